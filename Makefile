@@ -1,0 +1,48 @@
+# l4: PostgreSQL extension, built by PGXS. "make help" lists what can be made.
+EXTENSION = l4
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" l4.control)
+MODULE_big = l4
+
+OBJS = \
+	src/l4.o
+
+# The install script is these fragments, in this order.
+FRAGMENTS = \
+	sql/install/00_header.sql \
+	sql/install/95_rights.sql
+
+DATA_built = sql/l4--$(EXTVERSION).sql
+
+REGRESS = \
+	extension
+
+REGRESS_OPTS = --inputdir=.
+TAP_TESTS = 1
+PROVE_TESTS ?= test/t/*.pl
+EXTRA_CLEAN = sql/l4--*.sql
+
+# What sets up a machine or a private server runs in a script of its own; none of it needs PGXS.
+SCRIPTED = help check demo score bench
+ifneq ($(filter $(SCRIPTED),$(MAKECMDGOALS)),)
+.PHONY: $(SCRIPTED)
+help:
+	@sed -n 's/^## //p' test/run
+check demo score bench:
+	@test/run $@
+else
+PG_CONFIG ?= pg_config
+PCRE2_LIBS := $(shell pkg-config --libs libpcre2-8 2>/dev/null)
+PCRE2_CFLAGS := $(shell pkg-config --cflags libpcre2-8 2>/dev/null)
+ifeq ($(PCRE2_LIBS)$(filter clean distclean,$(MAKECMDGOALS)),)
+$(error l4 needs PCRE2: install libpcre2-dev (Debian) or pcre2-devel, or set PKG_CONFIG_PATH)
+endif
+PG_CPPFLAGS = -DL4_VERSION='"$(EXTVERSION)"' $(PCRE2_CFLAGS)
+PG_CFLAGS += -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
+SHLIB_LINK = $(PCRE2_LIBS)
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+sql/l4--$(EXTVERSION).sql: $(FRAGMENTS) l4.control
+	cat $(FRAGMENTS) > $@
+$(OBJS): $(wildcard src/*.h) l4.control
+endif

@@ -1,0 +1,70 @@
+/*
+ * l4_compat.h
+ *		What differs between PostgreSQL 14 and 18. No other file may test
+ *		PG_VERSION_NUM.
+ */
+#ifndef L4_COMPAT_H
+#define L4_COMPAT_H
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/guc.h"
+
+#if PG_VERSION_NUM < 140000
+#error "l4 needs PostgreSQL 14 or later"
+#endif
+
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+#if PG_VERSION_NUM >= 180000
+#define L4_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "l4", .version = L4_VERSION)
+#else
+#define L4_MODULE_MAGIC PG_MODULE_MAGIC
+#endif
+
+/*
+ * Set up the materialized result of a set-returning function: afterwards
+ * rsinfo->setResult and rsinfo->setDesc are there to be filled.
+ */
+#if PG_VERSION_NUM < 150000
+#include "miscadmin.h"
+#include "utils/tuplestore.h"
+
+static inline void
+l4_init_materialized_srf(FunctionCallInfo fcinfo)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	TupleDesc	tupdesc;
+	MemoryContext old;
+
+	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("set-valued function called in context that cannot accept a set")));
+	if (!(rsinfo->allowedModes & SFRM_Materialize))
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR),
+				 errmsg("materialize mode required, but it is not allowed in this context")));
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
+	rsinfo->returnMode = SFRM_Materialize;
+	rsinfo->setDesc = CreateTupleDescCopy(tupdesc);
+	rsinfo->setResult = tuplestore_begin_heap(
+											  (rsinfo->allowedModes & SFRM_Materialize_Random) != 0,
+											  false, work_mem);
+	MemoryContextSwitchTo(old);
+}
+#else
+#define l4_init_materialized_srf(fcinfo) InitMaterializedSRF(fcinfo, 0)
+#endif
+
+#if PG_VERSION_NUM < 150000
+#define l4_mark_guc_prefix_reserved(prefix) EmitWarningsOnPlaceholders(prefix)
+#else
+#define l4_mark_guc_prefix_reserved(prefix) MarkGUCPrefixReserved(prefix)
+#endif
+
+#endif							/* L4_COMPAT_H */
