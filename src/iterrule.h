@@ -1,0 +1,52 @@
+/*
+ * iterrule.h
+ *		Iteration number and metrics of a line, by the iteration rules; and the
+ *		short cut that reads them from the slots of a shape, without regex.
+ */
+#ifndef L4_ITERRULE_H
+#define L4_ITERRULE_H
+
+#include "rules.h"
+#include "scan.h"
+
+typedef struct L4Metric
+{
+	const char *name;			/* owned by the rules */
+	double		value;			/* may be nan or inf */
+} L4Metric;
+
+typedef struct L4Iteration
+{
+	int			rule_id;		/* iteration_rule.rule_id */
+	bool		done;			/* the line reports it as finished, else only names it */
+	int64		iter;
+	int64		total;			/* -1 not known */
+	int64		epoch;			/* -1 not known */
+	double		duration_ms;	/* of one iteration, nan when not known */
+	int			nmetrics;
+	L4Metric	metrics[L4_MAX_METRICS];
+} L4Iteration;
+
+/* How a shape's slots give what a rule captures. Plain data without pointers. */
+typedef struct L4IterMap
+{
+	int16		rule;			/* index in rules->iters + 1; 0: no rule matches this shape; -1: run the rules on each line */
+	int16		nslots;			/* slots that the shape has */
+	int16		ngroups;
+	int16		slot[L4_MAX_METRICS + 6];	/* of each group, -1 the group took no part */
+	int16		skip[L4_MAX_METRICS + 6];	/* bytes of the slot before and after what the group captured */
+	int16		drop[L4_MAX_METRICS + 6];
+} L4IterMap;
+
+/* Run the rules, the first that matches counts. False when none does. */
+extern bool l4_iter_match(L4Rules *rules, const char *msg, int len, L4Iteration *out);
+
+/* The same for the first line of a shape; map then serves later lines of it. */
+extern bool l4_iter_learn(L4Rules *rules, const char *msg, int len,
+						  const L4Slot *slots, int nslots, L4IterMap *map, L4Iteration *out);
+
+/* Later lines. Gives what l4_iter_match gives. */
+extern bool l4_iter_apply(L4Rules *rules, const L4IterMap *map, const char *msg, int len,
+						  const L4Slot *slots, int nslots, L4Iteration *out);
+
+#endif							/* L4_ITERRULE_H */
