@@ -4,19 +4,23 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" l4.control)
 MODULE_big = l4
 
 OBJS = \
-	src/l4.o
+	src/l4.o \
+	src/pcre.o \
+	src/pcre_sql.o
 
 # The install script is these fragments, in this order.
 FRAGMENTS = \
 	sql/install/00_header.sql \
+	sql/install/10_pcre.sql \
 	sql/install/95_rights.sql
 
 DATA_built = sql/l4--$(EXTVERSION).sql
 
 REGRESS = \
-	extension
+	extension \
+	pcre
 
-REGRESS_OPTS = --inputdir=.
+REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale
 TAP_TESTS = 1
 PROVE_TESTS ?= test/t/*.pl
 EXTRA_CLEAN = sql/l4--*.sql
