@@ -4,6 +4,9 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" l4.control)
 MODULE_big = l4
 
 OBJS = \
+	src/chunk.o \
+	src/chunk_read.o \
+	src/chunk_sql.o \
 	src/l4.o \
 	src/pcre.o \
 	src/pcre_sql.o
@@ -12,13 +15,16 @@ OBJS = \
 FRAGMENTS = \
 	sql/install/00_header.sql \
 	sql/install/10_pcre.sql \
+	sql/install/60_tables.sql \
+	sql/install/72_views.sql \
 	sql/install/95_rights.sql
 
 DATA_built = sql/l4--$(EXTVERSION).sql
 
 REGRESS = \
 	extension \
-	pcre
+	pcre \
+	views
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale
 TAP_TESTS = 1

@@ -1,0 +1,240 @@
+-- Tables of the workflow: jobs, and what ingest keeps of their logs.
+-- Only l4.ingest() writes the tables whose names start with "_". Packed columns are read by l4._unpack().
+
+CREATE TABLE l4.job (
+    job_id text NOT NULL,
+    settings text,
+    status text NOT NULL DEFAULT 'running',
+    expected_nodes int,
+    started_at timestamptz,
+    ended_at timestamptz,
+    attributes jsonb,
+    CONSTRAINT job_pkey PRIMARY KEY (job_id),
+    CONSTRAINT job_status_check CHECK (status OPERATOR(pg_catalog.=) ANY (ARRAY['running', 'succeeded', 'failed'])),
+    CONSTRAINT job_expected_nodes_check CHECK (expected_nodes OPERATOR(pg_catalog.>) 0)
+);
+CREATE INDEX job_settings_idx ON l4.job (settings, status);
+COMMENT ON TABLE l4.job IS 'the jobs; jobs that may serve each other as baseline share settings';
+COMMENT ON COLUMN l4.job.job_id IS 'name of the job, as in the log table';
+COMMENT ON COLUMN l4.job.settings IS 'what jobs must share to be compared: trainer, model, size; NULL = compared with all';
+COMMENT ON COLUMN l4.job.status IS 'running, succeeded or failed; chooses baselines, is never evidence about the job itself';
+COMMENT ON COLUMN l4.job.expected_nodes IS 'number of nodes that should write logs, where known';
+COMMENT ON COLUMN l4.job.started_at IS 'start of the job, where known';
+COMMENT ON COLUMN l4.job.ended_at IS 'end of the job, where known';
+COMMENT ON COLUMN l4.job.attributes IS 'anything else the user wants to keep';
+
+CREATE TABLE l4.job_node (
+    job_id text NOT NULL,
+    node text NOT NULL,
+    rank int,
+    addresses text[],
+    attributes jsonb,
+    CONSTRAINT job_node_pkey PRIMARY KEY (job_id, node),
+    CONSTRAINT job_node_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+COMMENT ON TABLE l4.job_node IS 'the nodes of a job: from an inventory, else learnt at ingest';
+COMMENT ON COLUMN l4.job_node.job_id IS 'the job';
+COMMENT ON COLUMN l4.job_node.node IS 'name of the node, as in the log table';
+COMMENT ON COLUMN l4.job_node.rank IS 'rank of the node; with several ranks on it, the lowest';
+COMMENT ON COLUMN l4.job_node.addresses IS 'addresses and other names by which lines may mean the node';
+COMMENT ON COLUMN l4.job_node.attributes IS 'anything else the user wants to keep';
+
+CREATE TABLE l4._event (
+    event_id int NOT NULL,
+    merged_into int,
+    level text,
+    template text NOT NULL,
+    example text NOT NULL,
+    example_record text NOT NULL,
+    stage text,
+    iteration_rule int,
+    is_stack bool NOT NULL DEFAULT false,
+    CONSTRAINT _event_pkey PRIMARY KEY (event_id)
+);
+CREATE INDEX _event_merged_into_idx ON l4._event (merged_into) WHERE merged_into IS NOT NULL;
+COMMENT ON TABLE l4._event IS 'the events: a template under a level. Rules are applied once, when an event is learnt';
+COMMENT ON COLUMN l4._event.event_id IS 'id, never reused';
+COMMENT ON COLUMN l4._event.merged_into IS 'the surviving event where this one was merged into another, else NULL';
+COMMENT ON COLUMN l4._event.level IS 'DEBUG, INFO, WARNING, ERROR or CRITICAL; NULL where lines carry none';
+COMMENT ON COLUMN l4._event.template IS 'message with its variable parts as <*>';
+COMMENT ON COLUMN l4._event.example IS 'message of the first record, at most 2 kB';
+COMMENT ON COLUMN l4._event.example_record IS 'lines of the first record, at most 2 kB';
+COMMENT ON COLUMN l4._event.stage IS 'stage that a line of this event marks, by stage_rule; NULL = none';
+COMMENT ON COLUMN l4._event.iteration_rule IS 'iteration_rule that reads the event; NULL = none';
+COMMENT ON COLUMN l4._event.is_stack IS 'lines of a stack that stand alone: no message of their own';
+
+CREATE TABLE l4._event_slot (
+    event_id int NOT NULL,
+    slot int NOT NULL,
+    mask text NOT NULL,
+    kind text,
+    CONSTRAINT _event_slot_pkey PRIMARY KEY (event_id, slot)
+);
+COMMENT ON TABLE l4._event_slot IS 'what the variable parts of an event mean';
+COMMENT ON COLUMN l4._event_slot.event_id IS 'the event';
+COMMENT ON COLUMN l4._event_slot.slot IS 'the variable part: its place among the delimiters of the message, so that it stays the same when a template grows';
+COMMENT ON COLUMN l4._event_slot.mask IS 'mask of its first value';
+COMMENT ON COLUMN l4._event_slot.kind IS 'rank, host, address, exit, device or list, by _mention_rule; NULL = none of them';
+
+CREATE TABLE l4._job_event (
+    job_id text NOT NULL,
+    event_id int NOT NULL,
+    occurrences bigint NOT NULL,
+    nodes int NOT NULL,
+    first_ts timestamptz,
+    last_ts timestamptz,
+    first_node text NOT NULL,
+    first_source text NOT NULL,
+    first_line_no bigint NOT NULL,
+    example text NOT NULL,
+    CONSTRAINT _job_event_pkey PRIMARY KEY (job_id, event_id),
+    CONSTRAINT _job_event_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+COMMENT ON TABLE l4._job_event IS 'roll-up of a job: one row an event';
+COMMENT ON COLUMN l4._job_event.job_id IS 'the job';
+COMMENT ON COLUMN l4._job_event.event_id IS 'the event; may have been merged since, see _event.merged_into';
+COMMENT ON COLUMN l4._job_event.occurrences IS 'records of the event in the job';
+COMMENT ON COLUMN l4._job_event.nodes IS 'nodes that have it';
+COMMENT ON COLUMN l4._job_event.first_ts IS 'time of the first record';
+COMMENT ON COLUMN l4._job_event.last_ts IS 'time of the last record';
+COMMENT ON COLUMN l4._job_event.first_node IS 'node of the example';
+COMMENT ON COLUMN l4._job_event.first_source IS 'source of the example';
+COMMENT ON COLUMN l4._job_event.first_line_no IS 'line number of the example';
+COMMENT ON COLUMN l4._job_event.example IS 'lines of the first record, at most 2 kB';
+
+CREATE TABLE l4._stream (
+    stream_id int GENERATED BY DEFAULT AS IDENTITY NOT NULL,
+    job_id text NOT NULL,
+    node text NOT NULL,
+    source text NOT NULL,
+    rank int,
+    ranks int4multirange NOT NULL DEFAULT '{}',
+    lines bigint NOT NULL DEFAULT 0,
+    unparsed bigint NOT NULL DEFAULT 0,
+    seen int8multirange NOT NULL DEFAULT '{}',
+    tail int8multirange NOT NULL DEFAULT '{}',
+    next_line_no bigint,
+    step bigint NOT NULL DEFAULT 65536,
+    sparse bool NOT NULL DEFAULT false,
+    next_chunk_no int NOT NULL DEFAULT 0,
+    carry bytea,
+    first_ts timestamptz,
+    last_ts timestamptz,
+    last_event_id int,
+    last_iteration int,
+    max_in_flight int,
+    CONSTRAINT _stream_pkey PRIMARY KEY (stream_id),
+    CONSTRAINT _stream_key UNIQUE (job_id, node, source),
+    CONSTRAINT _stream_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+COMMENT ON TABLE l4._stream IS 'a stream of lines: one source of one node of one job, and how far it was read';
+COMMENT ON COLUMN l4._stream.stream_id IS 'id';
+COMMENT ON COLUMN l4._stream.job_id IS 'the job';
+COMMENT ON COLUMN l4._stream.node IS 'the node';
+COMMENT ON COLUMN l4._stream.source IS 'the source on the node; empty where the relation has none';
+COMMENT ON COLUMN l4._stream.rank IS 'rank of its lines; with several, the lowest';
+COMMENT ON COLUMN l4._stream.ranks IS 'ranks that its lines carry in their heads';
+COMMENT ON COLUMN l4._stream.lines IS 'lines read';
+COMMENT ON COLUMN l4._stream.unparsed IS 'lines whose head fitted no line format';
+COMMENT ON COLUMN l4._stream.seen IS 'line numbers that are settled';
+COMMENT ON COLUMN l4._stream.tail IS 'line numbers of records that were open when the input ended: read again when more lines follow';
+COMMENT ON COLUMN l4._stream.next_line_no IS 'where reading goes on';
+COMMENT ON COLUMN l4._stream.step IS 'line numbers that one piece of the stream spans';
+COMMENT ON COLUMN l4._stream.sparse IS 'line numbers have more gaps than are kept: only the highest counts';
+COMMENT ON COLUMN l4._stream.next_chunk_no IS 'number of the next chunk';
+COMMENT ON COLUMN l4._stream.carry IS 'state of the reader at next_line_no';
+COMMENT ON COLUMN l4._stream.first_ts IS 'earliest time';
+COMMENT ON COLUMN l4._stream.last_ts IS 'latest time';
+COMMENT ON COLUMN l4._stream.last_event_id IS 'event of the last record';
+COMMENT ON COLUMN l4._stream.last_iteration IS 'last iteration that was reported done';
+COMMENT ON COLUMN l4._stream.max_in_flight IS 'highest iteration that was mentioned';
+
+CREATE TABLE l4._chunk (
+    stream_id int NOT NULL,
+    chunk_no int NOT NULL,
+    lines int NOT NULL,
+    first_line_no bigint NOT NULL,
+    last_line_no bigint NOT NULL,
+    first_ts timestamptz,
+    last_ts timestamptz,
+    body bytea NOT NULL,
+    CONSTRAINT _chunk_pkey PRIMARY KEY (stream_id, chunk_no),
+    CONSTRAINT _chunk_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES l4._stream ON DELETE CASCADE
+);
+COMMENT ON TABLE l4._chunk IS 'packed lines of a stream, up to 16,384 a row; chunk -1 holds the records that were open when the input ended';
+COMMENT ON COLUMN l4._chunk.stream_id IS 'the stream';
+COMMENT ON COLUMN l4._chunk.chunk_no IS 'order of reading';
+COMMENT ON COLUMN l4._chunk.lines IS 'number of lines';
+COMMENT ON COLUMN l4._chunk.first_line_no IS 'lowest line number';
+COMMENT ON COLUMN l4._chunk.last_line_no IS 'highest line number';
+COMMENT ON COLUMN l4._chunk.first_ts IS 'earliest time';
+COMMENT ON COLUMN l4._chunk.last_ts IS 'latest time';
+COMMENT ON COLUMN l4._chunk.body IS 'line_no, distance to the first line of the record, ts, rank, event_id, stage, epoch, iteration';
+
+CREATE TABLE l4._summary (
+    stream_id int NOT NULL,
+    part int NOT NULL,
+    events bytea,
+    slots bytea,
+    durations bytea,
+    iterations bytea,
+    stages bytea,
+    activity bytea,
+    sequences bytea,
+    CONSTRAINT _summary_pkey PRIMARY KEY (stream_id, part),
+    CONSTRAINT _summary_part_check CHECK (part OPERATOR(pg_catalog.=) ANY (ARRAY[0, 1])),
+    CONSTRAINT _summary_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES l4._stream ON DELETE CASCADE
+);
+COMMENT ON TABLE l4._summary IS 'what diagnosis reads of a stream; part 0 is settled, part 1 are the records that were open when the input ended';
+COMMENT ON COLUMN l4._summary.stream_id IS 'the stream';
+COMMENT ON COLUMN l4._summary.part IS '0 settled, 1 open';
+COMMENT ON COLUMN l4._summary.events IS 'event_id, occurrences, first_ts, last_ts, first_line_no, last_line_no';
+COMMENT ON COLUMN l4._summary.slots IS 'event_id, slot, number of the value in order of appearance, mask, value, occurrences (NULL: too many different values, not counted), first_ts';
+COMMENT ON COLUMN l4._summary.durations IS 'event_id, slot, block of 10 iterations, number, sum and maximum in microseconds';
+COMMENT ON COLUMN l4._summary.iterations IS 'epoch, iteration, time, duration in milliseconds, metrics';
+COMMENT ON COLUMN l4._summary.stages IS 'stage, first_ts, last_ts, first_line_no, last_line_no';
+COMMENT ON COLUMN l4._summary.activity IS 'second, lines';
+COMMENT ON COLUMN l4._summary.sequences IS 'rank, epoch, iteration, events, first_ts, last_ts';
+
+CREATE TABLE l4._ingest (
+    ingest_id int GENERATED BY DEFAULT AS IDENTITY NOT NULL,
+    logs text NOT NULL,
+    job_id text,
+    pid int NOT NULL,
+    started_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    ended_at timestamptz,
+    lines bigint NOT NULL DEFAULT 0,
+    total bigint,
+    CONSTRAINT _ingest_pkey PRIMARY KEY (ingest_id)
+);
+COMMENT ON TABLE l4._ingest IS 'calls of l4.ingest(): the running ones and the last one of each relation and job';
+COMMENT ON COLUMN l4._ingest.ingest_id IS 'id';
+COMMENT ON COLUMN l4._ingest.logs IS 'the relation';
+COMMENT ON COLUMN l4._ingest.job_id IS 'the job it was limited to; NULL = all';
+COMMENT ON COLUMN l4._ingest.pid IS 'process of the session';
+COMMENT ON COLUMN l4._ingest.started_at IS 'start of the call';
+COMMENT ON COLUMN l4._ingest.updated_at IS 'end of the last batch';
+COMMENT ON COLUMN l4._ingest.ended_at IS 'end of the call; NULL while it runs, and after a crash';
+COMMENT ON COLUMN l4._ingest.lines IS 'lines read so far';
+COMMENT ON COLUMN l4._ingest.total IS 'lines to read, estimated; NULL = not known';
+
+SELECT pg_catalog.pg_extension_config_dump('l4.job', '');
+SELECT pg_catalog.pg_extension_config_dump('l4.job_node', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._event', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._event_slot', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._job_event', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._stream', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._stream_stream_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._chunk', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._summary', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._ingest', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._ingest_ingest_id_seq', '');
+
+CREATE FUNCTION l4.forget_job(job_id text) RETURNS bool
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
+BEGIN ATOMIC
+    WITH gone AS (DELETE FROM l4.job j WHERE j.job_id OPERATOR(pg_catalog.=) forget_job.job_id RETURNING 1)
+    SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>) 0 FROM gone;
+END;
+COMMENT ON FUNCTION l4.forget_job(text) IS 'drops everything that l4 keeps of a job; false when there is no such job';

@@ -1,0 +1,314 @@
+-- Views on what ingest keeps. A merged event shows as the one that it was merged into; counts add up.
+-- All start with job_id; a condition on it, and on node, decides which packed values are opened.
+
+CREATE FUNCTION l4._unpack(packed bytea) RETURNS SETOF record
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_unpack';
+COMMENT ON FUNCTION l4._unpack(bytea) IS 'rows of a packed value';
+
+CREATE FUNCTION l4._survivor(event_id int, merged_into int) RETURNS int
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN COALESCE(merged_into, event_id);
+COMMENT ON FUNCTION l4._survivor(int, int) IS 'the event that counts: merged_into where there is one';
+
+CREATE VIEW l4.template AS
+SELECT e.event_id, e.template, e.level, COALESCE(c.occurrences, 0) AS occurrences, COALESCE(c.jobs, 0)::int AS jobs,
+       c.first_seen, c.last_seen, e.example, e.merged_into
+FROM l4._event e
+LEFT JOIN (SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, pg_catalog.sum(j.occurrences)::bigint AS occurrences,
+                  pg_catalog.count(DISTINCT j.job_id) AS jobs, pg_catalog.min(j.first_ts) AS first_seen,
+                  pg_catalog.max(j.last_ts) AS last_seen
+           FROM l4._job_event j JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) j.event_id
+           GROUP BY 1) c ON c.event_id OPERATOR(pg_catalog.=) e.event_id;
+COMMENT ON VIEW l4.template IS 'the events: one row each, with what all jobs count';
+COMMENT ON COLUMN l4.template.event_id IS 'id, never reused';
+COMMENT ON COLUMN l4.template.template IS 'message with its variable parts as <*>';
+COMMENT ON COLUMN l4.template.level IS 'DEBUG, INFO, WARNING, ERROR or CRITICAL; NULL where lines carry none';
+COMMENT ON COLUMN l4.template.occurrences IS 'records of the event in all jobs';
+COMMENT ON COLUMN l4.template.jobs IS 'jobs that have the event';
+COMMENT ON COLUMN l4.template.first_seen IS 'time of the first record';
+COMMENT ON COLUMN l4.template.last_seen IS 'time of the last record';
+COMMENT ON COLUMN l4.template.example IS 'message of the first record, at most 2 kB';
+COMMENT ON COLUMN l4.template.merged_into IS 'the surviving event where this one was merged into another, else NULL';
+
+CREATE VIEW l4.event_line AS
+SELECT s.job_id, s.node, s.source, u.line_no, u.line_no OPERATOR(pg_catalog.-) u.back AS record_line_no, u.ts, u.rank,
+       e.level, l4._survivor(e.event_id, e.merged_into) AS event_id, u.stage, u.iteration
+FROM l4._stream s
+JOIN l4._chunk c ON c.stream_id OPERATOR(pg_catalog.=) s.stream_id
+CROSS JOIN LATERAL l4._unpack(c.body) AS u(line_no bigint, back bigint, ts timestamptz, rank int, event_id int,
+                                           stage text, epoch int, iteration int)
+JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id;
+COMMENT ON VIEW l4.event_line IS 'a row for every line; give a job and a node, or use event_lines()';
+COMMENT ON COLUMN l4.event_line.line_no IS 'number of the line in its stream';
+COMMENT ON COLUMN l4.event_line.record_line_no IS 'number of the first line of its record';
+COMMENT ON COLUMN l4.event_line.ts IS 'time: the relation''s, else the line''s own';
+COMMENT ON COLUMN l4.event_line.rank IS 'rank in the head of the line, else the relation''s';
+COMMENT ON COLUMN l4.event_line.level IS 'level of the event';
+COMMENT ON COLUMN l4.event_line.event_id IS 'event of the record';
+COMMENT ON COLUMN l4.event_line.stage IS 'stage of the job on this stream at this line';
+COMMENT ON COLUMN l4.event_line.iteration IS 'iteration in flight at this line; the line that reports an iteration done belongs to it';
+
+CREATE VIEW l4.event_count AS
+SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, pg_catalog.sum(u.occurrences)::bigint AS occurrences,
+       pg_catalog.min(u.first_ts) AS first_ts, pg_catalog.max(u.last_ts) AS last_ts,
+       pg_catalog.min(u.first_line_no) AS first_line_no, pg_catalog.max(u.last_line_no) AS last_line_no
+FROM l4._stream s
+JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+CROSS JOIN LATERAL l4._unpack(m.events) AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
+                                             first_line_no bigint, last_line_no bigint)
+JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
+GROUP BY 1, 2, 3;
+COMMENT ON VIEW l4.event_count IS 'records of each event on each node';
+COMMENT ON COLUMN l4.event_count.occurrences IS 'records';
+COMMENT ON COLUMN l4.event_count.first_ts IS 'time of the first record';
+COMMENT ON COLUMN l4.event_count.last_ts IS 'time of the last record';
+COMMENT ON COLUMN l4.event_count.first_line_no IS 'line of the first record; of several sources the lowest number';
+COMMENT ON COLUMN l4.event_count.last_line_no IS 'line of the last record';
+
+CREATE FUNCTION l4.event_lines(job_id text, event_id int) RETURNS SETOF l4.event_line
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000
+BEGIN ATOMIC
+    WITH wanted AS (
+        SELECT e.event_id, e.level
+        FROM l4._event e
+        WHERE e.event_id OPERATOR(pg_catalog.=) event_lines.event_id
+           OR e.merged_into OPERATOR(pg_catalog.=) (SELECT l4._survivor(t.event_id, t.merged_into) FROM l4._event t
+                                                    WHERE t.event_id OPERATOR(pg_catalog.=) event_lines.event_id)
+           OR e.event_id OPERATOR(pg_catalog.=) (SELECT t.merged_into FROM l4._event t
+                                                 WHERE t.event_id OPERATOR(pg_catalog.=) event_lines.event_id)
+    ), streams AS (
+        SELECT s.stream_id, s.node, s.source, pg_catalog.min(u.first_line_no) AS first_line_no
+        FROM l4._stream s
+        JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+        CROSS JOIN LATERAL l4._unpack(m.events) AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
+                                                     first_line_no bigint, last_line_no bigint)
+        JOIN wanted w ON w.event_id OPERATOR(pg_catalog.=) u.event_id
+        WHERE s.job_id OPERATOR(pg_catalog.=) event_lines.job_id
+        GROUP BY 1, 2, 3
+    )
+    SELECT event_lines.job_id, s.node, s.source, u.line_no, u.line_no OPERATOR(pg_catalog.-) u.back, u.ts, u.rank,
+           w.level, l4._survivor(e.event_id, e.merged_into), u.stage, u.iteration
+    FROM streams s
+    JOIN l4._chunk c ON c.stream_id OPERATOR(pg_catalog.=) s.stream_id AND c.last_line_no OPERATOR(pg_catalog.>=) s.first_line_no
+    CROSS JOIN LATERAL l4._unpack(c.body) AS u(line_no bigint, back bigint, ts timestamptz, rank int, event_id int,
+                                               stage text, epoch int, iteration int)
+    JOIN wanted w ON w.event_id OPERATOR(pg_catalog.=) u.event_id
+    JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
+    ORDER BY s.node, s.source, u.line_no;
+END;
+COMMENT ON FUNCTION l4.event_lines(text, int) IS 'the lines of an event in a job, with all lines of their records';
+
+CREATE VIEW l4.iteration AS
+SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.started, u.duration_ms, u.metrics
+FROM l4._stream s
+JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+CROSS JOIN LATERAL l4._unpack(m.iterations) AS u(epoch int, iteration int, ended timestamptz, started timestamptz, duration_ms float8,
+                                                 metrics jsonb);
+COMMENT ON VIEW l4.iteration IS 'iterations as the streams report them done';
+COMMENT ON COLUMN l4.iteration.epoch IS 'epoch: as printed, else counted up when the iterations start again';
+COMMENT ON COLUMN l4.iteration.iteration IS 'number of the iteration';
+COMMENT ON COLUMN l4.iteration.started IS 'time of the report less the duration';
+COMMENT ON COLUMN l4.iteration.duration_ms IS 'as printed, else the time since the report before, shared by the iterations between';
+COMMENT ON COLUMN l4.iteration.metrics IS 'other numbers of the report: loss, learning rate, …';
+
+CREATE VIEW l4._iteration AS
+SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.ended, u.started, u.duration_ms
+FROM l4._stream s
+JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+CROSS JOIN LATERAL l4._unpack(m.iterations) AS u(epoch int, iteration int, ended timestamptz, started timestamptz, duration_ms float8);
+COMMENT ON VIEW l4._iteration IS 'l4.iteration with the time of the report and without metrics, which cost time to unpack';
+
+CREATE VIEW l4.stage_span AS
+SELECT s.job_id, s.node, u.stage, u.first_ts, u.last_ts, u.first_line_no, u.last_line_no
+FROM l4._stream s
+JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+CROSS JOIN LATERAL l4._unpack(m.stages) AS u(stage text, first_ts timestamptz, last_ts timestamptz,
+                                             first_line_no bigint, last_line_no bigint);
+COMMENT ON VIEW l4.stage_span IS 'stages in the order in which each stream went through them';
+COMMENT ON COLUMN l4.stage_span.stage IS 'init, data, model, checkpoint_load, train, eval, checkpoint_save or shutdown';
+COMMENT ON COLUMN l4.stage_span.first_ts IS 'time of the first line';
+COMMENT ON COLUMN l4.stage_span.last_ts IS 'time of the last line';
+COMMENT ON COLUMN l4.stage_span.first_line_no IS 'first line';
+COMMENT ON COLUMN l4.stage_span.last_line_no IS 'last line';
+
+CREATE VIEW l4._node AS
+SELECT s.job_id, s.node, pg_catalog.min(s.rank) AS rank, pg_catalog.count(*)::int AS sources, pg_catalog.sum(s.lines)::bigint AS lines,
+       pg_catalog.min(s.first_ts) AS first_ts, pg_catalog.max(s.last_ts) AS last_ts,
+       (pg_catalog.array_agg(l4._survivor(e.event_id, e.merged_into) ORDER BY s.last_ts DESC NULLS LAST, s.source))[1] AS last_event_id,
+       pg_catalog.max(s.last_iteration) AS last_iteration, pg_catalog.max(s.max_in_flight) AS max_in_flight,
+       pg_catalog.sum(s.unparsed)::bigint AS unparsed
+FROM l4._stream s
+LEFT JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) s.last_event_id
+GROUP BY 1, 2;
+COMMENT ON VIEW l4._node IS 'nodes that wrote lines';
+
+CREATE VIEW l4._slot_value AS
+SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, pg_catalog.min(u.mask) AS mask, u.value,
+       CASE WHEN NOT pg_catalog.bool_or(u.occurrences IS NULL) THEN pg_catalog.sum(u.occurrences)::bigint END AS occurrences,
+       pg_catalog.min(u.first_ts) AS first_ts
+FROM l4._stream s
+JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+CROSS JOIN LATERAL l4._unpack(m.slots) AS u(event_id int, slot int, n int, mask text, value text, occurrences bigint, first_ts timestamptz)
+JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
+GROUP BY 1, 2, 3, 4, 6;
+COMMENT ON VIEW l4._slot_value IS 'values of the variable parts: up to 32 different ones a stream, event and slot, counted unless there were more';
+
+CREATE VIEW l4._first_values AS
+SELECT f.job_id, f.node, f.event_id, c.occurrences, f.slot_values, f.slot_masks
+FROM (SELECT v.job_id, v.node, v.event_id, pg_catalog.array_agg(v.value ORDER BY v.slot) AS slot_values,
+             pg_catalog.array_agg(v.mask ORDER BY v.slot) AS slot_masks
+      FROM (SELECT DISTINCT ON (s.job_id, s.node, l4._survivor(e.event_id, e.merged_into), u.slot)
+                   s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.value, u.mask
+            FROM l4._stream s
+            JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+            CROSS JOIN LATERAL l4._unpack(m.slots) AS u(event_id int, slot int, n int, mask text, value text, occurrences bigint,
+                                                        first_ts timestamptz)
+            JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
+            WHERE u.n OPERATOR(pg_catalog.=) 0
+            ORDER BY 1, 2, 3, 4, u.first_ts, s.source, m.part, e.event_id) v
+      GROUP BY 1, 2, 3) f
+JOIN l4.event_count c ON c.job_id OPERATOR(pg_catalog.=) f.job_id AND c.node OPERATOR(pg_catalog.=) f.node
+                     AND c.event_id OPERATOR(pg_catalog.=) f.event_id;
+COMMENT ON VIEW l4._first_values IS 'variable parts of the first record of each event on each node, in order';
+
+CREATE VIEW l4._duration AS
+SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.block, pg_catalog.sum(u.n)::bigint AS n,
+       pg_catalog.sum(u.sum_us)::float8 OPERATOR(pg_catalog./) 1000 AS sum_ms,
+       pg_catalog.max(u.max_us)::float8 OPERATOR(pg_catalog./) 1000 AS max_ms
+FROM l4._stream s
+JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+CROSS JOIN LATERAL l4._unpack(m.durations) AS u(event_id int, slot int, block int, n bigint, sum_us bigint, max_us bigint)
+JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
+GROUP BY 1, 2, 3, 4, 5;
+COMMENT ON VIEW l4._duration IS 'durations that lines print, summed per block of 10 iterations; block -1 is before the first iteration';
+
+CREATE VIEW l4._activity AS
+SELECT s.job_id, s.node, u.bucket, pg_catalog.sum(u.lines)::bigint AS lines
+FROM l4._stream s
+JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+CROSS JOIN LATERAL l4._unpack(m.activity) AS u(bucket timestamptz, lines bigint)
+GROUP BY 1, 2, 3;
+COMMENT ON VIEW l4._activity IS 'lines per node and second; of long streams per 2, 4, 8 … seconds';
+
+CREATE VIEW l4._sequence AS
+SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.events, u.first_ts, u.last_ts, u.rank
+FROM l4._stream s
+JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+CROSS JOIN LATERAL l4._unpack(m.sequences) AS u(rank int, epoch int, iteration int, events int[], first_ts timestamptz, last_ts timestamptz);
+COMMENT ON VIEW l4._sequence IS 'events of each iteration in order, at most 512; ids as they were when the lines were read';
+
+CREATE FUNCTION l4.event_parameters(job_id text, event_id int)
+RETURNS TABLE (slot int, mask text, value text, occurrences bigint, nodes text[])
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
+BEGIN ATOMIC
+    SELECT pg_catalog.dense_rank() OVER (ORDER BY v.slot)::int, pg_catalog.min(v.mask), v.value,
+           CASE WHEN NOT pg_catalog.bool_or(v.occurrences IS NULL) THEN pg_catalog.sum(v.occurrences)::bigint END,
+           pg_catalog.array_agg(DISTINCT v.node ORDER BY v.node)
+    FROM l4._slot_value v
+    WHERE v.job_id OPERATOR(pg_catalog.=) event_parameters.job_id
+      AND v.event_id OPERATOR(pg_catalog.=) (SELECT l4._survivor(t.event_id, t.merged_into) FROM l4._event t
+                                             WHERE t.event_id OPERATOR(pg_catalog.=) event_parameters.event_id)
+    GROUP BY v.slot, v.value
+    ORDER BY 1, 4 DESC NULLS LAST, v.value;
+END;
+COMMENT ON FUNCTION l4.event_parameters(text, int) IS 'values of the variable parts of an event in a job, and the nodes that have them; occurrences is NULL where a node had more than 32 different values of a slot';
+
+CREATE FUNCTION l4._host_of(value text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN pg_catalog.regexp_replace(pg_catalog.regexp_replace(value,
+    '^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@]*@)?(?:[[(]([^])]*)[])](?::[0-9]+)?|([^:/]+)(?::[0-9]+)?|([^/:]*:[^/:]*:[^/]*))(?:/.*)?$',
+    '\1\2\3', 'i'), '^::ffff:', '', 'i');
+COMMENT ON FUNCTION l4._host_of(text) IS 'host of an address: without scheme, brackets, port and path';
+
+CREATE VIEW l4._rank_node AS
+SELECT r.job_id, r.rank, pg_catalog.min(r.node) AS node
+FROM (SELECT s.job_id, s.node, k.rank
+      FROM l4._stream s
+      CROSS JOIN LATERAL pg_catalog.unnest(s.ranks) AS span(ranks)
+      CROSS JOIN LATERAL pg_catalog.generate_series(pg_catalog.lower(span.ranks), pg_catalog.upper(span.ranks) OPERATOR(pg_catalog.-) 1) AS k(rank)
+      UNION
+      SELECT n.job_id, n.node, n.rank
+      FROM l4.job_node n
+      WHERE n.rank IS NOT NULL
+        AND NOT EXISTS (SELECT FROM l4._stream s WHERE s.job_id OPERATOR(pg_catalog.=) n.job_id
+                                                   AND s.ranks OPERATOR(pg_catalog.@>) n.rank)) r
+GROUP BY 1, 2
+HAVING pg_catalog.count(*) OPERATOR(pg_catalog.=) 1;
+COMMENT ON VIEW l4._rank_node IS 'the node of a rank, where it is one node: by the heads of lines, else by the inventory';
+
+CREATE VIEW l4._node_name AS
+SELECT n.job_id, n.name, pg_catalog.min(n.node) AS node
+FROM (SELECT j.job_id, j.node, j.node AS name FROM l4.job_node j
+      UNION
+      SELECT j.job_id, j.node, a.name FROM l4.job_node j CROSS JOIN LATERAL pg_catalog.unnest(j.addresses) AS a(name)) n
+GROUP BY 1, 2
+HAVING pg_catalog.count(*) OPERATOR(pg_catalog.=) 1;
+COMMENT ON VIEW l4._node_name IS 'the node of a host name or address, where it is one node';
+
+CREATE VIEW l4.mention AS
+SELECT v.job_id, v.node, v.event_id, COALESCE(k.kind, 'host') AS kind, v.value,
+       CASE WHEN k.kind OPERATOR(pg_catalog.=) 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind OPERATOR(pg_catalog.=) ANY (ARRAY['host', 'address']) THEN n.node END AS named_node,
+       v.occurrences, v.first_ts
+FROM l4._slot_value v
+LEFT JOIN l4._event_slot k ON k.event_id OPERATOR(pg_catalog.=) v.event_id AND k.slot OPERATOR(pg_catalog.=) v.slot
+LEFT JOIN l4._node_name n ON n.job_id OPERATOR(pg_catalog.=) v.job_id AND n.name OPERATOR(pg_catalog.=) l4._host_of(v.value)
+LEFT JOIN l4._rank_node r ON r.job_id OPERATOR(pg_catalog.=) v.job_id
+     AND r.rank OPERATOR(pg_catalog.=) CASE WHEN k.kind OPERATOR(pg_catalog.=) 'rank' AND v.value OPERATOR(pg_catalog.~) '^[0-9]{1,9}$' THEN v.value::int END
+WHERE k.kind IS NOT NULL OR n.node IS NOT NULL;
+COMMENT ON VIEW l4.mention IS 'who names whom: ranks, hosts, addresses, exit statuses, devices and lists of numbers in the variable parts of events';
+COMMENT ON COLUMN l4.mention.node IS 'the node that writes';
+COMMENT ON COLUMN l4.mention.event_id IS 'the event in which it writes';
+COMMENT ON COLUMN l4.mention.kind IS 'rank, host, address, exit, device or list';
+COMMENT ON COLUMN l4.mention.value IS 'as written';
+COMMENT ON COLUMN l4.mention.named_node IS 'the node that is meant, where ranks, names or addresses of the job tell';
+COMMENT ON COLUMN l4.mention.occurrences IS 'records; NULL = not counted, too many different values';
+COMMENT ON COLUMN l4.mention.first_ts IS 'time of the first record';
+
+CREATE VIEW l4.ingest_progress AS
+SELECT i.logs, i.job_id,
+       CASE WHEN i.ended_at IS NOT NULL THEN 'done'
+            WHEN EXISTS (SELECT FROM pg_catalog.pg_stat_activity a WHERE a.pid OPERATOR(pg_catalog.=) i.pid
+                         AND a.backend_start OPERATOR(pg_catalog.<=) i.started_at) THEN 'running'
+            ELSE 'interrupted' END AS state,
+       i.pid, i.started_at, i.updated_at, i.lines AS lines_done, i.total AS lines_total,
+       i.lines OPERATOR(pg_catalog./) NULLIF(d.seconds, 0) AS lines_per_second,
+       CASE WHEN i.ended_at IS NULL THEN
+            pg_catalog.make_interval(secs => GREATEST(i.total OPERATOR(pg_catalog.-) i.lines, 0) OPERATOR(pg_catalog.*) d.seconds OPERATOR(pg_catalog./) NULLIF(i.lines, 0))
+       END AS time_left
+FROM l4._ingest i
+CROSS JOIN LATERAL (SELECT EXTRACT(epoch FROM i.updated_at OPERATOR(pg_catalog.-) i.started_at)::float8) AS d(seconds);
+COMMENT ON VIEW l4.ingest_progress IS 'calls of l4.ingest(): the last one of each relation and job';
+COMMENT ON COLUMN l4.ingest_progress.logs IS 'the relation';
+COMMENT ON COLUMN l4.ingest_progress.job_id IS 'the job that the call was limited to; NULL = all';
+COMMENT ON COLUMN l4.ingest_progress.state IS 'running, done, or interrupted by an error, a cancel or a crash: the next call goes on';
+COMMENT ON COLUMN l4.ingest_progress.pid IS 'process of the session';
+COMMENT ON COLUMN l4.ingest_progress.started_at IS 'start of the call';
+COMMENT ON COLUMN l4.ingest_progress.updated_at IS 'end of its last batch';
+COMMENT ON COLUMN l4.ingest_progress.lines_done IS 'new lines read';
+COMMENT ON COLUMN l4.ingest_progress.lines_total IS 'new lines to read, estimated from line numbers; NULL = not known';
+COMMENT ON COLUMN l4.ingest_progress.lines_per_second IS 'rate';
+COMMENT ON COLUMN l4.ingest_progress.time_left IS 'estimate by rate and total';
+
+CREATE FUNCTION l4.create_log_table(name text) RETURNS regclass
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+AS $$
+-- No SET search_path: an unqualified name is made where the caller's CREATE TABLE would make it.
+DECLARE
+    parts text[] := pg_catalog.parse_ident(create_log_table.name);
+    place text;
+BEGIN
+    IF pg_catalog.cardinality(parts) OPERATOR(pg_catalog.>) 2 THEN
+        RAISE EXCEPTION 'invalid name of a log table: "%"', create_log_table.name
+            USING ERRCODE = 'invalid_name', HINT = 'Give a name, or a schema and a name.';
+    END IF;
+    SELECT pg_catalog.string_agg(pg_catalog.quote_ident(p.part), '.' ORDER BY p.n) INTO place
+    FROM pg_catalog.unnest(parts) WITH ORDINALITY AS p(part, n);
+    EXECUTE pg_catalog.format('CREATE TABLE %s ('
+        'job_id pg_catalog.text NOT NULL, node pg_catalog.text NOT NULL, source pg_catalog.text NOT NULL DEFAULT %L, '
+        'rank pg_catalog.int4, line_no pg_catalog.int8 NOT NULL GENERATED BY DEFAULT AS IDENTITY, '
+        'ts pg_catalog.timestamptz, line pg_catalog.text NOT NULL, PRIMARY KEY (job_id, node, source, line_no))', place, '');
+    EXECUTE pg_catalog.format('COMMENT ON TABLE %s IS %L', place, 'log lines for l4.ingest()');
+    RETURN place::pg_catalog.regclass;
+END
+$$;
+COMMENT ON FUNCTION l4.create_log_table(text) IS 'makes a table for log lines with the key that l4.ingest() reads fastest; line_no counts up where it is not given';

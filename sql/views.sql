@@ -1,0 +1,44 @@
+-- The views on what ingest keeps, before there is anything, and their helpers.
+SET client_min_messages = warning;
+CREATE SCHEMA views;
+SET search_path = views;
+SELECT count(*) FROM l4.template;
+SELECT count(*) FROM l4.event_line WHERE job_id = 'none';
+SELECT count(*) FROM l4.event_lines('none', 1);
+SELECT count(*) FROM l4.event_count;
+SELECT count(*) FROM l4.event_parameters('none', 1);
+SELECT count(*) FROM l4.iteration;
+SELECT count(*) FROM l4.stage_span;
+SELECT count(*) FROM l4.mention;
+SELECT count(*) FROM l4.ingest_progress;
+-- job rows state what they mean
+INSERT INTO l4.job (job_id) VALUES ('views-1') RETURNING status;
+INSERT INTO l4.job (job_id, status) VALUES ('views-2', 'success');
+INSERT INTO l4.job (job_id, expected_nodes) VALUES ('views-2', 0);
+INSERT INTO l4.job_node (job_id, node) VALUES ('views-2', 'n0');
+INSERT INTO l4.job_node (job_id, node, addresses) VALUES ('views-1', 'n0', '{10.0.0.1}'), ('views-1', 'n1', '{10.0.0.2,10.0.0.1}');
+-- a name that two nodes have means neither
+SELECT name, node FROM l4._node_name WHERE job_id = 'views-1' ORDER BY 1;
+SELECT l4.forget_job('views-1'), l4.forget_job('views-1');
+SELECT count(*) FROM l4.job_node WHERE job_id = 'views-1';
+-- a log table is made where the caller's own CREATE TABLE would make it
+SELECT l4.create_log_table('Lines');
+SELECT l4.create_log_table('views."my lines"');
+SELECT l4.create_log_table('a.b.c');
+SELECT attname, format_type(atttypid, atttypmod), attnotnull FROM pg_attribute
+WHERE attrelid = 'views.lines'::regclass AND attnum > 0 ORDER BY attnum;
+INSERT INTO lines (job_id, node, line) VALUES ('j', 'n', 'one'), ('j', 'n', 'two') RETURNING source, line_no;
+-- hosts of addresses
+SELECT l4._host_of(a) FROM unnest('{node07,[node00]:29500,10.0.0.1:80,tcp://10.0.0.1:29500/a,[::ffff:10.0.0.9]:4711,fe80::1}'::text[]) a;
+-- packed rows are checked
+SELECT * FROM l4._unpack('\x') AS u(a int);
+SELECT * FROM l4._unpack('\x02') AS u(a int);
+SELECT * FROM l4._unpack('\x010100') AS u(a int);
+SELECT * FROM l4._unpack('\x01ffffffff7f00') AS u(a int);
+SELECT * FROM l4._unpack('\x0102016901610003000203') AS u(a int);
+SELECT * FROM l4._unpack('\x01020169016100040000020300') AS u(a int);
+SELECT * FROM l4._unpack('\x010201690161000400000203') AS u(a int);
+SELECT * FROM l4._unpack('\x010201690161000400000203') AS u(a text);
+SELECT * FROM l4._unpack('\x010201690161000400000203') AS u(a bigint, b int);
+SELECT l4._unpack('\x010201690161000400000203');
+DROP SCHEMA views CASCADE;

@@ -1,0 +1,306 @@
+/*
+ * chunk_read.c
+ *		Packed rows: the reader's side. Stored bytes are not trusted.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/float.h"
+#include "utils/memutils.h"
+
+#include "chunk.h"
+#include "chunk_int.h"
+#include "l4_compat.h"
+
+void
+l4_pack_corrupted(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("packed rows are corrupted"),
+			 errdetail("Wrong part: %s.", what)));
+}
+
+uint64
+l4_get_uint(L4ByteReader *reader)
+{
+	uint64		value = 0;
+
+	for (int shift = 0; shift < 64; shift += 7)
+	{
+		unsigned char byte;
+
+		if (reader->ptr >= reader->end)
+			l4_pack_corrupted("number");
+		byte = *reader->ptr++;
+		if (shift == 63 && byte > 1)
+			l4_pack_corrupted("number");
+		value |= (uint64) (byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return value;
+	}
+	l4_pack_corrupted("number");
+}
+
+int64
+l4_get_int(L4ByteReader *reader)
+{
+	uint64		value = l4_get_uint(reader);
+
+	return (int64) (value >> 1) ^ -(int64) (value & 1);
+}
+
+const char *
+l4_get_bytes(L4ByteReader *reader, uint64 len)
+{
+	const char *bytes = (const char *) reader->ptr;
+
+	if (len > (uint64) (reader->end - reader->ptr))
+		l4_pack_corrupted("length");
+	reader->ptr += len;
+	return bytes;
+}
+
+static void
+get_ints(L4ByteReader *reader, int64 *values, int n)
+{
+	int			form = *l4_get_bytes(reader, 1);
+	int64		before = 0;
+
+	if (form < 0 || form >= L4_FORM_COUNT)
+		l4_pack_corrupted("form");
+	for (int i = 0; i < n;)
+	{
+		int64		value = l4_get_int(reader);
+		uint64		run = (form & L4_FORM_RUNS) ? l4_get_uint(reader) : 1;
+
+		if ((i & 0xffff) == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (run == 0 || run > (uint64) (n - i))
+			l4_pack_corrupted("run");
+		for (; run > 0; run--)
+		{
+			before = (form & L4_FORM_DIFFERENCES) ? (int64) ((uint64) before + (uint64) value) : value;
+			values[i++] = before;
+		}
+	}
+}
+
+static void
+get_int_column(L4ByteReader *reader, int64 *values, int n)
+{
+	int			coded = *l4_get_bytes(reader, 1);
+	uint64		ndistinct;
+	int64	   *distinct;
+
+	if (coded == L4_CODED_NO)
+	{
+		get_ints(reader, values, n);
+		return;
+	}
+	if (coded != L4_CODED_YES)
+		l4_pack_corrupted("form");
+	ndistinct = l4_get_uint(reader);
+	if (ndistinct > (uint64) n)
+		l4_pack_corrupted("dictionary");
+	distinct = (int64 *) palloc(sizeof(int64) * Max(ndistinct, 1));
+	get_ints(reader, distinct, (int) ndistinct);
+	for (int i = 0; i < n; i++)
+	{
+		uint64		code = l4_get_uint(reader);
+
+		if (code >= ndistinct)
+			l4_pack_corrupted("dictionary");
+		values[i] = distinct[code];
+	}
+	pfree(distinct);
+}
+
+static float8
+join_float(int64 mantissa, int64 exponent)
+{
+	char		text[64];
+
+	switch (exponent)
+	{
+		case L4_EXPONENT_NAN:
+			return get_float8_nan();
+		case L4_EXPONENT_INF:
+			return get_float8_infinity();
+		case L4_EXPONENT_NEG_INF:
+			return -get_float8_infinity();
+		case L4_EXPONENT_NEG_ZERO:
+			return -0.0;
+	}
+	if (exponent < -400 || exponent > 400)
+		l4_pack_corrupted("exponent");
+	/* exact without reading text: both numbers are exact and one rounding follows */
+	if (Abs(mantissa) < (INT64CONST(1) << 53) && exponent <= 0 && exponent >= -22)
+	{
+		float8		power = 1;
+
+		for (int64 i = exponent; i < 0; i++)
+			power *= 10;
+		return (float8) mantissa / power;
+	}
+	snprintf(text, sizeof(text), INT64_FORMAT "e%d", mantissa, (int) exponent);
+	return strtod(text, NULL);
+}
+
+static void
+get_float_column(L4ByteReader *reader, float8 *values, int n)
+{
+	int64	   *exponent = (int64 *) palloc(sizeof(int64) * Max(n, 1));
+	int64	   *mantissa = (int64 *) palloc(sizeof(int64) * Max(n, 1));
+
+	get_int_column(reader, exponent, n);
+	get_int_column(reader, mantissa, n);
+	for (int i = 0; i < n; i++)
+		values[i] = join_float(mantissa[i], exponent[i]);
+	pfree(exponent);
+	pfree(mantissa);
+}
+
+/* Distinct texts stay where they are; arrays are decoded. */
+static void
+get_entries(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
+{
+	uint64		n = l4_get_uint(reader);
+
+	if (n > (uint64) (reader->end - reader->ptr))
+		l4_pack_corrupted("entries");
+	col->nentries = (int) n;
+	col->entry = MemoryContextAlloc(cxt, sizeof(char *) * Max(n, 1));
+	col->entry_len = MemoryContextAlloc(cxt, sizeof(int) * Max(n, 1));
+	for (int i = 0; i < col->nentries; i++)
+	{
+		uint64		len = l4_get_uint(reader);
+
+		if (len > (uint64) (reader->end - reader->ptr))
+			l4_pack_corrupted("entry");
+		col->entry_len[i] = (int) len;
+		if (col->type == L4_PACK_TEXT)
+			col->entry[i] = unconstify(char *, l4_get_bytes(reader, len));
+		else
+		{
+			int32	   *values = MemoryContextAlloc(cxt, sizeof(int32) * Max(len, 1));
+
+			for (uint64 k = 0; k < len; k++)
+			{
+				int64		value = l4_get_int(reader);
+
+				if (value < PG_INT32_MIN || value > PG_INT32_MAX)
+					l4_pack_corrupted("element");
+				values[k] = (int32) value;
+			}
+			col->entry[i] = (char *) values;
+		}
+	}
+}
+
+/* Spread the values over the rows that are not NULL, from the end. */
+static void
+spread(L4PackCol *col, int nrows, int nvalues)
+{
+	int			from = nvalues - 1;
+
+	if (col->nulls == NULL)
+		return;
+	for (int row = nrows - 1; row >= 0; row--)
+	{
+		bool		isnull = col->nulls[row];
+
+		if (col->type == L4_PACK_FLOAT)
+			col->floats[row] = isnull ? 0 : col->floats[from];
+		else
+			col->ints[row] = isnull ? 0 : col->ints[from];
+		from -= !isnull;
+	}
+}
+
+static void
+get_column(L4ByteReader *reader, L4PackCol *col, int nrows, MemoryContext cxt)
+{
+	L4ByteReader data;
+	uint64		len;
+	int			nvalues = nrows;
+
+	col->type = *l4_get_bytes(reader, 1);
+	len = l4_get_uint(reader);
+	if (len >= sizeof(col->name))
+		l4_pack_corrupted("name");
+	memcpy(col->name, l4_get_bytes(reader, len), len);
+	switch (*l4_get_bytes(reader, 1))
+	{
+		case 0:
+			break;
+		case 1:
+			{
+				int64	   *flags = (int64 *) palloc(sizeof(int64) * Max(nrows, 1));
+
+				get_ints(reader, flags, nrows);
+				col->nulls = MemoryContextAlloc(cxt, Max(nrows, 1));
+				for (int i = 0; i < nrows; i++)
+				{
+					col->nulls[i] = flags[i] != 0;
+					nvalues -= col->nulls[i];
+				}
+				pfree(flags);
+				break;
+			}
+		default:
+			l4_pack_corrupted("nulls");
+	}
+	len = l4_get_uint(reader);
+	data.ptr = (const unsigned char *) l4_get_bytes(reader, len);
+	data.end = data.ptr + len;
+	col->nvalues = col->size = nrows;
+	if (col->type == L4_PACK_TEXT || col->type == L4_PACK_INTS)
+		get_entries(&data, col, cxt);
+	if (col->type == L4_PACK_FLOAT)
+	{
+		col->floats = MemoryContextAllocZero(cxt, sizeof(float8) * Max(nrows, 1));
+		get_float_column(&data, col->floats, nvalues);
+	}
+	else if (col->type == L4_PACK_INT || col->type == L4_PACK_TEXT || col->type == L4_PACK_INTS)
+	{
+		col->ints = MemoryContextAllocZero(cxt, sizeof(int64) * Max(nrows, 1));
+		get_int_column(&data, col->ints, nvalues);
+	}
+	else
+		l4_pack_corrupted("type");
+	if (col->type != L4_PACK_INT && col->type != L4_PACK_FLOAT)
+		for (int i = 0; i < nvalues; i++)
+			if (col->ints[i] < 0 || col->ints[i] >= col->nentries)
+				l4_pack_corrupted("entry number");
+	if (data.ptr != data.end)
+		l4_pack_corrupted("column length");
+	spread(col, nrows, nvalues);
+}
+
+L4Pack *
+l4_pack_decode(bytea *packed, MemoryContext cxt)
+{
+	L4Pack	   *pack = l4_pack_create(cxt);
+	L4ByteReader reader;
+	uint64		nrows;
+	uint64		ncols;
+
+	reader.ptr = (const unsigned char *) VARDATA_ANY(packed);
+	reader.end = reader.ptr + VARSIZE_ANY_EXHDR(packed);
+	if (*l4_get_bytes(&reader, 1) != L4_PACK_VERSION)
+		l4_pack_corrupted("version");
+	nrows = l4_get_uint(&reader);
+	ncols = l4_get_uint(&reader);
+	if (nrows > L4_PACK_MAX_ROWS || ncols > L4_PACK_MAX_COLS)
+		l4_pack_corrupted("size");
+	pack->nrows = (int) nrows;
+	for (uint64 i = 0; i < ncols; i++)
+	{
+		get_column(&reader, &pack->cols[i], pack->nrows, cxt);
+		pack->ncols++;
+	}
+	if (reader.ptr != reader.end)
+		l4_pack_corrupted("length");
+	return pack;
+}

@@ -1,0 +1,188 @@
+/*
+ * chunk_sql.c
+ *		SQL side of packed rows: l4._unpack().
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+
+#include "chunk.h"
+#include "l4_compat.h"
+
+PG_FUNCTION_INFO_V1(l4_unpack);
+
+/* Can a packed column be read as an SQL type? */
+static bool
+type_fits(char type, Oid sqltype)
+{
+	switch (type)
+	{
+		case L4_PACK_INT:
+			return sqltype == INT4OID || sqltype == INT8OID || sqltype == TIMESTAMPTZOID || sqltype == BOOLOID;
+		case L4_PACK_FLOAT:
+			return sqltype == FLOAT8OID;
+		case L4_PACK_TEXT:
+			return sqltype == TEXTOID;
+		case L4_PACK_INTS:
+			return sqltype == INT4ARRAYOID;
+	}
+	return false;
+}
+
+static Datum
+int_array(const int32 *values, int n)
+{
+	Datum	   *elems = (Datum *) palloc(sizeof(Datum) * Max(n, 1));
+
+	for (int i = 0; i < n; i++)
+		elems[i] = Int32GetDatum(values[i]);
+	return PointerGetDatum(construct_array(elems, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+static Datum
+column_value(L4Pack *pack, int c, int row, Oid sqltype)
+{
+	L4PackCol  *col = &pack->cols[c];
+	int			k;
+
+	switch (sqltype)
+	{
+		case INT4OID:
+			return Int32GetDatum((int32) col->ints[row]);
+		case BOOLOID:
+			return BoolGetDatum(col->ints[row] != 0);
+		case FLOAT8OID:
+			return Float8GetDatum(col->floats[row]);
+		case TEXTOID:
+			k = (int) col->ints[row];
+			return PointerGetDatum(cstring_to_text_with_len(col->entry[k], col->entry_len[k]));
+		case INT4ARRAYOID:
+			k = (int) col->ints[row];
+			return int_array((int32 *) col->entry[k], col->entry_len[k]);
+		default:
+			return Int64GetDatum(col->ints[row]);
+	}
+}
+
+/* The columns from "first" on as one object: {"name": number, …}; those that are NULL are left away. */
+static Datum
+rest_as_jsonb(L4Pack *pack, int first, int row, bool *isnull)
+{
+	JsonbParseState *state = NULL;
+	JsonbValue	value;
+	bool		any = false;
+
+	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	for (int c = first; c < pack->ncols; c++)
+	{
+		L4PackCol  *col = &pack->cols[c];
+
+		if (col->type != L4_PACK_FLOAT || l4_pack_is_null(pack, c, row))
+			continue;
+		any = true;
+		value.type = jbvString;
+		value.val.string.val = col->name;
+		value.val.string.len = strlen(col->name);
+		pushJsonbValue(&state, WJB_KEY, &value);
+		if (isfinite(col->floats[row]))
+		{
+			value.type = jbvNumeric;
+			value.val.numeric = DatumGetNumeric(DirectFunctionCall1(float8_numeric, Float8GetDatum(col->floats[row])));
+		}
+		else
+		{
+			value.type = jbvString;
+			value.val.string.val = isnan(col->floats[row]) ? "NaN" : col->floats[row] > 0 ? "Infinity" : "-Infinity";
+			value.val.string.len = strlen(value.val.string.val);
+		}
+		pushJsonbValue(&state, WJB_VALUE, &value);
+	}
+	*isnull = !any;
+	return PointerGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+}
+
+static void
+check_columns(L4Pack *pack, TupleDesc desc)
+{
+	for (int c = 0; c < desc->natts; c++)
+	{
+		Oid			sqltype = TupleDescAttr(desc, c)->atttypid;
+
+		if (sqltype == JSONBOID && c == desc->natts - 1)
+			return;
+		if (c >= pack->ncols || !type_fits(pack->cols[c].type, sqltype))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("packed rows have no column %d of type %s", c + 1, format_type_be(sqltype)),
+					 c < pack->ncols ? errdetail("Column %d is \"%s\".", c + 1, pack->cols[c].name) : 0));
+	}
+}
+
+/*
+ * Rows of a packed value, as the caller's column definition list names them:
+ * the first so many columns; a last column of type jsonb takes all numbers
+ * that are left.
+ */
+Datum
+l4_unpack(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	bytea	   *packed = PG_GETARG_BYTEA_PP(0);
+	MemoryContext rowcxt;
+	MemoryContext old;
+	L4Pack	   *pack;
+	TupleDesc	desc;
+
+	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || rsinfo->expectedDesc == NULL ||
+		!(rsinfo->allowedModes & SFRM_Materialize))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("function returning rows called in context that cannot accept them")));
+	pack = l4_pack_decode(packed, CurrentMemoryContext);
+	desc = rsinfo->expectedDesc;
+	check_columns(pack, desc);
+	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
+	rsinfo->returnMode = SFRM_Materialize;
+	rsinfo->setDesc = CreateTupleDescCopy(desc);
+	rsinfo->setResult = tuplestore_begin_heap((rsinfo->allowedModes & SFRM_Materialize_Random) != 0,
+											  false, work_mem);
+	MemoryContextSwitchTo(old);
+
+	rowcxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unpacked row", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(rowcxt);
+	for (int row = 0; row < pack->nrows; row++)
+	{
+		Datum		values[L4_PACK_MAX_COLS + 1];
+		bool		nulls[L4_PACK_MAX_COLS + 1];
+
+		CHECK_FOR_INTERRUPTS();
+		for (int c = 0; c < desc->natts; c++)
+		{
+			Oid			sqltype = TupleDescAttr(desc, c)->atttypid;
+
+			nulls[c] = false;
+			if (sqltype == JSONBOID)
+				values[c] = rest_as_jsonb(pack, c, row, &nulls[c]);
+			else if (l4_pack_is_null(pack, c, row))
+				nulls[c] = true;
+			else
+				values[c] = column_value(pack, c, row, sqltype);
+		}
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		MemoryContextReset(rowcxt);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(rowcxt);
+	return (Datum) 0;
+}
