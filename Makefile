@@ -4,9 +4,15 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" l4.control)
 MODULE_big = l4
 
 OBJS = \
+	src/args.o \
 	src/chunk.o \
 	src/chunk_read.o \
 	src/chunk_sql.o \
+	src/dtw.o \
+	src/dtw_sql.o \
+	src/evector.o \
+	src/evector_agg.o \
+	src/evector_sql.o \
 	src/l4.o \
 	src/pcre.o \
 	src/pcre_sql.o
@@ -15,6 +21,8 @@ OBJS = \
 FRAGMENTS = \
 	sql/install/00_header.sql \
 	sql/install/10_pcre.sql \
+	sql/install/30_evector.sql \
+	sql/install/50_dtw.sql \
 	sql/install/60_tables.sql \
 	sql/install/72_views.sql \
 	sql/install/95_rights.sql
@@ -23,6 +31,8 @@ DATA_built = sql/l4--$(EXTVERSION).sql
 
 REGRESS = \
 	extension \
+	dtw \
+	evector \
 	pcre \
 	views
 
@@ -55,4 +65,6 @@ include $(PGXS)
 sql/l4--$(EXTVERSION).sql: $(FRAGMENTS) l4.control
 	cat $(FRAGMENTS) > $@
 $(OBJS): $(wildcard src/*.h) l4.control
+# Its loops are written for the vectorizer, which GCC leaves out at -O2.
+src/dtw.o: override CFLAGS += -O3
 endif

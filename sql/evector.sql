@@ -1,0 +1,151 @@
+-- The type event_vector: text, bytes, operators, casts, aggregates.
+
+-- text form: any order in, by event id out, zeros left out
+SELECT '{}'::l4.event_vector AS empty, ' { 17 : 42 ,3:1,-5:7, 9:0 } '::l4.event_vector AS vector, '{2147483647:9223372036854775807,-2147483648:1}'::l4.event_vector AS extremes;
+SELECT v AS round_trip FROM unnest('{"{}","{0:1}","{-1:1, 0:127, 1:128, 2:129, 200:16384}"}'::text[]) AS v WHERE v::l4.event_vector::text <> v;
+SELECT ''::l4.event_vector;
+SELECT '3:1'::l4.event_vector;
+SELECT '{3}'::l4.event_vector;
+SELECT '{x:1}'::l4.event_vector;
+SELECT '{3:}'::l4.event_vector;
+SELECT '{3:1.5}'::l4.event_vector;
+SELECT '{3:1,}'::l4.event_vector;
+SELECT '{3:1 4:2}'::l4.event_vector;
+SELECT '{3:1'::l4.event_vector;
+SELECT '{3:1} x'::l4.event_vector;
+SELECT '{3:-1}'::l4.event_vector;
+SELECT '{3:1,4:2,3:5}'::l4.event_vector;
+SELECT '{2147483648:1}'::l4.event_vector;
+SELECT '{-2147483649:1}'::l4.event_vector;
+SELECT '{1:9223372036854775808}'::l4.event_vector;
+SELECT '{1:99999999999999999999999999}'::l4.event_vector;
+
+-- from and to arrays, each, get
+SELECT l4.event_vector('{5,3,9}', '{1,0,7}'), l4.event_vector('{}', '{}');
+SELECT l4.event_vector('{1,2}', '{1}');
+SELECT l4.event_vector('{1,NULL}', '{1,2}');
+SELECT l4.event_vector('{1,2}', '{1,NULL}');
+SELECT l4.event_vector('{{1,2}}', '{1,2}');
+SELECT l4.event_vector('{1,1}', '{1,2}');
+SELECT l4.event_vector('{1}', '{-2}');
+SELECT * FROM l4.event_vector_each('{17:42, -3:1}');
+SELECT count(*) FROM l4.event_vector_each('{}');
+SELECT l4.event_vector_get('{17:42, 3:1}', e) FROM unnest('{2,3,4,17,18}'::int[]) AS e;
+
+-- jsonb
+SELECT '{17:42, 3:1, -4:9223372036854775807}'::l4.event_vector::jsonb, '{}'::l4.event_vector::jsonb;
+SELECT '{"17": 42, "3": 1, "4": 0}'::jsonb::l4.event_vector, '{}'::jsonb::l4.event_vector;
+SELECT '[1,2]'::jsonb::l4.event_vector;
+SELECT '{"a": 1}'::jsonb::l4.event_vector;
+SELECT '{"1 ": 1}'::jsonb::l4.event_vector;
+SELECT '{"1": "1"}'::jsonb::l4.event_vector;
+SELECT '{"1": [1]}'::jsonb::l4.event_vector;
+SELECT '{"1": 1.5}'::jsonb::l4.event_vector;
+SELECT '{"1": -1}'::jsonb::l4.event_vector;
+SELECT '{"1": 1, "01": 1}'::jsonb::l4.event_vector;
+SELECT '{"3000000000": 1}'::jsonb::l4.event_vector;
+SELECT '{"1": 1e30}'::jsonb::l4.event_vector;
+
+-- sums and distances
+SELECT '{1:1, 3:5}'::l4.event_vector OPERATOR(l4.+) '{2:7, 3:1, 9:1}', '{}'::l4.event_vector OPERATOR(l4.+) '{}';
+SELECT '{1:9223372036854775807}'::l4.event_vector OPERATOR(l4.+) '{1:1}';
+SELECT x OPERATOR(l4.<->) y AS l2, x OPERATOR(l4.<+>) y AS l1, round((x OPERATOR(l4.<=>) y)::numeric, 6) AS cosine
+FROM (VALUES ('{1:3}'::l4.event_vector, '{2:4}'::l4.event_vector), ('{1:3, 2:4}', '{1:6, 2:8}'), ('{1:1, 5:2}', '{1:1, 5:2}'),
+             ('{}', '{1:2}'), ('{1:2}', '{}'), ('{}', '{}'), ('{1:9223372036854775807}', '{1:9223372036854775806}')) AS t(x, y);
+SELECT l4.l2_distance('{1:3}', NULL), l4.l1_distance(NULL, '{1:3}'), l4.cosine_distance(NULL, NULL), NULL OPERATOR(l4.+) '{1:3}'::l4.event_vector AS plus;
+
+-- order, equality, hashing
+SELECT v FROM unnest('{"{2:1}","{1:2}","{1:1, 2:1}","{}","{1:1}","{-1:5}","{1:1, 3:1}"}'::l4.event_vector[]) AS v ORDER BY v;
+SELECT count(*) AS pairs, bool_and((x OPERATOR(l4.=) y) = (i = j) AND (x OPERATOR(l4.<>) y) = (i <> j) AND (x OPERATOR(l4.<) y) = (i < j)
+       AND (x OPERATOR(l4.<=) y) = (i <= j) AND (x OPERATOR(l4.>) y) = (i > j) AND (x OPERATOR(l4.>=) y) = (i >= j)
+       AND sign(l4.event_vector_cmp(x, y)) = sign(i - j)) AS consistent
+FROM unnest('{"{}","{-1:5}","{1:1}","{1:1, 2:1}","{1:2}","{2:1}"}'::l4.event_vector[]) WITH ORDINALITY AS a(x, i),
+     unnest('{"{}","{-1:5}","{1:1}","{1:1, 2:1}","{1:2}","{2:1}"}'::l4.event_vector[]) WITH ORDINALITY AS b(y, j);
+CREATE TEMP TABLE vectors AS SELECT l4.event_vector(ARRAY[i % 10, 100 + i % 3], ARRAY[1, 2]) AS v FROM generate_series(1, 1000) AS i;
+SET enable_sort = off;
+SELECT count(*), count(DISTINCT v) FROM (SELECT v FROM vectors GROUP BY v) AS g;
+SELECT count(*) FROM vectors AS a JOIN (SELECT DISTINCT v FROM vectors) AS b ON a.v OPERATOR(l4.=) b.v;
+RESET enable_sort;
+SET enable_hashagg = off;
+SET enable_hashjoin = off;
+SELECT count(*), count(DISTINCT v) FROM (SELECT v FROM vectors GROUP BY v) AS g;
+SELECT count(*) FROM vectors AS a JOIN (SELECT DISTINCT v FROM vectors) AS b ON a.v OPERATOR(l4.=) b.v;
+RESET enable_hashagg;
+RESET enable_hashjoin;
+SELECT bool_and(l4.event_vector_hash(v) = (l4.event_vector_hash_extended(v, 0) << 32 >> 32)::int) AS same_low_half,
+       bool_or(l4.event_vector_hash_extended(v, 0) = l4.event_vector_hash_extended(v, 1)) AS seed_ignored FROM vectors;
+
+-- Aggregates against plain SQL.
+CREATE TEMP TABLE event AS
+SELECT i AS id, CASE WHEN i % 50 = 0 THEN NULL ELSE (i * i) % 97 END AS event_id, CASE WHEN i % 70 = 0 THEN NULL ELSE i % 5 END::bigint AS n, i % 7 AS node
+FROM generate_series(1, 2000) AS i;
+CREATE FUNCTION pg_temp.expected(counts jsonb) RETURNS text LANGUAGE sql AS
+$$ SELECT '{' || coalesce(string_agg(key || ':' || value, ', ' ORDER BY key::int), '') || '}' FROM jsonb_each_text(counts) $$;
+SELECT count(*) AS nodes, bool_and(v::text = pg_temp.expected(counts)) AS same
+FROM (SELECT node, l4.event_vector_agg(event_id) AS v FROM event GROUP BY node) AS a
+JOIN (SELECT node, jsonb_object_agg(event_id, c) AS counts
+      FROM (SELECT node, event_id, count(*) AS c FROM event WHERE event_id IS NOT NULL GROUP BY node, event_id) AS s GROUP BY node) AS b USING (node);
+SELECT count(*) AS nodes, bool_and(v::text = pg_temp.expected(counts)) AS same
+FROM (SELECT node, l4.event_vector_agg(event_id, n) AS v FROM event GROUP BY node) AS a
+JOIN (SELECT node, jsonb_object_agg(event_id, c) FILTER (WHERE c > 0) AS counts
+      FROM (SELECT node, event_id, sum(n) AS c FROM event WHERE event_id IS NOT NULL GROUP BY node, event_id) AS s GROUP BY node) AS b USING (node);
+SELECT l4.event_vector_sum(v) OPERATOR(l4.=) (SELECT l4.event_vector_agg(event_id, n) FROM event) AS sum_of_groups
+FROM (SELECT l4.event_vector_agg(event_id, n) AS v FROM event GROUP BY node) AS s;
+-- no rows, only NULLs, NULL in one argument, one row, only zeros
+SELECT l4.event_vector_agg(event_id) IS NULL AND l4.event_vector_agg(event_id, n) IS NULL AND l4.event_vector_sum(NULL) IS NULL AS no_rows FROM event WHERE false;
+SELECT l4.event_vector_agg(NULL) IS NULL AND l4.event_vector_agg(NULL, 1) IS NULL AND l4.event_vector_agg(1, NULL) IS NULL
+   AND l4.event_vector_sum(NULL) IS NULL AS all_null FROM generate_series(1, 3);
+SELECT l4.event_vector_agg(5), l4.event_vector_agg(5, 3), l4.event_vector_agg(5, 0) AS zero, l4.event_vector_sum('{5:3}') AS one, l4.event_vector_sum('{}') AS empty;
+SELECT l4.event_vector_agg(x), l4.event_vector_agg(x, 2), l4.event_vector_sum(CASE WHEN x > 0 THEN l4.event_vector(ARRAY[x], '{3}') END) FROM unnest('{1,NULL,2,1}'::int[]) AS x;
+-- DISTINCT, FILTER, ORDER BY, grouping sets, several aggregates that share a state
+SELECT l4.event_vector_agg(DISTINCT event_id % 3) AS "distinct", l4.event_vector_agg(event_id % 3) FILTER (WHERE n = 1) AS filtered,
+       l4.event_vector_agg(event_id % 3 ORDER BY id DESC) AS ordered, l4.event_vector_agg(event_id % 3) AS plain, l4.event_vector_agg(event_id % 3)::text AS shared FROM event;
+SELECT node, l4.event_vector_agg(event_id % 2) FROM event WHERE node < 2 GROUP BY ROLLUP (node) ORDER BY node;
+-- window frames call the final function again and again on one state
+SELECT id, l4.event_vector_agg(event_id % 4) OVER (ORDER BY id) AS running, l4.event_vector_sum(l4.event_vector(ARRAY[id], '{1}')) OVER (ORDER BY id ROWS 1 PRECEDING) AS moving,
+       l4.event_vector_agg(id, n) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING) AS ahead
+FROM event WHERE id <= 5 ORDER BY id;
+SELECT count(*) AS wrong FROM (
+	SELECT id, l4.event_vector_agg(event_id) OVER (ORDER BY id) AS running FROM event) AS w
+WHERE id % 100 = 0 AND running OPERATOR(l4.<>) (SELECT l4.event_vector_agg(event_id) FROM event AS e WHERE e.id <= w.id);
+-- state functions called by hand change nothing that somebody else holds
+DO $$
+DECLARE
+	v l4.event_vector := '{1:1}';
+	w l4.event_vector;
+BEGIN
+	w := l4._event_vector_accum(v, 1);
+	w := l4._event_vector_accum(w, 7, 5);
+	w := l4._event_vector_combine(w, v);
+	RAISE NOTICE '% % %', v, w, l4._event_vector_final(w);
+END $$;
+-- limits and errors
+SELECT l4.event_vector_agg(1, -1);
+SELECT l4.event_vector_agg(1, 9223372036854775807) FROM generate_series(1, 2);
+SELECT l4.event_vector_sum('{1:9223372036854775807}') FROM generate_series(1, 2);
+SELECT length(l4.event_vector_agg(i)::text) FROM generate_series(1, 1048576) AS i;
+SELECT l4.event_vector_agg(i) FROM generate_series(1, 1048577) AS i;
+SELECT l4.event_vector_sum(l4.event_vector(array_fill(0, ARRAY[0]) || i, '{1}')) FROM generate_series(1, 1048577) AS i;
+SELECT l4.event_vector(array_agg(i), array_agg(1::bigint)) FROM generate_series(1, 1048577) AS i;
+SELECT (SELECT l4.event_vector_agg(i) FROM generate_series(1, 600000) AS i) OPERATOR(l4.+) (SELECT l4.event_vector_agg(-i) FROM generate_series(1, 600000) AS i);
+SELECT ('{' || string_agg(i || ':1', ',') || '}')::l4.event_vector FROM generate_series(1, 1048577) AS i;
+
+-- Stored bytes that are none of ours: a superuser's cast shows what hostile bytes do.
+CREATE CAST (bytea AS l4.event_vector) WITHOUT FUNCTION;
+SELECT '\x010206000009'::bytea::l4.event_vector AS ours;
+SELECT ''::bytea::l4.event_vector;
+SELECT '\x02'::bytea::l4.event_vector;
+SELECT '\x01'::bytea::l4.event_vector;
+SELECT '\x0100ff'::bytea::l4.event_vector;
+SELECT '\x0103060009'::bytea::l4.event_vector;
+SELECT '\x01ffffffff7f0600'::bytea::l4.event_vector;
+SELECT '\x010106'::bytea::l4.event_vector;
+SELECT '\x0101068600'::bytea::l4.event_vector;
+SELECT '\x01018600'::bytea::l4.event_vector;
+SELECT '\x01010600ff'::bytea::l4.event_vector;
+SELECT '\x0101ffffffff1f00'::bytea::l4.event_vector;
+SELECT '\x0102feffffff0f000000'::bytea::l4.event_vector;
+SELECT '\x010106ffffffffffffffffff01'::bytea::l4.event_vector;
+SELECT '\x010106ffffffffffffffff7f'::bytea::l4.event_vector;
+SELECT '\x01ffff7f06000600'::bytea::l4.event_vector OPERATOR(l4.+) '{1:1}';
+DROP CAST (bytea AS l4.event_vector);
