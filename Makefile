@@ -15,7 +15,12 @@ OBJS = \
 	src/evector_sql.o \
 	src/l4.o \
 	src/pcre.o \
-	src/pcre_sql.o
+	src/pcre_sql.o \
+	src/mask.o \
+	src/drain.o \
+	src/drain_text.o \
+	src/drain_store.o \
+	src/drain_io.o
 
 # The install script is these fragments, in this order.
 FRAGMENTS = \
