@@ -33,6 +33,7 @@ FRAGMENTS = \
 	sql/install/95_rights.sql
 
 DATA_built = sql/l4--$(EXTVERSION).sql
+SCRIPTS = src/l4load
 
 REGRESS = \
 	extension \
@@ -51,7 +52,7 @@ SCRIPTED = help check demo score bench
 ifneq ($(filter $(SCRIPTED),$(MAKECMDGOALS)),)
 .PHONY: $(SCRIPTED)
 help:
-	@sed -n 's/^## //p' test/run
+	@test/run help
 check demo score bench:
 	@test/run $@
 else

@@ -13,5 +13,11 @@ is($node->safe_psql('postgres', "SELECT extversion = l4.l4_version() FROM pg_ext
 	't', 'library and catalog agree on the version');
 is($node->safe_psql('postgres', "DROP EXTENSION l4 CASCADE; SELECT count(*) FROM pg_namespace WHERE nspname = 'l4'"),
 	'0', 'dropping the extension removes its schema');
+# the script is plain ASCII: it installs whatever the encoding of the database
+foreach my $encoding ('latin1', 'sql_ascii', 'euc_jp')
+{
+	$node->safe_psql('postgres', "CREATE DATABASE d_$encoding TEMPLATE template0 ENCODING '$encoding' LOCALE 'C'");
+	is($node->safe_psql("d_$encoding", 'CREATE EXTENSION l4; SELECT count(*) FROM pg_extension'), '2', "installs into a database in $encoding");
+}
 $node->stop;
 done_testing();

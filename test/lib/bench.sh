@@ -1,0 +1,123 @@
+# make bench: what docs/benchmarks.md says, measured again. One job of each size fails; two tenths of its size succeeded.
+#   LINES="1000000 20000000"  sizes of the failed job        NODES=64    nodes of it
+#   FAULT=nic                 see test/bench/genjob.c        WORKERS=2   parallel workers of the second ingest
+#   CORPUS=folder             measure the labelled corpus too
+
+# timed DATABASE SQL: runs it in one session, sets ms to the time of the last statement.
+timed() {
+	local out
+	out=$(sandbox_psql -d "$1" -At -c '\timing on' -f - <<<"$2") || {
+		say "$out"
+		die "failed: $2"
+	}
+	ms=$(sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' <<<"$out" | tail -n 1)
+	answer=$(grep -v '^Time' <<<"$out" | tail -n 1)
+}
+
+value() { sandbox_psql -d "$1" -At -c "$2"; }
+
+# The highest sum of private memory of all server processes, in MB, until stopped: kernels keep no such figure.
+watch_memory() {
+	local postmaster peak=0 sum
+	postmaster=$(head -n 1 "$box/data/postmaster.pid")
+	while [ -e "$box/tmp/watch" ]; do
+		sum=$(cat /proc/[0-9]*/status 2>/dev/null | awk -v top="$postmaster" \
+			'/^PPid:/ {mine = $2 == top} /^RssAnon:/ && mine {s += $2} END {print int(s / 1024)}')
+		((sum > peak)) && peak=$sum
+		printf '%s\n' "$peak" >"$box/tmp/peak"
+		sleep 0.2
+	done
+}
+
+ratio() { awk -v a="$1" -v b="$2" -v f="${3:-%.2f}" 'BEGIN {printf f, (b > 0 ? a / b : 0)}'; }
+seconds() { ratio "$1" 1000 "%.2f"; }
+
+# stored DATABASE: bytes of everything l4 keeps, indexes included
+stored() {
+	value "$1" "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c WHERE c.relnamespace = 'l4'::regnamespace AND c.relkind = 'r'"
+}
+
+bench_size() {
+	local lines=$1 nodes=$2 db=bench before after copy one two again compare diagnose diagnose2 report html count raw
+	local top
+	say "  $lines lines, $nodes nodes, fault ${FAULT:-nic}"
+	as_user dropdb -U postgres --if-exists "$db"
+	as_user createdb -U postgres "$db"
+	as_user sh -c "
+		tmp/genjob -j ok-1 -n $nodes -l $((lines / 10 + 1)) -s 11 >tmp/ok-1.copy
+		tmp/genjob -j ok-2 -n $nodes -l $((lines / 10 + 1)) -s 12 >tmp/ok-2.copy
+		tmp/genjob -j bad -n $nodes -l $lines -s 13 -f ${FAULT:-nic} >tmp/bad.copy"
+	value "$db" "CREATE EXTENSION l4" >/dev/null
+	value "$db" "CREATE TABLE logs (job_id text, node text, source text, rank int, line_no bigint, ts timestamptz, line text,
+		PRIMARY KEY (job_id, node, source, line_no))" >/dev/null
+	value "$db" "INSERT INTO l4.job (job_id, settings, status, expected_nodes) VALUES ('ok-1', 'bench', 'succeeded', $nodes),
+		('ok-2', 'bench', 'succeeded', $nodes), ('bad', 'bench', 'running', $nodes)" >/dev/null
+	timed "$db" "COPY logs FROM '$box/tree/tmp/ok-1.copy'; COPY logs FROM '$box/tree/tmp/ok-2.copy'"
+	timed "$db" "COPY logs FROM '$box/tree/tmp/bad.copy'"
+	copy=$ms
+	as_user sh -c 'rm -f tmp/*.copy'
+	value "$db" "ANALYZE logs" >/dev/null
+	count=$(value "$db" "SELECT count(*) FROM logs WHERE job_id = 'bad'")
+	raw=$(value "$db" "SELECT pg_table_size('logs') * $count / (SELECT count(*) FROM logs)")
+	say "    COPY $(seconds "$copy") s"
+	timed "$db" "CALL l4.ingest('logs', job_id => 'ok-1'); CALL l4.ingest('logs', job_id => 'ok-2')"
+	before=$(stored "$db")
+	ingest_timed_job "$db" 0
+	one=$ms
+	say "    ingest, no parallel workers $(seconds "$one") s"
+	after=$(stored "$db")
+	timed "$db" "SELECT l4.forget_job('bad')"
+	value "$db" "INSERT INTO l4.job (job_id, settings, status, expected_nodes) VALUES ('bad', 'bench', 'running', $nodes)" >/dev/null
+	ingest_timed_job "$db" "${WORKERS:-2}"
+	two=$ms
+	say "    ingest, ${WORKERS:-2} workers $(seconds "$two") s"
+	timed "$db" "CALL l4.ingest('logs')"
+	again=$ms
+	timed "$db" "SELECT count(*) FROM l4.compare('bad')"
+	compare=$ms
+	timed "$db" "SELECT l4.diagnose('bad')"
+	diagnose=$ms
+	timed "$db" "SELECT l4.diagnose('bad')"
+	diagnose2=$ms
+	timed "$db" "SELECT count(*) FROM l4.report('bad')"
+	report=$ms
+	timed "$db" "SELECT length(l4.report_html('bad'))"
+	html=$ms
+	top=$(value "$db" "SELECT symptom || ' ' || coalesce((SELECT node FROM l4.suspect_node WHERE job_id = 'bad' AND rank = 1), '-')
+		FROM l4.diagnosis WHERE job_id = 'bad'")
+	rows+=("| $count | $nodes | $(seconds "$copy") | $(seconds "$one") | $(ratio "$one" "$copy") | $(seconds "$two") | $(ratio "$one" "$two") | $(seconds "$again") | $(ratio $((after - before)) "$count" "%.1f") | $(ratio $(((after - before) * 100)) "$raw" "%.1f") % | $peak_one | $peak |")
+	answers+=("| $count | $nodes | $(seconds "$compare") | $(seconds "$diagnose") | $(seconds "$diagnose2") | $(seconds "$report") | $(seconds "$html") | $top |")
+}
+
+# ingest_timed_job DATABASE WORKERS: the failed job; peak is of all server processes
+ingest_timed_job() {
+	local watcher
+	: >"$box/tmp/watch"
+	watch_memory &
+	watcher=$!
+	timed "$1" "SET max_parallel_workers_per_gather = $2; CALL l4.ingest('logs', job_id => 'bad')"
+	rm -f "$box/tmp/watch"
+	wait "$watcher" || true
+	peak=$(cat "$box/tmp/peak")
+	(($2 > 0)) || peak_one=$peak
+}
+
+bench_run() {
+	local size rows=() answers=() peak=0 peak_one=0
+	server_start "max_worker_processes = 16" "max_parallel_workers = 8" "shared_buffers = 128MB" "maintenance_work_mem = 256MB"
+	as_user sh -c 'mkdir -p tmp && ${CC:-cc} -O2 -o tmp/genjob test/bench/genjob.c'
+	say "Measuring (a size of 20 million lines takes some ten minutes and 10 GB below $box)"
+	for size in ${LINES:-1000000}; do
+		bench_size "$size" "${NODES:-64}"
+	done
+	say
+	say "$server_version, $(nproc) cores, $(awk '/^model name/ {sub(/.*: /, ""); print; exit}' /proc/cpuinfo), $(awk '/^MemTotal/ {printf "%d GB", $2 / 1048576}' /proc/meminfo) of memory"
+	say
+	say "| lines | nodes | COPY s | ingest s | ingest / COPY | with ${WORKERS:-2} workers s | speed-up | nothing new s | bytes a line | of the raw table | peak MB | peak MB with workers |"
+	say "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+	printf '%s\n' "${rows[@]}"
+	say
+	say "| lines | nodes | compare s | diagnose s | again s | report s | report_html s | found |"
+	say "| --- | --- | --- | --- | --- | --- | --- | --- |"
+	printf '%s\n' "${answers[@]}"
+}

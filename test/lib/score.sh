@@ -1,0 +1,35 @@
+# make score: diagnoses every job of a labelled corpus and parses labelled logs, and prints how good that is.
+#   CORPUS=folder   jobs.csv, labels.csv, iterations.csv, context.csv and logs/*.csv.gz, see test/score/README.md
+#   LOGHUB=folder   one CSV a dataset with line_no, content, event_id, template
+
+# readable_folder FOLDER: prints a path of it that the server can read
+readable_folder() {
+	local folder
+	[ -d "$1" ] || die "$1 is no folder"
+	folder=$(cd "$1" && pwd)
+	if [ -n "$user" ] && ! runuser -u "$user" -- sh -c 'cd "$1" && [ -r . ] && ! find . ! -readable 2>/dev/null | grep -q .' sh "$folder" 2>/dev/null; then
+		rm -rf "$box/input"
+		cp -R "$folder" "$box/input"
+		chown -R "$user" "$box/input"
+		folder=$box/input
+	fi
+	printf '%s\n' "$folder"
+}
+
+# score_part TITLE SCRIPT FOLDER
+score_part() {
+	local folder
+	folder=$(readable_folder "$3")
+	say
+	say "== $1: $3"
+	as_user dropdb -U postgres --if-exists score
+	as_user createdb -U postgres score
+	sandbox_psql -d score -v dir="$folder" -f "$2"
+}
+
+score_run() {
+	[ -n "${CORPUS:-}${LOGHUB:-}" ] || die "name a folder: make score CORPUS=folder LOGHUB=folder"
+	server_start "shared_buffers = 512MB" "work_mem = 64MB" "max_parallel_workers = 8"
+	[ -z "${CORPUS:-}" ] || score_part "Diagnosis" test/score/corpus.sql "$CORPUS"
+	[ -z "${LOGHUB:-}" ] || score_part "Parser" test/score/loghub.sql "$LOGHUB"
+}
