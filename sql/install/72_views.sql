@@ -109,7 +109,7 @@ COMMENT ON COLUMN l4.iteration.epoch IS 'epoch: as printed, else counted up when
 COMMENT ON COLUMN l4.iteration.iteration IS 'number of the iteration';
 COMMENT ON COLUMN l4.iteration.started IS 'time of the report less the duration';
 COMMENT ON COLUMN l4.iteration.duration_ms IS 'as printed, else the time since the report before, shared by the iterations between';
-COMMENT ON COLUMN l4.iteration.metrics IS 'other numbers of the report: loss, learning rate, …';
+COMMENT ON COLUMN l4.iteration.metrics IS 'other numbers of the report: loss, learning rate and others';
 
 CREATE VIEW l4._iteration AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.ended, u.started, u.duration_ms
@@ -188,7 +188,7 @@ FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
 CROSS JOIN LATERAL l4._unpack(m.activity) AS u(bucket timestamptz, lines bigint)
 GROUP BY 1, 2, 3;
-COMMENT ON VIEW l4._activity IS 'lines per node and second; of long streams per 2, 4, 8 … seconds';
+COMMENT ON VIEW l4._activity IS 'lines per node and second; of long streams per 2, 4, 8 and more seconds';
 
 CREATE VIEW l4._sequence AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.events, u.first_ts, u.last_ts, u.rank

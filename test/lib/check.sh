@@ -19,7 +19,9 @@ run_part() {
 	count_results "$out"
 	if ((status != 0)); then
 		((failed > before)) || failed=$((failed + 1))
-		as_user sh -c 'for f in regression.diffs output_iso/regression.diffs; do [ ! -s "$f" ] || head -n 200 "$f"; done'
+		as_user sh -c '
+			for f in regression.diffs output_iso/regression.diffs; do [ ! -s "$f" ] || head -n 200 "$f"; done
+			grep -lE "not ok|died|error running|Looks like" tmp_check/log/regress_log_* 2>/dev/null | while read -r f; do echo "-- $f"; tail -n 40 "$f"; done'
 	fi
 	as_user rm -rf regression.diffs output_iso
 }
