@@ -394,7 +394,8 @@ put_float_column(StringInfo buf, const float8 *values, int n)
 	}
 	for (int i = 0; i < n; i++)
 		while (exponent[i] > lowest && exponent[i] <= 0 && mantissa[i] != 0 &&
-			   Abs(mantissa[i]) < INT64CONST(100000000000000))
+			   mantissa[i] < INT64CONST(100000000000000) &&
+			   mantissa[i] > -INT64CONST(100000000000000))
 		{
 			mantissa[i] *= 10;
 			exponent[i]--;

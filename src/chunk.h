@@ -11,6 +11,8 @@
 
 #include "lib/stringinfo.h"
 
+#include "l4_compat.h"
+
 #define L4_PACK_VERSION		1
 #define L4_PACK_MAX_ROWS	(16 * 1024 * 1024)
 #define L4_PACK_MAX_COLS	64
@@ -83,6 +85,6 @@ typedef struct L4ByteReader
 extern uint64 l4_get_uint(L4ByteReader *reader);
 extern int64 l4_get_int(L4ByteReader *reader);
 extern const char *l4_get_bytes(L4ByteReader *reader, uint64 len);
-extern void l4_pack_corrupted(const char *what) pg_attribute_noreturn();
+extern L4_NORETURN void l4_pack_corrupted(const char *what);
 
 #endif							/* L4_CHUNK_H */

@@ -135,7 +135,8 @@ join_float(int64 mantissa, int64 exponent)
 	if (exponent < -400 || exponent > 400)
 		l4_pack_corrupted("exponent");
 	/* exact without reading text: both numbers are exact and one rounding follows */
-	if (Abs(mantissa) < (INT64CONST(1) << 53) && exponent <= 0 && exponent >= -22)
+	if (mantissa < (INT64CONST(1) << 53) && mantissa > -(INT64CONST(1) << 53) &&
+		exponent <= 0 && exponent >= -22)
 	{
 		float8		power = 1;
 

@@ -67,4 +67,11 @@ l4_init_materialized_srf(FunctionCallInfo fcinfo)
 #define l4_mark_guc_prefix_reserved(prefix) MarkGUCPrefixReserved(prefix)
 #endif
 
+/* A function that does not return; stands in front of its declaration. */
+#if PG_VERSION_NUM >= 180000
+#define L4_NORETURN pg_noreturn
+#else
+#define L4_NORETURN pg_attribute_noreturn()
+#endif
+
 #endif							/* L4_COMPAT_H */
