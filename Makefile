@@ -14,8 +14,19 @@ OBJS = \
 	src/evector_agg.o \
 	src/evector_sql.o \
 	src/l4.o \
+	src/parser.o \
+	src/parser_io.o \
+	src/parser_options.o \
+	src/parser_params.o \
+	src/parser_sql.o \
 	src/pcre.o \
 	src/pcre_sql.o \
+	src/scan.o \
+	src/scan_rec.o \
+	src/slots.o \
+	src/slots_join.o \
+	src/slots_stat.o \
+	src/slots_text.o \
 	src/mask.o \
 	src/drain.o \
 	src/drain_text.o \
@@ -26,6 +37,7 @@ OBJS = \
 FRAGMENTS = \
 	sql/install/00_header.sql \
 	sql/install/10_pcre.sql \
+	sql/install/20_parser.sql \
 	sql/install/30_evector.sql \
 	sql/install/50_dtw.sql \
 	sql/install/60_tables.sql \
@@ -39,6 +51,7 @@ REGRESS = \
 	extension \
 	dtw \
 	evector \
+	parser \
 	pcre \
 	views
 

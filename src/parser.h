@@ -20,9 +20,9 @@ typedef struct L4Parser L4Parser;
 /* One variable part of a message as the template of its event names it. */
 typedef struct L4Parameter
 {
-	uint32		off;			/* in the message; a list of parts is given as one range */
-	uint32		len;
-	const char *mask;			/* name, lower case */
+	const char *value;			/* not terminated; mostly bytes of the message */
+	int			len;
+	const char *mask;			/* name of its kind */
 } L4Parameter;
 
 /* A new parser that knows nothing; options NULL means the defaults. */

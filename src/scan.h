@@ -13,7 +13,7 @@
 
 #define L4_MARK			'\001'
 #define L4_USER_MARK	'\002'	/* followed by L4_USER_MARK_BASE + number */
-#define L4_USER_MARK_BASE 0x20
+#define L4_USER_MARK_BASE 0x80
 #define L4_MAX_USER_MASKS 100
 
 /* What a variable part is. The order is part of the stored form: append only. */
@@ -61,7 +61,7 @@ typedef struct L4Shape
 	L4Slot	   *slots;
 	int			nslots;
 	/* private */
-	int			text_size;
+	Size		text_size;
 	int			slots_size;
 	MemoryContext cxt;
 } L4Shape;
@@ -74,11 +74,15 @@ typedef struct L4Range
 	int			user_mask;		/* number of the mask */
 } L4Range;
 
+/* Default of max_text: bounds what a message of any length can make a parser remember. */
+#define L4_MAX_SHAPE	4096
+
 /* How to scan: which bytes are what. Plain data, no pointers. */
 typedef struct L4Scanner
 {
-	uint8		cls[256];		/* class bits of a byte, see scan.c */
+	uint16		cls[256];		/* class bits of a byte, see scan_int.h */
 	bool		builtin;		/* use the built-in masks */
+	int			max_text;		/* a shape longer than this ends in one variable for the rest of the message */
 } L4Scanner;
 
 extern void l4_scanner_init(L4Scanner *scanner, bool builtin, const char *delimiters);
@@ -86,6 +90,7 @@ extern void l4_shape_init(L4Shape *shape, MemoryContext cxt);
 extern void l4_scan(const L4Scanner *scanner, const char *msg, int len, L4Shape *out);
 extern void l4_scan_ranges(const L4Scanner *scanner, const char *msg, int len,
 						   const L4Range *ranges, int nranges, L4Shape *out);
+extern uint64 l4_hash_bytes(const void *bytes, int len);
 extern const char *l4_mask_name(int mask);
 
 #endif							/* L4_SCAN_H */

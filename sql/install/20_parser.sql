@@ -1,0 +1,89 @@
+-- Template mining: type parser, its training, and what can be asked of it.
+CREATE TYPE l4.parser;
+
+CREATE FUNCTION l4.parser_in(cstring) RETURNS l4.parser
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_parser_in';
+COMMENT ON FUNCTION l4.parser_in(cstring) IS 'text input of parser; checks the value';
+
+CREATE FUNCTION l4.parser_out(l4.parser) RETURNS cstring
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_parser_out';
+COMMENT ON FUNCTION l4.parser_out(l4.parser) IS 'text output of parser';
+
+CREATE FUNCTION l4.parser_recv(internal) RETURNS l4.parser
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_parser_recv';
+COMMENT ON FUNCTION l4.parser_recv(internal) IS 'binary input of parser; checks the value';
+
+CREATE FUNCTION l4.parser_send(l4.parser) RETURNS bytea
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_parser_send';
+COMMENT ON FUNCTION l4.parser_send(l4.parser) IS 'binary output of parser';
+
+CREATE TYPE l4.parser (
+	INPUT = l4.parser_in,
+	OUTPUT = l4.parser_out,
+	RECEIVE = l4.parser_recv,
+	SEND = l4.parser_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = int4,
+	STORAGE = extended
+);
+COMMENT ON TYPE l4.parser IS 'a trained template miner: options, templates and what was learnt';
+
+CREATE FUNCTION l4._parser_train_trans(internal, text) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train_trans';
+COMMENT ON FUNCTION l4._parser_train_trans(internal, text) IS 'transition of parser_train';
+
+CREATE FUNCTION l4._parser_train_trans(internal, text, jsonb) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train_trans';
+COMMENT ON FUNCTION l4._parser_train_trans(internal, text, jsonb) IS 'transition of parser_train with options';
+
+CREATE FUNCTION l4._parser_train_final(internal) RETURNS l4.parser
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train_final';
+COMMENT ON FUNCTION l4._parser_train_final(internal) IS 'result of parser_train';
+
+-- What is learnt depends on the order of the rows, so there is no combine function.
+CREATE AGGREGATE l4.parser_train(message text) (
+	SFUNC = l4._parser_train_trans,
+	STYPE = internal,
+	SSPACE = 200000,
+	FINALFUNC = l4._parser_train_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE l4.parser_train(text) IS 'learns templates from messages; write the order inside: parser_train(message ORDER BY key)';
+
+CREATE AGGREGATE l4.parser_train(message text, options jsonb) (
+	SFUNC = l4._parser_train_trans,
+	STYPE = internal,
+	SSPACE = 200000,
+	FINALFUNC = l4._parser_train_final,
+	PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE l4.parser_train(text, jsonb) IS 'learns templates from messages with options; write the order behind them: parser_train(message, options ORDER BY key)';
+
+CREATE FUNCTION l4.parser_match(parser l4.parser, message text) RETURNS integer
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5 AS 'MODULE_PATHNAME', 'l4_parser_match_sql';
+COMMENT ON FUNCTION l4.parser_match(l4.parser, text) IS 'event of a message, NULL if no template fits; learns nothing';
+
+CREATE FUNCTION l4.parser_parameters(parser l4.parser, message text, OUT slot integer, OUT mask text, OUT value text) RETURNS SETOF record
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20 ROWS 5 AS 'MODULE_PATHNAME', 'l4_parser_parameters_sql';
+COMMENT ON FUNCTION l4.parser_parameters(l4.parser, text) IS 'the variable parts of a message, in the order of its template';
+
+CREATE FUNCTION l4.parser_templates(parser l4.parser, OUT event_id integer, OUT template text, OUT occurrences bigint) RETURNS SETOF record
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_parser_templates';
+COMMENT ON FUNCTION l4.parser_templates(l4.parser) IS 'templates of a parser; events that were merged into others are left out';
+
+CREATE FUNCTION l4.mask(line text, options jsonb DEFAULT NULL) RETURNS text
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 AS 'MODULE_PATHNAME', 'l4_mask';
+COMMENT ON FUNCTION l4.mask(text, jsonb) IS 'the line with its variable parts replaced by <*> or the name of a mask';
+
+-- private functions
+CREATE FUNCTION l4._parser_new(options jsonb DEFAULT NULL) RETURNS l4.parser
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_new';
+COMMENT ON FUNCTION l4._parser_new(jsonb) IS 'a parser that knows no template yet';
+
+CREATE FUNCTION l4._parser_learn(parser l4.parser, tags integer[], messages text[], counts bigint[]) RETURNS l4.parser
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'l4_parser_learn_sql';
+COMMENT ON FUNCTION l4._parser_learn(l4.parser, integer[], text[], bigint[]) IS 'the parser after learning messages in order; groups of different tags never mix';
+
+CREATE FUNCTION l4._parser_events(parser l4.parser, OUT event_id integer, OUT merged_into integer, OUT tag integer, OUT template text, OUT occurrences bigint) RETURNS SETOF record
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_parser_events';
+COMMENT ON FUNCTION l4._parser_events(l4.parser) IS 'all events of a parser, merged ones too';

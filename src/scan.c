@@ -1,0 +1,593 @@
+/*
+ * scan.c
+ *		One pass over a message: marks its variable parts and hashes its shape.
+ *
+ * The message is cut into blanks, bytes that always end a token, and compounds
+ * (runs of everything else). A compound's classes of bytes tell which
+ * recognisers can apply at all; most compounds are plain words or numbers and
+ * meet none. What a compound became is then cut into parts: a part that mixes
+ * letters and several digits, or that touches a mark, becomes one mark.
+ */
+#include "postgres.h"
+
+#include "port/pg_bswap.h"
+
+#include "scan_int.h"
+
+#define MIN_BUFFER	256
+
+static const struct
+{
+	const char *bytes;
+	uint16		cls;
+}			punctuation[] =
+{
+	{".", C_DOT},
+	{":", C_COLON | C_DELIM},
+	{"/", C_SLASH},
+	{"\\", C_BSLASH},
+	{"@", C_AT | C_DELIM},
+	{"-", C_DASH},
+	{"+%~*^`", C_OTHER},
+	{",;()[]{}\"'|=<>!?&#$", C_HARD | C_DELIM},
+};
+
+/* delimiters: more bytes that separate slots, may be NULL */
+void
+l4_scanner_init(L4Scanner *scanner, bool builtin, const char *delimiters)
+{
+	memset(scanner, 0, sizeof(*scanner));
+	scanner->builtin = builtin;
+	scanner->max_text = L4_MAX_SHAPE;
+	for (int c = 0; c < 256; c++)
+	{
+		if (c <= ' ' || c == 0x7f)
+			scanner->cls[c] = C_BLANK;
+		else if (c >= '0' && c <= '9')
+			scanner->cls[c] = C_DIGIT;
+		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f' && c < 0x80)
+			scanner->cls[c] = C_LETTER | C_HEXL;
+		else if (((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c >= 0x80)
+			scanner->cls[c] = C_LETTER | C_NONHEX;
+		else if (c == '_')
+			scanner->cls[c] = C_USCORE | C_NONHEX;
+		else
+			scanner->cls[c] = C_OTHER;
+	}
+	for (int i = 0; i < lengthof(punctuation); i++)
+		for (const char *b = punctuation[i].bytes; *b; b++)
+			scanner->cls[(uint8) *b] = punctuation[i].cls;
+	for (int c = 0; c < 256; c++)
+		if ((scanner->cls[c] & C_WORD) || (c && c < 0x80 && strchr(".+@%#$~*:/-", c)))
+			scanner->cls[c] |= C_PATH;
+	for (const uint8 *b = (const uint8 *) delimiters; b && *b; b++)
+	{
+		/* bytes that masks are made of keep that role: masks come first */
+		if (scanner->cls[*b] & (C_WORD | C_OTHER))
+			scanner->cls[*b] = C_HARD | C_DELIM | (scanner->cls[*b] & C_PATH);
+		else if (!(scanner->cls[*b] & C_BLANK))
+			scanner->cls[*b] |= C_DELIM;
+	}
+}
+
+void
+l4_shape_init(L4Shape *shape, MemoryContext cxt)
+{
+	memset(shape, 0, sizeof(*shape));
+	shape->cxt = cxt;
+	shape->text_size = MIN_BUFFER;
+	shape->text = MemoryContextAlloc(cxt, MIN_BUFFER);
+	shape->slots_size = 32;
+	shape->slots = MemoryContextAlloc(cxt, 32 * sizeof(L4Slot));
+}
+
+static inline uint64
+load64(const uint8 *p)
+{
+	uint64		v;
+
+	memcpy(&v, p, 8);
+#ifdef WORDS_BIGENDIAN
+	v = pg_bswap64(v);
+#endif
+	return v;
+}
+
+static inline uint64
+mix(uint64 a, uint64 b)
+{
+	a = (a ^ b) * UINT64CONST(0x9E3779B97F4A7C15);
+	return a ^ (a >> 29);
+}
+
+/* Hash of bytes: the same on every machine, since it is stored. */
+uint64
+l4_hash_bytes(const void *bytes, int len)
+{
+	const uint8 *p = bytes;
+	uint64		h = mix(UINT64CONST(0x2545F4914F6CDD1D), len);
+	uint64		tail = 0;
+
+	for (; len >= 8; len -= 8, p += 8)
+		h = mix(h, load64(p));
+	for (int i = 0; i < len; i++)
+		tail |= (uint64) p[i] << (8 * i);
+	h = mix(h, tail);
+	h *= UINT64CONST(0xBF58476D1CE4E5B9);
+	return h ^ (h >> 32);
+}
+
+static void
+grow_slots(L4Shape *out)
+{
+	out->slots_size *= 2;
+	out->slots = repalloc_huge(out->slots, out->slots_size * sizeof(L4Slot));
+}
+
+static inline void
+add_slot(L4Scan *s, const uint8 *p, int len, int kind)
+{
+	L4Shape    *out = s->out;
+	L4Slot	   *slot;
+
+	if (unlikely(out->nslots == out->slots_size))
+		grow_slots(out);
+	slot = &out->slots[out->nslots++];
+	slot->off = p - s->msg;
+	slot->len = len;
+	slot->mask = kind;
+}
+
+static inline void
+mark(L4Scan *s, const uint8 *p, int len, int kind)
+{
+	add_slot(s, p, len, kind);
+	s->out->text[s->out->len++] = L4_MARK;
+	s->mark_end = p + len;
+}
+
+static inline void
+literal(L4Scan *s, const uint8 *p, int len)
+{
+	memcpy(s->out->text + s->out->len, p, len);
+	s->out->len += len;
+}
+
+/* What a part of a slot is made of, while fix_parts walks over it. */
+typedef struct Part
+{
+	int			text;			/* where it starts in the shape's text */
+	int			slot;			/* its first slot */
+	const uint8 *raw;			/* where it starts in the message */
+	int			letters;
+	int			digits;
+	int			others;
+	int			marks;
+	bool		digit_first;
+} Part;
+
+static inline bool
+mixed(int letters, int digits, bool digit_first)
+{
+	return letters > 0 && (digits >= 2 || (digit_first && letters <= 2));
+}
+
+/*
+ * Close a part whose text ends at w and whose bytes end at raw: one mark if it
+ * varies. A part of one mark that follows such a part and a full stop is
+ * joined with it. Returns the new w; *prev is where a part of one mark ended.
+ */
+static int
+close_part(L4Scan *s, Part *part, int w, int *nslots, const uint8 *raw, int *prev)
+{
+	L4Shape    *out = s->out;
+	int			plain = part->letters + part->digits + part->others;
+	bool		sole = part->marks == 1 && plain == 0;
+
+	if (part->marks > 1 || (part->marks == 1 && plain > 0) ||
+		(part->marks == 0 && mixed(part->letters, part->digits, part->digit_first)))
+	{
+		if (part->marks == 0)
+		{
+			if (part->slot >= out->slots_size)
+				grow_slots(out);
+			out->slots[part->slot].mask = L4_MASK_ID;
+		}
+		else if (plain > 0)
+			out->slots[part->slot].mask = L4_MASK_ID;
+		out->slots[part->slot].off = part->raw - s->msg;
+		out->slots[part->slot].len = raw - part->raw;
+		*nslots = part->slot + 1;
+		out->text[part->text] = L4_MARK;
+		w = part->text + 1;
+		sole = true;
+	}
+	if (sole && *prev >= 0 && *prev + 2 == w && out->text[*prev] == '.')
+	{
+		L4Slot	   *first = &out->slots[*nslots - 2];
+
+		first->len = raw - s->msg - first->off;
+		first->mask = L4_MASK_ID;
+		(*nslots)--;
+		w -= 2;
+	}
+	*prev = sole ? w : -1;
+	return w;
+}
+
+/*
+ * Cut what was written since text position from, slot first_slot and message
+ * byte raw into parts and put one mark for each that varies. Marks that the
+ * parts add may stand before slots not yet read: those are moved aside first.
+ */
+static void
+fix_parts(L4Scan *s, int from, int first_slot, const uint8 *raw)
+{
+	L4Shape    *out = s->out;
+	int			nold = out->nslots - first_slot;
+	int			ntext = out->len - from;
+	int			read;
+	int			w = from;
+	int			nslots = first_slot;
+	int			prev = -1;
+	Part		part = {0};
+
+	/* at most one new slot for every second byte: move the old ones behind them */
+	while (out->slots_size < first_slot + ntext + nold + 1)
+		grow_slots(out);
+	read = first_slot + ntext;
+	memmove(out->slots + read, out->slots + first_slot, nold * sizeof(L4Slot));
+	part.text = w;
+	part.slot = nslots;
+	part.raw = raw;
+	for (int i = from; i < from + ntext; i++)
+	{
+		uint8		c = out->text[i];
+		uint16		cls = s->cls[c];
+
+		if (c == L4_MARK)
+		{
+			out->slots[nslots] = out->slots[read++];
+			raw = s->msg + out->slots[nslots].off + out->slots[nslots].len;
+			nslots++;
+			part.marks++;
+		}
+		else
+		{
+			if (cls & (C_SEP | C_DELIM))
+			{
+				w = close_part(s, &part, w, &nslots, raw, &prev);
+				raw++;
+				out->text[w++] = c;
+				memset(&part, 0, sizeof(part));
+				part.text = w;
+				part.slot = nslots;
+				part.raw = raw;
+				continue;
+			}
+			raw++;
+			if (cls & C_DIGIT)
+			{
+				part.digit_first |= part.letters + part.digits + part.others == 0;
+				part.digits++;
+			}
+			else if (cls & C_LETTER)
+				part.letters++;
+			else
+				part.others++;
+		}
+		out->text[w++] = c;
+	}
+	w = close_part(s, &part, w, &nslots, raw, &prev);
+	out->len = w;
+	out->nslots = nslots;
+}
+
+/* A date written with three marks and its separators; returns its length or 0. */
+static int
+date_parts(L4Scan *s, const uint8 *p)
+{
+	bool		whole;
+	int			len = l4_rec_date(s, p, &whole);
+	const uint8 *part = p;
+
+	if (len == 0)
+		return 0;
+	if (whole)
+		mark(s, p, len, L4_MASK_DATE);
+	else
+	{
+		uint8		sep = p[4];
+
+		for (const uint8 *q = p; q <= p + len; q++)
+			if (q == p + len || *q == sep)
+			{
+				mark(s, part, q - part, L4_MASK_DATE);
+				if (q < p + len)
+					literal(s, q, 1);
+				part = q + 1;
+			}
+	}
+	s->date_end = p + len;
+	return len;
+}
+
+/* The time right after a date, in its three parts. */
+static int
+time_parts(L4Scan *s, const uint8 *p)
+{
+	int			len = l4_rec_time(s, p);
+	const uint8 *part = p;
+
+	if (len < 7)
+		return 0;
+	for (const uint8 *q = p; q <= p + len; q++)
+		if (q == p + len || *q == ':')
+		{
+			mark(s, part, q - part, L4_MASK_TIME);
+			if (q < p + len)
+				literal(s, q, 1);
+			part = q + 1;
+		}
+	return len;
+}
+
+/* One piece of a compound at p; returns where the next starts. */
+static const uint8 *
+piece(L4Scan *s, const uint8 *p, uint16 sig)
+{
+	uint16		c = s->cls[*p];
+	int			kind = L4_MASK_NONE;
+	int			n = 0;
+	const uint8 *q;
+	uint16		wsig;
+
+	if (!(c & C_WORD))
+	{
+		n = l4_rec_punct(s, p, sig, &kind);
+		if (n > 0)
+			mark(s, p, n, kind);
+		else
+			literal(s, p, n = 1);
+		return p + n;
+	}
+	if (!WORD_BEFORE(s, p))
+	{
+		if (c & C_DIGIT)
+		{
+			if ((sig & (C_DASH | C_SLASH)) && (n = date_parts(s, p)) > 0)
+				return p + n;
+			if (s->date_end && (p == s->date_end + 1) && (n = time_parts(s, p)) > 0)
+				return p + n;
+			n = l4_rec_digit(s, p, sig, &kind);
+		}
+		else if (sig & C_STRUCT)
+			n = l4_rec_alpha(s, p, sig, &kind);
+		if (n > 0)
+		{
+			mark(s, p, n, kind);
+			return p + n;
+		}
+	}
+	wsig = 0;
+	for (q = p; q < s->end && (s->cls[*q] & C_WORD); q++)
+		wsig |= s->cls[*q];
+	if (!WORD_BEFORE(s, p))
+	{
+		if (l4_rec_constant(p, q - p))
+		{
+			n = q - p;
+			kind = L4_MASK_CONSTANT;
+		}
+		else if ((sig & C_DASH) && (n = l4_rec_id_tail(s, q, q - p)) > 0)
+		{
+			n += q - p;
+			kind = L4_MASK_ID;
+		}
+		else if ((wsig & C_DIGIT) || !(wsig & C_NONHEX))
+			n = l4_rec_word(s, p, q - p, wsig, &kind);
+		if (n > 0)
+		{
+			mark(s, p, n, kind);
+			return p + n;
+		}
+	}
+	literal(s, p, q - p);
+	return q;
+}
+
+/* A value follows: name=value */
+static inline bool
+after_equals(L4Scan *s, const uint8 *p)
+{
+	if (p > s->msg && p[-1] == ' ')
+		p--;
+	return p > s->msg && p[-1] == '=' && !(p - 1 > s->msg && p[-2] == '=');
+}
+
+/* A compound at p, of the classes sig, up to e; returns where it ended. */
+static const uint8 *
+compound(L4Scan *s, const uint8 *p, const uint8 *e, uint16 sig)
+{
+	int			from = s->out->len;
+	int			first_slot = s->out->nslots;
+	const uint8 *q = p;
+	int			n;
+
+	if ((sig & C_DOT) && after_equals(s, p) && (n = l4_rec_dotted_value(s, p)) > 0)
+	{
+		mark(s, p, n, L4_MASK_NAME);
+		return p + n;
+	}
+	while (q < e)
+		q = piece(s, q, sig);
+	if ((sig & C_DIGIT) || s->out->nslots > first_slot)
+		fix_parts(s, from, first_slot, p);
+	return q;
+}
+
+/* A word of letters: dates that start with a name, HTTP methods, constants. */
+static const uint8 *
+word(L4Scan *s, const uint8 *p, const uint8 *e, uint16 sig)
+{
+	int			len = e - p;
+	int			n;
+	int			kind;
+
+	if (len <= 7)
+	{
+		if (len == 3 && (l4_at(s, e) == ' ' || l4_at(s, e) == ',') && (n = l4_rec_day(s, p)) > 0)
+		{
+			mark(s, p, n, L4_MASK_DATE);
+			return p + n;
+		}
+		if (l4_rec_constant(p, len))
+		{
+			mark(s, p, len, L4_MASK_CONSTANT);
+			return e;
+		}
+		if (l4_at(s, e) == ' ' && l4_at(s, e + 1) == '/' && len >= 3 && *p <= 'Z' && p[1] <= 'Z')
+		{
+			static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
+
+			for (int i = 0; i < lengthof(methods); i++)
+				if (strlen(methods[i]) == len && memcmp(p, methods[i], len) == 0 &&
+					(n = l4_rec_request(s, e + 1)) > 0)
+				{
+					literal(s, p, len + 1);
+					mark(s, e + 1, n, L4_MASK_PATH);
+					return e + 1 + n;
+				}
+		}
+	}
+	else if (!(sig & C_NONHEX) && l4_rec_word(s, p, len, sig, &kind))
+	{
+		mark(s, p, len, kind);
+		return e;
+	}
+	literal(s, p, len);
+	return e;
+}
+
+/* Keep what was written until the last full token and let one variable stand for the rest. */
+static void
+cut_short(L4Scan *s)
+{
+	s->out->len = s->safe_text;
+	s->out->nslots = s->safe_slots;
+	mark(s, s->safe, s->msg_end - s->safe, L4_MASK_LIST);
+}
+
+/* Scan the bytes from p to s->end; false when the shape is full. */
+static bool
+segment(L4Scan *s, const uint8 *p)
+{
+	L4Shape    *out = s->out;
+
+	while (p < s->end)
+	{
+		uint16		c = s->cls[*p];
+
+		if (c & C_BLANK)
+		{
+			if (out->len > 0 && out->text[out->len - 1] != ' ')
+				out->text[out->len++] = ' ';
+			p++;
+		}
+		else if ((c & C_COMPOUND) && s->builtin)
+		{
+			const uint8 *e = p;
+			uint16		sig = 0;
+
+			while (e < s->end && (s->cls[*e] & C_COMPOUND))
+				sig |= s->cls[*e++];
+			if (!(sig & (C_STRUCT | C_DIGIT)) && p != s->mark_end)
+				p = word(s, p, e, sig);
+			else
+				p = compound(s, p, e, sig);
+		}
+		else
+		{
+			int			n;
+
+			if (*p == '<' && s->builtin && (l4_class(s, p + 1) & C_DIGIT) && (n = l4_rec_fuzzy(s, p)) > 0)
+			{
+				mark(s, p, n, L4_MASK_DURATION);
+				p += n;
+			}
+			else
+				out->text[out->len++] = *p++;
+		}
+		if (unlikely(out->len > s->max_text))
+		{
+			cut_short(s);
+			return false;
+		}
+		s->safe = p;
+		s->safe_text = out->len;
+		s->safe_slots = out->nslots;
+	}
+	return true;
+}
+
+/* Scan a message of which the ranges were masked already. */
+void
+l4_scan_ranges(const L4Scanner *scanner, const char *msg, int len,
+			   const L4Range *ranges, int nranges, L4Shape *out)
+{
+	L4Scan		s = {0};
+	const uint8 *p = (const uint8 *) msg;
+	Size		need = (nranges > 0 ? 2 : 1) * (Size) len + 16;
+	bool		more = true;
+
+	out->len = 0;
+	out->nslots = 0;
+	if (unlikely(out->text_size < need))
+	{
+		out->text_size = need + need / 2;
+		pfree(out->text);
+		out->text = MemoryContextAllocHuge(out->cxt, out->text_size);
+	}
+	s.cls = scanner->cls;
+	s.max_text = scanner->max_text;
+	s.msg = s.safe = p;
+	s.msg_end = p + len;
+	s.out = out;
+	s.builtin = scanner->builtin;
+	for (int i = 0; i < nranges && more; i++)
+	{
+		s.end = (const uint8 *) msg + ranges[i].off;
+		more = segment(&s, p);
+		if (!more)
+			break;
+		p = s.end + ranges[i].len;
+		add_slot(&s, s.end, ranges[i].len, L4_MASK_USER + ranges[i].user_mask);
+		out->text[out->len++] = L4_USER_MARK;
+		out->text[out->len++] = (char) (L4_USER_MARK_BASE + ranges[i].user_mask);
+		s.mark_end = p;
+	}
+	s.end = s.msg_end;
+	if (more)
+		segment(&s, p);
+	if (out->len > 0 && out->text[out->len - 1] == ' ')
+		out->len--;
+	out->hash = l4_hash_bytes(out->text, out->len);
+}
+
+void
+l4_scan(const L4Scanner *scanner, const char *msg, int len, L4Shape *out)
+{
+	l4_scan_ranges(scanner, msg, len, NULL, 0, out);
+}
+
+/* Name of a built-in mask, as parser_parameters shows it. */
+const char *
+l4_mask_name(int mask)
+{
+	static const char *const names[] = {
+		"", "word", "number", "hex", "id", "uuid", "date", "time", "duration", "size", "ip", "mac", "host",
+		"email", "url", "path", "name", "constant", "list"
+	};
+
+	return mask >= 0 && mask < lengthof(names) ? names[mask] : "";
+}

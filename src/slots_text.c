@@ -1,0 +1,330 @@
+/*
+ * slots_text.c
+ *		Strings of algorithm l4: interning, cutting a shape into slots and
+ *		delimiters, printing a template.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "scan_int.h"
+#include "slots_int.h"
+
+/* A run of this many variables with one same separator prints as one. */
+#define LIST_RUN	7
+
+void
+l4_map_init(L4Map *map, uint32 size, MemoryContext cxt)
+{
+	uint32		n = 16;
+
+	while (n < size + size / 2)
+		n *= 2;
+	map->mask = n - 1;
+	map->used = 0;
+	map->keys = MemoryContextAllocExtended(cxt, n * sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	map->values = MemoryContextAllocExtended(cxt, n * sizeof(int32), MCXT_ALLOC_HUGE);
+}
+
+static void
+map_grow(L4Map *map)
+{
+	L4Map		old = *map;
+
+	l4_map_init(map, old.mask + 1, GetMemoryChunkContext(old.keys));
+	for (uint32 i = 0; i <= old.mask; i++)
+		if (old.keys[i] != 0)
+			*l4_map_put(map, old.keys[i], NULL) = old.values[i];
+	pfree(old.keys);
+	pfree(old.values);
+}
+
+/* The value of a key, made (0) when it is new. Valid until the next put. */
+int32 *
+l4_map_put(L4Map *map, uint64 key, bool *found)
+{
+	uint32		i;
+
+	key |= key == 0;
+	if (map->used >= map->mask / 4 * 3)
+		map_grow(map);
+	for (i = (uint32) key & map->mask; map->keys[i] != 0; i = (i + 1) & map->mask)
+		if (map->keys[i] == key)
+		{
+			if (found)
+				*found = true;
+			return &map->values[i];
+		}
+	map->used++;
+	map->keys[i] = key;
+	map->values[i] = 0;
+	if (found)
+		*found = false;
+	return &map->values[i];
+}
+
+/* Make room for need items. */
+void *
+l4_grow(void *array, int32 *size, int32 need, Size item, MemoryContext cxt)
+{
+	int32		n = Max(*size, 4);
+
+	if (need <= *size)
+		return array;
+	if (need > PG_INT32_MAX / 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many templates in one parser")));
+	while (n < need)
+		n *= 2;
+	*size = n;
+	if (array == NULL)
+		return MemoryContextAllocHuge(cxt, n * item);
+	return repalloc_huge(array, n * item);
+}
+
+/* A value that says that something is wrong with it. */
+static bool
+is_telling(const char *s, int len)
+{
+	static const char *const telling[] = {"nan", "inf", "-nan", "-inf", "infinity"};
+
+	if (len >= 3 && len <= 8)
+		for (int i = 0; i < lengthof(telling); i++)
+			if (strlen(telling[i]) == len && pg_strncasecmp(telling[i], s, len) == 0)
+				return true;
+	return false;
+}
+
+/* What the statistics need to know about a string. */
+static uint8
+string_flags(const char *s, int len)
+{
+	static const char *const who[] = {"user", "username", "logname", "host", "hostname"};
+	uint8		flags = len > 0 ? S_PLAIN : 0;
+	char		last = len > 0 ? s[len - 1] : 0;
+
+	for (int i = 0; i < len; i++)
+	{
+		uint8		c = s[i];
+
+		if (c == L4_MARK || c == L4_USER_MARK)
+		{
+			flags = (flags | S_MARK) & ~S_PLAIN;
+			if (c == L4_USER_MARK)
+				i++;
+		}
+		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z' && c < 0x80)
+		{
+			flags |= S_LETTER;
+			if (i > 0 && c <= 'Z' && s[i - 1] >= 'a')
+				flags &= ~S_PLAIN;
+		}
+		else if (c >= 0x80)
+			flags |= S_LETTER;
+		else
+			flags &= ~S_PLAIN;
+	}
+	if (last == ' ' && len > 1)
+		last = s[len - 2];
+	if (last == '=' || last == ':' || last == '"' || last == '\'' || last == '(' || last == '[')
+		flags |= S_KEY;
+	for (int i = 0; i < lengthof(who); i++)
+		if (strlen(who[i]) == len && pg_strncasecmp(who[i], s, len) == 0)
+			flags |= S_WHO;
+	if (is_telling(s, len))
+		flags |= S_TELLING;
+	return flags;
+}
+
+L4Str
+l4_string_intern(L4Model *m, const char *bytes, int len)
+{
+	uint64		hash = l4_hash_bytes(bytes, len);
+	bool		found;
+	int32	   *value = l4_map_put(&m->string_map, hash, &found);
+
+	if (!found)
+	{
+		int32		size = m->strings_size;
+		L4String   *s;
+
+		m->strings = l4_grow(m->strings, &size, m->nstrings + 1, sizeof(L4String), m->cxt);
+		m->strings_size = size;
+		s = &m->strings[m->nstrings];
+		s->bytes = MemoryContextAlloc(m->cxt, len + 1);
+		memcpy(s->bytes, bytes, len);
+		s->bytes[len] = '\0';
+		s->len = len;
+		s->flags = string_flags(bytes, len);
+		*value = m->nstrings++;
+	}
+	return *value;
+}
+
+/* A mark takes one byte, that of a user two. */
+static inline bool
+is_delim(const L4Model *m, const char *p)
+{
+	return (m->cls[(uint8) *p] & C_DELIM) != 0;
+}
+
+/*
+ * Length of the delimiter at p, 0 if there is none: an opening bracket with a
+ * blank before it, =, a run of others and blanks, a full stop before a blank
+ * or the end, dots.
+ */
+static int
+delimiter(const L4Model *m, const char *p, const char *end)
+{
+	const char *q = p;
+
+	if (*q == ' ' && q + 1 < end && (q[1] == '(' || q[1] == '[' || q[1] == '{'))
+		return 2;
+	if (*q == '(' || *q == '[' || *q == '{' || *q == '=')
+		return 1;
+	if (*q == '.')
+	{
+		if (q + 1 == end || q[1] == ' ')
+			return 1;
+		while (q < end && *q == '.')
+			q++;
+		return q - p > 1 ? q - p : 0;
+	}
+	while (q < end && (*q == ' ' || (is_delim(m, q) && *q != '(' && *q != '[' && *q != '{' && *q != '=')))
+		q++;
+	return q - p;
+}
+
+static inline L4Str
+string_of(L4Model *m, const char *p, int len, bool intern)
+{
+	L4Str		str;
+
+	if (len == 0)
+		return L4_STR_EMPTY;
+	if (len == 1 && *p == L4_MARK)
+		return L4_STR_MARK;
+	if (intern)
+		return l4_string_intern(m, p, len);
+	str = l4_map_get(&m->string_map, l4_hash_bytes(p, len));
+	return str == L4_STR_UNKNOWN && is_telling(p, len) ? L4_STR_TELLING : str;
+}
+
+/* Cut a shape. Without intern, a slot never seen is L4_STR_UNKNOWN. */
+void
+l4_cut(L4Model *m, const L4Shape *shape, bool intern, L4Cut *cut)
+{
+	const char *p = shape->text;
+	const char *end = p + shape->len;
+	const char *slot = p;
+	int			n = 0;
+
+	cut->hash = 0;
+	for (;;)
+	{
+		int			len = p < end ? delimiter(m, p, end) : 0;
+
+		if (p < end && len == 0)
+		{
+			p += *p == L4_USER_MARK ? 2 : 1;
+			continue;
+		}
+		if (n + 2 > cut->size)
+		{
+			cut->size = Max(64, cut->size * 2);
+			cut->cols = cut->cols ? repalloc(cut->cols, cut->size * sizeof(L4Str)) :
+				MemoryContextAlloc(m->cxt, cut->size * sizeof(L4Str));
+			cut->delims = cut->delims ? repalloc(cut->delims, cut->size * sizeof(L4Str)) :
+				MemoryContextAlloc(m->cxt, cut->size * sizeof(L4Str));
+		}
+		cut->cols[n] = string_of(m, slot, p - slot, intern);
+		cut->delims[n] = string_of(m, p, len, intern);
+		cut->hash = l4_hash2(cut->hash, l4_hash_bytes(p, len));
+		n++;
+		if (p >= end)
+			break;
+		p += len;
+		slot = p;
+	}
+	cut->ncols = n;
+}
+
+/* Append a slot's or delimiter's text. */
+static char *
+put_string(const L4Model *m, char *out, L4Str str)
+{
+	memcpy(out, m->strings[str].bytes, m->strings[str].len);
+	return out + m->strings[str].len;
+}
+
+/*
+ * Shorten text[0 .. len): marks that touch or that a full stop joins are one,
+ * and so is a long run of marks with one same separator. Returns the length.
+ */
+static int
+collapse(char *text, int len)
+{
+	int			w = 0;
+
+	for (int i = 0; i < len; i++)
+	{
+		if (text[i] == L4_MARK && w > 0 && text[w - 1] == L4_MARK)
+			continue;
+		if (text[i] == L4_MARK && w > 1 && text[w - 1] == '.' && text[w - 2] == L4_MARK)
+		{
+			w--;
+			continue;
+		}
+		text[w++] = text[i];
+	}
+	len = w;
+	w = 0;
+	for (int i = 0; i < len;)
+	{
+		static const char *const separators[] = {" ", ", ", ",", " @", "@"};
+		int			best = 0;
+
+		if (text[i] == L4_MARK && !(i > 0 && text[i - 1] == L4_USER_MARK))
+			for (int k = 0; k < lengthof(separators) && best == 0; k++)
+			{
+				int			slen = strlen(separators[k]);
+				int			j = i + 1;
+				int			run = 1;
+
+				while (j + slen < len && memcmp(text + j, separators[k], slen) == 0 && text[j + slen] == L4_MARK)
+				{
+					j += slen + 1;
+					run++;
+				}
+				if (run >= LIST_RUN)
+					best = j - i;
+			}
+		text[w++] = text[i];
+		i += best > 0 ? best : 1;
+	}
+	return w;
+}
+
+/* The text of a template with marks, shortened for print; palloc'd in cxt, terminated. */
+char *
+l4_model_pattern(L4Model *m, int32 template, int *len, MemoryContext cxt)
+{
+	const L4Template *t = &m->templates[template];
+	const L4Group *g = &m->groups[m->nodes[t->node].group];
+	Size		size = 1;
+	char	   *text;
+	char	   *out;
+
+	for (int i = 0; i < g->ncols; i++)
+		size += m->strings[t->cols[i]].len + m->strings[g->delims[i]].len;
+	text = out = MemoryContextAlloc(cxt, size);
+	for (int i = 0; i < g->ncols; i++)
+	{
+		out = put_string(m, out, t->cols[i]);
+		out = put_string(m, out, g->delims[i]);
+	}
+	*len = collapse(text, out - text);
+	text[*len] = '\0';
+	return text;
+}
