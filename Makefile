@@ -13,6 +13,10 @@ OBJS = \
 	src/evector.o \
 	src/evector_agg.o \
 	src/evector_sql.o \
+	src/iforest.o \
+	src/iforest_agg.o \
+	src/iforest_build.o \
+	src/iforest_sql.o \
 	src/l4.o \
 	src/parser.o \
 	src/parser_io.o \
@@ -39,6 +43,7 @@ FRAGMENTS = \
 	sql/install/10_pcre.sql \
 	sql/install/20_parser.sql \
 	sql/install/30_evector.sql \
+	sql/install/40_iforest.sql \
 	sql/install/50_dtw.sql \
 	sql/install/60_tables.sql \
 	sql/install/72_views.sql \
@@ -51,6 +56,7 @@ REGRESS = \
 	extension \
 	dtw \
 	evector \
+	iforest \
 	parser \
 	pcre \
 	views

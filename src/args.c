@@ -104,31 +104,50 @@ wrong_type(const L4Option *option, const char *function)
 					option->name, function, type_name(option->type))));
 }
 
+#define TWO_TO_63	9223372036854775808.0
+
+/* A limit as people write it; limits of bigint do not fit a double. */
+static const char *
+limit_text(double limit, bool integer)
+{
+	if (integer && limit <= -TWO_TO_63)
+		return "-9223372036854775808";
+	if (integer && limit >= TWO_TO_63)
+		return "9223372036854775807";
+	return psprintf("%.15g", limit);
+}
+
 /* An integer or a float, in its range. */
 static void
 take_number(const L4Option *option, JsonbValue *v, const char *function)
 {
+	bool		integer = option->type == L4_OPTION_INT;
 	char	   *text;
 	double		number;
-	bool		bounded = option->min > -9007199254740992.0 || option->max < 9007199254740992.0;
+	int64		whole = 0;
 
 	if (v->type != jbvNumeric)
 		wrong_type(option, function);
 	text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(v->val.numeric)));
 	number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow,
 												NumericGetDatum(v->val.numeric)));
-	if (option->type == L4_OPTION_INT && strspn(text, "-0123456789") != strlen(text))
-		wrong_type(option, function);
-	if (bounded && (number < option->min || number > option->max))
+	errno = 0;
+	if (integer)
+	{
+		if (strspn(text, "-0123456789") != strlen(text))
+			wrong_type(option, function);
+		whole = strtoll(text, NULL, 10);
+	}
+	if (number < option->min || number > option->max || errno == ERANGE)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" of %s must be between %.15g and %.15g, not %s",
-						option->name, function, option->min, option->max, text)));
-	if (option->type == L4_OPTION_FLOAT)
-		*(double *) option->value = number;
+				 errmsg("option \"%s\" of %s must be between %s and %s, not %s",
+						option->name, function, limit_text(option->min, integer),
+						limit_text(option->max, integer), text)));
+	if (integer)
+		*(int64 *) option->value = whole;
 	else
-		*(int64 *) option->value =
-			DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(v->val.numeric)));
+		*(double *) option->value = number;
 	pfree(text);
 }
 

@@ -50,6 +50,75 @@ l4_evector_open(L4EvectorReader *reader, const struct varlena *vector)
 	reader->started = false;
 }
 
+/* Eight bytes, least significant first. */
+static inline uint64
+load64(const uint8 *p)
+{
+	uint64		v;
+
+	memcpy(&v, p, sizeof(v));
+#ifdef WORDS_BIGENDIAN
+	v = pg_bswap64(v);
+#endif
+	return v;
+}
+
+/* Of events that take two bytes each, the steps of the first two. */
+#define TWO_STEPS(bytes)	(((bytes) & 0x7f) + ((bytes) >> 16 & 0x7f))
+
+/*
+ * Four events at once when each takes two bytes: no top bit among the eight.
+ * The first event of a vector is left to l4_evector_next: its id is a value,
+ * not a step.
+ */
+int
+l4_evector_next_block(L4EvectorReader *reader, int32 *restrict ids,
+					  int64 *restrict counts)
+{
+	int			n = 0;
+
+	while (n <= L4_EVECTOR_BLOCK - 4 && reader->left > 0)
+	{
+		/* copies: writing to the arrays could change the reader, for all C knows */
+		const uint8 *p = reader->p;
+		int			fours = Min((L4_EVECTOR_BLOCK - n) / 4, (reader->left - 1) / 4);
+		int64		id = reader->event_id;
+		int			before = n;
+
+		fours = (int) Min(fours, (reader->end - p) / 8);
+		for (int i = 0; reader->started && i < fours; i++)
+		{
+			uint64		bytes = load64(p);
+
+			if ((bytes & UINT64CONST(0x8080808080808080)) != 0)
+				break;
+			ids[n] = (int32) (id + (int64) (bytes & 0x7f) + 1);
+			ids[n + 1] = (int32) (id + (int64) TWO_STEPS(bytes) + 2);
+			ids[n + 2] = (int32) (id + (int64) (TWO_STEPS(bytes) + (bytes >> 32 & 0x7f)) + 3);
+			id += (int64) (TWO_STEPS(bytes) + TWO_STEPS(bytes >> 32)) + 4;
+			ids[n + 3] = (int32) id;
+			counts[n] = (int64) (bytes >> 8 & 0x7f) + 1;
+			counts[n + 1] = (int64) (bytes >> 24 & 0x7f) + 1;
+			counts[n + 2] = (int64) (bytes >> 40 & 0x7f) + 1;
+			counts[n + 3] = (int64) (bytes >> 56) + 1;
+			p += 8;
+			n += 4;
+		}
+		if (id > PG_INT32_MAX)
+			l4_evector_corrupted("An event id is out of range.");
+		reader->event_id = id;
+		reader->p = p;
+		reader->left -= n - before;
+		if (n == before)
+		{
+			(void) l4_evector_next(reader);
+			ids[n] = (int32) reader->event_id;
+			counts[n++] = reader->count;
+		}
+	}
+	return n;
+}
+
 void
 l4_evector_check_size(int64 n)
 {
@@ -311,19 +380,6 @@ l4_evector_distance(const struct varlena *a, const struct varlena *b,
 
 	/* rounding must not leave the range */
 	return 1 - Min(1, sum / (sqrt(norm_x) * sqrt(norm_y)));
-}
-
-/* Eight bytes, least significant first. */
-static inline uint64
-load64(const uint8 *p)
-{
-	uint64		v;
-
-	memcpy(&v, p, sizeof(v));
-#ifdef WORDS_BIGENDIAN
-	v = pg_bswap64(v);
-#endif
-	return v;
 }
 
 uint64

@@ -83,6 +83,14 @@ l4_evector_next(L4EvectorReader *reader)
 	return true;
 }
 
+/*
+ * The same for many events at a time, several times as fast: fills ids and
+ * counts with the next events and returns how many, 0 at the end.
+ */
+#define L4_EVECTOR_BLOCK	64
+
+extern int	l4_evector_next_block(L4EvectorReader *reader, int32 *ids, int64 *counts);
+
 /* Writes a vector; events are appended in ascending order of id. */
 typedef struct L4EvectorWriter
 {
