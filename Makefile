@@ -9,6 +9,7 @@ OBJS = \
 	src/chunk_read.o \
 	src/chunk_sql.o \
 	src/dtw.o \
+	src/dtw_agg.o \
 	src/dtw_sql.o \
 	src/evector.o \
 	src/evector_agg.o \

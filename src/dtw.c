@@ -43,6 +43,17 @@
 #define NAME(x)		float_##x
 #include "dtw_kernel.h"
 
+void
+l4_dtw_check_lengths(int n, int m)
+{
+	if (n > L4_DTW_MAX_LENGTH || m > L4_DTW_MAX_LENGTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("sequence of length %d is too long for dynamic time warping",
+						Max(n, m)),
+				 errdetail("The limit is %d.", L4_DTW_MAX_LENGTH)));
+}
+
 /*
  * How far a path may leave the diagonals through the first and through the
  * last pair: with lengths that differ these are two, and the strip between

@@ -14,6 +14,9 @@
 /* No band. */
 #define L4_DTW_NO_BAND		(-1)
 
+/* Errors when a sequence is longer than L4_DTW_MAX_LENGTH. */
+extern void l4_dtw_check_lengths(int n, int m);
+
 /*
  * Distance: the least sum of step costs over all warping paths, where a step
  * costs 0 or 1 (equal or not), or |a - b|. band is the Sakoe-Chiba band, see

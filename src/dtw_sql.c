@@ -22,17 +22,6 @@ get_band(FunctionCallInfo fcinfo, int argno)
 	return PG_GETARG_INT32(argno);
 }
 
-static void
-check_lengths(int n, int m)
-{
-	if (n > L4_DTW_MAX_LENGTH || m > L4_DTW_MAX_LENGTH)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("sequence of length %d is too long for dynamic time warping",
-						Max(n, m)),
-				 errdetail("The limit is %d.", L4_DTW_MAX_LENGTH)));
-}
-
 Datum
 l4_dtw_distance(PG_FUNCTION_ARGS)
 {
@@ -45,7 +34,7 @@ l4_dtw_distance(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	a = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(0), "a", &n);
 	b = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "b", &m);
-	check_lengths(n, m);
+	l4_dtw_check_lengths(n, m);
 	PG_RETURN_FLOAT8(l4_dtw_int(a, n, b, m, get_band(fcinfo, 2)));
 }
 
@@ -61,7 +50,7 @@ l4_dtw_distance_numeric(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	a = l4_check_float8_array(PG_GETARG_ARRAYTYPE_P(0), "a", &n);
 	b = l4_check_float8_array(PG_GETARG_ARRAYTYPE_P(1), "b", &m);
-	check_lengths(n, m);
+	l4_dtw_check_lengths(n, m);
 	PG_RETURN_FLOAT8(l4_dtw_float(a, n, b, m, get_band(fcinfo, 2)));
 }
 
