@@ -11,7 +11,7 @@ say() { printf '%s\n' "$*"; }
 quietly() {
 	local title=$1 log pid start=$SECONDS status=0 shown=0
 	shift
-	log=$(mktemp "${TMPDIR:-/tmp}/l4-log-XXXXXX")
+	log=$(mktemp "${box:-${TMPDIR:-/tmp}}/l4-log-XXXXXX")
 	"$@" >"$log" 2>&1 </dev/null &
 	pid=$!
 	while kill -0 "$pid" 2>/dev/null; do

@@ -2,10 +2,15 @@
 #   CORPUS=folder   jobs.csv, labels.csv, iterations.csv, context.csv and logs/*.csv.gz, see test/score/README.md
 #   LOGHUB=folder   one CSV a dataset with line_no, content, event_id, template
 
+# said before anything is built
+[ -n "${CORPUS:-}${LOGHUB:-}" ] || die "name a folder: make score CORPUS=folder LOGHUB=folder"
+for folder in ${CORPUS:+"$CORPUS"} ${LOGHUB:+"$LOGHUB"}; do
+	[ -d "$folder" ] || die "$folder is no folder"
+done
+
 # readable_folder FOLDER: prints a path of it that the server can read
 readable_folder() {
 	local folder
-	[ -d "$1" ] || die "$1 is no folder"
 	folder=$(cd "$1" && pwd)
 	if [ -n "$user" ] && ! runuser -u "$user" -- sh -c 'cd "$1" && [ -r . ] && ! find . ! -readable 2>/dev/null | grep -q .' sh "$folder" 2>/dev/null; then
 		rm -rf "$box/input"
@@ -28,7 +33,6 @@ score_part() {
 }
 
 score_run() {
-	[ -n "${CORPUS:-}${LOGHUB:-}" ] || die "name a folder: make score CORPUS=folder LOGHUB=folder"
 	server_start "shared_buffers = 512MB" "work_mem = 64MB" "max_parallel_workers = 8"
 	[ -z "${CORPUS:-}" ] || score_part "Diagnosis" test/score/corpus.sql "$CORPUS"
 	[ -z "${LOGHUB:-}" ] || score_part "Parser" test/score/loghub.sql "$LOGHUB"
