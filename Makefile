@@ -24,6 +24,17 @@ OBJS = \
 	src/parser_options.o \
 	src/parser_params.o \
 	src/parser_sql.o \
+	src/iterrule.o \
+	src/level.o \
+	src/lineformat.o \
+	src/linekind.o \
+	src/lines_sql.o \
+	src/record.o \
+	src/record_join.o \
+	src/record_state.o \
+	src/rules.o \
+	src/structured.o \
+	src/timestamps.o \
 	src/pcre.o \
 	src/pcre_sql.o \
 	src/scan.o \
@@ -47,6 +58,8 @@ FRAGMENTS = \
 	sql/install/40_iforest.sql \
 	sql/install/50_dtw.sql \
 	sql/install/60_tables.sql \
+	sql/install/65_rules.sql \
+	sql/install/66_rules_data.sql \
 	sql/install/72_views.sql \
 	sql/install/95_rights.sql
 

@@ -24,7 +24,7 @@ typedef struct L4Iteration
 	int64		epoch;			/* -1 not known */
 	double		duration_ms;	/* of one iteration, nan when not known */
 	int			nmetrics;
-	L4Metric	metrics[L4_MAX_METRICS];
+	L4Metric	metrics[L4_MAX_ITER_GROUPS];
 } L4Iteration;
 
 /* How a shape's slots give what a rule captures. Plain data without pointers. */
@@ -32,11 +32,20 @@ typedef struct L4IterMap
 {
 	int16		rule;			/* index in rules->iters + 1; 0: no rule matches this shape; -1: run the rules on each line */
 	int16		nslots;			/* slots that the shape has */
-	int16		ngroups;
-	int16		slot[L4_MAX_METRICS + 6];	/* of each group, -1 the group took no part */
-	int16		skip[L4_MAX_METRICS + 6];	/* bytes of the slot before and after what the group captured */
-	int16		drop[L4_MAX_METRICS + 6];
+	struct
+	{
+		int16		slot;		/* number of the slot, L4_GROUP_ABSENT or L4_GROUP_CONSTANT */
+		int16		skip;		/* bytes of the slot in front of what the group captures; -n: it is the last n bytes before drop */
+		int16		drop;		/* bytes behind it */
+		double		value;		/* of a constant */
+	}			group[L4_MAX_ITER_GROUPS + 1];
 } L4IterMap;
+
+#define L4_GROUP_ABSENT		(-1)
+#define L4_GROUP_CONSTANT	(-2)
+
+/* What the groups of a rule are for; called when it is compiled. */
+extern void l4_iter_rule_groups(L4IterRule *rule, MemoryContext cxt);
 
 /* Run the rules, the first that matches counts. False when none does. */
 extern bool l4_iter_match(L4Rules *rules, const char *msg, int len, L4Iteration *out);

@@ -24,6 +24,10 @@
 /* Launcher prefixes, collectors' wrappers and the header itself: at most so many nested. */
 #define L4_MAX_PEEL 6
 
+/* format_id of lines that are data */
+#define L4_FORMAT_JSON		(-1)
+#define L4_FORMAT_KEY_VALUE	(-2)
+
 typedef struct L4LineReader L4LineReader;
 
 /*
@@ -44,7 +48,7 @@ typedef struct L4Line
 	int			host_len;
 	const char *component;
 	int			component_len;
-	int			format_id;		/* rule_id of the innermost format, 0 none, -1 JSON, -2 key=value */
+	int			format_id;		/* rule_id of the innermost format, 0 none, or L4_FORMAT_… */
 	bool		headed;			/* has a header of a logger, not only launcher prefixes */
 	uint64		key;			/* who wrote it, as far as launcher prefixes tell; 0 they do not */
 } L4Line;
@@ -59,5 +63,11 @@ extern void l4_line_peel(L4LineReader *reader, const char *line, int len, L4Line
 /* Level of a word or number ("WARN", "E", "error", "30"), L4_LEVEL_NONE when it is none. */
 extern int	l4_level_of(const char *word, int len);
 extern const char *l4_level_name(int level);	/* NULL for L4_LEVEL_NONE */
+
+/* Level of a message without header, by how it starts. */
+extern int	l4_level_guess(const char *msg, int len);
+
+/* Length of the exception's name that the message starts with ("torch.OutOfMemoryError"), 0 none. */
+extern int	l4_exception_name(const char *msg, int len);
 
 #endif							/* L4_LINEFORMAT_H */

@@ -18,6 +18,8 @@
 #ifndef L4_RECORD_H
 #define L4_RECORD_H
 
+#include "lib/stringinfo.h"
+
 #include "lineformat.h"
 
 /* A record that stays open longer than this is settled with what it has. */
@@ -75,14 +77,14 @@ extern const L4Record *l4_record_next(L4RecordReader *reader);
 extern void l4_record_finish(L4RecordReader *reader);
 
 /*
- * First line of the oldest record that waits, 0 when none does. A batch that
- * must end here can end before that line and start again with it; state that
- * outlives a record is then carried by save and load (a few dozen bytes).
+ * First line of the oldest record that waits, 0 when none does. A batch ends
+ * where none does, which takes at most L4_RECORD_MAX_LINES more lines (but for
+ * tracebacks that overlap without end: then finish). What the next batch has
+ * to know is saved and loaded; lines that join a record of an earlier batch
+ * carry its record_no.
  */
 extern int64 l4_record_oldest_open(const L4RecordReader *reader);
-extern int	l4_record_save(const L4RecordReader *reader, char *buf, int size);
-extern bool l4_record_load(L4RecordReader *reader, const char *buf, int len);
-
-#define L4_RECORD_STATE_SIZE 64
+extern void l4_record_save(const L4RecordReader *reader, StringInfo buf);
+extern void l4_record_load(L4RecordReader *reader, StringInfo buf);
 
 #endif							/* L4_RECORD_H */

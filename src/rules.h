@@ -26,6 +26,7 @@ typedef enum L4Field
 	L4_FIELD_TID,
 	L4_FIELD_DEVICE,
 	L4_FIELD_STREAM,
+	L4_FIELD_LOCAL_RANK,		/* counts on each node anew */
 	L4_FIELD_COMPONENT,
 	L4_FIELD_MESSAGE
 } L4Field;
@@ -41,8 +42,8 @@ typedef struct L4Format
 	L4TsFormat *ts;				/* NULL when the format has no time stamp */
 } L4Format;
 
-/* Metrics of an iteration line: what a rule captures besides the fields of L4Iteration. */
-#define L4_MAX_METRICS 24
+/* Groups of an iteration rule at most. */
+#define L4_MAX_ITER_GROUPS 30
 
 typedef struct L4IterRule
 {
@@ -50,10 +51,8 @@ typedef struct L4IterRule
 	bool		done;			/* reports an iteration as finished, else names the one in flight */
 	L4Regex    *re;
 	int			ngroups;
-	uint8	   *role;			/* L4IterRole of each group, by number */
+	uint8	   *role;			/* of each group, by number; see iterrule.c */
 	const char **name;			/* name of each group, by number */
-	char	   *literal;		/* lower-case text that a matching line must hold, NULL none */
-	int			literal_len;
 } L4IterRule;
 
 typedef struct L4Rules

@@ -365,8 +365,6 @@ piece(L4Scan *s, const uint8 *p, uint16 sig)
 			n = l4_rec_alpha(s, p, sig, &kind);
 		if (n > 0)
 		{
-			if (kind == L4_MASK_HOST || kind == L4_MASK_IP)
-				n += l4_rec_family(s, p + n);
 			mark(s, p, n, kind);
 			return p + n;
 		}

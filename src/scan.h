@@ -15,8 +15,6 @@
 #define L4_USER_MARK	'\002'	/* followed by L4_USER_MARK_BASE + number */
 #define L4_USER_MARK_BASE 0x80
 #define L4_MAX_USER_MASKS 100
-#define L4_OPEN_MARK	'\003'	/* in templates only: varies by statistics */
-#define L4_IS_MARK(c)	((c) == L4_MARK || (c) == L4_OPEN_MARK)
 
 /* What a variable part is. The order is part of the stored form: append only. */
 typedef enum L4Mask

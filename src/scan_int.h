@@ -70,7 +70,6 @@ l4_class(const L4Scan *s, const uint8 *p)
  */
 extern int	l4_rec_alpha(L4Scan *s, const uint8 *p, uint16 sig, int *kind);
 extern int	l4_rec_digit(L4Scan *s, const uint8 *p, uint16 sig, int *kind);
-extern int	l4_rec_family(L4Scan *s, const uint8 *p);
 extern int	l4_rec_id_tail(L4Scan *s, const uint8 *p, int len);
 extern int	l4_rec_punct(L4Scan *s, const uint8 *p, uint16 sig, int *kind);
 extern int	l4_rec_word(L4Scan *s, const uint8 *p, int len, uint16 sig, int *kind);

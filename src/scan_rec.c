@@ -125,14 +125,6 @@ rec_ip(L4Scan *s, const uint8 *p)
 	return done - p;
 }
 
-/* The family that some write behind an address: " (IPv6)" */
-int
-l4_rec_family(L4Scan *s, const uint8 *p)
-{
-	return l4_at(s, p) == ' ' && l4_at(s, p + 1) == '(' &&
-		(text_at(s, p + 2, "ipv6)") || text_at(s, p + 2, "ipv4)")) ? 7 : 0;
-}
-
 /* Groups of hex digits with colons between: MAC or IPv6 address. */
 static int
 rec_colon_hex(L4Scan *s, const uint8 *p, int *kind)
@@ -782,7 +774,6 @@ static int
 rec_number(L4Scan *s, const uint8 *p, int *kind)
 {
 	const uint8 *q = p;
-	const uint8 *whole = NULL;
 	int			dots = 0;
 	int			unit;
 
@@ -793,7 +784,7 @@ rec_number(L4Scan *s, const uint8 *p, int *kind)
 	while (l4_at(s, q) == '.' && IS_DIGIT(l4_at(s, q + 1)) && dots < 32)
 	{
 		dots++;
-		whole = q++;
+		q++;
 		q += digits(s, q, s->end - q);
 	}
 	if (l4_at(s, q) == '%' && !is_word(s, q + 1))
@@ -814,10 +805,7 @@ rec_number(L4Scan *s, const uint8 *p, int *kind)
 	unit = dots <= 1 ? l4_rec_unit(s, q, kind) : 0;
 	if (unit > 0)
 		return q + unit - p;
-	if (!is_word(s, q))
-		return q - p;
-	/* 1.0beta: what stands before the last dot is a number */
-	return whole ? whole - p : 0;
+	return is_word(s, q) ? 0 : q - p;
 }
 
 /* At a digit that starts a word. */

@@ -17,11 +17,9 @@
 typedef uint32 L4Str;			/* number of an interned string */
 #define L4_STR_UNKNOWN	0
 #define L4_STR_EMPTY	1
-#define L4_STR_MARK		2		/* a slot that a mask made a variable */
+#define L4_STR_MARK		2		/* a slot that is a variable */
 #define L4_STR_TELLING	3		/* nan and the like, not interned */
-#define L4_STR_OPEN		4		/* a slot that varies by statistics: fits anything */
-#define L4_STR_VALUE	5		/* not interned, with a digit or a mark in it */
-#define L4_STR_FIXED	6		/* the first that is no fixed one */
+#define L4_STR_FIXED	4		/* the first that is no fixed one */
 
 /* 64-bit key to int32, open addressing; key 0 is not used. */
 typedef struct L4Map
@@ -36,19 +34,16 @@ typedef struct L4String
 {
 	char	   *bytes;
 	int			len;
-	uint8		flags;			/* see slots_int.h */
-	uint64		stem;			/* of a name with digits: hash of the rest; else 0 */
+	uint8		flags;			/* see slots.c */
 } L4String;
-
-#define L4_CHAINS	2
 
 /* The slots of a row or of a template: ncols of the group. */
 typedef struct L4Template
 {
 	int32		event;			/* as given at first: resolve it */
 	int32		node;
-	uint32		keys[L4_CHAINS];	/* by its first or second word when it was made: finds whom it may join */
-	int32		next[L4_CHAINS];	/* number + 1 of the next older one of the key; -1: not chained yet */
+	uint32		first_key;		/* of its tag, blanks and first word when it was made: finds who it may join */
+	int32		first_next;		/* number + 1 of the next older one of that key; -1: not chained yet */
 	L4Str	   *cols;
 } L4Template;
 
@@ -122,7 +117,7 @@ typedef struct L4Model
 	L4Map		exact;			/* shape and tag -> event, all rows */
 	L4Map		seen;			/* the same for shapes that fitted a template */
 	L4Map		printed;		/* tag and printed text -> template */
-	L4Map		chains;			/* key -> number + 1 of the newest template with it */
+	L4Map		first;			/* first_key -> number + 1 of the newest such template */
 
 	/* scratch, reused */
 	struct L4Scratch *scratch;

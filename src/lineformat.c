@@ -1,0 +1,484 @@
+/*
+ * lineformat.c
+ *		Takes the header off a raw line.
+ *
+ * Headers nest: a collector's envelope around a launcher's prefix around what
+ * the logger wrote. The formats are tried in order of priority on what is left
+ * until one gives a level, which only a logger does, or none matches. The
+ * outcome depends on the line and the rules alone, not on the lines before it,
+ * so that it is the same for any batch and worker.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "common/hashfn.h"
+#include "mb/pg_wchar.h"
+#include "utils/memutils.h"
+
+#include "lineformat.h"
+#include "structured.h"
+
+/* A header is looked for in so many bytes of a line. */
+#define L4_HEADER_MAX 1024
+
+struct L4LineReader
+{
+	L4Rules    *rules;
+	L4TsCache	ts_cache;
+	L4TsFormat *iso;
+	L4TsFormat *epoch;
+	L4Buf		plain;			/* the line without escape sequences */
+	L4Buf		nested[L4_MAX_PEEL];	/* what structured lines unescape to, by depth */
+	L4Buf		condensed;
+};
+
+L4LineReader *
+l4_line_reader_create(L4Rules *rules, MemoryContext cxt)
+{
+	L4LineReader *reader = MemoryContextAllocZero(cxt, sizeof(L4LineReader));
+
+	reader->rules = rules;
+	reader->iso = l4_ts_compile("ISO8601", 7, cxt);
+	reader->epoch = l4_ts_compile("EPOCH", 5, cxt);
+	l4_ts_cache_init(&reader->ts_cache, GetCurrentTransactionStartTimestamp());
+	l4_buf_init(&reader->plain, cxt);
+	l4_buf_init(&reader->condensed, cxt);
+	for (int i = 0; i < L4_MAX_PEEL; i++)
+		l4_buf_init(&reader->nested[i], cxt);
+	return reader;
+}
+
+void
+l4_line_reader_reference(L4LineReader *reader, TimestampTz reference)
+{
+	reader->ts_cache.reference = reference;
+}
+
+static inline bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f' || c == '\0';
+}
+
+static inline bool
+is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Length of the escape sequence at p (ECMA-48: CSI, OSC, or two or three bytes). */
+static int
+escape_length(const char *p, const char *end)
+{
+	const char *s = p + 1;
+
+	if (s == end)
+		return 1;
+	if (*s == '[')
+	{
+		for (s++; s < end && (unsigned char) *s >= 0x20 && (unsigned char) *s < 0x40; s++)
+			;
+		if (s < end && (unsigned char) *s >= 0x40 && (unsigned char) *s < 0x7F)
+			s++;
+		return s - p;
+	}
+	if (*s == ']')
+	{
+		for (s++; s < end && *s != '\a' && *s != '\033'; s++)
+			;
+		if (s < end && *s == '\a')
+			s++;
+		else if (s + 1 < end && s[1] == '\\')
+			s += 2;
+		return s - p;
+	}
+	if ((unsigned char) *s >= 0x20 && (unsigned char) *s < 0x30)
+		return s + 1 < end && (unsigned char) s[1] < 0x7F ? 3 : 2;
+	return (unsigned char) *s < 0x7F ? 2 : 1;
+}
+
+/* The line as a terminal would show it in the end: no escapes, and what the last carriage return left. */
+static void
+strip_terminal(L4LineReader *reader, const char **p, int *len)
+{
+	const char *s = *p;
+	const char *end = s + *len;
+	const char *esc;
+	L4Buf	   *buf = &reader->plain;
+
+	while (end > s && is_blank(end[-1]))
+		end--;
+	*len = end - s;
+	if (memchr(s, '\033', end - s) != NULL)
+	{
+		buf->len = 0;
+		while ((esc = memchr(s, '\033', end - s)) != NULL)
+		{
+			l4_buf_add(buf, s, esc - s);
+			s = esc + escape_length(esc, end);
+		}
+		l4_buf_add(buf, s, end - s);
+		while (buf->len > 0 && is_blank(buf->data[buf->len - 1]))
+			buf->len--;
+		*p = buf->data;
+		*len = buf->len;
+	}
+	s = *p;
+	end = s + *len;
+	if (memchr(s, '\r', *len) != NULL)
+	{
+		const char *cr = end;
+
+		while (cr > s && cr[-1] != '\r')
+			cr--;
+		/* a carriage return in front of a line end belongs to it: that text has several lines */
+		if (cr < end && memchr(s, '\n', *len) == NULL)
+		{
+			*p = cr;
+			*len = end - cr;
+		}
+	}
+}
+
+static int
+part_number(const char *p, int len, int max_digits)
+{
+	int			v = 0;
+
+	if (len == 0 || len > max_digits)
+		return -1;
+	for (int i = 0; i < len; i++)
+	{
+		if (!is_digit(p[i]))
+			return -1;
+		v = v * 10 + (p[i] - '0');
+	}
+	return v;
+}
+
+static void
+add_to_key(L4Line *out, const char *p, int len)
+{
+	out->key = hash_combine64(out->key, hash_bytes_extended((const unsigned char *) p, len, 0)) | 1;
+}
+
+/* How much of the line the formats see: its first line, at most L4_HEADER_MAX bytes, whole characters. */
+static int
+header_span(const char *p, int len)
+{
+	int			n = Min(len, L4_HEADER_MAX);
+	const char *nl = memchr(p, '\n', n);
+
+	if (nl != NULL)
+		return nl - p;
+	if (n < len)
+		n = pg_mbcliplen(p, len, n);
+	return n;
+}
+
+/* The first format that matches, its groups in the regex's ovector; NULL none. */
+static L4Format *
+find_format(L4Rules *rules, const char *p, int len, const bool *used)
+{
+	const int  *list = rules->by_byte[len > 0 ? (unsigned char) *p : 0];
+
+	for (; *list >= 0; list++)
+	{
+		L4Format   *format = &rules->formats[*list];
+
+		if (!used[*list] && l4_regex_exec(format->re, p, len, 0) > 0)
+			return format;
+	}
+	return NULL;
+}
+
+/* Bytes of a field of the format that has just matched; false when it took no part. */
+static inline bool
+field_of(const L4Format *format, const size_t *ov, L4Field field, const char *p, const char **text, int *len)
+{
+	int			g = format->group[field];
+
+	if (g == 0 || ov[2 * g] == L4_REGEX_UNSET || ov[2 * g + 1] <= ov[2 * g])
+		return false;
+	*text = p + ov[2 * g];
+	*len = ov[2 * g + 1] - ov[2 * g];
+	return true;
+}
+
+/* Take over what the format captured and go on behind it; true when it gave a level. */
+static bool
+use_format(L4LineReader *reader, const L4Format *format, const char **p, int *len, int span, L4Line *out)
+{
+	const size_t *ov = l4_regex_ovector(format->re);
+	const char *text;
+	int			n;
+	TimestampTz ts;
+	int			g = format->group[L4_FIELD_MESSAGE];
+	bool		has_level = false;
+
+	if (format->ts != NULL && field_of(format, ov, L4_FIELD_TS, *p, &text, &n) &&
+		l4_ts_parse(format->ts, &reader->ts_cache, text, n, &ts))
+	{
+		out->ts = ts;
+		out->has_ts = true;
+		if (!format->launcher)
+			out->headed = true;
+	}
+	if (field_of(format, ov, L4_FIELD_LEVEL, *p, &text, &n))
+	{
+		int			level = l4_level_of(text, n);
+
+		has_level = true;
+		out->headed = true;
+		if (level != L4_LEVEL_NONE)
+			out->level = level;
+	}
+	if (field_of(format, ov, L4_FIELD_RANK, *p, &text, &n))
+	{
+		int			rank = part_number(text, n, 8);
+
+		if (rank >= 0)
+			out->rank = rank;
+	}
+	if (field_of(format, ov, L4_FIELD_HOST, *p, &text, &n))
+	{
+		out->host = text;
+		out->host_len = n;
+	}
+	if (field_of(format, ov, L4_FIELD_PID, *p, &text, &n))
+		out->pid = part_number(text, n, 9);
+	if (field_of(format, ov, L4_FIELD_COMPONENT, *p, &text, &n))
+	{
+		out->component = text;
+		out->component_len = n;
+	}
+	if (format->launcher && !has_level)
+	{
+		for (int f = L4_FIELD_RANK; f <= L4_FIELD_COMPONENT; f++)
+			if (field_of(format, ov, f, *p, &text, &n))
+				add_to_key(out, text, n);
+	}
+	out->format_id = format->id;
+
+	/* the message of a line longer than what was matched goes on to the end of the line */
+	n = *len;
+	if (ov[2 * g] == L4_REGEX_UNSET)
+		*len = 0;
+	else
+	{
+		*len = (ov[2 * g + 1] == (size_t) span ? n : (int) ov[2 * g + 1]) - (int) ov[2 * g];
+		*p += ov[2 * g];
+	}
+	return has_level;
+}
+
+/* A part that a structured line gives. */
+static void
+use_structured(L4LineReader *reader, const L4Structured *s, int id, const char **p, int *len, L4Line *out)
+{
+	TimestampTz ts;
+
+	if (s->ts.text != NULL &&
+		(l4_ts_parse(reader->iso, &reader->ts_cache, s->ts.text, s->ts.len, &ts) ||
+		 l4_ts_parse(reader->epoch, &reader->ts_cache, s->ts.text, s->ts.len, &ts)))
+	{
+		out->ts = ts;
+		out->has_ts = true;
+	}
+	if (s->level.text != NULL)
+	{
+		out->level = l4_level_of(s->level.text, s->level.len);
+		out->headed = !s->wrapper;
+	}
+	if (s->rank.text != NULL)
+	{
+		int			rank = part_number(s->rank.text, s->rank.len, 8);
+
+		if (rank >= 0)
+			out->rank = rank;
+	}
+	if (s->host.text != NULL)
+	{
+		out->host = s->host.text;
+		out->host_len = s->host.len;
+	}
+	if (s->pid.text != NULL)
+		out->pid = part_number(s->pid.text, s->pid.len, 9);
+	if (s->component.text != NULL)
+	{
+		out->component = s->component.text;
+		out->component_len = s->component.len;
+	}
+	if (s->wrapper)
+	{
+		const L4Part *who[] = {&s->rank, &s->host, &s->pid, &s->stream, &s->component};
+
+		for (int i = 0; i < lengthof(who); i++)
+			if (who[i]->text != NULL)
+				add_to_key(out, who[i]->text, who[i]->len);
+	}
+	out->format_id = id;
+	*p = s->msg.text;
+	*len = s->msg.len;
+}
+
+/* Peel one layer. False when nothing is left to peel. */
+static bool
+peel_layer(L4LineReader *reader, int depth, const char **p, int *len, bool *used, L4Line *out)
+{
+	int			span;
+	L4Format   *format;
+	L4Structured s;
+
+	if (*len > 1 && **p == '{' && ((*p)[1] == '"' || is_blank((*p)[1])) &&
+		l4_json_line(*p, *len, &reader->nested[depth], &s))
+	{
+		use_structured(reader, &s, L4_FORMAT_JSON, p, len, out);
+		strip_terminal(reader, p, len);
+		return s.wrapper;
+	}
+	span = header_span(*p, *len);
+	format = find_format(reader->rules, *p, span, used);
+	if (format != NULL)
+	{
+		used[format - reader->rules->formats] = true;
+		return !use_format(reader, format, p, len, span, out);
+	}
+	if (*len > 8 && (*p)[*len - 1] != ':' && memchr(*p, '=', Min(*len, 24)) != NULL &&
+		l4_logfmt_line(*p, *len, &reader->nested[depth], &s))
+	{
+		use_structured(reader, &s, L4_FORMAT_KEY_VALUE, p, len, out);
+		return false;
+	}
+	return false;
+}
+
+/*
+ * "[rank 3] ", "[Rank 3]: ": what many trainers put in front of the message
+ * itself. Capitalised it is part of PyTorch's own messages and stays.
+ */
+static void
+peel_rank(const char **p, int *len, L4Line *out)
+{
+	const char *s = *p;
+	const char *end = s + *len;
+	int			rank = 0;
+
+	if (end - s < 7 || *s != '[' || (s[1] | 0x20) != 'r' || (s[2] | 0x20) != 'a' ||
+		(s[3] | 0x20) != 'n' || (s[4] | 0x20) != 'k')
+		return;
+	s += 5;
+	if (*s == ' ' || *s == '=' || *s == '_' || *s == '-' || *s == ':')
+		s++;
+	if (s == end || !is_digit(*s))
+		return;
+	for (; s < end && is_digit(*s) && rank < 10000000; s++)
+		rank = rank * 10 + (*s - '0');
+	if (s == end || *s != ']')
+		return;
+	s++;
+	if (s < end && *s == ':')
+		s++;
+	if (s < end && !is_blank(*s))
+		return;
+	if (out->rank < 0)
+		out->rank = rank;
+	if ((*p)[1] == 'R' && (*p)[2] == 'a')
+		return;
+	*p = s;
+	*len = end - s;
+}
+
+/*
+ * A row of several lines: the message is the first one, and the exception at
+ * the end when a traceback is among them.
+ */
+static void
+condense(L4LineReader *reader, const char **p, int *len)
+{
+	const char *s = *p;
+	const char *end = s + *len;
+	const char *nl = memchr(s, '\n', *len);
+	const char *last = NULL;
+	const char *last_end = NULL;
+	bool		traceback = false;
+	const char *stop;
+
+	if (nl == NULL)
+		return;
+	for (const char *line = s; line < end; line = stop + 1)
+	{
+		stop = memchr(line, '\n', end - line);
+		if (stop == NULL)
+			stop = end;
+		if (stop - line >= 34 && memcmp(line, "Traceback (most recent call last):", 34) == 0)
+			traceback = true;
+		else if (traceback && stop > line && l4_exception_name(line, stop - line) > 0)
+		{
+			last = line;
+			last_end = stop;
+		}
+	}
+	if (last == NULL)
+	{
+		*len = nl - s;
+		return;
+	}
+	reader->condensed.len = 0;
+	if (nl - s < 34 || memcmp(s, "Traceback (most recent call last):", 34) != 0)
+	{
+		l4_buf_add(&reader->condensed, s, nl - s);
+		while (reader->condensed.len > 0 && is_blank(reader->condensed.data[reader->condensed.len - 1]))
+			reader->condensed.len--;
+		l4_buf_add(&reader->condensed, ": ", 2);
+	}
+	l4_buf_add(&reader->condensed, last, last_end - last);
+	*p = reader->condensed.data;
+	*len = reader->condensed.len;
+}
+
+void
+l4_line_peel(L4LineReader *reader, const char *line, int len, L4Line *out)
+{
+	const char *p = line;
+	bool		used_few[256];
+	bool	   *used = used_few;
+
+	memset(out, 0, sizeof(*out));
+	out->rank = -1;
+	out->pid = -1;
+	strip_terminal(reader, &p, &len);
+	if (reader->rules->nformats > lengthof(used_few))
+		used = palloc0(reader->rules->nformats);
+	else
+		memset(used_few, 0, reader->rules->nformats);
+	for (int depth = 0; depth < L4_MAX_PEEL && len > 0; depth++)
+	{
+		if (!peel_layer(reader, depth, &p, &len, used, out))
+			break;
+	}
+	if (used != used_few)
+		pfree(used);
+	if (len > 0 && *p == '[')
+		peel_rank(&p, &len, out);
+	while (len > 0 && is_blank(*p) && *p != '\n')
+	{
+		out->indent += *p == '\t' ? 4 : 1;
+		p++;
+		len--;
+	}
+	if (len > 0 && *p == '[')
+		peel_rank(&p, &len, out);
+	while (len > 0 && is_blank(*p))
+	{
+		p++;
+		len--;
+	}
+	while (len > 0 && is_blank(p[len - 1]))
+		len--;
+	condense(reader, &p, &len);
+	if (out->level == L4_LEVEL_NONE)
+		out->level = l4_level_guess(p, len);
+	out->msg = p;
+	out->msg_len = len;
+}
