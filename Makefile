@@ -61,6 +61,22 @@ FRAGMENTS = \
 	sql/install/65_rules.sql \
 	sql/install/66_rules_data.sql \
 	sql/install/72_views.sql \
+	sql/install/85_fault_tables.sql \
+	sql/install/86_fault_lines.sql \
+	sql/install/86_fault_combine.sql \
+	sql/install/86_fault_match.sql \
+	sql/install/86_fault_memory.sql \
+	sql/install/86_fault_share.sql \
+	sql/install/87_fault_pack_hardware_gpu.sql \
+	sql/install/87_fault_pack_hardware_accelerator.sql \
+	sql/install/87_fault_pack_hardware_node.sql \
+	sql/install/87_fault_pack_user_configuration.sql \
+	sql/install/87_fault_pack_user_data.sql \
+	sql/install/87_fault_pack_user_program.sql \
+	sql/install/87_fault_pack_user_software.sql \
+	sql/install/87_fault_pack_framework.sql \
+	sql/install/87_fault_pack_platform.sql \
+	sql/install/88_fault_guard.sql \
 	sql/install/95_rights.sql
 
 DATA_built = sql/l4--$(EXTVERSION).sql
@@ -68,6 +84,8 @@ SCRIPTS = src/l4load
 
 REGRESS = \
 	extension \
+	fault \
+	fault_pack \
 	dtw \
 	evector \
 	iforest \

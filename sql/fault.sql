@@ -1,0 +1,87 @@
+-- The fault library: what a row must be, which row counts, leads_to.
+\set SHOW_CONTEXT never
+-- A row with nothing wrong.
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy)
+VALUES ('a', 'user', 'program', 'bucket (?<bucket>\d+) never arrived', 'cause', 'remedy')
+RETURNING fault_id >= 1000000 AS id, severity, origin, priority, is_effect, leads_to;
+
+-- checks
+CREATE FUNCTION pg_temp.try_fault(change jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE c text; d text;
+BEGIN
+	INSERT INTO l4.fault (fault_id, name, category, component, signature, templates, root_cause, remedy, leads_to, severity, example, origin, priority, combined)
+	SELECT f.fault_id, f.name, f.category, f.component, f.signature, f.templates, f.root_cause, f.remedy, f.leads_to, f.severity, f.example, f.origin, f.priority, f.combined
+	FROM jsonb_populate_record(NULL::l4.fault, '{"fault_id": 1999999, "name": "t", "category": "user", "component": "program", "signature": "some text",
+		"root_cause": "c", "remedy": "r", "leads_to": [], "severity": "error", "origin": "user", "priority": 50, "combined": false}' || change) f;
+	DELETE FROM l4.fault WHERE fault_id = 1999999;
+	RETURN 'accepted';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS c = CONSTRAINT_NAME, d = COLUMN_NAME;
+	RETURN SQLSTATE || ' ' || coalesce(nullif(c, ''), nullif(d, ''), SQLERRM);
+END $$;
+SELECT change, pg_temp.try_fault(change) FROM unnest(ARRAY[
+	'{}', '{"name": ""}', '{"name": "two words"}', '{"name": "a"}', '{"category": "other"}', '{"component": "gpu"}', '{"severity": "bad"}',
+	'{"origin": "somebody"}', '{"origin": "builtin"}', '{"fault_id": 12}', '{"priority": 101}', '{"priority": -1}',
+	'{"signature": ""}', '{"signature": ".*"}', '{"signature": "\\w"}', '{"signature": "(?i)iteration|loss"}', '{"signature": "(a+)+$"}',
+	'{"signature": null}', '{"signature": null, "combined": true}', '{"combined": true}', '{"signature": "*"}',
+	'{"signature": null, "templates": ["worker <*> died"]}', '{"templates": []}', '{"templates": ["<*> <IP> <*>"]}', '{"templates": [null]}',
+	'{"example": "some text here"}', '{"example": "other"}', '{"leads_to": ["t"]}', '{"leads_to": [null]}', '{"root_cause": null}', '{"remedy": null}'
+]::jsonb[]) AS t(change);
+SELECT pg_temp.try_fault(jsonb_build_object('signature', repeat('x', 1000000)));
+
+-- leads_to: a cycle of the user's rows is an error, an unknown name a warning
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, leads_to) VALUES ('b', 'user', 'program', 'text b', 'c', 'r', '{a}');
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, leads_to) VALUES ('c', 'user', 'program', 'text c', 'c', 'r', '{b}');
+UPDATE l4.fault SET leads_to = '{c}' WHERE name = 'a';
+UPDATE l4.fault SET leads_to = '{nobody}' WHERE name = 'a';
+SELECT name, problem FROM l4.fault_problem;
+UPDATE l4.fault SET leads_to = '{}' WHERE name = 'a';
+
+-- a cycle over a shipped row is a warning: an update of the pack could make one, too
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, leads_to)
+VALUES ('sym_c10d_collective_timeout', 'user', 'program', 'my own timeout', 'c', 'r', '{host_oom_kill}');
+SELECT name, problem FROM l4.fault_problem WHERE name LIKE 'sym_c10d_coll%';
+-- and it hides the shipped one
+SELECT origin, signature FROM l4.active_fault WHERE name = 'sym_c10d_collective_timeout';
+DELETE FROM l4.fault WHERE fault_id >= 1000000 AND name LIKE 'sym%';
+
+-- which row counts: user, confirmed, imported, shipped; none when switched off
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, origin)
+VALUES ('a', 'user', 'program', 'imported a', 'c', 'r', 'imported'), ('a', 'user', 'program', 'confirmed a', 'c', 'r', 'confirmed');
+SELECT origin FROM l4.active_fault WHERE name = 'a';
+SELECT name, problem FROM l4.fault_problem ORDER BY 1, 2;
+INSERT INTO l4.disabled_rule (kind, name) VALUES ('fault', 'a'), ('fault', 'host_oom_kill');
+SELECT count(*) FROM l4.active_fault WHERE name IN ('a', 'host_oom_kill');
+DELETE FROM l4.disabled_rule WHERE kind = 'fault';
+
+-- conditions
+INSERT INTO l4.fault (name, category, component, root_cause, remedy, combined) VALUES ('comb', 'user', 'program', 'c', 'r', true);
+SELECT name, problem FROM l4.fault_problem WHERE name = 'comb';
+CREATE FUNCTION pg_temp.try_condition(change jsonb) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE c text;
+BEGIN
+	INSERT INTO l4.fault_condition SELECT f.* FROM jsonb_populate_record(NULL::l4.fault_condition, jsonb_build_object('fault_id', (SELECT fault_id FROM l4.fault WHERE name = 'comb'),
+		'step', 2, 'kind', 'event', 'signature', 'some text', 'min_occurrences', 1, 'min_nodes', 1, 'same_node', false) || change) f;
+	DELETE FROM l4.fault_condition;
+	RETURN 'accepted';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS c = CONSTRAINT_NAME;
+	RETURN SQLSTATE || ' ' || coalesce(nullif(c, ''), SQLERRM);
+END $$;
+SELECT change, pg_temp.try_condition(change) FROM unnest(ARRAY[
+	'{}', '{"step": 0}', '{"step": 17}', '{"kind": "maybe"}', '{"signature": null}', '{"template": "worker <*> died"}', '{"signature": null, "template": "worker <*> died"}',
+	'{"signature": ".*"}', '{"signature": null, "template": "<*>"}', '{"min_occurrences": 0}', '{"min_nodes": 0}', '{"min_nodes": 3, "max_nodes": 2}',
+	'{"within": "10 s"}', '{"within": "0 s"}', '{"kind": "absent", "within": "10 s"}', '{"step": 1, "within": "10 s"}', '{"step": 1, "same_node": true}', '{"step": 1, "kind": "absent"}',
+	'{"kind": "silence"}', '{"kind": "silence", "silence": "60 s"}', '{"silence": "60 s"}', '{"kind": "silence", "silence": "-1 s"}', '{"fault_id": 5}'
+]::jsonb[]) AS t(change);
+INSERT INTO l4.fault_condition (fault_id, step, signature) SELECT fault_id, 2, 'some text' FROM l4.fault WHERE name = 'comb';
+INSERT INTO l4.fault_condition (fault_id, step, signature) SELECT fault_id, 1, 'some text' FROM l4.fault WHERE name = 'b';
+SELECT name, problem FROM l4.fault_problem WHERE name IN ('comb', 'b') ORDER BY 1, 2;
+
+-- templates as patterns
+SELECT t, l4._template_pattern(t) FROM unnest(ARRAY['worker <*> died (code <NUMBER>)', '<*><*>x', 'a+b [c]  d']) AS t;
+SELECT l4.pcre_match('worker 7 died (code -9)', l4._template_pattern('worker <*> died (code <NUMBER>)')::l4.pcre) AS yes,
+	l4.pcre_match('worker 7 died (code -9) again', l4._template_pattern('worker <*> died (code <NUMBER>)')::l4.pcre) AS no;
+SELECT l4._propose_signature('worker <*> died (code <*>)', 'worker 7 died (code -9)'), l4._propose_signature('<*> failed:<*>', 'gpu 3 failed: no memory'),
+	l4._propose_signature('<*> <*>', 'a b') IS NULL AS says_nothing;
+DELETE FROM l4.fault WHERE fault_id >= 1000000;

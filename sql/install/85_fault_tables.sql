@@ -1,0 +1,253 @@
+-- The fault library: known failures as rows, what a job matched, and views on both.
+
+-- What a signature must not be: empty, or so general that it matches lines without any content.
+CREATE FUNCTION l4._signature_usable(signature l4.pcre) RETURNS bool
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN signature IS NULL OR NOT EXISTS (
+	SELECT FROM pg_catalog.unnest(ARRAY['', ' ', 'a', '0', '-', 'step 10: loss 2.5', 'iteration 10/ 500 | loss: 2.5E+00 |', 'INFO ok']) AS t(line)
+	WHERE l4.pcre_match(t.line, signature) IS NOT FALSE);
+COMMENT ON FUNCTION l4._signature_usable(l4.pcre) IS 'false for a pattern that matches empty or meaningless lines';
+
+-- A template read as a pattern: its variable parts stand for any text of one line.
+CREATE FUNCTION l4._template_pattern(template text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (
+	SELECT '^\s*' OPERATOR(pg_catalog.||) pg_catalog.string_agg(
+		pg_catalog.regexp_replace(pg_catalog.regexp_replace(p.piece, '([][\\.^$|()?*+{}#-])', '\\\1', 'g'), '\s+', '\\s+', 'g'),
+		'.*?' ORDER BY p.n) OPERATOR(pg_catalog.||) '\s*$'
+	FROM pg_catalog.regexp_split_to_table(template, '(?:<(?:\*|[A-Z][A-Z0-9_]*)>)+') WITH ORDINALITY AS p(piece, n));
+COMMENT ON FUNCTION l4._template_pattern(text) IS 'source of the pattern that a template stands for';
+
+CREATE FUNCTION l4._templates_usable(templates text[]) RETURNS bool
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN templates IS NULL OR (pg_catalog.cardinality(templates) OPERATOR(pg_catalog.>) 0 AND NOT EXISTS (
+	SELECT FROM pg_catalog.unnest(templates) AS t(template)
+	WHERE t.template IS NULL
+	   OR pg_catalog.length(pg_catalog.regexp_replace(t.template, '<(\*|[A-Z][A-Z0-9_]*)>|[^[:alpha:]]', '', 'g')) OPERATOR(pg_catalog.<) 4));
+COMMENT ON FUNCTION l4._templates_usable(text[]) IS 'false when a template is missing or has fewer than four letters of its own';
+
+-- Shipped signatures share two beginnings. {{exception}}: the line starts with nothing but heads of launchers and log collectors, then
+-- comes the class of an exception. {{error}}: the line reports an error, and is not a warning that only speaks of one.
+CREATE FUNCTION l4._fault_signature(source text) RETURNS l4.pcre
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN pg_catalog.replace(pg_catalog.replace(source,
+	'{{exception}}', '^(?!.{0,100}\b(?:WARN|WARNING|INFO|DEBUG)\b)(?:(?:\[[^\]\s]{0,40}\]:?|\[\d+,\d+\]<\w+>:?|\([^()]{1,80}\)|[EF]\d{3,4} [^\]]{1,120}\]'
+		OPERATOR(pg_catalog.||) '|\d{4}-\d\d-\d\d[T ]\S{8,40}|stderr F|[\w.-]{1,64}:|[|>])\s{0,3}){0,5}(?:\w+\.)*'),
+	'{{error}}', '^(?=.{0,400}(?:Error|Exception|Exit|ERROR|FATAL|CRITICAL|error:|fatal:))(?!.{0,200}(?:\b(?:WARN|WARNING|INFO|DEBUG)\b|Warning:)).{0,2000}?')::l4.pcre;
+COMMENT ON FUNCTION l4._fault_signature(text) IS 'signature of a shipped fault: {{exception}} and {{error}} stand for common beginnings';
+
+CREATE SEQUENCE l4.fault_fault_id_seq AS int MINVALUE 1000000 START 1000000;
+CREATE TABLE l4.fault (
+	fault_id int NOT NULL DEFAULT pg_catalog.nextval('l4.fault_fault_id_seq'),
+	name text NOT NULL,
+	category text NOT NULL,
+	component text NOT NULL,
+	signature l4.pcre,
+	templates text[],
+	root_cause text NOT NULL,
+	remedy text NOT NULL,
+	leads_to text[] NOT NULL DEFAULT '{}',
+	severity text NOT NULL DEFAULT 'error',
+	example text,
+	source_url text,
+	origin text NOT NULL DEFAULT 'user',
+	source_job text,
+	confirmed_by text,
+	confirmed_at timestamptz,
+	priority int NOT NULL DEFAULT 50,
+	is_effect bool NOT NULL DEFAULT false,
+	combined bool NOT NULL DEFAULT false,
+	CONSTRAINT fault_pkey PRIMARY KEY (fault_id),
+	CONSTRAINT fault_origin_name_key UNIQUE (origin, name),
+	CONSTRAINT fault_name_check CHECK (name OPERATOR(pg_catalog.~) '^[[:alnum:]][[:alnum:]_.:/-]{0,199}$'),
+	CONSTRAINT fault_category_check CHECK (category OPERATOR(pg_catalog.=) ANY (ARRAY['hardware', 'user', 'framework', 'platform'])),
+	CONSTRAINT fault_component_check CHECK (component OPERATOR(pg_catalog.=) ANY (ARRAY['accelerator', 'network', 'node', 'storage',
+		'configuration', 'program', 'data', 'software', 'misoperation', 'framework', 'collective', 'compiler',
+		'scheduler', 'resource', 'platform_config'])),
+	CONSTRAINT fault_severity_check CHECK (severity OPERATOR(pg_catalog.=) ANY (ARRAY['info', 'warning', 'error', 'fatal'])),
+	CONSTRAINT fault_origin_check CHECK (origin OPERATOR(pg_catalog.=) ANY (ARRAY['builtin', 'user', 'confirmed', 'imported'])),
+	CONSTRAINT fault_id_check CHECK ((origin OPERATOR(pg_catalog.=) 'builtin') OPERATOR(pg_catalog.=) (fault_id OPERATOR(pg_catalog.<) 1000000)),
+	CONSTRAINT fault_priority_check CHECK (priority OPERATOR(pg_catalog.>=) 0 AND priority OPERATOR(pg_catalog.<=) 100),
+	CONSTRAINT fault_pattern_check CHECK (combined OPERATOR(pg_catalog.=) (signature IS NULL AND templates IS NULL)),
+	CONSTRAINT fault_signature_check CHECK (l4._signature_usable(signature)),
+	CONSTRAINT fault_templates_check CHECK (l4._templates_usable(templates)),
+	CONSTRAINT fault_example_check CHECK (signature IS NULL OR example IS NULL OR l4.pcre_match(example, signature)),
+	CONSTRAINT fault_leads_to_check CHECK (pg_catalog.array_position(leads_to, NULL) IS NULL AND NOT name OPERATOR(pg_catalog.=) ANY (leads_to))
+);
+ALTER SEQUENCE l4.fault_fault_id_seq OWNED BY l4.fault.fault_id;
+CREATE INDEX fault_name_idx ON l4.fault (name);
+COMMENT ON TABLE l4.fault IS 'the fault library: known failures, how to recognise them, why they happen and what to do';
+COMMENT ON COLUMN l4.fault.fault_id IS 'id; shipped rows are below 1000000';
+COMMENT ON COLUMN l4.fault.name IS 'short name; of a user''s and a shipped row with one name the user''s counts';
+COMMENT ON COLUMN l4.fault.category IS 'where the cause lies: hardware, user, framework or platform';
+COMMENT ON COLUMN l4.fault.component IS 'what of it; one of the list in docs/reference/faults.md';
+COMMENT ON COLUMN l4.fault.signature IS 'matches a line that shows the fault; searched for, not anchored';
+COMMENT ON COLUMN l4.fault.templates IS 'templates of events that show the fault; each, read as a pattern, must match the whole message';
+COMMENT ON COLUMN l4.fault.root_cause IS 'why it happens';
+COMMENT ON COLUMN l4.fault.remedy IS 'what to do first';
+COMMENT ON COLUMN l4.fault.leads_to IS 'names of faults that this one causes, mostly on other nodes';
+COMMENT ON COLUMN l4.fault.severity IS 'info, warning, error or fatal';
+COMMENT ON COLUMN l4.fault.example IS 'a line that the signature matches';
+COMMENT ON COLUMN l4.fault.source_url IS 'where the line is printed or explained';
+COMMENT ON COLUMN l4.fault.origin IS 'builtin (shipped), user, confirmed (from a diagnosis) or imported';
+COMMENT ON COLUMN l4.fault.source_job IS 'job whose diagnosis was confirmed';
+COMMENT ON COLUMN l4.fault.confirmed_by IS 'who confirmed it';
+COMMENT ON COLUMN l4.fault.confirmed_at IS 'when it was confirmed';
+COMMENT ON COLUMN l4.fault.priority IS '0 to 100: of the matches on one event only those with the highest priority count';
+COMMENT ON COLUMN l4.fault.is_effect IS 'the line only shows that something else failed; ranked after all causes';
+COMMENT ON COLUMN l4.fault.combined IS 'the rows of fault_condition decide, not one line';
+
+CREATE TABLE l4.fault_condition (
+	fault_id int NOT NULL,
+	step int NOT NULL,
+	kind text NOT NULL DEFAULT 'event',
+	signature l4.pcre,
+	template text,
+	min_occurrences bigint NOT NULL DEFAULT 1,
+	min_nodes int NOT NULL DEFAULT 1,
+	max_nodes int,
+	same_node bool NOT NULL DEFAULT false,
+	within interval,
+	silence interval,
+	CONSTRAINT fault_condition_pkey PRIMARY KEY (fault_id, step),
+	CONSTRAINT fault_condition_fault_id_fkey FOREIGN KEY (fault_id) REFERENCES l4.fault ON DELETE CASCADE,
+	CONSTRAINT fault_condition_step_check CHECK (step OPERATOR(pg_catalog.>=) 1 AND step OPERATOR(pg_catalog.<=) 16),
+	CONSTRAINT fault_condition_kind_check CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'absent', 'silence'])),
+	CONSTRAINT fault_condition_pattern_check CHECK (pg_catalog.num_nonnulls(signature, template) OPERATOR(pg_catalog.=) 1),
+	CONSTRAINT fault_condition_signature_check CHECK (l4._signature_usable(signature)),
+	CONSTRAINT fault_condition_template_check CHECK (template IS NULL OR l4._templates_usable(ARRAY[template])),
+	CONSTRAINT fault_condition_first_check CHECK (step OPERATOR(pg_catalog.>) 1 OR (kind OPERATOR(pg_catalog.<>) 'absent' AND NOT same_node AND within IS NULL)),
+	CONSTRAINT fault_condition_count_check CHECK (min_occurrences OPERATOR(pg_catalog.>=) 1 AND min_nodes OPERATOR(pg_catalog.>=) 1
+		AND (max_nodes IS NULL OR max_nodes OPERATOR(pg_catalog.>=) min_nodes)),
+	CONSTRAINT fault_condition_within_check CHECK (within IS NULL
+		OR (kind OPERATOR(pg_catalog.=) 'event' AND within OPERATOR(pg_catalog.>) '0'::interval)),
+	CONSTRAINT fault_condition_silence_check CHECK ((kind OPERATOR(pg_catalog.=) 'silence') OPERATOR(pg_catalog.=) (silence IS NOT NULL)
+		AND (silence IS NULL OR silence OPERATOR(pg_catalog.>) '0'::interval))
+);
+COMMENT ON TABLE l4.fault_condition IS 'faults recognised by several events together: all steps must hold';
+COMMENT ON COLUMN l4.fault_condition.fault_id IS 'the fault, whose column combined is true';
+COMMENT ON COLUMN l4.fault_condition.step IS '1, 2, 3 …; step 1 gives the proof line';
+COMMENT ON COLUMN l4.fault_condition.kind IS 'event: occurs; absent: does not occur; silence: occurs, then not for some time';
+COMMENT ON COLUMN l4.fault_condition.signature IS 'matches a line of the event';
+COMMENT ON COLUMN l4.fault_condition.template IS 'or the template of the event';
+COMMENT ON COLUMN l4.fault_condition.min_occurrences IS 'at least so many records on a node for the node to count';
+COMMENT ON COLUMN l4.fault_condition.min_nodes IS 'on at least so many nodes';
+COMMENT ON COLUMN l4.fault_condition.max_nodes IS 'on at most so many nodes';
+COMMENT ON COLUMN l4.fault_condition.same_node IS 'counts only on nodes where step 1 holds';
+COMMENT ON COLUMN l4.fault_condition.within IS 'at most this long after an occurrence of the step before, and not before it';
+COMMENT ON COLUMN l4.fault_condition.silence IS 'longest time between two occurrences, or from the last one to the end of the job''s log, is at least this';
+
+-- A fault that is matched here may be gone tomorrow (another pack), so the name is kept and nothing refers to l4.fault.
+CREATE TABLE l4.fault_match (
+	job_id text NOT NULL,
+	rank int NOT NULL,
+	fault_id int NOT NULL,
+	node text NOT NULL,
+	line_no bigint NOT NULL,
+	line text NOT NULL,
+	captures jsonb,
+	fault_name text NOT NULL,
+	source text NOT NULL,
+	event_id int NOT NULL,
+	ts timestamptz,
+	occurrences bigint NOT NULL,
+	is_effect bool NOT NULL,
+	caused_by text[] NOT NULL,
+	is_suspect bool NOT NULL,
+	CONSTRAINT fault_match_pkey PRIMARY KEY (job_id, rank),
+	CONSTRAINT fault_match_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+CREATE INDEX fault_match_fault_idx ON l4.fault_match (fault_name);
+COMMENT ON TABLE l4.fault_match IS 'known faults seen in a job, best first';
+COMMENT ON COLUMN l4.fault_match.job_id IS 'the job';
+COMMENT ON COLUMN l4.fault_match.rank IS '1 = best';
+COMMENT ON COLUMN l4.fault_match.fault_id IS 'the fault';
+COMMENT ON COLUMN l4.fault_match.node IS 'node of the proof line';
+COMMENT ON COLUMN l4.fault_match.line_no IS 'number of the proof line';
+COMMENT ON COLUMN l4.fault_match.line IS 'the proof line';
+COMMENT ON COLUMN l4.fault_match.captures IS 'what the signature captured in it: device, rank, error code; "0" is the whole match';
+COMMENT ON COLUMN l4.fault_match.fault_name IS 'name of the fault when it was matched';
+COMMENT ON COLUMN l4.fault_match.source IS 'source of the proof line on the node';
+COMMENT ON COLUMN l4.fault_match.event_id IS 'event of the proof line';
+COMMENT ON COLUMN l4.fault_match.ts IS 'first time';
+COMMENT ON COLUMN l4.fault_match.occurrences IS 'records of all events that show the fault in the job';
+COMMENT ON COLUMN l4.fault_match.is_effect IS 'a consequence: by nature, or of another fault that was matched';
+COMMENT ON COLUMN l4.fault_match.caused_by IS 'faults matched in the job that lead to this one';
+COMMENT ON COLUMN l4.fault_match.is_suspect IS 'its event indicates the failure by the diagnosis; without one, it is in no successful job';
+
+CREATE TABLE l4.fault_given_up (
+	job_id text NOT NULL,
+	fault_id int NOT NULL,
+	fault_name text NOT NULL,
+	node text NOT NULL,
+	line_no bigint NOT NULL,
+	line text NOT NULL,
+	CONSTRAINT fault_given_up_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+CREATE INDEX fault_given_up_job_idx ON l4.fault_given_up (job_id);
+COMMENT ON TABLE l4.fault_given_up IS 'lines on which a signature was given up at a limit: whether it matches is not known';
+COMMENT ON COLUMN l4.fault_given_up.job_id IS 'the job';
+COMMENT ON COLUMN l4.fault_given_up.fault_id IS 'the fault';
+COMMENT ON COLUMN l4.fault_given_up.fault_name IS 'its name';
+COMMENT ON COLUMN l4.fault_given_up.node IS 'node of the line';
+COMMENT ON COLUMN l4.fault_given_up.line_no IS 'number of the line';
+COMMENT ON COLUMN l4.fault_given_up.line IS 'the line';
+
+SELECT pg_catalog.pg_extension_config_dump('l4.fault', 'WHERE fault_id >= 1000000');
+SELECT pg_catalog.pg_extension_config_dump('l4.fault_fault_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('l4.fault_condition', 'WHERE fault_id >= 1000000');
+SELECT pg_catalog.pg_extension_config_dump('l4.fault_match', '');
+SELECT pg_catalog.pg_extension_config_dump('l4.fault_given_up', '');
+
+-- Which of the rows count: not switched off, and of one name the one nearest to the user.
+CREATE VIEW l4.active_fault AS
+SELECT DISTINCT ON (f.name) f.*
+FROM l4.fault f
+WHERE NOT EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind OPERATOR(pg_catalog.=) 'fault' AND d.name OPERATOR(pg_catalog.=) f.name)
+ORDER BY f.name, pg_catalog.array_position(ARRAY['user', 'confirmed', 'imported', 'builtin'], f.origin);
+COMMENT ON VIEW l4.active_fault IS 'the faults that are matched: not in disabled_rule, and of several with one name the user''s, confirmed, imported, shipped one';
+
+CREATE VIEW l4.fault_history AS
+SELECT m.fault_name AS name, f.fault_id, f.category, f.component, f.severity,
+	pg_catalog.count(*) AS jobs,
+	pg_catalog.count(*) FILTER (WHERE m.rank OPERATOR(pg_catalog.=) 1) AS first_ranks,
+	pg_catalog.count(*) FILTER (WHERE m.is_effect) AS as_effect,
+	pg_catalog.sum(m.occurrences)::bigint AS occurrences,
+	pg_catalog.min(COALESCE(m.ts, j.started_at)) AS first_seen,
+	pg_catalog.max(COALESCE(m.ts, j.started_at)) AS last_seen,
+	(pg_catalog.array_agg(m.job_id ORDER BY COALESCE(m.ts, j.started_at) DESC NULLS LAST, m.job_id))[1] AS last_job
+FROM l4.fault_match m
+JOIN l4.job j ON j.job_id OPERATOR(pg_catalog.=) m.job_id
+LEFT JOIN l4.active_fault f ON f.name OPERATOR(pg_catalog.=) m.fault_name
+GROUP BY m.fault_name, f.fault_id, f.category, f.component, f.severity;
+COMMENT ON VIEW l4.fault_history IS 'each fault that was ever matched: how often, when, where last';
+COMMENT ON COLUMN l4.fault_history.name IS 'the fault';
+COMMENT ON COLUMN l4.fault_history.fault_id IS 'its row that counts today; NULL = gone or switched off';
+COMMENT ON COLUMN l4.fault_history.category IS 'category';
+COMMENT ON COLUMN l4.fault_history.component IS 'component';
+COMMENT ON COLUMN l4.fault_history.severity IS 'severity';
+COMMENT ON COLUMN l4.fault_history.jobs IS 'jobs in which it was matched';
+COMMENT ON COLUMN l4.fault_history.first_ranks IS 'jobs in which it was the best match';
+COMMENT ON COLUMN l4.fault_history.as_effect IS 'jobs in which it was an effect';
+COMMENT ON COLUMN l4.fault_history.occurrences IS 'records in all jobs';
+COMMENT ON COLUMN l4.fault_history.first_seen IS 'first time';
+COMMENT ON COLUMN l4.fault_history.last_seen IS 'last time';
+COMMENT ON COLUMN l4.fault_history.last_job IS 'last job';
+
+CREATE VIEW l4.fault_trend AS
+SELECT pg_catalog.date_trunc('week', COALESCE(m.ts, j.ended_at, j.started_at), 'UTC') AS week, f.category, f.component,
+	pg_catalog.count(DISTINCT m.job_id) AS jobs,
+	pg_catalog.count(DISTINCT m.job_id) FILTER (WHERE m.rank OPERATOR(pg_catalog.=) 1) AS first_ranks,
+	pg_catalog.count(DISTINCT m.fault_name) AS faults
+FROM l4.fault_match m
+JOIN l4.job j ON j.job_id OPERATOR(pg_catalog.=) m.job_id
+JOIN l4.active_fault f ON f.name OPERATOR(pg_catalog.=) m.fault_name
+WHERE NOT m.is_effect
+GROUP BY 1, 2, 3;
+COMMENT ON VIEW l4.fault_trend IS 'matched causes per week (UTC, from Monday), category and component';
+COMMENT ON COLUMN l4.fault_trend.week IS 'Monday 00:00 UTC; NULL = no time known';
+COMMENT ON COLUMN l4.fault_trend.category IS 'category';
+COMMENT ON COLUMN l4.fault_trend.component IS 'component';
+COMMENT ON COLUMN l4.fault_trend.jobs IS 'jobs with such a fault';
+COMMENT ON COLUMN l4.fault_trend.first_ranks IS 'jobs whose best match it is';
+COMMENT ON COLUMN l4.fault_trend.faults IS 'different faults';

@@ -1,0 +1,118 @@
+-- Which known faults a job shows.
+
+CREATE FUNCTION l4._fault_hits(job_id text)
+RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint,
+	captures jsonb, gave_up bool)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
+BEGIN ATOMIC
+	WITH line AS MATERIALIZED (
+		SELECT pg_catalog.row_number() OVER () AS n, l.* FROM l4._fault_lines(_fault_hits.job_id) AS l
+	), hit AS MATERIALIZED (
+		SELECT s.fault_id, s.gave_up, l.*
+		FROM l4._fault_scan((SELECT pg_catalog.array_agg(l.line ORDER BY l.n) FROM line AS l)) AS s
+		JOIN line AS l ON l.n OPERATOR(pg_catalog.=) s.n
+	), variant AS MATERIALIZED (
+		SELECT pg_catalog.row_number() OVER () AS n, v.*
+		FROM l4._line_variants(_fault_hits.job_id, (SELECT pg_catalog.array_agg(DISTINCT h.event_id) FROM hit AS h)) AS v
+	), variant_hit AS (
+		SELECT s.fault_id, s.gave_up, v.*
+		FROM l4._fault_scan((SELECT pg_catalog.array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS s
+		JOIN variant AS v ON v.n OPERATOR(pg_catalog.=) s.n
+		WHERE NOT EXISTS (SELECT FROM hit AS h WHERE h.fault_id OPERATOR(pg_catalog.=) s.fault_id AND h.event_id OPERATOR(pg_catalog.=) v.event_id)
+	)
+	SELECT h.fault_id, h.event_id, h.node, h.source, h.line_no, h.line, h.ts, h.occurrences, l4.pcre_captures(h.line, f.signature), h.gave_up
+	FROM hit AS h JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) h.fault_id
+	UNION ALL
+	SELECT v.fault_id, v.event_id, v.node, p.source, p.line_no, v.line, v.ts, v.occurrences, l4.pcre_captures(v.line, f.signature), v.gave_up
+	FROM variant_hit AS v JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) v.fault_id
+	CROSS JOIN LATERAL (SELECT t.source, t.line_no FROM l4.event_lines(_fault_hits.job_id, v.event_id) AS t
+						WHERE t.node OPERATOR(pg_catalog.=) v.node AND t.line_no OPERATOR(pg_catalog.=) t.record_line_no
+						ORDER BY t.ts IS NOT DISTINCT FROM v.ts DESC, t.source, t.line_no LIMIT 1) AS p
+	UNION ALL
+	SELECT f.fault_id, l.event_id, l.node, l.source, l.line_no, l.line, l.ts, l.occurrences, NULL, m.yes IS NULL
+	FROM l4.active_fault AS f
+	CROSS JOIN LATERAL pg_catalog.unnest(f.templates) AS t(template)
+	CROSS JOIN LATERAL (
+		SELECT DISTINCT ON (l.event_id) l.*, e.template, e.example
+		FROM line AS l JOIN l4._event AS e ON e.event_id OPERATOR(pg_catalog.=) l.event_id
+		ORDER BY l.event_id, pg_catalog.strpos(l.line, e.example) OPERATOR(pg_catalog.>) 0 DESC, l.n) AS l
+	CROSS JOIN LATERAL (SELECT l.template OPERATOR(pg_catalog.=) t.template
+							OR l4.pcre_match(l.example, l4._template_pattern(t.template)::l4.pcre) AS yes) AS m
+	WHERE m.yes IS NOT FALSE
+	UNION ALL
+	SELECT c.fault_id, c.event_id, c.node, c.source, c.line_no, c.line, c.ts, c.occurrences, c.captures, c.gave_up
+	FROM l4._fault_combinations(_fault_hits.job_id) AS c;
+END;
+COMMENT ON FUNCTION l4._fault_hits(text) IS 'every match of an active fault with an event of the job';
+
+-- Everything that a fault leads to, directly or not. Cycles, which two packs together may make, do no harm.
+CREATE VIEW l4._fault_reach AS
+WITH RECURSIVE reach(name, effect) AS (
+	SELECT f.name, t.effect FROM l4.active_fault f CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
+	UNION
+	SELECT r.name, t.effect FROM reach r
+	JOIN l4.active_fault f ON f.name OPERATOR(pg_catalog.=) r.effect
+	CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
+)
+SELECT r.name, r.effect FROM reach r WHERE r.name OPERATOR(pg_catalog.<>) r.effect;
+COMMENT ON VIEW l4._fault_reach IS 'what a fault leads to, over any number of steps';
+
+CREATE FUNCTION l4.match_faults(job_id text) RETURNS SETOF l4.fault_match
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE ROWS 20
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	diagnosed bool;
+	given_up bigint;
+BEGIN
+	IF NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = match_faults.job_id) THEN
+		RAISE EXCEPTION 'job "%" is not known', match_faults.job_id
+			USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs; l4.ingest() adds those it finds in the logs.';
+	END IF;
+	diagnosed := EXISTS (SELECT FROM l4.diagnosis d WHERE d.job_id = match_faults.job_id);
+	DELETE FROM l4.fault_match m WHERE m.job_id = match_faults.job_id;
+	DELETE FROM l4.fault_given_up g WHERE g.job_id = match_faults.job_id;
+	WITH hit AS MATERIALIZED (
+		SELECT h.*, f.name, f.severity, f.priority, f.is_effect,
+			EXISTS (SELECT FROM l4.suspect_node n WHERE n.job_id = match_faults.job_id AND n.node = h.node AND n.is_suspect) AS on_suspect,
+			CASE WHEN diagnosed
+				THEN EXISTS (SELECT FROM l4.suspect_event s WHERE s.job_id = match_faults.job_id AND s.event_id = h.event_id)
+				ELSE NOT EXISTS (SELECT FROM l4._job_event o JOIN l4.job j ON j.job_id = o.job_id
+								 WHERE o.event_id = h.event_id AND o.job_id <> match_faults.job_id AND j.status = 'succeeded')
+			END AS is_suspect
+		FROM l4._fault_hits(match_faults.job_id) AS h JOIN l4.fault AS f ON f.fault_id = h.fault_id
+	), given_up AS (
+		INSERT INTO l4.fault_given_up (job_id, fault_id, fault_name, node, line_no, line)
+		SELECT match_faults.job_id, h.fault_id, h.name, h.node, h.line_no, h.line FROM hit AS h WHERE h.gave_up
+	), best AS (
+		-- specific before generic on one event; then one proof line a fault
+		SELECT DISTINCT ON (k.fault_id) k.*, sum(k.occurrences) OVER (PARTITION BY k.fault_id)::bigint AS total
+		FROM (SELECT h.*, max(h.priority) OVER (PARTITION BY h.event_id) AS top FROM hit AS h WHERE NOT h.gave_up) AS k
+		WHERE k.priority = k.top
+		ORDER BY k.fault_id, k.is_suspect DESC, k.on_suspect DESC, k.ts, k.captures IS NULL, k.node, k.source, k.line_no
+	), cause AS (
+		-- of two that lead to each other, the earlier one is the cause
+		SELECT b.fault_id, array_agg(DISTINCT c.name ORDER BY c.name) AS names
+		FROM best AS b
+		JOIN l4._fault_reach AS r ON r.effect = b.name
+		JOIN best AS c ON c.name = r.name
+		WHERE NOT EXISTS (SELECT FROM l4._fault_reach AS back WHERE back.name = b.name AND back.effect = c.name)
+		   OR (c.ts, c.name) < (b.ts, b.name)
+		GROUP BY b.fault_id
+	)
+	INSERT INTO l4.fault_match
+	SELECT match_faults.job_id,
+		row_number() OVER (ORDER BY b.is_suspect DESC, (b.is_effect OR c.names IS NOT NULL),
+			array_position(ARRAY['fatal', 'error', 'warning', 'info'], b.severity), b.priority DESC, b.on_suspect DESC, b.ts, b.name),
+		b.fault_id, b.node, b.line_no, b.line, b.captures, b.name, b.source, b.event_id, b.ts, b.total,
+		b.is_effect OR c.names IS NOT NULL, coalesce(c.names, '{}'), b.is_suspect
+	FROM best AS b LEFT JOIN cause AS c ON c.fault_id = b.fault_id;
+	SELECT count(*) INTO given_up FROM l4.fault_given_up g WHERE g.job_id = match_faults.job_id;
+	IF given_up > 0 THEN
+		RAISE NOTICE '% matches were given up at a limit in job "%"', given_up, match_faults.job_id
+			USING HINT = 'l4.fault_given_up has the faults and the lines.';
+	END IF;
+	RETURN QUERY SELECT m.* FROM l4.fault_match m WHERE m.job_id = match_faults.job_id ORDER BY m.rank;
+END
+$$;
+COMMENT ON FUNCTION l4.match_faults(text) IS 'finds the known faults of a job, stores them in fault_match instead of those found before, and returns them, best first';

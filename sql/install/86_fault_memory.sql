@@ -1,0 +1,225 @@
+-- The memory: try a pattern on past jobs, confirm a diagnosis as a fault, merge duplicates.
+
+CREATE FUNCTION l4.test_fault(signature l4.pcre DEFAULT NULL, templates text[] DEFAULT NULL, job_ids text[] DEFAULT NULL)
+RETURNS TABLE (job_id text, status text, node text, line_no bigint, line text, occurrences bigint, captures jsonb, gave_up bool)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 100
+BEGIN ATOMIC
+	SELECT DISTINCT ON (j.job_id, l.event_id) j.job_id, j.status, l.node, l.line_no, l.line, l.occurrences,
+		l4.pcre_captures(l.line, test_fault.signature), m.yes IS NULL
+	FROM l4.job AS j
+	CROSS JOIN LATERAL l4._fault_lines(j.job_id) AS l
+	JOIN l4._event AS e ON e.event_id OPERATOR(pg_catalog.=) l.event_id
+	CROSS JOIN LATERAL (
+		SELECT pg_catalog.bool_or(p.yes) OR CASE WHEN pg_catalog.bool_or(p.yes IS NULL) THEN NULL ELSE false END AS yes
+		FROM (SELECT l4.pcre_match(l.line, test_fault.signature) AS yes WHERE test_fault.signature IS NOT NULL
+			UNION ALL
+			SELECT e.template OPERATOR(pg_catalog.=) t.template OR l4.pcre_match(e.example, l4._template_pattern(t.template)::l4.pcre)
+			FROM pg_catalog.unnest(test_fault.templates) AS t(template)) AS p) AS m
+	WHERE (test_fault.job_ids IS NULL OR j.job_id OPERATOR(pg_catalog.=) ANY (test_fault.job_ids))
+	  AND pg_catalog.num_nonnulls(test_fault.signature, test_fault.templates) OPERATOR(pg_catalog.>) 0
+	  AND m.yes IS NOT FALSE
+	ORDER BY j.job_id, l.event_id, m.yes IS NULL, l.line_no;
+END;
+COMMENT ON FUNCTION l4.test_fault(l4.pcre, text[], text[]) IS 'what a signature or templates would match in the jobs that l4 knows: one line an event; nothing is stored';
+
+-- Literal text stays, a variable part becomes a run of non-blanks (or, where that does not fit the example, anything).
+CREATE FUNCTION l4._propose_signature(template text, example text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (
+	WITH piece AS (
+		SELECT pg_catalog.regexp_replace(pg_catalog.regexp_replace(p.piece, '([][\\.^$|()?*+{}#-])', '\\\1', 'g'), '\s+', '\\s+', 'g') AS text, p.n
+		FROM pg_catalog.regexp_split_to_table(template, '(?:<(?:\*|[A-Z][A-Z0-9_]*)>)+') WITH ORDINALITY AS p(piece, n)
+	), pattern AS (
+		SELECT w.n, pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.string_agg(p.text, w.wild ORDER BY p.n),
+			'^(\\S\+|\\S\*\?|\.\*\?|\\s\+)+', ''), '(\\S\+|\\S\*\?|\.\*\?|\\s\+)+$', '') AS text
+		FROM piece AS p CROSS JOIN (VALUES (1, '\S+'), (2, '\S*?'), (3, '.*?')) AS w(n, wild)
+		GROUP BY w.n
+	)
+	SELECT p.text FROM pattern AS p
+	WHERE l4.pcre_error(p.text) IS NULL AND l4._signature_usable(p.text::l4.pcre) AND l4.pcre_match(example, p.text::l4.pcre)
+	ORDER BY p.n LIMIT 1);
+COMMENT ON FUNCTION l4._propose_signature(text, text) IS 'pattern of a template that matches its example; NULL when there is none that says enough';
+
+-- Of the five best suspect events that are no known effects the one that the fewest other diagnoses claim: the most telling.
+CREATE FUNCTION l4._telling_event(job_id text) RETURNS int
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (
+		SELECT b.event_id
+		FROM (SELECT s.event_id, s.rank FROM l4.suspect_event s
+			WHERE s.job_id = _telling_event.job_id
+			  AND NOT EXISTS (SELECT FROM l4.fault_match m WHERE m.job_id = s.job_id AND m.event_id = s.event_id AND m.is_effect)
+			ORDER BY s.rank LIMIT 5) AS b
+		ORDER BY (SELECT count(*) FROM l4.suspect_event o WHERE o.event_id = b.event_id AND o.job_id <> _telling_event.job_id), b.rank
+		LIMIT 1);
+END
+$$;
+COMMENT ON FUNCTION l4._telling_event(text) IS 'the suspect event that says most about what was particular to a job';
+
+CREATE FUNCTION l4._check_leads_to(name text, leads_to text[]) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (
+	SELECT CASE
+		WHEN pg_catalog.count(*) FILTER (WHERE NOT t.known) OPERATOR(pg_catalog.>) 0 THEN pg_catalog.format('leads_to names a fault that does not exist: "%s"',
+			(pg_catalog.array_agg(t.effect ORDER BY t.effect) FILTER (WHERE NOT t.known))[1])
+		WHEN pg_catalog.bool_or(t.back) THEN pg_catalog.format('leads_to makes a cycle: "%s" leads back to "%s"',
+			(pg_catalog.array_agg(t.effect ORDER BY t.effect) FILTER (WHERE t.back))[1], _check_leads_to.name) END
+	FROM (SELECT u.effect,
+			EXISTS (SELECT FROM l4.fault AS f WHERE f.name OPERATOR(pg_catalog.=) u.effect) AS known,
+			u.effect OPERATOR(pg_catalog.=) _check_leads_to.name OR EXISTS (SELECT FROM l4._fault_reach AS r
+				WHERE r.name OPERATOR(pg_catalog.=) u.effect AND r.effect OPERATOR(pg_catalog.=) _check_leads_to.name) AS back
+		FROM pg_catalog.unnest(_check_leads_to.leads_to) AS u(effect)) AS t);
+COMMENT ON FUNCTION l4._check_leads_to(text, text[]) IS 'what is wrong with leads_to of a fault; NULL = nothing';
+
+-- The job itself must show what it is confirmed to show, and no healthy job may.
+CREATE FUNCTION l4._check_pattern(job_id text, name text, signature l4.pcre, templates text[]) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	proof text;
+	problem text;
+BEGIN
+	SELECT t.line INTO proof FROM l4.test_fault(_check_pattern.signature, _check_pattern.templates, ARRAY[_check_pattern.job_id]) AS t
+	WHERE NOT t.gave_up ORDER BY _check_pattern.signature IS NOT NULL AND t.captures IS NULL, t.line_no LIMIT 1;
+	IF proof IS NULL THEN
+		RAISE EXCEPTION 'the pattern matches no line of job "%"', _check_pattern.job_id
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'l4.test_fault() shows what a pattern matches.';
+	END IF;
+	SELECT string_agg(format('job %s, node %s, line %s: %s', t.job_id, t.node, t.line_no, left(t.line, 200)), E'\n') INTO problem
+	FROM (SELECT t.* FROM l4.test_fault(_check_pattern.signature, _check_pattern.templates,
+			(SELECT array_agg(j.job_id) FROM l4.job j WHERE j.job_id <> _check_pattern.job_id AND (j.status = 'succeeded'
+			 OR j.job_id = ANY ((SELECT d.baseline FROM l4.diagnosis d WHERE d.job_id = _check_pattern.job_id)::text[])))) AS t
+		WHERE t.job_id <> _check_pattern.job_id
+		ORDER BY t.job_id, t.node, t.line_no LIMIT 10) AS t;
+	IF problem IS NOT NULL THEN
+		RAISE EXCEPTION 'the pattern of fault "%" would match healthy jobs', _check_pattern.name
+			USING ERRCODE = 'check_violation', DETAIL = problem, HINT = 'Give a narrower signature, or other events.';
+	END IF;
+	RETURN CASE WHEN l4.pcre_match(proof, signature) THEN proof END;
+END
+$$;
+COMMENT ON FUNCTION l4._check_pattern(text, text, l4.pcre, text[]) IS 'the line of the job that a pattern matches; raises when there is none, or one in a healthy job';
+
+CREATE FUNCTION l4.confirm_fault(job_id text, name text, root_cause text, remedy text, category text DEFAULT NULL, component text DEFAULT NULL,
+	severity text DEFAULT 'error', signature l4.pcre DEFAULT NULL, templates text[] DEFAULT NULL, leads_to text[] DEFAULT '{}',
+	events int[] DEFAULT NULL, source_url text DEFAULT NULL, is_effect bool DEFAULT false)
+RETURNS int
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	chosen int[] := events;
+	proof text;
+	problem text;
+	id int;
+BEGIN
+	IF NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = confirm_fault.job_id) THEN
+		RAISE EXCEPTION 'job "%" is not known', confirm_fault.job_id
+			USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs.';
+	END IF;
+	IF chosen IS NULL AND signature IS NULL AND templates IS NULL THEN
+		chosen := ARRAY[l4._telling_event(confirm_fault.job_id)];
+		IF chosen[1] IS NULL THEN
+			RAISE EXCEPTION 'no suspect event of job "%" to make a pattern of', confirm_fault.job_id
+				USING ERRCODE = 'no_data_found', HINT = 'Run l4.diagnose() first, or give events, signature or templates.';
+		END IF;
+	END IF;
+	IF chosen IS NOT NULL THEN
+		SELECT e.id::text INTO problem FROM unnest(chosen) AS e(id)
+		WHERE NOT EXISTS (SELECT FROM l4._fault_lines(confirm_fault.job_id) AS l WHERE l.event_id = e.id) ORDER BY e.id LIMIT 1;
+		IF FOUND THEN
+			RAISE EXCEPTION 'job "%" has no event %', confirm_fault.job_id, problem
+				USING ERRCODE = 'undefined_object', HINT = 'l4.suspect_event and l4.event_count list the events of a job.';
+		END IF;
+		SELECT array_agg(t.template ORDER BY c.n) INTO templates
+		FROM unnest(chosen) WITH ORDINALITY AS c(id, n) JOIN l4._event t ON t.event_id = c.id
+		WHERE l4._templates_usable(ARRAY[t.template]);
+		IF signature IS NULL THEN
+			SELECT l4._propose_signature(t.template, t.example)::l4.pcre INTO signature FROM l4._event t WHERE t.event_id = chosen[1];
+		END IF;
+		IF signature IS NULL AND templates IS NULL THEN
+			RAISE EXCEPTION 'event % says too little to make a pattern of', chosen[1]
+				USING ERRCODE = 'invalid_parameter_value', HINT = 'Choose other events, or give a signature.';
+		END IF;
+	END IF;
+	proof := l4._check_pattern(confirm_fault.job_id, confirm_fault.name, confirm_fault.signature, confirm_fault.templates);
+	problem := l4._check_leads_to(confirm_fault.name, confirm_fault.leads_to);
+	IF problem IS NOT NULL THEN
+		RAISE EXCEPTION 'invalid leads_to of fault "%"', confirm_fault.name USING ERRCODE = 'invalid_parameter_value', DETAIL = problem || '.';
+	END IF;
+	-- what the known faults of the job say stands in for what the caller left out
+	IF category IS NULL OR component IS NULL THEN
+		SELECT coalesce(confirm_fault.category, f.category), coalesce(confirm_fault.component, f.component) INTO category, component
+		FROM l4.fault_match m JOIN l4.fault f ON f.fault_id = m.fault_id
+		WHERE m.job_id = confirm_fault.job_id AND (confirm_fault.category IS NULL OR f.category = confirm_fault.category)
+		ORDER BY m.event_id = ANY (chosen) DESC NULLS LAST, m.rank LIMIT 1;
+		category := coalesce(category, 'user');
+		component := coalesce(component, CASE category WHEN 'hardware' THEN 'node' WHEN 'framework' THEN 'framework'
+			WHEN 'platform' THEN 'platform_config' ELSE 'program' END);
+	END IF;
+	SELECT f.fault_id INTO id FROM l4.fault f
+	WHERE f.origin <> 'builtin' AND f.name <> confirm_fault.name AND f.signature OPERATOR(l4.=) confirm_fault.signature ORDER BY f.fault_id LIMIT 1;
+	IF FOUND THEN
+		UPDATE l4.fault f
+		SET templates = (SELECT array_agg(DISTINCT t.template ORDER BY t.template) FROM unnest(f.templates || confirm_fault.templates) AS t(template))
+		WHERE f.fault_id = id;
+		RAISE NOTICE 'fault "%" has this signature already', (SELECT f.name FROM l4.fault f WHERE f.fault_id = id)
+			USING DETAIL = 'The templates were added to it; no second fault was made.';
+		RETURN id;
+	END IF;
+	INSERT INTO l4.fault AS f (name, category, component, signature, templates, root_cause, remedy, leads_to, severity, example, source_url, origin,
+		source_job, confirmed_by, confirmed_at, is_effect)
+	VALUES (confirm_fault.name, confirm_fault.category, confirm_fault.component, confirm_fault.signature, confirm_fault.templates,
+		confirm_fault.root_cause, confirm_fault.remedy, confirm_fault.leads_to, confirm_fault.severity, proof,
+		confirm_fault.source_url, 'confirmed', confirm_fault.job_id, session_user, now(), confirm_fault.is_effect)
+	ON CONFLICT ON CONSTRAINT fault_origin_name_key DO NOTHING
+	RETURNING f.fault_id INTO id;
+	IF id IS NULL THEN
+		RAISE EXCEPTION 'fault "%" was confirmed before', confirm_fault.name
+			USING ERRCODE = 'unique_violation', HINT = 'Choose another name; l4.merge_faults() joins two faults that are the same.';
+	END IF;
+	RETURN id;
+END
+$$;
+COMMENT ON FUNCTION l4.confirm_fault(text, text, text, text, text, text, text, l4.pcre, text[], text[], int[], text, bool)
+	IS 'archives what was diagnosed in a job as a fault; makes signature and templates of its suspect events unless given; refuses what a healthy job matches';
+
+CREATE FUNCTION l4.merge_faults(keep int, gone int) RETURNS int
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	k l4.fault;
+	g l4.fault;
+BEGIN
+	SELECT * INTO k FROM l4.fault f WHERE f.fault_id = keep FOR UPDATE;
+	SELECT * INTO g FROM l4.fault f WHERE f.fault_id = gone FOR UPDATE;
+	IF k.fault_id IS NULL OR g.fault_id IS NULL THEN
+		RAISE EXCEPTION 'fault % does not exist', CASE WHEN k.fault_id IS NULL THEN keep ELSE gone END USING ERRCODE = 'undefined_object';
+	END IF;
+	IF keep = gone OR k.combined OR g.combined OR k.origin = 'builtin' OR g.origin = 'builtin' THEN
+		RAISE EXCEPTION 'faults "%" and "%" cannot be merged', k.name, g.name
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = 'Both must be rows of the user, different ones, and neither a combination of events.',
+				HINT = 'A shipped fault is switched off by a row of l4.disabled_rule.';
+	END IF;
+	UPDATE l4.fault f
+	SET signature = CASE WHEN k.signature IS NULL THEN g.signature WHEN g.signature IS NULL OR g.signature OPERATOR(l4.=) k.signature THEN k.signature
+			ELSE format('(?:%s)|(?:%s)', k.signature::text, g.signature::text)::l4.pcre END,
+		templates = (SELECT array_agg(DISTINCT t.template ORDER BY t.template) FROM unnest(k.templates || g.templates) AS t(template)),
+		leads_to = (SELECT coalesce(array_agg(DISTINCT t.effect ORDER BY t.effect), '{}') FROM unnest(k.leads_to || g.leads_to) AS t(effect)
+					WHERE t.effect NOT IN (k.name, g.name)),
+		example = coalesce(k.example, g.example)
+	WHERE f.fault_id = keep;
+	DELETE FROM l4.fault f WHERE f.fault_id = gone;
+	UPDATE l4.fault f
+	SET leads_to = (SELECT array_agg(DISTINCT CASE t.effect WHEN g.name THEN k.name ELSE t.effect END) FROM unnest(f.leads_to) AS t(effect))
+	WHERE g.name = ANY (f.leads_to) AND f.fault_id >= 1000000 AND f.fault_id <> keep
+	  AND NOT EXISTS (SELECT FROM l4.fault o WHERE o.name = g.name);
+	UPDATE l4.fault_match m SET fault_id = keep, fault_name = k.name WHERE m.fault_id = gone;
+	RETURN keep;
+END
+$$;
+COMMENT ON FUNCTION l4.merge_faults(int, int) IS 'joins two of the user''s faults that are the same: the first one then matches what both matched, the second one is gone';

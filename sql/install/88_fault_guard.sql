@@ -1,0 +1,74 @@
+-- What a CHECK cannot see: names in leads_to. It comes after the shipped rows, which a test checks as a whole.
+
+-- A restore must not fail because a newer pack lacks a name or, together with the user's rows, makes a cycle: such rows are
+-- accepted with a warning and listed in fault_problem. Rows of the user alone must not make a cycle.
+CREATE FUNCTION l4._fault_guard() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	problem text;
+BEGIN
+	IF EXISTS (
+		WITH RECURSIVE reach(effect) AS (
+			SELECT unnest(NEW.leads_to)
+			UNION
+			SELECT t.effect FROM reach r JOIN l4.fault f ON f.name = r.effect AND f.fault_id >= 1000000
+			CROSS JOIN LATERAL unnest(f.leads_to) AS t(effect)
+		)
+		SELECT FROM reach r WHERE r.effect = NEW.name)
+	THEN
+		RAISE EXCEPTION 'leads_to of fault "%" makes a cycle', NEW.name
+			USING ERRCODE = 'check_violation', HINT = 'A fault cannot cause itself, not even over others.';
+	END IF;
+	problem := l4._check_leads_to(NEW.name, NEW.leads_to);
+	IF problem IS NOT NULL THEN
+		RAISE WARNING 'fault "%": %', NEW.name, problem USING HINT = 'l4.fault_problem lists all of them.';
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION l4._fault_guard() IS 'trigger: no cycles in leads_to';
+CREATE TRIGGER fault_guard AFTER INSERT OR UPDATE OF name, leads_to ON l4.fault
+	FOR EACH ROW WHEN (NEW.leads_to OPERATOR(pg_catalog.<>) '{}'::text[]) EXECUTE FUNCTION l4._fault_guard();
+
+CREATE VIEW l4.fault_problem AS
+WITH edge AS MATERIALIZED (
+	SELECT f.fault_id, f.name, f.origin, t.effect FROM l4.fault f CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
+), reach AS MATERIALIZED (
+	SELECT r.name, r.effect FROM l4._fault_reach r
+)
+SELECT e.fault_id, e.name, e.origin, pg_catalog.format('leads_to names a fault that does not exist: "%s"', e.effect) AS problem
+FROM edge e
+WHERE NOT EXISTS (SELECT FROM l4.fault f WHERE f.name OPERATOR(pg_catalog.=) e.effect)
+UNION ALL
+SELECT e.fault_id, e.name, e.origin, pg_catalog.format('leads_to makes a cycle: "%s" leads back to "%s"', e.effect, e.name)
+FROM edge e
+WHERE EXISTS (SELECT FROM reach r WHERE r.name OPERATOR(pg_catalog.=) e.effect AND r.effect OPERATOR(pg_catalog.=) e.name)
+UNION ALL
+SELECT f.fault_id, f.name, f.origin, p.problem
+FROM l4.fault f
+LEFT JOIN (SELECT c.fault_id, pg_catalog.min(c.step) AS step FROM l4.fault_condition c GROUP BY c.fault_id) AS c
+	ON c.fault_id OPERATOR(pg_catalog.=) f.fault_id
+CROSS JOIN LATERAL (
+	SELECT 'combined, but it has no conditions' AS problem WHERE f.combined AND c.step IS NULL
+	UNION ALL
+	SELECT 'it has conditions, but is not combined: they do not count' WHERE NOT f.combined AND c.step IS NOT NULL
+	UNION ALL
+	SELECT 'the conditions do not start with step 1' WHERE f.combined AND c.step OPERATOR(pg_catalog.>) 1
+) AS p
+UNION ALL
+SELECT f.fault_id, f.name, f.origin, pg_catalog.format('hidden by the %s fault of this name', a.origin)
+FROM l4.fault f
+JOIN l4.active_fault a ON a.name OPERATOR(pg_catalog.=) f.name AND a.fault_id OPERATOR(pg_catalog.<>) f.fault_id
+WHERE f.origin OPERATOR(pg_catalog.<>) 'builtin'
+UNION ALL
+SELECT f.fault_id, f.name, f.origin, pg_catalog.format('same signature as fault "%s"', o.name)
+FROM l4.fault f
+JOIN l4.fault o ON o.signature OPERATOR(l4.=) f.signature AND o.fault_id OPERATOR(pg_catalog.<) f.fault_id
+WHERE o.name OPERATOR(pg_catalog.<>) f.name;
+COMMENT ON VIEW l4.fault_problem IS 'faults that are not as they should be: names in leads_to, cycles, missing conditions, duplicates';
+COMMENT ON COLUMN l4.fault_problem.fault_id IS 'the fault';
+COMMENT ON COLUMN l4.fault_problem.name IS 'its name';
+COMMENT ON COLUMN l4.fault_problem.origin IS 'its origin';
+COMMENT ON COLUMN l4.fault_problem.problem IS 'what is wrong';
