@@ -1,3 +1,4 @@
+\set SHOW_CONTEXT never
 -- The extension installs into schema l4, made by its own script, and library and catalog agree on the version.
 SET client_min_messages = warning;
 CREATE SCHEMA l4;

@@ -13,6 +13,9 @@
 /* Steps of a template at most; the longest sensible one has about twenty. */
 #define L4_TS_STEPS 40
 
+/* How far two times are apart. */
+#define DISTANCE(a, b) ((a) > (b) ? (a) - (b) : (b) - (a))
+
 typedef enum TsKind
 {
 	TS_TEMPLATE,
@@ -517,7 +520,8 @@ nearest_year(const TsFields *f, L4TsCache *cache)
 		if (f->day > day_tab[isleap(y)][f->month - 1])
 			continue;
 		ts = fields_to_ts(f, cache, y);
-		if (!found || Abs(ts - cache->reference) < Abs(best - cache->reference))
+		if (!found ||
+			DISTANCE(ts, cache->reference) < DISTANCE(best, cache->reference))
 			best = ts;
 		found = true;
 	}
