@@ -8,6 +8,16 @@ OBJS = \
 	src/chunk.o \
 	src/chunk_read.o \
 	src/chunk_sql.o \
+	src/ingest_carry.o \
+	src/ingest_iter.o \
+	src/ingest_learn.o \
+	src/ingest_pack.o \
+	src/ingest_pack_sql.o \
+	src/ingest_params.o \
+	src/ingest_scan.o \
+	src/ingest_sql.o \
+	src/ingest_sum.o \
+	src/ingest_unit.o \
 	src/dtw.o \
 	src/dtw_agg.o \
 	src/dtw_sql.o \
@@ -60,6 +70,9 @@ FRAGMENTS = \
 	sql/install/60_tables.sql \
 	sql/install/65_rules.sql \
 	sql/install/66_rules_data.sql \
+	sql/install/70_ingest.sql \
+	sql/install/71_ingest_run.sql \
+	sql/install/71_ingest_store.sql \
 	sql/install/72_views.sql \
 	sql/install/85_fault_tables.sql \
 	sql/install/86_fault_lines.sql \

@@ -12,7 +12,7 @@
 
 #include "common/hashfn.h"
 #include "common/shortest_dec.h"
-#include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
@@ -214,6 +214,16 @@ l4_pack_text(L4Pack *pack, int colno, const char *value, int len)
 	col->nvalues++;
 }
 
+/* A text or array that the column has already, by the number of its entry. */
+void
+l4_pack_same_entry(L4Pack *pack, int colno, int entry)
+{
+	L4PackCol  *col = next_row(pack, colno, false);
+
+	Assert(entry >= 0 && entry < col->nentries);
+	col->ints[col->nvalues++] = entry;
+}
+
 void
 l4_pack_ints(L4Pack *pack, int colno, const int32 *values, int n)
 {
@@ -223,49 +233,85 @@ l4_pack_ints(L4Pack *pack, int colno, const int32 *values, int n)
 	col->nvalues++;
 }
 
+/* Bytes of an unsigned integer as l4_put_uint writes it. */
+static inline int
+uint_size(uint64 value)
+{
+	return value == 0 ? 1 : pg_leftmost_one_pos64(value) / 7 + 1;
+}
+
+static inline uint64
+zigzag(uint64 value)
+{
+	return (value << 1) ^ (uint64) ((int64) value >> 63);
+}
+
+static void
+put_form(StringInfo buf, const int64 *values, int n, int form)
+{
+	uint64		before = 0;
+
+	for (int i = 0; i < n;)
+	{
+		uint64		base = (form & L4_FORM_DIFFERENCES) ? before : 0;
+		uint64		value = (uint64) values[i] - base;
+		int			run = 1;
+
+		before = (uint64) values[i];
+		l4_put_uint(buf, zigzag(value));
+		if (form & L4_FORM_RUNS)
+		{
+			while (i + run < n &&
+				   (uint64) values[i + run] - ((form & L4_FORM_DIFFERENCES) ? before : 0) == value)
+			{
+				before = (uint64) values[i + run];
+				run++;
+			}
+			l4_put_uint(buf, run);
+		}
+		i += run;
+	}
+}
+
 /* Plain or as differences, one by one or as runs: whichever is shortest. */
 static void
 put_ints(StringInfo buf, const int64 *values, int n)
 {
-	StringInfoData form[L4_FORM_COUNT];
+	Size		size[L4_FORM_COUNT] = {0};
 	int			best = 0;
+	uint64		run_value[2] = {0};
+	int			run[2] = {0};
+	uint64		before = 0;
 
-	for (int f = 0; f < L4_FORM_COUNT; f++)
+	for (int i = 0; i <= n; i++)
 	{
-		bool		differences = f & L4_FORM_DIFFERENCES;
-		int64		before = 0;
+		uint64		value[2] = {0};
 
-		initStringInfo(&form[f]);
-		for (int i = 0; i < n;)
+		if (i < n)
 		{
-			uint64		value = (uint64) values[i] - (differences ? (uint64) before : 0);
-			int			run = 1;
-
-			if ((i & 0xfff) == 0)
-				CHECK_FOR_INTERRUPTS();
-			before = values[i];
-			l4_put_int(&form[f], (int64) value);
-			if (f & L4_FORM_RUNS)
-			{
-				while (i + run < n && (uint64) values[i + run] - (differences ? (uint64) before : 0) == value)
-				{
-					before = values[i + run];
-					run++;
-				}
-				l4_put_uint(&form[f], run);
-			}
-			i += run;
-			/* not the shortest any more */
-			if (f > 0 && form[f].len > form[best].len)
-				break;
+			value[0] = zigzag((uint64) values[i]);
+			value[1] = zigzag((uint64) values[i] - before);
+			before = (uint64) values[i];
 		}
-		if (form[f].len < form[best].len)
-			best = f;
+		for (int d = 0; d < 2; d++)
+		{
+			if (i < n)
+				size[d] += uint_size(value[d]);
+			if (run[d] > 0 && (i == n || value[d] != run_value[d]))
+			{
+				size[d | L4_FORM_RUNS] += uint_size(run_value[d]) + uint_size(run[d]);
+				run[d] = 0;
+			}
+			run_value[d] = value[d];
+			run[d]++;
+		}
 	}
+	for (int f = 1; f < L4_FORM_COUNT; f++)
+		if (size[f] < size[best])
+			best = f;
 	appendStringInfoChar(buf, (char) best);
-	appendBinaryStringInfo(buf, form[best].data, form[best].len);
-	for (int f = 0; f < L4_FORM_COUNT; f++)
-		pfree(form[f].data);
+	enlargeStringInfo(buf, (int) size[best] + 16);
+	put_form(buf, values, n, best);
 }
 
 static int
@@ -278,6 +324,42 @@ compare_int64(const void *a, const void *b)
 }
 
 /*
+ * The distinct values in ascending order, or 0 when there are too many for a
+ * dictionary to pay. Open addressing in a table that is never more than half
+ * full.
+ */
+static int
+distinct_ints(const int64 *values, int n, int64 *distinct)
+{
+	static const int table_size = 2 * L4_MAX_DICTIONARY;
+	int64	   *table = (int64 *) palloc(sizeof(int64) * table_size);
+	bool	   *used = (bool *) palloc0(table_size);
+	int			ndistinct = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		uint32		at = murmurhash32((uint32) values[i] ^ (uint32) ((uint64) values[i] >> 32)) % table_size;
+
+		while (used[at] && table[at] != values[i])
+			at = (at + 1) % table_size;
+		if (used[at])
+			continue;
+		if (ndistinct >= L4_MAX_DICTIONARY || ndistinct > n / 4)
+		{
+			ndistinct = 0;
+			break;
+		}
+		used[at] = true;
+		table[at] = values[i];
+		distinct[ndistinct++] = values[i];
+	}
+	pfree(table);
+	pfree(used);
+	qsort(distinct, ndistinct, sizeof(int64), compare_int64);
+	return ndistinct;
+}
+
+/*
  * Integers, by dictionary where there are few different ones of them: event
  * ids then take one byte however large they are.
  */
@@ -285,52 +367,37 @@ static void
 put_int_column(StringInfo buf, const int64 *values, int n)
 {
 	StringInfoData plain;
-	StringInfoData coded;
-	int64	   *sorted;
-	int64	   *codes;
+	int64		distinct[L4_MAX_DICTIONARY];
 	int			ndistinct = 0;
 
 	initStringInfo(&plain);
 	put_ints(&plain, values, n);
-	if (n < 16 || plain.len < n)
+	if (n >= 16 && plain.len > n)
+		ndistinct = distinct_ints(values, n, distinct);
+	if (ndistinct > 0)
 	{
-		appendStringInfoChar(buf, L4_CODED_NO);
-		appendBinaryStringInfo(buf, plain.data, plain.len);
-		pfree(plain.data);
-		return;
-	}
-	sorted = (int64 *) palloc(sizeof(int64) * n);
-	codes = (int64 *) palloc(sizeof(int64) * n);
-	memcpy(sorted, values, sizeof(int64) * n);
-	qsort(sorted, n, sizeof(int64), compare_int64);
-	for (int i = 0; i < n; i++)
-		if (ndistinct == 0 || sorted[ndistinct - 1] != sorted[i])
-			sorted[ndistinct++] = sorted[i];
-	initStringInfo(&coded);
-	if (ndistinct <= n / 4)
-	{
-		for (int i = 0; i < n; i++)
-			codes[i] = (int64 *) bsearch(&values[i], sorted, ndistinct, sizeof(int64), compare_int64) - sorted;
+		StringInfoData coded;
+
+		initStringInfo(&coded);
 		l4_put_uint(&coded, ndistinct);
-		put_ints(&coded, sorted, ndistinct);
+		put_ints(&coded, distinct, ndistinct);
 		/* codes are not negative: leave the bit of the sign away */
-		for (int i = 0; i < n; i++)
-			l4_put_uint(&coded, codes[i]);
+		for (int i = 0; i < n && coded.len < plain.len; i++)
+			l4_put_uint(&coded, (int64 *) bsearch(&values[i], distinct, ndistinct, sizeof(int64), compare_int64) - distinct);
+		if (coded.len < plain.len)
+		{
+			pfree(plain.data);
+			plain = coded;
+		}
+		else
+		{
+			pfree(coded.data);
+			ndistinct = 0;
+		}
 	}
-	if (coded.len > 0 && coded.len < plain.len)
-	{
-		appendStringInfoChar(buf, L4_CODED_YES);
-		appendBinaryStringInfo(buf, coded.data, coded.len);
-	}
-	else
-	{
-		appendStringInfoChar(buf, L4_CODED_NO);
-		appendBinaryStringInfo(buf, plain.data, plain.len);
-	}
+	appendStringInfoChar(buf, ndistinct > 0 ? L4_CODED_YES : L4_CODED_NO);
+	appendBinaryStringInfo(buf, plain.data, plain.len);
 	pfree(plain.data);
-	pfree(coded.data);
-	pfree(sorted);
-	pfree(codes);
 }
 
 /* value = mantissa * 10^exponent, exactly: the shortest decimal that reads back as value. */

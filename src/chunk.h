@@ -57,6 +57,7 @@ extern void l4_pack_null(L4Pack *pack, int col);
 extern void l4_pack_int(L4Pack *pack, int col, int64 value);
 extern void l4_pack_float(L4Pack *pack, int col, float8 value);
 extern void l4_pack_text(L4Pack *pack, int col, const char *value, int len);
+extern void l4_pack_same_entry(L4Pack *pack, int col, int entry);
 extern void l4_pack_ints(L4Pack *pack, int col, const int32 *values, int n);
 extern bytea *l4_pack_encode(L4Pack *pack);
 
@@ -65,6 +66,7 @@ extern bytea *l4_pack_encode(L4Pack *pack);
  * and floats have one element a row (0 where NULL).
  */
 extern L4Pack *l4_pack_decode(bytea *packed, MemoryContext cxt);
+extern L4Pack *l4_pack_reopen(bytea *packed, MemoryContext cxt);
 
 static inline bool
 l4_pack_is_null(const L4Pack *pack, int col, int row)

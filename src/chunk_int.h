@@ -13,6 +13,7 @@
 /* An integer column: is it a list, or a sorted dictionary and codes */
 #define L4_CODED_NO			0
 #define L4_CODED_YES		1
+#define L4_MAX_DICTIONARY	1024
 
 /* What cannot be written as a decimal: exponents that no float8 has */
 #define L4_EXPONENT_NAN			1000

@@ -39,6 +39,16 @@ COMMENT ON COLUMN l4.job_node.rank IS 'rank of the node; with several ranks on i
 COMMENT ON COLUMN l4.job_node.addresses IS 'addresses and other names by which lines may mean the node';
 COMMENT ON COLUMN l4.job_node.attributes IS 'anything else the user wants to keep';
 
+CREATE TABLE l4._model (
+    id bool NOT NULL DEFAULT true,
+    parser l4.parser NOT NULL,
+    CONSTRAINT _model_pkey PRIMARY KEY (id),
+    CONSTRAINT _model_id_check CHECK (id)
+);
+COMMENT ON TABLE l4._model IS 'the parser of the workflow: one row, locked by whoever learns';
+COMMENT ON COLUMN l4._model.id IS 'true';
+COMMENT ON COLUMN l4._model.parser IS 'what was learnt so far';
+
 CREATE TABLE l4._event (
     event_id int NOT NULL,
     merged_into int,
@@ -47,6 +57,7 @@ CREATE TABLE l4._event (
     example text NOT NULL,
     example_record text NOT NULL,
     stage text,
+    then_stage text,
     iteration_rule int,
     is_stack bool NOT NULL DEFAULT false,
     CONSTRAINT _event_pkey PRIMARY KEY (event_id)
@@ -60,6 +71,7 @@ COMMENT ON COLUMN l4._event.template IS 'message with its variable parts as <*>'
 COMMENT ON COLUMN l4._event.example IS 'message of the first record, at most 2 kB';
 COMMENT ON COLUMN l4._event.example_record IS 'lines of the first record, at most 2 kB';
 COMMENT ON COLUMN l4._event.stage IS 'stage that a line of this event marks, by stage_rule; NULL = none';
+COMMENT ON COLUMN l4._event.then_stage IS 'stage of the lines that follow, where it differs';
 COMMENT ON COLUMN l4._event.iteration_rule IS 'iteration_rule that reads the event; NULL = none';
 COMMENT ON COLUMN l4._event.is_stack IS 'lines of a stack that stand alone: no message of their own';
 
@@ -117,7 +129,10 @@ CREATE TABLE l4._stream (
     step bigint NOT NULL DEFAULT 65536,
     sparse bool NOT NULL DEFAULT false,
     next_chunk_no int NOT NULL DEFAULT 0,
+    tail_lines int NOT NULL DEFAULT 0,
+    units int NOT NULL DEFAULT 0,
     carry bytea,
+    pack_carry bytea,
     first_ts timestamptz,
     last_ts timestamptz,
     last_event_id int,
@@ -134,7 +149,9 @@ COMMENT ON COLUMN l4._stream.node IS 'the node';
 COMMENT ON COLUMN l4._stream.source IS 'the source on the node; empty where the relation has none';
 COMMENT ON COLUMN l4._stream.rank IS 'rank of its lines; with several, the lowest';
 COMMENT ON COLUMN l4._stream.ranks IS 'ranks that its lines carry in their heads';
-COMMENT ON COLUMN l4._stream.lines IS 'lines read';
+COMMENT ON COLUMN l4._stream.lines IS 'settled lines';
+COMMENT ON COLUMN l4._stream.tail_lines IS 'lines of records that were open when the input ended';
+COMMENT ON COLUMN l4._stream.units IS 'pieces that were read: streams of a job take turns';
 COMMENT ON COLUMN l4._stream.unparsed IS 'lines whose head fitted no line format';
 COMMENT ON COLUMN l4._stream.seen IS 'line numbers that are settled';
 COMMENT ON COLUMN l4._stream.tail IS 'line numbers of records that were open when the input ended: read again when more lines follow';
@@ -143,6 +160,7 @@ COMMENT ON COLUMN l4._stream.step IS 'line numbers that one piece of the stream 
 COMMENT ON COLUMN l4._stream.sparse IS 'line numbers have more gaps than are kept: only the highest counts';
 COMMENT ON COLUMN l4._stream.next_chunk_no IS 'number of the next chunk';
 COMMENT ON COLUMN l4._stream.carry IS 'state of the reader at next_line_no';
+COMMENT ON COLUMN l4._stream.pack_carry IS 'state of the packing at next_line_no: stage, iteration that is going on, records that may go on';
 COMMENT ON COLUMN l4._stream.first_ts IS 'earliest time';
 COMMENT ON COLUMN l4._stream.last_ts IS 'latest time';
 COMMENT ON COLUMN l4._stream.last_event_id IS 'event of the last record';
@@ -182,16 +200,16 @@ CREATE TABLE l4._summary (
     activity bytea,
     sequences bytea,
     CONSTRAINT _summary_pkey PRIMARY KEY (stream_id, part),
-    CONSTRAINT _summary_part_check CHECK (part OPERATOR(pg_catalog.=) ANY (ARRAY[0, 1])),
+    CONSTRAINT _summary_part_check CHECK (part OPERATOR(pg_catalog.>=) 0),
     CONSTRAINT _summary_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES l4._stream ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._summary IS 'what diagnosis reads of a stream; part 0 is settled, part 1 are the records that were open when the input ended';
+COMMENT ON TABLE l4._summary IS 'what diagnosis reads of a stream; part 0 has the counts, part 1 all of the records that were open when the input ended, further parts what grows with time';
 COMMENT ON COLUMN l4._summary.stream_id IS 'the stream';
-COMMENT ON COLUMN l4._summary.part IS '0 settled, 1 open';
+COMMENT ON COLUMN l4._summary.part IS '0 counts of what is settled, 1 what is open, from 2 on what grows with time';
 COMMENT ON COLUMN l4._summary.events IS 'event_id, occurrences, first_ts, last_ts, first_line_no, last_line_no';
 COMMENT ON COLUMN l4._summary.slots IS 'event_id, slot, number of the value in order of appearance, mask, value, occurrences (NULL: too many different values, not counted), first_ts';
 COMMENT ON COLUMN l4._summary.durations IS 'event_id, slot, block of 10 iterations, number, sum and maximum in microseconds';
-COMMENT ON COLUMN l4._summary.iterations IS 'epoch, iteration, time, duration in milliseconds, metrics';
+COMMENT ON COLUMN l4._summary.iterations IS 'epoch, iteration, time of the report, duration in milliseconds, metrics';
 COMMENT ON COLUMN l4._summary.stages IS 'stage, first_ts, last_ts, first_line_no, last_line_no';
 COMMENT ON COLUMN l4._summary.activity IS 'second, lines';
 COMMENT ON COLUMN l4._summary.sequences IS 'rank, epoch, iteration, events, first_ts, last_ts';
@@ -221,6 +239,7 @@ COMMENT ON COLUMN l4._ingest.total IS 'lines to read, estimated; NULL = not know
 
 SELECT pg_catalog.pg_extension_config_dump('l4.job', '');
 SELECT pg_catalog.pg_extension_config_dump('l4.job_node', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._model', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._event', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._event_slot', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._job_event', '');

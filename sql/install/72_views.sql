@@ -99,23 +99,24 @@ END;
 COMMENT ON FUNCTION l4.event_lines(text, int) IS 'the lines of an event in a job, with all lines of their records';
 
 CREATE VIEW l4.iteration AS
-SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.started, u.duration_ms, u.metrics
+SELECT s.job_id, s.node, s.source, u.epoch, u.iteration,
+       u.ended OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => COALESCE(u.duration_ms, 0) OPERATOR(pg_catalog./) 1000) AS started,
+       u.duration_ms, u.metrics
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.iterations) AS u(epoch int, iteration int, ended timestamptz, started timestamptz, duration_ms float8,
-                                                 metrics jsonb);
+CROSS JOIN LATERAL l4._unpack(m.iterations) AS u(epoch int, iteration int, ended timestamptz, duration_ms float8, metrics jsonb);
 COMMENT ON VIEW l4.iteration IS 'iterations as the streams report them done';
 COMMENT ON COLUMN l4.iteration.epoch IS 'epoch: as printed, else counted up when the iterations start again';
 COMMENT ON COLUMN l4.iteration.iteration IS 'number of the iteration';
-COMMENT ON COLUMN l4.iteration.started IS 'time of the report less the duration';
+COMMENT ON COLUMN l4.iteration.started IS 'time of the report less the duration, where it is known';
 COMMENT ON COLUMN l4.iteration.duration_ms IS 'as printed, else the time since the report before, shared by the iterations between';
 COMMENT ON COLUMN l4.iteration.metrics IS 'other numbers of the report: loss, learning rate and others';
 
 CREATE VIEW l4._iteration AS
-SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.ended, u.started, u.duration_ms
+SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.ended, u.duration_ms
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.iterations) AS u(epoch int, iteration int, ended timestamptz, started timestamptz, duration_ms float8);
+CROSS JOIN LATERAL l4._unpack(m.iterations) AS u(epoch int, iteration int, ended timestamptz, duration_ms float8);
 COMMENT ON VIEW l4._iteration IS 'l4.iteration with the time of the report and without metrics, which cost time to unpack';
 
 CREATE VIEW l4.stage_span AS
@@ -132,7 +133,7 @@ COMMENT ON COLUMN l4.stage_span.first_line_no IS 'first line';
 COMMENT ON COLUMN l4.stage_span.last_line_no IS 'last line';
 
 CREATE VIEW l4._node AS
-SELECT s.job_id, s.node, pg_catalog.min(s.rank) AS rank, pg_catalog.count(*)::int AS sources, pg_catalog.sum(s.lines)::bigint AS lines,
+SELECT s.job_id, s.node, pg_catalog.min(s.rank) AS rank, pg_catalog.count(*)::int AS sources, pg_catalog.sum(s.lines OPERATOR(pg_catalog.+) s.tail_lines)::bigint AS lines,
        pg_catalog.min(s.first_ts) AS first_ts, pg_catalog.max(s.last_ts) AS last_ts,
        (pg_catalog.array_agg(l4._survivor(e.event_id, e.merged_into) ORDER BY s.last_ts DESC NULLS LAST, s.source))[1] AS last_event_id,
        pg_catalog.max(s.last_iteration) AS last_iteration, pg_catalog.max(s.max_in_flight) AS max_in_flight,

@@ -1,0 +1,157 @@
+-- Reading logs: l4.ingest() and what it is made of. C reads lines and packs rows; SQL passes rows in and stores what comes back.
+
+CREATE FUNCTION l4._ingest_scan_trans(internal, l4.parser, jsonb, bytea, bigint, bool, bigint, timestamptz, int, text) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 20 AS 'MODULE_PATHNAME', 'l4_ingest_scan_trans';
+COMMENT ON FUNCTION l4._ingest_scan_trans(internal, l4.parser, jsonb, bytea, bigint, bool, bigint, timestamptz, int, text) IS 'transition of _ingest_scan';
+
+CREATE FUNCTION l4._ingest_scan_final(internal) RETURNS bytea
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_ingest_scan_final';
+COMMENT ON FUNCTION l4._ingest_scan_final(internal) IS 'result of _ingest_scan';
+
+-- Lines must come in order, and the state of a stream depends on all of them: no combine function. Streams run in parallel, not parts of one.
+CREATE AGGREGATE l4._ingest_scan(parser l4.parser, ruleset jsonb, carry bytea, last_line_no bigint, late bool,
+                                 line_no bigint, ts timestamptz, rank int, line text) (
+    SFUNC = l4._ingest_scan_trans,
+    STYPE = internal,
+    SSPACE = 4000000,
+    FINALFUNC = l4._ingest_scan_final,
+    PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE l4._ingest_scan(l4.parser, jsonb, bytea, bigint, bool, bigint, timestamptz, int, text) IS 'a unit: what a piece of a stream holds';
+
+CREATE FUNCTION l4._ingest_unit(unit bytea, OUT "full" bool, OUT unknown int, OUT lines int, OUT tail_lines int, OUT next_line_no bigint,
+                                OUT last_iteration int, OUT max_in_flight int, OUT ranks int[], OUT carry bytea, OUT unparsed bigint)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_ingest_unit';
+COMMENT ON FUNCTION l4._ingest_unit(bytea) IS 'what SQL has to know of a unit';
+
+CREATE FUNCTION l4._ingest_learn(INOUT parser l4.parser, INOUT units bytea[])
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 AS 'MODULE_PATHNAME', 'l4_ingest_learn';
+COMMENT ON FUNCTION l4._ingest_learn(l4.parser, bytea[]) IS 'the parser with all shapes of the units, the units with their events';
+
+CREATE FUNCTION l4._ingest_events(parser l4.parser, units bytea[], above int)
+RETURNS TABLE (event_id int, merged_into int, level text, template text, example text, example_record text, iteration_rule int, is_stack bool)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_ingest_events';
+COMMENT ON FUNCTION l4._ingest_events(l4.parser, bytea[], int) IS 'events of the parser with ids above a number, and their first records in the units';
+
+CREATE FUNCTION l4._ingest_slots(parser l4.parser, units bytea[])
+RETURNS TABLE (event_id int, slot int, mask text, before text, after text)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_ingest_slots';
+COMMENT ON FUNCTION l4._ingest_slots(l4.parser, bytea[]) IS 'variable parts of the messages in the units, and the text around them';
+
+CREATE FUNCTION l4._ingest_pack(parser l4.parser, unit bytea, late bool, carry bytea, chunk bytea, events bytea, slots bytea, durations bytea,
+                                iterations bytea, stages bytea, activity bytea, sequences bytea,
+                                mark_events int[], mark_stages text[], mark_thens text[],
+                                OUT chunk_lines int[], OUT chunk_first bigint[], OUT chunk_last bigint[], OUT chunk_first_ts timestamptz[],
+                                OUT chunk_last_ts timestamptz[], OUT chunk_body bytea[],
+                                OUT open_lines int, OUT open_first bigint, OUT open_last bigint, OUT open_first_ts timestamptz,
+                                OUT open_last_ts timestamptz, OUT open_body bytea,
+                                OUT new_events bytea, OUT new_slots bytea, OUT new_durations bytea, OUT new_iterations bytea,
+                                OUT new_stages bytea, OUT new_activity bytea, OUT new_sequences bytea,
+                                OUT open_events bytea, OUT open_slots bytea, OUT open_durations bytea, OUT open_iterations bytea,
+                                OUT open_stages bytea, OUT open_activity bytea, OUT open_sequences bytea,
+                                OUT new_carry bytea, OUT first_ts timestamptz, OUT last_ts timestamptz, OUT last_event_id int,
+                                OUT example_event int[], OUT example_line bigint[], OUT example_ts timestamptz[], OUT example_text text[],
+                                OUT seen bigint[], OUT tail bigint[])
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'l4_ingest_pack';
+COMMENT ON FUNCTION l4._ingest_pack(l4.parser, bytea, bool, bytea, bytea, bytea, bytea, bytea, bytea, bytea, bytea, bytea, int[], text[], text[]) IS 'what to store of a unit, given what is stored of its stream';
+
+CREATE FUNCTION l4._can_commit() RETURNS bool
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_can_commit';
+COMMENT ON FUNCTION l4._can_commit() IS 'may the calling procedure commit here';
+
+CREATE FUNCTION l4._ranges(ends bigint[]) RETURNS int8multirange
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (SELECT COALESCE(pg_catalog.range_agg(pg_catalog.int8range(ends[i], ends[i OPERATOR(pg_catalog.+) 1], '[]')), '{}')
+        FROM pg_catalog.generate_series(1, pg_catalog.cardinality(ends), 2) AS i);
+COMMENT ON FUNCTION l4._ranges(bigint[]) IS 'multirange of pairs of first and last';
+
+CREATE TABLE l4._mention_rule (
+    rule_id int NOT NULL,
+    kind text NOT NULL,
+    masks text[],
+    before text,
+    after text,
+    CONSTRAINT _mention_rule_pkey PRIMARY KEY (rule_id),
+    CONSTRAINT _mention_rule_kind_check CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY['rank', 'host', 'address', 'exit', 'device', 'list', 'none']))
+);
+COMMENT ON TABLE l4._mention_rule IS 'what a variable part of a message means, by its mask and the words around it; the lowest id counts';
+COMMENT ON COLUMN l4._mention_rule.rule_id IS 'order of trial';
+COMMENT ON COLUMN l4._mention_rule.kind IS 'what it means; none = nothing, whatever later rules say';
+COMMENT ON COLUMN l4._mention_rule.masks IS 'masks of the part; NULL = any';
+COMMENT ON COLUMN l4._mention_rule.before IS 'regular expression on the text before it, caseless; NULL = any';
+COMMENT ON COLUMN l4._mention_rule.after IS 'regular expression on the text after it, caseless; NULL = any';
+INSERT INTO l4._mention_rule (rule_id, kind, masks, before, after) VALUES
+    (10, 'list', '{list}', NULL, NULL),
+    (20, 'address', '{ip}', NULL, NULL),
+    (30, 'none', '{number,id,word}', '(?:local|node|group|tensor|pipeline|data|expert|context|virtual|tp|pp|dp|ep|cp|vpp)[ _-]?(?:parallel[ _-]?)?ranks?\W{0,3}$', NULL),
+    (40, 'rank', '{number,id,word}', '\m(?:global[ _-]?|world[ _-]?|peer[ _-]?|src[ _-]?|dst[ _-]?|source[ _-]?|target[ _-]?|remote[ _-]?)?ranks?(?:[ _-]?(?:id|no|num|number))?[\s:=#("''\[]{0,3}$', NULL),
+    (41, 'rank', '{number}', '\mranks[^.;]*(?:\d\s*(?:,|and|or|&)\s*)$', NULL),
+    (50, 'exit', '{number,hex,word}', '(?:exit|return|status)[ _-]?(?:code|status|value)?\s*(?:[:=(]|is|was|of|with)?\s*\(?$', NULL),
+    (51, 'exit', '{number}', '\m(?:exited|exit|terminated|died|failed|killed)\s+(?:with|by|on)\s+(?:exit\s+|return\s+)?(?:code|status|signal|value)?\s*[:=]?\s*$', NULL),
+    (52, 'exit', '{number}', '\msignal(?:\s+number)?\s*[:=(]?\s*$', NULL),
+    (60, 'device', '{number,hex,id,word}', '\m(?:gpu|cuda|npu|device|devices|hca|nic|xpu|accelerator|local[ _-]?gpu)(?:[ _-]?(?:id|no|index|num))?[\s:=#("''\[]{0,3}$', NULL),
+    (70, 'host', '{host,url}', NULL, NULL),
+    (80, 'host', '{word,id,name}', '\m(?:host|hosts|hostname|node|nodes|nodename|machine|server|peer|pod|endpoint|worker[ _-]?node|agent)(?:[ _-]?(?:name|id|addr|address))?[\s:=("''\[]{0,3}$', NULL);
+
+-- Which columns a relation has, and whether an index leads with the key.
+CREATE FUNCTION l4._ingest_source(logs regclass, job_id text,
+    OUT has_job bool, OUT has_source bool, OUT has_rank bool, OUT has_line_no bool, OUT has_ts bool, OUT indexed bool, OUT is_table bool)
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    missing text;
+    kind "char";
+    wrong record;
+    key text[];
+BEGIN
+    SELECT c.relkind INTO kind FROM pg_class c WHERE c.oid = logs;
+    IF kind IS NULL THEN
+        RAISE EXCEPTION 'relation with OID % does not exist', logs::oid USING ERRCODE = 'undefined_table';
+    END IF;
+    IF kind NOT IN ('r', 'p', 'v', 'm', 'f') THEN
+        RAISE EXCEPTION 'cannot ingest from "%"', logs USING ERRCODE = 'wrong_object_type',
+            DETAIL = 'It is not a table, view or foreign table.';
+    END IF;
+    SELECT string_agg(format('"%s"', w.name), ', ' ORDER BY w.n) INTO missing
+    FROM unnest(ARRAY['job_id', 'node', 'line']) WITH ORDINALITY AS w(name, n)
+    WHERE NOT (w.name = 'job_id' AND _ingest_source.job_id IS NOT NULL)
+      AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = logs AND a.attname = w.name AND a.attnum > 0 AND NOT a.attisdropped);
+    IF missing IS NOT NULL THEN
+        RAISE EXCEPTION 'relation "%" lacks the column %', logs, missing USING ERRCODE = 'undefined_column',
+            HINT = 'l4.ingest() reads the columns job_id, node and line, and where there are any source, rank, line_no and ts; a view can name them so.';
+    END IF;
+    SELECT a.attname, format_type(a.atttypid, a.atttypmod) AS type INTO wrong
+    FROM pg_attribute a
+    WHERE a.attrelid = logs AND a.attnum > 0 AND NOT a.attisdropped
+      AND ((a.attname = 'ts' AND a.atttypid NOT IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype))
+           OR (a.attname IN ('line_no', 'rank') AND a.atttypid NOT IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'numeric'::regtype)))
+    ORDER BY a.attnum LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'column "%" of relation "%" has type %', wrong.attname, logs, wrong.type USING ERRCODE = 'datatype_mismatch',
+            HINT = CASE wrong.attname WHEN 'ts' THEN 'It must be timestamptz or timestamp; a view can cast it.' ELSE 'It must be an integer; a view can cast it.' END;
+    END IF;
+    SELECT coalesce(bool_or(a.attname = 'job_id'), false), coalesce(bool_or(a.attname = 'source'), false), coalesce(bool_or(a.attname = 'rank'), false),
+           coalesce(bool_or(a.attname = 'line_no'), false), coalesce(bool_or(a.attname = 'ts'), false)
+    INTO has_job, has_source, has_rank, has_line_no, has_ts
+    FROM pg_attribute a WHERE a.attrelid = logs AND a.attnum > 0 AND NOT a.attisdropped;
+    is_table := kind IN ('r', 'p', 'm');
+    IF NOT has_line_no AND NOT is_table THEN
+        RAISE EXCEPTION 'relation "%" lacks the column "line_no"', logs USING ERRCODE = 'undefined_column',
+            DETAIL = 'The rows of a view or foreign table have no lasting order that could number the lines.',
+            HINT = 'Add a column line_no, or copy the rows into a table.';
+    END IF;
+    key := ARRAY(SELECT w.name FROM unnest(ARRAY['job_id', 'node', 'source', 'line_no']) WITH ORDINALITY AS w(name, n)
+                 WHERE (w.name <> 'job_id' OR has_job) AND (w.name <> 'source' OR has_source) ORDER BY w.n);
+    indexed := has_line_no AND EXISTS (
+        SELECT FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am am ON am.oid = c.relam
+        WHERE i.indrelid = logs AND i.indisvalid AND i.indisready AND am.amname = 'btree' AND i.indpred IS NULL
+          AND (SELECT array_agg(a.attname::text ORDER BY k.n)
+               FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) JOIN pg_attribute a ON a.attrelid = logs AND a.attnum = k.attnum
+               WHERE k.n <= cardinality(key)) = key)
+      AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = logs AND a.attname = ANY (ARRAY['job_id', 'node', 'source'])
+                      AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid NOT IN ('text'::regtype, 'varchar'::regtype))
+      AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = logs AND a.attname = 'line_no' AND a.attnum > 0 AND NOT a.attisdropped
+                      AND a.atttypid = 'numeric'::regtype);
+END
+$$;
+COMMENT ON FUNCTION l4._ingest_source(regclass, text) IS 'the columns of a relation that ingest reads; an error that says which is missing';

@@ -1,0 +1,204 @@
+-- The steps of l4.ingest(), and the procedure. The steps pin the search path; the procedure commits, so it cannot.
+
+CREATE FUNCTION l4._ingest_copy(relation text, src record, job_id text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF to_regclass('pg_temp.l4_ingest_rows') IS NOT NULL THEN
+        DROP TABLE pg_temp.l4_ingest_rows;
+    END IF;
+    EXECUTE format(
+        'CREATE TEMP TABLE l4_ingest_rows AS '
+        'SELECT r.job_id, r.node, r.source, r.rank, r.line_no, r.ts, r.line FROM ('
+        'SELECT %1$s AS job_id, l.node::text AS node, %2$s AS source, %3$s AS rank, %4$s AS line_no, %5$s AS ts, l.line::text AS line '
+        'FROM %6$s l WHERE l.node IS NOT NULL%7$s) r '
+        'LEFT JOIN l4._stream s ON s.job_id = r.job_id AND s.node = r.node AND s.source = r.source '
+        'WHERE r.line_no IS NOT NULL AND (s.stream_id IS NULL OR NOT (r.line_no <@ s.seen OR (s.sparse AND r.line_no < s.next_line_no)))',
+        CASE WHEN src.has_job THEN 'l.job_id::text' ELSE quote_literal(job_id) || '::text' END,
+        CASE WHEN src.has_source THEN 'coalesce(l.source::text, '''')' ELSE '''''::text' END,
+        CASE WHEN src.has_rank THEN 'l.rank::int' ELSE 'NULL::int' END,
+        CASE WHEN src.has_line_no THEN 'l.line_no::bigint'
+             ELSE format('row_number() OVER (PARTITION BY %s l.node%s ORDER BY l.tableoid, l.ctid)',
+                         CASE WHEN src.has_job THEN 'l.job_id,' ELSE '' END,
+                         CASE WHEN src.has_source THEN ', coalesce(l.source::text, '''')' ELSE '' END) END,
+        CASE WHEN src.has_ts THEN 'l.ts::timestamptz' ELSE 'NULL::timestamptz' END,
+        relation,
+        CASE WHEN src.has_job AND job_id IS NULL THEN ' AND l.job_id IS NOT NULL'
+             WHEN src.has_job THEN format(' AND l.job_id::text = %L', job_id) ELSE '' END);
+    CREATE INDEX ON pg_temp.l4_ingest_rows (job_id, node, source, line_no);
+    ANALYZE pg_temp.l4_ingest_rows;
+END
+$$;
+COMMENT ON FUNCTION l4._ingest_copy(text, record, text) IS 'new rows of a relation without a fitting index or without line numbers, as a temporary table that has both';
+
+-- Condition on the lines of a stream, with the stream's row as "s". NULL and '' are the same source; where both or NULL occur, has_null is set.
+CREATE FUNCTION l4._ingest_key(has_job bool, has_source bool, has_null bool, s text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN pg_catalog.concat(
+    CASE WHEN has_job THEN pg_catalog.format('l.job_id = %s.job_id AND ', s) END, pg_catalog.format('l.node = %s.node', s),
+    CASE WHEN NOT has_source THEN '' WHEN has_null THEN ' AND coalesce(l.source, '''') = ''''' ELSE pg_catalog.format(' AND l.source = %s.source', s) END);
+COMMENT ON FUNCTION l4._ingest_key(bool, bool, bool, text) IS 'condition on the lines of a stream';
+
+-- Streams of an indexed relation: from key to key by the index, without reading lines; their highest number; gaps that got lines.
+CREATE FUNCTION l4._ingest_list(relation text, has_job bool, has_source bool, job_id text,
+                                OUT ids int[], OUT late bool[], OUT lo bigint[], OUT hi bigint[], OUT nulls bool[])
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    job_is text := CASE WHEN has_job AND job_id IS NOT NULL THEN format('l.job_id = %L AND ', job_id) ELSE '' END;
+    job_value text := CASE WHEN has_job THEN 'l.job_id::text' ELSE quote_literal(job_id) || '::text' END;
+    keys text := CASE WHEN has_job THEN 'l.job_id, l.node' ELSE 'l.node' END;
+    node_key text := l4._ingest_key(has_job, false, false, 'k');
+    sources text := 'SELECT ''''::text AS source, false AS has_null';
+    probe text := 'CASE WHEN %1$s.has_null THEN (SELECT %2$s FROM %3$s l WHERE %4$s%6$s) ELSE (SELECT %2$s FROM %3$s l WHERE %5$s%6$s) END';
+    plain text := l4._ingest_key(has_job, has_source, false, 's');
+    with_null text := l4._ingest_key(has_job, has_source, true, 's');
+    jobs text[];
+    nodes text[];
+    names text[];
+    null_source bool[];
+    first_line bigint[];
+    last_line bigint[];
+BEGIN
+    IF has_source THEN
+        sources := format(
+            'WITH RECURSIVE x AS ((SELECT l.source::text AS source FROM %1$s l WHERE %2$s AND l.source IS NOT NULL ORDER BY l.source LIMIT 1) '
+            'UNION ALL SELECT n.source FROM x CROSS JOIN LATERAL (SELECT l.source::text AS source FROM %1$s l WHERE %2$s AND l.source > x.source ORDER BY l.source LIMIT 1) n) '
+            'SELECT y.source, bool_or(y.has_null) AS has_null FROM (SELECT x.source, false AS has_null FROM x '
+            'UNION ALL SELECT '''', true WHERE EXISTS (SELECT FROM %1$s l WHERE %2$s AND l.source IS NULL)) y GROUP BY 1', relation, node_key);
+    END IF;
+    EXECUTE format(
+        'WITH RECURSIVE k AS ('
+        '(SELECT %1$s AS job_id, l.node::text AS node FROM %2$s l WHERE %3$sl.node IS NOT NULL%4$s ORDER BY %5$s LIMIT 1) '
+        'UNION ALL SELECT n.job_id, n.node FROM k CROSS JOIN LATERAL (SELECT %1$s AS job_id, l.node::text AS node FROM %2$s l '
+        'WHERE %3$s(%5$s) > (%6$s) AND l.node IS NOT NULL ORDER BY %5$s LIMIT 1) n), '
+        's AS (SELECT k.job_id, k.node, s.source, s.has_null FROM k CROSS JOIN LATERAL (%7$s) s), '
+        'm AS (SELECT s.*, %8$s::bigint AS first_line, %9$s::bigint AS last_line FROM s) '
+        'SELECT array_agg(m.job_id), array_agg(m.node), array_agg(m.source), array_agg(m.has_null), array_agg(m.first_line), array_agg(m.last_line) '
+        'FROM m WHERE m.last_line IS NOT NULL',
+        job_value, relation, job_is, CASE WHEN has_job THEN ' AND l.job_id IS NOT NULL' ELSE '' END, keys,
+        CASE WHEN has_job THEN 'k.job_id, k.node' ELSE 'k.node' END, sources,
+        format(probe, 's', 'min(l.line_no)', relation, with_null, plain, ''), format(probe, 's', 'max(l.line_no)', relation, with_null, plain, ''))
+    INTO jobs, nodes, names, null_source, first_line, last_line;
+    INSERT INTO l4.job (job_id) SELECT DISTINCT t.job_id FROM unnest(jobs) AS t(job_id)
+    WHERE NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = t.job_id) ORDER BY 1 ON CONFLICT DO NOTHING;
+    INSERT INTO l4.job_node (job_id, node) SELECT DISTINCT t.job_id, t.node FROM unnest(jobs, nodes) AS t(job_id, node)
+    WHERE NOT EXISTS (SELECT FROM l4.job_node n WHERE n.job_id = t.job_id AND n.node = t.node) ORDER BY 1, 2 ON CONFLICT DO NOTHING;
+    INSERT INTO l4._stream (job_id, node, source) SELECT t.job_id, t.node, t.source FROM unnest(jobs, nodes, names) AS t(job_id, node, source)
+    WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.job_id = t.job_id AND s.node = t.node AND s.source = t.source)
+    ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING;
+    EXECUTE format(
+        'WITH t AS (SELECT s.*, t.has_null, t.first_line, t.last_line FROM unnest($1, $2, $3, $4, $5, $6) AS t(job_id, node, source, has_null, first_line, last_line) '
+        'JOIN l4._stream s ON s.job_id = t.job_id AND s.node = t.node AND s.source = t.source) '
+        'SELECT array_agg(w.stream_id ORDER BY w.n), array_agg(w.late ORDER BY w.n), array_agg(w.lo ORDER BY w.n), array_agg(w.hi ORDER BY w.n), array_agg(w.has_null ORDER BY w.n) '
+        'FROM (SELECT v.*, row_number() OVER (ORDER BY v.job_id, v.node, v.source, v.late DESC, v.lo) AS n FROM ('
+        'SELECT t.stream_id, t.job_id, t.node, t.source, false AS late, t.first_line AS lo, t.last_line AS hi, t.has_null FROM t '
+        'WHERE t.next_line_no IS NULL OR t.last_line >= greatest(upper(t.seen), upper(t.tail), t.next_line_no) '
+        'UNION ALL '
+        'SELECT s.stream_id, s.job_id, s.node, s.source, true, p.first, g.hi, s.has_null FROM t s '
+        'CROSS JOIN LATERAL (SELECT coalesce(lower(u.r), -9223372036854775808) AS lo, upper(u.r) - 1 AS hi '
+        'FROM unnest(int8multirange(int8range(NULL, s.next_line_no)) - s.seen) AS u(r)) g '
+        'CROSS JOIN LATERAL (SELECT %s::bigint) p(first) '
+        'WHERE s.next_line_no IS NOT NULL AND NOT s.sparse AND p.first IS NOT NULL) v) w',
+        format(probe, 's', 'min(l.line_no)', relation, with_null, plain, ' AND l.line_no >= g.lo AND l.line_no <= g.hi'))
+    INTO ids, late, lo, hi, nulls USING jobs, nodes, names, null_source, first_line, last_line;
+END
+$$;
+COMMENT ON FUNCTION l4._ingest_list(text, bool, bool, text) IS 'what there is to read: streams with lines beyond those seen, and gaps in which lines turned up';
+
+-- Which pieces make the next batch. Streams of a job take turns of one piece each, so that the order in which shapes are learnt does not depend on the size of batches.
+CREATE FUNCTION l4._ingest_choose(ids int[], late bool[], lo bigint[], hi bigint[], nulls bool[], batch_lines int,
+                                  OUT items int[], OUT from_line bigint[], OUT to_line bigint[])
+LANGUAGE sql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH w AS (
+        SELECT w.n::int, w.late, s.job_id, s.node, s.source, s.units, s.stream_id, w.hi,
+               CASE WHEN w.late THEN w.lo ELSE coalesce(s.next_line_no, w.lo) END AS first, s.step
+        FROM unnest(ids, late, lo, hi, nulls) WITH ORDINALITY AS w(id, late, lo, hi, has_null, n)
+        JOIN l4._stream s ON s.stream_id = w.id
+    ), turn AS (
+        SELECT w.*, row_number() OVER (PARTITION BY w.stream_id ORDER BY w.late DESC, w.n) AS turn,
+               count(*) OVER (PARTITION BY w.job_id) AS pending
+        FROM w
+    ), piece AS (
+        SELECT t.*, CASE WHEN t.first IS NULL THEN NULL
+                         ELSE least(t.hi, t.first - 1 + CASE WHEN t.pending = 1 THEN greatest(t.step, batch_lines) ELSE t.step END) END AS last
+        FROM turn t WHERE t.turn = 1
+    ), ordered AS (
+        SELECT p.*, sum(p.last - p.first + 1) OVER o - (p.last - p.first + 1) AS before,
+               min(CASE WHEN p.last < p.hi OR p.pending > 1 AND p.late THEN p.job_id END) OVER () AS unfinished
+        FROM piece p WINDOW o AS (ORDER BY p.job_id, p.late DESC, p.units, p.node, p.source)
+    )
+    SELECT array_agg(o.n ORDER BY o.job_id, o.late DESC, o.units, o.node, o.source),
+           array_agg(o.first ORDER BY o.job_id, o.late DESC, o.units, o.node, o.source),
+           array_agg(o.last ORDER BY o.job_id, o.late DESC, o.units, o.node, o.source)
+    FROM ordered o
+    WHERE (o.before < batch_lines OR o.before IS NULL) AND (o.unfinished IS NULL OR o.job_id <= o.unfinished)
+$$;
+COMMENT ON FUNCTION l4._ingest_choose(int[], bool[], bigint[], bigint[], bool[], int) IS 'the pieces of the next batch';
+
+-- Scan pieces in parallel: each branch of the UNION ALL is a worker's share, the streams of a share come one after the other.
+CREATE FUNCTION l4._ingest_scan_pieces(relation text, src record, pieces int[], job_ids text[], nodes text[], sources text[], nulls bool[],
+                                       late bool[], from_line bigint[], to_line bigint[], carries bytea[], parser l4.parser, ruleset jsonb)
+RETURNS bytea[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0
+AS $$
+DECLARE
+    shares int := least(cardinality(pieces), 4 * (1 + current_setting('max_parallel_workers_per_gather')::int));
+    branches text;
+    units bytea[];
+BEGIN
+    SELECT string_agg(format(
+        'SELECT p.n, (SELECT l4._ingest_scan($1, $2, p.carry, p.to_line, p.late, x.line_no, x.ts, x.rank, x.line) FROM ('
+        'SELECT l.line_no::bigint AS line_no, %1$s AS ts, %2$s AS rank, l.line::text AS line FROM %3$s l '
+        'WHERE %4$s AND l.line_no >= p.from_line AND l.line_no <= p.to_line + CASE WHEN p.late THEN 0 ELSE 2001 END ORDER BY l.line_no) x) AS unit '
+        'FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11) AS p(n, job_id, node, source, has_null, late, from_line, to_line, carry) '
+        'WHERE p.n %% %5$s = %6$s AND %7$s p.has_null',
+        CASE WHEN src.has_ts THEN 'l.ts::timestamptz' ELSE 'NULL::timestamptz' END,
+        CASE WHEN src.has_rank THEN 'l.rank::int' ELSE 'NULL::int' END, relation,
+        l4._ingest_key(src.has_job, src.has_source, b.has_null, 'p'), shares, b.share, CASE WHEN b.has_null THEN '' ELSE 'NOT' END), ' UNION ALL ')
+    INTO branches
+    FROM (SELECT s AS share, false AS has_null FROM generate_series(0, shares - 1) AS s
+          UNION ALL SELECT s, true FROM generate_series(0, shares - 1) AS s WHERE true = ANY (nulls)) b;
+    EXECUTE 'SELECT array_agg(r.unit ORDER BY r.n) FROM (' || branches || ') r' INTO units
+    USING parser, ruleset, pieces, job_ids, nodes, sources, nulls, late, from_line, to_line, carries;
+    RETURN units;
+END
+$$;
+COMMENT ON FUNCTION l4._ingest_scan_pieces(text, record, int[], text[], text[], text[], bool[], bool[], bigint[], bigint[], bytea[], l4.parser, jsonb) IS 'units of pieces, in their order';
+
+-- Learn the shapes that the parser does not know. The one row of _model is the lock: whoever learns sees what others learnt.
+CREATE FUNCTION l4._ingest_learn_units(INOUT units bytea[], OUT parser l4.parser)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    above int;
+    learnt record;
+BEGIN
+    SELECT m.parser INTO parser FROM l4._model m FOR UPDATE;
+    SELECT coalesce(max(e.event_id), 0) INTO above FROM l4._event e;
+    SELECT * INTO learnt FROM l4._ingest_learn(parser, units);
+    parser := learnt.parser;
+    units := learnt.units;
+    UPDATE l4._model SET parser = learnt.parser;
+    INSERT INTO l4._event (event_id, merged_into, level, template, example, example_record, stage, then_stage, iteration_rule, is_stack)
+    SELECT e.event_id, e.merged_into, e.level, e.template, e.example, e.example_record, s.stage, s.then_stage, e.iteration_rule, e.is_stack
+    FROM l4._ingest_events(parser, units, above) e CROSS JOIN LATERAL l4._stage_of(e.example) s;
+    UPDATE l4._event e SET template = p.template, merged_into = p.merged_into
+    FROM l4._parser_events(parser) p
+    WHERE e.event_id = p.event_id AND e.event_id <= above
+      AND (e.template <> p.template OR e.merged_into IS DISTINCT FROM p.merged_into);
+    INSERT INTO l4._event_slot (event_id, slot, mask, kind)
+    SELECT DISTINCT ON (e.event_id, s.slot) e.event_id, s.slot, s.mask,
+           (SELECT nullif(r.kind, 'none') FROM l4._mention_rule r
+            WHERE (r.masks IS NULL OR s.mask = ANY (r.masks)) AND (r.before IS NULL OR s.before ~* r.before) AND (r.after IS NULL OR s.after ~* r.after)
+            ORDER BY r.rule_id LIMIT 1)
+    FROM l4._ingest_slots(parser, units) s
+    JOIN l4._event t ON t.event_id = s.event_id
+    JOIN l4._event e ON e.event_id = coalesce(t.merged_into, t.event_id)
+    WHERE NOT EXISTS (SELECT FROM l4._event_slot x WHERE x.event_id = e.event_id AND x.slot = s.slot)
+    ORDER BY 1, 2
+    ON CONFLICT DO NOTHING;
+END
+$$;
+COMMENT ON FUNCTION l4._ingest_learn_units(bytea[]) IS 'learns the unknown shapes of units';

@@ -1,0 +1,28 @@
+/*
+ * ingest_learn.h
+ *		The leader's part of learning: the shapes of all units that the parser
+ *		does not know, in their order.
+ */
+#ifndef L4_INGEST_LEARN_H
+#define L4_INGEST_LEARN_H
+
+#include "ingest_scan.h"
+
+/* A variable part of a message: of its shape, or a word that varies in its event. */
+typedef struct L4ParamRange
+{
+	int			pos;			/* place among the delimiters */
+	int			mask;
+	uint32		off;
+	uint32		len;
+	bool		word;			/* constant in the shape */
+} L4ParamRange;
+
+extern int	l4_learn_unknown(const L4Unit *unit);
+extern void l4_learn_units(L4Parser *parser, L4Unit **units, int n);
+extern const L4Local **l4_learn_first(L4Unit **units, int n, int32 above, int32 nevents);
+extern int	l4_param_ranges(L4Parser *parser, const L4Local *local, L4Shape *shape,
+							L4ParamRange ranges[2 * L4_MAX_PARAMS]);
+extern int	l4_context_start(const char *msg, int off);
+
+#endif							/* L4_INGEST_LEARN_H */

@@ -1,0 +1,330 @@
+/*
+ * ingest_params.c
+ *		The variable parts of messages: which they are, what values they take,
+ *		and which of them are durations.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/hashfn.h"
+
+#include "ingest_scan.h"
+#include "l4_compat.h"
+
+/* Words for units of time, and how many microseconds one is. */
+static const struct
+{
+	const char *word;
+	double		us;
+}			time_units[] =
+{
+	{"ms", 1e3}, {"msec", 1e3}, {"msecs", 1e3}, {"millis", 1e3}, {"milliseconds", 1e3}, {"millisecond", 1e3},
+	{"s", 1e6}, {"sec", 1e6}, {"secs", 1e6}, {"second", 1e6}, {"seconds", 1e6},
+	{"us", 1}, {"usec", 1}, {"usecs", 1}, {"microseconds", 1},
+	{"ns", 1e-3}, {"nanoseconds", 1e-3},
+	{"min", 6e7}, {"mins", 6e7}, {"minutes", 6e7}, {"minute", 6e7}, {"h", 3.6e9}, {"hours", 3.6e9}, {"hour", 3.6e9}
+};
+
+static bool
+is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool
+is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Bytes between the words of a template that it never swallows: see parser. */
+static bool
+is_delimiter(char c)
+{
+	return c == ' ' || c == '\t' || strchr(":,;=()[]{}\"'|<>#&!?$@", c) != NULL;
+}
+
+/* Microseconds of the unit that a word names; 0 when it names none. */
+static double
+unit_of_word(const char *word, int len)
+{
+	for (int i = 0; i < (int) lengthof(time_units); i++)
+		if ((int) strlen(time_units[i].word) == len && pg_strncasecmp(word, time_units[i].word, len) == 0)
+			return time_units[i].us;
+	return 0;
+}
+
+/*
+ * How many runs of delimiters are in front of a variable part, outside of
+ * other ones: stays the same when a template grows, since what becomes
+ * variable lies between delimiters.
+ */
+int
+l4_param_position(const char *msg, const L4Shape *shape, uint32 off)
+{
+	int			pos = 0;
+	int			slot = 0;
+	bool		in_run = false;
+
+	for (uint32 i = 0; i < off;)
+	{
+		while (slot < shape->nslots && shape->slots[slot].off + shape->slots[slot].len <= i)
+			slot++;
+		if (slot < shape->nslots && i >= shape->slots[slot].off && shape->slots[slot].len > 0)
+		{
+			i = shape->slots[slot].off + shape->slots[slot].len;
+			in_run = false;
+			continue;
+		}
+		if (msg[i] != '\0' && is_delimiter(msg[i]))
+		{
+			pos += !in_run;
+			in_run = true;
+		}
+		else
+			in_run = false;
+		i++;
+	}
+	return pos;
+}
+
+/* Is what lies between two slots only what separates the elements of a list? */
+static bool
+is_separator(const char *msg, uint32 from, uint32 to)
+{
+	bool		comma = false;
+
+	for (uint32 i = from; i < to; i++)
+	{
+		if (msg[i] == ',' && !comma)
+			comma = true;
+		else if (msg[i] != ' ')
+			return false;
+	}
+	return to > from;
+}
+
+/* Numbers in brackets are one value: [1, 0, 1]. Returns the last slot of the list that starts here. */
+static int
+list_end(const char *msg, int len, const L4Shape *shape, int first)
+{
+	const L4Slot *slots = shape->slots;
+	int			last = first;
+
+	if (slots[first].off == 0 || (msg[slots[first].off - 1] != '[' && msg[slots[first].off - 1] != '('))
+		return first;
+	while (last + 1 < shape->nslots && slots[last + 1].mask == slots[first].mask &&
+		   is_separator(msg, slots[last].off + slots[last].len, slots[last + 1].off))
+		last++;
+	if (last > first)
+	{
+		uint32		end = slots[last].off + slots[last].len;
+
+		if (end >= (uint32) len || (msg[end] != ']' && msg[end] != ')'))
+			return first;
+	}
+	return last;
+}
+
+/* What the number in a variable part counts, by the word after it or a unit in brackets before it. */
+static double
+unit_of_slot(const char *msg, int len, const L4Slot *slot)
+{
+	int			from = slot->off + slot->len;
+	int			to;
+	double		us;
+
+	if (slot->mask == L4_MASK_DURATION)
+		return -1;
+	if (slot->mask != L4_MASK_NUMBER)
+		return 0;
+	if (from < len && msg[from] == ' ')
+		from++;
+	for (to = from; to < len && is_letter(msg[to]); to++)
+		;
+	if (to > from && (to == len || !(is_digit(msg[to]) || msg[to] == '_' || msg[to] == '/' || msg[to] == '-')))
+	{
+		us = unit_of_word(msg + from, to - from);
+		if (us > 0)
+			return us;
+	}
+	/* "elapsed (ms): 12", "time_ms=12" */
+	to = slot->off;
+	while (to > 0 && (msg[to - 1] == ' ' || msg[to - 1] == ':' || msg[to - 1] == '=' || msg[to - 1] == '"'))
+		to--;
+	if (to > 0 && (msg[to - 1] == ')' || msg[to - 1] == ']'))
+		to--;
+	for (from = to; from > 0 && is_letter(msg[from - 1]); from--)
+		;
+	if (from > 0 && from < to && (msg[from - 1] == '(' || msg[from - 1] == '[' || msg[from - 1] == '_'))
+		return unit_of_word(msg + from, to - from);
+	return 0;
+}
+
+/* Set up the variable parts of a shape from its first message. */
+void
+l4_params_of_shape(L4Local *local, const char *msg, int len, const L4Shape *shape, MemoryContext cxt)
+{
+	int			n = 0;
+
+	local->params = MemoryContextAllocZero(cxt, sizeof(L4Param) * Max(Min(shape->nslots, L4_MAX_PARAMS), 1));
+	for (int s = 0; s < shape->nslots && n < L4_MAX_PARAMS; s++)
+	{
+		L4Param    *param = &local->params[n++];
+
+		param->first_slot = s;
+		s = list_end(msg, len, shape, s);
+		param->last_slot = s;
+		param->mask = param->first_slot == s ? shape->slots[s].mask : L4_MASK_LIST;
+		param->pos = l4_param_position(msg, shape, shape->slots[param->first_slot].off);
+		param->unit_us = param->first_slot == s ? unit_of_slot(msg, len, &shape->slots[s]) : 0;
+		/* several parts without a delimiter between them: the first is the place, the rest follow it */
+		if (n > 1 && param->pos * L4_MAX_PARAMS <= local->params[n - 2].pos)
+			param->pos = local->params[n - 2].pos + 1;
+		else
+			param->pos *= L4_MAX_PARAMS;
+	}
+	local->nparams = n;
+}
+
+/* Microseconds that a value stands for; false when it is no number. */
+static bool
+duration_of(const char *text, int len, double unit_us, int64 *us)
+{
+	double		number = 0;
+	double		scale = 1;
+	int			i = 0;
+	int			digits = 0;
+
+	while (i < len && !is_digit(text[i]))
+		i++;
+	for (; i < len && is_digit(text[i]); i++, digits++)
+		number = number * 10 + (text[i] - '0');
+	if (i < len && text[i] == '.')
+		for (i++; i < len && is_digit(text[i]); i++)
+		{
+			scale /= 10;
+			number += (text[i] - '0') * scale;
+		}
+	if (digits == 0)
+		return false;
+	if (unit_us < 0)
+	{
+		int			from;
+
+		while (i < len && text[i] == ' ')
+			i++;
+		for (from = i; i < len && is_letter(text[i]); i++)
+			;
+		unit_us = unit_of_word(text + from, i - from);
+	}
+	number = rint(number * unit_us);
+	if (unit_us == 0 || !(number < 9e15))
+		return false;
+	*us = (int64) number;
+	return true;
+}
+
+/* Add a duration to its block; blocks come mostly in order. */
+static Size
+count_duration(L4Param *param, int32 block, int64 us, MemoryContext cxt)
+{
+	L4Block    *found = NULL;
+	Size		grown = 0;
+
+	for (int i = param->nblocks - 1; i >= 0 && i >= param->nblocks - 8; i--)
+		if (param->blocks[i].block == block)
+		{
+			found = &param->blocks[i];
+			break;
+		}
+	if (found == NULL)
+	{
+		if (param->nblocks >= param->blocks_size)
+		{
+			int			size = Max(4, param->blocks_size * 2);
+
+			param->blocks = param->blocks == NULL ? MemoryContextAlloc(cxt, sizeof(L4Block) * size)
+				: repalloc(param->blocks, sizeof(L4Block) * size);
+			grown = sizeof(L4Block) * (size - param->blocks_size);
+			param->blocks_size = size;
+		}
+		found = &param->blocks[param->nblocks++];
+		found->block = block;
+		found->n = found->sum_us = found->max_us = 0;
+	}
+	found->n++;
+	found->sum_us += us;
+	found->max_us = Max(found->max_us, us);
+	return grown;
+}
+
+/* Count a value; the 33rd different one ends the counting. */
+static Size
+count_value(L4Param *param, const char *text, int len, TimestampTz ts, MemoryContext cxt)
+{
+	uint64		hash;
+	L4Value    *value;
+	Size		grown = 0;
+
+	len = l4_clip(text, len, L4_MAX_VALUE_LEN);
+	hash = hash_bytes_extended((const unsigned char *) text, len, 0);
+	for (int i = 0; i < param->nvalues; i++)
+		if (param->values[i].hash == hash)
+		{
+			param->values[i].occurrences++;
+			return 0;
+		}
+	if (param->nvalues >= L4_MAX_VALUES)
+	{
+		param->many = true;
+		return 0;
+	}
+	if (param->nvalues >= param->values_size)
+	{
+		int			size = param->values_size == 0 ? 2 : Min(param->values_size * 4, L4_MAX_VALUES);
+
+		param->values = param->values == NULL ? MemoryContextAlloc(cxt, sizeof(L4Value) * size)
+			: repalloc(param->values, sizeof(L4Value) * size);
+		grown = sizeof(L4Value) * (size - param->values_size);
+		param->values_size = size;
+	}
+	value = &param->values[param->nvalues++];
+	value->hash = hash;
+	value->text = MemoryContextAlloc(cxt, len + 1);
+	memcpy(value->text, text, len);
+	value->text[len] = '\0';
+	value->len = len;
+	value->occurrences = 1;
+	value->first_ts = ts;
+	return grown + len + 1;
+}
+
+/* Count the variable parts of a message; returns the bytes that were taken. */
+Size
+l4_params_count(L4Local *local, const char *msg, const L4Shape *shape,
+				TimestampTz ts, int32 iteration, MemoryContext cxt)
+{
+	Size		grown = 0;
+
+	for (int k = 0; k < local->nparams; k++)
+	{
+		L4Param    *param = &local->params[k];
+		const L4Slot *first;
+		const L4Slot *last;
+		int64		us;
+
+		if (param->many && param->unit_us == 0)
+			continue;
+		if (param->last_slot >= shape->nslots)
+			break;
+		first = &shape->slots[param->first_slot];
+		last = &shape->slots[param->last_slot];
+		if (!param->many)
+			grown += count_value(param, msg + first->off, last->off + last->len - first->off, ts, cxt);
+		if (param->unit_us != 0 && duration_of(msg + first->off, first->len, param->unit_us, &us))
+			grown += count_duration(param, iteration == L4_NO_INT ? -1 : iteration / 10, us, cxt);
+	}
+	return grown;
+}

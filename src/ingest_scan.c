@@ -1,0 +1,487 @@
+/*
+ * ingest_scan.c
+ *		One pass over a piece of a stream.
+ *
+ * Records are counted in the order of their first lines, whatever order they
+ * end in: those that end while an older one is open (a traceback whose
+ * exception line is still to come, among lines of other ranks) wait in a
+ * queue. So the result does not depend on where pieces are cut, and what is
+ * open when the input ends can be told apart from what is settled.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "chunk.h"
+#include "ingest_scan.h"
+#include "l4_compat.h"
+
+/* Local events by shape and level. */
+#define SH_PREFIX localtab
+#define SH_ELEMENT_TYPE LocalSlot
+#define SH_KEY_TYPE uint64
+#define SH_KEY key
+#define SH_HASH_KEY(tb, key) ((uint32) ((key) ^ ((key) >> 32)))
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+typedef struct LocalSlot
+{
+	uint64		key;
+	L4Local    *local;
+	char		status;
+} LocalSlot;
+#include "lib/simplehash.h"
+
+/* What a record's first line knew, kept until the record is counted. */
+typedef struct RecordStart
+{
+	int64		line_no;
+	TimestampTz ts;
+	int32		rank;			/* the relation's */
+	int32		rec;			/* number in the part, -1 not counted yet */
+} RecordStart;
+
+/* A record that waits for an older one. */
+typedef struct Waiting
+{
+	L4Record	record;			/* msg and text are copies */
+} Waiting;
+
+struct L4Scan
+{
+	L4ScanShared *shared;
+	MemoryContext cxt;
+	L4LineReader *lines;
+	L4RecordReader *records;
+	L4ScanCarry *carry;
+	L4Shape		shape;
+	L4UnitPart	settled;
+	L4UnitPart	open;
+	L4UnitPart *part;			/* the one that is filled */
+	localtab_hash *locals;
+	Size		memory;			/* of the dictionary */
+	int64		last_line_no;	/* soft end of the piece */
+	bool		settle_all;		/* nothing follows: what is open is settled too */
+	int64		end_line_no;	/* where an ended piece stops; 0 goes on */
+	int64		previous;		/* last line fed */
+	bool		any;
+	bool		full;
+	/* records by number, from first_record on */
+	RecordStart *starts;
+	int			nstarts;
+	int			starts_size;
+	int64		first_record;
+	/* records that began in an earlier unit and got lines in this one */
+	RecordStart *inherited;
+	int			ninherited;
+	int			inherited_size;
+	/* lines with the number of their record, until the end */
+	int64	   *line_record;
+	int			line_record_size;
+	Waiting    *waiting;
+	int			nwaiting;
+	int			waiting_size;
+	/* state of the record reader when the oldest open record began */
+	bool		any_open;
+	StringInfoData state_before;
+};
+
+#define GROW(array, count, size, cxt) \
+	do { \
+		if ((count) >= (size)) \
+		{ \
+			int			newsize_ = Max(64, (size) * 2); \
+			(array) = (array) == NULL ? MemoryContextAllocHuge(cxt, sizeof(*(array)) * (Size) newsize_) \
+				: repalloc_huge(array, sizeof(*(array)) * (Size) newsize_); \
+			(size) = newsize_; \
+		} \
+	} while (0)
+
+L4Scan *
+l4_scan_create(L4ScanShared *shared, const char *carry, int carry_len,
+			   int64 last_line_no, bool settle_all, MemoryContext cxt)
+{
+	L4Scan	   *scan = MemoryContextAllocZero(cxt, sizeof(L4Scan));
+	MemoryContext old;
+
+	scan->shared = shared;
+	scan->cxt = cxt;
+	scan->lines = l4_line_reader_create(shared->rules, cxt);
+	scan->records = l4_record_reader_create(cxt);
+	scan->carry = MemoryContextAlloc(cxt, sizeof(L4ScanCarry));
+	old = MemoryContextSwitchTo(cxt);
+	l4_carry_read(scan->carry, carry, carry_len);
+	initStringInfo(&scan->state_before);
+	MemoryContextSwitchTo(old);
+	if (scan->carry->record_state.len > 0)
+		l4_record_load(scan->records, &scan->carry->record_state);
+	l4_shape_init(&scan->shape, cxt);
+	scan->part = &scan->settled;
+	scan->locals = localtab_create(cxt, 256, NULL);
+	scan->last_line_no = last_line_no;
+	scan->settle_all = settle_all;
+	return scan;
+}
+
+/* The dictionary's entry of the shape just scanned, made where it is new. */
+static L4Local *
+local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len)
+{
+	L4UnitPart *part = scan->part;
+	uint64		key = scan->shape.hash * UINT64CONST(0x9e3779b97f4a7c15) + (uint64) record->level;
+	LocalSlot  *slot;
+	L4Local    *local;
+	bool		found;
+
+	slot = localtab_insert(scan->locals, key, &found);
+	if (found)
+		return slot->local;
+	local = slot->local = MemoryContextAllocZero(scan->cxt, sizeof(L4Local));
+	GROW(part->locals, part->nlocals, part->locals_size, scan->cxt);
+	local->number = part->nlocals;
+	part->locals[part->nlocals++] = local;
+	local->hash = scan->shape.hash;
+	local->tag = record->level;
+	local->event_id = l4_parser_lookup(scan->shared->parser, record->level, &scan->shape);
+	local->is_stack = record->kind == L4_RECORD_STACK;
+	local->msg_len = msg_len;
+	local->msg = MemoryContextAlloc(scan->cxt, msg_len + 1);
+	memcpy(local->msg, msg, msg_len);
+	local->text_len = l4_clip(record->text, record->text_len, L4_MAX_EXAMPLE);
+	local->text = MemoryContextAlloc(scan->cxt, local->text_len + 1);
+	memcpy(local->text, record->text, local->text_len);
+	l4_params_of_shape(local, msg, msg_len, &scan->shape, scan->cxt);
+	scan->memory += sizeof(L4Local) + msg_len + local->text_len + local->nparams * sizeof(L4Param) + 64;
+	return local;
+}
+
+static void
+keep_iteration(L4Scan *scan, const L4Iteration *found, const L4UnitRec *rec, double duration_ms)
+{
+	L4UnitPart *part = scan->part;
+	L4IterEntry *entry;
+
+	GROW(part->iters, part->niters, part->iters_size, scan->cxt);
+	entry = &part->iters[part->niters++];
+	entry->epoch = rec->epoch;
+	entry->iteration = rec->iteration;
+	entry->ts = rec->ts;
+	entry->duration_ms = duration_ms;
+	entry->nmetrics = found->nmetrics;
+	entry->metrics = MemoryContextAlloc(scan->cxt, sizeof(L4Metric) * Max(found->nmetrics, 1));
+	memcpy(entry->metrics, found->metrics, sizeof(L4Metric) * found->nmetrics);
+}
+
+/* The iteration of a record, by the rules where its shape is read by one, else the one in flight. */
+static void
+place_in_iterations(L4Scan *scan, L4Local *local, const char *msg, int len, L4UnitRec *rec)
+{
+	L4RankState *state = l4_carry_rank(scan->carry, rec->rank);
+	L4Iteration found;
+	double		duration_ms;
+	bool		matched;
+
+	if (local->occurrences == 0)
+		matched = l4_iter_learn(scan->shared->rules, msg, len, scan->shape.slots, scan->shape.nslots,
+								&local->map, &found);
+	else
+		matched = local->map.rule != 0 &&
+			l4_iter_apply(scan->shared->rules, &local->map, msg, len, scan->shape.slots, scan->shape.nslots, &found);
+	rec->epoch = state->epoch;
+	rec->iteration = state->current;
+	if (!matched)
+		return;
+	local->iteration_rule = found.rule_id;
+	if (l4_carry_iteration(scan->carry, state, &found, rec->ts, rec, &duration_ms))
+		keep_iteration(scan, &found, rec, duration_ms);
+}
+
+/* Count a record: its turn has come. */
+static void
+count_record(L4Scan *scan, const L4Record *record)
+{
+	L4UnitPart *part = scan->part;
+	RecordStart *start = NULL;
+	L4UnitRec  *rec;
+	L4Local    *local;
+	const char *msg = record->msg;
+	int			len = l4_clip(record->msg, record->msg_len, L4_MAX_SCAN_MSG);
+
+	if (record->record_no >= scan->first_record && record->record_no - scan->first_record < scan->nstarts)
+		start = &scan->starts[record->record_no - scan->first_record];
+	GROW(part->recs, part->nrecs, part->recs_size, scan->cxt);
+	rec = &part->recs[part->nrecs];
+	rec->line_no = record->line_no;
+	rec->rank = record->rank >= 0 ? record->rank : start != NULL ? start->rank : L4_NO_INT;
+	rec->ts = start != NULL ? start->ts : record->has_ts ? record->ts : scan->carry->last_ts;
+	l4_parser_scan(scan->shared->parser, msg, len, &scan->shape);
+	local = local_of(scan, record, msg, len);
+	place_in_iterations(scan, local, msg, len, rec);
+	local->occurrences++;
+	scan->memory += l4_params_count(local, msg, &scan->shape, rec->ts, rec->iteration, scan->cxt);
+	rec->local = local->number;
+	part->unparsed += record->format_id == 0;
+	if (start != NULL)
+		start->rec = part->nrecs;
+	part->nrecs++;
+}
+
+/* Keep a record until the older one that is open has ended. */
+static void
+wait_for_older(L4Scan *scan, const L4Record *record)
+{
+	Waiting    *waiting;
+	char	   *copy;
+	int			msg_len = Min(record->msg_len, L4_RECORD_MSG);
+	int			text_len = Min(record->text_len, L4_RECORD_TEXT);
+	int			at;
+
+	GROW(scan->waiting, scan->nwaiting, scan->waiting_size, scan->cxt);
+	for (at = scan->nwaiting; at > 0 && scan->waiting[at - 1].record.record_no > record->record_no; at--)
+		scan->waiting[at] = scan->waiting[at - 1];
+	scan->nwaiting++;
+	waiting = &scan->waiting[at];
+	waiting->record = *record;
+	copy = MemoryContextAlloc(scan->cxt, msg_len + text_len + 1);
+	memcpy(copy, record->msg, msg_len);
+	memcpy(copy + msg_len, record->text, text_len);
+	waiting->record.msg = copy;
+	waiting->record.msg_len = msg_len;
+	waiting->record.text = copy + msg_len;
+	waiting->record.text_len = text_len;
+}
+
+/* Count the records that wait for nothing any more. */
+static void
+count_waiting(L4Scan *scan, int64 oldest)
+{
+	int			n = 0;
+
+	while (n < scan->nwaiting && (oldest == 0 || scan->waiting[n].record.line_no < oldest))
+	{
+		count_record(scan, &scan->waiting[n].record);
+		pfree(unconstify(char *, scan->waiting[n].record.msg));
+		n++;
+	}
+	if (n > 0)
+	{
+		scan->nwaiting -= n;
+		memmove(scan->waiting, scan->waiting + n, sizeof(Waiting) * scan->nwaiting);
+	}
+}
+
+static void
+take_records(L4Scan *scan, bool force)
+{
+	const L4Record *record;
+	int64		oldest = force ? 0 : l4_record_oldest_open(scan->records);
+
+	while ((record = l4_record_next(scan->records)) != NULL)
+	{
+		if (oldest == 0 && scan->nwaiting == 0)
+			count_record(scan, record);
+		else
+			wait_for_older(scan, record);
+	}
+	if (scan->nwaiting > 0)
+		count_waiting(scan, oldest);
+}
+
+static void
+start_record(RecordStart *start, const L4RecordPlace *place, TimestampTz ts, int32 rank)
+{
+	start->line_no = place->record_line_no;
+	start->ts = ts;
+	start->rank = rank;
+	start->rec = -1;
+}
+
+/* Number under which a line finds the start of its record again: negative for one of an earlier unit. */
+static int64
+record_number(L4Scan *scan, const L4RecordPlace *place, TimestampTz ts, int32 rank)
+{
+	if (scan->nstarts == 0 && scan->ninherited == 0)
+		scan->first_record = place->first ? place->record_no : place->record_no + 1;
+	if (place->record_no < scan->first_record)
+	{
+		int			i = scan->ninherited;
+
+		while (i > 0 && scan->inherited[i - 1].line_no != place->record_line_no)
+			i--;
+		if (i == 0)
+		{
+			GROW(scan->inherited, scan->ninherited, scan->inherited_size, scan->cxt);
+			start_record(&scan->inherited[scan->ninherited++], place, ts, rank);
+			i = scan->ninherited;
+		}
+		return -i;
+	}
+	while (place->record_no >= scan->first_record + scan->nstarts)
+	{
+		GROW(scan->starts, scan->nstarts, scan->starts_size, scan->cxt);
+		start_record(&scan->starts[scan->nstarts++], place, ts, rank);
+	}
+	return place->record_no - scan->first_record;
+}
+
+/* Remember the line, and where its record began. */
+static void
+keep_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const L4RecordPlace *place)
+{
+	L4UnitPart *part = &scan->settled;
+	int			size = part->lines_size;
+	L4UnitLine *line;
+
+	GROW(part->lines, part->nlines, part->lines_size, scan->cxt);
+	if (size != part->lines_size)
+	{
+		scan->line_record = scan->line_record == NULL
+			? MemoryContextAllocHuge(scan->cxt, sizeof(int64) * (Size) part->lines_size)
+			: repalloc_huge(scan->line_record, sizeof(int64) * (Size) part->lines_size);
+	}
+	line = &part->lines[part->nlines];
+	line->line_no = line_no;
+	line->ts = ts;
+	line->rec = -1;
+	line->reserved = 0;
+	scan->line_record[part->nlines] = record_number(scan, place, ts, rank);
+	part->nlines++;
+}
+
+/*
+ * Feed a line. Lines must come in order; a number that comes twice counts
+ * once. Past the end of the piece lines are taken only to complete records.
+ */
+void
+l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char *line, int len)
+{
+	L4Line		peeled;
+	L4RecordPlace place;
+
+	if (scan->end_line_no != 0 || (scan->any && line_no == scan->previous))
+		return;
+	CHECK_FOR_INTERRUPTS();
+	if (scan->any && line_no < scan->previous)
+		elog(ERROR, "lines are not in order");
+	if (scan->memory > L4_UNIT_MEMORY && l4_record_oldest_open(scan->records) == 0)
+		scan->full = true;
+	if (scan->full || (line_no > scan->last_line_no &&
+					   (l4_record_oldest_open(scan->records) == 0 ||
+						line_no > scan->last_line_no + L4_UNIT_OVERRUN)))
+	{
+		scan->end_line_no = line_no;
+		return;
+	}
+	scan->any = true;
+	scan->previous = line_no;
+	if (ts != L4_NO_TS)
+		l4_line_reader_reference(scan->lines, ts);
+	l4_line_peel(scan->lines, line, len, &peeled);
+	if (ts == L4_NO_TS)
+		ts = peeled.has_ts ? peeled.ts : scan->carry->last_ts;
+	scan->carry->last_ts = ts;
+	l4_record_feed(scan->records, line_no, line, len, &peeled, &place);
+	keep_line(scan, line_no, ts, rank, &place);
+	take_records(scan, false);
+	if (l4_record_oldest_open(scan->records) == 0)
+		scan->any_open = false;
+	else if (!scan->any_open)
+	{
+		scan->any_open = true;
+		resetStringInfo(&scan->state_before);
+		l4_record_save(scan->records, &scan->state_before);
+	}
+}
+
+/* Number, in part, of the record of a line; a record that began in an earlier unit gets an entry here. */
+static int32
+record_of_line(L4Scan *scan, L4UnitPart *part, int i)
+{
+	int64		no = scan->line_record[i];
+	RecordStart *start = no < 0 ? &scan->inherited[-no - 1] : &scan->starts[no];
+	L4UnitRec  *rec;
+
+	if (start->rec >= 0)
+		return start->rec;
+	GROW(part->recs, part->nrecs, part->recs_size, scan->cxt);
+	rec = &part->recs[part->nrecs];
+	rec->line_no = start->line_no;
+	rec->ts = start->ts;
+	rec->local = -1;
+	rec->rank = start->rank;
+	rec->epoch = 0;
+	rec->iteration = L4_NO_INT;
+	start->rec = part->nrecs;
+	return part->nrecs++;
+}
+
+/* Lines from the first one that is open go to the other part. */
+static void
+split_lines(L4Scan *scan, int64 oldest)
+{
+	L4UnitPart *settled = &scan->settled;
+	int			nsettled = settled->nlines;
+
+	if (oldest != 0)
+		while (nsettled > 0 && settled->lines[nsettled - 1].line_no >= oldest)
+			nsettled--;
+	scan->open.nlines = settled->nlines - nsettled;
+	scan->open.lines = settled->lines + nsettled;
+	for (int i = 0; i < settled->nlines; i++)
+	{
+		if (i < nsettled)
+			settled->lines[i].rec = record_of_line(scan, settled, i);
+		else
+			scan->open.lines[i - nsettled].rec = record_of_line(scan, &scan->open, i);
+	}
+	settled->nlines = nsettled;
+}
+
+bytea *
+l4_scan_finish(L4Scan *scan)
+{
+	L4Unit		unit;
+	StringInfoData carry;
+	int64		oldest;
+
+	if (scan->end_line_no != 0 || scan->settle_all)
+	{
+		l4_record_finish(scan->records);
+		take_records(scan, true);
+	}
+	take_records(scan, false);
+	oldest = l4_record_oldest_open(scan->records);
+	memset(&unit, 0, sizeof(unit));
+	unit.last_done = scan->carry->stored_iteration;
+	unit.max_in_flight = scan->carry->max_in_flight;
+	unit.ranks = palloc(sizeof(int32) * Max(scan->carry->nranks, 1));
+	for (int i = 0; i < scan->carry->nranks; i++)
+		if (scan->carry->ranks[i].rank != L4_NO_INT)
+			unit.ranks[unit.nranks++] = scan->carry->ranks[i].rank;
+	resetStringInfo(&scan->carry->record_state);
+	if (oldest == 0)
+		l4_record_save(scan->records, &scan->carry->record_state);
+	else
+		appendBinaryStringInfo(&scan->carry->record_state, scan->state_before.data, scan->state_before.len);
+	initStringInfo(&carry);
+	l4_carry_write(scan->carry, &carry);
+	unit.carry = carry.data;
+	unit.carry_len = carry.len;
+	unit.full = scan->full;
+	if (oldest != 0)
+	{
+		/* from here on it is a trial: these records will be read again when the next lines come */
+		scan->part = &scan->open;
+		scan->locals = localtab_create(scan->cxt, 256, NULL);
+		l4_record_finish(scan->records);
+		take_records(scan, true);
+	}
+	unit.next_line_no = oldest != 0 ? oldest : scan->end_line_no != 0 ? scan->end_line_no : scan->previous + 1;
+	split_lines(scan, oldest);
+	unit.settled = scan->settled;
+	unit.open = scan->open;
+	return l4_unit_encode(&unit);
+}

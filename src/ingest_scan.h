@@ -1,0 +1,77 @@
+/*
+ * ingest_scan.h
+ *		One pass over a piece of a stream: lines in, a unit out.
+ *
+ * A unit is what the leader needs of the piece: its lines and records with
+ * local numbers of shapes, the dictionary of those shapes, values of their
+ * variable parts, durations, iterations, and the state with which the next
+ * piece goes on. Nothing here depends on other streams.
+ */
+#ifndef L4_INGEST_SCAN_H
+#define L4_INGEST_SCAN_H
+
+#include "datatype/timestamp.h"
+
+#include "ingest_unit.h"
+#include "lineformat.h"
+#include "parser.h"
+#include "record.h"
+
+#define L4_MAX_RANKS		256 /* ranks told apart in a stream */
+#define L4_MAX_SCAN_MSG		8192	/* bytes of a message that are looked at */
+#define L4_UNIT_SIZE		65536	/* line numbers of a piece */
+#define L4_UNIT_MEMORY		(48 * 1024 * 1024)	/* dictionary of a unit: beyond, the unit ends early */
+#define L4_UNIT_OVERRUN		2000	/* lines read to complete the records at the end of a piece */
+
+/* Where one rank of the stream is. */
+typedef struct L4RankState
+{
+	int32		rank;
+	int32		epoch;
+	int32		current;		/* iteration in flight, L4_NO_INT before the first */
+	int32		done;			/* last one reported, L4_NO_INT none */
+	TimestampTz done_ts;
+} L4RankState;
+
+/* What lasts from one piece of a stream to the next. */
+typedef struct L4ScanCarry
+{
+	TimestampTz last_ts;
+	int32		stored_epoch;	/* last iteration that was kept */
+	int32		stored_iteration;
+	int32		max_in_flight;
+	int			nranks;
+	L4RankState ranks[L4_MAX_RANKS];
+	StringInfoData record_state;	/* of the record reader; len 0 = none */
+} L4ScanCarry;
+
+/* What does not change from piece to piece, made once a query. */
+typedef struct L4ScanShared
+{
+	L4Parser   *parser;
+	L4Rules    *rules;
+	MemoryContext cxt;
+} L4ScanShared;
+
+typedef struct L4Scan L4Scan;
+
+extern L4Scan *l4_scan_create(L4ScanShared *shared, const char *carry, int carry_len,
+							  int64 last_line_no, bool settle_all, MemoryContext cxt);
+extern void l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank,
+						 const char *line, int len);
+extern bytea *l4_scan_finish(L4Scan *scan);
+
+/* ingest_params.c */
+extern void l4_params_of_shape(L4Local *local, const char *msg, int len, const L4Shape *shape, MemoryContext cxt);
+extern Size l4_params_count(L4Local *local, const char *msg, const L4Shape *shape,
+							TimestampTz ts, int32 iteration, MemoryContext cxt);
+extern int	l4_param_position(const char *msg, const L4Shape *shape, uint32 off);
+
+/* ingest_iter.c */
+extern void l4_carry_write(const L4ScanCarry *carry, StringInfo buf);
+extern void l4_carry_read(L4ScanCarry *carry, const char *bytes, int len);
+extern L4RankState *l4_carry_rank(L4ScanCarry *carry, int32 rank);
+extern bool l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found,
+							   TimestampTz ts, L4UnitRec *rec, double *duration_ms);
+
+#endif							/* L4_INGEST_SCAN_H */

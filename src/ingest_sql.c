@@ -1,0 +1,276 @@
+/*
+ * ingest_sql.c
+ *		SQL side of ingest: the scan aggregate, learning, and packing.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "ingest_learn.h"
+#include "ingest_pack.h"
+#include "ingest_scan.h"
+#include "l4_compat.h"
+
+PG_FUNCTION_INFO_V1(l4_ingest_scan_trans);
+PG_FUNCTION_INFO_V1(l4_ingest_scan_final);
+PG_FUNCTION_INFO_V1(l4_ingest_unit);
+PG_FUNCTION_INFO_V1(l4_ingest_learn);
+PG_FUNCTION_INFO_V1(l4_ingest_events);
+PG_FUNCTION_INFO_V1(l4_ingest_slots);
+PG_FUNCTION_INFO_V1(l4_can_commit);
+
+/* Decoded parser and rules: once for all rows and groups of a query. */
+static L4ScanShared *
+scan_shared(FunctionCallInfo fcinfo)
+{
+	L4ScanShared *shared = (L4ScanShared *) fcinfo->flinfo->fn_extra;
+	MemoryContext old;
+
+	if (shared != NULL)
+		return shared;
+	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("parser and rules must not be NULL")));
+	shared = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(L4ScanShared));
+	shared->cxt = fcinfo->flinfo->fn_mcxt;
+	old = MemoryContextSwitchTo(shared->cxt);
+	shared->parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(1)), shared->cxt);
+	shared->rules = l4_rules_get(DatumGetJsonbP(PG_GETARG_DATUM(2)), shared->cxt);
+	MemoryContextSwitchTo(old);
+	fcinfo->flinfo->fn_extra = shared;
+	return shared;
+}
+
+/* (state, parser, rules, carry, last_line_no, late, line_no, ts, rank, line) */
+Datum
+l4_ingest_scan_trans(PG_FUNCTION_ARGS)
+{
+	MemoryContext aggcxt;
+	L4Scan	   *scan;
+	text	   *line;
+
+	if (!AggCheckCallContext(fcinfo, &aggcxt))
+		elog(ERROR, "l4_ingest_scan_trans called in non-aggregate context");
+	if (PG_ARGISNULL(0))
+	{
+		bytea	   *carry = PG_ARGISNULL(3) ? NULL : PG_GETARG_BYTEA_PP(3);
+
+		scan = l4_scan_create(scan_shared(fcinfo),
+							  carry == NULL ? NULL : VARDATA_ANY(carry), carry == NULL ? 0 : VARSIZE_ANY_EXHDR(carry),
+							  PG_ARGISNULL(4) ? PG_INT64_MAX : PG_GETARG_INT64(4),
+							  !PG_ARGISNULL(5) && PG_GETARG_BOOL(5), aggcxt);
+	}
+	else
+		scan = (L4Scan *) PG_GETARG_POINTER(0);
+	if (PG_ARGISNULL(6))
+		PG_RETURN_POINTER(scan);
+	line = PG_ARGISNULL(9) ? NULL : PG_GETARG_TEXT_PP(9);
+	l4_scan_line(scan, PG_GETARG_INT64(6),
+				 PG_ARGISNULL(7) || TIMESTAMP_NOT_FINITE(PG_GETARG_TIMESTAMPTZ(7)) ? L4_NO_TS : PG_GETARG_TIMESTAMPTZ(7),
+				 PG_ARGISNULL(8) || PG_GETARG_INT32(8) < 0 ? L4_NO_INT : PG_GETARG_INT32(8),
+				 line == NULL ? "" : VARDATA_ANY(line), line == NULL ? 0 : VARSIZE_ANY_EXHDR(line));
+	PG_RETURN_POINTER(scan);
+}
+
+Datum
+l4_ingest_scan_final(PG_FUNCTION_ARGS)
+{
+	if (!AggCheckCallContext(fcinfo, NULL))
+		elog(ERROR, "l4_ingest_scan_final called in non-aggregate context");
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_BYTEA_P(l4_scan_finish((L4Scan *) PG_GETARG_POINTER(0)));
+}
+
+/* Units of an array, in order. */
+static L4Unit **
+units_of_array(ArrayType *array, int *n)
+{
+	Datum	   *elems;
+	bool	   *nulls;
+	L4Unit	  **units;
+
+	deconstruct_array(array, BYTEAOID, -1, false, TYPALIGN_INT, &elems, &nulls, n);
+	units = (L4Unit **) palloc(sizeof(L4Unit *) * Max(*n, 1));
+	for (int i = 0; i < *n; i++)
+		units[i] = nulls[i] ? NULL : l4_unit_decode(DatumGetByteaPP(elems[i]), CurrentMemoryContext);
+	return units;
+}
+
+static Datum
+form_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
+{
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+}
+
+static Datum
+int4_or_null(int32 value, bool *isnull)
+{
+	*isnull = value == L4_NO_INT;
+	return Int32GetDatum(value);
+}
+
+/* May the procedure that asks commit: not in a transaction block, not below a function. */
+Datum
+l4_can_commit(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(!IsTransactionBlock() && SPI_inside_nonatomic_context());
+}
+
+/* unit -> (full, unknown, lines, open_lines, …): what SQL has to know of a unit */
+Datum
+l4_ingest_unit(PG_FUNCTION_ARGS)
+{
+	L4Unit	   *unit = l4_unit_decode(PG_GETARG_BYTEA_PP(0), CurrentMemoryContext);
+	Datum		values[10];
+	bool		nulls[10] = {false};
+	Datum	   *ranks = (Datum *) palloc(sizeof(Datum) * Max(unit->nranks, 1));
+	const L4UnitPart *settled = &unit->settled;
+
+	for (int i = 0; i < unit->nranks; i++)
+		ranks[i] = Int32GetDatum(unit->ranks[i]);
+	values[0] = BoolGetDatum(unit->full);
+	values[1] = Int32GetDatum(l4_learn_unknown(unit));
+	values[2] = Int32GetDatum(settled->nlines);
+	values[3] = Int32GetDatum(unit->open.nlines);
+	values[4] = Int64GetDatum(unit->next_line_no);
+	values[5] = int4_or_null(unit->last_done, &nulls[5]);
+	values[6] = int4_or_null(unit->max_in_flight, &nulls[6]);
+	values[7] = PointerGetDatum(construct_array(ranks, unit->nranks, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	values[8] = PointerGetDatum(cstring_to_text_with_len(unit->carry, unit->carry_len));	/* same layout as bytea */
+	values[9] = Int64GetDatum(settled->unparsed);
+	return form_row(fcinfo, values, nulls);
+}
+
+/* (parser, units) -> (parser, units): the parser knows all shapes, the units their events */
+Datum
+l4_ingest_learn(PG_FUNCTION_ARGS)
+{
+	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
+	int			n;
+	L4Unit	  **units = units_of_array(PG_GETARG_ARRAYTYPE_P(1), &n);
+	Datum	   *encoded = (Datum *) palloc(sizeof(Datum) * Max(n, 1));
+	bool	   *isnull = (bool *) palloc0(Max(n, 1));
+	Datum		values[2];
+	bool		nulls[2] = {false};
+	int			lbound = 1;
+
+	l4_learn_units(parser, units, n);
+	for (int i = 0; i < n; i++)
+	{
+		isnull[i] = units[i] == NULL;
+		encoded[i] = units[i] == NULL ? (Datum) 0 : PointerGetDatum(l4_unit_encode(units[i]));
+	}
+	values[0] = PointerGetDatum(l4_parser_encode(parser));
+	values[1] = PointerGetDatum(construct_md_array(encoded, isnull, 1, &n, &lbound, BYTEAOID, -1, false, TYPALIGN_INT));
+	return form_row(fcinfo, values, nulls);
+}
+
+static Datum
+clipped_text(const char *text, int len)
+{
+	return PointerGetDatum(cstring_to_text_with_len(text, l4_clip(text, len, L4_MAX_EXAMPLE)));
+}
+
+/* (parser, units, above) -> rows of _event for the events with higher ids */
+Datum
+l4_ingest_events(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
+	int			n;
+	L4Unit	  **units = units_of_array(PG_GETARG_ARRAYTYPE_P(1), &n);
+	int32		above = PG_GETARG_INT32(2);
+	int32		nevents = l4_parser_nevents(parser);
+	const L4Local **first;
+
+	l4_init_materialized_srf(fcinfo);
+	first = l4_learn_first(units, n, above, nevents);
+	for (int32 id = above + 1; id <= nevents; id++)
+	{
+		const L4Local *local = first[id - above - 1];
+		int32		survivor = l4_parser_resolve(parser, id);
+		const char *level = l4_level_name(l4_parser_tag(parser, id));
+		Datum		values[8];
+		bool		nulls[8] = {false};
+		Datum		template_text;
+
+		CHECK_FOR_INTERRUPTS();
+		template_text = CStringGetTextDatum(l4_parser_template(parser, id, CurrentMemoryContext));
+		values[0] = Int32GetDatum(id);
+		values[1] = Int32GetDatum(survivor);
+		nulls[1] = survivor == id;
+		values[2] = level == NULL ? (Datum) 0 : CStringGetTextDatum(level);
+		nulls[2] = level == NULL;
+		values[3] = template_text;
+		values[4] = local == NULL ? template_text : clipped_text(local->msg, local->msg_len);
+		values[5] = local == NULL ? template_text : clipped_text(local->text, local->text_len);
+		values[6] = Int32GetDatum(local == NULL ? 0 : local->iteration_rule);
+		nulls[6] = local == NULL || local->iteration_rule == 0;
+		values[7] = BoolGetDatum(local != NULL && local->is_stack);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+/* (parser, units) -> variable parts of the shapes that were new: event, slot, mask, text before, text after */
+Datum
+l4_ingest_slots(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
+	int			n;
+	L4Unit	  **units = units_of_array(PG_GETARG_ARRAYTYPE_P(1), &n);
+	L4Shape		shape;
+
+	l4_init_materialized_srf(fcinfo);
+	l4_shape_init(&shape, CurrentMemoryContext);
+	for (int i = 0; i < n; i++)
+		for (int part = 0; units[i] != NULL && part < 2; part++)
+		{
+			const L4UnitPart *p = part == 0 ? &units[i]->settled : &units[i]->open;
+
+			for (int l = 0; l < p->nlocals; l++)
+			{
+				const L4Local *local = p->locals[l];
+				L4ParamRange ranges[2 * L4_MAX_PARAMS];
+				int			nranges;
+
+				CHECK_FOR_INTERRUPTS();
+				if (!local->learnt)
+					continue;
+				nranges = l4_param_ranges(parser, local, &shape, ranges);
+				for (int k = 0; k < nranges; k++)
+				{
+					Datum		values[5];
+					bool		nulls[5] = {false};
+					int			from = l4_context_start(local->msg, ranges[k].off);
+					int			to = ranges[k].off + ranges[k].len;
+
+					values[0] = Int32GetDatum(local->event_id);
+					values[1] = Int32GetDatum(ranges[k].pos);
+					values[2] = CStringGetTextDatum(l4_mask_name(ranges[k].mask));
+					values[3] = PointerGetDatum(cstring_to_text_with_len(local->msg + from, ranges[k].off - from));
+					values[4] = PointerGetDatum(cstring_to_text_with_len(local->msg + to,
+																		 l4_clip(local->msg + to, local->msg_len - to, 32)));
+					tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+				}
+			}
+		}
+	return (Datum) 0;
+}

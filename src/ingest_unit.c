@@ -1,0 +1,262 @@
+/*
+ * ingest_unit.c
+ *		The bytes of a unit.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "mb/pg_wchar.h"
+#include "utils/memutils.h"
+
+#include "chunk.h"
+#include "ingest_unit.h"
+#include "l4_compat.h"
+
+int
+l4_clip(const char *text, int len, int max)
+{
+	return len <= max ? len : pg_mbcliplen(text, len, max);
+}
+
+static void
+put_bytes(StringInfo buf, const char *bytes, int len)
+{
+	l4_put_uint(buf, len);
+	appendBinaryStringInfo(buf, bytes, len);
+}
+
+static void
+put_double(StringInfo buf, double value)
+{
+	appendBinaryStringInfo(buf, (const char *) &value, sizeof(value));
+}
+
+static void
+put_param(StringInfo buf, const L4Param *param)
+{
+	l4_put_int(buf, param->pos);
+	l4_put_uint(buf, param->mask);
+	l4_put_uint(buf, param->first_slot);
+	l4_put_uint(buf, param->last_slot);
+	l4_put_uint(buf, param->many);
+	l4_put_uint(buf, param->nvalues);
+	for (int i = 0; i < param->nvalues; i++)
+	{
+		const L4Value *value = &param->values[i];
+
+		put_bytes(buf, value->text, value->len);
+		l4_put_int(buf, value->occurrences);
+		l4_put_int(buf, value->first_ts);
+	}
+	l4_put_uint(buf, param->nblocks);
+	for (int i = 0; i < param->nblocks; i++)
+	{
+		l4_put_int(buf, param->blocks[i].block);
+		l4_put_int(buf, param->blocks[i].n);
+		l4_put_int(buf, param->blocks[i].sum_us);
+		l4_put_int(buf, param->blocks[i].max_us);
+	}
+}
+
+static void
+put_part(StringInfo buf, const L4UnitPart *part)
+{
+	l4_put_uint(buf, part->nlines);
+	appendBinaryStringInfo(buf, (const char *) part->lines, sizeof(L4UnitLine) * part->nlines);
+	l4_put_uint(buf, part->nrecs);
+	appendBinaryStringInfo(buf, (const char *) part->recs, sizeof(L4UnitRec) * part->nrecs);
+	l4_put_uint(buf, part->nlocals);
+	for (int i = 0; i < part->nlocals; i++)
+	{
+		const L4Local *local = part->locals[i];
+
+		l4_put_uint(buf, local->hash);
+		l4_put_uint(buf, local->tag);
+		l4_put_int(buf, local->event_id);
+		l4_put_uint(buf, local->learnt);
+		l4_put_int(buf, local->iteration_rule);
+		l4_put_uint(buf, local->is_stack);
+		l4_put_int(buf, local->occurrences);
+		put_bytes(buf, local->msg, local->msg_len);
+		put_bytes(buf, local->text, local->text_len);
+		l4_put_uint(buf, local->nparams);
+		for (int k = 0; k < local->nparams; k++)
+			put_param(buf, &local->params[k]);
+	}
+	l4_put_uint(buf, part->niters);
+	for (int i = 0; i < part->niters; i++)
+	{
+		const L4IterEntry *iter = &part->iters[i];
+
+		l4_put_int(buf, iter->epoch);
+		l4_put_int(buf, iter->iteration);
+		l4_put_int(buf, iter->ts);
+		put_double(buf, iter->duration_ms);
+		l4_put_uint(buf, iter->nmetrics);
+		for (int k = 0; k < iter->nmetrics; k++)
+		{
+			put_bytes(buf, iter->metrics[k].name, strlen(iter->metrics[k].name));
+			put_double(buf, iter->metrics[k].value);
+		}
+	}
+	l4_put_uint(buf, part->unparsed);
+}
+
+bytea *
+l4_unit_encode(const L4Unit *unit)
+{
+	StringInfoData buf;
+	bytea	   *result;
+
+	initStringInfo(&buf);
+	enlargeStringInfo(&buf, 1024 + sizeof(L4UnitLine) * unit->settled.nlines + sizeof(L4UnitRec) * unit->settled.nrecs);
+	appendStringInfoSpaces(&buf, VARHDRSZ);
+	l4_put_uint(&buf, unit->full);
+	l4_put_int(&buf, unit->next_line_no);
+	l4_put_int(&buf, unit->last_done);
+	l4_put_int(&buf, unit->max_in_flight);
+	l4_put_uint(&buf, unit->nranks);
+	for (int i = 0; i < unit->nranks; i++)
+		l4_put_int(&buf, unit->ranks[i]);
+	put_bytes(&buf, unit->carry, unit->carry_len);
+	put_part(&buf, &unit->settled);
+	put_part(&buf, &unit->open);
+	result = (bytea *) buf.data;
+	SET_VARSIZE(result, buf.len);
+	return result;
+}
+
+static char *
+get_text(L4ByteReader *reader, int *len, MemoryContext cxt)
+{
+	uint64		n = l4_get_uint(reader);
+	const char *bytes = l4_get_bytes(reader, n);
+	char	   *copy = MemoryContextAlloc(cxt, n + 1);
+
+	memcpy(copy, bytes, n);
+	copy[n] = '\0';
+	*len = (int) n;
+	return copy;
+}
+
+static double
+get_double(L4ByteReader *reader)
+{
+	double		value;
+
+	memcpy(&value, l4_get_bytes(reader, sizeof(value)), sizeof(value));
+	return value;
+}
+
+static void
+get_param(L4ByteReader *reader, L4Param *param, MemoryContext cxt)
+{
+	param->pos = (int) l4_get_int(reader);
+	param->mask = (int) l4_get_uint(reader);
+	param->first_slot = (int) l4_get_uint(reader);
+	param->last_slot = (int) l4_get_uint(reader);
+	param->many = l4_get_uint(reader) != 0;
+	param->nvalues = param->values_size = (int) l4_get_uint(reader);
+	param->values = MemoryContextAllocZero(cxt, sizeof(L4Value) * Max(param->nvalues, 1));
+	for (int i = 0; i < param->nvalues; i++)
+	{
+		L4Value    *value = &param->values[i];
+
+		value->text = get_text(reader, &value->len, cxt);
+		value->occurrences = l4_get_int(reader);
+		value->first_ts = l4_get_int(reader);
+	}
+	param->nblocks = param->blocks_size = (int) l4_get_uint(reader);
+	param->blocks = MemoryContextAllocZero(cxt, sizeof(L4Block) * Max(param->nblocks, 1));
+	for (int i = 0; i < param->nblocks; i++)
+	{
+		param->blocks[i].block = (int32) l4_get_int(reader);
+		param->blocks[i].n = l4_get_int(reader);
+		param->blocks[i].sum_us = l4_get_int(reader);
+		param->blocks[i].max_us = l4_get_int(reader);
+	}
+}
+
+static L4Local *
+get_local(L4ByteReader *reader, int number, MemoryContext cxt)
+{
+	L4Local    *local = MemoryContextAllocZero(cxt, sizeof(L4Local));
+
+	local->number = number;
+	local->hash = l4_get_uint(reader);
+	local->tag = (int) l4_get_uint(reader);
+	local->event_id = (int32) l4_get_int(reader);
+	local->learnt = l4_get_uint(reader) != 0;
+	local->iteration_rule = (int) l4_get_int(reader);
+	local->is_stack = l4_get_uint(reader) != 0;
+	local->occurrences = l4_get_int(reader);
+	local->msg = get_text(reader, &local->msg_len, cxt);
+	local->text = get_text(reader, &local->text_len, cxt);
+	local->nparams = (int) l4_get_uint(reader);
+	local->params = MemoryContextAllocZero(cxt, sizeof(L4Param) * Max(local->nparams, 1));
+	for (int k = 0; k < local->nparams; k++)
+		get_param(reader, &local->params[k], cxt);
+	return local;
+}
+
+static void
+get_part(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
+{
+	Size		size;
+
+	part->nlines = (int) l4_get_uint(reader);
+	size = sizeof(L4UnitLine) * part->nlines;
+	part->lines = MemoryContextAllocHuge(cxt, Max(size, 1));
+	memcpy(part->lines, l4_get_bytes(reader, size), size);
+	part->nrecs = (int) l4_get_uint(reader);
+	size = sizeof(L4UnitRec) * part->nrecs;
+	part->recs = MemoryContextAllocHuge(cxt, Max(size, 1));
+	memcpy(part->recs, l4_get_bytes(reader, size), size);
+	part->nlocals = (int) l4_get_uint(reader);
+	part->locals = MemoryContextAlloc(cxt, sizeof(L4Local *) * Max(part->nlocals, 1));
+	for (int i = 0; i < part->nlocals; i++)
+		part->locals[i] = get_local(reader, i, cxt);
+	part->niters = (int) l4_get_uint(reader);
+	part->iters = MemoryContextAllocZero(cxt, sizeof(L4IterEntry) * Max(part->niters, 1));
+	for (int i = 0; i < part->niters; i++)
+	{
+		L4IterEntry *iter = &part->iters[i];
+		int			len;
+
+		iter->epoch = (int32) l4_get_int(reader);
+		iter->iteration = (int32) l4_get_int(reader);
+		iter->ts = l4_get_int(reader);
+		iter->duration_ms = get_double(reader);
+		iter->nmetrics = (int) l4_get_uint(reader);
+		iter->metrics = MemoryContextAlloc(cxt, sizeof(L4Metric) * Max(iter->nmetrics, 1));
+		for (int k = 0; k < iter->nmetrics; k++)
+		{
+			iter->metrics[k].name = get_text(reader, &len, cxt);
+			iter->metrics[k].value = get_double(reader);
+		}
+	}
+	part->unparsed = (int64) l4_get_uint(reader);
+}
+
+L4Unit *
+l4_unit_decode(bytea *bytes, MemoryContext cxt)
+{
+	L4Unit	   *unit = MemoryContextAllocZero(cxt, sizeof(L4Unit));
+	L4ByteReader reader;
+
+	reader.ptr = (const unsigned char *) VARDATA_ANY(bytes);
+	reader.end = reader.ptr + VARSIZE_ANY_EXHDR(bytes);
+	unit->full = l4_get_uint(&reader) != 0;
+	unit->next_line_no = l4_get_int(&reader);
+	unit->last_done = (int32) l4_get_int(&reader);
+	unit->max_in_flight = (int32) l4_get_int(&reader);
+	unit->nranks = (int) l4_get_uint(&reader);
+	unit->ranks = MemoryContextAlloc(cxt, sizeof(int32) * Max(unit->nranks, 1));
+	for (int i = 0; i < unit->nranks; i++)
+		unit->ranks[i] = (int32) l4_get_int(&reader);
+	unit->carry = get_text(&reader, &unit->carry_len, cxt);
+	get_part(&reader, &unit->settled, cxt);
+	get_part(&reader, &unit->open, cxt);
+	return unit;
+}

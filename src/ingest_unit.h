@@ -1,0 +1,146 @@
+/*
+ * ingest_unit.h
+ *		A unit: what the scan of a piece of a stream hands to the leader.
+ *
+ * Its bytes live for one batch, in memory and between processes of one
+ * server: they are not stored, have no version and are not checked.
+ */
+#ifndef L4_INGEST_UNIT_H
+#define L4_INGEST_UNIT_H
+
+#include "datatype/timestamp.h"
+#include "lib/stringinfo.h"
+
+#include "iterrule.h"
+
+#define L4_NO_TS			PG_INT64_MIN
+#define L4_NO_INT			PG_INT32_MIN
+
+#define L4_MAX_VALUES		32	/* different values kept of a variable part */
+#define L4_MAX_PARAMS		64	/* variable parts looked at in a shape */
+#define L4_MAX_VALUE_LEN	128 /* bytes kept of a value */
+#define L4_MAX_EXAMPLE		2048	/* bytes kept of an example */
+
+/* A record: its first line, its shape, and where the stream was. */
+typedef struct L4UnitRec
+{
+	int64		line_no;
+	TimestampTz ts;				/* L4_NO_TS none */
+	int32		local;			/* number in the dictionary; -1 began in an earlier unit */
+	int32		rank;			/* L4_NO_INT none */
+	int32		epoch;
+	int32		iteration;		/* L4_NO_INT none */
+} L4UnitRec;
+
+typedef struct L4UnitLine
+{
+	int64		line_no;
+	TimestampTz ts;
+	int32		rec;			/* number of its record */
+	int32		reserved;
+} L4UnitLine;
+
+typedef struct L4Value
+{
+	uint64		hash;
+	char	   *text;
+	int			len;
+	int64		occurrences;
+	TimestampTz first_ts;
+} L4Value;
+
+/* Durations of one block of ten iterations */
+typedef struct L4Block
+{
+	int32		block;
+	int64		n;
+	int64		sum_us;
+	int64		max_us;
+} L4Block;
+
+/* A variable part of a shape: some of its slots in a row */
+typedef struct L4Param
+{
+	int			first_slot;
+	int			last_slot;
+	int			pos;			/* place among the delimiters */
+	int			mask;
+	double		unit_us;		/* what its number counts, in microseconds; 0 no duration, -1 the unit is in the value */
+	bool		many;
+	int			nvalues;
+	int			values_size;
+	L4Value    *values;
+	int			nblocks;
+	int			blocks_size;
+	L4Block    *blocks;
+} L4Param;
+
+typedef struct L4Local
+{
+	uint64		hash;
+	int			tag;
+	int32		event_id;		/* 0 not known to the parser yet */
+	bool		learnt;			/* became known in this batch */
+	int			iteration_rule; /* 0 none */
+	bool		is_stack;
+	int64		occurrences;
+	char	   *msg;
+	int			msg_len;
+	char	   *text;			/* first record */
+	int			text_len;
+	int			nparams;
+	L4Param    *params;
+	L4IterMap	map;
+	int			number;			/* own */
+	char		status;			/* simplehash */
+} L4Local;
+
+typedef struct L4IterEntry
+{
+	int32		epoch;
+	int32		iteration;
+	TimestampTz ts;
+	double		duration_ms;	/* nan none */
+	int			nmetrics;
+	L4Metric   *metrics;
+} L4IterEntry;
+
+/* Part of a unit: the settled records, or those open when the input ended. */
+typedef struct L4UnitPart
+{
+	int			nlines;
+	int			lines_size;
+	L4UnitLine *lines;
+	int			nrecs;
+	int			recs_size;
+	L4UnitRec  *recs;
+	int			nlocals;
+	int			locals_size;
+	L4Local   **locals;
+	int			niters;
+	int			iters_size;
+	L4IterEntry *iters;
+	int64		unparsed;
+} L4UnitPart;
+
+typedef struct L4Unit
+{
+	bool		full;			/* ended early: the dictionary was full */
+	int64		next_line_no;	/* where reading goes on */
+	int32		last_done;		/* L4_NO_INT none */
+	int32		max_in_flight;	/* L4_NO_INT none */
+	int			nranks;			/* ranks seen so far */
+	int32	   *ranks;
+	const char *carry;			/* state for the next piece */
+	int			carry_len;
+	L4UnitPart	settled;
+	L4UnitPart	open;
+} L4Unit;
+
+extern bytea *l4_unit_encode(const L4Unit *unit);
+extern L4Unit *l4_unit_decode(bytea *bytes, MemoryContext cxt);
+
+/* Bytes of text that fit in max without cutting a character. */
+extern int	l4_clip(const char *text, int len, int max);
+
+#endif							/* L4_INGEST_UNIT_H */
