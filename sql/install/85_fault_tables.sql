@@ -26,15 +26,17 @@ RETURN templates IS NULL OR (pg_catalog.cardinality(templates) OPERATOR(pg_catal
 	   OR pg_catalog.length(pg_catalog.regexp_replace(t.template, '<(\*|[A-Z][A-Z0-9_]*)>|[^[:alpha:]]', '', 'g')) OPERATOR(pg_catalog.<) 4));
 COMMENT ON FUNCTION l4._templates_usable(text[]) IS 'false when a template is missing or has fewer than four letters of its own';
 
--- Shipped signatures share two beginnings. {{exception}}: the line starts with nothing but heads of launchers and log collectors, then
+-- Shipped signatures share some parts. {{exception}}: the line starts with nothing but heads of launchers and log collectors, then
 -- comes the class of an exception. {{error}}: the line reports an error, and is not a warning that only speaks of one.
+-- {{frame:x}}: the last frame of a stack is in a file like x.
 CREATE FUNCTION l4._fault_signature(source text) RETURNS l4.pcre
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN pg_catalog.replace(pg_catalog.replace(source,
+RETURN pg_catalog.regexp_replace(pg_catalog.replace(pg_catalog.replace(source,
 	'{{exception}}', '^(?!.{0,100}\b(?:WARN|WARNING|INFO|DEBUG)\b)(?:(?:\[[^\]\s]{0,40}\]:?|\[\d+,\d+\]<\w+>:?|\([^()]{1,80}\)|[EF]\d{3,4} [^\]]{1,120}\]'
 		OPERATOR(pg_catalog.||) '|\d{4}-\d\d-\d\d[T ]\S{8,40}|stderr F|[\w.-]{1,64}:|[|>])\s{0,3}){0,5}(?:\w+\.)*'),
-	'{{error}}', '^(?=.{0,400}(?:Error|Exception|Exit|ERROR|FATAL|CRITICAL|error:|fatal:))(?!.{0,200}(?:\b(?:WARN|WARNING|INFO|DEBUG)\b|Warning:)).{0,2000}?')::l4.pcre;
-COMMENT ON FUNCTION l4._fault_signature(text) IS 'signature of a shipped fault: {{exception}} and {{error}} stand for common beginnings';
+	'{{error}}', '^(?=.{0,400}(?:Error|Exception|Exit|ERROR|FATAL|CRITICAL|error:|fatal:))(?!.{0,200}(?:\b(?:WARN|WARNING|INFO|DEBUG)\b|Warning:)).{0,2000}?'),
+	'\{\{frame:(.*)\}\}', 'File "[^"\\n]*/(?:\1)[^"\\n]*", line \\d+, in [^\\n]*\\n(?:(?![^\\n]*File ")[^\\n]*\\n){0,3}[^\\n]*\\b\\w*(?:Error|Exception)\\b[^\\n]*')::l4.pcre;
+COMMENT ON FUNCTION l4._fault_signature(text) IS 'signature of a shipped fault: {{exception}}, {{error}} and {{frame:x}} stand for common parts';
 
 CREATE SEQUENCE l4.fault_fault_id_seq AS int MINVALUE 1000000 START 1000000;
 CREATE TABLE l4.fault (

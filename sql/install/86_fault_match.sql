@@ -1,5 +1,12 @@
 -- Which known faults a job shows.
 
+-- The line in which a match ends: of a stack the exception.
+CREATE FUNCTION l4._proof_line_no(record text, matched text) RETURNS int
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN COALESCE(pg_catalog.length(pg_catalog.regexp_replace(
+	pg_catalog.left(record, pg_catalog.strpos(record, matched) OPERATOR(pg_catalog.+) pg_catalog.length(matched) OPERATOR(pg_catalog.-) 1), '[^\n]', '', 'g')), 0);
+COMMENT ON FUNCTION l4._proof_line_no(text, text) IS 'lines of a record before the one in which a match ends';
+
 CREATE FUNCTION l4._fault_hits(job_id text)
 RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint,
 	captures jsonb, gave_up bool)
@@ -20,8 +27,15 @@ BEGIN ATOMIC
 		JOIN variant AS v ON v.n OPERATOR(pg_catalog.=) s.n
 		WHERE NOT EXISTS (SELECT FROM hit AS h WHERE h.fault_id OPERATOR(pg_catalog.=) s.fault_id AND h.event_id OPERATOR(pg_catalog.=) v.event_id)
 	)
-	SELECT h.fault_id, h.event_id, h.node, h.source, h.line_no, h.line, h.ts, h.occurrences, l4.pcre_captures(h.line, f.signature), h.gave_up
+	SELECT h.fault_id, h.event_id, h.node, h.source, h.line_no OPERATOR(pg_catalog.+) p.n,
+		CASE WHEN h.is_record THEN pg_catalog.split_part(h.line, E'\n', p.n OPERATOR(pg_catalog.+) 1) ELSE h.line END,
+		h.ts, h.occurrences, c.captures, h.gave_up
 	FROM hit AS h JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) h.fault_id
+	CROSS JOIN LATERAL l4.pcre_captures(h.line, f.signature) AS c(captures)
+	CROSS JOIN LATERAL COALESCE(l4._proof_line_no(h.line, c.captures OPERATOR(pg_catalog.->>) '0'), 0) AS p(n)
+	-- a line by itself says it shorter than the record does
+	WHERE NOT h.is_record OR NOT EXISTS (SELECT FROM hit AS l WHERE NOT l.is_record AND l.fault_id OPERATOR(pg_catalog.=) h.fault_id
+										 AND l.event_id OPERATOR(pg_catalog.=) h.event_id)
 	UNION ALL
 	SELECT v.fault_id, v.event_id, v.node, p.source, p.line_no, v.line, v.ts, v.occurrences, l4.pcre_captures(v.line, f.signature), v.gave_up
 	FROM variant_hit AS v JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) v.fault_id
@@ -35,6 +49,7 @@ BEGIN ATOMIC
 	CROSS JOIN LATERAL (
 		SELECT DISTINCT ON (l.event_id) l.*, e.template, e.example
 		FROM line AS l JOIN l4._event AS e ON e.event_id OPERATOR(pg_catalog.=) l.event_id
+		WHERE NOT l.is_record
 		ORDER BY l.event_id, pg_catalog.strpos(l.line, e.example) OPERATOR(pg_catalog.>) 0 DESC, l.n) AS l
 	CROSS JOIN LATERAL (SELECT l.template OPERATOR(pg_catalog.=) t.template
 							OR l4.pcre_match(l.example, l4._template_pattern(t.template)::l4.pcre) AS yes) AS m

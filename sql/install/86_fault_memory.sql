@@ -4,7 +4,7 @@ CREATE FUNCTION l4.test_fault(signature l4.pcre DEFAULT NULL, templates text[] D
 RETURNS TABLE (job_id text, status text, node text, line_no bigint, line text, occurrences bigint, captures jsonb, gave_up bool)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
-	SELECT DISTINCT ON (j.job_id, l.event_id) j.job_id, j.status, l.node, l.line_no, l.line, l.occurrences,
+	SELECT DISTINCT ON (j.job_id, l.event_id) j.job_id, j.status, l.node, l.line_no, pg_catalog.split_part(l.line, E'\n', 1), l.occurrences,
 		l4.pcre_captures(l.line, test_fault.signature), m.yes IS NULL
 	FROM l4.job AS j
 	CROSS JOIN LATERAL l4._fault_lines(j.job_id) AS l
@@ -18,7 +18,7 @@ BEGIN ATOMIC
 	WHERE (test_fault.job_ids IS NULL OR j.job_id OPERATOR(pg_catalog.=) ANY (test_fault.job_ids))
 	  AND pg_catalog.num_nonnulls(test_fault.signature, test_fault.templates) OPERATOR(pg_catalog.>) 0
 	  AND m.yes IS NOT FALSE
-	ORDER BY j.job_id, l.event_id, m.yes IS NULL, l.line_no;
+	ORDER BY j.job_id, l.event_id, m.yes IS NULL, l.is_record, l.line_no;
 END;
 COMMENT ON FUNCTION l4.test_fault(l4.pcre, text[], text[]) IS 'what a signature or templates would match in the jobs that l4 knows: one line an event; nothing is stored';
 

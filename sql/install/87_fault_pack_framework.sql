@@ -149,7 +149,7 @@ FROM (VALUES
  'The text after `exception:` is the error itself; look it up and look at that GPU.',
  '{sym_torchrun_worker_sigabrt,sym_c10d_collective_timeout}', 'https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp'),
 (5024, 'process_crashed_by_signal', 'framework', 'framework', 'error', 25, false,
- '(?:exitcode|exit code|return code|exit status|Exit code|exited with)[ :=]+(?:-11|-4|-8|139|132|136)\b|terminated with signal SIG(?:SEGV|ILL|FPE)|Signal (?:11|4|8) \(SIG\w+\)|\*\*\* Process received signal \*\*\*|Signal: Segmentation fault|SIGSEGV|Caught signal 11',
+ '\*\*\* SIG(?:SEGV|ABRT|BUS|ILL|FPE)\b.{0,60} received by PID|(?:exitcode|exit code|return code|exit status|Exit code|exited with)[ :=]+(?:-11|-4|-8|139|132|136)\b|terminated with signal SIG(?:SEGV|ILL|FPE)|Signal (?:11|4|8) \(SIG\w+\)|\*\*\* Process received signal \*\*\*|Signal: Segmentation fault|SIGSEGV|Caught signal 11',
  'torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGSEGV',
  'Native code of the process crashed: a bug in an extension, libraries that do not fit, or defective memory.',
  'Run with PYTHONFAULTHANDLER=1 to see where; update or remove the extension; if it follows one node, test the node.',
@@ -167,7 +167,7 @@ FROM (VALUES
  'Use a version pair of Accelerate, Transformers and DeepSpeed that belongs together.',
  '{sym_torchrun_worker_exit}', 'https://github.com/deepspeedai/DeepSpeed/issues/6793'),
 (5027, 'deepspeed_optimizer_backward', 'framework', 'framework', 'error', 45, false,
- '{{error}}(?:(?:deepspeed|DeepSpeed).{0,80}(?:AssertionError|assert|RuntimeError|ValueError)|''DummyOptim'' object|DeepSpeedZeroOptimizer\S* (?:object|has)|`?DeepSpeed(?:Engine|ZeroOptimizer\w*)''? object has no attribute|ZeRO .{0,40}(?:not supported|is not (?:compatible|supported)|does not support|requires)|must be called (?:before|after) .{0,30}(?:backward|step)|zero_optimization.{0,40}(?:assert|invalid))',
+ '{{error}}(?:(?:deepspeed|DeepSpeed).{0,80}(?:AssertionError|assert|RuntimeError|ValueError)|''DummyOptim'' object|DeepSpeedZeroOptimizer\S* (?:object|has)|`?DeepSpeed(?:Engine|ZeroOptimizer\w*)''? object has no attribute|ZeRO .{0,40}(?:not supported|is not (?:compatible|supported)|does not support|requires)|ZeRO .{0,60}is already initialized|must be called (?:before|after) .{0,30}(?:backward|step)|zero_optimization.{0,40}(?:assert|invalid))',
  'AttributeError: ''DeepSpeedZeroOptimizer_Stage3'' object has no attribute ''ipg_index''',
  'DeepSpeed does not accept this mixture of stage, optimizer, offload or model code.',
  'Read the frame in deepspeed/runtime; change the option it names or the version.',
@@ -203,7 +203,7 @@ FROM (VALUES
  'Read the first error of the engine''s workers; lower gpu_memory_utilization or the maximum length.',
  '{sym_torchrun_worker_exit,sym_ray_actor_died}', 'https://docs.vllm.ai/en/latest/usage/troubleshooting.html'),
 (5033, 'jax_xla_error', 'framework', 'compiler', 'error', 44, false,
- '(?:jaxlib\.xla_extension\.|jax\.errors\.|jaxlib\._jax\.)\w+(?::|\b)|XlaRuntimeError: |(?:INTERNAL|UNIMPLEMENTED|FAILED_PRECONDITION|INVALID_ARGUMENT|UNKNOWN): .{0,120}(?:XLA|xla|Mosaic|TPU|PJRT|Executable|Failed to|during|HLO)|Check failed: .{0,200}|(?:ConcretizationTypeError|TracerArrayConversionError|TracerBoolConversionError|UnexpectedTracerError|NonConcreteBooleanIndexError)|PJRT_\w+ failed',
+ 'Halt is unexpected, all pending programs will fail|This is likely an XLA compiler bug|Core halted unexpectedly|(?:jaxlib\.xla_extension\.|jax\.errors\.|jaxlib\._jax\.)\w+(?::|\b)|XlaRuntimeError: |(?:INTERNAL|UNIMPLEMENTED|FAILED_PRECONDITION|INVALID_ARGUMENT|UNKNOWN): .{0,120}(?:XLA|xla|Mosaic|TPU|PJRT|Executable|Failed to|during|HLO)|Check failed: .{0,200}|(?:ConcretizationTypeError|TracerArrayConversionError|TracerBoolConversionError|UnexpectedTracerError|NonConcreteBooleanIndexError)|PJRT_\w+ failed',
  'jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to execute XLA Runtime executable: run time error: custom call ''xla.gpu.all_reduce'' failed',
  'XLA could not compile or run a computation: a bug of compiler or runtime, unsupported code, or an error of the device behind it.',
  'Read the status word and the text after it; update jax and jaxlib together; dump the HLO if it repeats.',
@@ -299,7 +299,7 @@ FROM (VALUES
  'Read the inner error; switch compilation off for the part (torch.compiler.disable), or update PyTorch and Triton.',
  '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/torch.compiler_troubleshooting.html'),
 (5049, 'triton_compile', 'framework', 'compiler', 'error', 44, false,
- 'triton\.(?:compiler|runtime|language)[\w.]*\.(?:CompilationError|OutOfResources|UnsupportedLanguageConstruct|PTXASError|\w*Error)|PTXASError|(?:Internal Triton PTX codegen error|ptxas(?: fatal| error|: fatal)|`ptxas` failed)|Cannot find a working triton installation|triton\.knobs|LLVM ERROR: (?!out of memory)|PassManager::run failed',
+ 'Triton Error \[|triton\.(?:compiler|runtime|language)[\w.]*\.(?:CompilationError|OutOfResources|UnsupportedLanguageConstruct|PTXASError|\w*Error)|PTXASError|(?:Internal Triton PTX codegen error|ptxas(?: fatal| error|: fatal)|`ptxas` failed)|Cannot find a working triton installation|triton\.knobs|LLVM ERROR: (?!out of memory)|PassManager::run failed',
  'triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 163840, Hardware limit: 101376. Reducing block sizes or `num_stages` may help.',
  'A Triton kernel could not be compiled or does not fit the GPU.',
  'Use another block size or kernel version, update Triton for this GPU, or switch to the plain implementation.',
@@ -321,5 +321,45 @@ FROM (VALUES
  'RuntimeError: aten.mm.default: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor before calling distributed operators!',
  'A sharded tensor met a plain one, or an operation has no rule for sharded tensors.',
  'Distribute or localise the other tensor; check the parallel plan of the module; update PyTorch.',
- '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/distributed.tensor.html')
+ '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/distributed.tensor.html'),
+(5053, 'raised_in_deepspeed', 'framework', 'framework', 'error', 20, false,
+ '{{frame:deepspeed/(?!launcher)}}',
+ '  File "/opt/env/lib/python3.10/site-packages/deepspeed/runtime/zero/stage3.py", line 923, in initialize_optimizer_states
+    largest_numel = max([sum([p.ds_numel for p in psg]) for psg in self.fp16_partitioned_groups])
+ValueError: max() arg is an empty sequence',
+ 'An exception came out of DeepSpeed''s own code: a case it does not handle, or a configuration it does not expect.',
+ 'Search DeepSpeed''s tracker for the text; try another version, stage or option.',
+ '{sym_torchrun_worker_exit,sym_deepspeed_launch_exit}', 'https://github.com/deepspeedai/DeepSpeed/issues'),
+(5054, 'raised_in_megatron', 'framework', 'framework', 'error', 20, false,
+ '{{frame:(?:megatron/core|nemo/collections|nemo/core|transformer_engine|apex|colossalai)/}}',
+ '  File "/workspace/Megatron-LM/megatron/core/optimizer/distrib_optimizer.py", line 412, in _build_model_gbuf_range
+    assert param.numel() == size
+AssertionError',
+ 'An exception came out of the code of Megatron Core, NeMo, Transformer Engine, Apex or ColossalAI.',
+ 'Compare the versions that belong together; search the tracker of the library for the text.',
+ '{sym_torchrun_worker_exit}', 'https://github.com/NVIDIA/Megatron-LM/issues'),
+(5055, 'raised_in_compiler', 'framework', 'compiler', 'error', 24, false,
+ '{{frame:(?:torch/_(?:dynamo|inductor|functorch|export)|triton|torch/fx|jaxlib?)/}}',
+ '  File "/opt/env/lib/python3.12/site-packages/torch/_inductor/scheduler.py", line 3466, in codegen
+    self.codegen_node(node)
+TypeError: unhashable type: non-nested SymInt',
+ 'An exception came out of the compiler of the framework.',
+ 'Switch compilation off for the part, or update; report it with the smallest example.',
+ '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/torch.compiler_troubleshooting.html'),
+(5056, 'raised_in_torch_distributed', 'framework', 'framework', 'error', 18, false,
+ '{{frame:torch/distributed/(?!run|launch|elastic)}}',
+ '  File "/opt/env/lib/python3.10/site-packages/torch/distributed/fsdp/_flat_param.py", line 812, in flatten_tensors
+    raise ValueError("Expects non-empty list")
+ValueError: Expects non-empty list',
+ 'An exception came out of PyTorch''s distributed code: sharding, checkpointing or collectives were used in a way or state they do not handle.',
+ 'Read the condition in the last frame; compare the use with the documents of that version.',
+ '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/distributed.html'),
+(5057, 'raised_in_inference_engine', 'framework', 'framework', 'error', 20, false,
+ '{{frame:(?:vllm|sglang|flash_attn|xformers|bitsandbytes|tensorrt_llm)/}}',
+ '  File "/opt/env/lib/python3.11/site-packages/vllm/worker/worker.py", line 98, in init_device
+    raise RuntimeError(f"Not support device type: {self.device}")
+RuntimeError: Not support device type: meta',
+ 'An exception came out of an inference engine or kernel library that the training uses.',
+ 'Search the tracker of the library; use the versions that belong together.',
+ '{sym_torchrun_worker_exit}', 'https://docs.vllm.ai/en/latest/usage/troubleshooting.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -95,7 +95,7 @@ FROM (VALUES
  'Look in the kernel log for RAS counts; test with another card; update ROCm; debug the kernel if it follows the code.',
  '{sym_c10d_collective_timeout,sym_torchrun_worker_sigabrt}', 'https://rocm.docs.amd.com/en/latest/how-to/system-debugging.html'),
 (1134, 'tpu_fault', 'hardware', 'accelerator', 'fatal', 50, false,
- '(?:TPU|tpu|libtpu|megascale|MegaScale|ICI|ici)\b.{0,120}(?:halted|[Ff]ault\w*|unhealthy|HBM|UNCORRECTABLE|link (?:down|error)|resets?\b|[Hh]ang|unexpectedly|is unhealthy|worker .{0,20}(?:died|lost)|detected an error|heartbeat)|Accelerator device halted prematurely|[Cc]ore halted unexpectedly|Program continuator has halted|TPU worker \S+ .{0,40}(?:terminated|preempted|crash)',
+ '(?:TPU|tpu|libtpu|megascale|MegaScale|ICI|ici)\b.{0,120}(?:halted|[Ff]ault\w*|unhealthy|HBM|UNCORRECTABLE|link (?:down|error)|resets?\b|[Hh]ang|unexpectedly|is unhealthy|worker .{0,20}(?:died|lost)|detected an error|heartbeat)|Accelerator device halted prematurely|Program continuator has halted|TPU worker \S+ .{0,40}(?:terminated|preempted|crash)',
  'INTERNAL: Accelerator device halted prematurely, perhaps due to an on-device check-failure.',
  'A TPU chip or its interconnect stopped.',
  'Restart the slice; look at the slice''s health and at the first worker that reported it.',

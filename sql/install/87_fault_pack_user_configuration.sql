@@ -592,10 +592,18 @@ FROM (VALUES
  'The process sees fewer devices than the run asks for.',
  'Compare the request to the scheduler, CUDA_VISIBLE_DEVICES and processes per node; check nvidia-smi on the node.',
  '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/notes/cuda.html'),
-(3260, 'sym_ray_worker_exit', 'user', 'configuration', 'error', 30, true,
+(3260, 'sym_ray_worker_exit', 'user', 'configuration', 'error', 50, true,
  'A worker died or was killed while executing a task by an unexpected system error|Worker exit type: (?:SYSTEM_ERROR|NODE_OUT_OF_MEMORY|USER_ERROR)|Unhandled error \(suppress with ''RAY_IGNORE_UNHANDLED_ERRORS|The worker died unexpectedly while executing this task|Worker unexpectedly exits with a connection error code',
  '(raylet) A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the problem, check the logs for the dead worker.',
  'Ray lost a worker process: killed by the out-of-memory killer, crashed in native code, or ended by itself.',
  'Read the worker''s own log; look for the out-of-memory killer on its node; give every GPU enough host memory.',
- '{sym_ray_actor_died}', 'https://docs.ray.io/en/latest/ray-core/fault_tolerance/workers.html')
+ '{sym_ray_actor_died}', 'https://docs.ray.io/en/latest/ray-core/fault_tolerance/workers.html'),
+(3262, 'raised_in_argument_check', 'user', 'configuration', 'error', 22, false,
+ '{{frame:(?:\w*arguments?|\w*args|\w*config\w*|hparams|parser|argparse|validation\w*|training_args\w*)\.py}}',
+ '  File "/workspace/Megatron-LM/megatron/training/arguments.py", line 310, in validate_args
+    assert args.num_layers % args.transformer_pipeline_model_parallel_size == 0
+AssertionError',
+ 'The check of the options refused the configuration of the run.',
+ 'Read the condition in the last frame and change the option it names.',
+ '{sym_torchrun_worker_exit}', 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

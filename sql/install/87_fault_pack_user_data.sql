@@ -219,5 +219,13 @@ FROM (VALUES
  'ValueError: Unable to create tensor, you should probably activate truncation and/or padding with ''padding=True'' ''truncation=True'' to have batched tensors with the same length.',
  'The samples of a batch do not have the same form: no padding, a nested list, or a None among them.',
  'Pad in the collator; look at the samples of the failing batch.',
- '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/data.html#torch.utils.data.default_collate')
+ '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/data.html#torch.utils.data.default_collate'),
+(3263, 'raised_in_data_code', 'user', 'data', 'error', 19, false,
+ '{{frame:(?:datasets|pyarrow|webdataset|streaming|tokenizers|torch/utils/data|torchvision/(?:datasets|transforms|io)|PIL|librosa|decord|\w*(?:dataset|dataloader|data_utils|collat\w+|tokeniz\w+)\w*\.py)}}',
+ '  File "/exp/train/data/my_dataset.py", line 57, in __getitem__
+    label = row["label"]
+KeyError: ''label''',
+ 'An exception came out of code that reads or prepares data: a sample is not as the code expects.',
+ 'Find the sample; check the columns, types and lengths of the data set.',
+ '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/data.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

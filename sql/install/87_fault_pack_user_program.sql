@@ -5,7 +5,7 @@ SELECT p.fault_id, p.name, p.category, p.component, p.severity, p.priority, p.is
 	p.leads_to::text[], p.source_url, 'builtin'
 FROM (VALUES
 (3003, 'sym_elastic_agent_report', 'user', 'program', 'error', 15, true,
- 'ChildFailedError|torch\.distributed\.elastic\.multiprocessing\.(?:api|errors).{0,60}(?:failed|FAILED)|failed \(exitcode: -?\d+\) local_rank|WorkerState\.FAILED|ProcessRaisedException|ProcessExitedException: process \d+ terminated|Worker(?:Group)? .{0,20}(?:FAILED|failed)\b.{0,40}(?:restart|stopping)|error_file: .{0,80}reply file',
+ 'traceback : To enable traceback see|^\s*exitcode\s+: -?[1-9]\d*\s+\(pid|^\S+\.py FAILED\s*$|ChildFailedError|torch\.distributed\.elastic\.multiprocessing\.(?:api|errors).{0,60}(?:failed|FAILED)|failed \(exitcode: -?\d+\) local_rank|WorkerState\.FAILED|ProcessRaisedException|ProcessExitedException: process \d+ terminated|Worker(?:Group)? .{0,20}(?:FAILED|failed)\b.{0,40}(?:restart|stopping)|error_file: .{0,80}reply file',
  'torch.multiprocessing.spawn.ProcessExitedException: process 3 terminated with exit code 1',
  'The launcher reports that a worker ended; the reason is in the worker''s own output.',
  'Look for the worker''s error above, or set --redirects and read its log file.',

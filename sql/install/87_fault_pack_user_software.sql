@@ -245,7 +245,7 @@ FROM (VALUES
  'Install gcc, the Python headers and the toolkit in the image, or ship prebuilt kernels.',
  '{sym_torchrun_worker_exit}', 'https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py'),
 (3244, 'cpp_extension_build', 'user', 'software', 'error', 50, false,
- 'Error building extension ''\w+''|Error compiling objects for extension|ninja: (?:build stopped|error: )|Ninja is required to load C\+\+|The detected CUDA version .{0,40}mismatches|unsupported GNU version|No such file or directory: ''\S*nvcc''|command ''\S*(?:nvcc|gcc|g\+\+|cc|x86_64-linux-gnu-\w+)'' failed|error: identifier "\w+" is undefined',
+ 'CalledProcessError: Command .{0,20}(?:gcc|g\+\+|nvcc|ninja|/cc)\b|Error building extension ''\w+''|Error compiling objects for extension|ninja: (?:build stopped|error: )|Ninja is required to load C\+\+|The detected CUDA version .{0,40}mismatches|unsupported GNU version|No such file or directory: ''\S*nvcc''|command ''\S*(?:nvcc|gcc|g\+\+|cc|x86_64-linux-gnu-\w+)'' failed|error: identifier "\w+" is undefined',
  'RuntimeError: Error compiling objects for extension',
  'A C++ or CUDA extension could not be built: toolkit, compiler and PyTorch do not fit, or tools are missing.',
  'Read the first compiler error; install the toolkit PyTorch was built with; clear the extension cache.',
