@@ -18,6 +18,8 @@ OBJS = \
 	src/ingest_sql.o \
 	src/ingest_sum.o \
 	src/ingest_unit.o \
+	src/diag_blame.o \
+	src/diag_sql.o \
 	src/dtw.o \
 	src/dtw_agg.o \
 	src/dtw_sql.o \
@@ -74,6 +76,20 @@ FRAGMENTS = \
 	sql/install/71_ingest_run.sql \
 	sql/install/71_ingest_store.sql \
 	sql/install/72_views.sql \
+	sql/install/75_compare.sql \
+	sql/install/80_marker_rules.sql \
+	sql/install/81_diagnosis_tables.sql \
+	sql/install/82_case.sql \
+	sql/install/82_case_symptom.sql \
+	sql/install/83_evidence.sql \
+	sql/install/83_evidence_values.sql \
+	sql/install/83_accusation.sql \
+	sql/install/83_evidence_forest.sql \
+	sql/install/84_diagnose.sql \
+	sql/install/84_diagnose_where.sql \
+	sql/install/84_diagnose_iterations.sql \
+	sql/install/84_diagnose_paper.sql \
+	sql/install/84_diagnose_main.sql \
 	sql/install/85_fault_tables.sql \
 	sql/install/86_fault_lines.sql \
 	sql/install/86_fault_combine.sql \
@@ -99,6 +115,8 @@ REGRESS = \
 	extension \
 	fault \
 	fault_pack \
+	compare \
+	diagnose_parts \
 	dtw \
 	evector \
 	iforest \

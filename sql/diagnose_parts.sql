@@ -1,0 +1,62 @@
+-- Parts of diagnosis that need no logs: rules, options, helpers, and what is refused.
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE SCHEMA diagnose_parts;
+SET search_path = diagnose_parts;
+SELECT l4.diagnose('no such job');
+SELECT l4.diagnose('no such job', method => 'magic');
+SELECT l4.diagnose('no such job', top_k => 0);
+-- every shipped rule matches its own example; a frame rule says its stage
+SELECT name FROM l4.marker_rule WHERE NOT l4.pcre_match(example, signature);
+SELECT rule_id < 1000000 AS shipped, count(*) > 20 AS several FROM l4.marker_rule GROUP BY 1;
+INSERT INTO l4.marker_rule (name, kind, signature) VALUES ('mine', 'frame', 'x');
+INSERT INTO l4.marker_rule (name, kind, stage, signature) VALUES ('mine', 'terminal', 'train', 'x');
+INSERT INTO l4.marker_rule (name, kind, signature) VALUES ('mine', 'nonsense', 'x');
+INSERT INTO l4.marker_rule (name, kind, signature) VALUES ('mine', 'terminal', '(');
+-- what reports a crash, and what does not
+SELECT line, l4._marked(line, 'terminal') AS terminal, l4._marked(line, 'exit') AS exit
+FROM unnest(ARRAY['RuntimeError: Connection closed by peer [10.0.0.7]:4711', 'torch.distributed.DistBackendError: NCCL error', 'java.lang.OutOfMemoryError',
+    'Fatal Python error: Segmentation fault', 'process 12 exited with code 1', 'shutting down, exit code 0', 'node02: error: task 3: Killed',
+    'no heartbeat from rank 5 for 4.0 s', 'still waiting for 3 ranks', 'error rate 0.1', 'terminate called after throwing an instance of ''x''',
+    'slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01 ***', 'upload failed after 4 attempts']) AS line;
+-- a user's rule of the same name replaces the shipped one; switched off is switched off
+BEGIN;
+INSERT INTO l4.marker_rule (name, kind, signature) VALUES ('signal', 'terminal', '^PLEASE DIE$') RETURNING rule_id >= 1000000 AS own_id, origin;
+SELECT l4._marked('Process 7 got signal: 15', 'terminal'), l4._marked('PLEASE DIE', 'terminal');
+INSERT INTO l4.disabled_rule (kind, name) VALUES ('marker_rule', 'signal');
+SELECT l4._marked('PLEASE DIE', 'terminal');
+ROLLBACK;
+-- options
+SELECT l4._diagnose_parameters('{"hang_seconds": 60, "weights": {"exit": 0}}') - 'as_of' = l4.diagnose_defaults() - 'as_of'
+    || '{"hang_seconds": 60}' || jsonb_build_object('weights', l4.diagnose_defaults() -> 'weights' || '{"exit": 0}') AS completed;
+SELECT l4._diagnose_parameters('{"hang": 60}');
+SELECT l4._diagnose_parameters('{"weights": {"moon": 1}}');
+SELECT l4._diagnose_parameters('{"slow_ratio": -1}');
+SELECT l4._diagnose_parameters('{"weights": {"exit": "much"}}');
+SELECT l4._diagnose_parameters('{"elsewhere": 1}');
+SELECT l4._diagnose_parameters('[]');
+-- every piece of evidence has a weight
+SELECT count(*) = (SELECT count(*) FROM jsonb_object_keys(l4.diagnose_defaults() -> 'weights')) AS all_weighted
+FROM regexp_matches(pg_get_functiondef('l4.node_evidence'::regproc), 'l4[.]evidence_', 'g');
+-- helpers
+SELECT l4._fill('rank <*> lost <*>', '{3,node07}'), l4._fill('no slots', '{}'), l4._fill('one <*>', NULL);
+SELECT a, l4._ip_number(a) FROM unnest('{10.0.0.1,255.255.255.255,fe80::1,node07,1.2.3}'::text[]) AS a;
+SELECT array_agg(l4._level(l)) FROM unnest('{DEBUG,INFO,WARNING,ERROR,CRITICAL,FATAL,NULL}'::text[]) AS l;
+-- blame: a chain ends where nobody else is named; the edge that would close a cycle is left out; who deviated before keeps a share
+SELECT l4._blame('{}', '{}', '{1,0}', '{0,0}');
+SELECT l4._blame('{1,2}', '{2,3}', '{1,1,0}', '{0,0,0}');
+SELECT l4._blame('{1,2,3}', '{2,3,1}', '{1,1,1}', '{0,0,0}');
+SELECT l4._blame('{1,1}', '{2,3}', '{1,0,0}', '{0.7,0,0}');
+SELECT l4._blame('{1}', '{2,3}', '{1,0,0}', '{0,0,0}');
+SELECT l4._blame('{1}', '{4}', '{1,0,0}', '{0,0,0}');
+SELECT l4._blame('{1}', '{1}', '{1,0,0}', '{0,0,0}');
+SELECT l4._blame('{1,NULL}', '{2,3}', '{1,0,0}', '{0,0,0}');
+-- a job without lines: an answer that says so
+INSERT INTO l4.job (job_id) VALUES ('parts-1');
+SELECT status, symptom, stage, iteration, summary, coverage - 'first_ts' AS coverage FROM l4.diagnose('parts-1');
+-- expected nodes without lines are named by the inventory, and by a gap in it
+INSERT INTO l4.job_node (job_id, node, rank) VALUES ('parts-1', 'n0', 0), ('parts-1', 'n1', 1), ('parts-1', 'n3', 3);
+SELECT status, coverage -> 'nodes_silent' FROM l4.diagnose('parts-1');
+SELECT node, rank, is_suspect, reasons FROM l4.suspect_node WHERE job_id = 'parts-1' ORDER BY rank;
+SELECT l4.forget_job('parts-1');
+SELECT count(*) FROM l4.diagnosis WHERE job_id = 'parts-1';

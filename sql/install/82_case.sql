@@ -1,0 +1,205 @@
+-- The working set of a diagnosis: what the job did, and which of its events are new or loud.
+
+CREATE FUNCTION l4._level(level text) RETURNS int
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE level WHEN 'DEBUG' THEN 1 WHEN 'INFO' THEN 2 WHEN 'WARNING' THEN 3 WHEN 'ERROR' THEN 4
+    WHEN 'CRITICAL' THEN 5 WHEN 'FATAL' THEN 5 ELSE 0 END;
+COMMENT ON FUNCTION l4._level(text) IS 'level as number: 0 none, 1 DEBUG, 2 INFO, 3 WARNING, 4 ERROR, 5 CRITICAL';
+
+CREATE FUNCTION l4._marker(kind text) RETURNS SETOF l4.marker_rule
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 10
+BEGIN ATOMIC
+    SELECT r.* FROM l4.marker_rule AS r
+    WHERE r.kind = _marker.kind
+        AND NOT EXISTS (SELECT FROM l4.disabled_rule AS d
+            WHERE d.kind = 'marker_rule' AND d.name = r.name)
+        AND (r.origin <> 'builtin' OR NOT EXISTS (SELECT FROM l4.marker_rule AS u WHERE u.name = r.name AND u.origin <> 'builtin'))
+    ORDER BY r.rule_id DESC;
+END;
+COMMENT ON FUNCTION l4._marker(text) IS 'marker rules of a kind in force: not switched off, and of one name the user''s';
+
+CREATE FUNCTION l4._marked(message text, kind text) RETURNS bool
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT EXISTS (SELECT FROM l4._marker(_marked.kind) AS r WHERE l4.pcre_match(_marked.message, r.signature));
+END;
+COMMENT ON FUNCTION l4._marked(text, text) IS 'does a marker rule of the kind match';
+
+-- Nodes. One that was expected and never wrote is named by the inventory, else by its rank: names that count up with
+-- the ranks (node05, node07) name the gap, else the node of this rank in a baseline job does.
+CREATE FUNCTION l4._case_nodes(job_id text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    INSERT INTO l4._case_node (job_id, node, rank, place, lines, first_ts, last_ts, in_flight, unparsed)
+    SELECT _case_nodes.job_id, n.node, coalesce(i.rank, n.rank),
+        row_number() OVER (ORDER BY coalesce(i.rank, n.rank), n.node COLLATE "C"),
+        n.lines, n.first_ts, n.last_ts, n.max_in_flight, n.unparsed
+    FROM l4._node AS n
+    LEFT JOIN l4.job_node AS i ON i.job_id = n.job_id AND i.node = n.node
+    WHERE n.job_id = _case_nodes.job_id;
+
+    INSERT INTO l4._case_node (job_id, node, rank, place, lines)
+    SELECT i.job_id, i.node, i.rank, -row_number() OVER (ORDER BY i.rank, i.node COLLATE "C"), 0
+    FROM l4.job_node AS i
+    WHERE i.job_id = _case_nodes.job_id
+        AND NOT EXISTS (SELECT FROM l4._case_node AS n WHERE n.job_id = i.job_id AND n.node = i.node);
+
+    INSERT INTO l4._case_node (job_id, node, rank, place, lines)
+    WITH seen AS (
+        SELECT n.node, n.rank, n.lines, regexp_replace(n.node, '[0-9]+$', '') AS stem,
+            substring(n.node FROM '[0-9]{1,9}$') AS digits
+        FROM l4._case_node AS n
+        WHERE n.job_id = _case_nodes.job_id
+    ), expected AS (
+        SELECT greatest(max(s.rank) + 1, max(j.expected_nodes)) AS nodes, count(*) AS known,
+            count(*) = count(DISTINCT s.rank) AND min(s.rank) >= 0
+                AND (max(j.expected_nodes) IS NOT NULL OR max(s.rank) < count(*) + greatest(1, count(*) / 4)) AS one_each,
+            count(DISTINCT s.stem) = 1 AND count(DISTINCT s.digits::int - s.rank) = 1 AND count(s.digits) = count(*) AS affine,
+            min(s.stem) AS stem, min(s.digits::int - s.rank) AS shift, min(length(s.digits)) AS width
+        FROM seen AS s
+        LEFT JOIN l4.job AS j ON j.job_id = _case_nodes.job_id
+    )
+    SELECT _case_nodes.job_id,
+        coalesce(CASE WHEN e.affine THEN e.stem || lpad((r.rank + e.shift)::text, greatest(e.width, length((r.rank + e.shift)::text)), '0') END,
+            (SELECT min(b.node COLLATE "C") FROM l4.job_node AS b
+             WHERE b.job_id = ANY ((SELECT c.baseline FROM l4._case AS c WHERE c.job_id = _case_nodes.job_id)::text[])
+                AND b.rank = r.rank AND NOT EXISTS (SELECT FROM seen AS s WHERE s.node = b.node)),
+            'rank ' || r.rank),
+        r.rank, -1000000 - r.rank, 0
+    FROM expected AS e
+    CROSS JOIN LATERAL generate_series(0, e.nodes - 1) AS r(rank)
+    WHERE e.one_each AND e.known < e.nodes AND NOT EXISTS (SELECT FROM seen AS s WHERE s.rank = r.rank)
+    ON CONFLICT DO NOTHING;
+END;
+$$;
+COMMENT ON FUNCTION l4._case_nodes(text) IS 'working set: nodes that wrote, and nodes that should have';
+
+-- Iterations in order, with the median over nodes of their durations; the normal duration is the lesser of the median
+-- of the first quarter (at least ten) and that of all, so that a job that turns slow is measured by its own past.
+CREATE FUNCTION l4._case_iterations(job_id text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    slow constant float8 := (SELECT (c.parameters ->> 'slow_ratio')::float8 FROM l4._case AS c WHERE c.job_id = _case_iterations.job_id);
+    normal float8;
+BEGIN
+    -- one pass over what may be half a million rows
+    WITH done AS MATERIALIZED (
+        SELECT i.node, i.epoch, i.iteration, i.ended, i.duration_ms FROM l4._iteration AS i WHERE i.job_id = _case_iterations.job_id
+    ), node AS (
+        UPDATE l4._case_node AS n
+        SET train_ts = i.train_ts, progress_ts = i.progress_ts, iterations = i.iterations, last_iteration = i.last_iteration
+        FROM (
+            SELECT d.node, min(d.ended) AS train_ts, max(d.ended) AS progress_ts, count(*) AS iterations,
+                (max(ARRAY[d.epoch, d.iteration]))[2] AS last_iteration
+            FROM done AS d GROUP BY d.node) AS i
+        WHERE n.job_id = _case_iterations.job_id AND n.node = i.node
+    )
+    INSERT INTO l4._case_iteration (job_id, place, epoch, iteration, nodes, done_ts, duration_ms)
+    SELECT _case_iterations.job_id, row_number() OVER (ORDER BY d.epoch, d.iteration), d.epoch, d.iteration, count(DISTINCT d.node),
+        max(d.ended), percentile_cont(0.5) WITHIN GROUP (ORDER BY d.duration_ms)
+    FROM done AS d
+    GROUP BY d.epoch, d.iteration;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+
+    SELECT least(percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms),
+            percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms) FILTER (WHERE i.place <= greatest(10, i.places / 4)))
+    INTO normal
+    FROM (SELECT z.*, count(*) OVER () AS places FROM l4._case_iteration AS z WHERE z.job_id = _case_iterations.job_id) AS i
+    WHERE i.duration_ms > 0;
+    UPDATE l4._case_iteration AS i SET ratio = i.duration_ms / normal
+    WHERE i.job_id = _case_iterations.job_id AND normal > 0;
+
+    UPDATE l4._case AS c SET trained = true, median_ms = normal,
+        (train_ts, progress_ts) = (SELECT min(n.train_ts), max(n.progress_ts) FROM l4._case_node AS n WHERE n.job_id = c.job_id),
+        last_iteration = (SELECT i.iteration FROM l4._case_iteration AS i WHERE i.job_id = c.job_id ORDER BY i.place DESC LIMIT 1),
+        -- the first iteration warms up, and one stall does not make a slow job
+        excess = (SELECT avg(least(greatest(0, i.ratio - 1), 10)) FROM l4._case_iteration AS i WHERE i.job_id = c.job_id AND i.place > 1),
+        step = coalesce((SELECT mode() WITHIN GROUP (ORDER BY d.step) FROM (
+            SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.place) AS step
+            FROM l4._case_iteration AS i WHERE i.job_id = c.job_id) AS d WHERE d.step > 0), 1),
+        total = (SELECT max((i.metrics ->> 'total')::float8)::int FROM l4.iteration AS i
+            WHERE i.job_id = c.job_id AND i.node IN (SELECT n.node FROM l4._case_node AS n
+                WHERE n.job_id = c.job_id AND n.iterations > 0 ORDER BY n.place LIMIT 4))
+    WHERE c.job_id = _case_iterations.job_id;
+
+    -- The job turned slow where a slow iteration is followed by another one within four.
+    UPDATE l4._case AS c SET onset_iteration = o.iteration, onset_ts = o.done_ts - o.duration_ms * interval '1 ms',
+        onset_block = o.iteration / 10
+    FROM (
+        SELECT i.iteration, i.done_ts, i.duration_ms
+        FROM l4._case_iteration AS i
+        WHERE i.job_id = _case_iterations.job_id AND i.ratio > slow AND i.place > 1
+            AND EXISTS (SELECT FROM l4._case_iteration AS n WHERE n.job_id = i.job_id AND n.place BETWEEN i.place + 1 AND i.place + 4
+                AND n.ratio > slow)
+        ORDER BY i.place LIMIT 1) AS o
+    WHERE c.job_id = _case_iterations.job_id;
+END;
+$$;
+COMMENT ON FUNCTION l4._case_iterations(text) IS 'working set: iterations, their durations, where the job turned slow';
+
+-- Events that no good job shows, or that are loud. Rules are matched against one example an event.
+CREATE FUNCTION l4._case_events(job_id text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    k l4._case;
+BEGIN
+    SELECT * INTO STRICT k FROM l4._case AS c WHERE c.job_id = _case_events.job_id;
+    INSERT INTO l4._case_event (job_id, event_id, level, is_new, baseline_jobs, occurrences, nodes, first_ts, last_ts,
+        terminal, exit, stack, accuses, waits)
+    WITH known AS (
+        SELECT coalesce(e.merged_into, e.event_id) AS event_id,
+            count(DISTINCT j.job_id) FILTER (WHERE j.job_id = ANY (k.baseline)) AS jobs
+        FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
+        WHERE j.job_id = ANY (k.baseline || k.elsewhere)
+        GROUP BY 1
+    )
+    SELECT k.job_id, e.event_id, l4._level(e.level), b.event_id IS NULL, coalesce(b.jobs, 0), j.occurrences, j.nodes, j.first_ts, j.last_ts,
+        b.event_id IS NULL AND l4._marked(e.example, 'terminal'), l4._marked(e.example, 'exit'),
+        e.is_stack OR b.event_id IS NULL AND l4._level(e.level) = 0 AND l4._marked(e.example, 'stack'),
+        b.event_id IS NULL AND NOT l4._marked(e.example, 'not_named'),
+        CASE WHEN l4._marked(e.example, 'send') THEN 'send' WHEN l4._marked(e.example, 'receive') THEN 'receive' END
+    FROM l4._job_events(ARRAY[k.job_id]) AS j
+    JOIN l4._event AS e USING (event_id)
+    LEFT JOIN known AS b USING (event_id)
+    WHERE b.event_id IS NULL OR l4._level(e.level) >= 3;
+    UPDATE l4._case_event AS e SET accuses = accuses AND NOT exit AND NOT stack, terminal = terminal AND NOT stack
+    WHERE e.job_id = k.job_id;
+
+    INSERT INTO l4._case_count (job_id, event_id, node, occurrences, first_ts, last_ts, first_line_no)
+    SELECT k.job_id, c.event_id, c.node, c.occurrences, c.first_ts, c.last_ts, c.first_line_no
+    FROM l4.event_count AS c
+    JOIN l4._case_event AS e ON e.job_id = c.job_id AND e.event_id = c.event_id
+    WHERE c.job_id = k.job_id;
+    PERFORM l4._case_families(k.job_id);
+END;
+$$;
+COMMENT ON FUNCTION l4._case_events(text) IS 'working set: events that are new or loud, what rules say about them, and where they are';
+
+-- Exceptions whose texts are equal but for one word of at least five, class aside, are one family: "... for send" and "... for recv".
+CREATE FUNCTION l4._case_families(job_id text) RETURNS void
+LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    UPDATE l4._case_event AS e SET family = f.family
+    FROM (
+        WITH text AS (
+            SELECT e.event_id, string_to_array(regexp_replace(t.template, '^(?:[[:alnum:]_.]+: )+', ''), ' ') AS words
+            FROM l4._case_event AS e JOIN l4._event AS t USING (event_id)
+            WHERE e.job_id = _case_families.job_id AND e.is_new AND NOT e.stack
+        )
+        SELECT a.event_id, min(b.event_id) AS family
+        FROM text AS a
+        JOIN text AS b ON cardinality(a.words) = cardinality(b.words)
+            AND (a.words = b.words
+                OR cardinality(a.words) >= 5 AND 1 >= (
+                    SELECT count(*)
+                    FROM ROWS FROM (unnest(a.words), unnest(b.words)) AS w(x, y)
+                    WHERE w.x <> w.y))
+        GROUP BY a.event_id) AS f
+    WHERE e.job_id = _case_families.job_id AND e.event_id = f.event_id;
+END;
+COMMENT ON FUNCTION l4._case_families(text) IS 'working set: families of new events';

@@ -1,0 +1,168 @@
+-- What is not a failure, although it is new; when the trouble began; and how the job ended.
+
+CREATE FUNCTION l4._case_drop(job_id text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    k record;
+BEGIN
+    SELECT c.*, (SELECT count(*) FROM l4._case_iteration AS i WHERE i.job_id = c.job_id) AS places
+    INTO STRICT k FROM l4._case AS c WHERE c.job_id = _case_drop.job_id;
+
+    -- another value of a setting that good jobs echo too
+    UPDATE l4._case_event AS e SET dropped = 'a setting with another value'
+    FROM (
+        WITH setting AS (
+            SELECT DISTINCT ON (t.event_id) t.event_id, l4.pcre_captures(t.example, r.signature) ->> 'key' AS key
+            FROM l4._event AS t
+            JOIN l4._marker('config') AS r ON l4.pcre_match(t.example, r.signature)
+            WHERE t.merged_into IS NULL AND l4._level(t.level) < 3
+                AND (t.event_id IN (SELECT x.event_id FROM l4._case_event AS x WHERE x.job_id = k.job_id)
+                    OR t.event_id IN (SELECT j.event_id FROM l4._job_event AS j WHERE j.job_id = ANY (k.baseline || k.elsewhere)))
+            ORDER BY t.event_id, r.rule_id DESC
+        )
+        SELECT s.event_id
+        FROM setting AS s
+        WHERE s.key IN (SELECT z.key FROM setting AS z
+            JOIN l4._job_event AS j ON j.event_id = z.event_id AND j.job_id = ANY (k.baseline || k.elsewhere))) AS s
+    WHERE e.job_id = k.job_id AND e.is_new AND e.level < 3 AND NOT e.terminal AND e.event_id = s.event_id
+        AND cardinality(k.baseline || k.elsewhere) > 0;
+
+    -- survived: on every node that has it, it was over when the node had its first iteration done and training went on, or, of a node that
+    -- did not train, when the node got to a later stage
+    UPDATE l4._case_event AS e SET dropped = 'over before training began'
+    WHERE e.job_id = k.job_id AND e.is_new AND e.dropped IS NULL
+        AND NOT EXISTS (
+            SELECT FROM l4._case_count AS c
+            JOIN l4._case_node AS n USING (job_id, node)
+            WHERE c.job_id = e.job_id AND c.event_id = e.event_id AND NOT coalesce(
+                CASE WHEN k.places >= 3 AND (n.train_ts IS NULL OR n.iterations >= 3) THEN c.last_ts < coalesce(n.train_ts, k.train_ts)
+                ELSE EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = c.job_id AND s.node = c.node AND s.first_ts > c.last_ts
+                    AND s.stage IN ('data', 'model', 'checkpoint_load', 'train')) END, false));
+
+    -- with few good jobs the job's own past is what good jobs look like: it went on for ten iterations afterwards
+    IF cardinality(k.baseline || k.elsewhere) < 3 THEN
+        UPDATE l4._case_event AS e SET dropped = 'the job went on'
+        WHERE e.job_id = k.job_id AND e.is_new AND e.dropped IS NULL
+            AND e.last_ts < least(k.onset_ts, (SELECT i.done_ts FROM l4._case_iteration AS i WHERE i.job_id = k.job_id
+                AND i.nodes > (SELECT max(z.nodes) / 2 FROM l4._case_iteration AS z WHERE z.job_id = k.job_id)
+                ORDER BY i.place DESC OFFSET 9 LIMIT 1));
+    END IF;
+    -- with none, a line below a warning must say that something is wrong
+    IF cardinality(k.baseline || k.elsewhere) = 0 THEN
+        UPDATE l4._case_event AS e SET dropped = 'says nothing bad'
+        FROM l4._event AS t
+        WHERE e.job_id = k.job_id AND t.event_id = e.event_id AND e.dropped IS NULL
+            AND e.level < 3 AND NOT e.terminal AND NOT e.stack AND NOT l4._marked(t.example, 'trouble');
+    END IF;
+    PERFORM l4._case_trouble(k.job_id);
+
+    -- routine before the trouble
+    UPDATE l4._case_event AS e SET dropped = 'routine before the trouble'
+    FROM l4._case AS c
+    WHERE c.job_id = k.job_id AND e.job_id = k.job_id AND e.is_new AND e.dropped IS NULL
+        AND e.level < 3 AND NOT e.terminal AND e.first_ts < c.trouble_ts - interval '50 ms';
+
+    -- a job that did not start: what its processes say below a warning is the start-up that others get through
+    UPDATE l4._case_event AS e SET dropped = 'start-up'
+    FROM l4._case AS c
+    WHERE c.job_id = k.job_id AND NOT c.trained AND e.job_id = k.job_id AND e.is_new AND e.dropped IS NULL
+        AND e.level IN (1, 2) AND NOT e.terminal AND NOT e.exit;
+END;
+$$;
+COMMENT ON FUNCTION l4._case_drop(text) IS 'working set: new events that are no sign of the failure, and why';
+
+CREATE FUNCTION l4._case_trouble(job_id text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- A crash that a node outlived by three iterations was none: then its last report counts.
+    UPDATE l4._case AS c SET terminal_ts = (
+        SELECT min(CASE WHEN x.first_ts < third.done_ts THEN x.last_ts ELSE x.first_ts END)
+        FROM l4._case_event AS e
+        JOIN l4._case_count AS x USING (job_id, event_id)
+        LEFT JOIN (SELECT i.done_ts FROM l4._case_iteration AS i WHERE i.job_id = _case_trouble.job_id ORDER BY i.place DESC OFFSET 2 LIMIT 1) AS third ON true
+        WHERE e.job_id = c.job_id AND e.is_new AND e.terminal AND e.dropped IS NULL)
+    WHERE c.job_id = _case_trouble.job_id;
+    UPDATE l4._case AS c SET trouble_ts = least(
+        c.terminal_ts, c.progress_ts, c.onset_ts,
+        (SELECT min(e.first_ts) FROM l4._case_event AS e
+         WHERE e.job_id = c.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.stack AND (e.level >= 3 OR e.terminal)))
+    WHERE c.job_id = _case_trouble.job_id;
+END;
+$$;
+COMMENT ON FUNCTION l4._case_trouble(text) IS 'working set: when a crash was first reported, and when the trouble began';
+
+-- The working set is young: without statistics a planner picks nested loops, over 100,000 rows of a large job.
+CREATE FUNCTION l4._case_marks(job_id text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
+AS $$
+BEGIN
+    UPDATE l4._case_node AS x SET new_ts = t.new_ts, loud_ts = t.loud_ts, terminal_ts = t.terminal_ts, is_victim = coalesce(t.is_victim, false)
+    FROM (
+        SELECT c.node, min(c.first_ts) AS new_ts,
+            min(c.first_ts) FILTER (WHERE e.level >= 3 OR e.terminal OR e.exit) AS loud_ts,
+            min(c.first_ts) FILTER (WHERE e.terminal AND NOT e.exit) AS terminal_ts,
+            (array_agg(f.nodes ORDER BY c.first_ts, c.first_line_no) FILTER (WHERE e.terminal AND NOT e.exit))[1] > 1 AS is_victim
+        FROM l4._case_event AS e
+        JOIN l4._case_count AS c USING (job_id, event_id)
+        LEFT JOIN (
+            SELECT z.family, count(DISTINCT y.node) AS nodes
+            FROM l4._case_event AS z JOIN l4._case_count AS y USING (job_id, event_id)
+            WHERE z.job_id = _case_marks.job_id AND z.terminal GROUP BY z.family) AS f ON f.family = e.family
+        WHERE e.job_id = _case_marks.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.stack
+        GROUP BY c.node) AS t
+    WHERE x.job_id = _case_marks.job_id AND x.node = t.node;
+END;
+$$;
+COMMENT ON FUNCTION l4._case_marks(text) IS 'working set: when each node first deviated, was loud and reported a crash, and whether it failed like others';
+
+-- How long nothing may happen before a job counts as hanging.
+CREATE FUNCTION l4._patience(k l4._case) RETURNS interval
+LANGUAGE sql IMMUTABLE
+RETURN greatest((k.parameters ->> 'hang_seconds')::float8,
+    (k.parameters ->> 'hang_iterations')::float8 * coalesce(k.median_ms, 0) * k.step / 1000) * interval '1 second';
+COMMENT ON FUNCTION l4._patience(l4._case) IS 'silence that makes a hang';
+
+CREATE FUNCTION l4._case_symptom(job_id text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    k l4._case;
+    n record;
+BEGIN
+    SELECT * INTO STRICT k FROM l4._case AS c WHERE c.job_id = _case_symptom.job_id;
+    PERFORM l4._case_marks(k.job_id);
+    IF NOT k.trained THEN
+        k.trained := EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train');
+    END IF;
+    -- Every node ends with a line that ends a node of a good job, or got to the shutdown after its work without a crash.
+    SELECT bool_and(coalesce(v.last_event_id = ANY (b.last_events), false)
+            OR x.terminal_ts IS NULL AND coalesce(h.ts >= x.progress_ts, false)) AS ended_well,
+        bool_and(x.last_iteration IS NULL OR x.last_iteration > k.total - k.step) AS reached,
+        count(x.last_iteration) AS printing
+    INTO n
+    FROM l4._case_node AS x
+    LEFT JOIN l4._node AS v ON v.job_id = x.job_id AND v.node = x.node
+    LEFT JOIN (SELECT s.node, max(s.first_ts) AS ts FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'shutdown' GROUP BY s.node) AS h
+        ON h.node = x.node
+    CROSS JOIN (SELECT array_agg(DISTINCT z.last_event_id) AS last_events FROM l4._node AS z WHERE z.job_id = ANY (k.baseline)) AS b
+    WHERE x.job_id = k.job_id;
+    k.ended_well := coalesce(n.ended_well, false);
+    k.finished := CASE WHEN n.printing > 0 AND k.total IS NOT NULL THEN n.reached ELSE k.ended_well END;
+    k.symptom := CASE
+        WHEN k.finished AND k.ended_well AND coalesce(k.terminal_ts <= k.progress_ts, true)
+            AND coalesce(k.excess, 0) < (k.parameters ->> 'slow_excess')::float8 THEN 'none'
+        WHEN (k.finished OR k.terminal_ts IS NULL) AND k.excess >= (k.parameters ->> 'slow_excess')::float8
+            AND coalesce(k.terminal_ts <= k.progress_ts, true) THEN 'slow'
+        WHEN NOT k.trained THEN CASE WHEN k.nodes > 0 AND (k.terminal_ts IS NOT NULL
+                OR EXISTS (SELECT FROM l4._case_node AS x WHERE x.job_id = k.job_id AND x.lines = 0)
+                OR EXISTS (SELECT FROM l4._case_node AS x WHERE x.job_id = k.job_id AND x.loud_ts IS NOT NULL)) THEN 'launch' ELSE 'none' END
+        WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > l4._patience(k) THEN 'hang'
+        WHEN k.terminal_ts IS NOT NULL THEN 'crash'
+        ELSE 'none' END;
+    UPDATE l4._case AS c SET trained = k.trained, ended_well = k.ended_well, finished = k.finished, symptom = k.symptom
+    WHERE c.job_id = k.job_id;
+END;
+$$;
+COMMENT ON FUNCTION l4._case_symptom(text) IS 'working set: did the job finish, and what is wrong with it';

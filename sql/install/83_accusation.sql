@@ -1,0 +1,227 @@
+-- Who names whom: complaints about ranks, hosts and addresses, and where the blame ends up.
+
+-- Text of a template with the values of one occurrence.
+CREATE FUNCTION l4._fill(template text, slot_values text[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT string_agg(p.part || coalesce(slot_values[p.place], ''), '' ORDER BY p.place)
+    FROM unnest(string_to_array(template, '<*>')) WITH ORDINALITY AS p(part, place);
+END;
+COMMENT ON FUNCTION l4._fill(text, text[]) IS 'a template with values for its variable parts';
+
+CREATE FUNCTION l4._ip_number(address text) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN CASE WHEN address ~ '^[0-9]{1,3}([.][0-9]{1,3}){3}$'
+    THEN split_part(address, '.', 1)::bigint * 16777216 + split_part(address, '.', 2)::bigint * 65536
+        + split_part(address, '.', 3)::bigint * 256 + split_part(address, '.', 4)::bigint END;
+COMMENT ON FUNCTION l4._ip_number(text) IS 'IPv4 address as a number, NULL for anything else';
+
+-- Whose is an address? The inventory knows; else a host name that carries it (ip-10-0-1-7); else the node that alone prints it where every
+-- node prints one of its own; else addresses that count up with the ranks, from where the complaints fit best: the node named
+-- has itself failed or ended by then, and nobody complains about itself.
+CREATE FUNCTION l4._address_book(job_id text) RETURNS TABLE (address text, node text, how text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH n AS (
+        SELECT z.* FROM l4._case_node AS z WHERE z.job_id = _address_book.job_id
+    ), said AS (
+        SELECT m.node, m.value AS address, l4._ip_number(m.value) AS number, min(m.first_ts) AS ts
+        FROM l4.mention AS m
+        JOIN l4._case_event AS e ON e.job_id = m.job_id AND e.event_id = m.event_id AND e.is_new AND e.dropped IS NULL AND e.accuses
+        WHERE m.job_id = _address_book.job_id AND m.kind = 'address'
+        GROUP BY m.node, m.value
+    ), address AS (
+        SELECT DISTINCT s.address, s.number FROM said AS s
+    ), early AS (
+        SELECT s.* FROM said AS s WHERE s.number IS NOT NULL ORDER BY s.ts, s.node, s.address LIMIT 64
+    ), inventory AS (
+        SELECT a.address, i.node, 'inventory' AS how
+        FROM l4.job_node AS i CROSS JOIN LATERAL unnest(i.addresses) AS a(address)
+        WHERE i.job_id = _address_book.job_id
+    ), spelled AS (
+        SELECT s.address, n.node, 'host name' AS how
+        FROM address AS s
+        JOIN n ON n.node ~ ('(^|[^0-9])' || replace(s.address, '.', '[^0-9]') || '([^0-9]|$)')
+        WHERE s.number IS NOT NULL
+    ), own AS (
+        SELECT v.value AS address, v.node, v.event_id
+        FROM (
+            SELECT f.node, f.event_id, s.value, count(*) OVER (PARTITION BY f.node, f.event_id) AS addresses,
+                count(*) OVER (PARTITION BY f.event_id, s.value) AS speakers
+            FROM l4._first_values AS f
+            CROSS JOIN LATERAL ROWS FROM (unnest(f.slot_values), unnest(f.slot_masks)) AS s(value, mask)
+            WHERE f.job_id = _address_book.job_id AND 'IP' = ANY (f.slot_masks) AND s.mask = 'IP' AND EXISTS (SELECT FROM said)) AS v
+        WHERE v.addresses = 1 AND v.speakers = 1
+    ), printed AS (
+        SELECT split_part(o.address, ':', 1) AS address, min(o.node) AS node, 'only printed there' AS how
+        FROM own AS o
+        WHERE o.event_id IN (SELECT z.event_id FROM own AS z GROUP BY z.event_id
+                HAVING count(*) >= greatest(3, 0.9 * (SELECT count(*) FROM n WHERE n.lines > 0)))
+            AND NOT l4._marked((SELECT t.example FROM l4._event AS t WHERE t.event_id = o.event_id), 'not_named')
+        GROUP BY 1
+        HAVING count(DISTINCT o.node) = 1
+    ), shift AS (
+        SELECT s.number - a.rank AS shift,
+            sum(CASE WHEN a.node = s.node THEN -3
+                WHEN least(a.terminal_ts, a.last_ts) <= s.ts + interval '1 s' OR a.lines = 0 THEN 1 ELSE -2 END) AS votes,
+            sum((abs(a.place - b.place) IN (1, (SELECT count(*) FROM n) - 1))::int) AS neighbours
+        FROM early AS s
+        JOIN n AS b ON b.node = s.node
+        JOIN n AS a ON a.rank IS NOT NULL
+        GROUP BY 1
+    ), complete AS (
+        -- only shifts under which every address that is complained about belongs to a node
+        SELECT f.* FROM shift AS f
+        WHERE NOT EXISTS (SELECT FROM address AS s WHERE s.number IS NOT NULL
+            AND NOT EXISTS (SELECT FROM n WHERE n.rank = s.number - f.shift))
+    ), best AS (
+        SELECT c.shift FROM complete AS c WHERE c.votes > 0 ORDER BY c.votes DESC, c.neighbours DESC, c.shift LIMIT 1
+    ), counted AS (
+        SELECT s.address, n.node, 'counts up with the ranks' AS how
+        FROM address AS s CROSS JOIN best AS b JOIN n ON n.rank = s.number - b.shift
+    )
+    SELECT DISTINCT ON (u.address) u.address, u.node, u.how
+    FROM (SELECT i.*, 1 AS trust FROM inventory AS i UNION ALL SELECT s.*, 2 FROM spelled AS s
+        UNION ALL SELECT p.*, 3 FROM printed AS p UNION ALL SELECT c.*, 4 FROM counted AS c) AS u
+    ORDER BY u.address, u.trust, u.node;
+END;
+COMMENT ON FUNCTION l4._address_book(text) IS 'addresses and the nodes they belong to, and how that is known';
+
+CREATE FUNCTION l4._complaints(job_id text) RETURNS TABLE (accuser text, accused text, first_ts timestamptz, events int[])
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH n AS (
+        SELECT z.* FROM l4._case_node AS z WHERE z.job_id = _complaints.job_id
+    ), loud AS (
+        SELECT e.event_id FROM l4._case_event AS e
+        WHERE e.job_id = _complaints.job_id AND e.is_new AND e.accuses AND e.dropped IS NULL
+    ), self AS (
+        -- Ranks of a sub-group: the line says "rank 1" of a node whose rank is 5.
+        SELECT v.node, v.event_id, n.rank - max(coalesce(x.groups ->> 'rank', x.groups ->> 'rank2')::int) AS shift
+        FROM l4._first_values AS v
+        JOIN loud AS l ON l.event_id = v.event_id
+        JOIN l4._event AS t ON t.event_id = v.event_id
+        JOIN n ON n.node = v.node
+        CROSS JOIN LATERAL (SELECT l4._fill(t.template, v.slot_values) AS line) AS f
+        JOIN l4._marker('self') AS r ON l4.pcre_match(f.line, r.signature)
+        CROSS JOIN LATERAL (SELECT l4.pcre_captures(f.line, r.signature) AS groups) AS x
+        WHERE v.job_id = _complaints.job_id
+        GROUP BY v.node, v.event_id, n.rank
+    ), said AS (
+        SELECT m.node, m.event_id, m.kind, m.value, m.named_node, m.first_ts
+        FROM l4.mention AS m JOIN loud AS l USING (event_id)
+        WHERE m.job_id = _complaints.job_id
+    ), named AS (
+        SELECT s.node, a.node AS accused, s.first_ts, s.event_id
+        FROM said AS s
+        LEFT JOIN self AS f ON f.node = s.node AND f.event_id = s.event_id AND f.shift <> 0
+        JOIN n AS a ON CASE WHEN f.shift IS NULL AND s.named_node IS NOT NULL THEN a.node = s.named_node ELSE a.rank = s.value::int + coalesce(f.shift, 0) END
+        WHERE s.kind = 'rank' AND s.value ~ '^[0-9]{1,9}$'
+        UNION ALL
+        SELECT s.node, a.node, s.first_ts, s.event_id
+        FROM said AS s JOIN n AS a ON a.node = coalesce(s.named_node, s.value) OR split_part(a.node, '.', 1) = split_part(s.value, '.', 1)
+        WHERE s.kind = 'host'
+        UNION ALL
+        SELECT s.node, b.node, s.first_ts, s.event_id
+        FROM said AS s JOIN l4._address_book(_complaints.job_id) AS b ON b.address = s.value
+        WHERE s.kind = 'address'
+        UNION ALL
+        -- a list with one number for each rank: those that differ from most
+        SELECT s.node, a.node, s.first_ts, s.event_id
+        FROM said AS s
+        CROSS JOIN LATERAL (SELECT regexp_split_to_array(btrim(s.value, '[](){} '), '\s*,\s*') AS items) AS l
+        CROSS JOIN LATERAL (SELECT i.item, count(*) AS times FROM unnest(l.items) AS i(item) GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1) AS c
+        CROSS JOIN LATERAL unnest(l.items) WITH ORDINALITY AS i(item, place)
+        JOIN n AS a ON a.rank = i.place - 1
+        WHERE s.kind = 'list' AND cardinality(l.items) = (SELECT max(z.rank) + 1 FROM n AS z)
+            AND c.times >= 0.6 * cardinality(l.items) AND i.item <> c.item
+    )
+    SELECT d.node, d.accused, min(d.first_ts), array_agg(d.event_id ORDER BY d.first_ts, d.event_id)
+    FROM named AS d
+    WHERE d.node <> d.accused
+    GROUP BY d.node, d.accused;
+END;
+COMMENT ON FUNCTION l4._complaints(text) IS 'who names whom in new lines, and when first';
+
+-- Blame that flows through the graph: each accuser has its weight, keeps a share, and passes the rest along its edges in equal parts; it
+-- stays where no edge leaves. Edges come in order of time; one that would close a cycle is left out.
+CREATE FUNCTION l4._blame(accusers int[], accused int[], weights float8[], keeps float8[]) RETURNS float8[]
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_blame';
+COMMENT ON FUNCTION l4._blame(int[], int[], float8[], float8[]) IS 'blame of each node: edges in order of time by node number from 1; of each node its own weight and the share that it keeps';
+
+CREATE FUNCTION l4._case_edges(job_id text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    k l4._case;
+BEGIN
+    SELECT * INTO STRICT k FROM l4._case AS c WHERE c.job_id = _case_edges.job_id;
+    -- Complaints about a node that fails like others do are about a victim, once the first failure was reported.
+    INSERT INTO l4._case_edge (job_id, accuser, accused, first_ts, weight, events)
+    SELECT k.job_id, c.accuser, c.accused, c.first_ts,
+        CASE WHEN v.is_victim AND c.first_ts >= k.terminal_ts THEN 0.1 ELSE 1 END, c.events
+    FROM l4._complaints(k.job_id) AS c
+    JOIN l4._case_node AS v ON v.job_id = k.job_id AND v.node = c.accused;
+    -- an accuser that has better to say is not heard about victims
+    UPDATE l4._case_edge AS e SET weight = 0
+    WHERE e.job_id = k.job_id AND e.weight < 1
+        AND EXISTS (SELECT FROM l4._case_edge AS o WHERE o.job_id = e.job_id AND o.accuser = e.accuser AND o.weight = 1);
+    -- of two that name each other, the one that is named more often is a reporter: it is heard, the other is not
+    UPDATE l4._case_edge AS e SET weight = 0
+    FROM l4._case_edge AS o
+    WHERE e.job_id = k.job_id AND o.job_id = k.job_id AND o.accuser = e.accused AND o.accused = e.accuser AND o.weight > 0
+        AND (SELECT sum(a.weight) FROM l4._case_edge AS a WHERE a.job_id = k.job_id AND a.accused = e.accused)
+            > (SELECT sum(a.weight) FROM l4._case_edge AS a WHERE a.job_id = k.job_id AND a.accused = o.accused);
+END;
+$$;
+COMMENT ON FUNCTION l4._case_edges(text) IS 'working set: complaints that count';
+
+CREATE FUNCTION l4.evidence_accused(job_id text) RETURNS TABLE (node text, value float8, detail text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH k AS (
+        SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_accused.job_id
+    ), n AS (
+        SELECT z.node, z.new_ts, row_number() OVER (ORDER BY z.place, z.node)::int AS number
+        FROM l4._case_node AS z WHERE z.job_id = evidence_accused.job_id
+    ), edge AS (
+        SELECT e.*, count(*) OVER (PARTITION BY e.accuser) AS names,
+            row_number() OVER (PARTITION BY e.accuser ORDER BY e.first_ts, e.accused COLLATE "C") AS place
+        FROM l4._case_edge AS e WHERE e.job_id = evidence_accused.job_id AND e.weight > 0
+    ), crier AS (
+        -- who names half of the others is the odd one itself
+        SELECT DISTINCT e.accuser FROM edge AS e CROSS JOIN k WHERE e.names >= greatest(3, k.nodes / 2)
+    ), kept AS (
+        SELECT e.* FROM edge AS e WHERE e.place <= 8 AND NOT EXISTS (SELECT FROM crier AS c WHERE c.accuser = e.accuser)
+    ), own AS (
+        SELECT u.node FROM l4.evidence_unique(evidence_accused.job_id) AS u WHERE u.value >= 1
+    ), weighed AS (
+        SELECT n.number, n.node,
+            coalesce((SELECT max(e.weight) FROM kept AS e WHERE e.accuser = n.node), 0)
+                + CASE WHEN n.node IN (SELECT c.accuser FROM crier AS c) THEN k.nodes / 2.0 ELSE 0 END AS weight,
+            CASE WHEN n.node NOT IN (SELECT o.node FROM own AS o)
+                    OR n.new_ts >= (SELECT min(e.first_ts) FROM kept AS e WHERE e.accuser = n.node) THEN 0
+                WHEN (SELECT count(*) FROM own) = 1 THEN 1 ELSE 0.7 END AS keep
+        FROM n CROSS JOIN k
+    ), blamed AS (
+        SELECT w.node, b.blame, sum(b.blame) OVER () AS total
+        FROM (SELECT l4._blame(
+                (SELECT coalesce(array_agg(a.number ORDER BY e.first_ts, a.number, d.number), '{}') FROM kept AS e JOIN n AS a ON a.node = e.accuser JOIN n AS d ON d.node = e.accused),
+                (SELECT coalesce(array_agg(d.number ORDER BY e.first_ts, a.number, d.number), '{}') FROM kept AS e JOIN n AS a ON a.node = e.accuser JOIN n AS d ON d.node = e.accused),
+                (SELECT array_agg(x.weight::float8 ORDER BY x.number) FROM weighed AS x),
+                (SELECT array_agg(x.keep::float8 ORDER BY x.number) FROM weighed AS x)) AS blame) AS z
+        CROSS JOIN LATERAL unnest(z.blame) WITH ORDINALITY AS b(blame, number)
+        JOIN weighed AS w ON w.number = b.number
+    )
+    SELECT b.node, b.blame / greatest(b.total, 1.5),
+        CASE WHEN b.node IN (SELECT c.accuser FROM crier AS c) THEN 'complains about half of the others'
+            WHEN f.accusers > 0 THEN 'named by ' || f.accusers || CASE WHEN f.accusers = 1 THEN ' node: ' ELSE ' nodes: ' END || left(t.template, 120)
+            ELSE 'deviates before it complains about others' END
+    FROM blamed AS b
+    LEFT JOIN LATERAL (
+        SELECT count(*) AS accusers, (array_agg(e.events[1] ORDER BY e.weight DESC, e.first_ts, e.events[1]))[1] AS event_id
+        FROM edge AS e WHERE e.accused = b.node) AS f ON true
+    LEFT JOIN l4._event AS t ON t.event_id = f.event_id
+    WHERE b.blame > 0;
+END;
+COMMENT ON FUNCTION l4.evidence_accused(text) IS 'evidence: the share of the blame that the others'' complaints leave with this node';

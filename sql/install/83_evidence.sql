@@ -1,0 +1,186 @@
+-- Evidence about nodes. Each function is one kind of evidence and reads the working set that l4.diagnose() left behind:
+-- (node, value, detail); a node without a row has none of it.
+
+CREATE FUNCTION l4.evidence_unique(job_id text) RETURNS TABLE (node text, value float8, detail text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
+BEGIN ATOMIC
+    WITH k AS (
+        SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_unique.job_id
+    ), shown AS (
+        SELECT e.family, e.event_id, c.node, c.first_ts, e.level >= 3 OR e.terminal OR e.exit AS loud
+        FROM l4._case_event AS e
+        JOIN l4._case_count AS c USING (job_id, event_id)
+        WHERE e.job_id = evidence_unique.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.stack
+    ), family AS (
+        SELECT s.family, count(DISTINCT s.node) AS nodes FROM shown AS s GROUP BY s.family
+    ), named AS (
+        SELECT a.accuser AS node, x.event_id
+        FROM l4._case_edge AS a CROSS JOIN LATERAL unnest(a.events) AS x(event_id)
+        WHERE a.job_id = evidence_unique.job_id
+    ), own AS (
+        -- what names others is not held against its writer
+        SELECT s.* FROM shown AS s
+        WHERE NOT EXISTS (SELECT FROM named AS a WHERE a.node = s.node AND a.event_id = s.event_id)
+    ), rated AS (
+        SELECT o.node, o.event_id, o.first_ts, f.nodes,
+            CASE WHEN f.nodes <= greatest(1, least(k.nodes / 8, 8)) THEN 1.0 WHEN f.nodes <= least(k.nodes / 4, 16) THEN 0.5 END
+            * CASE WHEN o.first_ts > k.terminal_ts + (k.parameters ->> 'late_seconds')::float8 * interval '1 s' THEN 0.25 ELSE 1 END
+            * CASE WHEN o.loud THEN 1 ELSE 0.5 END AS value
+        FROM own AS o
+        JOIN family AS f ON f.family = o.family
+        CROSS JOIN k
+    )
+    SELECT DISTINCT ON (r.node) r.node, r.value::float8,
+        CASE WHEN r.nodes = 1 THEN 'only on this node: ' ELSE 'only on ' || r.nodes || ' nodes: ' END || left(t.template, 160)
+    FROM rated AS r
+    JOIN l4._event AS t USING (event_id)
+    WHERE r.value > 0
+    ORDER BY r.node, r.value DESC, r.first_ts, t.template COLLATE "C";
+END;
+COMMENT ON FUNCTION l4.evidence_unique(text) IS 'evidence: new events that only this node, or few nodes, show';
+
+CREATE FUNCTION l4.evidence_exit(job_id text) RETURNS TABLE (node text, value float8, detail text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH status AS (
+        SELECT DISTINCT m.node, m.value
+        FROM l4.mention AS m
+        JOIN l4._case_event AS e ON e.job_id = m.job_id AND e.event_id = m.event_id AND e.is_new
+        WHERE m.job_id = evidence_exit.job_id AND m.kind = 'exit'
+    ), common AS (
+        SELECT s.value, count(*) AS nodes, (SELECT count(DISTINCT z.node) FROM status AS z) AS reporting
+        FROM status AS s GROUP BY s.value ORDER BY 2 DESC, 1 LIMIT 1
+    )
+    SELECT s.node, 1.0::float8, 'exit status ' || string_agg(s.value, ', ' ORDER BY s.value) || ', ' || min(c.value) || ' on ' || min(c.nodes) || ' other nodes'
+    FROM status AS s
+    CROSS JOIN common AS c
+    WHERE c.reporting >= 3 AND c.nodes >= 0.6 * c.reporting AND s.value <> c.value
+        AND NOT EXISTS (SELECT FROM status AS z WHERE z.node = s.node AND z.value = c.value)
+    GROUP BY s.node;
+END;
+COMMENT ON FUNCTION l4.evidence_exit(text) IS 'evidence: processes ended with another status than on most nodes';
+
+CREATE FUNCTION l4.evidence_silent(job_id text) RETURNS TABLE (node text, value float8, detail text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH k AS (
+        SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_silent.job_id AND c.symptom <> 'slow'
+    ), n AS (
+        SELECT z.* FROM l4._case_node AS z JOIN k USING (job_id)
+    ), ends AS (
+        SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY z.last_ts) AS median FROM n AS z WHERE z.lines > 0
+    ), common AS (
+        SELECT e.event_id FROM l4._case_event AS e JOIN k USING (job_id)
+        WHERE e.is_new AND e.dropped IS NULL AND NOT e.stack AND e.nodes >= 0.6 * k.nodes
+    ), missing AS (
+        SELECT z.node, 1 - count(c.node)::float8 / nullif((SELECT count(*) FROM common), 0) AS share
+        FROM n AS z
+        LEFT JOIN (SELECT c.node FROM l4._case_count AS c JOIN common USING (event_id) WHERE c.job_id = evidence_silent.job_id) AS c ON c.node = z.node
+        WHERE z.lines > 0
+        GROUP BY z.node
+    ), talking AS (
+        SELECT DISTINCT a.node
+        FROM l4._activity AS a
+        WHERE a.job_id = evidence_silent.job_id
+            AND a.bucket >= (SELECT k.progress_ts FROM k) AND a.bucket < (SELECT k.terminal_ts - interval '1 s' FROM k)
+    ), stall AS (
+        SELECT z.node, t.node IS NOT NULL AS wrote
+        FROM n AS z CROSS JOIN k
+        LEFT JOIN talking AS t ON t.node = z.node
+        WHERE z.lines > 0 AND k.terminal_ts > k.progress_ts + interval '2 s'
+    ), rated AS (
+        SELECT z.node, 2.0 AS value, 'expected, but never wrote a line' AS detail
+        FROM n AS z CROSS JOIN k WHERE z.lines = 0 AND k.nodes > 0
+        UNION ALL
+        SELECT m.node, m.share * CASE WHEN z.last_ts < k.terminal_ts AND z.last_ts < e.median - interval '1 s' THEN 1 ELSE 0.5 END,
+            round(100 * m.share) || ' % of what most nodes report is missing here'
+            || CASE WHEN z.last_ts < k.terminal_ts AND z.last_ts < e.median - interval '1 s'
+                THEN '; its log ends ' || round(extract(epoch FROM e.median - z.last_ts)::numeric, 1) || ' s before the others' ELSE '' END
+        FROM missing AS m JOIN n AS z USING (node) CROSS JOIN k CROSS JOIN ends AS e
+        UNION ALL
+        SELECT z.node, 1, 'reports nothing, while most nodes do'
+        FROM n AS z CROSS JOIN k
+        WHERE z.lines > 0 AND z.new_ts IS NULL AND (SELECT count(*) FROM n AS o WHERE o.new_ts IS NOT NULL) >= 0.5 * k.nodes
+        UNION ALL
+        SELECT s.node, 1, 'wrote nothing between the last iteration and the first error'
+        FROM stall AS s
+        WHERE NOT s.wrote AND (SELECT avg(o.wrote::int) FROM stall AS o) >= 0.6
+    )
+    SELECT DISTINCT ON (r.node) r.node, r.value::float8, r.detail
+    FROM rated AS r
+    WHERE r.value > 0
+    ORDER BY r.node, r.value DESC, r.detail COLLATE "C";
+END;
+COMMENT ON FUNCTION l4.evidence_silent(text) IS 'evidence: a node that does not say what the others say, falls silent first, or never wrote';
+
+CREATE FUNCTION l4.evidence_lag(job_id text) RETURNS TABLE (node text, value float8, detail text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH n AS (
+        SELECT z.node, z.last_iteration FROM l4._case_node AS z
+        WHERE z.job_id = evidence_lag.job_id AND z.last_iteration IS NOT NULL
+    ), middle AS (
+        SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n.last_iteration) AS median, count(*) AS nodes FROM n
+    ), behind AS (
+        SELECT n.node, n.last_iteration, m.median, m.nodes, count(*) OVER () AS nodes_behind
+        FROM n CROSS JOIN middle AS m WHERE n.last_iteration < m.median
+    )
+    SELECT b.node, 1.0::float8, 'stopped at iteration ' || b.last_iteration || ', most nodes at ' || b.median
+    FROM behind AS b
+    WHERE b.nodes_behind <= greatest(1, b.nodes / 4);
+END;
+COMMENT ON FUNCTION l4.evidence_lag(text) IS 'evidence: a node whose last iteration is behind that of most nodes';
+
+CREATE FUNCTION l4.evidence_first(job_id text) RETURNS TABLE (node text, value float8, detail text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH n AS (
+        SELECT z.node, z.loud_ts, lead(z.loud_ts) OVER (ORDER BY z.loud_ts) AS next_ts, row_number() OVER (ORDER BY z.loud_ts) AS place
+        FROM l4._case_node AS z
+        WHERE z.job_id = evidence_first.job_id AND z.loud_ts IS NOT NULL
+    )
+    SELECT n.node, coalesce(least(extract(epoch FROM n.next_ts - n.loud_ts), 1), 1)::float8,
+        coalesce('deviates first, ' || round(extract(epoch FROM n.next_ts - n.loud_ts)::numeric, 2) || ' s before any other node', 'the only node that deviates')
+    FROM n
+    WHERE n.place = 1 AND (n.next_ts > n.loud_ts OR n.next_ts IS NULL);
+END;
+COMMENT ON FUNCTION l4.evidence_first(text) IS 'evidence: the node that deviates first, by its lead in seconds, at most 1';
+
+-- Where a ring breaks, the nodes after the gap wait to receive and those before it wait to send.
+CREATE FUNCTION l4.evidence_edge(job_id text) RETURNS TABLE (node text, value float8, detail text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH n AS (
+        SELECT z.node, z.rank, z.place,
+            (SELECT e.waits FROM l4._case_event AS e JOIN l4._case_count AS c USING (job_id, event_id)
+             WHERE e.job_id = z.job_id AND c.node = z.node AND e.terminal AND e.dropped IS NULL AND e.waits IS NOT NULL
+             ORDER BY c.first_ts, c.first_line_no LIMIT 1) AS waits,
+            z.terminal_ts IS NULL AS quiet
+        FROM l4._case_node AS z
+        WHERE z.job_id = evidence_edge.job_id AND z.lines > 0
+    ), ring AS (
+        SELECT w.*, coalesce(lead(w.node) OVER o, first_value(w.node) OVER o) AS next_node,
+            coalesce(lead(w.waits) OVER o, first_value(w.waits) OVER o) AS next_waits,
+            coalesce(lead(w.place) OVER o, first_value(w.place) OVER o) AS next_place
+        FROM n AS w
+        WHERE w.waits IS NOT NULL
+        WINDOW o AS (ORDER BY w.place)
+    ), gap AS (
+        SELECT r.*, CASE WHEN r.waits = 'receive' THEN 0.6 ELSE 0.4 END AS value
+        FROM ring AS r
+        WHERE r.waits <> r.next_waits AND (SELECT count(*) FROM ring AS z WHERE z.waits <> z.next_waits) = 2
+            AND (SELECT count(*) FROM ring) >= 3
+    ), rated AS (
+        SELECT g.node, g.value, 'ranks on one side wait to receive, on the other to send: the ring breaks here' AS detail FROM gap AS g
+        UNION ALL
+        SELECT g.next_node, g.value, 'ranks on one side wait to receive, on the other to send: the ring breaks here' FROM gap AS g
+        UNION ALL
+        SELECT m.node, g.value * 1.5, 'no error of its own, between ranks that wait to receive and ranks that wait to send'
+        FROM gap AS g
+        JOIN n AS m ON m.waits IS NULL AND m.quiet AND CASE WHEN g.next_place > g.place
+            THEN m.place > g.place AND m.place < g.next_place ELSE m.place > g.place OR m.place < g.next_place END
+    )
+    SELECT DISTINCT ON (r.node) r.node, r.value::float8, r.detail
+    FROM rated AS r ORDER BY r.node, r.value DESC, r.detail;
+END;
+COMMENT ON FUNCTION l4.evidence_edge(text) IS 'evidence: the node where ranks that wait to receive meet ranks that wait to send';

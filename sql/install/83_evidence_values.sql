@@ -1,0 +1,168 @@
+-- Evidence about nodes in values and times rather than in words.
+
+CREATE FUNCTION l4.evidence_drift(job_id text) RETURNS TABLE (node text, value float8, detail text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH k AS (
+        SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_drift.job_id AND c.nodes >= 3
+    ), here AS (
+        SELECT v.node, v.event_id, s.slot, s.value
+        FROM k
+        JOIN l4._first_values AS v ON v.job_id = k.job_id AND v.occurrences = 1
+        CROSS JOIN LATERAL unnest(v.slot_values) WITH ORDINALITY AS s(value, slot)
+    ), common AS (
+        SELECT h.event_id, h.slot, mode() WITHIN GROUP (ORDER BY h.value) AS value, count(*) AS nodes
+        FROM here AS h GROUP BY h.event_id, h.slot
+        HAVING count(*) >= 3 AND count(DISTINCT h.value) BETWEEN 2 AND 3
+    ), odd AS (
+        SELECT c.event_id, c.slot, c.value AS common_value, c.nodes,
+            min(h.node) AS node, min(h.value) AS value, count(*) AS nodes_off
+        FROM common AS c JOIN here AS h ON h.event_id = c.event_id AND h.slot = c.slot AND h.value <> c.value
+        GROUP BY c.event_id, c.slot, c.value, c.nodes
+    ), drifted AS (
+        SELECT o.* FROM odd AS o
+        WHERE o.nodes_off <= greatest(1, 0.05 * o.nodes) AND o.nodes - o.nodes_off >= 0.8 * o.nodes
+    ), baseline AS (
+        SELECT z.job_id, z.event_id, z.slot, z.differing
+        FROM k
+        CROSS JOIN LATERAL unnest(k.baseline) WITH ORDINALITY AS b(job_id, place)
+        CROSS JOIN LATERAL (
+            SELECT b.job_id, v.event_id, s.slot, count(DISTINCT s.value) + max((v.occurrences > 1)::int) AS differing
+            FROM l4._first_values AS v
+            CROSS JOIN LATERAL unnest(v.slot_values) WITH ORDINALITY AS s(value, slot)
+            WHERE v.job_id = b.job_id AND v.event_id IN (SELECT d.event_id FROM drifted AS d)
+            GROUP BY v.event_id, s.slot) AS z
+        WHERE b.place <= 5
+    )
+    SELECT DISTINCT ON (h.node) h.node, 1.0::float8,
+        'says ' || left(h.value, 60) || ' where ' || (d.nodes - d.nodes_off) || ' others say ' || left(d.common_value, 60) || ': ' || left(t.template, 120)
+    FROM drifted AS d
+    JOIN here AS h ON h.event_id = d.event_id AND h.slot = d.slot AND h.value <> d.common_value
+    JOIN l4._event AS t ON t.event_id = d.event_id
+    CROSS JOIN k
+    WHERE (SELECT count(*) FROM baseline AS b WHERE b.event_id = d.event_id AND b.slot = d.slot AND b.differing = 1)
+            >= least(2, greatest(1, cardinality(k.baseline)))
+        AND NOT EXISTS (SELECT FROM baseline AS b WHERE b.event_id = d.event_id AND b.slot = d.slot AND b.differing > 1)
+    ORDER BY h.node, d.nodes DESC, t.template COLLATE "C", d.slot;
+END;
+COMMENT ON FUNCTION l4.evidence_drift(text) IS 'evidence: a value that is the same on all nodes of good jobs differs on this node';
+
+-- Durations that lines print about every iteration, after the job turned slow. What grew most is what the nodes spend waiting for
+-- each other: there the node that waits least is the one that is waited for.
+CREATE FUNCTION l4._slow_steps(job_id text) RETURNS TABLE (node text, event_id int, slot int, ms float8, median float8, z float8, waiting bool)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH k AS (
+        SELECT c.*, (SELECT count(*) FROM l4._case_iteration AS i WHERE i.job_id = c.job_id AND i.done_ts >= c.onset_ts) AS slow_iterations
+        FROM l4._case AS c WHERE c.job_id = _slow_steps.job_id AND c.symptom = 'slow' AND c.nodes >= 3
+    ), step AS (
+        SELECT d.node, d.event_id, d.slot, sum(d.sum_ms) FILTER (WHERE d.block >= k.onset_block) / sum(d.n) FILTER (WHERE d.block >= k.onset_block) AS ms,
+            sum(d.sum_ms) FILTER (WHERE d.block < k.onset_block) / sum(d.n) FILTER (WHERE d.block < k.onset_block) AS before_ms
+        FROM k JOIN l4._duration AS d ON d.job_id = k.job_id AND d.block >= 0 AND d.n > 0
+        GROUP BY d.node, d.event_id, d.slot, k.slow_iterations
+        HAVING sum(d.n) FILTER (WHERE d.block >= k.onset_block) >= 0.5 * k.slow_iterations
+    ), normal AS (
+        SELECT s.event_id, s.slot, percentile_cont(0.5) WITHIN GROUP (ORDER BY s.ms) AS median,
+            percentile_cont(0.5) WITHIN GROUP (ORDER BY s.ms - s.before_ms) AS growth
+        FROM step AS s
+        GROUP BY s.event_id, s.slot
+        HAVING count(*) >= greatest(3, 0.6 * (SELECT k.nodes FROM k))
+    ), spread AS (
+        SELECT s.event_id, s.slot, n.median, n.growth = max(n.growth) OVER () AND n.growth > 0.5 * n.median AS waiting,
+            greatest(1.5 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(s.ms - n.median)), 0.1 * n.median) AS sigma
+        FROM step AS s JOIN normal AS n USING (event_id, slot)
+        GROUP BY s.event_id, s.slot, n.median, n.growth
+    )
+    SELECT s.node, s.event_id, s.slot, s.ms, p.median, (s.ms - p.median) / p.sigma, coalesce(p.waiting, false)
+    FROM step AS s JOIN spread AS p USING (event_id, slot)
+    WHERE p.sigma > 0;
+END;
+COMMENT ON FUNCTION l4._slow_steps(text) IS 'steps inside slow iterations: mean of each node, median over nodes, deviation; waiting = nodes wait for each other in it';
+
+CREATE FUNCTION l4.evidence_step_time(job_id text) RETURNS TABLE (node text, value float8, detail text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT DISTINCT ON (s.node) s.node, least(s.z / 5, 3),
+        round(s.ms::numeric, 1) || ' ms where the median node takes ' || round(s.median::numeric, 1) || ' ms: ' || left(t.template, 120)
+    FROM l4._slow_steps(evidence_step_time.job_id) AS s JOIN l4._event AS t USING (event_id)
+    WHERE s.z > 1 AND NOT s.waiting
+    ORDER BY s.node, s.z DESC, t.template COLLATE "C", s.slot;
+END;
+COMMENT ON FUNCTION l4.evidence_step_time(text) IS 'evidence (slow jobs): steps take longer on this node than on the others, 1 = five deviations, at most 3';
+
+CREATE FUNCTION l4.evidence_waited_for(job_id text) RETURNS TABLE (node text, value float8, detail text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT DISTINCT ON (s.node) s.node, least(-s.z / 3, 1),
+        'waits ' || round(s.ms::numeric, 1) || ' ms where the median node waits ' || round(s.median::numeric, 1) || ' ms: ' || left(t.template, 120)
+    FROM l4._slow_steps(evidence_waited_for.job_id) AS s JOIN l4._event AS t USING (event_id)
+    WHERE s.z < -1 AND s.waiting
+    ORDER BY s.node, s.z, t.template COLLATE "C", s.slot;
+END;
+COMMENT ON FUNCTION l4.evidence_waited_for(text) IS 'evidence (slow jobs): the others wait for this node: it waits least in the step that grew most';
+
+CREATE FUNCTION l4.evidence_named_slow(job_id text) RETURNS TABLE (node text, value float8, detail text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH k AS (
+        SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_named_slow.job_id AND c.symptom = 'slow' AND c.nodes >= 3
+    ), named AS (
+        SELECT m.event_id, n.node, sum(coalesce(m.occurrences, 33) - (m.first_ts < k.onset_ts)::int)::float8 AS times
+        FROM k
+        JOIN l4.mention AS m ON m.job_id = k.job_id AND m.kind IN ('rank', 'host')
+        JOIN l4._case_node AS n ON n.job_id = k.job_id AND n.node = m.named_node
+        WHERE NOT EXISTS (SELECT FROM l4._case_event AS e WHERE e.job_id = m.job_id AND e.event_id = m.event_id AND e.is_new)
+            AND m.named_node <> m.node
+        GROUP BY m.event_id, n.node
+    ), before AS (
+        SELECT m.event_id, n.rank, sum(m.occurrences)::float8 / sum(sum(m.occurrences)) OVER (PARTITION BY m.event_id) AS share
+        FROM k
+        JOIN l4.mention AS m ON m.job_id = ANY (k.baseline) AND m.kind IN ('rank', 'host')
+        JOIN l4.job_node AS n ON n.job_id = m.job_id AND n.node = m.named_node
+        WHERE m.event_id IN (SELECT x.event_id FROM named AS x)
+        GROUP BY m.event_id, n.rank
+    ), rated AS (
+        SELECT x.node, x.event_id, x.times / nullif(sum(x.times) OVER (PARTITION BY x.event_id), 0) AS share,
+            coalesce((SELECT b.share FROM before AS b WHERE b.event_id = x.event_id AND b.rank = n.rank), 0) AS normal,
+            count(*) OVER (PARTITION BY x.event_id) AS named_nodes
+        FROM named AS x
+        JOIN l4._case_node AS n ON n.job_id = evidence_named_slow.job_id AND n.node = x.node
+    )
+    SELECT DISTINCT ON (r.node) r.node, r.share - r.normal,
+        'named in ' || round((100 * r.share)::numeric) || ' % of: ' || left(t.template, 120)
+    FROM rated AS r
+    JOIN l4._event AS t USING (event_id)
+    CROSS JOIN k
+    WHERE r.named_nodes > 1 AND r.share - r.normal > 2.0 / k.nodes
+    ORDER BY r.node, r.share - r.normal DESC, t.template COLLATE "C";
+END;
+COMMENT ON FUNCTION l4.evidence_named_slow(text) IS 'evidence (slow jobs): lines that good jobs print too name this node more often than there';
+
+-- Where nodes wait for each other every iteration ends with the slowest. How much later than the median node a node reports an
+-- iteration, against how much later it did before the job turned slow: clocks that are off cancel out.
+CREATE FUNCTION l4.evidence_late(job_id text) RETURNS TABLE (node text, value float8, detail text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH k AS (
+        SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_late.job_id AND c.symptom = 'slow' AND c.nodes >= 3
+    ), done AS (
+        SELECT i.node, p.place, p.place >= o.place AS slow, extract(epoch FROM i.ended - p.done_ts)::float8 * 1000 AS ms
+        FROM k
+        JOIN l4._case_iteration AS o ON o.job_id = k.job_id AND o.iteration = k.onset_iteration
+        JOIN l4._iteration AS i ON i.job_id = k.job_id
+        JOIN l4._case_iteration AS p ON p.job_id = k.job_id AND p.epoch IS NOT DISTINCT FROM i.epoch AND p.iteration = i.iteration
+        WHERE p.nodes >= 0.6 * k.nodes AND p.place > 1
+    ), normal AS (
+        SELECT d.place, percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ms) AS ms FROM done AS d GROUP BY d.place
+    ), late AS (
+        SELECT d.node, avg(d.ms - n.ms) FILTER (WHERE d.slow) - coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ms - n.ms) FILTER (WHERE NOT d.slow), 0) AS ms
+        FROM done AS d JOIN normal AS n USING (place)
+        GROUP BY d.node
+    ), spread AS (
+        SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(l.ms)) AS mad, max(l.ms) AS most FROM late AS l
+    )
+    SELECT l.node, l.ms / s.most, 'reports iterations ' || round(l.ms::numeric, 1) || ' ms later than the median node since the job is slow'
+    FROM late AS l CROSS JOIN spread AS s CROSS JOIN k
+    WHERE l.ms > greatest(3 * s.mad, 0.1 * k.median_ms) AND s.most > 0;
+END;
+COMMENT ON FUNCTION l4.evidence_late(text) IS 'evidence (slow jobs): the node reports iterations later than the others since the job is slow, 1 = the latest';

@@ -1,0 +1,58 @@
+-- Iterations that deviate: in their events (DTW distance to the ten before, three sigma) or in their duration.
+
+CREATE FUNCTION l4._deviating_sequences(job_id text)
+RETURNS TABLE (node text, epoch int, iteration int, distance float8, sigma float8)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH stream AS (
+        SELECT s.node, s.source, array_agg(s.epoch ORDER BY s.epoch, s.iteration) AS epochs, array_agg(s.iteration ORDER BY s.epoch, s.iteration) AS iterations,
+            l4._dtw_deviation(s.events, 10 ORDER BY s.epoch, s.iteration) AS distances
+        FROM l4._sequence AS s
+        WHERE s.job_id = _deviating_sequences.job_id
+        GROUP BY s.node, s.source, s.rank
+    ), measured AS (
+        SELECT m.node, m.source, u.epoch, u.iteration, u.distance,
+            avg(u.distance) OVER earlier AS mean, stddev_pop(u.distance) OVER earlier AS sd, count(u.distance) OVER earlier AS n
+        FROM stream AS m
+        CROSS JOIN LATERAL ROWS FROM (unnest(m.epochs), unnest(m.iterations), unnest(m.distances)) WITH ORDINALITY AS u(epoch, iteration, distance, place)
+        WINDOW earlier AS (PARTITION BY m.node, m.source ORDER BY u.place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+    )
+    SELECT DISTINCT ON (d.node, d.epoch, d.iteration) d.node, d.epoch, d.iteration, d.distance, (d.distance - d.mean) / greatest(d.sd, 0.5)
+    FROM measured AS d
+    WHERE d.n >= 10 AND d.distance - d.mean > 3 * greatest(d.sd, 0.5)
+    ORDER BY d.node, d.epoch, d.iteration, d.distance DESC;
+END;
+COMMENT ON FUNCTION l4._deviating_sequences(text) IS 'iterations whose events are more than three standard deviations further from those of the ten before than usual';
+
+CREATE FUNCTION l4._rank_iterations(k l4._case, in_flight int, top_k int) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    INSERT INTO l4.suspect_iteration (job_id, rank, iteration, node, distance, sigma, reasons)
+    WITH sequence AS (
+        SELECT DISTINCT ON (d.iteration) d.iteration, d.node, d.distance, d.sigma, count(*) OVER (PARTITION BY d.iteration) AS nodes
+        FROM l4._deviating_sequences(k.job_id) AS d
+        ORDER BY d.iteration, d.sigma DESC, d.node COLLATE "C"
+    ), slow AS (
+        SELECT i.iteration, max(i.ratio) AS ratio FROM l4._case_iteration AS i
+        WHERE i.job_id = k.job_id AND i.ratio > (k.parameters ->> 'slow_ratio')::float8 AND i.place > 1
+        GROUP BY i.iteration
+    ), listed AS (
+        SELECT iteration, s.node, s.distance, s.sigma, s.nodes, w.ratio, iteration = in_flight AS is_in_flight
+        FROM sequence AS s
+        FULL JOIN slow AS w USING (iteration)
+        FULL JOIN (SELECT in_flight AS iteration WHERE in_flight IS NOT NULL) AS f USING (iteration)
+    )
+    SELECT k.job_id, r.rank, r.iteration, r.node, r.distance, r.sigma, array_remove(ARRAY[
+            CASE WHEN r.is_in_flight THEN CASE WHEN k.symptom = 'slow' THEN 'the job is slow from here on' ELSE 'in flight when the job was struck' END END,
+            'other events than in the ten iterations before, on ' || r.nodes || CASE WHEN r.nodes = 1 THEN ' node (' ELSE ' nodes (' END
+                || round(r.sigma::numeric, 1) || ' sigma)',
+            'takes ' || round(r.ratio::numeric, 1) || ' times the normal duration'], NULL)
+    FROM (
+        SELECT l.*, row_number() OVER (ORDER BY coalesce(l.is_in_flight, false) DESC,
+            greatest(l.sigma / 3, l.ratio / (k.parameters ->> 'slow_ratio')::float8) DESC, l.iteration) AS rank
+        FROM listed AS l) AS r
+    WHERE r.rank <= top_k;
+END;
+$$;
+COMMENT ON FUNCTION l4._rank_iterations(l4._case, int, int) IS 'stores the iterations that deviate';

@@ -1,0 +1,156 @@
+-- The entry point, and the words.
+
+-- Known effects of other faults of the job go below their causes.
+CREATE FUNCTION l4._rank_effects(job_id text) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM l4.match_faults(_rank_effects.job_id);
+    UPDATE l4.suspect_event AS s SET score = s.score / 2, reasons = s.reasons || ('effect of ' || array_to_string(m.causes, ', '))
+    FROM (
+        SELECT f.event_id, array_agg(DISTINCT c.cause ORDER BY c.cause) AS causes
+        FROM l4.fault_match AS f CROSS JOIN LATERAL unnest(f.caused_by) AS c(cause)
+        WHERE f.job_id = _rank_effects.job_id
+        GROUP BY f.event_id) AS m
+    WHERE s.job_id = _rank_effects.job_id AND s.event_id = m.event_id;
+    IF FOUND THEN
+        -- by way of negative numbers, as ranks are unique
+        UPDATE l4.suspect_event AS s SET rank = -r.rank
+        FROM (
+            SELECT z.event_id, row_number() OVER (ORDER BY z.score DESC, z.rank) AS rank
+            FROM l4.suspect_event AS z WHERE z.job_id = _rank_effects.job_id) AS r
+        WHERE s.job_id = _rank_effects.job_id AND s.event_id = r.event_id;
+        UPDATE l4.suspect_event AS s SET rank = -s.rank WHERE s.job_id = _rank_effects.job_id;
+    END IF;
+END;
+$$;
+COMMENT ON FUNCTION l4._rank_effects(text) IS 'matches known faults and ranks events that are effects of others lower';
+
+CREATE FUNCTION l4._coverage(k l4._case) RETURNS jsonb
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    result jsonb;
+    silent text[];
+    states text[];
+BEGIN
+    silent := ARRAY(SELECT n.node FROM l4._case_node AS n WHERE n.job_id = k.job_id AND n.lines = 0 ORDER BY n.node COLLATE "C");
+    SELECT jsonb_build_object('nodes_expected', count(*), 'nodes_seen', k.nodes, 'nodes_silent', to_jsonb(silent),
+        'lines', coalesce(sum(n.lines), 0), 'unparsed', coalesce(sum(n.unparsed), 0), 'timed', k.timed, 'first_ts', k.first_ts, 'last_ts', k.last_ts,
+        'iterations', (SELECT count(*) FROM l4._case_iteration AS i WHERE i.job_id = k.job_id), 'total_iterations', k.total,
+        'baseline_jobs', cardinality(k.baseline), 'jobs_of_other_settings', cardinality(k.elsewhere), 'finished', k.finished,
+        'truncated', NOT k.ended_well AND k.terminal_ts IS NULL)
+    INTO result
+    FROM l4._case_node AS n WHERE n.job_id = k.job_id;
+    states := array_remove(ARRAY[
+        CASE WHEN k.symptom = 'none' AND k.ended_well THEN 'HEALTHY' END,
+        CASE WHEN cardinality(silent) > 0 OR NOT k.timed OR k.nodes = 0 OR NOT k.ended_well AND k.terminal_ts IS NULL THEN 'PARTIAL' END,
+        CASE WHEN cardinality(k.baseline) = 0 THEN 'NO_BASELINE' END], NULL);
+    RETURN result || jsonb_build_object('states', CASE WHEN cardinality(states) = 0 THEN '["OK"]' ELSE to_jsonb(states) END);
+END;
+$$;
+COMMENT ON FUNCTION l4._coverage(l4._case) IS 'what there was to look at, and what was missing';
+
+CREATE FUNCTION l4._summary_text(k l4._case, stage text, iteration int) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    s l4.suspect_node;
+    suspects text;
+    e record;
+    f l4.fault_match;
+    what text;
+    who text;
+BEGIN
+    SELECT string_agg(x.node, ', ' ORDER BY x.rank) INTO suspects FROM l4.suspect_node AS x WHERE x.job_id = k.job_id AND x.is_suspect;
+    SELECT * INTO s FROM l4.suspect_node AS x WHERE x.job_id = k.job_id AND x.rank = 1;
+    SELECT x.example_node, x.nodes, t.example INTO e
+    FROM l4.suspect_event AS x JOIN l4._event AS t USING (event_id) WHERE x.job_id = k.job_id AND x.rank = 1;
+    SELECT * INTO f FROM l4.fault_match AS x WHERE x.job_id = k.job_id AND x.rank = 1 AND x.is_suspect;
+    what := CASE k.symptom
+        WHEN 'none' THEN CASE WHEN k.nodes = 0 THEN format('Job %s has no log lines.', k.job_id)
+            WHEN k.ended_well THEN format('Job %s looks healthy: %s nodes, %s iterations, nothing deviates.', k.job_id, k.nodes,
+                (SELECT count(*) FROM l4._case_iteration AS i WHERE i.job_id = k.job_id))
+            ELSE format('Job %s shows no failure so far: the log ends %s without an error.', k.job_id,
+                coalesce('after iteration ' || k.last_iteration, 'before training')) END
+        WHEN 'launch' THEN format('Job %s failed to start: it got as far as stage %s.', k.job_id, stage)
+        WHEN 'crash' THEN format('Job %s crashed in stage %s%s.', k.job_id, stage, coalesce(' at iteration ' || iteration, ''))
+        WHEN 'hang' THEN format('Job %s hung in stage %s%s: no progress for %s s.', k.job_id, stage, coalesce(' at iteration ' || iteration, ''),
+            round(extract(epoch FROM coalesce(k.terminal_ts, k.last_ts) - k.progress_ts)::numeric, 1))
+        ELSE format('Job %s is slow%s: iterations take %s times the normal %s ms on average.', k.job_id, coalesce(' from iteration ' || iteration || ' on', ''),
+            round((k.excess + 1)::numeric, 1), round(k.median_ms::numeric, 1)) END;
+    who := CASE WHEN k.symptom = 'none' THEN NULL
+        WHEN suspects IS NULL THEN 'No node stands out.'
+        ELSE format('Suspect: %s (%s).', suspects, array_to_string(s.reasons[1:2], '; ')) END;
+    RETURN concat_ws(' ', what, who,
+        CASE WHEN k.symptom <> 'none' AND e.example IS NOT NULL THEN format('Most telling line, %s: %s',
+            CASE WHEN e.nodes = 1 THEN 'only on ' || e.example_node ELSE 'on ' || e.nodes || ' nodes' END, left(e.example, 300)) END,
+        CASE WHEN k.symptom <> 'none' AND f.fault_name IS NOT NULL THEN format('Known fault: %s.', f.fault_name) END);
+END;
+$$;
+COMMENT ON FUNCTION l4._summary_text(l4._case, text, int) IS 'two or three sentences for a ticket';
+
+CREATE FUNCTION l4.diagnose(job_id text, baseline text[] DEFAULT NULL, method text DEFAULT 'l4', top_k int DEFAULT 8, options jsonb DEFAULT '{}')
+RETURNS l4.diagnosis
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    k l4._case;
+    d l4.diagnosis;
+    top text;
+BEGIN
+    IF method IS NULL OR method NOT IN ('l4', 'paper') THEN
+        RAISE EXCEPTION 'method must be "l4" or "paper"' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF top_k IS NULL OR top_k NOT BETWEEN 1 AND 100000 THEN
+        RAISE EXCEPTION 'top_k must be between 1 and 100000' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF NOT EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = diagnose.job_id) THEN
+        RAISE EXCEPTION 'job "%" is not known', diagnose.job_id
+            USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs; l4.ingest() adds those it finds in the logs.';
+    END IF;
+    DELETE FROM l4.diagnosis AS x WHERE x.job_id = diagnose.job_id;
+    DELETE FROM l4.suspect_event AS x WHERE x.job_id = diagnose.job_id;
+    DELETE FROM l4.suspect_node AS x WHERE x.job_id = diagnose.job_id;
+    DELETE FROM l4.suspect_iteration AS x WHERE x.job_id = diagnose.job_id;
+    DELETE FROM l4.evidence AS x WHERE x.job_id = diagnose.job_id;
+    DELETE FROM l4.fault_match AS x WHERE x.job_id = diagnose.job_id;
+    k := l4._case_open(diagnose.job_id, diagnose.baseline, l4._diagnose_parameters(coalesce(options, '{}')));
+    d.coverage := l4._coverage(k);
+    d.status := d.coverage -> 'states' ->> 0;
+    IF method = 'paper' THEN
+        PERFORM l4._rank_by_paper(k, top_k);
+        PERFORM l4._rank_iterations(k, NULL, top_k);
+        top := (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = k.job_id AND s.rank = 1);
+        d.stage := l4._stage_at(k.job_id, top, (SELECT n.loud_ts FROM l4._case_node AS n WHERE n.job_id = k.job_id AND n.node = top));
+        d.iteration := (SELECT i.iteration FROM l4.suspect_iteration AS i WHERE i.job_id = k.job_id AND i.rank = 1);
+    ELSIF d.status = 'HEALTHY' THEN
+        PERFORM l4._rank_iterations(k, NULL, top_k);
+        INSERT INTO l4.suspect_node (job_id, rank, node, score, is_suspect, iforest_score, reasons, evidence, events)
+        SELECT k.job_id, f.rank, f.node, 0, false, f.score, '{}', '{}', '{}'
+        FROM (SELECT z.*, row_number() OVER (ORDER BY z.score DESC, z.node COLLATE "C") AS rank FROM l4.node_forest(k.job_id) AS z) AS f
+        WHERE f.rank <= top_k;
+    ELSE
+        PERFORM l4._rank_nodes(k, top_k);
+        PERFORM l4._rank_events(k);
+        top := (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = k.job_id AND s.rank = 1 AND s.is_suspect);
+        d.stage := l4._stage_of_failure(k, top);
+        d.iteration := l4._iteration_of_failure(k, d.stage, top);
+        PERFORM l4._rank_iterations(k, d.iteration, top_k);
+    END IF;
+    d.job_id := k.job_id;
+    d.diagnosed_at := now();
+    d.symptom := k.symptom;
+    d.summary := '';
+    d.baseline := k.baseline;
+    d.parameters := k.parameters || jsonb_build_object('method', method, 'top_k', top_k);
+    INSERT INTO l4.diagnosis SELECT d.*;
+    IF d.status <> 'HEALTHY' THEN
+        PERFORM l4._rank_effects(k.job_id);
+    END IF;
+    d.summary := l4._summary_text(k, d.stage, d.iteration);
+    UPDATE l4.diagnosis AS x SET summary = d.summary WHERE x.job_id = d.job_id;
+    RETURN d;
+END;
+$$;
+COMMENT ON FUNCTION l4.diagnose(text, text[], text, int, jsonb) IS 'says what happened to a job, where and when, and stores it: see diagnosis, suspect_event, suspect_node, suspect_iteration, evidence';

@@ -1,0 +1,83 @@
+-- In which stage and iteration the failure shows.
+
+-- Stage of the functions in a node's own crash reports: the one that occurs most often, the outermost on ties.
+CREATE FUNCTION l4._frame_stage(job_id text, node text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT r.stage
+    FROM (
+        SELECT j.event_id, j.example FROM l4._case_event AS e
+        JOIN l4._case_count AS c ON c.job_id = e.job_id AND c.event_id = e.event_id
+        JOIN l4._job_events(ARRAY[_frame_stage.job_id]) AS j ON j.event_id = e.event_id
+        WHERE e.job_id = _frame_stage.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.exit AND (e.terminal OR e.stack)
+            AND (c.node = _frame_stage.node OR _frame_stage.node IS NULL)
+        ORDER BY e.stack, e.nodes, c.first_ts, c.first_line_no LIMIT CASE WHEN _frame_stage.node IS NULL THEN 1 ELSE 40 END) AS x
+    CROSS JOIN LATERAL regexp_matches(x.example, '(?:, in |\mat |\min )([A-Za-z_][A-Za-z0-9_.]*)', 'g') WITH ORDINALITY AS f(name, place)
+    JOIN l4._marker('frame') AS r ON l4.pcre_match(regexp_replace(f.name[1], '^.*[.]', ''), r.signature)
+    GROUP BY r.stage
+    ORDER BY count(DISTINCT x.event_id::bigint * 100000 + f.place) DESC, min(f.place), r.stage
+    LIMIT 1;
+END;
+COMMENT ON FUNCTION l4._frame_stage(text, text) IS 'stage that the functions in the stacks of a node tell, NULL when they tell none';
+
+CREATE FUNCTION l4._stage_at(job_id text, node text, ts timestamptz) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT s.stage
+    FROM l4.stage_span AS s
+    WHERE s.job_id = _stage_at.job_id AND (s.node = _stage_at.node OR _stage_at.node IS NULL)
+        AND (s.first_ts <= _stage_at.ts OR _stage_at.ts IS NULL) AND s.stage <> 'shutdown'
+    ORDER BY s.first_ts DESC NULLS LAST, s.first_line_no DESC, s.node
+    LIMIT 1;
+END;
+COMMENT ON FUNCTION l4._stage_at(text, text, timestamptz) IS 'stage of a node (NULL: of the job) at a time (NULL: at its end)';
+
+CREATE FUNCTION l4._stage_of_failure(k l4._case, node text) RETURNS text
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE WHEN k.symptom = 'none' THEN NULL WHEN k.symptom = 'slow' THEN 'train'
+        ELSE coalesce(l4._frame_stage(k.job_id, _stage_of_failure.node),
+            l4._stage_at(k.job_id, _stage_of_failure.node, coalesce(
+                (SELECT least(n.terminal_ts, k.terminal_ts) FROM l4._case_node AS n WHERE n.job_id = k.job_id AND n.node = _stage_of_failure.node),
+                k.terminal_ts)),
+            l4._stage_at(k.job_id, NULL, k.terminal_ts), 'init') END;
+END;
+COMMENT ON FUNCTION l4._stage_of_failure(l4._case, text) IS 'stage in which the failure shows';
+
+CREATE FUNCTION l4._iteration_of_failure(k l4._case, stage text, node text) RETURNS int
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    last_done int;
+    flight int;
+    back int;
+BEGIN
+    IF k.symptom = 'slow' THEN
+        RETURN k.onset_iteration;
+    ELSIF k.symptom IN ('none', 'launch') OR stage NOT IN ('train', 'eval', 'checkpoint_save') THEN
+        RETURN NULL;
+    END IF;
+    SELECT coalesce(max(n.last_iteration) FILTER (WHERE n.node = _iteration_of_failure.node), min(n.last_iteration)), max(n.in_flight)
+    INTO last_done, flight
+    FROM l4._case_node AS n WHERE n.job_id = k.job_id;
+    last_done := coalesce(last_done, 0);
+    IF stage IN ('eval', 'checkpoint_save') AND k.step = 1 THEN
+        RETURN nullif(last_done, 0);
+    END IF;
+    IF k.step > 1 THEN
+        -- lines come every so many iterations: what was said to be in flight, else the time since
+        RETURN CASE WHEN flight BETWEEN last_done + 1 AND last_done + k.step THEN flight
+            ELSE last_done + least(k.step, 1 + floor(extract(epoch FROM least(k.terminal_ts, k.last_ts) - k.progress_ts)
+                * 1000 / nullif(k.median_ms, 0))::int) END;
+    END IF;
+    -- tolerated for a while: warnings on half of the nodes in every iteration up to the end
+    SELECT min(i.iteration) INTO back
+    FROM l4._case_event AS e
+    JOIN l4._case_iteration AS i ON i.job_id = e.job_id AND i.done_ts >= e.first_ts
+    WHERE e.job_id = k.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.stack AND e.level >= 3 AND 2 * e.nodes >= k.nodes
+        AND e.last_ts >= (SELECT z.done_ts FROM l4._case_iteration AS z WHERE z.job_id = k.job_id ORDER BY z.place DESC OFFSET 2 LIMIT 1)
+        AND e.occurrences >= e.nodes * (last_done - i.iteration + 1);
+    RETURN CASE WHEN k.symptom = 'crash' THEN least(last_done + 1, back) ELSE last_done + 1 END;
+END;
+$$;
+COMMENT ON FUNCTION l4._iteration_of_failure(l4._case, text, text) IS 'iteration that was in flight when the job was struck';
