@@ -55,6 +55,11 @@ OBJS = \
 	src/slots_join.o \
 	src/slots_stat.o \
 	src/slots_text.o \
+	src/literal.o \
+	src/literal_set.o \
+	src/multimatch.o \
+	src/shortscan.o \
+	src/multimatch_sql.o \
 	src/mask.o \
 	src/drain.o \
 	src/drain_text.o \
@@ -122,6 +127,7 @@ REGRESS = \
 	iforest \
 	parser \
 	pcre \
+	pcre_many \
 	views
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale

@@ -140,3 +140,21 @@ CREATE OPERATOR CLASS l4.pcre_ops DEFAULT FOR TYPE l4.pcre USING hash AS
 	OPERATOR 1 l4.=,
 	FUNCTION 1 l4._pcre_hash(l4.pcre),
 	FUNCTION 2 l4._pcre_hash_extended(l4.pcre, bigint);
+
+-- many patterns over a line in one pass
+CREATE FUNCTION l4.pcre_first(line text, ids integer[], patterns l4.pcre[]) RETURNS integer
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20 AS 'MODULE_PATHNAME', 'l4_pcre_first';
+COMMENT ON FUNCTION l4.pcre_first(text, integer[], l4.pcre[]) IS 'id of the first of the patterns that matches the line, NULL when none does';
+
+CREATE FUNCTION l4.pcre_all(line text, ids integer[], patterns l4.pcre[]) RETURNS integer[]
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20 AS 'MODULE_PATHNAME', 'l4_pcre_all';
+COMMENT ON FUNCTION l4.pcre_all(text, integer[], l4.pcre[]) IS 'ids of all patterns that match the line, in the order given';
+
+CREATE FUNCTION l4.pcre_scan(line text, ids integer[], patterns l4.pcre[], OUT id integer, OUT matched boolean) RETURNS SETOF record
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20 ROWS 1 AS 'MODULE_PATHNAME', 'l4_pcre_scan';
+COMMENT ON FUNCTION l4.pcre_scan(text, integer[], l4.pcre[]) IS 'the patterns that match the line (matched true) and those that gave up at a limit (matched NULL)';
+
+-- private functions
+CREATE FUNCTION l4._pcre_multimatch(patterns l4.pcre[], lines text[], OUT line integer, OUT pattern integer, OUT matched boolean) RETURNS SETOF record
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_pcre_multimatch';
+COMMENT ON FUNCTION l4._pcre_multimatch(l4.pcre[], text[]) IS 'subscripts of lines and of the patterns that match them; matched is NULL where a pattern gave up at a limit';

@@ -1,0 +1,28 @@
+/*
+ * literal_set.h
+ *		Small sets of strings, for reading literals out of a pattern.
+ */
+#ifndef L4_LITERAL_SET_H
+#define L4_LITERAL_SET_H
+
+#include "literal.h"
+
+/* Sets that stand for what a part matches exactly are cut at this many strings. */
+#define L4_EXACT_MAX 16
+
+/* A set of strings; any means "not known", and then n is 0. */
+typedef struct L4Strings
+{
+	bool		any;
+	int			n;
+	L4Literal	items[L4_LITERAL_SET];
+} L4Strings;
+
+extern void l4_strings_any(L4Strings *s);
+extern void l4_strings_empty(L4Strings *s);	/* the set of the empty string */
+extern void l4_strings_unite(L4Strings *a, const L4Strings *b, int max);
+extern bool l4_strings_append(L4Strings *a, const L4Strings *b);
+extern int	l4_strings_score(const L4Strings *s);
+extern void l4_strings_keep_better(L4Strings *best, const L4Strings *candidate);
+
+#endif							/* L4_LITERAL_SET_H */
