@@ -163,7 +163,8 @@ write_model(StringInfo out, const L4Model *m)
 		if (t->event == 0)
 			continue;
 		put_number(out, t->node);
-		put_number(out, t->first_key);
+		for (int k = 0; k < L4_CHAINS; k++)
+			put_number(out, t->keys[k]);
 		put_cols(out, t->cols, m->groups[m->nodes[t->node].group].ncols);
 	}
 	for (int i = 1; i < m->nnodes; i++)
@@ -299,7 +300,6 @@ read_templates(Reader *r, L4Model *m)
 		int			ncols;
 
 		memset(t, 0, sizeof(*t));
-		t->first_next = -1;
 		t->event = get_number(r, m->nevents - 1, "event of a template");
 		if (t->event == 0)
 			continue;
@@ -310,7 +310,8 @@ read_templates(Reader *r, L4Model *m)
 		ncols = m->groups[node->group].ncols;
 		if (node->ntemplates >= L4_NODE_ROWS || m->events[t->event].tag != m->groups[node->group].tag)
 			bad(r, "node of a template");
-		t->first_key = get_number(r, PG_UINT32_MAX, "key of a template");
+		for (int k = 0; k < L4_CHAINS; k++)
+			t->keys[k] = get_number(r, PG_UINT32_MAX, "key of a template");
 		t->cols = MemoryContextAlloc(m->cxt, ncols * sizeof(L4Str));
 		get_cols(r, m, t->cols, ncols);
 		node->templates = l4_grow(node->templates, &node->templates_size, node->ntemplates + 1,

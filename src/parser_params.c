@@ -87,7 +87,7 @@ align(const char *pat, int plen, const L4Shape *shape, Found *found, bool blanks
 
 	while (t < shape->len || p < plen)
 	{
-		if (p < plen && pat[p] == L4_MARK)
+		if (p < plen && L4_IS_MARK(pat[p]))
 		{
 			back_p = ++p;
 			back_n = n;

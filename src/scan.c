@@ -10,6 +10,10 @@
  */
 #include "postgres.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "port/pg_bswap.h"
 
 #include "scan_int.h"
@@ -19,7 +23,7 @@
 static const struct
 {
 	const char *bytes;
-	uint16		cls;
+	uint32		cls;
 }			punctuation[] =
 {
 	{".", C_DOT},
@@ -39,6 +43,7 @@ l4_scanner_init(L4Scanner *scanner, bool builtin, const char *delimiters)
 	memset(scanner, 0, sizeof(*scanner));
 	scanner->builtin = builtin;
 	scanner->max_text = L4_MAX_SHAPE;
+	scanner->plain_words = delimiters == NULL || strchr(delimiters, '_') == NULL;
 	for (int c = 0; c < 256; c++)
 	{
 		if (c <= ' ' || c == 0x7f)
@@ -60,6 +65,8 @@ l4_scanner_init(L4Scanner *scanner, bool builtin, const char *delimiters)
 	for (int c = 0; c < 256; c++)
 		if ((scanner->cls[c] & C_WORD) || (c && c < 0x80 && strchr(".+@%#$~*:/-", c)))
 			scanner->cls[c] |= C_PATH;
+	for (const char *b = "BKMGTPkms"; *b; b++)
+		scanner->cls[(uint8) *b] |= C_UNIT;
 	for (const uint8 *b = (const uint8 *) delimiters; b && *b; b++)
 	{
 		/* bytes that masks are made of keep that role: masks come first */
@@ -77,6 +84,8 @@ l4_shape_init(L4Shape *shape, MemoryContext cxt)
 	shape->cxt = cxt;
 	shape->text_size = MIN_BUFFER;
 	shape->text = MemoryContextAlloc(cxt, MIN_BUFFER);
+	shape->bits_size = 16;
+	shape->bits = MemoryContextAlloc(cxt, 2 * shape->bits_size * sizeof(uint64));
 	shape->slots_size = 32;
 	shape->slots = MemoryContextAlloc(cxt, 32 * sizeof(L4Slot));
 }
@@ -138,9 +147,32 @@ add_slot(L4Scan *s, const uint8 *p, int len, int kind)
 	slot->mask = kind;
 }
 
+/*
+ * Does what is about to be written make one part with what stands before it,
+ * or a pair of variables that a full stop joins? Then the compound needs
+ * fix_parts.
+ */
+static inline bool
+touches(L4Scan *s, bool variable)
+{
+	const char *text = s->out->text;
+	int			len = s->out->len;
+	uint8		last;
+
+	if (len <= s->compound)
+		return false;
+	last = text[len - 1];
+	if (last == L4_MARK)
+		return true;
+	if (!variable)
+		return false;
+	return (s->cls[last] & C_WORD) || (last == '.' && len - 1 > s->compound && text[len - 2] == L4_MARK);
+}
+
 static inline void
 mark(L4Scan *s, const uint8 *p, int len, int kind)
 {
+	s->fix |= touches(s, true);
 	add_slot(s, p, len, kind);
 	s->out->text[s->out->len++] = L4_MARK;
 	s->mark_end = p + len;
@@ -243,7 +275,7 @@ fix_parts(L4Scan *s, int from, int first_slot, const uint8 *raw)
 	for (int i = from; i < from + ntext; i++)
 	{
 		uint8		c = out->text[i];
-		uint16		cls = s->cls[c];
+		uint32		cls = s->cls[c];
 
 		if (c == L4_MARK)
 		{
@@ -334,13 +366,14 @@ time_parts(L4Scan *s, const uint8 *p)
 
 /* One piece of a compound at p; returns where the next starts. */
 static const uint8 *
-piece(L4Scan *s, const uint8 *p, uint16 sig)
+piece(L4Scan *s, const uint8 *p, uint32 sig)
 {
-	uint16		c = s->cls[*p];
+	uint32		c = s->cls[*p];
 	int			kind = L4_MASK_NONE;
 	int			n = 0;
+	int			len;
 	const uint8 *q;
-	uint16		wsig;
+	bool		has_digit;
 
 	if (!(c & C_WORD))
 	{
@@ -365,34 +398,38 @@ piece(L4Scan *s, const uint8 *p, uint16 sig)
 			n = l4_rec_alpha(s, p, sig, &kind);
 		if (n > 0)
 		{
+			if (kind == L4_MASK_HOST || kind == L4_MASK_IP)
+				n += l4_rec_family(s, p + n);
 			mark(s, p, n, kind);
 			return p + n;
 		}
 	}
-	wsig = 0;
-	for (q = p; q < s->end && (s->cls[*q] & C_WORD); q++)
-		wsig |= s->cls[*q];
+	len = l4_word_run(s, p);
+	q = p + len;
+	has_digit = l4_has_digit(s, p, len);
 	if (!WORD_BEFORE(s, p))
 	{
-		if (l4_rec_constant(p, q - p))
+		n = 0;
+		if ((len == 4 || len == 5) && !has_digit && l4_rec_constant(p, len))
 		{
-			n = q - p;
+			n = len;
 			kind = L4_MASK_CONSTANT;
 		}
-		else if ((sig & C_DASH) && (n = l4_rec_id_tail(s, q, q - p)) > 0)
+		else if ((sig & C_DASH) && (n = l4_rec_id_tail(s, q, len)) > 0)
 		{
-			n += q - p;
+			n += len;
 			kind = L4_MASK_ID;
 		}
-		else if ((wsig & C_DIGIT) || !(wsig & C_NONHEX))
-			n = l4_rec_word(s, p, q - p, wsig, &kind);
+		else if (has_digit || (len >= 8 && (s->cls[*p] & s->cls[p[1]] & C_HEXL)))
+			n = l4_rec_word(s, p, len, &kind);
 		if (n > 0)
 		{
 			mark(s, p, n, kind);
 			return p + n;
 		}
 	}
-	literal(s, p, q - p);
+	s->fix |= has_digit || touches(s, false);
+	literal(s, p, len);
 	return q;
 }
 
@@ -405,68 +442,139 @@ after_equals(L4Scan *s, const uint8 *p)
 	return p > s->msg && p[-1] == '=' && !(p - 1 > s->msg && p[-2] == '=');
 }
 
-/* A compound at p, of the classes sig, up to e; returns where it ended. */
+/* Digits, a full stop and digits at p: the most frequent compound. */
+static int
+decimal(L4Scan *s, const uint8 *p, const uint8 *e)
+{
+	int			whole = l4_word_run(s, p);
+	int			kind = L4_MASK_NUMBER;
+	int			n;
+
+	if (whole == 0 || WORD_BEFORE(s, p) || l4_at(s, p + whole) != '.')
+		return 0;
+	n = l4_word_run(s, p + whole + 1);
+	if (n == 0 || p + whole + 1 + n != e)
+		return 0;
+	n = l4_rec_number(s, p, &kind);
+	if (n > 0)
+		mark(s, p, n, kind);
+	return n;
+}
+
+/* A compound at p; returns where it ended. */
 static const uint8 *
-compound(L4Scan *s, const uint8 *p, const uint8 *e, uint16 sig)
+compound(L4Scan *s, const uint8 *p)
 {
 	int			from = s->out->len;
 	int			first_slot = s->out->nslots;
+	const uint8 *e = p;
 	const uint8 *q = p;
+	uint32		sig = 0;
 	int			n;
 
+	while (e < s->end && (s->cls[*e] & C_COMPOUND))
+		sig |= s->cls[*e++];
+
+	if (!(sig & ~(C_DIGIT | C_DOT | C_PATH)) && (n = decimal(s, p, e)) > 0)
+		return p + n;
 	if ((sig & C_DOT) && after_equals(s, p) && (n = l4_rec_dotted_value(s, p)) > 0)
 	{
 		mark(s, p, n, L4_MASK_NAME);
 		return p + n;
 	}
+	s->compound = from;
+	s->fix = false;
 	while (q < e)
 		q = piece(s, q, sig);
-	if ((sig & C_DIGIT) || s->out->nslots > first_slot)
+	if (s->fix)
 		fix_parts(s, from, first_slot, p);
+	s->compound = PG_INT32_MAX;
 	return q;
 }
 
-/* A word of letters: dates that start with a name, HTTP methods, constants. */
-static const uint8 *
-word(L4Scan *s, const uint8 *p, const uint8 *e, uint16 sig)
+/*
+ * A word of letters at p, len bytes that already stand behind the output:
+ * constants, dates that start with a name, HTTP methods. Most are nothing of it.
+ */
+static inline const uint8 *
+word(L4Scan *s, const uint8 *p, int len)
 {
-	int			len = e - p;
+	const uint8 *e = p + len;
 	int			n;
-	int			kind;
 
 	if (len <= 7)
 	{
-		if (len == 3 && (l4_at(s, e) == ' ' || l4_at(s, e) == ',') && (n = l4_rec_day(s, p)) > 0)
-		{
-			mark(s, p, n, L4_MASK_DATE);
-			return p + n;
-		}
-		if (l4_rec_constant(p, len))
+		if ((len == 4 || len == 5) && l4_rec_constant(p, len))
 		{
 			mark(s, p, len, L4_MASK_CONSTANT);
 			return e;
 		}
-		if (l4_at(s, e) == ' ' && l4_at(s, e + 1) == '/' && len >= 3 && *p <= 'Z' && p[1] <= 'Z')
+		if (*p <= 'Z' && len >= 3)
 		{
-			static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
-
-			for (int i = 0; i < lengthof(methods); i++)
-				if (strlen(methods[i]) == len && memcmp(p, methods[i], len) == 0 &&
-					(n = l4_rec_request(s, e + 1)) > 0)
-				{
-					literal(s, p, len + 1);
-					mark(s, e + 1, n, L4_MASK_PATH);
-					return e + 1 + n;
-				}
+			if (len == 3 && (n = l4_rec_day(s, p)) > 0)
+			{
+				mark(s, p, n, L4_MASK_DATE);
+				return p + n;
+			}
+			if (l4_at(s, e) == ' ' && l4_at(s, e + 1) == '/' && l4_rec_method(p, len) &&
+				(n = l4_rec_request(s, e + 1)) > 0)
+			{
+				literal(s, p, len + 1);
+				mark(s, e + 1, n, L4_MASK_PATH);
+				return e + 1 + n;
+			}
 		}
 	}
-	else if (!(sig & C_NONHEX) && l4_rec_word(s, p, len, sig, &kind))
+	else if ((s->cls[*p] & s->cls[p[1]] & C_HEXL) && l4_rec_hex(p, len))
 	{
-		mark(s, p, len, kind);
+		mark(s, p, len, L4_MASK_HEX);
 		return e;
 	}
-	literal(s, p, len);
+	s->out->len += len;
 	return e;
+}
+
+/* A run of digits at p, len of them; with its unit if one follows. */
+static inline const uint8 *
+number(L4Scan *s, const uint8 *p, int len)
+{
+	int			kind = L4_MASK_NUMBER;
+
+	if (l4_at(s, p + len) == ' ' && l4_class(s, p + len + 1) & C_UNIT)
+		len += l4_rec_unit(s, p + len, &kind);
+	mark(s, p, len, kind);
+	return p + len;
+}
+
+/* A word of letters and digits at p: len bytes that already stand behind the output. */
+static const uint8 *
+alnum(L4Scan *s, const uint8 *p, int len)
+{
+	int			kind = L4_MASK_ID;
+	int			letters = 0;
+	int			digits = 0;
+
+	if ((s->cls[*p] & C_DIGIT) && l4_rec_number(s, p, &kind) >= len)
+	{
+		mark(s, p, len, kind);
+		return p + len;
+	}
+	if (l4_rec_word(s, p, len, &kind) == 0)
+	{
+		for (int i = 0; i < len; i++)
+		{
+			uint32		c = s->cls[p[i]];
+
+			letters += (c & C_LETTER) != 0;
+			digits += (c & C_DIGIT) != 0;
+		}
+		kind = mixed(letters, digits, (s->cls[*p] & C_DIGIT) != 0) ? L4_MASK_ID : L4_MASK_NONE;
+	}
+	if (kind != L4_MASK_NONE)
+		mark(s, p, len, kind);
+	else
+		s->out->len += len;
+	return p + len;
 }
 
 /* Keep what was written until the last full token and let one variable stand for the rest. */
@@ -478,55 +586,224 @@ cut_short(L4Scan *s)
 	mark(s, s->safe, s->msg_end - s->safe, L4_MASK_LIST);
 }
 
-/* Scan the bytes from p to s->end; false when the shape is full. */
+#ifdef __SSE2__
+/* Bits of 64 bytes for the usual classes: bytes of words and digits. */
+static inline void
+classify64(const uint8 *p, uint64 *words, uint64 *digits)
+{
+	uint64		w = 0;
+	uint64		d = 0;
+
+	for (int k = 0; k < 4; k++)
+	{
+		__m128i		b = _mm_loadu_si128((const __m128i *) (p + 16 * k));
+		__m128i		from0 = _mm_sub_epi8(b, _mm_set1_epi8('0'));
+		__m128i		froma = _mm_sub_epi8(_mm_or_si128(b, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
+		__m128i		digit = _mm_cmpeq_epi8(_mm_min_epu8(from0, _mm_set1_epi8(9)), from0);
+		__m128i		alpha = _mm_cmpeq_epi8(_mm_min_epu8(froma, _mm_set1_epi8(25)), froma);
+		__m128i		uscore = _mm_cmpeq_epi8(b, _mm_set1_epi8('_'));
+		__m128i		word = _mm_or_si128(_mm_or_si128(digit, alpha), _mm_or_si128(uscore, b));
+
+		w |= (uint64) (uint16) _mm_movemask_epi8(word) << (16 * k);
+		d |= (uint64) (uint16) _mm_movemask_epi8(digit) << (16 * k);
+	}
+	*words = w;
+	*digits = d;
+}
+#endif
+
+/*
+ * Classify a message, one bit a byte: is it a byte of a word, is it a digit?
+ * The bits beyond its end are zero, 64 of them at least.
+ */
+static void
+classify(const L4Scanner *scanner, const uint8 *msg, int len, uint64 *words, uint64 *digits)
+{
+	int			i = 0;
+
+#ifdef __SSE2__
+	if (scanner->plain_words)
+	{
+		uint8		rest[64] = {0};
+
+		for (; i + 64 <= len; i += 64)
+			classify64(msg + i, &words[i / 64], &digits[i / 64]);
+		memcpy(rest, msg + i, len - i);
+		classify64(rest, &words[i / 64], &digits[i / 64]);
+		i += 64;
+	}
+#endif
+	for (; i < len; i += 64)
+	{
+		int			n = Min(64, len - i);
+
+		words[i / 64] = digits[i / 64] = 0;
+		for (int k = 0; k < n; k++)
+		{
+			uint32		c = scanner->cls[msg[i + k]];
+
+			words[i / 64] |= (uint64) ((c & C_WORD) != 0) << k;
+			digits[i / 64] |= (uint64) ((c & C_DIGIT) != 0) << k;
+		}
+	}
+	i = len / 64 + 1;
+	words[i] = digits[i] = 0;
+	if (len % 64 == 0)
+		words[i - 1] = digits[i - 1] = 0;
+}
+
+/*
+ * Is a word of letters at p nothing but a word? Else it may be a constant, the
+ * start of a date, an HTTP method before its target, or hex.
+ */
+static inline bool
+just_a_word(const L4Scan *s, const uint8 *p, int len)
+{
+	if (len >= 8)
+		return !(s->cls[p[0]] & s->cls[p[1]] & C_HEXL);
+	if (*p <= 'Z')
+		return len < 3 || (len != 3 && l4_at(s, p + len + 1) != '/' && (len < 4 || len > 5 || !l4_rec_constant(p, len)));
+	return len < 4 || len > 5 || !l4_rec_constant(p, len);
+}
+
+/*
+ * A token at p that starts with a byte of a word, when it ends at a blank or a
+ * byte that always ends tokens, with at most a colon or full stop between: that
+ * is all there is to most tokens. Returns its length, 0 for any other.
+ */
+static inline int
+simple_token(const L4Scan *s, const uint8 *p)
+{
+	uint64		gap = ~l4_window(s->words, p - s->msg);
+	const uint8 *e;
+	uint32		next;
+
+	if (unlikely(gap == 0 || p == s->mark_end))
+		return 0;
+	e = p + pg_rightmost_one_pos64(gap);
+	if (unlikely(e > s->end))
+		return 0;
+	next = l4_class(s, e);
+	if (next & (C_BLANK | C_HARD))
+		return e - p;
+	if ((next & (C_COLON | C_DOT)) && (l4_class(s, e + 1) & (C_BLANK | C_HARD)))
+		return e - p;
+	return 0;
+}
+
+/* A token at p that is not simple, or not only a word or a number; returns what follows. */
+static const uint8 *
+other_token(L4Scan *s, const uint8 *p, int len)
+{
+	uint64		digits;
+	int			n;
+
+	if (len > 0)
+	{
+		literal(s, p, len);
+		s->out->len -= len;
+		digits = l4_window(s->digits, p - s->msg) & ((UINT64CONST(1) << len) - 1);
+		if (digits == 0)
+			return word(s, p, len);
+		if (digits == (UINT64CONST(1) << len) - 1)
+			return number(s, p, len);
+		return alnum(s, p, len);
+	}
+	if (s->cls[*p] & C_COMPOUND)
+		return compound(s, p);
+	if (*p == '<' && (l4_class(s, p + 1) & C_DIGIT) && (n = l4_rec_fuzzy(s, p)) > 0)
+	{
+		mark(s, p, n, L4_MASK_DURATION);
+		return p + n;
+	}
+	literal(s, p, 1);
+	return p + 1;
+}
+
+/*
+ * Scan the bytes from p to s->end; false when the shape is full. The output
+ * cursor is kept in a register: stores of characters may alias anything.
+ */
 static bool
 segment(L4Scan *s, const uint8 *p)
 {
 	L4Shape    *out = s->out;
+	char	   *const text = out->text;
+	char	   *o = text + out->len;
+	char	   *const full = text + s->max_text;
+	const uint8 *const end = s->end;
+	const uint32 *const cls = s->cls;
+	const bool	builtin = s->builtin;
 
-	while (p < s->end)
+	while (p < end)
 	{
-		uint16		c = s->cls[*p];
+		uint32		c = cls[*p];
+		const uint8 *start = p;
+		int			len;
 
 		if (c & C_BLANK)
 		{
-			if (out->len > 0 && out->text[out->len - 1] != ' ')
-				out->text[out->len++] = ' ';
+			if (o > text && o[-1] != ' ')
+				*o++ = ' ';
 			p++;
+			continue;
 		}
-		else if ((c & C_COMPOUND) && s->builtin)
+		s->safe = p;
+		s->safe_text = o - text;
+		s->safe_slots = out->nslots;
+		len = 0;
+		if (likely(builtin))
 		{
-			const uint8 *e = p;
-			uint16		sig = 0;
+			if (c & C_WORD)
+				len = simple_token(s, p);
+			if (len > 0)
+			{
+				uint64		all = (UINT64CONST(1) << len) - 1;
+				uint64		digits = l4_window(s->digits, p - s->msg) & all;
 
-			while (e < s->end && (s->cls[*e] & C_COMPOUND))
-				sig |= s->cls[*e++];
-			if (!(sig & (C_STRUCT | C_DIGIT)) && p != s->mark_end)
-				p = word(s, p, e, sig);
-			else
-				p = compound(s, p, e, sig);
+				if (digits == 0 && just_a_word(s, p, len))
+				{
+					if (likely(len <= 16 && s->msg_end - p >= 16))
+						memcpy(o, p, 16);
+					else
+						memcpy(o, p, len);
+					o += len;
+					p += len;
+				}
+				else if (digits == all && !(l4_class(s, p + len + 1) & C_UNIT))
+				{
+					add_slot(s, p, len, L4_MASK_NUMBER);
+					*o++ = L4_MARK;
+					p += len;
+					s->mark_end = p;
+				}
+			}
+			else if (c & C_DELIM && *p != '<')
+				*o++ = *p++;
+			if (p == start)
+			{
+				out->len = o - text;
+				p = other_token(s, p, len);
+				o = text + out->len;
+			}
+			if (len > 0 && p == start + len && p < end && (*p == ':' || *p == '.'))
+				*o++ = *p++;
+			/* mostly one blank follows */
+			if (p < end && *p == ' ')
+			{
+				*o++ = ' ';
+				p++;
+			}
 		}
 		else
-		{
-			int			n;
-
-			if (*p == '<' && s->builtin && (l4_class(s, p + 1) & C_DIGIT) && (n = l4_rec_fuzzy(s, p)) > 0)
-			{
-				mark(s, p, n, L4_MASK_DURATION);
-				p += n;
-			}
-			else
-				out->text[out->len++] = *p++;
-		}
-		if (unlikely(out->len > s->max_text))
+			*o++ = *p++;
+		if (unlikely(o > full))
 		{
 			cut_short(s);
 			return false;
 		}
-		s->safe = p;
-		s->safe_text = out->len;
-		s->safe_slots = out->nslots;
 	}
+	out->len = o - text;
 	return true;
 }
 
@@ -537,11 +814,17 @@ l4_scan_ranges(const L4Scanner *scanner, const char *msg, int len,
 {
 	L4Scan		s = {0};
 	const uint8 *p = (const uint8 *) msg;
-	Size		need = (nranges > 0 ? 2 : 1) * (Size) len + 16;
+	Size		need = (nranges > 0 ? 2 : 1) * (Size) len + 32;
 	bool		more = true;
 
 	out->len = 0;
 	out->nslots = 0;
+	if (unlikely(out->bits_size < len / 64 + 3))
+	{
+		out->bits_size = len / 64 + 3 + len / 128;
+		pfree(out->bits);
+		out->bits = MemoryContextAllocHuge(out->cxt, 2 * out->bits_size * sizeof(uint64));
+	}
 	if (unlikely(out->text_size < need))
 	{
 		out->text_size = need + need / 2;
@@ -549,11 +832,15 @@ l4_scan_ranges(const L4Scanner *scanner, const char *msg, int len,
 		out->text = MemoryContextAllocHuge(out->cxt, out->text_size);
 	}
 	s.cls = scanner->cls;
+	s.words = out->bits;
+	s.digits = out->bits + out->bits_size;
+	classify(scanner, p, len, out->bits, out->bits + out->bits_size);
 	s.max_text = scanner->max_text;
 	s.msg = s.safe = p;
 	s.msg_end = p + len;
 	s.out = out;
 	s.builtin = scanner->builtin;
+	s.compound = PG_INT32_MAX;
 	for (int i = 0; i < nranges && more; i++)
 	{
 		s.end = (const uint8 *) msg + ranges[i].off;

@@ -15,6 +15,8 @@
 #define L4_USER_MARK	'\002'	/* followed by L4_USER_MARK_BASE + number */
 #define L4_USER_MARK_BASE 0x80
 #define L4_MAX_USER_MASKS 100
+#define L4_OPEN_MARK	'\003'	/* in templates only: varies by statistics */
+#define L4_IS_MARK(c)	((c) == L4_MARK || (c) == L4_OPEN_MARK)
 
 /* What a variable part is. The order is part of the stored form: append only. */
 typedef enum L4Mask
@@ -62,6 +64,8 @@ typedef struct L4Shape
 	int			nslots;
 	/* private */
 	Size		text_size;
+	uint64	   *bits;
+	int			bits_size;
 	int			slots_size;
 	MemoryContext cxt;
 } L4Shape;
@@ -80,8 +84,9 @@ typedef struct L4Range
 /* How to scan: which bytes are what. Plain data, no pointers. */
 typedef struct L4Scanner
 {
-	uint16		cls[256];		/* class bits of a byte, see scan_int.h */
+	uint32		cls[256];		/* class bits of a byte, see scan_int.h */
 	bool		builtin;		/* use the built-in masks */
+	bool		plain_words;	/* words are made of letters, digits, _ and bytes above 127 */
 	int			max_text;		/* a shape longer than this ends in one variable for the rest of the message */
 } L4Scanner;
 

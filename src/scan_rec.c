@@ -56,16 +56,6 @@ text_at(L4Scan *s, const uint8 *p, const char *text)
 	return true;
 }
 
-static bool
-in_list(const uint8 *p, int len, const char *const *list)
-{
-	for (; *list; list++)
-		if ((*list)[0] == (p[0] | 0x20) && strlen(*list) == len &&
-			pg_strncasecmp((const char *) p, *list, len) == 0)
-			return true;
-	return false;
-}
-
 /* :port of one to max digits, not followed by a digit */
 static int
 port(L4Scan *s, const uint8 *p, int min)
@@ -123,6 +113,14 @@ rec_ip(L4Scan *s, const uint8 *p)
 		q++;
 	}
 	return done - p;
+}
+
+/* The family that some write behind an address: " (IPv6)" */
+int
+l4_rec_family(L4Scan *s, const uint8 *p)
+{
+	return l4_at(s, p) == ' ' && l4_at(s, p + 1) == '(' &&
+		(text_at(s, p + 2, "ipv6)") || text_at(s, p + 2, "ipv4)")) ? 7 : 0;
 }
 
 /* Groups of hex digits with colons between: MAC or IPv6 address. */
@@ -298,28 +296,158 @@ rec_object(L4Scan *s, const uint8 *p)
 	return n >= 5 && n <= 8 && !is_word(s, q + n) ? q + n - p : 0;
 }
 
-static const char *const reverse_dns[] = {
-	"com", "org", "net", "java", "javax", "io", "edu", "gov", "sun", "android", NULL
+/* Up to eight bytes as a number, to compare labels with lists. */
+#define L1(a)					((uint64) (a))
+#define L2(a, b)				(L1(a) | (uint64) (b) << 8)
+#define L3(a, b, c)				(L2(a, b) | (uint64) (c) << 16)
+#define L4(a, b, c, d)			(L3(a, b, c) | (uint64) (d) << 24)
+#define L5(a, b, c, d, e)		(L4(a, b, c, d) | (uint64) (e) << 32)
+#define L7(a, b, c, d, e, f, g) (L5(a, b, c, d, e) | (uint64) (f) << 40 | (uint64) (g) << 48)
+#define L8(a, b, c, d, e, f, g, h) (L7(a, b, c, d, e, f, g) | (uint64) (h) << 56)
+
+/* A label, in small letters; 0 if it is longer than eight bytes. */
+static inline uint64
+label_of(const uint8 *p, int len)
+{
+	uint64		v = 0;
+
+	if (len > 8)
+		return 0;
+	for (int i = 0; i < len; i++)
+		v |= (uint64) (p[i] | 0x20) << (8 * i);
+	return v;
+}
+
+/* Names that start reversed domains: what follows is a class or a package. */
+static bool
+is_reverse_dns(const uint8 *p, int len)
+{
+	switch (label_of(p, len))
+	{
+		case L3('c', 'o', 'm'):
+		case L3('o', 'r', 'g'):
+		case L3('n', 'e', 't'):
+		case L4('j', 'a', 'v', 'a'):
+		case L5('j', 'a', 'v', 'a', 'x'):
+		case L2('i', 'o'):
+		case L3('e', 'd', 'u'):
+		case L3('g', 'o', 'v'):
+		case L3('s', 'u', 'n'):
+		case L7('a', 'n', 'd', 'r', 'o', 'i', 'd'):
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Last labels of hosts that have more than two letters. */
+static bool
+is_generic_tld(const uint8 *p, int len)
+{
+	switch (label_of(p, len))
+	{
+		case L3('c', 'o', 'm'):
+		case L3('n', 'e', 't'):
+		case L3('o', 'r', 'g'):
+		case L3('e', 'd', 'u'):
+		case L3('g', 'o', 'v'):
+		case L3('m', 'i', 'l'):
+		case L4('i', 'n', 'f', 'o'):
+		case L3('b', 'i', 'z'):
+		case L5('l', 'o', 'c', 'a', 'l'):
+		case L3('l', 'a', 'n'):
+		case L8('i', 'n', 't', 'e', 'r', 'n', 'a', 'l'):
+		case L4('a', 'r', 'p', 'a'):
+			return true;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Countries: second letters by the first one. Those that are as well a word of
+ * programs or a file's extension (in, is, py, sh, rs, ...) are left out.
+ */
+static const char *const countries[26] = {
+	"rtu", "er", "ahnz", "ek", "su", "ir", "r", "ku", "elrt", "p", "r", "", "x", "lz", "", "", "", "ou",
+	"eg", "hrw", "aks", "n", "", "", "", "a"
 };
-static const char *const top_level[] = {
-	"com", "net", "org", "edu", "gov", "mil", "int", "info", "biz", "local", "localdomain", "lan",
-	"internal", "arpa", "cn", "de", "jp", "uk", "fr", "ru", "nl", "br", "au", "ca", "kr", "tw", "hk",
-	"it", "es", "se", "ch", "eu", "us", "cz", "fi", "dk", "be", "at", "sg", "nz", "ua", "tr", "mx", "ar",
-	"za", "gr", "pt", "hu", "ro", "il", "ir", "vn", "th", "ie", NULL
-};
+
 /* A last label that is no host's: file names and their line. */
-static const char *const file_ext[] = {
-	"c", "h", "cc", "cpp", "cxx", "cu", "cuh", "hpp", "py", "pyx", "java", "go", "rs", "js", "ts", "rb", "pl",
-	"sh", "log", "txt", "xml", "conf", "cfg", "json", "yaml", "yml", "so", "scala", "kt", "cs", "php", "lua",
-	"md", "html", "css", "sql", "jsonl", "toml", "ini", "pt", "pth", "bin", NULL
-};
+static bool
+is_file_ext(const uint8 *p, int len)
+{
+	switch (label_of(p, len))
+	{
+		case L1('c'):
+		case L1('h'):
+		case L2('c', 'c'):
+		case L3('c', 'p', 'p'):
+		case L3('c', 'x', 'x'):
+		case L2('c', 'u'):
+		case L3('c', 'u', 'h'):
+		case L3('h', 'p', 'p'):
+		case L2('p', 'y'):
+		case L3('p', 'y', 'x'):
+		case L4('j', 'a', 'v', 'a'):
+		case L2('g', 'o'):
+		case L2('r', 's'):
+		case L2('j', 's'):
+		case L2('t', 's'):
+		case L2('r', 'b'):
+		case L2('p', 'l'):
+		case L2('s', 'h'):
+		case L3('l', 'o', 'g'):
+		case L3('t', 'x', 't'):
+		case L3('x', 'm', 'l'):
+		case L4('c', 'o', 'n', 'f'):
+		case L3('c', 'f', 'g'):
+		case L4('j', 's', 'o', 'n'):
+		case L4('y', 'a', 'm', 'l'):
+		case L3('y', 'm', 'l'):
+		case L2('s', 'o'):
+		case L5('s', 'c', 'a', 'l', 'a'):
+		case L2('k', 't'):
+		case L2('c', 's'):
+		case L3('p', 'h', 'p'):
+		case L3('l', 'u', 'a'):
+		case L2('m', 'd'):
+		case L4('h', 't', 'm', 'l'):
+		case L3('c', 's', 's'):
+		case L3('s', 'q', 'l'):
+		case L5('j', 's', 'o', 'n', 'l'):
+		case L4('t', 'o', 'm', 'l'):
+		case L3('i', 'n', 'i'):
+		case L2('p', 't'):
+		case L3('p', 't', 'h'):
+		case L3('b', 'i', 'n'):
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Is it the last label of a host's name? */
+static bool
+is_top_level(L4Scan *s, const uint8 *p, int len)
+{
+	if (len == 2)
+	{
+		const char *second = IS_ALPHA(*p) ? countries[(*p | 0x20) - 'a'] : "";
+
+		while (*second && *second != (p[1] | 0x20))
+			second++;
+		return *second != 0;
+	}
+	return is_generic_tld(p, len) || (len == 11 && text_at(s, p, "localdomain"));
+}
 
 /*
  * Host names: labels with dots between and a known or telling form, name-12:port,
  * each with an address and a port after it. What stands before p was checked.
  */
 static int
-rec_host(L4Scan *s, const uint8 *p, uint16 sig)
+rec_host(L4Scan *s, const uint8 *p, uint32 sig)
 {
 	const uint8 *q = p;
 	const uint8 *label = p;
@@ -331,24 +459,30 @@ rec_host(L4Scan *s, const uint8 *p, uint16 sig)
 	bool		known = false;
 	int			n;
 
-	for (;; q++)
+	for (;;)
 	{
-		uint8		c = l4_at(s, q);
+		uint8		c;
 
-		if (IS_DIGIT(c))
-			digit = true;
-		else if (c == '-' && q > label)
-			last_part = q + 1;
-		else if (c == '.' && q > label && ((IS_ALPHA(l4_at(s, q + 1)) || IS_DIGIT(l4_at(s, q + 1)) || l4_at(s, q + 1) == '_')))
+		n = l4_word_run(s, q);
+		if (n == 0)
+			return 0;
+		digit |= l4_has_digit(s, q, n);
+		q += n;
+		c = l4_at(s, q);
+		if (c == '-')
+		{
+			while (l4_at(s, q) == '-')
+				q++;
+			last_part = q;
+		}
+		else if (c == '.' && is_word(s, q + 1))
 		{
 			labels++;
-			label = last_part = q + 1;
+			label = last_part = ++q;
 		}
-		else if (!(IS_ALPHA(c) || c == '_'))
+		else
 			break;
 	}
-	if (q == label || q[-1] == '-')
-		return 0;
 	if (labels == 1)
 	{
 		/* name-12:port, localhost:port, name-a/IP */
@@ -378,9 +512,9 @@ rec_host(L4Scan *s, const uint8 *p, uint16 sig)
 			if (!IS_ALPHA(*r))
 				ends_ok = false;
 	}
-	if (ends_ok && !in_list(p, first_len, reverse_dns))
-		known = in_list(label, q - label, top_level) || (labels >= 3 && digit && q - label >= 2);
-	if (known && labels >= 3 && in_list(label, q - label, file_ext))
+	known = ends_ok && ((labels >= 3 && digit && q - label >= 2) || is_top_level(s, label, q - label)) &&
+		!is_reverse_dns(p, first_len);
+	if (known && labels >= 3 && is_file_ext(label, q - label))
 		known = false;
 	if (known)
 	{
@@ -392,7 +526,7 @@ rec_host(L4Scan *s, const uint8 *p, uint16 sig)
 	/* a name with a port: two digits make a port, a single one a line or a column */
 	n = port(s, q, labels >= 3 ? 1 : 2);
 	if (n > 0 && !is_word(s, q + n) && l4_at(s, q + n) != ':' && l4_at(s, q + n) != '.' &&
-		IS_ALPHA(*label) && !in_list(label, q - label, file_ext))
+		IS_ALPHA(*label) && !is_file_ext(label, q - label))
 		return q + n - p;
 	return 0;
 }
@@ -626,13 +760,28 @@ l4_rec_request(L4Scan *s, const uint8 *p)
 	return q - p;
 }
 
-/* Words that stand for a value. */
+bool
+l4_rec_method(const uint8 *p, int len)
+{
+	static const char *const methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
+
+	for (int i = 0; i < lengthof(methods); i++)
+		if (strlen(methods[i]) == len && memcmp(p, methods[i], len) == 0)
+			return true;
+	return false;
+}
+
+/* Words of four or five bytes that stand for a value: true, null, root, false, admin. */
 bool
 l4_rec_constant(const uint8 *p, int len)
 {
-	static const char *const words[] = {"true", "false", "null", "root", "admin", NULL};
+	uint32		start = (p[0] | p[1] << 8 | p[2] << 16 | (uint32) p[3] << 24) | 0x20202020;
 
-	return (len == 4 || len == 5) && in_list(p, len, words);
+	if (len == 4)
+		return start == (uint32) L4('t', 'r', 'u', 'e') || start == (uint32) L4('n', 'u', 'l', 'l') ||
+			start == (uint32) L4('r', 'o', 'o', 't');
+	return (start == (uint32) L4('f', 'a', 'l', 's') && (p[4] | 0x20) == 'e') ||
+		(start == (uint32) L4('a', 'd', 'm', 'i') && (p[4] | 0x20) == 'n');
 }
 
 /*
@@ -697,28 +846,34 @@ l4_rec_unit(L4Scan *s, const uint8 *p, int *kind)
 	return q - p;
 }
 
-/*
- * A word of letters and digits (and _) as a whole: identifiers and hex. sig
- * are the classes of its bytes.
- */
-int
-l4_rec_word(L4Scan *s, const uint8 *p, int len, uint16 sig, int *kind)
+/* Hex digits alone? */
+bool
+l4_rec_hex(const uint8 *p, int len)
 {
-	if (!(sig & C_NONHEX))
-	{
-		/* hex digits only: with a digit six do, of one case and letters alone eight */
-		if (sig & C_DIGIT ? len >= 6 : len >= 8)
-		{
-			*kind = L4_MASK_HEX;
-			return len;
-		}
-	}
-	else if (*p == '0' && len > 2 && (p[1] | 0x20) == 'x' && hexdigits(s, p + 2, len) == len - 2)
+	for (int i = 0; i < len; i++)
+		if (!IS_HEX(p[i]))
+			return false;
+	return true;
+}
+
+/* A word of letters and digits (and _) as a whole: identifiers and hex. */
+int
+l4_rec_word(L4Scan *s, const uint8 *p, int len, int *kind)
+{
+	bool		has_digit = l4_has_digit(s, p, len);
+
+	/* hex digits only: with a digit six do, letters alone need eight */
+	if ((s->cls[*p] & (C_DIGIT | C_HEXL)) && len >= (has_digit ? 6 : 8) && l4_rec_hex(p, len))
 	{
 		*kind = L4_MASK_HEX;
 		return len;
 	}
-	if ((sig & (C_USCORE | C_DIGIT)) == (C_USCORE | C_DIGIT) && IS_ALPHA(*p))
+	if (*p == '0' && len > 2 && (p[1] | 0x20) == 'x' && hexdigits(s, p + 2, len) == len - 2)
+	{
+		*kind = L4_MASK_HEX;
+		return len;
+	}
+	if (has_digit && IS_ALPHA(*p))
 	{
 		/* name_12, name_12_3 */
 		const uint8 *q = p;
@@ -770,10 +925,11 @@ rec_version(L4Scan *s, const uint8 *p)
 }
 
 /* A number with sign, fraction, exponent, percent sign or unit. */
-static int
-rec_number(L4Scan *s, const uint8 *p, int *kind)
+int
+l4_rec_number(L4Scan *s, const uint8 *p, int *kind)
 {
 	const uint8 *q = p;
+	const uint8 *whole = NULL;
 	int			dots = 0;
 	int			unit;
 
@@ -784,7 +940,7 @@ rec_number(L4Scan *s, const uint8 *p, int *kind)
 	while (l4_at(s, q) == '.' && IS_DIGIT(l4_at(s, q + 1)) && dots < 32)
 	{
 		dots++;
-		q++;
+		whole = q++;
 		q += digits(s, q, s->end - q);
 	}
 	if (l4_at(s, q) == '%' && !is_word(s, q + 1))
@@ -805,12 +961,15 @@ rec_number(L4Scan *s, const uint8 *p, int *kind)
 	unit = dots <= 1 ? l4_rec_unit(s, q, kind) : 0;
 	if (unit > 0)
 		return q + unit - p;
-	return is_word(s, q) ? 0 : q - p;
+	if (!is_word(s, q))
+		return q - p;
+	/* 1.0beta: what stands before the last dot is a number */
+	return whole ? whole - p : 0;
 }
 
 /* At a digit that starts a word. */
 int
-l4_rec_digit(L4Scan *s, const uint8 *p, uint16 sig, int *kind)
+l4_rec_digit(L4Scan *s, const uint8 *p, uint32 sig, int *kind)
 {
 	const uint8 *before = p > s->msg ? p - 1 : NULL;
 	bool		after_dot = before && *before == '.';
@@ -846,7 +1005,7 @@ l4_rec_digit(L4Scan *s, const uint8 *p, uint16 sig, int *kind)
 			*kind = L4_MASK_IP;
 			return n;
 		}
-		if ((sig & C_LETTER) && !(before && strchr(".$/@-", *before)) && (n = rec_host(s, p, sig)) > 0)
+		if ((sig & C_LETTER) && !(before && ((s->cls[*before] & (C_DOT | C_SLASH | C_AT | C_DASH)) || *before == '$')) && (n = rec_host(s, p, sig)) > 0)
 		{
 			*kind = L4_MASK_HOST;
 			return n;
@@ -857,15 +1016,15 @@ l4_rec_digit(L4Scan *s, const uint8 *p, uint16 sig, int *kind)
 		*kind = L4_MASK_EMAIL;
 		return n;
 	}
-	return rec_number(s, p, kind);
+	return l4_rec_number(s, p, kind);
 }
 
 /* At a letter that starts a word. */
 int
-l4_rec_alpha(L4Scan *s, const uint8 *p, uint16 sig, int *kind)
+l4_rec_alpha(L4Scan *s, const uint8 *p, uint32 sig, int *kind)
 {
 	const uint8 *before = p > s->msg ? p - 1 : NULL;
-	bool		joined = before && *before && strchr(".$/@-", *before) != NULL;
+	bool		joined = before && ((s->cls[*before] & (C_DOT | C_SLASH | C_AT | C_DASH)) || *before == '$');
 	int			n;
 
 	if ((sig & (C_COLON | C_SLASH)) == (C_COLON | C_SLASH) && (n = rec_url(s, p)) > 0)
@@ -891,7 +1050,8 @@ l4_rec_alpha(L4Scan *s, const uint8 *p, uint16 sig, int *kind)
 		*kind = L4_MASK_PATH;
 		return n;
 	}
-	if ((sig & (C_DOT | C_COLON | C_SLASH)) && !joined && (n = rec_host(s, p, sig)) > 0)
+	if (((sig & C_DOT) || (sig & (C_DASH | C_DIGIT)) == (C_DASH | C_DIGIT) || (*p | 0x20) == 'l') &&
+		!joined && (n = rec_host(s, p, sig)) > 0)
 	{
 		*kind = L4_MASK_HOST;
 		return n;
@@ -924,7 +1084,7 @@ l4_rec_alpha(L4Scan *s, const uint8 *p, uint16 sig, int *kind)
 
 /* At a byte of structure: paths, signed numbers, IPv6 that starts with a colon. */
 int
-l4_rec_punct(L4Scan *s, const uint8 *p, uint16 sig, int *kind)
+l4_rec_punct(L4Scan *s, const uint8 *p, uint32 sig, int *kind)
 {
 	const uint8 *before = p > s->msg ? p - 1 : NULL;
 	int			n;
@@ -953,7 +1113,7 @@ l4_rec_punct(L4Scan *s, const uint8 *p, uint16 sig, int *kind)
 			if (!IS_DIGIT(l4_at(s, p + 1)) || p == s->mark_end ||
 				(before && ((s->cls[*before] & C_WORD) || *before == ')' || *before == ']' || *before == '.')))
 				return 0;
-			return rec_number(s, p, kind);
+			return l4_rec_number(s, p, kind);
 		case ':':
 			if (l4_at(s, p + 1) == ':' && !WORD_BEFORE(s, p))
 				return rec_colon_hex(s, p, kind);

@@ -14,7 +14,7 @@
 #include "slots_int.h"
 
 void
-l4_model_init(L4Model *m, const uint16 *cls, int distinct, MemoryContext cxt)
+l4_model_init(L4Model *m, const uint32 *cls, int distinct, MemoryContext cxt)
 {
 	memset(m, 0, sizeof(*m));
 	m->cxt = cxt;
@@ -27,7 +27,7 @@ l4_model_init(L4Model *m, const uint16 *cls, int distinct, MemoryContext cxt)
 	l4_map_init(&m->exact, 64, cxt);
 	l4_map_init(&m->seen, 64, cxt);
 	l4_map_init(&m->printed, 64, cxt);
-	l4_map_init(&m->first, 64, cxt);
+	l4_map_init(&m->chains, 64, cxt);
 	m->nevents = 1;
 	/* the strings that have fixed numbers */
 	l4_string_intern(m, "\377unknown", 8);
@@ -35,6 +35,10 @@ l4_model_init(L4Model *m, const uint16 *cls, int distinct, MemoryContext cxt)
 	l4_string_intern(m, "\001", 1);
 	l4_string_intern(m, "\377telling", 8);
 	m->strings[L4_STR_TELLING].flags |= S_TELLING;
+	/* printed as a mark, but no slot of a shape is ever this one */
+	l4_string_intern(m, "\377open", 5);
+	m->strings[L4_STR_OPEN] = m->strings[L4_STR_MARK];
+	l4_string_intern(m, "\377value0", 7);
 }
 
 uint64
@@ -87,9 +91,15 @@ l4_fits(const L4Model *m, const L4Str *pattern, const L4Str *cols, int ncols, in
 
 	for (int i = 0; i < ncols; i++)
 	{
-		if (pattern[i] == L4_STR_MARK)
+		if (pattern[i] == L4_STR_OPEN)
 		{
 			if (m->strings[cols[i]].flags & S_TELLING)
+				return false;
+			n++;
+		}
+		else if (pattern[i] == L4_STR_MARK)
+		{
+			if (!(m->strings[cols[i]].flags & S_VALUE))
 				return false;
 			n++;
 		}
@@ -119,8 +129,7 @@ best_template(L4Model *m, int32 node, const L4Str *cols, int ncols, int *best_va
 	if (n->split >= 0)
 	{
 		int32		exact = l4_map_get(&m->child_map, child_key(node, cols[n->split]));
-		int32		open = cols[n->split] == L4_STR_MARK ? 0 :
-		l4_map_get(&m->child_map, child_key(node, L4_STR_MARK));
+		int32		open = l4_map_get(&m->child_map, child_key(node, L4_STR_OPEN));
 
 		check_stack_depth();
 		if (exact != 0)
@@ -229,8 +238,8 @@ l4_template_new(L4Model *m, int32 node, int ncols, const L4Str *cols, int32 even
 	id = m->ntemplates++;
 	t = &m->templates[id];
 	t->node = node;
-	t->first_key = 0;
-	t->first_next = -1;
+	for (int k = 0; k < L4_CHAINS; k++)
+		t->next[k] = -1;
 	t->cols = MemoryContextAlloc(m->cxt, ncols * sizeof(L4Str));
 	memcpy(t->cols, cols, ncols * sizeof(L4Str));
 	n->templates = l4_grow(n->templates, &n->templates_size, n->ntemplates + 1, sizeof(int32), m->cxt);

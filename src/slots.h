@@ -17,9 +17,11 @@
 typedef uint32 L4Str;			/* number of an interned string */
 #define L4_STR_UNKNOWN	0
 #define L4_STR_EMPTY	1
-#define L4_STR_MARK		2		/* a slot that is a variable */
+#define L4_STR_MARK		2		/* a slot that a mask made a variable */
 #define L4_STR_TELLING	3		/* nan and the like, not interned */
-#define L4_STR_FIXED	4		/* the first that is no fixed one */
+#define L4_STR_OPEN		4		/* a slot that varies by statistics: fits anything */
+#define L4_STR_VALUE	5		/* not interned, with a digit or a mark in it */
+#define L4_STR_FIXED	6		/* the first that is no fixed one */
 
 /* 64-bit key to int32, open addressing; key 0 is not used. */
 typedef struct L4Map
@@ -34,16 +36,19 @@ typedef struct L4String
 {
 	char	   *bytes;
 	int			len;
-	uint8		flags;			/* see slots.c */
+	uint8		flags;			/* see slots_int.h */
+	uint64		stem;			/* of a name with digits: hash of the rest; else 0 */
 } L4String;
+
+#define L4_CHAINS	2
 
 /* The slots of a row or of a template: ncols of the group. */
 typedef struct L4Template
 {
 	int32		event;			/* as given at first: resolve it */
 	int32		node;
-	uint32		first_key;		/* of its tag, blanks and first word when it was made: finds who it may join */
-	int32		first_next;		/* number + 1 of the next older one of that key; -1: not chained yet */
+	uint32		keys[L4_CHAINS];	/* by its first or second word when it was made: finds whom it may join */
+	int32		next[L4_CHAINS];	/* number + 1 of the next older one of the key; -1: not chained yet */
 	L4Str	   *cols;
 } L4Template;
 
@@ -88,7 +93,7 @@ typedef struct L4Event
 typedef struct L4Model
 {
 	MemoryContext cxt;
-	const uint16 *cls;			/* class bits of bytes: the scanner's */
+	const uint32 *cls;			/* class bits of bytes: the scanner's */
 	int			distinct;		/* the precision knob */
 
 	L4String   *strings;
@@ -117,13 +122,13 @@ typedef struct L4Model
 	L4Map		exact;			/* shape and tag -> event, all rows */
 	L4Map		seen;			/* the same for shapes that fitted a template */
 	L4Map		printed;		/* tag and printed text -> template */
-	L4Map		first;			/* first_key -> number + 1 of the newest such template */
+	L4Map		chains;			/* key -> number + 1 of the newest template with it */
 
 	/* scratch, reused */
 	struct L4Scratch *scratch;
 } L4Model;
 
-extern void l4_model_init(L4Model *m, const uint16 *cls, int distinct, MemoryContext cxt);
+extern void l4_model_init(L4Model *m, const uint32 *cls, int distinct, MemoryContext cxt);
 extern uint64 l4_model_key(int tag, const L4Shape *shape);
 extern int32 l4_model_resolve(const L4Model *m, int32 event);
 extern int32 l4_model_lookup(L4Model *m, int tag, const L4Shape *shape);

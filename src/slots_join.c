@@ -12,10 +12,24 @@
 /* How many templates with the same start one template is compared with. */
 #define MAX_CANDIDATES	256
 
+/* May this mark of a pattern stand for these bytes of another? */
+static bool
+may_stand_for(char mark, const char *bytes, int len)
+{
+	if (mark == L4_OPEN_MARK || len == 0)
+		return true;
+	for (int i = 0; i < len; i++)
+		if (L4_IS_MARK(bytes[i]))
+			return true;
+	return false;
+}
+
 /*
- * Does text fit the pattern, in which a mark stands for any bytes but blanks?
- * Greedy with one step back per mark of the same word: no more than the
- * product of both lengths, and both are bounded.
+ * Does text fit the pattern, in which a mark stands for bytes that are no
+ * blank? A mark that masks made stands only for what has a mark too, or for
+ * nothing: a word in its place says something else. Each mark takes as little
+ * as it can and gives way to the next one only inside the same word, so this
+ * takes no more steps than the product of both lengths, and both are bounded.
  */
 static bool
 pattern_fits(const char *pat, int plen, const char *text, int tlen)
@@ -24,20 +38,27 @@ pattern_fits(const char *pat, int plen, const char *text, int tlen)
 	int			t = 0;
 	int			back_p = -1;
 	int			back_t = 0;
+	int			from = 0;
 
 	while (t < tlen || p < plen)
 	{
-		if (p < plen && pat[p] == L4_MARK)
+		if (p < plen && L4_IS_MARK(pat[p]))
 		{
+			if (back_p >= 0 && !may_stand_for(pat[back_p - 1], text + from, back_t - from))
+				return false;
 			back_p = ++p;
-			back_t = t;
+			back_t = from = t;
 			continue;
 		}
 		if (p < plen && t < tlen && pat[p] == text[t])
 		{
 			/* a blank ends what the mark before it may take */
 			if (pat[p] == ' ')
+			{
+				if (back_p >= 0 && !may_stand_for(pat[back_p - 1], text + from, back_t - from))
+					return false;
 				back_p = -1;
+			}
 			p++;
 			t++;
 			continue;
@@ -50,7 +71,7 @@ pattern_fits(const char *pat, int plen, const char *text, int tlen)
 		}
 		return false;
 	}
-	return true;
+	return back_p < 0 || may_stand_for(pat[back_p - 1], text + from, back_t - from);
 }
 
 /* Length of the first word of a text. */
@@ -87,7 +108,7 @@ constant_words(const char *text, int len)
 
 		for (; i < len && text[i] != ' '; i++)
 		{
-			mark |= text[i] == L4_MARK;
+			mark |= L4_IS_MARK(text[i]);
 			letter |= ((text[i] | 0x20) >= 'a' && (text[i] | 0x20) <= 'z') || (uint8) text[i] >= 0x80;
 		}
 		n += letter && !mark;
@@ -108,25 +129,113 @@ tells(const char *text, int len)
 	return false;
 }
 
-static bool
-same_text(L4Model *m, int32 template, const char *text, int len)
+/* Text with all marks alike, as it is printed. Changes the text. */
+static void
+level_marks(char *text, int len)
 {
-	int			olen;
-	char	   *other = l4_model_pattern(m, template, &olen, CurrentMemoryContext);
-	bool		same = olen == len && memcmp(other, text, len) == 0;
-
-	pfree(other);
-	return same;
+	for (int i = 0; i < len; i++)
+		if (text[i] == L4_OPEN_MARK)
+			text[i] = L4_MARK;
 }
 
-/* Put a template into the chain of its first_key. Chains are in order of number. */
+/* Join the event of a template with the one that prints the same text; it becomes the text's template. */
+static void
+join_same(L4Model *m, int32 template, const char *pattern, int len, int tag)
+{
+	char	   *text = pnstrdup(pattern, len);
+	int32	   *same;
+	bool		found;
+
+	level_marks(text, len);
+	same = l4_map_put(&m->printed, l4_hash2(l4_hash_bytes(text, len), tag), &found);
+	if (found && m->templates[*same].event != 0)
+	{
+		int			olen;
+		char	   *other = l4_model_pattern(m, *same, &olen, CurrentMemoryContext);
+
+		level_marks(other, olen);
+		if (olen == len && memcmp(other, text, len) == 0)
+			l4_event_merge(m, m->templates[template].event, m->templates[*same].event, template);
+		pfree(other);
+	}
+	*same = template;
+	pfree(text);
+}
+
+/* Put a template into the chains of its keys. Chains are in order of number. */
 void
 l4_chain_template(L4Model *m, int32 template)
 {
-	int32	   *newest = l4_map_put(&m->first, m->templates[template].first_key, NULL);
+	L4Template *t = &m->templates[template];
 
-	m->templates[template].first_next = *newest;
-	*newest = template + 1;
+	for (int k = 0; k < L4_CHAINS; k++)
+	{
+		int32	   *newest = l4_map_put(&m->chains, t->keys[k], NULL);
+
+		t->next[k] = *newest;
+		*newest = template + 1;
+	}
+}
+
+/* Keys of a text: tag, number of blanks, and its first or its second word. */
+static void
+make_keys(const char *text, int len, int tag, uint32 *keys)
+{
+	int			first = first_word(text, len);
+	int			second = first < len ? first_word(text + first + 1, len - first - 1) : 0;
+	uint64		shape = l4_hash2(count_bytes(text, len, ' '), tag);
+
+	keys[0] = l4_hash2(shape, l4_hash_bytes(text, first));
+	keys[1] = ~(uint32) l4_hash2(shape, l4_hash_bytes(text + first, second + (first < len)));
+}
+
+/*
+ * May the pattern take in texts that fit it? It needs constant words: two when
+ * both start alike, else three.
+ */
+static bool
+may_join(int chain, const char *pattern, int len)
+{
+	int			first = first_word(pattern, len);
+	bool		open = false;
+
+	for (int i = 0; i < first; i++)
+		open |= L4_IS_MARK(pattern[i]);
+	return chain == 0 ? constant_words(pattern, len) >= 2 : open && constant_words(pattern, len) >= 3;
+}
+
+/* Compare a template with the others of a chain. */
+static void
+join_chain(L4Model *m, int32 template, int chain, const char *text, int len)
+{
+	int			seen = 0;
+	int32		next;
+
+	for (int32 other = l4_map_get(&m->chains, m->templates[template].keys[chain]) - 1;
+		 other >= 0 && seen < MAX_CANDIDATES; other = next - 1)
+	{
+		int32		event = l4_model_resolve(m, m->templates[template].event);
+		int32		oevent;
+		int			olen;
+		char	   *otext;
+
+		next = m->templates[other].next[chain];
+		if (other == template || m->templates[other].event == 0)
+			continue;
+		oevent = l4_model_resolve(m, m->templates[other].event);
+		if (oevent == event)
+			continue;
+		seen++;
+		otext = l4_model_pattern(m, other, &olen, CurrentMemoryContext);
+		if (tells(text, len) != tells(otext, olen))
+			 /* one has a nan where the other has a number */ ;
+		else if (may_join(chain, text, len) && pattern_fits(text, len, otext, olen))
+			l4_event_merge(m, event, oevent, template);
+		else if (may_join(chain, otext, olen) && pattern_fits(otext, olen, text, len))
+			l4_event_merge(m, event, oevent, m->events[oevent].template);
+		pfree(otext);
+		CHECK_FOR_INTERRUPTS();
+	}
 }
 
 /*
@@ -135,56 +244,17 @@ l4_chain_template(L4Model *m, int32 template)
 void
 l4_join(L4Model *m, int32 template)
 {
-	int32		event = l4_model_resolve(m, m->templates[template].event);
-	int			tag = m->events[event].tag;
+	int			tag = m->events[l4_model_resolve(m, m->templates[template].event)].tag;
 	int			len;
-	char	   *text;
-	int			words;
-	int32	   *same;
-	int32		other;
-	int			seen = 0;
-	bool		found;
-	L4Template *t;
+	char	   *text = l4_model_pattern(m, template, &len, CurrentMemoryContext);
 
-	text = l4_model_pattern(m, template, &len, CurrentMemoryContext);
-	words = constant_words(text, len);
-	t = &m->templates[template];
-	if (t->first_next < 0)
+	if (m->templates[template].next[0] < 0)
 	{
-		t->first_key = l4_hash2(l4_hash2(l4_hash_bytes(text, first_word(text, len)), tag),
-								count_bytes(text, len, ' '));
+		make_keys(text, len, tag, m->templates[template].keys);
 		l4_chain_template(m, template);
 	}
-	same = l4_map_put(&m->printed, l4_hash2(l4_hash_bytes(text, len), tag), &found);
-	if (found && m->templates[*same].event != 0 && same_text(m, *same, text, len))
-		l4_event_merge(m, event, m->templates[*same].event, template);
-	*same = template;
-	for (other = l4_map_get(&m->first, t->first_key) - 1; other >= 0 && seen < MAX_CANDIDATES;
-		 other = m->templates[other].first_next - 1)
-	{
-		int			olen;
-		char	   *otext;
-		int32		oevent;
-
-		if (other == template || m->templates[other].event == 0)
-			continue;
-		oevent = l4_model_resolve(m, m->templates[other].event);
-		event = l4_model_resolve(m, event);
-		if (oevent == event)
-			continue;
-		seen++;
-		otext = l4_model_pattern(m, other, &olen, CurrentMemoryContext);
-		if (words >= 2 && pattern_fits(text, len, otext, olen) && tells(text, len) == tells(otext, olen))
-			l4_event_merge(m, event, oevent, template);
-		else if (constant_words(otext, olen) >= 2 && pattern_fits(otext, olen, text, len) &&
-				 tells(text, len) == tells(otext, olen))
-		{
-			l4_event_merge(m, event, oevent, m->events[oevent].template);
-			pfree(otext);
-			break;
-		}
-		pfree(otext);
-		CHECK_FOR_INTERRUPTS();
-	}
+	join_same(m, template, text, len, tag);
+	for (int chain = 0; chain < L4_CHAINS; chain++)
+		join_chain(m, template, chain, text, len);
 	pfree(text);
 }

@@ -21,7 +21,11 @@ typedef struct Column
 	int			plain;			/* of them plain words */
 	bool		empty;
 	bool		mark;
+	bool		open;
 	bool		telling;
+	int			qualified;		/* names with dots inside */
+	int			numbered;		/* with a digit, all of one stem */
+	uint64		stem;			/* of the first */
 } Column;
 
 static inline uint8
@@ -69,6 +73,14 @@ column_value(const L4Model *m, Column *col, L4Str s)
 	col->plain += (flags & S_PLAIN) != 0;
 	col->empty |= s == L4_STR_EMPTY;
 	col->mark |= s == L4_STR_MARK;
+	col->open |= s == L4_STR_OPEN;
+	col->qualified += (flags & S_DOTTED) != 0;
+	if (m->strings[s].stem != 0)
+	{
+		if (col->values == 1)
+			col->stem = m->strings[s].stem;
+		col->numbered += col->stem == m->strings[s].stem;
+	}
 	col->telling |= (flags & S_TELLING) != 0;
 }
 
@@ -84,6 +96,11 @@ is_variable(const L4Model *m, const L4Group *g, int c, const Column *col, int wo
 
 	if (col->telling)
 		return false;
+	/* eth0 and eth1: one name and a number */
+	if (col->numbered == col->values)
+		return true;
+	if (col->qualified == col->values)
+		need = Min(need, Max(2, m->distinct * 3 / 10));
 	if (key)
 	{
 		need = Min(need, Max(2, m->distinct * 2 / 5));
@@ -129,7 +146,7 @@ new_cluster(L4Model *m, const L4Node *node, int ncols, const int *order, int n)
 
 		for (int c = 0; c < ncols; c++)
 			if (cols[c] != cl->cols[c])
-				cl->cols[c] = L4_STR_MARK;
+				cl->cols[c] = L4_STR_OPEN;
 		x->next_row[cl->last] = order[i];
 		x->next_row[order[i]] = -1;
 		cl->last = order[i];
@@ -256,7 +273,7 @@ merge_clusters(L4Model *m, const int *members, int n, int c, int ncols)
 		to->last = cl->last;
 		cl->dead = true;
 	}
-	to->cols[c] = L4_STR_MARK;
+	to->cols[c] = L4_STR_OPEN;
 	to->hash = cluster_hash(to, ncols);
 }
 
@@ -292,7 +309,7 @@ merge_column(L4Model *m, const L4Group *g, int c)
 			words += k != c && is_word(m, cl->cols[k]);
 		if (col.telling)
 			continue;
-		if ((col.mark && (col.values >= 3 || col.empty)) ||
+		if (col.open || (col.mark && (col.values >= 3 || col.empty)) ||
 			(enough(words, 1) &&
 			 is_variable(m, g, c, &col, words, c > 0 ? cl->cols[c - 1] : L4_STR_UNKNOWN)))
 		{
@@ -344,7 +361,7 @@ merge_templates(L4Model *m, L4Node *node, int ncols, int32 a, int32 b)
 		prints = m->events[event].template;
 	for (int c = 0; c < ncols; c++)
 		if (to[c] != from[c])
-			to[c] = L4_STR_MARK;
+			to[c] = L4_STR_OPEN;
 	for (int i = 0; i < node->nrows; i++)
 		if (node->rows[i].template == b)
 			node->rows[i].template = a;

@@ -83,6 +83,22 @@ l4_grow(void *array, int32 *size, int32 need, Size item, MemoryContext cxt)
 	return repalloc_huge(array, n * item);
 }
 
+static inline bool
+is_letter(char c)
+{
+	return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+/* Does it hold a digit or a mark, as values do? */
+static bool
+has_value(const char *s, int len)
+{
+	for (int i = 0; i < len; i++)
+		if ((s[i] >= '0' && s[i] <= '9') || s[i] == L4_MARK || s[i] == L4_USER_MARK)
+			return true;
+	return false;
+}
+
 /* A value that says that something is wrong with it. */
 static bool
 is_telling(const char *s, int len)
@@ -103,7 +119,12 @@ string_flags(const char *s, int len)
 	static const char *const who[] = {"user", "username", "logname", "host", "hostname"};
 	uint8		flags = len > 0 ? S_PLAIN : 0;
 	char		last = len > 0 ? s[len - 1] : 0;
+	int			joints = 0;
 
+	for (int i = 1; i + 1 < len; i++)
+		joints += (s[i] == '.' || s[i] == '/') && is_letter(s[i - 1]) && (is_letter(s[i + 1]) || s[i + 1] == '.');
+	if (joints >= 2)
+		flags |= S_DOTTED;
 	for (int i = 0; i < len; i++)
 	{
 		uint8		c = s[i];
@@ -127,14 +148,43 @@ string_flags(const char *s, int len)
 	}
 	if (last == ' ' && len > 1)
 		last = s[len - 2];
-	if (last == '=' || last == ':' || last == '"' || last == '\'' || last == '(' || last == '[')
+	if (last == '=' || last == ':' || last == '"' || last == '\'' || last == '(' || last == '[' || last == '{')
 		flags |= S_KEY;
 	for (int i = 0; i < lengthof(who); i++)
 		if (strlen(who[i]) == len && pg_strncasecmp(who[i], s, len) == 0)
 			flags |= S_WHO;
 	if (is_telling(s, len))
 		flags |= S_TELLING;
+	if (has_value(s, len))
+		flags |= S_VALUE;
 	return flags;
+}
+
+/*
+ * Hash of a name without its digits; 0 if it has none, or no letter, or if the
+ * number is a version and not one of several alike (IPv4, v6, L2).
+ */
+static uint64
+stem_of(const char *s, int len)
+{
+	uint64		h = 0;
+	int			letters = 0;
+	int			ndigits = 0;
+
+	if (len <= 2 || (len == 4 && pg_strncasecmp(s, "ipv", 3) == 0))
+		return 0;
+
+	for (int i = 0; i < len; i++)
+	{
+		if (s[i] >= '0' && s[i] <= '9')
+			ndigits++;
+		else
+		{
+			h = l4_hash2(h, (uint8) s[i]);
+			letters += is_letter(s[i]);
+		}
+	}
+	return ndigits > 0 && letters > 0 ? h | 1 : 0;
 }
 
 L4Str
@@ -157,6 +207,7 @@ l4_string_intern(L4Model *m, const char *bytes, int len)
 		s->bytes[len] = '\0';
 		s->len = len;
 		s->flags = string_flags(bytes, len);
+		s->stem = stem_of(bytes, len);
 		*value = m->nstrings++;
 	}
 	return *value;
@@ -170,8 +221,8 @@ is_delim(const L4Model *m, const char *p)
 }
 
 /*
- * Length of the delimiter at p, 0 if there is none: an opening bracket with a
- * blank before it, =, a run of others and blanks, a full stop before a blank
+ * Length of the delimiter at p, 0 if there is none: an opening bracket with the
+ * blanks around it, =, a run of others and blanks, a full stop before a blank
  * or the end, dots.
  */
 static int
@@ -180,8 +231,10 @@ delimiter(const L4Model *m, const char *p, const char *end)
 	const char *q = p;
 
 	if (*q == ' ' && q + 1 < end && (q[1] == '(' || q[1] == '[' || q[1] == '{'))
-		return 2;
-	if (*q == '(' || *q == '[' || *q == '{' || *q == '=')
+		return q + 2 < end && q[2] == ' ' ? 3 : 2;
+	if (*q == '(' || *q == '[' || *q == '{')
+		return q + 1 < end && q[1] == ' ' ? 2 : 1;
+	if (*q == '=')
 		return 1;
 	if (*q == '.')
 	{
@@ -208,7 +261,11 @@ string_of(L4Model *m, const char *p, int len, bool intern)
 	if (intern)
 		return l4_string_intern(m, p, len);
 	str = l4_map_get(&m->string_map, l4_hash_bytes(p, len));
-	return str == L4_STR_UNKNOWN && is_telling(p, len) ? L4_STR_TELLING : str;
+	if (str == L4_STR_UNKNOWN && is_telling(p, len))
+		str = L4_STR_TELLING;
+	else if (str == L4_STR_UNKNOWN && has_value(p, len))
+		str = L4_STR_VALUE;
+	return str;
 }
 
 /* Cut a shape. Without intern, a slot never seen is L4_STR_UNKNOWN. */
@@ -254,8 +311,19 @@ l4_cut(L4Model *m, const L4Shape *shape, bool intern, L4Cut *cut)
 static char *
 put_string(const L4Model *m, char *out, L4Str str)
 {
+	if (str == L4_STR_OPEN)
+	{
+		*out = L4_OPEN_MARK;
+		return out + 1;
+	}
 	memcpy(out, m->strings[str].bytes, m->strings[str].len);
 	return out + m->strings[str].len;
+}
+
+static inline bool
+is_word_byte(char c)
+{
+	return is_letter(c) || (c >= '0' && c <= '9') || (uint8) c >= 0x80;
 }
 
 /*
@@ -269,11 +337,15 @@ collapse(char *text, int len)
 
 	for (int i = 0; i < len; i++)
 	{
-		if (text[i] == L4_MARK && w > 0 && text[w - 1] == L4_MARK)
+		if (L4_IS_MARK(text[i]) && w > 0 && L4_IS_MARK(text[w - 1]))
+		{
+			text[w - 1] = Max(text[w - 1], text[i]);
 			continue;
-		if (text[i] == L4_MARK && w > 1 && text[w - 1] == '.' && text[w - 2] == L4_MARK)
+		}
+		if (L4_IS_MARK(text[i]) && w > 1 && text[w - 1] == '.' && L4_IS_MARK(text[w - 2]))
 		{
 			w--;
+			text[w - 1] = Max(text[w - 1], text[i]);
 			continue;
 		}
 		text[w++] = text[i];
@@ -282,25 +354,27 @@ collapse(char *text, int len)
 	w = 0;
 	for (int i = 0; i < len;)
 	{
-		static const char *const separators[] = {" ", ", ", ",", " @", "@"};
 		int			best = 0;
 
-		if (text[i] == L4_MARK && !(i > 0 && text[i - 1] == L4_USER_MARK))
-			for (int k = 0; k < lengthof(separators) && best == 0; k++)
-			{
-				int			slen = strlen(separators[k]);
-				int			j = i + 1;
-				int			run = 1;
+		if (L4_IS_MARK(text[i]))
+		{
+			int			slen = 0;
+			int			j = i + 1;
+			int			run = 1;
 
-				while (j + slen < len && memcmp(text + j, separators[k], slen) == 0 && text[j + slen] == L4_MARK)
-				{
-					j += slen + 1;
-					run++;
-				}
-				if (run >= LIST_RUN)
-					best = j - i;
+			while (i + 1 + slen < len && slen < 4 && !L4_IS_MARK(text[i + 1 + slen]) &&
+				   text[i + 1 + slen] != L4_USER_MARK && !is_word_byte(text[i + 1 + slen]))
+				slen++;
+			while (slen > 0 && j + slen < len && memcmp(text + j, text + i + 1, slen) == 0 &&
+				   L4_IS_MARK(text[j + slen]))
+			{
+				j += slen + 1;
+				run++;
 			}
-		text[w++] = text[i];
+			if (run >= LIST_RUN)
+				best = j - i;
+		}
+		text[w++] = best > 0 ? L4_OPEN_MARK : text[i];
 		i += best > 0 ? best : 1;
 	}
 	return w;
