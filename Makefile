@@ -29,6 +29,7 @@ OBJS = \
 	src/iforest.o \
 	src/iforest_agg.o \
 	src/iforest_build.o \
+	src/iforest_matrix.o \
 	src/iforest_sql.o \
 	src/l4.o \
 	src/parser.o \
@@ -159,6 +160,6 @@ include $(PGXS)
 sql/l4--$(EXTVERSION).sql: $(FRAGMENTS) l4.control
 	cat $(FRAGMENTS) > $@
 $(OBJS): $(wildcard src/*.h) l4.control
-# Its loops are written for the vectorizer, which GCC leaves out at -O2.
-src/dtw.o: override CFLAGS += -O3
+# Their loops are written for the vectorizer, which GCC leaves out at -O2.
+src/dtw.o src/evector.o: override CFLAGS += -O3
 endif

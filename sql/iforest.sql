@@ -45,7 +45,11 @@ SELECT l4.iforest_info(l4.iforest_train('{}')) - 'nodes' AS empty FROM generate_
 SELECT l4.iforest_score(NULL, '{}') IS NULL AND l4.iforest_base(NULL) IS NULL AND l4.iforest_info(NULL) IS NULL AS nulls,
        l4.iforest_score(f, NULL) IS NULL AS null_vector, (SELECT count(*) FROM l4.iforest_explain(f, NULL)) AS no_explanation FROM forest;
 -- what the training set never had does not count: filter or train with it
-SELECT l4.iforest_score(f, v) = l4.iforest_score(f, v OPERATOR(l4.+) '{-5:100, 7777:100}') AS unknown_events_ignored FROM node, forest WHERE node = 1;
+SELECT l4.iforest_score(f, v) = l4.iforest_score(f, v OPERATOR(l4.+) '{-5:100, 7777:100}') AS unknown_events_ignored,
+       l4.iforest_score(f, v) = l4.iforest_score(f, v OPERATOR(l4.+) (SELECT l4.event_vector_agg(e) FROM generate_series(-40, 140) AS e WHERE e NOT BETWEEN 1 AND 99)) AS runs_too
+FROM node, forest WHERE node = 1;
+-- as does the order in which vectors are scored: none leaves anything for the next
+SELECT count(*) AS scored, count(*) FILTER (WHERE l4.iforest_score(f, v) <> l4.iforest_score((f::text)::l4.iforest, v)) AS differ FROM node, forest WHERE node <= 20;
 -- wide counts and ids, ids far apart
 SELECT l4.iforest_score(f, '{-2147483648:1, 5:9223372036854775807}') > l4.iforest_score(f, '{5:1, 2147483647:1}') AS extremes_work
 FROM (SELECT l4.iforest_train(v) AS f FROM (SELECT '{5:1, 2147483647:1}'::l4.event_vector AS v FROM generate_series(1, 50)

@@ -19,6 +19,9 @@
 #define L4_DTW_AVX2
 #endif
 
+/* What the loops may read and write past the end. */
+#define PADDING			16
+
 /* Sequences up to this length have distances that fit 16 bits. */
 #define SHORT_LENGTH	32766
 
@@ -26,6 +29,7 @@
 #define ELEMENT		uint16
 #define COST(x, y)	((int16) ((x) != (y)))
 #define INFINITE	PG_INT16_MAX
+#define LANES		16
 #define NAME(x)		short_##x
 #include "dtw_kernel.h"
 
@@ -33,6 +37,7 @@
 #define ELEMENT		int32
 #define COST(x, y)	((int32) ((x) != (y)))
 #define INFINITE	PG_INT32_MAX
+#define LANES		8
 #define NAME(x)		long_##x
 #include "dtw_kernel.h"
 
@@ -40,6 +45,7 @@
 #define ELEMENT		double
 #define COST(x, y)	fabs((x) - (y))
 #define INFINITE	INFINITY
+#define LANES		4
 #define NAME(x)		float_##x
 #include "dtw_kernel.h"
 
@@ -169,20 +175,22 @@ l4_dtw_int(const int32 *a, int n, const int32 *b, int m, int band)
 	band_limits(n, m, band, &below, &above);
 	if (m <= SHORT_LENGTH)
 	{
-		uint16	   *codes = palloc(((Size) n + m) * sizeof(uint16));
+		uint16	   *codes = palloc0(((Size) n + m + 2 * PADDING) * sizeof(uint16));
 
-		short_codes(a, n, b, m, codes, codes + n);
-		result = short_walk(codes, n, codes + n, m, below, above);
+		short_codes(a, n, b, m, codes, codes + n + PADDING);
+		result = short_walk(codes, n, codes + n + PADDING, m, below, above);
 		pfree(codes);
 	}
 	else
 	{
-		int32	   *reversed = palloc(m * sizeof(int32));
+		int32	   *copy = palloc0(((Size) n + m + 2 * PADDING) * sizeof(int32));
+		int32	   *reversed = copy + n + PADDING;
 
+		memcpy(copy, a, n * sizeof(int32));
 		for (int j = 0; j < m; j++)
 			reversed[m - 1 - j] = b[j];
-		result = long_walk(a, n, reversed, m, below, above);
-		pfree(reversed);
+		result = long_walk(copy, n, reversed, m, below, above);
+		pfree(copy);
 	}
 	return result;
 }
@@ -191,6 +199,7 @@ double
 l4_dtw_float(const double *a, int n, const double *b, int m, int band)
 {
 	double		result;
+	double	   *copy;
 	double	   *reversed;
 	int64		below;
 	int64		above;
@@ -201,11 +210,13 @@ l4_dtw_float(const double *a, int n, const double *b, int m, int band)
 		return l4_dtw_float(b, m, a, n, band);
 
 	band_limits(n, m, band, &below, &above);
-	reversed = palloc(m * sizeof(double));
+	copy = palloc0(((Size) n + m + 2 * PADDING) * sizeof(double));
+	reversed = copy + n + PADDING;
+	memcpy(copy, a, n * sizeof(double));
 	for (int j = 0; j < m; j++)
 		reversed[m - 1 - j] = b[j];
-	result = float_walk(a, n, reversed, m, below, above);
-	pfree(reversed);
+	result = float_walk(copy, n, reversed, m, below, above);
+	pfree(copy);
 	return result;
 }
 

@@ -10,20 +10,25 @@
  *	ELEMENT		type of a sequence element
  *	COST(x, y)	cost of a step, a CELL
  *	INFINITE	a CELL above every distance
+ *	LANES		cells in the widest vector
  *	NAME(x)		makes the names of this instance
  *
  * Cells are indexed by i, the position in a; b is reversed, so that both
  * sequences are read forwards. A cell reads its three predecessors from the
  * two diagonals before; what lies outside the matrix or the band is INFINITE,
- * written as one sentinel at each end of a diagonal.
+ * written as one sentinel at each end of a diagonal. Loops run over whole
+ * groups of LANES cells: what they compute past the end of a diagonal is
+ * overwritten by the sentinel or never read, and every array has PADDING
+ * elements more than it needs.
  */
 
 static pg_attribute_always_inline void
 NAME(diagonal) (CELL *restrict cur, const CELL *restrict before,
 				const CELL *restrict before2, const ELEMENT *restrict a,
-				const ELEMENT *restrict b, int count)
+				const ELEMENT *restrict b, int64 count)
 {
-	for (int i = 0; i < count; i++)
+	count = (count + LANES - 1) & ~(int64) (LANES - 1);
+	for (int64 i = 0; i < count; i++)
 	{
 		CELL		least = before[i] < before[i + 1] ? before[i] : before[i + 1];
 
@@ -32,46 +37,22 @@ NAME(diagonal) (CELL *restrict cur, const CELL *restrict before,
 	}
 }
 
-static void
-NAME(diagonal_plain) (CELL *cur, const CELL *before, const CELL *before2,
-					  const ELEMENT *a, const ELEMENT *b, int count)
-{
-	NAME(diagonal) (cur, before, before2, a, b, count);
-}
-
-#ifdef L4_DTW_AVX2
-__attribute__((target("avx2")))
-static void
-NAME(diagonal_avx2) (CELL *cur, const CELL *before, const CELL *before2,
-					 const ELEMENT *a, const ELEMENT *b, int count)
-{
-	NAME(diagonal) (cur, before, before2, a, b, count);
-}
-#endif
-
 /*
  * a has n elements, reversed_b m. A cell (i, j) is allowed when i - j <= below
  * and j - i <= above.
  */
-static CELL
-NAME(walk) (const ELEMENT *a, int n, const ELEMENT *reversed_b, int m,
-			int64 below, int64 above)
+static pg_attribute_always_inline CELL
+NAME(walk_inline) (const ELEMENT *a, int n, const ELEMENT *reversed_b, int m,
+				   int64 below, int64 above)
 {
-	CELL	   *buffer = palloc(3 * ((Size) n + 2) * sizeof(CELL));
+	Size		size = (Size) n + 2 + PADDING;
+	CELL	   *buffer = palloc(3 * size * sizeof(CELL));
 	CELL	   *cur = buffer;
-	CELL	   *before = cur + n + 2;
-	CELL	   *before2 = before + n + 2;
+	CELL	   *before = cur + size;
+	CELL	   *before2 = before + size;
 	CELL		result;
-	void		(*diagonal) (CELL *, const CELL *, const CELL *,
-							 const ELEMENT *, const ELEMENT *, int);
 
-	diagonal = NAME(diagonal_plain);
-#ifdef L4_DTW_AVX2
-	if (__builtin_cpu_supports("avx2"))
-		diagonal = NAME(diagonal_avx2);
-#endif
-
-	for (Size i = 0; i < 3 * ((Size) n + 2); i++)
+	for (Size i = 0; i < 3 * size; i++)
 		buffer[i] = INFINITE;
 	before2[0] = 0;				/* the step into the first cell */
 
@@ -85,9 +66,8 @@ NAME(walk) (const ELEMENT *a, int n, const ELEMENT *reversed_b, int m,
 		if (d > above)
 			lo = Max(lo, (d - above + 1) / 2);
 		hi = Min(hi, (d + below) / 2);
-		if (lo <= hi)
-			diagonal(cur + lo, before + lo, before2 + lo, a + lo,
-					 reversed_b + (m - 1 - d + lo), (int) (hi - lo + 1));
+		NAME(diagonal) (cur + lo, before + lo, before2 + lo, a + lo,
+						reversed_b + (m - 1 - d + lo), hi - lo + 1);
 		cur[lo] = INFINITE;
 		cur[hi + 2] = INFINITE;
 
@@ -102,8 +82,37 @@ NAME(walk) (const ELEMENT *a, int n, const ELEMENT *reversed_b, int m,
 	return result;
 }
 
+static CELL
+NAME(walk_plain) (const ELEMENT *a, int n, const ELEMENT *reversed_b, int m,
+				  int64 below, int64 above)
+{
+	return NAME(walk_inline) (a, n, reversed_b, m, below, above);
+}
+
+#ifdef L4_DTW_AVX2
+__attribute__((target("avx2")))
+static CELL
+NAME(walk_avx2) (const ELEMENT *a, int n, const ELEMENT *reversed_b, int m,
+				 int64 below, int64 above)
+{
+	return NAME(walk_inline) (a, n, reversed_b, m, below, above);
+}
+#endif
+
+static CELL
+NAME(walk) (const ELEMENT *a, int n, const ELEMENT *reversed_b, int m,
+			int64 below, int64 above)
+{
+#ifdef L4_DTW_AVX2
+	if (__builtin_cpu_supports("avx2"))
+		return NAME(walk_avx2) (a, n, reversed_b, m, below, above);
+#endif
+	return NAME(walk_plain) (a, n, reversed_b, m, below, above);
+}
+
 #undef CELL
 #undef ELEMENT
 #undef COST
 #undef INFINITE
+#undef LANES
 #undef NAME

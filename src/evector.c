@@ -2,11 +2,14 @@
  * evector.c
  *		Event vectors: bytes, sums, order and distances.
  *
- * A vector is a version byte, the number of events, and for each event, in
- * ascending order of id, the step from the id before (the first id itself,
- * zigzag) and the count less one, all as varints. Order, uniqueness and
- * positive counts hold by construction, and each vector has one encoding:
- * equality is equality of bytes.
+ * A vector is a version byte, the number of events, and runs of events whose
+ * ids follow each other. A run starts with the gap to the run before, twice,
+ * plus 1 when there are several events, then their number less 2; of the
+ * first run it is the id itself, zigzag. The counts of the events follow, each
+ * less one. All numbers are varints. Events of a job have small ids that are
+ * close together, so most of them take one or two bytes. Order, uniqueness,
+ * whole runs and positive counts hold by construction, and each vector has
+ * one encoding: equality is equality of bytes.
  */
 #include "postgres.h"
 
@@ -38,16 +41,75 @@ l4_evector_open(L4EvectorReader *reader, const struct varlena *vector)
 		l4_evector_corrupted("The version is unknown.");
 	reader->p = l4_varint_get(reader->p + 1, reader->end, &n);
 
-	/* each event takes two bytes at least */
+	/* each event takes a byte at least */
 	if (reader->p == NULL || n > L4_EVECTOR_MAX_EVENTS ||
-		n > (uint64) (reader->end - reader->p) / 2)
+		n > (uint64) (reader->end - reader->p))
 		l4_evector_corrupted("The number of events is wrong.");
 	if (n == 0 && reader->p != reader->end)
 		l4_evector_corrupted("There are bytes after the last event.");
 	reader->n = reader->left = (int32) n;
+	reader->run = 0;
 	reader->event_id = 0;
 	reader->count = 0;
 	reader->started = false;
+}
+
+/* Read the start of a run: event_id becomes the id before its first. */
+static void
+start_run(L4EvectorReader *reader)
+{
+	const uint8 *p;
+	uint64		start;
+	uint64		length = 0;
+	int64		first;
+
+	p = l4_varint_get(reader->p, reader->end, &start);
+	if (p != NULL && (start & 1) != 0)
+	{
+		p = l4_varint_get(p, reader->end, &length);
+		length++;
+	}
+	if (p == NULL || (start >> 1) > UINT64CONST(0xffffffff) ||
+		length >= (uint64) reader->left)
+	{
+		l4_evector_corrupted("A run of events is malformed.");
+		return;
+	}
+	if (reader->started)
+		first = reader->event_id + 2 + (int64) (start >> 1);
+	else
+		first = l4_unzigzag(start >> 1);
+	if (first + (int64) length > PG_INT32_MAX)
+		l4_evector_corrupted("An event id is out of range.");
+	reader->event_id = first - 1;
+	reader->run = (int32) length + 1;
+	reader->p = p;
+	reader->started = true;
+}
+
+bool
+l4_evector_next(L4EvectorReader *reader)
+{
+	uint64		count;
+	const uint8 *p;
+
+	if (reader->left == 0)
+		return false;
+	if (reader->run == 0)
+		start_run(reader);
+	p = l4_varint_get(reader->p, reader->end, &count);
+	if (p == NULL || count >= (uint64) PG_INT64_MAX)
+	{
+		l4_evector_corrupted("A count is malformed.");
+		return false;
+	}
+	reader->event_id++;
+	reader->run--;
+	reader->count = (int64) count + 1;
+	reader->p = p;
+	if (--reader->left == 0 && p != reader->end)
+		l4_evector_corrupted("There are bytes after the last event.");
+	return true;
 }
 
 /* Eight bytes, least significant first. */
@@ -63,58 +125,102 @@ load64(const uint8 *p)
 	return v;
 }
 
-/* Of events that take two bytes each, the steps of the first two. */
-#define TWO_STEPS(bytes)	(((bytes) & 0x7f) + ((bytes) >> 16 & 0x7f))
+/* No byte of these has its top bit: each is a varint of its own. */
+#define ALL_SHORT(bytes)	(((bytes) & UINT64CONST(0x8080808080808080)) == 0)
+
+/* Of four runs of one event with a count below 128: no flag "several events". */
+#define ALL_SINGLE(bytes)	(((bytes) & UINT64CONST(0x0001000100010001)) == 0)
+
+/* How much further the first two of four such runs go. */
+#define TWO_GAPS(bytes)		(((bytes) >> 1 & 0x3f) + ((bytes) >> 17 & 0x3f))
 
 /*
- * Four events at once when each takes two bytes: no top bit among the eight.
- * The first event of a vector is left to l4_evector_next: its id is a value,
- * not a step.
+ * Runs of one event, four at a time, as long as they are short. Returns the
+ * number of events written.
+ */
+static int
+read_singles(L4EvectorReader *reader, int room, int32 *restrict ids,
+			 int64 *restrict counts)
+{
+	/* copies: writing to the arrays could change the reader, for all C knows */
+	const uint8 *p = reader->p;
+	int			fours = Min(room, reader->left - 1) / 4;
+	int64		id = reader->event_id;
+	int			n = 0;
+
+	fours = (int) Min(fours, (reader->end - p) / 8);
+	for (int i = 0; i < fours; i++)
+	{
+		uint64		bytes = load64(p);
+
+		if (!ALL_SHORT(bytes) || !ALL_SINGLE(bytes))
+			break;
+		ids[n] = (int32) (id + (int64) (bytes >> 1 & 0x3f) + 2);
+		ids[n + 1] = (int32) (id + (int64) TWO_GAPS(bytes) + 4);
+		ids[n + 2] = (int32) (id + (int64) (TWO_GAPS(bytes) + (bytes >> 33 & 0x3f)) + 6);
+		id += (int64) (TWO_GAPS(bytes) + TWO_GAPS(bytes >> 32)) + 8;
+		ids[n + 3] = (int32) id;
+		counts[n] = (int64) (bytes >> 8 & 0x7f) + 1;
+		counts[n + 1] = (int64) (bytes >> 24 & 0x7f) + 1;
+		counts[n + 2] = (int64) (bytes >> 40 & 0x7f) + 1;
+		counts[n + 3] = (int64) (bytes >> 56) + 1;
+		p += 8;
+		n += 4;
+	}
+	if (id > PG_INT32_MAX)
+		l4_evector_corrupted("An event id is out of range.");
+	reader->event_id = id;
+	reader->p = p;
+	reader->left -= n;
+	return n;
+}
+
+/*
+ * Inside a run of several events, as many as have short counts; 0 when these
+ * are too few to be worth it. The first event of a vector and the last are
+ * left to l4_evector_next.
  */
 int
-l4_evector_next_block(L4EvectorReader *reader, int32 *restrict ids,
-					  int64 *restrict counts)
+l4_evector_next_run(L4EvectorReader *reader, int32 *first, const uint8 **bytes)
+{
+	const uint8 *p = reader->p;
+	int			eights = Min(reader->run, reader->left - 1) / 8;
+	int			n = 0;
+
+	eights = (int) Min(eights, (reader->end - p) / 8);
+	while (n < eights * 8 && ALL_SHORT(load64(p + n)))
+		n += 8;
+	if (n == 0)
+		return 0;
+	*first = (int32) (reader->event_id + 1);
+	*bytes = p;
+	reader->event_id += n;
+	reader->p += n;
+	reader->run -= n;
+	reader->left -= n;
+	return n;
+}
+
+/* Ends before a run that l4_evector_next_run can take, but is never empty. */
+int
+l4_evector_next_block(L4EvectorReader *reader, int32 *ids, int64 *counts)
 {
 	int			n = 0;
 
-	while (n <= L4_EVECTOR_BLOCK - 4 && reader->left > 0)
+	while (n < L4_EVECTOR_BLOCK && reader->left > 0 && (n == 0 || reader->run < 8))
 	{
-		/* copies: writing to the arrays could change the reader, for all C knows */
-		const uint8 *p = reader->p;
-		int			fours = Min((L4_EVECTOR_BLOCK - n) / 4, (reader->left - 1) / 4);
-		int64		id = reader->event_id;
-		int			before = n;
+		int			got = 0;
 
-		fours = (int) Min(fours, (reader->end - p) / 8);
-		for (int i = 0; reader->started && i < fours; i++)
-		{
-			uint64		bytes = load64(p);
-
-			if ((bytes & UINT64CONST(0x8080808080808080)) != 0)
-				break;
-			ids[n] = (int32) (id + (int64) (bytes & 0x7f) + 1);
-			ids[n + 1] = (int32) (id + (int64) TWO_STEPS(bytes) + 2);
-			ids[n + 2] = (int32) (id + (int64) (TWO_STEPS(bytes) + (bytes >> 32 & 0x7f)) + 3);
-			id += (int64) (TWO_STEPS(bytes) + TWO_STEPS(bytes >> 32)) + 4;
-			ids[n + 3] = (int32) id;
-			counts[n] = (int64) (bytes >> 8 & 0x7f) + 1;
-			counts[n + 1] = (int64) (bytes >> 24 & 0x7f) + 1;
-			counts[n + 2] = (int64) (bytes >> 40 & 0x7f) + 1;
-			counts[n + 3] = (int64) (bytes >> 56) + 1;
-			p += 8;
-			n += 4;
-		}
-		if (id > PG_INT32_MAX)
-			l4_evector_corrupted("An event id is out of range.");
-		reader->event_id = id;
-		reader->p = p;
-		reader->left -= n - before;
-		if (n == before)
+		if (reader->run == 0 && reader->started)
+			got = read_singles(reader, L4_EVECTOR_BLOCK - n, ids + n, counts + n);
+		if (got == 0)
 		{
 			(void) l4_evector_next(reader);
 			ids[n] = (int32) reader->event_id;
-			counts[n++] = reader->count;
+			counts[n] = reader->count;
+			got = 1;
 		}
+		n += got;
 	}
 	return n;
 }
@@ -152,45 +258,39 @@ l4_evector_add_counts(int32 event_id, int64 a, int64 b)
 	return sum;
 }
 
-/*
- * The number of events is known only at the end, and comes first: events are
- * written after room for the longest number and moved up by what it spares.
- */
-void
-l4_evector_begin(L4EvectorWriter *writer, int32 expected)
-{
-	writer->vector = palloc(VARHDRSZ + L4_EVECTOR_MAX_BYTES(expected));
-	writer->p = (uint8 *) VARDATA(writer->vector) + 1 + 5;
-	writer->last_id = 0;
-	writer->n = 0;
-	writer->expected = expected;
-}
-
-void
-l4_evector_append(L4EvectorWriter *writer, int32 event_id, int64 count)
-{
-	Assert(count > 0 && writer->n < writer->expected);
-	Assert(writer->n == 0 || event_id > writer->last_id);
-	writer->p = l4_varint_put(writer->p, writer->n == 0 ? l4_zigzag(event_id) :
-							  (uint64) (event_id - writer->last_id - 1));
-	writer->p = l4_varint_put(writer->p, (uint64) count - 1);
-	writer->last_id = event_id;
-	writer->n++;
-}
-
 struct varlena *
-l4_evector_finish(L4EvectorWriter *writer)
+l4_evector_encode(const L4EventCount *counts, int32 n)
 {
-	uint8	   *start = (uint8 *) VARDATA(writer->vector);
-	uint8	   *events = start + 1 + 5;
-	Size		size = writer->p - events;
-	uint8	   *p;
+	struct varlena *vector = palloc(VARHDRSZ + L4_EVECTOR_MAX_BYTES(n));
+	uint8	   *start = (uint8 *) VARDATA(vector);
+	uint8	   *p = start;
+	int32		i = 0;
 
-	start[0] = L4_EVECTOR_VERSION;
-	p = l4_varint_put(start + 1, writer->n);
-	memmove(p, events, size);
-	SET_VARSIZE(writer->vector, VARHDRSZ + (p - start) + size);
-	return writer->vector;
+	*p++ = L4_EVECTOR_VERSION;
+	p = l4_varint_put(p, (uint64) n);
+	while (i < n)
+	{
+		uint64		gap;
+		int32		length = 1;
+
+		while (i + length < n &&
+			   (int64) counts[i + length].event_id == (int64) counts[i].event_id + length)
+			length++;
+		if (i == 0)
+			gap = l4_zigzag(counts[0].event_id);
+		else
+			gap = (uint64) ((int64) counts[i].event_id - counts[i - 1].event_id - 2);
+		p = l4_varint_put(p, gap << 1 | (length > 1));
+		if (length > 1)
+			p = l4_varint_put(p, (uint64) length - 2);
+		for (int32 k = 0; k < length; k++, i++)
+		{
+			Assert(counts[i].count > 0);
+			p = l4_varint_put(p, (uint64) counts[i].count - 1);
+		}
+	}
+	SET_VARSIZE(vector, VARHDRSZ + (p - start));
+	return vector;
 }
 
 static int
@@ -205,9 +305,10 @@ compare_event_ids(const void *a, const void *b)
 struct varlena *
 l4_evector_from_counts(L4EventCount *counts, int64 n)
 {
-	L4EvectorWriter writer;
 	bool		sorted = true;
+	int64		kept = 0;
 
+	l4_evector_check_size(n);
 	for (int64 i = 0; i < n; i++)
 	{
 		l4_evector_check_count(counts[i].event_id, counts[i].count);
@@ -216,8 +317,6 @@ l4_evector_from_counts(L4EventCount *counts, int64 n)
 	}
 	if (!sorted)
 		qsort(counts, n, sizeof(L4EventCount), compare_event_ids);
-	l4_evector_check_size(n);
-	l4_evector_begin(&writer, (int32) n);
 	for (int64 i = 0; i < n; i++)
 	{
 		if (i > 0 && counts[i].event_id == counts[i - 1].event_id)
@@ -225,28 +324,13 @@ l4_evector_from_counts(L4EventCount *counts, int64 n)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("event %d occurs twice in an event_vector",
 							counts[i].event_id)));
-		if (counts[i].count > 0)
-			l4_evector_append(&writer, counts[i].event_id, counts[i].count);
 	}
-	return l4_evector_finish(&writer);
-}
-
-L4EventCount *
-l4_evector_to_counts(const struct varlena *vector, int32 *n)
-{
-	L4EvectorReader reader;
-	L4EventCount *counts;
-	int32		i = 0;
-
-	l4_evector_open(&reader, vector);
-	counts = palloc(Max(reader.n, 1) * sizeof(L4EventCount));
-	while (l4_evector_next(&reader))
+	for (int64 i = 0; i < n; i++)
 	{
-		counts[i].event_id = (int32) reader.event_id;
-		counts[i++].count = reader.count;
+		if (counts[i].count > 0)
+			counts[kept++] = counts[i];
 	}
-	*n = i;
-	return counts;
+	return l4_evector_encode(counts, (int32) kept);
 }
 
 struct varlena *
@@ -254,37 +338,37 @@ l4_evector_sum(const struct varlena *a, const struct varlena *b)
 {
 	L4EvectorReader x;
 	L4EvectorReader y;
-	L4EvectorWriter writer;
+	L4EventCount *counts;
+	struct varlena *result;
+	int32		n = 0;
 	bool		more_x;
 	bool		more_y;
 
 	l4_evector_open(&x, a);
 	l4_evector_open(&y, b);
-	l4_evector_begin(&writer, x.n + y.n);
+	counts = palloc(((Size) x.n + y.n) * sizeof(L4EventCount));
 	more_x = l4_evector_next(&x);
 	more_y = l4_evector_next(&y);
 	while (more_x || more_y)
 	{
-		if (more_x && more_y && x.event_id == y.event_id)
-		{
-			l4_evector_append(&writer, (int32) x.event_id,
-							  l4_evector_add_counts((int32) x.event_id, x.count, y.count));
-			more_x = l4_evector_next(&x);
-			more_y = l4_evector_next(&y);
-		}
-		else if (more_x && (!more_y || x.event_id < y.event_id))
-		{
-			l4_evector_append(&writer, (int32) x.event_id, x.count);
-			more_x = l4_evector_next(&x);
-		}
+		bool		take_x = more_x && (!more_y || x.event_id <= y.event_id);
+		bool		take_y = more_y && (!more_x || y.event_id <= x.event_id);
+
+		counts[n].event_id = (int32) (take_x ? x.event_id : y.event_id);
+		if (take_x && take_y)
+			counts[n].count = l4_evector_add_counts(counts[n].event_id, x.count, y.count);
 		else
-		{
-			l4_evector_append(&writer, (int32) y.event_id, y.count);
+			counts[n].count = take_x ? x.count : y.count;
+		n++;
+		if (take_x)
+			more_x = l4_evector_next(&x);
+		if (take_y)
 			more_y = l4_evector_next(&y);
-		}
 	}
-	l4_evector_check_size(writer.n);
-	return l4_evector_finish(&writer);
+	l4_evector_check_size(n);
+	result = l4_evector_encode(counts, n);
+	pfree(counts);
+	return result;
 }
 
 /*

@@ -31,6 +31,7 @@ typedef struct L4EvectorReader
 	const uint8 *end;
 	int32		left;			/* events not yet read */
 	int32		n;				/* events in the vector */
+	int32		run;			/* of these, events of consecutive ids to come */
 	int64		event_id;		/* the current event, after a true result */
 	int64		count;
 	bool		started;
@@ -42,78 +43,29 @@ extern void l4_evector_corrupted(const char *detail);
 extern void l4_evector_open(L4EvectorReader *reader, const struct varlena *vector);
 
 /* Step to the next event: false at the end. */
-static inline bool
-l4_evector_next(L4EvectorReader *reader)
-{
-	uint64		delta;
-	uint64		count;
-	const uint8 *p;
-
-	if (reader->left == 0)
-		return false;
-	p = l4_varint_get(reader->p, reader->end, &delta);
-	if (p == NULL || delta > UINT64CONST(0xffffffff))
-	{
-		l4_evector_corrupted("An event id is malformed.");
-		return false;
-	}
-	p = l4_varint_get(p, reader->end, &count);
-	if (p == NULL || count >= (uint64) PG_INT64_MAX)
-	{
-		l4_evector_corrupted("A count is malformed.");
-		return false;
-	}
-	if (reader->started)
-		reader->event_id += (int64) delta + 1;
-	else
-		reader->event_id = l4_unzigzag(delta);
-	if (reader->event_id > PG_INT32_MAX)
-	{
-		l4_evector_corrupted("An event id is out of range.");
-		return false;
-	}
-	reader->started = true;
-	reader->count = (int64) count + 1;
-	reader->p = p;
-	if (--reader->left == 0 && p != reader->end)
-	{
-		l4_evector_corrupted("There are bytes after the last event.");
-		return false;
-	}
-	return true;
-}
+extern bool l4_evector_next(L4EvectorReader *reader);
 
 /*
- * The same for many events at a time, several times as fast: fills ids and
- * counts with the next events and returns how many, 0 at the end.
+ * The same many events at a time, several times as fast: first ask for a run,
+ * and where there is none, for a block; the vector is read when that is empty.
+ *
+ * A run: n events with the ids first … first + n - 1, whose counts are
+ * bytes[0] + 1 … bytes[n - 1] + 1. A block: n events, in any ids.
  */
 #define L4_EVECTOR_BLOCK	64
 
+extern int	l4_evector_next_run(L4EvectorReader *reader, int32 *first,
+								const uint8 **bytes);
 extern int	l4_evector_next_block(L4EvectorReader *reader, int32 *ids, int64 *counts);
 
-/* Writes a vector; events are appended in ascending order of id. */
-typedef struct L4EvectorWriter
-{
-	struct varlena *vector;
-	uint8	   *p;
-	int64		last_id;
-	int32		n;
-	int32		expected;
-} L4EvectorWriter;
-
-/* expected is an upper bound of the number of events to come. */
-extern void l4_evector_begin(L4EvectorWriter *writer, int32 expected);
-extern void l4_evector_append(L4EvectorWriter *writer, int32 event_id, int64 count);
-extern struct varlena *l4_evector_finish(L4EvectorWriter *writer);
+/* The vector of events in ascending order of id, all counts positive. */
+extern struct varlena *l4_evector_encode(const L4EventCount *counts, int32 n);
 
 /*
  * The canonical vector of these counts: sorts them (in place) where needed
  * and leaves out zeros. Errors: a negative count, an event twice, too many.
  */
 extern struct varlena *l4_evector_from_counts(L4EventCount *counts, int64 n);
-
-/* All events of a vector as a palloc'd array. */
-extern L4EventCount *l4_evector_to_counts(const struct varlena *vector, int32 *n);
 
 /* a + b for counts, with the error that every sum raises. */
 extern int64 l4_evector_add_counts(int32 event_id, int64 a, int64 b);

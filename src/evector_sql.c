@@ -6,6 +6,7 @@
 
 #include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
@@ -189,7 +190,7 @@ l4_event_vector_recv(PG_FUNCTION_ARGS)
 	int			version = pq_getmsgbyte(buf);
 	int64		n = 0;
 	int64		last = PG_INT64_MIN;
-	L4EvectorWriter writer;
+	L4EventCount *counts = NULL;
 
 	if (version != L4_EVECTOR_VERSION)
 		detail = "The version is unknown.";
@@ -202,7 +203,7 @@ l4_event_vector_recv(PG_FUNCTION_ARGS)
 	if (detail == NULL)
 	{
 		l4_evector_check_size(n);
-		l4_evector_begin(&writer, (int32) n);
+		counts = palloc(Max(n, 1) * sizeof(L4EventCount));
 		for (int64 i = 0; i < n && detail == NULL; i++)
 		{
 			int32		event_id = (int32) pq_getmsgint(buf, 4);
@@ -212,8 +213,8 @@ l4_event_vector_recv(PG_FUNCTION_ARGS)
 				detail = "Event ids must ascend.";
 			else if (count <= 0)
 				detail = "Counts must be positive.";
-			else
-				l4_evector_append(&writer, event_id, count);
+			counts[i].event_id = event_id;
+			counts[i].count = count;
 			last = event_id;
 		}
 	}
@@ -222,7 +223,7 @@ l4_event_vector_recv(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("invalid binary representation of type %s", "event_vector"),
 				 errdetail_internal("%s", detail)));
-	PG_RETURN_POINTER(l4_evector_finish(&writer));
+	PG_RETURN_POINTER(l4_evector_encode(counts, (int32) n));
 }
 
 Datum
@@ -341,24 +342,45 @@ l4_event_vector_to_jsonb(PG_FUNCTION_ARGS)
 
 #define EACH_COLUMNS	2
 
+static void
+put_event(ReturnSetInfo *rsinfo, int32 event_id, int64 count)
+{
+	Datum		values[EACH_COLUMNS];
+	bool		nulls[EACH_COLUMNS] = {false};
+
+	values[0] = Int32GetDatum(event_id);
+	values[1] = Int64GetDatum(count);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
 Datum
 l4_event_vector_each(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4EvectorReader reader;
+	int			n;
 
 	l4_init_materialized_srf(fcinfo);
 	Assert(rsinfo->setDesc->natts == EACH_COLUMNS);
 	l4_evector_open(&reader, L4_GETARG_EVECTOR(0));
-	while (l4_evector_next(&reader))
+	do
 	{
-		Datum		values[EACH_COLUMNS];
-		bool		nulls[EACH_COLUMNS] = {false};
+		int32		ids[L4_EVECTOR_BLOCK];
+		int64		counts[L4_EVECTOR_BLOCK];
+		int32		first;
+		const uint8 *bytes;
 
-		values[0] = Int32GetDatum((int32) reader.event_id);
-		values[1] = Int64GetDatum(reader.count);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-	}
+		n = l4_evector_next_run(&reader, &first, &bytes);
+		for (int i = 0; i < n; i++)
+			put_event(rsinfo, first + i, (int64) bytes[i] + 1);
+		if (n == 0)
+		{
+			n = l4_evector_next_block(&reader, ids, counts);
+			for (int i = 0; i < n; i++)
+				put_event(rsinfo, ids[i], counts[i]);
+		}
+		CHECK_FOR_INTERRUPTS();
+	} while (n > 0);
 	return (Datum) 0;
 }
 

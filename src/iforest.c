@@ -20,8 +20,11 @@
 /* Scoring follows this many trees at a time, which hides their cache misses. */
 #define ABREAST			8
 
-/* An id range up to this wide is looked up in a table. */
-#define MAX_SPAN		(1024 * 1024)
+/* Ids lie close together when their range is at most so many times as wide … */
+#define MAX_SPREAD		8
+
+/* … and so many ids wider. */
+#define MAX_GAPS		1024
 
 #define EULER_GAMMA		0.57721566490153286061
 
@@ -308,24 +311,33 @@ compute_expected(L4Forest *forest, int64 used)
 	pfree(rows);
 }
 
+/* Give each event its slot, and each node that of its event. */
 static void
-make_lookup(L4Forest *forest)
+make_slots(L4Forest *forest)
 {
 	int			n = forest->nevents;
+	int64		span = n == 0 ? 0 : (int64) forest->events[n - 1] - forest->events[0] + 1;
 
-	forest->counts = palloc0((n + 1) * sizeof(int64));
-	forest->touched = palloc((n + 1) * sizeof(uint32));
-	if (n == 0)
+	forest->first_id = n == 0 ? 0 : forest->events[0];
+	forest->compact = span > (int64) n * MAX_SPREAD + MAX_GAPS;
+	forest->nslots = forest->compact ? n : span;
+	forest->counts = palloc0((forest->nslots + 1) * sizeof(int64));
+	forest->touched = palloc((forest->nslots + 1) * sizeof(L4SlotRange));
+	if (forest->compact)
 		return;
-	forest->first_id = forest->events[0];
-	forest->span = (int64) forest->events[n - 1] - forest->first_id + 1;
-	if (forest->span > MAX_SPAN)
-		return;
-	forest->slots = palloc(forest->span * sizeof(uint32));
-	for (int64 i = 0; i < forest->span; i++)
-		forest->slots[i] = (uint32) n;
-	for (int i = 0; i < n; i++)
-		forest->slots[forest->events[i] - forest->first_id] = (uint32) i;
+	for (int64 i = 0; i < forest->nnodes; i++)
+	{
+		L4ForestNode *node = &forest->nodes[i];
+
+		if (node->left != i)
+			node->slot = (uint32) (forest->events[node->slot] - forest->first_id);
+	}
+}
+
+static int32
+event_of_slot(const L4Forest *forest, int64 slot)
+{
+	return (int32) (forest->compact ? forest->events[slot] : forest->first_id + slot);
 }
 
 L4Forest *
@@ -367,9 +379,41 @@ l4_iforest_decode(const struct varlena *bytes, const char **detail)
 	forest->nnodes = used;
 	forest->normal = normal_path(forest->sample);
 	compute_expected(forest, used);
-	make_lookup(forest);
+	make_slots(forest);
 	*detail = NULL;
 	return forest;
+}
+
+static inline void
+touch(L4Forest *forest, int64 slot, int64 count)
+{
+	forest->counts[slot] = count;
+	forest->touched[forest->ntouched].first = (uint32) slot;
+	forest->touched[forest->ntouched++].n = 1;
+}
+
+/* Consecutive events with short counts, as l4_evector_next_run gives them. */
+static void
+touch_run(L4Forest *forest, int32 first, const uint8 *restrict bytes, int n)
+{
+	int64		slot = first - forest->first_id;
+	int64	   *restrict counts;
+
+	/* what lies outside the range is not tested */
+	if (slot < 0)
+	{
+		bytes -= slot;
+		n += (int) slot;
+		slot = 0;
+	}
+	n = (int) Min(n, forest->nslots - slot);
+	if (n <= 0)
+		return;
+	counts = forest->counts + slot;
+	for (int i = 0; i < n; i++)
+		counts[i] = (int64) bytes[i] + 1;
+	forest->touched[forest->ntouched].first = (uint32) slot;
+	forest->touched[forest->ntouched++].n = (uint32) n;
 }
 
 /*
@@ -380,40 +424,43 @@ static void
 spread(L4Forest *forest, const struct varlena *vector)
 {
 	L4EvectorReader reader;
-	int32		ids[L4_EVECTOR_BLOCK];
-	int64		counts[L4_EVECTOR_BLOCK];
 	int			at = 0;
 	int			n;
 
 	for (int i = 0; i < forest->ntouched; i++)
-		forest->counts[forest->touched[i]] = 0;
+		memset(forest->counts + forest->touched[i].first, 0,
+			   forest->touched[i].n * sizeof(int64));
 	forest->ntouched = 0;
 	l4_evector_open(&reader, vector);
-	while ((n = l4_evector_next_block(&reader, ids, counts)) > 0)
+	do
 	{
+		int32		ids[L4_EVECTOR_BLOCK];
+		int64		counts[L4_EVECTOR_BLOCK];
+		int32		first;
+		const uint8 *bytes;
+
+		n = 0;
+		if (!forest->compact && (n = l4_evector_next_run(&reader, &first, &bytes)) > 0)
+		{
+			touch_run(forest, first, bytes, n);
+			continue;
+		}
+		n = l4_evector_next_block(&reader, ids, counts);
 		for (int i = 0; i < n; i++)
 		{
-			uint32		slot = (uint32) forest->nevents;	/* of no event */
+			int64		slot = ids[i] - forest->first_id;
 
-			if (forest->slots != NULL)
-			{
-				uint64		offset = (uint64) (ids[i] - forest->first_id);
-
-				if (offset < (uint64) forest->span)
-					slot = forest->slots[offset];
-			}
-			else
+			if (forest->compact)
 			{
 				while (at < forest->nevents && forest->events[at] < ids[i])
 					at++;
 				if (at < forest->nevents && forest->events[at] == ids[i])
-					slot = (uint32) at;
+					touch(forest, at, counts[i]);
 			}
-			forest->counts[slot] = counts[i];
-			forest->touched[forest->ntouched] = slot;
-			forest->ntouched += slot < (uint32) forest->nevents;
+			else if (slot >= 0 && slot < forest->nslots)
+				touch(forest, slot, counts[i]);
 		}
-	}
+	} while (n > 0);
 }
 
 double
@@ -489,10 +536,9 @@ compare_contributions(const void *x, const void *y)
 L4Contribution *
 l4_iforest_explain(L4Forest *forest, const struct varlena *vector, int *n)
 {
-	int			size = Max(forest->nevents, 1);
-	double	   *change = palloc0(size * sizeof(double));
-	bool	   *tested = palloc0(size * sizeof(bool));
-	L4Contribution *result = palloc(size * sizeof(L4Contribution));
+	double	   *change = palloc0((forest->nslots + 1) * sizeof(double));
+	bool	   *tested = palloc0((forest->nslots + 1) * sizeof(bool));
+	L4Contribution *result = palloc((forest->nslots + 1) * sizeof(L4Contribution));
 	int			found = 0;
 
 	spread(forest, vector);
@@ -510,11 +556,11 @@ l4_iforest_explain(L4Forest *forest, const struct varlena *vector, int *n)
 			at = next;
 		}
 	}
-	for (int i = 0; i < forest->nevents; i++)
+	for (int64 i = 0; i < forest->nslots; i++)
 	{
 		if (!tested[i])
 			continue;
-		result[found].event_id = forest->events[i];
+		result[found].event_id = event_of_slot(forest, i);
 		result[found++].value = (0 - change[i]) / (double) forest->trees / forest->normal;
 	}
 	qsort(result, found, sizeof(L4Contribution), compare_contributions);

@@ -67,9 +67,15 @@ extern struct varlena *l4_iforest_encode(const L4ForestOptions *options,
 typedef struct L4ForestNode
 {
 	int64		threshold;		/* left: <=; a leaf has PG_INT64_MAX */
-	uint32		slot;			/* position in events */
+	uint32		slot;			/* of the event that is tested */
 	uint32		left;			/* a leaf points to itself */
 } L4ForestNode;
+
+typedef struct L4SlotRange
+{
+	uint32		first;
+	uint32		n;
+} L4SlotRange;
 
 typedef struct L4Forest
 {
@@ -87,14 +93,17 @@ typedef struct L4Forest
 	uint8	   *depth;			/* by tree: deepest leaf */
 	double		normal;			/* c(sample): the path of an unsuspicious row */
 
-	/* event id to slot (nevents: none), for a narrow range; NULL: search */
+	/*
+	 * Slots: where the ids lie close together, each id of the range has one,
+	 * from first_id on. Else (compact) only the tested events have, in order.
+	 */
+	bool		compact;
 	int64		first_id;
-	int64		span;
-	uint32	   *slots;
+	int64		nslots;
 
 	/* the vector scored last */
-	int64	   *counts;			/* by slot, and one for events without */
-	uint32	   *touched;		/* slots that are not zero */
+	int64	   *counts;			/* by slot */
+	L4SlotRange *touched;		/* slots that are not zero */
 	int			ntouched;
 } L4Forest;
 

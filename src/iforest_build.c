@@ -15,7 +15,7 @@
 #include "utils/memutils.h"
 
 #include "l4_compat.h"
-#include "iforest.h"
+#include "iforest_matrix.h"
 #include "rng.h"
 
 /* After so many events that do not differ in a node, look at all at once. */
@@ -24,33 +24,10 @@
 /* Cells of a matrix for all trees; above, each tree makes its own. */
 #define MAX_SHARED_CELLS	(32 * 1024 * 1024)
 
-/* So many rows are looked at before room for a matrix is made. */
-#define PREVIEW_ROWS	32
-
-#define RECENT_IDS		8192
-
-/*
- * Counts of rows, dense, a row after the other. Cells have 16 bits unless a
- * count needs more. Columns are events in order of first appearance, which
- * the order of rows fixes.
- */
-typedef struct Matrix
-{
-	int			nrows;
-	int			ncolumns;
-	Size		stride;			/* cells from row to row, a multiple of 16 */
-	bool		wide;			/* cells are int64, not uint16 */
-	void	   *cells;
-	int32	   *events;			/* by column */
-	uint32	   *table;			/* event id hash to column + 1 */
-	uint32		mask;
-	uint32		recent[RECENT_IDS];	/* event id modulo size to column, a cache */
-} Matrix;
-
 typedef struct Builder
 {
 	L4Rng		rng;
-	Matrix	   *matrix;
+	L4Matrix   *matrix;
 	int			depth_limit;
 	uint32	   *rows;			/* of the matrix, permuted by the splits */
 	int64	   *values;			/* by position in rows: counts of one event */
@@ -79,215 +56,34 @@ l4_iforest_compare_rows(const void *a, const void *b)
 	return (x_size > y_size) - (x_size < y_size);
 }
 
-/* Entry of the table for an event: its column + 1, or 0 where it belongs. */
-static uint32 *
-matrix_entry(Matrix *matrix, int32 event_id)
-{
-	uint32		h = (uint32) event_id * 0x9e3779b1;
-
-	for (h ^= h >> 15;; h++)
-	{
-		uint32	   *entry = &matrix->table[h & matrix->mask];
-
-		if (*entry == 0 || matrix->events[*entry - 1] == event_id)
-			return entry;
-	}
-}
-
-static void *
-alloc_cells(const Matrix *matrix)
-{
-	return MemoryContextAllocExtended(CurrentMemoryContext,
-									  matrix->nrows * matrix->stride *
-									  (matrix->wide ? sizeof(int64) : sizeof(uint16)),
-									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-}
-
-static void
-free_matrix(Matrix *matrix)
-{
-	if (matrix->cells != NULL)
-		pfree(matrix->cells);
-	pfree(matrix->events);
-	pfree(matrix->table);
-	pfree(matrix);
-}
-
-/* The column of an event, a new one at its first appearance. */
-static uint32
-get_column(Matrix *matrix, int32 event_id)
-{
-	uint32	   *recent = &matrix->recent[(uint32) event_id % RECENT_IDS];
-	uint32	   *entry;
-
-	if (*recent < matrix->ncolumns && matrix->events[*recent] == event_id)
-		return *recent;
-	entry = matrix_entry(matrix, event_id);
-	if (*entry != 0)
-		return *recent = *entry - 1;
-	if ((uint32) matrix->ncolumns == matrix->mask / 2)
-	{
-		uint32		slots = (matrix->mask + 1) * 2;
-
-		matrix->events = repalloc(matrix->events, slots / 2 * sizeof(int32));
-		pfree(matrix->table);
-		matrix->table = palloc0(slots * sizeof(uint32));
-		matrix->mask = slots - 1;
-		for (int c = 0; c < matrix->ncolumns; c++)
-			*matrix_entry(matrix, matrix->events[c]) = c + 1;
-		entry = matrix_entry(matrix, event_id);
-	}
-	matrix->events[matrix->ncolumns++] = event_id;
-	*entry = matrix->ncolumns;
-	return *recent = *entry - 1;
-}
-
-/*
- * Room for the columns so far and some more: false when those are too many.
- * done is the number of rows that have cells already. The stride is no power
- * of two, which would put a column into few sets of the processor's cache.
- */
-static bool
-set_stride(Matrix *matrix, int done, int64 max_cells)
-{
-	Size		width = matrix->wide ? sizeof(int64) : sizeof(uint16);
-	Size		old_stride = matrix->stride;
-	char	   *old_cells = matrix->cells;
-
-	matrix->stride = ((Size) matrix->ncolumns + matrix->ncolumns / 4) / 16 * 16 + 16;
-	if ((matrix->stride & (matrix->stride - 1)) == 0)
-		matrix->stride += 16;
-	if ((int64) (matrix->stride * matrix->nrows) > max_cells)
-		return false;
-	matrix->cells = alloc_cells(matrix);
-	if (old_cells == NULL)
-		return true;
-	for (int r = 0; r < done; r++)
-		memcpy((char *) matrix->cells + r * matrix->stride * width,
-			   old_cells + r * old_stride * width, old_stride * width);
-	pfree(old_cells);
-	return true;
-}
-
-/* Write n counts into cells that follow each other. */
-static inline void
-store_counts(Matrix *matrix, Size cell, const int64 *restrict counts, int n)
-{
-	if (matrix->wide)
-		memcpy((int64 *) matrix->cells + cell, counts, n * sizeof(int64));
-	else
-	{
-		uint16	   *restrict cells = (uint16 *) matrix->cells + cell;
-
-		for (int i = 0; i < n; i++)
-			cells[i] = (uint16) counts[i];
-	}
-}
-
-/*
- * Fill one row: false when it does not fit max_cells, or needs wide cells.
- * While there are no cells yet, it only makes columns. Rows mostly have the
- * same events in the same order, so a run of them is tried first.
- */
-static bool
-fill_row(Matrix *matrix, int row, const struct varlena *vector, int64 max_cells)
-{
-	L4EvectorReader reader;
-	int32		ids[L4_EVECTOR_BLOCK];
-	int64		counts[L4_EVECTOR_BLOCK];
-	uint32		column = 0;
-	int			n;
-
-	l4_evector_open(&reader, vector);
-	while ((n = l4_evector_next_block(&reader, ids, counts)) > 0)
-	{
-		uint64		all = 0;
-
-		for (int i = 0; i < n; i++)
-			all |= (uint64) counts[i];
-		if (!matrix->wide && all > PG_UINT16_MAX)
-			return false;
-		if (matrix->cells != NULL && column + n <= matrix->ncolumns &&
-			column + n <= matrix->stride &&
-			memcmp(&matrix->events[column], ids, n * sizeof(int32)) == 0)
-		{
-			store_counts(matrix, row * matrix->stride + column, counts, n);
-			column += n;
-			continue;
-		}
-		for (int i = 0; i < n; i++)
-		{
-			column = get_column(matrix, ids[i]);
-			if (matrix->cells == NULL)
-				continue;
-			if (column >= matrix->stride && !set_stride(matrix, row + 1, max_cells))
-				return false;
-			store_counts(matrix, row * matrix->stride + column, &counts[i], 1);
-		}
-		column++;
-	}
-	return true;
-}
-
-/*
- * The matrix of some rows, NULL when it would have more than max_cells.
- * which[i] is the row of the training set that becomes row i. The first rows
- * are read twice: they show how wide the matrix will be, so that it seldom
- * has to be moved.
- */
-static Matrix *
-make_matrix(const L4ForestRow *rows, const uint32 *which, int n, int64 max_cells)
-{
-	for (int wide = 0; wide <= 1; wide++)
-	{
-		Matrix	   *matrix = palloc0(sizeof(Matrix));
-		int			done = 0;
-
-		matrix->nrows = n;
-		matrix->wide = wide;
-		matrix->mask = 63;
-		matrix->events = palloc(32 * sizeof(int32));
-		matrix->table = palloc0(64 * sizeof(uint32));
-		while (done < Min(n, PREVIEW_ROWS) &&
-			   fill_row(matrix, done, rows[which[done]].vector, max_cells))
-			done++;
-		if (done == Min(n, PREVIEW_ROWS) && set_stride(matrix, 0, max_cells))
-		{
-			done = 0;
-			while (done < n && fill_row(matrix, done, rows[which[done]].vector, max_cells))
-			{
-				done++;
-				CHECK_FOR_INTERRUPTS();
-			}
-			if (done == n)
-				return matrix;
-		}
-		free_matrix(matrix);
-	}
-	return NULL;
-}
-
 /* The counts of one event in the node's rows; true when they differ. */
 static inline bool
 fetch_values(const Builder *b, int first, int n, uint32 column,
 			 int64 *min, int64 *max)
 {
-	const Matrix *matrix = b->matrix;
+	const L4Matrix *matrix = b->matrix;
 	const uint32 *rows = b->rows + first;
 	int64	   *values = b->values + first;
 	int64		least;
 	int64		most;
 
-	if (matrix->wide)
+	if (matrix->width == sizeof(uint8))
 	{
-		const int64 *cells = (const int64 *) matrix->cells + column;
+		const uint8 *cells = (const uint8 *) matrix->cells + column;
+
+		for (int i = 0; i < n; i++)
+			values[i] = cells[rows[i] * matrix->stride];
+	}
+	else if (matrix->width == sizeof(uint16))
+	{
+		const uint16 *cells = (const uint16 *) matrix->cells + column;
 
 		for (int i = 0; i < n; i++)
 			values[i] = cells[rows[i] * matrix->stride];
 	}
 	else
 	{
-		const uint16 *cells = (const uint16 *) matrix->cells + column;
+		const int64 *cells = (const int64 *) matrix->cells + column;
 
 		for (int i = 0; i < n; i++)
 			values[i] = cells[rows[i] * matrix->stride];
@@ -310,10 +106,9 @@ fetch_values(const Builder *b, int first, int n, uint32 column,
 static int
 filter_candidates(Builder *b, int first, int n, int ncandidates)
 {
-	const Matrix *matrix = b->matrix;
-	Size		width = matrix->wide ? sizeof(int64) : sizeof(uint16);
-	Size		words = matrix->stride * width / sizeof(uint64);
-	const uint64 *cells = matrix->cells;
+	const L4Matrix *matrix = b->matrix;
+	Size		words = matrix->stride * matrix->width / sizeof(uint64);
+	const uint64 *cells = (const uint64 *) matrix->cells;
 	const uint64 *reference = cells + b->rows[first] * words;
 	int			kept = 0;
 
@@ -329,8 +124,14 @@ filter_candidates(Builder *b, int first, int n, int ncandidates)
 	for (int c = 0; c < ncandidates; c++)
 	{
 		uint32		column = b->candidates[c];
-		bool		differs = matrix->wide ? b->differ[column] != 0 :
-			((const uint16 *) b->differ)[column] != 0;
+		bool		differs;
+
+		if (matrix->width == sizeof(uint8))
+			differs = ((const uint8 *) b->differ)[column] != 0;
+		else if (matrix->width == sizeof(uint16))
+			differs = ((const uint16 *) b->differ)[column] != 0;
+		else
+			differs = b->differ[column] != 0;
 
 		if (differs)
 		{
@@ -496,17 +297,17 @@ grow(Builder *b, const L4ForestOptions *options, int t, int sample)
 }
 
 static void
-prepare_matrix(Builder *b, Matrix *matrix)
+prepare_matrix(Builder *b, L4Matrix *matrix)
 {
 	b->matrix = matrix;
 	b->candidates = palloc(matrix->stride * sizeof(uint32));
-	b->differ = palloc(matrix->stride * (matrix->wide ? sizeof(int64) : sizeof(uint16)));
+	b->differ = palloc(matrix->stride * matrix->width);
 }
 
 static void
 forget_matrix(Builder *b)
 {
-	free_matrix(b->matrix);
+	l4_matrix_free(b->matrix);
 	pfree(b->candidates);
 	pfree(b->differ);
 }
@@ -538,15 +339,15 @@ renumber(uint32 *samples, Size nsamples, int nrows, uint32 *used)
 }
 
 /* A matrix of the rows of one tree alone; its rows become 0, 1, 2 … */
-static Matrix *
+static L4Matrix *
 matrix_of_tree(const L4ForestRow *rows, const uint32 *used, const uint32 *sample, int n)
 {
 	uint32	   *which = palloc(n * sizeof(uint32));
-	Matrix	   *matrix;
+	L4Matrix   *matrix;
 
 	for (int i = 0; i < n; i++)
 		which[i] = used[sample[i]];
-	matrix = make_matrix(rows, which, n, L4_IFOREST_MAX_CELLS);
+	matrix = l4_matrix_make(rows, which, n, L4_IFOREST_MAX_CELLS);
 	if (matrix == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -568,7 +369,7 @@ l4_iforest_train(const L4ForestOptions *options, const L4ForestRow *rows, int nr
 	uint32	   *samples;
 	uint32	   *used = palloc(nrows * sizeof(uint32));
 	int			nused;
-	Matrix	   *shared;
+	L4Matrix   *shared;
 
 	for (int r = 0; r < nrows; r++)
 		upto[r] = total = total + rows[r].rows;
@@ -581,7 +382,7 @@ l4_iforest_train(const L4ForestOptions *options, const L4ForestRow *rows, int nr
 	b.values = palloc(sample * sizeof(int64));
 	b.splits = palloc_extended((Size) options->trees * (2 * sample - 1) * sizeof(L4ForestSplit),
 							   MCXT_ALLOC_HUGE);
-	shared = make_matrix(rows, used, nused, MAX_SHARED_CELLS);
+	shared = l4_matrix_make(rows, used, nused, MAX_SHARED_CELLS);
 	if (shared != NULL)
 		prepare_matrix(&b, shared);
 	for (int t = 0; t < options->trees; t++)
