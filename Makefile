@@ -37,6 +37,7 @@ OBJS = \
 	src/parser_options.o \
 	src/parser_params.o \
 	src/parser_sql.o \
+	src/headmemo.o \
 	src/iterrule.o \
 	src/level.o \
 	src/lineformat.o \

@@ -13,7 +13,7 @@ typedef struct LevelWord
 	uint8		level;
 } LevelWord;
 
-/* Sorted by length, then as an index would not be worth it: a dozen comparisons of few bytes. */
+/* An index would not be worth it: a dozen comparisons of one byte. */
 static const LevelWord level_words[] = {
 	{"d", L4_LEVEL_DEBUG}, {"v", L4_LEVEL_DEBUG}, {"t", L4_LEVEL_DEBUG},
 	{"i", L4_LEVEL_INFO}, {"n", L4_LEVEL_INFO}, {"w", L4_LEVEL_WARNING},
@@ -98,7 +98,7 @@ l4_level_of(const char *word, int len)
 	{
 		const char *w = level_words[i].word;
 
-		if (w[0] == low[0] && (int) strlen(w) == len && memcmp(w, low, len) == 0)
+		if (w[0] == low[0] && strncmp(w, low, len) == 0 && w[len] == '\0')
 			return level_words[i].level;
 	}
 	return L4_LEVEL_NONE;

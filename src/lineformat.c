@@ -15,6 +15,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/memutils.h"
 
+#include "headmemo.h"
 #include "lineformat.h"
 #include "structured.h"
 
@@ -176,47 +177,81 @@ header_span(const char *p, int len)
 	return n;
 }
 
-/* The first format that matches, its groups in the regex's ovector; NULL none. */
-static L4Format *
-find_format(L4Rules *rules, const char *p, int len, const bool *used)
+/* The formats that a line has had so far. */
+typedef struct UsedFormats
+{
+	int			n;
+	int			number[L4_MAX_PEEL];
+} UsedFormats;
+
+static inline bool
+is_used(const UsedFormats *used, int number)
+{
+	for (int i = 0; i < used->n; i++)
+		if (used->number[i] == number)
+			return true;
+	return false;
+}
+
+/* The first format that matches and is not in used; -1 none. */
+static int
+search_format(L4Rules *rules, const char *p, int len, const UsedFormats *used)
 {
 	const int  *list = rules->by_byte[len > 0 ? (unsigned char) *p : 0];
 
 	for (; *list >= 0; list++)
-	{
-		L4Format   *format = &rules->formats[*list];
-
-		if (!used[*list] && l4_regex_exec(format->re, p, len, 0) > 0)
-			return format;
-	}
-	return NULL;
+		if ((used == NULL || !is_used(used, *list)) && l4_regex_exec(rules->formats[*list].re, p, len, 0) > 0)
+			return *list;
+	return -1;
 }
 
-/* Bytes of a field of the format that has just matched; false when it took no part. */
-static inline bool
-field_of(const L4Format *format, const size_t *ov, L4Field field, const char *p, const char **text, int *len)
+/*
+ * The format of a line and where its fields are. A launcher's prefix is not
+ * taken twice: "0: 1: x" has one label.
+ */
+static int
+find_format(L4Rules *rules, const char *p, int len, const UsedFormats *used, L4Fields *fields)
 {
-	int			g = format->group[field];
+	const L4Fields *known;
+	int			number = l4_memo_find(rules->memo, p, len, &known);
 
-	if (g == 0 || ov[2 * g] == L4_REGEX_UNSET || ov[2 * g + 1] <= ov[2 * g])
-		return false;
-	*text = p + ov[2 * g];
-	*len = ov[2 * g + 1] - ov[2 * g];
-	return true;
+	if (number >= 0 && !is_used(used, number))
+	{
+		memcpy(fields, known, sizeof(L4Fields));
+		return number;
+	}
+	if (number == L4_MEMO_NONE)
+		return -1;
+	number = search_format(rules, p, len, NULL);
+	if (number >= 0 && is_used(used, number))
+		number = search_format(rules, p, len, used);
+	else
+		l4_memo_learn(rules->memo, rules, p, len, number);
+	if (number >= 0)
+		l4_memo_fields(&rules->formats[number], rules->formats[number].re, p, fields);
+	return number;
+}
+
+/* Bytes of a field; false when the line has none. */
+static inline bool
+field_of(const L4Fields *fields, L4Field field, const char *p, const char **text, int *len)
+{
+	*text = p + fields->start[field];
+	*len = fields->end[field] - fields->start[field];
+	return *len > 0;
 }
 
 /* Take over what the format captured and go on behind it; true when it gave a level. */
 static bool
-use_format(L4LineReader *reader, const L4Format *format, const char **p, int *len, int span, L4Line *out)
+use_format(L4LineReader *reader, const L4Format *format, const L4Fields *fields,
+		   const char **p, int *len, L4Line *out)
 {
-	const size_t *ov = l4_regex_ovector(format->re);
 	const char *text;
 	int			n;
 	TimestampTz ts;
-	int			g = format->group[L4_FIELD_MESSAGE];
 	bool		has_level = false;
 
-	if (format->ts != NULL && field_of(format, ov, L4_FIELD_TS, *p, &text, &n) &&
+	if (format->ts != NULL && field_of(fields, L4_FIELD_TS, *p, &text, &n) &&
 		l4_ts_parse(format->ts, &reader->ts_cache, text, n, &ts))
 	{
 		out->ts = ts;
@@ -224,30 +259,28 @@ use_format(L4LineReader *reader, const L4Format *format, const char **p, int *le
 		if (!format->launcher)
 			out->headed = true;
 	}
-	if (field_of(format, ov, L4_FIELD_LEVEL, *p, &text, &n))
+	if (field_of(fields, L4_FIELD_LEVEL, *p, &text, &n))
 	{
-		int			level = l4_level_of(text, n);
-
 		has_level = true;
 		out->headed = true;
-		if (level != L4_LEVEL_NONE)
-			out->level = level;
+		if (fields->level != L4_LEVEL_NONE)
+			out->level = fields->level;
 	}
-	if (field_of(format, ov, L4_FIELD_RANK, *p, &text, &n))
+	if (field_of(fields, L4_FIELD_RANK, *p, &text, &n))
 	{
 		int			rank = part_number(text, n, 8);
 
 		if (rank >= 0)
 			out->rank = rank;
 	}
-	if (field_of(format, ov, L4_FIELD_HOST, *p, &text, &n))
+	if (field_of(fields, L4_FIELD_HOST, *p, &text, &n))
 	{
 		out->host = text;
 		out->host_len = n;
 	}
-	if (field_of(format, ov, L4_FIELD_PID, *p, &text, &n))
+	if (field_of(fields, L4_FIELD_PID, *p, &text, &n))
 		out->pid = part_number(text, n, 9);
-	if (field_of(format, ov, L4_FIELD_COMPONENT, *p, &text, &n))
+	if (field_of(fields, L4_FIELD_COMPONENT, *p, &text, &n))
 	{
 		out->component = text;
 		out->component_len = n;
@@ -255,20 +288,15 @@ use_format(L4LineReader *reader, const L4Format *format, const char **p, int *le
 	if (format->launcher && !has_level)
 	{
 		for (int f = L4_FIELD_RANK; f <= L4_FIELD_COMPONENT; f++)
-			if (field_of(format, ov, f, *p, &text, &n))
+			if (field_of(fields, f, *p, &text, &n))
 				add_to_key(out, text, n);
 	}
 	out->format_id = format->id;
-
-	/* the message of a line longer than what was matched goes on to the end of the line */
-	n = *len;
-	if (ov[2 * g] == L4_REGEX_UNSET)
-		*len = 0;
+	if (format->to_the_end)
+		*len -= fields->start[L4_FIELD_MESSAGE];
 	else
-	{
-		*len = (ov[2 * g + 1] == (size_t) span ? n : (int) ov[2 * g + 1]) - (int) ov[2 * g];
-		*p += ov[2 * g];
-	}
+		*len = fields->end[L4_FIELD_MESSAGE] - fields->start[L4_FIELD_MESSAGE];
+	*p += fields->start[L4_FIELD_MESSAGE];
 	return has_level;
 }
 
@@ -324,10 +352,11 @@ use_structured(L4LineReader *reader, const L4Structured *s, int id, const char *
 
 /* Peel one layer. False when nothing is left to peel. */
 static bool
-peel_layer(L4LineReader *reader, int depth, const char **p, int *len, bool *used, L4Line *out)
+peel_layer(L4LineReader *reader, int depth, const char **p, int *len, UsedFormats *used, L4Line *out)
 {
 	int			span;
-	L4Format   *format;
+	int			number;
+	L4Fields	fields;
 	L4Structured s;
 
 	if (*len > 1 && **p == '{' && ((*p)[1] == '"' || is_blank((*p)[1])) &&
@@ -338,11 +367,11 @@ peel_layer(L4LineReader *reader, int depth, const char **p, int *len, bool *used
 		return s.wrapper;
 	}
 	span = header_span(*p, *len);
-	format = find_format(reader->rules, *p, span, used);
-	if (format != NULL)
+	number = find_format(reader->rules, *p, span, used, &fields);
+	if (number >= 0)
 	{
-		used[format - reader->rules->formats] = true;
-		return !use_format(reader, format, p, len, span, out);
+		used->number[used->n++] = number;
+		return !use_format(reader, &reader->rules->formats[number], &fields, p, len, out);
 	}
 	if (*len > 8 && (*p)[*len - 1] != ':' && memchr(*p, '=', Min(*len, 24)) != NULL &&
 		l4_logfmt_line(*p, *len, &reader->nested[depth], &s))
@@ -441,24 +470,18 @@ void
 l4_line_peel(L4LineReader *reader, const char *line, int len, L4Line *out)
 {
 	const char *p = line;
-	bool		used_few[256];
-	bool	   *used = used_few;
+	UsedFormats used;
 
 	memset(out, 0, sizeof(*out));
 	out->rank = -1;
 	out->pid = -1;
 	strip_terminal(reader, &p, &len);
-	if (reader->rules->nformats > lengthof(used_few))
-		used = palloc0(reader->rules->nformats);
-	else
-		memset(used_few, 0, reader->rules->nformats);
+	used.n = 0;
 	for (int depth = 0; depth < L4_MAX_PEEL && len > 0; depth++)
 	{
-		if (!peel_layer(reader, depth, &p, &len, used, out))
+		if (!peel_layer(reader, depth, &p, &len, &used, out))
 			break;
 	}
-	if (used != used_few)
-		pfree(used);
 	if (len > 0 && *p == '[')
 		peel_rank(&p, &len, out);
 	while (len > 0 && is_blank(*p) && *p != '\n')

@@ -434,6 +434,16 @@ l4_regex_exec_nonempty(L4Regex *re, const char *subject, size_t len, size_t star
 	return exec(re, subject, len, start, PCRE2_NOTEMPTY_ATSTART);
 }
 
+int
+l4_regex_exec_prefix(L4Regex *re, const char *subject, size_t len)
+{
+	int			rc = pcre2_match(re->code, (PCRE2_SPTR) subject, len, 0,
+								 PCRE2_PARTIAL_HARD | PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
+								 re->match, match_limits);
+
+	return rc == PCRE2_ERROR_NOMATCH ? 0 : rc > 0 ? rc : -1;
+}
+
 const size_t *
 l4_regex_ovector(L4Regex *re)
 {

@@ -48,6 +48,13 @@ extern void l4_regex_free(L4Regex *re);
 extern int	l4_regex_exec(L4Regex *re, const char *subject, size_t len, size_t start);
 extern int	l4_regex_exec_nonempty(L4Regex *re, const char *subject, size_t len, size_t start);
 
+/*
+ * What is certain of all subjects that start with these bytes: number of
+ * pairs when each matches (and the match was found without a look at the end
+ * of the bytes), 0 when none does, -1 when it depends on what follows.
+ */
+extern int	l4_regex_exec_prefix(L4Regex *re, const char *subject, size_t len);
+
 /* Byte offset pairs of the last match; a group that took no part is L4_REGEX_UNSET in both. */
 #define L4_REGEX_UNSET (~(size_t) 0)
 extern const size_t *l4_regex_ovector(L4Regex *re);

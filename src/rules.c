@@ -9,6 +9,7 @@
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 
+#include "headmemo.h"
 #include "iterrule.h"
 #include "rules.h"
 
@@ -69,6 +70,72 @@ get_signature(JsonbContainer *object, MemoryContext cxt)
 	return l4_regex_compile(value, len, false, cxt);
 }
 
+/*
+ * Does the pattern name a digit? Then lines that differ in digits alone may
+ * differ in what it makes of them. Quantifiers in braces do not count.
+ */
+static bool
+names_a_digit(const char *p, int len)
+{
+	for (int i = 0; i < len; i++)
+	{
+		if (p[i] == '{' && i + 1 < len && p[i + 1] >= '0' && p[i + 1] <= '9')
+			while (i < len && p[i] != '}')
+				i++;
+		else if (i < len && p[i] >= '0' && p[i] <= '9')
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The part of a pattern that is about the header: "^…(?<message>….*)$" without
+ * its ".*)$". NULL for patterns of another form.
+ */
+static L4Regex *
+compile_header(const char *p, int len, MemoryContext cxt)
+{
+	static const char tail[] = ".*)$";
+	const char *message = NULL;
+	int			depth = 0;
+	bool		class = false;
+	bool		bar = false;	/* an alternative of the open group at depth 1 */
+	char	   *header;
+
+	if (len < 5 || memcmp(p + len - 4, tail, 4) != 0 || p[0] != '^')
+		return NULL;
+	for (int i = 0; i < len - 4; i++)
+	{
+		if (p[i] == '\\')
+			i++;
+		else if (class)
+			class = p[i] != ']' || p[i - 1] == '[' || (p[i - 1] == '^' && p[i - 2] == '[');
+		else if (p[i] == '[')
+			class = true;
+		else if (p[i] == '(')
+		{
+			if (depth++ == 0)
+			{
+				message = p + i;
+				bar = false;
+			}
+		}
+		else if (p[i] == ')')
+			depth--;
+		else if (p[i] == '|' && depth == 0)
+			return NULL;
+		else if (p[i] == '|' && depth == 1)
+			bar = true;
+	}
+	/* what is cut off must belong to the group message, to all of it */
+	if (depth != 1 || class || bar || strncmp(message, "(?<message>", 11) != 0)
+		return NULL;
+	header = palloc(len);
+	memcpy(header, p, len - 4);
+	header[len - 4] = ')';
+	return l4_regex_compile(header, len - 3, false, cxt);
+}
+
 static void
 compile_format(L4Format *format, JsonbContainer *object, MemoryContext cxt)
 {
@@ -77,6 +144,12 @@ compile_format(L4Format *format, JsonbContainer *object, MemoryContext cxt)
 
 	format->id = get_id(object);
 	format->re = get_signature(object, cxt);
+	if (get_string(object, "signature", &value, &len))
+	{
+		format->header = compile_header(value, len, cxt);
+		format->to_the_end = len > 4 && memcmp(value + len - 4, ".*)$", 4) == 0;
+		format->digits_alike = !names_a_digit(value, len);
+	}
 	for (int i = 0; i < L4_NFIELDS; i++)
 		format->group[i] = Max(l4_regex_group(format->re, field_names[i]), 0);
 	if (format->group[L4_FIELD_MESSAGE] == 0)
@@ -172,6 +245,7 @@ l4_rules_compile(Jsonb *ruleset, MemoryContext cxt)
 	rules->nformats = compile_array(ruleset, "formats", rules, true);
 	rules->niters = compile_array(ruleset, "iterations", rules, false);
 	index_formats(rules);
+	rules->memo = l4_memo_create(own);
 	return rules;
 }
 

@@ -40,6 +40,9 @@ typedef struct L4Format
 	int16		group[L4_NFIELDS];	/* number of the group, 0 when the format has none */
 	bool		launcher;		/* says who wrote (rank, host, pid, stream) and has no level: what follows has a header of its own */
 	L4TsFormat *ts;				/* NULL when the format has no time stamp */
+	L4Regex    *header;			/* the pattern without the .*)$ at its end, NULL when it ends in another way; groups have the same numbers */
+	bool		to_the_end;		/* the message ends with the line, however long that is */
+	bool		digits_alike;	/* the pattern does not tell one digit from another */
 } L4Format;
 
 /* Groups of an iteration rule at most. */
@@ -61,9 +64,9 @@ typedef struct L4Rules
 	int			nformats;		/* in order of priority */
 	L4Format   *formats;
 	int		   *by_byte[256];	/* numbers of the formats that may match a line with this first byte, in order; -1 ends */
-	int		   *for_empty;		/* the same for an empty line */
 	int			niters;			/* in order of priority */
 	L4IterRule *iters;
+	struct L4HeaderMemo *memo;
 	MemoryContext cxt;
 	int			pins;
 } L4Rules;
