@@ -15,6 +15,7 @@ OBJS = \
 	src/ingest_pack_sql.o \
 	src/ingest_params.o \
 	src/ingest_scan.o \
+	src/ingest_shape.o \
 	src/ingest_sql.o \
 	src/ingest_sum.o \
 	src/ingest_unit.o \

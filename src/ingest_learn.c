@@ -19,22 +19,6 @@
 /* Bytes of the text before a variable part that rules may look at. */
 #define CONTEXT_BYTES 48
 
-static int
-unknown_of_part(const L4UnitPart *part)
-{
-	int			n = 0;
-
-	for (int i = 0; i < part->nlocals; i++)
-		n += part->locals[i]->event_id == 0;
-	return n;
-}
-
-int
-l4_learn_unknown(const L4Unit *unit)
-{
-	return unknown_of_part(&unit->settled) + unknown_of_part(&unit->open);
-}
-
 static void
 learn_part(L4Parser *parser, L4UnitPart *part, L4Shape *shape)
 {

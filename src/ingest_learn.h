@@ -18,7 +18,6 @@ typedef struct L4ParamRange
 	bool		word;			/* constant in the shape */
 } L4ParamRange;
 
-extern int	l4_learn_unknown(const L4Unit *unit);
 extern void l4_learn_units(L4Parser *parser, L4Unit **units, int n);
 extern const L4Local **l4_learn_first(L4Unit **units, int n, int32 above, int32 nevents);
 extern int	l4_param_ranges(L4Parser *parser, const L4Local *local, L4Shape *shape,

@@ -428,8 +428,13 @@ static void
 add_words(Packer *p, const L4Local *local, L4Shape *shape, TimestampTz ts)
 {
 	L4ParamRange ranges[2 * L4_MAX_PARAMS];
-	int			n = l4_param_ranges(p->in->parser, local, shape, ranges);
+	int			n;
 
+	for (int i = 0; i < local->nwords; i++)
+		l4_sums_add_word(p->sums, local, local->words[i].pos, local->words[i].text, local->words[i].len, ts);
+	if (local->msg_len == 0)
+		return;
+	n = l4_param_ranges(p->in->parser, local, shape, ranges);
 	for (int i = 0; i < n; i++)
 		if (ranges[i].word)
 			l4_sums_add_word(p->sums, local, ranges[i].pos, local->msg + ranges[i].off, ranges[i].len, ts);

@@ -162,30 +162,29 @@ unit_of_slot(const char *msg, int len, const L4Slot *slot)
 	return 0;
 }
 
-/* Set up the variable parts of a shape from its first message. */
-void
-l4_params_of_shape(L4Local *local, const char *msg, int len, const L4Shape *shape, MemoryContext cxt)
+/* The variable parts of a shape, from a message that has it. */
+int
+l4_params_of_shape(const char *msg, int len, const L4Shape *shape, L4Param **params, MemoryContext cxt)
 {
 	int			n = 0;
+	L4Param    *list = MemoryContextAllocZero(cxt, sizeof(L4Param) * Max(Min(shape->nslots, L4_MAX_PARAMS), 1));
 
-	local->params = MemoryContextAllocZero(cxt, sizeof(L4Param) * Max(Min(shape->nslots, L4_MAX_PARAMS), 1));
 	for (int s = 0; s < shape->nslots && n < L4_MAX_PARAMS; s++)
 	{
-		L4Param    *param = &local->params[n++];
+		L4Param    *param = &list[n++];
 
 		param->first_slot = s;
 		s = list_end(msg, len, shape, s);
 		param->last_slot = s;
 		param->mask = param->first_slot == s ? shape->slots[s].mask : L4_MASK_LIST;
-		param->pos = l4_param_position(msg, shape, shape->slots[param->first_slot].off);
 		param->unit_us = param->first_slot == s ? unit_of_slot(msg, len, &shape->slots[s]) : 0;
 		/* several parts without a delimiter between them: the first is the place, the rest follow it */
-		if (n > 1 && param->pos * L4_MAX_PARAMS <= local->params[n - 2].pos)
-			param->pos = local->params[n - 2].pos + 1;
-		else
-			param->pos *= L4_MAX_PARAMS;
+		param->pos = l4_param_position(msg, shape, shape->slots[param->first_slot].off) * L4_MAX_PARAMS;
+		if (n > 1 && param->pos <= list[n - 2].pos)
+			param->pos = list[n - 2].pos + 1;
 	}
-	local->nparams = n;
+	*params = list;
+	return n;
 }
 
 /* Microseconds that a value stands for; false when it is no number. */

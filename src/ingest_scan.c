@@ -67,6 +67,7 @@ struct L4Scan
 	bool		settle_all;		/* nothing follows: what is open is settled too */
 	int64		end_line_no;	/* where an ended piece stops; 0 goes on */
 	int64		previous;		/* last line fed */
+	int64		unparsed;
 	bool		any;
 	bool		full;
 	/* records by number, from first_record on */
@@ -131,7 +132,8 @@ static L4Local *
 local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len)
 {
 	L4UnitPart *part = scan->part;
-	uint64		key = scan->shape.hash * UINT64CONST(0x9e3779b97f4a7c15) + (uint64) record->level;
+	uint64		key = l4_shape_key(&scan->shape, record->level);
+	const L4ShapeInfo *info;
 	LocalSlot  *slot;
 	L4Local    *local;
 	bool		found;
@@ -139,22 +141,50 @@ local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len)
 	slot = localtab_insert(scan->locals, key, &found);
 	if (found)
 		return slot->local;
+	info = l4_shape_info(scan->shared, record->level, msg, msg_len, &scan->shape);
 	local = slot->local = MemoryContextAllocZero(scan->cxt, sizeof(L4Local));
 	GROW(part->locals, part->nlocals, part->locals_size, scan->cxt);
 	local->number = part->nlocals;
 	part->locals[part->nlocals++] = local;
 	local->hash = scan->shape.hash;
 	local->tag = record->level;
-	local->event_id = l4_parser_lookup(scan->shared->parser, record->level, &scan->shape);
+	local->event_id = info->event_id;
+	local->iteration_rule = info->iteration_rule;
 	local->is_stack = record->kind == L4_RECORD_STACK;
-	local->msg_len = msg_len;
-	local->msg = MemoryContextAlloc(scan->cxt, msg_len + 1);
-	memcpy(local->msg, msg, msg_len);
+	if (info->event_id == 0)
+	{
+		char	   *copy = MemoryContextAlloc(scan->cxt, msg_len + 1);
+
+		memcpy(copy, msg, msg_len);
+		local->msg = copy;
+		local->msg_len = msg_len;
+	}
 	local->text_len = l4_clip(record->text, record->text_len, L4_MAX_EXAMPLE);
 	local->text = MemoryContextAlloc(scan->cxt, local->text_len + 1);
 	memcpy(local->text, record->text, local->text_len);
-	l4_params_of_shape(local, msg, msg_len, &scan->shape, scan->cxt);
-	scan->memory += sizeof(L4Local) + msg_len + local->text_len + local->nparams * sizeof(L4Param) + 64;
+	local->nparams = info->nparams;
+	local->params = MemoryContextAlloc(scan->cxt, sizeof(L4Param) * Max(info->nparams, 1));
+	memcpy(local->params, info->params, sizeof(L4Param) * info->nparams);
+	local->nwords = info->nwords;
+	local->words = MemoryContextAlloc(scan->cxt, sizeof(L4Word) * Max(info->nwords, 1));
+	for (int i = 0; i < info->nwords; i++)
+	{
+		L4Word	   *word = unconstify(L4Word *, &local->words[i]);
+		char	   *copy = MemoryContextAlloc(scan->cxt, info->words[i].len + 1);
+
+		memcpy(copy, info->words[i].text, info->words[i].len);
+		word->pos = info->words[i].pos;
+		word->text = copy;
+		word->len = info->words[i].len;
+	}
+	if (info->map.rule != 0)
+	{
+		L4IterMap  *map = MemoryContextAlloc(scan->cxt, sizeof(L4IterMap));
+
+		*map = info->map;
+		local->map = map;
+	}
+	scan->memory += sizeof(L4Local) + local->msg_len + local->text_len + local->nparams * sizeof(L4Param) + 64;
 	return local;
 }
 
@@ -182,17 +212,11 @@ place_in_iterations(L4Scan *scan, L4Local *local, const char *msg, int len, L4Un
 	L4RankState *state = l4_carry_rank(scan->carry, rec->rank);
 	L4Iteration found;
 	double		duration_ms;
-	bool		matched;
 
-	if (local->occurrences == 0)
-		matched = l4_iter_learn(scan->shared->rules, msg, len, scan->shape.slots, scan->shape.nslots,
-								&local->map, &found);
-	else
-		matched = local->map.rule != 0 &&
-			l4_iter_apply(scan->shared->rules, &local->map, msg, len, scan->shape.slots, scan->shape.nslots, &found);
 	rec->epoch = state->epoch;
 	rec->iteration = state->current;
-	if (!matched)
+	if (local->map == NULL ||
+		!l4_iter_apply(scan->shared->rules, local->map, msg, len, scan->shape.slots, scan->shape.nslots, &found))
 		return;
 	local->iteration_rule = found.rule_id;
 	if (l4_carry_iteration(scan->carry, state, &found, rec->ts, rec, &duration_ms))
@@ -223,7 +247,8 @@ count_record(L4Scan *scan, const L4Record *record)
 	local->occurrences++;
 	scan->memory += l4_params_count(local, msg, &scan->shape, rec->ts, rec->iteration, scan->cxt);
 	rec->local = local->number;
-	part->unparsed += record->format_id == 0;
+	if (part == &scan->settled)
+		scan->unparsed += record->format_id == 0;
 	if (start != NULL)
 		start->rec = part->nrecs;
 	part->nrecs++;
@@ -455,12 +480,12 @@ l4_scan_finish(L4Scan *scan)
 	take_records(scan, false);
 	oldest = l4_record_oldest_open(scan->records);
 	memset(&unit, 0, sizeof(unit));
-	unit.last_done = scan->carry->stored_iteration;
-	unit.max_in_flight = scan->carry->max_in_flight;
-	unit.ranks = palloc(sizeof(int32) * Max(scan->carry->nranks, 1));
+	unit.head.last_done = scan->carry->stored_iteration;
+	unit.head.max_in_flight = scan->carry->max_in_flight;
+	unit.head.ranks = palloc(sizeof(int32) * Max(scan->carry->nranks, 1));
 	for (int i = 0; i < scan->carry->nranks; i++)
 		if (scan->carry->ranks[i].rank != L4_NO_INT)
-			unit.ranks[unit.nranks++] = scan->carry->ranks[i].rank;
+			unit.head.ranks[unit.head.nranks++] = scan->carry->ranks[i].rank;
 	resetStringInfo(&scan->carry->record_state);
 	if (oldest == 0)
 		l4_record_save(scan->records, &scan->carry->record_state);
@@ -468,9 +493,10 @@ l4_scan_finish(L4Scan *scan)
 		appendBinaryStringInfo(&scan->carry->record_state, scan->state_before.data, scan->state_before.len);
 	initStringInfo(&carry);
 	l4_carry_write(scan->carry, &carry);
-	unit.carry = carry.data;
-	unit.carry_len = carry.len;
-	unit.full = scan->full;
+	unit.head.carry = carry.data;
+	unit.head.carry_len = carry.len;
+	unit.head.full = scan->full;
+	unit.head.unparsed = scan->unparsed;
 	if (oldest != 0)
 	{
 		/* from here on it is a trial: these records will be read again when the next lines come */
@@ -479,7 +505,7 @@ l4_scan_finish(L4Scan *scan)
 		l4_record_finish(scan->records);
 		take_records(scan, true);
 	}
-	unit.next_line_no = oldest != 0 ? oldest : scan->end_line_no != 0 ? scan->end_line_no : scan->previous + 1;
+	unit.head.next_line_no = oldest != 0 ? oldest : scan->end_line_no != 0 ? scan->end_line_no : scan->previous + 1;
 	split_lines(scan, oldest);
 	unit.settled = scan->settled;
 	unit.open = scan->open;

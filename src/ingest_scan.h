@@ -51,7 +51,25 @@ typedef struct L4ScanShared
 	L4Parser   *parser;
 	L4Rules    *rules;
 	MemoryContext cxt;
+	struct shapetab_hash *shapes;	/* what is known of shapes: streams of a job have the same ones */
+	MemoryContext shapes_cxt;
 } L4ScanShared;
+
+/* What is worked out once for all messages of a shape. */
+typedef struct L4ShapeInfo
+{
+	uint64		key;			/* shape and level */
+	char		status;
+	int32		event_id;		/* 0 not known to the parser */
+	int			iteration_rule;
+	int			nparams;
+	L4Param    *params;			/* without values */
+	int			nwords;
+	L4Word	   *words;
+	L4IterMap	map;
+} L4ShapeInfo;
+
+#define L4_MAX_SHAPES 20000		/* shapes remembered by a query */
 
 typedef struct L4Scan L4Scan;
 
@@ -62,10 +80,19 @@ extern void l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank
 extern bytea *l4_scan_finish(L4Scan *scan);
 
 /* ingest_params.c */
-extern void l4_params_of_shape(L4Local *local, const char *msg, int len, const L4Shape *shape, MemoryContext cxt);
+extern int	l4_params_of_shape(const char *msg, int len, const L4Shape *shape, L4Param **params, MemoryContext cxt);
 extern Size l4_params_count(L4Local *local, const char *msg, const L4Shape *shape,
 							TimestampTz ts, int32 iteration, MemoryContext cxt);
 extern int	l4_param_position(const char *msg, const L4Shape *shape, uint32 off);
+
+static inline uint64
+l4_shape_key(const L4Shape *shape, int tag)
+{
+	return shape->hash * UINT64CONST(0x9e3779b97f4a7c15) + (uint64) tag;
+}
+
+/* ingest_shape.c */
+extern const L4ShapeInfo *l4_shape_info(L4ScanShared *shared, int tag, const char *msg, int len, const L4Shape *shape);
 
 /* ingest_iter.c */
 extern void l4_carry_write(const L4ScanCarry *carry, StringInfo buf);

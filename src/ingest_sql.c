@@ -93,18 +93,37 @@ l4_ingest_scan_final(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(l4_scan_finish((L4Scan *) PG_GETARG_POINTER(0)));
 }
 
-/* Units of an array, in order. */
+typedef enum UnitChoice
+{
+	UNITS_UNKNOWN,				/* those with shapes that the parser does not know */
+	UNITS_LEARNT				/* those with shapes that were learnt */
+} UnitChoice;
+
+/* Units of an array, in order; NULL for those that the caller has no use for. */
 static L4Unit **
-units_of_array(ArrayType *array, int *n)
+units_of_array(ArrayType *array, UnitChoice choice, int *n, Datum **bytes)
 {
 	Datum	   *elems;
 	bool	   *nulls;
 	L4Unit	  **units;
 
 	deconstruct_array(array, BYTEAOID, -1, false, TYPALIGN_INT, &elems, &nulls, n);
-	units = (L4Unit **) palloc(sizeof(L4Unit *) * Max(*n, 1));
+	units = (L4Unit **) palloc0(sizeof(L4Unit *) * Max(*n, 1));
 	for (int i = 0; i < *n; i++)
-		units[i] = nulls[i] ? NULL : l4_unit_decode(DatumGetByteaPP(elems[i]), CurrentMemoryContext);
+	{
+		L4UnitHead	head;
+
+		if (nulls[i])
+		{
+			elems[i] = (Datum) 0;
+			continue;
+		}
+		l4_unit_head(DatumGetByteaPP(elems[i]), &head, CurrentMemoryContext);
+		if (choice == UNITS_UNKNOWN ? head.unknown > 0 : head.learnt > 0)
+			units[i] = l4_unit_decode(DatumGetByteaPP(elems[i]), CurrentMemoryContext);
+	}
+	if (bytes != NULL)
+		*bytes = elems;
 	return units;
 }
 
@@ -136,24 +155,25 @@ l4_can_commit(PG_FUNCTION_ARGS)
 Datum
 l4_ingest_unit(PG_FUNCTION_ARGS)
 {
-	L4Unit	   *unit = l4_unit_decode(PG_GETARG_BYTEA_PP(0), CurrentMemoryContext);
+	L4UnitHead	head;
 	Datum		values[10];
 	bool		nulls[10] = {false};
-	Datum	   *ranks = (Datum *) palloc(sizeof(Datum) * Max(unit->nranks, 1));
-	const L4UnitPart *settled = &unit->settled;
+	Datum	   *ranks;
 
-	for (int i = 0; i < unit->nranks; i++)
-		ranks[i] = Int32GetDatum(unit->ranks[i]);
-	values[0] = BoolGetDatum(unit->full);
-	values[1] = Int32GetDatum(l4_learn_unknown(unit));
-	values[2] = Int32GetDatum(settled->nlines);
-	values[3] = Int32GetDatum(unit->open.nlines);
-	values[4] = Int64GetDatum(unit->next_line_no);
-	values[5] = int4_or_null(unit->last_done, &nulls[5]);
-	values[6] = int4_or_null(unit->max_in_flight, &nulls[6]);
-	values[7] = PointerGetDatum(construct_array(ranks, unit->nranks, INT4OID, sizeof(int32), true, TYPALIGN_INT));
-	values[8] = PointerGetDatum(cstring_to_text_with_len(unit->carry, unit->carry_len));	/* same layout as bytea */
-	values[9] = Int64GetDatum(settled->unparsed);
+	l4_unit_head(PG_GETARG_BYTEA_PP(0), &head, CurrentMemoryContext);
+	ranks = (Datum *) palloc(sizeof(Datum) * Max(head.nranks, 1));
+	for (int i = 0; i < head.nranks; i++)
+		ranks[i] = Int32GetDatum(head.ranks[i]);
+	values[0] = BoolGetDatum(head.full);
+	values[1] = Int32GetDatum(head.unknown);
+	values[2] = Int32GetDatum(head.lines);
+	values[3] = Int32GetDatum(head.open_lines);
+	values[4] = Int64GetDatum(head.next_line_no);
+	values[5] = int4_or_null(head.last_done, &nulls[5]);
+	values[6] = int4_or_null(head.max_in_flight, &nulls[6]);
+	values[7] = PointerGetDatum(construct_array(ranks, head.nranks, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	values[8] = PointerGetDatum(cstring_to_text_with_len(head.carry, head.carry_len));	/* same layout as bytea */
+	values[9] = Int64GetDatum(head.unparsed);
 	return form_row(fcinfo, values, nulls);
 }
 
@@ -163,8 +183,8 @@ l4_ingest_learn(PG_FUNCTION_ARGS)
 {
 	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
 	int			n;
-	L4Unit	  **units = units_of_array(PG_GETARG_ARRAYTYPE_P(1), &n);
-	Datum	   *encoded = (Datum *) palloc(sizeof(Datum) * Max(n, 1));
+	Datum	   *encoded;
+	L4Unit	  **units = units_of_array(PG_GETARG_ARRAYTYPE_P(1), UNITS_UNKNOWN, &n, &encoded);
 	bool	   *isnull = (bool *) palloc0(Max(n, 1));
 	Datum		values[2];
 	bool		nulls[2] = {false};
@@ -173,8 +193,9 @@ l4_ingest_learn(PG_FUNCTION_ARGS)
 	l4_learn_units(parser, units, n);
 	for (int i = 0; i < n; i++)
 	{
-		isnull[i] = units[i] == NULL;
-		encoded[i] = units[i] == NULL ? (Datum) 0 : PointerGetDatum(l4_unit_encode(units[i]));
+		isnull[i] = encoded[i] == (Datum) 0;
+		if (units[i] != NULL)
+			encoded[i] = PointerGetDatum(l4_unit_encode(units[i]));
 	}
 	values[0] = PointerGetDatum(l4_parser_encode(parser));
 	values[1] = PointerGetDatum(construct_md_array(encoded, isnull, 1, &n, &lbound, BYTEAOID, -1, false, TYPALIGN_INT));
@@ -194,7 +215,7 @@ l4_ingest_events(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
 	int			n;
-	L4Unit	  **units = units_of_array(PG_GETARG_ARRAYTYPE_P(1), &n);
+	L4Unit	  **units = units_of_array(PG_GETARG_ARRAYTYPE_P(1), UNITS_LEARNT, &n, NULL);
 	int32		above = PG_GETARG_INT32(2);
 	int32		nevents = l4_parser_nevents(parser);
 	const L4Local **first;
@@ -235,7 +256,7 @@ l4_ingest_slots(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
 	int			n;
-	L4Unit	  **units = units_of_array(PG_GETARG_ARRAYTYPE_P(1), &n);
+	L4Unit	  **units = units_of_array(PG_GETARG_ARRAYTYPE_P(1), UNITS_LEARNT, &n, NULL);
 	L4Shape		shape;
 
 	l4_init_materialized_srf(fcinfo);

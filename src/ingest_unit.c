@@ -83,6 +83,12 @@ put_part(StringInfo buf, const L4UnitPart *part)
 		l4_put_uint(buf, local->nparams);
 		for (int k = 0; k < local->nparams; k++)
 			put_param(buf, &local->params[k]);
+		l4_put_uint(buf, local->nwords);
+		for (int k = 0; k < local->nwords; k++)
+		{
+			l4_put_int(buf, local->words[k].pos);
+			put_bytes(buf, local->words[k].text, local->words[k].len);
+		}
 	}
 	l4_put_uint(buf, part->niters);
 	for (int i = 0; i < part->niters; i++)
@@ -100,26 +106,47 @@ put_part(StringInfo buf, const L4UnitPart *part)
 			put_double(buf, iter->metrics[k].value);
 		}
 	}
-	l4_put_uint(buf, part->unparsed);
+}
+
+/* What the front says about the dictionary. */
+static void
+count_shapes(L4UnitHead *head, const L4UnitPart *part)
+{
+	for (int i = 0; i < part->nlocals; i++)
+	{
+		head->unknown += part->locals[i]->event_id == 0;
+		head->learnt += part->locals[i]->learnt;
+	}
 }
 
 bytea *
-l4_unit_encode(const L4Unit *unit)
+l4_unit_encode(L4Unit *unit)
 {
+	L4UnitHead *head = &unit->head;
 	StringInfoData buf;
 	bytea	   *result;
 
+	head->unknown = head->learnt = 0;
+	count_shapes(head, &unit->settled);
+	count_shapes(head, &unit->open);
+	head->lines = unit->settled.nlines;
+	head->open_lines = unit->open.nlines;
 	initStringInfo(&buf);
 	enlargeStringInfo(&buf, 1024 + sizeof(L4UnitLine) * unit->settled.nlines + sizeof(L4UnitRec) * unit->settled.nrecs);
 	appendStringInfoSpaces(&buf, VARHDRSZ);
-	l4_put_uint(&buf, unit->full);
-	l4_put_int(&buf, unit->next_line_no);
-	l4_put_int(&buf, unit->last_done);
-	l4_put_int(&buf, unit->max_in_flight);
-	l4_put_uint(&buf, unit->nranks);
-	for (int i = 0; i < unit->nranks; i++)
-		l4_put_int(&buf, unit->ranks[i]);
-	put_bytes(&buf, unit->carry, unit->carry_len);
+	l4_put_uint(&buf, head->full);
+	l4_put_uint(&buf, head->unknown);
+	l4_put_uint(&buf, head->learnt);
+	l4_put_uint(&buf, head->lines);
+	l4_put_uint(&buf, head->open_lines);
+	l4_put_uint(&buf, head->unparsed);
+	l4_put_int(&buf, head->next_line_no);
+	l4_put_int(&buf, head->last_done);
+	l4_put_int(&buf, head->max_in_flight);
+	l4_put_uint(&buf, head->nranks);
+	for (int i = 0; i < head->nranks; i++)
+		l4_put_int(&buf, head->ranks[i]);
+	put_bytes(&buf, head->carry, head->carry_len);
 	put_part(&buf, &unit->settled);
 	put_part(&buf, &unit->open);
 	result = (bytea *) buf.data;
@@ -182,6 +209,7 @@ static L4Local *
 get_local(L4ByteReader *reader, int number, MemoryContext cxt)
 {
 	L4Local    *local = MemoryContextAllocZero(cxt, sizeof(L4Local));
+	L4Word	   *words;
 
 	local->number = number;
 	local->hash = l4_get_uint(reader);
@@ -197,6 +225,14 @@ get_local(L4ByteReader *reader, int number, MemoryContext cxt)
 	local->params = MemoryContextAllocZero(cxt, sizeof(L4Param) * Max(local->nparams, 1));
 	for (int k = 0; k < local->nparams; k++)
 		get_param(reader, &local->params[k], cxt);
+	local->nwords = (int) l4_get_uint(reader);
+	words = MemoryContextAlloc(cxt, sizeof(L4Word) * Max(local->nwords, 1));
+	for (int k = 0; k < local->nwords; k++)
+	{
+		words[k].pos = (int) l4_get_int(reader);
+		words[k].text = get_text(reader, &words[k].len, cxt);
+	}
+	local->words = words;
 	return local;
 }
 
@@ -236,7 +272,36 @@ get_part(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 			iter->metrics[k].value = get_double(reader);
 		}
 	}
-	part->unparsed = (int64) l4_get_uint(reader);
+}
+
+static void
+get_head(L4ByteReader *reader, L4UnitHead *head, MemoryContext cxt)
+{
+	head->full = l4_get_uint(reader) != 0;
+	head->unknown = (int) l4_get_uint(reader);
+	head->learnt = (int) l4_get_uint(reader);
+	head->lines = (int) l4_get_uint(reader);
+	head->open_lines = (int) l4_get_uint(reader);
+	head->unparsed = (int64) l4_get_uint(reader);
+	head->next_line_no = l4_get_int(reader);
+	head->last_done = (int32) l4_get_int(reader);
+	head->max_in_flight = (int32) l4_get_int(reader);
+	head->nranks = (int) l4_get_uint(reader);
+	head->ranks = MemoryContextAlloc(cxt, sizeof(int32) * Max(head->nranks, 1));
+	for (int i = 0; i < head->nranks; i++)
+		head->ranks[i] = (int32) l4_get_int(reader);
+	head->carry = get_text(reader, &head->carry_len, cxt);
+}
+
+/* The front alone. */
+void
+l4_unit_head(bytea *bytes, L4UnitHead *head, MemoryContext cxt)
+{
+	L4ByteReader reader;
+
+	reader.ptr = (const unsigned char *) VARDATA_ANY(bytes);
+	reader.end = reader.ptr + VARSIZE_ANY_EXHDR(bytes);
+	get_head(&reader, head, cxt);
 }
 
 L4Unit *
@@ -247,15 +312,7 @@ l4_unit_decode(bytea *bytes, MemoryContext cxt)
 
 	reader.ptr = (const unsigned char *) VARDATA_ANY(bytes);
 	reader.end = reader.ptr + VARSIZE_ANY_EXHDR(bytes);
-	unit->full = l4_get_uint(&reader) != 0;
-	unit->next_line_no = l4_get_int(&reader);
-	unit->last_done = (int32) l4_get_int(&reader);
-	unit->max_in_flight = (int32) l4_get_int(&reader);
-	unit->nranks = (int) l4_get_uint(&reader);
-	unit->ranks = MemoryContextAlloc(cxt, sizeof(int32) * Max(unit->nranks, 1));
-	for (int i = 0; i < unit->nranks; i++)
-		unit->ranks[i] = (int32) l4_get_int(&reader);
-	unit->carry = get_text(&reader, &unit->carry_len, cxt);
+	get_head(&reader, &unit->head, cxt);
 	get_part(&reader, &unit->settled, cxt);
 	get_part(&reader, &unit->open, cxt);
 	return unit;

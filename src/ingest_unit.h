@@ -75,6 +75,14 @@ typedef struct L4Param
 	L4Block    *blocks;
 } L4Param;
 
+/* A word that is constant in a shape, but varies in its event */
+typedef struct L4Word
+{
+	int			pos;
+	const char *text;
+	int			len;
+} L4Word;
+
 typedef struct L4Local
 {
 	uint64		hash;
@@ -84,15 +92,16 @@ typedef struct L4Local
 	int			iteration_rule; /* 0 none */
 	bool		is_stack;
 	int64		occurrences;
-	char	   *msg;
+	const char *msg;			/* only where the parser has to learn it */
 	int			msg_len;
 	char	   *text;			/* first record */
 	int			text_len;
 	int			nparams;
 	L4Param    *params;
-	L4IterMap	map;
+	int			nwords;			/* only where there is no message */
+	const L4Word *words;
+	const L4IterMap *map;		/* scan only */
 	int			number;			/* own */
-	char		status;			/* simplehash */
 } L4Local;
 
 typedef struct L4IterEntry
@@ -123,9 +132,15 @@ typedef struct L4UnitPart
 	int64		unparsed;
 } L4UnitPart;
 
-typedef struct L4Unit
+/* The front of a unit: what can be read without decoding the parts. */
+typedef struct L4UnitHead
 {
 	bool		full;			/* ended early: the dictionary was full */
+	int			unknown;		/* shapes that the parser does not know */
+	int			learnt;			/* shapes that were learnt in this batch */
+	int			lines;			/* settled */
+	int			open_lines;
+	int64		unparsed;
 	int64		next_line_no;	/* where reading goes on */
 	int32		last_done;		/* L4_NO_INT none */
 	int32		max_in_flight;	/* L4_NO_INT none */
@@ -133,11 +148,17 @@ typedef struct L4Unit
 	int32	   *ranks;
 	const char *carry;			/* state for the next piece */
 	int			carry_len;
+} L4UnitHead;
+
+typedef struct L4Unit
+{
+	L4UnitHead	head;
 	L4UnitPart	settled;
 	L4UnitPart	open;
 } L4Unit;
 
-extern bytea *l4_unit_encode(const L4Unit *unit);
+extern bytea *l4_unit_encode(L4Unit *unit);
+extern void l4_unit_head(bytea *bytes, L4UnitHead *head, MemoryContext cxt);
 extern L4Unit *l4_unit_decode(bytea *bytes, MemoryContext cxt);
 
 /* Bytes of text that fit in max without cutting a character. */

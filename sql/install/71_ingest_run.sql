@@ -1,7 +1,7 @@
 -- The steps of l4.ingest(), and the procedure. The steps pin the search path; the procedure commits, so it cannot.
 
 CREATE FUNCTION l4._ingest_copy(relation text, src record, job_id text) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     IF to_regclass('pg_temp.l4_ingest_rows') IS NOT NULL THEN
@@ -42,7 +42,7 @@ COMMENT ON FUNCTION l4._ingest_key(bool, bool, bool, text) IS 'condition on the 
 -- Streams of an indexed relation: from key to key by the index, without reading lines; their highest number; gaps that got lines.
 CREATE FUNCTION l4._ingest_list(relation text, has_job bool, has_source bool, job_id text,
                                 OUT ids int[], OUT late bool[], OUT lo bigint[], OUT hi bigint[], OUT nulls bool[])
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     job_is text := CASE WHEN has_job AND job_id IS NOT NULL THEN format('l.job_id = %L AND ', job_id) ELSE '' END;
@@ -106,7 +106,7 @@ END
 $$;
 COMMENT ON FUNCTION l4._ingest_list(text, bool, bool, text) IS 'what there is to read: streams with lines beyond those seen, and gaps in which lines turned up';
 
--- Which pieces make the next batch. Streams of a job take turns of one piece each, so that the order in which shapes are learnt does not depend on the size of batches.
+-- Which pieces make the next batch. A short piece counts as 4096 lines: its dictionary and counts are not much smaller than those of a long one. Streams of a job take turns of one piece each, so that the order in which shapes are learnt does not depend on the size of batches.
 CREATE FUNCTION l4._ingest_choose(ids int[], late bool[], lo bigint[], hi bigint[], nulls bool[], batch_lines int,
                                   OUT items int[], OUT from_line bigint[], OUT to_line bigint[])
 LANGUAGE sql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -125,7 +125,7 @@ AS $$
                          ELSE least(t.hi, t.first - 1 + CASE WHEN t.pending = 1 THEN greatest(t.step, batch_lines) ELSE t.step END) END AS last
         FROM turn t WHERE t.turn = 1
     ), ordered AS (
-        SELECT p.*, sum(p.last - p.first + 1) OVER o - (p.last - p.first + 1) AS before,
+        SELECT p.*, sum(greatest(p.last - p.first + 1, 4096)) OVER o - greatest(p.last - p.first + 1, 4096) AS before,
                min(CASE WHEN p.last < p.hi OR p.pending > 1 AND p.late THEN p.job_id END) OVER () AS unfinished
         FROM piece p WINDOW o AS (ORDER BY p.job_id, p.late DESC, p.units, p.node, p.source)
     )
@@ -141,7 +141,7 @@ COMMENT ON FUNCTION l4._ingest_choose(int[], bool[], bigint[], bigint[], bool[],
 CREATE FUNCTION l4._ingest_scan_pieces(relation text, src record, pieces int[], job_ids text[], nodes text[], sources text[], nulls bool[],
                                        late bool[], from_line bigint[], to_line bigint[], carries bytea[], parser l4.parser, ruleset jsonb)
 RETURNS bytea[]
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0
 AS $$
 DECLARE
     shares int := least(cardinality(pieces), 4 * (1 + current_setting('max_parallel_workers_per_gather')::int));
@@ -169,7 +169,7 @@ COMMENT ON FUNCTION l4._ingest_scan_pieces(text, record, int[], text[], text[], 
 
 -- Learn the shapes that the parser does not know. The one row of _model is the lock: whoever learns sees what others learnt.
 CREATE FUNCTION l4._ingest_learn_units(INOUT units bytea[], OUT parser l4.parser)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     above int;

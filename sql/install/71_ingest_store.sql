@@ -2,7 +2,7 @@
 
 -- Pack units onto what is stored of their streams. A stream has at most one unit in a batch.
 CREATE FUNCTION l4._ingest_store(ids int[], late bool[], units bytea[], to_line bigint[], parser l4.parser) RETURNS bigint
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     stored bigint;
@@ -104,7 +104,7 @@ $$;
 COMMENT ON FUNCTION l4._ingest_store(int[], bool[], bytea[], bigint[], l4.parser) IS 'stores units; returns their lines';
 
 CREATE FUNCTION l4._ingest_roll_up(jobs text[]) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     WITH c AS MATERIALIZED (
@@ -130,7 +130,7 @@ COMMENT ON FUNCTION l4._ingest_roll_up(text[]) IS 'counts of jobs from the count
 -- One batch: choose, lock, scan, learn, store. What is left to do comes back.
 CREATE FUNCTION l4._ingest_batch(relation text, src record, batch_lines int, ingest_id int,
                                  INOUT ids int[], INOUT late bool[], INOUT lo bigint[], INOUT hi bigint[], INOUT nulls bool[])
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     items int[];

@@ -1,0 +1,89 @@
+/*
+ * ingest_shape.c
+ *		What is worked out once for all messages of a shape, remembered for all
+ *		streams that a query reads.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "ingest_learn.h"
+#include "ingest_scan.h"
+#include "l4_compat.h"
+
+#define SH_PREFIX shapetab
+#define SH_ELEMENT_TYPE L4ShapeInfo
+#define SH_KEY_TYPE uint64
+#define SH_KEY key
+#define SH_HASH_KEY(tb, key) ((uint32) ((key) ^ ((key) >> 32)))
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* Words that are constant in the shape but vary in its event. */
+static void
+find_words(L4ScanShared *shared, L4ShapeInfo *info, const char *msg, int len)
+{
+	L4ParamRange ranges[2 * L4_MAX_PARAMS];
+	L4Local		local;
+	L4Shape		shape;
+	int			n;
+
+	memset(&local, 0, sizeof(local));
+	local.event_id = info->event_id;
+	local.msg = msg;
+	local.msg_len = len;
+	local.nparams = info->nparams;
+	local.params = info->params;
+	l4_shape_init(&shape, CurrentMemoryContext);
+	n = l4_param_ranges(shared->parser, &local, &shape, ranges);
+	info->words = MemoryContextAlloc(shared->shapes_cxt, sizeof(L4Word) * Max(n, 1));
+	for (int i = 0; i < n; i++)
+	{
+		L4Word	   *word = &info->words[info->nwords];
+		char	   *copy;
+
+		if (!ranges[i].word)
+			continue;
+		word->pos = ranges[i].pos;
+		word->len = l4_clip(msg + ranges[i].off, ranges[i].len, L4_MAX_VALUE_LEN);
+		copy = MemoryContextAlloc(shared->shapes_cxt, word->len + 1);
+		memcpy(copy, msg + ranges[i].off, word->len);
+		word->text = copy;
+		info->nwords++;
+	}
+}
+
+/* What is known of the shape of a message; valid until the next call. */
+const L4ShapeInfo *
+l4_shape_info(L4ScanShared *shared, int tag, const char *msg, int len, const L4Shape *shape)
+{
+	L4ShapeInfo *info;
+	L4Iteration found;
+	bool		known;
+
+	if (shared->shapes_cxt == NULL)
+		shared->shapes_cxt = AllocSetContextCreate(shared->cxt, "l4 shapes", ALLOCSET_DEFAULT_SIZES);
+	if (shared->shapes != NULL && shared->shapes->members >= L4_MAX_SHAPES)
+	{
+		MemoryContextReset(shared->shapes_cxt);
+		shared->shapes = NULL;
+	}
+	if (shared->shapes == NULL)
+		shared->shapes = shapetab_create(shared->shapes_cxt, 256, NULL);
+	info = shapetab_insert(shared->shapes, l4_shape_key(shape, tag), &known);
+	if (known)
+		return info;
+	info->event_id = l4_parser_lookup(shared->parser, tag, shape);
+	info->nparams = l4_params_of_shape(msg, len, shape, &info->params, shared->shapes_cxt);
+	info->nwords = 0;
+	info->words = NULL;
+	info->iteration_rule = 0;
+	if (l4_iter_learn(shared->rules, msg, len, shape->slots, shape->nslots, &info->map, &found))
+		info->iteration_rule = found.rule_id;
+	if (info->event_id != 0)
+		find_words(shared, info, msg, len);
+	return info;
+}
