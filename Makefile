@@ -114,6 +114,11 @@ FRAGMENTS = \
 	sql/install/87_fault_pack_framework.sql \
 	sql/install/87_fault_pack_platform.sql \
 	sql/install/88_fault_guard.sql \
+	sql/install/90_report_common.sql \
+	sql/install/91_report.sql \
+	sql/install/92_report_svg.sql \
+	sql/install/93_report_charts.sql \
+	sql/install/94_report_html.sql \
 	sql/install/95_rights.sql
 
 DATA_built = sql/l4--$(EXTVERSION).sql
@@ -131,7 +136,10 @@ REGRESS = \
 	parser \
 	pcre \
 	pcre_many \
-	views
+	views \
+	pipeline \
+	report \
+	sources
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale
 TAP_TESTS = 1

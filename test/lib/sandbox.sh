@@ -97,8 +97,8 @@ sandbox_make() {
 
 # Warnings fail the build; the flags come from the environment, so that a user's make is never stopped by one.
 sandbox_build() {
-	quietly "build" as_user env PG_CFLAGS="-Werror ${PG_CFLAGS:-}" make -s -j"$(nproc 2>/dev/null || echo 2)"
-	quietly "install" as_user make -s install
+	quietly "build" as_user env PG_CFLAGS="-Werror ${PG_CFLAGS:-}" make -s with_llvm=no -j"$(nproc 2>/dev/null || echo 2)"
+	quietly "install" as_user make -s with_llvm=no install
 }
 
 # server_start [SETTING...]: initdb and start, once; each setting is a line of postgresql.conf.

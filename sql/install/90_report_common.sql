@@ -1,0 +1,120 @@
+-- Reports, shared parts: log text is hostile (control characters, markup), jobs are large, terminals are narrow.
+-- Everything here is plain ASCII, so that the script installs into a database of any encoding.
+
+CREATE FUNCTION l4._printable(value text, max_length int) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (SELECT CASE WHEN length(p.line) > _printable.max_length THEN left(p.line, _printable.max_length - 3) || '...' ELSE p.line END
+	FROM (SELECT regexp_replace(_printable.value, '[\x01-\x1f\x7f]+', ' ', 'g')) AS p(line));
+COMMENT ON FUNCTION l4._printable(text, int) IS 'one line of text without control characters, cut to a length';
+
+CREATE FUNCTION l4._wrap(value text, width int) RETURNS SETOF text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 5
+BEGIN ATOMIC
+	SELECT m.part[1]
+	FROM regexp_matches(l4._printable(_wrap.value, 8000),
+		format('\S.{0,%s}(?=\s|$)|\S{%s}', _wrap.width - 1, _wrap.width), 'g') WITH ORDINALITY AS m(part, n)
+	ORDER BY m.n;
+END;
+COMMENT ON FUNCTION l4._wrap(text, int) IS 'text broken into lines of a width (at most 250), at blanks where possible';
+
+CREATE FUNCTION l4._block(value text, width int, first text, rest text) RETURNS SETOF text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 5
+BEGIN ATOMIC
+	SELECT CASE WHEN w.n = 1 THEN _block.first ELSE _block.rest END || w.line
+	FROM l4._wrap(_block.value, _block.width - length(_block.rest)) WITH ORDINALITY AS w(line, n)
+	ORDER BY w.n;
+END;
+COMMENT ON FUNCTION l4._block(text, int, text, text) IS 'wrapped text with one prefix for its first line and one for the others';
+
+CREATE FUNCTION l4._excerpt(value text) RETURNS text[]
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+-- a record of many lines says most in its first and its last ones: a stack trace ends in the exception
+RETURN (SELECT CASE WHEN cardinality(r.lines) <= 4 THEN r.lines
+		ELSE ARRAY[r.lines[1], format('[... %s lines ...]', cardinality(r.lines) - 3),
+			r.lines[cardinality(r.lines) - 1], r.lines[cardinality(r.lines)]] END
+	FROM (SELECT string_to_array(rtrim(_excerpt.value, E' \n\r\t'), E'\n')) AS r(lines));
+COMMENT ON FUNCTION l4._excerpt(text) IS 'the lines of a record that are worth showing: all of a short one, head and end of a long one';
+
+CREATE FUNCTION l4._elapsed(seconds float8) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN CASE
+	WHEN _elapsed.seconds < 10 THEN round(_elapsed.seconds::numeric, 1) || ' s'
+	WHEN _elapsed.seconds < 120 THEN round(_elapsed.seconds::numeric) || ' s'
+	WHEN _elapsed.seconds < 7200 THEN format('%s min %s s', floor(_elapsed.seconds / 60), floor(_elapsed.seconds)::bigint % 60)
+	WHEN _elapsed.seconds < 172800 THEN format('%s h %s min', floor(_elapsed.seconds / 3600), floor(_elapsed.seconds / 60)::bigint % 60)
+	ELSE format('%s d %s h', floor(_elapsed.seconds / 86400), floor(_elapsed.seconds / 3600)::bigint % 24) END;
+COMMENT ON FUNCTION l4._elapsed(float8) IS 'a number of seconds as a person says it';
+
+CREATE FUNCTION l4._milliseconds(value float8) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN CASE WHEN _milliseconds.value < 10 THEN round(_milliseconds.value::numeric, 1) || ' ms'
+	WHEN _milliseconds.value < 1000 THEN round(_milliseconds.value::numeric) || ' ms'
+	ELSE l4._elapsed(_milliseconds.value / 1000) END;
+COMMENT ON FUNCTION l4._milliseconds(float8) IS 'a number of milliseconds as a person says it';
+
+CREATE FUNCTION l4._last_message(line text) RETURNS text
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN (SELECT coalesce(p.message, r.line)
+	FROM (SELECT x[cardinality(x)] FROM (SELECT l4._excerpt(_last_message.line)) AS y(x)) AS r(line)
+	LEFT JOIN LATERAL l4._peel(l4._ruleset(), r.line) AS p ON true);
+COMMENT ON FUNCTION l4._last_message(text) IS 'what a record says, without the head of its line: of a stack trace, the exception';
+
+-- Which node of the job stands where in a report: suspects first, then the others in the order of their ranks.
+CREATE FUNCTION l4._report_nodes(job_id text)
+RETURNS TABLE (place int, node text, rank int, suspect_rank int, is_suspect bool, score float8)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT row_number() OVER (ORDER BY s.rank NULLS LAST, n.rank NULLS LAST, n.node)::int,
+		n.node, n.rank, s.rank, coalesce(s.is_suspect, false), s.score
+	FROM (SELECT coalesce(a.node, b.node) AS node, coalesce(a.rank, b.rank) AS rank
+			FROM (SELECT x.node, x.rank FROM l4._node AS x WHERE x.job_id = _report_nodes.job_id) AS a
+			FULL JOIN (SELECT y.node, y.rank FROM l4.job_node AS y WHERE y.job_id = _report_nodes.job_id) AS b
+				ON a.node = b.node) AS n
+	FULL JOIN (SELECT z.node, z.rank, z.is_suspect, z.score FROM l4.suspect_node AS z WHERE z.job_id = _report_nodes.job_id) AS s
+		ON s.node = n.node
+	ORDER BY 1;
+END;
+COMMENT ON FUNCTION l4._report_nodes(text) IS 'nodes of a diagnosed job in the order in which a report shows them';
+
+-- The story of a job in a few moments, for the report and for the picture.
+CREATE FUNCTION l4._report_moments(job_id text)
+RETURNS TABLE (ts timestamptz, kind text, node text, what text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT m.ts, m.kind, m.node, m.what
+	FROM (
+		SELECT min(n.first_ts) AS ts, 1 AS turn, 'start' AS kind, NULL::text AS node,
+			format('first line of the job; %s nodes write', count(*)) AS what
+		FROM l4._node AS n WHERE n.job_id = _report_moments.job_id HAVING count(*) > 0
+		UNION ALL
+		SELECT p.ts, 2, 'stage', NULL, format('stage %s begins', p.stage)
+		FROM (SELECT s.stage, min(s.first_ts) AS ts FROM l4.stage_span AS s
+				WHERE s.job_id = _report_moments.job_id GROUP BY s.stage) AS p
+		UNION ALL
+		SELECT i.ts, 3, 'iteration', NULL, format('iteration %s is the last one reported (%s of %s nodes)', i.iteration, i.nodes, i.of_nodes)
+		FROM (SELECT n.last_iteration AS iteration, count(*) AS nodes, sum(count(*)) OVER () AS of_nodes,
+				(SELECT max(t.ended) FROM l4._iteration AS t
+				 WHERE t.job_id = _report_moments.job_id AND t.node = min(n.node) AND t.iteration = n.last_iteration) AS ts
+			FROM l4._node AS n WHERE n.job_id = _report_moments.job_id AND n.last_iteration IS NOT NULL
+			GROUP BY n.last_iteration ORDER BY n.last_iteration DESC LIMIT 1) AS i
+		UNION ALL
+		SELECT e.first_ts, 4, 'event', e.example_node,
+			format('%s: %s%s', e.example_node, l4._printable(l4._last_message(e.example_line), 160),
+				CASE WHEN e.nodes > 1 THEN format(' (first of %s nodes)', e.nodes) ELSE '' END)
+		FROM l4.suspect_event AS e
+		WHERE e.job_id = _report_moments.job_id AND e.rank <= 8
+		UNION ALL
+		SELECT n.last_ts, 5, 'silence', n.node,
+			format('%s: its last line, %s before the job''s last one', n.node, l4._elapsed(extract(epoch FROM j.last_ts - n.last_ts)::float8))
+		FROM l4.suspect_node AS s
+		JOIN l4._node AS n ON n.job_id = s.job_id AND n.node = s.node
+		CROSS JOIN (SELECT max(x.last_ts) AS last_ts FROM l4._node AS x WHERE x.job_id = _report_moments.job_id) AS j
+		WHERE s.job_id = _report_moments.job_id AND s.rank <= 3 AND n.last_ts < j.last_ts - interval '2 seconds'
+		UNION ALL
+		SELECT max(n.last_ts), 6, 'end', NULL, 'last line of the job'
+		FROM l4._node AS n WHERE n.job_id = _report_moments.job_id HAVING count(*) > 0
+	) AS m
+	WHERE m.ts IS NOT NULL
+	ORDER BY m.ts, m.turn, m.what;
+END;
+COMMENT ON FUNCTION l4._report_moments(text) IS 'what happened in a job and when: stages, last iteration, first telling events, silence, end';

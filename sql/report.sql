@@ -1,0 +1,49 @@
+-- l4.report() and l4.report_html(): errors, widths, hostile text, and jobs with little to show.
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+CREATE EXTENSION IF NOT EXISTS l4;
+
+-- what lines and names may contain must not come out as markup or as control characters
+SELECT l4.create_log_table('hostile');
+INSERT INTO hostile (job_id, node, source, rank, line_no, ts, line)
+SELECT job, format(E'n%s<script>"''&\x1b[2J', n), '', n, i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 second' + n * interval '10 ms', CASE
+    WHEN job = 'r-bad<b>' AND i = 41 AND n = 2 THEN E'ERROR: </pre><script>alert("x")</script> \x1b[31mred\x1b[0m ]]> <!-- &lt;'
+    WHEN job = 'r-bad<b>' AND i > 40 THEN E'ERROR: waiting for rank 2 timed out <img src=x onerror=alert(1)>'
+    ELSE format('iteration %s/60 | elapsed time per iteration (ms): 1000.%s | lm loss: 2.5E+00', i, i % 7) END
+FROM unnest(ARRAY['r-ok1', 'r-ok2', 'r-bad<b>']) AS job, generate_series(0, 3) AS n, generate_series(1, 60) AS i
+WHERE job <> 'r-bad<b>' OR i <= 41 OR n <> 2 AND i <= 43;
+INSERT INTO l4.job (job_id, settings, status, expected_nodes)
+VALUES ('r-ok1', '</dd><script>', 'succeeded', 4), ('r-ok2', '</dd><script>', 'succeeded', 4), ('r-bad<b>', '</dd><script>', 'failed', 5), ('r-none', '', 'running', 2);
+CALL l4.ingest('hostile');
+SELECT status, symptom FROM l4.diagnose('r-bad<b>');
+SELECT count(*) > 20 AS has_lines, max(length(r)) <= 100 AS fits, bool_or(r ~ '[\x01-\x1f\x7f]') AS has_controls FROM l4.report('r-bad<b>') AS r;
+SELECT max(length(r)) <= 60 AS fits FROM l4.report('r-bad<b>', width => 60) AS r WHERE r !~ '^  SELECT';
+SELECT h ~ '^<!DOCTYPE html>.*</html>$' AS is_a_page, h ~* '<(script|img|iframe|object|link)' AS has_foreign_markup, h ~ '[\x01-\x08\x0b-\x1f]' AS has_controls,
+       h ~* '(src|href)="[^#]' AS loads_something, h ~ 'default-src ''none''' AS forbids_loading, (length(h) - length(replace(h, '<svg', ''))) / 4 >= 4 AS has_pictures
+FROM l4.report_html('r-bad<b>') AS h;
+
+-- a healthy job, and one with neither logs nor baseline
+SELECT status FROM l4.diagnose('r-ok1');
+SELECT r FROM l4.report('r-ok1') AS r WHERE r LIKE 'NOTHING%';
+SELECT length(l4.report_html('r-ok1')) > 1000 AS has_page;
+SELECT status FROM l4.diagnose('r-none');
+SELECT count(*) > 3 AS has_lines FROM l4.report('r-none');
+SELECT length(l4.report_html('r-none')) > 1000 AS has_page;
+
+-- errors
+SELECT l4.report('nothing');
+SELECT l4.report_html('nothing');
+SELECT l4.report('r-ok2');
+SELECT l4.report('r-bad<b>', width => 59);
+SELECT l4.report('r-bad<b>', width => 241);
+SELECT l4.report(NULL), l4.report_html(NULL) IS NULL AS is_null;
+
+-- helpers
+SELECT l4._wrap('one two three four five six', 10);
+SELECT l4._wrap('averyveryverylongword short', 10);
+SELECT l4._elapsed(s) FROM unnest(ARRAY[0.34, 42, 119.4, 600, 7100, 8000, 200000]) AS s;
+SELECT l4._excerpt(E'1\n2\n3\n4'), l4._excerpt(E'1\n2\n3\n4\n5\n6\n');
+SELECT l4._html('<a href="x">&''' || chr(27));
+SELECT l4._nice_step(s, 5) FROM unnest(ARRAY[0.7, 9, 23, 4100]::float8[]) AS s;
+SELECT l4.forget_job(job_id) FROM l4.job WHERE job_id LIKE 'r-%' ORDER BY job_id;
+DROP TABLE hostile;
