@@ -119,10 +119,11 @@ rebuild_slots(TrainState *state)
 	}
 }
 
+/* Without the header, whose length depends on where the value came from. */
 static int64
 row_size(const L4ForestRow *row)
 {
-	return (int64) VARSIZE_ANY(row->vector) + ENTRY_SIZE;
+	return (int64) VARSIZE_ANY_EXHDR(row->vector) + ENTRY_SIZE;
 }
 
 /*
