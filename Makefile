@@ -134,7 +134,10 @@ REGRESS = \
 	evector \
 	iforest \
 	parser \
+	lineformat \
 	pcre \
+	record \
+	rules \
 	pcre_many \
 	views \
 	pipeline \

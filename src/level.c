@@ -215,7 +215,7 @@ l4_level_guess(const char *msg, int len)
 	n = l4_exception_name(msg, len);
 	if (n > 0)
 		return ends_with(msg, n, "Warning") ? L4_LEVEL_WARNING : L4_LEVEL_ERROR;
-	if (starts_with(msg, len, "Traceback (most recent call last)"))
+	if (starts_with(msg, len, "Traceback (most recent call last)") || starts_with(msg, len, "Exception in thread "))
 		return L4_LEVEL_ERROR;
 	if (starts_with(msg, len, "Fatal Python error") || starts_with(msg, len, "terminate called ") ||
 		starts_with(msg, len, "Segmentation fault") || starts_with(msg, len, "*** Aborted at ") ||

@@ -6,9 +6,6 @@
 
 #include "record_int.h"
 
-/* Frames look so many lines back for the error that they belong to. */
-#define L4_RECORD_REACH 200
-
 /* Make the line the message of an open record. */
 void
 l4_record_set_message(OpenRecord *o, int64 line_no, const L4Line *line)
@@ -308,8 +305,10 @@ l4_record_join_settled(L4RecordReader *r, L4Sub *sub, const char *raw, int raw_l
 {
 	L4Tail	   *last = &sub->last;
 	L4Tail	   *special = &sub->special;
-	bool		near = special->record_no > 0 && r->lines - special->seen <= L4_RECORD_REACH;
+	bool		near = special->record_no > 0 && r->lines - special->seen <= L4_RECORD_MAX_LINES;
 
+	if (sub != &r->unlabelled && r->unlabelled.special.cont == CONT_RUST && is_rust_frame(raw, raw_len))
+		return join(r, &r->unlabelled.special, line, kind, place);
 	if (last->record_no == 0 && special->record_no == 0)
 		return false;
 	if (kind == L4_LINE_BLANK)
@@ -328,7 +327,9 @@ l4_record_join_settled(L4RecordReader *r, L4Sub *sub, const char *raw, int raw_l
 		case L4_LINE_RAISED:
 		case L4_LINE_JAVA_FRAME:
 		case L4_LINE_RUST_NOTE:
-			return join(r, near ? special : last, line, kind, place);
+			if (!near)
+				*special = *last;
+			return join(r, special, line, kind, place);
 		case L4_LINE_CAUSED:
 		case L4_LINE_HINT:
 		case L4_LINE_WHAT:

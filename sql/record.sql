@@ -1,0 +1,246 @@
+-- Which lines belong together, and which of them is the record's message.
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS l4;
+CREATE FUNCTION pg_temp.records(VARIADIC lines text[]) RETURNS TABLE (line_no bigint, record bigint, m text, kind text, level text, rank int, line text) AS $$
+	SELECT r.line_no, r.record_line_no, CASE WHEN r.is_message THEN '*' END, r.kind, r.level, r.rank,
+		CASE WHEN r.is_message THEN r.message ELSE btrim(left(lines[r.line_no], 50)) END
+	FROM l4._records(l4._ruleset(), lines) r ORDER BY 1
+$$ LANGUAGE sql;
+
+-- a traceback between two lines of a logger; blank lines belong to what is before them
+SELECT * FROM pg_temp.records(
+'2024-05-21 11:58:06,441 [INFO] [rank 3] trainer: step 10 begins now',
+'Traceback (most recent call last):',
+'  File "/w/train.py", line 571, in <module>',
+'    main()',
+'    ~~~~^^',
+'  File "/w/train.py", line 563, in main',
+'    raise RuntimeError("boom")',
+'RuntimeError: boom',
+'',
+'2024-05-21 11:58:06,441 [INFO] [rank 3] trainer: leaving the loop');
+
+-- chained tracebacks: each exception is a record of its own
+SELECT * FROM pg_temp.records(
+'Traceback (most recent call last):',
+'  File "a.py", line 1, in f',
+'    g()',
+'KeyError: ''lr''',
+'',
+'During handling of the above exception, another exception occurred:',
+'',
+'Traceback (most recent call last):',
+'  File "a.py", line 3, in <module>',
+'    f()',
+'ValueError: no learning rate',
+'',
+'The above exception was the direct cause of the following exception:',
+'',
+'Traceback (most recent call last):',
+'  File "b.py", line 3, in <module>',
+'    f()',
+'omegaconf.errors.ConfigAttributeError: Key ''lr'' is not in struct',
+'    full_key: optimizer.lr',
+'    object_type=dict');
+
+-- a message of several lines, and the C++ stack below it
+SELECT * FROM pg_temp.records(
+'2024-05-21 11:58:06,441 INFO trainer.loop: starting the next epoch',
+'Traceback (most recent call last):',
+'  File "a.py", line 1, in f',
+'    loss.backward()',
+'RuntimeError: CUDA error: device-side assert triggered',
+'CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect.',
+'For debugging consider passing CUDA_LAUNCH_BLOCKING=1.',
+'Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.',
+'',
+'Exception raised from c10_cuda_check_implementation at ../c10/cuda/CUDAException.cpp:44 (most recent call first):',
+'frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f2b in /usr/lib/libc10.so)',
+'frame #1: <unknown function> + 0xd8 (0x7f2c in /lib/x86_64-linux-gnu/libc.so.6)',
+'',
+'2024-05-21 11:58:07,441 INFO trainer.loop: starting the next epoch');
+
+-- an exception group is one record with its own exception as message
+SELECT * FROM pg_temp.records(
+'  + Exception Group Traceback (most recent call last):',
+'  |   File "x.py", line 1, in <module>',
+'  |     raise ExceptionGroup("two", [ValueError(1), TypeError(2)])',
+'  | ExceptionGroup: two (2 sub-exceptions)',
+'  +-+---------------- 1 ----------------',
+'    | ValueError: 1',
+'    +---------------- 2 ----------------',
+'    | TypeError: 2',
+'    +------------------------------------',
+'step 12 done');
+
+-- a syntax error has no head line
+SELECT * FROM pg_temp.records(
+'  File "/w/train.py", line 333',
+'    def core(m)',
+'               ^',
+'SyntaxError: expected '':''',
+'ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0 (pid: 25423) of binary: /usr/bin/python3');
+
+-- the report of torchelastic below its exception
+SELECT * FROM pg_temp.records(
+'Traceback (most recent call last):',
+'  File "run.py", line 1, in <module>',
+'    raise ChildFailedError(',
+'torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ',
+'============================================================',
+'train.py FAILED',
+'------------------------------------------------------------',
+'Failures:',
+'  <NO_OTHER_FAILURES>',
+'------------------------------------------------------------',
+'Root Cause (first observed failure):',
+'[0]:',
+'  time      : 2024-05-21_11:58:06',
+'  exitcode  : -9 (pid: 1204)',
+'  traceback : Signal 9 (SIGKILL) received by PID 1204',
+'============================================================',
+'step 12 done');
+-- and alone; rules around other text are lines like any other
+SELECT * FROM pg_temp.records(
+'*****************************************',
+'Setting OMP_NUM_THREADS environment variable for each process to be 1 in default',
+'*****************************************',
+'==========================',
+'train.py FAILED',
+'--------------------------',
+'Root Cause:',
+'==========================',
+'next');
+
+-- fatal signals: faulthandler, C++ terminate, glog
+SELECT * FROM pg_temp.records(
+'terminate called after throwing an instance of ''c10::Error''',
+'  what():  [enforce fail at inline_container.cc:325] . unexpected pos 64 vs 0',
+'frame #0: c10::ThrowEnforceNotMet(char const*, int) + 0x40 (0x7f2b)',
+'Fatal Python error: Aborted',
+'',
+'Thread 0x00007f8a (most recent call first):',
+'  File "/usr/lib/python3.11/threading.py", line 320 in wait',
+'',
+'Current thread 0x00007f8b (most recent call first):',
+'  File "/w/train.py", line 12 in save',
+'',
+'Extension modules: numpy.core._multiarray_umath, torch._C (total: 12)',
+'*** Aborted at 1716292686 (unix time) try "date -d @1716292686" if you are using GNU date ***',
+'PC: @                0x0 (unknown)',
+'*** SIGSEGV (@0x0) received by PID 1204 (TID 0x7f8a) from PID 0; stack trace: ***',
+'    @     0x7f2b00001234 (unknown)',
+'    @     0x55d3a0001234 main');
+
+-- Java, Rust, Go
+SELECT * FROM pg_temp.records(
+'Exception in thread "main" java.lang.IllegalStateException: no leader',
+'	at org.apache.spark.Foo.bar(Foo.java:12)',
+'	at org.apache.spark.Foo.main(Foo.java:3)',
+'Caused by: java.io.IOException: connection refused',
+'	at org.apache.spark.Net.open(Net.java:99)',
+'	... 12 more',
+'thread ''main'' panicked at src/main.rs:10:5:',
+'index out of bounds: the len is 3 but the index is 99',
+'note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace',
+'stack backtrace:',
+'   0: rust_begin_unwind',
+'             at /rustc/lib/std/panicking.rs:645:5',
+'  10: main',
+'thread ''worker'' panicked at ''oops'', src/lib.rs:2:5',
+'panic: runtime error: index out of range [3] with length 3',
+'',
+'goroutine 1 [running]:',
+'main.main()',
+'	/src/main.go:12 +0x1d',
+'exit status 2',
+'step 12 done');
+
+-- usage text ends with the error
+SELECT * FROM pg_temp.records(
+'usage: train_lm [-h] [--hidden-size HIDDEN_SIZE]',
+'                [--num-layers NUM_LAYERS]',
+'train_lm: error: unrecognized arguments: --use-flash-attn',
+'next');
+
+-- two ranks write tracebacks at the same time, told apart by the launcher's prefix
+SELECT * FROM pg_temp.records(
+'[rank0]: Traceback (most recent call last):',
+'[rank1]: Traceback (most recent call last):',
+'[rank0]:   File "a.py", line 1, in f',
+'[rank1]:   File "b.py", line 7, in g',
+'[rank1]:     x.wait()',
+'[rank0]:     y.wait()',
+'[rank1]: RuntimeError: one',
+'[rank0]: RuntimeError: zero',
+'[rank1]: after one');
+-- a logger writes in between
+SELECT * FROM pg_temp.records(
+'Traceback (most recent call last):',
+'2024-05-21 11:58:06,441 INFO trainer.loop: starting the next epoch',
+'  File "a.py", line 1, in f',
+'2024-05-21 11:58:06,442 ERROR trainer.loop: could not send heartbeat',
+'    x.wait()',
+'RuntimeError: one',
+'2024-05-21 11:58:06,443 INFO trainer.loop: starting the next epoch');
+-- no prefix tells the writers apart: the second exception still ends the traceback that waits
+SELECT * FROM pg_temp.records(
+'Traceback (most recent call last):',
+'Traceback (most recent call last):',
+'  File "a.py", line 1, in f',
+'  File "a.py", line 1, in f',
+'RuntimeError: one',
+'RuntimeError: two',
+'step 12 done');
+-- each line of the traceback with a header of its own; one without end
+SELECT * FROM pg_temp.records(
+'[2024-05-21 11:58:06,441] [ERROR] [launch.py:1:main] Traceback (most recent call last):',
+'[2024-05-21 11:58:06,441] [ERROR] [launch.py:1:main]   File "a.py", line 1, in f',
+'[2024-05-21 11:58:06,441] [ERROR] [launch.py:1:main] RuntimeError: one',
+'Traceback (most recent call last):',
+'  File "a.py", line 1, in f');
+
+-- text below a header belongs to it, settings stand for themselves
+SELECT * FROM pg_temp.records(
+'WARNING:torch.distributed.run:the launcher has found',
+'    more than one interface, taking the first',
+'INFO:torch.distributed.launcher.api:Starting elastic_operator with launch configs:',
+'  entrypoint       : train.py',
+'  max_restarts = 0',
+'  log_level ....................................... DEBUG',
+'  "hidden_size": 4096,',
+'INFO:root:loading',
+'  successfully loaded checkpoint from /ckpt/run [ t 1/8, p 1/4 ] at iteration 95000',
+' iteration       10/    1000 | consumed samples:           40 | elapsed time per iteration (ms): 3171.3 |',
+'/w/functional.py:504: UserWarning: torch.meshgrid needs an argument',
+'  return _VF.meshgrid(tensors, **kwargs)',
+'  a second one');
+
+-- saving and loading the state between lines changes nothing
+WITH s AS (
+	SELECT array_agg(l ORDER BY i, o) AS lines
+	FROM generate_series(1, 40) i, unnest(ARRAY[
+		'[rank' || i % 3 || ']: Traceback (most recent call last):',
+		'[rank' || i % 3 || ']:   File "a.py", line 1, in f',
+		'INFO:root:step ' || i,
+		'[rank' || i % 3 || ']: RuntimeError: failed ' || i,
+		'[rank' || i % 3 || ']:   detail: ' || i,
+		'    and more']) WITH ORDINALITY AS t(l, o))
+SELECT batch, md5(string_agg(r::text, ',' ORDER BY r.line_no)) = (
+		SELECT md5(string_agg(a::text, ',' ORDER BY a.line_no)) FROM l4._records(l4._ruleset(), s.lines) a) AS same
+FROM s, generate_series(1, 7) batch, l4._records(l4._ruleset(), s.lines, batch) r
+GROUP BY batch, s.lines ORDER BY batch;
+
+-- bounds: an unfinished traceback is settled after 1,000 lines, the lines after it are records of their own
+SELECT count(*), count(DISTINCT record_line_no), min(message) FILTER (WHERE kind = 'python') AS message,
+	count(*) FILTER (WHERE kind = 'python') AS in_traceback
+FROM l4._records(l4._ruleset(), ARRAY['Traceback (most recent call last):'] || array_fill('    x.wait()'::text, ARRAY[1500]));
+-- thousands of writers are told apart, tens of thousands do no harm
+SELECT n, count(*), count(DISTINCT record_line_no) FROM (
+	SELECT n, array_agg(i % n || ': ' || CASE WHEN i < n THEN 'RuntimeError: x' ELSE '  text below' END ORDER BY i) AS lines
+	FROM (VALUES (500), (40000)) v(n), generate_series(0, 2 * n - 1) i GROUP BY n) s, l4._records(l4._ruleset(), s.lines)
+GROUP BY n ORDER BY n;
+-- nothing, NULL, blank lines first
+SELECT count(*) FROM l4._records(l4._ruleset(), '{}');
+SELECT count(*) FROM l4._records(NULL, '{a}');
+SELECT * FROM pg_temp.records('', NULL, 'x', '');
