@@ -6,6 +6,7 @@
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -54,7 +55,9 @@ l4_parser_create_as(Jsonb *options, MemoryContext cxt, bool with_drain)
 	initStringInfo(&parser->text);
 	if (!parser->o.drain)
 		l4_model_init(&parser->model, parser->scanner.cls, parser->o.distinct, cxt);
-	else if (with_drain)
+	else
+		l4_map_init(&parser->learnt, 64, cxt);
+	if (parser->o.drain && with_drain)
 		parser->drain = l4_drain_create(&parser->o.drain_options, cxt);
 	MemoryContextSwitchTo(old);
 	return parser;
@@ -235,7 +238,14 @@ l4_parser_match(L4Parser *parser, int tag, const char *msg, int len)
 	{
 		int			n;
 		const char *line = l4_parser_drain_line(parser, msg, len, &n);
+		int32		id = l4_map_get(&parser->learnt, l4_hash_bytes(line, n));
 
+		/*
+		 * A line that was learnt has the cluster that learning gave: the tree
+		 * may have grown since so that a search ends elsewhere.
+		 */
+		if (id != 0 && l4_drain_cluster(parser->drain, id) != NULL)
+			return id;
 		return l4_drain_match(parser->drain, line, n, true);
 	}
 	l4_parser_scan(parser, msg, len, &parser->shape);
@@ -253,7 +263,13 @@ l4_parser_learn(L4Parser *parser, int tag, const char *msg, int len, int64 occur
 
 		/* what drain does depends on every single line */
 		for (int64 i = 0; i < occurrences; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
 			id = l4_drain_learn(parser->drain, line, n);
+		}
+		if (parser->learnt.used >= L4_SEEN_MAX)
+			l4_map_clear(&parser->learnt);
+		*l4_map_put(&parser->learnt, l4_hash_bytes(line, n), NULL) = id;
 		return id;
 	}
 	l4_parser_scan(parser, msg, len, &parser->shape);

@@ -120,6 +120,35 @@ get_cols(Reader *r, const L4Model *m, L4Str *cols, int ncols)
 	}
 }
 
+static int
+compare_keys(const void *a, const void *b)
+{
+	uint64		x = *(const uint64 *) a;
+	uint64		y = *(const uint64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Remembered hashes and their events, in order of hash: the same content is the same bytes. */
+static void
+write_seen(StringInfo out, const L4Map *map)
+{
+	uint64	   *keys = palloc(Max(1, map->used) * sizeof(uint64));
+	int			n = 0;
+
+	for (uint32 i = 0; i <= map->mask; i++)
+		if (map->keys[i] != 0)
+			keys[n++] = map->keys[i];
+	qsort(keys, n, sizeof(uint64), compare_keys);
+	put_number(out, n);
+	for (int i = 0; i < n; i++)
+	{
+		put_fixed64(out, keys[i]);
+		put_number(out, l4_map_get(map, keys[i]));
+	}
+	pfree(keys);
+}
+
 static void
 write_model(StringInfo out, const L4Model *m)
 {
@@ -185,13 +214,7 @@ write_model(StringInfo out, const L4Model *m)
 				put_cols(out, row->cols, ncols);
 		}
 	}
-	put_number(out, m->seen.used);
-	for (uint32 i = 0; i <= m->seen.mask; i++)
-		if (m->seen.keys[i] != 0)
-		{
-			put_fixed64(out, m->seen.keys[i]);
-			put_number(out, m->seen.values[i]);
-		}
+	write_seen(out, &m->seen);
 }
 
 static void
@@ -381,26 +404,33 @@ read_rows(Reader *r, L4Model *m)
 }
 
 static void
+read_seen(Reader *r, L4Map *map, int32 max_event)
+{
+	int			n = get_number(r, L4_SEEN_MAX, "number of shapes");
+	uint64		last = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		uint64		key = get_fixed64(r, "shape");
+		int32		event = get_number(r, max_event, "event of a shape");
+
+		if (event == 0 || key <= last)
+			bad(r, "event of a shape");
+		last = key;
+		*l4_map_put(map, key, NULL) = event;
+	}
+}
+
+static void
 read_model(Reader *r, L4Model *m)
 {
-	int			n;
-
 	read_strings(r, m);
 	read_groups(r, m);
 	read_nodes(r, m);
 	read_events(r, m);
 	read_templates(r, m);
 	read_rows(r, m);
-	n = get_number(r, L4_SEEN_MAX, "number of shapes");
-	for (int i = 0; i < n; i++)
-	{
-		uint64		key = get_fixed64(r, "shape");
-		int32		event = get_number(r, m->nevents - 1, "event of a shape");
-
-		if (event == 0)
-			bad(r, "event of a shape");
-		*l4_map_put(&m->seen, key, NULL) = event;
-	}
+	read_seen(r, &m->seen, m->nevents - 1);
 	if (r->p != r->end)
 		bad(r, "end");
 }
@@ -421,7 +451,10 @@ l4_parser_encode(L4Parser *parser)
 	if (parser->options)
 		appendStringInfoString(&out, parser->options);
 	if (parser->drain)
+	{
+		write_seen(&out, &parser->learnt);
 		l4_drain_serialize(parser->drain, &out);
+	}
 	else
 		write_model(&out, &parser->model);
 	sum = l4_hash_bytes(out.data + VARHDRSZ + L4_PARSER_HEADER, out.len - VARHDRSZ - L4_PARSER_HEADER);
@@ -481,7 +514,10 @@ l4_parser_read(const char *bytes, Size len, int sqlstate, MemoryContext cxt)
 	if (parser->o.drain != (r.start[1] != 0))
 		bad(&r, "algorithm");
 	if (parser->o.drain)
+	{
+		read_seen(&r, &parser->learnt, PG_INT32_MAX);
 		parser->drain = l4_drain_deserialize((const char *) r.p, r.end - r.p, sqlstate, cxt);
+	}
 	else
 		read_model(&r, &parser->model);
 	MemoryContextSwitchTo(old);

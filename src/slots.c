@@ -73,10 +73,7 @@ static void
 remember(L4Model *m, uint64 key, int32 event)
 {
 	if (m->seen.used >= L4_SEEN_MAX)
-	{
-		memset(m->seen.keys, 0, (m->seen.mask + (Size) 1) * sizeof(uint64));
-		m->seen.used = 0;
-	}
+		l4_map_clear(&m->seen);
 	*l4_map_put(&m->seen, key, NULL) = event;
 }
 

@@ -56,6 +56,7 @@ typedef struct L4Scratch
 
 /* slots_text.c */
 extern void l4_map_init(L4Map *map, uint32 size, MemoryContext cxt);
+extern void l4_map_clear(L4Map *map);
 extern int32 *l4_map_put(L4Map *map, uint64 key, bool *found);
 extern L4Str l4_string_intern(L4Model *m, const char *bytes, int len);
 extern void l4_cut(L4Model *m, const L4Shape *shape, bool intern, L4Cut *cut);

@@ -26,6 +26,13 @@ l4_map_init(L4Map *map, uint32 size, MemoryContext cxt)
 	map->values = MemoryContextAllocExtended(cxt, n * sizeof(int32), MCXT_ALLOC_HUGE);
 }
 
+void
+l4_map_clear(L4Map *map)
+{
+	memset(map->keys, 0, (map->mask + (Size) 1) * sizeof(uint64));
+	map->used = 0;
+}
+
 static void
 map_grow(L4Map *map)
 {
