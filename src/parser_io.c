@@ -222,6 +222,7 @@ read_strings(Reader *r, L4Model *m)
 {
 	int32		n = get_count(r, "number of strings");
 
+	l4_map_reserve(&m->string_map, n);
 	for (int32 i = 0; i < n; i++)
 	{
 		int			len = get_number(r, r->end - r->p, "length of a string");
@@ -340,7 +341,8 @@ read_templates(Reader *r, L4Model *m)
 		node->templates = l4_grow(node->templates, &node->templates_size, node->ntemplates + 1,
 								  sizeof(int32), m->cxt);
 		node->templates[node->ntemplates++] = i;
-		l4_chain_template(m, i);
+		for (int k = 0; k < L4_CHAINS; k++)
+			t->next[k] = -1;
 	}
 	for (int i = 1; i < m->nevents; i++)
 		if (m->events[i].merged_into == 0 &&
@@ -371,6 +373,7 @@ read_rows(Reader *r, L4Model *m)
 	StringInfoData buf;
 
 	initStringInfo(&buf);
+	l4_map_reserve(&m->exact, m->ntemplates);
 	for (int i = 1; i < m->nnodes; i++)
 	{
 		L4Node	   *n = &m->nodes[i];
@@ -424,6 +427,7 @@ read_seen(Reader *r, L4Map *map, int32 max_event)
 static void
 read_model(Reader *r, L4Model *m)
 {
+	m->joins_ready = false;
 	read_strings(r, m);
 	read_groups(r, m);
 	read_nodes(r, m);

@@ -29,6 +29,7 @@ l4_model_init(L4Model *m, const uint32 *cls, int distinct, MemoryContext cxt)
 	l4_map_init(&m->printed, 64, cxt);
 	l4_map_init(&m->chains, 64, cxt);
 	m->nevents = 1;
+	m->joins_ready = true;
 	/* the strings that have fixed numbers */
 	l4_string_intern(m, "\377unknown", 8);
 	l4_string_intern(m, "", 0);
@@ -320,6 +321,8 @@ l4_model_learn(L4Model *m, int tag, const L4Shape *shape, int64 occurrences)
 	if (event == 0)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (!m->joins_ready)
+			l4_join_prepare(m);
 		l4_cut(m, shape, true, cut);
 		group = find_group(m, tag, cut, true);
 		if (group < 0)

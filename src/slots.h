@@ -121,6 +121,7 @@ typedef struct L4Model
 
 	L4Map		exact;			/* shape and tag -> event, all rows */
 	L4Map		seen;			/* the same for shapes that fitted a template */
+	bool		joins_ready;	/* printed and chains are filled; not yet after decoding */
 	L4Map		printed;		/* tag and printed text -> template */
 	L4Map		chains;			/* key -> number + 1 of the newest template with it */
 

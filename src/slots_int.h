@@ -36,13 +36,16 @@ typedef struct L4Cluster
 	int			first;			/* its rows, chained by next_row */
 	int			last;
 	bool		dead;
+	int			next;			/* the next that differs in the column looked at alone, -1 none */
+	bool		leads;			/* such a chain */
 } L4Cluster;
 
 typedef struct L4Scratch
 {
 	L4Cut		cut;
 	uint32		stamp;
-	uint32		set_key[1024];	/* a small set of strings */
+	uint64		set_key[1024];	/* a small set */
+	int			set_value[1024];
 	uint32		set_stamp[1024];
 	int			next_row[L4_NODE_ROWS + 1];
 	int			order[L4_NODE_ROWS + 1];
@@ -56,6 +59,7 @@ typedef struct L4Scratch
 
 /* slots_text.c */
 extern void l4_map_init(L4Map *map, uint32 size, MemoryContext cxt);
+extern void l4_map_reserve(L4Map *map, uint32 size);
 extern void l4_map_clear(L4Map *map);
 extern int32 *l4_map_put(L4Map *map, uint64 key, bool *found);
 extern L4Str l4_string_intern(L4Model *m, const char *bytes, int len);
@@ -107,6 +111,7 @@ extern void l4_node_compact(L4Model *m, int32 node);
 
 /* slots_join.c */
 extern void l4_join(L4Model *m, int32 template);
+extern void l4_join_prepare(L4Model *m);
 extern void l4_chain_template(L4Model *m, int32 template);
 
 #endif							/* L4_SLOTS_INT_H */

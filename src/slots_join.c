@@ -238,6 +238,28 @@ join_chain(L4Model *m, int32 template, int chain, const char *text, int len)
 	}
 }
 
+/* Fill what joining looks into: decoding leaves it out, since matching needs none of it. */
+void
+l4_join_prepare(L4Model *m)
+{
+	m->joins_ready = true;
+	for (int32 i = 0; i < m->ntemplates; i++)
+	{
+		const L4Template *t = &m->templates[i];
+		int			len;
+		char	   *text;
+
+		if (t->event == 0)
+			continue;
+		l4_chain_template(m, i);
+		text = l4_model_pattern(m, i, &len, CurrentMemoryContext);
+		level_marks(text, len);
+		*l4_map_put(&m->printed, l4_hash2(l4_hash_bytes(text, len), m->events[t->event].tag), NULL) = i;
+		pfree(text);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
 /*
  * Look whether a template that is new or changed joins others, or they it.
  */
@@ -246,8 +268,9 @@ l4_join(L4Model *m, int32 template)
 {
 	int			tag = m->events[l4_model_resolve(m, m->templates[template].event)].tag;
 	int			len;
-	char	   *text = l4_model_pattern(m, template, &len, CurrentMemoryContext);
+	char	   *text;
 
+	text = l4_model_pattern(m, template, &len, CurrentMemoryContext);
 	if (m->templates[template].next[0] < 0)
 	{
 		make_keys(text, len, tag, m->templates[template].keys);

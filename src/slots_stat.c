@@ -45,29 +45,35 @@ set_clear(L4Scratch *x)
 	}
 }
 
-/* Put a string into the set; false if it was there. */
-static bool
-set_add(L4Scratch *x, L4Str s)
+/* The number kept for a key of the set, made if it is new. */
+static int *
+set_entry(L4Scratch *x, uint64 key, bool *found)
 {
-	uint32		i = (s * 0x9E3779B1U) >> 22;
+	uint32		i = (uint32) ((key * UINT64CONST(0x9E3779B97F4A7C15)) >> 54);
 
 	while (x->set_stamp[i] == x->stamp)
 	{
-		if (x->set_key[i] == s)
-			return false;
+		if (x->set_key[i] == key)
+		{
+			*found = true;
+			return &x->set_value[i];
+		}
 		i = (i + 1) & (lengthof(x->set_key) - 1);
 	}
+	*found = false;
 	x->set_stamp[i] = x->stamp;
-	x->set_key[i] = s;
-	return true;
+	x->set_key[i] = key;
+	return &x->set_value[i];
 }
 
 static void
 column_value(const L4Model *m, Column *col, L4Str s)
 {
 	uint8		flags = flags_of(m, s);
+	bool		found;
 
-	if (!set_add(m->scratch, s))
+	(void) set_entry(m->scratch, s, &found);
+	if (found)
 		return;
 	col->values++;
 	col->plain += (flags & S_PLAIN) != 0;
@@ -153,25 +159,44 @@ new_cluster(L4Model *m, const L4Node *node, int ncols, const int *order, int n)
 	}
 }
 
-/* Sort order[0 .. n) by the value of column c, values in order of appearance, rows too. */
-static void
-group_by(const L4Node *node, int c, int *order, int n)
+/*
+ * Sort order[0 .. n) by the value of column c: values in order of appearance,
+ * and the rows of one value too. Writes where each value's rows start, and n
+ * at last; returns the number of values.
+ */
+static int
+group_by(L4Scratch *x, const L4Node *node, int c, int *order, int n, int *start)
 {
-	int			done = 0;
+	int			sorted[L4_NODE_ROWS + 1];
+	int			number[L4_NODE_ROWS + 1];
+	int			at[L4_NODE_ROWS + 1];
+	int			nvalues = 0;
 
-	while (done < n)
+	set_clear(x);
+	for (int i = 0; i < n; i++)
 	{
-		L4Str		value = node->rows[order[done]].cols[c];
+		bool		found;
+		int		   *value = set_entry(x, node->rows[order[i]].cols[c], &found);
 
-		for (int i = ++done; i < n; i++)
-			if (node->rows[order[i]].cols[c] == value)
-			{
-				int			row = order[i];
-
-				memmove(order + done + 1, order + done, (i - done) * sizeof(int));
-				order[done++] = row;
-			}
+		if (!found)
+		{
+			*value = nvalues;
+			start[nvalues++] = 0;
+		}
+		number[i] = *value;
+		start[number[i]]++;
 	}
+	for (int v = 0, from = 0; v < nvalues; v++)
+	{
+		at[v] = from;
+		from += start[v];
+		start[v] = at[v];
+	}
+	start[nvalues] = n;
+	for (int i = 0; i < n; i++)
+		sorted[at[number[i]]++] = order[i];
+	memcpy(order, sorted, n * sizeof(int));
+	return nvalues;
 }
 
 /* Cluster the rows order[0 .. n) from the top. */
@@ -227,16 +252,12 @@ top_down(L4Model *m, const L4Node *node, const L4Group *g, int *order, int n)
 		new_cluster(m, node, g->ncols, order, n);
 	else
 	{
-		int			c = varying[fewest];
-		int			from = 0;
+		int		   *start = palloc((n + 1) * sizeof(int));
+		int			nvalues = group_by(x, node, varying[fewest], order, n, start);
 
-		group_by(node, c, order, n);
-		for (int i = 1; i <= n; i++)
-			if (i == n || node->rows[order[i]].cols[c] != node->rows[order[from]].cols[c])
-			{
-				top_down(m, node, g, order + from, i - from);
-				from = i;
-			}
+		for (int v = 0; v < nvalues; v++)
+			top_down(m, node, g, order + start[v], start[v + 1] - start[v]);
+		pfree(start);
 	}
 	pfree(columns);
 	pfree(varying);
@@ -258,16 +279,15 @@ cluster_hash(const L4Cluster *cl, int ncols)
 	return h;
 }
 
-/* Merge the clusters members[0 .. n), which differ in column c alone, into the first. */
+/* Merge the n clusters chained from first, which differ in column c alone. */
 static void
-merge_clusters(L4Model *m, const int *members, int n, int c, int ncols)
+merge_clusters(L4Scratch *x, int first, int c, int ncols)
 {
-	L4Scratch  *x = m->scratch;
-	L4Cluster  *to = &x->clusters[members[0]];
+	L4Cluster  *to = &x->clusters[first];
 
-	for (int i = 1; i < n; i++)
+	for (int i = to->next; i >= 0; i = x->clusters[i].next)
 	{
-		L4Cluster  *cl = &x->clusters[members[i]];
+		L4Cluster  *cl = &x->clusters[i];
 
 		x->next_row[to->last] = cl->first;
 		to->last = cl->last;
@@ -277,46 +297,63 @@ merge_clusters(L4Model *m, const int *members, int n, int c, int ncols)
 	to->hash = cluster_hash(to, ncols);
 }
 
+/* Are the clusters chained from first one template, so that column c varies? */
+static bool
+column_merges(L4Model *m, const L4Group *g, int first, int c)
+{
+	L4Scratch  *x = m->scratch;
+	const L4Cluster *cl = &x->clusters[first];
+	Column		col = {0};
+	int			words = 0;
+
+	set_clear(x);
+	for (int i = first; i >= 0; i = x->clusters[i].next)
+		column_value(m, &col, x->clusters[i].cols[c]);
+	if (col.telling)
+		return false;
+	if (col.open || (col.mark && (col.values >= 3 || col.empty)))
+		return true;
+	for (int k = 0; k < g->ncols; k++)
+		words += k != c && is_word(m, cl->cols[k]);
+	return enough(words, 1) &&
+		is_variable(m, g, c, &col, words, c > 0 ? cl->cols[c - 1] : L4_STR_UNKNOWN);
+}
+
 /* Clusters that are equal but for column c: merge them where the column varies. */
 static bool
 merge_column(L4Model *m, const L4Group *g, int c)
 {
 	L4Scratch  *x = m->scratch;
 	bool		merged = false;
+	bool		any = false;
 
+	/* chain those that agree in the rest */
+	set_clear(x);
 	for (int i = 0; i < x->nclusters; i++)
 	{
 		L4Cluster  *cl = &x->clusters[i];
-		int			members[L4_NODE_ROWS + 1];
-		int			n = 1;
-		Column		col = {0};
-		int			words = 0;
-		uint64		rest = cl->hash - col_hash(c, cl->cols[c]);
+		bool		found;
+		int		   *last;
 
+		cl->next = -1;
+		cl->leads = false;
 		if (cl->dead)
 			continue;
-		members[0] = i;
-		for (int j = i + 1; j < x->nclusters; j++)
-			if (!x->clusters[j].dead &&
-				x->clusters[j].hash - col_hash(c, x->clusters[j].cols[c]) == rest)
-				members[n++] = j;
-		if (n == 1)
-			continue;
-		set_clear(x);
-		for (int j = 0; j < n; j++)
-			column_value(m, &col, x->clusters[members[j]].cols[c]);
-		for (int k = 0; k < g->ncols; k++)
-			words += k != c && is_word(m, cl->cols[k]);
-		if (col.telling)
-			continue;
-		if (col.open || (col.mark && (col.values >= 3 || col.empty)) ||
-			(enough(words, 1) &&
-			 is_variable(m, g, c, &col, words, c > 0 ? cl->cols[c - 1] : L4_STR_UNKNOWN)))
+		last = set_entry(x, cl->hash - col_hash(c, cl->cols[c]), &found);
+		if (found)
 		{
-			merge_clusters(m, members, n, c, g->ncols);
+			x->clusters[*last].next = i;
+			any = true;
+		}
+		cl->leads = !found;
+		*last = i;
+	}
+	for (int i = 0; any && i < x->nclusters; i++)
+		if (x->clusters[i].leads && x->clusters[i].next >= 0 && column_merges(m, g, i, c))
+		{
+			merge_clusters(x, i, c, g->ncols);
 			merged = true;
 		}
-	}
 	return merged;
 }
 
@@ -333,14 +370,17 @@ bottom_up(L4Model *m, const L4Group *g)
 		again = false;
 		for (int c = 0; c < g->ncols; c++)
 		{
-			Column		unused = {0};
+			L4Str		value = L4_STR_UNKNOWN;
+			bool		varies = false;
 
 			/* a column in which all clusters agree cannot merge any */
-			set_clear(x);
-			for (int i = 0; i < x->nclusters && unused.values < 2; i++)
+			for (int i = 0; i < x->nclusters && !varies; i++)
 				if (!x->clusters[i].dead)
-					column_value(m, &unused, x->clusters[i].cols[c]);
-			if (unused.values >= 2)
+				{
+					varies = value != L4_STR_UNKNOWN && x->clusters[i].cols[c] != value;
+					value = x->clusters[i].cols[c];
+				}
+			if (varies)
 				again |= merge_column(m, g, c);
 		}
 	}

@@ -33,12 +33,13 @@ l4_map_clear(L4Map *map)
 	map->used = 0;
 }
 
-static void
-map_grow(L4Map *map)
+/* Make room for so many entries at least. */
+void
+l4_map_reserve(L4Map *map, uint32 size)
 {
 	L4Map		old = *map;
 
-	l4_map_init(map, old.mask + 1, GetMemoryChunkContext(old.keys));
+	l4_map_init(map, Max(size, old.used), GetMemoryChunkContext(old.keys));
 	for (uint32 i = 0; i <= old.mask; i++)
 		if (old.keys[i] != 0)
 			*l4_map_put(map, old.keys[i], NULL) = old.values[i];
@@ -54,7 +55,7 @@ l4_map_put(L4Map *map, uint64 key, bool *found)
 
 	key |= key == 0;
 	if (map->used >= map->mask / 4 * 3)
-		map_grow(map);
+		l4_map_reserve(map, map->mask + 1);
 	for (i = (uint32) key & map->mask; map->keys[i] != 0; i = (i + 1) & map->mask)
 		if (map->keys[i] == key)
 		{
@@ -112,7 +113,7 @@ is_telling(const char *s, int len)
 {
 	static const char *const telling[] = {"nan", "inf", "-nan", "-inf", "infinity"};
 
-	if (len >= 3 && len <= 8)
+	if (len >= 3 && len <= 8 && (*s == '-' || (*s | 0x20) == 'n' || (*s | 0x20) == 'i'))
 		for (int i = 0; i < lengthof(telling); i++)
 			if (strlen(telling[i]) == len && pg_strncasecmp(telling[i], s, len) == 0)
 				return true;
@@ -157,8 +158,8 @@ string_flags(const char *s, int len)
 		last = s[len - 2];
 	if (last == '=' || last == ':' || last == '"' || last == '\'' || last == '(' || last == '[' || last == '{')
 		flags |= S_KEY;
-	for (int i = 0; i < lengthof(who); i++)
-		if (strlen(who[i]) == len && pg_strncasecmp(who[i], s, len) == 0)
+	for (int i = 0; i < lengthof(who) && len >= 4 && len <= 8; i++)
+		if ((*s | 0x20) == who[i][0] && strlen(who[i]) == len && pg_strncasecmp(who[i], s, len) == 0)
 			flags |= S_WHO;
 	if (is_telling(s, len))
 		flags |= S_TELLING;
@@ -214,7 +215,7 @@ l4_string_intern(L4Model *m, const char *bytes, int len)
 		s->bytes[len] = '\0';
 		s->len = len;
 		s->flags = string_flags(bytes, len);
-		s->stem = stem_of(bytes, len);
+		s->stem = s->flags & S_VALUE ? stem_of(bytes, len) : 0;
 		*value = m->nstrings++;
 	}
 	return *value;
