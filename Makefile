@@ -53,7 +53,10 @@ OBJS = \
 	src/pcre.o \
 	src/pcre_sql.o \
 	src/scan.o \
+	src/scan_net.o \
+	src/scan_parts.o \
 	src/scan_rec.o \
+	src/scan_time.o \
 	src/slots.o \
 	src/slots_join.o \
 	src/slots_stat.o \

@@ -126,372 +126,6 @@ l4_hash_bytes(const void *bytes, int len)
 	return h ^ (h >> 32);
 }
 
-static void
-grow_slots(L4Shape *out)
-{
-	out->slots_size *= 2;
-	out->slots = repalloc_huge(out->slots, out->slots_size * sizeof(L4Slot));
-}
-
-static inline void
-add_slot(L4Scan *s, const uint8 *p, int len, int kind)
-{
-	L4Shape    *out = s->out;
-	L4Slot	   *slot;
-
-	if (unlikely(out->nslots == out->slots_size))
-		grow_slots(out);
-	slot = &out->slots[out->nslots++];
-	slot->off = p - s->msg;
-	slot->len = len;
-	slot->mask = kind;
-}
-
-/*
- * Does what is about to be written make one part with what stands before it,
- * or a pair of variables that a full stop joins? Then the compound needs
- * fix_parts.
- */
-static inline bool
-touches(L4Scan *s, bool variable)
-{
-	const char *text = s->out->text;
-	int			len = s->out->len;
-	uint8		last;
-
-	if (len <= s->compound)
-		return false;
-	last = text[len - 1];
-	if (last == L4_MARK)
-		return true;
-	if (!variable)
-		return false;
-	return (s->cls[last] & C_WORD) || (last == '.' && len - 1 > s->compound && text[len - 2] == L4_MARK);
-}
-
-static inline void
-mark(L4Scan *s, const uint8 *p, int len, int kind)
-{
-	s->fix |= touches(s, true);
-	add_slot(s, p, len, kind);
-	s->out->text[s->out->len++] = L4_MARK;
-	s->mark_end = p + len;
-}
-
-static inline void
-literal(L4Scan *s, const uint8 *p, int len)
-{
-	memcpy(s->out->text + s->out->len, p, len);
-	s->out->len += len;
-}
-
-/* What a part of a slot is made of, while fix_parts walks over it. */
-typedef struct Part
-{
-	int			text;			/* where it starts in the shape's text */
-	int			slot;			/* its first slot */
-	const uint8 *raw;			/* where it starts in the message */
-	int			letters;
-	int			digits;
-	int			others;
-	int			marks;
-	bool		digit_first;
-} Part;
-
-static inline bool
-mixed(int letters, int digits, bool digit_first)
-{
-	return letters > 0 && (digits >= 2 || (digit_first && letters <= 2));
-}
-
-/*
- * Close a part whose text ends at w and whose bytes end at raw: one mark if it
- * varies. A part of one mark that follows such a part and a full stop is
- * joined with it. Returns the new w; *prev is where a part of one mark ended.
- */
-static int
-close_part(L4Scan *s, Part *part, int w, int *nslots, const uint8 *raw, int *prev)
-{
-	L4Shape    *out = s->out;
-	int			plain = part->letters + part->digits + part->others;
-	bool		sole = part->marks == 1 && plain == 0;
-
-	if (part->marks > 1 || (part->marks == 1 && plain > 0) ||
-		(part->marks == 0 && mixed(part->letters, part->digits, part->digit_first)))
-	{
-		if (part->marks == 0)
-		{
-			if (part->slot >= out->slots_size)
-				grow_slots(out);
-			out->slots[part->slot].mask = L4_MASK_ID;
-		}
-		else if (plain > 0)
-			out->slots[part->slot].mask = L4_MASK_ID;
-		out->slots[part->slot].off = part->raw - s->msg;
-		out->slots[part->slot].len = raw - part->raw;
-		*nslots = part->slot + 1;
-		out->text[part->text] = L4_MARK;
-		w = part->text + 1;
-		sole = true;
-	}
-	if (sole && *prev >= 0 && *prev + 2 == w && out->text[*prev] == '.')
-	{
-		L4Slot	   *first = &out->slots[*nslots - 2];
-
-		first->len = raw - s->msg - first->off;
-		first->mask = L4_MASK_ID;
-		(*nslots)--;
-		w -= 2;
-	}
-	*prev = sole ? w : -1;
-	return w;
-}
-
-/*
- * Cut what was written since text position from, slot first_slot and message
- * byte raw into parts and put one mark for each that varies. Marks that the
- * parts add may stand before slots not yet read: those are moved aside first.
- */
-static void
-fix_parts(L4Scan *s, int from, int first_slot, const uint8 *raw)
-{
-	L4Shape    *out = s->out;
-	int			nold = out->nslots - first_slot;
-	int			ntext = out->len - from;
-	int			read;
-	int			w = from;
-	int			nslots = first_slot;
-	int			prev = -1;
-	Part		part = {0};
-
-	/* at most one new slot for every second byte: move the old ones behind them */
-	while (out->slots_size < first_slot + ntext + nold + 1)
-		grow_slots(out);
-	read = first_slot + ntext;
-	memmove(out->slots + read, out->slots + first_slot, nold * sizeof(L4Slot));
-	part.text = w;
-	part.slot = nslots;
-	part.raw = raw;
-	for (int i = from; i < from + ntext; i++)
-	{
-		uint8		c = out->text[i];
-		uint32		cls = s->cls[c];
-
-		if (c == L4_MARK)
-		{
-			out->slots[nslots] = out->slots[read++];
-			raw = s->msg + out->slots[nslots].off + out->slots[nslots].len;
-			nslots++;
-			part.marks++;
-		}
-		else
-		{
-			if (cls & (C_SEP | C_DELIM))
-			{
-				w = close_part(s, &part, w, &nslots, raw, &prev);
-				raw++;
-				out->text[w++] = c;
-				memset(&part, 0, sizeof(part));
-				part.text = w;
-				part.slot = nslots;
-				part.raw = raw;
-				continue;
-			}
-			raw++;
-			if (cls & C_DIGIT)
-			{
-				part.digit_first |= part.letters + part.digits + part.others == 0;
-				part.digits++;
-			}
-			else if (cls & C_LETTER)
-				part.letters++;
-			else
-				part.others++;
-		}
-		out->text[w++] = c;
-	}
-	w = close_part(s, &part, w, &nslots, raw, &prev);
-	out->len = w;
-	out->nslots = nslots;
-}
-
-/* A date written with three marks and its separators; returns its length or 0. */
-static int
-date_parts(L4Scan *s, const uint8 *p)
-{
-	bool		whole;
-	int			len = l4_rec_date(s, p, &whole);
-	const uint8 *part = p;
-
-	if (len == 0)
-		return 0;
-	if (whole)
-		mark(s, p, len, L4_MASK_DATE);
-	else
-	{
-		uint8		sep = p[4];
-
-		for (const uint8 *q = p; q <= p + len; q++)
-			if (q == p + len || *q == sep)
-			{
-				mark(s, part, q - part, L4_MASK_DATE);
-				if (q < p + len)
-					literal(s, q, 1);
-				part = q + 1;
-			}
-	}
-	s->date_end = p + len;
-	return len;
-}
-
-/* The time right after a date, in its three parts. */
-static int
-time_parts(L4Scan *s, const uint8 *p)
-{
-	int			len = l4_rec_time(s, p);
-	const uint8 *part = p;
-
-	if (len < 7)
-		return 0;
-	for (const uint8 *q = p; q <= p + len; q++)
-		if (q == p + len || *q == ':')
-		{
-			mark(s, part, q - part, L4_MASK_TIME);
-			if (q < p + len)
-				literal(s, q, 1);
-			part = q + 1;
-		}
-	return len;
-}
-
-/* One piece of a compound at p; returns where the next starts. */
-static const uint8 *
-piece(L4Scan *s, const uint8 *p, uint32 sig)
-{
-	uint32		c = s->cls[*p];
-	int			kind = L4_MASK_NONE;
-	int			n = 0;
-	int			len;
-	const uint8 *q;
-	bool		has_digit;
-
-	if (!(c & C_WORD))
-	{
-		n = l4_rec_punct(s, p, sig, &kind);
-		if (n > 0)
-			mark(s, p, n, kind);
-		else
-			literal(s, p, n = 1);
-		return p + n;
-	}
-	if (!WORD_BEFORE(s, p))
-	{
-		if (c & C_DIGIT)
-		{
-			if ((sig & (C_DASH | C_SLASH)) && (n = date_parts(s, p)) > 0)
-				return p + n;
-			if (s->date_end && (p == s->date_end + 1) && (n = time_parts(s, p)) > 0)
-				return p + n;
-			n = l4_rec_digit(s, p, sig, &kind);
-		}
-		else if (sig & C_STRUCT)
-			n = l4_rec_alpha(s, p, sig, &kind);
-		if (n > 0)
-		{
-			if (kind == L4_MASK_HOST || kind == L4_MASK_IP)
-				n += l4_rec_family(s, p + n);
-			mark(s, p, n, kind);
-			return p + n;
-		}
-	}
-	len = l4_word_run(s, p);
-	q = p + len;
-	has_digit = l4_has_digit(s, p, len);
-	if (!WORD_BEFORE(s, p))
-	{
-		n = 0;
-		if ((len == 4 || len == 5) && !has_digit && l4_rec_constant(p, len))
-		{
-			n = len;
-			kind = L4_MASK_CONSTANT;
-		}
-		else if ((sig & C_DASH) && (n = l4_rec_id_tail(s, q, len)) > 0)
-		{
-			n += len;
-			kind = L4_MASK_ID;
-		}
-		else if (has_digit || (len >= 8 && (s->cls[*p] & s->cls[p[1]] & C_HEXL)))
-			n = l4_rec_word(s, p, len, &kind);
-		if (n > 0)
-		{
-			mark(s, p, n, kind);
-			return p + n;
-		}
-	}
-	s->fix |= has_digit || touches(s, false);
-	literal(s, p, len);
-	return q;
-}
-
-/* A value follows: name=value */
-static inline bool
-after_equals(L4Scan *s, const uint8 *p)
-{
-	if (p > s->msg && p[-1] == ' ')
-		p--;
-	return p > s->msg && p[-1] == '=' && !(p - 1 > s->msg && p[-2] == '=');
-}
-
-/* Digits, a full stop and digits at p: the most frequent compound. */
-static int
-decimal(L4Scan *s, const uint8 *p, const uint8 *e)
-{
-	int			whole = l4_word_run(s, p);
-	int			kind = L4_MASK_NUMBER;
-	int			n;
-
-	if (whole == 0 || WORD_BEFORE(s, p) || l4_at(s, p + whole) != '.')
-		return 0;
-	n = l4_word_run(s, p + whole + 1);
-	if (n == 0 || p + whole + 1 + n != e)
-		return 0;
-	n = l4_rec_number(s, p, &kind);
-	if (n > 0)
-		mark(s, p, n, kind);
-	return n;
-}
-
-/* A compound at p; returns where it ended. */
-static const uint8 *
-compound(L4Scan *s, const uint8 *p)
-{
-	int			from = s->out->len;
-	int			first_slot = s->out->nslots;
-	const uint8 *e = p;
-	const uint8 *q = p;
-	uint32		sig = 0;
-	int			n;
-
-	while (e < s->end && (s->cls[*e] & C_COMPOUND))
-		sig |= s->cls[*e++];
-
-	if (!(sig & ~(C_DIGIT | C_DOT | C_PATH)) && (n = decimal(s, p, e)) > 0)
-		return p + n;
-	if ((sig & C_DOT) && after_equals(s, p) && (n = l4_rec_dotted_value(s, p)) > 0)
-	{
-		mark(s, p, n, L4_MASK_NAME);
-		return p + n;
-	}
-	s->compound = from;
-	s->fix = false;
-	while (q < e)
-		q = piece(s, q, sig);
-	if (s->fix)
-		fix_parts(s, from, first_slot, p);
-	s->compound = PG_INT32_MAX;
-	return q;
-}
-
 /*
  * A word of letters at p, len bytes that already stand behind the output:
  * constants, dates that start with a name, HTTP methods. Most are nothing of it.
@@ -506,28 +140,28 @@ word(L4Scan *s, const uint8 *p, int len)
 	{
 		if ((len == 4 || len == 5) && l4_rec_constant(p, len))
 		{
-			mark(s, p, len, L4_MASK_CONSTANT);
+			l4_mark(s, p, len, L4_MASK_CONSTANT);
 			return e;
 		}
 		if (*p <= 'Z' && len >= 3)
 		{
 			if (len == 3 && (n = l4_rec_day(s, p)) > 0)
 			{
-				mark(s, p, n, L4_MASK_DATE);
+				l4_mark(s, p, n, L4_MASK_DATE);
 				return p + n;
 			}
 			if (l4_at(s, e) == ' ' && l4_at(s, e + 1) == '/' && l4_rec_method(p, len) &&
 				(n = l4_rec_request(s, e + 1)) > 0)
 			{
-				literal(s, p, len + 1);
-				mark(s, e + 1, n, L4_MASK_PATH);
+				l4_literal(s, p, len + 1);
+				l4_mark(s, e + 1, n, L4_MASK_PATH);
 				return e + 1 + n;
 			}
 		}
 	}
 	else if ((s->cls[*p] & s->cls[p[1]] & C_HEXL) && l4_rec_hex(p, len))
 	{
-		mark(s, p, len, L4_MASK_HEX);
+		l4_mark(s, p, len, L4_MASK_HEX);
 		return e;
 	}
 	s->out->len += len;
@@ -542,7 +176,7 @@ number(L4Scan *s, const uint8 *p, int len)
 
 	if (l4_at(s, p + len) == ' ' && l4_class(s, p + len + 1) & C_UNIT)
 		len += l4_rec_unit(s, p + len, &kind);
-	mark(s, p, len, kind);
+	l4_mark(s, p, len, kind);
 	return p + len;
 }
 
@@ -556,7 +190,7 @@ alnum(L4Scan *s, const uint8 *p, int len)
 
 	if ((s->cls[*p] & C_DIGIT) && l4_rec_number(s, p, &kind) >= len)
 	{
-		mark(s, p, len, kind);
+		l4_mark(s, p, len, kind);
 		return p + len;
 	}
 	if (l4_rec_word(s, p, len, &kind) == 0)
@@ -568,10 +202,10 @@ alnum(L4Scan *s, const uint8 *p, int len)
 			letters += (c & C_LETTER) != 0;
 			digits += (c & C_DIGIT) != 0;
 		}
-		kind = mixed(letters, digits, (s->cls[*p] & C_DIGIT) != 0) ? L4_MASK_ID : L4_MASK_NONE;
+		kind = l4_mixed(letters, digits, (s->cls[*p] & C_DIGIT) != 0) ? L4_MASK_ID : L4_MASK_NONE;
 	}
 	if (kind != L4_MASK_NONE)
-		mark(s, p, len, kind);
+		l4_mark(s, p, len, kind);
 	else
 		s->out->len += len;
 	return p + len;
@@ -583,7 +217,7 @@ cut_short(L4Scan *s)
 {
 	s->out->len = s->safe_text;
 	s->out->nslots = s->safe_slots;
-	mark(s, s->safe, s->msg_end - s->safe, L4_MASK_LIST);
+	l4_mark(s, s->safe, s->msg_end - s->safe, L4_MASK_LIST);
 }
 
 #ifdef __SSE2__
@@ -700,7 +334,7 @@ other_token(L4Scan *s, const uint8 *p, int len)
 
 	if (len > 0)
 	{
-		literal(s, p, len);
+		l4_literal(s, p, len);
 		s->out->len -= len;
 		digits = l4_window(s->digits, p - s->msg) & ((UINT64CONST(1) << len) - 1);
 		if (digits == 0)
@@ -710,14 +344,42 @@ other_token(L4Scan *s, const uint8 *p, int len)
 		return alnum(s, p, len);
 	}
 	if (s->cls[*p] & C_COMPOUND)
-		return compound(s, p);
+		return l4_compound(s, p);
 	if (*p == '<' && (l4_class(s, p + 1) & C_DIGIT) && (n = l4_rec_fuzzy(s, p)) > 0)
 	{
-		mark(s, p, n, L4_MASK_DURATION);
+		l4_mark(s, p, n, L4_MASK_DURATION);
 		return p + n;
 	}
-	literal(s, p, 1);
+	l4_literal(s, p, 1);
 	return p + 1;
+}
+
+/*
+ * A simple token of len bytes at p that is a plain word or number: write it at
+ * o, and return where the output goes on. NULL if it is anything else.
+ */
+static inline char *
+plain_token(L4Scan *s, const uint8 *p, int len, char *o)
+{
+	uint64		all = (UINT64CONST(1) << len) - 1;
+	uint64		digits = l4_window(s->digits, p - s->msg) & all;
+
+	if (digits == 0 && just_a_word(s, p, len))
+	{
+		if (likely(len <= 16 && s->msg_end - p >= 16))
+			memcpy(o, p, 16);
+		else
+			memcpy(o, p, len);
+		return o + len;
+	}
+	if (digits == all && !(l4_class(s, p + len + 1) & C_UNIT))
+	{
+		l4_add_slot(s, p, len, L4_MASK_NUMBER);
+		*o = L4_MARK;
+		s->mark_end = p + len;
+		return o + 1;
+	}
+	return NULL;
 }
 
 /*
@@ -732,13 +394,12 @@ segment(L4Scan *s, const uint8 *p)
 	char	   *o = text + out->len;
 	char	   *const full = text + s->max_text;
 	const uint8 *const end = s->end;
-	const uint32 *const cls = s->cls;
-	const bool	builtin = s->builtin;
 
 	while (p < end)
 	{
-		uint32		c = cls[*p];
+		uint32		c = s->cls[*p];
 		const uint8 *start = p;
+		char	   *plain;
 		int			len;
 
 		if (c & C_BLANK)
@@ -751,52 +412,28 @@ segment(L4Scan *s, const uint8 *p)
 		s->safe = p;
 		s->safe_text = o - text;
 		s->safe_slots = out->nslots;
-		len = 0;
-		if (likely(builtin))
+		len = (c & C_WORD) && s->builtin ? simple_token(s, p) : 0;
+		if (len > 0 && (plain = plain_token(s, p, len, o)) != NULL)
 		{
-			if (c & C_WORD)
-				len = simple_token(s, p);
-			if (len > 0)
-			{
-				uint64		all = (UINT64CONST(1) << len) - 1;
-				uint64		digits = l4_window(s->digits, p - s->msg) & all;
-
-				if (digits == 0 && just_a_word(s, p, len))
-				{
-					if (likely(len <= 16 && s->msg_end - p >= 16))
-						memcpy(o, p, 16);
-					else
-						memcpy(o, p, len);
-					o += len;
-					p += len;
-				}
-				else if (digits == all && !(l4_class(s, p + len + 1) & C_UNIT))
-				{
-					add_slot(s, p, len, L4_MASK_NUMBER);
-					*o++ = L4_MARK;
-					p += len;
-					s->mark_end = p;
-				}
-			}
-			else if (c & C_DELIM && *p != '<')
-				*o++ = *p++;
-			if (p == start)
-			{
-				out->len = o - text;
-				p = other_token(s, p, len);
-				o = text + out->len;
-			}
-			if (len > 0 && p == start + len && p < end && (*p == ':' || *p == '.'))
-				*o++ = *p++;
-			/* mostly one blank follows */
-			if (p < end && *p == ' ')
-			{
-				*o++ = ' ';
-				p++;
-			}
+			o = plain;
+			p += len;
 		}
-		else
+		else if (!s->builtin || ((c & C_HARD) && *p != '<'))
 			*o++ = *p++;
+		else
+		{
+			out->len = o - text;
+			p = other_token(s, p, len);
+			o = text + out->len;
+		}
+		/* what a simple token ends with, and mostly one blank */
+		if (len > 0 && p == start + len && p < end && (*p == ':' || *p == '.'))
+			*o++ = *p++;
+		if (p < end && *p == ' ')
+		{
+			*o++ = ' ';
+			p++;
+		}
 		if (unlikely(o > full))
 		{
 			cut_short(s);
@@ -848,7 +485,7 @@ l4_scan_ranges(const L4Scanner *scanner, const char *msg, int len,
 		if (!more)
 			break;
 		p = s.end + ranges[i].len;
-		add_slot(&s, s.end, ranges[i].len, L4_MASK_USER + ranges[i].user_mask);
+		l4_add_slot(&s, s.end, ranges[i].len, L4_MASK_USER + ranges[i].user_mask);
 		out->text[out->len++] = L4_USER_MARK;
 		out->text[out->len++] = (char) (L4_USER_MARK_BASE + ranges[i].user_mask);
 		s.mark_end = p;

@@ -54,6 +54,19 @@ typedef struct L4Scan
 	int			safe_slots;		/* and slots */
 } L4Scan;
 
+#define IS_DIGIT(c)		((uint8) ((c) - '0') <= 9)
+#define IS_ALPHA(c)		((uint8) (((c) | 0x20) - 'a') <= 25)
+#define IS_HEX(c)		(IS_DIGIT(c) || (uint8) (((c) | 0x20) - 'a') <= 5)
+
+/* Up to eight bytes as a number, to compare labels with lists. */
+#define LABEL1(a)					((uint64) (a))
+#define LABEL2(a, b)				(LABEL1(a) | (uint64) (b) << 8)
+#define LABEL3(a, b, c)				(LABEL2(a, b) | (uint64) (c) << 16)
+#define LABEL4(a, b, c, d)			(LABEL3(a, b, c) | (uint64) (d) << 24)
+#define LABEL5(a, b, c, d, e)		(LABEL4(a, b, c, d) | (uint64) (e) << 32)
+#define LABEL7(a, b, c, d, e, f, g) (LABEL5(a, b, c, d, e) | (uint64) (f) << 40 | (uint64) (g) << 48)
+#define LABEL8(a, b, c, d, e, f, g, h) (LABEL7(a, b, c, d, e, f, g) | (uint64) (h) << 56)
+
 /* Byte at p, a blank past the end. */
 static inline uint8
 l4_at(const L4Scan *s, const uint8 *p)
@@ -65,6 +78,50 @@ static inline uint32
 l4_class(const L4Scan *s, const uint8 *p)
 {
 	return p < s->end ? s->cls[*p] : (uint32) C_BLANK;
+}
+
+static inline bool
+l4_is_word(L4Scan *s, const uint8 *p)
+{
+	return (l4_class(s, p) & C_WORD) != 0;
+}
+
+static inline int
+l4_digits(L4Scan *s, const uint8 *p, int max)
+{
+	int			n = 0;
+
+	while (n < max && p + n < s->end && IS_DIGIT(p[n]))
+		n++;
+	return n;
+}
+
+static inline int
+l4_hexdigits(L4Scan *s, const uint8 *p, int max)
+{
+	int			n = 0;
+
+	while (n < max && p + n < s->end && IS_HEX(p[n]))
+		n++;
+	return n;
+}
+
+/* Does the message go on with this text at p, whatever the case of letters? */
+static inline bool
+l4_text_at(L4Scan *s, const uint8 *p, const char *text)
+{
+	int			i;
+
+	for (i = 0; text[i]; i++)
+	{
+		uint8		c = l4_at(s, p + i);
+
+		if (c >= 'A' && c <= 'Z')
+			c |= 0x20;
+		if (c != (uint8) text[i])
+			return false;
+	}
+	return true;
 }
 
 /* The 64 bits from bit i on. */
@@ -119,6 +176,11 @@ l4_has_digit(const L4Scan *s, const uint8 *p, int len)
  * Recognisers: length of what starts at p, 0 if it is not there. sig holds
  * the classes that occur in the compound around p.
  */
+extern int	l4_rec_ip(L4Scan *s, const uint8 *p);
+extern int	l4_rec_colon_hex(L4Scan *s, const uint8 *p, int *kind);
+extern int	l4_rec_pci(L4Scan *s, const uint8 *p);
+extern int	l4_rec_url(L4Scan *s, const uint8 *p);
+extern int	l4_rec_host(L4Scan *s, const uint8 *p);
 extern int	l4_rec_alpha(L4Scan *s, const uint8 *p, uint32 sig, int *kind);
 extern int	l4_rec_digit(L4Scan *s, const uint8 *p, uint32 sig, int *kind);
 extern int	l4_rec_family(L4Scan *s, const uint8 *p);
@@ -136,5 +198,62 @@ extern int	l4_rec_dotted_value(L4Scan *s, const uint8 *p);
 extern int	l4_rec_day(L4Scan *s, const uint8 *p);
 extern int	l4_rec_request(L4Scan *s, const uint8 *p);
 extern bool l4_rec_constant(const uint8 *p, int len);
+
+/* scan_parts.c */
+extern void l4_grow_slots(L4Shape *out);
+extern bool l4_mixed(int letters, int digits, bool digit_first);
+extern const uint8 *l4_compound(L4Scan *s, const uint8 *p);
+
+static inline void
+l4_add_slot(L4Scan *s, const uint8 *p, int len, int kind)
+{
+	L4Shape    *out = s->out;
+	L4Slot	   *slot;
+
+	if (unlikely(out->nslots == out->slots_size))
+		l4_grow_slots(out);
+	slot = &out->slots[out->nslots++];
+	slot->off = p - s->msg;
+	slot->len = len;
+	slot->mask = kind;
+}
+
+/*
+ * Does what is about to be written make one part with what stands before it,
+ * or a pair of variables that a full stop joins? Then the compound needs
+ * fix_parts.
+ */
+static inline bool
+l4_touches(L4Scan *s, bool variable)
+{
+	const char *text = s->out->text;
+	int			len = s->out->len;
+	uint8		last;
+
+	if (len <= s->compound)
+		return false;
+	last = text[len - 1];
+	if (last == L4_MARK)
+		return true;
+	if (!variable)
+		return false;
+	return (s->cls[last] & C_WORD) || (last == '.' && len - 1 > s->compound && text[len - 2] == L4_MARK);
+}
+
+static inline void
+l4_mark(L4Scan *s, const uint8 *p, int len, int kind)
+{
+	s->fix |= l4_touches(s, true);
+	l4_add_slot(s, p, len, kind);
+	s->out->text[s->out->len++] = L4_MARK;
+	s->mark_end = p + len;
+}
+
+static inline void
+l4_literal(L4Scan *s, const uint8 *p, int len)
+{
+	memcpy(s->out->text + s->out->len, p, len);
+	s->out->len += len;
+}
 
 #endif							/* L4_SCAN_INT_H */

@@ -49,6 +49,7 @@ typedef struct L4Template
 	int32		node;
 	uint32		keys[L4_CHAINS];	/* by its first or second word when it was made: finds whom it may join */
 	int32		next[L4_CHAINS];	/* number + 1 of the next older one of the key; -1: not chained yet */
+	uint8		takes;			/* bit k: by its text it may take in others of chain k */
 	L4Str	   *cols;
 } L4Template;
 

@@ -190,18 +190,20 @@ make_keys(const char *text, int len, int tag, uint32 *keys)
 }
 
 /*
- * May the pattern take in texts that fit it? It needs constant words: two when
- * both start alike, else three.
+ * In which chains may a pattern take in texts that fit it? It needs constant
+ * words: two when both start alike, three and a mark in its first word when
+ * only the second word is the same.
  */
-static bool
-may_join(int chain, const char *pattern, int len)
+static uint8
+may_take(const char *pattern, int len)
 {
 	int			first = first_word(pattern, len);
+	int			words = constant_words(pattern, len);
 	bool		open = false;
 
 	for (int i = 0; i < first; i++)
 		open |= L4_IS_MARK(pattern[i]);
-	return chain == 0 ? constant_words(pattern, len) >= 2 : open && constant_words(pattern, len) >= 3;
+	return (words >= 2 ? 1 : 0) | (words >= 3 && open ? 2 : 0);
 }
 
 /* Compare a template with the others of a chain. */
@@ -226,12 +228,17 @@ join_chain(L4Model *m, int32 template, int chain, const char *text, int len)
 		if (oevent == event)
 			continue;
 		seen++;
+		if (!((m->templates[template].takes | m->templates[other].takes) & (1 << chain)))
+			continue;
 		otext = l4_model_pattern(m, other, &olen, CurrentMemoryContext);
-		if (tells(text, len) != tells(otext, olen))
-			 /* one has a nan where the other has a number */ ;
-		else if (may_join(chain, text, len) && pattern_fits(text, len, otext, olen))
-			l4_event_merge(m, event, oevent, template);
-		else if (may_join(chain, otext, olen) && pattern_fits(otext, olen, text, len))
+		/* where one has a nan the other must have it */
+		if ((m->templates[template].takes & (1 << chain)) && pattern_fits(text, len, otext, olen))
+		{
+			if (tells(text, len) == tells(otext, olen))
+				l4_event_merge(m, event, oevent, template);
+		}
+		else if ((m->templates[other].takes & (1 << chain)) && pattern_fits(otext, olen, text, len) &&
+				 tells(text, len) == tells(otext, olen))
 			l4_event_merge(m, event, oevent, m->events[oevent].template);
 		pfree(otext);
 		CHECK_FOR_INTERRUPTS();
@@ -253,6 +260,7 @@ l4_join_prepare(L4Model *m)
 			continue;
 		l4_chain_template(m, i);
 		text = l4_model_pattern(m, i, &len, CurrentMemoryContext);
+		m->templates[i].takes = may_take(text, len);
 		level_marks(text, len);
 		*l4_map_put(&m->printed, l4_hash2(l4_hash_bytes(text, len), m->events[t->event].tag), NULL) = i;
 		pfree(text);
@@ -276,6 +284,7 @@ l4_join(L4Model *m, int32 template)
 		make_keys(text, len, tag, m->templates[template].keys);
 		l4_chain_template(m, template);
 	}
+	m->templates[template].takes = may_take(text, len);
 	join_same(m, template, text, len, tag);
 	for (int chain = 0; chain < L4_CHAINS; chain++)
 		join_chain(m, template, chain, text, len);
