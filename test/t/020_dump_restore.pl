@@ -1,0 +1,61 @@
+# A dump holds all that l4 keeps, shipped rows once: the restored database diagnoses, reports and goes on as the first one.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
+$node->append_conf('postgresql.conf', "timezone = 'UTC'\njit = off");
+$node->start;
+my @psql = ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', $node->host, '-p', $node->port);
+$node->safe_psql('postgres', 'CREATE DATABASE first');
+$node->safe_psql('postgres', 'CREATE DATABASE second');
+my ($out, $err);
+IPC::Run::run([ @psql, '-d', 'first', '-f', 'test/demo.sql' ], '>', \$out, '2>', \$err) or die $err;
+unlink 'l4-report-job-17.html';
+
+# a user's own rows of every kind, and a shipped rule switched off
+$node->safe_psql('first', q{
+	SELECT l4.confirm_fault('job-17', name => 'link_of_node04_down', root_cause => 'cable', remedy => 'replace the cable');
+	INSERT INTO l4.stage_rule (name, stage, signature, priority) VALUES ('mine', 'eval', '^my evaluation', 90);
+	INSERT INTO l4.disabled_rule (kind, name, reason) SELECT 'stage_rule', name, 'not ours' FROM l4.stage_rule WHERE rule_id < 1000000 ORDER BY rule_id LIMIT 1;
+	SELECT l4.diagnose('job-17');});
+
+my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump';
+command_ok([ 'pg_dump', '-h', $node->host, '-p', $node->port, '-Fc', '-f', $dump, 'first' ], 'pg_dump');
+command_ok([ 'pg_restore', '-h', $node->host, '-p', $node->port, '-d', 'second', '--exit-on-error', $dump ], 'pg_restore without an error');
+
+# every table of l4 has the same rows
+my @tables = split /\n/, $node->safe_psql('first', q{
+	SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'l4'::regnamespace AND c.relkind = 'r' ORDER BY 1});
+cmp_ok(scalar(@tables), '>', 20, 'there are tables to compare');
+foreach my $table (@tables)
+{
+	my $digest = "SELECT count(*), md5(string_agg(md5(t::text), '' ORDER BY md5(t::text))) FROM l4.$table AS t";
+	is($node->safe_psql('second', $digest), $node->safe_psql('first', $digest), "rows of $table");
+}
+
+my $answer = q{SELECT string_agg(r, E'\n') FROM l4.report('job-17') AS r WHERE r NOT LIKE 'diagnosed %'};
+is($node->safe_psql('second', $answer), $node->safe_psql('first', $answer), 'the report is the same');
+$node->safe_psql('second', "SELECT l4.diagnose('job-17')");
+is($node->safe_psql('second', $answer), $node->safe_psql('first', $answer), 'diagnosed again, it still is');
+
+# ingest goes on where it was, and new rows of users get new ids
+foreach my $database ('first', 'second')
+{
+	$node->safe_psql($database, "CALL l4.ingest('logs')");
+	$node->safe_psql($database, q{
+		INSERT INTO logs (job_id, node, source, line_no, ts, line) SELECT 'job-17', 'node04', source, max(line_no) + 1, max(ts), 'one more line of 7 words, says node04'
+		FROM logs WHERE job_id = 'job-17' AND node = 'node04' GROUP BY source});
+	$node->safe_psql($database, "CALL l4.ingest('logs')");
+}
+my $lines = "SELECT count(*), sum(line_no), count(DISTINCT event_id) FROM l4.event_line WHERE job_id = 'job-17'";
+is($node->safe_psql('second', $lines), $node->safe_psql('first', $lines), 'one more line is one more line in both');
+is($node->safe_psql('second', "SELECT count(*) FROM l4.event_line WHERE job_id = 'job-17'"),
+	$node->safe_psql('second', "SELECT count(*) FROM logs WHERE job_id = 'job-17'"), 'none is counted twice');
+my $new_rule = "INSERT INTO l4.stage_rule (name, stage, signature, priority) VALUES ('mine too', 'eval', '^more', 90) RETURNING rule_id > 1000000";
+is($node->safe_psql('second', $new_rule), 't', 'the next rule of a user gets an id of its own');
+$node->stop;
+done_testing();

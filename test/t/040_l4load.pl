@@ -1,0 +1,86 @@
+# l4load: what it loads, how it names and numbers, and that nothing stays of a load that failed.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION l4');
+$ENV{PGHOST} = $node->host;
+$ENV{PGPORT} = $node->port;
+$ENV{PGDATABASE} = 'postgres';
+chomp(my $bindir = `pg_config --bindir`);
+my $l4load = "$bindir/l4load";
+ok(-x $l4load, 'make install puts l4load beside psql');
+
+my $folder = PostgreSQL::Test::Utils::tempdir();
+mkdir "$folder/gpu-2";
+my $text = "tab\tand back\\slash\r\n2026-03-01 10:00:00 step 1\n\nbad \xff byte, zero \0 byte\nno newline at the end";
+append_to_file("$folder/gpu-1.log", $text);
+append_to_file("$folder/gpu-2/rank_3.log", $text);
+append_to_file("$folder/gpu-4.log", $text);
+append_to_file("$folder/notes.txt", "not a log\n");
+system('gzip', "$folder/gpu-2/rank_3.log") == 0 or die;
+system('zstd', '-q', '--rm', "$folder/gpu-4.log") == 0 or die;
+
+sub l4load
+{
+	my ($out, $err);
+	my $ok = IPC::Run::run([ $l4load, @_ ], '<', \undef, '>', \$out, '2>', \$err);
+	return ($? >> 8, $out, $err);
+}
+
+my ($status, $out, $err) = l4load('job-1', $folder);
+is($status, 0, 'loads a folder');
+like($err, qr/\[#{40}\] 3 of 3 files\n$/, 'the progress bar ends at all files');
+is($node->safe_psql('postgres', "SELECT node, source, rank, count(*), min(line_no), max(line_no) FROM logs WHERE job_id = 'job-1' GROUP BY 1, 2, 3 ORDER BY 1"),
+	"gpu-1|gpu-1.log||5|1|5\ngpu-2|gpu-2/rank_3.log.gz|3|5|1|5\ngpu-4|gpu-4.log.zst||5|1|5", 'plain, gzip and zstd; node, source and rank by the path');
+is($node->safe_psql('postgres', "SELECT string_agg(line, '/' ORDER BY line_no) FROM logs WHERE node = 'gpu-4'"),
+	"tab\tand back\\slash/2026-03-01 10:00:00 step 1//bad  byte, zero  byte/no newline at the end", 'lines arrive as they are, without bytes that are no text');
+
+($status, $out, $err) = l4load('job-1', $folder);
+is($status, 3, 'refuses to load a job twice');
+like($err, qr/has lines of job "job-1" already; to add new ones use --append/, 'and says what to do');
+($status) = l4load('-q', '--append', '--time', '[0-9]{4}-[0-9-]+ [0-9:]+', 'job-1', $folder);
+is($node->safe_psql('postgres', "SELECT max(line_no), max(line_no) FILTER (WHERE ts = '2026-03-01 10:00:00'), count(ts) FROM logs WHERE node = 'gpu-1'"),
+	'10|7|1', 'append goes on with the numbers; --time picks the time of a line');
+
+($status) = l4load('-q', '-t', 'other', '--first-line', '100', '--glob', '*.txt', '--node', 's/.*/fixed/', '--rank', 's/.*/7/',
+	'--settings', 'big', '--status', 'failed', 'job-2', $folder);
+is($node->safe_psql('postgres', "SELECT node, source, rank, line_no, line FROM other"), 'fixed|notes.txt|7|100|not a log', 'names and numbers by options, into a new table');
+is($node->safe_psql('postgres', "SELECT settings, status FROM l4.job WHERE job_id = 'job-2'"), 'big|failed', 'settings and status are kept');
+
+($status) = l4load('-q', '--ingest', 'job-3', $folder);
+is($node->safe_psql('postgres', "SELECT sum(occurrences) > 0 FROM l4.event_count WHERE job_id = 'job-3'"), 't', 'ingests when asked to');
+
+# half a gzip file: an error, and nothing of the other files stays
+my $whole = slurp_file("$folder/gpu-2/rank_3.log.gz");
+append_to_file("$folder/half.log.gz", substr($whole, 0, 40));
+($status, $out, $err) = l4load('-q', 'job-4', $folder);
+is($status, 2, 'a file that cannot be read to its end is an error');
+like($err, qr/cannot read \S+half\.log\.gz/, 'which names the file');
+is($node->safe_psql('postgres', "SELECT count(*) FROM logs WHERE job_id = 'job-4'"), '0', 'and nothing is loaded');
+
+foreach my $case (
+	[ [], 1, qr/a job and a folder are needed/ ],
+	[ [ '--nonsense', 'a', 'b' ], 1, qr/unknown option --nonsense/ ],
+	[ ['--table'], 1, qr/option --table needs a value/ ],
+	[ [ '--status', 'odd', 'a', $folder ], 1, qr/--status must be running, succeeded or failed, not "odd"/ ],
+	[ [ '--first-line', 'x', 'a', $folder ], 1, qr/--first-line must be a number, not "x"/ ],
+	[ [ '--node', 's/(/', 'a', $folder ], 1, qr/sed does not understand "s\/\(\/"/ ],
+	[ [ '--time', '(', 'a', $folder ], 1, qr/perl does not understand "\("/ ],
+	[ [ '', $folder ], 1, qr/the name of the job is empty/ ],
+	[ [ 'a', "$folder/none" ], 2, qr/is no folder/ ],
+	[ [ '--glob', '*.nothing', 'a', $folder ], 2, qr/no file named \*\.nothing/ ],
+	[ [ '-q', '-d', 'dbname=nowhere', 'a', $folder ], 3, qr/database "nowhere" does not exist/ ])
+{
+	my ($args, $expected, $message) = @$case;
+	($status, $out, $err) = l4load(@$args);
+	is($status, $expected, "exit status of l4load @$args[0 .. ($#$args > 1 ? 1 : $#$args)]");
+	like($err, $message, 'its message');
+}
+$node->stop;
+done_testing();

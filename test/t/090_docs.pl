@@ -1,0 +1,75 @@
+# Every SQL example of the documents runs; where the tutorial prints an output below an example, that is what comes.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
+$node->append_conf('postgresql.conf', "timezone = 'UTC'\njit = off");
+$node->start;
+my $port = $node->port;
+my $host = $node->host;
+
+sub psql
+{
+	my ($database, $sql, @options) = @_;
+	my ($out, $err) = ('', '');
+	IPC::Run::run([ 'psql', '-X', '-q', '-h', $host, '-p', $port, '-d', $database, '-v', 'ON_ERROR_STOP=1', '-P', 'pager=off', @options ],
+		'<', \$sql, '>', \$out, '2>', \$err);
+	return ($?, $out, $err);
+}
+
+# For the reference: a database with the sample jobs loaded, ingested and diagnosed, as make demo does it
+$node->safe_psql('postgres', 'CREATE DATABASE sample');
+my ($status, $out, $err) = psql('sample', slurp_file('test/demo.sql'));
+is($status, 0, 'the sample jobs are loaded and diagnosed') or diag($err);
+unlink 'l4-report-job-17.html';
+$node->safe_psql('postgres', 'CREATE DATABASE empty');
+$node->safe_psql('empty', 'CREATE EXTENSION l4');
+
+sub blocks
+{
+	my ($file) = @_;
+	my (@blocks, $block);
+	my $n = 0;
+	foreach my $line (split /\n/, slurp_file($file), -1)
+	{
+		$n++;
+		if (!$block && $line =~ /^```(\w*)$/) { $block = { language => $1, line => $n, text => '', after => @blocks ? $blocks[-1] : undef }; }
+		elsif ($block && $line =~ /^```$/) { $block->{end} = $n; push @blocks, $block; undef $block; }
+		elsif ($block) { $block->{text} .= "$line\n"; }
+	}
+	return @blocks;
+}
+
+my $database = 0;
+foreach my $file ('README.md', 'docs/tutorial.md', sort glob('docs/reference/*.md'))
+{
+	my $template = $file =~ m{^docs/reference/} ? 'sample' : 'empty';
+	my $name = 'd' . ++$database;
+	my @blocks = blocks($file);
+	next if !grep { $_->{language} eq 'sql' } @blocks;
+	$node->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE $template");
+	my $last;
+	foreach my $block (@blocks)
+	{
+		if ($block->{language} eq 'sql')
+		{
+			($status, $out, $err) = psql($name, $block->{text});
+			is($status, 0, "$file:$block->{line} runs") or diag($err);
+			$last = { line => $block->{end}, out => $out };
+		}
+		elsif ($block->{language} eq 'text' && $last && $block->{line} <= $last->{line} + 2)
+		{
+			(my $got = $last->{out}) =~ s/[ \t]+$//mg;
+			(my $expected = $block->{text}) =~ s/[ \t]+$//mg;
+			s/\n+\z/\n/ for $got, $expected;
+			is($got, $expected, "$file:$block->{line} is the output (test/fill_docs writes it anew)");
+		}
+	}
+	$node->safe_psql('postgres', "DROP DATABASE $name");
+}
+$node->stop;
+done_testing();
