@@ -36,6 +36,7 @@ typedef struct DrainNode
 	int32		size;			/* allocated entries of ids and slots */
 	int32	   *ids;			/* an id whose slot holds another one was evicted */
 	int32	   *slots;
+	uint32		version;		/* of a leaf: changes with its clusters and their templates */
 } DrainNode;
 
 /* One cluster with its place in the order of use (oldest first). */
@@ -43,9 +44,30 @@ typedef struct DrainSlot
 {
 	L4DrainCluster cluster;
 	uint32	   *tokens;			/* what cluster.tokens shows */
+	int32		leaf;
 	int32		older;
 	int32		newer;
 } DrainSlot;
+
+/*
+ * A line learnt before and the cluster that it went to. The same line goes
+ * there again as long as its way through the tree is the same (no node was
+ * added) and so are the clusters of its leaf.
+ */
+typedef struct DrainMemo
+{
+	uint32		hash;
+	int32		len;			/* 0: none */
+	int32		slot;
+	int32		leaf;			/* the slot may belong to another one by now */
+	int32		nnodes;
+	uint32		version;
+	char	   *text;			/* L4_DRAIN_MEMO_LEN bytes */
+} DrainMemo;
+
+/* Lines remembered, a power of two, and their greatest length. */
+#define L4_DRAIN_MEMOS 1024
+#define L4_DRAIN_MEMO_LEN 512
 
 struct L4Drain
 {
@@ -55,6 +77,8 @@ struct L4Drain
 	bool		long_delimiters;
 	uint8		byte_class[256];
 	StringInfoData replaced[2]; /* the line while long delimiters are replaced */
+
+	DrainMemo  *memos;			/* NULL until the first line is learnt */
 
 	/* the line at hand */
 	L4DrainToken *ranges;

@@ -309,6 +309,8 @@ l4_drain_leaf_add(L4Drain *drain, int32 leaf, int32 slot)
 			node->slots = repalloc_huge(node->slots, sizeof(int32) * (Size) node->size);
 		}
 	}
+	drain->slots[slot].leaf = leaf;
+	node->version++;
 	node->ids[node->nclusters] = drain->slots[slot].cluster.id;
 	node->slots[node->nclusters++] = slot;
 }
@@ -414,6 +416,7 @@ evict(L4Drain *drain)
 
 	unlink_slot(drain, slot);
 	unplace_id(drain, slot);
+	drain->nodes[s->leaf].version++;
 	for (int32 i = 0; i < s->cluster.ntokens; i++)
 		l4_drain_token_unref(drain, s->tokens[i]);
 	pfree(s->tokens);

@@ -12,8 +12,12 @@
 #include "mb/pg_wchar.h"
 #include "utils/memutils.h"
 
+#include "literal.h"
 #include "mask.h"
 #include "pcre.h"
+
+/* Up to so many literals are looked for before a mask's pattern is run. */
+#define LITERALS_MAX 4
 
 typedef struct Mask
 {
@@ -22,6 +26,8 @@ typedef struct Mask
 	int			text_len;
 	L4Regex    *ascii;			/* for lines of ASCII */
 	L4Regex    *unicode;		/* for other lines; the same object unless Python's classes are asked for */
+	int			nliterals;		/* one of these is in every line that matches; 0: not known */
+	L4Literal	literals[LITERALS_MAX];
 	int64		gave_up;
 } Mask;
 
@@ -32,6 +38,21 @@ typedef struct SpanList
 	int			size;
 } SpanList;
 
+/* A match of one pass: bytes of the text that the pass read. */
+typedef struct Match
+{
+	int			from;
+	int			to;
+} Match;
+
+/* A mask that matched something in the last line. */
+typedef struct Pass
+{
+	int			mask;
+	int			first;			/* of its matches */
+	int			end;
+} Pass;
+
 struct L4Masks
 {
 	MemoryContext cxt;
@@ -39,14 +60,35 @@ struct L4Masks
 	Mask	   *masks;
 	bool		noticed;		/* the notice about a limit was given */
 	StringInfoData buf[2];		/* current text and the one being built */
-	SpanList	list[2];		/* the same for the spans */
-	int			current;		/* which list belongs to the last result */
+
+	/* what was replaced, pass by pass; spans are made of it only when asked for */
+	Pass	   *passes;
+	int			npasses;
+	Match	   *matches;
+	int			nmatches;
+	int			matches_size;
+	SpanList	list[2];
 };
 
 static void
 compile_context(void *arg)
 {
 	errcontext("mask \"%s\"", (const char *) arg);
+}
+
+/* Literals that spare most lines the pattern, where it has such. */
+static void
+find_literals(Mask *mask, const char *pattern)
+{
+	L4LiteralSet *set = palloc(sizeof(L4LiteralSet));
+
+	l4_required_literals(pattern, strlen(pattern), set);
+	if (set->n <= LITERALS_MAX && !set->caseless)
+	{
+		mask->nliterals = set->n;
+		memcpy(mask->literals, set->items, sizeof(L4Literal) * set->n);
+	}
+	pfree(set);
 }
 
 L4Masks *
@@ -77,8 +119,12 @@ l4_masks_create(int n, const char *const *names, const char *const *patterns,
 		if (python && GetDatabaseEncoding() == PG_UTF8)
 			mask->unicode = l4_regex_compile_ext(patterns[i], strlen(patterns[i]),
 												 L4_REGEX_UCP, cxt);
+		find_literals(mask, patterns[i]);
 	}
 	error_context_stack = callback.previous;
+	masks->passes = palloc(sizeof(Pass) * Max(n, 1));
+	masks->matches_size = 64;
+	masks->matches = palloc(sizeof(Match) * masks->matches_size);
 	initStringInfo(&masks->buf[0]);
 	initStringInfo(&masks->buf[1]);
 	MemoryContextSwitchTo(old);
@@ -95,6 +141,147 @@ const char *
 l4_masks_name(const L4Masks *masks, int i)
 {
 	return masks->masks[i].name;
+}
+
+static void
+add_match(L4Masks *masks, int from, int to)
+{
+	if (masks->nmatches == masks->matches_size)
+	{
+		masks->matches_size *= 2;
+		masks->matches = repalloc_huge(masks->matches,
+									   sizeof(Match) * (Size) masks->matches_size);
+	}
+	masks->matches[masks->nmatches].from = from;
+	masks->matches[masks->nmatches++].to = to;
+}
+
+/* One mask over one text. 1: out holds the result; 0: no match; -1: gave up at a limit. */
+static int
+apply_one(L4Masks *masks, int index, L4Regex *re, const char *text, int len, StringInfo out)
+{
+	const Mask *mask = &masks->masks[index];
+	Pass	   *pass = &masks->passes[masks->npasses];
+	const size_t *pair = l4_regex_ovector(re);
+	int			copied = 0;
+	int			rc = l4_regex_exec(re, text, len, 0);
+
+	if (rc <= 0)
+		return rc;
+	pass->mask = index;
+	pass->first = masks->nmatches;
+	resetStringInfo(out);
+	while (rc > 0)
+	{
+		int			from = Max((int) pair[0], copied);	/* \K may go back */
+		int			to = Max((int) pair[1], from);
+
+		enlargeStringInfo(out, from - copied + mask->text_len);
+		memcpy(out->data + out->len, text + copied, from - copied);
+		out->len += from - copied;
+		memcpy(out->data + out->len, mask->text, mask->text_len);
+		out->len += mask->text_len;
+		add_match(masks, from, to);
+		copied = to;
+		rc = (from == to) ? l4_regex_exec_nonempty(re, text, len, to)
+			: l4_regex_exec(re, text, len, to);
+	}
+	if (rc < 0)
+	{
+		masks->nmatches = pass->first;
+		return rc;
+	}
+	pass->end = masks->nmatches;
+	masks->npasses++;
+	appendBinaryStringInfo(out, text + copied, len - copied);
+	return 1;
+}
+
+static void
+note_limit(L4Masks *masks, Mask *mask)
+{
+	mask->gave_up++;
+	if (masks->noticed)
+		return;
+	masks->noticed = true;
+	ereport(NOTICE,
+			(errmsg("mask \"%s\" gave up on a line", mask->name),
+			 errdetail("The line was left unmasked by it; it may backtrack %d times from one position.",
+					   L4_PCRE_MATCH_LIMIT),
+			 errhint("Avoid nested quantifiers in the mask's pattern.")));
+}
+
+static bool
+is_ascii(const char *s, int len)
+{
+	uint64		all = 0;
+	int			i = 0;
+
+	for (; i + 8 <= len; i += 8)
+	{
+		uint64		word;
+
+		memcpy(&word, s + i, 8);
+		all |= word;
+	}
+	for (; i < len; i++)
+		all |= (uint64) (unsigned char) s[i];
+	return (all & UINT64CONST(0x8080808080808080)) == 0;
+}
+
+static bool
+contains(const char *text, int len, const L4Literal *literal)
+{
+	const char *end = text + len - literal->len + 1;
+
+	while (text < end)
+	{
+		text = memchr(text, literal->text[0], end - text);
+		if (text == NULL)
+			return false;
+		if (memcmp(text, literal->text, literal->len) == 0)
+			return true;
+		text++;
+	}
+	return false;
+}
+
+static bool
+may_match(const Mask *mask, const char *text, int len)
+{
+	for (int i = 0; i < mask->nliterals; i++)
+		if (contains(text, len, &mask->literals[i]))
+			return true;
+	return mask->nliterals == 0;
+}
+
+const char *
+l4_masks_apply(L4Masks *masks, const char *line, int len, int *masked_len)
+{
+	bool		ascii = is_ascii(line, len);
+	const char *text = line;
+	int			cur = 0;
+
+	masks->npasses = masks->nmatches = 0;
+	for (int i = 0; i < masks->count; i++)
+	{
+		Mask	   *mask = &masks->masks[i];
+		int			rc;
+
+		if (!may_match(mask, text, len))
+			continue;
+		rc = apply_one(masks, i, ascii ? mask->ascii : mask->unicode, text, len,
+					   &masks->buf[!cur]);
+		if (rc < 0)
+			note_limit(masks, mask);
+		if (rc <= 0)
+			continue;
+		cur = !cur;
+		text = masks->buf[cur].data;
+		len = masks->buf[cur].len;
+	}
+	*masked_len = len;
+	return text;
 }
 
 static void
@@ -165,104 +352,39 @@ map_to_source(const SpanList *before, int *next, int from, int to, int *src_off,
 	*src_len = end - start;
 }
 
-/*
- * One mask over one text. 1: out and after hold the result; 0: no match;
- * -1: gave up at a limit.
- */
-static int
-apply_one(L4Masks *masks, int index, L4Regex *re, const char *text, int len,
-		  const SpanList *before, StringInfo out, SpanList *after)
+int
+l4_masks_spans(L4Masks *masks, const L4MaskSpan **spans)
 {
-	const Mask *mask = &masks->masks[index];
-	int			copied = 0;
-	int			next = 0;
-	int			rc = l4_regex_exec(re, text, len, 0);
-
-	if (rc <= 0)
-		return rc;
-	resetStringInfo(out);
-	after->count = 0;
-	while (rc > 0)
-	{
-		const size_t *pair = l4_regex_ovector(re);
-		int			from = Max((int) pair[0], copied);	/* \K may go back */
-		int			to = Max((int) pair[1], from);
-		L4MaskSpan	span;
-
-		keep_spans(masks, before, &next, from, out->len - copied, after);
-		map_to_source(before, &next, from, to, &span.src_off, &span.src_len);
-		appendBinaryStringInfo(out, text + copied, from - copied);
-		span.off = out->len;
-		span.len = mask->text_len;
-		span.mask = index;
-		appendBinaryStringInfo(out, mask->text, mask->text_len);
-		add_span(masks, after, &span);
-		copied = to;
-		rc = (from == to) ? l4_regex_exec_nonempty(re, text, len, to)
-			: l4_regex_exec(re, text, len, to);
-	}
-	if (rc < 0)
-		return rc;
-	keep_spans(masks, before, &next, len, out->len - copied, after);
-	appendBinaryStringInfo(out, text + copied, len - copied);
-	return 1;
-}
-
-static void
-note_limit(L4Masks *masks, Mask *mask)
-{
-	mask->gave_up++;
-	if (masks->noticed)
-		return;
-	masks->noticed = true;
-	ereport(NOTICE,
-			(errmsg("mask \"%s\" gave up on a line", mask->name),
-			 errdetail("The line was left unmasked by it; it may backtrack %d times from one position.",
-					   L4_PCRE_MATCH_LIMIT),
-			 errhint("Avoid nested quantifiers in the mask's pattern.")));
-}
-
-static bool
-is_ascii(const char *s, int len)
-{
-	for (int i = 0; i < len; i++)
-		if ((unsigned char) s[i] >= 0x80)
-			return false;
-	return true;
-}
-
-const char *
-l4_masks_apply(L4Masks *masks, const char *line, int len, int *masked_len)
-{
-	bool		ascii = is_ascii(line, len);
-	const char *text = line;
 	int			cur = 0;
 
 	masks->list[0].count = 0;
-	for (int i = 0; i < masks->count; i++)
+	for (int p = 0; p < masks->npasses; p++)
 	{
-		Mask	   *mask = &masks->masks[i];
-		int			rc = apply_one(masks, i, ascii ? mask->ascii : mask->unicode, text, len,
-								   &masks->list[cur], &masks->buf[!cur], &masks->list[!cur]);
+		const Pass *pass = &masks->passes[p];
+		const SpanList *before = &masks->list[cur];
+		SpanList   *after = &masks->list[!cur];
+		int			next = 0;
+		int			shift = 0;	/* how much longer the text got so far */
 
-		if (rc < 0)
-			note_limit(masks, mask);
-		if (rc <= 0)
-			continue;
+		after->count = 0;
+		for (int m = pass->first; m < pass->end; m++)
+		{
+			const Match *match = &masks->matches[m];
+			L4MaskSpan	span;
+
+			keep_spans(masks, before, &next, match->from, shift, after);
+			map_to_source(before, &next, match->from, match->to, &span.src_off, &span.src_len);
+			span.off = match->from + shift;
+			span.len = masks->masks[pass->mask].text_len;
+			span.mask = pass->mask;
+			add_span(masks, after, &span);
+			shift += span.len - (match->to - match->from);
+		}
+		keep_spans(masks, before, &next, PG_INT32_MAX, shift, after);
 		cur = !cur;
-		text = masks->buf[cur].data;
-		len = masks->buf[cur].len;
 	}
-	masks->current = cur;
-	*masked_len = len;
-	return text;
-}
-
-int
-l4_masks_spans(const L4Masks *masks, const L4MaskSpan **spans)
-{
-	*spans = masks->list[masks->current].spans;
-	return masks->list[masks->current].count;
+	*spans = masks->list[cur].spans;
+	return masks->list[cur].count;
 }
 
 int64
