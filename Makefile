@@ -130,6 +130,7 @@ SCRIPTS = src/l4load
 REGRESS = \
 	extension \
 	fault \
+	fault_match \
 	fault_pack \
 	compare \
 	diagnose_parts \

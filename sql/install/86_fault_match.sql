@@ -9,7 +9,7 @@ COMMENT ON FUNCTION l4._proof_line_no(text, text) IS 'lines of a record before t
 
 CREATE FUNCTION l4._fault_hits(job_id text)
 RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint,
-	captures jsonb, gave_up bool)
+	captures jsonb, gave_up bool, variant bigint)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
 	WITH line AS MATERIALIZED (
@@ -29,7 +29,7 @@ BEGIN ATOMIC
 	)
 	SELECT h.fault_id, h.event_id, h.node, h.source, h.line_no OPERATOR(pg_catalog.+) p.n,
 		CASE WHEN h.is_record THEN pg_catalog.split_part(h.line, E'\n', p.n OPERATOR(pg_catalog.+) 1) ELSE h.line END,
-		h.ts, h.occurrences, c.captures, h.gave_up
+		h.ts, h.occurrences, c.captures, h.gave_up, 0
 	FROM hit AS h JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) h.fault_id
 	CROSS JOIN LATERAL l4.pcre_captures(h.line, f.signature) AS c(captures)
 	CROSS JOIN LATERAL COALESCE(l4._proof_line_no(h.line, c.captures OPERATOR(pg_catalog.->>) '0'), 0) AS p(n)
@@ -37,13 +37,13 @@ BEGIN ATOMIC
 	WHERE NOT h.is_record OR NOT EXISTS (SELECT FROM hit AS l WHERE NOT l.is_record AND l.fault_id OPERATOR(pg_catalog.=) h.fault_id
 										 AND l.event_id OPERATOR(pg_catalog.=) h.event_id)
 	UNION ALL
-	SELECT v.fault_id, v.event_id, v.node, p.source, p.line_no, v.line, v.ts, v.occurrences, l4.pcre_captures(v.line, f.signature), v.gave_up
+	SELECT v.fault_id, v.event_id, v.node, p.source, p.line_no, v.line, v.ts, v.occurrences, l4.pcre_captures(v.line, f.signature), v.gave_up, v.n
 	FROM variant_hit AS v JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) v.fault_id
 	CROSS JOIN LATERAL (SELECT t.source, t.line_no FROM l4.event_lines(_fault_hits.job_id, v.event_id) AS t
 						WHERE t.node OPERATOR(pg_catalog.=) v.node AND t.line_no OPERATOR(pg_catalog.=) t.record_line_no
 						ORDER BY t.ts IS NOT DISTINCT FROM v.ts DESC, t.source, t.line_no LIMIT 1) AS p
 	UNION ALL
-	SELECT f.fault_id, l.event_id, l.node, l.source, l.line_no, l.line, l.ts, l.occurrences, NULL, m.yes IS NULL
+	SELECT f.fault_id, l.event_id, l.node, l.source, l.line_no, l.line, l.ts, l.occurrences, NULL, m.yes IS NULL, 0
 	FROM l4.active_fault AS f
 	CROSS JOIN LATERAL pg_catalog.unnest(f.templates) AS t(template)
 	CROSS JOIN LATERAL (
@@ -55,7 +55,7 @@ BEGIN ATOMIC
 							OR l4.pcre_match(l.example, l4._template_pattern(t.template)::l4.pcre) AS yes) AS m
 	WHERE m.yes IS NOT FALSE
 	UNION ALL
-	SELECT c.fault_id, c.event_id, c.node, c.source, c.line_no, c.line, c.ts, c.occurrences, c.captures, c.gave_up
+	SELECT c.fault_id, c.event_id, c.node, c.source, c.line_no, c.line, c.ts, c.occurrences, c.captures, c.gave_up, 0
 	FROM l4._fault_combinations(_fault_hits.job_id) AS c;
 END;
 COMMENT ON FUNCTION l4._fault_hits(text) IS 'every match of an active fault with an event of the job';
@@ -102,9 +102,10 @@ BEGIN
 	), best AS (
 		-- specific before generic on one event; then one proof line a fault
 		SELECT DISTINCT ON (k.fault_id) k.*, sum(k.occurrences) OVER (PARTITION BY k.fault_id)::bigint AS total
-		FROM (SELECT h.*, max(h.priority) OVER (PARTITION BY h.event_id) AS top FROM hit AS h WHERE NOT h.gave_up) AS k
+		FROM (SELECT h.*, max(h.priority) OVER (PARTITION BY h.event_id, h.variant) AS top FROM hit AS h WHERE NOT h.gave_up) AS k
 		WHERE k.priority = k.top
-		ORDER BY k.fault_id, k.is_suspect DESC, k.on_suspect DESC, k.ts, k.captures IS NULL, k.node, k.source, k.line_no
+		ORDER BY k.fault_id, k.is_suspect DESC, k.on_suspect DESC, k.ts, k.captures IS NULL,
+			k.line ~ '^\S*\s*(raise|assert) ', k.node, k.source, k.line_no
 	), cause AS (
 		-- of two that lead to each other, the earlier one is the cause
 		SELECT b.fault_id, array_agg(DISTINCT c.name ORDER BY c.name) AS names

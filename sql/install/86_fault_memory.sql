@@ -40,6 +40,27 @@ RETURN (
 	ORDER BY p.n LIMIT 1);
 COMMENT ON FUNCTION l4._propose_signature(text, text) IS 'pattern of a template that matches its example; NULL when there is none that says enough';
 
+-- A template that was seen once may still hold the name of a node.
+CREATE FUNCTION l4._general_template(job_id text, template text) RETURNS text
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	name text;
+	answer text := template;
+BEGIN
+	FOR name IN
+		SELECT a.name FROM l4.job_node n CROSS JOIN LATERAL unnest(n.addresses || n.node) AS a(name)
+		WHERE n.job_id = _general_template.job_id AND length(a.name) > 1 AND strpos(template, a.name) > 0
+		ORDER BY length(a.name) DESC, a.name
+	LOOP
+		answer := regexp_replace(answer, '(?<![[:alnum:]_.-])' || regexp_replace(name, '([][\.^$|()?*+{}])', '\\\1', 'g') || '(?![[:alnum:]_-])', '<*>', 'g');
+	END LOOP;
+	RETURN answer;
+END
+$$;
+COMMENT ON FUNCTION l4._general_template(text, text) IS 'a template without the names and addresses of the job''s nodes';
+
 -- Of the five best suspect events that are no known effects the one that the fewest other diagnoses claim: the most telling.
 CREATE FUNCTION l4._telling_event(job_id text) RETURNS int
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
@@ -134,11 +155,13 @@ BEGIN
 			RAISE EXCEPTION 'job "%" has no event %', confirm_fault.job_id, problem
 				USING ERRCODE = 'undefined_object', HINT = 'l4.suspect_event and l4.event_count list the events of a job.';
 		END IF;
-		SELECT array_agg(t.template ORDER BY c.n) INTO templates
+		SELECT array_agg(g.template ORDER BY c.n) INTO templates
 		FROM unnest(chosen) WITH ORDINALITY AS c(id, n) JOIN l4._event t ON t.event_id = c.id
-		WHERE l4._templates_usable(ARRAY[t.template]);
+		CROSS JOIN LATERAL l4._general_template(confirm_fault.job_id, t.template) AS g(template)
+		WHERE l4._templates_usable(ARRAY[g.template]);
 		IF signature IS NULL THEN
-			SELECT l4._propose_signature(t.template, t.example)::l4.pcre INTO signature FROM l4._event t WHERE t.event_id = chosen[1];
+			SELECT l4._propose_signature(l4._general_template(confirm_fault.job_id, t.template), t.example)::l4.pcre INTO signature
+			FROM l4._event t WHERE t.event_id = chosen[1];
 		END IF;
 		IF signature IS NULL AND templates IS NULL THEN
 			RAISE EXCEPTION 'event % says too little to make a pattern of', chosen[1]
@@ -151,15 +174,14 @@ BEGIN
 		RAISE EXCEPTION 'invalid leads_to of fault "%"', confirm_fault.name USING ERRCODE = 'invalid_parameter_value', DETAIL = problem || '.';
 	END IF;
 	-- what the known faults of the job say stands in for what the caller left out
-	IF category IS NULL OR component IS NULL THEN
-		SELECT coalesce(confirm_fault.category, f.category), coalesce(confirm_fault.component, f.component) INTO category, component
-		FROM l4.fault_match m JOIN l4.fault f ON f.fault_id = m.fault_id
-		WHERE m.job_id = confirm_fault.job_id AND (confirm_fault.category IS NULL OR f.category = confirm_fault.category)
-		ORDER BY m.event_id = ANY (chosen) DESC NULLS LAST, m.rank LIMIT 1;
-		category := coalesce(category, 'user');
-		component := coalesce(component, CASE category WHEN 'hardware' THEN 'node' WHEN 'framework' THEN 'framework'
-			WHEN 'platform' THEN 'platform_config' ELSE 'program' END);
-	END IF;
+	category := coalesce(confirm_fault.category, (
+		SELECT f.category FROM l4.fault_match m JOIN l4.fault f ON f.fault_id = m.fault_id
+		WHERE m.job_id = confirm_fault.job_id ORDER BY m.event_id = ANY (chosen) DESC NULLS LAST, m.rank LIMIT 1), 'user');
+	component := coalesce(confirm_fault.component, (
+		SELECT f.component FROM l4.fault_match m JOIN l4.fault f ON f.fault_id = m.fault_id
+		WHERE m.job_id = confirm_fault.job_id AND f.category = confirm_fault.category
+		ORDER BY m.event_id = ANY (chosen) DESC NULLS LAST, m.rank LIMIT 1),
+		CASE category WHEN 'hardware' THEN 'node' WHEN 'framework' THEN 'framework' WHEN 'platform' THEN 'platform_config' ELSE 'program' END);
 	SELECT f.fault_id INTO id FROM l4.fault f
 	WHERE f.origin <> 'builtin' AND f.name <> confirm_fault.name AND f.signature OPERATOR(l4.=) confirm_fault.signature ORDER BY f.fault_id LIMIT 1;
 	IF FOUND THEN

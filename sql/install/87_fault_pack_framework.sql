@@ -71,7 +71,7 @@ FROM (VALUES
  'Resolve the library named in the line; update or roll it back.',
  '{sym_torchrun_worker_exit}', 'https://github.com/torvalds/linux/blob/master/arch/x86/mm/fault.c'),
 (5011, 'python_segfault', 'framework', 'framework', 'fatal', 50, false,
- 'Fatal Python error: |Segmentation fault \(core dumped\)|Caught signal 11 \(Segmentation fault',
+ 'Fatal Python error: (?!Aborted|Bus error)|Segmentation fault \(core dumped\)|Caught signal 11 \(Segmentation fault',
  'Fatal Python error: Segmentation fault',
  'The interpreter crashed in native code.',
  'Enable faulthandler and core dumps; bisect native extensions and library versions.',
@@ -361,5 +361,11 @@ ValueError: Expects non-empty list',
 RuntimeError: Not support device type: meta',
  'An exception came out of an inference engine or kernel library that the training uses.',
  'Search the tracker of the library; use the versions that belong together.',
- '{sym_torchrun_worker_exit}', 'https://docs.vllm.ai/en/latest/usage/troubleshooting.html')
+ '{sym_torchrun_worker_exit}', 'https://docs.vllm.ai/en/latest/usage/troubleshooting.html'),
+(5058, 'sym_python_aborted', 'framework', 'framework', 'error', 50, true,
+ 'Fatal Python error: Aborted|SIGABRT: abort|\*\*\* Aborted at \d+ \(unix time|Signal: Aborted',
+ 'Fatal Python error: Aborted',
+ 'The process ended itself by abort(), after a native library printed what was wrong.',
+ 'Read the lines just before: an uncaught C++ exception, a failed check, a watchdog.',
+ '{sym_torchrun_child_failed,sym_elastic_agent_report}', 'https://man7.org/linux/man-pages/man3/abort.3.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

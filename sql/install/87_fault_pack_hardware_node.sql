@@ -575,7 +575,7 @@ FROM (VALUES
  'Look at the servers and the storage network; check whether other nodes show it too.',
  '{io_error,sym_torchrun_worker_exit}', 'https://doc.beegfs.io/latest/troubleshooting.html'),
 (1156, 'sym_python_connection_lost', 'hardware', 'network', 'error', 12, true,
- '{{exception}}(?:ConnectionResetError|ConnectionAbortedError|BrokenPipeError): ',
+ '{{exception}}(?:(?:ConnectionResetError|ConnectionAbortedError|BrokenPipeError): |RuntimeError: (?:Connection reset by peer|Broken pipe))',
  'ConnectionResetError: [Errno 104] Connection reset by peer',
  'The other side closed the connection, in most cases since its process died first.',
  'Find the peer''s own error, which comes earlier; only without one look at the network.',

@@ -461,7 +461,7 @@ FROM (VALUES
  'Go back to a checkpoint before and skip the batches; lower the learning rate; compare ranks: a single bad one points to hardware.',
  '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html'),
 (3251, 'ddp_config', 'user', 'program', 'error', 45, false,
- '{{error}}(?:DistributedDataParallel (?:is not needed|device_ids and output_device)|DDP expects same model across all ranks|Params? .{0,40}(?:appears not to match|has been marked as ready twice)|Expected to have finished reduction|It looks like your LightningModule has parameters that were not used|Your training graph has changed in this iteration|Modules with uninitialized parameters can''t be used|parameter at index \d+ .{0,60}marked as ready twice|Parameters which did not receive grad for rank)',
+ '{{error}}(?:DistributedDataParallel (?:is not needed|device_ids and output_device)|DDP expects same model across all ranks|[Pp]arams?\b.{0,80}(?:appears not to match|has been marked as ready twice)|Expected to have finished reduction|It looks like your LightningModule has parameters that were not used|Your training graph has changed in this iteration|Modules with uninitialized parameters can''t be used|parameter at index \d+ .{0,60}marked as ready twice|Parameters which did not receive grad for rank)',
  'RuntimeError: DDP expects same model across all ranks, but Rank 3 has 291 params, while rank 0 has inconsistent 289 params.',
  'Ranks built different models, or parameters take no part in the loss on some rank.',
  'Build the model from the same configuration everywhere; set find_unused_parameters or remove the unused part; use non-reentrant checkpointing.',

@@ -1,0 +1,187 @@
+-- Matching, combinations, confirming and sharing faults, on jobs that went through ingest.
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+CREATE SCHEMA fault_match;
+SET search_path = fault_match;
+SET timezone = 'UTC';
+CREATE TABLE lines (job_id text, node text, rank int, line_no bigint, ts timestamptz, line text);
+
+-- A healthy job, and one that fails: a GPU of node1 has Xid 63 thrice and then 79, its process dies, its peers time out.
+-- node0 beats every 5 s to the end, node1 until 10:00:20.
+INSERT INTO lines
+SELECT j, 'node' || n, n, 1000 + i, timestamptz '2026-03-02 10:00+00' + i * interval '5 s', format('[rank%s]: step %s of 12 done, heartbeat sent to node0', n, i)
+FROM unnest(ARRAY['fm-ok', 'fm-bad']) j, generate_series(0, 2) n, generate_series(0, 12) i
+WHERE j = 'fm-ok' OR n <> 1 OR i <= 4;
+INSERT INTO lines VALUES
+('fm-bad', 'node1', 1, 1005, '2026-03-02 10:00:05.1+00', 'NVRM: Xid (PCI:0000:3b:00): 63, pid=1896, Row Remapper: New row marked for remapping, reset gpu to activate.'),
+('fm-bad', 'node1', 1, 1006, '2026-03-02 10:00:06+00', 'NVRM: Xid (PCI:0000:3c:00): 63, pid=1896, Row Remapper: New row marked for remapping, reset gpu to activate.'),
+('fm-bad', 'node1', 1, 1007, '2026-03-02 10:00:20.5+00', 'custom widget 7 of node1 broke at slot 3'),
+('fm-bad', 'node1', 1, 1008, '2026-03-02 10:00:21+00', 'Traceback (most recent call last):'),
+('fm-bad', 'node1', 1, 1009, '2026-03-02 10:00:21+00', '  File "/opt/train.py", line 12, in <module>'),
+('fm-bad', 'node1', 1, 1010, '2026-03-02 10:00:21+00', '    main()'),
+('fm-bad', 'node1', 1, 1011, '2026-03-02 10:00:21+00', 'RuntimeError: CUDA error: unknown error'),
+('fm-bad', 'node0', 0, 2000, '2026-03-02 10:01:01+00', '[rank0]:[E ProcessGroupNCCL.cpp:523] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1298, OpType=ALLREDUCE) ran for 1800410 milliseconds before timing out.'),
+('fm-bad', 'node2', 2, 2000, '2026-03-02 10:01:01.2+00', '[rank2]:[E ProcessGroupNCCL.cpp:523] [Rank 2] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1298, OpType=ALLREDUCE) ran for 1800411 milliseconds before timing out.'),
+('fm-bad', 'node1', 1, 1012, '2026-03-02 10:00:21.5+00', 'worker process exits with status 1');
+-- the kernel log of a node: one event, whose first value is harmless
+INSERT INTO lines
+SELECT 'fm-xid', 'node4', 4, i, timestamptz '2026-03-03 10:00+00' + i * interval '1 s', format('NVRM: Xid (PCI:0000:3b:00): %s, pid=1896, name=python3', CASE WHEN i = 9 THEN 79 ELSE 63 END)
+FROM generate_series(1, 12) i;
+INSERT INTO l4.job (job_id, settings, status, started_at) VALUES ('fm-ok', 'fm', 'succeeded', '2026-03-02 10:00+00'), ('fm-bad', 'fm', 'failed', '2026-03-02 10:00+00'),
+	('fm-xid', 'fm', 'failed', '2026-03-03 10:00+00');
+CALL l4.ingest('lines');
+
+-- best first, one line each, effects last and with their cause; the specific Xid, not the one for any Xid
+SELECT rank, fault_name, node, line_no, is_effect, caused_by, is_suspect, occurrences, captures ->> '0' AS match FROM l4.match_faults('fm-bad');
+-- again: the same rows, not more
+SELECT count(*) FROM l4.match_faults('fm-bad');
+SELECT count(*) FROM l4.fault_match WHERE job_id = 'fm-bad';
+-- a healthy job has none
+SELECT count(*) FROM l4.match_faults('fm-ok');
+-- another value of a variable part decides as well
+SELECT rank, fault_name, node, line_no, ts, line FROM l4.match_faults('fm-xid');
+-- what is switched off is not matched
+INSERT INTO l4.disabled_rule (kind, name) VALUES ('fault', 'nvidia_xid_79_fallen_off_bus');
+SELECT fault_name FROM l4.match_faults('fm-xid');
+DELETE FROM l4.disabled_rule WHERE kind = 'fault' AND name = 'nvidia_xid_79_fallen_off_bus';
+SELECT l4.match_faults('fm-none');
+SELECT count(*) FROM l4.match_faults(NULL);
+
+-- a hostile signature is given up, and says so
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy) VALUES ('fm_hostile', 'user', 'program', 'widget (?:[\w ]+ ?)+(?<!3)$', 'c', 'r');
+SET client_min_messages = notice;
+SELECT count(*) FROM l4.match_faults('fm-bad');
+SET client_min_messages = warning;
+SELECT fault_name, node, line_no, line FROM l4.fault_given_up;
+DELETE FROM l4.fault WHERE name = 'fm_hostile';
+
+-- templates, also one that has become more general since
+INSERT INTO l4.fault (name, category, component, templates, root_cause, remedy)
+SELECT 'fm_template', 'user', 'program', ARRAY['custom <*> 7 of <*> broke at slot <NUMBER>'], 'c', 'r';
+SELECT fault_name, node, line_no, line FROM l4.match_faults('fm-bad') WHERE fault_name LIKE 'fm%';
+DELETE FROM l4.fault WHERE name = 'fm_template';
+
+-- combinations
+CREATE FUNCTION pg_temp.combined(VARIADIC conditions jsonb[]) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE id int; answer text;
+BEGIN
+	INSERT INTO l4.fault (name, category, component, root_cause, remedy, combined) VALUES ('fm_combined', 'user', 'program', 'c', 'r', true) RETURNING fault_id INTO id;
+	INSERT INTO l4.fault_condition SELECT c.* FROM unnest(conditions) WITH ORDINALITY AS u(value, n) CROSS JOIN LATERAL jsonb_populate_record(NULL::l4.fault_condition,
+		jsonb_build_object('fault_id', id, 'step', n, 'kind', 'event', 'min_occurrences', 1, 'min_nodes', 1, 'same_node', false) || value) AS c;
+	SELECT string_agg(format('%s line %s %s', m.node, m.line_no, m.captures), '; ') INTO answer FROM l4.match_faults('fm-bad') m WHERE m.fault_id = id;
+	DELETE FROM l4.fault WHERE fault_id = id;
+	RETURN coalesce(answer, 'no match');
+END $$;
+-- all of a set, on one node or on many
+SELECT pg_temp.combined('{"signature": "custom widget"}', '{"signature": "collective operation timeout"}') AS both;
+SELECT pg_temp.combined('{"signature": "custom widget"}', '{"signature": "collective operation timeout", "same_node": true}') AS not_on_one_node;
+SELECT pg_temp.combined('{"signature": "custom widget"}', '{"signature": "CUDA error", "same_node": true}') AS on_one_node;
+SELECT pg_temp.combined('{"signature": "custom widget"}', '{"signature": "nothing like it"}') AS one_is_missing;
+SELECT pg_temp.combined('{"signature": "collective operation timeout", "min_nodes": 2}') AS on_two;
+SELECT pg_temp.combined('{"signature": "collective operation timeout", "min_nodes": 3}') AS not_on_three;
+SELECT pg_temp.combined('{"signature": "collective operation timeout", "max_nodes": 1}') AS more_than_one;
+SELECT pg_temp.combined('{"signature": "heartbeat sent", "min_occurrences": 13}') AS thirteen_times;
+SELECT pg_temp.combined('{"signature": "heartbeat sent", "min_occurrences": 14}') AS not_fourteen_times;
+-- order within a time
+SELECT pg_temp.combined('{"signature": "custom widget"}', '{"signature": "CUDA error", "within": "1 s"}') AS within_a_second;
+SELECT pg_temp.combined('{"signature": "custom widget"}', '{"signature": "CUDA error", "within": "100 ms"}') AS too_late;
+SELECT pg_temp.combined('{"signature": "CUDA error"}', '{"signature": "custom widget", "within": "1 h"}') AS wrong_order;
+SELECT pg_temp.combined('{"signature": "custom widget"}', '{"signature": "CUDA error", "within": "1 s"}', '{"signature": "collective operation timeout", "within": "1 min"}') AS chain;
+SELECT pg_temp.combined('{"signature": "custom widget"}', '{"signature": "CUDA error", "within": "1 s"}', '{"signature": "collective operation timeout", "within": "30 s"}') AS chain_too_late;
+SELECT pg_temp.combined('{"signature": "custom widget"}', '{"signature": "collective operation timeout", "within": "1 min", "same_node": true}') AS other_node;
+-- absence and silence
+SELECT pg_temp.combined('{"signature": "custom widget"}', '{"kind": "absent", "signature": "nothing like it"}') AS absent;
+SELECT pg_temp.combined('{"signature": "custom widget"}', '{"kind": "absent", "signature": "collective operation timeout"}') AS not_absent;
+SELECT pg_temp.combined('{"signature": "heartbeat sent"}', '{"kind": "absent", "signature": "collective operation timeout", "same_node": true}') AS absent_there;
+SELECT pg_temp.combined('{"kind": "silence", "signature": "heartbeat sent", "silence": "30 s"}') AS silence;
+SELECT pg_temp.combined('{"kind": "silence", "signature": "heartbeat sent", "silence": "2 min"}') AS not_so_long;
+SELECT pg_temp.combined('{"kind": "silence", "signature": "heartbeat sent", "silence": "30 s", "max_nodes": 1}', '{"kind": "absent", "signature": "received SIGTERM", "same_node": true}') AS silence_of_one;
+
+-- test, confirm
+SELECT job_id, status, node, line_no, line, occurrences, captures, gave_up FROM l4.test_fault('widget (?<widget>\d+)');
+SELECT count(*) AS jobs, min(occurrences) FROM l4.test_fault('heartbeat sent');
+SELECT job_id FROM l4.test_fault(templates => ARRAY['custom widget <*> of <*> broke at slot <*>']);
+SELECT count(*) FROM l4.test_fault();
+SELECT l4.confirm_fault('fm-none', 'x', 'c', 'r');
+SELECT l4.confirm_fault('fm-bad', 'x', 'c', 'r');
+SELECT l4.confirm_fault('fm-bad', 'x', 'c', 'r', events => '{-5}');
+SELECT l4.confirm_fault('fm-bad', 'x', 'c', 'r', signature => 'nothing like it');
+SELECT l4.confirm_fault('fm-bad', 'x', 'c', 'r', signature => 'heartbeat sent');
+SELECT l4.confirm_fault('fm-bad', 'x', 'c', 'r', signature => 'custom widget', leads_to => '{nobody}');
+SELECT l4.confirm_fault('fm-bad', 'x', 'c', 'r', signature => 'custom widget', leads_to => '{x}');
+\set VERBOSITY terse
+SELECT l4.confirm_fault('fm-bad', 'x', 'c', 'r', signature => 'custom widget', category => 'other');
+\set VERBOSITY default
+SELECT event_id AS widget FROM l4.template WHERE example ~ '^custom widget' \gset
+INSERT INTO l4.diagnosis (job_id, status, symptom, summary, baseline, coverage, parameters) VALUES ('fm-bad', 'OK', 'crash', 's', '{fm-ok}', '{}', '{}');
+INSERT INTO l4.suspect_event VALUES ('fm-bad', 1, :widget, 1, '{new}', 1, 1, '2026-03-02 10:00:20.5+00', 'node1', 1007, 'custom widget 7 of node1 broke at slot 3');
+INSERT INTO l4.suspect_node VALUES ('fm-bad', 1, 'node1', 1, true, NULL, '{}', '{}', '{}');
+-- with a diagnosis, what it claims comes first
+SELECT l4.confirm_fault('fm-bad', 'fm_widget', 'widgets break', 'new widgets', leads_to => '{sym_c10d_collective_timeout}') >= 1000000 AS confirmed;
+SELECT name, category, component, signature, templates, example, origin, source_job, confirmed_by = session_user AS by, confirmed_at IS NOT NULL AS at FROM l4.fault WHERE origin = 'confirmed';
+SELECT rank, fault_name, is_suspect, is_effect, caused_by FROM l4.match_faults('fm-bad');
+SELECT l4.confirm_fault('fm-bad', 'fm_widget', 'c', 'r', signature => 'custom widget \d');
+SET client_min_messages = notice;
+SELECT l4.confirm_fault('fm-bad', 'fm_widget2', 'c', 'r') = (SELECT fault_id FROM l4.fault WHERE name = 'fm_widget') AS same;
+SET client_min_messages = warning;
+INSERT INTO l4._event (event_id, level, template, example, example_record) SELECT -1, NULL, '<*> <*>', '1 2', '1 2';
+INSERT INTO l4._job_event SELECT job_id, -1, 1, 1, first_ts, last_ts, first_node, first_source, 5000, '1 2' FROM l4._job_event WHERE job_id = 'fm-bad' LIMIT 1;
+SELECT l4.confirm_fault('fm-bad', 'x', 'c', 'r', events => '{-1}');
+DELETE FROM l4._job_event WHERE event_id = -1;
+DELETE FROM l4._event WHERE event_id = -1;
+
+-- merge
+INSERT INTO l4.fault (name, category, component, signature, templates, root_cause, remedy, leads_to)
+VALUES ('fm_other', 'user', 'program', 'process exits with status', '{"some other template"}', 'c', 'r', '{fm_widget}');
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, leads_to) VALUES ('fm_third', 'user', 'program', 'third text', 'c', 'r', '{fm_other}');
+SELECT l4.merge_faults((SELECT fault_id FROM l4.fault WHERE name = 'fm_widget'), (SELECT fault_id FROM l4.fault WHERE name = 'fm_other')) > 0 AS merged;
+SELECT name, signature, templates, leads_to FROM l4.fault WHERE fault_id >= 1000000 ORDER BY name;
+SELECT l4.merge_faults(1, 2);
+SELECT l4.merge_faults(min(fault_id), min(fault_id)) FROM l4.fault WHERE name = 'fm_third';
+SELECT l4.merge_faults(f.fault_id, s.fault_id) FROM l4.fault f, l4.fault s WHERE f.name = 'fm_third' AND s.name = 'host_oom_kill';
+
+-- history and trends
+SELECT count(*) > 0 AS matched FROM l4.match_faults('fm-xid');
+SELECT name, category, jobs, first_ranks, as_effect, first_seen, last_job FROM l4.fault_history WHERE name IN ('fm_widget', 'nvidia_xid_63_row_remap_event', 'sym_c10d_collective_timeout') ORDER BY 1;
+SELECT week, category, component, jobs, first_ranks, faults FROM l4.fault_trend WHERE component IN ('accelerator', 'program') ORDER BY 1, 2, 3;
+
+-- export, import
+CREATE TABLE pack AS SELECT l4.export_faults() AS pack;
+SELECT f ->> 'name' AS name, f ->> 'origin' AS origin FROM pack, jsonb_array_elements(pack -> 'faults') f;
+SELECT i.* FROM pack, l4.import_faults(pack) i;
+DELETE FROM l4.fault WHERE fault_id >= 1000000;
+SELECT i.* FROM pack, l4.import_faults(pack, dry_run => true) i;
+SELECT count(*) FROM l4.fault WHERE fault_id >= 1000000;
+SELECT i.* FROM pack, l4.import_faults(pack) i;
+SELECT name, origin FROM l4.fault WHERE fault_id >= 1000000 ORDER BY 1;
+SELECT i.* FROM pack, l4.import_faults(jsonb_set(pack, '{faults,0,remedy}', '"another"')) i;
+-- half of it is invalid: a report by row, and nothing is kept
+SELECT * FROM l4.import_faults('[
+	{"name": "good", "category": "user", "component": "program", "signature": "good text", "root_cause": "c", "remedy": "r"},
+	{"name": "good", "category": "user", "component": "program", "signature": "twice", "root_cause": "c", "remedy": "r"},
+	{"name": "bad1", "category": "user", "component": "program", "signature": "a(", "root_cause": "c", "remedy": "r"},
+	{"name": "bad2", "category": "nobody", "component": "program", "signature": "some text", "root_cause": "c", "remedy": "r"},
+	{"name": "bad3", "category": "user", "component": "program", "signature": ".*", "root_cause": "c", "remedy": "r"},
+	{"name": "bad4", "category": "user", "component": "program", "signature": "some text", "remedy": "r"},
+	{"name": "bad5", "category": "user", "component": "program", "signature": "some text", "root_cause": "c", "remedy": "r", "leads_to": ["nobody"]},
+	{"name": "bad6", "category": "user", "component": "program", "signature": "some text", "root_cause": "c", "remedy": "r", "priority": "high"},
+	{"name": "bad7", "category": "user", "component": "program", "signature": "some text", "root_cause": "c", "remedy": "r", "colour": "red"},
+	{"name": "cyc1", "category": "user", "component": "program", "signature": "text one", "root_cause": "c", "remedy": "r", "leads_to": ["cyc2"]},
+	{"name": "cyc2", "category": "user", "component": "program", "signature": "text two", "root_cause": "c", "remedy": "r", "leads_to": ["cyc1"]},
+	{"name": "ok2", "category": "user", "component": "program", "signature": "heartbeat sent", "root_cause": "c", "remedy": "r"},
+	{"name": "ok3", "category": "user", "component": "program", "root_cause": "c", "remedy": "r", "conditions": [{"step": 1, "signature": "text one"}, {"step": 2, "kind": "absent", "template": "some text <*>"}]},
+	17, {}
+]');
+SELECT count(*) FROM l4.fault WHERE name ~ '^(good|bad|cyc|ok)';
+SELECT * FROM l4.import_faults('{"format": "l4 faults", "version": 1, "faults": [
+	{"name": "ok3", "category": "user", "component": "program", "root_cause": "c", "remedy": "r", "conditions": [{"step": 1, "signature": "text one"}, {"step": 2, "kind": "absent", "template": "some text <*>"}]}]}');
+SELECT step, kind, c.signature, template FROM l4.fault_condition c JOIN l4.fault f USING (fault_id) WHERE f.name = 'ok3' ORDER BY 1;
+SELECT jsonb_path_query(l4.export_faults('{ok3}'), '$.faults[*].conditions');
+SELECT * FROM l4.import_faults('17');
+SELECT * FROM l4.import_faults('{"format": "other", "faults": []}');
+SELECT * FROM l4.import_faults('[]');
+
+DELETE FROM l4.fault WHERE fault_id >= 1000000;
+SELECT l4.forget_job(j) FROM unnest('{fm-ok,fm-bad,fm-xid}'::text[]) j;
+SELECT count(*) FROM l4.fault_match WHERE job_id LIKE 'fm-%';
+DROP SCHEMA fault_match CASCADE;
