@@ -130,7 +130,6 @@ SCRIPTS = src/l4load
 REGRESS = \
 	extension \
 	fault \
-	fault_match \
 	fault_pack \
 	compare \
 	diagnose_parts \
@@ -146,7 +145,8 @@ REGRESS = \
 	views \
 	pipeline \
 	report \
-	sources
+	sources \
+	fault_match
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale
 TAP_TESTS = 1

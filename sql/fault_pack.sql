@@ -167,7 +167,7 @@ SELECT f.name, h.line FROM healthy h JOIN l4.fault f ON l4.pcre_match(h.line, f.
 
 -- leads_to: all names exist, nothing leads back to itself, causes reach the timeouts of their peers
 SELECT * FROM l4.fault_problem;
-SELECT count(*) > 300 AS enough FROM l4._fault_reach WHERE effect = 'sym_c10d_collective_timeout';
+SELECT count(*) > 300 AS enough FROM l4._fault_effects((SELECT array_agg(name) FROM l4.fault)) WHERE effect = 'sym_c10d_collective_timeout';
 
 -- no signature runs into a limit on long lines
 CREATE TEMP TABLE long_line AS

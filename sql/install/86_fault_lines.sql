@@ -28,11 +28,13 @@ CREATE FUNCTION l4._fault_scan(lines text[])
 RETURNS TABLE (n int, fault_id int, gave_up bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
-	SELECT s.n, f.fault_id, s.m IS NULL
-	FROM l4.active_fault f
-	CROSS JOIN LATERAL (SELECT t.n::int AS n, l4.pcre_match(t.line, f.signature) AS m
-						FROM pg_catalog.unnest(_fault_scan.lines) WITH ORDINALITY AS t(line, n)) AS s
-	WHERE f.signature IS NOT NULL AND s.m IS NOT FALSE;
+	WITH f AS MATERIALIZED (
+		SELECT pg_catalog.array_agg(a.fault_id ORDER BY a.fault_id) AS ids, pg_catalog.array_agg(a.signature ORDER BY a.fault_id) AS signatures
+		FROM l4.active_fault AS a
+		WHERE a.signature IS NOT NULL
+	)
+	SELECT m.line, f.ids[m.pattern], m.matched IS NULL
+	FROM f CROSS JOIN LATERAL l4._pcre_multimatch(f.signatures, _fault_scan.lines) AS m;
 END;
 COMMENT ON FUNCTION l4._fault_scan(text[]) IS 'which active signatures match which of the lines; gave_up: not known, given up at a limit';
 

@@ -61,16 +61,20 @@ END;
 COMMENT ON FUNCTION l4._fault_hits(text) IS 'every match of an active fault with an event of the job';
 
 -- Everything that a fault leads to, directly or not. Cycles, which two packs together may make, do no harm.
-CREATE VIEW l4._fault_reach AS
-WITH RECURSIVE reach(name, effect) AS (
-	SELECT f.name, t.effect FROM l4.active_fault f CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
-	UNION
-	SELECT r.name, t.effect FROM reach r
-	JOIN l4.active_fault f ON f.name OPERATOR(pg_catalog.=) r.effect
-	CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
-)
-SELECT r.name, r.effect FROM reach r WHERE r.name OPERATOR(pg_catalog.<>) r.effect;
-COMMENT ON VIEW l4._fault_reach IS 'what a fault leads to, over any number of steps';
+CREATE FUNCTION l4._fault_effects(names text[])
+RETURNS TABLE (name text, effect text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 500
+BEGIN ATOMIC
+	WITH RECURSIVE edge AS MATERIALIZED (
+		SELECT f.name, t.effect FROM l4.active_fault f CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
+	), reach(name, effect) AS (
+		SELECT e.name, e.effect FROM edge e WHERE e.name OPERATOR(pg_catalog.=) ANY (_fault_effects.names)
+		UNION
+		SELECT r.name, e.effect FROM reach r JOIN edge e ON e.name OPERATOR(pg_catalog.=) r.effect
+	)
+	SELECT r.name, r.effect FROM reach r;
+END;
+COMMENT ON FUNCTION l4._fault_effects(text[]) IS 'what faults lead to, over any number of steps; a fault of a cycle leads to itself';
 
 CREATE FUNCTION l4.match_faults(job_id text) RETURNS SETOF l4.fault_match
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE ROWS 20
@@ -106,13 +110,15 @@ BEGIN
 		WHERE k.priority = k.top
 		ORDER BY k.fault_id, k.is_suspect DESC, k.on_suspect DESC, k.ts, k.captures IS NULL,
 			k.line ~ '^\S*\s*(raise|assert) ', k.node, k.source, k.line_no
+	), reach AS MATERIALIZED (
+		SELECT e.name, e.effect FROM l4._fault_effects((SELECT array_agg(b.name) FROM best AS b)) AS e WHERE e.name <> e.effect
 	), cause AS (
 		-- of two that lead to each other, the earlier one is the cause
 		SELECT b.fault_id, array_agg(DISTINCT c.name ORDER BY c.name) AS names
 		FROM best AS b
-		JOIN l4._fault_reach AS r ON r.effect = b.name
+		JOIN reach AS r ON r.effect = b.name
 		JOIN best AS c ON c.name = r.name
-		WHERE NOT EXISTS (SELECT FROM l4._fault_reach AS back WHERE back.name = b.name AND back.effect = c.name)
+		WHERE NOT EXISTS (SELECT FROM reach AS back WHERE back.name = b.name AND back.effect = c.name)
 		   OR (c.ts, c.name) < (b.ts, b.name)
 		GROUP BY b.fault_id
 	)

@@ -89,8 +89,8 @@ RETURN (
 			(pg_catalog.array_agg(t.effect ORDER BY t.effect) FILTER (WHERE t.back))[1], _check_leads_to.name) END
 	FROM (SELECT u.effect,
 			EXISTS (SELECT FROM l4.fault AS f WHERE f.name OPERATOR(pg_catalog.=) u.effect) AS known,
-			u.effect OPERATOR(pg_catalog.=) _check_leads_to.name OR EXISTS (SELECT FROM l4._fault_reach AS r
-				WHERE r.name OPERATOR(pg_catalog.=) u.effect AND r.effect OPERATOR(pg_catalog.=) _check_leads_to.name) AS back
+			u.effect OPERATOR(pg_catalog.=) _check_leads_to.name OR EXISTS (SELECT FROM l4._fault_effects(ARRAY[u.effect]) AS r
+				WHERE r.effect OPERATOR(pg_catalog.=) _check_leads_to.name) AS back
 		FROM pg_catalog.unnest(_check_leads_to.leads_to) AS u(effect)) AS t);
 COMMENT ON FUNCTION l4._check_leads_to(text, text[]) IS 'what is wrong with leads_to of a fault; NULL = nothing';
 

@@ -36,7 +36,7 @@ CREATE VIEW l4.fault_problem AS
 WITH edge AS MATERIALIZED (
 	SELECT f.fault_id, f.name, f.origin, t.effect FROM l4.fault f CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
 ), reach AS MATERIALIZED (
-	SELECT r.name, r.effect FROM l4._fault_reach r
+	SELECT r.name, r.effect FROM l4._fault_effects((SELECT pg_catalog.array_agg(DISTINCT a.name) FROM l4.active_fault a)) r
 )
 SELECT e.fault_id, e.name, e.origin, pg_catalog.format('leads_to names a fault that does not exist: "%s"', e.effect) AS problem
 FROM edge e
