@@ -85,27 +85,11 @@ l4_context_start(const char *msg, int off)
 	return off <= CONTEXT_BYTES ? 0 : pg_mbcliplen(msg, off, off - CONTEXT_BYTES);
 }
 
-static bool
-overlaps_slot(const L4Shape *shape, uint32 off, uint32 len)
-{
-	for (int s = 0; s < shape->nslots; s++)
-		if (shape->slots[s].off < off + len && off < shape->slots[s].off + shape->slots[s].len)
-			return true;
-	return false;
-}
-
-/*
- * The variable parts of the message of a dictionary entry: those of its
- * shape, and words that are constant in it but vary in its event.
- */
+/* The variable parts of the message of a dictionary entry. */
 int
-l4_param_ranges(L4Parser *parser, const L4Local *local, L4Shape *shape,
-				L4ParamRange ranges[2 * L4_MAX_PARAMS])
+l4_param_ranges(L4Parser *parser, const L4Local *local, L4Shape *shape, L4ParamRange ranges[L4_MAX_PARAMS])
 {
-	L4Parameter *found;
-	int			nfound;
 	int			n = 0;
-	int			before = -1;
 
 	l4_parser_scan(parser, local->msg, local->msg_len, shape);
 	for (int k = 0; k < local->nparams && n < L4_MAX_PARAMS; k++)
@@ -118,32 +102,6 @@ l4_param_ranges(L4Parser *parser, const L4Local *local, L4Shape *shape,
 		ranges[n].mask = param->mask;
 		ranges[n].off = shape->slots[param->first_slot].off;
 		ranges[n].len = shape->slots[param->last_slot].off + shape->slots[param->last_slot].len - ranges[n].off;
-		ranges[n].word = false;
-		n++;
-	}
-	nfound = l4_parser_parameters(parser, l4_parser_resolve(parser, local->event_id), local->msg, local->msg_len, &found);
-	for (int i = 0; i < nfound && n < 2 * L4_MAX_PARAMS; i++)
-	{
-		const char *value = found[i].value;
-		uint32		off;
-		int			pos;
-
-		/* an empty one, one that is not bytes of the message, or one of the shape's own */
-		if (found[i].len == 0 || value < local->msg || value + found[i].len > local->msg + local->msg_len)
-			continue;
-		off = value - local->msg;
-		if (overlaps_slot(shape, off, found[i].len))
-			continue;
-		pos = l4_param_position(local->msg, shape, off) * L4_MAX_PARAMS;
-		for (int k = 0; k < local->nparams; k++)
-			pos += local->params[k].pos == pos;
-		pos = Max(pos, before + 1);
-		before = pos;
-		ranges[n].pos = pos;
-		ranges[n].mask = L4_MASK_WORD;
-		ranges[n].off = off;
-		ranges[n].len = found[i].len;
-		ranges[n].word = true;
 		n++;
 	}
 	return n;

@@ -8,20 +8,19 @@
 
 #include "ingest_scan.h"
 
-/* A variable part of a message: of its shape, or a word that varies in its event. */
+/* A variable part of a message. */
 typedef struct L4ParamRange
 {
 	int			pos;			/* place among the delimiters */
 	int			mask;
 	uint32		off;
 	uint32		len;
-	bool		word;			/* constant in the shape */
 } L4ParamRange;
 
 extern void l4_learn_units(L4Parser *parser, L4Unit **units, int n);
 extern const L4Local **l4_learn_first(L4Unit **units, int n, int32 above, int32 nevents);
 extern int	l4_param_ranges(L4Parser *parser, const L4Local *local, L4Shape *shape,
-							L4ParamRange ranges[2 * L4_MAX_PARAMS]);
+							L4ParamRange ranges[L4_MAX_PARAMS]);
 extern int	l4_context_start(const char *msg, int off);
 
 #endif							/* L4_INGEST_LEARN_H */

@@ -12,7 +12,6 @@
 #include "utils/timestamp.h"
 
 #include "ingest_carry.h"
-#include "ingest_learn.h"
 #include "ingest_pack.h"
 #include "l4_compat.h"
 
@@ -423,33 +422,9 @@ add_records(Packer *p, const L4UnitPart *part, RecInfo *info)
 	pfree(marks);
 }
 
-/* Words that are constant in a shape but vary in its event. */
-static void
-add_words(Packer *p, const L4Local *local, L4Shape *shape, TimestampTz ts)
-{
-	L4ParamRange ranges[2 * L4_MAX_PARAMS];
-	int			n;
-
-	for (int i = 0; i < local->nwords; i++)
-		l4_sums_add_word(p->sums, local, local->words[i].pos, local->words[i].text, local->words[i].len, ts);
-	if (local->msg_len == 0)
-		return;
-	n = l4_param_ranges(p->in->parser, local, shape, ranges);
-	for (int i = 0; i < n; i++)
-		if (ranges[i].word)
-			l4_sums_add_word(p->sums, local, ranges[i].pos, local->msg + ranges[i].off, ranges[i].len, ts);
-}
-
 static void
 add_values(Packer *p, const L4UnitPart *part)
 {
-	L4Shape		shape;
-	TimestampTz *first = (TimestampTz *) palloc(sizeof(TimestampTz) * Max(part->nlocals, 1));
-
-	l4_shape_init(&shape, CurrentMemoryContext);
-	for (int i = part->nrecs - 1; i >= 0; i--)
-		if (part->recs[i].local >= 0)
-			first[part->recs[i].local] = part->recs[i].ts;
 	for (int i = 0; i < part->nlocals; i++)
 	{
 		const L4Local *local = part->locals[i];
@@ -470,9 +445,7 @@ add_values(Packer *p, const L4UnitPart *part)
 				l4_pack_int(p->durations, 5, param->blocks[b].max_us);
 			}
 		}
-		add_words(p, local, &shape, first[i]);
 	}
-	pfree(first);
 }
 
 /* Metrics get a column each, by name. */

@@ -7,7 +7,6 @@
 
 #include "chunk.h"
 #include "ingest_unit.h"
-#include "parser.h"
 
 #define L4_CHUNK_LINES		16384
 #define L4_MAX_SEQUENCE		512 /* events kept of an iteration */
@@ -81,13 +80,11 @@ typedef struct L4Packed
 typedef struct L4PackInput
 {
 	L4Unit	   *unit;
-	L4Parser   *parser;
 	L4Stages   *stages;
 	L4Sections	before;
 	bytea	   *chunk;			/* the last one, when it has room */
 	bytea	   *carry;
 	bool		late;			/* lines that fill a gap: no context */
-	bool		in_order;		/* examples are wanted of events new to the stream */
 } L4PackInput;
 
 extern L4Packed *l4_pack_unit(L4PackInput *input, MemoryContext cxt);
@@ -99,7 +96,6 @@ extern L4Sums *l4_sums_create(bytea *events, bytea *slots, MemoryContext cxt);
 extern void l4_sums_add_record(L4Sums *sums, int32 event_id, const L4UnitRec *rec);
 extern bool l4_sums_has_event(L4Sums *sums, int32 event_id);
 extern void l4_sums_add_values(L4Sums *sums, const L4Local *local, const L4Param *param);
-extern void l4_sums_add_word(L4Sums *sums, const L4Local *local, int pos, const char *text, int len, TimestampTz ts);
 extern bytea *l4_sums_events(L4Sums *sums);
 extern bytea *l4_sums_slots(L4Sums *sums);
 

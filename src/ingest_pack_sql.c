@@ -21,7 +21,7 @@ PG_FUNCTION_INFO_V1(l4_ingest_pack);
 /* Arguments */
 enum
 {
-	IN_PARSER, IN_UNIT, IN_LATE, IN_CARRY, IN_CHUNK, IN_EVENTS, IN_SLOTS, IN_DURATIONS, IN_ITERATIONS,
+	IN_UNIT, IN_LATE, IN_CARRY, IN_CHUNK, IN_EVENTS, IN_SLOTS, IN_DURATIONS, IN_ITERATIONS,
 	IN_STAGES, IN_ACTIVITY, IN_SEQUENCES, IN_MARK_EVENTS, IN_MARK_STAGES, IN_MARK_THENS
 };
 
@@ -34,12 +34,6 @@ enum
 	OUT_CARRY = OUT_OPEN + 7, OUT_FIRST_TS, OUT_LAST_TS, OUT_LAST_EVENT,
 	OUT_EX_EVENT, OUT_EX_LINE, OUT_EX_TS, OUT_EX_TEXT, OUT_SEEN, OUT_TAIL, OUT_COLS
 };
-
-typedef struct PackShared
-{
-	L4Parser   *parser;
-	L4Stages	stages;
-} PackShared;
 
 /* Number of a name, -1 for NULL. */
 static int
@@ -102,22 +96,20 @@ read_marks(FunctionCallInfo fcinfo, L4Stages *stages)
 	qsort(stages->marks, stages->nmarks, sizeof(L4StageMark), compare_marks);
 }
 
-/* Decoded parser and marks: the same for all rows of a query. */
-static PackShared *
-pack_shared(FunctionCallInfo fcinfo)
+/* The marks: the same for all rows of a query. */
+static L4Stages *
+query_stages(FunctionCallInfo fcinfo)
 {
-	PackShared *shared = (PackShared *) fcinfo->flinfo->fn_extra;
 	MemoryContext old;
 
-	if (shared != NULL)
-		return shared;
-	old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-	shared = (PackShared *) palloc0(sizeof(PackShared));
-	shared->parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(IN_PARSER)), CurrentMemoryContext);
-	read_marks(fcinfo, &shared->stages);
-	MemoryContextSwitchTo(old);
-	fcinfo->flinfo->fn_extra = shared;
-	return shared;
+	if (fcinfo->flinfo->fn_extra == NULL)
+	{
+		old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+		fcinfo->flinfo->fn_extra = palloc(sizeof(L4Stages));
+		read_marks(fcinfo, (L4Stages *) fcinfo->flinfo->fn_extra);
+		MemoryContextSwitchTo(old);
+	}
+	return (L4Stages *) fcinfo->flinfo->fn_extra;
 }
 
 static bytea *
@@ -256,7 +248,6 @@ line_runs(const L4UnitPart *part)
 Datum
 l4_ingest_pack(PG_FUNCTION_ARGS)
 {
-	PackShared *shared = pack_shared(fcinfo);
 	L4PackInput input;
 	L4Packed   *packed;
 	TupleDesc	desc;
@@ -265,8 +256,7 @@ l4_ingest_pack(PG_FUNCTION_ARGS)
 
 	memset(&input, 0, sizeof(input));
 	input.unit = l4_unit_decode(PG_GETARG_BYTEA_PP(IN_UNIT), CurrentMemoryContext);
-	input.parser = shared->parser;
-	input.stages = &shared->stages;
+	input.stages = query_stages(fcinfo);
 	input.late = PG_GETARG_BOOL(IN_LATE);
 	input.carry = bytea_or_null(fcinfo, IN_CARRY);
 	input.chunk = bytea_or_null(fcinfo, IN_CHUNK);

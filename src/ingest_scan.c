@@ -162,21 +162,8 @@ local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len)
 	local->text_len = l4_clip(record->text, record->text_len, L4_MAX_EXAMPLE);
 	local->text = MemoryContextAlloc(scan->cxt, local->text_len + 1);
 	memcpy(local->text, record->text, local->text_len);
-	local->nparams = info->nparams;
-	local->params = MemoryContextAlloc(scan->cxt, sizeof(L4Param) * Max(info->nparams, 1));
-	memcpy(local->params, info->params, sizeof(L4Param) * info->nparams);
-	local->nwords = info->nwords;
-	local->words = MemoryContextAlloc(scan->cxt, sizeof(L4Word) * Max(info->nwords, 1));
-	for (int i = 0; i < info->nwords; i++)
-	{
-		L4Word	   *word = unconstify(L4Word *, &local->words[i]);
-		char	   *copy = MemoryContextAlloc(scan->cxt, info->words[i].len + 1);
-
-		memcpy(copy, info->words[i].text, info->words[i].len);
-		word->pos = info->words[i].pos;
-		word->text = copy;
-		word->len = info->words[i].len;
-	}
+	/* not remembered with the shape: what a part is (a number, a hexadecimal one) is not in the shape */
+	local->nparams = l4_params_of_shape(msg, msg_len, &scan->shape, &local->params, scan->cxt);
 	if (info->map.rule != 0)
 	{
 		L4IterMap  *map = MemoryContextAlloc(scan->cxt, sizeof(L4IterMap));

@@ -62,10 +62,6 @@ typedef struct L4ShapeInfo
 	char		status;
 	int32		event_id;		/* 0 not known to the parser */
 	int			iteration_rule;
-	int			nparams;
-	L4Param    *params;			/* without values */
-	int			nwords;
-	L4Word	   *words;
 	L4IterMap	map;
 } L4ShapeInfo;
 

@@ -7,7 +7,6 @@
 
 #include "utils/memutils.h"
 
-#include "ingest_learn.h"
 #include "ingest_scan.h"
 #include "l4_compat.h"
 
@@ -21,40 +20,6 @@
 #define SH_DECLARE
 #define SH_DEFINE
 #include "lib/simplehash.h"
-
-/* Words that are constant in the shape but vary in its event. */
-static void
-find_words(L4ScanShared *shared, L4ShapeInfo *info, const char *msg, int len)
-{
-	L4ParamRange ranges[2 * L4_MAX_PARAMS];
-	L4Local		local;
-	L4Shape		shape;
-	int			n;
-
-	memset(&local, 0, sizeof(local));
-	local.event_id = info->event_id;
-	local.msg = msg;
-	local.msg_len = len;
-	local.nparams = info->nparams;
-	local.params = info->params;
-	l4_shape_init(&shape, CurrentMemoryContext);
-	n = l4_param_ranges(shared->parser, &local, &shape, ranges);
-	info->words = MemoryContextAlloc(shared->shapes_cxt, sizeof(L4Word) * Max(n, 1));
-	for (int i = 0; i < n; i++)
-	{
-		L4Word	   *word = &info->words[info->nwords];
-		char	   *copy;
-
-		if (!ranges[i].word)
-			continue;
-		word->pos = ranges[i].pos;
-		word->len = l4_clip(msg + ranges[i].off, ranges[i].len, L4_MAX_VALUE_LEN);
-		copy = MemoryContextAlloc(shared->shapes_cxt, word->len + 1);
-		memcpy(copy, msg + ranges[i].off, word->len);
-		word->text = copy;
-		info->nwords++;
-	}
-}
 
 /* What is known of the shape of a message; valid until the next call. */
 const L4ShapeInfo *
@@ -77,13 +42,8 @@ l4_shape_info(L4ScanShared *shared, int tag, const char *msg, int len, const L4S
 	if (known)
 		return info;
 	info->event_id = l4_parser_lookup(shared->parser, tag, shape);
-	info->nparams = l4_params_of_shape(msg, len, shape, &info->params, shared->shapes_cxt);
-	info->nwords = 0;
-	info->words = NULL;
 	info->iteration_rule = 0;
 	if (l4_iter_learn(shared->rules, msg, len, shape->slots, shape->nslots, &info->map, &found))
 		info->iteration_rule = found.rule_id;
-	if (info->event_id != 0)
-		find_words(shared, info, msg, len);
 	return info;
 }

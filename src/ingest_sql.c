@@ -269,7 +269,7 @@ l4_ingest_slots(PG_FUNCTION_ARGS)
 			for (int l = 0; l < p->nlocals; l++)
 			{
 				const L4Local *local = p->locals[l];
-				L4ParamRange ranges[2 * L4_MAX_PARAMS];
+				L4ParamRange ranges[L4_MAX_PARAMS];
 				int			nranges;
 
 				CHECK_FOR_INTERRUPTS();

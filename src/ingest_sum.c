@@ -235,14 +235,6 @@ l4_sums_add_values(L4Sums *sums, const L4Local *local, const L4Param *param)
 	slot->many |= param->many;
 }
 
-/* A word that is constant in a shape, but varies in the event. */
-void
-l4_sums_add_word(L4Sums *sums, const L4Local *local, int pos, const char *text, int len, TimestampTz ts)
-{
-	slot_add(sums, slot_sum(sums, local->event_id, pos, l4_mask_name(L4_MASK_WORD)), text,
-			 l4_clip(text, len, L4_MAX_VALUE_LEN), local->occurrences, ts);
-}
-
 static int
 compare_events(const void *a, const void *b)
 {

@@ -83,12 +83,6 @@ put_part(StringInfo buf, const L4UnitPart *part)
 		l4_put_uint(buf, local->nparams);
 		for (int k = 0; k < local->nparams; k++)
 			put_param(buf, &local->params[k]);
-		l4_put_uint(buf, local->nwords);
-		for (int k = 0; k < local->nwords; k++)
-		{
-			l4_put_int(buf, local->words[k].pos);
-			put_bytes(buf, local->words[k].text, local->words[k].len);
-		}
 	}
 	l4_put_uint(buf, part->niters);
 	for (int i = 0; i < part->niters; i++)
@@ -209,7 +203,6 @@ static L4Local *
 get_local(L4ByteReader *reader, int number, MemoryContext cxt)
 {
 	L4Local    *local = MemoryContextAllocZero(cxt, sizeof(L4Local));
-	L4Word	   *words;
 
 	local->number = number;
 	local->hash = l4_get_uint(reader);
@@ -225,14 +218,6 @@ get_local(L4ByteReader *reader, int number, MemoryContext cxt)
 	local->params = MemoryContextAllocZero(cxt, sizeof(L4Param) * Max(local->nparams, 1));
 	for (int k = 0; k < local->nparams; k++)
 		get_param(reader, &local->params[k], cxt);
-	local->nwords = (int) l4_get_uint(reader);
-	words = MemoryContextAlloc(cxt, sizeof(L4Word) * Max(local->nwords, 1));
-	for (int k = 0; k < local->nwords; k++)
-	{
-		words[k].pos = (int) l4_get_int(reader);
-		words[k].text = get_text(reader, &words[k].len, cxt);
-	}
-	local->words = words;
 	return local;
 }
 

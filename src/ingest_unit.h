@@ -75,14 +75,6 @@ typedef struct L4Param
 	L4Block    *blocks;
 } L4Param;
 
-/* A word that is constant in a shape, but varies in its event */
-typedef struct L4Word
-{
-	int			pos;
-	const char *text;
-	int			len;
-} L4Word;
-
 typedef struct L4Local
 {
 	uint64		hash;
@@ -98,8 +90,6 @@ typedef struct L4Local
 	int			text_len;
 	int			nparams;
 	L4Param    *params;
-	int			nwords;			/* only where there is no message */
-	const L4Word *words;
 	const L4IterMap *map;		/* scan only */
 	int			number;			/* own */
 } L4Local;

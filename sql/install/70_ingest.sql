@@ -38,7 +38,7 @@ RETURNS TABLE (event_id int, slot int, mask text, before text, after text)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_ingest_slots';
 COMMENT ON FUNCTION l4._ingest_slots(l4.parser, bytea[]) IS 'variable parts of the messages in the units, and the text around them';
 
-CREATE FUNCTION l4._ingest_pack(parser l4.parser, unit bytea, late bool, carry bytea, chunk bytea, events bytea, slots bytea, durations bytea,
+CREATE FUNCTION l4._ingest_pack(unit bytea, late bool, carry bytea, chunk bytea, events bytea, slots bytea, durations bytea,
                                 iterations bytea, stages bytea, activity bytea, sequences bytea,
                                 mark_events int[], mark_stages text[], mark_thens text[],
                                 OUT chunk_lines int[], OUT chunk_first bigint[], OUT chunk_last bigint[], OUT chunk_first_ts timestamptz[],
@@ -53,7 +53,7 @@ CREATE FUNCTION l4._ingest_pack(parser l4.parser, unit bytea, late bool, carry b
                                 OUT example_event int[], OUT example_line bigint[], OUT example_ts timestamptz[], OUT example_text text[],
                                 OUT seen bigint[], OUT tail bigint[])
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'l4_ingest_pack';
-COMMENT ON FUNCTION l4._ingest_pack(l4.parser, bytea, bool, bytea, bytea, bytea, bytea, bytea, bytea, bytea, bytea, bytea, int[], text[], text[]) IS 'what to store of a unit, given what is stored of its stream';
+COMMENT ON FUNCTION l4._ingest_pack(bytea, bool, bytea, bytea, bytea, bytea, bytea, bytea, bytea, bytea, bytea, int[], text[], text[]) IS 'what to store of a unit, given what is stored of its stream';
 
 CREATE FUNCTION l4._can_commit() RETURNS bool
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_can_commit';

@@ -189,15 +189,13 @@ BEGIN
     WHERE e.event_id = p.event_id AND e.event_id <= above
       AND (e.template <> p.template OR e.merged_into IS DISTINCT FROM p.merged_into);
     INSERT INTO l4._event_slot (event_id, slot, mask, kind)
-    SELECT DISTINCT ON (e.event_id, s.slot) e.event_id, s.slot, s.mask,
+    SELECT DISTINCT ON (s.event_id, s.slot) s.event_id, s.slot, s.mask,
            (SELECT nullif(r.kind, 'none') FROM l4._mention_rule r
             WHERE (r.masks IS NULL OR s.mask = ANY (r.masks)) AND (r.before IS NULL OR s.before ~* r.before) AND (r.after IS NULL OR s.after ~* r.after)
             ORDER BY r.rule_id LIMIT 1)
-    FROM l4._ingest_slots(parser, units) s
-    JOIN l4._event t ON t.event_id = s.event_id
-    JOIN l4._event e ON e.event_id = coalesce(t.merged_into, t.event_id)
-    WHERE NOT EXISTS (SELECT FROM l4._event_slot x WHERE x.event_id = e.event_id AND x.slot = s.slot)
-    ORDER BY 1, 2
+    FROM l4._ingest_slots(parser, units) WITH ORDINALITY AS s(event_id, slot, mask, before, after, n)
+    WHERE NOT EXISTS (SELECT FROM l4._event_slot x WHERE x.event_id = s.event_id AND x.slot = s.slot)
+    ORDER BY s.event_id, s.slot, s.n
     ON CONFLICT DO NOTHING;
 END
 $$;

@@ -1,7 +1,7 @@
 -- Storing what units hold, and the procedure.
 
 -- Pack units onto what is stored of their streams. A stream has at most one unit in a batch.
-CREATE FUNCTION l4._ingest_store(ids int[], late bool[], units bytea[], to_line bigint[], parser l4.parser) RETURNS bigint
+CREATE FUNCTION l4._ingest_store(ids int[], late bool[], units bytea[], to_line bigint[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -23,7 +23,7 @@ BEGIN
                                           + coalesce(octet_length(g0.activity), 0) + coalesce(octet_length(g0.sequences), 0) < 131072
                                         THEN coalesce(g0.part, 2) ELSE g0.part + 1 END AS part) g
         CROSS JOIN LATERAL l4._ingest_unit(t.unit) i
-        CROSS JOIN LATERAL l4._ingest_pack(parser, t.unit, t.late, s.pack_carry, c.body, m.events, m.slots,
+        CROSS JOIN LATERAL l4._ingest_pack(t.unit, t.late, s.pack_carry, c.body, m.events, m.slots,
             CASE WHEN g.part = g0.part THEN g0.durations END, CASE WHEN g.part = g0.part THEN g0.iterations END,
             m.stages, CASE WHEN g.part = g0.part THEN g0.activity END, CASE WHEN g.part = g0.part THEN g0.sequences END,
             mark_events, mark_stages, mark_thens) q
@@ -101,7 +101,7 @@ BEGIN
     RETURN coalesce(stored, 0);
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_store(int[], bool[], bytea[], bigint[], l4.parser) IS 'stores units; returns their lines';
+COMMENT ON FUNCTION l4._ingest_store(int[], bool[], bytea[], bigint[]) IS 'stores units; returns their lines';
 
 CREATE FUNCTION l4._ingest_roll_up(jobs text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
@@ -179,9 +179,9 @@ BEGIN
             p.to_line := p.to_line[1:full_at];
         END IF;
         IF unknown > 0 THEN
-            SELECT l.units, l.parser INTO found, parser FROM l4._ingest_learn_units(found) l;
+            SELECT l.units INTO found FROM l4._ingest_learn_units(found) l;
         END IF;
-        stored := l4._ingest_store(p.ids, p.late, found, p.to_line, parser);
+        stored := l4._ingest_store(p.ids, p.late, found, p.to_line);
         -- a piece without lines: the numbers have a gap
         UPDATE l4._stream s SET next_line_no = t.to_line + 1, step = least(s.step * 4, 1125899906842624)
         FROM unnest(p.ids, p.late, p.to_line, found) AS t(id, late, to_line, unit)

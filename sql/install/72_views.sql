@@ -246,12 +246,19 @@ GROUP BY 1, 2
 HAVING pg_catalog.count(*) OPERATOR(pg_catalog.=) 1;
 COMMENT ON VIEW l4._node_name IS 'the node of a host name or address, where it is one node';
 
+CREATE VIEW l4._slot_kind AS
+SELECT DISTINCT ON (l4._survivor(e.event_id, e.merged_into), k.slot) l4._survivor(e.event_id, e.merged_into) AS event_id, k.slot, k.kind
+FROM l4._event_slot k JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) k.event_id
+WHERE k.kind IS NOT NULL
+ORDER BY 1, 2, k.event_id;
+COMMENT ON VIEW l4._slot_kind IS 'what the variable parts of the surviving events mean';
+
 CREATE VIEW l4.mention AS
 SELECT v.job_id, v.node, v.event_id, COALESCE(k.kind, 'host') AS kind, v.value,
        CASE WHEN k.kind OPERATOR(pg_catalog.=) 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind OPERATOR(pg_catalog.=) ANY (ARRAY['host', 'address']) THEN n.node END AS named_node,
        v.occurrences, v.first_ts
 FROM l4._slot_value v
-LEFT JOIN l4._event_slot k ON k.event_id OPERATOR(pg_catalog.=) v.event_id AND k.slot OPERATOR(pg_catalog.=) v.slot
+LEFT JOIN l4._slot_kind k ON k.event_id OPERATOR(pg_catalog.=) v.event_id AND k.slot OPERATOR(pg_catalog.=) v.slot
 LEFT JOIN l4._node_name n ON n.job_id OPERATOR(pg_catalog.=) v.job_id AND n.name OPERATOR(pg_catalog.=) l4._host_of(v.value)
 LEFT JOIN l4._rank_node r ON r.job_id OPERATOR(pg_catalog.=) v.job_id
      AND r.rank OPERATOR(pg_catalog.=) CASE WHEN k.kind OPERATOR(pg_catalog.=) 'rank' AND v.value OPERATOR(pg_catalog.~) '^[0-9]{1,9}$' THEN v.value::int END
