@@ -144,6 +144,7 @@ REGRESS = \
 	pcre_many \
 	views \
 	pipeline \
+	privileges \
 	report \
 	sources \
 	fault_match

@@ -1,5 +1,6 @@
 -- l4.report() and l4.report_html(): errors, widths, hostile text, and jobs with little to show.
 SET client_min_messages = warning;
+\set SHOW_CONTEXT never
 SET timezone = 'UTC';
 CREATE EXTENSION IF NOT EXISTS l4;
 

@@ -1,0 +1,77 @@
+-- Who may do what: PUBLIC the toolkit, a reader, an ingester and a curator as docs/reference/rights.md grants it.
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE EXTENSION IF NOT EXISTS l4;
+CREATE ROLE regress_l4_reader NOLOGIN;
+GRANT SELECT ON ALL TABLES IN SCHEMA l4 TO regress_l4_reader;
+CREATE ROLE regress_l4_ingester NOLOGIN IN ROLE regress_l4_reader;
+GRANT INSERT, UPDATE, DELETE ON l4.job, l4.job_node, l4._model, l4._event, l4._event_slot, l4._job_event, l4._stream, l4._chunk,
+    l4._summary, l4._ingest, l4._case, l4._case_count, l4._case_edge, l4._case_event, l4._case_iteration, l4._case_node, l4.evidence,
+    l4.diagnosis, l4.suspect_event, l4.suspect_node, l4.suspect_iteration, l4.fault_match, l4.fault_given_up TO regress_l4_ingester;
+GRANT USAGE ON SEQUENCE l4._stream_stream_id_seq, l4._ingest_ingest_id_seq TO regress_l4_ingester;
+CREATE ROLE regress_l4_curator NOLOGIN IN ROLE regress_l4_reader;
+GRANT INSERT, UPDATE, DELETE ON l4.fault, l4.fault_condition, l4.stage_rule, l4.iteration_rule, l4.line_format, l4.mask_rule,
+    l4.marker_rule, l4.disabled_rule TO regress_l4_curator;
+GRANT USAGE ON SEQUENCE l4.fault_fault_id_seq, l4.stage_rule_rule_id_seq, l4.iteration_rule_rule_id_seq, l4.line_format_rule_id_seq,
+    l4.mask_rule_rule_id_seq, l4.marker_rule_rule_id_seq TO regress_l4_curator;
+CREATE ROLE regress_l4_nobody NOLOGIN;
+CREATE SCHEMA regress_logs;
+GRANT CREATE, USAGE ON SCHEMA regress_logs TO regress_l4_ingester;
+
+-- nobody in particular: the toolkit, but no table, and nothing can be planted in the schema
+SET ROLE regress_l4_nobody;
+SELECT l4.dtw_distance(ARRAY[1, 2, 3], ARRAY[1, 3], 3) AS distance;
+SELECT l4.mask('took 35 ms') AS masked;
+SELECT count(*) FROM l4.job;
+SELECT count(*) FROM l4.event_count;
+SELECT l4.report('p-1');
+SELECT l4.confirm_fault('p-1', name => 'x', root_cause => 'x', remedy => 'x');
+CREATE FUNCTION l4.planted() RETURNS int LANGUAGE sql RETURN 1;
+RESET ROLE;
+
+-- an ingester: its own log table, jobs, ingest, diagnose, forget; no faults, no rules
+SET ROLE regress_l4_ingester;
+SET search_path = regress_logs;
+SELECT l4.create_log_table('p_logs');
+INSERT INTO p_logs (job_id, node, source, rank, line_no, ts, line)
+SELECT job, 'n' || n, '', n, i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 second',
+    CASE WHEN job = 'p-1' AND i > 40 THEN CASE WHEN n = 2 THEN 'FATAL: the disk of this node is gone' ELSE 'ERROR: waiting for rank 2 timed out' END
+         ELSE format('iteration %s/60 | elapsed time per iteration (ms): 1000.%s | lm loss: 2.5E+00', i, i % 7) END
+FROM unnest(ARRAY['p-0', 'p-1']) AS job, generate_series(0, 3) AS n, generate_series(1, 60) AS i WHERE job = 'p-0' OR i <= 41;
+INSERT INTO l4.job (job_id, settings, status) VALUES ('p-0', 'p', 'succeeded'), ('p-1', 'p', 'failed');
+CALL l4.ingest('p_logs');
+SELECT symptom FROM l4.diagnose('p-1');
+INSERT INTO l4.stage_rule (name, stage, signature, priority) VALUES ('planted', 'eval', 'x', 1);
+SELECT l4.confirm_fault('p-1', name => 'x', root_cause => 'x', remedy => 'x');
+RESET ROLE;
+
+-- a reader: everything, changing nothing
+SET ROLE regress_l4_reader;
+SELECT count(*) > 10 AS has_lines FROM l4.report('p-1');
+SELECT length(l4.report_html('p-1')) > 1000 AS has_page;
+SELECT count(*) > 0 AS has_rows FROM l4.compare('p-1');
+SELECT count(*) > 0 AS has_rows FROM l4.event_line WHERE job_id = 'p-1';
+SELECT count(*) > 0 AS has_rows FROM l4.fault;
+SELECT l4.diagnose('p-1');
+CALL l4.ingest('regress_logs.p_logs');
+DELETE FROM l4.job;
+UPDATE l4.fault SET remedy = 'nothing';
+SELECT l4.forget_job('p-1');
+RESET ROLE;
+
+-- a curator: faults and rules, no jobs
+SET ROLE regress_l4_curator;
+SELECT l4.confirm_fault('p-1', name => 'p_disk_gone', root_cause => 'disk', remedy => 'replace it') >= 1000000 AS archived;
+INSERT INTO l4.stage_rule (name, stage, signature, priority) VALUES ('p_rule', 'eval', '^p evaluation', 1);
+DELETE FROM l4.stage_rule WHERE name = 'p_rule';
+DELETE FROM l4.fault WHERE name = 'p_disk_gone';
+SELECT l4.diagnose('p-1');
+RESET ROLE;
+
+SET ROLE regress_l4_ingester;
+SELECT l4.forget_job(job_id) FROM l4.job WHERE job_id IN ('p-0', 'p-1') ORDER BY job_id;
+RESET ROLE;
+RESET search_path;
+DROP SCHEMA regress_logs CASCADE;
+DROP OWNED BY regress_l4_reader, regress_l4_ingester, regress_l4_curator, regress_l4_nobody;
+DROP ROLE regress_l4_nobody, regress_l4_curator, regress_l4_ingester, regress_l4_reader;
