@@ -137,6 +137,8 @@ REGRESS = \
 	evector \
 	iforest \
 	parser \
+	parser_errors \
+	parser_mask \
 	lineformat \
 	pcre \
 	record \

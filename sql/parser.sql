@@ -1,4 +1,4 @@
--- The template miner: what it learns, what it answers, and that a stored value is the same parser.
+-- The template miner: what it learns, what it answers, what varies, and that order and storage do not change it.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS l4;
 CREATE TABLE parser_log (k int, line text);
@@ -10,9 +10,54 @@ INSERT INTO parser_log SELECT row_number() OVER (), x FROM unnest(ARRAY[
 	'NCCL error in: ProcessGroupNCCL.cpp:1331, unhandled system error',
 	'loss: 3.25',
 	'loss: nan',
-	'loss: 2.5']) x;
+	'loss: 2.5',
+	NULL]) x;
 CREATE TABLE parser_kept AS SELECT l4.parser_train(line ORDER BY k) AS p FROM parser_log;
 SELECT t.* FROM parser_kept, l4.parser_templates(p) t ORDER BY 1;
 SELECT k, l4.parser_match(p, line) FROM parser_kept, parser_log ORDER BY k;
-SELECT l4.parser_match(p, 'nothing like it') IS NULL AS none FROM parser_kept;
-DROP TABLE parser_log, parser_kept;
+SELECT l4.parser_match(p, 'nothing like it') IS NULL AS none, l4.parser_match(p, '') IS NULL AS empty FROM parser_kept;
+SELECT a.* FROM parser_kept, l4.parser_parameters(p, 'Rank   5 joined from 10.0.0.9:29500 after 7 ms') a;
+SELECT a.* FROM parser_kept, l4.parser_parameters(p, 'Saving checkpoint to /ckpt/x (512 MB)') a;
+SELECT count(*) AS none FROM parser_kept, l4.parser_parameters(p, 'nothing like it') a;
+
+-- the aggregate: no rows, NULL rows, groups, a window, DISTINCT, FILTER
+SELECT l4.parser_train(line) IS NULL AS no_rows FROM parser_log WHERE false;
+SELECT l4.parser_train(NULL::text) IS NULL AS null_rows FROM parser_log;
+SELECT k % 2 AS half, count(*) FROM (SELECT k % 2 AS k, l4.parser_train(line ORDER BY k) AS p FROM parser_log GROUP BY 1) s, l4.parser_templates(p) GROUP BY 1 ORDER BY 1;
+SELECT k, (SELECT count(*) FROM l4.parser_templates(p)) AS templates FROM (SELECT k, l4.parser_train(line) OVER (ORDER BY k) AS p FROM parser_log) s ORDER BY k;
+SELECT sum(occurrences) FROM (SELECT l4.parser_train(DISTINCT line) AS p FROM parser_log) s, l4.parser_templates(p);
+SELECT sum(occurrences) FROM (SELECT l4.parser_train(line) FILTER (WHERE k > 6) AS p FROM parser_log) s, l4.parser_templates(p);
+
+-- a word that takes many values is a variable; the event keeps its oldest id, and older ids lead to it
+CREATE TABLE parser_words AS
+SELECT g AS k, 'service ' || translate(g::text, '0123456789', 'abcdefghij') || ' was started by the scheduler' AS line FROM generate_series(11, 31) AS g;
+SELECT t.* FROM (SELECT l4.parser_train(line ORDER BY k) AS p FROM parser_words) s, l4.parser_templates(p) t;
+SELECT t.* FROM (SELECT l4.parser_train(line, '{"distinct_values": 1000}' ORDER BY k) AS p FROM parser_words) s, l4.parser_templates(p) t ORDER BY 1 LIMIT 2;
+SELECT event_id, merged_into FROM l4._parser_events((SELECT l4.parser_train(line ORDER BY k) FROM parser_words)) ORDER BY 1 LIMIT 3;
+SELECT slot, mask, value FROM (SELECT l4.parser_train(line ORDER BY k) AS p FROM parser_words) s, l4.parser_parameters(p, 'service never_seen was started by the scheduler');
+-- names that differ in a number alone are variable at once; a few values of a key are too
+SELECT template FROM l4.parser_templates((SELECT l4.parser_train(x) FROM unnest(ARRAY['link eth0 is up now', 'link eth1 is up now']) x));
+SELECT template FROM l4.parser_templates((SELECT l4.parser_train(x) FROM unnest(ARRAY['backend=nccl was chosen for all of the process groups', 'backend=gloo was chosen for all of the process groups']) x));
+
+-- what is learnt does not depend on how it came in: in one go, in batches, stored between, or as distinct shapes with counts
+WITH whole AS (SELECT l4._parser_learn(l4._parser_new(), array_agg(0 ORDER BY k), array_agg(line ORDER BY k), array_agg(1::bigint ORDER BY k)) AS p FROM parser_words),
+	first AS (SELECT l4._parser_learn(l4._parser_new(), array_agg(0 ORDER BY k), array_agg(line ORDER BY k), array_agg(1::bigint ORDER BY k)) AS p FROM parser_words WHERE k <= 17),
+	second AS (SELECT l4._parser_learn((SELECT p FROM first), array_agg(0 ORDER BY k), array_agg(line ORDER BY k), array_agg(1::bigint ORDER BY k)) AS p FROM parser_words WHERE k > 17)
+SELECT (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events(whole.p) e) = (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events(second.p) e) AS batches,
+	(SELECT string_agg(e::text, ' ') FROM l4.parser_templates(whole.p) e) = (SELECT string_agg(e::text, ' ') FROM l4.parser_templates((SELECT l4.parser_train(line ORDER BY k) FROM parser_words)) e) AS aggregate
+FROM whole, second;
+-- tags keep events apart
+SELECT event_id, merged_into, tag, template, occurrences FROM l4._parser_events(l4._parser_learn(l4._parser_new(), '{2,4,2}', ARRAY['link 1 down', 'link 2 down', 'link 3 down'], '{5,1,7}')) ORDER BY 1;
+
+-- text form and binary form are the same parser
+SELECT p::text::l4.parser::text = p::text AS round_trip, l4.parser_match(p::text::l4.parser, 'loss: 7') FROM parser_kept;
+
+-- algorithm drain: Drain's clusters
+SELECT t.* FROM (SELECT l4.parser_train(line, '{"algorithm": "drain", "masks": []}' ORDER BY k) AS p FROM parser_log) s, l4.parser_templates(p) t ORDER BY 1;
+SELECT t.* FROM (SELECT l4.parser_train(line, '{"algorithm": "drain"}' ORDER BY k) AS p FROM parser_log) s, l4.parser_templates(p) t ORDER BY 1;
+SELECT t.* FROM (SELECT l4.parser_train(line, '{"algorithm": "drain", "masks": [{"name": "NUM", "pattern": "\\b\\d+\\b"}], "sim_th": 0.5, "extra_delimiters": ["_"]}' ORDER BY k) AS p FROM parser_log) s, l4.parser_templates(p) t ORDER BY 1;
+SELECT a.* FROM (SELECT l4.parser_train(line, '{"algorithm": "drain", "masks": [{"name": "NUM", "pattern": "\\b\\d+\\b"}]}' ORDER BY k) AS p FROM parser_log) s, l4.parser_parameters(p, 'Rank 77 joined from 10.0.0.7:29500 after 12.5 ms') a;
+SELECT a.* FROM (SELECT l4.parser_train(line, '{"algorithm": "drain"}' ORDER BY k) AS p FROM parser_log) s, l4.parser_parameters(p, 'Rank 77 joined from 10.0.0.7:29500 after 12.5 ms') a;
+-- the least recently used cluster goes; its event is no more, the others keep their ids
+SELECT t.* FROM (SELECT l4.parser_train(x, '{"algorithm": "drain", "masks": [], "max_clusters": 2}' ORDER BY n) AS p FROM unnest(ARRAY['a b', 'c d e', 'f g h i']) WITH ORDINALITY u(x, n)) s, l4.parser_templates(p) t ORDER BY 1;
+DROP TABLE parser_log, parser_kept, parser_words;

@@ -499,7 +499,7 @@ l4_parser_read(const char *bytes, Size len, int sqlstate, MemoryContext cxt)
 		ereport(ERROR,
 				(errcode(sqlstate),
 				 errmsg("invalid parser value"),
-				 errdetail("It has %zu bytes; a parser has at least %d.", len, L4_PARSER_HEADER)));
+				 errdetail("Its length is %zu; a parser has at least %d bytes.", len, L4_PARSER_HEADER)));
 	if (r.p[0] != L4_PARSER_VERSION)
 		ereport(ERROR,
 				(errcode(sqlstate),

@@ -40,8 +40,7 @@ out_of_range(const char *option, const char *value, const char *range)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("value %s is out of range for option \"%s\"", value, option),
-			 errdetail("The range is %s.", range)));
+			 errmsg("option \"%s\" of a parser must be %s, not %s", option, range, value)));
 }
 
 static char *
@@ -66,7 +65,7 @@ int_value(const JsonbValue *v, const char *option, int min, int max)
 	errno = 0;
 	value = strtol(text, &end, 10);
 	if (*end || errno || value < min || value > max)
-		out_of_range(option, text, psprintf("the whole numbers from %d to %d", min, max));
+		out_of_range(option, text, psprintf("a whole number from %d to %d", min, max));
 	return value;
 }
 
@@ -81,7 +80,7 @@ share_value(const JsonbValue *v, const char *option)
 	if (!(value >= 0 && value <= 1))
 		out_of_range(option,
 					 DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(v->val.numeric))),
-					 "0 to 1");
+					 "a number from 0 to 1");
 	return value;
 }
 

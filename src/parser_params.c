@@ -186,7 +186,8 @@ drain_parameters(L4Parser *parser, int32 event_id, const char *msg, int len, L4P
 		if (!open && (line == msg || memchr(t, '<', tlen) == NULL || memchr(t, '>', tlen) == NULL))
 			continue;
 		param->mask = l4_mask_name(L4_MASK_WORD);
-		if (t[0] == '<' && t[tlen - 1] == '>' && !open)
+		/* a token that is one mask is named after it */
+		if (!open && t[0] == '<' && memchr(t + 1, '<', tlen - 1) == NULL && memchr(t, '>', tlen) == t + tlen - 1)
 			param->mask = pnstrdup(t + 1, tlen - 2);
 		if (map && text == line)
 		{
