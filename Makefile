@@ -144,6 +144,7 @@ REGRESS = \
 	record \
 	rules \
 	pcre_many \
+	drain \
 	views \
 	pipeline \
 	privileges \

@@ -5,7 +5,8 @@
  * All numbers are base-128 varints unless said otherwise:
  *		version (1), depth, max_children, max_clusters, flags, sim_th (8 bytes),
  *		delimiters, last id,
- *		tokens (length and bytes; numbered from 2, since 1 is "<*>"),
+ *		tokens (length and bytes; numbered from 2, since 1 is "<*>", in the
+ *		order in which the rest mentions them),
  *		clusters, oldest use first: id, size, tokens,
  *		the tree in preorder: number of children, clusters of the leaf (ids),
  *		then for each child its key and its node.
@@ -53,8 +54,62 @@ put_bytes(StringInfo out, const char *bytes, size_t len)
 	appendBinaryStringInfo(out, bytes, len);
 }
 
+/* New numbers of tokens, in the order in which they are first written. */
+typedef struct Numbering
+{
+	uint32	   *number;			/* by token; 0 not yet */
+	uint32	   *order;			/* tokens by new number */
+	uint32		next;
+} Numbering;
+
 static void
-put_node(const L4Drain *drain, int32 number, const uint32 *renumber, StringInfo out)
+note_token(Numbering *numbering, uint32 token)
+{
+	if (numbering->number[token] != 0)
+		return;
+	numbering->number[token] = numbering->next;
+	numbering->order[numbering->next++] = token;
+}
+
+static void
+note_nodes(const L4Drain *drain, int32 parent, Numbering *numbering)
+{
+	for (int32 child = drain->nodes[parent].first_child; child >= 0;
+		 child = drain->nodes[child].next_sibling)
+	{
+		if (parent != 0)
+			note_token(numbering, drain->nodes[child].key);
+		note_nodes(drain, child, numbering);
+	}
+}
+
+/* Slot of the next cluster to write after this one, -1 at the end; start with -1. */
+static int32
+next_slot(const L4Drain *drain, int32 slot)
+{
+	if (drain->options.max_clusters > 0)
+		return slot < 0 ? drain->oldest : drain->slots[slot].newer;
+	return slot + 1 < drain->nslots ? slot + 1 : -1;
+}
+
+static void
+number_tokens(const L4Drain *drain, Numbering *numbering)
+{
+	Size		size = sizeof(uint32) * ((Size) drain->ntokens + 1);
+
+	numbering->number = MemoryContextAllocExtended(CurrentMemoryContext, size,
+												   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	numbering->order = MemoryContextAllocHuge(CurrentMemoryContext, size);
+	numbering->next = TOKEN_PARAM;
+	note_token(numbering, TOKEN_PARAM);
+	for (int32 slot = next_slot(drain, -1); slot >= 0; slot = next_slot(drain, slot))
+		for (int i = 0; i < drain->slots[slot].cluster.ntokens; i++)
+			note_token(numbering, drain->slots[slot].tokens[i]);
+	note_nodes(drain, 0, numbering);
+}
+
+static void
+put_node(const L4Drain *drain, int32 number, const Numbering *numbering, StringInfo out)
 {
 	const DrainNode *node = &drain->nodes[number];
 	int			alive = 0;
@@ -70,27 +125,16 @@ put_node(const L4Drain *drain, int32 number, const uint32 *renumber, StringInfo 
 	{
 		uint32		key = drain->nodes[child].key;
 
-		put(out, number == 0 ? key : renumber[key]);
-		put_node(drain, child, renumber, out);
+		put(out, number == 0 ? key : numbering->number[key]);
+		put_node(drain, child, numbering, out);
 	}
-}
-
-static void
-put_cluster(const DrainSlot *slot, const uint32 *renumber, StringInfo out)
-{
-	put(out, slot->cluster.id);
-	put(out, slot->cluster.size);
-	put(out, slot->cluster.ntokens);
-	for (int i = 0; i < slot->cluster.ntokens; i++)
-		put(out, renumber[slot->tokens[i]]);
 }
 
 void
 l4_drain_serialize(const L4Drain *drain, StringInfo out)
 {
 	const L4DrainOptions *options = &drain->options;
-	uint32	   *renumber;
-	uint32		next = TOKEN_PARAM;
+	Numbering	numbering;
 
 	put(out, DRAIN_VERSION);
 	put(out, options->depth);
@@ -103,27 +147,26 @@ l4_drain_serialize(const L4Drain *drain, StringInfo out)
 		put_bytes(out, options->delimiters[i], strlen(options->delimiters[i]));
 	put(out, drain->last_id);
 
-	renumber = MemoryContextAllocHuge(CurrentMemoryContext,
-									  sizeof(uint32) * (Size) drain->ntokens);
-	put(out, drain->token_live - 1);
-	for (uint32 i = TOKEN_PARAM; i < drain->ntokens; i++)
-	{
-		if (drain->tokens[i].text == NULL)
-			continue;
-		renumber[i] = next++;
-		if (i != TOKEN_PARAM)
-			put_bytes(out, drain->tokens[i].text, drain->tokens[i].len);
-	}
+	number_tokens(drain, &numbering);
+	put(out, numbering.next - 1 - TOKEN_PARAM);
+	for (uint32 i = TOKEN_PARAM + 1; i < numbering.next; i++)
+		put_bytes(out, drain->tokens[numbering.order[i]].text,
+				  drain->tokens[numbering.order[i]].len);
 
 	put(out, drain->nslots);
-	if (options->max_clusters == 0)
-		for (int32 i = 0; i < drain->nslots; i++)
-			put_cluster(&drain->slots[i], renumber, out);
-	else
-		for (int32 i = drain->oldest; i >= 0; i = drain->slots[i].newer)
-			put_cluster(&drain->slots[i], renumber, out);
-	put_node(drain, 0, renumber, out);
-	pfree(renumber);
+	for (int32 slot = next_slot(drain, -1); slot >= 0; slot = next_slot(drain, slot))
+	{
+		const L4DrainCluster *cluster = &drain->slots[slot].cluster;
+
+		put(out, cluster->id);
+		put(out, cluster->size);
+		put(out, cluster->ntokens);
+		for (int i = 0; i < cluster->ntokens; i++)
+			put(out, numbering.number[cluster->tokens[i]]);
+	}
+	put_node(drain, 0, &numbering, out);
+	pfree(numbering.number);
+	pfree(numbering.order);
 }
 
 /* ---- reading ---- */
