@@ -135,10 +135,11 @@ unit_of_slot(const char *msg, int len, const L4Slot *slot)
 	int			to;
 	double		us;
 
-	if (slot->mask == L4_MASK_DURATION)
-		return -1;
-	if (slot->mask != L4_MASK_NUMBER)
+	if (slot->mask != L4_MASK_NUMBER && slot->mask != L4_MASK_DURATION)
 		return 0;
+	for (uint32 i = slot->off; slot->mask == L4_MASK_DURATION && i < slot->off + slot->len; i++)
+		if (is_letter(msg[i]))
+			return -1;
 	if (from < len && msg[from] == ' ')
 		from++;
 	for (to = from; to < len && is_letter(msg[to]); to++)

@@ -141,6 +141,51 @@ END;
 $$;
 COMMENT ON FUNCTION l4._case_iterations(text) IS 'working set: iterations, their durations, where the job turned slow';
 
+-- Not SQL, which would be inlined: the view is fast when job and events are constants.
+CREATE FUNCTION l4._mentions(job_id text, events int[]) RETURNS SETOF l4.mention
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 200 SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY SELECT m.* FROM l4.mention AS m WHERE m.job_id = _mentions.job_id AND m.event_id = ANY (events);
+END;
+$$;
+COMMENT ON FUNCTION l4._mentions(text, int[]) IS 'mentions in some events of a job';
+
+CREATE FUNCTION l4._values(job_id text, events int[]) RETURNS SETOF l4._first_values
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 200 SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY SELECT v.* FROM l4._first_values AS v WHERE v.job_id = _values.job_id AND v.event_id = ANY (events);
+END;
+$$;
+COMMENT ON FUNCTION l4._values(text, int[]) IS 'variable parts of the first records of some events of a job';
+
+-- A known line with a word of trouble that no good job has in its place: "finished (FAILED)" where all others finished (SUCCEEDED).
+CREATE FUNCTION l4._new_words(job_id text, good_jobs text[]) RETURNS TABLE (event_id int, words text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    candidates int[];
+BEGIN
+    candidates := ARRAY(
+        SELECT DISTINCT e.event_id FROM l4._job_event AS j JOIN l4._event_slot AS e USING (event_id)
+        WHERE j.job_id = _new_words.job_id AND e.mask IN ('word', 'name', 'constant'));
+    candidates := candidates || ARRAY(SELECT e.merged_into FROM l4._event AS e WHERE e.event_id = ANY (candidates) AND e.merged_into IS NOT NULL);
+    RETURN QUERY
+    WITH here AS (
+        SELECT DISTINCT v.event_id, v.slot, v.value FROM l4._slot_value AS v
+        WHERE v.job_id = _new_words.job_id AND v.event_id = ANY (candidates) AND v.mask IN ('word', 'name', 'constant')
+    ), bad AS MATERIALIZED (
+        SELECT h.* FROM here AS h WHERE l4._marked(h.value, 'trouble')
+    )
+    SELECT b.event_id, string_agg(b.value, ', ' ORDER BY b.value COLLATE "C")
+    FROM bad AS b
+    WHERE NOT EXISTS (SELECT FROM l4._slot_value AS v WHERE v.job_id = ANY (good_jobs) AND v.event_id = b.event_id AND v.slot = b.slot AND v.value = b.value)
+    GROUP BY b.event_id;
+END;
+$$;
+COMMENT ON FUNCTION l4._new_words(text, text[]) IS 'known events that say a word of trouble here which they never say in good jobs';
+
 -- Events that no good job shows, or that are loud. Rules are matched against one example an event.
 CREATE FUNCTION l4._case_events(job_id text) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -158,15 +203,18 @@ BEGIN
         WHERE j.job_id = ANY (k.baseline || k.elsewhere)
         GROUP BY 1
     )
-    SELECT k.job_id, e.event_id, l4._level(e.level), b.event_id IS NULL, coalesce(b.jobs, 0), j.occurrences, j.nodes, j.first_ts, j.last_ts,
-        b.event_id IS NULL AND l4._marked(e.example, 'terminal'), l4._marked(e.example, 'exit'),
-        e.is_stack OR b.event_id IS NULL AND l4._level(e.level) = 0 AND l4._marked(e.example, 'stack'),
-        b.event_id IS NULL AND NOT l4._marked(e.example, 'not_named'),
+    SELECT k.job_id, e.event_id, l4._level(e.level), n.is_new, CASE WHEN w.words IS NULL THEN coalesce(b.jobs, 0) ELSE 0 END,
+        j.occurrences, j.nodes, j.first_ts, j.last_ts,
+        n.is_new AND l4._marked(e.example, 'terminal'), l4._marked(e.example, 'exit'),
+        e.is_stack OR n.is_new AND l4._level(e.level) = 0 AND l4._marked(e.example, 'stack'),
+        n.is_new AND NOT l4._marked(e.example, 'not_named'),
         CASE WHEN l4._marked(e.example, 'send') THEN 'send' WHEN l4._marked(e.example, 'receive') THEN 'receive' END
     FROM l4._job_events(ARRAY[k.job_id]) AS j
     JOIN l4._event AS e USING (event_id)
     LEFT JOIN known AS b USING (event_id)
-    WHERE b.event_id IS NULL OR l4._level(e.level) >= 3;
+    LEFT JOIN l4._new_words(k.job_id, k.baseline || k.elsewhere) AS w USING (event_id)
+    CROSS JOIN LATERAL (SELECT b.event_id IS NULL OR w.words IS NOT NULL AS is_new) AS n
+    WHERE n.is_new OR l4._level(e.level) >= 3;
     UPDATE l4._case_event AS e SET accuses = accuses AND NOT exit AND NOT stack, terminal = terminal AND NOT stack
     WHERE e.job_id = k.job_id;
 

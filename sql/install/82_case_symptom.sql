@@ -30,15 +30,24 @@ BEGIN
 
     -- survived: on every node that has it, it was over when the node had its first iteration done and training went on, or, of a node that
     -- did not train, when the node got to a later stage
+    WITH reached AS (
+        SELECT n.node, n.train_ts, n.iterations, max(s.first_ts) FILTER (WHERE s.stage IN ('data', 'model', 'checkpoint_load', 'train')) AS stage_ts
+        FROM l4._case_node AS n
+        LEFT JOIN l4.stage_span AS s ON s.job_id = k.job_id AND s.node = n.node
+        WHERE n.job_id = k.job_id
+        GROUP BY n.node, n.train_ts, n.iterations
+    ), survived AS (
+        SELECT c.event_id
+        FROM l4._case_count AS c
+        JOIN reached AS r USING (node)
+        WHERE c.job_id = k.job_id
+        GROUP BY c.event_id
+        HAVING bool_and(coalesce(c.last_ts < CASE WHEN k.places >= 3 AND (r.train_ts IS NULL OR r.iterations >= 3)
+            THEN coalesce(r.train_ts, k.train_ts) ELSE r.stage_ts END, false))
+    )
     UPDATE l4._case_event AS e SET dropped = 'over before training began'
-    WHERE e.job_id = k.job_id AND e.is_new AND e.dropped IS NULL
-        AND NOT EXISTS (
-            SELECT FROM l4._case_count AS c
-            JOIN l4._case_node AS n USING (job_id, node)
-            WHERE c.job_id = e.job_id AND c.event_id = e.event_id AND NOT coalesce(
-                CASE WHEN k.places >= 3 AND (n.train_ts IS NULL OR n.iterations >= 3) THEN c.last_ts < coalesce(n.train_ts, k.train_ts)
-                ELSE EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = c.job_id AND s.node = c.node AND s.first_ts > c.last_ts
-                    AND s.stage IN ('data', 'model', 'checkpoint_load', 'train')) END, false));
+    FROM survived AS s
+    WHERE e.job_id = k.job_id AND e.event_id = s.event_id AND e.is_new AND e.dropped IS NULL;
 
     -- with few good jobs the job's own past is what good jobs look like: it went on for ten iterations afterwards
     IF cardinality(k.baseline || k.elsewhere) < 3 THEN

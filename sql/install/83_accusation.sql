@@ -26,9 +26,9 @@ BEGIN ATOMIC
         SELECT z.* FROM l4._case_node AS z WHERE z.job_id = _address_book.job_id
     ), said AS (
         SELECT m.node, m.value AS address, l4._ip_number(m.value) AS number, min(m.first_ts) AS ts
-        FROM l4.mention AS m
-        JOIN l4._case_event AS e ON e.job_id = m.job_id AND e.event_id = m.event_id AND e.is_new AND e.dropped IS NULL AND e.accuses
-        WHERE m.job_id = _address_book.job_id AND m.kind = 'address'
+        FROM l4._mentions(_address_book.job_id, ARRAY(SELECT e.event_id FROM l4._case_event AS e
+            WHERE e.job_id = _address_book.job_id AND e.is_new AND e.dropped IS NULL AND e.accuses)) AS m
+        WHERE m.kind = 'address'
         GROUP BY m.node, m.value
     ), address AS (
         SELECT DISTINCT s.address, s.number FROM said AS s
@@ -50,7 +50,7 @@ BEGIN ATOMIC
                 count(*) OVER (PARTITION BY f.event_id, s.value) AS speakers
             FROM l4._first_values AS f
             CROSS JOIN LATERAL ROWS FROM (unnest(f.slot_values), unnest(f.slot_masks)) AS s(value, mask)
-            WHERE f.job_id = _address_book.job_id AND 'IP' = ANY (f.slot_masks) AND s.mask = 'IP' AND EXISTS (SELECT FROM said)) AS v
+            WHERE f.job_id = _address_book.job_id AND 'ip' = ANY (f.slot_masks) AND s.mask = 'ip' AND EXISTS (SELECT FROM said)) AS v
         WHERE v.addresses = 1 AND v.speakers = 1
     ), printed AS (
         SELECT split_part(o.address, ':', 1) AS address, min(o.node) AS node, 'only printed there' AS how
@@ -98,19 +98,16 @@ BEGIN ATOMIC
     ), self AS (
         -- Ranks of a sub-group: the line says "rank 1" of a node whose rank is 5.
         SELECT v.node, v.event_id, n.rank - max(coalesce(x.groups ->> 'rank', x.groups ->> 'rank2')::int) AS shift
-        FROM l4._first_values AS v
-        JOIN loud AS l ON l.event_id = v.event_id
+        FROM l4._values(_complaints.job_id, ARRAY(SELECT l.event_id FROM loud AS l)) AS v
         JOIN l4._event AS t ON t.event_id = v.event_id
         JOIN n ON n.node = v.node
         CROSS JOIN LATERAL (SELECT l4._fill(t.template, v.slot_values) AS line) AS f
         JOIN l4._marker('self') AS r ON l4.pcre_match(f.line, r.signature)
         CROSS JOIN LATERAL (SELECT l4.pcre_captures(f.line, r.signature) AS groups) AS x
-        WHERE v.job_id = _complaints.job_id
         GROUP BY v.node, v.event_id, n.rank
     ), said AS (
         SELECT m.node, m.event_id, m.kind, m.value, m.named_node, m.first_ts
-        FROM l4.mention AS m JOIN loud AS l USING (event_id)
-        WHERE m.job_id = _complaints.job_id
+        FROM l4._mentions(_complaints.job_id, ARRAY(SELECT l.event_id FROM loud AS l)) AS m
     ), named AS (
         SELECT s.node, a.node AS accused, s.first_ts, s.event_id
         FROM said AS s

@@ -44,9 +44,8 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     WITH status AS (
         SELECT DISTINCT m.node, m.value
-        FROM l4.mention AS m
-        JOIN l4._case_event AS e ON e.job_id = m.job_id AND e.event_id = m.event_id AND e.is_new
-        WHERE m.job_id = evidence_exit.job_id AND m.kind = 'exit'
+        FROM l4._mentions(evidence_exit.job_id, ARRAY(SELECT e.event_id FROM l4._case_event AS e WHERE e.job_id = evidence_exit.job_id AND e.is_new)) AS m
+        WHERE m.kind = 'exit'
     ), common AS (
         SELECT s.value, count(*) AS nodes, (SELECT count(DISTINCT z.node) FROM status AS z) AS reporting
         FROM status AS s GROUP BY s.value ORDER BY 2 DESC, 1 LIMIT 1

@@ -7,9 +7,9 @@ BEGIN ATOMIC
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_drift.job_id AND c.nodes >= 3
     ), here AS (
         SELECT v.node, v.event_id, s.slot, s.value
-        FROM k
-        JOIN l4._first_values AS v ON v.job_id = k.job_id AND v.occurrences = 1
+        FROM l4._first_values AS v
         CROSS JOIN LATERAL unnest(v.slot_values) WITH ORDINALITY AS s(value, slot)
+        WHERE v.job_id = evidence_drift.job_id AND v.occurrences = 1 AND EXISTS (SELECT FROM k)
     ), common AS (
         SELECT h.event_id, h.slot, mode() WITHIN GROUP (ORDER BY h.value) AS value, count(*) AS nodes
         FROM here AS h GROUP BY h.event_id, h.slot
@@ -28,9 +28,8 @@ BEGIN ATOMIC
         CROSS JOIN LATERAL unnest(k.baseline) WITH ORDINALITY AS b(job_id, place)
         CROSS JOIN LATERAL (
             SELECT b.job_id, v.event_id, s.slot, count(DISTINCT s.value) + max((v.occurrences > 1)::int) AS differing
-            FROM l4._first_values AS v
+            FROM l4._values(b.job_id, ARRAY(SELECT DISTINCT d.event_id FROM drifted AS d)) AS v
             CROSS JOIN LATERAL unnest(v.slot_values) WITH ORDINALITY AS s(value, slot)
-            WHERE v.job_id = b.job_id AND v.event_id IN (SELECT d.event_id FROM drifted AS d)
             GROUP BY v.event_id, s.slot) AS z
         WHERE b.place <= 5
     )
@@ -58,7 +57,8 @@ BEGIN ATOMIC
     ), step AS (
         SELECT d.node, d.event_id, d.slot, sum(d.sum_ms) FILTER (WHERE d.block >= k.onset_block) / sum(d.n) FILTER (WHERE d.block >= k.onset_block) AS ms,
             sum(d.sum_ms) FILTER (WHERE d.block < k.onset_block) / sum(d.n) FILTER (WHERE d.block < k.onset_block) AS before_ms
-        FROM k JOIN l4._duration AS d ON d.job_id = k.job_id AND d.block >= 0 AND d.n > 0
+        FROM l4._duration AS d CROSS JOIN k
+        WHERE d.job_id = _slow_steps.job_id AND d.block >= 0 AND d.n > 0
         GROUP BY d.node, d.event_id, d.slot, k.slow_iterations
         HAVING sum(d.n) FILTER (WHERE d.block >= k.onset_block) >= 0.5 * k.slow_iterations
     ), normal AS (
@@ -106,20 +106,26 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     WITH k AS (
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_named_slow.job_id AND c.symptom = 'slow' AND c.nodes >= 3
+    ), telling AS (
+        SELECT DISTINCT z.event_id
+        FROM k
+        JOIN l4._job_event AS z USING (job_id)
+        JOIN l4._event_slot AS t ON t.event_id = z.event_id AND t.kind IN ('rank', 'host')
+        WHERE NOT EXISTS (SELECT FROM l4._case_event AS e WHERE e.job_id = z.job_id AND e.event_id = z.event_id AND e.is_new)
     ), named AS (
         SELECT m.event_id, n.node, sum(coalesce(m.occurrences, 33) - (m.first_ts < k.onset_ts)::int)::float8 AS times
-        FROM k
-        JOIN l4.mention AS m ON m.job_id = k.job_id AND m.kind IN ('rank', 'host')
+        FROM l4._mentions(evidence_named_slow.job_id, ARRAY(SELECT t.event_id FROM telling AS t)) AS m
+        CROSS JOIN k
         JOIN l4._case_node AS n ON n.job_id = k.job_id AND n.node = m.named_node
-        WHERE NOT EXISTS (SELECT FROM l4._case_event AS e WHERE e.job_id = m.job_id AND e.event_id = m.event_id AND e.is_new)
-            AND m.named_node <> m.node
+        WHERE m.kind IN ('rank', 'host') AND m.named_node <> m.node
         GROUP BY m.event_id, n.node
     ), before AS (
-        SELECT m.event_id, n.rank, sum(m.occurrences)::float8 / sum(sum(m.occurrences)) OVER (PARTITION BY m.event_id) AS share
+        SELECT m.event_id, n.rank, sum(coalesce(m.occurrences, 33))::float8 / nullif(sum(sum(coalesce(m.occurrences, 33))) OVER (PARTITION BY m.event_id), 0) AS share
         FROM k
-        JOIN l4.mention AS m ON m.job_id = ANY (k.baseline) AND m.kind IN ('rank', 'host')
-        JOIN l4.job_node AS n ON n.job_id = m.job_id AND n.node = m.named_node
-        WHERE m.event_id IN (SELECT x.event_id FROM named AS x)
+        CROSS JOIN LATERAL unnest(k.baseline[1:5]) AS b(job_id)
+        CROSS JOIN LATERAL l4._mentions(b.job_id, ARRAY(SELECT DISTINCT x.event_id FROM named AS x)) AS m
+        JOIN l4.job_node AS n ON n.job_id = b.job_id AND n.node = m.named_node
+        WHERE m.kind IN ('rank', 'host') AND m.named_node <> m.node
         GROUP BY m.event_id, n.rank
     ), rated AS (
         SELECT x.node, x.event_id, x.times / nullif(sum(x.times) OVER (PARTITION BY x.event_id), 0) AS share,
@@ -147,11 +153,11 @@ BEGIN ATOMIC
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_late.job_id AND c.symptom = 'slow' AND c.nodes >= 3
     ), done AS (
         SELECT i.node, p.place, p.place >= o.place AS slow, extract(epoch FROM i.ended - p.done_ts)::float8 * 1000 AS ms
-        FROM k
+        FROM l4._iteration AS i
+        CROSS JOIN k
         JOIN l4._case_iteration AS o ON o.job_id = k.job_id AND o.iteration = k.onset_iteration
-        JOIN l4._iteration AS i ON i.job_id = k.job_id
         JOIN l4._case_iteration AS p ON p.job_id = k.job_id AND p.epoch IS NOT DISTINCT FROM i.epoch AND p.iteration = i.iteration
-        WHERE p.nodes >= 0.6 * k.nodes AND p.place > 1
+        WHERE i.job_id = evidence_late.job_id AND p.nodes >= 0.6 * k.nodes AND p.place > 1
     ), normal AS (
         SELECT d.place, percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ms) AS ms FROM done AS d GROUP BY d.place
     ), late AS (
