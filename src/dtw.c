@@ -36,7 +36,7 @@
 #define CELL		int32
 #define ELEMENT		int32
 #define COST(x, y)	((int32) ((x) != (y)))
-#define INFINITE	PG_INT32_MAX
+#define INFINITE	(PG_INT32_MAX / 2)	/* a step more must not overflow */
 #define LANES		8
 #define NAME(x)		long_##x
 #include "dtw_kernel.h"
