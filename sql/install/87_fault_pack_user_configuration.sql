@@ -257,7 +257,7 @@ FROM (VALUES
  'Reduce host memory use (workers, offload, checkpoint loading on all ranks at once) or request more.',
  '{sym_torchrun_worker_exit}', 'https://github.com/pytorch/pytorch/blob/main/c10/core/impl/alloc_cpu.cpp'),
 (3094, 'bus_error_core', 'user', 'configuration', 'fatal', 50, false,
- 'Fatal Python error: Bus error|Bus error \(core dumped\)|Caught signal 7 \(Bus error',
+ '^(?:\S+: )?Bus error\s*$|Fatal Python error: Bus error|Bus error \(core dumped\)|Caught signal 7 \(Bus error',
  'Bus error (core dumped)',
  'Access to a memory mapping failed: full /dev/shm or a truncated mapped file.',
  'Enlarge /dev/shm; check the mapped files.',
@@ -605,5 +605,17 @@ FROM (VALUES
 AssertionError',
  'The check of the options refused the configuration of the run.',
  'Read the condition in the last frame and change the option it names.',
- '{sym_torchrun_worker_exit}', 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py')
+ '{sym_torchrun_worker_exit}', 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py'),
+(3266, 'out_of_memory_generic', 'user', 'configuration', 'error', 6, false,
+ '\b[Oo]ut[ -]of[ -][Mm]emory\b|\bOOM(?:Killed|-killed| killed| kill\b| error)',
+ 'ERROR worker ran out of memory and was restarted',
+ 'Memory of the host or the accelerator was used up.',
+ 'Find out which of the two and on which node; lower batch, sequence or workers, or ask for more.',
+ '{sym_torchrun_worker_exit}', 'https://docs.kernel.org/admin-guide/mm/concepts.html'),
+(3267, 'cli_error_generic', 'user', 'configuration', 'error', 4, false,
+ '^(?:\[[^\]\s]{0,40}\]:? ?)?(?:Error|Fatal error): (?!\d)[A-Za-z''"`\[].{10}',
+ 'Error: Got unexpected extra argument (train.yaml)',
+ 'A command of the launch ended with an error message of its own.',
+ 'Read the message; compare the command with its documentation.',
+ '{sym_torchrun_worker_exit}', 'https://www.gnu.org/prep/standards/html_node/Errors.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -5,7 +5,7 @@ SELECT p.fault_id, p.name, p.category, p.component, p.severity, p.priority, p.is
 	p.leads_to::text[], p.source_url, 'builtin'
 FROM (VALUES
 (3003, 'sym_elastic_agent_report', 'user', 'program', 'error', 15, true,
- 'traceback : To enable traceback see|^\s*exitcode\s+: -?[1-9]\d*\s+\(pid|^\S+\.py FAILED\s*$|ChildFailedError|torch\.distributed\.elastic\.multiprocessing\.(?:api|errors).{0,60}(?:failed|FAILED)|failed \(exitcode: -?\d+\) local_rank|WorkerState\.FAILED|ProcessRaisedException|ProcessExitedException: process \d+ terminated|Worker(?:Group)? .{0,20}(?:FAILED|failed)\b.{0,40}(?:restart|stopping)|error_file: .{0,80}reply file',
+ 'Root Cause \(first observed failure\)|<NO_OTHER_FAILURES>|traceback : To enable traceback see|^\s*exitcode\s+: -?[1-9]\d*\s+\(pid|^\S+\.py FAILED\s*$|ChildFailedError|torch\.distributed\.elastic\.multiprocessing\.(?:api|errors).{0,60}(?:failed|FAILED)|failed \(exitcode: -?\d+\) local_rank|WorkerState\.FAILED|ProcessRaisedException|ProcessExitedException: process \d+ terminated|Worker(?:Group)? .{0,20}(?:FAILED|failed)\b.{0,40}(?:restart|stopping)|error_file: .{0,80}reply file',
  'torch.multiprocessing.spawn.ProcessExitedException: process 3 terminated with exit code 1',
  'The launcher reports that a worker ended; the reason is in the worker''s own output.',
  'Look for the worker''s error above, or set --redirects and read its log file.',
@@ -77,7 +77,7 @@ FROM (VALUES
  'Compare vocabulary size and sequence length with the data; re-run with CUDA_LAUNCH_BLOCKING=1 to get the real call site.',
  '{cublas_alloc_or_init,sym_torchrun_worker_exit}', 'https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html'),
 (3049, 'cuda_index_assertion', 'user', 'program', 'error', 50, false,
- 'Assertion `(?:srcIndex < srcSelectDimSize|t >= 0 && t < n_classes|index >= -sizes\[i\] && index < sizes\[i\][^`]*|ind(?:ex)? >=? ?0 && ind\w* < \w+[^`]*|-sizes\[i\] <= index && index < sizes\[i\][^`]*)` failed',
+ '\.cu:\d+: .{0,160}block: \[.{0,60}Assertion `|Assertion `(?:srcIndex < srcSelectDimSize|t >= 0 && t < n_classes|index >= -sizes\[i\] && index < sizes\[i\][^`]*|ind(?:ex)? >=? ?0 && ind\w* < \w+[^`]*|-sizes\[i\] <= index && index < sizes\[i\][^`]*)` failed',
  '../aten/src/ATen/native/cuda/Indexing.cu:1292: indexSelectLargeIndex: block: [174,0,0], thread: [64,0,0] Assertion `srcIndex < srcSelectDimSize` failed.',
  'An index given to an embedding, gather or loss kernel is outside the table.',
  'Check tokenizer versus embedding size, label values and ignore_index.',
@@ -209,7 +209,7 @@ FROM (VALUES
  'Initialise model parallel first.',
  '{sym_torchrun_worker_exit}', 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/parallel_state.py'),
 (3143, 'sym_deepspeed_launch_exit', 'user', 'program', 'error', 50, true,
- 'exits with return code = (?!0\b)\d+',
+ 'sigkill_handler\] Killing subprocess|exits with return code = (?!0\b)\d+',
  '[2024-03-01 10:00:01,222] [ERROR] [launch.py:321:sigkill_handler] [''/usr/bin/python3'', ''-u'', ''train.py'', ''--local_rank=3''] exits with return code = 1',
  'A local rank ended with an error code.',
  'Read the traceback of that rank.',
@@ -489,5 +489,11 @@ FROM (VALUES
  'Error pod pytorch-simple-worker-0 container pytorch exitCode: 1 terminated message:',
  'A container of the job ended with an error of the program in it.',
  'Read the log of that container, also of the instance before (`kubectl logs --previous`).',
- '{sym_k8s_crashloop,sym_c10d_collective_timeout}', 'https://kubernetes.io/docs/tasks/debug/debug-application/debug-running-pod/')
+ '{sym_k8s_crashloop,sym_c10d_collective_timeout}', 'https://kubernetes.io/docs/tasks/debug/debug-application/debug-running-pod/'),
+(3264, 'sym_python_traceback', 'user', 'program', 'error', 1, true,
+ 'Traceback \(most recent call last\)|Exception in thread (?:Thread-\d+|MainThread)|During handling of the above exception, another exception occurred',
+ 'Traceback (most recent call last):',
+ 'A Python exception was printed; its class and message stand at the end of the stack.',
+ 'Read the last lines of the stack.',
+ '{}', 'https://docs.python.org/3/library/traceback.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

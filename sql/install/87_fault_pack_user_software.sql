@@ -227,7 +227,7 @@ FROM (VALUES
  'Update the package or use an older Python.',
  '{sym_torchrun_worker_exit}', 'https://docs.python.org/3/whatsnew/3.10.html#removed'),
 (3236, 'torch_load_weights_only', 'user', 'software', 'error', 50, false,
- 'Weights only load failed|WeightsUnpickler error|weights_only.{0,40}(?:argument|default).{0,40}(?:changed|flipped).{0,80}(?:Error|error)',
+ 'UnpicklingError\(UNSAFE_MESSAGE|Weights only load failed|WeightsUnpickler error|weights_only.{0,40}(?:argument|default).{0,40}(?:changed|flipped).{0,80}(?:Error|error)',
  '_pickle.UnpicklingError: Weights only load failed. This file can still be loaded, to do so you have two options, do those steps only if you trust the source of the checkpoint.',
  'Since release 2.6 torch.load reads only plain tensors unless told otherwise; this checkpoint holds other objects.',
  'Allow the classes by add_safe_globals, or load with weights_only=False if you trust the file; update the framework that wrote it.',
@@ -279,5 +279,11 @@ FROM (VALUES
  'ModuleNotFoundError: No module named ''amp_C''',
  'A package with fused kernels that the run asks for is not in the environment.',
  'Build and install it for the PyTorch and CUDA in use, or switch the fused option off.',
- '{sym_torchrun_worker_exit}', 'https://github.com/NVIDIA/apex')
+ '{sym_torchrun_worker_exit}', 'https://github.com/NVIDIA/apex'),
+(3265, 'build_failed', 'user', 'software', 'error', 30, false,
+ 'make(?:\[\d+\])?: \*{3} .{0,200}Error \d+|CMake Error(?: at|:)|collect2: error: ld returned|fatal error: \S+: No such file or directory|error: command ''[^'']{1,200}'' failed|cannot find -l\w+',
+ 'make: *** [Makefile:12: helpers] Error 127',
+ 'Something had to be compiled at the start and this failed.',
+ 'Read the first error of the compiler; install what is missing; ship what is built.',
+ '{module_not_found,sym_torchrun_worker_exit}', 'https://www.gnu.org/software/make/manual/make.html#Errors')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);
