@@ -14,6 +14,7 @@ OBJS = \
 	src/ingest_pack.o \
 	src/ingest_pack_sql.o \
 	src/ingest_params.o \
+	src/ingest_parse.o \
 	src/ingest_scan.o \
 	src/ingest_shape.o \
 	src/ingest_sql.o \

@@ -272,6 +272,24 @@ COMMENT ON COLUMN l4.mention.named_node IS 'the node that is meant, where ranks,
 COMMENT ON COLUMN l4.mention.occurrences IS 'records; NULL = not counted, too many different values';
 COMMENT ON COLUMN l4.mention.first_ts IS 'time of the first record';
 
+CREATE FUNCTION l4._parse(parser l4.parser, ruleset jsonb, line text, OUT ts timestamptz, OUT level text, OUT rank int, OUT host text,
+                          OUT component text, OUT message text, OUT event_id int)
+LANGUAGE c STABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_ingest_parse';
+COMMENT ON FUNCTION l4._parse(l4.parser, jsonb, text) IS 'a line taken apart, and its event';
+
+CREATE FUNCTION l4.parse(line text, OUT ts timestamptz, OUT level text, OUT rank int, OUT host text, OUT component text, OUT message text,
+                         OUT event_id int, OUT template text, OUT stage text, OUT iteration int)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 2000
+BEGIN ATOMIC
+    SELECT p.ts, p.level, p.rank, p.host, p.component, p.message, p.event_id, e.template,
+           CASE WHEN e.event_id IS NULL THEN (SELECT s.stage FROM l4._stage_of(p.message) s) ELSE e.stage END,
+           (SELECT i.iteration::int FROM l4._iteration(r.ruleset, p.message) i)
+    FROM (SELECT l4._ruleset() AS ruleset OFFSET 0) r
+    CROSS JOIN LATERAL l4._parse((SELECT m.parser FROM l4._model m), r.ruleset, parse.line) p
+    LEFT JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) p.event_id;
+END;
+COMMENT ON FUNCTION l4.parse(text) IS 'a line as ingest would read it: head, message, event, the stage that it marks and the iteration that it names; learns nothing';
+
 CREATE VIEW l4.ingest_progress AS
 SELECT i.logs, i.job_id,
        CASE WHEN i.ended_at IS NOT NULL THEN 'done'
