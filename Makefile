@@ -147,6 +147,7 @@ REGRESS = \
 	pcre_many \
 	drain \
 	views \
+	ingest \
 	pipeline \
 	privileges \
 	report \

@@ -90,6 +90,7 @@ l4_carry_remember(L4PackCarry *carry, const L4UnitRec *rec, int32 event_id, int 
 	recent->event_id = event_id;
 	recent->stage = stage;
 	recent->rank = rec->rank;
+	recent->context = rec->context;
 	recent->epoch = rec->epoch;
 	recent->iteration = rec->iteration;
 }
@@ -145,6 +146,7 @@ read_recent(L4ByteReader *reader, L4PackCarry *carry)
 	if (stage < -1 || stage >= carry->nstages)
 		l4_pack_corrupted("stage");
 	rec.rank = (int32) l4_get_int(reader);
+	rec.context = (int32) l4_get_int(reader);
 	rec.epoch = (int32) l4_get_int(reader);
 	rec.iteration = (int32) l4_get_int(reader);
 	l4_carry_remember(carry, &rec, event_id, stage);
@@ -229,6 +231,7 @@ l4_pack_carry_write(const L4PackCarry *carry, MemoryContext cxt)
 		l4_put_int(&buf, recent->event_id);
 		l4_put_int(&buf, recent->stage);
 		l4_put_int(&buf, recent->rank);
+		l4_put_int(&buf, recent->context);
 		l4_put_int(&buf, recent->epoch);
 		l4_put_int(&buf, recent->iteration);
 	}

@@ -31,6 +31,7 @@ typedef struct L4Recent
 	int32		event_id;
 	int			stage;
 	int32		rank;
+	int32		context;
 	int32		epoch;
 	int32		iteration;
 } L4Recent;

@@ -19,6 +19,7 @@ carry_init(L4ScanCarry *carry)
 	carry->stored_epoch = -1;
 	carry->stored_iteration = L4_NO_INT;
 	carry->max_in_flight = L4_NO_INT;
+	carry->last_rank = L4_NO_INT;
 	initStringInfo(&carry->record_state);
 }
 
@@ -29,6 +30,7 @@ l4_carry_write(const L4ScanCarry *carry, StringInfo buf)
 	l4_put_int(buf, carry->stored_epoch);
 	l4_put_int(buf, carry->stored_iteration);
 	l4_put_int(buf, carry->max_in_flight);
+	l4_put_int(buf, carry->last_rank);
 	l4_put_uint(buf, carry->nranks);
 	for (int i = 0; i < carry->nranks; i++)
 	{
@@ -57,6 +59,7 @@ l4_carry_read(L4ScanCarry *carry, const char *bytes, int len)
 	carry->stored_epoch = (int32) l4_get_int(&reader);
 	carry->stored_iteration = (int32) l4_get_int(&reader);
 	carry->max_in_flight = (int32) l4_get_int(&reader);
+	carry->last_rank = (int32) l4_get_int(&reader);
 	n = l4_get_uint(&reader);
 	if (n > L4_MAX_RANKS)
 		l4_pack_corrupted("ranks");

@@ -274,7 +274,7 @@ add_lines(Packer *p, const L4UnitPart *part, const RecInfo *info)
 		if ((i & 0xfff) == 0)
 			CHECK_FOR_INTERRUPTS();
 		add_line(p, line, rec, &info[line->rec]);
-		if (!p->in->late && rec->rank == p->carry->span_rank)
+		if (!p->in->late && rec->context == p->carry->span_rank)
 			add_to_span(p, line, info[line->rec].stage);
 		if (line->ts != L4_NO_TS)
 		{
@@ -385,7 +385,7 @@ add_records(Packer *p, const L4UnitPart *part, RecInfo *info)
 	for (int i = 0; i < part->nrecs; i++)
 	{
 		const L4UnitRec *rec = &part->recs[i];
-		L4PackRank *rank = l4_carry_pack_rank(p->carry, rec->rank);
+		L4PackRank *rank = l4_carry_pack_rank(p->carry, rec->context);
 		const L4Local *local;
 
 		if ((i & 0xfff) == 0)
@@ -399,6 +399,7 @@ add_records(Packer *p, const L4UnitPart *part, RecInfo *info)
 			part->recs[i].epoch = recent->epoch;
 			part->recs[i].iteration = recent->iteration;
 			part->recs[i].rank = recent->rank;
+			part->recs[i].context = recent->context;
 			continue;
 		}
 		local = part->locals[rec->local];
@@ -496,7 +497,7 @@ add_part(Packer *p, L4UnitPart *part)
 	RecInfo    *info = (RecInfo *) palloc(sizeof(RecInfo) * Max(part->nrecs, 1));
 
 	if (p->carry->span_rank == L4_RANK_UNKNOWN && part->nrecs > 0)
-		p->carry->span_rank = part->recs[0].rank;
+		p->carry->span_rank = part->recs[0].context;
 	add_records(p, part, info);
 	add_lines(p, part, info);
 	add_values(p, part);

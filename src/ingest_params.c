@@ -150,6 +150,8 @@ unit_of_slot(const char *msg, int len, const L4Slot *slot)
 		if (us > 0)
 			return us;
 	}
+	if (slot->mask == L4_MASK_DURATION)
+		return -1;
 	/* "elapsed (ms): 12", "time_ms=12" */
 	to = slot->off;
 	while (to > 0 && (msg[to - 1] == ' ' || msg[to - 1] == ':' || msg[to - 1] == '=' || msg[to - 1] == '"'))

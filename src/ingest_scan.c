@@ -196,7 +196,7 @@ keep_iteration(L4Scan *scan, const L4Iteration *found, const L4UnitRec *rec, dou
 static void
 place_in_iterations(L4Scan *scan, L4Local *local, const char *msg, int len, L4UnitRec *rec)
 {
-	L4RankState *state = l4_carry_rank(scan->carry, rec->rank);
+	L4RankState *state = l4_carry_rank(scan->carry, rec->context);
 	L4Iteration found;
 	double		duration_ms;
 
@@ -227,6 +227,9 @@ count_record(L4Scan *scan, const L4Record *record)
 	rec = &part->recs[part->nrecs];
 	rec->line_no = record->line_no;
 	rec->rank = record->rank >= 0 ? record->rank : start != NULL ? start->rank : L4_NO_INT;
+	if (rec->rank != L4_NO_INT)
+		scan->carry->last_rank = rec->rank;
+	rec->context = scan->carry->last_rank;
 	rec->ts = start != NULL ? start->ts : record->has_ts ? record->ts : scan->carry->last_ts;
 	l4_parser_scan(scan->shared->parser, msg, len, &scan->shape);
 	local = local_of(scan, record, msg, len);
@@ -424,6 +427,7 @@ record_of_line(L4Scan *scan, L4UnitPart *part, int i)
 	rec->ts = start->ts;
 	rec->local = -1;
 	rec->rank = start->rank;
+	rec->context = scan->carry->last_rank;
 	rec->epoch = 0;
 	rec->iteration = L4_NO_INT;
 	start->rec = part->nrecs;

@@ -40,6 +40,7 @@ typedef struct L4ScanCarry
 	int32		stored_epoch;	/* last iteration that was kept */
 	int32		stored_iteration;
 	int32		max_in_flight;
+	int32		last_rank;		/* L4_NO_INT none yet */
 	int			nranks;
 	L4RankState ranks[L4_MAX_RANKS];
 	StringInfoData record_state;	/* of the record reader; len 0 = none */

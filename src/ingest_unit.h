@@ -28,6 +28,7 @@ typedef struct L4UnitRec
 	TimestampTz ts;				/* L4_NO_TS none */
 	int32		local;			/* number in the dictionary; -1 began in an earlier unit */
 	int32		rank;			/* L4_NO_INT none */
+	int32		context;		/* the rank whose stage and iteration it shares: its own, else the one that wrote last */
 	int32		epoch;
 	int32		iteration;		/* L4_NO_INT none */
 } L4UnitRec;

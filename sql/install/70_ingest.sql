@@ -117,7 +117,7 @@ BEGIN
     WHERE NOT (w.name = 'job_id' AND _ingest_source.job_id IS NOT NULL)
       AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = logs AND a.attname = w.name AND a.attnum > 0 AND NOT a.attisdropped);
     IF missing IS NOT NULL THEN
-        RAISE EXCEPTION 'relation "%" lacks the column %', logs, missing USING ERRCODE = 'undefined_column',
+        RAISE EXCEPTION 'relation "%" has no column %', logs, missing USING ERRCODE = 'undefined_column',
             HINT = 'l4.ingest() reads the columns job_id, node and line, and where there are any source, rank, line_no and ts; a view can name them so.';
     END IF;
     SELECT a.attname, format_type(a.atttypid, a.atttypmod) AS type INTO wrong
@@ -136,7 +136,7 @@ BEGIN
     FROM pg_attribute a WHERE a.attrelid = logs AND a.attnum > 0 AND NOT a.attisdropped;
     is_table := kind IN ('r', 'p', 'm');
     IF NOT has_line_no AND NOT is_table THEN
-        RAISE EXCEPTION 'relation "%" lacks the column "line_no"', logs USING ERRCODE = 'undefined_column',
+        RAISE EXCEPTION 'relation "%" has no column "line_no"', logs USING ERRCODE = 'undefined_column',
             DETAIL = 'The rows of a view or foreign table have no lasting order that could number the lines.',
             HINT = 'Add a column line_no, or copy the rows into a table.';
     END IF;

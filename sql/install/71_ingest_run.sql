@@ -122,10 +122,10 @@ AS $$
         FROM w
     ), piece AS (
         SELECT t.*, CASE WHEN t.first IS NULL THEN NULL
-                         ELSE least(t.hi, t.first - 1 + CASE WHEN t.pending = 1 THEN greatest(t.step, batch_lines) ELSE t.step END) END AS last
+                         ELSE least(t.hi, t.first::numeric - 1 + CASE WHEN t.pending = 1 THEN greatest(t.step, batch_lines) ELSE t.step END)::bigint END AS last
         FROM turn t WHERE t.turn = 1
     ), ordered AS (
-        SELECT p.*, sum(greatest(p.last - p.first + 1, 4096)) OVER o - greatest(p.last - p.first + 1, 4096) AS before,
+        SELECT p.*, sum(greatest(p.last::numeric - p.first + 1, 4096)) OVER o - greatest(p.last::numeric - p.first + 1, 4096) AS before,
                min(CASE WHEN p.last < p.hi OR p.pending > 1 AND p.late THEN p.job_id END) OVER () AS unfinished
         FROM piece p WINDOW o AS (ORDER BY p.job_id, p.late DESC, p.units, p.node, p.source)
     )
@@ -151,7 +151,7 @@ BEGIN
     SELECT string_agg(format(
         'SELECT p.n, (SELECT l4._ingest_scan($1, $2, p.carry, p.to_line, p.late, x.line_no, x.ts, x.rank, x.line) FROM ('
         'SELECT l.line_no::bigint AS line_no, %1$s AS ts, %2$s AS rank, l.line::text AS line FROM %3$s l '
-        'WHERE %4$s AND l.line_no >= p.from_line AND l.line_no <= p.to_line + CASE WHEN p.late THEN 0 ELSE 2001 END ORDER BY l.line_no) x) AS unit '
+        'WHERE %4$s AND l.line_no >= p.from_line AND l.line_no <= CASE WHEN p.late THEN p.to_line ELSE least(p.to_line, 9223372036854773806) + 2001 END ORDER BY l.line_no) x) AS unit '
         'FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11) AS p(n, job_id, node, source, has_null, late, from_line, to_line, carry) '
         'WHERE p.n %% %5$s = %6$s AND %7$s p.has_null',
         CASE WHEN src.has_ts THEN 'l.ts::timestamptz' ELSE 'NULL::timestamptz' END,

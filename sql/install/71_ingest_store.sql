@@ -182,10 +182,14 @@ BEGIN
             SELECT l.units INTO found FROM l4._ingest_learn_units(found) l;
         END IF;
         stored := l4._ingest_store(p.ids, p.late, found, p.to_line);
-        -- a piece without lines: the numbers have a gap
-        UPDATE l4._stream s SET next_line_no = t.to_line + 1, step = least(s.step * 4, 1125899906842624)
-        FROM unnest(p.ids, p.late, p.to_line, found) AS t(id, late, to_line, unit)
-        WHERE s.stream_id = t.id AND t.unit IS NULL AND NOT t.late;
+        -- a piece without lines: the numbers have a gap, reading goes on behind it
+        IF array_position(found, NULL) IS NOT NULL THEN
+            EXECUTE format('UPDATE l4._stream s SET next_line_no = coalesce((SELECT min(l.line_no)::bigint FROM %s l WHERE %s AND l.line_no > t.to_line), t.to_line), '
+                           'step = least(s.step * 4, 1125899906842624) '
+                           'FROM unnest($1, $2, $3, $4) AS t(id, late, to_line, empty) WHERE s.stream_id = t.id AND t.empty AND NOT t.late',
+                           relation, l4._ingest_key(src.has_job, src.has_source, src.has_source AND true = ANY (p.nulls), 's'))
+            USING p.ids, p.late, p.to_line, ARRAY(SELECT f.unit IS NULL FROM unnest(found) WITH ORDINALITY AS f(unit, n) ORDER BY f.n);
+        END IF;
         PERFORM l4._ingest_roll_up(ARRAY(SELECT DISTINCT s.job_id FROM l4._stream s WHERE s.stream_id = ANY (p.ids)));
     END IF;
     UPDATE l4._ingest g SET lines = g.lines + stored, updated_at = clock_timestamp() WHERE g.ingest_id = _ingest_batch.ingest_id;
@@ -215,7 +219,7 @@ CREATE FUNCTION l4._ingest_expect(ingest_id int, ids int[], late bool[], lo bigi
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
     UPDATE l4._ingest i
-    SET total = (SELECT coalesce(sum(t.hi - CASE WHEN t.late THEN t.lo ELSE coalesce(s.next_line_no, t.lo) END + 1), 0)
+    SET total = (SELECT least(coalesce(sum(t.hi::numeric - CASE WHEN t.late THEN t.lo ELSE coalesce(s.next_line_no, t.lo) END + 1), 0), 9223372036854775807)::bigint
                  FROM unnest(ids, late, lo, hi) AS t(id, late, lo, hi) LEFT JOIN l4._stream s ON s.stream_id = t.id)
     WHERE i.ingest_id = _ingest_expect.ingest_id
 $$;
