@@ -11,7 +11,6 @@ timed() {
 		die "failed: $2"
 	}
 	ms=$(sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' <<<"$out" | tail -n 1)
-	answer=$(grep -v '^Time' <<<"$out" | tail -n 1)
 }
 
 value() { sandbox_psql -d "$1" -At -c "$2"; }
@@ -41,7 +40,7 @@ bench_size() {
 	local lines=$1 nodes=$2 db=bench before after copy one two again compare diagnose diagnose2 report html count raw
 	local top
 	say "  $lines lines, $nodes nodes, fault ${FAULT:-nic}"
-	as_user dropdb -U postgres --if-exists "$db"
+	value postgres "DROP DATABASE IF EXISTS $db" 2>/dev/null
 	as_user createdb -U postgres "$db"
 	as_user sh -c "
 		tmp/genjob -j ok-1 -n $nodes -l $((lines / 10 + 1)) -s 11 >tmp/ok-1.copy
