@@ -128,7 +128,7 @@ CREATE TABLE l4.fault_condition (
 );
 COMMENT ON TABLE l4.fault_condition IS 'faults recognised by several events together: all steps must hold';
 COMMENT ON COLUMN l4.fault_condition.fault_id IS 'the fault, whose column combined is true';
-COMMENT ON COLUMN l4.fault_condition.step IS '1, 2, 3 …; step 1 gives the proof line';
+COMMENT ON COLUMN l4.fault_condition.step IS '1, 2, 3 and so on; step 1 gives the proof line';
 COMMENT ON COLUMN l4.fault_condition.kind IS 'event: occurs; absent: does not occur; silence: occurs, then not for some time';
 COMMENT ON COLUMN l4.fault_condition.signature IS 'matches a line of the event';
 COMMENT ON COLUMN l4.fault_condition.template IS 'or the template of the event';
