@@ -61,3 +61,8 @@ SELECT a.* FROM (SELECT l4.parser_train(line, '{"algorithm": "drain"}' ORDER BY 
 -- the least recently used cluster goes; its event is no more, the others keep their ids
 SELECT t.* FROM (SELECT l4.parser_train(x, '{"algorithm": "drain", "masks": [], "max_clusters": 2}' ORDER BY n) AS p FROM unnest(ARRAY['a b', 'c d e', 'f g h i']) WITH ORDINALITY u(x, n)) s, l4.parser_templates(p) t ORDER BY 1;
 DROP TABLE parser_log, parser_kept, parser_words;
+-- opposite outcomes stay two events, whatever else varies
+SELECT t.template, t.occurrences FROM l4.parser_templates((
+    SELECT l4.parser_train(format('Local worker group %s finished (WorkerState.%s). Waiting %s seconds for other agents', k,
+                                  (ARRAY['FAILED', 'SUCCEEDED'])[1 + k % 2], k * 100) ORDER BY k)
+    FROM generate_series(1, 20) k)) t ORDER BY 1;

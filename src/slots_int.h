@@ -16,7 +16,7 @@
 #define S_WHO		0x10		/* user, username, logname, host, hostname */
 #define S_DOTTED	0x40		/* a qualified name: letters, a dot or / or a :: and letters */
 #define S_VALUE		0x80		/* has a digit or a mark */
-#define S_TELLING	0x20		/* nan, inf: a number that is none; never hidden in a variable */
+#define S_TELLING	0x20		/* nan, FAILED: tells how something went; never hidden in a variable */
 
 /* A shape cut into slots, each with the delimiter after it. Reused. */
 typedef struct L4Cut

@@ -107,17 +107,39 @@ has_value(const char *s, int len)
 	return false;
 }
 
-/* A value that says that something is wrong with it. */
+/* Is the word one of these (lower case, ending with NULL)? */
+static bool
+is_one_of(const char *const *words, const char *s, int len)
+{
+	for (; *words != NULL; words++)
+		if ((*s | 0x20) == (**words | 0x20) && strlen(*words) == len && pg_strncasecmp(*words, s, len) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * A value that tells how something went: a number that is none, or an
+ * outcome, alone or as the last word (State.FAILED). A variable that took in
+ * both outcomes would hide the one thing that a reader looks for.
+ */
 static bool
 is_telling(const char *s, int len)
 {
-	static const char *const telling[] = {"nan", "inf", "-nan", "-inf", "infinity"};
+	static const char *const numbers[] = {"nan", "inf", "-nan", "-inf", "infinity", NULL};
+	static const char *const outcomes[] = {
+		"ok", "success", "successful", "succeeded", "passed", "healthy",
+		"fail", "failed", "failure", "error", "aborted", "crashed", "killed", "dead", "lost", "timeout",
+		"unhealthy", "unreachable", "refused", "denied", "corrupt", "corrupted", NULL
+	};
+	int			word = len;
 
-	if (len >= 3 && len <= 8 && (*s == '-' || (*s | 0x20) == 'n' || (*s | 0x20) == 'i'))
-		for (int i = 0; i < lengthof(telling); i++)
-			if (strlen(telling[i]) == len && pg_strncasecmp(telling[i], s, len) == 0)
-				return true;
-	return false;
+	if (len < 2 || len > 64)
+		return false;
+	if (is_one_of(numbers, s, len))
+		return true;
+	while (word > 0 && is_letter(s[word - 1]))
+		word--;
+	return len - word >= 2 && len - word <= 12 && is_one_of(outcomes, s + word, len - word);
 }
 
 /* What the statistics need to know about a string. */
