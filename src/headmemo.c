@@ -150,24 +150,43 @@ l4_memo_find(L4HeaderMemo *memo, const char *p, int len, const L4Fields **fields
 	return e->format;
 }
 
-/* Is it certain from these bytes alone what all formats make of a line that starts with them? */
-static bool
-is_certain(L4Rules *rules, const char *p, int len, int format)
+/* Whole characters of the first n bytes. */
+static inline int
+whole_characters(const char *p, int n)
 {
-	if (GetDatabaseEncoding() == PG_UTF8)
-		len = pg_mbcliplen(p, len, len);
+	return GetDatabaseEncoding() == PG_UTF8 ? pg_mbcliplen(p, n, n) : n;
+}
+
+/*
+ * From how many bytes on is it certain what all formats make of a line that
+ * starts with them? 0 when L4_MEMO_KEY bytes are not enough. What is certain
+ * of some bytes is certain of more, so each format goes on where the one
+ * before it came to.
+ */
+static int
+certain_length(L4Rules *rules, const char *p, int len, int format)
+{
+	int			n = 8;
+
 	for (const int *list = rules->by_byte[(unsigned char) *p]; *list >= 0; list++)
 	{
 		const L4Format *f = &rules->formats[*list];
+		bool		found = *list == format;
 
-		if (!f->digits_alike)
-			return false;
-		if (*list == format)
-			return f->header != NULL && l4_regex_exec_prefix(f->header, p, len) > 0;
-		if (l4_regex_exec_prefix(f->re, p, len) != 0)
-			return false;
+		if (!f->digits_alike || (found && f->header == NULL))
+			return 0;
+		for (;; n += 8)
+		{
+			if (n > Min(len, L4_MEMO_KEY))
+				return 0;
+			if (found ? l4_regex_exec_prefix(f->header, p, whole_characters(p, n)) > 0 :
+				l4_regex_exec_prefix(f->re, p, whole_characters(p, n)) == 0)
+				break;
+		}
+		if (found)
+			break;
 	}
-	return format == L4_MEMO_NONE;
+	return n <= len ? n : 0;
 }
 
 /* A whole line is known to its end; only digits could tell lines of one key apart. */
@@ -248,18 +267,18 @@ void
 l4_memo_learn(L4HeaderMemo *memo, L4Rules *rules, const char *p, int len, int format)
 {
 	const L4Format *f = format >= 0 ? &rules->formats[format] : NULL;
+	int			n;
 
 	if (memo->budget <= 0 || len == 0)
 		return;
 	memo->budget--;
-	for (int n = 8; n <= Min(len, L4_MEMO_KEY); n += 8)
+	n = certain_length(rules, p, len, format);
+	if (n > 0)
 	{
-		if (is_certain(rules, p, n, format))
-		{
-			add_entry(memo, p, n, false, format, f, f != NULL ? f->header : NULL);
-			return;
-		}
+		add_entry(memo, p, n, false, format, f, f != NULL ? f->header : NULL);
+		return;
 	}
+
 	/* the fields of a whole line are those of the match that the caller has just made */
 	if (len < L4_MEMO_KEY && digits_do_not_matter(rules, p, len, format))
 		add_entry(memo, p, len, true, format, f, f != NULL ? f->re : NULL);

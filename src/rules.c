@@ -133,7 +133,7 @@ compile_header(const char *p, int len, MemoryContext cxt)
 	header = palloc(len);
 	memcpy(header, p, len - 4);
 	header[len - 4] = ')';
-	return l4_regex_compile(header, len - 3, false, cxt);
+	return l4_regex_compile_ext(header, len - 3, L4_REGEX_NO_JIT, cxt);
 }
 
 static void
