@@ -29,10 +29,11 @@
 /*
  * To make an entry costs as much as dozens of look-ups. Lines whose starts
  * never repeat must not pay for it again and again: the budget shrinks with
- * each attempt and grows with hits.
+ * each attempt, and grows with hits and, slowly, with misses.
  */
-#define L4_MEMO_BUDGET 4096
+#define L4_MEMO_BUDGET 1024
 #define L4_MEMO_HITS_PER_ATTEMPT 16
+#define L4_MEMO_MISSES_PER_ATTEMPT 32
 
 typedef struct MemoEntry
 {
@@ -49,6 +50,7 @@ struct L4HeaderMemo
 	uint32		lengths;		/* bit i: keys of i blocks exist */
 	int			budget;
 	int			hits;
+	int			misses;
 	MemoEntry	entries[L4_MEMO_ENTRIES];
 };
 
@@ -269,6 +271,11 @@ l4_memo_learn(L4HeaderMemo *memo, L4Rules *rules, const char *p, int len, int fo
 	const L4Format *f = format >= 0 ? &rules->formats[format] : NULL;
 	int			n;
 
+	if (++memo->misses >= L4_MEMO_MISSES_PER_ATTEMPT)
+	{
+		memo->misses = 0;
+		memo->budget = Min(memo->budget + 1, L4_MEMO_BUDGET);
+	}
 	if (memo->budget <= 0 || len == 0)
 		return;
 	memo->budget--;

@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include "mb/pg_wchar.h"
+
 #include "record_int.h"
 
 L4RecordReader *
@@ -34,7 +36,9 @@ add_text(OpenRecord *o, const char *raw, int len)
 		return;
 	if (o->rec.text_len > 0)
 		o->text[o->rec.text_len++] = '\n';
-	room = Min(room, len);
+	if (len > room)
+		len = pg_mbcliplen(raw, len, room);
+	room = len;
 	memcpy(o->text + o->rec.text_len, raw, room);
 	o->rec.text_len += room;
 }
@@ -196,7 +200,7 @@ start_plain(L4RecordReader *r, L4Sub *sub, int64 line_no, const char *raw, int r
 	rec->msg = line->msg;
 	rec->msg_len = line->msg_len;
 	rec->text = raw;
-	rec->text_len = Min(raw_len, L4_RECORD_TEXT);
+	rec->text_len = raw_len > L4_RECORD_TEXT ? pg_mbcliplen(raw, raw_len, L4_RECORD_TEXT) : raw_len;
 	rec->has_ts = line->has_ts;
 	rec->ts = line->ts;
 	rec->level = line->level;
@@ -394,7 +398,6 @@ l4_record_finish(L4RecordReader *r)
 {
 	OpenRecord *o;
 
-	release_settled(r);
 	while ((o = oldest_open(r)) != NULL)
 		settle(r, o, CONT_NONE);
 }

@@ -4,13 +4,15 @@
  */
 #include "postgres.h"
 
+#include "mb/pg_wchar.h"
+
 #include "record_int.h"
 
 /* Make the line the message of an open record. */
 void
 l4_record_set_message(OpenRecord *o, int64 line_no, const L4Line *line)
 {
-	o->rec.msg_len = Min(line->msg_len, L4_RECORD_MSG);
+	o->rec.msg_len = line->msg_len > L4_RECORD_MSG ? pg_mbcliplen(line->msg, line->msg_len, L4_RECORD_MSG) : line->msg_len;
 	memcpy(o->msg, line->msg, o->rec.msg_len);
 	o->rec.message_line_no = line_no;
 	if (line->has_ts)

@@ -72,7 +72,7 @@ get_signature(JsonbContainer *object, MemoryContext cxt)
 
 /*
  * Does the pattern name a digit? Then lines that differ in digits alone may
- * differ in what it makes of them. Quantifiers in braces do not count.
+ * differ in what it makes of them. Quantifiers in braces and 0-9 do not count.
  */
 static bool
 names_a_digit(const char *p, int len)
@@ -82,6 +82,8 @@ names_a_digit(const char *p, int len)
 		if (p[i] == '{' && i + 1 < len && p[i + 1] >= '0' && p[i + 1] <= '9')
 			while (i < len && p[i] != '}')
 				i++;
+		else if (i + 2 < len && memcmp(p + i, "0-9", 3) == 0)
+			i += 2;
 		else if (i < len && p[i] >= '0' && p[i] <= '9')
 			return true;
 	}

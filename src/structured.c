@@ -46,33 +46,36 @@ typedef struct Member
 typedef struct KeyName
 {
 	const char *name;
-	MemberRole	role;
+	uint8		len;
+	uint8		role;
 } KeyName;
+
+#define KEY(name, role) {name, sizeof(name) - 1, role}
 
 /* Within a role the earlier name wins. */
 static const KeyName key_names[] = {
-	{"message", ROLE_MSG}, {"msg", ROLE_MSG}, {"MESSAGE", ROLE_MSG}, {"log", ROLE_MSG},
-	{"short_message", ROLE_MSG}, {"@message", ROLE_MSG}, {"event", ROLE_MSG}, {"text", ROLE_MSG},
-	{"body", ROLE_MSG}, {"line", ROLE_MSG}, {"textPayload", ROLE_MSG},
-	{"level", ROLE_LEVEL}, {"levelname", ROLE_LEVEL}, {"severity", ROLE_LEVEL}, {"lvl", ROLE_LEVEL},
-	{"log_level", ROLE_LEVEL}, {"loglevel", ROLE_LEVEL}, {"log.level", ROLE_LEVEL}, {"severity_text", ROLE_LEVEL},
-	{"@level", ROLE_LEVEL}, {"levelno", ROLE_LEVEL}, {"PRIORITY", ROLE_LEVEL},
-	{"timestamp", ROLE_TS}, {"@timestamp", ROLE_TS}, {"ts", ROLE_TS}, {"time", ROLE_TS}, {"asctime", ROLE_TS},
-	{"datetime", ROLE_TS}, {"date", ROLE_TS}, {"t", ROLE_TS}, {"__REALTIME_TIMESTAMP", ROLE_TS}, {"created", ROLE_TS},
-	{"rank", ROLE_RANK}, {"global_rank", ROLE_RANK}, {"RANK", ROLE_RANK}, {"process_index", ROLE_RANK},
-	{"host", ROLE_HOST}, {"hostname", ROLE_HOST}, {"node", ROLE_HOST}, {"node_name", ROLE_HOST},
-	{"_HOSTNAME", ROLE_HOST}, {"pod", ROLE_HOST}, {"pod_name", ROLE_HOST}, {"host.name", ROLE_HOST},
-	{"pid", ROLE_PID}, {"process", ROLE_PID}, {"_PID", ROLE_PID},
-	{"logger", ROLE_COMPONENT}, {"name", ROLE_COMPONENT}, {"logger_name", ROLE_COMPONENT}, {"component", ROLE_COMPONENT},
-	{"module", ROLE_COMPONENT}, {"caller", ROLE_COMPONENT}, {"SYSLOG_IDENTIFIER", ROLE_COMPONENT},
-	{"stream", ROLE_STREAM},
-	{"exc_info", ROLE_ERROR}, {"exception", ROLE_ERROR}, {"exc_text", ROLE_ERROR}, {"traceback", ROLE_ERROR},
-	{"stack_trace", ROLE_ERROR}, {"stacktrace", ROLE_ERROR}, {"error.stack_trace", ROLE_ERROR},
-	{"kubernetes", ROLE_DROP}, {"docker", ROLE_DROP}, {"@version", ROLE_DROP}, {"tag", ROLE_DROP},
-	{"_p", ROLE_DROP}, {"container_id", ROLE_DROP}, {"container_name", ROLE_DROP}, {"lineno", ROLE_DROP},
-	{"pathname", ROLE_DROP}, {"filename", ROLE_DROP}, {"funcName", ROLE_DROP}, {"func_name", ROLE_DROP},
-	{"thread", ROLE_DROP}, {"threadName", ROLE_DROP}, {"processName", ROLE_DROP}, {"msecs", ROLE_DROP},
-	{"relativeCreated", ROLE_DROP}, {"logtag", ROLE_DROP}, {"taskName", ROLE_DROP},
+	KEY("message", ROLE_MSG), KEY("msg", ROLE_MSG), KEY("MESSAGE", ROLE_MSG), KEY("log", ROLE_MSG),
+	KEY("short_message", ROLE_MSG), KEY("@message", ROLE_MSG), KEY("event", ROLE_MSG), KEY("text", ROLE_MSG),
+	KEY("body", ROLE_MSG), KEY("line", ROLE_MSG), KEY("textPayload", ROLE_MSG),
+	KEY("level", ROLE_LEVEL), KEY("levelname", ROLE_LEVEL), KEY("severity", ROLE_LEVEL), KEY("lvl", ROLE_LEVEL),
+	KEY("log_level", ROLE_LEVEL), KEY("loglevel", ROLE_LEVEL), KEY("log.level", ROLE_LEVEL), KEY("severity_text", ROLE_LEVEL),
+	KEY("@level", ROLE_LEVEL), KEY("levelno", ROLE_LEVEL), KEY("PRIORITY", ROLE_LEVEL),
+	KEY("timestamp", ROLE_TS), KEY("@timestamp", ROLE_TS), KEY("ts", ROLE_TS), KEY("time", ROLE_TS), KEY("asctime", ROLE_TS),
+	KEY("datetime", ROLE_TS), KEY("date", ROLE_TS), KEY("t", ROLE_TS), KEY("__REALTIME_TIMESTAMP", ROLE_TS), KEY("created", ROLE_TS),
+	KEY("rank", ROLE_RANK), KEY("global_rank", ROLE_RANK), KEY("RANK", ROLE_RANK), KEY("process_index", ROLE_RANK),
+	KEY("host", ROLE_HOST), KEY("hostname", ROLE_HOST), KEY("node", ROLE_HOST), KEY("node_name", ROLE_HOST),
+	KEY("_HOSTNAME", ROLE_HOST), KEY("pod", ROLE_HOST), KEY("pod_name", ROLE_HOST), KEY("host.name", ROLE_HOST),
+	KEY("pid", ROLE_PID), KEY("process", ROLE_PID), KEY("_PID", ROLE_PID),
+	KEY("logger", ROLE_COMPONENT), KEY("name", ROLE_COMPONENT), KEY("logger_name", ROLE_COMPONENT), KEY("component", ROLE_COMPONENT),
+	KEY("module", ROLE_COMPONENT), KEY("caller", ROLE_COMPONENT), KEY("SYSLOG_IDENTIFIER", ROLE_COMPONENT),
+	KEY("stream", ROLE_STREAM),
+	KEY("exc_info", ROLE_ERROR), KEY("exception", ROLE_ERROR), KEY("exc_text", ROLE_ERROR), KEY("traceback", ROLE_ERROR),
+	KEY("stack_trace", ROLE_ERROR), KEY("stacktrace", ROLE_ERROR), KEY("error.stack_trace", ROLE_ERROR),
+	KEY("kubernetes", ROLE_DROP), KEY("docker", ROLE_DROP), KEY("@version", ROLE_DROP), KEY("tag", ROLE_DROP),
+	KEY("_p", ROLE_DROP), KEY("container_id", ROLE_DROP), KEY("container_name", ROLE_DROP), KEY("lineno", ROLE_DROP),
+	KEY("pathname", ROLE_DROP), KEY("filename", ROLE_DROP), KEY("funcName", ROLE_DROP), KEY("func_name", ROLE_DROP),
+	KEY("thread", ROLE_DROP), KEY("threadName", ROLE_DROP), KEY("processName", ROLE_DROP), KEY("msecs", ROLE_DROP),
+	KEY("relativeCreated", ROLE_DROP), KEY("logtag", ROLE_DROP), KEY("taskName", ROLE_DROP),
 };
 
 void
@@ -194,9 +197,8 @@ find_role(Member *m)
 	m->prefer = lengthof(key_names);
 	for (int i = 0; i < lengthof(key_names); i++)
 	{
-		const char *name = key_names[i].name;
-
-		if (name[0] == m->key[0] && (int) strlen(name) == m->key_len && memcmp(name, m->key, m->key_len) == 0)
+		if (key_names[i].len == m->key_len && key_names[i].name[0] == m->key[0] &&
+			memcmp(key_names[i].name, m->key, m->key_len) == 0)
 		{
 			if (key_names[i].role == ROLE_TS && !may_be_ts(m->val, m->val_len))
 				return;
