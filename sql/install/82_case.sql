@@ -166,21 +166,29 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     candidates int[];
+    bad jsonb;
 BEGIN
     candidates := ARRAY(
         SELECT DISTINCT e.event_id FROM l4._job_event AS j JOIN l4._event_slot AS e USING (event_id)
         WHERE j.job_id = _new_words.job_id AND e.mask IN ('word', 'name', 'constant'));
     candidates := candidates || ARRAY(SELECT e.merged_into FROM l4._event AS e WHERE e.event_id = ANY (candidates) AND e.merged_into IS NOT NULL);
-    RETURN QUERY
-    WITH here AS (
+    WITH said AS MATERIALIZED (
         SELECT DISTINCT v.event_id, v.slot, v.value FROM l4._slot_value AS v
         WHERE v.job_id = _new_words.job_id AND v.event_id = ANY (candidates) AND v.mask IN ('word', 'name', 'constant')
-    ), bad AS MATERIALIZED (
-        SELECT h.* FROM here AS h WHERE l4._marked(h.value, 'trouble')
+    )
+    SELECT jsonb_agg(s), array_agg(DISTINCT s.event_id) INTO bad, candidates
+    FROM said AS s WHERE l4._marked(s.value, 'trouble');
+    IF bad IS NULL THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH good AS MATERIALIZED (
+        SELECT v.event_id, v.slot, v.value FROM l4._slot_value AS v
+        WHERE v.job_id = ANY (good_jobs) AND v.event_id = ANY (candidates)
     )
     SELECT b.event_id, string_agg(b.value, ', ' ORDER BY b.value COLLATE "C")
-    FROM bad AS b
-    WHERE NOT EXISTS (SELECT FROM l4._slot_value AS v WHERE v.job_id = ANY (good_jobs) AND v.event_id = b.event_id AND v.slot = b.slot AND v.value = b.value)
+    FROM jsonb_to_recordset(bad) AS b(event_id int, slot int, value text)
+    WHERE NOT EXISTS (SELECT FROM good AS g WHERE g.event_id = b.event_id AND g.slot = b.slot AND g.value = b.value)
     GROUP BY b.event_id;
 END;
 $$;
@@ -212,7 +220,7 @@ BEGIN
     FROM l4._job_events(ARRAY[k.job_id]) AS j
     JOIN l4._event AS e USING (event_id)
     LEFT JOIN known AS b USING (event_id)
-    LEFT JOIN l4._new_words(k.job_id, k.baseline || k.elsewhere) AS w USING (event_id)
+    LEFT JOIN l4._new_words(k.job_id, (k.baseline || k.elsewhere)[1:8]) AS w USING (event_id)
     CROSS JOIN LATERAL (SELECT b.event_id IS NULL OR w.words IS NOT NULL AS is_new) AS n
     WHERE n.is_new OR l4._level(e.level) >= 3;
     UPDATE l4._case_event AS e SET accuses = accuses AND NOT exit AND NOT stack, terminal = terminal AND NOT stack

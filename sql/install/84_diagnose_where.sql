@@ -20,15 +20,21 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._frame_stage(text, text) IS 'stage that the functions in the stacks of a node tell, NULL when they tell none';
 
+-- After a line that ends a stage ("checkpoint saved") the next one has begun, although no line says so yet.
 CREATE FUNCTION l4._stage_at(job_id text, node text, ts timestamptz) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT s.stage
-    FROM l4.stage_span AS s
-    WHERE s.job_id = _stage_at.job_id AND (s.node = _stage_at.node OR _stage_at.node IS NULL)
-        AND (s.first_ts <= _stage_at.ts OR _stage_at.ts IS NULL) AND s.stage <> 'shutdown'
-    ORDER BY s.first_ts DESC NULLS LAST, s.first_line_no DESC, s.node
-    LIMIT 1;
+    SELECT coalesce(
+        CASE WHEN s.last_ts < _stage_at.ts THEN (
+            SELECT min(e.then_stage) FROM l4.event_count AS c JOIN l4._event AS e USING (event_id)
+            WHERE c.job_id = _stage_at.job_id AND c.node = s.node AND e.then_stage IS NOT NULL AND c.last_ts = s.last_ts) END,
+        s.stage)
+    FROM (
+        SELECT z.* FROM l4.stage_span AS z
+        WHERE z.job_id = _stage_at.job_id AND (z.node = _stage_at.node OR _stage_at.node IS NULL)
+            AND (z.first_ts <= _stage_at.ts OR _stage_at.ts IS NULL) AND z.stage <> 'shutdown'
+        ORDER BY z.first_ts DESC NULLS LAST, z.first_line_no DESC, z.node
+        LIMIT 1) AS s;
 END;
 COMMENT ON FUNCTION l4._stage_at(text, text, timestamptz) IS 'stage of a node (NULL: of the job) at a time (NULL: at its end)';
 
