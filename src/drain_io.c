@@ -380,6 +380,11 @@ get_node(Reader *in, L4Drain *drain, int32 node, int level, int32 n, uint32 max_
 		get_node(in, drain, l4_drain_node_add(drain, node, key), level + 1,
 				 level == 0 ? key : n, max_token);
 	}
+
+	/* a full node has "<*>" */
+	if (level > 0 && nchildren == drain->options.max_children &&
+		l4_drain_node_child(drain, node, TOKEN_PARAM) < 0)
+		corrupt(in, "too many children");
 }
 
 L4Drain *

@@ -1,0 +1,60 @@
+-- Many signatures against many lines, and algorithm drain: ratios to what the server does with the same warm table in the same session.
+--   psql -v rows=3000000 -f test/bench/pcre.sql        (l4 installed in the database; makes and drops temporary tables only)
+\set ON_ERROR_STOP on
+\if :{?rows} \else \set rows 300000 \endif
+SET max_parallel_workers_per_gather = 0;
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS l4;
+-- lines of about 170 bytes as trainers, launchers, object stores and kernels write them; one in 5,000 shows a fault
+CREATE TEMP TABLE line AS
+SELECT rpad(CASE WHEN n % 5000 = 0 THEN (SELECT example FROM l4.fault WHERE fault_id = f.ids[1 + n / 5000 % cardinality(f.ids)])
+	ELSE CASE n % 8
+		WHEN 0 THEN '2026-01-07 10:11:12,345 [INFO] [trainer.py:311] rank ' || n % 64 || ' step ' || n / 64 || ' loss 2.' || n % 977 || ' lr 3.0e-04 grad_norm 0.' || n % 811
+		WHEN 1 THEN '[node' || n % 128 || ':' || n % 32768 || '] NCCL INFO Channel ' || n % 32 || '/0 : ' || n % 64 || '[' || n % 8 || '] -> ' || n % 61 || ' via P2P/CUMEM'
+		WHEN 2 THEN 'W0107 10:11:12.345000 ' || n % 32768 || ' torch/distributed/elastic/agent/server/api.py:' || n % 900 || '] worker group heartbeat took ' || n % 5000 || ' ms'
+		WHEN 3 THEN 'DEBUG:dataloader:prefetched shard s3://corpus/part-' || n % 9999 || '.tar in ' || n % 700 || ' ms, queue depth ' || n % 17
+		WHEN 4 THEN 'ERROR:objectstore:PUT /ckpt/run-7/step_' || n / 64 || '/rank' || n % 64 || '.bin answered 503, retry ' || n % 5 || ' of 8 after ' || n % 30 || ' s'
+		WHEN 5 THEN 'kernel: [' || n || '.000123] mlx5_core 0000:3b:00.0 eth0: link up, speed 400G, lanes ' || n % 8
+		WHEN 6 THEN '{"ts": ' || n || ', "level": "debug", "msg": "allreduce bucket ' || n % 40 || ' done", "bytes": ' || n % 26214400 || ', "elapsed_us": ' || n % 9000 || '}'
+		ELSE 'INFO:checkpoint:saved step ' || n / 64 || ' to /mnt/fs' || n % 9 || '/run/epoch_0/iter_' || n || ' (' || n % 77 || '.' || n % 10 || ' GB)' END END,
+	170, ' host=h' || n % 128 || '.cluster pod=train-7f9c-' || n % 128 || ' container=main') AS l
+FROM (SELECT array_agg(fault_id ORDER BY fault_id) AS ids FROM l4.fault WHERE origin = 'builtin' AND example <> '') AS f, generate_series(1, :rows) AS n;
+-- the shipped signatures, and for more than there are the same with other vowels
+CREATE TEMP TABLE signature AS
+SELECT row_number() OVER (ORDER BY o, fault_id)::int AS id, p::l4.pcre AS p
+FROM (SELECT 0 AS o, fault_id, signature::text AS p FROM l4.fault WHERE origin = 'builtin' AND signature IS NOT NULL
+	UNION ALL SELECT 1, fault_id, translate(signature::text, 'aeou', 'oaue') FROM l4.fault WHERE origin = 'builtin' AND signature IS NOT NULL
+	UNION ALL SELECT 2, fault_id, translate(signature::text, 'aeou', 'ueoa') FROM l4.fault WHERE origin = 'builtin' AND signature IS NOT NULL) AS s
+WHERE l4.pcre_error(p) IS NULL;
+CREATE TEMP TABLE result (no int, what text, ms float8, found bigint);
+CREATE PROCEDURE pg_temp.measure(no int, what text, query text, signatures int) LANGUAGE plpgsql AS $$
+DECLARE
+	started timestamptz;
+	found bigint;
+	best float8 := 'Infinity';
+	ids int[];
+	patterns l4.pcre[];
+BEGIN
+	SELECT array_agg(id ORDER BY id), array_agg(p ORDER BY id) INTO ids, patterns FROM signature WHERE id <= signatures;
+	FOR i IN 1..3 LOOP
+		started := clock_timestamp();
+		EXECUTE query INTO found USING ids, patterns;
+		best := least(best, extract(epoch FROM clock_timestamp() - started) * 1000);
+	END LOOP;
+	INSERT INTO result VALUES (no, what, best, found);
+END $$;
+CALL pg_temp.measure(0, 'sum(hashtext(line))', 'SELECT sum(hashtext(l)) FROM line', 0);
+CALL pg_temp.measure(1, 'line ~ ''ECC|ecc error''', 'SELECT count(*) FROM line WHERE l ~ ''ECC|ecc error''', 0);
+CALL pg_temp.measure(2, 'line =~ ''ECC|ecc error''', 'SELECT count(*) FROM line WHERE l OPERATOR(l4.=~) ''ECC|ecc error''', 0);
+CALL pg_temp.measure(3, 'pcre_first, 100 signatures', 'SELECT count(l4.pcre_first(l, $1, $2)) FROM line', 100);
+CALL pg_temp.measure(4, 'pcre_first, 400 signatures', 'SELECT count(l4.pcre_first(l, $1, $2)) FROM line', 400);
+CALL pg_temp.measure(5, 'pcre_first, 1,000 signatures', 'SELECT count(l4.pcre_first(l, $1, $2)) FROM line', 1000);
+CALL pg_temp.measure(6, 'pcre_all, 400 signatures', 'SELECT count(*) FROM line WHERE cardinality(l4.pcre_all(l, $1, $2)) > 0', 400);
+CALL pg_temp.measure(7, 'parser_train, drain, no masks', $$SELECT length(l4.parser_train(l, '{"algorithm": "drain", "masks": []}')::text) FROM line$$, 0);
+CALL pg_temp.measure(8, 'parser_train, drain, masks IP, HEX, NUM', $$SELECT length(l4.parser_train(l, '{"algorithm": "drain", "masks": [
+	{"name": "IP", "pattern": "((?<=[^A-Za-z0-9])|^)(\\d{1,3}\\.\\d{1,3}\\.\\d{1,3}\\.\\d{1,3})((?=[^A-Za-z0-9])|$)"},
+	{"name": "HEX", "pattern": "((?<=[^A-Za-z0-9])|^)(0x[a-f0-9A-F]+)((?=[^A-Za-z0-9])|$)"},
+	{"name": "NUM", "pattern": "((?<=[^A-Za-z0-9])|^)([\\-\\+]?\\d+)((?=[^A-Za-z0-9])|$)"}]}')::text) FROM line$$, 0);
+SELECT what, round(ms) AS ms, round((ms / first_value(ms) OVER (ORDER BY no))::numeric, 2) AS to_hashtext,
+	round((ms / nth_value(ms, 2) OVER (ORDER BY no ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING))::numeric, 2) AS to_posix_regex, found
+FROM result ORDER BY no;
