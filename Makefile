@@ -184,5 +184,5 @@ sql/l4--$(EXTVERSION).sql: $(FRAGMENTS) l4.control
 	cat $(FRAGMENTS) > $@
 $(OBJS): $(wildcard src/*.h) l4.control
 # Their loops are written for the vectorizer, which GCC leaves out at -O2.
-src/dtw.o src/evector.o: override CFLAGS += -O3
+src/dtw.o src/evector.o src/iforest.o src/iforest_matrix.o: override CFLAGS += -O3
 endif

@@ -134,44 +134,81 @@ load64(const uint8 *p)
 /* How much further the first two of four such runs go. */
 #define TWO_GAPS(bytes)		(((bytes) >> 1 & 0x3f) + ((bytes) >> 17 & 0x3f))
 
+/* Four such runs from here stay in the range of ids. */
+#define FAR_FROM_END		(PG_INT32_MAX - 4 * 65)
+
+/* These four: the id of the last one; the one before the first is id. */
+static inline int64
+four_singles(uint64 bytes, int64 id, int32 *ids, int64 *counts)
+{
+	ids[0] = (int32) (id + (int64) (bytes >> 1 & 0x3f) + 2);
+	ids[1] = (int32) (id + (int64) TWO_GAPS(bytes) + 4);
+	ids[2] = (int32) (id + (int64) (TWO_GAPS(bytes) + (bytes >> 33 & 0x3f)) + 6);
+	id += (int64) (TWO_GAPS(bytes) + TWO_GAPS(bytes >> 32)) + 8;
+	ids[3] = (int32) id;
+	counts[0] = (int64) (bytes >> 8 & 0x7f) + 1;
+	counts[1] = (int64) (bytes >> 24 & 0x7f) + 1;
+	counts[2] = (int64) (bytes >> 40 & 0x7f) + 1;
+	counts[3] = (int64) (bytes >> 56) + 1;
+	return id;
+}
+
 /*
- * Runs of one event, four at a time, as long as they are short. Returns the
- * number of events written.
+ * Events whose numbers all take one byte, up to the first other one, to a run
+ * that is worth l4_evector_next_run, or to the last event of the vector.
  */
 static int
-read_singles(L4EvectorReader *reader, int room, int32 *restrict ids,
-			 int64 *restrict counts)
+read_short(L4EvectorReader *reader, int room, int32 *restrict ids,
+		   int64 *restrict counts)
 {
 	/* copies: writing to the arrays could change the reader, for all C knows */
 	const uint8 *p = reader->p;
-	int			fours = Min(room, reader->left - 1) / 4;
+	const uint8 *end = reader->end - 3;
 	int64		id = reader->event_id;
+	int32		run = reader->run;
+	int32		left = reader->left;
 	int			n = 0;
 
-	fours = (int) Min(fours, (reader->end - p) / 8);
-	for (int i = 0; i < fours; i++)
+	while (n < room && left > 1 && p < end)
 	{
-		uint64		bytes = load64(p);
+		if (run == 0 && n + 4 <= room && left > 4 && end - p >= 5)
+		{
+			uint64		bytes = load64(p);
 
-		if (!ALL_SHORT(bytes) || !ALL_SINGLE(bytes))
+			if (ALL_SHORT(bytes) && ALL_SINGLE(bytes) && id < FAR_FROM_END)
+			{
+				id = four_singles(bytes, id, ids + n, counts + n);
+				p += 8;
+				n += 4;
+				left -= 4;
+				continue;
+			}
+		}
+		if (run == 0)
+		{
+			int			start = p[0];
+			int			length = (start & 1) != 0 ? p[1] + 2 : 1;
+
+			if (start >= 0x80 || length > 0x81 || length > left ||
+				id + 1 + (start >> 1) + length > PG_INT32_MAX)
+				break;
+			id += 1 + (start >> 1);
+			run = length;
+			p += 1 + (start & 1);
+			if (run >= 8)
+				break;
+		}
+		if (*p >= 0x80)
 			break;
-		ids[n] = (int32) (id + (int64) (bytes >> 1 & 0x3f) + 2);
-		ids[n + 1] = (int32) (id + (int64) TWO_GAPS(bytes) + 4);
-		ids[n + 2] = (int32) (id + (int64) (TWO_GAPS(bytes) + (bytes >> 33 & 0x3f)) + 6);
-		id += (int64) (TWO_GAPS(bytes) + TWO_GAPS(bytes >> 32)) + 8;
-		ids[n + 3] = (int32) id;
-		counts[n] = (int64) (bytes >> 8 & 0x7f) + 1;
-		counts[n + 1] = (int64) (bytes >> 24 & 0x7f) + 1;
-		counts[n + 2] = (int64) (bytes >> 40 & 0x7f) + 1;
-		counts[n + 3] = (int64) (bytes >> 56) + 1;
-		p += 8;
-		n += 4;
+		ids[n] = (int32) ++id;
+		counts[n++] = (int64) *p++ + 1;
+		run--;
+		left--;
 	}
-	if (id > PG_INT32_MAX)
-		l4_evector_corrupted("An event id is out of range.");
-	reader->event_id = id;
 	reader->p = p;
-	reader->left -= n;
+	reader->event_id = id;
+	reader->run = run;
+	reader->left = left;
 	return n;
 }
 
@@ -211,16 +248,15 @@ l4_evector_next_block(L4EvectorReader *reader, int32 *ids, int64 *counts)
 	{
 		int			got = 0;
 
-		if (reader->run == 0 && reader->started)
-			got = read_singles(reader, L4_EVECTOR_BLOCK - n, ids + n, counts + n);
+		if (reader->started && reader->run < 8)
+			got = read_short(reader, L4_EVECTOR_BLOCK - n, ids + n, counts + n);
+		n += got;
 		if (got == 0)
 		{
 			(void) l4_evector_next(reader);
 			ids[n] = (int32) reader->event_id;
-			counts[n] = reader->count;
-			got = 1;
+			counts[n++] = reader->count;
 		}
-		n += got;
 	}
 	return n;
 }

@@ -52,31 +52,40 @@ l4_matrix_free(L4Matrix *matrix)
 
 /* The column of an event, a new one at its first appearance. */
 static uint32
+find_column(L4Matrix *matrix, int32 event_id)
+{
+	uint32	   *entry = matrix_entry(matrix, event_id);
+
+	if (*entry == 0)
+	{
+		if ((uint32) matrix->ncolumns == matrix->mask / 2)
+		{
+			uint32		slots = (matrix->mask + 1) * 2;
+
+			matrix->events = repalloc(matrix->events, slots / 2 * sizeof(int32));
+			pfree(matrix->table);
+			matrix->table = palloc0(slots * sizeof(uint32));
+			matrix->mask = slots - 1;
+			for (int c = 0; c < matrix->ncolumns; c++)
+				*matrix_entry(matrix, matrix->events[c]) = c + 1;
+			entry = matrix_entry(matrix, event_id);
+		}
+		matrix->events[matrix->ncolumns++] = event_id;
+		*entry = matrix->ncolumns;
+	}
+	matrix->recent[(uint32) event_id % L4_MATRIX_RECENT].event_id = event_id;
+	matrix->recent[(uint32) event_id % L4_MATRIX_RECENT].column = *entry;
+	return *entry - 1;
+}
+
+static inline uint32
 get_column(L4Matrix *matrix, int32 event_id)
 {
-	uint32	   *recent = &matrix->recent[(uint32) event_id % L4_MATRIX_RECENT];
-	uint32	   *entry;
+	uint32		i = (uint32) event_id % L4_MATRIX_RECENT;
 
-	if (*recent < matrix->ncolumns && matrix->events[*recent] == event_id)
-		return *recent;
-	entry = matrix_entry(matrix, event_id);
-	if (*entry != 0)
-		return *recent = *entry - 1;
-	if ((uint32) matrix->ncolumns == matrix->mask / 2)
-	{
-		uint32		slots = (matrix->mask + 1) * 2;
-
-		matrix->events = repalloc(matrix->events, slots / 2 * sizeof(int32));
-		pfree(matrix->table);
-		matrix->table = palloc0(slots * sizeof(uint32));
-		matrix->mask = slots - 1;
-		for (int c = 0; c < matrix->ncolumns; c++)
-			*matrix_entry(matrix, matrix->events[c]) = c + 1;
-		entry = matrix_entry(matrix, event_id);
-	}
-	matrix->events[matrix->ncolumns++] = event_id;
-	*entry = matrix->ncolumns;
-	return *recent = *entry - 1;
+	if (matrix->recent[i].event_id == event_id && matrix->recent[i].column != 0)
+		return matrix->recent[i].column - 1;
+	return find_column(matrix, event_id);
 }
 
 /*
@@ -112,17 +121,6 @@ width_of(uint64 count)
 	if (count <= PG_UINT8_MAX)
 		return sizeof(uint8);
 	return count <= PG_UINT16_MAX ? sizeof(uint16) : sizeof(int64);
-}
-
-static inline void
-store_count(L4Matrix *matrix, Size cell, int64 count)
-{
-	if (matrix->width == sizeof(uint8))
-		((uint8 *) matrix->cells)[cell] = (uint8) count;
-	else if (matrix->width == sizeof(uint16))
-		((uint16 *) matrix->cells)[cell] = (uint16) count;
-	else
-		((int64 *) matrix->cells)[cell] = count;
 }
 
 /*
@@ -167,23 +165,52 @@ store_run(L4Matrix *matrix, int row, int32 first, const uint8 *restrict bytes, i
 	return true;
 }
 
-/* One event: false when it needs a wider or a larger matrix than may be. */
+/*
+ * Some events: false when they need a larger or a wider matrix than may be.
+ * The columns of all are looked up before any is stored, so that the misses
+ * of one do not wait for those of another.
+ */
 static bool
-store_event(L4Matrix *matrix, int row, int32 event_id, int64 count, int64 max_cells)
+store_events(L4Matrix *matrix, int row, const int32 *restrict ids,
+			 const int64 *restrict counts, int n, int64 max_cells)
 {
-	uint32		column = get_column(matrix, event_id);
+	uint32		columns[L4_EVECTOR_BLOCK];
+	uint64		all = 0;
+	uint32		last = 0;
+	Size		cell;
 
-	if (width_of((uint64) count) > matrix->width)
+	for (int i = 0; i < n; i++)
 	{
-		matrix->width = width_of((uint64) count);
+		columns[i] = get_column(matrix, ids[i]);
+		last = Max(last, columns[i]);
+		all |= (uint64) counts[i];
+	}
+	if (width_of(all) > matrix->width)
+	{
+		matrix->width = width_of(all);
 		if (matrix->cells != NULL)
 			return false;
 	}
 	if (matrix->cells == NULL)
 		return true;
-	if (column >= matrix->stride && !set_stride(matrix, row + 1, max_cells))
+	if (last >= matrix->stride && !set_stride(matrix, row + 1, max_cells))
 		return false;
-	store_count(matrix, row * matrix->stride + column, count);
+	cell = row * matrix->stride;
+	if (matrix->width == sizeof(uint8))
+	{
+		for (int i = 0; i < n; i++)
+			((uint8 *) matrix->cells)[cell + columns[i]] = (uint8) counts[i];
+	}
+	else if (matrix->width == sizeof(uint16))
+	{
+		for (int i = 0; i < n; i++)
+			((uint16 *) matrix->cells)[cell + columns[i]] = (uint16) counts[i];
+	}
+	else
+	{
+		for (int i = 0; i < n; i++)
+			((int64 *) matrix->cells)[cell + columns[i]] = counts[i];
+	}
 	return true;
 }
 
@@ -207,23 +234,25 @@ fill_row(L4Matrix *matrix, int row, const struct varlena *vector, int64 max_cell
 		const uint8 *bytes;
 
 		n = l4_evector_next_run(&reader, &first, &bytes);
-		if (n > 0)
-		{
-			if (store_run(matrix, row, first, bytes, n))
-				continue;
-			for (int i = 0; i < n; i++)
-			{
-				if (!store_event(matrix, row, first + i, (int64) bytes[i] + 1, max_cells))
-					return false;
-			}
+		if (n > 0 && store_run(matrix, row, first, bytes, n))
 			continue;
-		}
-		n = l4_evector_next_block(&reader, ids, counts);
-		for (int i = 0; i < n; i++)
+		for (int done = 0; done < n; done += L4_EVECTOR_BLOCK)
 		{
-			if (!store_event(matrix, row, ids[i], counts[i], max_cells))
+			int			some = Min(n - done, L4_EVECTOR_BLOCK);
+
+			for (int i = 0; i < some; i++)
+			{
+				ids[i] = first + done + i;
+				counts[i] = (int64) bytes[done + i] + 1;
+			}
+			if (!store_events(matrix, row, ids, counts, some, max_cells))
 				return false;
 		}
+		if (n > 0)
+			continue;
+		n = l4_evector_next_block(&reader, ids, counts);
+		if (n > 0 && !store_events(matrix, row, ids, counts, n, max_cells))
+			return false;
 	} while (n > 0);
 	return true;
 }

@@ -24,7 +24,11 @@ typedef struct L4Matrix
 	int32	   *events;			/* by column */
 	uint32	   *table;			/* event id hash to column + 1 */
 	uint32		mask;
-	uint32		recent[L4_MATRIX_RECENT];	/* event id modulo size to column, a cache */
+	struct
+	{
+		int32		event_id;
+		uint32		column;		/* + 1; 0: none */
+	}			recent[L4_MATRIX_RECENT];	/* by event id modulo size, a cache */
 } L4Matrix;
 
 /*
