@@ -61,7 +61,7 @@ BEGIN ATOMIC
 			max(s.score) OVER () AS top, greatest(4, least(24, max(length(s.node)) OVER ())) AS name_width,
 			(SELECT count(*) FROM l4.suspect_node AS x WHERE x.job_id = s.job_id) AS listed
 		FROM l4.suspect_node AS s LEFT JOIN l4.job_node AS n ON n.job_id = s.job_id AND n.node = s.node
-		WHERE s.job_id = _report_suspects.job_id AND s.rank <= 8 AND (s.is_suspect OR s.rank <= 3)
+		WHERE s.job_id = _report_suspects.job_id AND s.rank <= 8 AND (s.is_suspect OR s.rank <= 3 AND s.score > 0)
 	)
 	SELECT r.line FROM (
 		SELECT 0 AS part, 0 AS n, 0::bigint AS m,
@@ -72,7 +72,7 @@ BEGIN ATOMIC
 		CROSS JOIN LATERAL (SELECT format('  %s %s  %s  %s  %s %s  ', CASE WHEN s.is_suspect THEN '>' ELSE ' ' END, s.rank,
 			rpad(l4._printable(s.node, s.name_width), s.name_width), lpad(coalesce(s.node_rank::text, '-'), 4),
 			lpad(round(s.score::numeric, 2)::text, 6), rpad(repeat('#', round(10 * s.score / nullif(s.top, 0))::int), 10))) AS h(head)
-		CROSS JOIN LATERAL l4._block(coalesce(array_to_string(s.reasons, '; '), '-'), _report_suspects.width,
+		CROSS JOIN LATERAL l4._block(coalesce(nullif(array_to_string(s.reasons, '; '), ''), '-'), _report_suspects.width,
 			h.head, repeat(' ', length(h.head))) WITH ORDINALITY AS w(line, m)
 		UNION ALL
 		SELECT 2, 0, 0, format('       %s more in l4.suspect_node', max(listed) - count(*)) FROM shown HAVING max(listed) > count(*)

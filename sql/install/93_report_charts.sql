@@ -166,16 +166,14 @@ COMMENT ON FUNCTION l4._svg_heatmap(text) IS 'picture: suspect events x nodes';
 CREATE FUNCTION l4._svg_mentions(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
-	-- who complains about whom: names in suspect events, own name left out; the twelve that name most
+	-- who complains about whom, as the diagnosis heard it; the twelve that name most
 	WITH named AS (
-		SELECT m.node, m.named_node, sum(m.occurrences) AS n
-		FROM l4.mention AS m JOIN l4.suspect_event AS e ON e.job_id = m.job_id AND e.event_id = m.event_id
-		WHERE m.job_id = _svg_mentions.job_id AND e.job_id = _svg_mentions.job_id AND m.named_node <> m.node
-		GROUP BY m.node, m.named_node
+		SELECT x.accuser AS node, x.accused AS named_node, (SELECT count(DISTINCT e.id) FROM unnest(x.events) AS e(id)) AS n
+		FROM l4._case_edge AS x WHERE x.job_id = _svg_mentions.job_id
 	), who AS (
 		SELECT n.node, row_number() OVER (ORDER BY sum(n.n) DESC, n.node)::int AS line FROM named AS n GROUP BY n.node ORDER BY 2 LIMIT 12
 	)
-	SELECT l4._svg_matrix(_svg_mentions.job_id, 'Who names whom', 'How often the suspect events of a node (row) name another node (column).',
+	SELECT l4._svg_matrix(_svg_mentions.job_id, 'Who names whom', 'In how many suspect events a node (row) names another one (column).',
 		(SELECT array_agg(w.node ORDER BY w.line) FROM who AS w), 'names',
 		(SELECT jsonb_agg(jsonb_build_object('row', w.line, 'node', n.named_node, 'n', n.n)) FROM who AS w JOIN named AS n ON n.node = w.node)));
 COMMENT ON FUNCTION l4._svg_mentions(text) IS 'picture: which nodes are named in the suspect events of which';

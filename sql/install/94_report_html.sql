@@ -25,7 +25,7 @@ table{border-collapse:collapse;width:100%;font-size:14px}th{text-align:left;colo
 th,td{padding:6px 10px 6px 0;border-bottom:1px solid var(--rule);vertical-align:top}td.n,th.n{text-align:right;white-space:nowrap}
 .scroll{overflow-x:auto}
 pre{font:12.5px/1.45 ui-monospace,"DejaVu Sans Mono",Consolas,monospace;background:var(--sheet);border-radius:4px;padding:6px 10px;margin:4px 0;white-space:pre-wrap;overflow-wrap:anywhere}
-.why{color:var(--soft);margin:2px 0 0;font-size:13px}.bad{color:var(--bad);font-weight:600}
+.name{white-space:nowrap}.why{color:var(--soft);margin:2px 0 0;font-size:13px}.bad{color:var(--bad);font-weight:600}
 details{margin:10px 0}summary{cursor:pointer;color:var(--act)}
 article{border-bottom:1px solid var(--rule);padding:8px 0}article h3{font-size:15px;margin:2px 0}
 .act1,.act2,.act3,.act4{background:var(--act)}
@@ -102,12 +102,13 @@ RETURN (
 		'<ul class="legend">' || l4._score_legend(_html_nodes.job_id) || '</ul>',
 		'<div class="scroll"><table><thead><tr><th class="n" scope="col">#</th><th scope="col">node</th><th class="n" scope="col">rank</th><th class="n" scope="col">score</th><th class="n" scope="col">isolation forest</th><th scope="col">why</th></tr></thead><tbody>',
 		string_agg(format('<tr><td class="n">%s</td><td%s>%s</td><td class="n">%s</td><td class="n">%s</td><td class="n">%s</td><td>%s</td></tr>', s.rank,
-			CASE WHEN s.is_suspect THEN ' class="bad"' ELSE '' END, l4._html(l4._printable(s.node, 100)), n.rank, round(s.score::numeric, 2), round(s.iforest_score::numeric, 3),
+			CASE WHEN s.is_suspect THEN ' class="name bad"' ELSE ' class="name"' END, l4._html(l4._printable(s.node, 100)), n.rank, round(s.score::numeric, 2), round(s.iforest_score::numeric, 3),
 			l4._html(l4._printable(array_to_string(s.reasons, '; '), 1000))), '' ORDER BY s.rank),
 		'</tbody></table></div>',
-		(SELECT format('<p class="why">%s more in l4.suspect_node</p>', count(*)) FROM l4.suspect_node AS x WHERE x.job_id = _html_nodes.job_id AND x.rank > 12 HAVING count(*) > 0))
+		(SELECT format('<p class="why">%s more in l4.suspect_node</p>', count(*)) FROM l4.suspect_node AS x
+		 WHERE x.job_id = _html_nodes.job_id AND (x.rank > 12 OR x.score <= 0 AND NOT x.is_suspect) HAVING count(*) > 0))
 	FROM l4.suspect_node AS s LEFT JOIN l4.job_node AS n ON n.job_id = s.job_id AND n.node = s.node
-	WHERE s.job_id = _html_nodes.job_id AND s.rank <= 12
+	WHERE s.job_id = _html_nodes.job_id AND s.rank <= 12 AND (s.score > 0 OR s.is_suspect)
 	HAVING count(*) > 0);
 COMMENT ON FUNCTION l4._html_nodes(text) IS 'part of l4.report_html(): which nodes';
 
@@ -152,7 +153,7 @@ CREATE FUNCTION l4._html_events(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
 	SELECT nullif(concat('<figure><figcaption>Which suspect event occurs how often on which node; suspect nodes first</figcaption>' || l4._svg_heatmap(_html_events.job_id) || '</figure>',
-		'<figure><figcaption>Who names whom in suspect events: the row names the column</figcaption>' || l4._svg_mentions(_html_events.job_id) || '</figure>'), ''));
+		'<figure><figcaption>Who names whom: in how many suspect events the row names the column</figcaption>' || l4._svg_mentions(_html_events.job_id) || '</figure>'), ''));
 COMMENT ON FUNCTION l4._html_events(text) IS 'part of l4.report_html(): events by nodes, names by nodes';
 
 CREATE FUNCTION l4._html_coverage(job_id text) RETURNS text

@@ -27,7 +27,7 @@ score_part() {
 	folder=$(readable_folder "$3")
 	say
 	say "== $1: $3"
-	as_user dropdb -U postgres --if-exists score
+	sandbox_psql -d postgres -c "DROP DATABASE IF EXISTS score" 2>/dev/null
 	as_user createdb -U postgres score
 	sandbox_psql -d score -v dir="$folder" -f "$2"
 }

@@ -44,6 +44,13 @@ sub blocks
 	return @blocks;
 }
 
+my $index = slurp_file('docs/reference.md');
+foreach my $file (glob('docs/reference/*.md'))
+{
+	(my $link = $file) =~ s{^docs/}{};
+	like($index, qr/\(\Q$link\E\)/, "$file is in the index");
+}
+
 my $database = 0;
 foreach my $file ('README.md', 'docs/tutorial.md', sort glob('docs/reference/*.md'))
 {
