@@ -124,7 +124,7 @@ BEGIN
 	)
 	INSERT INTO l4.fault_match
 	SELECT match_faults.job_id,
-		row_number() OVER (ORDER BY b.is_suspect DESC, (b.is_effect OR c.names IS NOT NULL),
+		row_number() OVER (ORDER BY b.is_suspect DESC, (b.is_effect OR c.names IS NOT NULL), b.is_effect,
 			array_position(ARRAY['fatal', 'error', 'warning', 'info'], b.severity), b.priority DESC, b.on_suspect DESC, b.ts, b.name),
 		b.fault_id, b.node, b.line_no, b.line, b.captures, b.name, b.source, b.event_id, b.ts, b.total,
 		b.is_effect OR c.names IS NOT NULL, coalesce(c.names, '{}'), b.is_suspect

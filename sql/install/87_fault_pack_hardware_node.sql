@@ -539,7 +539,7 @@ FROM (VALUES
  'Check power feed, fans and inlet temperature; drain the node.',
  '{node_rebooted}', 'https://www.intel.com/content/www/us/en/products/docs/servers/ipmi/ipmi-home.html'),
 (1150, 'straggler_reported', 'hardware', 'node', 'warning', 50, false,
- '[Ss]traggler.{0,60}(?:detected|found|identified|rank|gpu|node|warning)|(?:slow|Slow) (?:node|rank|gpu|GPU|worker) (?:detected|found)|(?:node|rank|worker) \S+ is (?:slow|lagging|a straggler)|[Ss]lowest rank.{0,40}times? slower',
+ '[Ss]tragglers? (?:was |were |node |rank \d+ )?(?:detected|found|identified)|(?:detected|found|identified) (?:a |\d+ )?stragglers?\b|(?:slow|Slow) (?:node|rank|gpu|GPU|worker) (?:detected|found)|(?:node|rank|worker) \S+ is (?:slow|lagging|a straggler)',
  'Straggler detected: rank 17 needs 2.4 times the median step time',
  'One member of the job is slower than the others and holds all of them back.',
  'Compare clocks, temperature, PCIe width and network of that node; take it out if it stays slow.',
