@@ -85,7 +85,7 @@ l4_shape_init(L4Shape *shape, MemoryContext cxt)
 	shape->text_size = MIN_BUFFER;
 	shape->text = MemoryContextAlloc(cxt, MIN_BUFFER);
 	shape->bits_size = 16;
-	shape->bits = MemoryContextAlloc(cxt, 2 * shape->bits_size * sizeof(uint64));
+	shape->bits = MemoryContextAlloc(cxt, 3 * shape->bits_size * sizeof(uint64));
 	shape->slots_size = 32;
 	shape->slots = MemoryContextAlloc(cxt, 32 * sizeof(L4Slot));
 }
@@ -247,13 +247,15 @@ classify64(const uint8 *p, uint64 *words, uint64 *digits)
 #endif
 
 /*
- * Classify a message, one bit a byte: is it a byte of a word, is it a digit?
- * The bits beyond its end are zero, 64 of them at least.
+ * Classify a message, one bit a byte: is it a byte of a word, is it a digit, is
+ * it the first behind a word? There is an end behind the last word too; the
+ * other bits behind the message are zero, 64 of them at least.
  */
 static void
-classify(const L4Scanner *scanner, const uint8 *msg, int len, uint64 *words, uint64 *digits)
+classify(const L4Scanner *scanner, const uint8 *msg, int len, uint64 *words, uint64 *digits, uint64 *ends)
 {
 	int			i = 0;
+	uint64		last = 0;		/* bit 0: the byte before was of a word */
 
 #ifdef __SSE2__
 	if (scanner->plain_words)
@@ -267,7 +269,7 @@ classify(const L4Scanner *scanner, const uint8 *msg, int len, uint64 *words, uin
 		i += 64;
 	}
 #endif
-	for (; i < len; i += 64)
+	for (; i <= len; i += 64)
 	{
 		int			n = Min(64, len - i);
 
@@ -280,49 +282,32 @@ classify(const L4Scanner *scanner, const uint8 *msg, int len, uint64 *words, uin
 			digits[i / 64] |= (uint64) ((c & C_DIGIT) != 0) << k;
 		}
 	}
-	i = len / 64 + 1;
+	for (i = 0; i <= len / 64; i++)
+	{
+		ends[i] = ~words[i] & (words[i] << 1 | last);
+		last = words[i] >> 63;
+	}
 	words[i] = digits[i] = 0;
-	if (len % 64 == 0)
-		words[i - 1] = digits[i - 1] = 0;
+	ends[i] = last;
 }
+
+/* May a word of four or five letters that starts so be one that stands for a value? */
+#define FIRST_OF_CONSTANT	(1U << ('t' & 31) | 1U << ('n' & 31) | 1U << ('r' & 31) | 1U << ('f' & 31) | 1U << ('a' & 31))
 
 /*
  * Is a word of letters at p nothing but a word? Else it may be a constant, the
  * start of a date, an HTTP method before its target, or hex.
  */
 static inline bool
-just_a_word(const L4Scan *s, const uint8 *p, int len)
+just_a_word(const L4Scan *s, const uint32 *cls, const uint8 *p, int len)
 {
 	if (len >= 8)
-		return !(s->cls[p[0]] & s->cls[p[1]] & C_HEXL);
-	if (*p <= 'Z')
-		return len < 3 || (len != 3 && l4_at(s, p + len + 1) != '/' && (len < 4 || len > 5 || !l4_rec_constant(p, len)));
-	return len < 4 || len > 5 || !l4_rec_constant(p, len);
-}
-
-/*
- * A token at p that starts with a byte of a word, when it ends at a blank or a
- * byte that always ends tokens, with at most a colon or full stop between: that
- * is all there is to most tokens. Returns its length, 0 for any other.
- */
-static inline int
-simple_token(const L4Scan *s, const uint8 *p)
-{
-	uint64		gap = ~l4_window(s->words, p - s->msg);
-	const uint8 *e;
-	uint32		next;
-
-	if (unlikely(gap == 0 || p == s->mark_end))
-		return 0;
-	e = p + pg_rightmost_one_pos64(gap);
-	if (unlikely(e > s->end))
-		return 0;
-	next = l4_class(s, e);
-	if (next & (C_BLANK | C_HARD))
-		return e - p;
-	if ((next & (C_COLON | C_DOT)) && (l4_class(s, e + 1) & (C_BLANK | C_HARD)))
-		return e - p;
-	return 0;
+		return !(cls[p[0]] & cls[p[1]] & C_HEXL);
+	if (len < 3)
+		return true;
+	if (*p <= 'Z' && (len == 3 || l4_at(s, p + len + 1) == '/'))
+		return false;
+	return len < 4 || len > 5 || !(FIRST_OF_CONSTANT >> (*p & 31) & 1) || !l4_rec_constant(p, len);
 }
 
 /* A token at p that is not simple, or not only a word or a number; returns what follows. */
@@ -336,7 +321,7 @@ other_token(L4Scan *s, const uint8 *p, int len)
 	{
 		l4_literal(s, p, len);
 		s->out->len -= len;
-		digits = l4_window(s->digits, p - s->msg) & ((UINT64CONST(1) << len) - 1);
+		digits = l4_digit_bits(s, p, len);
 		if (digits == 0)
 			return word(s, p, len);
 		if (digits == (UINT64CONST(1) << len) - 1)
@@ -354,53 +339,38 @@ other_token(L4Scan *s, const uint8 *p, int len)
 	return p + 1;
 }
 
-/*
- * A simple token of len bytes at p that is a plain word or number: write it at
- * o, and return where the output goes on. NULL if it is anything else.
- */
-static inline char *
-plain_token(L4Scan *s, const uint8 *p, int len, char *o)
+/* Bits of the ends of words behind byte i: those of its block. */
+static inline uint64
+ends_behind(const uint64 *ends, int i)
 {
-	uint64		all = (UINT64CONST(1) << len) - 1;
-	uint64		digits = l4_window(s->digits, p - s->msg) & all;
-
-	if (digits == 0 && just_a_word(s, p, len))
-	{
-		if (likely(len <= 16 && s->msg_end - p >= 16))
-			memcpy(o, p, 16);
-		else
-			memcpy(o, p, len);
-		return o + len;
-	}
-	if (digits == all && !(l4_class(s, p + len + 1) & C_UNIT))
-	{
-		l4_add_slot(s, p, len, L4_MASK_NUMBER);
-		*o = L4_MARK;
-		s->mark_end = p + len;
-		return o + 1;
-	}
-	return NULL;
+	return ends[i >> 6] & (~UINT64CONST(0) << (i & 63) << 1);
 }
 
 /*
  * Scan the bytes from p to s->end; false when the shape is full. The output
- * cursor is kept in a register: stores of characters may alias anything.
+ * cursor is kept in a register, since stores of characters may alias anything,
+ * and the ends of words are taken one after another from their bits, so that
+ * finding the next token does not wait for this one.
  */
 static bool
 segment(L4Scan *s, const uint8 *p)
 {
 	L4Shape    *out = s->out;
 	char	   *const text = out->text;
-	char	   *o = text + out->len;
 	char	   *const full = text + s->max_text;
+	const uint32 *const cls = s->cls;
+	const uint8 *const msg = s->msg;
 	const uint8 *const end = s->end;
+	const uint8 *const copy_end = s->msg_end - 16;
+	const uint32 word_class = s->builtin ? C_WORD : 0;
+	char	   *o = text + out->len;
+	const uint64 *ends = s->ends + ((p - msg) >> 6);
+	uint64		bits = p > msg ? ends_behind(s->ends, p - msg) : ends[0];
 
 	while (p < end)
 	{
-		uint32		c = s->cls[*p];
-		const uint8 *start = p;
-		char	   *plain;
-		int			len;
+		uint32		c = cls[*p];
+		int			len = 0;
 
 		if (c & C_BLANK)
 		{
@@ -409,35 +379,79 @@ segment(L4Scan *s, const uint8 *p)
 			p++;
 			continue;
 		}
+		if (c & word_class)
+		{
+			const uint8 *e;
+			uint32		next;
+
+			while (bits == 0)
+				bits = *++ends;
+			e = msg + (ends - s->ends) * 64 + pg_rightmost_one_pos64(bits);
+			bits &= bits - 1;
+
+			/*
+			 * A word alone: a blank or a byte that always ends tokens behind
+			 * it, with at most a colon or full stop between. Such are most.
+			 */
+			next = e < end ? cls[*e] : C_BLANK;
+			if (!(next & (C_BLANK | C_HARD)) && (next & (C_COLON | C_DOT)))
+				next = e + 1 < end ? cls[e[1]] : C_BLANK;
+			if (likely((next & (C_BLANK | C_HARD)) && e - p < L4_WINDOW && p != s->mark_end && e <= end))
+				len = e - p;
+		}
+		if (len > 0 && o + L4_WINDOW < full)
+		{
+			uint64		digits = l4_digit_bits(s, p, len);
+
+			if (digits == 0 && just_a_word(s, cls, p, len))
+			{
+				if (likely(len <= 16 && p <= copy_end))
+					memcpy(o, p, 16);
+				else
+					memcpy(o, p, len);
+				o += len;
+				p += len;
+				goto ended;
+			}
+			if (digits == (UINT64CONST(1) << len) - 1 && !(l4_class(s, p + len + 1) & C_UNIT))
+			{
+				l4_add_slot(s, p, len, L4_MASK_NUMBER);
+				*o++ = L4_MARK;
+				p += len;
+				s->mark_end = p;
+				goto ended;
+			}
+		}
 		s->safe = p;
 		s->safe_text = o - text;
 		s->safe_slots = out->nslots;
-		len = (c & C_WORD) && s->builtin ? simple_token(s, p) : 0;
-		if (len > 0 && (plain = plain_token(s, p, len, o)) != NULL)
-		{
-			o = plain;
-			p += len;
-		}
-		else if (!s->builtin || ((c & C_HARD) && *p != '<'))
+		if (word_class == 0 || ((c & C_HARD) && *p != '<'))
 			*o++ = *p++;
 		else
 		{
+			const uint8 *start = p;
+
 			out->len = o - text;
 			p = other_token(s, p, len);
 			o = text + out->len;
-		}
-		/* what a simple token ends with, and mostly one blank */
-		if (len > 0 && p == start + len && p < end && (*p == ':' || *p == '.'))
-			*o++ = *p++;
-		if (p < end && *p == ' ')
-		{
-			*o++ = ' ';
-			p++;
+			ends = s->ends + ((p - msg) >> 6);
+			bits = ends_behind(s->ends, p - msg);
+			if (len > 0 && p != start + len)
+				len = 0;
 		}
 		if (unlikely(o > full))
 		{
 			cut_short(s);
 			return false;
+		}
+ended:
+		/* what a word alone ends with, and mostly one blank */
+		if (len > 0 && p < end && (*p == ':' || *p == '.'))
+			*o++ = *p++;
+		if (p < end && *p == ' ')
+		{
+			*o++ = ' ';
+			p++;
 		}
 	}
 	out->len = o - text;
@@ -460,7 +474,7 @@ l4_scan_ranges(const L4Scanner *scanner, const char *msg, int len,
 	{
 		out->bits_size = len / 64 + 3 + len / 128;
 		pfree(out->bits);
-		out->bits = MemoryContextAllocHuge(out->cxt, 2 * out->bits_size * sizeof(uint64));
+		out->bits = MemoryContextAllocHuge(out->cxt, 3 * out->bits_size * sizeof(uint64));
 	}
 	if (unlikely(out->text_size < need))
 	{
@@ -471,7 +485,8 @@ l4_scan_ranges(const L4Scanner *scanner, const char *msg, int len,
 	s.cls = scanner->cls;
 	s.words = out->bits;
 	s.digits = out->bits + out->bits_size;
-	classify(scanner, p, len, out->bits, out->bits + out->bits_size);
+	s.ends = out->bits + 2 * (Size) out->bits_size;
+	classify(scanner, p, len, out->bits, out->bits + out->bits_size, out->bits + 2 * (Size) out->bits_size);
 	s.max_text = scanner->max_text;
 	s.msg = s.safe = p;
 	s.msg_end = p + len;

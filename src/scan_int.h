@@ -43,6 +43,7 @@ typedef struct L4Scan
 	const uint8 *date_end;		/* where the last date ended */
 	const uint64 *words;		/* bits of the message's bytes, see classify */
 	const uint64 *digits;
+	const uint64 *ends;
 	L4Shape    *out;
 	bool		builtin;
 	int			compound;		/* where the compound being written starts in the text */
@@ -124,11 +125,22 @@ l4_text_at(L4Scan *s, const uint8 *p, const char *text)
 	return true;
 }
 
-/* The 64 bits from bit i on. */
+/* How many bits l4_window gives at least; those above may be zero. */
+#define L4_WINDOW	57
+
+/* The bits from bit i on. */
 static inline uint64
 l4_window(const uint64 *bits, int i)
 {
+#ifndef WORDS_BIGENDIAN
+	uint64		v;
+
+	/* one load from the byte that bit i is in */
+	memcpy(&v, (const char *) bits + (i >> 3), sizeof(v));
+	return v >> (i & 7);
+#else
 	return (bits[i >> 6] >> (i & 63)) | (bits[(i >> 6) + 1] << 1 << (63 - (i & 63)));
+#endif
 }
 
 /* How many bytes of a word stand at p; ends with what may be looked at. */
@@ -140,32 +152,45 @@ l4_word_run(const L4Scan *s, const uint8 *p)
 
 	while (n < max)
 	{
-		uint64		gap = ~l4_window(s->words, p - s->msg + n);
+		int			run = pg_rightmost_one_pos64(~(l4_window(s->words, p - s->msg + n) &
+												   ((UINT64CONST(1) << L4_WINDOW) - 1)));
 
-		if (gap != 0)
-		{
-			n += pg_rightmost_one_pos64(gap);
+		n += run;
+		if (run < L4_WINDOW)
 			break;
-		}
-		n += 64;
 	}
 	return Min(n, max);
+}
+
+/* The bits of digits among the len bytes at p, len at most L4_WINDOW. */
+static inline uint64
+l4_digit_bits(const L4Scan *s, const uint8 *p, int len)
+{
+	return l4_window(s->digits, p - s->msg) & ((UINT64CONST(1) << len) - 1);
 }
 
 /* Is one of len bytes at p a digit? */
 static inline bool
 l4_has_digit(const L4Scan *s, const uint8 *p, int len)
 {
-	for (; len > 0; len -= 64, p += 64)
-	{
-		uint64		bits = l4_window(s->digits, p - s->msg);
-
-		if (len < 64)
-			bits &= (UINT64CONST(1) << len) - 1;
-		if (bits != 0)
+	for (; len > 0; len -= L4_WINDOW, p += L4_WINDOW)
+		if (l4_digit_bits(s, p, Min(len, L4_WINDOW)) != 0)
 			return true;
-	}
 	return false;
+}
+
+/* Are the len bytes at p digits? More than a window counts as no. */
+static inline bool
+l4_all_digits(const L4Scan *s, const uint8 *p, int len)
+{
+	return len <= L4_WINDOW && l4_digit_bits(s, p, len) == (UINT64CONST(1) << len) - 1;
+}
+
+/* Does a token end at p whatever it is? */
+static inline bool
+l4_ends(const L4Scan *s, const uint8 *p)
+{
+	return (l4_class(s, p) & (C_BLANK | C_HARD)) != 0;
 }
 
 /* A word byte or a mark stands right before p. */
@@ -180,6 +205,7 @@ extern int	l4_rec_ip(L4Scan *s, const uint8 *p);
 extern int	l4_rec_colon_hex(L4Scan *s, const uint8 *p, int *kind);
 extern int	l4_rec_pci(L4Scan *s, const uint8 *p);
 extern int	l4_rec_url(L4Scan *s, const uint8 *p);
+extern bool l4_is_top_level(L4Scan *s, const uint8 *p, int len);
 extern int	l4_rec_host(L4Scan *s, const uint8 *p);
 extern int	l4_rec_alpha(L4Scan *s, const uint8 *p, uint32 sig, int *kind);
 extern int	l4_rec_digit(L4Scan *s, const uint8 *p, uint32 sig, int *kind);
@@ -252,7 +278,13 @@ l4_mark(L4Scan *s, const uint8 *p, int len, int kind)
 static inline void
 l4_literal(L4Scan *s, const uint8 *p, int len)
 {
-	memcpy(s->out->text + s->out->len, p, len);
+	char	   *to = s->out->text + s->out->len;
+
+	/* the output has room for a few bytes more than the message */
+	if (len <= 16 && s->msg_end - p >= 16)
+		memcpy(to, p, 16);
+	else
+		memcpy(to, p, len);
 	s->out->len += len;
 }
 

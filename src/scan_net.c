@@ -254,8 +254,8 @@ static const char *const countries[26] = {
 };
 
 /* Is it the last label of a host's name? */
-static bool
-is_top_level(L4Scan *s, const uint8 *p, int len)
+bool
+l4_is_top_level(L4Scan *s, const uint8 *p, int len)
 {
 	if (len == 2)
 	{
@@ -396,7 +396,7 @@ l4_rec_host(L4Scan *s, const uint8 *p)
 			if (!IS_ALPHA(*r))
 				ends_ok = false;
 	}
-	known = ends_ok && ((labels >= 3 && digit && q - label >= 2) || is_top_level(s, label, q - label)) &&
+	known = ends_ok && ((labels >= 3 && digit && q - label >= 2) || l4_is_top_level(s, label, q - label)) &&
 		!is_reverse_dns(p, first_len);
 	if (known && labels >= 3 && is_file_ext(label, q - label))
 		known = false;

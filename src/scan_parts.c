@@ -272,23 +272,102 @@ after_equals(L4Scan *s, const uint8 *p)
 	return p > s->msg && p[-1] == '=' && !(p - 1 > s->msg && p[-2] == '=');
 }
 
-/* Digits, a full stop and digits at p: the most frequent compound. */
-static int
-decimal(L4Scan *s, const uint8 *p, const uint8 *e)
+/*
+ * The most frequent compounds, which start with len digits: a date, a time, a
+ * decimal, a number before a slash. Only what ends the compound as well is
+ * taken here, so that the rest need not know; returns where it ends, or NULL.
+ */
+static const uint8 *
+quick_number(L4Scan *s, const uint8 *p, int len)
 {
-	int			whole = l4_word_run(s, p);
 	int			kind = L4_MASK_NUMBER;
-	int			n;
+	int			n = 0;
+	bool		whole;
+	uint64		digits = l4_window(s->digits, p - s->msg);
 
-	if (whole == 0 || WORD_BEFORE(s, p) || l4_at(s, p + whole) != '.')
-		return 0;
-	n = l4_word_run(s, p + whole + 1);
-	if (n == 0 || p + whole + 1 + n != e)
-		return 0;
-	n = l4_rec_number(s, p, &kind);
-	if (n > 0)
-		l4_mark(s, p, n, kind);
-	return n;
+	/* dddd-dd-dd and dd:dd:dd by the places of their digits */
+	if ((digits & 0x7ff) == 0x36f && (p[4] == '-' || p[4] == '/') && p[7] == p[4] && l4_ends(s, p + 10))
+	{
+		for (int i = 0; i <= 8; i = i == 0 ? 5 : i + 3)
+		{
+			l4_mark(s, p + i, i == 0 ? 4 : 2, L4_MASK_DATE);
+			if (i < 8)
+				l4_literal(s, p + 4, 1);
+		}
+		s->date_end = p + 10;
+		return s->date_end;
+	}
+	switch (p[len])
+	{
+		case '.':
+			n = l4_rec_number(s, p, &kind);
+			/* more dots: an address or a version */
+			if (n == 0 || !l4_ends(s, p + n) || memchr(p + len + 1, '.', Max(0, n - len - 1)) != NULL)
+				return NULL;
+			break;
+		case '-':
+			if (len != 4 || (n = l4_rec_date(s, p, &whole)) == 0 || !l4_ends(s, p + n))
+				return NULL;
+			return p + date_parts(s, p);
+		case ':':
+			if (len > 2 || (n = l4_rec_time(s, p)) == 0 || !l4_ends(s, p + n))
+				return NULL;
+			if (s->date_end && p == s->date_end + 1 && n >= 7)
+				return p + time_parts(s, p);
+			kind = L4_MASK_TIME;
+			break;
+		case '/':
+			if (!l4_ends(s, p + len + 1))
+				return NULL;
+			l4_mark(s, p, len, kind);
+			l4_literal(s, p + len, 1);
+			return p + len + 1;
+		default:
+			return NULL;
+	}
+	l4_mark(s, p, n, kind);
+	return p + n;
+}
+
+/*
+ * Words of letters with a full stop, a dash or a slash between, as in
+ * module.layer.weight or all-reduce: nothing of them varies unless a label is a
+ * host's last one, a constant or hex. Returns the length, 0 for anything else.
+ */
+static int
+plain_words(L4Scan *s, const uint8 *p)
+{
+	const uint8 *q = p;
+	bool		after_dot = false;
+
+	for (;;)
+	{
+		int			len = l4_word_run(s, q);
+		uint8		c;
+
+		if (len == 0 || l4_has_digit(s, q, len) ||
+			(len >= 8 && (s->cls[*q] & s->cls[q[1]] & C_HEXL)) ||
+			((len == 4 || len == 5) && l4_rec_constant(q, len)))
+			return 0;
+		c = l4_at(s, q + len);
+		if (after_dot && c != '.' && l4_is_top_level(s, q, len))
+			return 0;
+		q += len;
+		if (l4_ends(s, q))
+			break;
+		if ((c == '.' || c == ':') && l4_ends(s, q + 1))
+		{
+			if (after_dot && l4_is_top_level(s, q - len, len))
+				return 0;
+			q++;
+			break;
+		}
+		if (c != '.' && c != '-' && c != '/')
+			return 0;
+		after_dot = c == '.';
+		q++;
+	}
+	return after_equals(s, p) ? 0 : q - p;
 }
 
 /* A compound at p; returns where it ended. */
@@ -302,11 +381,22 @@ l4_compound(L4Scan *s, const uint8 *p)
 	uint32		sig = 0;
 	int			n;
 
+	if ((s->cls[*p] & C_DIGIT) && p != s->mark_end)
+	{
+		const uint8 *after;
+
+		n = l4_word_run(s, p);
+		if (p + n < s->end && l4_all_digits(s, p, n) && (after = quick_number(s, p, n)) != NULL)
+			return after;
+	}
+	else if ((s->cls[*p] & C_LETTER) && p != s->mark_end && (n = plain_words(s, p)) > 0)
+	{
+		l4_literal(s, p, n);
+		return p + n;
+	}
 	while (e < s->end && (s->cls[*e] & C_COMPOUND))
 		sig |= s->cls[*e++];
 
-	if (!(sig & ~(C_DIGIT | C_DOT | C_PATH)) && (n = decimal(s, p, e)) > 0)
-		return p + n;
 	if ((sig & C_DOT) && after_equals(s, p) && (n = l4_rec_dotted_value(s, p)) > 0)
 	{
 		l4_mark(s, p, n, L4_MASK_NAME);

@@ -514,7 +514,8 @@ l4_rec_punct(L4Scan *s, const uint8 *p, uint32 sig, int *kind)
 		case '/':
 		case '.':
 		case '~':
-			if (before && *before && (strchr(".-/<>*)]", *before) || (s->cls[*before] & C_WORD)))
+			if (before && ((s->cls[*before] & (C_WORD | C_DOT | C_DASH | C_SLASH)) ||
+						   *before == '<' || *before == '>' || *before == '*' || *before == ')' || *before == ']'))
 				return 0;
 			if (p == s->mark_end)
 				return 0;
