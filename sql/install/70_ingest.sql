@@ -1,23 +1,23 @@
 -- Reading logs: l4.ingest() and what it is made of. C reads lines and packs rows; SQL passes rows in and stores what comes back.
 
-CREATE FUNCTION l4._ingest_scan_trans(internal, l4.parser, jsonb, bytea, bigint, bool, bigint, timestamptz, int, text) RETURNS internal
+CREATE FUNCTION l4._ingest_scan_trans(internal, l4.parser, jsonb, bytea[], bigint[], bool[], int, bigint, timestamptz, int, text) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 20 AS 'MODULE_PATHNAME', 'l4_ingest_scan_trans';
-COMMENT ON FUNCTION l4._ingest_scan_trans(internal, l4.parser, jsonb, bytea, bigint, bool, bigint, timestamptz, int, text) IS 'transition of _ingest_scan';
+COMMENT ON FUNCTION l4._ingest_scan_trans(internal, l4.parser, jsonb, bytea[], bigint[], bool[], int, bigint, timestamptz, int, text) IS 'transition of _ingest_scan';
 
-CREATE FUNCTION l4._ingest_scan_final(internal) RETURNS bytea
+CREATE FUNCTION l4._ingest_scan_final(internal) RETURNS bytea[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_ingest_scan_final';
 COMMENT ON FUNCTION l4._ingest_scan_final(internal) IS 'result of _ingest_scan';
 
 -- Lines must come in order, and the state of a stream depends on all of them: no combine function. Streams run in parallel, not parts of one.
-CREATE AGGREGATE l4._ingest_scan(parser l4.parser, ruleset jsonb, carry bytea, last_line_no bigint, late bool,
-                                 line_no bigint, ts timestamptz, rank int, line text) (
+CREATE AGGREGATE l4._ingest_scan(parser l4.parser, ruleset jsonb, carries bytea[], to_line bigint[], late bool[],
+                                 piece int, line_no bigint, ts timestamptz, rank int, line text) (
     SFUNC = l4._ingest_scan_trans,
     STYPE = internal,
     SSPACE = 4000000,
     FINALFUNC = l4._ingest_scan_final,
     PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4._ingest_scan(l4.parser, jsonb, bytea, bigint, bool, bigint, timestamptz, int, text) IS 'a unit: what a piece of a stream holds';
+COMMENT ON AGGREGATE l4._ingest_scan(l4.parser, jsonb, bytea[], bigint[], bool[], int, bigint, timestamptz, int, text) IS 'units: what pieces of streams hold; the rows of a piece come in order, one piece after the other';
 
 CREATE FUNCTION l4._ingest_unit(unit bytea, OUT "full" bool, OUT unknown int, OUT lines int, OUT tail_lines int, OUT next_line_no bigint,
                                 OUT last_iteration int, OUT max_in_flight int, OUT ranks int[], OUT carry bytea, OUT unparsed bigint)

@@ -39,6 +39,13 @@ RETURN pg_catalog.concat(
     CASE WHEN NOT has_source THEN '' WHEN has_null THEN ' AND coalesce(l.source, '''') = ''''' ELSE pg_catalog.format(' AND l.source = %s.source', s) END);
 COMMENT ON FUNCTION l4._ingest_key(bool, bool, bool, text) IS 'condition on the lines of a stream';
 
+CREATE FUNCTION l4._ingest_key(has_job bool, has_source bool, has_null bool, job_id text, node text, source text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN pg_catalog.concat(
+    CASE WHEN has_job THEN pg_catalog.format('l.job_id = %L AND ', job_id) END, pg_catalog.format('l.node = %L', node),
+    CASE WHEN NOT has_source THEN '' WHEN has_null THEN ' AND coalesce(l.source, '''') = ''''' ELSE pg_catalog.format(' AND l.source = %L', source) END);
+COMMENT ON FUNCTION l4._ingest_key(bool, bool, bool, text, text, text) IS 'condition on the lines of one stream';
+
 -- Streams of an indexed relation: from key to key by the index, without reading lines; their highest number; gaps that got lines.
 CREATE FUNCTION l4._ingest_list(relation text, has_job bool, has_source bool, job_id text,
                                 OUT ids int[], OUT late bool[], OUT lo bigint[], OUT hi bigint[], OUT nulls bool[])
@@ -137,31 +144,36 @@ AS $$
 $$;
 COMMENT ON FUNCTION l4._ingest_choose(int[], bool[], bigint[], bigint[], bool[], int) IS 'the pieces of the next batch';
 
--- Scan pieces in parallel: each branch of the UNION ALL is a worker's share, the streams of a share come one after the other.
+-- Scan pieces in parallel: each branch of the UNION ALL is a worker's share, an aggregate over its pieces one after the other.
+-- Conditions are constants: workers do not take what depends on another row.
 CREATE FUNCTION l4._ingest_scan_pieces(relation text, src record, pieces int[], job_ids text[], nodes text[], sources text[], nulls bool[],
                                        late bool[], from_line bigint[], to_line bigint[], carries bytea[], parser l4.parser, ruleset jsonb)
 RETURNS bytea[]
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET enable_bitmapscan = off SET enable_sort = off
+    SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0
 AS $$
 DECLARE
     shares int := least(cardinality(pieces), 4 * (1 + current_setting('max_parallel_workers_per_gather')::int));
     branches text;
     units bytea[];
 BEGIN
-    SELECT string_agg(format(
-        'SELECT p.n, (SELECT l4._ingest_scan($1, $2, p.carry, p.to_line, p.late, x.line_no, x.ts, x.rank, x.line) FROM ('
-        'SELECT l.line_no::bigint AS line_no, %1$s AS ts, %2$s AS rank, l.line::text AS line FROM %3$s l '
-        'WHERE %4$s AND l.line_no >= p.from_line AND l.line_no <= CASE WHEN p.late THEN p.to_line ELSE least(p.to_line, 9223372036854773806) + 2001 END ORDER BY l.line_no) x) AS unit '
-        'FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11) AS p(n, job_id, node, source, has_null, late, from_line, to_line, carry) '
-        'WHERE p.n %% %5$s = %6$s AND %7$s p.has_null',
-        CASE WHEN src.has_ts THEN 'l.ts::timestamptz' ELSE 'NULL::timestamptz' END,
-        CASE WHEN src.has_rank THEN 'l.rank::int' ELSE 'NULL::int' END, relation,
-        l4._ingest_key(src.has_job, src.has_source, b.has_null, 'p'), shares, b.share, CASE WHEN b.has_null THEN '' ELSE 'NOT' END), ' UNION ALL ')
+    SELECT string_agg(format('SELECT %L::int[] AS numbers, l4._ingest_scan($1, $2, %L::bytea[], %L::bigint[], %L::bool[], x.piece, x.line_no, x.ts, x.rank, x.line) AS units FROM (%s) x',
+                             b.numbers, b.carries, b.to_line, b.late, b.rows), ' UNION ALL ')
     INTO branches
-    FROM (SELECT s AS share, false AS has_null FROM generate_series(0, shares - 1) AS s
-          UNION ALL SELECT s, true FROM generate_series(0, shares - 1) AS s WHERE true = ANY (nulls)) b;
-    EXECUTE 'SELECT array_agg(r.unit ORDER BY r.n) FROM (' || branches || ') r' INTO units
-    USING parser, ruleset, pieces, job_ids, nodes, sources, nulls, late, from_line, to_line, carries;
+    FROM (SELECT array_agg(s.n ORDER BY s.k) AS numbers, array_agg(s.carry ORDER BY s.k) AS carries, array_agg(s.to_line ORDER BY s.k) AS to_line,
+                 array_agg(s.late ORDER BY s.k) AS late,
+                 string_agg(format('(SELECT %s AS piece, l.line_no::bigint AS line_no, %s AS ts, %s AS rank, l.line::text AS line FROM %s l '
+                                   'WHERE %s AND l.line_no >= %s AND l.line_no <= %s ORDER BY l.line_no)', s.k,
+                                   CASE WHEN src.has_ts THEN 'l.ts::timestamptz' ELSE 'NULL::timestamptz' END,
+                                   CASE WHEN src.has_rank THEN 'l.rank::int' ELSE 'NULL::int' END, relation,
+                                   l4._ingest_key(src.has_job, src.has_source, s.has_null, s.job_id, s.node, s.source), s.from_line,
+                                   CASE WHEN s.late THEN s.to_line ELSE least(s.to_line, 9223372036854773806) + 2001 END), ' UNION ALL ' ORDER BY s.k) AS rows
+          FROM (SELECT p.*, p.i % shares AS share, row_number() OVER (PARTITION BY p.i % shares ORDER BY p.i) AS k
+                FROM unnest(pieces, job_ids, nodes, sources, nulls, late, from_line, to_line, carries) WITH ORDINALITY
+                     AS p(n, job_id, node, source, has_null, late, from_line, to_line, carry, i)) s
+          GROUP BY s.share) b;
+    EXECUTE 'SELECT array_agg(u.unit ORDER BY u.n) FROM (' || branches || ') r CROSS JOIN LATERAL unnest(r.numbers, r.units) AS u(n, unit)' INTO units
+    USING parser, ruleset;
     RETURN units;
 END
 $$;
