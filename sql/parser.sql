@@ -66,3 +66,13 @@ SELECT t.template, t.occurrences FROM l4.parser_templates((
     SELECT l4.parser_train(format('Local worker group %s finished (WorkerState.%s). Waiting %s seconds for other agents', k,
                                   (ARRAY['FAILED', 'SUCCEEDED'])[1 + k % 2], k * 100) ORDER BY k)
     FROM generate_series(1, 20) k)) t ORDER BY 1;
+-- many templates of one structure: the group is split, and stored and read again it answers the same
+CREATE TABLE parser_many AS
+SELECT g AS k, string_agg(translate(((g * 7919 + i * i * 104729) % 997)::text, '0123456789', 'abcdefghij'), ' ' ORDER BY i) AS line FROM generate_series(1, 2000) AS g, generate_series(1, 8) AS i GROUP BY g;
+CREATE TABLE parser_split AS SELECT l4.parser_train(line ORDER BY k) AS p FROM parser_many;
+SELECT count(*) > 1000 AS many, count(*) FILTER (WHERE l4.parser_match(p, line) IS NULL) AS lost FROM parser_split, parser_many;
+SELECT p::text::l4.parser::text = p::text AS round_trip FROM parser_split;
+SELECT (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events(l4._parser_learn(p, '{0,0}', '{brand new words here,and more}', '{1,1}')) e)
+	= (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events((SELECT l4.parser_train(line ORDER BY k)
+		FROM (SELECT * FROM parser_many UNION ALL VALUES (3000, 'brand new words here'), (3001, 'and more')) s)) e) AS same_as_in_one_go FROM parser_split;
+DROP TABLE parser_many, parser_split;

@@ -271,7 +271,7 @@ read_nodes(Reader *r, L4Model *m)
 	for (int i = 1; i < n; i++)
 	{
 		int32		group = get_number(r, (uint64) m->ngroups - 1, "group of a node");
-		int32		parent = (int32) get_number(r, i - 1, "parent of a node") - 1;
+		int32		parent = (int32) get_number(r, i, "parent of a node") - 1;
 		L4Str		value = get_number(r, m->nstrings - 1, "value of a node");
 		int32		split;
 
