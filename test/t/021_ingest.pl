@@ -1,0 +1,124 @@
+# Reading logs survives SIGKILL, cancel and company, gives the same whatever the workers, and goes on after dump and restore.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use IPC::Run qw(start finish);
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->append_conf('postgresql.conf', "fsync = off\nmax_parallel_workers_per_gather = 2\n");
+$node->start;
+
+my $make = q{
+CREATE EXTENSION l4;
+SELECT l4.create_log_table('logs');
+INSERT INTO logs (job_id, node, line_no, ts, line)
+SELECT 'job-' || j, 'node-' || n, i, '2026-01-01'::timestamptz + make_interval(secs => i), CASE
+    WHEN i % 500 = 7 THEN 'Traceback (most recent call last):'
+    WHEN i % 500 = 8 THEN '  File "a.py", line 7, in main'
+    WHEN i % 500 = 9 THEN 'ValueError: wrong value ' || i
+    WHEN i % 10 = 0 THEN format('2026-01-01 00:00:00,000 [INFO] training: iteration %s/ 1000 | elapsed time per iteration (ms): %s.5 | lm loss: 2.5', i / 10, i % 7)
+    ELSE format('2026-01-01 00:00:00,000 [DEBUG] step %s of phase %s took %s ms', i, 'p' || i % 40, i % 13) END
+FROM generate_series(1, 3) j, generate_series(1, 6) n, generate_series(1, 4000) i;
+};
+my $digest = q{
+SELECT (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4.event_line x),
+       (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4.event_count x),
+       (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4.iteration x),
+       (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4._slot_value x),
+       (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4._duration x),
+       (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4._sequence x),
+       (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4._job_event x),
+       (SELECT md5(string_agg((event_id, template, level)::text, ',' ORDER BY event_id)) FROM l4.template)
+};
+
+sub fresh
+{
+	my ($db) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $db");
+	$node->safe_psql($db, $make);
+}
+
+fresh('whole');
+$node->safe_psql('whole', q{SET max_parallel_workers_per_gather = 0; CALL l4.ingest('logs')});
+my $expected = $node->safe_psql('whole', $digest);
+is($node->safe_psql('whole', 'SELECT count(*), count(DISTINCT (job_id, node, line_no)) FROM l4.event_line'),
+	'72000|72000', 'every line once');
+
+# workers, batches, physical order
+fresh('parallel');
+$node->safe_psql('parallel', q{CREATE TABLE t AS SELECT * FROM logs ORDER BY md5(node || line_no); DROP TABLE logs; ALTER TABLE t RENAME TO logs;
+	CREATE INDEX ON logs (job_id, node, source, line_no); ANALYZE logs; CALL l4.ingest('logs', batch_lines => 10000)});
+is($node->safe_psql('parallel', $digest), $expected, 'the same with workers, small batches and rows in another order');
+my ($out, $err);
+$node->psql('parallel', q{
+	LOAD 'auto_explain';
+	SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; SET auto_explain.log_analyze = on; SET client_min_messages = log;
+	SELECT l4.forget_job('job-1');
+	CALL l4.ingest('logs');
+}, stdout => \$out, stderr => \$err);
+like($err, qr/Workers Launched: [12]\b.*_ingest_scan|_ingest_scan.*Workers Launched: [12]\b/s, 'pieces are scanned by workers');
+
+# SIGKILL in the middle, again and again: the backend first, which would not notice for a while that the server is gone
+fresh('killed');
+my $kills = 0;
+for my $round (1 .. 3)
+{
+	my $before = $node->safe_psql('killed', 'SELECT coalesce(sum(lines), 0) FROM l4._stream');
+	my ($o, $e) = ('', '');
+	my $h = start ['psql', '-X', '-d', $node->connstr('killed'), '-c', q{CALL l4.ingest('logs', batch_lines => 1)}],
+	  '<', \'', '>', \$o, '2>', \$e;
+	$node->poll_query_until('killed', "SELECT coalesce(sum(lines), 0) > $before FROM l4._stream") or last;
+	my $pid = $node->safe_psql('killed', q{SELECT pid FROM l4.ingest_progress WHERE state = 'running'});
+	last if $pid eq '';
+	kill 'KILL', $pid;
+	$node->kill9;
+	eval { finish $h; };
+	# workers and helpers of the dead server hold its memory until they notice
+	sleep 2;
+	$node->start;
+	$kills++;
+}
+is($kills, 3, 'the server was killed');
+$node->safe_psql('killed', q{CALL l4.ingest('logs')});
+is($node->safe_psql('killed', $digest), $expected, 'nothing lost, nothing counted twice');
+
+# cancel, and two sessions on the same jobs
+fresh('shared');
+$node->psql('shared', q{SET statement_timeout = 150; CALL l4.ingest('logs', batch_lines => 1)}, stderr => \$err);
+like($err, qr/canceling statement/, 'a call can be cancelled');
+my @h = map {
+	start ['psql', '-X', '-d', $node->connstr('shared'), '-v', 'ON_ERROR_STOP=1', '-c', q{CALL l4.ingest('logs', batch_lines => 1)}], '<', \''
+} 1 .. 2;
+ok(finish($h[0]), 'one session ends well');
+ok(finish($h[1]), 'the other one, too');
+is($node->safe_psql('shared', $digest), $expected, 'two sessions count nothing twice');
+is($node->safe_psql('shared', q{SELECT count(*) FROM l4.ingest_progress WHERE state = 'running'}), '0', 'no call is left running');
+
+# dump and restore: state and parser go along
+my $dump = $node->data_dir . '/../dump.sql';
+$node->run_log(['pg_dump', '-d', $node->connstr('whole'), '-f', $dump]);
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+$node->command_ok(['psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $dump], 'the dump restores');
+is($node->safe_psql('restored', $digest), $expected, 'the same after dump and restore');
+$node->safe_psql('restored', q{CALL l4.ingest('logs')});
+is($node->safe_psql('restored', $digest), $expected, 'and nothing to read again');
+my $more = q{INSERT INTO logs (job_id, node, line_no, ts, line) VALUES ('job-1', 'node-1', 4001, '2026-01-02', 'something new'), ('job-4', 'n', 1, '2026-01-02', 'something newer');
+	CALL l4.ingest('logs')};
+$node->safe_psql($_, $more) for ('whole', 'restored');
+is($node->safe_psql('restored', $digest), $node->safe_psql('whole', $digest), 'new lines get the same events');
+
+# databases that hold any bytes
+for my $encoding ('SQL_ASCII', 'LATIN1')
+{
+	my $db = lc $encoding;
+	$node->safe_psql('postgres', "CREATE DATABASE $db TEMPLATE template0 ENCODING '$encoding' LOCALE 'C'");
+	$node->safe_psql($db, q{CREATE EXTENSION l4; SELECT l4.create_log_table('logs');
+		INSERT INTO logs (job_id, node, line_no, line) SELECT 'j', 'n', i, 'byte ' || chr(128 + i % 120) || repeat(chr(200), i * 37) || ' end ' || i FROM generate_series(1, 300) i;
+		CALL l4.ingest('logs')});
+	is($node->safe_psql($db, 'SELECT count(*) FROM l4.event_line'), '300', "lines of a $encoding database");
+}
+$node->stop;
+done_testing();
