@@ -59,22 +59,22 @@ foreach my $file ('README.md', 'docs/tutorial.md', sort glob('docs/reference/*.m
 	my @blocks = blocks($file);
 	next if !grep { $_->{language} eq 'sql' } @blocks;
 	$node->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE $template");
-	my $last;
-	foreach my $block (@blocks)
+	# one session a file, since later blocks use what earlier ones made; each begins with psql's own format
+	my $script = '';
+	foreach my $i (0 .. $#blocks)
 	{
-		if ($block->{language} eq 'sql')
-		{
-			($status, $out, $err) = psql($name, $block->{text});
-			is($status, 0, "$file:$block->{line} runs") or diag($err);
-			$last = { line => $block->{end}, out => $out };
-		}
-		elsif ($block->{language} eq 'text' && $last && $block->{line} <= $last->{line} + 2)
-		{
-			(my $got = $last->{out}) =~ s/[ \t]+$//mg;
-			(my $expected = $block->{text}) =~ s/[ \t]+$//mg;
-			s/\n+\z/\n/ for $got, $expected;
-			is($got, $expected, "$file:$block->{line} is the output (test/fill_docs writes it anew)");
-		}
+		$script .= "\\pset tuples_only off\n\\pset format aligned\n\\echo \@\@block $i\n$blocks[$i]{text}" if $blocks[$i]{language} eq 'sql';
+	}
+	($status, $out, $err) = psql($name, $script);
+	my (undef, %output) = split /^\@\@block (\d+)\n/m, $out, -1;
+	is($status, 0, "$file runs") or diag($err);
+	foreach my $i (1 .. $#blocks)
+	{
+		my ($sql, $text) = @blocks[ $i - 1, $i ];
+		next if $text->{language} ne 'text' || $sql->{language} ne 'sql' || $text->{line} > $sql->{end} + 2;
+		my ($got, $expected) = ($output{ $i - 1 } // '', $text->{text});
+		s/[ \t]+$//mg, s/\n+\z/\n/ for $got, $expected;
+		is($got, $expected, "$file:$text->{line} is the output (test/fill_docs writes it anew)");
 	}
 	$node->safe_psql('postgres', "DROP DATABASE $name");
 }
