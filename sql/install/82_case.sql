@@ -116,8 +116,9 @@ BEGIN
     UPDATE l4._case AS c SET trained = true, median_ms = normal,
         (train_ts, progress_ts) = (SELECT min(n.train_ts), max(n.progress_ts) FROM l4._case_node AS n WHERE n.job_id = c.job_id),
         last_iteration = (SELECT i.iteration FROM l4._case_iteration AS i WHERE i.job_id = c.job_id ORDER BY i.place DESC LIMIT 1),
-        -- the first iteration warms up, and one stall does not make a slow job
-        excess = (SELECT avg(least(greatest(0, i.ratio - 1), 10)) FROM l4._case_iteration AS i WHERE i.job_id = c.job_id AND i.place > 1),
+        -- the first iteration warms up, one stall does not make a slow job, and noise counts half
+        excess = (SELECT greatest(sum(least(i.ratio - 1, 10)) FILTER (WHERE i.ratio > slow) / count(*), avg(least(greatest(0, i.ratio - 1), 10)) / 2)
+            FROM l4._case_iteration AS i WHERE i.job_id = c.job_id AND i.place > 1),
         step = coalesce((SELECT mode() WITHIN GROUP (ORDER BY d.step) FROM (
             SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.place) AS step
             FROM l4._case_iteration AS i WHERE i.job_id = c.job_id) AS d WHERE d.step > 0), 1),

@@ -132,13 +132,21 @@ BEGIN ATOMIC
         JOIN n AS a ON a.rank = i.place - 1
         WHERE s.kind = 'list' AND cardinality(l.items) = (SELECT max(z.rank) + 1 FROM n AS z)
             AND c.times >= 0.6 * cardinality(l.items) AND i.item <> c.item
+    ), meant AS (
+        SELECT d.node, d.accused, d.first_ts, d.event_id FROM named AS d
+        UNION ALL
+        -- somebody else is meant, although it cannot be told who
+        SELECT s.node, '', s.first_ts, s.event_id
+        FROM said AS s
+        WHERE s.kind IN ('rank', 'host', 'address') AND s.named_node IS NULL
+            AND NOT EXISTS (SELECT FROM named AS d WHERE d.node = s.node AND d.event_id = s.event_id)
     )
-    SELECT d.node, d.accused, min(d.first_ts), array_agg(d.event_id ORDER BY d.first_ts, d.event_id)
-    FROM named AS d
+    SELECT d.node, d.accused, min(d.first_ts), array_agg(DISTINCT d.event_id)
+    FROM meant AS d
     WHERE d.node <> d.accused
     GROUP BY d.node, d.accused;
 END;
-COMMENT ON FUNCTION l4._complaints(text) IS 'who names whom in new lines, and when first';
+COMMENT ON FUNCTION l4._complaints(text) IS 'who names whom in new lines, and when first; accused is empty where it cannot be told who is meant';
 
 -- Blame that flows through the graph: each accuser has its weight, keeps a share, and passes the rest along its edges in equal parts; it
 -- stays where no edge leaves. Edges come in order of time; one that would close a cycle is left out.
@@ -156,12 +164,12 @@ BEGIN
     -- Complaints about a node that fails like others do are about a victim, once the first failure was reported.
     INSERT INTO l4._case_edge (job_id, accuser, accused, first_ts, weight, events)
     SELECT k.job_id, c.accuser, c.accused, c.first_ts,
-        CASE WHEN v.is_victim AND c.first_ts >= k.terminal_ts THEN 0.1 ELSE 1 END, c.events
+        CASE WHEN v.node IS NULL THEN 0 WHEN v.is_victim AND c.first_ts >= k.terminal_ts THEN 0.1 ELSE 1 END, c.events
     FROM l4._complaints(k.job_id) AS c
-    JOIN l4._case_node AS v ON v.job_id = k.job_id AND v.node = c.accused;
+    LEFT JOIN l4._case_node AS v ON v.job_id = k.job_id AND v.node = c.accused;
     -- an accuser that has better to say is not heard about victims
     UPDATE l4._case_edge AS e SET weight = 0
-    WHERE e.job_id = k.job_id AND e.weight < 1
+    WHERE e.job_id = k.job_id AND e.weight > 0 AND e.weight < 1
         AND EXISTS (SELECT FROM l4._case_edge AS o WHERE o.job_id = e.job_id AND o.accuser = e.accuser AND o.weight = 1);
     -- of two that name each other, the one that is named more often is a reporter: it is heard, the other is not
     UPDATE l4._case_edge AS e SET weight = 0

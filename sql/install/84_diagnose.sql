@@ -3,7 +3,7 @@
 CREATE FUNCTION l4.diagnose_defaults() RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '{
-    "slow_ratio": 3, "slow_excess": 0.75, "hang_seconds": 5, "hang_iterations": 20, "late_seconds": 2,
+    "slow_ratio": 3, "slow_excess": 0.5, "hang_seconds": 5, "hang_iterations": 20, "late_seconds": 2,
     "suspect_score": 1, "suspect_share": 0.5, "elsewhere": true, "as_of": null,
     "weights": {"accused": 2, "unique": 2, "exit": 2, "silent": 2, "step_time": 2, "named_slow": 2, "late": 2, "waited_for": 1, "lag": 1, "first": 1, "edge": 1,
         "drift": 8, "forest": 0}

@@ -78,7 +78,7 @@ BEGIN
         WHEN 'hang' THEN format('Job %s hung in stage %s%s: no progress for %s s.', k.job_id, stage, coalesce(' at iteration ' || iteration, ''),
             round(extract(epoch FROM coalesce(k.terminal_ts, k.last_ts) - k.progress_ts)::numeric, 1))
         ELSE format('Job %s is slow%s: iterations take %s times the normal %s ms on average.', k.job_id, coalesce(' from iteration ' || iteration || ' on', ''),
-            round((k.excess + 1)::numeric, 1), round(k.median_ms::numeric, 1)) END;
+            (SELECT round(avg(i.ratio)::numeric, 1) FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.done_ts >= k.onset_ts), round(k.median_ms::numeric, 1)) END;
     who := CASE WHEN k.symptom = 'none' THEN NULL
         WHEN suspects IS NULL THEN 'No node stands out.'
         ELSE format('Suspect: %s (%s).', suspects, array_to_string(s.reasons[1:2], '; ')) END;
