@@ -95,16 +95,25 @@ BEGIN ATOMIC
     ), loud AS (
         SELECT e.event_id FROM l4._case_event AS e
         WHERE e.job_id = _complaints.job_id AND e.is_new AND e.accuses AND e.dropped IS NULL
-    ), self AS (
-        -- Ranks of a sub-group: the line says "rank 1" of a node whose rank is 5.
-        SELECT v.node, v.event_id, n.rank - max(coalesce(x.groups ->> 'rank', x.groups ->> 'rank2')::int) AS shift
+    ), spoken AS (
+        -- the first line of each event on each node, as it was
+        SELECT v.node, v.event_id, l4._fill(t.template, v.slot_values) AS line
         FROM l4._values(_complaints.job_id, ARRAY(SELECT l.event_id FROM loud AS l)) AS v
         JOIN l4._event AS t ON t.event_id = v.event_id
-        JOIN n ON n.node = v.node
-        CROSS JOIN LATERAL (SELECT l4._fill(t.template, v.slot_values) AS line) AS f
+    ), self AS (
+        -- Ranks of a sub-group: the line says "rank 1" of a node whose rank is 5.
+        SELECT f.node, f.event_id, n.rank - max(coalesce(x.groups ->> 'rank', x.groups ->> 'rank2')::int) AS shift
+        FROM spoken AS f
+        JOIN n ON n.node = f.node
         JOIN l4._marker('self') AS r ON l4.pcre_match(f.line, r.signature)
         CROSS JOIN LATERAL (SELECT l4.pcre_captures(f.line, r.signature) AS groups) AS x
-        GROUP BY v.node, v.event_id, n.rank
+        GROUP BY f.node, f.event_id, n.rank
+    ), word AS (
+        -- names of nodes that are more than one variable part: job-7f3a-worker-12
+        SELECT DISTINCT f.node, f.event_id, w.word
+        FROM spoken AS f
+        CROSS JOIN LATERAL regexp_split_to_table(f.line, '[^A-Za-z0-9_.-]+') AS w(word)
+        WHERE w.word <> ''
     ), said AS (
         SELECT m.node, m.event_id, m.kind, m.value, m.named_node, m.first_ts
         FROM l4._mentions(_complaints.job_id, ARRAY(SELECT l.event_id FROM loud AS l)) AS m
@@ -118,6 +127,11 @@ BEGIN ATOMIC
         SELECT s.node, a.node, s.first_ts, s.event_id
         FROM said AS s JOIN n AS a ON a.node = coalesce(s.named_node, s.value) OR split_part(a.node, '.', 1) = split_part(s.value, '.', 1)
         WHERE s.kind = 'host'
+        UNION ALL
+        SELECT w.node, a.node, c.first_ts, w.event_id
+        FROM word AS w
+        JOIN n AS a ON a.node = rtrim(w.word, '.-')
+        JOIN l4._case_count AS c ON c.job_id = _complaints.job_id AND c.event_id = w.event_id AND c.node = w.node
         UNION ALL
         SELECT s.node, b.node, s.first_ts, s.event_id
         FROM said AS s JOIN l4._address_book(_complaints.job_id) AS b ON b.address = s.value

@@ -134,14 +134,16 @@ CREATE FUNCTION l4.evidence_first(job_id text) RETURNS TABLE (node text, value f
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     WITH n AS (
-        SELECT z.node, z.loud_ts, lead(z.loud_ts) OVER (ORDER BY z.loud_ts) AS next_ts, row_number() OVER (ORDER BY z.loud_ts) AS place
+        SELECT z.node, z.loud_ts, lead(z.loud_ts) OVER (ORDER BY z.loud_ts) AS next_ts, row_number() OVER (ORDER BY z.loud_ts) AS place,
+            -- who deviates first by naming others noticed first, no more
+            EXISTS (SELECT FROM l4._case_edge AS a WHERE a.job_id = z.job_id AND a.accuser = z.node AND a.first_ts <= z.loud_ts) AS reports
         FROM l4._case_node AS z
         WHERE z.job_id = evidence_first.job_id AND z.loud_ts IS NOT NULL
     )
     SELECT n.node, coalesce(least(extract(epoch FROM n.next_ts - n.loud_ts), 1), 1)::float8,
         coalesce('deviates first, ' || round(extract(epoch FROM n.next_ts - n.loud_ts)::numeric, 2) || ' s before any other node', 'the only node that deviates')
     FROM n
-    WHERE n.place = 1 AND (n.next_ts > n.loud_ts OR n.next_ts IS NULL);
+    WHERE n.place = 1 AND NOT n.reports AND (n.next_ts > n.loud_ts OR n.next_ts IS NULL);
 END;
 COMMENT ON FUNCTION l4.evidence_first(text) IS 'evidence: the node that deviates first, by its lead in seconds, at most 1';
 
