@@ -306,7 +306,7 @@ FROM (VALUES
  '{sym_torchrun_worker_exit}', 'https://github.com/triton-lang/triton/blob/main/python/triton/runtime/errors.py'),
 (5050, 'cpp_extension_lock_wait', 'framework', 'framework', 'warning', 50, false,
  '(?:Waiting for|waiting for) (?:the )?(?:baton|lock file|file lock).{0,80}(?:torch_extensions|build)|baton\.wait\(\)',
- 'torch_extensions: still waiting for file lock /root/.cache/torch_extensions/py310_cu121/fused_adam/lock',
+ 'torch_extensions: still waiting for file lock /home/user/.cache/torch_extensions/py310_cu121/fused_adam/lock',
  'A lock file of an interrupted build makes every later process wait for ever.',
  'Delete the lock in the torch_extensions cache directory and start again.',
  '{}', 'https://github.com/pytorch/pytorch/blob/main/torch/utils/file_baton.py'),
