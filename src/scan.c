@@ -159,7 +159,7 @@ word(L4Scan *s, const uint8 *p, int len)
 			}
 		}
 	}
-	else if ((s->cls[*p] & s->cls[p[1]] & C_HEXL) && l4_rec_hex(p, len))
+	else if ((s->cls[*p] & s->cls[p[1]] & C_HEXL) && l4_rec_hex(s, p, len))
 	{
 		l4_mark(s, p, len, L4_MASK_HEX);
 		return e;
@@ -347,6 +347,50 @@ ends_behind(const uint64 *ends, int i)
 }
 
 /*
+ * Length of the word from p to e if it stands alone, else 0: a blank or a byte
+ * that always ends tokens behind it, with at most a colon or full stop between.
+ * Such are most.
+ */
+static inline int
+word_alone(const L4Scan *s, const uint32 *cls, const uint8 *p, const uint8 *e, const uint8 *end)
+{
+	uint32		next = e < end ? cls[*e] : C_BLANK;
+
+	if (!(next & (C_BLANK | C_HARD)) && (next & (C_COLON | C_DOT)))
+		next = e + 1 < end ? cls[e[1]] : C_BLANK;
+	if (likely((next & (C_BLANK | C_HARD)) && e - p < L4_WINDOW && p != s->mark_end && e <= end))
+		return e - p;
+	return 0;
+}
+
+/*
+ * Write len bytes of a word alone at o if they are nothing but a word or a
+ * number; where the output goes on, NULL if they may be more.
+ */
+static inline char *
+plain_token(L4Scan *s, const uint32 *cls, const uint8 *p, int len, char *o)
+{
+	uint64		digits = l4_digit_bits(s, p, len);
+
+	if (digits == 0 && just_a_word(s, cls, p, len))
+	{
+		if (likely(len <= 16 && s->msg_end - p >= 16))
+			memcpy(o, p, 16);
+		else
+			memcpy(o, p, len);
+		return o + len;
+	}
+	if (digits == (UINT64CONST(1) << len) - 1 && !(l4_class(s, p + len + 1) & C_UNIT))
+	{
+		l4_add_slot(s, p, len, L4_MASK_NUMBER);
+		*o = L4_MARK;
+		s->mark_end = p + len;
+		return o + 1;
+	}
+	return NULL;
+}
+
+/*
  * Scan the bytes from p to s->end; false when the shape is full. The output
  * cursor is kept in a register, since stores of characters may alias anything,
  * and the ends of words are taken one after another from their bits, so that
@@ -361,7 +405,6 @@ segment(L4Scan *s, const uint8 *p)
 	const uint32 *const cls = s->cls;
 	const uint8 *const msg = s->msg;
 	const uint8 *const end = s->end;
-	const uint8 *const copy_end = s->msg_end - 16;
 	const uint32 word_class = s->builtin ? C_WORD : 0;
 	char	   *o = text + out->len;
 	const uint64 *ends = s->ends + ((p - msg) >> 6);
@@ -370,6 +413,7 @@ segment(L4Scan *s, const uint8 *p)
 	while (p < end)
 	{
 		uint32		c = cls[*p];
+		char	   *plain = NULL;
 		int			len = 0;
 
 		if (c & C_BLANK)
@@ -381,70 +425,41 @@ segment(L4Scan *s, const uint8 *p)
 		}
 		if (c & word_class)
 		{
-			const uint8 *e;
-			uint32		next;
-
 			while (bits == 0)
 				bits = *++ends;
-			e = msg + (ends - s->ends) * 64 + pg_rightmost_one_pos64(bits);
+			len = word_alone(s, cls, p, msg + (ends - s->ends) * 64 + pg_rightmost_one_pos64(bits), end);
 			bits &= bits - 1;
-
-			/*
-			 * A word alone: a blank or a byte that always ends tokens behind
-			 * it, with at most a colon or full stop between. Such are most.
-			 */
-			next = e < end ? cls[*e] : C_BLANK;
-			if (!(next & (C_BLANK | C_HARD)) && (next & (C_COLON | C_DOT)))
-				next = e + 1 < end ? cls[e[1]] : C_BLANK;
-			if (likely((next & (C_BLANK | C_HARD)) && e - p < L4_WINDOW && p != s->mark_end && e <= end))
-				len = e - p;
+			if (len > 0 && o + L4_WINDOW < full)
+				plain = plain_token(s, cls, p, len, o);
 		}
-		if (len > 0 && o + L4_WINDOW < full)
+		if (likely(plain != NULL))
 		{
-			uint64		digits = l4_digit_bits(s, p, len);
-
-			if (digits == 0 && just_a_word(s, cls, p, len))
-			{
-				if (likely(len <= 16 && p <= copy_end))
-					memcpy(o, p, 16);
-				else
-					memcpy(o, p, len);
-				o += len;
-				p += len;
-				goto ended;
-			}
-			if (digits == (UINT64CONST(1) << len) - 1 && !(l4_class(s, p + len + 1) & C_UNIT))
-			{
-				l4_add_slot(s, p, len, L4_MASK_NUMBER);
-				*o++ = L4_MARK;
-				p += len;
-				s->mark_end = p;
-				goto ended;
-			}
+			o = plain;
+			p += len;
 		}
-		s->safe = p;
-		s->safe_text = o - text;
-		s->safe_slots = out->nslots;
-		if (word_class == 0 || ((c & C_HARD) && *p != '<'))
-			*o++ = *p++;
 		else
 		{
-			const uint8 *start = p;
-
-			out->len = o - text;
-			p = other_token(s, p, len);
-			o = text + out->len;
-			ends = s->ends + ((p - msg) >> 6);
-			bits = ends_behind(s->ends, p - msg);
-			if (len > 0 && p != start + len)
-				len = 0;
+			s->safe = p;
+			s->safe_text = o - text;
+			s->safe_slots = out->nslots;
+			if (word_class == 0 || ((c & C_HARD) && *p != '<'))
+				*o++ = *p++;
+			else
+			{
+				out->len = o - text;
+				p = other_token(s, p, len);
+				o = text + out->len;
+				if (p != s->safe + len)
+					len = 0;
+				ends = s->ends + ((p - msg) >> 6);
+				bits = ends_behind(s->ends, p - msg);
+			}
+			if (unlikely(o > full))
+			{
+				cut_short(s);
+				return false;
+			}
 		}
-		if (unlikely(o > full))
-		{
-			cut_short(s);
-			return false;
-		}
-ended:
 		/* what a word alone ends with, and mostly one blank */
 		if (len > 0 && p < end && (*p == ':' || *p == '.'))
 			*o++ = *p++;

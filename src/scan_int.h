@@ -213,7 +213,7 @@ extern int	l4_rec_family(L4Scan *s, const uint8 *p);
 extern int	l4_rec_id_tail(L4Scan *s, const uint8 *p, int len);
 extern int	l4_rec_punct(L4Scan *s, const uint8 *p, uint32 sig, int *kind);
 extern int	l4_rec_word(L4Scan *s, const uint8 *p, int len, int *kind);
-extern bool l4_rec_hex(const uint8 *p, int len);
+extern bool l4_rec_hex(const L4Scan *s, const uint8 *p, int len);
 extern int	l4_rec_number(L4Scan *s, const uint8 *p, int *kind);
 extern bool l4_rec_method(const uint8 *p, int len);
 extern int	l4_rec_unit(L4Scan *s, const uint8 *p, int *kind);

@@ -297,6 +297,26 @@ quick_number(L4Scan *s, const uint8 *p, int len)
 		s->date_end = p + 10;
 		return s->date_end;
 	}
+	if ((digits & 0x1ff) == 0xdb && p[2] == ':' && p[5] == ':')
+	{
+		n = 8;
+		if ((l4_at(s, p + 8) == ',' || l4_at(s, p + 8) == '.') && (digits & 0x200))
+			n += 1 + l4_digits(s, p + 9, 9);
+		if (!l4_ends(s, p + n))
+			return NULL;
+		if (s->date_end == NULL || p != s->date_end + 1)
+		{
+			l4_mark(s, p, n, L4_MASK_TIME);
+			return p + n;
+		}
+		for (int i = 0; i <= 6; i += 3)
+		{
+			l4_mark(s, p + i, i < 6 ? 2 : n - 6, L4_MASK_TIME);
+			if (i < 6)
+				l4_literal(s, p + 2, 1);
+		}
+		return p + n;
+	}
 	switch (p[len])
 	{
 		case '.':
@@ -379,6 +399,7 @@ l4_compound(L4Scan *s, const uint8 *p)
 	const uint8 *e = p;
 	const uint8 *q = p;
 	uint32		sig = 0;
+	int			kind;
 	int			n;
 
 	if ((s->cls[*p] & C_DIGIT) && p != s->mark_end)
@@ -392,6 +413,11 @@ l4_compound(L4Scan *s, const uint8 *p)
 	else if ((s->cls[*p] & C_LETTER) && p != s->mark_end && (n = plain_words(s, p)) > 0)
 	{
 		l4_literal(s, p, n);
+		return p + n;
+	}
+	else if (*p == '/' && (n = l4_rec_punct(s, p, 0, &kind)) > 0 && l4_ends(s, p + n))
+	{
+		l4_mark(s, p, n, kind);
 		return p + n;
 	}
 	while (e < s->end && (s->cls[*e] & C_COMPOUND))

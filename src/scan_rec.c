@@ -268,10 +268,10 @@ l4_rec_unit(L4Scan *s, const uint8 *p, int *kind)
 
 /* Hex digits alone? */
 bool
-l4_rec_hex(const uint8 *p, int len)
+l4_rec_hex(const L4Scan *s, const uint8 *p, int len)
 {
 	for (int i = 0; i < len; i++)
-		if (!IS_HEX(p[i]))
+		if (!(s->cls[p[i]] & (C_DIGIT | C_HEXL)))
 			return false;
 	return true;
 }
@@ -283,7 +283,7 @@ l4_rec_word(L4Scan *s, const uint8 *p, int len, int *kind)
 	bool		has_digit = l4_has_digit(s, p, len);
 
 	/* hex digits only: with a digit six do, letters alone need eight */
-	if ((s->cls[*p] & (C_DIGIT | C_HEXL)) && len >= (has_digit ? 6 : 8) && l4_rec_hex(p, len))
+	if ((s->cls[*p] & (C_DIGIT | C_HEXL)) && len >= (has_digit ? 6 : 8) && l4_rec_hex(s, p, len))
 	{
 		*kind = L4_MASK_HEX;
 		return len;

@@ -263,19 +263,13 @@ top_down(L4Model *m, const L4Node *node, const L4Group *g, int *order, int n)
 	pfree(varying);
 }
 
-static inline uint64
-col_hash(int c, L4Str s)
-{
-	return l4_hash2(c, s);
-}
-
 static uint64
 cluster_hash(const L4Cluster *cl, int ncols)
 {
 	uint64		h = 0;
 
 	for (int c = 0; c < ncols; c++)
-		h += col_hash(c, cl->cols[c]);
+		h += l4_hash2(c, cl->cols[c]);
 	return h;
 }
 
@@ -339,7 +333,7 @@ merge_column(L4Model *m, const L4Group *g, int c)
 		cl->leads = false;
 		if (cl->dead)
 			continue;
-		last = set_entry(x, cl->hash - col_hash(c, cl->cols[c]), &found);
+		last = set_entry(x, cl->hash - l4_hash2(c, cl->cols[c]), &found);
 		if (found)
 		{
 			x->clusters[*last].next = i;
