@@ -22,6 +22,9 @@
 /* What the loops may read and write past the end. */
 #define PADDING			16
 
+/* Of one diagonal of a strip: three of them and the sequences fit 32 kB. */
+#define STRIP_BYTES		4096
+
 /* Sequences up to this length have distances that fit 16 bits. */
 #define SHORT_LENGTH	32766
 

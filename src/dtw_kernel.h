@@ -38,38 +38,47 @@ NAME(diagonal) (CELL *restrict cur, const CELL *restrict before,
 }
 
 /*
- * a has n elements, reversed_b m. A cell (i, j) is allowed when i - j <= below
- * and j - i <= above.
+ * A strip: rows first … first + h - 1 of the matrix. above_strip and
+ * last_row are the rows before and at the end of it (INFINITE where there is
+ * no cell); start is the cost of the step into the first cell of the strip
+ * that comes from neither. Diagonals are counted within the strip.
  */
-static pg_attribute_always_inline CELL
-NAME(walk_inline) (const ELEMENT *a, int n, const ELEMENT *reversed_b, int m,
-				   int64 below, int64 above)
+static pg_attribute_always_inline void
+NAME(strip) (const ELEMENT *a, int64 first, int64 h, const ELEMENT *reversed_b,
+			 int64 m, int64 below, int64 above, CELL start,
+			 const CELL *above_strip, CELL *last_row, CELL *buffer)
 {
-	Size		size = (Size) n + 2 + PADDING;
-	CELL	   *buffer = palloc(3 * size * sizeof(CELL));
+	int64		size = h + 2 + PADDING;
 	CELL	   *cur = buffer;
 	CELL	   *before = cur + size;
 	CELL	   *before2 = before + size;
-	CELL		result;
+	int64		d = Max(0, first - below);
+	int64		end = Min(h + m - 2, first + 2 * (h - 1) + above);
 
-	for (Size i = 0; i < 3 * size; i++)
+	for (int64 i = 0; i < 3 * size; i++)
 		buffer[i] = INFINITE;
-	before2[0] = 0;				/* the step into the first cell */
+	for (int64 j = 0; j < m; j++)
+		last_row[j] = INFINITE;
+	if (d < m)
+		before[0] = above_strip[d];
+	before2[0] = d > 0 ? above_strip[d - 1] : start;
 
-	/* entry i + 1 of a diagonal is cell (i, d - i) */
-	for (int64 d = 0; d <= (int64) n + m - 2; d++)
+	/* entry i + 1 of a diagonal is cell (first + i, d - i), entry 0 the row above */
+	for (; d <= end; d++)
 	{
 		int64		lo = Max(0, d - m + 1);
-		int64		hi = Min(n - 1, d);
+		int64		hi = Min(h - 1, d);
 		CELL	   *spare;
 
-		if (d > above)
-			lo = Max(lo, (d - above + 1) / 2);
-		hi = Min(hi, (d + below) / 2);
-		NAME(diagonal) (cur + lo, before + lo, before2 + lo, a + lo,
+		if (first + d > above)
+			lo = Max(lo, (first + d - above + 1) / 2 - first);
+		hi = Min(hi, (first + d + below) / 2 - first);
+		NAME(diagonal) (cur + lo, before + lo, before2 + lo, a + first + lo,
 						reversed_b + (m - 1 - d + lo), hi - lo + 1);
-		cur[lo] = INFINITE;
+		cur[lo] = lo == 0 && d + 1 < m ? above_strip[d + 1] : INFINITE;
 		cur[hi + 2] = INFINITE;
+		if (hi == h - 1 && lo <= hi)
+			last_row[d - hi] = cur[h];
 
 		spare = before2;
 		before2 = before;
@@ -77,8 +86,36 @@ NAME(walk_inline) (const ELEMENT *a, int n, const ELEMENT *reversed_b, int m,
 		cur = spare;
 		CHECK_FOR_INTERRUPTS();
 	}
-	result = before[n];
-	pfree(buffer);
+}
+
+/*
+ * a has n elements, reversed_b m. A cell (i, j) is allowed when i - j <= below
+ * and j - i <= above. The matrix is walked in strips whose diagonals fit the
+ * first cache of a processor.
+ */
+static pg_attribute_always_inline CELL
+NAME(walk_inline) (const ELEMENT *a, int64 n, const ELEMENT *reversed_b, int64 m,
+				   int64 below, int64 above)
+{
+	int64		height = Min(n, STRIP_BYTES / (int64) sizeof(CELL));
+	CELL	   *rows = palloc((2 * m + 3 * (height + 2 + PADDING)) * sizeof(CELL));
+	CELL	   *above_strip = rows;
+	CELL	   *last_row = rows + m;
+	CELL		result;
+
+	for (int64 j = 0; j < m; j++)
+		above_strip[j] = INFINITE;
+	for (int64 first = 0; first < n; first += height)
+	{
+		CELL	   *spare = above_strip;
+
+		NAME(strip) (a, first, Min(height, n - first), reversed_b, m, below, above,
+					 first == 0 ? 0 : INFINITE, above_strip, last_row, rows + 2 * m);
+		above_strip = last_row;
+		last_row = spare;
+	}
+	result = above_strip[m - 1];
+	pfree(rows);
 	return result;
 }
 
