@@ -25,6 +25,19 @@
 /* Of one diagonal of a strip: three of them and the sequences fit 32 kB. */
 #define STRIP_BYTES		4096
 
+/*
+ * Bytes from one diagonal to the next. Processors take a load for one that
+ * must wait for a store when both have the same offset in a page of 4 kB, so
+ * the three lie a third of that apart, or all three in less than one page.
+ */
+static inline int64
+diagonal_bytes(int64 h, int64 cell)
+{
+	int64		bytes = MAXALIGN((h + 2 + PADDING) * cell);
+
+	return bytes <= 1344 ? bytes : TYPEALIGN(4096, bytes) + 1344;
+}
+
 /* Sequences up to this length have distances that fit 16 bits. */
 #define SHORT_LENGTH	32766
 

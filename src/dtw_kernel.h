@@ -48,14 +48,14 @@ NAME(strip) (const ELEMENT *a, int64 first, int64 h, const ELEMENT *reversed_b,
 			 int64 m, int64 below, int64 above, CELL start,
 			 const CELL *above_strip, CELL *last_row, CELL *buffer)
 {
-	int64		size = h + 2 + PADDING;
+	int64		size = diagonal_bytes(h, sizeof(CELL)) / (int64) sizeof(CELL);
 	CELL	   *cur = buffer;
 	CELL	   *before = cur + size;
 	CELL	   *before2 = before + size;
 	int64		d = Max(0, first - below);
 	int64		end = Min(h + m - 2, first + 2 * (h - 1) + above);
 
-	for (int64 i = 0; i < 3 * size; i++)
+	for (int64 i = 0; i < 2 * size + h + 2 + PADDING; i++)
 		buffer[i] = INFINITE;
 	for (int64 j = 0; j < m; j++)
 		last_row[j] = INFINITE;
@@ -98,7 +98,7 @@ NAME(walk_inline) (const ELEMENT *a, int64 n, const ELEMENT *reversed_b, int64 m
 				   int64 below, int64 above)
 {
 	int64		height = Min(n, STRIP_BYTES / (int64) sizeof(CELL));
-	CELL	   *rows = palloc((2 * m + 3 * (height + 2 + PADDING)) * sizeof(CELL));
+	CELL	   *rows = palloc(2 * m * sizeof(CELL) + 3 * diagonal_bytes(height, sizeof(CELL)));
 	CELL	   *above_strip = rows;
 	CELL	   *last_row = rows + m;
 	CELL		result;

@@ -2,14 +2,15 @@
  * evector.c
  *		Event vectors: bytes, sums, order and distances.
  *
- * A vector is a version byte, the number of events, and runs of events whose
- * ids follow each other. A run starts with the gap to the run before, twice,
- * plus 1 when there are several events, then their number less 2; of the
- * first run it is the id itself, zigzag. The counts of the events follow, each
- * less one. All numbers are varints. Events of a job have small ids that are
- * close together, so most of them take one or two bytes. Order, uniqueness,
- * whole runs and positive counts hold by construction, and each vector has
- * one encoding: equality is equality of bytes.
+ * A vector is a version byte, the number of events, and runs of events. A run
+ * is one event, or four and more whose ids follow each other. It starts with
+ * the gap to the run before, twice, plus 1 when there are several events, then
+ * their number less 4; of the first run it is the id itself, zigzag. The
+ * counts of the events follow, each less one. All numbers are varints. Events
+ * of a job have small ids that are close together, so most of them take one or
+ * two bytes. Order, uniqueness and positive counts hold by construction. Each
+ * vector has one encoding, as whoever makes bytes does so by
+ * l4_evector_encode(): equality is equality of bytes.
  */
 #include "postgres.h"
 
@@ -20,6 +21,9 @@
 
 #include "l4_compat.h"
 #include "evector.h"
+
+/* Fewer consecutive events than that are runs of one each. */
+#define SHORTEST_RUN	4
 
 void
 l4_evector_corrupted(const char *detail)
@@ -67,7 +71,9 @@ start_run(L4EvectorReader *reader)
 	if (p != NULL && (start & 1) != 0)
 	{
 		p = l4_varint_get(p, reader->end, &length);
-		length++;
+		if (length > L4_EVECTOR_MAX_EVENTS)
+			p = NULL;
+		length += SHORTEST_RUN - 1;
 	}
 	if (p == NULL || (start >> 1) > UINT64CONST(0xffffffff) ||
 		length >= (uint64) reader->left)
@@ -76,7 +82,7 @@ start_run(L4EvectorReader *reader)
 		return;
 	}
 	if (reader->started)
-		first = reader->event_id + 2 + (int64) (start >> 1);
+		first = reader->event_id + 1 + (int64) (start >> 1);
 	else
 		first = l4_unzigzag(start >> 1);
 	if (first + (int64) length > PG_INT32_MAX)
@@ -135,16 +141,16 @@ load64(const uint8 *p)
 #define TWO_GAPS(bytes)		(((bytes) >> 1 & 0x3f) + ((bytes) >> 17 & 0x3f))
 
 /* Four such runs from here stay in the range of ids. */
-#define FAR_FROM_END		(PG_INT32_MAX - 4 * 65)
+#define FAR_FROM_END		(PG_INT32_MAX - 4 * 64)
 
 /* These four: the id of the last one; the one before the first is id. */
 static inline int64
 four_singles(uint64 bytes, int64 id, int32 *ids, int64 *counts)
 {
-	ids[0] = (int32) (id + (int64) (bytes >> 1 & 0x3f) + 2);
-	ids[1] = (int32) (id + (int64) TWO_GAPS(bytes) + 4);
-	ids[2] = (int32) (id + (int64) (TWO_GAPS(bytes) + (bytes >> 33 & 0x3f)) + 6);
-	id += (int64) (TWO_GAPS(bytes) + TWO_GAPS(bytes >> 32)) + 8;
+	ids[0] = (int32) (id + (int64) (bytes >> 1 & 0x3f) + 1);
+	ids[1] = (int32) (id + (int64) TWO_GAPS(bytes) + 2);
+	ids[2] = (int32) (id + (int64) (TWO_GAPS(bytes) + (bytes >> 33 & 0x3f)) + 3);
+	id += (int64) (TWO_GAPS(bytes) + TWO_GAPS(bytes >> 32)) + 4;
 	ids[3] = (int32) id;
 	counts[0] = (int64) (bytes >> 8 & 0x7f) + 1;
 	counts[1] = (int64) (bytes >> 24 & 0x7f) + 1;
@@ -187,12 +193,12 @@ read_short(L4EvectorReader *reader, int room, int32 *restrict ids,
 		if (run == 0)
 		{
 			int			start = p[0];
-			int			length = (start & 1) != 0 ? p[1] + 2 : 1;
+			int			length = (start & 1) != 0 ? p[1] + SHORTEST_RUN : 1;
 
-			if (start >= 0x80 || length > 0x81 || length > left ||
-				id + 1 + (start >> 1) + length > PG_INT32_MAX)
+			if (start >= 0x80 || length >= 0x80 + SHORTEST_RUN || length > left ||
+				id + (start >> 1) + length > PG_INT32_MAX)
 				break;
-			id += 1 + (start >> 1);
+			id += start >> 1;
 			run = length;
 			p += 1 + (start & 1);
 			if (run >= 8)
@@ -315,10 +321,17 @@ l4_evector_encode(const L4EventCount *counts, int32 n)
 		if (i == 0)
 			gap = l4_zigzag(counts[0].event_id);
 		else
-			gap = (uint64) ((int64) counts[i].event_id - counts[i - 1].event_id - 2);
-		p = l4_varint_put(p, gap << 1 | (length > 1));
-		if (length > 1)
-			p = l4_varint_put(p, (uint64) length - 2);
+			gap = (uint64) ((int64) counts[i].event_id - counts[i - 1].event_id - 1);
+		if (length < SHORTEST_RUN)
+		{
+			p = l4_varint_put(p, gap << 1);
+			length = 1;
+		}
+		else
+		{
+			p = l4_varint_put(p, gap << 1 | 1);
+			p = l4_varint_put(p, (uint64) length - SHORTEST_RUN);
+		}
 		for (int32 k = 0; k < length; k++, i++)
 		{
 			Assert(counts[i].count > 0);

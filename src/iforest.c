@@ -428,8 +428,13 @@ spread(L4Forest *forest, const struct varlena *vector)
 	int			n;
 
 	for (int i = 0; i < forest->ntouched; i++)
-		memset(forest->counts + forest->touched[i].first, 0,
-			   forest->touched[i].n * sizeof(int64));
+	{
+		if (forest->touched[i].n == 1)
+			forest->counts[forest->touched[i].first] = 0;
+		else
+			memset(forest->counts + forest->touched[i].first, 0,
+				   forest->touched[i].n * sizeof(int64));
+	}
 	forest->ntouched = 0;
 	l4_evector_open(&reader, vector);
 	do
