@@ -21,14 +21,7 @@
 #define CLASS_MAX 8
 
 /* Groups nested deeper are not read: each level takes some kB of stack. */
-#define NESTING_MAX 40
-
-/* What is known of a part of the pattern. */
-typedef struct Part
-{
-	L4Strings	exact;			/* it matches one of these and nothing else */
-	L4Strings	required;		/* one of these is in what it matches */
-} Part;
+#define NESTING_MAX 12
 
 typedef struct Reader
 {
@@ -42,7 +35,7 @@ typedef struct Reader
 	int			nesting;
 } Reader;
 
-static void read_alternatives(Reader *r, Part *out);
+static void read_alternatives(Reader *r, L4Part *out);
 
 /* ---- reading ---- */
 
@@ -61,28 +54,28 @@ next_is(const Reader *r, const char *text)
 }
 
 static void
-unknown(Part *out)
+unknown(L4Part *out)
 {
 	l4_strings_any(&out->exact);
-	l4_strings_any(&out->required);
+	l4_part_require_nothing(out);
 }
 
 /* Matches no text itself: an assertion. */
 static void
-nothing(Part *out)
+nothing(L4Part *out)
 {
 	l4_strings_empty(&out->exact);
-	l4_strings_any(&out->required);
+	l4_part_require_nothing(out);
 }
 
 /* One byte of ASCII that stands for itself. */
 static void
-literal_byte(unsigned char c, Part *out)
+literal_byte(unsigned char c, L4Part *out)
 {
 	l4_strings_empty(&out->exact);
 	out->exact.items[0].len = 1;
 	out->exact.items[0].text[0] = c;
-	l4_strings_any(&out->required);
+	l4_part_require_nothing(out);
 }
 
 /*
@@ -90,7 +83,7 @@ literal_byte(unsigned char c, Part *out)
  * that depends on the encoding, and so does what a quantifier behind it means.
  */
 static void
-literal_run(Reader *r, Part *out)
+literal_run(Reader *r, L4Part *out)
 {
 	const unsigned char *start = r->at - 1;
 
@@ -149,7 +142,7 @@ skip_argument(Reader *r)
 
 /* A backslash outside of a class was read. */
 static void
-read_escape(Reader *r, Part *out)
+read_escape(Reader *r, L4Part *out)
 {
 	unsigned char c;
 	static const char controls[] = "t\tn\nr\rf\fa\ae\033";
@@ -184,7 +177,7 @@ read_escape(Reader *r, Part *out)
  * else anything; what matters most is where it ends.
  */
 static void
-read_class(Reader *r, Part *out)
+read_class(Reader *r, L4Part *out)
 {
 	bool		simple = true;
 	bool		first = true;
@@ -200,7 +193,7 @@ read_class(Reader *r, Part *out)
 	{
 		unsigned char c;
 		unsigned char last;
-		Part		one;
+		L4Part		one;
 
 		if (r->at >= r->end)
 		{
@@ -303,7 +296,7 @@ read_flags(Reader *r)
 
 /* The body of a group up to its closing parenthesis; flags set inside end with it. */
 static void
-read_body(Reader *r, bool caseless, bool extended, Part *out)
+read_body(Reader *r, bool caseless, bool extended, L4Part *out)
 {
 	if (++r->nesting > NESTING_MAX)
 	{
@@ -322,7 +315,7 @@ read_body(Reader *r, bool caseless, bool extended, Part *out)
 
 /* A parenthesis was read. */
 static void
-read_group(Reader *r, Part *out)
+read_group(Reader *r, L4Part *out)
 {
 	bool		caseless = r->caseless;
 	bool		extended = r->extended;
@@ -345,7 +338,7 @@ read_group(Reader *r, Part *out)
 		/* what it looks at is in the line, but not part of the text around */
 		r->at += next_is(r, "?=") ? 2 : 3;
 		read_body(r, caseless, extended, out);
-		l4_strings_keep_better(&out->required, &out->exact);
+		l4_part_require(out, &out->exact);
 		l4_strings_empty(&out->exact);
 	}
 	else if (next_is(r, "?:") || next_is(r, "?>") || next_is(r, "?|"))
@@ -457,7 +450,7 @@ skip_ignored(Reader *r)
 
 /* One item and its quantifiers. */
 static void
-read_item(Reader *r, Part *out)
+read_item(Reader *r, L4Part *out)
 {
 	unsigned char c = *r->at++;
 	int			least;
@@ -492,14 +485,14 @@ read_item(Reader *r, Part *out)
 			{
 				l4_strings_empty(&empty);
 				l4_strings_unite(&out->exact, &empty, L4_EXACT_MAX);
-				l4_strings_any(&out->required);
+				l4_part_require_nothing(out);
 			}
 			else
 				unknown(out);
 		}
 		else if (!once)
 		{
-			l4_strings_keep_better(&out->required, &out->exact);
+			l4_part_require(out, &out->exact);
 			l4_strings_any(&out->exact);
 		}
 		skip_ignored(r);
@@ -508,32 +501,32 @@ read_item(Reader *r, Part *out)
 
 /* A sequence of items up to "|", ")" or the end. */
 static void
-read_sequence(Reader *r, Part *out)
+read_sequence(Reader *r, L4Part *out)
 {
 	L4Strings	run;			/* what the items since the last unknown one match exactly */
 	bool		whole = true;	/* run is the whole sequence so far */
 
-	l4_strings_any(&out->required);
+	l4_part_require_nothing(out);
 	l4_strings_empty(&run);
 	for (;;)
 	{
-		Part		item;
+		L4Part		item;
 
 		CHECK_FOR_INTERRUPTS();
 		skip_ignored(r);
 		if (!more(r) || (!r->quoted && (*r->at == '|' || *r->at == ')')))
 			break;
 		read_item(r, &item);
-		l4_strings_keep_better(&out->required, &item.required);
+		l4_part_require_all(out, &item);
 		if (l4_strings_append(&run, &item.exact))
 			continue;
-		l4_strings_keep_better(&out->required, &run);
+		l4_part_require(out, &run);
 		whole = false;
 		run = item.exact;
 		if (run.any)
 			l4_strings_empty(&run);
 	}
-	l4_strings_keep_better(&out->required, &run);
+	l4_part_require(out, &run);
 	out->exact = run;
 	if (!whole)
 		l4_strings_any(&out->exact);
@@ -541,36 +534,56 @@ read_sequence(Reader *r, Part *out)
 
 /* Alternatives up to ")" or the end. Flags set in one go on in the next. */
 static void
-read_alternatives(Reader *r, Part *out)
+read_alternatives(Reader *r, L4Part *out)
 {
 	read_sequence(r, out);
 	while (more(r) && *r->at == '|')
 	{
-		Part		other;
+		L4Part		other;
 
 		r->at++;
 		read_sequence(r, &other);
 		l4_strings_unite(&out->exact, &other.exact, L4_EXACT_MAX);
+		for (int i = 0; i < L4_LITERAL_ALSO; i++)
+		{
+			/* what is required once may as well be required twice */
+			if (out->also[i].any)
+				out->also[i] = out->required;
+			l4_strings_unite(&out->also[i], other.also[i].any ? &other.required : &other.also[i],
+							 L4_LITERAL_SET);
+		}
 		l4_strings_unite(&out->required, &other.required, L4_LITERAL_SET);
 	}
 }
 
+static void
+copy_set(L4LiteralSet *set, const L4Strings *s)
+{
+	set->n = l4_strings_score(s) > 0 ? s->n : 0;
+	memcpy(set->items, s->items, sizeof(L4Literal) * set->n);
+}
+
 void
-l4_required_literals(const char *pattern, size_t len, L4LiteralSet *set)
+l4_required_literals(const char *pattern, size_t len, L4Required *required)
 {
 	Reader		r = {(const unsigned char *) pattern, (const unsigned char *) pattern + len};
-	Part		whole;
+	L4Part		whole;
+	L4LiteralSet *best = &required->best;
 
-	set->n = 0;
 	read_alternatives(&r, &whole);
-	set->caseless = r.ever_caseless;
-	if (r.failed || r.at < r.end || l4_strings_score(&whole.required) == 0)
-		return;
-	set->n = whole.required.n;
-	memcpy(set->items, whole.required.items, sizeof(L4Literal) * set->n);
-	if (set->caseless)
-		for (int i = 0; i < set->n; i++)
-			for (int k = 0; k < set->items[i].len; k++)
-				if (set->items[i].text[k] >= 'A' && set->items[i].text[k] <= 'Z')
-					set->items[i].text[k] |= 0x20;
+	required->caseless = r.ever_caseless;
+	if (r.failed || r.at < r.end)
+		l4_part_require_nothing(&whole);
+	copy_set(best, &whole.required);
+	for (int i = 0; i < L4_LITERAL_ALSO; i++)
+	{
+		if (required->caseless)
+			l4_strings_any(&whole.also[i]);
+		copy_set(&required->also[i], &whole.also[i]);
+	}
+	if (required->caseless)
+		for (int i = 0; i < best->n; i++)
+			for (int k = 0; k < best->items[i].len; k++)
+				if (best->items[i].text[k] >= 'A' && best->items[i].text[k] <= 'Z')
+					best->items[i].text[k] |= 0x20;
 }

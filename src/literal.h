@@ -5,9 +5,12 @@
 #ifndef L4_LITERAL_H
 #define L4_LITERAL_H
 
+/* Sets of which one must occur that are kept besides the best. */
+#define L4_LITERAL_ALSO 3
+
 /* Literals are at most this long, and a set has at most this many. */
 #define L4_LITERAL_LEN 48
-#define L4_LITERAL_SET 32
+#define L4_LITERAL_SET 80
 
 typedef struct L4Literal
 {
@@ -15,19 +18,29 @@ typedef struct L4Literal
 	unsigned char text[L4_LITERAL_LEN];
 } L4Literal;
 
-/*
- * One of these occurs in every line that the pattern matches. No literals:
- * nothing is known, the pattern must always be run. Caseless: they are in
- * lower case and occur in any, and K and S may stand as U+212A and U+017F.
- */
 typedef struct L4LiteralSet
 {
 	int			n;
 	L4Literal	items[L4_LITERAL_SET];
-	bool		caseless;
 } L4LiteralSet;
 
-extern void l4_required_literals(const char *pattern, size_t len, L4LiteralSet *set);
+/*
+ * One item of each set occurs in every line that the pattern matches. Best
+ * empty: nothing is known, the pattern must always be run. Caseless: they are
+ * in lower case and occur in any, K and S may stand as U+212A and U+017F, and
+ * there are no other sets than the best.
+ */
+typedef struct L4Required
+{
+	bool		caseless;
+	L4LiteralSet best;
+	L4LiteralSet also[L4_LITERAL_ALSO]; /* empty ones last */
+} L4Required;
+
+extern void l4_required_literals(const char *pattern, size_t len, L4Required *required);
+
+extern bool l4_any_literal_in(const L4Literal *literals, int n, const char *text, int len);
+extern bool l4_has_odd_letters(const char *line, int len);
 
 /* How seldom a literal is in logs: bits, roughly. */
 extern int	l4_literal_weight(const unsigned char *text, int len);

@@ -31,6 +31,17 @@ contains(const L4Strings *s, const L4Literal *item)
 	return false;
 }
 
+bool
+l4_strings_same(const L4Strings *a, const L4Strings *b)
+{
+	if (a->any != b->any || a->n != b->n)
+		return false;
+	for (int i = 0; i < a->n; i++)
+		if (!contains(b, &a->items[i]))
+			return false;
+	return true;
+}
+
 /* a := a or b; not known when it gets larger than max. */
 void
 l4_strings_unite(L4Strings *a, const L4Strings *b, int max)
@@ -119,12 +130,90 @@ l4_strings_score(const L4Strings *s)
 
 		least = Min(least, weight);
 	}
-	return Max(0, least - s->n / 4);
+	return Max(0, least - s->n / 8);
 }
 
 void
-l4_strings_keep_better(L4Strings *best, const L4Strings *candidate)
+l4_part_require_nothing(L4Part *out)
 {
-	if (l4_strings_score(candidate) > l4_strings_score(best))
-		*best = *candidate;
+	l4_strings_any(&out->required);
+	for (int i = 0; i < L4_LITERAL_ALSO; i++)
+		l4_strings_any(&out->also[i]);
+}
+
+/* One of these occurs as well: keep it if it is among the best. */
+void
+l4_part_require(L4Part *out, const L4Strings *candidate)
+{
+	int			score = l4_strings_score(candidate);
+	L4Strings  *worse = NULL;
+
+	if (score == 0)
+		return;
+	if (l4_strings_same(&out->required, candidate))
+		return;
+	for (int i = 0; i < L4_LITERAL_ALSO; i++)
+		if (l4_strings_same(&out->also[i], candidate))
+			return;
+	for (int i = L4_LITERAL_ALSO - 1; i >= -1; i--)
+	{
+		L4Strings  *place = i < 0 ? &out->required : &out->also[i];
+
+		if (l4_strings_score(place) >= score)
+			break;
+		if (worse != NULL)
+			*worse = *place;
+		worse = place;
+	}
+	if (worse != NULL)
+		*worse = *candidate;
+}
+
+void
+l4_part_require_all(L4Part *out, const L4Part *part)
+{
+	l4_part_require(out, &part->required);
+	for (int i = 0; i < L4_LITERAL_ALSO; i++)
+		l4_part_require(out, &part->also[i]);
+}
+
+static bool
+literal_in(const L4Literal *literal, const char *text, int len)
+{
+	const char *end = text + len - literal->len + 1;
+
+	while (text < end)
+	{
+		text = memchr(text, literal->text[0], end - text);
+		if (text == NULL)
+			return false;
+		if (memcmp(text, literal->text, literal->len) == 0)
+			return true;
+		text++;
+	}
+	return false;
+}
+
+bool
+l4_any_literal_in(const L4Literal *literals, int n, const char *text, int len)
+{
+	for (int i = 0; i < n; i++)
+		if (literal_in(&literals[i], text, len))
+			return true;
+	return false;
+}
+
+/* Does the line have U+017F or U+212A, which match S and K without case? */
+bool
+l4_has_odd_letters(const char *line, int len)
+{
+	const char *end = line + len;
+
+	for (const char *p = memchr(line, 0xC5, len); p != NULL; p = memchr(p, 0xC5, end - p))
+		if (++p < end && (unsigned char) *p == 0xBF)
+			return true;
+	for (const char *p = memchr(line, 0xE2, len); p != NULL; p = memchr(p, 0xE2, end - p))
+		if (++p + 1 < end && (unsigned char) p[0] == 0x84 && (unsigned char) p[1] == 0xAA)
+			return true;
+	return false;
 }

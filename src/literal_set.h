@@ -18,11 +18,23 @@ typedef struct L4Strings
 	L4Literal	items[L4_LITERAL_SET];
 } L4Strings;
 
+/* What is known of a part of the pattern. */
+typedef struct L4Part
+{
+	L4Strings	exact;			/* it matches one of these and nothing else */
+	L4Strings	required;		/* one of these is in what it matches */
+	L4Strings	also[L4_LITERAL_ALSO];	/* and one of each of these, best first */
+} L4Part;
+
 extern void l4_strings_any(L4Strings *s);
 extern void l4_strings_empty(L4Strings *s);	/* the set of the empty string */
+extern bool l4_strings_same(const L4Strings *a, const L4Strings *b);
 extern void l4_strings_unite(L4Strings *a, const L4Strings *b, int max);
 extern bool l4_strings_append(L4Strings *a, const L4Strings *b);
 extern int	l4_strings_score(const L4Strings *s);
-extern void l4_strings_keep_better(L4Strings *best, const L4Strings *candidate);
+
+extern void l4_part_require_nothing(L4Part *out);
+extern void l4_part_require(L4Part *out, const L4Strings *candidate);
+extern void l4_part_require_all(L4Part *out, const L4Part *part);
 
 #endif							/* L4_LITERAL_SET_H */

@@ -80,15 +80,16 @@ compile_context(void *arg)
 static void
 find_literals(Mask *mask, const char *pattern)
 {
-	L4LiteralSet *set = palloc(sizeof(L4LiteralSet));
+	L4Required *required = palloc(sizeof(L4Required));
+	const L4LiteralSet *best = &required->best;
 
-	l4_required_literals(pattern, strlen(pattern), set);
-	if (set->n <= LITERALS_MAX && !set->caseless)
+	l4_required_literals(pattern, strlen(pattern), required);
+	if (best->n <= LITERALS_MAX && !required->caseless)
 	{
-		mask->nliterals = set->n;
-		memcpy(mask->literals, set->items, sizeof(L4Literal) * set->n);
+		mask->nliterals = best->n;
+		memcpy(mask->literals, best->items, sizeof(L4Literal) * best->n);
 	}
-	pfree(set);
+	pfree(required);
 }
 
 L4Masks *
@@ -229,32 +230,6 @@ is_ascii(const char *s, int len)
 	return (all & UINT64CONST(0x8080808080808080)) == 0;
 }
 
-static bool
-contains(const char *text, int len, const L4Literal *literal)
-{
-	const char *end = text + len - literal->len + 1;
-
-	while (text < end)
-	{
-		text = memchr(text, literal->text[0], end - text);
-		if (text == NULL)
-			return false;
-		if (memcmp(text, literal->text, literal->len) == 0)
-			return true;
-		text++;
-	}
-	return false;
-}
-
-static bool
-may_match(const Mask *mask, const char *text, int len)
-{
-	for (int i = 0; i < mask->nliterals; i++)
-		if (contains(text, len, &mask->literals[i]))
-			return true;
-	return mask->nliterals == 0;
-}
-
 const char *
 l4_masks_apply(L4Masks *masks, const char *line, int len, int *masked_len)
 {
@@ -268,7 +243,8 @@ l4_masks_apply(L4Masks *masks, const char *line, int len, int *masked_len)
 		Mask	   *mask = &masks->masks[i];
 		int			rc;
 
-		if (!may_match(mask, text, len))
+		if (mask->nliterals > 0 &&
+			!l4_any_literal_in(mask->literals, mask->nliterals, text, len))
 			continue;
 		rc = apply_one(masks, i, ascii ? mask->ascii : mask->unicode, text, len,
 					   &masks->buf[!cur]);

@@ -14,8 +14,7 @@
  * filters of their own with shorter strides or grams.
  *
  * Bytes are hashed with bit 0x20 set, which makes letters of both cases equal
- * (and some other bytes too: the comparison sorts them out). So a scan costs
- * the same for any number of patterns as long as literals are rare.
+ * (and some other bytes too: the comparison sorts them out).
  */
 #include "postgres.h"
 
@@ -52,6 +51,13 @@ typedef struct Literal
 	int			next;			/* literal with the same hash, -1 none */
 	int			first_pattern;	/* in mm->links, -1 none */
 } Literal;
+
+/* What a pattern needs besides the literal that made it a candidate: one item of each set. */
+typedef struct Also
+{
+	int			n[L4_LITERAL_ALSO];
+	L4Literal  *items[L4_LITERAL_ALSO];
+} Also;
 
 /* A pattern in the list of a literal. */
 typedef struct Link
@@ -90,8 +96,8 @@ static const struct
 	int			stride;
 }			filter_kinds[NFILTERS] = {{7, 4, 4}, {5, 4, 2}, {4, 4, 1}, {3, 3, 1}, {2, 2, 1}};
 
-/* Slots of the table that finds equal literals, a power of two. */
-#define LITERAL_SLOTS 4096
+#define SHORT_SCANNERS 4		/* short literals beyond theirs go into the filters */
+#define LITERAL_SLOTS 4096		/* of the table that finds equal literals, a power of two */
 
 struct L4MultiMatch
 {
@@ -100,6 +106,7 @@ struct L4MultiMatch
 	char	  **patterns;
 	int		   *lens;
 	L4Regex   **compiled;		/* NULL until first run */
+	Also	   *also;
 
 	Literal    *literals;
 	int			nliterals;
@@ -108,7 +115,7 @@ struct L4MultiMatch
 	int			nlinks;
 	int			links_size;
 	int		   *literal_table;	/* first literal by hash; only while building */
-	L4ShortScan *shorts;		/* NULL: none, or not on this machine */
+	L4ShortScan *shorts[SHORT_SCANNERS];	/* NULL: not needed, or not on this machine */
 	Filter		filters[NFILTERS];
 	int			bits;			/* of the filters' bitmaps, log2 */
 	int			sampled;		/* lines counted in gram_counts */
@@ -126,7 +133,7 @@ struct L4MultiMatch
 	uint64	   *candidates;
 	bool		found;			/* candidates has a bit */
 	int			word;			/* where next() stands */
-	uint64		rest;			/* bits of that word not yet returned */
+	uint64		rest;			/* its bits not yet returned */
 	unsigned char fold[256];
 };
 
@@ -226,15 +233,15 @@ add_literal(L4MultiMatch *mm, const L4Literal *item, bool caseless)
 	literal->next = mm->literal_table[slot];
 	mm->literal_table[slot] = number;
 	if (f > 0 && l4_short_available())
-	{
-		if (mm->shorts == NULL)
-			mm->shorts = l4_short_create();
-		if (l4_short_add(mm->shorts, copy, item->len, caseless, number))
+		for (int k = 0; k < SHORT_SCANNERS; k++)
 		{
+			if (mm->shorts[k] == NULL)
+				mm->shorts[k] = l4_short_create();
+			if (!l4_short_add(mm->shorts[k], copy, item->len, caseless, number))
+				continue;
 			literal->filter = -1;
 			return number;
 		}
-	}
 	mm->filters[f].ngrams += filter_kinds[f].stride;
 	return number;
 }
@@ -266,7 +273,6 @@ init_filters(L4MultiMatch *mm)
 	for (int f = 0; f < NFILTERS; f++)
 	{
 		Filter	   *filter = &mm->filters[f];
-
 		filter->size = filter_kinds[f].size;
 		filter->stride = filter_kinds[f].stride;
 		if (filter->ngrams == 0)
@@ -323,19 +329,53 @@ fill_filters(L4MultiMatch *mm)
 	}
 }
 
+/* Read the literals of pattern i, which is in place. */
+static void
+add_pattern(L4MultiMatch *mm, int i, L4Required *required)
+{
+	uint64		bit = UINT64CONST(1) << (i & 63);
+	const L4LiteralSet *best = &required->best;
+
+	l4_required_literals(mm->patterns[i], mm->lens[i], required);
+	if (best->n == 0)
+	{
+		mm->always[i >> 6] |= bit;
+		mm->nalways++;
+		return;
+	}
+	for (int k = 0; k < best->n; k++)
+		add_link(mm, add_literal(mm, &best->items[k], required->caseless), i);
+	for (int k = 0; k < L4_LITERAL_ALSO; k++)
+	{
+		const L4LiteralSet *also = &required->also[k];
+
+		if (also->n == 0)
+			break;
+		mm->also[i].n[k] = also->n;
+		mm->also[i].items[k] = palloc(sizeof(L4Literal) * also->n);
+		memcpy(mm->also[i].items[k], also->items, sizeof(L4Literal) * also->n);
+	}
+	if (required->caseless && GetDatabaseEncoding() == PG_UTF8)
+	{
+		mm->caseless[i >> 6] |= bit;
+		mm->any_caseless = true;
+	}
+}
+
 L4MultiMatch *
 l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryContext parent)
 {
 	MemoryContext cxt = AllocSetContextCreate(parent, "l4 multimatch", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(cxt);
 	L4MultiMatch *mm = palloc0(sizeof(L4MultiMatch));
-	L4LiteralSet *set = palloc(sizeof(L4LiteralSet));
+	L4Required *required = palloc(sizeof(L4Required));
 
 	mm->cxt = cxt;
 	mm->n = n;
 	mm->patterns = palloc(sizeof(char *) * Max(n, 1));
 	mm->lens = palloc(sizeof(int) * Max(n, 1));
 	mm->compiled = palloc0(sizeof(L4Regex *) * Max(n, 1));
+	mm->also = palloc0(sizeof(Also) * Max(n, 1));
 	mm->words = (n + 63) / 64;
 	mm->always = palloc0(sizeof(uint64) * Max(mm->words, 1));
 	mm->caseless = palloc0(sizeof(uint64) * Max(mm->words, 1));
@@ -347,26 +387,12 @@ l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryC
 		mm->fold[c] = (c >= 'A' && c <= 'Z') ? c | 0x20 : c;
 	for (int i = 0; i < n; i++)
 	{
-		uint64		bit = UINT64CONST(1) << (i & 63);
-
 		CHECK_FOR_INTERRUPTS();
 		mm->patterns[i] = pnstrdup(patterns[i], lens[i]);
 		mm->lens[i] = lens[i];
-		l4_required_literals(patterns[i], lens[i], set);
-		if (set->n == 0)
-		{
-			mm->always[i >> 6] |= bit;
-			mm->nalways++;
-		}
-		for (int k = 0; k < set->n; k++)
-			add_link(mm, add_literal(mm, &set->items[k], set->caseless), i);
-		if (set->n > 0 && set->caseless && GetDatabaseEncoding() == PG_UTF8)
-		{
-			mm->caseless[i >> 6] |= bit;
-			mm->any_caseless = true;
-		}
+		add_pattern(mm, i, required);
 	}
-	pfree(set);
+	pfree(required);
 	pfree(mm->literal_table);
 	init_filters(mm);
 	fill_filters(mm);
@@ -379,18 +405,6 @@ void
 l4_multimatch_free(L4MultiMatch *mm)
 {
 	MemoryContextDelete(mm->cxt);
-}
-
-int
-l4_multimatch_count(const L4MultiMatch *mm)
-{
-	return mm->n;
-}
-
-int
-l4_multimatch_without_literal(const L4MultiMatch *mm)
-{
-	return mm->nalways;
 }
 
 L4Regex *
@@ -418,7 +432,7 @@ found_literal(void *arg, int number)
 	}
 }
 
-/* The gram at this offset has its bit set: which literals are really there? */
+/* The gram at this offset has its bit set: which literals are there? */
 static pg_noinline void
 check_literals(L4MultiMatch *mm, const Filter *filter, uint32 word, int at)
 {
@@ -504,21 +518,6 @@ scan_filters(L4MultiMatch *mm, int nbits)
 	scan_positions(mm, &mm->filters[4], 2, 1, nbits);
 }
 
-/* Does the line have U+017F or U+212A, which match S and K without case? */
-static bool
-has_odd_letters(const char *line, int len)
-{
-	const char *end = line + len;
-
-	for (const char *p = memchr(line, 0xC5, len); p != NULL; p = memchr(p, 0xC5, end - p))
-		if (++p < end && (unsigned char) *p == 0xBF)
-			return true;
-	for (const char *p = memchr(line, 0xE2, len); p != NULL; p = memchr(p, 0xE2, end - p))
-		if (++p + 1 < end && (unsigned char) p[0] == 0x84 && (unsigned char) p[1] == 0xAA)
-			return true;
-	return false;
-}
-
 /* Count the grams of a line; after enough lines choose the literals' grams by them. */
 static void
 sample_line(L4MultiMatch *mm, const char *line, int len)
@@ -537,7 +536,6 @@ l4_multimatch_scan(L4MultiMatch *mm, const char *line, int len)
 {
 	if (mm->gram_counts != NULL)
 		sample_line(mm, line, len);
-	/* a caller may have stopped in the middle of the line before */
 	if (mm->found)
 		memset(mm->candidates, 0, sizeof(uint64) * mm->words);
 	mm->found = false;
@@ -547,9 +545,9 @@ l4_multimatch_scan(L4MultiMatch *mm, const char *line, int len)
 		scan_filters(mm, SMALL_BITS);
 	else
 		scan_filters(mm, LARGE_BITS);
-	if (mm->shorts != NULL)
-		l4_short_scan(mm->shorts, line, len, found_literal, mm);
-	if (mm->any_caseless && has_odd_letters(line, len))
+	for (int k = 0; k < SHORT_SCANNERS && mm->shorts[k] != NULL; k++)
+		l4_short_scan(mm->shorts[k], line, len, found_literal, mm);
+	if (mm->any_caseless && l4_has_odd_letters(line, len))
 	{
 		mm->found = true;
 		for (int w = 0; w < mm->words; w++)
@@ -557,6 +555,18 @@ l4_multimatch_scan(L4MultiMatch *mm, const char *line, int len)
 	}
 	mm->word = (mm->found || mm->nalways > 0) ? -1 : mm->words;
 	mm->rest = 0;
+}
+
+/* Before a candidate's pattern is run, which may take long: is the rest there that it needs? */
+static bool
+has_also(const L4MultiMatch *mm, int pattern)
+{
+	const Also *also = &mm->also[pattern];
+
+	for (int k = 0; k < L4_LITERAL_ALSO && also->n[k] > 0; k++)
+		if (!l4_any_literal_in(also->items[k], also->n[k], mm->line, mm->len))
+			return false;
+	return true;
 }
 
 int
@@ -579,6 +589,8 @@ l4_multimatch_next(L4MultiMatch *mm, bool *gave_up)
 		}
 		pattern = mm->word * 64 + pg_rightmost_one_pos64(mm->rest);
 		mm->rest &= mm->rest - 1;
+		if (!has_also(mm, pattern))
+			continue;
 		rc = l4_regex_exec(l4_multimatch_regex(mm, pattern), mm->line, mm->len, 0);
 		if (rc == 0)
 			continue;

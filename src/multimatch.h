@@ -22,8 +22,6 @@ extern void l4_multimatch_free(L4MultiMatch *mm);
 extern void l4_multimatch_scan(L4MultiMatch *mm, const char *line, int len);
 extern int	l4_multimatch_next(L4MultiMatch *mm, bool *gave_up);
 
-extern int	l4_multimatch_count(const L4MultiMatch *mm);
-extern int	l4_multimatch_without_literal(const L4MultiMatch *mm);	/* patterns run on every line */
 extern L4Regex *l4_multimatch_regex(L4MultiMatch *mm, int i);
 
 #endif							/* L4_MULTIMATCH_H */

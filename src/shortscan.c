@@ -127,8 +127,10 @@ l4_short_add(L4ShortScan *scan, const unsigned char *text, int len, bool caseles
 static bool
 is_at(const ShortString *s, const unsigned char *p)
 {
+	/* two bytes rule out most strings of a bucket without a call */
 	if (!s->caseless)
-		return memcmp(p, s->text, s->len) == 0;
+		return p[0] == s->text[0] && p[s->len - 1] == s->text[s->len - 1] &&
+			memcmp(p, s->text, s->len) == 0;
 	for (int k = 0; k < s->len; k++)
 	{
 		unsigned char c = p[k];
