@@ -96,7 +96,6 @@ static const struct
 	int			stride;
 }			filter_kinds[NFILTERS] = {{7, 4, 4}, {5, 4, 2}, {4, 4, 1}, {3, 3, 1}, {2, 2, 1}};
 
-#define SHORT_SCANNERS 4		/* short literals beyond theirs go into the filters */
 #define LITERAL_SLOTS 4096		/* of the table that finds equal literals, a power of two */
 
 struct L4MultiMatch
@@ -115,7 +114,7 @@ struct L4MultiMatch
 	int			nlinks;
 	int			links_size;
 	int		   *literal_table;	/* first literal by hash; only while building */
-	L4ShortScan *shorts[SHORT_SCANNERS];	/* NULL: not needed, or not on this machine */
+	L4ShortScan *shorts;		/* NULL: not needed, or not on this machine; what it cannot take goes into the filters */
 	Filter		filters[NFILTERS];
 	int			bits;			/* of the filters' bitmaps, log2 */
 	int			sampled;		/* lines counted in gram_counts */
@@ -233,15 +232,15 @@ add_literal(L4MultiMatch *mm, const L4Literal *item, bool caseless)
 	literal->next = mm->literal_table[slot];
 	mm->literal_table[slot] = number;
 	if (f > 0 && l4_short_available())
-		for (int k = 0; k < SHORT_SCANNERS; k++)
+	{
+		if (mm->shorts == NULL)
+			mm->shorts = l4_short_create();
+		if (l4_short_add(mm->shorts, copy, item->len, caseless, number))
 		{
-			if (mm->shorts[k] == NULL)
-				mm->shorts[k] = l4_short_create();
-			if (!l4_short_add(mm->shorts[k], copy, item->len, caseless, number))
-				continue;
 			literal->filter = -1;
 			return number;
 		}
+	}
 	mm->filters[f].ngrams += filter_kinds[f].stride;
 	return number;
 }
@@ -394,6 +393,8 @@ l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryC
 	}
 	pfree(required);
 	pfree(mm->literal_table);
+	if (mm->shorts != NULL)
+		l4_short_prepare(mm->shorts);
 	init_filters(mm);
 	fill_filters(mm);
 	mm->gram_counts = palloc0(sizeof(uint32) << SMALL_BITS);
@@ -545,8 +546,8 @@ l4_multimatch_scan(L4MultiMatch *mm, const char *line, int len)
 		scan_filters(mm, SMALL_BITS);
 	else
 		scan_filters(mm, LARGE_BITS);
-	for (int k = 0; k < SHORT_SCANNERS && mm->shorts[k] != NULL; k++)
-		l4_short_scan(mm->shorts[k], line, len, found_literal, mm);
+	if (mm->shorts != NULL)
+		l4_short_scan(mm->shorts, line, len, found_literal, mm);
 	if (mm->any_caseless && l4_has_odd_letters(line, len))
 	{
 		mm->found = true;

@@ -1,12 +1,12 @@
 /*
  * shortscan.h
- *		Find a few dozen short strings in a line at once, with SIMD.
+ *		Find some hundred short strings in a line at once, with SIMD.
  */
 #ifndef L4_SHORTSCAN_H
 #define L4_SHORTSCAN_H
 
 /* Strings of one scanner: more would make too many places look like a hit. */
-#define L4_SHORT_MAX 64
+#define L4_SHORT_MAX 256
 
 /* Shortest string that can be added. */
 #define L4_SHORT_LEN 2
@@ -22,6 +22,9 @@ extern L4ShortScan *l4_short_create(void);	/* in the current context */
 /* The text is not copied; in lower case when caseless. False when the scanner is full. */
 extern bool l4_short_add(L4ShortScan *scan, const unsigned char *text, int len,
 						 bool caseless, int number);
+
+/* After the last string was added. */
+extern void l4_short_prepare(L4ShortScan *scan);
 extern void l4_short_scan(const L4ShortScan *scan, const char *line, int len,
 						  L4ShortHit hit, void *arg);
 
