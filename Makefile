@@ -17,6 +17,7 @@ OBJS = \
 	src/ingest_parse.o \
 	src/ingest_scan.o \
 	src/ingest_shape.o \
+	src/ingest_share.o \
 	src/ingest_sql.o \
 	src/ingest_sum.o \
 	src/ingest_unit.o \

@@ -53,7 +53,8 @@ typedef struct Waiting
 struct L4Scan
 {
 	L4ScanShared *shared;
-	MemoryContext cxt;
+	MemoryContext cxt;			/* of the arrays, which are used again for the next piece */
+	MemoryContext piece_cxt;	/* of all else */
 	L4LineReader *lines;
 	L4RecordReader *records;
 	L4ScanCarry *carry;
@@ -102,29 +103,62 @@ struct L4Scan
 	} while (0)
 
 L4Scan *
-l4_scan_create(L4ScanShared *shared, const char *carry, int carry_len,
-			   int64 last_line_no, bool settle_all, MemoryContext cxt)
+l4_scan_create(L4ScanShared *shared, MemoryContext cxt)
 {
 	L4Scan	   *scan = MemoryContextAllocZero(cxt, sizeof(L4Scan));
-	MemoryContext old;
 
 	scan->shared = shared;
 	scan->cxt = cxt;
-	scan->lines = l4_line_reader_create(shared->rules, cxt);
-	scan->records = l4_record_reader_create(cxt);
-	scan->carry = MemoryContextAlloc(cxt, sizeof(L4ScanCarry));
-	old = MemoryContextSwitchTo(cxt);
-	l4_carry_read(scan->carry, carry, carry_len);
-	initStringInfo(&scan->state_before);
-	MemoryContextSwitchTo(old);
-	if (scan->carry->record_state.len > 0)
-		l4_record_load(scan->records, &scan->carry->record_state);
+	scan->piece_cxt = AllocSetContextCreate(cxt, "l4 piece", ALLOCSET_DEFAULT_SIZES);
 	l4_shape_init(&scan->shape, cxt);
+	return scan;
+}
+
+/* Forget what a part holds, but for the room of its arrays. */
+static void
+empty_part(L4UnitPart *part)
+{
+	L4UnitPart	kept = *part;
+
+	memset(part, 0, sizeof(*part));
+	part->lines = kept.lines;
+	part->lines_size = kept.lines_size;
+	part->recs = kept.recs;
+	part->recs_size = kept.recs_size;
+	part->locals = kept.locals;
+	part->locals_size = kept.locals_size;
+	part->iters = kept.iters;
+	part->iters_size = kept.iters_size;
+}
+
+/* The next piece: of a stream that goes on with carry, up to a line, or beyond it to complete records. */
+void
+l4_scan_begin(L4Scan *scan, const char *carry, int carry_len, int64 last_line_no, bool settle_all)
+{
+	MemoryContext old;
+
+	MemoryContextReset(scan->piece_cxt);
+	empty_part(&scan->settled);
+	empty_part(&scan->open);
 	scan->part = &scan->settled;
-	scan->locals = localtab_create(cxt, 256, NULL);
+	scan->memory = 0;
 	scan->last_line_no = last_line_no;
 	scan->settle_all = settle_all;
-	return scan;
+	scan->end_line_no = scan->previous = scan->unparsed = 0;
+	scan->any = scan->full = scan->any_open = false;
+	scan->nstarts = scan->ninherited = scan->nwaiting = 0;
+	scan->first_record = 0;
+
+	old = MemoryContextSwitchTo(scan->piece_cxt);
+	scan->lines = l4_line_reader_create(scan->shared->rules, scan->piece_cxt);
+	scan->records = l4_record_reader_create(scan->piece_cxt);
+	scan->carry = palloc(sizeof(L4ScanCarry));
+	l4_carry_read(scan->carry, carry, carry_len);
+	initStringInfo(&scan->state_before);
+	if (scan->carry->record_state.len > 0)
+		l4_record_load(scan->records, &scan->carry->record_state);
+	scan->locals = localtab_create(scan->piece_cxt, 256, NULL);
+	MemoryContextSwitchTo(old);
 }
 
 /* The dictionary's entry of the shape just scanned, made where it is new. */
@@ -142,7 +176,7 @@ local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len)
 	if (found)
 		return slot->local;
 	info = l4_shape_info(scan->shared, record->level, msg, msg_len, &scan->shape);
-	local = slot->local = MemoryContextAllocZero(scan->cxt, sizeof(L4Local));
+	local = slot->local = MemoryContextAllocZero(scan->piece_cxt, sizeof(L4Local));
 	GROW(part->locals, part->nlocals, part->locals_size, scan->cxt);
 	local->number = part->nlocals;
 	part->locals[part->nlocals++] = local;
@@ -153,20 +187,20 @@ local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len)
 	local->is_stack = record->kind == L4_RECORD_STACK;
 	if (info->event_id == 0)
 	{
-		char	   *copy = MemoryContextAlloc(scan->cxt, msg_len + 1);
+		char	   *copy = MemoryContextAlloc(scan->piece_cxt, msg_len + 1);
 
 		memcpy(copy, msg, msg_len);
 		local->msg = copy;
 		local->msg_len = msg_len;
 	}
 	local->text_len = l4_clip(record->text, record->text_len, L4_MAX_EXAMPLE);
-	local->text = MemoryContextAlloc(scan->cxt, local->text_len + 1);
+	local->text = MemoryContextAlloc(scan->piece_cxt, local->text_len + 1);
 	memcpy(local->text, record->text, local->text_len);
 	/* not remembered with the shape: what a part is (a number, a hexadecimal one) is not in the shape */
-	local->nparams = l4_params_of_shape(msg, msg_len, &scan->shape, &local->params, scan->cxt);
+	local->nparams = l4_params_of_shape(msg, msg_len, &scan->shape, &local->params, scan->piece_cxt);
 	if (info->map.rule != 0)
 	{
-		L4IterMap  *map = MemoryContextAlloc(scan->cxt, sizeof(L4IterMap));
+		L4IterMap  *map = MemoryContextAlloc(scan->piece_cxt, sizeof(L4IterMap));
 
 		*map = info->map;
 		local->map = map;
@@ -188,7 +222,7 @@ keep_iteration(L4Scan *scan, const L4Iteration *found, const L4UnitRec *rec, dou
 	entry->ts = rec->ts;
 	entry->duration_ms = duration_ms;
 	entry->nmetrics = found->nmetrics;
-	entry->metrics = MemoryContextAlloc(scan->cxt, sizeof(L4Metric) * Max(found->nmetrics, 1));
+	entry->metrics = MemoryContextAlloc(scan->piece_cxt, sizeof(L4Metric) * Max(found->nmetrics, 1));
 	memcpy(entry->metrics, found->metrics, sizeof(L4Metric) * found->nmetrics);
 }
 
@@ -235,7 +269,7 @@ count_record(L4Scan *scan, const L4Record *record)
 	local = local_of(scan, record, msg, len);
 	place_in_iterations(scan, local, msg, len, rec);
 	local->occurrences++;
-	scan->memory += l4_params_count(local, msg, &scan->shape, rec->ts, rec->iteration, scan->cxt);
+	scan->memory += l4_params_count(local, msg, &scan->shape, rec->ts, rec->iteration, scan->piece_cxt);
 	rec->local = local->number;
 	if (part == &scan->settled)
 		scan->unparsed += record->format_id == 0;
@@ -260,7 +294,7 @@ wait_for_older(L4Scan *scan, const L4Record *record)
 	scan->nwaiting++;
 	waiting = &scan->waiting[at];
 	waiting->record = *record;
-	copy = MemoryContextAlloc(scan->cxt, msg_len + text_len + 1);
+	copy = MemoryContextAlloc(scan->piece_cxt, msg_len + text_len + 1);
 	memcpy(copy, record->msg, msg_len);
 	memcpy(copy + msg_len, record->text, text_len);
 	waiting->record.msg = copy;
@@ -367,17 +401,20 @@ keep_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const L4Recor
 }
 
 /*
- * Feed a line. Lines must come in order; a number that comes twice counts
- * once. Past the end of the piece lines are taken only to complete records.
+ * Feed a line; false when no more are wanted. Lines must come in order; a
+ * number that comes twice counts once. Past the end of the piece lines are
+ * taken only to complete records.
  */
-void
+bool
 l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char *line, int len)
 {
 	L4Line		peeled;
 	L4RecordPlace place;
 
-	if (scan->end_line_no != 0 || (scan->any && line_no == scan->previous))
-		return;
+	if (scan->end_line_no != 0)
+		return false;
+	if (scan->any && line_no == scan->previous)
+		return true;
 	CHECK_FOR_INTERRUPTS();
 	if (scan->any && line_no < scan->previous)
 		elog(ERROR, "lines are not in order");
@@ -388,7 +425,7 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 						line_no > scan->last_line_no + L4_UNIT_OVERRUN)))
 	{
 		scan->end_line_no = line_no;
-		return;
+		return false;
 	}
 	scan->any = true;
 	scan->previous = line_no;
@@ -409,6 +446,7 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 		resetStringInfo(&scan->state_before);
 		l4_record_save(scan->records, &scan->state_before);
 	}
+	return true;
 }
 
 /* Number, in part, of the record of a line; a record that began in an earlier unit gets an entry here. */
@@ -434,28 +472,26 @@ record_of_line(L4Scan *scan, L4UnitPart *part, int i)
 	return part->nrecs++;
 }
 
-/* Lines from the first one that is open go to the other part. */
+/* Lines from the first one that is open go to the other part; the array stays that of the first. */
 static void
-split_lines(L4Scan *scan, int64 oldest)
+split_lines(L4Scan *scan, L4Unit *unit, int64 oldest)
 {
-	L4UnitPart *settled = &scan->settled;
-	int			nsettled = settled->nlines;
+	const L4UnitPart *all = &scan->settled;
+	int			nsettled = all->nlines;
 
 	if (oldest != 0)
-		while (nsettled > 0 && settled->lines[nsettled - 1].line_no >= oldest)
+		while (nsettled > 0 && all->lines[nsettled - 1].line_no >= oldest)
 			nsettled--;
-	scan->open.nlines = settled->nlines - nsettled;
-	scan->open.lines = settled->lines + nsettled;
-	for (int i = 0; i < settled->nlines; i++)
-	{
-		if (i < nsettled)
-			settled->lines[i].rec = record_of_line(scan, settled, i);
-		else
-			scan->open.lines[i - nsettled].rec = record_of_line(scan, &scan->open, i);
-	}
-	settled->nlines = nsettled;
+	for (int i = 0; i < all->nlines; i++)
+		all->lines[i].rec = record_of_line(scan, i < nsettled ? &scan->settled : &scan->open, i);
+	unit->settled = scan->settled;
+	unit->settled.nlines = nsettled;
+	unit->open = scan->open;
+	unit->open.lines = all->lines + nsettled;
+	unit->open.nlines = all->nlines - nsettled;
 }
 
+/* The unit of the piece, allocated in the current context. */
 bytea *
 l4_scan_finish(L4Scan *scan)
 {
@@ -492,13 +528,11 @@ l4_scan_finish(L4Scan *scan)
 	{
 		/* from here on it is a trial: these records will be read again when the next lines come */
 		scan->part = &scan->open;
-		scan->locals = localtab_create(scan->cxt, 256, NULL);
+		scan->locals = localtab_create(scan->piece_cxt, 256, NULL);
 		l4_record_finish(scan->records);
 		take_records(scan, true);
 	}
 	unit.head.next_line_no = oldest != 0 ? oldest : scan->end_line_no != 0 ? scan->end_line_no : scan->previous + 1;
-	split_lines(scan, oldest);
-	unit.settled = scan->settled;
-	unit.open = scan->open;
+	split_lines(scan, &unit, oldest);
 	return l4_unit_encode(&unit);
 }

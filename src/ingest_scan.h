@@ -70,10 +70,10 @@ typedef struct L4ShapeInfo
 
 typedef struct L4Scan L4Scan;
 
-extern L4Scan *l4_scan_create(L4ScanShared *shared, const char *carry, int carry_len,
-							  int64 last_line_no, bool settle_all, MemoryContext cxt);
-extern void l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank,
-						 const char *line, int len);
+/* One for many pieces, one after the other: begin, lines, finish. */
+extern L4Scan *l4_scan_create(L4ScanShared *shared, MemoryContext cxt);
+extern void l4_scan_begin(L4Scan *scan, const char *carry, int carry_len, int64 last_line_no, bool settle_all);
+extern bool l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char *line, int len);
 extern bytea *l4_scan_finish(L4Scan *scan);
 
 /* ingest_params.c */

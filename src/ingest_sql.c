@@ -1,205 +1,28 @@
 /*
  * ingest_sql.c
- *		SQL side of ingest: the scan aggregate, learning, and packing.
+ *		SQL side of ingest: what units hold, and learning.
  */
 #include "postgres.h"
 
 #include "access/xact.h"
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/jsonb.h"
-#include "utils/memutils.h"
-#include "utils/timestamp.h"
 
 #include "ingest_learn.h"
 #include "ingest_pack.h"
 #include "ingest_scan.h"
 #include "l4_compat.h"
 
-/* Bytes by which a stored parser is known again */
-#define SHARED_KEY_BYTES 32
-
-PG_FUNCTION_INFO_V1(l4_ingest_scan_trans);
-PG_FUNCTION_INFO_V1(l4_ingest_scan_final);
 PG_FUNCTION_INFO_V1(l4_ingest_unit);
 PG_FUNCTION_INFO_V1(l4_ingest_learn);
 PG_FUNCTION_INFO_V1(l4_ingest_events);
 PG_FUNCTION_INFO_V1(l4_ingest_slots);
 PG_FUNCTION_INFO_V1(l4_can_commit);
-
-/*
- * Decoded parser and rules, kept in the process from one aggregate to the
- * next: a statement has several, for the same parser.
- */
-static L4ScanShared *shared_scan = NULL;
-static char shared_key[SHARED_KEY_BYTES];
-static Size shared_len;
-static uint64 shared_rules;
-
-/* State of the aggregate: the pieces of a share, one after the other. */
-typedef struct PieceState
-{
-	MemoryContext cxt;			/* of the aggregate */
-	MemoryContext piece_cxt;	/* of the piece that is read */
-	L4Scan	   *scan;
-	int			piece;			/* 0 none yet */
-	int			npieces;
-	bytea	  **units;
-} PieceState;
-
-/* The parser and rules of a call, decoded where they are not those of the call before. */
-static L4ScanShared *
-scan_shared(FunctionCallInfo fcinfo)
-{
-	struct varlena *parser;
-	Jsonb	   *ruleset;
-	uint64		rules_hash;
-	char		key[SHARED_KEY_BYTES] = {0};
-	MemoryContext cxt;
-	MemoryContext old;
-	L4ScanShared *shared;
-
-	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("parser and rules must not be NULL")));
-	parser = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(1));
-	ruleset = DatumGetJsonbP(PG_GETARG_DATUM(2));
-	rules_hash = hash_bytes_extended((const unsigned char *) ruleset, VARSIZE(ruleset), 0);
-	/* of a value in line all bytes would count: only those in TOAST are known again by their pointer */
-	memcpy(key, parser, Min(VARSIZE_ANY(parser), SHARED_KEY_BYTES));
-	if (shared_scan != NULL && VARATT_IS_EXTERNAL_ONDISK(parser) && shared_rules == rules_hash &&
-		shared_len == VARSIZE_ANY(parser) && memcmp(shared_key, key, SHARED_KEY_BYTES) == 0)
-		return shared_scan;
-	if (shared_scan != NULL)
-	{
-		cxt = shared_scan->cxt;
-		shared_scan = NULL;
-		MemoryContextDelete(cxt);
-	}
-	cxt = AllocSetContextCreate(CacheMemoryContext, "l4 scan", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(cxt);
-	shared = (L4ScanShared *) palloc0(sizeof(L4ScanShared));
-	shared->cxt = cxt;
-	shared->parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(1)), cxt);
-	shared->rules = l4_rules_get(ruleset, cxt);
-	MemoryContextSwitchTo(old);
-	memcpy(shared_key, key, SHARED_KEY_BYTES);
-	shared_len = VARSIZE_ANY(parser);
-	shared_rules = rules_hash;
-	shared_scan = shared;
-	return shared;
-}
-
-static PieceState *
-scan_state(FunctionCallInfo fcinfo, MemoryContext aggcxt)
-{
-	PieceState  *state;
-
-	if (!PG_ARGISNULL(0))
-		return (PieceState *) PG_GETARG_POINTER(0);
-	if (PG_ARGISNULL(3) || PG_ARGISNULL(4) || PG_ARGISNULL(5))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("arrays about pieces must not be NULL")));
-	state = MemoryContextAllocZero(aggcxt, sizeof(PieceState));
-	state->cxt = aggcxt;
-	state->npieces = ArrayGetNItems(ARR_NDIM(PG_GETARG_ARRAYTYPE_P(4)), ARR_DIMS(PG_GETARG_ARRAYTYPE_P(4)));
-	state->units = MemoryContextAllocZero(aggcxt, sizeof(bytea *) * Max(state->npieces, 1));
-	state->piece_cxt = AllocSetContextCreate(aggcxt, "l4 piece", ALLOCSET_DEFAULT_SIZES);
-	return state;
-}
-
-/* The piece that was read is a unit now. */
-static void
-end_piece(PieceState *state)
-{
-	MemoryContext old;
-
-	if (state->scan == NULL)
-		return;
-	old = MemoryContextSwitchTo(state->cxt);
-	state->units[state->piece - 1] = l4_scan_finish(state->scan);
-	MemoryContextSwitchTo(old);
-	state->scan = NULL;
-	MemoryContextReset(state->piece_cxt);
-}
-
-static void
-start_piece(FunctionCallInfo fcinfo, PieceState *state, int piece)
-{
-	Datum	   *carry;
-	Datum	   *to_line;
-	Datum	   *late;
-	bool	   *no_carry;
-	int			n[3];
-
-	end_piece(state);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(3), BYTEAOID, -1, false, TYPALIGN_INT, &carry, &no_carry, &n[0]);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(4), INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &to_line, NULL, &n[1]);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(5), BOOLOID, 1, true, TYPALIGN_CHAR, &late, NULL, &n[2]);
-	if (n[0] != n[1] || n[0] != n[2] || piece < 1 || piece > n[0] || state->units[piece - 1] != NULL)
-		elog(ERROR, "wrong piece %d of %d", piece, n[0]);
-	state->piece = piece;
-	state->scan = l4_scan_create(scan_shared(fcinfo),
-								 no_carry[piece - 1] ? NULL : VARDATA_ANY(DatumGetPointer(carry[piece - 1])),
-								 no_carry[piece - 1] ? 0 : VARSIZE_ANY_EXHDR(DatumGetPointer(carry[piece - 1])),
-								 DatumGetInt64(to_line[piece - 1]), DatumGetBool(late[piece - 1]), state->piece_cxt);
-}
-
-/* (state, parser, rules, carries, last lines, late, piece, line_no, ts, rank, line) */
-Datum
-l4_ingest_scan_trans(PG_FUNCTION_ARGS)
-{
-	MemoryContext aggcxt;
-	PieceState  *state;
-	text	   *line;
-
-	if (!AggCheckCallContext(fcinfo, &aggcxt))
-		elog(ERROR, "l4_ingest_scan_trans called in non-aggregate context");
-	state = scan_state(fcinfo, aggcxt);
-	if (PG_ARGISNULL(6) || PG_ARGISNULL(7))
-		PG_RETURN_POINTER(state);
-	if (state->piece != PG_GETARG_INT32(6))
-		start_piece(fcinfo, state, PG_GETARG_INT32(6));
-	line = PG_ARGISNULL(10) ? NULL : PG_GETARG_TEXT_PP(10);
-	l4_scan_line(state->scan, PG_GETARG_INT64(7),
-				 PG_ARGISNULL(8) || TIMESTAMP_NOT_FINITE(PG_GETARG_TIMESTAMPTZ(8)) ? L4_NO_TS : PG_GETARG_TIMESTAMPTZ(8),
-				 PG_ARGISNULL(9) || PG_GETARG_INT32(9) < 0 ? L4_NO_INT : PG_GETARG_INT32(9),
-				 line == NULL ? "" : VARDATA_ANY(line), line == NULL ? 0 : VARSIZE_ANY_EXHDR(line));
-	PG_RETURN_POINTER(state);
-}
-
-/* One unit a piece, NULL for those without lines. */
-Datum
-l4_ingest_scan_final(PG_FUNCTION_ARGS)
-{
-	PieceState  *state;
-	Datum	   *values;
-	bool	   *nulls;
-	int			lbound = 1;
-
-	if (!AggCheckCallContext(fcinfo, NULL))
-		elog(ERROR, "l4_ingest_scan_final called in non-aggregate context");
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	state = (PieceState *) PG_GETARG_POINTER(0);
-	end_piece(state);
-	values = (Datum *) palloc0(sizeof(Datum) * Max(state->npieces, 1));
-	nulls = (bool *) palloc0(Max(state->npieces, 1));
-	for (int i = 0; i < state->npieces; i++)
-	{
-		values[i] = PointerGetDatum(state->units[i]);
-		nulls[i] = state->units[i] == NULL;
-	}
-	PG_RETURN_ARRAYTYPE_P(construct_md_array(values, nulls, 1, &state->npieces, &lbound, BYTEAOID, -1, false, TYPALIGN_INT));
-}
 
 typedef enum UnitChoice
 {

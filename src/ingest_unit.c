@@ -12,6 +12,24 @@
 #include "chunk.h"
 #include "ingest_unit.h"
 #include "l4_compat.h"
+#include "varint.h"
+
+/*
+ * Records and lines are written as differences from the one before; a byte of
+ * flags says what differs. Most lines are the only one of their record and
+ * have its number and time: of those only the number of lines in a row is
+ * written.
+ */
+#define DIFF_LINE_NO	0x01	/* does not follow the one before */
+#define DIFF_TS			0x02
+#define DIFF_RANK		0x04
+#define DIFF_CONTEXT	0x08
+#define DIFF_EPOCH		0x10
+#define DIFF_ITERATION	0x20
+#define DIFF_REC		0x40	/* of a line: does not belong to the record of the one before */
+
+/* Bytes of a record or line at most */
+#define MAX_ROW_BYTES	(2 + 8 * L4_VARINT_MAX)
 
 int
 l4_clip(const char *text, int len, int max)
@@ -59,13 +77,94 @@ put_param(StringInfo buf, const L4Param *param)
 	}
 }
 
+/* Room for one more record or line; where to write it. */
+static inline uint8 *
+row_start(StringInfo buf)
+{
+	if (buf->maxlen - buf->len <= MAX_ROW_BYTES)
+		enlargeStringInfo(buf, MAX_ROW_BYTES);
+	return (uint8 *) buf->data + buf->len;
+}
+
+static inline uint8 *
+put_diff(uint8 *p, uint8 *flags, int flag, int64 value, int64 before)
+{
+	if (value == before)
+		return p;
+	*flags |= flag;
+	return l4_varint_put(p, l4_zigzag((int64) ((uint64) value - (uint64) before)));
+}
+
+static void
+put_recs(StringInfo buf, const L4UnitPart *part)
+{
+	L4UnitRec	before = {0};
+
+	l4_put_uint(buf, part->nrecs);
+	for (int i = 0; i < part->nrecs; i++)
+	{
+		const L4UnitRec *rec = &part->recs[i];
+		uint8	   *flags = row_start(buf);
+		uint8	   *p = flags + 1;
+
+		*flags = 0;
+		p = put_diff(p, flags, DIFF_LINE_NO, rec->line_no, before.line_no + 1);
+		p = put_diff(p, flags, DIFF_TS, rec->ts, before.ts);
+		p = l4_varint_put(p, (uint64) (rec->local + 1));
+		p = put_diff(p, flags, DIFF_RANK, rec->rank, before.rank);
+		p = put_diff(p, flags, DIFF_CONTEXT, rec->context, before.context);
+		p = put_diff(p, flags, DIFF_EPOCH, rec->epoch, before.epoch);
+		p = put_diff(p, flags, DIFF_ITERATION, rec->iteration, before.iteration);
+		buf->len = (int) ((char *) p - buf->data);
+		before = *rec;
+	}
+}
+
+/* Is the line the next record's first one, as the record says it? */
+static inline bool
+is_plain(const L4UnitPart *part, const L4UnitLine *line, int32 rec_before)
+{
+	return line->rec == rec_before + 1 && line->line_no == part->recs[line->rec].line_no &&
+		line->ts == part->recs[line->rec].ts;
+}
+
+static void
+put_lines(StringInfo buf, const L4UnitPart *part)
+{
+	L4UnitLine	before = {0};
+	int			i = 0;
+
+	before.rec = -1;
+	l4_put_uint(buf, part->nlines);
+	while (i < part->nlines)
+	{
+		int			start = i;
+		uint8	   *flags;
+		uint8	   *p = row_start(buf);
+
+		while (i < part->nlines && is_plain(part, &part->lines[i], before.rec))
+			before = part->lines[i++];
+		p = l4_varint_put(p, i - start);
+		if (i < part->nlines)
+		{
+			const L4UnitLine *line = &part->lines[i++];
+
+			flags = p++;
+			*flags = 0;
+			p = put_diff(p, flags, DIFF_LINE_NO, line->line_no, before.line_no + 1);
+			p = put_diff(p, flags, DIFF_TS, line->ts, before.ts);
+			p = put_diff(p, flags, DIFF_REC, line->rec, before.rec);
+			before = *line;
+		}
+		buf->len = (int) ((char *) p - buf->data);
+	}
+}
+
 static void
 put_part(StringInfo buf, const L4UnitPart *part)
 {
-	l4_put_uint(buf, part->nlines);
-	appendBinaryStringInfo(buf, (const char *) part->lines, sizeof(L4UnitLine) * part->nlines);
-	l4_put_uint(buf, part->nrecs);
-	appendBinaryStringInfo(buf, (const char *) part->recs, sizeof(L4UnitRec) * part->nrecs);
+	put_recs(buf, part);
+	put_lines(buf, part);
 	l4_put_uint(buf, part->nlocals);
 	for (int i = 0; i < part->nlocals; i++)
 	{
@@ -126,7 +225,7 @@ l4_unit_encode(L4Unit *unit)
 	head->lines = unit->settled.nlines;
 	head->open_lines = unit->open.nlines;
 	initStringInfo(&buf);
-	enlargeStringInfo(&buf, 1024 + sizeof(L4UnitLine) * unit->settled.nlines + sizeof(L4UnitRec) * unit->settled.nrecs);
+	enlargeStringInfo(&buf, 1024 + 8 * Min(unit->settled.nlines, 1000000));
 	appendStringInfoSpaces(&buf, VARHDRSZ);
 	l4_put_uint(&buf, head->full);
 	l4_put_uint(&buf, head->unknown);
@@ -221,19 +320,71 @@ get_local(L4ByteReader *reader, int number, MemoryContext cxt)
 	return local;
 }
 
+/* The value that differs by what follows, where the flag is set, else the one before. */
+static inline int64
+get_diff(L4ByteReader *reader, int flags, int flag, int64 before)
+{
+	return (flags & flag) ? (int64) ((uint64) before + (uint64) l4_get_int(reader)) : before;
+}
+
+static void
+get_recs(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
+{
+	L4UnitRec	before = {0};
+
+	part->nrecs = (int) l4_get_uint(reader);
+	part->recs = MemoryContextAllocHuge(cxt, sizeof(L4UnitRec) * (Size) Max(part->nrecs, 1));
+	for (int i = 0; i < part->nrecs; i++)
+	{
+		int			flags = *(const uint8 *) l4_get_bytes(reader, 1);
+
+		before.line_no = get_diff(reader, flags, DIFF_LINE_NO, before.line_no + 1);
+		before.ts = get_diff(reader, flags, DIFF_TS, before.ts);
+		before.local = (int32) l4_get_uint(reader) - 1;
+		before.rank = (int32) get_diff(reader, flags, DIFF_RANK, before.rank);
+		before.context = (int32) get_diff(reader, flags, DIFF_CONTEXT, before.context);
+		before.epoch = (int32) get_diff(reader, flags, DIFF_EPOCH, before.epoch);
+		before.iteration = (int32) get_diff(reader, flags, DIFF_ITERATION, before.iteration);
+		part->recs[i] = before;
+	}
+}
+
+static void
+get_lines(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
+{
+	L4UnitLine	before = {0};
+	int			i = 0;
+
+	before.rec = -1;
+	part->nlines = (int) l4_get_uint(reader);
+	part->lines = MemoryContextAllocHuge(cxt, sizeof(L4UnitLine) * (Size) Max(part->nlines, 1));
+	while (i < part->nlines)
+	{
+		for (uint64 n = l4_get_uint(reader); n > 0; n--)
+		{
+			const L4UnitRec *rec = &part->recs[++before.rec];
+
+			before.line_no = rec->line_no;
+			before.ts = rec->ts;
+			part->lines[i++] = before;
+		}
+		if (i < part->nlines)
+		{
+			int			flags = *(const uint8 *) l4_get_bytes(reader, 1);
+
+			before.line_no = get_diff(reader, flags, DIFF_LINE_NO, before.line_no + 1);
+			before.ts = get_diff(reader, flags, DIFF_TS, before.ts);
+			before.rec = (int32) get_diff(reader, flags, DIFF_REC, before.rec);
+			part->lines[i++] = before;
+		}
+	}
+}
+
 static void
 get_part(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 {
-	Size		size;
-
-	part->nlines = (int) l4_get_uint(reader);
-	size = sizeof(L4UnitLine) * part->nlines;
-	part->lines = MemoryContextAllocHuge(cxt, Max(size, 1));
-	memcpy(part->lines, l4_get_bytes(reader, size), size);
-	part->nrecs = (int) l4_get_uint(reader);
-	size = sizeof(L4UnitRec) * part->nrecs;
-	part->recs = MemoryContextAllocHuge(cxt, Max(size, 1));
-	memcpy(part->recs, l4_get_bytes(reader, size), size);
+	get_recs(reader, part, cxt);
+	get_lines(reader, part, cxt);
 	part->nlocals = (int) l4_get_uint(reader);
 	part->locals = MemoryContextAlloc(cxt, sizeof(L4Local *) * Max(part->nlocals, 1));
 	for (int i = 0; i < part->nlocals; i++)

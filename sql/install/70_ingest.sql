@@ -1,23 +1,15 @@
 -- Reading logs: l4.ingest() and what it is made of. C reads lines and packs rows; SQL passes rows in and stores what comes back.
 
-CREATE FUNCTION l4._ingest_scan_trans(internal, l4.parser, jsonb, bytea[], bigint[], bool[], int, bigint, timestamptz, int, text) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 20 AS 'MODULE_PATHNAME', 'l4_ingest_scan_trans';
-COMMENT ON FUNCTION l4._ingest_scan_trans(internal, l4.parser, jsonb, bytea[], bigint[], bool[], int, bigint, timestamptz, int, text) IS 'transition of _ingest_scan';
+CREATE FUNCTION l4._ingest_scan_share(read text, read_null text, rules bigint, numbers int[], ids int[], nulls bool[], late bool[],
+                                      from_line bigint[], to_line bigint[])
+RETURNS TABLE (number int, unit bytea)
+LANGUAGE c STABLE STRICT PARALLEL SAFE COST 1000000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_ingest_scan_share';
+COMMENT ON FUNCTION l4._ingest_scan_share(text, text, bigint, int[], int[], bool[], bool[], bigint[], bigint[]) IS 'units: what pieces of streams hold, read by a statement; NULL for a piece without lines';
 
-CREATE FUNCTION l4._ingest_scan_final(internal) RETURNS bytea[]
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_ingest_scan_final';
-COMMENT ON FUNCTION l4._ingest_scan_final(internal) IS 'result of _ingest_scan';
-
--- Lines must come in order, and the state of a stream depends on all of them: no combine function. Streams run in parallel, not parts of one.
-CREATE AGGREGATE l4._ingest_scan(parser l4.parser, ruleset jsonb, carries bytea[], to_line bigint[], late bool[],
-                                 piece int, line_no bigint, ts timestamptz, rank int, line text) (
-    SFUNC = l4._ingest_scan_trans,
-    STYPE = internal,
-    SSPACE = 4000000,
-    FINALFUNC = l4._ingest_scan_final,
-    PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE l4._ingest_scan(l4.parser, jsonb, bytea[], bigint[], bool[], int, bigint, timestamptz, int, text) IS 'units: what pieces of streams hold; the rows of a piece come in order, one piece after the other';
+-- with this a plan that itself gathers from workers, which no worker may run, is never the cheapest
+CREATE FUNCTION l4._ingest_workers_may(read text) RETURNS bool
+LANGUAGE c STABLE STRICT PARALLEL UNSAFE SET parallel_setup_cost = '1e10' AS 'MODULE_PATHNAME', 'l4_ingest_workers_may';
+COMMENT ON FUNCTION l4._ingest_workers_may(text) IS 'may parallel workers run the statement that reads lines';
 
 CREATE FUNCTION l4._ingest_unit(unit bytea, OUT "full" bool, OUT unknown int, OUT lines int, OUT tail_lines int, OUT next_line_no bigint,
                                 OUT last_iteration int, OUT max_in_flight int, OUT ranks int[], OUT carry bytea, OUT unparsed bigint)

@@ -39,12 +39,16 @@ RETURN pg_catalog.concat(
     CASE WHEN NOT has_source THEN '' WHEN has_null THEN ' AND coalesce(l.source, '''') = ''''' ELSE pg_catalog.format(' AND l.source = %s.source', s) END);
 COMMENT ON FUNCTION l4._ingest_key(bool, bool, bool, text) IS 'condition on the lines of a stream';
 
-CREATE FUNCTION l4._ingest_key(has_job bool, has_source bool, has_null bool, job_id text, node text, source text) RETURNS text
+-- The statement that reads lines of a stream: $1 job, $2 node, $3 source, $4 first line, $5 last line.
+CREATE FUNCTION l4._ingest_read(relation text, has_job bool, has_source bool, has_rank bool, has_ts bool, has_null bool) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_catalog.concat(
-    CASE WHEN has_job THEN pg_catalog.format('l.job_id = %L AND ', job_id) END, pg_catalog.format('l.node = %L', node),
-    CASE WHEN NOT has_source THEN '' WHEN has_null THEN ' AND coalesce(l.source, '''') = ''''' ELSE pg_catalog.format(' AND l.source = %L', source) END);
-COMMENT ON FUNCTION l4._ingest_key(bool, bool, bool, text, text, text) IS 'condition on the lines of one stream';
+    'SELECT l.line_no::bigint, ', CASE WHEN has_ts THEN 'l.ts::timestamptz' ELSE 'NULL::timestamptz' END, ', ',
+    CASE WHEN has_rank THEN 'l.rank::int' ELSE 'NULL::int' END, ', l.line::text FROM ', relation, ' l WHERE ',
+    CASE WHEN has_job THEN 'l.job_id = $1 AND ' END, 'l.node = $2 AND ',
+    CASE WHEN NOT has_source THEN '' WHEN has_null THEN 'coalesce(l.source, '''') = '''' AND ' ELSE 'l.source = $3 AND ' END,
+    'l.line_no >= $4 AND l.line_no <= $5 ORDER BY l.line_no');
+COMMENT ON FUNCTION l4._ingest_read(text, bool, bool, bool, bool, bool) IS 'statement that reads lines of a stream';
 
 -- Streams of an indexed relation: from key to key by the index, without reading lines; their highest number; gaps that got lines.
 CREATE FUNCTION l4._ingest_list(relation text, has_job bool, has_source bool, job_id text,
@@ -144,40 +148,35 @@ AS $$
 $$;
 COMMENT ON FUNCTION l4._ingest_choose(int[], bool[], bigint[], bigint[], bool[], int) IS 'the pieces of the next batch';
 
--- Scan pieces in parallel: each branch of the UNION ALL is a worker's share, an aggregate over its pieces one after the other.
--- Conditions are constants: workers do not take what depends on another row.
-CREATE FUNCTION l4._ingest_scan_pieces(relation text, src record, pieces int[], job_ids text[], nodes text[], sources text[], nulls bool[],
-                                       late bool[], from_line bigint[], to_line bigint[], carries bytea[], parser l4.parser, ruleset jsonb)
+-- Scan pieces in parallel: each branch of the UNION ALL is a share of them, about as many lines as any other.
+CREATE FUNCTION l4._ingest_scan_pieces(relation text, src record, ids int[], nulls bool[], late bool[], from_line bigint[], to_line bigint[])
 RETURNS bytea[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET enable_bitmapscan = off SET enable_sort = off
     SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0
 AS $$
 DECLARE
-    shares int := least(cardinality(pieces), 4 * (1 + current_setting('max_parallel_workers_per_gather')::int));
+    read text := l4._ingest_read(relation, src.has_job, src.has_source, src.has_rank, src.has_ts, false);
+    read_null text := l4._ingest_read(relation, src.has_job, src.has_source, src.has_rank, src.has_ts, true);
+    workers int := current_setting('max_parallel_workers_per_gather');
+    shares int;
     branches text;
     units bytea[];
 BEGIN
-    SELECT string_agg(format('SELECT %L::int[] AS numbers, l4._ingest_scan($1, $2, %L::bytea[], %L::bigint[], %L::bool[], x.piece, x.line_no, x.ts, x.rank, x.line) AS units FROM (%s) x',
-                             b.numbers, b.carries, b.to_line, b.late, b.rows), ' UNION ALL ')
-    INTO branches
-    FROM (SELECT array_agg(s.n ORDER BY s.k) AS numbers, array_agg(s.carry ORDER BY s.k) AS carries, array_agg(s.to_line ORDER BY s.k) AS to_line,
-                 array_agg(s.late ORDER BY s.k) AS late,
-                 string_agg(format('(SELECT %s AS piece, l.line_no::bigint AS line_no, %s AS ts, %s AS rank, l.line::text AS line FROM %s l '
-                                   'WHERE %s AND l.line_no >= %s AND l.line_no <= %s ORDER BY l.line_no)', s.k,
-                                   CASE WHEN src.has_ts THEN 'l.ts::timestamptz' ELSE 'NULL::timestamptz' END,
-                                   CASE WHEN src.has_rank THEN 'l.rank::int' ELSE 'NULL::int' END, relation,
-                                   l4._ingest_key(src.has_job, src.has_source, s.has_null, s.job_id, s.node, s.source), s.from_line,
-                                   CASE WHEN s.late THEN s.to_line ELSE least(s.to_line, 9223372036854773806) + 2001 END), ' UNION ALL ' ORDER BY s.k) AS rows
-          FROM (SELECT p.*, p.i % shares AS share, row_number() OVER (PARTITION BY p.i % shares ORDER BY p.i) AS k
-                FROM unnest(pieces, job_ids, nodes, sources, nulls, late, from_line, to_line, carries) WITH ORDINALITY
-                     AS p(n, job_id, node, source, has_null, late, from_line, to_line, carry, i)) s
+    shares := CASE WHEN workers > 0 AND l4._ingest_workers_may(read) THEN least(cardinality(ids), 4 * (1 + workers)) ELSE 1 END;
+    -- the longest pieces are dealt out first, forth and back
+    SELECT string_agg(b.branch, ' UNION ALL ' ORDER BY b.share) INTO branches
+    FROM (SELECT s.share, format('SELECT s.number, s.unit FROM l4._ingest_scan_share(%L, %L, %s, %L, %L, %L, %L, %L, %L) s', read, read_null,
+                                 jsonb_hash_extended(l4._ruleset(), 0), array_agg(s.n ORDER BY s.n), array_agg(s.id ORDER BY s.n), array_agg(s.has_null ORDER BY s.n),
+                                 array_agg(s.late ORDER BY s.n), array_agg(s.from_line ORDER BY s.n), array_agg(s.to_line ORDER BY s.n)) AS branch
+          FROM (SELECT p.*, least(p.k % (2 * shares), 2 * shares - 1 - p.k % (2 * shares)) AS share
+                FROM (SELECT p.*, row_number() OVER (ORDER BY p.to_line::numeric - p.from_line DESC NULLS FIRST, p.n) - 1 AS k
+                      FROM unnest(ids, nulls, late, from_line, to_line) WITH ORDINALITY AS p(id, has_null, late, from_line, to_line, n)) p) s
           GROUP BY s.share) b;
-    EXECUTE 'SELECT array_agg(u.unit ORDER BY u.n) FROM (' || branches || ') r CROSS JOIN LATERAL unnest(r.numbers, r.units) AS u(n, unit)' INTO units
-    USING parser, ruleset;
+    EXECUTE 'SELECT array_agg(r.unit ORDER BY r.number) FROM (' || branches || ') r' INTO units;
     RETURN units;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_scan_pieces(text, record, int[], text[], text[], text[], bool[], bool[], bigint[], bigint[], bytea[], l4.parser, jsonb) IS 'units of pieces, in their order';
+COMMENT ON FUNCTION l4._ingest_scan_pieces(text, record, int[], bool[], bool[], bigint[], bigint[]) IS 'units of pieces, in their order';
 
 -- Learn the shapes that the parser does not know. The one row of _model is the lock: whoever learns sees what others learnt.
 CREATE FUNCTION l4._ingest_learn_units(INOUT units bytea[], OUT parser l4.parser)

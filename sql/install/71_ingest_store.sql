@@ -141,7 +141,6 @@ DECLARE
     full_at int;
     unknown bigint;
     stored bigint;
-    parser l4.parser;
 BEGIN
     SELECT * INTO items, first_line, last_line FROM l4._ingest_choose(ids, late, lo, hi, nulls, batch_lines);
     IF items IS NULL OR (SELECT count(*) FROM l4._stream s WHERE s.stream_id = ANY (ids)) < (SELECT count(DISTINCT i) FROM unnest(ids) i) THEN
@@ -153,12 +152,10 @@ BEGIN
     FROM (SELECT DISTINCT hashtext(s.job_id) AS hash FROM unnest(items) i JOIN l4._stream s ON s.stream_id = ids[i] ORDER BY 1) q;
     PERFORM FROM l4.job j WHERE j.job_id IN (SELECT s.job_id FROM unnest(items) i JOIN l4._stream s ON s.stream_id = ids[i]) ORDER BY j.job_id FOR KEY SHARE;
     -- another session may have read these pieces meanwhile: start where the stream is now
-    SELECT array_agg(q.n::int ORDER BY q.n) AS n, array_agg(q.stream_id ORDER BY q.n) AS ids, array_agg(q.job_id ORDER BY q.n) AS job_ids,
-           array_agg(q.node ORDER BY q.n) AS nodes, array_agg(q.source ORDER BY q.n) AS sources, array_agg(q.has_null ORDER BY q.n) AS nulls,
-           array_agg(q.late ORDER BY q.n) AS late, array_agg(q.from_line ORDER BY q.n) AS from_line, array_agg(q.last ORDER BY q.n) AS to_line,
-           array_agg(CASE WHEN NOT q.late THEN q.carry END ORDER BY q.n) AS carries
+    SELECT array_agg(q.stream_id ORDER BY q.n) AS ids, array_agg(q.has_null ORDER BY q.n) AS nulls, array_agg(q.late ORDER BY q.n) AS late,
+           array_agg(q.from_line ORDER BY q.n) AS from_line, array_agg(q.last ORDER BY q.n) AS to_line
     INTO p
-    FROM (SELECT t.n, s.*, nulls[t.i] AS has_null, late[t.i] AS late, t.last,
+    FROM (SELECT t.n, s.stream_id, nulls[t.i] AS has_null, late[t.i] AS late, t.last,
                  CASE WHEN late[t.i] THEN t.first ELSE greatest(t.first, s.next_line_no) END AS from_line
           FROM unnest(items, first_line, last_line) WITH ORDINALITY AS t(i, first, last, n)
           JOIN l4._stream s ON s.stream_id = ids[t.i]
@@ -166,9 +163,7 @@ BEGIN
     stored := 0;
     IF p.ids IS NOT NULL THEN
         INSERT INTO l4._model (parser) VALUES (l4._parser_new()) ON CONFLICT DO NOTHING;
-        SELECT m.parser INTO parser FROM l4._model m;
-        found := l4._ingest_scan_pieces(relation, src, p.n, p.job_ids, p.nodes, p.sources, p.nulls, p.late, p.from_line, p.to_line, p.carries,
-                                        parser, l4._ruleset());
+        found := l4._ingest_scan_pieces(relation, src, p.ids, p.nulls, p.late, p.from_line, p.to_line);
         SELECT min(t.n) FILTER (WHERE i."full"), sum(i.unknown) INTO full_at, unknown
         FROM unnest(found) WITH ORDINALITY AS t(unit, n) CROSS JOIN LATERAL l4._ingest_unit(t.unit) i;
         -- a unit that ended early goes on before those after it are learnt: they are read again
