@@ -12,13 +12,14 @@ OBJS = \
 	src/ingest_iter.o \
 	src/ingest_learn.o \
 	src/ingest_pack.o \
-	src/ingest_pack_sql.o \
 	src/ingest_params.o \
 	src/ingest_parse.o \
+	src/ingest_rollup.o \
 	src/ingest_scan.o \
 	src/ingest_shape.o \
 	src/ingest_share.o \
 	src/ingest_sql.o \
+	src/ingest_store.o \
 	src/ingest_sum.o \
 	src/ingest_unit.o \
 	src/diag_blame.o \

@@ -129,38 +129,18 @@ check_columns(L4Pack *pack, TupleDesc desc)
 	}
 }
 
-/*
- * Rows of a packed value, as the caller's column definition list names them:
- * the first so many columns; a last column of type jsonb takes all numbers
- * that are left.
- */
-Datum
-l4_unpack(PG_FUNCTION_ARGS)
+/* Add the rows of a packed value to the result. */
+static void
+put_rows(ReturnSetInfo *rsinfo, bytea *packed)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	bytea	   *packed = PG_GETARG_BYTEA_PP(0);
-	MemoryContext rowcxt;
-	MemoryContext old;
-	L4Pack	   *pack;
-	TupleDesc	desc;
+	TupleDesc	desc = rsinfo->setDesc;
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unpacked", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext rowcxt = AllocSetContextCreate(cxt, "l4 unpacked row", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	L4Pack	   *pack = l4_pack_decode(packed, cxt);
 
-	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || rsinfo->expectedDesc == NULL ||
-		!(rsinfo->allowedModes & SFRM_Materialize))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("function returning rows called in context that cannot accept them")));
-	pack = l4_pack_decode(packed, CurrentMemoryContext);
-	desc = rsinfo->expectedDesc;
 	check_columns(pack, desc);
-	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
-	rsinfo->returnMode = SFRM_Materialize;
-	rsinfo->setDesc = CreateTupleDescCopy(desc);
-	rsinfo->setResult = tuplestore_begin_heap((rsinfo->allowedModes & SFRM_Materialize_Random) != 0,
-											  false, work_mem);
-	MemoryContextSwitchTo(old);
-
-	rowcxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unpacked row", ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(rowcxt);
+	MemoryContextSwitchTo(rowcxt);
 	for (int row = 0; row < pack->nrows; row++)
 	{
 		Datum		values[L4_PACK_MAX_COLS + 1];
@@ -179,10 +159,37 @@ l4_unpack(PG_FUNCTION_ARGS)
 			else
 				values[c] = column_value(pack, c, row, sqltype);
 		}
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		tuplestore_putvalues(rsinfo->setResult, desc, values, nulls);
 		MemoryContextReset(rowcxt);
 	}
 	MemoryContextSwitchTo(old);
-	MemoryContextDelete(rowcxt);
+	MemoryContextDelete(cxt);
+}
+
+/*
+ * Rows of packed values, as the caller's column definition list names them:
+ * the first so many columns; a last column of type jsonb takes all numbers
+ * that are left.
+ */
+Datum
+l4_unpack(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemoryContext old;
+
+	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || rsinfo->expectedDesc == NULL ||
+		!(rsinfo->allowedModes & SFRM_Materialize))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("function returning rows called in context that cannot accept them")));
+	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
+	rsinfo->returnMode = SFRM_Materialize;
+	rsinfo->setDesc = CreateTupleDescCopy(rsinfo->expectedDesc);
+	rsinfo->setResult = tuplestore_begin_heap((rsinfo->allowedModes & SFRM_Materialize_Random) != 0,
+											  false, work_mem);
+	MemoryContextSwitchTo(old);
+	for (int i = 0; i < PG_NARGS(); i++)
+		if (!PG_ARGISNULL(i))
+			put_rows(rsinfo, PG_GETARG_BYTEA_PP(i));
 	return (Datum) 0;
 }

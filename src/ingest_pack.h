@@ -89,6 +89,12 @@ typedef struct L4PackInput
 
 extern L4Packed *l4_pack_unit(L4PackInput *input, MemoryContext cxt);
 
+/* Columns of packed counts of events */
+enum
+{
+	L4_EVENT_ID, L4_EVENT_OCCURRENCES, L4_EVENT_FIRST_TS, L4_EVENT_LAST_TS, L4_EVENT_FIRST_LINE, L4_EVENT_LAST_LINE, L4_EVENT_COLS
+};
+
 /* ingest_sum.c: counts of events and of values */
 typedef struct L4Sums L4Sums;
 

@@ -66,11 +66,6 @@ struct L4Sums
 
 enum
 {
-	EV_ID, EV_N, EV_FIRST_TS, EV_LAST_TS, EV_FIRST_LINE, EV_LAST_LINE, EV_COLS
-};
-
-enum
-{
 	SL_EVENT, SL_SLOT, SL_N, SL_MASK, SL_VALUE, SL_COUNT, SL_TS, SL_COLS
 };
 
@@ -139,18 +134,18 @@ read_events(L4Sums *sums, bytea *packed)
 {
 	L4Pack	   *pack = l4_pack_decode(packed, CurrentMemoryContext);
 
-	if (pack->ncols != EV_COLS)
+	if (pack->ncols != L4_EVENT_COLS)
 		l4_pack_corrupted("events");
 	for (int i = 0; i < pack->nrows; i++)
 	{
 		bool		found;
-		EventSum   *event = eventsum_insert(sums->events, (int32) pack->cols[EV_ID].ints[i], &found);
+		EventSum   *event = eventsum_insert(sums->events, (int32) pack->cols[L4_EVENT_ID].ints[i], &found);
 
-		event->occurrences = pack->cols[EV_N].ints[i];
-		event->first_ts = l4_pack_is_null(pack, EV_FIRST_TS, i) ? L4_NO_TS : pack->cols[EV_FIRST_TS].ints[i];
-		event->last_ts = l4_pack_is_null(pack, EV_LAST_TS, i) ? L4_NO_TS : pack->cols[EV_LAST_TS].ints[i];
-		event->first_line_no = pack->cols[EV_FIRST_LINE].ints[i];
-		event->last_line_no = pack->cols[EV_LAST_LINE].ints[i];
+		event->occurrences = pack->cols[L4_EVENT_OCCURRENCES].ints[i];
+		event->first_ts = l4_pack_is_null(pack, L4_EVENT_FIRST_TS, i) ? L4_NO_TS : pack->cols[L4_EVENT_FIRST_TS].ints[i];
+		event->last_ts = l4_pack_is_null(pack, L4_EVENT_LAST_TS, i) ? L4_NO_TS : pack->cols[L4_EVENT_LAST_TS].ints[i];
+		event->first_line_no = pack->cols[L4_EVENT_FIRST_LINE].ints[i];
+		event->last_line_no = pack->cols[L4_EVENT_LAST_LINE].ints[i];
 	}
 }
 
@@ -284,15 +279,15 @@ l4_sums_events(L4Sums *sums)
 	for (int i = 0; i < n; i++)
 	{
 		event = sorted[i];
-		l4_pack_int(pack, EV_ID, event->event_id);
-		l4_pack_int(pack, EV_N, event->occurrences);
-		put_ts(pack, EV_FIRST_TS, event->first_ts);
-		put_ts(pack, EV_LAST_TS, event->last_ts);
-		l4_pack_int(pack, EV_FIRST_LINE, event->first_line_no);
-		l4_pack_int(pack, EV_LAST_LINE, event->last_line_no);
+		l4_pack_int(pack, L4_EVENT_ID, event->event_id);
+		l4_pack_int(pack, L4_EVENT_OCCURRENCES, event->occurrences);
+		put_ts(pack, L4_EVENT_FIRST_TS, event->first_ts);
+		put_ts(pack, L4_EVENT_LAST_TS, event->last_ts);
+		l4_pack_int(pack, L4_EVENT_FIRST_LINE, event->first_line_no);
+		l4_pack_int(pack, L4_EVENT_LAST_LINE, event->last_line_no);
 	}
 	pfree(sorted);
-	return l4_pack_encode(pack);
+	return n == 0 ? NULL : l4_pack_encode(pack);
 }
 
 bytea *
@@ -335,5 +330,5 @@ l4_sums_slots(L4Sums *sums)
 		}
 	}
 	pfree(sorted);
-	return l4_pack_encode(pack);
+	return n == 0 ? NULL : l4_pack_encode(pack);
 }

@@ -30,32 +30,9 @@ RETURNS TABLE (event_id int, slot int, mask text, before text, after text)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_ingest_slots';
 COMMENT ON FUNCTION l4._ingest_slots(l4.parser, bytea[]) IS 'variable parts of the messages in the units, and the text around them';
 
-CREATE FUNCTION l4._ingest_pack(unit bytea, late bool, carry bytea, chunk bytea, events bytea, slots bytea, durations bytea,
-                                iterations bytea, stages bytea, activity bytea, sequences bytea,
-                                mark_events int[], mark_stages text[], mark_thens text[],
-                                OUT chunk_lines int[], OUT chunk_first bigint[], OUT chunk_last bigint[], OUT chunk_first_ts timestamptz[],
-                                OUT chunk_last_ts timestamptz[], OUT chunk_body bytea[],
-                                OUT open_lines int, OUT open_first bigint, OUT open_last bigint, OUT open_first_ts timestamptz,
-                                OUT open_last_ts timestamptz, OUT open_body bytea,
-                                OUT new_events bytea, OUT new_slots bytea, OUT new_durations bytea, OUT new_iterations bytea,
-                                OUT new_stages bytea, OUT new_activity bytea, OUT new_sequences bytea,
-                                OUT open_events bytea, OUT open_slots bytea, OUT open_durations bytea, OUT open_iterations bytea,
-                                OUT open_stages bytea, OUT open_activity bytea, OUT open_sequences bytea,
-                                OUT new_carry bytea, OUT first_ts timestamptz, OUT last_ts timestamptz, OUT last_event_id int,
-                                OUT example_event int[], OUT example_line bigint[], OUT example_ts timestamptz[], OUT example_text text[],
-                                OUT seen bigint[], OUT tail bigint[])
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'l4_ingest_pack';
-COMMENT ON FUNCTION l4._ingest_pack(bytea, bool, bytea, bytea, bytea, bytea, bytea, bytea, bytea, bytea, bytea, int[], text[], text[]) IS 'what to store of a unit, given what is stored of its stream';
-
 CREATE FUNCTION l4._can_commit() RETURNS bool
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_can_commit';
 COMMENT ON FUNCTION l4._can_commit() IS 'may the calling procedure commit here';
-
-CREATE FUNCTION l4._ranges(ends bigint[]) RETURNS int8multirange
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (SELECT COALESCE(pg_catalog.range_agg(pg_catalog.int8range(ends[i], ends[i OPERATOR(pg_catalog.+) 1], '[]')), '{}')
-        FROM pg_catalog.generate_series(1, pg_catalog.cardinality(ends), 2) AS i);
-COMMENT ON FUNCTION l4._ranges(bigint[]) IS 'multirange of pairs of first and last';
 
 CREATE TABLE l4._mention_rule (
     rule_id int NOT NULL,

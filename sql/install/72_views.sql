@@ -5,6 +5,10 @@ CREATE FUNCTION l4._unpack(packed bytea) RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_unpack';
 COMMENT ON FUNCTION l4._unpack(bytea) IS 'rows of a packed value';
 
+CREATE FUNCTION l4._unpack(packed bytea, open bytea) RETURNS SETOF record
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_unpack';
+COMMENT ON FUNCTION l4._unpack(bytea, bytea) IS 'rows of two packed values: those of what is settled, those of what is open';
+
 CREATE FUNCTION l4._survivor(event_id int, merged_into int) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN COALESCE(merged_into, event_id);
@@ -54,7 +58,7 @@ SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, pg
        pg_catalog.min(u.first_line_no) AS first_line_no, pg_catalog.max(u.last_line_no) AS last_line_no
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.events) AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
+CROSS JOIN LATERAL l4._unpack(m.events, m.open_events) AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
                                              first_line_no bigint, last_line_no bigint)
 JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
 GROUP BY 1, 2, 3;
@@ -80,7 +84,7 @@ BEGIN ATOMIC
         SELECT s.stream_id, s.node, s.source, pg_catalog.min(u.first_line_no) AS first_line_no
         FROM l4._stream s
         JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-        CROSS JOIN LATERAL l4._unpack(m.events) AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
+        CROSS JOIN LATERAL l4._unpack(m.events, m.open_events) AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
                                                      first_line_no bigint, last_line_no bigint)
         JOIN wanted w ON w.event_id OPERATOR(pg_catalog.=) u.event_id
         WHERE s.job_id OPERATOR(pg_catalog.=) event_lines.job_id
@@ -104,7 +108,7 @@ SELECT s.job_id, s.node, s.source, u.epoch, u.iteration,
        u.duration_ms, u.metrics
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.iterations) AS u(epoch int, iteration int, ended timestamptz, duration_ms float8, metrics jsonb);
+CROSS JOIN LATERAL l4._unpack(m.iterations, m.open_iterations) AS u(epoch int, iteration int, ended timestamptz, duration_ms float8, metrics jsonb);
 COMMENT ON VIEW l4.iteration IS 'iterations as the streams report them done';
 COMMENT ON COLUMN l4.iteration.epoch IS 'epoch: as printed, else counted up when the iterations start again';
 COMMENT ON COLUMN l4.iteration.iteration IS 'number of the iteration';
@@ -116,14 +120,14 @@ CREATE VIEW l4._iteration AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.ended, u.duration_ms
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.iterations) AS u(epoch int, iteration int, ended timestamptz, duration_ms float8);
+CROSS JOIN LATERAL l4._unpack(m.iterations, m.open_iterations) AS u(epoch int, iteration int, ended timestamptz, duration_ms float8);
 COMMENT ON VIEW l4._iteration IS 'l4.iteration with the time of the report and without metrics, which cost time to unpack';
 
 CREATE VIEW l4.stage_span AS
 SELECT s.job_id, s.node, u.stage, u.first_ts, u.last_ts, u.first_line_no, u.last_line_no
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.stages) AS u(stage text, first_ts timestamptz, last_ts timestamptz,
+CROSS JOIN LATERAL l4._unpack(m.stages, m.open_stages) AS u(stage text, first_ts timestamptz, last_ts timestamptz,
                                              first_line_no bigint, last_line_no bigint);
 COMMENT ON VIEW l4.stage_span IS 'stages in the order in which each stream went through them';
 COMMENT ON COLUMN l4.stage_span.stage IS 'init, data, model, checkpoint_load, train, eval, checkpoint_save or shutdown';
@@ -149,7 +153,7 @@ SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.
        pg_catalog.min(u.first_ts) AS first_ts
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.slots) AS u(event_id int, slot int, n int, mask text, value text, occurrences bigint, first_ts timestamptz)
+CROSS JOIN LATERAL l4._unpack(m.slots, m.open_slots) AS u(event_id int, slot int, n int, mask text, value text, occurrences bigint, first_ts timestamptz)
 JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
 GROUP BY 1, 2, 3, 4, 6;
 COMMENT ON VIEW l4._slot_value IS 'values of the variable parts: up to 32 different ones a stream, event and slot, counted unless there were more';
@@ -162,11 +166,15 @@ FROM (SELECT v.job_id, v.node, v.event_id, pg_catalog.array_agg(v.value ORDER BY
                    s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.value, u.mask
             FROM l4._stream s
             JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-            CROSS JOIN LATERAL l4._unpack(m.slots) AS u(event_id int, slot int, n int, mask text, value text, occurrences bigint,
-                                                        first_ts timestamptz)
+            CROSS JOIN LATERAL (
+                SELECT false AS is_open, u.* FROM l4._unpack(m.slots) AS u(event_id int, slot int, n int, mask text, value text, occurrences bigint,
+                                                                           first_ts timestamptz)
+                UNION ALL
+                SELECT true, u.* FROM l4._unpack(m.open_slots) AS u(event_id int, slot int, n int, mask text, value text, occurrences bigint,
+                                                                    first_ts timestamptz)) AS u
             JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
             WHERE u.n OPERATOR(pg_catalog.=) 0
-            ORDER BY 1, 2, 3, 4, u.first_ts, s.source, m.part, e.event_id) v
+            ORDER BY 1, 2, 3, 4, u.first_ts, s.source, u.is_open, e.event_id) v
       GROUP BY 1, 2, 3) f
 JOIN l4.event_count c ON c.job_id OPERATOR(pg_catalog.=) f.job_id AND c.node OPERATOR(pg_catalog.=) f.node
                      AND c.event_id OPERATOR(pg_catalog.=) f.event_id;
@@ -178,7 +186,7 @@ SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.
        pg_catalog.max(u.max_us)::float8 OPERATOR(pg_catalog./) 1000 AS max_ms
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.durations) AS u(event_id int, slot int, block int, n bigint, sum_us bigint, max_us bigint)
+CROSS JOIN LATERAL l4._unpack(m.durations, m.open_durations) AS u(event_id int, slot int, block int, n bigint, sum_us bigint, max_us bigint)
 JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
 GROUP BY 1, 2, 3, 4, 5;
 COMMENT ON VIEW l4._duration IS 'durations that lines print, summed per block of 10 iterations; block -1 is before the first iteration';
@@ -187,7 +195,7 @@ CREATE VIEW l4._activity AS
 SELECT s.job_id, s.node, u.bucket, pg_catalog.sum(u.lines)::bigint AS lines
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.activity) AS u(bucket timestamptz, lines bigint)
+CROSS JOIN LATERAL l4._unpack(m.activity, m.open_activity) AS u(bucket timestamptz, lines bigint)
 GROUP BY 1, 2, 3;
 COMMENT ON VIEW l4._activity IS 'lines per node and second; of long streams per 2, 4, 8 and more seconds';
 
@@ -195,7 +203,7 @@ CREATE VIEW l4._sequence AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.events, u.first_ts, u.last_ts, u.rank
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.sequences) AS u(rank int, epoch int, iteration int, events int[], first_ts timestamptz, last_ts timestamptz);
+CROSS JOIN LATERAL l4._unpack(m.sequences, m.open_sequences) AS u(rank int, epoch int, iteration int, events int[], first_ts timestamptz, last_ts timestamptz);
 COMMENT ON VIEW l4._sequence IS 'events of each iteration in order, at most 512; ids as they were when the lines were read';
 
 CREATE FUNCTION l4.event_parameters(job_id text, event_id int)
