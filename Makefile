@@ -150,6 +150,7 @@ REGRESS = \
 	drain \
 	views \
 	ingest \
+	bad_input \
 	pipeline \
 	privileges \
 	report \
@@ -157,6 +158,17 @@ REGRESS = \
 	fault_match
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale
+
+# two sessions at a time
+ISOLATION = \
+	ingest_same_job \
+	ingest_other_job \
+	ingest_readers \
+	forget_while_ingest \
+	diagnose_twice \
+	confirm_twice
+ISOLATION_OPTS = --inputdir=test/isolation --load-extension=l4 --encoding=UTF8 --no-locale
+
 TAP_TESTS = 1
 PROVE_TESTS ?= test/t/*.pl
 EXTRA_CLEAN = sql/l4--*.sql

@@ -400,6 +400,13 @@ keep_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const L4Recor
 	part->nlines++;
 }
 
+/* A clock that was never set, or one gone wild, tells no time: the line keeps that of the line before. */
+static inline bool
+plausible(TimestampTz ts)
+{
+	return ts >= L4_FIRST_TS && ts < L4_END_TS;
+}
+
 /*
  * Feed a line; false when no more are wanted. Lines must come in order; a
  * number that comes twice counts once. Past the end of the piece lines are
@@ -429,11 +436,13 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 	}
 	scan->any = true;
 	scan->previous = line_no;
+	if (!plausible(ts))
+		ts = L4_NO_TS;
 	if (ts != L4_NO_TS)
 		l4_line_reader_reference(scan->lines, ts);
 	l4_line_peel(scan->lines, line, len, &peeled);
 	if (ts == L4_NO_TS)
-		ts = peeled.has_ts ? peeled.ts : scan->carry->last_ts;
+		ts = peeled.has_ts && plausible(peeled.ts) ? peeled.ts : scan->carry->last_ts;
 	scan->carry->last_ts = ts;
 	l4_record_feed(scan->records, line_no, line, len, &peeled, &place);
 	keep_line(scan, line_no, ts, rank, &place);

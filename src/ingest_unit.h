@@ -14,6 +14,9 @@
 #include "iterrule.h"
 
 #define L4_NO_TS			PG_INT64_MIN
+/* times of lines are from 1990 up to 2200, both in microseconds from 2000 */
+#define L4_FIRST_TS			(-INT64CONST(3653) * USECS_PER_DAY)
+#define L4_END_TS			(INT64CONST(73049) * USECS_PER_DAY)
 #define L4_NO_INT			PG_INT32_MIN
 
 #define L4_MAX_VALUES		32	/* different values kept of a variable part */

@@ -3,6 +3,8 @@
 CREATE FUNCTION l4._ingest_copy(relation text, src record, job_id text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
+DECLARE
+    too_long text;
 BEGIN
     IF to_regclass('pg_temp.l4_ingest_rows') IS NOT NULL THEN
         DROP TABLE pg_temp.l4_ingest_rows;
@@ -25,7 +27,16 @@ BEGIN
         relation,
         CASE WHEN src.has_job AND job_id IS NULL THEN ' AND l.job_id IS NOT NULL'
              WHEN src.has_job THEN format(' AND l.job_id::text = %L', job_id) ELSE '' END);
-    CREATE INDEX ON pg_temp.l4_ingest_rows (job_id, node, source, line_no);
+    BEGIN
+        CREATE INDEX ON pg_temp.l4_ingest_rows (job_id, node, source, line_no);
+    EXCEPTION WHEN program_limit_exceeded THEN
+        SELECT 'a line of relation "' || relation || '" has a ' || w.name || ' of ' || w.bytes || ' bytes' INTO too_long
+        FROM pg_temp.l4_ingest_rows r
+        CROSS JOIN LATERAL (VALUES ('job_id', octet_length(r.job_id)), ('node', octet_length(r.node)), ('source', octet_length(r.source))) AS w(name, bytes)
+        ORDER BY w.bytes DESC LIMIT 1;
+        RAISE EXCEPTION '%', too_long USING ERRCODE = 'program_limit_exceeded',
+            HINT = 'Names of jobs, nodes and sources are keys: together they should not be longer than 2,000 bytes.';
+    END;
     ANALYZE pg_temp.l4_ingest_rows;
 END
 $$;
@@ -70,6 +81,7 @@ DECLARE
     null_source bool[];
     first_line bigint[];
     last_line bigint[];
+    wrong record;
 BEGIN
     IF has_source THEN
         sources := format(
@@ -91,6 +103,12 @@ BEGIN
         CASE WHEN has_job THEN 'k.job_id, k.node' ELSE 'k.node' END, sources,
         format(probe, 's', 'min(l.line_no)', relation, with_null, plain, ''), format(probe, 's', 'max(l.line_no)', relation, with_null, plain, ''))
     INTO jobs, nodes, names, null_source, first_line, last_line;
+    SELECT t.node, CASE WHEN t.first < 0 THEN t.first ELSE t.last END AS line_no INTO wrong
+    FROM unnest(nodes, first_line, last_line) AS t(node, first, last) WHERE t.first < 0 OR t.last > 9223372036854773806 LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'line_no % of node "%" is out of range', wrong.line_no, wrong.node USING ERRCODE = 'numeric_value_out_of_range',
+            HINT = 'Line numbers must be between 0 and 9223372036854773806.';
+    END IF;
     INSERT INTO l4.job (job_id) SELECT DISTINCT t.job_id FROM unnest(jobs) AS t(job_id)
     WHERE NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = t.job_id) ORDER BY 1 ON CONFLICT DO NOTHING;
     INSERT INTO l4.job_node (job_id, node) SELECT DISTINCT t.job_id, t.node FROM unnest(jobs, nodes) AS t(job_id, node)

@@ -31,11 +31,13 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     result jsonb;
+    expected int := greatest((SELECT count(*) FROM l4._case_node AS n WHERE n.job_id = k.job_id),
+                             (SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id));
     silent text[];
     states text[];
 BEGIN
     silent := ARRAY(SELECT n.node FROM l4._case_node AS n WHERE n.job_id = k.job_id AND n.lines = 0 ORDER BY n.node COLLATE "C");
-    SELECT jsonb_build_object('nodes_expected', count(*), 'nodes_seen', k.nodes, 'nodes_silent', to_jsonb(silent),
+    SELECT jsonb_build_object('nodes_expected', expected, 'nodes_seen', k.nodes, 'nodes_silent', to_jsonb(silent),
         'lines', coalesce(sum(n.lines), 0), 'unparsed', coalesce(sum(n.unparsed), 0), 'timed', k.timed, 'first_ts', k.first_ts, 'last_ts', k.last_ts,
         'iterations', (SELECT count(*) FROM l4._case_iteration AS i WHERE i.job_id = k.job_id), 'total_iterations', k.total,
         'baseline_jobs', cardinality(k.baseline), 'jobs_of_other_settings', cardinality(k.elsewhere), 'finished', k.finished,
@@ -44,7 +46,7 @@ BEGIN
     FROM l4._case_node AS n WHERE n.job_id = k.job_id;
     states := array_remove(ARRAY[
         CASE WHEN k.symptom = 'none' AND k.ended_well THEN 'HEALTHY' END,
-        CASE WHEN cardinality(silent) > 0 OR NOT k.timed OR k.nodes = 0 OR NOT k.ended_well AND k.terminal_ts IS NULL THEN 'PARTIAL' END,
+        CASE WHEN k.nodes < expected OR NOT k.timed OR k.nodes = 0 OR NOT k.ended_well AND k.terminal_ts IS NULL THEN 'PARTIAL' END,
         CASE WHEN cardinality(k.baseline) = 0 THEN 'NO_BASELINE' END], NULL);
     RETURN result || jsonb_build_object('states', CASE WHEN cardinality(states) = 0 THEN '["OK"]' ELSE to_jsonb(states) END);
 END;
@@ -105,7 +107,9 @@ BEGIN
     IF top_k IS NULL OR top_k NOT BETWEEN 1 AND 100000 THEN
         RAISE EXCEPTION 'top_k must be between 1 and 100000' USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    IF NOT EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = diagnose.job_id) THEN
+    -- one diagnosis of a job at a time; lines may come in meanwhile
+    PERFORM FROM l4.job AS j WHERE j.job_id = diagnose.job_id FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
         RAISE EXCEPTION 'job "%" is not known', diagnose.job_id
             USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs; l4.ingest() adds those it finds in the logs.';
     END IF;

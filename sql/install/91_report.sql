@@ -15,7 +15,7 @@ BEGIN ATOMIC
 	CROSS JOIN LATERAL (VALUES
 		(1, format('l4 report  %s', l4._printable(d.job_id, _report_title.width - 12))),
 		(2, repeat('=', _report_title.width)),
-		(3, CASE WHEN coalesce(d.symptom, 'none') = 'none' THEN 'NOTHING DEVIATES' ELSE upper(d.symptom) END
+		(3, CASE WHEN n.lines = 0 THEN 'NO LOGS' WHEN coalesce(d.symptom, 'none') = 'none' THEN 'NOTHING DEVIATES' ELSE upper(d.symptom) END
 			|| coalesce(' in stage ' || d.stage, '') || coalesce(', iteration ' || d.iteration, '')
 			|| CASE WHEN d.symptom = 'none' THEN '' WHEN s.suspects IS NULL THEN '; no node stands out'
 				WHEN s.suspect_count > 1 THEN '; suspects ' || l4._printable(s.suspects, 400) ELSE '; suspect ' || l4._printable(s.suspects, 200) END),

@@ -50,8 +50,8 @@ CREATE FUNCTION l4._html_verdict(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
 	SELECT format('<section class="verdict%s" id="verdict"><p class="kicker">%s</p><h1>%s</h1><p>%s</p><dl class="facts">%s</dl></section>',
-		CASE WHEN d.symptom = 'none' THEN ' healthy' ELSE '' END, l4._html('Job ' || d.job_id),
-		l4._html(l4._printable(CASE WHEN coalesce(d.symptom, 'none') = 'none' THEN 'Nothing deviates'
+		CASE WHEN d.symptom = 'none' THEN ' healthy' ELSE '' END, l4._html(l4._printable('Job ' || d.job_id, 200)),
+		l4._html(l4._printable(CASE WHEN n.lines = 0 THEN 'No logs' WHEN coalesce(d.symptom, 'none') = 'none' THEN 'Nothing deviates'
 			ELSE initcap(d.symptom) || coalesce(' in stage ' || d.stage, '') || coalesce(', iteration ' || d.iteration, '')
 				|| coalesce(': ' || s.suspects, '; no node stands out') END, 400)),
 		l4._html(d.summary),
