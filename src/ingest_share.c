@@ -78,7 +78,7 @@ receive_line(TupleTableSlot *slot, DestReceiver *self)
 	bool		more;
 
 	slot_getallattrs(slot);
-	if (!slot->tts_isnull[1] && !TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(slot->tts_values[1])))
+	if (!slot->tts_isnull[1])
 		ts = DatumGetTimestampTz(slot->tts_values[1]);
 	if (!slot->tts_isnull[2] && DatumGetInt32(slot->tts_values[2]) >= 0)
 		rank = DatumGetInt32(slot->tts_values[2]);
