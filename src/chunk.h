@@ -23,6 +23,12 @@
 #define L4_PACK_TEXT		's'
 #define L4_PACK_INTS		'a' /* array of int32 */
 
+typedef struct L4ByteReader
+{
+	const unsigned char *ptr;
+	const unsigned char *end;
+} L4ByteReader;
+
 typedef struct L4PackCol
 {
 	char		type;
@@ -40,6 +46,9 @@ typedef struct L4PackCol
 	char	  **entry;			/* bytes of a text, int32 of an array */
 	int		   *entry_len;		/* bytes, or number of elements */
 	void	   *entry_hash;		/* writer only */
+	/* reader only: bytes that are still to be decoded, and how many values they hold */
+	L4ByteReader data;
+	int			nfilled;
 } L4PackCol;
 
 typedef struct L4Pack
@@ -63,8 +72,11 @@ extern bytea *l4_pack_encode(L4Pack *pack);
 
 /*
  * Read: everything is checked, ERRCODE_DATA_CORRUPTED. After reading, ints
- * and floats have one element a row (0 where NULL).
+ * and floats have one element a row (0 where NULL). An opened pack, which
+ * keeps pointing into the bytes, has the columns that were said to be needed.
  */
+extern L4Pack *l4_pack_open(bytea *packed, MemoryContext cxt);
+extern void l4_pack_need(L4Pack *pack, int colno);
 extern L4Pack *l4_pack_decode(bytea *packed, MemoryContext cxt);
 extern L4Pack *l4_pack_reopen(bytea *packed, MemoryContext cxt);
 
@@ -77,12 +89,6 @@ l4_pack_is_null(const L4Pack *pack, int col, int row)
 /* Integers of any size in few bytes. */
 extern void l4_put_uint(StringInfo buf, uint64 value);
 extern void l4_put_int(StringInfo buf, int64 value);
-
-typedef struct L4ByteReader
-{
-	const unsigned char *ptr;
-	const unsigned char *end;
-} L4ByteReader;
 
 extern uint64 l4_get_uint(L4ByteReader *reader);
 extern int64 l4_get_int(L4ByteReader *reader);

@@ -26,6 +26,9 @@ l4_get_uint(L4ByteReader *reader)
 {
 	uint64		value = 0;
 
+	/* most numbers are small */
+	if (reader->ptr < reader->end && *reader->ptr < 0x80)
+		return *reader->ptr++;
 	for (int shift = 0; shift < 64; shift += 7)
 	{
 		unsigned char byte;
@@ -219,18 +222,18 @@ spread(L4PackCol *col, int nrows, int nvalues)
 	}
 }
 
+/* Head of a column: what it is, and where its values lie. */
 static void
-get_column(L4ByteReader *reader, L4PackCol *col, int nrows, MemoryContext cxt)
+open_column(L4ByteReader *reader, L4PackCol *col, int nrows, MemoryContext cxt)
 {
-	L4ByteReader data;
 	uint64		len;
-	int			nvalues = nrows;
 
 	col->type = *l4_get_bytes(reader, 1);
 	len = l4_get_uint(reader);
 	if (len >= sizeof(col->name))
 		l4_pack_corrupted("name");
 	memcpy(col->name, l4_get_bytes(reader, len), len);
+	col->nfilled = nrows;
 	switch (*l4_get_bytes(reader, 1))
 	{
 		case 0:
@@ -244,7 +247,7 @@ get_column(L4ByteReader *reader, L4PackCol *col, int nrows, MemoryContext cxt)
 				for (int i = 0; i < nrows; i++)
 				{
 					col->nulls[i] = flags[i] != 0;
-					nvalues -= col->nulls[i];
+					col->nfilled -= col->nulls[i];
 				}
 				pfree(flags);
 				break;
@@ -253,36 +256,48 @@ get_column(L4ByteReader *reader, L4PackCol *col, int nrows, MemoryContext cxt)
 			l4_pack_corrupted("nulls");
 	}
 	len = l4_get_uint(reader);
-	data.ptr = (const unsigned char *) l4_get_bytes(reader, len);
-	data.end = data.ptr + len;
+	col->data.ptr = (const unsigned char *) l4_get_bytes(reader, len);
+	col->data.end = col->data.ptr + len;
 	col->nvalues = col->size = nrows;
+}
+
+void
+l4_pack_need(L4Pack *pack, int colno)
+{
+	L4PackCol  *col = &pack->cols[colno];
+	L4ByteReader data = col->data;
+	int			nrows = pack->nrows;
+
+	if (data.ptr == NULL)
+		return;
+	col->data.ptr = NULL;
 	if (col->type == L4_PACK_TEXT || col->type == L4_PACK_INTS)
-		get_entries(&data, col, cxt);
+		get_entries(&data, col, pack->cxt);
 	if (col->type == L4_PACK_FLOAT)
 	{
-		col->floats = MemoryContextAllocZero(cxt, sizeof(float8) * Max(nrows, 1));
-		get_float_column(&data, col->floats, nvalues);
+		col->floats = MemoryContextAlloc(pack->cxt, sizeof(float8) * Max(nrows, 1));
+		get_float_column(&data, col->floats, col->nfilled);
 	}
 	else if (col->type == L4_PACK_INT || col->type == L4_PACK_TEXT || col->type == L4_PACK_INTS)
 	{
-		col->ints = MemoryContextAllocZero(cxt, sizeof(int64) * Max(nrows, 1));
-		get_int_column(&data, col->ints, nvalues);
+		col->ints = MemoryContextAlloc(pack->cxt, sizeof(int64) * Max(nrows, 1));
+		get_int_column(&data, col->ints, col->nfilled);
 	}
 	else
 		l4_pack_corrupted("type");
 	if (col->type != L4_PACK_INT && col->type != L4_PACK_FLOAT)
-		for (int i = 0; i < nvalues; i++)
+		for (int i = 0; i < col->nfilled; i++)
 			if (col->ints[i] < 0 || col->ints[i] >= col->nentries)
 				l4_pack_corrupted("entry number");
 	if (data.ptr != data.end)
 		l4_pack_corrupted("column length");
-	spread(col, nrows, nvalues);
+	spread(col, nrows, col->nfilled);
 }
 
 L4Pack *
-l4_pack_decode(bytea *packed, MemoryContext cxt)
+l4_pack_open(bytea *packed, MemoryContext cxt)
 {
-	L4Pack	   *pack = l4_pack_create(cxt);
+	L4Pack	   *pack = MemoryContextAllocZero(cxt, sizeof(L4Pack));
 	L4ByteReader reader;
 	uint64		nrows;
 	uint64		ncols;
@@ -295,14 +310,26 @@ l4_pack_decode(bytea *packed, MemoryContext cxt)
 	ncols = l4_get_uint(&reader);
 	if (nrows > L4_PACK_MAX_ROWS || ncols > L4_PACK_MAX_COLS)
 		l4_pack_corrupted("size");
+	pack->cxt = cxt;
+	pack->cols = MemoryContextAllocZero(cxt, sizeof(L4PackCol) * Max(ncols, 1));
 	pack->nrows = (int) nrows;
 	for (uint64 i = 0; i < ncols; i++)
 	{
-		get_column(&reader, &pack->cols[i], pack->nrows, cxt);
+		open_column(&reader, &pack->cols[i], pack->nrows, cxt);
 		pack->ncols++;
 	}
 	if (reader.ptr != reader.end)
 		l4_pack_corrupted("length");
+	return pack;
+}
+
+L4Pack *
+l4_pack_decode(bytea *packed, MemoryContext cxt)
+{
+	L4Pack	   *pack = l4_pack_open(packed, cxt);
+
+	for (int i = 0; i < pack->ncols; i++)
+		l4_pack_need(pack, i);
 	return pack;
 }
 

@@ -17,10 +17,20 @@
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 
+#include "args.h"
 #include "chunk.h"
 #include "l4_compat.h"
 
 PG_FUNCTION_INFO_V1(l4_unpack);
+PG_FUNCTION_INFO_V1(l4_unpack_first);
+
+/* Which rows are wanted */
+typedef struct Choice
+{
+	const int32 *ids;			/* ascending: the first column is one of them; NULL = any */
+	int			nids;
+	bool		first;			/* the third column is 0 */
+} Choice;
 
 /* Can a packed column be read as an SQL type? */
 static bool
@@ -129,52 +139,131 @@ check_columns(L4Pack *pack, TupleDesc desc)
 	}
 }
 
-/* Add the rows of a packed value to the result. */
+static int
+compare_int32(const void *a, const void *b)
+{
+	int32		x = *(const int32 *) a;
+	int32		y = *(const int32 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Ids in ascending order, as most callers have them already. */
+static const int32 *
+sorted_ids(ArrayType *array, int *n)
+{
+	const int32 *ids = l4_check_int4_array(array, "ids", n);
+
+	for (int i = 1; i < *n; i++)
+		if (ids[i - 1] > ids[i])
+		{
+			int32	   *copy = (int32 *) palloc(sizeof(int32) * *n);
+
+			memcpy(copy, ids, sizeof(int32) * *n);
+			qsort(copy, *n, sizeof(int32), compare_int32);
+			return copy;
+		}
+	return ids;
+}
+
+/* The integers of a column that rows are chosen by. */
+static const int64 *
+key_column(L4Pack *pack, int colno)
+{
+	if (colno >= pack->ncols || pack->cols[colno].type != L4_PACK_INT)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("packed rows have no column %d of type %s", colno + 1, "integer")));
+	l4_pack_need(pack, colno);
+	return pack->cols[colno].ints;
+}
+
+/* Numbers of the rows that are wanted. */
+static int *
+choose_rows(L4Pack *pack, const Choice *choice, int *nrows)
+{
+	int		   *rows = (int *) palloc(sizeof(int) * Max(pack->nrows, 1));
+	const int64 *id = choice->ids == NULL ? NULL : key_column(pack, 0);
+	const int64 *place = choice->first ? key_column(pack, 2) : NULL;
+	bool		keep = true;
+
+	*nrows = 0;
+	for (int row = 0; row < pack->nrows; row++)
+	{
+		/* rows of one id mostly follow each other */
+		if (id != NULL && (row == 0 || id[row] != id[row - 1]))
+		{
+			int32		key = (int32) id[row];
+
+			keep = bsearch(&key, choice->ids, choice->nids, sizeof(int32), compare_int32) != NULL;
+		}
+		if (keep && (place == NULL || place[row] == 0))
+			rows[(*nrows)++] = row;
+	}
+	return rows;
+}
+
 static void
-put_rows(ReturnSetInfo *rsinfo, bytea *packed)
+put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row)
+{
+	TupleDesc	desc = rsinfo->setDesc;
+	Datum		values[L4_PACK_MAX_COLS + 1];
+	bool		nulls[L4_PACK_MAX_COLS + 1];
+
+	for (int c = 0; c < desc->natts; c++)
+	{
+		Oid			sqltype = TupleDescAttr(desc, c)->atttypid;
+
+		nulls[c] = false;
+		if (sqltype == JSONBOID)
+			values[c] = rest_as_jsonb(pack, c, row, &nulls[c]);
+		else if (l4_pack_is_null(pack, c, row))
+			nulls[c] = true;
+		else
+			values[c] = column_value(pack, c, row, sqltype);
+	}
+	tuplestore_putvalues(rsinfo->setResult, desc, values, nulls);
+}
+
+/* Add the wanted rows of a packed value to the result. What nobody asks for is not decoded. */
+static void
+put_rows(ReturnSetInfo *rsinfo, bytea *packed, const Choice *choice)
 {
 	TupleDesc	desc = rsinfo->setDesc;
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unpacked", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext rowcxt = AllocSetContextCreate(cxt, "l4 unpacked row", ALLOCSET_SMALL_SIZES);
+	MemoryContext rowcxt;
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	L4Pack	   *pack = l4_pack_decode(packed, cxt);
+	L4Pack	   *pack = l4_pack_open(packed, cxt);
+	bool		all = choice->ids == NULL && !choice->first;
+	int			nrows = pack->nrows;
+	int		   *rows = NULL;
 
 	check_columns(pack, desc);
-	MemoryContextSwitchTo(rowcxt);
-	for (int row = 0; row < pack->nrows; row++)
+	if (!all && nrows > 0)
+		rows = choose_rows(pack, choice, &nrows);
+	if (nrows > 0)
 	{
-		Datum		values[L4_PACK_MAX_COLS + 1];
-		bool		nulls[L4_PACK_MAX_COLS + 1];
-
-		CHECK_FOR_INTERRUPTS();
-		for (int c = 0; c < desc->natts; c++)
+		for (int c = 0; c < pack->ncols; c++)
+			if (c < desc->natts || TupleDescAttr(desc, desc->natts - 1)->atttypid == JSONBOID)
+				l4_pack_need(pack, c);
+		rowcxt = AllocSetContextCreate(cxt, "l4 unpacked row", ALLOCSET_SMALL_SIZES);
+		MemoryContextSwitchTo(rowcxt);
+		for (int i = 0; i < nrows; i++)
 		{
-			Oid			sqltype = TupleDescAttr(desc, c)->atttypid;
-
-			nulls[c] = false;
-			if (sqltype == JSONBOID)
-				values[c] = rest_as_jsonb(pack, c, row, &nulls[c]);
-			else if (l4_pack_is_null(pack, c, row))
-				nulls[c] = true;
-			else
-				values[c] = column_value(pack, c, row, sqltype);
+			CHECK_FOR_INTERRUPTS();
+			put_row(rsinfo, pack, all ? i : rows[i]);
+			MemoryContextReset(rowcxt);
 		}
-		tuplestore_putvalues(rsinfo->setResult, desc, values, nulls);
-		MemoryContextReset(rowcxt);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(cxt);
 }
 
-/*
- * Rows of packed values, as the caller's column definition list names them:
- * the first so many columns; a last column of type jsonb takes all numbers
- * that are left.
- */
-Datum
-l4_unpack(PG_FUNCTION_ARGS)
+static Datum
+unpack(FunctionCallInfo fcinfo, bool first)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Choice		choice = {NULL, 0, first};
 	MemoryContext old;
 
 	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || rsinfo->expectedDesc == NULL ||
@@ -188,8 +277,33 @@ l4_unpack(PG_FUNCTION_ARGS)
 	rsinfo->setResult = tuplestore_begin_heap((rsinfo->allowedModes & SFRM_Materialize_Random) != 0,
 											  false, work_mem);
 	MemoryContextSwitchTo(old);
-	for (int i = 0; i < PG_NARGS(); i++)
+	if (PG_NARGS() > 2)
+	{
+		if (PG_ARGISNULL(2))
+			return (Datum) 0;
+		choice.ids = sorted_ids(PG_GETARG_ARRAYTYPE_P(2), &choice.nids);
+	}
+	for (int i = 0; i < Min(PG_NARGS(), 2); i++)
 		if (!PG_ARGISNULL(i))
-			put_rows(rsinfo, PG_GETARG_BYTEA_PP(i));
+			put_rows(rsinfo, PG_GETARG_BYTEA_PP(i), &choice);
 	return (Datum) 0;
+}
+
+/*
+ * Rows of packed values, as the caller's column definition list names them:
+ * the first so many columns; a last column of type jsonb takes all numbers
+ * that are left. With a third argument, the rows whose first column is one of
+ * these ids.
+ */
+Datum
+l4_unpack(PG_FUNCTION_ARGS)
+{
+	return unpack(fcinfo, false);
+}
+
+/* The same, only the rows whose third column is 0: of packed slots the values that came first. */
+Datum
+l4_unpack_first(PG_FUNCTION_ARGS)
+{
+	return unpack(fcinfo, true);
 }

@@ -243,6 +243,44 @@ l4_pcre_scan(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* The set that was used last, of the whole session: a library of faults seldom changes from job to job. */
+static struct
+{
+	MemoryContext cxt;
+	ArrayType  *patterns;		/* copy to compare with */
+	L4MultiMatch *mm;
+	bool		busy;			/* left over from an error: what it has is not trusted */
+}			kept;
+
+/* Larger sets are built for each call. */
+#define MAX_KEPT_BYTES (4 * 1024 * 1024)
+
+static L4MultiMatch *
+kept_set(ArrayType *patterns, int n)
+{
+	MemoryContext old;
+
+	if (kept.mm != NULL && !kept.busy && same_array(patterns, kept.patterns))
+	{
+		kept.busy = true;
+		return kept.mm;
+	}
+	kept.mm = NULL;
+	if (kept.cxt != NULL)
+		MemoryContextReset(kept.cxt);
+	if (VARSIZE(patterns) > MAX_KEPT_BYTES)
+		return build(patterns, n, CurrentMemoryContext);
+	if (kept.cxt == NULL)
+		kept.cxt = AllocSetContextCreate(TopMemoryContext, "l4 kept patterns", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(kept.cxt);
+	kept.patterns = palloc(VARSIZE(patterns));
+	memcpy(kept.patterns, patterns, VARSIZE(patterns));
+	kept.mm = build(kept.patterns, n, kept.cxt);
+	kept.busy = true;
+	MemoryContextSwitchTo(old);
+	return kept.mm;
+}
+
 /* _pcre_multimatch(patterns, lines): every pattern on every line, by their subscripts */
 Datum
 l4_pcre_multimatch(PG_FUNCTION_ARGS)
@@ -251,7 +289,7 @@ l4_pcre_multimatch(PG_FUNCTION_ARGS)
 	ArrayType  *patterns = PG_GETARG_ARRAYTYPE_P(0);
 	ArrayType  *lines = PG_GETARG_ARRAYTYPE_P(1);
 	int			n = check_array(patterns, "patterns");
-	L4MultiMatch *mm = build(patterns, n, CurrentMemoryContext);
+	L4MultiMatch *mm;
 	ArrayIterator iterator;
 	Datum		value;
 	bool		isnull;
@@ -262,6 +300,7 @@ l4_pcre_multimatch(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("array of lines must have one dimension, not %d", ARR_NDIM(lines))));
+	mm = kept_set(patterns, n);
 	iterator = array_create_iterator(lines, 0, NULL);
 	while (array_iterate(iterator, &value, &isnull))
 	{
@@ -280,6 +319,9 @@ l4_pcre_multimatch(PG_FUNCTION_ARGS)
 		if ((Pointer) line != DatumGetPointer(value))
 			pfree(line);
 	}
-	l4_multimatch_free(mm);
+	if (mm == kept.mm)
+		kept.busy = false;
+	else
+		l4_multimatch_free(mm);
 	return (Datum) 0;
 }

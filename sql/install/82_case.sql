@@ -142,21 +142,52 @@ END;
 $$;
 COMMENT ON FUNCTION l4._case_iterations(text) IS 'working set: iterations, their durations, where the job turned slow';
 
--- Not SQL, which would be inlined: the view is fast when job and events are constants.
+-- The views unpack all events of a job; these, the rows of the events that are asked for.
 CREATE FUNCTION l4._mentions(job_id text, events int[]) RETURNS SETOF l4.mention
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 200 SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 200 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 BEGIN
-    RETURN QUERY SELECT m.* FROM l4.mention AS m WHERE m.job_id = _mentions.job_id AND m.event_id = ANY (events);
+    RETURN QUERY
+    SELECT v.job_id, v.node, v.event_id, coalesce(k.kind, 'host'), v.value,
+        CASE WHEN k.kind = 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind IN ('host', 'address') THEN n.node END, v.occurrences, v.first_ts
+    FROM l4._slot_values(_mentions.job_id, events) AS v
+    LEFT JOIN l4._slot_kind AS k USING (event_id, slot)
+    LEFT JOIN (SELECT z.name, z.node FROM l4._node_name AS z WHERE z.job_id = _mentions.job_id) AS n ON n.name = l4._host_of(v.value)
+    LEFT JOIN (SELECT z.rank, z.node FROM l4._rank_node AS z WHERE z.job_id = _mentions.job_id) AS r
+        ON r.rank = CASE WHEN k.kind = 'rank' AND v.value ~ '^[0-9]{1,9}$' THEN v.value::int END
+    WHERE k.kind IS NOT NULL OR n.node IS NOT NULL;
 END;
 $$;
 COMMENT ON FUNCTION l4._mentions(text, int[]) IS 'mentions in some events of a job';
 
 CREATE FUNCTION l4._values(job_id text, events int[]) RETURNS SETOF l4._first_values
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 200 SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 200 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
+DECLARE
+    ids constant int[] := l4._packed_ids(events);
 BEGIN
-    RETURN QUERY SELECT v.* FROM l4._first_values AS v WHERE v.job_id = _values.job_id AND v.event_id = ANY (events);
+    RETURN QUERY
+    SELECT _values.job_id, f.node, f.event_id, c.occurrences, f.slot_values, f.slot_masks
+    FROM (
+        SELECT v.node, v.event_id, array_agg(v.value ORDER BY v.slot) AS slot_values, array_agg(v.mask ORDER BY v.slot) AS slot_masks
+        FROM (
+            SELECT DISTINCT ON (s.node, 2, u.slot) s.node, l4._survivor(u.event_id, e.merged_into) AS event_id, u.slot, u.value, u.mask
+            FROM l4._stream AS s
+            JOIN l4._summary AS m USING (stream_id)
+            CROSS JOIN LATERAL ROWS FROM (l4._unpack_first(m.slots, m.open_slots, ids) AS (event_id int, slot int, n int, mask text,
+                value text, occurrences bigint, first_ts timestamptz)) WITH ORDINALITY AS u(event_id, slot, n, mask, value, occurrences, first_ts, place)
+            JOIN l4._event AS e USING (event_id)
+            WHERE s.job_id = _values.job_id
+            ORDER BY s.node, 2, u.slot, u.first_ts, s.source, u.place) AS v
+        GROUP BY v.node, v.event_id) AS f
+    JOIN (
+        SELECT s.node, l4._survivor(u.event_id, e.merged_into) AS event_id, sum(u.occurrences)::bigint AS occurrences
+        FROM l4._stream AS s
+        JOIN l4._summary AS m USING (stream_id)
+        CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, ids) AS u(event_id int, occurrences bigint)
+        JOIN l4._event AS e USING (event_id)
+        WHERE s.job_id = _values.job_id
+        GROUP BY 1, 2) AS c USING (node, event_id);
 END;
 $$;
 COMMENT ON FUNCTION l4._values(text, int[]) IS 'variable parts of the first records of some events of a job';
@@ -174,8 +205,8 @@ BEGIN
         WHERE j.job_id = _new_words.job_id AND e.mask IN ('word', 'name', 'constant'));
     candidates := candidates || ARRAY(SELECT e.merged_into FROM l4._event AS e WHERE e.event_id = ANY (candidates) AND e.merged_into IS NOT NULL);
     WITH said AS MATERIALIZED (
-        SELECT DISTINCT v.event_id, v.slot, v.value FROM l4._slot_value AS v
-        WHERE v.job_id = _new_words.job_id AND v.event_id = ANY (candidates) AND v.mask IN ('word', 'name', 'constant')
+        SELECT DISTINCT v.event_id, v.slot, v.value FROM l4._slot_values(_new_words.job_id, candidates) AS v
+        WHERE v.mask IN ('word', 'name', 'constant')
     )
     SELECT jsonb_agg(s), array_agg(DISTINCT s.event_id) INTO bad, candidates
     FROM said AS s WHERE l4._marked(s.value, 'trouble');
@@ -184,8 +215,7 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH good AS MATERIALIZED (
-        SELECT v.event_id, v.slot, v.value FROM l4._slot_value AS v
-        WHERE v.job_id = ANY (good_jobs) AND v.event_id = ANY (candidates)
+        SELECT DISTINCT v.event_id, v.slot, v.value FROM unnest(good_jobs) AS g(job_id) CROSS JOIN LATERAL l4._slot_values(g.job_id, candidates) AS v
     )
     SELECT b.event_id, string_agg(b.value, ', ' ORDER BY b.value COLLATE "C")
     FROM jsonb_to_recordset(bad) AS b(event_id int, slot int, value text)

@@ -41,43 +41,43 @@ COMMENT ON FUNCTION l4._fault_scan(text[]) IS 'which active signatures match whi
 -- The value of each variable part is looked for in the example from left to right, so that equal texts are told apart.
 CREATE FUNCTION l4._line_variants(job_id text, event_ids int[])
 RETURNS TABLE (event_id int, node text, line text, ts timestamptz, occurrences bigint)
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 100
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	e record;
-	first_values text[];
-	slots int[];
-	place int;
-	i int;
-BEGIN
-	FOR e IN
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
+BEGIN ATOMIC
+	WITH RECURSIVE shown AS MATERIALIZED (
 		SELECT DISTINCT ON (1) l4._survivor(t.event_id, t.merged_into) AS id, j.first_node, m.line
-		FROM l4._job_event j JOIN l4._event t ON t.event_id = j.event_id
+		FROM l4._job_event AS j JOIN l4._event AS t ON t.event_id = j.event_id
 		CROSS JOIN LATERAL (SELECT r.line FROM string_to_table(j.example, E'\n') WITH ORDINALITY AS r(line, n)
 							-- of a record of several lines the one that holds the message
 							ORDER BY strpos(r.line, split_part(t.example, E'\n', 1)) > 0 DESC, r.n LIMIT 1) AS m
 		WHERE j.job_id = _line_variants.job_id AND l4._survivor(t.event_id, t.merged_into) = ANY (event_ids)
 		ORDER BY 1, j.first_ts, j.event_id
-	LOOP
-		SELECT f.slot_values INTO first_values FROM l4._first_values f
-		WHERE f.job_id = _line_variants.job_id AND f.node = e.first_node AND f.event_id = e.id;
-		SELECT array_agg(DISTINCT v.slot ORDER BY v.slot) INTO slots FROM l4._slot_value v
-		WHERE v.job_id = _line_variants.job_id AND v.event_id = e.id;
-		CONTINUE WHEN cardinality(first_values) IS DISTINCT FROM cardinality(slots);
-		place := 1;
-		FOR i IN 1 .. coalesce(cardinality(slots), 0) LOOP
-			CONTINUE WHEN first_values[i] IS NULL OR first_values[i] = '' OR strpos(substr(e.line, place), first_values[i]) = 0;
-			place := place + strpos(substr(e.line, place), first_values[i]) - 1;
-			RETURN QUERY
-				SELECT e.id, min(v.node), overlay(e.line PLACING v.value FROM place FOR length(first_values[i])), min(v.first_ts),
-					coalesce(sum(v.occurrences), 1)::bigint
-				FROM l4._slot_value v
-				WHERE v.job_id = _line_variants.job_id AND v.event_id = e.id AND v.slot = slots[i] AND v.value <> first_values[i]
-				GROUP BY v.value;
-			place := place + length(first_values[i]);
-		END LOOP;
-	END LOOP;
-END
-$$;
+	), said AS MATERIALIZED (
+		SELECT v.event_id, v.slot, v.value, min(v.node) AS node, min(v.first_ts) AS ts, coalesce(sum(v.occurrences), 1)::bigint AS occurrences
+		FROM l4._slot_values(_line_variants.job_id, _line_variants.event_ids) AS v
+		GROUP BY v.event_id, v.slot, v.value
+	), part AS MATERIALIZED (
+		-- the values that the example itself has
+		SELECT s.id, s.line, o.slots, f.slot_values AS first_values
+		FROM shown AS s
+		JOIN (SELECT v.event_id, array_agg(DISTINCT v.slot ORDER BY v.slot) AS slots FROM said AS v GROUP BY v.event_id) AS o ON o.event_id = s.id
+		JOIN l4._values(_line_variants.job_id, _line_variants.event_ids) AS f
+			ON f.node = s.first_node AND f.event_id = s.id AND cardinality(f.slot_values) = cardinality(o.slots)
+	), step(id, i, place, found) AS (
+		SELECT p.id, 0, 1, false FROM part AS p
+		UNION ALL
+		SELECT s.id, s.i + 1, CASE WHEN w.at > 0 THEN s.place + w.at - 1 + length(w.value) ELSE s.place END, w.at > 0
+		FROM step AS s
+		JOIN part AS p ON p.id = s.id
+		CROSS JOIN LATERAL (SELECT p.first_values[s.i + 1] AS value) AS x
+		CROSS JOIN LATERAL (SELECT coalesce(x.value, '') AS value,
+			CASE WHEN x.value <> '' THEN strpos(substr(p.line, s.place), x.value) ELSE 0 END AS at) AS w
+		WHERE s.i < cardinality(p.slots)
+	)
+	SELECT p.id, v.node, overlay(p.line PLACING v.value FROM s.place - length(p.first_values[s.i]) FOR length(p.first_values[s.i])), v.ts, v.occurrences
+	FROM step AS s
+	JOIN part AS p ON p.id = s.id
+	JOIN said AS v ON v.event_id = p.id AND v.slot = p.slots[s.i] AND v.value <> p.first_values[s.i]
+	WHERE s.found
+	ORDER BY p.id, s.i, v.value;
+END;
 COMMENT ON FUNCTION l4._line_variants(text, int[]) IS 'the example line of each event with one variable part at a time replaced by its other values in the job';
