@@ -146,6 +146,7 @@ REGRESS = \
 	pcre \
 	record \
 	rules \
+	mask_rule \
 	pcre_many \
 	drain \
 	views \

@@ -99,7 +99,7 @@ l4_param_ranges(L4Parser *parser, const L4Local *local, L4Shape *shape, L4ParamR
 		if (param->last_slot >= shape->nslots)
 			break;
 		ranges[n].pos = param->pos;
-		ranges[n].mask = param->mask;
+		ranges[n].mask_name = param->mask_name;
 		ranges[n].off = shape->slots[param->first_slot].off;
 		ranges[n].len = shape->slots[param->last_slot].off + shape->slots[param->last_slot].len - ranges[n].off;
 		n++;

@@ -12,7 +12,7 @@
 typedef struct L4ParamRange
 {
 	int			pos;			/* place among the delimiters */
-	int			mask;
+	const char *mask_name;
 	uint32		off;
 	uint32		len;
 } L4ParamRange;

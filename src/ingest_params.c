@@ -167,7 +167,7 @@ unit_of_slot(const char *msg, int len, const L4Slot *slot)
 
 /* The variable parts of a shape, from a message that has it. */
 int
-l4_params_of_shape(const char *msg, int len, const L4Shape *shape, L4Param **params, MemoryContext cxt)
+l4_params_of_shape(const L4Parser *parser, const char *msg, int len, const L4Shape *shape, L4Param **params, MemoryContext cxt)
 {
 	int			n = 0;
 	L4Param    *list = MemoryContextAllocZero(cxt, sizeof(L4Param) * Max(Min(shape->nslots, L4_MAX_PARAMS), 1));
@@ -180,6 +180,7 @@ l4_params_of_shape(const char *msg, int len, const L4Shape *shape, L4Param **par
 		s = list_end(msg, len, shape, s);
 		param->last_slot = s;
 		param->mask = param->first_slot == s ? shape->slots[s].mask : L4_MASK_LIST;
+		param->mask_name = l4_parser_mask_name(parser, param->mask);
 		param->unit_us = param->first_slot == s ? unit_of_slot(msg, len, &shape->slots[s]) : 0;
 		/* several parts without a delimiter between them: the first is the place, the rest follow it */
 		param->pos = l4_param_position(msg, shape, shape->slots[param->first_slot].off) * L4_MAX_PARAMS;

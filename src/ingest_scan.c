@@ -197,7 +197,7 @@ local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len)
 	local->text = MemoryContextAlloc(scan->piece_cxt, local->text_len + 1);
 	memcpy(local->text, record->text, local->text_len);
 	/* not remembered with the shape: what a part is (a number, a hexadecimal one) is not in the shape */
-	local->nparams = l4_params_of_shape(msg, msg_len, &scan->shape, &local->params, scan->piece_cxt);
+	local->nparams = l4_params_of_shape(scan->shared->parser, msg, msg_len, &scan->shape, &local->params, scan->piece_cxt);
 	if (info->map.rule != 0)
 	{
 		L4IterMap  *map = MemoryContextAlloc(scan->piece_cxt, sizeof(L4IterMap));

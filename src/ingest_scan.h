@@ -77,7 +77,8 @@ extern bool l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank
 extern bytea *l4_scan_finish(L4Scan *scan);
 
 /* ingest_params.c */
-extern int	l4_params_of_shape(const char *msg, int len, const L4Shape *shape, L4Param **params, MemoryContext cxt);
+extern int	l4_params_of_shape(const L4Parser *parser, const char *msg, int len, const L4Shape *shape, L4Param **params,
+							   MemoryContext cxt);
 extern Size l4_params_count(L4Local *local, const char *msg, const L4Shape *shape,
 							TimestampTz ts, int32 iteration, MemoryContext cxt);
 extern int	l4_param_position(const char *msg, const L4Shape *shape, uint32 off);

@@ -216,7 +216,7 @@ l4_ingest_slots(PG_FUNCTION_ARGS)
 
 					values[0] = Int32GetDatum(local->event_id);
 					values[1] = Int32GetDatum(ranges[k].pos);
-					values[2] = CStringGetTextDatum(l4_mask_name(ranges[k].mask));
+					values[2] = CStringGetTextDatum(ranges[k].mask_name);
 					values[3] = PointerGetDatum(cstring_to_text_with_len(local->msg + from, ranges[k].off - from));
 					values[4] = PointerGetDatum(cstring_to_text_with_len(local->msg + to,
 																		 l4_clip(local->msg + to, local->msg_len - to, 32)));

@@ -222,7 +222,7 @@ l4_sums_has_event(L4Sums *sums, int32 event_id)
 void
 l4_sums_add_values(L4Sums *sums, const L4Local *local, const L4Param *param)
 {
-	SlotSum    *slot = slot_sum(sums, local->event_id, param->pos, l4_mask_name(param->mask));
+	SlotSum    *slot = slot_sum(sums, local->event_id, param->pos, param->mask_name);
 
 	for (int i = 0; i < param->nvalues; i++)
 		slot_add(sums, slot, param->values[i].text, param->values[i].len,

@@ -55,6 +55,8 @@ put_param(StringInfo buf, const L4Param *param)
 {
 	l4_put_int(buf, param->pos);
 	l4_put_uint(buf, param->mask);
+	if (param->mask >= L4_MASK_USER)
+		put_bytes(buf, param->mask_name, strlen(param->mask_name));
 	l4_put_uint(buf, param->first_slot);
 	l4_put_uint(buf, param->last_slot);
 	l4_put_uint(buf, param->many);
@@ -272,8 +274,11 @@ get_double(L4ByteReader *reader)
 static void
 get_param(L4ByteReader *reader, L4Param *param, MemoryContext cxt)
 {
+	int			len;
+
 	param->pos = (int) l4_get_int(reader);
 	param->mask = (int) l4_get_uint(reader);
+	param->mask_name = param->mask >= L4_MASK_USER ? get_text(reader, &len, cxt) : l4_mask_name(param->mask);
 	param->first_slot = (int) l4_get_uint(reader);
 	param->last_slot = (int) l4_get_uint(reader);
 	param->many = l4_get_uint(reader) != 0;

@@ -69,6 +69,7 @@ typedef struct L4Param
 	int			last_slot;
 	int			pos;			/* place among the delimiters */
 	int			mask;
+	const char *mask_name;
 	double		unit_us;		/* what its number counts, in microseconds; 0 no duration, -1 the unit is in the value */
 	bool		many;
 	int			nvalues;

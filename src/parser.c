@@ -83,6 +83,12 @@ l4_parser_user_mask(const L4Parser *parser, int i)
 	return i < nbefore ? l4_masks_name(parser->before, i) : l4_masks_name(parser->after, i - nbefore);
 }
 
+const char *
+l4_parser_mask_name(const L4Parser *parser, int mask)
+{
+	return mask >= L4_MASK_USER ? l4_parser_user_mask(parser, mask - L4_MASK_USER) : l4_mask_name(mask);
+}
+
 static void
 add_range(L4Parser *parser, int *n, uint32 off, uint32 len, int mask)
 {

@@ -66,4 +66,7 @@ extern char *l4_parser_template(L4Parser *parser, int32 event_id, MemoryContext 
 extern int	l4_parser_parameters(L4Parser *parser, int32 event_id, const char *msg, int len,
 								 L4Parameter **out);
 
+/* Name of a kind of variable part, L4Mask or a mask of the user. */
+extern const char *l4_parser_mask_name(const L4Parser *parser, int mask);
+
 #endif							/* L4_PARSER_H */

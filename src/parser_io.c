@@ -23,6 +23,7 @@ typedef struct Reader
 	const uint8 *p;
 	const uint8 *end;
 	int			sqlstate;
+	const uint8 *marks;			/* new bytes of the marks of users' masks, NULL as they are */
 } Reader;
 
 static void
@@ -217,6 +218,24 @@ write_model(StringInfo out, const L4Model *m)
 	write_seen(out, &m->seen);
 }
 
+/* A string with the marks of users' masks as they are to be. */
+static const char *
+with_marks(const Reader *r, int len)
+{
+	char	   *copy;
+
+	if (r->marks == NULL || memchr(r->p, L4_USER_MARK, len) == NULL)
+		return (const char *) r->p;
+	copy = pnstrdup((const char *) r->p, len);
+	for (int i = 0; i + 1 < len; i++)
+		if (copy[i] == L4_USER_MARK)
+		{
+			i++;
+			copy[i] = r->marks[(uint8) copy[i]];
+		}
+	return copy;
+}
+
 static void
 read_strings(Reader *r, L4Model *m)
 {
@@ -229,7 +248,7 @@ read_strings(Reader *r, L4Model *m)
 
 		if (len > r->end - r->p)
 			bad(r, "length of a string");
-		if (l4_string_intern(m, (const char *) r->p, len) != i + L4_STR_FIXED)
+		if (l4_string_intern(m, with_marks(r, len), len) != i + L4_STR_FIXED)
 			bad(r, "string");
 		r->p += len;
 	}
@@ -486,33 +505,114 @@ read_options(Reader *r)
 	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
 }
 
-/* Decode bytes (without the varlena header). */
-L4Parser *
-l4_parser_read(const char *bytes, Size len, int sqlstate, MemoryContext cxt)
+/* Check the header and the checksum, go on behind them. */
+static void
+read_header(Reader *r, const char *bytes, Size len, int sqlstate)
 {
-	Reader		r = {(const uint8 *) bytes, (const uint8 *) bytes, (const uint8 *) bytes + len, sqlstate};
-	MemoryContext old = MemoryContextSwitchTo(cxt);
-	L4Parser   *parser;
-	Jsonb	   *options;
-
+	r->start = r->p = (const uint8 *) bytes;
+	r->end = r->p + len;
+	r->sqlstate = sqlstate;
+	r->marks = NULL;
 	if (len < L4_PARSER_HEADER)
 		ereport(ERROR,
 				(errcode(sqlstate),
 				 errmsg("invalid parser value"),
 				 errdetail("Its length is %zu; a parser has at least %d bytes.", len, L4_PARSER_HEADER)));
-	if (r.p[0] != L4_PARSER_VERSION)
+	if (r->p[0] != L4_PARSER_VERSION)
 		ereport(ERROR,
 				(errcode(sqlstate),
 				 errmsg("invalid parser value"),
-				 errdetail("Its version is %d; this library reads version %d.", r.p[0], L4_PARSER_VERSION)));
-	if (r.p[1] > 1 || r.p[2] != 0 || r.p[3] != 0)
-		bad(&r, "header");
-	r.p += 4;
-	if (get_fixed64(&r, "checksum") != l4_hash_bytes(bytes + L4_PARSER_HEADER, len - L4_PARSER_HEADER))
+				 errdetail("Its version is %d; this library reads version %d.", r->p[0], L4_PARSER_VERSION)));
+	if (r->p[1] > 1 || r->p[2] != 0 || r->p[3] != 0)
+		bad(r, "header");
+	r->p += 4;
+	if (get_fixed64(r, "checksum") != l4_hash_bytes(bytes + L4_PARSER_HEADER, len - L4_PARSER_HEADER))
 		ereport(ERROR,
 				(errcode(sqlstate),
 				 errmsg("invalid parser value"),
 				 errdetail("Its checksum does not match its bytes.")));
+}
+
+/* Options of a stored parser, NULL none. */
+Jsonb *
+l4_parser_read_options(struct varlena *stored)
+{
+	Reader		r;
+
+	read_header(&r, VARDATA_ANY(stored), VARSIZE_ANY_EXHDR(stored), ERRCODE_DATA_CORRUPTED);
+	return read_options(&r);
+}
+
+/* The bytes of all marks under other masks: a mask keeps its name, not its number. */
+static const uint8 *
+new_marks(const L4Parser *parser, Jsonb *before)
+{
+	uint8	   *marks = palloc(256);
+	L4ParserOptions o;
+	int			from = 0;
+
+	l4_options_read(before, false, &o);
+	for (int i = 0; i < 256; i++)
+		marks[i] = i;
+	for (int i = 0; i < o.nmasks; i++)
+	{
+		int			to = 0;
+
+		if (o.masks[i].name == NULL)
+			continue;
+		for (int k = 0; k < parser->o.nmasks; k++)
+		{
+			if (parser->o.masks[k].name == NULL)
+				continue;
+			if (strcmp(parser->o.masks[k].name, o.masks[i].name) == 0)
+			{
+				marks[L4_USER_MARK_BASE + from] = L4_USER_MARK_BASE + to;
+				break;
+			}
+			to++;
+		}
+		from++;
+	}
+	return marks;
+}
+
+/*
+ * What was learnt, under other masks. All names of the old ones must be among
+ * the new ones, since templates hold them. Answers for messages that are no
+ * row are forgotten: they hold for the old masks.
+ */
+L4Parser *
+l4_parser_read_masked(struct varlena *stored, Jsonb *options, MemoryContext cxt)
+{
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	Reader		r;
+	Jsonb	   *before;
+	L4Parser   *parser;
+
+	read_header(&r, VARDATA_ANY(stored), VARSIZE_ANY_EXHDR(stored), ERRCODE_DATA_CORRUPTED);
+	before = read_options(&r);
+	parser = l4_parser_create(options, cxt);
+	if (parser->o.drain || r.start[1] != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("masks of a parser of algorithm drain cannot change")));
+	r.marks = new_marks(parser, before);
+	read_model(&r, &parser->model);
+	l4_map_clear(&parser->model.seen);
+	MemoryContextSwitchTo(old);
+	return parser;
+}
+
+/* Decode bytes (without the varlena header). */
+L4Parser *
+l4_parser_read(const char *bytes, Size len, int sqlstate, MemoryContext cxt)
+{
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	Reader		r;
+	L4Parser   *parser;
+	Jsonb	   *options;
+
+	read_header(&r, bytes, len, sqlstate);
 	options = read_options(&r);
 	parser = l4_parser_create_as(options, cxt, false);
 	if (parser->o.drain != (r.start[1] != 0))

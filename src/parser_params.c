@@ -67,9 +67,7 @@ mask_between(L4Parser *parser, const L4Shape *shape, int from, int to)
 		return l4_mask_name(memchr(shape->text + from, ' ', to - from) ? L4_MASK_LIST : L4_MASK_WORD);
 	for (int i = 0; i < from; i++)
 		slot += shape->text[i] == L4_MARK || shape->text[i] == L4_USER_MARK;
-	if (shape->slots[slot].mask >= L4_MASK_USER)
-		return l4_parser_user_mask(parser, shape->slots[slot].mask - L4_MASK_USER);
-	return l4_mask_name(shape->slots[slot].mask);
+	return l4_parser_mask_name(parser, shape->slots[slot].mask);
 }
 
 /*

@@ -30,6 +30,8 @@ PG_FUNCTION_INFO_V1(l4_mask);
 PG_FUNCTION_INFO_V1(l4_parser_new);
 PG_FUNCTION_INFO_V1(l4_parser_learn_sql);
 PG_FUNCTION_INFO_V1(l4_parser_events);
+PG_FUNCTION_INFO_V1(l4_parser_options);
+PG_FUNCTION_INFO_V1(l4_parser_masked);
 
 /* Bytes that tell stored values apart: a TOAST pointer, or the header with its checksum. */
 #define KEY_BYTES	32
@@ -335,6 +337,29 @@ l4_parser_new(PG_FUNCTION_ARGS)
 	Jsonb	   *options = PG_ARGISNULL(0) ? NULL : PG_GETARG_JSONB_P(0);
 
 	PG_RETURN_POINTER(l4_parser_encode(l4_parser_create(options, CurrentMemoryContext)));
+}
+
+/* Options of a parser, NULL where it was given none. */
+Datum
+l4_parser_options(PG_FUNCTION_ARGS)
+{
+	Jsonb	   *options = l4_parser_read_options(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0)));
+
+	if (options == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_JSONB_P(options);
+}
+
+/* What a parser has learnt, under other masks. */
+Datum
+l4_parser_masked(PG_FUNCTION_ARGS)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 parser", ALLOCSET_DEFAULT_SIZES);
+	struct varlena *result;
+
+	result = l4_parser_encode(l4_parser_read_masked(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0)), PG_GETARG_JSONB_P(1), cxt));
+	MemoryContextDelete(cxt);
+	PG_RETURN_POINTER(result);
 }
 
 /* The elements of an array argument without NULLs; n of them. */

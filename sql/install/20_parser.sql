@@ -87,3 +87,11 @@ COMMENT ON FUNCTION l4._parser_learn(l4.parser, integer[], text[], bigint[]) IS 
 CREATE FUNCTION l4._parser_events(parser l4.parser, OUT event_id integer, OUT merged_into integer, OUT tag integer, OUT template text, OUT occurrences bigint) RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_parser_events';
 COMMENT ON FUNCTION l4._parser_events(l4.parser) IS 'all events of a parser, merged ones too';
+
+CREATE FUNCTION l4._parser_options(parser l4.parser) RETURNS jsonb
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_parser_options';
+COMMENT ON FUNCTION l4._parser_options(l4.parser) IS 'options that a parser was made with';
+
+CREATE FUNCTION l4._parser_masked(parser l4.parser, options jsonb) RETURNS l4.parser
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'l4_parser_masked';
+COMMENT ON FUNCTION l4._parser_masked(l4.parser, jsonb) IS 'a parser under other masks: it knows what it knew; the names of its masks must be among the new ones';

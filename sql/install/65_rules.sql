@@ -91,7 +91,7 @@ CREATE TABLE l4.mask_rule (
 	CONSTRAINT mask_rule_origin_name_key UNIQUE (origin, name),
 	CONSTRAINT mask_rule_id_check CHECK ((rule_id < 1000000) OPERATOR(pg_catalog.=) (origin = 'builtin'))
 );
-COMMENT ON TABLE l4.mask_rule IS 'parts of messages to be masked besides the built-in masks; effective for messages learnt afterwards';
+COMMENT ON TABLE l4.mask_rule IS 'parts of messages to be masked besides the built-in masks; effective for messages read afterwards';
 COMMENT ON COLUMN l4.mask_rule.rule_id IS 'below 1,000,000: shipped; from 1,000,000: the user''s';
 COMMENT ON COLUMN l4.mask_rule.name IS 'printed in templates as <NAME>';
 COMMENT ON COLUMN l4.mask_rule.pattern IS 'PCRE2; what it matches is masked';
@@ -164,6 +164,33 @@ RETURN pg_catalog.jsonb_build_object(
 			'name', m.name, 'pattern', m.pattern::text, 'position', m.position) ORDER BY m.rank), '[]')
 		FROM l4._active_mask_rule m));
 COMMENT ON FUNCTION l4._ruleset() IS 'private: all rules in force that the scanner of lines needs, in order';
+
+-- Templates name masks, so a mask that is no rule any more stays in the list with a pattern that matches nothing.
+CREATE FUNCTION l4._mask_options(before jsonb) RETURNS jsonb
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (
+	SELECT CASE WHEN pg_catalog.bool_or(t.place <> 2) THEN pg_catalog.jsonb_build_object('masks', pg_catalog.jsonb_agg(t.mask ORDER BY t.place, t.rank)) END
+	FROM (SELECT CASE m.position WHEN 'before' THEN 1 ELSE 3 END AS place, m.rank,
+			pg_catalog.jsonb_build_object('name', m.name, 'pattern', m.pattern::text) AS mask
+		FROM l4._active_mask_rule m
+		UNION ALL SELECT 2, 0, '"builtin"'
+		UNION ALL
+		SELECT 4, o.n::int, pg_catalog.jsonb_build_object('name', o.mask ->> 'name', 'pattern', '(?!)')
+		FROM pg_catalog.jsonb_array_elements(_mask_options.before -> 'masks') WITH ORDINALITY AS o(mask, n)
+		WHERE pg_catalog.jsonb_typeof(o.mask) = 'object'
+		  AND NOT EXISTS (SELECT FROM l4._active_mask_rule m WHERE m.name = o.mask ->> 'name')) t);
+COMMENT ON FUNCTION l4._mask_options(jsonb) IS 'private: options of the workflow''s parser by the mask rules in force, where it had these; NULL for the defaults';
+
+-- Whoever learns holds the row: what was learnt meanwhile is not lost.
+CREATE FUNCTION l4._model_masks() RETURNS void
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+	-- not tried when there is one: ON CONFLICT would wait for whoever learns
+	INSERT INTO l4._model (parser) SELECT l4._parser_new(l4._mask_options(NULL)) WHERE NOT EXISTS (SELECT FROM l4._model m) ON CONFLICT DO NOTHING;
+	UPDATE l4._model m SET parser = l4._parser_masked(m.parser, l4._mask_options(l4._parser_options(m.parser)))
+	WHERE l4._parser_options(m.parser) IS DISTINCT FROM l4._mask_options(l4._parser_options(m.parser));
+END;
+COMMENT ON FUNCTION l4._model_masks() IS 'private: the workflow''s parser exists and has the masks of the rules in force';
 
 CREATE FUNCTION l4._stage_of(message text, OUT rule_id int, OUT stage text, OUT then_stage text)
 LANGUAGE sql STABLE PARALLEL SAFE

@@ -45,10 +45,7 @@ BEGIN
           WHERE CASE WHEN late[t.i] THEN NOT int8range(t.first, t.last, '[]') <@ s.seen ELSE s.next_line_no IS NULL OR s.next_line_no <= t.last END) q;
     stored := 0;
     IF p.ids IS NOT NULL THEN
-        -- not tried when there is one: ON CONFLICT would wait for whoever learns
-        IF NOT EXISTS (SELECT FROM l4._model) THEN
-            INSERT INTO l4._model (parser) VALUES (l4._parser_new()) ON CONFLICT DO NOTHING;
-        END IF;
+        PERFORM l4._model_masks();
         found := l4._ingest_scan_pieces(relation, src, p.ids, p.nulls, p.late, p.from_line, p.to_line);
         SELECT min(t.n) FILTER (WHERE i."full"), sum(i.unknown) INTO full_at, unknown
         FROM unnest(found) WITH ORDINALITY AS t(unit, n) CROSS JOIN LATERAL l4._ingest_unit(t.unit) i;
