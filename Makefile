@@ -13,7 +13,9 @@ OBJS = \
 	src/ingest_learn.o \
 	src/ingest_pack.o \
 	src/ingest_params.o \
+	src/ingest_parcel.o \
 	src/ingest_parse.o \
+	src/ingest_query.o \
 	src/ingest_rollup.o \
 	src/ingest_scan.o \
 	src/ingest_shape.o \

@@ -500,12 +500,34 @@ split_lines(L4Scan *scan, L4Unit *unit, int64 oldest)
 	unit->open.nlines = all->nlines - nsettled;
 }
 
-/* The unit of the piece, allocated in the current context. */
-bytea *
-l4_scan_finish(L4Scan *scan)
+/* What the carry is now; oldest: the first line that is open. */
+static void
+finish_carry(L4Scan *scan, L4UnitHead *head, int64 oldest)
 {
-	L4Unit		unit;
 	StringInfoData carry;
+
+	resetStringInfo(&scan->carry->record_state);
+	if (oldest == 0)
+		l4_record_save(scan->records, &scan->carry->record_state);
+	else
+		appendBinaryStringInfo(&scan->carry->record_state, scan->state_before.data, scan->state_before.len);
+	initStringInfo(&carry);
+	l4_carry_write(scan->carry, &carry);
+	head->carry = carry.data;
+	head->carry_len = carry.len;
+	head->last_done = scan->carry->stored_iteration;
+	head->max_in_flight = scan->carry->max_in_flight;
+	head->ranks = palloc(sizeof(int32) * Max(scan->carry->nranks, 1));
+	for (int i = 0; i < scan->carry->nranks; i++)
+		if (scan->carry->ranks[i].rank != L4_NO_INT)
+			head->ranks[head->nranks++] = scan->carry->ranks[i].rank;
+}
+
+/* The unit of the piece; lives until the next piece begins. */
+void
+l4_scan_finish(L4Scan *scan, L4Unit *unit)
+{
+	MemoryContext old = MemoryContextSwitchTo(scan->piece_cxt);
 	int64		oldest;
 
 	if (scan->end_line_no != 0 || scan->settle_all)
@@ -515,24 +537,10 @@ l4_scan_finish(L4Scan *scan)
 	}
 	take_records(scan, false);
 	oldest = l4_record_oldest_open(scan->records);
-	memset(&unit, 0, sizeof(unit));
-	unit.head.last_done = scan->carry->stored_iteration;
-	unit.head.max_in_flight = scan->carry->max_in_flight;
-	unit.head.ranks = palloc(sizeof(int32) * Max(scan->carry->nranks, 1));
-	for (int i = 0; i < scan->carry->nranks; i++)
-		if (scan->carry->ranks[i].rank != L4_NO_INT)
-			unit.head.ranks[unit.head.nranks++] = scan->carry->ranks[i].rank;
-	resetStringInfo(&scan->carry->record_state);
-	if (oldest == 0)
-		l4_record_save(scan->records, &scan->carry->record_state);
-	else
-		appendBinaryStringInfo(&scan->carry->record_state, scan->state_before.data, scan->state_before.len);
-	initStringInfo(&carry);
-	l4_carry_write(scan->carry, &carry);
-	unit.head.carry = carry.data;
-	unit.head.carry_len = carry.len;
-	unit.head.full = scan->full;
-	unit.head.unparsed = scan->unparsed;
+	memset(unit, 0, sizeof(*unit));
+	finish_carry(scan, &unit->head, oldest);
+	unit->head.full = scan->full;
+	unit->head.unparsed = scan->unparsed;
 	if (oldest != 0)
 	{
 		/* from here on it is a trial: these records will be read again when the next lines come */
@@ -541,7 +549,8 @@ l4_scan_finish(L4Scan *scan)
 		l4_record_finish(scan->records);
 		take_records(scan, true);
 	}
-	unit.head.next_line_no = oldest != 0 ? oldest : scan->end_line_no != 0 ? scan->end_line_no : scan->previous + 1;
-	split_lines(scan, &unit, oldest);
-	return l4_unit_encode(&unit);
+	unit->head.next_line_no = oldest != 0 ? oldest : scan->end_line_no != 0 ? scan->end_line_no : scan->previous + 1;
+	split_lines(scan, unit, oldest);
+	l4_unit_count(unit);
+	MemoryContextSwitchTo(old);
 }

@@ -74,7 +74,7 @@ typedef struct L4Scan L4Scan;
 extern L4Scan *l4_scan_create(L4ScanShared *shared, MemoryContext cxt);
 extern void l4_scan_begin(L4Scan *scan, const char *carry, int carry_len, int64 last_line_no, bool settle_all);
 extern bool l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char *line, int len);
-extern bytea *l4_scan_finish(L4Scan *scan);
+extern void l4_scan_finish(L4Scan *scan, L4Unit *unit);
 
 /* ingest_params.c */
 extern int	l4_params_of_shape(const L4Parser *parser, const char *msg, int len, const L4Shape *shape, L4Param **params,

@@ -23,6 +23,7 @@
 #include "utils/plancache.h"
 #include "utils/timestamp.h"
 
+#include "ingest_parcel.h"
 #include "ingest_scan.h"
 #include "l4_compat.h"
 
@@ -271,6 +272,19 @@ init_receiver(LineReceiver *receiver, L4Scan *scan, MemoryContext cxt)
 	receiver->line_cxt = AllocSetContextCreate(cxt, "l4 line", ALLOCSET_DEFAULT_SIZES);
 }
 
+/* What the leader gets of the piece that was read: packed where nothing has to be learnt before. */
+static bytea *
+finish_piece(L4Scan *scan, L4Packing *packing, int32 stream_id, bool late)
+{
+	L4Unit		unit;
+	L4Parcel   *parcel = NULL;
+
+	l4_scan_finish(scan, &unit);
+	if (unit.head.unknown == 0)
+		parcel = l4_packing_pack(packing, stream_id, late, &unit);
+	return parcel != NULL ? l4_parcel_encode(parcel) : l4_unit_encode(&unit);
+}
+
 /* (statement, the same where sources are NULL, version of the rules, pieces …) -> (number, unit); NULL for a piece without lines */
 Datum
 l4_ingest_scan_share(PG_FUNCTION_ARGS)
@@ -284,6 +298,7 @@ l4_ingest_scan_share(PG_FUNCTION_ARGS)
 	L4Scan	   *scan;
 	ParamListInfo params;
 	LineReceiver receiver;
+	L4Packing	packing;
 
 	l4_init_materialized_srf(fcinfo);
 	SPI_connect();
@@ -292,6 +307,7 @@ l4_ingest_scan_share(PG_FUNCTION_ARGS)
 	unit_cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unit", ALLOCSET_DEFAULT_SIZES);
 	scan = l4_scan_create(scan_shared(PG_GETARG_INT64(ARG_RULES)), cxt);
 	stream = prepare("SELECT s.job_id, s.node, s.source, s.carry FROM l4._stream s WHERE s.stream_id = $1", 1, (Oid[]) {INT4OID});
+	l4_packing_init(&packing, true);
 	params = read_params();
 	init_receiver(&receiver, scan, cxt);
 	for (int i = 0; i < pieces.n; i++)
@@ -308,13 +324,13 @@ l4_ingest_scan_share(PG_FUNCTION_ARGS)
 		if (begin_piece(scan, stream, &pieces, i, params, unit_cxt))
 		{
 			read_lines(reads[which], params, &receiver);
-			old = MemoryContextSwitchTo(unit_cxt);
 			if (receiver.any)
 			{
-				values[1] = PointerGetDatum(l4_scan_finish(scan));
+				old = MemoryContextSwitchTo(unit_cxt);
+				values[1] = PointerGetDatum(finish_piece(scan, &packing, DatumGetInt32(pieces.ids[i]), DatumGetBool(pieces.late[i])));
 				nulls[1] = false;
+				MemoryContextSwitchTo(old);
 			}
-			MemoryContextSwitchTo(old);
 		}
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		MemoryContextReset(unit_cxt);

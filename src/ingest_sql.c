@@ -30,7 +30,7 @@ typedef enum UnitChoice
 	UNITS_LEARNT				/* those with shapes that were learnt */
 } UnitChoice;
 
-/* Units of an array, in order; NULL for those that the caller has no use for. */
+/* Dictionaries of the units of an array, in order; NULL for those that the caller has no use for. */
 static L4Unit **
 units_of_array(ArrayType *array, UnitChoice choice, int *n, Datum **bytes)
 {
@@ -51,7 +51,7 @@ units_of_array(ArrayType *array, UnitChoice choice, int *n, Datum **bytes)
 		}
 		l4_unit_head(DatumGetByteaPP(elems[i]), &head, CurrentMemoryContext);
 		if (choice == UNITS_UNKNOWN ? head.unknown > 0 : head.learnt > 0)
-			units[i] = l4_unit_decode(DatumGetByteaPP(elems[i]), CurrentMemoryContext);
+			units[i] = l4_unit_decode_shapes(DatumGetByteaPP(elems[i]), CurrentMemoryContext);
 	}
 	if (bytes != NULL)
 		*bytes = elems;

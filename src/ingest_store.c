@@ -1,11 +1,10 @@
 /*
  * ingest_store.c
- *		Storing what units hold: each is packed onto what is stored of its
- *		stream, a row or two at a time, then the counts of the jobs follow.
+ *		Storing what units hold, packed onto what is stored of their streams:
+ *		a row or two for each, then the counts of the jobs follow.
  */
 #include "postgres.h"
 
-#include "access/detoast.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -18,50 +17,22 @@
 #include "ingest_store.h"
 #include "l4_compat.h"
 
-#define GROWTH_BYTES 131072		/* a row of what grows with time is full when it has these */
-
 PG_FUNCTION_INFO_V1(l4_ingest_store);
 PG_FUNCTION_INFO_V1(l4_range_count);
 
-/* What is stored of a stream. */
-typedef struct Stored
-{
-	char	   *job_id;
-	char	   *node;
-	char	   *source;
-	bytea	   *carry;
-	int			next_chunk_no;
-	bool		has_tail;
-	bool		has_summary;
-	bytea	   *chunk;			/* the last one, when it has room */
-	int			growth_part;	/* where more of what grows goes */
-	L4Sections	sections;
-} Stored;
-
 typedef struct Store
 {
-	L4Query		read;
+	L4Packing	packing;
 	L4Query		chunk;
 	L4Query		no_tail;
 	L4Query		new_summary;
 	L4Query		summary;
 	L4Query		growth;
 	L4Query		stream;
-	L4Stages	stages;
 	L4RollUp   *rollup;
 	MemoryContext unit_cxt;
 	int64		lines;
 } Store;
-
-static const char read_sql[] =
-"SELECT s.job_id, s.node, s.source, s.pack_carry, s.next_chunk_no, s.tail_lines > 0, m.stream_id IS NOT NULL, c.body, "
-"g.part, g.durations, g.iterations, g.activity, g.sequences, m.events, m.slots, m.stages "
-"FROM l4._stream s "
-"LEFT JOIN l4._chunk c ON c.stream_id = s.stream_id AND c.chunk_no = s.next_chunk_no - 1 AND c.lines < $2 "
-"LEFT JOIN l4._summary m ON m.stream_id = s.stream_id AND m.part = 0 "
-"LEFT JOIN LATERAL (SELECT x.* FROM l4._summary x WHERE x.stream_id = s.stream_id ORDER BY x.part DESC LIMIT 1) g ON true "
-"WHERE s.stream_id = $1";
-static const Oid read_types[] = {INT4OID, INT4OID};
 
 static const char chunk_sql[] =
 "INSERT INTO l4._chunk (stream_id, chunk_no, lines, first_line_no, last_line_no, first_ts, last_ts, body) "
@@ -120,160 +91,6 @@ static const char node_rank_sql[] =
 "WHERE n.job_id = r.job_id AND n.node = r.node AND n.rank IS NULL AND r.rank IS NOT NULL";
 static const Oid node_rank_types[] = {INT4ARRAYOID};
 
-void
-l4_query_prepare(L4Query *query, const char *sql, int nargs, const Oid *types)
-{
-	Assert(nargs <= L4_QUERY_MAX_ARGS);
-	query->nargs = nargs;
-	query->n = 0;
-	query->plan = SPI_prepare(sql, nargs, unconstify(Oid *, types));
-	if (query->plan == NULL)
-		elog(ERROR, "cannot prepare \"%s\": %s", sql, SPI_result_code_string(SPI_result));
-}
-
-/* Run with the values that were put; rows are in SPI_tuptable. */
-uint64
-l4_query_run(L4Query *query)
-{
-	int			result;
-
-	if (query->n != query->nargs)
-		elog(ERROR, "query has %d values, not %d", query->n, query->nargs);
-	query->n = 0;
-	result = SPI_execute_plan(query->plan, query->values, query->nulls, false, 0);
-	if (result < 0)
-		elog(ERROR, "cannot store: %s", SPI_result_code_string(result));
-	return SPI_processed;
-}
-
-void
-l4_query_put(L4Query *query, Datum value, bool isnull)
-{
-	Assert(query->n < query->nargs);
-	query->values[query->n] = isnull ? (Datum) 0 : value;
-	query->nulls[query->n++] = isnull ? 'n' : ' ';
-}
-
-void
-l4_query_put_bytes(L4Query *query, bytea *value)
-{
-	l4_query_put(query, PointerGetDatum(value), value == NULL);
-}
-
-void
-l4_query_put_ts(L4Query *query, TimestampTz ts)
-{
-	l4_query_put(query, TimestampTzGetDatum(ts), ts == L4_NO_TS);
-}
-
-void
-l4_query_put_int(L4Query *query, int32 value)
-{
-	l4_query_put(query, Int32GetDatum(value), value == L4_NO_INT);
-}
-
-/* Number of a stage's name, -1 for NULL. */
-static int
-name_number(L4Stages *stages, const char *name)
-{
-	if (name == NULL)
-		return -1;
-	for (int i = 0; i < stages->nnames; i++)
-		if (strcmp(stages->names[i], name) == 0)
-			return i;
-	stages->names[stages->nnames] = pstrdup(name);
-	return stages->nnames++;
-}
-
-/* The events that mark stages, by id. */
-static void
-read_stages(L4Stages *stages)
-{
-	L4Query		query;
-	int			n;
-
-	l4_query_prepare(&query, "SELECT e.event_id, e.stage, e.then_stage FROM l4._event e WHERE e.stage IS NOT NULL ORDER BY e.event_id", 0, NULL);
-	n = (int) l4_query_run(&query);
-	stages->marks = (L4StageMark *) palloc(sizeof(L4StageMark) * Max(n, 1));
-	stages->names = (char **) palloc(sizeof(char *) * Max(2 * n, 1));
-	stages->nmarks = n;
-	stages->nnames = 0;
-	for (int i = 0; i < n; i++)
-	{
-		HeapTuple	row = SPI_tuptable->vals[i];
-		TupleDesc	desc = SPI_tuptable->tupdesc;
-		bool		isnull;
-
-		stages->marks[i].event_id = DatumGetInt32(SPI_getbinval(row, desc, 1, &isnull));
-		stages->marks[i].stage = name_number(stages, SPI_getvalue(row, desc, 2));
-		stages->marks[i].then = name_number(stages, SPI_getvalue(row, desc, 3));
-	}
-	SPI_freetuptable(SPI_tuptable);
-}
-
-/* A bytea column of the row that was read, in memory of its own; NULL where it is NULL. */
-static bytea *
-get_bytes(int col)
-{
-	bool		isnull;
-	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, col, &isnull);
-
-	return isnull ? NULL : DatumGetByteaPCopy(value);
-}
-
-/* Bytes of a column before compression, without fetching it. */
-static Size
-column_size(int col)
-{
-	bool		isnull;
-	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, col, &isnull);
-
-	return isnull ? 0 : toast_raw_datum_size(value) - VARHDRSZ;
-}
-
-static void
-read_stored(Store *store, int32 stream_id, Stored *stored)
-{
-	HeapTuple	row;
-	TupleDesc	desc;
-	bool		isnull;
-	Datum		part;
-
-	l4_query_put_int(&store->read, stream_id);
-	l4_query_put_int(&store->read, L4_CHUNK_LINES);
-	if (l4_query_run(&store->read) != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("a job was removed while its logs were read"),
-				 errhint("Call l4.ingest() again: it goes on with what there is.")));
-	row = SPI_tuptable->vals[0];
-	desc = SPI_tuptable->tupdesc;
-	memset(stored, 0, sizeof(*stored));
-	stored->job_id = SPI_getvalue(row, desc, 1);
-	stored->node = SPI_getvalue(row, desc, 2);
-	stored->source = SPI_getvalue(row, desc, 3);
-	stored->carry = get_bytes(4);
-	stored->next_chunk_no = DatumGetInt32(SPI_getbinval(row, desc, 5, &isnull));
-	stored->has_tail = DatumGetBool(SPI_getbinval(row, desc, 6, &isnull));
-	stored->has_summary = DatumGetBool(SPI_getbinval(row, desc, 7, &isnull));
-	stored->chunk = get_bytes(8);
-	part = SPI_getbinval(row, desc, 9, &isnull);
-	stored->growth_part = isnull ? 0 : DatumGetInt32(part);
-	if (column_size(10) + column_size(11) + column_size(12) + column_size(13) >= GROWTH_BYTES)
-		stored->growth_part++;
-	else
-	{
-		stored->sections.durations = get_bytes(10);
-		stored->sections.iterations = get_bytes(11);
-		stored->sections.activity = get_bytes(12);
-		stored->sections.sequences = get_bytes(13);
-	}
-	stored->sections.events = get_bytes(14);
-	stored->sections.slots = get_bytes(15);
-	stored->sections.stages = get_bytes(16);
-	SPI_freetuptable(SPI_tuptable);
-}
-
 static void
 store_chunk(Store *store, int32 stream_id, int chunk_no, const L4Chunk *chunk)
 {
@@ -303,54 +120,28 @@ put_sections(L4Query *query, const L4Sections *sections)
 }
 
 static void
-store_summary(Store *store, int32 stream_id, bool late, const Stored *stored, const L4Packed *packed)
+store_summary(Store *store, int32 stream_id, bool late, const L4Parcel *parcel)
 {
-	L4Query    *query = stored->has_summary ? &store->summary : &store->new_summary;
-	const L4Sections *settled = &packed->settled;
+	L4Query    *query = parcel->has_summary ? &store->summary : &store->new_summary;
+	const L4Sections *settled = &parcel->packed->settled;
 
 	l4_query_put_int(query, stream_id);
 	l4_query_put(query, BoolGetDatum(late), false);
-	l4_query_put(query, BoolGetDatum(stored->growth_part == 0), false);
+	l4_query_put(query, BoolGetDatum(parcel->growth_part == 0), false);
 	put_sections(query, settled);
-	put_sections(query, &packed->open);
+	put_sections(query, &parcel->packed->open);
 	l4_query_run(query);
-	if (stored->growth_part == 0 ||
+	if (parcel->growth_part == 0 ||
 		(settled->durations == NULL && settled->iterations == NULL && settled->activity == NULL && settled->sequences == NULL))
 		return;
 	query = &store->growth;
 	l4_query_put_int(query, stream_id);
-	l4_query_put_int(query, stored->growth_part);
+	l4_query_put_int(query, parcel->growth_part);
 	l4_query_put_bytes(query, settled->durations);
 	l4_query_put_bytes(query, settled->iterations);
 	l4_query_put_bytes(query, settled->activity);
 	l4_query_put_bytes(query, settled->sequences);
 	l4_query_run(query);
-}
-
-/* Runs of line numbers as the text of a multirange. */
-static Datum
-line_runs(const L4UnitPart *part)
-{
-	StringInfoData buf;
-	int64		first = 0;
-	int64		last = 0;
-
-	initStringInfo(&buf);
-	appendStringInfoChar(&buf, '{');
-	for (int i = 0; i <= part->nlines; i++)
-	{
-		if (i > 0 && i < part->nlines && part->lines[i].line_no == last + 1)
-		{
-			last++;
-			continue;
-		}
-		if (i > 0)
-			appendStringInfo(&buf, "%s[" INT64_FORMAT "," INT64_FORMAT "]", buf.len > 1 ? "," : "", first, last);
-		if (i < part->nlines)
-			first = last = part->lines[i].line_no;
-	}
-	appendStringInfoChar(&buf, '}');
-	return CStringGetTextDatum(buf.data);
 }
 
 static Datum
@@ -372,10 +163,11 @@ rank_runs(const L4UnitHead *head, int32 *lowest)
 }
 
 static void
-store_stream(Store *store, int32 stream_id, bool late, int64 to_line, int next_chunk_no, const L4Unit *unit, const L4Packed *packed)
+store_stream(Store *store, int32 stream_id, bool late, int64 to_line, int next_chunk_no, const L4Parcel *parcel)
 {
 	L4Query    *query = &store->stream;
-	const L4UnitHead *head = &unit->head;
+	const L4UnitHead *head = &parcel->head;
+	const L4Packed *packed = parcel->packed;
 	int32		lowest;
 	Datum		ranks = rank_runs(head, &lowest);
 
@@ -384,8 +176,8 @@ store_stream(Store *store, int32 stream_id, bool late, int64 to_line, int next_c
 	l4_query_put(query, Int64GetDatum(head->lines), false);
 	l4_query_put(query, Int64GetDatum(head->unparsed), false);
 	l4_query_put_int(query, next_chunk_no);
-	l4_query_put(query, line_runs(&unit->settled), false);
-	l4_query_put(query, line_runs(&unit->open), false);
+	l4_query_put(query, CStringGetTextDatum(parcel->seen), false);
+	l4_query_put(query, CStringGetTextDatum(parcel->tail), false);
 	l4_query_put_int(query, head->open_lines);
 	l4_query_put(query, BoolGetDatum(head->full), false);
 	l4_query_put(query, Int64GetDatum(to_line), false);
@@ -402,51 +194,58 @@ store_stream(Store *store, int32 stream_id, bool late, int64 to_line, int next_c
 	l4_query_run(query);
 }
 
+/* The parcel of a unit, packed here where a worker has not done it. */
+static L4Parcel *
+parcel_of_unit(Store *store, int32 stream_id, bool late, bytea *bytes)
+{
+	L4UnitHead	head;
+	L4Parcel   *parcel;
+
+	memset(&head, 0, sizeof(head));
+	l4_unit_head(bytes, &head, CurrentMemoryContext);
+	if (head.packed)
+		return l4_parcel_decode(bytes);
+	parcel = l4_packing_pack(&store->packing, stream_id, late, l4_unit_decode(bytes, CurrentMemoryContext));
+	if (parcel == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a job was removed while its logs were read"),
+				 errhint("Call l4.ingest() again: it goes on with what there is.")));
+	return parcel;
+}
+
 static void
 store_unit(Store *store, int32 stream_id, bool late, bytea *bytes, int64 to_line)
 {
-	L4PackInput input;
-	L4Packed   *packed;
-	Stored		stored;
-	int			chunk_no;
+	const L4Parcel *parcel = parcel_of_unit(store, stream_id, late, bytes);
+	const L4Packed *packed = parcel->packed;
+	int			chunk_no = parcel->chunk_no;
 
-	read_stored(store, stream_id, &stored);
-	memset(&input, 0, sizeof(input));
-	input.unit = l4_unit_decode(bytes, CurrentMemoryContext);
-	input.stages = &store->stages;
-	input.late = late;
-	input.carry = stored.carry;
-	input.chunk = stored.chunk;
-	input.before = stored.sections;
-	packed = l4_pack_unit(&input, CurrentMemoryContext);
-
-	chunk_no = stored.chunk == NULL ? stored.next_chunk_no : stored.next_chunk_no - 1;
 	for (int i = 0; i < packed->nchunks; i++)
 		store_chunk(store, stream_id, chunk_no++, &packed->chunks[i]);
 	if (!late && packed->open_chunk != NULL)
 		store_chunk(store, stream_id, -1, packed->open_chunk);
-	else if (!late && stored.has_tail)
+	else if (!late && parcel->has_tail)
 	{
 		l4_query_put_int(&store->no_tail, stream_id);
 		l4_query_run(&store->no_tail);
 	}
-	store_summary(store, stream_id, late, &stored, packed);
-	store_stream(store, stream_id, late, to_line, chunk_no, input.unit, packed);
-	l4_rollup_stream(store->rollup, stored.job_id, stored.node, stored.source, stored.has_tail, packed);
-	store->lines += input.unit->head.lines + input.unit->head.open_lines;
+	store_summary(store, stream_id, late, parcel);
+	store_stream(store, stream_id, late, to_line, chunk_no, parcel);
+	l4_rollup_stream(store->rollup, parcel->job_id, parcel->node, parcel->source, parcel->has_tail, packed);
+	store->lines += parcel->head.lines + parcel->head.open_lines;
 }
 
 static void
 prepare(Store *store)
 {
-	l4_query_prepare(&store->read, read_sql, lengthof(read_types), read_types);
+	l4_packing_init(&store->packing, false);
 	l4_query_prepare(&store->chunk, chunk_sql, lengthof(chunk_types), chunk_types);
 	l4_query_prepare(&store->no_tail, no_tail_sql, lengthof(no_tail_types), no_tail_types);
 	l4_query_prepare(&store->new_summary, new_summary_sql, lengthof(summary_types), summary_types);
 	l4_query_prepare(&store->summary, summary_sql, lengthof(summary_types), summary_types);
 	l4_query_prepare(&store->growth, growth_sql, lengthof(growth_types), growth_types);
 	l4_query_prepare(&store->stream, stream_sql, lengthof(stream_types), stream_types);
-	read_stages(&store->stages);
 	store->rollup = l4_rollup_create(CurrentMemoryContext);
 	store->unit_cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unit", ALLOCSET_DEFAULT_SIZES);
 }

@@ -163,10 +163,8 @@ put_lines(StringInfo buf, const L4UnitPart *part)
 }
 
 static void
-put_part(StringInfo buf, const L4UnitPart *part)
+put_shapes(StringInfo buf, const L4UnitPart *part)
 {
-	put_recs(buf, part);
-	put_lines(buf, part);
 	l4_put_uint(buf, part->nlocals);
 	for (int i = 0; i < part->nlocals; i++)
 	{
@@ -185,6 +183,11 @@ put_part(StringInfo buf, const L4UnitPart *part)
 		for (int k = 0; k < local->nparams; k++)
 			put_param(buf, &local->params[k]);
 	}
+}
+
+static void
+put_iterations(StringInfo buf, const L4UnitPart *part)
+{
 	l4_put_uint(buf, part->niters);
 	for (int i = 0; i < part->niters; i++)
 	{
@@ -203,7 +206,14 @@ put_part(StringInfo buf, const L4UnitPart *part)
 	}
 }
 
-/* What the front says about the dictionary. */
+static void
+put_rows(StringInfo buf, const L4UnitPart *part)
+{
+	put_recs(buf, part);
+	put_lines(buf, part);
+	put_iterations(buf, part);
+}
+
 static void
 count_shapes(L4UnitHead *head, const L4UnitPart *part)
 {
@@ -214,36 +224,60 @@ count_shapes(L4UnitHead *head, const L4UnitPart *part)
 	}
 }
 
-bytea *
-l4_unit_encode(L4Unit *unit)
+void
+l4_unit_count(L4Unit *unit)
 {
 	L4UnitHead *head = &unit->head;
-	StringInfoData buf;
-	bytea	   *result;
 
 	head->unknown = head->learnt = 0;
 	count_shapes(head, &unit->settled);
 	count_shapes(head, &unit->open);
-	head->lines = unit->settled.nlines;
-	head->open_lines = unit->open.nlines;
-	initStringInfo(&buf);
-	enlargeStringInfo(&buf, 1024 + 8 * Min(unit->settled.nlines, 1000000));
-	appendStringInfoSpaces(&buf, VARHDRSZ);
-	l4_put_uint(&buf, head->full);
-	l4_put_uint(&buf, head->unknown);
-	l4_put_uint(&buf, head->learnt);
-	l4_put_uint(&buf, head->lines);
-	l4_put_uint(&buf, head->open_lines);
-	l4_put_uint(&buf, head->unparsed);
-	l4_put_int(&buf, head->next_line_no);
-	l4_put_int(&buf, head->last_done);
-	l4_put_int(&buf, head->max_in_flight);
-	l4_put_uint(&buf, head->nranks);
+	if (unit->rows == NULL)
+	{
+		head->lines = unit->settled.nlines;
+		head->open_lines = unit->open.nlines;
+	}
+}
+
+void
+l4_unit_put_head(StringInfo buf, const L4UnitHead *head)
+{
+	l4_put_uint(buf, head->packed);
+	l4_put_uint(buf, head->full);
+	l4_put_uint(buf, head->unknown);
+	l4_put_uint(buf, head->learnt);
+	l4_put_uint(buf, head->lines);
+	l4_put_uint(buf, head->open_lines);
+	l4_put_uint(buf, head->unparsed);
+	l4_put_int(buf, head->next_line_no);
+	l4_put_int(buf, head->last_done);
+	l4_put_int(buf, head->max_in_flight);
+	l4_put_uint(buf, head->nranks);
 	for (int i = 0; i < head->nranks; i++)
-		l4_put_int(&buf, head->ranks[i]);
-	put_bytes(&buf, head->carry, head->carry_len);
-	put_part(&buf, &unit->settled);
-	put_part(&buf, &unit->open);
+		l4_put_int(buf, head->ranks[i]);
+	put_bytes(buf, head->carry, head->carry_len);
+}
+
+bytea *
+l4_unit_encode(L4Unit *unit)
+{
+	StringInfoData buf;
+	bytea	   *result;
+
+	l4_unit_count(unit);
+	initStringInfo(&buf);
+	enlargeStringInfo(&buf, 1024 + 8 * Min(unit->head.lines, 1000000));
+	appendStringInfoSpaces(&buf, VARHDRSZ);
+	l4_unit_put_head(&buf, &unit->head);
+	put_shapes(&buf, &unit->settled);
+	put_shapes(&buf, &unit->open);
+	if (unit->rows != NULL)
+		appendBinaryStringInfo(&buf, unit->rows, unit->rows_len);
+	else
+	{
+		put_rows(&buf, &unit->settled);
+		put_rows(&buf, &unit->open);
+	}
 	result = (bytea *) buf.data;
 	SET_VARSIZE(result, buf.len);
 	return result;
@@ -386,14 +420,17 @@ get_lines(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 }
 
 static void
-get_part(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
+get_shapes(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 {
-	get_recs(reader, part, cxt);
-	get_lines(reader, part, cxt);
 	part->nlocals = (int) l4_get_uint(reader);
 	part->locals = MemoryContextAlloc(cxt, sizeof(L4Local *) * Max(part->nlocals, 1));
 	for (int i = 0; i < part->nlocals; i++)
 		part->locals[i] = get_local(reader, i, cxt);
+}
+
+static void
+get_iterations(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
+{
 	part->niters = (int) l4_get_uint(reader);
 	part->iters = MemoryContextAllocZero(cxt, sizeof(L4IterEntry) * Max(part->niters, 1));
 	for (int i = 0; i < part->niters; i++)
@@ -416,8 +453,17 @@ get_part(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 }
 
 static void
-get_head(L4ByteReader *reader, L4UnitHead *head, MemoryContext cxt)
+get_rows(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 {
+	get_recs(reader, part, cxt);
+	get_lines(reader, part, cxt);
+	get_iterations(reader, part, cxt);
+}
+
+void
+l4_unit_get_head(L4ByteReader *reader, L4UnitHead *head, MemoryContext cxt)
+{
+	head->packed = l4_get_uint(reader) != 0;
 	head->full = l4_get_uint(reader) != 0;
 	head->unknown = (int) l4_get_uint(reader);
 	head->learnt = (int) l4_get_uint(reader);
@@ -438,23 +484,42 @@ get_head(L4ByteReader *reader, L4UnitHead *head, MemoryContext cxt)
 void
 l4_unit_head(bytea *bytes, L4UnitHead *head, MemoryContext cxt)
 {
-	L4ByteReader reader;
+	L4ByteReader reader = {(const unsigned char *) VARDATA_ANY(bytes), (const unsigned char *) VARDATA_ANY(bytes) + VARSIZE_ANY_EXHDR(bytes)};
 
-	reader.ptr = (const unsigned char *) VARDATA_ANY(bytes);
-	reader.end = reader.ptr + VARSIZE_ANY_EXHDR(bytes);
-	get_head(&reader, head, cxt);
+	l4_unit_get_head(&reader, head, cxt);
+}
+
+static L4Unit *
+decode(bytea *bytes, L4ByteReader *reader, MemoryContext cxt)
+{
+	L4Unit	   *unit = MemoryContextAllocZero(cxt, sizeof(L4Unit));
+
+	reader->ptr = (const unsigned char *) VARDATA_ANY(bytes);
+	reader->end = reader->ptr + VARSIZE_ANY_EXHDR(bytes);
+	l4_unit_get_head(reader, &unit->head, cxt);
+	get_shapes(reader, &unit->settled, cxt);
+	get_shapes(reader, &unit->open, cxt);
+	return unit;
 }
 
 L4Unit *
 l4_unit_decode(bytea *bytes, MemoryContext cxt)
 {
-	L4Unit	   *unit = MemoryContextAllocZero(cxt, sizeof(L4Unit));
 	L4ByteReader reader;
+	L4Unit	   *unit = decode(bytes, &reader, cxt);
 
-	reader.ptr = (const unsigned char *) VARDATA_ANY(bytes);
-	reader.end = reader.ptr + VARSIZE_ANY_EXHDR(bytes);
-	get_head(&reader, &unit->head, cxt);
-	get_part(&reader, &unit->settled, cxt);
-	get_part(&reader, &unit->open, cxt);
+	get_rows(&reader, &unit->settled, cxt);
+	get_rows(&reader, &unit->open, cxt);
+	return unit;
+}
+
+L4Unit *
+l4_unit_decode_shapes(bytea *bytes, MemoryContext cxt)
+{
+	L4ByteReader reader;
+	L4Unit	   *unit = decode(bytes, &reader, cxt);
+
+	unit->rows = (const char *) reader.ptr;
+	unit->rows_len = (int) (reader.end - reader.ptr);
 	return unit;
 }

@@ -13,6 +13,8 @@
 
 #include "iterrule.h"
 
+struct L4ByteReader;
+
 #define L4_NO_TS			PG_INT64_MIN
 /* times of lines are from 1990 up to 2200, both in microseconds from 2000 */
 #define L4_FIRST_TS			(-INT64CONST(3653) * USECS_PER_DAY)
@@ -130,6 +132,7 @@ typedef struct L4UnitPart
 /* The front of a unit: what can be read without decoding the parts. */
 typedef struct L4UnitHead
 {
+	bool		packed;			/* no parts follow, but what became of them: see ingest_parcel.h */
 	bool		full;			/* ended early: the dictionary was full */
 	int			unknown;		/* shapes that the parser does not know */
 	int			learnt;			/* shapes that were learnt in this batch */
@@ -150,11 +153,20 @@ typedef struct L4Unit
 	L4UnitHead	head;
 	L4UnitPart	settled;
 	L4UnitPart	open;
+	const char *rows;			/* all but the dictionaries, where it was left encoded; points into the bytes */
+	int			rows_len;
 } L4Unit;
 
+/* Put into the head what it says about the parts; encoding does so, too. */
+extern void l4_unit_count(L4Unit *unit);
 extern bytea *l4_unit_encode(L4Unit *unit);
 extern void l4_unit_head(bytea *bytes, L4UnitHead *head, MemoryContext cxt);
 extern L4Unit *l4_unit_decode(bytea *bytes, MemoryContext cxt);
+extern L4Unit *l4_unit_decode_shapes(bytea *bytes, MemoryContext cxt);	/* lines and records stay encoded */
+
+/* The head alone, in front of what others write. */
+extern void l4_unit_put_head(StringInfo buf, const L4UnitHead *head);
+extern void l4_unit_get_head(struct L4ByteReader *reader, L4UnitHead *head, MemoryContext cxt);
 
 /* Bytes of text that fit in max without cutting a character. */
 extern int	l4_clip(const char *text, int len, int max);
