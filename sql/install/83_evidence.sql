@@ -105,10 +105,11 @@ BEGIN ATOMIC
         FROM stall AS s
         WHERE NOT s.wrote AND (SELECT avg(o.wrote::int) FROM stall AS o) >= 0.6
     )
-    SELECT DISTINCT ON (r.node) r.node, r.value::float8, r.detail
+    -- the strongest, and a quarter of what else there is: of two silent nodes the one that is silent in more ways
+    SELECT r.node, (0.75 * max(r.value) + 0.25 * sum(r.value))::float8, (array_agg(r.detail ORDER BY r.value DESC, r.detail COLLATE "C"))[1]
     FROM rated AS r
     WHERE r.value > 0
-    ORDER BY r.node, r.value DESC, r.detail COLLATE "C";
+    GROUP BY r.node;
 END;
 COMMENT ON FUNCTION l4.evidence_silent(text) IS 'evidence: a node that does not say what the others say, falls silent first, or never wrote';
 
@@ -147,18 +148,26 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4.evidence_first(text) IS 'evidence: the node that deviates first, by its lead in seconds, at most 1';
 
--- Where a ring breaks, the nodes after the gap wait to receive and those before it wait to send.
+-- Where a ring breaks, the nodes that data no longer reaches wait to receive and those that cannot pass it on wait to send. The two runs meet
+-- twice: at the break, and where they end. Which is which depends on the direction of the ring. Gloo's rings pass data to the rank
+-- before and wait to receive first, but for the one that gathers, which passes it to the rank after and waits to send first.
 CREATE FUNCTION l4.evidence_edge(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-    WITH n AS (
-        SELECT z.node, z.rank, z.place,
-            (SELECT e.waits FROM l4._case_event AS e JOIN l4._case_count AS c USING (job_id, event_id)
-             WHERE e.job_id = z.job_id AND c.node = z.node AND e.terminal AND e.dropped IS NULL AND e.waits IS NOT NULL
-             ORDER BY c.first_ts, c.first_line_no LIMIT 1) AS waits,
-            z.terminal_ts IS NULL AS quiet
+    WITH waiting AS (
+        SELECT e.event_id, e.waits FROM l4._case_event AS e
+        WHERE e.job_id = evidence_edge.job_id AND e.terminal AND e.dropped IS NULL AND e.waits IS NOT NULL
+    ), n AS (
+        SELECT z.node, z.place, z.terminal_ts IS NULL AS quiet,
+            (SELECT w.waits FROM waiting AS w JOIN l4._case_count AS c USING (event_id)
+             WHERE c.job_id = z.job_id AND c.node = z.node
+             ORDER BY c.first_ts, c.first_line_no LIMIT 1) AS waits
         FROM l4._case_node AS z
         WHERE z.job_id = evidence_edge.job_id AND z.lines > 0
+    ), direction AS (
+        SELECT bool_and(l4._marked(j.example, 'ring_up')) AS upwards
+        FROM waiting AS w JOIN l4._job_event AS j USING (event_id)
+        WHERE j.job_id = evidence_edge.job_id
     ), ring AS (
         SELECT w.*, coalesce(lead(w.node) OVER o, first_value(w.node) OVER o) AS next_node,
             coalesce(lead(w.waits) OVER o, first_value(w.waits) OVER o) AS next_waits,
@@ -167,12 +176,14 @@ BEGIN ATOMIC
         WHERE w.waits IS NOT NULL
         WINDOW o AS (ORDER BY w.place)
     ), gap AS (
-        SELECT r.*, CASE WHEN r.waits = 'receive' THEN 0.6 ELSE 0.4 END AS value
-        FROM ring AS r
+        -- a node that lost both neighbours reports what it waits for first, so of the two at the break that one is likelier
+        SELECT r.*, CASE WHEN (r.waits = 'send') = d.upwards THEN 0.6 ELSE 0.4 END AS value,
+            CASE WHEN (r.waits = 'send') = d.upwards THEN 0.05 ELSE 0 END AS waits_first
+        FROM ring AS r CROSS JOIN direction AS d
         WHERE r.waits <> r.next_waits AND (SELECT count(*) FROM ring AS z WHERE z.waits <> z.next_waits) = 2
             AND (SELECT count(*) FROM ring) >= 3
     ), rated AS (
-        SELECT g.node, g.value, 'ranks on one side wait to receive, on the other to send: the ring breaks here' AS detail FROM gap AS g
+        SELECT g.node, g.value + g.waits_first AS value, 'ranks on one side wait to receive, on the other to send: the ring breaks here' AS detail FROM gap AS g
         UNION ALL
         SELECT g.next_node, g.value, 'ranks on one side wait to receive, on the other to send: the ring breaks here' FROM gap AS g
         UNION ALL

@@ -13,7 +13,7 @@ BEGIN ATOMIC
     ), common AS (
         SELECT h.event_id, h.slot, mode() WITHIN GROUP (ORDER BY h.value) AS value, count(*) AS nodes
         FROM here AS h GROUP BY h.event_id, h.slot
-        HAVING count(*) >= 3 AND count(DISTINCT h.value) BETWEEN 2 AND 3
+        HAVING count(*) >= greatest(3, 0.8 * (SELECT k.nodes FROM k)) AND count(DISTINCT h.value) BETWEEN 2 AND 3
     ), odd AS (
         SELECT c.event_id, c.slot, c.value AS common_value, c.nodes,
             min(h.node) AS node, min(h.value) AS value, count(*) AS nodes_off
@@ -33,7 +33,7 @@ BEGIN ATOMIC
             GROUP BY v.event_id, s.slot) AS z
         WHERE b.place <= 5
     )
-    SELECT DISTINCT ON (h.node) h.node, 1.0::float8,
+    SELECT DISTINCT ON (h.node) h.node, CASE WHEN cardinality(k.baseline) >= 2 THEN 1 ELSE 0.5 END::float8,
         'says ' || left(h.value, 60) || ' where ' || (d.nodes - d.nodes_off) || ' others say ' || left(d.common_value, 60) || ': ' || left(t.template, 120)
     FROM drifted AS d
     JOIN here AS h ON h.event_id = d.event_id AND h.slot = d.slot AND h.value <> d.common_value
@@ -130,7 +130,7 @@ BEGIN ATOMIC
     ), rated AS (
         SELECT x.node, x.event_id, x.times / nullif(sum(x.times) OVER (PARTITION BY x.event_id), 0) AS share,
             coalesce((SELECT b.share FROM before AS b WHERE b.event_id = x.event_id AND b.rank = n.rank), 0) AS normal,
-            count(*) OVER (PARTITION BY x.event_id) AS named_nodes
+            x.times, sum(x.times) OVER (PARTITION BY x.event_id) AS all_times, count(*) OVER (PARTITION BY x.event_id) AS named_nodes
         FROM named AS x
         JOIN l4._case_node AS n ON n.job_id = evidence_named_slow.job_id AND n.node = x.node
     )
@@ -139,36 +139,59 @@ BEGIN ATOMIC
     FROM rated AS r
     JOIN l4._event AS t USING (event_id)
     CROSS JOIN k
-    WHERE r.named_nodes > 1 AND r.share - r.normal > 2.0 / k.nodes
+    -- more than chance: two deviations of a count that is expected to be spread evenly
+    WHERE r.named_nodes > 1 AND r.share - r.normal > 2.0 / k.nodes AND r.times >= r.all_times / k.nodes + 2 * sqrt(r.all_times / k.nodes + 1)
     ORDER BY r.node, r.share - r.normal DESC, t.template COLLATE "C";
 END;
 COMMENT ON FUNCTION l4.evidence_named_slow(text) IS 'evidence (slow jobs): lines that good jobs print too name this node more often than there';
 
 -- Where nodes wait for each other every iteration ends with the slowest. How much later than the median node a node reports an
--- iteration, against how much later it did before the job turned slow: clocks that are off cancel out.
-CREATE FUNCTION l4.evidence_late(job_id text) RETURNS TABLE (node text, value float8, detail text)
+-- iteration, against how much later it did before the job turned slow: clocks that are off cancel out. Where only some nodes print
+-- iterations, the last of each of the lines that nearly all nodes have tells the same, more coarsely.
+CREATE FUNCTION l4._lateness(job_id text) RETURNS TABLE (node text, place bigint, slow bool, ms float8, trust float8)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     WITH k AS (
-        SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_late.job_id AND c.symptom = 'slow' AND c.nodes >= 3
+        SELECT c.*, EXISTS (SELECT FROM l4._case_iteration AS p WHERE p.job_id = c.job_id AND p.nodes >= 0.6 * c.nodes AND p.place > 1) AS all_print
+        FROM l4._case AS c WHERE c.job_id = _lateness.job_id AND c.symptom = 'slow' AND c.nodes >= 3
     ), done AS (
         SELECT i.node, p.place, p.place >= o.place AS slow, extract(epoch FROM i.ended - p.done_ts)::float8 * 1000 AS ms
         FROM l4._iteration AS i
-        CROSS JOIN k
+        JOIN k ON k.all_print
         JOIN l4._case_iteration AS o ON o.job_id = k.job_id AND o.iteration = k.onset_iteration
         JOIN l4._case_iteration AS p ON p.job_id = k.job_id AND p.epoch IS NOT DISTINCT FROM i.epoch AND p.iteration = i.iteration
-        WHERE i.job_id = evidence_late.job_id AND p.nodes >= 0.6 * k.nodes AND p.place > 1
+        WHERE i.job_id = _lateness.job_id AND p.nodes >= 0.6 * k.nodes AND p.place > 1
+    ), last_lines AS (
+        SELECT c.node, c.event_id AS place, c.last_ts > k.onset_ts AS slow, extract(epoch FROM c.last_ts - k.first_ts)::float8 * 1000 AS ms,
+            bool_and(c.last_ts > k.onset_ts) OVER one AS after, bool_or(c.last_ts > k.onset_ts) OVER one AS touching,
+            count(*) OVER one >= 0.9 * k.nodes AS on_all
+        FROM l4.event_count AS c
+        JOIN k ON NOT k.all_print
+        WHERE c.job_id = _lateness.job_id
+        WINDOW one AS (PARTITION BY c.event_id)
+    )
+    SELECT d.node, d.place, d.slow, d.ms, 1.0 FROM done AS d
+    UNION ALL
+    SELECT l.node, l.place, l.slow, l.ms, 0.5 FROM last_lines AS l WHERE l.on_all AND (l.after OR NOT l.touching);
+END;
+COMMENT ON FUNCTION l4._lateness(text) IS 'slow jobs: when nodes reported what all report, iterations (by place) or else the last of each line (by event), and whether that was after the job turned slow';
+
+CREATE FUNCTION l4.evidence_late(job_id text) RETURNS TABLE (node text, value float8, detail text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH done AS (
+        SELECT d.* FROM l4._lateness(evidence_late.job_id) AS d
     ), normal AS (
         SELECT d.place, percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ms) AS ms FROM done AS d GROUP BY d.place
     ), late AS (
-        SELECT d.node, avg(d.ms - n.ms) FILTER (WHERE d.slow) - coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ms - n.ms) FILTER (WHERE NOT d.slow), 0) AS ms
+        SELECT d.node, avg(d.ms - n.ms) FILTER (WHERE d.slow) - coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ms - n.ms) FILTER (WHERE NOT d.slow), 0) AS ms, min(d.trust) AS trust
         FROM done AS d JOIN normal AS n USING (place)
         GROUP BY d.node
     ), spread AS (
         SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(l.ms)) AS mad, max(l.ms) AS most FROM late AS l
     )
-    SELECT l.node, l.ms / s.most, 'reports iterations ' || round(l.ms::numeric, 1) || ' ms later than the median node since the job is slow'
-    FROM late AS l CROSS JOIN spread AS s CROSS JOIN k
+    SELECT l.node, l.trust * l.ms / s.most, 'reports ' || round(l.ms::numeric, 1) || ' ms later than the median node since the job is slow'
+    FROM late AS l CROSS JOIN spread AS s JOIN l4._case AS k ON k.job_id = evidence_late.job_id
     WHERE l.ms > greatest(3 * s.mad, 0.1 * k.median_ms) AND s.most > 0;
 END;
-COMMENT ON FUNCTION l4.evidence_late(text) IS 'evidence (slow jobs): the node reports iterations later than the others since the job is slow, 1 = the latest';
+COMMENT ON FUNCTION l4.evidence_late(text) IS 'evidence (slow jobs): the node reports what all report later than the others since the job is slow, 1 = the latest';

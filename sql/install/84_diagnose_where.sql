@@ -56,6 +56,7 @@ AS $$
 DECLARE
     last_done int;
     flight int;
+    prints bool;
     back int;
 BEGIN
     IF k.symptom = 'slow' THEN
@@ -63,8 +64,9 @@ BEGIN
     ELSIF k.symptom IN ('none', 'launch') OR stage NOT IN ('train', 'eval', 'checkpoint_save') THEN
         RETURN NULL;
     END IF;
-    SELECT coalesce(max(n.last_iteration) FILTER (WHERE n.node = _iteration_of_failure.node), min(n.last_iteration)), max(n.in_flight)
-    INTO last_done, flight
+    SELECT coalesce(max(n.last_iteration) FILTER (WHERE n.node = _iteration_of_failure.node), min(n.last_iteration)), max(n.in_flight),
+        coalesce(bool_or(n.last_iteration IS NOT NULL) FILTER (WHERE n.node = _iteration_of_failure.node), false)
+    INTO last_done, flight, prints
     FROM l4._case_node AS n WHERE n.job_id = k.job_id;
     last_done := coalesce(last_done, 0);
     IF stage IN ('eval', 'checkpoint_save') AND k.step = 1 THEN
@@ -76,11 +78,15 @@ BEGIN
             ELSE last_done + least(k.step, 1 + floor(extract(epoch FROM least(k.terminal_ts, k.last_ts) - k.progress_ts)
                 * 1000 / nullif(k.median_ms, 0))::int) END;
     END IF;
+    -- the node does not print what it has done: others may have said how far it got
+    IF NOT prints AND flight BETWEEN last_done + 2 AND last_done + 3 THEN
+        RETURN flight;
+    END IF;
     -- tolerated for a while: warnings on half of the nodes in every iteration up to the end
     SELECT min(i.iteration) INTO back
     FROM l4._case_event AS e
     JOIN l4._case_iteration AS i ON i.job_id = e.job_id AND i.done_ts >= e.first_ts
-    WHERE e.job_id = k.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.stack AND e.level >= 3 AND 2 * e.nodes >= k.nodes
+    WHERE e.job_id = k.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.stack AND NOT e.terminal AND e.level >= 3 AND 2 * e.nodes >= k.nodes
         AND e.last_ts >= (SELECT z.done_ts FROM l4._case_iteration AS z WHERE z.job_id = k.job_id ORDER BY z.place DESC OFFSET 2 LIMIT 1)
         AND e.occurrences >= e.nodes * (last_done - i.iteration + 1);
     RETURN CASE WHEN k.symptom = 'crash' THEN least(last_done + 1, back) ELSE last_done + 1 END;
