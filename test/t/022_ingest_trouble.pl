@@ -1,0 +1,130 @@
+# Reading logs on a full disk, under cancels at any moment, and while jobs are removed: the next call goes on from a true state.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use IPC::Run qw(start finish);
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init(extra => [ '--wal-segsize=1', '--encoding=UTF8', '--no-locale' ]);
+$node->append_conf('postgresql.conf', "fsync = off\nautovacuum = off\njit = off\nmax_wal_size = 1GB\n");
+$node->start;
+
+# times are random, so that they take room
+my $make = q{
+CREATE EXTENSION l4;
+SELECT l4.create_log_table('logs');
+INSERT INTO logs (job_id, node, line_no, ts, line)
+SELECT 'job-' || j, 'node-' || n, i, '2000-01-01'::timestamptz + make_interval(secs => hashint8(i * 100 + n) + 0.000001 * (hashint8(i * 99 - n) % 1000000)), CASE
+    WHEN i % 50 = 0 THEN format('2026-01-01 00:00:00,000 [INFO] training: iteration %s/ 1000 | elapsed time per iteration (ms): %s.5 | lm loss: 2.5', i / 50, i % 7)
+    ELSE format('step %s of phase %s took %s ms', i, 'p' || i % 40, i % 13) END
+FROM generate_series(1, 4) j, generate_series(1, 4) n, generate_series(1, 10000) i;
+};
+my $counts = q{SELECT count(*), count(DISTINCT (job_id, node, line_no)) FROM l4.event_line};
+my $digest = q{
+SELECT (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4.event_line x WHERE job_id <= 'job-4'),
+       (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4.event_count x WHERE job_id <= 'job-4'),
+       (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4.iteration x WHERE job_id <= 'job-4'),
+       (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4._job_event x WHERE job_id <= 'job-4')};
+
+sub fresh
+{
+	my ($db) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $db TEMPLATE filled");
+	return;
+}
+
+$node->safe_psql('postgres', 'CREATE DATABASE filled');
+$node->safe_psql('filled', $make);
+$node->safe_psql('filled', 'VACUUM (FREEZE, ANALYZE)');
+
+fresh('whole');
+$node->safe_psql('whole', q{CALL l4.ingest('logs', batch_lines => 10000)});
+my $expected = $node->safe_psql('whole', $digest);
+my $lines = 4 * 4 * 10000;
+is($node->safe_psql('whole', $counts), "$lines|$lines", 'every line once');
+
+# A disk that is full for what ingest writes: the server may not make a file longer than the longest there is.
+fresh('no_room');
+$node->safe_psql('no_room', q{INSERT INTO logs SELECT replace(job_id, 'job', 'job-5'), node, source, rank, line_no, ts, line FROM logs});
+$node->safe_psql('no_room', 'VACUUM (FREEZE, ANALYZE)');
+$node->safe_psql('no_room', 'CHECKPOINT');
+my $longest = $node->safe_psql('no_room', q{SELECT max(pg_relation_size(oid)) FROM pg_class WHERE relnamespace <> 'public'::regnamespace AND relkind IN ('r', 'i', 't')});
+my $stored = 2 * $node->safe_psql('whole', q{SELECT max(pg_relation_size(c.oid)) FROM pg_class c WHERE c.oid IN ('l4._chunk'::regclass, (SELECT reltoastrelid FROM pg_class WHERE oid = 'l4._chunk'::regclass))});
+# the server itself needs files of a megabyte
+my $limit = ($longest < 1048576 ? 1024 : int($longest / 1024)) + 64;
+SKIP:
+{
+	skip "what ingest stores ($stored) is not more than a file may hold ($limit kB)", 5 if $stored < 1100 * $limit;
+	$node->stop;
+	my ($data, $log) = ($node->data_dir, $node->logfile);
+	system('bash', '-c', "ulimit -f $limit && exec pg_ctl -w -s -D '$data' -l '$log.full' start") == 0 or die 'the server does not start';
+	my ($out, $err);
+	my $status = $node->psql('no_room', q{CALL l4.ingest('logs', batch_lines => 10000)}, stdout => \$out, stderr => \$err);
+	isnt($status, 0, 'ingest fails when a file cannot grow');
+	like($err, qr/could not (?:extend|write)/, 'and says so');
+	system('pg_ctl', '-w', '-s', '-m', 'fast', '-D', $data, 'stop');
+	$node->start;
+	my ($all, $different) = split /\|/, $node->safe_psql('no_room', $counts);
+	ok($all > 0 && $all < 2 * $lines && $all == $different, "what was committed before stays: $all lines");
+	is($node->safe_psql('no_room', q{CALL l4.ingest('logs', batch_lines => 10000); SELECT count(*) FROM l4.event_line}), 2 * $lines, 'with room again, it goes on');
+	is($node->safe_psql('no_room', $digest), $expected, 'to the same result');
+}
+
+# temporary files may be limited, too: a source without an index is copied
+fresh('no_index');
+$node->safe_psql('no_index', 'CREATE TABLE heap AS SELECT * FROM logs; DROP TABLE logs');
+my ($out, $err);
+isnt($node->psql('no_index', q{SET temp_file_limit = 64; SET maintenance_work_mem = '1MB'; SET work_mem = '64kB'; CALL l4.ingest('heap')}, stdout => \$out, stderr => \$err),
+	0, 'ingest fails at temp_file_limit');
+like($err, qr/temp_file_limit/, 'and says so');
+is($node->safe_psql('no_index', q{CALL l4.ingest('heap'); CALL l4.ingest('heap'); SELECT count(*) FROM l4.event_line}), $lines, 'without the limit all lines are read');
+
+# cancelled at any moment, by timeout and by another session, in a transaction of its own and not
+fresh('cancelled');
+my $cancels = 0;
+for my $timeout (5, 10, 20, 40, 60, 80, 120, 160, 200, 260, 350)
+{
+	my $mode = $timeout % 40 ? 'true' : 'false';
+	$node->psql('cancelled', "SET statement_timeout = $timeout; CALL l4.ingest('logs', batch_lines => 1, commit => $mode)", stdout => \$out, stderr => \$err);
+	$cancels++ if $err =~ /canceling statement/;
+	my ($all, $different) = split /\|/, $node->safe_psql('cancelled', $counts);
+	is($all, $different, "after $timeout ms: no line twice ($all lines)") if $all != $different || $timeout == 350;
+}
+cmp_ok($cancels, '>=', 3, 'calls were cancelled');
+$node->safe_psql('cancelled', q{CALL l4.ingest('logs', batch_lines => 10000)});
+is($node->safe_psql('cancelled', $counts), "$lines|$lines", 'the last call finds all lines');
+is($node->safe_psql('cancelled', q{SELECT sum(occurrences) FROM l4.event_count}), $lines, 'and counts each once');
+is($node->safe_psql('cancelled', q{SELECT count(*) FROM l4._stream WHERE tail_lines + lines <> 10000}), '0', 'streams know it');
+
+# jobs are removed while they are read
+fresh('removed');
+for my $round (1 .. 4)
+{
+	my ($o, $e) = ('', '');
+	my $h = start [ 'psql', '-X', '-d', $node->connstr('removed'), '-c', q{CALL l4.ingest('logs', batch_lines => 1)} ], '<', \'', '>', \$o, '2>', \$e;
+	$node->poll_query_until('removed', 'SELECT coalesce(sum(lines), 0) > 0 FROM l4._stream');
+	$node->safe_psql('removed', 'SELECT l4.forget_job(job_id) FROM l4.job ORDER BY job_id LIMIT 2');
+	finish $h;
+	ok($e eq '' || $e =~ /a job was removed while its logs were read\nHINT:/, "round $round: a clear error, or none") or diag($e);
+}
+$node->safe_psql('removed', q{CALL l4.ingest('logs', batch_lines => 10000)});
+is($node->safe_psql('removed', $counts), "$lines|$lines", 'the last call reads what was forgotten');
+is($node->safe_psql('removed', q{SELECT count(*) FROM l4._job_event j WHERE NOT EXISTS (SELECT FROM l4.event_count c WHERE c.job_id = j.job_id)}), '0', 'no counts of nothing');
+is($node->safe_psql('removed', q{SELECT sum(occurrences) FROM l4._job_event}), $lines, 'the counts of jobs are those of their lines');
+
+# eight sessions, each a job or a node's worth of it, at once
+fresh('many');
+my @sessions = map
+{
+	my $job = 'job-' . (1 + $_ % 4);
+	start [ 'psql', '-X', '-d', $node->connstr('many'), '-v', 'ON_ERROR_STOP=1', '-c', "CALL l4.ingest('logs', '$job', batch_lines => 4000)" ], '<', \''
+} 1 .. 8;
+is(scalar(grep { finish $_ } @sessions), 8, 'eight sessions on four jobs end well');
+is($node->safe_psql('many', $counts), "$lines|$lines", 'with every line once');
+is($node->safe_psql('many', 'SELECT count(*) FROM (SELECT job_id, md5(string_agg((node, line_no, ts, stage, iteration)::text, $$,$$ ORDER BY node, line_no)) FROM l4.event_line GROUP BY 1) x'), '4', 'in four jobs');
+is($node->safe_psql('many', q{SELECT count(*) FROM l4.template WHERE merged_into IS NULL}), $node->safe_psql('whole', q{SELECT count(*) FROM l4.template WHERE merged_into IS NULL}),
+	'and as many templates as one session learns');
+$node->stop;
+done_testing();
