@@ -158,6 +158,7 @@ REGRESS = \
 	privileges \
 	report \
 	sources \
+	source_kinds \
 	fault_match
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale

@@ -37,6 +37,20 @@ append_to_file("$folder/gpu-2.log", "2026-03-01 10:00:06 [ERROR] [rank 2] step 6
 $node->safe_psql('postgres', "CALL l4.ingest('job_1')");
 is($node->safe_psql('postgres', $lines), "gpu-1|5|5\ngpu-2|6|6", 'a file that grew adds its new lines only');
 
+# a rotated file that is packed: the program unpacks and joins, the numbers go on
+SKIP:
+{
+	skip 'no gzip', 1 if system('gzip --version >/dev/null 2>&1') != 0;
+	append_to_file("$folder/gpu-3.log.1", join('', map { "2026-03-01 10:00:0$_ [INFO] step $_ of 5\n" } 1 .. 5));
+	system('gzip', "$folder/gpu-3.log.1") == 0 or die;
+	append_to_file("$folder/gpu-3.log", "2026-03-01 10:00:09 [INFO] step 9 of 9\n");
+	(my $program = "(gzip -dc $folder/gpu-3.log.1.gz; cat $folder/gpu-3.log) | $number") =~ s/'/''/g;
+	$node->safe_psql('postgres', "CREATE FOREIGN TABLE gpu_3 (line_no bigint, line text) SERVER files OPTIONS (program '$program', format 'csv');
+		CREATE VIEW job_3 AS SELECT 'job-3' AS job_id, 'gpu-3' AS node, line_no, line FROM gpu_3; CALL l4.ingest('job_3')");
+	is($node->safe_psql('postgres', "SELECT count(*), max(ts) FROM l4.event_line WHERE job_id = 'job-3'"),
+		$node->safe_psql('postgres', "SELECT 6, '2026-03-01 10:00:09'::timestamptz"), 'a packed file and its successor');
+}
+
 # another server, with a table that has the index
 my $remote = PostgreSQL::Test::Cluster->new('remote');
 $remote->init;
@@ -59,7 +73,7 @@ is($node->safe_psql('postgres', "SELECT count(*) FROM l4.event_line WHERE job_id
 
 # a foreign table without line numbers is refused, with a hint
 $node->safe_psql('postgres', "CREATE FOREIGN TABLE plain (line text) SERVER files OPTIONS (filename '$folder/gpu-1.log', format 'text', delimiter E'\\x01')");
-$node->safe_psql('postgres', "CREATE VIEW unnumbered AS SELECT 'job-3' AS job_id, 'gpu-1' AS node, line FROM plain");
+$node->safe_psql('postgres', "CREATE VIEW unnumbered AS SELECT 'job-4' AS job_id, 'gpu-1' AS node, line FROM plain");
 my ($status, $out, $err) = $node->psql('postgres', "CALL l4.ingest('unnumbered')");
 isnt($status, 0, 'a view without line_no is refused');
 like($err, qr/line_no.*HINT:/s, 'with a hint');
