@@ -18,7 +18,7 @@
 #include "ingest_scan.h"
 #include "l4_compat.h"
 
-PG_FUNCTION_INFO_V1(l4_ingest_unit);
+PG_FUNCTION_INFO_V1(l4_ingest_check);
 PG_FUNCTION_INFO_V1(l4_ingest_learn);
 PG_FUNCTION_INFO_V1(l4_ingest_events);
 PG_FUNCTION_INFO_V1(l4_ingest_slots);
@@ -68,13 +68,6 @@ form_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }
 
-static Datum
-int4_or_null(int32 value, bool *isnull)
-{
-	*isnull = value == L4_NO_INT;
-	return Int32GetDatum(value);
-}
-
 /* May the procedure that asks commit: not in a transaction block, not below a function. */
 Datum
 l4_can_commit(PG_FUNCTION_ARGS)
@@ -82,29 +75,33 @@ l4_can_commit(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(!IsTransactionBlock() && SPI_inside_nonatomic_context());
 }
 
-/* unit -> (full, unknown, lines, open_lines, …): what SQL has to know of a unit */
+/* units -> (the first that ended early, unknown shapes) */
 Datum
-l4_ingest_unit(PG_FUNCTION_ARGS)
+l4_ingest_check(PG_FUNCTION_ARGS)
 {
-	L4UnitHead	head;
-	Datum		values[10];
-	bool		nulls[10] = {false};
-	Datum	   *ranks;
+	Datum	   *units;
+	bool	   *no_unit;
+	int			n;
+	int			full_at = 0;
+	int64		unknown = 0;
+	Datum		values[2];
+	bool		nulls[2] = {false};
 
-	l4_unit_head(PG_GETARG_BYTEA_PP(0), &head, CurrentMemoryContext);
-	ranks = (Datum *) palloc(sizeof(Datum) * Max(head.nranks, 1));
-	for (int i = 0; i < head.nranks; i++)
-		ranks[i] = Int32GetDatum(head.ranks[i]);
-	values[0] = BoolGetDatum(head.full);
-	values[1] = Int32GetDatum(head.unknown);
-	values[2] = Int32GetDatum(head.lines);
-	values[3] = Int32GetDatum(head.open_lines);
-	values[4] = Int64GetDatum(head.next_line_no);
-	values[5] = int4_or_null(head.last_done, &nulls[5]);
-	values[6] = int4_or_null(head.max_in_flight, &nulls[6]);
-	values[7] = PointerGetDatum(construct_array(ranks, head.nranks, INT4OID, sizeof(int32), true, TYPALIGN_INT));
-	values[8] = PointerGetDatum(cstring_to_text_with_len(head.carry, head.carry_len));	/* same layout as bytea */
-	values[9] = Int64GetDatum(head.unparsed);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), BYTEAOID, -1, false, TYPALIGN_INT, &units, &no_unit, &n);
+	for (int i = 0; i < n && full_at == 0; i++)
+	{
+		L4UnitHead	head;
+
+		if (no_unit[i])
+			continue;
+		l4_unit_head(DatumGetByteaPP(units[i]), &head, CurrentMemoryContext);
+		unknown += head.unknown;
+		if (head.full)
+			full_at = i + 1;
+	}
+	values[0] = Int32GetDatum(full_at);
+	nulls[0] = full_at == 0;
+	values[1] = Int64GetDatum(unknown);
 	return form_row(fcinfo, values, nulls);
 }
 

@@ -85,11 +85,11 @@ static const char stream_sql[] =
 static const Oid stream_types[] = {INT4OID, BOOLOID, INT8OID, INT8OID, INT4OID, TEXTOID, TEXTOID, INT4OID, BOOLOID, INT8OID, INT8OID,
 BYTEAOID, BYTEAOID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT4OID, INT4OID, INT4OID, TEXTOID, INT4OID};
 
+/* one stream at a time: of a set of streams in tables that no one has analyzed yet the planner makes a loop in a loop */
 static const char node_rank_sql[] =
-"UPDATE l4.job_node n SET rank = r.rank "
-"FROM (SELECT s.job_id, s.node, min(s.rank) AS rank FROM l4._stream s WHERE s.stream_id = ANY ($1) GROUP BY 1, 2) r "
-"WHERE n.job_id = r.job_id AND n.node = r.node AND n.rank IS NULL AND r.rank IS NOT NULL";
-static const Oid node_rank_types[] = {INT4ARRAYOID};
+"UPDATE l4.job_node n SET rank = (SELECT min(s.rank) FROM l4._stream s WHERE s.job_id = n.job_id AND s.node = n.node) "
+"FROM l4._stream t WHERE t.stream_id = $1 AND t.rank IS NOT NULL AND n.job_id = t.job_id AND n.node = t.node AND n.rank IS NULL";
+static const Oid node_rank_types[] = {INT4OID};
 
 static void
 store_chunk(Store *store, int32 stream_id, int chunk_no, const L4Chunk *chunk)
@@ -250,14 +250,20 @@ prepare(Store *store)
 	store->unit_cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unit", ALLOCSET_DEFAULT_SIZES);
 }
 
+/* Nodes of which no rank is known get one from their streams. */
 static void
-learn_ranks(Datum ids)
+learn_ranks(const Datum *ids, const bool *no_unit, int n)
 {
 	L4Query		query;
 
 	l4_query_prepare(&query, node_rank_sql, lengthof(node_rank_types), node_rank_types);
-	l4_query_put(&query, ids, false);
-	l4_query_run(&query);
+	for (int i = 0; i < n; i++)
+	{
+		if (no_unit[i])
+			continue;
+		l4_query_put(&query, ids[i], false);
+		l4_query_run(&query);
+	}
 }
 
 /* (streams, late, units, last lines) -> lines */
@@ -293,7 +299,7 @@ l4_ingest_store(PG_FUNCTION_ARGS)
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(store.unit_cxt);
 	}
-	learn_ranks(PG_GETARG_DATUM(0));
+	learn_ranks(ids, no_unit, n[0]);
 	l4_rollup_store(store.rollup);
 	SPI_finish();
 	PG_RETURN_INT64(store.lines);

@@ -11,10 +11,9 @@ CREATE FUNCTION l4._ingest_workers_may(read text) RETURNS bool
 LANGUAGE c STABLE STRICT PARALLEL UNSAFE SET parallel_setup_cost = '1e10' AS 'MODULE_PATHNAME', 'l4_ingest_workers_may';
 COMMENT ON FUNCTION l4._ingest_workers_may(text) IS 'may parallel workers run the statement that reads lines';
 
-CREATE FUNCTION l4._ingest_unit(unit bytea, OUT "full" bool, OUT unknown int, OUT lines int, OUT tail_lines int, OUT next_line_no bigint,
-                                OUT last_iteration int, OUT max_in_flight int, OUT ranks int[], OUT carry bytea, OUT unparsed bigint)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_ingest_unit';
-COMMENT ON FUNCTION l4._ingest_unit(bytea) IS 'what SQL has to know of a unit';
+CREATE FUNCTION l4._ingest_check(units bytea[], OUT full_at int, OUT unknown bigint)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_ingest_check';
+COMMENT ON FUNCTION l4._ingest_check(bytea[]) IS 'number of the first unit that ended early, NULL where none did; shapes in the units that the parser does not know';
 
 CREATE FUNCTION l4._ingest_learn(INOUT parser l4.parser, INOUT units bytea[])
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 AS 'MODULE_PATHNAME', 'l4_ingest_learn';

@@ -135,7 +135,7 @@ END
 $$;
 COMMENT ON FUNCTION l4._ingest_list(text, bool, bool, text) IS 'what there is to read: streams with lines beyond those seen, and gaps in which lines turned up';
 
--- Which pieces make the next batch. A short piece counts as 4096 lines: its dictionary and counts are not much smaller than those of a long one. Streams of a job take turns of one piece each, so that the order in which shapes are learnt does not depend on the size of batches.
+-- Which pieces make the next batch. A short piece counts as 1024 lines: its dictionary and counts are not much smaller than those of a long one. Streams of a job take turns of one piece each, so that the order in which shapes are learnt does not depend on the size of batches.
 CREATE FUNCTION l4._ingest_choose(ids int[], late bool[], lo bigint[], hi bigint[], nulls bool[], batch_lines int,
                                   OUT items int[], OUT from_line bigint[], OUT to_line bigint[])
 LANGUAGE sql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -154,7 +154,7 @@ AS $$
                          ELSE least(t.hi, t.first::numeric - 1 + CASE WHEN t.pending = 1 THEN greatest(t.step, batch_lines) ELSE t.step END)::bigint END AS last
         FROM turn t WHERE t.turn = 1
     ), ordered AS (
-        SELECT p.*, sum(greatest(p.last::numeric - p.first + 1, 4096)) OVER o - greatest(p.last::numeric - p.first + 1, 4096) AS before,
+        SELECT p.*, sum(greatest(p.last::numeric - p.first + 1, 1024)) OVER o - greatest(p.last::numeric - p.first + 1, 1024) AS before,
                min(CASE WHEN p.last < p.hi OR p.pending > 1 AND p.late THEN p.job_id END) OVER () AS unfinished
         FROM piece p WINDOW o AS (ORDER BY p.job_id, p.late DESC, p.units, p.node, p.source)
     )
@@ -175,6 +175,7 @@ AS $$
 DECLARE
     read text := l4._ingest_read(relation, src.has_job, src.has_source, src.has_rank, src.has_ts, false);
     read_null text := l4._ingest_read(relation, src.has_job, src.has_source, src.has_rank, src.has_ts, true);
+    rules bigint := jsonb_hash_extended(l4._ruleset(), 0);
     workers int := current_setting('max_parallel_workers_per_gather');
     shares int;
     branches text;
@@ -184,7 +185,7 @@ BEGIN
     -- the longest pieces are dealt out first, forth and back
     SELECT string_agg(b.branch, ' UNION ALL ' ORDER BY b.share) INTO branches
     FROM (SELECT s.share, format('SELECT s.number, s.unit FROM l4._ingest_scan_share(%L, %L, %s, %L, %L, %L, %L, %L, %L) s', read, read_null,
-                                 jsonb_hash_extended(l4._ruleset(), 0), array_agg(s.n ORDER BY s.n), array_agg(s.id ORDER BY s.n), array_agg(s.has_null ORDER BY s.n),
+                                 rules, array_agg(s.n ORDER BY s.n), array_agg(s.id ORDER BY s.n), array_agg(s.has_null ORDER BY s.n),
                                  array_agg(s.late ORDER BY s.n), array_agg(s.from_line ORDER BY s.n), array_agg(s.to_line ORDER BY s.n)) AS branch
           FROM (SELECT p.*, least(p.k % (2 * shares), 2 * shares - 1 - p.k % (2 * shares)) AS share
                 FROM (SELECT p.*, row_number() OVER (ORDER BY p.to_line::numeric - p.from_line DESC NULLS FIRST, p.n) - 1 AS k
@@ -203,6 +204,10 @@ AS $$
 DECLARE
     above int;
     learnt record;
+    ranks int[];
+    signatures l4.pcre[];
+    stages text[];
+    then_stages text[];
 BEGIN
     SELECT m.parser INTO parser FROM l4._model m FOR UPDATE;
     SELECT coalesce(max(e.event_id), 0) INTO above FROM l4._event e;
@@ -210,9 +215,12 @@ BEGIN
     parser := learnt.parser;
     units := learnt.units;
     UPDATE l4._model SET parser = learnt.parser;
+    -- what l4._stage_of() says, for many messages in one pass each
+    SELECT array_agg(r.rank ORDER BY r.rank), array_agg(r.signature ORDER BY r.rank), array_agg(r.stage ORDER BY r.rank), array_agg(r.then_stage ORDER BY r.rank)
+    INTO ranks, signatures, stages, then_stages FROM l4._active_stage_rule r;
     INSERT INTO l4._event (event_id, merged_into, level, template, example, example_record, stage, then_stage, iteration_rule, is_stack)
-    SELECT e.event_id, e.merged_into, e.level, e.template, e.example, e.example_record, s.stage, s.then_stage, e.iteration_rule, e.is_stack
-    FROM l4._ingest_events(parser, units, above) e CROSS JOIN LATERAL l4._stage_of(e.example) s;
+    SELECT e.event_id, e.merged_into, e.level, e.template, e.example, e.example_record, stages[e.rule], then_stages[e.rule], e.iteration_rule, e.is_stack
+    FROM (SELECT e.*, l4.pcre_first(e.example, ranks, signatures) AS rule FROM l4._ingest_events(parser, units, above) e OFFSET 0) e;
     UPDATE l4._event e SET template = p.template, merged_into = p.merged_into
     FROM l4._parser_events(parser) p
     WHERE e.event_id = p.event_id AND e.event_id <= above

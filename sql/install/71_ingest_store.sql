@@ -19,6 +19,7 @@ DECLARE
     items int[];
     first_line bigint[];
     last_line bigint[];
+    jobs text[];
     p record;
     found bytea[];
     full_at int;
@@ -26,14 +27,14 @@ DECLARE
     stored bigint;
 BEGIN
     SELECT * INTO items, first_line, last_line FROM l4._ingest_choose(ids, late, lo, hi, nulls, batch_lines);
-    IF items IS NULL OR (SELECT count(*) FROM l4._stream s WHERE s.stream_id = ANY (ids)) < (SELECT count(DISTINCT i) FROM unnest(ids) i) THEN
+    IF items IS NULL OR EXISTS (SELECT FROM unnest(ids) i WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.stream_id = i)) THEN
         RAISE EXCEPTION 'a job was removed while its logs were read' USING ERRCODE = 'object_not_in_prerequisite_state',
             HINT = 'Call l4.ingest() again: it goes on with what there is.';
     END IF;
+    jobs := ARRAY(SELECT DISTINCT s.job_id FROM unnest(items) i JOIN l4._stream s ON s.stream_id = ids[i]);
     -- one session at a time for a job; the lock ends with the batch
-    PERFORM pg_advisory_xact_lock(27700, q.hash)
-    FROM (SELECT DISTINCT hashtext(s.job_id) AS hash FROM unnest(items) i JOIN l4._stream s ON s.stream_id = ids[i] ORDER BY 1) q;
-    PERFORM FROM l4.job j WHERE j.job_id IN (SELECT s.job_id FROM unnest(items) i JOIN l4._stream s ON s.stream_id = ids[i]) ORDER BY j.job_id FOR KEY SHARE;
+    PERFORM pg_advisory_xact_lock(27700, q.hash) FROM (SELECT DISTINCT hashtext(j) AS hash FROM unnest(jobs) j ORDER BY 1) q;
+    PERFORM FROM l4.job j WHERE j.job_id = ANY (jobs) ORDER BY j.job_id FOR KEY SHARE;
     -- another session may have read these pieces meanwhile: start where the stream is now
     SELECT array_agg(q.stream_id ORDER BY q.n) AS ids, array_agg(q.has_null ORDER BY q.n) AS nulls, array_agg(q.late ORDER BY q.n) AS late,
            array_agg(q.from_line ORDER BY q.n) AS from_line, array_agg(q.last ORDER BY q.n) AS to_line
@@ -47,8 +48,7 @@ BEGIN
     IF p.ids IS NOT NULL THEN
         PERFORM l4._model_masks();
         found := l4._ingest_scan_pieces(relation, src, p.ids, p.nulls, p.late, p.from_line, p.to_line);
-        SELECT min(t.n) FILTER (WHERE i."full"), sum(i.unknown) INTO full_at, unknown
-        FROM unnest(found) WITH ORDINALITY AS t(unit, n) CROSS JOIN LATERAL l4._ingest_unit(t.unit) i;
+        SELECT c.full_at, c.unknown INTO full_at, unknown FROM l4._ingest_check(found) c;
         -- a unit that ended early goes on before those after it are learnt: they are read again
         IF full_at IS NOT NULL THEN
             found := found[1:full_at];
@@ -119,6 +119,7 @@ DECLARE
     relation text;
     call_id int;
     w record;
+    size int;
 BEGIN
     IF logs IS NULL THEN
         RAISE EXCEPTION 'logs must not be NULL' USING ERRCODE = 'null_value_not_allowed';
@@ -145,11 +146,14 @@ BEGIN
     END IF;
     SELECT * INTO w FROM l4._ingest_list(relation, src.has_job, src.has_source, job_id);
     PERFORM l4._ingest_expect(call_id, w.ids, w.late, w.lo, w.hi);
+    -- a small batch first: most of what has to be learnt is in it, and what needs no learning is packed by the workers
+    size := greatest(batch_lines OPERATOR(pg_catalog./) 8, 1);
     WHILE w.ids IS NOT NULL LOOP
         IF commit THEN
             COMMIT;
         END IF;
-        SELECT * INTO w FROM l4._ingest_batch(relation, src, batch_lines, call_id, w.ids, w.late, w.lo, w.hi, w.nulls);
+        SELECT * INTO w FROM l4._ingest_batch(relation, src, size, call_id, w.ids, w.late, w.lo, w.hi, w.nulls);
+        size := batch_lines;
     END LOOP;
     PERFORM l4._ingest_end(call_id);
     IF relation OPERATOR(pg_catalog.=) 'pg_temp.l4_ingest_rows' THEN
