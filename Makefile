@@ -114,13 +114,17 @@ FRAGMENTS = \
 	sql/install/86_fault_share.sql \
 	sql/install/87_fault_pack_hardware_gpu.sql \
 	sql/install/87_fault_pack_hardware_accelerator.sql \
+	sql/install/87_fault_pack_hardware_network.sql \
+	sql/install/87_fault_pack_hardware_storage.sql \
 	sql/install/87_fault_pack_hardware_node.sql \
 	sql/install/87_fault_pack_user_configuration.sql \
+	sql/install/87_fault_pack_user_parallel.sql \
 	sql/install/87_fault_pack_user_data.sql \
 	sql/install/87_fault_pack_user_program.sql \
 	sql/install/87_fault_pack_user_software.sql \
 	sql/install/87_fault_pack_framework.sql \
 	sql/install/87_fault_pack_platform.sql \
+	sql/install/87_fault_pack_combined.sql \
 	sql/install/88_fault_guard.sql \
 	sql/install/90_report_common.sql \
 	sql/install/91_report.sql \

@@ -62,7 +62,7 @@ DECLARE c text;
 BEGIN
 	INSERT INTO l4.fault_condition SELECT f.* FROM jsonb_populate_record(NULL::l4.fault_condition, jsonb_build_object('fault_id', (SELECT fault_id FROM l4.fault WHERE name = 'comb'),
 		'step', 2, 'kind', 'event', 'signature', 'some text', 'min_occurrences', 1, 'min_nodes', 1, 'same_node', false) || change) f;
-	DELETE FROM l4.fault_condition;
+	DELETE FROM l4.fault_condition WHERE fault_id >= 1000000;
 	RETURN 'accepted';
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS c = CONSTRAINT_NAME;

@@ -27,6 +27,15 @@ INSERT INTO lines VALUES
 INSERT INTO lines
 SELECT 'fm-xid', 'node4', 4, i, timestamptz '2026-03-03 10:00+00' + i * interval '1 s', format('NVRM: Xid (PCI:0000:3b:00): %s, pid=1896, name=python3', CASE WHEN i = 9 THEN 79 ELSE 63 END)
 FROM generate_series(1, 12) i;
+-- one of four workers is killed: the exit status, a variable part, says on which node
+INSERT INTO lines
+SELECT 'fm-exit', 'node' || n, n, i, timestamptz '2026-03-04 10:00+00' + i * interval '1 s',
+	CASE WHEN i < 3 THEN format('step %s done', i) WHEN n = 2 THEN 'ERROR: failed (exitcode: -9) local_rank: 0 (pid: 4712)'
+		ELSE format('ERROR: failed (exitcode: 1) local_rank: 0 (pid: %s)', 4710 + n) END
+FROM generate_series(0, 3) n, generate_series(1, 3) i;
+INSERT INTO lines SELECT 'fm-exit-all', node, rank, line_no, ts, replace(line, '-9', '1') FROM lines WHERE job_id = 'fm-exit';
+INSERT INTO lines SELECT 'fm-exit-two', node, rank, line_no, ts, CASE node WHEN 'node1' THEN replace(line, 'exitcode: 1', 'exitcode: -9') ELSE line END FROM lines WHERE job_id = 'fm-exit';
+INSERT INTO l4.job (job_id, settings, status, started_at) SELECT 'fm-exit' || s, 'fm', 'failed', '2026-03-04 10:00+00' FROM unnest(ARRAY['', '-all', '-two']) s;
 INSERT INTO l4.job (job_id, settings, status, started_at) VALUES ('fm-ok', 'fm', 'succeeded', '2026-03-02 10:00+00'), ('fm-bad', 'fm', 'failed', '2026-03-02 10:00+00'),
 	('fm-xid', 'fm', 'failed', '2026-03-03 10:00+00');
 CALL l4.ingest('lines');
@@ -40,6 +49,9 @@ SELECT count(*) FROM l4.fault_match WHERE job_id = 'fm-bad';
 SELECT count(*) FROM l4.match_faults('fm-ok');
 -- another value of a variable part decides as well
 SELECT rank, fault_name, node, line_no, ts, line FROM l4.match_faults('fm-xid');
+-- a combination too goes by the nodes that have the value: one of four, none, two
+SELECT j, m.rank, m.fault_name, m.node, m.line_no, m.caused_by, m.captures -> '1' AS on_nodes, m.line
+FROM unnest(ARRAY['fm-exit', 'fm-exit-all', 'fm-exit-two']) AS j CROSS JOIN LATERAL l4.match_faults(j) AS m ORDER BY j, m.rank;
 -- what is switched off is not matched
 INSERT INTO l4.disabled_rule (kind, name) VALUES ('fault', 'nvidia_xid_79_fallen_off_bus');
 SELECT fault_name FROM l4.match_faults('fm-xid');
@@ -182,6 +194,6 @@ SELECT * FROM l4.import_faults('{"format": "other", "faults": []}');
 SELECT * FROM l4.import_faults('[]');
 
 DELETE FROM l4.fault WHERE fault_id >= 1000000;
-SELECT l4.forget_job(j) FROM unnest('{fm-ok,fm-bad,fm-xid}'::text[]) j;
+SELECT l4.forget_job(j) FROM unnest('{fm-ok,fm-bad,fm-xid,fm-exit,fm-exit-all,fm-exit-two}'::text[]) j;
 SELECT count(*) FROM l4.fault_match WHERE job_id LIKE 'fm-%';
 DROP SCHEMA fault_match CASCADE;

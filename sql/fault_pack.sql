@@ -11,7 +11,8 @@ WHERE (NOT combined AND (signature IS NULL OR example IS NULL)) OR length(root_c
 SELECT name FROM l4.fault WHERE severity IN ('error', 'fatal') AND NOT is_effect AND leads_to = '{}' AND category IN ('hardware', 'user') AND component IN ('network', 'node', 'program', 'configuration');
 
 -- every example matches its own signature, also inside a raw line with the heads of a launcher and of a log collector
-SELECT name FROM l4.fault WHERE l4.pcre_match(example, signature) IS NOT TRUE;
+SELECT name FROM l4.fault WHERE NOT combined AND l4.pcre_match(example, signature) IS NOT TRUE;
+SELECT f.name, c.step FROM l4.fault f LEFT JOIN l4.fault_condition c ON c.fault_id = f.fault_id WHERE f.combined AND c.fault_id IS NULL;
 SELECT name FROM l4.fault WHERE l4.pcre_match('[default3]:' || example, signature) IS NOT TRUE AND signature::text !~ '\^';
 SELECT name FROM l4.fault WHERE signature::text ~ '^\^\(\?!\.\{0,100\}' AND l4.pcre_match('[rank3]: ' || example, signature) IS NOT TRUE;
 SELECT name FROM l4.fault WHERE signature::text ~ '^\^\(\?!\.\{0,100\}' AND l4.pcre_match('2025-02-23T16:24:18.101123456Z stderr F ' || example, signature) IS NOT TRUE;
@@ -147,6 +148,13 @@ CREATE TEMP TABLE healthy AS
 		('HCCL initialized on device 0, rank 0 of 8'),
 		('[INFO] HCCL(1234,python):2025-01-01-00:00:00.000.000 [hccl_comm.cc:1] hcclCommInitRootInfo success'),
 		('[W compiler_depend.ts:28] Warning: The oprator of add is executed, Currently High Accuracy but Low Performance OP with 64-bit has been used'),
+		('I0000 00:00:1711301822.558010  981991 coordination_service.cc:686] /job:jax_worker/replica:0/task:3 has disconnected from coordination service.'),
+		('I0000 00:00:1711301822.462938  981150 coordination_service_agent.cc:472] Coordination agent has initiated Shutdown().'),
+		('[WARNING] attempt 1 of 4 failed: HTTP Error 503: Slow Down, retrying in 0.5 s'),
+		('WARNING: fetch of shard 3: ReadTimeout, retry 1'),
+		('slurmstepd: info: Setting TmpFS'),
+		('I0921 02:28:25.195697       1 session.go:135] Open Session 7d0e3a2d-dc17 with <2> Job and <1> Queues'),
+		('time="2024-02-21T09:30:56Z" level=info msg="PyTorchJob=simple, ReplicaType=Worker expected=1, running=1, succeeded=0, failed=0, Replicas=1"'),
 		('checkpoint directory /ckpt does not exist yet, starting from scratch'),
 		('resume: no checkpoint found in /ckpt, starting from step 0'),
 		('Found 3 invalid samples, skipped'),
@@ -163,7 +171,9 @@ CREATE TEMP TABLE healthy AS
 		('Done waiting for other agents. Elapsed: 0.001 seconds')
 	) AS v(line);
 SELECT count(*) >= 180 AS enough FROM healthy;
-SELECT f.name, h.line FROM healthy h JOIN l4.fault f ON l4.pcre_match(h.line, f.signature) IS NOT FALSE ORDER BY 1, 2;
+SELECT f.name, h.line FROM healthy h JOIN l4.fault f ON NOT f.combined AND l4.pcre_match(h.line, f.signature) IS NOT FALSE ORDER BY 1, 2;
+-- the first step of a combination neither
+SELECT f.name, h.line FROM healthy h JOIN l4.fault_condition c ON c.step = 1 AND l4.pcre_match(h.line, c.signature) IS NOT FALSE JOIN l4.fault f USING (fault_id) ORDER BY 1, 2;
 
 -- leads_to: all names exist, nothing leads back to itself, causes reach the timeouts of their peers
 SELECT * FROM l4.fault_problem;
@@ -173,4 +183,4 @@ SELECT count(*) > 300 AS enough FROM l4._fault_effects((SELECT array_agg(name) F
 CREATE TEMP TABLE long_line AS
 	SELECT repeat(chunk, 200000 / length(chunk)) AS line
 	FROM (VALUES ('a'), ('0'), (' '), ('a '), ('Error: '), ('1.2.3.4:'), ('[rank0]: '), ('NCCL WARN '), ('/a/b'), ('= '), ('node-1: ')) AS v(chunk);
-SELECT f.name, left(l.line, 20) FROM long_line l JOIN l4.fault f ON l4.pcre_match(l.line, f.signature) IS NULL ORDER BY 1, 2;
+SELECT f.name, left(l.line, 20) FROM long_line l JOIN l4.fault f ON NOT f.combined AND l4.pcre_match(l.line, f.signature) IS NULL ORDER BY 1, 2;

@@ -1,46 +1,90 @@
 -- Faults recognised by several events together: the rows of fault_condition.
 
-CREATE FUNCTION l4._condition_events(job_id text)
-RETURNS TABLE (fault_id int, step int, event_ids int[], gave_up int[])
+-- A step speaks of an event on all its nodes, or, where a variable part decides (an exit code), on the nodes that have such a value.
+-- Values are tried for the events that some signature matched (event_ids): for each family of values the pack has one that matches any.
+CREATE FUNCTION l4._condition_events(job_id text, event_ids int[])
+RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz, gave_up bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
-	SELECT s.fault_id, s.step, pg_catalog.array_agg(s.event_id) FILTER (WHERE s.yes), pg_catalog.array_agg(s.event_id) FILTER (WHERE NOT s.yes)
-	FROM (SELECT c.fault_id, c.step, l.event_id, COALESCE(pg_catalog.bool_or(m.yes), false) AS yes
-		FROM l4.active_fault AS f
-		JOIN l4.fault_condition AS c ON c.fault_id OPERATOR(pg_catalog.=) f.fault_id
+	WITH condition AS MATERIALIZED (
+		SELECT c.fault_id, c.step, c.signature, l4._template_pattern(c.template)::l4.pcre AS pattern, c.template
+		FROM l4.active_fault AS f JOIN l4.fault_condition AS c ON c.fault_id OPERATOR(pg_catalog.=) f.fault_id
+		WHERE f.combined
+	), whole AS (
+		SELECT c.fault_id, c.step, l.event_id, COALESCE(pg_catalog.bool_or(m.yes), false) AS yes, pg_catalog.bool_or(m.yes IS NULL) AS unknown,
+			(pg_catalog.array_agg(l.line ORDER BY l.is_record, l.line_no) FILTER (WHERE m.yes))[1] AS line, pg_catalog.min(l.ts) AS ts
+		FROM condition AS c
 		CROSS JOIN l4._fault_lines(_condition_events.job_id) AS l
-		CROSS JOIN LATERAL (
-			SELECT CASE WHEN c.signature IS NOT NULL THEN l4.pcre_match(l.line, c.signature)
-				ELSE EXISTS (SELECT FROM l4._event AS e WHERE e.event_id OPERATOR(pg_catalog.=) l.event_id
-							 AND (e.template OPERATOR(pg_catalog.=) c.template
-								  OR l4.pcre_match(e.example, l4._template_pattern(c.template)::l4.pcre))) END AS yes) AS m
-		WHERE f.combined AND m.yes IS NOT FALSE
-		GROUP BY c.fault_id, c.step, l.event_id) AS s
-	GROUP BY s.fault_id, s.step;
+		JOIN l4._event AS e ON e.event_id OPERATOR(pg_catalog.=) l.event_id
+		CROSS JOIN LATERAL (SELECT CASE WHEN c.signature IS NOT NULL THEN l4.pcre_match(l.line, c.signature)
+							ELSE e.template OPERATOR(pg_catalog.=) c.template OR l4.pcre_match(e.example, c.pattern) END AS yes) AS m
+		GROUP BY c.fault_id, c.step, l.event_id
+	), value AS MATERIALIZED (
+		SELECT c.fault_id, c.step, v.event_id, v.slot, v.nodes, v.line, v.ts, m.yes,
+			pg_catalog.bool_or(m.yes) OVER w AND NOT pg_catalog.bool_and(m.yes) OVER w AS decides
+		FROM l4._line_variants(_condition_events.job_id, _condition_events.event_ids) AS v
+		JOIN condition AS c ON c.signature IS NOT NULL
+		CROSS JOIN LATERAL (SELECT l4.pcre_match(v.line, c.signature) IS TRUE AS yes) AS m
+		WINDOW w AS (PARTITION BY c.fault_id, c.step, v.event_id, v.slot)
+	), decided AS (
+		SELECT v.fault_id, v.step, v.event_id, v.nodes AS nodes, v.line, v.ts
+		FROM (SELECT n.fault_id, n.step, n.event_id, pg_catalog.array_agg(n.node ORDER BY n.node) AS nodes, pg_catalog.min(n.line) AS line, pg_catalog.min(n.ts) AS ts
+			FROM (SELECT v.fault_id, v.step, v.event_id, t.node, (pg_catalog.array_agg(v.line ORDER BY v.ts, v.line))[1] AS line, pg_catalog.min(v.ts) AS ts,
+					pg_catalog.count(DISTINCT v.slot) AS slots
+				FROM value AS v CROSS JOIN LATERAL pg_catalog.unnest(v.nodes) AS t(node)
+				WHERE v.decides AND v.yes
+				GROUP BY v.fault_id, v.step, v.event_id, t.node) AS n
+			WHERE n.slots OPERATOR(pg_catalog.=) (SELECT pg_catalog.count(DISTINCT d.slot) FROM value AS d WHERE d.decides AND d.fault_id OPERATOR(pg_catalog.=) n.fault_id
+								 AND d.step OPERATOR(pg_catalog.=) n.step AND d.event_id OPERATOR(pg_catalog.=) n.event_id)
+			GROUP BY n.fault_id, n.step, n.event_id) AS v
+	)
+	SELECT d.fault_id, d.step, d.event_id, d.nodes, d.line, d.ts, false FROM decided AS d
+	UNION ALL
+	SELECT w.fault_id, w.step, w.event_id, NULL, w.line, w.ts, NOT w.yes
+	FROM whole AS w
+	WHERE (w.yes OR w.unknown)
+	  AND NOT EXISTS (SELECT FROM value AS v WHERE v.decides AND v.fault_id OPERATOR(pg_catalog.=) w.fault_id AND v.step OPERATOR(pg_catalog.=) w.step
+					  AND v.event_id OPERATOR(pg_catalog.=) w.event_id);
 END;
-COMMENT ON FUNCTION l4._condition_events(text) IS 'which events of the job each step of a combined fault speaks of';
+COMMENT ON FUNCTION l4._condition_events(text, int[])
+	IS 'events of the job that each step of a combined fault speaks of, and on which nodes; NULL = wherever the event occurs';
 
-CREATE FUNCTION l4._event_times(job_id text, event_ids int[])
+-- events: event id -> null, or the nodes that count.
+CREATE FUNCTION l4._event_times(job_id text, events jsonb)
 RETURNS TABLE (node text, ts timestamptz)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1000
 BEGIN ATOMIC
 	SELECT t.node, t.ts
-	FROM pg_catalog.unnest(_event_times.event_ids) AS e(event_id)
-	CROSS JOIN LATERAL l4.event_lines(_event_times.job_id, e.event_id) AS t
-	WHERE t.line_no OPERATOR(pg_catalog.=) t.record_line_no AND t.ts IS NOT NULL;
+	FROM pg_catalog.jsonb_each(_event_times.events) AS e(event_id, nodes)
+	CROSS JOIN LATERAL l4.event_lines(_event_times.job_id, e.event_id::int) AS t
+	WHERE t.line_no OPERATOR(pg_catalog.=) t.record_line_no AND t.ts IS NOT NULL
+	  AND (pg_catalog.jsonb_typeof(e.nodes) OPERATOR(pg_catalog.=) 'null' OR e.nodes OPERATOR(pg_catalog.?) t.node);
 END;
-COMMENT ON FUNCTION l4._event_times(text, int[]) IS 'node and time of every record of some events';
+COMMENT ON FUNCTION l4._event_times(text, jsonb) IS 'node and time of every record of some events';
 
-CREATE FUNCTION l4._silent_nodes(job_id text, event_ids int[], silence interval) RETURNS text[]
+CREATE FUNCTION l4._event_nodes(job_id text, events jsonb, min_occurrences bigint) RETURNS text[]
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN (
+	SELECT COALESCE(pg_catalog.array_agg(n.node), '{}')
+	FROM (SELECT k.node
+		FROM pg_catalog.jsonb_each(_event_nodes.events) AS e(event_id, nodes)
+		JOIN l4.event_count AS k ON k.event_id OPERATOR(pg_catalog.=) e.event_id::int
+		WHERE k.job_id OPERATOR(pg_catalog.=) _event_nodes.job_id
+		  AND (pg_catalog.jsonb_typeof(e.nodes) OPERATOR(pg_catalog.=) 'null' OR e.nodes OPERATOR(pg_catalog.?) k.node)
+		GROUP BY k.node
+		HAVING pg_catalog.sum(k.occurrences) OPERATOR(pg_catalog.>=) _event_nodes.min_occurrences) AS n);
+COMMENT ON FUNCTION l4._event_nodes(text, jsonb, bigint) IS 'nodes with at least so many records of some events';
+
+CREATE FUNCTION l4._silent_nodes(job_id text, events jsonb, silence interval) RETURNS text[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
 	SELECT pg_catalog.array_agg(DISTINCT g.node ORDER BY g.node)
 	FROM (SELECT t.node, COALESCE(pg_catalog.lead(t.ts) OVER (PARTITION BY t.node ORDER BY t.ts), e.ts) OPERATOR(pg_catalog.-) t.ts AS gap
-		FROM l4._event_times(_silent_nodes.job_id, _silent_nodes.event_ids) AS t
+		FROM l4._event_times(_silent_nodes.job_id, _silent_nodes.events) AS t
 		CROSS JOIN (SELECT pg_catalog.max(n.last_ts) AS ts FROM l4._node AS n
 					WHERE n.job_id OPERATOR(pg_catalog.=) _silent_nodes.job_id) AS e) AS g
 	WHERE g.gap OPERATOR(pg_catalog.>=) _silent_nodes.silence);
-COMMENT ON FUNCTION l4._silent_nodes(text, int[], interval) IS 'nodes on which some events stop for at least that long, at the latest by the end of the job''s log';
+COMMENT ON FUNCTION l4._silent_nodes(text, jsonb, interval) IS 'nodes on which some events stop for at least that long, at the latest by the end of the job''s log';
 
 -- One fault: goes through its steps, keeping the nodes on which all steps so far hold (same_node) and the times of the last
 -- event step that a following step may refer to. NULL when a step does not hold.
@@ -50,7 +94,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	c l4.fault_condition;
-	events int[];
+	events jsonb;
 	held text[];
 	candidates text[];
 	at_nodes text[];
@@ -60,7 +104,7 @@ DECLARE
 	first_max int;
 BEGIN
 	FOR c IN SELECT * FROM l4.fault_condition f WHERE f.fault_id = _combination_nodes.fault_id ORDER BY f.step LOOP
-		SELECT array_agg(e.id::int) INTO events FROM jsonb_array_elements_text(steps -> c.step::text) AS e(id);
+		events := steps -> c.step::text;
 		held := '{}';
 		IF events IS NOT NULL AND c.kind = 'silence' THEN
 			held := coalesce(l4._silent_nodes(_combination_nodes.job_id, events, c.silence), '{}');
@@ -75,9 +119,7 @@ BEGIN
 			SELECT coalesce(array_agg(n.node), '{}') INTO held
 			FROM (SELECT p.node FROM unnest(at_nodes) AS p(node) GROUP BY p.node HAVING count(*) >= c.min_occurrences) AS n;
 		ELSIF events IS NOT NULL THEN
-			SELECT coalesce(array_agg(n.node), '{}') INTO held
-			FROM (SELECT k.node FROM l4.event_count k WHERE k.job_id = _combination_nodes.job_id AND k.event_id = ANY (events)
-				GROUP BY k.node HAVING sum(k.occurrences) >= c.min_occurrences) AS n;
+			held := l4._event_nodes(_combination_nodes.job_id, events, c.min_occurrences);
 			IF EXISTS (SELECT FROM l4.fault_condition f WHERE f.fault_id = c.fault_id AND f.step > c.step AND f.within IS NOT NULL) THEN
 				SELECT array_agg(t.node), array_agg(t.ts) INTO at_nodes, at_times FROM l4._event_times(_combination_nodes.job_id, events) AS t;
 			END IF;
@@ -107,39 +149,45 @@ END
 $$;
 COMMENT ON FUNCTION l4._combination_nodes(text, int, jsonb) IS 'nodes on which a combined fault holds and those of each step; NULL when it does not';
 
-CREATE FUNCTION l4._fault_combinations(job_id text)
+CREATE FUNCTION l4._fault_combinations(job_id text, event_ids int[])
 RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint,
 	captures jsonb, gave_up bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 10
 BEGIN ATOMIC
-	WITH step AS MATERIALIZED (
-		SELECT s.* FROM l4._condition_events(_fault_combinations.job_id) AS s
+	WITH event AS MATERIALIZED (
+		SELECT e.* FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.event_ids) AS e
 	), fault AS MATERIALIZED (
 		-- a step that is wanted and has no event decides without reading times
-		SELECT s.fault_id, pg_catalog.jsonb_object_agg(s.step, pg_catalog.to_jsonb(s.event_ids)) AS steps
-		FROM step AS s
-		WHERE NOT EXISTS (SELECT FROM l4.fault_condition AS c
-						  WHERE c.fault_id OPERATOR(pg_catalog.=) s.fault_id AND c.kind OPERATOR(pg_catalog.<>) 'absent'
-							AND NOT EXISTS (SELECT FROM step AS t WHERE t.fault_id OPERATOR(pg_catalog.=) c.fault_id
-											AND t.step OPERATOR(pg_catalog.=) c.step AND t.event_ids IS NOT NULL))
+		SELECT s.fault_id, pg_catalog.jsonb_object_agg(s.step, s.events) AS steps
+		FROM (SELECT e.fault_id, e.step, pg_catalog.jsonb_object_agg(e.event_id, e.nodes) AS events
+			FROM event AS e WHERE NOT e.gave_up GROUP BY e.fault_id, e.step) AS s
 		GROUP BY s.fault_id
+		HAVING NOT EXISTS (SELECT FROM l4.fault_condition AS c
+						   WHERE c.fault_id OPERATOR(pg_catalog.=) s.fault_id AND c.kind OPERATOR(pg_catalog.<>) 'absent'
+							 AND NOT c.step OPERATOR(pg_catalog.=) ANY (pg_catalog.array_agg(s.step)))
 	), held AS MATERIALIZED (
-		SELECT f.fault_id, f.steps, l4._combination_nodes(_fault_combinations.job_id, f.fault_id, f.steps) AS found FROM fault AS f
+		SELECT f.fault_id, l4._combination_nodes(_fault_combinations.job_id, f.fault_id, f.steps) AS found FROM fault AS f
 	)
 	SELECT h.fault_id, p.*, h.found OPERATOR(pg_catalog.->) 'steps', false
 	FROM held AS h
 	CROSS JOIN LATERAL (
-		SELECT k.event_id, k.node, l.source, k.first_line_no, l.line, k.first_ts, k.occurrences
-		FROM l4.event_count AS k
-		JOIN l4._fault_lines(_fault_combinations.job_id) AS l ON l.event_id OPERATOR(pg_catalog.=) k.event_id
-		WHERE k.job_id OPERATOR(pg_catalog.=) _fault_combinations.job_id
-		  AND h.steps OPERATOR(pg_catalog.->) '1' OPERATOR(pg_catalog.@>) pg_catalog.to_jsonb(k.event_id)
+		SELECT k.event_id, k.node, COALESCE(t.source, j.first_source), COALESCE(t.line_no, k.first_line_no), e.line,
+			CASE WHEN e.nodes IS NULL THEN k.first_ts ELSE e.ts END, k.occurrences
+		FROM event AS e
+		JOIN l4.event_count AS k ON k.job_id OPERATOR(pg_catalog.=) _fault_combinations.job_id AND k.event_id OPERATOR(pg_catalog.=) e.event_id
+		JOIN l4._job_event AS j ON j.job_id OPERATOR(pg_catalog.=) k.job_id AND j.event_id OPERATOR(pg_catalog.=) k.event_id
+		LEFT JOIN LATERAL (SELECT l.source, l.line_no FROM l4.event_lines(_fault_combinations.job_id, e.event_id) AS l
+						   WHERE l.node OPERATOR(pg_catalog.=) k.node AND l.line_no OPERATOR(pg_catalog.=) l.record_line_no
+						   ORDER BY e.nodes IS NOT NULL AND l.ts IS NOT DISTINCT FROM e.ts DESC, l.source, l.line_no LIMIT 1) AS t ON true
+		WHERE e.fault_id OPERATOR(pg_catalog.=) h.fault_id AND e.step OPERATOR(pg_catalog.=) 1 AND NOT e.gave_up
 		  AND h.found OPERATOR(pg_catalog.->) 'nodes' OPERATOR(pg_catalog.?) k.node
-		ORDER BY k.first_ts, k.node, k.event_id, l.line_no LIMIT 1) AS p
+		  AND (e.nodes IS NULL OR k.node OPERATOR(pg_catalog.=) ANY (e.nodes))
+		ORDER BY k.first_ts, k.node, k.event_id LIMIT 1) AS p
 	WHERE h.found IS NOT NULL
 	UNION ALL
-	SELECT s.fault_id, l.event_id, l.node, l.source, l.line_no, l.line, l.ts, l.occurrences, NULL, true
-	FROM step AS s CROSS JOIN LATERAL pg_catalog.unnest(s.gave_up) AS g(event_id)
-	JOIN l4._fault_lines(_fault_combinations.job_id) AS l ON l.event_id OPERATOR(pg_catalog.=) g.event_id;
+	SELECT e.fault_id, l.event_id, l.node, l.source, l.line_no, l.line, l.ts, l.occurrences, NULL, true
+	FROM event AS e
+	JOIN l4._fault_lines(_fault_combinations.job_id) AS l ON l.event_id OPERATOR(pg_catalog.=) e.event_id
+	WHERE e.gave_up;
 END;
-COMMENT ON FUNCTION l4._fault_combinations(text) IS 'combined faults that hold in a job; node and line are those of step 1';
+COMMENT ON FUNCTION l4._fault_combinations(text, int[]) IS 'combined faults that hold in a job; node and line are those of step 1';

@@ -38,46 +38,69 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._fault_scan(text[]) IS 'which active signatures match which of the lines; gave_up: not known, given up at a limit';
 
--- The value of each variable part is looked for in the example from left to right, so that equal texts are told apart.
+-- The value of each variable part is looked for in the example from left to right, so that equal texts are told apart. All values are
+-- read in one pass: they are packed by stream.
 CREATE FUNCTION l4._line_variants(job_id text, event_ids int[])
-RETURNS TABLE (event_id int, node text, line text, ts timestamptz, occurrences bigint)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
-BEGIN ATOMIC
-	WITH RECURSIVE shown AS MATERIALIZED (
-		SELECT DISTINCT ON (1) l4._survivor(t.event_id, t.merged_into) AS id, j.first_node, m.line
-		FROM l4._job_event AS j JOIN l4._event AS t ON t.event_id = j.event_id
-		CROSS JOIN LATERAL (SELECT r.line FROM string_to_table(j.example, E'\n') WITH ORDINALITY AS r(line, n)
-							-- of a record of several lines the one that holds the message
-							ORDER BY strpos(r.line, split_part(t.example, E'\n', 1)) > 0 DESC, r.n LIMIT 1) AS m
-		WHERE j.job_id = _line_variants.job_id AND l4._survivor(t.event_id, t.merged_into) = ANY (event_ids)
-		ORDER BY 1, j.first_ts, j.event_id
-	), said AS MATERIALIZED (
-		SELECT v.event_id, v.slot, v.value, min(v.node) AS node, min(v.first_ts) AS ts, coalesce(sum(v.occurrences), 1)::bigint AS occurrences
-		FROM l4._slot_values(_line_variants.job_id, _line_variants.event_ids) AS v
-		GROUP BY v.event_id, v.slot, v.value
-	), part AS MATERIALIZED (
-		-- the values that the example itself has
-		SELECT s.id, s.line, o.slots, f.slot_values AS first_values
-		FROM shown AS s
-		JOIN (SELECT v.event_id, array_agg(DISTINCT v.slot ORDER BY v.slot) AS slots FROM said AS v GROUP BY v.event_id) AS o ON o.event_id = s.id
-		JOIN l4._values(_line_variants.job_id, _line_variants.event_ids) AS f
-			ON f.node = s.first_node AND f.event_id = s.id AND cardinality(f.slot_values) = cardinality(o.slots)
-	), step(id, i, place, found) AS (
-		SELECT p.id, 0, 1, false FROM part AS p
-		UNION ALL
-		SELECT s.id, s.i + 1, CASE WHEN w.at > 0 THEN s.place + w.at - 1 + length(w.value) ELSE s.place END, w.at > 0
-		FROM step AS s
-		JOIN part AS p ON p.id = s.id
-		CROSS JOIN LATERAL (SELECT p.first_values[s.i + 1] AS value) AS x
-		CROSS JOIN LATERAL (SELECT coalesce(x.value, '') AS value,
-			CASE WHEN x.value <> '' THEN strpos(substr(p.line, s.place), x.value) ELSE 0 END AS at) AS w
-		WHERE s.i < cardinality(p.slots)
-	)
-	SELECT p.id, v.node, overlay(p.line PLACING v.value FROM s.place - length(p.first_values[s.i]) FOR length(p.first_values[s.i])), v.ts, v.occurrences
-	FROM step AS s
-	JOIN part AS p ON p.id = s.id
-	JOIN said AS v ON v.event_id = p.id AND v.slot = p.slots[s.i] AND v.value <> p.first_values[s.i]
-	WHERE s.found
-	ORDER BY p.id, s.i, v.value;
-END;
-COMMENT ON FUNCTION l4._line_variants(text, int[]) IS 'the example line of each event with one variable part at a time replaced by its other values in the job';
+RETURNS TABLE (event_id int, slot int, node text, line text, ts timestamptz, occurrences bigint, nodes text[], is_first bool)
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	r record;
+	last_event int;
+	last_slot int;
+	place int;		-- where the search for the next part starts
+	part int;		-- where the part of this slot is; 0 = not found
+BEGIN
+	FOR r IN
+		WITH value AS MATERIALIZED (
+			SELECT v.event_id, v.slot, v.value, array_agg(DISTINCT v.node) AS nodes, min(v.first_ts) AS ts, coalesce(sum(v.occurrences), 1)::bigint AS n
+			FROM l4._slot_values(_line_variants.job_id, event_ids) v
+			GROUP BY v.event_id, v.slot, v.value
+		), example AS MATERIALIZED (
+			SELECT DISTINCT ON (1) l4._survivor(t.event_id, t.merged_into) AS id, j.first_node, m.line
+			FROM l4._job_event j JOIN l4._event t ON t.event_id = j.event_id
+			CROSS JOIN LATERAL (SELECT s.line FROM string_to_table(j.example, E'\n') WITH ORDINALITY AS s(line, n)
+								-- of a record of several lines the one that holds the message
+								ORDER BY strpos(s.line, split_part(t.example, E'\n', 1)) > 0 DESC, s.n LIMIT 1) AS m
+			WHERE j.job_id = _line_variants.job_id AND l4._survivor(t.event_id, t.merged_into) = ANY (event_ids)
+			ORDER BY 1, j.first_ts, j.event_id
+		)
+		SELECT e.id, e.line, f.slot_values[s.n] AS first, v.slot, v.value, v.nodes, v.ts, v.n
+		FROM example e
+		JOIN l4._values(_line_variants.job_id, event_ids) f ON f.node = e.first_node AND f.event_id = e.id
+		JOIN (SELECT d.event_id, d.slot, row_number() OVER (PARTITION BY d.event_id ORDER BY d.slot) AS n,
+				count(*) OVER (PARTITION BY d.event_id) AS slots
+			FROM (SELECT DISTINCT v.event_id, v.slot FROM value v) AS d) AS s ON s.event_id = e.id AND s.slots = cardinality(f.slot_values)
+		JOIN value v ON v.event_id = e.id AND v.slot = s.slot
+		ORDER BY e.id, v.slot, v.value
+	LOOP
+		IF r.id IS DISTINCT FROM last_event THEN
+			last_event := r.id;
+			last_slot := NULL;
+			place := 1;
+		END IF;
+		IF r.slot IS DISTINCT FROM last_slot THEN
+			last_slot := r.slot;
+			part := coalesce(strpos(substr(r.line, place), nullif(r.first, '')), 0);
+			IF part > 0 THEN
+				part := place + part - 1;
+				place := part + length(r.first);
+			END IF;
+		END IF;
+		IF part > 0 THEN
+			event_id := r.id;
+			slot := r.slot;
+			node := (SELECT min(t.node) FROM unnest(r.nodes) AS t(node));
+			line := overlay(r.line PLACING r.value FROM part FOR length(r.first));
+			ts := r.ts;
+			occurrences := r.n;
+			nodes := r.nodes;
+			is_first := r.value = r.first;
+			RETURN NEXT;
+		END IF;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION l4._line_variants(text, int[])
+	IS 'the example line of each event with one variable part at a time replaced by each of its values in the job, and the nodes that have it';

@@ -21,6 +21,7 @@ BEGIN ATOMIC
 	), variant AS MATERIALIZED (
 		SELECT pg_catalog.row_number() OVER () AS n, v.*
 		FROM l4._line_variants(_fault_hits.job_id, (SELECT pg_catalog.array_agg(DISTINCT h.event_id) FROM hit AS h)) AS v
+		WHERE NOT v.is_first
 	), variant_hit AS (
 		SELECT s.fault_id, s.gave_up, v.*
 		FROM l4._fault_scan((SELECT pg_catalog.array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS s
@@ -55,8 +56,8 @@ BEGIN ATOMIC
 							OR l4.pcre_match(l.example, l4._template_pattern(t.template)::l4.pcre) AS yes) AS m
 	WHERE m.yes IS NOT FALSE
 	UNION ALL
-	SELECT c.fault_id, c.event_id, c.node, c.source, c.line_no, c.line, c.ts, c.occurrences, c.captures, c.gave_up, 0
-	FROM l4._fault_combinations(_fault_hits.job_id) AS c;
+	SELECT c.fault_id, c.event_id, c.node, c.source, c.line_no, c.line, c.ts, c.occurrences, c.captures, c.gave_up, -1
+	FROM l4._fault_combinations(_fault_hits.job_id, COALESCE((SELECT pg_catalog.array_agg(DISTINCT h.event_id) FROM hit AS h), '{}')) AS c;
 END;
 COMMENT ON FUNCTION l4._fault_hits(text) IS 'every match of an active fault with an event of the job';
 
@@ -125,7 +126,7 @@ BEGIN
 	INSERT INTO l4.fault_match
 	SELECT match_faults.job_id,
 		row_number() OVER (ORDER BY b.is_suspect DESC, (b.is_effect OR c.names IS NOT NULL), b.is_effect,
-			array_position(ARRAY['fatal', 'error', 'warning', 'info'], b.severity), b.priority DESC, b.on_suspect DESC, b.ts, b.name),
+			array_position(ARRAY['fatal', 'error', 'warning', 'info'], b.severity), b.priority DESC, b.on_suspect DESC, b.ts, b.line_no, b.name),
 		b.fault_id, b.node, b.line_no, b.line, b.captures, b.name, b.source, b.event_id, b.ts, b.total,
 		b.is_effect OR c.names IS NOT NULL, coalesce(c.names, '{}'), b.is_suspect
 	FROM best AS b LEFT JOIN cause AS c ON c.fault_id = b.fault_id;

@@ -94,8 +94,8 @@ FROM (VALUES
  'The credentials of the job may not use this bucket or have expired.',
  'Fix the role, policy or keys; renew tokens.',
  '{sym_torchrun_worker_exit}', 'https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html'),
-(3096, 's3_no_such_key', 'user', 'misoperation', 'error', 50, false,
- 'An error occurred \((?:NoSuchKey|NoSuchBucket|404)\) when calling the \w+ operation',
+(3096, 's3_no_such_key', 'user', 'misoperation', 'error', 51, false,
+ '^(?!.{0,400}(?:\b[Rr]etry|\bWARN|\bINFO\b)).{0,2000}?(?:NoSuchKey|NoSuchBucket|An error occurred \((?:404|NoSuch\w+)\) when calling|HTTP(?: |)Error 404\b|404 Client Error(?!.{0,80}huggingface\.co)|\b404:? (?:Not Found|NoSuch)|(?:[Oo]bject|[Kk]ey|[Bb]lob|[Bb]ucket) \S+ (?:was )?(?:not found|does not exist)|\b(?:gs|s3|oss|cos|abfss?|tos|obs)://\S+ (?:was )?(?:not found|does not exist))',
  'botocore.errorfactory.NoSuchKey: An error occurred (NoSuchKey) when calling the GetObject operation: The specified key does not exist.',
  'The named object or bucket does not exist.',
  'Correct the path.',
@@ -222,10 +222,14 @@ FROM (VALUES
  '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/data.html#torch.utils.data.default_collate'),
 (3263, 'raised_in_data_code', 'user', 'data', 'error', 19, false,
  '{{frame:(?:datasets|pyarrow|webdataset|streaming|tokenizers|torch/utils/data|torchvision/(?:datasets|transforms|io)|PIL|librosa|decord|\w*(?:dataset|dataloader|data_utils|collat\w+|tokeniz\w+)\w*\.py)}}',
- '  File "/exp/train/data/my_dataset.py", line 57, in __getitem__
-    label = row["label"]
-KeyError: ''label''',
+ E'  File "/exp/train/data/my_dataset.py", line 57, in __getitem__\n    label = row["label"]\nKeyError: ''label''',
  'An exception came out of code that reads or prepares data: a sample is not as the code expects.',
  'Find the sample; check the columns, types and lengths of the data set.',
- '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/data.html')
+ '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/data.html'),
+(3268, 'errno_no_such_file', 'user', 'misoperation', 'error', 9, false,
+ '^(?!.{0,200}\b(?:WARN|WARNING|INFO|DEBUG|Warning)\b).{0,500}?\[Errno 2\] No such file or directory',
+ 'Error: [Errno 2] No such file or directory: ''checkpoints/iter_0006000/mp_rank_00/model_optim_rng.pt''',
+ 'A file that the program was told to read does not exist where it looks.',
+ 'Compare the path in the line with what is there, on that node and inside the container.',
+ '{sym_torchrun_worker_exit}', 'https://docs.python.org/3/library/exceptions.html#FileNotFoundError')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

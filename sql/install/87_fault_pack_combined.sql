@@ -1,0 +1,42 @@
+-- Shipped faults recognised by several events together: what a line leaves open is decided by the nodes that show it. All nodes run
+-- the same program, so what strikes one node alone while the others only lose their peer points to that node. It comes after the
+-- faults of single lines, which these lead to.
+
+INSERT INTO l4.fault (fault_id, name, category, component, severity, priority, combined, root_cause, remedy, leads_to, source_url, origin)
+VALUES
+(1800, 'one_node_process_killed', 'hardware', 'node', 'fatal', 60, true,
+ 'A process of one node was killed from outside while the same program went on elsewhere: mostly the node''s memory ran out, or the node is in trouble.',
+ 'Read the kernel log of that node for the out-of-memory killer and hardware messages; compare its free memory with that of the others.',
+ '{torchrun_worker_sigkill,deepspeed_launch_killed,dataloader_worker_killed,process_killed_by_signal,shell_process_killed,sym_slurm_task_exit,sym_ray_worker_exit,k8s_container_exit}',
+ 'https://pytorch.org/docs/stable/elastic/errors.html', 'builtin'),
+(1801, 'one_node_process_crashed', 'hardware', 'node', 'fatal', 60, true,
+ 'A process of one node crashed by a signal while the same program went on elsewhere: more likely the node (memory, accelerator, a damaged file) than the program.',
+ 'Test memory and accelerators of that node; compare its files and library versions with those of another; run without it.',
+ '{python_segfault,process_crashed_by_signal,torchrun_worker_sigsegv,torchrun_worker_sigbus,bus_error_core,segfault_kernel_line,shell_process_crashed,dataloader_bus_error,container_shm_small,dataloader_worker_killed,deepspeed_launch_sigsegv,deepspeed_launch_sigbus,heap_corruption}',
+ 'https://pytorch.org/docs/stable/elastic/errors.html', 'builtin'),
+(7800, 'one_node_file_missing', 'platform', 'storage', 'error', 60, true,
+ 'A file is missing on one node only: a mount, a copy or a part of a checkpoint is not there.',
+ 'Compare the mounts and the directory of that node with those of another node.',
+ '{file_not_found,python_file_not_found,dataset_not_found,megatron_dataset_missing,errno_no_such_file}',
+ 'https://docs.python.org/3/library/exceptions.html#FileNotFoundError', 'builtin'),
+(7801, 'one_node_read_only', 'platform', 'storage', 'error', 60, true,
+ 'A file system is read-only on one node only, and no disk error was logged: it was mounted with the wrong options there.',
+ 'Compare the mount options of that node with those of another; mount it for writing.',
+ '{read_only_fs,ckpt_write_failed}',
+ 'https://man7.org/linux/man-pages/man8/mount.8.html', 'builtin');
+
+-- Step 2 is the same for all: at least two nodes tell of failed workers or lost peers, so the job did run on others too.
+INSERT INTO l4.fault_condition (fault_id, step, kind, signature, min_nodes, max_nodes)
+VALUES
+(1800, 1, 'event', 'exit ?code[:=]? ?-9\b|Signal 9 \(SIGKILL\)|killed by signal: Killed|return code = -9|[Ee]xit(?:ed)? (?:with )?(?:code|status)[:= ]+137\b|[Ee]xitCode: 137|died with <Signals\.SIGKILL|exited on signal 9\b', 1, 1),
+(1801, 1, 'event', 'Fatal Python error: (?!Aborted)|exit ?code[:=]? ?-(?:11|7|4|8)\b|Signal (?:11|7|4|8) \(SIG|killed by signal: (?:Bus|Segm|Illegal|Floating)|(?:Segmentation fault|Bus error|Illegal instruction) \(core dumped\)|return code = -(?:11|7|4|8)\b|exited on signal (?:11|7|4|8)\b', 1, 1),
+(7800, 1, 'event', 'FileNotFoundError: |\[Errno 2\] No such file or directory', 1, 1),
+(7801, 1, 'event', '\[Errno 30\]|Read-only file system', 1, 1);
+
+INSERT INTO l4.fault_condition (fault_id, step, kind, signature, min_nodes)
+SELECT f.fault_id, 2, 'event', 'Connection closed by peer|[Cc]onnection reset by peer|failed to pass monitoredBarrier|reached monitoredBarrier, but|[Ww]atchdog caught collective|collective operation timeout|Timed out waiting \d+ ?ms|remote process exited or there was a network error|unhandled system error|failed \(exitcode: |task \d+: (?:Exited|Killed)|The actor (?:died|is dead)|return code = '::l4.pcre, 2
+FROM l4.fault AS f WHERE f.fault_id OPERATOR(pg_catalog.=) ANY (ARRAY[1800, 1801, 7800, 7801]);
+
+INSERT INTO l4.fault_condition (fault_id, step, kind, signature)
+VALUES
+(7801, 3, 'absent', 'I/O error|EXT4-fs (?:error|warning)|XFS .{0,60}(?:error|[Ss]hutting down)|Remounting filesystem read-only|[Mm]edium [Ee]rror|controller is down');
