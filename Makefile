@@ -66,8 +66,13 @@ OBJS = \
 	src/slots_join.o \
 	src/slots_stat.o \
 	src/slots_text.o \
+	src/regextree.o \
+	src/regexset.o \
 	src/literal.o \
 	src/literal_set.o \
+	src/regexnfa.o \
+	src/lazydfa.o \
+	src/gramscan.o \
 	src/multimatch.o \
 	src/shortscan.o \
 	src/multimatch_sql.o \

@@ -37,6 +37,11 @@ typedef struct L4Required
 	L4LiteralSet also[L4_LITERAL_ALSO]; /* empty ones last */
 } L4Required;
 
+struct L4Node;
+
+extern void l4_tree_literals(const struct L4Node *tree, bool caseless, L4Required *required);
+
+/* The same from the pattern's text. */
 extern void l4_required_literals(const char *pattern, size_t len, L4Required *required);
 
 extern bool l4_any_literal_in(const L4Literal *literals, int n, const char *text, int len);

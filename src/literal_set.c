@@ -87,30 +87,30 @@ l4_strings_append(L4Strings *a, const L4Strings *b)
 			if (!contains(&product, item))
 				product.n++;
 		}
-	*a = product;
+	l4_strings_copy(a, &product);
 	return true;
 }
 
 int
 l4_literal_weight(const unsigned char *text, int len)
 {
+	static uint8 weights[256];
 	int			weight = 0;
 
+	if (weights[0] == 0)
+		for (int c = 255; c >= 0; c--)
+		{
+			if (c == ' ')
+				weights[c] = 2;
+			else if (c != '\0' && strchr(":,.=-_/[]()\"'", c) != NULL)
+				weights[c] = 3;
+			else if (c != '\0' && strchr("etainorsl0123456789", c) != NULL)
+				weights[c] = 4;
+			else
+				weights[c] = (c >= 'a' && c <= 'z') ? 5 : 6;
+		}
 	for (int i = 0; i < len; i++)
-	{
-		unsigned char c = text[i];
-
-		if (c == ' ')
-			weight += 2;
-		else if (c != '\0' && strchr(":,.=-_/[]()\"'", c) != NULL)
-			weight += 3;
-		else if (c != '\0' && strchr("etainorsl0123456789", c) != NULL)
-			weight += 4;
-		else if (c >= 'a' && c <= 'z')
-			weight += 5;
-		else
-			weight += 6;
-	}
+		weight += weights[text[i]];
 	return weight;
 }
 
@@ -162,11 +162,11 @@ l4_part_require(L4Part *out, const L4Strings *candidate)
 		if (l4_strings_score(place) >= score)
 			break;
 		if (worse != NULL)
-			*worse = *place;
+			l4_strings_copy(worse, place);
 		worse = place;
 	}
 	if (worse != NULL)
-		*worse = *candidate;
+		l4_strings_copy(worse, candidate);
 }
 
 void

@@ -28,6 +28,15 @@ typedef struct L4Part
 
 extern void l4_strings_any(L4Strings *s);
 extern void l4_strings_empty(L4Strings *s);	/* the set of the empty string */
+/* Without the room that is not used. */
+static inline void
+l4_strings_copy(L4Strings *to, const L4Strings *from)
+{
+	to->any = from->any;
+	to->n = from->n;
+	memcpy(to->items, from->items, sizeof(L4Literal) * from->n);
+}
+
 extern bool l4_strings_same(const L4Strings *a, const L4Strings *b);
 extern void l4_strings_unite(L4Strings *a, const L4Strings *b, int max);
 extern bool l4_strings_append(L4Strings *a, const L4Strings *b);

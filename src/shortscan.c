@@ -290,7 +290,7 @@ is_at(const ShortString *s, const unsigned char *p)
 /* The bytes of some string may stand at this place of the line: which are there in full? */
 static void
 check_strings(const L4ShortScan *scan, int first, uint32 key, const char *line, int len, int at,
-			  L4ShortHit hit, void *arg)
+			  L4LiteralHit hit, void *arg)
 {
 	for (int i = first; i >= 0; i = scan->strings[i].next)
 	{
@@ -339,7 +339,7 @@ sieve(const L4ShortScan *scan, const char *p, int planes)
 
 __attribute__((target("avx2")))
 void
-l4_short_scan(const L4ShortScan *scan, const char *line, int len, L4ShortHit hit, void *arg)
+l4_short_scan(const L4ShortScan *scan, const char *line, int len, L4LiteralHit hit, void *arg)
 {
 	char		tail[STEP + BYTES - 1];
 
@@ -377,7 +377,7 @@ l4_short_scan(const L4ShortScan *scan, const char *line, int len, L4ShortHit hit
 #else
 
 void
-l4_short_scan(const L4ShortScan *scan, const char *line, int len, L4ShortHit hit, void *arg)
+l4_short_scan(const L4ShortScan *scan, const char *line, int len, L4LiteralHit hit, void *arg)
 {
 	elog(ERROR, "short strings cannot be scanned on this machine");
 }

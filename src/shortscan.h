@@ -14,7 +14,7 @@
 typedef struct L4ShortScan L4ShortScan;
 
 /* Where the string with this number occurs in the line, the callback is told. */
-typedef void (*L4ShortHit) (void *arg, int number);
+typedef void (*L4LiteralHit) (void *arg, int number);
 
 extern bool l4_short_available(void);	/* does this machine have what it takes? */
 extern L4ShortScan *l4_short_create(void);	/* in the current context */
@@ -26,6 +26,6 @@ extern bool l4_short_add(L4ShortScan *scan, const unsigned char *text, int len,
 /* After the last string was added. */
 extern void l4_short_prepare(L4ShortScan *scan);
 extern void l4_short_scan(const L4ShortScan *scan, const char *line, int len,
-						  L4ShortHit hit, void *arg);
+						  L4LiteralHit hit, void *arg);
 
 #endif							/* L4_SHORTSCAN_H */
