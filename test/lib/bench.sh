@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2015,SC2016,SC2034,SC2154 # sourced by test/run, which sets and reads what they share
 # make bench: what docs/benchmarks.md says, measured again. One job of each size fails; two tenths of its size succeeded.
 #   LINES="1000000 20000000"  sizes of the failed job        NODES=64    nodes of it
 #   FAULT=nic                 see test/bench/genjob.c        WORKERS=2   parallel workers of the second ingest

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2015,SC2016,SC2034,SC2154 # sourced by test/run, which sets and reads what they share
 # make check: every test of the project; the last line says how many passed and failed.
 
 # count_results FILE: sets passed and failed from what pg_regress (old and new style) and prove print.

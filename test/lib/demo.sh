@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2015,SC2016,SC2034,SC2154 # sourced by test/run, which sets and reads what they share
 # make demo: loads the sample jobs, diagnoses the failed one, prints its report, writes it as an HTML page.
 
 demo_run() {

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2015,SC2016,SC2034,SC2154 # sourced by test/run, which sets and reads what they share
 # A temporary folder with a copy of the source tree, a private copy of the PostgreSQL installation, and a server on a
 # socket of its own. No folder, server or database of the system is changed.
 
@@ -42,7 +43,7 @@ sandbox_remove() {
 
 # The tree as it is in the working folder: what git tracks or would track, else everything.
 copy_tree() {
-	cd "$top"
+	cd "$top" || exit
 	if git -c safe.directory='*' rev-parse --is-inside-work-tree >/dev/null 2>&1; then
 		git -c safe.directory='*' ls-files -z --cached --others --exclude-standard |
 			while IFS= read -r -d '' file; do [ ! -e "$file" ] || printf '%s\0' "$file"; done | tar --null -T - -cf -

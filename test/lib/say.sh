@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2015,SC2016,SC2034,SC2154 # sourced by test/run, which sets and reads what they share
 # Messages, and long commands with a sign of life.
 
 die() {

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2015,SC2016,SC2034,SC2154 # sourced by test/run, which sets and reads what they share
 # make score: diagnoses every job of a labelled corpus and parses labelled logs, and prints how good that is.
 #   CORPUS=folder   jobs.csv, labels.csv, iterations.csv, context.csv and logs/*.csv.gz, see test/score/README.md
 #   LOGHUB=folder   one CSV a dataset with line_no, content, event_id, template

@@ -43,7 +43,7 @@ is($node->safe_psql('postgres', "SELECT string_agg(line, '/' ORDER BY line_no) F
 
 ($status, $out, $err) = l4load('job-1', $folder);
 is($status, 3, 'refuses to load a job twice');
-like($err, qr/has lines of job "job-1" already; to add new ones use --append/, 'and says what to do');
+like($err, qr/has lines of job "job-1" already; to add new ones use --update or --append/, 'and says what to do');
 ($status) = l4load('-q', '--append', '--time', '[0-9]{4}-[0-9-]+ [0-9:]+', 'job-1', $folder);
 is($node->safe_psql('postgres', "SELECT max(line_no), max(line_no) FILTER (WHERE ts = '2026-03-01 10:00:00'), count(ts) FROM logs WHERE node = 'gpu-1'"),
 	'10|7|1', 'append goes on with the numbers; --time picks the time of a line');
@@ -55,6 +55,50 @@ is($node->safe_psql('postgres', "SELECT settings, status FROM l4.job WHERE job_i
 
 ($status) = l4load('-q', '--ingest', 'job-3', $folder);
 is($node->safe_psql('postgres', "SELECT sum(occurrences) > 0 FROM l4.event_count WHERE job_id = 'job-3'"), 't', 'ingests when asked to');
+
+# files that grew, and a new one: only what is new is loaded, however often
+append_to_file("$folder/gpu-1.log", "\nline 6\nline 7\n");
+append_to_file("$folder/gpu-5.log", "first of a new node\n");
+for my $round (1, 2)
+{
+	($status, $out, $err) = l4load('-q', '--update', 'job-3', $folder);
+	is($status, 0, 'updates a job');
+	is($node->safe_psql('postgres', "SELECT node, count(*), max(line_no) FROM logs WHERE job_id = 'job-3' GROUP BY 1 ORDER BY 1"),
+		"gpu-1|7|7\ngpu-2|5|5\ngpu-4|5|5\ngpu-5|1|1", "only new lines come, call $round");
+}
+is($node->safe_psql('postgres', "SELECT string_agg(line, '/' ORDER BY line_no) FROM logs WHERE job_id = 'job-3' AND node = 'gpu-1' AND line_no > 4"),
+	'no newline at the end/line 6/line 7', 'the right ones');
+
+# names with everything in them, lines of a megabyte, an empty file
+my $odd = "$folder/odd names";
+mkdir $odd;
+mkdir "$odd/it's a \"node\"; \$(touch here)\ttab";
+append_to_file("$odd/it's a \"node\"; \$(touch here)\ttab/a b\nc \\n.log", join("\n", 'x' x 1048576, '\\.', '\\N', 'last') . "\n");
+append_to_file("$odd/-rf.log", "one\n");
+append_to_file("$odd/empty.log", '');
+append_to_file("$odd/caf\xe9.log", "two\n");
+($status, $out, $err) = l4load('-q', "it's job 5", $odd);
+is($status, 0, 'odd names') or diag($err);
+is($node->safe_psql('postgres', "SELECT node, length(source), count(*), max(length(line)), max(line) FILTER (WHERE line_no = 2), max(line) FILTER (WHERE line_no = 3) FROM logs WHERE job_id = 'it''s job 5' GROUP BY 1, 2 ORDER BY node COLLATE \"C\""),
+	"-rf|7|1|3||\ncaf|7|1|3||\nit's a \"node\"; \$(touch here)\ttab|45|4|1048576|\\.|\\N", 'arrive as they are');
+
+# a database of another encoding
+$node->safe_psql('postgres', "CREATE DATABASE latin TEMPLATE template0 ENCODING 'latin1' LOCALE 'C'");
+$node->safe_psql('latin', 'CREATE EXTENSION l4');
+append_to_file("$odd/utf8.log", "caf\xc3\xa9 \xe2\x82\xac 5\n");
+($status, $out, $err) = l4load('-q', '-d', 'latin', '--report', 'job-6', $odd);
+is($status, 0, 'loads into LATIN1') or diag($err);
+is($node->safe_psql('latin', "SELECT line FROM logs WHERE node = 'utf8'"), 'caf  5', 'what it cannot hold is left out');
+like($out, qr/^l4 report  job-6\n/, 'the report comes');
+unlink "$odd/utf8.log";
+
+# the database refuses a line in the middle of much
+$node->safe_psql('postgres', "CREATE TABLE picky (job_id text, node text, source text, rank int, line_no bigint CHECK (line_no < 1000), ts timestamptz, line text)");
+append_to_file("$odd/long.log", join('', map { "line $_ of very many\n" } 1 .. 200000));
+($status, $out, $err) = l4load('-q', '-t', 'picky', 'job-7', $odd);
+is($status, 3, 'the database refuses a line');
+unlike($err, qr/cannot read/, 'and no file is blamed');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM picky'), '0', 'nothing is kept');
 
 # half a gzip file: an error, and nothing of the other files stays
 my $whole = slurp_file("$folder/gpu-2/rank_3.log.gz");
@@ -75,12 +119,21 @@ foreach my $case (
 	[ [ '', $folder ], 1, qr/the name of the job is empty/ ],
 	[ [ 'a', "$folder/none" ], 2, qr/is no folder/ ],
 	[ [ '--glob', '*.nothing', 'a', $folder ], 2, qr/no file named \*\.nothing/ ],
+	[ [ '--append', '--update', 'a', $folder ], 1, qr/--append and --update exclude each other/ ],
+	[ [ '-q', '-d', 'host=/nowhere', 'a', $folder ], 3, qr/connection to server/ ],
 	[ [ '-q', '-d', 'dbname=nowhere', 'a', $folder ], 3, qr/database "nowhere" does not exist/ ])
 {
 	my ($args, $expected, $message) = @$case;
 	($status, $out, $err) = l4load(@$args);
 	is($status, $expected, "exit status of l4load @$args[0 .. ($#$args > 1 ? 1 : $#$args)]");
 	like($err, $message, 'its message');
+}
+SKIP:
+{
+	skip 'no shellcheck', 1 if system('shellcheck --version >/dev/null 2>&1') != 0;
+	my @scripts = ('src/l4load', 'test/run', '.ci/run', glob('test/lib/*.sh test/bench/*.sh'));
+	my $said = `shellcheck -x @scripts`;
+	is($said, '', 'shellcheck has nothing to say about any script');
 }
 $node->stop;
 done_testing();
