@@ -62,6 +62,7 @@ OBJS = \
 	src/scan_parts.o \
 	src/scan_rec.o \
 	src/scan_time.o \
+	src/scanmemo.o \
 	src/slots.o \
 	src/slots_join.o \
 	src/slots_stat.o \
@@ -153,6 +154,7 @@ REGRESS = \
 	parser \
 	parser_errors \
 	parser_mask \
+	parser_memo \
 	lineformat \
 	pcre \
 	record \

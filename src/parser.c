@@ -138,6 +138,26 @@ ranges_after(L4Parser *parser, const char *msg, int len, const L4Shape *out, int
 	return found;
 }
 
+/* A memo is worth its memory only where many messages are scanned. */
+#define SCANS_BEFORE_MEMO 256
+
+/* The shape of a message under the built-in masks alone. */
+static inline void
+scan_builtin(L4Parser *parser, const char *msg, int len, L4Shape *out)
+{
+	if (parser->memo != NULL)
+	{
+		if (l4_scanmemo_find(parser->memo, msg, len, out))
+			return;
+		l4_scan(&parser->scanner, msg, len, out);
+		l4_scanmemo_learn(parser->memo, &parser->scanner, msg, len, out);
+		return;
+	}
+	if (++parser->scans >= SCANS_BEFORE_MEMO)
+		parser->memo = l4_scanmemo_create(parser->cxt);
+	l4_scan(&parser->scanner, msg, len, out);
+}
+
 /* The shape of a message under the parser's masks. */
 void
 l4_parser_scan(L4Parser *parser, const char *msg, int len, L4Shape *out)
@@ -145,6 +165,11 @@ l4_parser_scan(L4Parser *parser, const char *msg, int len, L4Shape *out)
 	int			n = 0;
 	int			known;
 
+	if (parser->before == NULL && parser->after == NULL)
+	{
+		scan_builtin(parser, msg, len, out);
+		return;
+	}
 	if (parser->before)
 	{
 		const L4MaskSpan *spans;
@@ -208,7 +233,7 @@ l4_parser_drain_line(L4Parser *parser, const char *msg, int len, int *out_len)
 		line = l4_masks_apply(parser->before, line, len, out_len);
 	if (parser->scanner.builtin)
 	{
-		l4_scan(&parser->scanner, line, *out_len, &parser->shape);
+		scan_builtin(parser, line, *out_len, &parser->shape);
 		resetStringInfo(&parser->text);
 		for (int i = 0; i < parser->shape.len; i++)
 		{

@@ -9,6 +9,7 @@
 #include "mask.h"
 #include "parser.h"
 #include "parser_options.h"
+#include "scanmemo.h"
 #include "slots.h"
 
 struct L4Parser
@@ -21,6 +22,8 @@ struct L4Parser
 	L4Masks    *after;			/* and after them */
 	L4Range    *ranges;			/* scratch */
 	int			ranges_size;
+	L4ScanMemo *memo;			/* of scans without masks of the user, NULL not yet */
+	int			scans;			/* until it is made */
 	L4Shape		shape;			/* scratch */
 	StringInfoData text;		/* scratch: a masked line */
 	L4Model		model;			/* algorithm l4 */
