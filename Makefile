@@ -8,6 +8,7 @@ OBJS = \
 	src/chunk.o \
 	src/chunk_read.o \
 	src/chunk_sql.o \
+	src/chunk_write.o \
 	src/ingest_carry.o \
 	src/ingest_iter.o \
 	src/ingest_learn.o \
@@ -17,6 +18,7 @@ OBJS = \
 	src/ingest_parse.o \
 	src/ingest_query.o \
 	src/ingest_rollup.o \
+	src/ingest_rows.o \
 	src/ingest_scan.o \
 	src/ingest_shape.o \
 	src/ingest_share.o \

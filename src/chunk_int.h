@@ -5,15 +5,25 @@
 #ifndef L4_CHUNK_INT_H
 #define L4_CHUNK_INT_H
 
+/* The type of a column, and whether some of its rows are NULL */
+#define L4_COL_HAS_NULLS	0x80
+
 /* A list of integers: flags of its form */
 #define L4_FORM_DIFFERENCES	1	/* each as the difference from the one before */
 #define L4_FORM_RUNS		2	/* each followed by the length of its run */
 #define L4_FORM_COUNT		4
-
-/* An integer column: is it a list, or a sorted dictionary and codes */
-#define L4_CODED_NO			0
-#define L4_CODED_YES		1
+#define L4_FORM_SCALED		4	/* without the decimal zeros that all end in; their number comes first */
+#define L4_FORM_CODES		8	/* numbers of a sorted dictionary, which comes first; alone */
+#define L4_MIN_ZEROS		3
+#define L4_MAX_ZEROS		6
 #define L4_MAX_DICTIONARY	1024
+
+/* What an entry of a text column is: the two lowest bits of its first number */
+#define L4_ENTRY_TEXT		0	/* length, then the bytes */
+#define L4_ENTRY_INTEGER	1	/* difference from the integer before */
+#define L4_ENTRY_DECIMAL	2	/* difference from the mantissa before, then the digits behind the point */
+#define L4_ENTRY_KIND_BITS	2
+#define L4_MAX_ENTRY_DIGITS	17
 
 /* What cannot be written as a decimal: exponents that no float8 has */
 #define L4_EXPONENT_NAN			1000

@@ -22,35 +22,14 @@ l4_pack_corrupted(const char *what)
 }
 
 uint64
-l4_get_uint(L4ByteReader *reader)
+l4_get_long_uint(L4ByteReader *reader)
 {
-	uint64		value = 0;
+	uint64		value;
 
-	/* most numbers are small */
-	if (reader->ptr < reader->end && *reader->ptr < 0x80)
-		return *reader->ptr++;
-	for (int shift = 0; shift < 64; shift += 7)
-	{
-		unsigned char byte;
-
-		if (reader->ptr >= reader->end)
-			l4_pack_corrupted("number");
-		byte = *reader->ptr++;
-		if (shift == 63 && byte > 1)
-			l4_pack_corrupted("number");
-		value |= (uint64) (byte & 0x7f) << shift;
-		if (byte < 0x80)
-			return value;
-	}
-	l4_pack_corrupted("number");
-}
-
-int64
-l4_get_int(L4ByteReader *reader)
-{
-	uint64		value = l4_get_uint(reader);
-
-	return (int64) (value >> 1) ^ -(int64) (value & 1);
+	reader->ptr = l4_varint_get(reader->ptr, reader->end, &value);
+	if (reader->ptr == NULL)
+		l4_pack_corrupted("number");
+	return value;
 }
 
 const char *
@@ -64,46 +43,14 @@ l4_get_bytes(L4ByteReader *reader, uint64 len)
 	return bytes;
 }
 
-static void
-get_ints(L4ByteReader *reader, int64 *values, int n)
-{
-	int			form = *l4_get_bytes(reader, 1);
-	int64		before = 0;
-
-	if (form < 0 || form >= L4_FORM_COUNT)
-		l4_pack_corrupted("form");
-	for (int i = 0; i < n;)
-	{
-		int64		value = l4_get_int(reader);
-		uint64		run = (form & L4_FORM_RUNS) ? l4_get_uint(reader) : 1;
-
-		if ((i & 0xffff) == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (run == 0 || run > (uint64) (n - i))
-			l4_pack_corrupted("run");
-		for (; run > 0; run--)
-		{
-			before = (form & L4_FORM_DIFFERENCES) ? (int64) ((uint64) before + (uint64) value) : value;
-			values[i++] = before;
-		}
-	}
-}
+static void get_ints(L4ByteReader *reader, int64 *values, int n);
 
 static void
-get_int_column(L4ByteReader *reader, int64 *values, int n)
+get_codes(L4ByteReader *reader, int64 *values, int n)
 {
-	int			coded = *l4_get_bytes(reader, 1);
-	uint64		ndistinct;
+	uint64		ndistinct = l4_get_uint(reader);
 	int64	   *distinct;
 
-	if (coded == L4_CODED_NO)
-	{
-		get_ints(reader, values, n);
-		return;
-	}
-	if (coded != L4_CODED_YES)
-		l4_pack_corrupted("form");
-	ndistinct = l4_get_uint(reader);
 	if (ndistinct > (uint64) n)
 		l4_pack_corrupted("dictionary");
 	distinct = (int64 *) palloc(sizeof(int64) * Max(ndistinct, 1));
@@ -117,6 +64,47 @@ get_int_column(L4ByteReader *reader, int64 *values, int n)
 		values[i] = distinct[code];
 	}
 	pfree(distinct);
+}
+
+static void
+get_ints(L4ByteReader *reader, int64 *values, int n)
+{
+	int			form = *l4_get_bytes(reader, 1);
+	bool		differences = (form & L4_FORM_DIFFERENCES) != 0;
+	uint64		scale = 1;
+	uint64		before = 0;
+
+	if (form == L4_FORM_CODES)
+	{
+		get_codes(reader, values, n);
+		return;
+	}
+	if (form < 0 || form >= L4_FORM_SCALED + L4_FORM_COUNT)
+		l4_pack_corrupted("form");
+	if (form & L4_FORM_SCALED)
+	{
+		int			zeros = *l4_get_bytes(reader, 1);
+
+		if (zeros < L4_MIN_ZEROS || zeros > L4_MAX_ZEROS)
+			l4_pack_corrupted("form");
+		for (; zeros > 0; zeros--)
+			scale *= 10;
+	}
+	for (int i = 0; i < n;)
+	{
+		uint64		value = (uint64) l4_get_int(reader) * scale;
+		uint64		run = (form & L4_FORM_RUNS) ? l4_get_uint(reader) : 1;
+
+		if ((i & 0xffff) == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (run == 0 || run > (uint64) (n - i))
+			l4_pack_corrupted("run");
+		for (; run > 0; run--)
+		{
+			before = differences ? before + value : value;
+			values[i++] = (int64) before;
+		}
+	}
 }
 
 static float8
@@ -152,20 +140,97 @@ join_float(int64 mantissa, int64 exponent)
 }
 
 static void
-get_float_column(L4ByteReader *reader, float8 *values, int n)
+get_floats(L4ByteReader *reader, float8 *values, int n)
 {
 	int64	   *exponent = (int64 *) palloc(sizeof(int64) * Max(n, 1));
 	int64	   *mantissa = (int64 *) palloc(sizeof(int64) * Max(n, 1));
 
-	get_int_column(reader, exponent, n);
-	get_int_column(reader, mantissa, n);
+	get_ints(reader, exponent, n);
+	get_ints(reader, mantissa, n);
 	for (int i = 0; i < n; i++)
 		values[i] = join_float(mantissa[i], exponent[i]);
 	pfree(exponent);
 	pfree(mantissa);
 }
 
-/* Distinct texts stay where they are; arrays are decoded. */
+/* A number as the text that it was made of. */
+static char *
+number_text(int64 mantissa, int digits, int *len, MemoryContext cxt)
+{
+	char		reversed[32];
+	char	   *text;
+	int			n = 0;
+
+	do
+	{
+		if (n == digits && digits > 0)
+			reversed[n++] = '.';
+		reversed[n++] = '0' + mantissa % 10;
+		mantissa /= 10;
+	} while (mantissa > 0 || n <= digits);
+	text = MemoryContextAlloc(cxt, n);
+	for (int i = 0; i < n; i++)
+		text[i] = reversed[n - 1 - i];
+	*len = n;
+	return text;
+}
+
+/* Distinct texts stay where they are; numbers are written out. */
+static void
+get_texts(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
+{
+	static const int64 max_mantissa = INT64CONST(100000000000000000);
+	int64		before[2] = {0, 0};
+
+	for (int i = 0; i < col->nentries; i++)
+	{
+		uint64		head = l4_get_uint(reader);
+		int			kind = head & ((1 << L4_ENTRY_KIND_BITS) - 1);
+		int			digits = 0;
+		int64	   *mantissa = &before[kind == L4_ENTRY_DECIMAL];
+
+		head >>= L4_ENTRY_KIND_BITS;
+		if (kind == L4_ENTRY_TEXT)
+		{
+			col->entry[i] = unconstify(char *, l4_get_bytes(reader, head));
+			col->entry_len[i] = (int) head;
+			continue;
+		}
+		if (kind == L4_ENTRY_DECIMAL)
+			digits = *l4_get_bytes(reader, 1);
+		else if (kind != L4_ENTRY_INTEGER)
+			l4_pack_corrupted("entry");
+		*mantissa = (int64) ((uint64) *mantissa + (uint64) l4_unzigzag(head));
+		if (*mantissa < 0 || *mantissa >= max_mantissa || digits < 0 || digits > L4_MAX_ENTRY_DIGITS)
+			l4_pack_corrupted("entry");
+		col->entry[i] = number_text(*mantissa, digits, &col->entry_len[i], cxt);
+	}
+}
+
+static void
+get_arrays(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
+{
+	for (int i = 0; i < col->nentries; i++)
+	{
+		uint64		len = l4_get_uint(reader);
+		int32	   *values;
+
+		if (len > (uint64) (reader->end - reader->ptr))
+			l4_pack_corrupted("entry");
+		values = MemoryContextAlloc(cxt, sizeof(int32) * Max(len, 1));
+		for (uint64 k = 0; k < len; k++)
+		{
+			int64		value = l4_get_int(reader);
+
+			if (value < PG_INT32_MIN || value > PG_INT32_MAX)
+				l4_pack_corrupted("element");
+			values[k] = (int32) value;
+		}
+		col->entry[i] = (char *) values;
+		col->entry_len[i] = (int) len;
+	}
+}
+
 static void
 get_entries(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
 {
@@ -176,30 +241,10 @@ get_entries(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
 	col->nentries = (int) n;
 	col->entry = MemoryContextAlloc(cxt, sizeof(char *) * Max(n, 1));
 	col->entry_len = MemoryContextAlloc(cxt, sizeof(int) * Max(n, 1));
-	for (int i = 0; i < col->nentries; i++)
-	{
-		uint64		len = l4_get_uint(reader);
-
-		if (len > (uint64) (reader->end - reader->ptr))
-			l4_pack_corrupted("entry");
-		col->entry_len[i] = (int) len;
-		if (col->type == L4_PACK_TEXT)
-			col->entry[i] = unconstify(char *, l4_get_bytes(reader, len));
-		else
-		{
-			int32	   *values = MemoryContextAlloc(cxt, sizeof(int32) * Max(len, 1));
-
-			for (uint64 k = 0; k < len; k++)
-			{
-				int64		value = l4_get_int(reader);
-
-				if (value < PG_INT32_MIN || value > PG_INT32_MAX)
-					l4_pack_corrupted("element");
-				values[k] = (int32) value;
-			}
-			col->entry[i] = (char *) values;
-		}
-	}
+	if (col->type == L4_PACK_TEXT)
+		get_texts(reader, col, cxt);
+	else
+		get_arrays(reader, col, cxt);
 }
 
 /* Spread the values over the rows that are not NULL, from the end. */
@@ -222,43 +267,45 @@ spread(L4PackCol *col, int nrows, int nvalues)
 	}
 }
 
+/* Which rows are NULL; the number of the others. */
+static int
+get_nulls(L4ByteReader *reader, L4PackCol *col, int nrows, MemoryContext cxt)
+{
+	int64	   *flags = (int64 *) palloc(sizeof(int64) * Max(nrows, 1));
+	int			nvalues = nrows;
+
+	get_ints(reader, flags, nrows);
+	col->nulls = MemoryContextAlloc(cxt, Max(nrows, 1));
+	for (int i = 0; i < nrows; i++)
+	{
+		col->nulls[i] = flags[i] != 0;
+		nvalues -= col->nulls[i];
+	}
+	pfree(flags);
+	return nvalues;
+}
+
 /* Head of a column: what it is, and where its values lie. */
 static void
-open_column(L4ByteReader *reader, L4PackCol *col, int nrows, MemoryContext cxt)
+open_column(L4ByteReader *reader, L4PackCol *col)
 {
+	int			type = *(const unsigned char *) l4_get_bytes(reader, 1);
 	uint64		len;
 
-	col->type = *l4_get_bytes(reader, 1);
-	len = l4_get_uint(reader);
-	if (len >= sizeof(col->name))
-		l4_pack_corrupted("name");
-	memcpy(col->name, l4_get_bytes(reader, len), len);
-	col->nfilled = nrows;
-	switch (*l4_get_bytes(reader, 1))
+	col->type = (char) (type & ~L4_COL_HAS_NULLS);
+	col->has_nulls = (type & L4_COL_HAS_NULLS) != 0;
+	if (col->type != L4_PACK_INT && col->type != L4_PACK_FLOAT && col->type != L4_PACK_TEXT && col->type != L4_PACK_INTS)
+		l4_pack_corrupted("type");
+	if (col->type == L4_PACK_FLOAT)
 	{
-		case 0:
-			break;
-		case 1:
-			{
-				int64	   *flags = (int64 *) palloc(sizeof(int64) * Max(nrows, 1));
-
-				get_ints(reader, flags, nrows);
-				col->nulls = MemoryContextAlloc(cxt, Max(nrows, 1));
-				for (int i = 0; i < nrows; i++)
-				{
-					col->nulls[i] = flags[i] != 0;
-					col->nfilled -= col->nulls[i];
-				}
-				pfree(flags);
-				break;
-			}
-		default:
-			l4_pack_corrupted("nulls");
+		len = l4_get_uint(reader);
+		if (len >= sizeof(col->name))
+			l4_pack_corrupted("name");
+		memcpy(col->name, l4_get_bytes(reader, len), len);
 	}
 	len = l4_get_uint(reader);
 	col->data.ptr = (const unsigned char *) l4_get_bytes(reader, len);
 	col->data.end = col->data.ptr + len;
-	col->nvalues = col->size = nrows;
 }
 
 void
@@ -266,32 +313,33 @@ l4_pack_need(L4Pack *pack, int colno)
 {
 	L4PackCol  *col = &pack->cols[colno];
 	L4ByteReader data = col->data;
-	int			nrows = pack->nrows;
+	int			nvalues = pack->nrows;
 
 	if (data.ptr == NULL)
 		return;
 	col->data.ptr = NULL;
+	col->nvalues = col->size = pack->nrows;
+	if (col->has_nulls)
+		nvalues = get_nulls(&data, col, pack->nrows, pack->cxt);
 	if (col->type == L4_PACK_TEXT || col->type == L4_PACK_INTS)
 		get_entries(&data, col, pack->cxt);
 	if (col->type == L4_PACK_FLOAT)
 	{
-		col->floats = MemoryContextAlloc(pack->cxt, sizeof(float8) * Max(nrows, 1));
-		get_float_column(&data, col->floats, col->nfilled);
-	}
-	else if (col->type == L4_PACK_INT || col->type == L4_PACK_TEXT || col->type == L4_PACK_INTS)
-	{
-		col->ints = MemoryContextAlloc(pack->cxt, sizeof(int64) * Max(nrows, 1));
-		get_int_column(&data, col->ints, col->nfilled);
+		col->floats = MemoryContextAlloc(pack->cxt, sizeof(float8) * Max(pack->nrows, 1));
+		get_floats(&data, col->floats, nvalues);
 	}
 	else
-		l4_pack_corrupted("type");
+	{
+		col->ints = MemoryContextAlloc(pack->cxt, sizeof(int64) * Max(pack->nrows, 1));
+		get_ints(&data, col->ints, nvalues);
+	}
 	if (col->type != L4_PACK_INT && col->type != L4_PACK_FLOAT)
-		for (int i = 0; i < col->nfilled; i++)
+		for (int i = 0; i < nvalues; i++)
 			if (col->ints[i] < 0 || col->ints[i] >= col->nentries)
 				l4_pack_corrupted("entry number");
 	if (data.ptr != data.end)
 		l4_pack_corrupted("column length");
-	spread(col, nrows, col->nfilled);
+	spread(col, pack->nrows, nvalues);
 }
 
 L4Pack *
@@ -311,13 +359,11 @@ l4_pack_open(bytea *packed, MemoryContext cxt)
 	if (nrows > L4_PACK_MAX_ROWS || ncols > L4_PACK_MAX_COLS)
 		l4_pack_corrupted("size");
 	pack->cxt = cxt;
-	pack->cols = MemoryContextAllocZero(cxt, sizeof(L4PackCol) * Max(ncols, 1));
 	pack->nrows = (int) nrows;
-	for (uint64 i = 0; i < ncols; i++)
-	{
-		open_column(&reader, &pack->cols[i], pack->nrows, cxt);
-		pack->ncols++;
-	}
+	pack->cols_size = (int) ncols;
+	pack->cols = MemoryContextAllocZero(cxt, sizeof(L4PackCol) * Max(ncols, 1));
+	while (pack->ncols < pack->cols_size)
+		open_column(&reader, &pack->cols[pack->ncols++]);
 	if (reader.ptr != reader.end)
 		l4_pack_corrupted("length");
 	return pack;

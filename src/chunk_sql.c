@@ -135,7 +135,7 @@ check_columns(L4Pack *pack, TupleDesc desc)
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
 					 errmsg("packed rows have no column %d of type %s", c + 1, format_type_be(sqltype)),
-					 c < pack->ncols ? errdetail("Column %d is \"%s\".", c + 1, pack->cols[c].name) : 0));
+					 c < pack->ncols ? errdetail("Column %d has type \"%c\".", c + 1, pack->cols[c].type) : 0));
 	}
 }
 

@@ -56,23 +56,23 @@ enum
 	CH_LINE, CH_BACK, CH_TS, CH_RANK, CH_EVENT, CH_STAGE, CH_EPOCH, CH_ITERATION
 };
 
-/* A pack with these columns: what was stored, or an empty one. */
+/* A pack with columns of these types: what was stored, or an empty one. */
 static L4Pack *
-open_pack(bytea *before, MemoryContext cxt, int ncols, const char *types, const char *const *names)
+open_pack(bytea *before, MemoryContext cxt, const char *types)
 {
 	L4Pack	   *pack;
 
 	if (before != NULL)
 	{
 		pack = l4_pack_reopen(before, cxt);
-		for (int i = 0; i < ncols; i++)
+		for (int i = 0; types[i] != '\0'; i++)
 			if (i >= pack->ncols || pack->cols[i].type != types[i])
 				l4_pack_corrupted("columns");
 		return pack;
 	}
 	pack = l4_pack_create(cxt);
-	for (int i = 0; i < ncols; i++)
-		l4_pack_add_col(pack, types[i], names[i]);
+	for (int i = 0; types[i] != '\0'; i++)
+		l4_pack_add_col(pack, types[i], "");
 	return pack;
 }
 
@@ -97,18 +97,12 @@ put_optional(L4Pack *pack, int col, int32 value)
 static void
 open_sections(Packer *p, const L4Sections *before)
 {
-	static const char *const durations[] = {"event_id", "slot", "block", "n", "sum_us", "max_us"};
-	static const char *const iterations[] = {"epoch", "iteration", "ended", "duration_ms"};
-	static const char *const stages[] = {"stage", "first_ts", "last_ts", "first_line_no", "last_line_no"};
-	static const char *const activity[] = {"bucket", "lines"};
-	static const char *const sequences[] = {"rank", "epoch", "iteration", "events", "first_ts", "last_ts"};
-
 	p->sums = l4_sums_create(before->events, before->slots, p->cxt);
-	p->durations = open_pack(before->durations, p->cxt, 6, "iiiiii", durations);
-	p->iterations = open_pack(before->iterations, p->cxt, 4, "iiif", iterations);
-	p->stages = open_pack(before->stages, p->cxt, 5, "siiii", stages);
-	p->activity = open_pack(before->activity, p->cxt, 2, "ii", activity);
-	p->sequences = open_pack(before->sequences, p->cxt, 6, "iiiaii", sequences);
+	p->durations = open_pack(before->durations, p->cxt, "iiiiii");
+	p->iterations = open_pack(before->iterations, p->cxt, "iiif");
+	p->stages = open_pack(before->stages, p->cxt, "siiii");
+	p->activity = open_pack(before->activity, p->cxt, "ii");
+	p->sequences = open_pack(before->sequences, p->cxt, "iiiaii");
 	p->span_stage = -1;
 	p->second = PG_INT64_MIN;
 	p->second_lines = 0;
@@ -215,10 +209,8 @@ widen_chunk(L4Chunk *head, int64 line_no, TimestampTz ts, bool first)
 static void
 start_chunk(Packer *p, bytea *before)
 {
-	static const char *const names[] = {"line_no", "back", "ts", "rank", "event_id", "stage", "epoch", "iteration"};
-
 	p->chunk_stage = -1;
-	p->chunk = open_pack(before, p->cxt, 8, "iiiiisii", names);
+	p->chunk = open_pack(before, p->cxt, "iiiiisii");
 	memset(&p->head, 0, sizeof(p->head));
 	p->head.first_ts = p->head.last_ts = L4_NO_TS;
 	for (int row = 0; row < p->chunk->nrows; row++)
@@ -518,10 +510,35 @@ close_sections(Packer *p, L4Sections *sections)
 	sections->sequences = encode_or_null(p->sequences);
 }
 
+/* What is open now is shown apart, and made again when more lines come. */
+static void
+pack_open(Packer *p, L4UnitPart *part)
+{
+	static const L4Sections none;
+	L4Packed   *out = p->out;
+	int			nchunks = out->nchunks;
+
+	p->sequences = open_pack(NULL, p->cxt, "iiiaii");
+	if (part->nlines > 0)
+	{
+		open_sections(p, &none);
+		add_part(p, part);
+		end_chunk(p);
+		out->open_chunk = &out->chunks[nchunks];
+		out->nchunks = nchunks;
+	}
+	if (!p->in->late)
+		for (int i = 0; i < p->carry->nranks; i++)
+			end_sequence(p, &p->carry->ranks[i]);
+	if (part->nlines > 0)
+		close_sections(p, &out->open);
+	else
+		out->open.sequences = encode_or_null(p->sequences);
+}
+
 L4Packed *
 l4_pack_unit(L4PackInput *input, MemoryContext cxt)
 {
-	static const L4Sections none;
 	Packer		p;
 	L4Packed   *out = MemoryContextAllocZero(cxt, sizeof(L4Packed));
 	L4Unit	   *unit = input->unit;
@@ -545,21 +562,6 @@ l4_pack_unit(L4PackInput *input, MemoryContext cxt)
 	close_sections(&p, &out->settled);
 	out->carry = l4_pack_carry_write(p.carry, cxt);
 
-	/* what is open now is shown apart, and made again when more lines come */
-	open_sections(&p, &none);
-	out->open_chunk = NULL;
-	if (unit->open.nlines > 0)
-	{
-		int			nchunks = out->nchunks;
-
-		add_part(&p, &unit->open);
-		end_chunk(&p);
-		out->open_chunk = &out->chunks[nchunks];
-		out->nchunks = nchunks;
-	}
-	if (!input->late)
-		for (int i = 0; i < p.carry->nranks; i++)
-			end_sequence(&p, &p.carry->ranks[i]);
-	close_sections(&p, &out->open);
+	pack_open(&p, &unit->open);
 	return out;
 }

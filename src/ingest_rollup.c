@@ -201,9 +201,11 @@ add_counts(Job *job, Datum packed, bool isnull, int node)
 
 	if (isnull)
 		return;
-	pack = l4_pack_decode(DatumGetByteaPP(packed), CurrentMemoryContext);
+	pack = l4_pack_open(DatumGetByteaPP(packed), CurrentMemoryContext);
 	if (pack->ncols != L4_EVENT_COLS)
 		l4_pack_corrupted("events");
+	for (int c = 0; c <= L4_EVENT_LAST_TS; c++)
+		l4_pack_need(pack, c);
 	for (int row = 0; row < pack->nrows; row++)
 	{
 		JobEvent   *event = job_event(job, (int32) pack->cols[L4_EVENT_ID].ints[row]);

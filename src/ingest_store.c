@@ -23,12 +23,13 @@ PG_FUNCTION_INFO_V1(l4_range_count);
 typedef struct Store
 {
 	L4Packing	packing;
-	L4Query		chunk;
-	L4Query		no_tail;
-	L4Query		new_summary;
-	L4Query		summary;
-	L4Query		growth;
-	L4Query		stream;
+	L4Rows		chunk;
+	L4Rows		no_tail;
+	L4Rows		new_summary;
+	L4Rows		summary;
+	L4Rows		growth;
+	L4Rows		stream;
+	L4Rows		node_rank;
 	L4RollUp   *rollup;
 	MemoryContext unit_cxt;
 	int64		lines;
@@ -36,112 +37,123 @@ typedef struct Store
 
 static const char chunk_sql[] =
 "INSERT INTO l4._chunk (stream_id, chunk_no, lines, first_line_no, last_line_no, first_ts, last_ts, body) "
-"VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
+"SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) "
 "ON CONFLICT ON CONSTRAINT _chunk_pkey DO UPDATE "
 "SET lines = excluded.lines, first_line_no = excluded.first_line_no, last_line_no = excluded.last_line_no, "
 "first_ts = excluded.first_ts, last_ts = excluded.last_ts, body = excluded.body";
 static const Oid chunk_types[] = {INT4OID, INT4OID, INT4OID, INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID};
 
-static const char no_tail_sql[] = "DELETE FROM l4._chunk WHERE stream_id = $1 AND chunk_no = -1";
+static const char no_tail_sql[] = "DELETE FROM l4._chunk WHERE stream_id = ANY ($1) AND chunk_no = -1";
 static const Oid no_tail_types[] = {INT4OID};
 
-/* $2: lines that fill a gap leave alone what is open; $3: what grows with time goes here */
+/* Lines that fill a gap (late) leave alone what is open; what grows with time may go to another row. */
+#define SUMMARY_ROWS "unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) " \
+"AS u(stream_id, late, grows, events, slots, durations, iterations, stages, activity, sequences, " \
+"open_events, open_slots, open_durations, open_iterations, open_stages, open_activity, open_sequences)"
 static const char new_summary_sql[] =
 "INSERT INTO l4._summary (stream_id, part, events, slots, durations, iterations, stages, activity, sequences, "
 "open_events, open_slots, open_durations, open_iterations, open_stages, open_activity, open_sequences) "
-"VALUES ($1, 0, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
+"SELECT u.stream_id, 0, u.events, u.slots, u.durations, u.iterations, u.stages, u.activity, u.sequences, "
+"u.open_events, u.open_slots, u.open_durations, u.open_iterations, u.open_stages, u.open_activity, u.open_sequences FROM " SUMMARY_ROWS;
 static const char summary_sql[] =
-"UPDATE l4._summary SET events = $4, slots = $5, stages = $8, "
-"durations = CASE WHEN $3 THEN $6 ELSE durations END, iterations = CASE WHEN $3 THEN $7 ELSE iterations END, "
-"activity = CASE WHEN $3 THEN $9 ELSE activity END, sequences = CASE WHEN $3 THEN $10 ELSE sequences END, "
-"open_events = CASE WHEN $2 THEN open_events ELSE $11 END, open_slots = CASE WHEN $2 THEN open_slots ELSE $12 END, "
-"open_durations = CASE WHEN $2 THEN open_durations ELSE $13 END, open_iterations = CASE WHEN $2 THEN open_iterations ELSE $14 END, "
-"open_stages = CASE WHEN $2 THEN open_stages ELSE $15 END, open_activity = CASE WHEN $2 THEN open_activity ELSE $16 END, "
-"open_sequences = CASE WHEN $2 THEN open_sequences ELSE $17 END "
-"WHERE stream_id = $1 AND part = 0";
+"UPDATE l4._summary m SET events = u.events, slots = u.slots, stages = u.stages, "
+"durations = CASE WHEN u.grows THEN u.durations ELSE m.durations END, iterations = CASE WHEN u.grows THEN u.iterations ELSE m.iterations END, "
+"activity = CASE WHEN u.grows THEN u.activity ELSE m.activity END, sequences = CASE WHEN u.grows THEN u.sequences ELSE m.sequences END, "
+"open_events = CASE WHEN u.late THEN m.open_events ELSE u.open_events END, "
+"open_slots = CASE WHEN u.late THEN m.open_slots ELSE u.open_slots END, "
+"open_durations = CASE WHEN u.late THEN m.open_durations ELSE u.open_durations END, "
+"open_iterations = CASE WHEN u.late THEN m.open_iterations ELSE u.open_iterations END, "
+"open_stages = CASE WHEN u.late THEN m.open_stages ELSE u.open_stages END, "
+"open_activity = CASE WHEN u.late THEN m.open_activity ELSE u.open_activity END, "
+"open_sequences = CASE WHEN u.late THEN m.open_sequences ELSE u.open_sequences END "
+"FROM " SUMMARY_ROWS " WHERE m.stream_id = u.stream_id AND m.part = 0";
 static const Oid summary_types[] = {INT4OID, BOOLOID, BOOLOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID,
 BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID};
 
 static const char growth_sql[] =
-"INSERT INTO l4._summary (stream_id, part, durations, iterations, activity, sequences) VALUES ($1, $2, $3, $4, $5, $6) "
+"INSERT INTO l4._summary (stream_id, part, durations, iterations, activity, sequences) SELECT * FROM unnest($1, $2, $3, $4, $5, $6) "
 "ON CONFLICT ON CONSTRAINT _summary_pkey DO UPDATE "
 "SET durations = excluded.durations, iterations = excluded.iterations, activity = excluded.activity, sequences = excluded.sequences";
 static const Oid growth_types[] = {INT4OID, INT4OID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID};
 
 static const char stream_sql[] =
-"UPDATE l4._stream SET lines = lines + $3, unparsed = unparsed + $4, units = units + 1, next_chunk_no = $5, "
-"sparse = sparse OR l4._range_count(seen + $6::int8multirange) > 1000, "
-"seen = CASE WHEN sparse OR l4._range_count(seen + $6::int8multirange) > 1000 "
-"THEN int8multirange(int8range(lower(seen + $6::int8multirange), upper(seen + $6::int8multirange))) ELSE seen + $6::int8multirange END, "
-"tail = CASE WHEN $2 THEN tail ELSE $7::int8multirange END, tail_lines = CASE WHEN $2 THEN tail_lines ELSE $8 END, "
-"step = CASE WHEN NOT $2 AND NOT $9 AND $3 < ($10 - coalesce(next_line_no, $10)) / 8 THEN least(step * 4, 1125899906842624) ELSE step END, "
-"next_line_no = CASE WHEN $2 THEN next_line_no ELSE $11 END, "
-"carry = CASE WHEN $2 THEN carry ELSE $12 END, pack_carry = CASE WHEN $2 THEN pack_carry ELSE $13 END, "
-"first_ts = least(first_ts, $14), last_ts = greatest(last_ts, $15), "
-"last_event_id = CASE WHEN $2 THEN coalesce(last_event_id, $16) ELSE coalesce($16, last_event_id) END, "
-"last_iteration = CASE WHEN $2 THEN last_iteration ELSE $17 END, max_in_flight = greatest(max_in_flight, $18), "
-"ranks = ranks + $19::int4multirange, rank = least(rank, $20) "
-"WHERE stream_id = $1";
+"UPDATE l4._stream s SET lines = s.lines + u.lines, unparsed = s.unparsed + u.unparsed, units = s.units + 1, next_chunk_no = u.next_chunk_no, "
+"sparse = s.sparse OR l4._range_count(s.seen + u.seen) > 1000, "
+"seen = CASE WHEN s.sparse OR l4._range_count(s.seen + u.seen) > 1000 "
+"THEN int8multirange(int8range(lower(s.seen + u.seen), upper(s.seen + u.seen))) ELSE s.seen + u.seen END, "
+"tail = CASE WHEN u.late THEN s.tail ELSE u.tail END, tail_lines = CASE WHEN u.late THEN s.tail_lines ELSE u.tail_lines END, "
+"step = CASE WHEN NOT u.late AND NOT u.is_full AND u.lines < (u.to_line - coalesce(s.next_line_no, u.to_line)) / 8 "
+"THEN least(s.step * 4, 1125899906842624) ELSE s.step END, "
+"next_line_no = CASE WHEN u.late THEN s.next_line_no ELSE u.next_line_no END, "
+"carry = CASE WHEN u.late THEN s.carry ELSE u.carry END, pack_carry = CASE WHEN u.late THEN s.pack_carry ELSE u.pack_carry END, "
+"first_ts = least(s.first_ts, u.first_ts), last_ts = greatest(s.last_ts, u.last_ts), "
+"last_event_id = CASE WHEN u.late THEN coalesce(s.last_event_id, u.last_event_id) ELSE coalesce(u.last_event_id, s.last_event_id) END, "
+"last_iteration = CASE WHEN u.late THEN s.last_iteration ELSE u.last_iteration END, max_in_flight = greatest(s.max_in_flight, u.max_in_flight), "
+"ranks = s.ranks + u.ranks, rank = least(s.rank, u.rank) "
+"FROM (SELECT t.stream_id, t.late, t.lines, t.unparsed, t.next_chunk_no, t.seen::int8multirange, t.tail::int8multirange, t.tail_lines, t.is_full, "
+"t.to_line, t.next_line_no, t.carry, t.pack_carry, t.first_ts, t.last_ts, t.last_event_id, t.last_iteration, t.max_in_flight, "
+"t.ranks::int4multirange, t.rank "
+"FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) "
+"AS t(stream_id, late, lines, unparsed, next_chunk_no, seen, tail, tail_lines, is_full, to_line, next_line_no, carry, pack_carry, "
+"first_ts, last_ts, last_event_id, last_iteration, max_in_flight, ranks, rank) OFFSET 0) u "
+"WHERE s.stream_id = u.stream_id";
 static const Oid stream_types[] = {INT4OID, BOOLOID, INT8OID, INT8OID, INT4OID, TEXTOID, TEXTOID, INT4OID, BOOLOID, INT8OID, INT8OID,
 BYTEAOID, BYTEAOID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT4OID, INT4OID, INT4OID, TEXTOID, INT4OID};
 
-/* one stream at a time: of a set of streams in tables that no one has analyzed yet the planner makes a loop in a loop */
 static const char node_rank_sql[] =
 "UPDATE l4.job_node n SET rank = (SELECT min(s.rank) FROM l4._stream s WHERE s.job_id = n.job_id AND s.node = n.node) "
-"FROM l4._stream t WHERE t.stream_id = $1 AND t.rank IS NOT NULL AND n.job_id = t.job_id AND n.node = t.node AND n.rank IS NULL";
+"FROM unnest($1) AS u(stream_id) JOIN l4._stream t ON t.stream_id = u.stream_id "
+"WHERE n.job_id = t.job_id AND n.node = t.node AND n.rank IS NULL";
 static const Oid node_rank_types[] = {INT4OID};
 
 static void
 store_chunk(Store *store, int32 stream_id, int chunk_no, const L4Chunk *chunk)
 {
-	L4Query    *query = &store->chunk;
+	L4Rows	   *rows = &store->chunk;
 
-	l4_query_put_int(query, stream_id);
-	l4_query_put_int(query, chunk_no);
-	l4_query_put_int(query, chunk->lines);
-	l4_query_put(query, Int64GetDatum(chunk->first_line_no), false);
-	l4_query_put(query, Int64GetDatum(chunk->last_line_no), false);
-	l4_query_put_ts(query, chunk->first_ts);
-	l4_query_put_ts(query, chunk->last_ts);
-	l4_query_put_bytes(query, chunk->body);
-	l4_query_run(query);
+	l4_rows_put_int(rows, stream_id);
+	l4_rows_put_int(rows, chunk_no);
+	l4_rows_put_int(rows, chunk->lines);
+	l4_rows_put_bigint(rows, chunk->first_line_no);
+	l4_rows_put_bigint(rows, chunk->last_line_no);
+	l4_rows_put_ts(rows, chunk->first_ts);
+	l4_rows_put_ts(rows, chunk->last_ts);
+	l4_rows_put_bytes(rows, chunk->body);
 }
 
 static void
-put_sections(L4Query *query, const L4Sections *sections)
+put_sections(L4Rows *rows, const L4Sections *sections)
 {
-	l4_query_put_bytes(query, sections->events);
-	l4_query_put_bytes(query, sections->slots);
-	l4_query_put_bytes(query, sections->durations);
-	l4_query_put_bytes(query, sections->iterations);
-	l4_query_put_bytes(query, sections->stages);
-	l4_query_put_bytes(query, sections->activity);
-	l4_query_put_bytes(query, sections->sequences);
+	l4_rows_put_bytes(rows, sections->events);
+	l4_rows_put_bytes(rows, sections->slots);
+	l4_rows_put_bytes(rows, sections->durations);
+	l4_rows_put_bytes(rows, sections->iterations);
+	l4_rows_put_bytes(rows, sections->stages);
+	l4_rows_put_bytes(rows, sections->activity);
+	l4_rows_put_bytes(rows, sections->sequences);
 }
 
 static void
 store_summary(Store *store, int32 stream_id, bool late, const L4Parcel *parcel)
 {
-	L4Query    *query = parcel->has_summary ? &store->summary : &store->new_summary;
+	L4Rows	   *rows = parcel->has_summary ? &store->summary : &store->new_summary;
 	const L4Sections *settled = &parcel->packed->settled;
 
-	l4_query_put_int(query, stream_id);
-	l4_query_put(query, BoolGetDatum(late), false);
-	l4_query_put(query, BoolGetDatum(parcel->growth_part == 0), false);
-	put_sections(query, settled);
-	put_sections(query, &parcel->packed->open);
-	l4_query_run(query);
+	l4_rows_put_int(rows, stream_id);
+	l4_rows_put_bool(rows, late);
+	l4_rows_put_bool(rows, parcel->growth_part == 0);
+	put_sections(rows, settled);
+	put_sections(rows, &parcel->packed->open);
 	if (parcel->growth_part == 0 ||
 		(settled->durations == NULL && settled->iterations == NULL && settled->activity == NULL && settled->sequences == NULL))
 		return;
-	query = &store->growth;
-	l4_query_put_int(query, stream_id);
-	l4_query_put_int(query, parcel->growth_part);
-	l4_query_put_bytes(query, settled->durations);
-	l4_query_put_bytes(query, settled->iterations);
-	l4_query_put_bytes(query, settled->activity);
-	l4_query_put_bytes(query, settled->sequences);
-	l4_query_run(query);
+	rows = &store->growth;
+	l4_rows_put_int(rows, stream_id);
+	l4_rows_put_int(rows, parcel->growth_part);
+	l4_rows_put_bytes(rows, settled->durations);
+	l4_rows_put_bytes(rows, settled->iterations);
+	l4_rows_put_bytes(rows, settled->activity);
+	l4_rows_put_bytes(rows, settled->sequences);
 }
 
 static Datum
@@ -165,33 +177,34 @@ rank_runs(const L4UnitHead *head, int32 *lowest)
 static void
 store_stream(Store *store, int32 stream_id, bool late, int64 to_line, int next_chunk_no, const L4Parcel *parcel)
 {
-	L4Query    *query = &store->stream;
+	L4Rows	   *rows = &store->stream;
 	const L4UnitHead *head = &parcel->head;
 	const L4Packed *packed = parcel->packed;
 	int32		lowest;
 	Datum		ranks = rank_runs(head, &lowest);
 
-	l4_query_put_int(query, stream_id);
-	l4_query_put(query, BoolGetDatum(late), false);
-	l4_query_put(query, Int64GetDatum(head->lines), false);
-	l4_query_put(query, Int64GetDatum(head->unparsed), false);
-	l4_query_put_int(query, next_chunk_no);
-	l4_query_put(query, CStringGetTextDatum(parcel->seen), false);
-	l4_query_put(query, CStringGetTextDatum(parcel->tail), false);
-	l4_query_put_int(query, head->open_lines);
-	l4_query_put(query, BoolGetDatum(head->full), false);
-	l4_query_put(query, Int64GetDatum(to_line), false);
-	l4_query_put(query, Int64GetDatum(head->next_line_no), false);
-	l4_query_put(query, PointerGetDatum(cstring_to_text_with_len(head->carry, head->carry_len)), false);	/* same layout as bytea */
-	l4_query_put_bytes(query, packed->carry);
-	l4_query_put_ts(query, packed->first_ts);
-	l4_query_put_ts(query, packed->last_ts);
-	l4_query_put(query, Int32GetDatum(packed->last_event_id), packed->last_event_id == 0);
-	l4_query_put_int(query, head->last_done);
-	l4_query_put_int(query, head->max_in_flight);
-	l4_query_put(query, ranks, false);
-	l4_query_put_int(query, lowest);
-	l4_query_run(query);
+	l4_rows_put_int(rows, stream_id);
+	l4_rows_put_bool(rows, late);
+	l4_rows_put_bigint(rows, head->lines);
+	l4_rows_put_bigint(rows, head->unparsed);
+	l4_rows_put_int(rows, next_chunk_no);
+	l4_rows_put(rows, CStringGetTextDatum(parcel->seen), false);
+	l4_rows_put(rows, CStringGetTextDatum(parcel->tail), false);
+	l4_rows_put_int(rows, head->open_lines);
+	l4_rows_put_bool(rows, head->full);
+	l4_rows_put_bigint(rows, to_line);
+	l4_rows_put_bigint(rows, head->next_line_no);
+	l4_rows_put(rows, PointerGetDatum(cstring_to_text_with_len(head->carry, head->carry_len)), false);	/* same layout as bytea */
+	l4_rows_put_bytes(rows, packed->carry);
+	l4_rows_put_ts(rows, packed->first_ts);
+	l4_rows_put_ts(rows, packed->last_ts);
+	l4_rows_put(rows, Int32GetDatum(packed->last_event_id), packed->last_event_id == 0);
+	l4_rows_put_int(rows, head->last_done);
+	l4_rows_put_int(rows, head->max_in_flight);
+	l4_rows_put(rows, ranks, false);
+	l4_rows_put_int(rows, lowest);
+	if (lowest != L4_NO_INT)
+		l4_rows_put_int(&store->node_rank, stream_id);
 }
 
 /* The parcel of a unit, packed here where a worker has not done it. */
@@ -226,10 +239,7 @@ store_unit(Store *store, int32 stream_id, bool late, bytea *bytes, int64 to_line
 	if (!late && packed->open_chunk != NULL)
 		store_chunk(store, stream_id, -1, packed->open_chunk);
 	else if (!late && parcel->has_tail)
-	{
-		l4_query_put_int(&store->no_tail, stream_id);
-		l4_query_run(&store->no_tail);
-	}
+		l4_rows_put_int(&store->no_tail, stream_id);
 	store_summary(store, stream_id, late, parcel);
 	store_stream(store, stream_id, late, to_line, chunk_no, parcel);
 	l4_rollup_stream(store->rollup, parcel->job_id, parcel->node, parcel->source, parcel->has_tail, packed);
@@ -240,30 +250,28 @@ static void
 prepare(Store *store)
 {
 	l4_packing_init(&store->packing, false);
-	l4_query_prepare(&store->chunk, chunk_sql, lengthof(chunk_types), chunk_types);
-	l4_query_prepare(&store->no_tail, no_tail_sql, lengthof(no_tail_types), no_tail_types);
-	l4_query_prepare(&store->new_summary, new_summary_sql, lengthof(summary_types), summary_types);
-	l4_query_prepare(&store->summary, summary_sql, lengthof(summary_types), summary_types);
-	l4_query_prepare(&store->growth, growth_sql, lengthof(growth_types), growth_types);
-	l4_query_prepare(&store->stream, stream_sql, lengthof(stream_types), stream_types);
+	l4_rows_prepare(&store->chunk, chunk_sql, lengthof(chunk_types), chunk_types);
+	l4_rows_prepare(&store->no_tail, no_tail_sql, lengthof(no_tail_types), no_tail_types);
+	l4_rows_prepare(&store->new_summary, new_summary_sql, lengthof(summary_types), summary_types);
+	l4_rows_prepare(&store->summary, summary_sql, lengthof(summary_types), summary_types);
+	l4_rows_prepare(&store->growth, growth_sql, lengthof(growth_types), growth_types);
+	l4_rows_prepare(&store->stream, stream_sql, lengthof(stream_types), stream_types);
+	l4_rows_prepare(&store->node_rank, node_rank_sql, lengthof(node_rank_types), node_rank_types);
 	store->rollup = l4_rollup_create(CurrentMemoryContext);
 	store->unit_cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unit", ALLOCSET_DEFAULT_SIZES);
 }
 
-/* Nodes of which no rank is known get one from their streams. */
 static void
-learn_ranks(const Datum *ids, const bool *no_unit, int n)
+flush(Store *store)
 {
-	L4Query		query;
-
-	l4_query_prepare(&query, node_rank_sql, lengthof(node_rank_types), node_rank_types);
-	for (int i = 0; i < n; i++)
-	{
-		if (no_unit[i])
-			continue;
-		l4_query_put(&query, ids[i], false);
-		l4_query_run(&query);
-	}
+	l4_rows_flush(&store->chunk);
+	l4_rows_flush(&store->no_tail);
+	l4_rows_flush(&store->new_summary);
+	l4_rows_flush(&store->summary);
+	l4_rows_flush(&store->growth);
+	l4_rows_flush(&store->stream);
+	/* what the streams say now */
+	l4_rows_flush(&store->node_rank);
 }
 
 /* (streams, late, units, last lines) -> lines */
@@ -299,7 +307,7 @@ l4_ingest_store(PG_FUNCTION_ARGS)
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(store.unit_cxt);
 	}
-	learn_ranks(ids, no_unit, n[0]);
+	flush(&store);
 	l4_rollup_store(store.rollup);
 	SPI_finish();
 	PG_RETURN_INT64(store.lines);

@@ -6,6 +6,7 @@
 #define L4_INGEST_STORE_H
 
 #include "ingest_parcel.h"
+#include "ingest_rows.h"
 
 /* ingest_rollup.c: events of the jobs of a batch */
 typedef struct L4RollUp L4RollUp;

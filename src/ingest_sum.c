@@ -266,12 +266,12 @@ l4_sums_events(L4Sums *sums)
 	EventSum   *event;
 	int			n = 0;
 
-	l4_pack_add_col(pack, L4_PACK_INT, "event_id");
-	l4_pack_add_col(pack, L4_PACK_INT, "occurrences");
-	l4_pack_add_col(pack, L4_PACK_INT, "first_ts");
-	l4_pack_add_col(pack, L4_PACK_INT, "last_ts");
-	l4_pack_add_col(pack, L4_PACK_INT, "first_line_no");
-	l4_pack_add_col(pack, L4_PACK_INT, "last_line_no");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
 	eventsum_start_iterate(sums->events, &it);
 	while ((event = eventsum_iterate(sums->events, &it)) != NULL)
 		sorted[n++] = event;
@@ -299,13 +299,13 @@ l4_sums_slots(L4Sums *sums)
 	SlotSum    *slot;
 	int			n = 0;
 
-	l4_pack_add_col(pack, L4_PACK_INT, "event_id");
-	l4_pack_add_col(pack, L4_PACK_INT, "slot");
-	l4_pack_add_col(pack, L4_PACK_INT, "n");
-	l4_pack_add_col(pack, L4_PACK_TEXT, "mask");
-	l4_pack_add_col(pack, L4_PACK_TEXT, "value");
-	l4_pack_add_col(pack, L4_PACK_INT, "occurrences");
-	l4_pack_add_col(pack, L4_PACK_INT, "first_ts");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	l4_pack_add_col(pack, L4_PACK_TEXT, "");
+	l4_pack_add_col(pack, L4_PACK_TEXT, "");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
 	slotsum_start_iterate(sums->slots, &it);
 	while ((slot = slotsum_iterate(sums->slots, &it)) != NULL)
 		sorted[n++] = slot;

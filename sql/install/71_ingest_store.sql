@@ -1,8 +1,10 @@
 -- Storing what units hold, and the procedure.
 
 -- Pack units onto what is stored of their streams, and add up the events of their jobs. A stream has at most one unit in a batch.
+-- Always by index, row by row: of tables that nobody has analyzed yet the planner would scan all for each row.
 CREATE FUNCTION l4._ingest_store(ids int[], late bool[], units bytea[], to_line bigint[]) RETURNS bigint
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_material = off SET enable_bitmapscan = off
 AS 'MODULE_PATHNAME', 'l4_ingest_store';
 COMMENT ON FUNCTION l4._ingest_store(int[], bool[], bytea[], bigint[]) IS 'stores units; returns their lines';
 
