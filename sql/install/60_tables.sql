@@ -266,7 +266,7 @@ SELECT pg_catalog.pg_extension_config_dump('l4._ingest_ingest_id_seq', '');
 -- No foreign keys from these tables: to check one costs more than to insert a row. A job's row is locked while its rows are written, and what is
 -- deleted takes them along, all in one statement, by the owner's right as a foreign key would.
 CREATE FUNCTION l4._delete_of_jobs() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     DELETE FROM l4._job_event e USING gone g WHERE e.job_id = g.job_id;
@@ -279,7 +279,7 @@ CREATE TRIGGER job_delete AFTER DELETE ON l4.job REFERENCING OLD TABLE AS gone
     FOR EACH STATEMENT EXECUTE FUNCTION l4._delete_of_jobs();
 
 CREATE FUNCTION l4._delete_of_streams() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     DELETE FROM l4._chunk c USING gone g WHERE c.stream_id = g.stream_id;
@@ -293,7 +293,7 @@ CREATE TRIGGER _stream_delete AFTER DELETE ON l4._stream REFERENCING OLD TABLE A
     FOR EACH STATEMENT EXECUTE FUNCTION l4._delete_of_streams();
 
 CREATE FUNCTION l4._truncate_of_jobs() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     TRUNCATE l4._job_event, l4._chunk, l4._summary;

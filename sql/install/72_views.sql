@@ -61,6 +61,9 @@ CROSS JOIN LATERAL l4._unpack(c.body) AS u(line_no bigint, back bigint, ts times
                                            stage text, epoch int, iteration int)
 JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id;
 COMMENT ON VIEW l4.event_line IS 'a row for every line; give a job and a node, or use event_lines()';
+COMMENT ON COLUMN l4.event_line.job_id IS 'the job';
+COMMENT ON COLUMN l4.event_line.node IS 'the node';
+COMMENT ON COLUMN l4.event_line.source IS 'file or stream of the node; empty where the relation has none';
 COMMENT ON COLUMN l4.event_line.line_no IS 'number of the line in its stream';
 COMMENT ON COLUMN l4.event_line.record_line_no IS 'number of the first line of its record';
 COMMENT ON COLUMN l4.event_line.ts IS 'time: the relation''s, else the line''s own';
@@ -81,6 +84,9 @@ CROSS JOIN LATERAL l4._unpack(m.events, m.open_events) AS u(event_id int, occurr
 JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
 GROUP BY 1, 2, 3;
 COMMENT ON VIEW l4.event_count IS 'records of each event on each node';
+COMMENT ON COLUMN l4.event_count.job_id IS 'the job';
+COMMENT ON COLUMN l4.event_count.node IS 'the node';
+COMMENT ON COLUMN l4.event_count.event_id IS 'the event';
 COMMENT ON COLUMN l4.event_count.occurrences IS 'records';
 COMMENT ON COLUMN l4.event_count.first_ts IS 'time of the first record';
 COMMENT ON COLUMN l4.event_count.last_ts IS 'time of the last record';
@@ -128,6 +134,9 @@ FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
 CROSS JOIN LATERAL l4._unpack(m.iterations, m.open_iterations) AS u(epoch int, iteration int, ended timestamptz, duration_ms float8, metrics jsonb);
 COMMENT ON VIEW l4.iteration IS 'iterations as the streams report them done';
+COMMENT ON COLUMN l4.iteration.job_id IS 'the job';
+COMMENT ON COLUMN l4.iteration.node IS 'the node';
+COMMENT ON COLUMN l4.iteration.source IS 'file or stream of the node that reports it';
 COMMENT ON COLUMN l4.iteration.epoch IS 'epoch: as printed, else counted up when the iterations start again';
 COMMENT ON COLUMN l4.iteration.iteration IS 'number of the iteration';
 COMMENT ON COLUMN l4.iteration.started IS 'time of the report less the duration, where it is known';
@@ -148,6 +157,8 @@ JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
 CROSS JOIN LATERAL l4._unpack(m.stages, m.open_stages) AS u(stage text, first_ts timestamptz, last_ts timestamptz,
                                              first_line_no bigint, last_line_no bigint);
 COMMENT ON VIEW l4.stage_span IS 'stages in the order in which each stream went through them';
+COMMENT ON COLUMN l4.stage_span.job_id IS 'the job';
+COMMENT ON COLUMN l4.stage_span.node IS 'the node';
 COMMENT ON COLUMN l4.stage_span.stage IS 'init, data, model, checkpoint_load, train, eval, checkpoint_save or shutdown';
 COMMENT ON COLUMN l4.stage_span.first_ts IS 'time of the first line';
 COMMENT ON COLUMN l4.stage_span.last_ts IS 'time of the last line';
@@ -305,6 +316,7 @@ LEFT JOIN l4._rank_node r ON r.job_id OPERATOR(pg_catalog.=) v.job_id
      AND r.rank OPERATOR(pg_catalog.=) CASE WHEN k.kind OPERATOR(pg_catalog.=) 'rank' AND v.value OPERATOR(pg_catalog.~) '^[0-9]{1,9}$' THEN v.value::int END
 WHERE k.kind IS NOT NULL OR n.node IS NOT NULL;
 COMMENT ON VIEW l4.mention IS 'who names whom: ranks, hosts, addresses, exit statuses, devices and lists of numbers in the variable parts of events';
+COMMENT ON COLUMN l4.mention.job_id IS 'the job';
 COMMENT ON COLUMN l4.mention.node IS 'the node that writes';
 COMMENT ON COLUMN l4.mention.event_id IS 'the event in which it writes';
 COMMENT ON COLUMN l4.mention.kind IS 'rank, host, address, exit, device or list';

@@ -208,6 +208,25 @@ FROM l4.fault f
 WHERE NOT EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind OPERATOR(pg_catalog.=) 'fault' AND d.name OPERATOR(pg_catalog.=) f.name)
 ORDER BY f.name, pg_catalog.array_position(ARRAY['user', 'confirmed', 'imported', 'builtin'], f.origin);
 COMMENT ON VIEW l4.active_fault IS 'the faults that are matched: not in disabled_rule, and of several with one name the user''s, confirmed, imported, shipped one';
+COMMENT ON COLUMN l4.active_fault.fault_id IS 'id; shipped rows are below 1000000';
+COMMENT ON COLUMN l4.active_fault.name IS 'short name; of a user''s and a shipped row with one name the user''s counts';
+COMMENT ON COLUMN l4.active_fault.category IS 'where the cause lies: hardware, user, framework or platform';
+COMMENT ON COLUMN l4.active_fault.component IS 'what of it; one of the list in docs/reference/faults.md';
+COMMENT ON COLUMN l4.active_fault.signature IS 'matches a line that shows the fault; searched for, not anchored';
+COMMENT ON COLUMN l4.active_fault.templates IS 'templates of events that show the fault; each, read as a pattern, must match the whole message';
+COMMENT ON COLUMN l4.active_fault.root_cause IS 'why it happens';
+COMMENT ON COLUMN l4.active_fault.remedy IS 'what to do first';
+COMMENT ON COLUMN l4.active_fault.leads_to IS 'names of faults that this one causes, mostly on other nodes';
+COMMENT ON COLUMN l4.active_fault.severity IS 'info, warning, error or fatal';
+COMMENT ON COLUMN l4.active_fault.example IS 'a line that the signature matches';
+COMMENT ON COLUMN l4.active_fault.source_url IS 'where the line is printed or explained';
+COMMENT ON COLUMN l4.active_fault.origin IS 'builtin (shipped), user, confirmed (from a diagnosis) or imported';
+COMMENT ON COLUMN l4.active_fault.source_job IS 'job whose diagnosis was confirmed';
+COMMENT ON COLUMN l4.active_fault.confirmed_by IS 'who confirmed it';
+COMMENT ON COLUMN l4.active_fault.confirmed_at IS 'when it was confirmed';
+COMMENT ON COLUMN l4.active_fault.priority IS '0 to 100: of the matches on one event only those with the highest priority count';
+COMMENT ON COLUMN l4.active_fault.is_effect IS 'the line only shows that something else failed; ranked after all causes';
+COMMENT ON COLUMN l4.active_fault.combined IS 'the rows of fault_condition decide, not one line';
 
 CREATE VIEW l4.fault_history AS
 SELECT m.fault_name AS name, f.fault_id, f.category, f.component, f.severity,
