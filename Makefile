@@ -27,6 +27,9 @@ OBJS = \
 	src/ingest_sum.o \
 	src/ingest_unit.o \
 	src/diag_blame.o \
+	src/diag_iter.o \
+	src/diag_pack_sql.o \
+	src/diag_sequence.o \
 	src/diag_sql.o \
 	src/dtw.o \
 	src/dtw_agg.o \
@@ -100,6 +103,7 @@ FRAGMENTS = \
 	sql/install/71_ingest_run.sql \
 	sql/install/71_ingest_store.sql \
 	sql/install/72_views.sql \
+	sql/install/74_packs.sql \
 	sql/install/75_compare.sql \
 	sql/install/80_marker_rules.sql \
 	sql/install/81_diagnosis_tables.sql \

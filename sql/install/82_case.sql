@@ -83,24 +83,20 @@ AS $$
 DECLARE
     slow constant float8 := (SELECT (c.parameters ->> 'slow_ratio')::float8 FROM l4._case AS c WHERE c.job_id = _case_iterations.job_id);
     normal float8;
+    packed bytea[];
 BEGIN
-    -- one pass over what may be half a million rows
-    WITH done AS MATERIALIZED (
-        SELECT i.node, i.epoch, i.iteration, i.ended, i.duration_ms FROM l4._iteration AS i WHERE i.job_id = _case_iterations.job_id
-    ), node AS (
-        UPDATE l4._case_node AS n
-        SET train_ts = i.train_ts, progress_ts = i.progress_ts, iterations = i.iterations, last_iteration = i.last_iteration
-        FROM (
-            SELECT d.node, min(d.ended) AS train_ts, max(d.ended) AS progress_ts, count(*) AS iterations,
-                (max(ARRAY[d.epoch, d.iteration]))[2] AS last_iteration
-            FROM done AS d GROUP BY d.node) AS i
-        WHERE n.job_id = _case_iterations.job_id AND n.node = i.node
-    )
+    SELECT l4._iteration_table(m.iterations, m.open_iterations, n.place ORDER BY n.place) INTO packed
+    FROM l4._case_node AS n
+    JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
+    JOIN l4._summary AS m USING (stream_id)
+    WHERE n.job_id = _case_iterations.job_id AND n.place > 0;
+    UPDATE l4._case_node AS n
+    SET train_ts = i.train_ts, progress_ts = i.progress_ts, iterations = i.iterations, last_iteration = i.last_iteration
+    FROM l4._unpack(packed[2]) AS i(place int, train_ts timestamptz, progress_ts timestamptz, iterations int, last_iteration int)
+    WHERE n.job_id = _case_iterations.job_id AND n.place = i.place;
     INSERT INTO l4._case_iteration (job_id, place, epoch, iteration, nodes, done_ts, duration_ms)
-    SELECT _case_iterations.job_id, row_number() OVER (ORDER BY d.epoch, d.iteration), d.epoch, d.iteration, count(DISTINCT d.node),
-        max(d.ended), percentile_cont(0.5) WITHIN GROUP (ORDER BY d.duration_ms)
-    FROM done AS d
-    GROUP BY d.epoch, d.iteration;
+    SELECT _case_iterations.job_id, row_number() OVER (ORDER BY i.epoch, i.iteration), i.epoch, i.iteration, i.nodes, i.done_ts, i.duration_ms
+    FROM l4._unpack(packed[1]) AS i(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8);
     IF NOT FOUND THEN
         RETURN;
     END IF;
@@ -123,8 +119,8 @@ BEGIN
             SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.place) AS step
             FROM l4._case_iteration AS i WHERE i.job_id = c.job_id) AS d WHERE d.step > 0), 1),
         total = (SELECT max((i.metrics ->> 'total')::float8)::int FROM l4.iteration AS i
-            WHERE i.job_id = c.job_id AND i.node IN (SELECT n.node FROM l4._case_node AS n
-                WHERE n.job_id = c.job_id AND n.iterations > 0 ORDER BY n.place LIMIT 4))
+            WHERE i.job_id = c.job_id AND i.node = ANY (ARRAY(SELECT n.node FROM l4._case_node AS n
+                WHERE n.job_id = c.job_id AND n.iterations > 0 ORDER BY n.place LIMIT 4)))
     WHERE c.job_id = _case_iterations.job_id;
 
     -- The job turned slow where a slow iteration is followed by another one within four.
@@ -160,36 +156,41 @@ END;
 $$;
 COMMENT ON FUNCTION l4._mentions(text, int[]) IS 'mentions in some events of a job';
 
-CREATE FUNCTION l4._values(job_id text, events int[]) RETURNS SETOF l4._first_values
+CREATE FUNCTION l4._first_slots(job_id text, events int[])
+RETURNS TABLE (node text, event_id int, occurrences bigint, slot int, value text, mask text)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 200 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
+#variable_conflict use_column
 DECLARE
     ids constant int[] := l4._packed_ids(events);
 BEGIN
+    IF cardinality(ids) = 0 THEN
+        RETURN;
+    END IF;
     RETURN QUERY
-    SELECT _values.job_id, f.node, f.event_id, c.occurrences, f.slot_values, f.slot_masks
+    SELECT f.node, f.event_id, c.occurrences, f.slot, f.value, f.mask
     FROM (
-        SELECT v.node, v.event_id, array_agg(v.value ORDER BY v.slot) AS slot_values, array_agg(v.mask ORDER BY v.slot) AS slot_masks
-        FROM (
-            SELECT DISTINCT ON (s.node, 2, u.slot) s.node, l4._survivor(u.event_id, e.merged_into) AS event_id, u.slot, u.value, u.mask
-            FROM l4._stream AS s
-            JOIN l4._summary AS m USING (stream_id)
-            CROSS JOIN LATERAL ROWS FROM (l4._unpack_first(m.slots, m.open_slots, ids) AS (event_id int, slot int, n int, mask text,
-                value text, occurrences bigint, first_ts timestamptz)) WITH ORDINALITY AS u(event_id, slot, n, mask, value, occurrences, first_ts, place)
-            JOIN l4._event AS e USING (event_id)
-            WHERE s.job_id = _values.job_id
-            ORDER BY s.node, 2, u.slot, u.first_ts, s.source, u.place) AS v
-        GROUP BY v.node, v.event_id) AS f
-    JOIN (
-        SELECT s.node, l4._survivor(u.event_id, e.merged_into) AS event_id, sum(u.occurrences)::bigint AS occurrences
+        SELECT DISTINCT ON (s.node, 2, u.slot) s.node, l4._survivor(u.event_id, e.merged_into) AS event_id, u.slot, u.value, u.mask
         FROM l4._stream AS s
         JOIN l4._summary AS m USING (stream_id)
-        CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, ids) AS u(event_id int, occurrences bigint)
+        CROSS JOIN LATERAL ROWS FROM (l4._unpack_first(m.slots, m.open_slots, ids) AS (event_id int, slot int, n int, mask text,
+            value text, occurrences bigint, first_ts timestamptz)) WITH ORDINALITY AS u(event_id, slot, n, mask, value, occurrences, first_ts, place)
         JOIN l4._event AS e USING (event_id)
-        WHERE s.job_id = _values.job_id
-        GROUP BY 1, 2) AS c USING (node, event_id);
+        WHERE s.job_id = _first_slots.job_id
+        ORDER BY s.node, 2, u.slot, u.first_ts, s.source, u.place) AS f
+    JOIN (
+        SELECT z.node, z.event_id, z.occurrences FROM l4._event_counts(_first_slots.job_id, _first_slots.events) AS z) AS c USING (node, event_id);
 END;
 $$;
+COMMENT ON FUNCTION l4._first_slots(text, int[]) IS 'each variable part of the first records of some events of a job';
+
+CREATE FUNCTION l4._values(job_id text, events int[]) RETURNS SETOF l4._first_values
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 200
+BEGIN ATOMIC
+    SELECT _values.job_id, f.node, f.event_id, f.occurrences, array_agg(f.value ORDER BY f.slot), array_agg(f.mask ORDER BY f.slot)
+    FROM l4._first_slots(_values.job_id, _values.events) AS f
+    GROUP BY f.node, f.event_id, f.occurrences;
+END;
 COMMENT ON FUNCTION l4._values(text, int[]) IS 'variable parts of the first records of some events of a job';
 
 -- A known line with a word of trouble that no good job has in its place: "finished (FAILED)" where all others finished (SUCCEEDED).
@@ -259,9 +260,7 @@ BEGIN
 
     INSERT INTO l4._case_count (job_id, event_id, node, occurrences, first_ts, last_ts, first_line_no)
     SELECT k.job_id, c.event_id, c.node, c.occurrences, c.first_ts, c.last_ts, c.first_line_no
-    FROM l4.event_count AS c
-    JOIN l4._case_event AS e ON e.job_id = c.job_id AND e.event_id = c.event_id
-    WHERE c.job_id = k.job_id;
+    FROM l4._event_counts(k.job_id, ARRAY(SELECT e.event_id FROM l4._case_event AS e WHERE e.job_id = k.job_id)) AS c;
     PERFORM l4._case_families(k.job_id);
 END;
 $$;

@@ -27,7 +27,8 @@ BEGIN ATOMIC
     ), said AS (
         SELECT m.node, m.value AS address, l4._ip_number(m.value) AS number, min(m.first_ts) AS ts
         FROM l4._mentions(_address_book.job_id, ARRAY(SELECT e.event_id FROM l4._case_event AS e
-            WHERE e.job_id = _address_book.job_id AND e.is_new AND e.dropped IS NULL AND e.accuses)) AS m
+            WHERE e.job_id = _address_book.job_id AND e.is_new AND e.dropped IS NULL AND e.accuses
+                AND EXISTS (SELECT FROM l4._slot_kind AS z WHERE z.event_id = e.event_id AND z.kind = 'address'))) AS m
         WHERE m.kind = 'address'
         GROUP BY m.node, m.value
     ), address AS (
@@ -117,15 +118,27 @@ BEGIN ATOMIC
     ), said AS (
         SELECT m.node, m.event_id, m.kind, m.value, m.named_node, m.first_ts
         FROM l4._mentions(_complaints.job_id, ARRAY(SELECT l.event_id FROM loud AS l)) AS m
-    ), named AS (
-        SELECT s.node, a.node AS accused, s.first_ts, s.event_id
+    ), ranked AS (
+        SELECT s.*, f.shift, s.value::int + coalesce(f.shift, 0) AS rank
         FROM said AS s
         LEFT JOIN self AS f ON f.node = s.node AND f.event_id = s.event_id AND f.shift <> 0
-        JOIN n AS a ON CASE WHEN f.shift IS NULL AND s.named_node IS NOT NULL THEN a.node = s.named_node ELSE a.rank = s.value::int + coalesce(f.shift, 0) END
         WHERE s.kind = 'rank' AND s.value ~ '^[0-9]{1,9}$'
+    ), named AS (
+        -- each way to name a node is a join of its own: a thousand names and a thousand nodes are hashed, not compared one by one
+        SELECT s.node, s.named_node AS accused, s.first_ts, s.event_id
+        FROM ranked AS s JOIN n AS a ON a.node = s.named_node
+        WHERE s.shift IS NULL
         UNION ALL
         SELECT s.node, a.node, s.first_ts, s.event_id
-        FROM said AS s JOIN n AS a ON a.node = coalesce(s.named_node, s.value) OR split_part(a.node, '.', 1) = split_part(s.value, '.', 1)
+        FROM ranked AS s JOIN n AS a ON a.rank = s.rank
+        WHERE s.shift IS NOT NULL OR s.named_node IS NULL
+        UNION ALL
+        SELECT s.node, a.node, s.first_ts, s.event_id
+        FROM said AS s JOIN n AS a ON a.node = coalesce(s.named_node, s.value)
+        WHERE s.kind = 'host'
+        UNION ALL
+        SELECT s.node, a.node, s.first_ts, s.event_id
+        FROM said AS s JOIN n AS a ON split_part(a.node, '.', 1) = split_part(s.value, '.', 1)
         WHERE s.kind = 'host'
         UNION ALL
         SELECT w.node, a.node, c.first_ts, w.event_id

@@ -44,7 +44,8 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     WITH status AS (
         SELECT DISTINCT m.node, m.value
-        FROM l4._mentions(evidence_exit.job_id, ARRAY(SELECT e.event_id FROM l4._case_event AS e WHERE e.job_id = evidence_exit.job_id AND e.is_new)) AS m
+        FROM l4._mentions(evidence_exit.job_id, ARRAY(SELECT e.event_id FROM l4._case_event AS e
+            WHERE e.job_id = evidence_exit.job_id AND e.is_new AND EXISTS (SELECT FROM l4._slot_kind AS z WHERE z.event_id = e.event_id AND z.kind = 'exit'))) AS m
         WHERE m.kind = 'exit'
     ), common AS (
         SELECT s.value, count(*) AS nodes, (SELECT count(DISTINCT z.node) FROM status AS z) AS reporting
@@ -78,10 +79,11 @@ BEGIN ATOMIC
         WHERE z.lines > 0
         GROUP BY z.node
     ), talking AS (
-        SELECT DISTINCT a.node
-        FROM l4._activity AS a
-        WHERE a.job_id = evidence_silent.job_id
-            AND a.bucket >= (SELECT k.progress_ts FROM k) AND a.bucket < (SELECT k.terminal_ts - interval '1 s' FROM k)
+        SELECT DISTINCT s.node
+        FROM k
+        JOIN l4._stream AS s USING (job_id)
+        JOIN l4._summary AS m USING (stream_id)
+        WHERE l4._wrote_between(m.activity, m.open_activity, k.progress_ts, k.terminal_ts - interval '1 s')
     ), stall AS (
         SELECT z.node, t.node IS NOT NULL AS wrote
         FROM n AS z CROSS JOIN k

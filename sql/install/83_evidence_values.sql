@@ -1,19 +1,29 @@
 -- Evidence about nodes in values and times rather than in words.
 
 CREATE FUNCTION l4.evidence_drift(job_id text) RETURNS TABLE (node text, value float8, detail text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
+LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
 BEGIN ATOMIC
     WITH k AS (
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_drift.job_id AND c.nodes >= 3
-    ), here AS (
-        SELECT v.node, v.event_id, s.slot, s.value
-        FROM l4._first_values AS v
-        CROSS JOIN LATERAL unnest(v.slot_values) WITH ORDINALITY AS s(value, slot)
-        WHERE v.job_id = evidence_drift.job_id AND v.occurrences = 1 AND EXISTS (SELECT FROM k)
+    ), once AS MATERIALIZED (
+        -- with one record on a node there is one value of each variable part
+        SELECT c.node, c.event_id FROM l4.event_count AS c
+        WHERE c.job_id = evidence_drift.job_id AND c.occurrences = 1 AND EXISTS (SELECT FROM k)
+    ), wanted AS MATERIALIZED (
+        SELECT l4._packed_ids(ARRAY(SELECT o.event_id FROM once AS o GROUP BY o.event_id HAVING count(*) >= 3)) AS ids
+    ), said AS MATERIALIZED (
+        SELECT s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.value
+        FROM wanted AS w
+        JOIN l4._stream AS s ON s.job_id = evidence_drift.job_id AND cardinality(w.ids) > 0
+        JOIN l4._summary AS m USING (stream_id)
+        CROSS JOIN LATERAL l4._unpack_first(m.slots, m.open_slots, w.ids) AS u(event_id int, slot int, n int, mask text, value text)
+        JOIN l4._event AS e USING (event_id)
+    ), here AS MATERIALIZED (
+        SELECT s.* FROM said AS s JOIN once AS o USING (node, event_id)
     ), common AS (
-        SELECT h.event_id, h.slot, mode() WITHIN GROUP (ORDER BY h.value) AS value, count(*) AS nodes
+        SELECT h.event_id, h.slot, l4._common_value(h.value) AS value, count(*) AS nodes
         FROM here AS h GROUP BY h.event_id, h.slot
-        HAVING count(*) >= greatest(3, 0.8 * (SELECT k.nodes FROM k)) AND count(DISTINCT h.value) BETWEEN 2 AND 3
+        HAVING count(*) >= greatest(3, 0.8 * (SELECT k.nodes FROM k)) AND l4._common_value(h.value) IS NOT NULL
     ), odd AS (
         SELECT c.event_id, c.slot, c.value AS common_value, c.nodes,
             min(h.node) AS node, min(h.value) AS value, count(*) AS nodes_off
@@ -27,10 +37,9 @@ BEGIN ATOMIC
         FROM k
         CROSS JOIN LATERAL unnest(k.baseline) WITH ORDINALITY AS b(job_id, place)
         CROSS JOIN LATERAL (
-            SELECT b.job_id, v.event_id, s.slot, count(DISTINCT s.value) + max((v.occurrences > 1)::int) AS differing
-            FROM l4._values(b.job_id, ARRAY(SELECT DISTINCT d.event_id FROM drifted AS d)) AS v
-            CROSS JOIN LATERAL unnest(v.slot_values) WITH ORDINALITY AS s(value, slot)
-            GROUP BY v.event_id, s.slot) AS z
+            SELECT b.job_id, v.event_id, v.slot, count(DISTINCT v.value) + max((v.occurrences > 1)::int) AS differing
+            FROM l4._first_slots(b.job_id, ARRAY(SELECT DISTINCT d.event_id FROM drifted AS d)) AS v
+            GROUP BY v.event_id, v.slot) AS z
         WHERE b.place <= 5
     )
     SELECT DISTINCT ON (h.node) h.node, CASE WHEN cardinality(k.baseline) >= 2 THEN 1 ELSE 0.5 END::float8,
@@ -55,12 +64,15 @@ BEGIN ATOMIC
         SELECT c.*, (SELECT count(*) FROM l4._case_iteration AS i WHERE i.job_id = c.job_id AND i.done_ts >= c.onset_ts) AS slow_iterations
         FROM l4._case AS c WHERE c.job_id = _slow_steps.job_id AND c.symptom = 'slow' AND c.nodes >= 3
     ), step AS (
-        SELECT d.node, d.event_id, d.slot, sum(d.sum_ms) FILTER (WHERE d.block >= k.onset_block) / sum(d.n) FILTER (WHERE d.block >= k.onset_block) AS ms,
-            sum(d.sum_ms) FILTER (WHERE d.block < k.onset_block) / sum(d.n) FILTER (WHERE d.block < k.onset_block) AS before_ms
-        FROM l4._duration AS d CROSS JOIN k
-        WHERE d.job_id = _slow_steps.job_id AND d.block >= 0 AND d.n > 0
-        GROUP BY d.node, d.event_id, d.slot, k.slow_iterations
-        HAVING sum(d.n) FILTER (WHERE d.block >= k.onset_block) >= 0.5 * k.slow_iterations
+        SELECT s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, d.slot, sum(d.us_since)::float8 / 1000 / sum(d.n_since)::float8 AS ms,
+            sum(d.us_before)::float8 / 1000 / nullif(sum(d.n_before), 0)::float8 AS before_ms
+        FROM k
+        JOIN l4._stream AS s USING (job_id)
+        JOIN l4._summary AS m USING (stream_id)
+        CROSS JOIN LATERAL l4._duration_sums(m.durations, m.open_durations, k.onset_block) AS d
+        JOIN l4._event AS e USING (event_id)
+        GROUP BY 1, 2, 3, k.slow_iterations
+        HAVING sum(d.n_since) >= greatest(0.5 * k.slow_iterations, 1)
     ), normal AS (
         SELECT s.event_id, s.slot, percentile_cont(0.5) WITHIN GROUP (ORDER BY s.ms) AS median,
             percentile_cont(0.5) WITHIN GROUP (ORDER BY s.ms - s.before_ms) AS growth
@@ -148,45 +160,49 @@ COMMENT ON FUNCTION l4.evidence_named_slow(text) IS 'evidence (slow jobs): lines
 -- Where nodes wait for each other every iteration ends with the slowest. How much later than the median node a node reports an
 -- iteration, against how much later it did before the job turned slow: clocks that are off cancel out. Where only some nodes print
 -- iterations, the last of each of the lines that nearly all nodes have tells the same, more coarsely.
-CREATE FUNCTION l4._lateness(job_id text) RETURNS TABLE (node text, place bigint, slow bool, ms float8, trust float8)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
+CREATE FUNCTION l4._lateness(job_id text) RETURNS TABLE (node text, ms float8, trust float8)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
 BEGIN ATOMIC
     WITH k AS (
         SELECT c.*, EXISTS (SELECT FROM l4._case_iteration AS p WHERE p.job_id = c.job_id AND p.nodes >= 0.6 * c.nodes AND p.place > 1) AS all_print
         FROM l4._case AS c WHERE c.job_id = _lateness.job_id AND c.symptom = 'slow' AND c.nodes >= 3
-    ), done AS (
-        SELECT i.node, p.place, p.place >= o.place AS slow, extract(epoch FROM i.ended - p.done_ts)::float8 * 1000 AS ms
-        FROM l4._iteration AS i
-        JOIN k ON k.all_print
-        JOIN l4._case_iteration AS o ON o.job_id = k.job_id AND o.iteration = k.onset_iteration
-        JOIN l4._case_iteration AS p ON p.job_id = k.job_id AND p.epoch IS NOT DISTINCT FROM i.epoch AND p.iteration = i.iteration
-        WHERE i.job_id = _lateness.job_id AND p.nodes >= 0.6 * k.nodes AND p.place > 1
+    ), packed AS (
+        SELECT l4._late_nodes(m.iterations, m.open_iterations, n.place,
+            (SELECT min(o.place) FROM l4._case_iteration AS o WHERE o.job_id = k.job_id AND o.iteration = k.onset_iteration), 0.6 * k.nodes ORDER BY n.place) AS late
+        FROM k
+        JOIN l4._case_node AS n USING (job_id)
+        JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
+        JOIN l4._summary AS m USING (stream_id)
+        WHERE k.all_print AND n.place > 0
     ), last_lines AS (
-        SELECT c.node, c.event_id AS place, c.last_ts > k.onset_ts AS slow, extract(epoch FROM c.last_ts - k.first_ts)::float8 * 1000 AS ms,
+        SELECT c.node, c.event_id, c.last_ts > k.onset_ts AS slow, extract(epoch FROM c.last_ts - k.first_ts)::float8 * 1000 AS ms,
             bool_and(c.last_ts > k.onset_ts) OVER one AS after, bool_or(c.last_ts > k.onset_ts) OVER one AS touching,
             count(*) OVER one >= 0.9 * k.nodes AS on_all
         FROM l4.event_count AS c
         JOIN k ON NOT k.all_print
         WHERE c.job_id = _lateness.job_id
         WINDOW one AS (PARTITION BY c.event_id)
+    ), told AS (
+        SELECT l.* FROM last_lines AS l WHERE l.on_all AND (l.after OR NOT l.touching)
+    ), normal AS (
+        SELECT t.event_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY t.ms) AS ms FROM told AS t GROUP BY t.event_id
     )
-    SELECT d.node, d.place, d.slow, d.ms, 1.0 FROM done AS d
+    SELECT n.node, u.ms, 1.0
+    FROM packed AS p
+    CROSS JOIN LATERAL l4._unpack(p.late) AS u(place int, ms float8)
+    JOIN l4._case_node AS n ON n.job_id = _lateness.job_id AND n.place = u.place
     UNION ALL
-    SELECT l.node, l.place, l.slow, l.ms, 0.5 FROM last_lines AS l WHERE l.on_all AND (l.after OR NOT l.touching);
+    SELECT t.node, avg(t.ms - n.ms) FILTER (WHERE t.slow) - coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY t.ms - n.ms) FILTER (WHERE NOT t.slow), 0), 0.5
+    FROM told AS t JOIN normal AS n USING (event_id)
+    GROUP BY t.node;
 END;
-COMMENT ON FUNCTION l4._lateness(text) IS 'slow jobs: when nodes reported what all report, iterations (by place) or else the last of each line (by event), and whether that was after the job turned slow';
+COMMENT ON FUNCTION l4._lateness(text) IS 'slow jobs: how much later than the median node a node reports iterations, or else the last of each line, since the job is slow than before';
 
 CREATE FUNCTION l4.evidence_late(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-    WITH done AS (
+    WITH late AS (
         SELECT d.* FROM l4._lateness(evidence_late.job_id) AS d
-    ), normal AS (
-        SELECT d.place, percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ms) AS ms FROM done AS d GROUP BY d.place
-    ), late AS (
-        SELECT d.node, avg(d.ms - n.ms) FILTER (WHERE d.slow) - coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY d.ms - n.ms) FILTER (WHERE NOT d.slow), 0) AS ms, min(d.trust) AS trust
-        FROM done AS d JOIN normal AS n USING (place)
-        GROUP BY d.node
     ), spread AS (
         SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(l.ms)) AS mad, max(l.ms) AS most FROM late AS l
     )

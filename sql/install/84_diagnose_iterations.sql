@@ -4,23 +4,15 @@ CREATE FUNCTION l4._deviating_sequences(job_id text)
 RETURNS TABLE (node text, epoch int, iteration int, distance float8, sigma float8)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-    WITH stream AS (
-        SELECT s.node, s.source, array_agg(s.epoch ORDER BY s.epoch, s.iteration) AS epochs, array_agg(s.iteration ORDER BY s.epoch, s.iteration) AS iterations,
-            l4._dtw_deviation(s.events, 10 ORDER BY s.epoch, s.iteration) AS distances
-        FROM l4._sequence AS s
-        WHERE s.job_id = _deviating_sequences.job_id
-        GROUP BY s.node, s.source, s.rank
-    ), measured AS (
-        SELECT m.node, m.source, u.epoch, u.iteration, u.distance,
-            avg(u.distance) OVER earlier AS mean, stddev_pop(u.distance) OVER earlier AS sd, count(u.distance) OVER earlier AS n
-        FROM stream AS m
-        CROSS JOIN LATERAL ROWS FROM (unnest(m.epochs), unnest(m.iterations), unnest(m.distances)) WITH ORDINALITY AS u(epoch, iteration, distance, place)
-        WINDOW earlier AS (PARTITION BY m.node, m.source ORDER BY u.place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-    )
-    SELECT DISTINCT ON (d.node, d.epoch, d.iteration) d.node, d.epoch, d.iteration, d.distance, (d.distance - d.mean) / greatest(d.sd, 0.5)
-    FROM measured AS d
-    WHERE d.n >= 10 AND d.distance - d.mean > 3 * greatest(d.sd, 0.5)
-    ORDER BY d.node, d.epoch, d.iteration, d.distance DESC;
+    SELECT DISTINCT ON (s.node, u.epoch, u.iteration) s.node, u.epoch, u.iteration, u.distance, u.sigma
+    FROM (
+        SELECT l4._deviations(m.sequences, m.open_sequences, z.stream_id ORDER BY z.stream_id, m.part) AS packed
+        FROM l4._stream AS z
+        JOIN l4._summary AS m USING (stream_id)
+        WHERE z.job_id = _deviating_sequences.job_id) AS d
+    CROSS JOIN LATERAL l4._unpack(d.packed) AS u(stream_id int, epoch int, iteration int, distance float8, sigma float8)
+    JOIN l4._stream AS s USING (stream_id)
+    ORDER BY s.node, u.epoch, u.iteration, u.distance DESC;
 END;
 COMMENT ON FUNCTION l4._deviating_sequences(text) IS 'iterations whose events are more than three standard deviations further from those of the ten before than usual';
 
