@@ -170,6 +170,7 @@ REGRESS = \
 	drain \
 	views \
 	ingest \
+	ingest_workers \
 	bad_input \
 	pipeline \
 	privileges \

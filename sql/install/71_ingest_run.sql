@@ -69,7 +69,8 @@ AS $$
 DECLARE
     job_is text := CASE WHEN has_job AND job_id IS NOT NULL THEN format('l.job_id = %L AND ', job_id) ELSE '' END;
     job_value text := CASE WHEN has_job THEN 'l.job_id::text' ELSE quote_literal(job_id) || '::text' END;
-    keys text := CASE WHEN has_job THEN 'l.job_id, l.node' ELSE 'l.node' END;
+    -- of one job the node alone: a condition on both would start the search for the next node at the first one
+    keys text := CASE WHEN has_job AND job_id IS NULL THEN 'l.job_id, l.node' ELSE 'l.node' END;
     node_key text := l4._ingest_key(has_job, false, false, 'k');
     sources text := 'SELECT ''''::text AS source, false AS has_null';
     probe text := 'CASE WHEN %1$s.has_null THEN (SELECT %2$s FROM %3$s l WHERE %4$s%6$s) ELSE (SELECT %2$s FROM %3$s l WHERE %5$s%6$s) END';
@@ -100,7 +101,7 @@ BEGIN
         'SELECT array_agg(m.job_id), array_agg(m.node), array_agg(m.source), array_agg(m.has_null), array_agg(m.first_line), array_agg(m.last_line) '
         'FROM m WHERE m.last_line IS NOT NULL',
         job_value, relation, job_is, CASE WHEN has_job THEN ' AND l.job_id IS NOT NULL' ELSE '' END, keys,
-        CASE WHEN has_job THEN 'k.job_id, k.node' ELSE 'k.node' END, sources,
+        CASE WHEN has_job AND job_id IS NULL THEN 'k.job_id, k.node' ELSE 'k.node' END, sources,
         format(probe, 's', 'min(l.line_no)', relation, with_null, plain, ''), format(probe, 's', 'max(l.line_no)', relation, with_null, plain, ''))
     INTO jobs, nodes, names, null_source, first_line, last_line;
     SELECT t.node, CASE WHEN t.first < 0 THEN t.first ELSE t.last END AS line_no INTO wrong

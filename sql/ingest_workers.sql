@@ -1,0 +1,66 @@
+-- Who may read the lines: workers, or the leader alone; the outcome is the same.
+\set SHOW_CONTEXT never
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS l4;
+SET max_parallel_workers_per_gather = 2;
+CREATE SCHEMA ingest_workers;
+SET search_path = ingest_workers;
+CREATE TABLE lines (job_id text, node text, source text, line_no bigint, line text, PRIMARY KEY (job_id, node, source, line_no));
+INSERT INTO lines SELECT 'plain', 'n' || n, '', i, CASE WHEN i % 3 = 0 THEN 'connection ' || i || ' to 10.0.0.' || n || ' is lost' ELSE 'iteration ' || i || ' done in ' || n || ' ms' END
+FROM generate_series(1, 6) n, generate_series(1, 300) i;
+CREATE TABLE parts (LIKE lines) PARTITION BY LIST (node);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN ('n1', 'n2', 'n3');
+CREATE TABLE parts_2 PARTITION OF parts DEFAULT;
+CREATE INDEX ON parts (job_id, node, source, line_no);
+INSERT INTO parts SELECT 'parts', node, source, line_no, line FROM lines;
+CREATE MATERIALIZED VIEW mat AS SELECT 'mat'::text AS job_id, node, source, line_no, line FROM lines;
+CREATE INDEX ON mat (job_id, node, source, line_no);
+CREATE TEMP TABLE temporary AS SELECT 'temporary'::text AS job_id, node, source, line_no, line FROM lines;
+CREATE INDEX ON pg_temp.temporary (job_id, node, source, line_no);
+CREATE VIEW seen AS SELECT 'seen'::text AS job_id, node, source, line_no, line FROM lines;
+CREATE FUNCTION unsafe(line text) RETURNS text LANGUAGE sql PARALLEL UNSAFE AS 'SELECT $1';
+CREATE VIEW with_function AS SELECT 'with_function'::text AS job_id, node, source, line_no, unsafe(line) AS line FROM lines;
+CREATE FUNCTION may(relation text) RETURNS bool LANGUAGE sql AS $$
+    SELECT l4._ingest_workers_may(l4._ingest_read(relation, true, true, false, false, false))
+$$;
+SELECT r, may(r) FROM unnest(ARRAY['ingest_workers.lines', 'ingest_workers.parts', 'ingest_workers.mat', 'pg_temp.temporary', 'ingest_workers.with_function']) AS r;
+-- a policy may forbid it
+CREATE TABLE guarded (LIKE lines INCLUDING ALL);
+INSERT INTO guarded SELECT 'guarded', node, source, line_no, line FROM lines;
+ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
+CREATE FUNCTION is_allowed(node text) RETURNS bool LANGUAGE plpgsql PARALLEL UNSAFE AS 'BEGIN RETURN node <> ''n6''; END';
+CREATE POLICY nodes ON guarded USING (is_allowed(node));
+CREATE ROLE regress_l4_lines;
+GRANT USAGE ON SCHEMA ingest_workers TO regress_l4_lines;
+GRANT SELECT ON guarded TO regress_l4_lines;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ingest_workers TO regress_l4_lines;
+SET ROLE regress_l4_lines;
+SELECT may('ingest_workers.guarded');
+RESET ROLE;
+ALTER FUNCTION is_allowed(text) PARALLEL SAFE;
+SET ROLE regress_l4_lines;
+SELECT may('ingest_workers.guarded');
+RESET ROLE;
+-- no workers, no question
+SET max_parallel_workers_per_gather = 0;
+SELECT may('ingest_workers.lines');
+SET max_parallel_workers_per_gather = 2;
+-- all of them give the same
+CALL l4.ingest('lines');
+CALL l4.ingest('parts');
+CALL l4.ingest('mat');
+CALL l4.ingest('pg_temp.temporary');
+CALL l4.ingest('seen');
+CALL l4.ingest('with_function');
+SELECT job_id, count(*), md5(string_agg((node, line_no, event_id, iteration)::text, ',' ORDER BY node, line_no)) = first_value(md5(string_agg((node, line_no, event_id, iteration)::text, ',' ORDER BY node, line_no))) OVER (ORDER BY job_id) AS same
+FROM l4.event_line WHERE job_id IN ('plain', 'parts', 'mat', 'temporary', 'seen', 'with_function') GROUP BY job_id ORDER BY job_id;
+-- lines that are NULL, very long, or stored out of line
+CREATE TABLE stored_apart (LIKE lines INCLUDING ALL);
+ALTER TABLE stored_apart ALTER line SET STORAGE EXTERNAL;
+INSERT INTO stored_apart (job_id, node, source, line_no, line) SELECT 'apart', 'n', '', i, CASE WHEN i % 7 = 0 THEN NULL WHEN i % 5 = 0 THEN repeat('x' || i || ' ', 3000) ELSE 'short ' || i END FROM generate_series(1, 100) i;
+CALL l4.ingest('stored_apart');
+SELECT sum(lines) FROM l4._stream WHERE job_id = 'apart';
+SELECT l4.forget_job(j) FROM unnest(ARRAY['plain', 'parts', 'mat', 'temporary', 'seen', 'with_function', 'apart']) j;
+DROP TABLE pg_temp.temporary;
+DROP SCHEMA ingest_workers CASCADE;
+DROP ROLE regress_l4_lines;
