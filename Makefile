@@ -120,6 +120,7 @@ FRAGMENTS = \
 	sql/install/84_diagnose_main.sql \
 	sql/install/85_fault_tables.sql \
 	sql/install/86_fault_lines.sql \
+	sql/install/86_fault_watch.sql \
 	sql/install/86_fault_combine.sql \
 	sql/install/86_fault_match.sql \
 	sql/install/86_fault_memory.sql \

@@ -40,6 +40,28 @@ INSERT INTO l4.job (job_id, settings, status, started_at) VALUES ('fm-ok', 'fm',
 	('fm-xid', 'fm', 'failed', '2026-03-03 10:00+00');
 CALL l4.ingest('lines');
 
+-- ingest has matched the first record of every event: shown at once, nothing of it in a healthy job
+SELECT job_id, fault_name, severity, is_effect, node, line_no, occurrences, left(line, 60) AS line FROM l4.fault_seen WHERE job_id LIKE 'fm-%' ORDER BY job_id, ts, fault_name;
+-- what comes later is matched when it comes
+INSERT INTO lines VALUES ('fm-late', 'node0', 0, 5, '2026-03-05 10:00:05+00', 'NVRM: Xid (PCI:0000:3b:00): 63, pid=1896, name=python3'),
+	('fm-late', 'node0', 0, 6, '2026-03-05 10:00:06+00', 'nothing to see here');
+CALL l4.ingest('lines');
+SELECT fault_name, line_no, occurrences FROM l4.fault_seen WHERE job_id = 'fm-late' ORDER BY 1;
+INSERT INTO lines VALUES ('fm-late', 'node0', 0, 7, '2026-03-05 10:00:07+00', 'OSError: [Errno 28] No space left on device');
+CALL l4.ingest('lines');
+SELECT fault_name, line_no, occurrences FROM l4.fault_seen WHERE job_id = 'fm-late' ORDER BY 1;
+-- a new fault, by signature or by template, and one that is switched off: known from the next ingest or match on
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy) VALUES ('fm_signature', 'user', 'program', 'nothing (?:at all )?to see', 'c', 'r');
+INSERT INTO l4.fault (name, category, component, templates, root_cause, remedy) VALUES ('fm_by_template', 'user', 'program', '{nothing to see <*>}', 'c', 'r');
+INSERT INTO l4.disabled_rule (kind, name) VALUES ('fault', 'storage_full');
+SELECT l4._watch_faults('{fm-late}');
+SELECT fault_name, line_no, line FROM l4.fault_seen WHERE job_id = 'fm-late' ORDER BY 1;
+SELECT n, count(*) FROM l4._fault_hit WHERE fault_id >= 1000000 GROUP BY 1 ORDER BY 1;
+DELETE FROM l4.fault WHERE name IN ('fm_signature', 'fm_by_template');
+DELETE FROM l4.disabled_rule WHERE name = 'storage_full';
+SELECT l4.forget_job('fm-late'), (SELECT count(*) FROM l4._fault_hit WHERE job_id = 'fm-late') AS hits_before;
+SELECT count(*) AS hits_after FROM l4._fault_hit WHERE job_id = 'fm-late';
+
 -- best first, one line each, effects last and with their cause; the specific Xid, not the one for any Xid
 SELECT rank, fault_name, node, line_no, is_effect, caused_by, is_suspect, occurrences, captures ->> '0' AS match FROM l4.match_faults('fm-bad');
 -- again: the same rows, not more

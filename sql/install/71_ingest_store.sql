@@ -70,6 +70,7 @@ BEGIN
                            relation, l4._ingest_key(src.has_job, src.has_source, src.has_source AND true = ANY (p.nulls), 's'))
             USING p.ids, p.late, p.to_line, ARRAY(SELECT f.unit IS NULL FROM unnest(found) WITH ORDINALITY AS f(unit, n) ORDER BY f.n);
         END IF;
+        PERFORM l4._watch_faults(jobs);
     END IF;
     UPDATE l4._ingest g SET lines = g.lines + stored, updated_at = clock_timestamp() WHERE g.ingest_id = _ingest_batch.ingest_id;
     SELECT array_agg(t.id ORDER BY t.n), array_agg(t.late ORDER BY t.n), array_agg(t.lo ORDER BY t.n), array_agg(t.hi ORDER BY t.n), array_agg(t.has_null ORDER BY t.n)

@@ -1,28 +1,31 @@
 -- The lines of a job that signatures are matched against: the first record of every event, line by line; where an event matched, also its
 -- other values, so that a number in a variable part (an Xid, an exit code) decides correctly.
 
-CREATE FUNCTION l4._fault_lines(job_id text)
-RETURNS TABLE (event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint, is_record bool)
+CREATE FUNCTION l4._fault_lines(job_id text, known int4multirange DEFAULT '{}')
+RETURNS TABLE (event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint, is_record bool, kept_id int, n int)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1000
 BEGIN ATOMIC
 	SELECT l4._survivor(e.event_id, e.merged_into), j.first_node, j.first_source,
-		j.first_line_no OPERATOR(pg_catalog.+) r.n OPERATOR(pg_catalog.-) 1, r.line, j.first_ts, j.occurrences, r.is_record
+		j.first_line_no OPERATOR(pg_catalog.+) (CASE WHEN r.n OPERATOR(pg_catalog.>) 1 THEN r.n OPERATOR(pg_catalog.-) 1 ELSE 0 END), r.line, j.first_ts, j.occurrences,
+		r.n OPERATOR(pg_catalog.=) 0, j.event_id, r.n
 	FROM l4._job_event j
 	JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) j.event_id
 	CROSS JOIN LATERAL (
-		SELECT pg_catalog.rtrim(t.line, E'\r') AS line, t.n, false AS is_record
+		SELECT pg_catalog.rtrim(t.line, E'\r') AS line, t.n::int AS n
 		FROM pg_catalog.string_to_table(j.example, E'\n') WITH ORDINALITY AS t(line, n)
 		UNION ALL
-		SELECT j.example, 1, true WHERE pg_catalog.strpos(j.example, E'\n') OPERATOR(pg_catalog.>) 0
+		SELECT j.example, 0 WHERE pg_catalog.strpos(j.example, E'\n') OPERATOR(pg_catalog.>) 0
 		UNION ALL
 		-- the message of a record whose kept part ends before it
-		SELECT m.line, 1, false
+		SELECT m.line, -1
 		FROM (SELECT pg_catalog.split_part(e.example, E'\n', 1) AS line) AS m
 		WHERE pg_catalog.strpos(j.example, m.line) OPERATOR(pg_catalog.=) 0
 		  AND pg_catalog.octet_length(j.example) OPERATOR(pg_catalog.>) 1900) AS r
-	WHERE j.job_id OPERATOR(pg_catalog.=) _fault_lines.job_id AND r.line OPERATOR(pg_catalog.<>) '';
+	WHERE j.job_id OPERATOR(pg_catalog.=) _fault_lines.job_id AND r.line OPERATOR(pg_catalog.<>) ''
+	  AND NOT _fault_lines.known OPERATOR(pg_catalog.@>) j.event_id;
 END;
-COMMENT ON FUNCTION l4._fault_lines(text) IS 'what is matched of each event of a job: the lines of its first record, and a record of several lines as a whole';
+COMMENT ON FUNCTION l4._fault_lines(text, int4multirange)
+	IS 'what is matched of each event of a job, but those known: the lines of its first record (n = 1, 2, ...), a record of several lines as a whole (0), its message if cut off (-1)';
 
 CREATE FUNCTION l4._fault_scan(lines text[])
 RETURNS TABLE (n int, fault_id int, gave_up bool)

@@ -13,11 +13,12 @@ RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigin
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
 	WITH line AS MATERIALIZED (
-		SELECT pg_catalog.row_number() OVER () AS n, l.* FROM l4._fault_lines(_fault_hits.job_id) AS l
+		SELECT l.* FROM l4._fault_lines(_fault_hits.job_id) AS l
 	), hit AS MATERIALIZED (
-		SELECT s.fault_id, s.gave_up, l.*
-		FROM l4._fault_scan((SELECT pg_catalog.array_agg(l.line ORDER BY l.n) FROM line AS l)) AS s
-		JOIN line AS l ON l.n OPERATOR(pg_catalog.=) s.n
+		SELECT h.fault_id, h.gave_up, l.*
+		FROM line AS l
+		JOIN l4._fault_hit AS h ON h.job_id OPERATOR(pg_catalog.=) _fault_hits.job_id AND h.event_id OPERATOR(pg_catalog.=) l.kept_id
+			AND h.n OPERATOR(pg_catalog.=) l.n
 	), variant AS MATERIALIZED (
 		SELECT pg_catalog.row_number() OVER () AS n, v.*
 		FROM l4._line_variants(_fault_hits.job_id, (SELECT pg_catalog.array_agg(DISTINCT h.event_id) FROM hit AS h)) AS v
@@ -59,7 +60,7 @@ BEGIN ATOMIC
 	SELECT c.fault_id, c.event_id, c.node, c.source, c.line_no, c.line, c.ts, c.occurrences, c.captures, c.gave_up, -1
 	FROM l4._fault_combinations(_fault_hits.job_id, COALESCE((SELECT pg_catalog.array_agg(DISTINCT h.event_id) FROM hit AS h), '{}')) AS c;
 END;
-COMMENT ON FUNCTION l4._fault_hits(text) IS 'every match of an active fault with an event of the job';
+COMMENT ON FUNCTION l4._fault_hits(text) IS 'every match of an active fault with an event of the job, after _watch_faults()';
 
 -- Everything that a fault leads to, directly or not. Cycles, which two packs together may make, do no harm.
 CREATE FUNCTION l4._fault_effects(names text[])
@@ -89,6 +90,7 @@ BEGIN
 		RAISE EXCEPTION 'job "%" is not known', match_faults.job_id
 			USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs; l4.ingest() adds those it finds in the logs.';
 	END IF;
+	PERFORM l4._watch_faults(ARRAY[match_faults.job_id]);
 	diagnosed := EXISTS (SELECT FROM l4.diagnosis d WHERE d.job_id = match_faults.job_id);
 	DELETE FROM l4.fault_match m WHERE m.job_id = match_faults.job_id;
 	DELETE FROM l4.fault_given_up g WHERE g.job_id = match_faults.job_id;

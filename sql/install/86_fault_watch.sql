@@ -1,0 +1,124 @@
+-- Known faults as soon as they are read: each event of a job is matched once, when it turns up, and again only when the library has
+-- changed. What is kept here is where a signature matches; match_faults() makes its ranking of it.
+
+CREATE TABLE l4._fault_watch (
+	job_id text NOT NULL,
+	library numeric NOT NULL,
+	examples numeric NOT NULL,
+	events int4multirange NOT NULL,
+	CONSTRAINT _fault_watch_pkey PRIMARY KEY (job_id),
+	CONSTRAINT _fault_watch_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+COMMENT ON TABLE l4._fault_watch IS 'which events of a job have been matched';
+COMMENT ON COLUMN l4._fault_watch.job_id IS 'the job';
+COMMENT ON COLUMN l4._fault_watch.library IS 'the library they were matched with, see _fault_library()';
+COMMENT ON COLUMN l4._fault_watch.examples IS 'the records that were matched, see _fault_examples()';
+COMMENT ON COLUMN l4._fault_watch.events IS 'the events';
+
+CREATE TABLE l4._fault_hit (
+	job_id text NOT NULL,
+	event_id int NOT NULL,
+	n int NOT NULL,
+	fault_id int NOT NULL,
+	gave_up bool NOT NULL,
+	CONSTRAINT _fault_hit_pkey PRIMARY KEY (job_id, event_id, n, fault_id),
+	CONSTRAINT _fault_hit_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4._fault_watch ON DELETE CASCADE
+);
+COMMENT ON TABLE l4._fault_hit IS 'where faults match in the first records of the events of a job';
+COMMENT ON COLUMN l4._fault_hit.job_id IS 'the job';
+COMMENT ON COLUMN l4._fault_hit.event_id IS 'the event; may have been merged since, see _event.merged_into';
+COMMENT ON COLUMN l4._fault_hit.n IS 'line of the record; 0 = the record as a whole, -1 = its message, -2 = by its template';
+COMMENT ON COLUMN l4._fault_hit.fault_id IS 'the fault';
+COMMENT ON COLUMN l4._fault_hit.gave_up IS 'whether it matches is not known: given up at a limit';
+SELECT pg_catalog.pg_extension_config_dump('l4._fault_watch', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._fault_hit', '');
+
+CREATE FUNCTION l4._fault_library() RETURNS numeric
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (
+	SELECT COALESCE(pg_catalog.sum(pg_catalog.hashtextextended(
+		pg_catalog.concat_ws(E'\n', f.fault_id, f.signature, f.templates), 0)), 0)
+	FROM l4.active_fault AS f);
+COMMENT ON FUNCTION l4._fault_library() IS 'a number that changes with the signatures and templates of the active faults';
+
+CREATE FUNCTION l4._fault_examples(job_id text, events int4multirange) RETURNS numeric
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN (
+	SELECT COALESCE(pg_catalog.sum(pg_catalog.hashtextextended(pg_catalog.concat_ws(E'\n', e.first_node, e.first_source, e.first_line_no), e.event_id)), 0)
+	FROM l4._job_event AS e
+	WHERE e.job_id OPERATOR(pg_catalog.=) _fault_examples.job_id AND _fault_examples.events OPERATOR(pg_catalog.@>) e.event_id);
+COMMENT ON FUNCTION l4._fault_examples(text, int4multirange) IS 'a number that changes when the first record of an event of the job does';
+
+CREATE FUNCTION l4._watch_faults(jobs text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp SET jit = off
+AS $$
+DECLARE
+	present constant numeric := l4._fault_library();
+	stale text[];
+	fresh text[];
+BEGIN
+	INSERT INTO l4._fault_watch (job_id, library, examples, events)
+	SELECT j.job_id, present, 0, '{}' FROM unnest(jobs) AS j(job_id) ORDER BY 1 ON CONFLICT DO NOTHING;
+	PERFORM FROM l4._fault_watch w WHERE w.job_id = ANY (jobs) ORDER BY w.job_id FOR UPDATE;
+	stale := ARRAY(SELECT w.job_id FROM l4._fault_watch w
+				   WHERE w.job_id = ANY (jobs) AND (w.library <> present OR w.examples <> l4._fault_examples(w.job_id, w.events)));
+	DELETE FROM l4._fault_hit h WHERE h.job_id = ANY (stale);
+	UPDATE l4._fault_watch w SET library = present, examples = 0, events = '{}' WHERE w.job_id = ANY (stale);
+	WITH line AS MATERIALIZED (
+		SELECT row_number() OVER () AS place, w.job_id, l.kept_id, l.n, l.line
+		FROM l4._fault_watch w CROSS JOIN LATERAL l4._fault_lines(w.job_id, w.events) AS l
+		WHERE w.job_id = ANY (jobs)
+	), hit AS (
+		INSERT INTO l4._fault_hit (job_id, event_id, n, fault_id, gave_up)
+		SELECT l.job_id, l.kept_id, l.n, s.fault_id, s.gave_up
+		FROM l4._fault_scan((SELECT array_agg(l.line ORDER BY l.place) FROM line l)) AS s JOIN line l ON l.place = s.n
+		UNION ALL
+		SELECT e.job_id, e.kept_id, -2, f.fault_id, bool_and(m.yes IS NULL)
+		FROM (SELECT DISTINCT l.job_id, l.kept_id FROM line l) AS e
+		JOIN l4._event t ON t.event_id = e.kept_id
+		CROSS JOIN (l4.active_fault f CROSS JOIN LATERAL unnest(f.templates) AS x(template))
+		CROSS JOIN LATERAL (SELECT t.template = x.template OR l4.pcre_match(t.example, l4._template_pattern(x.template)::l4.pcre) AS yes) AS m
+		WHERE m.yes IS NOT FALSE
+		GROUP BY e.job_id, e.kept_id, f.fault_id
+	)
+	SELECT array_agg(DISTINCT l.job_id) INTO fresh FROM line l;
+	UPDATE l4._fault_watch w SET events = e.events, examples = l4._fault_examples(w.job_id, e.events)
+	FROM (SELECT j.job_id, range_agg(int4range(j.event_id, j.event_id, '[]')) AS events FROM l4._job_event j WHERE j.job_id = ANY (fresh) GROUP BY 1) AS e
+	WHERE w.job_id = e.job_id;
+END
+$$;
+COMMENT ON FUNCTION l4._watch_faults(text[]) IS 'matches the events of jobs that have turned up since; all of them when the library has changed';
+
+CREATE VIEW l4.fault_seen AS
+SELECT DISTINCT ON (k.job_id, k.fault_id) k.job_id, k.fault_id, k.name AS fault_name, k.category, k.component, k.severity, k.is_effect,
+	k.event_id, k.first_node AS node, k.first_source AS source,
+	k.first_line_no OPERATOR(pg_catalog.+) (CASE WHEN k.n OPERATOR(pg_catalog.>) 1 THEN k.n OPERATOR(pg_catalog.-) 1 ELSE 0 END) AS line_no,
+	CASE WHEN k.n OPERATOR(pg_catalog.>) 0 THEN pg_catalog.split_part(k.record, E'\n', k.n)
+		ELSE pg_catalog.split_part(k.message, E'\n', 1) END AS line,
+	k.first_ts AS ts, k.occurrences
+FROM (SELECT h.job_id, h.fault_id, h.n, f.name, f.category, f.component, f.severity, f.is_effect, f.priority, l4._survivor(e.event_id, e.merged_into) AS event_id,
+		j.first_node, j.first_source, j.first_line_no, j.example AS record, e.example AS message, j.first_ts, j.occurrences,
+		pg_catalog.max(f.priority) OVER (PARTITION BY h.job_id, h.event_id) AS top
+	FROM l4._fault_hit AS h
+	JOIN l4.active_fault AS f ON f.fault_id OPERATOR(pg_catalog.=) h.fault_id
+	JOIN l4._job_event AS j ON j.job_id OPERATOR(pg_catalog.=) h.job_id AND j.event_id OPERATOR(pg_catalog.=) h.event_id
+	JOIN l4._event AS e ON e.event_id OPERATOR(pg_catalog.=) h.event_id
+	WHERE NOT h.gave_up) AS k
+WHERE k.priority OPERATOR(pg_catalog.=) k.top
+ORDER BY k.job_id, k.fault_id, k.first_ts, k.event_id, k.n OPERATOR(pg_catalog.<=) 0, k.n;
+COMMENT ON VIEW l4.fault_seen IS 'known faults in the first records of the events of a job, kept up to date by ingest; match_faults() ranks, combines and tries other values';
+COMMENT ON COLUMN l4.fault_seen.job_id IS 'the job';
+COMMENT ON COLUMN l4.fault_seen.fault_id IS 'the fault';
+COMMENT ON COLUMN l4.fault_seen.fault_name IS 'its name';
+COMMENT ON COLUMN l4.fault_seen.category IS 'category';
+COMMENT ON COLUMN l4.fault_seen.component IS 'component';
+COMMENT ON COLUMN l4.fault_seen.severity IS 'severity';
+COMMENT ON COLUMN l4.fault_seen.is_effect IS 'the line only shows that something else failed';
+COMMENT ON COLUMN l4.fault_seen.event_id IS 'the event that shows it';
+COMMENT ON COLUMN l4.fault_seen.node IS 'node of the event''s first record';
+COMMENT ON COLUMN l4.fault_seen.source IS 'its source';
+COMMENT ON COLUMN l4.fault_seen.line_no IS 'number of the line';
+COMMENT ON COLUMN l4.fault_seen.line IS 'the line; of a record that matches as a whole its message';
+COMMENT ON COLUMN l4.fault_seen.ts IS 'first time';
+COMMENT ON COLUMN l4.fault_seen.occurrences IS 'records of the event in the job so far';
