@@ -30,6 +30,9 @@
 #define LARGE_BITS 20
 #define SMALL_GRAMS 4096
 
+/* The first grams are found by the upper bits of the hash: small enough for a cache. */
+#define HEAD_BITS 16
+
 #define FOLD4 0x20202020
 
 /* Lines after which the grams are chosen anew, by how often these lines had them. */
@@ -50,8 +53,10 @@ typedef struct Gram
 	uint32		gram;			/* its bytes as read_gram gives them */
 	uint32		start;			/* the same for the first four bytes of the literal, if it has them */
 	int			literal;
-	int			offset;			/* in the literal */
 	int			next;			/* with the same hash, -1 none */
+	uint8		offset;			/* in the literal */
+	uint8		len;			/* of the literal */
+	uint8		last;			/* its last byte, folded */
 } Gram;
 
 /* Literals of like length: every stride-th position of a line is looked up. */
@@ -61,7 +66,7 @@ typedef struct Filter
 	int			stride;
 	int			ngrams;
 	uint64	   *bits;
-	int		   *heads;			/* first gram by hash, -1 none */
+	int		   *heads;			/* first gram by the hash's upper bits, -1 none */
 	Gram	   *grams;
 } Filter;
 
@@ -231,7 +236,7 @@ init_filters(L4GramScan *gs)
 		if (filter->ngrams == 0)
 			continue;
 		filter->bits = palloc(((Size) 1) << (gs->bits - 3));
-		filter->heads = palloc(sizeof(int) << gs->bits);
+		filter->heads = palloc(sizeof(int) << HEAD_BITS);
 		filter->grams = MemoryContextAllocHuge(CurrentMemoryContext,
 											   sizeof(Gram) * (Size) filter->ngrams);
 	}
@@ -251,8 +256,11 @@ add_gram(L4GramScan *gs, Filter *filter, int number, int offset)
 	gram->start = read_gram(bytes, filter->size);
 	gram->literal = number;
 	gram->offset = offset;
+	gram->len = literal->len;
+	gram->last = literal->text[literal->len - 1] | 0x20;
 	hash = hash_gram(gram->gram, gs->bits);
 	filter->bits[hash >> 6] |= UINT64CONST(1) << (hash & 63);
+	hash >>= gs->bits - HEAD_BITS;
 	gram->next = filter->heads[hash];
 	filter->heads[hash] = filter->ngrams++;
 }
@@ -265,7 +273,7 @@ fill_filters(L4GramScan *gs)
 		if (gs->filters[f].ngrams > 0)
 		{
 			memset(gs->filters[f].bits, 0, ((Size) 1) << (gs->bits - 3));
-			memset(gs->filters[f].heads, 0xFF, sizeof(int) << gs->bits);
+			memset(gs->filters[f].heads, 0xFF, sizeof(int) << HEAD_BITS);
 			gs->filters[f].ngrams = 0;
 		}
 	for (int i = 0; i < gs->nliterals; i++)
@@ -301,20 +309,21 @@ check_literals(L4GramScan *gs, const Filter *filter, uint32 word, int at)
 {
 	const unsigned char *line = (const unsigned char *) gs->line;
 
-	for (int i = filter->heads[hash_gram(word, gs->bits)]; i >= 0; i = filter->grams[i].next)
+	for (int i = filter->heads[hash_gram(word, HEAD_BITS)]; i >= 0; i = filter->grams[i].next)
 	{
 		const Gram *gram = &filter->grams[i];
 		const Literal *literal;
 		int			start = at - gram->offset;
 		int			k = 0;
 
-		if (gram->gram != word || start < 0)
+		if (gram->gram != word || start < 0 || start + gram->len > gs->len)
 			continue;
-		literal = &gs->literals[gram->literal];
-		if (start + literal->len > gs->len)
+		/* most are ruled out without a look at the literal */
+		if ((line[start + gram->len - 1] | 0x20) != gram->last)
 			continue;
 		if (filter->size == 4 && read_gram(line + start, 4) != gram->start)
 			continue;
+		literal = &gs->literals[gram->literal];
 		if (!literal->caseless)
 		{
 			if (memcmp(line + start, literal->text, literal->len) != 0)

@@ -10,9 +10,10 @@
  * Some patterns are candidates on many lines and match none of them: their
  * literals are common words, or they have none. What running them costs is
  * measured, and where that is more than one pass over the line, they go
- * into a group that an automaton (lazydfa.c) looks at together: it tells which
- * of them may match, and only those are run. Whether a pattern is in the
- * group changes how long a line takes and nothing else.
+ * into a group that an automaton (lazydfa.c) can look at together: it tells which
+ * of them may match, and only those are run. It is asked on lines where so
+ * many of the group are candidates that this is faster. Whether a pattern is in
+ * the group changes how long a line takes and nothing else.
  */
 #include "postgres.h"
 
@@ -31,13 +32,16 @@
 #define FIRST_REVIEW 64
 
 /* Runs of a pattern that are timed; later ones cost the same on average. */
-#define TIMED_RUNS 8
+#define TIMED_RUNS 16
 
 /* A pattern that was run in vain so often between two reviews may join the group. */
 #define RUNS_IN_VAIN 8
 
 /* What the automaton costs, in nanoseconds a byte. */
 #define AUTOMATON_NS 2.0
+
+/* What a better group must save, in nanoseconds a line. */
+#define WORTH_NS 5.0
 
 /* What a pattern needs besides the literal that made it a candidate: one item of each set. */
 typedef struct Also
@@ -66,12 +70,13 @@ typedef struct Link
 	int			pattern;
 } Link;
 
-/* The patterns of a literal outside of the group, and whether it has some inside. */
+/* The patterns of a literal. */
 typedef struct LiteralUse
 {
 	int			first;			/* in mm->linked */
-	int			n;
-	bool		in_group;
+	int			n;				/* outside of the group */
+	int			n_group;		/* and behind these, inside */
+	double		group_ns;		/* what those take to run */
 	uint64		line_no;		/* where it was found last */
 } LiteralUse;
 
@@ -92,23 +97,26 @@ struct L4MultiMatch
 	int			group_max;		/* patterns it may have */
 	uint64		line_no;
 	uint64		next_review;
-	int64		vain_bytes;		/* since the last review: of lines on which some pattern was run in vain */
+	uint64		last_review;
+	double		saving_ns;		/* what an automaton would have saved since then */
 
 	int			words;			/* of the bitmaps below */
-	uint64	   *always;			/* patterns without a literal, outside of the group */
-	uint64	   *no_literal;		/* all patterns without a literal */
+	uint64	   *group_members;
+	uint64	   *no_literal;		/* patterns without a literal */
 	uint64	   *caseless;		/* patterns for which K and S have other spellings */
-	bool		any_always;
+	bool		any_no_literal;
 	bool		any_caseless;
-	bool		group_always;	/* the group has a pattern without a literal */
+	double		no_literal_ns;	/* what those in the group take to run */
 
 	/* the line at hand */
 	const char *line;
 	int			len;
 	uint64	   *candidates;
 	bool		found;			/* candidates has a bit */
+	double		group_ns;		/* what candidates of the group take to run */
+	double		ask_ns;			/* what asking the automaton takes */
 	bool		ask_group;
-	bool		vain;			/* it is counted in vain_bytes */
+	double		vain_ns;		/* what patterns outside of the group took that did not match */
 	int			word;			/* where next() stands */
 	uint64		rest;			/* its bits not yet returned */
 };
@@ -153,7 +161,10 @@ add_pattern(L4MultiMatch *mm, int i, L4Required *required)
 
 	l4_required_literals(pattern->text, pattern->len, required);
 	if (best->n == 0)
+	{
 		set_bit(mm->no_literal, i);
+		mm->any_no_literal = true;
+	}
 	for (int k = 0; k < best->n; k++)
 		add_link(mm, l4_gramscan_add(mm->scan, &best->items[k], required->caseless), i);
 	for (int k = 0; k < L4_LITERAL_ALSO; k++)
@@ -184,40 +195,50 @@ compare_links(const void *a, const void *b)
 	return (x->pattern > y->pattern) - (x->pattern < y->pattern);
 }
 
-/* Who is to be told of which literal, now that the group is what it is. */
+/* What a run of the pattern takes, in nanoseconds; 0 when not known. */
+static double
+mean_ns(const Pattern *pattern)
+{
+	return pattern->ns / Max(pattern->timed, 1);
+}
+
+/* Which patterns have which literal, now that the group is what it is. */
 static void
 assign_literals(L4MultiMatch *mm)
 {
 	int			n = 0;
 
 	memset(mm->uses, 0, sizeof(LiteralUse) * mm->nuses);
-	for (int i = 0; i < mm->nlinks; i++)
+	for (int from = 0, to; from < mm->nlinks; from = to)
 	{
-		LiteralUse *use = &mm->uses[mm->links[i].literal];
+		int			literal = mm->links[from].literal;
+		LiteralUse *use = &mm->uses[literal];
 
-		if (mm->patterns[mm->links[i].pattern].in_group)
+		for (to = from; to < mm->nlinks && mm->links[to].literal == literal; to++)
 		{
-			use->in_group = true;
-			continue;
+			const Pattern *pattern = &mm->patterns[mm->links[to].pattern];
+
+			use->n_group += pattern->in_group;
+			use->group_ns += pattern->in_group ? mean_ns(pattern) : 0;
 		}
-		if (use->n++ == 0)
-			use->first = n;
-		mm->linked[n++] = mm->links[i].pattern;
+		use->first = n;
+		for (int i = from; i < to; i++)
+			if (!mm->patterns[mm->links[i].pattern].in_group)
+				mm->linked[n++] = mm->links[i].pattern;
+		use->n = n - use->first;
+		for (int i = from; i < to; i++)
+			if (mm->patterns[mm->links[i].pattern].in_group)
+				mm->linked[n++] = mm->links[i].pattern;
 	}
-	mm->any_always = mm->group_always = false;
-	memset(mm->always, 0, sizeof(uint64) * mm->words);
+	mm->no_literal_ns = 0;
+	memset(mm->group_members, 0, sizeof(uint64) * mm->words);
 	for (int i = 0; i < mm->n; i++)
-	{
-		if (!has_bit(mm->no_literal, i))
-			continue;
 		if (mm->patterns[i].in_group)
-			mm->group_always = true;
-		else
 		{
-			set_bit(mm->always, i);
-			mm->any_always = true;
+			set_bit(mm->group_members, i);
+			if (has_bit(mm->no_literal, i))
+				mm->no_literal_ns += mean_ns(&mm->patterns[i]);
 		}
-	}
 }
 
 L4MultiMatch *
@@ -232,7 +253,7 @@ l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryC
 	mm->n = n;
 	mm->patterns = palloc0(sizeof(Pattern) * Max(n, 1));
 	mm->words = (n + 63) / 64;
-	mm->always = palloc0(sizeof(uint64) * Max(mm->words, 1));
+	mm->group_members = palloc0(sizeof(uint64) * Max(mm->words, 1));
 	mm->no_literal = palloc0(sizeof(uint64) * Max(mm->words, 1));
 	mm->caseless = palloc0(sizeof(uint64) * Max(mm->words, 1));
 	mm->candidates = palloc0(sizeof(uint64) * Max(mm->words, 1));
@@ -280,7 +301,7 @@ l4_multimatch_regex(L4MultiMatch *mm, int i)
 static double
 vain_ns(const Pattern *pattern)
 {
-	return pattern->in_vain * pattern->ns / Max(pattern->timed, 1);
+	return pattern->in_vain * mean_ns(pattern);
 }
 
 static int
@@ -358,7 +379,6 @@ review_group(L4MultiMatch *mm)
 	Pattern   **joining = palloc(sizeof(Pattern *) * Max(mm->n, 1));
 	int			n = 0;
 	int			members = 0;
-	double		gain = 0;
 
 	for (int i = 0; i < mm->n; i++)
 	{
@@ -370,9 +390,7 @@ review_group(L4MultiMatch *mm)
 	}
 	qsort(joining, n, sizeof(Pattern *), compare_vain);
 	n = Max(Min(n, mm->group_max - members), 0);
-	for (int i = 0; i < n; i++)
-		gain += vain_ns(joining[i]);
-	if (n > 0 && gain > mm->vain_bytes * AUTOMATON_NS)
+	if (n > 0 && mm->saving_ns > WORTH_NS * (mm->line_no - mm->last_review))
 	{
 		for (int i = 0; i < n; i++)
 			joining[i]->in_group = true;
@@ -381,7 +399,8 @@ review_group(L4MultiMatch *mm)
 	pfree(joining);
 	for (int i = 0; i < mm->n; i++)
 		mm->patterns[i].in_vain = 0;
-	mm->vain_bytes = 0;
+	mm->saving_ns = 0;
+	mm->last_review = mm->line_no;
 	mm->next_review = mm->line_no * 2;
 }
 
@@ -393,61 +412,67 @@ found_literal(void *arg, int number)
 {
 	L4MultiMatch *mm = (L4MultiMatch *) arg;
 	LiteralUse *use = &mm->uses[number];
+	int			n = use->n;
 
 	if (use->line_no == mm->line_no)
 		return;
 	use->line_no = mm->line_no;
-	mm->ask_group |= use->in_group;
-	mm->found |= (use->n > 0);
-	for (int i = use->first; i < use->first + use->n; i++)
+	mm->group_ns += use->group_ns;
+	if (use->n_group > 0)
+	{
+		if (mm->group_ns > mm->ask_ns)
+			mm->ask_group = true;
+		else
+			n += use->n_group;
+	}
+	mm->found |= (n > 0);
+	for (int i = use->first; i < use->first + n; i++)
 		set_bit(mm->candidates, mm->linked[i]);
 }
 
-/* Lines with U+017F or U+212A may match without the literals as we know them. */
+/* Of the group's candidates only those stay that may match. */
 static void
-found_odd_letters(L4MultiMatch *mm)
+ask_group(L4MultiMatch *mm)
 {
-	for (int i = 0; i < mm->n; i++)
-		if (has_bit(mm->caseless, i))
-		{
-			if (mm->patterns[i].in_group)
-				mm->ask_group = true;
-			else
-			{
-				set_bit(mm->candidates, i);
-				mm->found = true;
-			}
-		}
+	mm->found = true;
+	for (int w = 0; w < mm->words; w++)
+		mm->candidates[w] &= ~mm->group_members[w];
+	if (l4_dfa_run(mm->group, mm->line, mm->len, mm->candidates))
+		return;
+	for (int w = 0; w < mm->words; w++)
+		mm->candidates[w] |= mm->group_members[w];
+	dissolve_group(mm);
 }
 
 void
 l4_multimatch_scan(L4MultiMatch *mm, const char *line, int len)
 {
+	mm->saving_ns += Max(mm->vain_ns - mm->ask_ns, 0);
+	mm->vain_ns = 0;
 	mm->line_no++;
 	if (mm->line_no >= mm->next_review)
 		review_group(mm);
 	if (mm->found)
 		memset(mm->candidates, 0, sizeof(uint64) * mm->words);
-	mm->found = false;
-	mm->vain = false;
-	mm->ask_group = mm->group_always;
+	mm->found = mm->any_no_literal;
 	mm->line = line;
 	mm->len = len;
+	mm->ask_ns = AUTOMATON_NS * len;
+	mm->group_ns = mm->no_literal_ns;
+	mm->ask_group = (mm->group_ns > mm->ask_ns);
+	if (mm->any_no_literal)
+		memcpy(mm->candidates, mm->no_literal, sizeof(uint64) * mm->words);
 	l4_gramscan(mm->scan, line, len, found_literal, mm);
 	if (mm->any_caseless && l4_has_odd_letters(line, len))
-		found_odd_letters(mm);
-	if (mm->ask_group)
 	{
+		/* which may match without the literals as we know them */
 		mm->found = true;
-		if (!l4_dfa_run(mm->group, line, len, mm->candidates))
-		{
-			for (int i = 0; i < mm->n; i++)
-				if (mm->patterns[i].in_group)
-					set_bit(mm->candidates, i);
-			dissolve_group(mm);
-		}
+		for (int w = 0; w < mm->words; w++)
+			mm->candidates[w] |= mm->caseless[w];
 	}
-	mm->word = (mm->found || mm->any_always) ? -1 : mm->words;
+	if (mm->ask_group)
+		ask_group(mm);
+	mm->word = mm->found ? -1 : mm->words;
 	mm->rest = 0;
 }
 
@@ -489,9 +514,7 @@ run(L4MultiMatch *mm, int i)
 	if (rc == 0 && !pattern->in_group)
 	{
 		pattern->in_vain++;
-		if (!mm->vain)
-			mm->vain_bytes += mm->len;
-		mm->vain = true;
+		mm->vain_ns += mean_ns(pattern);
 	}
 	return rc;
 }
@@ -512,7 +535,7 @@ l4_multimatch_next(L4MultiMatch *mm, bool *gave_up)
 				return -1;
 			}
 			mm->word++;
-			mm->rest = mm->candidates[mm->word] | mm->always[mm->word];
+			mm->rest = mm->candidates[mm->word];
 		}
 		pattern = mm->word * 64 + pg_rightmost_one_pos64(mm->rest);
 		mm->rest &= mm->rest - 1;

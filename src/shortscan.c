@@ -303,38 +303,42 @@ check_strings(const L4ShortScan *scan, int first, uint32 key, const char *line, 
 	}
 }
 
+/* The buckets that may have a string with these halves of a byte at place k. */
+#define LOOK_UP(table, k, halves) \
+	_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *) (table)[k])), \
+						halves)
+
 /* Which of 32 positions may be of a string, as bits. The number of planes is a constant where it is called. */
 __attribute__((target("avx2"), always_inline))
 static inline uint32
 sieve(const L4ShortScan *scan, const char *p, int planes)
 {
 	const __m256i nibble = _mm256_set1_epi8(0x0F);
-	__m256i		low[BYTES];
-	__m256i		high[BYTES];
-	uint32		positions = 0;
+	__m256i		first = _mm256_loadu_si256((const __m256i *) p);
+	__m256i		second = _mm256_loadu_si256((const __m256i *) (p + 1));
+	__m256i		third = _mm256_loadu_si256((const __m256i *) (p + 2));
+	__m256i		low0 = _mm256_and_si256(first, nibble);
+	__m256i		low1 = _mm256_and_si256(second, nibble);
+	__m256i		low2 = _mm256_and_si256(third, nibble);
+	__m256i		high0 = _mm256_and_si256(_mm256_srli_epi16(first, 4), nibble);
+	__m256i		high1 = _mm256_and_si256(_mm256_srli_epi16(second, 4), nibble);
+	__m256i		high2 = _mm256_and_si256(_mm256_srli_epi16(third, 4), nibble);
+	uint32		none = PG_UINT32_MAX;
 
-	for (int k = 0; k < BYTES; k++)
-	{
-		__m256i		v = _mm256_loadu_si256((const __m256i *) (p + k));
-
-		low[k] = _mm256_and_si256(v, nibble);
-		high[k] = _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble);
-	}
 	for (int plane = 0; plane < planes; plane++)
 	{
-		__m256i		may = _mm256_set1_epi8(-1);
+		const uint8 (*low)[16] = scan->low[plane];
+		const uint8 (*high)[16] = scan->high[plane];
+		__m256i		may;
 
-		for (int k = 0; k < BYTES; k++)
-		{
-			__m256i		l = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *) scan->low[plane][k]));
-			__m256i		h = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *) scan->high[plane][k]));
-
-			may = _mm256_and_si256(may, _mm256_and_si256(_mm256_shuffle_epi8(l, low[k]),
-														 _mm256_shuffle_epi8(h, high[k])));
-		}
-		positions |= ~(uint32) _mm256_movemask_epi8(_mm256_cmpeq_epi8(may, _mm256_setzero_si256()));
+		may = _mm256_and_si256(LOOK_UP(low, 0, low0), LOOK_UP(high, 0, high0));
+		may = _mm256_and_si256(may, LOOK_UP(low, 1, low1));
+		may = _mm256_and_si256(may, LOOK_UP(high, 1, high1));
+		may = _mm256_and_si256(may, LOOK_UP(low, 2, low2));
+		may = _mm256_and_si256(may, LOOK_UP(high, 2, high2));
+		none &= (uint32) _mm256_movemask_epi8(_mm256_cmpeq_epi8(may, _mm256_setzero_si256()));
 	}
-	return positions;
+	return ~none;
 }
 
 __attribute__((target("avx2")))
