@@ -7,8 +7,10 @@
  * become candidates. Only candidates are run, and those patterns of which no
  * literal is known.
  *
- * Some patterns are candidates on many lines and match none of them: their
- * literals are common words, or they have none. What running them costs is
+ * Some patterns are candidates on many lines and match none of them. Where
+ * other literals that they need are missing on these lines, those are looked
+ * for instead. Else their literals are common words, or they have none. What
+ * running them costs is
  * measured, and where that is more than one pass over the line, they go
  * into a group that an automaton (lazydfa.c) can look at together: it tells which
  * of them may match, and only those are run. It is asked on lines where so
@@ -37,27 +39,35 @@
 /* A pattern that was run in vain so often between two reviews may join the group. */
 #define RUNS_IN_VAIN 8
 
+/* How often a pattern may change the literals that are scanned for. */
+#define EXCHANGES_MAX 3
+
 /* What the automaton costs, in nanoseconds a byte. */
 #define AUTOMATON_NS 2.0
 
 /* What a better group must save, in nanoseconds a line. */
 #define WORTH_NS 5.0
 
-/* What a pattern needs besides the literal that made it a candidate: one item of each set. */
-typedef struct Also
+/* One of these literals occurs in every line that the pattern matches. */
+typedef struct Needed
 {
-	int			n[L4_LITERAL_ALSO];
-	L4Literal  *items[L4_LITERAL_ALSO];
-} Also;
+	int			n;
+	L4Literal  *items;
+	int			missing;		/* how often none did where others did, since the last review */
+} Needed;
+
+#define NEEDED_MAX (1 + L4_LITERAL_ALSO)
 
 typedef struct Pattern
 {
 	char	   *text;
 	int			len;
 	L4Regex    *compiled;		/* NULL until first run */
-	Also		also;
+	Needed		needed[NEEDED_MAX]; /* the first one is scanned for; n is 0 behind the last */
+	bool		caseless;		/* the literals are */
 	bool		in_group;
 	bool		unfit;			/* for the group */
+	int			exchanged;		/* how often another one became the first */
 	int			timed;			/* runs of which ns is the sum */
 	double		ns;
 	int64		in_vain;		/* runs without a match since the last review */
@@ -85,6 +95,7 @@ struct L4MultiMatch
 	MemoryContext cxt;
 	int			n;
 	Pattern    *patterns;
+	MemoryContext scan_cxt;		/* what follows, up to linked */
 	L4GramScan *scan;
 	Link	   *links;			/* by literal */
 	int			nlinks;
@@ -152,32 +163,32 @@ add_link(L4MultiMatch *mm, int literal, int pattern)
 	mm->nuses = Max(mm->nuses, literal + 1);
 }
 
+static void
+copy_needed(Needed *needed, const L4LiteralSet *set)
+{
+	needed->n = set->n;
+	needed->items = palloc(sizeof(L4Literal) * Max(set->n, 1));
+	memcpy(needed->items, set->items, sizeof(L4Literal) * set->n);
+}
+
 /* Read the literals of pattern i, whose text is in place. */
 static void
 add_pattern(L4MultiMatch *mm, int i, L4Required *required)
 {
 	Pattern    *pattern = &mm->patterns[i];
-	const L4LiteralSet *best = &required->best;
 
 	l4_required_literals(pattern->text, pattern->len, required);
-	if (best->n == 0)
+	pattern->caseless = required->caseless;
+	if (required->best.n == 0)
 	{
 		set_bit(mm->no_literal, i);
 		mm->any_no_literal = true;
+		return;
 	}
-	for (int k = 0; k < best->n; k++)
-		add_link(mm, l4_gramscan_add(mm->scan, &best->items[k], required->caseless), i);
-	for (int k = 0; k < L4_LITERAL_ALSO; k++)
-	{
-		const L4LiteralSet *also = &required->also[k];
-
-		if (also->n == 0)
-			break;
-		pattern->also.n[k] = also->n;
-		pattern->also.items[k] = palloc(sizeof(L4Literal) * also->n);
-		memcpy(pattern->also.items[k], also->items, sizeof(L4Literal) * also->n);
-	}
-	if (best->n > 0 && required->caseless && GetDatabaseEncoding() == PG_UTF8)
+	copy_needed(&pattern->needed[0], &required->best);
+	for (int k = 0; k < L4_LITERAL_ALSO && required->also[k].n > 0; k++)
+		copy_needed(&pattern->needed[1 + k], &required->also[k]);
+	if (required->caseless && GetDatabaseEncoding() == PG_UTF8)
 	{
 		set_bit(mm->caseless, i);
 		mm->any_caseless = true;
@@ -241,6 +252,36 @@ assign_literals(L4MultiMatch *mm)
 		}
 }
 
+/* Look for the first set of literals of each pattern. */
+static void
+make_scan(L4MultiMatch *mm)
+{
+	MemoryContext old;
+
+	if (mm->scan_cxt != NULL)
+		MemoryContextDelete(mm->scan_cxt);
+	mm->scan_cxt = AllocSetContextCreate(mm->cxt, "l4 literals", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(mm->scan_cxt);
+	mm->scan = l4_gramscan_create();
+	mm->links = NULL;
+	mm->nlinks = mm->links_size = mm->nuses = 0;
+	for (int i = 0; i < mm->n; i++)
+	{
+		const Pattern *pattern = &mm->patterns[i];
+
+		CHECK_FOR_INTERRUPTS();
+		for (int k = 0; k < pattern->needed[0].n; k++)
+			add_link(mm, l4_gramscan_add(mm->scan, &pattern->needed[0].items[k], pattern->caseless), i);
+	}
+	l4_gramscan_prepare(mm->scan);
+	if (mm->nlinks > 0)
+		qsort(mm->links, mm->nlinks, sizeof(Link), compare_links);
+	mm->uses = palloc(sizeof(LiteralUse) * Max(mm->nuses, 1));
+	mm->linked = palloc(sizeof(int) * Max(mm->nlinks, 1));
+	MemoryContextSwitchTo(old);
+	assign_literals(mm);
+}
+
 L4MultiMatch *
 l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryContext parent)
 {
@@ -260,7 +301,6 @@ l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryC
 	mm->word = mm->words;
 	mm->group_max = n;
 	mm->next_review = FIRST_REVIEW;
-	mm->scan = l4_gramscan_create();
 	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -269,12 +309,7 @@ l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryC
 		add_pattern(mm, i, required);
 	}
 	pfree(required);
-	l4_gramscan_prepare(mm->scan);
-	if (mm->nlinks > 0)
-		qsort(mm->links, mm->nlinks, sizeof(Link), compare_links);
-	mm->uses = palloc(sizeof(LiteralUse) * Max(mm->nuses, 1));
-	mm->linked = palloc(sizeof(int) * Max(mm->nlinks, 1));
-	assign_literals(mm);
+	make_scan(mm);
 	MemoryContextSwitchTo(old);
 	return mm;
 }
@@ -352,7 +387,6 @@ make_group(L4MultiMatch *mm)
 		l4_dfa_free(mm->group);
 		mm->group = NULL;
 	}
-	assign_literals(mm);
 }
 
 /* The automaton had too many states: do without it, and have a smaller one later. */
@@ -372,33 +406,69 @@ dissolve_group(L4MultiMatch *mm)
 	assign_literals(mm);
 }
 
-/* Which patterns are so often run in vain that the automaton costs less? */
+/*
+ * The literals scanned for are the rarest by a guess. Where most lines that
+ * have them lack others, scan for those. False when there are none.
+ */
+static bool
+exchange_needed(Pattern *pattern)
+{
+	int			rarest = 1;
+	Needed		first;
+
+	for (int k = 2; k < NEEDED_MAX; k++)
+		if (pattern->needed[k].missing > pattern->needed[rarest].missing)
+			rarest = k;
+	if (pattern->exchanged >= EXCHANGES_MAX ||
+		pattern->needed[rarest].missing * 4 < pattern->in_vain * 3)
+		return false;
+	first = pattern->needed[0];
+	pattern->needed[0] = pattern->needed[rarest];
+	pattern->needed[rarest] = first;
+	pattern->exchanged++;
+	return true;
+}
+
+/* Which patterns are often run in vain? Scan for other literals of them, or let the automaton look at them. */
 static void
-review_group(L4MultiMatch *mm)
+review(L4MultiMatch *mm)
 {
 	Pattern   **joining = palloc(sizeof(Pattern *) * Max(mm->n, 1));
 	int			n = 0;
 	int			members = 0;
+	bool		exchanged = false;
 
 	for (int i = 0; i < mm->n; i++)
 	{
 		Pattern    *pattern = &mm->patterns[i];
 
 		members += pattern->in_group;
-		if (pattern->in_vain >= RUNS_IN_VAIN && !pattern->unfit)
+		if (pattern->in_vain < RUNS_IN_VAIN || pattern->in_group)
+			continue;
+		if (exchange_needed(pattern))
+			exchanged = true;
+		else if (!pattern->unfit)
 			joining[n++] = pattern;
 	}
 	qsort(joining, n, sizeof(Pattern *), compare_vain);
 	n = Max(Min(n, mm->group_max - members), 0);
-	if (n > 0 && mm->saving_ns > WORTH_NS * (mm->line_no - mm->last_review))
-	{
-		for (int i = 0; i < n; i++)
-			joining[i]->in_group = true;
-		make_group(mm);
-	}
+	if (mm->saving_ns <= WORTH_NS * (mm->line_no - mm->last_review))
+		n = 0;
+	for (int i = 0; i < n; i++)
+		joining[i]->in_group = true;
 	pfree(joining);
 	for (int i = 0; i < mm->n; i++)
+	{
 		mm->patterns[i].in_vain = 0;
+		for (int k = 0; k < NEEDED_MAX; k++)
+			mm->patterns[i].needed[k].missing = 0;
+	}
+	if (n > 0)
+		make_group(mm);
+	if (exchanged)
+		make_scan(mm);
+	else if (n > 0)
+		assign_literals(mm);
 	mm->saving_ns = 0;
 	mm->last_review = mm->line_no;
 	mm->next_review = mm->line_no * 2;
@@ -451,7 +521,7 @@ l4_multimatch_scan(L4MultiMatch *mm, const char *line, int len)
 	mm->vain_ns = 0;
 	mm->line_no++;
 	if (mm->line_no >= mm->next_review)
-		review_group(mm);
+		review(mm);
 	if (mm->found)
 		memset(mm->candidates, 0, sizeof(uint64) * mm->words);
 	mm->found = mm->any_no_literal;
@@ -478,11 +548,15 @@ l4_multimatch_scan(L4MultiMatch *mm, const char *line, int len)
 
 /* Before a candidate's pattern is run, which may take long: is the rest there that it needs? */
 static bool
-has_also(const L4MultiMatch *mm, const Also *also)
+has_needed(const L4MultiMatch *mm, Pattern *pattern)
 {
-	for (int k = 0; k < L4_LITERAL_ALSO && also->n[k] > 0; k++)
-		if (!l4_any_literal_in(also->items[k], also->n[k], mm->line, mm->len))
+	/* without case the literals are in lower case, and there is just one set */
+	for (int k = 1; k < NEEDED_MAX && pattern->needed[k].n > 0; k++)
+		if (!l4_any_literal_in(pattern->needed[k].items, pattern->needed[k].n, mm->line, mm->len))
+		{
+			pattern->needed[k].missing++;
 			return false;
+		}
 	return true;
 }
 
@@ -497,7 +571,7 @@ run(L4MultiMatch *mm, int i)
 
 	if (timed)
 		INSTR_TIME_SET_CURRENT(start);
-	if (has_also(mm, &pattern->also))
+	if (has_needed(mm, pattern))
 	{
 		timed &= (pattern->compiled != NULL);
 		rc = l4_regex_exec(l4_multimatch_regex(mm, i), mm->line, mm->len, 0);
