@@ -22,7 +22,11 @@
 #define L4_ENTRY_TEXT		0	/* length, then the bytes */
 #define L4_ENTRY_INTEGER	1	/* difference from the integer before */
 #define L4_ENTRY_DECIMAL	2	/* difference from the mantissa before, then the digits behind the point */
+#define L4_ENTRY_SCIENTIFIC	3	/* difference from the mantissa before, the digits behind the point, the exponent */
 #define L4_ENTRY_KIND_BITS	2
+#define L4_ENTRY_KINDS		4
+#define L4_SCIENTIFIC_SMALL_E 0x40	/* with the digits: "e", not "E" */
+#define L4_SCIENTIFIC_MINUS	0x80	/* with the exponent: it is negative */
 #define L4_MAX_ENTRY_DIGITS	17
 
 /* What cannot be written as a decimal: exponents that no float8 has */
