@@ -193,7 +193,7 @@ local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len)
 		local->msg = copy;
 		local->msg_len = msg_len;
 	}
-	local->text_len = l4_clip(record->text, record->text_len, L4_MAX_EXAMPLE);
+	local->text_len = record->text_len;
 	local->text = MemoryContextAlloc(scan->piece_cxt, local->text_len + 1);
 	memcpy(local->text, record->text, local->text_len);
 	/* not remembered with the shape: what a part is (a number, a hexadecimal one) is not in the shape */

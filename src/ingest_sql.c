@@ -131,9 +131,12 @@ l4_ingest_learn(PG_FUNCTION_ARGS)
 }
 
 static Datum
-clipped_text(const char *text, int len)
+excerpt(const char *text, int len)
 {
-	return PointerGetDatum(cstring_to_text_with_len(text, l4_clip(text, len, L4_MAX_EXAMPLE)));
+	char		bytes[L4_RECORD_TEXT];
+
+	len = l4_record_excerpt(text, len, bytes);
+	return PointerGetDatum(cstring_to_text_with_len(bytes, len));
 }
 
 /* (parser, units, above) -> rows of _event for the events with higher ids */
@@ -167,8 +170,8 @@ l4_ingest_events(PG_FUNCTION_ARGS)
 		values[2] = level == NULL ? (Datum) 0 : CStringGetTextDatum(level);
 		nulls[2] = level == NULL;
 		values[3] = template_text;
-		values[4] = local == NULL ? template_text : clipped_text(local->msg, local->msg_len);
-		values[5] = local == NULL ? template_text : clipped_text(local->text, local->text_len);
+		values[4] = local == NULL ? template_text : excerpt(local->msg, local->msg_len);
+		values[5] = local == NULL ? template_text : excerpt(local->text, local->text_len);
 		values[6] = Int32GetDatum(local == NULL ? 0 : local->iteration_rule);
 		nulls[6] = local == NULL || local->iteration_rule == 0;
 		values[7] = BoolGetDatum(local != NULL && local->is_stack);

@@ -24,7 +24,6 @@ struct L4ByteReader;
 #define L4_MAX_VALUES		32	/* different values kept of a variable part */
 #define L4_MAX_PARAMS		64	/* variable parts looked at in a shape */
 #define L4_MAX_VALUE_LEN	128 /* bytes kept of a value */
-#define L4_MAX_EXAMPLE		2048	/* bytes kept of an example */
 
 /* A record: its first line, its shape, and where the stream was. */
 typedef struct L4UnitRec

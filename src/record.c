@@ -24,23 +24,112 @@ l4_record_reader_create(MemoryContext cxt)
 	return r;
 }
 
-/* Add a line to the text of an open record. */
+/* What stands for the middle of a long text, and the bytes of the text before it. */
+#define TEXT_GAP "\n[...]\n"
+#define TEXT_GAP_LEN ((int) sizeof(TEXT_GAP) - 1)
+#define TEXT_HEAD (L4_RECORD_TEXT / 2 - TEXT_GAP_LEN)
+
+/* Bytes of the text that fit, whole lines where the last one begins in the second half. */
+static int
+head_len(const char *text, int len, int max)
+{
+	if (len > max)
+	{
+		len = pg_mbcliplen(text, len, max);
+		for (int i = len; i > max / 2; i--)
+			if (text[i] == '\n')
+				return i;
+	}
+	return len;
+}
+
+/* Where the last bytes of a text begin, at most so many. */
+static int
+tail_start(const char *text, int len, int max)
+{
+	int			from = len - max;
+
+	if (from <= 0)
+		return 0;
+	if (GetDatabaseEncoding() == PG_UTF8)
+		while (from < len && ((unsigned char) text[from] & 0xc0) == 0x80)
+			from++;
+	else if (pg_database_encoding_max_length() > 1)
+	{
+		int			at = pg_mbcliplen(text, len, from);
+
+		from = at < from ? at + pg_mblen(text + at) : at;
+	}
+	return from;
+}
+
+int
+l4_record_excerpt(const char *text, int len, char out[L4_RECORD_TEXT])
+{
+	int			head;
+	int			from;
+
+	if (len <= L4_RECORD_TEXT)
+	{
+		memcpy(out, text, len);
+		return len;
+	}
+	head = head_len(text, len, TEXT_HEAD);
+	from = tail_start(text, len, L4_RECORD_TEXT - head - TEXT_GAP_LEN);
+	memcpy(out, text, head);
+	memcpy(out + head, TEXT_GAP, TEXT_GAP_LEN);
+	memcpy(out + head + TEXT_GAP_LEN, text + from, len - from);
+	return head + TEXT_GAP_LEN + len - from;
+}
+
+/* Make room for a line at the end of a text: lines in the middle go. */
+static void
+make_room(OpenRecord *o, int len)
+{
+	int			tail;
+	int			keep;
+
+	if (o->text_head == 0)
+	{
+		o->text_head = head_len(o->text, o->rec.text_len, TEXT_HEAD);
+		tail = o->text_head + (o->text_head < o->rec.text_len && o->text[o->text_head] == '\n');
+	}
+	else
+		tail = o->text_head + TEXT_GAP_LEN;
+	/* drop lines from the front of the tail until the rest fits */
+	while (tail < o->rec.text_len && o->text_head + TEXT_GAP_LEN + (o->rec.text_len - tail) + 1 + len > L4_RECORD_TEXT)
+	{
+		const char *newline = memchr(o->text + tail, '\n', o->rec.text_len - tail);
+
+		tail = newline == NULL ? o->rec.text_len : (int) (newline - o->text) + 1;
+	}
+	keep = o->rec.text_len - tail;
+	memmove(o->text + o->text_head + TEXT_GAP_LEN, o->text + tail, keep);
+	memcpy(o->text + o->text_head, TEXT_GAP, TEXT_GAP_LEN);
+	o->rec.text_len = o->text_head + TEXT_GAP_LEN + keep;
+}
+
+/* Add a line to the text of an open record: of a long one the beginning stays, and its last lines, which say what it is about. */
 static void
 add_text(OpenRecord *o, const char *raw, int len)
 {
-	int			room = L4_RECORD_TEXT - o->rec.text_len - 1;
+	bool		joined = o->rec.text_len > 0;
 
 	o->bytes += len;
 	o->rec.lines++;
-	if (room <= 0)
-		return;
-	if (o->rec.text_len > 0)
+	if (o->rec.text_len + joined + len > L4_RECORD_TEXT)
+	{
+		len = pg_mbcliplen(raw, len, L4_RECORD_TEXT / 2);
+		if (o->rec.text_len + joined + len > L4_RECORD_TEXT)
+		{
+			make_room(o, len);
+			joined = o->rec.text_len > o->text_head + TEXT_GAP_LEN;
+		}
+	}
+	if (joined)
 		o->text[o->rec.text_len++] = '\n';
-	if (len > room)
-		len = pg_mbcliplen(raw, len, room);
-	room = len;
-	memcpy(o->text + o->rec.text_len, raw, room);
-	o->rec.text_len += room;
+	memcpy(o->text + o->rec.text_len, raw, len);
+	o->rec.text_len += len;
 }
 
 /* An open record's message is final: hand it out, and let later lines join it as cont says. */
@@ -176,6 +265,7 @@ start_open(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const
 	o->started = r->lines;
 	o->bytes = 0;
 	o->foreign = 0;
+	o->text_head = 0;
 	o->rule = line->msg_len > 0 ? *line->msg : '\0';
 	l4_record_set_message(o, line_no, line);
 	add_text(o, raw, raw_len);
@@ -200,7 +290,12 @@ start_plain(L4RecordReader *r, L4Sub *sub, int64 line_no, const char *raw, int r
 	rec->msg = line->msg;
 	rec->msg_len = line->msg_len;
 	rec->text = raw;
-	rec->text_len = raw_len > L4_RECORD_TEXT ? pg_mbcliplen(raw, raw_len, L4_RECORD_TEXT) : raw_len;
+	rec->text_len = raw_len;
+	if (raw_len > L4_RECORD_TEXT)
+	{
+		rec->text_len = l4_record_excerpt(raw, raw_len, r->excerpt);
+		rec->text = r->excerpt;
+	}
 	rec->has_ts = line->has_ts;
 	rec->ts = line->ts;
 	rec->level = line->level;

@@ -58,7 +58,7 @@ typedef struct L4Record
 	L4RecordKind kind;
 	const char *msg;
 	int			msg_len;
-	const char *text;			/* raw lines joined by newlines, at most L4_RECORD_TEXT bytes */
+	const char *text;			/* raw lines joined by newlines; of a long one beginning and end, L4_RECORD_TEXT bytes */
 	int			text_len;
 	bool		has_ts;			/* these are the message line's, else the first line's that has them */
 	TimestampTz ts;
@@ -66,6 +66,9 @@ typedef struct L4Record
 	int			rank;
 	int			format_id;
 } L4Record;
+
+/* Beginning and end of a long text, up to L4_RECORD_TEXT bytes, without cutting a character. */
+extern int	l4_record_excerpt(const char *text, int len, char out[L4_RECORD_TEXT]);
 
 extern L4RecordReader *l4_record_reader_create(MemoryContext cxt);
 extern void l4_record_feed(L4RecordReader *reader, int64 line_no,

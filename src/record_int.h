@@ -58,6 +58,7 @@ typedef struct OpenRecord
 	char		rule;			/* character of a banner's rules */
 	char	   *msg;
 	char	   *text;
+	int			text_head;		/* bytes of the text before the gap, 0 no gap */
 } OpenRecord;
 
 /* A settled record that lines may join. */
@@ -94,6 +95,7 @@ struct L4RecordReader
 	int			nopen;
 	OpenRecord *open[L4_RECORD_MAX_OPEN];
 	L4Record	plain;
+	char		excerpt[L4_RECORD_TEXT];	/* of a long plain record */
 	const L4Record *ready[L4_RECORD_MAX_OPEN + 1];
 	int			nready;
 	int			next_ready;

@@ -68,8 +68,8 @@ COMMENT ON COLUMN l4._event.event_id IS 'id, never reused';
 COMMENT ON COLUMN l4._event.merged_into IS 'the surviving event where this one was merged into another, else NULL';
 COMMENT ON COLUMN l4._event.level IS 'DEBUG, INFO, WARNING, ERROR or CRITICAL; NULL where lines carry none';
 COMMENT ON COLUMN l4._event.template IS 'message with its variable parts as <*>';
-COMMENT ON COLUMN l4._event.example IS 'message of the first record, at most 2 kB';
-COMMENT ON COLUMN l4._event.example_record IS 'lines of the first record, at most 2 kB';
+COMMENT ON COLUMN l4._event.example IS 'message of the first record; of a long one 2 kB of beginning and end';
+COMMENT ON COLUMN l4._event.example_record IS 'lines of the first record; of a long one 2 kB of beginning and end';
 COMMENT ON COLUMN l4._event.stage IS 'stage that a line of this event marks, by stage_rule; NULL = none';
 COMMENT ON COLUMN l4._event.then_stage IS 'stage of the lines that follow, where it differs';
 COMMENT ON COLUMN l4._event.iteration_rule IS 'iteration_rule that reads the event; NULL = none';
@@ -112,7 +112,7 @@ COMMENT ON COLUMN l4._job_event.last_ts IS 'time of the last record';
 COMMENT ON COLUMN l4._job_event.first_node IS 'node of the example';
 COMMENT ON COLUMN l4._job_event.first_source IS 'source of the example';
 COMMENT ON COLUMN l4._job_event.first_line_no IS 'line number of the example';
-COMMENT ON COLUMN l4._job_event.example IS 'lines of the first record, at most 2 kB';
+COMMENT ON COLUMN l4._job_event.example IS 'lines of the first record; of a long one 2 kB of beginning and end';
 COMMENT ON COLUMN l4._job_event.example_ts IS 'time of the example';
 
 CREATE TABLE l4._stream (
@@ -267,7 +267,7 @@ SELECT pg_catalog.pg_extension_config_dump('l4._ingest', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._ingest_ingest_id_seq', '');
 
 -- No foreign keys from these tables: to check one costs more than to insert a row. A job's row is locked while its rows are written, and what is
--- deleted takes them along, all in one statement, by the owner's right as a foreign key would.
+-- deleted takes them along, all in one statement.
 CREATE FUNCTION l4._delete_of_jobs() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$

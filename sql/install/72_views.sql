@@ -49,7 +49,7 @@ COMMENT ON COLUMN l4.template.occurrences IS 'records of the event in all jobs';
 COMMENT ON COLUMN l4.template.jobs IS 'jobs that have the event';
 COMMENT ON COLUMN l4.template.first_seen IS 'time of the first record';
 COMMENT ON COLUMN l4.template.last_seen IS 'time of the last record';
-COMMENT ON COLUMN l4.template.example IS 'message of the first record, at most 2 kB';
+COMMENT ON COLUMN l4.template.example IS 'message of the first record; of a long one 2 kB of beginning and end';
 COMMENT ON COLUMN l4.template.merged_into IS 'the surviving event where this one was merged into another, else NULL';
 
 CREATE VIEW l4.event_line AS

@@ -56,7 +56,7 @@ COMMENT ON COLUMN l4.suspect_event.occurrences IS 'records of it';
 COMMENT ON COLUMN l4.suspect_event.first_ts IS 'first time';
 COMMENT ON COLUMN l4.suspect_event.example_node IS 'node of the example';
 COMMENT ON COLUMN l4.suspect_event.example_line_no IS 'line number of the example';
-COMMENT ON COLUMN l4.suspect_event.example_line IS 'first record of it in the job, at most 2 kB';
+COMMENT ON COLUMN l4.suspect_event.example_line IS 'first record of it in the job; of a long one 2 kB of beginning and end';
 
 CREATE TABLE l4.suspect_node (
     job_id text NOT NULL,
