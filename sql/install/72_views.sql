@@ -95,12 +95,16 @@ COMMENT ON COLUMN l4.event_count.last_line_no IS 'line of the last record';
 
 -- With the ids in hand only their rows are unpacked: of a thousand nodes some thousand rows instead of half a million.
 CREATE FUNCTION l4._event_counts(job_id text, event_ids int[]) RETURNS SETOF l4.event_count
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 1000 SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
+SET search_path = pg_catalog, pg_temp SET jit = off SET enable_nestloop = on SET work_mem = '64MB'
 AS $$
 DECLARE
     ids constant int[] := l4._packed_ids(event_ids);
 BEGIN
     IF cardinality(ids) = 0 THEN
+        RETURN;
+    ELSIF ids IS NULL THEN
+        RETURN QUERY SELECT c.* FROM l4.event_count AS c WHERE c.job_id = _event_counts.job_id;
         RETURN;
     END IF;
     RETURN QUERY
@@ -114,7 +118,7 @@ BEGIN
     GROUP BY s.node, e.survivor;
 END;
 $$;
-COMMENT ON FUNCTION l4._event_counts(text, int[]) IS 'l4.event_count of some events of a job';
+COMMENT ON FUNCTION l4._event_counts(text, int[]) IS 'l4.event_count of some events of a job; NULL = of all';
 
 CREATE FUNCTION l4.event_lines(job_id text, event_id int) RETURNS SETOF l4.event_line
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000
@@ -211,7 +215,8 @@ GROUP BY 1, 2, 3, 4, 6;
 COMMENT ON VIEW l4._slot_value IS 'values of the variable parts: up to 32 different ones a stream, event and slot, counted unless there were more';
 
 CREATE FUNCTION l4._slot_values(job_id text, event_ids int[]) RETURNS SETOF l4._slot_value
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 1000 SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 1000
+SET search_path = pg_catalog, pg_temp SET jit = off SET enable_nestloop = on SET work_mem = '64MB'
 AS $$
 DECLARE
     ids constant int[] := l4._packed_ids(event_ids);

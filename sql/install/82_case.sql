@@ -46,30 +46,42 @@ BEGIN
         AND NOT EXISTS (SELECT FROM l4._case_node AS n WHERE n.job_id = i.job_id AND n.node = i.node);
 
     INSERT INTO l4._case_node (job_id, node, rank, place, lines)
-    WITH seen AS (
-        SELECT n.node, n.rank, n.lines, regexp_replace(n.node, '[0-9]+$', '') AS stem,
-            substring(n.node FROM '[0-9]{1,9}$') AS digits
-        FROM l4._case_node AS n
+    WITH written AS (
+        -- ranks of each node: of the relation, and in the heads of lines
+        SELECT z.node, count(*) AS ranks
+        FROM (
+            SELECT t.node, t.rank FROM l4._stream AS t WHERE t.job_id = _case_nodes.job_id AND t.rank IS NOT NULL
+            UNION
+            SELECT t.node, generate_series(lower(r.span), upper(r.span) - 1) FROM l4._stream AS t CROSS JOIN LATERAL unnest(t.ranks) AS r(span)
+            WHERE t.job_id = _case_nodes.job_id) AS z
+        GROUP BY z.node
+    ), per AS (
+        SELECT greatest(max(w.ranks), 1)::int AS node FROM written AS w
+    ), seen AS MATERIALIZED (
+        SELECT n.node, n.rank / p.node AS place, n.rank % p.node AS rest, regexp_replace(n.node, '[0-9]+$', '') AS stem,
+            substring(n.node FROM '[0-9]{1,9}$')::int AS digits, length(substring(n.node FROM '[0-9]{1,9}$')) AS width
+        FROM l4._case_node AS n CROSS JOIN per AS p
         WHERE n.job_id = _case_nodes.job_id
     ), expected AS (
-        SELECT greatest(max(s.rank) + 1, max(j.expected_nodes)) AS nodes, count(*) AS known,
-            count(*) = count(DISTINCT s.rank) AND min(s.rank) >= 0
-                AND (max(j.expected_nodes) IS NOT NULL OR max(s.rank) < count(*) + greatest(1, count(*) / 4)) AS one_each,
-            count(DISTINCT s.stem) = 1 AND count(DISTINCT s.digits::int - s.rank) = 1 AND count(s.digits) = count(*) AS affine,
-            min(s.stem) AS stem, min(s.digits::int - s.rank) AS shift, min(length(s.digits)) AS width
+        SELECT greatest(max(s.place) + 1, max(j.expected_nodes)) AS nodes, count(*) AS known,
+            count(*) = count(DISTINCT s.place) AND min(s.place) >= 0 AND max(s.rest) = 0
+                AND max(s.place) < coalesce(max(j.expected_nodes), count(*) + greatest(1, count(*) / 4)) AS one_each,
+            count(DISTINCT s.stem) = 1 AND count(DISTINCT s.digits - s.place) = 1 AND count(s.digits) = count(*) AS affine,
+            min(s.stem) AS stem, min(s.digits - s.place) AS shift, min(s.width) AS width
         FROM seen AS s
         LEFT JOIN l4.job AS j ON j.job_id = _case_nodes.job_id
     )
     SELECT _case_nodes.job_id,
-        coalesce(CASE WHEN e.affine THEN e.stem || lpad((r.rank + e.shift)::text, greatest(e.width, length((r.rank + e.shift)::text)), '0') END,
+        coalesce(CASE WHEN e.affine THEN e.stem || lpad((r.place + e.shift)::text, greatest(e.width, length((r.place + e.shift)::text)), '0') END,
             (SELECT min(b.node COLLATE "C") FROM l4.job_node AS b
              WHERE b.job_id = ANY ((SELECT c.baseline FROM l4._case AS c WHERE c.job_id = _case_nodes.job_id)::text[])
-                AND b.rank = r.rank AND NOT EXISTS (SELECT FROM seen AS s WHERE s.node = b.node)),
-            'rank ' || r.rank),
-        r.rank, -1000000 - r.rank, 0
+                AND b.rank = r.place * p.node AND NOT EXISTS (SELECT FROM seen AS s WHERE s.node = b.node)),
+            'rank ' || r.place * p.node),
+        r.place * p.node, -1000000 - r.place * p.node, 0
     FROM expected AS e
-    CROSS JOIN LATERAL generate_series(0, e.nodes - 1) AS r(rank)
-    WHERE e.one_each AND e.known < e.nodes AND NOT EXISTS (SELECT FROM seen AS s WHERE s.rank = r.rank)
+    CROSS JOIN per AS p
+    CROSS JOIN LATERAL generate_series(0, e.nodes - 1) AS r(place)
+    WHERE e.one_each AND e.known < e.nodes AND r.place NOT IN (SELECT s.place FROM seen AS s WHERE s.place IS NOT NULL)
     ON CONFLICT DO NOTHING;
 END;
 $$;
@@ -140,7 +152,8 @@ COMMENT ON FUNCTION l4._case_iterations(text) IS 'working set: iterations, their
 
 -- The views unpack all events of a job; these, the rows of the events that are asked for.
 CREATE FUNCTION l4._mentions(job_id text, events int[]) RETURNS SETOF l4.mention
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 200 SET search_path = pg_catalog, pg_temp SET jit = off
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 200
+SET search_path = pg_catalog, pg_temp SET jit = off SET enable_nestloop = on
 AS $$
 BEGIN
     RETURN QUERY
@@ -156,9 +169,9 @@ END;
 $$;
 COMMENT ON FUNCTION l4._mentions(text, int[]) IS 'mentions in some events of a job';
 
-CREATE FUNCTION l4._first_slots(job_id text, events int[])
-RETURNS TABLE (node text, event_id int, occurrences bigint, slot int, value text, mask text)
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 200 SET search_path = pg_catalog, pg_temp SET jit = off
+CREATE FUNCTION l4._first_said(job_id text, events int[]) RETURNS TABLE (node text, event_id int, slot int, value text, mask text)
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 10000
+SET search_path = pg_catalog, pg_temp SET jit = off SET enable_nestloop = on SET work_mem = '64MB'
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -168,21 +181,27 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT f.node, f.event_id, c.occurrences, f.slot, f.value, f.mask
-    FROM (
-        SELECT DISTINCT ON (s.node, 2, u.slot) s.node, l4._survivor(u.event_id, e.merged_into) AS event_id, u.slot, u.value, u.mask
-        FROM l4._stream AS s
-        JOIN l4._summary AS m USING (stream_id)
-        CROSS JOIN LATERAL ROWS FROM (l4._unpack_first(m.slots, m.open_slots, ids) AS (event_id int, slot int, n int, mask text,
-            value text, occurrences bigint, first_ts timestamptz)) WITH ORDINALITY AS u(event_id, slot, n, mask, value, occurrences, first_ts, place)
-        JOIN l4._event AS e USING (event_id)
-        WHERE s.job_id = _first_slots.job_id
-        ORDER BY s.node, 2, u.slot, u.first_ts, s.source, u.place) AS f
-    JOIN (
-        SELECT z.node, z.event_id, z.occurrences FROM l4._event_counts(_first_slots.job_id, _first_slots.events) AS z) AS c USING (node, event_id);
+    SELECT DISTINCT ON (s.node, 2, u.slot) s.node, l4._survivor(u.event_id, e.merged_into) AS event_id, u.slot, u.value, u.mask
+    FROM l4._stream AS s
+    JOIN l4._summary AS m USING (stream_id)
+    CROSS JOIN LATERAL ROWS FROM (l4._unpack_first(m.slots, m.open_slots, ids) AS (event_id int, slot int, n int, mask text,
+        value text, occurrences bigint, first_ts timestamptz)) WITH ORDINALITY AS u(event_id, slot, n, mask, value, occurrences, first_ts, place)
+    JOIN l4._event AS e USING (event_id)
+    WHERE s.job_id = _first_said.job_id
+    ORDER BY s.node, 2, u.slot, u.first_ts, s.source, u.place;
 END;
 $$;
-COMMENT ON FUNCTION l4._first_slots(text, int[]) IS 'each variable part of the first records of some events of a job';
+COMMENT ON FUNCTION l4._first_said(text, int[]) IS 'each variable part of the first record of some events on each node of a job';
+
+CREATE FUNCTION l4._first_slots(job_id text, events int[])
+RETURNS TABLE (node text, event_id int, occurrences bigint, slot int, value text, mask text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1000
+BEGIN ATOMIC
+    SELECT node, event_id, c.occurrences, f.slot, f.value, f.mask
+    FROM l4._first_said(_first_slots.job_id, _first_slots.events) AS f
+    JOIN l4._event_counts(_first_slots.job_id, _first_slots.events) AS c USING (node, event_id);
+END;
+COMMENT ON FUNCTION l4._first_slots(text, int[]) IS 'the same with the number of records';
 
 CREATE FUNCTION l4._values(job_id text, events int[]) RETURNS SETOF l4._first_values
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 200

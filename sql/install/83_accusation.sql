@@ -209,7 +209,7 @@ $$;
 COMMENT ON FUNCTION l4._case_edges(text) IS 'working set: complaints that count';
 
 CREATE FUNCTION l4.evidence_accused(job_id text) RETURNS TABLE (node text, value float8, detail text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
+LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
 BEGIN ATOMIC
     WITH k AS (
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_accused.job_id
@@ -227,19 +227,24 @@ BEGIN ATOMIC
         SELECT e.* FROM edge AS e WHERE e.place <= 8 AND NOT EXISTS (SELECT FROM crier AS c WHERE c.accuser = e.accuser)
     ), own AS (
         SELECT u.node FROM l4.evidence_unique(evidence_accused.job_id) AS u WHERE u.value >= 1
+    ), accuser AS (
+        SELECT e.accuser AS node, max(e.weight) AS weight, min(e.first_ts) AS first_ts FROM kept AS e GROUP BY e.accuser
+    ), named AS (
+        SELECT e.accused AS node, count(*) AS accusers, (array_agg(e.events[1] ORDER BY e.weight DESC, e.first_ts, e.events[1]))[1] AS event_id
+        FROM edge AS e GROUP BY e.accused
     ), weighed AS (
         SELECT n.number, n.node,
-            coalesce((SELECT max(e.weight) FROM kept AS e WHERE e.accuser = n.node), 0)
-                + CASE WHEN n.node IN (SELECT c.accuser FROM crier AS c) THEN k.nodes / 2.0 ELSE 0 END AS weight,
-            CASE WHEN n.node NOT IN (SELECT o.node FROM own AS o)
-                    OR n.new_ts >= (SELECT min(e.first_ts) FROM kept AS e WHERE e.accuser = n.node) THEN 0
+            coalesce(a.weight, 0) + CASE WHEN n.node IN (SELECT c.accuser FROM crier AS c) THEN k.nodes / 2.0 ELSE 0 END AS weight,
+            CASE WHEN n.node NOT IN (SELECT o.node FROM own AS o) OR n.new_ts >= a.first_ts THEN 0
                 WHEN (SELECT count(*) FROM own) = 1 THEN 1 ELSE 0.7 END AS keep
-        FROM n CROSS JOIN k
+        FROM n LEFT JOIN accuser AS a USING (node) CROSS JOIN k
+    ), numbered AS (
+        SELECT array_agg(a.number ORDER BY e.first_ts, a.number, d.number) AS accusers, array_agg(d.number ORDER BY e.first_ts, a.number, d.number) AS accused
+        FROM kept AS e JOIN n AS a ON a.node = e.accuser JOIN n AS d ON d.node = e.accused
     ), blamed AS (
         SELECT w.node, b.blame, sum(b.blame) OVER () AS total
         FROM (SELECT l4._blame(
-                (SELECT coalesce(array_agg(a.number ORDER BY e.first_ts, a.number, d.number), '{}') FROM kept AS e JOIN n AS a ON a.node = e.accuser JOIN n AS d ON d.node = e.accused),
-                (SELECT coalesce(array_agg(d.number ORDER BY e.first_ts, a.number, d.number), '{}') FROM kept AS e JOIN n AS a ON a.node = e.accuser JOIN n AS d ON d.node = e.accused),
+                (SELECT coalesce(z.accusers, '{}') FROM numbered AS z), (SELECT coalesce(z.accused, '{}') FROM numbered AS z),
                 (SELECT array_agg(x.weight::float8 ORDER BY x.number) FROM weighed AS x),
                 (SELECT array_agg(x.keep::float8 ORDER BY x.number) FROM weighed AS x)) AS blame) AS z
         CROSS JOIN LATERAL unnest(z.blame) WITH ORDINALITY AS b(blame, number)
@@ -250,9 +255,7 @@ BEGIN ATOMIC
             WHEN f.accusers > 0 THEN 'named by ' || f.accusers || CASE WHEN f.accusers = 1 THEN ' node: ' ELSE ' nodes: ' END || left(t.template, 120)
             ELSE 'deviates before it complains about others' END
     FROM blamed AS b
-    LEFT JOIN LATERAL (
-        SELECT count(*) AS accusers, (array_agg(e.events[1] ORDER BY e.weight DESC, e.first_ts, e.events[1]))[1] AS event_id
-        FROM edge AS e WHERE e.accused = b.node) AS f ON true
+    LEFT JOIN named AS f USING (node)
     LEFT JOIN l4._event AS t ON t.event_id = f.event_id
     WHERE b.blame > 0;
 END;

@@ -7,19 +7,11 @@ BEGIN ATOMIC
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_drift.job_id AND c.nodes >= 3
     ), once AS MATERIALIZED (
         -- with one record on a node there is one value of each variable part
-        SELECT c.node, c.event_id FROM l4.event_count AS c
-        WHERE c.job_id = evidence_drift.job_id AND c.occurrences = 1 AND EXISTS (SELECT FROM k)
-    ), wanted AS MATERIALIZED (
-        SELECT l4._packed_ids(ARRAY(SELECT o.event_id FROM once AS o GROUP BY o.event_id HAVING count(*) >= 3)) AS ids
-    ), said AS MATERIALIZED (
-        SELECT s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.value
-        FROM wanted AS w
-        JOIN l4._stream AS s ON s.job_id = evidence_drift.job_id AND cardinality(w.ids) > 0
-        JOIN l4._summary AS m USING (stream_id)
-        CROSS JOIN LATERAL l4._unpack_first(m.slots, m.open_slots, w.ids) AS u(event_id int, slot int, n int, mask text, value text)
-        JOIN l4._event AS e USING (event_id)
+        SELECT c.node, c.event_id FROM k CROSS JOIN LATERAL l4._event_counts(k.job_id, NULL) AS c WHERE c.occurrences = 1
     ), here AS MATERIALIZED (
-        SELECT s.* FROM said AS s JOIN once AS o USING (node, event_id)
+        SELECT s.node, s.event_id, s.slot, s.value
+        FROM l4._first_said(evidence_drift.job_id, ARRAY(SELECT o.event_id FROM once AS o GROUP BY o.event_id HAVING count(*) >= 3)) AS s
+        JOIN once AS o USING (node, event_id)
     ), common AS (
         SELECT h.event_id, h.slot, l4._common_value(h.value) AS value, count(*) AS nodes
         FROM here AS h GROUP BY h.event_id, h.slot
@@ -157,6 +149,17 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4.evidence_named_slow(text) IS 'evidence (slow jobs): lines that good jobs print too name this node more often than there';
 
+CREATE FUNCTION l4._late_reports(job_id text, onset int, min_nodes float8) RETURNS bytea
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN (
+    SELECT l4._late_nodes(m.iterations, m.open_iterations, n.place, o.place, _late_reports.min_nodes ORDER BY n.place)
+    FROM l4._case_node AS n
+    JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
+    JOIN l4._summary AS m USING (stream_id)
+    CROSS JOIN (SELECT min(i.place) AS place FROM l4._case_iteration AS i WHERE i.job_id = _late_reports.job_id AND i.iteration = _late_reports.onset) AS o
+    WHERE n.job_id = _late_reports.job_id AND n.place > 0);
+COMMENT ON FUNCTION l4._late_reports(text, int, float8) IS 'packed (place of the node, ms): how late nodes report iterations from the onset on';
+
 -- Where nodes wait for each other every iteration ends with the slowest. How much later than the median node a node reports an
 -- iteration, against how much later it did before the job turned slow: clocks that are off cancel out. Where only some nodes print
 -- iterations, the last of each of the lines that nearly all nodes have tells the same, more coarsely.
@@ -166,21 +169,12 @@ BEGIN ATOMIC
     WITH k AS (
         SELECT c.*, EXISTS (SELECT FROM l4._case_iteration AS p WHERE p.job_id = c.job_id AND p.nodes >= 0.6 * c.nodes AND p.place > 1) AS all_print
         FROM l4._case AS c WHERE c.job_id = _lateness.job_id AND c.symptom = 'slow' AND c.nodes >= 3
-    ), packed AS (
-        SELECT l4._late_nodes(m.iterations, m.open_iterations, n.place,
-            (SELECT min(o.place) FROM l4._case_iteration AS o WHERE o.job_id = k.job_id AND o.iteration = k.onset_iteration), 0.6 * k.nodes ORDER BY n.place) AS late
-        FROM k
-        JOIN l4._case_node AS n USING (job_id)
-        JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
-        JOIN l4._summary AS m USING (stream_id)
-        WHERE k.all_print AND n.place > 0
     ), last_lines AS (
         SELECT c.node, c.event_id, c.last_ts > k.onset_ts AS slow, extract(epoch FROM c.last_ts - k.first_ts)::float8 * 1000 AS ms,
             bool_and(c.last_ts > k.onset_ts) OVER one AS after, bool_or(c.last_ts > k.onset_ts) OVER one AS touching,
             count(*) OVER one >= 0.9 * k.nodes AS on_all
-        FROM l4.event_count AS c
-        JOIN k ON NOT k.all_print
-        WHERE c.job_id = _lateness.job_id
+        FROM k CROSS JOIN LATERAL l4._event_counts(k.job_id, NULL) AS c
+        WHERE NOT k.all_print
         WINDOW one AS (PARTITION BY c.event_id)
     ), told AS (
         SELECT l.* FROM last_lines AS l WHERE l.on_all AND (l.after OR NOT l.touching)
@@ -188,9 +182,10 @@ BEGIN ATOMIC
         SELECT t.event_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY t.ms) AS ms FROM told AS t GROUP BY t.event_id
     )
     SELECT n.node, u.ms, 1.0
-    FROM packed AS p
-    CROSS JOIN LATERAL l4._unpack(p.late) AS u(place int, ms float8)
+    FROM k
+    CROSS JOIN LATERAL l4._unpack(l4._late_reports(k.job_id, k.onset_iteration, 0.6 * k.nodes)) AS u(place int, ms float8)
     JOIN l4._case_node AS n ON n.job_id = _lateness.job_id AND n.place = u.place
+    WHERE k.all_print
     UNION ALL
     SELECT t.node, avg(t.ms - n.ms) FILTER (WHERE t.slow) - coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY t.ms - n.ms) FILTER (WHERE NOT t.slow), 0), 0.5
     FROM told AS t JOIN normal AS n USING (event_id)

@@ -112,13 +112,13 @@ BEGIN
             jsonb_object_agg(e.kind, jsonb_build_object('value', round(e.value::numeric, 3), 'weight', e.weight, 'detail', e.detail)) AS evidence
         FROM l4.evidence AS e WHERE e.job_id = k.job_id AND e.weight > 0
         GROUP BY e.node
+    ), named AS (
+        SELECT a.accused AS node, min(a.first_ts) AS first_ts FROM l4._case_edge AS a WHERE a.job_id = k.job_id GROUP BY a.accused
     ), ranked AS (
         SELECT n.node, coalesce(s.score, 0) AS score, coalesce(s.reasons, '{}') AS reasons, coalesce(s.evidence, '{}') AS evidence,
-            row_number() OVER (ORDER BY coalesce(s.score, 0) DESC,
-                (SELECT min(a.first_ts) FROM l4._case_edge AS a WHERE a.job_id = k.job_id AND a.accused = n.node),
-                n.new_ts, n.node COLLATE "C") AS rank,
+            row_number() OVER (ORDER BY coalesce(s.score, 0) DESC, a.first_ts, n.new_ts, n.node COLLATE "C") AS rank,
             max(s.score) OVER () AS best
-        FROM l4._case_node AS n LEFT JOIN scored AS s ON s.node = n.node
+        FROM l4._case_node AS n LEFT JOIN scored AS s ON s.node = n.node LEFT JOIN named AS a ON a.node = n.node
         WHERE n.job_id = k.job_id
     )
     SELECT k.job_id, r.rank, r.node, r.score,
