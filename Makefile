@@ -167,6 +167,7 @@ REGRESS = \
 	record \
 	rules \
 	mask_rule \
+	iteration_count \
 	pcre_many \
 	drain \
 	views \

@@ -39,6 +39,7 @@ l4_carry_write(const L4ScanCarry *carry, StringInfo buf)
 		l4_put_int(buf, carry->ranks[i].current);
 		l4_put_int(buf, carry->ranks[i].done);
 		l4_put_int(buf, carry->ranks[i].done_ts);
+		l4_put_uint(buf, carry->ranks[i].numbered);
 	}
 	l4_put_uint(buf, carry->record_state.len);
 	appendBinaryStringInfo(buf, carry->record_state.data, carry->record_state.len);
@@ -71,6 +72,7 @@ l4_carry_read(L4ScanCarry *carry, const char *bytes, int len)
 		carry->ranks[i].current = (int32) l4_get_int(&reader);
 		carry->ranks[i].done = (int32) l4_get_int(&reader);
 		carry->ranks[i].done_ts = l4_get_int(&reader);
+		carry->ranks[i].numbered = l4_get_uint(&reader) != 0;
 	}
 	n = l4_get_uint(&reader);
 	appendBinaryStringInfo(&carry->record_state, l4_get_bytes(&reader, n), (int) Min(n, PG_INT32_MAX));
@@ -104,6 +106,7 @@ l4_carry_rank(L4ScanCarry *carry, int32 rank)
 	state->current = L4_NO_INT;
 	state->done = L4_NO_INT;
 	state->done_ts = L4_NO_TS;
+	state->numbered = false;
 	return state;
 }
 
@@ -112,15 +115,23 @@ l4_carry_rank(L4ScanCarry *carry, int32 rank)
  * on from there. A number that is lower than one already done starts a new
  * epoch, but only where a line reports it as done: evaluation and checkpoints
  * name the iteration that has just ended. True when the iteration is to be
- * kept: the first report of it in the stream.
+ * kept: the first report of it in the stream. Reports without numbers are
+ * counted, unless others give numbers: then they belong to what is going on.
  */
 bool
 l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found,
 				   TimestampTz ts, L4UnitRec *rec, double *duration_ms)
 {
-	int32		iter = (int32) Min(Max(found->iter, 0), PG_INT32_MAX - 1);
+	bool		next = found->iter == L4_ITER_NEXT;
 	int32		before = state->done;
+	int32		iter = (int32) Min(Max(found->iter, 0), PG_INT32_MAX - 1);
 	TimestampTz before_ts = state->done_ts;
+
+	if (next && state->numbered)
+		return false;
+	if (next)
+		iter = before == L4_NO_INT ? 1 : Min(before, PG_INT32_MAX - 2) + 1;
+	state->numbered |= !next && found->done;
 
 	if (iter > carry->max_in_flight || carry->max_in_flight == L4_NO_INT)
 		carry->max_in_flight = iter;
@@ -136,7 +147,7 @@ l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *fo
 	{
 		int32		epoch = (int32) Min(found->epoch, PG_INT32_MAX);
 
-		if (epoch != state->epoch)
+		if (epoch != state->epoch && !next)
 			before = L4_NO_INT;
 		state->epoch = epoch;
 	}

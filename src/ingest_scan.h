@@ -31,6 +31,7 @@ typedef struct L4RankState
 	int32		current;		/* iteration in flight, L4_NO_INT before the first */
 	int32		done;			/* last one reported, L4_NO_INT none */
 	TimestampTz done_ts;
+	bool		numbered;		/* some report gave its number */
 } L4RankState;
 
 /* What lasts from one piece of a stream to the next. */

@@ -197,6 +197,11 @@ group_value(IterRole role, const char *p, int len, double *value)
 		*value = len > 0 && (p[0] == 's' || p[0] == 'S') && len > 1 && p[1] == '/' ? 1 : 0;
 		return true;
 	}
+	if (role == ROLE_ITER && len == 0)
+	{
+		*value = L4_ITER_NEXT;
+		return true;
+	}
 	return number_value(p, len, value);
 }
 
@@ -224,7 +229,7 @@ fill_iteration(const L4IterRule *rule, const double *values, const bool *present
 		switch ((IterRole) rule->role[g])
 		{
 			case ROLE_ITER:
-				if (!whole)
+				if (!whole && v != L4_ITER_NEXT)
 					return false;
 				out->iter = (int64) v;
 				break;
@@ -259,7 +264,7 @@ fill_iteration(const L4IterRule *rule, const double *values, const bool *present
 	}
 	if (rate > 0)
 		out->duration_ms = per_iteration > 0 ? rate * 1000 : 1000 / rate;
-	return out->iter >= 0;
+	return out->iter >= 0 || out->iter == L4_ITER_NEXT;
 }
 
 /* Does the rule match? Then its groups' values are read. */

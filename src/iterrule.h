@@ -15,11 +15,13 @@ typedef struct L4Metric
 	double		value;			/* may be nan or inf */
 } L4Metric;
 
+#define L4_ITER_NEXT	(-2)
+
 typedef struct L4Iteration
 {
 	int			rule_id;		/* iteration_rule.rule_id */
 	bool		done;			/* the line reports it as finished, else only names it */
-	int64		iter;
+	int64		iter;			/* L4_ITER_NEXT: the line has no number, it reports one more */
 	int64		total;			/* -1 not known */
 	int64		epoch;			/* -1 not known */
 	double		duration_ms;	/* of one iteration, nan when not known */

@@ -234,6 +234,7 @@ l4_iteration(PG_FUNCTION_ARGS)
 	values[0] = Int32GetDatum(it.rule_id);
 	values[1] = CStringGetTextDatum(it.done ? "done" : "in_flight");
 	values[2] = Int64GetDatum(it.iter);
+	nulls[2] = it.iter < 0;
 	nulls[3] = it.total < 0;
 	values[3] = Int64GetDatum(it.total);
 	nulls[4] = it.epoch < 0;
