@@ -1,0 +1,55 @@
+# pg_upgrade takes a database with jobs, faults and rules along: the new server diagnoses, reports and goes on as the old one.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+chomp(my $bindir = `pg_config --bindir`);
+plan skip_all => 'pg_upgrade is not installed' if !-x "$bindir/pg_upgrade";
+
+my $old = PostgreSQL::Test::Cluster->new('old');
+my $new = PostgreSQL::Test::Cluster->new('new');
+foreach my $node ($old, $new)
+{
+	$node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
+	$node->append_conf('postgresql.conf', "timezone = 'UTC'\njit = off\nfsync = off");
+}
+$old->start;
+$old->safe_psql('postgres', 'CREATE DATABASE training');
+my ($out, $err);
+IPC::Run::run([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', $old->host, '-p', $old->port, '-d', 'training', '-f', 'test/demo.sql' ], '>', \$out, '2>', \$err)
+	or die $err;
+unlink 'l4-report-job-17.html';
+$old->safe_psql('training', q{
+	SELECT l4.confirm_fault('job-17', name => 'link_of_node04_down', root_cause => 'cable', remedy => 'replace the cable');
+	INSERT INTO l4.stage_rule (name, stage, signature, priority) VALUES ('mine', 'eval', '^my evaluation', 90);
+	CREATE TABLE kept AS SELECT l4.parser_train(line ORDER BY line_no) AS p, l4.event_vector_agg(length(line)) AS v, 'step (\d+)'::l4.pcre AS r FROM logs WHERE node = 'node04';
+	ALTER TABLE kept ADD COLUMN f l4.iforest;
+	UPDATE kept SET f = (SELECT l4.iforest_train(x) FROM (SELECT v AS x FROM kept UNION ALL SELECT '{1:1}') AS s);
+	SELECT l4.diagnose('job-17')});
+
+my $state = q{
+	SELECT string_agg(r, E'\n') FROM l4.report('job-17') AS r WHERE r NOT LIKE 'diagnosed %';
+	SELECT count(*), md5(string_agg(e::text, ',' ORDER BY e::text)) FROM l4.event_line AS e;
+	SELECT count(*), md5(string_agg(f::text, ',' ORDER BY f::text)) FROM l4.fault AS f;
+	SELECT md5(k::text), l4.parser_match(p, 'nothing like it'), l4.iforest_score(f, v), l4.pcre_match('step 3', r) FROM kept AS k;
+	SELECT count(*) FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'l4') AND deptype = 'e'};
+my $before = $old->safe_psql('training', $state);
+$old->stop;
+my $folder = PostgreSQL::Test::Utils::tempdir();
+chdir $folder or die;
+command_ok([ 'pg_upgrade', '-d', $old->data_dir, '-D', $new->data_dir, '-b', $bindir, '-B', $bindir, '-s', $new->host, '-p', $old->port, '-P', $new->port ],
+	'pg_upgrade');
+$new->start;
+is($new->safe_psql('training', $state), $before, 'all is as it was');
+$new->safe_psql('training', q{
+	INSERT INTO logs (job_id, node, source, line_no, ts, line) SELECT 'job-17', 'node04', source, max(line_no) + 1, max(ts), 'one more line of 7 words, says node04'
+	FROM logs WHERE job_id = 'job-17' AND node = 'node04' GROUP BY source;
+	CALL l4.ingest('logs')});
+is($new->safe_psql('training', "SELECT count(*) FROM l4.event_line WHERE job_id = 'job-17'"), $new->safe_psql('training', "SELECT count(*) FROM logs WHERE job_id = 'job-17'"),
+	'one more line is one more line');
+is($new->safe_psql('training', "INSERT INTO l4.stage_rule (name, stage, signature, priority) VALUES ('mine too', 'eval', '^more', 90) RETURNING rule_id > 1000000"),
+	't', 'the next rule of a user gets an id of its own');
+$new->stop;
+done_testing();
