@@ -85,8 +85,8 @@ BEGIN
         WHEN suspects IS NULL THEN 'No node stands out.'
         ELSE format('Suspect: %s (%s).', suspects, array_to_string(s.reasons[1:2], '; ')) END;
     RETURN concat_ws(' ', what, who,
-        CASE WHEN k.symptom <> 'none' AND e.example IS NOT NULL THEN format('Most telling line, %s: %s',
-            CASE WHEN e.nodes = 1 THEN 'only on ' || e.example_node ELSE 'on ' || e.nodes || ' nodes' END, left(e.example, 300)) END,
+        CASE WHEN k.symptom <> 'none' AND e.example IS NOT NULL THEN format('Most telling line, %s: %s.',
+            CASE WHEN e.nodes = 1 THEN 'only on ' || e.example_node ELSE 'on ' || e.nodes || ' nodes' END, rtrim(left(e.example, 300), ' .')) END,
         CASE WHEN k.symptom <> 'none' AND f.fault_name IS NOT NULL THEN format('Known fault: %s.', f.fault_name) END);
 END;
 $$;

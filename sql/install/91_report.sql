@@ -15,7 +15,7 @@ BEGIN ATOMIC
 	CROSS JOIN LATERAL (VALUES
 		(1, format('l4 report  %s', l4._printable(d.job_id, _report_title.width - 12))),
 		(2, repeat('=', _report_title.width)),
-		(3, CASE WHEN n.lines = 0 THEN 'NO LOGS' WHEN coalesce(d.symptom, 'none') = 'none' THEN 'NOTHING DEVIATES' ELSE upper(d.symptom) END
+		(3, CASE WHEN n.lines = 0 THEN 'NO LOGS' WHEN d.status = 'HEALTHY' THEN 'NOTHING DEVIATES' WHEN coalesce(d.symptom, 'none') = 'none' THEN 'NO FAILURE SEEN' ELSE upper(d.symptom) END
 			|| coalesce(' in stage ' || d.stage, '') || coalesce(', iteration ' || d.iteration, '')
 			|| CASE WHEN d.symptom = 'none' THEN '' WHEN s.suspects IS NULL THEN '; no node stands out'
 				WHEN s.suspect_count > 1 THEN '; suspects ' || l4._printable(s.suspects, 400) ELSE '; suspect ' || l4._printable(s.suspects, 200) END),
@@ -146,7 +146,7 @@ BEGIN ATOMIC
 	-- one entry a fault, at its best rank
 	WITH shown AS (
 		SELECT row_number() OVER (ORDER BY min(m.rank)) AS n, f.name, f.category, f.component, f.severity, f.root_cause, f.remedy, f.leads_to,
-			f.origin, f.source_job, f.source_url, count(*) AS hits, (array_agg(m.node ORDER BY m.rank))[1] AS node,
+			f.origin, f.source_job, f.source_url, (array_agg(m.node ORDER BY m.rank))[1] AS node,
 			(array_agg(m.line_no ORDER BY m.rank))[1] AS line_no, (array_agg(m.line ORDER BY m.rank))[1] AS line
 		FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
 		WHERE m.job_id = _report_faults.job_id

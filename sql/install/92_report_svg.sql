@@ -44,13 +44,14 @@ COMMENT ON FUNCTION l4._svg_rows(text) IS 'the row of the picture that each node
 CREATE FUNCTION l4._failure_window(job_id text, OUT first_ts timestamptz, OUT last_ts timestamptz, OUT zoom_ts timestamptz)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT j.first_ts, j.last_ts, CASE WHEN z.ts > j.first_ts + 0.25 * (j.last_ts - j.first_ts) THEN z.ts END
+	SELECT j.first_ts, j.last_ts, CASE WHEN z.ts > j.first_ts + 0.25 * (j.last_ts - j.first_ts)
+		AND EXISTS (SELECT FROM l4.diagnosis AS d WHERE d.job_id = _failure_window.job_id AND d.symptom <> 'none') THEN z.ts END
 	FROM (SELECT min(n.first_ts) AS first_ts, max(n.last_ts) AS last_ts FROM l4._node AS n WHERE n.job_id = _failure_window.job_id) AS j
 	CROSS JOIN LATERAL (SELECT min(m.ts) AS ts FROM l4._report_moments(_failure_window.job_id) AS m
 		WHERE m.kind IN ('event', 'iteration', 'silence')) AS f
 	CROSS JOIN LATERAL (SELECT f.ts - greatest(0.15 * (j.last_ts - f.ts), interval '1 second') AS ts) AS z;
 END;
-COMMENT ON FUNCTION l4._failure_window(text) IS 'begin and end of a job''s logs, and where to begin a closer look; NULL where the whole job is close enough';
+COMMENT ON FUNCTION l4._failure_window(text) IS 'begin and end of a job''s logs, and where to begin a closer look; NULL where the whole job is close enough or nothing failed';
 
 CREATE FUNCTION l4._svg_axis(job_id text, from_ts timestamptz, to_ts timestamptz, bottom float8) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -69,10 +70,14 @@ RETURN (
 		WHERE i.job_id = _svg_axis.job_id AND i.node = (SELECT n.node FROM l4._node AS n
 			WHERE n.job_id = _svg_axis.job_id AND n.last_iteration IS NOT NULL ORDER BY n.last_iteration DESC, n.rank, n.node LIMIT 1)
 		GROUP BY i.iteration
+	), apart AS (
+		-- some eight numbers, and not closer than a number is wide
+		SELECT greatest(l4._nice_step((max(v.iteration) - min(v.iteration) + 1)::float8, 8),
+			l4._nice_step(40 * (max(v.iteration) - min(v.iteration)) / greatest(max(v.x) - min(v.x), 1), 1), 1)::int AS step
+		FROM done AS v WHERE v.x BETWEEN 150 AND 1140
 	), numbered AS (
-		SELECT d.iteration, d.x FROM done AS d
-		WHERE d.x BETWEEN 150 AND 1140 AND d.iteration % (SELECT greatest(l4._nice_step((max(v.iteration) - min(v.iteration) + 1)::float8, 8), 1)::int
-			FROM done AS v WHERE v.x BETWEEN 150 AND 1140) = 0
+		SELECT d.iteration, d.x, d.x - lag(d.x) OVER (ORDER BY d.iteration) AS gap
+		FROM done AS d CROSS JOIN apart AS a WHERE d.x BETWEEN 150 AND 1140 AND d.iteration % a.step = 0
 	)
 	SELECT concat(
 		(SELECT string_agg(format('<line class="grid" x1="%s" x2="%1$s" y1="24" y2="%s"/><text class="tick" text-anchor="middle" x="%1$s" y="%3$s">%4$s</text>',
@@ -81,7 +86,7 @@ RETURN (
 		 FROM tick AS t),
 		(SELECT string_agg(format('<text class="tick" text-anchor="middle" x="%s" y="12">%s</text><line class="tickmark" x1="%1$s" x2="%1$s" y1="16" y2="22"/>',
 			round(n.x::numeric, 1), n.iteration), '' ORDER BY n.x) || '<text class="tick" text-anchor="end" x="142" y="12">iteration done</text>'
-		 FROM numbered AS n)));
+		 FROM numbered AS n WHERE n.gap > 24 OR n.gap IS NULL)));
 COMMENT ON FUNCTION l4._svg_axis(text, timestamptz, timestamptz, float8) IS 'axis of time below a timeline, numbers of the iterations above';
 
 CREATE FUNCTION l4._svg_activity(job_id text, from_ts timestamptz, to_ts timestamptz) RETURNS text

@@ -14,7 +14,7 @@ main{max-width:1220px;margin:0 auto;padding:24px 20px 60px}
 h1{font-size:26px;line-height:1.25;margin:4px 0 10px}h2{font-size:18px;margin:36px 0 8px;padding-top:10px;border-top:1px solid var(--rule)}
 p{margin:8px 0;max-width:80em}.kicker{color:var(--soft);margin:0}
 .verdict{background:var(--sheet);border:1px solid var(--rule);border-left:6px solid var(--bad);border-radius:6px;padding:16px 20px}
-.verdict.healthy{border-left-color:var(--good)}
+.verdict.healthy{border-left-color:var(--good)}.verdict.open{border-left-color:var(--soft)}
 dl.facts{display:flex;flex-wrap:wrap;gap:6px 34px;margin:12px 0 0}dl.facts div{min-width:90px}
 dl.facts dt{color:var(--soft);font-size:12px}dl.facts dd{margin:0;font-weight:600}
 nav ul,ul.legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 18px;padding:0;margin:12px 0;font-size:13px}
@@ -25,7 +25,7 @@ table{border-collapse:collapse;width:100%;font-size:14px}th{text-align:left;colo
 th,td{padding:6px 10px 6px 0;border-bottom:1px solid var(--rule);vertical-align:top}td.n,th.n{text-align:right;white-space:nowrap}
 .scroll{overflow-x:auto}
 pre{font:12.5px/1.45 ui-monospace,"DejaVu Sans Mono",Consolas,monospace;background:var(--sheet);border-radius:4px;padding:6px 10px;margin:4px 0;white-space:pre-wrap;overflow-wrap:anywhere}
-.name{white-space:nowrap}.why{color:var(--soft);margin:2px 0 0;font-size:13px}.bad{color:var(--bad);font-weight:600}
+.name{min-width:6em;max-width:18em;overflow-wrap:anywhere}.why{color:var(--soft);margin:2px 0 0;font-size:13px}.bad{color:var(--bad);font-weight:600}
 details{margin:10px 0}summary{cursor:pointer;color:var(--act)}
 article{border-bottom:1px solid var(--rule);padding:8px 0}article h3{font-size:15px;margin:2px 0}
 .act1,.act2,.act3,.act4{background:var(--act)}
@@ -50,8 +50,8 @@ CREATE FUNCTION l4._html_verdict(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
 	SELECT format('<section class="verdict%s" id="verdict"><p class="kicker">%s</p><h1>%s</h1><p>%s</p><dl class="facts">%s</dl></section>',
-		CASE WHEN d.symptom = 'none' THEN ' healthy' ELSE '' END, l4._html(l4._printable('Job ' || d.job_id, 200)),
-		l4._html(l4._printable(CASE WHEN n.lines = 0 THEN 'No logs' WHEN coalesce(d.symptom, 'none') = 'none' THEN 'Nothing deviates'
+		CASE WHEN d.status = 'HEALTHY' THEN ' healthy' WHEN d.symptom = 'none' THEN ' open' ELSE '' END, l4._html(l4._printable('Job ' || d.job_id, 200)),
+		l4._html(l4._printable(CASE WHEN n.lines = 0 THEN 'No logs' WHEN d.status = 'HEALTHY' THEN 'Nothing deviates' WHEN coalesce(d.symptom, 'none') = 'none' THEN 'No failure seen'
 			ELSE initcap(d.symptom) || coalesce(' in stage ' || d.stage, '') || coalesce(', iteration ' || d.iteration, '')
 				|| coalesce(': ' || s.suspects, '; no node stands out') END, 400)),
 		l4._html(d.summary),
@@ -116,11 +116,11 @@ CREATE FUNCTION l4._html_faults(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
 	SELECT string_agg(format('<article><h3>%s</h3><p class="why">%s%s</p>%s<dl>%s%s</dl>%s</article>', l4._html(f.name), l4._html(concat_ws(', ', f.category, f.component, f.severity)),
-			l4._html(coalesce(format('; %s times, first at %s:%s', f.hits, f.node, f.line_no), '')),
+			l4._html(coalesce(format('; %s at %s:%s', CASE f.hits WHEN 1 THEN 'once,' ELSE f.hits || ' times, first' END, f.node, f.line_no), '')),
 			coalesce('<pre>' || l4._html(l4._printable(f.line, 600)) || '</pre>', ''),
 			coalesce('<dt><b>Cause</b></dt><dd>' || l4._html(f.root_cause) || '</dd>', ''), coalesce('<dt><b>Remedy</b></dt><dd>' || l4._html(f.remedy) || '</dd>', ''),
 			coalesce('<p class="why">Source: ' || l4._html(f.source_url) || '</p>', '')), '' ORDER BY f.best)
-	FROM (SELECT f.name, f.category, f.component, f.severity, f.root_cause, f.remedy, nullif(f.source_url, '') AS source_url, min(m.rank) AS best, count(*) AS hits,
+	FROM (SELECT f.name, f.category, f.component, f.severity, f.root_cause, f.remedy, nullif(f.source_url, '') AS source_url, min(m.rank) AS best, sum(m.occurrences) AS hits,
 			(array_agg(m.node ORDER BY m.rank))[1] AS node, (array_agg(m.line_no ORDER BY m.rank))[1] AS line_no, (array_agg(m.line ORDER BY m.rank))[1] AS line
 		FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id) WHERE m.job_id = _html_faults.job_id
 		GROUP BY f.fault_id ORDER BY min(m.rank) LIMIT 8) AS f);
