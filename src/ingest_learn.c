@@ -19,9 +19,11 @@
 /* Bytes of the text before a variable part that rules may look at. */
 #define CONTEXT_BYTES 48
 
-static void
-learn_part(L4Parser *parser, L4UnitPart *part, L4Shape *shape)
+static int
+learn_part(L4Parser *parser, L4UnitPart *part, L4Shape *shape, int32 *events, L4UnitPart *news)
 {
+	int			n = 0;
+
 	for (int i = 0; i < part->nlocals; i++)
 	{
 		L4Local    *local = part->locals[i];
@@ -32,49 +34,48 @@ learn_part(L4Parser *parser, L4UnitPart *part, L4Shape *shape)
 		/* a shape that many streams have is learnt for the first of them */
 		l4_parser_scan(parser, local->msg, local->msg_len, shape);
 		local->event_id = l4_parser_lookup(parser, local->tag, shape);
-		if (local->event_id != 0)
-			continue;
-		local->learnt = true;
-		local->event_id = l4_parser_learn(parser, local->tag, local->msg, local->msg_len, 1);
+		if (local->event_id == 0)
+		{
+			local->event_id = l4_parser_learn(parser, local->tag, local->msg, local->msg_len, 1);
+			news->locals[news->nlocals++] = local;
+		}
+		events[n++] = local->event_id;
 	}
+	return n;
 }
 
-void
-l4_learn_units(L4Parser *parser, L4Unit **units, int n)
+int
+l4_learn_units(L4Parser *parser, L4Unit **units, int n, int32 *events, L4UnitPart *news)
 {
 	L4Shape		shape;
+	int			nevents = 0;
 
 	l4_shape_init(&shape, CurrentMemoryContext);
 	for (int i = 0; i < n; i++)
 	{
 		if (units[i] == NULL)
 			continue;
-		learn_part(parser, &units[i]->settled, &shape);
-		learn_part(parser, &units[i]->open, &shape);
+		nevents += learn_part(parser, &units[i]->settled, &shape, events + nevents, news);
+		nevents += learn_part(parser, &units[i]->open, &shape, events + nevents, news);
 	}
+	return nevents;
 }
 
-/* The first shape of each event above an id; NULL where none of the units has one. */
+/* The first of the new shapes of each event above an id; NULL where none has it. */
 const L4Local **
-l4_learn_first(L4Unit **units, int n, int32 above, int32 nevents)
+l4_learn_first(const L4UnitPart *news, int32 above, int32 nevents)
 {
 	const L4Local **first = (const L4Local **)
 		MemoryContextAllocExtended(CurrentMemoryContext, sizeof(L4Local *) * Max(nevents - above, 1),
 								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
-	for (int i = 0; i < n; i++)
-		for (int k = 0; units[i] != NULL && k < 2; k++)
-		{
-			const L4UnitPart *part = k == 0 ? &units[i]->settled : &units[i]->open;
+	for (int l = 0; l < news->nlocals; l++)
+	{
+		int32		id = news->locals[l]->event_id;
 
-			for (int l = 0; l < part->nlocals; l++)
-			{
-				int32		id = part->locals[l]->event_id;
-
-				if (id > above && id <= nevents && first[id - above - 1] == NULL)
-					first[id - above - 1] = part->locals[l];
-			}
-		}
+		if (id > above && id <= nevents && first[id - above - 1] == NULL)
+			first[id - above - 1] = news->locals[l];
+	}
 	return first;
 }
 

@@ -17,8 +17,12 @@ typedef struct L4ParamRange
 	uint32		len;
 } L4ParamRange;
 
-extern void l4_learn_units(L4Parser *parser, L4Unit **units, int n);
-extern const L4Local **l4_learn_first(L4Unit **units, int n, int32 above, int32 nevents);
+/*
+ * Learn the unknown shapes of units; their events, in order, are appended to
+ * events, which has room. Those that no unit before had are collected in news.
+ */
+extern int	l4_learn_units(L4Parser *parser, L4Unit **units, int n, int32 *events, L4UnitPart *news);
+extern const L4Local **l4_learn_first(const L4UnitPart *news, int32 above, int32 nevents);
 extern int	l4_param_ranges(L4Parser *parser, const L4Local *local, L4Shape *shape,
 							L4ParamRange ranges[L4_MAX_PARAMS]);
 extern int	l4_context_start(const char *msg, int off);

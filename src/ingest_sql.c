@@ -24,15 +24,9 @@ PG_FUNCTION_INFO_V1(l4_ingest_events);
 PG_FUNCTION_INFO_V1(l4_ingest_slots);
 PG_FUNCTION_INFO_V1(l4_can_commit);
 
-typedef enum UnitChoice
-{
-	UNITS_UNKNOWN,				/* those with shapes that the parser does not know */
-	UNITS_LEARNT				/* those with shapes that were learnt */
-} UnitChoice;
-
-/* Dictionaries of the units of an array, in order; NULL for those that the caller has no use for. */
+/* Dictionaries of those units of an array that have unknown shapes, in order; NULL for the others. */
 static L4Unit **
-units_of_array(ArrayType *array, UnitChoice choice, int *n, Datum **bytes)
+unknown_of_array(ArrayType *array, int *n, int *unknown)
 {
 	Datum	   *elems;
 	bool	   *nulls;
@@ -40,21 +34,18 @@ units_of_array(ArrayType *array, UnitChoice choice, int *n, Datum **bytes)
 
 	deconstruct_array(array, BYTEAOID, -1, false, TYPALIGN_INT, &elems, &nulls, n);
 	units = (L4Unit **) palloc0(sizeof(L4Unit *) * Max(*n, 1));
+	*unknown = 0;
 	for (int i = 0; i < *n; i++)
 	{
 		L4UnitHead	head;
 
 		if (nulls[i])
-		{
-			elems[i] = (Datum) 0;
 			continue;
-		}
 		l4_unit_head(DatumGetByteaPP(elems[i]), &head, CurrentMemoryContext);
-		if (choice == UNITS_UNKNOWN ? head.unknown > 0 : head.learnt > 0)
+		*unknown += head.unknown;
+		if (head.unknown > 0)
 			units[i] = l4_unit_decode_shapes(DatumGetByteaPP(elems[i]), CurrentMemoryContext);
 	}
-	if (bytes != NULL)
-		*bytes = elems;
 	return units;
 }
 
@@ -105,28 +96,28 @@ l4_ingest_check(PG_FUNCTION_ARGS)
 	return form_row(fcinfo, values, nulls);
 }
 
-/* (parser, units) -> (parser, units): the parser knows all shapes, the units their events */
+/* (parser, units) -> (parser, events, news): the parser knows all shapes; the events of those that were unknown, and what is new */
 Datum
 l4_ingest_learn(PG_FUNCTION_ARGS)
 {
 	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
 	int			n;
-	Datum	   *encoded;
-	L4Unit	  **units = units_of_array(PG_GETARG_ARRAYTYPE_P(1), UNITS_UNKNOWN, &n, &encoded);
-	bool	   *isnull = (bool *) palloc0(Max(n, 1));
-	Datum		values[2];
-	bool		nulls[2] = {false};
-	int			lbound = 1;
+	int			unknown;
+	L4Unit	  **units = unknown_of_array(PG_GETARG_ARRAYTYPE_P(1), &n, &unknown);
+	int32	   *events = (int32 *) palloc(sizeof(int32) * Max(unknown, 1));
+	Datum	   *elems = (Datum *) palloc(sizeof(Datum) * Max(unknown, 1));
+	L4Unit		news;
+	Datum		values[3];
+	bool		nulls[3] = {false};
 
-	l4_learn_units(parser, units, n);
-	for (int i = 0; i < n; i++)
-	{
-		isnull[i] = encoded[i] == (Datum) 0;
-		if (units[i] != NULL)
-			encoded[i] = PointerGetDatum(l4_unit_encode(units[i]));
-	}
+	memset(&news, 0, sizeof(news));
+	news.settled.locals = (L4Local **) palloc(sizeof(L4Local *) * Max(unknown, 1));
+	unknown = l4_learn_units(parser, units, n, events, &news.settled);
+	for (int i = 0; i < unknown; i++)
+		elems[i] = Int32GetDatum(events[i]);
 	values[0] = PointerGetDatum(l4_parser_encode(parser));
-	values[1] = PointerGetDatum(construct_md_array(encoded, isnull, 1, &n, &lbound, BYTEAOID, -1, false, TYPALIGN_INT));
+	values[1] = PointerGetDatum(construct_array(elems, unknown, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	values[2] = PointerGetDatum(l4_unit_encode(&news));
 	return form_row(fcinfo, values, nulls);
 }
 
@@ -139,20 +130,19 @@ excerpt(const char *text, int len)
 	return PointerGetDatum(cstring_to_text_with_len(bytes, len));
 }
 
-/* (parser, units, above) -> rows of _event for the events with higher ids */
+/* (parser, news, above) -> rows of _event for the events with higher ids */
 Datum
 l4_ingest_events(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
-	int			n;
-	L4Unit	  **units = units_of_array(PG_GETARG_ARRAYTYPE_P(1), UNITS_LEARNT, &n, NULL);
+	const L4Unit *news = l4_unit_decode_shapes(PG_GETARG_BYTEA_PP(1), CurrentMemoryContext);
 	int32		above = PG_GETARG_INT32(2);
 	int32		nevents = l4_parser_nevents(parser);
 	const L4Local **first;
 
 	l4_init_materialized_srf(fcinfo);
-	first = l4_learn_first(units, n, above, nevents);
+	first = l4_learn_first(&news->settled, above, nevents);
 	for (int32 id = above + 1; id <= nevents; id++)
 	{
 		const L4Local *local = first[id - above - 1];
@@ -180,49 +170,40 @@ l4_ingest_events(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* (parser, units) -> variable parts of the shapes that were new: event, slot, mask, text before, text after */
+/* (parser, news) -> variable parts of the shapes that are new: event, slot, mask, text before, text after */
 Datum
 l4_ingest_slots(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
-	int			n;
-	L4Unit	  **units = units_of_array(PG_GETARG_ARRAYTYPE_P(1), UNITS_LEARNT, &n, NULL);
+	const L4Unit *news = l4_unit_decode_shapes(PG_GETARG_BYTEA_PP(1), CurrentMemoryContext);
 	L4Shape		shape;
 
 	l4_init_materialized_srf(fcinfo);
 	l4_shape_init(&shape, CurrentMemoryContext);
-	for (int i = 0; i < n; i++)
-		for (int part = 0; units[i] != NULL && part < 2; part++)
+	for (int l = 0; l < news->settled.nlocals; l++)
+	{
+		const L4Local *local = news->settled.locals[l];
+		L4ParamRange ranges[L4_MAX_PARAMS];
+		int			nranges;
+
+		CHECK_FOR_INTERRUPTS();
+		nranges = l4_param_ranges(parser, local, &shape, ranges);
+		for (int k = 0; k < nranges; k++)
 		{
-			const L4UnitPart *p = part == 0 ? &units[i]->settled : &units[i]->open;
+			Datum		values[5];
+			bool		nulls[5] = {false};
+			int			from = l4_context_start(local->msg, ranges[k].off);
+			int			to = ranges[k].off + ranges[k].len;
 
-			for (int l = 0; l < p->nlocals; l++)
-			{
-				const L4Local *local = p->locals[l];
-				L4ParamRange ranges[L4_MAX_PARAMS];
-				int			nranges;
-
-				CHECK_FOR_INTERRUPTS();
-				if (!local->learnt)
-					continue;
-				nranges = l4_param_ranges(parser, local, &shape, ranges);
-				for (int k = 0; k < nranges; k++)
-				{
-					Datum		values[5];
-					bool		nulls[5] = {false};
-					int			from = l4_context_start(local->msg, ranges[k].off);
-					int			to = ranges[k].off + ranges[k].len;
-
-					values[0] = Int32GetDatum(local->event_id);
-					values[1] = Int32GetDatum(ranges[k].pos);
-					values[2] = CStringGetTextDatum(ranges[k].mask_name);
-					values[3] = PointerGetDatum(cstring_to_text_with_len(local->msg + from, ranges[k].off - from));
-					values[4] = PointerGetDatum(cstring_to_text_with_len(local->msg + to,
-																		 l4_clip(local->msg + to, local->msg_len - to, 32)));
-					tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-				}
-			}
+			values[0] = Int32GetDatum(local->event_id);
+			values[1] = Int32GetDatum(ranges[k].pos);
+			values[2] = CStringGetTextDatum(ranges[k].mask_name);
+			values[3] = PointerGetDatum(cstring_to_text_with_len(local->msg + from, ranges[k].off - from));
+			values[4] = PointerGetDatum(cstring_to_text_with_len(local->msg + to,
+																 l4_clip(local->msg + to, local->msg_len - to, 32)));
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		}
+	}
 	return (Datum) 0;
 }

@@ -14,6 +14,7 @@
 #include "utils/multirangetypes.h"
 #include "utils/timestamp.h"
 
+#include "args.h"
 #include "ingest_store.h"
 #include "l4_compat.h"
 
@@ -32,6 +33,9 @@ typedef struct Store
 	L4Rows		node_rank;
 	L4RollUp   *rollup;
 	MemoryContext unit_cxt;
+	const int32 *events;		/* of the shapes that the units do not know, in their order */
+	int			nevents;
+	int			next_event;
 	int64		lines;
 } Store;
 
@@ -212,13 +216,16 @@ static L4Parcel *
 parcel_of_unit(Store *store, int32 stream_id, bool late, bytea *bytes)
 {
 	L4UnitHead	head;
+	L4Unit	   *unit;
 	L4Parcel   *parcel;
 
 	memset(&head, 0, sizeof(head));
 	l4_unit_head(bytes, &head, CurrentMemoryContext);
 	if (head.packed)
 		return l4_parcel_decode(bytes);
-	parcel = l4_packing_pack(&store->packing, stream_id, late, l4_unit_decode(bytes, CurrentMemoryContext));
+	unit = l4_unit_decode(bytes, CurrentMemoryContext);
+	l4_unit_resolve(unit, store->events, store->nevents, &store->next_event);
+	parcel = l4_packing_pack(&store->packing, stream_id, late, unit);
 	if (parcel == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -274,7 +281,7 @@ flush(Store *store)
 	l4_rows_flush(&store->node_rank);
 }
 
-/* (streams, late, units, last lines) -> lines */
+/* (streams, late, units, last lines, events of unknown shapes) -> lines */
 Datum
 l4_ingest_store(PG_FUNCTION_ARGS)
 {
@@ -296,6 +303,7 @@ l4_ingest_store(PG_FUNCTION_ARGS)
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(3), INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &to_line, NULL, &n[3]);
 	if (n[0] != n[1] || n[0] != n[2] || n[0] != n[3])
 		elog(ERROR, "%d streams, %d flags, %d units, %d last lines", n[0], n[1], n[2], n[3]);
+	store.events = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(4), "events", &store.nevents);
 	prepare(&store);
 	for (int i = 0; i < n[0]; i++)
 	{

@@ -173,7 +173,6 @@ put_shapes(StringInfo buf, const L4UnitPart *part)
 		l4_put_uint(buf, local->hash);
 		l4_put_uint(buf, local->tag);
 		l4_put_int(buf, local->event_id);
-		l4_put_uint(buf, local->learnt);
 		l4_put_int(buf, local->iteration_rule);
 		l4_put_uint(buf, local->is_stack);
 		l4_put_int(buf, local->occurrences);
@@ -218,10 +217,7 @@ static void
 count_shapes(L4UnitHead *head, const L4UnitPart *part)
 {
 	for (int i = 0; i < part->nlocals; i++)
-	{
 		head->unknown += part->locals[i]->event_id == 0;
-		head->learnt += part->locals[i]->learnt;
-	}
 }
 
 void
@@ -229,14 +225,31 @@ l4_unit_count(L4Unit *unit)
 {
 	L4UnitHead *head = &unit->head;
 
-	head->unknown = head->learnt = 0;
+	head->unknown = 0;
 	count_shapes(head, &unit->settled);
 	count_shapes(head, &unit->open);
-	if (unit->rows == NULL)
+	head->lines = unit->settled.nlines;
+	head->open_lines = unit->open.nlines;
+}
+
+static void
+resolve_shapes(L4UnitPart *part, const int32 *events, int nevents, int *at)
+{
+	for (int i = 0; i < part->nlocals; i++)
 	{
-		head->lines = unit->settled.nlines;
-		head->open_lines = unit->open.nlines;
+		if (part->locals[i]->event_id != 0)
+			continue;
+		if (*at >= nevents)
+			elog(ERROR, "there are more unknown shapes than the %d that were learnt", nevents);
+		part->locals[i]->event_id = events[(*at)++];
 	}
+}
+
+void
+l4_unit_resolve(L4Unit *unit, const int32 *events, int nevents, int *at)
+{
+	resolve_shapes(&unit->settled, events, nevents, at);
+	resolve_shapes(&unit->open, events, nevents, at);
 }
 
 void
@@ -245,7 +258,6 @@ l4_unit_put_head(StringInfo buf, const L4UnitHead *head)
 	l4_put_uint(buf, head->packed);
 	l4_put_uint(buf, head->full);
 	l4_put_uint(buf, head->unknown);
-	l4_put_uint(buf, head->learnt);
 	l4_put_uint(buf, head->lines);
 	l4_put_uint(buf, head->open_lines);
 	l4_put_uint(buf, head->unparsed);
@@ -271,13 +283,8 @@ l4_unit_encode(L4Unit *unit)
 	l4_unit_put_head(&buf, &unit->head);
 	put_shapes(&buf, &unit->settled);
 	put_shapes(&buf, &unit->open);
-	if (unit->rows != NULL)
-		appendBinaryStringInfo(&buf, unit->rows, unit->rows_len);
-	else
-	{
-		put_rows(&buf, &unit->settled);
-		put_rows(&buf, &unit->open);
-	}
+	put_rows(&buf, &unit->settled);
+	put_rows(&buf, &unit->open);
 	result = (bytea *) buf.data;
 	SET_VARSIZE(result, buf.len);
 	return result;
@@ -346,7 +353,6 @@ get_local(L4ByteReader *reader, int number, MemoryContext cxt)
 	local->hash = l4_get_uint(reader);
 	local->tag = (int) l4_get_uint(reader);
 	local->event_id = (int32) l4_get_int(reader);
-	local->learnt = l4_get_uint(reader) != 0;
 	local->iteration_rule = (int) l4_get_int(reader);
 	local->is_stack = l4_get_uint(reader) != 0;
 	local->occurrences = l4_get_int(reader);
@@ -466,7 +472,6 @@ l4_unit_get_head(L4ByteReader *reader, L4UnitHead *head, MemoryContext cxt)
 	head->packed = l4_get_uint(reader) != 0;
 	head->full = l4_get_uint(reader) != 0;
 	head->unknown = (int) l4_get_uint(reader);
-	head->learnt = (int) l4_get_uint(reader);
 	head->lines = (int) l4_get_uint(reader);
 	head->open_lines = (int) l4_get_uint(reader);
 	head->unparsed = (int64) l4_get_uint(reader);
@@ -517,9 +522,6 @@ L4Unit *
 l4_unit_decode_shapes(bytea *bytes, MemoryContext cxt)
 {
 	L4ByteReader reader;
-	L4Unit	   *unit = decode(bytes, &reader, cxt);
 
-	unit->rows = (const char *) reader.ptr;
-	unit->rows_len = (int) (reader.end - reader.ptr);
-	return unit;
+	return decode(bytes, &reader, cxt);
 }

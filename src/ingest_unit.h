@@ -86,7 +86,6 @@ typedef struct L4Local
 	uint64		hash;
 	int			tag;
 	int32		event_id;		/* 0 not known to the parser yet */
-	bool		learnt;			/* became known in this batch */
 	int			iteration_rule; /* 0 none */
 	bool		is_stack;
 	int64		occurrences;
@@ -134,7 +133,6 @@ typedef struct L4UnitHead
 	bool		packed;			/* no parts follow, but what became of them: see ingest_parcel.h */
 	bool		full;			/* ended early: the dictionary was full */
 	int			unknown;		/* shapes that the parser does not know */
-	int			learnt;			/* shapes that were learnt in this batch */
 	int			lines;			/* settled */
 	int			open_lines;
 	int64		unparsed;
@@ -152,16 +150,20 @@ typedef struct L4Unit
 	L4UnitHead	head;
 	L4UnitPart	settled;
 	L4UnitPart	open;
-	const char *rows;			/* all but the dictionaries, where it was left encoded; points into the bytes */
-	int			rows_len;
 } L4Unit;
+
+/*
+ * Give the shapes that the parser did not know the events that were learnt:
+ * those of all units in their order, of which *at are taken.
+ */
+extern void l4_unit_resolve(L4Unit *unit, const int32 *events, int nevents, int *at);
 
 /* Put into the head what it says about the parts; encoding does so, too. */
 extern void l4_unit_count(L4Unit *unit);
 extern bytea *l4_unit_encode(L4Unit *unit);
 extern void l4_unit_head(bytea *bytes, L4UnitHead *head, MemoryContext cxt);
 extern L4Unit *l4_unit_decode(bytea *bytes, MemoryContext cxt);
-extern L4Unit *l4_unit_decode_shapes(bytea *bytes, MemoryContext cxt);	/* lines and records stay encoded */
+extern L4Unit *l4_unit_decode_shapes(bytea *bytes, MemoryContext cxt);	/* the dictionaries alone */
 
 /* The head alone, in front of what others write. */
 extern void l4_unit_put_head(StringInfo buf, const L4UnitHead *head);

@@ -171,7 +171,7 @@ COMMENT ON FUNCTION l4._ingest_choose(int[], bool[], bigint[], bigint[], bool[],
 CREATE FUNCTION l4._ingest_scan_pieces(relation text, src record, ids int[], nulls bool[], late bool[], from_line bigint[], to_line bigint[])
 RETURNS bytea[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET enable_bitmapscan = off SET enable_sort = off
-    SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0
+    SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0 SET work_mem = '64MB'
 AS $$
 DECLARE
     read text := l4._ingest_read(relation, src.has_job, src.has_source, src.has_rank, src.has_ts, false);
@@ -199,10 +199,11 @@ $$;
 COMMENT ON FUNCTION l4._ingest_scan_pieces(text, record, int[], bool[], bool[], bigint[], bigint[]) IS 'units of pieces, in their order';
 
 -- Learn the shapes that the parser does not know. The one row of _model is the lock: whoever learns sees what others learnt.
-CREATE FUNCTION l4._ingest_learn_units(INOUT units bytea[], OUT parser l4.parser)
+CREATE FUNCTION l4._ingest_learn_units(units bytea[]) RETURNS int[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
+    parser l4.parser;
     above int;
     learnt record;
     ranks int[];
@@ -214,14 +215,13 @@ BEGIN
     SELECT coalesce(max(e.event_id), 0) INTO above FROM l4._event e;
     SELECT * INTO learnt FROM l4._ingest_learn(parser, units);
     parser := learnt.parser;
-    units := learnt.units;
     UPDATE l4._model SET parser = learnt.parser;
     -- what l4._stage_of() says, for many messages in one pass each
     SELECT array_agg(r.rank ORDER BY r.rank), array_agg(r.signature ORDER BY r.rank), array_agg(r.stage ORDER BY r.rank), array_agg(r.then_stage ORDER BY r.rank)
     INTO ranks, signatures, stages, then_stages FROM l4._active_stage_rule r;
     INSERT INTO l4._event (event_id, merged_into, level, template, example, example_record, stage, then_stage, iteration_rule, is_stack)
     SELECT e.event_id, e.merged_into, e.level, e.template, e.example, e.example_record, stages[e.rule], then_stages[e.rule], e.iteration_rule, e.is_stack
-    FROM (SELECT e.*, l4.pcre_first(e.example, ranks, signatures) AS rule FROM l4._ingest_events(parser, units, above) e OFFSET 0) e;
+    FROM (SELECT e.*, l4.pcre_first(e.example, ranks, signatures) AS rule FROM l4._ingest_events(parser, learnt.news, above) e OFFSET 0) e;
     UPDATE l4._event e SET template = p.template, merged_into = p.merged_into
     FROM l4._parser_events(parser) p
     WHERE e.event_id = p.event_id AND e.event_id <= above
@@ -231,10 +231,11 @@ BEGIN
            (SELECT nullif(r.kind, 'none') FROM l4._mention_rule r
             WHERE (r.masks IS NULL OR s.mask = ANY (r.masks)) AND (r.before IS NULL OR s.before ~* r.before) AND (r.after IS NULL OR s.after ~* r.after)
             ORDER BY r.rule_id LIMIT 1)
-    FROM l4._ingest_slots(parser, units) WITH ORDINALITY AS s(event_id, slot, mask, before, after, n)
+    FROM l4._ingest_slots(parser, learnt.news) WITH ORDINALITY AS s(event_id, slot, mask, before, after, n)
     WHERE NOT EXISTS (SELECT FROM l4._event_slot x WHERE x.event_id = s.event_id AND x.slot = s.slot)
     ORDER BY s.event_id, s.slot, s.n
     ON CONFLICT DO NOTHING;
+    RETURN learnt.events;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_learn_units(bytea[]) IS 'learns the unknown shapes of units';
+COMMENT ON FUNCTION l4._ingest_learn_units(bytea[]) IS 'learns the unknown shapes of units; returns their events, in order';

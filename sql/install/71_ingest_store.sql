@@ -2,11 +2,11 @@
 
 -- Pack units onto what is stored of their streams, and add up the events of their jobs. A stream has at most one unit in a batch.
 -- Always by index, row by row: of tables that nobody has analyzed yet the planner would scan all for each row.
-CREATE FUNCTION l4._ingest_store(ids int[], late bool[], units bytea[], to_line bigint[]) RETURNS bigint
+CREATE FUNCTION l4._ingest_store(ids int[], late bool[], units bytea[], to_line bigint[], events int[]) RETURNS bigint
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
     SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_material = off SET enable_bitmapscan = off
 AS 'MODULE_PATHNAME', 'l4_ingest_store';
-COMMENT ON FUNCTION l4._ingest_store(int[], bool[], bytea[], bigint[]) IS 'stores units; returns their lines';
+COMMENT ON FUNCTION l4._ingest_store(int[], bool[], bytea[], bigint[], int[]) IS 'stores units; returns their lines';
 
 CREATE FUNCTION l4._range_count(ranges anymultirange) RETURNS int
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_range_count';
@@ -24,6 +24,7 @@ DECLARE
     jobs text[];
     p record;
     found bytea[];
+    events int[] := '{}';
     full_at int;
     unknown bigint;
     stored bigint;
@@ -59,9 +60,9 @@ BEGIN
             p.to_line := p.to_line[1:full_at];
         END IF;
         IF unknown > 0 THEN
-            SELECT l.units INTO found FROM l4._ingest_learn_units(found) l;
+            events := l4._ingest_learn_units(found);
         END IF;
-        stored := l4._ingest_store(p.ids, p.late, found, p.to_line);
+        stored := l4._ingest_store(p.ids, p.late, found, p.to_line, events);
         -- a piece without lines: the numbers have a gap, reading goes on behind it
         IF array_position(found, NULL) IS NOT NULL THEN
             EXECUTE format('UPDATE l4._stream s SET next_line_no = coalesce((SELECT min(l.line_no)::bigint FROM %s l WHERE %s AND l.line_no > t.to_line), t.to_line), '
