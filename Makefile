@@ -32,7 +32,6 @@ OBJS = \
 	src/diag_sequence.o \
 	src/diag_sql.o \
 	src/dtw.o \
-	src/dtw_agg.o \
 	src/dtw_sql.o \
 	src/evector.o \
 	src/evector_agg.o \
@@ -179,7 +178,8 @@ REGRESS = \
 	report \
 	sources \
 	source_kinds \
-	fault_match
+	fault_match \
+	packs
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale
 

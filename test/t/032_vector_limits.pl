@@ -23,7 +23,6 @@ my %long = (
 	'dtw_distance of 16 bits' => 'SELECT sum(l4.dtw_distance(a[1:32000], b[i:i + 32000])) FROM series, generate_series(1, 10000) AS i',
 	'dtw_distance_numeric' => 'SELECT l4.dtw_distance_numeric(x, x) FROM series',
 	'dtw_path' => 'SELECT count(*) FROM series, generate_series(1, 1000) AS i, LATERAL (SELECT count(*) FROM l4.dtw_path(a[1:8000], b[i:i + 8000])) AS p',
-	'_dtw_deviation' => 'SELECT l4._dtw_deviation(a[i:i + 5000], 1000) FROM series, generate_series(1, 2000) AS i',
 	'iforest_train' => q(SELECT l4.iforest_train(v, '{"trees": 10000, "sample_size": 419}') FROM noisy, generate_series(1, 20)),
 	'iforest_train with a large sample' => q(SELECT l4.iforest_train(v OPERATOR(l4.+) l4.event_vector(ARRAY[500], ARRAY[i]), '{"trees": 60, "sample_size": 65536}') FROM noisy, generate_series(1, 40) AS i));
 for my $name (sort keys %long)
@@ -45,7 +44,7 @@ sub peak
 }
 SKIP:
 {
-	skip 'no /proc', 10 unless -e '/proc/self/status';
+	skip 'no /proc', 9 unless -e '/proc/self/status';
 	my %flat = (
 		'event_vector_agg' => 'SELECT l4.event_vector_agg(i % 500, i % 3) FROM rows',
 		'event_vector_agg in a window' => 'SELECT max(l4.event_vector_get(w, 3)) FROM (SELECT l4.event_vector_agg(i % 50) OVER (ORDER BY i ROWS 5 PRECEDING) AS w FROM rows) AS s',
@@ -53,8 +52,7 @@ SKIP:
 		'vector operators' => q(SELECT sum(v OPERATOR(l4.<->) '{1:1}'), count(v OPERATOR(l4.+) '{1:1}'), max(v::jsonb::l4.event_vector::text) FROM (SELECT l4.event_vector(ARRAY[i], ARRAY[7]) AS v FROM rows) AS s),
 		'iforest_train of equal rows' => 'SELECT l4.iforest_info(l4.iforest_train(l4.event_vector(ARRAY[i % 100], ARRAY[i % 7]))) FROM rows',
 		'iforest_score' => q(SELECT sum(l4.iforest_score(f, l4.event_vector(ARRAY[i % 300], ARRAY[i]))) FROM (SELECT l4.iforest_train(v, '{"trees": 10}') AS f FROM noisy) AS t, rows),
-		'dtw' => 'SELECT sum(l4.dtw_distance(ARRAY[i % 7, 2, 3, 4], ARRAY[1, 2, i % 5])), sum(l4.dtw_distance_numeric(ARRAY[i, 2.5], ARRAY[2])) FROM rows',
-		'_dtw_deviation' => 'SELECT count(d) FROM (SELECT l4._dtw_deviation(ARRAY[i % 7, 2], 10) AS d FROM rows GROUP BY i / 1000) AS s');
+		'dtw' => 'SELECT sum(l4.dtw_distance(ARRAY[i % 7, 2, 3, 4], ARRAY[1, 2, i % 5])), sum(l4.dtw_distance_numeric(ARRAY[i, 2.5], ARRAY[2])) FROM rows');
 	for my $name (sort keys %flat)
 	{
 		my ($few, $many) = map { peak("CREATE TEMP VIEW rows AS SELECT i FROM number WHERE i <= $_; SET enable_hashagg = off; $flat{$name}") } (100000, 1000000);
