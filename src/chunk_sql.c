@@ -23,6 +23,7 @@
 
 PG_FUNCTION_INFO_V1(l4_unpack);
 PG_FUNCTION_INFO_V1(l4_unpack_first);
+PG_FUNCTION_INFO_V1(l4_unpack_named);
 
 /* Which rows are wanted */
 typedef struct Choice
@@ -30,7 +31,15 @@ typedef struct Choice
 	const int32 *ids;			/* ascending: the first column is one of them; NULL = any */
 	int			nids;
 	bool		first;			/* the third column is 0 */
+	const int64 *slots;			/* ascending: the first two columns are one of them, or the value is no number; NULL = any */
+	int			nslots;
 } Choice;
+
+/* Columns of packed slots */
+enum
+{
+	SLOT_EVENT, SLOT_PLACE, SLOT_N, SLOT_MASK, SLOT_VALUE
+};
 
 /* Can a packed column be read as an SQL type? */
 static bool
@@ -178,6 +187,65 @@ key_column(L4Pack *pack, int colno)
 	return pack->cols[colno].ints;
 }
 
+static int
+compare_int64(const void *a, const void *b)
+{
+	int64		x = *(const int64 *) a;
+	int64		y = *(const int64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Digits with at most one point: no name of anything. */
+static bool
+is_number(const char *text, int len)
+{
+	int			points = 0;
+
+	for (int i = 0; i < len; i++)
+	{
+		points += text[i] == '.';
+		if (text[i] != '.' && (text[i] < '0' || text[i] > '9'))
+			return false;
+	}
+	return points <= 1;
+}
+
+/* Of the rows of slots those that may name something: by the meaning of their slot, or by their value. */
+static int *
+choose_names(L4Pack *pack, const Choice *choice, int *nrows)
+{
+	int		   *rows = (int *) palloc(sizeof(int) * Max(pack->nrows, 1));
+	const int64 *event = key_column(pack, SLOT_EVENT);
+	const int64 *place = key_column(pack, SLOT_PLACE);
+	const L4PackCol *value;
+	bool	   *name;
+	bool		known = false;
+
+	if (pack->ncols <= SLOT_VALUE || pack->cols[SLOT_VALUE].type != L4_PACK_TEXT)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("packed rows have no column %d of type %s", SLOT_VALUE + 1, "text")));
+	l4_pack_need(pack, SLOT_VALUE);
+	value = &pack->cols[SLOT_VALUE];
+	name = (bool *) palloc(Max(value->nentries, 1));
+	for (int i = 0; i < value->nentries; i++)
+		name[i] = !is_number(value->entry[i], value->entry_len[i]);
+	*nrows = 0;
+	for (int row = 0; row < pack->nrows; row++)
+	{
+		if (row == 0 || event[row] != event[row - 1] || place[row] != place[row - 1])
+		{
+			int64		key = event[row] << 32 | place[row];
+
+			known = bsearch(&key, choice->slots, choice->nslots, sizeof(int64), compare_int64) != NULL;
+		}
+		if (known || (!l4_pack_is_null(pack, SLOT_VALUE, row) && name[value->ints[row]]))
+			rows[(*nrows)++] = row;
+	}
+	return rows;
+}
+
 /* Numbers of the rows that are wanted. */
 static int *
 choose_rows(L4Pack *pack, const Choice *choice, int *nrows)
@@ -234,13 +302,13 @@ put_rows(ReturnSetInfo *rsinfo, bytea *packed, const Choice *choice)
 	MemoryContext rowcxt;
 	MemoryContext old = MemoryContextSwitchTo(cxt);
 	L4Pack	   *pack = l4_pack_open(packed, cxt);
-	bool		all = choice->ids == NULL && !choice->first;
+	bool		all = choice->ids == NULL && !choice->first && choice->slots == NULL;
 	int			nrows = pack->nrows;
 	int		   *rows = NULL;
 
 	check_columns(pack, desc);
 	if (!all && nrows > 0)
-		rows = choose_rows(pack, choice, &nrows);
+		rows = choice->slots != NULL ? choose_names(pack, choice, &nrows) : choose_rows(pack, choice, &nrows);
 	if (nrows > 0)
 	{
 		for (int c = 0; c < pack->ncols; c++)
@@ -259,11 +327,9 @@ put_rows(ReturnSetInfo *rsinfo, bytea *packed, const Choice *choice)
 	MemoryContextDelete(cxt);
 }
 
-static Datum
-unpack(FunctionCallInfo fcinfo, bool first)
+static void
+begin_rows(ReturnSetInfo *rsinfo)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Choice		choice = {NULL, 0, first};
 	MemoryContext old;
 
 	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || rsinfo->expectedDesc == NULL ||
@@ -277,16 +343,34 @@ unpack(FunctionCallInfo fcinfo, bool first)
 	rsinfo->setResult = tuplestore_begin_heap((rsinfo->allowedModes & SFRM_Materialize_Random) != 0,
 											  false, work_mem);
 	MemoryContextSwitchTo(old);
+}
+
+static Datum
+unpack(FunctionCallInfo fcinfo, Choice *choice)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	for (int i = 0; i < Min(PG_NARGS(), 2); i++)
+		if (!PG_ARGISNULL(i))
+			put_rows(rsinfo, PG_GETARG_BYTEA_PP(i), choice);
+	return (Datum) 0;
+}
+
+/* Rows with ids of the third argument, where there is one. */
+static Datum
+unpack_ids(FunctionCallInfo fcinfo, bool first)
+{
+	Choice		choice = {0};
+
+	begin_rows((ReturnSetInfo *) fcinfo->resultinfo);
+	choice.first = first;
 	if (PG_NARGS() > 2)
 	{
 		if (PG_ARGISNULL(2))
 			return (Datum) 0;
 		choice.ids = sorted_ids(PG_GETARG_ARRAYTYPE_P(2), &choice.nids);
 	}
-	for (int i = 0; i < Min(PG_NARGS(), 2); i++)
-		if (!PG_ARGISNULL(i))
-			put_rows(rsinfo, PG_GETARG_BYTEA_PP(i), &choice);
-	return (Datum) 0;
+	return unpack(fcinfo, &choice);
 }
 
 /*
@@ -298,12 +382,32 @@ unpack(FunctionCallInfo fcinfo, bool first)
 Datum
 l4_unpack(PG_FUNCTION_ARGS)
 {
-	return unpack(fcinfo, false);
+	return unpack_ids(fcinfo, false);
 }
 
 /* The same, only the rows whose third column is 0: of packed slots the values that came first. */
 Datum
 l4_unpack_first(PG_FUNCTION_ARGS)
 {
-	return unpack(fcinfo, true);
+	return unpack_ids(fcinfo, true);
+}
+
+/* Of packed slots the rows of these slots (event << 32 | place), and those whose value is no number. */
+Datum
+l4_unpack_named(PG_FUNCTION_ARGS)
+{
+	Choice		choice = {0};
+	Datum	   *keys;
+	int64	   *slots;
+
+	begin_rows((ReturnSetInfo *) fcinfo->resultinfo);
+	if (PG_ARGISNULL(2))
+		return (Datum) 0;
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(2), INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &keys, NULL, &choice.nslots);
+	slots = (int64 *) palloc(sizeof(int64) * Max(choice.nslots, 1));
+	for (int i = 0; i < choice.nslots; i++)
+		slots[i] = DatumGetInt64(keys[i]);
+	qsort(slots, choice.nslots, sizeof(int64), compare_int64);
+	choice.slots = slots;
+	return unpack(fcinfo, &choice);
 }

@@ -21,6 +21,10 @@ CREATE FUNCTION l4._unpack_first(packed bytea, open bytea, ids int[]) RETURNS SE
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 20 AS 'MODULE_PATHNAME', 'l4_unpack_first';
 COMMENT ON FUNCTION l4._unpack_first(bytea, bytea, int[]) IS 'the same of some events';
 
+CREATE FUNCTION l4._unpack_named(packed bytea, open bytea, slots bigint[]) RETURNS SETOF record
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 50 AS 'MODULE_PATHNAME', 'l4_unpack_named';
+COMMENT ON FUNCTION l4._unpack_named(bytea, bytea, bigint[]) IS 'rows of packed slots that may name something: those of some slots (event_id << 32 | slot), and those whose value is more than a number';
+
 CREATE FUNCTION l4._survivor(event_id int, merged_into int) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN COALESCE(merged_into, event_id);
@@ -334,11 +338,24 @@ WHERE k.kind IS NOT NULL
 ORDER BY 1, 2, k.event_id;
 COMMENT ON VIEW l4._slot_kind IS 'what the variable parts of the surviving events mean';
 
+CREATE VIEW l4._slot_key AS
+SELECT COALESCE(pg_catalog.array_agg((e.event_id::bigint OPERATOR(pg_catalog.<<) 32) OPERATOR(pg_catalog.|) k.slot::bigint), '{}') AS slots
+FROM l4._slot_kind k JOIN l4._event e ON l4._survivor(e.event_id, e.merged_into) OPERATOR(pg_catalog.=) k.event_id;
+COMMENT ON VIEW l4._slot_key IS 'one row: the variable parts that mean something, as l4._unpack_named() takes them';
+
 CREATE VIEW l4.mention AS
 SELECT v.job_id, v.node, v.event_id, COALESCE(k.kind, 'host') AS kind, v.value,
        CASE WHEN k.kind OPERATOR(pg_catalog.=) 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind OPERATOR(pg_catalog.=) ANY (ARRAY['host', 'address']) THEN n.node END AS named_node,
        v.occurrences, v.first_ts
-FROM l4._slot_value v
+FROM (SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.value,
+             CASE WHEN NOT pg_catalog.bool_or(u.occurrences IS NULL) THEN pg_catalog.sum(u.occurrences)::bigint END AS occurrences,
+             pg_catalog.min(u.first_ts) AS first_ts
+      FROM l4._stream s
+      JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+      CROSS JOIN LATERAL l4._unpack_named(m.slots, m.open_slots, (SELECT x.slots FROM l4._slot_key x))
+          AS u(event_id int, slot int, n int, mask text, value text, occurrences bigint, first_ts timestamptz)
+      JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
+      GROUP BY 1, 2, 3, 4, 5) v
 LEFT JOIN l4._slot_kind k ON k.event_id OPERATOR(pg_catalog.=) v.event_id AND k.slot OPERATOR(pg_catalog.=) v.slot
 LEFT JOIN l4._node_name n ON n.job_id OPERATOR(pg_catalog.=) v.job_id AND n.name OPERATOR(pg_catalog.=) l4._host_of(v.value)
 LEFT JOIN l4._rank_node r ON r.job_id OPERATOR(pg_catalog.=) v.job_id
