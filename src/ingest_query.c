@@ -25,6 +25,7 @@ l4_query_prepare(L4Query *query, const char *sql, int nargs, const Oid *types)
 uint64
 l4_query_run(L4Query *query)
 {
+	MemoryContext old = CurrentMemoryContext;
 	int			result;
 
 	if (query->n != query->nargs)
@@ -33,6 +34,8 @@ l4_query_run(L4Query *query)
 	result = SPI_execute_plan(query->plan, query->values, query->nulls, query->read_only, 0);
 	if (result < 0)
 		elog(ERROR, "cannot run a statement: %s", SPI_result_code_string(result));
+	/* SPI leaves its own context as the current one: what the caller makes now would live as long as the connection */
+	MemoryContextSwitchTo(old);
 	return SPI_processed;
 }
 
