@@ -33,3 +33,8 @@ SELECT t.template FROM l4.parser_templates((SELECT l4.parser_train('unit_7x_b is
 -- a list of one separator is one variable; a line longer than any template keeps its start
 SELECT t.template FROM l4.parser_templates((SELECT l4.parser_train(x) FROM unnest(ARRAY['ids 1, 2, 3, 4, 5, 6, 7, 8 end', 'ids 1, 2, 3, 4, 5, 6, 7, 8, 9 end']) x)) t;
 SELECT length(template), left(template, 20) AS starts, right(template, 8) AS ends FROM l4.parser_templates((SELECT l4.parser_train('head: ' || repeat('word ', 2000)))) t;
+
+-- progress bars, numbers in groups of thousands, dates of web servers, slashes alone, a bus address before a colon
+SELECT l, l4.mask(l) FROM unnest(ARRAY['Epoch 3:  45%|####5     | 450/1000 [01:30<01:50,  5.00it/s]', 'Epoch 4: 100%|██████████| 9/9 [00:09<00:00,  1.00s/it]', '  0%|          | 0/9 [00:00<?, ?it/s]', 'cpu 45%|user| 3', 'disk 45%|##',
+	'saved 2,147,483,648 bytes, 1,532 files and 12 more', 'list 1,2,3 and 100,200,30 and 1000,200 and 1,234,56', 'paid 1,234.50 and 1,234ms', '[21/Nov/2026:11:01:02 +0000] "GET /a HTTP/1.1" 200', '1/Feb/2026:11:01:02 x', '12/Foo/2026:11:01:02',
+	'via env:// or // or /', 'in /data/ or /data/. or /a//', 'mlx5_core 0000:3b:00.0: failed', 'EXT4-fs and R02-M1-N0 are up']) l;

@@ -168,12 +168,14 @@ word(L4Scan *s, const uint8 *p, int len)
 	return e;
 }
 
-/* A run of digits at p, len of them; with its unit if one follows. */
+/* A run of digits at p, len of them; with the groups of thousands and the unit that follow. */
 static inline const uint8 *
 number(L4Scan *s, const uint8 *p, int len)
 {
 	int			kind = L4_MASK_NUMBER;
 
+	if (len <= 3 && l4_at(s, p + len) == ',')
+		len += l4_rec_thousands(s, p + len);
 	if (l4_at(s, p + len) == ' ' && l4_class(s, p + len + 1) & C_UNIT)
 		len += l4_rec_unit(s, p + len, &kind);
 	l4_mark(s, p, len, kind);
@@ -336,6 +338,11 @@ other_token(L4Scan *s, const uint8 *p, int len)
 		return p + n;
 	}
 	l4_literal(s, p, 1);
+	if (*p == '|' && p == s->mark_end && p > s->msg && p[-1] == '%' && (n = l4_rec_bar(s, p + 1)) > 0)
+	{
+		l4_mark(s, p + 1, n, L4_MASK_LIST);
+		return p + 1 + n;
+	}
 	return p + 1;
 }
 
@@ -380,7 +387,7 @@ plain_token(L4Scan *s, const uint32 *cls, const uint8 *p, int len, char *o)
 			memcpy(o, p, len);
 		return o + len;
 	}
-	if (digits == (UINT64CONST(1) << len) - 1 && !(l4_class(s, p + len + 1) & C_UNIT))
+	if (digits == (UINT64CONST(1) << len) - 1 && !(l4_class(s, p + len + 1) & (C_UNIT | C_DIGIT)))
 	{
 		l4_add_slot(s, p, len, L4_MASK_NUMBER);
 		*o = L4_MARK;
@@ -442,7 +449,7 @@ segment(L4Scan *s, const uint8 *p)
 			s->safe = p;
 			s->safe_text = o - text;
 			s->safe_slots = out->nslots;
-			if (word_class == 0 || ((c & C_HARD) && *p != '<'))
+			if (word_class == 0 || ((c & C_HARD) && *p != '<' && *p != '|'))
 				*o++ = *p++;
 			else
 			{

@@ -222,6 +222,9 @@ extern int	l4_rec_date(L4Scan *s, const uint8 *p, bool *whole);
 extern int	l4_rec_fuzzy(L4Scan *s, const uint8 *p);
 extern int	l4_rec_dotted_value(L4Scan *s, const uint8 *p);
 extern int	l4_rec_day(L4Scan *s, const uint8 *p);
+extern int	l4_rec_web_date(L4Scan *s, const uint8 *p);
+extern int	l4_rec_bar(L4Scan *s, const uint8 *p);
+extern int	l4_rec_thousands(L4Scan *s, const uint8 *p);
 extern int	l4_rec_request(L4Scan *s, const uint8 *p);
 extern bool l4_rec_constant(const uint8 *p, int len);
 

@@ -148,7 +148,7 @@ l4_rec_pci(L4Scan *s, const uint8 *p)
 	q += 5;
 	if (l4_at(s, q) == '.' && l4_hexdigits(s, q + 1, 2) == 1)
 		q += 2;
-	return l4_is_word(s, q) || l4_at(s, q) == ':' ? 0 : q - p;
+	return l4_is_word(s, q) || (l4_at(s, q) == ':' && l4_is_word(s, q + 1)) ? 0 : q - p;
 }
 
 int

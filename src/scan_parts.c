@@ -220,6 +220,11 @@ piece(L4Scan *s, const uint8 *p, uint32 sig)
 		{
 			if ((sig & (C_DASH | C_SLASH)) && (n = date_parts(s, p)) > 0)
 				return p + n;
+			if ((sig & C_SLASH) && (sig & C_LETTER) && (n = l4_rec_web_date(s, p)) > 0)
+			{
+				l4_mark(s, p, n, L4_MASK_DATE);
+				return p + n;
+			}
 			if (s->date_end && (p == s->date_end + 1) && (n = time_parts(s, p)) > 0)
 				return p + n;
 			n = l4_rec_digit(s, p, sig, &kind);

@@ -101,7 +101,7 @@ rec_node(L4Scan *s, const uint8 *p)
 			break;
 		q++;
 	}
-	if (parts < 2 || ndigits == 0)
+	if (parts < 2 || ndigits < 2)
 		return 0;
 	if (l4_at(s, q) == ':' && IS_ALPHA(l4_at(s, q + 1)) && IS_DIGIT(l4_at(s, q + 2)))
 	{
@@ -135,7 +135,10 @@ rec_path(L4Scan *s, const uint8 *p)
 		q++;
 	while (q > slash + 1 && (q[-1] == '.' || q[-1] == ':'))
 		q--;
-	return q > slash + 1 ? q - p : 0;
+	/* slashes alone are no path */
+	while (slash < q && *slash == '/')
+		slash++;
+	return slash < q ? q - p : 0;
 }
 
 /* C:\..., \\server\... */
@@ -342,6 +345,31 @@ rec_version(L4Scan *s, const uint8 *p)
 	while (IS_DIGIT(l4_at(s, q)) || (l4_at(s, q) == '.' && IS_DIGIT(l4_at(s, q + 1))))
 		dots += *q++ == '.';
 	return dots > 0 && !l4_is_word(s, q) ? q - p : 0;
+}
+
+/* Groups of three digits, and a fraction, behind the first ones: 1,234,567.8. p is behind 1 to 3 digits; the length of it. */
+int
+l4_rec_thousands(L4Scan *s, const uint8 *p)
+{
+	const uint8 *q = p;
+
+	while (l4_at(s, q) == ',' && l4_digits(s, q + 1, 4) == 3)
+		q += 4;
+	if (q > p && l4_at(s, q) == '.' && IS_DIGIT(l4_at(s, q + 1)))
+		q += 1 + l4_digits(s, q + 1, 20);
+	/* of a list the next element would follow */
+	return l4_is_word(s, q) || (l4_at(s, q) == ',' && IS_DIGIT(l4_at(s, q + 1))) ? 0 : q - p;
+}
+
+/* What is drawn between the bars of a progress bar, p is behind the first one: its length. */
+int
+l4_rec_bar(L4Scan *s, const uint8 *p)
+{
+	const uint8 *q = p;
+
+	while (q < s->end && q - p < 1000 && (*q >= 0x80 || IS_DIGIT(*q) || (*q && strchr(" #=>-.", *q))))
+		q++;
+	return q > p && l4_at(s, q) == '|' ? q - p : 0;
 }
 
 /* A number with sign, fraction, exponent, percent sign or unit. */

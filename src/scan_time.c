@@ -7,6 +7,8 @@
 
 #include "scan_int.h"
 
+#define MONTHS "JanFebMarAprMayJunJulAugSepOctNovDec"
+
 /* Clock time d:dd[:dd[.fff]] */
 int
 l4_rec_time(L4Scan *s, const uint8 *p)
@@ -79,6 +81,24 @@ in_names(const uint8 *p, const char *names)
 	return false;
 }
 
+/* 21/Nov/2026:11:01:02 +0000, as web servers write it */
+int
+l4_rec_web_date(L4Scan *s, const uint8 *p)
+{
+	const uint8 *q = p + l4_digits(s, p, 3);
+
+	if (q == p || q > p + 2 || s->end - q < 18 || *q != '/' || !in_names(q + 1, MONTHS) || q[4] != '/' ||
+		l4_digits(s, q + 5, 5) != 4 || q[9] != ':')
+		return 0;
+	q += 10;
+	if (l4_rec_time(s, q) != 8)
+		return 0;
+	q += 8;
+	if (l4_at(s, q) == ' ' && (l4_at(s, q + 1) == '+' || l4_at(s, q + 1) == '-') && l4_digits(s, q + 2, 5) == 4)
+		q += 6;
+	return l4_is_word(s, q) ? 0 : q - p;
+}
+
 /* Mon Jan  2 10:11:12 [CET] 2024, with and without weekday, zone and year */
 int
 l4_rec_day(L4Scan *s, const uint8 *p)
@@ -97,7 +117,7 @@ l4_rec_day(L4Scan *s, const uint8 *p)
 		if (*q++ != ' ')
 			return 0;
 	}
-	if (s->end - q < 12 || !in_names(q, "JanFebMarAprMayJunJulAugSepOctNovDec") || q[3] != ' ')
+	if (s->end - q < 12 || !in_names(q, MONTHS) || q[3] != ' ')
 		return 0;
 	q += 4;
 	if (*q == ' ')

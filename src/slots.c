@@ -26,6 +26,7 @@ l4_model_init(L4Model *m, const uint32 *cls, int distinct, MemoryContext cxt)
 	l4_map_init(&m->child_map, 16, cxt);
 	l4_map_init(&m->exact, 64, cxt);
 	l4_map_init(&m->seen, 64, cxt);
+	l4_map_init(&m->unfit, 64, cxt);
 	l4_map_init(&m->printed, 64, cxt);
 	l4_map_init(&m->chains, 64, cxt);
 	m->nevents = 1;
@@ -200,18 +201,16 @@ l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value)
 	return m->nnodes++;
 }
 
-/* Event of a shape, learning nothing. */
-int32
-l4_model_match(L4Model *m, int tag, const L4Shape *shape)
+/* The event whose template fits a shape that is not known, 0 none. */
+static int32
+fitting_event(L4Model *m, int tag, const L4Shape *shape)
 {
-	int32		event = l4_model_lookup(m, tag, shape);
 	L4Cut	   *cut = &m->scratch->cut;
 	int32		group;
 	int32		template;
 	int			nvars = PG_INT32_MAX;
+	int32		event;
 
-	if (event != 0)
-		return event;
 	l4_cut(m, shape, false, cut);
 	group = find_group(m, tag, cut, false);
 	if (group < 0)
@@ -221,6 +220,25 @@ l4_model_match(L4Model *m, int tag, const L4Shape *shape)
 		return 0;
 	event = l4_model_resolve(m, m->templates[template].event);
 	remember(m, l4_model_key(tag, shape), event);
+	return event;
+}
+
+/* Event of a shape, learning nothing. */
+int32
+l4_model_match(L4Model *m, int tag, const L4Shape *shape)
+{
+	int32		event = l4_model_lookup(m, tag, shape);
+	uint64		key = l4_model_key(tag, shape);
+
+	if (event != 0 || l4_map_get(&m->unfit, key) != 0)
+		return event;
+	event = fitting_event(m, tag, shape);
+	if (event == 0)
+	{
+		if (m->unfit.used >= L4_SEEN_MAX)
+			l4_map_clear(&m->unfit);
+		*l4_map_put(&m->unfit, key, NULL) = 1;
+	}
 	return event;
 }
 
@@ -312,15 +330,19 @@ int32
 l4_model_learn(L4Model *m, int tag, const L4Shape *shape, int64 occurrences)
 {
 	uint64		key = l4_model_key(tag, shape);
-	int32		event = l4_model_match(m, tag, shape);
+	int32		event = l4_model_lookup(m, tag, shape);
 	L4Cut	   *cut = &m->scratch->cut;
 	int32		group;
 	int32		node;
 	int32		template;
 
 	if (event == 0)
+		event = fitting_event(m, tag, shape);
+	if (event == 0)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (m->unfit.used > 0)
+			l4_map_clear(&m->unfit);
 		if (!m->joins_ready)
 			l4_join_prepare(m);
 		l4_cut(m, shape, true, cut);

@@ -122,6 +122,7 @@ typedef struct L4Model
 
 	L4Map		exact;			/* shape and tag -> event, all rows */
 	L4Map		seen;			/* the same for shapes that fitted a template */
+	L4Map		unfit;			/* shapes that fit none, until something is learnt */
 	bool		joins_ready;	/* printed and chains are filled; not yet after decoding */
 	L4Map		printed;		/* tag and printed text -> template */
 	L4Map		chains;			/* key -> number + 1 of the newest template with it */

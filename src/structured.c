@@ -78,6 +78,33 @@ static const KeyName key_names[] = {
 	KEY("relativeCreated", ROLE_DROP), KEY("logtag", ROLE_DROP), KEY("taskName", ROLE_DROP),
 };
 
+/* The names by length and first byte, those of one place chained in their order; made when first asked for. */
+#define NAME_PLACES 128
+
+static int8 name_head[NAME_PLACES];
+static int8 name_next[lengthof(key_names)];
+static bool names_ready = false;
+
+static inline int
+name_place(const char *key, int len)
+{
+	return (unsigned) (*key * 5 + len) % NAME_PLACES;
+}
+
+static void
+prepare_names(void)
+{
+	memset(name_head, -1, sizeof(name_head));
+	for (int i = lengthof(key_names) - 1; i >= 0; i--)
+	{
+		int			place = name_place(key_names[i].name, key_names[i].len);
+
+		name_next[i] = name_head[place];
+		name_head[place] = i;
+	}
+	names_ready = true;
+}
+
 void
 l4_buf_init(L4Buf *buf, MemoryContext cxt)
 {
@@ -128,15 +155,15 @@ skip_blanks(const char *p, const char *end)
 static const char *
 string_end(const char *p, const char *end, bool *escaped)
 {
-	for (; p < end; p++)
+	while (p < end)
 	{
-		if (*p == '"')
-			return p;
-		if (*p == '\\')
-		{
-			*escaped = true;
-			p++;
-		}
+		const char *quote = memchr(p, '"', end - p);
+		const char *back = quote == NULL ? NULL : memchr(p, '\\', quote - p);
+
+		if (back == NULL)
+			return quote;
+		*escaped = true;
+		p = back + 2;
 	}
 	return NULL;
 }
@@ -195,10 +222,11 @@ find_role(Member *m)
 {
 	m->role = ROLE_REST;
 	m->prefer = lengthof(key_names);
-	for (int i = 0; i < lengthof(key_names); i++)
+	if (!names_ready)
+		prepare_names();
+	for (int i = name_head[name_place(m->key, m->key_len)]; i >= 0; i = name_next[i])
 	{
-		if (key_names[i].len == m->key_len && key_names[i].name[0] == m->key[0] &&
-			memcmp(key_names[i].name, m->key, m->key_len) == 0)
+		if (key_names[i].len == m->key_len && memcmp(key_names[i].name, m->key, m->key_len) == 0)
 		{
 			if (key_names[i].role == ROLE_TS && !may_be_ts(m->val, m->val_len))
 				return;
@@ -413,6 +441,19 @@ take_part(L4Part *part, int *prefer, const Member *m)
 static void
 build_message(const Member *members, int n, const Member *msg, bool rest, L4Buf *buf, L4Structured *out)
 {
+	bool		alone = msg != NULL && !msg->escaped;
+
+	for (int i = 0; rest && alone && i < n; i++)
+		alone = &members[i] == msg || (members[i].role != ROLE_REST && members[i].role != ROLE_MSG && members[i].role != ROLE_ERROR);
+	if (alone)
+	{
+		/* as it stands in the line */
+		out->msg.text = msg->val;
+		out->msg.len = msg->val_len;
+		while (out->msg.len > 0 && is_blank(out->msg.text[out->msg.len - 1]))
+			out->msg.len--;
+		return;
+	}
 	if (msg != NULL)
 		add_value(buf, msg);
 	while (buf->len > 0 && is_blank(buf->data[buf->len - 1]))
