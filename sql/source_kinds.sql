@@ -115,6 +115,19 @@ SELECT * FROM counted('secured');
 CREATE TEMP TABLE passing AS SELECT * FROM lines('passing', 1, 5);
 CALL l4.ingest('passing');
 SELECT * FROM counted('passing');
+-- which no worker may read, not even where a server is told to use one for everything
+DO $$ BEGIN
+    EXECUTE format('SET %s = on', CASE WHEN current_setting('server_version_num')::int < 160000 THEN 'force_parallel_mode' ELSE 'debug_parallel_query' END);
+END $$;
+INSERT INTO passing SELECT * FROM lines('passing', 6, 10);
+CALL l4.ingest('passing');
+CREATE INDEX ON passing (job_id, node, source, line_no);
+INSERT INTO passing SELECT * FROM lines('passing', 11, 15);
+CALL l4.ingest('passing');
+SELECT * FROM counted('passing');
+DO $$ BEGIN
+    EXECUTE format('RESET %s', CASE WHEN current_setting('server_version_num')::int < 160000 THEN 'force_parallel_mode' ELSE 'debug_parallel_query' END);
+END $$;
 CREATE UNLOGGED TABLE unlogged AS SELECT * FROM lines('unlogged', 1, 5);
 CALL l4.ingest('unlogged');
 SELECT * FROM counted('unlogged');

@@ -178,11 +178,13 @@ DECLARE
     read_null text := l4._ingest_read(relation, src.has_job, src.has_source, src.has_rank, src.has_ts, true);
     rules bigint := jsonb_hash_extended(l4._ruleset(), 0);
     workers int := current_setting('max_parallel_workers_per_gather');
+    apart bool;
     shares int;
     branches text;
     units bytea[];
 BEGIN
-    shares := CASE WHEN workers > 0 AND l4._ingest_workers_may(read) THEN least(cardinality(ids), 4 * (1 + workers)) ELSE 1 END;
+    apart := workers > 0 AND l4._ingest_workers_may(read);
+    shares := CASE WHEN apart THEN least(cardinality(ids), 4 * (1 + workers)) ELSE 1 END;
     -- the longest pieces are dealt out first, forth and back
     SELECT string_agg(b.branch, ' UNION ALL ' ORDER BY b.share) INTO branches
     FROM (SELECT s.share, format('SELECT s.number, s.unit FROM l4._ingest_scan_share(%L, %L, %s, %L, %L, %L, %L, %L, %L) s', read, read_null,
@@ -192,7 +194,9 @@ BEGIN
                 FROM (SELECT p.*, row_number() OVER (ORDER BY p.to_line::numeric - p.from_line DESC NULLS FIRST, p.n) - 1 AS k
                       FROM unnest(ids, nulls, late, from_line, to_line) WITH ORDINALITY AS p(id, has_null, late, from_line, to_line, n)) p) s
           GROUP BY s.share) b;
-    EXECUTE 'SELECT array_agg(r.unit ORDER BY r.number) FROM (' || branches || ') r' INTO units;
+    -- a function that no worker may run keeps a query where it is, even under force_parallel_mode
+    EXECUTE 'SELECT array_agg(r.unit ORDER BY r.number) FROM (' || branches || ') r'
+        || CASE WHEN apart THEN '' ELSE ' WHERE l4._can_commit() IS NOT NULL' END INTO units;
     RETURN units;
 END
 $$;
