@@ -348,6 +348,7 @@ SELECT v.job_id, v.node, v.event_id, COALESCE(k.kind, 'host') AS kind, v.value,
        CASE WHEN k.kind OPERATOR(pg_catalog.=) 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind OPERATOR(pg_catalog.=) ANY (ARRAY['host', 'address']) THEN n.node END AS named_node,
        v.occurrences, v.first_ts
 FROM (SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.value,
+             l4._host_of(u.value) AS host,
              CASE WHEN NOT pg_catalog.bool_or(u.occurrences IS NULL) THEN pg_catalog.sum(u.occurrences)::bigint END AS occurrences,
              pg_catalog.min(u.first_ts) AS first_ts
       FROM l4._stream s
@@ -357,7 +358,7 @@ FROM (SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_
       JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
       GROUP BY 1, 2, 3, 4, 5) v
 LEFT JOIN l4._slot_kind k ON k.event_id OPERATOR(pg_catalog.=) v.event_id AND k.slot OPERATOR(pg_catalog.=) v.slot
-LEFT JOIN l4._node_name n ON n.job_id OPERATOR(pg_catalog.=) v.job_id AND n.name OPERATOR(pg_catalog.=) l4._host_of(v.value)
+LEFT JOIN l4._node_name n ON n.job_id OPERATOR(pg_catalog.=) v.job_id AND n.name OPERATOR(pg_catalog.=) v.host
 LEFT JOIN l4._rank_node r ON r.job_id OPERATOR(pg_catalog.=) v.job_id
      AND r.rank OPERATOR(pg_catalog.=) CASE WHEN k.kind OPERATOR(pg_catalog.=) 'rank' AND v.value OPERATOR(pg_catalog.~) '^[0-9]{1,9}$' THEN v.value::int END
 WHERE k.kind IS NOT NULL OR n.node IS NOT NULL;
