@@ -44,6 +44,7 @@ struct L4Regex
 	pcre2_code *windowed;		/* same pattern, accepts an offset limit; NULL until needed */
 	pcre2_match_data *match;
 	bool		jit;
+	bool		jit_later;		/* when it runs for the first time */
 	bool		windowed_jit;
 	bool		anchored;		/* one start position: no windows, and \G means what it says */
 	bool		matches_empty;
@@ -214,7 +215,8 @@ finish_compile(L4Regex *re, int options)
 		out_of_memory();
 	read_names(re);
 	read_first_bytes(re);
-	if (!(options & L4_REGEX_NO_JIT))
+	re->jit_later = (options & L4_REGEX_JIT_LATER) != 0;
+	if (!(options & (L4_REGEX_NO_JIT | L4_REGEX_JIT_LATER)))
 		re->jit = (pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE) == 0);
 }
 
@@ -419,6 +421,11 @@ exec(L4Regex *re, const char *subject, size_t len, size_t start, uint32 flags)
 		return 0;
 	if (len >= L4_WINDOW_FROM && !re->anchored)
 		return run_windows(re, subject, len, start, flags);
+	if (re->jit_later)
+	{
+		re->jit_later = false;
+		re->jit = (pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE) == 0);
+	}
 	return run(re, re->code, re->jit, match_limits, subject, len, start, flags);
 }
 

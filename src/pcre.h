@@ -23,6 +23,7 @@
 #define L4_REGEX_CASELESS	1
 #define L4_REGEX_UCP		2	/* \d, \w, \s and \b know Unicode (UTF-8 databases only) */
 #define L4_REGEX_NO_JIT		4	/* compile only to see whether it compiles */
+#define L4_REGEX_JIT_LATER	8	/* machine code when it first runs: of many patterns most never do */
 
 typedef struct L4Regex L4Regex;
 

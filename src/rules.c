@@ -67,7 +67,7 @@ get_signature(JsonbContainer *object, MemoryContext cxt)
 
 	if (!get_string(object, "signature", &value, &len))
 		bad_ruleset("A rule has no string \"signature\".");
-	return l4_regex_compile(value, len, false, cxt);
+	return l4_regex_compile_ext(value, len, L4_REGEX_JIT_LATER, cxt);
 }
 
 /*
