@@ -1,9 +1,10 @@
 -- Reading logs: l4.ingest() and what it is made of. C reads lines and packs rows; SQL passes rows in and stores what comes back.
 
+-- Rows are what the planner divides among processes, not the cost of functions: with many rows at little cost one worker is worth it, too.
 CREATE FUNCTION l4._ingest_scan_share(read text, read_null text, rules bigint, numbers int[], ids int[], nulls bool[], late bool[],
                                       from_line bigint[], to_line bigint[])
 RETURNS TABLE (number int, unit bytea)
-LANGUAGE c STABLE STRICT PARALLEL SAFE COST 1000000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_ingest_scan_share';
+LANGUAGE c STABLE STRICT PARALLEL SAFE COST 1 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_ingest_scan_share';
 COMMENT ON FUNCTION l4._ingest_scan_share(text, text, bigint, int[], int[], bool[], bool[], bigint[], bigint[]) IS 'units: what pieces of streams hold, read by a statement; NULL for a piece without lines';
 
 -- with this a plan that itself gathers from workers, which no worker may run, is never the cheapest
