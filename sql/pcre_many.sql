@@ -37,7 +37,8 @@ INSERT INTO odd (p) SELECT unnest(ARRAY[
 	'(?i)é*ss', '(?-i)ab(?i)CD|EF', '(?:(?i)ab|Cd)e', '(?(?=ab)abc|def)', '\bGPU\b.*\blost\b', 'x*', '', '.', '(?1)abc(d)', 'a\Q\E*bc', '[[:alpha:]]bcd',
 	'(?:a|bb|ccc|dd)?e(?:ff|gg)', 'ab*+c', '\.cpp:\d+', '\p{Lu}abc', '\N+abc', '(?s).a', '(?i)[ks]x', 'ab\cAc', '(?P<x>ab)(?P=x)cd', '(?&y)(?<y>abc)',
 	'a(?:b|c)?+d', 'ab??c', 'abc{1,}d', 'abc{0}', '\Qa.b\E', '(?i)\Qk.s\E', '[a-f]bc', '[5-9B]x', 'ab', 'é', '(?:é|ü)x', 'a{2,3}?b', '(?:){3}abc',
-	'(?i)(?:STRASSE|Kelvin)', '\R\x41?', '(?:a\|b)c', 'a\\b', repeat('(', 60) || 'abc' || repeat(')', 60)]::l4.pcre[]);
+	'(?i)(?:STRASSE|Kelvin)', '\R\x41?', 'ab(?^)c(?i)D', '(?^i:Foo)b', 'abc(*ACCEPT)d', 'ab(?#note)|(?#)cd', 'ab{,2}c', 'a\h*b', '\Hbc', '\vAB|\Vbcd', '(?x)é +x', '[\Qa]\E]b', '\x{41}BC', '[\x41]BC',
+	'[+-\/]bc', '[A-É]bc', '(?i)[^é]ss', '[ab-]c', '(?<n>ab)\k''n''', '(ab)\g{1}', '\pLbc', '\p{^L}b', '\o{101}BC', '(?:(?:ab)+)+c', '(?:a|b)*c{20,}|foo', '(?s:.)*foo.', '^.*^foo', '(?i)is\K', '[^\d\s]{4}xyz', '[[:^alpha:]]bc', '(?:a\|b)c', 'a\\b', repeat('(', 60) || 'abc' || repeat(')', 60)]::l4.pcre[]);
 CREATE TEMP TABLE subject AS
 WITH piece AS (
 	SELECT ARRAY['ab', 'abc', 'b', 'c', 'cd', 'd', '*b', 'a', 'ef', 'e', 'ff', 'gg', 'foo', 'bar', 'GPU ', 'lost', 'é', 'É', 'K', 'S', U&'di\017F\212A', U&'\212A',
@@ -65,3 +66,51 @@ WITH found AS (
 	SELECT line, pattern FROM l4._pcre_multimatch((SELECT array_agg(p ORDER BY id) FROM word), (SELECT array_agg(t ORDER BY no) FROM sentence)))
 SELECT count(*) > 100 AS enough,
 	(SELECT count(*) FROM sentence, word WHERE l4.pcre_match(t, p)) = count(*) AS same_count FROM found;
+
+-- patterns that are tried in vain on many lines: others of their literals are scanned for, or an automaton is asked first; the answers stay the same
+CREATE TEMP TABLE common AS
+SELECT row_number() OVER ()::int AS id, p::l4.pcre AS p
+FROM (SELECT replace(v.f, '%s', n::text) AS p
+	FROM generate_series(1, 9) AS n, (VALUES ('Error.*\bcode %s\b'), ('(?i)FAILED \w+ %s$'), ('^(?!.*ok)(?=.*Error).{0,400}?x%s'), ('\b%s(?:ms|us)\b'), ('[A-F]%s\d*+-'), ('Error|%s failed'),
+		('rank=%s(?!\d)\W+failed'), ('(?m)^%s.*$'), ('%s{2,}\s|é%s?$'), ('(?:rank|Rank)=\d{1,3} [^:]*: %s'), ('\Bode %s.'), ('(?<=code )%s(?:\D|$)'), ('failed %s\Z'), ('\A.rror %s'), ('é{1,3}.%s'),
+		('(?:Error|error)(?: \w+){2,4} %s'), ('[^a-z ]{3}%s'), ('(?i)kind %s'), ('s%s\s*é'), ('%s\z'), ('\Gr%s')) AS v(f)) AS s;
+CREATE TEMP TABLE worse AS
+SELECT n AS no, concat_ws(CASE n % 11 WHEN 0 THEN E'\n' WHEN 1 THEN '' ELSE ' ' END, CASE n % 3 WHEN 0 THEN 'Error' WHEN 1 THEN 'error' ELSE 'r' || n % 10 END, 'rank=' || n % 13, CASE WHEN n % 5 = 0 THEN 'é' || n % 7 END,
+	'failed op ' || n % 17, CASE WHEN n % 4 = 0 THEN 'code ' || n % 12 END, CASE n % 7 WHEN 0 THEN 'x' || n % 10 WHEN 1 THEN U&'\212Aind ' || n % 10 WHEN 2 THEN n % 31 || 'ms' WHEN 3 THEN 'ok' WHEN 4 THEN 'A' || n % 40 || '-' END,
+	CASE WHEN n % 6 = 0 THEN n % 20 || ': s' || n % 10 || ' éé' END) AS t
+FROM generate_series(1, 3000) AS n;
+CREATE TEMP TABLE common_one_by_one AS
+SELECT no, id, l4.pcre_match(t, p) AS matched FROM worse, common WHERE l4.pcre_match(t, p) IS DISTINCT FROM false;
+CREATE TEMP TABLE common_at_once AS
+SELECT line AS no, pattern AS id, matched
+FROM l4._pcre_multimatch((SELECT array_agg(p ORDER BY id) FROM common), (SELECT array_agg(t ORDER BY no) FROM worse));
+SELECT count(*) > 20000 AS enough, count(DISTINCT id) > 100 AS most_patterns_match FROM common_one_by_one;
+(TABLE common_one_by_one EXCEPT TABLE common_at_once) UNION ALL (TABLE common_at_once EXCEPT TABLE common_one_by_one);
+
+-- lines of which hardly two lead to the same states: the automaton is given up, the answers stay the same
+CREATE TEMP TABLE sticky AS
+SELECT n AS id, format('%s.*%s.*%s', chr(97 + n % 6), chr(97 + n / 6 % 6), n % 10)::l4.pcre AS p FROM generate_series(0, 35) AS n;
+CREATE TEMP TABLE noise AS SELECT n AS no, repeat(md5(n::text), 3) || md5((-n)::text) || 'Z' AS t FROM generate_series(1, 3000) AS n;
+SELECT (SELECT count(*) FROM noise, sticky WHERE l4.pcre_match(t, p)) = count(*) AS same_count
+FROM l4._pcre_multimatch((SELECT array_agg(p ORDER BY id) FROM sticky), (SELECT array_agg(t ORDER BY no) FROM noise));
+
+-- lines that lead to more states than there is room for, but seldom
+CREATE TEMP TABLE rare AS
+SELECT n AS id, format('(?:x|y)[vwx][tux]\d|%s.*%s.*[%s-9]\z', chr(97 + n % 6), chr(97 + n / 6 % 6), n % 10)::l4.pcre AS p FROM generate_series(0, 35) AS n;
+CREATE TEMP TABLE long_noise AS
+SELECT n AS no, repeat('x', 9000) || md5(n::text) || md5((-n)::text) || CASE n % 25 WHEN 0 THEN '7' ELSE '!' END AS t FROM generate_series(1, 500) AS n;
+SELECT count(*) > 100 AS enough, (SELECT count(*) FROM long_noise, rare WHERE l4.pcre_match(t, p)) = count(*) AS same_count
+FROM l4._pcre_multimatch((SELECT array_agg(p ORDER BY id) FROM rare), (SELECT array_agg(t ORDER BY no) FROM long_noise));
+
+-- all shipped signatures on all shipped examples, each example alone and in a line of a trainer
+CREATE TEMP TABLE shipped AS SELECT row_number() OVER (ORDER BY fault_id)::int AS id, signature AS p FROM l4.fault WHERE origin = 'builtin' AND signature IS NOT NULL;
+CREATE TEMP TABLE example AS
+SELECT row_number() OVER (ORDER BY fault_id, k)::int AS no, CASE k WHEN 0 THEN example ELSE '2026-01-07 10:11:12,345 [ERROR] [trainer.py:311] rank 7: ' || example || ' host=h12.cluster' END AS t
+FROM l4.fault, generate_series(0, 1) AS k WHERE origin = 'builtin' AND example <> '';
+CREATE TEMP TABLE shipped_at_once AS
+SELECT line AS no, pattern AS id, matched
+FROM l4._pcre_multimatch((SELECT array_agg(p ORDER BY id) FROM shipped), (SELECT array_agg(t ORDER BY no) FROM example));
+CREATE TEMP TABLE shipped_one_by_one AS
+SELECT no, id, l4.pcre_match(t, p) AS matched FROM example, shipped WHERE l4.pcre_match(t, p) IS DISTINCT FROM false;
+SELECT count(*) > 1000 AS enough FROM shipped_one_by_one;
+(TABLE shipped_one_by_one EXCEPT TABLE shipped_at_once) UNION ALL (TABLE shipped_at_once EXCEPT TABLE shipped_one_by_one);
