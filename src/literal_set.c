@@ -130,7 +130,7 @@ l4_strings_score(const L4Strings *s)
 
 		least = Min(least, weight);
 	}
-	return Max(0, least - s->n / 8);
+	return Max(0, least - s->n / 3);
 }
 
 void
