@@ -8,14 +8,13 @@ SELECT format('[rank%s]: 2026-01-02 03:04:05.%s | INFO | trainer.step | iteratio
 FROM generate_series(1, 1000000) i;
 VACUUM ANALYZE bench_line;
 SELECT count(*) AS lines, round(avg(length(line))) AS bytes FROM bench_line;
+SELECT array_agg(fault_id ORDER BY fault_id) AS ids, array_agg(signature ORDER BY fault_id) AS signatures FROM l4.active_fault WHERE signature IS NOT NULL \gset
 \timing on
 \echo one regular expression
 SELECT count(*) FROM bench_line WHERE line ~ 'ECC|ecc error';
 \echo all shipped signatures
-SELECT count(*) FROM bench_line WHERE l4.pcre_first(line,
-	(SELECT array_agg(fault_id ORDER BY fault_id) FROM l4.active_fault WHERE signature IS NOT NULL),
-	(SELECT array_agg(signature ORDER BY fault_id) FROM l4.active_fault WHERE signature IS NOT NULL)) IS NOT NULL;
+SELECT count(l4.pcre_first(line, :'ids', :'signatures')) FROM bench_line;
 \echo 400 of them
-SELECT count(*) FROM bench_line WHERE l4.pcre_first(line,
-	(SELECT (array_agg(fault_id ORDER BY fault_id))[1:400] FROM l4.active_fault WHERE signature IS NOT NULL),
-	(SELECT (array_agg(signature ORDER BY fault_id))[1:400] FROM l4.active_fault WHERE signature IS NOT NULL)) IS NOT NULL;
+SELECT count(l4.pcre_first(line, (:'ids'::int[])[:400], (:'signatures'::l4.pcre[])[:400])) FROM bench_line;
+\echo 100 of them
+SELECT count(l4.pcre_first(line, (:'ids'::int[])[:100], (:'signatures'::l4.pcre[])[:100])) FROM bench_line;
