@@ -47,9 +47,11 @@ OBJS = \
 	src/parser_options.o \
 	src/parser_params.o \
 	src/parser_sql.o \
+	src/parser_write.o \
 	src/headmemo.o \
 	src/iterrule.o \
 	src/level.o \
+	src/linebuf.o \
 	src/lineformat.o \
 	src/linekind.o \
 	src/lines_sql.o \
@@ -63,6 +65,7 @@ OBJS = \
 	src/pcre_sql.o \
 	src/scan.o \
 	src/scan_net.o \
+	src/scan_num.o \
 	src/scan_parts.o \
 	src/scan_rec.o \
 	src/scan_time.o \

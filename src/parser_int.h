@@ -38,6 +38,10 @@ struct L4Parser
 #define L4_PARSER_VERSION	1
 #define L4_PARSER_HEADER	12		/* version .. checksum */
 
+/* Flags of a stored row. */
+#define ROW_SHAPE		0x01	/* it is a shape that was learnt, not a template for several */
+#define ROW_AS_TEMPLATE 0x02	/* its slots are those of its template */
+
 /* parser.c */
 extern L4Parser *l4_parser_create_as(Jsonb *options, MemoryContext cxt, bool with_drain);
 extern const char *l4_parser_user_mask(const L4Parser *parser, int i);

@@ -217,6 +217,7 @@ extern bool l4_rec_hex(const L4Scan *s, const uint8 *p, int len);
 extern int	l4_rec_number(L4Scan *s, const uint8 *p, int *kind);
 extern bool l4_rec_method(const uint8 *p, int len);
 extern int	l4_rec_unit(L4Scan *s, const uint8 *p, int *kind);
+extern int	l4_rec_version(L4Scan *s, const uint8 *p);
 extern int	l4_rec_time(L4Scan *s, const uint8 *p);
 extern int	l4_rec_date(L4Scan *s, const uint8 *p, bool *whole);
 extern int	l4_rec_fuzzy(L4Scan *s, const uint8 *p);

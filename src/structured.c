@@ -105,38 +105,6 @@ prepare_names(void)
 	names_ready = true;
 }
 
-void
-l4_buf_init(L4Buf *buf, MemoryContext cxt)
-{
-	buf->data = NULL;
-	buf->len = 0;
-	buf->size = 0;
-	buf->cxt = cxt;
-}
-
-static void
-buf_reserve(L4Buf *buf, int size)
-{
-	if (buf->data == NULL)
-	{
-		buf->size = Max(size, 1024);
-		buf->data = MemoryContextAllocHuge(buf->cxt, buf->size);
-	}
-	else if (size > buf->size)
-	{
-		buf->size = size + size / 2;
-		buf->data = repalloc_huge(buf->data, buf->size);
-	}
-}
-
-void
-l4_buf_add(L4Buf *buf, const char *data, int len)
-{
-	buf_reserve(buf, buf->len + len + 1);
-	memcpy(buf->data + buf->len, data, len);
-	buf->len += len;
-}
-
 static inline bool
 is_blank(char c)
 {
@@ -477,7 +445,7 @@ build_message(const Member *members, int n, const Member *msg, bool rest, L4Buf 
 			add_value(buf, m);
 		}
 	}
-	buf_reserve(buf, buf->len + 1);
+	l4_buf_reserve(buf, buf->len + 1);
 	out->msg.text = buf->data;
 	out->msg.len = buf->len;
 }

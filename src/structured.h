@@ -5,19 +5,7 @@
 #ifndef L4_STRUCTURED_H
 #define L4_STRUCTURED_H
 
-#include "utils/palloc.h"
-
-/* A growing buffer that is used again for each line. */
-typedef struct L4Buf
-{
-	char	   *data;
-	int			len;
-	int			size;
-	MemoryContext cxt;
-} L4Buf;
-
-extern void l4_buf_init(L4Buf *buf, MemoryContext cxt);
-extern void l4_buf_add(L4Buf *buf, const char *data, int len);
+#include "linebuf.h"
 
 /* A part of a structured line; text is NULL when the line has none. */
 typedef struct L4Part
