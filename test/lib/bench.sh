@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2015,SC2016,SC2034,SC2154 # sourced by test/run, which sets and reads what they share
 # make bench: what docs/benchmarks.md says, measured again. One job of each size fails; two tenths of its size succeeded.
 #   LINES="1000000 20000000"  sizes of the failed job        NODES=64    nodes of it
-#   FAULT=nic                 see test/bench/genjob.c        WORKERS=2   parallel workers of the second ingest
+#   FAULT=nic                 see test/bench/genjob.c        RANKS=1     ranks of a node: more of them, fewer iterations
+#   WORKERS=2                 parallel workers of the second ingest
 #   CORPUS=folder             measure the labelled corpus too
 
 # timed DATABASE SQL: runs it in one session, sets ms to the time of the last statement.
@@ -38,15 +39,15 @@ stored() {
 }
 
 bench_size() {
-	local lines=$1 nodes=$2 db=bench before after copy one two again compare diagnose diagnose2 report html count raw
+	local lines=$1 nodes=$2 db=bench before after copy one two again compare diagnose diagnose2 report html count raw iterations
 	local top
-	say "  $lines lines, $nodes nodes, fault ${FAULT:-nic}"
+	say "  $lines lines, $nodes nodes of ${RANKS:-1} ranks, fault ${FAULT:-nic}"
 	value postgres "DROP DATABASE IF EXISTS $db" 2>/dev/null
 	as_user createdb -U postgres "$db"
 	as_user sh -c "
-		tmp/genjob -j ok-1 -n $nodes -l $((lines / 10 + 1)) -s 11 >tmp/ok-1.copy
-		tmp/genjob -j ok-2 -n $nodes -l $((lines / 10 + 1)) -s 12 >tmp/ok-2.copy
-		tmp/genjob -j bad -n $nodes -l $lines -s 13 -f ${FAULT:-nic} >tmp/bad.copy"
+		tmp/genjob -j ok-1 -n $nodes -r ${RANKS:-1} -l $((lines / 10 + 1)) -s 11 >tmp/ok-1.copy
+		tmp/genjob -j ok-2 -n $nodes -r ${RANKS:-1} -l $((lines / 10 + 1)) -s 12 >tmp/ok-2.copy
+		tmp/genjob -j bad -n $nodes -r ${RANKS:-1} -l $lines -s 13 -f ${FAULT:-nic} >tmp/bad.copy"
 	value "$db" "CREATE EXTENSION l4" >/dev/null
 	value "$db" "CREATE TABLE logs (job_id text, node text, source text, rank int, line_no bigint, ts timestamptz, line text,
 		PRIMARY KEY (job_id, node, source, line_no))" >/dev/null
@@ -83,10 +84,11 @@ bench_size() {
 	report=$ms
 	timed "$db" "SELECT length(l4.report_html('bad'))"
 	html=$ms
+	iterations=$(value "$db" "SELECT count(DISTINCT (epoch, iteration)) FROM l4._iteration WHERE job_id = 'bad'")
 	top=$(value "$db" "SELECT symptom || ' ' || coalesce((SELECT node FROM l4.suspect_node WHERE job_id = 'bad' AND rank = 1), '-')
 		FROM l4.diagnosis WHERE job_id = 'bad'")
 	rows+=("| $count | $nodes | $(seconds "$copy") | $(seconds "$one") | $(ratio "$one" "$copy") | $(seconds "$two") | $(ratio "$one" "$two") | $(seconds "$again") | $(ratio $((after - before)) "$count" "%.1f") | $(ratio $(((after - before) * 100)) "$raw" "%.1f") % | $peak_one | $peak |")
-	answers+=("| $count | $nodes | $(seconds "$compare") | $(seconds "$diagnose") | $(seconds "$diagnose2") | $(seconds "$report") | $(seconds "$html") | $top |")
+	answers+=("| $count | $nodes | $((nodes * ${RANKS:-1})) | $iterations | $(seconds "$compare") | $(seconds "$diagnose") | $(seconds "$diagnose2") | $(seconds "$report") | $(seconds "$html") | $top |")
 }
 
 # ingest_timed_job DATABASE WORKERS: the failed job; peak is of all server processes
@@ -117,7 +119,7 @@ bench_run() {
 	say "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 	printf '%s\n' "${rows[@]}"
 	say
-	say "| lines | nodes | compare s | diagnose s | again s | report s | report_html s | found |"
-	say "| --- | --- | --- | --- | --- | --- | --- | --- |"
+	say "| lines | nodes | streams | iterations | compare s | diagnose s | again s | report s | report_html s | found |"
+	say "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 	printf '%s\n' "${answers[@]}"
 }
