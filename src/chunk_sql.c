@@ -24,6 +24,10 @@
 PG_FUNCTION_INFO_V1(l4_unpack);
 PG_FUNCTION_INFO_V1(l4_unpack_first);
 PG_FUNCTION_INFO_V1(l4_unpack_named);
+PG_FUNCTION_INFO_V1(l4_iteration_metrics);
+
+/* Metrics are the columns behind epoch, iteration, time and duration. */
+#define FIRST_METRIC	4
 
 /* Which rows are wanted */
 typedef struct Choice
@@ -94,7 +98,7 @@ column_value(L4Pack *pack, int c, int row, Oid sqltype)
 	}
 }
 
-/* The columns from "first" on as one object: {"name": number, …}; those that are NULL are left away. */
+/* The numbers from column "first" on as one object: {"name": number, …}; those that are NULL are left away. */
 static Datum
 rest_as_jsonb(L4Pack *pack, int first, int row, bool *isnull)
 {
@@ -138,8 +142,6 @@ check_columns(L4Pack *pack, TupleDesc desc)
 	{
 		Oid			sqltype = TupleDescAttr(desc, c)->atttypid;
 
-		if (sqltype == JSONBOID && c == desc->natts - 1)
-			return;
 		if (c >= pack->ncols || !type_fits(pack->cols[c].type, sqltype))
 			ereport(ERROR,
 					(errcode(ERRCODE_DATATYPE_MISMATCH),
@@ -275,19 +277,15 @@ static void
 put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row)
 {
 	TupleDesc	desc = rsinfo->setDesc;
-	Datum		values[L4_PACK_MAX_COLS + 1];
-	bool		nulls[L4_PACK_MAX_COLS + 1];
+	Datum		values[L4_PACK_MAX_COLS];
+	bool		nulls[L4_PACK_MAX_COLS];
 
 	for (int c = 0; c < desc->natts; c++)
 	{
 		Oid			sqltype = TupleDescAttr(desc, c)->atttypid;
 
-		nulls[c] = false;
-		if (sqltype == JSONBOID)
-			values[c] = rest_as_jsonb(pack, c, row, &nulls[c]);
-		else if (l4_pack_is_null(pack, c, row))
-			nulls[c] = true;
-		else
+		nulls[c] = l4_pack_is_null(pack, c, row);
+		if (!nulls[c])
 			values[c] = column_value(pack, c, row, sqltype);
 	}
 	tuplestore_putvalues(rsinfo->setResult, desc, values, nulls);
@@ -311,9 +309,8 @@ put_rows(ReturnSetInfo *rsinfo, bytea *packed, const Choice *choice)
 		rows = choice->slots != NULL ? choose_names(pack, choice, &nrows) : choose_rows(pack, choice, &nrows);
 	if (nrows > 0)
 	{
-		for (int c = 0; c < pack->ncols; c++)
-			if (c < desc->natts || TupleDescAttr(desc, desc->natts - 1)->atttypid == JSONBOID)
-				l4_pack_need(pack, c);
+		for (int c = 0; c < desc->natts; c++)
+			l4_pack_need(pack, c);
 		rowcxt = AllocSetContextCreate(cxt, "l4 unpacked row", ALLOCSET_SMALL_SIZES);
 		MemoryContextSwitchTo(rowcxt);
 		for (int i = 0; i < nrows; i++)
@@ -375,9 +372,8 @@ unpack_ids(FunctionCallInfo fcinfo, bool first)
 
 /*
  * Rows of packed values, as the caller's column definition list names them:
- * the first so many columns; a last column of type jsonb takes all numbers
- * that are left. With a third argument, the rows whose first column is one of
- * these ids.
+ * the first so many columns. With a third argument, the rows whose first
+ * column is one of these ids.
  */
 Datum
 l4_unpack(PG_FUNCTION_ARGS)
@@ -410,4 +406,66 @@ l4_unpack_named(PG_FUNCTION_ARGS)
 	qsort(slots, choice.nslots, sizeof(int64), compare_int64);
 	choice.slots = slots;
 	return unpack(fcinfo, &choice);
+}
+
+/* The value that was read last at a call site: rows of one packed value follow each other. */
+typedef struct LastPack
+{
+	MemoryContext cxt;			/* everything below; reset for another value */
+	struct varlena *raw;		/* as it came: a TOAST pointer, or all of it */
+	L4Pack	   *pack;
+} LastPack;
+
+static L4Pack *
+last_pack(FunctionCallInfo fcinfo, int argno)
+{
+	LastPack   *last = (LastPack *) fcinfo->flinfo->fn_extra;
+	struct varlena *raw = PG_GETARG_RAW_VARLENA_P(argno);
+	MemoryContext old;
+
+	if (last == NULL)
+	{
+		last = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, 2 * sizeof(LastPack));
+		for (int i = 0; i < 2; i++)
+			last[i].cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 last packed value", ALLOCSET_DEFAULT_SIZES);
+		fcinfo->flinfo->fn_extra = last;
+	}
+	last += argno;
+	if (last->raw != NULL && VARSIZE_ANY(last->raw) == VARSIZE_ANY(raw) && memcmp(last->raw, raw, VARSIZE_ANY(raw)) == 0)
+		return last->pack;
+	last->raw = NULL;
+	MemoryContextReset(last->cxt);
+	old = MemoryContextSwitchTo(last->cxt);
+	last->pack = l4_pack_decode((bytea *) PG_DETOAST_DATUM_COPY(PointerGetDatum(raw)), last->cxt);
+	last->raw = palloc(VARSIZE_ANY(raw));
+	memcpy(last->raw, raw, VARSIZE_ANY(raw));
+	MemoryContextSwitchTo(old);
+	return last->pack;
+}
+
+/* l4._iteration_metrics(packed, open, place): metrics of the place-th row, of both values from 1 on; only for rows that are shown */
+Datum
+l4_iteration_metrics(PG_FUNCTION_ARGS)
+{
+	int64		row = PG_ARGISNULL(2) ? -1 : PG_GETARG_INT64(2) - 1;
+
+	for (int i = 0; i < 2 && row >= 0; i++)
+	{
+		L4Pack	   *pack = PG_ARGISNULL(i) ? NULL : last_pack(fcinfo, i);
+		bool		isnull;
+		Datum		metrics;
+
+		if (pack == NULL)
+			continue;
+		if (row >= pack->nrows)
+		{
+			row -= pack->nrows;
+			continue;
+		}
+		metrics = rest_as_jsonb(pack, FIRST_METRIC, (int) row, &isnull);
+		if (isnull)
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(metrics);
+	}
+	PG_RETURN_NULL();
 }

@@ -157,13 +157,18 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4.event_lines(text, int) IS 'the lines of an event in a job, with all lines of their records';
 
+CREATE FUNCTION l4._iteration_metrics(packed bytea, open bytea, place bigint) RETURNS jsonb
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'l4_iteration_metrics';
+COMMENT ON FUNCTION l4._iteration_metrics(bytea, bytea, bigint) IS 'metrics of a row of packed iterations, counted from 1: they are made of the rows that a query shows, not of those it looks at';
+
 CREATE VIEW l4.iteration AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration,
        u.ended OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => COALESCE(u.duration_ms, 0) OPERATOR(pg_catalog./) 1000) AS started,
-       u.duration_ms, u.metrics
+       u.duration_ms, l4._iteration_metrics(m.iterations, m.open_iterations, u.place) AS metrics
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.iterations, m.open_iterations) AS u(epoch int, iteration int, ended timestamptz, duration_ms float8, metrics jsonb);
+CROSS JOIN LATERAL ROWS FROM (l4._unpack(m.iterations, m.open_iterations) AS (epoch int, iteration int, ended timestamptz, duration_ms float8))
+    WITH ORDINALITY AS u(epoch, iteration, ended, duration_ms, place);
 COMMENT ON VIEW l4.iteration IS 'iterations as the streams report them done';
 COMMENT ON COLUMN l4.iteration.job_id IS 'the job';
 COMMENT ON COLUMN l4.iteration.node IS 'the node';
@@ -179,7 +184,7 @@ SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.ended, u.duration_ms
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
 CROSS JOIN LATERAL l4._unpack(m.iterations, m.open_iterations) AS u(epoch int, iteration int, ended timestamptz, duration_ms float8);
-COMMENT ON VIEW l4._iteration IS 'l4.iteration with the time of the report and without metrics, which cost time to unpack';
+COMMENT ON VIEW l4._iteration IS 'l4.iteration with the time of the report';
 
 CREATE VIEW l4.stage_span AS
 SELECT s.job_id, s.node, u.stage, u.first_ts, u.last_ts, u.first_line_no, u.last_line_no
