@@ -115,6 +115,7 @@ FRAGMENTS = \
 	sql/install/83_evidence_values.sql \
 	sql/install/83_accusation.sql \
 	sql/install/83_evidence_forest.sql \
+	sql/install/84_diagnose_state.sql \
 	sql/install/84_diagnose.sql \
 	sql/install/84_diagnose_where.sql \
 	sql/install/84_diagnose_iterations.sql \

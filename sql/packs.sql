@@ -103,5 +103,35 @@ SELECT count(*) FROM l4._slot_values('packs-1', '{}'), l4._event_counts('packs-1
 -- two ranks a node: nobody is missing but the node that is
 SELECT (l4.diagnose('packs-1')).coverage -> 'nodes_silent' AS silent, (l4.diagnose('packs-2')).coverage -> 'nodes_silent' AS silent_2;
 SELECT node, rank FROM l4._rank_node WHERE job_id = 'packs-1' ORDER BY rank;
+-- what has not changed is not diagnosed again; whatever an answer depends on counts
+CREATE FUNCTION again(what text, options jsonb DEFAULT '{}', baseline text[] DEFAULT NULL) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM l4.suspect_iteration WHERE job_id = 'packs-1';
+    PERFORM l4.diagnose('packs-1', again.baseline, options => again.options);
+    RETURN what || CASE WHEN EXISTS (SELECT FROM l4.suspect_iteration WHERE job_id = 'packs-1') THEN ': diagnosed' ELSE ': as before' END;
+END $$;
+SELECT again('nothing');
+SELECT again('options', '{"late_seconds": 3}');
+SELECT again('baseline', '{"late_seconds": 3}', '{packs-2}');
+SELECT again('nothing', '{"late_seconds": 3}', '{packs-2}');
+INSERT INTO l4.marker_rule (name, kind, signature) VALUES ('packs', 'exit', 'zzz');
+SELECT again('rule', '{"late_seconds": 3}', '{packs-2}');
+UPDATE l4.fault SET priority = priority WHERE fault_id = 1;
+SELECT again('same fault', '{"late_seconds": 3}', '{packs-2}');
+UPDATE l4.job_node SET addresses = '{10.0.0.1}' WHERE job_id = 'packs-2' AND node = 'n1';
+SELECT again('inventory', '{"late_seconds": 3}', '{packs-2}');
+UPDATE l4.job SET expected_nodes = 7 WHERE job_id = 'packs-1';
+SELECT again('expected nodes', '{"late_seconds": 3}', '{packs-2}');
+INSERT INTO lines (job_id, node, source, rank, line_no, ts, line) VALUES ('packs-2', 'n5', 'rank1', 11, 20000, '2026-03-01 10:03:00+00', '[INFO] trainer: training finished');
+CALL l4.ingest('lines');
+SELECT again('line of the baseline', '{"late_seconds": 3}', '{packs-2}');
+INSERT INTO lines (job_id, node, source, rank, line_no, ts, line) VALUES ('packs-1', 'n5', 'rank1', 11, 20000, '2026-03-01 10:03:00+00', '[INFO] trainer: training finished');
+CALL l4.ingest('lines');
+SELECT again('line', '{"late_seconds": 3}', '{packs-2}');
+BEGIN;
+SELECT again('nothing', '{"late_seconds": 3}', '{packs-2}');
+SELECT diagnosed_at = now() AS dated FROM l4.diagnosis WHERE job_id = 'packs-1';
+COMMIT;
+DELETE FROM l4.marker_rule WHERE name = 'packs';
 SELECT l4.forget_job('packs-1'), l4.forget_job('packs-2');
 DROP SCHEMA packs CASCADE;

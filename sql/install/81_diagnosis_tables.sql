@@ -146,6 +146,7 @@ CREATE TABLE l4._case (
     finished bool NOT NULL DEFAULT false,
     ended_well bool NOT NULL DEFAULT false,
     symptom text,
+    state text,
     CONSTRAINT _case_pkey PRIMARY KEY (job_id),
     CONSTRAINT _case_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );

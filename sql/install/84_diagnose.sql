@@ -53,13 +53,7 @@ BEGIN
     DELETE FROM l4._case AS c WHERE c.job_id = _case_open.job_id;
     INSERT INTO l4._case (job_id, parameters, baseline, elsewhere, nodes, timed, first_ts, last_ts)
     SELECT _case_open.job_id, parameters, b.jobs,
-        -- jobs of other settings tell what is harmless, unless the caller says what to compare with
-        CASE WHEN baseline IS NULL AND (parameters ->> 'elsewhere')::bool THEN (
-            SELECT coalesce(array_agg(j.job_id ORDER BY j.job_id), '{}')
-            FROM (SELECT j.job_id FROM l4.job AS j
-                WHERE j.status = 'succeeded' AND j.job_id <> _case_open.job_id AND j.job_id <> ALL (b.jobs)
-                ORDER BY j.ended_at DESC NULLS LAST, j.job_id DESC LIMIT 100) AS j)
-        ELSE '{}' END,
+        l4._elsewhere(_case_open.job_id, _case_open.baseline, b.jobs, parameters),
         n.nodes, n.first_ts IS NOT NULL, n.first_ts, greatest(n.last_ts, (parameters ->> 'as_of')::timestamptz)
     FROM (SELECT count(*)::int AS nodes, min(z.first_ts) AS first_ts, max(z.last_ts) AS last_ts
         FROM l4._node AS z WHERE z.job_id = _case_open.job_id) AS n

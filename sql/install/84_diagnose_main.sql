@@ -100,6 +100,8 @@ DECLARE
     k l4._case;
     d l4.diagnosis;
     top text;
+    asked jsonb;
+    present text;
 BEGIN
     IF method IS NULL OR method NOT IN ('l4', 'paper') THEN
         RAISE EXCEPTION 'method must be "l4" or "paper"' USING ERRCODE = 'invalid_parameter_value';
@@ -113,13 +115,22 @@ BEGIN
         RAISE EXCEPTION 'job "%" is not known', diagnose.job_id
             USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs; l4.ingest() adds those it finds in the logs.';
     END IF;
+    asked := l4._diagnose_parameters(coalesce(options, '{}'));
+    present := l4._diagnosis_state(diagnose.job_id, diagnose.baseline, asked || jsonb_build_object('method', method, 'top_k', top_k));
+    UPDATE l4.diagnosis AS x SET diagnosed_at = now()
+    FROM l4._case AS c
+    WHERE x.job_id = diagnose.job_id AND c.job_id = diagnose.job_id AND c.state = present
+    RETURNING x.* INTO d;
+    IF FOUND THEN
+        RETURN d;
+    END IF;
     DELETE FROM l4.diagnosis AS x WHERE x.job_id = diagnose.job_id;
     DELETE FROM l4.suspect_event AS x WHERE x.job_id = diagnose.job_id;
     DELETE FROM l4.suspect_node AS x WHERE x.job_id = diagnose.job_id;
     DELETE FROM l4.suspect_iteration AS x WHERE x.job_id = diagnose.job_id;
     DELETE FROM l4.evidence AS x WHERE x.job_id = diagnose.job_id;
     DELETE FROM l4.fault_match AS x WHERE x.job_id = diagnose.job_id;
-    k := l4._case_open(diagnose.job_id, diagnose.baseline, l4._diagnose_parameters(coalesce(options, '{}')));
+    k := l4._case_open(diagnose.job_id, diagnose.baseline, asked);
     d.coverage := l4._coverage(k);
     d.status := d.coverage -> 'states' ->> 0;
     IF method = 'paper' THEN
@@ -154,6 +165,7 @@ BEGIN
     END IF;
     d.summary := l4._summary_text(k, d.stage, d.iteration);
     UPDATE l4.diagnosis AS x SET summary = d.summary WHERE x.job_id = d.job_id;
+    UPDATE l4._case AS c SET state = present WHERE c.job_id = d.job_id;
     RETURN d;
 END;
 $$;

@@ -39,7 +39,7 @@ stored() {
 }
 
 bench_size() {
-	local lines=$1 nodes=$2 db=bench before after copy one two again compare diagnose diagnose2 report html count raw iterations
+	local lines=$1 nodes=$2 db=bench before after copy one two again compare diagnose diagnose2 diagnose3 report html count raw iterations
 	local top
 	say "  $lines lines, $nodes nodes of ${RANKS:-1} ranks, fault ${FAULT:-nic}"
 	value postgres "DROP DATABASE IF EXISTS $db" 2>/dev/null
@@ -87,8 +87,12 @@ bench_size() {
 	iterations=$(value "$db" "SELECT count(DISTINCT (epoch, iteration)) FROM l4._iteration WHERE job_id = 'bad'")
 	top=$(value "$db" "SELECT symptom || ' ' || coalesce((SELECT node FROM l4.suspect_node WHERE job_id = 'bad' AND rank = 1), '-')
 		FROM l4.diagnosis WHERE job_id = 'bad'")
+	value "$db" "INSERT INTO logs SELECT job_id, node, source, rank, line_no + 1, ts + interval '1 s', line FROM logs WHERE job_id = 'bad' ORDER BY line_no DESC LIMIT 1"
+	value "$db" "CALL l4.ingest('logs', job_id => 'bad')" >/dev/null
+	timed "$db" "SELECT l4.diagnose('bad')"
+	diagnose3=$ms
 	rows+=("| $count | $nodes | $(seconds "$copy") | $(seconds "$one") | $(ratio "$one" "$copy") | $(seconds "$two") | $(ratio "$one" "$two") | $(seconds "$again") | $(ratio $((after - before)) "$count" "%.1f") | $(ratio $(((after - before) * 100)) "$raw" "%.1f") % | $peak_one | $peak |")
-	answers+=("| $count | $nodes | $((nodes * ${RANKS:-1})) | $iterations | $(seconds "$compare") | $(seconds "$diagnose") | $(seconds "$diagnose2") | $(seconds "$report") | $(seconds "$html") | $top |")
+	answers+=("| $count | $nodes | $((nodes * ${RANKS:-1})) | $iterations | $(seconds "$compare") | $(seconds "$diagnose") | $(seconds "$diagnose3") | $(seconds "$diagnose2") | $(seconds "$report") | $(seconds "$html") | $top |")
 }
 
 # ingest_timed_job DATABASE WORKERS: the failed job; peak is of all server processes
@@ -119,7 +123,7 @@ bench_run() {
 	say "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 	printf '%s\n' "${rows[@]}"
 	say
-	say "| lines | nodes | streams | iterations | compare s | diagnose s | again s | report s | report_html s | found |"
-	say "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+	say "| lines | nodes | streams | iterations | compare s | diagnose s | after a new line s | nothing new s | report s | report_html s | found |"
+	say "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 	printf '%s\n' "${answers[@]}"
 }
