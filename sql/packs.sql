@@ -88,6 +88,13 @@ SELECT count(*) FROM stream CROSS JOIN l4._duration_sums(durations, open_duratio
 SELECT count(*) FILTER (WHERE l4._wrote_between(activity, open_activity, '2026-03-01 10:00:59+00', '2026-03-01 10:01:05+00')) AS then,
     count(*) FILTER (WHERE l4._wrote_between(activity, open_activity, '2026-03-01 11:00:00+00', '2026-03-01 12:00:00+00')) AS later,
     count(*) FILTER (WHERE l4._wrote_between(activity, open_activity, NULL, '2026-03-01 12:00:00+00')) AS unknown FROM stream;
+SELECT count(*) > 5 AS some, count(*) FILTER (WHERE a.n IS DISTINCT FROM b.n) AS wrong
+FROM (SELECT u.line, u.k, u.lines AS n FROM (SELECT l4._activity_columns(activity, open_activity, number % 2, '2026-03-01 10:00:10+00', '2026-03-01 10:01:30+00', 7.5) AS p FROM stream) AS x,
+    l4._unpack(x.p) AS u(line int, k int, lines bigint)) AS a
+FULL JOIN (SELECT substr(node, 2)::int % 2 AS line, floor(extract(epoch FROM bucket - timestamptz '2026-03-01 10:00:10+00') / 7.5)::int AS k, sum(lines)::bigint AS n
+    FROM l4._activity WHERE job_id = 'packs-1' AND bucket > '2026-03-01 10:00:09+00' AND bucket <= '2026-03-01 10:01:30+00' GROUP BY 1, 2) AS b USING (line, k);
+SELECT l4._activity_columns(activity, open_activity, -1, '2026-03-01 10:00:10+00', '2026-03-01 10:01:30+00', 7.5) FROM stream;
+SELECT l4._activity_columns(activity, open_activity, 1, '2026-03-01 10:00:10+00', '2026-03-01 10:01:30+00', 0) FROM stream;
 -- a value that all but few share
 SELECT g, l4._common_value(v), count(*) FROM (VALUES (1, 'a'), (1, 'a'), (2, 'b'), (2, 'a'), (2, NULL), (3, 'a'), (3, 'c'), (3, 'c'), (4, 'a'), (4, 'b'), (4, 'c'), (4, 'd'), (4, 'a')) AS t(g, v) GROUP BY g ORDER BY g;
 -- some events of the views

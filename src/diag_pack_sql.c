@@ -3,6 +3,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -23,6 +25,8 @@ PG_FUNCTION_INFO_V1(l4_deviations_accum);
 PG_FUNCTION_INFO_V1(l4_deviations_final);
 PG_FUNCTION_INFO_V1(l4_duration_sums);
 PG_FUNCTION_INFO_V1(l4_wrote_between);
+PG_FUNCTION_INFO_V1(l4_activity_accum);
+PG_FUNCTION_INFO_V1(l4_activity_final);
 
 typedef struct LateState
 {
@@ -30,6 +34,15 @@ typedef struct LateState
 	int32		place;
 	float8		min_nodes;
 } LateState;
+
+/* Lines of a picture of activity: as many as there are, each with columns from -1 on. */
+#define ACTIVITY_COLUMNS	1024
+
+typedef struct ActivityState
+{
+	int			nrows;
+	int64	   *lines;			/* nrows x ACTIVITY_COLUMNS */
+} ActivityState;
 
 /* The context of the aggregate's state. */
 static MemoryContext
@@ -216,4 +229,81 @@ l4_wrote_between(PG_FUNCTION_ARGS)
 				PG_RETURN_BOOL(true);
 	}
 	PG_RETURN_BOOL(false);
+}
+
+/* l4._activity_columns(packed, open, row, from_ts, to_ts, width): width is in seconds */
+Datum
+l4_activity_accum(PG_FUNCTION_ARGS)
+{
+	MemoryContext cxt = state_context(fcinfo);
+	ActivityState *state = PG_ARGISNULL(0) ? MemoryContextAllocZero(cxt, sizeof(ActivityState)) : (ActivityState *) PG_GETARG_POINTER(0);
+	int			row;
+
+	for (int i = 3; i <= 6; i++)
+		if (PG_ARGISNULL(i))
+			PG_RETURN_POINTER(state);
+	row = PG_GETARG_INT32(3);
+	if (row < 0 || row > PG_INT16_MAX || !(PG_GETARG_FLOAT8(6) > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("row and width of a picture must be positive, not %d and %g", row, PG_GETARG_FLOAT8(6))));
+	if (row >= state->nrows)
+	{
+		Size		size = sizeof(int64) * ACTIVITY_COLUMNS;
+		int64	   *lines = MemoryContextAllocZero(cxt, size * (row + 1));
+
+		if (state->nrows > 0)
+		{
+			memcpy(lines, state->lines, size * state->nrows);
+			pfree(state->lines);
+		}
+		state->lines = lines;
+		state->nrows = row + 1;
+	}
+	for (int i = 1; i <= 2; i++)
+	{
+		L4Pack	   *pack;
+
+		if (PG_ARGISNULL(i))
+			continue;
+		pack = open_integers(PG_GETARG_BYTEA_PP(i), 2, "activity");
+		for (int k = 0; k < pack->nrows; k++)
+		{
+			double		seconds = (double) (pack->cols[0].ints[k] - PG_GETARG_TIMESTAMPTZ(4)) / USECS_PER_SEC;
+			double		column = floor(seconds / PG_GETARG_FLOAT8(6)) + 1;
+
+			if (seconds > -1 && pack->cols[0].ints[k] <= PG_GETARG_TIMESTAMPTZ(5) && column >= 0 && column < ACTIVITY_COLUMNS)
+				state->lines[(Size) row * ACTIVITY_COLUMNS + (int) column] += pack->cols[1].ints[k];
+		}
+	}
+	PG_RETURN_POINTER(state);
+}
+
+/* Packed (row, column, lines) */
+Datum
+l4_activity_final(PG_FUNCTION_ARGS)
+{
+	ActivityState *state;
+	L4Pack	   *pack;
+
+	state_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state = (ActivityState *) PG_GETARG_POINTER(0);
+	pack = l4_pack_create(CurrentMemoryContext);
+	l4_pack_add_col(pack, L4_PACK_INT, "row");
+	l4_pack_add_col(pack, L4_PACK_INT, "column");
+	l4_pack_add_col(pack, L4_PACK_INT, "lines");
+	for (int row = 0; row < state->nrows; row++)
+		for (int k = 0; k < ACTIVITY_COLUMNS; k++)
+		{
+			int64		n = state->lines[(Size) row * ACTIVITY_COLUMNS + k];
+
+			if (n == 0)
+				continue;
+			l4_pack_int(pack, 0, row);
+			l4_pack_int(pack, 1, k - 1);
+			l4_pack_int(pack, 2, n);
+		}
+	PG_RETURN_BYTEA_P(l4_pack_encode(pack));
 }

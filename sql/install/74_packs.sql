@@ -42,6 +42,17 @@ CREATE FUNCTION l4._wrote_between(packed bytea, open bytea, from_ts timestamptz,
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_wrote_between';
 COMMENT ON FUNCTION l4._wrote_between(bytea, bytea, timestamptz, timestamptz) IS 'has packed activity a second from a time on and before another one';
 
+CREATE FUNCTION l4._activity_accum(internal, bytea, bytea, int, timestamptz, timestamptz, float8) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 200 AS 'MODULE_PATHNAME', 'l4_activity_accum';
+COMMENT ON FUNCTION l4._activity_accum(internal, bytea, bytea, int, timestamptz, timestamptz, float8) IS 'transition of _activity_columns';
+CREATE FUNCTION l4._activity_final(internal) RETURNS bytea
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_activity_final';
+COMMENT ON FUNCTION l4._activity_final(internal) IS 'result of _activity_columns';
+CREATE AGGREGATE l4._activity_columns(packed bytea, open bytea, line int, from_ts timestamptz, to_ts timestamptz, width float8) (
+    SFUNC = l4._activity_accum, STYPE = internal, SSPACE = 200000, FINALFUNC = l4._activity_final, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE l4._activity_columns(bytea, bytea, int, timestamptz, timestamptz, float8) IS 'packed activity of streams that share lines of a picture, to packed (line, column, lines): columns are so many seconds wide, at most 1,023 from a second before from_ts on';
+
 CREATE FUNCTION l4._common_accum(internal, text) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_common_accum';
 COMMENT ON FUNCTION l4._common_accum(internal, text) IS 'transition of _common_value';

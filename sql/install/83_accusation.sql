@@ -39,19 +39,30 @@ BEGIN ATOMIC
         SELECT a.address, i.node, 'inventory' AS how
         FROM l4.job_node AS i CROSS JOIN LATERAL unnest(i.addresses) AS a(address)
         WHERE i.job_id = _address_book.job_id
+    ), number AS (
+        SELECT n.node, d.part[1] AS digits, length(d.part[2]) = 1 AS joined, d.place
+        FROM n CROSS JOIN LATERAL regexp_matches(n.node, '([0-9]+)([^0-9]*)', 'g') WITH ORDINALITY AS d(part, place)
+        WHERE EXISTS (SELECT FROM said)
+    ), four AS (
+        -- four numbers of a name with one character between each two
+        SELECT d.node, concat_ws('.', d.digits, lead(d.digits) OVER w, lead(d.digits, 2) OVER w, lead(d.digits, 3) OVER w) AS address,
+            d.joined AND lead(d.joined) OVER w AND lead(d.joined, 2) OVER w AND lead(d.digits, 3) OVER w IS NOT NULL AS complete
+        FROM number AS d
+        WINDOW w AS (PARTITION BY d.node ORDER BY d.place)
     ), spelled AS (
-        SELECT s.address, n.node, 'host name' AS how
-        FROM address AS s
-        JOIN n ON n.node ~ ('(^|[^0-9])' || replace(s.address, '.', '[^0-9]') || '([^0-9]|$)')
-        WHERE s.number IS NOT NULL
+        SELECT s.address, f.node, 'host name' AS how
+        FROM address AS s JOIN four AS f USING (address)
+        WHERE s.number IS NOT NULL AND f.complete
     ), own AS (
         SELECT v.value AS address, v.node, v.event_id
         FROM (
-            SELECT f.node, f.event_id, s.value, count(*) OVER (PARTITION BY f.node, f.event_id) AS addresses,
-                count(*) OVER (PARTITION BY f.event_id, s.value) AS speakers
-            FROM l4._first_values AS f
-            CROSS JOIN LATERAL ROWS FROM (unnest(f.slot_values), unnest(f.slot_masks)) AS s(value, mask)
-            WHERE f.job_id = _address_book.job_id AND 'ip' = ANY (f.slot_masks) AND s.mask = 'ip' AND EXISTS (SELECT FROM said)) AS v
+            SELECT f.node, f.event_id, f.value, count(*) OVER (PARTITION BY f.node, f.event_id) AS addresses,
+                count(*) OVER (PARTITION BY f.event_id, f.value) AS speakers
+            FROM l4._first_said(_address_book.job_id, ARRAY(
+                SELECT DISTINCT coalesce(t.merged_into, t.event_id)
+                FROM l4._job_event AS j JOIN l4._event AS t USING (event_id) JOIN l4._event_slot AS z USING (event_id)
+                WHERE j.job_id = _address_book.job_id AND z.mask = 'ip' AND EXISTS (SELECT FROM said))) AS f
+            WHERE f.mask = 'ip') AS v
         WHERE v.addresses = 1 AND v.speakers = 1
     ), printed AS (
         SELECT split_part(o.address, ':', 1) AS address, min(o.node) AS node, 'only printed there' AS how
@@ -70,11 +81,22 @@ BEGIN ATOMIC
         JOIN n AS b ON b.node = s.node
         JOIN n AS a ON a.rank IS NOT NULL
         GROUP BY 1
+    ), span AS (
+        SELECT min(s.number) AS low, max(s.number) AS high, count(DISTINCT s.number) AS numbers FROM address AS s WHERE s.number IS NOT NULL
     ), complete AS (
-        -- only shifts under which every address that is complained about belongs to a node
-        SELECT f.* FROM shift AS f
-        WHERE NOT EXISTS (SELECT FROM address AS s WHERE s.number IS NOT NULL
-            AND NOT EXISTS (SELECT FROM n WHERE n.rank = s.number - f.shift))
+        -- only shifts under which every address that is complained about belongs to a node: the lowest does, the highest does, then all are looked at
+        SELECT f.*
+        FROM shift AS f
+        JOIN (
+            SELECT p.shift
+            FROM (
+                SELECT DISTINCT x.low - a.rank AS shift
+                FROM span AS x JOIN n AS a ON a.rank IS NOT NULL
+                JOIN n AS b ON b.rank - a.rank = x.high - x.low) AS p
+            CROSS JOIN (SELECT DISTINCT s.number FROM address AS s WHERE s.number IS NOT NULL) AS s
+            JOIN (SELECT DISTINCT n.rank FROM n) AS r ON r.rank = s.number - p.shift
+            GROUP BY p.shift
+            HAVING count(*) = (SELECT x.numbers FROM span AS x)) AS c USING (shift)
     ), best AS (
         SELECT c.shift FROM complete AS c WHERE c.votes > 0 ORDER BY c.votes DESC, c.neighbours DESC, c.shift LIMIT 1
     ), counted AS (

@@ -95,11 +95,18 @@ RETURN (
 	WITH span AS (
 		SELECT greatest(extract(epoch FROM to_ts - from_ts)::float8, 0.001) AS seconds
 	), bin AS (
-		SELECT r.line, greatest(s.seconds / 198, 1) AS width, s.seconds,
-			floor(extract(epoch FROM a.bucket - from_ts)::float8 / greatest(s.seconds / 198, 1))::int AS k, sum(a.lines) / max(r.nodes) AS lines
-		FROM l4._activity AS a CROSS JOIN span AS s JOIN l4._svg_rows(_svg_activity.job_id) AS r ON r.node = a.node
-		WHERE a.job_id = _svg_activity.job_id AND a.bucket > from_ts - interval '1 second' AND a.bucket <= to_ts
-		GROUP BY r.line, s.seconds, 4
+		SELECT u.line, p.width, p.seconds, u.k, u.lines::numeric / p.nodes[u.line] AS lines
+		FROM (
+			SELECT s.seconds, greatest(s.seconds / 198, 1) AS width,
+				(SELECT array_agg(y.nodes ORDER BY y.line) FROM (SELECT x.line, max(x.nodes) AS nodes FROM l4._svg_rows(_svg_activity.job_id) AS x GROUP BY x.line) AS y) AS nodes,
+				l4._activity_columns(m.activity, m.open_activity, r.line, from_ts, to_ts, greatest(s.seconds / 198, 1)) AS packed
+			FROM l4._stream AS z
+			JOIN l4._summary AS m ON m.stream_id = z.stream_id
+			JOIN l4._svg_rows(_svg_activity.job_id) AS r ON r.node = z.node
+			CROSS JOIN span AS s
+			WHERE z.job_id = _svg_activity.job_id
+			GROUP BY s.seconds) AS p
+		CROSS JOIN LATERAL l4._unpack(p.packed) AS u(line int, k int, lines bigint)
 	), box AS (
 		SELECT b.line, greatest(1, ceil(4 * ln(1 + b.lines::float8) / ln(1 + max(b.lines::float8) OVER ())))::int AS degree,
 			greatest(150, 150 + 990 * b.k * b.width / b.seconds) AS x0, least(1140, 150 + 990 * (b.k + 1) * b.width / b.seconds) AS x1
@@ -138,9 +145,10 @@ RETURN (
 			least(1140, 150 + 990 * extract(epoch FROM c.last_ts - from_ts)::float8 / t.seconds) AS x_last
 		FROM l4.suspect_event AS e
 		CROSS JOIN (SELECT greatest(extract(epoch FROM to_ts - from_ts)::float8, 0.001) AS seconds) AS t
-		JOIN l4.event_count AS c ON c.job_id = e.job_id AND c.event_id = e.event_id
+		JOIN l4._event_counts(_svg_markers.job_id, ARRAY(SELECT z.event_id FROM l4.suspect_event AS z
+			WHERE z.job_id = _svg_markers.job_id AND z.rank <= 9)) AS c ON c.event_id = e.event_id
 		JOIN l4._svg_rows(_svg_markers.job_id) AS r ON r.node = c.node AND r.nodes = 1
-		WHERE e.job_id = _svg_markers.job_id AND c.job_id = _svg_markers.job_id AND e.rank <= 9 AND c.first_ts BETWEEN from_ts AND to_ts
+		WHERE e.job_id = _svg_markers.job_id AND e.rank <= 9 AND c.first_ts BETWEEN from_ts AND to_ts
 	), numbered AS (
 		SELECT h.*, row_number() OVER w AS n, count(*) OVER (PARTITION BY h.line) AS total FROM hit AS h
 		WINDOW w AS (PARTITION BY h.line ORDER BY h.x, h.rank)

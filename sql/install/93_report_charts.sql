@@ -118,16 +118,18 @@ COMMENT ON FUNCTION l4._svg_iterations(text) IS 'picture: time of each iteration
 CREATE FUNCTION l4._svg_matrix(job_id text, title text, description text, labels text[], corner text, cells jsonb) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
-	WITH node AS (
-		SELECT least(n.place, 33) AS place, min(CASE WHEN n.place > 32 AND t.total > 33 THEN 'others' ELSE l4._printable(n.node, 16) END) AS label,
-			bool_or(n.is_suspect AND n.place <= 32) AS suspect, array_agg(n.node) AS names
-		FROM l4._report_nodes(_svg_matrix.job_id) AS n CROSS JOIN (SELECT count(*) AS total FROM l4._report_nodes(_svg_matrix.job_id)) AS t
+	WITH named AS MATERIALIZED (
+		SELECT n.node, n.place, n.is_suspect, count(*) OVER () AS total FROM l4._report_nodes(_svg_matrix.job_id) AS n
+	), node AS (
+		SELECT least(n.place, 33) AS place, min(CASE WHEN n.place > 32 AND n.total > 33 THEN 'others' ELSE l4._printable(n.node, 16) END) AS label,
+			bool_or(n.is_suspect AND n.place <= 32) AS suspect
+		FROM named AS n
 		GROUP BY least(n.place, 33)
 	), grid AS (
 		SELECT least(60, 800.0 / count(*)) AS width, count(*) AS columns FROM node
 	), cell AS (
-		SELECT (c.value ->> 'row')::int AS line, n.place, sum((c.value ->> 'n')::numeric) AS n, count(DISTINCT c.value ->> 'node') AS nodes
-		FROM jsonb_array_elements(_svg_matrix.cells) AS c JOIN node AS n ON c.value ->> 'node' = ANY (n.names)
+		SELECT (c.value ->> 'row')::int AS line, least(n.place, 33) AS place, sum((c.value ->> 'n')::numeric) AS n
+		FROM jsonb_array_elements(_svg_matrix.cells) AS c JOIN named AS n ON n.node = c.value ->> 'node'
 		GROUP BY 1, 2
 	), shade AS (
 		SELECT c.*, greatest(1, ceil(5 * ln(1 + c.n) / ln(1 + max(c.n) OVER ())))::int AS degree FROM cell AS c WHERE c.n > 0
@@ -159,8 +161,8 @@ RETURN (
 	SELECT l4._svg_matrix(_svg_heatmap.job_id, 'Suspect events by nodes', 'How often each suspect event occurs on each node.',
 		(SELECT array_agg(e.label ORDER BY e.rank) FROM event AS e), 'event',
 		(SELECT jsonb_agg(jsonb_build_object('row', x.n, 'node', c.node, 'n', c.occurrences))
-		 FROM l4.event_count AS c JOIN (SELECT e.event_id, row_number() OVER (ORDER BY e.rank) AS n FROM event AS e) AS x ON x.event_id = c.event_id
-		 WHERE c.job_id = _svg_heatmap.job_id)));
+		 FROM l4._event_counts(_svg_heatmap.job_id, ARRAY(SELECT e.event_id FROM event AS e)) AS c
+		 JOIN (SELECT e.event_id, row_number() OVER (ORDER BY e.rank) AS n FROM event AS e) AS x ON x.event_id = c.event_id)));
 COMMENT ON FUNCTION l4._svg_heatmap(text) IS 'picture: suspect events x nodes';
 
 CREATE FUNCTION l4._svg_mentions(job_id text) RETURNS text
