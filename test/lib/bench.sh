@@ -22,7 +22,8 @@ watch_memory() {
 	local postmaster peak=0 sum
 	postmaster=$(head -n 1 "$box/data/postmaster.pid")
 	while [ -e "$box/tmp/watch" ]; do
-		sum=$(cat /proc/[0-9]*/status 2>/dev/null | awk -v top="$postmaster" \
+		# a process may end while it is looked at
+		sum=$({ cat /proc/[0-9]*/status 2>/dev/null || true; } | awk -v top="$postmaster" \
 			'/^PPid:/ {mine = $2 == top} /^RssAnon:/ && mine {s += $2} END {print int(s / 1024)}')
 		((sum > peak)) && peak=$sum
 		printf '%s\n' "$peak" >"$box/tmp/peak"
