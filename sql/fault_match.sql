@@ -136,6 +136,20 @@ SELECT job_id, status, node, line_no, line, occurrences, captures, gave_up FROM 
 SELECT count(*) AS jobs, min(occurrences) FROM l4.test_fault('heartbeat sent');
 SELECT job_id FROM l4.test_fault(templates => ARRAY['custom widget <*> of <*> broke at slot <*>']);
 SELECT count(*) FROM l4.test_fault();
+-- what a proposed pattern leaves open: names of nodes, lists of any length; what it keeps: the value by which a known cause is told
+SELECT l4._general_template('fm-bad', 'Ranks <*>, <NUMBER>, <*> of node1 failed') AS template;
+SELECT l4._propose_signature('Ranks <LIST> of <*> failed', 'Ranks 4, 5, 17 of node1 failed') AS signature;
+INSERT INTO lines
+SELECT 'fm-kill', 'node' || n, n, 1, timestamptz '2026-03-06 10:00+00' + CASE n WHEN 2 THEN 0 ELSE 1 END * interval '1 s',
+	format('ERROR: failed (exitcode: %s) local_rank: 0 (pid: %s)', CASE n WHEN 2 THEN -9 ELSE 1 END, 4710 + n)
+FROM generate_series(0, 3) n;
+CALL l4.ingest('lines');
+INSERT INTO l4.suspect_event SELECT 'fm-kill', 1, event_id, 1, '{new}', 4, 4, first_ts, first_node, first_line_no, example FROM l4._job_event WHERE job_id = 'fm-kill';
+SELECT l4.confirm_fault('fm-kill', 'fm_killed', 'c', 'r') >= 1000000 AS confirmed;
+SELECT signature, example FROM l4.fault WHERE name = 'fm_killed';
+SELECT job_id FROM l4.test_fault((SELECT signature FROM l4.fault WHERE name = 'fm_killed')) ORDER BY 1;
+DELETE FROM l4.fault WHERE name = 'fm_killed';
+SELECT l4.forget_job('fm-kill');
 SELECT l4.confirm_fault('fm-none', 'x', 'c', 'r');
 SELECT l4.confirm_fault('fm-bad', 'x', 'c', 'r');
 SELECT l4.confirm_fault('fm-bad', 'x', 'c', 'r', events => '{-5}');
@@ -148,6 +162,9 @@ SELECT l4.confirm_fault('fm-bad', 'x', 'c', 'r', signature => 'custom widget', c
 \set VERBOSITY default
 SELECT event_id AS widget FROM l4.template WHERE example ~ '^custom widget' \gset
 INSERT INTO l4.diagnosis (job_id, status, symptom, summary, baseline, coverage, parameters) VALUES ('fm-bad', 'OK', 'crash', 's', '{fm-ok}', '{}', '{}');
+-- the best suspect is what a healthy job has too: the next one is taken
+INSERT INTO l4.suspect_event SELECT 'fm-bad', 2, event_id, 1, '{more}', 3, 39, first_ts, 'node1', 1001, example FROM l4._job_event WHERE job_id = 'fm-bad' AND example ~ 'heartbeat sent';
+UPDATE l4.suspect_event SET rank = 0 WHERE job_id = 'fm-bad' AND rank = 2;
 INSERT INTO l4.suspect_event VALUES ('fm-bad', 1, :widget, 1, '{new}', 1, 1, '2026-03-02 10:00:20.5+00', 'node1', 1007, 'custom widget 7 of node1 broke at slot 3');
 INSERT INTO l4.suspect_node VALUES ('fm-bad', 1, 'node1', 1, true, NULL, '{}', '{}', '{}');
 -- with a diagnosis, what it claims comes first

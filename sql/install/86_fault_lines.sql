@@ -44,7 +44,7 @@ COMMENT ON FUNCTION l4._fault_scan(text[]) IS 'which active signatures match whi
 -- The value of each variable part is looked for in the example from left to right, so that equal texts are told apart. All values are
 -- read in one pass: they are packed by stream.
 CREATE FUNCTION l4._line_variants(job_id text, event_ids int[])
-RETURNS TABLE (event_id int, slot int, node text, line text, ts timestamptz, occurrences bigint, nodes text[], is_first bool)
+RETURNS TABLE (event_id int, slot int, node text, line text, ts timestamptz, occurrences bigint, nodes text[], is_first bool, value text)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -56,7 +56,7 @@ DECLARE
 	part int;		-- where the part of this slot is; 0 = not found
 BEGIN
 	FOR r IN
-		WITH value AS MATERIALIZED (
+		WITH said AS MATERIALIZED (
 			SELECT v.event_id, v.slot, v.value, array_agg(DISTINCT v.node) AS nodes, min(v.first_ts) AS ts, coalesce(sum(v.occurrences), 1)::bigint AS n
 			FROM l4._slot_values(_line_variants.job_id, event_ids) v
 			GROUP BY v.event_id, v.slot, v.value
@@ -74,8 +74,8 @@ BEGIN
 		JOIN l4._values(_line_variants.job_id, event_ids) f ON f.node = e.first_node AND f.event_id = e.id
 		JOIN (SELECT d.event_id, d.slot, row_number() OVER (PARTITION BY d.event_id ORDER BY d.slot) AS n,
 				count(*) OVER (PARTITION BY d.event_id) AS slots
-			FROM (SELECT DISTINCT v.event_id, v.slot FROM value v) AS d) AS s ON s.event_id = e.id AND s.slots = cardinality(f.slot_values)
-		JOIN value v ON v.event_id = e.id AND v.slot = s.slot
+			FROM (SELECT DISTINCT v.event_id, v.slot FROM said v) AS d) AS s ON s.event_id = e.id AND s.slots = cardinality(f.slot_values)
+		JOIN said v ON v.event_id = e.id AND v.slot = s.slot
 		ORDER BY e.id, v.slot, v.value
 	LOOP
 		IF r.id IS DISTINCT FROM last_event THEN
@@ -100,6 +100,7 @@ BEGIN
 			occurrences := r.n;
 			nodes := r.nodes;
 			is_first := r.value = r.first;
+			value := r.value;
 			RETURN NEXT;
 		END IF;
 	END LOOP;

@@ -18,20 +18,21 @@ BEGIN ATOMIC
 	WHERE (test_fault.job_ids IS NULL OR j.job_id OPERATOR(pg_catalog.=) ANY (test_fault.job_ids))
 	  AND pg_catalog.num_nonnulls(test_fault.signature, test_fault.templates) OPERATOR(pg_catalog.>) 0
 	  AND m.yes IS NOT FALSE
-	ORDER BY j.job_id, l.event_id, m.yes IS NULL, l.is_record, l.line_no;
+	ORDER BY j.job_id, l.event_id, m.yes IS NULL, l4.pcre_match(l.line, test_fault.signature) IS NOT TRUE, l.is_record, l.line_no;
 END;
 COMMENT ON FUNCTION l4.test_fault(l4.pcre, text[], text[]) IS 'what a signature or templates would match in the jobs that l4 knows: one line an event; nothing is stored';
 
--- Literal text stays, a variable part becomes a run of non-blanks (or, where that does not fit the example, anything).
+-- Literal text stays, a variable part becomes a run of non-blanks (or, where that does not fit the example, anything), a list one of any
+-- length.
 CREATE FUNCTION l4._propose_signature(template text, example text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (
 	WITH piece AS (
 		SELECT pg_catalog.regexp_replace(pg_catalog.regexp_replace(p.piece, '([][\\.^$|()?*+{}#-])', '\\\1', 'g'), '\s+', '\\s+', 'g') AS text, p.n
-		FROM pg_catalog.regexp_split_to_table(template, '(?:<(?:\*|[A-Z][A-Z0-9_]*)>)+') WITH ORDINALITY AS p(piece, n)
+		FROM pg_catalog.regexp_split_to_table(pg_catalog.replace(template, '<LIST>', E'\x01'), '(?:<(?:\*|[A-Z][A-Z0-9_]*)>)+') WITH ORDINALITY AS p(piece, n)
 	), pattern AS (
-		SELECT w.n, pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.string_agg(p.text, w.wild ORDER BY p.n),
-			'^(\\S\+|\\S\*\?|\.\*\?|\\s\+)+', ''), '(\\S\+|\\S\*\?|\.\*\?|\\s\+)+$', '') AS text
+		SELECT w.n, pg_catalog.replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.string_agg(p.text, w.wild ORDER BY p.n),
+			'^(\\S\+|\\S\*\?|\.\*\?|\\s\+|\x01)+', ''), '(\\S\+|\\S\*\?|\.\*\?|\\s\+|\x01)+$', ''), E'\x01', '\S+(?:,\s*\S+)*') AS text
 		FROM piece AS p CROSS JOIN (VALUES (1, '\S+'), (2, '\S*?'), (3, '.*?')) AS w(n, wild)
 		GROUP BY w.n
 	)
@@ -40,7 +41,7 @@ RETURN (
 	ORDER BY p.n LIMIT 1);
 COMMENT ON FUNCTION l4._propose_signature(text, text) IS 'pattern of a template that matches its example; NULL when there is none that says enough';
 
--- A template that was seen once may still hold the name of a node.
+-- A template that was seen once may still hold the name of a node, and a list as many parts as it had then.
 CREATE FUNCTION l4._general_template(job_id text, template text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -56,28 +57,40 @@ BEGIN
 	LOOP
 		answer := regexp_replace(answer, '(?<![[:alnum:]_.-])' || regexp_replace(name, '([][\.^$|()?*+{}])', '\\\1', 'g') || '(?![[:alnum:]_-])', '<*>', 'g');
 	END LOOP;
-	RETURN answer;
+	RETURN regexp_replace(answer, '<(?:\*|[A-Z][A-Z0-9_]*)>(?:, ?<(?:\*|[A-Z][A-Z0-9_]*)>)+', '<LIST>', 'g');
 END
 $$;
-COMMENT ON FUNCTION l4._general_template(text, text) IS 'a template without the names and addresses of the job''s nodes';
+COMMENT ON FUNCTION l4._general_template(text, text) IS 'a template without the names and addresses of the job''s nodes, lists of any length';
 
--- Of the five best suspect events that are no known effects the one that the fewest other diagnoses claim: the most telling.
-CREATE FUNCTION l4._telling_event(job_id text) RETURNS int
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN (
-		SELECT b.event_id
-		FROM (SELECT s.event_id, s.rank FROM l4.suspect_event s
-			WHERE s.job_id = _telling_event.job_id
-			  AND NOT EXISTS (SELECT FROM l4.fault_match m WHERE m.job_id = s.job_id AND m.event_id = s.event_id AND m.is_effect)
-			ORDER BY s.rank LIMIT 5) AS b
-		ORDER BY (SELECT count(*) FROM l4.suspect_event o WHERE o.event_id = b.event_id AND o.job_id <> _telling_event.job_id), b.rank
-		LIMIT 1);
-END
-$$;
-COMMENT ON FUNCTION l4._telling_event(text) IS 'the suspect event that says most about what was particular to a job';
+-- Which suspect event to make a pattern of, best first: what a known cause was found in, what a suspect node said, what the fewest other
+-- diagnoses claim. Lines that only tell of a failure elsewhere come into question when there is nothing else.
+CREATE FUNCTION l4._telling_events(job_id text) RETURNS int[]
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+	WITH known AS MATERIALIZED (
+		-- by their first records: where a value decides, the pattern of the event would match any value
+		SELECT e.event_id, pg_catalog.bool_and(e.is_effect) AS is_effect
+		FROM (SELECT l4._survivor(t.event_id, t.merged_into) AS event_id, f.is_effect OR COALESCE(m.is_effect, false) AS is_effect, f.priority,
+				pg_catalog.max(f.priority) OVER (PARTITION BY h.event_id) AS top
+			FROM l4._fault_hit AS h
+			JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) h.fault_id
+			JOIN l4._event AS t ON t.event_id OPERATOR(pg_catalog.=) h.event_id
+			LEFT JOIN l4.fault_match AS m ON m.job_id OPERATOR(pg_catalog.=) h.job_id AND m.fault_id OPERATOR(pg_catalog.=) h.fault_id
+				AND NOT m.caused_by OPERATOR(pg_catalog.&&) COALESCE((SELECT pg_catalog.array_agg(c.name) FROM l4.fault AS c WHERE c.combined), '{}')
+			WHERE h.job_id OPERATOR(pg_catalog.=) _telling_events.job_id AND NOT h.gave_up) AS e
+		WHERE e.priority OPERATOR(pg_catalog.=) e.top
+		GROUP BY e.event_id
+	), suspect AS (
+		SELECT s.event_id, s.rank, COALESCE(k.is_effect, false) AS is_effect, k.event_id IS NOT NULL AS is_known,
+			EXISTS (SELECT FROM l4.suspect_node AS n WHERE n.job_id OPERATOR(pg_catalog.=) s.job_id AND n.node OPERATOR(pg_catalog.=) s.example_node AND n.is_suspect) AS at_fault,
+			(SELECT pg_catalog.count(*) FROM l4.suspect_event AS o
+			 WHERE o.event_id OPERATOR(pg_catalog.=) s.event_id AND o.job_id OPERATOR(pg_catalog.<>) s.job_id) AS others
+		FROM l4.suspect_event AS s LEFT JOIN known AS k ON k.event_id OPERATOR(pg_catalog.=) s.event_id
+		WHERE s.job_id OPERATOR(pg_catalog.=) _telling_events.job_id
+	)
+	SELECT pg_catalog.array_agg(s.event_id ORDER BY s.is_effect, NOT s.is_known, NOT s.at_fault, s.others, s.rank) FROM suspect AS s;
+END;
+COMMENT ON FUNCTION l4._telling_events(text) IS 'suspect events of a job, first the one that says most about what was particular to it';
 
 CREATE FUNCTION l4._check_leads_to(name text, leads_to text[]) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -94,6 +107,21 @@ RETURN (
 		FROM pg_catalog.unnest(_check_leads_to.leads_to) AS u(effect)) AS t);
 COMMENT ON FUNCTION l4._check_leads_to(text, text[]) IS 'what is wrong with leads_to of a fault; NULL = nothing';
 
+CREATE FUNCTION l4._healthy_matches(job_id text, signature l4.pcre, templates text[])
+RETURNS TABLE (healthy_job text, node text, line_no bigint, line text)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
+BEGIN ATOMIC
+	SELECT t.job_id, t.node, t.line_no, t.line
+	FROM l4.test_fault(_healthy_matches.signature, _healthy_matches.templates,
+		COALESCE((SELECT pg_catalog.array_agg(j.job_id) FROM l4.job AS j
+			WHERE j.job_id OPERATOR(pg_catalog.<>) _healthy_matches.job_id
+			  AND (j.status OPERATOR(pg_catalog.=) 'succeeded'
+				   OR j.job_id OPERATOR(pg_catalog.=) ANY ((SELECT d.baseline FROM l4.diagnosis AS d
+															WHERE d.job_id OPERATOR(pg_catalog.=) _healthy_matches.job_id)::text[]))), '{}')) AS t
+	ORDER BY t.job_id, t.node, t.line_no LIMIT 10;
+END;
+COMMENT ON FUNCTION l4._healthy_matches(text, l4.pcre, text[]) IS 'what a pattern matches in successful jobs and in the baseline of a diagnosis, up to ten lines';
+
 -- The job itself must show what it is confirmed to show, and no healthy job may.
 CREATE FUNCTION l4._check_pattern(job_id text, name text, signature l4.pcre, templates text[]) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -109,12 +137,8 @@ BEGIN
 		RAISE EXCEPTION 'the pattern matches no line of job "%"', _check_pattern.job_id
 			USING ERRCODE = 'invalid_parameter_value', HINT = 'l4.test_fault() shows what a pattern matches.';
 	END IF;
-	SELECT string_agg(format('job %s, node %s, line %s: %s', t.job_id, t.node, t.line_no, left(t.line, 200)), E'\n') INTO problem
-	FROM (SELECT t.* FROM l4.test_fault(_check_pattern.signature, _check_pattern.templates,
-			(SELECT array_agg(j.job_id) FROM l4.job j WHERE j.job_id <> _check_pattern.job_id AND (j.status = 'succeeded'
-			 OR j.job_id = ANY ((SELECT d.baseline FROM l4.diagnosis d WHERE d.job_id = _check_pattern.job_id)::text[])))) AS t
-		WHERE t.job_id <> _check_pattern.job_id
-		ORDER BY t.job_id, t.node, t.line_no LIMIT 10) AS t;
+	SELECT string_agg(format('job %s, node %s, line %s: %s', t.healthy_job, t.node, t.line_no, left(t.line, 200)), E'\n') INTO problem
+	FROM l4._healthy_matches(_check_pattern.job_id, _check_pattern.signature, _check_pattern.templates) AS t;
 	IF problem IS NOT NULL THEN
 		RAISE EXCEPTION 'the pattern of fault "%" would match healthy jobs', _check_pattern.name
 			USING ERRCODE = 'check_violation', DETAIL = problem, HINT = 'Give a narrower signature, or other events.';
@@ -123,6 +147,81 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION l4._check_pattern(text, text, l4.pcre, text[]) IS 'the line of the job that a pattern matches; raises when there is none, or one in a healthy job';
+
+-- Where a known cause goes by a value of the event (an exit status), the pattern must keep it.
+CREATE FUNCTION l4._decided_template(job_id text, event_id int, template text) RETURNS text
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	pattern constant text := '<(?:\*|[A-Z][A-Z0-9_]*)>';
+	parts constant text[] := regexp_split_to_array(template, pattern);
+	marks text[] := ARRAY(SELECT m.found[1] FROM regexp_matches(template, '(' || pattern || ')', 'g') AS m(found));
+	known l4.pcre;
+	v record;
+BEGIN
+	SELECT f.signature INTO known
+	FROM l4._fault_hit h JOIN l4.fault f ON f.fault_id = h.fault_id JOIN l4._event t ON t.event_id = h.event_id
+	WHERE h.job_id = _decided_template.job_id AND l4._survivor(t.event_id, t.merged_into) = _decided_template.event_id
+	  AND NOT h.gave_up AND NOT f.is_effect AND f.signature IS NOT NULL
+	ORDER BY f.priority DESC, f.fault_id LIMIT 1;
+	FOR v IN
+		SELECT * FROM (
+			SELECT l.value, l.is_first, m.yes, bool_or(NOT m.yes) OVER (PARTITION BY l.slot) AS varies,
+				dense_rank() OVER (ORDER BY l.slot) AS k
+			FROM l4._line_variants(_decided_template.job_id, ARRAY[_decided_template.event_id]) AS l
+			CROSS JOIN LATERAL (SELECT l4.pcre_match(l.line, known) IS TRUE AS yes) AS m) AS w
+		WHERE known IS NOT NULL AND w.is_first AND w.yes AND w.varies AND w.k <= cardinality(marks)
+	LOOP
+		marks[v.k] := v.value;
+	END LOOP;
+	RETURN (SELECT string_agg(p.text || coalesce(marks[p.n], ''), '' ORDER BY p.n) FROM unnest(parts) WITH ORDINALITY AS p(text, n));
+END
+$$;
+COMMENT ON FUNCTION l4._decided_template(text, int, text) IS 'a template with the values by which a known cause is told in it';
+
+CREATE FUNCTION l4._event_pattern(job_id text, events int[], OUT signature l4.pcre, OUT templates text[])
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT (pg_catalog.array_agg(s.signature ORDER BY c.n))[1]::l4.pcre,
+		pg_catalog.array_agg(g.template ORDER BY c.n) FILTER (WHERE l4._templates_usable(ARRAY[g.template]))
+	FROM pg_catalog.unnest(_event_pattern.events) WITH ORDINALITY AS c(id, n)
+	JOIN l4._event AS t ON t.event_id OPERATOR(pg_catalog.=) c.id
+	CROSS JOIN LATERAL l4._general_template(_event_pattern.job_id, l4._decided_template(_event_pattern.job_id, c.id, t.template)) AS g(template)
+	-- the example of the event may be another job's, with another value
+	CROSS JOIN LATERAL (SELECT COALESCE(l4._propose_signature(g.template, t.example), (
+		SELECT p.signature
+		FROM l4._fault_lines(_event_pattern.job_id) AS l CROSS JOIN LATERAL l4._propose_signature(g.template, l.line) AS p(signature)
+		WHERE l.event_id OPERATOR(pg_catalog.=) c.id AND NOT l.is_record AND p.signature IS NOT NULL
+		ORDER BY l.line_no LIMIT 1)) AS signature) AS s;
+END;
+COMMENT ON FUNCTION l4._event_pattern(text, int[]) IS 'signature made of the first of some events, templates of all';
+
+-- The first telling event whose pattern no successful job matches; when all do, the first, so that the caller sees why.
+CREATE FUNCTION l4._pattern_event(job_id text) RETURNS int[]
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	candidates constant int[] := l4._telling_events(_pattern_event.job_id);
+	p record;
+	i int;
+BEGIN
+	IF candidates IS NULL THEN
+		RAISE EXCEPTION 'no suspect event of job "%" to make a pattern of', _pattern_event.job_id
+			USING ERRCODE = 'no_data_found', HINT = 'Run l4.diagnose() first, or give events, signature or templates.';
+	END IF;
+	FOR i IN 1 .. least(cardinality(candidates), 5) LOOP
+		SELECT * INTO p FROM l4._event_pattern(_pattern_event.job_id, ARRAY[candidates[i]]);
+		IF num_nonnulls(p.signature, p.templates) > 0
+		   AND NOT EXISTS (SELECT FROM l4._healthy_matches(_pattern_event.job_id, p.signature, p.templates)) THEN
+			RETURN ARRAY[candidates[i]];
+		END IF;
+	END LOOP;
+	RETURN ARRAY[candidates[1]];
+END
+$$;
+COMMENT ON FUNCTION l4._pattern_event(text) IS 'the suspect event of a job to make a pattern of';
 
 CREATE FUNCTION l4.confirm_fault(job_id text, name text, root_cause text, remedy text, category text DEFAULT NULL, component text DEFAULT NULL,
 	severity text DEFAULT 'error', signature l4.pcre DEFAULT NULL, templates text[] DEFAULT NULL, leads_to text[] DEFAULT '{}',
@@ -142,11 +241,7 @@ BEGIN
 			USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs.';
 	END IF;
 	IF chosen IS NULL AND signature IS NULL AND templates IS NULL THEN
-		chosen := ARRAY[l4._telling_event(confirm_fault.job_id)];
-		IF chosen[1] IS NULL THEN
-			RAISE EXCEPTION 'no suspect event of job "%" to make a pattern of', confirm_fault.job_id
-				USING ERRCODE = 'no_data_found', HINT = 'Run l4.diagnose() first, or give events, signature or templates.';
-		END IF;
+		chosen := l4._pattern_event(confirm_fault.job_id);
 	END IF;
 	IF chosen IS NOT NULL THEN
 		SELECT e.id::text INTO problem FROM unnest(chosen) AS e(id)
@@ -155,14 +250,8 @@ BEGIN
 			RAISE EXCEPTION 'job "%" has no event %', confirm_fault.job_id, problem
 				USING ERRCODE = 'undefined_object', HINT = 'l4.suspect_event and l4.event_count list the events of a job.';
 		END IF;
-		SELECT array_agg(g.template ORDER BY c.n) INTO templates
-		FROM unnest(chosen) WITH ORDINALITY AS c(id, n) JOIN l4._event t ON t.event_id = c.id
-		CROSS JOIN LATERAL l4._general_template(confirm_fault.job_id, t.template) AS g(template)
-		WHERE l4._templates_usable(ARRAY[g.template]);
-		IF signature IS NULL THEN
-			SELECT l4._propose_signature(l4._general_template(confirm_fault.job_id, t.template), t.example)::l4.pcre INTO signature
-			FROM l4._event t WHERE t.event_id = chosen[1];
-		END IF;
+		SELECT coalesce(confirm_fault.signature, p.signature), p.templates INTO signature, templates
+		FROM l4._event_pattern(confirm_fault.job_id, chosen) AS p;
 		IF signature IS NULL AND templates IS NULL THEN
 			RAISE EXCEPTION 'event % says too little to make a pattern of', chosen[1]
 				USING ERRCODE = 'invalid_parameter_value', HINT = 'Choose other events, or give a signature.';

@@ -12,7 +12,7 @@ VALUES
 (1801, 'one_node_process_crashed', 'hardware', 'node', 'fatal', 60, true,
  'A process of one node crashed by a signal while the same program went on elsewhere: more likely the node (memory, accelerator, a damaged file) than the program.',
  'Test memory and accelerators of that node; compare its files and library versions with those of another; run without it.',
- '{python_segfault,process_crashed_by_signal,torchrun_worker_sigsegv,torchrun_worker_sigbus,bus_error_core,segfault_kernel_line,shell_process_crashed,dataloader_bus_error,container_shm_small,dataloader_worker_killed,deepspeed_launch_sigsegv,deepspeed_launch_sigbus,heap_corruption}',
+ '{python_segfault,process_crashed_by_signal,torchrun_worker_sigsegv,torchrun_worker_sigbus,bus_error_core,segfault_kernel_line,shell_process_crashed,dataloader_bus_error,container_shm_small,dataloader_worker_killed,dataloader_worker_segfault,deepspeed_launch_sigsegv,deepspeed_launch_sigbus,heap_corruption}',
  'https://pytorch.org/docs/stable/elastic/errors.html', 'builtin'),
 (7800, 'one_node_file_missing', 'platform', 'storage', 'error', 60, true,
  'A file is missing on one node only: a mount, a copy or a part of a checkpoint is not there.',

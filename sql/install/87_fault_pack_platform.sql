@@ -447,5 +447,17 @@ FROM (VALUES
  'ERROR: on rank 3 found iteration 1800 in the metadata while max iteration across the ranks is 2000',
  'The parts of a checkpoint do not belong together: a part was not written, was restored from an older copy, or a node sees a stale file.',
  'List iteration and time of each part on each node; resume from the newest iteration that all parts have.',
- '{sym_torchrun_worker_exit}', 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/checkpointing.py')
+ '{sym_torchrun_worker_exit}', 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/checkpointing.py'),
+(7074, 'managed_job_platform_error', 'platform', 'scheduler', 'error', 46, false,
+ 'InternalServerError: We encountered an internal error|CapacityError: |InsufficientCapacity(?:Exception|Error)?|Training job .{0,60}(?:InternalServerError|CapacityError)|[Ii]nternal (?:service|server) error.{0,60}(?:[Jj]ob|[Tt]ry again)',
+ 'Failed Reason: InternalServerError: We encountered an internal error. Please try again.',
+ 'The managed training service itself failed, or had no machines.',
+ 'Start the job again; if it stays, ask the provider with the id of the job.',
+ '{sym_torchrun_worker_exit}', 'https://docs.aws.amazon.com/sagemaker/latest/dg/troubleshooting.html'),
+(7075, 'managed_image_pull', 'platform', 'platform_config', 'error', 48, false,
+ 'Cannot pull (?:algorithm )?container|(?:image|container) .{0,60}(?:could not|cannot|failed to) be? ?pull|manifest (?:unknown|for .{0,100} not found)|toomanyrequests: |pull access denied',
+ 'ClientError: Cannot pull algorithm container. Either the image does not exist or its permissions are incorrect.',
+ 'The container image cannot be fetched: its name is wrong, rights are missing, or the registry limits pulls.',
+ 'Pull it by hand with the same credentials; correct name, tag or rights.',
+ '{sym_torchrun_worker_exit}', 'https://docs.docker.com/docker-hub/download-rate-limit/')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -495,5 +495,11 @@ FROM (VALUES
  'Traceback (most recent call last):',
  'A Python exception was printed; its class and message stand at the end of the stack.',
  'Read the last lines of the stack.',
- '{}', 'https://docs.python.org/3/library/traceback.html')
+ '{}', 'https://docs.python.org/3/library/traceback.html'),
+(3269, 'sagemaker_script_error', 'user', 'program', 'error', 6, false,
+ 'ExecuteUserScriptError|AlgorithmError: |UserWorkloadError|CommandException: .{0,40}exit',
+ 'sagemaker-containers ERROR    ExecuteUserScriptError:',
+ 'The managed training service ran the user''s command, and it ended with an error.',
+ 'Read the log of the container before this line.',
+ '{sym_torchrun_worker_exit}', 'https://docs.aws.amazon.com/sagemaker/latest/dg/define-train-metrics.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);
