@@ -59,7 +59,7 @@ FROM (VALUES
  'Check that both ports are active and on one fabric, NCCL_IB_GID_INDEX and NCCL_IB_HCA, and test with ib_write_bw between the two nodes.',
  '{sym_c10d_collective_timeout,sym_nccl_remote_error,sym_gloo_peer_closed}', 'https://github.com/NVIDIA/nccl/blob/master/src/misc/ibvwrap.cc'),
 (1044, 'sym_nccl_peer_closed', 'hardware', 'network', 'error', 50, true,
- '(?:NET/Socket : Connection|Net : Connection|socketProgress: Connection) closed by remote peer|Net : Call to recv from \S+ failed : (?:Connection reset by peer|Broken pipe|Connection timed out)',
+ '(?:NET/Socket : Connection|Net : Connection|socketProgress: Connection) closed by remote peer|(?:Net : )?Call to (?:recv|send|read|write|connect)(?: (?:from|to) \S+)? failed ?: (?:Connection reset by peer|Broken pipe|Connection timed out|Connection closed)',
  'misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node5.cluster.local<44310>',
  'The other end of an NCCL socket went away, mostly because that process or node died.',
  'Find the peer named in the line and read its log for the first error.',
@@ -291,5 +291,17 @@ FROM (VALUES
  'fsspec.exceptions.FSTimeoutError: Caught FSTimeoutError in DataLoader worker process 1.',
  'A read or connect over the network took longer than its limit: a slow or broken path, or an overloaded storage.',
  'Test the path from that node; look at the load of the storage; raise the limit and retry.',
- '{dataloader_worker_exception,retries_exhausted,sym_torchrun_worker_exit}', 'https://filesystem-spec.readthedocs.io/en/latest/async.html')
+ '{dataloader_worker_exception,retries_exhausted,sym_torchrun_worker_exit}', 'https://filesystem-spec.readthedocs.io/en/latest/async.html'),
+(1167, 'rdma_driver_command', 'hardware', 'network', 'error', 48, false,
+ '\b(?:infiniband|efa|irdma|bnxt_re|hfi1|qedr|rdma_cm)(?: \w+)*: .{0,80}(?:[Ff]ailed|[Ee]rror|[Tt]imed? ?out)|\binfiniband (?:efa|mlx\d|irdma|bnxt_re|hfi\d|rxe|siw)\w*: .{0,80}(?:[Ff]ailed|[Ee]rror|[Tt]imed? ?out)',
+ 'infiniband efa_0: Failed to process command ALLOC_PD (opcode 14) comp_status 1 err -12',
+ 'The driver of an RDMA adapter could not carry out a command: the adapter is in trouble, or a resource of it is used up.',
+ 'Look at the kernel log before it; check firmware and driver, and how many memory regions and queues are in use; reset the adapter.',
+ '{nccl_unhandled_system_error,sym_c10d_collective_timeout}', 'https://github.com/amzn/amzn-drivers/tree/master/kernel/linux/efa'),
+(1168, 'nccl_warn_any', 'hardware', 'network', 'error', 12, false,
+ 'NCCL WARN .{0,200}(?:[Ff]ailed\b|\b[Ee]rror\b|ERROR|[Cc]ouldn''t|[Cc]ould not|[Uu]nable to|[Ii]nvalid|reset by peer|[Tt]imed? ?out|[Aa]bort)',
+ 'node7:812:930 [2] transport.cu:153 NCCL WARN proxy operation failed with 6',
+ 'NCCL reports that an operation failed; no row of this library knows the text.',
+ 'Read the line and those before it on that rank; repeat with NCCL_DEBUG=INFO; look at the network of that node.',
+ '{sym_c10d_collective_timeout}', 'https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

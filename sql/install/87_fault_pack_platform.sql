@@ -459,5 +459,11 @@ FROM (VALUES
  'ClientError: Cannot pull algorithm container. Either the image does not exist or its permissions are incorrect.',
  'The container image cannot be fetched: its name is wrong, rights are missing, or the registry limits pulls.',
  'Pull it by hand with the same credentials; correct name, tag or rights.',
- '{sym_torchrun_worker_exit}', 'https://docs.docker.com/docker-hub/download-rate-limit/')
+ '{sym_torchrun_worker_exit}', 'https://docs.docker.com/docker-hub/download-rate-limit/'),
+(7076, 'nccl_ofi_setup', 'platform', 'platform_config', 'error', 50, false,
+ 'NET/OFI (?!Request ).{0,120}(?:Couldn''t|[Ff]ailed|ERROR:|unable to|No NIC info)|nccl_net_ofi_\w+:\d+ NCCL WARN',
+ 'create_nccl_ofi_component:459 NCCL WARN NET/OFI Couldn''t open AV. RC: -22, ERROR: Invalid argument',
+ 'The network plug-in of NCCL for libfabric could not set up an adapter: driver, libfabric and plug-in do not fit, limits are too low, or the device is not in the container.',
+ 'Compare the versions of driver, libfabric and plug-in; check `fi_info -p efa`, the memlock limit and the device files in the container.',
+ '{nccl_unhandled_system_error,sym_c10d_collective_timeout}', 'https://github.com/aws/aws-ofi-nccl/issues')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);
