@@ -58,6 +58,15 @@ DECLARE
 	stale text[];
 	fresh text[];
 BEGIN
+	-- nothing to do, nothing to wait for: an ingest that has not committed holds rows of its job
+	jobs := ARRAY(
+		SELECT j.job_id FROM unnest(jobs) AS j(job_id) LEFT JOIN l4._fault_watch w ON w.job_id = j.job_id
+		WHERE w.library IS DISTINCT FROM present
+		   OR EXISTS (SELECT FROM l4._job_event e WHERE e.job_id = j.job_id AND NOT w.events @> e.event_id)
+		   OR w.examples <> l4._fault_examples(w.job_id, w.events));
+	IF jobs = '{}' THEN
+		RETURN;
+	END IF;
 	INSERT INTO l4._fault_watch (job_id, library, examples, events)
 	SELECT j.job_id, present, 0, '{}' FROM unnest(jobs) AS j(job_id) ORDER BY 1 ON CONFLICT DO NOTHING;
 	PERFORM FROM l4._fault_watch w WHERE w.job_id = ANY (jobs) ORDER BY w.job_id FOR UPDATE;
