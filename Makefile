@@ -110,6 +110,7 @@ FRAGMENTS = \
 	sql/install/80_marker_rules.sql \
 	sql/install/81_diagnosis_tables.sql \
 	sql/install/82_case.sql \
+	sql/install/82_case_limits.sql \
 	sql/install/82_case_symptom.sql \
 	sql/install/83_evidence.sql \
 	sql/install/83_evidence_values.sql \
@@ -183,7 +184,8 @@ REGRESS = \
 	sources \
 	source_kinds \
 	fault_match \
-	packs
+	packs \
+	diagnose_jobs
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale
 

@@ -30,7 +30,7 @@ CALL l4.ingest('lines');
 CREATE VIEW stream AS
 SELECT m.*, s.node, s.source, substr(s.node, 2)::int AS number FROM l4._stream AS s JOIN l4._summary AS m USING (stream_id) WHERE job_id = 'packs-1';
 -- iterations: number of nodes, last report, median duration
-CREATE TEMP TABLE packed AS SELECT l4._iteration_table(iterations, open_iterations, number ORDER BY number) AS parts FROM stream;
+CREATE TEMP TABLE packed AS SELECT l4._iteration_table(iterations, open_iterations, number, 0, NULL ORDER BY number) AS parts FROM stream;
 SELECT count(*), sum(nodes), max(duration_ms)
 FROM packed, l4._unpack(parts[1]) AS u(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8);
 (SELECT u.* FROM packed, l4._unpack(parts[1]) AS u(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8)
@@ -38,9 +38,9 @@ FROM packed, l4._unpack(parts[1]) AS u(epoch int, iteration int, nodes int, done
     FROM l4._iteration WHERE job_id = 'packs-1' GROUP BY 1, 2);
 SELECT u.* FROM packed, l4._unpack(parts[2]) AS u(node int, train_ts timestamptz, progress_ts timestamptz, iterations int, last_iteration int)
 EXCEPT SELECT substr(node, 2)::int, min(ended), max(ended), count(*), (max(ARRAY[epoch, iteration]))[2] FROM l4._iteration WHERE job_id = 'packs-1' GROUP BY node;
-SELECT l4._iteration_table(NULL, NULL, 1) IS NOT NULL AS empty, l4._iteration_table(iterations, NULL, NULL) = l4._iteration_table(NULL, NULL, 1) AS nobody FROM stream;
-SELECT l4._iteration_table(iterations, NULL, -1) FROM stream;
-SELECT l4._iteration_table(events, NULL, 1) FROM stream;
+SELECT l4._iteration_table(NULL, NULL, 1, 0, NULL) IS NOT NULL AS empty, l4._iteration_table(iterations, NULL, NULL, 0, NULL) = l4._iteration_table(NULL, NULL, 1, 0, NULL) AS nobody FROM stream;
+SELECT l4._iteration_table(iterations, NULL, -1, 0, NULL) FROM stream;
+SELECT l4._iteration_table(events, NULL, 1, 0, NULL) FROM stream;
 -- sequences: distance to the ten before, three deviations
 WITH sequence AS (
     SELECT q.*, row_number() OVER w AS place FROM l4._sequence AS q WHERE job_id = 'packs-1' WINDOW w AS (PARTITION BY node, source, rank ORDER BY epoch, iteration)
@@ -73,9 +73,9 @@ WITH done AS (
     FROM done AS d JOIN normal AS n USING (place) WHERE place > 1 AND streams >= 10 GROUP BY node
 )
 SELECT l.node, round(l.ms::numeric, 1) AS expected, round(u.ms::numeric, 1) AS found
-FROM late AS l JOIN (SELECT l4._late_nodes(iterations, open_iterations, number, 41, 5 ORDER BY number) AS packed FROM stream) AS p ON true
+FROM late AS l JOIN (SELECT l4._late_nodes(iterations, open_iterations, number, 41, 5, 0, NULL ORDER BY number) AS packed FROM stream) AS p ON true
 JOIN l4._unpack(p.packed) AS u(number int, ms float8) ON l.node = 'n' || u.number ORDER BY 1;
-SELECT l4._late_nodes(iterations, open_iterations, number, NULL, 5 ORDER BY number) FROM stream;
+SELECT l4._late_nodes(iterations, open_iterations, number, NULL, 5, 0, NULL ORDER BY number) FROM stream;
 -- durations before and since a block
 SELECT count(*) > 0 AS some, count(*) FILTER (WHERE v IS DISTINCT FROM d) AS wrong
 FROM (SELECT s.node, u.event_id, u.slot, sum(u.n_before) AS n0, sum(u.us_before) / 1000.0 AS ms0, sum(u.n_since) AS n1, sum(u.us_since) / 1000.0 AS ms1

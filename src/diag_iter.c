@@ -6,6 +6,7 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "common/int.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -202,7 +203,7 @@ add_iteration(L4Iterations *all, int32 epoch, int32 iteration, int64 ended, cons
 }
 
 void
-l4_iterations_add(L4Iterations *all, bytea *packed, int node)
+l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64 since)
 {
 	static const char types[] = {L4_PACK_INT, L4_PACK_INT, L4_PACK_INT, L4_PACK_FLOAT};
 	L4Pack	   *pack = l4_pack_open(packed, CurrentMemoryContext);
@@ -216,9 +217,15 @@ l4_iterations_add(L4Iterations *all, bytea *packed, int node)
 		l4_pack_need(pack, c);
 	}
 	for (int i = 0; i < pack->nrows; i++)
-		add_iteration(all, (int32) pack->cols[0].ints[i], (int32) pack->cols[1].ints[i],
-					  l4_pack_is_null(pack, 2, i) ? NO_TS : pack->cols[2].ints[i],
-					  l4_pack_is_null(pack, 3, i) ? NULL : &pack->cols[3].floats[i], node);
+	{
+		int64		ended = NO_TS;
+
+		if (!l4_pack_is_null(pack, 2, i) && pg_sub_s64_overflow(pack->cols[2].ints[i], clock, &ended))
+			l4_pack_corrupted("iterations");
+		if (ended >= since)
+			add_iteration(all, (int32) pack->cols[0].ints[i], (int32) pack->cols[1].ints[i], ended,
+						  l4_pack_is_null(pack, 3, i) ? NULL : &pack->cols[3].floats[i], node);
+	}
 }
 
 static void

@@ -11,8 +11,11 @@ typedef struct L4Iterations L4Iterations;
 /* late: keep who reports when, for l4_iterations_late; else how long iterations take, for the other two. */
 extern L4Iterations *l4_iterations_create(MemoryContext cxt, bool late);
 
-/* Add packed iterations of a node (numbers from 0); what belongs to a node comes together. */
-extern void l4_iterations_add(L4Iterations *all, bytea *packed, int node);
+/*
+ * Add packed iterations of a node (numbers from 0); what belongs to a node comes together. clock: by how many microseconds its times are too
+ * late. since: leave out what was reported earlier than this, or has no time; PG_INT64_MIN for all.
+ */
+extern void l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64 since);
 
 /* epoch, iteration, nodes, done_ts, duration_ms: the last report, the median duration */
 extern L4Pack *l4_iterations_table(L4Iterations *all);

@@ -55,10 +55,16 @@ state_context(FunctionCallInfo fcinfo)
 	return cxt;
 }
 
-/* Add arguments 1 and 2, settled and open iterations, of the node that argument 3 numbers. */
+/*
+ * Add arguments 1 and 2, settled and open iterations, of the node that argument 3 numbers; its clock, and since when reports count, are
+ * the arguments from "more" on.
+ */
 static void
-add_iterations(FunctionCallInfo fcinfo, L4Iterations *all)
+add_iterations(FunctionCallInfo fcinfo, L4Iterations *all, int more)
 {
+	int64		clock = PG_ARGISNULL(more) ? 0 : PG_GETARG_INT64(more);
+	int64		since = PG_ARGISNULL(more + 1) ? PG_INT64_MIN : PG_GETARG_TIMESTAMPTZ(more + 1);
+
 	if (PG_ARGISNULL(3))
 		return;
 	if (PG_GETARG_INT32(3) < 0)
@@ -67,17 +73,17 @@ add_iterations(FunctionCallInfo fcinfo, L4Iterations *all)
 				 errmsg("number of a node must not be negative, not %d", PG_GETARG_INT32(3))));
 	for (int i = 1; i <= 2; i++)
 		if (!PG_ARGISNULL(i))
-			l4_iterations_add(all, PG_GETARG_BYTEA_PP(i), PG_GETARG_INT32(3));
+			l4_iterations_add(all, PG_GETARG_BYTEA_PP(i), PG_GETARG_INT32(3), clock, since);
 }
 
-/* l4._iteration_table(packed, open, node) */
+/* l4._iteration_table(packed, open, node, clock, since) */
 Datum
 l4_iterations_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext cxt = state_context(fcinfo);
 	L4Iterations *all = PG_ARGISNULL(0) ? l4_iterations_create(cxt, false) : (L4Iterations *) PG_GETARG_POINTER(0);
 
-	add_iterations(fcinfo, all);
+	add_iterations(fcinfo, all, 4);
 	PG_RETURN_POINTER(all);
 }
 
@@ -97,7 +103,7 @@ l4_iterations_final(PG_FUNCTION_ARGS)
 	PG_RETURN_ARRAYTYPE_P(construct_array(parts, 2, BYTEAOID, -1, false, TYPALIGN_INT));
 }
 
-/* l4._late_nodes(packed, open, node, place, min_nodes) */
+/* l4._late_nodes(packed, open, node, place, min_nodes, clock, since) */
 Datum
 l4_late_accum(PG_FUNCTION_ARGS)
 {
@@ -113,7 +119,7 @@ l4_late_accum(PG_FUNCTION_ARGS)
 		state->place = PG_GETARG_INT32(4);
 		state->min_nodes = PG_GETARG_FLOAT8(5);
 	}
-	add_iterations(fcinfo, state->all);
+	add_iterations(fcinfo, state->all, 6);
 	PG_RETURN_POINTER(state);
 }
 

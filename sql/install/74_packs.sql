@@ -1,26 +1,26 @@
 -- What diagnosis reads of packed values directly: a thousand nodes report millions of iterations, and as rows they would take minutes.
 
-CREATE FUNCTION l4._iterations_accum(internal, bytea, bytea, int) RETURNS internal
+CREATE FUNCTION l4._iterations_accum(internal, bytea, bytea, int, bigint, timestamptz) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_iterations_accum';
-COMMENT ON FUNCTION l4._iterations_accum(internal, bytea, bytea, int) IS 'transition of _iteration_table';
+COMMENT ON FUNCTION l4._iterations_accum(internal, bytea, bytea, int, bigint, timestamptz) IS 'transition of _iteration_table';
 CREATE FUNCTION l4._iterations_final(internal) RETURNS bytea[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iterations_final';
 COMMENT ON FUNCTION l4._iterations_final(internal) IS 'result of _iteration_table';
-CREATE AGGREGATE l4._iteration_table(packed bytea, open bytea, node int) (
+CREATE AGGREGATE l4._iteration_table(packed bytea, open bytea, node int, clock bigint, since timestamptz) (
     SFUNC = l4._iterations_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._iterations_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4._iteration_table(bytea, bytea, int) IS 'packed iterations of numbered nodes, ordered by node, as two packed values: (epoch, iteration, nodes, done_ts, duration_ms: median) and (node, train_ts, progress_ts, iterations, last_iteration)';
+COMMENT ON AGGREGATE l4._iteration_table(bytea, bytea, int, bigint, timestamptz) IS 'packed iterations of numbered nodes, ordered by node, whose times are too late by that many microseconds, since a time, as two packed values: (epoch, iteration, nodes, done_ts, duration_ms: median) and (node, train_ts, progress_ts, iterations, last_iteration)';
 
-CREATE FUNCTION l4._late_accum(internal, bytea, bytea, int, int, float8) RETURNS internal
+CREATE FUNCTION l4._late_accum(internal, bytea, bytea, int, int, float8, bigint, timestamptz) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_late_accum';
-COMMENT ON FUNCTION l4._late_accum(internal, bytea, bytea, int, int, float8) IS 'transition of _late_nodes';
+COMMENT ON FUNCTION l4._late_accum(internal, bytea, bytea, int, int, float8, bigint, timestamptz) IS 'transition of _late_nodes';
 CREATE FUNCTION l4._late_final(internal) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_late_final';
 COMMENT ON FUNCTION l4._late_final(internal) IS 'result of _late_nodes';
-CREATE AGGREGATE l4._late_nodes(packed bytea, open bytea, node int, place int, min_nodes float8) (
+CREATE AGGREGATE l4._late_nodes(packed bytea, open bytea, node int, place int, min_nodes float8, clock bigint, since timestamptz) (
     SFUNC = l4._late_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._late_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4._late_nodes(bytea, bytea, int, int, float8) IS 'packed (node, ms): how much later than the median node a node reports iterations on average from that place on, against its median before; of iterations that so many nodes report';
+COMMENT ON AGGREGATE l4._late_nodes(bytea, bytea, int, int, float8, bigint, timestamptz) IS 'packed (node, ms): how much later than the median node a node reports iterations on average from that place on, against its median before; of iterations that so many nodes report';
 
 CREATE FUNCTION l4._deviations_accum(internal, bytea, bytea, int) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_deviations_accum';

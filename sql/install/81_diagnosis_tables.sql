@@ -126,6 +126,7 @@ CREATE TABLE l4._case (
     parameters jsonb NOT NULL,
     baseline text[] NOT NULL,
     elsewhere text[] NOT NULL,
+    left_out text[] NOT NULL DEFAULT '{}',
     nodes int NOT NULL,
     timed bool NOT NULL,
     first_ts timestamptz,
@@ -133,6 +134,7 @@ CREATE TABLE l4._case (
     total int,
     step int NOT NULL DEFAULT 1,
     trained bool NOT NULL DEFAULT false,
+    attempt_ts timestamptz,
     train_ts timestamptz,
     progress_ts timestamptz,
     last_iteration int,
@@ -141,6 +143,7 @@ CREATE TABLE l4._case (
     onset_iteration int,
     onset_ts timestamptz,
     onset_block int,
+    crashed bool NOT NULL DEFAULT false,
     terminal_ts timestamptz,
     trouble_ts timestamptz,
     finished bool NOT NULL DEFAULT false,
@@ -160,6 +163,7 @@ CREATE TABLE l4._case_node (
     lines bigint NOT NULL,
     first_ts timestamptz,
     last_ts timestamptz,
+    clock interval NOT NULL DEFAULT '0',
     train_ts timestamptz,
     progress_ts timestamptz,
     iterations int NOT NULL DEFAULT 0,
@@ -173,7 +177,7 @@ CREATE TABLE l4._case_node (
     CONSTRAINT _case_node_pkey PRIMARY KEY (job_id, node),
     CONSTRAINT _case_node_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4._case ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_node IS 'working set of a diagnosis: the nodes; lines = 0 for nodes that were expected and never wrote';
+COMMENT ON TABLE l4._case_node IS 'working set of a diagnosis: the nodes; lines = 0 for nodes that were expected and never wrote; times are by the clock of most nodes, from which this one differs by clock';
 
 CREATE TABLE l4._case_iteration (
     job_id text NOT NULL,

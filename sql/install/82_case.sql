@@ -28,7 +28,7 @@ COMMENT ON FUNCTION l4._marked(text, text) IS 'does a marker rule of the kind ma
 -- Nodes. One that was expected and never wrote is named by the inventory, else by its rank: names that count up with
 -- the ranks (node05, node07) name the gap, else the node of this rank in a baseline job does.
 CREATE FUNCTION l4._case_nodes(job_id text) RETURNS void
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
 AS $$
 BEGIN
     INSERT INTO l4._case_node (job_id, node, rank, place, lines, first_ts, last_ts, in_flight, unparsed)
@@ -95,9 +95,12 @@ AS $$
 DECLARE
     slow constant float8 := (SELECT (c.parameters ->> 'slow_ratio')::float8 FROM l4._case AS c WHERE c.job_id = _case_iterations.job_id);
     normal float8;
+    attempt timestamptz;
     packed bytea[];
 BEGIN
-    SELECT l4._iteration_table(m.iterations, m.open_iterations, n.place ORDER BY n.place) INTO packed
+    SELECT a.began INTO attempt FROM l4._last_attempt(_case_iterations.job_id) AS a;
+    UPDATE l4._case AS c SET attempt_ts = attempt WHERE c.job_id = _case_iterations.job_id AND attempt IS NOT NULL;
+    SELECT l4._iteration_table(m.iterations, m.open_iterations, n.place, (extract(epoch FROM n.clock) * 1000000)::bigint, attempt ORDER BY n.place) INTO packed
     FROM l4._case_node AS n
     JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
     JOIN l4._summary AS m USING (stream_id)
@@ -130,9 +133,7 @@ BEGIN
         step = coalesce((SELECT mode() WITHIN GROUP (ORDER BY d.step) FROM (
             SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.place) AS step
             FROM l4._case_iteration AS i WHERE i.job_id = c.job_id) AS d WHERE d.step > 0), 1),
-        total = (SELECT max((i.metrics ->> 'total')::float8)::int FROM l4.iteration AS i
-            WHERE i.job_id = c.job_id AND i.node = ANY (ARRAY(SELECT n.node FROM l4._case_node AS n
-                WHERE n.job_id = c.job_id AND n.iterations > 0 ORDER BY n.place LIMIT 4)))
+        total = l4._total_iterations(c.job_id)
     WHERE c.job_id = _case_iterations.job_id;
 
     -- The job turned slow where a slow iteration is followed by another one within four.
@@ -212,6 +213,52 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._values(text, int[]) IS 'variable parts of the first records of some events of a job';
 
+-- Text of a template with the values of one occurrence.
+CREATE FUNCTION l4._fill(template text, slot_values text[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT string_agg(p.part || coalesce(slot_values[p.place], ''), '' ORDER BY p.place)
+    FROM unnest(string_to_array(template, '<*>')) WITH ORDINALITY AS p(part, place);
+END;
+COMMENT ON FUNCTION l4._fill(text, text[]) IS 'a template with values for its variable parts';
+
+-- How many iterations a job was to do, as its first line about an iteration says it ("iteration 3/ 500").
+CREATE FUNCTION l4._total_iterations(job_id text) RETURNS int
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT max(least((l4.pcre_captures(l4._fill(e.template, v.slot_values), r.signature) ->> 'total')::numeric, 2147483647)::int)
+    FROM (
+        SELECT DISTINCT ON (z.event_id) z.event_id, z.slot_values
+        FROM l4._values(_total_iterations.job_id, ARRAY(SELECT t.event_id FROM l4._event AS t
+            JOIN l4._job_event AS j ON j.event_id = t.event_id AND j.job_id = _total_iterations.job_id
+            WHERE t.iteration_rule IS NOT NULL)) AS z
+        ORDER BY z.event_id, z.node COLLATE "C") AS v
+    JOIN l4._event AS e ON e.event_id = v.event_id
+    JOIN l4.iteration_rule AS r ON r.rule_id = e.iteration_rule AND r.kind = 'done' AND r.signature::text ~ '<total>';
+END;
+COMMENT ON FUNCTION l4._total_iterations(text) IS 'iterations that a job was to do, NULL where no line says so';
+
+-- A counter that starts over, as one epoch follows another, is a new attempt if the node went through its start-up in between. One stream of
+-- the node with the lowest rank tells, since ranks that write to one log do not report in step.
+CREATE FUNCTION l4._last_attempt(job_id text) RETURNS TABLE (began timestamptz)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH one AS (
+        SELECT s.node, s.source, n.clock FROM l4._stream AS s JOIN l4._case_node AS n ON n.job_id = s.job_id AND n.node = s.node
+        WHERE s.job_id = _last_attempt.job_id AND s.last_iteration IS NOT NULL
+        ORDER BY n.place, s.node COLLATE "C", s.source LIMIT 1
+    ), epoch AS (
+        SELECT o.node, o.clock, min(i.ended) AS began, lag(max(i.ended)) OVER (ORDER BY i.epoch) AS before
+        FROM l4._iteration AS i JOIN one AS o ON o.node = i.node AND o.source = i.source
+        WHERE i.job_id = _last_attempt.job_id AND i.ended IS NOT NULL
+        GROUP BY o.node, o.clock, i.epoch
+    )
+    SELECT max(e.began - e.clock) FROM epoch AS e
+    WHERE EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = _last_attempt.job_id AND s.node = e.node
+        AND s.stage IN ('init', 'model') AND s.first_ts > e.before AND s.first_ts < e.began);
+END;
+COMMENT ON FUNCTION l4._last_attempt(text) IS 'when the last attempt of a job that began anew had its first iteration done, NULL for a job with one attempt';
+
 -- A known line with a word of trouble that no good job has in its place: "finished (FAILED)" where all others finished (SUCCEEDED).
 CREATE FUNCTION l4._new_words(job_id text, good_jobs text[]) RETURNS TABLE (event_id int, words text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
@@ -278,8 +325,22 @@ BEGIN
     WHERE e.job_id = k.job_id;
 
     INSERT INTO l4._case_count (job_id, event_id, node, occurrences, first_ts, last_ts, first_line_no)
-    SELECT k.job_id, c.event_id, c.node, c.occurrences, c.first_ts, c.last_ts, c.first_line_no
-    FROM l4._event_counts(k.job_id, ARRAY(SELECT e.event_id FROM l4._case_event AS e WHERE e.job_id = k.job_id)) AS c;
+    SELECT k.job_id, c.event_id, c.node, c.occurrences, c.first_ts - n.clock, c.last_ts - n.clock, c.first_line_no
+    FROM l4._event_counts(k.job_id, ARRAY(SELECT e.event_id FROM l4._case_event AS e WHERE e.job_id = k.job_id)) AS c
+    JOIN l4._case_node AS n ON n.job_id = k.job_id AND n.node = c.node;
+    IF k.attempt_ts IS NOT NULL THEN
+        -- what was over when the last attempt got going belongs to earlier ones; of what came again only the last time is known to be of this one
+        DELETE FROM l4._case_count AS c WHERE c.job_id = k.job_id AND c.last_ts < k.attempt_ts;
+        UPDATE l4._case_count AS c SET first_ts = c.last_ts WHERE c.job_id = k.job_id AND c.first_ts < k.attempt_ts;
+        UPDATE l4._case_event AS e SET dropped = 'an earlier attempt'
+        WHERE e.job_id = k.job_id AND NOT EXISTS (SELECT FROM l4._case_count AS c WHERE c.job_id = k.job_id AND c.event_id = e.event_id);
+    END IF;
+    IF k.attempt_ts IS NOT NULL OR EXISTS (SELECT FROM l4._case_node AS n WHERE n.job_id = k.job_id AND n.clock <> interval '0') THEN
+        UPDATE l4._case_event AS e SET nodes = c.nodes, first_ts = c.first_ts, last_ts = c.last_ts
+        FROM (SELECT x.event_id, count(*) AS nodes, min(x.first_ts) AS first_ts, max(x.last_ts) AS last_ts FROM l4._case_count AS x
+            WHERE x.job_id = k.job_id GROUP BY x.event_id) AS c
+        WHERE e.job_id = k.job_id AND e.event_id = c.event_id;
+    END IF;
     PERFORM l4._case_families(k.job_id);
 END;
 $$;

@@ -31,7 +31,7 @@ BEGIN
     -- survived: on every node that has it, it was over when the node had its first iteration done and training went on, or, of a node that
     -- did not train, when the node got to a later stage
     WITH reached AS (
-        SELECT n.node, n.train_ts, n.iterations, max(s.first_ts) FILTER (WHERE s.stage IN ('data', 'model', 'checkpoint_load', 'train')) AS stage_ts
+        SELECT n.node, n.train_ts, n.iterations, max(s.first_ts - n.clock) FILTER (WHERE s.stage IN ('data', 'model', 'checkpoint_load', 'train')) AS stage_ts
         FROM l4._case_node AS n
         LEFT JOIN l4.stage_span AS s ON s.job_id = k.job_id AND s.node = n.node
         WHERE n.job_id = k.job_id
@@ -134,7 +134,7 @@ RETURN greatest((k.parameters ->> 'hang_seconds')::float8,
 COMMENT ON FUNCTION l4._patience(l4._case) IS 'silence that makes a hang';
 
 CREATE FUNCTION l4._case_symptom(job_id text) RETURNS void
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
 AS $$
 DECLARE
     k l4._case;
@@ -142,35 +142,41 @@ DECLARE
 BEGIN
     SELECT * INTO STRICT k FROM l4._case AS c WHERE c.job_id = _case_symptom.job_id;
     PERFORM l4._case_marks(k.job_id);
+    -- without times a crash report is all that there is to tell by
+    k.crashed := k.terminal_ts IS NOT NULL OR NOT k.timed
+        AND EXISTS (SELECT FROM l4._case_event AS e WHERE e.job_id = k.job_id AND e.is_new AND e.terminal AND e.dropped IS NULL);
     IF NOT k.trained THEN
         k.trained := EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train');
     END IF;
-    -- Every node ends with a line that ends a node of a good job, or got to the shutdown after its work without a crash.
-    SELECT bool_and(coalesce(v.last_event_id = ANY (b.last_events), false)
-            OR x.terminal_ts IS NULL AND coalesce(h.ts >= x.progress_ts, false)) AS ended_well,
+    -- Every node ends with a line that ends a node of a good job, unless that is an iteration before the last one, or got to the
+    -- shutdown after its work without a crash.
+    SELECT bool_and(coalesce(v.last_event_id = ANY (b.last_events)
+                AND NOT (t.iteration_rule IS NOT NULL AND coalesce(x.last_iteration <= k.total - k.step, false)), false)
+            OR x.terminal_ts IS NULL AND coalesce(h.ts - x.clock >= x.progress_ts, false)) AS ended_well,
         bool_and(x.last_iteration IS NULL OR x.last_iteration > k.total - k.step) AS reached,
         count(x.last_iteration) AS printing
     INTO n
     FROM l4._case_node AS x
     LEFT JOIN l4._node AS v ON v.job_id = x.job_id AND v.node = x.node
+    LEFT JOIN l4._event AS t ON t.event_id = v.last_event_id
     LEFT JOIN (SELECT s.node, max(s.first_ts) AS ts FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'shutdown' GROUP BY s.node) AS h
         ON h.node = x.node
     CROSS JOIN (SELECT array_agg(DISTINCT z.last_event_id) AS last_events FROM l4._node AS z WHERE z.job_id = ANY (k.baseline)) AS b
     WHERE x.job_id = k.job_id;
     k.ended_well := coalesce(n.ended_well, false);
-    k.finished := CASE WHEN n.printing > 0 AND k.total IS NOT NULL THEN n.reached ELSE k.ended_well END;
+    k.finished := k.ended_well OR n.printing > 0 AND coalesce(n.reached, false);
     k.symptom := CASE
         WHEN k.finished AND k.ended_well AND coalesce(k.terminal_ts <= k.progress_ts, true)
             AND coalesce(k.excess, 0) < (k.parameters ->> 'slow_excess')::float8 THEN 'none'
-        WHEN (k.finished OR k.terminal_ts IS NULL) AND k.excess >= (k.parameters ->> 'slow_excess')::float8
+        WHEN (k.finished OR NOT k.crashed) AND k.excess >= (k.parameters ->> 'slow_excess')::float8
             AND coalesce(k.terminal_ts <= k.progress_ts, true) THEN 'slow'
-        WHEN NOT k.trained THEN CASE WHEN k.nodes > 0 AND (k.terminal_ts IS NOT NULL
+        WHEN NOT k.trained THEN CASE WHEN k.nodes > 0 AND (k.crashed
                 OR EXISTS (SELECT FROM l4._case_node AS x WHERE x.job_id = k.job_id AND x.lines = 0)
                 OR EXISTS (SELECT FROM l4._case_node AS x WHERE x.job_id = k.job_id AND x.loud_ts IS NOT NULL)) THEN 'launch' ELSE 'none' END
         WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > l4._patience(k) THEN 'hang'
-        WHEN k.terminal_ts IS NOT NULL THEN 'crash'
+        WHEN k.crashed THEN 'crash'
         ELSE 'none' END;
-    UPDATE l4._case AS c SET trained = k.trained, ended_well = k.ended_well, finished = k.finished, symptom = k.symptom
+    UPDATE l4._case AS c SET trained = k.trained, crashed = k.crashed, ended_well = k.ended_well, finished = k.finished, symptom = k.symptom
     WHERE c.job_id = k.job_id;
 END;
 $$;

@@ -1,14 +1,5 @@
 -- Who names whom: complaints about ranks, hosts and addresses, and where the blame ends up.
 
--- Text of a template with the values of one occurrence.
-CREATE FUNCTION l4._fill(template text, slot_values text[]) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT string_agg(p.part || coalesce(slot_values[p.place], ''), '' ORDER BY p.place)
-    FROM unnest(string_to_array(template, '<*>')) WITH ORDINALITY AS p(part, place);
-END;
-COMMENT ON FUNCTION l4._fill(text, text[]) IS 'a template with values for its variable parts';
-
 CREATE FUNCTION l4._ip_number(address text) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN address ~ '^[0-9]{1,3}([.][0-9]{1,3}){3}$'
@@ -25,10 +16,11 @@ BEGIN ATOMIC
     WITH n AS (
         SELECT z.* FROM l4._case_node AS z WHERE z.job_id = _address_book.job_id
     ), said AS (
-        SELECT m.node, m.value AS address, l4._ip_number(m.value) AS number, min(m.first_ts) AS ts
+        SELECT m.node, m.value AS address, l4._ip_number(m.value) AS number, min(m.first_ts - n.clock) AS ts
         FROM l4._mentions(_address_book.job_id, ARRAY(SELECT e.event_id FROM l4._case_event AS e
             WHERE e.job_id = _address_book.job_id AND e.is_new AND e.dropped IS NULL AND e.accuses
                 AND EXISTS (SELECT FROM l4._slot_kind AS z WHERE z.event_id = e.event_id AND z.kind = 'address'))) AS m
+        JOIN n ON n.node = m.node
         WHERE m.kind = 'address'
         GROUP BY m.node, m.value
     ), address AS (
@@ -137,9 +129,17 @@ BEGIN ATOMIC
         FROM spoken AS f
         CROSS JOIN LATERAL regexp_split_to_table(f.line, '[^A-Za-z0-9_.-]+') AS w(word)
         WHERE w.word <> ''
-    ), said AS (
-        SELECT m.node, m.event_id, m.kind, m.value, m.named_node, m.first_ts
+    ), heard AS (
+        SELECT m.node, m.event_id, m.kind, m.value, m.named_node, m.first_ts - n.clock AS first_ts
         FROM l4._mentions(_complaints.job_id, ARRAY(SELECT l.event_id FROM loud AS l)) AS m
+        JOIN n ON n.node = m.node
+    ), said AS (
+        -- not what was said in an earlier attempt
+        SELECT h.* FROM heard AS h
+        JOIN l4._case AS c ON c.job_id = _complaints.job_id
+        JOIN l4._case_count AS x ON x.job_id = c.job_id AND x.event_id = h.event_id AND x.node = h.node
+        WHERE c.attempt_ts IS NULL OR h.first_ts >= c.attempt_ts
+            OR NOT EXISTS (SELECT FROM heard AS o WHERE o.node = h.node AND o.event_id = h.event_id AND o.kind = h.kind AND o.first_ts >= c.attempt_ts)
     ), ranked AS (
         SELECT s.*, f.shift, s.value::int + coalesce(f.shift, 0) AS rank
         FROM said AS s

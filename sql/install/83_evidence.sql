@@ -40,7 +40,7 @@ END;
 COMMENT ON FUNCTION l4.evidence_unique(text) IS 'evidence: new events that only this node, or few nodes, show';
 
 CREATE FUNCTION l4.evidence_exit(job_id text) RETURNS TABLE (node text, value float8, detail text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
+LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
 BEGIN ATOMIC
     WITH status AS (
         SELECT DISTINCT m.node, m.value
@@ -61,7 +61,7 @@ END;
 COMMENT ON FUNCTION l4.evidence_exit(text) IS 'evidence: processes ended with another status than on most nodes';
 
 CREATE FUNCTION l4.evidence_silent(job_id text) RETURNS TABLE (node text, value float8, detail text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
+LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
 BEGIN ATOMIC
     WITH k AS (
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_silent.job_id AND c.symptom <> 'slow'
@@ -83,12 +83,13 @@ BEGIN ATOMIC
         FROM k
         JOIN l4._stream AS s USING (job_id)
         JOIN l4._summary AS m USING (stream_id)
-        WHERE l4._wrote_between(m.activity, m.open_activity, k.progress_ts, k.terminal_ts - interval '1 s')
+        JOIN n AS z ON z.node = s.node
+        WHERE l4._wrote_between(m.activity, m.open_activity, k.progress_ts + z.clock, coalesce(k.terminal_ts, k.last_ts) + z.clock - interval '1 s')
     ), stall AS (
         SELECT z.node, t.node IS NOT NULL AS wrote
         FROM n AS z CROSS JOIN k
         LEFT JOIN talking AS t ON t.node = z.node
-        WHERE z.lines > 0 AND k.terminal_ts > k.progress_ts + interval '2 s'
+        WHERE z.lines > 0 AND coalesce(k.terminal_ts, k.last_ts) > k.progress_ts + interval '2 s'
     ), rated AS (
         SELECT z.node, 2.0 AS value, 'expected, but never wrote a line' AS detail
         FROM n AS z CROSS JOIN k WHERE z.lines = 0 AND k.nodes > 0
@@ -101,10 +102,10 @@ BEGIN ATOMIC
         UNION ALL
         SELECT z.node, 1, 'reports nothing, while most nodes do'
         FROM n AS z CROSS JOIN k
-        WHERE z.lines > 0 AND z.new_ts IS NULL AND (SELECT count(*) FROM n AS o WHERE o.new_ts IS NOT NULL) >= 0.5 * k.nodes
+        WHERE z.lines > 0 AND z.new_ts IS NULL AND (SELECT count(*) FROM n AS o WHERE o.new_ts IS NOT NULL) >= 0.6 * k.nodes
         UNION ALL
-        SELECT s.node, 1, 'wrote nothing between the last iteration and the first error'
-        FROM stall AS s
+        SELECT s.node, 1, CASE WHEN k.terminal_ts IS NULL THEN 'wrote nothing since the last iteration' ELSE 'wrote nothing between the last iteration and the first error' END
+        FROM stall AS s CROSS JOIN k
         WHERE NOT s.wrote AND (SELECT avg(o.wrote::int) FROM stall AS o) >= 0.6
     )
     -- the strongest, and a quarter of what else there is: of two silent nodes the one that is silent in more ways
@@ -116,7 +117,7 @@ END;
 COMMENT ON FUNCTION l4.evidence_silent(text) IS 'evidence: a node that does not say what the others say, falls silent first, or never wrote';
 
 CREATE FUNCTION l4.evidence_lag(job_id text) RETURNS TABLE (node text, value float8, detail text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
+LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
 BEGIN ATOMIC
     WITH n AS (
         SELECT z.node, z.last_iteration FROM l4._case_node AS z
@@ -134,7 +135,7 @@ END;
 COMMENT ON FUNCTION l4.evidence_lag(text) IS 'evidence: a node whose last iteration is behind that of most nodes';
 
 CREATE FUNCTION l4.evidence_first(job_id text) RETURNS TABLE (node text, value float8, detail text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
+LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
 BEGIN ATOMIC
     WITH n AS (
         SELECT z.node, z.loud_ts, lead(z.loud_ts) OVER (ORDER BY z.loud_ts) AS next_ts, row_number() OVER (ORDER BY z.loud_ts) AS place,
@@ -154,7 +155,7 @@ COMMENT ON FUNCTION l4.evidence_first(text) IS 'evidence: the node that deviates
 -- twice: at the break, and where they end. Which is which depends on the direction of the ring. Gloo's rings pass data to the rank
 -- before and wait to receive first, but for the one that gathers, which passes it to the rank after and waits to send first.
 CREATE FUNCTION l4.evidence_edge(job_id text) RETURNS TABLE (node text, value float8, detail text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
+LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
 BEGIN ATOMIC
     WITH waiting AS (
         SELECT e.event_id, e.waits FROM l4._case_event AS e

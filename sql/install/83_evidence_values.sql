@@ -152,7 +152,8 @@ COMMENT ON FUNCTION l4.evidence_named_slow(text) IS 'evidence (slow jobs): lines
 CREATE FUNCTION l4._late_reports(job_id text, onset int, min_nodes float8) RETURNS bytea
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
-    SELECT l4._late_nodes(m.iterations, m.open_iterations, n.place, o.place, _late_reports.min_nodes ORDER BY n.place)
+    SELECT l4._late_nodes(m.iterations, m.open_iterations, n.place, o.place, _late_reports.min_nodes,
+            (extract(epoch FROM n.clock) * 1000000)::bigint, (SELECT c.attempt_ts FROM l4._case AS c WHERE c.job_id = _late_reports.job_id) ORDER BY n.place)
     FROM l4._case_node AS n
     JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
     JOIN l4._summary AS m USING (stream_id)

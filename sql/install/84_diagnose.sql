@@ -59,7 +59,12 @@ BEGIN
         FROM l4._node AS z WHERE z.job_id = _case_open.job_id) AS n
     CROSS JOIN (SELECT l4._baseline(_case_open.job_id, _case_open.baseline) AS jobs) AS b;
     PERFORM l4._case_nodes(_case_open.job_id);
+    PERFORM l4._case_clocks(_case_open.job_id);
     PERFORM l4._case_iterations(_case_open.job_id);
+    UPDATE l4._case AS c
+    SET left_out = d.jobs, baseline = array(SELECT b FROM unnest(c.baseline) AS b WHERE b <> ALL (d.jobs))
+    FROM (SELECT l4._doubtful(z.baseline) AS jobs FROM l4._case AS z WHERE z.job_id = _case_open.job_id) AS d
+    WHERE c.job_id = _case_open.job_id AND cardinality(d.jobs) > 0;
     PERFORM l4._case_events(_case_open.job_id);
     PERFORM l4._case_drop(_case_open.job_id);
     PERFORM l4._case_symptom(_case_open.job_id);
@@ -91,7 +96,7 @@ END;
 COMMENT ON FUNCTION l4.node_evidence(text) IS 'all evidence about the nodes of a job that was diagnosed';
 
 CREATE FUNCTION l4._rank_nodes(k l4._case, top_k int) RETURNS void
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
 AS $$
 BEGIN
     INSERT INTO l4.evidence (job_id, node, kind, value, weight, detail)
@@ -178,14 +183,21 @@ BEGIN
     SELECT k.job_id, row_number() OVER (ORDER BY s.score DESC, s.first_ts, s.template COLLATE "C", s.event_id), s.event_id, s.score,
         array_remove(ARRAY[
             coalesce(s.known, CASE WHEN cardinality(k.baseline) > 0 THEN 'in none of ' || cardinality(k.baseline) || ' baseline jobs' ELSE 'begins with the trouble (no baseline)' END),
-            CASE WHEN s.nodes = 1 THEN 'only on ' || j.first_node ELSE 'on ' || s.nodes || ' of ' || k.nodes || ' nodes' END,
+            CASE WHEN s.nodes = 1 THEN 'only on ' || coalesce(a.node, j.first_node) ELSE 'on ' || s.nodes || ' of ' || k.nodes || ' nodes' END,
             CASE WHEN s.is_first THEN 'first in the job' END,
             CASE WHEN s.names_top > 0 THEN 'names ' || (SELECT top.node FROM top) END,
             CASE WHEN s.exit THEN 'reports how a process ended' WHEN s.terminal THEN 'reports a crash' END,
             CASE WHEN s.stack THEN 'part of a stack' END], NULL),
-        s.nodes, s.occurrences, s.first_ts, j.first_node, j.first_line_no, j.example
+        s.nodes, s.occurrences, s.first_ts, coalesce(a.node, j.first_node), coalesce(a.first_line_no, j.first_line_no), coalesce(a.line, j.example)
     FROM scored AS s
-    JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id);
+    JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+    -- the first record may be one of an earlier attempt, on a node that has it no more
+    LEFT JOIN LATERAL (
+        SELECT c.node, c.first_line_no, l4._fill(s.template, v.slot_values) AS line
+        FROM l4._case_count AS c LEFT JOIN l4._values(k.job_id, ARRAY[s.event_id]) AS v ON v.node = c.node
+        WHERE c.job_id = k.job_id AND c.event_id = s.event_id
+        ORDER BY c.first_ts, c.node COLLATE "C" LIMIT 1) AS a
+        ON k.attempt_ts IS NOT NULL AND NOT EXISTS (SELECT FROM l4._case_count AS z WHERE z.job_id = k.job_id AND z.event_id = s.event_id AND z.node = j.first_node);
 END;
 $$;
 COMMENT ON FUNCTION l4._rank_events(l4._case) IS 'stores the events that indicate the failure';

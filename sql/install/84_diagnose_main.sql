@@ -26,6 +26,24 @@ END;
 $$;
 COMMENT ON FUNCTION l4._rank_effects(text) IS 'matches known faults and ranks events that are effects of others lower';
 
+-- What could not be used, in words.
+CREATE FUNCTION l4._limits(k l4._case) RETURNS text[]
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT array_remove(ARRAY[
+        CASE WHEN k.nodes > 0 AND NOT k.timed THEN 'lines carry no times: hangs, slowness and who was first cannot be seen' END,
+        (SELECT 'clocks are off and were set right: ' || string_agg(n.node || ' by ' || round(extract(epoch FROM n.clock)) || ' s', ', ' ORDER BY abs(extract(epoch FROM n.clock)) DESC, n.node COLLATE "C")
+            FILTER (WHERE n.place <= 5) || CASE WHEN count(*) > 5 THEN ' and ' || count(*) - 5 || ' more' ELSE '' END
+         FROM (SELECT z.node, z.clock, row_number() OVER (ORDER BY abs(extract(epoch FROM z.clock)) DESC, z.node COLLATE "C") AS place
+            FROM l4._case_node AS z WHERE z.job_id = k.job_id AND z.clock <> interval '0') AS n),
+        CASE WHEN cardinality(k.left_out) > 0 THEN 'baseline jobs that look like failures were left out: ' || array_to_string(k.left_out[1:5], ', ')
+            || CASE WHEN cardinality(k.left_out) > 5 THEN ' and ' || cardinality(k.left_out) - 5 || ' more' ELSE '' END END,
+        CASE WHEN k.nodes > 0 AND cardinality(k.baseline) = 0 THEN 'no baseline job: what is normal is judged by the job''s own past' END,
+        CASE WHEN k.attempt_ts IS NOT NULL THEN 'the job began anew: only its last attempt was looked at' END,
+        CASE WHEN k.nodes = 1 THEN 'one node only: nothing to compare it with' END], NULL);
+END;
+COMMENT ON FUNCTION l4._limits(l4._case) IS 'what the diagnosis could not use';
+
 CREATE FUNCTION l4._coverage(k l4._case) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -41,12 +59,12 @@ BEGIN
         'lines', coalesce(sum(n.lines), 0), 'unparsed', coalesce(sum(n.unparsed), 0), 'timed', k.timed, 'first_ts', k.first_ts, 'last_ts', k.last_ts,
         'iterations', (SELECT count(*) FROM l4._case_iteration AS i WHERE i.job_id = k.job_id), 'total_iterations', k.total,
         'baseline_jobs', cardinality(k.baseline), 'jobs_of_other_settings', cardinality(k.elsewhere), 'finished', k.finished,
-        'truncated', NOT k.ended_well AND k.terminal_ts IS NULL)
+        'truncated', NOT k.ended_well AND NOT k.crashed, 'limits', to_jsonb(l4._limits(k)))
     INTO result
     FROM l4._case_node AS n WHERE n.job_id = k.job_id;
     states := array_remove(ARRAY[
         CASE WHEN k.symptom = 'none' AND k.ended_well THEN 'HEALTHY' END,
-        CASE WHEN k.nodes < expected OR NOT k.timed OR k.nodes = 0 OR NOT k.ended_well AND k.terminal_ts IS NULL THEN 'PARTIAL' END,
+        CASE WHEN k.nodes < expected OR NOT k.timed OR k.nodes = 0 OR NOT k.ended_well AND NOT k.crashed THEN 'PARTIAL' END,
         CASE WHEN cardinality(k.baseline) = 0 THEN 'NO_BASELINE' END], NULL);
     RETURN result || jsonb_build_object('states', CASE WHEN cardinality(states) = 0 THEN '["OK"]' ELSE to_jsonb(states) END);
 END;
@@ -87,7 +105,8 @@ BEGIN
     RETURN concat_ws(' ', what, who,
         CASE WHEN k.symptom <> 'none' AND e.example IS NOT NULL THEN format('Most telling line, %s: %s.',
             CASE WHEN e.nodes = 1 THEN 'only on ' || e.example_node ELSE 'on ' || e.nodes || ' nodes' END, rtrim(left(e.example, 300), ' .')) END,
-        CASE WHEN k.symptom <> 'none' AND f.fault_name IS NOT NULL THEN format('Known fault: %s.', f.fault_name) END);
+        CASE WHEN k.symptom <> 'none' AND f.fault_name IS NOT NULL THEN format('Known fault: %s.', f.fault_name) END,
+        (SELECT 'Note: ' || string_agg(l.limit_, '; ' ORDER BY l.place) || '.' FROM unnest(l4._limits(k)) WITH ORDINALITY AS l(limit_, place)));
 END;
 $$;
 COMMENT ON FUNCTION l4._summary_text(l4._case, text, int) IS 'two or three sentences for a ticket';

@@ -25,15 +25,16 @@ CREATE FUNCTION l4._stage_at(job_id text, node text, ts timestamptz) RETURNS tex
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT coalesce(
-        CASE WHEN s.last_ts < _stage_at.ts THEN (
+        CASE WHEN s.last_ts - s.clock < _stage_at.ts THEN (
             SELECT min(e.then_stage) FROM l4.event_count AS c JOIN l4._event AS e USING (event_id)
             WHERE c.job_id = _stage_at.job_id AND c.node = s.node AND e.then_stage IS NOT NULL AND c.last_ts = s.last_ts) END,
         s.stage)
     FROM (
-        SELECT z.* FROM l4.stage_span AS z
+        SELECT z.*, n.clock FROM l4.stage_span AS z
+        JOIN l4._case_node AS n ON n.job_id = z.job_id AND n.node = z.node
         WHERE z.job_id = _stage_at.job_id AND (z.node = _stage_at.node OR _stage_at.node IS NULL)
-            AND (z.first_ts <= _stage_at.ts OR _stage_at.ts IS NULL) AND z.stage <> 'shutdown'
-        ORDER BY z.first_ts DESC NULLS LAST, z.first_line_no DESC, z.node
+            AND (z.first_ts - n.clock <= _stage_at.ts OR _stage_at.ts IS NULL) AND z.stage <> 'shutdown'
+        ORDER BY z.first_ts - n.clock DESC NULLS LAST, z.first_line_no DESC, z.node
         LIMIT 1) AS s;
 END;
 COMMENT ON FUNCTION l4._stage_at(text, text, timestamptz) IS 'stage of a node (NULL: of the job) at a time (NULL: at its end)';

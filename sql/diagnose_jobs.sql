@@ -1,0 +1,222 @@
+-- diagnose() on small made jobs: every symptom, odd clocks, few nodes, attempts, and input that is missing or wrong.
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+SET timezone = 'UTC';
+\pset format unaligned
+CREATE EXTENSION IF NOT EXISTS l4;
+CREATE SCHEMA diagnose_jobs;
+SET search_path = diagnose_jobs;
+SELECT l4.create_log_table('diagnose_jobs.logs');
+CREATE TABLE said (job_id text, node text, rank int, at float8, line text, place int GENERATED ALWAYS AS IDENTITY);
+
+-- A job that goes well up to an iteration; the last one is followed by the shutdown.
+CREATE PROCEDURE job(job_id text, nodes int, first int DEFAULT 1, upto int DEFAULT 40, ms int DEFAULT 1000, begin_at float8 DEFAULT 0)
+LANGUAGE sql AS $$
+    INSERT INTO said (job_id, node, rank, at, line)
+    SELECT job.job_id, 'n' || n, n, begin_at + l.at + n * 0.001, l.line
+    FROM generate_series(0, nodes - 1) AS n
+    CROSS JOIN LATERAL (
+        SELECT 0 AS at, 'INFO:dist:initializing process group for rank ' || n AS line
+        UNION ALL SELECT 1, 'INFO:data:building datasets'
+        UNION ALL SELECT 2, 'INFO:model:building model'
+        UNION ALL SELECT 2.5, 'INFO:train:training starts'
+        UNION ALL SELECT 3 + (i - first + 0.6) * ms / 1000.0, format('DEBUG:train:forward step took %s ms', 300 + 7 * i % 5) FROM generate_series(first, upto) AS i
+        UNION ALL SELECT 3 + (i - first + 1) * ms / 1000.0, format('INFO:train:iteration %s/40 | elapsed time per iteration (ms): %s.%s | lm loss: 2.5E+00', i, ms, i % 7)
+        FROM generate_series(first, upto) AS i
+        UNION ALL SELECT 3 + i * 5, 'INFO:monitor:heartbeat' FROM generate_series(0, ((upto - first + 1) * ms / 5000)::int) AS i
+        UNION ALL SELECT 4 + (upto - first + 1) * ms / 1000.0, 'INFO:train:training finished after 40 iterations' WHERE upto = 40
+        UNION ALL SELECT 5 + (upto - first + 1) * ms / 1000.0, 'INFO:train:shutting down' WHERE upto = 40) AS l
+    ORDER BY n, l.at;
+$$;
+CREATE PROCEDURE say(job_id text, node int, at float8, line text)
+LANGUAGE sql AS $$ INSERT INTO said (job_id, node, rank, at, line) VALUES (job_id, 'n' || say.node, say.node, at, line); $$;
+-- One rank fails, the others lose their connections to it.
+CREATE PROCEDURE crash(job_id text, nodes int, bad int, at float8)
+LANGUAGE sql AS $$
+    INSERT INTO said (job_id, node, rank, at, line)
+    SELECT crash.job_id, 'n' || n, n, crash.at + CASE WHEN n = bad THEN 0 ELSE 0.5 + n * 0.01 END,
+        CASE WHEN n = bad THEN 'ERROR:train:RuntimeError: CUDA error: an illegal memory access was encountered'
+            ELSE 'ERROR:comm:RuntimeError: Connection closed by rank ' || bad END
+    FROM generate_series(0, nodes - 1) AS n
+$$;
+-- What is in the table of logs and in l4 afterwards; times may be left out.
+CREATE PROCEDURE ingest(timed bool DEFAULT true) LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
+    SELECT s.job_id, s.node, '', s.rank, row_number() OVER (PARTITION BY s.job_id, s.node ORDER BY s.at, s.place)
+            + coalesce((SELECT max(l.line_no) FROM logs AS l WHERE l.job_id = s.job_id AND l.node = s.node), 0),
+        CASE WHEN timed THEN '2026-05-01 10:00:00+00'::timestamptz + s.at * interval '1 s' END, s.line
+    FROM said AS s;
+    TRUNCATE said;
+    CALL l4.ingest('diagnose_jobs.logs');
+END
+$$;
+CREATE FUNCTION answer(job_id text, options jsonb DEFAULT '{}', baseline text[] DEFAULT NULL, method text DEFAULT 'l4') RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    d l4.diagnosis;
+BEGIN
+    d := l4.diagnose(job_id, baseline, method, options => options);
+    RETURN format(E'%s, %s, %s, iteration %s, baseline %s\n%s', d.coverage -> 'states', d.symptom, coalesce(d.stage, 'no stage'), coalesce(d.iteration::text, '-'),
+        cardinality(d.baseline), d.summary);
+END
+$$;
+
+-- Two good jobs, and a third one that is healthy beside them.
+CALL job('g1', 4);
+CALL job('g2', 4);
+CALL job('g3', 4);
+CALL ingest();
+UPDATE l4.job SET settings = 'small', expected_nodes = 4, status = 'succeeded' WHERE job_id LIKE 'g_';
+SELECT answer('g3');
+
+-- A crash: node, events and iteration, each with its reasons.
+CALL job('crash', 4, upto => 20);
+CALL crash('crash', 4, 2, 23.5);
+CALL ingest();
+UPDATE l4.job SET settings = 'small', status = 'failed' WHERE job_id = 'crash';
+SELECT answer('crash');
+SELECT rank, node, is_suspect, reasons FROM l4.suspect_node WHERE job_id = 'crash' ORDER BY rank;
+SELECT rank, nodes, reasons, example_line FROM l4.suspect_event WHERE job_id = 'crash' ORDER BY rank;
+SELECT rank, iteration, reasons FROM l4.suspect_iteration WHERE job_id = 'crash' ORDER BY rank;
+SELECT node, kind, round(value::numeric, 3) AS value, weight FROM l4.evidence WHERE job_id = 'crash' AND weight > 0 ORDER BY node, kind;
+-- without a baseline, and told so
+SELECT answer('crash', baseline => '{}');
+
+-- A job that runs: nothing wrong so far; then it stands still; the same by the clock of whoever asks.
+CALL job('run', 4, upto => 15);
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id = 'run';
+SELECT answer('run');
+SELECT answer('run', '{"as_of": "2026-05-01 10:10:00+00"}');
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'run', 'n' || n, n, 18 + 5 * i, 'INFO:monitor:heartbeat' FROM generate_series(0, 3) AS n, generate_series(1, 12) AS i WHERE n <> 1;
+CALL ingest();
+SELECT answer('run');
+SELECT node, reasons FROM l4.suspect_node WHERE job_id = 'run' AND is_suspect;
+
+-- A job that runs and turns slow: rank 3 takes longer in its own step.
+CALL job('slow', 4, upto => 12);
+CALL job('slow', 4, 13, 30, 5000, 12);
+DELETE FROM said WHERE job_id = 'slow' AND line ~ '^INFO:(dist|data|model|train:training)' AND at > 11;
+UPDATE said SET line = 'DEBUG:train:forward step took 4300 ms' WHERE job_id = 'slow' AND rank = 3 AND at > 15 AND line LIKE '%forward%';
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id = 'slow';
+SELECT answer('slow');
+
+-- One node, two nodes.
+CALL job('one', 1, upto => 20);
+CALL crash('one', 1, 0, 23.5);
+CALL job('two', 2, upto => 20);
+CALL crash('two', 2, 1, 23.5);
+CALL job('alone', 1);
+CALL job('pair', 2);
+CALL ingest();
+UPDATE l4.job SET settings = 'small', expected_nodes = NULL WHERE job_id IN ('one', 'two', 'alone', 'pair');
+SELECT answer(j) FROM unnest('{one,two,alone,pair}'::text[]) AS j;
+-- Lines without times.
+CALL job('untimed', 4, upto => 20);
+CALL crash('untimed', 4, 2, 23.5);
+CALL job('untimed-good', 4);
+CALL ingest(false);
+UPDATE l4.job SET settings = 'small' WHERE job_id LIKE 'untimed%';
+SELECT answer(j) FROM unnest('{untimed,untimed-good}'::text[]) AS j;
+
+-- Clocks that are off by an hour and by minus a minute: told, set right, and the first error is still the one of rank 2. A job that hangs does not seem
+-- to go on for an hour.
+CALL job('clock', 4, upto => 20);
+CALL crash('clock', 4, 2, 23.5);
+UPDATE said SET at = at + CASE node WHEN 'n1' THEN -60 WHEN 'n3' THEN 3600 ELSE 0 END WHERE job_id = 'clock';
+CALL job('clock-hang', 4, upto => 20);
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'clock-hang', 'n' || n, n, 23 + 5 * i, 'INFO:monitor:heartbeat' FROM generate_series(0, 3) AS n, generate_series(1, 12) AS i;
+UPDATE said SET at = at + 3600 WHERE job_id = 'clock-hang' AND node = 'n3';
+-- a node that only started late has a good clock
+CALL job('late', 4);
+UPDATE said SET at = at - 90 WHERE job_id = 'late' AND node <> 'n3' AND line ~ '^INFO:(dist|data|model):';
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id ~ '^(clock|late)';
+SELECT answer(j) FROM unnest('{clock,clock-hang,late}'::text[]) AS j;
+SELECT rank, node, reasons FROM l4.suspect_node WHERE job_id = 'clock' AND is_suspect;
+
+-- Lines out of order: each node's lines arrive late by up to two seconds, in any order.
+CALL job('shuffled', 4, upto => 20);
+CALL crash('shuffled', 4, 2, 23.5);
+INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
+SELECT s.job_id, s.node, '', s.rank, row_number() OVER (PARTITION BY s.node ORDER BY s.at + (s.place * 7919 % 20) / 10.0), '2026-05-01 10:00:00+00'::timestamptz + s.at * interval '1 s', s.line
+FROM said AS s;
+TRUNCATE said;
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id = 'shuffled';
+SELECT answer('shuffled');
+
+-- Iterations start again at a checkpoint after a crash; the second attempt gets through, or crashes elsewhere.
+CALL job('again', 4, upto => 20);
+CALL crash('again', 4, 2, 23.5);
+CALL job('again', 4, 11, 40, begin_at => 60);
+CALL job('twice', 4, upto => 20);
+CALL crash('twice', 4, 2, 23.5);
+CALL job('twice', 4, 11, 30, begin_at => 60);
+CALL crash('twice', 4, 1, 83.5);
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id IN ('again', 'twice');
+SELECT answer(j) FROM unnest('{again,twice}'::text[]) AS j;
+
+-- A baseline job that was a failure in truth is left out, also when it is the only one.
+CALL job('g4', 4, upto => 25);
+CALL crash('g4', 4, 3, 28.5);
+CALL ingest();
+UPDATE l4.job SET settings = 'small', status = 'succeeded' WHERE job_id = 'g4';
+SELECT answer('crash');
+SELECT answer('crash', baseline => '{g4}');
+UPDATE l4.job SET status = 'failed' WHERE job_id = 'g4';
+
+-- A job without lines, and one without nodes to expect.
+INSERT INTO l4.job (job_id, settings, expected_nodes) VALUES ('empty', 'small', 4);
+SELECT answer('empty');
+-- A node that was expected and never wrote.
+CALL job('absent', 4, upto => 0);
+DELETE FROM said WHERE node = 'n2' OR line ~ 'training starts';
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'absent', 'n' || n, n, 100, 'ERROR:dist:TimeoutError: timed out waiting for all ranks to join' FROM unnest('{0,1,3}'::int[]) AS n;
+CALL ingest();
+UPDATE l4.job SET settings = 'small', expected_nodes = 4 WHERE job_id = 'absent';
+SELECT answer('absent');
+
+-- Jobs and nodes of any name.
+CALL job(E'odd "job''s"; $1 %s \\ é', 3, upto => 20);
+CALL crash(E'odd "job''s"; $1 %s \\ é', 3, 1, 23.5);
+UPDATE said SET node = E'a/b "' || rank || E'''; (.*) \\1 %s é' WHERE job_id LIKE 'odd%';
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id LIKE 'odd%';
+SELECT answer(job_id) FROM l4.job WHERE job_id LIKE 'odd%';
+
+-- Known effects rank below their causes: the library says that one fault leads to the other.
+CALL job('effect', 4, upto => 20);
+CALL say('effect', 1, 23.2, 'ERROR:io:StreamError: nothing left to read');
+CALL say('effect', 1, 23.4, 'ERROR:io:FluxError: the flux gate is stuck');
+CALL say('effect', 3, 23.5, 'ERROR:io:FluxError: the flux gate is stuck');
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id = 'effect';
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy)
+SELECT n, 'hardware', 'storage', s::l4.pcre, 'made up', 'none' FROM (VALUES ('made_flux', 'flux gate is stuck'), ('made_stream', 'nothing left to read')) AS v(n, s);
+SELECT answer('effect');
+SELECT rank, round(score::numeric, 2) AS score, example_line FROM l4.suspect_event WHERE job_id = 'effect' ORDER BY rank;
+UPDATE l4.fault SET leads_to = '{made_stream}' WHERE name = 'made_flux';
+SELECT symptom FROM l4.diagnose('effect');
+SELECT rank, round(score::numeric, 2) AS score, reasons[array_upper(reasons, 1)] AS last_reason, example_line FROM l4.suspect_event WHERE job_id = 'effect' ORDER BY rank;
+DELETE FROM l4.fault WHERE name LIKE 'made%';
+
+-- The paper's steps alone rank the node with the most new lines first, ours the one that is named.
+CALL job('paper', 6, upto => 20);
+INSERT INTO said (job_id, node, rank, at, line)
+SELECT 'paper', 'n0', 0, 23.6 + i * 0.01, 'WARNING:comm:retry ' || i || ' of the barrier, still waiting for rank 4' FROM generate_series(1, 30) AS i;
+INSERT INTO said (job_id, node, rank, at, line)
+SELECT 'paper', 'n' || n, n, 38, 'ERROR:comm:RuntimeError: timed out waiting for a message from rank 4' FROM generate_series(0, 5) AS n WHERE n <> 4;
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id = 'paper';
+SELECT answer('paper');
+SELECT bool_or(is_suspect) FILTER (WHERE node = 'n0') AS accuses_who_complains, max(iforest_score) = max(score) AS by_forest FROM l4.suspect_node WHERE job_id = 'paper';
+SELECT symptom FROM l4.diagnose('paper', method => 'paper');
+SELECT bool_or(is_suspect) FILTER (WHERE node = 'n0') AS accuses_who_complains, max(iforest_score) = max(score) AS by_forest FROM l4.suspect_node WHERE job_id = 'paper';
+SELECT parameters ->> 'method' AS method FROM l4.diagnosis WHERE job_id = 'paper';
+
+SELECT count(l4.forget_job(job_id)) > 20 AS forgotten FROM l4.job WHERE settings = 'small';
+DROP SCHEMA diagnose_jobs CASCADE;
