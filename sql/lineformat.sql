@@ -75,9 +75,9 @@ SELECT (l4._peel(l4._ruleset(), 'I0102 03:04:05.000000 12 a.cc:3] x', '2024-12-3
 SET timezone = 'Europe/Berlin';
 SELECT x, (l4._peel(l4._ruleset(), x)).ts FROM unnest(ARRAY['2025-01-23 16:24:18 x', '2025-07-23 16:24:18 x', '2025-03-30 03:00:00 x', '2025-03-30 01:59:59 x']) x;
 SET timezone = 'UTC';
--- to_timestamp() agrees
+-- to_timestamp() agrees, where it knows the format: TZ only from version 16 on
 SELECT count(*) AS different FROM l4.line_format f, l4.pcre_captures(f.example, f.signature) c, l4._peel(l4._ruleset(), f.example, '2025-06-01 00:00:00+00') p
-WHERE f.ts_format ~ 'YYYY' AND p.ts <> to_timestamp(c ->> 'ts', f.ts_format);
+WHERE f.ts_format ~ 'YYYY' AND CASE WHEN f.ts_format ~ 'TZ' THEN false ELSE p.ts <> to_timestamp(c ->> 'ts', f.ts_format) END;
 
 -- damaged, empty and huge lines are lines
 SELECT * FROM pg_temp.peel('', ' ', E'\t', E'\x01\x02', 'é', '[rank', '[rank99999999999]: x', '[default]: x', '99999999999: x', '[2025', '<999> x', repeat('[', 40));

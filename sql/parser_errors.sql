@@ -57,6 +57,12 @@ SELECT (left(t, -2))::l4.parser FROM parser_good;
 SELECT (t || '00')::l4.parser FROM parser_good;
 SELECT overlay(t placing CASE substr(t, 60, 1) WHEN '0' THEN '1' ELSE '0' END from 60)::l4.parser FROM parser_good;
 DROP TABLE parser_good;
--- the functions of the aggregate cannot be called by hand
-SELECT l4._parser_train_trans(NULL, 'x');
-SELECT l4._parser_train_final(NULL);
+-- the functions of the aggregate cannot be called by hand; how that is said depends on the server's version
+DO $$ BEGIN
+    PERFORM l4._parser_train_trans(NULL, 'x');
+EXCEPTION WHEN undefined_function OR feature_not_supported THEN RAISE WARNING 'refused';
+END $$;
+DO $$ BEGIN
+    PERFORM l4._parser_train_final(NULL);
+EXCEPTION WHEN undefined_function OR feature_not_supported THEN RAISE WARNING 'refused';
+END $$;
