@@ -218,5 +218,18 @@ SELECT symptom FROM l4.diagnose('paper', method => 'paper');
 SELECT bool_or(is_suspect) FILTER (WHERE node = 'n0') AS accuses_who_complains, max(iforest_score) = max(score) AS by_forest FROM l4.suspect_node WHERE job_id = 'paper';
 SELECT parameters ->> 'method' AS method FROM l4.diagnosis WHERE job_id = 'paper';
 
+-- many nodes of few lines, after the planner has seen small jobs only
+ANALYZE l4._case, l4._case_node, l4._case_iteration, l4._case_event, l4._case_count, l4._case_edge;
+INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
+SELECT 'wide', 'w' || lpad(n::text, 4, '0'), '', n, i, '2026-05-01 12:00:00+00'::timestamptz + i * interval '1 s',
+    CASE WHEN i < 4 THEN format('INFO:train:iteration %s/40 | elapsed time per iteration (ms): 1000.%s | lm loss: 2.5E+00', i, i % 7)
+        WHEN n = 77 THEN 'ERROR:train:RuntimeError: CUDA error: an illegal memory access was encountered'
+        ELSE 'ERROR:comm:RuntimeError: Connection closed by rank 77' END
+FROM generate_series(0, 4095) AS n, generate_series(1, 4) AS i;
+CALL l4.ingest('logs', job_id => 'wide');
+UPDATE l4.job SET settings = 'small' WHERE job_id = 'wide';
+SELECT symptom FROM l4.diagnose('wide', baseline => '{}');
+SELECT node FROM l4.suspect_node WHERE job_id = 'wide' AND rank = 1;
+
 SELECT count(l4.forget_job(job_id)) > 20 AS forgotten FROM l4.job WHERE settings = 'small';
 DROP SCHEMA diagnose_jobs CASCADE;
