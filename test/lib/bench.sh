@@ -3,7 +3,6 @@
 #   LINES="1000000 20000000"  sizes of the failed job        NODES=64    nodes of it
 #   FAULT=nic                 see test/bench/genjob.c        RANKS=1     ranks of a node: more of them, fewer iterations
 #   WORKERS=2                 parallel workers of the second ingest
-#   CORPUS=folder             measure the labelled corpus too
 
 # timed DATABASE SQL: runs it in one session, sets ms to the time of the last statement.
 timed() {
