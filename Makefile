@@ -82,6 +82,7 @@ OBJS = \
 	src/lazydfa.o \
 	src/gramscan.o \
 	src/multimatch.o \
+	src/multimatch_group.o \
 	src/shortscan.o \
 	src/multimatch_sql.o \
 	src/mask.o \

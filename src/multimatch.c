@@ -25,10 +25,7 @@
 #include "portability/instr_time.h"
 #include "utils/memutils.h"
 
-#include "gramscan.h"
-#include "lazydfa.h"
-#include "literal.h"
-#include "multimatch.h"
+#include "multimatch_int.h"
 
 /* The group is chosen after so many lines, and again whenever there were as many more as before. */
 #define FIRST_REVIEW 64
@@ -36,113 +33,8 @@
 /* Runs of a pattern that are timed; later ones cost the same on average. */
 #define TIMED_RUNS 16
 
-/* A pattern that was run in vain so often between two reviews may join the group. */
-#define RUNS_IN_VAIN 8
-
-/* How often a pattern may change the literals that are scanned for. */
-#define EXCHANGES_MAX 3
-
 /* What the automaton costs, in nanoseconds a byte. */
 #define AUTOMATON_NS 2.0
-
-/* What a better group must save, in nanoseconds a line. */
-#define WORTH_NS 5.0
-
-/* One of these literals occurs in every line that the pattern matches. */
-typedef struct Needed
-{
-	int			n;
-	L4Literal  *items;
-	int			missing;		/* how often none did where others did, since the last review */
-} Needed;
-
-#define NEEDED_MAX (1 + L4_LITERAL_ALSO)
-
-typedef struct Pattern
-{
-	char	   *text;
-	int			len;
-	L4Regex    *compiled;		/* NULL until first run */
-	Needed		needed[NEEDED_MAX]; /* the first one is scanned for; n is 0 behind the last */
-	bool		caseless;		/* the literals are */
-	bool		in_group;
-	bool		unfit;			/* for the group */
-	int			exchanged;		/* how often another one became the first */
-	int			timed;			/* runs of which ns is the sum */
-	double		ns;
-	int64		in_vain;		/* runs without a match since the last review */
-} Pattern;
-
-/* A literal and a pattern that has it. */
-typedef struct Link
-{
-	int			literal;
-	int			pattern;
-} Link;
-
-/* The patterns of a literal. */
-typedef struct LiteralUse
-{
-	int			first;			/* in mm->linked */
-	int			n;				/* outside of the group */
-	int			n_group;		/* and behind these, inside */
-	double		group_ns;		/* what those take to run */
-	uint64		line_no;		/* where it was found last */
-} LiteralUse;
-
-struct L4MultiMatch
-{
-	MemoryContext cxt;
-	int			n;
-	Pattern    *patterns;
-	MemoryContext scan_cxt;		/* what follows, up to linked */
-	L4GramScan *scan;
-	Link	   *links;			/* by literal */
-	int			nlinks;
-	int			links_size;
-	LiteralUse *uses;			/* by literal */
-	int			nuses;
-	int		   *linked;			/* patterns */
-
-	L4Dfa	   *group;			/* NULL: none */
-	int			group_max;		/* patterns it may have */
-	uint64		line_no;
-	uint64		next_review;
-	uint64		last_review;
-	double		saving_ns;		/* what an automaton would have saved since then */
-
-	int			words;			/* of the bitmaps below */
-	uint64	   *group_members;
-	uint64	   *no_literal;		/* patterns without a literal */
-	uint64	   *caseless;		/* patterns for which K and S have other spellings */
-	bool		any_no_literal;
-	bool		any_caseless;
-	double		no_literal_ns;	/* what those in the group take to run */
-
-	/* the line at hand */
-	const char *line;
-	int			len;
-	uint64	   *candidates;
-	bool		found;			/* candidates has a bit */
-	double		group_ns;		/* what candidates of the group take to run */
-	double		ask_ns;			/* what asking the automaton takes */
-	bool		ask_group;
-	double		vain_ns;		/* what patterns outside of the group took that did not match */
-	int			word;			/* where next() stands */
-	uint64		rest;			/* its bits not yet returned */
-};
-
-static inline void
-set_bit(uint64 *bits, int i)
-{
-	bits[i >> 6] |= UINT64CONST(1) << (i & 63);
-}
-
-static inline bool
-has_bit(const uint64 *bits, int i)
-{
-	return (bits[i >> 6] >> (i & 63)) & 1;
-}
 
 /* ---- building ---- */
 
@@ -206,16 +98,9 @@ compare_links(const void *a, const void *b)
 	return (x->pattern > y->pattern) - (x->pattern < y->pattern);
 }
 
-/* What a run of the pattern takes, in nanoseconds; 0 when not known. */
-static double
-mean_ns(const Pattern *pattern)
-{
-	return pattern->ns / Max(pattern->timed, 1);
-}
-
 /* Which patterns have which literal, now that the group is what it is. */
-static void
-assign_literals(L4MultiMatch *mm)
+void
+l4_multimatch_assign(L4MultiMatch *mm)
 {
 	int			n = 0;
 
@@ -230,7 +115,7 @@ assign_literals(L4MultiMatch *mm)
 			const Pattern *pattern = &mm->patterns[mm->links[to].pattern];
 
 			use->n_group += pattern->in_group;
-			use->group_ns += pattern->in_group ? mean_ns(pattern) : 0;
+			use->group_ns += pattern->in_group ? l4_mean_ns(pattern) : 0;
 		}
 		use->first = n;
 		for (int i = from; i < to; i++)
@@ -248,13 +133,13 @@ assign_literals(L4MultiMatch *mm)
 		{
 			set_bit(mm->group_members, i);
 			if (has_bit(mm->no_literal, i))
-				mm->no_literal_ns += mean_ns(&mm->patterns[i]);
+				mm->no_literal_ns += l4_mean_ns(&mm->patterns[i]);
 		}
 }
 
 /* Look for the first set of literals of each pattern. */
-static void
-make_scan(L4MultiMatch *mm)
+void
+l4_multimatch_make_scan(L4MultiMatch *mm)
 {
 	MemoryContext old;
 
@@ -279,7 +164,7 @@ make_scan(L4MultiMatch *mm)
 	mm->uses = palloc(sizeof(LiteralUse) * Max(mm->nuses, 1));
 	mm->linked = palloc(sizeof(int) * Max(mm->nlinks, 1));
 	MemoryContextSwitchTo(old);
-	assign_literals(mm);
+	l4_multimatch_assign(mm);
 }
 
 L4MultiMatch *
@@ -309,7 +194,7 @@ l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryC
 		add_pattern(mm, i, required);
 	}
 	pfree(required);
-	make_scan(mm);
+	l4_multimatch_make_scan(mm);
 	MemoryContextSwitchTo(old);
 	return mm;
 }
@@ -328,150 +213,6 @@ l4_multimatch_regex(L4MultiMatch *mm, int i)
 	if (pattern->compiled == NULL)
 		pattern->compiled = l4_regex_compile(pattern->text, pattern->len, false, mm->cxt);
 	return pattern->compiled;
-}
-
-/* ---- the group ---- */
-
-/* Time that went into runs in vain since the last review. */
-static double
-vain_ns(const Pattern *pattern)
-{
-	return pattern->in_vain * mean_ns(pattern);
-}
-
-static int
-compare_vain(const void *a, const void *b)
-{
-	double		x = vain_ns(*(Pattern *const *) a);
-	double		y = vain_ns(*(Pattern *const *) b);
-
-	return (x < y) - (x > y);
-}
-
-/* Put all patterns that are marked for the group into a new automaton. */
-static void
-make_group(L4MultiMatch *mm)
-{
-	MemoryContext cxt = AllocSetContextCreate(mm->cxt, "l4 pattern tree", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(cxt);
-	int			members = 0;
-
-	if (mm->group != NULL)
-		l4_dfa_free(mm->group);
-	mm->group = l4_dfa_create(mm->cxt);
-	for (int i = 0; i < mm->n; i++)
-	{
-		Pattern    *pattern = &mm->patterns[i];
-		L4Node	   *tree;
-		bool		caseless;
-
-		if (!pattern->in_group)
-			continue;
-		CHECK_FOR_INTERRUPTS();
-		tree = l4_regex_tree(pattern->text, pattern->len, &caseless);
-		if (tree == NULL || !l4_dfa_add(mm->group, tree, i))
-		{
-			pattern->in_group = false;
-			pattern->unfit = true;
-		}
-		else
-			members++;
-		MemoryContextReset(cxt);
-	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(cxt);
-	if (members > 0)
-		l4_dfa_prepare(mm->group);
-	else
-	{
-		l4_dfa_free(mm->group);
-		mm->group = NULL;
-	}
-}
-
-/* The automaton had too many states: do without it, and have a smaller one later. */
-static void
-dissolve_group(L4MultiMatch *mm)
-{
-	int			members = 0;
-
-	l4_dfa_free(mm->group);
-	mm->group = NULL;
-	for (int i = 0; i < mm->n; i++)
-	{
-		members += mm->patterns[i].in_group;
-		mm->patterns[i].in_group = false;
-	}
-	mm->group_max = members / 2;
-	assign_literals(mm);
-}
-
-/*
- * The literals scanned for are the rarest by a guess. Where most lines that
- * have them lack others, scan for those. False when there are none.
- */
-static bool
-exchange_needed(Pattern *pattern)
-{
-	int			rarest = 1;
-	Needed		first;
-
-	for (int k = 2; k < NEEDED_MAX; k++)
-		if (pattern->needed[k].missing > pattern->needed[rarest].missing)
-			rarest = k;
-	if (pattern->exchanged >= EXCHANGES_MAX ||
-		pattern->needed[rarest].missing * 4 < pattern->in_vain * 3)
-		return false;
-	first = pattern->needed[0];
-	pattern->needed[0] = pattern->needed[rarest];
-	pattern->needed[rarest] = first;
-	pattern->exchanged++;
-	return true;
-}
-
-/* Which patterns are often run in vain? Scan for other literals of them, or let the automaton look at them. */
-static void
-review(L4MultiMatch *mm)
-{
-	Pattern   **joining = palloc(sizeof(Pattern *) * Max(mm->n, 1));
-	int			n = 0;
-	int			members = 0;
-	bool		exchanged = false;
-
-	for (int i = 0; i < mm->n; i++)
-	{
-		Pattern    *pattern = &mm->patterns[i];
-
-		members += pattern->in_group;
-		if (pattern->in_vain < RUNS_IN_VAIN || pattern->in_group)
-			continue;
-		if (exchange_needed(pattern))
-			exchanged = true;
-		else if (!pattern->unfit)
-			joining[n++] = pattern;
-	}
-	qsort(joining, n, sizeof(Pattern *), compare_vain);
-	n = Max(Min(n, mm->group_max - members), 0);
-	if (mm->saving_ns <= WORTH_NS * (mm->line_no - mm->last_review))
-		n = 0;
-	for (int i = 0; i < n; i++)
-		joining[i]->in_group = true;
-	pfree(joining);
-	for (int i = 0; i < mm->n; i++)
-	{
-		mm->patterns[i].in_vain = 0;
-		for (int k = 0; k < NEEDED_MAX; k++)
-			mm->patterns[i].needed[k].missing = 0;
-	}
-	if (n > 0)
-		make_group(mm);
-	if (exchanged)
-		make_scan(mm);
-	else if (n > 0)
-		assign_literals(mm);
-	mm->saving_ns = 0;
-	mm->last_review = mm->line_no;
-	mm->next_review = mm->line_no * 2;
 }
 
 /* ---- scanning ---- */
@@ -511,7 +252,7 @@ ask_group(L4MultiMatch *mm)
 		return;
 	for (int w = 0; w < mm->words; w++)
 		mm->candidates[w] |= mm->group_members[w];
-	dissolve_group(mm);
+	l4_multimatch_dissolve(mm);
 }
 
 void
@@ -521,7 +262,7 @@ l4_multimatch_scan(L4MultiMatch *mm, const char *line, int len)
 	mm->vain_ns = 0;
 	mm->line_no++;
 	if (mm->line_no >= mm->next_review)
-		review(mm);
+		l4_multimatch_review(mm);
 	if (mm->found)
 		memset(mm->candidates, 0, sizeof(uint64) * mm->words);
 	mm->found = mm->any_no_literal;
@@ -588,7 +329,7 @@ run(L4MultiMatch *mm, int i)
 	if (rc == 0 && !pattern->in_group)
 	{
 		pattern->in_vain++;
-		mm->vain_ns += mean_ns(pattern);
+		mm->vain_ns += l4_mean_ns(pattern);
 	}
 	return rc;
 }
