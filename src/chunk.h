@@ -14,6 +14,8 @@
 #include "l4_compat.h"
 #include "varint.h"
 
+#define L4_NO_TS			PG_INT64_MIN	/* a time that is not known; NULL when packed */
+
 #define L4_PACK_VERSION		1
 #define L4_PACK_MAX_ROWS	(16 * 1024 * 1024)
 #define L4_PACK_MAX_COLS	64
@@ -103,6 +105,15 @@ l4_pack_null(L4Pack *pack, int colno)
 	if (col->floats != NULL)
 		col->floats[col->nvalues] = 0;
 	col->ints[col->nvalues++] = 0;
+}
+
+static inline void
+l4_pack_ts(L4Pack *pack, int colno, int64 ts)
+{
+	if (ts == L4_NO_TS)
+		l4_pack_null(pack, colno);
+	else
+		l4_pack_int(pack, colno, ts);
 }
 
 /*

@@ -12,8 +12,6 @@
 
 #include "diag_iter.h"
 
-#define NO_TS PG_INT64_MIN
-
 typedef struct Iteration
 {
 	uint64		key;			/* epoch and number */
@@ -174,7 +172,7 @@ add_iteration(L4Iterations *all, int32 epoch, int32 iteration, int64 ended, cons
 		it->iteration = iteration;
 		it->nodes = it->n = it->size = 0;
 		it->last_node = -1;
-		it->done = NO_TS;
+		it->done = L4_NO_TS;
 		it->values = NULL;
 		it->reporters = NULL;
 	}
@@ -186,13 +184,13 @@ add_iteration(L4Iterations *all, int32 epoch, int32 iteration, int64 ended, cons
 	it->done = Max(it->done, ended);
 	if (!all->late && ms != NULL)
 		keep_value(all, it, *ms, number);
-	else if (all->late && ended != NO_TS)
+	else if (all->late && ended != L4_NO_TS)
 		keep_value(all, it, (double) ended, number);
 	if (node->n++ == 0)
-		node->first = node->last = NO_TS;
-	if (ended != NO_TS)
+		node->first = node->last = L4_NO_TS;
+	if (ended != L4_NO_TS)
 	{
-		node->first = node->first == NO_TS ? ended : Min(node->first, ended);
+		node->first = node->first == L4_NO_TS ? ended : Min(node->first, ended);
 		node->last = Max(node->last, ended);
 	}
 	if (node->n == 1 || epoch > node->last_epoch || (epoch == node->last_epoch && iteration > node->last_iteration))
@@ -218,7 +216,7 @@ l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64
 	}
 	for (int i = 0; i < pack->nrows; i++)
 	{
-		int64		ended = NO_TS;
+		int64		ended = L4_NO_TS;
 
 		if (!l4_pack_is_null(pack, 2, i) && pg_sub_s64_overflow(pack->cols[2].ints[i], clock, &ended))
 			l4_pack_corrupted("iterations");
@@ -226,15 +224,6 @@ l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64
 			add_iteration(all, (int32) pack->cols[0].ints[i], (int32) pack->cols[1].ints[i], ended,
 						  l4_pack_is_null(pack, 3, i) ? NULL : &pack->cols[3].floats[i], node);
 	}
-}
-
-static void
-put_ts(L4Pack *pack, int col, int64 ts)
-{
-	if (ts == NO_TS)
-		l4_pack_null(pack, col);
-	else
-		l4_pack_int(pack, col, ts);
 }
 
 L4Pack *
@@ -256,7 +245,7 @@ l4_iterations_table(L4Iterations *all)
 		l4_pack_int(pack, 0, it->epoch);
 		l4_pack_int(pack, 1, it->iteration);
 		l4_pack_int(pack, 2, it->nodes);
-		put_ts(pack, 3, it->done);
+		l4_pack_ts(pack, 3, it->done);
 		if (it->n == 0)
 			l4_pack_null(pack, 4);
 		else
@@ -280,8 +269,8 @@ l4_iterations_nodes(L4Iterations *all)
 		if (all->nodes[i].n == 0)
 			continue;
 		l4_pack_int(pack, 0, i);
-		put_ts(pack, 1, all->nodes[i].first);
-		put_ts(pack, 2, all->nodes[i].last);
+		l4_pack_ts(pack, 1, all->nodes[i].first);
+		l4_pack_ts(pack, 2, all->nodes[i].last);
 		l4_pack_int(pack, 3, all->nodes[i].n);
 		l4_pack_int(pack, 4, all->nodes[i].last_iteration);
 	}

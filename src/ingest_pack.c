@@ -77,15 +77,6 @@ open_pack(bytea *before, MemoryContext cxt, const char *types)
 }
 
 static void
-put_ts(L4Pack *pack, int col, TimestampTz ts)
-{
-	if (ts == L4_NO_TS)
-		l4_pack_null(pack, col);
-	else
-		l4_pack_int(pack, col, ts);
-}
-
-static void
 put_optional(L4Pack *pack, int col, int32 value)
 {
 	if (value == L4_NO_INT)
@@ -142,8 +133,8 @@ end_span(Packer *p)
 		return;
 	name = p->carry->stage_names[p->span_stage];
 	l4_pack_text(p->stages, 0, name, strlen(name));
-	put_ts(p->stages, 1, p->span_first);
-	put_ts(p->stages, 2, p->span_last);
+	l4_pack_ts(p->stages, 1, p->span_first);
+	l4_pack_ts(p->stages, 2, p->span_last);
 	l4_pack_int(p->stages, 3, p->span_first_line);
 	l4_pack_int(p->stages, 4, p->span_last_line);
 }
@@ -232,7 +223,7 @@ add_line(Packer *p, const L4UnitLine *line, const L4UnitRec *rec, const RecInfo 
 	widen_chunk(&p->head, line->line_no, line->ts, chunk->nrows == 0);
 	l4_pack_int(chunk, CH_LINE, line->line_no);
 	l4_pack_int(chunk, CH_BACK, line->line_no - rec->line_no);
-	put_ts(chunk, CH_TS, line->ts);
+	l4_pack_ts(chunk, CH_TS, line->ts);
 	put_optional(chunk, CH_RANK, rec->rank);
 	l4_pack_int(chunk, CH_EVENT, info->event_id);
 	if (info->stage < 0)
@@ -292,8 +283,8 @@ end_sequence(Packer *p, L4PackRank *rank)
 	l4_pack_int(p->sequences, 1, rank->epoch);
 	l4_pack_int(p->sequences, 2, rank->iteration);
 	l4_pack_ints(p->sequences, 3, rank->events, rank->nevents);
-	put_ts(p->sequences, 4, rank->first_ts);
-	put_ts(p->sequences, 5, rank->last_ts);
+	l4_pack_ts(p->sequences, 4, rank->first_ts);
+	l4_pack_ts(p->sequences, 5, rank->last_ts);
 	rank->nevents = 0;
 }
 
@@ -464,7 +455,7 @@ add_iterations(Packer *p, const L4UnitPart *part)
 		ncols = pack->ncols;
 		l4_pack_int(pack, 0, iter->epoch);
 		l4_pack_int(pack, 1, iter->iteration);
-		put_ts(pack, 2, iter->ts);
+		l4_pack_ts(pack, 2, iter->ts);
 		if (isnan(iter->duration_ms))
 			l4_pack_null(pack, 3);
 		else

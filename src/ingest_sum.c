@@ -248,15 +248,6 @@ compare_slots(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void
-put_ts(L4Pack *pack, int col, TimestampTz ts)
-{
-	if (ts == L4_NO_TS)
-		l4_pack_null(pack, col);
-	else
-		l4_pack_int(pack, col, ts);
-}
-
 bytea *
 l4_sums_events(L4Sums *sums)
 {
@@ -281,8 +272,8 @@ l4_sums_events(L4Sums *sums)
 		event = sorted[i];
 		l4_pack_int(pack, L4_EVENT_ID, event->event_id);
 		l4_pack_int(pack, L4_EVENT_OCCURRENCES, event->occurrences);
-		put_ts(pack, L4_EVENT_FIRST_TS, event->first_ts);
-		put_ts(pack, L4_EVENT_LAST_TS, event->last_ts);
+		l4_pack_ts(pack, L4_EVENT_FIRST_TS, event->first_ts);
+		l4_pack_ts(pack, L4_EVENT_LAST_TS, event->last_ts);
 		l4_pack_int(pack, L4_EVENT_FIRST_LINE, event->first_line_no);
 		l4_pack_int(pack, L4_EVENT_LAST_LINE, event->last_line_no);
 	}
@@ -326,7 +317,7 @@ l4_sums_slots(L4Sums *sums)
 				l4_pack_null(pack, SL_COUNT);
 			else
 				l4_pack_int(pack, SL_COUNT, value->occurrences);
-			put_ts(pack, SL_TS, value->first_ts);
+			l4_pack_ts(pack, SL_TS, value->first_ts);
 		}
 	}
 	pfree(sorted);

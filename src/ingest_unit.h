@@ -11,11 +11,11 @@
 #include "datatype/timestamp.h"
 #include "lib/stringinfo.h"
 
+#include "chunk.h"
 #include "iterrule.h"
 
 struct L4ByteReader;
 
-#define L4_NO_TS			PG_INT64_MIN
 /* times of lines are from 1990 up to 2200, both in microseconds from 2000 */
 #define L4_FIRST_TS			(-INT64CONST(3653) * USECS_PER_DAY)
 #define L4_END_TS			(INT64CONST(73049) * USECS_PER_DAY)
