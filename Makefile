@@ -178,6 +178,7 @@ REGRESS = \
 	views \
 	ingest \
 	ingest_workers \
+	first_record \
 	bad_input \
 	pipeline \
 	privileges \

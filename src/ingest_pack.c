@@ -342,29 +342,33 @@ place_in_stages(Packer *p, L4PackRank *rank, const L4StageMark *mark)
 	return stage;
 }
 
+/* Records that may be the first ones of their events: before those of the unit are counted. */
 static void
-add_example(Packer *p, const L4Local *local, const L4UnitRec *rec)
+add_examples(Packer *p, const L4UnitPart *part)
 {
-	L4Example  *example = &p->out->examples[p->out->nexamples++];
+	for (int i = 0; i < part->nlocals; i++)
+	{
+		const L4Local *local = part->locals[i];
+		L4Example  *example;
 
-	example->event_id = local->event_id;
-	example->line_no = rec->line_no;
-	example->ts = rec->ts;
-	example->text = local->text;
-	example->len = local->text_len;
+		if (!l4_sums_may_be_first(p->sums, local->event_id, local->ts, local->line_no))
+			continue;
+		example = &p->out->examples[p->out->nexamples++];
+		example->event_id = local->event_id;
+		example->line_no = local->line_no;
+		example->ts = local->ts;
+		example->text = local->text;
+		example->len = local->text_len;
+	}
 }
 
 static void
 add_records(Packer *p, const L4UnitPart *part, RecInfo *info)
 {
-	bool	   *known = (bool *) palloc0(Max(part->nlocals, 1));
 	const L4StageMark **marks = (const L4StageMark **) palloc(sizeof(void *) * Max(part->nlocals, 1));
 
 	for (int i = 0; i < part->nlocals; i++)
-	{
 		marks[i] = stage_mark(p->in->stages, part->locals[i]->event_id);
-		known[i] = l4_sums_has_event(p->sums, part->locals[i]->event_id);
-	}
 	for (int i = 0; i < part->nrecs; i++)
 	{
 		const L4UnitRec *rec = &part->recs[i];
@@ -389,11 +393,6 @@ add_records(Packer *p, const L4UnitPart *part, RecInfo *info)
 		info[i].event_id = local->event_id;
 		info[i].stage = p->in->late ? -1 : place_in_stages(p, rank, marks[rec->local]);
 		l4_sums_add_record(p->sums, local->event_id, rec);
-		if (!known[rec->local])
-		{
-			known[rec->local] = true;
-			add_example(p, local, rec);
-		}
 		if (!p->in->late)
 		{
 			if (!local->is_stack)
@@ -402,7 +401,6 @@ add_records(Packer *p, const L4UnitPart *part, RecInfo *info)
 		}
 		p->out->last_event_id = local->event_id;
 	}
-	pfree(known);
 	pfree(marks);
 }
 
@@ -481,6 +479,7 @@ add_part(Packer *p, L4UnitPart *part)
 
 	if (p->carry->span_rank == L4_RANK_UNKNOWN && part->nrecs > 0)
 		p->carry->span_rank = part->recs[0].context;
+	add_examples(p, part);
 	add_records(p, part, info);
 	add_lines(p, part, info);
 	add_values(p, part);

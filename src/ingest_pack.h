@@ -100,7 +100,7 @@ typedef struct L4Sums L4Sums;
 
 extern L4Sums *l4_sums_create(bytea *events, bytea *slots, MemoryContext cxt);
 extern void l4_sums_add_record(L4Sums *sums, int32 event_id, const L4UnitRec *rec);
-extern bool l4_sums_has_event(L4Sums *sums, int32 event_id);
+extern bool l4_sums_may_be_first(L4Sums *sums, int32 event_id, TimestampTz ts, int64 line_no);
 extern void l4_sums_add_values(L4Sums *sums, const L4Local *local, const L4Param *param);
 extern bytea *l4_sums_events(L4Sums *sums);
 extern bytea *l4_sums_slots(L4Sums *sums);

@@ -161,9 +161,24 @@ l4_scan_begin(L4Scan *scan, const char *carry, int carry_len, int64 last_line_no
 	MemoryContextSwitchTo(old);
 }
 
+/* The record is the earliest one of its shape so far. */
+static void
+keep_record(L4Scan *scan, L4Local *local, const L4Record *record, TimestampTz ts)
+{
+	if (local->text == NULL || local->text_len < record->text_len)
+	{
+		local->text = MemoryContextAlloc(scan->piece_cxt, record->text_len + 1);
+		scan->memory += record->text_len + 1;
+	}
+	local->text_len = record->text_len;
+	memcpy(local->text, record->text, record->text_len);
+	local->ts = ts;
+	local->line_no = record->line_no;
+}
+
 /* The dictionary's entry of the shape just scanned, made where it is new. */
 static L4Local *
-local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len)
+local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len, TimestampTz ts)
 {
 	L4UnitPart *part = scan->part;
 	uint64		key = l4_shape_key(&scan->shape, record->level);
@@ -174,7 +189,13 @@ local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len)
 
 	slot = localtab_insert(scan->locals, key, &found);
 	if (found)
-		return slot->local;
+	{
+		/* lines come by number; clocks go back, and the first record is that of the lowest time */
+		local = slot->local;
+		if (ts != L4_NO_TS && (local->ts == L4_NO_TS || ts < local->ts))
+			keep_record(scan, local, record, ts);
+		return local;
+	}
 	info = l4_shape_info(scan->shared, record->level, msg, msg_len, &scan->shape);
 	local = slot->local = MemoryContextAllocZero(scan->piece_cxt, sizeof(L4Local));
 	GROW(part->locals, part->nlocals, part->locals_size, scan->cxt);
@@ -193,9 +214,7 @@ local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len)
 		local->msg = copy;
 		local->msg_len = msg_len;
 	}
-	local->text_len = record->text_len;
-	local->text = MemoryContextAlloc(scan->piece_cxt, local->text_len + 1);
-	memcpy(local->text, record->text, local->text_len);
+	keep_record(scan, local, record, ts);
 	/* not remembered with the shape: what a part is (a number, a hexadecimal one) is not in the shape */
 	local->nparams = l4_params_of_shape(scan->shared->parser, msg, msg_len, &scan->shape, &local->params, scan->piece_cxt);
 	if (info->map.rule != 0)
@@ -205,7 +224,7 @@ local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len)
 		*map = info->map;
 		local->map = map;
 	}
-	scan->memory += sizeof(L4Local) + local->msg_len + local->text_len + local->nparams * sizeof(L4Param) + 64;
+	scan->memory += sizeof(L4Local) + local->msg_len + local->nparams * sizeof(L4Param) + 64;
 	return local;
 }
 
@@ -266,7 +285,7 @@ count_record(L4Scan *scan, const L4Record *record)
 	rec->context = scan->carry->last_rank;
 	rec->ts = start != NULL ? start->ts : record->has_ts ? record->ts : scan->carry->last_ts;
 	l4_parser_scan(scan->shared->parser, msg, len, &scan->shape);
-	local = local_of(scan, record, msg, len);
+	local = local_of(scan, record, msg, len, rec->ts);
 	place_in_iterations(scan, local, msg, len, rec);
 	local->occurrences++;
 	scan->memory += l4_params_count(local, msg, &scan->shape, rec->ts, rec->iteration, scan->piece_cxt);

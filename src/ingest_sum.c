@@ -213,10 +213,18 @@ l4_sums_add_record(L4Sums *sums, int32 event_id, const L4UnitRec *rec)
 	event->last_line_no = Max(event->last_line_no, rec->line_no);
 }
 
+/* May a record of this time and line be the first one of its event in the stream? By time, those without one last, then by line. */
 bool
-l4_sums_has_event(L4Sums *sums, int32 event_id)
+l4_sums_may_be_first(L4Sums *sums, int32 event_id, TimestampTz ts, int64 line_no)
 {
-	return eventsum_lookup(sums->events, event_id) != NULL;
+	const EventSum *event = eventsum_lookup(sums->events, event_id);
+
+	if (event == NULL)
+		return true;
+	if (ts == L4_NO_TS)
+		return event->first_ts == L4_NO_TS && line_no < event->first_line_no;
+	/* which line had the lowest time is not kept: the job's record decides */
+	return event->first_ts == L4_NO_TS || ts <= event->first_ts;
 }
 
 void

@@ -178,6 +178,8 @@ put_shapes(StringInfo buf, const L4UnitPart *part)
 		l4_put_int(buf, local->occurrences);
 		put_bytes(buf, local->msg, local->msg_len);
 		put_bytes(buf, local->text, local->text_len);
+		l4_put_int(buf, local->ts);
+		l4_put_int(buf, local->line_no);
 		l4_put_uint(buf, local->nparams);
 		for (int k = 0; k < local->nparams; k++)
 			put_param(buf, &local->params[k]);
@@ -358,6 +360,8 @@ get_local(L4ByteReader *reader, int number, MemoryContext cxt)
 	local->occurrences = l4_get_int(reader);
 	local->msg = get_text(reader, &local->msg_len, cxt);
 	local->text = get_text(reader, &local->text_len, cxt);
+	local->ts = l4_get_int(reader);
+	local->line_no = l4_get_int(reader);
 	local->nparams = (int) l4_get_uint(reader);
 	local->params = MemoryContextAllocZero(cxt, sizeof(L4Param) * Max(local->nparams, 1));
 	for (int k = 0; k < local->nparams; k++)

@@ -91,8 +91,10 @@ typedef struct L4Local
 	int64		occurrences;
 	const char *msg;			/* only where the parser has to learn it */
 	int			msg_len;
-	char	   *text;			/* first record */
+	char	   *text;			/* earliest record */
 	int			text_len;
+	TimestampTz ts;				/* its time, L4_NO_TS none */
+	int64		line_no;		/* its first line */
 	int			nparams;
 	L4Param    *params;
 	const L4IterMap *map;		/* scan only */
