@@ -35,6 +35,20 @@ SELECT 'fm-exit', 'node' || n, n, i, timestamptz '2026-03-04 10:00+00' + i * int
 FROM generate_series(0, 3) n, generate_series(1, 3) i;
 INSERT INTO lines SELECT 'fm-exit-all', node, rank, line_no, ts, replace(line, '-9', '1') FROM lines WHERE job_id = 'fm-exit';
 INSERT INTO lines SELECT 'fm-exit-two', node, rank, line_no, ts, CASE node WHEN 'node1' THEN replace(line, 'exitcode: 1', 'exitcode: -9') ELSE line END FROM lines WHERE job_id = 'fm-exit';
+-- a worker that is told to end: before its peers time out it is the cause, after that somebody cleaned up
+INSERT INTO lines
+SELECT 'fm-term-' || j, 'node' || n, n, i, timestamptz '2026-03-06 10:00+00' + CASE WHEN n = 1 AND i = 2 AND j = 'after' THEN interval '50 s' ELSE i * interval '10 s' END,
+	CASE WHEN i = 1 THEN 'step 1 done' WHEN n = 1 THEN 'Received 15 death signal, shutting down workers'
+		ELSE 'RuntimeError: [./gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 18000ms for recv operation to complete' END
+FROM unnest(ARRAY['before', 'after']) AS j, generate_series(0, 3) n, generate_series(1, 3) i
+WHERE i < 2 OR i = CASE n WHEN 1 THEN 2 ELSE 3 END;
+-- a name that one node cannot resolve, and one that nobody can
+INSERT INTO lines
+SELECT 'fm-name-' || j, 'node' || n, n, i, timestamptz '2026-03-06 10:00+00' + i * interval '1 s',
+	CASE WHEN i = 1 THEN 'Starting elastic agent' WHEN j = 'all' OR n = 1
+		THEN '[c10d] The IPv6 network addresses of (node0, 29500) cannot be retrieved (gai error: -3 - Temporary failure in name resolution).' ELSE 'waiting for workers' END
+FROM unnest(ARRAY['one', 'all']) AS j, generate_series(0, 3) n, generate_series(1, 2) i;
+INSERT INTO l4.job (job_id, settings, status, started_at) SELECT 'fm-' || s, 'fm', 'failed', '2026-03-06 10:00+00' FROM unnest(ARRAY['term-before', 'term-after', 'name-one', 'name-all']) s;
 INSERT INTO l4.job (job_id, settings, status, started_at) SELECT 'fm-exit' || s, 'fm', 'failed', '2026-03-04 10:00+00' FROM unnest(ARRAY['', '-all', '-two']) s;
 INSERT INTO l4.job (job_id, settings, status, started_at) VALUES ('fm-ok', 'fm', 'succeeded', '2026-03-02 10:00+00'), ('fm-bad', 'fm', 'failed', '2026-03-02 10:00+00'),
 	('fm-xid', 'fm', 'failed', '2026-03-03 10:00+00');
@@ -74,6 +88,9 @@ SELECT rank, fault_name, node, line_no, ts, line FROM l4.match_faults('fm-xid');
 -- a combination too goes by the nodes that have the value: one of four, none, two
 SELECT j, m.rank, m.fault_name, m.node, m.line_no, m.caused_by, m.captures -> '1' AS on_nodes, m.line
 FROM unnest(ARRAY['fm-exit', 'fm-exit-all', 'fm-exit-two']) AS j CROSS JOIN LATERAL l4.match_faults(j) AS m ORDER BY j, m.rank;
+-- an effect by nature is the cause only of what comes after it; one node without a name is not the same as none with it
+SELECT j AS job_id, m.rank, m.fault_name, m.is_effect, m.caused_by
+FROM unnest(ARRAY['fm-term-before', 'fm-term-after', 'fm-name-one', 'fm-name-all']) AS j CROSS JOIN LATERAL l4.match_faults(j) AS m ORDER BY j, m.rank;
 -- what is switched off is not matched
 INSERT INTO l4.disabled_rule (kind, name) VALUES ('fault', 'nvidia_xid_79_fallen_off_bus');
 SELECT fault_name FROM l4.match_faults('fm-xid');
@@ -233,6 +250,6 @@ SELECT * FROM l4.import_faults('{"format": "other", "faults": []}');
 SELECT * FROM l4.import_faults('[]');
 
 DELETE FROM l4.fault WHERE fault_id >= 1000000;
-SELECT l4.forget_job(j) FROM unnest('{fm-ok,fm-bad,fm-xid,fm-exit,fm-exit-all,fm-exit-two}'::text[]) j;
+SELECT l4.forget_job(j) FROM unnest('{fm-term-before,fm-term-after,fm-name-one,fm-name-all,fm-ok,fm-bad,fm-xid,fm-exit,fm-exit-all,fm-exit-two}'::text[]) j;
 SELECT count(*) FROM l4.fault_match WHERE job_id LIKE 'fm-%';
 DROP SCHEMA fault_match CASCADE;

@@ -23,6 +23,17 @@ FROM l4.fault f JOIN l4.fault o ON o.fault_id <> f.fault_id AND o.priority > f.p
 WHERE f.priority >= 50 AND NOT f.is_effect
 ORDER BY 1, 2;
 
+-- wordings of one family
+SELECT w.line, (SELECT string_agg(f.name, ' ' ORDER BY f.priority DESC, f.name) FROM l4.fault f WHERE l4.pcre_match(w.line, f.signature)) AS faults
+FROM (VALUES
+	('eth0 link state changed: carrier 1 -> 0'), ('mlx5_core 0000:5e:00.0 ens1f0: Link down'), ('kernel: bnxt_en 0000:3b:00.0 ens1f0np0: NIC Link is Down'),
+	('kernel: ice 0000:31:00.0 eth2: NIC Link is Down'), ('systemd-networkd[911]: enp3s0f0: Lost carrier'), ('node7 monitor: ib0 carrier lost'),
+	('interface bond0 changed state to down'), ('2: eth1: <NO-CARRIER,BROADCAST,MULTICAST,UP> mtu 9000 qdisc mq state DOWN'),
+	('kernel: bond0: (slave eth0): link status definitely down, disabling slave'), ('ib0 operstate changed to down'),
+	('OSError: [Errno 117] Structure needs cleaning'), ('OSError: [Errno 110] Connection timed out'), ('BlockingIOError: [Errno 11] Resource temporarily unavailable'),
+	('step 812 took 14.1 s, 6.3 times the running average (2.2 s)'), ('iteration time 9.1 s is 4.2x slower than the median of 2.1 s'),
+	('veth3f2a: Link is down'), ('eth0 link state changed: carrier 0 -> 1'), ('ens1f0: Link is Up - 100Gbps')) AS w(line);
+
 -- no signature matches a healthy line: examples of the rules that describe healthy logs, and lines that only sound bad
 CREATE TEMP TABLE healthy AS
 	SELECT example AS line FROM l4.stage_rule WHERE stage <> 'shutdown'

@@ -116,18 +116,19 @@ BEGIN
 	), reach AS MATERIALIZED (
 		SELECT e.name, e.effect FROM l4._fault_effects((SELECT array_agg(b.name) FROM best AS b)) AS e WHERE e.name <> e.effect
 	), cause AS (
-		-- of two that lead to each other, the earlier one is the cause
-		SELECT b.fault_id, array_agg(DISTINCT c.name ORDER BY c.name) AS names
+		-- of two that lead to each other, the earlier one is the cause; what by nature is an effect causes only what comes after it
+		SELECT b.fault_id, array_agg(DISTINCT c.name ORDER BY c.name) AS names, bool_and(c.is_effect) AS by_effects
 		FROM best AS b
 		JOIN reach AS r ON r.effect = b.name
 		JOIN best AS c ON c.name = r.name
-		WHERE NOT EXISTS (SELECT FROM reach AS back WHERE back.name = b.name AND back.effect = c.name)
-		   OR (c.ts, c.name) < (b.ts, b.name)
+		WHERE (NOT EXISTS (SELECT FROM reach AS back WHERE back.name = b.name AND back.effect = c.name)
+			OR (c.ts, c.name) < (b.ts, b.name))
+		  AND (b.is_effect OR NOT c.is_effect OR c.ts < b.ts)
 		GROUP BY b.fault_id
 	)
 	INSERT INTO l4.fault_match
 	SELECT match_faults.job_id,
-		row_number() OVER (ORDER BY b.is_suspect DESC, (b.is_effect OR c.names IS NOT NULL), b.is_effect,
+		row_number() OVER (ORDER BY b.is_suspect DESC, (b.is_effect OR c.names IS NOT NULL), (b.is_effect OR c.by_effects), c.names IS NOT NULL AND NOT b.is_effect,
 			array_position(ARRAY['fatal', 'error', 'warning', 'info'], b.severity), b.priority DESC, b.on_suspect DESC, b.ts, b.line_no, b.name),
 		b.fault_id, b.node, b.line_no, b.line, b.captures, b.name, b.source, b.event_id, b.ts, b.total,
 		b.is_effect OR c.names IS NOT NULL, coalesce(c.names, '{}'), b.is_suspect

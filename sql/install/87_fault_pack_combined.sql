@@ -23,7 +23,12 @@ VALUES
  'A file system is read-only on one node only, and no disk error was logged: it was mounted with the wrong options there.',
  'Compare the mount options of that node with those of another; mount it for writing.',
  '{read_only_fs,ckpt_write_failed}',
- 'https://man7.org/linux/man-pages/man8/mount.8.html', 'builtin');
+ 'https://man7.org/linux/man-pages/man8/mount.8.html', 'builtin'),
+(7802, 'one_node_name_resolution', 'platform', 'platform_config', 'error', 60, true,
+ 'One node cannot resolve a name that the others can: its resolver, its hosts file or its way to the name server is broken.',
+ 'Compare /etc/resolv.conf and /etc/hosts of that node with those of another; resolve the name on both with getent hosts.',
+ '{c10d_master_unresolvable,dns_resolution,torchrun_rendezvous_timeout,c10d_store_connect,c10d_client_connect_timeout}',
+ 'https://man7.org/linux/man-pages/man3/getaddrinfo.3.html', 'builtin');
 
 -- Step 2 is the same for all: at least two nodes tell of failed workers or lost peers, so the job did run on others too.
 INSERT INTO l4.fault_condition (fault_id, step, kind, signature, min_nodes, max_nodes)
@@ -31,11 +36,17 @@ VALUES
 (1800, 1, 'event', 'exit ?code[:=]? ?-9\b|Signal 9 \(SIGKILL\)|killed by signal: Killed|return code = -9|[Ee]xit(?:ed)? (?:with )?(?:code|status)[:= ]+137\b|[Ee]xitCode: 137|died with <Signals\.SIGKILL|exited on signal 9\b', 1, 1),
 (1801, 1, 'event', 'Fatal Python error: (?!Aborted)|exit ?code[:=]? ?-(?:11|7|4|8)\b|Signal (?:11|7|4|8) \(SIG|killed by signal: (?:Bus|Segm|Illegal|Floating)|(?:Segmentation fault|Bus error|Illegal instruction) \(core dumped\)|return code = -(?:11|7|4|8)\b|exited on signal (?:11|7|4|8)\b', 1, 1),
 (7800, 1, 'event', 'FileNotFoundError: |\[Errno 2\] No such file or directory', 1, 1),
-(7801, 1, 'event', '\[Errno 30\]|Read-only file system', 1, 1);
+(7801, 1, 'event', '\[Errno 30\]|Read-only file system', 1, 1),
+(7802, 1, 'event', 'network addresses of .{1,200} cannot be retrieved|gaierror|Temporary failure in name resolution|Name or service not known|[Cc]ould not resolve host', 1, 1);
 
 INSERT INTO l4.fault_condition (fault_id, step, kind, signature, min_nodes)
 SELECT f.fault_id, 2, 'event', 'Connection closed by peer|[Cc]onnection reset by peer|failed to pass monitoredBarrier|reached monitoredBarrier, but|[Ww]atchdog caught collective|collective operation timeout|Timed out waiting \d+ ?ms|remote process exited or there was a network error|unhandled system error|failed \(exitcode: |task \d+: (?:Exited|Killed)|The actor (?:died|is dead)|return code = '::l4.pcre, 2
 FROM l4.fault AS f WHERE f.fault_id OPERATOR(pg_catalog.=) ANY (ARRAY[1800, 1801, 7800, 7801]);
+
+INSERT INTO l4.fault_condition (fault_id, step, kind, signature, min_nodes)
+VALUES
+-- the others wait for it, or they go on: whatever a rank of a group says
+(7802, 2, 'event', 'Start(?:ing|ed)? (?:worker|process|elastic)|[Rr]endezvous|\[c10d|torch\.distributed|[Ww]orld size|\brank\b', 2);
 
 INSERT INTO l4.fault_condition (fault_id, step, kind, signature)
 VALUES

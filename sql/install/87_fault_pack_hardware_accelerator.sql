@@ -100,7 +100,7 @@ FROM (VALUES
  'A TPU chip or its interconnect stopped.',
  'Restart the slice; look at the slice''s health and at the first worker that reported it.',
  '{jax_distributed_service}', 'https://cloud.google.com/tpu/docs/troubleshooting/troubleshooting'),
-(1135, 'gaudi_fault', 'hardware', 'accelerator', 'error', 45, false,
+(1135, 'gaudi_fault', 'hardware', 'accelerator', 'error', 48, false,
  '{{error}}(?:(?:habanalabs|synStatus\w*|synapse\w*|SYNAPSE|hl_thunk|hlthunk|HCCL_SOCKET|habana_frameworks|HPU|hpu)\b.{0,120}(?:[Ee]rror|[Ff]ail\w*|fault|reset|timed? ?out|RAZWI|MME|PDMA|out of memory|critical|not available|acquire)|synStatus=\d+|Graph compile failed|RuntimeError: synStatus)',
  'RuntimeError: synStatus=26 [Generic failure] Device acquire failed.',
  'A Gaudi accelerator or its software stack failed.',
@@ -123,5 +123,11 @@ FROM (VALUES
  'Silent data corruption suspected: rank 12 produced a different result for the same batch',
  'One device computes wrong values without reporting an error.',
  'Repeat the step on other devices; take the one that differs out of service.',
- '{loss_is_nan}', 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/rerun_state_machine.py')
+ '{loss_is_nan}', 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/rerun_state_machine.py'),
+(1169, 'amdgpu_kernel_error', 'hardware', 'accelerator', 'error', 35, false,
+ 'amdgpu: (?:.{0,80}(?:[Ff]atal error|[Ff]ailed to|timed out)|Fatal)|\[drm:amdgpu_\w+ \[amdgpu\]\] \*ERROR\*',
+ 'amdgpu 0000:1b:00.0: amdgpu: Fatal error during GPU init',
+ 'The kernel driver of an AMD GPU could not set up or use the device.',
+ 'Read the kernel log before it; reset the GPU or power-cycle the node; compare driver and firmware with a good node; replace the device if it comes back.',
+ '{rocm_gpu_reset}', 'https://docs.kernel.org/gpu/amdgpu/index.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

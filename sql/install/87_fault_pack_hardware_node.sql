@@ -183,5 +183,11 @@ FROM (VALUES
  'The actor is dead because its node has died. Node Id: 677df2a9020c5db45e755b',
  'A node of the Ray cluster went away: crash, lost network, or removed.',
  'Find the node by its id in `ray list nodes`; look at its console and raylet log.',
- '{sym_ray_actor_died,sym_c10d_collective_timeout}', 'https://docs.ray.io/en/latest/ray-core/fault_tolerance/nodes.html')
+ '{sym_ray_actor_died,sym_c10d_collective_timeout}', 'https://docs.ray.io/en/latest/ray-core/fault_tolerance/nodes.html'),
+(1173, 'slow_step_reported', 'hardware', 'node', 'warning', 40, false,
+ '\b(?:[Ii]teration|[Ss]tep|[Bb]atch|[Ff]orward|[Bb]ackward)\b.{0,40}\b(?:took|time|lasted)\b.{0,40}\d.{0,30}\b(?:times|slower|longer|above|exceed\w*)\b.{0,40}\b(?:median|mean|average|usual|expected|normal|threshold|baseline)',
+ 'step 812 took 14.1 s, 6.3 times the running average (2.2 s)',
+ 'A step took far longer than the steps before: a node, a link or a file system became slow.',
+ 'See which node or rank reports most time of its own; check clocks, temperature and throttling of its processor and accelerators, its link and the storage.',
+ '{}', 'https://arxiv.org/abs/2402.15627')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

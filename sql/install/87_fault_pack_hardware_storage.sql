@@ -165,5 +165,11 @@ FROM (VALUES
  E'  File "/opt/env/lib/python3.10/site-packages/torch/serialization.py", line 771, in load\n    with _open_zipfile_reader(opened_file) as opened_zipfile:\nOSError: [Errno 22] Invalid argument',
  'A checkpoint or array file could not be read or written as what it should be: cut short, damaged, or storage that failed meanwhile.',
  'Compare size and checksum with another copy; resume from the checkpoint before; look for a full or failing disk.',
- '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/notes/serialization.html')
+ '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/notes/serialization.html'),
+(1171, 'errno_storage', 'hardware', 'storage', 'error', 14, false,
+ '\[Errno (?:6|14|19|61|117|121)\] |\b(?:Structure needs cleaning|Remote I/O error|No such device or address)\b',
+ 'OSError: [Errno 14] Bad address',
+ 'The kernel answered a read or a write with an error that programs do not cause: the file system, its server or the device is in trouble.',
+ 'Look at the kernel log of the node and at the state of the file system; repeat on another node.',
+ '{sym_torchrun_worker_exit}', 'https://man7.org/linux/man-pages/man3/errno.3.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -291,5 +291,11 @@ FROM (VALUES
  'Error: Got unexpected extra argument (train.yaml)',
  'A command of the launch ended with an error message of its own.',
  'Read the message; compare the command with its documentation.',
- '{sym_torchrun_worker_exit}', 'https://www.gnu.org/prep/standards/html_node/Errors.html')
+ '{sym_torchrun_worker_exit}', 'https://www.gnu.org/prep/standards/html_node/Errors.html'),
+(3271, 'hydra_override_error', 'user', 'configuration', 'error', 50, false,
+ 'missing EQUAL at ''|mismatched input ''.{1,80}'' expecting |no viable alternative at input |OverrideParseException|LexerNoViableAltException|omegaconf\.errors\.\w+|hydra\.errors\.\w+|Could not override ''|Key ''[^'']{1,80}'' is not in struct|You must specify ''[^'']{1,60}'', e\.g',
+ 'missing EQUAL at ''<EOF>''',
+ 'A configuration override of the command line cannot be read, or names a key that the configuration does not have.',
+ 'Check the spelling, quotes and blanks around `=` of the overrides; add `+` before new keys.',
+ '{sym_torchrun_worker_exit}', 'https://hydra.cc/docs/advanced/override_grammar/basic/')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -231,5 +231,11 @@ FROM (VALUES
  'Error: [Errno 2] No such file or directory: ''checkpoints/iter_0006000/mp_rank_00/model_optim_rng.pt''',
  'A file that the program was told to read does not exist where it looks.',
  'Compare the path in the line with what is there, on that node and inside the container.',
- '{sym_torchrun_worker_exit}', 'https://docs.python.org/3/library/exceptions.html#FileNotFoundError')
+ '{sym_torchrun_worker_exit}', 'https://docs.python.org/3/library/exceptions.html#FileNotFoundError'),
+(3270, 'tokenization_mismatch', 'user', 'data', 'warning', 50, false,
+ 'tokeniz\w+ mismatch: \d+ (?:vs\.?|!=) \d+|[Tt]okeniz\w+ mismatch\b.{0,40}\d',
+ 'WARNING: tokenization mismatch: 276 vs. 272. (ignored)',
+ 'The length of the tokens differs from what the conversation template expects: template, tokenizer version and model do not fit, and such samples are not learnt from.',
+ 'Use the template of this model and the tokenizer version it was made for; check one sample by hand.',
+ '{}', 'https://github.com/lm-sys/FastChat/blob/main/fastchat/train/train.py')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

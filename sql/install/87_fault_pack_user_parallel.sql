@@ -327,5 +327,11 @@ FROM (VALUES
  '(raylet) A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the problem, check the logs for the dead worker.',
  'Ray lost a worker process: killed by the out-of-memory killer, crashed in native code, or ended by itself.',
  'Read the worker''s own log; look for the out-of-memory killer on its node; give every GPU enough host memory.',
- '{sym_ray_actor_died}', 'https://docs.ray.io/en/latest/ray-core/fault_tolerance/workers.html')
+ '{sym_ray_actor_died}', 'https://docs.ray.io/en/latest/ray-core/fault_tolerance/workers.html'),
+(3272, 'c10d_master_unresolvable', 'user', 'configuration', 'error', 52, false,
+ 'The (?:IPv[46] )?network addresses of \(\S+, \d+\) cannot be retrieved|The hostname of the client socket cannot be retrieved',
+ '[c10d] The IPv6 network addresses of (trainer-0.train.svc, 29500) cannot be retrieved (gai error: -2 - Name or service not known).',
+ 'The name of the master node that was given to the job is not known: a typing error, a service that does not exist, or a name that only resolves elsewhere.',
+ 'Check MASTER_ADDR or the rendezvous endpoint; resolve the name on every node with getent hosts; use an address if the name service is at fault.',
+ '{sym_torchrun_worker_exit,c10d_client_connect_timeout,c10d_client_connect_failed,c10d_store_clients_missing}', 'https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/socket.cpp')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);
