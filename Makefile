@@ -40,6 +40,7 @@ OBJS = \
 	src/iforest_agg.o \
 	src/iforest_build.o \
 	src/iforest_matrix.o \
+	src/iforest_score.o \
 	src/iforest_sql.o \
 	src/l4.o \
 	src/parser.o \
@@ -230,5 +231,5 @@ sql/l4--$(EXTVERSION).sql: $(FRAGMENTS) l4.control
 	cat $(FRAGMENTS) > $@
 $(OBJS): $(wildcard src/*.h) l4.control
 # Their loops are written for the vectorizer, which GCC leaves out at -O2.
-src/dtw.o src/evector.o src/iforest.o src/iforest_matrix.o: override CFLAGS += -O3
+src/dtw.o src/evector.o src/iforest_matrix.o src/iforest_score.o: override CFLAGS += -O3
 endif

@@ -17,10 +17,10 @@
 #include <math.h>
 
 #include "common/int.h"
-#include "port/pg_bswap.h"
 
 #include "l4_compat.h"
 #include "evector.h"
+#include "evector_bytes.h"
 
 /* Fewer consecutive events than that are runs of one each. */
 #define SHORTEST_RUN	4
@@ -118,25 +118,6 @@ l4_evector_next(L4EvectorReader *reader)
 	return true;
 }
 
-/* Eight bytes, least significant first. */
-static inline uint64
-load64(const uint8 *p)
-{
-	uint64		v;
-
-	memcpy(&v, p, sizeof(v));
-#ifdef WORDS_BIGENDIAN
-	v = pg_bswap64(v);
-#endif
-	return v;
-}
-
-/* No byte of these has its top bit: each is a varint of its own. */
-#define ALL_SHORT(bytes)	(((bytes) & UINT64CONST(0x8080808080808080)) == 0)
-
-/* Of four runs of one event with a count below 128: no flag "several events". */
-#define ALL_SINGLE(bytes)	(((bytes) & UINT64CONST(0x0001000100010001)) == 0)
-
 /* How much further the first two of four such runs go. */
 #define TWO_GAPS(bytes)		(((bytes) >> 1 & 0x3f) + ((bytes) >> 17 & 0x3f))
 
@@ -179,9 +160,9 @@ read_short(L4EvectorReader *reader, int room, int32 *restrict ids,
 	{
 		if (run == 0 && n + 4 <= room && left > 4 && end - p >= 5)
 		{
-			uint64		bytes = load64(p);
+			uint64		bytes = l4_load64(p);
 
-			if (ALL_SHORT(bytes) && ALL_SINGLE(bytes) && id < FAR_FROM_END)
+			if (L4_ALL_SHORT(bytes) && L4_ALL_SINGLE(bytes) && id < FAR_FROM_END)
 			{
 				id = four_singles(bytes, id, ids + n, counts + n);
 				p += 8;
@@ -227,11 +208,19 @@ int
 l4_evector_next_run(L4EvectorReader *reader, int32 *first, const uint8 **bytes)
 {
 	const uint8 *p = reader->p;
-	int			eights = Min(reader->run, reader->left - 1) / 8;
+	int			most = (int) Min(Min(reader->run, reader->left - 1), reader->end - p) / 8 * 8;
 	int			n = 0;
 
-	eights = (int) Min(eights, (reader->end - p) / 8);
-	while (n < eights * 8 && ALL_SHORT(load64(p + n)))
+	for (; n + 64 <= most; n += 64)
+	{
+		uint64		all = 0;
+
+		for (int i = 0; i < 64; i += 8)
+			all |= l4_load64(p + n + i);
+		if (!L4_ALL_SHORT(all))
+			break;
+	}
+	while (n < most && L4_ALL_SHORT(l4_load64(p + n)))
 		n += 8;
 	if (n == 0)
 		return 0;
@@ -515,6 +504,14 @@ l4_evector_distance(const struct varlena *a, const struct varlena *b,
 	return 1 - Min(1, sum / (sqrt(norm_x) * sqrt(norm_y)));
 }
 
+/* One step of a hash; four of them can run side by side. */
+static inline uint64
+hash_word(uint64 h, uint64 word)
+{
+	h = (h ^ word) * UINT64CONST(0xff51afd7ed558ccd);
+	return h ^ (h >> 32);
+}
+
 uint64
 l4_evector_hash(const struct varlena *vector, uint64 seed)
 {
@@ -523,12 +520,20 @@ l4_evector_hash(const struct varlena *vector, uint64 seed)
 	uint64		h = seed ^ ((uint64) left * UINT64CONST(0x9e3779b97f4a7c15));
 	uint64		tail = 0;
 
-	for (; left >= 8; left -= 8, p += 8)
+	if (left >= 64)
 	{
-		h ^= load64(p);
-		h *= UINT64CONST(0xff51afd7ed558ccd);
-		h ^= h >> 32;
+		uint64		lanes[4] = {h, h + 1, h + 2, h + 3};
+
+		for (; left >= 32; left -= 32, p += 32)
+		{
+			for (int i = 0; i < 4; i++)
+				lanes[i] = hash_word(lanes[i], l4_load64(p + 8 * i));
+		}
+		for (int i = 0; i < 4; i++)
+			h = hash_word(h, lanes[i]);
 	}
+	for (; left >= 8; left -= 8, p += 8)
+		h = hash_word(h, l4_load64(p));
 	for (Size i = 0; i < left; i++)
 		tail |= (uint64) p[i] << (8 * i);
 	h ^= tail;

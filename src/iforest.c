@@ -1,24 +1,23 @@
 /*
  * iforest.c
- *		Isolation forest: bytes of a trained forest, scores, explanations.
+ *		Isolation forest: bytes of a trained forest, and what they become for
+ *		scoring.
  *
- * The score of a vector is 2^(-E / c(psi)), where E is the mean over the
- * trees of its path length and c(n) the mean path of an unsuccessful search
- * in a binary search tree of n rows (Liu, Ting and Zhou, 2008). A leaf at
- * depth d that holds n training rows ends a path of d + c(n).
+ * A leaf at depth d that holds n training rows ends a path of d + c(n), where
+ * c(n) is the mean path of an unsuccessful search in a binary search tree of n
+ * rows (Liu, Ting and Zhou, 2008).
  */
 #include "postgres.h"
 
 #include <math.h>
+
+#include "port/pg_bitutils.h"
 
 #include "l4_compat.h"
 #include "iforest.h"
 
 /* Bytes before the hashed part: version and fingerprint. */
 #define HEADER_SIZE		(1 + (int) sizeof(uint64))
-
-/* Scoring follows this many trees at a time, which hides their cache misses. */
-#define ABREAST			8
 
 /* Ids lie close together when their range is at most so many times as wide … */
 #define MAX_SPREAD		8
@@ -226,12 +225,46 @@ decode_events(L4Forest *forest, Cursor *cursor)
 	return true;
 }
 
+/* The nodes so far in the other form, since a threshold is too large for theirs. */
+static void
+widen(L4Forest *forest, Size nnodes)
+{
+	forest->nodes = palloc_extended(nnodes * sizeof(L4ForestNode), MCXT_ALLOC_HUGE);
+	for (Size i = 0; i < nnodes; i++)
+	{
+		uint32		node = forest->short_nodes[i];
+
+		forest->nodes[i].slot = node >> 16;
+		forest->nodes[i].threshold = (node & L4_SHORT_NEVER) == L4_SHORT_NEVER ? PG_INT64_MAX : (int64) (node & L4_SHORT_NEVER);
+	}
+	pfree(forest->short_nodes);
+	forest->short_nodes = NULL;
+}
+
+/* What a split tests, into inner node number node of a tree. */
+static void
+put_split(L4Forest *forest, int64 tree, uint32 node, int event, int64 threshold)
+{
+	Size		at = l4_forest_position(forest, tree, node);
+	uint32		slot = (uint32) (forest->compact ? event : forest->events[event] - forest->first_id);
+
+	if (forest->short_nodes != NULL && threshold >= L4_SHORT_NEVER)
+		widen(forest, l4_forest_size(forest));
+	if (forest->short_nodes != NULL)
+		forest->short_nodes[at] = slot << 16 | (uint32) threshold;
+	else
+	{
+		forest->nodes[at].slot = slot;
+		forest->nodes[at].threshold = threshold;
+	}
+}
+
 /*
- * One tree into nodes from *used on: false where it is malformed. Every node
- * takes two bytes, so nodes cannot outgrow the array that the caller made.
+ * One tree: false where it is malformed. rows[] receives the training rows of
+ * each node that is a leaf, and 0 for others.
  */
 static bool
-decode_tree(L4Forest *forest, Cursor *cursor, int tree, uint32 *used)
+decode_tree(L4Forest *forest, Cursor *cursor, int tree, int64 *rows)
 {
 	struct
 	{
@@ -239,81 +272,115 @@ decode_tree(L4Forest *forest, Cursor *cursor, int tree, uint32 *used)
 		int			depth;
 	}			stack[64];
 	int			waiting = 1;
-	int			limit = l4_iforest_depth_limit(forest->sample);
 	int64		rows_left = forest->sample;
 
-	forest->roots[tree] = stack[0].node = (*used)++;
+	memset(rows, 0, ((Size) 2 << forest->levels) * sizeof(int64));
+	stack[0].node = 1;
 	stack[0].depth = 0;
 	while (waiting > 0)
 	{
-		uint32		at = stack[--waiting].node;
+		uint32		node = stack[--waiting].node;
 		int			depth = stack[waiting].depth;
-		L4ForestNode *node = &forest->nodes[at];
 		uint64		event;
 		uint64		value;
 
 		if (!take(cursor, 0, (uint64) forest->nevents, &event))
 			return false;
+		forest->nnodes++;
 		if (event == 0)
 		{
 			if (!take(cursor, 1, (uint64) rows_left, &value))
 				return false;
 			rows_left -= (int64) value;
-			node->threshold = PG_INT64_MAX;
-			node->slot = 0;
-			node->left = at;
-			forest->path[at] = depth + normal_path((int64) value);
-			forest->expected[at] = (double) value;	/* rows, for now */
-			forest->depth[tree] = Max(forest->depth[tree], depth);
+			rows[node] = (int64) value;
 			continue;
 		}
-		if (depth >= limit || !take(cursor, 0, PG_INT64_MAX - 1, &value) ||
-			(int64) *used + 2 > forest->nnodes)
+		if (depth >= forest->levels || !take(cursor, 0, PG_INT64_MAX - 1, &value))
 			return false;
-		node->threshold = (int64) value;
-		node->slot = (uint32) event - 1;
-		node->left = *used;
-		*used += 2;
+		put_split(forest, tree, node, (int) event - 1, (int64) value);
 
 		/* the left subtree comes first in the bytes */
-		stack[waiting].node = node->left + 1;
+		stack[waiting].node = node * 2 + 1;
 		stack[waiting++].depth = depth + 1;
-		stack[waiting].node = node->left;
+		stack[waiting].node = node * 2;
 		stack[waiting++].depth = depth + 1;
 	}
 	return rows_left == 0;
 }
 
 /*
- * For each node, the mean path from there to a leaf over the training rows
- * that came by. Children come after their parents.
+ * For each node of a tree the mean path from there to a leaf over the training
+ * rows that came by, and for each end of a path how much longer than normal
+ * the path is. All paths are equally long: where a leaf comes early, they go on to
+ * the left. normal[] is c(n) by rows.
  */
 static void
-compute_expected(L4Forest *forest, int64 used)
+measure_paths(L4Forest *forest, int tree, int64 *rows, const double *normal)
 {
-	double	   *rows = palloc_extended(used * sizeof(double), MCXT_ALLOC_HUGE);
-	double	   *expected = forest->expected;
+	uint32		inner = (uint32) 1 << forest->levels;
+	double	   *expected = forest->expected + (Size) tree * 2 * inner;
 
-	for (int64 i = used - 1; i >= 0; i--)
+	for (uint32 i = 2 * inner - 1; i > 0; i--)
 	{
-		uint32		left = forest->nodes[i].left;
+		uint32		left = 2 * i;
 
-		if (left == i)
+		if (rows[i] > 0)		/* a leaf */
 		{
-			rows[i] = expected[i];
-			expected[i] = normal_path((int64) rows[i]);
-			continue;
+			uint32		end = i;
+			int			depth = pg_leftmost_one_pos32(i);
+
+			while (end < inner)
+				end *= 2;
+			forest->path[l4_forest_position(forest, tree, end - inner)] = depth + normal[rows[i]] - forest->normal;
+			expected[i] = normal[rows[i]];
 		}
-		rows[i] = rows[left] + rows[left + 1];
-		expected[i] = 1 + (rows[left] * expected[left] +
-						   rows[left + 1] * expected[left + 1]) / rows[i];
+		else if (i < inner && rows[left] > 0)
+		{
+			rows[i] = rows[left] + rows[left + 1];
+			expected[i] = 1 + ((double) rows[left] * expected[left] +
+							   (double) rows[left + 1] * expected[left + 1]) / (double) rows[i];
+		}
 	}
-	pfree(rows);
 }
 
-/* Give each event its slot, and each node that of its event. */
+/* Room for trees whose paths all go to the left, and are of normal length. */
 static void
-make_slots(L4Forest *forest)
+alloc_trees(L4Forest *forest)
+{
+	Size		size = l4_forest_size(forest);
+
+	forest->path = palloc_extended(size * sizeof(double), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	forest->expected = palloc_extended(((Size) forest->trees * 2 << forest->levels) * sizeof(double), MCXT_ALLOC_HUGE);
+	forest->short_nodes = palloc_extended(size * sizeof(uint32), MCXT_ALLOC_HUGE);
+	for (Size i = 0; i < size; i++)
+		forest->short_nodes[i] = L4_SHORT_NEVER;
+	if (forest->nslots > L4_SHORT_SLOTS)
+		widen(forest, size);
+}
+
+static bool
+decode_trees(L4Forest *forest, Cursor *cursor)
+{
+	int64	   *rows = palloc(((Size) 2 << forest->levels) * sizeof(int64));
+	double	   *normal = palloc((forest->sample + 1) * sizeof(double));
+
+	for (int64 n = 0; n <= forest->sample; n++)
+		normal[n] = normal_path(n);
+	forest->normal = normal[forest->sample];
+	for (int t = 0; t < forest->trees; t++)
+	{
+		if (!decode_tree(forest, cursor, t, rows))
+			return false;
+		measure_paths(forest, t, rows, normal);
+	}
+	pfree(rows);
+	pfree(normal);
+	return true;
+}
+
+/* Which slot each event has. */
+static void
+choose_slots(L4Forest *forest)
 {
 	int			n = forest->nevents;
 	int64		span = n == 0 ? 0 : (int64) forest->events[n - 1] - forest->events[0] + 1;
@@ -321,23 +388,6 @@ make_slots(L4Forest *forest)
 	forest->first_id = n == 0 ? 0 : forest->events[0];
 	forest->compact = span > (int64) n * MAX_SPREAD + MAX_GAPS;
 	forest->nslots = forest->compact ? n : span;
-	forest->counts = palloc0((forest->nslots + 1) * sizeof(int64));
-	forest->touched = palloc((forest->nslots + 1) * sizeof(L4SlotRange));
-	if (forest->compact)
-		return;
-	for (int64 i = 0; i < forest->nnodes; i++)
-	{
-		L4ForestNode *node = &forest->nodes[i];
-
-		if (node->left != i)
-			node->slot = (uint32) (forest->events[node->slot] - forest->first_id);
-	}
-}
-
-static int32
-event_of_slot(const L4Forest *forest, int64 slot)
-{
-	return (int32) (forest->compact ? forest->events[slot] : forest->first_id + slot);
 }
 
 L4Forest *
@@ -347,7 +397,6 @@ l4_iforest_decode(const struct varlena *bytes, const char **detail)
 	Size		size = VARSIZE_ANY_EXHDR(bytes);
 	L4Forest   *forest = palloc0(sizeof(L4Forest));
 	Cursor		cursor;
-	uint32		used = 0;
 
 	*detail = "The version is unknown.";
 	if (size < HEADER_SIZE || start[0] != L4_IFOREST_VERSION)
@@ -360,217 +409,20 @@ l4_iforest_decode(const struct varlena *bytes, const char **detail)
 	*detail = "The header is malformed.";
 	if (!decode_events(forest, &cursor))
 		return NULL;
-
-	forest->nnodes = (cursor.end - cursor.p) / 2 + 2;
-	forest->nodes = palloc_extended(forest->nnodes * sizeof(L4ForestNode), MCXT_ALLOC_HUGE);
-	forest->path = palloc_extended(forest->nnodes * sizeof(double), MCXT_ALLOC_HUGE);
-	forest->expected = palloc_extended(forest->nnodes * sizeof(double), MCXT_ALLOC_HUGE);
-	forest->roots = palloc(forest->trees * sizeof(uint32));
-	forest->depth = palloc0(forest->trees);
+	choose_slots(forest);
+	forest->levels = l4_iforest_depth_limit(forest->sample);
+	alloc_trees(forest);
 	*detail = "A tree is malformed.";
-	for (int t = 0; t < forest->trees; t++)
-	{
-		if (used >= forest->nnodes || !decode_tree(forest, &cursor, t, &used))
-			return NULL;
-	}
+	if (!decode_trees(forest, &cursor))
+		return NULL;
 	*detail = "There are bytes after the last tree.";
 	if (cursor.p != cursor.end)
 		return NULL;
-	forest->nnodes = used;
-	forest->normal = normal_path(forest->sample);
-	compute_expected(forest, used);
-	make_slots(forest);
+	if (forest->short_nodes != NULL)
+		forest->short_counts = palloc0((forest->nslots + 1) * sizeof(uint16));
+	else
+		forest->counts = palloc0((forest->nslots + 1) * sizeof(int64));
+	forest->touched = palloc((forest->nslots + 1) * sizeof(uint32));
 	*detail = NULL;
 	return forest;
-}
-
-static inline void
-touch(L4Forest *forest, int64 slot, int64 count)
-{
-	forest->counts[slot] = count;
-	forest->touched[forest->ntouched].first = (uint32) slot;
-	forest->touched[forest->ntouched++].n = 1;
-}
-
-/* Consecutive events with short counts, as l4_evector_next_run gives them. */
-static void
-touch_run(L4Forest *forest, int32 first, const uint8 *restrict bytes, int n)
-{
-	int64		slot = first - forest->first_id;
-	int64	   *restrict counts;
-
-	/* what lies outside the range is not tested */
-	if (slot < 0)
-	{
-		bytes -= slot;
-		n += (int) slot;
-		slot = 0;
-	}
-	n = (int) Min(n, forest->nslots - slot);
-	if (n <= 0)
-		return;
-	counts = forest->counts + slot;
-	for (int i = 0; i < n; i++)
-		counts[i] = (int64) bytes[i] + 1;
-	forest->touched[forest->ntouched].first = (uint32) slot;
-	forest->touched[forest->ntouched++].n = (uint32) n;
-}
-
-/*
- * Put the counts of a vector into their slots, in place of the vector before;
- * events that no split tests do not matter.
- */
-static void
-spread(L4Forest *forest, const struct varlena *vector)
-{
-	L4EvectorReader reader;
-	int			at = 0;
-	int			n;
-
-	for (int i = 0; i < forest->ntouched; i++)
-	{
-		if (forest->touched[i].n == 1)
-			forest->counts[forest->touched[i].first] = 0;
-		else
-			memset(forest->counts + forest->touched[i].first, 0,
-				   forest->touched[i].n * sizeof(int64));
-	}
-	forest->ntouched = 0;
-	l4_evector_open(&reader, vector);
-	do
-	{
-		int32		ids[L4_EVECTOR_BLOCK];
-		int64		counts[L4_EVECTOR_BLOCK];
-		int32		first;
-		const uint8 *bytes;
-
-		n = 0;
-		if (!forest->compact && (n = l4_evector_next_run(&reader, &first, &bytes)) > 0)
-		{
-			touch_run(forest, first, bytes, n);
-			continue;
-		}
-		n = l4_evector_next_block(&reader, ids, counts);
-		for (int i = 0; i < n; i++)
-		{
-			int64		slot = ids[i] - forest->first_id;
-
-			if (forest->compact)
-			{
-				while (at < forest->nevents && forest->events[at] < ids[i])
-					at++;
-				if (at < forest->nevents && forest->events[at] == ids[i])
-					touch(forest, at, counts[i]);
-			}
-			else if (slot >= 0 && slot < forest->nslots)
-				touch(forest, slot, counts[i]);
-		}
-	} while (n > 0);
-}
-
-double
-l4_iforest_score(L4Forest *forest, const struct varlena *vector)
-{
-	const L4ForestNode *nodes = forest->nodes;
-	const int64 *counts = forest->counts;
-	double		sum = 0;		/* of differences from a normal path: less rounding */
-
-	spread(forest, vector);
-	for (int64 t = 0; t < forest->trees; t += ABREAST)
-	{
-		int			width = (int) Min(ABREAST, forest->trees - t);
-		int			depth = 0;
-		uint32		at[ABREAST] = {0};
-
-		for (int k = 0; k < width; k++)
-		{
-			at[k] = forest->roots[t + k];
-			depth = Max(depth, forest->depth[t + k]);
-		}
-
-		/* who has reached a leaf stays there */
-		for (int d = 0; d < depth; d++)
-		{
-			for (int k = 0; k < ABREAST; k++)
-			{
-				const L4ForestNode *node = &nodes[at[k]];
-
-				at[k] = node->left + (counts[node->slot] > node->threshold);
-			}
-		}
-		for (int k = 0; k < width; k++)
-			sum += forest->path[at[k]] - forest->normal;
-	}
-
-	/* a forest of one row knows nothing */
-	if (forest->normal == 0)
-		return 0.5;
-	return exp2(-(1 + sum / (double) forest->trees / forest->normal));
-}
-
-double
-l4_iforest_base(const L4Forest *forest)
-{
-	double		sum = 0;
-
-	if (forest->normal == 0)
-		return -1;
-	for (int64 t = 0; t < forest->trees; t++)
-		sum += forest->expected[forest->roots[t]] - forest->normal;
-	return -(1 + sum / (double) forest->trees / forest->normal);
-}
-
-static int
-compare_contributions(const void *x, const void *y)
-{
-	const L4Contribution *a = x;
-	const L4Contribution *b = y;
-
-	if (a->value != b->value)
-		return a->value > b->value ? -1 : 1;
-	return (a->event_id > b->event_id) - (a->event_id < b->event_id);
-}
-
-/*
- * At each node of a path the mean path still to go (of the training rows
- * there) is known; a split changes it, and the event that is tested answers
- * for the change. Over a whole path the changes add up to the path's length
- * less the mean length of all paths, so that log2(score) = base + sum of
- * contributions, for every forest and every vector.
- */
-L4Contribution *
-l4_iforest_explain(L4Forest *forest, const struct varlena *vector, int *n)
-{
-	double	   *change = palloc0((forest->nslots + 1) * sizeof(double));
-	bool	   *tested = palloc0((forest->nslots + 1) * sizeof(bool));
-	L4Contribution *result = palloc((forest->nslots + 1) * sizeof(L4Contribution));
-	int			found = 0;
-
-	spread(forest, vector);
-	for (int64 t = 0; t < forest->trees; t++)
-	{
-		uint32		at = forest->roots[t];
-
-		while (forest->nodes[at].left != at)
-		{
-			const L4ForestNode *node = &forest->nodes[at];
-			uint32		next = node->left + (forest->counts[node->slot] > node->threshold);
-
-			change[node->slot] += 1 + forest->expected[next] - forest->expected[at];
-			tested[node->slot] = true;
-			at = next;
-		}
-	}
-	for (int64 i = 0; i < forest->nslots; i++)
-	{
-		if (!tested[i])
-			continue;
-		result[found].event_id = event_of_slot(forest, i);
-		result[found++].value = (0 - change[i]) / (double) forest->trees / forest->normal;
-	}
-	qsort(result, found, sizeof(L4Contribution), compare_contributions);
-	pfree(change);
-	pfree(tested);
-	*n = found;
-	return result;
 }

@@ -63,19 +63,24 @@ extern struct varlena *l4_iforest_encode(const L4ForestOptions *options,
 										 int sample, int64 rows,
 										 const L4ForestSplit *splits, int64 nsplits);
 
-/* A node ready for scoring. The children are next to each other. */
+/*
+ * A forest ready for scoring. Each tree has a node for every possible path:
+ * node 1 is the root, 2n and 2n + 1 are the children of n, so that children
+ * need no pointers. Eight trees stand abreast: node n of the first of them, of the
+ * second …; their number is rounded up by trees that make no difference.
+ *
+ * A node is four bytes, threshold and slot, where counts may be limited to 16
+ * bits, since no threshold is larger, and slots are few enough.
+ */
+#define L4_FOREST_ABREAST	8
+#define L4_SHORT_SLOTS		65536
+#define L4_SHORT_NEVER		0xffff	/* as a threshold: no count is greater */
+
 typedef struct L4ForestNode
 {
-	int64		threshold;		/* left: <=; a leaf has PG_INT64_MAX */
+	int64		threshold;		/* left: <=; PG_INT64_MAX below leaves */
 	uint32		slot;			/* of the event that is tested */
-	uint32		left;			/* a leaf points to itself */
 } L4ForestNode;
-
-typedef struct L4SlotRange
-{
-	uint32		first;
-	uint32		n;
-} L4SlotRange;
 
 typedef struct L4Forest
 {
@@ -86,11 +91,11 @@ typedef struct L4Forest
 	int			nevents;
 	int32	   *events;			/* that some split tests, ascending */
 	int64		nnodes;
+	int			levels;			/* of inner nodes: the length of a path */
+	uint32	   *short_nodes;	/* slot * 65536 + threshold; NULL: nodes instead */
 	L4ForestNode *nodes;
-	double	   *path;			/* by node, leaves only: depth + c(rows) */
-	double	   *expected;		/* by node: mean path still to go; see explain */
-	uint32	   *roots;			/* by tree */
-	uint8	   *depth;			/* by tree: deepest leaf */
+	double	   *path;			/* by end of a path: depth + c(rows) - normal */
+	double	   *expected;		/* by tree and node: mean path still to go; see explain */
 	double		normal;			/* c(sample): the path of an unsuspicious row */
 
 	/*
@@ -102,10 +107,28 @@ typedef struct L4Forest
 	int64		nslots;
 
 	/* the vector scored last */
-	int64	   *counts;			/* by slot */
-	L4SlotRange *touched;		/* slots that are not zero */
+	uint16	   *short_counts;	/* by slot, with short_nodes */
+	int64	   *counts;			/* else */
+	bool		all_touched;	/* all of them may differ from zero */
+	uint32	   *touched;		/* else these */
 	int			ntouched;
 } L4Forest;
+
+/* Where a node of a tree stands; the end of a path stands where its number less that of the first end would. */
+static inline Size
+l4_forest_position(const L4Forest *forest, int64 tree, uint32 node)
+{
+	Size		group = (Size) (tree / L4_FOREST_ABREAST) << forest->levels;
+
+	return (group + node) * L4_FOREST_ABREAST + tree % L4_FOREST_ABREAST;
+}
+
+/* Nodes of all trees, and ends of paths. */
+static inline Size
+l4_forest_size(const L4Forest *forest)
+{
+	return l4_forest_position(forest, (forest->trees + L4_FOREST_ABREAST - 1) / L4_FOREST_ABREAST * L4_FOREST_ABREAST, 0);
+}
 
 /*
  * Checks every byte; *detail says what is wrong when the result is NULL. The
