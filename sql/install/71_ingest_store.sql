@@ -12,78 +12,109 @@ CREATE FUNCTION l4._range_count(ranges anymultirange) RETURNS int
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_range_count';
 COMMENT ON FUNCTION l4._range_count(anymultirange) IS 'number of ranges';
 
--- One batch: choose, lock, scan, learn, store. What is left to do comes back.
-CREATE FUNCTION l4._ingest_batch(relation text, src record, batch_lines int, ingest_id int,
-                                 INOUT ids int[], INOUT late bool[], INOUT lo bigint[], INOUT hi bigint[], INOUT nulls bool[])
+-- A batch, first half: choose, lock, scan, learn. What was learnt may be committed by itself, so that nobody waits to learn until this
+-- batch is stored; the second half looks whether others have read the same streams between the two.
+CREATE FUNCTION l4._ingest_read_batch(relation text, src record, batch_lines int, ids int[], late bool[], lo bigint[], hi bigint[], nulls bool[],
+                                      OUT items int[], OUT jobs text[], OUT piece_ids int[], OUT piece_late bool[], OUT piece_nulls bool[],
+                                      OUT to_line bigint[], OUT next_line bigint[], OUT turns int[], OUT units bytea[],
+                                      OUT full_at int, OUT learnt bool, OUT events int[])
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    items int[];
     first_line bigint[];
     last_line bigint[];
-    jobs text[];
-    p record;
-    found bytea[];
-    events int[] := '{}';
-    full_at int;
-    unknown bigint;
-    stored bigint;
+    from_line bigint[];
 BEGIN
+    learnt := false;
+    events := '{}';
     SELECT * INTO items, first_line, last_line FROM l4._ingest_choose(ids, late, lo, hi, nulls, batch_lines);
     IF items IS NULL OR EXISTS (SELECT FROM unnest(ids) i WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.stream_id = i)) THEN
         RAISE EXCEPTION 'a job was removed while its logs were read' USING ERRCODE = 'object_not_in_prerequisite_state',
             HINT = 'Call l4.ingest() again: it goes on with what there is.';
     END IF;
     jobs := ARRAY(SELECT DISTINCT s.job_id FROM unnest(items) i JOIN l4._stream s ON s.stream_id = ids[i]);
-    -- one session at a time for a job; the lock ends with the batch
-    PERFORM pg_advisory_xact_lock(27700, q.hash) FROM (SELECT DISTINCT hashtext(j) AS hash FROM unnest(jobs) j ORDER BY 1) q;
-    PERFORM FROM l4.job j WHERE j.job_id = ANY (jobs) ORDER BY j.job_id FOR KEY SHARE;
+    PERFORM l4._ingest_lock(jobs);
     -- another session may have read these pieces meanwhile: start where the stream is now
-    SELECT array_agg(q.stream_id ORDER BY q.n) AS ids, array_agg(q.has_null ORDER BY q.n) AS nulls, array_agg(q.late ORDER BY q.n) AS late,
-           array_agg(q.from_line ORDER BY q.n) AS from_line, array_agg(q.last ORDER BY q.n) AS to_line
-    INTO p
-    FROM (SELECT t.n, s.stream_id, nulls[t.i] AS has_null, late[t.i] AS late, t.last,
+    SELECT array_agg(q.stream_id ORDER BY q.n), array_agg(q.has_null ORDER BY q.n), array_agg(q.late ORDER BY q.n),
+           array_agg(q.from_line ORDER BY q.n), array_agg(q.last ORDER BY q.n), array_agg(q.next_line_no ORDER BY q.n), array_agg(q.units ORDER BY q.n)
+    INTO piece_ids, piece_nulls, piece_late, from_line, to_line, next_line, turns
+    FROM (SELECT t.n, s.stream_id, s.next_line_no, s.units, nulls[t.i] AS has_null, late[t.i] AS late, t.last,
                  CASE WHEN late[t.i] THEN t.first ELSE greatest(t.first, s.next_line_no) END AS from_line
           FROM unnest(items, first_line, last_line) WITH ORDINALITY AS t(i, first, last, n)
           JOIN l4._stream s ON s.stream_id = ids[t.i]
           WHERE CASE WHEN late[t.i] THEN NOT int8range(t.first, t.last, '[]') <@ s.seen ELSE s.next_line_no IS NULL OR s.next_line_no <= t.last END) q;
-    stored := 0;
-    IF p.ids IS NOT NULL THEN
-        PERFORM l4._model_masks();
-        found := l4._ingest_scan_pieces(relation, src, p.ids, p.nulls, p.late, p.from_line, p.to_line);
-        SELECT c.full_at, c.unknown INTO full_at, unknown FROM l4._ingest_check(found) c;
-        -- a unit that ended early goes on before those after it are learnt: they are read again
-        IF full_at IS NOT NULL THEN
-            found := found[1:full_at];
-            p.ids := p.ids[1:full_at];
-            p.late := p.late[1:full_at];
-            p.to_line := p.to_line[1:full_at];
+    IF piece_ids IS NULL THEN
+        RETURN;
+    END IF;
+    PERFORM l4._model_masks();
+    units := l4._ingest_scan_pieces(relation, src, piece_ids, piece_nulls, piece_late, from_line, to_line);
+    SELECT c.full_at, c.unknown > 0 INTO full_at, learnt FROM l4._ingest_check(units) c;
+    -- a unit that ended early goes on before those after it are learnt: they are read again
+    IF full_at IS NOT NULL THEN
+        units := units[1:full_at];
+        piece_ids := piece_ids[1:full_at];
+        piece_late := piece_late[1:full_at];
+        to_line := to_line[1:full_at];
+        next_line := next_line[1:full_at];
+        turns := turns[1:full_at];
+    END IF;
+    IF learnt THEN
+        events := l4._ingest_learn_units(units);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION l4._ingest_read_batch(text, record, int, int[], bool[], bigint[], bigint[], bool[]) IS 'reads one batch and learns what is new in it';
+
+CREATE FUNCTION l4._ingest_lock(jobs text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- one session at a time for a job; the locks end with the transaction
+    PERFORM pg_advisory_xact_lock(27700, q.hash) FROM (SELECT DISTINCT hashtext(j) AS hash FROM unnest(jobs) j ORDER BY 1) q;
+    PERFORM FROM l4.job j WHERE j.job_id = ANY (jobs) ORDER BY j.job_id FOR KEY SHARE;
+END
+$$;
+COMMENT ON FUNCTION l4._ingest_lock(text[]) IS 'waits until no other session reads logs of these jobs';
+
+-- The second half: store. What is left to do comes back.
+CREATE FUNCTION l4._ingest_store_batch(relation text, src record, ingest_id int, batch record,
+                                       INOUT ids int[], INOUT late bool[], INOUT lo bigint[], INOUT hi bigint[], INOUT nulls bool[])
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    stored bigint := 0;
+    same bool := false;
+BEGIN
+    IF batch.piece_ids IS NOT NULL THEN
+        IF batch.learnt THEN
+            PERFORM l4._ingest_lock(batch.jobs);
         END IF;
-        IF unknown > 0 THEN
-            events := l4._ingest_learn_units(found);
-        END IF;
-        stored := l4._ingest_store(p.ids, p.late, found, p.to_line, events);
+        SELECT bool_and(s.units IS NOT DISTINCT FROM t.turns AND s.next_line_no IS NOT DISTINCT FROM t.next_line) INTO same
+        FROM unnest(batch.piece_ids, batch.turns, batch.next_line) AS t(id, turns, next_line) LEFT JOIN l4._stream s ON s.stream_id = t.id;
+    END IF;
+    IF same THEN
+        stored := l4._ingest_store(batch.piece_ids, batch.piece_late, batch.units, batch.to_line, batch.events);
         -- a piece without lines: the numbers have a gap, reading goes on behind it
-        IF array_position(found, NULL) IS NOT NULL THEN
+        IF array_position(batch.units, NULL) IS NOT NULL THEN
             EXECUTE format('UPDATE l4._stream s SET next_line_no = coalesce((SELECT min(l.line_no)::bigint FROM %s l WHERE %s AND l.line_no > t.to_line), t.to_line), '
                            'step = least(s.step * 4, 1125899906842624) '
                            'FROM unnest($1, $2, $3, $4) AS t(id, late, to_line, empty) WHERE s.stream_id = t.id AND t.empty AND NOT t.late',
-                           relation, l4._ingest_key(src.has_job, src.has_source, src.has_source AND true = ANY (p.nulls), 's'))
-            USING p.ids, p.late, p.to_line, ARRAY(SELECT f.unit IS NULL FROM unnest(found) WITH ORDINALITY AS f(unit, n) ORDER BY f.n);
+                           relation, l4._ingest_key(src.has_job, src.has_source, src.has_source AND true = ANY (batch.piece_nulls), 's'))
+            USING batch.piece_ids, batch.piece_late, batch.to_line, ARRAY(SELECT f.unit IS NULL FROM unnest(batch.units) WITH ORDINALITY AS f(unit, n) ORDER BY f.n);
         END IF;
-        PERFORM l4._watch_faults(jobs);
+        PERFORM l4._watch_faults(batch.jobs);
     END IF;
-    UPDATE l4._ingest g SET lines = g.lines + stored, updated_at = clock_timestamp() WHERE g.ingest_id = _ingest_batch.ingest_id;
+    UPDATE l4._ingest g SET lines = g.lines + stored, updated_at = clock_timestamp() WHERE g.ingest_id = _ingest_store_batch.ingest_id;
     SELECT array_agg(t.id ORDER BY t.n), array_agg(t.late ORDER BY t.n), array_agg(t.lo ORDER BY t.n), array_agg(t.hi ORDER BY t.n), array_agg(t.has_null ORDER BY t.n)
     INTO ids, late, lo, hi, nulls
     FROM (SELECT t.*, CASE WHEN t.late THEN t.lo ELSE greatest(t.lo, s.next_line_no) END AS first, s.seen, s.tail, s.next_line_no
           FROM unnest(ids, late, lo, hi, nulls) WITH ORDINALITY AS t(id, late, lo, hi, has_null, n)
           LEFT JOIN l4._stream s ON s.stream_id = t.id) t
-    WHERE CASE WHEN t.late THEN NOT (full_at IS NULL AND t.n = ANY (items) OR int8range(t.lo, t.hi, '[]') <@ t.seen)
+    WHERE CASE WHEN t.late THEN NOT (same AND batch.full_at IS NULL AND t.n = ANY (batch.items) OR int8range(t.lo, t.hi, '[]') <@ t.seen)
                ELSE t.next_line_no IS NULL OR t.hi >= greatest(upper(t.seen), upper(t.tail), t.next_line_no) END;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_batch(text, record, int, int, int[], bool[], bigint[], bigint[], bool[]) IS 'reads one batch; returns what is left to read';
+COMMENT ON FUNCTION l4._ingest_store_batch(text, record, int, record, int[], bool[], bigint[], bigint[], bool[]) IS 'stores a batch that was read; returns what is left to read';
 
 -- A call's row in _ingest; those of earlier calls for the same relation and job go.
 CREATE FUNCTION l4._ingest_begin(relation text, job_id text) RETURNS int
@@ -123,6 +154,7 @@ DECLARE
     relation text;
     call_id int;
     w record;
+    batch record;
     size int;
 BEGIN
     IF logs IS NULL THEN
@@ -156,7 +188,11 @@ BEGIN
         IF commit THEN
             COMMIT;
         END IF;
-        SELECT * INTO w FROM l4._ingest_batch(relation, src, size, call_id, w.ids, w.late, w.lo, w.hi, w.nulls);
+        SELECT * INTO batch FROM l4._ingest_read_batch(relation, src, size, w.ids, w.late, w.lo, w.hi, w.nulls);
+        IF commit AND batch.learnt THEN
+            COMMIT;
+        END IF;
+        SELECT * INTO w FROM l4._ingest_store_batch(relation, src, call_id, batch, w.ids, w.late, w.lo, w.hi, w.nulls);
         size := batch_lines;
     END LOOP;
     PERFORM l4._ingest_end(call_id);

@@ -126,5 +126,54 @@ is($node->safe_psql('many', $counts), "$lines|$lines", 'with every line once');
 is($node->safe_psql('many', 'SELECT count(*) FROM (SELECT job_id, md5(string_agg((node, line_no, ts, stage, iteration)::text, $$,$$ ORDER BY node, line_no)) FROM l4.event_line GROUP BY 1) x'), '4', 'in four jobs');
 is($node->safe_psql('many', q{SELECT count(*) FROM l4.template WHERE merged_into IS NULL}), $node->safe_psql('whole', q{SELECT count(*) FROM l4.template WHERE merged_into IS NULL}),
 	'and as many templates as one session learns');
+# What a session learns is committed before what it stores: another session learns meanwhile, and what others have read between the two is not read again.
+sub held
+{
+	my ($db, $lock) = @_;
+	my ($o, $e) = ('', '');
+	my $h = start [ 'psql', '-X', '-d', $node->connstr($db), '-c', "BEGIN; $lock; SELECT pg_sleep(600)" ], '<', \'', '>', \$o, '2>', \$e;
+	$node->poll_query_until($db, q{SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'});
+	return $h;
+}
+
+sub released
+{
+	my ($db, $h) = @_;
+	$node->safe_psql($db, q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'});
+	finish $h;
+	return;
+}
+
+sub call
+{
+	my ($db, $job) = @_;
+	my ($o, $e) = ('', '');
+	my $h = start [ 'psql', '-X', '-d', $node->connstr($db), '-v', 'ON_ERROR_STOP=1', '-c', "CALL l4.ingest('logs', '$job')" ], '<', \'', '>', \$o, '2>', \$e;
+	return $h;
+}
+
+sub waits
+{
+	my ($db, $n, $for) = @_;
+	return $node->poll_query_until($db, "SELECT count(*) >= $n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event IN ($for)");
+}
+
+fresh('learning');
+my $holder = held('learning', 'LOCK TABLE l4._chunk IN SHARE MODE');
+my $storing = call('learning', 'job-1');
+waits('learning', 1, q{'relation'});
+cmp_ok($node->safe_psql('learning', 'SELECT count(*) FROM l4._event'), '>', 0, 'what was learnt can be seen before the batch is stored');
+is($node->safe_psql('learning', 'SELECT count(*) FROM (SELECT FROM l4._model FOR UPDATE NOWAIT) x'), '1', 'and others may learn');
+released('learning', $holder);
+ok(finish($storing), 'then it is stored');
+$holder = held('learning', 'SELECT FROM l4._model FOR UPDATE');
+$node->safe_psql('learning', q{INSERT INTO logs (job_id, node, line_no, line) SELECT 'job-2', 'node-1', 10001, 'a line that nobody has seen before'});
+my $first = call('learning', 'job-2');
+waits('learning', 1, q{'transactionid', 'tuple'});
+my $second = call('learning', 'job-2');
+waits('learning', 1, q{'advisory'});
+released('learning', $holder);
+ok(finish($first) && finish($second), 'two sessions on one job end well, the second having read it between');
+is($node->safe_psql('learning', q{SELECT count(*), count(DISTINCT (node, line_no)), (SELECT sum(occurrences) FROM l4._job_event WHERE job_id = 'job-2') FROM l4.event_line WHERE job_id = 'job-2'}), '40001|40001|40001', 'with every line once');
 $node->stop;
 done_testing();
