@@ -180,6 +180,7 @@ REGRESS = \
 	ingest \
 	ingest_workers \
 	first_record \
+	packed \
 	bad_input \
 	pipeline \
 	privileges \

@@ -32,7 +32,10 @@ INSERT INTO lines (job_id, node, line) VALUES ('j', 'n', 'one'), ('j', 'n', 'two
 SELECT l4._host_of(a) FROM unnest('{node07,[node00]:29500,10.0.0.1:80,tcp://10.0.0.1:29500/a,[::ffff:10.0.0.9]:4711,fe80::1}'::text[]) a;
 -- packed rows are checked
 SELECT * FROM l4._unpack('\x') AS u(a int);
+SELECT * FROM l4._unpack('\x03') AS u(a int);
 SELECT * FROM l4._unpack('\x02') AS u(a int);
+SELECT * FROM l4._unpack('\x0205ff') AS u(a int);
+SELECT * FROM l4._unpack('\x02ffffffff7f00') AS u(a int);
 SELECT * FROM l4._unpack('\x010100') AS u(a int);
 SELECT * FROM l4._unpack('\x01ffffffff7f00') AS u(a int);
 SELECT * FROM l4._unpack('\x0102016903030203') AS u(a int);

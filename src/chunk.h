@@ -17,6 +17,8 @@
 #define L4_NO_TS			PG_INT64_MIN	/* a time that is not known; NULL when packed */
 
 #define L4_PACK_VERSION		1
+#define L4_PACK_COMPRESSED	2	/* a pack of version 1, less its first byte, compressed */
+#define L4_PACK_MAX_BYTES	(512 * 1024 * 1024)
 #define L4_PACK_MAX_ROWS	(16 * 1024 * 1024)
 #define L4_PACK_MAX_COLS	64
 
@@ -76,6 +78,9 @@ extern void l4_pack_text(L4Pack *pack, int col, const char *value, int len);
 extern void l4_pack_same_entry(L4Pack *pack, int col, int entry);
 extern void l4_pack_ints(L4Pack *pack, int col, const int32 *values, int n);
 extern bytea *l4_pack_encode(L4Pack *pack);
+
+/* The same rows in fewer bytes where that is worth it: for what is stored. */
+extern bytea *l4_pack_compress(bytea *packed);
 
 /* Room for one more row of a column; rows are counted by the first column. */
 static inline L4PackCol *

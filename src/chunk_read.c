@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include "common/pg_lzcompress.h"
+
 #include "miscadmin.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
@@ -361,6 +363,31 @@ l4_pack_need(L4Pack *pack, int colno)
 	spread(col, pack->nrows, nvalues);
 }
 
+/* The bytes behind the version. */
+static void
+begin_read(bytea *packed, L4ByteReader *reader, MemoryContext cxt)
+{
+	int			version;
+	uint64		len;
+	char	   *bytes;
+
+	reader->ptr = (const unsigned char *) VARDATA_ANY(packed);
+	reader->end = reader->ptr + VARSIZE_ANY_EXHDR(packed);
+	version = *l4_get_bytes(reader, 1);
+	if (version == L4_PACK_VERSION)
+		return;
+	if (version != L4_PACK_COMPRESSED)
+		l4_pack_corrupted("version");
+	len = l4_get_uint(reader);
+	if (len > L4_PACK_MAX_BYTES)
+		l4_pack_corrupted("size");
+	bytes = MemoryContextAlloc(cxt, Max(len, 1));
+	if (pglz_decompress((const char *) reader->ptr, (int32) (reader->end - reader->ptr), bytes, (int32) len, true) != (int32) len)
+		l4_pack_corrupted("compressed bytes");
+	reader->ptr = (const unsigned char *) bytes;
+	reader->end = reader->ptr + len;
+}
+
 L4Pack *
 l4_pack_open(bytea *packed, MemoryContext cxt)
 {
@@ -369,10 +396,7 @@ l4_pack_open(bytea *packed, MemoryContext cxt)
 	uint64		nrows;
 	uint64		ncols;
 
-	reader.ptr = (const unsigned char *) VARDATA_ANY(packed);
-	reader.end = reader.ptr + VARSIZE_ANY_EXHDR(packed);
-	if (*l4_get_bytes(&reader, 1) != L4_PACK_VERSION)
-		l4_pack_corrupted("version");
+	begin_read(packed, &reader, cxt);
 	nrows = l4_get_uint(&reader);
 	ncols = l4_get_uint(&reader);
 	if (nrows > L4_PACK_MAX_ROWS || ncols > L4_PACK_MAX_COLS)

@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include "common/pg_lzcompress.h"
+
 #include <math.h>
 
 #include "common/hashfn.h"
@@ -543,4 +545,34 @@ l4_pack_encode(L4Pack *pack)
 	result = (bytea *) out.data;
 	SET_VARSIZE(result, out.len);
 	return result;
+}
+
+/*
+ * Like TOAST does, but where the pack is made, which may be a worker: what
+ * is stored then goes through the leader as it is.
+ */
+bytea *
+l4_pack_compress(bytea *packed)
+{
+	int			len = VARSIZE_ANY_EXHDR(packed) - 1;
+	StringInfoData out;
+	int			compressed_len;
+
+	if (len > L4_PACK_MAX_BYTES)
+		return packed;
+	initStringInfo(&out);
+	appendStringInfoSpaces(&out, VARHDRSZ);
+	appendStringInfoChar(&out, L4_PACK_COMPRESSED);
+	l4_put_uint(&out, len);
+	enlargeStringInfo(&out, PGLZ_MAX_OUTPUT(len));
+	compressed_len = pglz_compress(VARDATA_ANY(packed) + 1, len, out.data + out.len, PGLZ_strategy_always);
+	/* a tenth less at least: readers have to undo it */
+	if (compressed_len < 0 || compressed_len > len - len / 10)
+	{
+		pfree(out.data);
+		return packed;
+	}
+	out.len += compressed_len;
+	SET_VARSIZE(out.data, out.len);
+	return (bytea *) out.data;
 }

@@ -133,23 +133,48 @@ read_rank(L4ByteReader *reader, L4PackCarry *carry)
 	}
 }
 
+/* Records are written as differences to the one before: most are of the same rank and iteration. */
 static void
-read_recent(L4ByteReader *reader, L4PackCarry *carry)
+read_recent(L4ByteReader *reader, L4PackCarry *carry, L4Recent *recent)
 {
 	L4UnitRec	rec = {0};
-	int32		event_id;
-	int			stage;
 
-	rec.line_no = l4_get_int(reader);
-	event_id = (int32) l4_get_int(reader);
-	stage = (int) l4_get_int(reader);
-	if (stage < -1 || stage >= carry->nstages)
+	recent->line_no += l4_get_int(reader);
+	recent->event_id = (int32) l4_get_int(reader);
+	if (l4_get_uint(reader) != 0)
+	{
+		recent->stage = (int) l4_get_int(reader);
+		recent->rank = (int32) l4_get_int(reader);
+		recent->context = (int32) l4_get_int(reader);
+		recent->epoch = (int32) l4_get_int(reader);
+		recent->iteration = (int32) l4_get_int(reader);
+	}
+	if (recent->stage < -1 || recent->stage >= carry->nstages)
 		l4_pack_corrupted("stage");
-	rec.rank = (int32) l4_get_int(reader);
-	rec.context = (int32) l4_get_int(reader);
-	rec.epoch = (int32) l4_get_int(reader);
-	rec.iteration = (int32) l4_get_int(reader);
-	l4_carry_remember(carry, &rec, event_id, stage);
+	rec.line_no = recent->line_no;
+	rec.rank = recent->rank;
+	rec.context = recent->context;
+	rec.epoch = recent->epoch;
+	rec.iteration = recent->iteration;
+	l4_carry_remember(carry, &rec, recent->event_id, recent->stage);
+}
+
+static void
+write_recent(StringInfo buf, const L4Recent *recent, const L4Recent *before)
+{
+	bool		other = recent->stage != before->stage || recent->rank != before->rank || recent->context != before->context ||
+		recent->epoch != before->epoch || recent->iteration != before->iteration;
+
+	l4_put_int(buf, recent->line_no - before->line_no);
+	l4_put_int(buf, recent->event_id);
+	l4_put_uint(buf, other);
+	if (!other)
+		return;
+	l4_put_int(buf, recent->stage);
+	l4_put_int(buf, recent->rank);
+	l4_put_int(buf, recent->context);
+	l4_put_int(buf, recent->epoch);
+	l4_put_int(buf, recent->iteration);
 }
 
 L4PackCarry *
@@ -163,6 +188,7 @@ l4_pack_carry_read(bytea *stored, const L4Stages *stages, MemoryContext cxt)
 	if (stored != NULL)
 	{
 		L4ByteReader reader;
+		L4Recent	recent = {0};
 		uint64		n;
 
 		reader.ptr = (const unsigned char *) VARDATA_ANY(stored);
@@ -185,7 +211,7 @@ l4_pack_carry_read(bytea *stored, const L4Stages *stages, MemoryContext cxt)
 		if (n > L4_RECENT_RECORDS)
 			l4_pack_corrupted("recent records");
 		for (; n > 0; n--)
-			read_recent(&reader, carry);
+			read_recent(&reader, carry, &recent);
 	}
 	carry->stage_of_name = MemoryContextAlloc(cxt, sizeof(int) * Max(stages->nnames, 1));
 	for (int i = 0; i < stages->nnames; i++)
@@ -199,6 +225,8 @@ l4_pack_carry_write(const L4PackCarry *carry, MemoryContext cxt)
 	MemoryContext old = MemoryContextSwitchTo(cxt);
 	StringInfoData buf;
 	bytea	   *result;
+	const L4Recent none = {0};
+	const L4Recent *before = &none;
 
 	initStringInfo(&buf);
 	appendStringInfoSpaces(&buf, VARHDRSZ);
@@ -227,13 +255,8 @@ l4_pack_carry_write(const L4PackCarry *carry, MemoryContext cxt)
 	{
 		const L4Recent *recent = &carry->recent[(carry->recent_at + i) % L4_RECENT_RECORDS];
 
-		l4_put_int(&buf, recent->line_no);
-		l4_put_int(&buf, recent->event_id);
-		l4_put_int(&buf, recent->stage);
-		l4_put_int(&buf, recent->rank);
-		l4_put_int(&buf, recent->context);
-		l4_put_int(&buf, recent->epoch);
-		l4_put_int(&buf, recent->iteration);
+		write_recent(&buf, recent, before);
+		before = recent;
 	}
 	result = (bytea *) buf.data;
 	SET_VARSIZE(result, buf.len);

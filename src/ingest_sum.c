@@ -89,7 +89,7 @@ slot_sum(L4Sums *sums, int32 event_id, int32 pos, const char *mask)
 	return slot;
 }
 
-/* Add occurrences of a value; the 33rd different one ends the counting. */
+/* Add occurrences of a value; the 33rd different one ends the counting, and new ones are not kept from then on. */
 static void
 slot_add(L4Sums *sums, SlotSum *slot, const char *text, int len, int64 occurrences, TimestampTz ts)
 {
@@ -107,7 +107,7 @@ slot_add(L4Sums *sums, SlotSum *slot, const char *text, int len, int64 occurrenc
 			return;
 		}
 	}
-	if (slot->nvalues >= L4_MAX_VALUES)
+	if (slot->many || slot->nvalues >= L4_MAX_VALUES)
 	{
 		slot->many = true;
 		return;
@@ -122,8 +122,9 @@ slot_add(L4Sums *sums, SlotSum *slot, const char *text, int len, int64 occurrenc
 	}
 	value = &slot->values[slot->nvalues++];
 	value->hash = hash;
-	value->text = MemoryContextAlloc(sums->cxt, Max(len, 1));
+	value->text = MemoryContextAlloc(sums->cxt, len + 1);
 	memcpy(value->text, text, len);
+	value->text[len] = '\0';
 	value->len = len;
 	value->occurrences = occurrences;
 	value->first_ts = ts;
@@ -170,8 +171,11 @@ read_slots(L4Sums *sums, bytea *packed)
 		slot_add(sums, slot, value->entry[value->ints[i]], value->entry_len[value->ints[i]],
 				 pack->cols[SL_COUNT].ints[i],
 				 l4_pack_is_null(pack, SL_TS, i) ? L4_NO_TS : pack->cols[SL_TS].ints[i]);
-		slot->many |= l4_pack_is_null(pack, SL_COUNT, i);
 	}
+	/* when all that was kept is there again */
+	for (int i = 0; i < pack->nrows; i++)
+		if (l4_pack_is_null(pack, SL_COUNT, i))
+			slot_sum(sums, (int32) pack->cols[SL_EVENT].ints[i], (int32) pack->cols[SL_SLOT].ints[i], "")->many = true;
 }
 
 L4Sums *
@@ -289,6 +293,24 @@ l4_sums_events(L4Sums *sums)
 	return n == 0 ? NULL : l4_pack_encode(pack);
 }
 
+/*
+ * Values that are kept. Many different ones that are all measured, fractions
+ * or durations, name nothing that could be looked for: some show what they
+ * are like.
+ */
+static int
+kept_values(const SlotSum *slot)
+{
+	if (!slot->many || slot->nvalues <= L4_MAX_MEASURES)
+		return slot->nvalues;
+	if (strcmp(slot->mask, "duration") != 0)
+		for (int i = 0; i < slot->nvalues; i++)
+			if (memchr(slot->values[i].text, '.', slot->values[i].len) == NULL ||
+				strspn(slot->values[i].text, "+-.0123456789eE") < (size_t) slot->values[i].len)
+				return slot->nvalues;
+	return L4_MAX_MEASURES;
+}
+
 bytea *
 l4_sums_slots(L4Sums *sums)
 {
@@ -311,8 +333,10 @@ l4_sums_slots(L4Sums *sums)
 	qsort(sorted, n, sizeof(SlotSum *), compare_slots);
 	for (int i = 0; i < n; i++)
 	{
+		int			nkept = kept_values(sorted[i]);
+
 		slot = sorted[i];
-		for (int k = 0; k < slot->nvalues; k++)
+		for (int k = 0; k < nkept; k++)
 		{
 			L4Value    *value = &slot->values[k];
 

@@ -22,6 +22,7 @@ struct L4ByteReader;
 #define L4_NO_INT			PG_INT32_MIN
 
 #define L4_MAX_VALUES		32	/* different values kept of a variable part */
+#define L4_MAX_MEASURES		8	/* where there are more than can be kept, and all are fractions or durations */
 #define L4_MAX_PARAMS		64	/* variable parts looked at in a shape */
 #define L4_MAX_VALUE_LEN	128 /* bytes kept of a value */
 

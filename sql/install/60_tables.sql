@@ -209,9 +209,13 @@ CREATE TABLE l4._summary (
     CONSTRAINT _summary_pkey PRIMARY KEY (stream_id, part),
     CONSTRAINT _summary_part_check CHECK (part OPERATOR(pg_catalog.>=) 0)
 );
--- packed so tightly that compression would cost more than it saves
+-- packed and compressed where they are made, by the workers
+ALTER TABLE l4._chunk ALTER body SET STORAGE EXTERNAL;
 ALTER TABLE l4._summary ALTER events SET STORAGE EXTERNAL, ALTER slots SET STORAGE EXTERNAL, ALTER durations SET STORAGE EXTERNAL,
-    ALTER iterations SET STORAGE EXTERNAL, ALTER stages SET STORAGE EXTERNAL;
+    ALTER iterations SET STORAGE EXTERNAL, ALTER stages SET STORAGE EXTERNAL, ALTER activity SET STORAGE EXTERNAL, ALTER sequences SET STORAGE EXTERNAL,
+    ALTER open_events SET STORAGE EXTERNAL, ALTER open_slots SET STORAGE EXTERNAL, ALTER open_durations SET STORAGE EXTERNAL,
+    ALTER open_iterations SET STORAGE EXTERNAL, ALTER open_stages SET STORAGE EXTERNAL, ALTER open_activity SET STORAGE EXTERNAL,
+    ALTER open_sequences SET STORAGE EXTERNAL;
 COMMENT ON TABLE l4._summary IS 'what diagnosis reads of a stream; most have one row, further parts hold more of what grows with time';
 COMMENT ON COLUMN l4._summary.stream_id IS 'the stream';
 COMMENT ON COLUMN l4._summary.part IS '0 has the counts, what is open, and the beginning of what grows with time (durations, iterations, activity, sequences)';

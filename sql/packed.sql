@@ -1,0 +1,37 @@
+-- What is stored: compressed where it repeats, some values of many measured ones; the same in one batch and in many.
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+CREATE EXTENSION IF NOT EXISTS l4;
+CREATE SCHEMA packed;
+SET search_path = packed;
+SELECT l4.create_log_table('packed_log');
+INSERT INTO packed_log (job_id, node, line_no, ts, line)
+SELECT j.job, 'node-' || n, i, timestamptz '2026-01-01 00:00:00Z' + make_interval(secs => i),
+    CASE i % 3 WHEN 0 THEN format('step %s had a loss of 0.%s after 1.%s ms', i / 3, 1000 + i * 7, i)
+        WHEN 1 THEN format('waiting for rank %s', i / 3) ELSE format('worker %s reads shard %s', n, i % 7) END
+FROM (VALUES ('packed-1'), ('packed-2')) AS j(job), generate_series(1, 2) n, generate_series(1, 600) i;
+CALL l4.ingest('packed_log', 'packed-1');
+CALL l4.ingest('packed_log', 'packed-2', batch_lines => 1);
+-- line by line, so that values come batch by batch
+INSERT INTO packed_log (job_id, node, line_no, ts, line) SELECT 'packed-3', l.node, l.line_no, l.ts, l.line FROM packed_log l WHERE l.job_id = 'packed-1' AND l.line_no <= 40;
+CALL l4.ingest('packed_log', 'packed-3');
+INSERT INTO packed_log (job_id, node, line_no, ts, line) SELECT 'packed-3', l.node, l.line_no, l.ts, l.line FROM packed_log l WHERE l.job_id = 'packed-1' AND l.line_no BETWEEN 41 AND 120;
+CALL l4.ingest('packed_log', 'packed-3');
+INSERT INTO packed_log (job_id, node, line_no, ts, line) SELECT 'packed-3', l.node, l.line_no, l.ts, l.line FROM packed_log l WHERE l.job_id = 'packed-1' AND l.line_no > 120;
+CALL l4.ingest('packed_log', 'packed-3');
+SELECT s.job_id, bool_and(get_byte(c.body, 0) = 2) AS lines_compressed, bool_and(get_byte(m.slots, 0) = 2) AS values_compressed
+FROM l4._stream s JOIN l4._chunk c USING (stream_id) JOIN l4._summary m USING (stream_id) WHERE s.job_id LIKE 'packed%' GROUP BY 1 ORDER BY 1;
+-- of more than 32 different values a stream 8 are kept where they are fractions or durations, 32 of others
+SELECT t.template, p.slot, p.mask, count(*) AS shown, bool_or(p.occurrences IS NULL) AS more, min(p.value) AS one
+FROM l4.template t CROSS JOIN LATERAL l4.event_parameters('packed-1', t.event_id) p
+WHERE EXISTS (SELECT FROM l4.event_count c WHERE c.job_id = 'packed-1' AND c.event_id = t.event_id) GROUP BY 1, 2, 3 ORDER BY t.template COLLATE "C", 2;
+SELECT count(*) AS different FROM (
+    SELECT node, event_id, slot, mask, value, occurrences, first_ts FROM l4._slot_value WHERE job_id = 'packed-1'
+    EXCEPT SELECT node, event_id, slot, mask, value, occurrences, first_ts FROM l4._slot_value WHERE job_id = 'packed-3') x;
+SELECT j.job_id, count(*) AS lines,
+    (SELECT count(*) FROM (SELECT node, line_no, ts, event_id, iteration, stage FROM l4.event_line l WHERE l.job_id = j.job_id
+        EXCEPT SELECT node, line_no, ts, event_id, iteration, stage FROM l4.event_line l WHERE l.job_id = 'packed-1') x) AS different
+FROM l4.job j JOIN l4.event_line l USING (job_id) WHERE j.job_id LIKE 'packed%' GROUP BY 1 ORDER BY 1;
+SELECT count(l4.forget_job(j.job_id)) AS forgotten FROM l4.job j WHERE j.job_id LIKE 'packed%';
+DROP TABLE packed_log;
+DROP SCHEMA packed;
