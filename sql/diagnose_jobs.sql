@@ -137,6 +137,38 @@ UPDATE l4.job SET settings = 'small' WHERE job_id ~ '^(clock|late)';
 SELECT answer(j) FROM unnest('{clock,clock-hang,late}'::text[]) AS j;
 SELECT rank, node, reasons FROM l4.suspect_node WHERE job_id = 'clock' AND is_suspect;
 
+-- A clock that is off by three seconds: told; without that, the accused would seem to have failed last. The same where only one node prints
+-- iterations, by the lines that all print.
+CALL job('clock-3', 4, upto => 20);
+CALL crash('clock-3', 4, 2, 23.5);
+UPDATE said SET at = at + 3 WHERE job_id = 'clock-3' AND node = 'n2';
+CALL job('clock-lines', 4, upto => 20);
+CALL crash('clock-lines', 4, 2, 23.5);
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'clock-lines', 'n' || n, n, 1.5 + i * 0.1, 'INFO:dist:group ' || chr(96 + i) || ' is set up' FROM generate_series(0, 3) AS n, generate_series(1, 6) AS i;
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'clock-lines', 'n' || n, n, 5 + i, 'DEBUG:train:pass ' || p || ' done' FROM generate_series(0, 3) AS n, generate_series(1, 15) AS i, unnest('{a,b,c,d,e}'::text[]) AS p;
+DELETE FROM said WHERE job_id = 'clock-lines' AND node <> 'n0' AND line ~ 'iteration';
+UPDATE said SET at = at + 3 WHERE job_id = 'clock-lines' AND node = 'n2';
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id ~ '^clock-[3l]';
+SELECT job_id, (l4.diagnose(job_id)).coverage -> 'limits' ->> 0 AS limits FROM l4.job WHERE job_id ~ '^clock-[3l]' ORDER BY 1;
+SELECT job_id, reasons FROM l4.suspect_node WHERE job_id ~ '^clock-[3l]' AND is_suspect ORDER BY job_id, rank;
+
+-- A job that got through, but the logs of two nodes end early: healthy, and told. One whose logs all end early shows no failure, and accuses nobody.
+CALL job('cut', 5);
+DELETE FROM said WHERE job_id = 'cut' AND node IN ('n1', 'n4') AND at > 38;
+CALL job('cut-all', 4);
+DELETE FROM said WHERE job_id = 'cut-all' AND at > 36 - 2 * rank;
+-- ranks in the text alone: the stages of a node do not end with the first line that names one
+CALL job('no-rank', 4, upto => 20);
+CALL crash('no-rank', 4, 2, 23.5);
+UPDATE said SET rank = NULL, line = regexp_replace(line, '^([A-Z]+:\w+):', '\1:[rank ' || rank || '] ') WHERE job_id = 'no-rank' AND at > 2.7;
+UPDATE said SET rank = NULL WHERE job_id = 'no-rank';
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id ~ '^(cut|no-rank)';
+SELECT answer(j) FROM unnest('{cut,cut-all,no-rank}'::text[]) AS j;
+SELECT count(*) FILTER (WHERE is_suspect) AS accused FROM l4.suspect_node WHERE job_id ~ '^cut';
+SELECT stage, count(*) FROM l4.stage_span WHERE job_id = 'no-rank' GROUP BY 1 ORDER BY 1;
+
 -- Lines out of order: each node's lines arrive late by up to two seconds, in any order.
 CALL job('shuffled', 4, upto => 20);
 CALL crash('shuffled', 4, 2, 23.5);

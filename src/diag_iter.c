@@ -5,6 +5,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "common/hashfn.h"
 #include "common/int.h"
 #include "miscadmin.h"
@@ -317,6 +319,28 @@ add_lateness(L4Iterations *all, const Iteration *it, double *room, bool slow)
 	}
 }
 
+static void
+put_lateness(L4Pack *pack, int number, NodeSum *node)
+{
+	double		before = node->nbefore == 0 ? 0 : l4_median(node->before, node->nbefore);
+
+	l4_pack_int(pack, 0, number);
+	if (node->nslow == 0)
+		l4_pack_null(pack, 1);
+	else
+		l4_pack_float(pack, 1, node->sum / node->nslow - before);
+	if (node->nbefore == 0)
+	{
+		l4_pack_null(pack, 2);
+		l4_pack_null(pack, 3);
+		return;
+	}
+	for (int i = 0; i < node->nbefore; i++)
+		node->before[i] = fabs(node->before[i] - before);
+	l4_pack_float(pack, 2, before);
+	l4_pack_float(pack, 3, l4_median(node->before, node->nbefore));
+}
+
 L4Pack *
 l4_iterations_late(L4Iterations *all, int place, double min_nodes)
 {
@@ -344,14 +368,10 @@ l4_iterations_late(L4Iterations *all, int place, double min_nodes)
 	}
 	l4_pack_add_col(pack, L4_PACK_INT, "node");
 	l4_pack_add_col(pack, L4_PACK_FLOAT, "ms");
+	l4_pack_add_col(pack, L4_PACK_FLOAT, "before_ms");
+	l4_pack_add_col(pack, L4_PACK_FLOAT, "spread_ms");
 	for (int i = 0; i < all->nnodes; i++)
-	{
-		NodeSum    *node = &all->nodes[i];
-
-		if (node->nslow == 0)
-			continue;
-		l4_pack_int(pack, 0, i);
-		l4_pack_float(pack, 1, node->sum / node->nslow - (node->nbefore == 0 ? 0 : l4_median(node->before, node->nbefore)));
-	}
+		if (all->nodes[i].nslow > 0 || all->nodes[i].nbefore > 0)
+			put_lateness(pack, i, &all->nodes[i]);
 	return pack;
 }

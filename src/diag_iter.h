@@ -24,8 +24,8 @@ extern L4Pack *l4_iterations_table(L4Iterations *all);
 extern L4Pack *l4_iterations_nodes(L4Iterations *all);
 
 /*
- * node, ms: how much later than the median node a node reports iterations, on average from the place-th of all on, against the median of the
- * ones before. Neither the first iteration counts, nor those with fewer nodes.
+ * node, ms, before_ms, spread_ms: how much later than the median node a node reports iterations: on average from the place-th of all on, less
+ * the median of the ones before; that median; and the median deviation from it. Neither the first iteration counts, nor those with fewer nodes.
  */
 extern L4Pack *l4_iterations_late(L4Iterations *all, int place, double min_nodes);
 

@@ -264,7 +264,7 @@ add_lines(Packer *p, const L4UnitPart *part, const RecInfo *info)
 		if ((i & 0xfff) == 0)
 			CHECK_FOR_INTERRUPTS();
 		add_line(p, line, rec, &info[line->rec]);
-		if (!p->in->late && rec->context == p->carry->span_rank)
+		if (!p->in->late && (rec->context == p->carry->span_rank || rec->context == L4_NO_INT))
 			add_to_span(p, line, info[line->rec].stage);
 		if (line->ts != L4_NO_TS)
 		{
@@ -349,6 +349,19 @@ place_in_stages(Packer *p, L4PackRank *rank, const L4StageMark *mark)
 	return stage;
 }
 
+/* What a stream says before its first line with a rank is of that rank: its stages go on. */
+static void
+follow_first_rank(Packer *p, int32 context)
+{
+	int			stage;
+
+	if (p->carry->span_rank != L4_NO_INT || context == L4_NO_INT)
+		return;
+	stage = l4_carry_pack_rank(p->carry, L4_NO_INT)->stage;
+	l4_carry_pack_rank(p->carry, context)->stage = stage;
+	p->carry->span_rank = context;
+}
+
 /* Records that may be the first ones of their events: before those of the unit are counted. */
 static void
 add_examples(Packer *p, const L4UnitPart *part)
@@ -379,11 +392,13 @@ add_records(Packer *p, const L4UnitPart *part, RecInfo *info)
 	for (int i = 0; i < part->nrecs; i++)
 	{
 		const L4UnitRec *rec = &part->recs[i];
-		L4PackRank *rank = l4_carry_pack_rank(p->carry, rec->context);
+		L4PackRank *rank;
 		const L4Local *local;
 
 		if ((i & 0xfff) == 0)
 			CHECK_FOR_INTERRUPTS();
+		follow_first_rank(p, rec->context);
+		rank = l4_carry_pack_rank(p->carry, rec->context);
 		if (rec->local < 0)
 		{
 			const L4Recent *recent = l4_carry_recent(p->carry, rec->line_no);

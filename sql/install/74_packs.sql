@@ -20,7 +20,7 @@ COMMENT ON FUNCTION l4._late_final(internal) IS 'result of _late_nodes';
 CREATE AGGREGATE l4._late_nodes(packed bytea, open bytea, node int, place int, min_nodes float8, clock bigint, since timestamptz) (
     SFUNC = l4._late_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._late_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4._late_nodes(bytea, bytea, int, int, float8, bigint, timestamptz) IS 'packed (node, ms): how much later than the median node a node reports iterations on average from that place on, against its median before; of iterations that so many nodes report';
+COMMENT ON AGGREGATE l4._late_nodes(bytea, bytea, int, int, float8, bigint, timestamptz) IS 'packed (node, ms, before_ms, spread_ms): how much later than the median node a node reports iterations on average from that place on, less its median before; that median, and the median deviation from it; of iterations that so many nodes report';
 
 CREATE FUNCTION l4._deviations_accum(internal, bytea, bytea, int) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_deviations_accum';

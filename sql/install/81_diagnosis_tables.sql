@@ -174,6 +174,8 @@ CREATE TABLE l4._case_node (
     loud_ts timestamptz,
     terminal_ts timestamptz,
     is_victim bool NOT NULL DEFAULT false,
+    ended_well bool NOT NULL DEFAULT false,
+    went_through bool NOT NULL DEFAULT false,
     CONSTRAINT _case_node_pkey PRIMARY KEY (job_id, node),
     CONSTRAINT _case_node_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4._case ON DELETE CASCADE
 );

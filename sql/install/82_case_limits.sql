@@ -1,52 +1,99 @@
 -- What cannot be taken as it is: clocks that are off, and good jobs that were none.
 
--- A clock is off when a node's lines begin and end much earlier or later than those of most nodes and the iterations, which nodes finish
--- together, are shifted by as much. Without iterations both shifts must agree within a fifth, and be a minute at least. All times in the
--- working set are by the clock of most nodes.
+CREATE FUNCTION l4._late_reports(job_id text, place int, min_nodes float8) RETURNS bytea
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN (
+    SELECT l4._late_nodes(m.iterations, m.open_iterations, n.place, _late_reports.place, _late_reports.min_nodes,
+            (extract(epoch FROM n.clock) * 1000000)::bigint, (SELECT c.attempt_ts FROM l4._case AS c WHERE c.job_id = _late_reports.job_id) ORDER BY n.place)
+    FROM l4._case_node AS n
+    JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
+    JOIN l4._summary AS m USING (stream_id)
+    WHERE n.job_id = _late_reports.job_id AND n.place > 0);
+COMMENT ON FUNCTION l4._late_reports(text, int, float8) IS 'packed (place of the node, ms, before_ms, spread_ms): how late nodes report iterations from the place-th on, and before';
+
+-- By how much a node's lines are later than those of the median node: of those that each node prints once, up to the first iteration; and of
+-- the last of those that all print equally often, in training.
+CREATE FUNCTION l4._line_shifts(job_id text) RETURNS TABLE (node text, start_shift float8, start_spread float8, train_shift float8, train_spread float8)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
+BEGIN ATOMIC
+    WITH k AS (
+        SELECT count(*) AS nodes, min(n.first_ts) AS first_ts FROM l4._case_node AS n WHERE n.job_id = _line_shifts.job_id AND n.lines > 0
+    ), said AS (
+        SELECT c.node, c.event_id, c.occurrences = 1 AS once,
+            extract(epoch FROM c.first_ts - k.first_ts)::float8 AS first, extract(epoch FROM c.last_ts - k.first_ts)::float8 AS last
+        FROM k CROSS JOIN LATERAL l4._event_counts(_line_shifts.job_id, NULL) AS c
+    ), common AS (
+        SELECT s.event_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY s.first) AS first, percentile_cont(0.5) WITHIN GROUP (ORDER BY s.last) AS last
+        FROM said AS s CROSS JOIN k
+        GROUP BY s.event_id, k.nodes
+        HAVING count(*) >= 0.8 * k.nodes
+    ), shift AS (
+        SELECT s.node, s.once, CASE WHEN s.once THEN s.first - c.first ELSE s.last - c.last END AS shift FROM said AS s JOIN common AS c USING (event_id)
+    ), middle AS (
+        SELECT s.node, s.once, percentile_cont(0.5) WITHIN GROUP (ORDER BY s.shift) AS shift FROM shift AS s GROUP BY s.node, s.once HAVING count(*) >= 5
+    ), spread AS (
+        SELECT m.node, m.once, m.shift, percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(s.shift - m.shift)) AS spread
+        FROM middle AS m JOIN shift AS s USING (node, once)
+        GROUP BY m.node, m.once, m.shift
+    )
+    SELECT s.node, max(s.shift) FILTER (WHERE s.once), max(s.spread) FILTER (WHERE s.once), max(s.shift) FILTER (WHERE NOT s.once), max(s.spread) FILTER (WHERE NOT s.once)
+    FROM spread AS s
+    GROUP BY s.node;
+END;
+COMMENT ON FUNCTION l4._line_shifts(text) IS 'seconds by which lines of a node are later than those of the median node: those printed once, and the last of others, each with the median deviation';
+
+-- A clock is off when the iterations, which nodes finish together, are earlier or later on a node than on most, and its first lines are so by
+-- about as much; where most nodes print no iterations, when the first lines and the last of others in training agree; where there are neither, when
+-- its log begins and ends a minute earlier or later. A node that starts late, prints late or falls behind has a good clock: its
+-- shift is not the same throughout. All times in the working set are by the clock of most nodes.
 CREATE FUNCTION l4._case_clocks(job_id text) RETURNS void
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
 AS $$
 DECLARE
-    shifted text[];
+    nodes constant bigint := (SELECT count(*) FROM l4._case_node AS n WHERE n.job_id = _case_clocks.job_id AND n.lines > 0);
+    reports constant bytea := l4._late_reports(_case_clocks.job_id, 2147483647, 0.6 * nodes);
+    printing bigint;
+    shifted bigint;
 BEGIN
+    SELECT count(*), count(*) FILTER (WHERE abs(u.before_ms) >= 100) INTO printing, shifted
+    FROM l4._unpack(reports) AS u(place int, ms float8, before_ms float8, spread_ms float8);
+    IF printing < 0.6 * nodes THEN
+        SELECT count(*) FILTER (WHERE abs(extract(epoch FROM n.first_ts - m.first_ts)) >= 0.5) INTO shifted
+        FROM l4._case_node AS n
+        CROSS JOIN (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY z.first_ts) AS first_ts FROM l4._case_node AS z WHERE z.job_id = _case_clocks.job_id AND z.lines > 0) AS m
+        WHERE n.job_id = _case_clocks.job_id;
+    END IF;
+    IF shifted = 0 OR nodes < 3 THEN
+        RETURN;
+    END IF;
     WITH middle AS (
         SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n.first_ts) AS first_ts, percentile_disc(0.5) WITHIN GROUP (ORDER BY n.last_ts) AS last_ts
         FROM l4._case_node AS n WHERE n.job_id = _case_clocks.job_id AND n.lines > 0
     ), shift AS (
-        SELECT n.node, n.first_ts - m.first_ts AS first, n.last_ts - m.last_ts AS last
-        FROM l4._case_node AS n CROSS JOIN middle AS m
+        SELECT n.node, l.start_shift, l.train_shift, l.train_spread, p.before_ms / 1000 AS iteration_shift, p.spread_ms / 1000 AS iteration_spread,
+            extract(epoch FROM n.first_ts - m.first_ts)::float8 AS first, extract(epoch FROM n.last_ts - m.last_ts)::float8 AS last
+        FROM l4._case_node AS n
+        CROSS JOIN middle AS m
+        LEFT JOIN l4._line_shifts(_case_clocks.job_id) AS l ON l.node = n.node
+        LEFT JOIN l4._unpack(reports) AS p(place int, ms float8, before_ms float8, spread_ms float8) ON p.place = n.place
         WHERE n.job_id = _case_clocks.job_id AND n.lines > 0
-    ), marked AS (
-        UPDATE l4._case_node AS n
-        SET clock = CASE WHEN abs(extract(epoch FROM s.first - s.last)) <= 0.2 * abs(extract(epoch FROM s.first)) AND abs(extract(epoch FROM s.first)) >= 60
-            THEN CASE WHEN s.first > interval '0' THEN least(s.first, s.last) ELSE greatest(s.first, s.last) END ELSE interval '0' END
+    ), clock AS (
+        SELECT s.node, CASE
+            WHEN printing >= 0.6 * nodes THEN CASE WHEN abs(s.iteration_shift) >= 0.1 AND s.iteration_spread <= 0.2 * abs(s.iteration_shift)
+                AND coalesce(s.start_shift, s.first) / s.iteration_shift BETWEEN 0.5 AND 2 THEN s.iteration_shift END
+            WHEN s.train_shift IS NOT NULL AND s.start_shift IS NOT NULL THEN CASE WHEN abs(s.train_shift) >= 0.5 AND s.train_spread <= 0.2 * abs(s.train_shift)
+                AND s.start_shift / s.train_shift BETWEEN 0.8 AND 1.25 THEN s.train_shift END
+            WHEN abs(s.first) >= 60 AND s.last / s.first BETWEEN 0.8 AND 1.25 THEN CASE WHEN abs(s.last) < abs(s.first) THEN s.last ELSE s.first END END AS seconds
         FROM shift AS s
-        WHERE n.job_id = _case_clocks.job_id AND n.node = s.node
-            AND (s.first >= interval '2 s' AND s.last >= interval '2 s' OR s.first <= interval '-2 s' AND s.last <= interval '-2 s')
-        RETURNING n.node)
-    SELECT array_agg(m.node) INTO shifted FROM marked AS m;
-    IF shifted IS NULL THEN
-        RETURN;
-    END IF;
-    WITH done AS MATERIALIZED (
-        SELECT i.node, i.epoch, i.iteration, i.ended FROM l4._iteration AS i WHERE i.job_id = _case_clocks.job_id AND i.ended IS NOT NULL
-    ), middle AS (
-        SELECT d.epoch, d.iteration, percentile_disc(0.5) WITHIN GROUP (ORDER BY d.ended) AS ended FROM done AS d
-        WHERE d.node <> ALL (shifted) GROUP BY d.epoch, d.iteration
-    ), shift AS (
-        SELECT d.node, percentile_disc(0.5) WITHIN GROUP (ORDER BY d.ended - m.ended) AS shift
-        FROM done AS d JOIN middle AS m ON m.epoch IS NOT DISTINCT FROM d.epoch AND m.iteration = d.iteration
-        WHERE d.node = ANY (shifted)
-        GROUP BY d.node HAVING count(*) >= 5
     )
-    UPDATE l4._case_node AS n SET clock = CASE WHEN abs(extract(epoch FROM s.shift)) >= 2 THEN s.shift ELSE interval '0' END
-    FROM shift AS s WHERE n.job_id = _case_clocks.job_id AND n.node = s.node;
-
-    UPDATE l4._case_node AS n SET first_ts = n.first_ts - n.clock, last_ts = n.last_ts - n.clock
-    WHERE n.job_id = _case_clocks.job_id AND n.clock <> interval '0';
-    UPDATE l4._case AS c SET first_ts = n.first_ts, last_ts = greatest(n.last_ts, (c.parameters ->> 'as_of')::timestamptz)
-    FROM (SELECT min(z.first_ts) AS first_ts, max(z.last_ts) AS last_ts FROM l4._case_node AS z WHERE z.job_id = _case_clocks.job_id) AS n
-    WHERE c.job_id = _case_clocks.job_id;
+    UPDATE l4._case_node AS n
+    SET clock = c.seconds * interval '1 s', first_ts = n.first_ts - c.seconds * interval '1 s', last_ts = n.last_ts - c.seconds * interval '1 s'
+    FROM clock AS c WHERE n.job_id = _case_clocks.job_id AND n.node = c.node AND c.seconds IS NOT NULL;
+    IF FOUND THEN
+        UPDATE l4._case AS c SET first_ts = n.first_ts, last_ts = greatest(n.last_ts, (c.parameters ->> 'as_of')::timestamptz)
+        FROM (SELECT min(z.first_ts) AS first_ts, max(z.last_ts) AS last_ts FROM l4._case_node AS z WHERE z.job_id = _case_clocks.job_id) AS n
+        WHERE c.job_id = _case_clocks.job_id;
+    END IF;
 END;
 $$;
 COMMENT ON FUNCTION l4._case_clocks(text) IS 'working set: by how much the clock of each node is off';

@@ -133,6 +133,31 @@ RETURN greatest((k.parameters ->> 'hang_seconds')::float8,
     (k.parameters ->> 'hang_iterations')::float8 * coalesce(k.median_ms, 0) * k.step / 1000) * interval '1 second';
 COMMENT ON FUNCTION l4._patience(l4._case) IS 'silence that makes a hang';
 
+-- A node ends well with a line that ends a node of a good job, unless that is an iteration before the last one, or when it got to the shutdown
+-- after its work without a crash. It went through when that line cannot have come earlier: it is the shutdown, or one that nobody
+-- prints before the last tenth of the job. Where half of the nodes went through, and none reports a crash, the others' logs were cut off.
+CREATE FUNCTION l4._case_ends(k l4._case) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
+AS $$
+BEGIN
+    UPDATE l4._case_node AS x SET ended_well = coalesce(e.by_line, false) OR e.by_stage, went_through = e.by_stage OR coalesce(e.by_line AND e.at_end, false)
+    FROM (
+        SELECT z.node, v.last_event_id = ANY (b.last_events) AND NOT (t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration <= k.total - k.step, false)) AS by_line,
+            z.terminal_ts IS NULL AND coalesce(h.ts - z.clock >= z.progress_ts, false) AS by_stage,
+            j.first_ts > k.last_ts - 0.1 * (k.last_ts - k.first_ts) AS at_end
+        FROM l4._case_node AS z
+        LEFT JOIN l4._node AS v ON v.job_id = z.job_id AND v.node = z.node
+        LEFT JOIN l4._event AS t ON t.event_id = v.last_event_id
+        LEFT JOIN l4._job_event AS j ON j.job_id = z.job_id AND j.event_id = v.last_event_id
+        LEFT JOIN (SELECT s.node, max(s.first_ts) AS ts FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'shutdown' GROUP BY s.node) AS h
+            ON h.node = z.node
+        CROSS JOIN (SELECT array_agg(DISTINCT o.last_event_id) AS last_events FROM l4._node AS o WHERE o.job_id = ANY (k.baseline)) AS b
+        WHERE z.job_id = k.job_id) AS e
+    WHERE x.job_id = k.job_id AND x.node = e.node;
+END;
+$$;
+COMMENT ON FUNCTION l4._case_ends(l4._case) IS 'working set: which nodes ended as nodes of good jobs do';
+
 CREATE FUNCTION l4._case_symptom(job_id text) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
 AS $$
@@ -148,20 +173,13 @@ BEGIN
     IF NOT k.trained THEN
         k.trained := EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train');
     END IF;
-    -- Every node ends with a line that ends a node of a good job, unless that is an iteration before the last one, or got to the
-    -- shutdown after its work without a crash.
-    SELECT bool_and(coalesce(v.last_event_id = ANY (b.last_events)
-                AND NOT (t.iteration_rule IS NOT NULL AND coalesce(x.last_iteration <= k.total - k.step, false)), false)
-            OR x.terminal_ts IS NULL AND coalesce(h.ts - x.clock >= x.progress_ts, false)) AS ended_well,
+    PERFORM l4._case_ends(k);
+    SELECT bool_and(x.ended_well) OR NOT coalesce(k.terminal_ts > k.progress_ts, k.crashed)
+            AND 2 * count(*) FILTER (WHERE x.ended_well AND x.went_through) >= greatest(count(*), 1) AS ended_well,
         bool_and(x.last_iteration IS NULL OR x.last_iteration > k.total - k.step) AS reached,
         count(x.last_iteration) AS printing
     INTO n
     FROM l4._case_node AS x
-    LEFT JOIN l4._node AS v ON v.job_id = x.job_id AND v.node = x.node
-    LEFT JOIN l4._event AS t ON t.event_id = v.last_event_id
-    LEFT JOIN (SELECT s.node, max(s.first_ts) AS ts FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'shutdown' GROUP BY s.node) AS h
-        ON h.node = x.node
-    CROSS JOIN (SELECT array_agg(DISTINCT z.last_event_id) AS last_events FROM l4._node AS z WHERE z.job_id = ANY (k.baseline)) AS b
     WHERE x.job_id = k.job_id;
     k.ended_well := coalesce(n.ended_well, false);
     k.finished := k.ended_well OR n.printing > 0 AND coalesce(n.reached, false);

@@ -149,18 +149,6 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4.evidence_named_slow(text) IS 'evidence (slow jobs): lines that good jobs print too name this node more often than there';
 
-CREATE FUNCTION l4._late_reports(job_id text, onset int, min_nodes float8) RETURNS bytea
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN (
-    SELECT l4._late_nodes(m.iterations, m.open_iterations, n.place, o.place, _late_reports.min_nodes,
-            (extract(epoch FROM n.clock) * 1000000)::bigint, (SELECT c.attempt_ts FROM l4._case AS c WHERE c.job_id = _late_reports.job_id) ORDER BY n.place)
-    FROM l4._case_node AS n
-    JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
-    JOIN l4._summary AS m USING (stream_id)
-    CROSS JOIN (SELECT min(i.place) AS place FROM l4._case_iteration AS i WHERE i.job_id = _late_reports.job_id AND i.iteration = _late_reports.onset) AS o
-    WHERE n.job_id = _late_reports.job_id AND n.place > 0);
-COMMENT ON FUNCTION l4._late_reports(text, int, float8) IS 'packed (place of the node, ms): how late nodes report iterations from the onset on';
-
 -- Where nodes wait for each other every iteration ends with the slowest. How much later than the median node a node reports an
 -- iteration, against how much later it did before the job turned slow: clocks that are off cancel out. Where only some nodes print
 -- iterations, the last of each of the lines that nearly all nodes have tells the same, more coarsely.
@@ -184,9 +172,10 @@ BEGIN ATOMIC
     )
     SELECT n.node, u.ms, 1.0
     FROM k
-    CROSS JOIN LATERAL l4._unpack(l4._late_reports(k.job_id, k.onset_iteration, 0.6 * k.nodes)) AS u(place int, ms float8)
+    CROSS JOIN LATERAL l4._unpack(l4._late_reports(k.job_id, (SELECT min(i.place) FROM l4._case_iteration AS i
+        WHERE i.job_id = k.job_id AND i.iteration = k.onset_iteration), 0.6 * k.nodes)) AS u(place int, ms float8, before_ms float8, spread_ms float8)
     JOIN l4._case_node AS n ON n.job_id = _lateness.job_id AND n.place = u.place
-    WHERE k.all_print
+    WHERE k.all_print AND u.ms IS NOT NULL
     UNION ALL
     SELECT t.node, avg(t.ms - n.ms) FILTER (WHERE t.slow) - coalesce(percentile_cont(0.5) WITHIN GROUP (ORDER BY t.ms - n.ms) FILTER (WHERE NOT t.slow), 0), 0.5
     FROM told AS t JOIN normal AS n USING (event_id)

@@ -121,7 +121,7 @@ BEGIN
         WHERE n.job_id = k.job_id
     )
     SELECT k.job_id, r.rank, r.node, r.score,
-        r.score >= (k.parameters ->> 'suspect_score')::float8 AND r.score >= (k.parameters ->> 'suspect_share')::float8 * r.best,
+        k.symptom <> 'none' AND r.score >= (k.parameters ->> 'suspect_score')::float8 AND r.score >= (k.parameters ->> 'suspect_share')::float8 * r.best,
         f.score, r.reasons, r.evidence,
         coalesce((SELECT array_agg(e.event_id ORDER BY e.nodes, e.stack, t.template COLLATE "C")
             FROM l4._case_count AS c JOIN l4._case_event AS e USING (job_id, event_id) JOIN l4._event AS t USING (event_id)

@@ -32,13 +32,17 @@ LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT array_remove(ARRAY[
         CASE WHEN k.nodes > 0 AND NOT k.timed THEN 'lines carry no times: hangs, slowness and who was first cannot be seen' END,
-        (SELECT 'clocks are off and were set right: ' || string_agg(n.node || ' by ' || round(extract(epoch FROM n.clock)) || ' s', ', ' ORDER BY abs(extract(epoch FROM n.clock)) DESC, n.node COLLATE "C")
+        (SELECT 'clocks are off and were set right: ' || string_agg(n.node || ' by ' || round(extract(epoch FROM n.clock)::numeric, CASE WHEN abs(extract(epoch FROM n.clock)) < 10 THEN 1 ELSE 0 END) || ' s', ', ' ORDER BY abs(extract(epoch FROM n.clock)) DESC, n.node COLLATE "C")
             FILTER (WHERE n.place <= 5) || CASE WHEN count(*) > 5 THEN ' and ' || count(*) - 5 || ' more' ELSE '' END
          FROM (SELECT z.node, z.clock, row_number() OVER (ORDER BY abs(extract(epoch FROM z.clock)) DESC, z.node COLLATE "C") AS place
             FROM l4._case_node AS z WHERE z.job_id = k.job_id AND z.clock <> interval '0') AS n),
         CASE WHEN cardinality(k.left_out) > 0 THEN 'baseline jobs that look like failures were left out: ' || array_to_string(k.left_out[1:5], ', ')
             || CASE WHEN cardinality(k.left_out) > 5 THEN ' and ' || cardinality(k.left_out) - 5 || ' more' ELSE '' END END,
         CASE WHEN k.nodes > 0 AND cardinality(k.baseline) = 0 THEN 'no baseline job: what is normal is judged by the job''s own past' END,
+        (SELECT 'logs end early although the job got through: ' || string_agg(n.node, ', ' ORDER BY n.place) FILTER (WHERE n.place <= 5)
+            || CASE WHEN count(*) > 5 THEN ' and ' || count(*) - 5 || ' more' ELSE '' END
+         FROM (SELECT z.node, row_number() OVER (ORDER BY z.node COLLATE "C") AS place
+            FROM l4._case_node AS z WHERE z.job_id = k.job_id AND k.ended_well AND NOT z.ended_well) AS n),
         CASE WHEN k.attempt_ts IS NOT NULL THEN 'the job began anew: only its last attempt was looked at' END,
         CASE WHEN k.nodes = 1 THEN 'one node only: nothing to compare it with' END], NULL);
 END;
@@ -64,7 +68,8 @@ BEGIN
     FROM l4._case_node AS n WHERE n.job_id = k.job_id;
     states := array_remove(ARRAY[
         CASE WHEN k.symptom = 'none' AND k.ended_well THEN 'HEALTHY' END,
-        CASE WHEN k.nodes < expected OR NOT k.timed OR k.nodes = 0 OR NOT k.ended_well AND NOT k.crashed THEN 'PARTIAL' END,
+        CASE WHEN k.nodes < expected OR NOT k.timed OR k.nodes = 0 OR NOT k.ended_well AND NOT k.crashed
+            OR k.ended_well AND EXISTS (SELECT FROM l4._case_node AS n WHERE n.job_id = k.job_id AND NOT n.ended_well) THEN 'PARTIAL' END,
         CASE WHEN cardinality(k.baseline) = 0 THEN 'NO_BASELINE' END], NULL);
     RETURN result || jsonb_build_object('states', CASE WHEN cardinality(states) = 0 THEN '["OK"]' ELSE to_jsonb(states) END);
 END;
