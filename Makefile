@@ -71,6 +71,7 @@ OBJS = \
 	src/scan_rec.o \
 	src/scan_time.o \
 	src/scanmemo.o \
+	src/slot_values.o \
 	src/slots.o \
 	src/slots_join.o \
 	src/slots_stat.o \
@@ -180,6 +181,7 @@ REGRESS = \
 	ingest \
 	ingest_workers \
 	first_record \
+	event_words \
 	packed \
 	bad_input \
 	pipeline \

@@ -3,7 +3,7 @@ SET client_min_messages = warning;
 \set VERBOSITY terse
 CREATE EXTENSION IF NOT EXISTS l4;
 BEGIN;
-DELETE FROM l4.job; DELETE FROM l4._event; DELETE FROM l4._event_slot; DELETE FROM l4._model;
+DELETE FROM l4.job; DELETE FROM l4._event; DELETE FROM l4._event_slot; DELETE FROM l4._event_word; DELETE FROM l4._model;
 SELECT l4.create_log_table('pg_temp.logs');
 INSERT INTO l4.mask_rule (name, pattern, position) VALUES ('SHARD', '\bshard-[a-z]+\b', 'before'), ('COLOUR', '\b(?:red|green|blue)\b', 'after');
 CREATE FUNCTION pg_temp.learn(job text, lines text[]) RETURNS TABLE (event_id int, occurrences bigint, template text) LANGUAGE plpgsql AS $$

@@ -65,15 +65,12 @@ SELECT * FROM l4._unpack('\x0103016904000402ff', NULL, '{2,1}') AS u(a int);
 SELECT * FROM l4._unpack('\x010301690400040204', NULL, '{3,2,-4}') AS u(a int);
 SELECT * FROM l4._unpack('\x010301690400040204', NULL, '{}') AS u(a int);
 SELECT * FROM l4._unpack('\x010301690400040204', NULL, '{{1},{2}}') AS u(a int);
-SELECT * FROM l4._unpack_first('\x010301690400040204', NULL) AS u(a int);
-SELECT * FROM l4._unpack_first('\x010303690400040204690400040206690400000200', NULL) AS u(a int, b int);
-SELECT * FROM l4._unpack_first('\x010303690400040204690400040206690400000200', NULL, '{3}') AS u(a int, b int);
 SELECT * FROM l4._unpack('\x01010173050104780000', NULL, '{1}') AS u(a text);
--- of slots those that may name something: by their slot, or because the value is more than a number
-SELECT * FROM l4._unpack_named('\x01010173050104780000', NULL, '{}') AS u(a text);
-SELECT * FROM l4._unpack_named('\x0101026902000269020002', NULL, '{}') AS u(a int, b int);
-SELECT * FROM l4._unpack_named('\x01030569040000020469040002000269040000000073070104780000000073080251047800000200', NULL, '{}') AS u(event_id int, slot int, n int, mask text, value text);
-SELECT * FROM l4._unpack_named('\x01030569040000020469040002000269040000000073070104780000000073080251047800000200', NULL, ARRAY[(2::bigint << 32) | 1]) AS u(event_id int, slot int, n int, mask text, value text);
-SELECT * FROM l4._unpack_named('\x01030569040000020469040002000269040000000073070104780000000073080251047800000200', NULL, NULL) AS u(event_id int);
 
+-- values of slots: packed rows of other columns are refused, and so are lists that do not belong together
+SELECT * FROM l4._unpack_values('\x010301690400040204', NULL, NULL, NULL, '{}', '{}', '{}', '{}', '{}', NULL, NULL, false);
+SELECT * FROM l4._unpack_values('\x01030569040000020469040002000269040000000073070104780000000073080251047800000200', NULL, NULL, NULL, '{}', '{}', '{}', '{}', '{}', NULL, NULL, false);
+SELECT * FROM l4._unpack_values(NULL, NULL, NULL, NULL, '{1}', '{}', '{}', '{}', '{}', NULL, NULL, false);
+SELECT * FROM l4._unpack_values(NULL, NULL, NULL, NULL, '{}', '{}', '{1}', '{1}', '{}', NULL, NULL, false);
+SELECT * FROM l4._unpack_values(NULL, NULL, NULL, NULL, '{}', '{}', '{1}', '{1}', '{a}', NULL, NULL, NULL);
 DROP SCHEMA views CASCADE;

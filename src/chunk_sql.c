@@ -22,28 +22,10 @@
 #include "l4_compat.h"
 
 PG_FUNCTION_INFO_V1(l4_unpack);
-PG_FUNCTION_INFO_V1(l4_unpack_first);
-PG_FUNCTION_INFO_V1(l4_unpack_named);
 PG_FUNCTION_INFO_V1(l4_iteration_metrics);
 
 /* Metrics are the columns behind epoch, iteration, time and duration. */
 #define FIRST_METRIC	4
-
-/* Which rows are wanted */
-typedef struct Choice
-{
-	const int32 *ids;			/* ascending: the first column is one of them; NULL = any */
-	int			nids;
-	bool		first;			/* the third column is 0 */
-	const int64 *slots;			/* ascending: the first two columns are one of them, or the value is no number; NULL = any */
-	int			nslots;
-} Choice;
-
-/* Columns of packed slots */
-enum
-{
-	SLOT_EVENT, SLOT_PLACE, SLOT_N, SLOT_MASK, SLOT_VALUE
-};
 
 /* Can a packed column be read as an SQL type? */
 static bool
@@ -189,85 +171,25 @@ key_column(L4Pack *pack, int colno)
 	return pack->cols[colno].ints;
 }
 
-static int
-compare_int64(const void *a, const void *b)
-{
-	int64		x = *(const int64 *) a;
-	int64		y = *(const int64 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Digits with at most one point: no name of anything. */
-static bool
-is_number(const char *text, int len)
-{
-	int			points = 0;
-
-	for (int i = 0; i < len; i++)
-	{
-		points += text[i] == '.';
-		if (text[i] != '.' && (text[i] < '0' || text[i] > '9'))
-			return false;
-	}
-	return points <= 1;
-}
-
-/* Of the rows of slots those that may name something: by the meaning of their slot, or by their value. */
+/* Numbers of the rows whose first column is one of these ids. */
 static int *
-choose_names(L4Pack *pack, const Choice *choice, int *nrows)
+choose_rows(L4Pack *pack, const int32 *ids, int nids, int *nrows)
 {
 	int		   *rows = (int *) palloc(sizeof(int) * Max(pack->nrows, 1));
-	const int64 *event = key_column(pack, SLOT_EVENT);
-	const int64 *place = key_column(pack, SLOT_PLACE);
-	const L4PackCol *value;
-	bool	   *name;
-	bool		known = false;
-
-	if (pack->ncols <= SLOT_VALUE || pack->cols[SLOT_VALUE].type != L4_PACK_TEXT)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("packed rows have no column %d of type %s", SLOT_VALUE + 1, "text")));
-	l4_pack_need(pack, SLOT_VALUE);
-	value = &pack->cols[SLOT_VALUE];
-	name = (bool *) palloc(Max(value->nentries, 1));
-	for (int i = 0; i < value->nentries; i++)
-		name[i] = !is_number(value->entry[i], value->entry_len[i]);
-	*nrows = 0;
-	for (int row = 0; row < pack->nrows; row++)
-	{
-		if (row == 0 || event[row] != event[row - 1] || place[row] != place[row - 1])
-		{
-			int64		key = event[row] << 32 | place[row];
-
-			known = bsearch(&key, choice->slots, choice->nslots, sizeof(int64), compare_int64) != NULL;
-		}
-		if (known || (!l4_pack_is_null(pack, SLOT_VALUE, row) && name[value->ints[row]]))
-			rows[(*nrows)++] = row;
-	}
-	return rows;
-}
-
-/* Numbers of the rows that are wanted. */
-static int *
-choose_rows(L4Pack *pack, const Choice *choice, int *nrows)
-{
-	int		   *rows = (int *) palloc(sizeof(int) * Max(pack->nrows, 1));
-	const int64 *id = choice->ids == NULL ? NULL : key_column(pack, 0);
-	const int64 *place = choice->first ? key_column(pack, 2) : NULL;
-	bool		keep = true;
+	const int64 *id = key_column(pack, 0);
+	bool		keep = false;
 
 	*nrows = 0;
 	for (int row = 0; row < pack->nrows; row++)
 	{
 		/* rows of one id mostly follow each other */
-		if (id != NULL && (row == 0 || id[row] != id[row - 1]))
+		if (row == 0 || id[row] != id[row - 1])
 		{
 			int32		key = (int32) id[row];
 
-			keep = bsearch(&key, choice->ids, choice->nids, sizeof(int32), compare_int32) != NULL;
+			keep = bsearch(&key, ids, nids, sizeof(int32), compare_int32) != NULL;
 		}
-		if (keep && (place == NULL || place[row] == 0))
+		if (keep)
 			rows[(*nrows)++] = row;
 	}
 	return rows;
@@ -291,22 +213,21 @@ put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row)
 	tuplestore_putvalues(rsinfo->setResult, desc, values, nulls);
 }
 
-/* Add the wanted rows of a packed value to the result. What nobody asks for is not decoded. */
+/* Add the rows of a packed value to the result, those of some ids or all (NULL). What nobody asks for is not decoded. */
 static void
-put_rows(ReturnSetInfo *rsinfo, bytea *packed, const Choice *choice)
+put_rows(ReturnSetInfo *rsinfo, bytea *packed, const int32 *ids, int nids)
 {
 	TupleDesc	desc = rsinfo->setDesc;
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unpacked", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext rowcxt;
 	MemoryContext old = MemoryContextSwitchTo(cxt);
 	L4Pack	   *pack = l4_pack_open(packed, cxt);
-	bool		all = choice->ids == NULL && !choice->first && choice->slots == NULL;
 	int			nrows = pack->nrows;
 	int		   *rows = NULL;
 
 	check_columns(pack, desc);
-	if (!all && nrows > 0)
-		rows = choice->slots != NULL ? choose_names(pack, choice, &nrows) : choose_rows(pack, choice, &nrows);
+	if (ids != NULL && nrows > 0)
+		rows = choose_rows(pack, ids, nids, &nrows);
 	if (nrows > 0)
 	{
 		for (int c = 0; c < desc->natts; c++)
@@ -316,7 +237,7 @@ put_rows(ReturnSetInfo *rsinfo, bytea *packed, const Choice *choice)
 		for (int i = 0; i < nrows; i++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			put_row(rsinfo, pack, all ? i : rows[i]);
+			put_row(rsinfo, pack, rows == NULL ? i : rows[i]);
 			MemoryContextReset(rowcxt);
 		}
 	}
@@ -342,34 +263,6 @@ begin_rows(ReturnSetInfo *rsinfo)
 	MemoryContextSwitchTo(old);
 }
 
-static Datum
-unpack(FunctionCallInfo fcinfo, Choice *choice)
-{
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-
-	for (int i = 0; i < Min(PG_NARGS(), 2); i++)
-		if (!PG_ARGISNULL(i))
-			put_rows(rsinfo, PG_GETARG_BYTEA_PP(i), choice);
-	return (Datum) 0;
-}
-
-/* Rows with ids of the third argument, where there is one. */
-static Datum
-unpack_ids(FunctionCallInfo fcinfo, bool first)
-{
-	Choice		choice = {0};
-
-	begin_rows((ReturnSetInfo *) fcinfo->resultinfo);
-	choice.first = first;
-	if (PG_NARGS() > 2)
-	{
-		if (PG_ARGISNULL(2))
-			return (Datum) 0;
-		choice.ids = sorted_ids(PG_GETARG_ARRAYTYPE_P(2), &choice.nids);
-	}
-	return unpack(fcinfo, &choice);
-}
-
 /*
  * Rows of packed values, as the caller's column definition list names them:
  * the first so many columns. With a third argument, the rows whose first
@@ -378,34 +271,21 @@ unpack_ids(FunctionCallInfo fcinfo, bool first)
 Datum
 l4_unpack(PG_FUNCTION_ARGS)
 {
-	return unpack_ids(fcinfo, false);
-}
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	const int32 *ids = NULL;
+	int			nids = 0;
 
-/* The same, only the rows whose third column is 0: of packed slots the values that came first. */
-Datum
-l4_unpack_first(PG_FUNCTION_ARGS)
-{
-	return unpack_ids(fcinfo, true);
-}
-
-/* Of packed slots the rows of these slots (event << 32 | place), and those whose value is no number. */
-Datum
-l4_unpack_named(PG_FUNCTION_ARGS)
-{
-	Choice		choice = {0};
-	Datum	   *keys;
-	int64	   *slots;
-
-	begin_rows((ReturnSetInfo *) fcinfo->resultinfo);
-	if (PG_ARGISNULL(2))
-		return (Datum) 0;
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(2), INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &keys, NULL, &choice.nslots);
-	slots = (int64 *) palloc(sizeof(int64) * Max(choice.nslots, 1));
-	for (int i = 0; i < choice.nslots; i++)
-		slots[i] = DatumGetInt64(keys[i]);
-	qsort(slots, choice.nslots, sizeof(int64), compare_int64);
-	choice.slots = slots;
-	return unpack(fcinfo, &choice);
+	begin_rows(rsinfo);
+	if (PG_NARGS() > 2)
+	{
+		if (PG_ARGISNULL(2))
+			return (Datum) 0;
+		ids = sorted_ids(PG_GETARG_ARRAYTYPE_P(2), &nids);
+	}
+	for (int i = 0; i < Min(PG_NARGS(), 2); i++)
+		if (!PG_ARGISNULL(i))
+			put_rows(rsinfo, PG_GETARG_BYTEA_PP(i), ids, nids);
+	return (Datum) 0;
 }
 
 /* The value that was read last at a call site: rows of one packed value follow each other. */

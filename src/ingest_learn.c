@@ -19,14 +19,14 @@
 /* Bytes of the text before a variable part that rules may look at. */
 #define CONTEXT_BYTES 48
 
-static int
-learn_part(L4Parser *parser, L4UnitPart *part, L4Shape *shape, int32 *events, L4UnitPart *news)
+static void
+learn_part(L4Parser *parser, L4UnitPart *part, L4Shape *shape, StringInfo learnt, L4UnitPart *news)
 {
-	int			n = 0;
-
 	for (int i = 0; i < part->nlocals; i++)
 	{
 		L4Local    *local = part->locals[i];
+		int32		before = l4_parser_nevents(parser);
+		bool		is_new;
 
 		CHECK_FOR_INTERRUPTS();
 		if (local->event_id != 0)
@@ -34,34 +34,35 @@ learn_part(L4Parser *parser, L4UnitPart *part, L4Shape *shape, int32 *events, L4
 		/* a shape that many streams have is learnt for the first of them */
 		l4_parser_scan(parser, local->msg, local->msg_len, shape);
 		local->event_id = l4_parser_lookup(parser, local->tag, shape);
-		if (local->event_id == 0)
-		{
+		is_new = local->event_id == 0;
+		if (is_new)
 			local->event_id = l4_parser_learn(parser, local->tag, local->msg, local->msg_len, 1);
-			news->locals[news->nlocals++] = local;
-		}
-		events[n++] = local->event_id;
+		local->nwords = l4_words_of_shape(parser, local->tag, shape, &local->words_of, &local->words, CurrentMemoryContext);
+		l4_put_learnt(learnt, local);
+		if (!is_new)
+			continue;
+		/* one that made an event is that event's own, even if the event was merged at once */
+		local->made_event = l4_parser_nevents(parser) > before ? l4_parser_nevents(parser) : 0;
+		news->locals[news->nlocals++] = local;
 	}
-	return n;
 }
 
-int
-l4_learn_units(L4Parser *parser, L4Unit **units, int n, int32 *events, L4UnitPart *news)
+void
+l4_learn_units(L4Parser *parser, L4Unit **units, int n, StringInfo learnt, L4UnitPart *news)
 {
 	L4Shape		shape;
-	int			nevents = 0;
 
 	l4_shape_init(&shape, CurrentMemoryContext);
 	for (int i = 0; i < n; i++)
 	{
 		if (units[i] == NULL)
 			continue;
-		nevents += learn_part(parser, &units[i]->settled, &shape, events + nevents, news);
-		nevents += learn_part(parser, &units[i]->open, &shape, events + nevents, news);
+		learn_part(parser, &units[i]->settled, &shape, learnt, news);
+		learn_part(parser, &units[i]->open, &shape, learnt, news);
 	}
-	return nevents;
 }
 
-/* The first of the new shapes of each event above an id; NULL where none has it. */
+/* The shapes that made the events above an id. */
 const L4Local **
 l4_learn_first(const L4UnitPart *news, int32 above, int32 nevents)
 {
@@ -71,9 +72,9 @@ l4_learn_first(const L4UnitPart *news, int32 above, int32 nevents)
 
 	for (int l = 0; l < news->nlocals; l++)
 	{
-		int32		id = news->locals[l]->event_id;
+		int32		id = news->locals[l]->made_event;
 
-		if (id > above && id <= nevents && first[id - above - 1] == NULL)
+		if (id > above && id <= nevents)
 			first[id - above - 1] = news->locals[l];
 	}
 	return first;

@@ -18,10 +18,10 @@ typedef struct L4ParamRange
 } L4ParamRange;
 
 /*
- * Learn the unknown shapes of units; their events, in order, are appended to
- * events, which has room. Those that no unit before had are collected in news.
+ * Learn the unknown shapes of units; what was learnt of each, in order, is
+ * appended to learnt. Those that no unit before had are collected in news.
  */
-extern int	l4_learn_units(L4Parser *parser, L4Unit **units, int n, int32 *events, L4UnitPart *news);
+extern void l4_learn_units(L4Parser *parser, L4Unit **units, int n, StringInfo learnt, L4UnitPart *news);
 extern const L4Local **l4_learn_first(const L4UnitPart *news, int32 above, int32 nevents);
 extern int	l4_param_ranges(L4Parser *parser, const L4Local *local, L4Shape *shape,
 							L4ParamRange ranges[L4_MAX_PARAMS]);

@@ -434,11 +434,11 @@ add_values(Packer *p, const L4UnitPart *part)
 		const L4Local *local = part->locals[i];
 
 		CHECK_FOR_INTERRUPTS();
+		l4_sums_add_shape(p->sums, local);
 		for (int k = 0; k < local->nparams; k++)
 		{
 			const L4Param *param = &local->params[k];
 
-			l4_sums_add_values(p->sums, local, param);
 			for (int b = 0; b < param->nblocks; b++)
 			{
 				l4_pack_int(p->durations, 0, local->event_id);

@@ -38,13 +38,6 @@ is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Bytes between the words of a template that it never swallows: see parser. */
-static bool
-is_delimiter(char c)
-{
-	return c == ' ' || c == '\t' || strchr(":,;=()[]{}\"'|<>#&!?$@", c) != NULL;
-}
-
 /* Microseconds of the unit that a word names; 0 when it names none. */
 static double
 unit_of_word(const char *word, int len)
@@ -53,40 +46,6 @@ unit_of_word(const char *word, int len)
 		if ((int) strlen(time_units[i].word) == len && pg_strncasecmp(word, time_units[i].word, len) == 0)
 			return time_units[i].us;
 	return 0;
-}
-
-/*
- * How many runs of delimiters are in front of a variable part, outside of
- * other ones: stays the same when a template grows, since what becomes
- * variable lies between delimiters.
- */
-int
-l4_param_position(const char *msg, const L4Shape *shape, uint32 off)
-{
-	int			pos = 0;
-	int			slot = 0;
-	bool		in_run = false;
-
-	for (uint32 i = 0; i < off;)
-	{
-		while (slot < shape->nslots && shape->slots[slot].off + shape->slots[slot].len <= i)
-			slot++;
-		if (slot < shape->nslots && i >= shape->slots[slot].off && shape->slots[slot].len > 0)
-		{
-			i = shape->slots[slot].off + shape->slots[slot].len;
-			in_run = false;
-			continue;
-		}
-		if (msg[i] != '\0' && is_delimiter(msg[i]))
-		{
-			pos += !in_run;
-			in_run = true;
-		}
-		else
-			in_run = false;
-		i++;
-	}
-	return pos;
 }
 
 /* Is what lies between two slots only what separates the elements of a list? */
@@ -165,13 +124,19 @@ unit_of_slot(const char *msg, int len, const L4Slot *slot)
 	return 0;
 }
 
-/* The variable parts of a shape, from a message that has it. */
+/*
+ * The variable parts of a shape, from a message that has it. The place of a
+ * part is the slot it lies in, by the delimiters before it: it stays the same
+ * when a template grows, since what becomes variable lies between delimiters.
+ */
 int
-l4_params_of_shape(const L4Parser *parser, const char *msg, int len, const L4Shape *shape, L4Param **params, MemoryContext cxt)
+l4_params_of_shape(L4Parser *parser, const char *msg, int len, const L4Shape *shape, L4Param **params, MemoryContext cxt)
 {
 	int			n = 0;
 	L4Param    *list = MemoryContextAllocZero(cxt, sizeof(L4Param) * Max(Min(shape->nslots, L4_MAX_PARAMS), 1));
+	int		   *slots = palloc(sizeof(int) * Max(shape->nslots, 1));
 
+	l4_parser_slots(parser, shape, slots);
 	for (int s = 0; s < shape->nslots && n < L4_MAX_PARAMS; s++)
 	{
 		L4Param    *param = &list[n++];
@@ -183,11 +148,39 @@ l4_params_of_shape(const L4Parser *parser, const char *msg, int len, const L4Sha
 		param->mask_name = l4_parser_mask_name(parser, param->mask);
 		param->unit_us = param->first_slot == s ? unit_of_slot(msg, len, &shape->slots[s]) : 0;
 		/* several parts without a delimiter between them: the first is the place, the rest follow it */
-		param->pos = l4_param_position(msg, shape, shape->slots[param->first_slot].off) * L4_MAX_PARAMS;
+		param->pos = slots[param->first_slot] * L4_MAX_PARAMS;
 		if (n > 1 && param->pos <= list[n - 2].pos)
 			param->pos = list[n - 2].pos + 1;
 	}
+	pfree(slots);
 	*params = list;
+	return n;
+}
+
+/* The words of a shape in places that statistics made variable, and the event that has the others. */
+int
+l4_words_of_shape(L4Parser *parser, int tag, const L4Shape *shape, int32 *words_of, L4OpenWord **words, MemoryContext cxt)
+{
+	L4Word	   *found;
+	int			n;
+
+	*words = NULL;
+	*words_of = l4_parser_words(parser, tag, shape, &found, &n);
+	if (n == 0)
+		return 0;
+	*words = MemoryContextAlloc(cxt, sizeof(L4OpenWord) * n);
+	for (int i = 0; i < n; i++)
+	{
+		L4OpenWord *word = &(*words)[i];
+		char	   *copy;
+
+		word->pos = found[i].slot * L4_MAX_PARAMS;
+		word->len = l4_clip(shape->text + found[i].off, found[i].len, L4_MAX_VALUE_LEN);
+		word->text = copy = MemoryContextAlloc(cxt, word->len + 1);
+		memcpy(copy, shape->text + found[i].off, word->len);
+		copy[word->len] = '\0';
+	}
+	pfree(found);
 	return n;
 }
 
@@ -265,7 +258,7 @@ count_duration(L4Param *param, int32 block, int64 us, MemoryContext cxt)
 
 /* Count a value; the 33rd different one ends the counting. */
 static Size
-count_value(L4Param *param, const char *text, int len, TimestampTz ts, MemoryContext cxt)
+count_value(L4Param *param, const char *text, int len, TimestampTz ts, int64 line_no, MemoryContext cxt)
 {
 	uint64		hash;
 	L4Value    *value;
@@ -274,11 +267,16 @@ count_value(L4Param *param, const char *text, int len, TimestampTz ts, MemoryCon
 	len = l4_clip(text, len, L4_MAX_VALUE_LEN);
 	hash = hash_bytes_extended((const unsigned char *) text, len, 0);
 	for (int i = 0; i < param->nvalues; i++)
-		if (param->values[i].hash == hash)
+	{
+		value = &param->values[i];
+		if (value->hash == hash)
 		{
-			param->values[i].occurrences++;
+			value->occurrences++;
+			if (ts != L4_NO_TS && (value->first_ts == L4_NO_TS || ts < value->first_ts))
+				value->first_ts = ts;
 			return 0;
 		}
+	}
 	if (param->nvalues >= L4_MAX_VALUES)
 	{
 		param->many = true;
@@ -301,13 +299,14 @@ count_value(L4Param *param, const char *text, int len, TimestampTz ts, MemoryCon
 	value->len = len;
 	value->occurrences = 1;
 	value->first_ts = ts;
+	value->first_line_no = line_no;
 	return grown + len + 1;
 }
 
 /* Count the variable parts of a message; returns the bytes that were taken. */
 Size
 l4_params_count(L4Local *local, const char *msg, const L4Shape *shape,
-				TimestampTz ts, int32 iteration, MemoryContext cxt)
+				TimestampTz ts, int64 line_no, int32 iteration, MemoryContext cxt)
 {
 	Size		grown = 0;
 
@@ -325,7 +324,7 @@ l4_params_count(L4Local *local, const char *msg, const L4Shape *shape,
 		first = &shape->slots[param->first_slot];
 		last = &shape->slots[param->last_slot];
 		if (!param->many)
-			grown += count_value(param, msg + first->off, last->off + last->len - first->off, ts, cxt);
+			grown += count_value(param, msg + first->off, last->off + last->len - first->off, ts, line_no, cxt);
 		if (param->unit_us != 0 && duration_of(msg + first->off, first->len, param->unit_us, &us))
 			grown += count_duration(param, iteration == L4_NO_INT ? -1 : iteration / 10, us, cxt);
 	}

@@ -176,6 +176,25 @@ keep_record(L4Scan *scan, L4Local *local, const L4Record *record, TimestampTz ts
 	local->line_no = record->line_no;
 }
 
+/* What is known of shapes may be forgotten before the piece ends. */
+static void
+copy_words(L4Scan *scan, L4Local *local, const L4ShapeInfo *info)
+{
+	if (info->nwords == 0)
+		return;
+	local->nwords = info->nwords;
+	local->words = MemoryContextAlloc(scan->piece_cxt, sizeof(L4OpenWord) * info->nwords);
+	for (int i = 0; i < info->nwords; i++)
+	{
+		char	   *copy = MemoryContextAlloc(scan->piece_cxt, info->words[i].len + 1);
+
+		memcpy(copy, info->words[i].text, info->words[i].len + 1);
+		local->words[i] = info->words[i];
+		local->words[i].text = copy;
+		scan->memory += sizeof(L4OpenWord) + info->words[i].len + 1;
+	}
+}
+
 /* The dictionary's entry of the shape just scanned, made where it is new. */
 static L4Local *
 local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len, TimestampTz ts)
@@ -206,6 +225,8 @@ local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len, Tim
 	local->event_id = info->event_id;
 	local->iteration_rule = info->iteration_rule;
 	local->is_stack = record->kind == L4_RECORD_STACK;
+	local->words_of = info->words_of;
+	copy_words(scan, local, info);
 	if (info->event_id == 0)
 	{
 		char	   *copy = MemoryContextAlloc(scan->piece_cxt, msg_len + 1);
@@ -215,6 +236,7 @@ local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len, Tim
 		local->msg_len = msg_len;
 	}
 	keep_record(scan, local, record, ts);
+	local->first_line_no = record->line_no;
 	/* not remembered with the shape: what a part is (a number, a hexadecimal one) is not in the shape */
 	local->nparams = l4_params_of_shape(scan->shared->parser, msg, msg_len, &scan->shape, &local->params, scan->piece_cxt);
 	if (info->map.rule != 0)
@@ -288,7 +310,7 @@ count_record(L4Scan *scan, const L4Record *record)
 	local = local_of(scan, record, msg, len, rec->ts);
 	place_in_iterations(scan, local, msg, len, rec);
 	local->occurrences++;
-	scan->memory += l4_params_count(local, msg, &scan->shape, rec->ts, rec->iteration, scan->piece_cxt);
+	scan->memory += l4_params_count(local, msg, &scan->shape, rec->ts, rec->line_no, rec->iteration, scan->piece_cxt);
 	rec->local = local->number;
 	if (part == &scan->settled)
 		scan->unparsed += record->format_id == 0;

@@ -65,6 +65,9 @@ typedef struct L4ShapeInfo
 	int32		event_id;		/* 0 not known to the parser */
 	int			iteration_rule;
 	L4IterMap	map;
+	int32		words_of;		/* as in L4Local */
+	int			nwords;
+	L4OpenWord *words;
 } L4ShapeInfo;
 
 #define L4_MAX_SHAPES 20000		/* shapes remembered by a query */
@@ -78,11 +81,12 @@ extern bool l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank
 extern void l4_scan_finish(L4Scan *scan, L4Unit *unit);
 
 /* ingest_params.c */
-extern int	l4_params_of_shape(const L4Parser *parser, const char *msg, int len, const L4Shape *shape, L4Param **params,
+extern int	l4_params_of_shape(L4Parser *parser, const char *msg, int len, const L4Shape *shape, L4Param **params,
 							   MemoryContext cxt);
 extern Size l4_params_count(L4Local *local, const char *msg, const L4Shape *shape,
-							TimestampTz ts, int32 iteration, MemoryContext cxt);
-extern int	l4_param_position(const char *msg, const L4Shape *shape, uint32 off);
+							TimestampTz ts, int64 line_no, int32 iteration, MemoryContext cxt);
+extern int	l4_words_of_shape(L4Parser *parser, int tag, const L4Shape *shape, int32 *words_of, L4OpenWord **words,
+							  MemoryContext cxt);
 
 static inline uint64
 l4_shape_key(const L4Shape *shape, int tag)

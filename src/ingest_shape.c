@@ -42,6 +42,10 @@ l4_shape_info(L4ScanShared *shared, int tag, const char *msg, int len, const L4S
 	if (known)
 		return info;
 	info->event_id = l4_parser_lookup(shared->parser, tag, shape);
+	info->words_of = info->nwords = 0;
+	info->words = NULL;
+	if (info->event_id != 0)
+		info->nwords = l4_words_of_shape(shared->parser, tag, shape, &info->words_of, &info->words, shared->shapes_cxt);
 	info->iteration_rule = 0;
 	if (l4_iter_learn(shared->rules, msg, len, shape->slots, shape->nslots, &info->map, &found))
 		info->iteration_rule = found.rule_id;

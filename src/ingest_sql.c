@@ -13,6 +13,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "args.h"
 #include "ingest_learn.h"
 #include "ingest_pack.h"
 #include "ingest_scan.h"
@@ -22,6 +23,7 @@ PG_FUNCTION_INFO_V1(l4_ingest_check);
 PG_FUNCTION_INFO_V1(l4_ingest_learn);
 PG_FUNCTION_INFO_V1(l4_ingest_events);
 PG_FUNCTION_INFO_V1(l4_ingest_slots);
+PG_FUNCTION_INFO_V1(l4_ingest_words);
 PG_FUNCTION_INFO_V1(l4_can_commit);
 
 /* Dictionaries of those units of an array that have unknown shapes, in order; NULL for the others. */
@@ -96,7 +98,7 @@ l4_ingest_check(PG_FUNCTION_ARGS)
 	return form_row(fcinfo, values, nulls);
 }
 
-/* (parser, units) -> (parser, events, news): the parser knows all shapes; the events of those that were unknown, and what is new */
+/* (parser, units) -> (parser, learnt, news): the parser knows all shapes; what was learnt of those that were unknown, and what is new */
 Datum
 l4_ingest_learn(PG_FUNCTION_ARGS)
 {
@@ -104,19 +106,19 @@ l4_ingest_learn(PG_FUNCTION_ARGS)
 	int			n;
 	int			unknown;
 	L4Unit	  **units = unknown_of_array(PG_GETARG_ARRAYTYPE_P(1), &n, &unknown);
-	int32	   *events = (int32 *) palloc(sizeof(int32) * Max(unknown, 1));
-	Datum	   *elems = (Datum *) palloc(sizeof(Datum) * Max(unknown, 1));
+	StringInfoData learnt;
 	L4Unit		news;
 	Datum		values[3];
 	bool		nulls[3] = {false};
 
 	memset(&news, 0, sizeof(news));
 	news.settled.locals = (L4Local **) palloc(sizeof(L4Local *) * Max(unknown, 1));
-	unknown = l4_learn_units(parser, units, n, events, &news.settled);
-	for (int i = 0; i < unknown; i++)
-		elems[i] = Int32GetDatum(events[i]);
+	initStringInfo(&learnt);
+	appendStringInfoSpaces(&learnt, VARHDRSZ);
+	l4_learn_units(parser, units, n, &learnt, &news.settled);
+	SET_VARSIZE(learnt.data, learnt.len);
 	values[0] = PointerGetDatum(l4_parser_encode(parser));
-	values[1] = PointerGetDatum(construct_array(elems, unknown, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	values[1] = PointerGetDatum(learnt.data);
 	values[2] = PointerGetDatum(l4_unit_encode(&news));
 	return form_row(fcinfo, values, nulls);
 }
@@ -204,6 +206,53 @@ l4_ingest_slots(PG_FUNCTION_ARGS)
 																 l4_clip(local->msg + to, local->msg_len - to, 32)));
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		}
+	}
+	return (Datum) 0;
+}
+
+/* (parser, events, messages that made them) -> words of the messages where their events are open: event, slot, word, text before, text after */
+Datum
+l4_ingest_words(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
+	int			nevents;
+	const int32 *events = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "events", &nevents);
+	Datum	   *messages;
+	int			n;
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 words", ALLOCSET_DEFAULT_SIZES);
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(2), TEXTOID, -1, false, TYPALIGN_INT, &messages, NULL, &n);
+	if (n != nevents)
+		elog(ERROR, "%d events, %d messages", nevents, n);
+	l4_init_materialized_srf(fcinfo);
+	for (int i = 0; i < n; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(cxt);
+		text	   *message = DatumGetTextPP(messages[i]);
+		const char *msg = VARDATA_ANY(message);
+		int			len = VARSIZE_ANY_EXHDR(message);
+		L4Word	   *words;
+		int			nwords = l4_parser_own_words(parser, events[i], msg, len, &words);
+
+		CHECK_FOR_INTERRUPTS();
+		for (int k = 0; k < nwords; k++)
+		{
+			Datum		values[5];
+			bool		nulls[5] = {false};
+			int			from = l4_context_start(msg, words[k].off);
+			int			to = words[k].off + words[k].len;
+
+			values[0] = Int32GetDatum(events[i]);
+			values[1] = Int32GetDatum(words[k].slot * L4_MAX_PARAMS);
+			values[2] = PointerGetDatum(cstring_to_text_with_len(msg + words[k].off,
+																 l4_clip(msg + words[k].off, words[k].len, L4_MAX_VALUE_LEN)));
+			values[3] = PointerGetDatum(cstring_to_text_with_len(msg + from, words[k].off - from));
+			values[4] = PointerGetDatum(cstring_to_text_with_len(msg + to, l4_clip(msg + to, len - to, 32)));
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		}
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(cxt);
 	}
 	return (Datum) 0;
 }

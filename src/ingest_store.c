@@ -14,7 +14,6 @@
 #include "utils/multirangetypes.h"
 #include "utils/timestamp.h"
 
-#include "args.h"
 #include "ingest_store.h"
 #include "l4_compat.h"
 
@@ -33,9 +32,7 @@ typedef struct Store
 	L4Rows		node_rank;
 	L4RollUp   *rollup;
 	MemoryContext unit_cxt;
-	const int32 *events;		/* of the shapes that the units do not know, in their order */
-	int			nevents;
-	int			next_event;
+	L4ByteReader learnt;		/* about the shapes that the units do not know, in their order */
 	int64		lines;
 } Store;
 
@@ -224,7 +221,7 @@ parcel_of_unit(Store *store, int32 stream_id, bool late, bytea *bytes)
 	if (head.packed)
 		return l4_parcel_decode(bytes);
 	unit = l4_unit_decode(bytes, CurrentMemoryContext);
-	l4_unit_resolve(unit, store->events, store->nevents, &store->next_event);
+	l4_unit_resolve(unit, &store->learnt, CurrentMemoryContext);
 	parcel = l4_packing_pack(&store->packing, stream_id, late, unit);
 	if (parcel == NULL)
 		ereport(ERROR,
@@ -281,7 +278,7 @@ flush(Store *store)
 	l4_rows_flush(&store->node_rank);
 }
 
-/* (streams, late, units, last lines, events of unknown shapes) -> lines */
+/* (streams, late, units, last lines, what was learnt of unknown shapes) -> lines */
 Datum
 l4_ingest_store(PG_FUNCTION_ARGS)
 {
@@ -291,6 +288,7 @@ l4_ingest_store(PG_FUNCTION_ARGS)
 	Datum	   *units;
 	Datum	   *to_line;
 	bool	   *no_unit;
+	bytea	   *learnt;
 	int			n[4];
 	MemoryContext old;
 
@@ -303,7 +301,9 @@ l4_ingest_store(PG_FUNCTION_ARGS)
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(3), INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &to_line, NULL, &n[3]);
 	if (n[0] != n[1] || n[0] != n[2] || n[0] != n[3])
 		elog(ERROR, "%d streams, %d flags, %d units, %d last lines", n[0], n[1], n[2], n[3]);
-	store.events = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(4), "events", &store.nevents);
+	learnt = PG_GETARG_BYTEA_PP(4);
+	store.learnt.ptr = (const unsigned char *) VARDATA_ANY(learnt);
+	store.learnt.end = store.learnt.ptr + VARSIZE_ANY_EXHDR(learnt);
 	prepare(&store);
 	for (int i = 0; i < n[0]; i++)
 	{

@@ -6,6 +6,7 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #include "ingest_pack.h"
@@ -28,8 +29,8 @@ typedef struct SlotSum
 	char		status;
 	int32		event_id;
 	int32		pos;
-	char	   *mask;
 	bool		many;
+	int64		records;		/* that have the slot */
 	int			nvalues;
 	int			values_size;
 	L4Value    *values;
@@ -64,13 +65,8 @@ struct L4Sums
 	slotsum_hash *slots;
 };
 
-enum
-{
-	SL_EVENT, SL_SLOT, SL_N, SL_MASK, SL_VALUE, SL_COUNT, SL_TS, SL_COLS
-};
-
 static SlotSum *
-slot_sum(L4Sums *sums, int32 event_id, int32 pos, const char *mask)
+slot_sum(L4Sums *sums, int32 event_id, int32 pos)
 {
 	uint64		key = ((uint64) (uint32) event_id << 32) | (uint32) pos;
 	SlotSum    *slot;
@@ -81,53 +77,68 @@ slot_sum(L4Sums *sums, int32 event_id, int32 pos, const char *mask)
 	{
 		slot->event_id = event_id;
 		slot->pos = pos;
-		slot->mask = MemoryContextStrdup(sums->cxt, mask);
 		slot->many = false;
+		slot->records = 0;
 		slot->nvalues = slot->values_size = 0;
 		slot->values = NULL;
 	}
 	return slot;
 }
 
-/* Add occurrences of a value; the 33rd different one ends the counting, and new ones are not kept from then on. */
-static void
-slot_add(L4Sums *sums, SlotSum *slot, const char *text, int len, int64 occurrences, TimestampTz ts)
+/* A place for one more value: where there are enough, that of the one that came last, if this one came before it. */
+static L4Value *
+slot_room(L4Sums *sums, SlotSum *slot, int64 line_no)
 {
-	uint64		hash = hash_bytes_extended((const unsigned char *) text, len, 0);
-	L4Value    *value;
+	L4Value    *last = NULL;
+	int			room = slot->many ? slot->nvalues : L4_MAX_VALUES;
 
-	for (int i = 0; i < slot->nvalues; i++)
+	if (slot->nvalues < room && slot->nvalues >= slot->values_size)
 	{
-		value = &slot->values[i];
-		if (value->hash == hash)
-		{
-			value->occurrences += occurrences;
-			if (ts != L4_NO_TS && (value->first_ts == L4_NO_TS || ts < value->first_ts))
-				value->first_ts = ts;
-			return;
-		}
-	}
-	if (slot->many || slot->nvalues >= L4_MAX_VALUES)
-	{
-		slot->many = true;
-		return;
-	}
-	if (slot->nvalues >= slot->values_size)
-	{
-		int			size = slot->values_size == 0 ? 4 : slot->values_size * 2;
+		int			size = slot->values_size == 0 ? 4 : Min(slot->values_size * 2, L4_MAX_VALUES);
 
 		slot->values = slot->values == NULL ? MemoryContextAlloc(sums->cxt, sizeof(L4Value) * size)
 			: repalloc(slot->values, sizeof(L4Value) * size);
 		slot->values_size = size;
 	}
-	value = &slot->values[slot->nvalues++];
+	if (slot->nvalues < room)
+		return &slot->values[slot->nvalues++];
+	slot->many = true;
+	for (int i = 0; i < slot->nvalues; i++)
+		if (last == NULL || slot->values[i].first_line_no > last->first_line_no)
+			last = &slot->values[i];
+	return last != NULL && last->first_line_no > line_no ? last : NULL;
+}
+
+/*
+ * Add occurrences of a value. Kept are the values whose first lines are the
+ * lowest, whatever order they come in; the 33rd different one ends the counting.
+ */
+static void
+slot_add(L4Sums *sums, SlotSum *slot, const L4Value *add)
+{
+	uint64		hash = hash_bytes_extended((const unsigned char *) add->text, add->len, 0);
+	L4Value    *value;
+
+	for (int i = 0; i < slot->nvalues; i++)
+	{
+		value = &slot->values[i];
+		if (value->hash != hash)
+			continue;
+		value->occurrences += add->occurrences;
+		if (add->first_ts != L4_NO_TS && (value->first_ts == L4_NO_TS || add->first_ts < value->first_ts))
+			value->first_ts = add->first_ts;
+		value->first_line_no = Min(value->first_line_no, add->first_line_no);
+		if (strcmp(add->mask, value->mask) < 0)
+			value->mask = add->mask;
+		return;
+	}
+	value = slot_room(sums, slot, add->first_line_no);
+	if (value == NULL)
+		return;
+	*value = *add;
 	value->hash = hash;
-	value->text = MemoryContextAlloc(sums->cxt, len + 1);
-	memcpy(value->text, text, len);
-	value->text[len] = '\0';
-	value->len = len;
-	value->occurrences = occurrences;
-	value->first_ts = ts;
+	value->text = MemoryContextAlloc(sums->cxt, Max(add->len, 1));
+	memcpy(value->text, add->text, add->len);
 }
 
 static void
@@ -154,28 +165,39 @@ static void
 read_slots(L4Sums *sums, bytea *packed)
 {
 	L4Pack	   *pack = l4_pack_decode(packed, CurrentMemoryContext);
+	L4PackCol  *cols = pack->cols;
+	const char **masks;
 
-	if (pack->ncols != SL_COLS)
+	if (pack->ncols != L4_SLOT_COLS)
 		l4_pack_corrupted("slots");
+	masks = (const char **) palloc(sizeof(char *) * Max(cols[L4_SLOT_MASK].nentries, 1));
+	for (int i = 0; i < cols[L4_SLOT_MASK].nentries; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(sums->cxt);
+
+		masks[i] = pnstrdup(cols[L4_SLOT_MASK].entry[i], cols[L4_SLOT_MASK].entry_len[i]);
+		MemoryContextSwitchTo(old);
+	}
 	for (int i = 0; i < pack->nrows; i++)
 	{
-		L4PackCol  *mask = &pack->cols[SL_MASK];
-		L4PackCol  *value = &pack->cols[SL_VALUE];
-		char		name[64];
-		SlotSum    *slot;
+		SlotSum    *slot = slot_sum(sums, (int32) cols[L4_SLOT_EVENT].ints[i], (int32) cols[L4_SLOT_PLACE].ints[i]);
+		int			entry = (int) cols[L4_SLOT_VALUE].ints[i];
+		L4Value		value;
 
-		strlcpy(name, "", sizeof(name));
-		memcpy(name, mask->entry[mask->ints[i]], Min(mask->entry_len[mask->ints[i]], (int) sizeof(name) - 1));
-		name[Min(mask->entry_len[mask->ints[i]], (int) sizeof(name) - 1)] = '\0';
-		slot = slot_sum(sums, (int32) pack->cols[SL_EVENT].ints[i], (int32) pack->cols[SL_SLOT].ints[i], name);
-		slot_add(sums, slot, value->entry[value->ints[i]], value->entry_len[value->ints[i]],
-				 pack->cols[SL_COUNT].ints[i],
-				 l4_pack_is_null(pack, SL_TS, i) ? L4_NO_TS : pack->cols[SL_TS].ints[i]);
+		memset(&value, 0, sizeof(value));
+		value.text = cols[L4_SLOT_VALUE].entry[entry];
+		value.len = cols[L4_SLOT_VALUE].entry_len[entry];
+		value.mask = masks[cols[L4_SLOT_MASK].ints[i]];
+		value.occurrences = Max(cols[L4_SLOT_COUNT].ints[i], 0);
+		value.first_ts = l4_pack_is_null(pack, L4_SLOT_TS, i) ? L4_NO_TS : cols[L4_SLOT_TS].ints[i];
+		value.first_line_no = cols[L4_SLOT_LINE].ints[i];
+		slot_add(sums, slot, &value);
+		slot->records += l4_slot_records(cols[L4_SLOT_COUNT].ints[i]);
 	}
 	/* when all that was kept is there again */
 	for (int i = 0; i < pack->nrows; i++)
-		if (l4_pack_is_null(pack, SL_COUNT, i))
-			slot_sum(sums, (int32) pack->cols[SL_EVENT].ints[i], (int32) pack->cols[SL_SLOT].ints[i], "")->many = true;
+		if (cols[L4_SLOT_COUNT].ints[i] <= 0)
+			slot_sum(sums, (int32) cols[L4_SLOT_EVENT].ints[i], (int32) cols[L4_SLOT_PLACE].ints[i])->many = true;
 }
 
 L4Sums *
@@ -231,15 +253,62 @@ l4_sums_may_be_first(L4Sums *sums, int32 event_id, TimestampTz ts, int64 line_no
 	return event->first_ts == L4_NO_TS || ts <= event->first_ts;
 }
 
-void
-l4_sums_add_values(L4Sums *sums, const L4Local *local, const L4Param *param)
+/* Add the values of a variable part. */
+static void
+add_values(L4Sums *sums, const L4Local *local, int32 event_id, const L4Param *param)
 {
-	SlotSum    *slot = slot_sum(sums, local->event_id, param->pos, param->mask_name);
+	SlotSum    *slot = slot_sum(sums, event_id, param->pos);
 
 	for (int i = 0; i < param->nvalues; i++)
-		slot_add(sums, slot, param->values[i].text, param->values[i].len,
-				 param->values[i].occurrences, param->values[i].first_ts);
+	{
+		L4Value		value = param->values[i];
+
+		value.mask = param->mask_name;
+		slot_add(sums, slot, &value);
+	}
 	slot->many |= param->many;
+	slot->records += local->occurrences;
+}
+
+/* Add a text that all records of a shape have. */
+static void
+add_text(L4Sums *sums, const L4Local *local, int32 event_id, int pos, const char *text, int len)
+{
+	SlotSum    *slot = slot_sum(sums, event_id, pos);
+	L4Value		value;
+
+	memset(&value, 0, sizeof(value));
+	value.text = unconstify(char *, text);
+	value.len = len;
+	value.mask = l4_mask_name(L4_MASK_WORD);
+	value.occurrences = local->occurrences;
+	value.first_ts = local->ts;
+	value.first_line_no = local->first_line_no;
+	slot_add(sums, slot, &value);
+	slot->records += local->occurrences;
+}
+
+/*
+ * Values of the variable parts of a shape and its words where its template is
+ * open, under the event that has its other words. That is mostly its event;
+ * else the event notes how many records it has of that one.
+ */
+void
+l4_sums_add_shape(L4Sums *sums, const L4Local *local)
+{
+	int32		event_id = local->words_of != 0 ? local->words_of : local->event_id;
+
+	for (int k = 0; k < local->nparams; k++)
+		add_values(sums, local, event_id, &local->params[k]);
+	for (int k = 0; k < local->nwords; k++)
+		add_text(sums, local, event_id, local->words[k].pos, local->words[k].text, local->words[k].len);
+	if (event_id != local->event_id)
+	{
+		char		number[12];
+
+		pg_ltoa(event_id, number);
+		add_text(sums, local, local->event_id, L4_SLOT_WORDS_OF, number, strlen(number));
+	}
 }
 
 static int
@@ -293,22 +362,58 @@ l4_sums_events(L4Sums *sums)
 	return n == 0 ? NULL : l4_pack_encode(pack);
 }
 
-/*
- * Values that are kept. Many different ones that are all measured, fractions
- * or durations, name nothing that could be looked for: some show what they
- * are like.
- */
+static int
+compare_values(const void *a, const void *b)
+{
+	int64		x = ((const L4Value *) a)->first_line_no;
+	int64		y = ((const L4Value *) b)->first_line_no;
+
+	return x < y ? -1 : x > y;
+}
+
+/* A value that is measured, a fraction or a duration, names nothing that could be looked for. */
+bool
+l4_is_measure(const char *mask, int mask_len, const char *text, int len)
+{
+	if (mask_len == 8 && memcmp(mask, "duration", 8) == 0)
+		return true;
+	if (memchr(text, '.', len) == NULL)
+		return false;
+	for (int i = 0; i < len; i++)
+		if (text[i] == '\0' || strchr("+-.0123456789eE", text[i]) == NULL)
+			return false;
+	return true;
+}
+
+/* Values that are kept: of many different ones that are all measured some show what they are like. */
 static int
 kept_values(const SlotSum *slot)
 {
 	if (!slot->many || slot->nvalues <= L4_MAX_MEASURES)
 		return slot->nvalues;
-	if (strcmp(slot->mask, "duration") != 0)
-		for (int i = 0; i < slot->nvalues; i++)
-			if (memchr(slot->values[i].text, '.', slot->values[i].len) == NULL ||
-				strspn(slot->values[i].text, "+-.0123456789eE") < (size_t) slot->values[i].len)
-				return slot->nvalues;
+	for (int i = 0; i < slot->nvalues; i++)
+		if (!l4_is_measure(slot->values[i].mask, strlen(slot->values[i].mask), slot->values[i].text, slot->values[i].len))
+			return slot->nvalues;
 	return L4_MAX_MEASURES;
+}
+
+static void
+put_slot(L4Pack *pack, const SlotSum *slot)
+{
+	int			nkept = kept_values(slot);
+
+	for (int k = 0; k < nkept; k++)
+	{
+		const L4Value *value = &slot->values[k];
+
+		l4_pack_int(pack, L4_SLOT_EVENT, slot->event_id);
+		l4_pack_int(pack, L4_SLOT_PLACE, slot->pos);
+		l4_pack_int(pack, L4_SLOT_LINE, value->first_line_no);
+		l4_pack_text(pack, L4_SLOT_MASK, value->mask, strlen(value->mask));
+		l4_pack_text(pack, L4_SLOT_VALUE, value->text, value->len);
+		l4_pack_int(pack, L4_SLOT_COUNT, !slot->many ? value->occurrences : k == 0 ? -slot->records : 0);
+		l4_pack_ts(pack, L4_SLOT_TS, value->first_ts);
+	}
 }
 
 bytea *
@@ -320,37 +425,16 @@ l4_sums_slots(L4Sums *sums)
 	SlotSum    *slot;
 	int			n = 0;
 
-	l4_pack_add_col(pack, L4_PACK_INT, "");
-	l4_pack_add_col(pack, L4_PACK_INT, "");
-	l4_pack_add_col(pack, L4_PACK_INT, "");
-	l4_pack_add_col(pack, L4_PACK_TEXT, "");
-	l4_pack_add_col(pack, L4_PACK_TEXT, "");
-	l4_pack_add_col(pack, L4_PACK_INT, "");
-	l4_pack_add_col(pack, L4_PACK_INT, "");
+	for (int c = 0; c < L4_SLOT_COLS; c++)
+		l4_pack_add_col(pack, L4_SLOT_TYPES[c], "");
 	slotsum_start_iterate(sums->slots, &it);
 	while ((slot = slotsum_iterate(sums->slots, &it)) != NULL)
 		sorted[n++] = slot;
 	qsort(sorted, n, sizeof(SlotSum *), compare_slots);
 	for (int i = 0; i < n; i++)
 	{
-		int			nkept = kept_values(sorted[i]);
-
-		slot = sorted[i];
-		for (int k = 0; k < nkept; k++)
-		{
-			L4Value    *value = &slot->values[k];
-
-			l4_pack_int(pack, SL_EVENT, slot->event_id);
-			l4_pack_int(pack, SL_SLOT, slot->pos);
-			l4_pack_int(pack, SL_N, k);
-			l4_pack_text(pack, SL_MASK, slot->mask, strlen(slot->mask));
-			l4_pack_text(pack, SL_VALUE, value->text, value->len);
-			if (slot->many)
-				l4_pack_null(pack, SL_COUNT);
-			else
-				l4_pack_int(pack, SL_COUNT, value->occurrences);
-			l4_pack_ts(pack, SL_TS, value->first_ts);
-		}
+		qsort(sorted[i]->values, sorted[i]->nvalues, sizeof(L4Value), compare_values);
+		put_slot(pack, sorted[i]);
 	}
 	pfree(sorted);
 	return n == 0 ? NULL : l4_pack_encode(pack);

@@ -68,6 +68,7 @@ put_param(StringInfo buf, const L4Param *param)
 		put_bytes(buf, value->text, value->len);
 		l4_put_int(buf, value->occurrences);
 		l4_put_int(buf, value->first_ts);
+		l4_put_int(buf, value->first_line_no);
 	}
 	l4_put_uint(buf, param->nblocks);
 	for (int i = 0; i < param->nblocks; i++)
@@ -162,6 +163,19 @@ put_lines(StringInfo buf, const L4UnitPart *part)
 	}
 }
 
+void
+l4_put_learnt(StringInfo buf, const L4Local *local)
+{
+	l4_put_int(buf, local->event_id);
+	l4_put_int(buf, local->words_of);
+	l4_put_uint(buf, local->nwords);
+	for (int i = 0; i < local->nwords; i++)
+	{
+		l4_put_int(buf, local->words[i].pos);
+		put_bytes(buf, local->words[i].text, local->words[i].len);
+	}
+}
+
 static void
 put_shapes(StringInfo buf, const L4UnitPart *part)
 {
@@ -172,7 +186,8 @@ put_shapes(StringInfo buf, const L4UnitPart *part)
 
 		l4_put_uint(buf, local->hash);
 		l4_put_uint(buf, local->tag);
-		l4_put_int(buf, local->event_id);
+		l4_put_learnt(buf, local);
+		l4_put_uint(buf, local->made_event);
 		l4_put_int(buf, local->iteration_rule);
 		l4_put_uint(buf, local->is_stack);
 		l4_put_int(buf, local->occurrences);
@@ -180,6 +195,7 @@ put_shapes(StringInfo buf, const L4UnitPart *part)
 		put_bytes(buf, local->text, local->text_len);
 		l4_put_int(buf, local->ts);
 		l4_put_int(buf, local->line_no);
+		l4_put_int(buf, local->first_line_no);
 		l4_put_uint(buf, local->nparams);
 		for (int k = 0; k < local->nparams; k++)
 			put_param(buf, &local->params[k]);
@@ -232,26 +248,6 @@ l4_unit_count(L4Unit *unit)
 	count_shapes(head, &unit->open);
 	head->lines = unit->settled.nlines;
 	head->open_lines = unit->open.nlines;
-}
-
-static void
-resolve_shapes(L4UnitPart *part, const int32 *events, int nevents, int *at)
-{
-	for (int i = 0; i < part->nlocals; i++)
-	{
-		if (part->locals[i]->event_id != 0)
-			continue;
-		if (*at >= nevents)
-			elog(ERROR, "there are more unknown shapes than the %d that were learnt", nevents);
-		part->locals[i]->event_id = events[(*at)++];
-	}
-}
-
-void
-l4_unit_resolve(L4Unit *unit, const int32 *events, int nevents, int *at)
-{
-	resolve_shapes(&unit->settled, events, nevents, at);
-	resolve_shapes(&unit->open, events, nevents, at);
 }
 
 void
@@ -334,6 +330,7 @@ get_param(L4ByteReader *reader, L4Param *param, MemoryContext cxt)
 		value->text = get_text(reader, &value->len, cxt);
 		value->occurrences = l4_get_int(reader);
 		value->first_ts = l4_get_int(reader);
+		value->first_line_no = l4_get_int(reader);
 	}
 	param->nblocks = param->blocks_size = (int) l4_get_uint(reader);
 	param->blocks = MemoryContextAllocZero(cxt, sizeof(L4Block) * Max(param->nblocks, 1));
@@ -346,6 +343,21 @@ get_param(L4ByteReader *reader, L4Param *param, MemoryContext cxt)
 	}
 }
 
+static void
+get_learnt(L4ByteReader *reader, L4Local *local, MemoryContext cxt)
+{
+	local->event_id = (int32) l4_get_int(reader);
+	local->words_of = (int32) l4_get_int(reader);
+	local->nwords = (int) l4_get_uint(reader);
+	if (local->nwords > 0)
+		local->words = MemoryContextAlloc(cxt, sizeof(L4OpenWord) * local->nwords);
+	for (int i = 0; i < local->nwords; i++)
+	{
+		local->words[i].pos = (int) l4_get_int(reader);
+		local->words[i].text = get_text(reader, &local->words[i].len, cxt);
+	}
+}
+
 static L4Local *
 get_local(L4ByteReader *reader, int number, MemoryContext cxt)
 {
@@ -354,7 +366,8 @@ get_local(L4ByteReader *reader, int number, MemoryContext cxt)
 	local->number = number;
 	local->hash = l4_get_uint(reader);
 	local->tag = (int) l4_get_uint(reader);
-	local->event_id = (int32) l4_get_int(reader);
+	get_learnt(reader, local, cxt);
+	local->made_event = (int32) l4_get_uint(reader);
 	local->iteration_rule = (int) l4_get_int(reader);
 	local->is_stack = l4_get_uint(reader) != 0;
 	local->occurrences = l4_get_int(reader);
@@ -362,11 +375,27 @@ get_local(L4ByteReader *reader, int number, MemoryContext cxt)
 	local->text = get_text(reader, &local->text_len, cxt);
 	local->ts = l4_get_int(reader);
 	local->line_no = l4_get_int(reader);
+	local->first_line_no = l4_get_int(reader);
 	local->nparams = (int) l4_get_uint(reader);
 	local->params = MemoryContextAllocZero(cxt, sizeof(L4Param) * Max(local->nparams, 1));
 	for (int k = 0; k < local->nparams; k++)
 		get_param(reader, &local->params[k], cxt);
 	return local;
+}
+
+static void
+resolve_shapes(L4UnitPart *part, L4ByteReader *learnt, MemoryContext cxt)
+{
+	for (int i = 0; i < part->nlocals; i++)
+		if (part->locals[i]->event_id == 0)
+			get_learnt(learnt, part->locals[i], cxt);
+}
+
+void
+l4_unit_resolve(L4Unit *unit, L4ByteReader *learnt, MemoryContext cxt)
+{
+	resolve_shapes(&unit->settled, learnt, cxt);
+	resolve_shapes(&unit->open, learnt, cxt);
 }
 
 /* The value that differs by what follows, where the flag is set, else the one before. */

@@ -51,8 +51,10 @@ typedef struct L4Value
 	uint64		hash;
 	char	   *text;
 	int			len;
+	const char *mask;			/* name of its kind; only in counts of a stream */
 	int64		occurrences;
-	TimestampTz first_ts;
+	TimestampTz first_ts;		/* lowest */
+	int64		first_line_no;	/* lowest */
 } L4Value;
 
 /* Durations of one block of ten iterations */
@@ -82,11 +84,23 @@ typedef struct L4Param
 	L4Block    *blocks;
 } L4Param;
 
+/* A word of a shape in a place that statistics made variable */
+typedef struct L4OpenWord
+{
+	int			pos;			/* place among the delimiters */
+	int			len;
+	const char *text;
+} L4OpenWord;
+
 typedef struct L4Local
 {
 	uint64		hash;
 	int			tag;
 	int32		event_id;		/* 0 not known to the parser yet */
+	int32		words_of;		/* the event whose own words the shape has but for those that follow; see l4_parser_words */
+	int			nwords;
+	L4OpenWord *words;
+	int32		made_event;		/* of shapes just learnt: the event that this one made, 0 none */
 	int			iteration_rule; /* 0 none */
 	bool		is_stack;
 	int64		occurrences;
@@ -96,6 +110,7 @@ typedef struct L4Local
 	int			text_len;
 	TimestampTz ts;				/* its time, L4_NO_TS none */
 	int64		line_no;		/* its first line */
+	int64		first_line_no;	/* the lowest of all records */
 	int			nparams;
 	L4Param    *params;
 	const L4IterMap *map;		/* scan only */
@@ -156,10 +171,12 @@ typedef struct L4Unit
 } L4Unit;
 
 /*
- * Give the shapes that the parser did not know the events that were learnt:
- * those of all units in their order, of which *at are taken.
+ * What was learnt about a shape that the parser did not know: its event and
+ * its words. Written for the shapes of all units in their order, and given to
+ * them in that order.
  */
-extern void l4_unit_resolve(L4Unit *unit, const int32 *events, int nevents, int *at);
+extern void l4_put_learnt(StringInfo buf, const L4Local *local);
+extern void l4_unit_resolve(L4Unit *unit, struct L4ByteReader *learnt, MemoryContext cxt);
 
 /* Put into the head what it says about the parts; encoding does so, too. */
 extern void l4_unit_count(L4Unit *unit);

@@ -66,6 +66,28 @@ extern char *l4_parser_template(L4Parser *parser, int32 event_id, MemoryContext 
 extern int	l4_parser_parameters(L4Parser *parser, int32 event_id, const char *msg, int len,
 								 L4Parameter **out);
 
+/* A word in a place that statistics made variable. Slots of a shape are what is between its delimiters, counted from 0. */
+typedef struct L4Word
+{
+	int			slot;
+	uint32		off;
+	uint32		len;
+} L4Word;
+
+/* In which slot each variable part of a shape is. */
+extern void l4_parser_slots(L4Parser *parser, const L4Shape *shape, int *slots);
+
+/*
+ * The words of a shape where the template that fits it best is open, as bytes
+ * of the shape's text. Returns the event under which that template was learnt:
+ * where the template is not open, the shape has the words of that event's own
+ * message. 0 when nothing fits.
+ */
+extern int32 l4_parser_words(L4Parser *parser, int tag, const L4Shape *shape, L4Word **words, int *n);
+
+/* The words of the message that made an event where the event is open by now, as bytes of the message. Returns their number. */
+extern int	l4_parser_own_words(L4Parser *parser, int32 event_id, const char *msg, int len, L4Word **words);
+
 /* Name of a kind of variable part, L4Mask or a mask of the user. */
 extern const char *l4_parser_mask_name(const L4Parser *parser, int mask);
 

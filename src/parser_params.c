@@ -243,3 +243,100 @@ l4_parser_parameters(L4Parser *parser, int32 event_id, const char *msg, int len,
 	}
 	return Max(n, 0);
 }
+
+void
+l4_parser_slots(L4Parser *parser, const L4Shape *shape, int *slots)
+{
+	l4_columns(&parser->model, shape, slots);
+}
+
+/* Has a part of a shape's text a mark: is it, or holds it, what a mask found? */
+static bool
+has_mark(const L4Shape *shape, int from, int len)
+{
+	for (int i = from; i < from + len; i++)
+		if (shape->text[i] == L4_MARK || shape->text[i] == L4_USER_MARK)
+			return true;
+	return false;
+}
+
+int32
+l4_parser_words(L4Parser *parser, int tag, const L4Shape *shape, L4Word **words, int *n)
+{
+	L4Model    *m = &parser->model;
+	const L4Cut *cut = &m->scratch->cut;
+	int32		template = parser->drain ? -1 : l4_fitting_template(m, tag, shape);
+	const L4Template *t;
+
+	*n = 0;
+	*words = NULL;
+	if (template < 0)
+		return 0;
+	t = &m->templates[template];
+	for (int c = 0; c < cut->ncols; c++)
+	{
+		L4Word	   *word;
+
+		if (t->cols[c] != L4_STR_OPEN || has_mark(shape, cut->from[c], cut->len[c]))
+			continue;
+		if (*words == NULL)
+			*words = palloc(sizeof(L4Word) * (cut->ncols - c));
+		word = &(*words)[(*n)++];
+		word->slot = c;
+		word->off = cut->from[c];
+		word->len = cut->len[c];
+	}
+	return t->event;
+}
+
+int
+l4_parser_own_words(L4Parser *parser, int32 event_id, const char *msg, int len, L4Word **words)
+{
+	L4Model    *m = &parser->model;
+	L4Cut	   *cut = &m->scratch->cut;
+	L4Shape    *shape = &parser->shape;
+	char	   *pattern;
+	int			plen;
+	Found	   *found;
+	uint32	   *map;
+	int			nfound;
+	int			mark = -1;
+	int			n = 0;
+
+	l4_parser_scan(parser, msg, len, shape);
+	pattern = l4_model_pattern(m, m->events[l4_model_resolve(m, event_id)].template, &plen, CurrentMemoryContext);
+	*words = NULL;
+	if (memchr(pattern, L4_OPEN_MARK, plen) == NULL)
+		return 0;
+	found = palloc((plen + 1) * sizeof(Found));
+	nfound = align(pattern, plen, shape, found, false);
+	if (nfound < 0)
+		nfound = align(pattern, plen, shape, found, true);
+	l4_cut(m, shape, false, cut);
+	*words = palloc(sizeof(L4Word) * cut->ncols);
+	map = map_to_message(shape, msg, len);
+	for (int p = 0; p < plen && mark + 1 < nfound; p++)
+	{
+		if (!L4_IS_MARK(pattern[p]) && pattern[p] != L4_USER_MARK)
+			continue;
+		mark++;
+		if (pattern[p] != L4_OPEN_MARK)
+		{
+			p += pattern[p] == L4_USER_MARK;
+			continue;
+		}
+		for (int c = 0; c < cut->ncols; c++)
+		{
+			L4Word	   *word = &(*words)[n];
+
+			if (cut->from[c] < found[mark].from || cut->from[c] + cut->len[c] > found[mark].to ||
+				has_mark(shape, cut->from[c], cut->len[c]))
+				continue;
+			word->slot = c;
+			word->off = map[cut->from[c]];
+			word->len = cut->len[c];
+			n++;
+		}
+	}
+	return n;
+}

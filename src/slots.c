@@ -201,21 +201,28 @@ l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value)
 	return m->nnodes++;
 }
 
-/* The event whose template fits a shape that is not known, 0 none. */
-static int32
-fitting_event(L4Model *m, int tag, const L4Shape *shape)
+/* The template that fits a shape best, -1 none; leaves the shape cut in m->scratch->cut. */
+int32
+l4_fitting_template(L4Model *m, int tag, const L4Shape *shape)
 {
 	L4Cut	   *cut = &m->scratch->cut;
 	int32		group;
-	int32		template;
 	int			nvars = PG_INT32_MAX;
-	int32		event;
 
 	l4_cut(m, shape, false, cut);
 	group = find_group(m, tag, cut, false);
 	if (group < 0)
-		return 0;
-	template = best_template(m, m->groups[group].root, cut->cols, cut->ncols, &nvars);
+		return -1;
+	return best_template(m, m->groups[group].root, cut->cols, cut->ncols, &nvars);
+}
+
+/* The event whose template fits a shape that is not known, 0 none. */
+static int32
+fitting_event(L4Model *m, int tag, const L4Shape *shape)
+{
+	int32		template = l4_fitting_template(m, tag, shape);
+	int32		event;
+
 	if (template < 0)
 		return 0;
 	event = l4_model_resolve(m, m->templates[template].event);

@@ -25,6 +25,8 @@ typedef struct L4Cut
 	int			size;
 	L4Str	   *cols;
 	L4Str	   *delims;
+	int32	   *from;			/* where the slots are in the shape's text */
+	int32	   *len;
 	uint64		hash;			/* of the delimiters */
 } L4Cut;
 
@@ -64,6 +66,7 @@ extern void l4_map_clear(L4Map *map);
 extern int32 *l4_map_put(L4Map *map, uint64 key, bool *found);
 extern L4Str l4_string_intern(L4Model *m, const char *bytes, int len);
 extern void l4_cut(L4Model *m, const L4Shape *shape, bool intern, L4Cut *cut);
+extern void l4_columns(const L4Model *m, const L4Shape *shape, int *columns);
 extern void *l4_grow(void *array, int32 *size, int32 need, Size item, MemoryContext cxt);
 
 static inline uint64
@@ -99,6 +102,7 @@ l4_map_get(const L4Map *map, uint64 key)
 }
 
 /* slots.c */
+extern int32 l4_fitting_template(L4Model *m, int tag, const L4Shape *shape);
 extern int32 l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value);
 extern int32 l4_template_new(L4Model *m, int32 node, int ncols, const L4Str *cols, int32 event);
 extern void l4_row_add(L4Model *m, int32 node, int32 template, uint64 key, const L4Str *cols, int ncols);

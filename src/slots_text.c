@@ -298,6 +298,33 @@ string_of(L4Model *m, const char *p, int len, bool intern)
 	return str;
 }
 
+/* In which slot each variable part of a shape is, counted from 0. */
+void
+l4_columns(const L4Model *m, const L4Shape *shape, int *columns)
+{
+	const char *p = shape->text;
+	const char *end = p + shape->len;
+	int			col = 0;
+	int			n = 0;
+
+	while (p < end && n < shape->nslots)
+	{
+		int			len = delimiter(m, p, end);
+
+		if (len > 0)
+		{
+			col++;
+			p += len;
+			continue;
+		}
+		if (*p == L4_MARK || *p == L4_USER_MARK)
+			columns[n++] = col;
+		p += *p == L4_USER_MARK ? 2 : 1;
+	}
+	while (n < shape->nslots)
+		columns[n++] = col;
+}
+
 /* Cut a shape. Without intern, a slot never seen is L4_STR_UNKNOWN. */
 void
 l4_cut(L4Model *m, const L4Shape *shape, bool intern, L4Cut *cut)
@@ -319,12 +346,17 @@ l4_cut(L4Model *m, const L4Shape *shape, bool intern, L4Cut *cut)
 		}
 		if (n + 2 > cut->size)
 		{
-			cut->size = Max(64, cut->size * 2);
-			cut->cols = cut->cols ? repalloc(cut->cols, cut->size * sizeof(L4Str)) :
-				MemoryContextAlloc(m->cxt, cut->size * sizeof(L4Str));
-			cut->delims = cut->delims ? repalloc(cut->delims, cut->size * sizeof(L4Str)) :
-				MemoryContextAlloc(m->cxt, cut->size * sizeof(L4Str));
+			int32		size = cut->size;
+
+			cut->cols = l4_grow(cut->cols, &size, n + 64, sizeof(L4Str), m->cxt);
+			size = cut->size;
+			cut->delims = l4_grow(cut->delims, &size, n + 64, sizeof(L4Str), m->cxt);
+			size = cut->size;
+			cut->from = l4_grow(cut->from, &size, n + 64, sizeof(int32), m->cxt);
+			cut->len = l4_grow(cut->len, &cut->size, n + 64, sizeof(int32), m->cxt);
 		}
+		cut->from[n] = slot - shape->text;
+		cut->len[n] = p - slot;
 		cut->cols[n] = string_of(m, slot, p - slot, intern);
 		cut->delims[n] = string_of(m, p, len, intern);
 		cut->hash = l4_hash2(cut->hash, l4_hash_bytes(p, len));

@@ -88,6 +88,17 @@ COMMENT ON COLUMN l4._event_slot.slot IS 'the variable part: its place among the
 COMMENT ON COLUMN l4._event_slot.mask IS 'mask of its first value';
 COMMENT ON COLUMN l4._event_slot.kind IS 'rank, host, address, exit, device or list, by _mention_rule; NULL = none of them';
 
+CREATE TABLE l4._event_word (
+    event_id int NOT NULL,
+    slot int NOT NULL,
+    word text NOT NULL,
+    CONSTRAINT _event_word_pkey PRIMARY KEY (event_id, slot)
+);
+COMMENT ON TABLE l4._event_word IS 'words of the message that made an event, in places that are variable by now: records of the event whose word was not counted have them';
+COMMENT ON COLUMN l4._event_word.event_id IS 'the event, as it was learnt';
+COMMENT ON COLUMN l4._event_word.slot IS 'the place, as in _event_slot';
+COMMENT ON COLUMN l4._event_word.word IS 'the word';
+
 CREATE TABLE l4._job_event (
     job_id text NOT NULL,
     event_id int NOT NULL,
@@ -220,7 +231,7 @@ COMMENT ON TABLE l4._summary IS 'what diagnosis reads of a stream; most have one
 COMMENT ON COLUMN l4._summary.stream_id IS 'the stream';
 COMMENT ON COLUMN l4._summary.part IS '0 has the counts, what is open, and the beginning of what grows with time (durations, iterations, activity, sequences)';
 COMMENT ON COLUMN l4._summary.events IS 'event_id, occurrences, first_ts, last_ts, first_line_no, last_line_no';
-COMMENT ON COLUMN l4._summary.slots IS 'event_id, slot, number of the value in order of appearance, mask, value, occurrences (NULL: too many different values, not counted), first_ts';
+COMMENT ON COLUMN l4._summary.slots IS 'event_id, slot, first_line_no, mask, value, occurrences (0: too many different values, not counted; of the first one less the number of all records), first_ts; slot -1: records that have the words of another event, whose number is the value';
 COMMENT ON COLUMN l4._summary.durations IS 'event_id, slot, block of 10 iterations, number, sum and maximum in microseconds';
 COMMENT ON COLUMN l4._summary.iterations IS 'epoch, iteration, time of the report, duration in milliseconds, metrics';
 COMMENT ON COLUMN l4._summary.stages IS 'stage, first_ts, last_ts, first_line_no, last_line_no';
@@ -262,6 +273,7 @@ SELECT pg_catalog.pg_extension_config_dump('l4.job_node', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._model', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._event', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._event_slot', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._event_word', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._job_event', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._stream', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._stream_stream_id_seq', '');

@@ -16,9 +16,9 @@ CREATE FUNCTION l4._ingest_check(units bytea[], OUT full_at int, OUT unknown big
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_ingest_check';
 COMMENT ON FUNCTION l4._ingest_check(bytea[]) IS 'number of the first unit that ended early, NULL where none did; shapes in the units that the parser does not know';
 
-CREATE FUNCTION l4._ingest_learn(INOUT parser l4.parser, units bytea[], OUT events int[], OUT news bytea)
+CREATE FUNCTION l4._ingest_learn(INOUT parser l4.parser, units bytea[], OUT learnt bytea, OUT news bytea)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 AS 'MODULE_PATHNAME', 'l4_ingest_learn';
-COMMENT ON FUNCTION l4._ingest_learn(l4.parser, bytea[]) IS 'the parser with all shapes of the units; the events of those that it did not know, in order; what of them is new';
+COMMENT ON FUNCTION l4._ingest_learn(l4.parser, bytea[]) IS 'the parser with all shapes of the units; events and words of those that it did not know, in order; what of them is new';
 
 CREATE FUNCTION l4._ingest_events(parser l4.parser, news bytea, above int)
 RETURNS TABLE (event_id int, merged_into int, level text, template text, example text, example_record text, iteration_rule int, is_stack bool)
@@ -29,6 +29,11 @@ CREATE FUNCTION l4._ingest_slots(parser l4.parser, news bytea)
 RETURNS TABLE (event_id int, slot int, mask text, before text, after text)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_ingest_slots';
 COMMENT ON FUNCTION l4._ingest_slots(l4.parser, bytea) IS 'variable parts of messages whose shapes are new, and the text around them';
+
+CREATE FUNCTION l4._ingest_words(parser l4.parser, event_ids int[], messages text[])
+RETURNS TABLE (event_id int, slot int, word text, before text, after text)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_ingest_words';
+COMMENT ON FUNCTION l4._ingest_words(l4.parser, int[], text[]) IS 'words of the messages that made events, in places that are variable by now, and the text around them';
 
 CREATE FUNCTION l4._can_commit() RETURNS bool
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_can_commit';

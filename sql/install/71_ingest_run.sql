@@ -203,12 +203,13 @@ $$;
 COMMENT ON FUNCTION l4._ingest_scan_pieces(text, record, int[], bool[], bool[], bigint[], bigint[]) IS 'units of pieces, in their order';
 
 -- Learn the shapes that the parser does not know. The one row of _model is the lock: whoever learns sees what others learnt.
-CREATE FUNCTION l4._ingest_learn_units(units bytea[]) RETURNS int[]
+CREATE FUNCTION l4._ingest_learn_units(units bytea[]) RETURNS bytea
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     parser l4.parser;
     above int;
+    grown int[];
     learnt record;
     ranks int[];
     signatures l4.pcre[];
@@ -226,10 +227,27 @@ BEGIN
     INSERT INTO l4._event (event_id, merged_into, level, template, example, example_record, stage, then_stage, iteration_rule, is_stack)
     SELECT e.event_id, e.merged_into, e.level, e.template, e.example, e.example_record, stages[e.rule], then_stages[e.rule], e.iteration_rule, e.is_stack
     FROM (SELECT e.*, l4.pcre_first(e.example, ranks, signatures) AS rule FROM l4._ingest_events(parser, learnt.news, above) e OFFSET 0) e;
-    UPDATE l4._event e SET template = p.template, merged_into = p.merged_into
-    FROM l4._parser_events(parser) p
-    WHERE e.event_id = p.event_id AND e.event_id <= above
-      AND (e.template <> p.template OR e.merged_into IS DISTINCT FROM p.merged_into);
+    WITH grown AS (
+        UPDATE l4._event e SET template = p.template, merged_into = p.merged_into
+        FROM l4._parser_events(parser) p
+        WHERE e.event_id = p.event_id AND e.event_id <= above
+          AND (e.template <> p.template OR e.merged_into IS DISTINCT FROM p.merged_into)
+        RETURNING e.event_id
+    )
+    SELECT array_agg(g.event_id) INTO grown FROM grown g;
+    -- the words that these events have lost: what was not counted while they were constant
+    WITH words AS (
+        SELECT w.*, (SELECT nullif(r.kind, 'none') FROM l4._mention_rule r
+                     WHERE (r.masks IS NULL OR 'word' = ANY (r.masks)) AND (r.before IS NULL OR w.before ~* r.before) AND (r.after IS NULL OR w.after ~* r.after)
+                     ORDER BY r.rule_id LIMIT 1) AS kind
+        FROM (SELECT array_agg(e.event_id) AS ids, array_agg(e.example) AS messages FROM l4._event e WHERE e.event_id > above OR e.event_id = ANY (grown)) e
+        CROSS JOIN LATERAL l4._ingest_words(parser, e.ids, e.messages) w
+    ), lost AS (
+        INSERT INTO l4._event_word (event_id, slot, word) SELECT w.event_id, w.slot, w.word FROM words w ON CONFLICT DO NOTHING
+    )
+    INSERT INTO l4._event_slot (event_id, slot, mask, kind)
+    SELECT DISTINCT ON (1, 2) coalesce(e.merged_into, e.event_id), w.slot, 'word', w.kind FROM words w JOIN l4._event e ON e.event_id = w.event_id ORDER BY 1, 2, w.event_id
+    ON CONFLICT DO NOTHING;
     INSERT INTO l4._event_slot (event_id, slot, mask, kind)
     SELECT DISTINCT ON (s.event_id, s.slot) s.event_id, s.slot, s.mask,
            (SELECT nullif(r.kind, 'none') FROM l4._mention_rule r
@@ -239,7 +257,7 @@ BEGIN
     WHERE NOT EXISTS (SELECT FROM l4._event_slot x WHERE x.event_id = s.event_id AND x.slot = s.slot)
     ORDER BY s.event_id, s.slot, s.n
     ON CONFLICT DO NOTHING;
-    RETURN learnt.events;
+    RETURN learnt.learnt;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_learn_units(bytea[]) IS 'learns the unknown shapes of units; returns their events, in order';
+COMMENT ON FUNCTION l4._ingest_learn_units(bytea[]) IS 'learns the unknown shapes of units; returns their events and words, in order';

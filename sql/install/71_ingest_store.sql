@@ -2,11 +2,11 @@
 
 -- Pack units onto what is stored of their streams, and add up the events of their jobs. A stream has at most one unit in a batch.
 -- Always by index, row by row: of tables that nobody has analyzed yet the planner would scan all for each row.
-CREATE FUNCTION l4._ingest_store(ids int[], late bool[], units bytea[], to_line bigint[], events int[]) RETURNS bigint
+CREATE FUNCTION l4._ingest_store(ids int[], late bool[], units bytea[], to_line bigint[], learnt bytea) RETURNS bigint
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
     SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_material = off SET enable_bitmapscan = off
 AS 'MODULE_PATHNAME', 'l4_ingest_store';
-COMMENT ON FUNCTION l4._ingest_store(int[], bool[], bytea[], bigint[], int[]) IS 'stores units; returns their lines';
+COMMENT ON FUNCTION l4._ingest_store(int[], bool[], bytea[], bigint[], bytea) IS 'stores units; returns their lines';
 
 CREATE FUNCTION l4._range_count(ranges anymultirange) RETURNS int
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_range_count';
@@ -17,7 +17,7 @@ COMMENT ON FUNCTION l4._range_count(anymultirange) IS 'number of ranges';
 CREATE FUNCTION l4._ingest_read_batch(relation text, src record, batch_lines int, ids int[], late bool[], lo bigint[], hi bigint[], nulls bool[],
                                       OUT items int[], OUT jobs text[], OUT piece_ids int[], OUT piece_late bool[], OUT piece_nulls bool[],
                                       OUT to_line bigint[], OUT next_line bigint[], OUT turns int[], OUT units bytea[],
-                                      OUT full_at int, OUT learnt bool, OUT events int[])
+                                      OUT full_at int, OUT learnt bool, OUT events bytea)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -26,7 +26,7 @@ DECLARE
     from_line bigint[];
 BEGIN
     learnt := false;
-    events := '{}';
+    events := '';
     SELECT * INTO items, first_line, last_line FROM l4._ingest_choose(ids, late, lo, hi, nulls, batch_lines);
     IF items IS NULL OR EXISTS (SELECT FROM unnest(ids) i WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.stream_id = i)) THEN
         RAISE EXCEPTION 'a job was removed while its logs were read' USING ERRCODE = 'object_not_in_prerequisite_state',

@@ -13,17 +13,19 @@ CREATE FUNCTION l4._unpack(packed bytea, open bytea, ids int[]) RETURNS SETOF re
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 20 AS 'MODULE_PATHNAME', 'l4_unpack';
 COMMENT ON FUNCTION l4._unpack(bytea, bytea, int[]) IS 'rows of two packed values whose first column is one of the ids';
 
-CREATE FUNCTION l4._unpack_first(packed bytea, open bytea) RETURNS SETOF record
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 100 AS 'MODULE_PATHNAME', 'l4_unpack_first';
-COMMENT ON FUNCTION l4._unpack_first(bytea, bytea) IS 'rows of packed slots with the value that came first';
+CREATE FUNCTION l4._unpack_values(slots bytea, open_slots bytea, events bytea, open_events bytea, merged int[], survivors int[], word_events int[],
+                                  word_slots int[], words text[], ids int[], keys bigint[], first bool)
+RETURNS TABLE (event_id int, slot int, mask text, value text, occurrences bigint, first_ts timestamptz, first_line_no bigint)
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 50 AS 'MODULE_PATHNAME', 'l4_slot_values';
+COMMENT ON FUNCTION l4._unpack_values(bytea, bytea, bytea, bytea, int[], int[], int[], int[], text[], int[], bigint[], bool) IS 'values of the variable parts of events in a stream, under surviving events: of some ids (NULL = all), of those that may name something (of the slots keys, event_id << 32 | slot, or more than a number; NULL = any), or of each slot the first';
 
-CREATE FUNCTION l4._unpack_first(packed bytea, open bytea, ids int[]) RETURNS SETOF record
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 20 AS 'MODULE_PATHNAME', 'l4_unpack_first';
-COMMENT ON FUNCTION l4._unpack_first(bytea, bytea, int[]) IS 'the same of some events';
-
-CREATE FUNCTION l4._unpack_named(packed bytea, open bytea, slots bigint[]) RETURNS SETOF record
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 50 AS 'MODULE_PATHNAME', 'l4_unpack_named';
-COMMENT ON FUNCTION l4._unpack_named(bytea, bytea, bigint[]) IS 'rows of packed slots that may name something: those of some slots (event_id << 32 | slot), and those whose value is more than a number';
+CREATE VIEW l4._slot_context AS
+SELECT (SELECT COALESCE(pg_catalog.array_agg(e.event_id ORDER BY e.event_id), '{}') FROM l4._event e WHERE e.merged_into IS NOT NULL) AS merged,
+       (SELECT COALESCE(pg_catalog.array_agg(e.merged_into ORDER BY e.event_id), '{}') FROM l4._event e WHERE e.merged_into IS NOT NULL) AS survivors,
+       (SELECT COALESCE(pg_catalog.array_agg(w.event_id ORDER BY w.event_id, w.slot), '{}') FROM l4._event_word w) AS word_events,
+       (SELECT COALESCE(pg_catalog.array_agg(w.slot ORDER BY w.event_id, w.slot), '{}') FROM l4._event_word w) AS word_slots,
+       (SELECT COALESCE(pg_catalog.array_agg(w.word ORDER BY w.event_id, w.slot), '{}') FROM l4._event_word w) AS words;
+COMMENT ON VIEW l4._slot_context IS 'one row: what l4._unpack_values() needs to know besides packed values';
 
 CREATE FUNCTION l4._survivor(event_id int, merged_into int) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -213,15 +215,16 @@ GROUP BY 1, 2;
 COMMENT ON VIEW l4._node IS 'nodes that wrote lines';
 
 CREATE VIEW l4._slot_value AS
-SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, pg_catalog.min(u.mask) AS mask, u.value,
+SELECT s.job_id, s.node, u.event_id, u.slot, pg_catalog.min(u.mask) AS mask, u.value,
        CASE WHEN NOT pg_catalog.bool_or(u.occurrences IS NULL) THEN pg_catalog.sum(u.occurrences)::bigint END AS occurrences,
        pg_catalog.min(u.first_ts) AS first_ts
-FROM l4._stream s
-JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.slots, m.open_slots) AS u(event_id int, slot int, n int, mask text, value text, occurrences bigint, first_ts timestamptz)
-JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
+FROM l4._slot_context x
+CROSS JOIN l4._stream s
+JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id AND m.part OPERATOR(pg_catalog.=) 0
+CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots, x.words,
+                                     NULL, NULL, false) AS u
 GROUP BY 1, 2, 3, 4, 6;
-COMMENT ON VIEW l4._slot_value IS 'values of the variable parts: up to 32 different ones a stream, event and slot, counted unless there were more';
+COMMENT ON VIEW l4._slot_value IS 'values of the variable parts: the first 32 different ones a stream, event and slot, counted unless there were more';
 
 CREATE FUNCTION l4._slot_values(job_id text, event_ids int[]) RETURNS SETOF l4._slot_value
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 1000
@@ -234,14 +237,15 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT _slot_values.job_id, s.node, e.survivor, u.slot, min(u.mask), u.value,
+    SELECT _slot_values.job_id, s.node, u.event_id, u.slot, min(u.mask), u.value,
         CASE WHEN NOT bool_or(u.occurrences IS NULL) THEN sum(u.occurrences)::bigint END, min(u.first_ts)
-    FROM l4._stream AS s
-    JOIN l4._summary AS m USING (stream_id)
-    CROSS JOIN LATERAL l4._unpack(m.slots, m.open_slots, ids) AS u(event_id int, slot int, n int, mask text, value text, occurrences bigint, first_ts timestamptz)
-    JOIN (SELECT x.event_id, l4._survivor(x.event_id, x.merged_into) AS survivor FROM l4._event AS x) AS e USING (event_id)
+    FROM l4._slot_context AS x
+    CROSS JOIN l4._stream AS s
+    JOIN l4._summary AS m ON m.stream_id = s.stream_id AND m.part = 0
+    CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots, x.words,
+        ids, NULL, false) AS u
     WHERE s.job_id = _slot_values.job_id
-    GROUP BY s.node, e.survivor, u.slot, u.value;
+    GROUP BY s.node, u.event_id, u.slot, u.value;
 END;
 $$;
 COMMENT ON FUNCTION l4._slot_values(text, int[]) IS 'l4._slot_value of some events of a job';
@@ -250,15 +254,13 @@ CREATE VIEW l4._first_values AS
 SELECT f.job_id, f.node, f.event_id, c.occurrences, f.slot_values, f.slot_masks
 FROM (SELECT v.job_id, v.node, v.event_id, pg_catalog.array_agg(v.value ORDER BY v.slot) AS slot_values,
              pg_catalog.array_agg(v.mask ORDER BY v.slot) AS slot_masks
-      FROM (SELECT DISTINCT ON (s.job_id, s.node, l4._survivor(e.event_id, e.merged_into), u.slot)
-                   s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.value, u.mask
-            FROM l4._stream s
-            JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-            CROSS JOIN LATERAL ROWS FROM (l4._unpack_first(m.slots, m.open_slots) AS (event_id int, slot int, n int, mask text, value text,
-                                                                                      occurrences bigint, first_ts timestamptz))
-                WITH ORDINALITY AS u(event_id, slot, n, mask, value, occurrences, first_ts, place)
-            JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
-            ORDER BY 1, 2, 3, 4, u.first_ts, s.source, u.place) v
+      FROM (SELECT DISTINCT ON (s.job_id, s.node, u.event_id, u.slot) s.job_id, s.node, u.event_id, u.slot, u.value, u.mask
+            FROM l4._slot_context x
+            CROSS JOIN l4._stream s
+            JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id AND m.part OPERATOR(pg_catalog.=) 0
+            CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots,
+                                                 x.words, NULL, NULL, true) AS u
+            ORDER BY 1, 2, 3, 4, u.first_ts, s.source, u.first_line_no) v
       GROUP BY 1, 2, 3) f
 JOIN l4.event_count c ON c.job_id OPERATOR(pg_catalog.=) f.job_id AND c.node OPERATOR(pg_catalog.=) f.node
                      AND c.event_id OPERATOR(pg_catalog.=) f.event_id;
@@ -344,23 +346,23 @@ ORDER BY 1, 2, k.event_id;
 COMMENT ON VIEW l4._slot_kind IS 'what the variable parts of the surviving events mean';
 
 CREATE VIEW l4._slot_key AS
-SELECT COALESCE(pg_catalog.array_agg((e.event_id::bigint OPERATOR(pg_catalog.<<) 32) OPERATOR(pg_catalog.|) k.slot::bigint), '{}') AS slots
-FROM l4._slot_kind k JOIN l4._event e ON l4._survivor(e.event_id, e.merged_into) OPERATOR(pg_catalog.=) k.event_id;
-COMMENT ON VIEW l4._slot_key IS 'one row: the variable parts that mean something, as l4._unpack_named() takes them';
+SELECT COALESCE(pg_catalog.array_agg((k.event_id::bigint OPERATOR(pg_catalog.<<) 32) OPERATOR(pg_catalog.|) k.slot::bigint), '{}') AS slots
+FROM l4._slot_kind k;
+COMMENT ON VIEW l4._slot_key IS 'one row: the variable parts that mean something, as l4._unpack_values() takes them';
 
 CREATE VIEW l4.mention AS
 SELECT v.job_id, v.node, v.event_id, COALESCE(k.kind, 'host') AS kind, v.value,
        CASE WHEN k.kind OPERATOR(pg_catalog.=) 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind OPERATOR(pg_catalog.=) ANY (ARRAY['host', 'address']) THEN n.node END AS named_node,
        v.occurrences, v.first_ts
-FROM (SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.value,
+FROM (SELECT s.job_id, s.node, u.event_id, u.slot, u.value,
              l4._host_of(u.value) AS host,
              CASE WHEN NOT pg_catalog.bool_or(u.occurrences IS NULL) THEN pg_catalog.sum(u.occurrences)::bigint END AS occurrences,
              pg_catalog.min(u.first_ts) AS first_ts
-      FROM l4._stream s
-      JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-      CROSS JOIN LATERAL l4._unpack_named(m.slots, m.open_slots, (SELECT x.slots FROM l4._slot_key x))
-          AS u(event_id int, slot int, n int, mask text, value text, occurrences bigint, first_ts timestamptz)
-      JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
+      FROM l4._slot_context x
+      CROSS JOIN l4._stream s
+      JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id AND m.part OPERATOR(pg_catalog.=) 0
+      CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots, x.words,
+                                           NULL, (SELECT k.slots FROM l4._slot_key k), false) AS u
       GROUP BY 1, 2, 3, 4, 5) v
 LEFT JOIN l4._slot_kind k ON k.event_id OPERATOR(pg_catalog.=) v.event_id AND k.slot OPERATOR(pg_catalog.=) v.slot
 LEFT JOIN l4._node_name n ON n.job_id OPERATOR(pg_catalog.=) v.job_id AND n.name OPERATOR(pg_catalog.=) v.host

@@ -182,14 +182,14 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT DISTINCT ON (s.node, 2, u.slot) s.node, l4._survivor(u.event_id, e.merged_into) AS event_id, u.slot, u.value, u.mask
-    FROM l4._stream AS s
-    JOIN l4._summary AS m USING (stream_id)
-    CROSS JOIN LATERAL ROWS FROM (l4._unpack_first(m.slots, m.open_slots, ids) AS (event_id int, slot int, n int, mask text,
-        value text, occurrences bigint, first_ts timestamptz)) WITH ORDINALITY AS u(event_id, slot, n, mask, value, occurrences, first_ts, place)
-    JOIN l4._event AS e USING (event_id)
+    SELECT DISTINCT ON (s.node, u.event_id, u.slot) s.node, u.event_id, u.slot, u.value, u.mask
+    FROM l4._slot_context AS x
+    CROSS JOIN l4._stream AS s
+    JOIN l4._summary AS m ON m.stream_id = s.stream_id AND m.part = 0
+    CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots, x.words,
+        ids, NULL, true) AS u
     WHERE s.job_id = _first_said.job_id
-    ORDER BY s.node, 2, u.slot, u.first_ts, s.source, u.place;
+    ORDER BY s.node, u.event_id, u.slot, u.first_ts, s.source, u.first_line_no;
 END;
 $$;
 COMMENT ON FUNCTION l4._first_said(text, int[]) IS 'each variable part of the first record of some events on each node of a job';
