@@ -31,12 +31,14 @@ COMMENT ON FUNCTION l4._templates_usable(text[]) IS 'false when a template is mi
 -- {{frame:x}}: the last frame of a stack is in a file like x.
 CREATE FUNCTION l4._fault_signature(source text) RETURNS l4.pcre
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN pg_catalog.regexp_replace(pg_catalog.replace(pg_catalog.replace(source,
-	'{{exception}}', '^(?!.{0,100}\b(?:WARN|WARNING|INFO|DEBUG)\b)(?:(?:\[[^\]\s]{0,40}\]:?|\[\d+,\d+\]<\w+>:?|\([^()]{1,80}\)|[EF]\d{3,4} [^\]]{1,120}\]'
-		OPERATOR(pg_catalog.||) '|\d{4}-\d\d-\d\d[T ]\S{8,40}|stderr F|[\w.-]{1,64}:|[|>])\s{0,3}){0,5}(?:\w+\.)*'),
+RETURN pg_catalog.regexp_replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(source,
+	'{{stated}}', '^(?!.{0,300}(?:\b(?:WARN|INFO|DEBUG|TRACE)\b|WARNING|[Ww]arning|[Rr]etr(?:y|ies|ying)|attempt \d|[Ii]gnor|[Ff]all(?:ing|s)? ?back|[Ss]kipping|\b[IW] \S+:\d+\]|\b[IW]\d{4} \d\d:))'
+		OPERATOR(pg_catalog.||) '.{0,200}?\b(?:[Ff]ailed (?:to|with)|[Cc]ould not|[Cc]annot|[Uu]nable to|[Ee]rror (?:while|during|when)|[Ff]atal error|(?:ERROR|FATAL|[Ee]rror): )'),
+	'{{exception}}', '^(?!.{0,100}\b(?:WARN|WARNING|INFO|DEBUG)\b){{head}}(?:\w+\.)*'),
+	'{{head}}', '(?:(?:\[[^\]\s]{0,40}\]:?|\[\d+,\d+\]<\w+>:?|\([^()]{1,80}\)|[EF]\d{3,4} [^\]]{1,120}\]|\d{4}-\d\d-\d\d[T ]\S{8,40}|stderr F|[\w.-]{1,64}:|[|>])\s{0,3}){0,5}'),
 	'{{error}}', '^(?=.{0,400}(?:Error|Exception|Exit|ERROR|FATAL|CRITICAL|error:|fatal:))(?!.{0,200}(?:\b(?:WARN|WARNING|INFO|DEBUG)\b|Warning:)).{0,2000}?'),
 	'\{\{frame:(.*)\}\}', 'File "[^"\\n]*/(?:\1)[^"\\n]*", line \\d+, in [^\\n]*\\n(?:(?![^\\n]*File ")[^\\n]*\\n){0,3}[^\\n]*\\b\\w*(?:Error|Exception)\\b[^\\n]*')::l4.pcre;
-COMMENT ON FUNCTION l4._fault_signature(text) IS 'signature of a shipped fault: {{exception}}, {{error}} and {{frame:x}} stand for common parts';
+COMMENT ON FUNCTION l4._fault_signature(text) IS 'signature of a shipped fault: {{exception}}, {{stated}}, {{error}} and {{frame:x}} stand for common parts';
 
 CREATE SEQUENCE l4.fault_fault_id_seq AS int MINVALUE 1000000 START 1000000;
 CREATE TABLE l4.fault (

@@ -108,7 +108,8 @@ BEGIN
 		SELECT match_faults.job_id, h.fault_id, h.name, h.node, h.line_no, h.line FROM hit AS h WHERE h.gave_up
 	), best AS (
 		-- specific before generic on one event; then one proof line a fault
-		SELECT DISTINCT ON (k.fault_id) k.*, sum(k.occurrences) OVER (PARTITION BY k.fault_id)::bigint AS total
+		SELECT DISTINCT ON (k.fault_id) k.*, sum(k.occurrences) OVER (PARTITION BY k.fault_id)::bigint AS total,
+			min(k.ts) OVER (PARTITION BY k.fault_id) AS first_ts
 		FROM (SELECT h.*, max(h.priority) OVER (PARTITION BY h.event_id, h.variant) AS top FROM hit AS h WHERE NOT h.gave_up) AS k
 		WHERE k.priority = k.top
 		ORDER BY k.fault_id, k.is_suspect DESC, k.on_suspect DESC, k.ts, k.captures IS NULL,
@@ -116,7 +117,8 @@ BEGIN
 	), reach AS MATERIALIZED (
 		SELECT e.name, e.effect FROM l4._fault_effects((SELECT array_agg(b.name) FROM best AS b)) AS e WHERE e.name <> e.effect
 	), cause AS (
-		-- of two that lead to each other, the earlier one is the cause; what by nature is an effect causes only what comes after it
+		-- of two that lead to each other, the earlier one is the cause; what by nature is an effect causes only what comes after it;
+		-- what shows much later than reports take (10 s) causes nothing that was there before
 		SELECT b.fault_id, array_agg(DISTINCT c.name ORDER BY c.name) AS names, bool_and(c.is_effect) AS by_effects
 		FROM best AS b
 		JOIN reach AS r ON r.effect = b.name
@@ -124,6 +126,7 @@ BEGIN
 		WHERE (NOT EXISTS (SELECT FROM reach AS back WHERE back.name = b.name AND back.effect = c.name)
 			OR (c.ts, c.name) < (b.ts, b.name))
 		  AND (b.is_effect OR NOT c.is_effect OR c.ts < b.ts)
+		  AND (c.first_ts <= b.first_ts + interval '10 s') IS NOT FALSE
 		GROUP BY b.fault_id
 	)
 	INSERT INTO l4.fault_match

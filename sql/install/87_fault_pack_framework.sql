@@ -429,5 +429,11 @@ FROM (VALUES
  'RuntimeError: Graph compile failed. synStatus=synStatus 26 [Generic failure].',
  'The graph compiler of the Gaudi software could not compile the model.',
  'Use the software release that the framework was validated with; look at $HABANA_LOGS; change or split the operation that is named.',
- '{sym_torchrun_worker_exit}', 'https://docs.habana.ai/en/latest/PyTorch/Reference/Debugging_Guide/index.html')
+ '{sym_torchrun_worker_exit}', 'https://docs.habana.ai/en/latest/PyTorch/Reference/Debugging_Guide/index.html'),
+(5071, 'mindspore_task_failed', 'framework', 'framework', 'error', 50, false,
+ 'Distribute Task Failed|davinci_model : load task fail|Preprocess failed before run graph|Launch kernel failed, kernel|Compile graph \S+ failed|mindspore/ccsrc/\S+\.(?:cc|h):\d+ \w+',
+ 'RuntimeError: Preprocess failed before run graph 0,',
+ 'MindSpore could not bring the compiled graph onto the device.',
+ 'Read the call stack after it; compare the versions of MindSpore, CANN and driver; repeat without graph mode.',
+ '{sym_torchrun_worker_exit}', 'https://www.mindspore.cn/docs/en/master/faq/implement_problem.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

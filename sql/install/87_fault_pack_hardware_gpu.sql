@@ -255,5 +255,17 @@ FROM (VALUES
  '               NVRM: fallen off the bus and is not responding to commands.',
  'The driver lost contact with a GPU of the node.',
  'Power-cycle the node, check power feed and seating; replace the GPU or board if it repeats.',
- '{cuda_unknown_error,cuda_error_generic,nvidia_smi_gpu_lost,sym_c10d_collective_timeout}', 'https://docs.nvidia.com/deploy/gpu-debug-guidelines/index.html')
+ '{cuda_unknown_error,cuda_error_generic,nvidia_smi_gpu_lost,sym_c10d_collective_timeout}', 'https://docs.nvidia.com/deploy/gpu-debug-guidelines/index.html'),
+(1177, 'cuda_call_failed', 'hardware', 'accelerator', 'error', 14, false,
+ '(?:[Ff]ailed (?:during|in|at|to call)|[Ee]rror (?:during|in|at|calling)) `?(?:cuda|cu|hip)[A-Z]\w+|\b(?:cuda|hip)(?:GetDeviceCount|SetDevice|Malloc\w*|Memcpy\w*|Launch\w+|StreamSynchronize|DeviceSynchronize|EventRecord)\(?\)?.{0,20}(?:failed|returned (?!0\b|cudaSuccess|success)|error)|CUDART [Ee]rror',
+ 'FAILED: node17 Failed during cudaGetDeviceCount: initialization error',
+ 'A call of the accelerator''s runtime failed, outside of a training framework.',
+ 'Read the error after it; run nvidia-smi on the node; reset the GPU; compare driver and runtime versions.',
+ '{sym_torchrun_worker_exit}', 'https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html'),
+(1179, 'error_line_device', 'hardware', 'accelerator', 'warning', 2, false,
+ '{{stated}}.{0,250}\b(?:GPUs?|gpus?|NPUs?|npus?|HPU|TPU|[Aa]ccelerator|NVLink|nvlink|NVSwitch|HBM|ECC|PCIe|DCGM|[Dd]evice (?:lost|hang|hung|reset|fault|memory|error))\b',
+ 'monitor: cannot reset GPU 3',
+ 'A program reports an error of an accelerator; no row of this library knows the text.',
+ 'Read the kernel log of the node; run the vendor''s diagnosis on the device.',
+ '{}', 'https://docs.nvidia.com/deploy/gpu-debug-guidelines/index.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -171,5 +171,11 @@ FROM (VALUES
  'OSError: [Errno 14] Bad address',
  'The kernel answered a read or a write with an error that programs do not cause: the file system, its server or the device is in trouble.',
  'Look at the kernel log of the node and at the state of the file system; repeat on another node.',
- '{sym_torchrun_worker_exit}', 'https://man7.org/linux/man-pages/man3/errno.3.html')
+ '{sym_torchrun_worker_exit}', 'https://man7.org/linux/man-pages/man3/errno.3.html'),
+(1180, 'error_line_storage', 'hardware', 'storage', 'warning', 2, false,
+ '{{stated}}.{0,250}\b(?:[Ff]ile ?system|[Dd]isk|NFS|nfs|[Ll]ustre|GPFS|BeeGFS|Ceph|ceph|I/O|[Mm]ount(?:ing|ed)?|[Ii]node|[Bb]lock device|nvme\d?)\b',
+ 'stager: could not read from the mounted file system',
+ 'A program reports an error of a file system or a disk; no row of this library knows the text.',
+ 'Look at the kernel log of the node and at the state of the storage; repeat on another node.',
+ '{}', 'https://docs.kernel.org/filesystems/index.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -281,7 +281,7 @@ FROM (VALUES
  'Read the condition in the last frame and change the option it names.',
  '{sym_torchrun_worker_exit}', 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py'),
 (3266, 'out_of_memory_generic', 'user', 'configuration', 'error', 6, false,
- '\b[Oo]ut[ -]of[ -][Mm]emory\b|\bOOM(?:Killed|-killed| killed| kill\b| error)',
+ '^(?!.{0,500}(?:WARNING|[Ww]arning:|\b(?:may|might|could|can|avoid|if|prevent)\b.{0,40}(?:[Oo]ut[ -]of|OOM))).{0,2000}?(?:\b[Oo]ut[ -]of[ -][Mm]emory\b|\bOOM(?:Killed|-killed| killed| kill\b| error))',
  'ERROR worker ran out of memory and was restarted',
  'Memory of the host or the accelerator was used up.',
  'Find out which of the two and on which node; lower batch, sequence or workers, or ask for more.',
@@ -297,5 +297,17 @@ FROM (VALUES
  'missing EQUAL at ''<EOF>''',
  'A configuration override of the command line cannot be read, or names a key that the configuration does not have.',
  'Check the spelling, quotes and blanks around `=` of the overrides; add `+` before new keys.',
- '{sym_torchrun_worker_exit}', 'https://hydra.cc/docs/advanced/override_grammar/basic/')
+ '{sym_torchrun_worker_exit}', 'https://hydra.cc/docs/advanced/override_grammar/basic/'),
+(3273, 'launcher_env_conflict', 'user', 'configuration', 'error', 50, false,
+ '\bLOCAL_RANK \(\d+\) != \w+|\b(?:WORLD_SIZE|RANK) \(\d+\) != \w+|inconsistent with prior value',
+ 'LOCAL_RANK (0) != OMPI_COMM_WORLD_LOCAL_RANK (1)',
+ 'Two launchers tell the process different ranks: one was started inside the other.',
+ 'Start the processes by one launcher only; unset the variables of the outer one.',
+ '{sym_torchrun_worker_exit}', 'https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/comm/comm.py'),
+(3275, 'error_line_user', 'user', 'configuration', 'warning', 2, false,
+ '{{stated}}.{0,250}\b(?:[Aa]rguments?|[Oo]ptions?|[Cc]onfig\w*|[Pp]arameters?|[Mm]odules?|[Pp]ackages?|[Vv]ersions?|[Ss]hapes?|dtype|[Tt]ensors?|[Vv]ocab\w*|[Tt]okeniz\w*|[Dd]ataset\w*|[Cc]heckpoints?|[Ll]abels?|[Tt]emplate|yaml|YAML|json|JSON|[Ee]xtension)\b',
+ 'trainer: cannot find the column of this name in the dataset',
+ 'A program reports an error in what it was given: options, data, or software that does not fit; no row of this library knows the text.',
+ 'Read the line and those before it; compare options, data and versions with the last run that worked.',
+ '{}', 'https://docs.python.org/3/library/logging.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

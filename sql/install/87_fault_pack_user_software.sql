@@ -285,5 +285,11 @@ FROM (VALUES
  'make: *** [Makefile:12: helpers] Error 127',
  'Something had to be compiled at the start and this failed.',
  'Read the first error of the compiler; install what is missing; ship what is built.',
- '{module_not_found,sym_torchrun_worker_exit}', 'https://www.gnu.org/software/make/manual/make.html#Errors')
+ '{module_not_found,sym_torchrun_worker_exit}', 'https://www.gnu.org/software/make/manual/make.html#Errors'),
+(3274, 'triton_missing', 'user', 'software', 'error', 54, false,
+ 'Cannot find a working triton installation|device kernel image is invalid|No module named ''triton|triton.{0,20}(?:is not installed|not found)\b.{0,40}(?:compile|inductor)',
+ 'RuntimeError: Cannot find a working triton installation. More information on installing Triton can be found at https://github.com/openai/triton',
+ 'The compiler that torch.compile needs is missing, or was built for another CUDA version or GPU.',
+ 'Install the Triton that belongs to this PyTorch; compare driver, CUDA and GPU architecture; or do not compile.',
+ '{sym_torchrun_worker_exit}', 'https://github.com/triton-lang/triton')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);
