@@ -215,8 +215,7 @@ l4_check_options(Jsonb *options, const L4Option *known, int nknown,
 					 errmsg("unknown option \"%s\" of %s", key, function),
 					 errhint("The options are: %s.", names.data)));
 		}
-		token = JsonbIteratorNext(&it, &v, true);
-		Assert(token == WJB_VALUE);
+		(void) JsonbIteratorNext(&it, &v, true);	/* a key is followed by its value */
 		take_option(option, &v, function);
 		pfree(key);
 	}

@@ -461,7 +461,7 @@ add_iterations(Packer *p, const L4UnitPart *part)
 	for (int i = 0; i < part->niters; i++)
 	{
 		const L4IterEntry *iter = &part->iters[i];
-		int			ncols = pack->ncols;
+		int			ncols;
 
 		for (int k = 0; k < iter->nmetrics; k++)
 		{
