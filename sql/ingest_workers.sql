@@ -3,6 +3,8 @@
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS l4;
 SET max_parallel_workers_per_gather = 2;
+-- a plan that is forced to be parallel is none that workers may run
+SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 CREATE SCHEMA ingest_workers;
 SET search_path = ingest_workers;
 CREATE TABLE lines (job_id text, node text, source text, line_no bigint, line text, PRIMARY KEY (job_id, node, source, line_no));
