@@ -184,6 +184,7 @@ REGRESS = \
 	event_words \
 	packed \
 	bad_input \
+	damaged \
 	pipeline \
 	privileges \
 	report \

@@ -5,7 +5,7 @@
 #include "postgres.h"
 
 #include "common/pg_lzcompress.h"
-
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
@@ -43,6 +43,17 @@ l4_get_bytes(L4ByteReader *reader, uint64 len)
 		l4_pack_corrupted("length");
 	reader->ptr += len;
 	return bytes;
+}
+
+/* How many things follow: each takes a byte at least. */
+int
+l4_get_count(L4ByteReader *reader)
+{
+	uint64		n = l4_get_uint(reader);
+
+	if (n > (uint64) (reader->end - reader->ptr))
+		l4_pack_corrupted("count");
+	return (int) n;
 }
 
 static void get_ints(L4ByteReader *reader, int64 *values, int n);
@@ -215,6 +226,8 @@ get_texts(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
 		{
 			col->entry[i] = unconstify(char *, l4_get_bytes(reader, head));
 			col->entry_len[i] = (int) head;
+			if (!pg_verifymbstr(col->entry[i], col->entry_len[i], true))
+				l4_pack_corrupted("entry");
 			continue;
 		}
 		if (kind != L4_ENTRY_INTEGER)

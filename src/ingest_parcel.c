@@ -346,7 +346,7 @@ get_packed(L4ByteReader *reader)
 {
 	L4Packed   *packed = palloc(sizeof(L4Packed));
 
-	packed->nchunks = (int) l4_get_uint(reader);
+	packed->nchunks = l4_get_count(reader);
 	packed->chunks = palloc(sizeof(L4Chunk) * Max(packed->nchunks, 1));
 	for (int i = 0; i < packed->nchunks; i++)
 		get_chunk(reader, &packed->chunks[i]);
@@ -359,7 +359,7 @@ get_packed(L4ByteReader *reader)
 	get_sections(reader, &packed->settled);
 	get_sections(reader, &packed->open);
 	packed->carry = get_bytea(reader);
-	packed->nexamples = (int) l4_get_uint(reader);
+	packed->nexamples = l4_get_count(reader);
 	packed->examples = palloc(sizeof(L4Example) * Max(packed->nexamples, 1));
 	for (int i = 0; i < packed->nexamples; i++)
 	{

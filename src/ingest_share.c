@@ -96,8 +96,15 @@ receive_line(TupleTableSlot *slot, DestReceiver *self)
 static void
 receive_startup(DestReceiver *self, int operation, TupleDesc desc)
 {
-	if (desc->natts != 4)
-		elog(ERROR, "rows of lines have %d columns", desc->natts);
+	static const Oid types[] = {INT8OID, TIMESTAMPTZOID, INT4OID, TEXTOID};
+	bool		good = desc->natts == lengthof(types);
+
+	for (int i = 0; good && i < desc->natts; i++)
+		good = TupleDescAttr(desc, i)->atttypid == types[i];
+	if (!good)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("the statement that reads lines must return the columns bigint, timestamptz, integer and text")));
 }
 
 static void
@@ -359,7 +366,9 @@ l4_ingest_workers_may(PG_FUNCTION_ARGS)
 	cached = SPI_plan_get_cached_plan(plan);
 	if (cached != NULL)
 	{
-		result = linitial_node(PlannedStmt, cached->stmt_list)->planTree->parallel_safe;
+		PlannedStmt *stmt = cached->stmt_list == NIL ? NULL : linitial_node(PlannedStmt, cached->stmt_list);
+
+		result = stmt != NULL && stmt->commandType == CMD_SELECT && stmt->planTree->parallel_safe;
 		ReleaseCachedPlan(cached, NULL);
 	}
 	SPI_finish();

@@ -139,8 +139,8 @@ l4_ingest_events(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
 	const L4Unit *news = l4_unit_decode_shapes(PG_GETARG_BYTEA_PP(1), CurrentMemoryContext);
-	int32		above = PG_GETARG_INT32(2);
 	int32		nevents = l4_parser_nevents(parser);
+	int32		above = Min(Max(PG_GETARG_INT32(2), 0), nevents);
 	const L4Local **first;
 
 	l4_init_materialized_srf(fcinfo);
@@ -225,6 +225,11 @@ l4_ingest_words(PG_FUNCTION_ARGS)
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(2), TEXTOID, -1, false, TYPALIGN_INT, &messages, NULL, &n);
 	if (n != nevents)
 		elog(ERROR, "%d events, %d messages", nevents, n);
+	for (int i = 0; i < n; i++)
+		if (events[i] < 1 || events[i] > l4_parser_nevents(parser))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("the parser has no event %d", events[i])));
 	l4_init_materialized_srf(fcinfo);
 	for (int i = 0; i < n; i++)
 	{

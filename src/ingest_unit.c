@@ -301,6 +301,17 @@ get_text(L4ByteReader *reader, int *len, MemoryContext cxt)
 	return copy;
 }
 
+/* A text that becomes one of SQL. */
+static char *
+get_valid_text(L4ByteReader *reader, int *len, MemoryContext cxt)
+{
+	char	   *text = get_text(reader, len, cxt);
+
+	if (!pg_verifymbstr(text, *len, true))
+		l4_pack_corrupted("text");
+	return text;
+}
+
 static double
 get_double(L4ByteReader *reader)
 {
@@ -317,22 +328,24 @@ get_param(L4ByteReader *reader, L4Param *param, MemoryContext cxt)
 
 	param->pos = (int) l4_get_int(reader);
 	param->mask = (int) l4_get_uint(reader);
-	param->mask_name = param->mask >= L4_MASK_USER ? get_text(reader, &len, cxt) : l4_mask_name(param->mask);
+	param->mask_name = param->mask >= L4_MASK_USER ? get_valid_text(reader, &len, cxt) : l4_mask_name(param->mask);
 	param->first_slot = (int) l4_get_uint(reader);
 	param->last_slot = (int) l4_get_uint(reader);
+	if (param->first_slot < 0 || param->first_slot > param->last_slot)
+		l4_pack_corrupted("slots");
 	param->many = l4_get_uint(reader) != 0;
-	param->nvalues = param->values_size = (int) l4_get_uint(reader);
+	param->nvalues = param->values_size = l4_get_count(reader);
 	param->values = MemoryContextAllocZero(cxt, sizeof(L4Value) * Max(param->nvalues, 1));
 	for (int i = 0; i < param->nvalues; i++)
 	{
 		L4Value    *value = &param->values[i];
 
-		value->text = get_text(reader, &value->len, cxt);
+		value->text = get_valid_text(reader, &value->len, cxt);
 		value->occurrences = l4_get_int(reader);
 		value->first_ts = l4_get_int(reader);
 		value->first_line_no = l4_get_int(reader);
 	}
-	param->nblocks = param->blocks_size = (int) l4_get_uint(reader);
+	param->nblocks = param->blocks_size = l4_get_count(reader);
 	param->blocks = MemoryContextAllocZero(cxt, sizeof(L4Block) * Max(param->nblocks, 1));
 	for (int i = 0; i < param->nblocks; i++)
 	{
@@ -348,13 +361,13 @@ get_learnt(L4ByteReader *reader, L4Local *local, MemoryContext cxt)
 {
 	local->event_id = (int32) l4_get_int(reader);
 	local->words_of = (int32) l4_get_int(reader);
-	local->nwords = (int) l4_get_uint(reader);
+	local->nwords = l4_get_count(reader);
 	if (local->nwords > 0)
 		local->words = MemoryContextAlloc(cxt, sizeof(L4OpenWord) * local->nwords);
 	for (int i = 0; i < local->nwords; i++)
 	{
 		local->words[i].pos = (int) l4_get_int(reader);
-		local->words[i].text = get_text(reader, &local->words[i].len, cxt);
+		local->words[i].text = get_valid_text(reader, &local->words[i].len, cxt);
 	}
 }
 
@@ -371,12 +384,12 @@ get_local(L4ByteReader *reader, int number, MemoryContext cxt)
 	local->iteration_rule = (int) l4_get_int(reader);
 	local->is_stack = l4_get_uint(reader) != 0;
 	local->occurrences = l4_get_int(reader);
-	local->msg = get_text(reader, &local->msg_len, cxt);
-	local->text = get_text(reader, &local->text_len, cxt);
+	local->msg = get_valid_text(reader, &local->msg_len, cxt);
+	local->text = get_valid_text(reader, &local->text_len, cxt);
 	local->ts = l4_get_int(reader);
 	local->line_no = l4_get_int(reader);
 	local->first_line_no = l4_get_int(reader);
-	local->nparams = (int) l4_get_uint(reader);
+	local->nparams = l4_get_count(reader);
 	local->params = MemoryContextAllocZero(cxt, sizeof(L4Param) * Max(local->nparams, 1));
 	for (int k = 0; k < local->nparams; k++)
 		get_param(reader, &local->params[k], cxt);
@@ -410,7 +423,7 @@ get_recs(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 {
 	L4UnitRec	before = {0};
 
-	part->nrecs = (int) l4_get_uint(reader);
+	part->nrecs = l4_get_count(reader);
 	part->recs = MemoryContextAllocHuge(cxt, sizeof(L4UnitRec) * (Size) Max(part->nrecs, 1));
 	for (int i = 0; i < part->nrecs; i++)
 	{
@@ -419,6 +432,8 @@ get_recs(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 		before.line_no = get_diff(reader, flags, DIFF_LINE_NO, before.line_no + 1);
 		before.ts = get_diff(reader, flags, DIFF_TS, before.ts);
 		before.local = (int32) l4_get_uint(reader) - 1;
+		if (before.local < -1 || before.local >= part->nlocals)
+			l4_pack_corrupted("shape");
 		before.rank = (int32) get_diff(reader, flags, DIFF_RANK, before.rank);
 		before.context = (int32) get_diff(reader, flags, DIFF_CONTEXT, before.context);
 		before.epoch = (int32) get_diff(reader, flags, DIFF_EPOCH, before.epoch);
@@ -432,13 +447,21 @@ get_lines(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 {
 	L4UnitLine	before = {0};
 	int			i = 0;
+	uint64		nlines = l4_get_uint(reader);
 
+	/* first lines of records take no byte */
+	if (nlines > (uint64) part->nrecs + (uint64) (reader->end - reader->ptr))
+		l4_pack_corrupted("count");
 	before.rec = -1;
-	part->nlines = (int) l4_get_uint(reader);
+	part->nlines = (int) nlines;
 	part->lines = MemoryContextAllocHuge(cxt, sizeof(L4UnitLine) * (Size) Max(part->nlines, 1));
 	while (i < part->nlines)
 	{
-		for (uint64 n = l4_get_uint(reader); n > 0; n--)
+		uint64		n = l4_get_uint(reader);
+
+		if (n > (uint64) (part->nlines - i) || n >= (uint64) (part->nrecs - before.rec))
+			l4_pack_corrupted("lines");
+		for (; n > 0; n--)
 		{
 			const L4UnitRec *rec = &part->recs[++before.rec];
 
@@ -453,6 +476,8 @@ get_lines(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 			before.line_no = get_diff(reader, flags, DIFF_LINE_NO, before.line_no + 1);
 			before.ts = get_diff(reader, flags, DIFF_TS, before.ts);
 			before.rec = (int32) get_diff(reader, flags, DIFF_REC, before.rec);
+			if (before.rec < 0 || before.rec >= part->nrecs)
+				l4_pack_corrupted("record");
 			part->lines[i++] = before;
 		}
 	}
@@ -461,7 +486,7 @@ get_lines(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 static void
 get_shapes(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 {
-	part->nlocals = (int) l4_get_uint(reader);
+	part->nlocals = l4_get_count(reader);
 	part->locals = MemoryContextAlloc(cxt, sizeof(L4Local *) * Max(part->nlocals, 1));
 	for (int i = 0; i < part->nlocals; i++)
 		part->locals[i] = get_local(reader, i, cxt);
@@ -470,7 +495,7 @@ get_shapes(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 static void
 get_iterations(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 {
-	part->niters = (int) l4_get_uint(reader);
+	part->niters = l4_get_count(reader);
 	part->iters = MemoryContextAllocZero(cxt, sizeof(L4IterEntry) * Max(part->niters, 1));
 	for (int i = 0; i < part->niters; i++)
 	{
@@ -481,11 +506,11 @@ get_iterations(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 		iter->iteration = (int32) l4_get_int(reader);
 		iter->ts = l4_get_int(reader);
 		iter->duration_ms = get_double(reader);
-		iter->nmetrics = (int) l4_get_uint(reader);
+		iter->nmetrics = l4_get_count(reader);
 		iter->metrics = MemoryContextAlloc(cxt, sizeof(L4Metric) * Max(iter->nmetrics, 1));
 		for (int k = 0; k < iter->nmetrics; k++)
 		{
-			iter->metrics[k].name = get_text(reader, &len, cxt);
+			iter->metrics[k].name = get_valid_text(reader, &len, cxt);
 			iter->metrics[k].value = get_double(reader);
 		}
 	}
@@ -511,7 +536,7 @@ l4_unit_get_head(L4ByteReader *reader, L4UnitHead *head, MemoryContext cxt)
 	head->next_line_no = l4_get_int(reader);
 	head->last_done = (int32) l4_get_int(reader);
 	head->max_in_flight = (int32) l4_get_int(reader);
-	head->nranks = (int) l4_get_uint(reader);
+	head->nranks = l4_get_count(reader);
 	head->ranks = MemoryContextAlloc(cxt, sizeof(int32) * Max(head->nranks, 1));
 	for (int i = 0; i < head->nranks; i++)
 		head->ranks[i] = (int32) l4_get_int(reader);
@@ -531,12 +556,19 @@ static L4Unit *
 decode(bytea *bytes, L4ByteReader *reader, MemoryContext cxt)
 {
 	L4Unit	   *unit = MemoryContextAllocZero(cxt, sizeof(L4Unit));
+	int			unknown;
 
 	reader->ptr = (const unsigned char *) VARDATA_ANY(bytes);
 	reader->end = reader->ptr + VARSIZE_ANY_EXHDR(bytes);
 	l4_unit_get_head(reader, &unit->head, cxt);
 	get_shapes(reader, &unit->settled, cxt);
 	get_shapes(reader, &unit->open, cxt);
+	unknown = unit->head.unknown;
+	unit->head.unknown = 0;
+	count_shapes(&unit->head, &unit->settled);
+	count_shapes(&unit->head, &unit->open);
+	if (unit->head.unknown != unknown)
+		l4_pack_corrupted("unknown shapes");
 	return unit;
 }
 

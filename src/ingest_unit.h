@@ -3,7 +3,8 @@
  *		A unit: what the scan of a piece of a stream hands to the leader.
  *
  * Its bytes live for one batch, in memory and between processes of one
- * server: they are not stored, have no version and are not checked.
+ * server: they are not stored and have no version. They are checked all the
+ * same, so far that no bytes can do harm: they pass through SQL.
  */
 #ifndef L4_INGEST_UNIT_H
 #define L4_INGEST_UNIT_H

@@ -303,9 +303,11 @@ l4_parser_own_words(L4Parser *parser, int32 event_id, const char *msg, int len, 
 	int			mark = -1;
 	int			n = 0;
 
+	*words = NULL;
+	if (parser->drain)
+		return 0;
 	l4_parser_scan(parser, msg, len, shape);
 	pattern = l4_model_pattern(m, m->events[l4_model_resolve(m, event_id)].template, &plen, CurrentMemoryContext);
-	*words = NULL;
 	if (memchr(pattern, L4_OPEN_MARK, plen) == NULL)
 		return 0;
 	found = palloc((plen + 1) * sizeof(Found));

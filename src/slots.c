@@ -279,6 +279,13 @@ l4_template_new(L4Model *m, int32 node, int ncols, const L4Str *cols, int32 even
 	return id;
 }
 
+/* Occurrences that a caller claims may be any number: the sum stays the largest there is. */
+static void
+add_occurrences(L4Event *event, int64 occurrences)
+{
+	event->occurrences = event->occurrences > PG_INT64_MAX - occurrences ? PG_INT64_MAX : event->occurrences + occurrences;
+}
+
 /*
  * Two events are one: the older id survives and prints what the caller says.
  */
@@ -298,7 +305,7 @@ l4_event_merge(L4Model *m, int32 a, int32 b, int32 prints)
 	if (a == b)
 		return;
 	m->events[b].merged_into = a;
-	m->events[a].occurrences += m->events[b].occurrences;
+	add_occurrences(&m->events[a], m->events[b].occurrences);
 	m->events[b].occurrences = 0;
 }
 
@@ -369,6 +376,6 @@ l4_model_learn(L4Model *m, int tag, const L4Shape *shape, int64 occurrences)
 		l4_recluster(m, node);
 		event = l4_model_resolve(m, event);
 	}
-	m->events[event].occurrences += occurrences;
+	add_occurrences(&m->events[event], occurrences);
 	return event;
 }

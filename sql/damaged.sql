@@ -1,0 +1,151 @@
+-- Bytes that are none of ours: what ingest hands from step to step, and what it stores, changed at random and on purpose. An error that says what, or a value; never a crash.
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE EXTENSION IF NOT EXISTS l4;
+CREATE SCHEMA damaged;
+SET search_path = damaged;
+CREATE TABLE lines (job_id text, node text, source text, line_no bigint, ts timestamptz, line text, PRIMARY KEY (job_id, node, source, line_no));
+INSERT INTO lines
+SELECT 'damaged-1', 'n', '', i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '0.3 s',
+    CASE i % 5 WHEN 0 THEN format('[rank%s]: iteration %s/40 | elapsed time per iteration (ms): 1000.%s | lm loss: %s', i % 2, i / 5, i, 5 - i / 100.0)
+        WHEN 1 THEN format('[WARNING] storage: attempt %s of node%s failed, retrying', i % 3, i) WHEN 2 THEN format('[INFO] engine: forward took %s ms', 100 + i % 5)
+        WHEN 3 THEN E'Traceback (most recent call last):\n  File "a.py", line 5, in f\nValueError: ' || i ELSE 'loading data from shard-' || i || '.bin' END
+FROM generate_series(1, 120) AS i;
+CALL l4.ingest('lines');
+
+-- units of these lines: of shapes that are known, and of shapes that are not
+CREATE TABLE part (name text, bytes bytea);
+CREATE FUNCTION read_again() RETURNS SETOF bytea LANGUAGE sql VOLATILE AS $$
+    SELECT u.unit FROM l4._stream AS s, l4._ingest_read('damaged.lines', true, true, false, true, false) AS q,
+        l4._ingest_scan_share(q, q, txid_current(), ARRAY[1], ARRAY[s.stream_id], ARRAY[false], ARRAY[true], ARRAY[0]::bigint[], ARRAY[1000]::bigint[]) AS u
+    WHERE s.job_id = 'damaged-1'
+$$;
+INSERT INTO part SELECT 'unit', read_again();
+BEGIN;
+CREATE TEMP TABLE model ON COMMIT DROP AS SELECT parser FROM l4._model;
+UPDATE l4._model SET parser = l4._parser_new();
+INSERT INTO part SELECT 'unit', read_again();
+UPDATE l4._model AS m SET parser = x.parser FROM model AS x;
+COMMIT;
+INSERT INTO part SELECT 'unit', (l4._ingest_learn(l4._parser_new(), array_agg(bytes))).news FROM part;
+SELECT count(*), count(*) FILTER (WHERE (l4._ingest_check(ARRAY[bytes])).unknown > 0) AS unknown FROM part;
+-- what is stored
+INSERT INTO part SELECT 'body', c.body FROM l4._chunk AS c JOIN l4._stream AS s USING (stream_id) WHERE s.job_id = 'damaged-1';
+INSERT INTO part SELECT x.name, x.bytes FROM l4._summary AS m JOIN l4._stream AS s USING (stream_id),
+    LATERAL (VALUES ('events', m.events), ('slots', m.slots), ('durations', m.durations), ('iterations', m.iterations), ('activity', m.activity), ('sequences', m.sequences)) AS x(name, bytes)
+WHERE s.job_id = 'damaged-1' AND x.bytes IS NOT NULL;
+
+CREATE TABLE use (name text, statement text);
+INSERT INTO use VALUES
+('unit', 'SELECT l4._ingest_check(ARRAY[$1])'),
+('unit', 'SELECT l4._ingest_learn(l4._parser_new(), ARRAY[$1])'),
+('unit', 'SELECT count(x::text) FROM l4._model AS m, l4._ingest_events(m.parser, $1, 0) AS x'),
+('unit', 'SELECT count(x::text) FROM l4._model AS m, l4._ingest_slots(m.parser, $1) AS x'),
+('unit', 'SELECT l4._ingest_store(ARRAY[s.stream_id], ARRAY[true], ARRAY[$1], ARRAY[1000]::bigint[], decode(repeat(''020000'', 50), ''hex'')) FROM l4._stream AS s WHERE s.job_id = ''damaged-1'''),
+('unit', 'SELECT l4._ingest_store(ARRAY[s.stream_id], ARRAY[false], ARRAY[$1], ARRAY[1000]::bigint[], decode(repeat(''020000'', 50), ''hex'')) FROM l4._stream AS s WHERE s.job_id = ''damaged-1'''),
+('body', 'SELECT count(x::text) FROM l4._unpack($1) AS x(a bigint, b bigint, c timestamptz, d int, e int, f text, g int, h int)'),
+('slots', 'SELECT count(x::text) FROM l4._unpack_named($1, $1, ''{1,2,3}'') AS x(a int, b int, c bigint, d text, e text)'),
+('events', 'SELECT count(x::text) FROM l4._unpack_first($1, $1) AS x(a int)'),
+('durations', 'SELECT count(x::text) FROM l4._duration_sums($1, $1, 2) AS x'),
+('iterations', 'SELECT l4._iteration_metrics($1, $1, 3)'),
+('iterations', 'SELECT l4._iteration_table($1, $1, 1, 0, NULL)'),
+('iterations', 'SELECT l4._late_nodes($1, $1, 1, 2, 1, 0, NULL)'),
+('activity', 'SELECT l4._activity_columns($1, $1, 1, ''2026-03-01'', ''2026-03-02'', 60)'),
+('activity', 'SELECT l4._wrote_between($1, $1, ''2026-03-02'', ''2026-03-03'')'),
+('sequences', 'SELECT l4._deviations($1, $1, 1)');
+CREATE FUNCTION outcome(statement text, bytes bytea) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    BEGIN
+        EXECUTE statement USING bytes;
+        RAISE no_data_found;
+    EXCEPTION WHEN no_data_found THEN
+        -- nothing of it stays
+        RETURN 'value';
+    WHEN data_corrupted THEN
+        RETURN 'corrupted';
+    WHEN integrity_constraint_violation OR data_exception THEN
+        RETURN 'refused';
+    END;
+END
+$$;
+CREATE FUNCTION damage(bytes bytea, seed int) RETURNS bytea LANGUAGE plpgsql AS $$
+DECLARE
+    h bigint;
+BEGIN
+    IF seed % 10 = 0 THEN
+        RETURN substr(bytes, 1, (abs(hashint8extended(seed, 0)) % length(bytes))::int);
+    END IF;
+    FOR i IN 1 .. 1 + seed % 3 LOOP
+        h := abs(hashint8extended(seed, i));
+        -- the heads most of all; bytes, and numbers beyond all
+        IF h % 3 = 0 THEN
+            bytes := overlay(bytes PLACING decode((ARRAY['ffffffff0f', 'ffffffffffffffffff01', 'ffffffff07', '8080808010'])[1 + (h >> 8) % 4], 'hex')
+                             FROM 1 + ((h >> 16) % least(length(bytes), 200))::int FOR 1);
+        ELSE
+            bytes := set_byte(bytes, ((h >> 16) % least(length(bytes), CASE h % 3 WHEN 1 THEN 40 ELSE 100000 END))::int, ((h >> 8) & 255)::int);
+        END IF;
+    END LOOP;
+    RETURN bytes;
+END
+$$;
+SELECT u.name, bool_or(r = 'value') AS read, bool_or(r = 'corrupted') AS refused
+FROM part AS p JOIN use AS u USING (name) CROSS JOIN generate_series(1, 60) AS seed CROSS JOIN LATERAL (SELECT outcome(u.statement, damage(p.bytes, seed)) AS r) AS o
+GROUP BY u.name ORDER BY u.name;
+
+-- on purpose: fewer unknown shapes than there are, a shape of a record and a record of a line that are none, slots the wrong way round, counts beyond the bytes, texts in no encoding
+CREATE FUNCTION unit(head text, shapes text, rows text) RETURNS bytea LANGUAGE sql AS $$
+    SELECT decode(replace('00 00 ' || head || ' 00 00 00 00 00 00 00 00 ' || shapes || ' 00 ' || rows || ' 00 00 00', ' ', ''), 'hex')
+$$;
+CREATE FUNCTION failure(statement text, bytes bytea) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    detail text;
+BEGIN
+    EXECUTE statement USING bytes;
+    RETURN 'read';
+EXCEPTION WHEN data_corrupted THEN
+    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+    RETURN detail;
+END
+$$;
+SELECT note, failure('SELECT l4._ingest_learn(l4._parser_new(), ARRAY[$1])', unit(head, shapes, '00 00 00')) FROM (VALUES
+    (1, 'as many as there are', '02', '02' || repeat('00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 00', 2)),
+    (2, 'more than it says', '01', 'e807' || repeat('00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 00', 1000)),
+    (3, 'fewer than it says', '03', '02' || repeat('00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 00', 2)),
+    (4, 'shapes beyond the bytes', '01', 'ffffffff07' || '00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 00'),
+    (5, 'parts beyond the bytes', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 ffffffff07'),
+    (6, 'values beyond the bytes', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 01 00 02 00 00 00 ffffffff07'),
+    (7, 'slots the wrong way round', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 01 00 02 01 00 00 00 00'),
+    (8, 'a negative slot', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 01 00 02 ffffffff0f 00 00 00 00'),
+    (9, 'a text in no encoding', '01', '01 00 00 00 00 00 00 00 00 02 01 ff 01 61 00 00 00 00'),
+    (10, 'a text with a zero', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 00 00 00 00 00')) AS t(o, note, head, shapes) ORDER BY o;
+SELECT note, failure('SELECT l4._ingest_store(ARRAY[s.stream_id], ARRAY[true], ARRAY[$1], ARRAY[1000]::bigint[], '''') FROM l4._stream AS s WHERE s.job_id = ''damaged-1''',
+    unit('00', '01 00 00 02 00 00 00 00 00 02 01 61 01 61 00 00 00 00', rows)) FROM (VALUES
+    (1, 'a record of a shape that is none', '01 00 05 00 00'),
+    (2, 'a record of a shape below none', '01 00 ffffffff0f 00 00'),
+    (3, 'records beyond the bytes', 'ffffffff0f 00 01 00 00'),
+    (4, 'more first lines than lines', '01 00 01 01 05 00'),
+    (5, 'more first lines than records', '01 00 01 04 04 00 00'),
+    (6, 'lines beyond the bytes', '01 00 01 ffffffff0f 01 00'),
+    (7, 'a line of a record that is none', '01 00 01 01 00 40 09 00'),
+    (8, 'iterations beyond the bytes', '01 00 01 01 01 ffffffff07')) AS t(o, note, rows) ORDER BY o;
+-- events from a number on that is none
+SELECT event_id, template FROM l4._ingest_events(l4._parser_learn(l4._parser_new(), ARRAY[0], ARRAY['one line'], ARRAY[1]), decode(repeat('00', 13), 'hex'), -1000);
+SELECT count(*) FROM l4._ingest_events(l4._parser_new(), decode(repeat('00', 13), 'hex'), 2147483647);
+SELECT occurrences FROM l4._parser_events(l4._parser_learn(l4._parser_new(), ARRAY[0, 0], ARRAY['one line', 'one line'], ARRAY[9223372036854775807, 9223372036854775807]));
+-- words of events that are none, and of an algorithm without
+SELECT * FROM l4._ingest_words(l4._parser_new(), ARRAY[0], ARRAY['one line']);
+SELECT * FROM l4._ingest_words(l4._parser_learn(l4._parser_new(), ARRAY[0], ARRAY['one line'], ARRAY[1]), ARRAY[2], ARRAY['one line']);
+SELECT * FROM l4._ingest_words(l4._parser_learn(l4._parser_new('{"algorithm": "drain"}'), ARRAY[0], ARRAY['one line'], ARRAY[1]), ARRAY[1], ARRAY['one line']);
+-- a text that is none
+SELECT * FROM l4._unpack('\x01010173050108ff0000') AS u(a text);
+-- statements that read no lines
+SELECT l4._ingest_workers_may(s) FROM unnest(ARRAY['DROP TABLE damaged.lines', 'DELETE FROM damaged.lines', '', 'SELECT 1; SELECT 2']) AS s;
+CREATE FUNCTION read_by(statement text) RETURNS bigint LANGUAGE sql AS $$
+    SELECT count(*) FROM l4._stream AS s, l4._ingest_scan_share(statement || ' WHERE ($1, $2, $3, $4, $5) IS NOT NULL', '', 0, ARRAY[1], ARRAY[s.stream_id], ARRAY[false], ARRAY[true], ARRAY[0]::bigint[], ARRAY[1000]::bigint[])
+    WHERE s.job_id = 'damaged-1'
+$$;
+SELECT read_by('SELECT 1::bigint, NULL::timestamptz, 1, ''line''::text');
+SELECT read_by('SELECT 1::bigint, NULL::timestamptz, 1, 12345::bigint');
+SELECT read_by('SELECT 1::bigint');
+SELECT l4.forget_job('damaged-1');
+DROP SCHEMA damaged CASCADE;
