@@ -82,3 +82,18 @@ WHERE p.pronamespace = 'l4'::regnamespace
   AND (p.prosecdef OR l.lanname NOT IN ('c', 'internal') AND p.prosqlbody IS NULL AND p.prokind <> 'p'
        AND NOT coalesce(p.proconfig @> ARRAY['search_path=pg_catalog, pg_temp'], false) AND p.proname <> 'create_log_table')
 ORDER BY 1;
+-- nor does one claim more than what it calls: to change less, or to run in a worker
+SELECT p.oid::regprocedure AS claims, q.oid::regprocedure AS calls
+FROM pg_depend d JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid JOIN pg_proc q ON d.refclassid = 'pg_proc'::regclass AND q.oid = d.refobjid
+WHERE p.pronamespace = 'l4'::regnamespace
+  AND (position(p.provolatile IN 'isv') < position(q.provolatile IN 'isv') OR position(p.proparallel IN 'sru') < position(q.proparallel IN 'sru'))
+ORDER BY 1;
+-- patterns in functions mean the same where backslashes escape
+SET standard_conforming_strings = off;
+SELECT l4._general_template('none', 'lost <*>, <*>, <*> of them') AS template;
+RESET standard_conforming_strings;
+SELECT p.oid::regprocedure AS not_pinned
+FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
+WHERE p.pronamespace = 'l4'::regnamespace AND l.lanname = 'plpgsql' AND replace(p.prosrc, $$E'\n'$$, '') ~ '\\'
+  AND NOT coalesce(p.proconfig @> ARRAY['standard_conforming_strings=on'], false)
+ORDER BY 1;

@@ -224,7 +224,7 @@ COMMENT ON FUNCTION l4._fill(text, text[]) IS 'a template with values for its va
 
 -- How many iterations a job was to do, as its first line about an iteration says it ("iteration 3/ 500").
 CREATE FUNCTION l4._total_iterations(job_id text) RETURNS int
-LANGUAGE sql STABLE
+LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT max(least((l4.pcre_captures(l4._fill(e.template, v.slot_values), r.signature) ->> 'total')::numeric, 2147483647)::int)
     FROM (

@@ -80,7 +80,7 @@ COMMENT ON FUNCTION l4._fault_effects(text[]) IS 'what faults lead to, over any 
 
 CREATE FUNCTION l4.match_faults(job_id text) RETURNS SETOF l4.fault_match
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE ROWS 20
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
 	diagnosed bool;

@@ -44,7 +44,7 @@ COMMENT ON FUNCTION l4._propose_signature(text, text) IS 'pattern of a template 
 -- A template that was seen once may still hold the name of a node, and a list as many parts as it had then.
 CREATE FUNCTION l4._general_template(job_id text, template text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
 	name text;
@@ -151,7 +151,7 @@ COMMENT ON FUNCTION l4._check_pattern(text, text, l4.pcre, text[]) IS 'the line 
 -- Where a known cause goes by a value of the event (an exit status), the pattern must keep it.
 CREATE FUNCTION l4._decided_template(job_id text, event_id int, template text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
 	pattern constant text := '<(?:\*|[A-Z][A-Z0-9_]*)>';
