@@ -44,8 +44,8 @@ INSERT INTO use VALUES
 ('unit', 'SELECT l4._ingest_store(ARRAY[s.stream_id], ARRAY[true], ARRAY[$1], ARRAY[1000]::bigint[], decode(repeat(''020000'', 50), ''hex'')) FROM l4._stream AS s WHERE s.job_id = ''damaged-1'''),
 ('unit', 'SELECT l4._ingest_store(ARRAY[s.stream_id], ARRAY[false], ARRAY[$1], ARRAY[1000]::bigint[], decode(repeat(''020000'', 50), ''hex'')) FROM l4._stream AS s WHERE s.job_id = ''damaged-1'''),
 ('body', 'SELECT count(x::text) FROM l4._unpack($1) AS x(a bigint, b bigint, c timestamptz, d int, e int, f text, g int, h int)'),
-('slots', 'SELECT count(x::text) FROM l4._unpack_named($1, $1, ''{1,2,3}'') AS x(a int, b int, c bigint, d text, e text)'),
-('events', 'SELECT count(x::text) FROM l4._unpack_first($1, $1) AS x(a int)'),
+('slots', 'SELECT count(x::text) FROM part AS p, l4._unpack_values($1, $1, p.bytes, NULL, ''{}'', ''{}'', ''{}'', ''{}'', ''{}'', NULL, NULL, false) AS x WHERE p.name = ''events'''),
+('events', 'SELECT count(x::text) FROM part AS p, l4._unpack_values(p.bytes, NULL, $1, $1, ''{}'', ''{}'', ''{1,2,3}'', ''{0,0,0}'', ''{a,b,c}'', NULL, NULL, true) AS x WHERE p.name = ''slots'''),
 ('durations', 'SELECT count(x::text) FROM l4._duration_sums($1, $1, 2) AS x'),
 ('iterations', 'SELECT l4._iteration_metrics($1, $1, 3)'),
 ('iterations', 'SELECT l4._iteration_table($1, $1, 1, 0, NULL)'),
@@ -88,7 +88,7 @@ BEGIN
     RETURN bytes;
 END
 $$;
-SELECT u.name, bool_or(r = 'value') AS read, bool_or(r = 'corrupted') AS refused
+SELECT u.name, count(*) >= 60 AS tried, bool_or(r = 'corrupted') AS refused
 FROM part AS p JOIN use AS u USING (name) CROSS JOIN generate_series(1, 60) AS seed CROSS JOIN LATERAL (SELECT outcome(u.statement, damage(p.bytes, seed)) AS r) AS o
 GROUP BY u.name ORDER BY u.name;
 
@@ -136,6 +136,7 @@ SELECT occurrences FROM l4._parser_events(l4._parser_learn(l4._parser_new(), ARR
 SELECT * FROM l4._ingest_words(l4._parser_new(), ARRAY[0], ARRAY['one line']);
 SELECT * FROM l4._ingest_words(l4._parser_learn(l4._parser_new(), ARRAY[0], ARRAY['one line'], ARRAY[1]), ARRAY[2], ARRAY['one line']);
 SELECT * FROM l4._ingest_words(l4._parser_learn(l4._parser_new('{"algorithm": "drain"}'), ARRAY[0], ARRAY['one line'], ARRAY[1]), ARRAY[1], ARRAY['one line']);
+SELECT * FROM l4._unpack_values(NULL, NULL, NULL, NULL, NULL, NULL, '{1}', '{1}', NULL, NULL, NULL, NULL);
 -- a text that is none
 SELECT * FROM l4._unpack('\x01010173050108ff0000') AS u(a text);
 -- statements that read no lines

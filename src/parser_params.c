@@ -264,7 +264,7 @@ int32
 l4_parser_words(L4Parser *parser, int tag, const L4Shape *shape, L4Word **words, int *n)
 {
 	L4Model    *m = &parser->model;
-	const L4Cut *cut = &m->scratch->cut;
+	const L4Cut *cut;
 	int32		template = parser->drain ? -1 : l4_fitting_template(m, tag, shape);
 	const L4Template *t;
 
@@ -272,6 +272,7 @@ l4_parser_words(L4Parser *parser, int tag, const L4Shape *shape, L4Word **words,
 	*words = NULL;
 	if (template < 0)
 		return 0;
+	cut = &m->scratch->cut;
 	t = &m->templates[template];
 	for (int c = 0; c < cut->ncols; c++)
 	{
@@ -293,7 +294,7 @@ int
 l4_parser_own_words(L4Parser *parser, int32 event_id, const char *msg, int len, L4Word **words)
 {
 	L4Model    *m = &parser->model;
-	L4Cut	   *cut = &m->scratch->cut;
+	L4Cut	   *cut;
 	L4Shape    *shape = &parser->shape;
 	char	   *pattern;
 	int			plen;
@@ -306,6 +307,7 @@ l4_parser_own_words(L4Parser *parser, int32 event_id, const char *msg, int len, 
 	*words = NULL;
 	if (parser->drain)
 		return 0;
+	cut = &m->scratch->cut;
 	l4_parser_scan(parser, msg, len, shape);
 	pattern = l4_model_pattern(m, m->events[l4_model_resolve(m, event_id)].template, &plen, CurrentMemoryContext);
 	if (memchr(pattern, L4_OPEN_MARK, plen) == NULL)

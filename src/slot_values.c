@@ -540,7 +540,9 @@ get_words(FunctionCallInfo fcinfo, Words *words)
 	words->slots = get_ids(fcinfo, ARG_WORD_SLOTS, "word_slots", &nslots);
 	if (words->n == 0)
 		return;
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(ARG_WORDS), TEXTOID, -1, false, TYPALIGN_INT, &words->texts, NULL, &ntexts);
+	ntexts = 0;
+	if (!PG_ARGISNULL(ARG_WORDS))
+		deconstruct_array(PG_GETARG_ARRAYTYPE_P(ARG_WORDS), TEXTOID, -1, false, TYPALIGN_INT, &words->texts, NULL, &ntexts);
 	if (nslots != words->n || ntexts != words->n)
 		elog(ERROR, "%d events of words, %d slots, %d words", words->n, nslots, ntexts);
 }
