@@ -14,7 +14,7 @@
 #include "ingest_parcel.h"
 #include "l4_compat.h"
 
-#define GROWTH_BYTES 131072		/* a row of what grows with time is full when it has these */
+#define GROWTH_BYTES 65536		/* a row of what grows with time is full when it has these */
 
 /* What is stored of a stream. */
 typedef struct Stored

@@ -12,7 +12,7 @@
 #include "ingest_rows.h"
 #include "l4_compat.h"
 
-#define FLUSH_BYTES (4 * 1024 * 1024)	/* rows are written when they have these */
+#define FLUSH_BYTES (1024 * 1024)	/* rows are written when they have these */
 
 void
 l4_rows_prepare(L4Rows *rows, const char *sql, int ncols, const Oid *types)

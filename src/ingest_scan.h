@@ -19,7 +19,6 @@
 
 #define L4_MAX_RANKS		256 /* ranks told apart in a stream */
 #define L4_MAX_SCAN_MSG		8192	/* bytes of a message that are looked at */
-#define L4_UNIT_SIZE		65536	/* line numbers of a piece */
 #define L4_UNIT_MEMORY		(48 * 1024 * 1024)	/* dictionary of a unit: beyond, the unit ends early */
 #define L4_UNIT_OVERRUN		2000	/* lines read to complete the records at the end of a piece */
 

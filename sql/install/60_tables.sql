@@ -138,7 +138,7 @@ CREATE TABLE l4._stream (
     seen int8multirange NOT NULL DEFAULT '{}',
     tail int8multirange NOT NULL DEFAULT '{}',
     next_line_no bigint,
-    step bigint NOT NULL DEFAULT 65536,
+    step bigint NOT NULL DEFAULT 16384,
     sparse bool NOT NULL DEFAULT false,
     next_chunk_no int NOT NULL DEFAULT 0,
     tail_lines int NOT NULL DEFAULT 0,

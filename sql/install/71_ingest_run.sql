@@ -171,7 +171,7 @@ COMMENT ON FUNCTION l4._ingest_choose(int[], bool[], bigint[], bigint[], bool[],
 CREATE FUNCTION l4._ingest_scan_pieces(relation text, src record, ids int[], nulls bool[], late bool[], from_line bigint[], to_line bigint[])
 RETURNS bytea[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET enable_bitmapscan = off SET enable_sort = off
-    SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0 SET work_mem = '64MB'
+    SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0 SET work_mem = '64MB' SET parallel_leader_participation = off
 AS $$
 DECLARE
     read text := l4._ingest_read(relation, src.has_job, src.has_source, src.has_rank, src.has_ts, false);
@@ -184,7 +184,11 @@ DECLARE
     units bytea[];
 BEGIN
     apart := workers > 0 AND l4._ingest_workers_may(read);
-    shares := CASE WHEN apart THEN least(cardinality(ids), 4 * (1 + workers)) ELSE 1 END;
+    -- what workers send waits until this process takes it, which it does not while it scans a share: two workers do more without its help, one does not
+    IF workers = 1 THEN
+        PERFORM set_config('parallel_leader_participation', 'on', true);
+    END IF;
+    shares := CASE WHEN apart THEN least(cardinality(ids), 8 * workers) ELSE 1 END;
     -- the longest pieces are dealt out first, forth and back
     SELECT string_agg(b.branch, ' UNION ALL ' ORDER BY b.share) INTO branches
     FROM (SELECT s.share, format('SELECT s.number, s.unit FROM l4._ingest_scan_share(%L, %L, %s, %L, %L, %L, %L, %L, %L) s', read, read_null,

@@ -188,11 +188,13 @@ BEGIN
         IF commit THEN
             COMMIT;
         END IF;
-        SELECT * INTO batch FROM l4._ingest_read_batch(relation, src, size, w.ids, w.late, w.lo, w.hi, w.nulls);
+        -- units are large: an assignment copies them less often than SELECT INTO
+        batch := l4._ingest_read_batch(relation, src, size, w.ids, w.late, w.lo, w.hi, w.nulls);
         IF commit AND batch.learnt THEN
             COMMIT;
         END IF;
         SELECT * INTO w FROM l4._ingest_store_batch(relation, src, call_id, batch, w.ids, w.late, w.lo, w.hi, w.nulls);
+        batch := NULL;
         size := batch_lines;
     END LOOP;
     PERFORM l4._ingest_end(call_id);
