@@ -61,6 +61,7 @@ OBJS = \
 	src/record_state.o \
 	src/rules.o \
 	src/structured.o \
+	src/terminal.o \
 	src/timestamps.o \
 	src/pcre.o \
 	src/pcre_sql.o \

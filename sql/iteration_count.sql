@@ -11,7 +11,16 @@ SELECT 'count-1', 'n1', 'numbered', i, '2025-02-23 10:00Z'::timestamptz + i * in
 	CASE WHEN i % 2 = 0 THEN format('{''loss'': %s, ''learning_rate'': 0.0002, ''epoch'': %s}', 3.5 - i * 0.25, i * 0.25)
 		ELSE format(' 12%%|#   | %s/100 [00:05<00:38,  2.00s/it]', 10 + i) END FROM generate_series(1, 6) i
 UNION ALL
-SELECT 'count-1', 'n1', 'other', i, '2025-02-23 10:00Z', l FROM unnest(ARRAY['{''eval_loss'': 2.05, ''eval_runtime'': 12.31, ''epoch'': 0.5}', '{''train_runtime'': 160.7, ''train_loss'': 10.26, ''epoch'': 2.0}', '{''loss'': 1}']) WITH ORDINALITY AS u(l, i);
+SELECT 'count-1', 'n1', 'other', i, '2025-02-23 10:00Z', l FROM unnest(ARRAY['{''eval_loss'': 2.05, ''eval_runtime'': 12.31, ''epoch'': 0.5}', '{''train_runtime'': 160.7, ''train_loss'': 10.26, ''epoch'': 2.0}', '{''loss'': 1}']) WITH ORDINALITY AS u(l, i)
+UNION ALL
+-- a bar's number belongs to the report that is printed over it; evaluation and data have bars of their own, with other totals
+SELECT 'count-1', 'n1', 'painted', i, '2025-02-23 10:00Z'::timestamptz + i * interval '1 s', l FROM unnest(ARRAY[
+	'100%|##########| 512/512 [00:01<00:00, 480.00it/s]',
+	E'\r  0%|          | 0/60 [00:00<?, ?it/s]\r  8%|8         | 5/60 [00:05<00:55,  1.00s/it]\r      \r{''loss'': 3.5, ''learning_rate'': 0.0002, ''epoch'': 0.1}',
+	E'\r 17%|#6        | 10/60 [00:10<00:50,  1.00s/it]\r      \r{''loss'': 3.25, ''learning_rate'': 0.0002, ''epoch'': 0.2}',
+	'100%|##########| 128/128 [00:01<00:00, 90.00it/s]',
+	E'\r 20%|##        | 12/60 [00:12<00:48,  1.00s/it][INFO|trainer.py:2926] 2025-02-23 10:00:05,100 >> Saving model checkpoint to /ckpt/checkpoint-12',
+	'  0%|          | 0/2 [00:00<?, ?it/s]Traceback (most recent call last):', '  File "train.py", line 1, in <module>', 'RuntimeError: boom']) WITH ORDINALITY AS u(l, i);
 CALL l4.ingest('pg_temp.logs', commit => false, batch_lines => 4);
 SELECT source, epoch, iteration, started, duration_ms, metrics FROM l4.iteration WHERE job_id = 'count-1' ORDER BY source, iteration;
 SELECT source, line_no, iteration FROM l4.event_line WHERE job_id = 'count-1' AND source <> 'counted' ORDER BY 1, 2;

@@ -28,6 +28,16 @@ SELECT * FROM pg_temp.peel(
 '<165>1 2025-08-24T05:14:15.000003-07:00 gpu07 trainer 8710 - - [rank3]:[E626 05:14:36.393067540 ProcessGroupNCCL.cpp:1743] stuck',
 '0: 1: two labels are one too many');
 
+-- a bar that nothing ended stands in front of what was printed next; its launcher's label stays with it
+SELECT * FROM pg_temp.peel(
+E'\r 42%|####2     | 25/60 [00:04<00:06,  5.52it/s][INFO|trainer.py:2926] 2025-02-23 16:24:18,100 >> Saving model checkpoint to /ckpt/checkpoint-25',
+E'  0%|          | 0/60 [00:00<?, ?it/s]Traceback (most recent call last):',
+E'3: \r 40%|####      | 24/60 [00:04<00:06,  5.5it/s]\r 42%|####2     | 25/60 [00:04<00:06,  5.5it/s]\r       \r{\'loss\': 4.2, \'learning_rate\': 0.0006, \'epoch\': 0.39}',
+E'[default1]:Epoch 0:  16%|#6        | 10/64 [00:04<00:24,  2.21it/s, v_num=0]WARNING:root:late',
+E'Training: |          | 0/? [00:00<?, ?it/s]  1%|1         | 1/64 [00:01<00:31]\033[Ait is both bars',
+E'\r100%|##########| 60/60 [00:10<00:00,  5.5it/s]',
+'loss | 5/60 | is no bar', 'use 20%| of it | 3/4 of a pipe', E'first\rsecond');
+
 -- JSON: message and level are taken out, the rest follows; envelopes hold a raw line
 SELECT * FROM pg_temp.peel(
 '{"timestamp": "2025-02-23T16:24:18.122Z", "level": "info", "rank": 3, "logger": "trainer", "message": "step 10", "loss": 2.31, "tags": ["a", "b"]}',

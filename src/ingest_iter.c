@@ -40,6 +40,8 @@ l4_carry_write(const L4ScanCarry *carry, StringInfo buf)
 		l4_put_int(buf, carry->ranks[i].done);
 		l4_put_int(buf, carry->ranks[i].done_ts);
 		l4_put_uint(buf, carry->ranks[i].numbered);
+		l4_put_int(buf, carry->ranks[i].total);
+		l4_put_uint(buf, carry->ranks[i].counted);
 	}
 	l4_put_uint(buf, carry->record_state.len);
 	appendBinaryStringInfo(buf, carry->record_state.data, carry->record_state.len);
@@ -73,6 +75,8 @@ l4_carry_read(L4ScanCarry *carry, const char *bytes, int len)
 		carry->ranks[i].done = (int32) l4_get_int(&reader);
 		carry->ranks[i].done_ts = l4_get_int(&reader);
 		carry->ranks[i].numbered = l4_get_uint(&reader) != 0;
+		carry->ranks[i].total = (int32) l4_get_int(&reader);
+		carry->ranks[i].counted = l4_get_uint(&reader) != 0;
 	}
 	n = l4_get_uint(&reader);
 	appendBinaryStringInfo(&carry->record_state, l4_get_bytes(&reader, n), (int) Min(n, PG_INT32_MAX));
@@ -107,7 +111,36 @@ l4_carry_rank(L4ScanCarry *carry, int32 rank)
 	state->done = L4_NO_INT;
 	state->done_ts = L4_NO_TS;
 	state->numbered = false;
+	state->total = 0;
+	state->counted = false;
 	return state;
+}
+
+/*
+ * A report out of another total than that of the training: evaluation paints
+ * bars of its own. The training's total is the one under which reports came
+ * that only a training loop writes; until then each loop begins anew.
+ */
+static bool
+of_other_loop(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found)
+{
+	int32		total = (int32) Min(found->total, PG_INT32_MAX);
+
+	if (found->iter == L4_ITER_NEXT)
+		state->counted |= state->total > 0;
+	else if (found->done && total > 0 && total != state->total)
+	{
+		if (state->counted)
+			return true;
+		if (state->total > 0)
+		{
+			state->done = L4_NO_INT;
+			carry->stored_epoch = -1;
+			carry->stored_iteration = L4_NO_INT;
+		}
+		state->total = total;
+	}
+	return false;
 }
 
 /*
@@ -123,11 +156,12 @@ l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *fo
 				   TimestampTz ts, L4UnitRec *rec, double *duration_ms)
 {
 	bool		next = found->iter == L4_ITER_NEXT;
+	bool		other = of_other_loop(carry, state, found);
 	int32		before = state->done;
 	int32		iter = (int32) Min(Max(found->iter, 0), PG_INT32_MAX - 1);
 	TimestampTz before_ts = state->done_ts;
 
-	if (next && state->numbered)
+	if (other || (next && state->numbered))
 		return false;
 	if (next)
 		iter = before == L4_NO_INT ? 1 : Min(before, PG_INT32_MAX - 2) + 1;

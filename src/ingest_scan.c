@@ -42,6 +42,7 @@ typedef struct RecordStart
 	TimestampTz ts;
 	int32		rank;			/* the relation's */
 	int32		rec;			/* number in the part, -1 not counted yet */
+	L4Iteration *bar;			/* what the bar in front of the message reports, NULL none */
 } RecordStart;
 
 /* A record that waits for an older one. */
@@ -269,20 +270,31 @@ keep_iteration(L4Scan *scan, const L4Iteration *found, const L4UnitRec *rec, dou
 
 /* The iteration of a record, by the rules where its shape is read by one, else the one in flight. */
 static void
-place_in_iterations(L4Scan *scan, L4Local *local, const char *msg, int len, L4UnitRec *rec)
+place_in_iterations(L4Scan *scan, L4Local *local, const L4Iteration *bar, const char *msg, int len, L4UnitRec *rec)
 {
 	L4RankState *state = l4_carry_rank(scan->carry, rec->context);
 	L4Iteration found;
 	double		duration_ms;
+	bool		reports = local->map != NULL &&
+		l4_iter_apply(scan->shared->rules, local->map, msg, len, scan->shape.slots, scan->shape.nslots, &found);
+	bool		by_bar = bar != NULL && reports && found.iter == L4_ITER_NEXT;
 
+	if (by_bar)
+	{
+		found.iter = bar->iter;
+		found.total = bar->total;
+		found.duration_ms = bar->duration_ms;
+	}
+	else if (bar != NULL && l4_carry_iteration(scan->carry, state, bar, rec->ts, rec, &duration_ms))
+		keep_iteration(scan, bar, rec, duration_ms);
 	rec->epoch = state->epoch;
 	rec->iteration = state->current;
-	if (local->map == NULL ||
-		!l4_iter_apply(scan->shared->rules, local->map, msg, len, scan->shape.slots, scan->shape.nslots, &found))
+	if (!reports)
 		return;
 	local->iteration_rule = found.rule_id;
 	if (l4_carry_iteration(scan->carry, state, &found, rec->ts, rec, &duration_ms))
 		keep_iteration(scan, &found, rec, duration_ms);
+	state->counted |= by_bar && found.total > 0 && found.total == state->total;
 }
 
 /* Count a record: its turn has come. */
@@ -308,7 +320,7 @@ count_record(L4Scan *scan, const L4Record *record)
 	rec->ts = start != NULL ? start->ts : record->has_ts ? record->ts : scan->carry->last_ts;
 	l4_parser_scan(scan->shared->parser, msg, len, &scan->shape);
 	local = local_of(scan, record, msg, len, rec->ts);
-	place_in_iterations(scan, local, msg, len, rec);
+	place_in_iterations(scan, local, start != NULL ? start->bar : NULL, msg, len, rec);
 	local->occurrences++;
 	scan->memory += l4_params_count(local, msg, &scan->shape, rec->ts, rec->line_no, rec->iteration, scan->piece_cxt);
 	rec->local = local->number;
@@ -387,6 +399,7 @@ start_record(RecordStart *start, const L4RecordPlace *place, TimestampTz ts, int
 	start->ts = ts;
 	start->rank = rank;
 	start->rec = -1;
+	start->bar = NULL;
 }
 
 /* Number under which a line finds the start of its record again: negative for one of an earlier unit. */
@@ -441,6 +454,16 @@ keep_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const L4Recor
 	part->nlines++;
 }
 
+/* What the bar in front of a record's message reports. */
+static void
+keep_bar(L4Scan *scan, const L4Line *line, RecordStart *start)
+{
+	L4Iteration *bar = MemoryContextAlloc(scan->piece_cxt, sizeof(L4Iteration));
+
+	if (l4_iter_match(scan->shared->rules, line->bar, line->bar_len, bar))
+		start->bar = bar;
+}
+
 /* A clock that was never set, or one gone wild, tells no time: the line keeps that of the line before. */
 static inline bool
 plausible(TimestampTz ts)
@@ -487,6 +510,8 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 	scan->carry->last_ts = ts;
 	l4_record_feed(scan->records, line_no, line, len, &peeled, &place);
 	keep_line(scan, line_no, ts, rank, &place);
+	if (peeled.bar != NULL && place.first)
+		keep_bar(scan, &peeled, &scan->starts[place.record_no - scan->first_record]);
 	take_records(scan, false);
 	if (l4_record_oldest_open(scan->records) == 0)
 		scan->any_open = false;

@@ -31,6 +31,8 @@ typedef struct L4RankState
 	int32		done;			/* last one reported, L4_NO_INT none */
 	TimestampTz done_ts;
 	bool		numbered;		/* some report gave its number */
+	int32		total;			/* of the reports that give numbers, 0 not known */
+	bool		counted;		/* reports without numbers came with that total: others are of other bars */
 } L4RankState;
 
 /* What lasts from one piece of a stream to the next. */

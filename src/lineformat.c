@@ -18,9 +18,13 @@
 #include "headmemo.h"
 #include "lineformat.h"
 #include "structured.h"
+#include "terminal.h"
 
 /* A header is looked for in so many bytes of a line. */
 #define L4_HEADER_MAX 1024
+
+/* A launcher's label is not longer than this. */
+#define L4_LABEL_MAX 80
 
 struct L4LineReader
 {
@@ -65,80 +69,6 @@ static inline bool
 is_digit(char c)
 {
 	return c >= '0' && c <= '9';
-}
-
-/* Length of the escape sequence at p (ECMA-48: CSI, OSC, or two or three bytes). */
-static int
-escape_length(const char *p, const char *end)
-{
-	const char *s = p + 1;
-
-	if (s == end)
-		return 1;
-	if (*s == '[')
-	{
-		for (s++; s < end && (unsigned char) *s >= 0x20 && (unsigned char) *s < 0x40; s++)
-			;
-		if (s < end && (unsigned char) *s >= 0x40 && (unsigned char) *s < 0x7F)
-			s++;
-		return s - p;
-	}
-	if (*s == ']')
-	{
-		for (s++; s < end && *s != '\a' && *s != '\033'; s++)
-			;
-		if (s < end && *s == '\a')
-			s++;
-		else if (s + 1 < end && s[1] == '\\')
-			s += 2;
-		return s - p;
-	}
-	if ((unsigned char) *s >= 0x20 && (unsigned char) *s < 0x30)
-		return s + 1 < end && (unsigned char) s[1] < 0x7F ? 3 : 2;
-	return (unsigned char) *s < 0x7F ? 2 : 1;
-}
-
-/* The line as a terminal would show it in the end: no escapes, and what the last carriage return left. */
-static void
-strip_terminal(L4LineReader *reader, const char **p, int *len)
-{
-	const char *s = *p;
-	const char *end = s + *len;
-	const char *esc;
-	L4Buf	   *buf = &reader->plain;
-
-	while (end > s && is_blank(end[-1]))
-		end--;
-	*len = end - s;
-	if (memchr(s, '\033', end - s) != NULL)
-	{
-		buf->len = 0;
-		while ((esc = memchr(s, '\033', end - s)) != NULL)
-		{
-			l4_buf_add(buf, s, esc - s);
-			s = esc + escape_length(esc, end);
-		}
-		l4_buf_add(buf, s, end - s);
-		while (buf->len > 0 && is_blank(buf->data[buf->len - 1]))
-			buf->len--;
-		*p = buf->data;
-		*len = buf->len;
-	}
-	s = *p;
-	end = s + *len;
-	if (memchr(s, '\r', *len) != NULL)
-	{
-		const char *cr = end;
-
-		while (cr > s && cr[-1] != '\r')
-			cr--;
-		/* a carriage return in front of a line end belongs to it: that text has several lines */
-		if (cr < end && memchr(s, '\n', *len) == NULL)
-		{
-			*p = cr;
-			*len = end - cr;
-		}
-	}
 }
 
 static int
@@ -358,12 +288,13 @@ peel_layer(L4LineReader *reader, int depth, const char **p, int *len, UsedFormat
 	int			number;
 	L4Fields	fields;
 	L4Structured s;
+	L4Wiped		wiped;
 
 	if (*len > 1 && **p == '{' && ((*p)[1] == '"' || is_blank((*p)[1])) &&
 		l4_json_line(*p, *len, &reader->nested[depth], &s))
 	{
 		use_structured(reader, &s, L4_FORMAT_JSON, p, len, out);
-		strip_terminal(reader, p, len);
+		l4_terminal_show(&reader->plain, p, len, &wiped);
 		return s.wrapper;
 	}
 	span = header_span(*p, *len);
@@ -466,22 +397,77 @@ condense(L4LineReader *reader, const char **p, int *len)
 	*len = reader->condensed.len;
 }
 
+static void
+clear_line(L4Line *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->rank = -1;
+	out->pid = -1;
+}
+
+static void
+peel_layers(L4LineReader *reader, const char **p, int *len, L4Line *out)
+{
+	UsedFormats used;
+
+	used.n = 0;
+	for (int depth = 0; depth < L4_MAX_PEEL && *len > 0; depth++)
+	{
+		if (!peel_layer(reader, depth, p, len, &used, out))
+			break;
+	}
+}
+
+/* What a launcher printed in front of a bar is true of what came over the bar as well. */
+static void
+peel_label(L4LineReader *reader, const L4Wiped *wiped, L4Line *out)
+{
+	const char *p = wiped->first;
+	int			len = wiped->first_len;
+
+	if (len == 0 || len > L4_LABEL_MAX || memchr(p, '{', len) != NULL)
+		return;
+	peel_layers(reader, &p, &len, out);
+	while (len > 0 && is_blank(*p))
+	{
+		p++;
+		len--;
+	}
+	if (len > 0)
+		clear_line(out);
+}
+
+/* A bar that nothing ended stands in front of what was printed next: that is the message, with a header of its own. */
+static void
+peel_bar(L4LineReader *reader, const char **p, int *len, L4Line *out)
+{
+	int			bar;
+
+	while ((bar = l4_bar_length(*p, *len)) > 0 && bar < *len)
+	{
+		out->bar = *p;
+		out->bar_len = bar;
+		*p += bar;
+		*len -= bar;
+		if (!out->headed)
+			peel_layers(reader, p, len, out);
+	}
+}
+
 void
 l4_line_peel(L4LineReader *reader, const char *line, int len, L4Line *out)
 {
 	const char *p = line;
-	UsedFormats used;
+	L4Wiped		wiped;
 
-	memset(out, 0, sizeof(*out));
-	out->rank = -1;
-	out->pid = -1;
-	strip_terminal(reader, &p, &len);
-	used.n = 0;
-	for (int depth = 0; depth < L4_MAX_PEEL && len > 0; depth++)
-	{
-		if (!peel_layer(reader, depth, &p, &len, &used, out))
-			break;
-	}
+	clear_line(out);
+	l4_terminal_show(&reader->plain, &p, &len, &wiped);
+	if (wiped.first_len > 0)
+		peel_label(reader, &wiped, out);
+	peel_layers(reader, &p, &len, out);
+	out->bar = wiped.bar;
+	out->bar_len = wiped.bar_len;
+	peel_bar(reader, &p, &len, out);
 	if (len > 0 && *p == '[')
 		peel_rank(&p, &len, out);
 	while (len > 0 && is_blank(*p) && *p != '\n')

@@ -50,6 +50,8 @@ typedef struct L4Line
 	int			component_len;
 	int			format_id;		/* rule_id of the innermost format, 0 none, or L4_FORMAT_… */
 	bool		headed;			/* has a header of a logger, not only launcher prefixes */
+	const char *bar;			/* the progress bar in front of the message, painted over or not */
+	int			bar_len;
 	uint64		key;			/* who wrote it, as far as launcher prefixes tell; 0 they do not */
 } L4Line;
 
