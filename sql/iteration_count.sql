@@ -20,7 +20,13 @@ SELECT 'count-1', 'n1', 'painted', i, '2025-02-23 10:00Z'::timestamptz + i * int
 	E'\r 17%|#6        | 10/60 [00:10<00:50,  1.00s/it]\r      \r{''loss'': 3.25, ''learning_rate'': 0.0002, ''epoch'': 0.2}',
 	'100%|##########| 128/128 [00:01<00:00, 90.00it/s]',
 	E'\r 20%|##        | 12/60 [00:12<00:48,  1.00s/it][INFO|trainer.py:2926] 2025-02-23 10:00:05,100 >> Saving model checkpoint to /ckpt/checkpoint-12',
-	'  0%|          | 0/2 [00:00<?, ?it/s]Traceback (most recent call last):', '  File "train.py", line 1, in <module>', 'RuntimeError: boom']) WITH ORDINALITY AS u(l, i);
+	'  0%|          | 0/2 [00:00<?, ?it/s]Traceback (most recent call last):', '  File "train.py", line 1, in <module>', 'RuntimeError: boom']) WITH ORDINALITY AS u(l, i)
+UNION ALL
+-- a bar's line may be ended long after it was painted, by what a hang leads to: its own seconds tell
+SELECT 'count-1', 'n1', 'late', i, '2025-02-23 10:00Z'::timestamptz + s * interval '1 s', l FROM unnest(ARRAY[
+	' 5%|5         | 3/60 [00:03<00:57,  1.00s/it]', '  8%|8         | 5/60 [00:05<00:55,  1.00s/it]',
+	E'\r 12%|#1        | 7/60 [00:07<00:53,  1.00s/it]Traceback (most recent call last):', '  File "train.py", line 1, in <module>', 'RuntimeError: boom',
+	E'\r 12%|#1        | 7/60 [00:38<00:53,  5.00s/it]'], ARRAY[3, 5, 37, 37, 37, 38]) WITH ORDINALITY AS u(l, s, i);
 CALL l4.ingest('pg_temp.logs', commit => false, batch_lines => 4);
 SELECT source, epoch, iteration, started, duration_ms, metrics FROM l4.iteration WHERE job_id = 'count-1' ORDER BY source, iteration;
 SELECT source, line_no, iteration FROM l4.event_line WHERE job_id = 'count-1' AND source <> 'counted' ORDER BY 1, 2;

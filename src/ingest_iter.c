@@ -11,6 +11,9 @@
 #include "ingest_scan.h"
 #include "l4_compat.h"
 
+/* Bars count whole seconds, and lines take a while: a line that comes so much later than its bar says is not late. */
+#define L4_BAR_SLACK 2
+
 static void
 carry_init(L4ScanCarry *carry)
 {
@@ -42,6 +45,8 @@ l4_carry_write(const L4ScanCarry *carry, StringInfo buf)
 		l4_put_uint(buf, carry->ranks[i].numbered);
 		l4_put_int(buf, carry->ranks[i].total);
 		l4_put_uint(buf, carry->ranks[i].counted);
+		l4_put_int(buf, carry->ranks[i].elapsed);
+		l4_put_int(buf, carry->ranks[i].elapsed_ts);
 	}
 	l4_put_uint(buf, carry->record_state.len);
 	appendBinaryStringInfo(buf, carry->record_state.data, carry->record_state.len);
@@ -77,6 +82,8 @@ l4_carry_read(L4ScanCarry *carry, const char *bytes, int len)
 		carry->ranks[i].numbered = l4_get_uint(&reader) != 0;
 		carry->ranks[i].total = (int32) l4_get_int(&reader);
 		carry->ranks[i].counted = l4_get_uint(&reader) != 0;
+		carry->ranks[i].elapsed = (int32) l4_get_int(&reader);
+		carry->ranks[i].elapsed_ts = l4_get_int(&reader);
 	}
 	n = l4_get_uint(&reader);
 	appendBinaryStringInfo(&carry->record_state, l4_get_bytes(&reader, n), (int) Min(n, PG_INT32_MAX));
@@ -113,7 +120,29 @@ l4_carry_rank(L4ScanCarry *carry, int32 rank)
 	state->numbered = false;
 	state->total = 0;
 	state->counted = false;
+	state->elapsed = -1;
+	state->elapsed_ts = L4_NO_TS;
 	return state;
+}
+
+/*
+ * When a bar was painted: a log gets its line only when something ends it,
+ * after a hang long afterwards. The bar's own seconds since the one before
+ * tell, where the line came later than they say.
+ */
+static TimestampTz
+bar_time(L4RankState *state, int elapsed, TimestampTz ts)
+{
+	TimestampTz painted = ts;
+
+	if (state->elapsed >= 0 && elapsed >= state->elapsed && state->elapsed_ts != L4_NO_TS && ts != L4_NO_TS)
+	{
+		painted = state->elapsed_ts + (elapsed - state->elapsed + L4_BAR_SLACK) * USECS_PER_SEC;
+		painted = Min(painted, ts);
+	}
+	state->elapsed = elapsed;
+	state->elapsed_ts = painted;
+	return painted;
 }
 
 /*
@@ -163,6 +192,8 @@ l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *fo
 
 	if (other || (next && state->numbered))
 		return false;
+	if (found->done && found->elapsed_s >= 0)
+		ts = bar_time(state, found->elapsed_s, ts);
 	if (next)
 		iter = before == L4_NO_INT ? 1 : Min(before, PG_INT32_MAX - 2) + 1;
 	state->numbered |= !next && found->done;

@@ -2,11 +2,10 @@
  * ingest_scan.c
  *		One pass over a piece of a stream.
  *
- * Records are counted in the order of their first lines, whatever order they
- * end in: those that end while an older one is open (a traceback whose
- * exception line is still to come, among lines of other ranks) wait in a
- * queue. So the result does not depend on where pieces are cut, and what is
- * open when the input ends can be told apart from what is settled.
+ * Records are counted in the order of their first lines: those that end while
+ * an older one is open (a traceback whose exception line is still to come,
+ * among lines of other ranks) wait. So the result does not depend on where
+ * pieces are cut, and what is open at the end is told apart from what is settled.
  */
 #include "postgres.h"
 
@@ -252,7 +251,7 @@ local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len, Tim
 }
 
 static void
-keep_iteration(L4Scan *scan, const L4Iteration *found, const L4UnitRec *rec, double duration_ms)
+keep_iteration(L4Scan *scan, const L4Iteration *found, const L4UnitRec *rec, TimestampTz ts, double duration_ms)
 {
 	L4UnitPart *part = scan->part;
 	L4IterEntry *entry;
@@ -261,7 +260,7 @@ keep_iteration(L4Scan *scan, const L4Iteration *found, const L4UnitRec *rec, dou
 	entry = &part->iters[part->niters++];
 	entry->epoch = rec->epoch;
 	entry->iteration = rec->iteration;
-	entry->ts = rec->ts;
+	entry->ts = ts;
 	entry->duration_ms = duration_ms;
 	entry->nmetrics = found->nmetrics;
 	entry->metrics = MemoryContextAlloc(scan->piece_cxt, sizeof(L4Metric) * Max(found->nmetrics, 1));
@@ -284,16 +283,17 @@ place_in_iterations(L4Scan *scan, L4Local *local, const L4Iteration *bar, const 
 		found.iter = bar->iter;
 		found.total = bar->total;
 		found.duration_ms = bar->duration_ms;
+		found.elapsed_s = bar->elapsed_s;
 	}
 	else if (bar != NULL && l4_carry_iteration(scan->carry, state, bar, rec->ts, rec, &duration_ms))
-		keep_iteration(scan, bar, rec, duration_ms);
+		keep_iteration(scan, bar, rec, state->done_ts, duration_ms);
 	rec->epoch = state->epoch;
 	rec->iteration = state->current;
 	if (!reports)
 		return;
 	local->iteration_rule = found.rule_id;
 	if (l4_carry_iteration(scan->carry, state, &found, rec->ts, rec, &duration_ms))
-		keep_iteration(scan, &found, rec, duration_ms);
+		keep_iteration(scan, &found, rec, state->done_ts, duration_ms);
 	state->counted |= by_bar && found.total > 0 && found.total == state->total;
 }
 

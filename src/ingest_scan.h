@@ -33,6 +33,8 @@ typedef struct L4RankState
 	bool		numbered;		/* some report gave its number */
 	int32		total;			/* of the reports that give numbers, 0 not known */
 	bool		counted;		/* reports without numbers came with that total: others are of other bars */
+	int32		elapsed;		/* seconds that the last bar gave, -1 none did */
+	TimestampTz elapsed_ts;		/* when that was */
 } L4RankState;
 
 /* What lasts from one piece of a stream to the next. */

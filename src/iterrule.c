@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "iterrule.h"
+#include "terminal.h"
 
 /* What a group is for, by its name; a second group for the same thing is called iter_2, time_s_2 … */
 typedef enum IterRole
@@ -218,6 +219,7 @@ fill_iteration(const L4IterRule *rule, const double *values, const bool *present
 	out->total = -1;
 	out->epoch = -1;
 	out->duration_ms = NAN;
+	out->elapsed_s = -1;
 	out->nmetrics = 0;
 	for (int g = 1; g <= rule->ngroups; g++)
 	{
@@ -291,13 +293,22 @@ first_match(L4Rules *rules, const char *msg, int len, double *values, bool *pres
 	return -1;
 }
 
+static int
+bar_seconds(const char *msg, int len)
+{
+	return l4_bar_length(msg, len) > 0 ? l4_bar_elapsed(msg, len) : -1;
+}
+
 bool
 l4_iter_match(L4Rules *rules, const char *msg, int len, L4Iteration *out)
 {
 	double		values[L4_MAX_ITER_GROUPS + 1];
 	bool		present[L4_MAX_ITER_GROUPS + 1];
 
-	return first_match(rules, msg, len, values, present, out) >= 0;
+	if (first_match(rules, msg, len, values, present, out) < 0)
+		return false;
+	out->elapsed_s = bar_seconds(msg, len);
+	return true;
 }
 
 static bool
@@ -401,5 +412,6 @@ l4_iter_apply(L4Rules *rules, const L4IterMap *map, const char *msg, int len,
 	}
 	if (!fill_iteration(rule, values, present, out))
 		return l4_iter_match(rules, msg, len, out);
+	out->elapsed_s = bar_seconds(msg, len);
 	return true;
 }

@@ -25,6 +25,7 @@ typedef struct L4Iteration
 	int64		total;			/* -1 not known */
 	int64		epoch;			/* -1 not known */
 	double		duration_ms;	/* of one iteration, nan when not known */
+	int			elapsed_s;		/* seconds since the loop began, as a progress bar says; -1 not known */
 	int			nmetrics;
 	L4Metric	metrics[L4_MAX_ITER_GROUPS];
 } L4Iteration;

@@ -95,6 +95,34 @@ l4_bar_length(const char *p, int len)
 	return stop == NULL ? 0 : stop - p;
 }
 
+int
+l4_bar_elapsed(const char *bar, int len)
+{
+	const char *s = memchr(bar, '|', len);
+	const char *end = bar + len;
+	int			seconds = 0;
+	int			part = 0;
+
+	s = s == NULL ? NULL : memchr(s + 1, '|', end - s - 1);
+	s = s == NULL ? NULL : memchr(s, '[', end - s);
+	if (s == NULL)
+		return -1;
+	/* "01:05", "1:01:05" */
+	for (s++; s < end && (is_digit(*s) || *s == ':'); s++)
+	{
+		if (*s != ':')
+			part = part * 10 + (*s - '0');
+		else
+		{
+			seconds = (seconds + part) * 60;
+			part = 0;
+		}
+		if (part > 10000 || seconds > 100 * 86400)
+			return -1;
+	}
+	return s < end && (*s == '<' || *s == ',') ? seconds + part : -1;
+}
+
 /* Only what the last carriage return left counts, but for the bar before it. */
 static void
 paint_over(const char **p, int *len, L4Wiped *wiped)

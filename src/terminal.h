@@ -22,4 +22,7 @@ extern void l4_terminal_show(L4Buf *plain, const char **p, int *len, L4Wiped *wi
 /* Bytes of the progress bar that the text begins with, 0 none. */
 extern int	l4_bar_length(const char *p, int len);
 
+/* Seconds that a bar says have passed since its loop began, -1 when it does not. */
+extern int	l4_bar_elapsed(const char *bar, int len);
+
 #endif							/* L4_TERMINAL_H */
