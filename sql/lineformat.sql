@@ -23,6 +23,7 @@ SELECT * FROM pg_temp.peel(
 '2025-02-23T16:24:18.101123456Z stderr F [rank3]: [titan] 2025-02-23 16:24:18,100 - root - INFO - Training starts at step 1.',
 'worker-3: [default0]:2025-02-23 16:24:18,100 [INFO] [rank 12] trainer: building the model now',
 '12: (TrainWorker pid=1204, ip=10.0.3.7) INFO:root:ready',
+'4: [rank: 12] Received SIGTERM: 15',
 '[1,7]<stderr>:Traceback (most recent call last):',
 'Oct 16 20:47:19 gpu07 trainer[1204]: WARNING:root:late',
 '<165>1 2025-08-24T05:14:15.000003-07:00 gpu07 trainer 8710 - - [rank3]:[E626 05:14:36.393067540 ProcessGroupNCCL.cpp:1743] stuck',

@@ -314,7 +314,7 @@ peel_layer(L4LineReader *reader, int depth, const char **p, int *len, UsedFormat
 }
 
 /*
- * "[rank 3] ", "[Rank 3]: ": what many trainers put in front of the message
+ * "[rank 3] ", "[rank: 3] ", "[Rank 3]: ": what many trainers put in front of the message
  * itself. Capitalised it is part of PyTorch's own messages and stays.
  */
 static void
@@ -329,6 +329,8 @@ peel_rank(const char **p, int *len, L4Line *out)
 		return;
 	s += 5;
 	if (*s == ' ' || *s == '=' || *s == '_' || *s == '-' || *s == ':')
+		s++;
+	if (s < end && *s == ' ' && s[-1] == ':')
 		s++;
 	if (s == end || !is_digit(*s))
 		return;
