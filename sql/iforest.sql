@@ -22,6 +22,31 @@ SELECT abs(avg(s)) < 1e-9 AS cancel FROM (
 	SELECT (SELECT sum(contribution) FROM l4.iforest_explain(f, v)) AS s
 	FROM node, (SELECT l4.iforest_train(v, '{"sample_size": 200}') AS f FROM node) AS full_sample) AS sums;
 
+-- the same for every way in which vectors are read, put into a matrix and scored; a full sample cancels out only if all of them agree
+SELECT what, bool_and(abs(l4.iforest_base(f) + s - ln(l4.iforest_score(f, v)) / ln(2)) < 1e-9) AS exact, abs(avg(s)) < 1e-9 AS cancel, count(DISTINCT l4.iforest_score(f, v)) > 5 AS differ
+FROM (SELECT what, v, f, (SELECT sum(contribution) FROM l4.iforest_explain(f, v)) AS s
+	FROM (SELECT what, v, l4.iforest_train(v, '{"trees": 20, "sample_size": 200}') OVER (PARTITION BY what) AS f
+		FROM (SELECT what, n, l4.event_vector_agg(id, count) AS v
+			FROM (SELECT what, n, id, count FROM (VALUES ('one byte', 1, 0, 1), ('two bytes', 1, 0, 200), ('eight bytes', 1, 0, 100000), ('gaps', 9, -40, 1), ('gaps of two bytes', 70, 0, 13),
+					('far apart', 90000000, 0, 1), ('far apart, eight bytes', 90000000, 0, 100000), ('negative', 1, -6, 1)) AS kind (what, step, shift, factor),
+				generate_series(1, 200) AS n, generate_series(1, 20) AS e, LATERAL (SELECT e * step + shift AS id, (abs(hashint4(n * 1000 + e)) % 4) * factor::bigint AS count) AS c
+			-- one row has events that no other row leads to expect
+			UNION ALL SELECT 'later range', n, e, (abs(hashint4(n * 10 + e)) % 9)::bigint FROM generate_series(1, 200) AS n, generate_series(1, 20) AS e
+			UNION ALL SELECT 'later range', 137, e, 700 FROM unnest(ARRAY[-5000, 30, 2147483647]) AS e
+			UNION ALL SELECT 'few of many', n, n * 200 + e, 5 FROM generate_series(1, 200) AS n, generate_series(1, 3) AS e
+			UNION ALL SELECT 'few of many', 1, e, 1 FROM generate_series(1, 100) AS e) AS counts
+			GROUP BY what, n) AS vectors) AS trained) AS scored
+GROUP BY what ORDER BY what;
+
+-- scores of scikit-learn 1.9.1, mean of ten forests of 1,000 trees, times 10,000: the same order, and the same five nodes first
+SELECT round(corr(mine_rank, their_rank)::numeric, 2) AS rank_correlation, max(abs(score - theirs / 10000.0)) < 0.02 AS alike,
+	array_agg(n ORDER BY score DESC) FILTER (WHERE mine_rank <= 5) @> ARRAY[59, 118, 177, 236, 295] AS planted_first
+FROM (SELECT n, score, theirs, rank() OVER (ORDER BY score DESC) AS mine_rank, rank() OVER (ORDER BY theirs DESC) AS their_rank
+	FROM (SELECT n, theirs, l4.iforest_score(l4.iforest_train(v, '{"trees": 1000}') OVER (), v) AS score
+		FROM (SELECT n::int, theirs, (SELECT l4.event_vector_agg(e, 10 + (n * n * e * 7 + n * 13 + e * n * n * n) % (11 + 4 * e) * ((n * e) % 3 + 1) + CASE WHEN n % 59 = 0 THEN 30 * e * (n % 4 + 1) ELSE 0 END)
+				FROM generate_series(1, 6) AS e) AS v
+			FROM unnest('{4470,4487,3894,4052,5039,4081,4498,4774,4060,4767,4946,4152,4423,4570,4287,4442,4530,4215,5104,4548,4040,4300,4915,4603,4560,4901,4297,4708,4413,4128,4339,4893,3953,4364,4605,3969,5291,5282,4272,4691,4421,4256,4381,4428,4347,4417,4301,4145,4623,4308,4425,4574,4696,4370,4840,4509,4095,4420,8379,4409,4368,4617,3959,4748,4896,4322,4719,4881,4239,4840,4952,4205,4817,4734,4131,4429,4280,4120,4477,4306,4177,4126,4922,4260,4577,4805,4053,5002,4636,4231,4068,4876,4289,5217,4450,4076,4904,4689,4421,4758,4654,4277,4182,4390,4489,4674,4411,4106,4577,4260,4243,4980,5015,4172,4600,4468,4268,8172,5193,4829,4239,4111,4028,4751,4570,3984,4726,5034,4474,4815,4741,4217,4751,4541,4498,4165,4239,4283,4327,5115,3943,4700,5176,4014,4349,4975,4144,4150,4213,4271,4788,4687,4032,4430,4501,4071,4652,4827,4472,4492,4696,4014,4819,4515,4239,5374,4678,3901,4859,4393,4133,4813,5325,4055,4665,4689,8011,4186,4579,4343,5113,4515,3986,4457,4307,4342,4581,4616,4634,4541,4307,4310,4311,4764,4378,4130,4332,4222,4640,4971,4125,4481,4858,4617,4685,4627,4305,4911,4668,4504,4047,4838,4102,4253,4152,4166,4425,4587,4073,4957,4890,3995,4865,4275,4320,4761,5022,4166,4283,4547,3958,4607,5081,4298,5101,7776,4111,4544,4596,4263,4369,4457,4066,4643,4507,4171,4640,5015,4285,4678,4478,4291,4299,5053,4429,4110,4276,4384,4647,4465,4037,4510,4732,4164,5331,4699,4093,4300,4514,4444,4449,4389,4314,4992,4671,4148,4715,4943,4135,5273,5281,4182,4398,4456,4481,4162,4545,3978,4048,4869,4026,4592,4629,4197,8289,4593,4230,4659,4553,4321}'::int[]) WITH ORDINALITY AS s (theirs, n)) AS nodes) AS scored) AS ranked;
+
 -- A small case by hand: two rows, so every tree is one split of event 1 between 0 and 10, whose leaves lie at depth 1 = c(2).
 CREATE TEMP TABLE pair AS SELECT l4.iforest_train(v) AS f FROM unnest('{"{}","{1:10}"}'::l4.event_vector[]) AS v;
 SELECT l4.iforest_info(f), l4.iforest_score(f, '{}') AS none, l4.iforest_score(f, '{1:10}') AS ten, l4.iforest_base(f) AS base FROM pair;

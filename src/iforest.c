@@ -56,27 +56,63 @@ compare_int32(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-/* The events that splits test, ascending. */
-static int32 *
-collect_events(const L4ForestSplit *splits, int64 nsplits, int *nevents)
+/* The events that splits test, and how to find one's position. */
+typedef struct Events
 {
-	int32	   *events = palloc_extended(Max(nsplits, 1) * sizeof(int32), MCXT_ALLOC_HUGE);
-	int64		n = 0;
-	int			distinct = 0;
+	int32	   *ids;			/* ascending */
+	int			n;
+	int64		first;
+	uint32	   *positions;		/* by id less first; NULL: ids are too far apart */
+} Events;
 
+/* By a table of their range, if that is at most so much larger than the number of splits. */
+static void
+collect_events(Events *events, const L4ForestSplit *splits, int64 nsplits)
+{
+	int64		first = PG_INT32_MAX;
+	int64		last = PG_INT32_MIN;
+	int64		n = 0;
+
+	events->ids = palloc_extended(Max(nsplits, 1) * sizeof(int32), MCXT_ALLOC_HUGE);
+	events->n = 0;
+	events->positions = NULL;
 	for (int64 i = 0; i < nsplits; i++)
 	{
-		if (!splits[i].leaf)
-			events[n++] = splits[i].event_id;
+		if (splits[i].leaf)
+			continue;
+		first = Min(first, splits[i].event_id);
+		last = Max(last, splits[i].event_id);
+		events->ids[n++] = splits[i].event_id;
 	}
-	qsort(events, n, sizeof(int32), compare_int32);
+	events->first = first;
+	if (n > 0 && last - first < n * MAX_SPREAD + MAX_GAPS)
+	{
+		events->positions = palloc_extended((last - first + 1) * sizeof(uint32), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+		for (int64 i = 0; i < n; i++)
+			events->positions[events->ids[i] - first] = 1;
+		for (int64 id = first; id <= last; id++)
+		{
+			if (events->positions[id - first] == 0)
+				continue;
+			events->positions[id - first] = (uint32) events->n;
+			events->ids[events->n++] = (int32) id;
+		}
+		return;
+	}
+	qsort(events->ids, n, sizeof(int32), compare_int32);
 	for (int64 i = 0; i < n; i++)
 	{
-		if (i == 0 || events[i] != events[distinct - 1])
-			events[distinct++] = events[i];
+		if (i == 0 || events->ids[i] != events->ids[events->n - 1])
+			events->ids[events->n++] = events->ids[i];
 	}
-	*nevents = distinct;
-	return events;
+}
+
+static uint64
+position_of(const Events *events, int32 event_id)
+{
+	if (events->positions != NULL)
+		return events->positions[event_id - events->first];
+	return (uint64) ((int32 *) bsearch(&event_id, events->ids, events->n, sizeof(int32), compare_int32) - events->ids);
 }
 
 static uint64
@@ -120,14 +156,15 @@ struct varlena *
 l4_iforest_encode(const L4ForestOptions *options, int sample, int64 rows,
 				  const L4ForestSplit *splits, int64 nsplits)
 {
-	int			nevents;
-	int32	   *events = collect_events(splits, nsplits, &nevents);
-	Size		room = HEADER_SIZE + (5 + (Size) nevents + 2 * (Size) nsplits) * L4_VARINT_MAX;
+	Events		events;
+	Size		room;
 	struct varlena *result;
 	uint8	   *start;
 	uint8	   *p;
 	Size		size;
 
+	collect_events(&events, splits, nsplits);
+	room = HEADER_SIZE + (5 + (Size) events.n + 2 * (Size) nsplits) * L4_VARINT_MAX;
 	result = palloc_extended(VARHDRSZ + room, MCXT_ALLOC_HUGE);
 	start = (uint8 *) VARDATA(result);
 	start[0] = L4_IFOREST_VERSION;
@@ -136,26 +173,23 @@ l4_iforest_encode(const L4ForestOptions *options, int sample, int64 rows,
 	p = l4_varint_put(p, (uint64) sample);
 	p = l4_varint_put(p, l4_zigzag(options->seed));
 	p = l4_varint_put(p, (uint64) rows);
-	p = l4_varint_put(p, (uint64) nevents);
-	for (int i = 0; i < nevents; i++)
-		p = l4_varint_put(p, i == 0 ? l4_zigzag(events[0]) :
-						  (uint64) ((int64) events[i] - events[i - 1] - 1));
+	p = l4_varint_put(p, (uint64) events.n);
+	for (int i = 0; i < events.n; i++)
+		p = l4_varint_put(p, i == 0 ? l4_zigzag(events.ids[0]) :
+						  (uint64) ((int64) events.ids[i] - events.ids[i - 1] - 1));
 	for (int64 i = 0; i < nsplits; i++)
 	{
 		if (splits[i].leaf)
 			*p++ = 0;
 		else
-		{
-			int32	   *event = bsearch(&splits[i].event_id, events, nevents,
-										sizeof(int32), compare_int32);
-
-			p = l4_varint_put(p, (uint64) (event - events) + 1);
-		}
+			p = l4_varint_put(p, position_of(&events, splits[i].event_id) + 1);
 		p = l4_varint_put(p, (uint64) splits[i].value);
 	}
 	size = p - start;
 	store64(start + 1, hash_bytes(start + HEADER_SIZE, size - HEADER_SIZE));
-	pfree(events);
+	pfree(events.ids);
+	if (events.positions != NULL)
+		pfree(events.positions);
 
 	/* what was not needed is given back: the value may live long */
 	SET_VARSIZE(result, VARHDRSZ + size);

@@ -19,6 +19,7 @@
 
 #include "l4_compat.h"
 #include "args.h"
+#include "bigmem.h"
 #include "iforest.h"
 
 PG_FUNCTION_INFO_V1(l4_iforest_accum);
@@ -32,11 +33,26 @@ PG_FUNCTION_INFO_V1(l4_iforest_final);
 /* What an entry counts beside its bytes. */
 #define ENTRY_SIZE		64
 
+/* Vectors stand one after the other, in pieces of which each is so many times as large as the one before. */
+#define FIRST_PIECE		(8 * 1024)
+#define PIECE_GROWTH	16
+#define LARGEST_PIECE	(16 * 1024 * 1024)
+
+typedef struct Piece
+{
+	struct Piece *next;
+	void	   *allocated;		/* what to free */
+	Size		size;
+	Size		used;
+	char		bytes[FLEXIBLE_ARRAY_MEMBER];
+} Piece;
+
 typedef struct TrainState
 {
 	MemoryContext context;
 	L4ForestOptions options;
 	Jsonb	   *given;			/* the options as given; NULL: none or unknown */
+	Piece	   *pieces;			/* the last one first */
 	L4ForestRow *rows;
 	int			n;
 	int			size;			/* room in rows */
@@ -88,6 +104,33 @@ create_state(MemoryContext parent, const L4ForestOptions *options)
 	state->rows = MemoryContextAlloc(context, state->size * sizeof(L4ForestRow));
 	state->slots = MemoryContextAllocZero(context, 32 * sizeof(uint32));
 	return state;
+}
+
+/* A copy of a vector that stays until the next trim. */
+static struct varlena *
+keep_vector(TrainState *state, const struct varlena *vector)
+{
+	Size		size = INTALIGN(VARSIZE_ANY(vector));
+	Piece	   *piece = state->pieces;
+	char	   *copy;
+
+	if (piece == NULL || piece->size - piece->used < size)
+	{
+		void	   *allocated;
+		Size		room = piece == NULL ? FIRST_PIECE : Min(piece->size * PIECE_GROWTH, LARGEST_PIECE);
+
+		room = Max(room, size);
+		piece = l4_alloc_big(state->context, offsetof(Piece, bytes) + room, &allocated);
+		piece->allocated = allocated;
+		piece->next = state->pieces;
+		piece->size = room;
+		piece->used = 0;
+		state->pieces = piece;
+	}
+	copy = piece->bytes + piece->used;
+	piece->used += size;
+	memcpy(copy, vector, VARSIZE_ANY(vector));
+	return (struct varlena *) copy;
 }
 
 static uint32 *
@@ -153,6 +196,7 @@ rows_that_fit(const TrainState *state, const L4ForestRow *rows, int n)
 static void
 trim(TrainState *state)
 {
+	Piece	   *old = state->pieces;
 	int			fit;
 
 	qsort(state->rows, state->n, sizeof(L4ForestRow), l4_iforest_compare_rows);
@@ -163,12 +207,21 @@ trim(TrainState *state)
 		state->cutoff = state->rows[fit].hash;
 	}
 	for (int i = fit; i < state->n; i++)
-	{
 		state->bytes -= row_size(&state->rows[i]);
-		pfree(state->rows[i].vector);
-	}
 	state->n = fit;
 	rebuild_slots(state);
+
+	/* the vectors that stay move together */
+	state->pieces = NULL;
+	for (int i = 0; i < fit; i++)
+		state->rows[i].vector = keep_vector(state, state->rows[i].vector);
+	while (old != NULL)
+	{
+		Piece	   *next = old->next;
+
+		pfree(old->allocated);
+		old = next;
+	}
 }
 
 /* Add rows of one vector; its bytes are copied where they are new. */
@@ -205,8 +258,7 @@ add_rows(TrainState *state, struct varlena *vector, int64 rows)
 		rebuild_slots(state);
 		slot = find_slot(state, &row);
 	}
-	row.vector = MemoryContextAlloc(state->context, VARSIZE_ANY(vector));
-	memcpy(row.vector, vector, VARSIZE_ANY(vector));
+	row.vector = keep_vector(state, vector);
 	state->rows[state->n] = row;
 	*slot = (uint32) ++state->n;
 	state->bytes += row_size(&row);

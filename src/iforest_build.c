@@ -290,8 +290,7 @@ grow(Builder *b, const L4ForestOptions *options, int t, int sample)
 {
 	int			ncolumns = b->matrix->ncolumns;
 
-	for (int c = 0; c < ncolumns; c++)
-		b->candidates[c] = c;
+	memcpy(b->candidates, b->matrix->columns, ncolumns * sizeof(uint32));
 	l4_rng_seed(&b->rng, (uint64) options->seed, (uint64) t * 2);
 	grow_tree(b, 0, sample, ncolumns, 0);
 }

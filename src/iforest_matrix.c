@@ -1,6 +1,10 @@
 /*
  * iforest_matrix.c
  *		The counts of many event vectors as a matrix.
+ *
+ * Where the ids lie close together, each id of their range has a column, and
+ * vectors are spread over rows as they are read. Else events get columns by a
+ * hash table, in order of first appearance.
  */
 #include "postgres.h"
 
@@ -8,14 +12,19 @@
 #include "utils/memutils.h"
 
 #include "l4_compat.h"
+#include "bigmem.h"
+#include "evector_scatter.h"
 #include "iforest_matrix.h"
 
 /*
- * Rows are looked at before room for a matrix is made: so many, and on until
- * so many events were seen.
+ * Rows are looked at before room for a matrix is made: so many, spread over
+ * all of them where columns are ids.
  */
 #define PREVIEW_ROWS	32
-#define PREVIEW_EVENTS	65536
+
+/* A column for each id where that makes so many cells an event at most, and some more. */
+#define CELLS_PER_EVENT 8
+#define MORE_CELLS		(8 * 1024 * 1024)
 
 /* Entry of the table for an event: its column + 1, or 0 where it belongs. */
 static uint32 *
@@ -32,23 +41,163 @@ matrix_entry(L4Matrix *matrix, int32 event_id)
 	}
 }
 
-static void *
-alloc_cells(const L4Matrix *matrix)
+static void
+alloc_cells(L4Matrix *matrix)
 {
-	return MemoryContextAllocExtended(CurrentMemoryContext,
-									  matrix->nrows * matrix->stride * matrix->width,
-									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	matrix->cells = l4_alloc_big(CurrentMemoryContext, matrix->nrows * matrix->stride * matrix->width,
+								 &matrix->allocated);
+}
+
+static char *
+row_cells(const L4Matrix *matrix, int row)
+{
+	return matrix->cells + row * matrix->stride * matrix->width;
 }
 
 void
 l4_matrix_free(L4Matrix *matrix)
 {
 	if (matrix->cells != NULL)
-		pfree(matrix->cells);
+		pfree(matrix->allocated);
 	pfree(matrix->events);
-	pfree(matrix->table);
+	if (matrix->columns != NULL)
+		pfree(matrix->columns);
+	if (matrix->table != NULL)
+		pfree(matrix->table);
 	pfree(matrix);
 }
+
+/* The stride is no power of two, which would put a column into few sets of the processor's cache. */
+static Size
+stride_of(Size columns)
+{
+	Size		stride = (columns + 15) / 16 * 16;
+
+	return (stride & (stride - 1)) == 0 ? stride + 16 : stride;
+}
+
+/* The width that a count needs; counts may be or-ed together before. */
+static Size
+width_of(uint64 count)
+{
+	if (count <= PG_UINT8_MAX)
+		return sizeof(uint8);
+	return count <= PG_UINT16_MAX ? sizeof(uint16) : sizeof(int64);
+}
+
+/* ---- a column for each id ---- */
+
+/* The ids of a matrix, and how wide its cells must be. */
+typedef struct Range
+{
+	int64		first;
+	int64		last;
+	Size		width;
+} Range;
+
+/* Make the range large enough for a vector. Where it has to grow it grows by an eighth, so that this is not needed often. */
+static void
+include_vector(Range *range, const struct varlena *vector)
+{
+	L4EvectorReader reader;
+	uint64		all = 0;
+	int64		slack = Max(range->last - range->first, 0) / 8;
+
+	l4_evector_open(&reader, vector);
+	while (l4_evector_next(&reader))
+	{
+		if (reader.event_id < range->first)
+			range->first = Max(reader.event_id - slack, PG_INT32_MIN);
+		if (reader.event_id > range->last)
+			range->last = Min(reader.event_id + slack, PG_INT32_MAX);
+		all |= (uint64) reader.count;
+	}
+	range->width = Max(range->width, width_of(all));
+}
+
+/* Fill one row: false when some event or count does not fit. */
+static bool
+fill_range_row(L4Matrix *matrix, int row, const struct varlena *vector, int64 first, int64 n, uint8 *used)
+{
+	void	   *cells = row_cells(matrix, row);
+
+	/* just before it is written, so that it is in the cache by then */
+	memset(cells, 0, matrix->stride * matrix->width);
+	if (matrix->width == sizeof(uint8))
+		return l4_evector_scatter(vector, first, n, cells, sizeof(uint8), used);
+	if (matrix->width == sizeof(uint16))
+		return l4_evector_scatter(vector, first, n, cells, sizeof(uint16), used);
+	return l4_evector_scatter(vector, first, n, cells, sizeof(int64), used);
+}
+
+/* The matrix of a range; NULL when a row does not fit, for which the range is then made larger. */
+static L4Matrix *
+try_range(Range *range, const L4ForestRow *rows, const uint32 *which, int n)
+{
+	L4Matrix   *matrix = palloc0(sizeof(L4Matrix));
+	int64		nids = range->last - range->first + 1;
+	uint8	   *used = palloc0(nids);
+
+	matrix->nrows = n;
+	matrix->width = range->width;
+	matrix->stride = stride_of(nids);
+	matrix->events = palloc(nids * sizeof(int32));
+	matrix->columns = palloc(nids * sizeof(uint32));
+	alloc_cells(matrix);
+	for (int r = 0; r < n; r++)
+	{
+		const struct varlena *vector = rows[which[r]].vector;
+
+		if (!fill_range_row(matrix, r, vector, range->first, nids, used))
+		{
+			include_vector(range, vector);
+			l4_matrix_free(matrix);
+			pfree(used);
+			return NULL;
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	for (int64 i = 0; i < nids; i++)
+	{
+		matrix->events[i] = (int32) (range->first + i);
+		if (used[i])
+			matrix->columns[matrix->ncolumns++] = (uint32) i;
+	}
+	pfree(used);
+	return matrix;
+}
+
+/* NULL when ids are too far apart. */
+static L4Matrix *
+make_of_range(const L4ForestRow *rows, const uint32 *which, int n, int64 max_cells)
+{
+	Range		range = {PG_INT32_MAX, PG_INT32_MIN, sizeof(uint8)};
+	int64		events = 0;
+
+	for (int r = 0; r < n; r++)
+	{
+		L4EvectorReader reader;
+
+		l4_evector_open(&reader, rows[which[r]].vector);
+		events += reader.n;
+	}
+	for (int i = 0; i < Min(n, PREVIEW_ROWS); i++)
+		include_vector(&range, rows[which[(int64) i * n / Min(n, PREVIEW_ROWS)]].vector);
+	range.first = Min(range.first, range.last);
+	for (;;)
+	{
+		L4Matrix   *matrix;
+		int64		cells = (int64) stride_of(range.last - range.first + 1) * n;
+
+		if (cells > Min(max_cells, events * CELLS_PER_EVENT + MORE_CELLS))
+			return NULL;
+		matrix = try_range(&range, rows, which, n);
+		if (matrix != NULL)
+			return matrix;
+	}
+}
+
+/* ---- columns in order of first appearance ---- */
 
 /* The column of an event, a new one at its first appearance. */
 static uint32
@@ -73,144 +222,30 @@ find_column(L4Matrix *matrix, int32 event_id)
 		matrix->events[matrix->ncolumns++] = event_id;
 		*entry = matrix->ncolumns;
 	}
-	matrix->recent[(uint32) event_id % L4_MATRIX_RECENT].event_id = event_id;
-	matrix->recent[(uint32) event_id % L4_MATRIX_RECENT].column = *entry;
 	return *entry - 1;
-}
-
-static inline uint32
-get_column(L4Matrix *matrix, int32 event_id)
-{
-	uint32		i = (uint32) event_id % L4_MATRIX_RECENT;
-
-	if (matrix->recent[i].event_id == event_id && matrix->recent[i].column != 0)
-		return matrix->recent[i].column - 1;
-	return find_column(matrix, event_id);
 }
 
 /*
  * Room for the columns so far and some more: false when those are too many.
- * done is the number of rows that have cells already. The stride is no power
- * of two, which would put a column into few sets of the processor's cache.
+ * done is the number of rows that have cells already.
  */
 static bool
 set_stride(L4Matrix *matrix, int done, int64 max_cells)
 {
 	Size		old_stride = matrix->stride;
 	char	   *old_cells = matrix->cells;
+	void	   *old_allocated = matrix->allocated;
 
-	matrix->stride = ((Size) matrix->ncolumns + matrix->ncolumns / 4) / 16 * 16 + 16;
-	if ((matrix->stride & (matrix->stride - 1)) == 0)
-		matrix->stride += 16;
+	matrix->stride = stride_of((Size) matrix->ncolumns + matrix->ncolumns / 4);
 	if ((int64) (matrix->stride * matrix->nrows) > max_cells)
 		return false;
-	matrix->cells = alloc_cells(matrix);
+	alloc_cells(matrix);
+	memset(matrix->cells, 0, matrix->nrows * matrix->stride * matrix->width);
 	if (old_cells == NULL)
 		return true;
 	for (int r = 0; r < done; r++)
-		memcpy(matrix->cells + r * matrix->stride * matrix->width,
-			   old_cells + r * old_stride * matrix->width, old_stride * matrix->width);
-	pfree(old_cells);
-	return true;
-}
-
-/* The width that a count needs; counts may be or-ed together before. */
-static Size
-width_of(uint64 count)
-{
-	if (count <= PG_UINT8_MAX)
-		return sizeof(uint8);
-	return count <= PG_UINT16_MAX ? sizeof(uint16) : sizeof(int64);
-}
-
-/*
- * Events first, first + 1 … with counts bytes[0] + 1, bytes[1] + 1 …: false
- * when their columns do not follow each other, or are not there yet.
- */
-static bool
-store_run(L4Matrix *matrix, int row, int32 first, const uint8 *restrict bytes, int n)
-{
-	uint32		column = get_column(matrix, first);
-	const int32 *restrict events = matrix->events + column;
-	Size		cell = row * matrix->stride + column;
-	int32		different = 0;
-
-	if (matrix->cells == NULL || column + n > matrix->ncolumns || column + n > matrix->stride)
-		return false;
-	for (int i = 0; i < n; i++)
-		different |= events[i] ^ (first + i);
-	if (different != 0)
-		return false;
-	if (matrix->width == sizeof(uint8))
-	{
-		uint8	   *restrict cells = (uint8 *) matrix->cells + cell;
-
-		for (int i = 0; i < n; i++)
-			cells[i] = (uint8) (bytes[i] + 1);
-	}
-	else if (matrix->width == sizeof(uint16))
-	{
-		uint16	   *restrict cells = (uint16 *) matrix->cells + cell;
-
-		for (int i = 0; i < n; i++)
-			cells[i] = (uint16) (bytes[i] + 1);
-	}
-	else
-	{
-		int64	   *restrict cells = (int64 *) matrix->cells + cell;
-
-		for (int i = 0; i < n; i++)
-			cells[i] = (int64) bytes[i] + 1;
-	}
-	return true;
-}
-
-/*
- * Some events: false when they need a larger or a wider matrix than may be.
- * The columns of all are looked up before any is stored, so that the misses
- * of one do not wait for those of another.
- */
-static bool
-store_events(L4Matrix *matrix, int row, const int32 *restrict ids,
-			 const int64 *restrict counts, int n, int64 max_cells)
-{
-	uint32		columns[L4_EVECTOR_BLOCK];
-	uint64		all = 0;
-	uint32		last = 0;
-	Size		cell;
-
-	for (int i = 0; i < n; i++)
-	{
-		columns[i] = get_column(matrix, ids[i]);
-		last = Max(last, columns[i]);
-		all |= (uint64) counts[i];
-	}
-	if (width_of(all) > matrix->width)
-	{
-		matrix->width = width_of(all);
-		if (matrix->cells != NULL)
-			return false;
-	}
-	if (matrix->cells == NULL)
-		return true;
-	if (last >= matrix->stride && !set_stride(matrix, row + 1, max_cells))
-		return false;
-	cell = row * matrix->stride;
-	if (matrix->width == sizeof(uint8))
-	{
-		for (int i = 0; i < n; i++)
-			((uint8 *) matrix->cells)[cell + columns[i]] = (uint8) counts[i];
-	}
-	else if (matrix->width == sizeof(uint16))
-	{
-		for (int i = 0; i < n; i++)
-			((uint16 *) matrix->cells)[cell + columns[i]] = (uint16) counts[i];
-	}
-	else
-	{
-		for (int i = 0; i < n; i++)
-			((int64 *) matrix->cells)[cell + columns[i]] = counts[i];
-	}
+		memcpy(row_cells(matrix, r), old_cells + r * old_stride * matrix->width, old_stride * matrix->width);
+	pfree(old_allocated);
 	return true;
 }
 
@@ -223,63 +258,33 @@ static bool
 fill_row(L4Matrix *matrix, int row, const struct varlena *vector, int64 max_cells)
 {
 	L4EvectorReader reader;
-	int			n;
 
 	l4_evector_open(&reader, vector);
-	do
+	while (l4_evector_next(&reader))
 	{
-		int32		ids[L4_EVECTOR_BLOCK];
-		int64		counts[L4_EVECTOR_BLOCK];
-		int32		first;
-		const uint8 *bytes;
+		uint32		column = find_column(matrix, (int32) reader.event_id);
 
-		n = l4_evector_next_run(&reader, &first, &bytes);
-		if (n > 0 && store_run(matrix, row, first, bytes, n))
-			continue;
-		for (int done = 0; done < n; done += L4_EVECTOR_BLOCK)
+		if (width_of((uint64) reader.count) > matrix->width)
 		{
-			int			some = Min(n - done, L4_EVECTOR_BLOCK);
-
-			for (int i = 0; i < some; i++)
-			{
-				ids[i] = first + done + i;
-				counts[i] = (int64) bytes[done + i] + 1;
-			}
-			if (!store_events(matrix, row, ids, counts, some, max_cells))
+			matrix->width = width_of((uint64) reader.count);
+			if (matrix->cells != NULL)
 				return false;
 		}
-		if (n > 0)
+		if (matrix->cells == NULL)
 			continue;
-		n = l4_evector_next_block(&reader, ids, counts);
-		if (n > 0 && !store_events(matrix, row, ids, counts, n, max_cells))
+		if (column >= matrix->stride && !set_stride(matrix, row + 1, max_cells))
 			return false;
-	} while (n > 0);
+		(void) l4_scatter_one(row_cells(matrix, row), matrix->width, column, reader.count);
+	}
 	return true;
 }
 
-/* Columns of the first rows, and how wide cells must be for them. */
-static void
-look_at_rows(L4Matrix *matrix, const L4ForestRow *rows, const uint32 *which, int n)
-{
-	int64		events = 0;
-
-	for (int i = 0; i < n && (i < PREVIEW_ROWS || events < PREVIEW_EVENTS); i++)
-	{
-		L4EvectorReader reader;
-
-		l4_evector_open(&reader, rows[which[i]].vector);
-		events += reader.n;
-		(void) fill_row(matrix, i, rows[which[i]].vector, 0);
-		CHECK_FOR_INTERRUPTS();
-	}
-}
-
 /*
- * Some rows are read twice: they show how large the matrix will be, so that it seldom has
- * to be made anew.
+ * The first rows are read twice: they show how large the matrix will be, so
+ * that it seldom has to be made anew.
  */
-L4Matrix *
-l4_matrix_make(const L4ForestRow *rows, const uint32 *which, int n, int64 max_cells)
+static L4Matrix *
+make_of_appearance(const L4ForestRow *rows, const uint32 *which, int n, int64 max_cells)
 {
 	Size		width = sizeof(uint8);
 
@@ -294,7 +299,8 @@ l4_matrix_make(const L4ForestRow *rows, const uint32 *which, int n, int64 max_ce
 		matrix->mask = 63;
 		matrix->events = palloc(32 * sizeof(int32));
 		matrix->table = palloc0(64 * sizeof(uint32));
-		look_at_rows(matrix, rows, which, n);
+		for (int i = 0; i < Min(n, PREVIEW_ROWS); i++)
+			(void) fill_row(matrix, i, rows[which[i]].vector, 0);
 		width = matrix->width;
 		if (set_stride(matrix, 0, max_cells))
 		{
@@ -304,7 +310,12 @@ l4_matrix_make(const L4ForestRow *rows, const uint32 *which, int n, int64 max_ce
 				CHECK_FOR_INTERRUPTS();
 			}
 			if (done == n)
+			{
+				matrix->columns = palloc(matrix->ncolumns * sizeof(uint32));
+				for (int c = 0; c < matrix->ncolumns; c++)
+					matrix->columns[c] = (uint32) c;
 				return matrix;
+			}
 		}
 		too_narrow = matrix->width > width;
 		width = matrix->width;
@@ -312,4 +323,12 @@ l4_matrix_make(const L4ForestRow *rows, const uint32 *which, int n, int64 max_ce
 		if (!too_narrow)
 			return NULL;
 	}
+}
+
+L4Matrix *
+l4_matrix_make(const L4ForestRow *rows, const uint32 *which, int n, int64 max_cells)
+{
+	L4Matrix   *matrix = make_of_range(rows, which, n, max_cells);
+
+	return matrix != NULL ? matrix : make_of_appearance(rows, which, n, max_cells);
 }

@@ -7,12 +7,10 @@
 
 #include "iforest.h"
 
-#define L4_MATRIX_RECENT		8192
-
 /*
  * Counts of rows, dense, a row after the other. Cells are as wide as the
- * greatest count needs: 1, 2 or 8 bytes. Columns are events in order of first
- * appearance, which the order of rows fixes.
+ * greatest count needs: 1, 2 or 8 bytes. The order of columns does not depend
+ * on the order in which rows were read from a table.
  */
 typedef struct L4Matrix
 {
@@ -21,14 +19,11 @@ typedef struct L4Matrix
 	Size		stride;			/* cells from row to row, a multiple of 16 */
 	Size		width;			/* of a cell: uint8, uint16 or int64 */
 	char	   *cells;			/* NULL while rows are only looked at */
+	void	   *allocated;		/* what to free for them */
+	uint32	   *columns;		/* those that some row has a count in */
 	int32	   *events;			/* by column */
-	uint32	   *table;			/* event id hash to column + 1 */
+	uint32	   *table;			/* event id hash to column + 1; NULL: columns are ids */
 	uint32		mask;
-	struct
-	{
-		int32		event_id;
-		uint32		column;		/* + 1; 0: none */
-	}			recent[L4_MATRIX_RECENT];	/* by event id modulo size, a cache */
 } L4Matrix;
 
 /*
