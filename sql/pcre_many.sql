@@ -67,6 +67,12 @@ WITH found AS (
 SELECT count(*) > 100 AS enough,
 	(SELECT count(*) FROM sentence, word WHERE l4.pcre_match(t, p)) = count(*) AS same_count FROM found;
 
+-- more strings than are kept of a pattern, so that their beginnings are looked for: each is found, and a beginning alone is no match
+WITH word AS (SELECT n, 'component' || n || ' gave up waiting for ' || chr(97 + n % 26) || n * 7919 AS w FROM generate_series(100, 300) AS n),
+p AS (SELECT ARRAY[1, 2] AS ids, ARRAY['(?:' || string_agg(w, '|' ORDER BY n) || ')!|no such thing at all', '(?:' || string_agg(reverse(w), '|' ORDER BY n) || ')$']::l4.pcre[] AS patterns FROM word)
+SELECT count(*) AS lines, count(*) FILTER (WHERE l4.pcre_all('x ' || w || '!', ids, patterns) = '{1}') AS whole, count(*) FILTER (WHERE l4.pcre_all(reverse(w), ids, patterns) = '{2}') AS reversed,
+	count(l4.pcre_first('x ' || left(w, 24) || '!', ids, patterns)) AS beginnings, count(l4.pcre_first(reverse(w) || ' ', ids, patterns)) AS followed FROM word, p;
+
 -- patterns that are tried in vain on many lines: others of their literals are scanned for, or an automaton is asked first; the answers stay the same
 CREATE TEMP TABLE common AS
 SELECT row_number() OVER ()::int AS id, p::l4.pcre AS p

@@ -141,10 +141,9 @@ read_alternatives(Context *c, const L4Node *alternatives, L4Part *out)
 			/* what is required once may as well be required twice */
 			if (out->also[i].any)
 				l4_strings_copy(&out->also[i], &out->required);
-			l4_strings_unite(&out->also[i], other.also[i].any ? &other.required : &other.also[i],
-							 L4_LITERAL_SET);
+			l4_strings_require_either(&out->also[i], other.also[i].any ? &other.required : &other.also[i]);
 		}
-		l4_strings_unite(&out->required, &other.required, L4_LITERAL_SET);
+		l4_strings_require_either(&out->required, &other.required);
 	}
 }
 

@@ -6,6 +6,9 @@
 
 #include "literal_set.h"
 
+/* The weight of a string of four letters or so. */
+#define NOT_COMMON 16
+
 void
 l4_strings_any(L4Strings *s)
 {
@@ -61,6 +64,48 @@ l4_strings_unite(L4Strings *a, const L4Strings *b, int max)
 			return;
 		}
 		a->items[a->n++] = b->items[i];
+	}
+}
+
+/* Of each string the beginning alone, which occurs wherever the string does. */
+static void
+shorten(L4Strings *s, int len)
+{
+	int			n = 0;
+
+	for (int i = 0; i < s->n; i++)
+	{
+		L4Literal	item = s->items[i];
+		int			all = s->n;
+
+		item.len = Min(item.len, len);
+		s->n = n;
+		if (!contains(s, &item))
+			s->items[n++] = item;
+		s->n = all;
+	}
+	s->n = n;
+}
+
+/* a := what occurs where one of a or one of b does: too many are made fewer by making them shorter. */
+void
+l4_strings_require_either(L4Strings *a, const L4Strings *b)
+{
+	static const int lens[] = {L4_LITERAL_LEN, 16, 12, 8, 6};
+	L4Strings	first;
+
+	l4_strings_copy(&first, a);
+	for (int i = 0; i < lengthof(lens); i++)
+	{
+		L4Strings	second;
+
+		l4_strings_copy(&second, b);
+		l4_strings_copy(a, &first);
+		shorten(a, lens[i]);
+		shorten(&second, lens[i]);
+		l4_strings_unite(a, &second, L4_LITERAL_SET);
+		if (!a->any || first.any || b->any)
+			return;
 	}
 }
 
@@ -130,7 +175,8 @@ l4_strings_score(const L4Strings *s)
 
 		least = Min(least, weight);
 	}
-	return Max(0, least - s->n / 3);
+	/* many are worse than few, but those that are not common are better than none */
+	return Max(least < NOT_COMMON ? 0 : 1, least - s->n / 3);
 }
 
 void

@@ -39,6 +39,7 @@ l4_strings_copy(L4Strings *to, const L4Strings *from)
 
 extern bool l4_strings_same(const L4Strings *a, const L4Strings *b);
 extern void l4_strings_unite(L4Strings *a, const L4Strings *b, int max);
+extern void l4_strings_require_either(L4Strings *a, const L4Strings *b);
 extern bool l4_strings_append(L4Strings *a, const L4Strings *b);
 extern int	l4_strings_score(const L4Strings *s);
 
