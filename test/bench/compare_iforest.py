@@ -9,12 +9,15 @@ exits with 0. Prints
   - how alike the scores are at 1,000 trees, on data with planted outliers,
     beside how alike scikit-learn's own are under two seeds: among thousands of
     noisy events the rank of an ordinary node is chance for either;
-  - the time of training (100 trees, samples of 256) and scoring all rows, best
-    of nine, both on one core: ours from a table, from one that keeps vectors out
-    of the row, and with the rows in memory; scikit-learn's from an array in memory;
+  - the time of training (100 trees, samples of 256) and scoring all rows, on one
+    core, elapsed and of the processor, the median of three rounds that each take the
+    best of several calls: ours from a table, from one that keeps vectors out of the
+    row, and with the rows in memory; scikit-learn's from an array in memory;
   - where 8 nodes come that differ in 20 of the noisy events: with all events,
     and with those alone that some node has far more of than the others.
 """
+import re
+import statistics
 import subprocess
 import sys
 import time
@@ -29,15 +32,15 @@ except ImportError as missing:
 NODES = int(sys.argv[1]) if len(sys.argv) > 1 else 4096
 EVENTS = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
 ROUNDS = 3
-CALLS = 3
+CALLS = 5
 
 
-def psql(sql):
+def psql(sql, messages=False):
     run = subprocess.run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"],
                          input=sql, capture_output=True, text=True, check=False)
     if run.returncode != 0:
         sys.exit(run.stderr)
-    return run.stdout
+    return run.stderr if messages else run.stdout
 
 
 def load(counts, storage="main"):
@@ -64,7 +67,7 @@ def scores(source="l4_compare", trees=1000):
 
 
 def milliseconds(source):
-    """Train and score; nothing is kept from one call to the next."""
+    """Train and score; nothing is kept from one call to the next. Elapsed and processor time."""
     sql = "SET max_parallel_workers_per_gather = 0; SET work_mem = '1GB';\n"
     query = f"SELECT sum(score) FROM ({ours(source)}) AS s;\n"
     bare = ""
@@ -73,20 +76,24 @@ def milliseconds(source):
         rows = "WITH memory AS MATERIALIZED (SELECT node, v OPERATOR(l4.+) '{}' AS v FROM l4_compare) "
         query = rows + query
         bare = rows + "SELECT count(v) FROM memory;\n"
-    # the first call of a connection reads catalogs and loads the library
-    times = [[float(line.split()[1]) for line in psql(f"{sql}{each}\\timing on\n{each * CALLS}").splitlines() if line.startswith("Time")]
-             for each in (query, bare) if each]
-    return min(times[0]) - (min(times[1]) if bare else 0)
+    best = np.zeros(2)
+    for sign, each in ((1, query), (-1, bare)):
+        if each:
+            # the first call of a connection reads catalogs and loads the library
+            report = psql(f"{sql}{each}SET client_min_messages = log; SET log_statement_stats = on;\n{each * CALLS}", True)
+            times = [tuple(map(float, found)) for found in re.findall(r"!\s+([\d.]+) s user, ([\d.]+) s system, ([\d.]+) s elapsed", report)[-CALLS:]]
+            best += sign * 1000 * np.array([min(t[2] for t in times), min(t[0] + t[1] for t in times)])
+    return best
 
 
 def time_theirs(x, seed):
     times = []
     for _ in range(CALLS):
-        start = time.perf_counter()
-        forest = IsolationForest(n_estimators=100, max_samples=256, random_state=seed).fit(x)
+        start = time.perf_counter(), time.process_time()
+        forest = IsolationForest(n_estimators=100, max_samples=256, random_state=seed, n_jobs=1).fit(x)
         forest.score_samples(x)
-        times.append(time.perf_counter() - start)
-    return min(times) * 1000
+        times.append((time.perf_counter() - start[0], time.process_time() - start[1]))
+    return 1000 * np.min(times, axis=0)
 
 
 def ranks(x):
@@ -121,10 +128,11 @@ def compare_time(name, counts):
     # in turn, so that what else the machine does meets all of them
     rounds = [(time_theirs(x, seed), milliseconds("l4_compare"), milliseconds("l4_compare_out"), milliseconds("memory"))
               for seed in range(ROUNDS)]
-    theirs, table, outside, memory = (min(column) for column in zip(*rounds))
-    print(f"{name}, {counts.shape[0]} x {counts.shape[1]}: scikit-learn {theirs:.0f} ms; l4 {table:.0f} ms from a table "
-          f"({theirs / table:.1f} times as fast), {outside:.0f} ms with vectors out of the row ({theirs / outside:.1f}), "
-          f"{memory:.0f} ms from memory ({theirs / memory:.1f})")
+    for k, kind in enumerate(("elapsed", "of the processor")):
+        theirs, table, outside, memory = (statistics.median(times[k] for times in column) for column in zip(*rounds))
+        print(f"{name}, {counts.shape[0]} x {counts.shape[1]}, time {kind}: scikit-learn {theirs:.0f} ms; l4 {table:.0f} ms from a table "
+              f"({theirs / table:.1f} times as fast), {outside:.0f} ms with vectors out of the row ({theirs / outside:.1f}), "
+              f"{memory:.0f} ms from memory ({theirs / memory:.1f})")
 
 
 def show_filter(rng):
