@@ -10,6 +10,7 @@ OBJS = \
 	src/chunk_sql.o \
 	src/chunk_write.o \
 	src/ingest_carry.o \
+	src/ingest_held.o \
 	src/ingest_iter.o \
 	src/ingest_learn.o \
 	src/ingest_pack.o \

@@ -27,8 +27,19 @@ UPDATE l4._model SET parser = l4._parser_new();
 INSERT INTO part SELECT 'unit', read_again();
 UPDATE l4._model AS m SET parser = x.parser FROM model AS x;
 COMMIT;
-INSERT INTO part SELECT 'unit', (l4._ingest_learn(l4._parser_new(), array_agg(bytes))).news FROM part;
-SELECT count(*), count(*) FILTER (WHERE (l4._ingest_check(ARRAY[bytes])).unknown > 0) AS unknown FROM part;
+-- units are kept in the process from step to step
+CREATE FUNCTION hold(bytes bytea) RETURNS void LANGUAGE sql VOLATILE AS $$ SELECT l4._ingest_hold(format('SELECT 1, %L::bytea', bytes), 1) $$;
+SELECT l4._ingest_hold('SELECT row_number() OVER (ORDER BY bytes)::int, bytes FROM damaged.part', count(*)::int) FROM part;
+INSERT INTO part SELECT 'unit', (l4._ingest_learn(l4._parser_new(), 2)).news;
+CREATE FUNCTION unknown(bytes bytea) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$ BEGIN PERFORM damaged.hold(bytes); RETURN (l4._ingest_check()).unknown; END $$;
+SELECT count(*), count(*) FILTER (WHERE unknown(bytes) > 0) AS unknown FROM part;
+-- a unit too many, one that is none, and one that is asked for and not there
+SELECT l4._ingest_hold('SELECT 2, NULL::bytea', 1);
+SELECT l4._ingest_hold('SELECT 1', 1);
+SELECT l4._ingest_hold('SELECT 1, 5', 1);
+SELECT l4._ingest_hold('SELECT 1, NULL::bytea', 1);
+SELECT * FROM l4._ingest_check();
+SELECT l4._ingest_learn(l4._parser_new(), 2);
 -- what is stored
 INSERT INTO part SELECT 'body', c.body FROM l4._chunk AS c JOIN l4._stream AS s USING (stream_id) WHERE s.job_id = 'damaged-1';
 INSERT INTO part SELECT x.name, x.bytes FROM l4._summary AS m JOIN l4._stream AS s USING (stream_id),
@@ -37,12 +48,12 @@ WHERE s.job_id = 'damaged-1' AND x.bytes IS NOT NULL;
 
 CREATE TABLE use (name text, statement text);
 INSERT INTO use VALUES
-('unit', 'SELECT l4._ingest_check(ARRAY[$1])'),
-('unit', 'SELECT l4._ingest_learn(l4._parser_new(), ARRAY[$1])'),
+('unit', 'SELECT hold($1), l4._ingest_check()'),
+('unit', 'SELECT hold($1), l4._ingest_learn(l4._parser_new(), 1)'),
 ('unit', 'SELECT count(x::text) FROM l4._model AS m, l4._ingest_events(m.parser, $1, 0) AS x'),
 ('unit', 'SELECT count(x::text) FROM l4._model AS m, l4._ingest_slots(m.parser, $1) AS x'),
-('unit', 'SELECT l4._ingest_store(ARRAY[s.stream_id], ARRAY[true], ARRAY[$1], ARRAY[1000]::bigint[], decode(repeat(''020000'', 50), ''hex'')) FROM l4._stream AS s WHERE s.job_id = ''damaged-1'''),
-('unit', 'SELECT l4._ingest_store(ARRAY[s.stream_id], ARRAY[false], ARRAY[$1], ARRAY[1000]::bigint[], decode(repeat(''020000'', 50), ''hex'')) FROM l4._stream AS s WHERE s.job_id = ''damaged-1'''),
+('unit', 'SELECT hold($1), l4._ingest_store(ARRAY[s.stream_id], ARRAY[true], ARRAY[1000]::bigint[], decode(repeat(''020000'', 50), ''hex'')) FROM l4._stream AS s WHERE s.job_id = ''damaged-1'''),
+('unit', 'SELECT hold($1), l4._ingest_store(ARRAY[s.stream_id], ARRAY[false], ARRAY[1000]::bigint[], decode(repeat(''020000'', 50), ''hex'')) FROM l4._stream AS s WHERE s.job_id = ''damaged-1'''),
 ('body', 'SELECT count(x::text) FROM l4._unpack($1) AS x(a bigint, b bigint, c timestamptz, d int, e int, f text, g int, h int)'),
 ('slots', 'SELECT count(x::text) FROM part AS p, l4._unpack_values($1, $1, p.bytes, NULL, ''{}'', ''{}'', ''{}'', ''{}'', ''{}'', NULL, NULL, false) AS x WHERE p.name = ''events'''),
 ('events', 'SELECT count(x::text) FROM part AS p, l4._unpack_values(p.bytes, NULL, $1, $1, ''{}'', ''{}'', ''{1,2,3}'', ''{0,0,0}'', ''{a,b,c}'', NULL, NULL, true) AS x WHERE p.name = ''slots'''),
@@ -107,7 +118,7 @@ EXCEPTION WHEN data_corrupted THEN
     RETURN detail;
 END
 $$;
-SELECT note, failure('SELECT l4._ingest_learn(l4._parser_new(), ARRAY[$1])', unit(head, shapes, '00 00 00')) FROM (VALUES
+SELECT note, failure('SELECT hold($1), l4._ingest_learn(l4._parser_new(), 1)', unit(head, shapes, '00 00 00')) FROM (VALUES
     (1, 'as many as there are', '02', '02' || repeat('00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 00', 2)),
     (2, 'more than it says', '01', 'e807' || repeat('00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 00', 1000)),
     (3, 'fewer than it says', '03', '02' || repeat('00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 00', 2)),
@@ -118,7 +129,7 @@ SELECT note, failure('SELECT l4._ingest_learn(l4._parser_new(), ARRAY[$1])', uni
     (8, 'a negative slot', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 01 00 02 ffffffff0f 00 00 00 00'),
     (9, 'a text in no encoding', '01', '01 00 00 00 00 00 00 00 00 02 01 ff 01 61 00 00 00 00'),
     (10, 'a text with a zero', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 00 00 00 00 00')) AS t(o, note, head, shapes) ORDER BY o;
-SELECT note, failure('SELECT l4._ingest_store(ARRAY[s.stream_id], ARRAY[true], ARRAY[$1], ARRAY[1000]::bigint[], '''') FROM l4._stream AS s WHERE s.job_id = ''damaged-1''',
+SELECT note, failure('SELECT hold($1), l4._ingest_store(ARRAY[s.stream_id], ARRAY[true], ARRAY[1000]::bigint[], '''') FROM l4._stream AS s WHERE s.job_id = ''damaged-1''',
     unit('00', '01 00 00 02 00 00 00 00 00 02 01 61 01 61 00 00 00 00', rows)) FROM (VALUES
     (1, 'a record of a shape that is none', '01 00 05 00 00'),
     (2, 'a record of a shape below none', '01 00 ffffffff0f 00 00'),

@@ -14,6 +14,7 @@
 #include "utils/builtins.h"
 
 #include "args.h"
+#include "ingest_held.h"
 #include "ingest_learn.h"
 #include "ingest_pack.h"
 #include "ingest_scan.h"
@@ -26,27 +27,24 @@ PG_FUNCTION_INFO_V1(l4_ingest_slots);
 PG_FUNCTION_INFO_V1(l4_ingest_words);
 PG_FUNCTION_INFO_V1(l4_can_commit);
 
-/* Dictionaries of those units of an array that have unknown shapes, in order; NULL for the others. */
+/* Dictionaries of those of the first units that have unknown shapes, in order; NULL for the others. */
 static L4Unit **
-unknown_of_array(ArrayType *array, int *n, int *unknown)
+unknown_of_units(int n, int *unknown)
 {
-	Datum	   *elems;
-	bool	   *nulls;
-	L4Unit	  **units;
+	L4Unit	  **units = (L4Unit **) palloc0(sizeof(L4Unit *) * Max(n, 1));
 
-	deconstruct_array(array, BYTEAOID, -1, false, TYPALIGN_INT, &elems, &nulls, n);
-	units = (L4Unit **) palloc0(sizeof(L4Unit *) * Max(*n, 1));
 	*unknown = 0;
-	for (int i = 0; i < *n; i++)
+	for (int i = 0; i < n; i++)
 	{
+		bytea	   *unit = l4_held_unit(i);
 		L4UnitHead	head;
 
-		if (nulls[i])
+		if (unit == NULL)
 			continue;
-		l4_unit_head(DatumGetByteaPP(elems[i]), &head, CurrentMemoryContext);
+		l4_unit_head(unit, &head, CurrentMemoryContext);
 		*unknown += head.unknown;
 		if (head.unknown > 0)
-			units[i] = l4_unit_decode_shapes(DatumGetByteaPP(elems[i]), CurrentMemoryContext);
+			units[i] = l4_unit_decode_shapes(unit, CurrentMemoryContext);
 	}
 	return units;
 }
@@ -68,26 +66,27 @@ l4_can_commit(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(!IsTransactionBlock() && SPI_inside_nonatomic_context());
 }
 
-/* units -> (the first that ended early, unknown shapes) */
+/* -> (the first unit that ended early, unknown shapes, which have no lines) */
 Datum
 l4_ingest_check(PG_FUNCTION_ARGS)
 {
-	Datum	   *units;
-	bool	   *no_unit;
-	int			n;
+	int			n = l4_held_count();
+	Datum	   *empty = (Datum *) palloc(sizeof(Datum) * Max(n, 1));
+	int			nempty = 0;
 	int			full_at = 0;
 	int64		unknown = 0;
-	Datum		values[2];
-	bool		nulls[2] = {false};
+	Datum		values[3];
+	bool		nulls[3] = {false};
 
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), BYTEAOID, -1, false, TYPALIGN_INT, &units, &no_unit, &n);
 	for (int i = 0; i < n && full_at == 0; i++)
 	{
+		bytea	   *unit = l4_held_unit(i);
 		L4UnitHead	head;
 
-		if (no_unit[i])
+		empty[nempty++] = BoolGetDatum(unit == NULL);
+		if (unit == NULL)
 			continue;
-		l4_unit_head(DatumGetByteaPP(units[i]), &head, CurrentMemoryContext);
+		l4_unit_head(unit, &head, CurrentMemoryContext);
 		unknown += head.unknown;
 		if (head.full)
 			full_at = i + 1;
@@ -95,17 +94,18 @@ l4_ingest_check(PG_FUNCTION_ARGS)
 	values[0] = Int32GetDatum(full_at);
 	nulls[0] = full_at == 0;
 	values[1] = Int64GetDatum(unknown);
+	values[2] = PointerGetDatum(construct_array(empty, nempty, BOOLOID, 1, true, TYPALIGN_CHAR));
 	return form_row(fcinfo, values, nulls);
 }
 
-/* (parser, units) -> (parser, learnt, news): the parser knows all shapes; what was learnt of those that were unknown, and what is new */
+/* (parser, number of units) -> (parser, learnt, news): the parser knows all shapes; what was learnt of those that were unknown, and what is new */
 Datum
 l4_ingest_learn(PG_FUNCTION_ARGS)
 {
 	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
-	int			n;
+	int			n = PG_GETARG_INT32(1);
 	int			unknown;
-	L4Unit	  **units = unknown_of_array(PG_GETARG_ARRAYTYPE_P(1), &n, &unknown);
+	L4Unit	  **units = unknown_of_units(n, &unknown);
 	StringInfoData learnt;
 	L4Unit		news;
 	Datum		values[3];

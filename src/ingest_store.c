@@ -14,6 +14,7 @@
 #include "utils/multirangetypes.h"
 #include "utils/timestamp.h"
 
+#include "ingest_held.h"
 #include "ingest_store.h"
 #include "l4_compat.h"
 
@@ -278,18 +279,16 @@ flush(Store *store)
 	l4_rows_flush(&store->node_rank);
 }
 
-/* (streams, late, units, last lines, what was learnt of unknown shapes) -> lines */
+/* (streams, late, last lines, what was learnt of unknown shapes) -> lines of the units that are kept */
 Datum
 l4_ingest_store(PG_FUNCTION_ARGS)
 {
 	Store		store;
 	Datum	   *ids;
 	Datum	   *late;
-	Datum	   *units;
 	Datum	   *to_line;
-	bool	   *no_unit;
 	bytea	   *learnt;
-	int			n[4];
+	int			n[3];
 	MemoryContext old;
 
 	memset(&store, 0, sizeof(store));
@@ -297,24 +296,26 @@ l4_ingest_store(PG_FUNCTION_ARGS)
 		elog(ERROR, "SPI_connect failed");
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), INT4OID, sizeof(int32), true, TYPALIGN_INT, &ids, NULL, &n[0]);
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), BOOLOID, 1, true, TYPALIGN_CHAR, &late, NULL, &n[1]);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(2), BYTEAOID, -1, false, TYPALIGN_INT, &units, &no_unit, &n[2]);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(3), INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &to_line, NULL, &n[3]);
-	if (n[0] != n[1] || n[0] != n[2] || n[0] != n[3])
-		elog(ERROR, "%d streams, %d flags, %d units, %d last lines", n[0], n[1], n[2], n[3]);
-	learnt = PG_GETARG_BYTEA_PP(4);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(2), INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &to_line, NULL, &n[2]);
+	if (n[0] != n[1] || n[0] != n[2])
+		elog(ERROR, "%d streams, %d flags, %d last lines", n[0], n[1], n[2]);
+	learnt = PG_GETARG_BYTEA_PP(3);
 	store.learnt.ptr = (const unsigned char *) VARDATA_ANY(learnt);
 	store.learnt.end = store.learnt.ptr + VARSIZE_ANY_EXHDR(learnt);
 	prepare(&store);
 	for (int i = 0; i < n[0]; i++)
 	{
+		bytea	   *unit = l4_held_unit(i);
+
 		CHECK_FOR_INTERRUPTS();
-		if (no_unit[i])
+		if (unit == NULL)
 			continue;
 		old = MemoryContextSwitchTo(store.unit_cxt);
-		store_unit(&store, DatumGetInt32(ids[i]), DatumGetBool(late[i]), DatumGetByteaPP(units[i]), DatumGetInt64(to_line[i]));
+		store_unit(&store, DatumGetInt32(ids[i]), DatumGetBool(late[i]), unit, DatumGetInt64(to_line[i]));
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(store.unit_cxt);
 	}
+	l4_held_release();
 	flush(&store);
 	l4_rollup_store(store.rollup);
 	SPI_finish();

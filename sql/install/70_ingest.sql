@@ -12,13 +12,18 @@ CREATE FUNCTION l4._ingest_workers_may(read text) RETURNS bool
 LANGUAGE c STABLE STRICT PARALLEL UNSAFE SET parallel_setup_cost = '1e10' AS 'MODULE_PATHNAME', 'l4_ingest_workers_may';
 COMMENT ON FUNCTION l4._ingest_workers_may(text) IS 'may parallel workers run the statement that reads lines';
 
-CREATE FUNCTION l4._ingest_check(units bytea[], OUT full_at int, OUT unknown bigint)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_ingest_check';
-COMMENT ON FUNCTION l4._ingest_check(bytea[]) IS 'number of the first unit that ended early, NULL where none did; shapes in the units that the parser does not know';
+-- Units are large: they stay in the process, from the statement that reads them until they are stored.
+CREATE FUNCTION l4._ingest_hold(query text, units int) RETURNS void
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_ingest_hold';
+COMMENT ON FUNCTION l4._ingest_hold(text, int) IS 'keeps the units that a query brings: number, unit';
 
-CREATE FUNCTION l4._ingest_learn(INOUT parser l4.parser, units bytea[], OUT learnt bytea, OUT news bytea)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100000 AS 'MODULE_PATHNAME', 'l4_ingest_learn';
-COMMENT ON FUNCTION l4._ingest_learn(l4.parser, bytea[]) IS 'the parser with all shapes of the units; events and words of those that it did not know, in order; what of them is new';
+CREATE FUNCTION l4._ingest_check(OUT full_at int, OUT unknown bigint, OUT empty bool[])
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_ingest_check';
+COMMENT ON FUNCTION l4._ingest_check() IS 'of the units that are kept: number of the first that ended early, NULL where none did; up to it: shapes that the parser does not know, which have no lines';
+
+CREATE FUNCTION l4._ingest_learn(INOUT parser l4.parser, units int, OUT learnt bytea, OUT news bytea)
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE COST 100000 AS 'MODULE_PATHNAME', 'l4_ingest_learn';
+COMMENT ON FUNCTION l4._ingest_learn(l4.parser, int) IS 'the parser with all shapes of the first units that are kept; events and words of those that it did not know, in order; what of them is new';
 
 CREATE FUNCTION l4._ingest_events(parser l4.parser, news bytea, above int)
 RETURNS TABLE (event_id int, merged_into int, level text, template text, example text, example_record text, iteration_rule int, is_stack bool)

@@ -169,7 +169,7 @@ COMMENT ON FUNCTION l4._ingest_choose(int[], bool[], bigint[], bigint[], bool[],
 
 -- Scan pieces in parallel: each branch of the UNION ALL is a share of them, about as many lines as any other.
 CREATE FUNCTION l4._ingest_scan_pieces(relation text, src record, ids int[], nulls bool[], late bool[], from_line bigint[], to_line bigint[])
-RETURNS bytea[]
+RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET enable_bitmapscan = off SET enable_sort = off
     SET parallel_setup_cost = 0 SET parallel_tuple_cost = 0 SET work_mem = '64MB' SET parallel_leader_participation = off
 AS $$
@@ -181,7 +181,6 @@ DECLARE
     apart bool;
     shares int;
     branches text;
-    units bytea[];
 BEGIN
     apart := workers > 0 AND l4._ingest_workers_may(read);
     -- what workers send waits until this process takes it, which it does not while it scans a share: two workers do more without its help, one does not
@@ -199,15 +198,14 @@ BEGIN
                       FROM unnest(ids, nulls, late, from_line, to_line) WITH ORDINALITY AS p(id, has_null, late, from_line, to_line, n)) p) s
           GROUP BY s.share) b;
     -- a function that no worker may run keeps a query where it is, even under force_parallel_mode
-    EXECUTE 'SELECT array_agg(r.unit ORDER BY r.number) FROM (' || branches || ') r'
-        || CASE WHEN apart THEN '' ELSE ' WHERE l4._can_commit() IS NOT NULL' END INTO units;
-    RETURN units;
+    PERFORM l4._ingest_hold('SELECT r.number, r.unit FROM (' || branches || ') r' || CASE WHEN apart THEN '' ELSE ' WHERE l4._can_commit() IS NOT NULL' END,
+                            cardinality(ids));
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_scan_pieces(text, record, int[], bool[], bool[], bigint[], bigint[]) IS 'units of pieces, in their order';
+COMMENT ON FUNCTION l4._ingest_scan_pieces(text, record, int[], bool[], bool[], bigint[], bigint[]) IS 'reads pieces: their units are kept';
 
 -- Learn the shapes that the parser does not know. The one row of _model is the lock: whoever learns sees what others learnt.
-CREATE FUNCTION l4._ingest_learn_units(units bytea[]) RETURNS bytea
+CREATE FUNCTION l4._ingest_learn_units(units int) RETURNS bytea
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -264,4 +262,4 @@ BEGIN
     RETURN learnt.learnt;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_learn_units(bytea[]) IS 'learns the unknown shapes of units; returns their events and words, in order';
+COMMENT ON FUNCTION l4._ingest_learn_units(int) IS 'learns the unknown shapes of the first units that are kept; returns their events and words, in order';

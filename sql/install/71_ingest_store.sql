@@ -2,11 +2,11 @@
 
 -- Pack units onto what is stored of their streams, and add up the events of their jobs. A stream has at most one unit in a batch.
 -- Always by index, row by row: of tables that nobody has analyzed yet the planner would scan all for each row.
-CREATE FUNCTION l4._ingest_store(ids int[], late bool[], units bytea[], to_line bigint[], learnt bytea) RETURNS bigint
+CREATE FUNCTION l4._ingest_store(ids int[], late bool[], to_line bigint[], learnt bytea) RETURNS bigint
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
     SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_material = off SET enable_bitmapscan = off
 AS 'MODULE_PATHNAME', 'l4_ingest_store';
-COMMENT ON FUNCTION l4._ingest_store(int[], bool[], bytea[], bigint[], bytea) IS 'stores units; returns their lines';
+COMMENT ON FUNCTION l4._ingest_store(int[], bool[], bigint[], bytea) IS 'stores the units that are kept; returns their lines';
 
 CREATE FUNCTION l4._range_count(ranges anymultirange) RETURNS int
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_range_count';
@@ -16,7 +16,7 @@ COMMENT ON FUNCTION l4._range_count(anymultirange) IS 'number of ranges';
 -- batch is stored; the second half looks whether others have read the same streams between the two.
 CREATE FUNCTION l4._ingest_read_batch(relation text, src record, batch_lines int, ids int[], late bool[], lo bigint[], hi bigint[], nulls bool[],
                                       OUT items int[], OUT jobs text[], OUT piece_ids int[], OUT piece_late bool[], OUT piece_nulls bool[],
-                                      OUT to_line bigint[], OUT next_line bigint[], OUT turns int[], OUT units bytea[],
+                                      OUT to_line bigint[], OUT next_line bigint[], OUT turns int[], OUT empty bool[],
                                       OUT full_at int, OUT learnt bool, OUT events bytea)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
@@ -47,11 +47,10 @@ BEGIN
         RETURN;
     END IF;
     PERFORM l4._model_masks();
-    units := l4._ingest_scan_pieces(relation, src, piece_ids, piece_nulls, piece_late, from_line, to_line);
-    SELECT c.full_at, c.unknown > 0 INTO full_at, learnt FROM l4._ingest_check(units) c;
+    PERFORM l4._ingest_scan_pieces(relation, src, piece_ids, piece_nulls, piece_late, from_line, to_line);
+    SELECT c.full_at, c.unknown > 0, c.empty INTO full_at, learnt, empty FROM l4._ingest_check() c;
     -- a unit that ended early goes on before those after it are learnt: they are read again
     IF full_at IS NOT NULL THEN
-        units := units[1:full_at];
         piece_ids := piece_ids[1:full_at];
         piece_late := piece_late[1:full_at];
         to_line := to_line[1:full_at];
@@ -59,7 +58,7 @@ BEGIN
         turns := turns[1:full_at];
     END IF;
     IF learnt THEN
-        events := l4._ingest_learn_units(units);
+        events := l4._ingest_learn_units(cardinality(piece_ids));
     END IF;
 END
 $$;
@@ -93,14 +92,14 @@ BEGIN
         FROM unnest(batch.piece_ids, batch.turns, batch.next_line) AS t(id, turns, next_line) LEFT JOIN l4._stream s ON s.stream_id = t.id;
     END IF;
     IF same THEN
-        stored := l4._ingest_store(batch.piece_ids, batch.piece_late, batch.units, batch.to_line, batch.events);
+        stored := l4._ingest_store(batch.piece_ids, batch.piece_late, batch.to_line, batch.events);
         -- a piece without lines: the numbers have a gap, reading goes on behind it
-        IF array_position(batch.units, NULL) IS NOT NULL THEN
+        IF true = ANY (batch.empty) THEN
             EXECUTE format('UPDATE l4._stream s SET next_line_no = coalesce((SELECT min(l.line_no)::bigint FROM %s l WHERE %s AND l.line_no > t.to_line), t.to_line), '
                            'step = least(s.step * 4, 1125899906842624) '
                            'FROM unnest($1, $2, $3, $4) AS t(id, late, to_line, empty) WHERE s.stream_id = t.id AND t.empty AND NOT t.late',
                            relation, l4._ingest_key(src.has_job, src.has_source, src.has_source AND true = ANY (batch.piece_nulls), 's'))
-            USING batch.piece_ids, batch.piece_late, batch.to_line, ARRAY(SELECT f.unit IS NULL FROM unnest(batch.units) WITH ORDINALITY AS f(unit, n) ORDER BY f.n);
+            USING batch.piece_ids, batch.piece_late, batch.to_line, batch.empty;
         END IF;
         PERFORM l4._watch_faults(batch.jobs);
     END IF;
@@ -188,13 +187,11 @@ BEGIN
         IF commit THEN
             COMMIT;
         END IF;
-        -- units are large: an assignment copies them less often than SELECT INTO
-        batch := l4._ingest_read_batch(relation, src, size, w.ids, w.late, w.lo, w.hi, w.nulls);
+        SELECT * INTO batch FROM l4._ingest_read_batch(relation, src, size, w.ids, w.late, w.lo, w.hi, w.nulls);
         IF commit AND batch.learnt THEN
             COMMIT;
         END IF;
         SELECT * INTO w FROM l4._ingest_store_batch(relation, src, call_id, batch, w.ids, w.late, w.lo, w.hi, w.nulls);
-        batch := NULL;
         size := batch_lines;
     END LOOP;
     PERFORM l4._ingest_end(call_id);
