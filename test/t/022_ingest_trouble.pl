@@ -26,7 +26,10 @@ my $digest = q{
 SELECT (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4.event_line x WHERE job_id <= 'job-4'),
        (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4.event_count x WHERE job_id <= 'job-4'),
        (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4.iteration x WHERE job_id <= 'job-4'),
-       (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4._job_event x WHERE job_id <= 'job-4')};
+       (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM (
+           SELECT j.job_id, l4._survivor(e.event_id, e.merged_into), sum(j.occurrences), min(j.first_ts), max(j.last_ts),
+               (array_agg((j.first_node, j.first_source, j.first_line_no, j.example)::text ORDER BY j.example_ts, j.first_node COLLATE "C", j.first_source COLLATE "C", j.first_line_no))[1]
+           FROM l4._job_event j JOIN l4._event e USING (event_id) WHERE j.job_id <= 'job-4' GROUP BY 1, 2) x)};
 
 sub fresh
 {
