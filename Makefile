@@ -185,6 +185,7 @@ REGRESS = \
 	first_record \
 	event_words \
 	packed \
+	read_again \
 	bad_input \
 	damaged \
 	pipeline \

@@ -1,0 +1,56 @@
+-- Logs that come again: a file that is loaded anew, as it was or longer; one that was rotated; a table that was emptied.
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+CREATE EXTENSION IF NOT EXISTS l4;
+CREATE SCHEMA read_again;
+SET search_path = read_again;
+SELECT l4.create_log_table('logs');
+CREATE FUNCTION load(job text, source text, from_line int, to_line int, skip int DEFAULT 0) RETURNS void LANGUAGE sql
+AS $$
+    INSERT INTO logs (job_id, node, source, line_no, ts, line)
+    SELECT job, 'n1', source, i - skip, timestamptz '2026-05-01 08:00:00Z' + i * interval '1 s', 'part ' || i % 3 || ' of record ' || i || ' arrived'
+    FROM generate_series(from_line, to_line) i
+$$;
+CREATE VIEW read_lines AS
+SELECT job_id, source, count(*) AS lines, count(DISTINCT line_no) AS numbers, min(line_no) AS first, max(line_no) AS last, max(ts) AS until,
+    (SELECT sum(occurrences) FROM l4.event_count c WHERE c.job_id = e.job_id) AS records
+FROM l4.event_line e WHERE job_id LIKE 'again-%' GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- uploaded again while the table still has other jobs: nothing is read twice
+SELECT load('again-1', 'out', 1, 100);
+CALL l4.ingest('logs');
+DELETE FROM logs WHERE job_id = 'again-1';
+SELECT load('again-1', 'out', 1, 100);
+CALL l4.ingest('logs');
+SELECT * FROM read_lines;
+-- and with more lines: only those are read
+DELETE FROM logs WHERE job_id = 'again-1';
+SELECT load('again-1', 'out', 1, 130);
+CALL l4.ingest('logs');
+SELECT * FROM read_lines;
+-- a table that keeps new lines only
+TRUNCATE logs;
+CALL l4.ingest('logs');
+SELECT load('again-1', 'out', 131, 150);
+CALL l4.ingest('logs');
+SELECT * FROM read_lines;
+-- a rotated file: as a source of its own, or with numbers that go on
+SELECT load('again-2', 'out.1', 1, 60), load('again-2', 'out', 61, 90, 60);
+CALL l4.ingest('logs');
+SELECT load('again-2', 'out', 91, 100, 60);
+SELECT load('again-3', 'out', 1, 60);
+CALL l4.ingest('logs');
+DELETE FROM logs WHERE job_id = 'again-3';
+SELECT load('again-3', 'out', 61, 100);
+CALL l4.ingest('logs');
+SELECT * FROM read_lines WHERE job_id > 'again-1';
+-- numbers that begin anew are those of lines that were read: they count once, until the job is forgotten
+DELETE FROM logs WHERE job_id = 'again-3';
+SELECT load('again-3', 'out', 101, 150, 100);
+CALL l4.ingest('logs');
+SELECT * FROM read_lines WHERE job_id = 'again-3';
+SELECT l4.forget_job('again-3');
+CALL l4.ingest('logs');
+SELECT * FROM read_lines WHERE job_id = 'again-3';
+SELECT count(l4.forget_job(j.job_id)) AS forgotten FROM l4.job j WHERE j.job_id LIKE 'again-%';
+DROP SCHEMA read_again CASCADE;
