@@ -169,6 +169,38 @@ SELECT answer(j) FROM unnest('{cut,cut-all,no-rank}'::text[]) AS j;
 SELECT count(*) FILTER (WHERE is_suspect) AS accused FROM l4.suspect_node WHERE job_id ~ '^cut';
 SELECT stage, count(*) FROM l4.stage_span WHERE job_id = 'no-rank' GROUP BY 1 ORDER BY 1;
 
+-- A hang whose last progress line, kept in a buffer, is written when the processes are ended; without a crash report.
+CALL job('flushed', 4, upto => 20);
+INSERT INTO said (job_id, node, rank, at, line)
+SELECT 'flushed', 'n' || n, n, 90 + n * 0.01, 'INFO:train:iteration 21/40 | elapsed time per iteration (ms): 1000.3 | lm loss: 2.5E+00' FROM generate_series(0, 3) AS n;
+-- all processes are told to end, and some of them say that they shut down
+CALL job('told', 4, upto => 20);
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'told', 'n' || n, n, 22.9996 + n * 0.01, 'WARNING:agent:Received 15 death signal, shutting down workers' FROM generate_series(0, 3) AS n;
+-- training was announced, but the state is still being loaded
+CALL job('start', 4, upto => 0);
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'start', 'n2', 2, 4 + p * 0.0001, l
+FROM unnest(ARRAY['Traceback (most recent call last):', '  File "run.py", line 9, in main', '    train()', '  File "run.py", line 7, in train', '    load_optimizer(path)',
+    '  File "run.py", line 5, in load_optimizer', '    torch.load(path)', 'RuntimeError: unexpected end of file']) WITH ORDINALITY AS u(l, p);
+-- slower by a factor that is small, but stays: the beginning counts, not the first outlier
+CALL job('mild', 4, upto => 16);
+CALL job('mild', 4, 17, 40, 2400, begin_at => 16);
+UPDATE said SET at = at + 1.5 WHERE job_id = 'mild' AND at > 70;
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id IN ('flushed', 'told', 'start', 'mild');
+SELECT answer(j) FROM unnest('{flushed,told,start,mild}'::text[]) AS j;
+
+-- What comes every ten iterations is not listed; what came once is.
+CALL job('routine', 4, upto => 35);
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'routine', 'n' || n, n, i + 2.1 + p * 0.01, 'INFO:save:shard ' || p || ' is written'
+FROM generate_series(0, 3) AS n, unnest('{15,25,35}'::int[]) AS i, generate_series(1, 6) AS p;
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'routine', 'n1', 1, 22.1 + p * 0.01, 'WARNING:data:shard ' || p || ' is read again' FROM generate_series(1, 40) AS p;
+CALL crash('routine', 4, 2, 38.5);
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id = 'routine';
+SELECT symptom FROM l4.diagnose('routine');
+SELECT rank, iteration, node, reasons FROM l4.suspect_iteration WHERE job_id = 'routine' ORDER BY rank;
+SELECT iteration FROM l4._deviating_sequences('routine') WHERE node = 'n0' ORDER BY 1;
+
 -- Lines out of order: each node's lines arrive late by up to two seconds, in any order.
 CALL job('shuffled', 4, upto => 20);
 CALL crash('shuffled', 4, 2, 23.5);

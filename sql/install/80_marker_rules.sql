@@ -12,7 +12,7 @@ CREATE TABLE l4.marker_rule (
     CONSTRAINT marker_rule_pkey PRIMARY KEY (rule_id),
     CONSTRAINT marker_rule_key UNIQUE (origin, name),
     CONSTRAINT marker_rule_kind_check CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY['terminal', 'exit', 'stack', 'config',
-        'not_named', 'trouble', 'self', 'send', 'receive', 'ring_up', 'frame'])),
+        'not_named', 'trouble', 'self', 'send', 'receive', 'ring_up', 'step', 'frame'])),
     CONSTRAINT marker_rule_stage_check CHECK (CASE WHEN kind OPERATOR(pg_catalog.=) 'frame'
         THEN stage IS NOT NULL AND stage OPERATOR(pg_catalog.=) ANY (ARRAY['init', 'data', 'model', 'checkpoint_load', 'train', 'eval', 'checkpoint_save', 'shutdown'])
         ELSE stage IS NULL END),
@@ -21,9 +21,9 @@ CREATE TABLE l4.marker_rule (
 COMMENT ON TABLE l4.marker_rule IS 'words that diagnosis looks for in the example of an event; shipped rows have ids below 1,000,000';
 COMMENT ON COLUMN l4.marker_rule.rule_id IS 'id';
 COMMENT ON COLUMN l4.marker_rule.name IS 'name, unique within its origin; l4.disabled_rule switches it off by kind marker_rule and this name';
-COMMENT ON COLUMN l4.marker_rule.kind IS 'terminal: a crash is reported; exit: how a process ended is reported; stack: code, no message; config: a setting is echoed (group key); not_named: ranks and hosts in the line are no complaint about them; trouble: the words say that something is wrong, asked where there is nothing to compare with; self: the line says which rank speaks (group rank); send, receive: what the line waited for; ring_up: the stack is in a collective whose ring passes data to the rank after, not the one before; frame: a function whose name tells the stage';
+COMMENT ON COLUMN l4.marker_rule.kind IS 'terminal: a crash is reported; exit: how a process ended is reported; stack: code, no message; config: a setting is echoed (group key); not_named: ranks and hosts in the line are no complaint about them; trouble: the words say that something is wrong, asked where there is nothing to compare with; self: the line says which rank speaks (group rank); send, receive: what the line waited for; ring_up: the stack is in a collective whose ring passes data to the rank after, not the one before; step: a function of a training step, asked where no iteration is known; frame: a function whose name tells the stage';
 COMMENT ON COLUMN l4.marker_rule.stage IS 'for kind frame: the stage; else NULL';
-COMMENT ON COLUMN l4.marker_rule.signature IS 'matched against the message; for kind frame against the names of functions in a stack';
+COMMENT ON COLUMN l4.marker_rule.signature IS 'matched against the message; for kinds step and frame against the names of functions in a stack';
 COMMENT ON COLUMN l4.marker_rule.example IS 'text that the signature matches';
 COMMENT ON COLUMN l4.marker_rule.source_url IS 'where the text is printed or documented';
 COMMENT ON COLUMN l4.marker_rule.origin IS 'builtin, user or imported';
@@ -50,12 +50,13 @@ INSERT INTO l4.marker_rule (rule_id, name, kind, stage, signature, example, orig
 (70, 'wait_send', 'send', NULL, '(?i)\b(?:waiting|wait|timed? ?out|timeout)\b.*\bsend(?:ing)?\b|\bsend\b.*\btime(?:d)? ?out\b', 'Timed out waiting 15000ms for send operation to complete', 'builtin'),
 (71, 'wait_receive', 'receive', NULL, '(?i)\b(?:waiting|wait|timed? ?out|timeout)\b.*\b(?:recv|receiv(?:e|ing))\b|\b(?:recv|receive)\b.*\btime(?:d)? ?out\b', 'Timed out waiting 15000ms for recv operation to complete', 'builtin'),
 (75, 'gloo_gather', 'ring_up', NULL, '(?i)\b(?:in |_)?all_?gather\w*\b', 'File "/opt/train.py", line 9, in all_gather', 'builtin'),
+(78, 'training_step', 'step', NULL, '(?i)^_*(?:forward|backward|forward_backward\w*|train(?:ing)?_step\w*|optimizer_step|compute_loss)$', 'training_step', 'builtin'),
 (80, 'frame_checkpoint_save', 'frame', 'checkpoint_save', '(?i)^_*(?:save|write|dump|store|persist|upload|export)_*(?:\w*_)?(?:checkpoint|ckpt|chkpt|snapshot|model|state|shard)|(?:checkpoint|ckpt|snapshot)\w*_(?:save|write|dump)|^_?save$', 'save_checkpoint', 'builtin'),
-(81, 'frame_checkpoint_load', 'frame', 'checkpoint_load', '(?i)^_*(?:load|restore|resume|read)_*(?:\w*_)?(?:checkpoint|ckpt|chkpt|snapshot|state|model|from)|(?:checkpoint|ckpt|snapshot)\w*_(?:load|restore)|^_?restore$', 'load_checkpoint', 'builtin'),
+(81, 'frame_checkpoint_load', 'frame', 'checkpoint_load', '(?i)^_*(?:load|restore|resume|read)_*(?:\w*_)?(?:checkpoint|ckpt|chkpt|snapshot|state|model|optimizer|scheduler|weights|from)|(?:checkpoint|ckpt|snapshot)\w*_(?:load|restore)|^_?restore$', 'load_checkpoint', 'builtin'),
 (82, 'frame_eval', 'frame', 'eval', '(?i)^_*(?:eval(?:uate|uation)?|validat(?:e|ion)|test)(?:_|$)|_(?:eval|evaluate|validation|validate)$', 'evaluate', 'builtin'),
 (83, 'frame_data', 'frame', 'data', '(?i)^_*(?:build|load|open|prepare|make|create|setup|get|fetch|init)_*(?:\w*_)?(?:data|dataset|datasets|dataloader|dataloaders|shard|corpus|tokenizer)s?$', 'build_datasets', 'builtin'),
-(84, 'frame_model', 'frame', 'model', '(?i)^_*(?:build|setup|make|create|init|get|wrap|construct)_*(?:\w*_)?(?:model|models|optimizer|network|module)s?$', 'setup_model', 'builtin'),
-(85, 'frame_init', 'frame', 'init', '(?i)^_*(?:init(?:ialize)?|setup|start)_*(?:\w*_)?(?:distributed|process_group|parallel|env|environment|comm|communicator|rendezvous|world)?$|^(?:_?rendezvous|parse_args|next_rendezvous|_initialize_workers)$', 'init_process_group', 'builtin');
+(84, 'frame_model', 'frame', 'model', '(?i)^_*(?:build|setup|make|create|init|get|wrap|construct|prepare|configure)_*(?:\w*_)?(?:model|models|optimizer|network|module)s?$|^_*(?:verify|sync|broadcast)_*(?:\w*_)?(?:param|model|module)s?(?:_|$)|^_*ddp_init', 'setup_model', 'builtin'),
+(85, 'frame_init', 'frame', 'init', '(?i)^(?!__init__$)_*(?:init(?:ialize)?|setup|start)_*(?:\w*_)?(?:distributed|process_group|parallel|env|environment|comm|communicator|rendezvous|world)?$|^(?:_?rendezvous|parse_args|next_rendezvous|_initialize_workers)$', 'init_process_group', 'builtin');
 
 SELECT pg_catalog.pg_extension_config_dump('l4.marker_rule', 'WHERE rule_id >= 1000000');
 SELECT pg_catalog.pg_extension_config_dump('l4.marker_rule_rule_id_seq', '');

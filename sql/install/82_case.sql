@@ -127,25 +127,42 @@ BEGIN
     UPDATE l4._case AS c SET trained = true, median_ms = normal,
         (train_ts, progress_ts) = (SELECT min(n.train_ts), max(n.progress_ts) FROM l4._case_node AS n WHERE n.job_id = c.job_id),
         last_iteration = (SELECT i.iteration FROM l4._case_iteration AS i WHERE i.job_id = c.job_id ORDER BY i.place DESC LIMIT 1),
-        -- the first iteration warms up, one stall does not make a slow job, and noise counts half
-        excess = (SELECT greatest(sum(least(i.ratio - 1, 10)) FILTER (WHERE i.ratio > slow) / count(*), avg(least(greatest(0, i.ratio - 1), 10)) / 2)
-            FROM l4._case_iteration AS i WHERE i.job_id = c.job_id AND i.place > 1),
+        -- the first iteration warms up, one stall does not make a slow job, and noise counts half; but what most iterations of the last fifth take, stays
+        excess = (SELECT greatest(sum(least(i.ratio - 1, 10)) FILTER (WHERE i.ratio > slow) / count(*), avg(least(greatest(0, i.ratio - 1), 10)) / 2,
+                CASE WHEN count(*) >= 20 AND percentile_cont(0.25) WITHIN GROUP (ORDER BY i.ratio) FILTER (WHERE i.back <= greatest(10, 0.2 * i.places)) >= 2
+                    THEN (percentile_cont(0.25) WITHIN GROUP (ORDER BY i.ratio) FILTER (WHERE i.back <= greatest(10, 0.2 * i.places)) - 1) / 2 END)
+            FROM (SELECT z.ratio, row_number() OVER (ORDER BY z.place DESC) AS back, count(*) OVER () AS places
+                FROM l4._case_iteration AS z WHERE z.job_id = c.job_id AND z.place > 1) AS i),
         step = coalesce((SELECT mode() WITHIN GROUP (ORDER BY d.step) FROM (
             SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.place) AS step
             FROM l4._case_iteration AS i WHERE i.job_id = c.job_id) AS d WHERE d.step > 0), 1),
         total = l4._total_iterations(c.job_id)
     WHERE c.job_id = _case_iterations.job_id;
 
-    -- The job turned slow where a slow iteration is followed by another one within four.
+    -- The job turned slow where a slow iteration is followed by another one within four. Where most of what follows is less slow than that,
+    -- it turned slow earlier: where most of five iterations are more than half as slow as the slow ones.
     UPDATE l4._case AS c SET onset_iteration = o.iteration, onset_ts = o.done_ts - o.duration_ms * interval '1 ms',
         onset_block = o.iteration / 10
     FROM (
-        SELECT i.iteration, i.done_ts, i.duration_ms
-        FROM l4._case_iteration AS i
-        WHERE i.job_id = _case_iterations.job_id AND i.ratio > slow AND i.place > 1
-            AND EXISTS (SELECT FROM l4._case_iteration AS n WHERE n.job_id = i.job_id AND n.place BETWEEN i.place + 1 AND i.place + 4
-                AND n.ratio > slow)
-        ORDER BY i.place LIMIT 1) AS o
+        WITH ratio AS (
+            SELECT i.*, count(*) FILTER (WHERE i.ratio > slow) OVER (ORDER BY i.place ROWS BETWEEN 1 FOLLOWING AND 4 FOLLOWING) AS soon,
+                avg((i.ratio > slow)::int) OVER (ORDER BY i.place ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS share
+            FROM l4._case_iteration AS i WHERE i.job_id = _case_iterations.job_id AND i.place > 1
+        ), sudden AS (
+            SELECT r.* FROM ratio AS r WHERE r.ratio > slow AND r.soon > 0 ORDER BY r.place LIMIT 1
+        ), level AS (
+            SELECT least(slow, greatest(1.5, (1 + percentile_cont(0.5) WITHIN GROUP (ORDER BY r.ratio)) / 2)) AS ratio FROM ratio AS r WHERE r.ratio > 1.5
+        ), gradual AS (
+            SELECT r.* FROM (
+                SELECT z.*, sum((z.ratio > l.ratio)::int) OVER (ORDER BY z.place ROWS BETWEEN CURRENT ROW AND 4 FOLLOWING) AS slower, l.ratio AS level
+                FROM ratio AS z CROSS JOIN level AS l) AS r
+            WHERE r.ratio > r.level AND r.slower >= 4 ORDER BY r.place LIMIT 1
+        )
+        SELECT DISTINCT ON (1) 1, x.iteration, x.done_ts, x.duration_ms
+        FROM (SELECT s.iteration, s.done_ts, s.duration_ms, 1 AS choice FROM sudden AS s WHERE s.share >= 0.5
+            UNION ALL SELECT g.iteration, g.done_ts, g.duration_ms, 2 FROM gradual AS g
+            UNION ALL SELECT s.iteration, s.done_ts, s.duration_ms, 3 FROM sudden AS s) AS x
+        ORDER BY 1, x.choice) AS o
     WHERE c.job_id = _case_iterations.job_id;
 END;
 $$;

@@ -28,6 +28,11 @@ BEGIN
     WHERE e.job_id = k.job_id AND e.is_new AND e.level < 3 AND NOT e.terminal AND e.event_id = s.event_id
         AND cardinality(k.baseline || k.elsewhere) > 0;
 
+    -- how far the training is, in a form that good jobs do not print: another unit, another width
+    UPDATE l4._case_event AS e SET dropped = 'reports progress'
+    FROM l4._event AS t JOIN l4.iteration_rule AS r ON r.rule_id = t.iteration_rule AND r.kind = 'done'
+    WHERE e.job_id = k.job_id AND t.event_id = e.event_id AND e.is_new AND e.dropped IS NULL AND e.level < 3 AND NOT e.terminal;
+
     -- survived: on every node that has it, it was over when the node had its first iteration done and training went on, or, of a node that
     -- did not train, when the node got to a later stage
     WITH reached AS (
@@ -57,12 +62,14 @@ BEGIN
                 AND i.nodes > (SELECT max(z.nodes) / 2 FROM l4._case_iteration AS z WHERE z.job_id = k.job_id)
                 ORDER BY i.place DESC OFFSET 9 LIMIT 1));
     END IF;
-    -- with none, a line below a warning must say that something is wrong
+    -- with none, a line below a warning must say that something is wrong, or come for the first time while the job stands still
     IF cardinality(k.baseline || k.elsewhere) = 0 THEN
         UPDATE l4._case_event AS e SET dropped = 'says nothing bad'
         FROM l4._event AS t
         WHERE e.job_id = k.job_id AND t.event_id = e.event_id AND e.dropped IS NULL
-            AND e.level < 3 AND NOT e.terminal AND NOT e.stack AND NOT l4._marked(t.example, 'trouble');
+            AND e.level < 3 AND NOT e.terminal AND NOT e.stack AND NOT l4._marked(t.example, 'trouble')
+            AND NOT coalesce(k.places >= 10 AND t.stage IS NULL AND e.first_ts > k.progress_ts + k.median_ms * interval '2 ms'
+                AND e.first_ts < (SELECT min(x.first_ts) FROM l4._case_event AS x WHERE x.job_id = k.job_id AND x.is_new AND (x.terminal OR x.exit)), false);
     END IF;
     PERFORM l4._case_trouble(k.job_id);
 
@@ -140,7 +147,8 @@ CREATE FUNCTION l4._case_ends(k l4._case) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
 AS $$
 BEGIN
-    UPDATE l4._case_node AS x SET ended_well = coalesce(e.by_line, false) OR e.by_stage, went_through = e.by_stage OR coalesce(e.by_line AND e.at_end, false)
+    UPDATE l4._case_node AS x SET ended_well = coalesce(e.by_line, false) OR e.by_stage,
+        went_through = (e.by_stage OR coalesce(e.by_line AND e.at_end, false)) AND coalesce(x.last_iteration > k.total - k.step, true)
     FROM (
         SELECT z.node, v.last_event_id = ANY (b.last_events) AND NOT (t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration <= k.total - k.step, false)) AS by_line,
             z.terminal_ts IS NULL AND coalesce(h.ts - z.clock >= z.progress_ts, false) AS by_stage,
@@ -171,10 +179,17 @@ BEGIN
     k.crashed := k.terminal_ts IS NOT NULL OR NOT k.timed
         AND EXISTS (SELECT FROM l4._case_event AS e WHERE e.job_id = k.job_id AND e.is_new AND e.terminal AND e.dropped IS NULL);
     IF NOT k.trained THEN
-        k.trained := EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train');
+        -- Announced. But where good jobs tell of their iterations and no line here is about one, by half of the nodes, or the first crash
+        -- must be in a step of the training: one node may say that it begins while others still load.
+        k.trained := EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train')
+            AND (EXISTS (SELECT FROM l4._case_node AS x WHERE x.job_id = k.job_id AND x.in_flight > 0)
+                OR NOT EXISTS (SELECT FROM l4._stream AS s WHERE s.job_id = ANY (k.baseline) AND s.last_iteration IS NOT NULL)
+                OR 2 * (SELECT count(DISTINCT c.node) FROM l4._event_counts(k.job_id, ARRAY(SELECT j.event_id FROM l4._job_event AS j
+                    JOIN l4._event AS t USING (event_id) WHERE j.job_id = k.job_id AND t.stage = 'train')) AS c) >= k.nodes
+                OR l4._in_step(k.job_id));
     END IF;
     PERFORM l4._case_ends(k);
-    SELECT bool_and(x.ended_well) OR NOT coalesce(k.terminal_ts > k.progress_ts, k.crashed)
+    SELECT bool_and(x.ended_well) OR NOT k.crashed
             AND 2 * count(*) FILTER (WHERE x.ended_well AND x.went_through) >= greatest(count(*), 1) AS ended_well,
         bool_and(x.last_iteration IS NULL OR x.last_iteration > k.total - k.step) AS reached,
         count(x.last_iteration) AS printing
@@ -183,6 +198,14 @@ BEGIN
     WHERE x.job_id = k.job_id;
     k.ended_well := coalesce(n.ended_well, false);
     k.finished := k.ended_well OR n.printing > 0 AND coalesce(n.reached, false);
+    -- A last iteration that came after a long silence, with nothing behind it, was written when the processes ended: buffers were flushed.
+    IF NOT k.finished THEN
+        k.progress_ts := coalesce((
+            SELECT i.before_ts
+            FROM (SELECT z.done_ts, lag(z.done_ts) OVER (ORDER BY z.place) AS before_ts, z.place, max(z.place) OVER () AS last
+                FROM l4._case_iteration AS z WHERE z.job_id = k.job_id) AS i
+            WHERE i.place = i.last AND i.done_ts - i.before_ts > l4._patience(k) AND i.done_ts >= least(k.terminal_ts, k.last_ts) - interval '2 s'), k.progress_ts);
+    END IF;
     k.symptom := CASE
         WHEN k.finished AND k.ended_well AND coalesce(k.terminal_ts <= k.progress_ts, true)
             AND coalesce(k.excess, 0) < (k.parameters ->> 'slow_excess')::float8 THEN 'none'
@@ -194,7 +217,7 @@ BEGIN
         WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > l4._patience(k) THEN 'hang'
         WHEN k.crashed THEN 'crash'
         ELSE 'none' END;
-    UPDATE l4._case AS c SET trained = k.trained, crashed = k.crashed, ended_well = k.ended_well, finished = k.finished, symptom = k.symptom
+    UPDATE l4._case AS c SET trained = k.trained, progress_ts = k.progress_ts, crashed = k.crashed, ended_well = k.ended_well, finished = k.finished, symptom = k.symptom
     WHERE c.job_id = k.job_id;
 END;
 $$;

@@ -7,9 +7,13 @@ BEGIN ATOMIC
     WITH k AS (
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_unique.job_id
     ), shown AS (
-        SELECT e.family, e.event_id, c.node, c.first_ts, e.level >= 3 OR e.terminal OR e.exit AS loud
-        FROM l4._case_event AS e
+        SELECT e.family, e.event_id, c.node, c.first_ts, e.level >= 3 OR e.terminal OR e.exit AS loud,
+            -- nobody knows whether good jobs show it, and this one went on
+            cardinality(k.baseline || k.elsewhere) = 0 AND e.level < 4 AND NOT e.terminal AND NOT e.exit AND coalesce(c.last_ts < n.progress_ts, false) AS outlived
+        FROM k
+        JOIN l4._case_event AS e USING (job_id)
         JOIN l4._case_count AS c USING (job_id, event_id)
+        JOIN l4._case_node AS n USING (job_id, node)
         WHERE e.job_id = evidence_unique.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.stack
     ), family AS (
         SELECT s.family, count(DISTINCT s.node) AS nodes FROM shown AS s GROUP BY s.family
@@ -25,7 +29,7 @@ BEGIN ATOMIC
         SELECT o.node, o.event_id, o.first_ts, f.nodes,
             CASE WHEN f.nodes <= greatest(1, least(k.nodes / 8, 8)) THEN 1.0 WHEN f.nodes <= least(k.nodes / 4, 16) THEN 0.5 END
             * CASE WHEN o.first_ts > k.terminal_ts + (k.parameters ->> 'late_seconds')::float8 * interval '1 s' THEN 0.25 ELSE 1 END
-            * CASE WHEN o.loud THEN 1 ELSE 0.5 END AS value
+            * CASE WHEN o.loud THEN 1 ELSE 0.5 END * CASE WHEN o.outlived THEN 0.5 ELSE 1 END AS value
         FROM own AS o
         JOIN family AS f ON f.family = o.family
         CROSS JOIN k
@@ -51,11 +55,13 @@ BEGIN ATOMIC
         SELECT s.value, count(*) AS nodes, (SELECT count(DISTINCT z.node) FROM status AS z) AS reporting
         FROM status AS s GROUP BY s.value ORDER BY 2 DESC, 1 LIMIT 1
     )
-    SELECT s.node, 1.0::float8, 'exit status ' || string_agg(s.value, ', ' ORDER BY s.value) || ', ' || min(c.value) || ' on ' || min(c.nodes) || ' other nodes'
-    FROM status AS s
+    SELECT s.node, CASE WHEN bool_or(s.also_common) THEN 0.5 ELSE 1 END::float8, 'exit status ' || string_agg(s.value, ', ' ORDER BY s.value) || ', ' || min(c.value) || ' on ' || min(c.nodes) || ' other nodes'
+    FROM (
+        SELECT z.*, count(*) OVER (PARTITION BY z.value) AS nodes, EXISTS (SELECT FROM status AS o JOIN common AS m ON m.value = o.value WHERE o.node = z.node) AS also_common
+        FROM status AS z) AS s
     CROSS JOIN common AS c
-    WHERE c.reporting >= 3 AND c.nodes >= 0.6 * c.reporting AND s.value <> c.value
-        AND NOT EXISTS (SELECT FROM status AS z WHERE z.node = s.node AND z.value = c.value)
+    -- of several processes on a node one may have ended like those of other nodes
+    WHERE c.reporting >= 3 AND c.nodes >= 0.6 * c.reporting AND s.value <> c.value AND (NOT s.also_common OR s.nodes = 1)
     GROUP BY s.node;
 END;
 COMMENT ON FUNCTION l4.evidence_exit(text) IS 'evidence: processes ended with another status than on most nodes';

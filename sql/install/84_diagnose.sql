@@ -115,7 +115,7 @@ BEGIN
         SELECT a.accused AS node, min(a.first_ts) AS first_ts FROM l4._case_edge AS a WHERE a.job_id = k.job_id GROUP BY a.accused
     ), ranked AS (
         SELECT n.node, coalesce(s.score, 0) AS score, coalesce(s.reasons, '{}') AS reasons, coalesce(s.evidence, '{}') AS evidence,
-            row_number() OVER (ORDER BY coalesce(s.score, 0) DESC, a.first_ts, n.new_ts, n.node COLLATE "C") AS rank,
+            row_number() OVER (ORDER BY coalesce(s.score, 0) DESC, a.first_ts, n.new_ts, n.last_ts, n.node COLLATE "C") AS rank,
             max(s.score) OVER () AS best
         FROM l4._case_node AS n LEFT JOIN scored AS s ON s.node = n.node LEFT JOIN named AS a ON a.node = n.node
         WHERE n.job_id = k.job_id

@@ -25,13 +25,19 @@ BEGIN
         SELECT DISTINCT ON (d.iteration) d.iteration, d.node, d.distance, d.sigma, count(*) OVER (PARTITION BY d.iteration) AS nodes
         FROM l4._deviating_sequences(k.job_id) AS d
         ORDER BY d.iteration, d.sigma DESC, d.node COLLATE "C"
+    ), routine AS (
+        -- what comes every so many iterations (a checkpoint, an evaluation), or deviates in a good job as well, is none of the failure's
+        SELECT p.iteration
+        FROM sequence AS a JOIN sequence AS b ON b.iteration >= a.iteration + 3 JOIN sequence AS c ON c.iteration = 2 * b.iteration - a.iteration
+        CROSS JOIN LATERAL (VALUES (a.iteration), (b.iteration), (c.iteration)) AS p(iteration)
+        UNION SELECT d.iteration FROM l4._deviating_sequences(k.baseline[1]) AS d
     ), slow AS (
         SELECT i.iteration, max(i.ratio) AS ratio FROM l4._case_iteration AS i
         WHERE i.job_id = k.job_id AND i.ratio > (k.parameters ->> 'slow_ratio')::float8 AND i.place > 1
         GROUP BY i.iteration
     ), listed AS (
         SELECT iteration, s.node, s.distance, s.sigma, s.nodes, w.ratio, iteration = in_flight AS is_in_flight
-        FROM sequence AS s
+        FROM (SELECT q.* FROM sequence AS q WHERE q.iteration = in_flight OR q.iteration NOT IN (SELECT r.iteration FROM routine AS r)) AS s
         FULL JOIN slow AS w USING (iteration)
         FULL JOIN (SELECT in_flight AS iteration WHERE in_flight IS NOT NULL) AS f USING (iteration)
     )

@@ -60,7 +60,7 @@ DECLARE
 BEGIN
     silent := ARRAY(SELECT n.node FROM l4._case_node AS n WHERE n.job_id = k.job_id AND n.lines = 0 ORDER BY n.node COLLATE "C");
     SELECT jsonb_build_object('nodes_expected', expected, 'nodes_seen', k.nodes, 'nodes_silent', to_jsonb(silent),
-        'lines', coalesce(sum(n.lines), 0), 'unparsed', coalesce(sum(n.unparsed), 0), 'timed', k.timed, 'first_ts', k.first_ts, 'last_ts', k.last_ts,
+        'lines', coalesce(sum(n.lines), 0), 'lines_without_head', coalesce(sum(n.unparsed), 0), 'timed', k.timed, 'first_ts', k.first_ts, 'last_ts', k.last_ts,
         'iterations', (SELECT count(*) FROM l4._case_iteration AS i WHERE i.job_id = k.job_id), 'total_iterations', k.total,
         'baseline_jobs', cardinality(k.baseline), 'jobs_of_other_settings', cardinality(k.elsewhere), 'finished', k.finished,
         'truncated', NOT k.ended_well AND NOT k.crashed, 'limits', to_jsonb(l4._limits(k)))
@@ -174,6 +174,11 @@ BEGIN
         PERFORM l4._rank_events(k);
         top := (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = k.job_id AND s.rank = 1 AND s.is_suspect);
         d.stage := l4._stage_of_failure(k, top);
+        IF k.symptom IN ('crash', 'hang') AND k.last_iteration IS NULL
+            AND l4._frame_stage(k.job_id, top) IN ('init', 'data', 'model', 'checkpoint_load') THEN
+            -- training was announced, but what failed belongs to the start
+            UPDATE l4._case AS c SET symptom = 'launch' WHERE c.job_id = k.job_id RETURNING * INTO k;
+        END IF;
         d.iteration := l4._iteration_of_failure(k, d.stage, top);
         PERFORM l4._rank_iterations(k, d.iteration, top_k);
     END IF;

@@ -1,21 +1,37 @@
 -- In which stage and iteration the failure shows.
 
--- Stage of the functions in a node's own crash reports: the one that occurs most often, the outermost on ties.
+-- Names of the functions in the first crash reports of a node (of the job: in the first one), outermost first.
+CREATE FUNCTION l4._frames(job_id text, node text) RETURNS TABLE (name text, place bigint)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT regexp_replace(f.name[1], '^.*[.]', ''), x.event_id::bigint * 100000 + f.place
+    FROM (
+        SELECT j.event_id, j.example FROM l4._case_event AS e
+        JOIN l4._case_count AS c ON c.job_id = e.job_id AND c.event_id = e.event_id
+        JOIN l4._job_events(ARRAY[_frames.job_id]) AS j ON j.event_id = e.event_id
+        WHERE e.job_id = _frames.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.exit AND (e.terminal OR e.stack)
+            AND (c.node = _frames.node OR _frames.node IS NULL)
+        ORDER BY e.stack, e.nodes, c.first_ts, c.first_line_no LIMIT CASE WHEN _frames.node IS NULL THEN 1 ELSE 40 END) AS x
+    CROSS JOIN LATERAL regexp_matches(x.example, '(?:, in |\mat |\min )([A-Za-z_][A-Za-z0-9_.]*)', 'g') WITH ORDINALITY AS f(name, place);
+END;
+COMMENT ON FUNCTION l4._frames(text, text) IS 'functions in the stacks of a node, NULL: in the first of the job';
+
+CREATE FUNCTION l4._in_step(job_id text) RETURNS bool
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT EXISTS (SELECT FROM l4._frames(_in_step.job_id, NULL) AS f JOIN l4._marker('step') AS r ON l4.pcre_match(f.name, r.signature));
+END;
+COMMENT ON FUNCTION l4._in_step(text) IS 'is the first crash in a function of a training step';
+
+-- Stage of these functions: the one that occurs most often, the outermost on ties.
 CREATE FUNCTION l4._frame_stage(job_id text, node text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT r.stage
-    FROM (
-        SELECT j.event_id, j.example FROM l4._case_event AS e
-        JOIN l4._case_count AS c ON c.job_id = e.job_id AND c.event_id = e.event_id
-        JOIN l4._job_events(ARRAY[_frame_stage.job_id]) AS j ON j.event_id = e.event_id
-        WHERE e.job_id = _frame_stage.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.exit AND (e.terminal OR e.stack)
-            AND (c.node = _frame_stage.node OR _frame_stage.node IS NULL)
-        ORDER BY e.stack, e.nodes, c.first_ts, c.first_line_no LIMIT CASE WHEN _frame_stage.node IS NULL THEN 1 ELSE 40 END) AS x
-    CROSS JOIN LATERAL regexp_matches(x.example, '(?:, in |\mat |\min )([A-Za-z_][A-Za-z0-9_.]*)', 'g') WITH ORDINALITY AS f(name, place)
-    JOIN l4._marker('frame') AS r ON l4.pcre_match(regexp_replace(f.name[1], '^.*[.]', ''), r.signature)
+    FROM l4._frames(_frame_stage.job_id, _frame_stage.node) AS f
+    JOIN l4._marker('frame') AS r ON l4.pcre_match(f.name, r.signature)
     GROUP BY r.stage
-    ORDER BY count(DISTINCT x.event_id::bigint * 100000 + f.place) DESC, min(f.place), r.stage
+    ORDER BY count(DISTINCT f.place) DESC, min(f.place % 100000), r.stage
     LIMIT 1;
 END;
 COMMENT ON FUNCTION l4._frame_stage(text, text) IS 'stage that the functions in the stacks of a node tell, NULL when they tell none';
@@ -27,13 +43,16 @@ BEGIN ATOMIC
     SELECT coalesce(
         CASE WHEN s.last_ts - s.clock < _stage_at.ts THEN (
             SELECT min(e.then_stage) FROM l4.event_count AS c JOIN l4._event AS e USING (event_id)
-            WHERE c.job_id = _stage_at.job_id AND c.node = s.node AND e.then_stage IS NOT NULL AND c.last_ts = s.last_ts) END,
+            WHERE c.job_id = _stage_at.job_id AND c.node = s.node AND e.then_stage IS NOT NULL AND c.last_ts = s.last_ts
+                AND (e.then_stage <> 'train' OR EXISTS (SELECT FROM l4._case AS k WHERE k.job_id = c.job_id AND k.symptom <> 'launch'))) END,
         s.stage)
     FROM (
         SELECT z.*, n.clock FROM l4.stage_span AS z
         JOIN l4._case_node AS n ON n.job_id = z.job_id AND n.node = z.node
         WHERE z.job_id = _stage_at.job_id AND (z.node = _stage_at.node OR _stage_at.node IS NULL)
             AND (z.first_ts - n.clock <= _stage_at.ts OR _stage_at.ts IS NULL) AND z.stage <> 'shutdown'
+            -- a job that did not get to train failed before, whatever was announced
+            AND (z.stage NOT IN ('train', 'eval', 'checkpoint_save') OR EXISTS (SELECT FROM l4._case AS c WHERE c.job_id = z.job_id AND c.symptom <> 'launch'))
         ORDER BY z.first_ts - n.clock DESC NULLS LAST, z.first_line_no DESC, z.node
         LIMIT 1) AS s;
 END;
@@ -43,11 +62,15 @@ CREATE FUNCTION l4._stage_of_failure(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT CASE WHEN k.symptom = 'none' THEN NULL WHEN k.symptom = 'slow' THEN 'train'
-        ELSE coalesce(l4._frame_stage(k.job_id, _stage_of_failure.node),
-            l4._stage_at(k.job_id, _stage_of_failure.node, coalesce(
+        ELSE coalesce(l4._frame_stage(k.job_id, _stage_of_failure.node), CASE
+            -- iterations tell of the training, also where no line announced it
+            WHEN k.symptom <> 'launch' AND s.stage IN ('init', 'data', 'model', 'checkpoint_load')
+                AND EXISTS (SELECT FROM l4._case_node AS n WHERE n.job_id = k.job_id AND (n.in_flight > 0 OR n.last_iteration > 0)) THEN 'train'
+            ELSE s.stage END) END
+    FROM (SELECT coalesce(l4._stage_at(k.job_id, _stage_of_failure.node, coalesce(
                 (SELECT least(n.terminal_ts, k.terminal_ts) FROM l4._case_node AS n WHERE n.job_id = k.job_id AND n.node = _stage_of_failure.node),
                 k.terminal_ts)),
-            l4._stage_at(k.job_id, NULL, k.terminal_ts), 'init') END;
+            l4._stage_at(k.job_id, NULL, k.terminal_ts), 'init') AS stage) AS s;
 END;
 COMMENT ON FUNCTION l4._stage_of_failure(l4._case, text) IS 'stage in which the failure shows';
 
