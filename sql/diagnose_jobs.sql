@@ -189,7 +189,7 @@ CALL ingest();
 UPDATE l4.job SET settings = 'small' WHERE job_id IN ('flushed', 'told', 'start', 'mild');
 SELECT answer(j) FROM unnest('{flushed,told,start,mild}'::text[]) AS j;
 
--- What comes every ten iterations is not listed; what came once is.
+-- What comes every ten iterations is not listed; what comes once, on one node, is.
 CALL job('routine', 4, upto => 35);
 INSERT INTO said (job_id, node, rank, at, line) SELECT 'routine', 'n' || n, n, i + 2.1 + p * 0.01, 'INFO:save:shard ' || p || ' is written'
 FROM generate_series(0, 3) AS n, unnest('{15,25,35}'::int[]) AS i, generate_series(1, 6) AS p;

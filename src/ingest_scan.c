@@ -40,7 +40,8 @@ typedef struct RecordStart
 	int64		line_no;
 	TimestampTz ts;
 	int32		rank;			/* the relation's */
-	int32		rec;			/* number in the part, -1 not counted yet */
+	int32		rec;			/* number in the settled part, -1 none */
+	int32		open_rec;		/* number in the open part, -1 none */
 	L4Iteration *bar;			/* what the bar in front of the message reports, NULL none */
 } RecordStart;
 
@@ -327,7 +328,7 @@ count_record(L4Scan *scan, const L4Record *record)
 	if (part == &scan->settled)
 		scan->unparsed += record->format_id == 0;
 	if (start != NULL)
-		start->rec = part->nrecs;
+		*(part == &scan->open ? &start->open_rec : &start->rec) = part->nrecs;
 	part->nrecs++;
 }
 
@@ -398,7 +399,7 @@ start_record(RecordStart *start, const L4RecordPlace *place, TimestampTz ts, int
 	start->line_no = place->record_line_no;
 	start->ts = ts;
 	start->rank = rank;
-	start->rec = -1;
+	start->rec = start->open_rec = -1;
 	start->bar = NULL;
 }
 
@@ -524,16 +525,20 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 	return true;
 }
 
-/* Number, in part, of the record of a line; a record that began in an earlier unit gets an entry here. */
+/*
+ * Number, in part, of the record of a line. A record that is counted in an earlier unit gets an entry here; so does one that is settled,
+ * where a line of it comes after an open record of another rank.
+ */
 static int32
 record_of_line(L4Scan *scan, L4UnitPart *part, int i)
 {
 	int64		no = scan->line_record[i];
 	RecordStart *start = no < 0 ? &scan->inherited[-no - 1] : &scan->starts[no];
+	int32	   *number = part == &scan->open ? &start->open_rec : &start->rec;
 	L4UnitRec  *rec;
 
-	if (start->rec >= 0)
-		return start->rec;
+	if (*number >= 0)
+		return *number;
 	GROW(part->recs, part->nrecs, part->recs_size, scan->cxt);
 	rec = &part->recs[part->nrecs];
 	rec->line_no = start->line_no;
@@ -543,7 +548,7 @@ record_of_line(L4Scan *scan, L4UnitPart *part, int i)
 	rec->context = scan->carry->last_rank;
 	rec->epoch = 0;
 	rec->iteration = L4_NO_INT;
-	start->rec = part->nrecs;
+	*number = part->nrecs;
 	return part->nrecs++;
 }
 

@@ -75,7 +75,9 @@ BEGIN
         coalesce(CASE WHEN e.affine THEN e.stem || lpad((r.place + e.shift)::text, greatest(e.width, length((r.place + e.shift)::text)), '0') END,
             (SELECT min(b.node COLLATE "C") FROM l4.job_node AS b
              WHERE b.job_id = ANY ((SELECT c.baseline FROM l4._case AS c WHERE c.job_id = _case_nodes.job_id)::text[])
-                AND b.rank = r.place * p.node AND NOT EXISTS (SELECT FROM seen AS s WHERE s.node = b.node)),
+                AND b.rank = r.place * p.node AND NOT EXISTS (SELECT FROM seen AS s WHERE s.node = b.node)
+                -- a job that ran on the same nodes, in the same order
+                AND 2 * (SELECT count(*) FROM l4.job_node AS o JOIN seen AS s ON s.node = o.node AND s.place * p.node = o.rank WHERE o.job_id = b.job_id) > e.known),
             'rank ' || r.place * p.node),
         r.place * p.node, -1000000 - r.place * p.node, 0
     FROM expected AS e

@@ -14,7 +14,10 @@ BEGIN ATOMIC
         JOIN l4._case_event AS e USING (job_id)
         JOIN l4._case_count AS c USING (job_id, event_id)
         JOIN l4._case_node AS n USING (job_id, node)
+        JOIN l4._event AS t USING (event_id)
+        -- a progress report sets nobody apart, whatever is glued to it
         WHERE e.job_id = evidence_unique.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.stack
+            AND NOT EXISTS (SELECT FROM l4.iteration_rule AS r WHERE r.rule_id = t.iteration_rule AND r.kind = 'done')
     ), family AS (
         SELECT s.family, count(DISTINCT s.node) AS nodes FROM shown AS s GROUP BY s.family
     ), named AS (

@@ -28,7 +28,9 @@ BEGIN
     ), routine AS (
         -- what comes every so many iterations (a checkpoint, an evaluation), or deviates in a good job as well, is none of the failure's
         SELECT p.iteration
-        FROM sequence AS a JOIN sequence AS b ON b.iteration >= a.iteration + 3 JOIN sequence AS c ON c.iteration = 2 * b.iteration - a.iteration
+        FROM sequence AS a
+        JOIN sequence AS b ON b.iteration >= a.iteration + 3 AND greatest(a.nodes, b.nodes) <= 2 * least(a.nodes, b.nodes)
+        JOIN sequence AS c ON c.iteration = 2 * b.iteration - a.iteration AND greatest(a.nodes, c.nodes) <= 2 * least(a.nodes, c.nodes)
         CROSS JOIN LATERAL (VALUES (a.iteration), (b.iteration), (c.iteration)) AS p(iteration)
         UNION SELECT d.iteration FROM l4._deviating_sequences(k.baseline[1]) AS d
     ), slow AS (
