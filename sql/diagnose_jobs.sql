@@ -295,5 +295,13 @@ UPDATE l4.job SET settings = 'small' WHERE job_id = 'wide';
 SELECT symptom FROM l4.diagnose('wide', baseline => '{}');
 SELECT node FROM l4.suspect_node WHERE job_id = 'wide' AND rank = 1;
 
+-- two ranks take turns in one log, and the report of one is still open at its end
+INSERT INTO logs (job_id, node, source, line_no, ts, line)
+SELECT 'turns', 'n0', '', i, '2026-05-01 12:00:00+00', l FROM unnest(ARRAY['[rank0]: Traceback (most recent call last):', '[rank1]: Traceback (most recent call last):',
+    '[rank0]:   File "a.py", line 1, in f', '[rank1]:   File "a.py", line 1, in f', '[rank0]: ValueError: x', '[rank1]:   File "b.py", line 2, in g']) WITH ORDINALITY AS u(l, i);
+CALL l4.ingest('logs', job_id => 'turns');
+UPDATE l4.job SET settings = 'small' WHERE job_id = 'turns';
+SELECT e.line_no, e.rank, t.template FROM l4.event_line AS e JOIN l4.template AS t USING (event_id) WHERE e.job_id = 'turns' ORDER BY 1;
+
 SELECT count(l4.forget_job(job_id)) > 20 AS forgotten FROM l4.job WHERE settings = 'small';
 DROP SCHEMA diagnose_jobs CASCADE;
