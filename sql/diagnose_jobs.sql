@@ -295,6 +295,18 @@ UPDATE l4.job SET settings = 'small' WHERE job_id = 'wide';
 SELECT symptom FROM l4.diagnose('wide', baseline => '{}');
 SELECT node FROM l4.suspect_node WHERE job_id = 'wide' AND rank = 1;
 
+-- Whose address it is: nodes print their own at the start. Not believed is a line that prints the neighbour's: a node would complain about itself.
+CALL job('own-address', 4, upto => 20);
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'own-address', 'n' || n, n, 0.5, 'INFO:dist:this is 10.9.' || (n * 89 + 31) % 97 || '.' || (n * 53 + 7) % 101 FROM generate_series(0, 3) AS n;
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'own-address', 'n' || n, n, 23.5 + n * 0.01, 'ERROR:comm:RuntimeError: Connection closed by peer [10.9.15.12]:4711' FROM unnest('{0,1,3}'::int[]) AS n;
+CALL job('neighbour', 4, upto => 20);
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'neighbour', 'n' || (n + 3) % 4, (n + 3) % 4, 0.5, 'INFO:dist:next is 10.9.' || (n * 89 + 31) % 97 || '.' || (n * 53 + 7) % 101 FROM generate_series(0, 3) AS n;
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'neighbour', 'n' || n, n, 23.5 + n * 0.01, 'ERROR:comm:RuntimeError: Connection closed by peer [10.9.15.12]:4711' FROM unnest('{0,1,3}'::int[]) AS n;
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id IN ('own-address', 'neighbour');
+SELECT answer(j) FROM unnest('{own-address,neighbour}'::text[]) AS j;
+SELECT j, b.* FROM unnest('{own-address,neighbour}'::text[]) AS j CROSS JOIN LATERAL l4.address_book(j) AS b ORDER BY j, b.node;
+
 -- two ranks take turns in one log, and the report of one is still open at its end
 INSERT INTO logs (job_id, node, source, line_no, ts, line)
 SELECT 'turns', 'n0', '', i, '2026-05-01 12:00:00+00', l FROM unnest(ARRAY['[rank0]: Traceback (most recent call last):', '[rank1]: Traceback (most recent call last):',

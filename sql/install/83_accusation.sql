@@ -7,22 +7,23 @@ RETURN CASE WHEN address ~ '^[0-9]{1,3}([.][0-9]{1,3}){3}$'
         + split_part(address, '.', 3)::bigint * 256 + split_part(address, '.', 4)::bigint END;
 COMMENT ON FUNCTION l4._ip_number(text) IS 'IPv4 address as a number, NULL for anything else';
 
--- Whose is an address? The inventory knows; else a host name that carries it (ip-10-0-1-7); else the node that alone prints it where every
--- node prints one of its own; else addresses that count up with the ranks, from where the complaints fit best: the node named
+-- Whose is an address, or a host name that is no node's name? The inventory knows; else a host name that carries it (ip-10-0-1-7); else the
+-- node that alone prints it in a line of the start in which each of three or more nodes prints another one, once. That might be its neighbour's: so
+-- it is not believed where a node would complain about itself, nor where two lines disagree. Else addresses that count up with the ranks, from where the complaints fit best: the node named
 -- has itself failed or ended by then, and nobody complains about itself.
-CREATE FUNCTION l4._address_book(job_id text) RETURNS TABLE (address text, node text, how text)
+CREATE FUNCTION l4.address_book(job_id text) RETURNS TABLE (address text, node text, how text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     WITH n AS (
-        SELECT z.* FROM l4._case_node AS z WHERE z.job_id = _address_book.job_id
+        SELECT z.* FROM l4._case_node AS z WHERE z.job_id = address_book.job_id
     ), said AS (
-        SELECT m.node, m.value AS address, l4._ip_number(m.value) AS number, min(m.first_ts - n.clock) AS ts
-        FROM l4._mentions(_address_book.job_id, ARRAY(SELECT e.event_id FROM l4._case_event AS e
-            WHERE e.job_id = _address_book.job_id AND e.is_new AND e.dropped IS NULL AND e.accuses
-                AND EXISTS (SELECT FROM l4._slot_kind AS z WHERE z.event_id = e.event_id AND z.kind = 'address'))) AS m
+        SELECT m.node, CASE m.kind WHEN 'host' THEN l4._host_of(m.value) ELSE m.value END AS address, l4._ip_number(m.value) AS number, min(m.first_ts - n.clock) AS ts
+        FROM l4._mentions(address_book.job_id, ARRAY(SELECT e.event_id FROM l4._case_event AS e
+            WHERE e.job_id = address_book.job_id AND e.is_new AND e.dropped IS NULL AND e.accuses
+                AND EXISTS (SELECT FROM l4._slot_kind AS z WHERE z.event_id = e.event_id AND z.kind IN ('address', 'host')))) AS m
         JOIN n ON n.node = m.node
-        WHERE m.kind = 'address'
-        GROUP BY m.node, m.value
+        WHERE m.kind = 'address' OR m.kind = 'host' AND m.named_node IS NULL
+        GROUP BY 1, 2, 3
     ), address AS (
         SELECT DISTINCT s.address, s.number FROM said AS s
     ), early AS (
@@ -30,7 +31,7 @@ BEGIN ATOMIC
     ), inventory AS (
         SELECT a.address, i.node, 'inventory' AS how
         FROM l4.job_node AS i CROSS JOIN LATERAL unnest(i.addresses) AS a(address)
-        WHERE i.job_id = _address_book.job_id
+        WHERE i.job_id = address_book.job_id
     ), number AS (
         SELECT n.node, d.part[1] AS digits, length(d.part[2]) = 1 AS joined, d.place
         FROM n CROSS JOIN LATERAL regexp_matches(n.node, '([0-9]+)([^0-9]*)', 'g') WITH ORDINALITY AS d(part, place)
@@ -46,22 +47,28 @@ BEGIN ATOMIC
         FROM address AS s JOIN four AS f USING (address)
         WHERE s.number IS NOT NULL AND f.complete
     ), own AS (
-        SELECT v.value AS address, v.node, v.event_id
+        SELECT v.address, v.node, v.event_id, v.slot
         FROM (
-            SELECT f.node, f.event_id, f.value, count(*) OVER (PARTITION BY f.node, f.event_id) AS addresses,
-                count(*) OVER (PARTITION BY f.event_id, f.value) AS speakers
-            FROM l4._first_said(_address_book.job_id, ARRAY(
+            SELECT f.node, f.event_id, f.slot, l4._host_of(f.value) AS address, count(*) OVER (PARTITION BY f.event_id, f.slot, l4._host_of(f.value)) AS speakers,
+                count(*) OVER (PARTITION BY f.event_id, f.slot) AS nodes
+            FROM l4._first_said(address_book.job_id, ARRAY(
                 SELECT DISTINCT coalesce(t.merged_into, t.event_id)
                 FROM l4._job_event AS j JOIN l4._event AS t USING (event_id) JOIN l4._event_slot AS z USING (event_id)
-                WHERE j.job_id = _address_book.job_id AND z.mask = 'ip' AND EXISTS (SELECT FROM said))) AS f
-            WHERE f.mask = 'ip') AS v
-        WHERE v.addresses = 1 AND v.speakers = 1
-    ), printed AS (
-        SELECT split_part(o.address, ':', 1) AS address, min(o.node) AS node, 'only printed there' AS how
+                WHERE j.job_id = address_book.job_id AND z.mask IN ('ip', 'host', 'url') AND EXISTS (SELECT FROM said)
+                    AND NOT EXISTS (SELECT FROM l4._case_event AS e
+                        WHERE e.job_id = j.job_id AND e.event_id = coalesce(t.merged_into, t.event_id) AND e.is_new AND e.dropped IS NULL))) AS f
+            WHERE f.mask IN ('ip', 'host', 'url')) AS v
+        WHERE v.speakers = 1 AND v.nodes >= 3
+    ), trusted AS (
+        SELECT o.event_id, o.slot
         FROM own AS o
-        WHERE o.event_id IN (SELECT z.event_id FROM own AS z GROUP BY z.event_id
-                HAVING count(*) >= greatest(3, 0.9 * (SELECT count(*) FROM n WHERE n.lines > 0)))
+        GROUP BY o.event_id, o.slot
+        HAVING count(*) >= greatest(3, (SELECT count(DISTINCT c.node) FROM l4._event_counts(address_book.job_id, ARRAY[o.event_id]) AS c))
+            AND NOT bool_or(EXISTS (SELECT FROM said AS s WHERE s.node = o.node AND s.address = o.address))
             AND NOT l4._marked((SELECT t.example FROM l4._event AS t WHERE t.event_id = o.event_id), 'not_named')
+    ), printed AS (
+        SELECT o.address, min(o.node) AS node, 'only printed there' AS how
+        FROM own AS o JOIN trusted AS t USING (event_id, slot)
         GROUP BY 1
         HAVING count(DISTINCT o.node) = 1
     ), shift AS (
@@ -100,7 +107,7 @@ BEGIN ATOMIC
         UNION ALL SELECT p.*, 3 FROM printed AS p UNION ALL SELECT c.*, 4 FROM counted AS c) AS u
     ORDER BY u.address, u.trust, u.node;
 END;
-COMMENT ON FUNCTION l4._address_book(text) IS 'addresses and the nodes they belong to, and how that is known';
+COMMENT ON FUNCTION l4.address_book(text) IS 'addresses and host names in complaints of a diagnosed job, the nodes they belong to, and how that is known';
 
 CREATE FUNCTION l4._complaints(job_id text) RETURNS TABLE (accuser text, accused text, first_ts timestamptz, events int[])
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -169,8 +176,8 @@ BEGIN ATOMIC
         JOIN l4._case_count AS c ON c.job_id = _complaints.job_id AND c.event_id = w.event_id AND c.node = w.node
         UNION ALL
         SELECT s.node, b.node, s.first_ts, s.event_id
-        FROM said AS s JOIN l4._address_book(_complaints.job_id) AS b ON b.address = s.value
-        WHERE s.kind = 'address'
+        FROM said AS s JOIN l4.address_book(_complaints.job_id) AS b ON b.address = CASE s.kind WHEN 'host' THEN l4._host_of(s.value) ELSE s.value END
+        WHERE s.kind = 'address' OR s.kind = 'host' AND s.named_node IS NULL
         UNION ALL
         -- a list with one number for each rank: those that differ from most
         SELECT s.node, a.node, s.first_ts, s.event_id
