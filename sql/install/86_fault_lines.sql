@@ -44,7 +44,7 @@ COMMENT ON FUNCTION l4._fault_scan(text[]) IS 'which active signatures match whi
 -- The value of each variable part is looked for in the example from left to right, so that equal texts are told apart. All values are
 -- read in one pass: they are packed by stream.
 CREATE FUNCTION l4._line_variants(job_id text, event_ids int[])
-RETURNS TABLE (event_id int, slot int, node text, line text, ts timestamptz, occurrences bigint, nodes text[], is_first bool, value text)
+RETURNS TABLE (event_id int, slot int, node text, line text, ts timestamptz, occurrences bigint, nodes text[], is_first bool, value text, place int)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -52,7 +52,7 @@ DECLARE
 	r record;
 	last_event int;
 	last_slot int;
-	place int;		-- where the search for the next part starts
+	start int;		-- where the search for the next part starts
 	part int;		-- where the part of this slot is; 0 = not found
 BEGIN
 	FOR r IN
@@ -81,14 +81,14 @@ BEGIN
 		IF r.id IS DISTINCT FROM last_event THEN
 			last_event := r.id;
 			last_slot := NULL;
-			place := 1;
+			start := 1;
 		END IF;
 		IF r.slot IS DISTINCT FROM last_slot THEN
 			last_slot := r.slot;
-			part := coalesce(strpos(substr(r.line, place), nullif(r.first, '')), 0);
+			part := coalesce(strpos(substr(r.line, start), nullif(r.first, '')), 0);
 			IF part > 0 THEN
-				part := place + part - 1;
-				place := part + length(r.first);
+				part := start + part - 1;
+				start := part + length(r.first);
 			END IF;
 		END IF;
 		IF part > 0 THEN
@@ -101,10 +101,11 @@ BEGIN
 			nodes := r.nodes;
 			is_first := r.value = r.first;
 			value := r.value;
+			place := part;
 			RETURN NEXT;
 		END IF;
 	END LOOP;
 END
 $$;
 COMMENT ON FUNCTION l4._line_variants(text, int[])
-	IS 'the example line of each event with one variable part at a time replaced by each of its values in the job, and the nodes that have it';
+	IS 'the example line of each event with one variable part at a time replaced by each of its values in the job, where it stands, and the nodes that have it';

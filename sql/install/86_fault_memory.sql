@@ -167,10 +167,12 @@ BEGIN
 	ORDER BY f.priority DESC, f.fault_id LIMIT 1;
 	FOR v IN
 		SELECT * FROM (
-			SELECT l.value, l.is_first, m.yes, bool_or(NOT m.yes) OVER (PARTITION BY l.slot) AS varies,
+			SELECT l.value, l.is_first, m.yes, bool_or(NOT m.yes OR l.is_first AND NOT m.other) OVER (PARTITION BY l.slot) AS varies,
 				dense_rank() OVER (ORDER BY l.slot) AS k
 			FROM l4._line_variants(_decided_template.job_id, ARRAY[_decided_template.event_id]) AS l
-			CROSS JOIN LATERAL (SELECT l4.pcre_match(l.line, known) IS TRUE AS yes) AS m) AS w
+			-- a job may know one value only: try another with as many digits too, and none where there was some
+			CROSS JOIN LATERAL (SELECT l4.pcre_match(l.line, known) IS TRUE AS yes,
+				l4.pcre_match(overlay(l.line PLACING translate(l.value, '0123456789', '1234567898') FROM l.place FOR length(l.value)), known) IS TRUE AS other) AS m) AS w
 		WHERE known IS NOT NULL AND w.is_first AND w.yes AND w.varies AND w.k <= cardinality(marks)
 	LOOP
 		marks[v.k] := v.value;

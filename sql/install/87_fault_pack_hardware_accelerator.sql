@@ -89,7 +89,7 @@ FROM (VALUES
  'Reset GPUs and switches; check fabric manager; reseat or replace the board.',
  '{sym_c10d_collective_timeout,cuda_nvlink_uncorrectable}', 'https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html'),
 (1133, 'rocm_gpu_reset', 'hardware', 'accelerator', 'fatal', 50, false,
- 'amdgpu: (?:GPU (?:reset|hang|fault)|.{0,20}[Mm]ode\s?1 reset|.{0,20}ring \S+ timeout|.{0,40}(?:uncorrectable|VRAM is lost|poison)|.{0,20}failed to (?:init|resume|suspend|load))|amdgpu .{0,60}(?:GPU reset|ring \S+ timeout|VRAM is lost|uncorrectable)|HW Exception by GPU node|GPU Hang\b|GPU core dump|HSA_STATUS_ERROR(?!_MEMORY|_ILLEGAL)',
+ 'amdgpu: (?:GPU (?:reset|hang|fault)|.{0,20}[Mm]ode\s?1 reset|.{0,20}ring \S+ timeout|.{0,40}(?:uncorrectable|VRAM is lost|poison)|.{0,20}failed to (?:init|resume|suspend|load))|amdgpu .{0,60}(?:GPU reset|ring \S+ timeout|VRAM is lost|uncorrectable)|HW Exception by GPU node|GPU Hang\b|HSA_STATUS_ERROR(?!_MEMORY|_ILLEGAL)',
  'HW Exception by GPU node-2 (Agent handle: 0x55d0) reason :GPU Hang',
  'An AMD GPU faulted, hung or was reset: a wrong address in a kernel, memory errors, or defective hardware.',
  'Look in the kernel log for RAS counts; test with another card; update ROCm; debug the kernel if it follows the code.',

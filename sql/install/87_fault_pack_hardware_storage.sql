@@ -177,5 +177,11 @@ FROM (VALUES
  'stager: could not read from the mounted file system',
  'A program reports an error of a file system or a disk; no row of this library knows the text.',
  'Look at the kernel log of the node and at the state of the storage; repeat on another node.',
- '{}', 'https://docs.kernel.org/filesystems/index.html')
+ '{}', 'https://docs.kernel.org/filesystems/index.html'),
+(1181, 'ckpt_storage_size', 'hardware', 'storage', 'error', 50, false,
+ 'storage has wrong (?:byte )?size: expected \S+ got \d+|unexpected pos \d+ vs \d+|invalid load key, ''',
+ 'RuntimeError: storage has wrong size: expected 0 got 512',
+ 'A checkpoint was not written whole: the job ended while it was saved, the disk was full, or two processes wrote one file.',
+ 'Resume from the checkpoint before it; write to a temporary name and rename; let one rank write a file.',
+ '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/notes/serialization.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -275,7 +275,7 @@ FROM (VALUES
  'Lengthen the probe''s timeouts for a busy trainer or remove the probe.',
  '{sym_k8s_crashloop}', 'https://kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/'),
 (7045, 'cloud_preemption', 'platform', 'scheduler', 'error', 50, false,
- '(?:[Ss]pot|[Pp]reemptible)\b.{0,60}(?:interruption|preempt\w*|reclaim\w*|terminat\w*|eviction)|(?:EC2|GCE|Azure).{0,40}(?:interruption|[Pp]reempt|maintenance event|reclaim)|instance-action.{0,40}terminate|rebalance recommendation|compute\.instances\.preempted|TERMINATE_ON_HOST_MAINTENANCE|scheduled (?:host )?maintenance event|has been preempted|was preempted|Preempted by|PREEMPTED\b',
+ '(?:[Ss]pot|[Pp]reemptible)\b.{0,60}(?:interruption|preempt\w*|reclaim\w*|terminat\w*|eviction)|(?:EC2|GCE|Azure).{0,40}(?:interruption|[Pp]reempt|maintenance event|reclaim)|instance-action.{0,40}terminate|rebalance recommendation|compute\.instances\.preempted|TERMINATE_ON_HOST_MAINTENANCE|scheduled (?:host )?maintenance event|has been preempted|was preempted|Preempted by|PREEMPTED\b|\b(?:[Cc]luster|[Ii]nstance|VM|[Pp]od|[Nn]ode) (?:is|was|has been|got) preempted\b',
  'EC2 Spot interruption notice received: instance i-0abc will be terminated in 2 minutes',
  'The provider takes the machine back.',
  'Checkpoint on the notice and restart elsewhere; use reserved capacity for long runs.',
@@ -513,5 +513,11 @@ FROM (VALUES
  'ERROR launcher: could not create the container',
  'A scheduler, a container engine or a cloud service reports an error; no row of this library knows the text.',
  'Read the line and those before it; look at the log of that service on the node.',
- '{}', 'https://kubernetes.io/docs/tasks/debug/')
+ '{}', 'https://kubernetes.io/docs/tasks/debug/'),
+(7085, 'mpi_init_failed', 'platform', 'platform_config', 'error', 52, false,
+ 'An error occurred in MPI_Init|before MPI_INIT completed|ompi_(?:mpi_init|rte_init).{0,40}failed|PMIx?_Init\S* (?:failed|returned)|MPI_INIT has failed',
+ '*** An error occurred in MPI_Init_thread',
+ 'MPI could not start on a node: versions differ between nodes or between launcher and library, or the nodes do not reach each other.',
+ 'Use one MPI for building, launching and running on all nodes; name the network interface; start a trivial MPI program first.',
+ '{sym_torchrun_worker_exit}', 'https://docs.open-mpi.org/en/main/launching-apps/index.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

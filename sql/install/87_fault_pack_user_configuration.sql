@@ -309,5 +309,11 @@ FROM (VALUES
  'trainer: cannot find the column of this name in the dataset',
  'A program reports an error in what it was given: options, data, or software that does not fit; no row of this library knows the text.',
  'Read the line and those before it; compare options, data and versions with the last run that worked.',
- '{}', 'https://docs.python.org/3/library/logging.html')
+ '{}', 'https://docs.python.org/3/library/logging.html'),
+(3276, 'xla_resource_exhausted', 'user', 'configuration', 'error', 50, false,
+ 'RESOURCE_EXHAUSTED: |\bran out of memory (?:in memory space|trying to allocate)|Attempting to (?:reserve|allocate) \d[\d.]*[KMGT].{0,60}(?:not possible|of memory)',
+ 'RESOURCE_EXHAUSTED: Attempting to reserve 6.48G at the bottom of memory. That was not possible.',
+ 'The program needs more memory of the accelerator than there is.',
+ 'Use a smaller batch or more shards; recompute activations; look for a program that is compiled twice.',
+ '{sym_torchrun_worker_exit}', 'https://openxla.org/xla/hbm_oom_debugging')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

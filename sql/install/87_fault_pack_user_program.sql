@@ -5,7 +5,7 @@ SELECT p.fault_id, p.name, p.category, p.component, p.severity, p.priority, p.is
 	p.leads_to::text[], p.source_url, 'builtin'
 FROM (VALUES
 (3003, 'sym_elastic_agent_report', 'user', 'program', 'error', 15, true,
- 'Root Cause \(first observed failure\)|<NO_OTHER_FAILURES>|traceback : To enable traceback see|^\s*exitcode\s+: -?[1-9]\d*\s+\(pid|^\S+\.py FAILED\s*$|ChildFailedError|torch\.distributed\.elastic\.multiprocessing\.(?:api|errors).{0,60}(?:failed|FAILED)|failed \(exitcode: -?\d+\) local_rank|WorkerState\.FAILED|ProcessRaisedException|ProcessExitedException: process \d+ terminated|Worker(?:Group)? .{0,20}(?:FAILED|failed)\b.{0,40}(?:restart|stopping)|error_file: .{0,80}reply file',
+ 'Root Cause \(first observed failure\)|<NO_OTHER_FAILURES>|traceback : To enable traceback see|^\s*exitcode\s+: -?[1-9]\d*\s+\(pid|^\S+\.py FAILED\s*$|ChildFailedError|torch\.distributed\.elastic\.multiprocessing\.(?:api|errors).{0,60}(?:failed|FAILED)|failed \(exitcode: -?\d+\) local_rank|WorkerState\.FAILED|ProcessRaisedException|ProcessExitedException: process \d+ terminated|Worker(?:Group)? .{0,20}(?:FAILED|failed)\b.{0,40}(?:restart|stopping)|error_file: .{0,80}reply file|CHILD PROCESS FAILED WITH NO ERROR_FILE|Child process \d+ \(local_rank \d+\) FAILED',
  'torch.multiprocessing.spawn.ProcessExitedException: process 3 terminated with exit code 1',
  'The launcher reports that a worker ended; the reason is in the worker''s own output.',
  'Look for the worker''s error above, or set --redirects and read its log file.',
@@ -359,7 +359,7 @@ FROM (VALUES
  'Read its message and the innermost frame of your own code, then confirm the fault so that it has a name next time.',
  '{sym_torchrun_worker_exit}', 'https://docs.python.org/3/tutorial/errors.html'),
 (3201, 'sym_subprocess_failed', 'user', 'program', 'error', 20, true,
- 'subprocess\.CalledProcessError: Command .{0,2000}(?:returned non-zero exit status|died with <Signals\.)',
+ 'subprocess\.CalledProcessError: Command .{0,2000}(?:returned non-zero exit status|died with <Signals\.)|\bCommand failed with (?:return ?|exit ?)?(?:code|status) [1-9]',
  'subprocess.CalledProcessError: Command ''[''/usr/bin/python3'', ''-u'', ''train.py'', ''--local_rank=7'']'' returned non-zero exit status 1.',
  'A launcher reports that the command it ran has failed; the reason is in that command''s own output.',
  'Look further up for the error of the child process.',
