@@ -64,6 +64,15 @@ SELECT fault_name, line_no, occurrences FROM l4.fault_seen WHERE job_id = 'fm-la
 INSERT INTO lines VALUES ('fm-late', 'node0', 0, 7, '2026-03-05 10:00:07+00', 'OSError: [Errno 28] No space left on device');
 CALL l4.ingest('lines');
 SELECT fault_name, line_no, occurrences FROM l4.fault_seen WHERE job_id = 'fm-late' ORDER BY 1;
+-- a pattern keeps the value by which the known fault is told, though the job knows no other, and the head of the line has such digits too
+INSERT INTO lines VALUES ('fm-link', 'node1', 1, 1, '2026-03-07 10:00:01+00',
+	'2026-03-07 10:00:01,101 [WARNING] [rank 1] monitor: eth0 link state changed: carrier 1 -> 0, carrier_down_count 3');
+CALL l4.ingest('lines');
+SELECT fault_name FROM l4.fault_seen WHERE job_id = 'fm-link';
+SELECT l4.confirm_fault('fm-link', 'fm_link', 'c', 'r', events => ARRAY(SELECT event_id FROM l4._job_event WHERE job_id = 'fm-link')) >= 1000000 AS confirmed;
+SELECT signature, category, component FROM l4.fault WHERE name = 'fm_link';
+DELETE FROM l4.fault WHERE name = 'fm_link';
+SELECT l4.forget_job('fm-link');
 -- a new fault, by signature or by template, and one that is switched off: known from the next ingest or match on
 INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy) VALUES ('fm_signature', 'user', 'program', 'nothing (?:at all )?to see', 'c', 'r');
 INSERT INTO l4.fault (name, category, component, templates, root_cause, remedy) VALUES ('fm_by_template', 'user', 'program', '{nothing to see <*>}', 'c', 'r');

@@ -52,7 +52,7 @@ DECLARE
 	r record;
 	last_event int;
 	last_slot int;
-	start int;		-- where the search for the next part starts
+	start int;		-- where the search for the next part starts: behind the head of the line, which has numbers too
 	part int;		-- where the part of this slot is; 0 = not found
 BEGIN
 	FOR r IN
@@ -61,7 +61,8 @@ BEGIN
 			FROM l4._slot_values(_line_variants.job_id, event_ids) v
 			GROUP BY v.event_id, v.slot, v.value
 		), example AS MATERIALIZED (
-			SELECT DISTINCT ON (1) l4._survivor(t.event_id, t.merged_into) AS id, j.first_node, m.line
+			SELECT DISTINCT ON (1) l4._survivor(t.event_id, t.merged_into) AS id, j.first_node, m.line,
+				greatest(strpos(m.line, (regexp_match(t.template, '^[^<]{3,}'))[1]), strpos(m.line, nullif(split_part(t.example, E'\n', 1), '')), 1) AS message
 			FROM l4._job_event j JOIN l4._event t ON t.event_id = j.event_id
 			CROSS JOIN LATERAL (SELECT s.line FROM string_to_table(j.example, E'\n') WITH ORDINALITY AS s(line, n)
 								-- of a record of several lines the one that holds the message
@@ -69,7 +70,7 @@ BEGIN
 			WHERE j.job_id = _line_variants.job_id AND l4._survivor(t.event_id, t.merged_into) = ANY (event_ids)
 			ORDER BY 1, j.first_ts, j.event_id
 		)
-		SELECT e.id, e.line, f.slot_values[s.n] AS first, v.slot, v.value, v.nodes, v.ts, v.n
+		SELECT e.id, e.line, e.message, f.slot_values[s.n] AS first, v.slot, v.value, v.nodes, v.ts, v.n
 		FROM example e
 		JOIN l4._values(_line_variants.job_id, event_ids) f ON f.node = e.first_node AND f.event_id = e.id
 		JOIN (SELECT d.event_id, d.slot, row_number() OVER (PARTITION BY d.event_id ORDER BY d.slot) AS n,
@@ -81,7 +82,7 @@ BEGIN
 		IF r.id IS DISTINCT FROM last_event THEN
 			last_event := r.id;
 			last_slot := NULL;
-			start := 1;
+			start := r.message;
 		END IF;
 		IF r.slot IS DISTINCT FROM last_slot THEN
 			last_slot := r.slot;

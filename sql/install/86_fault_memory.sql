@@ -236,6 +236,7 @@ DECLARE
 	chosen int[] := events;
 	proof text;
 	problem text;
+	known record;
 	id int;
 BEGIN
 	IF NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = confirm_fault.job_id) THEN
@@ -264,14 +265,19 @@ BEGIN
 	IF problem IS NOT NULL THEN
 		RAISE EXCEPTION 'invalid leads_to of fault "%"', confirm_fault.name USING ERRCODE = 'invalid_parameter_value', DETAIL = problem || '.';
 	END IF;
-	-- what the known faults of the job say stands in for what the caller left out
+	-- what the known faults of the job say stands in for what the caller left out; before a match, what ingest found in the events
+	SELECT f.category, f.component INTO known
+	FROM l4._fault_hit h JOIN l4.fault f ON f.fault_id = h.fault_id
+	WHERE h.job_id = confirm_fault.job_id AND h.event_id = ANY (chosen) AND NOT h.gave_up
+	ORDER BY f.is_effect, f.priority DESC, f.fault_id LIMIT 1;
 	category := coalesce(confirm_fault.category, (
 		SELECT f.category FROM l4.fault_match m JOIN l4.fault f ON f.fault_id = m.fault_id
-		WHERE m.job_id = confirm_fault.job_id ORDER BY m.event_id = ANY (chosen) DESC NULLS LAST, m.rank LIMIT 1), 'user');
+		WHERE m.job_id = confirm_fault.job_id ORDER BY m.event_id = ANY (chosen) DESC NULLS LAST, m.rank LIMIT 1), known.category, 'user');
 	component := coalesce(confirm_fault.component, (
 		SELECT f.component FROM l4.fault_match m JOIN l4.fault f ON f.fault_id = m.fault_id
 		WHERE m.job_id = confirm_fault.job_id AND f.category = confirm_fault.category
 		ORDER BY m.event_id = ANY (chosen) DESC NULLS LAST, m.rank LIMIT 1),
+		CASE WHEN known.category = confirm_fault.category THEN known.component END,
 		CASE category WHEN 'hardware' THEN 'node' WHEN 'framework' THEN 'framework' WHEN 'platform' THEN 'platform_config' ELSE 'program' END);
 	SELECT f.fault_id INTO id FROM l4.fault f
 	WHERE f.origin <> 'builtin' AND f.name <> confirm_fault.name AND f.signature OPERATOR(l4.=) confirm_fault.signature ORDER BY f.fault_id LIMIT 1;
