@@ -32,6 +32,7 @@ SELECT l4._diagnose_parameters('{"hang_seconds": 60, "weights": {"exit": 0}}') -
 SELECT l4._diagnose_parameters('{"hang": 60}');
 SELECT l4._diagnose_parameters('{"weights": {"moon": 1}}');
 SELECT l4._diagnose_parameters('{"slow_ratio": -1}');
+SELECT l4._diagnose_parameters('{"slow_ratio": 0}');
 SELECT l4._diagnose_parameters('{"weights": {"exit": "much"}}');
 SELECT l4._diagnose_parameters('{"elsewhere": 1}');
 SELECT l4._diagnose_parameters('[]');

@@ -36,6 +36,9 @@ BEGIN
     IF bad IS NOT NULL THEN
         RAISE EXCEPTION 'option "%" must be a number between 0 and 1000000', bad USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    IF coalesce((options ->> 'slow_ratio')::float8, 1) < 1 THEN
+        RAISE EXCEPTION 'option "slow_ratio" must be at least 1' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     IF jsonb_typeof(coalesce(options -> 'elsewhere', 'true')) <> 'boolean' THEN
         RAISE EXCEPTION 'option "elsewhere" must be true or false' USING ERRCODE = 'invalid_parameter_value';
     END IF;
