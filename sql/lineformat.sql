@@ -95,6 +95,8 @@ SELECT * FROM pg_temp.peel('', ' ', E'\t', E'\x01\x02', 'é', '[rank', '[rank999
 SELECT length(p.message), p.level, p.rank FROM l4._peel(l4._ruleset(), '[rank3]: 2025-02-23 16:24:18 [INFO] ' || repeat('é x ', 300000)) p;
 SELECT length(p.message) FROM l4._peel(l4._ruleset(), '{"message": "' || repeat('\n\\x ', 200000) || '"}') p;
 SELECT length(p.message) FROM l4._peel(l4._ruleset(), repeat('{"a": ', 100000)) p;
+-- nanoseconds of 19 digits are a number of 64 bits without a sign
+SELECT ts FROM l4._peel(l4._ruleset(), '{"timestamp": 9999999999999999999, "message": "y"}');
 -- a row of several lines: its first line, and the exception of a traceback in it
 SELECT * FROM pg_temp.peel(E'2025-02-23 16:24:18 [ERROR] step failed\nTraceback (most recent call last):\n  File "a.py", line 1, in f\nValueError: bad',
 	E'Traceback (most recent call last):\n  File "a.py", line 1, in f\nValueError: bad', E'one\ntwo', E'\n\nx');

@@ -439,7 +439,7 @@ parse_iso(const char *p, const char *end, TsFields *f)
 static bool
 parse_epoch(const char *p, const char *end, TimestampTz *ts)
 {
-	int64		value = 0;
+	uint64		value = 0;		/* holds any 19 digits */
 	int64		usec = 0;
 	const char *s = p;
 
@@ -460,7 +460,7 @@ parse_epoch(const char *p, const char *end, TimestampTz *ts)
 		value *= 1000;
 	else if (p - s > 16)
 		value /= 1000;
-	*ts = value - (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
+	*ts = (int64) value - (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
 	return true;
 }
 
