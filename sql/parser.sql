@@ -66,6 +66,17 @@ SELECT t.template, t.occurrences FROM l4.parser_templates((
     SELECT l4.parser_train(format('Local worker group %s finished (WorkerState.%s). Waiting %s seconds for other agents', k,
                                   (ARRAY['FAILED', 'SUCCEEDED'])[1 + k % 2], k * 100) ORDER BY k)
     FROM generate_series(1, 20) k)) t ORDER BY 1;
+-- so do states and their opposites, also in names, while the other words in their place are one variable; and joining hides none
+CREATE FUNCTION parser_states(form text) RETURNS TABLE (template text, occurrences bigint) LANGUAGE sql AS $$
+    SELECT t.template, t.occurrences FROM l4.parser_templates((
+        SELECT l4.parser_train(format(form, w) ORDER BY k)
+        FROM unnest(ARRAY['alder', 'up', 'birch', 'down', 'cedar', 'Ready', 'elm', 'NotReady', 'fir', 'isHealthy', 'hazel', 'isUnhealthy', 'juniper', 'State.ONLINE',
+            'larch', 'State.OFFLINE', 'maple', 'disconnected', 'oak', 'unsuccessful', 'pine', 'inactive', 'rowan', 'upper', 'breakdown', 'already', 'index', 'understand'])
+            WITH ORDINALITY u(w, k))) t ORDER BY t.occurrences DESC, t.template COLLATE "C"
+$$;
+SELECT * FROM parser_states('the state of this device changed to %s after the check');
+SELECT * FROM parser_states('link of the adapter in this machine is now: %s');
+DROP FUNCTION parser_states;
 -- many templates of one structure: the group is split, and stored and read again it answers the same
 CREATE TABLE parser_many AS
 SELECT g AS k, string_agg(translate(((g * 7919 + i * i * 104729) % 997)::text, '0123456789', 'abcdefghij'), ' ' ORDER BY i) AS line FROM generate_series(1, 2000) AS g, generate_series(1, 8) AS i GROUP BY g;

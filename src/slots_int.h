@@ -64,6 +64,7 @@ extern void l4_map_init(L4Map *map, uint32 size, MemoryContext cxt);
 extern void l4_map_reserve(L4Map *map, uint32 size);
 extern void l4_map_clear(L4Map *map);
 extern int32 *l4_map_put(L4Map *map, uint64 key, bool *found);
+extern bool l4_is_telling(const char *s, int len);
 extern L4Str l4_string_intern(L4Model *m, const char *bytes, int len);
 extern void l4_cut(L4Model *m, const L4Shape *shape, bool intern, L4Cut *cut);
 extern void l4_columns(const L4Model *m, const L4Shape *shape, int *columns);

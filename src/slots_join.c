@@ -17,7 +17,7 @@ static bool
 may_stand_for(char mark, const char *bytes, int len)
 {
 	if (mark == L4_OPEN_MARK || len == 0)
-		return true;
+		return !l4_is_telling(bytes, len);
 	for (int i = 0; i < len; i++)
 		if (L4_IS_MARK(bytes[i]))
 			return true;

@@ -303,8 +303,6 @@ column_merges(L4Model *m, const L4Group *g, int first, int c)
 	set_clear(x);
 	for (int i = first; i >= 0; i = x->clusters[i].next)
 		column_value(m, &col, x->clusters[i].cols[c]);
-	if (col.telling)
-		return false;
 	if (col.open || (col.mark && (col.values >= 3 || col.empty)))
 		return true;
 	for (int k = 0; k < g->ncols; k++)
@@ -331,7 +329,8 @@ merge_column(L4Model *m, const L4Group *g, int c)
 
 		cl->next = -1;
 		cl->leads = false;
-		if (cl->dead)
+		/* what tells how something went stays apart, and does not keep the others from merging */
+		if (cl->dead || (flags_of(m, cl->cols[c]) & S_TELLING))
 			continue;
 		last = set_entry(x, cl->hash - l4_hash2(c, cl->cols[c]), &found);
 		if (found)

@@ -119,18 +119,23 @@ is_one_of(const char *const *words, const char *s, int len)
 
 /*
  * A value that tells how something went: a number that is none, or an
- * outcome, alone or as the last word (State.FAILED). A variable that took in
- * both outcomes would hide the one thing that a reader looks for.
+ * outcome or a state, alone, with a prefix that negates it, or as the last
+ * word of a name (State.FAILED, NotReady). A variable that took in both of two
+ * opposites would hide the one thing that a reader looks for.
  */
-static bool
-is_telling(const char *s, int len)
+bool
+l4_is_telling(const char *s, int len)
 {
 	static const char *const numbers[] = {"nan", "inf", "-nan", "-inf", "infinity", NULL};
-	static const char *const outcomes[] = {
-		"ok", "success", "successful", "succeeded", "passed", "healthy",
-		"fail", "failed", "failure", "error", "aborted", "crashed", "killed", "dead", "lost", "timeout",
-		"unhealthy", "unreachable", "refused", "denied", "corrupt", "corrupted", NULL
+	static const char *const states[] = {
+		"ok", "success", "successful", "succeeded", "pass", "passed", "healthy", "alive", "ready", "reachable", "online", "up",
+		"connected", "enabled", "accepted", "granted", "valid", "available", "active", "complete", "completed", "started",
+		"running", "normal",
+		"fail", "failed", "failure", "error", "aborted", "crashed", "killed", "dead", "lost", "timeout", "hung",
+		"refused", "rejected", "denied", "corrupt", "corrupted", "offline", "down",
+		"disabled", "stopped", "terminated", "expired", "exited", "degraded", NULL
 	};
+	static const char *const negations[] = {"un", "in", "not", "non", "dis", "ab", NULL};
 	int			word = len;
 
 	if (len < 2 || len > 64)
@@ -139,7 +144,24 @@ is_telling(const char *s, int len)
 		return true;
 	while (word > 0 && is_letter(s[word - 1]))
 		word--;
-	return len - word >= 2 && len - word <= 12 && is_one_of(outcomes, s + word, len - word);
+	/* the last word of a name in which words start with a capital */
+	for (int i = word + 1; i < len - 1; i++)
+		if (s[i] >= 'A' && s[i] <= 'Z' && s[i - 1] >= 'a' && s[i + 1] >= 'a')
+			word = i;
+	s += word;
+	len -= word;
+	if (len < 2 || len > 16)
+		return false;
+	if (is_one_of(states, s, len))
+		return true;
+	for (int i = 0; negations[i] != NULL; i++)
+	{
+		int			n = strlen(negations[i]);
+
+		if (len >= n + 4 && pg_strncasecmp(s, negations[i], n) == 0 && is_one_of(states, s + n, len - n))
+			return true;
+	}
+	return false;
 }
 
 /* What the statistics need to know about a string. */
@@ -183,7 +205,7 @@ string_flags(const char *s, int len)
 	for (int i = 0; i < lengthof(who) && len >= 4 && len <= 8; i++)
 		if ((*s | 0x20) == who[i][0] && strlen(who[i]) == len && pg_strncasecmp(who[i], s, len) == 0)
 			flags |= S_WHO;
-	if (is_telling(s, len))
+	if (l4_is_telling(s, len))
 		flags |= S_TELLING;
 	if (has_value(s, len))
 		flags |= S_VALUE;
@@ -291,7 +313,7 @@ string_of(L4Model *m, const char *p, int len, bool intern)
 	if (intern)
 		return l4_string_intern(m, p, len);
 	str = l4_map_get(&m->string_map, l4_hash_bytes(p, len));
-	if (str == L4_STR_UNKNOWN && is_telling(p, len))
+	if (str == L4_STR_UNKNOWN && l4_is_telling(p, len))
 		str = L4_STR_TELLING;
 	else if (str == L4_STR_UNKNOWN && has_value(p, len))
 		str = L4_STR_VALUE;
