@@ -124,9 +124,9 @@ SELECT note, failure('SELECT hold($1), l4._ingest_learn(l4._parser_new(), 1)', u
     (3, 'fewer than it says', '03', '02' || repeat('00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 00', 2)),
     (4, 'shapes beyond the bytes', '01', 'ffffffff07' || '00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 00'),
     (5, 'parts beyond the bytes', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 ffffffff07'),
-    (6, 'values beyond the bytes', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 01 00 02 00 00 00 ffffffff07'),
-    (7, 'slots the wrong way round', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 01 00 02 01 00 00 00 00'),
-    (8, 'a negative slot', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 01 00 02 ffffffff0f 00 00 00 00'),
+    (6, 'values beyond the bytes', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 01 00 02 00 00 00 00 00 ffffffff07'),
+    (7, 'slots the wrong way round', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 01 00 02 01 00 00 00 00 00 00'),
+    (8, 'a negative slot', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 01 00 02 ffffffff0f 00 00 00 00 00 00'),
     (9, 'a text in no encoding', '01', '01 00 00 00 00 00 00 00 00 02 01 ff 01 61 00 00 00 00'),
     (10, 'a text with a zero', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 00 00 00 00 00')) AS t(o, note, head, shapes) ORDER BY o;
 SELECT note, failure('SELECT hold($1), l4._ingest_store(ARRAY[s.stream_id], ARRAY[true], ARRAY[1000]::bigint[], '''') FROM l4._stream AS s WHERE s.job_id = ''damaged-1''',

@@ -93,4 +93,14 @@ GROUP BY 1 ORDER BY 1;
 -- the toolkit says the same about a line
 SELECT p.* FROM l4._model m, l4.parser_parameters(m.parser, 'scheduler moved the task to pool cedar of kind fast after 12 ms') p;
 SELECT l4.forget_job('words');
+-- a name with a hyphen whose numbers vary is one value, so that it tells which node is meant; what else has hyphens stays what it is
+TRUNCATE logs;
+INSERT INTO logs (job_id, node, source, line_no, line) SELECT 'names', n, '', i, l
+FROM unnest(ARRAY['gpu-a-17', 'ip-10-0-3-8', 'dgx-h100-04.rack-2']) n, unnest(ARRAY[
+    'lost contact with gpu-a-17, it was silent for 12.5 s', 'lost contact with gpu-a-18, it was silent for 3 s', 'connected to [ip-10-0-3-8]:29500 on [ip-10-0-3-9]:41214.',
+    'dgx-h100-04.rack-2 has left the ring.', 'waited -3 to 2026-01-02 on eth-0', 'the lr-finder took lr-1.5 ms for pass 7-8-9, shard a-1/b-2']) WITH ORDINALITY l(l, i);
+CALL l4.ingest('logs');
+SELECT t.template, p.slot, p.mask, p.value FROM l4.template t CROSS JOIN LATERAL l4.event_parameters('names', t.event_id) p WHERE t.merged_into IS NULL ORDER BY t.template COLLATE "C", p.slot, p.value COLLATE "C";
+SELECT DISTINCT kind, value, named_node FROM l4.mention WHERE job_id = 'names' AND kind = 'host' ORDER BY 2;
+SELECT l4.forget_job('names');
 DROP SCHEMA event_words CASCADE;

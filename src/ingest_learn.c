@@ -97,13 +97,19 @@ l4_param_ranges(L4Parser *parser, const L4Local *local, L4Shape *shape, L4ParamR
 	for (int k = 0; k < local->nparams && n < L4_MAX_PARAMS; k++)
 	{
 		const L4Param *param = &local->params[k];
+		int64		from;
+		int64		to;
 
 		if (param->last_slot >= shape->nslots)
 			break;
+		from = (int64) shape->slots[param->first_slot].off - param->lead;
+		to = (int64) shape->slots[param->last_slot].off + shape->slots[param->last_slot].len + param->trail;
+		if (from < 0 || from > to || to > local->msg_len)
+			l4_pack_corrupted("slots");
 		ranges[n].pos = param->pos;
 		ranges[n].mask_name = param->mask_name;
-		ranges[n].off = shape->slots[param->first_slot].off;
-		ranges[n].len = shape->slots[param->last_slot].off + shape->slots[param->last_slot].len - ranges[n].off;
+		ranges[n].off = (uint32) from;
+		ranges[n].len = (uint32) (to - from);
 		n++;
 	}
 	return n;

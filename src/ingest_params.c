@@ -86,6 +86,53 @@ list_end(const char *msg, int len, const L4Shape *shape, int first)
 	return last;
 }
 
+static inline bool
+is_name_byte(char c)
+{
+	return is_letter(c) || is_digit(c) || c == '-' || c == '_' || c == '.';
+}
+
+/*
+ * A name whose numbers are variable parts ("node-3", "ip-10-0-3-17") is one
+ * value: a letter first, a hyphen, no other kinds of parts. Extends the part
+ * to the name, as bytes before its first and behind its last slot.
+ */
+static void
+extend_to_name(const char *msg, int len, const L4Shape *shape, L4Param *param)
+{
+	const L4Slot *slots = shape->slots;
+	int			last = param->last_slot;
+	int			from = slots[param->first_slot].off;
+	int			to = slots[last].off + slots[last].len;
+	bool		hyphen = false;
+
+	while (from > 0 && is_name_byte(msg[from - 1]))
+		from--;
+	if (from == slots[param->first_slot].off || !is_letter(msg[from]) ||
+		(param->first_slot > 0 && slots[param->first_slot - 1].off + slots[param->first_slot - 1].len > from))
+		return;
+	while (to < len && is_name_byte(msg[to]))
+		to++;
+	while (last + 1 < shape->nslots && slots[last + 1].off < to)
+		last++;
+	while (to > slots[last].off + slots[last].len && !is_letter(msg[to - 1]) && !is_digit(msg[to - 1]))
+		to--;
+	if (slots[last].off + slots[last].len > to)
+		return;
+	for (int s = param->first_slot; s <= last; s++)
+		if (slots[s].mask != L4_MASK_NUMBER && slots[s].mask != L4_MASK_ID && slots[s].mask != L4_MASK_HEX)
+			return;
+	for (int i = from; i < to; i++)
+		hyphen |= msg[i] == '-';
+	if (!hyphen)
+		return;
+	param->lead = slots[param->first_slot].off - from;
+	param->last_slot = last;
+	param->trail = to - (slots[last].off + slots[last].len);
+	param->mask = L4_MASK_ID;
+	param->unit_us = 0;
+}
+
 /* What the number in a variable part counts, by the word after it or a unit in brackets before it. */
 static double
 unit_of_slot(const char *msg, int len, const L4Slot *slot)
@@ -145,8 +192,11 @@ l4_params_of_shape(L4Parser *parser, const char *msg, int len, const L4Shape *sh
 		s = list_end(msg, len, shape, s);
 		param->last_slot = s;
 		param->mask = param->first_slot == s ? shape->slots[s].mask : L4_MASK_LIST;
-		param->mask_name = l4_parser_mask_name(parser, param->mask);
 		param->unit_us = param->first_slot == s ? unit_of_slot(msg, len, &shape->slots[s]) : 0;
+		if (param->first_slot == s && param->unit_us == 0)
+			extend_to_name(msg, len, shape, param);
+		s = param->last_slot;
+		param->mask_name = l4_parser_mask_name(parser, param->mask);
 		/* several parts without a delimiter between them: the first is the place, the rest follow it */
 		param->pos = slots[param->first_slot] * L4_MAX_PARAMS;
 		if (n > 1 && param->pos <= list[n - 2].pos)
@@ -324,7 +374,8 @@ l4_params_count(L4Local *local, const char *msg, const L4Shape *shape,
 		first = &shape->slots[param->first_slot];
 		last = &shape->slots[param->last_slot];
 		if (!param->many)
-			grown += count_value(param, msg + first->off, last->off + last->len - first->off, ts, line_no, cxt);
+			grown += count_value(param, msg + first->off - param->lead,
+								 last->off + last->len + param->trail - first->off + param->lead, ts, line_no, cxt);
 		if (param->unit_us != 0 && duration_of(msg + first->off, first->len, param->unit_us, &us))
 			grown += count_duration(param, iteration == L4_NO_INT ? -1 : iteration / 10, us, cxt);
 	}

@@ -59,6 +59,8 @@ put_param(StringInfo buf, const L4Param *param)
 		put_bytes(buf, param->mask_name, strlen(param->mask_name));
 	l4_put_uint(buf, param->first_slot);
 	l4_put_uint(buf, param->last_slot);
+	l4_put_uint(buf, param->lead);
+	l4_put_uint(buf, param->trail);
 	l4_put_uint(buf, param->many);
 	l4_put_uint(buf, param->nvalues);
 	for (int i = 0; i < param->nvalues; i++)
@@ -333,6 +335,8 @@ get_param(L4ByteReader *reader, L4Param *param, MemoryContext cxt)
 	param->last_slot = (int) l4_get_uint(reader);
 	if (param->first_slot < 0 || param->first_slot > param->last_slot)
 		l4_pack_corrupted("slots");
+	param->lead = (int) l4_get_uint(reader);
+	param->trail = (int) l4_get_uint(reader);
 	param->many = l4_get_uint(reader) != 0;
 	param->nvalues = param->values_size = l4_get_count(reader);
 	param->values = MemoryContextAllocZero(cxt, sizeof(L4Value) * Max(param->nvalues, 1));

@@ -72,6 +72,8 @@ typedef struct L4Param
 {
 	int			first_slot;
 	int			last_slot;
+	int			lead;			/* bytes before the first and behind the last slot that belong to it */
+	int			trail;
 	int			pos;			/* place among the delimiters */
 	int			mask;
 	const char *mask_name;
