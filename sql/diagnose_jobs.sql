@@ -244,6 +244,13 @@ CALL ingest();
 UPDATE l4.job SET settings = 'small', expected_nodes = 4 WHERE job_id = 'absent';
 SELECT answer('absent');
 
+-- One node that wrote alone tells neither how the others are called nor that they are to blame.
+CALL say('lonely', 2, 60, 'ERROR:dist:TimeoutError: timed out waiting for all ranks to join');
+UPDATE said SET rank = 4;
+CALL ingest();
+UPDATE l4.job SET settings = 'small', expected_nodes = 8 WHERE job_id = 'lonely';
+SELECT answer('lonely');
+
 -- Jobs and nodes of any name.
 CALL job(E'odd "job''s"; $1 %s \\ é', 3, upto => 20);
 CALL crash(E'odd "job''s"; $1 %s \\ é', 3, 1, 23.5);

@@ -66,7 +66,8 @@ BEGIN
         SELECT greatest(max(s.place) + 1, max(j.expected_nodes)) AS nodes, count(*) AS known,
             count(*) = count(DISTINCT s.place) AND min(s.place) >= 0 AND max(s.rest) = 0
                 AND max(s.place) < coalesce(max(j.expected_nodes), count(*) + greatest(1, count(*) / 4)) AS one_each,
-            count(DISTINCT s.stem) = 1 AND count(DISTINCT s.digits - s.place) = 1 AND count(s.digits) = count(*) AS affine,
+            count(DISTINCT s.stem) = 1 AND count(DISTINCT s.digits - s.place) = 1 AND count(s.digits) = count(*)
+                AND min(s.digits - s.place) >= 0 AND (count(*) > 1 OR min(s.digits - s.place) <= 1) AS affine,
             min(s.stem) AS stem, min(s.digits - s.place) AS shift, min(s.width) AS width
         FROM seen AS s
         LEFT JOIN l4.job AS j ON j.job_id = _case_nodes.job_id

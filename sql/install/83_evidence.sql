@@ -101,7 +101,7 @@ BEGIN ATOMIC
         WHERE z.lines > 0 AND coalesce(k.terminal_ts, k.last_ts) > k.progress_ts + interval '2 s'
     ), rated AS (
         SELECT z.node, 2.0 AS value, 'expected, but never wrote a line' AS detail
-        FROM n AS z CROSS JOIN k WHERE z.lines = 0 AND k.nodes > 0
+        FROM n AS z CROSS JOIN k WHERE z.lines = 0 AND (SELECT count(*) FROM n AS o WHERE o.lines = 0) <= k.nodes
         UNION ALL
         SELECT m.node, m.share * CASE WHEN z.last_ts < k.terminal_ts AND z.last_ts < e.median - interval '1 s' THEN 1 ELSE 0.5 END,
             round(100 * m.share) || ' % of what most nodes report is missing here'
