@@ -18,7 +18,7 @@ ok(-x $l4load, 'make install puts l4load beside psql');
 
 my $folder = PostgreSQL::Test::Utils::tempdir();
 mkdir "$folder/gpu-2";
-my $text = "tab\tand back\\slash\r\n2026-03-01 10:00:00 step 1\n\nbad \xff byte, zero \0 byte\nno newline at the end";
+my $text = "tab\tand back\\slash\r\n2026-03-01 10:00:00 step 1\n\nbad \xff\xf7\x81\xb5\xb1\xf4\x90\x80\x80\xed\xa0\x80 byte, zero \0 byte\nno newline at the end";
 append_to_file("$folder/gpu-1.log", $text);
 append_to_file("$folder/gpu-2/rank_3.log", $text);
 append_to_file("$folder/gpu-4.log", $text);
