@@ -24,14 +24,24 @@
 
 /*
  * Bitmaps have 2^16 bits, 8 kB; where a filter holds more grams than this, all
- * have 2^20. Both are constants in the inner loop.
+ * have 2^18 or 2^20, constants in the inner loop. A larger one lets fewer grams
+ * through that are none, but does not stay in the first cache.
  */
 #define SMALL_BITS 16
-#define LARGE_BITS 20
 #define SMALL_GRAMS 4096
+#define LARGE_BITS 18
+#define LARGE_GRAMS 32768
+#define HUGE_BITS 20
 
 /* The first grams are found by the upper bits of the hash: small enough for a cache. */
 #define HEAD_BITS 16
+
+/*
+ * Common grams are ruled out by two bytes more, which a literal of seven bytes
+ * has behind or before each of its grams.
+ */
+#define WIDER_LEN 7
+#define WIDER_BITS 16
 
 #define FOLD4 0x20202020
 
@@ -68,6 +78,7 @@ typedef struct Filter
 	uint64	   *bits;
 	int		   *heads;			/* first gram by the hash's upper bits, -1 none */
 	Gram	   *grams;
+	uint64	   *wider[2];		/* bitmaps of six bytes: a gram and two behind it or before it; NULL: none */
 } Filter;
 
 /* Filters by length of literal: 7 and more, 5 and 6, 4, 3, 2. */
@@ -125,6 +136,15 @@ read_gram(const unsigned char *p, int size)
 
 	memcpy(&gram, p, 4);
 	return (gram | FOLD4) & gram_mask(size);
+}
+
+/* A gram with the two bytes at p. */
+static inline uint32
+hash_wider(uint32 gram, const unsigned char *p)
+{
+	uint32		two = (p[0] | (uint32) p[1] << 8) | 0x2020;
+
+	return hash_gram(gram ^ two * 0x85EBCA6BU, WIDER_BITS);
 }
 
 /* ---- building ---- */
@@ -227,7 +247,7 @@ init_filters(L4GramScan *gs)
 	gs->bits = SMALL_BITS;
 	for (int f = 0; f < NFILTERS; f++)
 		if (gs->filters[f].ngrams > SMALL_GRAMS)
-			gs->bits = LARGE_BITS;
+			gs->bits = Max(gs->bits, gs->filters[f].ngrams > LARGE_GRAMS ? HUGE_BITS : LARGE_BITS);
 	for (int f = 0; f < NFILTERS; f++)
 	{
 		Filter	   *filter = &gs->filters[f];
@@ -239,6 +259,8 @@ init_filters(L4GramScan *gs)
 		filter->heads = palloc(sizeof(int) << HEAD_BITS);
 		filter->grams = MemoryContextAllocHuge(CurrentMemoryContext,
 											   sizeof(Gram) * (Size) filter->ngrams);
+		for (int side = 0; side < 2 && filter_kinds[f].min_len >= WIDER_LEN; side++)
+			filter->wider[side] = palloc(((Size) 1) << (WIDER_BITS - 3));
 	}
 }
 
@@ -263,6 +285,13 @@ add_gram(L4GramScan *gs, Filter *filter, int number, int offset)
 	hash >>= gs->bits - HEAD_BITS;
 	gram->next = filter->heads[hash];
 	filter->heads[hash] = filter->ngrams++;
+	if (filter->wider[0] != NULL)
+	{
+		bool		before = (offset + 6 > literal->len);
+
+		hash = hash_wider(gram->gram, literal->text + offset + (before ? -2 : 4));
+		filter->wider[before][hash >> 6] |= UINT64CONST(1) << (hash & 63);
+	}
 }
 
 /* As many grams in a row of each literal as the stride of its filter is long. */
@@ -274,6 +303,8 @@ fill_filters(L4GramScan *gs)
 		{
 			memset(gs->filters[f].bits, 0, ((Size) 1) << (gs->bits - 3));
 			memset(gs->filters[f].heads, 0xFF, sizeof(int) << HEAD_BITS);
+			for (int side = 0; side < 2 && gs->filters[f].wider[side] != NULL; side++)
+				memset(gs->filters[f].wider[side], 0, ((Size) 1) << (WIDER_BITS - 3));
 			gs->filters[f].ngrams = 0;
 		}
 	for (int i = 0; i < gs->nliterals; i++)
@@ -303,11 +334,28 @@ l4_gramscan_prepare(L4GramScan *gs)
 
 /* ---- scanning ---- */
 
+static inline bool
+has_bit(const uint64 *bits, uint32 hash)
+{
+	return (bits[hash >> 6] >> (hash & 63)) & 1;
+}
+
+/* May one of the literals with the gram at this offset be there, by the bytes around? */
+static inline bool
+may_be_wider(const Filter *filter, const unsigned char *line, int len, uint32 word, int at)
+{
+	return (at + 6 <= len && has_bit(filter->wider[0], hash_wider(word, line + at + 4))) ||
+		(at >= 2 && has_bit(filter->wider[1], hash_wider(word, line + at - 2)));
+}
+
 /* The gram at this offset has its bit set: which literals are there? */
 static pg_noinline void
 check_literals(L4GramScan *gs, const Filter *filter, uint32 word, int at)
 {
 	const unsigned char *line = (const unsigned char *) gs->line;
+
+	if (filter->wider[0] != NULL && !may_be_wider(filter, line, gs->len, word, at))
+		return;
 
 	for (int i = filter->heads[hash_gram(word, HEAD_BITS)]; i >= 0; i = filter->grams[i].next)
 	{
@@ -338,12 +386,6 @@ check_literals(L4GramScan *gs, const Filter *filter, uint32 word, int at)
 		}
 		gs->hit(gs->arg, gram->literal);
 	}
-}
-
-static inline bool
-has_bit(const uint64 *bits, uint32 hash)
-{
-	return (bits[hash >> 6] >> (hash & 63)) & 1;
 }
 
 /* One filter over the line, at every stride-th position. Size, stride and bits are constants where it is called. */
@@ -414,8 +456,10 @@ l4_gramscan(L4GramScan *gs, const char *line, int len, L4LiteralHit hit, void *a
 	gs->arg = arg;
 	if (gs->bits == SMALL_BITS)
 		scan_filters(gs, SMALL_BITS);
-	else
+	else if (gs->bits == LARGE_BITS)
 		scan_filters(gs, LARGE_BITS);
+	else
+		scan_filters(gs, HUGE_BITS);
 	if (gs->shorts != NULL)
 		l4_short_scan(gs->shorts, line, len, hit, arg);
 }
