@@ -251,6 +251,17 @@ CALL ingest();
 UPDATE l4.job SET settings = 'small', expected_nodes = 8 WHERE job_id = 'lonely';
 SELECT answer('lonely');
 
+-- Only every fifth iteration is printed: the time since tells which one was in flight; where the next line is overdue, the middle.
+CALL job('sparse', 4, upto => 30);
+CALL crash('sparse', 4, 1, 34.5);
+CALL job('overdue', 4, upto => 30);
+CALL crash('overdue', 4, 1, 39.5);
+DELETE FROM said WHERE job_id IN ('sparse', 'overdue') AND substring(line FROM 'iteration (\d+)/')::int % 5 <> 0;
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id IN ('sparse', 'overdue');
+SELECT iteration FROM l4.diagnose('sparse');
+SELECT symptom, iteration FROM l4.diagnose('overdue');
+
 -- Jobs and nodes of any name.
 CALL job(E'odd "job''s"; $1 %s \\ é', 3, upto => 20);
 CALL crash(E'odd "job''s"; $1 %s \\ é', 3, 1, 23.5);

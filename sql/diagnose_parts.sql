@@ -43,6 +43,9 @@ FROM regexp_matches(pg_get_functiondef('l4.node_evidence'::regproc), 'l4[.]evide
 SELECT l4._fill('rank <*> lost <*>', '{3,node07}'), l4._fill('no slots', '{}'), l4._fill('one <*>', NULL);
 SELECT a, l4._ip_number(a) FROM unnest('{10.0.0.1,255.255.255.255,fe80::1,node07,1.2.3}'::text[]) AS a;
 SELECT array_agg(l4._level(l)) FROM unnest('{DEBUG,INFO,WARNING,ERROR,CRITICAL,FATAL,NULL}'::text[]) AS l;
+-- functions that tell a stage, and two that hold several
+SELECT f, (SELECT string_agg(r.stage, ', ') FROM l4._marker('frame') AS r WHERE l4.pcre_match(f, r.signature)) AS stage
+FROM unnest('{evaluate,run_validation,test_step,_maybe_log_save_evaluate,train_and_evaluate,save_checkpoint,load_state_dict}'::text[]) AS f;
 -- blame: a chain ends where nobody else is named; the edge that would close a cycle is left out; who deviated before keeps a share
 SELECT l4._blame('{}', '{}', '{1,0}', '{0,0}');
 SELECT l4._blame('{1,2}', '{2,3}', '{1,1,0}', '{0,0,0}');

@@ -82,6 +82,7 @@ DECLARE
     flight int;
     prints bool;
     back int;
+    since float8;
 BEGIN
     IF k.symptom = 'slow' THEN
         RETURN k.onset_iteration;
@@ -97,10 +98,13 @@ BEGIN
         RETURN nullif(last_done, 0);
     END IF;
     IF k.step > 1 THEN
-        -- lines come every so many iterations: what was said to be in flight, else the time since
-        RETURN CASE WHEN flight BETWEEN last_done + 1 AND last_done + k.step THEN flight
-            ELSE last_done + least(k.step, 1 + floor(extract(epoch FROM least(k.terminal_ts, k.last_ts) - k.progress_ts)
-                * 1000 / nullif(k.median_ms, 0))::int) END;
+        -- Lines come every so many iterations: what was said to be in flight, else the time since. Where the next line is overdue, the
+        -- job was struck anywhere between; what follows an iteration takes time of its own.
+        since := greatest(0, coalesce(extract(epoch FROM least(k.terminal_ts, k.last_ts) - k.progress_ts) * 1000 / nullif(k.median_ms, 0), k.step));
+        RETURN last_done + CASE WHEN flight BETWEEN last_done + 1 AND last_done + k.step THEN flight - last_done
+            WHEN stage IN ('eval', 'checkpoint_save') THEN least(k.step - 1, greatest(0, floor(since)::int - 1))
+            WHEN since >= k.step THEN (k.step + 1) / 2
+            ELSE 1 + floor(since)::int END;
     END IF;
     -- the node does not print what it has done: others may have said how far it got
     IF NOT prints AND flight BETWEEN last_done + 2 AND last_done + 3 THEN
