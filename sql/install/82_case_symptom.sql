@@ -152,7 +152,7 @@ BEGIN
     FROM (
         SELECT z.node, v.last_event_id = ANY (b.last_events) AND NOT (t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration <= k.total - k.step, false))
                 -- or it came, and what was shown of the progress after it
-                OR t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration > k.total - k.step, false)
+                OR b.last_events IS NOT NULL AND t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration > k.total - k.step, false)
                     AND EXISTS (SELECT FROM l4._event_counts(k.job_id, b.last_events) AS c WHERE c.node = z.node AND c.last_ts >= z.progress_ts - l4._patience(k)) AS by_line,
             z.terminal_ts IS NULL AND coalesce(h.ts - z.clock >= z.progress_ts, false) AS by_stage,
             j.first_ts > k.last_ts - 0.1 * (k.last_ts - k.first_ts) AS at_end

@@ -89,7 +89,9 @@ DECLARE
 BEGIN
     SELECT string_agg(x.node, ', ' ORDER BY x.rank) INTO suspects FROM l4.suspect_node AS x WHERE x.job_id = k.job_id AND x.is_suspect;
     SELECT * INTO s FROM l4.suspect_node AS x WHERE x.job_id = k.job_id AND x.rank = 1;
-    SELECT x.example_node, x.nodes, t.example INTO e
+    -- the event's own example may be of another job
+    SELECT x.example_node, x.nodes, coalesce((SELECT l4._fill(t.template, v.slot_values) FROM l4._values(k.job_id, ARRAY[x.event_id]) AS v WHERE v.node = x.example_node),
+        t.example) AS example INTO e
     FROM l4.suspect_event AS x JOIN l4._event AS t USING (event_id) WHERE x.job_id = k.job_id AND x.rank = 1;
     SELECT * INTO f FROM l4.fault_match AS x WHERE x.job_id = k.job_id AND x.rank = 1 AND x.is_suspect;
     what := CASE k.symptom
@@ -105,6 +107,7 @@ BEGIN
         ELSE format('Job %s is slow%s: iterations take %s times the normal %s ms on average.', k.job_id, coalesce(' from iteration ' || iteration || ' on', ''),
             (SELECT round(avg(i.ratio)::numeric, 1) FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.done_ts >= k.onset_ts), round(k.median_ms::numeric, 1)) END;
     who := CASE WHEN k.symptom = 'none' THEN NULL
+        WHEN suspects IS NULL AND s.score >= 0.5 AND cardinality(s.reasons) > 0 THEN format('No node stands out; first to look at: %s (%s).', s.node, s.reasons[1])
         WHEN suspects IS NULL THEN 'No node stands out.'
         ELSE format('Suspect: %s (%s).', suspects, array_to_string(s.reasons[1:2], '; ')) END;
     RETURN concat_ws(' ', what, who,
