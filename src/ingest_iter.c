@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "common/int.h"
+
 #include "chunk.h"
 #include "ingest_scan.h"
 #include "l4_compat.h"
@@ -137,7 +139,8 @@ bar_time(L4RankState *state, int elapsed, TimestampTz ts)
 
 	if (state->elapsed >= 0 && elapsed >= state->elapsed && state->elapsed_ts != L4_NO_TS && ts != L4_NO_TS)
 	{
-		painted = state->elapsed_ts + (elapsed - state->elapsed + L4_BAR_SLACK) * USECS_PER_SEC;
+		if (pg_add_s64_overflow(state->elapsed_ts, (elapsed - state->elapsed + L4_BAR_SLACK) * USECS_PER_SEC, &painted))
+			painted = ts;
 		painted = Min(painted, ts);
 	}
 	state->elapsed = elapsed;
@@ -169,6 +172,7 @@ of_other_loop(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found)
 		}
 		state->total = total;
 	}
+	state->counted |= found->counted && total > 0;
 	return false;
 }
 

@@ -277,15 +277,9 @@ place_in_iterations(L4Scan *scan, L4Local *local, const L4Iteration *bar, const 
 	double		duration_ms;
 	bool		reports = local->map != NULL &&
 		l4_iter_apply(scan->shared->rules, local->map, msg, len, scan->shape.slots, scan->shape.nslots, &found);
-	bool		by_bar = bar != NULL && reports && found.iter == L4_ITER_NEXT;
 
-	if (by_bar)
-	{
-		found.iter = bar->iter;
-		found.total = bar->total;
-		found.duration_ms = bar->duration_ms;
-		found.elapsed_s = bar->elapsed_s;
-	}
+	if (bar != NULL && reports && found.iter == L4_ITER_NEXT)
+		l4_iter_number(&found, bar);
 	else if (bar != NULL && l4_carry_iteration(scan->carry, state, bar, rec->ts, rec, &duration_ms))
 		keep_iteration(scan, bar, rec, state->done_ts, duration_ms);
 	rec->epoch = state->epoch;
@@ -295,7 +289,6 @@ place_in_iterations(L4Scan *scan, L4Local *local, const L4Iteration *bar, const 
 	local->iteration_rule = found.rule_id;
 	if (l4_carry_iteration(scan->carry, state, &found, rec->ts, rec, &duration_ms))
 		keep_iteration(scan, &found, rec, state->done_ts, duration_ms);
-	state->counted |= by_bar && found.total > 0 && found.total == state->total;
 }
 
 /* Count a record: its turn has come. */
@@ -396,11 +389,7 @@ take_records(L4Scan *scan, bool force)
 static void
 start_record(RecordStart *start, const L4RecordPlace *place, TimestampTz ts, int32 rank)
 {
-	start->line_no = place->record_line_no;
-	start->ts = ts;
-	start->rank = rank;
-	start->rec = start->open_rec = -1;
-	start->bar = NULL;
+	*start = (RecordStart) {.line_no = place->record_line_no, .ts = ts, .rank = rank, .rec = -1, .open_rec = -1};
 }
 
 /* Number under which a line finds the start of its record again: negative for one of an earlier unit. */
@@ -455,16 +444,6 @@ keep_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const L4Recor
 	part->nlines++;
 }
 
-/* What the bar in front of a record's message reports. */
-static void
-keep_bar(L4Scan *scan, const L4Line *line, RecordStart *start)
-{
-	L4Iteration *bar = MemoryContextAlloc(scan->piece_cxt, sizeof(L4Iteration));
-
-	if (l4_iter_match(scan->shared->rules, line->bar, line->bar_len, bar))
-		start->bar = bar;
-}
-
 /* A clock that was never set, or one gone wild, tells no time: the line keeps that of the line before. */
 static inline bool
 plausible(TimestampTz ts)
@@ -512,7 +491,7 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 	l4_record_feed(scan->records, line_no, line, len, &peeled, &place);
 	keep_line(scan, line_no, ts, rank, &place);
 	if (peeled.bar != NULL && place.first)
-		keep_bar(scan, &peeled, &scan->starts[place.record_no - scan->first_record]);
+		scan->starts[place.record_no - scan->first_record].bar = l4_iter_of_bar(scan->shared->rules, &peeled, scan->piece_cxt);
 	take_records(scan, false);
 	if (l4_record_oldest_open(scan->records) == 0)
 		scan->any_open = false;
@@ -535,19 +514,12 @@ record_of_line(L4Scan *scan, L4UnitPart *part, int i)
 	int64		no = scan->line_record[i];
 	RecordStart *start = no < 0 ? &scan->inherited[-no - 1] : &scan->starts[no];
 	int32	   *number = part == &scan->open ? &start->open_rec : &start->rec;
-	L4UnitRec  *rec;
 
 	if (*number >= 0)
 		return *number;
 	GROW(part->recs, part->nrecs, part->recs_size, scan->cxt);
-	rec = &part->recs[part->nrecs];
-	rec->line_no = start->line_no;
-	rec->ts = start->ts;
-	rec->local = -1;
-	rec->rank = start->rank;
-	rec->context = scan->carry->last_rank;
-	rec->epoch = 0;
-	rec->iteration = L4_NO_INT;
+	part->recs[part->nrecs] = (L4UnitRec) {.line_no = start->line_no, .ts = start->ts, .local = -1,
+	.rank = start->rank, .context = scan->carry->last_rank, .iteration = L4_NO_INT};
 	*number = part->nrecs;
 	return part->nrecs++;
 }

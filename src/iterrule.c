@@ -219,6 +219,7 @@ fill_iteration(const L4IterRule *rule, const double *values, const bool *present
 	out->total = -1;
 	out->epoch = -1;
 	out->duration_ms = NAN;
+	out->counted = false;
 	out->elapsed_s = -1;
 	out->nmetrics = 0;
 	for (int g = 1; g <= rule->ngroups; g++)
@@ -414,4 +415,27 @@ l4_iter_apply(L4Rules *rules, const L4IterMap *map, const char *msg, int len,
 		return l4_iter_match(rules, msg, len, out);
 	out->elapsed_s = bar_seconds(msg, len);
 	return true;
+}
+
+L4Iteration *
+l4_iter_of_bar(L4Rules *rules, const L4Line *line, MemoryContext cxt)
+{
+	L4Iteration found;
+	L4Iteration *kept;
+
+	if (!l4_iter_match(rules, line->bar, line->bar_len, &found))
+		return NULL;
+	kept = MemoryContextAlloc(cxt, sizeof(found));
+	*kept = found;
+	return kept;
+}
+
+void
+l4_iter_number(L4Iteration *report, const L4Iteration *bar)
+{
+	report->iter = bar->iter;
+	report->total = bar->total;
+	report->duration_ms = bar->duration_ms;
+	report->elapsed_s = bar->elapsed_s;
+	report->counted = true;
 }

@@ -6,6 +6,7 @@
 #ifndef L4_ITERRULE_H
 #define L4_ITERRULE_H
 
+#include "lineformat.h"
 #include "rules.h"
 #include "scan.h"
 
@@ -25,6 +26,7 @@ typedef struct L4Iteration
 	int64		total;			/* -1 not known */
 	int64		epoch;			/* -1 not known */
 	double		duration_ms;	/* of one iteration, nan when not known */
+	bool		counted;		/* a report without a number, which a bar gave it */
 	int			elapsed_s;		/* seconds since the loop began, as a progress bar says; -1 not known */
 	int			nmetrics;
 	L4Metric	metrics[L4_MAX_ITER_GROUPS];
@@ -60,5 +62,11 @@ extern bool l4_iter_learn(L4Rules *rules, const char *msg, int len,
 /* Later lines. Gives what l4_iter_match gives. */
 extern bool l4_iter_apply(L4Rules *rules, const L4IterMap *map, const char *msg, int len,
 						  const L4Slot *slots, int nslots, L4Iteration *out);
+
+/* What the bar of a line reports, allocated; NULL when it is nothing. */
+extern L4Iteration *l4_iter_of_bar(L4Rules *rules, const L4Line *line, MemoryContext cxt);
+
+/* The report came with this bar: the bar numbers it. */
+extern void l4_iter_number(L4Iteration *report, const L4Iteration *bar);
 
 #endif							/* L4_ITERRULE_H */
