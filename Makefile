@@ -4,96 +4,96 @@ EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" l4.control)
 MODULE_big = l4
 
 OBJS = \
-	src/args.o \
-	src/chunk.o \
-	src/chunk_read.o \
-	src/chunk_sql.o \
-	src/chunk_write.o \
-	src/ingest_carry.o \
-	src/ingest_held.o \
-	src/ingest_iter.o \
-	src/ingest_learn.o \
-	src/ingest_pack.o \
-	src/ingest_params.o \
-	src/ingest_parcel.o \
-	src/ingest_parse.o \
-	src/ingest_query.o \
-	src/ingest_rollup.o \
-	src/ingest_rows.o \
-	src/ingest_scan.o \
-	src/ingest_shape.o \
-	src/ingest_share.o \
-	src/ingest_sql.o \
-	src/ingest_store.o \
-	src/ingest_sum.o \
-	src/ingest_unit.o \
-	src/diag_blame.o \
-	src/diag_iter.o \
-	src/diag_pack_sql.o \
-	src/diag_sequence.o \
-	src/diag_sql.o \
-	src/dtw.o \
-	src/dtw_sql.o \
-	src/evector.o \
-	src/evector_agg.o \
-	src/evector_sql.o \
-	src/iforest.o \
-	src/iforest_agg.o \
-	src/iforest_build.o \
-	src/iforest_matrix.o \
-	src/iforest_score.o \
-	src/iforest_sql.o \
+	src/base/args.o \
+	src/chunk/chunk.o \
+	src/chunk/chunk_read.o \
+	src/chunk/chunk_sql.o \
+	src/chunk/chunk_write.o \
+	src/ingest/ingest_carry.o \
+	src/ingest/ingest_held.o \
+	src/ingest/ingest_iter.o \
+	src/ingest/ingest_learn.o \
+	src/ingest/ingest_pack.o \
+	src/ingest/ingest_params.o \
+	src/ingest/ingest_parcel.o \
+	src/ingest/ingest_parse.o \
+	src/ingest/ingest_query.o \
+	src/ingest/ingest_rollup.o \
+	src/ingest/ingest_rows.o \
+	src/ingest/ingest_scan.o \
+	src/ingest/ingest_shape.o \
+	src/ingest/ingest_share.o \
+	src/ingest/ingest_sql.o \
+	src/ingest/ingest_store.o \
+	src/ingest/ingest_sum.o \
+	src/ingest/ingest_unit.o \
+	src/diagnose/diag_blame.o \
+	src/diagnose/diag_iter.o \
+	src/diagnose/diag_pack_sql.o \
+	src/diagnose/diag_sequence.o \
+	src/diagnose/diag_sql.o \
+	src/dtw/dtw.o \
+	src/dtw/dtw_sql.o \
+	src/evector/evector.o \
+	src/evector/evector_agg.o \
+	src/evector/evector_sql.o \
+	src/iforest/iforest.o \
+	src/iforest/iforest_agg.o \
+	src/iforest/iforest_build.o \
+	src/iforest/iforest_matrix.o \
+	src/iforest/iforest_score.o \
+	src/iforest/iforest_sql.o \
 	src/l4.o \
-	src/parser.o \
-	src/parser_io.o \
-	src/parser_options.o \
-	src/parser_params.o \
-	src/parser_sql.o \
-	src/parser_write.o \
-	src/headmemo.o \
-	src/iterrule.o \
-	src/level.o \
-	src/linebuf.o \
-	src/lineformat.o \
-	src/linekind.o \
-	src/lines_sql.o \
-	src/record.o \
-	src/record_join.o \
-	src/record_state.o \
-	src/rules.o \
-	src/structured.o \
-	src/terminal.o \
-	src/timestamps.o \
-	src/pcre.o \
-	src/pcre_sql.o \
-	src/scan.o \
-	src/scan_net.o \
-	src/scan_num.o \
-	src/scan_parts.o \
-	src/scan_rec.o \
-	src/scan_time.o \
-	src/scanmemo.o \
-	src/slot_values.o \
-	src/slots.o \
-	src/slots_join.o \
-	src/slots_stat.o \
-	src/slots_text.o \
-	src/regextree.o \
-	src/regexset.o \
-	src/literal.o \
-	src/literal_set.o \
-	src/regexnfa.o \
-	src/lazydfa.o \
-	src/gramscan.o \
-	src/multimatch.o \
-	src/multimatch_group.o \
-	src/shortscan.o \
-	src/multimatch_sql.o \
-	src/mask.o \
-	src/drain.o \
-	src/drain_text.o \
-	src/drain_store.o \
-	src/drain_io.o
+	src/template/parser.o \
+	src/template/parser_io.o \
+	src/template/parser_options.o \
+	src/template/parser_params.o \
+	src/template/parser_sql.o \
+	src/template/parser_write.o \
+	src/lines/headmemo.o \
+	src/lines/iterrule.o \
+	src/lines/level.o \
+	src/base/linebuf.o \
+	src/lines/lineformat.o \
+	src/lines/linekind.o \
+	src/lines/lines_sql.o \
+	src/lines/record.o \
+	src/lines/record_join.o \
+	src/lines/record_state.o \
+	src/lines/rules.o \
+	src/lines/structured.o \
+	src/lines/terminal.o \
+	src/lines/timestamps.o \
+	src/pcre/pcre.o \
+	src/pcre/pcre_sql.o \
+	src/template/scan.o \
+	src/template/scan_net.o \
+	src/template/scan_num.o \
+	src/template/scan_parts.o \
+	src/template/scan_rec.o \
+	src/template/scan_time.o \
+	src/template/scanmemo.o \
+	src/chunk/slot_values.o \
+	src/template/slots.o \
+	src/template/slots_join.o \
+	src/template/slots_stat.o \
+	src/template/slots_text.o \
+	src/pcre/regextree.o \
+	src/pcre/regexset.o \
+	src/pcre/literal.o \
+	src/pcre/literal_set.o \
+	src/pcre/regexnfa.o \
+	src/pcre/lazydfa.o \
+	src/pcre/gramscan.o \
+	src/pcre/multimatch.o \
+	src/pcre/multimatch_group.o \
+	src/pcre/shortscan.o \
+	src/pcre/multimatch_sql.o \
+	src/template/mask.o \
+	src/template/drain.o \
+	src/template/drain_text.o \
+	src/template/drain_store.o \
+	src/template/drain_io.o
 
 # The install script is these fragments, in this order.
 FRAGMENTS = \
@@ -228,7 +228,7 @@ PCRE2_CFLAGS := $(shell pkg-config --cflags libpcre2-8 2>/dev/null)
 ifeq ($(PCRE2_LIBS)$(filter clean distclean,$(MAKECMDGOALS)),)
 $(error l4 needs PCRE2: install libpcre2-dev (Debian) or pcre2-devel, or set PKG_CONFIG_PATH)
 endif
-PG_CPPFLAGS = -DL4_VERSION='"$(EXTVERSION)"' $(PCRE2_CFLAGS)
+PG_CPPFLAGS = -Isrc -DL4_VERSION='"$(EXTVERSION)"' $(PCRE2_CFLAGS)
 PG_CFLAGS += -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
 SHLIB_LINK = $(PCRE2_LIBS)
 PGXS := $(shell $(PG_CONFIG) --pgxs)
@@ -236,7 +236,7 @@ include $(PGXS)
 
 sql/l4--$(EXTVERSION).sql: $(FRAGMENTS) l4.control
 	cat $(FRAGMENTS) > $@
-$(OBJS): $(wildcard src/*.h) l4.control
+$(OBJS): $(wildcard src/*.h src/*/*.h) l4.control
 # Their loops are written for the vectorizer, which GCC leaves out at -O2.
-src/dtw.o src/evector.o src/iforest_matrix.o src/iforest_score.o: override CFLAGS += -O3
+src/dtw/dtw.o src/evector/evector.o src/iforest/iforest_matrix.o src/iforest/iforest_score.o: override CFLAGS += -O3
 endif

@@ -1,0 +1,174 @@
+/*
+ * chunk.h
+ *		Packed rows: what ingest keeps, column by column, in few bytes.
+ *
+ * A packed value holds rows of typed columns. Each column is stored in the
+ * smallest of several forms (plain, differences, runs, dictionary), so that
+ * whoever writes does not have to know what the data look like.
+ */
+#ifndef L4_CHUNK_H
+#define L4_CHUNK_H
+
+#include "lib/stringinfo.h"
+
+#include "base/varint.h"
+#include "l4_compat.h"
+
+#define L4_NO_TS			PG_INT64_MIN	/* a time that is not known; NULL when packed */
+
+#define L4_PACK_VERSION		1
+#define L4_PACK_COMPRESSED	2	/* a pack of version 1, less its first byte, compressed */
+#define L4_PACK_MAX_BYTES	(512 * 1024 * 1024)
+#define L4_PACK_MAX_ROWS	(16 * 1024 * 1024)
+#define L4_PACK_MAX_COLS	64
+
+/* Types of columns; the letters are stored. */
+#define L4_PACK_INT			'i' /* int64, also int32, bool and dates */
+#define L4_PACK_FLOAT		'f' /* float8, kept exactly; these have names */
+#define L4_PACK_TEXT		's'
+#define L4_PACK_INTS		'a' /* array of int32 */
+
+typedef struct L4ByteReader
+{
+	const unsigned char *ptr;
+	const unsigned char *end;
+} L4ByteReader;
+
+typedef struct L4PackCol
+{
+	char		type;
+	char		name[64];
+	/* a value each row, 0 where it is NULL */
+	int64	   *ints;			/* INT: values; TEXT and INTS: number of the entry */
+	float8	   *floats;
+	int			nvalues;
+	int			size;
+	bool	   *nulls;			/* NULL = no row is NULL */
+	/* distinct entries of TEXT and INTS */
+	int			nentries;
+	int			entries_size;
+	char	  **entry;			/* bytes of a text, int32 of an array */
+	int		   *entry_len;		/* bytes, or number of elements */
+	/* writer only: entries by hash, 0 none, else number + 1 */
+	int		   *table;
+	uint32	   *entry_hash;
+	/* reader only: bytes that are still to be decoded, and whether they begin with NULLs */
+	L4ByteReader data;
+	bool		has_nulls;
+} L4PackCol;
+
+typedef struct L4Pack
+{
+	int			nrows;
+	int			ncols;
+	int			cols_size;
+	L4PackCol  *cols;
+	MemoryContext cxt;
+} L4Pack;
+
+/*
+ * Write: a value for each column in turn; a row ends when the last one has
+ * its value. Texts are not copied: they must last as long as the pack.
+ */
+extern L4Pack *l4_pack_create(MemoryContext cxt);
+extern int	l4_pack_add_col(L4Pack *pack, char type, const char *name);
+extern L4PackCol *l4_pack_grow(L4Pack *pack, int col, bool isnull);
+extern void l4_pack_float(L4Pack *pack, int col, float8 value);
+extern void l4_pack_text(L4Pack *pack, int col, const char *value, int len);
+extern void l4_pack_same_entry(L4Pack *pack, int col, int entry);
+extern void l4_pack_ints(L4Pack *pack, int col, const int32 *values, int n);
+extern bytea *l4_pack_encode(L4Pack *pack);
+
+/* The same rows in fewer bytes where that is worth it: for what is stored. */
+extern bytea *l4_pack_compress(bytea *packed);
+
+/* Room for one more row of a column; rows are counted by the first column. */
+static inline L4PackCol *
+l4_pack_next(L4Pack *pack, int colno, bool isnull)
+{
+	L4PackCol  *col = &pack->cols[colno];
+
+	if (col->nvalues >= col->size || isnull || col->nulls != NULL)
+		col = l4_pack_grow(pack, colno, isnull);
+	pack->nrows += colno == 0;
+	return col;
+}
+
+static inline void
+l4_pack_int(L4Pack *pack, int colno, int64 value)
+{
+	L4PackCol  *col = l4_pack_next(pack, colno, false);
+
+	col->ints[col->nvalues++] = value;
+}
+
+static inline void
+l4_pack_null(L4Pack *pack, int colno)
+{
+	L4PackCol  *col = l4_pack_next(pack, colno, true);
+
+	if (col->floats != NULL)
+		col->floats[col->nvalues] = 0;
+	col->ints[col->nvalues++] = 0;
+}
+
+static inline void
+l4_pack_ts(L4Pack *pack, int colno, int64 ts)
+{
+	if (ts == L4_NO_TS)
+		l4_pack_null(pack, colno);
+	else
+		l4_pack_int(pack, colno, ts);
+}
+
+/*
+ * Read: everything is checked, ERRCODE_DATA_CORRUPTED. An opened pack, which
+ * keeps pointing into the bytes, has the columns that were said to be needed.
+ */
+extern L4Pack *l4_pack_open(bytea *packed, MemoryContext cxt);
+extern void l4_pack_need(L4Pack *pack, int colno);
+extern L4Pack *l4_pack_decode(bytea *packed, MemoryContext cxt);
+extern L4Pack *l4_pack_reopen(bytea *packed, MemoryContext cxt);
+
+static inline bool
+l4_pack_is_null(const L4Pack *pack, int col, int row)
+{
+	return pack->cols[col].nulls != NULL && pack->cols[col].nulls[row];
+}
+
+/* Integers of any size in few bytes. */
+static inline void
+l4_put_uint(StringInfo buf, uint64 value)
+{
+	if (buf->maxlen - buf->len <= L4_VARINT_MAX)
+		enlargeStringInfo(buf, L4_VARINT_MAX);
+	buf->len = (int) ((char *) l4_varint_put((uint8 *) buf->data + buf->len, value) - buf->data);
+}
+
+/* Small negative numbers are short too: the sign goes to the lowest bit. */
+static inline void
+l4_put_int(StringInfo buf, int64 value)
+{
+	l4_put_uint(buf, l4_zigzag(value));
+}
+
+extern uint64 l4_get_long_uint(L4ByteReader *reader);
+extern const char *l4_get_bytes(L4ByteReader *reader, uint64 len);
+extern int	l4_get_count(L4ByteReader *reader);
+extern L4_NORETURN void l4_pack_corrupted(const char *what);
+
+static inline uint64
+l4_get_uint(L4ByteReader *reader)
+{
+	if (reader->ptr < reader->end && *reader->ptr < 0x80)
+		return *reader->ptr++;
+	return l4_get_long_uint(reader);
+}
+
+static inline int64
+l4_get_int(L4ByteReader *reader)
+{
+	return l4_unzigzag(l4_get_uint(reader));
+}
+
+#endif							/* L4_CHUNK_H */

@@ -1,0 +1,464 @@
+/*
+ * chunk_read.c
+ *		Packed rows: the reader's side. Stored bytes are not trusted.
+ */
+#include "postgres.h"
+
+#include "common/pg_lzcompress.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/float.h"
+#include "utils/memutils.h"
+
+#include "chunk/chunk.h"
+#include "chunk/chunk_int.h"
+#include "l4_compat.h"
+
+void
+l4_pack_corrupted(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("packed rows are corrupted"),
+			 errdetail("Wrong part: %s.", what)));
+}
+
+uint64
+l4_get_long_uint(L4ByteReader *reader)
+{
+	uint64		value;
+
+	reader->ptr = l4_varint_get(reader->ptr, reader->end, &value);
+	if (reader->ptr == NULL)
+		l4_pack_corrupted("number");
+	return value;
+}
+
+const char *
+l4_get_bytes(L4ByteReader *reader, uint64 len)
+{
+	const char *bytes = (const char *) reader->ptr;
+
+	if (len > (uint64) (reader->end - reader->ptr))
+		l4_pack_corrupted("length");
+	reader->ptr += len;
+	return bytes;
+}
+
+/* How many things follow: each takes a byte at least. */
+int
+l4_get_count(L4ByteReader *reader)
+{
+	uint64		n = l4_get_uint(reader);
+
+	if (n > (uint64) (reader->end - reader->ptr))
+		l4_pack_corrupted("count");
+	return (int) n;
+}
+
+static void get_ints(L4ByteReader *reader, int64 *values, int n);
+
+static void
+get_codes(L4ByteReader *reader, int64 *values, int n)
+{
+	uint64		ndistinct = l4_get_uint(reader);
+	int64	   *distinct;
+
+	if (ndistinct > (uint64) n)
+		l4_pack_corrupted("dictionary");
+	distinct = (int64 *) palloc(sizeof(int64) * Max(ndistinct, 1));
+	get_ints(reader, distinct, (int) ndistinct);
+	for (int i = 0; i < n; i++)
+	{
+		uint64		code = l4_get_uint(reader);
+
+		if (code >= ndistinct)
+			l4_pack_corrupted("dictionary");
+		values[i] = distinct[code];
+	}
+	pfree(distinct);
+}
+
+static void
+get_ints(L4ByteReader *reader, int64 *values, int n)
+{
+	int			form = *l4_get_bytes(reader, 1);
+	bool		differences = (form & L4_FORM_DIFFERENCES) != 0;
+	uint64		scale = 1;
+	uint64		before = 0;
+
+	if (form == L4_FORM_CODES)
+	{
+		get_codes(reader, values, n);
+		return;
+	}
+	if (form < 0 || form >= L4_FORM_SCALED + L4_FORM_COUNT)
+		l4_pack_corrupted("form");
+	if (form & L4_FORM_SCALED)
+	{
+		int			zeros = *l4_get_bytes(reader, 1);
+
+		if (zeros < L4_MIN_ZEROS || zeros > L4_MAX_ZEROS)
+			l4_pack_corrupted("form");
+		for (; zeros > 0; zeros--)
+			scale *= 10;
+	}
+	for (int i = 0; i < n;)
+	{
+		uint64		value = (uint64) l4_get_int(reader) * scale;
+		uint64		run = (form & L4_FORM_RUNS) ? l4_get_uint(reader) : 1;
+
+		if ((i & 0xffff) == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (run == 0 || run > (uint64) (n - i))
+			l4_pack_corrupted("run");
+		for (; run > 0; run--)
+		{
+			before = differences ? before + value : value;
+			values[i++] = (int64) before;
+		}
+	}
+}
+
+static float8
+join_float(int64 mantissa, int64 exponent)
+{
+	char		text[64];
+
+	switch (exponent)
+	{
+		case L4_EXPONENT_NAN:
+			return get_float8_nan();
+		case L4_EXPONENT_INF:
+			return get_float8_infinity();
+		case L4_EXPONENT_NEG_INF:
+			return -get_float8_infinity();
+		case L4_EXPONENT_NEG_ZERO:
+			return -0.0;
+	}
+	if (exponent < -400 || exponent > 400)
+		l4_pack_corrupted("exponent");
+	/* exact without reading text: both numbers are exact and one rounding follows */
+	if (mantissa < (INT64CONST(1) << 53) && mantissa > -(INT64CONST(1) << 53) &&
+		exponent <= 0 && exponent >= -22)
+	{
+		float8		power = 1;
+
+		for (int64 i = exponent; i < 0; i++)
+			power *= 10;
+		return (float8) mantissa / power;
+	}
+	snprintf(text, sizeof(text), INT64_FORMAT "e%d", mantissa, (int) exponent);
+	return strtod(text, NULL);
+}
+
+static void
+get_floats(L4ByteReader *reader, float8 *values, int n)
+{
+	int64	   *exponent = (int64 *) palloc(sizeof(int64) * Max(n, 1));
+	int64	   *mantissa = (int64 *) palloc(sizeof(int64) * Max(n, 1));
+
+	get_ints(reader, exponent, n);
+	get_ints(reader, mantissa, n);
+	for (int i = 0; i < n; i++)
+		values[i] = join_float(mantissa[i], exponent[i]);
+	pfree(exponent);
+	pfree(mantissa);
+}
+
+/* A number as the text that it was made of: digits behind the point, and what follows them. */
+static char *
+number_text(int64 mantissa, int digits, const char *suffix, int *len, MemoryContext cxt)
+{
+	char		reversed[2 * L4_MAX_ENTRY_DIGITS + 2];
+	char	   *text;
+	int			suffix_len = strlen(suffix);
+	int			n = 0;
+
+	do
+	{
+		if (n == digits && digits > 0)
+			reversed[n++] = '.';
+		reversed[n++] = '0' + mantissa % 10;
+		mantissa /= 10;
+	} while (mantissa > 0 || n <= digits);
+	*len = n + suffix_len;
+	text = MemoryContextAlloc(cxt, *len);
+	for (int i = 0; i < n; i++)
+		text[i] = reversed[n - 1 - i];
+	memcpy(text + n, suffix, suffix_len);
+	return text;
+}
+
+/* What follows the mantissa of a scientific number, by its two bytes. */
+static void
+read_exponent(L4ByteReader *reader, int *digits, char suffix[5])
+{
+	int			exponent = *(const unsigned char *) l4_get_bytes(reader, 1);
+	int			value = exponent & ~L4_SCIENTIFIC_MINUS;
+
+	if (value > 99)
+		l4_pack_corrupted("entry");
+	suffix[0] = (*digits & L4_SCIENTIFIC_SMALL_E) ? 'e' : 'E';
+	suffix[1] = (exponent & L4_SCIENTIFIC_MINUS) ? '-' : '+';
+	suffix[2] = '0' + value / 10;
+	suffix[3] = '0' + value % 10;
+	suffix[4] = '\0';
+	*digits &= ~L4_SCIENTIFIC_SMALL_E;
+}
+
+/* Distinct texts stay where they are; numbers are written out. */
+static void
+get_texts(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
+{
+	static const int64 max_mantissa = INT64CONST(100000000000000000);
+	int64		before[L4_ENTRY_KINDS] = {0};
+
+	for (int i = 0; i < col->nentries; i++)
+	{
+		uint64		head = l4_get_uint(reader);
+		int			kind = head & (L4_ENTRY_KINDS - 1);
+		int			digits = 0;
+		char		suffix[5] = "";
+
+		head >>= L4_ENTRY_KIND_BITS;
+		if (kind == L4_ENTRY_TEXT)
+		{
+			col->entry[i] = unconstify(char *, l4_get_bytes(reader, head));
+			col->entry_len[i] = (int) head;
+			if (!pg_verifymbstr(col->entry[i], col->entry_len[i], true))
+				l4_pack_corrupted("entry");
+			continue;
+		}
+		if (kind != L4_ENTRY_INTEGER)
+			digits = *(const unsigned char *) l4_get_bytes(reader, 1);
+		if (kind == L4_ENTRY_SCIENTIFIC)
+			read_exponent(reader, &digits, suffix);
+		before[kind] = (int64) ((uint64) before[kind] + (uint64) l4_unzigzag(head));
+		if (before[kind] < 0 || before[kind] >= max_mantissa || digits > L4_MAX_ENTRY_DIGITS)
+			l4_pack_corrupted("entry");
+		col->entry[i] = number_text(before[kind], digits, suffix, &col->entry_len[i], cxt);
+	}
+}
+
+static void
+get_arrays(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
+{
+	for (int i = 0; i < col->nentries; i++)
+	{
+		uint64		len = l4_get_uint(reader);
+		int32	   *values;
+
+		if (len > (uint64) (reader->end - reader->ptr))
+			l4_pack_corrupted("entry");
+		values = MemoryContextAlloc(cxt, sizeof(int32) * Max(len, 1));
+		for (uint64 k = 0; k < len; k++)
+		{
+			int64		value = l4_get_int(reader);
+
+			if (value < PG_INT32_MIN || value > PG_INT32_MAX)
+				l4_pack_corrupted("element");
+			values[k] = (int32) value;
+		}
+		col->entry[i] = (char *) values;
+		col->entry_len[i] = (int) len;
+	}
+}
+
+static void
+get_entries(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
+{
+	uint64		n = l4_get_uint(reader);
+
+	if (n > (uint64) (reader->end - reader->ptr))
+		l4_pack_corrupted("entries");
+	col->nentries = (int) n;
+	col->entry = MemoryContextAlloc(cxt, sizeof(char *) * Max(n, 1));
+	col->entry_len = MemoryContextAlloc(cxt, sizeof(int) * Max(n, 1));
+	if (col->type == L4_PACK_TEXT)
+		get_texts(reader, col, cxt);
+	else
+		get_arrays(reader, col, cxt);
+}
+
+/* Spread the values over the rows that are not NULL, from the end. */
+static void
+spread(L4PackCol *col, int nrows, int nvalues)
+{
+	int			from = nvalues - 1;
+
+	if (col->nulls == NULL)
+		return;
+	for (int row = nrows - 1; row >= 0; row--)
+	{
+		bool		isnull = col->nulls[row];
+
+		if (col->type == L4_PACK_FLOAT)
+			col->floats[row] = isnull ? 0 : col->floats[from];
+		else
+			col->ints[row] = isnull ? 0 : col->ints[from];
+		from -= !isnull;
+	}
+}
+
+/* Which rows are NULL; the number of the others. */
+static int
+get_nulls(L4ByteReader *reader, L4PackCol *col, int nrows, MemoryContext cxt)
+{
+	int64	   *flags = (int64 *) palloc(sizeof(int64) * Max(nrows, 1));
+	int			nvalues = nrows;
+
+	get_ints(reader, flags, nrows);
+	col->nulls = MemoryContextAlloc(cxt, Max(nrows, 1));
+	for (int i = 0; i < nrows; i++)
+	{
+		col->nulls[i] = flags[i] != 0;
+		nvalues -= col->nulls[i];
+	}
+	pfree(flags);
+	return nvalues;
+}
+
+/* Head of a column: what it is, and where its values lie. */
+static void
+open_column(L4ByteReader *reader, L4PackCol *col)
+{
+	int			type = *(const unsigned char *) l4_get_bytes(reader, 1);
+	uint64		len;
+
+	col->type = (char) (type & ~L4_COL_HAS_NULLS);
+	col->has_nulls = (type & L4_COL_HAS_NULLS) != 0;
+	if (col->type != L4_PACK_INT && col->type != L4_PACK_FLOAT && col->type != L4_PACK_TEXT && col->type != L4_PACK_INTS)
+		l4_pack_corrupted("type");
+	if (col->type == L4_PACK_FLOAT)
+	{
+		len = l4_get_uint(reader);
+		if (len >= sizeof(col->name))
+			l4_pack_corrupted("name");
+		memcpy(col->name, l4_get_bytes(reader, len), len);
+	}
+	len = l4_get_uint(reader);
+	col->data.ptr = (const unsigned char *) l4_get_bytes(reader, len);
+	col->data.end = col->data.ptr + len;
+}
+
+void
+l4_pack_need(L4Pack *pack, int colno)
+{
+	L4PackCol  *col = &pack->cols[colno];
+	L4ByteReader data = col->data;
+	int			nvalues = pack->nrows;
+
+	if (data.ptr == NULL)
+		return;
+	col->data.ptr = NULL;
+	col->nvalues = col->size = pack->nrows;
+	if (col->has_nulls)
+		nvalues = get_nulls(&data, col, pack->nrows, pack->cxt);
+	if (col->type == L4_PACK_TEXT || col->type == L4_PACK_INTS)
+		get_entries(&data, col, pack->cxt);
+	if (col->type == L4_PACK_FLOAT)
+	{
+		col->floats = MemoryContextAlloc(pack->cxt, sizeof(float8) * Max(pack->nrows, 1));
+		get_floats(&data, col->floats, nvalues);
+	}
+	else
+	{
+		col->ints = MemoryContextAlloc(pack->cxt, sizeof(int64) * Max(pack->nrows, 1));
+		get_ints(&data, col->ints, nvalues);
+	}
+	if (col->type != L4_PACK_INT && col->type != L4_PACK_FLOAT)
+		for (int i = 0; i < nvalues; i++)
+			if (col->ints[i] < 0 || col->ints[i] >= col->nentries)
+				l4_pack_corrupted("entry number");
+	if (data.ptr != data.end)
+		l4_pack_corrupted("column length");
+	spread(col, pack->nrows, nvalues);
+}
+
+/* The bytes behind the version. */
+static void
+begin_read(bytea *packed, L4ByteReader *reader, MemoryContext cxt)
+{
+	int			version;
+	uint64		len;
+	char	   *bytes;
+
+	reader->ptr = (const unsigned char *) VARDATA_ANY(packed);
+	reader->end = reader->ptr + VARSIZE_ANY_EXHDR(packed);
+	version = *l4_get_bytes(reader, 1);
+	if (version == L4_PACK_VERSION)
+		return;
+	if (version != L4_PACK_COMPRESSED)
+		l4_pack_corrupted("version");
+	len = l4_get_uint(reader);
+	if (len > L4_PACK_MAX_BYTES)
+		l4_pack_corrupted("size");
+	bytes = MemoryContextAlloc(cxt, Max(len, 1));
+	if (pglz_decompress((const char *) reader->ptr, (int32) (reader->end - reader->ptr), bytes, (int32) len, true) != (int32) len)
+		l4_pack_corrupted("compressed bytes");
+	reader->ptr = (const unsigned char *) bytes;
+	reader->end = reader->ptr + len;
+}
+
+L4Pack *
+l4_pack_open(bytea *packed, MemoryContext cxt)
+{
+	L4Pack	   *pack = MemoryContextAllocZero(cxt, sizeof(L4Pack));
+	L4ByteReader reader;
+	uint64		nrows;
+	uint64		ncols;
+
+	begin_read(packed, &reader, cxt);
+	nrows = l4_get_uint(&reader);
+	ncols = l4_get_uint(&reader);
+	if (nrows > L4_PACK_MAX_ROWS || ncols > L4_PACK_MAX_COLS)
+		l4_pack_corrupted("size");
+	pack->cxt = cxt;
+	pack->nrows = (int) nrows;
+	pack->cols_size = (int) ncols;
+	pack->cols = MemoryContextAllocZero(cxt, sizeof(L4PackCol) * Max(ncols, 1));
+	while (pack->ncols < pack->cols_size)
+		open_column(&reader, &pack->cols[pack->ncols++]);
+	if (reader.ptr != reader.end)
+		l4_pack_corrupted("length");
+	return pack;
+}
+
+L4Pack *
+l4_pack_decode(bytea *packed, MemoryContext cxt)
+{
+	L4Pack	   *pack = l4_pack_open(packed, cxt);
+
+	for (int i = 0; i < pack->ncols; i++)
+		l4_pack_need(pack, i);
+	return pack;
+}
+
+/* The same rows again, for writing more of them. */
+L4Pack *
+l4_pack_reopen(bytea *packed, MemoryContext cxt)
+{
+	L4Pack	   *from = l4_pack_decode(packed, CurrentMemoryContext);
+	L4Pack	   *to = l4_pack_create(cxt);
+
+	for (int c = 0; c < from->ncols; c++)
+		l4_pack_add_col(to, from->cols[c].type, from->cols[c].name);
+	for (int row = 0; row < from->nrows; row++)
+		for (int c = 0; c < from->ncols; c++)
+		{
+			L4PackCol  *col = &from->cols[c];
+
+			if (l4_pack_is_null(from, c, row))
+				l4_pack_null(to, c);
+			else if (col->type == L4_PACK_FLOAT)
+				l4_pack_float(to, c, col->floats[row]);
+			else if (col->type == L4_PACK_INT)
+				l4_pack_int(to, c, col->ints[row]);
+			else if (col->type == L4_PACK_TEXT)
+				l4_pack_text(to, c, col->entry[col->ints[row]], col->entry_len[col->ints[row]]);
+			else
+				l4_pack_ints(to, c, (int32 *) col->entry[col->ints[row]], col->entry_len[col->ints[row]]);
+		}
+	return to;
+}

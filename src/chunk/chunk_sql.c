@@ -1,0 +1,351 @@
+/*
+ * chunk_sql.c
+ *		SQL side of packed rows: l4._unpack().
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+
+#include "base/args.h"
+#include "chunk/chunk.h"
+#include "l4_compat.h"
+
+PG_FUNCTION_INFO_V1(l4_unpack);
+PG_FUNCTION_INFO_V1(l4_iteration_metrics);
+
+/* Metrics are the columns behind epoch, iteration, time and duration. */
+#define FIRST_METRIC	4
+
+/* Can a packed column be read as an SQL type? */
+static bool
+type_fits(char type, Oid sqltype)
+{
+	switch (type)
+	{
+		case L4_PACK_INT:
+			return sqltype == INT4OID || sqltype == INT8OID || sqltype == TIMESTAMPTZOID || sqltype == BOOLOID;
+		case L4_PACK_FLOAT:
+			return sqltype == FLOAT8OID;
+		case L4_PACK_TEXT:
+			return sqltype == TEXTOID;
+		case L4_PACK_INTS:
+			return sqltype == INT4ARRAYOID;
+	}
+	return false;
+}
+
+static Datum
+int_array(const int32 *values, int n)
+{
+	Datum	   *elems = (Datum *) palloc(sizeof(Datum) * Max(n, 1));
+
+	for (int i = 0; i < n; i++)
+		elems[i] = Int32GetDatum(values[i]);
+	return PointerGetDatum(construct_array(elems, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+static Datum
+column_value(L4Pack *pack, int c, int row, Oid sqltype)
+{
+	L4PackCol  *col = &pack->cols[c];
+	int			k;
+
+	switch (sqltype)
+	{
+		case INT4OID:
+			return Int32GetDatum((int32) col->ints[row]);
+		case BOOLOID:
+			return BoolGetDatum(col->ints[row] != 0);
+		case FLOAT8OID:
+			return Float8GetDatum(col->floats[row]);
+		case TEXTOID:
+			k = (int) col->ints[row];
+			return PointerGetDatum(cstring_to_text_with_len(col->entry[k], col->entry_len[k]));
+		case INT4ARRAYOID:
+			k = (int) col->ints[row];
+			return int_array((int32 *) col->entry[k], col->entry_len[k]);
+		default:
+			return Int64GetDatum(col->ints[row]);
+	}
+}
+
+/* The numbers from column "first" on as one object: {"name": number, …}; those that are NULL are left away. */
+static Datum
+rest_as_jsonb(L4Pack *pack, int first, int row, bool *isnull)
+{
+	JsonbParseState *state = NULL;
+	JsonbValue	value;
+	bool		any = false;
+
+	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	for (int c = first; c < pack->ncols; c++)
+	{
+		L4PackCol  *col = &pack->cols[c];
+
+		if (col->type != L4_PACK_FLOAT || l4_pack_is_null(pack, c, row))
+			continue;
+		any = true;
+		value.type = jbvString;
+		value.val.string.val = col->name;
+		value.val.string.len = strlen(col->name);
+		pushJsonbValue(&state, WJB_KEY, &value);
+		if (isfinite(col->floats[row]))
+		{
+			value.type = jbvNumeric;
+			value.val.numeric = DatumGetNumeric(DirectFunctionCall1(float8_numeric, Float8GetDatum(col->floats[row])));
+		}
+		else
+		{
+			value.type = jbvString;
+			value.val.string.val = isnan(col->floats[row]) ? "NaN" : col->floats[row] > 0 ? "Infinity" : "-Infinity";
+			value.val.string.len = strlen(value.val.string.val);
+		}
+		pushJsonbValue(&state, WJB_VALUE, &value);
+	}
+	*isnull = !any;
+	return PointerGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
+}
+
+static void
+check_columns(L4Pack *pack, TupleDesc desc)
+{
+	for (int c = 0; c < desc->natts; c++)
+	{
+		Oid			sqltype = TupleDescAttr(desc, c)->atttypid;
+
+		if (c >= pack->ncols || !type_fits(pack->cols[c].type, sqltype))
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("packed rows have no column %d of type %s", c + 1, format_type_be(sqltype)),
+					 c < pack->ncols ? errdetail("Column %d has type \"%c\".", c + 1, pack->cols[c].type) : 0));
+	}
+}
+
+static int
+compare_int32(const void *a, const void *b)
+{
+	int32		x = *(const int32 *) a;
+	int32		y = *(const int32 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Ids in ascending order, as most callers have them already. */
+static const int32 *
+sorted_ids(ArrayType *array, int *n)
+{
+	const int32 *ids = l4_check_int4_array(array, "ids", n);
+
+	for (int i = 1; i < *n; i++)
+		if (ids[i - 1] > ids[i])
+		{
+			int32	   *copy = (int32 *) palloc(sizeof(int32) * *n);
+
+			memcpy(copy, ids, sizeof(int32) * *n);
+			qsort(copy, *n, sizeof(int32), compare_int32);
+			return copy;
+		}
+	return ids;
+}
+
+/* The integers of a column that rows are chosen by. */
+static const int64 *
+key_column(L4Pack *pack, int colno)
+{
+	if (colno >= pack->ncols || pack->cols[colno].type != L4_PACK_INT)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("packed rows have no column %d of type %s", colno + 1, "integer")));
+	l4_pack_need(pack, colno);
+	return pack->cols[colno].ints;
+}
+
+/* Numbers of the rows whose first column is one of these ids. */
+static int *
+choose_rows(L4Pack *pack, const int32 *ids, int nids, int *nrows)
+{
+	int		   *rows = (int *) palloc(sizeof(int) * Max(pack->nrows, 1));
+	const int64 *id = key_column(pack, 0);
+	bool		keep = false;
+
+	*nrows = 0;
+	for (int row = 0; row < pack->nrows; row++)
+	{
+		/* rows of one id mostly follow each other */
+		if (row == 0 || id[row] != id[row - 1])
+		{
+			int32		key = (int32) id[row];
+
+			keep = bsearch(&key, ids, nids, sizeof(int32), compare_int32) != NULL;
+		}
+		if (keep)
+			rows[(*nrows)++] = row;
+	}
+	return rows;
+}
+
+static void
+put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row)
+{
+	TupleDesc	desc = rsinfo->setDesc;
+	Datum		values[L4_PACK_MAX_COLS];
+	bool		nulls[L4_PACK_MAX_COLS];
+
+	for (int c = 0; c < desc->natts; c++)
+	{
+		Oid			sqltype = TupleDescAttr(desc, c)->atttypid;
+
+		nulls[c] = l4_pack_is_null(pack, c, row);
+		if (!nulls[c])
+			values[c] = column_value(pack, c, row, sqltype);
+	}
+	tuplestore_putvalues(rsinfo->setResult, desc, values, nulls);
+}
+
+/* Add the rows of a packed value to the result, those of some ids or all (NULL). What nobody asks for is not decoded. */
+static void
+put_rows(ReturnSetInfo *rsinfo, bytea *packed, const int32 *ids, int nids)
+{
+	TupleDesc	desc = rsinfo->setDesc;
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unpacked", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext rowcxt;
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	L4Pack	   *pack = l4_pack_open(packed, cxt);
+	int			nrows = pack->nrows;
+	int		   *rows = NULL;
+
+	check_columns(pack, desc);
+	if (ids != NULL && nrows > 0)
+		rows = choose_rows(pack, ids, nids, &nrows);
+	if (nrows > 0)
+	{
+		for (int c = 0; c < desc->natts; c++)
+			l4_pack_need(pack, c);
+		rowcxt = AllocSetContextCreate(cxt, "l4 unpacked row", ALLOCSET_SMALL_SIZES);
+		MemoryContextSwitchTo(rowcxt);
+		for (int i = 0; i < nrows; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			put_row(rsinfo, pack, rows == NULL ? i : rows[i]);
+			MemoryContextReset(rowcxt);
+		}
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(cxt);
+}
+
+static void
+begin_rows(ReturnSetInfo *rsinfo)
+{
+	MemoryContext old;
+
+	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || rsinfo->expectedDesc == NULL ||
+		!(rsinfo->allowedModes & SFRM_Materialize))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("function returning rows called in context that cannot accept them")));
+	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
+	rsinfo->returnMode = SFRM_Materialize;
+	rsinfo->setDesc = CreateTupleDescCopy(rsinfo->expectedDesc);
+	rsinfo->setResult = tuplestore_begin_heap((rsinfo->allowedModes & SFRM_Materialize_Random) != 0,
+											  false, work_mem);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Rows of packed values, as the caller's column definition list names them:
+ * the first so many columns. With a third argument, the rows whose first
+ * column is one of these ids.
+ */
+Datum
+l4_unpack(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	const int32 *ids = NULL;
+	int			nids = 0;
+
+	begin_rows(rsinfo);
+	if (PG_NARGS() > 2)
+	{
+		if (PG_ARGISNULL(2))
+			return (Datum) 0;
+		ids = sorted_ids(PG_GETARG_ARRAYTYPE_P(2), &nids);
+	}
+	for (int i = 0; i < Min(PG_NARGS(), 2); i++)
+		if (!PG_ARGISNULL(i))
+			put_rows(rsinfo, PG_GETARG_BYTEA_PP(i), ids, nids);
+	return (Datum) 0;
+}
+
+/* The value that was read last at a call site: rows of one packed value follow each other. */
+typedef struct LastPack
+{
+	MemoryContext cxt;			/* everything below; reset for another value */
+	struct varlena *raw;		/* as it came: a TOAST pointer, or all of it */
+	L4Pack	   *pack;
+} LastPack;
+
+static L4Pack *
+last_pack(FunctionCallInfo fcinfo, int argno)
+{
+	LastPack   *last = (LastPack *) fcinfo->flinfo->fn_extra;
+	struct varlena *raw = PG_GETARG_RAW_VARLENA_P(argno);
+	MemoryContext old;
+
+	if (last == NULL)
+	{
+		last = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, 2 * sizeof(LastPack));
+		for (int i = 0; i < 2; i++)
+			last[i].cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 last packed value", ALLOCSET_DEFAULT_SIZES);
+		fcinfo->flinfo->fn_extra = last;
+	}
+	last += argno;
+	if (last->raw != NULL && VARSIZE_ANY(last->raw) == VARSIZE_ANY(raw) && memcmp(last->raw, raw, VARSIZE_ANY(raw)) == 0)
+		return last->pack;
+	last->raw = NULL;
+	MemoryContextReset(last->cxt);
+	old = MemoryContextSwitchTo(last->cxt);
+	last->pack = l4_pack_decode((bytea *) PG_DETOAST_DATUM_COPY(PointerGetDatum(raw)), last->cxt);
+	last->raw = palloc(VARSIZE_ANY(raw));
+	memcpy(last->raw, raw, VARSIZE_ANY(raw));
+	MemoryContextSwitchTo(old);
+	return last->pack;
+}
+
+/* l4._iteration_metrics(packed, open, place): metrics of the place-th row, of both values from 1 on; only for rows that are shown */
+Datum
+l4_iteration_metrics(PG_FUNCTION_ARGS)
+{
+	int64		row = PG_ARGISNULL(2) ? -1 : PG_GETARG_INT64(2) - 1;
+
+	for (int i = 0; i < 2 && row >= 0; i++)
+	{
+		L4Pack	   *pack = PG_ARGISNULL(i) ? NULL : last_pack(fcinfo, i);
+		bool		isnull;
+		Datum		metrics;
+
+		if (pack == NULL)
+			continue;
+		if (row >= pack->nrows)
+		{
+			row -= pack->nrows;
+			continue;
+		}
+		metrics = rest_as_jsonb(pack, FIRST_METRIC, (int) row, &isnull);
+		if (isnull)
+			PG_RETURN_NULL();
+		PG_RETURN_DATUM(metrics);
+	}
+	PG_RETURN_NULL();
+}

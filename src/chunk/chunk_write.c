@@ -1,0 +1,578 @@
+/*
+ * chunk_write.c
+ *		Packed rows: the writer's side.
+ *
+ * Layout: version, rows, columns; for each column its type, for floats its
+ * name, the length of its data, and the data: the rows that are NULL (as
+ * runs), its entries and its numbers. See docs/internals.md.
+ */
+#include "postgres.h"
+
+#include "common/pg_lzcompress.h"
+
+#include <math.h>
+
+#include "common/hashfn.h"
+#include "common/shortest_dec.h"
+#include "port/pg_bitutils.h"
+
+#include "chunk/chunk.h"
+#include "chunk/chunk_int.h"
+#include "l4_compat.h"
+
+/* Bytes of an unsigned integer as l4_put_uint writes it. */
+static inline int
+uint_size(uint64 value)
+{
+	return (pg_leftmost_one_pos64(value | 1) * 9 + 73) >> 6;
+}
+
+/* Times are often whole seconds or milliseconds: how many decimal zeros all values end in, 0 where that is not worth a byte. */
+static int
+common_zeros(const int64 *values, int n, int64 *scale)
+{
+	int			zeros = L4_MAX_ZEROS;
+	bool		any = false;
+
+	*scale = 1;
+	for (int i = 0; i < zeros; i++)
+		*scale *= 10;
+	for (int i = 0; i < n; i++)
+	{
+		any |= values[i] != 0;
+		for (; values[i] % *scale != 0; zeros--)
+			*scale /= 10;
+		if (zeros < L4_MIN_ZEROS)
+			return 0;
+	}
+	return any ? zeros : 0;
+}
+
+/* Is each the one before plus the same: numbers of lines, and what does not change? */
+static bool
+is_progression(const int64 *values, int n)
+{
+	uint64		step;
+
+	if (n < 3)
+		return false;
+	step = (uint64) values[1] - (uint64) values[0];
+	for (int i = 2; i < n; i++)
+		if ((uint64) values[i] - (uint64) values[i - 1] != step)
+			return false;
+	return true;
+}
+
+/* Plain or as differences, one by one or as runs: whichever is shortest. */
+static int
+best_form(const int64 *values, int n, Size *bytes)
+{
+	Size		size[L4_FORM_COUNT] = {0};
+	uint64		plain_run = 0;
+	uint64		diff_run = 0;
+	int			plain_start = 0;
+	int			diff_start = 0;
+	uint64		before = 0;
+	int			best = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		uint64		plain = l4_zigzag(values[i]);
+		uint64		diff = l4_zigzag((int64) ((uint64) values[i] - before));
+
+		before = (uint64) values[i];
+		size[0] += uint_size(plain);
+		size[L4_FORM_DIFFERENCES] += uint_size(diff);
+		if (i == 0 || plain != plain_run)
+		{
+			size[L4_FORM_RUNS] += uint_size(plain) + (i > 0 ? uint_size(i - plain_start) : 0);
+			plain_run = plain;
+			plain_start = i;
+		}
+		if (i == 0 || diff != diff_run)
+		{
+			size[L4_FORM_DIFFERENCES | L4_FORM_RUNS] += uint_size(diff) + (i > 0 ? uint_size(i - diff_start) : 0);
+			diff_run = diff;
+			diff_start = i;
+		}
+	}
+	if (n > 0)
+	{
+		size[L4_FORM_RUNS] += uint_size(n - plain_start);
+		size[L4_FORM_DIFFERENCES | L4_FORM_RUNS] += uint_size(n - diff_start);
+	}
+	for (int f = 1; f < L4_FORM_COUNT; f++)
+		if (size[f] < size[best])
+			best = f;
+	*bytes = size[best];
+	return best;
+}
+
+static void
+put_form(StringInfo buf, const int64 *values, int n, int form, Size bytes)
+{
+	uint64		before = 0;
+	uint8	   *p;
+
+	if (bytes > MaxAllocSize)
+		elog(ERROR, "too many bytes to pack");
+	enlargeStringInfo(buf, (int) bytes + L4_VARINT_MAX);
+	p = (uint8 *) buf->data + buf->len;
+	for (int i = 0; i < n;)
+	{
+		uint64		base = (form & L4_FORM_DIFFERENCES) ? before : 0;
+		uint64		value = (uint64) values[i] - base;
+		int			run = 1;
+
+		before = (uint64) values[i];
+		p = l4_varint_put(p, l4_zigzag((int64) value));
+		if (form & L4_FORM_RUNS)
+		{
+			while (i + run < n &&
+				   (uint64) values[i + run] - ((form & L4_FORM_DIFFERENCES) ? before : 0) == value)
+			{
+				before = (uint64) values[i + run];
+				run++;
+			}
+			p = l4_varint_put(p, run);
+		}
+		i += run;
+	}
+	buf->len = (int) ((char *) p - buf->data);
+}
+
+static int
+compare_int64(const void *a, const void *b)
+{
+	int64		x = *(const int64 *) a;
+	int64		y = *(const int64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Distinct values, and where they are in an open-addressing table that is never more than half full. */
+typedef struct Dictionary
+{
+	int			n;
+	int64	   *values;			/* ascending */
+	uint32		mask;
+	int64	   *slot;
+	int		   *code;			/* -1 free */
+} Dictionary;
+
+static uint32
+find_slot(const Dictionary *dict, int64 value)
+{
+	uint32		at = murmurhash32((uint32) value ^ (uint32) ((uint64) value >> 32)) & dict->mask;
+
+	while (dict->code[at] >= 0 && dict->slot[at] != value)
+		at = (at + 1) & dict->mask;
+	return at;
+}
+
+/* The distinct values, or false when there are too many for a dictionary to pay. */
+static bool
+make_dictionary(Dictionary *dict, const int64 *values, int n)
+{
+	int			max = Min(n / 4, L4_MAX_DICTIONARY);
+
+	dict->mask = 64;
+	while (dict->mask < 2 * (uint32) max)
+		dict->mask *= 2;
+	dict->slot = (int64 *) palloc(sizeof(int64) * dict->mask);
+	dict->code = (int *) palloc(sizeof(int) * dict->mask);
+	memset(dict->code, 0xff, sizeof(int) * dict->mask);
+	dict->mask--;
+	dict->values = (int64 *) palloc(sizeof(int64) * Max(max, 1));
+	dict->n = 0;
+	for (int i = 0; i < n; i++)
+	{
+		uint32		at = find_slot(dict, values[i]);
+
+		if (dict->code[at] >= 0)
+			continue;
+		if (dict->n >= max)
+			return false;
+		dict->code[at] = 0;
+		dict->slot[at] = values[i];
+		dict->values[dict->n++] = values[i];
+	}
+	qsort(dict->values, dict->n, sizeof(int64), compare_int64);
+	for (int i = 0; i < dict->n; i++)
+		dict->code[find_slot(dict, dict->values[i])] = i;
+	return true;
+}
+
+static void put_ints(StringInfo buf, const int64 *values, int n);
+
+/* By dictionary, where that takes less than so many bytes: event ids then take one byte however large they are. */
+static bool
+put_codes(StringInfo buf, const int64 *values, int n, Size bytes)
+{
+	Dictionary	dict;
+	int			start = buf->len;
+
+	if (!make_dictionary(&dict, values, n))
+		return false;
+	appendStringInfoChar(buf, L4_FORM_CODES);
+	l4_put_uint(buf, dict.n);
+	put_ints(buf, dict.values, dict.n);
+	for (int i = 0; i < n && buf->len - start < (int) bytes; i++)
+		l4_put_uint(buf, dict.code[find_slot(&dict, values[i])]);
+	if (buf->len - start < (int) bytes)
+		return true;
+	buf->len = start;
+	return false;
+}
+
+/* Integers in their shortest form. */
+static void
+put_ints(StringInfo buf, const int64 *values, int n)
+{
+	int64		scale;
+	int64	   *scaled = NULL;
+	Size		bytes;
+	int			zeros;
+	int			form;
+
+	if (is_progression(values, n))
+	{
+		form = values[0] == values[1] ? L4_FORM_RUNS : L4_FORM_RUNS | L4_FORM_DIFFERENCES;
+		appendStringInfoChar(buf, (char) form);
+		put_form(buf, values, n, form, 4 * L4_VARINT_MAX);
+		return;
+	}
+	zeros = common_zeros(values, n, &scale);
+	if (zeros > 0)
+	{
+		scaled = (int64 *) palloc(sizeof(int64) * Max(n, 1));
+		for (int i = 0; i < n; i++)
+			scaled[i] = values[i] / scale;
+	}
+	form = best_form(scaled != NULL ? scaled : values, n, &bytes);
+	if (n >= 16 && bytes > (Size) n && bytes < MaxAllocSize && put_codes(buf, values, n, bytes))
+		return;
+	appendStringInfoChar(buf, (char) (form | (zeros > 0 ? L4_FORM_SCALED : 0)));
+	if (zeros > 0)
+		appendStringInfoChar(buf, (char) zeros);
+	put_form(buf, scaled != NULL ? scaled : values, n, form, bytes);
+	if (scaled != NULL)
+		pfree(scaled);
+}
+
+/* Few digits behind the point: the mantissa that reads back as the value, without writing it as text. */
+static bool
+short_decimal(float8 value, int64 *mantissa, int64 *exponent)
+{
+	float8		power = 1;
+
+	if (!(fabs(value) < 1e9) || (value == 0 && signbit(value)))
+		return false;
+	for (int digits = 0; digits <= 6; digits++)
+	{
+		float8		whole = rint(value * power);
+
+		if (whole / power == value)
+		{
+			*mantissa = (int64) whole;
+			*exponent = -digits;
+			return true;
+		}
+		power *= 10;
+	}
+	return false;
+}
+
+/* value = mantissa * 10^exponent, exactly: the shortest decimal that reads back as value. */
+static void
+split_float(float8 value, int64 *mantissa, int64 *exponent)
+{
+	char		text[DOUBLE_SHORTEST_DECIMAL_LEN];
+	char	   *p = text;
+	bool		negative;
+	bool		point = false;
+
+	*mantissa = 0;
+	*exponent = 0;
+	if (short_decimal(value, mantissa, exponent))
+		return;
+	if (isnan(value) || isinf(value))
+	{
+		*exponent = isnan(value) ? L4_EXPONENT_NAN : value > 0 ? L4_EXPONENT_INF : L4_EXPONENT_NEG_INF;
+		return;
+	}
+	double_to_shortest_decimal_buf(value, text);
+	negative = (*p == '-');
+	if (negative)
+		p++;
+	for (; *p != '\0' && *p != 'e'; p++)
+	{
+		if (*p == '.')
+		{
+			point = true;
+			continue;
+		}
+		if (*mantissa >= INT64CONST(100000000000000000))
+		{
+			/* beyond 18 digits only zeros follow */
+			*exponent += point ? 0 : 1;
+			continue;
+		}
+		*mantissa = *mantissa * 10 + (*p - '0');
+		if (point)
+			(*exponent)--;
+	}
+	if (*p == 'e')
+		*exponent += atoi(p + 1);
+	if (negative)
+		*mantissa = -*mantissa;
+	if (*mantissa == 0)
+		*exponent = signbit(value) ? L4_EXPONENT_NEG_ZERO : 0;
+}
+
+/* Bring the mantissas to one exponent where that is cheap: neighbours then differ little. */
+static void
+put_floats(StringInfo buf, const float8 *values, int n)
+{
+	int64	   *mantissa = (int64 *) palloc(sizeof(int64) * Max(n, 1));
+	int64	   *exponent = (int64 *) palloc(sizeof(int64) * Max(n, 1));
+	int64		lowest = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		split_float(values[i], &mantissa[i], &exponent[i]);
+		if (exponent[i] < lowest && exponent[i] >= -9)
+			lowest = exponent[i];
+	}
+	for (int i = 0; i < n; i++)
+		while (exponent[i] > lowest && exponent[i] <= 0 && mantissa[i] != 0 &&
+			   mantissa[i] < INT64CONST(100000000000000) &&
+			   mantissa[i] > -INT64CONST(100000000000000))
+		{
+			mantissa[i] *= 10;
+			exponent[i]--;
+		}
+	put_ints(buf, exponent, n);
+	put_ints(buf, mantissa, n);
+	pfree(mantissa);
+	pfree(exponent);
+}
+
+/*
+ * A text that is a number in its plain form: digits without leading zeros,
+ * then perhaps a point and more digits. Says how many are behind the point,
+ * -1 for any other text.
+ */
+static int
+plain_number(const char *text, int len, int64 *mantissa)
+{
+	int			i = 0;
+	int			point = -1;
+
+	if (len == 0 || len > L4_MAX_ENTRY_DIGITS + 1 || (text[0] == '0' && len > 1 && text[1] != '.'))
+		return -1;
+	*mantissa = 0;
+	for (; i < len; i++)
+	{
+		if (text[i] >= '0' && text[i] <= '9')
+			*mantissa = *mantissa * 10 + (text[i] - '0');
+		else if (text[i] == '.' && i > 0 && point < 0 && i < len - 1)
+			point = i;
+		else
+			return -1;
+	}
+	if (len - (point >= 0) > L4_MAX_ENTRY_DIGITS)
+		return -1;
+	return point < 0 ? 0 : len - 1 - point;
+}
+
+/* A text like 1.25E-04: one digit, a point, digits, two digits of exponent. Says how many are behind the point, -1 for any other text. */
+static int
+scientific_number(const char *text, int len, int64 *mantissa, int *exponent)
+{
+	int			e = len - 4;
+	int			digits;
+
+	if (e < 3 || e - 1 > L4_MAX_ENTRY_DIGITS || (text[e] != 'E' && text[e] != 'e') || (text[e + 1] != '+' && text[e + 1] != '-') ||
+		text[1] != '.' || text[e + 2] < '0' || text[e + 2] > '9' || text[e + 3] < '0' || text[e + 3] > '9')
+		return -1;
+	if (text[0] < '0' || text[0] > '9')
+		return -1;
+	*mantissa = text[0] - '0';
+	for (digits = 0; digits < e - 2; digits++)
+	{
+		char		c = text[2 + digits];
+
+		if (c < '0' || c > '9')
+			return -1;
+		*mantissa = *mantissa * 10 + (c - '0');
+	}
+	*exponent = (text[e + 2] - '0') * 10 + (text[e + 3] - '0');
+	if (text[e + 1] == '-')
+		*exponent |= L4_SCIENTIFIC_MINUS;
+	return text[e] == 'e' ? digits | L4_SCIENTIFIC_SMALL_E : digits;
+}
+
+/* Texts; those that are numbers as the difference from the number of their kind before. */
+static void
+put_texts(StringInfo buf, const L4PackCol *col)
+{
+	int64		before[L4_ENTRY_KINDS] = {0};
+
+	for (int i = 0; i < col->nentries; i++)
+	{
+		int64		mantissa;
+		int			exponent = 0;
+		int			digits = plain_number(col->entry[i], col->entry_len[i], &mantissa);
+		int			kind = digits > 0 ? L4_ENTRY_DECIMAL : L4_ENTRY_INTEGER;
+
+		if (digits < 0)
+		{
+			digits = scientific_number(col->entry[i], col->entry_len[i], &mantissa, &exponent);
+			kind = L4_ENTRY_SCIENTIFIC;
+		}
+		if (digits < 0)
+		{
+			l4_put_uint(buf, (uint64) col->entry_len[i] << L4_ENTRY_KIND_BITS | L4_ENTRY_TEXT);
+			appendBinaryStringInfo(buf, col->entry[i], col->entry_len[i]);
+			continue;
+		}
+		l4_put_uint(buf, l4_zigzag(mantissa - before[kind]) << L4_ENTRY_KIND_BITS | kind);
+		before[kind] = mantissa;
+		if (kind != L4_ENTRY_INTEGER)
+			appendStringInfoChar(buf, (char) digits);
+		if (kind == L4_ENTRY_SCIENTIFIC)
+			appendStringInfoChar(buf, (char) exponent);
+	}
+}
+
+static void
+put_arrays(StringInfo buf, const L4PackCol *col)
+{
+	for (int i = 0; i < col->nentries; i++)
+	{
+		l4_put_uint(buf, col->entry_len[i]);
+		for (int k = 0; k < col->entry_len[i]; k++)
+			l4_put_int(buf, ((int32 *) col->entry[i])[k]);
+	}
+}
+
+static void
+put_nulls(StringInfo buf, const bool *nulls, int n)
+{
+	int64	   *flags = (int64 *) palloc(sizeof(int64) * Max(n, 1));
+
+	for (int i = 0; i < n; i++)
+		flags[i] = nulls[i];
+	put_ints(buf, flags, n);
+	pfree(flags);
+}
+
+/* Leave out the values of rows that are NULL. */
+static int
+without_nulls(L4PackCol *col)
+{
+	int			n = 0;
+
+	for (int i = 0; i < col->nvalues; i++)
+	{
+		if (col->nulls[i])
+			continue;
+		col->ints[n] = col->ints[i];
+		if (col->floats != NULL)
+			col->floats[n] = col->floats[i];
+		n++;
+	}
+	return n;
+}
+
+static void
+put_values(StringInfo buf, L4PackCol *col)
+{
+	int			n = col->nvalues;
+
+	if (col->nulls != NULL)
+	{
+		put_nulls(buf, col->nulls, n);
+		n = without_nulls(col);
+	}
+	if (col->type == L4_PACK_TEXT || col->type == L4_PACK_INTS)
+	{
+		l4_put_uint(buf, col->nentries);
+		if (col->type == L4_PACK_TEXT)
+			put_texts(buf, col);
+		else
+			put_arrays(buf, col);
+	}
+	if (col->type == L4_PACK_FLOAT)
+		put_floats(buf, col->floats, n);
+	else
+		put_ints(buf, col->ints, n);
+}
+
+/* The bytes of a pack, which is used up. */
+bytea *
+l4_pack_encode(L4Pack *pack)
+{
+	StringInfoData out;
+	StringInfoData data;
+	bytea	   *result;
+
+	initStringInfo(&out);
+	initStringInfo(&data);
+	appendStringInfoSpaces(&out, VARHDRSZ);
+	appendStringInfoChar(&out, L4_PACK_VERSION);
+	l4_put_uint(&out, pack->nrows);
+	l4_put_uint(&out, pack->ncols);
+	for (int c = 0; c < pack->ncols; c++)
+	{
+		L4PackCol  *col = &pack->cols[c];
+
+		if (col->nvalues != pack->nrows)
+			elog(ERROR, "packed column %d has %d rows, not %d", c, col->nvalues, pack->nrows);
+		appendStringInfoChar(&out, (char) (col->type | (col->nulls != NULL ? L4_COL_HAS_NULLS : 0)));
+		if (col->type == L4_PACK_FLOAT)
+		{
+			l4_put_uint(&out, strlen(col->name));
+			appendStringInfoString(&out, col->name);
+		}
+		resetStringInfo(&data);
+		put_values(&data, col);
+		l4_put_uint(&out, data.len);
+		appendBinaryStringInfo(&out, data.data, data.len);
+	}
+	pfree(data.data);
+	result = (bytea *) out.data;
+	SET_VARSIZE(result, out.len);
+	return result;
+}
+
+/*
+ * Like TOAST does, but where the pack is made, which may be a worker: what
+ * is stored then goes through the leader as it is.
+ */
+bytea *
+l4_pack_compress(bytea *packed)
+{
+	int			len = VARSIZE_ANY_EXHDR(packed) - 1;
+	StringInfoData out;
+	int			compressed_len;
+
+	if (len > L4_PACK_MAX_BYTES)
+		return packed;
+	initStringInfo(&out);
+	appendStringInfoSpaces(&out, VARHDRSZ);
+	appendStringInfoChar(&out, L4_PACK_COMPRESSED);
+	l4_put_uint(&out, len);
+	enlargeStringInfo(&out, PGLZ_MAX_OUTPUT(len));
+	compressed_len = pglz_compress(VARDATA_ANY(packed) + 1, len, out.data + out.len, PGLZ_strategy_always);
+	/* a tenth less at least: readers have to undo it */
+	if (compressed_len < 0 || compressed_len > len - len / 10)
+	{
+		pfree(out.data);
+		return packed;
+	}
+	out.len += compressed_len;
+	SET_VARSIZE(out.data, out.len);
+	return (bytea *) out.data;
+}

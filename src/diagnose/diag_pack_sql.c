@@ -1,0 +1,315 @@
+/*
+ * diag_pack_sql.c: SQL side of what diagnosis does with packed values, so that millions of iterations never become rows.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "diagnose/diag_iter.h"
+#include "diagnose/diag_sequence.h"
+#include "l4_compat.h"
+
+PG_FUNCTION_INFO_V1(l4_iterations_accum);
+PG_FUNCTION_INFO_V1(l4_iterations_final);
+PG_FUNCTION_INFO_V1(l4_late_accum);
+PG_FUNCTION_INFO_V1(l4_late_final);
+PG_FUNCTION_INFO_V1(l4_deviations_accum);
+PG_FUNCTION_INFO_V1(l4_deviations_final);
+PG_FUNCTION_INFO_V1(l4_duration_sums);
+PG_FUNCTION_INFO_V1(l4_wrote_between);
+PG_FUNCTION_INFO_V1(l4_activity_accum);
+PG_FUNCTION_INFO_V1(l4_activity_final);
+
+typedef struct LateState
+{
+	L4Iterations *all;
+	int32		place;
+	float8		min_nodes;
+} LateState;
+
+/* Lines of a picture of activity: as many as there are, each with columns from -1 on. */
+#define ACTIVITY_COLUMNS	1024
+
+typedef struct ActivityState
+{
+	int			nrows;
+	int64	   *lines;			/* nrows x ACTIVITY_COLUMNS */
+} ActivityState;
+
+/* The context of the aggregate's state. */
+static MemoryContext
+state_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext cxt;
+
+	if (!AggCheckCallContext(fcinfo, &cxt))
+		elog(ERROR, "support function of a diagnosis called outside an aggregate");
+	return cxt;
+}
+
+/*
+ * Add arguments 1 and 2, settled and open iterations, of the node that argument 3 numbers; its clock, and since when reports count, are
+ * the arguments from "more" on.
+ */
+static void
+add_iterations(FunctionCallInfo fcinfo, L4Iterations *all, int more)
+{
+	int64		clock = PG_ARGISNULL(more) ? 0 : PG_GETARG_INT64(more);
+	int64		since = PG_ARGISNULL(more + 1) ? PG_INT64_MIN : PG_GETARG_TIMESTAMPTZ(more + 1);
+
+	if (PG_ARGISNULL(3))
+		return;
+	if (PG_GETARG_INT32(3) < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of a node must not be negative, not %d", PG_GETARG_INT32(3))));
+	for (int i = 1; i <= 2; i++)
+		if (!PG_ARGISNULL(i))
+			l4_iterations_add(all, PG_GETARG_BYTEA_PP(i), PG_GETARG_INT32(3), clock, since);
+}
+
+/* l4._iteration_table(packed, open, node, clock, since) */
+Datum
+l4_iterations_accum(PG_FUNCTION_ARGS)
+{
+	MemoryContext cxt = state_context(fcinfo);
+	L4Iterations *all = PG_ARGISNULL(0) ? l4_iterations_create(cxt, false) : (L4Iterations *) PG_GETARG_POINTER(0);
+
+	add_iterations(fcinfo, all, 4);
+	PG_RETURN_POINTER(all);
+}
+
+/* Two packed values: iterations, nodes */
+Datum
+l4_iterations_final(PG_FUNCTION_ARGS)
+{
+	L4Iterations *all;
+	Datum		parts[2];
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state_context(fcinfo);
+	all = (L4Iterations *) PG_GETARG_POINTER(0);
+	parts[0] = PointerGetDatum(l4_pack_encode(l4_iterations_table(all)));
+	parts[1] = PointerGetDatum(l4_pack_encode(l4_iterations_nodes(all)));
+	PG_RETURN_ARRAYTYPE_P(construct_array(parts, 2, BYTEAOID, -1, false, TYPALIGN_INT));
+}
+
+/* l4._late_nodes(packed, open, node, place, min_nodes, clock, since) */
+Datum
+l4_late_accum(PG_FUNCTION_ARGS)
+{
+	MemoryContext cxt = state_context(fcinfo);
+	LateState  *state = PG_ARGISNULL(0) ? NULL : (LateState *) PG_GETARG_POINTER(0);
+
+	if (state == NULL)
+	{
+		if (PG_ARGISNULL(4) || PG_ARGISNULL(5))
+			PG_RETURN_NULL();
+		state = MemoryContextAllocZero(cxt, sizeof(LateState));
+		state->all = l4_iterations_create(cxt, true);
+		state->place = PG_GETARG_INT32(4);
+		state->min_nodes = PG_GETARG_FLOAT8(5);
+	}
+	add_iterations(fcinfo, state->all, 6);
+	PG_RETURN_POINTER(state);
+}
+
+Datum
+l4_late_final(PG_FUNCTION_ARGS)
+{
+	LateState  *state;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state_context(fcinfo);
+	state = (LateState *) PG_GETARG_POINTER(0);
+	PG_RETURN_BYTEA_P(l4_pack_encode(l4_iterations_late(state->all, state->place, state->min_nodes)));
+}
+
+/* l4._deviations(packed, open, stream) */
+Datum
+l4_deviations_accum(PG_FUNCTION_ARGS)
+{
+	MemoryContext cxt = state_context(fcinfo);
+	L4Deviations *all = PG_ARGISNULL(0) ? l4_deviations_create(cxt) : (L4Deviations *) PG_GETARG_POINTER(0);
+
+	for (int i = 1; i <= 2; i++)
+		if (!PG_ARGISNULL(i) && !PG_ARGISNULL(3))
+			l4_deviations_add(all, PG_GETARG_BYTEA_PP(i), PG_GETARG_INT32(3));
+	PG_RETURN_POINTER(all);
+}
+
+Datum
+l4_deviations_final(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state_context(fcinfo);
+	PG_RETURN_BYTEA_P(l4_pack_encode(l4_deviations_result((L4Deviations *) PG_GETARG_POINTER(0))));
+}
+
+/* A packed value whose first columns are integers. */
+static L4Pack *
+open_integers(bytea *packed, int ncols, const char *what)
+{
+	L4Pack	   *pack = l4_pack_open(packed, CurrentMemoryContext);
+
+	if (pack->ncols < ncols)
+		l4_pack_corrupted(what);
+	for (int c = 0; c < ncols; c++)
+	{
+		if (pack->cols[c].type != L4_PACK_INT)
+			l4_pack_corrupted(what);
+		l4_pack_need(pack, c);
+	}
+	return pack;
+}
+
+/* Rows of packed durations follow each other by event and slot: one row of sums for each run of them. */
+static void
+put_duration_sums(ReturnSetInfo *rsinfo, bytea *packed, int block)
+{
+	L4Pack	   *pack = open_integers(packed, 5, "durations");
+	L4PackCol  *cols = pack->cols;
+	int64		sums[4] = {0, 0, 0, 0};
+
+	for (int i = 0; i < pack->nrows; i++)
+	{
+		int			since = cols[2].ints[i] >= block ? 2 : 0;
+
+		if (cols[2].ints[i] >= 0)
+		{
+			sums[since] += cols[3].ints[i];
+			sums[since + 1] += cols[4].ints[i];
+		}
+		if (i + 1 == pack->nrows || cols[0].ints[i + 1] != cols[0].ints[i] || cols[1].ints[i + 1] != cols[1].ints[i])
+		{
+			Datum		values[6];
+			bool		nulls[6] = {false};
+
+			values[0] = Int32GetDatum((int32) cols[0].ints[i]);
+			values[1] = Int32GetDatum((int32) cols[1].ints[i]);
+			for (int k = 0; k < 4; k++)
+				values[2 + k] = Int64GetDatum(sums[k]);
+			if (sums[0] > 0 || sums[2] > 0)
+				tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+			memset(sums, 0, sizeof(sums));
+			CHECK_FOR_INTERRUPTS();
+		}
+	}
+}
+
+/* l4._duration_sums(packed, open, block) -> event_id, slot, number and microseconds before the block and since */
+Datum
+l4_duration_sums(PG_FUNCTION_ARGS)
+{
+	l4_init_materialized_srf(fcinfo);
+	for (int i = 0; i < 2; i++)
+		if (!PG_ARGISNULL(i) && !PG_ARGISNULL(2))
+			put_duration_sums((ReturnSetInfo *) fcinfo->resultinfo, PG_GETARG_BYTEA_PP(i), PG_GETARG_INT32(2));
+	return (Datum) 0;
+}
+
+/* l4._wrote_between(packed, open, from_ts, to_ts): packed activity has a second in [from_ts, to_ts) */
+Datum
+l4_wrote_between(PG_FUNCTION_ARGS)
+{
+	for (int i = 0; i < 2; i++)
+	{
+		L4Pack	   *pack;
+
+		if (PG_ARGISNULL(i) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
+			continue;
+		pack = open_integers(PG_GETARG_BYTEA_PP(i), 1, "activity");
+		for (int row = 0; row < pack->nrows; row++)
+			if (pack->cols[0].ints[row] >= PG_GETARG_TIMESTAMPTZ(2) && pack->cols[0].ints[row] < PG_GETARG_TIMESTAMPTZ(3))
+				PG_RETURN_BOOL(true);
+	}
+	PG_RETURN_BOOL(false);
+}
+
+/* l4._activity_columns(packed, open, row, from_ts, to_ts, width): width is in seconds */
+Datum
+l4_activity_accum(PG_FUNCTION_ARGS)
+{
+	MemoryContext cxt = state_context(fcinfo);
+	ActivityState *state = PG_ARGISNULL(0) ? MemoryContextAllocZero(cxt, sizeof(ActivityState)) : (ActivityState *) PG_GETARG_POINTER(0);
+	int			row;
+
+	for (int i = 3; i <= 6; i++)
+		if (PG_ARGISNULL(i))
+			PG_RETURN_POINTER(state);
+	row = PG_GETARG_INT32(3);
+	if (row < 0 || row > PG_INT16_MAX || !(PG_GETARG_FLOAT8(6) > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("row and width of a picture must be positive, not %d and %g", row, PG_GETARG_FLOAT8(6))));
+	if (row >= state->nrows)
+	{
+		Size		size = sizeof(int64) * ACTIVITY_COLUMNS;
+		int64	   *lines = MemoryContextAllocZero(cxt, size * (row + 1));
+
+		if (state->nrows > 0)
+		{
+			memcpy(lines, state->lines, size * state->nrows);
+			pfree(state->lines);
+		}
+		state->lines = lines;
+		state->nrows = row + 1;
+	}
+	for (int i = 1; i <= 2; i++)
+	{
+		L4Pack	   *pack;
+
+		if (PG_ARGISNULL(i))
+			continue;
+		pack = open_integers(PG_GETARG_BYTEA_PP(i), 2, "activity");
+		for (int k = 0; k < pack->nrows; k++)
+		{
+			double		seconds = (double) (pack->cols[0].ints[k] - PG_GETARG_TIMESTAMPTZ(4)) / USECS_PER_SEC;
+			double		column = floor(seconds / PG_GETARG_FLOAT8(6)) + 1;
+
+			if (seconds > -1 && pack->cols[0].ints[k] <= PG_GETARG_TIMESTAMPTZ(5) && column >= 0 && column < ACTIVITY_COLUMNS)
+				state->lines[(Size) row * ACTIVITY_COLUMNS + (int) column] += pack->cols[1].ints[k];
+		}
+	}
+	PG_RETURN_POINTER(state);
+}
+
+/* Packed (row, column, lines) */
+Datum
+l4_activity_final(PG_FUNCTION_ARGS)
+{
+	ActivityState *state;
+	L4Pack	   *pack;
+
+	state_context(fcinfo);
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	state = (ActivityState *) PG_GETARG_POINTER(0);
+	pack = l4_pack_create(CurrentMemoryContext);
+	l4_pack_add_col(pack, L4_PACK_INT, "row");
+	l4_pack_add_col(pack, L4_PACK_INT, "column");
+	l4_pack_add_col(pack, L4_PACK_INT, "lines");
+	for (int row = 0; row < state->nrows; row++)
+		for (int k = 0; k < ACTIVITY_COLUMNS; k++)
+		{
+			int64		n = state->lines[(Size) row * ACTIVITY_COLUMNS + k];
+
+			if (n == 0)
+				continue;
+			l4_pack_int(pack, 0, row);
+			l4_pack_int(pack, 1, k - 1);
+			l4_pack_int(pack, 2, n);
+		}
+	PG_RETURN_BYTEA_P(l4_pack_encode(pack));
+}

@@ -1,0 +1,317 @@
+/*
+ * diag_sequence.c: iterations whose events are unlike those of the iterations before.
+ *
+ * Iterations repeat, on one node and over the nodes. Each distinct sequence is kept once for the whole job and the distance of two of them is
+ * computed once, so that the cost of warping grows with the distinct sequences; an iteration costs a few comparisons of numbers.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "diagnose/diag_sequence.h"
+#include "dtw/dtw.h"
+
+/* Known sequences and distances are forgotten between two streams when they hold more than this. */
+#define MAX_EVENTS		8388608
+#define MAX_DISTANCES	4194304
+
+typedef struct Sequence
+{
+	uint32		hash;
+	int32		length;
+	int32	   *events;
+} Sequence;
+
+typedef struct Distance
+{
+	uint64		pair;
+	char		status;
+	double		value;
+} Distance;
+
+#define SH_PREFIX distance
+#define SH_ELEMENT_TYPE Distance
+#define SH_KEY_TYPE uint64
+#define SH_KEY pair
+#define SH_HASH_KEY(tb, key) murmurhash32((uint32) ((key) ^ ((key) >> 32) * 0x9e3779b1))
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* An iteration of the stream that is read */
+typedef struct Row
+{
+	int64		rank;			/* PG_INT64_MIN: none */
+	int32		epoch;
+	int32		iteration;
+	int32		sequence;
+	int32		place;			/* as read */
+} Row;
+
+struct L4Deviations
+{
+	MemoryContext cxt;
+	MemoryContext known;		/* sequences and distances */
+	Sequence   *sequences;
+	int			nsequences;
+	int			sequences_size;
+	uint32	   *slots;			/* hash to number + 1 */
+	uint32		mask;
+	int64		nevents;
+	distance_hash *distances;
+	int			stream;
+	Row		   *rows;
+	int			nrows;
+	int			rows_size;
+	L4Pack	   *result;
+};
+
+static void
+forget_known(L4Deviations *all)
+{
+	MemoryContextReset(all->known);
+	all->sequences_size = 256;
+	all->sequences = MemoryContextAlloc(all->known, sizeof(Sequence) * all->sequences_size);
+	all->mask = 2 * all->sequences_size - 1;
+	all->slots = MemoryContextAllocZero(all->known, sizeof(uint32) * (all->mask + 1));
+	all->nsequences = 0;
+	all->nevents = 0;
+	all->distances = distance_create(all->known, 1024, NULL);
+}
+
+L4Deviations *
+l4_deviations_create(MemoryContext cxt)
+{
+	L4Deviations *all = MemoryContextAllocZero(cxt, sizeof(L4Deviations));
+
+	all->cxt = cxt;
+	all->known = AllocSetContextCreate(cxt, "l4 known sequences", ALLOCSET_DEFAULT_SIZES);
+	forget_known(all);
+	all->result = l4_pack_create(cxt);
+	l4_pack_add_col(all->result, L4_PACK_INT, "stream");
+	l4_pack_add_col(all->result, L4_PACK_INT, "epoch");
+	l4_pack_add_col(all->result, L4_PACK_INT, "iteration");
+	l4_pack_add_col(all->result, L4_PACK_FLOAT, "distance");
+	l4_pack_add_col(all->result, L4_PACK_FLOAT, "sigma");
+	return all;
+}
+
+static uint32 *
+find_slot(L4Deviations *all, uint32 hash, const int32 *events, int32 n)
+{
+	for (uint32 h = hash;; h++)
+	{
+		uint32	   *slot = &all->slots[h & all->mask];
+		Sequence   *sequence;
+
+		if (*slot == 0)
+			return slot;
+		sequence = &all->sequences[*slot - 1];
+		if (sequence->hash == hash && sequence->length == n &&
+			memcmp(sequence->events, events, n * sizeof(int32)) == 0)
+			return slot;
+	}
+}
+
+static void
+grow(L4Deviations *all)
+{
+	all->sequences_size *= 2;
+	all->mask = (uint32) all->sequences_size * 2 - 1;
+	all->sequences = repalloc_huge(all->sequences, sizeof(Sequence) * all->sequences_size);
+	pfree(all->slots);
+	all->slots = MemoryContextAllocExtended(all->known, sizeof(uint32) * ((Size) all->mask + 1),
+											MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (int i = 0; i < all->nsequences; i++)
+	{
+		uint32		h = all->sequences[i].hash;
+
+		while (all->slots[h & all->mask] != 0)
+			h++;
+		all->slots[h & all->mask] = (uint32) i + 1;
+	}
+}
+
+/* Number of a sequence, a new one where it is not known. */
+static int32
+intern_sequence(L4Deviations *all, const int32 *events, int32 n)
+{
+	uint32		hash = hash_bytes((const unsigned char *) events, n * sizeof(int32));
+	uint32	   *slot = find_slot(all, hash, events, n);
+	Sequence   *sequence;
+
+	if (*slot != 0)
+		return (int32) *slot - 1;
+	if (all->nsequences == all->sequences_size)
+	{
+		grow(all);
+		slot = find_slot(all, hash, events, n);
+	}
+	sequence = &all->sequences[all->nsequences];
+	sequence->hash = hash;
+	sequence->length = n;
+	sequence->events = MemoryContextAlloc(all->known, Max(n, 1) * sizeof(int32));
+	memcpy(sequence->events, events, n * sizeof(int32));
+	all->nevents += n;
+	*slot = (uint32) ++all->nsequences;
+	return all->nsequences - 1;
+}
+
+static double
+get_distance(L4Deviations *all, int32 x, int32 y)
+{
+	const Sequence *a = &all->sequences[x];
+	const Sequence *b = &all->sequences[y];
+	Distance   *distance;
+	bool		found;
+
+	if (x == y)
+		return 0;
+	distance = distance_insert(all->distances, (uint64) Min(x, y) << 32 | (uint64) Max(x, y), &found);
+	if (!found)
+	{
+		distance->value = l4_dtw_int(a->events, a->length, b->events, b->length, L4_DTW_NO_BAND);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return distance->value;
+}
+
+static int
+compare_rows(const void *a, const void *b)
+{
+	const Row  *x = a;
+	const Row  *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->epoch != y->epoch)
+		return x->epoch < y->epoch ? -1 : 1;
+	if (x->iteration != y->iteration)
+		return x->iteration < y->iteration ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static void
+put_deviation(L4Deviations *all, const Row *row, double distance, double sigma)
+{
+	l4_pack_int(all->result, 0, all->stream);
+	l4_pack_int(all->result, 1, row->epoch);
+	l4_pack_int(all->result, 2, row->iteration);
+	l4_pack_float(all->result, 3, distance);
+	l4_pack_float(all->result, 4, sigma);
+}
+
+/* Iterations of one writer in order: the mean distance to the ten before, against mean and deviation of all such distances before. */
+static void
+judge(L4Deviations *all, const Row *rows, int n)
+{
+	double		count = 0;
+	double		sum = 0;
+	double		squares = 0;
+
+	for (int i = 1; i < n; i++)
+	{
+		int			first = Max(0, i - L4_DEVIATION_WINDOW);
+		double		total = 0;
+		double		distance;
+
+		for (int j = first; j < i; j++)
+			total += get_distance(all, rows[i].sequence, rows[j].sequence);
+		distance = total / (i - first);
+		if (count >= L4_DEVIATION_WINDOW)
+		{
+			double		mean = sum / count;
+			double		sd = Max(sqrt(squares / count), L4_DEVIATION_MIN_SD);
+
+			if (distance - mean > L4_DEVIATION_SIGMA * sd)
+				put_deviation(all, &rows[i], distance, (distance - mean) / sd);
+		}
+		/* sums as SQL's stddev_pop() adds them up */
+		count++;
+		sum += distance;
+		if (count > 1)
+		{
+			double		off = distance * count - sum;
+
+			squares += off * off / (count * (count - 1));
+		}
+	}
+}
+
+static void
+finish_stream(L4Deviations *all)
+{
+	bool		sorted = true;
+
+	for (int i = 1; i < all->nrows && sorted; i++)
+		sorted = compare_rows(&all->rows[i - 1], &all->rows[i]) < 0;
+	if (!sorted)
+		qsort(all->rows, all->nrows, sizeof(Row), compare_rows);
+	for (int i = 0; i < all->nrows;)
+	{
+		int			end = i + 1;
+
+		while (end < all->nrows && all->rows[end].rank == all->rows[i].rank)
+			end++;
+		judge(all, &all->rows[i], end - i);
+		i = end;
+	}
+	all->nrows = 0;
+	if (all->nevents > MAX_EVENTS || all->distances->members > MAX_DISTANCES)
+		forget_known(all);
+}
+
+void
+l4_deviations_add(L4Deviations *all, bytea *packed, int stream)
+{
+	static const char types[] = {L4_PACK_INT, L4_PACK_INT, L4_PACK_INT, L4_PACK_INTS};
+	L4Pack	   *pack = l4_pack_open(packed, CurrentMemoryContext);
+	int32	   *numbers;
+
+	if (stream != all->stream)
+		finish_stream(all);
+	all->stream = stream;
+	if (pack->ncols < 4)
+		l4_pack_corrupted("sequences");
+	for (int c = 0; c < 4; c++)
+	{
+		if (pack->cols[c].type != types[c])
+			l4_pack_corrupted("sequences");
+		l4_pack_need(pack, c);
+	}
+	numbers = palloc(sizeof(int32) * Max(pack->cols[3].nentries, 1));
+	for (int i = 0; i < pack->cols[3].nentries; i++)
+		numbers[i] = intern_sequence(all, (int32 *) pack->cols[3].entry[i], pack->cols[3].entry_len[i]);
+	if (all->nrows + pack->nrows > all->rows_size)
+	{
+		all->rows_size = Max(256, Max(all->nrows + pack->nrows, all->rows_size * 2));
+		all->rows = all->rows == NULL ? MemoryContextAllocHuge(all->cxt, sizeof(Row) * all->rows_size)
+			: repalloc_huge(all->rows, sizeof(Row) * all->rows_size);
+	}
+	for (int i = 0; i < pack->nrows; i++)
+	{
+		Row		   *row = &all->rows[all->nrows];
+
+		if (l4_pack_is_null(pack, 3, i))
+			continue;
+		row->rank = l4_pack_is_null(pack, 0, i) ? PG_INT64_MIN : pack->cols[0].ints[i];
+		row->epoch = (int32) pack->cols[1].ints[i];
+		row->iteration = (int32) pack->cols[2].ints[i];
+		row->sequence = numbers[pack->cols[3].ints[i]];
+		row->place = all->nrows++;
+	}
+	pfree(numbers);
+}
+
+L4Pack *
+l4_deviations_result(L4Deviations *all)
+{
+	finish_stream(all);
+	return all->result;
+}

@@ -1,0 +1,24 @@
+/*
+ * diag_sequence.h: iterations whose events are unlike those of the iterations before. Pure: knows no Datum.
+ */
+#ifndef L4_DIAG_SEQUENCE_H
+#define L4_DIAG_SEQUENCE_H
+
+#include "chunk/chunk.h"
+
+/* Iterations that each one is compared with, and deviations that count. */
+#define L4_DEVIATION_WINDOW	10
+#define L4_DEVIATION_SIGMA	3.0
+#define L4_DEVIATION_MIN_SD	0.5
+
+typedef struct L4Deviations L4Deviations;
+
+extern L4Deviations *l4_deviations_create(MemoryContext cxt);
+
+/* Add packed sequences; those of one stream come together. */
+extern void l4_deviations_add(L4Deviations *all, bytea *packed, int stream);
+
+/* stream, epoch, iteration, distance, sigma: the iterations that deviate */
+extern L4Pack *l4_deviations_result(L4Deviations *all);
+
+#endif							/* L4_DIAG_SEQUENCE_H */

@@ -1,0 +1,135 @@
+/*
+ * diag_sql.c: SQL side of what diagnosis does in C.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "storage/shmem.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/varlena.h"
+
+#include "diagnose/diag_blame.h"
+
+PG_FUNCTION_INFO_V1(l4_blame);
+PG_FUNCTION_INFO_V1(l4_common_accum);
+PG_FUNCTION_INFO_V1(l4_common_final);
+
+/* State of _common_value: different values, at most one more than matter. */
+#define MAX_COMMON 3
+
+typedef struct Common
+{
+	int			n;
+	text	   *values[MAX_COMMON];
+	int64		times[MAX_COMMON];
+} Common;
+
+/* Elements of a one-dimensional array of a fixed-width type without NULLs. */
+static void *
+array_elements(ArrayType *array, Oid type, int *n)
+{
+	if (ARR_NDIM(array) > 1 || ARR_ELEMTYPE(array) != type || array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("array must have one dimension and no nulls")));
+	*n = ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0];
+	return ARR_DATA_PTR(array);
+}
+
+/* l4._blame(accusers int[], accused int[], weights float8[], keeps float8[]) -> float8[] */
+Datum
+l4_blame(PG_FUNCTION_ARGS)
+{
+	int			nfrom;
+	int			nto;
+	int			nnodes;
+	int			nkeeps;
+	const int32 *from = array_elements(PG_GETARG_ARRAYTYPE_P(0), INT4OID, &nfrom);
+	const int32 *to = array_elements(PG_GETARG_ARRAYTYPE_P(1), INT4OID, &nto);
+	const float8 *weight = array_elements(PG_GETARG_ARRAYTYPE_P(2), FLOAT8OID, &nnodes);
+	const float8 *keep = array_elements(PG_GETARG_ARRAYTYPE_P(3), FLOAT8OID, &nkeeps);
+	int		   *edges;
+	double	   *blame;
+	Datum	   *result;
+
+	if (nfrom != nto || nnodes != nkeeps)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("arrays must have the same length"),
+				 errdetail("%d accusers and %d accused, %d weights and %d shares.", nfrom, nto, nnodes, nkeeps)));
+	edges = palloc(add_size(mul_size(mul_size(sizeof(int), 2), nfrom), 1));
+	for (int i = 0; i < nfrom; i++)
+	{
+		if (from[i] < 1 || from[i] > nnodes || to[i] < 1 || to[i] > nnodes || from[i] == to[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("node numbers must be between 1 and %d, and nobody accuses itself", nnodes)));
+		edges[i] = from[i] - 1;
+		edges[nfrom + i] = to[i] - 1;
+	}
+	blame = palloc(add_size(mul_size(sizeof(double), nnodes), 1));
+	l4_blame_flow(nnodes, nfrom, edges, edges + nfrom, weight, keep, blame);
+	result = palloc(add_size(mul_size(sizeof(Datum), nnodes), 1));
+	for (int i = 0; i < nnodes; i++)
+		result[i] = Float8GetDatum(blame[i]);
+	PG_RETURN_ARRAYTYPE_P(construct_array(result, nnodes, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+/* l4._common_value(text): transition. Most parts of lines differ from node to node: they cost nothing after the fourth value. */
+Datum
+l4_common_accum(PG_FUNCTION_ARGS)
+{
+	MemoryContext cxt;
+	MemoryContext old;
+	Common	   *common;
+	text	   *value;
+
+	if (!AggCheckCallContext(fcinfo, &cxt))
+		elog(ERROR, "support function of a diagnosis called outside an aggregate");
+	common = PG_ARGISNULL(0) ? MemoryContextAllocZero(cxt, sizeof(Common)) : (Common *) PG_GETARG_POINTER(0);
+	if (PG_ARGISNULL(1) || common->n > MAX_COMMON)
+		PG_RETURN_POINTER(common);
+	value = PG_GETARG_TEXT_PP(1);
+	for (int i = 0; i < common->n; i++)
+		if (VARSIZE_ANY_EXHDR(common->values[i]) == VARSIZE_ANY_EXHDR(value) &&
+			memcmp(VARDATA_ANY(common->values[i]), VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)) == 0)
+		{
+			common->times[i]++;
+			PG_RETURN_POINTER(common);
+		}
+	if (common->n < MAX_COMMON)
+	{
+		old = MemoryContextSwitchTo(cxt);
+		common->values[common->n] = cstring_to_text_with_len(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+		common->times[common->n] = 1;
+		MemoryContextSwitchTo(old);
+	}
+	common->n++;
+	PG_RETURN_POINTER(common);
+}
+
+Datum
+l4_common_final(PG_FUNCTION_ARGS)
+{
+	Common	   *common;
+	int			best = 0;
+
+	if (!AggCheckCallContext(fcinfo, NULL))
+		elog(ERROR, "support function of a diagnosis called outside an aggregate");
+	common = PG_ARGISNULL(0) ? NULL : (Common *) PG_GETARG_POINTER(0);
+	if (common == NULL || common->n < 2 || common->n > MAX_COMMON)
+		PG_RETURN_NULL();
+	for (int i = 1; i < common->n; i++)
+	{
+		text	   *a = common->values[i];
+		text	   *b = common->values[best];
+
+		if (common->times[i] > common->times[best] ||
+			(common->times[i] == common->times[best] &&
+			 varstr_cmp(VARDATA_ANY(a), VARSIZE_ANY_EXHDR(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(b), PG_GET_COLLATION()) < 0))
+			best = i;
+	}
+	PG_RETURN_TEXT_P(common->values[best]);
+}

@@ -1,0 +1,347 @@
+/*
+ * dtw.c
+ *		Dynamic time warping of two sequences (Sakoe and Chiba, 1978).
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+
+#include "dtw/dtw.h"
+#include "l4_compat.h"
+
+/*
+ * Twice the lanes of the SSE2 that every x86-64 has, chosen at run time: the
+ * library must run where it was not built.
+ */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define L4_DTW_AVX2
+#endif
+
+/* What the loops may read and write past the end. */
+#define PADDING			16
+
+/* Of one diagonal of a strip: three of them and the sequences fit 32 kB. */
+#define STRIP_BYTES		4096
+
+/*
+ * Bytes from one diagonal to the next. Processors take a load for one that
+ * must wait for a store when both have the same offset in a page of 4 kB, so
+ * the three lie a third of that apart, or all three in less than one page.
+ */
+static inline int64
+diagonal_bytes(int64 h, int64 cell)
+{
+	int64		bytes = MAXALIGN((h + 2 + PADDING) * cell);
+
+	return bytes <= 1344 ? bytes : TYPEALIGN(4096, bytes) + 1344;
+}
+
+/* Sequences up to this length have distances that fit 16 bits. */
+#define SHORT_LENGTH	32766
+
+#define CELL		int16
+#define ELEMENT		uint16
+#define COST(x, y)	((int16) ((x) != (y)))
+#define INFINITE	PG_INT16_MAX
+#define LANES		16
+#define NAME(x)		short_##x
+#include "dtw/dtw_kernel.h"
+
+#define CELL		int32
+#define ELEMENT		int32
+#define COST(x, y)	((int32) ((x) != (y)))
+#define INFINITE	(PG_INT32_MAX / 2)	/* a step more must not overflow */
+#define LANES		8
+#define NAME(x)		long_##x
+#include "dtw/dtw_kernel.h"
+
+#define CELL		double
+#define ELEMENT		double
+#define COST(x, y)	fabs((x) - (y))
+#define INFINITE	INFINITY
+#define LANES		4
+#define NAME(x)		float_##x
+#include "dtw/dtw_kernel.h"
+
+void
+l4_dtw_check_lengths(int n, int m)
+{
+	if (n > L4_DTW_MAX_LENGTH || m > L4_DTW_MAX_LENGTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("sequence of length %d is too long for dynamic time warping",
+						Max(n, m)),
+				 errdetail("The limit is %d.", L4_DTW_MAX_LENGTH)));
+}
+
+/*
+ * How far a path may leave the diagonals through the first and through the
+ * last pair: with lengths that differ these are two, and the strip between
+ * them is always allowed, so that every band has a path.
+ */
+static void
+band_limits(int n, int m, int band, int64 *below, int64 *above)
+{
+	if (band == L4_DTW_NO_BAND)
+		band = PG_INT32_MAX;
+	*below = (int64) band + Max(0, n - m);
+	*above = (int64) band + Max(0, m - n);
+}
+
+static int
+compare_int32(const void *x, const void *y)
+{
+	int32		a = *(const int32 *) x;
+	int32		b = *(const int32 *) y;
+
+	return (a > b) - (a < b);
+}
+
+/* Position of value in sorted values. */
+static int
+find_code(const int32 *values, int n, int32 value)
+{
+	int			lo = 0;
+
+	while (n > 1)
+	{
+		int			half = n / 2;
+
+		if (values[lo + half] <= value)
+			lo += half;
+		n -= half;
+	}
+	return lo;
+}
+
+/*
+ * 16-bit codes for both sequences, b reversed: the values less the smallest
+ * one where that fits, as event ids mostly do, else their rank.
+ */
+static void
+short_codes(const int32 *a, int n, const int32 *b, int m,
+			uint16 *codes_a, uint16 *codes_b)
+{
+	int64		min = a[0];
+	int64		max = a[0];
+	int32	   *values;
+	int			distinct = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		min = Min(min, a[i]);
+		max = Max(max, a[i]);
+	}
+	for (int j = 0; j < m; j++)
+	{
+		min = Min(min, b[j]);
+		max = Max(max, b[j]);
+	}
+	if (max - min <= PG_UINT16_MAX)
+	{
+		for (int i = 0; i < n; i++)
+			codes_a[i] = (uint16) (a[i] - min);
+		for (int j = 0; j < m; j++)
+			codes_b[m - 1 - j] = (uint16) (b[j] - min);
+		return;
+	}
+
+	values = palloc(((Size) n + m) * sizeof(int32));
+	memcpy(values, a, n * sizeof(int32));
+	memcpy(values + n, b, m * sizeof(int32));
+	qsort(values, n + m, sizeof(int32), compare_int32);
+	for (int i = 0; i < n + m; i++)
+	{
+		if (i == 0 || values[i] != values[distinct - 1])
+			values[distinct++] = values[i];
+	}
+	for (int i = 0; i < n; i++)
+		codes_a[i] = (uint16) find_code(values, distinct, a[i]);
+	for (int j = 0; j < m; j++)
+		codes_b[m - 1 - j] = (uint16) find_code(values, distinct, b[j]);
+	pfree(values);
+}
+
+/* True when one sequence is empty, and what the distance is then. */
+static bool
+trivial(int n, int m, double *result)
+{
+	if (n > 0 && m > 0)
+		return false;
+	*result = n == m ? 0 : INFINITY;
+	return true;
+}
+
+double
+l4_dtw_int(const int32 *a, int n, const int32 *b, int m, int band)
+{
+	double		result;
+	int64		below;
+	int64		above;
+
+	if (trivial(n, m, &result))
+		return result;
+	if (n == m && memcmp(a, b, n * sizeof(int32)) == 0)
+		return 0;
+	if (n > m)
+		return l4_dtw_int(b, m, a, n, band);	/* the buffers are as long as a */
+
+	band_limits(n, m, band, &below, &above);
+	if (m <= SHORT_LENGTH)
+	{
+		uint16	   *codes = palloc0(((Size) n + m + 2 * PADDING) * sizeof(uint16));
+
+		short_codes(a, n, b, m, codes, codes + n + PADDING);
+		result = short_walk(codes, n, codes + n + PADDING, m, below, above);
+		pfree(codes);
+	}
+	else
+	{
+		int32	   *copy = palloc0(((Size) n + m + 2 * PADDING) * sizeof(int32));
+		int32	   *reversed = copy + n + PADDING;
+
+		memcpy(copy, a, n * sizeof(int32));
+		for (int j = 0; j < m; j++)
+			reversed[m - 1 - j] = b[j];
+		result = long_walk(copy, n, reversed, m, below, above);
+		pfree(copy);
+	}
+	return result;
+}
+
+double
+l4_dtw_float(const double *a, int n, const double *b, int m, int band)
+{
+	double		result;
+	double	   *copy;
+	double	   *reversed;
+	int64		below;
+	int64		above;
+
+	if (trivial(n, m, &result))
+		return result;
+	if (n > m)
+		return l4_dtw_float(b, m, a, n, band);
+
+	band_limits(n, m, band, &below, &above);
+	copy = palloc0(((Size) n + m + 2 * PADDING) * sizeof(double));
+	reversed = copy + n + PADDING;
+	memcpy(copy, a, n * sizeof(double));
+	for (int j = 0; j < m; j++)
+		reversed[m - 1 - j] = b[j];
+	result = float_walk(copy, n, reversed, m, below, above);
+	pfree(copy);
+	return result;
+}
+
+/* Where a cell's cheapest path comes from. */
+enum
+{
+	FROM_BOTH,					/* (i - 1, j - 1) */
+	FROM_A,						/* (i - 1, j) */
+	FROM_B						/* (i, j - 1) */
+};
+
+/* Fills came_from, row by row. */
+static void
+trace_matrix(const int32 *a, int n, const int32 *b, int m, int band,
+			 uint8 *came_from)
+{
+	int32	   *above_row = palloc((m + 1) * sizeof(int32));
+	int32	   *row = palloc((m + 1) * sizeof(int32));
+	int64		below;
+	int64		above;
+
+	/* entry j + 1 of a row is cell (i, j); a path may be as long as n + m */
+	band_limits(n, m, band, &below, &above);
+	for (int j = 0; j <= m; j++)
+		above_row[j] = PG_INT32_MAX - 1;
+	above_row[0] = 0;
+	for (int i = 0; i < n; i++)
+	{
+		int			lo = (int) Max(0, i - below);
+		int			hi = (int) Min(m - 1, i + above);
+		int32	   *spare;
+
+		row[lo] = PG_INT32_MAX - 1;
+		for (int j = lo; j <= hi; j++)
+		{
+			int32		least = above_row[j];
+			uint8		from = FROM_BOTH;
+
+			if (above_row[j + 1] < least)
+			{
+				least = above_row[j + 1];
+				from = FROM_A;
+			}
+			if (row[j] < least)
+			{
+				least = row[j];
+				from = FROM_B;
+			}
+			row[j + 1] = least + (a[i] != b[j]);
+			came_from[(Size) i * m + j] = from;
+		}
+		if (hi + 2 <= m)
+			row[hi + 2] = PG_INT32_MAX - 1;
+		spare = above_row;
+		above_row = row;
+		row = spare;
+		CHECK_FOR_INTERRUPTS();
+	}
+	pfree(above_row);
+	pfree(row);
+}
+
+L4DtwStep *
+l4_dtw_path(const int32 *a, int n, const int32 *b, int m, int band, int *nsteps)
+{
+	uint8	   *came_from;
+	L4DtwStep  *steps;
+	int			length = 0;
+	int			i = n - 1;
+	int			j = m - 1;
+
+	*nsteps = 0;
+	if (n == 0 || m == 0)
+		return NULL;
+	if ((int64) n * m > L4_DTW_MAX_CELLS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("sequences of lengths %d and %d are too long for a warping path", n, m),
+				 errdetail("The product of the lengths may be %d at most.", L4_DTW_MAX_CELLS),
+				 errhint("dtw_distance has no such limit.")));
+	came_from = palloc((Size) n * m);
+	trace_matrix(a, n, b, m, band, came_from);
+
+	steps = palloc(((Size) n + m - 1) * sizeof(L4DtwStep));
+	for (;;)
+	{
+		L4DtwStep  *step = &steps[length++];
+		uint8		from = came_from[(Size) i * m + j];
+
+		step->i = i;
+		step->j = j;
+		step->cost = a[i] != b[j];
+		if (i == 0 && j == 0)
+			break;
+		if (from != FROM_B)
+			i--;
+		if (from != FROM_A)
+			j--;
+	}
+	pfree(came_from);
+
+	/* first pair first */
+	for (int x = 0, y = length - 1; x < y; x++, y--)
+	{
+		L4DtwStep	swap = steps[x];
+
+		steps[x] = steps[y];
+		steps[y] = swap;
+	}
+	*nsteps = length;
+	return steps;
+}

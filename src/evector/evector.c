@@ -1,0 +1,544 @@
+/*
+ * evector.c
+ *		Event vectors: bytes, sums, order and distances.
+ *
+ * A vector is a version byte, the number of events, and runs of events. A run
+ * is one event, or four and more whose ids follow each other. It starts with
+ * the gap to the run before, twice, plus 1 when there are several events, then
+ * their number less 4; of the first run it is the id itself, zigzag. The
+ * counts of the events follow, each less one. All numbers are varints. Events
+ * of a job have small ids that are close together, so most of them take one or
+ * two bytes. Order, uniqueness and positive counts hold by construction. Each
+ * vector has one encoding, as whoever makes bytes does so by
+ * l4_evector_encode(): equality is equality of bytes.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/int.h"
+
+#include "evector/evector.h"
+#include "evector/evector_bytes.h"
+#include "l4_compat.h"
+
+/* Fewer consecutive events than that are runs of one each. */
+#define SHORTEST_RUN	4
+
+void
+l4_evector_corrupted(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("stored event_vector is corrupted"),
+			 errdetail_internal("%s", detail)));
+}
+
+void
+l4_evector_open(L4EvectorReader *reader, const struct varlena *vector)
+{
+	uint64		n = 0;
+
+	reader->p = (const uint8 *) VARDATA_ANY(vector);
+	reader->end = reader->p + VARSIZE_ANY_EXHDR(vector);
+	if (reader->p == reader->end || *reader->p != L4_EVECTOR_VERSION)
+		l4_evector_corrupted("The version is unknown.");
+	reader->p = l4_varint_get(reader->p + 1, reader->end, &n);
+
+	/* each event takes a byte at least */
+	if (reader->p == NULL || n > L4_EVECTOR_MAX_EVENTS ||
+		n > (uint64) (reader->end - reader->p))
+		l4_evector_corrupted("The number of events is wrong.");
+	if (n == 0 && reader->p != reader->end)
+		l4_evector_corrupted("There are bytes after the last event.");
+	reader->n = reader->left = (int32) n;
+	reader->run = 0;
+	reader->event_id = 0;
+	reader->count = 0;
+	reader->started = false;
+}
+
+/* Read the start of a run: event_id becomes the id before its first. */
+static void
+start_run(L4EvectorReader *reader)
+{
+	const uint8 *p;
+	uint64		start;
+	uint64		length = 0;
+	int64		first;
+
+	p = l4_varint_get(reader->p, reader->end, &start);
+	if (p != NULL && (start & 1) != 0)
+	{
+		p = l4_varint_get(p, reader->end, &length);
+		if (length > L4_EVECTOR_MAX_EVENTS)
+			p = NULL;
+		length += SHORTEST_RUN - 1;
+	}
+	if (p == NULL || (start >> 1) > UINT64CONST(0xffffffff) ||
+		length >= (uint64) reader->left)
+	{
+		l4_evector_corrupted("A run of events is malformed.");
+		return;
+	}
+	if (reader->started)
+		first = reader->event_id + 1 + (int64) (start >> 1);
+	else
+		first = l4_unzigzag(start >> 1);
+	if (first + (int64) length > PG_INT32_MAX)
+		l4_evector_corrupted("An event id is out of range.");
+	reader->event_id = first - 1;
+	reader->run = (int32) length + 1;
+	reader->p = p;
+	reader->started = true;
+}
+
+bool
+l4_evector_next(L4EvectorReader *reader)
+{
+	uint64		count;
+	const uint8 *p;
+
+	if (reader->left == 0)
+		return false;
+	if (reader->run == 0)
+		start_run(reader);
+	p = l4_varint_get(reader->p, reader->end, &count);
+	if (p == NULL || count >= (uint64) PG_INT64_MAX)
+	{
+		l4_evector_corrupted("A count is malformed.");
+		return false;
+	}
+	reader->event_id++;
+	reader->run--;
+	reader->count = (int64) count + 1;
+	reader->p = p;
+	if (--reader->left == 0 && p != reader->end)
+		l4_evector_corrupted("There are bytes after the last event.");
+	return true;
+}
+
+/* How much further the first two of four such runs go. */
+#define TWO_GAPS(bytes)		(((bytes) >> 1 & 0x3f) + ((bytes) >> 17 & 0x3f))
+
+/* Four such runs from here stay in the range of ids. */
+#define FAR_FROM_END		(PG_INT32_MAX - 4 * 64)
+
+/* These four: the id of the last one; the one before the first is id. */
+static inline int64
+four_singles(uint64 bytes, int64 id, int32 *ids, int64 *counts)
+{
+	ids[0] = (int32) (id + (int64) (bytes >> 1 & 0x3f) + 1);
+	ids[1] = (int32) (id + (int64) TWO_GAPS(bytes) + 2);
+	ids[2] = (int32) (id + (int64) (TWO_GAPS(bytes) + (bytes >> 33 & 0x3f)) + 3);
+	id += (int64) (TWO_GAPS(bytes) + TWO_GAPS(bytes >> 32)) + 4;
+	ids[3] = (int32) id;
+	counts[0] = (int64) (bytes >> 8 & 0x7f) + 1;
+	counts[1] = (int64) (bytes >> 24 & 0x7f) + 1;
+	counts[2] = (int64) (bytes >> 40 & 0x7f) + 1;
+	counts[3] = (int64) (bytes >> 56) + 1;
+	return id;
+}
+
+/*
+ * Events whose numbers all take one byte, up to the first other one, to a run
+ * that is worth l4_evector_next_run, or to the last event of the vector.
+ */
+static int
+read_short(L4EvectorReader *reader, int room, int32 *restrict ids,
+		   int64 *restrict counts)
+{
+	/* copies: writing to the arrays could change the reader, for all C knows */
+	const uint8 *p = reader->p;
+	const uint8 *end = reader->end - 3;
+	int64		id = reader->event_id;
+	int32		run = reader->run;
+	int32		left = reader->left;
+	int			n = 0;
+
+	while (n < room && left > 1 && p < end)
+	{
+		if (run == 0 && n + 4 <= room && left > 4 && end - p >= 5)
+		{
+			uint64		bytes = l4_load64(p);
+
+			if (L4_ALL_SHORT(bytes) && L4_ALL_SINGLE(bytes) && id < FAR_FROM_END)
+			{
+				id = four_singles(bytes, id, ids + n, counts + n);
+				p += 8;
+				n += 4;
+				left -= 4;
+				continue;
+			}
+		}
+		if (run == 0)
+		{
+			int			start = p[0];
+			int			length = (start & 1) != 0 ? p[1] + SHORTEST_RUN : 1;
+
+			if (start >= 0x80 || length >= 0x80 + SHORTEST_RUN || length > left ||
+				id + (start >> 1) + length > PG_INT32_MAX)
+				break;
+			id += start >> 1;
+			run = length;
+			p += 1 + (start & 1);
+			if (run >= 8)
+				break;
+		}
+		if (*p >= 0x80)
+			break;
+		ids[n] = (int32) ++id;
+		counts[n++] = (int64) *p++ + 1;
+		run--;
+		left--;
+	}
+	reader->p = p;
+	reader->event_id = id;
+	reader->run = run;
+	reader->left = left;
+	return n;
+}
+
+/*
+ * Inside a run of several events, as many as have short counts; 0 when these
+ * are too few to be worth it. The first event of a vector and the last are
+ * left to l4_evector_next.
+ */
+int
+l4_evector_next_run(L4EvectorReader *reader, int32 *first, const uint8 **bytes)
+{
+	const uint8 *p = reader->p;
+	int			most = (int) Min(Min(reader->run, reader->left - 1), reader->end - p) / 8 * 8;
+	int			n = 0;
+
+	for (; n + 64 <= most; n += 64)
+	{
+		uint64		all = 0;
+
+		for (int i = 0; i < 64; i += 8)
+			all |= l4_load64(p + n + i);
+		if (!L4_ALL_SHORT(all))
+			break;
+	}
+	while (n < most && L4_ALL_SHORT(l4_load64(p + n)))
+		n += 8;
+	if (n == 0)
+		return 0;
+	*first = (int32) (reader->event_id + 1);
+	*bytes = p;
+	reader->event_id += n;
+	reader->p += n;
+	reader->run -= n;
+	reader->left -= n;
+	return n;
+}
+
+/* Ends before a run that l4_evector_next_run can take, but is never empty. */
+int
+l4_evector_next_block(L4EvectorReader *reader, int32 *ids, int64 *counts)
+{
+	int			n = 0;
+
+	while (n < L4_EVECTOR_BLOCK && reader->left > 0 && (n == 0 || reader->run < 8))
+	{
+		int			got = 0;
+
+		if (reader->started && reader->run < 8)
+			got = read_short(reader, L4_EVECTOR_BLOCK - n, ids + n, counts + n);
+		n += got;
+		if (got == 0)
+		{
+			(void) l4_evector_next(reader);
+			ids[n] = (int32) reader->event_id;
+			counts[n++] = reader->count;
+		}
+	}
+	return n;
+}
+
+void
+l4_evector_check_size(int64 n)
+{
+	if (n > L4_EVECTOR_MAX_EVENTS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("event_vector cannot have more than %d events",
+						L4_EVECTOR_MAX_EVENTS)));
+}
+
+void
+l4_evector_check_count(int32 event_id, int64 count)
+{
+	if (count < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("count of event %d must not be negative: %lld",
+						event_id, (long long) count)));
+}
+
+int64
+l4_evector_add_counts(int32 event_id, int64 a, int64 b)
+{
+	int64		sum;
+
+	if (pg_add_s64_overflow(a, b, &sum))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("count of event %d is out of range for type bigint",
+						event_id)));
+	return sum;
+}
+
+struct varlena *
+l4_evector_encode(const L4EventCount *counts, int32 n)
+{
+	struct varlena *vector = palloc(VARHDRSZ + L4_EVECTOR_MAX_BYTES(n));
+	uint8	   *start = (uint8 *) VARDATA(vector);
+	uint8	   *p = start;
+	int32		i = 0;
+
+	*p++ = L4_EVECTOR_VERSION;
+	p = l4_varint_put(p, (uint64) n);
+	while (i < n)
+	{
+		uint64		gap;
+		int32		length = 1;
+
+		while (i + length < n &&
+			   (int64) counts[i + length].event_id == (int64) counts[i].event_id + length)
+			length++;
+		if (i == 0)
+			gap = l4_zigzag(counts[0].event_id);
+		else
+			gap = (uint64) ((int64) counts[i].event_id - counts[i - 1].event_id - 1);
+		if (length < SHORTEST_RUN)
+		{
+			p = l4_varint_put(p, gap << 1);
+			length = 1;
+		}
+		else
+		{
+			p = l4_varint_put(p, gap << 1 | 1);
+			p = l4_varint_put(p, (uint64) length - SHORTEST_RUN);
+		}
+		for (int32 k = 0; k < length; k++, i++)
+		{
+			Assert(counts[i].count > 0);
+			p = l4_varint_put(p, (uint64) counts[i].count - 1);
+		}
+	}
+	SET_VARSIZE(vector, VARHDRSZ + (p - start));
+	return vector;
+}
+
+static int
+compare_event_ids(const void *a, const void *b)
+{
+	int32		x = ((const L4EventCount *) a)->event_id;
+	int32		y = ((const L4EventCount *) b)->event_id;
+
+	return (x > y) - (x < y);
+}
+
+struct varlena *
+l4_evector_from_counts(L4EventCount *counts, int64 n)
+{
+	bool		sorted = true;
+	int64		kept = 0;
+
+	l4_evector_check_size(n);
+	for (int64 i = 0; i < n; i++)
+	{
+		l4_evector_check_count(counts[i].event_id, counts[i].count);
+		if (i > 0 && counts[i].event_id <= counts[i - 1].event_id)
+			sorted = false;
+	}
+	if (!sorted)
+		qsort(counts, n, sizeof(L4EventCount), compare_event_ids);
+	for (int64 i = 0; i < n; i++)
+	{
+		if (i > 0 && counts[i].event_id == counts[i - 1].event_id)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("event %d occurs twice in an event_vector",
+							counts[i].event_id)));
+	}
+	for (int64 i = 0; i < n; i++)
+	{
+		if (counts[i].count > 0)
+			counts[kept++] = counts[i];
+	}
+	return l4_evector_encode(counts, (int32) kept);
+}
+
+struct varlena *
+l4_evector_sum(const struct varlena *a, const struct varlena *b)
+{
+	L4EvectorReader x;
+	L4EvectorReader y;
+	L4EventCount *counts;
+	struct varlena *result;
+	int32		n = 0;
+	bool		more_x;
+	bool		more_y;
+
+	l4_evector_open(&x, a);
+	l4_evector_open(&y, b);
+	counts = palloc(((Size) x.n + y.n) * sizeof(L4EventCount));
+	more_x = l4_evector_next(&x);
+	more_y = l4_evector_next(&y);
+	while (more_x || more_y)
+	{
+		bool		take_x = more_x && (!more_y || x.event_id <= y.event_id);
+		bool		take_y = more_y && (!more_x || y.event_id <= x.event_id);
+
+		counts[n].event_id = (int32) (take_x ? x.event_id : y.event_id);
+		if (take_x && take_y)
+			counts[n].count = l4_evector_add_counts(counts[n].event_id, x.count, y.count);
+		else
+			counts[n].count = take_x ? x.count : y.count;
+		n++;
+		if (take_x)
+			more_x = l4_evector_next(&x);
+		if (take_y)
+			more_y = l4_evector_next(&y);
+	}
+	l4_evector_check_size(n);
+	result = l4_evector_encode(counts, n);
+	pfree(counts);
+	return result;
+}
+
+/*
+ * Order for sorting and grouping: like a list of (event, count) pairs, the
+ * shorter first where one is the beginning of the other.
+ */
+int
+l4_evector_compare(const struct varlena *a, const struct varlena *b)
+{
+	L4EvectorReader x;
+	L4EvectorReader y;
+
+	l4_evector_open(&x, a);
+	l4_evector_open(&y, b);
+	for (;;)
+	{
+		bool		more_x = l4_evector_next(&x);
+		bool		more_y = l4_evector_next(&y);
+
+		if (!more_x || !more_y)
+			return (int) more_x - (int) more_y;
+		if (x.event_id != y.event_id)
+			return x.event_id < y.event_id ? -1 : 1;
+		if (x.count != y.count)
+			return x.count < y.count ? -1 : 1;
+	}
+}
+
+int64
+l4_evector_get(const struct varlena *vector, int32 event_id)
+{
+	L4EvectorReader reader;
+	int64		count = 0;
+
+	l4_evector_open(&reader, vector);
+	while (l4_evector_next(&reader) && reader.event_id <= event_id)
+	{
+		if (reader.event_id == event_id)
+			count = reader.count;
+	}
+	return count;
+}
+
+/*
+ * Distance of two vectors. The cosine distance of an empty vector, which has
+ * no direction, is 1 (nothing in common), or 0 from another empty one.
+ */
+double
+l4_evector_distance(const struct varlena *a, const struct varlena *b,
+					L4Distance kind)
+{
+	L4EvectorReader x;
+	L4EvectorReader y;
+	bool		more_x;
+	bool		more_y;
+	double		sum = 0;		/* of differences, or of products */
+	double		norm_x = 0;
+	double		norm_y = 0;
+
+	l4_evector_open(&x, a);
+	l4_evector_open(&y, b);
+	more_x = l4_evector_next(&x);
+	more_y = l4_evector_next(&y);
+	while (more_x || more_y)
+	{
+		bool		take_x = more_x && (!more_y || x.event_id <= y.event_id);
+		bool		take_y = more_y && (!more_x || y.event_id <= x.event_id);
+		int64		p = take_x ? x.count : 0;
+		int64		q = take_y ? y.count : 0;
+
+		/* counts are not negative, so the difference cannot overflow */
+		if (kind == L4_DISTANCE_L1)
+			sum += fabs((double) (p - q));
+		else if (kind == L4_DISTANCE_L2)
+			sum += (double) (p - q) * (double) (p - q);
+		else
+		{
+			sum += (double) p * (double) q;
+			norm_x += (double) p * (double) p;
+			norm_y += (double) q * (double) q;
+		}
+		if (take_x)
+			more_x = l4_evector_next(&x);
+		if (take_y)
+			more_y = l4_evector_next(&y);
+	}
+	if (kind == L4_DISTANCE_L1)
+		return sum;
+	if (kind == L4_DISTANCE_L2)
+		return sqrt(sum);
+	if (norm_x == 0 || norm_y == 0)
+		return norm_x == norm_y ? 0 : 1;
+
+	/* rounding must not leave the range */
+	return 1 - Min(1, sum / (sqrt(norm_x) * sqrt(norm_y)));
+}
+
+/* One step of a hash; four of them can run side by side. */
+static inline uint64
+hash_word(uint64 h, uint64 word)
+{
+	h = (h ^ word) * UINT64CONST(0xff51afd7ed558ccd);
+	return h ^ (h >> 32);
+}
+
+uint64
+l4_evector_hash(const struct varlena *vector, uint64 seed)
+{
+	const uint8 *p = (const uint8 *) VARDATA_ANY(vector);
+	Size		left = VARSIZE_ANY_EXHDR(vector);
+	uint64		h = seed ^ ((uint64) left * UINT64CONST(0x9e3779b97f4a7c15));
+	uint64		tail = 0;
+
+	if (left >= 64)
+	{
+		uint64		lanes[4] = {h, h + 1, h + 2, h + 3};
+
+		for (; left >= 32; left -= 32, p += 32)
+		{
+			for (int i = 0; i < 4; i++)
+				lanes[i] = hash_word(lanes[i], l4_load64(p + 8 * i));
+		}
+		for (int i = 0; i < 4; i++)
+			h = hash_word(h, lanes[i]);
+	}
+	for (; left >= 8; left -= 8, p += 8)
+		h = hash_word(h, l4_load64(p));
+	for (Size i = 0; i < left; i++)
+		tail |= (uint64) p[i] << (8 * i);
+	h ^= tail;
+	h *= UINT64CONST(0xff51afd7ed558ccd);
+	h ^= h >> 33;
+	h *= UINT64CONST(0xc4ceb9fe1a85ec53);
+	return h ^ (h >> 33);
+}

@@ -1,0 +1,495 @@
+/*
+ * evector_sql.c
+ *		SQL side of event_vector: input and output, operators, casts.
+ */
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/jsonb.h"
+#include "utils/numeric.h"
+
+#include "base/args.h"
+#include "evector/evector.h"
+#include "l4_compat.h"
+
+PG_FUNCTION_INFO_V1(l4_event_vector_in);
+PG_FUNCTION_INFO_V1(l4_event_vector_out);
+PG_FUNCTION_INFO_V1(l4_event_vector_recv);
+PG_FUNCTION_INFO_V1(l4_event_vector_send);
+PG_FUNCTION_INFO_V1(l4_event_vector_from_arrays);
+PG_FUNCTION_INFO_V1(l4_event_vector_from_jsonb);
+PG_FUNCTION_INFO_V1(l4_event_vector_to_jsonb);
+PG_FUNCTION_INFO_V1(l4_event_vector_each);
+PG_FUNCTION_INFO_V1(l4_event_vector_get);
+PG_FUNCTION_INFO_V1(l4_event_vector_add);
+PG_FUNCTION_INFO_V1(l4_event_vector_eq);
+PG_FUNCTION_INFO_V1(l4_event_vector_ne);
+PG_FUNCTION_INFO_V1(l4_event_vector_lt);
+PG_FUNCTION_INFO_V1(l4_event_vector_le);
+PG_FUNCTION_INFO_V1(l4_event_vector_gt);
+PG_FUNCTION_INFO_V1(l4_event_vector_ge);
+PG_FUNCTION_INFO_V1(l4_event_vector_cmp);
+PG_FUNCTION_INFO_V1(l4_event_vector_hash);
+PG_FUNCTION_INFO_V1(l4_event_vector_hash_extended);
+PG_FUNCTION_INFO_V1(l4_event_vector_l1_distance);
+PG_FUNCTION_INFO_V1(l4_event_vector_l2_distance);
+PG_FUNCTION_INFO_V1(l4_event_vector_cosine_distance);
+
+/* A growing list of counts while a value is read. */
+typedef struct CountList
+{
+	L4EventCount *items;
+	int64		n;
+	int64		size;
+} CountList;
+
+static void
+add_count(CountList *list, int32 event_id, int64 count)
+{
+	if (list->n == list->size)
+	{
+		list->size = list->size == 0 ? 16 : list->size * 2;
+		l4_evector_check_size(list->n + 1);
+		if (list->items == NULL)
+			list->items = palloc(list->size * sizeof(L4EventCount));
+		else
+			list->items = repalloc(list->items, list->size * sizeof(L4EventCount));
+	}
+	list->items[list->n].event_id = event_id;
+	list->items[list->n++].count = count;
+}
+
+/* Space as in JSON, whatever the locale says. */
+static const char *
+skip_space(const char *p)
+{
+	while (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')
+		p++;
+	return p;
+}
+
+/*
+ * Digits with an optional minus, no more: the position after them, or NULL
+ * when there are none. *fits tells whether the number is between min and max.
+ */
+static const char *
+parse_integer(const char *p, int64 min, int64 max, int64 *value, bool *fits)
+{
+	bool		negative = *p == '-';
+	uint64		v = 0;
+	uint64		bound;
+
+	if (negative)
+		p++;
+	if (*p < '0' || *p > '9')
+		return NULL;
+	bound = negative ? -(uint64) min : (uint64) max;
+	*fits = true;
+	for (; *p >= '0' && *p <= '9'; p++)
+	{
+		uint64		digit = *p - '0';
+
+		if (v > (bound - Min(digit, bound)) / 10)
+			*fits = false;
+		if (*fits)
+			v = v * 10 + digit;
+	}
+	*fits = *fits && v <= bound;
+	*value = (int64) (negative ? -v : v);
+	return p;
+}
+
+static void
+bad_text(const char *text, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+			 errmsg("invalid input syntax for type %s: \"%s\"", "event_vector", text),
+			 errdetail_internal("%s", detail)));
+}
+
+static void
+out_of_range(const char *what, const char *type)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("%s of an event_vector is out of range for type %s", what, type)));
+}
+
+/*
+ * Reads {3:1, 17:42}: event ids and counts in any order; a count of 0 is the
+ * same as none.
+ */
+Datum
+l4_event_vector_in(PG_FUNCTION_ARGS)
+{
+	char	   *text = PG_GETARG_CSTRING(0);
+	const char *p = skip_space(text);
+	CountList	list = {0};
+
+	if (*p++ != '{')
+		bad_text(text, "An event_vector starts with \"{\".");
+	p = skip_space(p);
+	while (*p != '}')
+	{
+		int64		event_id = 0;
+		int64		count = 0;
+		bool		fits = true;
+
+		if (list.n > 0 && *p++ != ',')
+			bad_text(text, "Expected \",\" or \"}\" after a count.");
+		p = skip_space(p);
+		p = parse_integer(p, PG_INT32_MIN, PG_INT32_MAX, &event_id, &fits);
+		if (p == NULL)
+			bad_text(text, "Expected an event id.");
+		if (!fits)
+			out_of_range("event id", "integer");
+		p = skip_space(p);
+		if (*p++ != ':')
+			bad_text(text, "Expected \":\" after an event id.");
+		p = parse_integer(skip_space(p), PG_INT64_MIN, PG_INT64_MAX, &count, &fits);
+		if (p == NULL)
+			bad_text(text, "Expected a count after \":\".");
+		if (!fits)
+			out_of_range("count", "bigint");
+		add_count(&list, (int32) event_id, count);
+		p = skip_space(p);
+	}
+	if (*skip_space(p + 1) != '\0')
+		bad_text(text, "There is text after the closing \"}\".");
+	PG_RETURN_POINTER(l4_evector_from_counts(list.items, list.n));
+}
+
+Datum
+l4_event_vector_out(PG_FUNCTION_ARGS)
+{
+	L4EvectorReader reader;
+	StringInfoData out;
+
+	l4_evector_open(&reader, L4_GETARG_EVECTOR(0));
+	initStringInfo(&out);
+	appendStringInfoChar(&out, '{');
+	while (l4_evector_next(&reader))
+		appendStringInfo(&out, "%s%d:" INT64_FORMAT, out.len > 1 ? ", " : "",
+						 (int32) reader.event_id, reader.count);
+	appendStringInfoChar(&out, '}');
+	PG_RETURN_CSTRING(out.data);
+}
+
+/* The wire carries version, number of events, then id and count of each. */
+Datum
+l4_event_vector_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
+	const char *detail = NULL;
+	int			version = pq_getmsgbyte(buf);
+	int64		n = 0;
+	int64		last = PG_INT64_MIN;
+	L4EventCount *counts = NULL;
+
+	if (version != L4_EVECTOR_VERSION)
+		detail = "The version is unknown.";
+	else
+	{
+		n = pq_getmsgint(buf, 4);
+		if (n > (buf->len - buf->cursor) / 12)
+			detail = "There are fewer events than announced.";
+	}
+	if (detail == NULL)
+	{
+		l4_evector_check_size(n);
+		counts = palloc(Max(n, 1) * sizeof(L4EventCount));
+		for (int64 i = 0; i < n && detail == NULL; i++)
+		{
+			int32		event_id = (int32) pq_getmsgint(buf, 4);
+			int64		count = pq_getmsgint64(buf);
+
+			if (event_id <= last)
+				detail = "Event ids must ascend.";
+			else if (count <= 0)
+				detail = "Counts must be positive.";
+			counts[i].event_id = event_id;
+			counts[i].count = count;
+			last = event_id;
+		}
+	}
+	if (detail != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+				 errmsg("invalid binary representation of type %s", "event_vector"),
+				 errdetail_internal("%s", detail)));
+	PG_RETURN_POINTER(l4_evector_encode(counts, (int32) n));
+}
+
+Datum
+l4_event_vector_send(PG_FUNCTION_ARGS)
+{
+	L4EvectorReader reader;
+	StringInfoData buf;
+
+	l4_evector_open(&reader, L4_GETARG_EVECTOR(0));
+	pq_begintypsend(&buf);
+	pq_sendbyte(&buf, L4_EVECTOR_VERSION);
+	pq_sendint32(&buf, reader.n);
+	while (l4_evector_next(&reader))
+	{
+		pq_sendint32(&buf, (uint32) (int32) reader.event_id);
+		pq_sendint64(&buf, reader.count);
+	}
+	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
+}
+
+Datum
+l4_event_vector_from_arrays(PG_FUNCTION_ARGS)
+{
+	int			nids;
+	int			ncounts;
+	const int32 *ids = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(0), "event_ids", &nids);
+	const int64 *values = l4_check_int8_array(PG_GETARG_ARRAYTYPE_P(1), "counts", &ncounts);
+	L4EventCount *counts;
+
+	if (nids != ncounts)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_EXCEPTION),
+				 errmsg("arrays of event ids and counts have different lengths: %d and %d",
+						nids, ncounts)));
+	l4_evector_check_size(nids);
+	counts = palloc(Max(nids, 1) * sizeof(L4EventCount));
+	for (int i = 0; i < nids; i++)
+	{
+		counts[i].event_id = ids[i];
+		counts[i].count = values[i];
+	}
+	PG_RETURN_POINTER(l4_evector_from_counts(counts, nids));
+}
+
+static void
+bad_json(const char *detail, const char *value)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("cannot cast jsonb to type event_vector"),
+			 errdetail(detail, value),
+			 errhint("Write event ids as keys and counts as integers: {\"17\": 42}.")));
+}
+
+Datum
+l4_event_vector_from_jsonb(PG_FUNCTION_ARGS)
+{
+	Jsonb	   *json = PG_GETARG_JSONB_P(0);
+	JsonbIterator *it = JsonbIteratorInit(&json->root);
+	JsonbIteratorToken token;
+	JsonbValue	v;
+	CountList	list = {0};
+
+	if (!JB_ROOT_IS_OBJECT(json))
+		bad_json("The value is not an object.%s", "");
+	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		int64		event_id = 0;
+		int64		count = 0;
+		bool		fits = true;
+		const char *end;
+		char	   *text;
+
+		if (token != WJB_KEY)
+			continue;
+		text = pnstrdup(v.val.string.val, v.val.string.len);
+		end = parse_integer(text, PG_INT32_MIN, PG_INT32_MAX, &event_id, &fits);
+		if (end == NULL || *end != '\0')
+			bad_json("Key \"%s\" is not an event id.", text);
+		if (!fits)
+			out_of_range("event id", "integer");
+		pfree(text);
+
+		(void) JsonbIteratorNext(&it, &v, true);
+		if (v.type != jbvNumeric)
+			bad_json("A count is not a number.%s", "");
+		text = DatumGetCString(DirectFunctionCall1(numeric_out,
+												   NumericGetDatum(v.val.numeric)));
+		end = parse_integer(text, PG_INT64_MIN, PG_INT64_MAX, &count, &fits);
+		if (end == NULL || *end != '\0')
+			bad_json("Count %s is not an integer.", text);
+		if (!fits)
+			out_of_range("count", "bigint");
+		pfree(text);
+		add_count(&list, (int32) event_id, count);
+	}
+	PG_RETURN_POINTER(l4_evector_from_counts(list.items, list.n));
+}
+
+Datum
+l4_event_vector_to_jsonb(PG_FUNCTION_ARGS)
+{
+	L4EvectorReader reader;
+	StringInfoData out;
+
+	/* through the text: building jsonb by hand differs between servers */
+	l4_evector_open(&reader, L4_GETARG_EVECTOR(0));
+	initStringInfo(&out);
+	appendStringInfoChar(&out, '{');
+	while (l4_evector_next(&reader))
+		appendStringInfo(&out, "%s\"%d\":" INT64_FORMAT, out.len > 1 ? "," : "",
+						 (int32) reader.event_id, reader.count);
+	appendStringInfoChar(&out, '}');
+	PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in, CStringGetDatum(out.data)));
+}
+
+#define EACH_COLUMNS	2
+
+static void
+put_event(ReturnSetInfo *rsinfo, int32 event_id, int64 count)
+{
+	Datum		values[EACH_COLUMNS];
+	bool		nulls[EACH_COLUMNS] = {false};
+
+	values[0] = Int32GetDatum(event_id);
+	values[1] = Int64GetDatum(count);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+Datum
+l4_event_vector_each(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	L4EvectorReader reader;
+	int			n;
+
+	l4_init_materialized_srf(fcinfo);
+	Assert(rsinfo->setDesc->natts == EACH_COLUMNS);
+	l4_evector_open(&reader, L4_GETARG_EVECTOR(0));
+	do
+	{
+		int32		ids[L4_EVECTOR_BLOCK];
+		int64		counts[L4_EVECTOR_BLOCK];
+		int32		first;
+		const uint8 *bytes;
+
+		n = l4_evector_next_run(&reader, &first, &bytes);
+		for (int i = 0; i < n; i++)
+			put_event(rsinfo, first + i, (int64) bytes[i] + 1);
+		if (n == 0)
+		{
+			n = l4_evector_next_block(&reader, ids, counts);
+			for (int i = 0; i < n; i++)
+				put_event(rsinfo, ids[i], counts[i]);
+		}
+		CHECK_FOR_INTERRUPTS();
+	} while (n > 0);
+	return (Datum) 0;
+}
+
+Datum
+l4_event_vector_get(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(l4_evector_get(L4_GETARG_EVECTOR(0), PG_GETARG_INT32(1)));
+}
+
+Datum
+l4_event_vector_add(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(l4_evector_sum(L4_GETARG_EVECTOR(0), L4_GETARG_EVECTOR(1)));
+}
+
+/* There is one encoding of each vector. */
+static bool
+equal_arguments(FunctionCallInfo fcinfo)
+{
+	struct varlena *a = L4_GETARG_EVECTOR(0);
+	struct varlena *b = L4_GETARG_EVECTOR(1);
+
+	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+}
+
+static int
+compare_arguments(FunctionCallInfo fcinfo)
+{
+	return l4_evector_compare(L4_GETARG_EVECTOR(0), L4_GETARG_EVECTOR(1));
+}
+
+Datum
+l4_event_vector_eq(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(equal_arguments(fcinfo));
+}
+
+Datum
+l4_event_vector_ne(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(!equal_arguments(fcinfo));
+}
+
+Datum
+l4_event_vector_lt(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare_arguments(fcinfo) < 0);
+}
+
+Datum
+l4_event_vector_le(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare_arguments(fcinfo) <= 0);
+}
+
+Datum
+l4_event_vector_gt(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare_arguments(fcinfo) > 0);
+}
+
+Datum
+l4_event_vector_ge(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(compare_arguments(fcinfo) >= 0);
+}
+
+Datum
+l4_event_vector_cmp(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(compare_arguments(fcinfo));
+}
+
+Datum
+l4_event_vector_hash(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32((int32) (uint32) l4_evector_hash(L4_GETARG_EVECTOR(0), 0));
+}
+
+/* With seed 0 its low half must equal the plain hash. */
+Datum
+l4_event_vector_hash_extended(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64((int64) l4_evector_hash(L4_GETARG_EVECTOR(0),
+											(uint64) PG_GETARG_INT64(1)));
+}
+
+static Datum
+distance_of_arguments(FunctionCallInfo fcinfo, L4Distance kind)
+{
+	return Float8GetDatum(l4_evector_distance(L4_GETARG_EVECTOR(0),
+											  L4_GETARG_EVECTOR(1), kind));
+}
+
+Datum
+l4_event_vector_l1_distance(PG_FUNCTION_ARGS)
+{
+	return distance_of_arguments(fcinfo, L4_DISTANCE_L1);
+}
+
+Datum
+l4_event_vector_l2_distance(PG_FUNCTION_ARGS)
+{
+	return distance_of_arguments(fcinfo, L4_DISTANCE_L2);
+}
+
+Datum
+l4_event_vector_cosine_distance(PG_FUNCTION_ARGS)
+{
+	return distance_of_arguments(fcinfo, L4_DISTANCE_COSINE);
+}

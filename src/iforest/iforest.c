@@ -1,0 +1,462 @@
+/*
+ * iforest.c
+ *		Isolation forest: bytes of a trained forest, and what they become for
+ *		scoring.
+ *
+ * A leaf at depth d that holds n training rows ends a path of d + c(n), where
+ * c(n) is the mean path of an unsuccessful search in a binary search tree of n
+ * rows (Liu, Ting and Zhou, 2008).
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "port/pg_bitutils.h"
+
+#include "iforest/iforest.h"
+#include "l4_compat.h"
+
+/* Bytes before the hashed part: version and fingerprint. */
+#define HEADER_SIZE		(1 + (int) sizeof(uint64))
+
+/* Ids lie close together when their range is at most so many times as wide … */
+#define MAX_SPREAD		8
+
+/* … and so many ids wider. */
+#define MAX_GAPS		1024
+
+#define EULER_GAMMA		0.57721566490153286061
+
+int
+l4_iforest_depth_limit(int64 sample)
+{
+	int			depth = 0;
+
+	while ((INT64CONST(1) << depth) < sample)
+		depth++;
+	return depth;
+}
+
+static double
+normal_path(int64 n)
+{
+	if (n <= 1)
+		return 0;
+	if (n == 2)
+		return 1;
+	return 2 * (log((double) (n - 1)) + EULER_GAMMA) - 2.0 * (double) (n - 1) / (double) n;
+}
+
+static int
+compare_int32(const void *x, const void *y)
+{
+	int32		a = *(const int32 *) x;
+	int32		b = *(const int32 *) y;
+
+	return (a > b) - (a < b);
+}
+
+/* The events that splits test, and how to find one's position. */
+typedef struct Events
+{
+	int32	   *ids;			/* ascending */
+	int			n;
+	int64		first;
+	uint32	   *positions;		/* by id less first; NULL: ids are too far apart */
+} Events;
+
+/* By a table of their range, if that is at most so much larger than the number of splits. */
+static void
+collect_events(Events *events, const L4ForestSplit *splits, int64 nsplits)
+{
+	int64		first = PG_INT32_MAX;
+	int64		last = PG_INT32_MIN;
+	int64		n = 0;
+
+	events->ids = palloc_extended(Max(nsplits, 1) * sizeof(int32), MCXT_ALLOC_HUGE);
+	events->n = 0;
+	events->positions = NULL;
+	for (int64 i = 0; i < nsplits; i++)
+	{
+		if (splits[i].leaf)
+			continue;
+		first = Min(first, splits[i].event_id);
+		last = Max(last, splits[i].event_id);
+		events->ids[n++] = splits[i].event_id;
+	}
+	events->first = first;
+	if (n > 0 && last - first < n * MAX_SPREAD + MAX_GAPS)
+	{
+		events->positions = palloc_extended((last - first + 1) * sizeof(uint32), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+		for (int64 i = 0; i < n; i++)
+			events->positions[events->ids[i] - first] = 1;
+		for (int64 id = first; id <= last; id++)
+		{
+			if (events->positions[id - first] == 0)
+				continue;
+			events->positions[id - first] = (uint32) events->n;
+			events->ids[events->n++] = (int32) id;
+		}
+		return;
+	}
+	qsort(events->ids, n, sizeof(int32), compare_int32);
+	for (int64 i = 0; i < n; i++)
+	{
+		if (i == 0 || events->ids[i] != events->ids[events->n - 1])
+			events->ids[events->n++] = events->ids[i];
+	}
+}
+
+static uint64
+position_of(const Events *events, int32 event_id)
+{
+	if (events->positions != NULL)
+		return events->positions[event_id - events->first];
+	return (uint64) ((int32 *) bsearch(&event_id, events->ids, events->n, sizeof(int32), compare_int32) - events->ids);
+}
+
+static uint64
+hash_bytes(const uint8 *p, Size size)
+{
+	uint64		h = size;
+
+	for (Size i = 0; i < size; i++)
+	{
+		h = (h ^ p[i]) * UINT64CONST(0xff51afd7ed558ccd);
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+static void
+store64(uint8 *p, uint64 value)
+{
+	for (int i = 0; i < 8; i++)
+		p[i] = (uint8) (value >> (8 * i));
+}
+
+static uint64
+load64(const uint8 *p)
+{
+	uint64		value = 0;
+
+	for (int i = 0; i < 8; i++)
+		value |= (uint64) p[i] << (8 * i);
+	return value;
+}
+
+/*
+ * Bytes: version; fingerprint of all that follows; trees, sample, seed
+ * (zigzag), rows of the training set; the events that are tested, their
+ * number and steps as in an event_vector; then each tree in preorder, an
+ * inner node as position of its event + 1 and threshold, a leaf as 0 and its
+ * rows. All but the first nine bytes are varints.
+ */
+struct varlena *
+l4_iforest_encode(const L4ForestOptions *options, int sample, int64 rows,
+				  const L4ForestSplit *splits, int64 nsplits)
+{
+	Events		events;
+	Size		room;
+	struct varlena *result;
+	uint8	   *start;
+	uint8	   *p;
+	Size		size;
+
+	collect_events(&events, splits, nsplits);
+	room = HEADER_SIZE + (5 + (Size) events.n + 2 * (Size) nsplits) * L4_VARINT_MAX;
+	result = palloc_extended(VARHDRSZ + room, MCXT_ALLOC_HUGE);
+	start = (uint8 *) VARDATA(result);
+	start[0] = L4_IFOREST_VERSION;
+	p = start + HEADER_SIZE;
+	p = l4_varint_put(p, (uint64) options->trees);
+	p = l4_varint_put(p, (uint64) sample);
+	p = l4_varint_put(p, l4_zigzag(options->seed));
+	p = l4_varint_put(p, (uint64) rows);
+	p = l4_varint_put(p, (uint64) events.n);
+	for (int i = 0; i < events.n; i++)
+		p = l4_varint_put(p, i == 0 ? l4_zigzag(events.ids[0]) :
+						  (uint64) ((int64) events.ids[i] - events.ids[i - 1] - 1));
+	for (int64 i = 0; i < nsplits; i++)
+	{
+		if (splits[i].leaf)
+			*p++ = 0;
+		else
+			p = l4_varint_put(p, position_of(&events, splits[i].event_id) + 1);
+		p = l4_varint_put(p, (uint64) splits[i].value);
+	}
+	size = p - start;
+	store64(start + 1, hash_bytes(start + HEADER_SIZE, size - HEADER_SIZE));
+	pfree(events.ids);
+	if (events.positions != NULL)
+		pfree(events.positions);
+
+	/* what was not needed is given back: the value may live long */
+	SET_VARSIZE(result, VARHDRSZ + size);
+	return repalloc(result, VARHDRSZ + size);
+}
+
+bool
+l4_iforest_fingerprint(const struct varlena *bytes, uint64 *fingerprint)
+{
+	if (VARSIZE_ANY_EXHDR(bytes) < HEADER_SIZE)
+		return false;
+	*fingerprint = load64((const uint8 *) VARDATA_ANY(bytes) + 1);
+	return true;
+}
+
+/* Reads the varints of a forest one after the other; NULL once that failed. */
+typedef struct Cursor
+{
+	const uint8 *p;
+	const uint8 *end;
+} Cursor;
+
+static bool
+take(Cursor *cursor, uint64 min, uint64 max, uint64 *value)
+{
+	if (cursor->p != NULL)
+		cursor->p = l4_varint_get(cursor->p, cursor->end, value);
+	return cursor->p != NULL && *value >= min && *value <= max;
+}
+
+/* Header and events: false where they are malformed. */
+static bool
+decode_events(L4Forest *forest, Cursor *cursor)
+{
+	uint64		trees;
+	uint64		sample;
+	uint64		seed;
+	uint64		rows;
+	uint64		nevents;
+	int64		event_id = 0;
+
+	if (!take(cursor, 1, L4_IFOREST_MAX_TREES, &trees) ||
+		!take(cursor, 1, L4_IFOREST_MAX_SAMPLE, &sample) ||
+		!take(cursor, 0, PG_UINT64_MAX, &seed) ||
+		!take(cursor, sample, PG_INT64_MAX, &rows) ||
+		!take(cursor, 0, (uint64) (cursor->end - cursor->p), &nevents))
+		return false;
+	if (trees * sample > L4_IFOREST_MAX_LEAVES)
+		return false;
+	forest->trees = (int64) trees;
+	forest->sample = (int64) sample;
+	forest->seed = l4_unzigzag(seed);
+	forest->rows = (int64) rows;
+	forest->nevents = (int) nevents;
+	forest->events = palloc(Max(nevents, 1) * sizeof(int32));
+	for (uint64 i = 0; i < nevents; i++)
+	{
+		uint64		step;
+
+		if (!take(cursor, 0, PG_UINT32_MAX, &step))
+			return false;
+		event_id = i == 0 ? l4_unzigzag(step) : event_id + (int64) step + 1;
+		if (event_id > PG_INT32_MAX)
+			return false;
+		forest->events[i] = (int32) event_id;
+	}
+	return true;
+}
+
+/* The nodes so far in the other form, since a threshold is too large for theirs. */
+static void
+widen(L4Forest *forest, Size nnodes)
+{
+	forest->nodes = palloc_extended(nnodes * sizeof(L4ForestNode), MCXT_ALLOC_HUGE);
+	for (Size i = 0; i < nnodes; i++)
+	{
+		uint32		node = forest->short_nodes[i];
+
+		forest->nodes[i].slot = node >> 16;
+		forest->nodes[i].threshold = (node & L4_SHORT_NEVER) == L4_SHORT_NEVER ? PG_INT64_MAX : (int64) (node & L4_SHORT_NEVER);
+	}
+	pfree(forest->short_nodes);
+	forest->short_nodes = NULL;
+}
+
+/* What a split tests, into inner node number node of a tree. */
+static void
+put_split(L4Forest *forest, int64 tree, uint32 node, int event, int64 threshold)
+{
+	Size		at = l4_forest_position(forest, tree, node);
+	uint32		slot = (uint32) (forest->compact ? event : forest->events[event] - forest->first_id);
+
+	if (forest->short_nodes != NULL && threshold >= L4_SHORT_NEVER)
+		widen(forest, l4_forest_size(forest));
+	if (forest->short_nodes != NULL)
+		forest->short_nodes[at] = slot << 16 | (uint32) threshold;
+	else
+	{
+		forest->nodes[at].slot = slot;
+		forest->nodes[at].threshold = threshold;
+	}
+}
+
+/*
+ * One tree: false where it is malformed. rows[] receives the training rows of
+ * each node that is a leaf, and 0 for others.
+ */
+static bool
+decode_tree(L4Forest *forest, Cursor *cursor, int tree, int64 *rows)
+{
+	struct
+	{
+		uint32		node;
+		int			depth;
+	}			stack[64];
+	int			waiting = 1;
+	int64		rows_left = forest->sample;
+
+	memset(rows, 0, ((Size) 2 << forest->levels) * sizeof(int64));
+	stack[0].node = 1;
+	stack[0].depth = 0;
+	while (waiting > 0)
+	{
+		uint32		node = stack[--waiting].node;
+		int			depth = stack[waiting].depth;
+		uint64		event;
+		uint64		value;
+
+		if (!take(cursor, 0, (uint64) forest->nevents, &event))
+			return false;
+		forest->nnodes++;
+		if (event == 0)
+		{
+			if (!take(cursor, 1, (uint64) rows_left, &value))
+				return false;
+			rows_left -= (int64) value;
+			rows[node] = (int64) value;
+			continue;
+		}
+		if (depth >= forest->levels || !take(cursor, 0, PG_INT64_MAX - 1, &value))
+			return false;
+		put_split(forest, tree, node, (int) event - 1, (int64) value);
+
+		/* the left subtree comes first in the bytes */
+		stack[waiting].node = node * 2 + 1;
+		stack[waiting++].depth = depth + 1;
+		stack[waiting].node = node * 2;
+		stack[waiting++].depth = depth + 1;
+	}
+	return rows_left == 0;
+}
+
+/*
+ * For each node of a tree the mean path from there to a leaf over the training
+ * rows that came by, and for each end of a path how much longer than normal
+ * the path is. All paths are equally long: where a leaf comes early, they go on to
+ * the left. normal[] is c(n) by rows.
+ */
+static void
+measure_paths(L4Forest *forest, int tree, int64 *rows, const double *normal)
+{
+	uint32		inner = (uint32) 1 << forest->levels;
+	double	   *expected = forest->expected + (Size) tree * 2 * inner;
+
+	for (uint32 i = 2 * inner - 1; i > 0; i--)
+	{
+		uint32		left = 2 * i;
+
+		if (rows[i] > 0)		/* a leaf */
+		{
+			uint32		end = i;
+			int			depth = pg_leftmost_one_pos32(i);
+
+			while (end < inner)
+				end *= 2;
+			forest->path[l4_forest_position(forest, tree, end - inner)] = depth + normal[rows[i]] - forest->normal;
+			expected[i] = normal[rows[i]];
+		}
+		else if (i < inner && rows[left] > 0)
+		{
+			rows[i] = rows[left] + rows[left + 1];
+			expected[i] = 1 + ((double) rows[left] * expected[left] +
+							   (double) rows[left + 1] * expected[left + 1]) / (double) rows[i];
+		}
+	}
+}
+
+/* Room for trees whose paths all go to the left, and are of normal length. */
+static void
+alloc_trees(L4Forest *forest)
+{
+	Size		size = l4_forest_size(forest);
+
+	forest->path = palloc_extended(size * sizeof(double), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	forest->expected = palloc_extended(((Size) forest->trees * 2 << forest->levels) * sizeof(double), MCXT_ALLOC_HUGE);
+	forest->short_nodes = palloc_extended(size * sizeof(uint32), MCXT_ALLOC_HUGE);
+	for (Size i = 0; i < size; i++)
+		forest->short_nodes[i] = L4_SHORT_NEVER;
+	if (forest->nslots > L4_SHORT_SLOTS)
+		widen(forest, size);
+}
+
+static bool
+decode_trees(L4Forest *forest, Cursor *cursor)
+{
+	int64	   *rows = palloc(((Size) 2 << forest->levels) * sizeof(int64));
+	double	   *normal = palloc((forest->sample + 1) * sizeof(double));
+
+	for (int64 n = 0; n <= forest->sample; n++)
+		normal[n] = normal_path(n);
+	forest->normal = normal[forest->sample];
+	for (int t = 0; t < forest->trees; t++)
+	{
+		if (!decode_tree(forest, cursor, t, rows))
+			return false;
+		measure_paths(forest, t, rows, normal);
+	}
+	pfree(rows);
+	pfree(normal);
+	return true;
+}
+
+/* Which slot each event has. */
+static void
+choose_slots(L4Forest *forest)
+{
+	int			n = forest->nevents;
+	int64		span = n == 0 ? 0 : (int64) forest->events[n - 1] - forest->events[0] + 1;
+
+	forest->first_id = n == 0 ? 0 : forest->events[0];
+	forest->compact = span > (int64) n * MAX_SPREAD + MAX_GAPS;
+	forest->nslots = forest->compact ? n : span;
+}
+
+L4Forest *
+l4_iforest_decode(const struct varlena *bytes, const char **detail)
+{
+	const uint8 *start = (const uint8 *) VARDATA_ANY(bytes);
+	Size		size = VARSIZE_ANY_EXHDR(bytes);
+	L4Forest   *forest = palloc0(sizeof(L4Forest));
+	Cursor		cursor;
+
+	*detail = "The version is unknown.";
+	if (size < HEADER_SIZE || start[0] != L4_IFOREST_VERSION)
+		return NULL;
+	cursor.p = start + HEADER_SIZE;
+	cursor.end = start + size;
+	*detail = "The fingerprint does not fit the bytes.";
+	if (load64(start + 1) != hash_bytes(cursor.p, size - HEADER_SIZE))
+		return NULL;
+	*detail = "The header is malformed.";
+	if (!decode_events(forest, &cursor))
+		return NULL;
+	choose_slots(forest);
+	forest->levels = l4_iforest_depth_limit(forest->sample);
+	alloc_trees(forest);
+	*detail = "A tree is malformed.";
+	if (!decode_trees(forest, &cursor))
+		return NULL;
+	*detail = "There are bytes after the last tree.";
+	if (cursor.p != cursor.end)
+		return NULL;
+	if (forest->short_nodes != NULL)
+		forest->short_counts = palloc0((forest->nslots + 1) * sizeof(uint16));
+	else
+		forest->counts = palloc0((forest->nslots + 1) * sizeof(int64));
+	forest->touched = palloc((forest->nslots + 1) * sizeof(uint32));
+	*detail = NULL;
+	return forest;
+}

@@ -1,0 +1,474 @@
+/*
+ * iforest_agg.c
+ *		Aggregate iforest_train.
+ *
+ * The state is the set of distinct vectors, each with its number of rows. A
+ * set has no order, so neither row order nor the way partial states were
+ * combined can show in the result. Beyond L4_IFOREST_MAX_POOL only the
+ * vectors with the smallest hashes stay: as many, from the smallest hash on,
+ * as fit. Which those are depends on the whole set alone, and a vector that
+ * was left out once can never come back in, so nothing needs to be kept of
+ * it: memory is bounded whatever the number of rows.
+ */
+#include "postgres.h"
+
+#include "common/int.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "base/args.h"
+#include "base/bigmem.h"
+#include "iforest/iforest.h"
+#include "l4_compat.h"
+
+PG_FUNCTION_INFO_V1(l4_iforest_accum);
+PG_FUNCTION_INFO_V1(l4_iforest_combine);
+PG_FUNCTION_INFO_V1(l4_iforest_serialize);
+PG_FUNCTION_INFO_V1(l4_iforest_deserialize);
+PG_FUNCTION_INFO_V1(l4_iforest_final);
+
+#define STATE_VERSION	1
+
+/* What an entry counts beside its bytes. */
+#define ENTRY_SIZE		64
+
+/* Vectors stand one after the other, in pieces of which each is so many times as large as the one before. */
+#define FIRST_PIECE		(8 * 1024)
+#define PIECE_GROWTH	16
+#define LARGEST_PIECE	(16 * 1024 * 1024)
+
+typedef struct Piece
+{
+	struct Piece *next;
+	void	   *allocated;		/* what to free */
+	Size		size;
+	Size		used;
+	char		bytes[FLEXIBLE_ARRAY_MEMBER];
+} Piece;
+
+typedef struct TrainState
+{
+	MemoryContext context;
+	L4ForestOptions options;
+	Jsonb	   *given;			/* the options as given; NULL: none or unknown */
+	Piece	   *pieces;			/* the last one first */
+	L4ForestRow *rows;
+	int			n;
+	int			size;			/* room in rows */
+	uint32	   *slots;			/* hash to position + 1 */
+	uint32		mask;
+	int64		bytes;
+	int64		total;			/* rows seen */
+	bool		cut;			/* vectors from cutoff on are left out */
+	uint64		cutoff;
+} TrainState;
+
+static void
+parse_options(Jsonb *json, L4ForestOptions *options)
+{
+	L4Option	known[] = {
+		{"trees", L4_OPTION_INT, 1, L4_IFOREST_MAX_TREES, NULL},
+		{"sample_size", L4_OPTION_INT, L4_IFOREST_MIN_SAMPLE, L4_IFOREST_MAX_SAMPLE, NULL},
+		{"seed", L4_OPTION_INT, (double) PG_INT64_MIN, (double) PG_INT64_MAX, NULL}
+	};
+
+	known[0].value = &options->trees;
+	known[1].value = &options->sample_size;
+	known[2].value = &options->seed;
+	options->trees = 100;
+	options->sample_size = 256;
+	options->seed = 0;
+	if (json != NULL)
+		l4_check_options(json, known, lengthof(known), "iforest_train");
+	if (options->trees * options->sample_size > L4_IFOREST_MAX_LEAVES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("isolation forest of %d trees with samples of %d is too large",
+						(int) options->trees, (int) options->sample_size),
+				 errdetail("The product of \"trees\" and \"sample_size\" may be %d at most.",
+						   L4_IFOREST_MAX_LEAVES)));
+}
+
+static TrainState *
+create_state(MemoryContext parent, const L4ForestOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(parent, "l4 iforest_train",
+												  ALLOCSET_DEFAULT_SIZES);
+	TrainState *state = MemoryContextAllocZero(context, sizeof(TrainState));
+
+	state->context = context;
+	state->options = *options;
+	state->size = 16;
+	state->mask = 31;
+	state->rows = MemoryContextAlloc(context, state->size * sizeof(L4ForestRow));
+	state->slots = MemoryContextAllocZero(context, 32 * sizeof(uint32));
+	return state;
+}
+
+/* A copy of a vector that stays until the next trim. */
+static struct varlena *
+keep_vector(TrainState *state, const struct varlena *vector)
+{
+	Size		size = INTALIGN(VARSIZE_ANY(vector));
+	Piece	   *piece = state->pieces;
+	char	   *copy;
+
+	if (piece == NULL || piece->size - piece->used < size)
+	{
+		void	   *allocated;
+		Size		room = piece == NULL ? FIRST_PIECE : Min(piece->size * PIECE_GROWTH, LARGEST_PIECE);
+
+		room = Max(room, size);
+		piece = l4_alloc_big(state->context, offsetof(Piece, bytes) + room, &allocated);
+		piece->allocated = allocated;
+		piece->next = state->pieces;
+		piece->size = room;
+		piece->used = 0;
+		state->pieces = piece;
+	}
+	copy = piece->bytes + piece->used;
+	piece->used += size;
+	memcpy(copy, vector, VARSIZE_ANY(vector));
+	return (struct varlena *) copy;
+}
+
+static uint32 *
+find_slot(TrainState *state, const L4ForestRow *row)
+{
+	for (uint32 h = (uint32) row->hash;; h++)
+	{
+		uint32	   *slot = &state->slots[h & state->mask];
+
+		if (*slot == 0)
+			return slot;
+		if (state->rows[*slot - 1].hash == row->hash &&
+			l4_iforest_compare_rows(&state->rows[*slot - 1], row) == 0)
+			return slot;
+	}
+}
+
+static void
+rebuild_slots(TrainState *state)
+{
+	memset(state->slots, 0, ((Size) state->mask + 1) * sizeof(uint32));
+	for (int i = 0; i < state->n; i++)
+	{
+		uint32		h = (uint32) state->rows[i].hash;
+
+		while (state->slots[h & state->mask] != 0)
+			h++;
+		state->slots[h & state->mask] = (uint32) i + 1;
+	}
+}
+
+/* Without the header, whose length depends on where the value came from. */
+static int64
+row_size(const L4ForestRow *row)
+{
+	return (int64) VARSIZE_ANY_EXHDR(row->vector) + ENTRY_SIZE;
+}
+
+/*
+ * How many of the sorted rows stay. Rows of one hash stay or go together, so
+ * that a hash is enough to tell what was left out.
+ */
+static int
+rows_that_fit(const TrainState *state, const L4ForestRow *rows, int n)
+{
+	int64		bytes = 0;
+	int			fit = 0;
+
+	while (fit < n && !(state->cut && rows[fit].hash >= state->cutoff))
+	{
+		int			next = fit;
+
+		do
+			bytes += row_size(&rows[next++]);
+		while (next < n && rows[next].hash == rows[fit].hash);
+		if (bytes > L4_IFOREST_MAX_POOL)
+			break;
+		fit = next;
+	}
+	return fit;
+}
+
+static void
+trim(TrainState *state)
+{
+	Piece	   *old = state->pieces;
+	int			fit;
+
+	qsort(state->rows, state->n, sizeof(L4ForestRow), l4_iforest_compare_rows);
+	fit = rows_that_fit(state, state->rows, state->n);
+	if (fit < state->n)
+	{
+		state->cut = true;
+		state->cutoff = state->rows[fit].hash;
+	}
+	for (int i = fit; i < state->n; i++)
+		state->bytes -= row_size(&state->rows[i]);
+	state->n = fit;
+	rebuild_slots(state);
+
+	/* the vectors that stay move together */
+	state->pieces = NULL;
+	for (int i = 0; i < fit; i++)
+		state->rows[i].vector = keep_vector(state, state->rows[i].vector);
+	while (old != NULL)
+	{
+		Piece	   *next = old->next;
+
+		pfree(old->allocated);
+		old = next;
+	}
+}
+
+/* Add rows of one vector; its bytes are copied where they are new. */
+static void
+add_rows(TrainState *state, struct varlena *vector, int64 rows)
+{
+	L4ForestRow row;
+	uint32	   *slot;
+
+	if (pg_add_s64_overflow(state->total, rows, &state->total))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many rows for an isolation forest")));
+	row.hash = l4_evector_hash(vector, (uint64) state->options.seed);
+	row.rows = rows;
+	row.vector = vector;
+	if (state->cut && row.hash >= state->cutoff)
+		return;
+	slot = find_slot(state, &row);
+	if (*slot != 0)
+	{
+		state->rows[*slot - 1].rows += rows;
+		return;
+	}
+	if (state->n == state->size)
+	{
+		state->size *= 2;
+		state->rows = repalloc_huge(state->rows, state->size * sizeof(L4ForestRow));
+		pfree(state->slots);
+		state->mask = (uint32) state->size * 2 - 1;
+		state->slots = MemoryContextAllocExtended(state->context,
+												  (Size) state->size * 2 * sizeof(uint32),
+												  MCXT_ALLOC_HUGE);
+		rebuild_slots(state);
+		slot = find_slot(state, &row);
+	}
+	row.vector = keep_vector(state, vector);
+	state->rows[state->n] = row;
+	*slot = (uint32) ++state->n;
+	state->bytes += row_size(&row);
+	if (state->bytes > L4_IFOREST_MAX_POOL + L4_IFOREST_MAX_POOL / 4)
+		trim(state);
+}
+
+/* The same options in every row: compared by value, and by bytes first. */
+static void
+check_same_options(TrainState *state, Jsonb *json)
+{
+	L4ForestOptions options;
+
+	if (json != NULL && state->given != NULL &&
+		VARSIZE(json) == VARSIZE(state->given) &&
+		memcmp(json, state->given, VARSIZE(json)) == 0)
+		return;
+	if (json == NULL && state->given == NULL)
+		return;
+	parse_options(json, &options);
+	if (memcmp(&options, &state->options, sizeof(options)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("options of iforest_train must be the same in every row")));
+}
+
+static TrainState *
+get_state(FunctionCallInfo fcinfo, int argno)
+{
+	if (!AggCheckCallContext(fcinfo, NULL))
+		elog(ERROR, "iforest_train support function called outside an aggregate");
+	return PG_ARGISNULL(argno) ? NULL : (TrainState *) PG_GETARG_POINTER(argno);
+}
+
+Datum
+l4_iforest_accum(PG_FUNCTION_ARGS)
+{
+	TrainState *state = get_state(fcinfo, 0);
+	Jsonb	   *json = NULL;
+	MemoryContext parent;
+
+	(void) AggCheckCallContext(fcinfo, &parent);
+	if (PG_ARGISNULL(1))
+	{
+		if (state == NULL)
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(state);
+	}
+	if (PG_NARGS() > 2 && !PG_ARGISNULL(2))
+		json = PG_GETARG_JSONB_P(2);
+	if (state == NULL)
+	{
+		L4ForestOptions options;
+
+		parse_options(json, &options);
+		state = create_state(parent, &options);
+		if (json != NULL)
+		{
+			state->given = MemoryContextAlloc(state->context, VARSIZE(json));
+			memcpy(state->given, json, VARSIZE(json));
+		}
+	}
+	else
+		check_same_options(state, json);
+	add_rows(state, L4_GETARG_EVECTOR(1), 1);
+	PG_RETURN_POINTER(state);
+}
+
+Datum
+l4_iforest_combine(PG_FUNCTION_ARGS)
+{
+	TrainState *state = get_state(fcinfo, 0);
+	TrainState *other = get_state(fcinfo, 1);
+	MemoryContext parent;
+
+	(void) AggCheckCallContext(fcinfo, &parent);
+	if (other == NULL)
+	{
+		if (state == NULL)
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(state);
+	}
+	if (state == NULL)
+		state = create_state(parent, &other->options);
+	else if (memcmp(&state->options, &other->options, sizeof(L4ForestOptions)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("options of iforest_train must be the same in every row")));
+	if (other->cut && (!state->cut || other->cutoff < state->cutoff))
+	{
+		state->cut = true;
+		state->cutoff = other->cutoff;
+		trim(state);
+	}
+	for (int i = 0; i < other->n; i++)
+	{
+		add_rows(state, other->rows[i].vector, other->rows[i].rows);
+		CHECK_FOR_INTERRUPTS();
+	}
+	PG_RETURN_POINTER(state);
+}
+
+Datum
+l4_iforest_serialize(PG_FUNCTION_ARGS)
+{
+	TrainState *state = get_state(fcinfo, 0);
+	StringInfoData buf;
+
+	pq_begintypsend(&buf);
+	pq_sendbyte(&buf, STATE_VERSION);
+	pq_sendint64(&buf, state->options.trees);
+	pq_sendint64(&buf, state->options.sample_size);
+	pq_sendint64(&buf, state->options.seed);
+	pq_sendbyte(&buf, state->cut);
+	pq_sendint64(&buf, (int64) state->cutoff);
+	pq_sendint32(&buf, (uint32) state->n);
+	for (int i = 0; i < state->n; i++)
+	{
+		struct varlena *vector = state->rows[i].vector;
+
+		pq_sendint64(&buf, state->rows[i].rows);
+		pq_sendint32(&buf, (uint32) VARSIZE_ANY_EXHDR(vector));
+		pq_sendbytes(&buf, VARDATA_ANY(vector), VARSIZE_ANY_EXHDR(vector));
+	}
+	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
+}
+
+static void
+bad_state(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("state of iforest_train is corrupted")));
+}
+
+Datum
+l4_iforest_deserialize(PG_FUNCTION_ARGS)
+{
+	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
+	StringInfoData buf;
+	L4ForestOptions options;
+	TrainState *state;
+	bool		cut;
+	uint64		cutoff;
+	int			n;
+
+	(void) get_state(fcinfo, 1);
+	buf.data = VARDATA_ANY(bytes);
+	buf.len = buf.maxlen = VARSIZE_ANY_EXHDR(bytes);
+	buf.cursor = 0;
+	if (pq_getmsgbyte(&buf) != STATE_VERSION)
+		bad_state();
+	options.trees = pq_getmsgint64(&buf);
+	options.sample_size = pq_getmsgint64(&buf);
+	options.seed = pq_getmsgint64(&buf);
+	if (options.trees < 1 || options.trees > L4_IFOREST_MAX_TREES ||
+		options.sample_size < L4_IFOREST_MIN_SAMPLE ||
+		options.sample_size > L4_IFOREST_MAX_SAMPLE ||
+		options.trees * options.sample_size > L4_IFOREST_MAX_LEAVES)
+		bad_state();
+	cut = pq_getmsgbyte(&buf) != 0;
+	cutoff = (uint64) pq_getmsgint64(&buf);
+	n = (int) pq_getmsgint(&buf, 4);
+
+	state = create_state(CurrentMemoryContext, &options);
+	for (int i = 0; i < n; i++)
+	{
+		int64		rows = pq_getmsgint64(&buf);
+		int			size = (int) pq_getmsgint(&buf, 4);
+		struct varlena *vector;
+
+		if (rows < 1 || size < 0 || size > L4_EVECTOR_MAX_BYTES(L4_EVECTOR_MAX_EVENTS))
+			bad_state();
+		vector = palloc(VARHDRSZ + size);
+		SET_VARSIZE(vector, VARHDRSZ + size);
+		pq_copymsgbytes(&buf, VARDATA(vector), size);
+		add_rows(state, vector, rows);
+		pfree(vector);
+		CHECK_FOR_INTERRUPTS();
+	}
+	pq_getmsgend(&buf);
+	state->cut = cut;
+	state->cutoff = cutoff;
+	PG_RETURN_POINTER(state);
+}
+
+/* Trains on a sorted copy of the set; the state stays as it is. */
+Datum
+l4_iforest_final(PG_FUNCTION_ARGS)
+{
+	TrainState *state = get_state(fcinfo, 0);
+	MemoryContext context;
+	MemoryContext old;
+	L4ForestRow *rows;
+	struct varlena *trained;
+	struct varlena *result;
+
+	if (state == NULL)
+		PG_RETURN_NULL();
+	context = AllocSetContextCreate(CurrentMemoryContext, "l4 iforest training",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	rows = palloc_extended(state->n * sizeof(L4ForestRow), MCXT_ALLOC_HUGE);
+	memcpy(rows, state->rows, state->n * sizeof(L4ForestRow));
+	qsort(rows, state->n, sizeof(L4ForestRow), l4_iforest_compare_rows);
+	trained = l4_iforest_train(&state->options, rows,
+							   rows_that_fit(state, rows, state->n));
+	MemoryContextSwitchTo(old);
+	result = palloc(VARSIZE(trained));
+	memcpy(result, trained, VARSIZE(trained));
+	MemoryContextDelete(context);
+	PG_RETURN_POINTER(result);
+}

@@ -1,0 +1,229 @@
+/*
+ * iforest_sql.c
+ *		SQL side of the isolation forest: the type, its functions.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "libpq/pqformat.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/memutils.h"
+
+#include "iforest/iforest.h"
+#include "l4_compat.h"
+
+PG_FUNCTION_INFO_V1(l4_iforest_in);
+PG_FUNCTION_INFO_V1(l4_iforest_out);
+PG_FUNCTION_INFO_V1(l4_iforest_recv);
+PG_FUNCTION_INFO_V1(l4_iforest_send);
+PG_FUNCTION_INFO_V1(l4_iforest_score_sql);
+PG_FUNCTION_INFO_V1(l4_iforest_explain_rows);
+PG_FUNCTION_INFO_V1(l4_iforest_base_sql);
+PG_FUNCTION_INFO_V1(l4_iforest_info);
+
+/* Errors when bytes that came from outside are no forest. */
+static void
+check_forest(const struct varlena *bytes, int code)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "l4 iforest check",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	const char *detail;
+
+	if (l4_iforest_decode(bytes, &detail) == NULL)
+		ereport(ERROR,
+				(errcode(code),
+				 errmsg(code == ERRCODE_INVALID_TEXT_REPRESENTATION ?
+						"invalid input syntax for type %s" :
+						"invalid binary representation of type %s", "iforest"),
+				 errdetail_internal("%s", detail)));
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* The text form is that of bytea: \x and hexadecimal digits. */
+Datum
+l4_iforest_in(PG_FUNCTION_ARGS)
+{
+	const char *text = PG_GETARG_CSTRING(0);
+	struct varlena *bytes;
+
+	if (strncmp(text, "\\x", 2) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("invalid input syntax for type %s", "iforest"),
+				 errdetail("A forest starts with \"\\x\"."),
+				 errhint("Forests come from the aggregate iforest_train.")));
+	bytes = (struct varlena *) DatumGetPointer(DirectFunctionCall1(byteain,
+																   CStringGetDatum(text)));
+	check_forest(bytes, ERRCODE_INVALID_TEXT_REPRESENTATION);
+	PG_RETURN_POINTER(bytes);
+}
+
+/* Not byteaout: that follows the setting bytea_output. */
+Datum
+l4_iforest_out(PG_FUNCTION_ARGS)
+{
+	struct varlena *bytes = PG_GETARG_VARLENA_PP(0);
+	Size		size = VARSIZE_ANY_EXHDR(bytes);
+	char	   *text = palloc(2 + size * 2 + 1);
+
+	text[0] = '\\';
+	text[1] = 'x';
+	hex_encode(VARDATA_ANY(bytes), size, text + 2);
+	text[2 + size * 2] = '\0';
+	PG_RETURN_CSTRING(text);
+}
+
+Datum
+l4_iforest_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
+	int			size = buf->len - buf->cursor;
+	struct varlena *bytes = palloc(VARHDRSZ + size);
+
+	SET_VARSIZE(bytes, VARHDRSZ + size);
+	pq_copymsgbytes(buf, VARDATA(bytes), size);
+	check_forest(bytes, ERRCODE_INVALID_BINARY_REPRESENTATION);
+	PG_RETURN_POINTER(bytes);
+}
+
+/* There is no byte order in a forest: the bytes themselves travel. */
+Datum
+l4_iforest_send(PG_FUNCTION_ARGS)
+{
+	struct varlena *bytes = PG_GETARG_VARLENA_PP(0);
+	StringInfoData buf;
+
+	pq_begintypsend(&buf);
+	pq_sendbytes(&buf, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
+}
+
+/*
+ * The forest that a call site decoded last. A forest in a table is told by
+ * its TOAST pointer, without reading it; any other by size and fingerprint.
+ */
+typedef struct ForestCache
+{
+	MemoryContext context;		/* of forest; child of fn_mcxt */
+	L4Forest   *forest;
+	bool		has_pointer;
+	struct varatt_external pointer;
+	Size		size;
+	uint64		fingerprint;
+} ForestCache;
+
+static bool
+same_pointer(const ForestCache *cache, const struct varatt_external *pointer)
+{
+	return cache->forest != NULL && cache->has_pointer &&
+		cache->pointer.va_valueid == pointer->va_valueid &&
+		cache->pointer.va_toastrelid == pointer->va_toastrelid &&
+		cache->pointer.va_rawsize == pointer->va_rawsize &&
+		cache->pointer.va_extinfo == pointer->va_extinfo;
+}
+
+/* The decoded forest of argument 0. */
+static L4Forest *
+get_forest(FunctionCallInfo fcinfo)
+{
+	ForestCache *cache = fcinfo->flinfo->fn_extra;
+	struct varlena *raw = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(0));
+	struct varatt_external pointer;
+	bool		has_pointer = VARATT_IS_EXTERNAL_ONDISK(raw);
+	struct varlena *bytes;
+	uint64		fingerprint = 0;
+	const char *detail;
+	MemoryContext old;
+
+	if (cache == NULL)
+	{
+		cache = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(ForestCache));
+		cache->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 iforest",
+											   ALLOCSET_DEFAULT_SIZES);
+		fcinfo->flinfo->fn_extra = cache;
+	}
+	if (has_pointer)
+	{
+		VARATT_EXTERNAL_GET_POINTER(pointer, raw);
+		if (same_pointer(cache, &pointer))
+			return cache->forest;
+	}
+	bytes = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
+	if (!has_pointer && cache->forest != NULL &&
+		cache->size == VARSIZE_ANY_EXHDR(bytes) &&
+		l4_iforest_fingerprint(bytes, &fingerprint) &&
+		cache->fingerprint == fingerprint)
+		return cache->forest;
+
+	cache->forest = NULL;
+	MemoryContextReset(cache->context);
+	old = MemoryContextSwitchTo(cache->context);
+	cache->forest = l4_iforest_decode(bytes, &detail);
+	MemoryContextSwitchTo(old);
+	if (cache->forest == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("stored iforest is corrupted"),
+				 errdetail_internal("%s", detail)));
+	cache->has_pointer = has_pointer;
+	if (has_pointer)
+		cache->pointer = pointer;
+	cache->size = VARSIZE_ANY_EXHDR(bytes);
+	(void) l4_iforest_fingerprint(bytes, &cache->fingerprint);
+	return cache->forest;
+}
+
+Datum
+l4_iforest_score_sql(PG_FUNCTION_ARGS)
+{
+	L4Forest   *forest = get_forest(fcinfo);
+
+	PG_RETURN_FLOAT8(l4_iforest_score(forest, L4_GETARG_EVECTOR(1)));
+}
+
+#define EXPLAIN_COLUMNS 2
+
+Datum
+l4_iforest_explain_rows(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	L4Forest   *forest = get_forest(fcinfo);
+	L4Contribution *contributions;
+	int			n;
+
+	l4_init_materialized_srf(fcinfo);
+	Assert(rsinfo->setDesc->natts == EXPLAIN_COLUMNS);
+	contributions = l4_iforest_explain(forest, L4_GETARG_EVECTOR(1), &n);
+	for (int i = 0; i < n; i++)
+	{
+		Datum		values[EXPLAIN_COLUMNS];
+		bool		nulls[EXPLAIN_COLUMNS] = {false};
+
+		values[0] = Int32GetDatum(contributions[i].event_id);
+		values[1] = Float8GetDatum(contributions[i].value);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+Datum
+l4_iforest_base_sql(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(l4_iforest_base(get_forest(fcinfo)));
+}
+
+Datum
+l4_iforest_info(PG_FUNCTION_ARGS)
+{
+	L4Forest   *forest = get_forest(fcinfo);
+	char	   *json = psprintf("{\"trees\":" INT64_FORMAT ",\"sample_size\":" INT64_FORMAT
+								",\"seed\":" INT64_FORMAT ",\"rows\":" INT64_FORMAT
+								",\"events\":%d,\"nodes\":" INT64_FORMAT "}",
+								forest->trees, forest->sample, forest->seed,
+								forest->rows, forest->nevents, forest->nnodes);
+
+	PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in, CStringGetDatum(json)));
+}

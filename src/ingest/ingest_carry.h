@@ -1,0 +1,62 @@
+/*
+ * ingest_carry.h
+ *		What the packing of a stream carries from one unit to the next.
+ */
+#ifndef L4_INGEST_CARRY_H
+#define L4_INGEST_CARRY_H
+
+#include "ingest/ingest_pack.h"
+
+/* No rank has this number. */
+#define L4_RANK_UNKNOWN PG_INT32_MAX
+
+/* A rank of the stream: its stage, and its iteration that is going on. */
+typedef struct L4PackRank
+{
+	int32		rank;
+	int			stage;			/* -1 none */
+	int32		epoch;
+	int32		iteration;
+	TimestampTz first_ts;
+	TimestampTz last_ts;
+	int			nevents;
+	int			events_size;
+	int32	   *events;
+} L4PackRank;
+
+/* A record that lines to come may join. */
+typedef struct L4Recent
+{
+	int64		line_no;
+	int32		event_id;
+	int			stage;
+	int32		rank;
+	int32		context;
+	int32		epoch;
+	int32		iteration;
+} L4Recent;
+
+typedef struct L4PackCarry
+{
+	MemoryContext cxt;
+	int			nranks;
+	int			ranks_size;
+	L4PackRank *ranks;
+	int32		span_rank;		/* the rank whose stages make spans; L4_RANK_UNKNOWN at first */
+	int			nrecent;
+	int			recent_at;		/* the oldest one */
+	L4Recent	recent[L4_RECENT_RECORDS];
+	int			nstages;
+	char	  **stage_names;
+	int		   *stage_of_name;	/* number of each name of L4Stages */
+} L4PackCarry;
+
+extern L4PackCarry *l4_pack_carry_read(bytea *stored, const L4Stages *stages, MemoryContext cxt);
+extern bytea *l4_pack_carry_write(const L4PackCarry *carry, MemoryContext cxt);
+extern L4PackRank *l4_carry_pack_rank(L4PackCarry *carry, int32 rank);
+extern void l4_carry_room(L4PackCarry *carry, L4PackRank *rank);
+extern int	l4_carry_stage(L4PackCarry *carry, const char *name, int len);
+extern void l4_carry_remember(L4PackCarry *carry, const L4UnitRec *rec, int32 event_id, int stage);
+extern const L4Recent *l4_carry_recent(const L4PackCarry *carry, int64 line_no);
+
+#endif							/* L4_INGEST_CARRY_H */

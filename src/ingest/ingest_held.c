@@ -1,0 +1,115 @@
+/*
+ * ingest_held.c
+ *		The units of a batch, from when they were read until they are stored.
+ *
+ * A call that fails leaves them until the next batch of the session is read.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "ingest/ingest_held.h"
+#include "l4_compat.h"
+
+PG_FUNCTION_INFO_V1(l4_ingest_hold);
+
+static MemoryContext held_cxt = NULL;
+static int	nheld = 0;
+static bytea **held = NULL;
+
+typedef struct UnitReceiver
+{
+	DestReceiver pub;
+} UnitReceiver;
+
+/* A row: number of the piece from 1, its unit */
+static bool
+receive_unit(TupleTableSlot *slot, DestReceiver *self)
+{
+	int			number;
+
+	slot_getallattrs(slot);
+	number = DatumGetInt32(slot->tts_values[0]);
+	if (slot->tts_isnull[0] || number < 1 || number > nheld)
+		elog(ERROR, "unit %d is none of %d", number, nheld);
+	if (!slot->tts_isnull[1])
+	{
+		MemoryContext old = MemoryContextSwitchTo(held_cxt);
+
+		held[number - 1] = DatumGetByteaPCopy(slot->tts_values[1]);
+		MemoryContextSwitchTo(old);
+	}
+	return true;
+}
+
+static void
+receive_startup(DestReceiver *self, int operation, TupleDesc desc)
+{
+	if (desc->natts != 2 || TupleDescAttr(desc, 0)->atttypid != INT4OID || TupleDescAttr(desc, 1)->atttypid != BYTEAOID)
+		elog(ERROR, "rows of units are not a number and its bytes");
+}
+
+static void
+receive_nothing(DestReceiver *self)
+{
+}
+
+bytea *
+l4_held_unit(int number)
+{
+	if (number >= nheld)
+		elog(ERROR, "unit %d of %d is not there", number + 1, nheld);
+	return held[number];
+}
+
+int
+l4_held_count(void)
+{
+	return nheld;
+}
+
+void
+l4_held_release(void)
+{
+	if (held_cxt != NULL)
+		MemoryContextDelete(held_cxt);
+	held_cxt = NULL;
+	held = NULL;
+	nheld = 0;
+}
+
+/* (statement, number of units): run the statement, whose rows are units, and keep them */
+Datum
+l4_ingest_hold(PG_FUNCTION_ARGS)
+{
+	UnitReceiver receiver;
+	SPIPlanPtr	plan;
+	SPIExecuteOptions options;
+
+	l4_held_release();
+	held_cxt = AllocSetContextCreate(TopMemoryContext, "l4 held units", ALLOCSET_DEFAULT_SIZES);
+	nheld = Max(PG_GETARG_INT32(1), 0);
+	held = (bytea **) MemoryContextAllocZero(held_cxt, sizeof(bytea *) * Max(nheld, 1));
+	memset(&receiver, 0, sizeof(receiver));
+	receiver.pub.receiveSlot = receive_unit;
+	receiver.pub.rStartup = receive_startup;
+	receiver.pub.rShutdown = receive_nothing;
+	receiver.pub.rDestroy = receive_nothing;
+	receiver.pub.mydest = DestTuplestore;
+	SPI_connect();
+	plan = SPI_prepare_cursor(text_to_cstring(PG_GETARG_TEXT_PP(0)), 0, NULL, CURSOR_OPT_PARALLEL_OK);
+	if (plan == NULL)
+		elog(ERROR, "cannot prepare the statement that scans: %s", SPI_result_code_string(SPI_result));
+	memset(&options, 0, sizeof(options));
+	options.read_only = false;
+	options.must_return_tuples = true;
+	options.dest = &receiver.pub;
+	if (SPI_execute_plan_extended(plan, &options) != SPI_OK_SELECT)
+		elog(ERROR, "the statement that scans is no query");
+	SPI_finish();
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,242 @@
+/*
+ * ingest_iter.c
+ *		Where a stream is in its iterations, for each rank that writes on it,
+ *		and what else lasts from one piece of a stream to the next.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "common/int.h"
+
+#include "chunk/chunk.h"
+#include "ingest/ingest_scan.h"
+#include "l4_compat.h"
+
+/* Bars count whole seconds, and lines take a while: a line that comes so much later than its bar says is not late. */
+#define L4_BAR_SLACK 2
+
+static void
+carry_init(L4ScanCarry *carry)
+{
+	memset(carry, 0, sizeof(*carry));
+	carry->last_ts = L4_NO_TS;
+	carry->stored_epoch = -1;
+	carry->stored_iteration = L4_NO_INT;
+	carry->max_in_flight = L4_NO_INT;
+	carry->last_rank = L4_NO_INT;
+	initStringInfo(&carry->record_state);
+}
+
+void
+l4_carry_write(const L4ScanCarry *carry, StringInfo buf)
+{
+	l4_put_int(buf, carry->last_ts);
+	l4_put_int(buf, carry->stored_epoch);
+	l4_put_int(buf, carry->stored_iteration);
+	l4_put_int(buf, carry->max_in_flight);
+	l4_put_int(buf, carry->last_rank);
+	l4_put_uint(buf, carry->nranks);
+	for (int i = 0; i < carry->nranks; i++)
+	{
+		l4_put_int(buf, carry->ranks[i].rank);
+		l4_put_int(buf, carry->ranks[i].epoch);
+		l4_put_int(buf, carry->ranks[i].current);
+		l4_put_int(buf, carry->ranks[i].done);
+		l4_put_int(buf, carry->ranks[i].done_ts);
+		l4_put_uint(buf, carry->ranks[i].numbered);
+		l4_put_int(buf, carry->ranks[i].total);
+		l4_put_uint(buf, carry->ranks[i].counted);
+		l4_put_int(buf, carry->ranks[i].elapsed);
+		l4_put_int(buf, carry->ranks[i].elapsed_ts);
+	}
+	l4_put_uint(buf, carry->record_state.len);
+	appendBinaryStringInfo(buf, carry->record_state.data, carry->record_state.len);
+}
+
+void
+l4_carry_read(L4ScanCarry *carry, const char *bytes, int len)
+{
+	L4ByteReader reader;
+	uint64		n;
+
+	carry_init(carry);
+	if (len == 0)
+		return;
+	reader.ptr = (const unsigned char *) bytes;
+	reader.end = reader.ptr + len;
+	carry->last_ts = l4_get_int(&reader);
+	carry->stored_epoch = (int32) l4_get_int(&reader);
+	carry->stored_iteration = (int32) l4_get_int(&reader);
+	carry->max_in_flight = (int32) l4_get_int(&reader);
+	carry->last_rank = (int32) l4_get_int(&reader);
+	n = l4_get_uint(&reader);
+	if (n > L4_MAX_RANKS)
+		l4_pack_corrupted("ranks");
+	carry->nranks = (int) n;
+	for (int i = 0; i < carry->nranks; i++)
+	{
+		carry->ranks[i].rank = (int32) l4_get_int(&reader);
+		carry->ranks[i].epoch = (int32) l4_get_int(&reader);
+		carry->ranks[i].current = (int32) l4_get_int(&reader);
+		carry->ranks[i].done = (int32) l4_get_int(&reader);
+		carry->ranks[i].done_ts = l4_get_int(&reader);
+		carry->ranks[i].numbered = l4_get_uint(&reader) != 0;
+		carry->ranks[i].total = (int32) l4_get_int(&reader);
+		carry->ranks[i].counted = l4_get_uint(&reader) != 0;
+		carry->ranks[i].elapsed = (int32) l4_get_int(&reader);
+		carry->ranks[i].elapsed_ts = l4_get_int(&reader);
+	}
+	n = l4_get_uint(&reader);
+	appendBinaryStringInfo(&carry->record_state, l4_get_bytes(&reader, n), (int) Min(n, PG_INT32_MAX));
+}
+
+/* State of a rank; ranks beyond the limit share the last one. */
+L4RankState *
+l4_carry_rank(L4ScanCarry *carry, int32 rank)
+{
+	L4RankState *state;
+
+	for (int i = 0; i < carry->nranks; i++)
+		if (carry->ranks[i].rank == rank)
+		{
+			/* writers take turns in runs: keep the present one in front */
+			if (i > 4)
+			{
+				L4RankState swap = carry->ranks[0];
+
+				carry->ranks[0] = carry->ranks[i];
+				carry->ranks[i] = swap;
+				i = 0;
+			}
+			return &carry->ranks[i];
+		}
+	if (carry->nranks >= L4_MAX_RANKS)
+		return &carry->ranks[L4_MAX_RANKS - 1];
+	state = &carry->ranks[carry->nranks++];
+	state->rank = rank;
+	state->epoch = 0;
+	state->current = L4_NO_INT;
+	state->done = L4_NO_INT;
+	state->done_ts = L4_NO_TS;
+	state->numbered = false;
+	state->total = 0;
+	state->counted = false;
+	state->elapsed = -1;
+	state->elapsed_ts = L4_NO_TS;
+	return state;
+}
+
+/*
+ * When a bar was painted: a log gets its line only when something ends it,
+ * after a hang long afterwards. The bar's own seconds since the one before
+ * tell, where the line came later than they say.
+ */
+static TimestampTz
+bar_time(L4RankState *state, int elapsed, TimestampTz ts)
+{
+	TimestampTz painted = ts;
+
+	if (state->elapsed >= 0 && elapsed >= state->elapsed && state->elapsed_ts != L4_NO_TS && ts != L4_NO_TS)
+	{
+		if (pg_add_s64_overflow(state->elapsed_ts, (elapsed - state->elapsed + L4_BAR_SLACK) * USECS_PER_SEC, &painted))
+			painted = ts;
+		painted = Min(painted, ts);
+	}
+	state->elapsed = elapsed;
+	state->elapsed_ts = painted;
+	return painted;
+}
+
+/*
+ * A report out of another total than that of the training: evaluation paints
+ * bars of its own. The training's total is the one under which reports came
+ * that only a training loop writes; until then each loop begins anew.
+ */
+static bool
+of_other_loop(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found)
+{
+	int32		total = (int32) Min(found->total, PG_INT32_MAX);
+
+	if (found->iter == L4_ITER_NEXT)
+		state->counted |= state->total > 0;
+	else if (found->done && total > 0 && total != state->total)
+	{
+		if (state->counted)
+			return true;
+		if (state->total > 0)
+		{
+			state->done = L4_NO_INT;
+			carry->stored_epoch = -1;
+			carry->stored_iteration = L4_NO_INT;
+		}
+		state->total = total;
+	}
+	state->counted |= found->counted && total > 0;
+	return false;
+}
+
+/*
+ * A line that names an iteration: the record belongs to it, and the rank goes
+ * on from there. A number that is lower than one already done starts a new
+ * epoch, but only where a line reports it as done: evaluation and checkpoints
+ * name the iteration that has just ended. True when the iteration is to be
+ * kept: the first report of it in the stream. Reports without numbers are
+ * counted, unless others give numbers: then they belong to what is going on.
+ */
+bool
+l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found,
+				   TimestampTz ts, L4UnitRec *rec, double *duration_ms)
+{
+	bool		next = found->iter == L4_ITER_NEXT;
+	bool		other = of_other_loop(carry, state, found);
+	int32		before = state->done;
+	int32		iter = (int32) Min(Max(found->iter, 0), PG_INT32_MAX - 1);
+	TimestampTz before_ts = state->done_ts;
+
+	if (other || (next && state->numbered))
+		return false;
+	if (found->done && found->elapsed_s >= 0)
+		ts = bar_time(state, found->elapsed_s, ts);
+	if (next)
+		iter = before == L4_NO_INT ? 1 : Min(before, PG_INT32_MAX - 2) + 1;
+	state->numbered |= !next && found->done;
+
+	if (iter > carry->max_in_flight || carry->max_in_flight == L4_NO_INT)
+		carry->max_in_flight = iter;
+	rec->iteration = iter;
+	if (!found->done)
+	{
+		if (state->done == L4_NO_INT || iter > state->done)
+			state->current = iter;
+		rec->epoch = state->epoch;
+		return false;
+	}
+	if (found->epoch >= 0)
+	{
+		int32		epoch = (int32) Min(found->epoch, PG_INT32_MAX);
+
+		if (epoch != state->epoch && !next)
+			before = L4_NO_INT;
+		state->epoch = epoch;
+	}
+	else if (before != L4_NO_INT && iter < before)
+	{
+		state->epoch++;
+		before = L4_NO_INT;
+	}
+	rec->epoch = state->epoch;
+	state->done = iter;
+	state->done_ts = ts;
+	state->current = iter + 1;
+	*duration_ms = found->duration_ms;
+	if (isnan(*duration_ms) && before != L4_NO_INT && iter > before && ts != L4_NO_TS &&
+		before_ts != L4_NO_TS && ts >= before_ts)
+		*duration_ms = (double) (ts - before_ts) / 1000.0 / (iter - before);
+	if (state->epoch < carry->stored_epoch ||
+		(state->epoch == carry->stored_epoch && iter <= carry->stored_iteration))
+		return false;
+	carry->stored_epoch = state->epoch;
+	carry->stored_iteration = iter;
+	return true;
+}

@@ -1,0 +1,579 @@
+/*
+ * ingest_pack.c
+ *		From a unit to packed rows: lines into chunks, records into counts,
+ *		stages, sequences and activity.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "ingest/ingest_carry.h"
+#include "ingest/ingest_pack.h"
+#include "l4_compat.h"
+
+/* What is known of a record of the unit, by its number. */
+typedef struct RecInfo
+{
+	int32		event_id;
+	int			stage;			/* -1 none */
+} RecInfo;
+
+typedef struct Packer
+{
+	L4PackInput *in;
+	L4Packed   *out;
+	MemoryContext cxt;
+	L4PackCarry *carry;
+	L4Sums	   *sums;
+	/* packs that are written; reset for the open part */
+	L4Pack	   *durations;
+	L4Pack	   *iterations;
+	L4Pack	   *stages;
+	L4Pack	   *activity;
+	L4Pack	   *sequences;
+	/* the chunk being filled */
+	L4Pack	   *chunk;
+	L4Chunk		head;
+	int			chunks_size;
+	int			chunk_stage;	/* stage of the line before, and its entry in the chunk */
+	int			chunk_stage_entry;
+	/* last span and last second, not written yet */
+	int			span_stage;		/* -1 none */
+	TimestampTz span_first;
+	TimestampTz span_last;
+	int64		span_first_line;
+	int64		span_last_line;
+	int64		second;
+	int64		second_lines;
+} Packer;
+
+enum
+{
+	CH_LINE, CH_BACK, CH_TS, CH_RANK, CH_EVENT, CH_STAGE, CH_EPOCH, CH_ITERATION
+};
+
+/* A pack with columns of these types: what was stored, or an empty one. */
+static L4Pack *
+open_pack(bytea *before, MemoryContext cxt, const char *types)
+{
+	L4Pack	   *pack;
+
+	if (before != NULL)
+	{
+		pack = l4_pack_reopen(before, cxt);
+		for (int i = 0; types[i] != '\0'; i++)
+			if (i >= pack->ncols || pack->cols[i].type != types[i])
+				l4_pack_corrupted("columns");
+		return pack;
+	}
+	pack = l4_pack_create(cxt);
+	for (int i = 0; types[i] != '\0'; i++)
+		l4_pack_add_col(pack, types[i], "");
+	return pack;
+}
+
+static void
+put_optional(L4Pack *pack, int col, int32 value)
+{
+	if (value == L4_NO_INT)
+		l4_pack_null(pack, col);
+	else
+		l4_pack_int(pack, col, value);
+}
+
+static void
+open_sections(Packer *p, const L4Sections *before)
+{
+	p->sums = l4_sums_create(before->events, before->slots, p->cxt);
+	p->durations = open_pack(before->durations, p->cxt, "iiiiii");
+	p->iterations = open_pack(before->iterations, p->cxt, "iiif");
+	p->stages = open_pack(before->stages, p->cxt, "siiii");
+	p->activity = open_pack(before->activity, p->cxt, "ii");
+	p->sequences = open_pack(before->sequences, p->cxt, "iiiaii");
+	p->span_stage = -1;
+	p->second = PG_INT64_MIN;
+	p->second_lines = 0;
+}
+
+static bytea *
+encode_or_null(L4Pack *pack)
+{
+	return pack->nrows == 0 ? NULL : l4_pack_encode(pack);
+}
+
+/* For what has repeats; the differences of numbers have none that would be worth looking for. */
+static bytea *
+compress_or_null(bytea *packed)
+{
+	return packed == NULL ? NULL : l4_pack_compress(packed);
+}
+
+/* The last span of the stored ones is taken back, to be extended. */
+static void
+reopen_span(Packer *p)
+{
+	L4PackCol  *cols = p->stages->cols;
+	int			row = p->stages->nrows - 1;
+
+	if (row < 0)
+		return;
+	p->span_stage = l4_carry_stage(p->carry, cols[0].entry[cols[0].ints[row]], cols[0].entry_len[cols[0].ints[row]]);
+	p->span_first = l4_pack_is_null(p->stages, 1, row) ? L4_NO_TS : cols[1].ints[row];
+	p->span_last = l4_pack_is_null(p->stages, 2, row) ? L4_NO_TS : cols[2].ints[row];
+	p->span_first_line = cols[3].ints[row];
+	p->span_last_line = cols[4].ints[row];
+	for (int c = 0; c < p->stages->ncols; c++)
+		cols[c].nvalues--;
+	p->stages->nrows--;
+}
+
+static void
+end_span(Packer *p)
+{
+	const char *name;
+
+	if (p->span_stage < 0 || p->stages->nrows >= L4_MAX_SPANS)
+		return;
+	name = p->carry->stage_names[p->span_stage];
+	l4_pack_text(p->stages, 0, name, strlen(name));
+	l4_pack_ts(p->stages, 1, p->span_first);
+	l4_pack_ts(p->stages, 2, p->span_last);
+	l4_pack_int(p->stages, 3, p->span_first_line);
+	l4_pack_int(p->stages, 4, p->span_last_line);
+}
+
+static void
+add_to_span(Packer *p, const L4UnitLine *line, int stage)
+{
+	if (stage != p->span_stage)
+	{
+		end_span(p);
+		p->span_stage = stage;
+		p->span_first = line->ts;
+		p->span_last = line->ts;
+		p->span_first_line = line->line_no;
+	}
+	if (line->ts != L4_NO_TS && (p->span_last == L4_NO_TS || line->ts > p->span_last))
+		p->span_last = line->ts;
+	p->span_last_line = line->line_no;
+}
+
+static void
+end_second(Packer *p)
+{
+	if (p->second_lines > 0)
+	{
+		l4_pack_int(p->activity, 0, p->second);
+		l4_pack_int(p->activity, 1, p->second_lines);
+	}
+	p->second_lines = 0;
+}
+
+static void
+end_chunk(Packer *p)
+{
+	L4Packed   *out = p->out;
+
+	if (p->chunk == NULL || p->chunk->nrows == 0)
+		return;
+	if (out->nchunks >= p->chunks_size)
+	{
+		p->chunks_size = Max(8, p->chunks_size * 2);
+		out->chunks = out->chunks == NULL ? MemoryContextAlloc(p->cxt, sizeof(L4Chunk) * p->chunks_size)
+			: repalloc(out->chunks, sizeof(L4Chunk) * p->chunks_size);
+	}
+	p->head.lines = p->chunk->nrows;
+	p->head.body = l4_pack_compress(l4_pack_encode(p->chunk));
+	out->chunks[out->nchunks++] = p->head;
+	p->chunk = NULL;
+}
+
+static void
+widen_chunk(L4Chunk *head, int64 line_no, TimestampTz ts, bool first)
+{
+	head->first_line_no = first ? line_no : Min(head->first_line_no, line_no);
+	head->last_line_no = first ? line_no : Max(head->last_line_no, line_no);
+	if (ts != L4_NO_TS)
+	{
+		head->first_ts = head->first_ts == L4_NO_TS ? ts : Min(head->first_ts, ts);
+		head->last_ts = head->last_ts == L4_NO_TS ? ts : Max(head->last_ts, ts);
+	}
+}
+
+static void
+start_chunk(Packer *p, bytea *before)
+{
+	p->chunk_stage = -1;
+	p->chunk = open_pack(before, p->cxt, "iiiiisii");
+	memset(&p->head, 0, sizeof(p->head));
+	p->head.first_ts = p->head.last_ts = L4_NO_TS;
+	for (int row = 0; row < p->chunk->nrows; row++)
+		widen_chunk(&p->head, p->chunk->cols[CH_LINE].ints[row],
+					l4_pack_is_null(p->chunk, CH_TS, row) ? L4_NO_TS : p->chunk->cols[CH_TS].ints[row], row == 0);
+}
+
+static void
+add_line(Packer *p, const L4UnitLine *line, const L4UnitRec *rec, const RecInfo *info)
+{
+	L4Pack	   *chunk;
+	L4Packed   *out = p->out;
+
+	if (p->chunk != NULL && p->chunk->nrows >= L4_CHUNK_LINES)
+		end_chunk(p);
+	if (p->chunk == NULL)
+		start_chunk(p, NULL);
+	chunk = p->chunk;
+	widen_chunk(&p->head, line->line_no, line->ts, chunk->nrows == 0);
+	l4_pack_int(chunk, CH_LINE, line->line_no);
+	l4_pack_int(chunk, CH_BACK, line->line_no - rec->line_no);
+	l4_pack_ts(chunk, CH_TS, line->ts);
+	put_optional(chunk, CH_RANK, rec->rank);
+	l4_pack_int(chunk, CH_EVENT, info->event_id);
+	if (info->stage < 0)
+		l4_pack_null(chunk, CH_STAGE);
+	else if (info->stage == p->chunk_stage)
+		l4_pack_same_entry(chunk, CH_STAGE, p->chunk_stage_entry);
+	else
+	{
+		L4PackCol  *col = &chunk->cols[CH_STAGE];
+
+		l4_pack_text(chunk, CH_STAGE, p->carry->stage_names[info->stage], strlen(p->carry->stage_names[info->stage]));
+		p->chunk_stage = info->stage;
+		p->chunk_stage_entry = (int) col->ints[col->nvalues - 1];
+	}
+	l4_pack_int(chunk, CH_EPOCH, rec->epoch);
+	put_optional(chunk, CH_ITERATION, rec->iteration);
+	if (line->ts == L4_NO_TS)
+		return;
+	out->first_ts = out->first_ts == L4_NO_TS ? line->ts : Min(out->first_ts, line->ts);
+	out->last_ts = out->last_ts == L4_NO_TS ? line->ts : Max(out->last_ts, line->ts);
+}
+
+static void
+add_lines(Packer *p, const L4UnitPart *part, const RecInfo *info)
+{
+	for (int i = 0; i < part->nlines; i++)
+	{
+		const L4UnitLine *line = &part->lines[i];
+		const L4UnitRec *rec = &part->recs[line->rec];
+
+		if ((i & 0xfff) == 0)
+			CHECK_FOR_INTERRUPTS();
+		add_line(p, line, rec, &info[line->rec]);
+		if (!p->in->late && (rec->context == p->carry->span_rank || rec->context == L4_NO_INT))
+			add_to_span(p, line, info[line->rec].stage);
+		if (line->ts != L4_NO_TS)
+		{
+			int64		second = line->ts / USECS_PER_SEC - (line->ts % USECS_PER_SEC < 0);
+
+			if (second * USECS_PER_SEC != p->second)
+			{
+				end_second(p);
+				p->second = second * USECS_PER_SEC;
+			}
+			p->second_lines++;
+		}
+	}
+	end_second(p);
+}
+
+static void
+end_sequence(Packer *p, L4PackRank *rank)
+{
+	if (rank->nevents == 0)
+		return;
+	put_optional(p->sequences, 0, rank->rank);
+	l4_pack_int(p->sequences, 1, rank->epoch);
+	l4_pack_int(p->sequences, 2, rank->iteration);
+	l4_pack_ints(p->sequences, 3, rank->events, rank->nevents);
+	l4_pack_ts(p->sequences, 4, rank->first_ts);
+	l4_pack_ts(p->sequences, 5, rank->last_ts);
+	rank->nevents = 0;
+}
+
+/* An iteration that is named after it has ended (evaluation, checkpoint) goes on with the one that is open. */
+static void
+add_to_sequence(Packer *p, L4PackRank *rank, const L4UnitRec *rec, int32 event_id)
+{
+	if (rec->iteration == L4_NO_INT)
+		return;
+	if (rank->nevents > 0 && (rec->epoch != rank->epoch || rec->iteration > rank->iteration))
+		end_sequence(p, rank);
+	if (rank->nevents == 0)
+	{
+		rank->epoch = rec->epoch;
+		rank->iteration = rec->iteration;
+		rank->first_ts = rec->ts;
+	}
+	rank->last_ts = rec->ts;
+	if (rank->nevents < L4_MAX_SEQUENCE)
+	{
+		l4_carry_room(p->carry, rank);
+		rank->events[rank->nevents++] = event_id;
+	}
+}
+
+static const L4StageMark *
+stage_mark(const L4Stages *stages, int32 event_id)
+{
+	int			low = 0;
+	int			high = stages->nmarks;
+
+	while (low < high)
+	{
+		int			mid = (low + high) / 2;
+
+		if (stages->marks[mid].event_id < event_id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < stages->nmarks && stages->marks[low].event_id == event_id ? &stages->marks[low] : NULL;
+}
+
+/* Stage of a record, and of what follows it on its rank. */
+static int
+place_in_stages(Packer *p, L4PackRank *rank, const L4StageMark *mark)
+{
+	int			stage = rank->stage;
+
+	if (mark != NULL)
+	{
+		stage = p->carry->stage_of_name[mark->stage];
+		rank->stage = mark->then >= 0 ? p->carry->stage_of_name[mark->then] : stage;
+	}
+	return stage;
+}
+
+/* What a stream says before its first line with a rank is of that rank: its stages go on. */
+static void
+follow_first_rank(Packer *p, int32 context)
+{
+	int			stage;
+
+	if (p->carry->span_rank != L4_NO_INT || context == L4_NO_INT)
+		return;
+	stage = l4_carry_pack_rank(p->carry, L4_NO_INT)->stage;
+	l4_carry_pack_rank(p->carry, context)->stage = stage;
+	p->carry->span_rank = context;
+}
+
+/* Records that may be the first ones of their events: before those of the unit are counted. */
+static void
+add_examples(Packer *p, const L4UnitPart *part)
+{
+	for (int i = 0; i < part->nlocals; i++)
+	{
+		const L4Local *local = part->locals[i];
+		L4Example  *example;
+
+		if (!l4_sums_may_be_first(p->sums, local->event_id, local->ts, local->line_no))
+			continue;
+		example = &p->out->examples[p->out->nexamples++];
+		example->event_id = local->event_id;
+		example->line_no = local->line_no;
+		example->ts = local->ts;
+		example->text = local->text;
+		example->len = local->text_len;
+	}
+}
+
+static void
+add_records(Packer *p, const L4UnitPart *part, RecInfo *info)
+{
+	const L4StageMark **marks = (const L4StageMark **) palloc(sizeof(void *) * Max(part->nlocals, 1));
+
+	for (int i = 0; i < part->nlocals; i++)
+		marks[i] = stage_mark(p->in->stages, part->locals[i]->event_id);
+	for (int i = 0; i < part->nrecs; i++)
+	{
+		const L4UnitRec *rec = &part->recs[i];
+		L4PackRank *rank;
+		const L4Local *local;
+
+		if ((i & 0xfff) == 0)
+			CHECK_FOR_INTERRUPTS();
+		follow_first_rank(p, rec->context);
+		rank = l4_carry_pack_rank(p->carry, rec->context);
+		if (rec->local < 0)
+		{
+			const L4Recent *recent = l4_carry_recent(p->carry, rec->line_no);
+
+			info[i].event_id = recent->event_id;
+			info[i].stage = p->in->late ? -1 : recent->stage;
+			part->recs[i].epoch = recent->epoch;
+			part->recs[i].iteration = recent->iteration;
+			part->recs[i].rank = recent->rank;
+			part->recs[i].context = recent->context;
+			continue;
+		}
+		local = part->locals[rec->local];
+		info[i].event_id = local->event_id;
+		info[i].stage = p->in->late ? -1 : place_in_stages(p, rank, marks[rec->local]);
+		l4_sums_add_record(p->sums, local->event_id, rec);
+		if (!p->in->late)
+		{
+			if (!local->is_stack)
+				add_to_sequence(p, rank, rec, local->event_id);
+			l4_carry_remember(p->carry, rec, info[i].event_id, info[i].stage);
+		}
+		p->out->last_event_id = local->event_id;
+	}
+	pfree(marks);
+}
+
+static void
+add_values(Packer *p, const L4UnitPart *part)
+{
+	for (int i = 0; i < part->nlocals; i++)
+	{
+		const L4Local *local = part->locals[i];
+
+		CHECK_FOR_INTERRUPTS();
+		l4_sums_add_shape(p->sums, local);
+		for (int k = 0; k < local->nparams; k++)
+		{
+			const L4Param *param = &local->params[k];
+
+			for (int b = 0; b < param->nblocks; b++)
+			{
+				l4_pack_int(p->durations, 0, local->event_id);
+				l4_pack_int(p->durations, 1, param->pos);
+				l4_pack_int(p->durations, 2, param->blocks[b].block);
+				l4_pack_int(p->durations, 3, param->blocks[b].n);
+				l4_pack_int(p->durations, 4, param->blocks[b].sum_us);
+				l4_pack_int(p->durations, 5, param->blocks[b].max_us);
+			}
+		}
+	}
+}
+
+/* Metrics get a column each, by name. */
+static void
+add_iterations(Packer *p, const L4UnitPart *part)
+{
+	L4Pack	   *pack = p->iterations;
+
+	for (int i = 0; i < part->niters; i++)
+	{
+		const L4IterEntry *iter = &part->iters[i];
+		int			ncols;
+
+		for (int k = 0; k < iter->nmetrics; k++)
+		{
+			int			c = 4;
+
+			while (c < pack->ncols && strncmp(pack->cols[c].name, iter->metrics[k].name, sizeof(pack->cols[c].name) - 1) != 0)
+				c++;
+			if (c == pack->ncols && c < L4_PACK_MAX_COLS)
+				l4_pack_add_col(pack, L4_PACK_FLOAT, iter->metrics[k].name);
+		}
+		ncols = pack->ncols;
+		l4_pack_int(pack, 0, iter->epoch);
+		l4_pack_int(pack, 1, iter->iteration);
+		l4_pack_ts(pack, 2, iter->ts);
+		if (isnan(iter->duration_ms))
+			l4_pack_null(pack, 3);
+		else
+			l4_pack_float(pack, 3, iter->duration_ms);
+		for (int c = 4; c < ncols; c++)
+		{
+			int			k = 0;
+
+			while (k < iter->nmetrics && strncmp(pack->cols[c].name, iter->metrics[k].name, sizeof(pack->cols[c].name) - 1) != 0)
+				k++;
+			if (k < iter->nmetrics)
+				l4_pack_float(pack, c, iter->metrics[k].value);
+			else
+				l4_pack_null(pack, c);
+		}
+	}
+}
+
+static void
+add_part(Packer *p, L4UnitPart *part)
+{
+	RecInfo    *info = (RecInfo *) palloc(sizeof(RecInfo) * Max(part->nrecs, 1));
+
+	if (p->carry->span_rank == L4_RANK_UNKNOWN && part->nrecs > 0)
+		p->carry->span_rank = part->recs[0].context;
+	add_examples(p, part);
+	add_records(p, part, info);
+	add_lines(p, part, info);
+	add_values(p, part);
+	add_iterations(p, part);
+	pfree(info);
+}
+
+static void
+close_sections(Packer *p, L4Sections *sections)
+{
+	end_span(p);
+	sections->events = compress_or_null(l4_sums_events(p->sums));
+	sections->slots = compress_or_null(l4_sums_slots(p->sums));
+	sections->durations = encode_or_null(p->durations);
+	sections->iterations = encode_or_null(p->iterations);
+	sections->stages = encode_or_null(p->stages);
+	sections->activity = encode_or_null(p->activity);
+	sections->sequences = compress_or_null(encode_or_null(p->sequences));
+}
+
+/* What is open now is shown apart, and made again when more lines come. */
+static void
+pack_open(Packer *p, L4UnitPart *part)
+{
+	static const L4Sections none;
+	L4Packed   *out = p->out;
+	int			nchunks = out->nchunks;
+
+	p->sequences = open_pack(NULL, p->cxt, "iiiaii");
+	if (part->nlines > 0)
+	{
+		open_sections(p, &none);
+		add_part(p, part);
+		end_chunk(p);
+		out->open_chunk = &out->chunks[nchunks];
+		out->nchunks = nchunks;
+	}
+	if (!p->in->late)
+		for (int i = 0; i < p->carry->nranks; i++)
+			end_sequence(p, &p->carry->ranks[i]);
+	if (part->nlines > 0)
+		close_sections(p, &out->open);
+	else
+		out->open.sequences = compress_or_null(encode_or_null(p->sequences));
+}
+
+L4Packed *
+l4_pack_unit(L4PackInput *input, MemoryContext cxt)
+{
+	Packer		p;
+	L4Packed   *out = MemoryContextAllocZero(cxt, sizeof(L4Packed));
+	L4Unit	   *unit = input->unit;
+
+	memset(&p, 0, sizeof(p));
+	p.in = input;
+	p.out = out;
+	p.cxt = cxt;
+	out->first_ts = out->last_ts = L4_NO_TS;
+	out->examples = MemoryContextAllocHuge(cxt, sizeof(L4Example) *
+										   Max(unit->settled.nlocals + unit->open.nlocals, 1));
+	p.carry = l4_pack_carry_read(input->late ? NULL : input->carry, input->stages, cxt);
+
+	open_sections(&p, &input->before);
+	if (!input->late)
+		reopen_span(&p);
+	if (input->chunk != NULL)
+		start_chunk(&p, input->chunk);
+	add_part(&p, &unit->settled);
+	end_chunk(&p);
+	close_sections(&p, &out->settled);
+	out->carry = l4_pack_carry_write(p.carry, cxt);
+
+	pack_open(&p, &unit->open);
+	return out;
+}

@@ -1,0 +1,46 @@
+/*
+ * ingest_parcel.h
+ *		A parcel: a unit that was packed onto what is stored of its stream,
+ *		ready to be written.
+ *
+ * Packing reads but does not write, so it can be done where the unit was
+ * made, in a worker. Between processes a parcel has the form of a unit whose
+ * head says "packed".
+ */
+#ifndef L4_INGEST_PARCEL_H
+#define L4_INGEST_PARCEL_H
+
+#include "ingest/ingest_pack.h"
+#include "ingest/ingest_query.h"
+
+typedef struct L4Parcel
+{
+	L4UnitHead	head;
+	char	   *job_id;
+	char	   *node;
+	char	   *source;
+	int			chunk_no;		/* of the first chunk */
+	bool		has_tail;		/* what is stored has open lines */
+	bool		has_summary;
+	int			growth_part;	/* where more of what grows goes */
+	char	   *seen;			/* numbers of the settled lines, a multirange as text */
+	char	   *tail;			/* of the open ones */
+	L4Packed   *packed;
+} L4Parcel;
+
+/* Packs units of many streams. */
+typedef struct L4Packing
+{
+	L4Query		read;
+	L4Stages	stages;
+} L4Packing;
+
+extern void l4_packing_init(L4Packing *packing, bool read_only);
+
+/* All in the current context; NULL when the stream is gone. The unit must know all its events. */
+extern L4Parcel *l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4Unit *unit);
+
+extern bytea *l4_parcel_encode(const L4Parcel *parcel);
+extern L4Parcel *l4_parcel_decode(bytea *bytes);
+
+#endif							/* L4_INGEST_PARCEL_H */

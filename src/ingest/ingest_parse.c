@@ -1,0 +1,118 @@
+/*
+ * ingest_parse.c
+ *		One line through formats, records and parser, learning nothing: what
+ *		l4.parse() calls.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/xact.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "ingest/ingest_scan.h"
+#include "l4_compat.h"
+
+PG_FUNCTION_INFO_V1(l4_ingest_parse);
+
+/* Bytes by which a stored parser is known again: a TOAST pointer, or a header with its checksum. */
+#define KEY_BYTES 32
+
+typedef struct ParseCache
+{
+	MemoryContext cxt;
+	L4Parser   *parser;
+	Size		len;
+	char		key[KEY_BYTES];
+} ParseCache;
+
+static L4Parser *
+cached_parser(FunctionCallInfo fcinfo)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(0));
+	ParseCache *cache = (ParseCache *) fcinfo->flinfo->fn_extra;
+	Size		len = VARSIZE_ANY(value);
+	char		key[KEY_BYTES] = {0};
+
+	memcpy(key, value, Min(len, KEY_BYTES));
+	if (cache == NULL)
+		fcinfo->flinfo->fn_extra = cache = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(ParseCache));
+	/* a compressed value has no checksum in front: it is small, and decoded each time */
+	if (cache->parser != NULL && !VARATT_IS_COMPRESSED(value) && cache->len == len && memcmp(cache->key, key, KEY_BYTES) == 0)
+		return cache->parser;
+	cache->parser = NULL;
+	if (cache->cxt != NULL)
+		MemoryContextDelete(cache->cxt);
+	cache->cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 parse", ALLOCSET_DEFAULT_SIZES);
+	cache->len = len;
+	memcpy(cache->key, key, KEY_BYTES);
+	cache->parser = l4_parser_decode(detoast_attr(value), cache->cxt);
+	return cache->parser;
+}
+
+static Datum
+text_or_null(const char *text, int len, bool *isnull)
+{
+	*isnull = text == NULL;
+	return text == NULL ? (Datum) 0 : PointerGetDatum(cstring_to_text_with_len(text, len));
+}
+
+/* (parser, ruleset, line) -> (ts, level, rank, host, component, message, event_id) */
+Datum
+l4_ingest_parse(PG_FUNCTION_ARGS)
+{
+	L4Parser   *parser = PG_ARGISNULL(0) ? NULL : cached_parser(fcinfo);
+	L4Rules    *rules;
+	L4LineReader *lines;
+	L4RecordReader *records = l4_record_reader_create(CurrentMemoryContext);
+	const L4Record *record;
+	L4RecordPlace place;
+	L4Line		line;
+	L4Shape		shape;
+	text	   *raw;
+	TupleDesc	desc;
+	Datum		values[7];
+	bool		nulls[7] = {false};
+	int32		event_id = 0;
+
+	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		PG_RETURN_NULL();
+	rules = l4_rules_get(PG_GETARG_JSONB_P(1), CurrentMemoryContext);
+	raw = PG_GETARG_TEXT_PP(2);
+	lines = l4_line_reader_create(rules, CurrentMemoryContext);
+	l4_line_reader_reference(lines, GetCurrentTransactionStartTimestamp());
+	l4_line_peel(lines, VARDATA_ANY(raw), VARSIZE_ANY_EXHDR(raw), &line);
+	l4_record_feed(records, 1, VARDATA_ANY(raw), VARSIZE_ANY_EXHDR(raw), &line, &place);
+	record = l4_record_next(records);
+	if (record == NULL)
+	{
+		l4_record_finish(records);
+		record = l4_record_next(records);
+	}
+	if (record == NULL)
+		elog(ERROR, "a line makes no record");
+	if (parser != NULL)
+	{
+		l4_shape_init(&shape, CurrentMemoryContext);
+		l4_parser_scan(parser, record->msg, l4_clip(record->msg, record->msg_len, L4_MAX_SCAN_MSG), &shape);
+		event_id = l4_parser_match_shape(parser, record->level, &shape);
+	}
+	values[0] = TimestampTzGetDatum(line.ts);
+	nulls[0] = !line.has_ts;
+	values[1] = text_or_null(l4_level_name(record->level),
+							 record->level == L4_LEVEL_NONE ? 0 : strlen(l4_level_name(record->level)), &nulls[1]);
+	values[2] = Int32GetDatum(line.rank);
+	nulls[2] = line.rank < 0;
+	values[3] = text_or_null(line.host, line.host_len, &nulls[3]);
+	values[4] = text_or_null(line.component, line.component_len, &nulls[4]);
+	values[5] = PointerGetDatum(cstring_to_text_with_len(record->msg, record->msg_len));
+	values[6] = Int32GetDatum(event_id);
+	nulls[6] = event_id == 0;
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+}

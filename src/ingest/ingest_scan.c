@@ -1,0 +1,599 @@
+/*
+ * ingest_scan.c
+ *		One pass over a piece of a stream.
+ *
+ * Records are counted in the order of their first lines: those that end while
+ * an older one is open (a traceback whose exception line is still to come,
+ * among lines of other ranks) wait. So the result does not depend on where
+ * pieces are cut, and what is open at the end is told apart from what is settled.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "chunk/chunk.h"
+#include "ingest/ingest_scan.h"
+#include "l4_compat.h"
+
+/* Local events by shape and level. */
+#define SH_PREFIX localtab
+#define SH_ELEMENT_TYPE LocalSlot
+#define SH_KEY_TYPE uint64
+#define SH_KEY key
+#define SH_HASH_KEY(tb, key) ((uint32) ((key) ^ ((key) >> 32)))
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+typedef struct LocalSlot
+{
+	uint64		key;
+	L4Local    *local;
+	char		status;
+} LocalSlot;
+#include "lib/simplehash.h"
+
+/* What a record's first line knew, kept until the record is counted. */
+typedef struct RecordStart
+{
+	int64		line_no;
+	TimestampTz ts;
+	int32		rank;			/* the relation's */
+	int32		rec;			/* number in the settled part, -1 none */
+	int32		open_rec;		/* number in the open part, -1 none */
+	L4Iteration *bar;			/* what the bar in front of the message reports, NULL none */
+} RecordStart;
+
+/* A record that waits for an older one. */
+typedef struct Waiting
+{
+	L4Record	record;			/* msg and text are copies */
+} Waiting;
+
+struct L4Scan
+{
+	L4ScanShared *shared;
+	MemoryContext cxt;			/* of the arrays, which are used again for the next piece */
+	MemoryContext piece_cxt;	/* of all else */
+	L4LineReader *lines;
+	L4RecordReader *records;
+	L4ScanCarry *carry;
+	L4Shape		shape;
+	L4UnitPart	settled;
+	L4UnitPart	open;
+	L4UnitPart *part;			/* the one that is filled */
+	localtab_hash *locals;
+	Size		memory;			/* of the dictionary */
+	int64		last_line_no;	/* soft end of the piece */
+	bool		settle_all;		/* nothing follows: what is open is settled too */
+	int64		end_line_no;	/* where an ended piece stops; 0 goes on */
+	int64		previous;		/* last line fed */
+	int64		unparsed;
+	bool		any;
+	bool		full;
+	/* records by number, from first_record on */
+	RecordStart *starts;
+	int			nstarts;
+	int			starts_size;
+	int64		first_record;
+	/* records that began in an earlier unit and got lines in this one */
+	RecordStart *inherited;
+	int			ninherited;
+	int			inherited_size;
+	/* lines with the number of their record, until the end */
+	int64	   *line_record;
+	int			line_record_size;
+	Waiting    *waiting;
+	int			nwaiting;
+	int			waiting_size;
+	/* state of the record reader when the oldest open record began */
+	bool		any_open;
+	StringInfoData state_before;
+};
+
+#define GROW(array, count, size, cxt) \
+	do { \
+		if ((count) >= (size)) \
+		{ \
+			int			newsize_ = Max(64, (size) * 2); \
+			(array) = (array) == NULL ? MemoryContextAllocHuge(cxt, sizeof(*(array)) * (Size) newsize_) \
+				: repalloc_huge(array, sizeof(*(array)) * (Size) newsize_); \
+			(size) = newsize_; \
+		} \
+	} while (0)
+
+L4Scan *
+l4_scan_create(L4ScanShared *shared, MemoryContext cxt)
+{
+	L4Scan	   *scan = MemoryContextAllocZero(cxt, sizeof(L4Scan));
+
+	scan->shared = shared;
+	scan->cxt = cxt;
+	scan->piece_cxt = AllocSetContextCreate(cxt, "l4 piece", ALLOCSET_DEFAULT_SIZES);
+	l4_shape_init(&scan->shape, cxt);
+	return scan;
+}
+
+/* Forget what a part holds, but for the room of its arrays. */
+static void
+empty_part(L4UnitPart *part)
+{
+	L4UnitPart	kept = *part;
+
+	memset(part, 0, sizeof(*part));
+	part->lines = kept.lines;
+	part->lines_size = kept.lines_size;
+	part->recs = kept.recs;
+	part->recs_size = kept.recs_size;
+	part->locals = kept.locals;
+	part->locals_size = kept.locals_size;
+	part->iters = kept.iters;
+	part->iters_size = kept.iters_size;
+}
+
+/* The next piece: of a stream that goes on with carry, up to a line, or beyond it to complete records. */
+void
+l4_scan_begin(L4Scan *scan, const char *carry, int carry_len, int64 last_line_no, bool settle_all)
+{
+	MemoryContext old;
+
+	MemoryContextReset(scan->piece_cxt);
+	empty_part(&scan->settled);
+	empty_part(&scan->open);
+	scan->part = &scan->settled;
+	scan->memory = 0;
+	scan->last_line_no = last_line_no;
+	scan->settle_all = settle_all;
+	scan->end_line_no = scan->previous = scan->unparsed = 0;
+	scan->any = scan->full = scan->any_open = false;
+	scan->nstarts = scan->ninherited = scan->nwaiting = 0;
+	scan->first_record = 0;
+
+	old = MemoryContextSwitchTo(scan->piece_cxt);
+	scan->lines = l4_line_reader_create(scan->shared->rules, scan->piece_cxt);
+	scan->records = l4_record_reader_create(scan->piece_cxt);
+	scan->carry = palloc(sizeof(L4ScanCarry));
+	l4_carry_read(scan->carry, carry, carry_len);
+	initStringInfo(&scan->state_before);
+	if (scan->carry->record_state.len > 0)
+		l4_record_load(scan->records, &scan->carry->record_state);
+	scan->locals = localtab_create(scan->piece_cxt, 256, NULL);
+	MemoryContextSwitchTo(old);
+}
+
+/* The record is the earliest one of its shape so far. */
+static void
+keep_record(L4Scan *scan, L4Local *local, const L4Record *record, TimestampTz ts)
+{
+	if (local->text == NULL || local->text_len < record->text_len)
+	{
+		local->text = MemoryContextAlloc(scan->piece_cxt, record->text_len + 1);
+		scan->memory += record->text_len + 1;
+	}
+	local->text_len = record->text_len;
+	memcpy(local->text, record->text, record->text_len);
+	local->ts = ts;
+	local->line_no = record->line_no;
+}
+
+/* What is known of shapes may be forgotten before the piece ends. */
+static void
+copy_words(L4Scan *scan, L4Local *local, const L4ShapeInfo *info)
+{
+	if (info->nwords == 0)
+		return;
+	local->nwords = info->nwords;
+	local->words = MemoryContextAlloc(scan->piece_cxt, sizeof(L4OpenWord) * info->nwords);
+	for (int i = 0; i < info->nwords; i++)
+	{
+		char	   *copy = MemoryContextAlloc(scan->piece_cxt, info->words[i].len + 1);
+
+		memcpy(copy, info->words[i].text, info->words[i].len + 1);
+		local->words[i] = info->words[i];
+		local->words[i].text = copy;
+		scan->memory += sizeof(L4OpenWord) + info->words[i].len + 1;
+	}
+}
+
+/* The dictionary's entry of the shape just scanned, made where it is new. */
+static L4Local *
+local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len, TimestampTz ts)
+{
+	L4UnitPart *part = scan->part;
+	uint64		key = l4_shape_key(&scan->shape, record->level);
+	const L4ShapeInfo *info;
+	LocalSlot  *slot;
+	L4Local    *local;
+	bool		found;
+
+	slot = localtab_insert(scan->locals, key, &found);
+	if (found)
+	{
+		/* lines come by number; clocks go back, and the first record is that of the lowest time */
+		local = slot->local;
+		if (ts != L4_NO_TS && (local->ts == L4_NO_TS || ts < local->ts))
+			keep_record(scan, local, record, ts);
+		return local;
+	}
+	info = l4_shape_info(scan->shared, record->level, msg, msg_len, &scan->shape);
+	local = slot->local = MemoryContextAllocZero(scan->piece_cxt, sizeof(L4Local));
+	GROW(part->locals, part->nlocals, part->locals_size, scan->cxt);
+	local->number = part->nlocals;
+	part->locals[part->nlocals++] = local;
+	local->hash = scan->shape.hash;
+	local->tag = record->level;
+	local->event_id = info->event_id;
+	local->iteration_rule = info->iteration_rule;
+	local->is_stack = record->kind == L4_RECORD_STACK;
+	local->words_of = info->words_of;
+	copy_words(scan, local, info);
+	if (info->event_id == 0)
+	{
+		char	   *copy = MemoryContextAlloc(scan->piece_cxt, msg_len + 1);
+
+		memcpy(copy, msg, msg_len);
+		local->msg = copy;
+		local->msg_len = msg_len;
+	}
+	keep_record(scan, local, record, ts);
+	local->first_line_no = record->line_no;
+	/* not remembered with the shape: what a part is (a number, a hexadecimal one) is not in the shape */
+	local->nparams = l4_params_of_shape(scan->shared->parser, msg, msg_len, &scan->shape, &local->params, scan->piece_cxt);
+	if (info->map.rule != 0)
+	{
+		L4IterMap  *map = MemoryContextAlloc(scan->piece_cxt, sizeof(L4IterMap));
+
+		*map = info->map;
+		local->map = map;
+	}
+	scan->memory += sizeof(L4Local) + local->msg_len + local->nparams * sizeof(L4Param) + 64;
+	return local;
+}
+
+static void
+keep_iteration(L4Scan *scan, const L4Iteration *found, const L4UnitRec *rec, TimestampTz ts, double duration_ms)
+{
+	L4UnitPart *part = scan->part;
+	L4IterEntry *entry;
+
+	GROW(part->iters, part->niters, part->iters_size, scan->cxt);
+	entry = &part->iters[part->niters++];
+	entry->epoch = rec->epoch;
+	entry->iteration = rec->iteration;
+	entry->ts = ts;
+	entry->duration_ms = duration_ms;
+	entry->nmetrics = found->nmetrics;
+	entry->metrics = MemoryContextAlloc(scan->piece_cxt, sizeof(L4Metric) * Max(found->nmetrics, 1));
+	memcpy(entry->metrics, found->metrics, sizeof(L4Metric) * found->nmetrics);
+}
+
+/* The iteration of a record, by the rules where its shape is read by one, else the one in flight. */
+static void
+place_in_iterations(L4Scan *scan, L4Local *local, const L4Iteration *bar, const char *msg, int len, L4UnitRec *rec)
+{
+	L4RankState *state = l4_carry_rank(scan->carry, rec->context);
+	L4Iteration found;
+	double		duration_ms;
+	bool		reports = local->map != NULL &&
+		l4_iter_apply(scan->shared->rules, local->map, msg, len, scan->shape.slots, scan->shape.nslots, &found);
+
+	if (bar != NULL && reports && found.iter == L4_ITER_NEXT)
+		l4_iter_number(&found, bar);
+	else if (bar != NULL && l4_carry_iteration(scan->carry, state, bar, rec->ts, rec, &duration_ms))
+		keep_iteration(scan, bar, rec, state->done_ts, duration_ms);
+	rec->epoch = state->epoch;
+	rec->iteration = state->current;
+	if (!reports)
+		return;
+	local->iteration_rule = found.rule_id;
+	if (l4_carry_iteration(scan->carry, state, &found, rec->ts, rec, &duration_ms))
+		keep_iteration(scan, &found, rec, state->done_ts, duration_ms);
+}
+
+/* Count a record: its turn has come. */
+static void
+count_record(L4Scan *scan, const L4Record *record)
+{
+	L4UnitPart *part = scan->part;
+	RecordStart *start = NULL;
+	L4UnitRec  *rec;
+	L4Local    *local;
+	const char *msg = record->msg;
+	int			len = l4_clip(record->msg, record->msg_len, L4_MAX_SCAN_MSG);
+
+	if (record->record_no >= scan->first_record && record->record_no - scan->first_record < scan->nstarts)
+		start = &scan->starts[record->record_no - scan->first_record];
+	GROW(part->recs, part->nrecs, part->recs_size, scan->cxt);
+	rec = &part->recs[part->nrecs];
+	rec->line_no = record->line_no;
+	rec->rank = record->rank >= 0 ? record->rank : start != NULL ? start->rank : L4_NO_INT;
+	if (rec->rank != L4_NO_INT)
+		scan->carry->last_rank = rec->rank;
+	rec->context = scan->carry->last_rank;
+	rec->ts = start != NULL ? start->ts : record->has_ts ? record->ts : scan->carry->last_ts;
+	l4_parser_scan(scan->shared->parser, msg, len, &scan->shape);
+	local = local_of(scan, record, msg, len, rec->ts);
+	place_in_iterations(scan, local, start != NULL ? start->bar : NULL, msg, len, rec);
+	local->occurrences++;
+	scan->memory += l4_params_count(local, msg, &scan->shape, rec->ts, rec->line_no, rec->iteration, scan->piece_cxt);
+	rec->local = local->number;
+	if (part == &scan->settled)
+		scan->unparsed += record->format_id == 0;
+	if (start != NULL)
+		*(part == &scan->open ? &start->open_rec : &start->rec) = part->nrecs;
+	part->nrecs++;
+}
+
+/* Keep a record until the older one that is open has ended. */
+static void
+wait_for_older(L4Scan *scan, const L4Record *record)
+{
+	Waiting    *waiting;
+	char	   *copy;
+	int			msg_len = Min(record->msg_len, L4_RECORD_MSG);
+	int			text_len = Min(record->text_len, L4_RECORD_TEXT);
+	int			at;
+
+	GROW(scan->waiting, scan->nwaiting, scan->waiting_size, scan->cxt);
+	for (at = scan->nwaiting; at > 0 && scan->waiting[at - 1].record.record_no > record->record_no; at--)
+		scan->waiting[at] = scan->waiting[at - 1];
+	scan->nwaiting++;
+	waiting = &scan->waiting[at];
+	waiting->record = *record;
+	copy = MemoryContextAlloc(scan->piece_cxt, msg_len + text_len + 1);
+	memcpy(copy, record->msg, msg_len);
+	memcpy(copy + msg_len, record->text, text_len);
+	waiting->record.msg = copy;
+	waiting->record.msg_len = msg_len;
+	waiting->record.text = copy + msg_len;
+	waiting->record.text_len = text_len;
+}
+
+/* Count the records that wait for nothing any more. */
+static void
+count_waiting(L4Scan *scan, int64 oldest)
+{
+	int			n = 0;
+
+	while (n < scan->nwaiting && (oldest == 0 || scan->waiting[n].record.line_no < oldest))
+	{
+		count_record(scan, &scan->waiting[n].record);
+		pfree(unconstify(char *, scan->waiting[n].record.msg));
+		n++;
+	}
+	if (n > 0)
+	{
+		scan->nwaiting -= n;
+		memmove(scan->waiting, scan->waiting + n, sizeof(Waiting) * scan->nwaiting);
+	}
+}
+
+static void
+take_records(L4Scan *scan, bool force)
+{
+	const L4Record *record;
+	int64		oldest = force ? 0 : l4_record_oldest_open(scan->records);
+
+	while ((record = l4_record_next(scan->records)) != NULL)
+	{
+		if (oldest == 0 && scan->nwaiting == 0)
+			count_record(scan, record);
+		else
+			wait_for_older(scan, record);
+	}
+	if (scan->nwaiting > 0)
+		count_waiting(scan, oldest);
+}
+
+static void
+start_record(RecordStart *start, const L4RecordPlace *place, TimestampTz ts, int32 rank)
+{
+	*start = (RecordStart) {.line_no = place->record_line_no, .ts = ts, .rank = rank, .rec = -1, .open_rec = -1};
+}
+
+/* Number under which a line finds the start of its record again: negative for one of an earlier unit. */
+static int64
+record_number(L4Scan *scan, const L4RecordPlace *place, TimestampTz ts, int32 rank)
+{
+	if (scan->nstarts == 0 && scan->ninherited == 0)
+		scan->first_record = place->first ? place->record_no : place->record_no + 1;
+	if (place->record_no < scan->first_record)
+	{
+		int			i = scan->ninherited;
+
+		while (i > 0 && scan->inherited[i - 1].line_no != place->record_line_no)
+			i--;
+		if (i == 0)
+		{
+			GROW(scan->inherited, scan->ninherited, scan->inherited_size, scan->cxt);
+			start_record(&scan->inherited[scan->ninherited++], place, ts, rank);
+			i = scan->ninherited;
+		}
+		return -i;
+	}
+	while (place->record_no >= scan->first_record + scan->nstarts)
+	{
+		GROW(scan->starts, scan->nstarts, scan->starts_size, scan->cxt);
+		start_record(&scan->starts[scan->nstarts++], place, ts, rank);
+	}
+	return place->record_no - scan->first_record;
+}
+
+/* Remember the line, and where its record began. */
+static void
+keep_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const L4RecordPlace *place)
+{
+	L4UnitPart *part = &scan->settled;
+	int			size = part->lines_size;
+	L4UnitLine *line;
+
+	GROW(part->lines, part->nlines, part->lines_size, scan->cxt);
+	if (size != part->lines_size)
+	{
+		scan->line_record = scan->line_record == NULL
+			? MemoryContextAllocHuge(scan->cxt, sizeof(int64) * (Size) part->lines_size)
+			: repalloc_huge(scan->line_record, sizeof(int64) * (Size) part->lines_size);
+	}
+	line = &part->lines[part->nlines];
+	line->line_no = line_no;
+	line->ts = ts;
+	line->rec = -1;
+	line->reserved = 0;
+	scan->line_record[part->nlines] = record_number(scan, place, ts, rank);
+	part->nlines++;
+}
+
+/* A clock that was never set, or one gone wild, tells no time: the line keeps that of the line before. */
+static inline bool
+plausible(TimestampTz ts)
+{
+	return ts >= L4_FIRST_TS && ts < L4_END_TS;
+}
+
+/*
+ * Feed a line; false when no more are wanted. Lines must come in order; a
+ * number that comes twice counts once. Past the end of the piece lines are
+ * taken only to complete records.
+ */
+bool
+l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char *line, int len)
+{
+	L4Line		peeled;
+	L4RecordPlace place;
+
+	if (scan->end_line_no != 0)
+		return false;
+	if (scan->any && line_no == scan->previous)
+		return true;
+	CHECK_FOR_INTERRUPTS();
+	if (scan->any && line_no < scan->previous)
+		elog(ERROR, "lines are not in order");
+	if (scan->memory > L4_UNIT_MEMORY && l4_record_oldest_open(scan->records) == 0)
+		scan->full = true;
+	if (scan->full || (line_no > scan->last_line_no &&
+					   (l4_record_oldest_open(scan->records) == 0 ||
+						line_no > scan->last_line_no + L4_UNIT_OVERRUN)))
+	{
+		scan->end_line_no = line_no;
+		return false;
+	}
+	scan->any = true;
+	scan->previous = line_no;
+	if (!plausible(ts))
+		ts = L4_NO_TS;
+	if (ts != L4_NO_TS)
+		l4_line_reader_reference(scan->lines, ts);
+	l4_line_peel(scan->lines, line, len, &peeled);
+	if (ts == L4_NO_TS)
+		ts = peeled.has_ts && plausible(peeled.ts) ? peeled.ts : scan->carry->last_ts;
+	scan->carry->last_ts = ts;
+	l4_record_feed(scan->records, line_no, line, len, &peeled, &place);
+	keep_line(scan, line_no, ts, rank, &place);
+	if (peeled.bar != NULL && place.first)
+		scan->starts[place.record_no - scan->first_record].bar = l4_iter_of_bar(scan->shared->rules, &peeled, scan->piece_cxt);
+	take_records(scan, false);
+	if (l4_record_oldest_open(scan->records) == 0)
+		scan->any_open = false;
+	else if (!scan->any_open)
+	{
+		scan->any_open = true;
+		resetStringInfo(&scan->state_before);
+		l4_record_save(scan->records, &scan->state_before);
+	}
+	return true;
+}
+
+/*
+ * Number, in part, of the record of a line. A record that is counted in an earlier unit gets an entry here; so does one that is settled,
+ * where a line of it comes after an open record of another rank.
+ */
+static int32
+record_of_line(L4Scan *scan, L4UnitPart *part, int i)
+{
+	int64		no = scan->line_record[i];
+	RecordStart *start = no < 0 ? &scan->inherited[-no - 1] : &scan->starts[no];
+	int32	   *number = part == &scan->open ? &start->open_rec : &start->rec;
+
+	if (*number >= 0)
+		return *number;
+	GROW(part->recs, part->nrecs, part->recs_size, scan->cxt);
+	part->recs[part->nrecs] = (L4UnitRec) {.line_no = start->line_no, .ts = start->ts, .local = -1,
+	.rank = start->rank, .context = scan->carry->last_rank, .iteration = L4_NO_INT};
+	*number = part->nrecs;
+	return part->nrecs++;
+}
+
+/* Lines from the first one that is open go to the other part; the array stays that of the first. */
+static void
+split_lines(L4Scan *scan, L4Unit *unit, int64 oldest)
+{
+	const L4UnitPart *all = &scan->settled;
+	int			nsettled = all->nlines;
+
+	if (oldest != 0)
+		while (nsettled > 0 && all->lines[nsettled - 1].line_no >= oldest)
+			nsettled--;
+	for (int i = 0; i < all->nlines; i++)
+		all->lines[i].rec = record_of_line(scan, i < nsettled ? &scan->settled : &scan->open, i);
+	unit->settled = scan->settled;
+	unit->settled.nlines = nsettled;
+	unit->open = scan->open;
+	unit->open.lines = all->lines + nsettled;
+	unit->open.nlines = all->nlines - nsettled;
+}
+
+/* What the carry is now; oldest: the first line that is open. */
+static void
+finish_carry(L4Scan *scan, L4UnitHead *head, int64 oldest)
+{
+	StringInfoData carry;
+
+	resetStringInfo(&scan->carry->record_state);
+	if (oldest == 0)
+		l4_record_save(scan->records, &scan->carry->record_state);
+	else
+		appendBinaryStringInfo(&scan->carry->record_state, scan->state_before.data, scan->state_before.len);
+	initStringInfo(&carry);
+	l4_carry_write(scan->carry, &carry);
+	head->carry = carry.data;
+	head->carry_len = carry.len;
+	head->last_done = scan->carry->stored_iteration;
+	head->max_in_flight = scan->carry->max_in_flight;
+	head->ranks = palloc(sizeof(int32) * Max(scan->carry->nranks, 1));
+	for (int i = 0; i < scan->carry->nranks; i++)
+		if (scan->carry->ranks[i].rank != L4_NO_INT)
+			head->ranks[head->nranks++] = scan->carry->ranks[i].rank;
+}
+
+/* The unit of the piece; lives until the next piece begins. */
+void
+l4_scan_finish(L4Scan *scan, L4Unit *unit)
+{
+	MemoryContext old = MemoryContextSwitchTo(scan->piece_cxt);
+	int64		oldest;
+
+	if (scan->end_line_no != 0 || scan->settle_all)
+	{
+		l4_record_finish(scan->records);
+		take_records(scan, true);
+	}
+	take_records(scan, false);
+	oldest = l4_record_oldest_open(scan->records);
+	memset(unit, 0, sizeof(*unit));
+	finish_carry(scan, &unit->head, oldest);
+	unit->head.full = scan->full;
+	unit->head.unparsed = scan->unparsed;
+	if (oldest != 0)
+	{
+		/* from here on it is a trial: these records will be read again when the next lines come */
+		scan->part = &scan->open;
+		scan->locals = localtab_create(scan->piece_cxt, 256, NULL);
+		l4_record_finish(scan->records);
+		take_records(scan, true);
+	}
+	unit->head.next_line_no = oldest != 0 ? oldest : scan->end_line_no != 0 ? scan->end_line_no : scan->previous + 1;
+	split_lines(scan, unit, oldest);
+	l4_unit_count(unit);
+	MemoryContextSwitchTo(old);
+}

@@ -1,0 +1,376 @@
+/*
+ * ingest_share.c
+ *		Reads and scans a share of the pieces of a batch. A statement has
+ *		several shares, one after the other in the leader and its workers.
+ *
+ * The lines go from the executor straight to the scan, row by row: they are
+ * never collected. What is large (the parser, the rules, what streams carry)
+ * is read here by the snapshot of the statement, not passed in its plan, and
+ * is kept in the process for its next share.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/plannodes.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+#include "utils/plancache.h"
+#include "utils/timestamp.h"
+
+#include "ingest/ingest_parcel.h"
+#include "ingest/ingest_scan.h"
+#include "l4_compat.h"
+
+PG_FUNCTION_INFO_V1(l4_ingest_scan_share);
+PG_FUNCTION_INFO_V1(l4_ingest_workers_may);
+
+/* Bytes by which a stored parser is known again: its TOAST pointer, or its head, which has a checksum */
+#define PARSER_KEY_BYTES 32
+
+/* The statement that reads lines: ($1 job, $2 node, $3 source, $4 first line, $5 last line) -> line_no, ts, rank, line */
+#define READ_PARAMS 5
+static Oid read_types[READ_PARAMS] = {TEXTOID, TEXTOID, TEXTOID, INT8OID, INT8OID};
+
+/* Decoded parser and rules, kept in the process from one share to the next. */
+static L4ScanShared *shared_scan = NULL;
+static char shared_key[PARSER_KEY_BYTES];
+static int64 shared_rules;
+
+/* What is to be read, in arrays of the same length */
+enum
+{
+	ARG_READ, ARG_READ_NULL, ARG_RULES, ARG_NUMBERS, ARG_IDS, ARG_NULLS, ARG_LATE, ARG_FROM, ARG_TO
+};
+
+typedef struct Pieces
+{
+	int			n;
+	Datum	   *numbers;
+	Datum	   *ids;
+	Datum	   *nulls;			/* the source is NULL in some rows */
+	Datum	   *late;
+	Datum	   *from_line;
+	Datum	   *to_line;
+} Pieces;
+
+/* Takes the rows of a piece. */
+typedef struct LineReceiver
+{
+	DestReceiver pub;
+	L4Scan	   *scan;
+	MemoryContext line_cxt;		/* for one row */
+	bool		any;
+} LineReceiver;
+
+static bool
+receive_line(TupleTableSlot *slot, DestReceiver *self)
+{
+	LineReceiver *receiver = (LineReceiver *) self;
+	MemoryContext old = MemoryContextSwitchTo(receiver->line_cxt);
+	TimestampTz ts = L4_NO_TS;
+	int32		rank = L4_NO_INT;
+	text	   *line = NULL;
+	bool		more;
+
+	slot_getallattrs(slot);
+	if (!slot->tts_isnull[1])
+		ts = DatumGetTimestampTz(slot->tts_values[1]);
+	if (!slot->tts_isnull[2] && DatumGetInt32(slot->tts_values[2]) >= 0)
+		rank = DatumGetInt32(slot->tts_values[2]);
+	if (!slot->tts_isnull[3])
+		line = DatumGetTextPP(slot->tts_values[3]);
+	receiver->any = true;
+	more = l4_scan_line(receiver->scan, DatumGetInt64(slot->tts_values[0]), ts, rank,
+						line == NULL ? "" : VARDATA_ANY(line), line == NULL ? 0 : VARSIZE_ANY_EXHDR(line));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(receiver->line_cxt);
+	return more;
+}
+
+static void
+receive_startup(DestReceiver *self, int operation, TupleDesc desc)
+{
+	static const Oid types[] = {INT8OID, TIMESTAMPTZOID, INT4OID, TEXTOID};
+	bool		good = desc->natts == lengthof(types);
+
+	for (int i = 0; good && i < desc->natts; i++)
+		good = TupleDescAttr(desc, i)->atttypid == types[i];
+	if (!good)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("the statement that reads lines must return the columns bigint, timestamptz, integer and text")));
+}
+
+static void
+receive_nothing(DestReceiver *self)
+{
+}
+
+static Datum *
+piece_array(FunctionCallInfo fcinfo, int arg, Oid type, int len, bool byval, char align, int *n)
+{
+	Datum	   *values;
+	int			count;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(arg), type, len, byval, align, &values, NULL, &count);
+	if (*n >= 0 && count != *n)
+		elog(ERROR, "arrays about pieces have %d and %d elements", *n, count);
+	*n = count;
+	return values;
+}
+
+static void
+read_pieces(FunctionCallInfo fcinfo, Pieces *pieces)
+{
+	int		   *n = &pieces->n;
+
+	*n = -1;
+	pieces->numbers = piece_array(fcinfo, ARG_NUMBERS, INT4OID, 4, true, TYPALIGN_INT, n);
+	pieces->ids = piece_array(fcinfo, ARG_IDS, INT4OID, 4, true, TYPALIGN_INT, n);
+	pieces->nulls = piece_array(fcinfo, ARG_NULLS, BOOLOID, 1, true, TYPALIGN_CHAR, n);
+	pieces->late = piece_array(fcinfo, ARG_LATE, BOOLOID, 1, true, TYPALIGN_CHAR, n);
+	pieces->from_line = piece_array(fcinfo, ARG_FROM, INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, n);
+	pieces->to_line = piece_array(fcinfo, ARG_TO, INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, n);
+}
+
+static SPIPlanPtr
+prepare(const char *query, int nargs, Oid *types)
+{
+	SPIPlanPtr	plan = SPI_prepare_cursor(query, nargs, types, CURSOR_OPT_GENERIC_PLAN);
+
+	if (plan == NULL)
+		elog(ERROR, "cannot prepare \"%s\": %s", query, SPI_result_code_string(SPI_result));
+	return plan;
+}
+
+/* The only value of a statement with one row of one column; not detoasted, gone with the SPI connection. */
+static Datum
+only_value(const char *query)
+{
+	bool		isnull = true;
+	Datum		value = (Datum) 0;
+
+	if (SPI_execute(query, true, 1) != SPI_OK_SELECT)
+		elog(ERROR, "\"%s\" is no query", query);
+	if (SPI_processed == 1)
+		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
+	if (isnull)
+		elog(ERROR, "no row of \"%s\"", query);
+	return value;
+}
+
+/* The parser and the rules that are in force, decoded where they are not those of the share before. */
+static L4ScanShared *
+scan_shared(int64 rules)
+{
+	struct varlena *parser = (struct varlena *) DatumGetPointer(only_value("SELECT m.parser FROM l4._model m"));
+	char		key[PARSER_KEY_BYTES] = {0};
+	MemoryContext cxt;
+	MemoryContext old;
+	L4ScanShared *shared;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(parser))
+		parser = PG_DETOAST_DATUM(PointerGetDatum(parser));
+	memcpy(key, parser, Min(VARSIZE_ANY(parser), PARSER_KEY_BYTES));
+	if (shared_scan != NULL && shared_rules == rules && memcmp(shared_key, key, PARSER_KEY_BYTES) == 0)
+		return shared_scan;
+	if (shared_scan != NULL)
+	{
+		cxt = shared_scan->cxt;
+		shared_scan = NULL;
+		MemoryContextDelete(cxt);
+	}
+	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 scan", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(cxt);
+	shared = (L4ScanShared *) palloc0(sizeof(L4ScanShared));
+	shared->cxt = cxt;
+	shared->parser = l4_parser_decode(PG_DETOAST_DATUM(PointerGetDatum(parser)), cxt);
+	MemoryContextSwitchTo(old);
+	shared->rules = l4_rules_get(DatumGetJsonbP(only_value("SELECT l4._ruleset()")), cxt);
+	/* now that nothing can fail any more it may outlive the statement */
+	MemoryContextSetParent(cxt, CacheMemoryContext);
+	memcpy(shared_key, key, PARSER_KEY_BYTES);
+	shared_rules = rules;
+	shared_scan = shared;
+	return shared;
+}
+
+/* Give the statement that reads lines the stream's key and the carry to the scan; false when the stream is gone. */
+static bool
+begin_piece(L4Scan *scan, SPIPlanPtr stream, const Pieces *pieces, int i, ParamListInfo params, MemoryContext cxt)
+{
+	bool		late = DatumGetBool(pieces->late[i]);
+	bool		isnull;
+	HeapTuple	row;
+	bytea	   *carry = NULL;
+	MemoryContext old;
+
+	if (SPI_execute_plan(stream, &pieces->ids[i], NULL, true, 1) != SPI_OK_SELECT)
+		elog(ERROR, "cannot read a stream");
+	if (SPI_processed != 1)
+		return false;
+	row = SPI_tuptable->vals[0];
+	old = MemoryContextSwitchTo(cxt);
+	for (int k = 0; k < 3; k++)
+		params->params[k].value = PointerGetDatum(PG_DETOAST_DATUM_COPY(SPI_getbinval(row, SPI_tuptable->tupdesc, k + 1, &isnull)));
+	if (!late)
+	{
+		Datum		value = SPI_getbinval(row, SPI_tuptable->tupdesc, 4, &isnull);
+
+		carry = isnull ? NULL : DatumGetByteaPP(value);
+	}
+	MemoryContextSwitchTo(old);
+	params->params[3].value = pieces->from_line[i];
+	/* lines beyond the end complete its last records */
+	params->params[4].value = late ? pieces->to_line[i]
+		: Int64GetDatum(Min(DatumGetInt64(pieces->to_line[i]), PG_INT64_MAX - L4_UNIT_OVERRUN - 1) + L4_UNIT_OVERRUN + 1);
+	l4_scan_begin(scan, carry == NULL ? NULL : VARDATA_ANY(carry), carry == NULL ? 0 : VARSIZE_ANY_EXHDR(carry),
+				  DatumGetInt64(pieces->to_line[i]), late);
+	SPI_freetuptable(SPI_tuptable);
+	return true;
+}
+
+static ParamListInfo
+read_params(void)
+{
+	ParamListInfo params = makeParamList(READ_PARAMS);
+
+	for (int k = 0; k < READ_PARAMS; k++)
+	{
+		params->params[k].isnull = false;
+		params->params[k].pflags = PARAM_FLAG_CONST;
+		params->params[k].ptype = read_types[k];
+	}
+	return params;
+}
+
+/* Feed the lines of a piece to the scan. */
+static void
+read_lines(SPIPlanPtr plan, ParamListInfo params, LineReceiver *receiver)
+{
+	SPIExecuteOptions options;
+
+	memset(&options, 0, sizeof(options));
+	options.params = params;
+	options.read_only = true;
+	options.must_return_tuples = true;
+	options.dest = &receiver->pub;
+	receiver->any = false;
+	if (SPI_execute_plan_extended(plan, &options) != SPI_OK_SELECT)
+		elog(ERROR, "the statement that reads lines is no query");
+}
+
+static void
+init_receiver(LineReceiver *receiver, L4Scan *scan, MemoryContext cxt)
+{
+	memset(receiver, 0, sizeof(*receiver));
+	receiver->pub.receiveSlot = receive_line;
+	receiver->pub.rStartup = receive_startup;
+	receiver->pub.rShutdown = receive_nothing;
+	receiver->pub.rDestroy = receive_nothing;
+	receiver->pub.mydest = DestTuplestore;
+	receiver->scan = scan;
+	receiver->line_cxt = AllocSetContextCreate(cxt, "l4 line", ALLOCSET_DEFAULT_SIZES);
+}
+
+/* What the leader gets of the piece that was read: packed where nothing has to be learnt before. */
+static bytea *
+finish_piece(L4Scan *scan, L4Packing *packing, int32 stream_id, bool late)
+{
+	L4Unit		unit;
+	L4Parcel   *parcel = NULL;
+
+	l4_scan_finish(scan, &unit);
+	if (unit.head.unknown == 0)
+		parcel = l4_packing_pack(packing, stream_id, late, &unit);
+	return parcel != NULL ? l4_parcel_encode(parcel) : l4_unit_encode(&unit);
+}
+
+/* (statement, the same where sources are NULL, version of the rules, pieces …) -> (number, unit); NULL for a piece without lines */
+Datum
+l4_ingest_scan_share(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Pieces		pieces;
+	SPIPlanPtr	stream;
+	SPIPlanPtr	reads[2] = {NULL, NULL};
+	MemoryContext cxt;
+	MemoryContext unit_cxt;
+	L4Scan	   *scan;
+	ParamListInfo params;
+	LineReceiver receiver;
+	L4Packing	packing;
+
+	l4_init_materialized_srf(fcinfo);
+	SPI_connect();
+	read_pieces(fcinfo, &pieces);
+	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 share", ALLOCSET_DEFAULT_SIZES);
+	unit_cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unit", ALLOCSET_DEFAULT_SIZES);
+	scan = l4_scan_create(scan_shared(PG_GETARG_INT64(ARG_RULES)), cxt);
+	stream = prepare("SELECT s.job_id, s.node, s.source, s.carry FROM l4._stream s WHERE s.stream_id = $1", 1, (Oid[]) {INT4OID});
+	l4_packing_init(&packing, true);
+	params = read_params();
+	init_receiver(&receiver, scan, cxt);
+	for (int i = 0; i < pieces.n; i++)
+	{
+		int			which = DatumGetBool(pieces.nulls[i]) ? 1 : 0;
+		Datum		values[2];
+		bool		nulls[2] = {false, true};
+		MemoryContext old;
+
+		CHECK_FOR_INTERRUPTS();
+		if (reads[which] == NULL)
+			reads[which] = prepare(text_to_cstring(PG_GETARG_TEXT_PP(which == 0 ? ARG_READ : ARG_READ_NULL)), READ_PARAMS, read_types);
+		values[0] = pieces.numbers[i];
+		if (begin_piece(scan, stream, &pieces, i, params, unit_cxt))
+		{
+			read_lines(reads[which], params, &receiver);
+			if (receiver.any)
+			{
+				old = MemoryContextSwitchTo(unit_cxt);
+				values[1] = PointerGetDatum(finish_piece(scan, &packing, DatumGetInt32(pieces.ids[i]), DatumGetBool(pieces.late[i])));
+				nulls[1] = false;
+				MemoryContextSwitchTo(old);
+			}
+		}
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		MemoryContextReset(unit_cxt);
+	}
+	SPI_finish();
+	return (Datum) 0;
+}
+
+/*
+ * May workers run the statement that reads lines? What it reads is the
+ * user's: a temporary table, a policy or a foreign partition may forbid it.
+ * The planner knows.
+ */
+Datum
+l4_ingest_workers_may(PG_FUNCTION_ARGS)
+{
+	SPIPlanPtr	plan;
+	CachedPlan *cached;
+	bool		result = false;
+
+	SPI_connect();
+	plan = SPI_prepare_cursor(text_to_cstring(PG_GETARG_TEXT_PP(0)), READ_PARAMS, read_types,
+							  CURSOR_OPT_GENERIC_PLAN | CURSOR_OPT_PARALLEL_OK);
+	if (plan == NULL)
+		elog(ERROR, "cannot prepare the statement that reads lines: %s", SPI_result_code_string(SPI_result));
+	cached = SPI_plan_get_cached_plan(plan);
+	if (cached != NULL)
+	{
+		PlannedStmt *stmt = cached->stmt_list == NIL ? NULL : linitial_node(PlannedStmt, cached->stmt_list);
+
+		result = stmt != NULL && stmt->commandType == CMD_SELECT && stmt->planTree->parallel_safe;
+		ReleaseCachedPlan(cached, NULL);
+	}
+	SPI_finish();
+	PG_RETURN_BOOL(result);
+}

@@ -1,0 +1,441 @@
+/*
+ * ingest_sum.c
+ *		Counts of a stream: records of each event, values of its variable
+ *		parts. Old counts are read, new ones added, all written again.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "ingest/ingest_pack.h"
+#include "l4_compat.h"
+
+typedef struct EventSum
+{
+	int32		event_id;
+	char		status;
+	int64		occurrences;
+	TimestampTz first_ts;
+	TimestampTz last_ts;
+	int64		first_line_no;
+	int64		last_line_no;
+} EventSum;
+
+typedef struct SlotSum
+{
+	uint64		key;			/* event and place */
+	char		status;
+	int32		event_id;
+	int32		pos;
+	bool		many;
+	int64		records;		/* that have the slot */
+	int			nvalues;
+	int			values_size;
+	L4Value    *values;
+} SlotSum;
+
+#define SH_PREFIX eventsum
+#define SH_ELEMENT_TYPE EventSum
+#define SH_KEY_TYPE int32
+#define SH_KEY event_id
+#define SH_HASH_KEY(tb, key) murmurhash32((uint32) (key))
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+#define SH_PREFIX slotsum
+#define SH_ELEMENT_TYPE SlotSum
+#define SH_KEY_TYPE uint64
+#define SH_KEY key
+#define SH_HASH_KEY(tb, key) murmurhash32((uint32) ((key) ^ ((key) >> 32) * 0x9e3779b1))
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+struct L4Sums
+{
+	MemoryContext cxt;
+	eventsum_hash *events;
+	slotsum_hash *slots;
+};
+
+static SlotSum *
+slot_sum(L4Sums *sums, int32 event_id, int32 pos)
+{
+	uint64		key = ((uint64) (uint32) event_id << 32) | (uint32) pos;
+	SlotSum    *slot;
+	bool		found;
+
+	slot = slotsum_insert(sums->slots, key, &found);
+	if (!found)
+	{
+		slot->event_id = event_id;
+		slot->pos = pos;
+		slot->many = false;
+		slot->records = 0;
+		slot->nvalues = slot->values_size = 0;
+		slot->values = NULL;
+	}
+	return slot;
+}
+
+/* A place for one more value: where there are enough, that of the one that came last, if this one came before it. */
+static L4Value *
+slot_room(L4Sums *sums, SlotSum *slot, int64 line_no)
+{
+	L4Value    *last = NULL;
+	int			room = slot->many ? slot->nvalues : L4_MAX_VALUES;
+
+	if (slot->nvalues < room && slot->nvalues >= slot->values_size)
+	{
+		int			size = slot->values_size == 0 ? 4 : Min(slot->values_size * 2, L4_MAX_VALUES);
+
+		slot->values = slot->values == NULL ? MemoryContextAlloc(sums->cxt, sizeof(L4Value) * size)
+			: repalloc(slot->values, sizeof(L4Value) * size);
+		slot->values_size = size;
+	}
+	if (slot->nvalues < room)
+		return &slot->values[slot->nvalues++];
+	slot->many = true;
+	for (int i = 0; i < slot->nvalues; i++)
+		if (last == NULL || slot->values[i].first_line_no > last->first_line_no)
+			last = &slot->values[i];
+	return last != NULL && last->first_line_no > line_no ? last : NULL;
+}
+
+/*
+ * Add occurrences of a value. Kept are the values whose first lines are the
+ * lowest, whatever order they come in; the 33rd different one ends the counting.
+ */
+static void
+slot_add(L4Sums *sums, SlotSum *slot, const L4Value *add)
+{
+	uint64		hash = hash_bytes_extended((const unsigned char *) add->text, add->len, 0);
+	L4Value    *value;
+
+	for (int i = 0; i < slot->nvalues; i++)
+	{
+		value = &slot->values[i];
+		if (value->hash != hash)
+			continue;
+		value->occurrences += add->occurrences;
+		if (add->first_ts != L4_NO_TS && (value->first_ts == L4_NO_TS || add->first_ts < value->first_ts))
+			value->first_ts = add->first_ts;
+		value->first_line_no = Min(value->first_line_no, add->first_line_no);
+		if (strcmp(add->mask, value->mask) < 0)
+			value->mask = add->mask;
+		return;
+	}
+	value = slot_room(sums, slot, add->first_line_no);
+	if (value == NULL)
+		return;
+	*value = *add;
+	value->hash = hash;
+	value->text = MemoryContextAlloc(sums->cxt, Max(add->len, 1));
+	memcpy(value->text, add->text, add->len);
+}
+
+static void
+read_events(L4Sums *sums, bytea *packed)
+{
+	L4Pack	   *pack = l4_pack_decode(packed, CurrentMemoryContext);
+
+	if (pack->ncols != L4_EVENT_COLS)
+		l4_pack_corrupted("events");
+	for (int i = 0; i < pack->nrows; i++)
+	{
+		bool		found;
+		EventSum   *event = eventsum_insert(sums->events, (int32) pack->cols[L4_EVENT_ID].ints[i], &found);
+
+		event->occurrences = pack->cols[L4_EVENT_OCCURRENCES].ints[i];
+		event->first_ts = l4_pack_is_null(pack, L4_EVENT_FIRST_TS, i) ? L4_NO_TS : pack->cols[L4_EVENT_FIRST_TS].ints[i];
+		event->last_ts = l4_pack_is_null(pack, L4_EVENT_LAST_TS, i) ? L4_NO_TS : pack->cols[L4_EVENT_LAST_TS].ints[i];
+		event->first_line_no = pack->cols[L4_EVENT_FIRST_LINE].ints[i];
+		event->last_line_no = pack->cols[L4_EVENT_LAST_LINE].ints[i];
+	}
+}
+
+static void
+read_slots(L4Sums *sums, bytea *packed)
+{
+	L4Pack	   *pack = l4_pack_decode(packed, CurrentMemoryContext);
+	L4PackCol  *cols = pack->cols;
+	const char **masks;
+
+	if (pack->ncols != L4_SLOT_COLS)
+		l4_pack_corrupted("slots");
+	masks = (const char **) palloc(sizeof(char *) * Max(cols[L4_SLOT_MASK].nentries, 1));
+	for (int i = 0; i < cols[L4_SLOT_MASK].nentries; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(sums->cxt);
+
+		masks[i] = pnstrdup(cols[L4_SLOT_MASK].entry[i], cols[L4_SLOT_MASK].entry_len[i]);
+		MemoryContextSwitchTo(old);
+	}
+	for (int i = 0; i < pack->nrows; i++)
+	{
+		SlotSum    *slot = slot_sum(sums, (int32) cols[L4_SLOT_EVENT].ints[i], (int32) cols[L4_SLOT_PLACE].ints[i]);
+		int			entry = (int) cols[L4_SLOT_VALUE].ints[i];
+		L4Value		value;
+
+		memset(&value, 0, sizeof(value));
+		value.text = cols[L4_SLOT_VALUE].entry[entry];
+		value.len = cols[L4_SLOT_VALUE].entry_len[entry];
+		value.mask = masks[cols[L4_SLOT_MASK].ints[i]];
+		value.occurrences = Max(cols[L4_SLOT_COUNT].ints[i], 0);
+		value.first_ts = l4_pack_is_null(pack, L4_SLOT_TS, i) ? L4_NO_TS : cols[L4_SLOT_TS].ints[i];
+		value.first_line_no = cols[L4_SLOT_LINE].ints[i];
+		slot_add(sums, slot, &value);
+		slot->records += l4_slot_records(cols[L4_SLOT_COUNT].ints[i]);
+	}
+	/* when all that was kept is there again */
+	for (int i = 0; i < pack->nrows; i++)
+		if (cols[L4_SLOT_COUNT].ints[i] <= 0)
+			slot_sum(sums, (int32) cols[L4_SLOT_EVENT].ints[i], (int32) cols[L4_SLOT_PLACE].ints[i])->many = true;
+}
+
+L4Sums *
+l4_sums_create(bytea *events, bytea *slots, MemoryContext cxt)
+{
+	L4Sums	   *sums = MemoryContextAllocZero(cxt, sizeof(L4Sums));
+
+	sums->cxt = cxt;
+	sums->events = eventsum_create(cxt, 256, NULL);
+	sums->slots = slotsum_create(cxt, 256, NULL);
+	if (events != NULL)
+		read_events(sums, events);
+	if (slots != NULL)
+		read_slots(sums, slots);
+	return sums;
+}
+
+void
+l4_sums_add_record(L4Sums *sums, int32 event_id, const L4UnitRec *rec)
+{
+	bool		found;
+	EventSum   *event = eventsum_insert(sums->events, event_id, &found);
+
+	if (!found)
+	{
+		event->occurrences = 0;
+		event->first_ts = event->last_ts = L4_NO_TS;
+		event->first_line_no = event->last_line_no = rec->line_no;
+	}
+	event->occurrences++;
+	if (rec->ts != L4_NO_TS)
+	{
+		if (event->first_ts == L4_NO_TS || rec->ts < event->first_ts)
+			event->first_ts = rec->ts;
+		if (event->last_ts == L4_NO_TS || rec->ts > event->last_ts)
+			event->last_ts = rec->ts;
+	}
+	event->first_line_no = Min(event->first_line_no, rec->line_no);
+	event->last_line_no = Max(event->last_line_no, rec->line_no);
+}
+
+/* May a record of this time and line be the first one of its event in the stream? By time, those without one last, then by line. */
+bool
+l4_sums_may_be_first(L4Sums *sums, int32 event_id, TimestampTz ts, int64 line_no)
+{
+	const EventSum *event = eventsum_lookup(sums->events, event_id);
+
+	if (event == NULL)
+		return true;
+	if (ts == L4_NO_TS)
+		return event->first_ts == L4_NO_TS && line_no < event->first_line_no;
+	/* which line had the lowest time is not kept: the job's record decides */
+	return event->first_ts == L4_NO_TS || ts <= event->first_ts;
+}
+
+/* Add the values of a variable part. */
+static void
+add_values(L4Sums *sums, const L4Local *local, int32 event_id, const L4Param *param)
+{
+	SlotSum    *slot = slot_sum(sums, event_id, param->pos);
+
+	for (int i = 0; i < param->nvalues; i++)
+	{
+		L4Value		value = param->values[i];
+
+		value.mask = param->mask_name;
+		slot_add(sums, slot, &value);
+	}
+	slot->many |= param->many;
+	slot->records += local->occurrences;
+}
+
+/* Add a text that all records of a shape have. */
+static void
+add_text(L4Sums *sums, const L4Local *local, int32 event_id, int pos, const char *text, int len)
+{
+	SlotSum    *slot = slot_sum(sums, event_id, pos);
+	L4Value		value;
+
+	memset(&value, 0, sizeof(value));
+	value.text = unconstify(char *, text);
+	value.len = len;
+	value.mask = l4_mask_name(L4_MASK_WORD);
+	value.occurrences = local->occurrences;
+	value.first_ts = local->ts;
+	value.first_line_no = local->first_line_no;
+	slot_add(sums, slot, &value);
+	slot->records += local->occurrences;
+}
+
+/*
+ * Values of the variable parts of a shape and its words where its template is
+ * open, under the event that has its other words. That is mostly its event;
+ * else the event notes how many records it has of that one.
+ */
+void
+l4_sums_add_shape(L4Sums *sums, const L4Local *local)
+{
+	int32		event_id = local->words_of != 0 ? local->words_of : local->event_id;
+
+	for (int k = 0; k < local->nparams; k++)
+		add_values(sums, local, event_id, &local->params[k]);
+	for (int k = 0; k < local->nwords; k++)
+		add_text(sums, local, event_id, local->words[k].pos, local->words[k].text, local->words[k].len);
+	if (event_id != local->event_id)
+	{
+		char		number[12];
+
+		pg_ltoa(event_id, number);
+		add_text(sums, local, local->event_id, L4_SLOT_WORDS_OF, number, strlen(number));
+	}
+}
+
+static int
+compare_events(const void *a, const void *b)
+{
+	int32		x = (*(EventSum *const *) a)->event_id;
+	int32		y = (*(EventSum *const *) b)->event_id;
+
+	return x < y ? -1 : x > y;
+}
+
+static int
+compare_slots(const void *a, const void *b)
+{
+	uint64		x = (*(SlotSum *const *) a)->key;
+	uint64		y = (*(SlotSum *const *) b)->key;
+
+	return x < y ? -1 : x > y;
+}
+
+bytea *
+l4_sums_events(L4Sums *sums)
+{
+	L4Pack	   *pack = l4_pack_create(sums->cxt);
+	EventSum  **sorted = (EventSum **) palloc(sizeof(EventSum *) * Max(sums->events->members, 1));
+	eventsum_iterator it;
+	EventSum   *event;
+	int			n = 0;
+
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	l4_pack_add_col(pack, L4_PACK_INT, "");
+	eventsum_start_iterate(sums->events, &it);
+	while ((event = eventsum_iterate(sums->events, &it)) != NULL)
+		sorted[n++] = event;
+	qsort(sorted, n, sizeof(EventSum *), compare_events);
+	for (int i = 0; i < n; i++)
+	{
+		event = sorted[i];
+		l4_pack_int(pack, L4_EVENT_ID, event->event_id);
+		l4_pack_int(pack, L4_EVENT_OCCURRENCES, event->occurrences);
+		l4_pack_ts(pack, L4_EVENT_FIRST_TS, event->first_ts);
+		l4_pack_ts(pack, L4_EVENT_LAST_TS, event->last_ts);
+		l4_pack_int(pack, L4_EVENT_FIRST_LINE, event->first_line_no);
+		l4_pack_int(pack, L4_EVENT_LAST_LINE, event->last_line_no);
+	}
+	pfree(sorted);
+	return n == 0 ? NULL : l4_pack_encode(pack);
+}
+
+static int
+compare_values(const void *a, const void *b)
+{
+	int64		x = ((const L4Value *) a)->first_line_no;
+	int64		y = ((const L4Value *) b)->first_line_no;
+
+	return x < y ? -1 : x > y;
+}
+
+/* A value that is measured, a fraction or a duration, names nothing that could be looked for. */
+bool
+l4_is_measure(const char *mask, int mask_len, const char *text, int len)
+{
+	if (mask_len == 8 && memcmp(mask, "duration", 8) == 0)
+		return true;
+	if (memchr(text, '.', len) == NULL)
+		return false;
+	for (int i = 0; i < len; i++)
+		if (text[i] == '\0' || strchr("+-.0123456789eE", text[i]) == NULL)
+			return false;
+	return true;
+}
+
+/* Values that are kept: of many different ones that are all measured some show what they are like. */
+static int
+kept_values(const SlotSum *slot)
+{
+	if (!slot->many || slot->nvalues <= L4_MAX_MEASURES)
+		return slot->nvalues;
+	for (int i = 0; i < slot->nvalues; i++)
+		if (!l4_is_measure(slot->values[i].mask, strlen(slot->values[i].mask), slot->values[i].text, slot->values[i].len))
+			return slot->nvalues;
+	return L4_MAX_MEASURES;
+}
+
+static void
+put_slot(L4Pack *pack, const SlotSum *slot)
+{
+	int			nkept = kept_values(slot);
+
+	for (int k = 0; k < nkept; k++)
+	{
+		const L4Value *value = &slot->values[k];
+
+		l4_pack_int(pack, L4_SLOT_EVENT, slot->event_id);
+		l4_pack_int(pack, L4_SLOT_PLACE, slot->pos);
+		l4_pack_int(pack, L4_SLOT_LINE, value->first_line_no);
+		l4_pack_text(pack, L4_SLOT_MASK, value->mask, strlen(value->mask));
+		l4_pack_text(pack, L4_SLOT_VALUE, value->text, value->len);
+		l4_pack_int(pack, L4_SLOT_COUNT, !slot->many ? value->occurrences : k == 0 ? -slot->records : 0);
+		l4_pack_ts(pack, L4_SLOT_TS, value->first_ts);
+	}
+}
+
+bytea *
+l4_sums_slots(L4Sums *sums)
+{
+	L4Pack	   *pack = l4_pack_create(sums->cxt);
+	SlotSum   **sorted = (SlotSum **) palloc(sizeof(SlotSum *) * Max(sums->slots->members, 1));
+	slotsum_iterator it;
+	SlotSum    *slot;
+	int			n = 0;
+
+	for (int c = 0; c < L4_SLOT_COLS; c++)
+		l4_pack_add_col(pack, L4_SLOT_TYPES[c], "");
+	slotsum_start_iterate(sums->slots, &it);
+	while ((slot = slotsum_iterate(sums->slots, &it)) != NULL)
+		sorted[n++] = slot;
+	qsort(sorted, n, sizeof(SlotSum *), compare_slots);
+	for (int i = 0; i < n; i++)
+	{
+		qsort(sorted[i]->values, sorted[i]->nvalues, sizeof(L4Value), compare_values);
+		put_slot(pack, sorted[i]);
+	}
+	pfree(sorted);
+	return n == 0 ? NULL : l4_pack_encode(pack);
+}

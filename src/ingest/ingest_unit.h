@@ -1,0 +1,198 @@
+/*
+ * ingest_unit.h
+ *		A unit: what the scan of a piece of a stream hands to the leader.
+ *
+ * Its bytes live for one batch, in memory and between processes of one
+ * server: they are not stored and have no version. They are checked all the
+ * same, so far that no bytes can do harm: they pass through SQL.
+ */
+#ifndef L4_INGEST_UNIT_H
+#define L4_INGEST_UNIT_H
+
+#include "datatype/timestamp.h"
+#include "lib/stringinfo.h"
+
+#include "chunk/chunk.h"
+#include "lines/iterrule.h"
+
+struct L4ByteReader;
+
+/* times of lines are from 1990 up to 2200, both in microseconds from 2000 */
+#define L4_FIRST_TS			(-INT64CONST(3653) * USECS_PER_DAY)
+#define L4_END_TS			(INT64CONST(73049) * USECS_PER_DAY)
+#define L4_NO_INT			PG_INT32_MIN
+
+#define L4_MAX_VALUES		32	/* different values kept of a variable part */
+#define L4_MAX_MEASURES		8	/* where there are more than can be kept, and all are fractions or durations */
+#define L4_MAX_PARAMS		64	/* variable parts looked at in a shape */
+#define L4_MAX_VALUE_LEN	128 /* bytes kept of a value */
+
+/* A record: its first line, its shape, and where the stream was. */
+typedef struct L4UnitRec
+{
+	int64		line_no;
+	TimestampTz ts;				/* L4_NO_TS none */
+	int32		local;			/* number in the dictionary; -1 began in an earlier unit */
+	int32		rank;			/* L4_NO_INT none */
+	int32		context;		/* the rank whose stage and iteration it shares: its own, else the one that wrote last */
+	int32		epoch;
+	int32		iteration;		/* L4_NO_INT none */
+} L4UnitRec;
+
+typedef struct L4UnitLine
+{
+	int64		line_no;
+	TimestampTz ts;
+	int32		rec;			/* number of its record */
+	int32		reserved;
+} L4UnitLine;
+
+typedef struct L4Value
+{
+	uint64		hash;
+	char	   *text;
+	int			len;
+	const char *mask;			/* name of its kind; only in counts of a stream */
+	int64		occurrences;
+	TimestampTz first_ts;		/* lowest */
+	int64		first_line_no;	/* lowest */
+} L4Value;
+
+/* Durations of one block of ten iterations */
+typedef struct L4Block
+{
+	int32		block;
+	int64		n;
+	int64		sum_us;
+	int64		max_us;
+} L4Block;
+
+/* A variable part of a shape: some of its slots in a row */
+typedef struct L4Param
+{
+	int			first_slot;
+	int			last_slot;
+	int			lead;			/* bytes before the first and behind the last slot that belong to it */
+	int			trail;
+	int			pos;			/* place among the delimiters */
+	int			mask;
+	const char *mask_name;
+	double		unit_us;		/* what its number counts, in microseconds; 0 no duration, -1 the unit is in the value */
+	bool		many;
+	int			nvalues;
+	int			values_size;
+	L4Value    *values;
+	int			nblocks;
+	int			blocks_size;
+	L4Block    *blocks;
+} L4Param;
+
+/* A word of a shape in a place that statistics made variable */
+typedef struct L4OpenWord
+{
+	int			pos;			/* place among the delimiters */
+	int			len;
+	const char *text;
+} L4OpenWord;
+
+typedef struct L4Local
+{
+	uint64		hash;
+	int			tag;
+	int32		event_id;		/* 0 not known to the parser yet */
+	int32		words_of;		/* the event whose own words the shape has but for those that follow; see l4_parser_words */
+	int			nwords;
+	L4OpenWord *words;
+	int32		made_event;		/* of shapes just learnt: the event that this one made, 0 none */
+	int			iteration_rule; /* 0 none */
+	bool		is_stack;
+	int64		occurrences;
+	const char *msg;			/* only where the parser has to learn it */
+	int			msg_len;
+	char	   *text;			/* earliest record */
+	int			text_len;
+	TimestampTz ts;				/* its time, L4_NO_TS none */
+	int64		line_no;		/* its first line */
+	int64		first_line_no;	/* the lowest of all records */
+	int			nparams;
+	L4Param    *params;
+	const L4IterMap *map;		/* scan only */
+	int			number;			/* own */
+} L4Local;
+
+typedef struct L4IterEntry
+{
+	int32		epoch;
+	int32		iteration;
+	TimestampTz ts;
+	double		duration_ms;	/* nan none */
+	int			nmetrics;
+	L4Metric   *metrics;
+} L4IterEntry;
+
+/* Part of a unit: the settled records, or those open when the input ended. */
+typedef struct L4UnitPart
+{
+	int			nlines;
+	int			lines_size;
+	L4UnitLine *lines;
+	int			nrecs;
+	int			recs_size;
+	L4UnitRec  *recs;
+	int			nlocals;
+	int			locals_size;
+	L4Local   **locals;
+	int			niters;
+	int			iters_size;
+	L4IterEntry *iters;
+	int64		unparsed;
+} L4UnitPart;
+
+/* The front of a unit: what can be read without decoding the parts. */
+typedef struct L4UnitHead
+{
+	bool		packed;			/* no parts follow, but what became of them: see ingest_parcel.h */
+	bool		full;			/* ended early: the dictionary was full */
+	int			unknown;		/* shapes that the parser does not know */
+	int			lines;			/* settled */
+	int			open_lines;
+	int64		unparsed;
+	int64		next_line_no;	/* where reading goes on */
+	int32		last_done;		/* L4_NO_INT none */
+	int32		max_in_flight;	/* L4_NO_INT none */
+	int			nranks;			/* ranks seen so far */
+	int32	   *ranks;
+	const char *carry;			/* state for the next piece */
+	int			carry_len;
+} L4UnitHead;
+
+typedef struct L4Unit
+{
+	L4UnitHead	head;
+	L4UnitPart	settled;
+	L4UnitPart	open;
+} L4Unit;
+
+/*
+ * What was learnt about a shape that the parser did not know: its event and
+ * its words. Written for the shapes of all units in their order, and given to
+ * them in that order.
+ */
+extern void l4_put_learnt(StringInfo buf, const L4Local *local);
+extern void l4_unit_resolve(L4Unit *unit, struct L4ByteReader *learnt, MemoryContext cxt);
+
+/* Put into the head what it says about the parts; encoding does so, too. */
+extern void l4_unit_count(L4Unit *unit);
+extern bytea *l4_unit_encode(L4Unit *unit);
+extern void l4_unit_head(bytea *bytes, L4UnitHead *head, MemoryContext cxt);
+extern L4Unit *l4_unit_decode(bytea *bytes, MemoryContext cxt);
+extern L4Unit *l4_unit_decode_shapes(bytea *bytes, MemoryContext cxt);	/* the dictionaries alone */
+
+/* The head alone, in front of what others write. */
+extern void l4_unit_put_head(StringInfo buf, const L4UnitHead *head);
+extern void l4_unit_get_head(struct L4ByteReader *reader, L4UnitHead *head, MemoryContext cxt);
+
+/* Bytes of text that fit in max without cutting a character. */
+extern int	l4_clip(const char *text, int len, int max);
+
+#endif							/* L4_INGEST_UNIT_H */

@@ -1,0 +1,250 @@
+/*
+ * level.c
+ *		Levels of log lines: words and numbers of loggers, and what the start
+ *		of a message without header tells.
+ */
+#include "postgres.h"
+
+#include "lines/lineformat.h"
+
+typedef struct LevelWord
+{
+	const char *word;			/* lower case */
+	uint8		level;
+} LevelWord;
+
+/* An index would not be worth it: a dozen comparisons of one byte. */
+static const LevelWord level_words[] = {
+	{"d", L4_LEVEL_DEBUG}, {"v", L4_LEVEL_DEBUG}, {"t", L4_LEVEL_DEBUG},
+	{"i", L4_LEVEL_INFO}, {"n", L4_LEVEL_INFO}, {"w", L4_LEVEL_WARNING},
+	{"e", L4_LEVEL_ERROR}, {"x", L4_LEVEL_CRITICAL}, {"f", L4_LEVEL_CRITICAL}, {"c", L4_LEVEL_CRITICAL},
+	{"err", L4_LEVEL_ERROR}, {"dbg", L4_LEVEL_DEBUG}, {"inf", L4_LEVEL_INFO}, {"wrn", L4_LEVEL_WARNING},
+	{"ftl", L4_LEVEL_CRITICAL}, {"trc", L4_LEVEL_DEBUG},
+	{"info", L4_LEVEL_INFO}, {"warn", L4_LEVEL_WARNING}, {"crit", L4_LEVEL_CRITICAL}, {"emrg", L4_LEVEL_CRITICAL},
+	{"note", L4_LEVEL_INFO}, {"fine", L4_LEVEL_DEBUG},
+	{"error", L4_LEVEL_ERROR}, {"debug", L4_LEVEL_DEBUG}, {"fatal", L4_LEVEL_CRITICAL},
+	{"trace", L4_LEVEL_DEBUG}, {"panic", L4_LEVEL_CRITICAL}, {"alert", L4_LEVEL_CRITICAL},
+	{"emerg", L4_LEVEL_CRITICAL}, {"abort", L4_LEVEL_CRITICAL}, {"event", L4_LEVEL_INFO}, {"sched", L4_LEVEL_INFO},
+	{"debug1", L4_LEVEL_DEBUG}, {"debug2", L4_LEVEL_DEBUG}, {"debug3", L4_LEVEL_DEBUG},
+	{"debug4", L4_LEVEL_DEBUG}, {"debug5", L4_LEVEL_DEBUG}, {"notice", L4_LEVEL_INFO}, {"severe", L4_LEVEL_CRITICAL},
+	{"warning", L4_LEVEL_WARNING}, {"version", L4_LEVEL_INFO}, {"verbose", L4_LEVEL_DEBUG}, {"success", L4_LEVEL_INFO},
+	{"critical", L4_LEVEL_CRITICAL}, {"emergency", L4_LEVEL_CRITICAL}, {"exception", L4_LEVEL_ERROR},
+	{"information", L4_LEVEL_INFO},
+};
+
+/* Longest word above. */
+#define L4_LEVEL_WORD 11
+
+static inline bool
+is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static inline bool
+is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool
+is_word(char c)
+{
+	return is_letter(c) || is_digit(c) || c == '_';
+}
+
+/* Python's numbers (10 to 50), pino's 60, or syslog's severities (0 to 7). */
+static int
+level_of_number(const char *word, int len)
+{
+	int			v = 0;
+
+	if (len > 2)
+		return L4_LEVEL_NONE;
+	for (int i = 0; i < len; i++)
+	{
+		if (!is_digit(word[i]))
+			return L4_LEVEL_NONE;
+		v = v * 10 + (word[i] - '0');
+	}
+	if (v <= 2)
+		return L4_LEVEL_CRITICAL;
+	if (v <= 7)
+		return v == 3 ? L4_LEVEL_ERROR : v == 4 ? L4_LEVEL_WARNING : v == 7 ? L4_LEVEL_DEBUG : L4_LEVEL_INFO;
+	if (v < 10)
+		return L4_LEVEL_NONE;
+	return Min(v / 10, L4_LEVEL_CRITICAL);
+}
+
+int
+l4_level_of(const char *word, int len)
+{
+	char		low[L4_LEVEL_WORD];
+
+	while (len > 0 && (word[len - 1] == ' ' || word[len - 1] == '\t'))
+		len--;
+	while (len > 0 && *word == ' ')
+	{
+		word++;
+		len--;
+	}
+	if (len == 0 || len > L4_LEVEL_WORD)
+		return L4_LEVEL_NONE;
+	if (is_digit(*word))
+		return level_of_number(word, len);
+	for (int i = 0; i < len; i++)
+		low[i] = (word[i] >= 'A' && word[i] <= 'Z') ? word[i] | 0x20 : word[i];
+	for (int i = 0; i < lengthof(level_words); i++)
+	{
+		const char *w = level_words[i].word;
+
+		if (w[0] == low[0] && strncmp(w, low, len) == 0 && w[len] == '\0')
+			return level_words[i].level;
+	}
+	return L4_LEVEL_NONE;
+}
+
+const char *
+l4_level_name(int level)
+{
+	static const char *const names[] = {NULL, "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
+
+	return level >= 0 && level < lengthof(names) ? names[level] : NULL;
+}
+
+static bool
+ends_with(const char *p, int len, const char *word)
+{
+	int			n = strlen(word);
+
+	return len >= n && memcmp(p + len - n, word, n) == 0;
+}
+
+static bool
+starts_with(const char *p, int len, const char *word)
+{
+	int			n = strlen(word);
+
+	return len >= n && memcmp(p, word, n) == 0;
+}
+
+int
+l4_exception_name(const char *msg, int len)
+{
+	int			n = 0;
+	int			last = 0;		/* start of the last part of the dotted name */
+
+	/* identifiers joined by dots; what follows is a colon or nothing */
+	if (len == 0 || !(is_letter(*msg) || *msg == '_'))
+		return 0;
+	while (n < len && n < 200 && (is_word(msg[n]) || (msg[n] == '.' && n + 1 < len && is_word(msg[n + 1]))))
+	{
+		if (msg[n] == '.')
+			last = n + 1;
+		n++;
+	}
+	if (n < len && !(msg[n] == ':' && (n + 1 == len || msg[n + 1] == ' ' || msg[n + 1] == '\t')))
+		return 0;
+	if (!(ends_with(msg, n, "Error") || ends_with(msg, n, "Exception") || ends_with(msg, n, "Warning") ||
+		  ends_with(msg, n, "Interrupt") || ends_with(msg, n, "ExceptionGroup") || ends_with(msg, n, "Timeout") ||
+		  ends_with(msg, n, "Failure") || ends_with(msg, n, "Fault") ||
+		  (n - last == 10 && memcmp(msg + last, "SystemExit", 10) == 0) ||
+		  (n - last == 13 && memcmp(msg + last, "StopIteration", 13) == 0)))
+		return 0;
+	/* "Error: …" and "Timeout: …" are words; a class name of one such word has more in it or a module */
+	if (last == 0 && (n == 5 || n == 7 || n == 9) &&
+		(starts_with(msg, n, "Error") || starts_with(msg, n, "Timeout") || starts_with(msg, n, "Warning") ||
+		 starts_with(msg, n, "Failure") || (n == 5 && starts_with(msg, n, "Fault"))))
+		return 0;
+	return n;
+}
+
+/* Level of a word that stands in front of a message, as the punctuation around it tells. */
+static int
+level_of_prefix(const char *msg, int len)
+{
+	int			start = 0;
+	int			n;
+	int			level;
+	bool		upper = true;
+	char		after;
+
+	if (len > 0 && (*msg == '[' || *msg == '<' || *msg == '('))
+		start = 1;
+	for (n = start; n < len && n - start <= L4_LEVEL_WORD && is_letter(msg[n]); n++)
+		upper = upper && (msg[n] & 0x20) == 0;
+	if (n - start < 3 || n - start > L4_LEVEL_WORD)
+		return L4_LEVEL_NONE;
+	after = n < len ? msg[n] : '\0';
+	if (start == 1)
+	{
+		if (after == ' ')
+			while (n < len && (after = msg[n]) == ' ')
+				n++;
+		if (after != ']' && after != '>' && after != ')')
+			return L4_LEVEL_NONE;
+	}
+	else if (after == ':')
+	{
+		/* error::Code and INFO:name:text: both are prefixes; C++ names are not */
+		if (n + 1 < len && msg[n + 1] == ':')
+			return L4_LEVEL_NONE;
+	}
+	else if (!upper || (after != ' ' && after != '\0' && after != '|' && after != ',' && after != '-'))
+		return L4_LEVEL_NONE;
+	level = l4_level_of(msg + start, n - start);
+	return level;
+}
+
+/*
+ * Level of a message that came without one: by the word in front ("ERROR: …",
+ * "prog: error: …"), by an exception's name, by the few texts that runtimes
+ * print when a process dies.
+ */
+int
+l4_level_guess(const char *msg, int len)
+{
+	int			level;
+	int			n;
+
+	if (len < 4)
+		return L4_LEVEL_NONE;
+	level = level_of_prefix(msg, len);
+	if (level != L4_LEVEL_NONE)
+		return level;
+	n = l4_exception_name(msg, len);
+	if (n > 0)
+		return ends_with(msg, n, "Warning") ? L4_LEVEL_WARNING : L4_LEVEL_ERROR;
+	if (starts_with(msg, len, "Traceback (most recent call last)") || starts_with(msg, len, "Exception in thread "))
+		return L4_LEVEL_ERROR;
+	if (starts_with(msg, len, "Fatal Python error") || starts_with(msg, len, "terminate called ") ||
+		starts_with(msg, len, "Segmentation fault") || starts_with(msg, len, "*** Aborted at ") ||
+		starts_with(msg, len, "panic: ") || starts_with(msg, len, "Kernel panic"))
+		return L4_LEVEL_CRITICAL;
+	if (starts_with(msg, len, "thread '") && len > 20)
+	{
+		for (int i = 8; i + 12 <= len && i < 100; i++)
+			if (msg[i] == '\'' && starts_with(msg + i, len - i, "' panicked at"))
+				return L4_LEVEL_CRITICAL;
+	}
+
+	/* "prog: error: …" and "file.py:12: UserWarning: …": a first word that ends with a colon, then the level */
+	for (n = 0; n < len && n < 200 && msg[n] != ' '; n++)
+		;
+	if (n + 1 < len && n > 1 && msg[n] == ' ' && msg[n - 1] == ':')
+	{
+		int			rest = len - n - 1;
+		int			name = l4_exception_name(msg + n + 1, rest);
+
+		if (name > 0 && ends_with(msg + n + 1, name, "Warning"))
+			return L4_LEVEL_WARNING;
+		for (int i = 0; i < rest && i <= L4_LEVEL_WORD; i++)
+		{
+			if (msg[n + 1 + i] == ':')
+				return i >= 3 ? l4_level_of(msg + n + 1, i) : L4_LEVEL_NONE;
+			if (!is_letter(msg[n + 1 + i]))
+				break;
+		}
+	}
+	return L4_LEVEL_NONE;
+}

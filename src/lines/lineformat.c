@@ -1,0 +1,495 @@
+/*
+ * lineformat.c
+ *		Takes the header off a raw line.
+ *
+ * Headers nest: a collector's envelope around a launcher's prefix around what
+ * the logger wrote. The formats are tried in order of priority on what is left
+ * until one gives a level, which only a logger does, or none matches. The
+ * outcome depends on the line and the rules alone, not on the lines before it,
+ * so that it is the same for any batch and worker.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "common/hashfn.h"
+#include "mb/pg_wchar.h"
+#include "utils/memutils.h"
+
+#include "lines/headmemo.h"
+#include "lines/lineformat.h"
+#include "lines/structured.h"
+#include "lines/terminal.h"
+
+/* A header is looked for in so many bytes of a line. */
+#define L4_HEADER_MAX 1024
+
+/* A launcher's label is not longer than this. */
+#define L4_LABEL_MAX 80
+
+struct L4LineReader
+{
+	L4Rules    *rules;
+	L4TsCache	ts_cache;
+	L4TsFormat *iso;
+	L4TsFormat *epoch;
+	L4Buf		plain;			/* the line without escape sequences */
+	L4Buf		nested[L4_MAX_PEEL];	/* what structured lines unescape to, by depth */
+	L4Buf		condensed;
+};
+
+L4LineReader *
+l4_line_reader_create(L4Rules *rules, MemoryContext cxt)
+{
+	L4LineReader *reader = MemoryContextAllocZero(cxt, sizeof(L4LineReader));
+
+	reader->rules = rules;
+	reader->iso = l4_ts_compile("ISO8601", 7, cxt);
+	reader->epoch = l4_ts_compile("EPOCH", 5, cxt);
+	l4_ts_cache_init(&reader->ts_cache, GetCurrentTransactionStartTimestamp());
+	l4_buf_init(&reader->plain, cxt);
+	l4_buf_init(&reader->condensed, cxt);
+	for (int i = 0; i < L4_MAX_PEEL; i++)
+		l4_buf_init(&reader->nested[i], cxt);
+	return reader;
+}
+
+void
+l4_line_reader_reference(L4LineReader *reader, TimestampTz reference)
+{
+	reader->ts_cache.reference = reference;
+}
+
+static inline bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f' || c == '\0';
+}
+
+static inline bool
+is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static int
+part_number(const char *p, int len, int max_digits)
+{
+	int			v = 0;
+
+	if (len == 0 || len > max_digits)
+		return -1;
+	for (int i = 0; i < len; i++)
+	{
+		if (!is_digit(p[i]))
+			return -1;
+		v = v * 10 + (p[i] - '0');
+	}
+	return v;
+}
+
+static void
+add_to_key(L4Line *out, const char *p, int len)
+{
+	out->key = hash_combine64(out->key, hash_bytes_extended((const unsigned char *) p, len, 0)) | 1;
+}
+
+/* How much of the line the formats see: its first line, at most L4_HEADER_MAX bytes, whole characters. */
+static int
+header_span(const char *p, int len)
+{
+	int			n = Min(len, L4_HEADER_MAX);
+	const char *nl = memchr(p, '\n', n);
+
+	if (nl != NULL)
+		return nl - p;
+	if (n < len)
+		n = pg_mbcliplen(p, len, n);
+	return n;
+}
+
+/* The formats that a line has had so far. */
+typedef struct UsedFormats
+{
+	int			n;
+	int			number[L4_MAX_PEEL];
+} UsedFormats;
+
+static inline bool
+is_used(const UsedFormats *used, int number)
+{
+	for (int i = 0; i < used->n; i++)
+		if (used->number[i] == number)
+			return true;
+	return false;
+}
+
+/* The first format that matches and is not in used; -1 none. */
+static int
+search_format(L4Rules *rules, const char *p, int len, const UsedFormats *used)
+{
+	const int  *list = rules->by_byte[len > 0 ? (unsigned char) *p : 0];
+
+	for (; *list >= 0; list++)
+		if ((used == NULL || !is_used(used, *list)) && l4_regex_exec(rules->formats[*list].re, p, len, 0) > 0)
+			return *list;
+	return -1;
+}
+
+/*
+ * The format of a line and where its fields are. A launcher's prefix is not
+ * taken twice: "0: 1: x" has one label.
+ */
+static int
+find_format(L4Rules *rules, const char *p, int len, const UsedFormats *used, L4Fields *fields)
+{
+	const L4Fields *known;
+	int			number = l4_memo_find(rules->memo, p, len, &known);
+
+	if (number >= 0 && !is_used(used, number))
+	{
+		memcpy(fields, known, sizeof(L4Fields));
+		return number;
+	}
+	if (number == L4_MEMO_NONE)
+		return -1;
+	number = search_format(rules, p, len, NULL);
+	if (number >= 0 && is_used(used, number))
+		number = search_format(rules, p, len, used);
+	else
+		l4_memo_learn(rules->memo, rules, p, len, number);
+	if (number >= 0)
+		l4_memo_fields(&rules->formats[number], rules->formats[number].re, p, fields);
+	return number;
+}
+
+/* Bytes of a field; false when the line has none. */
+static inline bool
+field_of(const L4Fields *fields, L4Field field, const char *p, const char **text, int *len)
+{
+	*text = p + fields->start[field];
+	*len = fields->end[field] - fields->start[field];
+	return *len > 0;
+}
+
+/* Take over what the format captured and go on behind it; true when it gave a level. */
+static bool
+use_format(L4LineReader *reader, const L4Format *format, const L4Fields *fields,
+		   const char **p, int *len, L4Line *out)
+{
+	const char *text;
+	int			n;
+	TimestampTz ts;
+	bool		has_level = false;
+
+	if (format->ts != NULL && field_of(fields, L4_FIELD_TS, *p, &text, &n) &&
+		l4_ts_parse(format->ts, &reader->ts_cache, text, n, &ts))
+	{
+		out->ts = ts;
+		out->has_ts = true;
+		if (!format->launcher)
+			out->headed = true;
+	}
+	if (field_of(fields, L4_FIELD_LEVEL, *p, &text, &n))
+	{
+		has_level = true;
+		out->headed = true;
+		if (fields->level != L4_LEVEL_NONE)
+			out->level = fields->level;
+	}
+	if (field_of(fields, L4_FIELD_RANK, *p, &text, &n))
+	{
+		int			rank = part_number(text, n, 8);
+
+		if (rank >= 0)
+			out->rank = rank;
+	}
+	if (field_of(fields, L4_FIELD_HOST, *p, &text, &n))
+	{
+		out->host = text;
+		out->host_len = n;
+	}
+	if (field_of(fields, L4_FIELD_PID, *p, &text, &n))
+		out->pid = part_number(text, n, 9);
+	if (field_of(fields, L4_FIELD_COMPONENT, *p, &text, &n))
+	{
+		out->component = text;
+		out->component_len = n;
+	}
+	if (format->launcher && !has_level)
+	{
+		for (int f = L4_FIELD_RANK; f <= L4_FIELD_COMPONENT; f++)
+			if (field_of(fields, f, *p, &text, &n))
+				add_to_key(out, text, n);
+	}
+	out->format_id = format->id;
+	if (format->to_the_end)
+		*len -= fields->start[L4_FIELD_MESSAGE];
+	else
+		*len = fields->end[L4_FIELD_MESSAGE] - fields->start[L4_FIELD_MESSAGE];
+	*p += fields->start[L4_FIELD_MESSAGE];
+	return has_level;
+}
+
+/* A part that a structured line gives. */
+static void
+use_structured(L4LineReader *reader, const L4Structured *s, int id, const char **p, int *len, L4Line *out)
+{
+	TimestampTz ts;
+
+	if (s->ts.text != NULL &&
+		(l4_ts_parse(reader->iso, &reader->ts_cache, s->ts.text, s->ts.len, &ts) ||
+		 l4_ts_parse(reader->epoch, &reader->ts_cache, s->ts.text, s->ts.len, &ts)))
+	{
+		out->ts = ts;
+		out->has_ts = true;
+	}
+	if (s->level.text != NULL)
+	{
+		out->level = l4_level_of(s->level.text, s->level.len);
+		out->headed = !s->wrapper;
+	}
+	if (s->rank.text != NULL)
+	{
+		int			rank = part_number(s->rank.text, s->rank.len, 8);
+
+		if (rank >= 0)
+			out->rank = rank;
+	}
+	if (s->host.text != NULL)
+	{
+		out->host = s->host.text;
+		out->host_len = s->host.len;
+	}
+	if (s->pid.text != NULL)
+		out->pid = part_number(s->pid.text, s->pid.len, 9);
+	if (s->component.text != NULL)
+	{
+		out->component = s->component.text;
+		out->component_len = s->component.len;
+	}
+	if (s->wrapper)
+	{
+		const L4Part *who[] = {&s->rank, &s->host, &s->pid, &s->stream, &s->component};
+
+		for (int i = 0; i < lengthof(who); i++)
+			if (who[i]->text != NULL)
+				add_to_key(out, who[i]->text, who[i]->len);
+	}
+	out->format_id = id;
+	*p = s->msg.text;
+	*len = s->msg.len;
+}
+
+/* Peel one layer. False when nothing is left to peel. */
+static bool
+peel_layer(L4LineReader *reader, int depth, const char **p, int *len, UsedFormats *used, L4Line *out)
+{
+	int			span;
+	int			number;
+	L4Fields	fields;
+	L4Structured s;
+	L4Wiped		wiped;
+
+	if (*len > 1 && **p == '{' && ((*p)[1] == '"' || is_blank((*p)[1])) &&
+		l4_json_line(*p, *len, &reader->nested[depth], &s))
+	{
+		use_structured(reader, &s, L4_FORMAT_JSON, p, len, out);
+		l4_terminal_show(&reader->plain, p, len, &wiped);
+		return s.wrapper;
+	}
+	span = header_span(*p, *len);
+	number = find_format(reader->rules, *p, span, used, &fields);
+	if (number >= 0)
+	{
+		used->number[used->n++] = number;
+		return !use_format(reader, &reader->rules->formats[number], &fields, p, len, out);
+	}
+	if (*len > 8 && (*p)[*len - 1] != ':' && memchr(*p, '=', Min(*len, 24)) != NULL &&
+		l4_logfmt_line(*p, *len, &reader->nested[depth], &s))
+	{
+		use_structured(reader, &s, L4_FORMAT_KEY_VALUE, p, len, out);
+		return false;
+	}
+	return false;
+}
+
+/*
+ * "[rank 3] ", "[rank: 3] ", "[Rank 3]: ": what many trainers put in front of the message
+ * itself. Capitalised it is part of PyTorch's own messages and stays.
+ */
+static void
+peel_rank(const char **p, int *len, L4Line *out)
+{
+	const char *s = *p;
+	const char *end = s + *len;
+	int			rank = 0;
+
+	if (end - s < 7 || *s != '[' || (s[1] | 0x20) != 'r' || (s[2] | 0x20) != 'a' ||
+		(s[3] | 0x20) != 'n' || (s[4] | 0x20) != 'k')
+		return;
+	s += 5;
+	if (*s == ' ' || *s == '=' || *s == '_' || *s == '-' || *s == ':')
+		s++;
+	if (s < end && *s == ' ' && s[-1] == ':')
+		s++;
+	if (s == end || !is_digit(*s))
+		return;
+	for (; s < end && is_digit(*s) && rank < 10000000; s++)
+		rank = rank * 10 + (*s - '0');
+	if (s == end || *s != ']')
+		return;
+	s++;
+	if (s < end && *s == ':')
+		s++;
+	if (s < end && !is_blank(*s))
+		return;
+	if (out->rank < 0)
+		out->rank = rank;
+	if ((*p)[1] == 'R' && (*p)[2] == 'a')
+		return;
+	*p = s;
+	*len = end - s;
+}
+
+/*
+ * A row of several lines: the message is the first one, and the exception at
+ * the end when a traceback is among them.
+ */
+static void
+condense(L4LineReader *reader, const char **p, int *len)
+{
+	const char *s = *p;
+	const char *end = s + *len;
+	const char *nl = memchr(s, '\n', *len);
+	const char *last = NULL;
+	const char *last_end = NULL;
+	bool		traceback = false;
+	const char *stop;
+
+	if (nl == NULL)
+		return;
+	for (const char *line = s; line < end; line = stop + 1)
+	{
+		stop = memchr(line, '\n', end - line);
+		if (stop == NULL)
+			stop = end;
+		if (stop - line >= 34 && memcmp(line, "Traceback (most recent call last):", 34) == 0)
+			traceback = true;
+		else if (traceback && stop > line && l4_exception_name(line, stop - line) > 0)
+		{
+			last = line;
+			last_end = stop;
+		}
+	}
+	if (last == NULL)
+	{
+		*len = nl - s;
+		return;
+	}
+	reader->condensed.len = 0;
+	if (nl - s < 34 || memcmp(s, "Traceback (most recent call last):", 34) != 0)
+	{
+		l4_buf_add(&reader->condensed, s, nl - s);
+		while (reader->condensed.len > 0 && is_blank(reader->condensed.data[reader->condensed.len - 1]))
+			reader->condensed.len--;
+		l4_buf_add(&reader->condensed, ": ", 2);
+	}
+	l4_buf_add(&reader->condensed, last, last_end - last);
+	*p = reader->condensed.data;
+	*len = reader->condensed.len;
+}
+
+static void
+clear_line(L4Line *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->rank = -1;
+	out->pid = -1;
+}
+
+static void
+peel_layers(L4LineReader *reader, const char **p, int *len, L4Line *out)
+{
+	UsedFormats used;
+
+	used.n = 0;
+	for (int depth = 0; depth < L4_MAX_PEEL && *len > 0; depth++)
+	{
+		if (!peel_layer(reader, depth, p, len, &used, out))
+			break;
+	}
+}
+
+/* What a launcher printed in front of a bar is true of what came over the bar as well. */
+static void
+peel_label(L4LineReader *reader, const L4Wiped *wiped, L4Line *out)
+{
+	const char *p = wiped->first;
+	int			len = wiped->first_len;
+
+	if (len == 0 || len > L4_LABEL_MAX || memchr(p, '{', len) != NULL)
+		return;
+	peel_layers(reader, &p, &len, out);
+	while (len > 0 && is_blank(*p))
+	{
+		p++;
+		len--;
+	}
+	if (len > 0)
+		clear_line(out);
+}
+
+/* A bar that nothing ended stands in front of what was printed next: that is the message, with a header of its own. */
+static void
+peel_bar(L4LineReader *reader, const char **p, int *len, L4Line *out)
+{
+	int			bar;
+
+	while ((bar = l4_bar_length(*p, *len)) > 0 && bar < *len)
+	{
+		out->bar = *p;
+		out->bar_len = bar;
+		*p += bar;
+		*len -= bar;
+		if (!out->headed)
+			peel_layers(reader, p, len, out);
+	}
+}
+
+void
+l4_line_peel(L4LineReader *reader, const char *line, int len, L4Line *out)
+{
+	const char *p = line;
+	L4Wiped		wiped;
+
+	clear_line(out);
+	l4_terminal_show(&reader->plain, &p, &len, &wiped);
+	if (wiped.first_len > 0)
+		peel_label(reader, &wiped, out);
+	peel_layers(reader, &p, &len, out);
+	out->bar = wiped.bar;
+	out->bar_len = wiped.bar_len;
+	peel_bar(reader, &p, &len, out);
+	if (len > 0 && *p == '[')
+		peel_rank(&p, &len, out);
+	while (len > 0 && is_blank(*p) && *p != '\n')
+	{
+		out->indent += *p == '\t' ? 4 : 1;
+		p++;
+		len--;
+	}
+	if (len > 0 && *p == '[')
+		peel_rank(&p, &len, out);
+	while (len > 0 && is_blank(*p))
+	{
+		p++;
+		len--;
+	}
+	while (len > 0 && is_blank(p[len - 1]))
+		len--;
+	condense(reader, &p, &len);
+	if (out->level == L4_LEVEL_NONE)
+		out->level = l4_level_guess(p, len);
+	out->msg = p;
+	out->msg_len = len;
+}

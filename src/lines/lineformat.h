@@ -1,0 +1,75 @@
+/*
+ * lineformat.h
+ *		Takes the header off a raw line: time stamp, level, rank, host, process,
+ *		component; what remains is the message.
+ *
+ * Any bytes are a line: encoding damage, megabytes, nothing at all. What no
+ * rule knows is a message without header.
+ */
+#ifndef L4_LINEFORMAT_H
+#define L4_LINEFORMAT_H
+
+#include "datatype/timestamp.h"
+
+#include "lines/rules.h"
+
+/* Levels are the tags of events. */
+#define L4_LEVEL_NONE		0
+#define L4_LEVEL_DEBUG		1
+#define L4_LEVEL_INFO		2
+#define L4_LEVEL_WARNING	3
+#define L4_LEVEL_ERROR		4
+#define L4_LEVEL_CRITICAL	5
+
+/* Launcher prefixes, collectors' wrappers and the header itself: at most so many nested. */
+#define L4_MAX_PEEL 6
+
+/* format_id of lines that are data */
+#define L4_FORMAT_JSON		(-1)
+#define L4_FORMAT_KEY_VALUE	(-2)
+
+typedef struct L4LineReader L4LineReader;
+
+/*
+ * A line, taken apart. Pointers are into the raw line or the reader's buffers
+ * and valid until the next l4_line_peel; pointers of absent parts are NULL.
+ */
+typedef struct L4Line
+{
+	const char *msg;			/* no header, no ANSI escapes, no blanks at its ends */
+	int			msg_len;
+	int			indent;			/* blanks in front of the message, a tab counts 4 */
+	bool		has_ts;
+	TimestampTz ts;
+	int			level;			/* L4_LEVEL_… */
+	int			rank;			/* -1 none */
+	int64		pid;			/* -1 none */
+	const char *host;
+	int			host_len;
+	const char *component;
+	int			component_len;
+	int			format_id;		/* rule_id of the innermost format, 0 none, or L4_FORMAT_… */
+	bool		headed;			/* has a header of a logger, not only launcher prefixes */
+	const char *bar;			/* the progress bar in front of the message, painted over or not */
+	int			bar_len;
+	uint64		key;			/* who wrote it, as far as launcher prefixes tell; 0 they do not */
+} L4Line;
+
+/* A reader for one stream at a time; reference gives the year to time stamps without one. */
+extern L4LineReader *l4_line_reader_create(L4Rules *rules, MemoryContext cxt);
+extern void l4_line_reader_reference(L4LineReader *reader, TimestampTz reference);
+
+/* The result depends on the rules, the reference and this line alone. */
+extern void l4_line_peel(L4LineReader *reader, const char *line, int len, L4Line *out);
+
+/* Level of a word or number ("WARN", "E", "error", "30"), L4_LEVEL_NONE when it is none. */
+extern int	l4_level_of(const char *word, int len);
+extern const char *l4_level_name(int level);	/* NULL for L4_LEVEL_NONE */
+
+/* Level of a message without header, by how it starts. */
+extern int	l4_level_guess(const char *msg, int len);
+
+/* Length of the exception's name that the message starts with ("torch.OutOfMemoryError"), 0 none. */
+extern int	l4_exception_name(const char *msg, int len);
+
+#endif							/* L4_LINEFORMAT_H */

@@ -1,0 +1,256 @@
+/*
+ * lines_sql.c
+ *		SQL side of line formats, records and iteration rules: what the tests
+ *		and l4.parse() call. Ingest uses the C functions.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/json.h"
+#include "utils/jsonb.h"
+#include "utils/timestamp.h"
+
+#include "l4_compat.h"
+#include "lines/iterrule.h"
+#include "lines/lineformat.h"
+#include "lines/record.h"
+
+PG_FUNCTION_INFO_V1(l4_peel);
+PG_FUNCTION_INFO_V1(l4_records);
+PG_FUNCTION_INFO_V1(l4_iteration);
+PG_FUNCTION_INFO_V1(l4_check_ts_format);
+
+
+static Datum
+text_datum(const char *p, int len)
+{
+	return PointerGetDatum(cstring_to_text_with_len(p, len));
+}
+
+/* Result row's descriptor, checked to have n columns. */
+static TupleDesc
+result_desc(FunctionCallInfo fcinfo, int n)
+{
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	Assert(desc->natts == n);
+	return BlessTupleDesc(desc);
+}
+
+/* _peel(ruleset jsonb, line text, reference timestamptz) */
+Datum
+l4_peel(PG_FUNCTION_ARGS)
+{
+	text	   *line;
+	L4LineReader *reader;
+	L4Line		out;
+	Datum		values[9];
+	bool		nulls[9] = {false};
+	TupleDesc	desc = result_desc(fcinfo, 9);
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	line = PG_GETARG_TEXT_PP(1);
+	reader = l4_line_reader_create(l4_rules_get(PG_GETARG_JSONB_P(0), CurrentMemoryContext), CurrentMemoryContext);
+	if (!PG_ARGISNULL(2))
+		l4_line_reader_reference(reader, PG_GETARG_TIMESTAMPTZ(2));
+	l4_line_peel(reader, VARDATA_ANY(line), VARSIZE_ANY_EXHDR(line), &out);
+	nulls[0] = !out.has_ts;
+	values[0] = TimestampTzGetDatum(out.ts);
+	nulls[1] = out.level == L4_LEVEL_NONE;
+	values[1] = nulls[1] ? (Datum) 0 : CStringGetTextDatum(l4_level_name(out.level));
+	nulls[2] = out.rank < 0;
+	values[2] = Int32GetDatum(out.rank);
+	nulls[3] = out.host == NULL;
+	values[3] = nulls[3] ? (Datum) 0 : text_datum(out.host, out.host_len);
+	nulls[4] = out.component == NULL;
+	values[4] = nulls[4] ? (Datum) 0 : text_datum(out.component, out.component_len);
+	nulls[5] = out.pid < 0;
+	values[5] = Int64GetDatum(out.pid);
+	values[6] = text_datum(out.msg, out.msg_len);
+	nulls[7] = out.format_id <= 0;
+	values[7] = Int32GetDatum(out.format_id);
+	values[8] = BoolGetDatum(out.headed);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+}
+
+/* What one line of _records waits for: the record that it belongs to. */
+typedef struct LinePlace
+{
+	int64		record_no;
+	int64		record_line_no;
+} LinePlace;
+
+static const char *
+kind_name(L4RecordKind kind)
+{
+	static const char *const names[] = {"plain", "python", "fault", "stack", "report"};
+
+	return names[kind];
+}
+
+/* Keep a settled record, by its number. */
+static void
+keep_record(L4Record *records, const L4Record *rec)
+{
+	L4Record   *k = &records[rec->record_no];
+
+	*k = *rec;
+	k->msg = pnstrdup(rec->msg, rec->msg_len);
+	k->text = NULL;
+}
+
+/* _records(ruleset jsonb, lines text[], batch int) */
+Datum
+l4_records(PG_FUNCTION_ARGS)
+{
+	int			batch = PG_ARGISNULL(2) ? 0 : PG_GETARG_INT32(2);
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	L4LineReader *reader;
+	L4RecordReader *r = l4_record_reader_create(CurrentMemoryContext);
+	const L4Record *rec;
+	L4Record   *records;
+	LinePlace  *places;
+	Datum	   *lines;
+	bool	   *line_nulls;
+	int			n;
+
+	l4_init_materialized_srf(fcinfo);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return (Datum) 0;
+	reader = l4_line_reader_create(l4_rules_get(PG_GETARG_JSONB_P(0), CurrentMemoryContext), CurrentMemoryContext);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, -1, false, TYPALIGN_INT, &lines, &line_nulls, &n);
+	places = palloc_extended(sizeof(LinePlace) * (Size) Max(n, 1), MCXT_ALLOC_HUGE);
+	records = palloc_extended(sizeof(L4Record) * ((Size) n + 2), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (int i = 0; i < n; i++)
+	{
+		text	   *t = line_nulls[i] ? cstring_to_text("") : DatumGetTextPP(lines[i]);
+		L4Line		line;
+		L4RecordPlace place;
+
+		CHECK_FOR_INTERRUPTS();
+		if (batch > 0 && i > 0 && i % batch == 0 && l4_record_oldest_open(r) == 0)
+		{
+			StringInfoData state;
+
+			initStringInfo(&state);
+			l4_record_save(r, &state);
+			r = l4_record_reader_create(CurrentMemoryContext);
+			l4_record_load(r, &state);
+		}
+		l4_line_peel(reader, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t), &line);
+		l4_record_feed(r, i + 1, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t), &line, &place);
+		places[i].record_no = place.record_no;
+		places[i].record_line_no = place.record_line_no;
+		while ((rec = l4_record_next(r)) != NULL)
+			keep_record(records, rec);
+	}
+	l4_record_finish(r);
+	while ((rec = l4_record_next(r)) != NULL)
+		keep_record(records, rec);
+	for (int i = 0; i < n; i++)
+	{
+		L4Record   *k = &records[places[i].record_no];
+		Datum		values[7];
+		bool		nulls[7] = {false};
+
+		values[0] = Int64GetDatum((int64) i + 1);
+		values[1] = Int64GetDatum(places[i].record_line_no);
+		values[2] = BoolGetDatum(k->message_line_no == i + 1);
+		values[3] = CStringGetTextDatum(kind_name(k->kind));
+		nulls[4] = k->level == L4_LEVEL_NONE;
+		values[4] = nulls[4] ? (Datum) 0 : CStringGetTextDatum(l4_level_name(k->level));
+		nulls[5] = k->rank < 0;
+		values[5] = Int32GetDatum(k->rank);
+		values[6] = text_datum(k->msg, k->msg_len);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+static void
+push_key(JsonbParseState **state, const char *name)
+{
+	JsonbValue	v;
+
+	v.type = jbvString;
+	v.val.string.val = (char *) name;
+	v.val.string.len = strlen(name);
+	pushJsonbValue(state, WJB_KEY, &v);
+}
+
+/* Metrics as jsonb; what jsonb has no number for is a string, as in to_jsonb(float8). */
+static Jsonb *
+metrics_to_jsonb(const L4Iteration *it)
+{
+	JsonbParseState *state = NULL;
+	JsonbValue *result;
+
+	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
+	for (int i = 0; i < it->nmetrics; i++)
+	{
+		JsonbValue	v;
+
+		push_key(&state, it->metrics[i].name);
+		if (isnan(it->metrics[i].value) || isinf(it->metrics[i].value))
+		{
+			v.type = jbvString;
+			v.val.string.val = isnan(it->metrics[i].value) ? "NaN" : it->metrics[i].value > 0 ? "Infinity" : "-Infinity";
+			v.val.string.len = strlen(v.val.string.val);
+		}
+		else
+		{
+			v.type = jbvNumeric;
+			v.val.numeric = DatumGetNumeric(DirectFunctionCall1(float8_numeric,
+																Float8GetDatum(it->metrics[i].value)));
+		}
+		pushJsonbValue(&state, WJB_VALUE, &v);
+	}
+	result = pushJsonbValue(&state, WJB_END_OBJECT, NULL);
+	return JsonbValueToJsonb(result);
+}
+
+/* _iteration(ruleset jsonb, message text) */
+Datum
+l4_iteration(PG_FUNCTION_ARGS)
+{
+	Jsonb	   *ruleset = PG_GETARG_JSONB_P(0);
+	text	   *msg = PG_GETARG_TEXT_PP(1);
+	L4Rules    *rules = l4_rules_get(ruleset, CurrentMemoryContext);
+	L4Iteration it;
+	Datum		values[7];
+	bool		nulls[7] = {false};
+	TupleDesc	desc = result_desc(fcinfo, 7);
+
+	if (!l4_iter_match(rules, VARDATA_ANY(msg), VARSIZE_ANY_EXHDR(msg), &it))
+		PG_RETURN_NULL();
+	values[0] = Int32GetDatum(it.rule_id);
+	values[1] = CStringGetTextDatum(it.done ? "done" : "in_flight");
+	values[2] = Int64GetDatum(it.iter);
+	nulls[2] = it.iter < 0;
+	nulls[3] = it.total < 0;
+	values[3] = Int64GetDatum(it.total);
+	nulls[4] = it.epoch < 0;
+	values[4] = Int64GetDatum(it.epoch);
+	nulls[5] = isnan(it.duration_ms);
+	values[5] = Float8GetDatum(it.duration_ms);
+	values[6] = JsonbPGetDatum(metrics_to_jsonb(&it));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+}
+
+/* _check_ts_format(text): true, or the error that says what is wrong */
+Datum
+l4_check_ts_format(PG_FUNCTION_ARGS)
+{
+	text	   *format = PG_GETARG_TEXT_PP(0);
+
+	(void) l4_ts_compile(VARDATA_ANY(format), VARSIZE_ANY_EXHDR(format), CurrentMemoryContext);
+	PG_RETURN_BOOL(true);
+}

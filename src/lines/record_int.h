@@ -1,0 +1,118 @@
+/*
+ * record_int.h
+ *		State of a record reader; for record.c, record_join.c, record_state.c.
+ */
+#ifndef L4_RECORD_INT_H
+#define L4_RECORD_INT_H
+
+#include "lines/linekind.h"
+#include "lines/record.h"
+
+/* Places for open records. Half of them may be open, the rest are for those settled by one line. */
+#define L4_RECORD_MAX_OPEN 16
+
+/* Writers that are remembered at a time. */
+#define L4_RECORD_MAX_SUBS 8192
+
+/* Lines of others in the midst of a record before it is given up. */
+#define L4_RECORD_FOREIGN 50
+
+/* What an open record waits for. */
+typedef enum L4OpenState
+{
+	OPEN_FREE,
+	OPEN_SETTLED,				/* handed out, free with the next line */
+	OPEN_TRACEBACK,				/* the exception */
+	OPEN_GROUP,					/* the exception of a group */
+	OPEN_CHAIN,					/* the traceback that "During handling of …" announces */
+	OPEN_TERMINATE,				/* what() */
+	OPEN_GLOG,					/* the signal */
+	OPEN_RULE,					/* the title of a banner */
+	OPEN_USAGE,					/* error: */
+	OPEN_RUST					/* the reason of a panic */
+} L4OpenState;
+
+/* What may follow a settled record. */
+typedef enum L4Continuation
+{
+	CONT_NONE,
+	CONT_EXCEPTION,				/* more text of the exception, or a banner */
+	CONT_REPORT,				/* a banner up to its last rule */
+	CONT_FAULT,					/* threads and their frames */
+	CONT_GROUP,					/* the members of an exception group */
+	CONT_WARNING,				/* the source line of a Python warning */
+	CONT_RUST,
+	CONT_GO
+} L4Continuation;
+
+typedef struct OpenRecord
+{
+	L4Record	rec;			/* rec.msg = msg, rec.text = text */
+	L4OpenState state;
+	uint64		key;
+	bool		headed;			/* each of its lines has a logger's header */
+	int			indent;			/* of the traceback's first line */
+	int64		started;		/* the reader's lines then */
+	int			bytes;
+	int			foreign;		/* lines of others since */
+	char		rule;			/* character of a banner's rules */
+	char	   *msg;
+	char	   *text;
+	int			text_head;		/* bytes of the text before the gap, 0 no gap */
+} OpenRecord;
+
+/* A settled record that lines may join. */
+typedef struct L4Tail
+{
+	int64		record_no;		/* 0 none */
+	int64		line_no;
+	int64		seen;			/* the reader's lines when it got its last line */
+	int			joined;
+	int			foreign;
+	uint8		level;
+	uint8		cont;			/* L4Continuation */
+	bool		headed;
+	bool		blank;			/* its last line is empty */
+	bool		opens;			/* its last line announces more: ends with a colon or open bracket */
+	char		rule;
+} L4Tail;
+
+/* One writer of the stream. */
+typedef struct L4Sub
+{
+	uint64		key;			/* 0: free, but for the reader's own */
+	L4Tail		last;			/* the last record */
+	L4Tail		special;		/* the last one with a stack, report or error */
+} L4Sub;
+
+struct L4RecordReader
+{
+	MemoryContext cxt;
+	int64		lines;			/* fed so far */
+	int64		records;		/* started so far */
+	int			headed;			/* recent plain records with and without a logger's header */
+	int			bare;
+	int			nopen;
+	OpenRecord *open[L4_RECORD_MAX_OPEN];
+	L4Record	plain;
+	char		excerpt[L4_RECORD_TEXT];	/* of a long plain record */
+	const L4Record *ready[L4_RECORD_MAX_OPEN + 1];
+	int			nready;
+	int			next_ready;
+	L4Sub		unlabelled;		/* the writer of lines without launcher prefix */
+	L4Sub	   *subs;			/* the others, a hash table */
+	int			subs_size;		/* a power of two */
+	int			subs_used;
+};
+
+/* record_state.c; the pointer is valid until the next call */
+extern L4Sub *l4_record_sub(L4RecordReader *r, uint64 key);
+
+/* record_join.c */
+extern bool l4_record_feed_open(OpenRecord *o, int64 line_no, const L4Line *line, L4LineKind kind,
+								bool *done, L4Continuation *cont);
+extern bool l4_record_join_settled(L4RecordReader *r, L4Sub *sub, const char *raw, int raw_len,
+								   const L4Line *line, L4LineKind kind, L4RecordPlace *place);
+extern void l4_record_set_message(OpenRecord *o, int64 line_no, const L4Line *line);
+
+#endif							/* L4_RECORD_INT_H */

@@ -1,0 +1,321 @@
+/*
+ * rules.c
+ *		The rules about lines: from jsonb to compiled form, cached per backend.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+
+#include "lines/headmemo.h"
+#include "lines/iterrule.h"
+#include "lines/rules.h"
+
+/* Compiled rulesets that a backend keeps: the current one, and those of running statements. */
+#define L4_RULES_CACHED 4
+
+static L4Rules *rules_cache[L4_RULES_CACHED];
+
+static const char *const field_names[L4_NFIELDS] = {
+	"ts", "level", "rank", "host", "pid", "tid", "device", "stream", "local_rank", "component", "message"
+};
+
+static void
+bad_ruleset(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("value is not a set of rules"),
+			 errdetail("%s", detail),
+			 errhint("Pass the result of l4._ruleset().")));
+}
+
+/* Member of an object as a string; false when it is missing or null. */
+static bool
+get_string(JsonbContainer *object, const char *key, const char **value, int *len)
+{
+	JsonbValue	buf;
+	JsonbValue *v = getKeyJsonValueFromContainer(object, key, strlen(key), &buf);
+
+	if (v == NULL || v->type == jbvNull)
+		return false;
+	if (v->type != jbvString)
+		bad_ruleset(psprintf("\"%s\" of a rule is not a string.", key));
+	*value = v->val.string.val;
+	*len = v->val.string.len;
+	return true;
+}
+
+static int
+get_id(JsonbContainer *object)
+{
+	JsonbValue	buf;
+	JsonbValue *v = getKeyJsonValueFromContainer(object, "id", 2, &buf);
+
+	if (v == NULL || v->type != jbvNumeric)
+		bad_ruleset("A rule has no number \"id\".");
+	return DatumGetInt32(DirectFunctionCall1(numeric_int4, NumericGetDatum(v->val.numeric)));
+}
+
+static L4Regex *
+get_signature(JsonbContainer *object, MemoryContext cxt)
+{
+	const char *value;
+	int			len;
+
+	if (!get_string(object, "signature", &value, &len))
+		bad_ruleset("A rule has no string \"signature\".");
+	return l4_regex_compile_ext(value, len, L4_REGEX_JIT_LATER, cxt);
+}
+
+/*
+ * Does the pattern name a digit? Then lines that differ in digits alone may
+ * differ in what it makes of them. Quantifiers in braces and 0-9 do not count.
+ */
+static bool
+names_a_digit(const char *p, int len)
+{
+	for (int i = 0; i < len; i++)
+	{
+		if (p[i] == '{' && i + 1 < len && p[i + 1] >= '0' && p[i + 1] <= '9')
+			while (i < len && p[i] != '}')
+				i++;
+		else if (i + 2 < len && memcmp(p + i, "0-9", 3) == 0)
+			i += 2;
+		else if (i < len && p[i] >= '0' && p[i] <= '9')
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The part of a pattern that is about the header: "^…(?<message>….*)$" without
+ * its ".*)$". NULL for patterns of another form.
+ */
+static L4Regex *
+compile_header(const char *p, int len, MemoryContext cxt)
+{
+	static const char tail[] = ".*)$";
+	const char *message = NULL;
+	int			depth = 0;
+	bool		class = false;
+	bool		bar = false;	/* an alternative of the open group at depth 1 */
+	char	   *header;
+
+	if (len < 5 || memcmp(p + len - 4, tail, 4) != 0 || p[0] != '^')
+		return NULL;
+	for (int i = 0; i < len - 4; i++)
+	{
+		if (p[i] == '\\')
+			i++;
+		else if (class)
+			class = p[i] != ']' || p[i - 1] == '[' || (p[i - 1] == '^' && p[i - 2] == '[');
+		else if (p[i] == '[')
+			class = true;
+		else if (p[i] == '(')
+		{
+			if (depth++ == 0)
+			{
+				message = p + i;
+				bar = false;
+			}
+		}
+		else if (p[i] == ')')
+			depth--;
+		else if (p[i] == '|' && depth == 0)
+			return NULL;
+		else if (p[i] == '|' && depth == 1)
+			bar = true;
+	}
+	/* what is cut off must belong to the group message, to all of it */
+	if (depth != 1 || class || bar || strncmp(message, "(?<message>", 11) != 0)
+		return NULL;
+	header = palloc(len);
+	memcpy(header, p, len - 4);
+	header[len - 4] = ')';
+	return l4_regex_compile_ext(header, len - 3, L4_REGEX_NO_JIT, cxt);
+}
+
+static void
+compile_format(L4Format *format, JsonbContainer *object, MemoryContext cxt)
+{
+	const char *value;
+	int			len;
+
+	format->id = get_id(object);
+	format->re = get_signature(object, cxt);
+	if (get_string(object, "signature", &value, &len))
+	{
+		format->header = compile_header(value, len, cxt);
+		format->to_the_end = len > 4 && memcmp(value + len - 4, ".*)$", 4) == 0;
+		format->digits_alike = !names_a_digit(value, len);
+	}
+	for (int i = 0; i < L4_NFIELDS; i++)
+		format->group[i] = Max(l4_regex_group(format->re, field_names[i]), 0);
+	if (format->group[L4_FIELD_MESSAGE] == 0)
+		bad_ruleset(psprintf("Line format %d has no group \"message\".", format->id));
+	format->launcher = format->group[L4_FIELD_RANK] != 0 || format->group[L4_FIELD_HOST] != 0 ||
+		format->group[L4_FIELD_PID] != 0 || format->group[L4_FIELD_STREAM] != 0 ||
+		format->group[L4_FIELD_LOCAL_RANK] != 0;
+	if (format->group[L4_FIELD_TS] != 0 && get_string(object, "ts_format", &value, &len))
+		format->ts = l4_ts_compile(value, len, cxt);
+}
+
+static void
+compile_iteration(L4IterRule *rule, JsonbContainer *object, MemoryContext cxt)
+{
+	const char *value;
+	int			len;
+
+	rule->id = get_id(object);
+	rule->re = get_signature(object, cxt);
+	if (!get_string(object, "kind", &value, &len) ||
+		!((len == 4 && memcmp(value, "done", 4) == 0) || (len == 9 && memcmp(value, "in_flight", 9) == 0)))
+		bad_ruleset(psprintf("Iteration rule %d has no \"kind\" done or in_flight.", rule->id));
+	rule->done = len == 4;
+	l4_iter_rule_groups(rule, cxt);
+}
+
+/* Call compile for each object of the array that the ruleset has under key; returns their number. */
+static int
+compile_array(Jsonb *ruleset, const char *key, L4Rules *rules, bool formats)
+{
+	JsonbValue	buf;
+	JsonbValue *v = getKeyJsonValueFromContainer(&ruleset->root, key, strlen(key), &buf);
+	int			n;
+
+	if (v == NULL)
+		return 0;
+	if (v->type != jbvBinary || !JsonContainerIsArray(v->val.binary.data))
+		bad_ruleset(psprintf("\"%s\" is not an array.", key));
+	n = JsonContainerSize(v->val.binary.data);
+	if (n > L4_MAX_RULES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many rules of one kind: %d", n),
+				 errdetail("The limit is %d.", L4_MAX_RULES)));
+	if (formats)
+		rules->formats = MemoryContextAllocZero(rules->cxt, sizeof(L4Format) * Max(n, 1));
+	else
+		rules->iters = MemoryContextAllocZero(rules->cxt, sizeof(L4IterRule) * Max(n, 1));
+	for (int i = 0; i < n; i++)
+	{
+		JsonbValue *e = getIthJsonbValueFromContainer(v->val.binary.data, i);
+
+		if (e->type != jbvBinary || !JsonContainerIsObject(e->val.binary.data))
+			bad_ruleset(psprintf("Element %d of \"%s\" is not an object.", i + 1, key));
+		if (formats)
+			compile_format(&rules->formats[i], e->val.binary.data, rules->cxt);
+		else
+			compile_iteration(&rules->iters[i], e->val.binary.data, rules->cxt);
+	}
+	return n;
+}
+
+/* Which formats can match a line, by its first byte: most lines then try a few of many. */
+static void
+index_formats(L4Rules *rules)
+{
+	for (int c = 0; c < 256; c++)
+	{
+		int			n = 0;
+
+		rules->by_byte[c] = MemoryContextAlloc(rules->cxt, sizeof(int) * (rules->nformats + 1));
+		for (int i = 0; i < rules->nformats; i++)
+		{
+			if (l4_regex_matches_empty(rules->formats[i].re) ||
+				l4_regex_may_start(rules->formats[i].re, (unsigned char) c))
+				rules->by_byte[c][n++] = i;
+		}
+		rules->by_byte[c][n] = -1;
+	}
+}
+
+L4Rules *
+l4_rules_compile(Jsonb *ruleset, MemoryContext cxt)
+{
+	L4Rules    *rules;
+	MemoryContext own = AllocSetContextCreate(cxt, "l4 rules", ALLOCSET_DEFAULT_SIZES);
+
+	if (!JB_ROOT_IS_OBJECT(ruleset))
+		bad_ruleset("It is not an object.");
+	rules = MemoryContextAllocZero(own, sizeof(L4Rules));
+	rules->cxt = own;
+	rules->hash = hash_bytes_extended((unsigned char *) VARDATA(ruleset), VARSIZE(ruleset) - VARHDRSZ, 0);
+	rules->nformats = compile_array(ruleset, "formats", rules, true);
+	rules->niters = compile_array(ruleset, "iterations", rules, false);
+	index_formats(rules);
+	rules->memo = l4_memo_create(own);
+	return rules;
+}
+
+static void
+unpin_rules(void *arg)
+{
+	((L4Rules *) arg)->pins--;
+}
+
+static void
+pin_rules(L4Rules *rules, MemoryContext holder)
+{
+	MemoryContextCallback *callback = MemoryContextAlloc(holder, sizeof(MemoryContextCallback));
+
+	callback->func = unpin_rules;
+	callback->arg = rules;
+	MemoryContextRegisterResetCallback(holder, callback);
+	rules->pins++;
+}
+
+/* A free place in the cache; -1 when all are in use. */
+static int
+evict_rules(void)
+{
+	for (int i = L4_RULES_CACHED - 1; i >= 0; i--)
+	{
+		if (rules_cache[i] == NULL)
+			return i;
+		if (rules_cache[i]->pins == 0)
+		{
+			MemoryContextDelete(rules_cache[i]->cxt);
+			rules_cache[i] = NULL;
+			return i;
+		}
+	}
+	return -1;
+}
+
+L4Rules *
+l4_rules_get(Jsonb *ruleset, MemoryContext holder)
+{
+	uint64		hash = hash_bytes_extended((unsigned char *) VARDATA(ruleset), VARSIZE(ruleset) - VARHDRSZ, 0);
+	L4Rules    *rules = NULL;
+	int			place = -1;
+
+	for (int i = 0; i < L4_RULES_CACHED && rules == NULL; i++)
+	{
+		if (rules_cache[i] != NULL && rules_cache[i]->hash == hash)
+			rules = rules_cache[i];
+	}
+	if (rules == NULL)
+	{
+		MemoryContext start = AllocSetContextCreate(CurrentMemoryContext, "l4 rules loading", ALLOCSET_SMALL_SIZES);
+
+		/* a failure leaves everything in a context that dies with the statement */
+		rules = l4_rules_compile(ruleset, start);
+		place = evict_rules();
+		if (place < 0)
+			MemoryContextSetParent(rules->cxt, holder);
+		else
+		{
+			MemoryContextSetParent(rules->cxt, CacheMemoryContext);
+			rules_cache[place] = rules;
+		}
+		MemoryContextDelete(start);
+		if (place < 0)
+			return rules;
+	}
+	pin_rules(rules, holder);
+	return rules;
+}

@@ -1,0 +1,576 @@
+/*
+ * structured.c
+ *		Lines that are data: a JSON object, or logfmt.
+ *
+ * Only the top level is taken apart; what a member nests is copied as it is.
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+
+#include "lines/structured.h"
+
+/* Members looked at; the rest of a wider object is left away. */
+#define L4_MAX_MEMBERS 64
+
+/* Nesting of arrays and objects that is still believed to be JSON. */
+#define L4_MAX_NESTING 64
+
+typedef enum MemberRole
+{
+	ROLE_REST,
+	ROLE_MSG,
+	ROLE_LEVEL,
+	ROLE_TS,
+	ROLE_RANK,
+	ROLE_HOST,
+	ROLE_PID,
+	ROLE_COMPONENT,
+	ROLE_STREAM,
+	ROLE_ERROR,					/* text of an exception, many lines */
+	ROLE_DROP					/* metadata of collectors */
+} MemberRole;
+
+typedef struct Member
+{
+	const char *key;
+	int			key_len;
+	const char *val;			/* of a string: without the quotes */
+	int			val_len;
+	bool		string;
+	bool		escaped;		/* the string has backslashes */
+	MemberRole	role;
+	int			prefer;			/* the lower, the better when several members play a role */
+} Member;
+
+typedef struct KeyName
+{
+	const char *name;
+	uint8		len;
+	uint8		role;
+} KeyName;
+
+#define KEY(name, role) {name, sizeof(name) - 1, role}
+
+/* Within a role the earlier name wins. */
+static const KeyName key_names[] = {
+	KEY("message", ROLE_MSG), KEY("msg", ROLE_MSG), KEY("MESSAGE", ROLE_MSG), KEY("log", ROLE_MSG),
+	KEY("short_message", ROLE_MSG), KEY("@message", ROLE_MSG), KEY("event", ROLE_MSG), KEY("text", ROLE_MSG),
+	KEY("body", ROLE_MSG), KEY("line", ROLE_MSG), KEY("textPayload", ROLE_MSG),
+	KEY("level", ROLE_LEVEL), KEY("levelname", ROLE_LEVEL), KEY("severity", ROLE_LEVEL), KEY("lvl", ROLE_LEVEL),
+	KEY("log_level", ROLE_LEVEL), KEY("loglevel", ROLE_LEVEL), KEY("log.level", ROLE_LEVEL), KEY("severity_text", ROLE_LEVEL),
+	KEY("@level", ROLE_LEVEL), KEY("levelno", ROLE_LEVEL), KEY("PRIORITY", ROLE_LEVEL),
+	KEY("timestamp", ROLE_TS), KEY("@timestamp", ROLE_TS), KEY("ts", ROLE_TS), KEY("time", ROLE_TS), KEY("asctime", ROLE_TS),
+	KEY("datetime", ROLE_TS), KEY("date", ROLE_TS), KEY("t", ROLE_TS), KEY("__REALTIME_TIMESTAMP", ROLE_TS), KEY("created", ROLE_TS),
+	KEY("rank", ROLE_RANK), KEY("global_rank", ROLE_RANK), KEY("RANK", ROLE_RANK), KEY("process_index", ROLE_RANK),
+	KEY("host", ROLE_HOST), KEY("hostname", ROLE_HOST), KEY("node", ROLE_HOST), KEY("node_name", ROLE_HOST),
+	KEY("_HOSTNAME", ROLE_HOST), KEY("pod", ROLE_HOST), KEY("pod_name", ROLE_HOST), KEY("host.name", ROLE_HOST),
+	KEY("pid", ROLE_PID), KEY("process", ROLE_PID), KEY("_PID", ROLE_PID),
+	KEY("logger", ROLE_COMPONENT), KEY("name", ROLE_COMPONENT), KEY("logger_name", ROLE_COMPONENT), KEY("component", ROLE_COMPONENT),
+	KEY("module", ROLE_COMPONENT), KEY("caller", ROLE_COMPONENT), KEY("SYSLOG_IDENTIFIER", ROLE_COMPONENT),
+	KEY("stream", ROLE_STREAM),
+	KEY("exc_info", ROLE_ERROR), KEY("exception", ROLE_ERROR), KEY("exc_text", ROLE_ERROR), KEY("traceback", ROLE_ERROR),
+	KEY("stack_trace", ROLE_ERROR), KEY("stacktrace", ROLE_ERROR), KEY("error.stack_trace", ROLE_ERROR),
+	KEY("kubernetes", ROLE_DROP), KEY("docker", ROLE_DROP), KEY("@version", ROLE_DROP), KEY("tag", ROLE_DROP),
+	KEY("_p", ROLE_DROP), KEY("container_id", ROLE_DROP), KEY("container_name", ROLE_DROP), KEY("lineno", ROLE_DROP),
+	KEY("pathname", ROLE_DROP), KEY("filename", ROLE_DROP), KEY("funcName", ROLE_DROP), KEY("func_name", ROLE_DROP),
+	KEY("thread", ROLE_DROP), KEY("threadName", ROLE_DROP), KEY("processName", ROLE_DROP), KEY("msecs", ROLE_DROP),
+	KEY("relativeCreated", ROLE_DROP), KEY("logtag", ROLE_DROP), KEY("taskName", ROLE_DROP),
+};
+
+/* The names by length and first byte, those of one place chained in their order; made when first asked for. */
+#define NAME_PLACES 128
+
+static int8 name_head[NAME_PLACES];
+static int8 name_next[lengthof(key_names)];
+static bool names_ready = false;
+
+static inline int
+name_place(const char *key, int len)
+{
+	return (unsigned) (*key * 5 + len) % NAME_PLACES;
+}
+
+static void
+prepare_names(void)
+{
+	memset(name_head, -1, sizeof(name_head));
+	for (int i = lengthof(key_names) - 1; i >= 0; i--)
+	{
+		int			place = name_place(key_names[i].name, key_names[i].len);
+
+		name_next[i] = name_head[place];
+		name_head[place] = i;
+	}
+	names_ready = true;
+}
+
+static inline bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static inline const char *
+skip_blanks(const char *p, const char *end)
+{
+	while (p < end && is_blank(*p))
+		p++;
+	return p;
+}
+
+/* End of a JSON string whose first byte behind the quote is p: the closing quote, NULL when there is none. */
+static const char *
+string_end(const char *p, const char *end, bool *escaped)
+{
+	while (p < end)
+	{
+		const char *quote = memchr(p, '"', end - p);
+		const char *back = quote == NULL ? NULL : memchr(p, '\\', quote - p);
+
+		if (back == NULL)
+			return quote;
+		*escaped = true;
+		p = back + 2;
+	}
+	return NULL;
+}
+
+/* End of a value that is no string: a number, a word, or brackets that close. */
+static const char *
+value_end(const char *p, const char *end)
+{
+	const char *start = p;
+	int			depth = 0;
+	bool		escaped = false;
+
+	for (; p < end; p++)
+	{
+		if (*p == '"')
+		{
+			p = string_end(p + 1, end, &escaped);
+			if (p == NULL || depth == 0)
+				return NULL;
+		}
+		else if (*p == '{' || *p == '[')
+		{
+			if (++depth > L4_MAX_NESTING || (depth == 1 && p > start))
+				return NULL;
+		}
+		else if ((*p == '}' || *p == ']') && depth > 0)
+		{
+			if (--depth == 0)
+				return p + 1;
+		}
+		else if (depth == 0)
+		{
+			if (*p == ',' || *p == '}' || is_blank(*p))
+				break;
+			if (!((*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+				  *p == '-' || *p == '+' || *p == '.'))
+				return NULL;
+		}
+	}
+	return depth == 0 && p > start ? p : NULL;
+}
+
+/* A time stamp has a date, or nine digits of seconds; "time" is also what a step took. */
+static bool
+may_be_ts(const char *p, int len)
+{
+	int			digits = 0;
+
+	for (int i = 0; i < len && p[i] != '.' && digits < 8; i++)
+		digits += p[i] >= '0' && p[i] <= '9';
+	return digits >= 8;
+}
+
+static void
+find_role(Member *m)
+{
+	m->role = ROLE_REST;
+	m->prefer = lengthof(key_names);
+	if (!names_ready)
+		prepare_names();
+	for (int i = name_head[name_place(m->key, m->key_len)]; i >= 0; i = name_next[i])
+	{
+		if (key_names[i].len == m->key_len && memcmp(key_names[i].name, m->key, m->key_len) == 0)
+		{
+			if (key_names[i].role == ROLE_TS && !may_be_ts(m->val, m->val_len))
+				return;
+			m->role = key_names[i].role;
+			m->prefer = i;
+			return;
+		}
+	}
+}
+
+/* Split the object into members; -1 when the line is not one JSON object. */
+static int
+json_members(const char *p, const char *end, Member *members)
+{
+	int			n = 0;
+
+	p = skip_blanks(p + 1, end);
+	if (p < end && *p == '}')
+		return skip_blanks(p + 1, end) == end ? 0 : -1;
+	while (p < end)
+	{
+		Member		m;
+		bool		key_escaped = false;
+
+		memset(&m, 0, sizeof(m));
+		if (*p != '"')
+			return -1;
+		m.key = ++p;
+		if ((p = string_end(p, end, &key_escaped)) == NULL)
+			return -1;
+		m.key_len = p - m.key;
+		p = skip_blanks(p + 1, end);
+		if (p == end || *p != ':')
+			return -1;
+		p = skip_blanks(p + 1, end);
+		m.string = p < end && *p == '"';
+		m.val = m.string ? p + 1 : p;
+		p = m.string ? string_end(p + 1, end, &m.escaped) : value_end(p, end);
+		if (p == NULL)
+			return -1;
+		m.val_len = p - m.val;
+		if (m.string)
+			p++;
+		if (m.key_len > 0 && n < L4_MAX_MEMBERS)
+		{
+			find_role(&m);
+			members[n++] = m;
+		}
+		p = skip_blanks(p, end);
+		if (p < end && *p == '}')
+			return skip_blanks(p + 1, end) == end ? n : -1;
+		if (p == end || *p != ',')
+			return -1;
+		p = skip_blanks(p + 1, end);
+	}
+	return -1;
+}
+
+static int
+hex_value(const char *p, const char *end)
+{
+	int			v = 0;
+
+	if (end - p < 4)
+		return -1;
+	for (int i = 0; i < 4; i++)
+	{
+		char		c = p[i];
+
+		v *= 16;
+		if (c >= '0' && c <= '9')
+			v += c - '0';
+		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+			v += (c | 0x20) - 'a' + 10;
+		else
+			return -1;
+	}
+	return v;
+}
+
+/* Add the character that \uXXXX at *p (behind the u) stands for, in the encoding of the database. */
+static void
+add_unicode(L4Buf *buf, const char **p, const char *end)
+{
+	int			c = hex_value(*p, end);
+	unsigned char utf8[8];
+
+	if (c < 0)
+	{
+		l4_buf_add(buf, "?", 1);
+		return;
+	}
+	*p += 4;
+	if (c >= 0xD800 && c < 0xDC00 && end - *p >= 6 && (*p)[0] == '\\' && (*p)[1] == 'u')
+	{
+		int			low = hex_value(*p + 2, end);
+
+		if (low >= 0xDC00 && low < 0xE000)
+		{
+			c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+			*p += 6;
+		}
+	}
+	if (c == 0x1B || c == 0x0A || c == 0x09)
+		utf8[0] = c;			/* an escape sequence or a line end: dealt with later */
+	else if (c < 0x20)
+		utf8[0] = ' ';
+	else if (c < 0x80)
+		utf8[0] = c;
+	else if (GetDatabaseEncoding() != PG_UTF8 || (c >= 0xD800 && c < 0xE000))
+		utf8[0] = '?';
+	else
+	{
+		unicode_to_utf8(c, utf8);
+		l4_buf_add(buf, (char *) utf8, pg_utf_mblen(utf8));
+		return;
+	}
+	l4_buf_add(buf, (char *) utf8, 1);
+}
+
+/* Add the value of a string, its escapes resolved. */
+static void
+add_unescaped(L4Buf *buf, const char *p, int len)
+{
+	const char *end = p + len;
+
+	while (p < end)
+	{
+		const char *back = memchr(p, '\\', end - p);
+
+		if (back == NULL || back + 1 == end)
+		{
+			l4_buf_add(buf, p, end - p);
+			return;
+		}
+		l4_buf_add(buf, p, back - p);
+		p = back + 2;
+		switch (back[1])
+		{
+			case 'n':
+				l4_buf_add(buf, "\n", 1);
+				break;
+			case 'r':
+				l4_buf_add(buf, "\r", 1);
+				break;
+			case 't':
+				l4_buf_add(buf, "\t", 1);
+				break;
+			case 'b':
+			case 'f':
+				l4_buf_add(buf, " ", 1);
+				break;
+			case 'u':
+				add_unicode(buf, &p, end);
+				break;
+			default:
+				l4_buf_add(buf, back + 1, 1);
+		}
+	}
+}
+
+static void
+add_value(L4Buf *buf, const Member *m)
+{
+	if (m->escaped)
+		add_unescaped(buf, m->val, m->val_len);
+	else
+		l4_buf_add(buf, m->val, m->val_len);
+}
+
+/* The last line of an exception's text that is not indented: the exception itself. */
+static void
+add_exception(L4Buf *buf, const Member *m)
+{
+	int			start = buf->len;
+	int			line = -1;
+	int			line_end = 0;
+
+	add_value(buf, m);
+	for (int i = start; i < buf->len;)
+	{
+		int			stop = i;
+
+		while (stop < buf->len && buf->data[stop] != '\n')
+			stop++;
+		if (stop > i && !is_blank(buf->data[i]))
+		{
+			line = i;
+			line_end = stop;
+		}
+		i = stop + 1;
+	}
+	if (line >= 0)
+	{
+		memmove(buf->data + start, buf->data + line, line_end - line);
+		buf->len = start + line_end - line;
+	}
+}
+
+static void
+take_part(L4Part *part, int *prefer, const Member *m)
+{
+	if (m->prefer < *prefer)
+	{
+		*prefer = m->prefer;
+		part->text = m->val;
+		part->len = m->val_len;
+	}
+}
+
+/* Put the message together: it, an exception's line, what is left as key=value. */
+static void
+build_message(const Member *members, int n, const Member *msg, bool rest, L4Buf *buf, L4Structured *out)
+{
+	bool		alone = msg != NULL && !msg->escaped;
+
+	for (int i = 0; rest && alone && i < n; i++)
+		alone = &members[i] == msg || (members[i].role != ROLE_REST && members[i].role != ROLE_MSG && members[i].role != ROLE_ERROR);
+	if (alone)
+	{
+		/* as it stands in the line */
+		out->msg.text = msg->val;
+		out->msg.len = msg->val_len;
+		while (out->msg.len > 0 && is_blank(out->msg.text[out->msg.len - 1]))
+			out->msg.len--;
+		return;
+	}
+	if (msg != NULL)
+		add_value(buf, msg);
+	while (buf->len > 0 && is_blank(buf->data[buf->len - 1]))
+		buf->len--;
+	for (int i = 0; rest && i < n; i++)
+	{
+		const Member *m = &members[i];
+
+		if (m->role == ROLE_ERROR && m->val_len > 0 && m->string)
+		{
+			if (buf->len > 0)
+				l4_buf_add(buf, ": ", 2);
+			add_exception(buf, m);
+		}
+		else if ((m->role == ROLE_REST || (m->role == ROLE_MSG && m != msg)) && m->key[0] != '_')
+		{
+			if (buf->len > 0)
+				l4_buf_add(buf, " ", 1);
+			l4_buf_add(buf, m->key, m->key_len);
+			l4_buf_add(buf, "=", 1);
+			add_value(buf, m);
+		}
+	}
+	l4_buf_reserve(buf, buf->len + 1);
+	out->msg.text = buf->data;
+	out->msg.len = buf->len;
+}
+
+/* From members to parts. */
+static void
+use_members(Member *members, int n, L4Buf *buf, L4Structured *out)
+{
+	int			prefer[ROLE_DROP + 1];
+	const Member *msg = NULL;
+
+	for (int i = 0; i <= ROLE_DROP; i++)
+		prefer[i] = lengthof(key_names);
+	for (int i = 0; i < n; i++)
+	{
+		Member	   *m = &members[i];
+
+		if (m->role == ROLE_MSG && m->string && m->prefer < prefer[ROLE_MSG])
+		{
+			prefer[ROLE_MSG] = m->prefer;
+			msg = m;
+		}
+		else if (m->role == ROLE_LEVEL)
+			take_part(&out->level, &prefer[ROLE_LEVEL], m);
+		else if (m->role == ROLE_TS)
+			take_part(&out->ts, &prefer[ROLE_TS], m);
+		else if (m->role == ROLE_RANK)
+			take_part(&out->rank, &prefer[ROLE_RANK], m);
+		else if (m->role == ROLE_HOST)
+			take_part(&out->host, &prefer[ROLE_HOST], m);
+		else if (m->role == ROLE_PID)
+			take_part(&out->pid, &prefer[ROLE_PID], m);
+		else if (m->role == ROLE_COMPONENT)
+			take_part(&out->component, &prefer[ROLE_COMPONENT], m);
+		else if (m->role == ROLE_STREAM)
+			take_part(&out->stream, &prefer[ROLE_STREAM], m);
+	}
+
+	/* docker's "log" and journald's "MESSAGE" hold a raw line; their other members are about the collector */
+	out->wrapper = msg != NULL && ((msg->key_len == 3 && memcmp(msg->key, "log", 3) == 0) ||
+								   (msg->key_len == 7 && memcmp(msg->key, "MESSAGE", 7) == 0) ||
+								   out->stream.text != NULL);
+	build_message(members, n, msg, !out->wrapper, buf, out);
+}
+
+bool
+l4_json_line(const char *line, int len, L4Buf *buf, L4Structured *out)
+{
+	Member		members[L4_MAX_MEMBERS];
+	const char *end = line + len;
+	int			n;
+
+	memset(out, 0, sizeof(*out));
+	buf->len = 0;
+	while (end > line && is_blank(end[-1]))
+		end--;
+	if (end - line < 2 || *line != '{' || end[-1] != '}')
+		return false;
+	n = json_members(line, end, members);
+	if (n <= 0)
+		return false;
+	use_members(members, n, buf, out);
+	return true;
+}
+
+/* One key of logfmt; NULL when there is none at p. */
+static const char *
+logfmt_key_end(const char *p, const char *end)
+{
+	const char *s = p;
+
+	while (s < end && ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
+					   *s == '_' || *s == '.' || *s == '-' || *s == '@'))
+		s++;
+	return s > p && s < end && *s == '=' ? s : NULL;
+}
+
+bool
+l4_logfmt_line(const char *line, int len, L4Buf *buf, L4Structured *out)
+{
+	Member		members[L4_MAX_MEMBERS];
+	const char *p = line;
+	const char *end = line + len;
+	int			n = 0;
+	int			loggers = 0;	/* members that only loggers write */
+
+	memset(out, 0, sizeof(*out));
+	buf->len = 0;
+	while ((p = skip_blanks(p, end)) < end)
+	{
+		Member		m;
+		const char *stop = logfmt_key_end(p, end);
+
+		memset(&m, 0, sizeof(m));
+		if (stop == NULL)
+			return false;
+		m.key = p;
+		m.key_len = stop - p;
+		p = stop + 1;
+		m.string = true;
+		if (p < end && *p == '"')
+		{
+			m.val = ++p;
+			p = string_end(p, end, &m.escaped);
+			if (p == NULL)
+				return false;
+			m.val_len = p++ - m.val;
+		}
+		else
+		{
+			m.val = p;
+			while (p < end && !is_blank(*p))
+				p++;
+			m.val_len = p - m.val;
+		}
+		find_role(&m);
+		if (m.role == ROLE_LEVEL || m.role == ROLE_MSG || m.role == ROLE_TS)
+			loggers++;
+		else if (n == 0 && m.role == ROLE_REST)
+			return false;		/* plain key=value text: all of it is the message */
+		if (n < L4_MAX_MEMBERS)
+			members[n++] = m;
+	}
+	if (loggers < 2)
+		return false;
+	use_members(members, n, buf, out);
+	return true;
+}

@@ -1,0 +1,573 @@
+/*
+ * timestamps.c
+ *		Time stamps of log lines, read by steps compiled from a template.
+ */
+#include "postgres.h"
+
+#include "pgtime.h"
+#include "utils/datetime.h"
+#include "utils/timestamp.h"
+
+#include "lines/timestamps.h"
+
+/* Steps of a template at most; the longest sensible one has about twenty. */
+#define L4_TS_STEPS 40
+
+/* How far two times are apart. */
+#define DISTANCE(a, b) ((a) > (b) ? (a) - (b) : (b) - (a))
+
+typedef enum TsKind
+{
+	TS_TEMPLATE,
+	TS_ISO,
+	TS_EPOCH,
+	TS_OFFSET					/* since boot: no point in time */
+} TsKind;
+
+typedef enum TsOp
+{
+	TS_YEAR4,
+	TS_YEAR2,
+	TS_MONTH,
+	TS_MONTH_NAME,
+	TS_DAY,
+	TS_WORD,					/* name of a day of the week: read over */
+	TS_HOUR24,
+	TS_HOUR12,
+	TS_MINUTE,
+	TS_SECOND,
+	TS_FRACTION,				/* of a second, whatever its number of digits */
+	TS_AMPM,
+	TS_ZONE,
+	TS_ZONE_HOUR,
+	TS_ZONE_MINUTE,
+	TS_BLANK,
+	TS_CHAR
+} TsOp;
+
+typedef struct TsStep
+{
+	TsOp		op;
+	int			arg;			/* digits of a number; the character; digits of the numbers that follow without a gap */
+	int			rest;
+} TsStep;
+
+struct L4TsFormat
+{
+	TsKind		kind;
+	int			nsteps;
+	TsStep		steps[L4_TS_STEPS];
+};
+
+/* What is read so far; zone in seconds east. */
+typedef struct TsFields
+{
+	int			year,
+				month,
+				day,
+				hour,
+				minute,
+				second,
+				usec,
+				zone;
+	bool		has_year,
+				has_hour,
+				has_zone,
+				pm,
+				ampm;
+} TsFields;
+
+typedef struct TsWord
+{
+	const char *word;
+	TsOp		op;
+	int			arg;
+} TsWord;
+
+/* Longer words first where one begins another. */
+static const TsWord ts_words[] = {
+	{"YYYY", TS_YEAR4, 4}, {"YY", TS_YEAR2, 2},
+	{"MONTH", TS_MONTH_NAME, 0}, {"Month", TS_MONTH_NAME, 0}, {"month", TS_MONTH_NAME, 0},
+	{"MON", TS_MONTH_NAME, 0}, {"Mon", TS_MONTH_NAME, 0}, {"mon", TS_MONTH_NAME, 0},
+	{"MM", TS_MONTH, 2}, {"MI", TS_MINUTE, 2}, {"MS", TS_FRACTION, 0},
+	{"DAY", TS_WORD, 0}, {"Day", TS_WORD, 0}, {"DY", TS_WORD, 0}, {"Dy", TS_WORD, 0}, {"dy", TS_WORD, 0},
+	{"DD", TS_DAY, 2},
+	{"HH24", TS_HOUR24, 2}, {"HH12", TS_HOUR12, 2}, {"HH", TS_HOUR12, 2},
+	{"SS", TS_SECOND, 2}, {"US", TS_FRACTION, 0}, {"NS", TS_FRACTION, 0},
+	{"FF1", TS_FRACTION, 0}, {"FF2", TS_FRACTION, 0}, {"FF3", TS_FRACTION, 0},
+	{"FF4", TS_FRACTION, 0}, {"FF5", TS_FRACTION, 0}, {"FF6", TS_FRACTION, 0},
+	{"AM", TS_AMPM, 0}, {"PM", TS_AMPM, 0}, {"am", TS_AMPM, 0}, {"pm", TS_AMPM, 0},
+	{"TZH", TS_ZONE_HOUR, 2}, {"TZM", TS_ZONE_MINUTE, 2}, {"TZ", TS_ZONE, 0}, {"OF", TS_ZONE, 0},
+};
+
+static const char *const month_names = "janfebmaraprmayjunjulaugsepoctnovdec";
+
+static inline bool
+is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool
+is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static void
+add_step(L4TsFormat *f, TsOp op, int arg, const char *format, int len)
+{
+	if (f->nsteps == L4_TS_STEPS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("time stamp format \"%.*s\" is too long", Min(len, 100), format),
+				 errdetail("It may have at most %d fields and separators.", L4_TS_STEPS)));
+	f->steps[f->nsteps].op = op;
+	f->steps[f->nsteps].arg = arg;
+	f->steps[f->nsteps].rest = 0;
+	f->nsteps++;
+}
+
+/* Compile one field or separator of the template, return its length. */
+static int
+compile_field(L4TsFormat *f, const char *p, int left, const char *format, int len)
+{
+	for (int i = 0; i < lengthof(ts_words); i++)
+	{
+		int			n = strlen(ts_words[i].word);
+
+		if (n <= left && memcmp(p, ts_words[i].word, n) == 0)
+		{
+			add_step(f, ts_words[i].op, ts_words[i].arg, format, len);
+			return n;
+		}
+	}
+	if (*p == '"')
+	{
+		int			i = 1;
+
+		while (i < left && p[i] != '"')
+			add_step(f, TS_CHAR, (unsigned char) p[i++], format, len);
+		return Min(i + 1, left);
+	}
+	if (is_letter(*p))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("time stamp format \"%.*s\" is not understood at \"%.*s\"",
+						Min(len, 100), format, Min(left, 20), p),
+				 errhint("Use fields of to_timestamp() such as YYYY, Mon, MM, DD, HH24, MI, SS, MS, US and TZ, or one of ISO8601, EPOCH, SECONDS_SINCE_BOOT, MICROSECONDS_SINCE_BOOT.")));
+	add_step(f, *p == ' ' ? TS_BLANK : TS_CHAR, (unsigned char) *p, format, len);
+	return 1;
+}
+
+static bool
+word_is(const char *format, int len, const char *word)
+{
+	return len == (int) strlen(word) && memcmp(format, word, len) == 0;
+}
+
+L4TsFormat *
+l4_ts_compile(const char *format, int len, MemoryContext cxt)
+{
+	L4TsFormat *f = MemoryContextAllocZero(cxt, sizeof(L4TsFormat));
+
+	if (word_is(format, len, "ISO8601"))
+		f->kind = TS_ISO;
+	else if (word_is(format, len, "EPOCH"))
+		f->kind = TS_EPOCH;
+	else if (word_is(format, len, "SECONDS_SINCE_BOOT") ||
+			 word_is(format, len, "MICROSECONDS_SINCE_BOOT"))
+		f->kind = TS_OFFSET;
+	else
+	{
+		int			rest = 0;
+
+		f->kind = TS_TEMPLATE;
+		for (int i = 0; i < len;)
+			i += compile_field(f, format + i, len - i, format, len);
+
+		/* numbers without a gap share their digits: tell each how many the ones behind it need */
+		for (int i = f->nsteps - 1; i >= 0; i--)
+		{
+			bool		number = f->steps[i].arg > 0 && f->steps[i].op != TS_CHAR && f->steps[i].op != TS_BLANK;
+
+			f->steps[i].rest = number ? rest : 0;
+			rest = number ? rest + f->steps[i].arg : 0;
+		}
+	}
+	return f;
+}
+
+void
+l4_ts_cache_init(L4TsCache *cache, TimestampTz reference)
+{
+	cache->day = -1;
+	cache->hour = -1;
+	cache->base = 0;
+	cache->reference = reference;
+}
+
+/* Read a number of at most max digits; -1 when there is none. */
+static inline int
+read_number(const char **p, const char *end, int max)
+{
+	const char *s = *p;
+	int			value = 0;
+
+	while (s < end && max-- > 0 && is_digit(*s))
+		value = value * 10 + (*s++ - '0');
+	if (s == *p)
+		return -1;
+	*p = s;
+	return value;
+}
+
+/*
+ * Read a number in front of others that need rest digits and follow without
+ * a gap. Some writers drop the leading zero of the first one ("626" for
+ * June 26): when digits are missing, this number has fewer.
+ */
+static int
+read_shared_number(const char **p, const char *end, int width, int rest)
+{
+	int			run = 0;
+
+	while (*p + run < end && run < width + rest && is_digit((*p)[run]))
+		run++;
+	return read_number(p, end, Max(run - rest, 1));
+}
+
+static int
+read_fraction(const char **p, const char *end)
+{
+	const char *s = *p;
+	int			value = 0;
+	int			digits = 0;
+
+	for (; s < end && is_digit(*s); s++)
+	{
+		if (digits < 6)
+		{
+			value = value * 10 + (*s - '0');
+			digits++;
+		}
+	}
+	if (s == *p)
+		return -1;
+	for (; digits < 6; digits++)
+		value *= 10;
+	*p = s;
+	return value;
+}
+
+static int
+read_month_name(const char **p, const char *end)
+{
+	char		low[3];
+
+	if (end - *p < 3)
+		return -1;
+	for (int i = 0; i < 3; i++)
+	{
+		if (!is_letter((*p)[i]))
+			return -1;
+		low[i] = (*p)[i] | 0x20;
+	}
+	for (int m = 0; m < 12; m++)
+	{
+		if (memcmp(month_names + 3 * m, low, 3) == 0)
+		{
+			while (*p < end && is_letter(**p))
+				(*p)++;
+			return m + 1;
+		}
+	}
+	return -1;
+}
+
+/* Z, UTC, GMT, +01, +0100, +01:00; another name is read over and means the session's zone. */
+static bool
+read_zone(const char **p, const char *end, TsFields *f)
+{
+	const char *s = *p;
+	int			sign,
+				hours,
+				minutes = 0;
+
+	if (s < end && (*s == '+' || *s == '-'))
+	{
+		sign = *s++ == '-' ? -1 : 1;
+		hours = read_number(&s, end, 2);
+		if (hours < 0 || hours > 15)
+			return false;
+		if (s < end && *s == ':')
+			s++;
+		if (s < end && is_digit(*s))
+			minutes = read_number(&s, end, 2);
+		f->zone = sign * (hours * 3600 + minutes * 60);
+		f->has_zone = true;
+	}
+	else if (s < end && is_letter(*s))
+	{
+		while (s < end && is_letter(*s))
+			s++;
+		if ((s - *p == 1 && (**p == 'Z' || **p == 'z')) ||
+			(s - *p == 3 && (memcmp(*p, "UTC", 3) == 0 || memcmp(*p, "GMT", 3) == 0)))
+		{
+			f->zone = 0;
+			f->has_zone = true;
+		}
+	}
+	else
+		return false;
+	*p = s;
+	return true;
+}
+
+/* One step of a template. False: the text does not fit. */
+static bool
+run_step(const TsStep *step, const char **p, const char *end, TsFields *f)
+{
+	int			v = 0;
+
+	switch (step->op)
+	{
+		case TS_YEAR4:
+		case TS_YEAR2:
+			v = read_shared_number(p, end, step->arg, step->rest);
+			f->year = step->op == TS_YEAR2 && v >= 0 ? 2000 + v : v;
+			f->has_year = true;
+			break;
+		case TS_MONTH:
+			f->month = v = read_shared_number(p, end, 2, step->rest);
+			break;
+		case TS_MONTH_NAME:
+			f->month = v = read_month_name(p, end);
+			break;
+		case TS_DAY:
+			while (*p < end && **p == ' ')
+				(*p)++;
+			f->day = v = read_shared_number(p, end, 2, step->rest);
+			break;
+		case TS_WORD:
+			while (*p < end && is_letter(**p))
+				(*p)++;
+			break;
+		case TS_HOUR12:
+		case TS_HOUR24:
+			f->hour = v = read_shared_number(p, end, 2, step->rest);
+			f->has_hour = true;
+			break;
+		case TS_MINUTE:
+			f->minute = v = read_shared_number(p, end, 2, step->rest);
+			break;
+		case TS_SECOND:
+			f->second = v = read_shared_number(p, end, 2, step->rest);
+			break;
+		case TS_FRACTION:
+			f->usec = v = read_fraction(p, end);
+			break;
+		case TS_AMPM:
+			if (end - *p < 2 || ((*p)[1] | 0x20) != 'm')
+				return false;
+			f->pm = (**p | 0x20) == 'p';
+			f->ampm = true;
+			*p += 2;
+			break;
+		case TS_ZONE:
+		case TS_ZONE_HOUR:
+			return read_zone(p, end, f);
+		case TS_ZONE_MINUTE:
+			break;				/* read with the hours */
+		case TS_BLANK:
+			if (*p == end || **p != ' ')
+				return false;
+			while (*p < end && **p == ' ')
+				(*p)++;
+			break;
+		case TS_CHAR:
+			if (*p == end || (**p != step->arg && !((**p == '.' || **p == ',') &&
+													(step->arg == '.' || step->arg == ','))))
+				return false;
+			(*p)++;
+			break;
+	}
+	return v >= 0;
+}
+
+/* Date and time of ISO 8601 and its usual liberties: blank or _ for T, / for -, comma, no seconds, no zone. */
+static bool
+parse_iso(const char *p, const char *end, TsFields *f)
+{
+	f->year = read_number(&p, end, 4);
+	if (p < end && (*p == '-' || *p == '/'))
+		p++;
+	f->month = read_number(&p, end, 2);
+	if (p < end && (*p == '-' || *p == '/'))
+		p++;
+	f->day = read_number(&p, end, 2);
+	f->has_year = true;
+	if (f->year < 1000 || p == end || (*p != 'T' && *p != 't' && *p != ' ' && *p != '_' && *p != '-'))
+		return false;
+	p++;
+	f->hour = read_number(&p, end, 2);
+	f->has_hour = true;
+	if (f->hour < 0)
+		return false;
+	if (p < end && *p == ':')
+		p++;
+	f->minute = read_number(&p, end, 2);
+	if (f->minute < 0)
+		return false;
+	if (p < end && *p == ':')
+		p++;
+	if (p < end && is_digit(*p))
+		f->second = read_number(&p, end, 2);
+	if (p + 1 < end && (*p == '.' || *p == ',') && is_digit(p[1]))
+	{
+		p++;
+		f->usec = read_fraction(&p, end);
+	}
+	while (p < end && *p == ' ')
+		p++;
+	if (p < end)
+		(void) read_zone(&p, end, f);
+	return true;
+}
+
+/* Seconds since 1970, or milli-, micro-, nanoseconds: the size tells which. */
+static bool
+parse_epoch(const char *p, const char *end, TimestampTz *ts)
+{
+	uint64		value = 0;		/* holds any 19 digits */
+	int64		usec = 0;
+	const char *s = p;
+
+	while (p < end && p - s < 19 && is_digit(*p))
+		value = value * 10 + (*p++ - '0');
+	if (p - s < 9 || (p < end && is_digit(*p)))
+		return false;
+	if (p - s <= 10)
+	{
+		if (p + 1 < end && (*p == '.' || *p == ',') && is_digit(p[1]))
+		{
+			p++;
+			usec = read_fraction(&p, end);
+		}
+		value = value * USECS_PER_SEC + usec;
+	}
+	else if (p - s <= 13)
+		value *= 1000;
+	else if (p - s > 16)
+		value /= 1000;
+	*ts = (int64) value - (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
+	return true;
+}
+
+/* Local date and hour to UTC by the session's time zone. */
+static int64
+local_hour(L4TsCache *cache, int year, int month, int day, int julian, int hour)
+{
+	if (cache->day != julian || cache->hour != hour)
+	{
+		struct pg_tm tm;
+		int			zone;
+
+		memset(&tm, 0, sizeof(tm));
+		tm.tm_year = year;
+		tm.tm_mon = month;
+		tm.tm_mday = day;
+		tm.tm_hour = hour;
+		zone = DetermineTimeZoneOffset(&tm, session_timezone);
+		cache->day = julian;
+		cache->hour = hour;
+		cache->base = ((int64) (julian - POSTGRES_EPOCH_JDATE) * SECS_PER_DAY +
+					   hour * SECS_PER_HOUR + zone) * USECS_PER_SEC;
+	}
+	return cache->base;
+}
+
+static TimestampTz
+fields_to_ts(const TsFields *f, L4TsCache *cache, int year)
+{
+	int			julian = date2j(year, f->month, f->day);
+	int64		base;
+
+	if (f->has_zone)
+		base = ((int64) (julian - POSTGRES_EPOCH_JDATE) * SECS_PER_DAY +
+				f->hour * SECS_PER_HOUR - f->zone) * USECS_PER_SEC;
+	else
+		base = local_hour(cache, year, f->month, f->day, julian, f->hour);
+	return base + (f->minute * SECS_PER_MINUTE + f->second) * USECS_PER_SEC + f->usec;
+}
+
+/* The year that brings a date nearest to the reference time. */
+static TimestampTz
+nearest_year(const TsFields *f, L4TsCache *cache)
+{
+	int			julian = (int) (cache->reference / USECS_PER_DAY) + POSTGRES_EPOCH_JDATE;
+	int			year,
+				month,
+				day;
+	TimestampTz best = 0;
+	bool		found = false;
+
+	j2date(julian, &year, &month, &day);
+	for (int y = year - 1; y <= year + 1; y++)
+	{
+		TimestampTz ts;
+
+		if (f->day > day_tab[isleap(y)][f->month - 1])
+			continue;
+		ts = fields_to_ts(f, cache, y);
+		if (!found ||
+			DISTANCE(ts, cache->reference) < DISTANCE(best, cache->reference))
+			best = ts;
+		found = true;
+	}
+	return best;
+}
+
+bool
+l4_ts_parse(const L4TsFormat *format, L4TsCache *cache, const char *text, int len, TimestampTz *ts)
+{
+	const char *p = text;
+	const char *end = text + len;
+	TsFields	f;
+
+	if (format->kind == TS_OFFSET)
+		return false;
+	if (format->kind == TS_EPOCH)
+		return parse_epoch(p, end, ts);
+
+	memset(&f, 0, sizeof(f));
+	f.month = f.day = 1;
+	if (format->kind == TS_ISO)
+	{
+		if (!parse_iso(p, end, &f))
+			return false;
+	}
+	else
+	{
+		for (int i = 0; i < format->nsteps; i++)
+		{
+			/* some writers leave the fraction or the zone away */
+			if (p == end && f.has_hour)
+				break;
+			if (!run_step(&format->steps[i], &p, end, &f))
+				return false;
+		}
+	}
+	if (f.ampm && f.hour <= 12)
+		f.hour = f.hour % 12 + (f.pm ? 12 : 0);
+	if (f.month < 1 || f.month > 12 || f.day < 1 || f.hour > 23 || f.minute > 59 || f.second > 60 ||
+		f.day > day_tab[f.has_year ? isleap(f.year) : 1][f.month - 1])
+		return false;
+	if (!f.has_year)
+		*ts = nearest_year(&f, cache);
+	else if (f.year < 1970 || f.year > 9999)
+		return false;
+	else
+		*ts = fields_to_ts(&f, cache, f.year);
+	return true;
+}

@@ -1,0 +1,522 @@
+/*
+ * lazydfa.c
+ *		Which of many patterns may match a line, at one step a byte.
+ *
+ * A deterministic automaton over the nondeterministic one of all patterns,
+ * of which only the states that lines lead to are made. A state is the set of
+ * instructions that may be next, and the kind of byte just read. What may
+ * begin anywhere is in all states and therefore in none. An assertion waits
+ * in the set until the next byte is known; so a match behind one is told one
+ * byte late, at the end of the line by a step that reads no byte.
+ *
+ * States have a limited room. When it is full, all are thrown away and made
+ * again as needed; when that happens too soon, the caller is told.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "pcre/lazydfa.h"
+#include "pcre/regexnfa.h"
+
+/* Room for states, in bytes. */
+#define ROOM (8 * 1024 * 1024)
+
+/* A state must have paid by so many bytes read before it is thrown away. */
+#define BYTES_A_STATE 100
+
+#define STATE_SLOTS 16384		/* of the hash table of states, a power of two */
+
+/* Bytes of a long line between two checks for a cancel. */
+#define STRETCH 1048576
+
+/* What stands before a place in the line. */
+typedef enum Before
+{
+	BEFORE_START,
+	BEFORE_NEWLINE,
+	BEFORE_WORD,
+	BEFORE_OTHER
+} Before;
+#define N_BEFORE 4
+
+typedef struct List
+{
+	int			n;
+	int32	   *items;
+} List;
+
+typedef struct State
+{
+	List		next;			/* instructions, ascending: sets, and assertions that wait */
+	List		matches;		/* patterns that were found on the way into it */
+	Before		before;
+	uint32		hash;
+	int			chain;			/* of the same slot, -1 none */
+} State;
+
+/* Entries of the table: where the row of the next state begins, and a flag when there is more to do. */
+#define LOOK UINT32_C(0x80000000)
+#define UNKNOWN UINT32_C(0xFFFFFFFF)
+
+struct L4Dfa
+{
+	MemoryContext cxt;
+	L4Nfa	   *nfa;
+	int			nclasses;		/* of bytes that no set tells apart; one more is the end */
+	uint8		class_of[256];
+	uint8		example[256];	/* a byte of each class */
+	List	   *begun[N_BEFORE];	/* what begins at a place, by class of the byte read there; items NULL: not known */
+	List	   *begun_matches[N_BEFORE];
+
+	MemoryContext room;			/* states and table; reset when full */
+	State	   *states;
+	int			nstates;
+	int			states_size;
+	uint32	   *table;
+	int		   *slots;
+	Size		used;
+	uint64		bytes;			/* read since the room was empty */
+
+	/* for making states */
+	uint32		generation;
+	uint32	   *now_marks;		/* by instruction: looked at before the byte */
+	uint32	   *later_marks;	/* and behind it */
+	int32	   *stack;
+	List		later;
+	List		found;
+};
+
+L4Dfa *
+l4_dfa_create(MemoryContext parent)
+{
+	MemoryContext cxt = AllocSetContextCreate(parent, "l4 automaton", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	L4Dfa	   *dfa = palloc0(sizeof(L4Dfa));
+
+	dfa->cxt = cxt;
+	dfa->nfa = l4_nfa_create();
+	dfa->room = AllocSetContextCreate(cxt, "l4 automaton states", ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(old);
+	return dfa;
+}
+
+void
+l4_dfa_free(L4Dfa *dfa)
+{
+	MemoryContextDelete(dfa->cxt);
+}
+
+bool
+l4_dfa_add(L4Dfa *dfa, const L4Node *tree, int pattern)
+{
+	MemoryContext old = MemoryContextSwitchTo(dfa->cxt);
+	bool		fit = l4_nfa_add(dfa->nfa, tree, pattern);
+
+	MemoryContextSwitchTo(old);
+	return fit;
+}
+
+static Before
+before_next(unsigned char c)
+{
+	return l4_is_word_byte(c) ? BEFORE_WORD : l4_may_be_newline(c) ? BEFORE_NEWLINE : BEFORE_OTHER;
+}
+
+/* Bytes are of one class when no set tells them apart and they are the same to assertions. */
+static void
+find_classes(L4Dfa *dfa)
+{
+	for (int c = 0; c < 256; c++)
+		dfa->class_of[c] = before_next(c);
+	for (int i = 0; i < dfa->nfa->nsets; i++)
+	{
+		int16		split[2][256];
+		int			n = 0;
+
+		memset(split, 0xFF, sizeof(split));
+		for (int c = 0; c < 256; c++)
+		{
+			int16	   *class = &split[l4_byte_set_has(&dfa->nfa->sets[i], c)][dfa->class_of[c]];
+
+			if (*class < 0)
+				*class = n++;
+			dfa->class_of[c] = *class;
+		}
+	}
+	for (int c = 0; c < 256; c++)
+	{
+		dfa->example[dfa->class_of[c]] = c;
+		dfa->nclasses = Max(dfa->nclasses, dfa->class_of[c] + 1);
+	}
+}
+
+static inline int
+row_len(const L4Dfa *dfa)
+{
+	return dfa->nclasses + 1;
+}
+
+/* ---- states ---- */
+
+static List
+copy_list(const List *list)
+{
+	List		copy = {list->n, palloc(sizeof(int32) * Max(list->n, 1))};
+
+	if (list->n > 0)
+		memcpy(copy.items, list->items, sizeof(int32) * list->n);
+	return copy;
+}
+
+static bool
+same_list(const List *a, const List *b)
+{
+	return a->n == b->n && memcmp(a->items, b->items, sizeof(int32) * a->n) == 0;
+}
+
+static uint32
+hash_list(const List *list)
+{
+	return hash_bytes((const unsigned char *) list->items, sizeof(int32) * list->n);
+}
+
+/* The state with these lists, made if there is none yet. */
+static int
+get_state(L4Dfa *dfa, const List *next, const List *matches, Before before)
+{
+	uint32		hash = hash_combine(hash_combine(hash_list(next), hash_list(matches)), before);
+	int			slot = hash & (STATE_SLOTS - 1);
+	MemoryContext old;
+	State	   *state;
+	uint32	   *row;
+
+	for (int i = dfa->slots[slot]; i >= 0; i = dfa->states[i].chain)
+	{
+		state = &dfa->states[i];
+		if (state->hash == hash && state->before == before &&
+			same_list(&state->next, next) && same_list(&state->matches, matches))
+			return i;
+	}
+	old = MemoryContextSwitchTo(dfa->room);
+	if (dfa->nstates == dfa->states_size)
+	{
+		dfa->states_size *= 2;
+		dfa->states = repalloc(dfa->states, sizeof(State) * dfa->states_size);
+		dfa->table = repalloc(dfa->table, sizeof(uint32) * dfa->states_size * row_len(dfa));
+	}
+	state = &dfa->states[dfa->nstates];
+	state->next = copy_list(next);
+	state->matches = copy_list(matches);
+	state->before = before;
+	state->hash = hash;
+	state->chain = dfa->slots[slot];
+	dfa->slots[slot] = dfa->nstates;
+	row = dfa->table + dfa->nstates * row_len(dfa);
+	for (int k = 0; k < row_len(dfa); k++)
+		row[k] = UNKNOWN;
+	dfa->used += sizeof(State) + sizeof(uint32) * row_len(dfa) +
+		sizeof(int32) * (next->n + matches->n);
+	MemoryContextSwitchTo(old);
+	return dfa->nstates++;
+}
+
+/* Throw all states away but the first, in which lines begin. */
+static void
+empty_room(L4Dfa *dfa)
+{
+	MemoryContext old;
+	int32		unused = 0;
+	List		none = {0, &unused};
+
+	MemoryContextReset(dfa->room);
+	old = MemoryContextSwitchTo(dfa->room);
+	dfa->nstates = 0;
+	dfa->states_size = 64;
+	dfa->states = palloc(sizeof(State) * dfa->states_size);
+	dfa->table = palloc(sizeof(uint32) * dfa->states_size * row_len(dfa));
+	dfa->slots = palloc(sizeof(int) * STATE_SLOTS);
+	memset(dfa->slots, 0xFF, sizeof(int) * STATE_SLOTS);
+	dfa->used = 0;
+	dfa->bytes = 0;
+	MemoryContextSwitchTo(old);
+	get_state(dfa, &none, &none, BEFORE_START);
+}
+
+/* The same, and go on where the line stands. */
+static uint32
+empty_room_at(L4Dfa *dfa, uint32 row)
+{
+	const State *state = &dfa->states[row / row_len(dfa)];
+	List		next = state->next;
+	List		matches = state->matches;
+	Before		before = state->before;
+
+	memcpy(dfa->later.items, next.items, sizeof(int32) * next.n);
+	memcpy(dfa->found.items, matches.items, sizeof(int32) * matches.n);
+	next.items = dfa->later.items;
+	matches.items = dfa->found.items;
+	empty_room(dfa);
+	return get_state(dfa, &next, &matches, before) * row_len(dfa);
+}
+
+void
+l4_dfa_prepare(L4Dfa *dfa)
+{
+	MemoryContext old = MemoryContextSwitchTo(dfa->cxt);
+	int			n = dfa->nfa->n + 1;
+
+	find_classes(dfa);
+	for (int i = 0; i < N_BEFORE; i++)
+	{
+		dfa->begun[i] = palloc0(sizeof(List) * row_len(dfa));
+		dfa->begun_matches[i] = palloc0(sizeof(List) * row_len(dfa));
+	}
+	dfa->now_marks = palloc0(sizeof(uint32) * n);
+	dfa->later_marks = palloc0(sizeof(uint32) * n);
+	dfa->stack = palloc(sizeof(int32) * 4 * n);
+	dfa->later.items = palloc(sizeof(int32) * n);
+	dfa->found.items = palloc(sizeof(int32) * n);
+	MemoryContextSwitchTo(old);
+	empty_room(dfa);
+}
+
+/* ---- steps ---- */
+
+/* Does it hold between what stands before and byte c, or the end? */
+static bool
+holds(L4Assert assertion, Before before, int c, bool end)
+{
+	bool		edge = (before == BEFORE_WORD) != (!end && l4_is_word_byte(c));
+
+	switch (assertion)
+	{
+		case L4_AT_START:
+			return before == BEFORE_START;
+		case L4_AT_LINE_START:
+			return before == BEFORE_START || before == BEFORE_NEWLINE;
+		case L4_AT_END:
+			return end;
+		case L4_AT_LINE_END:
+			return end || l4_may_be_newline(c);
+		case L4_AT_WORD_EDGE:
+			return edge;
+		case L4_NOT_WORD_EDGE:
+			return !edge;
+	}
+	return true;
+}
+
+/* The byte was read and this instruction is next: what is it, past the splits? */
+static void
+go_on(L4Dfa *dfa, int32 instruction)
+{
+	int			depth = 0;
+
+	dfa->stack[depth++] = instruction;
+	while (depth > 0)
+	{
+		int32		i = dfa->stack[--depth];
+		const L4Instruction *code = &dfa->nfa->code[i];
+
+		if (dfa->later_marks[i] == dfa->generation)
+			continue;
+		dfa->later_marks[i] = dfa->generation;
+		switch ((L4Op) code->op)
+		{
+			case L4_OP_SPLIT:
+				dfa->stack[depth++] = code->b;
+				dfa->stack[depth++] = code->a;
+				break;
+			case L4_OP_MATCH:
+				dfa->found.items[dfa->found.n++] = i;
+				break;
+			default:
+				dfa->later.items[dfa->later.n++] = i;
+				break;
+		}
+	}
+}
+
+/* This instruction is next and the byte is known: past splits and assertions, read it. */
+static void
+read_byte(L4Dfa *dfa, int32 instruction, Before before, int c, bool end)
+{
+	/* go_on uses the first half of the stack meanwhile; each split puts two in at most once */
+	int32	   *stack = dfa->stack + 2 * (dfa->nfa->n + 1);
+	int			depth = 0;
+
+	stack[depth++] = instruction;
+	while (depth > 0)
+	{
+		int32		i = stack[--depth];
+		const L4Instruction *code = &dfa->nfa->code[i];
+
+		if (dfa->now_marks[i] == dfa->generation)
+			continue;
+		dfa->now_marks[i] = dfa->generation;
+		switch ((L4Op) code->op)
+		{
+			case L4_OP_SPLIT:
+				stack[depth++] = code->b;
+				stack[depth++] = code->a;
+				break;
+			case L4_OP_ASSERT:
+				if (holds(code->assertion, before, c, end))
+					stack[depth++] = code->a;
+				break;
+			case L4_OP_SET:
+				if (!end && l4_byte_set_has(&dfa->nfa->sets[code->set], c))
+					go_on(dfa, code->a);
+				break;
+			case L4_OP_MATCH:
+				if (dfa->later_marks[i] != dfa->generation)
+				{
+					dfa->later_marks[i] = dfa->generation;
+					dfa->found.items[dfa->found.n++] = i;
+				}
+				break;
+		}
+	}
+}
+
+static void
+start_step(L4Dfa *dfa)
+{
+	dfa->generation++;
+	if (dfa->generation == 0)
+		elog(ERROR, "too many steps of an automaton");
+	dfa->later.n = 0;
+	dfa->found.n = 0;
+}
+
+/* What begins at a place, when a byte of this class is read there: found out once. */
+static void
+find_begun(L4Dfa *dfa, Before before, int class)
+{
+	bool		end = (class == dfa->nclasses);
+	MemoryContext old;
+
+	if (dfa->begun[before][class].items != NULL)
+		return;
+	start_step(dfa);
+	for (int i = 0; i < dfa->nfa->nstarts; i++)
+		read_byte(dfa, dfa->nfa->starts[i], before, end ? 0 : dfa->example[class], end);
+	old = MemoryContextSwitchTo(dfa->cxt);
+	dfa->begun[before][class] = copy_list(&dfa->later);
+	dfa->begun_matches[before][class] = copy_list(&dfa->found);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+add_begun(L4Dfa *dfa, const List *begun, List *to)
+{
+	for (int i = 0; i < begun->n; i++)
+		if (dfa->later_marks[begun->items[i]] != dfa->generation)
+		{
+			dfa->later_marks[begun->items[i]] = dfa->generation;
+			to->items[to->n++] = begun->items[i];
+		}
+}
+
+static int
+compare_int32(const void *a, const void *b)
+{
+	int32		x = *(const int32 *) a;
+	int32		y = *(const int32 *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* From a state over a class of bytes: the entry of the table, made now. */
+static uint32
+make_entry(L4Dfa *dfa, uint32 from, int class)
+{
+	int			row = from / row_len(dfa);
+	const State *state = &dfa->states[row];
+	Before		before = state->before;
+	bool		end = (class == dfa->nclasses);
+	int			c = end ? 0 : dfa->example[class];
+	int			to;
+	uint32		entry;
+
+	find_begun(dfa, before, class);
+	start_step(dfa);
+	for (int i = 0; i < state->next.n; i++)
+		read_byte(dfa, state->next.items[i], before, c, end);
+	add_begun(dfa, &dfa->begun[before][class], &dfa->later);
+	add_begun(dfa, &dfa->begun_matches[before][class], &dfa->found);
+	qsort(dfa->later.items, dfa->later.n, sizeof(int32), compare_int32);
+	qsort(dfa->found.items, dfa->found.n, sizeof(int32), compare_int32);
+	to = get_state(dfa, &dfa->later, &dfa->found, end ? BEFORE_OTHER : before_next(c));
+	entry = (uint32) to * row_len(dfa) | (dfa->found.n > 0 ? LOOK : 0);
+	dfa->table[from + class] = entry;
+	return entry;
+}
+
+/* More to do than to follow an entry: make it, or tell the matches. */
+static pg_noinline uint32
+look(L4Dfa *dfa, uint32 from, int class, uint64 *found)
+{
+	uint32		entry = dfa->table[from + class];
+	const State *state;
+
+	if (entry == UNKNOWN)
+		entry = make_entry(dfa, from, class);
+	if ((entry & LOOK) == 0)
+		return entry;
+	entry &= ~LOOK;
+	state = &dfa->states[entry / row_len(dfa)];
+	for (int i = 0; i < state->matches.n; i++)
+	{
+		int			pattern = dfa->nfa->code[state->matches.items[i]].a;
+
+		found[pattern >> 6] |= UINT64CONST(1) << (pattern & 63);
+	}
+	return entry;
+}
+
+bool
+l4_dfa_run(L4Dfa *dfa, const char *line, int len, uint64 *found)
+{
+	const unsigned char *p = (const unsigned char *) line;
+	const unsigned char *end = p + len;
+	const uint8 *class_of = dfa->class_of;
+	uint32		state = 0;
+	uint32		entry;
+
+	while (p < end)
+	{
+		const unsigned char *stretch = p;
+		const unsigned char *stop = p + Min(end - p, STRETCH);
+		const uint32 *table = dfa->table;
+
+		CHECK_FOR_INTERRUPTS();
+		while (p < stop)
+		{
+			uint8		class = class_of[*p++];
+
+			entry = table[state + class];
+			if (unlikely(entry & LOOK))
+			{
+				entry = look(dfa, state, class, found);
+				table = dfa->table;
+				if (unlikely(dfa->used > ROOM))
+					stop = p;
+			}
+			state = entry;
+		}
+		dfa->bytes += p - stretch;
+		if (likely(dfa->used <= ROOM))
+			continue;
+		if (dfa->bytes < (uint64) dfa->nstates * BYTES_A_STATE)
+			return false;
+		state = empty_room_at(dfa, state);
+	}
+	entry = dfa->table[state + dfa->nclasses];
+	if (entry & LOOK)
+		look(dfa, state, dfa->nclasses, found);
+	return true;
+}

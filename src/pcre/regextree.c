@@ -1,0 +1,325 @@
+/*
+ * regextree.c
+ *		A regular expression as a tree, as far as it can be understood.
+ *
+ * A small reader of PCRE2's syntax. It is conservative: what it does not
+ * know, it takes for any text, and what could make it misread the rest of the
+ * pattern ("(*VERB)", flag xx, odd braces) ends it without an answer.
+ */
+#include "postgres.h"
+
+#include <ctype.h>
+
+#include "miscadmin.h"
+
+#include "pcre/regextree_int.h"
+
+static L4Node *read_alternatives(L4RegexReader *r);
+
+/* "(?" was read and flags follow. True when a group with a body follows (":"). */
+static bool
+read_flags(L4RegexReader *r)
+{
+	bool		on = true;
+
+	while (l4_regex_more(r))
+	{
+		unsigned char c = *r->at++;
+
+		switch (c)
+		{
+			case '^':
+				memset(&r->flags, 0, sizeof(L4RegexFlags));
+				break;
+			case '-':
+				on = false;
+				break;
+			case 'i':
+				r->flags.caseless = on;
+				r->ever_caseless |= on;
+				break;
+			case 'x':
+				if (l4_regex_next_is(r, "x"))
+					r->failed = true;
+				r->flags.extended = on;
+				break;
+			case 'm':
+				r->flags.multiline = on;
+				break;
+			case 's':
+			case 'n':
+			case 'J':
+			case 'U':
+				break;
+			case ':':
+				return true;
+			case ')':
+				return false;
+			default:
+				r->failed = true;
+		}
+	}
+	r->failed = true;
+	return false;
+}
+
+/* The body of a group up to its closing parenthesis; flags set inside end with it. */
+static L4Node *
+read_body(L4RegexReader *r, L4RegexFlags outside)
+{
+	L4Node	   *body;
+
+	check_stack_depth();
+	body = read_alternatives(r);
+	if (r->at >= r->end || *r->at != ')')
+		r->failed = true;
+	else
+		r->at++;
+	r->flags = outside;
+	return body;
+}
+
+/* A parenthesis was read. */
+static L4Node *
+read_group(L4RegexReader *r)
+{
+	L4RegexFlags flags = r->flags;
+
+	if (l4_regex_next_is(r, "*") || l4_regex_next_is(r, "?<*"))
+		r->failed = true;		/* verbs: (*ACCEPT) can end a match early */
+	else if (!l4_regex_next_is(r, "?"))
+		return read_body(r, flags);
+	else if (l4_regex_next_is(r, "?#"))
+		l4_regex_skip_past(r, ')');
+	else if (l4_regex_next_is(r, "?!") || l4_regex_next_is(r, "?<!"))
+	{
+		r->at += l4_regex_next_is(r, "?!") ? 2 : 3;
+		read_body(r, flags);
+	}
+	else if (l4_regex_next_is(r, "?=") || l4_regex_next_is(r, "?<="))
+	{
+		L4Node	   *look = l4_regex_node(L4_NODE_LOOK);
+
+		r->at += l4_regex_next_is(r, "?=") ? 2 : 3;
+		l4_regex_add(look, read_body(r, flags));
+		return look;
+	}
+	else if (l4_regex_next_is(r, "?:") || l4_regex_next_is(r, "?>") || l4_regex_next_is(r, "?|"))
+	{
+		r->at += 2;
+		return read_body(r, flags);
+	}
+	else if (l4_regex_next_is(r, "?<") || l4_regex_next_is(r, "?P<") || l4_regex_next_is(r, "?'"))
+	{
+		unsigned char closing = l4_regex_next_is(r, "?'") ? '\'' : '>';
+
+		r->at += l4_regex_next_is(r, "?P<") ? 3 : 2;
+		l4_regex_skip_past(r, closing);
+		return read_body(r, flags);
+	}
+	else if (l4_regex_next_is(r, "?R") || l4_regex_next_is(r, "?&") || l4_regex_next_is(r, "?P>") || l4_regex_next_is(r, "?P=") ||
+			 l4_regex_next_is(r, "?+") ||
+			 (r->end - r->at > 1 && isdigit(r->at[1])) ||
+			 (r->end - r->at > 2 && r->at[1] == '-' && isdigit(r->at[2])))
+	{
+		l4_regex_skip_past(r, ')');
+		return l4_regex_node(L4_NODE_ANY);
+	}
+	else if (l4_regex_next_is(r, "?(") || l4_regex_next_is(r, "?C"))
+		r->failed = true;		/* conditions and callouts */
+	else
+	{
+		r->at++;
+		if (read_flags(r))
+			return read_body(r, flags);
+	}
+	return l4_regex_node(L4_NODE_NOTHING);
+}
+
+/* A number of a quantifier; more than PCRE2 allows does not come. */
+static int
+read_count(const unsigned char **p)
+{
+	int			count = 0;
+
+	for (; isdigit(**p); (*p)++)
+		count = Min(count * 10 + (**p - '0'), 100000);
+	return count;
+}
+
+/*
+ * A quantifier, if one follows: how often at least and at most. Odd braces
+ * are left alone by some versions and not by others.
+ */
+static bool
+read_quantifier(L4RegexReader *r, int *least, int *most)
+{
+	const unsigned char *p = r->at;
+
+	if (r->at >= r->end)
+		return false;
+	*most = L4_REPEAT_INF;
+	if (*p == '*' || *p == '+' || *p == '?')
+	{
+		*least = (*p == '+');
+		if (*p == '?')
+			*most = 1;
+		p++;
+	}
+	else if (*p == '{')
+	{
+		const unsigned char *first = ++p;
+
+		while (p < r->end && strchr("0123456789, ", *p) != NULL && *p != '\0')
+			p++;
+		if (p >= r->end || *p != '}' || p == first)
+			return false;		/* a brace that stands for itself */
+		if (!isdigit(*first) || memchr(first, ' ', p - first) != NULL)
+			r->failed = true;	/* "{,3}", "{ 3 }" */
+		*least = *most = read_count(&first);
+		if (*first == ',')
+		{
+			first++;
+			*most = isdigit(*first) ? read_count(&first) : L4_REPEAT_INF;
+		}
+		p++;
+	}
+	else
+		return false;
+	if (p < r->end && (*p == '?' || *p == '+'))
+		p++;					/* lazy or possessive */
+	r->at = p;
+	return true;
+}
+
+/* What does not count, not even between an item and its quantifier. */
+static void
+skip_ignored(L4RegexReader *r)
+{
+	while (l4_regex_more(r))
+	{
+		if (l4_regex_next_is(r, "\\E"))
+		{
+			r->at += 2;
+			r->quoted = false;
+		}
+		else if (r->quoted)
+			break;
+		else if (l4_regex_next_is(r, "\\Q"))
+		{
+			r->at += 2;
+			r->quoted = true;
+		}
+		else if (l4_regex_next_is(r, "(?#"))
+			l4_regex_skip_past(r, ')');
+		else if (r->flags.extended && *r->at == '#')
+		{
+			while (r->at < r->end && *r->at != '\n')
+				if (*r->at++ == '\r')
+					r->failed = true;	/* may end a line as well */
+		}
+		else if (r->flags.extended && (*r->at == ' ' || (*r->at >= '\t' && *r->at <= '\r')))
+			r->at++;
+		else
+			break;
+	}
+}
+
+/* One item without its quantifiers. */
+static L4Node *
+read_single(L4RegexReader *r)
+{
+	unsigned char c = *r->at++;
+	L4Node	   *node;
+
+	if (c >= 0x80)
+		return l4_regex_run(r);
+	if (r->quoted)
+		return l4_regex_byte(r, c);
+	switch (c)
+	{
+		case '\\':
+			return l4_regex_escape(r);
+		case '[':
+			return l4_regex_class(r);
+		case '(':
+			return read_group(r);
+		case '^':
+			return l4_regex_assert(r->flags.multiline ? L4_AT_LINE_START : L4_AT_START);
+		case '$':
+			return l4_regex_assert(L4_AT_LINE_END);
+		case '.':
+			node = l4_regex_node(L4_NODE_SET);
+			l4_regex_fill(node);
+			return node;
+		default:
+			return l4_regex_byte(r, c);
+	}
+}
+
+/* One item and its quantifiers. */
+static L4Node *
+read_item(L4RegexReader *r)
+{
+	L4Node	   *node = read_single(r);
+	int			least;
+	int			most;
+
+	skip_ignored(r);
+	while (!r->failed && !r->quoted && read_quantifier(r, &least, &most))
+	{
+		L4Node	   *repeat = l4_regex_node(L4_NODE_REPEAT);
+
+		repeat->least = least;
+		repeat->most = most;
+		l4_regex_add(repeat, node);
+		node = repeat;
+		skip_ignored(r);
+	}
+	return node;
+}
+
+/* A sequence of items up to "|", ")" or the end. */
+static L4Node *
+read_sequence(L4RegexReader *r)
+{
+	L4Node	   *sequence = l4_regex_node(L4_NODE_SEQUENCE);
+
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		skip_ignored(r);
+		if (!l4_regex_more(r) || (!r->quoted && (*r->at == '|' || *r->at == ')')))
+			return sequence;
+		l4_regex_add(sequence, read_item(r));
+	}
+}
+
+/* Alternatives up to ")" or the end. Flags set in one go on in the next. */
+static L4Node *
+read_alternatives(L4RegexReader *r)
+{
+	L4Node	   *first = read_sequence(r);
+	L4Node	   *alternatives;
+
+	if (!l4_regex_more(r) || *r->at != '|')
+		return first;
+	alternatives = l4_regex_node(L4_NODE_ALTERNATIVES);
+	l4_regex_add(alternatives, first);
+	while (l4_regex_more(r) && *r->at == '|')
+	{
+		r->at++;
+		l4_regex_add(alternatives, read_sequence(r));
+	}
+	return alternatives;
+}
+
+L4Node *
+l4_regex_tree(const char *pattern, size_t len, bool *caseless)
+{
+	L4RegexReader r = {(const unsigned char *) pattern, (const unsigned char *) pattern + len};
+	L4Node	   *tree = read_alternatives(&r);
+
+	*caseless = r.ever_caseless;
+	return (r.failed || r.at < r.end) ? NULL : tree;
+}

@@ -1,0 +1,53 @@
+/*
+ * regextree_int.h
+ *		What the two halves of the reader of patterns share.
+ */
+#ifndef L4_REGEXTREE_INT_H
+#define L4_REGEXTREE_INT_H
+
+#include "pcre/regextree.h"
+
+typedef struct L4RegexFlags
+{
+	bool		caseless;
+	bool		extended;		/* (?x) */
+	bool		multiline;		/* (?m) */
+} L4RegexFlags;
+
+typedef struct L4RegexReader
+{
+	const unsigned char *at;
+	const unsigned char *end;
+	bool		failed;
+	bool		quoted;			/* between \Q and \E */
+	L4RegexFlags flags;
+	bool		ever_caseless;
+} L4RegexReader;
+
+static inline bool
+l4_regex_more(const L4RegexReader *r)
+{
+	return r->at < r->end && !r->failed;
+}
+
+static inline bool
+l4_regex_next_is(const L4RegexReader *r, const char *text)
+{
+	size_t		len = strlen(text);
+
+	return r->end - r->at >= len && memcmp(r->at, text, len) == 0;
+}
+
+extern L4Node *l4_regex_node(L4NodeKind kind);
+extern L4Node *l4_regex_assert(L4Assert assertion);
+extern void l4_regex_add(L4Node *parent, L4Node *child);
+extern void l4_regex_fill(L4Node *set); /* any character */
+
+/* Each is called behind the first byte of what it reads. */
+extern L4Node *l4_regex_byte(const L4RegexReader *r, unsigned char c);
+extern L4Node *l4_regex_run(L4RegexReader *r);
+extern L4Node *l4_regex_escape(L4RegexReader *r);
+extern L4Node *l4_regex_class(L4RegexReader *r);
+extern void l4_regex_skip_past(L4RegexReader *r, unsigned char closing);
+
+#endif							/* L4_REGEXTREE_INT_H */
