@@ -183,6 +183,7 @@ REGRESS = \
 	ingest \
 	ingest_workers \
 	first_record \
+	open_records \
 	event_words \
 	packed \
 	read_again \

@@ -35,7 +35,8 @@ static const char read_sql[] =
 "SELECT s.job_id, s.node, s.source, s.pack_carry, s.next_chunk_no, s.tail_lines > 0, m.stream_id IS NOT NULL, c.body, "
 "g.part, g.durations, g.iterations, g.activity, g.sequences, m.events, m.slots, m.stages "
 "FROM l4._stream s "
-"LEFT JOIN l4._chunk c ON c.stream_id = s.stream_id AND c.chunk_no = s.next_chunk_no - 1 AND c.lines < $2 "
+/* number -1 is what was open */
+"LEFT JOIN l4._chunk c ON c.stream_id = s.stream_id AND c.chunk_no = s.next_chunk_no - 1 AND c.chunk_no >= 0 AND c.lines < $2 "
 "LEFT JOIN l4._summary m ON m.stream_id = s.stream_id AND m.part = 0 "
 "LEFT JOIN LATERAL (SELECT x.* FROM l4._summary x WHERE x.stream_id = s.stream_id ORDER BY x.part DESC LIMIT 1) g ON true "
 "WHERE s.stream_id = $1";

@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/grow.h"
 #include "chunk/chunk.h"
 #include "ingest/ingest_scan.h"
 #include "l4_compat.h"
@@ -87,21 +88,10 @@ struct L4Scan
 	Waiting    *waiting;
 	int			nwaiting;
 	int			waiting_size;
-	/* state of the record reader when the oldest open record began */
-	bool		any_open;
+	/* Line from which on some record or other has been open all the time, 0 none is; state of the record reader then. */
+	int64		open_from;
 	StringInfoData state_before;
 };
-
-#define GROW(array, count, size, cxt) \
-	do { \
-		if ((count) >= (size)) \
-		{ \
-			int			newsize_ = Max(64, (size) * 2); \
-			(array) = (array) == NULL ? MemoryContextAllocHuge(cxt, sizeof(*(array)) * (Size) newsize_) \
-				: repalloc_huge(array, sizeof(*(array)) * (Size) newsize_); \
-			(size) = newsize_; \
-		} \
-	} while (0)
 
 L4Scan *
 l4_scan_create(L4ScanShared *shared, MemoryContext cxt)
@@ -146,7 +136,8 @@ l4_scan_begin(L4Scan *scan, const char *carry, int carry_len, int64 last_line_no
 	scan->last_line_no = last_line_no;
 	scan->settle_all = settle_all;
 	scan->end_line_no = scan->previous = scan->unparsed = 0;
-	scan->any = scan->full = scan->any_open = false;
+	scan->any = scan->full = false;
+	scan->open_from = 0;
 	scan->nstarts = scan->ninherited = scan->nwaiting = 0;
 	scan->first_record = 0;
 
@@ -218,7 +209,7 @@ local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len, Tim
 	}
 	info = l4_shape_info(scan->shared, record->level, msg, msg_len, &scan->shape);
 	local = slot->local = MemoryContextAllocZero(scan->piece_cxt, sizeof(L4Local));
-	GROW(part->locals, part->nlocals, part->locals_size, scan->cxt);
+	L4_GROW(part->locals, part->nlocals, part->locals_size, scan->cxt);
 	local->number = part->nlocals;
 	part->locals[part->nlocals++] = local;
 	local->hash = scan->shape.hash;
@@ -257,7 +248,7 @@ keep_iteration(L4Scan *scan, const L4Iteration *found, const L4UnitRec *rec, Tim
 	L4UnitPart *part = scan->part;
 	L4IterEntry *entry;
 
-	GROW(part->iters, part->niters, part->iters_size, scan->cxt);
+	L4_GROW(part->iters, part->niters, part->iters_size, scan->cxt);
 	entry = &part->iters[part->niters++];
 	entry->epoch = rec->epoch;
 	entry->iteration = rec->iteration;
@@ -304,7 +295,7 @@ count_record(L4Scan *scan, const L4Record *record)
 
 	if (record->record_no >= scan->first_record && record->record_no - scan->first_record < scan->nstarts)
 		start = &scan->starts[record->record_no - scan->first_record];
-	GROW(part->recs, part->nrecs, part->recs_size, scan->cxt);
+	L4_GROW(part->recs, part->nrecs, part->recs_size, scan->cxt);
 	rec = &part->recs[part->nrecs];
 	rec->line_no = record->line_no;
 	rec->rank = record->rank >= 0 ? record->rank : start != NULL ? start->rank : L4_NO_INT;
@@ -335,7 +326,7 @@ wait_for_older(L4Scan *scan, const L4Record *record)
 	int			text_len = Min(record->text_len, L4_RECORD_TEXT);
 	int			at;
 
-	GROW(scan->waiting, scan->nwaiting, scan->waiting_size, scan->cxt);
+	L4_GROW(scan->waiting, scan->nwaiting, scan->waiting_size, scan->cxt);
 	for (at = scan->nwaiting; at > 0 && scan->waiting[at - 1].record.record_no > record->record_no; at--)
 		scan->waiting[at] = scan->waiting[at - 1];
 	scan->nwaiting++;
@@ -373,7 +364,7 @@ static void
 take_records(L4Scan *scan, bool force)
 {
 	const L4Record *record;
-	int64		oldest = force ? 0 : l4_record_oldest_open(scan->records);
+	int64		oldest = force ? 0 : scan->open_from;
 
 	while ((record = l4_record_next(scan->records)) != NULL)
 	{
@@ -406,7 +397,7 @@ record_number(L4Scan *scan, const L4RecordPlace *place, TimestampTz ts, int32 ra
 			i--;
 		if (i == 0)
 		{
-			GROW(scan->inherited, scan->ninherited, scan->inherited_size, scan->cxt);
+			L4_GROW(scan->inherited, scan->ninherited, scan->inherited_size, scan->cxt);
 			start_record(&scan->inherited[scan->ninherited++], place, ts, rank);
 			i = scan->ninherited;
 		}
@@ -414,7 +405,7 @@ record_number(L4Scan *scan, const L4RecordPlace *place, TimestampTz ts, int32 ra
 	}
 	while (place->record_no >= scan->first_record + scan->nstarts)
 	{
-		GROW(scan->starts, scan->nstarts, scan->starts_size, scan->cxt);
+		L4_GROW(scan->starts, scan->nstarts, scan->starts_size, scan->cxt);
 		start_record(&scan->starts[scan->nstarts++], place, ts, rank);
 	}
 	return place->record_no - scan->first_record;
@@ -428,7 +419,7 @@ keep_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const L4Recor
 	int			size = part->lines_size;
 	L4UnitLine *line;
 
-	GROW(part->lines, part->nlines, part->lines_size, scan->cxt);
+	L4_GROW(part->lines, part->nlines, part->lines_size, scan->cxt);
 	if (size != part->lines_size)
 	{
 		scan->line_record = scan->line_record == NULL
@@ -444,11 +435,25 @@ keep_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const L4Recor
 	part->nlines++;
 }
 
-/* A clock that was never set, or one gone wild, tells no time: the line keeps that of the line before. */
-static inline bool
-plausible(TimestampTz ts)
+/*
+ * Take what is complete. While any record is open, what began since waits:
+ * reading goes on where the first of them began, when the next lines come, and
+ * a record of another writer that ended in between would be counted again.
+ */
+static void
+follow_open(L4Scan *scan)
 {
-	return ts >= L4_FIRST_TS && ts < L4_END_TS;
+	int64		oldest = l4_record_oldest_open(scan->records);
+	bool		opens = oldest != 0 && scan->open_from == 0;
+
+	if (oldest == 0 || opens)
+		scan->open_from = oldest;
+	take_records(scan, false);
+	if (opens)
+	{
+		resetStringInfo(&scan->state_before);
+		l4_record_save(scan->records, &scan->state_before);
+	}
 }
 
 /*
@@ -469,10 +474,10 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 	CHECK_FOR_INTERRUPTS();
 	if (scan->any && line_no < scan->previous)
 		elog(ERROR, "lines are not in order");
-	if (scan->memory > L4_UNIT_MEMORY && l4_record_oldest_open(scan->records) == 0)
+	if (scan->memory > L4_UNIT_MEMORY && scan->open_from == 0)
 		scan->full = true;
 	if (scan->full || (line_no > scan->last_line_no &&
-					   (l4_record_oldest_open(scan->records) == 0 ||
+					   (scan->open_from == 0 ||
 						line_no > scan->last_line_no + L4_UNIT_OVERRUN)))
 	{
 		scan->end_line_no = line_no;
@@ -480,27 +485,19 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 	}
 	scan->any = true;
 	scan->previous = line_no;
-	if (!plausible(ts))
+	if (!l4_plausible_ts(ts))
 		ts = L4_NO_TS;
 	if (ts != L4_NO_TS)
 		l4_line_reader_reference(scan->lines, ts);
 	l4_line_peel(scan->lines, line, len, &peeled);
 	if (ts == L4_NO_TS)
-		ts = peeled.has_ts && plausible(peeled.ts) ? peeled.ts : scan->carry->last_ts;
+		ts = peeled.has_ts && l4_plausible_ts(peeled.ts) ? peeled.ts : scan->carry->last_ts;
 	scan->carry->last_ts = ts;
 	l4_record_feed(scan->records, line_no, line, len, &peeled, &place);
 	keep_line(scan, line_no, ts, rank, &place);
 	if (peeled.bar != NULL && place.first)
 		scan->starts[place.record_no - scan->first_record].bar = l4_iter_of_bar(scan->shared->rules, &peeled, scan->piece_cxt);
-	take_records(scan, false);
-	if (l4_record_oldest_open(scan->records) == 0)
-		scan->any_open = false;
-	else if (!scan->any_open)
-	{
-		scan->any_open = true;
-		resetStringInfo(&scan->state_before);
-		l4_record_save(scan->records, &scan->state_before);
-	}
+	follow_open(scan);
 	return true;
 }
 
@@ -517,7 +514,7 @@ record_of_line(L4Scan *scan, L4UnitPart *part, int i)
 
 	if (*number >= 0)
 		return *number;
-	GROW(part->recs, part->nrecs, part->recs_size, scan->cxt);
+	L4_GROW(part->recs, part->nrecs, part->recs_size, scan->cxt);
 	part->recs[part->nrecs] = (L4UnitRec) {.line_no = start->line_no, .ts = start->ts, .local = -1,
 	.rank = start->rank, .context = scan->carry->last_rank, .iteration = L4_NO_INT};
 	*number = part->nrecs;
@@ -577,9 +574,10 @@ l4_scan_finish(L4Scan *scan, L4Unit *unit)
 	{
 		l4_record_finish(scan->records);
 		take_records(scan, true);
+		scan->open_from = 0;
 	}
 	take_records(scan, false);
-	oldest = l4_record_oldest_open(scan->records);
+	oldest = scan->open_from;
 	memset(unit, 0, sizeof(*unit));
 	finish_carry(scan, &unit->head, oldest);
 	unit->head.full = scan->full;

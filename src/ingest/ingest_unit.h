@@ -22,6 +22,13 @@ struct L4ByteReader;
 #define L4_END_TS			(INT64CONST(73049) * USECS_PER_DAY)
 #define L4_NO_INT			PG_INT32_MIN
 
+/* A clock that was never set, or one gone wild, tells no time: the line keeps that of the line before. */
+static inline bool
+l4_plausible_ts(TimestampTz ts)
+{
+	return ts >= L4_FIRST_TS && ts < L4_END_TS;
+}
+
 #define L4_MAX_VALUES		32	/* different values kept of a variable part */
 #define L4_MAX_MEASURES		8	/* where there are more than can be kept, and all are fractions or durations */
 #define L4_MAX_PARAMS		64	/* variable parts looked at in a shape */
