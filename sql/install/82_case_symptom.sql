@@ -146,14 +146,15 @@ COMMENT ON FUNCTION l4._patience(l4._case) IS 'silence that makes a hang';
 CREATE FUNCTION l4._case_ends(k l4._case) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
 AS $$
+DECLARE
+    last_ones constant int[] := (SELECT array_agg(DISTINCT o.last_event_id) FROM l4._node AS o WHERE o.job_id = ANY (k.baseline));
 BEGIN
     UPDATE l4._case_node AS x SET ended_well = coalesce(e.by_line, false) OR e.by_stage,
         went_through = (e.by_stage OR coalesce(e.by_line AND e.at_end, false)) AND coalesce(x.last_iteration > k.total - k.step, true)
     FROM (
-        SELECT z.node, v.last_event_id = ANY (b.last_events) AND NOT (t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration <= k.total - k.step, false))
+        SELECT z.node, v.last_event_id = ANY (last_ones) AND NOT (t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration <= k.total - k.step, false))
                 -- or it came, and what was shown of the progress after it
-                OR b.last_events IS NOT NULL AND t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration > k.total - k.step, false)
-                    AND EXISTS (SELECT FROM l4._event_counts(k.job_id, b.last_events) AS c WHERE c.node = z.node AND c.last_ts >= z.progress_ts - l4._patience(k)) AS by_line,
+                OR t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration > k.total - k.step AND w.ts >= z.progress_ts - l4._patience(k), false) AS by_line,
             z.terminal_ts IS NULL AND coalesce(h.ts - z.clock >= z.progress_ts, false) AS by_stage,
             j.first_ts > k.last_ts - 0.1 * (k.last_ts - k.first_ts) AS at_end
         FROM l4._case_node AS z
@@ -162,7 +163,7 @@ BEGIN
         LEFT JOIN l4._job_event AS j ON j.job_id = z.job_id AND j.event_id = v.last_event_id
         LEFT JOIN (SELECT s.node, max(s.first_ts) AS ts FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'shutdown' GROUP BY s.node) AS h
             ON h.node = z.node
-        CROSS JOIN (SELECT array_agg(DISTINCT o.last_event_id) AS last_events FROM l4._node AS o WHERE o.job_id = ANY (k.baseline)) AS b
+        LEFT JOIN (SELECT c.node, max(c.last_ts) AS ts FROM l4._event_counts(k.job_id, coalesce(last_ones, '{}')) AS c GROUP BY c.node) AS w ON w.node = z.node
         WHERE z.job_id = k.job_id) AS e
     WHERE x.job_id = k.job_id AND x.node = e.node;
 END;
