@@ -165,20 +165,27 @@ l4_event_vector_in(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(l4_evector_from_counts(list.items, list.n));
 }
 
-Datum
-l4_event_vector_out(PG_FUNCTION_ARGS)
+/* {id:count, …} with what stands around the ids and between the pairs. */
+static char *
+vector_text(const struct varlena *vector, const char *quote, const char *between)
 {
 	L4EvectorReader reader;
 	StringInfoData out;
 
-	l4_evector_open(&reader, L4_GETARG_EVECTOR(0));
+	l4_evector_open(&reader, vector);
 	initStringInfo(&out);
 	appendStringInfoChar(&out, '{');
 	while (l4_evector_next(&reader))
-		appendStringInfo(&out, "%s%d:" INT64_FORMAT, out.len > 1 ? ", " : "",
-						 (int32) reader.event_id, reader.count);
+		appendStringInfo(&out, "%s%s%d%s:" INT64_FORMAT, out.len > 1 ? between : "", quote,
+						 (int32) reader.event_id, quote, reader.count);
 	appendStringInfoChar(&out, '}');
-	PG_RETURN_CSTRING(out.data);
+	return out.data;
+}
+
+Datum
+l4_event_vector_out(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_CSTRING(vector_text(L4_GETARG_EVECTOR(0), "", ", "));
 }
 
 /* The wire carries version, number of events, then id and count of each. */
@@ -326,18 +333,8 @@ l4_event_vector_from_jsonb(PG_FUNCTION_ARGS)
 Datum
 l4_event_vector_to_jsonb(PG_FUNCTION_ARGS)
 {
-	L4EvectorReader reader;
-	StringInfoData out;
-
 	/* through the text: building jsonb by hand differs between servers */
-	l4_evector_open(&reader, L4_GETARG_EVECTOR(0));
-	initStringInfo(&out);
-	appendStringInfoChar(&out, '{');
-	while (l4_evector_next(&reader))
-		appendStringInfo(&out, "%s\"%d\":" INT64_FORMAT, out.len > 1 ? "," : "",
-						 (int32) reader.event_id, reader.count);
-	appendStringInfoChar(&out, '}');
-	PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in, CStringGetDatum(out.data)));
+	PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in, CStringGetDatum(vector_text(L4_GETARG_EVECTOR(0), "\"", ","))));
 }
 
 #define EACH_COLUMNS	2
