@@ -9,6 +9,7 @@
 
 #include "common/hashfn.h"
 
+#include "base/ascii.h"
 #include "ingest/ingest_scan.h"
 #include "l4_compat.h"
 
@@ -25,18 +26,6 @@ static const struct
 	{"ns", 1e-3}, {"nanoseconds", 1e-3},
 	{"min", 6e7}, {"mins", 6e7}, {"minutes", 6e7}, {"minute", 6e7}, {"h", 3.6e9}, {"hours", 3.6e9}, {"hour", 3.6e9}
 };
-
-static bool
-is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 /* Microseconds of the unit that a word names; 0 when it names none. */
 static double
@@ -89,7 +78,7 @@ list_end(const char *msg, int len, const L4Shape *shape, int first)
 static inline bool
 is_name_byte(char c)
 {
-	return is_letter(c) || is_digit(c) || c == '-' || c == '_' || c == '.';
+	return l4_ascii_letter(c) || l4_ascii_digit(c) || c == '-' || c == '_' || c == '.';
 }
 
 /*
@@ -108,14 +97,14 @@ extend_to_name(const char *msg, int len, const L4Shape *shape, L4Param *param)
 
 	while (from > 0 && is_name_byte(msg[from - 1]))
 		from--;
-	if (from == slots[param->first_slot].off || !is_letter(msg[from]) ||
+	if (from == slots[param->first_slot].off || !l4_ascii_letter(msg[from]) ||
 		(param->first_slot > 0 && slots[param->first_slot - 1].off + slots[param->first_slot - 1].len > from))
 		return;
 	while (to < len && is_name_byte(msg[to]))
 		to++;
 	while (last + 1 < shape->nslots && slots[last + 1].off < to)
 		last++;
-	while (to > slots[last].off + slots[last].len && !is_letter(msg[to - 1]) && !is_digit(msg[to - 1]))
+	while (to > slots[last].off + slots[last].len && !l4_ascii_letter(msg[to - 1]) && !l4_ascii_digit(msg[to - 1]))
 		to--;
 	if (slots[last].off + slots[last].len > to)
 		return;
@@ -144,13 +133,13 @@ unit_of_slot(const char *msg, int len, const L4Slot *slot)
 	if (slot->mask != L4_MASK_NUMBER && slot->mask != L4_MASK_DURATION)
 		return 0;
 	for (uint32 i = slot->off; slot->mask == L4_MASK_DURATION && i < slot->off + slot->len; i++)
-		if (is_letter(msg[i]))
+		if (l4_ascii_letter(msg[i]))
 			return -1;
 	if (from < len && msg[from] == ' ')
 		from++;
-	for (to = from; to < len && is_letter(msg[to]); to++)
+	for (to = from; to < len && l4_ascii_letter(msg[to]); to++)
 		;
-	if (to > from && (to == len || !(is_digit(msg[to]) || msg[to] == '_' || msg[to] == '/' || msg[to] == '-')))
+	if (to > from && (to == len || !(l4_ascii_digit(msg[to]) || msg[to] == '_' || msg[to] == '/' || msg[to] == '-')))
 	{
 		us = unit_of_word(msg + from, to - from);
 		if (us > 0)
@@ -164,7 +153,7 @@ unit_of_slot(const char *msg, int len, const L4Slot *slot)
 		to--;
 	if (to > 0 && (msg[to - 1] == ')' || msg[to - 1] == ']'))
 		to--;
-	for (from = to; from > 0 && is_letter(msg[from - 1]); from--)
+	for (from = to; from > 0 && l4_ascii_letter(msg[from - 1]); from--)
 		;
 	if (from > 0 && from < to && (msg[from - 1] == '(' || msg[from - 1] == '[' || msg[from - 1] == '_'))
 		return unit_of_word(msg + from, to - from);
@@ -243,12 +232,12 @@ duration_of(const char *text, int len, double unit_us, int64 *us)
 	int			i = 0;
 	int			digits = 0;
 
-	while (i < len && !is_digit(text[i]))
+	while (i < len && !l4_ascii_digit(text[i]))
 		i++;
-	for (; i < len && is_digit(text[i]); i++, digits++)
+	for (; i < len && l4_ascii_digit(text[i]); i++, digits++)
 		number = number * 10 + (text[i] - '0');
 	if (i < len && text[i] == '.')
-		for (i++; i < len && is_digit(text[i]); i++)
+		for (i++; i < len && l4_ascii_digit(text[i]); i++)
 		{
 			scale /= 10;
 			number += (text[i] - '0') * scale;
@@ -261,7 +250,7 @@ duration_of(const char *text, int len, double unit_us, int64 *us)
 
 		while (i < len && text[i] == ' ')
 			i++;
-		for (from = i; i < len && is_letter(text[i]); i++)
+		for (from = i; i < len && l4_ascii_letter(text[i]); i++)
 			;
 		unit_us = unit_of_word(text + from, i - from);
 	}

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "base/ascii.h"
 #include "lines/iterrule.h"
 #include "lines/terminal.h"
 
@@ -66,12 +67,6 @@ l4_iter_rule_groups(L4IterRule *rule, MemoryContext cxt)
 	}
 }
 
-static inline bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool
 is_word(const char *p, int len, const char *word)
 {
@@ -130,7 +125,7 @@ number_value(const char *p, int len, double *value)
 
 	if (s < end && (*s == '-' || *s == '+'))
 		negative = *s++ == '-';
-	for (; s < end && (is_digit(*s) || (*s == ',' && any)); s++)
+	for (; s < end && (l4_ascii_digit(*s) || (*s == ',' && any)); s++)
 	{
 		if (*s == ',')
 			continue;
@@ -141,7 +136,7 @@ number_value(const char *p, int len, double *value)
 	}
 	if (s < end && *s == '.' && digits <= 15)
 	{
-		for (s++; s < end && is_digit(*s); s++)
+		for (s++; s < end && l4_ascii_digit(*s); s++)
 		{
 			any = true;
 			mantissa = mantissa * 10 + (*s - '0');
@@ -158,7 +153,7 @@ number_value(const char *p, int len, double *value)
 		s++;
 		if (s < end && (*s == '-' || *s == '+'))
 			minus = *s++ == '-';
-		for (start = s; s < end && is_digit(*s) && exponent < 1000; s++)
+		for (start = s; s < end && l4_ascii_digit(*s) && exponent < 1000; s++)
 			exponent = exponent * 10 + (*s - '0');
 		if (s == start)
 			return false;
@@ -316,7 +311,7 @@ static bool
 has_digit(const char *p, int len)
 {
 	for (int i = 0; i < len; i++)
-		if (is_digit(p[i]))
+		if (l4_ascii_digit(p[i]))
 			return true;
 	return false;
 }

@@ -5,6 +5,7 @@
  */
 #include "postgres.h"
 
+#include "base/ascii.h"
 #include "lines/lineformat.h"
 
 typedef struct LevelWord
@@ -35,24 +36,6 @@ static const LevelWord level_words[] = {
 /* Longest word above. */
 #define L4_LEVEL_WORD 11
 
-static inline bool
-is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static inline bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static inline bool
-is_word(char c)
-{
-	return is_letter(c) || is_digit(c) || c == '_';
-}
-
 /* Python's numbers (10 to 50), pino's 60, or syslog's severities (0 to 7). */
 static int
 level_of_number(const char *word, int len)
@@ -63,7 +46,7 @@ level_of_number(const char *word, int len)
 		return L4_LEVEL_NONE;
 	for (int i = 0; i < len; i++)
 	{
-		if (!is_digit(word[i]))
+		if (!l4_ascii_digit(word[i]))
 			return L4_LEVEL_NONE;
 		v = v * 10 + (word[i] - '0');
 	}
@@ -90,7 +73,7 @@ l4_level_of(const char *word, int len)
 	}
 	if (len == 0 || len > L4_LEVEL_WORD)
 		return L4_LEVEL_NONE;
-	if (is_digit(*word))
+	if (l4_ascii_digit(*word))
 		return level_of_number(word, len);
 	for (int i = 0; i < len; i++)
 		low[i] = (word[i] >= 'A' && word[i] <= 'Z') ? word[i] | 0x20 : word[i];
@@ -135,9 +118,9 @@ l4_exception_name(const char *msg, int len)
 	int			last = 0;		/* start of the last part of the dotted name */
 
 	/* identifiers joined by dots; what follows is a colon or nothing */
-	if (len == 0 || !(is_letter(*msg) || *msg == '_'))
+	if (len == 0 || !(l4_ascii_letter(*msg) || *msg == '_'))
 		return 0;
-	while (n < len && n < 200 && (is_word(msg[n]) || (msg[n] == '.' && n + 1 < len && is_word(msg[n + 1]))))
+	while (n < len && n < 200 && (l4_ascii_word(msg[n]) || (msg[n] == '.' && n + 1 < len && l4_ascii_word(msg[n + 1]))))
 	{
 		if (msg[n] == '.')
 			last = n + 1;
@@ -171,7 +154,7 @@ level_of_prefix(const char *msg, int len)
 
 	if (len > 0 && (*msg == '[' || *msg == '<' || *msg == '('))
 		start = 1;
-	for (n = start; n < len && n - start <= L4_LEVEL_WORD && is_letter(msg[n]); n++)
+	for (n = start; n < len && n - start <= L4_LEVEL_WORD && l4_ascii_letter(msg[n]); n++)
 		upper = upper && (msg[n] & 0x20) == 0;
 	if (n - start < 3 || n - start > L4_LEVEL_WORD)
 		return L4_LEVEL_NONE;
@@ -242,7 +225,7 @@ l4_level_guess(const char *msg, int len)
 		{
 			if (msg[n + 1 + i] == ':')
 				return i >= 3 ? l4_level_of(msg + n + 1, i) : L4_LEVEL_NONE;
-			if (!is_letter(msg[n + 1 + i]))
+			if (!l4_ascii_letter(msg[n + 1 + i]))
 				break;
 		}
 	}

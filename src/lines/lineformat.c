@@ -15,6 +15,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/memutils.h"
 
+#include "base/ascii.h"
 #include "lines/headmemo.h"
 #include "lines/lineformat.h"
 #include "lines/structured.h"
@@ -59,18 +60,6 @@ l4_line_reader_reference(L4LineReader *reader, TimestampTz reference)
 	reader->ts_cache.reference = reference;
 }
 
-static inline bool
-is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f' || c == '\0';
-}
-
-static inline bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static int
 part_number(const char *p, int len, int max_digits)
 {
@@ -80,7 +69,7 @@ part_number(const char *p, int len, int max_digits)
 		return -1;
 	for (int i = 0; i < len; i++)
 	{
-		if (!is_digit(p[i]))
+		if (!l4_ascii_digit(p[i]))
 			return -1;
 		v = v * 10 + (p[i] - '0');
 	}
@@ -290,7 +279,7 @@ peel_layer(L4LineReader *reader, int depth, const char **p, int *len, UsedFormat
 	L4Structured s;
 	L4Wiped		wiped;
 
-	if (*len > 1 && **p == '{' && ((*p)[1] == '"' || is_blank((*p)[1])) &&
+	if (*len > 1 && **p == '{' && ((*p)[1] == '"' || l4_ascii_blank((*p)[1])) &&
 		l4_json_line(*p, *len, &reader->nested[depth], &s))
 	{
 		use_structured(reader, &s, L4_FORMAT_JSON, p, len, out);
@@ -332,16 +321,16 @@ peel_rank(const char **p, int *len, L4Line *out)
 		s++;
 	if (s < end && *s == ' ' && s[-1] == ':')
 		s++;
-	if (s == end || !is_digit(*s))
+	if (s == end || !l4_ascii_digit(*s))
 		return;
-	for (; s < end && is_digit(*s) && rank < 10000000; s++)
+	for (; s < end && l4_ascii_digit(*s) && rank < 10000000; s++)
 		rank = rank * 10 + (*s - '0');
 	if (s == end || *s != ']')
 		return;
 	s++;
 	if (s < end && *s == ':')
 		s++;
-	if (s < end && !is_blank(*s))
+	if (s < end && !l4_ascii_blank(*s))
 		return;
 	if (out->rank < 0)
 		out->rank = rank;
@@ -390,7 +379,7 @@ condense(L4LineReader *reader, const char **p, int *len)
 	if (nl - s < 34 || memcmp(s, "Traceback (most recent call last):", 34) != 0)
 	{
 		l4_buf_add(&reader->condensed, s, nl - s);
-		while (reader->condensed.len > 0 && is_blank(reader->condensed.data[reader->condensed.len - 1]))
+		while (reader->condensed.len > 0 && l4_ascii_blank(reader->condensed.data[reader->condensed.len - 1]))
 			reader->condensed.len--;
 		l4_buf_add(&reader->condensed, ": ", 2);
 	}
@@ -430,7 +419,7 @@ peel_label(L4LineReader *reader, const L4Wiped *wiped, L4Line *out)
 	if (len == 0 || len > L4_LABEL_MAX || memchr(p, '{', len) != NULL)
 		return;
 	peel_layers(reader, &p, &len, out);
-	while (len > 0 && is_blank(*p))
+	while (len > 0 && l4_ascii_blank(*p))
 	{
 		p++;
 		len--;
@@ -472,7 +461,7 @@ l4_line_peel(L4LineReader *reader, const char *line, int len, L4Line *out)
 	peel_bar(reader, &p, &len, out);
 	if (len > 0 && *p == '[')
 		peel_rank(&p, &len, out);
-	while (len > 0 && is_blank(*p) && *p != '\n')
+	while (len > 0 && l4_ascii_blank(*p) && *p != '\n')
 	{
 		out->indent += *p == '\t' ? 4 : 1;
 		p++;
@@ -480,12 +469,12 @@ l4_line_peel(L4LineReader *reader, const char *line, int len, L4Line *out)
 	}
 	if (len > 0 && *p == '[')
 		peel_rank(&p, &len, out);
-	while (len > 0 && is_blank(*p))
+	while (len > 0 && l4_ascii_blank(*p))
 	{
 		p++;
 		len--;
 	}
-	while (len > 0 && is_blank(p[len - 1]))
+	while (len > 0 && l4_ascii_blank(p[len - 1]))
 		len--;
 	condense(reader, &p, &len);
 	if (out->level == L4_LEVEL_NONE)

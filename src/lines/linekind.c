@@ -7,27 +7,10 @@
  */
 #include "postgres.h"
 
+#include "base/ascii.h"
 #include "lines/linekind.h"
 
 #define STARTS(word) (len >= (int) sizeof(word) - 1 && memcmp(p, word, sizeof(word) - 1) == 0)
-
-static inline bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static inline bool
-is_upper(char c)
-{
-	return c >= 'A' && c <= 'Z';
-}
-
-static inline bool
-is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || is_upper(c) || is_digit(c) || c == '_';
-}
 
 static bool
 ends_with(const char *p, int len, const char *word)
@@ -83,7 +66,7 @@ kind_of_file(const char *p, int len)
 	/* File "x", line 3, in f: a frame; without a function it shows a syntax error */
 	if (!contains(p, Min(len, 1024), "\", line "))
 		return L4_LINE_TEXT;
-	while (i > 0 && is_digit(p[i - 1]))
+	while (i > 0 && l4_ascii_digit(p[i - 1]))
 		i--;
 	return i < len && ends_with(p, i, "\", line ") ? L4_LINE_SYNTAX : L4_LINE_FILE;
 }
@@ -108,7 +91,7 @@ is_numbered_frame(const char *p, int len)
 {
 	int			i = 1;
 
-	while (i < len && is_digit(p[i]))
+	while (i < len && l4_ascii_digit(p[i]))
 		i++;
 	if (i == 1 || i + 1 >= len || p[i] != ' ')
 		return false;
@@ -127,7 +110,7 @@ is_java_frame(const L4Line *line)
 	if (line->indent == 0)
 		return false;
 	if (STARTS("... "))
-		return len > 5 && is_digit(p[4]) && ends_with(p, len, " more");
+		return len > 5 && l4_ascii_digit(p[4]) && ends_with(p, len, " more");
 	return STARTS("at ") && p[len - 1] == ')' && contains(p, Min(len, 1024), "(");
 }
 
@@ -223,7 +206,7 @@ l4_line_kind(const L4Line *line)
 				L4_LINE_GROUP_HEAD : L4_LINE_GROUP;
 		return L4_LINE_TRACEBACK;
 	}
-	if (is_upper(*p))
+	if (l4_ascii_upper(*p))
 		return kind_of_upper(p, len);
 	switch (*p)
 	{
@@ -275,7 +258,7 @@ l4_line_is_setting(const char *msg, int len)
 			if (i > 0 && msg[i - 1] != ' ' && ++words > 6)
 				return false;
 		}
-		else if (!is_word(c) && strchr("-/[]()\"'<>*#", c) == NULL)
+		else if (!l4_ascii_word(c) && strchr("-/[]()\"'<>*#", c) == NULL)
 			return false;
 	}
 	return false;
@@ -300,15 +283,15 @@ l4_line_is_exception(const char *msg, int len)
 		return true;
 
 	/* other classes: dotted, or in camel case, not the words that loggers write */
-	while (n < len && (is_word(msg[n]) || (msg[n] == '.' && n > 0 && n + 1 < len && is_word(msg[n + 1]))))
+	while (n < len && (l4_ascii_word(msg[n]) || (msg[n] == '.' && n > 0 && n + 1 < len && l4_ascii_word(msg[n + 1]))))
 	{
 		dotted |= msg[n] == '.';
 		mixed |= n > 0 && msg[n] >= 'a' && msg[n] <= 'z';
 		n++;
 	}
-	if (n < 3 || is_digit(*msg) || (n < len && msg[n] != ':'))
+	if (n < 3 || l4_ascii_digit(*msg) || (n < len && msg[n] != ':'))
 		return false;
 	if (n < len && n + 1 < len && msg[n + 1] != ' ')
 		return false;
-	return (dotted || (is_upper(*msg) && mixed)) && l4_level_of(msg, n) == L4_LEVEL_NONE;
+	return (dotted || (l4_ascii_upper(*msg) && mixed)) && l4_level_of(msg, n) == L4_LEVEL_NONE;
 }

@@ -8,24 +8,13 @@
  */
 #include "postgres.h"
 
+#include "base/ascii.h"
 #include "lines/terminal.h"
 
 /* A bar's label, its drawing and its figures are not longer than this. */
 #define L4_BAR_LABEL 80
 #define L4_BAR_DRAWING 600
 #define L4_BAR_FIGURES 400
-
-static inline bool
-is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f' || c == '\0';
-}
-
-static inline bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 /* Length of the escape sequence at p (ECMA-48: CSI, OSC, or two or three bytes). */
 static int
@@ -67,13 +56,13 @@ figures_end(const char *s, const char *end)
 	while (s < end && *s == ' ')
 		s++;
 	digits = s;
-	while (s < end && (is_digit(*s) || *s == '.' || *s == 'k' || *s == 'M' || *s == 'G'))
+	while (s < end && (l4_ascii_digit(*s) || *s == '.' || *s == 'k' || *s == 'M' || *s == 'G'))
 		s++;
 	if (s == digits || s == end || *s != '/')
 		return NULL;
-	for (s++; s < end && (is_digit(*s) || *s == '.' || *s == 'k' || *s == 'M' || *s == 'G' || *s == '?'); s++)
+	for (s++; s < end && (l4_ascii_digit(*s) || *s == '.' || *s == 'k' || *s == 'M' || *s == 'G' || *s == '?'); s++)
 		;
-	if (end - s < 3 || s[0] != ' ' || s[1] != '[' || !is_digit(s[2]))
+	if (end - s < 3 || s[0] != ' ' || s[1] != '[' || !l4_ascii_digit(s[2]))
 		return NULL;
 	s = memchr(s, ']', Min(end - s, L4_BAR_FIGURES));
 	return s == NULL ? NULL : s + 1;
@@ -88,7 +77,7 @@ l4_bar_length(const char *p, int len)
 
 	/* " 20%|", or "Training: |" before the total is known */
 	if (s == NULL || s - p < 2 ||
-		!((s[-1] == '%' && is_digit(s[-2])) || (s[-1] == ' ' && s[-2] == ':')))
+		!((s[-1] == '%' && l4_ascii_digit(s[-2])) || (s[-1] == ' ' && s[-2] == ':')))
 		return 0;
 	stop = memchr(s + 1, '|', Min(end - s - 1, L4_BAR_DRAWING));
 	stop = stop == NULL ? NULL : figures_end(stop + 1, end);
@@ -108,7 +97,7 @@ l4_bar_elapsed(const char *bar, int len)
 	if (s == NULL)
 		return -1;
 	/* "01:05", "1:01:05" */
-	for (s++; s < end && (is_digit(*s) || *s == ':'); s++)
+	for (s++; s < end && (l4_ascii_digit(*s) || *s == ':'); s++)
 	{
 		if (*s != ':')
 			part = part * 10 + (*s - '0');
@@ -161,7 +150,7 @@ l4_terminal_show(L4Buf *plain, const char **p, int *len, L4Wiped *wiped)
 	const char *esc;
 
 	memset(wiped, 0, sizeof(*wiped));
-	while (end > s && is_blank(end[-1]))
+	while (end > s && l4_ascii_blank(end[-1]))
 		end--;
 	*len = end - s;
 	if (memchr(s, '\033', end - s) != NULL)
@@ -173,7 +162,7 @@ l4_terminal_show(L4Buf *plain, const char **p, int *len, L4Wiped *wiped)
 			s = esc + escape_length(esc, end);
 		}
 		l4_buf_add(plain, s, end - s);
-		while (plain->len > 0 && is_blank(plain->data[plain->len - 1]))
+		while (plain->len > 0 && l4_ascii_blank(plain->data[plain->len - 1]))
 			plain->len--;
 		*p = plain->data;
 		*len = plain->len;

@@ -8,6 +8,7 @@
 #include "utils/datetime.h"
 #include "utils/timestamp.h"
 
+#include "base/ascii.h"
 #include "lines/timestamps.h"
 
 /* Steps of a template at most; the longest sensible one has about twenty. */
@@ -102,18 +103,6 @@ static const TsWord ts_words[] = {
 
 static const char *const month_names = "janfebmaraprmayjunjulaugsepoctnovdec";
 
-static inline bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static inline bool
-is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static void
 add_step(L4TsFormat *f, TsOp op, int arg, const char *format, int len)
 {
@@ -150,7 +139,7 @@ compile_field(L4TsFormat *f, const char *p, int left, const char *format, int le
 			add_step(f, TS_CHAR, (unsigned char) p[i++], format, len);
 		return Min(i + 1, left);
 	}
-	if (is_letter(*p))
+	if (l4_ascii_letter(*p))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("time stamp format \"%.*s\" is not understood at \"%.*s\"",
@@ -214,7 +203,7 @@ read_number(const char **p, const char *end, int max)
 	const char *s = *p;
 	int			value = 0;
 
-	while (s < end && max-- > 0 && is_digit(*s))
+	while (s < end && max-- > 0 && l4_ascii_digit(*s))
 		value = value * 10 + (*s++ - '0');
 	if (s == *p)
 		return -1;
@@ -232,7 +221,7 @@ read_shared_number(const char **p, const char *end, int width, int rest)
 {
 	int			run = 0;
 
-	while (*p + run < end && run < width + rest && is_digit((*p)[run]))
+	while (*p + run < end && run < width + rest && l4_ascii_digit((*p)[run]))
 		run++;
 	return read_number(p, end, Max(run - rest, 1));
 }
@@ -244,7 +233,7 @@ read_fraction(const char **p, const char *end)
 	int			value = 0;
 	int			digits = 0;
 
-	for (; s < end && is_digit(*s); s++)
+	for (; s < end && l4_ascii_digit(*s); s++)
 	{
 		if (digits < 6)
 		{
@@ -269,7 +258,7 @@ read_month_name(const char **p, const char *end)
 		return -1;
 	for (int i = 0; i < 3; i++)
 	{
-		if (!is_letter((*p)[i]))
+		if (!l4_ascii_letter((*p)[i]))
 			return -1;
 		low[i] = (*p)[i] | 0x20;
 	}
@@ -277,7 +266,7 @@ read_month_name(const char **p, const char *end)
 	{
 		if (memcmp(month_names + 3 * m, low, 3) == 0)
 		{
-			while (*p < end && is_letter(**p))
+			while (*p < end && l4_ascii_letter(**p))
 				(*p)++;
 			return m + 1;
 		}
@@ -302,14 +291,14 @@ read_zone(const char **p, const char *end, TsFields *f)
 			return false;
 		if (s < end && *s == ':')
 			s++;
-		if (s < end && is_digit(*s))
+		if (s < end && l4_ascii_digit(*s))
 			minutes = read_number(&s, end, 2);
 		f->zone = sign * (hours * 3600 + minutes * 60);
 		f->has_zone = true;
 	}
-	else if (s < end && is_letter(*s))
+	else if (s < end && l4_ascii_letter(*s))
 	{
-		while (s < end && is_letter(*s))
+		while (s < end && l4_ascii_letter(*s))
 			s++;
 		if ((s - *p == 1 && (**p == 'Z' || **p == 'z')) ||
 			(s - *p == 3 && (memcmp(*p, "UTC", 3) == 0 || memcmp(*p, "GMT", 3) == 0)))
@@ -350,7 +339,7 @@ run_step(const TsStep *step, const char **p, const char *end, TsFields *f)
 			f->day = v = read_shared_number(p, end, 2, step->rest);
 			break;
 		case TS_WORD:
-			while (*p < end && is_letter(**p))
+			while (*p < end && l4_ascii_letter(**p))
 				(*p)++;
 			break;
 		case TS_HOUR12:
@@ -421,9 +410,9 @@ parse_iso(const char *p, const char *end, TsFields *f)
 		return false;
 	if (p < end && *p == ':')
 		p++;
-	if (p < end && is_digit(*p))
+	if (p < end && l4_ascii_digit(*p))
 		f->second = read_number(&p, end, 2);
-	if (p + 1 < end && (*p == '.' || *p == ',') && is_digit(p[1]))
+	if (p + 1 < end && (*p == '.' || *p == ',') && l4_ascii_digit(p[1]))
 	{
 		p++;
 		f->usec = read_fraction(&p, end);
@@ -443,13 +432,13 @@ parse_epoch(const char *p, const char *end, TimestampTz *ts)
 	int64		usec = 0;
 	const char *s = p;
 
-	while (p < end && p - s < 19 && is_digit(*p))
+	while (p < end && p - s < 19 && l4_ascii_digit(*p))
 		value = value * 10 + (*p++ - '0');
-	if (p - s < 9 || (p < end && is_digit(*p)))
+	if (p - s < 9 || (p < end && l4_ascii_digit(*p)))
 		return false;
 	if (p - s <= 10)
 	{
-		if (p + 1 < end && (*p == '.' || *p == ',') && is_digit(p[1]))
+		if (p + 1 < end && (*p == '.' || *p == ',') && l4_ascii_digit(p[1]))
 		{
 			p++;
 			usec = read_fraction(&p, end);

@@ -18,6 +18,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/ascii.h"
 #include "pcre/lazydfa.h"
 #include "pcre/regexnfa.h"
 
@@ -122,7 +123,7 @@ l4_dfa_add(L4Dfa *dfa, const L4Node *tree, int pattern)
 static Before
 before_next(unsigned char c)
 {
-	return l4_is_word_byte(c) ? BEFORE_WORD : l4_may_be_newline(c) ? BEFORE_NEWLINE : BEFORE_OTHER;
+	return l4_ascii_word(c) ? BEFORE_WORD : l4_may_be_newline(c) ? BEFORE_NEWLINE : BEFORE_OTHER;
 }
 
 /* Bytes are of one class when no set tells them apart and they are the same to assertions. */
@@ -289,7 +290,7 @@ l4_dfa_prepare(L4Dfa *dfa)
 static bool
 holds(L4Assert assertion, Before before, int c, bool end)
 {
-	bool		edge = (before == BEFORE_WORD) != (!end && l4_is_word_byte(c));
+	bool		edge = (before == BEFORE_WORD) != (!end && l4_ascii_word(c));
 
 	switch (assertion)
 	{

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 
+#include "base/ascii.h"
 #include "pcre/regextree_int.h"
 
 /* ---- nodes ---- */
@@ -58,7 +59,7 @@ add_class(L4Node *set, char class)
 				in = (c >= '0' && c <= '9');
 				break;
 			case 'w':
-				in = l4_is_word_byte(c);
+				in = l4_ascii_word(c);
 				break;
 			case 's':
 				in = (c == ' ' || (c >= '\t' && c <= '\r'));

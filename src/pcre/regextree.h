@@ -76,10 +76,4 @@ l4_may_be_newline(unsigned char c)
 	return (c >= '\n' && c <= '\r') || c == '\0' || c >= 0x80;
 }
 
-static inline bool
-l4_is_word_byte(unsigned char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 #endif							/* L4_REGEXTREE_H */

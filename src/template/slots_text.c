@@ -7,6 +7,7 @@
 
 #include "utils/memutils.h"
 
+#include "base/ascii.h"
 #include "template/scan_int.h"
 #include "template/slots_int.h"
 
@@ -91,12 +92,6 @@ l4_grow(void *array, int32 *size, int32 need, Size item, MemoryContext cxt)
 	return repalloc_huge(array, n * item);
 }
 
-static inline bool
-is_letter(char c)
-{
-	return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-}
-
 /* Does it hold a digit or a mark, as values do? */
 static bool
 has_value(const char *s, int len)
@@ -142,7 +137,7 @@ l4_is_telling(const char *s, int len)
 		return false;
 	if (is_one_of(numbers, s, len))
 		return true;
-	while (word > 0 && is_letter(s[word - 1]))
+	while (word > 0 && l4_ascii_letter(s[word - 1]))
 		word--;
 	/* the last word of a name in which words start with a capital */
 	for (int i = word + 1; i < len - 1; i++)
@@ -174,7 +169,7 @@ string_flags(const char *s, int len)
 	int			joints = 0;
 
 	for (int i = 1; i + 1 < len; i++)
-		joints += (s[i] == '.' || s[i] == '/') && is_letter(s[i - 1]) && (is_letter(s[i + 1]) || s[i + 1] == '.');
+		joints += (s[i] == '.' || s[i] == '/') && l4_ascii_letter(s[i - 1]) && (l4_ascii_letter(s[i + 1]) || s[i + 1] == '.');
 	if (joints >= 2)
 		flags |= S_DOTTED;
 	for (int i = 0; i < len; i++)
@@ -233,7 +228,7 @@ stem_of(const char *s, int len)
 		else
 		{
 			h = l4_hash2(h, (uint8) s[i]);
-			letters += is_letter(s[i]);
+			letters += l4_ascii_letter(s[i]);
 		}
 	}
 	return ndigits > 0 && letters > 0 ? h | 1 : 0;
@@ -407,7 +402,7 @@ put_string(const L4Model *m, char *out, L4Str str)
 static inline bool
 is_word_byte(char c)
 {
-	return is_letter(c) || (c >= '0' && c <= '9') || (uint8) c >= 0x80;
+	return l4_ascii_letter(c) || (c >= '0' && c <= '9') || (uint8) c >= 0x80;
 }
 
 /*

@@ -1,0 +1,41 @@
+/*
+ * ascii.h
+ *		Kinds of ASCII characters, whatever the locale. No byte of a multibyte
+ *		character is any of them.
+ */
+#ifndef L4_ASCII_H
+#define L4_ASCII_H
+
+static inline bool
+l4_ascii_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool
+l4_ascii_upper(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+static inline bool
+l4_ascii_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || l4_ascii_upper(c);
+}
+
+/* What \\w is to a pattern. */
+static inline bool
+l4_ascii_word(char c)
+{
+	return l4_ascii_letter(c) || l4_ascii_digit(c) || c == '_';
+}
+
+/* White space, and the zero that JSON may hold. */
+static inline bool
+l4_ascii_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f' || c == '\0';
+}
+
+#endif							/* L4_ASCII_H */
