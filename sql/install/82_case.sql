@@ -131,11 +131,13 @@ BEGIN
         (train_ts, progress_ts) = (SELECT min(n.train_ts), max(n.progress_ts) FROM l4._case_node AS n WHERE n.job_id = c.job_id),
         last_iteration = (SELECT i.iteration FROM l4._case_iteration AS i WHERE i.job_id = c.job_id ORDER BY i.place DESC LIMIT 1),
         -- the first iteration warms up, one stall does not make a slow job, and noise counts half; but what most iterations of the last fifth take, stays
-        excess = (SELECT greatest(sum(least(i.ratio - 1, 10)) FILTER (WHERE i.ratio > slow) / count(*), avg(least(greatest(0, i.ratio - 1), 10)) / 2,
-                CASE WHEN count(*) >= 20 AND percentile_cont(0.25) WITHIN GROUP (ORDER BY i.ratio) FILTER (WHERE i.back <= greatest(10, 0.2 * i.places)) >= 2
-                    THEN (percentile_cont(0.25) WITHIN GROUP (ORDER BY i.ratio) FILTER (WHERE i.back <= greatest(10, 0.2 * i.places)) - 1) / 2 END)
-            FROM (SELECT z.ratio, row_number() OVER (ORDER BY z.place DESC) AS back, count(*) OVER () AS places
-                FROM l4._case_iteration AS z WHERE z.job_id = c.job_id AND z.place > 1) AS i),
+        excess = (SELECT greatest(x.stalls, x.noise, CASE WHEN x.iterations >= 20 AND x.late >= 2 THEN (x.late - 1) / 2 END)
+            FROM (
+                SELECT count(*) AS iterations, sum(least(i.ratio - 1, 10)) FILTER (WHERE i.ratio > slow) / count(*) AS stalls,
+                    avg(least(greatest(0, i.ratio - 1), 10)) / 2 AS noise,
+                    percentile_cont(0.25) WITHIN GROUP (ORDER BY i.ratio) FILTER (WHERE i.back <= greatest(10, 0.2 * i.places)) AS late
+                FROM (SELECT z.ratio, row_number() OVER (ORDER BY z.place DESC) AS back, count(*) OVER () AS places
+                    FROM l4._case_iteration AS z WHERE z.job_id = c.job_id AND z.place > 1) AS i) AS x),
         step = coalesce((SELECT mode() WITHIN GROUP (ORDER BY d.step) FROM (
             SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.place) AS step
             FROM l4._case_iteration AS i WHERE i.job_id = c.job_id) AS d WHERE d.step > 0), 1),

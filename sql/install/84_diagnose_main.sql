@@ -76,7 +76,7 @@ END;
 $$;
 COMMENT ON FUNCTION l4._coverage(l4._case) IS 'what there was to look at, and what was missing';
 
-CREATE FUNCTION l4._summary_text(k l4._case, stage text, iteration int) RETURNS text
+CREATE FUNCTION l4._summary_text(k l4._case, stage text, iteration int, limits jsonb) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -114,10 +114,10 @@ BEGIN
         CASE WHEN k.symptom <> 'none' AND e.example IS NOT NULL THEN format('Most telling line, %s: %s.',
             CASE WHEN e.nodes = 1 THEN 'only on ' || e.example_node ELSE 'on ' || e.nodes || ' nodes' END, rtrim(left(e.example, 300), ' .')) END,
         CASE WHEN k.symptom <> 'none' AND f.fault_name IS NOT NULL THEN format('Known fault: %s.', f.fault_name) END,
-        (SELECT 'Note: ' || string_agg(l.limit_, '; ' ORDER BY l.place) || '.' FROM unnest(l4._limits(k)) WITH ORDINALITY AS l(limit_, place)));
+        (SELECT 'Note: ' || string_agg(l.words, '; ' ORDER BY l.place) || '.' FROM jsonb_array_elements_text(limits) WITH ORDINALITY AS l(words, place)));
 END;
 $$;
-COMMENT ON FUNCTION l4._summary_text(l4._case, text, int) IS 'two or three sentences for a ticket';
+COMMENT ON FUNCTION l4._summary_text(l4._case, text, int, jsonb) IS 'two or three sentences for a ticket';
 
 CREATE FUNCTION l4.diagnose(job_id text, baseline text[] DEFAULT NULL, method text DEFAULT 'l4', top_k int DEFAULT 8, options jsonb DEFAULT '{}')
 RETURNS l4.diagnosis
@@ -195,7 +195,7 @@ BEGIN
     IF d.status <> 'HEALTHY' THEN
         PERFORM l4._rank_effects(k.job_id);
     END IF;
-    d.summary := l4._summary_text(k, d.stage, d.iteration);
+    d.summary := l4._summary_text(k, d.stage, d.iteration, d.coverage -> 'limits');
     UPDATE l4.diagnosis AS x SET summary = d.summary WHERE x.job_id = d.job_id;
     UPDATE l4._case AS c SET state = present WHERE c.job_id = d.job_id;
     RETURN d;
