@@ -3,7 +3,7 @@
 
 CREATE TABLE l4._fault_watch (
 	job_id text NOT NULL,
-	library numeric NOT NULL,
+	signatures numeric NOT NULL,
 	examples numeric NOT NULL,
 	events int4multirange NOT NULL,
 	CONSTRAINT _fault_watch_pkey PRIMARY KEY (job_id),
@@ -11,7 +11,7 @@ CREATE TABLE l4._fault_watch (
 );
 COMMENT ON TABLE l4._fault_watch IS 'which events of a job have been matched';
 COMMENT ON COLUMN l4._fault_watch.job_id IS 'the job';
-COMMENT ON COLUMN l4._fault_watch.library IS 'the library they were matched with, see _fault_library()';
+COMMENT ON COLUMN l4._fault_watch.signatures IS 'what they were matched with, see _fault_signatures()';
 COMMENT ON COLUMN l4._fault_watch.examples IS 'the records that were matched, see _fault_examples()';
 COMMENT ON COLUMN l4._fault_watch.events IS 'the events';
 
@@ -33,13 +33,13 @@ COMMENT ON COLUMN l4._fault_hit.gave_up IS 'whether it matches is not known: giv
 SELECT pg_catalog.pg_extension_config_dump('l4._fault_watch', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._fault_hit', '');
 
-CREATE FUNCTION l4._fault_library() RETURNS numeric
+CREATE FUNCTION l4._fault_signatures() RETURNS numeric
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
 	SELECT COALESCE(pg_catalog.sum(pg_catalog.hashtextextended(
 		pg_catalog.concat_ws(E'\n', f.fault_id, f.signature, f.templates), 0)), 0)
 	FROM l4.active_fault AS f);
-COMMENT ON FUNCTION l4._fault_library() IS 'a number that changes with the signatures and templates of the active faults';
+COMMENT ON FUNCTION l4._fault_signatures() IS 'a number that changes with the signatures and templates of the active faults';
 
 CREATE FUNCTION l4._fault_examples(job_id text, events int4multirange) RETURNS numeric
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -54,26 +54,26 @@ LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
-	present constant numeric := l4._fault_library();
+	present constant numeric := l4._fault_signatures();
 	stale text[];
 	fresh text[];
 BEGIN
 	-- nothing to do, nothing to wait for: an ingest that has not committed holds rows of its job
 	jobs := ARRAY(
 		SELECT j.job_id FROM unnest(jobs) AS j(job_id) LEFT JOIN l4._fault_watch w ON w.job_id = j.job_id
-		WHERE w.library IS DISTINCT FROM present
+		WHERE w.signatures IS DISTINCT FROM present
 		   OR EXISTS (SELECT FROM l4._job_event e WHERE e.job_id = j.job_id AND NOT w.events @> e.event_id)
 		   OR w.examples <> l4._fault_examples(w.job_id, w.events));
 	IF jobs = '{}' THEN
 		RETURN;
 	END IF;
-	INSERT INTO l4._fault_watch (job_id, library, examples, events)
+	INSERT INTO l4._fault_watch (job_id, signatures, examples, events)
 	SELECT j.job_id, present, 0, '{}' FROM unnest(jobs) AS j(job_id) ORDER BY 1 ON CONFLICT DO NOTHING;
 	PERFORM FROM l4._fault_watch w WHERE w.job_id = ANY (jobs) ORDER BY w.job_id FOR UPDATE;
 	stale := ARRAY(SELECT w.job_id FROM l4._fault_watch w
-				   WHERE w.job_id = ANY (jobs) AND (w.library <> present OR w.examples <> l4._fault_examples(w.job_id, w.events)));
+				   WHERE w.job_id = ANY (jobs) AND (w.signatures <> present OR w.examples <> l4._fault_examples(w.job_id, w.events)));
 	DELETE FROM l4._fault_hit h WHERE h.job_id = ANY (stale);
-	UPDATE l4._fault_watch w SET library = present, examples = 0, events = '{}' WHERE w.job_id = ANY (stale);
+	UPDATE l4._fault_watch w SET signatures = present, examples = 0, events = '{}' WHERE w.job_id = ANY (stale);
 	WITH line AS MATERIALIZED (
 		SELECT row_number() OVER () AS place, w.job_id, l.kept_id, l.n, l.line
 		FROM l4._fault_watch w CROSS JOIN LATERAL l4._fault_lines(w.job_id, w.events) AS l

@@ -180,7 +180,7 @@ FROM (VALUES
  '{sym_torchrun_worker_exit,c10d_store_connect,c10d_client_connect_timeout,c10d_client_connect_failed,c10d_store_clients_missing}', 'https://docs.python.org/3/library/exceptions.html#ImportError'),
 (3202, 'python_no_attribute_module', 'user', 'software', 'error', 50, false,
  'AttributeError: (?:partially initialized )?module ''[\w.]+'' has no attribute ''\w+''',
- 'AttributeError: module ''torch.library'' has no attribute ''register_fake''',
+ 'AttributeError: module ''torch.utils._pytree'' has no attribute ''register_pytree_node''',
  'An installed package is older or newer than the code that uses it, or a file of the script hides the package by its name.',
  'Install the version the code wants; look for a local file with the name of the package.',
  '{sym_torchrun_worker_exit}', 'https://docs.python.org/3/tutorial/modules.html'),

@@ -22,8 +22,8 @@ FROM (SELECT array_agg(fault_id ORDER BY fault_id) AS ids FROM l4.fault WHERE or
 -- two libraries, each with all shipped signatures. user: and 450 such as somebody adds for his own software, in any order;
 -- near: and the same with other vowels, near-duplicates of general words, the shipped ones first
 CREATE TEMP TABLE signature AS
-SELECT library, row_number() OVER (PARTITION BY library ORDER BY o, fault_id, md5(p))::int AS id, p::l4.pcre AS p
-FROM (SELECT 'near' AS library, 0 AS o, fault_id, signature::text AS p FROM l4.fault WHERE origin = 'builtin' AND signature IS NOT NULL
+SELECT kind, row_number() OVER (PARTITION BY kind ORDER BY o, fault_id, md5(p))::int AS id, p::l4.pcre AS p
+FROM (SELECT 'near' AS kind, 0 AS o, fault_id, signature::text AS p FROM l4.fault WHERE origin = 'builtin' AND signature IS NOT NULL
 	UNION ALL SELECT 'near', 1, fault_id, translate(signature::text, 'aeou', 'oaue') FROM l4.fault WHERE origin = 'builtin' AND signature IS NOT NULL
 	UNION ALL SELECT 'user', 0, 0, signature::text FROM l4.fault WHERE origin = 'builtin' AND signature IS NOT NULL
 	UNION ALL SELECT 'user', 0, 0, format((ARRAY['%s: %s %s failed with code (?<code>\d+)', '(?i)%s %s: %s timed out after \d+ ?(?:s|ms)', '\b%sError: %s %s',
@@ -40,7 +40,7 @@ CREATE TEMP TABLE result (no int, what text, ms float8, found bigint);
 CREATE FUNCTION pg_temp.clock_ms() RETURNS float8 LANGUAGE sql VOLATILE AS $$
 	SELECT coalesce((SELECT 10 * (f[12]::float8 + f[13]::float8) FROM string_to_array(regexp_replace(pg_read_file('/proc/self/stat', 0, 1000, true), '^.*\) ', ''), ' ') AS f),
 		extract(epoch FROM clock_timestamp()) * 1000) $$;
-CREATE PROCEDURE pg_temp.measure(no int, what text, query text, library text, signatures int) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE pg_temp.measure(no int, what text, query text, kind text, signatures int) LANGUAGE plpgsql AS $$
 DECLARE
 	started float8;
 	found bigint;
@@ -48,7 +48,7 @@ DECLARE
 	ids int[];
 	patterns l4.pcre[];
 BEGIN
-	SELECT array_agg(id ORDER BY id), array_agg(p ORDER BY id) INTO ids, patterns FROM signature AS s WHERE s.library = measure.library AND s.id <= signatures;
+	SELECT array_agg(id ORDER BY id), array_agg(p ORDER BY id) INTO ids, patterns FROM signature AS s WHERE s.kind = measure.kind AND s.id <= signatures;
 	FOR i IN 1..3 LOOP
 		started := pg_temp.clock_ms();
 		EXECUTE query INTO found USING ids, patterns;
