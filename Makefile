@@ -76,6 +76,8 @@ OBJS = \
 	src/chunk/slot_values.o \
 	src/template/slots.o \
 	src/template/slots_join.o \
+	src/template/slots_model.o \
+	src/template/slots_node.o \
 	src/template/slots_stat.o \
 	src/template/slots_text.o \
 	src/pcre/regextree.o \
@@ -234,6 +236,12 @@ PG_CFLAGS += -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-
 SHLIB_LINK = $(PCRE2_LIBS)
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
+
+# PGXS installs a script by its name alone, but takes it away by its whole path.
+uninstall: uninstall-l4load
+.PHONY: uninstall-l4load
+uninstall-l4load:
+	rm -f '$(DESTDIR)$(bindir)/l4load'
 
 sql/l4--$(EXTVERSION).sql: $(FRAGMENTS) l4.control
 	cat $(FRAGMENTS) > $@

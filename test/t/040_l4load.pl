@@ -16,6 +16,15 @@ chomp(my $bindir = `pg_config --bindir`);
 my $l4load = "$bindir/l4load";
 ok(-x $l4load, 'make install puts l4load beside psql');
 
+# what make installs, it takes away
+my $stage = PostgreSQL::Test::Utils::tempdir();
+for my $verb (qw(install uninstall))
+{
+	is(system("make -s DESTDIR=$stage $verb >$stage.log 2>&1"), 0, "make $verb");
+	my @files = split /\n/, `find $stage -type f -name '*l4*'`;
+	ok($verb eq 'install' ? @files > 3 : !@files, "files of l4 after make $verb") or diag("@files");
+}
+
 my $folder = PostgreSQL::Test::Utils::tempdir();
 mkdir "$folder/gpu-2";
 my $text = "tab\tand back\\slash\r\n2026-03-01 10:00:00 step 1\n\nbad \xff\xf7\x81\xb5\xb1\xf4\x90\x80\x80\xed\xa0\x80 byte, zero \0 byte\nno newline at the end";
