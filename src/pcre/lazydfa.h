@@ -5,7 +5,7 @@
 #ifndef L4_LAZYDFA_H
 #define L4_LAZYDFA_H
 
-#include "pcre/regextree.h"
+#include "pcre/regexnode.h"
 
 typedef struct L4Dfa L4Dfa;
 

@@ -9,6 +9,7 @@
 #include "utils/memutils.h"
 
 #include "pcre/multimatch_int.h"
+#include "pcre/regextree.h"
 
 /* A pattern that was run in vain so often between two reviews may join the group. */
 #define RUNS_IN_VAIN 8

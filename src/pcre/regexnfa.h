@@ -5,7 +5,7 @@
 #ifndef L4_REGEXNFA_H
 #define L4_REGEXNFA_H
 
-#include "pcre/regextree.h"
+#include "pcre/regexnode.h"
 
 typedef enum L4Op
 {

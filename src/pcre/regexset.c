@@ -7,7 +7,7 @@
 #include <ctype.h>
 
 #include "base/ascii.h"
-#include "pcre/regextree_int.h"
+#include "pcre/regexset.h"
 
 /* ---- nodes ---- */
 

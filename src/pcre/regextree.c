@@ -12,7 +12,8 @@
 
 #include "miscadmin.h"
 
-#include "pcre/regextree_int.h"
+#include "pcre/regextree.h"
+#include "pcre/regexset.h"
 
 static L4Node *read_alternatives(L4RegexReader *r);
 

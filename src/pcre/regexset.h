@@ -1,11 +1,12 @@
 /*
- * regextree_int.h
- *		What the two halves of the reader of patterns share.
+ * regexset.h
+ *		How far a pattern has been read, and the nodes that its single characters
+ *		make.
  */
-#ifndef L4_REGEXTREE_INT_H
-#define L4_REGEXTREE_INT_H
+#ifndef L4_REGEXSET_H
+#define L4_REGEXSET_H
 
-#include "pcre/regextree.h"
+#include "pcre/regexnode.h"
 
 typedef struct L4RegexFlags
 {
@@ -50,4 +51,4 @@ extern L4Node *l4_regex_escape(L4RegexReader *r);
 extern L4Node *l4_regex_class(L4RegexReader *r);
 extern void l4_regex_skip_past(L4RegexReader *r, unsigned char closing);
 
-#endif							/* L4_REGEXTREE_INT_H */
+#endif							/* L4_REGEXSET_H */
