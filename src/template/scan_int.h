@@ -230,9 +230,15 @@ extern int	l4_rec_request(L4Scan *s, const uint8 *p);
 extern bool l4_rec_constant(const uint8 *p, int len);
 
 /* scan_parts.c */
-extern void l4_grow_slots(L4Shape *out);
 extern bool l4_mixed(int letters, int digits, bool digit_first);
 extern const uint8 *l4_compound(L4Scan *s, const uint8 *p);
+
+static inline void
+l4_grow_slots(L4Shape *out)
+{
+	out->slots_size *= 2;
+	out->slots = repalloc_huge(out->slots, out->slots_size * sizeof(L4Slot));
+}
 
 static inline void
 l4_add_slot(L4Scan *s, const uint8 *p, int len, int kind)

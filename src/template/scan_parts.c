@@ -8,13 +8,6 @@
 
 #include "template/scan_int.h"
 
-void
-l4_grow_slots(L4Shape *out)
-{
-	out->slots_size *= 2;
-	out->slots = repalloc_huge(out->slots, out->slots_size * sizeof(L4Slot));
-}
-
 /* What a part of a slot is made of, while fix_parts walks over it. */
 typedef struct Part
 {

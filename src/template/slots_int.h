@@ -1,7 +1,9 @@
 /*
  * slots_int.h
- *		What the files of algorithm l4 share: slots.c (model, match, learn),
- *		slots_text.c (strings, cutting, printing), slots_stat.c (statistics).
+ *		What the files of algorithm l4 share. Each uses those below it:
+ *		slots.c (match, learn), slots_node.c (a node's rows become templates),
+ *		slots_join.c (templates that are one event), slots_stat.c (statistics),
+ *		slots_model.c (parts of the model), slots_text.c (strings, cutting).
  */
 #ifndef L4_SLOTS_INT_H
 #define L4_SLOTS_INT_H
@@ -102,21 +104,34 @@ l4_map_get(const L4Map *map, uint64 key)
 	return 0;
 }
 
-/* slots.c */
-extern int32 l4_fitting_template(L4Model *m, int tag, const L4Shape *shape);
+static inline uint64
+l4_child_key(int32 node, L4Str value)
+{
+	return l4_hash2(node, value);
+}
+
+/* slots_model.c */
+extern bool l4_fits(const L4Model *m, const L4Str *pattern, const L4Str *cols, int ncols, int *nvars);
 extern int32 l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value);
 extern int32 l4_template_new(L4Model *m, int32 node, int ncols, const L4Str *cols, int32 event);
-extern void l4_row_add(L4Model *m, int32 node, int32 template, uint64 key, const L4Str *cols, int ncols);
+extern void l4_event_add(L4Event *event, int64 occurrences);
 extern void l4_event_merge(L4Model *m, int32 a, int32 b, int32 prints);
-extern bool l4_fits(const L4Model *m, const L4Str *pattern, const L4Str *cols, int ncols, int *nvars);
+extern void l4_row_add(L4Model *m, int32 node, int32 template, uint64 key, const L4Str *cols, int ncols);
 
 /* slots_stat.c */
-extern void l4_recluster(L4Model *m, int32 node);
-extern void l4_node_compact(L4Model *m, int32 node);
+extern void l4_cluster_rows(L4Model *m, const L4Node *node);
+extern int	l4_column_values(L4Model *m, const L4Node *node, int c);
 
 /* slots_join.c */
 extern void l4_join(L4Model *m, int32 template);
 extern void l4_join_prepare(L4Model *m);
 extern void l4_chain_template(L4Model *m, int32 template);
+
+/* slots_node.c */
+extern void l4_recluster(L4Model *m, int32 node);
+extern void l4_node_compact(L4Model *m, int32 node);
+
+/* slots.c */
+extern int32 l4_fitting_template(L4Model *m, int tag, const L4Shape *shape);
 
 #endif							/* L4_SLOTS_INT_H */
