@@ -30,6 +30,7 @@ OBJS = \
 	src/diagnose/diag_blame.o \
 	src/diagnose/diag_iter.o \
 	src/diagnose/diag_pack_sql.o \
+	src/diagnose/diag_periodic.o \
 	src/diagnose/diag_sequence.o \
 	src/diagnose/diag_sql.o \
 	src/dtw/dtw.o \

@@ -55,6 +55,30 @@ SELECT l4._blame('{1}', '{2,3}', '{1,0,0}', '{0,0,0}');
 SELECT l4._blame('{1}', '{4}', '{1,0,0}', '{0,0,0}');
 SELECT l4._blame('{1}', '{1}', '{1,0,0}', '{0,0,0}');
 SELECT l4._blame('{1,NULL}', '{2,3}', '{1,0,0}', '{0,0,0}');
+
+-- what comes every so many iterations: as all triples tell
+SELECT l4._periodic('{1,4,7}', '{1,1,1}'), l4._periodic('{1,3,5}', '{1,1,1}'), l4._periodic('{1,4,7}', '{1,2,3}'), l4._periodic('{1,4,7}', '{2,1,4}'),
+    l4._periodic('{-2147483648,0,2147483647}', '{1,1,1}'), l4._periodic('{}', '{}');
+CREATE TEMP TABLE deviating AS
+SELECT s.set_no, i.iteration, CASE WHEN i.iteration % 50 = 0 THEN 100 ELSE 1 + abs(hashint4(i.iteration * 31 + s.set_no)) % s.spread END AS nodes
+FROM (VALUES (1, 7, 9), (2, 3, 4), (3, 30, 40), (4, 60, 2)) AS s(set_no, rare, spread)
+CROSS JOIN generate_series(1, 400) AS i(iteration)
+WHERE abs(hashint4(i.iteration + 1000 * s.set_no)) % s.rare = 0 OR i.iteration % 50 = 0;
+WITH triple AS (
+    SELECT DISTINCT a.set_no, p.iteration
+    FROM deviating AS a
+    JOIN deviating AS b ON b.set_no = a.set_no AND b.iteration >= a.iteration + 3 AND greatest(a.nodes, b.nodes) <= 2 * least(a.nodes, b.nodes)
+    JOIN deviating AS c ON c.set_no = a.set_no AND c.iteration = 2 * b.iteration - a.iteration AND greatest(a.nodes, c.nodes) <= 2 * least(a.nodes, c.nodes)
+    CROSS JOIN LATERAL (VALUES (a.iteration), (b.iteration), (c.iteration)) AS p(iteration)
+)
+SELECT d.set_no, count(*) AS iterations, cardinality(p.periodic) AS periodic,
+    p.periodic = ARRAY(SELECT t.iteration FROM triple AS t WHERE t.set_no = d.set_no ORDER BY 1) AS same
+FROM deviating AS d
+JOIN (SELECT z.set_no, l4._periodic(array_agg(z.iteration ORDER BY z.iteration), array_agg(z.nodes ORDER BY z.iteration)) AS periodic
+    FROM deviating AS z GROUP BY z.set_no) AS p USING (set_no)
+GROUP BY d.set_no, p.periodic ORDER BY 1;
+SELECT l4._periodic('{1,4}', '{1}');
+SELECT l4._periodic('{4,1}', '{1,1}');
 -- a job without lines: an answer that says so
 INSERT INTO l4.job (job_id) VALUES ('parts-1');
 SELECT status, symptom, stage, iteration, summary, coverage - 'first_ts' AS coverage FROM l4.diagnose('parts-1');

@@ -192,7 +192,7 @@ END;
 $$;
 COMMENT ON FUNCTION l4._mentions(text, int[]) IS 'mentions in some events of a job';
 
-CREATE FUNCTION l4._first_said(job_id text, events int[]) RETURNS TABLE (node text, event_id int, slot int, value text, mask text)
+CREATE FUNCTION l4._first_said(job_id text, events int[], nodes text[] DEFAULT '{}') RETURNS TABLE (node text, event_id int, slot int, value text, mask text)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 10000
 SET search_path = pg_catalog, pg_temp SET jit = off SET enable_nestloop = on SET work_mem = '64MB'
 AS $$
@@ -210,11 +210,11 @@ BEGIN
     JOIN l4._summary AS m ON m.stream_id = s.stream_id AND m.part = 0
     CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots, x.words,
         ids, NULL, true) AS u
-    WHERE s.job_id = _first_said.job_id
+    WHERE s.job_id = _first_said.job_id AND (_first_said.nodes = '{}' OR s.node = ANY (_first_said.nodes))
     ORDER BY s.node, u.event_id, u.slot, u.first_ts, s.source, u.first_line_no;
 END;
 $$;
-COMMENT ON FUNCTION l4._first_said(text, int[]) IS 'each variable part of the first record of some events on each node of a job';
+COMMENT ON FUNCTION l4._first_said(text, int[], text[]) IS 'each variable part of the first record of some events on each node of a job, or on some of its nodes';
 
 CREATE FUNCTION l4._first_slots(job_id text, events int[])
 RETURNS TABLE (node text, event_id int, occurrences bigint, slot int, value text, mask text)
@@ -226,14 +226,14 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._first_slots(text, int[]) IS 'the same with the number of records';
 
-CREATE FUNCTION l4._values(job_id text, events int[]) RETURNS SETOF l4._first_values
+CREATE FUNCTION l4._values(job_id text, events int[], nodes text[] DEFAULT '{}') RETURNS TABLE (node text, event_id int, slot_values text[])
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 200
 BEGIN ATOMIC
-    SELECT _values.job_id, f.node, f.event_id, f.occurrences, array_agg(f.value ORDER BY f.slot), array_agg(f.mask ORDER BY f.slot)
-    FROM l4._first_slots(_values.job_id, _values.events) AS f
-    GROUP BY f.node, f.event_id, f.occurrences;
+    SELECT f.node, f.event_id, array_agg(f.value ORDER BY f.slot)
+    FROM l4._first_said(_values.job_id, _values.events, _values.nodes) AS f
+    GROUP BY f.node, f.event_id;
 END;
-COMMENT ON FUNCTION l4._values(text, int[]) IS 'variable parts of the first records of some events of a job';
+COMMENT ON FUNCTION l4._values(text, int[], text[]) IS 'variable parts of the first record of some events on each node of a job, or on some of its nodes';
 
 -- Text of a template with the values of one occurrence.
 CREATE FUNCTION l4._fill(template text, slot_values text[]) RETURNS text
@@ -248,13 +248,18 @@ COMMENT ON FUNCTION l4._fill(text, text[]) IS 'a template with values for its va
 CREATE FUNCTION l4._total_iterations(job_id text) RETURNS int
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT max(least((l4.pcre_captures(l4._fill(e.template, v.slot_values), r.signature) ->> 'total')::numeric, 2147483647)::int)
-    FROM (
-        SELECT DISTINCT ON (z.event_id) z.event_id, z.slot_values
-        FROM l4._values(_total_iterations.job_id, ARRAY(SELECT t.event_id FROM l4._event AS t
+    WITH said AS MATERIALIZED (
+        -- one node tells: the values of a thousand are not read
+        SELECT c.event_id, min(c.node COLLATE "C") AS node
+        FROM l4._event_counts(_total_iterations.job_id, ARRAY(SELECT t.event_id FROM l4._event AS t
             JOIN l4._job_event AS j ON j.event_id = t.event_id AND j.job_id = _total_iterations.job_id
-            WHERE t.iteration_rule IS NOT NULL)) AS z
-        ORDER BY z.event_id, z.node COLLATE "C") AS v
+            JOIN l4.iteration_rule AS r ON r.rule_id = t.iteration_rule AND r.kind = 'done' AND r.signature::text ~ '<total>')) AS c
+        GROUP BY c.event_id
+    )
+    SELECT max(least((l4.pcre_captures(l4._fill(e.template, v.slot_values), r.signature) ->> 'total')::numeric, 2147483647)::int)
+    FROM said AS s
+    JOIN l4._values(_total_iterations.job_id, ARRAY(SELECT z.event_id FROM said AS z), ARRAY(SELECT DISTINCT z.node FROM said AS z)) AS v
+        ON v.event_id = s.event_id AND v.node = s.node
     JOIN l4._event AS e ON e.event_id = v.event_id
     JOIN l4.iteration_rule AS r ON r.rule_id = e.iteration_rule AND r.kind = 'done' AND r.signature::text ~ '<total>';
 END;

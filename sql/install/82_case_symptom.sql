@@ -1,7 +1,7 @@
 -- What is not a failure, although it is new; when the trouble began; and how the job ended.
 
 CREATE FUNCTION l4._case_drop(job_id text) RETURNS void
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
 AS $$
 DECLARE
     k record;

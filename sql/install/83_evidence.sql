@@ -76,7 +76,7 @@ BEGIN ATOMIC
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_silent.job_id AND c.symptom <> 'slow'
     ), n AS (
         SELECT z.* FROM l4._case_node AS z JOIN k USING (job_id)
-    ), ends AS (
+    ), ends AS MATERIALIZED (
         SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY z.last_ts) AS median FROM n AS z WHERE z.lines > 0
     ), common AS (
         SELECT e.event_id FROM l4._case_event AS e JOIN k USING (job_id)
@@ -131,7 +131,7 @@ BEGIN ATOMIC
     WITH n AS (
         SELECT z.node, z.last_iteration FROM l4._case_node AS z
         WHERE z.job_id = evidence_lag.job_id AND z.last_iteration IS NOT NULL
-    ), middle AS (
+    ), middle AS MATERIALIZED (
         SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n.last_iteration) AS median, count(*) AS nodes FROM n
     ), behind AS (
         SELECT n.node, n.last_iteration, m.median, m.nodes, count(*) OVER () AS nodes_behind
@@ -169,12 +169,13 @@ BEGIN ATOMIC
     WITH waiting AS (
         SELECT e.event_id, e.waits FROM l4._case_event AS e
         WHERE e.job_id = evidence_edge.job_id AND e.terminal AND e.dropped IS NULL AND e.waits IS NOT NULL
+    ), first AS (
+        SELECT DISTINCT ON (c.node) c.node, w.waits FROM waiting AS w JOIN l4._case_count AS c USING (event_id)
+        WHERE c.job_id = evidence_edge.job_id
+        ORDER BY c.node, c.first_ts, c.first_line_no
     ), n AS (
-        SELECT z.node, z.place, z.terminal_ts IS NULL AS quiet,
-            (SELECT w.waits FROM waiting AS w JOIN l4._case_count AS c USING (event_id)
-             WHERE c.job_id = z.job_id AND c.node = z.node
-             ORDER BY c.first_ts, c.first_line_no LIMIT 1) AS waits
-        FROM l4._case_node AS z
+        SELECT z.node, z.place, z.terminal_ts IS NULL AS quiet, f.waits
+        FROM l4._case_node AS z LEFT JOIN first AS f USING (node)
         WHERE z.job_id = evidence_edge.job_id AND z.lines > 0
     ), direction AS (
         SELECT bool_and(l4._marked(j.example, 'ring_up')) AS upwards

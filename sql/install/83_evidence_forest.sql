@@ -51,7 +51,7 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     WITH scored AS MATERIALIZED (
         SELECT f.* FROM l4.node_forest(evidence_forest.job_id) AS f
-    ), middle AS (
+    ), middle AS MATERIALIZED (
         SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY s.score) AS median FROM scored AS s
     )
     SELECT s.node, least(2 * (s.score - m.median), 1),

@@ -188,7 +188,7 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     WITH late AS (
         SELECT d.* FROM l4._lateness(evidence_late.job_id) AS d
-    ), spread AS (
+    ), spread AS MATERIALIZED (
         SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(l.ms)) AS mad, max(l.ms) AS most FROM late AS l
     )
     SELECT l.node, l.trust * l.ms / s.most, 'reports ' || round(l.ms::numeric, 1) || ' ms later than the median node since the job is slow'

@@ -16,6 +16,10 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._deviating_sequences(text) IS 'iterations whose events are more than three standard deviations further from those of the ten before than usual';
 
+CREATE FUNCTION l4._periodic(iterations int[], nodes int[]) RETURNS int[]
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_periodic_iterations';
+COMMENT ON FUNCTION l4._periodic(int[], int[]) IS 'which of the iterations, ascending, come every so many: they are among three equally far apart, by three at least, on about as many nodes as the first of these';
+
 CREATE FUNCTION l4._rank_iterations(k l4._case, in_flight int, top_k int) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -27,11 +31,8 @@ BEGIN
         ORDER BY d.iteration, d.sigma DESC, d.node COLLATE "C"
     ), routine AS (
         -- what comes every so many iterations (a checkpoint, an evaluation), or deviates in a good job as well, is none of the failure's
-        SELECT p.iteration
-        FROM sequence AS a
-        JOIN sequence AS b ON b.iteration >= a.iteration + 3 AND greatest(a.nodes, b.nodes) <= 2 * least(a.nodes, b.nodes)
-        JOIN sequence AS c ON c.iteration = 2 * b.iteration - a.iteration AND greatest(a.nodes, c.nodes) <= 2 * least(a.nodes, c.nodes)
-        CROSS JOIN LATERAL (VALUES (a.iteration), (b.iteration), (c.iteration)) AS p(iteration)
+        SELECT unnest(l4._periodic(array_agg(s.iteration ORDER BY s.iteration), array_agg(s.nodes::int ORDER BY s.iteration))) AS iteration
+        FROM sequence AS s
         UNION SELECT d.iteration FROM l4._deviating_sequences(k.baseline[1]) AS d
     ), slow AS (
         SELECT i.iteration, max(i.ratio) AS ratio FROM l4._case_iteration AS i

@@ -90,7 +90,7 @@ BEGIN
     SELECT string_agg(x.node, ', ' ORDER BY x.rank) INTO suspects FROM l4.suspect_node AS x WHERE x.job_id = k.job_id AND x.is_suspect;
     SELECT * INTO s FROM l4.suspect_node AS x WHERE x.job_id = k.job_id AND x.rank = 1;
     -- the event's own example may be of another job
-    SELECT x.example_node, x.nodes, coalesce((SELECT l4._fill(t.template, v.slot_values) FROM l4._values(k.job_id, ARRAY[x.event_id]) AS v WHERE v.node = x.example_node),
+    SELECT x.example_node, x.nodes, coalesce((SELECT l4._fill(t.template, v.slot_values) FROM l4._values(k.job_id, ARRAY[x.event_id], ARRAY[x.example_node]) AS v),
         t.example) AS example INTO e
     FROM l4.suspect_event AS x JOIN l4._event AS t USING (event_id) WHERE x.job_id = k.job_id AND x.rank = 1;
     SELECT * INTO f FROM l4.fault_match AS x WHERE x.job_id = k.job_id AND x.rank = 1 AND x.is_suspect;

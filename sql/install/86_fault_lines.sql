@@ -72,7 +72,7 @@ BEGIN
 		)
 		SELECT e.id, e.line, e.message, f.slot_values[s.n] AS first, v.slot, v.value, v.nodes, v.ts, v.n
 		FROM example e
-		JOIN l4._values(_line_variants.job_id, event_ids) f ON f.node = e.first_node AND f.event_id = e.id
+		JOIN l4._values(_line_variants.job_id, event_ids, ARRAY(SELECT DISTINCT x.first_node FROM example x)) f ON f.node = e.first_node AND f.event_id = e.id
 		JOIN (SELECT d.event_id, d.slot, row_number() OVER (PARTITION BY d.event_id ORDER BY d.slot) AS n,
 				count(*) OVER (PARTITION BY d.event_id) AS slots
 			FROM (SELECT DISTINCT v.event_id, v.slot FROM said v) AS d) AS s ON s.event_id = e.id AND s.slots = cardinality(f.slot_values)

@@ -1,7 +1,7 @@
 /*
  * diag_iter.c: iterations of all nodes of a job, put together.
  *
- * A thousand nodes report millions of iterations. They are read once, in place of grouping and sorting them in SQL; eight bytes are kept of each.
+ * A thousand nodes report millions of iterations. They are read once, in place of grouping and sorting them in SQL; twelve bytes are kept of each.
  */
 #include "postgres.h"
 
@@ -14,20 +14,40 @@
 
 #include "diagnose/diag_iter.h"
 
+/* Iterations whose reports are kept together */
+#define BUCKET_BITS 6
+#define BUCKET (1 << BUCKET_BITS)
+
 typedef struct Iteration
 {
-	uint64		key;			/* epoch and number */
-	char		status;
 	int32		epoch;
 	int32		iteration;
 	int			nodes;
 	int			last_node;
 	int64		done;
 	int			n;
-	int			size;
 	double	   *values;			/* durations, or times of reports */
-	int32	   *reporters;		/* nodes of the reports */
+	uint32	   *reporters;		/* nodes of the reports */
 } Iteration;
+
+/*
+ * Reports of BUCKET iterations, as they come: node by node. An array for each iteration would have the next report go to another place in memory
+ * every time.
+ */
+typedef struct Bucket
+{
+	int			n;
+	int			size;
+	double	   *values;
+	uint32	   *tags;			/* node and place of the iteration in the bucket; later the node alone */
+} Bucket;
+
+typedef struct Entry
+{
+	uint64		key;			/* epoch and number */
+	char		status;
+	int			place;
+} Entry;
 
 typedef struct NodeSum
 {
@@ -45,7 +65,7 @@ typedef struct NodeSum
 } NodeSum;
 
 #define SH_PREFIX iteration
-#define SH_ELEMENT_TYPE Iteration
+#define SH_ELEMENT_TYPE Entry
 #define SH_KEY_TYPE uint64
 #define SH_KEY key
 #define SH_HASH_KEY(tb, key) murmurhash32((uint32) ((key) ^ ((key) >> 32) * 0x9e3779b1))
@@ -59,7 +79,11 @@ struct L4Iterations
 {
 	MemoryContext cxt;
 	bool		late;
-	iteration_hash *table;
+	iteration_hash *table;		/* place in items */
+	Iteration  *items;			/* in the order in which they are met */
+	int			nitems;
+	int			items_size;
+	Bucket	   *buckets;
 	NodeSum    *nodes;
 	int			nnodes;
 };
@@ -142,42 +166,107 @@ get_node(L4Iterations *all, int number)
 }
 
 static void
-keep_value(L4Iterations *all, Iteration *it, double value, int node)
+keep_value(L4Iterations *all, int place, double value, int node)
 {
-	if (it->n == it->size)
-	{
-		int			size = Max(8, it->size * 2);
+	Bucket	   *bucket = &all->buckets[place >> BUCKET_BITS];
 
-		it->values = it->size == 0 ? MemoryContextAlloc(all->cxt, sizeof(double) * size)
-			: repalloc_huge(it->values, sizeof(double) * size);
-		if (all->late)
-			it->reporters = it->size == 0 ? MemoryContextAlloc(all->cxt, sizeof(int32) * size)
-				: repalloc_huge(it->reporters, sizeof(int32) * size);
-		it->size = size;
+	if (bucket->n == bucket->size)
+	{
+		bucket->size = Max(BUCKET, bucket->size * 2);
+		bucket->values = bucket->values == NULL ? MemoryContextAlloc(all->cxt, sizeof(double) * bucket->size)
+			: repalloc_huge(bucket->values, sizeof(double) * bucket->size);
+		bucket->tags = bucket->tags == NULL ? MemoryContextAlloc(all->cxt, sizeof(uint32) * bucket->size)
+			: repalloc_huge(bucket->tags, sizeof(uint32) * bucket->size);
 	}
-	if (all->late)
-		it->reporters[it->n] = node;
-	it->values[it->n++] = value;
+	all->items[place].n++;
+	bucket->values[bucket->n] = value;
+	bucket->tags[bucket->n++] = (uint32) node << BUCKET_BITS | (place & (BUCKET - 1));
+}
+
+/* Sorts the reports of each bucket by iteration, those of one in the order in which they came. */
+static void
+sort_reports(L4Iterations *all)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 reports", ALLOCSET_DEFAULT_SIZES);
+
+	for (int from = 0; from < all->nitems; from += BUCKET)
+	{
+		Bucket	   *bucket = &all->buckets[from >> BUCKET_BITS];
+		double	   *values = MemoryContextAllocHuge(cxt, sizeof(double) * Max(bucket->n, 1));
+		uint32	   *nodes = MemoryContextAllocHuge(cxt, sizeof(uint32) * Max(bucket->n, 1));
+		int			next[BUCKET];
+		int			start = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		for (int i = from; i < Min(from + BUCKET, all->nitems); i++)
+		{
+			all->items[i].values = bucket->values + start;
+			all->items[i].reporters = bucket->tags + start;
+			next[i - from] = start;
+			start += all->items[i].n;
+		}
+		for (int i = 0; i < bucket->n; i++)
+		{
+			int			to = next[bucket->tags[i] & (BUCKET - 1)]++;
+
+			values[to] = bucket->values[i];
+			nodes[to] = bucket->tags[i] >> BUCKET_BITS;
+		}
+		memcpy(bucket->values, values, sizeof(double) * bucket->n);
+		memcpy(bucket->tags, nodes, sizeof(uint32) * bucket->n);
+		MemoryContextReset(cxt);
+	}
+	MemoryContextDelete(cxt);
 }
 
 static void
-add_iteration(L4Iterations *all, int32 epoch, int32 iteration, int64 ended, const double *ms, int number)
+add_item(L4Iterations *all, int32 epoch, int32 iteration)
 {
-	uint64		key = ((uint64) (uint32) epoch << 32) | (uint32) iteration;
-	NodeSum    *node = get_node(all, number);
-	bool		found;
-	Iteration  *it = iteration_insert(all->table, key, &found);
+	Iteration  *it;
 
+	if (all->nitems == all->items_size)
+	{
+		int			size = Max(16 * BUCKET, all->items_size * 2);
+
+		all->items = all->items == NULL ? MemoryContextAllocHuge(all->cxt, sizeof(Iteration) * size)
+			: repalloc_huge(all->items, sizeof(Iteration) * size);
+		all->buckets = all->buckets == NULL ? MemoryContextAllocHuge(all->cxt, sizeof(Bucket) * (size / BUCKET))
+			: repalloc_huge(all->buckets, sizeof(Bucket) * (size / BUCKET));
+		memset(all->buckets + all->items_size / BUCKET, 0, sizeof(Bucket) * ((size - all->items_size) / BUCKET));
+		all->items_size = size;
+	}
+	it = &all->items[all->nitems++];
+	memset(it, 0, sizeof(*it));
+	it->epoch = epoch;
+	it->iteration = iteration;
+	it->last_node = -1;
+	it->done = L4_NO_TS;
+}
+
+/* Place of an iteration. Most follow the one before, on this node as on the first one. */
+static int
+get_place(L4Iterations *all, int32 epoch, int32 iteration, int before)
+{
+	bool		found;
+	Entry	   *entry;
+
+	if (before + 1 < all->nitems && all->items[before + 1].iteration == iteration && all->items[before + 1].epoch == epoch)
+		return before + 1;
+	entry = iteration_insert(all->table, ((uint64) (uint32) epoch << 32) | (uint32) iteration, &found);
 	if (!found)
 	{
-		it->epoch = epoch;
-		it->iteration = iteration;
-		it->nodes = it->n = it->size = 0;
-		it->last_node = -1;
-		it->done = L4_NO_TS;
-		it->values = NULL;
-		it->reporters = NULL;
+		entry->place = all->nitems;
+		add_item(all, epoch, iteration);
 	}
+	return entry->place;
+}
+
+static void
+add_report(L4Iterations *all, int place, int64 ended, const double *ms, int number)
+{
+	Iteration  *it = &all->items[place];
+	NodeSum    *node = get_node(all, number);
+
 	if (it->last_node != number)
 	{
 		it->nodes++;
@@ -185,9 +274,9 @@ add_iteration(L4Iterations *all, int32 epoch, int32 iteration, int64 ended, cons
 	}
 	it->done = Max(it->done, ended);
 	if (!all->late && ms != NULL)
-		keep_value(all, it, *ms, number);
+		keep_value(all, place, *ms, number);
 	else if (all->late && ended != L4_NO_TS)
-		keep_value(all, it, (double) ended, number);
+		keep_value(all, place, (double) ended, number);
 	if (node->n++ == 0)
 		node->first = node->last = L4_NO_TS;
 	if (ended != L4_NO_TS)
@@ -195,10 +284,10 @@ add_iteration(L4Iterations *all, int32 epoch, int32 iteration, int64 ended, cons
 		node->first = node->first == L4_NO_TS ? ended : Min(node->first, ended);
 		node->last = Max(node->last, ended);
 	}
-	if (node->n == 1 || epoch > node->last_epoch || (epoch == node->last_epoch && iteration > node->last_iteration))
+	if (node->n == 1 || it->epoch > node->last_epoch || (it->epoch == node->last_epoch && it->iteration > node->last_iteration))
 	{
-		node->last_epoch = epoch;
-		node->last_iteration = iteration;
+		node->last_epoch = it->epoch;
+		node->last_iteration = it->iteration;
 	}
 }
 
@@ -207,6 +296,7 @@ l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64
 {
 	static const char types[] = {L4_PACK_INT, L4_PACK_INT, L4_PACK_INT, L4_PACK_FLOAT};
 	L4Pack	   *pack = l4_pack_open(packed, CurrentMemoryContext);
+	int			place = -1;
 
 	if (pack->ncols < 4)
 		l4_pack_corrupted("iterations");
@@ -222,9 +312,10 @@ l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64
 
 		if (!l4_pack_is_null(pack, 2, i) && pg_sub_s64_overflow(pack->cols[2].ints[i], clock, &ended))
 			l4_pack_corrupted("iterations");
-		if (ended >= since)
-			add_iteration(all, (int32) pack->cols[0].ints[i], (int32) pack->cols[1].ints[i], ended,
-						  l4_pack_is_null(pack, 3, i) ? NULL : &pack->cols[3].floats[i], node);
+		if (ended < since)
+			continue;
+		place = get_place(all, (int32) pack->cols[0].ints[i], (int32) pack->cols[1].ints[i], place);
+		add_report(all, place, ended, l4_pack_is_null(pack, 3, i) ? NULL : &pack->cols[3].floats[i], node);
 	}
 }
 
@@ -232,17 +323,17 @@ L4Pack *
 l4_iterations_table(L4Iterations *all)
 {
 	L4Pack	   *pack = l4_pack_create(all->cxt);
-	iteration_iterator cursor;
-	Iteration  *it;
 
+	sort_reports(all);
 	l4_pack_add_col(pack, L4_PACK_INT, "epoch");
 	l4_pack_add_col(pack, L4_PACK_INT, "iteration");
 	l4_pack_add_col(pack, L4_PACK_INT, "nodes");
 	l4_pack_add_col(pack, L4_PACK_INT, "done_ts");
 	l4_pack_add_col(pack, L4_PACK_FLOAT, "duration_ms");
-	iteration_start_iterate(all->table, &cursor);
-	while ((it = iteration_iterate(all->table, &cursor)) != NULL)
+	for (int i = 0; i < all->nitems; i++)
 	{
+		const Iteration *it = &all->items[i];
+
 		CHECK_FOR_INTERRUPTS();
 		l4_pack_int(pack, 0, it->epoch);
 		l4_pack_int(pack, 1, it->iteration);
@@ -345,18 +436,16 @@ L4Pack *
 l4_iterations_late(L4Iterations *all, int place, double min_nodes)
 {
 	L4Pack	   *pack = l4_pack_create(all->cxt);
-	int			n = 0;
+	int			n = all->nitems;
 	int			most = 0;
-	Iteration **sorted = MemoryContextAllocHuge(all->cxt, sizeof(Iteration *) * Max(all->table->members, 1));
+	Iteration **sorted = MemoryContextAllocHuge(all->cxt, sizeof(Iteration *) * Max(n, 1));
 	double	   *room;
-	iteration_iterator cursor;
-	Iteration  *it;
 
-	iteration_start_iterate(all->table, &cursor);
-	while ((it = iteration_iterate(all->table, &cursor)) != NULL)
+	sort_reports(all);
+	for (int i = 0; i < n; i++)
 	{
-		sorted[n++] = it;
-		most = Max(most, it->n);
+		sorted[i] = &all->items[i];
+		most = Max(most, sorted[i]->n);
 	}
 	qsort(sorted, n, sizeof(Iteration *), compare_iterations);
 	room = MemoryContextAllocHuge(all->cxt, sizeof(double) * Max(most, 1));

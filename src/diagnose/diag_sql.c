@@ -11,10 +11,12 @@
 #include "utils/varlena.h"
 
 #include "diagnose/diag_blame.h"
+#include "diagnose/diag_periodic.h"
 
 PG_FUNCTION_INFO_V1(l4_blame);
 PG_FUNCTION_INFO_V1(l4_common_accum);
 PG_FUNCTION_INFO_V1(l4_common_final);
+PG_FUNCTION_INFO_V1(l4_periodic_iterations);
 
 /* State of _common_value: different values, at most one more than matter. */
 #define MAX_COMMON 3
@@ -75,6 +77,37 @@ l4_blame(PG_FUNCTION_ARGS)
 	for (int i = 0; i < nnodes; i++)
 		result[i] = Float8GetDatum(blame[i]);
 	PG_RETURN_ARRAYTYPE_P(construct_array(result, nnodes, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+/* l4._periodic(iterations int[], nodes int[]) -> int[] */
+Datum
+l4_periodic_iterations(PG_FUNCTION_ARGS)
+{
+	int			n;
+	int			nnodes;
+	const int32 *iterations = array_elements(PG_GETARG_ARRAYTYPE_P(0), INT4OID, &n);
+	const int32 *nodes = array_elements(PG_GETARG_ARRAYTYPE_P(1), INT4OID, &nnodes);
+	bool	   *periodic;
+	Datum	   *result;
+	int			nresult = 0;
+
+	if (n != nnodes)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("arrays must have the same length"),
+				 errdetail("%d iterations, %d numbers of nodes.", n, nnodes)));
+	for (int i = 1; i < n; i++)
+		if (iterations[i] <= iterations[i - 1])
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("iterations must be ascending")));
+	periodic = palloc(add_size(mul_size(sizeof(bool), n), 1));
+	l4_periodic(n, iterations, nodes, periodic);
+	result = palloc(add_size(mul_size(sizeof(Datum), n), 1));
+	for (int i = 0; i < n; i++)
+		if (periodic[i])
+			result[nresult++] = Int32GetDatum(iterations[i]);
+	PG_RETURN_ARRAYTYPE_P(construct_array(result, nresult, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 
 /* l4._common_value(text): transition. Most parts of lines differ from node to node: they cost nothing after the fourth value. */
