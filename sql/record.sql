@@ -244,3 +244,30 @@ GROUP BY n ORDER BY n;
 SELECT count(*) FROM l4._records(l4._ruleset(), '{}');
 SELECT count(*) FROM l4._records(NULL, '{a}');
 SELECT * FROM pg_temp.records('', NULL, 'x', '');
+
+-- a box that rich draws around a traceback, and loguru's mark at the frame that caught
+SELECT * FROM pg_temp.records(
+'╭────────────── Traceback (most recent call last) ──────────────╮',
+'│ /w/train.py:112 in main                                       │',
+'│ ❱ 112 │   loss.backward()                                     │',
+'╰───────────────────────────────────────────────────────────────╯',
+'RuntimeError: boom',
+'│ a table │',
+'2024-05-21 11:58:06.441 | ERROR    | __main__:<module>:12 - An error has been caught in function main',
+'Traceback (most recent call last):',
+'',
+'> File "/w/train.py", line 12, in <module>',
+'    main()',
+'    └ <function main at 0x7f0c>',
+'',
+'ZeroDivisionError: division by zero');
+-- Ray: the exception of a worker, named by the class that stands for it
+SELECT * FROM pg_temp.records(
+'Traceback (most recent call last):',
+'  File "/w/event_manager.py", line 110, in resolve_future',
+'    result = ray.get(future)',
+'ray.exceptions.RayTaskError(ValueError): ray::_Inner.train() (pid=1204, ip=10.0.3.7)',
+'  File "/w/trainable.py", line 331, in train',
+'    raise skipped from exception_cause(skipped)',
+'ValueError: no shard 3',
+'Error(s): none');

@@ -91,3 +91,24 @@ INSERT INTO l4.iteration_rule (name, kind, signature) VALUES ('x', 'maybe', '(?<
 INSERT INTO l4.mask_rule (name, pattern) VALUES ('no <name>', 'x');
 INSERT INTO l4.mask_rule (name, pattern, position) VALUES ('x', 'x', 'within');
 INSERT INTO l4.disabled_rule (kind, name, disabled_at) VALUES ('rule', 'x', '2025-01-01');
+
+-- other trainers and launchers, line by line
+SELECT p.level, p.rank, p.host, p.stage, p.iteration, left(p.message, 50) AS message FROM unnest(ARRAY[
+	'gpu07: [2024-05-21 11:58:06,441] [INFO] [engine.py:12:step] weights ready',
+	'nid001234: ValueError: no shard 3',
+	'x3109c0s13b0n0: ValueError: no shard 3',
+	'gpu0: 80 GB',
+	'[1,mpirank:3,algo-1]<stderr>:ValueError: no shard 3',
+	'2024-05-21T11:58:06.441Z stdout F [worker 2] 2024-05-21 11:58:06.441123: I tensorflow/core/server.cc:33] no shard 3',
+	'[2024-05-21 11:58:06,441] [INFO] [axolotl.train:29] [PID:1204] weights ready',
+	'[2024-05-21 11:58:06,441] [WARNING] [axolotl.train] [RANK:1] weights ready',
+	'05/21 11:58:06 [INFO|node07]: weights ready',
+	'Epoch 0: :   1%|#         | 12/1000 [00:20<27:00, v_num=0, reduced_train_loss=10.40, global_step=11.00]',
+	'Train step of epoch [1/2]:  10%|#         | 12/120 [00:12<01:50,  1.02s/it, gpt_loss=2.1]',
+	'Episode [1/20]:  10%|#         | 12/120 [00:12<01:50,  1.02s/it]',
+	'{''loss'': 1.23, ''grad_norm'': 1.02, ''learning_rate'': 1e-05, ''epoch'': 0.12, ''global_step/max_steps'': ''12/100'', ''percentage'': ''12.00%''}',
+	'[epoch=1][batch=12/4800]:',
+	'Loading checkpoint from gs://bucket/step-100',
+	'wrote: checkpoint persisted to s3://bucket/step-100',
+	'Starting JAX distributed service on [::]:1234'
+]) WITH ORDINALITY l(line, n), l4.parse(l.line) p ORDER BY n;

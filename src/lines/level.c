@@ -115,6 +115,7 @@ int
 l4_exception_name(const char *msg, int len)
 {
 	int			n = 0;
+	int			end;
 	int			last = 0;		/* start of the last part of the dotted name */
 
 	/* identifiers joined by dots; what follows is a colon or nothing */
@@ -126,7 +127,17 @@ l4_exception_name(const char *msg, int len)
 			last = n + 1;
 		n++;
 	}
-	if (n < len && !(msg[n] == ':' && (n + 1 == len || msg[n + 1] == ' ' || msg[n + 1] == '\t')))
+
+	/* RayTaskError(ValueError): the class that it stands for is in brackets */
+	end = n;
+	if (n < len && msg[n] == '(')
+	{
+		while (++end < len && end < n + 200 && (l4_ascii_word(msg[end]) || msg[end] == '.'))
+			;
+		if (end == len || msg[end++] != ')' || end == len)
+			return 0;
+	}
+	if (end < len && !(msg[end] == ':' && (end + 1 == len || msg[end + 1] == ' ' || msg[end + 1] == '\t')))
 		return 0;
 	if (!(ends_with(msg, n, "Error") || ends_with(msg, n, "Exception") || ends_with(msg, n, "Warning") ||
 		  ends_with(msg, n, "Interrupt") || ends_with(msg, n, "ExceptionGroup") || ends_with(msg, n, "Timeout") ||

@@ -58,6 +58,15 @@ is_caret_line(const char *p, int len)
 	return caret || (len > 1 && p[0] == '~');
 }
 
+/* A line that begins with a sign of box drawing, U+2500 to U+257F. */
+static L4LineKind
+kind_of_box(const char *p, int len)
+{
+	if (STARTS("\xe2\x95\xad") && contains(p, Min(len, 1024), " Traceback (most recent call last) "))
+		return L4_LINE_TRACEBACK;
+	return STARTS("\xe2\x94\x82") || STARTS("\xe2\x95\xb0") ? L4_LINE_BOX : L4_LINE_TEXT;
+}
+
 static L4LineKind
 kind_of_file(const char *p, int len)
 {
@@ -227,6 +236,11 @@ l4_line_kind(const L4Line *line)
 			return is_numbered_frame(p, len) ? L4_LINE_C_FRAME : L4_LINE_TEXT;
 		case '.':
 			return is_java_frame(line) ? L4_LINE_JAVA_FRAME : L4_LINE_TEXT;
+		case '\xe2':
+			return kind_of_box(p, len);
+		case '>':
+			/* the frame in which the library loguru caught the exception */
+			return STARTS("> File \"") ? kind_of_file(p + 2, len - 2) : L4_LINE_TEXT;
 	}
 	return kind_of_lower(line);
 }

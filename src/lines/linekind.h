@@ -11,7 +11,8 @@ typedef enum L4LineKind
 {
 	L4_LINE_TEXT,
 	L4_LINE_BLANK,
-	L4_LINE_TRACEBACK,			/* Traceback (most recent call last): */
+	L4_LINE_TRACEBACK,			/* Traceback (most recent call last):, or the top of a box with that title */
+	L4_LINE_BOX,				/* in a box as the Python library rich draws around tracebacks, or its bottom */
 	L4_LINE_CHAIN,				/* During handling of the above exception … */
 	L4_LINE_FILE,				/* File "x.py", line 3, in f */
 	L4_LINE_SYNTAX,				/* File "x.py", line 3: of a syntax error */

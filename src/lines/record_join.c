@@ -31,7 +31,8 @@ l4_record_set_message(OpenRecord *o, int64 line_no, const L4Line *line)
 static bool
 feed_traceback(OpenRecord *o, int64 line_no, const L4Line *line, L4LineKind kind, bool *done)
 {
-	if (kind == L4_LINE_BLANK || kind == L4_LINE_CARET || kind == L4_LINE_FILE || kind == L4_LINE_SYNTAX)
+	if (kind == L4_LINE_BLANK || kind == L4_LINE_CARET || kind == L4_LINE_FILE || kind == L4_LINE_SYNTAX ||
+		kind == L4_LINE_BOX)
 		return true;
 	if (kind == L4_LINE_TRACEBACK || kind == L4_LINE_GROUP_HEAD)
 		return false;			/* another one: this one waits */
