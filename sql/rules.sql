@@ -112,3 +112,13 @@ SELECT p.level, p.rank, p.host, p.stage, p.iteration, left(p.message, 50) AS mes
 	'wrote: checkpoint persisted to s3://bucket/step-100',
 	'Starting JAX distributed service on [::]:1234'
 ]) WITH ORDINALITY l(line, n), l4.parse(l.line) p ORDER BY n;
+-- how long an iteration took, in which unit
+SELECT t.iteration, t.duration_ms, t.metrics, m FROM unnest(ARRAY[
+	'Epoch: 0 | Step: 12/60 | Loss: 4.12 | LR: 9.8e-04 | Grad norm: 1.203 | Step time: 123.4 ms',
+	'step=12 loss=4.1 step_time_s=0.125 tokens_per_sec=1041',
+	'step 12/1000 | train loss 9.111 | norm 1.2 | lr 6.00e-04 | (512.10 ms | 102400 tok/s)',
+	'step=12 loss=2.31 time/step=0.5s',
+	'step 12 took 0.5 s, loss 2.31',
+	'[12/1000] loss: 2.31, 0.5 s/it',
+	'step 12 loss 2.31 time: 12:03'
+]) WITH ORDINALITY l(m, n), (SELECT l4._ruleset() AS rules OFFSET 0) r, l4._iteration(r.rules, l.m) t ORDER BY n;
