@@ -200,7 +200,12 @@ SELECT rank, fault_name, is_suspect, is_effect, caused_by FROM l4.match_faults('
 SELECT l4.confirm_fault('fm-bad', 'fm_widget', 'c', 'r', signature => 'custom widget \d');
 SET client_min_messages = notice;
 SELECT l4.confirm_fault('fm-bad', 'fm_widget2', 'c', 'r') = (SELECT fault_id FROM l4.fault WHERE name = 'fm_widget') AS same;
+-- a pattern of what other faults lead to: a warning, after the cause, before the shipped effect
+INSERT INTO l4.suspect_event SELECT 'fm-bad', 3, event_id, 1, '{new}', 2, 2, first_ts, first_node, first_line_no, example FROM l4._job_event WHERE job_id = 'fm-bad' AND example ~ 'Watchdog';
+SELECT l4.confirm_fault('fm-bad', 'fm_hang', 'c', 'r', events => ARRAY(SELECT event_id FROM l4.suspect_event WHERE job_id = 'fm-bad' AND rank = 3)) >= 1000000 AS confirmed;
 SET client_min_messages = warning;
+SELECT fault_name, f.severity, m.is_effect FROM l4.match_faults('fm-bad') m JOIN l4.fault f USING (fault_id) WHERE m.is_suspect ORDER BY rank;
+DELETE FROM l4.fault WHERE name = 'fm_hang';
 INSERT INTO l4._event (event_id, level, template, example, example_record) SELECT -1, NULL, '<*> <*>', '1 2', '1 2';
 INSERT INTO l4._job_event SELECT job_id, -1, 1, 1, first_ts, last_ts, first_node, first_source, 5000, '1 2' FROM l4._job_event WHERE job_id = 'fm-bad' LIMIT 1;
 SELECT l4.confirm_fault('fm-bad', 'x', 'c', 'r', events => '{-1}');
@@ -247,6 +252,7 @@ SELECT * FROM l4.import_faults('[
 	{"name": "cyc2", "category": "user", "component": "program", "signature": "text two", "root_cause": "c", "remedy": "r", "leads_to": ["cyc1"]},
 	{"name": "ok2", "category": "user", "component": "program", "signature": "heartbeat sent", "root_cause": "c", "remedy": "r"},
 	{"name": "ok3", "category": "user", "component": "program", "root_cause": "c", "remedy": "r", "conditions": [{"step": 1, "signature": "text one"}, {"step": 2, "kind": "absent", "template": "some text <*>"}]},
+	{"name": "ok4", "category": "user", "component": "program", "templates": ["step <*> of <*> done, heartbeat <*>", "no such <*> text"], "root_cause": "c", "remedy": "r"},
 	17, {}
 ]');
 SELECT count(*) FROM l4.fault WHERE name ~ '^(good|bad|cyc|ok)';

@@ -18,6 +18,12 @@ RETURN (
 	FROM pg_catalog.regexp_split_to_table(template, '(?:<(?:\*|[A-Z][A-Z0-9_]*)>)+') WITH ORDINALITY AS p(piece, n));
 COMMENT ON FUNCTION l4._template_pattern(text) IS 'source of the pattern that a template stands for';
 
+CREATE FUNCTION l4._template_patterns(templates text[]) RETURNS l4.pcre[]
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (SELECT pg_catalog.array_agg(l4._template_pattern(t.template)::l4.pcre ORDER BY t.n)
+	FROM pg_catalog.unnest(templates) WITH ORDINALITY AS t(template, n));
+COMMENT ON FUNCTION l4._template_patterns(text[]) IS 'the patterns that templates stand for';
+
 CREATE FUNCTION l4._templates_usable(templates text[]) RETURNS bool
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN templates IS NULL OR (pg_catalog.cardinality(templates) OPERATOR(pg_catalog.>) 0 AND NOT EXISTS (
@@ -61,6 +67,7 @@ CREATE TABLE l4.fault (
 	priority int NOT NULL DEFAULT 50,
 	is_effect bool NOT NULL DEFAULT false,
 	combined bool NOT NULL DEFAULT false,
+	template_patterns l4.pcre[] GENERATED ALWAYS AS (l4._template_patterns(templates)) STORED,
 	CONSTRAINT fault_pkey PRIMARY KEY (fault_id),
 	CONSTRAINT fault_origin_name_key UNIQUE (origin, name),
 	CONSTRAINT fault_name_check CHECK (name OPERATOR(pg_catalog.~) '^[[:alnum:]][[:alnum:]_.:/-]{0,199}$'),
@@ -100,6 +107,7 @@ COMMENT ON COLUMN l4.fault.confirmed_at IS 'when it was confirmed';
 COMMENT ON COLUMN l4.fault.priority IS '0 to 100: of the matches on one event only those with the highest priority count';
 COMMENT ON COLUMN l4.fault.is_effect IS 'the line only shows that something else failed; ranked after all causes';
 COMMENT ON COLUMN l4.fault.combined IS 'the rows of fault_condition decide, not one line';
+COMMENT ON COLUMN l4.fault.template_patterns IS 'the patterns that templates stand for; made from them';
 
 CREATE TABLE l4.fault_condition (
 	fault_id int NOT NULL,
@@ -229,6 +237,7 @@ COMMENT ON COLUMN l4.active_fault.confirmed_at IS 'when it was confirmed';
 COMMENT ON COLUMN l4.active_fault.priority IS '0 to 100: of the matches on one event only those with the highest priority count';
 COMMENT ON COLUMN l4.active_fault.is_effect IS 'the line only shows that something else failed; ranked after all causes';
 COMMENT ON COLUMN l4.active_fault.combined IS 'the rows of fault_condition decide, not one line';
+COMMENT ON COLUMN l4.active_fault.template_patterns IS 'the patterns that templates stand for; made from them';
 
 CREATE VIEW l4.fault_history AS
 SELECT m.fault_name AS name, f.fault_id, f.category, f.component, f.severity,

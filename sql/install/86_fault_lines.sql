@@ -41,6 +41,31 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._fault_scan(text[]) IS 'which active signatures match which of the lines; gave_up: not known, given up at a limit';
 
+CREATE FUNCTION l4._fault_template_scan(event_ids int[])
+RETURNS TABLE (event_id int, fault_id int, gave_up bool)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
+BEGIN ATOMIC
+	WITH template AS MATERIALIZED (
+		SELECT a.fault_id, t.template, t.pattern, pg_catalog.row_number() OVER (ORDER BY a.fault_id, t.n) AS place
+		FROM l4.active_fault AS a CROSS JOIN LATERAL ROWS FROM (pg_catalog.unnest(a.templates), pg_catalog.unnest(a.template_patterns)) WITH ORDINALITY AS t(template, pattern, n)
+	), event AS MATERIALIZED (
+		SELECT e.event_id, e.template, e.example, pg_catalog.row_number() OVER (ORDER BY e.event_id) AS place
+		FROM l4._event AS e
+		WHERE e.event_id OPERATOR(pg_catalog.=) ANY (_fault_template_scan.event_ids)
+	), hit AS (
+		SELECT e.event_id, t.fault_id, m.matched IS NULL AS gave_up
+		FROM l4._pcre_multimatch((SELECT pg_catalog.array_agg(t.pattern ORDER BY t.place) FROM template AS t),
+								 (SELECT pg_catalog.array_agg(e.example ORDER BY e.place) FROM event AS e)) AS m
+		JOIN template AS t ON t.place OPERATOR(pg_catalog.=) m.pattern
+		JOIN event AS e ON e.place OPERATOR(pg_catalog.=) m.line
+		UNION ALL
+		-- a template may have become more general than the example of its event
+		SELECT e.event_id, t.fault_id, false FROM event AS e JOIN template AS t ON t.template OPERATOR(pg_catalog.=) e.template
+	)
+	SELECT h.event_id, h.fault_id, pg_catalog.bool_and(h.gave_up) FROM hit AS h GROUP BY h.event_id, h.fault_id;
+END;
+COMMENT ON FUNCTION l4._fault_template_scan(int[]) IS 'which active faults have a template that fits which of the events; gave_up: not known, given up at a limit';
+
 -- The value of each variable part is looked for in the example from left to right, so that equal texts are told apart. All values are
 -- read in one pass: they are packed by stream.
 CREATE FUNCTION l4._line_variants(job_id text, event_ids int[])

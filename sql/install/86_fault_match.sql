@@ -45,17 +45,12 @@ BEGIN ATOMIC
 						WHERE t.node OPERATOR(pg_catalog.=) v.node AND t.line_no OPERATOR(pg_catalog.=) t.record_line_no
 						ORDER BY t.ts IS NOT DISTINCT FROM v.ts DESC, t.source, t.line_no LIMIT 1) AS p
 	UNION ALL
-	SELECT f.fault_id, l.event_id, l.node, l.source, l.line_no, l.line, l.ts, l.occurrences, NULL, m.yes IS NULL, 0
-	FROM l4.active_fault AS f
-	CROSS JOIN LATERAL pg_catalog.unnest(f.templates) AS t(template)
-	CROSS JOIN LATERAL (
-		SELECT DISTINCT ON (l.event_id) l.*, e.template, e.example
+	SELECT t.fault_id, l.event_id, l.node, l.source, l.line_no, l.line, l.ts, l.occurrences, NULL, t.gave_up, 0
+	FROM l4._fault_template_scan((SELECT pg_catalog.array_agg(DISTINCT l.event_id) FROM line AS l)) AS t
+	JOIN (SELECT DISTINCT ON (l.event_id) l.*
 		FROM line AS l JOIN l4._event AS e ON e.event_id OPERATOR(pg_catalog.=) l.event_id
 		WHERE NOT l.is_record
-		ORDER BY l.event_id, pg_catalog.strpos(l.line, e.example) OPERATOR(pg_catalog.>) 0 DESC, l.n) AS l
-	CROSS JOIN LATERAL (SELECT l.template OPERATOR(pg_catalog.=) t.template
-							OR l4.pcre_match(l.example, l4._template_pattern(t.template)::l4.pcre) AS yes) AS m
-	WHERE m.yes IS NOT FALSE
+		ORDER BY l.event_id, pg_catalog.strpos(l.line, e.example) OPERATOR(pg_catalog.>) 0 DESC, l.n) AS l ON l.event_id OPERATOR(pg_catalog.=) t.event_id
 	UNION ALL
 	SELECT c.fault_id, c.event_id, c.node, c.source, c.line_no, c.line, c.ts, c.occurrences, c.captures, c.gave_up, -1
 	FROM l4._fault_combinations(_fault_hits.job_id, COALESCE((SELECT pg_catalog.array_agg(DISTINCT h.event_id) FROM hit AS h), '{}')) AS c;
@@ -132,7 +127,7 @@ BEGIN
 	INSERT INTO l4.fault_match
 	SELECT match_faults.job_id,
 		row_number() OVER (ORDER BY b.is_suspect DESC, (b.is_effect OR c.names IS NOT NULL), (b.is_effect OR c.by_effects), c.names IS NOT NULL AND NOT b.is_effect,
-			array_position(ARRAY['fatal', 'error', 'warning', 'info'], b.severity), b.priority DESC, b.on_suspect DESC, b.ts, b.line_no, b.name),
+			array_position(ARRAY['fatal', 'error', 'warning', 'info'], b.severity), b.priority DESC, b.on_suspect DESC, b.ts, b.line_no, b.fault_id < 1000000, b.name),
 		b.fault_id, b.node, b.line_no, b.line, b.captures, b.name, b.source, b.event_id, b.ts, b.total,
 		b.is_effect OR c.names IS NOT NULL, coalesce(c.names, '{}'), b.is_suspect
 	FROM best AS b LEFT JOIN cause AS c ON c.fault_id = b.fault_id;

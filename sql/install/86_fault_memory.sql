@@ -4,21 +4,28 @@ CREATE FUNCTION l4.test_fault(signature l4.pcre DEFAULT NULL, templates text[] D
 RETURNS TABLE (job_id text, status text, node text, line_no bigint, line text, occurrences bigint, captures jsonb, gave_up bool)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
+	WITH template AS MATERIALIZED (
+		SELECT t.* FROM ROWS FROM (pg_catalog.unnest(test_fault.templates), pg_catalog.unnest(l4._template_patterns(test_fault.templates))) AS t(template, pattern)
+	), by_template AS MATERIALIZED (
+		-- told by the event, once for all jobs
+		SELECT e.event_id, pg_catalog.bool_or(m.yes) IS TRUE AS yes
+		FROM l4._event AS e CROSS JOIN template AS t
+		CROSS JOIN LATERAL (SELECT e.template OPERATOR(pg_catalog.=) t.template OR l4.pcre_match(e.example, t.pattern) AS yes) AS m
+		WHERE m.yes IS NOT FALSE
+		GROUP BY e.event_id
+	)
 	SELECT DISTINCT ON (j.job_id, l.event_id) j.job_id, j.status, l.node, l.line_no, pg_catalog.split_part(l.line, E'\n', 1), l.occurrences,
 		l4.pcre_captures(l.line, test_fault.signature), m.yes IS NULL
 	FROM l4.job AS j
 	CROSS JOIN LATERAL l4._fault_lines(j.job_id) AS l
-	JOIN l4._event AS e ON e.event_id OPERATOR(pg_catalog.=) l.event_id
-	CROSS JOIN LATERAL (
-		SELECT pg_catalog.bool_or(p.yes) OR CASE WHEN pg_catalog.bool_or(p.yes IS NULL) THEN NULL ELSE false END AS yes
-		FROM (SELECT l4.pcre_match(l.line, test_fault.signature) AS yes WHERE test_fault.signature IS NOT NULL
-			UNION ALL
-			SELECT e.template OPERATOR(pg_catalog.=) t.template OR l4.pcre_match(e.example, l4._template_pattern(t.template)::l4.pcre)
-			FROM pg_catalog.unnest(test_fault.templates) AS t(template)) AS p) AS m
+	LEFT JOIN by_template AS t ON t.event_id OPERATOR(pg_catalog.=) l.event_id
+	CROSS JOIN LATERAL (SELECT l4.pcre_match(l.line, test_fault.signature) AS yes) AS s
+	CROSS JOIN LATERAL (SELECT CASE WHEN s.yes OR t.yes THEN true
+							WHEN NOT t.yes OR (s.yes IS NULL AND test_fault.signature IS NOT NULL) THEN NULL ELSE false END AS yes) AS m
 	WHERE (test_fault.job_ids IS NULL OR j.job_id OPERATOR(pg_catalog.=) ANY (test_fault.job_ids))
 	  AND pg_catalog.num_nonnulls(test_fault.signature, test_fault.templates) OPERATOR(pg_catalog.>) 0
 	  AND m.yes IS NOT FALSE
-	ORDER BY j.job_id, l.event_id, m.yes IS NULL, l4.pcre_match(l.line, test_fault.signature) IS NOT TRUE, l.is_record, l.line_no;
+	ORDER BY j.job_id, l.event_id, m.yes IS NULL, s.yes IS NOT TRUE, l.is_record, l.line_no;
 END;
 COMMENT ON FUNCTION l4.test_fault(l4.pcre, text[], text[]) IS 'what a signature or templates would match in the jobs that l4 knows: one line an event; nothing is stored';
 
@@ -62,34 +69,50 @@ END
 $$;
 COMMENT ON FUNCTION l4._general_template(text, text) IS 'a template without the names and addresses of the job''s nodes, lists of any length';
 
--- Which suspect event to make a pattern of, best first: what a known cause was found in, what a suspect node said, what the fewest other
--- diagnoses claim. Lines that only tell of a failure elsewhere come into question when there is nothing else.
-CREATE FUNCTION l4._telling_events(job_id text) RETURNS int[]
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
+-- What each suspect event says of the cause. An event only tells of a failure elsewhere if the faults found in it are effects, or if
+-- another job, whose cause is known, shows it too.
+CREATE FUNCTION l4._suspect_kinds(job_id text)
+RETURNS TABLE (event_id int, rank int, is_effect bool, is_known bool, at_fault bool, others bigint)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20
 BEGIN ATOMIC
 	WITH known AS MATERIALIZED (
 		-- by their first records: where a value decides, the pattern of the event would match any value
-		SELECT e.event_id, pg_catalog.bool_and(e.is_effect) AS is_effect
-		FROM (SELECT l4._survivor(t.event_id, t.merged_into) AS event_id, f.is_effect OR COALESCE(m.is_effect, false) AS is_effect, f.priority,
+		SELECT e.event_id, pg_catalog.bool_and(e.is_effect OR e.severity OPERATOR(pg_catalog.=) ANY (ARRAY['info', 'warning'])) AS is_effect
+		FROM (SELECT f.severity, l4._survivor(t.event_id, t.merged_into) AS event_id, f.is_effect OR COALESCE(m.is_effect, false) AS is_effect, f.priority,
 				pg_catalog.max(f.priority) OVER (PARTITION BY h.event_id) AS top
 			FROM l4._fault_hit AS h
 			JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) h.fault_id
 			JOIN l4._event AS t ON t.event_id OPERATOR(pg_catalog.=) h.event_id
 			LEFT JOIN l4.fault_match AS m ON m.job_id OPERATOR(pg_catalog.=) h.job_id AND m.fault_id OPERATOR(pg_catalog.=) h.fault_id
 				AND NOT m.caused_by OPERATOR(pg_catalog.&&) COALESCE((SELECT pg_catalog.array_agg(c.name) FROM l4.fault AS c WHERE c.combined), '{}')
-			WHERE h.job_id OPERATOR(pg_catalog.=) _telling_events.job_id AND NOT h.gave_up) AS e
+			WHERE h.job_id OPERATOR(pg_catalog.=) _suspect_kinds.job_id AND NOT h.gave_up) AS e
 		WHERE e.priority OPERATOR(pg_catalog.=) e.top
 		GROUP BY e.event_id
-	), suspect AS (
-		SELECT s.event_id, s.rank, COALESCE(k.is_effect, false) AS is_effect, k.event_id IS NOT NULL AS is_known,
-			EXISTS (SELECT FROM l4.suspect_node AS n WHERE n.job_id OPERATOR(pg_catalog.=) s.job_id AND n.node OPERATOR(pg_catalog.=) s.example_node AND n.is_suspect) AS at_fault,
-			(SELECT pg_catalog.count(*) FROM l4.suspect_event AS o
-			 WHERE o.event_id OPERATOR(pg_catalog.=) s.event_id AND o.job_id OPERATOR(pg_catalog.<>) s.job_id) AS others
-		FROM l4.suspect_event AS s LEFT JOIN known AS k ON k.event_id OPERATOR(pg_catalog.=) s.event_id
-		WHERE s.job_id OPERATOR(pg_catalog.=) _telling_events.job_id
 	)
-	SELECT pg_catalog.array_agg(s.event_id ORDER BY s.is_effect, NOT s.is_known, NOT s.at_fault, s.others, s.rank) FROM suspect AS s;
+	SELECT s.event_id, s.rank, COALESCE(k.is_effect, o.of_others, false), k.event_id IS NOT NULL,
+		EXISTS (SELECT FROM l4.suspect_node AS n WHERE n.job_id OPERATOR(pg_catalog.=) s.job_id AND n.node OPERATOR(pg_catalog.=) s.example_node AND n.is_suspect),
+		o.jobs
+	FROM l4.suspect_event AS s
+	LEFT JOIN known AS k ON k.event_id OPERATOR(pg_catalog.=) s.event_id
+	CROSS JOIN LATERAL (
+		SELECT pg_catalog.count(*) AS jobs, pg_catalog.bool_or(NOT m.is_effect AND f.severity OPERATOR(pg_catalog.=) ANY (ARRAY['error', 'fatal'])
+			AND m.event_id OPERATOR(pg_catalog.<>) s.event_id) AS of_others
+		FROM l4.suspect_event AS e
+		LEFT JOIN l4.fault_match AS m ON m.job_id OPERATOR(pg_catalog.=) e.job_id AND m.rank OPERATOR(pg_catalog.=) 1
+		LEFT JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) m.fault_id
+		WHERE e.event_id OPERATOR(pg_catalog.=) s.event_id AND e.job_id OPERATOR(pg_catalog.<>) s.job_id) AS o
+	WHERE s.job_id OPERATOR(pg_catalog.=) _suspect_kinds.job_id;
 END;
+COMMENT ON FUNCTION l4._suspect_kinds(text)
+	IS 'suspect events of a job: only tells of a failure elsewhere, a known fault was found in it, a suspect node said it, how many other diagnoses claim it';
+
+-- Which suspect event to make a pattern of, best first: what a known cause was found in, what a suspect node said, what the fewest other
+-- diagnoses claim. Lines that only tell of a failure elsewhere come into question when there is nothing else, as the diagnosis ranks them.
+CREATE FUNCTION l4._telling_events(job_id text) RETURNS int[]
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN (SELECT pg_catalog.array_agg(k.event_id ORDER BY k.is_effect, NOT k.is_effect AND NOT k.is_known,
+		NOT k.is_effect AND NOT k.at_fault, CASE WHEN NOT k.is_effect THEN k.others END, k.rank)
+	FROM l4._suspect_kinds(_telling_events.job_id) AS k);
 COMMENT ON FUNCTION l4._telling_events(text) IS 'suspect events of a job, first the one that says most about what was particular to it';
 
 CREATE FUNCTION l4._check_leads_to(name text, leads_to text[]) RETURNS text
@@ -226,7 +249,7 @@ $$;
 COMMENT ON FUNCTION l4._pattern_event(text) IS 'the suspect event of a job to make a pattern of';
 
 CREATE FUNCTION l4.confirm_fault(job_id text, name text, root_cause text, remedy text, category text DEFAULT NULL, component text DEFAULT NULL,
-	severity text DEFAULT 'error', signature l4.pcre DEFAULT NULL, templates text[] DEFAULT NULL, leads_to text[] DEFAULT '{}',
+	severity text DEFAULT NULL, signature l4.pcre DEFAULT NULL, templates text[] DEFAULT NULL, leads_to text[] DEFAULT '{}',
 	events int[] DEFAULT NULL, source_url text DEFAULT NULL, is_effect bool DEFAULT false)
 RETURNS int
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -260,6 +283,12 @@ BEGIN
 				USING ERRCODE = 'invalid_parameter_value', HINT = 'Choose other events, or give a signature.';
 		END IF;
 	END IF;
+	IF severity IS NULL AND EXISTS (SELECT FROM l4._suspect_kinds(confirm_fault.job_id) AS k WHERE k.event_id = ANY (chosen) HAVING bool_and(k.is_effect)) THEN
+		severity := 'warning';
+		RAISE NOTICE 'fault "%" goes by what other faults lead to as well', confirm_fault.name
+			USING DETAIL = 'It is kept as a warning, so that a cause that is found comes before it.',
+				HINT = 'Give the signature of a line that only this fault shows, if there is one.';
+	END IF;
 	proof := l4._check_pattern(confirm_fault.job_id, confirm_fault.name, confirm_fault.signature, confirm_fault.templates);
 	problem := l4._check_leads_to(confirm_fault.name, confirm_fault.leads_to);
 	IF problem IS NOT NULL THEN
@@ -292,7 +321,7 @@ BEGIN
 	INSERT INTO l4.fault AS f (name, category, component, signature, templates, root_cause, remedy, leads_to, severity, example, source_url, origin,
 		source_job, confirmed_by, confirmed_at, is_effect)
 	VALUES (confirm_fault.name, confirm_fault.category, confirm_fault.component, confirm_fault.signature, confirm_fault.templates,
-		confirm_fault.root_cause, confirm_fault.remedy, confirm_fault.leads_to, confirm_fault.severity, proof,
+		confirm_fault.root_cause, confirm_fault.remedy, confirm_fault.leads_to, coalesce(confirm_fault.severity, 'error'), proof,
 		confirm_fault.source_url, 'confirmed', confirm_fault.job_id, session_user, now(), confirm_fault.is_effect)
 	ON CONFLICT ON CONSTRAINT fault_origin_name_key DO NOTHING
 	RETURNING f.fault_id INTO id;

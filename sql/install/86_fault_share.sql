@@ -3,7 +3,7 @@
 CREATE FUNCTION l4._fault_json(fault_id int) RETURNS jsonb
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
-	SELECT pg_catalog.jsonb_strip_nulls(pg_catalog.to_jsonb(f) OPERATOR(pg_catalog.-) ARRAY['fault_id', 'combined'])
+	SELECT pg_catalog.jsonb_strip_nulls(pg_catalog.to_jsonb(f) OPERATOR(pg_catalog.-) ARRAY['fault_id', 'combined', 'template_patterns'])
 		OPERATOR(pg_catalog.||) COALESCE((SELECT pg_catalog.jsonb_build_object('conditions', pg_catalog.jsonb_agg(
 				pg_catalog.jsonb_strip_nulls(pg_catalog.to_jsonb(c) OPERATOR(pg_catalog.-) 'fault_id') ORDER BY c.step))
 			FROM l4.fault_condition AS c WHERE c.fault_id OPERATOR(pg_catalog.=) f.fault_id
@@ -72,6 +72,45 @@ END
 $$;
 COMMENT ON FUNCTION l4._import_fault(jsonb) IS 'stores one row of a pack: new, changed or same; raises what is wrong with it';
 
+-- All imported faults and all healthy jobs in one pass.
+CREATE FUNCTION l4._import_warnings(names text[])
+RETURNS TABLE (name text, warning text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
+BEGIN ATOMIC
+	WITH pattern AS MATERIALIZED (
+		SELECT f.name, p.pattern, p.of_event, pg_catalog.row_number() OVER (PARTITION BY p.of_event) AS place
+		FROM l4.fault AS f
+		CROSS JOIN LATERAL (SELECT f.signature AS pattern, false AS of_event WHERE f.signature IS NOT NULL
+			UNION ALL SELECT t.pattern, true FROM pg_catalog.unnest(f.template_patterns) AS t(pattern)) AS p
+		WHERE f.origin OPERATOR(pg_catalog.=) 'imported' AND f.name OPERATOR(pg_catalog.=) ANY (_import_warnings.names)
+	), line AS MATERIALIZED (
+		SELECT j.job_id, l.event_id, l.node, l.line_no, l.line, pg_catalog.dense_rank() OVER (ORDER BY l.line) AS place
+		FROM l4.job AS j CROSS JOIN LATERAL l4._fault_lines(j.job_id) AS l
+		WHERE j.status OPERATOR(pg_catalog.=) 'succeeded'
+	), event AS MATERIALIZED (
+		SELECT e.event_id, e.example, pg_catalog.row_number() OVER (ORDER BY e.event_id) AS place
+		FROM l4._event AS e WHERE e.event_id OPERATOR(pg_catalog.=) ANY (SELECT l.event_id FROM line AS l)
+	), hit AS (
+		SELECT p.name, l.job_id, l.node, l.line_no, l.line
+		FROM l4._pcre_multimatch((SELECT pg_catalog.array_agg(p.pattern ORDER BY p.place) FROM pattern AS p WHERE NOT p.of_event),
+								 (SELECT pg_catalog.array_agg(d.line ORDER BY d.line) FROM (SELECT DISTINCT l.line FROM line AS l) AS d)) AS m
+		JOIN pattern AS p ON NOT p.of_event AND p.place OPERATOR(pg_catalog.=) m.pattern
+		JOIN line AS l ON l.place OPERATOR(pg_catalog.=) m.line
+		UNION ALL
+		SELECT p.name, l.job_id, l.node, l.line_no, l.line
+		FROM l4._pcre_multimatch((SELECT pg_catalog.array_agg(p.pattern ORDER BY p.place) FROM pattern AS p WHERE p.of_event),
+								 (SELECT pg_catalog.array_agg(e.example ORDER BY e.place) FROM event AS e)) AS m
+		JOIN pattern AS p ON p.of_event AND p.place OPERATOR(pg_catalog.=) m.pattern
+		JOIN event AS e ON e.place OPERATOR(pg_catalog.=) m.line
+		JOIN line AS l ON l.event_id OPERATOR(pg_catalog.=) e.event_id
+	)
+	SELECT DISTINCT ON (h.name) h.name, pg_catalog.format('also matches the healthy job %s, node %s, line %s: %s', h.job_id, h.node, h.line_no,
+		pg_catalog.left(pg_catalog.split_part(h.line, E'\n', 1), 200))
+	FROM hit AS h
+	ORDER BY h.name, h.job_id, h.node, h.line_no, h.line;
+END;
+COMMENT ON FUNCTION l4._import_warnings(text[]) IS 'which imported faults match lines of successful jobs, with the first such line';
+
 CREATE FUNCTION l4.import_faults(pack jsonb, dry_run bool DEFAULT false)
 RETURNS TABLE (n int, name text, action text, problem text)
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE ROWS 100
@@ -82,7 +121,7 @@ DECLARE
 	names text[] := '{}';
 	actions text[] := '{}';
 	problems text[] := '{}';
-	i int;
+	r record;
 BEGIN
 	IF jsonb_typeof(faults) IS DISTINCT FROM 'array' OR coalesce(pack ->> 'format', 'l4 faults') <> 'l4 faults' OR coalesce(pack ->> 'version', '1') <> '1' THEN
 		RAISE EXCEPTION 'not a pack of faults'
@@ -91,32 +130,41 @@ BEGIN
 				HINT = 'l4.export_faults() makes one.';
 	END IF;
 	BEGIN
-		FOR i IN 1 .. jsonb_array_length(faults) LOOP
-			names[i] := CASE jsonb_typeof(faults -> (i - 1)) WHEN 'object' THEN faults -> (i - 1) ->> 'name' END;
+		FOR r IN
+			SELECT e.n, e.value, e.name, row_number() OVER (PARTITION BY e.name ORDER BY e.n) > 1 AND e.name IS NOT NULL AS again
+			FROM (SELECT a.n::int, a.value, CASE jsonb_typeof(a.value) WHEN 'object' THEN a.value ->> 'name' END AS name
+				FROM jsonb_array_elements(faults) WITH ORDINALITY AS a(value, n)) AS e
+			ORDER BY e.n
+		LOOP
+			names[r.n] := r.name;
 			BEGIN
-				IF names[i] = ANY (names[1 : i - 1]) THEN
+				IF r.again THEN
 					RAISE EXCEPTION 'the pack has this name twice' USING ERRCODE = 'unique_violation';
 				END IF;
-				actions[i] := l4._import_fault(faults -> (i - 1));
-				problems[i] := NULL;
+				actions[r.n] := l4._import_fault(r.value);
+				problems[r.n] := NULL;
 			EXCEPTION WHEN OTHERS THEN
-				actions[i] := 'error';
-				problems[i] := SQLERRM;
+				actions[r.n] := 'error';
+				problems[r.n] := SQLERRM;
 			END;
 		END LOOP;
-		FOR i IN 1 .. cardinality(names) LOOP
-			CONTINUE WHEN actions[i] = 'error';
-			problems[i] := l4._check_leads_to(names[i], (SELECT f.leads_to FROM l4.fault f WHERE f.origin = 'imported' AND f.name = names[i]));
-			IF problems[i] IS NOT NULL THEN
-				actions[i] := 'error';
-			ELSIF actions[i] <> 'same' THEN
-				problems[i] := (
-					SELECT format('also matches the healthy job %s, node %s, line %s: %s', t.job_id, t.node, t.line_no, left(t.line, 200))
-					FROM l4.fault f CROSS JOIN LATERAL l4.test_fault(f.signature, f.templates,
-						(SELECT array_agg(j.job_id) FROM l4.job j WHERE j.status = 'succeeded')) AS t
-					WHERE f.origin = 'imported' AND f.name = names[i] AND t.status = 'succeeded' AND NOT f.combined
-					ORDER BY t.job_id, t.node, t.line_no LIMIT 1);
+		FOR r IN
+			SELECT u.n::int, l4._check_leads_to(f.name, f.leads_to) AS problem
+			FROM unnest(names, actions) WITH ORDINALITY AS u(name, action, n) JOIN l4.fault f ON f.origin = 'imported' AND f.name = u.name
+			WHERE u.action <> 'error'
+		LOOP
+			IF r.problem IS NOT NULL THEN
+				actions[r.n] := 'error';
+				problems[r.n] := r.problem;
 			END IF;
+		END LOOP;
+		FOR r IN
+			SELECT u.n::int, w.warning
+			FROM unnest(names, actions) WITH ORDINALITY AS u(name, action, n)
+			JOIN l4._import_warnings((SELECT array_agg(c.name) FROM unnest(names, actions) AS c(name, action) WHERE c.action IN ('new', 'changed'))) AS w ON w.name = u.name
+			WHERE u.action IN ('new', 'changed')
+		LOOP
+			problems[r.n] := r.warning;
 		END LOOP;
 		IF dry_run OR 'error' = ANY (actions) THEN
 			RAISE EXCEPTION 'nothing is kept' USING ERRCODE = 'triggered_action_exception';

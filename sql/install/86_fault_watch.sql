@@ -83,13 +83,9 @@ BEGIN
 		SELECT l.job_id, l.kept_id, l.n, s.fault_id, s.gave_up
 		FROM l4._fault_scan((SELECT array_agg(l.line ORDER BY l.place) FROM line l)) AS s JOIN line l ON l.place = s.n
 		UNION ALL
-		SELECT e.job_id, e.kept_id, -2, f.fault_id, bool_and(m.yes IS NULL)
-		FROM (SELECT DISTINCT l.job_id, l.kept_id FROM line l) AS e
-		JOIN l4._event t ON t.event_id = e.kept_id
-		CROSS JOIN (l4.active_fault f CROSS JOIN LATERAL unnest(f.templates) AS x(template))
-		CROSS JOIN LATERAL (SELECT t.template = x.template OR l4.pcre_match(t.example, l4._template_pattern(x.template)::l4.pcre) AS yes) AS m
-		WHERE m.yes IS NOT FALSE
-		GROUP BY e.job_id, e.kept_id, f.fault_id
+		SELECT e.job_id, e.kept_id, -2, t.fault_id, t.gave_up
+		FROM l4._fault_template_scan(ARRAY(SELECT DISTINCT l.kept_id FROM line l)) AS t
+		JOIN (SELECT DISTINCT l.job_id, l.kept_id FROM line l) AS e ON e.kept_id = t.event_id
 	)
 	SELECT array_agg(DISTINCT l.job_id) INTO fresh FROM line l;
 	UPDATE l4._fault_watch w SET events = e.events, examples = l4._fault_examples(w.job_id, e.events)

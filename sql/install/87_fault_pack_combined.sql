@@ -14,9 +14,24 @@ VALUES
  'Test memory and accelerators of that node; compare its files and library versions with those of another; run without it.',
  '{python_segfault,process_crashed_by_signal,torchrun_worker_sigsegv,torchrun_worker_sigbus,bus_error_core,segfault_kernel_line,shell_process_crashed,dataloader_bus_error,container_shm_small,dataloader_worker_killed,dataloader_worker_segfault,deepspeed_launch_sigsegv,deepspeed_launch_sigbus,heap_corruption}',
  'https://pytorch.org/docs/stable/elastic/errors.html', 'builtin'),
+(1802, 'one_node_disk_full', 'hardware', 'storage', 'error', 60, true,
+ 'One node could not write because its disk is full, while the others only lost their peer: mostly a local disk, or the one node that writes for all.',
+ 'See with df which file system of that node is full and what filled it; delete old checkpoints and caches; give the job another directory.',
+ '{storage_full,ckpt_write_failed,errno_storage,nccl_shm_no_space}',
+ 'https://man7.org/linux/man-pages/man2/write.2.html', 'builtin'),
+(1803, 'one_node_data_damaged', 'hardware', 'storage', 'error', 60, true,
+ 'A file that one node read is damaged, while the others went on: it was cut off or changed on the disk, in a cache or on the way.',
+ 'Compare size and checksum of the file with the original; copy it anew; look for errors of the disk or the file system on that node.',
+ '{dataloader_worker_exception,config_parse,unicode_decode,pickle_corrupt,file_truncated,dataset_generation_error}',
+ 'https://docs.python.org/3/library/json.html#json.JSONDecodeError', 'builtin'),
+(3800, 'one_node_data_missing', 'user', 'data', 'error', 60, true,
+ 'A file that the program reads is missing on one node only: it was not copied there, or lies elsewhere.',
+ 'Compare the directory of that node with that of another node; copy the data to all nodes, or put it on shared storage.',
+ '{file_not_found,python_file_not_found,dataset_not_found,megatron_dataset_missing,errno_no_such_file}',
+ 'https://docs.python.org/3/library/exceptions.html#FileNotFoundError', 'builtin'),
 (7800, 'one_node_file_missing', 'platform', 'storage', 'error', 60, true,
- 'A file is missing on one node only: a mount, a copy or a part of a checkpoint is not there.',
- 'Compare the mounts and the directory of that node with those of another node.',
+ 'A part of a checkpoint, which the job itself wrote, is missing on one node only: the directory is not shared or not mounted there, or the node never wrote it.',
+ 'Compare the mounts and the directory of that node with those of another node; see whether the part lies on another node''s disk.',
  '{file_not_found,python_file_not_found,dataset_not_found,megatron_dataset_missing,errno_no_such_file}',
  'https://docs.python.org/3/library/exceptions.html#FileNotFoundError', 'builtin'),
 (7801, 'one_node_read_only', 'platform', 'storage', 'error', 60, true,
@@ -33,15 +48,18 @@ VALUES
 -- Step 2 is the same for all: at least two nodes tell of failed workers or lost peers, so the job did run on others too.
 INSERT INTO l4.fault_condition (fault_id, step, kind, signature, min_nodes, max_nodes)
 VALUES
-(1800, 1, 'event', 'exit ?code[:=]? ?-9\b|Signal 9 \(SIGKILL\)|killed by signal: Killed|return code = -9|[Ee]xit(?:ed)? (?:with )?(?:code|status)[:= ]+137\b|[Ee]xitCode: 137|died with <Signals\.SIGKILL|exited on signal 9\b', 1, 1),
+(1800, 1, 'event', 'exit ?code[:=]? ?-9\b|Signal 9 \(SIGKILL\)|killed by signal: Killed|return code = -9|[Ee]xit(?:ed)? (?:with )?(?:code|status)[:= ]+137\b|[Ee]xitCode: 137|died with <Signals\.SIGKILL|exited on signal 9\b|srun: error: \S+: task \d+: Killed', 1, 1),
+(1802, 1, 'event', 'No space left on device|Errno 28\]', 1, 1),
+(1803, 1, 'event', 'JSONDecodeError: (?:Unterminated|Invalid control|Invalid \\|Expecting (?:.,|.:|property))|UnicodeDecodeError: |UnpicklingError: |invalid load key|[Bb]ad (?:magic number|CRC|checksum)|zlib\.error|BadZipFile|BadGzipFile|is truncated|checksum mismatch', 1, 1),
 (1801, 1, 'event', 'Fatal Python error: (?!Aborted)|exit ?code[:=]? ?-(?:11|7|4|8)\b|Signal (?:11|7|4|8) \(SIG|killed by signal: (?:Bus|Segm|Illegal|Floating)|(?:Segmentation fault|Bus error|Illegal instruction) \(core dumped\)|return code = -(?:11|7|4|8)\b|exited on signal (?:11|7|4|8)\b', 1, 1),
-(7800, 1, 'event', 'FileNotFoundError: |\[Errno 2\] No such file or directory', 1, 1),
+(3800, 1, 'event', '(?:FileNotFoundError: |\[Errno 2\] No such file or directory)(?!.{0,400}(?i:ckpt|checkpoint|iter_\d|global_step|mp_rank|optim_|step[-_=]?\d|\.distcp))', 1, 1),
+(7800, 1, 'event', '(?:FileNotFoundError: |\[Errno 2\] No such file or directory).{0,400}(?i:ckpt|checkpoint|iter_\d|global_step|mp_rank|optim_|step[-_=]?\d|\.distcp)', 1, 1),
 (7801, 1, 'event', '\[Errno 30\]|Read-only file system', 1, 1),
 (7802, 1, 'event', 'network addresses of .{1,200} cannot be retrieved|gaierror|Temporary failure in name resolution|Name or service not known|[Cc]ould not resolve host', 1, 1);
 
 INSERT INTO l4.fault_condition (fault_id, step, kind, signature, min_nodes)
 SELECT f.fault_id, 2, 'event', 'Connection closed by peer|[Cc]onnection reset by peer|failed to pass monitoredBarrier|reached monitoredBarrier, but|[Ww]atchdog caught collective|collective operation timeout|Timed out waiting \d+ ?ms|remote process exited or there was a network error|unhandled system error|failed \(exitcode: |task \d+: (?:Exited|Killed)|The actor (?:died|is dead)|return code = '::l4.pcre, 2
-FROM l4.fault AS f WHERE f.fault_id OPERATOR(pg_catalog.=) ANY (ARRAY[1800, 1801, 7800, 7801]);
+FROM l4.fault AS f WHERE f.fault_id OPERATOR(pg_catalog.=) ANY (ARRAY[1800, 1801, 1802, 1803, 3800, 7800, 7801]);
 
 INSERT INTO l4.fault_condition (fault_id, step, kind, signature, min_nodes)
 VALUES
@@ -50,4 +68,6 @@ VALUES
 
 INSERT INTO l4.fault_condition (fault_id, step, kind, signature)
 VALUES
+-- a job that is cancelled is killed too
+(1800, 3, 'absent', '\*\*\* (?:JOB|STEP) .{0,80}(?:CANCELLED|ON .{0,80}DUE TO)|DUE TO (?:TIME LIMIT|PREEMPTION)|[Jj]ob (?:was )?cancelled'),
 (7801, 3, 'absent', 'I/O error|EXT4-fs (?:error|warning)|XFS .{0,60}(?:error|[Ss]hutting down)|Remounting filesystem read-only|[Mm]edium [Ee]rror|controller is down');

@@ -87,7 +87,7 @@ FROM (VALUES
  'torch.distributed.elastic.multiprocessing.api.SignalException: Process 40133 got signal: 1',
  'The launcher lost its terminal (hang-up).',
  'Run under the scheduler, tmux or nohup with setsid.',
- '{sym_torchrun_closing_sigterm,sym_torchrun_child_failed}', 'https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/multiprocessing/api.py'),
+ '{sym_torchrun_closing_sigterm,sym_torchrun_child_failed,torchrun_rendezvous_timeout}', 'https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/multiprocessing/api.py'),
 (3095, 's3_access_denied', 'user', 'misoperation', 'error', 50, false,
  'An error occurred \((?:AccessDenied|403|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken)\) when calling the \w+ operation',
  'botocore.exceptions.ClientError: An error occurred (AccessDenied) when calling the PutObject operation: Access Denied',

@@ -14,6 +14,7 @@ CREATE EXTENSION l4;
 INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, leads_to)
 VALUES ('mine', 'user', 'program', 'my very own text', 'c', 'r', '{host_oom_kill}'),
        ('host_oom_kill', 'platform', 'resource', 'my own wording of it', 'c', 'r', '{}');
+INSERT INTO l4.fault (name, category, component, templates, root_cause, remedy) VALUES ('template', 'user', 'program', '{"worker <*> died"}', 'c', 'r');
 INSERT INTO l4.fault (name, category, component, root_cause, remedy, combined) VALUES ('both', 'user', 'program', 'c', 'r', true);
 INSERT INTO l4.fault_condition (fault_id, step, signature) SELECT fault_id, s, 'event ' || s || ' happened' FROM l4.fault, generate_series(1, 2) s WHERE name = 'both';
 INSERT INTO l4.disabled_rule (kind, name) VALUES ('fault', 'pcie_aer_any');
@@ -51,7 +52,7 @@ my $data = $node->basedir . '/data.sql';
 $node->command_ok([ 'pg_dump', '--file', $data, '--data-only', '--table', 'l4.fault', '--table', 'l4.fault_condition', '--dbname', $node->connstr('postgres') ], 'dumps the rows alone');
 $node->command_ok([ 'psql', '--no-psqlrc', '--quiet', '--set', 'ON_ERROR_STOP=1', '--file', $data, '--dbname', $node->connstr('other') ], 'restores them beside another pack');
 is($node->safe_psql('other', q{SELECT origin FROM l4.active_fault WHERE name = 'mine'}), 'user', 'the user\'s row counts');
-is($node->safe_psql('other', q{SELECT count(*) FROM l4.fault WHERE fault_id >= 1000000}), '3', 'all rows are there');
+is($node->safe_psql('other', q{SELECT count(*) FROM l4.fault WHERE fault_id >= 1000000}), '4', 'all rows are there');
 
 $node->stop;
 done_testing();
