@@ -199,7 +199,8 @@ REGRESS = \
 	source_kinds \
 	fault_match \
 	packs \
-	diagnose_jobs
+	diagnose_jobs \
+	diagnose_ranks
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale
 

@@ -12,8 +12,8 @@ CREATE TABLE l4.marker_rule (
     CONSTRAINT marker_rule_pkey PRIMARY KEY (rule_id),
     CONSTRAINT marker_rule_key UNIQUE (origin, name),
     CONSTRAINT marker_rule_kind_check CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY['terminal', 'exit', 'stack', 'config',
-        'not_named', 'trouble', 'self', 'send', 'receive', 'ring_up', 'step', 'frame'])),
-    CONSTRAINT marker_rule_stage_check CHECK (CASE WHEN kind OPERATOR(pg_catalog.=) 'frame'
+        'not_named', 'trouble', 'self', 'send', 'receive', 'timeout', 'ring_up', 'send_first', 'step', 'frame', 'call', 'file'])),
+    CONSTRAINT marker_rule_stage_check CHECK (CASE WHEN kind OPERATOR(pg_catalog.=) ANY (ARRAY['frame', 'call', 'file'])
         THEN stage IS NOT NULL AND stage OPERATOR(pg_catalog.=) ANY (ARRAY['init', 'data', 'model', 'checkpoint_load', 'train', 'eval', 'checkpoint_save', 'shutdown'])
         ELSE stage IS NULL END),
     CONSTRAINT marker_rule_origin_check CHECK (origin OPERATOR(pg_catalog.=) ANY (ARRAY['builtin', 'user', 'imported']))
@@ -21,9 +21,9 @@ CREATE TABLE l4.marker_rule (
 COMMENT ON TABLE l4.marker_rule IS 'words that diagnosis looks for in the example of an event; shipped rows have ids below 1,000,000';
 COMMENT ON COLUMN l4.marker_rule.rule_id IS 'id';
 COMMENT ON COLUMN l4.marker_rule.name IS 'name, unique within its origin; l4.disabled_rule switches it off by kind marker_rule and this name';
-COMMENT ON COLUMN l4.marker_rule.kind IS 'terminal: a crash is reported; exit: how a process ended is reported; stack: code, no message; config: a setting is echoed (group key); not_named: ranks and hosts in the line are no complaint about them; trouble: the words say that something is wrong, asked where there is nothing to compare with; self: the line says which rank speaks (group rank); send, receive: what the line waited for; ring_up: the stack is in a collective whose ring passes data to the rank after, not the one before; step: a function of a training step, asked where no iteration is known; frame: a function whose name tells the stage';
-COMMENT ON COLUMN l4.marker_rule.stage IS 'for kind frame: the stage; else NULL';
-COMMENT ON COLUMN l4.marker_rule.signature IS 'matched against the message; for kinds step and frame against the names of functions in a stack';
+COMMENT ON COLUMN l4.marker_rule.kind IS 'terminal: a crash is reported; exit: how a process ended is reported; stack: code, no message; config: a setting is echoed (group key); not_named: ranks and hosts in the line are no complaint about them; trouble: the words say that something is wrong, asked where there is nothing to compare with; self: the line says which rank speaks (group rank); send, receive: what the line waited for; timeout: a crash report that comes of waiting too long; ring_up: the stack is in a collective whose ring passes data to the rank after, not the one before; send_first: it waits to send before it waits to receive; step: a function of a training step, asked where no iteration is known; frame: a function whose name tells the stage; call: the name of what a line of code in a stack calls tells it; file: a message about a file tells it';
+COMMENT ON COLUMN l4.marker_rule.stage IS 'for kinds frame, call and file: the stage; else NULL';
+COMMENT ON COLUMN l4.marker_rule.signature IS 'matched against the message; for kinds step and frame against the names of functions in a stack, for call against dotted names';
 COMMENT ON COLUMN l4.marker_rule.example IS 'text that the signature matches';
 COMMENT ON COLUMN l4.marker_rule.source_url IS 'where the text is printed or documented';
 COMMENT ON COLUMN l4.marker_rule.origin IS 'builtin, user or imported';
@@ -40,6 +40,7 @@ INSERT INTO l4.marker_rule (rule_id, name, kind, stage, signature, example, orig
 (20, 'exit_report', 'exit', NULL, '(?i)\bexit[ _-]?(?:code|status)\b|\bexited with\b|\(pid:? ?\d+\)|\bpid:? \d+\b.*\b(?:exit|died|dead|terminat)|\blocal_rank\b|\bChildFailedError\b|\bworker group\b|\bchild(?:ren)? (?:process(?:es)? )?(?:failed|died|exited)|^\S+ FAILED$|\bJob step aborted\b|\bSignalException\b|\bclosing signal\b|\bdeath signal\b', 'failed (exitcode: 1) local_rank: 0 (pid: 24822) of binary: python3', 'builtin'),
 (30, 'python_frame', 'stack', NULL, '^\s+(?:File "|\S.*[()\[\]=,]\s*$|raise |return |await |with |self\.|\w+ = )|^\s*[\^~]{2,}\s*$|^frame #\d+|^\s*#\d+ |^(?:Current thread|Thread) 0x|^Extension modules: ', 'frame #2: <unknown function> + 0x29d90', 'builtin'),
 (31, 'java_frame', 'stack', NULL, '^\s+at [\w.$<>]+\(|^\s*\.\.\. \d+ more', '	at org.foo.Bar.run(Bar.java:12)', 'builtin'),
+(32, 'traceback_head', 'stack', NULL, '^Traceback \(most recent call last\):\s*$', 'Traceback (most recent call last):', 'builtin'),
 (40, 'key_value', 'config', NULL, '^\s*(?:[\w./-]+: )?(?:-{1,2})?(?<key>[A-Za-z_][\w ./-]{0,60}?)\s*(?:\.{3,}|:|=)\s*\S*(?: \S+){0,3}$', 'hidden_size ..................... 32', 'builtin'),
 (41, 'env', 'config', NULL, '^\s*(?:env|export|setenv|set)\s+(?<key>[A-Za-z_]\w*)\s*[= ]', 'env MASTER_PORT=29500', 'builtin'),
 (50, 'good_news', 'not_named', NULL, '(?i)\bis back\b|\brecovered\b|\breconnected\b|\bagain (?:reachable|available)\b|\bsucce(?:ss|eded)\b(?!fully reached)', 'heartbeat from rank 3 (node03) is back after 4.0 s', 'builtin'),
@@ -49,14 +50,22 @@ INSERT INTO l4.marker_rule (rule_id, name, kind, stage, signature, example, orig
 (61, 'speaking_self', 'self', NULL, '^(?:[\w.]+: )?[Rr]ank (?<rank>\d+):? (?:has |have )?(?:successfully |now )?(?:reached|completed|entered|received|got|sees|saw|waits|waiting|found|timed out|detected)\b|^(?:[\w.]+: )?[Rr]ank (?<rank2>\d+): ', 'Rank 1 successfully reached the barrier', 'builtin'),
 (70, 'wait_send', 'send', NULL, '(?i)\b(?:waiting|wait|timed? ?out|timeout)\b.*\bsend(?:ing)?\b|\bsend\b.*\btime(?:d)? ?out\b', 'Timed out waiting 15000ms for send operation to complete', 'builtin'),
 (71, 'wait_receive', 'receive', NULL, '(?i)\b(?:waiting|wait|timed? ?out|timeout)\b.*\b(?:recv|receiv(?:e|ing))\b|\b(?:recv|receive)\b.*\btime(?:d)? ?out\b', 'Timed out waiting 15000ms for recv operation to complete', 'builtin'),
+(72, 'timed_out', 'timeout', NULL, '(?i)\btim(?:ed|es?|ing)?[ -]?out\b|timeout|\bdeadline\b|\bwatchdog\b|\bheartbeat\b|\bdid not (?:reach|respond|complete|finish|join|arrive)\b|\bfailed to (?:reach|pass|join)\b|\bnot respond|\bunresponsive\b|\bno (?:progress|response)\b|\b(?:hung|stuck|stalled)\b', 'Timed out waiting 15000ms for send operation to complete', 'builtin'),
 (75, 'gloo_gather', 'ring_up', NULL, '(?i)\b(?:in |_)?all_?gather\w*\b', 'File "/opt/train.py", line 9, in all_gather', 'builtin'),
+(76, 'gloo_barrier', 'ring_up', NULL, '\bin _?barrier\b', 'File "/opt/train.py", line 9, in barrier', 'builtin'),
+(77, 'gloo_gather_sends', 'send_first', NULL, '(?i)\b(?:in |_)?all_?gather\w*\b', 'File "/opt/train.py", line 9, in all_gather', 'builtin'),
 (78, 'training_step', 'step', NULL, '(?i)^_*(?:forward|backward|forward_backward\w*|train(?:ing)?_step\w*|optimizer_step|compute_loss)$', 'training_step', 'builtin'),
 (80, 'frame_checkpoint_save', 'frame', 'checkpoint_save', '(?i)^_*(?:save|write|dump|store|persist|upload|export)_*(?:\w*_)?(?:checkpoint|ckpt|chkpt|snapshot|model|state|shard)|(?:checkpoint|ckpt|snapshot)\w*_(?:save|write|dump)|^_?save$', 'save_checkpoint', 'builtin'),
 (81, 'frame_checkpoint_load', 'frame', 'checkpoint_load', '(?i)^_*(?:load|restore|resume|read)_*(?:\w*_)?(?:checkpoint|ckpt|chkpt|snapshot|state|model|optimizer|scheduler|weights|from)|(?:checkpoint|ckpt|snapshot)\w*_(?:load|restore)|^_?restore$', 'load_checkpoint', 'builtin'),
 (82, 'frame_eval', 'frame', 'eval', '(?i)^(?!\w*(?:save|log|train))(?:_*(?:eval(?:uate|uation)?|validat(?:e|ion)|test)(?:_|$)|\w*_(?:eval|evaluate|validation|validate)$)', 'evaluate', 'builtin'),
 (83, 'frame_data', 'frame', 'data', '(?i)^_*(?:build|load|open|prepare|make|create|setup|get|fetch|init)_*(?:\w*_)?(?:data|dataset|datasets|dataloader|dataloaders|shard|corpus|tokenizer)s?$', 'build_datasets', 'builtin'),
 (84, 'frame_model', 'frame', 'model', '(?i)^_*(?:build|setup|make|create|init|get|wrap|construct|prepare|configure)_*(?:\w*_)?(?:model|models|optimizer|network|module)s?$|^_*(?:verify|sync|broadcast)_*(?:\w*_)?(?:param|model|module)s?(?:_|$)|^_*ddp_init', 'setup_model', 'builtin'),
-(85, 'frame_init', 'frame', 'init', '(?i)^(?!__init__$)_*(?:init(?:ialize)?|setup|start)_*(?:\w*_)?(?:distributed|process_group|parallel|env|environment|comm|communicator|rendezvous|world)?$|^(?:_?rendezvous|parse_args|next_rendezvous|_initialize_workers)$', 'init_process_group', 'builtin');
+(85, 'frame_init', 'frame', 'init', '(?i)^(?!__init__$)_*(?:init(?:ialize)?|setup|start)_*(?:\w*_)?(?:distributed|process_group|parallel|env|environment|comm|communicator|rendezvous|world)?$|^(?:_?rendezvous|parse_args|next_rendezvous|_initialize_workers)$', 'init_process_group', 'builtin'),
+(90, 'call_data', 'call', 'data', '(?:Data(?:set|sets|Loader|Module|Pipe)|Tokenizer(?:Fast)?|Sampler|(?i:_(?:dataset|dataloader|tokenizer|memmap))|\bnp\.memmap)(?:\.from_pretrained|\.from_file)?$', 'JsonlDataset', 'builtin'),
+(91, 'call_model', 'call', 'model', '(?:Model|Transformer|LMHead|For(?:CausalLM|ConditionalGeneration|MaskedLM)|DistributedDataParallel|DDP|FSDP|FullyShardedDataParallel|fully_shard)(?:\.from_config)?$', 'DistributedDataParallel', 'builtin'),
+(92, 'call_checkpoint_load', 'call', 'checkpoint_load', '\btorch\.load$|\bload_state_dict$|\bload_(?:checkpoint|ckpt|snapshot)$|\bload_file$', 'torch.load', 'builtin'),
+(95, 'file_data', 'file', 'data', '(?i)\b(?:FileNotFound\w*|Permission\w*|OSError|IOError|No such file or directory)\b.*[/''"](?:data|datasets?|corpus|corpora|shards?|tokens?|tokenized|train|valid|test)(?:[/._-][^''"]*)?[''"]?\s*$', 'FileNotFoundError: [Errno 2] No such file or directory: ''/mnt/data/train.bin''', 'builtin'),
+(96, 'file_checkpoint', 'file', 'checkpoint_load', '(?i)\b(?:FileNotFound\w*|Permission\w*|OSError|IOError|No such file or directory)\b.*[/''"](?:checkpoints?|ckpts?|snapshots?)(?:[/._-][^''"]*)?[''"]?\s*$', 'FileNotFoundError: [Errno 2] No such file or directory: ''/mnt/ckpt/step_100/model.pt''', 'builtin');
 
 SELECT pg_catalog.pg_extension_config_dump('l4.marker_rule', 'WHERE rule_id >= 1000000');
 SELECT pg_catalog.pg_extension_config_dump('l4.marker_rule_rule_id_seq', '');

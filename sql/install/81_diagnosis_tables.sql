@@ -159,6 +159,8 @@ CREATE TABLE l4._case_node (
     job_id text NOT NULL,
     node text NOT NULL,
     rank int,
+    ranks int4multirange NOT NULL DEFAULT '{}',
+    seat int,
     place int NOT NULL,
     lines bigint NOT NULL,
     first_ts timestamptz,
@@ -179,7 +181,16 @@ CREATE TABLE l4._case_node (
     CONSTRAINT _case_node_pkey PRIMARY KEY (job_id, node),
     CONSTRAINT _case_node_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4._case ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_node IS 'working set of a diagnosis: the nodes; lines = 0 for nodes that were expected and never wrote; times are by the clock of most nodes, from which this one differs by clock';
+COMMENT ON TABLE l4._case_node IS 'working set of a diagnosis: the nodes; lines = 0 for nodes that were expected and never wrote; times are by the clock of most nodes, from which this one differs by clock; seat = number of the node by its ranks, gaps counted';
+
+CREATE VIEW l4._case_rank AS
+SELECT n.job_id, r.rank, pg_catalog.min(n.node) AS node
+FROM l4._case_node n
+CROSS JOIN LATERAL pg_catalog.unnest(n.ranks) AS s(span)
+CROSS JOIN LATERAL pg_catalog.generate_series(pg_catalog.lower(s.span), pg_catalog.upper(s.span) OPERATOR(pg_catalog.-) 1) AS r(rank)
+GROUP BY 1, 2
+HAVING pg_catalog.count(*) OPERATOR(pg_catalog.=) 1;
+COMMENT ON VIEW l4._case_rank IS 'working set of a diagnosis: the node of each rank, where it is one node';
 
 CREATE TABLE l4._case_iteration (
     job_id text NOT NULL,

@@ -25,67 +25,164 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._marked(text, text) IS 'does a marker rule of the kind match';
 
+-- Ranks by what nodes say of themselves: a line that four fifths of them print, all with as many different ranks, no rank on two nodes, and none
+-- beyond what so many nodes can have ("global rank: 5"). Where lines disagree, most must agree on one; who speaks of its peer is not meant.
+CREATE FUNCTION l4._ranks_said(job_id text) RETURNS TABLE (node text, ranks int4multirange)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH said AS (
+        SELECT v.event_id, v.slot, v.node, v.value::int AS rank
+        FROM l4._slot_values(_ranks_said.job_id, ARRAY(
+            SELECT l4._survivor(e.event_id, e.merged_into) FROM l4._job_event AS j JOIN l4._event_slot AS z USING (event_id) JOIN l4._event AS e USING (event_id)
+            WHERE j.job_id = _ranks_said.job_id AND z.kind = 'rank')) AS v
+        JOIN l4._slot_kind AS k USING (event_id, slot)
+        JOIN l4._event AS t USING (event_id)
+        WHERE k.kind = 'rank' AND v.value ~ '^[0-9]{1,6}$' AND t.template !~* '\m(?:peer|src|dst|source|target|remote|next|prev|previous|left|right|neighbou?r|to|from|with|for|by)\M'
+    ), told AS (
+        SELECT s.event_id, s.slot, s.node, range_agg(int4range(s.rank, s.rank, '[]')) AS ranks, count(*) AS many, max(s.rank) AS highest
+        FROM said AS s
+        GROUP BY s.event_id, s.slot, s.node
+    ), nodes AS (
+        SELECT greatest(count(DISTINCT s.node), max(j.expected_nodes)) AS nodes
+        FROM l4._stream AS s JOIN l4.job AS j USING (job_id) WHERE s.job_id = _ranks_said.job_id
+    ), plan AS (
+        SELECT t.event_id, t.slot, jsonb_object_agg(t.node, t.ranks::text) AS plan
+        FROM told AS t CROSS JOIN nodes AS n
+        GROUP BY t.event_id, t.slot, n.nodes
+        HAVING count(*) >= greatest(2, 0.8 * n.nodes) AND min(t.many) = max(t.many) AND max(t.highest) < min(t.many) * n.nodes
+            AND count(*) * min(t.many) = (SELECT count(DISTINCT s.rank) FROM said AS s WHERE s.event_id = t.event_id AND s.slot = t.slot)
+    ), vote AS (
+        SELECT p.plan, count(*) AS lines FROM plan AS p GROUP BY p.plan
+    )
+    SELECT r.node, r.ranks::int4multirange
+    FROM (SELECT v.* FROM vote AS v WHERE v.lines > coalesce((SELECT max(o.lines) FROM vote AS o WHERE o.plan <> v.plan), 0)) AS w
+    CROSS JOIN LATERAL jsonb_each_text(w.plan) AS r(node, ranks);
+END;
+COMMENT ON FUNCTION l4._ranks_said(text) IS 'ranks of the nodes by lines in which each tells its own';
+
+-- Which ranks a node has: those that its lines carry, else the inventory's. Where no line carries one and the inventory has none,
+-- a line that each node prints about itself may tell: "global rank: 5", with another number on each.
+CREATE FUNCTION l4._ranks_of_nodes(job_id text) RETURNS TABLE (node text, ranks int4multirange)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH carried AS (
+        SELECT s.node, range_agg(s.ranks) + coalesce(range_agg(int4range(s.rank, s.rank, '[]')) FILTER (WHERE s.rank IS NOT NULL), '{}') AS ranks
+        FROM l4._stream AS s
+        WHERE s.job_id = _ranks_of_nodes.job_id
+        GROUP BY s.node
+    ), known AS (
+        SELECT n.node, CASE WHEN c.ranks <> '{}' THEN c.ranks ELSE int4multirange(int4range(n.rank, n.rank, '[]')) END AS ranks
+        FROM l4.job_node AS n LEFT JOIN carried AS c USING (node)
+        WHERE n.job_id = _ranks_of_nodes.job_id AND (c.ranks <> '{}' OR n.rank IS NOT NULL)
+    )
+    SELECT k.node, k.ranks FROM known AS k
+    UNION ALL
+    SELECT s.node, s.ranks FROM l4._ranks_said(_ranks_of_nodes.job_id) AS s WHERE NOT EXISTS (SELECT FROM known);
+END;
+COMMENT ON FUNCTION l4._ranks_of_nodes(text) IS 'ranks of the nodes of a job, where they are known';
+
+-- How many ranks a node has: the least number by which all ranks of a node fall into one block, different nodes into different ones, and the blocks
+-- are no more than the nodes; of several, one by which most nodes' lowest ranks begin a block: not every node shows all its ranks.
+CREATE FUNCTION l4._ranks_a_node(job_id text, nodes bigint) RETURNS int
+LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    per int;
+    best int := 1;
+    most bigint := 0;
+    known constant bigint := (SELECT count(*) FROM l4._case_node AS n WHERE n.job_id = _ranks_a_node.job_id AND n.ranks <> '{}');
+    u record;
+BEGIN
+    FOR per IN SELECT generate_series(greatest(1, max(upper(n.ranks) - lower(n.ranks))), 64) FROM l4._case_node AS n WHERE n.job_id = _ranks_a_node.job_id
+    LOOP
+        SELECT count(DISTINCT lower(n.ranks) / per) AS blocks, max(lower(n.ranks) / per) AS last, bool_and(lower(n.ranks) / per = (upper(n.ranks) - 1) / per) AS whole,
+            count(*) FILTER (WHERE lower(n.ranks) % per = 0) AS starting
+        INTO u
+        FROM l4._case_node AS n WHERE n.job_id = _ranks_a_node.job_id AND n.ranks <> '{}';
+        IF u.whole AND u.blocks = known AND u.last < nodes AND u.starting > most THEN
+            best := per;
+            most := u.starting;
+        END IF;
+        EXIT WHEN most = known OR u.blocks < known / 2;
+    END LOOP;
+    RETURN best;
+END;
+$$;
+COMMENT ON FUNCTION l4._ranks_a_node(text, bigint) IS 'ranks a node of a job of at most so many nodes; 1 where that cannot be told';
+
 -- Nodes. One that was expected and never wrote is named by the inventory, else by its rank: names that count up with
 -- the ranks (node05, node07) name the gap, else the node of this rank in a baseline job does.
 CREATE FUNCTION l4._case_nodes(job_id text) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
 AS $$
+DECLARE
+    expected constant int := (SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = _case_nodes.job_id);
+    wrote bigint;
+    per int;
+    seats int;
 BEGIN
-    INSERT INTO l4._case_node (job_id, node, rank, place, lines, first_ts, last_ts, in_flight, unparsed)
-    SELECT _case_nodes.job_id, n.node, coalesce(i.rank, n.rank),
-        row_number() OVER (ORDER BY coalesce(i.rank, n.rank), n.node COLLATE "C"),
+    INSERT INTO l4._case_node (job_id, node, rank, ranks, place, lines, first_ts, last_ts, in_flight, unparsed)
+    SELECT _case_nodes.job_id, n.node, coalesce(i.rank, lower(r.ranks)), coalesce(r.ranks, '{}'),
+        row_number() OVER (ORDER BY coalesce(i.rank, lower(r.ranks)), n.node COLLATE "C"),
         n.lines, n.first_ts, n.last_ts, n.max_in_flight, n.unparsed
     FROM l4._node AS n
     LEFT JOIN l4.job_node AS i ON i.job_id = n.job_id AND i.node = n.node
+    LEFT JOIN l4._ranks_of_nodes(_case_nodes.job_id) AS r ON r.node = n.node
     WHERE n.job_id = _case_nodes.job_id;
+    GET DIAGNOSTICS wrote = ROW_COUNT;
+    per := l4._ranks_a_node(_case_nodes.job_id, coalesce(expected, wrote + greatest(1, wrote / 4)));
+    seats := greatest(expected, wrote, (SELECT max(upper(n.ranks) - 1) / per + 1 FROM l4._case_node AS n WHERE n.job_id = _case_nodes.job_id));
 
-    INSERT INTO l4._case_node (job_id, node, rank, place, lines)
-    SELECT i.job_id, i.node, i.rank, -row_number() OVER (ORDER BY i.rank, i.node COLLATE "C"), 0
+    -- one node that tells no rank, and one block of ranks that no node has
+    UPDATE l4._case_node AS n SET rank = f.seat * per, ranks = int4multirange(int4range(f.seat * per, (f.seat + 1) * per)), place = f.seat * 2 + 1
+    FROM (
+        SELECT min(g.seat) AS seat
+        FROM generate_series(0, seats - 1) AS g(seat)
+        WHERE NOT EXISTS (SELECT FROM l4._case_node AS o WHERE o.job_id = _case_nodes.job_id AND o.rank / per = g.seat)
+        HAVING count(*) = 1) AS f
+    WHERE n.job_id = _case_nodes.job_id AND n.rank IS NULL AND wrote >= 3
+        AND (SELECT count(*) FROM l4._case_node AS o WHERE o.job_id = _case_nodes.job_id AND o.rank IS NULL) = 1;
+    IF FOUND THEN
+        UPDATE l4._case_node AS n SET place = o.place
+        FROM (SELECT z.node, row_number() OVER (ORDER BY z.rank, z.node COLLATE "C") AS place FROM l4._case_node AS z WHERE z.job_id = _case_nodes.job_id) AS o
+        WHERE n.job_id = _case_nodes.job_id AND n.node = o.node;
+    END IF;
+
+    INSERT INTO l4._case_node (job_id, node, rank, ranks, place, lines)
+    SELECT i.job_id, i.node, i.rank, CASE WHEN i.rank IS NULL THEN '{}' ELSE int4multirange(int4range(i.rank, i.rank + per)) END, -row_number() OVER (ORDER BY i.rank, i.node COLLATE "C"), 0
     FROM l4.job_node AS i
     WHERE i.job_id = _case_nodes.job_id
         AND NOT EXISTS (SELECT FROM l4._case_node AS n WHERE n.job_id = i.job_id AND n.node = i.node);
 
-    INSERT INTO l4._case_node (job_id, node, rank, place, lines)
-    WITH written AS (
-        -- ranks of each node: of the relation, and in the heads of lines
-        SELECT z.node, count(*) AS ranks
-        FROM (
-            SELECT t.node, t.rank FROM l4._stream AS t WHERE t.job_id = _case_nodes.job_id AND t.rank IS NOT NULL
-            UNION
-            SELECT t.node, generate_series(lower(r.span), upper(r.span) - 1) FROM l4._stream AS t CROSS JOIN LATERAL unnest(t.ranks) AS r(span)
-            WHERE t.job_id = _case_nodes.job_id) AS z
-        GROUP BY z.node
-    ), per AS (
-        SELECT greatest(max(w.ranks), 1)::int AS node FROM written AS w
-    ), seen AS MATERIALIZED (
-        SELECT n.node, n.rank / p.node AS place, n.rank % p.node AS rest, regexp_replace(n.node, '[0-9]+$', '') AS stem,
+    INSERT INTO l4._case_node (job_id, node, rank, ranks, place, lines)
+    WITH seen AS MATERIALIZED (
+        SELECT n.node, n.rank / per AS place, n.rank % per AS rest, regexp_replace(n.node, '[0-9]+$', '') AS stem,
             substring(n.node FROM '[0-9]{1,9}$')::int AS digits, length(substring(n.node FROM '[0-9]{1,9}$')) AS width
-        FROM l4._case_node AS n CROSS JOIN per AS p
+        FROM l4._case_node AS n
         WHERE n.job_id = _case_nodes.job_id
-    ), expected AS (
-        SELECT greatest(max(s.place) + 1, max(j.expected_nodes)) AS nodes, count(*) AS known,
-            count(*) = count(DISTINCT s.place) AND min(s.place) >= 0 AND max(s.rest) = 0
-                AND max(s.place) < coalesce(max(j.expected_nodes), count(*) + greatest(1, count(*) / 4)) AS one_each,
+    ), expect AS (
+        SELECT greatest(max(s.place) + 1, expected) AS nodes, count(*) AS known,
+            count(*) = count(DISTINCT s.place) AND min(s.place) >= 0
+                AND max(s.place) < coalesce(expected, count(*) + greatest(1, count(*) / 4)) AS one_each,
             count(DISTINCT s.stem) = 1 AND count(DISTINCT s.digits - s.place) = 1 AND count(s.digits) = count(*)
                 AND min(s.digits - s.place) >= 0 AND (count(*) > 1 OR min(s.digits - s.place) <= 1) AS affine,
             min(s.stem) AS stem, min(s.digits - s.place) AS shift, min(s.width) AS width
         FROM seen AS s
-        LEFT JOIN l4.job AS j ON j.job_id = _case_nodes.job_id
     )
     SELECT _case_nodes.job_id,
         coalesce(CASE WHEN e.affine THEN e.stem || lpad((r.place + e.shift)::text, greatest(e.width, length((r.place + e.shift)::text)), '0') END,
             (SELECT min(b.node COLLATE "C") FROM l4.job_node AS b
              WHERE b.job_id = ANY ((SELECT c.baseline FROM l4._case AS c WHERE c.job_id = _case_nodes.job_id)::text[])
-                AND b.rank = r.place * p.node AND NOT EXISTS (SELECT FROM seen AS s WHERE s.node = b.node)
+                AND b.rank = r.place * per AND NOT EXISTS (SELECT FROM seen AS s WHERE s.node = b.node)
                 -- a job that ran on the same nodes, in the same order
-                AND 2 * (SELECT count(*) FROM l4.job_node AS o JOIN seen AS s ON s.node = o.node AND s.place * p.node = o.rank WHERE o.job_id = b.job_id) > e.known),
-            'rank ' || r.place * p.node),
-        r.place * p.node, -1000000 - r.place * p.node, 0
-    FROM expected AS e
-    CROSS JOIN per AS p
+                AND 2 * (SELECT count(*) FROM l4.job_node AS o JOIN seen AS s ON s.node = o.node AND s.place * per = o.rank WHERE o.job_id = b.job_id) > e.known),
+            'rank ' || r.place * per),
+        r.place * per, int4multirange(int4range(r.place * per, (r.place + 1) * per)), -1000000 - r.place * per, 0
+    FROM expect AS e
     CROSS JOIN LATERAL generate_series(0, e.nodes - 1) AS r(place)
     WHERE e.one_each AND e.known < e.nodes AND r.place NOT IN (SELECT s.place FROM seen AS s WHERE s.place IS NOT NULL)
     ON CONFLICT DO NOTHING;
+    UPDATE l4._case_node AS n SET seat = n.rank / per WHERE n.job_id = _case_nodes.job_id AND n.rank IS NOT NULL;
 END;
 $$;
 COMMENT ON FUNCTION l4._case_nodes(text) IS 'working set: nodes that wrote, and nodes that should have';
@@ -141,7 +238,10 @@ BEGIN
         step = coalesce((SELECT mode() WITHIN GROUP (ORDER BY d.step) FROM (
             SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.place) AS step
             FROM l4._case_iteration AS i WHERE i.job_id = c.job_id) AS d WHERE d.step > 0), 1),
-        total = l4._total_iterations(c.job_id)
+        total = l4._total_iterations(c.job_id),
+        -- iterations that took longer, as they say, than all lines span: few lines carry times, and the others got those
+        timed = c.timed AND (SELECT coalesce(sum(i.duration_ms), 0) / 1000 <= 2 * extract(epoch FROM c.last_ts - c.first_ts)
+            FROM l4._case_iteration AS i WHERE i.job_id = c.job_id)
     WHERE c.job_id = _case_iterations.job_id;
 
     -- The job turned slow where a slow iteration is followed by another one within four. Where most of what follows is less slow than that,
@@ -159,9 +259,11 @@ BEGIN
             SELECT least(slow, greatest(1.5, (1 + percentile_cont(0.5) WITHIN GROUP (ORDER BY r.ratio)) / 2)) AS ratio FROM ratio AS r WHERE r.ratio > 1.5
         ), gradual AS (
             SELECT r.* FROM (
-                SELECT z.*, sum((z.ratio > l.ratio)::int) OVER (ORDER BY z.place ROWS BETWEEN CURRENT ROW AND 4 FOLLOWING) AS slower, l.ratio AS level
+                SELECT z.*, sum((z.ratio > l.ratio)::int) OVER (ORDER BY z.place ROWS BETWEEN CURRENT ROW AND 4 FOLLOWING) AS slower,
+                    lead(z.ratio) OVER (ORDER BY z.place) AS next_ratio, l.ratio AS level
                 FROM ratio AS z CROSS JOIN level AS l) AS r
-            WHERE r.ratio > r.level AND r.slower >= 4 ORDER BY r.place LIMIT 1
+            -- not one that is slow by itself, such as with a checkpoint
+            WHERE r.ratio > r.level AND r.next_ratio > r.level AND r.slower >= 4 ORDER BY r.place LIMIT 1
         )
         SELECT DISTINCT ON (1) 1, x.iteration, x.done_ts, x.duration_ms
         FROM (SELECT s.iteration, s.done_ts, s.duration_ms, 1 AS choice FROM sudden AS s WHERE s.share >= 0.5
@@ -338,8 +440,9 @@ BEGIN
     )
     SELECT k.job_id, e.event_id, l4._level(e.level), n.is_new, CASE WHEN w.words IS NULL THEN coalesce(b.jobs, 0) ELSE 0 END,
         j.occurrences, j.nodes, j.first_ts, j.last_ts,
-        n.is_new AND l4._marked(e.example, 'terminal'), l4._marked(e.example, 'exit'),
-        e.is_stack OR n.is_new AND l4._level(e.level) = 0 AND l4._marked(e.example, 'stack'),
+        -- whatever the exception is called
+        n.is_new AND (l4._marked(e.example, 'terminal') OR strpos(e.example_record, 'Traceback (most recent call last)') > 0), l4._marked(e.example, 'exit'),
+        e.is_stack OR n.is_new AND (l4._level(e.level) = 0 OR l4._marked(e.example, 'terminal')) AND l4._marked(e.example, 'stack'),
         n.is_new AND NOT l4._marked(e.example, 'not_named'),
         CASE WHEN l4._marked(e.example, 'send') THEN 'send' WHEN l4._marked(e.example, 'receive') THEN 'receive' END
     FROM l4._job_events(ARRAY[k.job_id]) AS j
@@ -348,13 +451,19 @@ BEGIN
     LEFT JOIN l4._new_words(k.job_id, (k.baseline || k.elsewhere)[1:8]) AS w USING (event_id)
     CROSS JOIN LATERAL (SELECT b.event_id IS NULL OR w.words IS NOT NULL AS is_new) AS n
     WHERE n.is_new OR l4._level(e.level) >= 3;
-    UPDATE l4._case_event AS e SET accuses = accuses AND NOT exit AND NOT stack, terminal = terminal AND NOT stack
-    WHERE e.job_id = k.job_id;
 
     INSERT INTO l4._case_count (job_id, event_id, node, occurrences, first_ts, last_ts, first_line_no)
     SELECT k.job_id, c.event_id, c.node, c.occurrences, c.first_ts - n.clock, c.last_ts - n.clock, c.first_line_no
     FROM l4._event_counts(k.job_id, ARRAY(SELECT e.event_id FROM l4._case_event AS e WHERE e.job_id = k.job_id)) AS c
     JOIN l4._case_node AS n ON n.job_id = k.job_id AND n.node = c.node;
+    -- the head of a traceback whose end went elsewhere says nothing beside other crash reports
+    UPDATE l4._case_event AS e SET stack = false
+    WHERE e.job_id = k.job_id AND e.stack AND e.terminal AND EXISTS (
+        SELECT FROM l4._case_count AS c WHERE c.job_id = k.job_id AND c.event_id = e.event_id AND NOT EXISTS (
+            SELECT FROM l4._case_event AS o JOIN l4._case_count AS x USING (job_id, event_id)
+            WHERE o.job_id = k.job_id AND x.node = c.node AND o.terminal AND NOT o.stack AND NOT o.exit));
+    UPDATE l4._case_event AS e SET accuses = accuses AND NOT exit AND NOT stack, terminal = terminal AND NOT stack
+    WHERE e.job_id = k.job_id;
     IF k.attempt_ts IS NOT NULL THEN
         -- what was over when the last attempt got going belongs to earlier ones; of what came again only the last time is known to be of this one
         DELETE FROM l4._case_count AS c WHERE c.job_id = k.job_id AND c.last_ts < k.attempt_ts;

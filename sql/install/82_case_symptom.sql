@@ -133,11 +133,11 @@ END;
 $$;
 COMMENT ON FUNCTION l4._case_marks(text) IS 'working set: when each node first deviated, was loud and reported a crash, and whether it failed like others';
 
--- How long nothing may happen before a job counts as hanging.
+-- How long nothing may happen before a job counts as hanging; where iterations are printed every so often, at least four of these lines must be due.
 CREATE FUNCTION l4._patience(k l4._case) RETURNS interval
 LANGUAGE sql IMMUTABLE
 RETURN greatest((k.parameters ->> 'hang_seconds')::float8,
-    (k.parameters ->> 'hang_iterations')::float8 * coalesce(k.median_ms, 0) * k.step / 1000) * interval '1 second';
+    greatest((k.parameters ->> 'hang_iterations')::float8, 4 * k.step) * coalesce(k.median_ms, 0) / 1000) * interval '1 second';
 COMMENT ON FUNCTION l4._patience(l4._case) IS 'silence that makes a hang';
 
 -- A node ends well with a line that ends a node of a good job, unless that is an iteration before the last one, or when it got to the shutdown
@@ -169,6 +169,23 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION l4._case_ends(l4._case) IS 'working set: which nodes ended as nodes of good jobs do';
+
+-- Do the first crash reports come of waiting? Without times the first of each node count, and none must be another one that only one node has.
+CREATE FUNCTION l4._waited(k l4._case) RETURNS bool
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH report AS (
+        SELECT DISTINCT ON (c.node) c.node, e.event_id, e.family
+        FROM l4._case_event AS e JOIN l4._case_count AS c USING (job_id, event_id)
+        WHERE e.job_id = k.job_id AND e.is_new AND e.terminal AND NOT e.exit AND e.dropped IS NULL AND coalesce(c.first_ts <= k.terminal_ts + interval '1 s', NOT k.timed)
+        ORDER BY c.node, c.first_ts, c.first_line_no
+    ), said AS (
+        SELECT r.*, l4._marked(t.example, 'timeout') AS waited, count(*) OVER (PARTITION BY r.family) AS nodes
+        FROM report AS r JOIN l4._event AS t USING (event_id)
+    )
+    SELECT coalesce(bool_or(s.waited) AND (k.timed OR NOT bool_or(NOT s.waited AND s.nodes = 1)), false) FROM said AS s;
+END;
+COMMENT ON FUNCTION l4._waited(l4._case) IS 'do the first crash reports say that something was waited for too long';
 
 CREATE FUNCTION l4._case_symptom(job_id text) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
@@ -218,7 +235,9 @@ BEGIN
         WHEN NOT k.trained THEN CASE WHEN k.nodes > 0 AND (k.crashed
                 OR EXISTS (SELECT FROM l4._case_node AS x WHERE x.job_id = k.job_id AND x.lines = 0)
                 OR EXISTS (SELECT FROM l4._case_node AS x WHERE x.job_id = k.job_id AND x.loud_ts IS NOT NULL)) THEN 'launch' ELSE 'none' END
-        WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > l4._patience(k) THEN 'hang'
+        -- who lost a peer may take its time to say so
+        WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > l4._patience(k) * CASE WHEN k.terminal_ts IS NULL OR l4._waited(k) THEN 1 ELSE 2 END
+            OR NOT k.timed AND l4._waited(k) THEN 'hang'
         WHEN k.crashed THEN 'crash'
         ELSE 'none' END;
     UPDATE l4._case AS c SET trained = k.trained, progress_ts = k.progress_ts, crashed = k.crashed, ended_well = k.ended_well, finished = k.finished, symptom = k.symptom

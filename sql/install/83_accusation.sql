@@ -72,13 +72,13 @@ BEGIN ATOMIC
         GROUP BY 1
         HAVING count(DISTINCT o.node) = 1
     ), shift AS (
-        SELECT s.number - a.rank AS shift,
+        SELECT s.number - a.seat AS shift,
             sum(CASE WHEN a.node = s.node THEN -3
                 WHEN least(a.terminal_ts, a.last_ts) <= s.ts + interval '1 s' OR a.lines = 0 THEN 1 ELSE -2 END) AS votes,
             sum((abs(a.place - b.place) IN (1, (SELECT count(*) FROM n) - 1))::int) AS neighbours
         FROM early AS s
         JOIN n AS b ON b.node = s.node
-        JOIN n AS a ON a.rank IS NOT NULL
+        JOIN n AS a ON a.seat IS NOT NULL
         GROUP BY 1
     ), span AS (
         SELECT min(s.number) AS low, max(s.number) AS high, count(DISTINCT s.number) AS numbers FROM address AS s WHERE s.number IS NOT NULL
@@ -89,18 +89,18 @@ BEGIN ATOMIC
         JOIN (
             SELECT p.shift
             FROM (
-                SELECT DISTINCT x.low - a.rank AS shift
-                FROM span AS x JOIN n AS a ON a.rank IS NOT NULL
-                JOIN n AS b ON b.rank - a.rank = x.high - x.low) AS p
+                SELECT DISTINCT x.low - a.seat AS shift
+                FROM span AS x JOIN n AS a ON a.seat IS NOT NULL
+                JOIN n AS b ON b.seat - a.seat = x.high - x.low) AS p
             CROSS JOIN (SELECT DISTINCT s.number FROM address AS s WHERE s.number IS NOT NULL) AS s
-            JOIN (SELECT DISTINCT n.rank FROM n) AS r ON r.rank = s.number - p.shift
+            JOIN (SELECT DISTINCT n.seat FROM n) AS r ON r.seat = s.number - p.shift
             GROUP BY p.shift
             HAVING count(*) = (SELECT x.numbers FROM span AS x)) AS c USING (shift)
     ), best AS (
         SELECT c.shift FROM complete AS c WHERE c.votes > 0 ORDER BY c.votes DESC, c.neighbours DESC, c.shift LIMIT 1
     ), counted AS (
         SELECT s.address, n.node, 'counts up with the ranks' AS how
-        FROM address AS s CROSS JOIN best AS b JOIN n ON n.rank = s.number - b.shift
+        FROM address AS s CROSS JOIN best AS b JOIN n ON n.seat = s.number - b.shift
     )
     SELECT DISTINCT ON (u.address) u.address, u.node, u.how
     FROM (SELECT i.*, 1 AS trust FROM inventory AS i UNION ALL SELECT s.*, 2 FROM spelled AS s
@@ -114,6 +114,8 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     WITH n AS (
         SELECT z.* FROM l4._case_node AS z WHERE z.job_id = _complaints.job_id
+    ), seated AS MATERIALIZED (
+        SELECT r.rank::bigint, r.node FROM l4._case_rank AS r WHERE r.job_id = _complaints.job_id
     ), loud AS (
         SELECT e.event_id FROM l4._case_event AS e
         WHERE e.job_id = _complaints.job_id AND e.is_new AND e.accuses AND e.dropped IS NULL
@@ -124,11 +126,14 @@ BEGIN ATOMIC
         JOIN l4._event AS t ON t.event_id = v.event_id
     ), self AS (
         -- Ranks of a sub-group: the line says "rank 1" of a node whose rank is 5.
-        SELECT f.node, f.event_id, n.rank - max(coalesce(x.groups ->> 'rank', x.groups ->> 'rank2')::int) AS shift
+        SELECT f.node, f.event_id, n.rank - max(x.rank) AS shift
         FROM spoken AS f
         JOIN n ON n.node = f.node
         JOIN l4._marker('self') AS r ON l4.pcre_match(f.line, r.signature)
-        CROSS JOIN LATERAL (SELECT l4.pcre_captures(f.line, r.signature) AS groups) AS x
+        CROSS JOIN LATERAL (SELECT l4.pcre_captures(f.line, r.signature) AS groups) AS g
+        CROSS JOIN LATERAL (SELECT coalesce(g.groups ->> 'rank', g.groups ->> 'rank2')::int AS rank) AS x
+        -- of several ranks on a node it cannot be told which one speaks, unless it says so
+        WHERE n.ranks = int4multirange(int4range(n.rank, n.rank, '[]'))
         GROUP BY f.node, f.event_id, n.rank
     ), word AS (
         -- names of nodes that are more than one variable part: job-7f3a-worker-12
@@ -159,7 +164,7 @@ BEGIN ATOMIC
         WHERE s.shift IS NULL
         UNION ALL
         SELECT s.node, a.node, s.first_ts, s.event_id
-        FROM ranked AS s JOIN n AS a ON a.rank = s.rank
+        FROM ranked AS s JOIN seated AS a ON a.rank = s.rank
         WHERE s.shift IS NOT NULL OR s.named_node IS NULL
         UNION ALL
         SELECT s.node, a.node, s.first_ts, s.event_id
@@ -185,8 +190,8 @@ BEGIN ATOMIC
         CROSS JOIN LATERAL (SELECT regexp_split_to_array(btrim(s.value, '[](){} '), '\s*,\s*') AS items) AS l
         CROSS JOIN LATERAL (SELECT i.item, count(*) AS times FROM unnest(l.items) AS i(item) GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1) AS c
         CROSS JOIN LATERAL unnest(l.items) WITH ORDINALITY AS i(item, place)
-        JOIN n AS a ON a.rank = i.place - 1
-        WHERE s.kind = 'list' AND cardinality(l.items) = (SELECT max(z.rank) + 1 FROM n AS z)
+        JOIN seated AS a ON a.rank = i.place - 1
+        WHERE s.kind = 'list' AND cardinality(l.items) = (SELECT max(z.rank) + 1 FROM seated AS z)
             AND c.times >= 0.6 * cardinality(l.items) AND i.item <> c.item
     ), meant AS (
         SELECT d.node, d.accused, d.first_ts, d.event_id FROM named AS d

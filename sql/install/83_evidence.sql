@@ -78,13 +78,17 @@ BEGIN ATOMIC
         SELECT z.* FROM l4._case_node AS z JOIN k USING (job_id)
     ), ends AS MATERIALIZED (
         SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY z.last_ts) AS median FROM n AS z WHERE z.lines > 0
+    ), shown AS (
+        -- who waits to send does not miss that others wait to receive
+        SELECT DISTINCT c.node, e.family
+        FROM k JOIN l4._case_event AS e USING (job_id) JOIN l4._case_count AS c USING (job_id, event_id)
+        WHERE e.is_new AND e.dropped IS NULL AND NOT e.stack
     ), common AS (
-        SELECT e.event_id FROM l4._case_event AS e JOIN k USING (job_id)
-        WHERE e.is_new AND e.dropped IS NULL AND NOT e.stack AND e.nodes >= 0.6 * k.nodes
+        SELECT s.family FROM shown AS s CROSS JOIN k GROUP BY s.family, k.nodes HAVING count(*) >= 0.6 * k.nodes
     ), missing AS (
         SELECT z.node, 1 - count(c.node)::float8 / nullif((SELECT count(*) FROM common), 0) AS share
         FROM n AS z
-        LEFT JOIN (SELECT c.node FROM l4._case_count AS c JOIN common USING (event_id) WHERE c.job_id = evidence_silent.job_id) AS c ON c.node = z.node
+        LEFT JOIN (SELECT s.node FROM shown AS s JOIN common USING (family)) AS c ON c.node = z.node
         WHERE z.lines > 0
         GROUP BY z.node
     ), talking AS (
@@ -160,49 +164,84 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4.evidence_first(text) IS 'evidence: the node that deviates first, by its lead in seconds, at most 1';
 
--- Where a ring breaks, the nodes that data no longer reaches wait to receive and those that cannot pass it on wait to send. The two runs meet
--- twice: at the break, and where they end. Which is which depends on the direction of the ring. Gloo's rings pass data to the rank
--- before and wait to receive first, but for the one that gathers, which passes it to the rank after and waits to send first.
+-- Where a ring breaks, the ranks that data no longer reaches wait to receive and those that cannot pass it on wait to send. The two runs meet
+-- twice: at the break, and where they end, on a node between two of its ranks or between two nodes. Which is which depends on the direction of
+-- the ring. Gloo's rings pass data to the rank before and wait to receive first, but for the one that gathers, which passes it to the rank after
+-- and waits to send first, and the barrier, which passes it to the rank after and waits to receive first.
 CREATE FUNCTION l4.evidence_edge(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
 BEGIN ATOMIC
     WITH waiting AS (
         SELECT e.event_id, e.waits FROM l4._case_event AS e
         WHERE e.job_id = evidence_edge.job_id AND e.terminal AND e.dropped IS NULL AND e.waits IS NOT NULL
-    ), first AS (
-        SELECT DISTINCT ON (c.node) c.node, w.waits FROM waiting AS w JOIN l4._case_count AS c USING (event_id)
-        WHERE c.job_id = evidence_edge.job_id
-        ORDER BY c.node, c.first_ts, c.first_line_no
-    ), n AS (
-        SELECT z.node, z.place, z.terminal_ts IS NULL AS quiet, f.waits
-        FROM l4._case_node AS z LEFT JOIN first AS f USING (node)
-        WHERE z.job_id = evidence_edge.job_id AND z.lines > 0
     ), direction AS (
-        SELECT bool_and(l4._marked(j.example, 'ring_up')) AS upwards
+        SELECT bool_and(l4._marked(j.example, 'ring_up')) AS upwards, bool_and(l4._marked(j.example, 'send_first')) AS send_first
         FROM waiting AS w JOIN l4._job_event AS j USING (event_id)
         WHERE j.job_id = evidence_edge.job_id
+    ), failed AS (
+        SELECT c.node, sum(c.occurrences)::float8 AS errors
+        FROM l4._case_count AS c JOIN l4._case_event AS e USING (job_id, event_id)
+        WHERE c.job_id = evidence_edge.job_id AND e.is_new AND e.terminal AND NOT e.exit AND e.dropped IS NULL
+        GROUP BY c.node
+    ), said AS (
+        SELECT c.node, (array_agg(w.waits ORDER BY c.first_ts, c.first_line_no))[1] AS first, count(DISTINCT w.waits) = 2 AS both
+        FROM waiting AS w JOIN l4._case_count AS c USING (event_id)
+        WHERE c.job_id = evidence_edge.job_id
+        GROUP BY c.node
+    ), n AS (
+        SELECT z.node, z.place, z.terminal_ts IS NULL AS quiet, s.first, coalesce(s.both AND r.ranks > 1, false) AS both, r.ranks, f.errors / r.ranks AS errors
+        FROM l4._case_node AS z
+        CROSS JOIN LATERAL (SELECT sum(upper(x.span) - lower(x.span)) AS ranks FROM unnest(z.ranks) AS x(span)) AS r
+        LEFT JOIN said AS s USING (node)
+        LEFT JOIN failed AS f USING (node)
+        WHERE z.job_id = evidence_edge.job_id AND z.lines > 0
+    ), usual AS (
+        SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n.errors) AS errors FROM n WHERE n.first IS NOT NULL
+    ), closed AS (
+        SELECT w.*, w.ranks > 1 AND w.ranks * (1 - w.errors / u.errors) > 0.99 AS partly_quiet,
+            coalesce(lag(w.first) OVER o, last_value(w.first) OVER whole) AS before, coalesce(lag(w.both) OVER o, last_value(w.both) OVER whole) AS before_both,
+            coalesce(lead(w.first) OVER o, first_value(w.first) OVER o) AS after, coalesce(lead(w.both) OVER o, first_value(w.both) OVER o) AS after_both
+        FROM n AS w CROSS JOIN usual AS u
+        WHERE w.first IS NOT NULL
+        WINDOW o AS (ORDER BY w.place), whole AS (ORDER BY w.place ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+    ), split AS (
+        -- of a node with both kinds, the neighbours tell which ranks wait for what
+        SELECT c.*, CASE WHEN c.both AND NOT c.before_both THEN c.before ELSE c.first END AS low,
+            CASE WHEN c.both AND NOT c.after_both THEN c.after ELSE c.first END AS high
+        FROM closed AS c
     ), ring AS (
-        SELECT w.*, coalesce(lead(w.node) OVER o, first_value(w.node) OVER o) AS next_node,
-            coalesce(lead(w.waits) OVER o, first_value(w.waits) OVER o) AS next_waits,
-            coalesce(lead(w.place) OVER o, first_value(w.place) OVER o) AS next_place
-        FROM n AS w
-        WHERE w.waits IS NOT NULL
-        WINDOW o AS (ORDER BY w.place)
+        SELECT s.*, coalesce(lead(s.node) OVER o, first_value(s.node) OVER o) AS next_node, coalesce(lead(s.low) OVER o, first_value(s.low) OVER o) AS next_low,
+            coalesce(lead(s.place) OVER o, first_value(s.place) OVER o) AS next_place,
+            coalesce(lead(s.partly_quiet) OVER o, first_value(s.partly_quiet) OVER o) AS next_partly_quiet
+        FROM split AS s
+        WINDOW o AS (ORDER BY s.place)
+    ), seam AS (
+        SELECT r.node, r.partly_quiet, r.next_node, r.next_partly_quiet, r.place, r.next_place, r.high AS below, r.next_low AS above FROM ring AS r WHERE r.high <> r.next_low
+        UNION ALL
+        SELECT r.node, r.partly_quiet, r.node, r.partly_quiet, r.place, r.place, r.low, r.high FROM ring AS r WHERE r.low <> r.high
+        UNION ALL
+        -- the shorter run is within the node
+        SELECT r.node, r.partly_quiet, r.node, r.partly_quiet, r.place, r.place, w.below, w.above
+        FROM ring AS r CROSS JOIN (VALUES ('send', 'receive'), ('receive', 'send')) AS w(below, above)
+        WHERE r.both AND NOT r.before_both AND NOT r.after_both AND r.before = r.after
     ), gap AS (
         -- a node that lost both neighbours reports what it waits for first, so of the two at the break that one is likelier
-        SELECT r.*, CASE WHEN (r.waits = 'send') = d.upwards THEN 0.6 ELSE 0.4 END AS value,
-            CASE WHEN (r.waits = 'send') = d.upwards THEN 0.05 ELSE 0 END AS waits_first
-        FROM ring AS r CROSS JOIN direction AS d
-        WHERE r.waits <> r.next_waits AND (SELECT count(*) FROM ring AS z WHERE z.waits <> z.next_waits) = 2
-            AND (SELECT count(*) FROM ring) >= 3
+        SELECT s.*, CASE WHEN (s.below = 'send') = d.upwards THEN 0.6 ELSE 0.4 END AS value,
+            CASE WHEN (s.below = 'send') <> d.upwards THEN 0 WHEN (s.below = 'send') = d.send_first THEN 1 ELSE 2 END AS waits_first
+        FROM seam AS s CROSS JOIN direction AS d
+        WHERE (SELECT count(*) FROM seam) = 2 AND (SELECT count(*) FROM ring) >= 3
     ), rated AS (
-        SELECT g.node, g.value + g.waits_first AS value, 'ranks on one side wait to receive, on the other to send: the ring breaks here' AS detail FROM gap AS g
+        SELECT g.node, CASE WHEN g.partly_quiet THEN g.value * 1.5 ELSE g.value + CASE WHEN g.waits_first = 1 THEN 0.05 ELSE 0 END END AS value,
+            CASE WHEN g.partly_quiet THEN 'not all of its ranks report an error, and ' ELSE '' END
+                || 'ranks on one side wait to receive, on the other to send: the ring breaks here' AS detail FROM gap AS g
         UNION ALL
-        SELECT g.next_node, g.value, 'ranks on one side wait to receive, on the other to send: the ring breaks here' FROM gap AS g
+        SELECT g.next_node, CASE WHEN g.next_partly_quiet THEN g.value * 1.5 ELSE g.value + CASE WHEN g.waits_first = 2 THEN 0.05 ELSE 0 END END,
+            CASE WHEN g.next_partly_quiet THEN 'not all of its ranks report an error, and ' ELSE '' END
+                || 'ranks on one side wait to receive, on the other to send: the ring breaks here' FROM gap AS g
         UNION ALL
         SELECT m.node, g.value * 1.5, 'no error of its own, between ranks that wait to receive and ranks that wait to send'
         FROM gap AS g
-        JOIN n AS m ON m.waits IS NULL AND m.quiet AND CASE WHEN g.next_place > g.place
+        JOIN n AS m ON m.first IS NULL AND m.quiet AND g.next_place <> g.place AND CASE WHEN g.next_place > g.place
             THEN m.place > g.place AND m.place < g.next_place ELSE m.place > g.place OR m.place < g.next_place END
     )
     SELECT DISTINCT ON (r.node) r.node, r.value::float8, r.detail

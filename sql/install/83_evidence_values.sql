@@ -5,13 +5,18 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
 BEGIN ATOMIC
     WITH k AS (
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_drift.job_id AND c.nodes >= 3
+    ), per AS (
+        SELECT greatest(mode() WITHIN GROUP (ORDER BY r.ranks), 1) AS ranks
+        FROM (SELECT count(*) AS ranks FROM l4._case_rank AS z WHERE z.job_id = evidence_drift.job_id GROUP BY z.node) AS r
     ), once AS MATERIALIZED (
-        -- with one record on a node there is one value of each variable part
-        SELECT c.node, c.event_id FROM k CROSS JOIN LATERAL l4._event_counts(k.job_id, NULL) AS c WHERE c.occurrences = 1
+        -- once a rank
+        SELECT c.node, c.event_id FROM k CROSS JOIN per CROSS JOIN LATERAL l4._event_counts(k.job_id, NULL) AS c WHERE c.occurrences <= per.ranks
     ), here AS MATERIALIZED (
-        SELECT s.node, s.event_id, s.slot, s.value
-        FROM l4._first_said(evidence_drift.job_id, ARRAY(SELECT o.event_id FROM once AS o GROUP BY o.event_id HAVING count(*) >= 3)) AS s
+        SELECT s.node, s.event_id, s.slot, min(s.value) AS value
+        FROM l4._slot_values(evidence_drift.job_id, ARRAY(SELECT o.event_id FROM once AS o GROUP BY o.event_id HAVING count(*) >= 3)) AS s
         JOIN once AS o USING (node, event_id)
+        GROUP BY s.node, s.event_id, s.slot
+        HAVING count(*) = 1
     ), common AS (
         SELECT h.event_id, h.slot, l4._common_value(h.value) AS value, count(*) AS nodes
         FROM here AS h GROUP BY h.event_id, h.slot
@@ -23,15 +28,17 @@ BEGIN ATOMIC
         GROUP BY c.event_id, c.slot, c.value, c.nodes
     ), drifted AS (
         SELECT o.* FROM odd AS o
-        WHERE o.nodes_off <= greatest(1, 0.05 * o.nodes) AND o.nodes - o.nodes_off >= 0.8 * o.nodes
+        WHERE o.nodes_off <= greatest(1, 0.05 * o.nodes) AND o.nodes - o.nodes_off >= least(0.8 * o.nodes, o.nodes - 1)
     ), baseline AS (
         SELECT z.job_id, z.event_id, z.slot, z.differing
         FROM k
+        CROSS JOIN per
         CROSS JOIN LATERAL unnest(k.baseline) WITH ORDINALITY AS b(job_id, place)
         CROSS JOIN LATERAL (
-            SELECT b.job_id, v.event_id, v.slot, count(DISTINCT v.value) + max((v.occurrences > 1)::int) AS differing
-            FROM l4._first_slots(b.job_id, ARRAY(SELECT DISTINCT d.event_id FROM drifted AS d)) AS v
-            GROUP BY v.event_id, v.slot) AS z
+            SELECT b.job_id, v.event_id, v.slot, count(DISTINCT v.value) + max((c.occurrences > per.ranks)::int) AS differing
+            FROM l4._slot_values(b.job_id, ARRAY(SELECT DISTINCT d.event_id FROM drifted AS d)) AS v
+            JOIN l4._event_counts(b.job_id, ARRAY(SELECT DISTINCT d.event_id FROM drifted AS d)) AS c USING (node, event_id)
+            GROUP BY v.event_id, v.slot, per.ranks) AS z
         WHERE b.place <= 5
     )
     SELECT DISTINCT ON (h.node) h.node, CASE WHEN cardinality(k.baseline) >= 2 THEN 1 ELSE 0.5 END::float8,
@@ -191,8 +198,9 @@ BEGIN ATOMIC
     ), spread AS MATERIALIZED (
         SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(l.ms)) AS mad, max(l.ms) AS most FROM late AS l
     )
-    SELECT l.node, l.trust * l.ms / s.most, 'reports ' || round(l.ms::numeric, 1) || ' ms later than the median node since the job is slow'
+    -- less than a tenth of an iteration may be chance
+    SELECT l.node, l.trust * l.ms / s.most * least(1, s.most / (0.1 * k.median_ms)), 'reports ' || round(l.ms::numeric, 1) || ' ms later than the median node since the job is slow'
     FROM late AS l CROSS JOIN spread AS s JOIN l4._case AS k ON k.job_id = evidence_late.job_id
-    WHERE l.ms > greatest(3 * s.mad, 0.1 * k.median_ms) AND s.most > 0;
+    WHERE l.ms > 3 * s.mad AND s.most > 0 AND k.median_ms > 0;
 END;
 COMMENT ON FUNCTION l4.evidence_late(text) IS 'evidence (slow jobs): the node reports what all report later than the others since the job is slow, 1 = the latest';

@@ -1,10 +1,10 @@
 -- In which stage and iteration the failure shows.
 
--- Names of the functions in the first crash reports of a node (of the job: in the first one), outermost first.
-CREATE FUNCTION l4._frames(job_id text, node text) RETURNS TABLE (name text, place bigint)
+-- Names of the functions in the first crash reports of a node (of the job: in the first one), outermost first; or of what its lines of code call.
+CREATE FUNCTION l4._frames(job_id text, node text, calls bool DEFAULT false) RETURNS TABLE (name text, place bigint)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT regexp_replace(f.name[1], '^.*[.]', ''), x.event_id::bigint * 100000 + f.place
+    SELECT CASE WHEN calls THEN f.name[1] ELSE regexp_replace(f.name[1], '^.*[.]', '') END, x.event_id::bigint * 100000 + f.place
     FROM (
         SELECT j.event_id, j.example FROM l4._case_event AS e
         JOIN l4._case_count AS c ON c.job_id = e.job_id AND c.event_id = e.event_id
@@ -12,9 +12,10 @@ BEGIN ATOMIC
         WHERE e.job_id = _frames.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.exit AND (e.terminal OR e.stack)
             AND (c.node = _frames.node OR _frames.node IS NULL)
         ORDER BY e.stack, e.nodes, c.first_ts, c.first_line_no LIMIT CASE WHEN _frames.node IS NULL THEN 1 ELSE 40 END) AS x
-    CROSS JOIN LATERAL regexp_matches(x.example, '(?:, in |\mat |\min )([A-Za-z_][A-Za-z0-9_.]*)', 'g') WITH ORDINALITY AS f(name, place);
+    CROSS JOIN LATERAL regexp_matches(x.example, CASE WHEN calls THEN '([A-Za-z_][A-Za-z0-9_.]*)[(]' ELSE '(?:, in |\mat |\min )([A-Za-z_][A-Za-z0-9_.]*)' END, 'g')
+        WITH ORDINALITY AS f(name, place);
 END;
-COMMENT ON FUNCTION l4._frames(text, text) IS 'functions in the stacks of a node, NULL: in the first of the job';
+COMMENT ON FUNCTION l4._frames(text, text, bool) IS 'functions in the stacks of a node, NULL: in the first of the job; or what their lines of code call';
 
 CREATE FUNCTION l4._in_step(job_id text) RETURNS bool
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -58,6 +59,28 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._stage_at(text, text, timestamptz) IS 'stage of a node (NULL: of the job) at a time (NULL: at its end)';
 
+-- A job that fails to start in code that no function tells of: what it called there last, such as the class of a dataset, or else the file that it
+-- could not read.
+CREATE FUNCTION l4._called_stage(job_id text, node text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT coalesce((
+        SELECT r.stage
+        FROM l4._frames(_called_stage.job_id, _called_stage.node, true) AS f
+        JOIN l4._marker('call') AS r ON l4.pcre_match(f.name, r.signature)
+        ORDER BY f.place DESC, r.stage
+        LIMIT 1), (
+        SELECT r.stage
+        FROM l4._case_event AS e
+        JOIN l4._case_count AS c USING (job_id, event_id)
+        JOIN l4._job_events(ARRAY[_called_stage.job_id]) AS j USING (event_id)
+        JOIN l4._marker('file') AS r ON l4.pcre_match(j.example, r.signature)
+        WHERE e.job_id = _called_stage.job_id AND c.node = _called_stage.node AND e.is_new AND e.dropped IS NULL AND e.terminal AND NOT e.exit
+        ORDER BY c.first_ts, c.first_line_no, r.stage
+        LIMIT 1));
+END;
+COMMENT ON FUNCTION l4._called_stage(text, text) IS 'stage that the calls in the stacks of a node tell, or the file that it failed to read, NULL when they tell none';
+
 CREATE FUNCTION l4._stage_of_failure(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -66,6 +89,7 @@ BEGIN ATOMIC
             -- iterations tell of the training, also where no line announced it
             WHEN k.symptom <> 'launch' AND s.stage IN ('init', 'data', 'model', 'checkpoint_load')
                 AND EXISTS (SELECT FROM l4._case_node AS n WHERE n.job_id = k.job_id AND (n.in_flight > 0 OR n.last_iteration > 0)) THEN 'train'
+            WHEN k.symptom = 'launch' AND s.stage = 'init' THEN coalesce(l4._called_stage(k.job_id, _stage_of_failure.node), s.stage)
             ELSE s.stage END) END
     FROM (SELECT coalesce(l4._stage_at(k.job_id, _stage_of_failure.node, coalesce(
                 (SELECT least(n.terminal_ts, k.terminal_ts) FROM l4._case_node AS n WHERE n.job_id = k.job_id AND n.node = _stage_of_failure.node),
@@ -89,10 +113,11 @@ BEGIN
     ELSIF k.symptom IN ('none', 'launch') OR stage NOT IN ('train', 'eval', 'checkpoint_save') THEN
         RETURN NULL;
     END IF;
-    SELECT coalesce(max(n.last_iteration) FILTER (WHERE n.node = _iteration_of_failure.node), min(n.last_iteration)), max(n.in_flight),
+    -- of nodes that print at different rhythms the finest count
+    SELECT coalesce(max(n.last_iteration) FILTER (WHERE n.fine AND n.node = _iteration_of_failure.node), min(n.last_iteration) FILTER (WHERE n.fine)), max(n.in_flight),
         coalesce(bool_or(n.last_iteration IS NOT NULL) FILTER (WHERE n.node = _iteration_of_failure.node), false)
     INTO last_done, flight, prints
-    FROM l4._case_node AS n WHERE n.job_id = k.job_id;
+    FROM (SELECT z.*, 2 * z.iterations >= max(z.iterations) OVER () AS fine FROM l4._case_node AS z WHERE z.job_id = k.job_id) AS n;
     last_done := coalesce(last_done, 0);
     IF stage IN ('eval', 'checkpoint_save') AND k.step = 1 THEN
         RETURN nullif(last_done, 0);
