@@ -55,6 +55,7 @@ INSERT INTO use VALUES
 ('unit', 'SELECT hold($1), l4._ingest_store(ARRAY[s.stream_id], ARRAY[true], ARRAY[1000]::bigint[], decode(repeat(''020000'', 50), ''hex'')) FROM l4._stream AS s WHERE s.job_id = ''damaged-1'''),
 ('unit', 'SELECT hold($1), l4._ingest_store(ARRAY[s.stream_id], ARRAY[false], ARRAY[1000]::bigint[], decode(repeat(''020000'', 50), ''hex'')) FROM l4._stream AS s WHERE s.job_id = ''damaged-1'''),
 ('body', 'SELECT count(x::text) FROM l4._unpack($1) AS x(a bigint, b bigint, c timestamptz, d int, e int, f text, g int, h int)'),
+('body', 'SELECT count(x::text) FROM l4._unpack($1, NULL, ''{1,2,3,4}'', 5) AS x(a bigint, b bigint, c timestamptz, d int, e int, f text, g int, h int)'),
 ('slots', 'SELECT count(x::text) FROM part AS p, l4._unpack_values($1, $1, p.bytes, NULL, ''{}'', ''{}'', ''{}'', ''{}'', ''{}'', NULL, NULL, false) AS x WHERE p.name = ''events'''),
 ('events', 'SELECT count(x::text) FROM part AS p, l4._unpack_values(p.bytes, NULL, $1, $1, ''{}'', ''{}'', ''{1,2,3}'', ''{0,0,0}'', ''{a,b,c}'', NULL, NULL, true) AS x WHERE p.name = ''slots'''),
 ('durations', 'SELECT count(x::text) FROM l4._duration_sums($1, $1, 2) AS x'),

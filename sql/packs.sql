@@ -109,6 +109,16 @@ SELECT count(*), bool_and(v.node = n.node) AS of_the_node, count(*) = (SELECT co
 FROM (TABLE wanted) AS w, (SELECT max(node) AS node FROM l4._node WHERE job_id = 'packs-1') AS n, l4._values('packs-1', w.ids, ARRAY[n.node]) AS v;
 SELECT m.* FROM (TABLE wanted) AS w, l4._mentions('packs-1', w.ids) AS m EXCEPT SELECT m.* FROM wanted AS w, l4.mention AS m WHERE job_id = 'packs-1' AND event_id = ANY (w.ids);
 SELECT count(*) FROM l4._slot_values('packs-1', '{}'), l4._event_counts('packs-1', '{}'), l4._first_said('packs-1', '{}');
+-- the lines of an event are those that the view shows
+SELECT count(*) > 3 AS several, bool_and(d.differing = 0) AS same FROM (
+    SELECT (SELECT count(*) FROM (SELECT v.* FROM l4.event_line AS v WHERE v.job_id = e.job_id AND v.event_id = e.event_id
+            EXCEPT SELECT w.* FROM l4.event_lines(e.job_id, e.event_id) AS w) AS x)
+        + abs((SELECT count(*) FROM l4.event_line AS v WHERE v.job_id = e.job_id AND v.event_id = e.event_id) - (SELECT count(*) FROM l4.event_lines(e.job_id, e.event_id)))
+        + (SELECT count(*) FROM (SELECT v.* FROM l4.event_line AS v WHERE v.job_id = e.job_id AND v.event_id = e.event_id AND v.node = n.node
+            EXCEPT ALL SELECT w.* FROM l4._event_lines(e.job_id, e.event_id, n.node) AS w) AS x)
+        + (SELECT count(*) FROM l4._event_lines(e.job_id, e.event_id, n.node) AS w WHERE w.node <> n.node) AS differing
+    FROM (SELECT DISTINCT c.job_id, c.event_id FROM l4.event_count AS c WHERE c.job_id = 'packs-1') AS e
+    JOIN (SELECT z.job_id, max(z.node) AS node FROM l4._node AS z GROUP BY z.job_id) AS n USING (job_id)) AS d;
 -- two ranks a node: nobody is missing but the node that is
 SELECT (l4.diagnose('packs-1')).coverage -> 'nodes_silent' AS silent, (l4.diagnose('packs-2')).coverage -> 'nodes_silent' AS silent_2;
 SELECT node, rank FROM l4._rank_node WHERE job_id = 'packs-1' ORDER BY rank;

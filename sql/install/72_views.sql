@@ -13,6 +13,10 @@ CREATE FUNCTION l4._unpack(packed bytea, open bytea, ids int[]) RETURNS SETOF re
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 20 AS 'MODULE_PATHNAME', 'l4_unpack';
 COMMENT ON FUNCTION l4._unpack(bytea, bytea, int[]) IS 'rows of two packed values whose first column is one of the ids';
 
+CREATE FUNCTION l4._unpack(packed bytea, open bytea, ids int[], place int) RETURNS SETOF record
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 20 AS 'MODULE_PATHNAME', 'l4_unpack';
+COMMENT ON FUNCTION l4._unpack(bytea, bytea, int[], int) IS 'rows of two packed values that have one of the ids in the column of that number';
+
 CREATE FUNCTION l4._unpack_values(slots bytea, open_slots bytea, events bytea, open_events bytea, merged int[], survivors int[], word_events int[],
                                   word_slots int[], words text[], ids int[], keys bigint[], first bool)
 RETURNS TABLE (event_id int, slot int, mask text, value text, occurrences bigint, first_ts timestamptz, first_line_no bigint)
@@ -126,36 +130,47 @@ END;
 $$;
 COMMENT ON FUNCTION l4._event_counts(text, int[]) IS 'l4.event_count of some events of a job; NULL = of all';
 
+-- Of the lines of a job only those wanted leave the packed values.
+CREATE FUNCTION l4._event_lines(job_id text, event_id int, node text) RETURNS SETOF l4.event_line
+LANGUAGE sql STABLE PARALLEL SAFE COST 1000 ROWS 1000
+BEGIN ATOMIC
+    WITH wanted AS (
+        SELECT e.event_id, e.level, l4._survivor(e.event_id, e.merged_into) AS survivor
+        FROM l4._event e
+        WHERE e.event_id OPERATOR(pg_catalog.=) _event_lines.event_id
+           OR e.merged_into OPERATOR(pg_catalog.=) (SELECT l4._survivor(t.event_id, t.merged_into) FROM l4._event t
+                                                    WHERE t.event_id OPERATOR(pg_catalog.=) _event_lines.event_id)
+           OR e.event_id OPERATOR(pg_catalog.=) (SELECT t.merged_into FROM l4._event t
+                                                 WHERE t.event_id OPERATOR(pg_catalog.=) _event_lines.event_id)
+    ), ids AS MATERIALIZED (
+        SELECT pg_catalog.array_agg(w.event_id ORDER BY w.event_id) AS ids FROM wanted w
+    ), streams AS (
+        SELECT s.stream_id, s.node, s.source, pg_catalog.min(u.first_line_no) AS first_line_no
+        FROM ids
+        CROSS JOIN l4._stream s
+        JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+        CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, ids.ids) AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
+                                                     first_line_no bigint)
+        WHERE s.job_id OPERATOR(pg_catalog.=) _event_lines.job_id
+          AND (_event_lines.node IS NULL OR s.node OPERATOR(pg_catalog.=) _event_lines.node)
+        GROUP BY 1, 2, 3
+    )
+    SELECT _event_lines.job_id, s.node, s.source, u.line_no, u.line_no OPERATOR(pg_catalog.-) u.back, u.ts, u.rank,
+           w.level, w.survivor, u.stage, u.iteration
+    FROM streams s
+    CROSS JOIN ids
+    JOIN l4._chunk c ON c.stream_id OPERATOR(pg_catalog.=) s.stream_id AND c.last_line_no OPERATOR(pg_catalog.>=) s.first_line_no
+    CROSS JOIN LATERAL l4._unpack(c.body, NULL, ids.ids, 5) AS u(line_no bigint, back bigint, ts timestamptz, rank int, event_id int,
+                                               stage text, epoch int, iteration int)
+    JOIN wanted w ON w.event_id OPERATOR(pg_catalog.=) u.event_id
+    ORDER BY s.node, s.source, u.line_no;
+END;
+COMMENT ON FUNCTION l4._event_lines(text, int, text) IS 'the lines of an event in a job, of one node or (NULL) of all';
+
 CREATE FUNCTION l4.event_lines(job_id text, event_id int) RETURNS SETOF l4.event_line
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000
 BEGIN ATOMIC
-    WITH wanted AS (
-        SELECT e.event_id, e.level
-        FROM l4._event e
-        WHERE e.event_id OPERATOR(pg_catalog.=) event_lines.event_id
-           OR e.merged_into OPERATOR(pg_catalog.=) (SELECT l4._survivor(t.event_id, t.merged_into) FROM l4._event t
-                                                    WHERE t.event_id OPERATOR(pg_catalog.=) event_lines.event_id)
-           OR e.event_id OPERATOR(pg_catalog.=) (SELECT t.merged_into FROM l4._event t
-                                                 WHERE t.event_id OPERATOR(pg_catalog.=) event_lines.event_id)
-    ), streams AS (
-        SELECT s.stream_id, s.node, s.source, pg_catalog.min(u.first_line_no) AS first_line_no
-        FROM l4._stream s
-        JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-        CROSS JOIN LATERAL l4._unpack(m.events, m.open_events) AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
-                                                     first_line_no bigint, last_line_no bigint)
-        JOIN wanted w ON w.event_id OPERATOR(pg_catalog.=) u.event_id
-        WHERE s.job_id OPERATOR(pg_catalog.=) event_lines.job_id
-        GROUP BY 1, 2, 3
-    )
-    SELECT event_lines.job_id, s.node, s.source, u.line_no, u.line_no OPERATOR(pg_catalog.-) u.back, u.ts, u.rank,
-           w.level, l4._survivor(e.event_id, e.merged_into), u.stage, u.iteration
-    FROM streams s
-    JOIN l4._chunk c ON c.stream_id OPERATOR(pg_catalog.=) s.stream_id AND c.last_line_no OPERATOR(pg_catalog.>=) s.first_line_no
-    CROSS JOIN LATERAL l4._unpack(c.body) AS u(line_no bigint, back bigint, ts timestamptz, rank int, event_id int,
-                                               stage text, epoch int, iteration int)
-    JOIN wanted w ON w.event_id OPERATOR(pg_catalog.=) u.event_id
-    JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
-    ORDER BY s.node, s.source, u.line_no;
+    SELECT l.* FROM l4._event_lines(event_lines.job_id, event_lines.event_id, NULL) l;
 END;
 COMMENT ON FUNCTION l4.event_lines(text, int) IS 'the lines of an event in a job, with all lines of their records';
 

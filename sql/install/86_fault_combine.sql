@@ -176,8 +176,8 @@ BEGIN ATOMIC
 		FROM event AS e
 		JOIN l4.event_count AS k ON k.job_id OPERATOR(pg_catalog.=) _fault_combinations.job_id AND k.event_id OPERATOR(pg_catalog.=) e.event_id
 		JOIN l4._job_event AS j ON j.job_id OPERATOR(pg_catalog.=) k.job_id AND j.event_id OPERATOR(pg_catalog.=) k.event_id
-		LEFT JOIN LATERAL (SELECT l.source, l.line_no FROM l4.event_lines(_fault_combinations.job_id, e.event_id) AS l
-						   WHERE l.node OPERATOR(pg_catalog.=) k.node AND l.line_no OPERATOR(pg_catalog.=) l.record_line_no
+		LEFT JOIN LATERAL (SELECT l.source, l.line_no FROM l4._event_lines(_fault_combinations.job_id, e.event_id, k.node) AS l
+						   WHERE l.line_no OPERATOR(pg_catalog.=) l.record_line_no
 						   ORDER BY e.nodes IS NOT NULL AND l.ts IS NOT DISTINCT FROM e.ts DESC, l.source, l.line_no LIMIT 1) AS t ON true
 		WHERE e.fault_id OPERATOR(pg_catalog.=) h.fault_id AND e.step OPERATOR(pg_catalog.=) 1 AND NOT e.gave_up
 		  AND h.found OPERATOR(pg_catalog.->) 'nodes' OPERATOR(pg_catalog.?) k.node

@@ -41,8 +41,8 @@ BEGIN ATOMIC
 	UNION ALL
 	SELECT v.fault_id, v.event_id, v.node, p.source, p.line_no, v.line, v.ts, v.occurrences, l4.pcre_captures(v.line, f.signature), v.gave_up, v.n
 	FROM variant_hit AS v JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) v.fault_id
-	CROSS JOIN LATERAL (SELECT t.source, t.line_no FROM l4.event_lines(_fault_hits.job_id, v.event_id) AS t
-						WHERE t.node OPERATOR(pg_catalog.=) v.node AND t.line_no OPERATOR(pg_catalog.=) t.record_line_no
+	CROSS JOIN LATERAL (SELECT t.source, t.line_no FROM l4._event_lines(_fault_hits.job_id, v.event_id, v.node) AS t
+						WHERE t.line_no OPERATOR(pg_catalog.=) t.record_line_no
 						ORDER BY t.ts IS NOT DISTINCT FROM v.ts DESC, t.source, t.line_no LIMIT 1) AS p
 	UNION ALL
 	SELECT t.fault_id, l.event_id, l.node, l.source, l.line_no, l.line, l.ts, l.occurrences, NULL, t.gave_up, 0

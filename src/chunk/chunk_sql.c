@@ -163,7 +163,7 @@ sorted_ids(ArrayType *array, int *n)
 static const int64 *
 key_column(L4Pack *pack, int colno)
 {
-	if (colno >= pack->ncols || pack->cols[colno].type != L4_PACK_INT)
+	if (colno < 0 || colno >= pack->ncols || pack->cols[colno].type != L4_PACK_INT)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("packed rows have no column %d of type %s", colno + 1, "integer")));
@@ -171,12 +171,12 @@ key_column(L4Pack *pack, int colno)
 	return pack->cols[colno].ints;
 }
 
-/* Numbers of the rows whose first column is one of these ids. */
+/* Numbers of the rows that have one of these ids in a column. */
 static int *
-choose_rows(L4Pack *pack, const int32 *ids, int nids, int *nrows)
+choose_rows(L4Pack *pack, int colno, const int32 *ids, int nids, int *nrows)
 {
 	int		   *rows = (int *) palloc(sizeof(int) * Max(pack->nrows, 1));
-	const int64 *id = key_column(pack, 0);
+	const int64 *id = key_column(pack, colno);
 	bool		keep = false;
 
 	*nrows = 0;
@@ -213,9 +213,9 @@ put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row)
 	tuplestore_putvalues(rsinfo->setResult, desc, values, nulls);
 }
 
-/* Add the rows of a packed value to the result, those of some ids or all (NULL). What nobody asks for is not decoded. */
+/* Add the rows of a packed value to the result, those of some ids in a column or all (NULL). What nobody asks for is not decoded. */
 static void
-put_rows(ReturnSetInfo *rsinfo, bytea *packed, const int32 *ids, int nids)
+put_rows(ReturnSetInfo *rsinfo, bytea *packed, int colno, const int32 *ids, int nids)
 {
 	TupleDesc	desc = rsinfo->setDesc;
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unpacked", ALLOCSET_DEFAULT_SIZES);
@@ -227,7 +227,7 @@ put_rows(ReturnSetInfo *rsinfo, bytea *packed, const int32 *ids, int nids)
 
 	check_columns(pack, desc);
 	if (ids != NULL && nrows > 0)
-		rows = choose_rows(pack, ids, nids, &nrows);
+		rows = choose_rows(pack, colno, ids, nids, &nrows);
 	if (nrows > 0)
 	{
 		for (int c = 0; c < desc->natts; c++)
@@ -266,7 +266,7 @@ begin_rows(ReturnSetInfo *rsinfo)
 /*
  * Rows of packed values, as the caller's column definition list names them:
  * the first so many columns. With a third argument, the rows whose first
- * column is one of these ids.
+ * column is one of these ids; with a fourth one, the column of that number.
  */
 Datum
 l4_unpack(PG_FUNCTION_ARGS)
@@ -274,17 +274,20 @@ l4_unpack(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	const int32 *ids = NULL;
 	int			nids = 0;
+	int			colno = 0;
 
 	begin_rows(rsinfo);
 	if (PG_NARGS() > 2)
 	{
-		if (PG_ARGISNULL(2))
+		if (PG_ARGISNULL(2) || (PG_NARGS() > 3 && PG_ARGISNULL(3)))
 			return (Datum) 0;
 		ids = sorted_ids(PG_GETARG_ARRAYTYPE_P(2), &nids);
+		if (PG_NARGS() > 3)
+			colno = PG_GETARG_INT32(3) - 1;
 	}
 	for (int i = 0; i < Min(PG_NARGS(), 2); i++)
 		if (!PG_ARGISNULL(i))
-			put_rows(rsinfo, PG_GETARG_BYTEA_PP(i), ids, nids);
+			put_rows(rsinfo, PG_GETARG_BYTEA_PP(i), colno, ids, nids);
 	return (Datum) 0;
 }
 
