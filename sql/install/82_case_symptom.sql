@@ -36,11 +36,11 @@ BEGIN
     -- survived: on every node that has it, it was over when the node had its first iteration done and training went on, or, of a node that
     -- did not train, when the node got to a later stage
     WITH reached AS (
-        SELECT n.node, n.train_ts, n.iterations, max(s.first_ts - n.clock) FILTER (WHERE s.stage IN ('data', 'model', 'checkpoint_load', 'train')) AS stage_ts
+        SELECT n.node, n.train_ts, n.iterations, s.ts - n.clock AS stage_ts
         FROM l4._case_node AS n
-        LEFT JOIN l4.stage_span AS s ON s.job_id = k.job_id AND s.node = n.node
+        LEFT JOIN (SELECT z.node, max(z.first_ts) AS ts FROM l4.stage_span AS z
+            WHERE z.job_id = k.job_id AND z.stage IN ('data', 'model', 'checkpoint_load', 'train') GROUP BY z.node) AS s USING (node)
         WHERE n.job_id = k.job_id
-        GROUP BY n.node, n.train_ts, n.iterations
     ), survived AS (
         SELECT c.event_id
         FROM l4._case_count AS c
