@@ -26,7 +26,8 @@ OBJS = \
 	src/ingest/ingest_sql.o \
 	src/ingest/ingest_store.o \
 	src/ingest/ingest_sum.o \
-	src/ingest/ingest_unit.o \
+	src/ingest/ingest_unit_read.o \
+	src/ingest/ingest_unit_write.o \
 	src/diagnose/diag_blame.o \
 	src/diagnose/diag_iter.o \
 	src/diagnose/diag_pack_sql.o \

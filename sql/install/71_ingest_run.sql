@@ -71,8 +71,14 @@ DECLARE
     job_value text := CASE WHEN has_job THEN 'l.job_id::text' ELSE quote_literal(job_id) || '::text' END;
     -- of one job the node alone: a condition on both would start the search for the next node at the first one
     keys text := CASE WHEN has_job AND job_id IS NULL THEN 'l.job_id, l.node' ELSE 'l.node' END;
+    -- in the order of the index the first row of a stream has its first line number
+    first_row text := format('%s AS job_id, l.node::text AS node, %s AS source, l.line_no::bigint AS line_no FROM %s l WHERE ',
+                         job_value, CASE WHEN has_source THEN 'l.source::text' ELSE '''''::text' END, relation);
+    nodes_of text := concat(job_is, CASE WHEN has_job THEN 'l.job_id IS NOT NULL AND ' END, 'l.node IS NOT NULL');
+    in_order text := concat(' ORDER BY ', keys, CASE WHEN has_source THEN ', l.source' END, ', l.line_no LIMIT 1');
     node_key text := l4._ingest_key(has_job, false, false, 'k');
-    sources text := 'SELECT ''''::text AS source, false AS has_null';
+    next_source text := '';
+    last text := format('(SELECT max(l.line_no) FROM %s l WHERE %s)::bigint', relation, l4._ingest_key(has_job, has_source, false, 'k'));
     probe text := 'CASE WHEN %1$s.has_null THEN (SELECT %2$s FROM %3$s l WHERE %4$s%6$s) ELSE (SELECT %2$s FROM %3$s l WHERE %5$s%6$s) END';
     plain text := l4._ingest_key(has_job, has_source, false, 's');
     with_null text := l4._ingest_key(has_job, has_source, true, 's');
@@ -84,25 +90,21 @@ DECLARE
     last_line bigint[];
     wrong record;
 BEGIN
+    -- NULL comes after the other sources of a node
     IF has_source THEN
-        sources := format(
-            'WITH RECURSIVE x AS ((SELECT l.source::text AS source FROM %1$s l WHERE %2$s AND l.source IS NOT NULL ORDER BY l.source LIMIT 1) '
-            'UNION ALL SELECT n.source FROM x CROSS JOIN LATERAL (SELECT l.source::text AS source FROM %1$s l WHERE %2$s AND l.source > x.source ORDER BY l.source LIMIT 1) n) '
-            'SELECT y.source, bool_or(y.has_null) AS has_null FROM (SELECT x.source, false AS has_null FROM x '
-            'UNION ALL SELECT '''', true WHERE EXISTS (SELECT FROM %1$s l WHERE %2$s AND l.source IS NULL)) y GROUP BY 1', relation, node_key);
+        next_source := format('(SELECT 1 AS turn, %1$s%2$s AND l.source > k.source%3$s) UNION ALL (SELECT 2, %1$s%2$s AND k.source IS NOT NULL AND l.source IS NULL%3$s) UNION ALL ',
+                              first_row, node_key, in_order);
+        last := format('CASE WHEN k.source IS NULL THEN (SELECT max(l.line_no) FROM %s l WHERE %s AND l.source IS NULL)::bigint ELSE %s END', relation, node_key, last);
     END IF;
     EXECUTE format(
-        'WITH RECURSIVE k AS ('
-        '(SELECT %1$s AS job_id, l.node::text AS node FROM %2$s l WHERE %3$sl.node IS NOT NULL%4$s ORDER BY %5$s LIMIT 1) '
-        'UNION ALL SELECT n.job_id, n.node FROM k CROSS JOIN LATERAL (SELECT %1$s AS job_id, l.node::text AS node FROM %2$s l '
-        'WHERE %3$s(%5$s) > (%6$s) AND l.node IS NOT NULL ORDER BY %5$s LIMIT 1) n), '
-        's AS (SELECT k.job_id, k.node, s.source, s.has_null FROM k CROSS JOIN LATERAL (%7$s) s), '
-        'm AS (SELECT s.*, %8$s::bigint AS first_line, %9$s::bigint AS last_line FROM s) '
+        'WITH RECURSIVE k AS ((SELECT %1$s%2$s%3$s) UNION ALL '
+        'SELECT n.job_id, n.node, n.source, n.line_no FROM k CROSS JOIN LATERAL ('
+        'SELECT n.* FROM (%4$s(SELECT 3 AS turn, %1$s%2$s AND (%5$s) > (%6$s)%3$s)) n ORDER BY n.turn LIMIT 1) n), '
+        'm AS (SELECT k.job_id, k.node, coalesce(k.source, '''') AS source, bool_or(k.source IS NULL) AS has_null, min(k.line_no) AS first_line, max(%7$s) AS last_line '
+        'FROM k GROUP BY 1, 2, 3) '
         'SELECT array_agg(m.job_id), array_agg(m.node), array_agg(m.source), array_agg(m.has_null), array_agg(m.first_line), array_agg(m.last_line) '
         'FROM m WHERE m.last_line IS NOT NULL',
-        job_value, relation, job_is, CASE WHEN has_job THEN ' AND l.job_id IS NOT NULL' ELSE '' END, keys,
-        CASE WHEN has_job AND job_id IS NULL THEN 'k.job_id, k.node' ELSE 'k.node' END, sources,
-        format(probe, 's', 'min(l.line_no)', relation, with_null, plain, ''), format(probe, 's', 'max(l.line_no)', relation, with_null, plain, ''))
+        first_row, nodes_of, in_order, next_source, keys, replace(keys, 'l.', 'k.'), last)
     INTO jobs, nodes, names, null_source, first_line, last_line;
     SELECT t.node, CASE WHEN t.first < 0 THEN t.first ELSE t.last END AS line_no INTO wrong
     FROM unnest(nodes, first_line, last_line) AS t(node, first, last) WHERE t.first < 0 OR t.last > 9223372036854773806 LIMIT 1;
@@ -179,7 +181,6 @@ DECLARE
     rules bigint := jsonb_hash_extended(l4._ruleset(), 0);
     workers int := current_setting('max_parallel_workers_per_gather');
     apart bool;
-    shares int;
     branches text;
 BEGIN
     apart := workers > 0 AND l4._ingest_workers_may(read);
@@ -187,15 +188,15 @@ BEGIN
     IF workers = 1 THEN
         PERFORM set_config('parallel_leader_participation', 'on', true);
     END IF;
-    shares := CASE WHEN apart THEN least(cardinality(ids), 8 * workers) ELSE 1 END;
-    -- the longest pieces are dealt out first, forth and back
+    -- the longest pieces first; a share is its part of what is left, so that the last ones are small and all end together
     SELECT string_agg(b.branch, ' UNION ALL ' ORDER BY b.share) INTO branches
     FROM (SELECT s.share, format('SELECT s.number, s.unit FROM l4._ingest_scan_share(%L, %L, %s, %L, %L, %L, %L, %L, %L) s', read, read_null,
                                  rules, array_agg(s.n ORDER BY s.n), array_agg(s.id ORDER BY s.n), array_agg(s.has_null ORDER BY s.n),
                                  array_agg(s.late ORDER BY s.n), array_agg(s.from_line ORDER BY s.n), array_agg(s.to_line ORDER BY s.n)) AS branch
-          FROM (SELECT p.*, least(p.k % (2 * shares), 2 * shares - 1 - p.k % (2 * shares)) AS share
-                FROM (SELECT p.*, row_number() OVER (ORDER BY p.to_line::numeric - p.from_line DESC NULLS FIRST, p.n) - 1 AS k
-                      FROM unnest(ids, nulls, late, from_line, to_line) WITH ORDINALITY AS p(id, has_null, late, from_line, to_line, n)) p) s
+          FROM (SELECT p.*, CASE WHEN apart THEN floor(ln(1 - (p.upto - p.weight) / p.total) / ln(1 - 0.5 / workers)) ELSE 0 END AS share
+                FROM (SELECT p.*, sum(p.weight) OVER (ORDER BY p.weight DESC, p.n) AS upto, sum(p.weight) OVER () AS total
+                      FROM (SELECT p.*, greatest(p.to_line::float8 - coalesce(p.from_line, p.to_line), 1024) AS weight
+                            FROM unnest(ids, nulls, late, from_line, to_line) WITH ORDINALITY AS p(id, has_null, late, from_line, to_line, n)) p) p) s
           GROUP BY s.share) b;
     -- a function that no worker may run keeps a query where it is, even under force_parallel_mode
     PERFORM l4._ingest_hold('SELECT r.number, r.unit FROM (' || branches || ') r' || CASE WHEN apart THEN '' ELSE ' WHERE l4._can_commit() IS NOT NULL' END,

@@ -143,7 +143,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION l4._ingest_end(int) IS 'notes that a call has ended';
 
-CREATE PROCEDURE l4.ingest(logs regclass, job_id text DEFAULT NULL, commit bool DEFAULT true, batch_lines int DEFAULT 500000)
+CREATE PROCEDURE l4.ingest(logs regclass, job_id text DEFAULT NULL, commit bool DEFAULT true, batch_lines int DEFAULT 1000000)
 LANGUAGE plpgsql
 AS $$
 -- No SET clause: a procedure that commits cannot have one. Every name here is qualified.
@@ -182,7 +182,7 @@ BEGIN
     SELECT * INTO w FROM l4._ingest_list(relation, src.has_job, src.has_source, job_id);
     PERFORM l4._ingest_expect(call_id, w.ids, w.late, w.lo, w.hi);
     -- a small batch first: most of what has to be learnt is in it, and what needs no learning is packed by the workers
-    size := greatest(batch_lines OPERATOR(pg_catalog./) 8, 1);
+    size := greatest(batch_lines OPERATOR(pg_catalog./) 16, 1);
     WHILE w.ids IS NOT NULL LOOP
         IF commit THEN
             COMMIT;

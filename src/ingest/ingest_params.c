@@ -10,6 +10,7 @@
 #include "common/hashfn.h"
 
 #include "base/ascii.h"
+#include "base/clip.h"
 #include "ingest/ingest_scan.h"
 #include "l4_compat.h"
 

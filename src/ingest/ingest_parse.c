@@ -14,6 +14,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/clip.h"
 #include "ingest/ingest_scan.h"
 #include "l4_compat.h"
 

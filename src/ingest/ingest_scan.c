@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/clip.h"
 #include "base/grow.h"
 #include "chunk/chunk.h"
 #include "ingest/ingest_scan.h"

@@ -14,6 +14,7 @@
 #include "utils/builtins.h"
 
 #include "base/args.h"
+#include "base/clip.h"
 #include "ingest/ingest_held.h"
 #include "ingest/ingest_learn.h"
 #include "ingest/ingest_pack.h"

@@ -134,8 +134,20 @@ typedef struct L4IterEntry
 	TimestampTz ts;
 	double		duration_ms;	/* nan none */
 	int			nmetrics;
-	L4Metric   *metrics;
+	L4Metric   *metrics;		/* equal names are the same pointer */
 } L4IterEntry;
+
+/* Do two iterations have the same metrics? */
+static inline bool
+l4_same_metrics(const L4IterEntry *a, const L4IterEntry *b)
+{
+	if (a->nmetrics != b->nmetrics)
+		return false;
+	for (int k = 0; k < a->nmetrics; k++)
+		if (a->metrics[k].name != b->metrics[k].name)
+			return false;
+	return true;
+}
 
 /* Part of a unit: the settled records, or those open when the input ended. */
 typedef struct L4UnitPart
@@ -198,8 +210,5 @@ extern L4Unit *l4_unit_decode_shapes(bytea *bytes, MemoryContext cxt);	/* the di
 /* The head alone, in front of what others write. */
 extern void l4_unit_put_head(StringInfo buf, const L4UnitHead *head);
 extern void l4_unit_get_head(struct L4ByteReader *reader, L4UnitHead *head, MemoryContext cxt);
-
-/* Bytes of text that fit in max without cutting a character. */
-extern int	l4_clip(const char *text, int len, int max);
 
 #endif							/* L4_INGEST_UNIT_H */
