@@ -147,9 +147,11 @@ FRAGMENTS = \
 	sql/install/87_fault_pack_user_parallel.sql \
 	sql/install/87_fault_pack_user_data.sql \
 	sql/install/87_fault_pack_user_program.sql \
+	sql/install/87_fault_pack_user_python.sql \
 	sql/install/87_fault_pack_user_software.sql \
 	sql/install/87_fault_pack_framework.sql \
 	sql/install/87_fault_pack_platform.sql \
+	sql/install/87_fault_pack_platform_scheduler.sql \
 	sql/install/87_fault_pack_combined.sql \
 	sql/install/88_fault_guard.sql \
 	sql/install/90_report_common.sql \

@@ -7,7 +7,7 @@ VALUES
 (1800, 'one_node_process_killed', 'hardware', 'node', 'fatal', 60, true,
  'A process of one node was killed from outside while the same program went on elsewhere: mostly the node''s memory ran out, or the node is in trouble.',
  'Read the kernel log of that node for the out-of-memory killer and hardware messages; compare its free memory with that of the others.',
- '{torchrun_worker_sigkill,deepspeed_launch_killed,dataloader_worker_killed,process_killed_by_signal,shell_process_killed,sym_slurm_task_exit,sym_ray_worker_exit,k8s_container_exit}',
+ '{torchrun_worker_sigkill,deepspeed_launch_killed,dataloader_worker_killed,process_killed_by_signal,shell_process_killed,sym_slurm_task_exit,sym_ray_worker_exit,sym_launcher_rank_exit,k8s_container_exit}',
  'https://pytorch.org/docs/stable/elastic/errors.html', 'builtin'),
 (1801, 'one_node_process_crashed', 'hardware', 'node', 'fatal', 60, true,
  'A process of one node crashed by a signal while the same program went on elsewhere: more likely the node (memory, accelerator, a damaged file) than the program.',
@@ -48,13 +48,13 @@ VALUES
 -- Step 2 is the same for all: at least two nodes tell of failed workers or lost peers, so the job did run on others too.
 INSERT INTO l4.fault_condition (fault_id, step, kind, signature, min_nodes, max_nodes)
 VALUES
-(1800, 1, 'event', 'exit ?code[:=]? ?-9\b|Signal 9 \(SIGKILL\)|killed by signal: Killed|return code = -9|[Ee]xit(?:ed)? (?:with )?(?:code|status)[:= ]+137\b|[Ee]xitCode: 137|died with <Signals\.SIGKILL|exited on signal 9\b|srun: error: \S+: task \d+: Killed', 1, 1),
+(1800, 1, 'event', 'exit ?code[:=]? ?-9\b|(?:exit|terminat|crash|return|die)(?:ed|d)? with (?:exit |return )?(?:code|status|signal)[:= ]+(?:-9|9|137)\b|Worker exit type: SYSTEM_ERROR .{0,60}connection error code 2\b|Signal 9 \(SIGKILL\)|killed by signal: Killed|return code = -9|[Ee]xit(?:ed)? (?:with )?(?:code|status)[:= ]+137\b|[Ee]xitCode: 137|died with <Signals\.SIGKILL|exited on signal 9\b|srun: error: \S+: task \d+: Killed', 1, 1),
 (1802, 1, 'event', 'No space left on device|Errno 28\]', 1, 1),
 (1803, 1, 'event', 'JSONDecodeError: (?:Unterminated|Invalid control|Invalid \\|Expecting (?:.,|.:|property))|UnicodeDecodeError: |UnpicklingError: |invalid load key|[Bb]ad (?:magic number|CRC|checksum)|zlib\.error|BadZipFile|BadGzipFile|is truncated|checksum mismatch', 1, 1),
 (1801, 1, 'event', 'Fatal Python error: (?!Aborted)|exit ?code[:=]? ?-(?:11|7|4|8)\b|Signal (?:11|7|4|8) \(SIG|killed by signal: (?:Bus|Segm|Illegal|Floating)|(?:Segmentation fault|Bus error|Illegal instruction) \(core dumped\)|return code = -(?:11|7|4|8)\b|exited on signal (?:11|7|4|8)\b', 1, 1),
 (3800, 1, 'event', '(?:FileNotFoundError: |\[Errno 2\] No such file or directory)(?!.{0,400}(?i:ckpt|checkpoint|iter_\d|global_step|mp_rank|optim_|step[-_=]?\d|\.distcp))', 1, 1),
 (7800, 1, 'event', '(?:FileNotFoundError: |\[Errno 2\] No such file or directory).{0,400}(?i:ckpt|checkpoint|iter_\d|global_step|mp_rank|optim_|step[-_=]?\d|\.distcp)', 1, 1),
-(7801, 1, 'event', '\[Errno 30\]|Read-only file system', 1, 1),
+(7801, 1, 'event', '(?:\[Errno 30\]|Read-only file system)(?!.{0,400}(?i:ckpt|checkpoint|iter_\d|global_step|mp_rank|optim_|step[-_=]?\d|\.distcp))', 1, 1),
 (7802, 1, 'event', 'network addresses of .{1,200} cannot be retrieved|gaierror|Temporary failure in name resolution|Name or service not known|[Cc]ould not resolve host', 1, 1);
 
 INSERT INTO l4.fault_condition (fault_id, step, kind, signature, min_nodes)

@@ -267,5 +267,11 @@ FROM (VALUES
  'monitor: cannot reset GPU 3',
  'A program reports an error of an accelerator; no row of this library knows the text.',
  'Read the kernel log of the node; run the vendor''s diagnosis on the device.',
- '{}', 'https://docs.nvidia.com/deploy/gpu-debug-guidelines/index.html')
+ '{}', 'https://docs.nvidia.com/deploy/gpu-debug-guidelines/index.html'),
+(1186, 'xid_device_plugin', 'hardware', 'accelerator', 'error', 52, false,
+ 'XidCriticalError: Xid=(?<xid>\d+)|\bdevice marked unhealthy: |the device will go unhealthy|[Dd]evice \S+ is (?:now )?unhealthy',
+ '2026/08/10 19:09:42 XidCriticalError: Xid=69 on Device=GPU-7540a9b3-eeb9-1214-1526-f93c9ea826a8, the device will go unhealthy.',
+ 'The device plugin of Kubernetes took a GPU out of service after an Xid of the driver.',
+ 'Look the Xid up in the kernel log of the node and drain the node; test or replace the GPU; restart the plugin once the GPU is well again.',
+ '{cuda_error_generic,sym_c10d_collective_timeout}', 'https://github.com/NVIDIA/k8s-device-plugin')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

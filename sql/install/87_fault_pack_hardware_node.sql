@@ -5,14 +5,14 @@ SELECT p.fault_id, p.name, p.category, p.component, p.severity, p.priority, p.is
 	p.leads_to::text[], p.source_url, 'builtin'
 FROM (VALUES
 (1053, 'sym_c10d_store_lost', 'hardware', 'node', 'error', 50, true,
- '(?:recvValue failed on SocketImpl|sendBytes failed on SocketImpl|failed to recv, got 0 bytes|Broken pipe\. This may indicate a possible application crash on rank 0)',
+ '(?:recvValue failed on SocketImpl|sendBytes failed on SocketImpl|failed to recv, got 0 bytes|Broken pipe\. This may indicate a possible application crash on rank 0|DistNetworkError: failed to (?:recv|format addr))',
  '[W TCPStore.cpp:122] [c10d] recvValue failed on SocketImpl(fd=65, addr=[node2]:41356, remote=[node1]:29500): failed to recv, got 0 bytes',
  'The connection to the rendezvous store (rank 0) broke; the process or node of rank 0 most likely died.',
  'Read the log of rank 0 / the first node.',
  '{torchrun_rendezvous_timeout}', 'https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/TCPStore.cpp'),
 (1055, 'torchrun_keepalive_failed', 'hardware', 'node', 'warning', 52, false,
  'has failed to send a keep-alive heartbeat to the rendezvous',
- '[W dynamic_rendezvous.py:1153] The node ''node7_1823_0'' has failed to send a keep-alive heartbeat to the rendezvous ''job77'' due to an error of type RendezvousConnectionError.',
+ '[W dynamic_rendezvous.py:1153] The node ''node7_1823_0'' has failed to send a keep-alive heartbeat to the rendezvous ''job77'' due to an error of type RendezvousTimeoutError.',
  'An elastic agent lost contact with the rendezvous back end; the node that hosts it is gone or overloaded.',
  'Check the node that hosts the rendezvous.',
  '{}', 'https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py'),
@@ -201,5 +201,11 @@ FROM (VALUES
  '[W dynamic_rendezvous.py:1282] The node ''node7_1823_0'' has failed to shutdown the rendezvous ''job77'' due to an error of type RendezvousConnectionError.',
  'The agent of a node could not report its end: the node that keeps the rendezvous store was gone already.',
  'Look for what ended the job first, mostly on the node of the rendezvous endpoint.',
+ '{}', 'https://pytorch.org/docs/stable/elastic/rendezvous.html'),
+(1187, 'sym_torchrun_keepalive_connection', 'hardware', 'node', 'warning', 53, true,
+ 'has failed to send a keep-alive heartbeat to the rendezvous .{0,200}RendezvousConnectionError',
+ '[W dynamic_rendezvous.py:1331] The node ''node7_1823_0'' has failed to send a keep-alive heartbeat to the rendezvous ''job77'' due to an error of type RendezvousConnectionError.',
+ 'The agent of a node lost the rendezvous store: the node that keeps it ended or cannot be reached.',
+ 'Look at the node of the rendezvous endpoint, and at what ended the job first.',
  '{}', 'https://pytorch.org/docs/stable/elastic/rendezvous.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);
