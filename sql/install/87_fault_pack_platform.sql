@@ -381,5 +381,11 @@ FROM (VALUES
  'node1:715:715 [1] misc/ibvwrap.cu:63 NCCL WARN Failed to open libibverbs.so[.1]',
  'The libraries of RDMA are not installed, so NCCL uses TCP: slow, but no failure.',
  'If the nodes have InfiniBand or RoCE, install rdma-core in the image; if not, ignore it.',
- '{}', 'https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html')
+ '{}', 'https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html'),
+(7089, 'cloud_host_terminated', 'platform', 'resource', 'error', 52, false,
+ 'Host EC2\b.{0,40}\b[Tt]erminated|\b(?:[Ii]nstance|VM|virtual machine) \S{0,60} ?(?:was|has been|is being) (?:terminated|stopped|deallocated|evicted|deleted) by|InsufficientInstanceCapacity|ZONE_RESOURCE_POOL_EXHAUSTED|(?:AllocationFailed|SkuNotAvailable|OverconstrainedZonalAllocationRequest)\b',
+ 'Status Reason: Host EC2 (instance i-0ab12) terminated.',
+ 'The cloud took the machine of the job away, or had none to give.',
+ 'Ask for on-demand or reserved capacity, or for another zone; resume from the last checkpoint when a machine goes away.',
+ '{sym_c10d_collective_timeout,sym_torchrun_worker_exit}', 'https://docs.aws.amazon.com/batch/latest/userguide/troubleshooting.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -34,7 +34,7 @@ FROM (VALUES
  'ROCm libraries of the environment do not support this GPU, or the process has no access to the device.',
  'Use builds for this architecture; add the user to the render group; pass /dev/kfd and /dev/dri into the container.',
  '{sym_torchrun_worker_exit}', 'https://rocm.docs.amd.com/projects/install-on-linux/en/latest/'),
-(3045, 'nvml_driver_library_mismatch', 'user', 'software', 'error', 50, false,
+(3045, 'nvml_driver_library_mismatch', 'user', 'software', 'error', 53, false,
  '(?:Failed to initialize NVML: |nvml error: )?[Dd]river/library version mismatch',
  'Failed to initialize NVML: Driver/library version mismatch',
  'User-space NVIDIA libraries and the loaded kernel module have different versions, usually after a driver upgrade without reboot.',
@@ -291,5 +291,17 @@ FROM (VALUES
  'RuntimeError: Cannot find a working triton installation. More information on installing Triton can be found at https://github.com/openai/triton',
  'The compiler that torch.compile needs is missing, or was built for another CUDA version or GPU.',
  'Install the Triton that belongs to this PyTorch; compare driver, CUDA and GPU architecture; or do not compile.',
- '{sym_torchrun_worker_exit}', 'https://github.com/triton-lang/triton')
+ '{sym_torchrun_worker_exit}', 'https://github.com/triton-lang/triton'),
+(3281, 'ascend_kernels_missing', 'user', 'software', 'error', 54, false,
+ 'Op \w+ does not ha(?:s|ve) any binary|(?:Cannot|Failed to) parse (?:json for config file|kernel in) \S*\.json|AclOpKernelInit failed|kernel package .{0,60}(?:not (?:installed|found)|does not match)',
+ 'EZ9999: Op Cast does not has any binary.',
+ 'The kernels of CANN that are installed are not those of this NPU or of this toolkit.',
+ 'Install the kernels package of the NPU''s model (npu-smi info) in the version of the toolkit; source its set_env.sh anew.',
+ '{sym_torchrun_worker_exit}', 'https://www.hiascend.com/document'),
+(3282, 'cublas_not_supported', 'user', 'software', 'error', 52, false,
+ '\b(?:CUBLAS|CUDNN|CUSPARSE)_STATUS_(?:NOT_SUPPORTED|ARCH_MISMATCH|VERSION_MISMATCH)|CUBLAS Error: the requested functionality is not supported',
+ 'RuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmStridedBatchedEx( handle, opa, opb)`',
+ 'The library refused the call: another cuBLAS or cuDNN than the framework''s was loaded, the GPU lacks the number format, or a shape or alignment is not allowed.',
+ 'Take other CUDA libraries out of LD_LIBRARY_PATH; check that the GPU knows the format (bfloat16 needs Ampere); make tensors contiguous and sizes multiples of 8.',
+ '{sym_torchrun_worker_exit}', 'https://docs.nvidia.com/cuda/cublas/index.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);
