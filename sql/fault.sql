@@ -28,6 +28,11 @@ SELECT change, pg_temp.try_fault(change) FROM unnest(ARRAY[
 	'{"example": "some text here"}', '{"example": "other"}', '{"leads_to": ["t"]}', '{"leads_to": [null]}', '{"root_cause": null}', '{"remedy": null}'
 ]::jsonb[]) AS t(change);
 SELECT pg_temp.try_fault(jsonb_build_object('signature', repeat('x', 1000000)));
+-- what is wrong with a pattern is said, not only which check it breaks
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy) VALUES ('t', 'user', 'program', '.*', 'c', 'r');
+INSERT INTO l4.fault (name, category, component, templates, root_cause, remedy) VALUES ('t', 'user', 'program', '{"<*> <IP>"}', 'c', 'r');
+INSERT INTO l4.fault (name, category, component, signature, example, root_cause, remedy) VALUES ('t', 'user', 'program', 'some text', 'other', 'c', 'r');
+INSERT INTO l4.fault (name, category, component, root_cause, remedy) VALUES ('t', 'user', 'program', 'c', 'r');
 
 -- leads_to: a cycle of the user's rows is an error, an unknown name a warning
 INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, leads_to) VALUES ('b', 'user', 'program', 'text b', 'c', 'r', '{a}');
@@ -52,6 +57,8 @@ SELECT origin FROM l4.active_fault WHERE name = 'a';
 SELECT name, problem FROM l4.fault_problem ORDER BY 1, 2;
 INSERT INTO l4.disabled_rule (kind, name) VALUES ('fault', 'a'), ('fault', 'host_oom_kill');
 SELECT count(*) FROM l4.active_fault WHERE name IN ('a', 'host_oom_kill');
+INSERT INTO l4.disabled_rule (kind, name) VALUES ('fault', 'host_oom_kil');
+SELECT name, problem FROM l4.fault_problem WHERE name = 'host_oom_kil';
 DELETE FROM l4.disabled_rule WHERE kind = 'fault';
 
 -- conditions

@@ -260,6 +260,11 @@ SELECT * FROM l4.import_faults('{"format": "l4 faults", "version": 1, "faults": 
 	{"name": "ok3", "category": "user", "component": "program", "root_cause": "c", "remedy": "r", "conditions": [{"step": 1, "signature": "text one"}, {"step": 2, "kind": "absent", "template": "some text <*>"}]}]}');
 SELECT step, kind, c.signature, template FROM l4.fault_condition c JOIN l4.fault f USING (fault_id) WHERE f.name = 'ok3' ORDER BY 1;
 SELECT jsonb_path_query(l4.export_faults('{ok3}'), '$.faults[*].conditions');
+-- one that replaces a shipped fault, one that one of the user's hides
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy) VALUES ('fm_mine', 'user', 'program', 'my own text', 'c', 'r');
+SELECT name, action, problem FROM l4.import_faults('[
+	{"name": "host_oom_kill", "category": "user", "component": "program", "signature": "another text", "root_cause": "c", "remedy": "r"},
+	{"name": "fm_mine", "category": "user", "component": "program", "signature": "yet another text", "root_cause": "c", "remedy": "r"}]', true);
 SELECT * FROM l4.import_faults('17');
 SELECT * FROM l4.import_faults('{"format": "other", "faults": []}');
 SELECT * FROM l4.import_faults('[]');

@@ -346,7 +346,8 @@ BEGIN
 	SELECT * INTO k FROM l4.fault f WHERE f.fault_id = keep FOR UPDATE;
 	SELECT * INTO g FROM l4.fault f WHERE f.fault_id = gone FOR UPDATE;
 	IF k.fault_id IS NULL OR g.fault_id IS NULL THEN
-		RAISE EXCEPTION 'fault % does not exist', CASE WHEN k.fault_id IS NULL THEN keep ELSE gone END USING ERRCODE = 'undefined_object';
+		RAISE EXCEPTION 'fault % does not exist', CASE WHEN k.fault_id IS NULL THEN keep ELSE gone END
+			USING ERRCODE = 'undefined_object', HINT = 'l4.fault lists them.';
 	END IF;
 	IF keep = gone OR k.combined OR g.combined OR k.origin = 'builtin' OR g.origin = 'builtin' THEN
 		RAISE EXCEPTION 'faults "%" and "%" cannot be merged', k.name, g.name

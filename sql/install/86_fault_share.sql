@@ -122,6 +122,7 @@ DECLARE
 	actions text[] := '{}';
 	problems text[] := '{}';
 	r record;
+	place text;
 BEGIN
 	IF jsonb_typeof(faults) IS DISTINCT FROM 'array' OR coalesce(pack ->> 'format', 'l4 faults') <> 'l4 faults' OR coalesce(pack ->> 'version', '1') <> '1' THEN
 		RAISE EXCEPTION 'not a pack of faults'
@@ -144,8 +145,9 @@ BEGIN
 				actions[r.n] := l4._import_fault(r.value);
 				problems[r.n] := NULL;
 			EXCEPTION WHEN OTHERS THEN
+				GET STACKED DIAGNOSTICS place = PG_EXCEPTION_DETAIL;
 				actions[r.n] := 'error';
-				problems[r.n] := SQLERRM;
+				problems[r.n] := SQLERRM || CASE WHEN SQLSTATE = '2201B' THEN coalesce('. ' || place, '') ELSE '' END;
 			END;
 		END LOOP;
 		FOR r IN
@@ -165,6 +167,15 @@ BEGIN
 			WHERE u.action IN ('new', 'changed')
 		LOOP
 			problems[r.n] := r.warning;
+		END LOOP;
+		FOR r IN
+			SELECT u.n::int, a.origin
+			FROM unnest(names, actions, problems) WITH ORDINALITY AS u(name, action, problem, n)
+			CROSS JOIN LATERAL (SELECT f.origin FROM l4.fault f WHERE f.name = u.name AND f.origin <> 'imported'
+								ORDER BY array_position(ARRAY['user', 'confirmed', 'builtin'], f.origin) LIMIT 1) AS a
+			WHERE u.action IN ('new', 'changed') AND u.problem IS NULL
+		LOOP
+			problems[r.n] := CASE r.origin WHEN 'builtin' THEN 'replaces the shipped fault of this name' ELSE format('hidden by the %s fault of this name', r.origin) END;
 		END LOOP;
 		IF dry_run OR 'error' = ANY (actions) THEN
 			RAISE EXCEPTION 'nothing is kept' USING ERRCODE = 'triggered_action_exception';

@@ -32,6 +32,35 @@ COMMENT ON FUNCTION l4._fault_guard() IS 'trigger: no cycles in leads_to';
 CREATE TRIGGER fault_guard AFTER INSERT OR UPDATE OF name, leads_to ON l4.fault
 	FOR EACH ROW WHEN (NEW.leads_to OPERATOR(pg_catalog.<>) '{}'::text[]) EXECUTE FUNCTION l4._fault_guard();
 
+-- The CHECKs keep such rows out; this says why.
+CREATE FUNCTION l4._fault_explain() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF NEW.combined <> (NEW.signature IS NULL AND NEW.templates IS NULL) THEN
+		RAISE EXCEPTION 'fault "%" must have a signature or templates, or be combined', NEW.name
+			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_pattern_check',
+				HINT = 'A combined fault has neither: rows of l4.fault_condition say what it is recognised by.';
+	ELSIF NOT l4._signature_usable(NEW.signature) THEN
+		RAISE EXCEPTION 'the signature of fault "%" matches lines that say nothing', NEW.name
+			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_signature_check', DETAIL = format('Signature: %s', left(NEW.signature::text, 200)),
+				HINT = 'Neither an empty line nor one of a healthy step may match: write what only the fault shows.';
+	ELSIF NOT l4._templates_usable(NEW.templates) THEN
+		RAISE EXCEPTION 'a template of fault "%" says too little', NEW.name
+			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_templates_check', HINT = 'A template needs four letters besides its variable parts.';
+	ELSIF NOT l4.pcre_match(NEW.example, NEW.signature) THEN
+		RAISE EXCEPTION 'the signature of fault "%" does not match its example', NEW.name
+			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_example_check', DETAIL = format('Example: %s', left(NEW.example, 200)),
+				HINT = 'Give a line that it matches, or none.';
+	END IF;
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION l4._fault_explain() IS 'trigger: says what is wrong with a pattern';
+CREATE TRIGGER fault_explain BEFORE INSERT OR UPDATE OF name, signature, templates, example, combined ON l4.fault
+	FOR EACH ROW WHEN (NEW.name IS NOT NULL) EXECUTE FUNCTION l4._fault_explain();
+
 CREATE VIEW l4.fault_problem AS
 WITH edge AS MATERIALIZED (
 	SELECT f.fault_id, f.name, f.origin, t.effect FROM l4.fault f CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
@@ -66,9 +95,13 @@ UNION ALL
 SELECT f.fault_id, f.name, f.origin, pg_catalog.format('same signature as fault "%s"', o.name)
 FROM l4.fault f
 JOIN l4.fault o ON o.signature OPERATOR(l4.=) f.signature AND o.fault_id OPERATOR(pg_catalog.<) f.fault_id
-WHERE o.name OPERATOR(pg_catalog.<>) f.name;
-COMMENT ON VIEW l4.fault_problem IS 'faults that are not as they should be: names in leads_to, cycles, missing conditions, duplicates';
-COMMENT ON COLUMN l4.fault_problem.fault_id IS 'the fault';
+WHERE o.name OPERATOR(pg_catalog.<>) f.name
+UNION ALL
+SELECT NULL, d.name, NULL, 'switched off by disabled_rule, but there is no fault of this name'
+FROM l4.disabled_rule d
+WHERE d.kind OPERATOR(pg_catalog.=) 'fault' AND NOT EXISTS (SELECT FROM l4.fault f WHERE f.name OPERATOR(pg_catalog.=) d.name);
+COMMENT ON VIEW l4.fault_problem IS 'faults that are not as they should be: names in leads_to and disabled_rule, cycles, missing conditions, duplicates';
+COMMENT ON COLUMN l4.fault_problem.fault_id IS 'the fault; NULL = there is none';
 COMMENT ON COLUMN l4.fault_problem.name IS 'its name';
 COMMENT ON COLUMN l4.fault_problem.origin IS 'its origin';
 COMMENT ON COLUMN l4.fault_problem.problem IS 'what is wrong';
