@@ -9,6 +9,8 @@ OBJS = \
 	src/chunk/chunk_read.o \
 	src/chunk/chunk_sql.o \
 	src/chunk/chunk_write.o \
+	src/chunk/compress.o \
+	src/chunk/group.o \
 	src/ingest/ingest_carry.o \
 	src/ingest/ingest_held.o \
 	src/ingest/ingest_iter.o \
@@ -236,9 +238,14 @@ PCRE2_CFLAGS := $(shell pkg-config --cflags libpcre2-8 2>/dev/null)
 ifeq ($(PCRE2_LIBS)$(filter clean distclean,$(MAKECMDGOALS)),)
 $(error l4 needs PCRE2: install libpcre2-dev (Debian) or pcre2-devel, or set PKG_CONFIG_PATH)
 endif
-PG_CPPFLAGS = -Isrc -DL4_VERSION='"$(EXTVERSION)"' $(PCRE2_CFLAGS)
+ZSTD_LIBS := $(shell pkg-config --libs libzstd 2>/dev/null)
+ZSTD_CFLAGS := $(shell pkg-config --cflags libzstd 2>/dev/null)
+ifeq ($(ZSTD_LIBS)$(filter clean distclean,$(MAKECMDGOALS)),)
+$(error l4 needs zstd: install libzstd-dev (Debian) or libzstd-devel, or set PKG_CONFIG_PATH)
+endif
+PG_CPPFLAGS = -Isrc -DL4_VERSION='"$(EXTVERSION)"' $(PCRE2_CFLAGS) $(ZSTD_CFLAGS)
 PG_CFLAGS += -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
-SHLIB_LINK = $(PCRE2_LIBS)
+SHLIB_LINK = $(PCRE2_LIBS) $(ZSTD_LIBS)
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 

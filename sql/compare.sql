@@ -11,12 +11,22 @@ INSERT INTO l4._event (event_id, level, template, example, example_record)
 SELECT 1000000 + i, 'INFO', t, t, t
 FROM unnest('{compare same <*>,compare new,compare more,compare fewer,compare gone,compare once gone,compare merged}'::text[]) WITH ORDINALITY AS u(t, i);
 UPDATE l4._event SET merged_into = 1000001 WHERE event_id = 1000007;
-INSERT INTO l4._job_event (job_id, event_id, occurrences, nodes, first_node, first_source, first_line_no, example)
-SELECT j, 1000000 + e, n, 1, 'n0', '', 1, 'x'
+-- as docs/internals.md describes packed rows: event_id, occurrences, nodes, no times, node, source, line, example
+CREATE FUNCTION number(n bigint) RETURNS text LANGUAGE sql AS $$
+    SELECT CASE WHEN n < 128 THEN lpad(to_hex(n), 2, '0') ELSE lpad(to_hex(n % 128 + 128), 2, '0') || number(n / 128) END
+$$;
+CREATE FUNCTION field(type text, data text) RETURNS text LANGUAGE sql AS $$ SELECT type || number(length(data) / 2) || data $$;
+INSERT INTO l4._job_pack (job_id, events)
+SELECT j, decode('01' || number(count(*)) || '0a'
+    || field('69', '00' || string_agg(number(2 * (1000000 + e)), '' ORDER BY e)) || field('69', '00' || string_agg(number(2 * n), '' ORDER BY e))
+    || field('69', '0202' || number(count(*))) || repeat(field('e9', '0202' || number(count(*)) || '00'), 2)
+    || field('73', '01086e300200' || number(count(*))) || field('73', '01000200' || number(count(*)))
+    || field('69', '0202' || number(count(*))) || field('73', '0104780200' || number(count(*))) || field('e9', '0202' || number(count(*)) || '00'), 'hex')
 FROM (VALUES ('compare-a', 1, 90), ('compare-a', 7, 10), ('compare-a', 2, 3), ('compare-a', 3, 40), ('compare-a', 4, 2),
     ('compare-b', 1, 100), ('compare-b', 3, 5), ('compare-b', 4, 40), ('compare-b', 5, 10), ('compare-b', 6, 4),
     ('compare-c', 1, 100), ('compare-c', 3, 5), ('compare-c', 4, 40), ('compare-c', 5, 10),
-    ('compare-d', 2, 3)) AS v(j, e, n);
+    ('compare-d', 2, 3)) AS v(j, e, n) GROUP BY j;
+SELECT job_id, event_id, occurrences, nodes, first_ts, last_ts, first_node, first_source, first_line_no, example FROM l4._job_event WHERE job_id LIKE 'compare-%' AND event_id = 1000003 ORDER BY 1;
 INSERT INTO l4._stream (job_id, node, source) SELECT j, 'n0', '' FROM unnest('{compare-a,compare-b,compare-c,compare-d}'::text[]) AS j;
 -- the baseline: succeeded jobs of the same settings, never the job itself
 SELECT l4._baseline('compare-a', NULL), l4._baseline('compare-b', NULL), l4._baseline('compare-a', '{compare-d,compare-a,none}'), l4._baseline('compare-a', '{}');

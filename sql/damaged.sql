@@ -45,6 +45,11 @@ INSERT INTO part SELECT 'body', c.body FROM l4._chunk AS c JOIN l4._stream AS s 
 INSERT INTO part SELECT x.name, x.bytes FROM l4._summary AS m JOIN l4._stream AS s USING (stream_id),
     LATERAL (VALUES ('events', m.events), ('slots', m.slots), ('durations', m.durations), ('iterations', m.iterations), ('activity', m.activity), ('sequences', m.sequences)) AS x(name, bytes)
 WHERE s.job_id = 'damaged-1' AND x.bytes IS NOT NULL;
+-- and of two streams in one
+INSERT INTO lines SELECT 'damaged-2', 'n' || n, source, line_no, ts, line FROM lines, generate_series(1, 2) AS n;
+CALL l4.ingest('lines', 'damaged-2');
+INSERT INTO part SELECT x.name, x.bytes FROM l4._pack AS p JOIN l4._stream AS s USING (pack_id), LATERAL (VALUES ('shared', p.slots), ('shared', p.carry)) AS x(name, bytes)
+WHERE s.job_id = 'damaged-2' AND s.member = 1;
 
 CREATE TABLE use (name text, statement text);
 INSERT INTO use VALUES
@@ -58,6 +63,7 @@ INSERT INTO use VALUES
 ('body', 'SELECT count(x::text) FROM l4._unpack($1, NULL, ''{1,2,3,4}'', 5) AS x(a bigint, b bigint, c timestamptz, d int, e int, f text, g int, h int)'),
 ('slots', 'SELECT count(x::text) FROM part AS p, l4._unpack_values($1, $1, p.bytes, NULL, ''{}'', ''{}'', ''{}'', ''{}'', ''{}'', NULL, NULL, false) AS x WHERE p.name = ''events'''),
 ('events', 'SELECT count(x::text) FROM part AS p, l4._unpack_values(p.bytes, NULL, $1, $1, ''{}'', ''{}'', ''{1,2,3}'', ''{0,0,0}'', ''{a,b,c}'', NULL, NULL, true) AS x WHERE p.name = ''slots'''),
+('shared', 'SELECT count(l4._member($1, i)) FROM generate_series(-1, 2) AS i'),
 ('durations', 'SELECT count(x::text) FROM l4._duration_sums($1, $1, 2) AS x'),
 ('iterations', 'SELECT l4._iteration_metrics($1, $1, 3)'),
 ('iterations', 'SELECT l4._iteration_table($1, $1, 1, 0, NULL)'),
@@ -149,6 +155,23 @@ SELECT * FROM l4._ingest_words(l4._parser_new(), ARRAY[0], ARRAY['one line']);
 SELECT * FROM l4._ingest_words(l4._parser_learn(l4._parser_new(), ARRAY[0], ARRAY['one line'], ARRAY[1]), ARRAY[2], ARRAY['one line']);
 SELECT * FROM l4._ingest_words(l4._parser_learn(l4._parser_new('{"algorithm": "drain"}'), ARRAY[0], ARRAY['one line'], ARRAY[1]), ARRAY[1], ARRAY['one line']);
 SELECT * FROM l4._unpack_values(NULL, NULL, NULL, NULL, NULL, NULL, '{1}', '{1}', NULL, NULL, NULL, NULL);
+-- a few bytes that would take gigabytes: rows, rows and columns, what is compressed, members; and members of what has none
+SELECT note, failure('SELECT count(x::text) FROM l4._unpack($1) AS x(a int)', decode(replace(bytes, ' ', ''), 'hex')) FROM (VALUES
+    (2, 'more rows', '01 80808004 01 69 06 02 02 80808004'),
+    (3, 'more columns', '01 80808001 03' || repeat('69 06 02 02 80808001', 3)),
+    (4, 'compressed bytes of too many', '02 28b52ffd a0 00000001' || '03 1000 00'),
+    (5, 'more than any', '02 28b52ffd e0 0000000000000001' || '03 1000 00'),
+    (6, 'of how many is not said', '02 28b52ffd 00 58 190000 616263'),
+    (7, 'compressed bytes of fewer', '02 28b52ffd 20 04 190000 616263'),
+    (8, 'nothing compressed', '02')) AS t(o, note, bytes) ORDER BY o;
+SELECT note, failure('SELECT l4._member($1, 0)', decode(replace(bytes, ' ', ''), 'hex')) FROM (VALUES
+    (1, 'bytes of one stream', '01 00 00'),
+    (2, 'compressed bytes of too many', '03 28b52ffd a0 00000001' || '03 1000 00'),
+    (3, 'more members than there may be', '03 28b52ffd 20 4d 690200 41' || repeat('00', 76)),
+    (4, 'more members than bytes', '03 28b52ffd 20 03 190000 400000'),
+    (5, 'more pieces than there may be', '03 28b52ffd 20 65 290300 0150' || repeat('00', 99)),
+    (6, 'a piece beyond the bytes', '03 28b52ffd 20 03 190000 010203'),
+    (7, 'no member', '03 28b52ffd 20 02 110000 0100')) AS t(o, note, bytes) ORDER BY o;
 -- a text that is none
 SELECT * FROM l4._unpack('\x01010173050108ff0000') AS u(a text);
 -- statements that read no lines
@@ -160,5 +183,5 @@ $$;
 SELECT read_by('SELECT 1::bigint, NULL::timestamptz, 1, ''line''::text');
 SELECT read_by('SELECT 1::bigint, NULL::timestamptz, 1, 12345::bigint');
 SELECT read_by('SELECT 1::bigint');
-SELECT l4.forget_job('damaged-1');
+SELECT l4.forget_job('damaged-1'), l4.forget_job('damaged-2');
 DROP SCHEMA damaged CASCADE;

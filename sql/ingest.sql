@@ -149,7 +149,7 @@ CALL l4.ingest('seq');
 CALL l4.ingest(1::oid::regclass);
 -- state that was damaged is not trusted
 BEGIN;
-UPDATE l4._summary SET events = '\x0100' WHERE part = 0;
+UPDATE l4._pack SET events = '\x0100' WHERE part = 0;
 SELECT count(*) FROM l4.event_count WHERE job_id = 'job-1';
 ROLLBACK;
 SELECT l4.forget_job(job_id) FROM l4.job WHERE job_id ~ '^job-[0-9]$' ORDER BY job_id;

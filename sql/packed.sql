@@ -19,8 +19,10 @@ INSERT INTO packed_log (job_id, node, line_no, ts, line) SELECT 'packed-3', l.no
 CALL l4.ingest('packed_log', 'packed-3');
 INSERT INTO packed_log (job_id, node, line_no, ts, line) SELECT 'packed-3', l.node, l.line_no, l.ts, l.line FROM packed_log l WHERE l.job_id = 'packed-1' AND l.line_no > 120;
 CALL l4.ingest('packed_log', 'packed-3');
-SELECT s.job_id, bool_and(get_byte(c.body, 0) = 2) AS lines_compressed, bool_and(get_byte(m.slots, 0) = 2) AS values_compressed
-FROM l4._stream s JOIN l4._chunk c USING (stream_id) JOIN l4._summary m USING (stream_id) WHERE s.job_id LIKE 'packed%' GROUP BY 1 ORDER BY 1;
+-- what several short streams share (3), and what a stream has for itself (2: compressed)
+SELECT s.job_id, count(DISTINCT s.pack_id) AS packs, min(get_byte(c.body, 0)) AS lines, min(get_byte(m.slots, 0)) AS values,
+    bool_and(get_byte(v.body, 0) = CASE WHEN s.member IS NULL THEN 2 ELSE 1 END) AS lines_shown
+FROM l4._stream s JOIN l4._pack_chunk c USING (pack_id) JOIN l4._pack m USING (pack_id) JOIN l4._chunk v USING (stream_id) WHERE s.job_id LIKE 'packed%' GROUP BY 1 ORDER BY 1;
 -- of more than 32 different values a stream 8 are kept where they are fractions or durations, 32 of others
 SELECT t.template, p.slot, p.mask, count(*) AS shown, bool_or(p.occurrences IS NULL) AS more, min(p.value) AS one
 FROM l4.template t CROSS JOIN LATERAL l4.event_parameters('packed-1', t.event_id) p

@@ -17,6 +17,47 @@ CREATE FUNCTION l4._unpack(packed bytea, open bytea, ids int[], place int) RETUR
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 20 AS 'MODULE_PATHNAME', 'l4_unpack';
 COMMENT ON FUNCTION l4._unpack(bytea, bytea, int[], int) IS 'rows of two packed values that have one of the ids in the column of that number';
 
+CREATE FUNCTION l4._member(packed bytea, member int) RETURNS bytea
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'l4_member';
+COMMENT ON FUNCTION l4._member(bytea, int) IS 'what a value of a pack holds of a stream, by its number; NULL = the pack is the stream''s own';
+
+CREATE VIEW l4._summary AS
+SELECT s.stream_id, p.part,
+       l4._member(p.events, s.member) AS events, l4._member(p.slots, s.member) AS slots,
+       l4._member(p.durations, s.member) AS durations, l4._member(p.iterations, s.member) AS iterations,
+       l4._member(p.stages, s.member) AS stages, l4._member(p.activity, s.member) AS activity,
+       l4._member(p.sequences, s.member) AS sequences, l4._member(p.open_events, s.member) AS open_events,
+       l4._member(p.open_slots, s.member) AS open_slots, l4._member(p.open_durations, s.member) AS open_durations,
+       l4._member(p.open_iterations, s.member) AS open_iterations, l4._member(p.open_stages, s.member) AS open_stages,
+       l4._member(p.open_activity, s.member) AS open_activity, l4._member(p.open_sequences, s.member) AS open_sequences
+FROM l4._stream s
+JOIN l4._pack p ON p.pack_id OPERATOR(pg_catalog.=) s.pack_id;
+COMMENT ON VIEW l4._summary IS 'what diagnosis reads of a stream, packed; most have one part';
+
+CREATE VIEW l4._chunk AS
+SELECT s.stream_id, c.chunk_no, c.first_line_no, c.last_line_no, c.first_ts, c.last_ts, l4._member(c.body, s.member) AS body
+FROM l4._stream s
+JOIN l4._pack_chunk c ON c.pack_id OPERATOR(pg_catalog.=) s.pack_id;
+COMMENT ON VIEW l4._chunk IS 'packed lines of a stream; of a pack that is shared, the bounds are those of all its streams';
+
+CREATE VIEW l4._job_event AS
+SELECT p.job_id, u.event_id, u.occurrences, u.nodes, u.first_ts, u.last_ts, u.first_node, u.first_source, u.first_line_no, u.example, u.example_ts
+FROM l4._job_pack p
+CROSS JOIN LATERAL l4._unpack(p.events) AS u(event_id int, occurrences bigint, nodes int, first_ts timestamptz, last_ts timestamptz,
+                                             first_node text, first_source text, first_line_no bigint, example text, example_ts timestamptz);
+COMMENT ON VIEW l4._job_event IS 'roll-up of a job: one row an event';
+COMMENT ON COLUMN l4._job_event.job_id IS 'the job';
+COMMENT ON COLUMN l4._job_event.event_id IS 'the event; may have been merged since, see _event.merged_into';
+COMMENT ON COLUMN l4._job_event.occurrences IS 'records of the event in the job';
+COMMENT ON COLUMN l4._job_event.nodes IS 'nodes that have it';
+COMMENT ON COLUMN l4._job_event.first_ts IS 'time of the first record';
+COMMENT ON COLUMN l4._job_event.last_ts IS 'time of the last record';
+COMMENT ON COLUMN l4._job_event.first_node IS 'node of the example';
+COMMENT ON COLUMN l4._job_event.first_source IS 'source of the example';
+COMMENT ON COLUMN l4._job_event.first_line_no IS 'line number of the example';
+COMMENT ON COLUMN l4._job_event.example IS 'lines of the first record; of a long one 2 kB of beginning and end';
+COMMENT ON COLUMN l4._job_event.example_ts IS 'time of the example';
+
 CREATE FUNCTION l4._unpack_values(slots bytea, open_slots bytea, events bytea, open_events bytea, merged int[], survivors int[], word_events int[],
                                   word_slots int[], words text[], ids int[], keys bigint[], first bool)
 RETURNS TABLE (event_id int, slot int, mask text, value text, occurrences bigint, first_ts timestamptz, first_line_no bigint)

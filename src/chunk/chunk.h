@@ -21,6 +21,7 @@
 #define L4_PACK_MAX_BYTES	(512 * 1024 * 1024)
 #define L4_PACK_MAX_ROWS	(16 * 1024 * 1024)
 #define L4_PACK_MAX_COLS	64
+#define L4_PACK_FREE_VALUES	(4 * 1024 * 1024)	/* a pack may have, however short, and one more for each of its bytes */
 
 /* Types of columns; the letters are stored. */
 #define L4_PACK_INT			'i' /* int64, also int32, bool and dates */
@@ -129,11 +130,20 @@ extern L4Pack *l4_pack_open(bytea *packed, MemoryContext cxt);
 extern void l4_pack_need(L4Pack *pack, int colno);
 extern L4Pack *l4_pack_decode(bytea *packed, MemoryContext cxt);
 extern L4Pack *l4_pack_reopen(bytea *packed, MemoryContext cxt);
+extern bytea *l4_pack_plain(bytea *packed);
+extern int	l4_pack_pieces(bytea *packed, const char **piece, int *len);
 
 static inline bool
 l4_pack_is_null(const L4Pack *pack, int col, int row)
 {
 	return pack->cols[col].nulls != NULL && pack->cols[col].nulls[row];
+}
+
+/* Runs make many values of few bytes: how many, so that stored bytes cannot ask for any amount of memory. */
+static inline bool
+l4_pack_fits(uint64 nrows, uint64 ncols, uint64 bytes)
+{
+	return nrows <= L4_PACK_MAX_ROWS && ncols <= L4_PACK_MAX_COLS && nrows * ncols <= L4_PACK_FREE_VALUES + bytes;
 }
 
 /* Integers of any size in few bytes. */

@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include "common/pg_lzcompress.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/float.h"
@@ -12,6 +11,7 @@
 
 #include "chunk/chunk.h"
 #include "chunk/chunk_int.h"
+#include "chunk/compress.h"
 #include "l4_compat.h"
 
 void
@@ -381,8 +381,7 @@ static void
 begin_read(bytea *packed, L4ByteReader *reader, MemoryContext cxt)
 {
 	int			version;
-	uint64		len;
-	char	   *bytes;
+	int			len;
 
 	reader->ptr = (const unsigned char *) VARDATA_ANY(packed);
 	reader->end = reader->ptr + VARSIZE_ANY_EXHDR(packed);
@@ -391,13 +390,7 @@ begin_read(bytea *packed, L4ByteReader *reader, MemoryContext cxt)
 		return;
 	if (version != L4_PACK_COMPRESSED)
 		l4_pack_corrupted("version");
-	len = l4_get_uint(reader);
-	if (len > L4_PACK_MAX_BYTES)
-		l4_pack_corrupted("size");
-	bytes = MemoryContextAlloc(cxt, Max(len, 1));
-	if (pglz_decompress((const char *) reader->ptr, (int32) (reader->end - reader->ptr), bytes, (int32) len, true) != (int32) len)
-		l4_pack_corrupted("compressed bytes");
-	reader->ptr = (const unsigned char *) bytes;
+	reader->ptr = (const unsigned char *) l4_decompress((const char *) reader->ptr, (int) (reader->end - reader->ptr), &len, cxt);
 	reader->end = reader->ptr + len;
 }
 
@@ -412,7 +405,7 @@ l4_pack_open(bytea *packed, MemoryContext cxt)
 	begin_read(packed, &reader, cxt);
 	nrows = l4_get_uint(&reader);
 	ncols = l4_get_uint(&reader);
-	if (nrows > L4_PACK_MAX_ROWS || ncols > L4_PACK_MAX_COLS)
+	if (!l4_pack_fits(nrows, ncols, reader.end - reader.ptr))
 		l4_pack_corrupted("size");
 	pack->cxt = cxt;
 	pack->nrows = (int) nrows;
@@ -423,6 +416,52 @@ l4_pack_open(bytea *packed, MemoryContext cxt)
 	if (reader.ptr != reader.end)
 		l4_pack_corrupted("length");
 	return pack;
+}
+
+/* The same pack, not compressed. */
+bytea *
+l4_pack_plain(bytea *packed)
+{
+	L4ByteReader reader;
+	bytea	   *plain;
+	int			len;
+
+	begin_read(packed, &reader, CurrentMemoryContext);
+	if (*VARDATA_ANY(packed) == L4_PACK_VERSION)
+		return packed;
+	len = (int) (reader.end - reader.ptr);
+	plain = (bytea *) palloc(VARHDRSZ + 1 + len);
+	SET_VARSIZE(plain, VARHDRSZ + 1 + len);
+	*VARDATA(plain) = L4_PACK_VERSION;
+	memcpy(VARDATA(plain) + 1, reader.ptr, len);
+	return plain;
+}
+
+/* The bytes of a pack in pieces: its head, and each column. */
+int
+l4_pack_pieces(bytea *packed, const char **piece, int *len)
+{
+	L4ByteReader reader;
+	uint64		ncols;
+
+	Assert(*VARDATA_ANY(packed) == L4_PACK_VERSION);
+	begin_read(packed, &reader, CurrentMemoryContext);
+	l4_get_uint(&reader);
+	ncols = l4_get_uint(&reader);
+	if (ncols > L4_PACK_MAX_COLS)
+		l4_pack_corrupted("size");
+	piece[0] = VARDATA_ANY(packed);
+	for (uint64 c = 0; c <= ncols; c++)
+	{
+		L4PackCol	col;
+
+		len[c] = (int) ((const char *) reader.ptr - piece[c]);
+		if (c == ncols)
+			break;
+		piece[c + 1] = (const char *) reader.ptr;
+		open_column(&reader, &col);
+	}
+	return (int) ncols + 1;
 }
 
 L4Pack *

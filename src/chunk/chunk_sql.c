@@ -19,10 +19,12 @@
 
 #include "base/args.h"
 #include "chunk/chunk.h"
+#include "chunk/group.h"
 #include "l4_compat.h"
 
 PG_FUNCTION_INFO_V1(l4_unpack);
 PG_FUNCTION_INFO_V1(l4_iteration_metrics);
+PG_FUNCTION_INFO_V1(l4_member);
 
 /* Metrics are the columns behind epoch, iteration, time and duration. */
 #define FIRST_METRIC	4
@@ -351,4 +353,68 @@ l4_iteration_metrics(PG_FUNCTION_ARGS)
 		PG_RETURN_DATUM(metrics);
 	}
 	PG_RETURN_NULL();
+}
+
+/* The shared value that was read last at a call site, and the member of it: members of one value follow each other. */
+typedef struct LastGroup
+{
+	MemoryContext cxt;			/* of the group; reset for another one */
+	MemoryContext member_cxt;	/* below it */
+	struct varlena *raw;		/* as it came: a TOAST pointer, or all of it */
+	char	   *opened;
+	int			len;
+	int			number;			/* of the member, -1 none */
+	bytea	   *member;
+} LastGroup;
+
+static LastGroup *
+last_group(FunctionCallInfo fcinfo)
+{
+	LastGroup  *last = (LastGroup *) fcinfo->flinfo->fn_extra;
+	struct varlena *raw = PG_GETARG_RAW_VARLENA_P(0);
+	Size		size = VARSIZE_ANY(raw);
+
+	if (last == NULL)
+	{
+		last = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(LastGroup));
+		last->cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 shared value", ALLOCSET_DEFAULT_SIZES);
+		last->member_cxt = AllocSetContextCreate(last->cxt, "l4 member", ALLOCSET_SMALL_SIZES);
+		fcinfo->flinfo->fn_extra = last;
+	}
+	if (last->raw != NULL && VARSIZE_ANY(last->raw) == size && memcmp(last->raw, raw, size) == 0)
+		return last;
+	last->raw = NULL;
+	last->number = -1;
+	MemoryContextResetOnly(last->cxt);
+	MemoryContextReset(last->member_cxt);
+	last->opened = l4_group_open(PG_GETARG_BYTEA_PP(0), &last->len, last->cxt);
+	last->raw = MemoryContextAlloc(last->cxt, size);
+	memcpy(last->raw, raw, size);
+	return last;
+}
+
+/* l4._member(packed, member): what a value of a pack holds of a stream */
+Datum
+l4_member(PG_FUNCTION_ARGS)
+{
+	LastGroup  *last;
+	MemoryContext old;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(1))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	last = last_group(fcinfo);
+	if (last->number != PG_GETARG_INT32(1))
+	{
+		last->number = -1;
+		MemoryContextReset(last->member_cxt);
+		old = MemoryContextSwitchTo(last->member_cxt);
+		last->member = l4_group_member(last->opened, last->len, PG_GETARG_INT32(1));
+		MemoryContextSwitchTo(old);
+		last->number = PG_GETARG_INT32(1);
+	}
+	if (last->member == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_BYTEA_P(last->member);
 }

@@ -8,8 +8,6 @@
  */
 #include "postgres.h"
 
-#include "common/pg_lzcompress.h"
-
 #include <math.h>
 
 #include "common/hashfn.h"
@@ -18,7 +16,10 @@
 
 #include "chunk/chunk.h"
 #include "chunk/chunk_int.h"
+#include "chunk/compress.h"
 #include "l4_compat.h"
+
+#define MIN_COMPRESSED	64		/* bytes that may be worth it */
 
 /* Bytes of an unsigned integer as l4_put_uint writes it. */
 static inline int
@@ -542,6 +543,12 @@ l4_pack_encode(L4Pack *pack)
 		appendBinaryStringInfo(&out, data.data, data.len);
 	}
 	pfree(data.data);
+	if (!l4_pack_fits(pack->nrows, pack->ncols, Max(out.len - VARHDRSZ - 3 * L4_VARINT_MAX, 0)))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many rows to pack"),
+				 errdetail("%d rows that are all alike would be packed into one value.", pack->nrows),
+				 errhint("Call l4.ingest() with smaller batch_lines.")));
 	result = (bytea *) out.data;
 	SET_VARSIZE(result, out.len);
 	return result;
@@ -556,23 +563,18 @@ l4_pack_compress(bytea *packed)
 {
 	int			len = VARSIZE_ANY_EXHDR(packed) - 1;
 	StringInfoData out;
-	int			compressed_len;
 
-	if (len > L4_PACK_MAX_BYTES)
+	if (len < MIN_COMPRESSED || len > L4_PACK_MAX_BYTES || *VARDATA_ANY(packed) != L4_PACK_VERSION)
 		return packed;
 	initStringInfo(&out);
 	appendStringInfoSpaces(&out, VARHDRSZ);
 	appendStringInfoChar(&out, L4_PACK_COMPRESSED);
-	l4_put_uint(&out, len);
-	enlargeStringInfo(&out, PGLZ_MAX_OUTPUT(len));
-	compressed_len = pglz_compress(VARDATA_ANY(packed) + 1, len, out.data + out.len, PGLZ_strategy_always);
 	/* a tenth less at least: readers have to undo it */
-	if (compressed_len < 0 || compressed_len > len - len / 10)
+	if (!l4_compress(&out, VARDATA_ANY(packed) + 1, len) || out.len - VARHDRSZ > len - len / 10)
 	{
 		pfree(out.data);
 		return packed;
 	}
-	out.len += compressed_len;
 	SET_VARSIZE(out.data, out.len);
 	return (bytea *) out.data;
 }

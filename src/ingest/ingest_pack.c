@@ -105,13 +105,6 @@ encode_or_null(L4Pack *pack)
 	return pack->nrows == 0 ? NULL : l4_pack_encode(pack);
 }
 
-/* For what has repeats; the differences of numbers have none that would be worth looking for. */
-static bytea *
-compress_or_null(bytea *packed)
-{
-	return packed == NULL ? NULL : l4_pack_compress(packed);
-}
-
 /* The last span of the stored ones is taken back, to be extended. */
 static void
 reopen_span(Packer *p)
@@ -187,7 +180,7 @@ end_chunk(Packer *p)
 			: repalloc(out->chunks, sizeof(L4Chunk) * p->chunks_size);
 	}
 	p->head.lines = p->chunk->nrows;
-	p->head.body = l4_pack_compress(l4_pack_encode(p->chunk));
+	p->head.body = l4_pack_encode(p->chunk);
 	out->chunks[out->nchunks++] = p->head;
 	p->chunk = NULL;
 }
@@ -533,13 +526,13 @@ static void
 close_sections(Packer *p, L4Sections *sections)
 {
 	end_span(p);
-	sections->events = compress_or_null(l4_sums_events(p->sums));
-	sections->slots = compress_or_null(l4_sums_slots(p->sums));
+	sections->events = l4_sums_events(p->sums);
+	sections->slots = l4_sums_slots(p->sums);
 	sections->durations = encode_or_null(p->durations);
 	sections->iterations = encode_or_null(p->iterations);
 	sections->stages = encode_or_null(p->stages);
 	sections->activity = encode_or_null(p->activity);
-	sections->sequences = compress_or_null(encode_or_null(p->sequences));
+	sections->sequences = encode_or_null(p->sequences);
 }
 
 /* What is open now is shown apart, and made again when more lines come. */
@@ -565,7 +558,7 @@ pack_open(Packer *p, L4UnitPart *part)
 	if (part->nlines > 0)
 		close_sections(p, &out->open);
 	else
-		out->open.sequences = compress_or_null(encode_or_null(p->sequences));
+		out->open.sequences = encode_or_null(p->sequences);
 }
 
 L4Packed *

@@ -41,6 +41,14 @@ typedef struct L4Sections
 	bytea	   *sequences;
 } L4Sections;
 
+#define L4_NSECTIONS ((int) (sizeof(L4Sections) / sizeof(bytea *)))
+
+static inline bytea **
+l4_section(L4Sections *sections, int i)
+{
+	return (bytea **) sections + i;
+}
+
 typedef struct L4Chunk
 {
 	int			lines;

@@ -14,7 +14,7 @@
 #include "ingest/ingest_parcel.h"
 #include "l4_compat.h"
 
-#define GROWTH_BYTES 65536		/* a row of what grows with time is full when it has these */
+#define GROWTH_BYTES 8192		/* a row of what grows with time is full when it has these: it would be written again with the next lines */
 
 /* What is stored of a stream. */
 typedef struct Stored
@@ -22,25 +22,40 @@ typedef struct Stored
 	char	   *job_id;
 	char	   *node;
 	char	   *source;
-	bytea	   *carry;
 	int			next_chunk_no;
-	bool		has_tail;
-	bool		has_summary;
+	int			tail_lines;
+	int32		pack_id;		/* 0 none */
+	bool		has_own;
 	bytea	   *chunk;			/* the last one, when it has room */
+	bytea	   *pack_carry;
 	int			growth_part;	/* where more of what grows goes */
 	L4Sections	sections;
 } Stored;
 
 static const char read_sql[] =
-"SELECT s.job_id, s.node, s.source, s.pack_carry, s.next_chunk_no, s.tail_lines > 0, m.stream_id IS NOT NULL, c.body, "
-"g.part, g.durations, g.iterations, g.activity, g.sequences, m.events, m.slots, m.stages "
+"SELECT s.job_id, s.node, s.source, s.next_chunk_no, s.tail_lines, s.pack_id, s.member IS NULL, l4._member(c.body, s.member), "
+"l4._member(m.pack_carry, s.member), g.part, l4._member(m.events, s.member), l4._member(m.slots, s.member), l4._member(g.durations, s.member), "
+"l4._member(g.iterations, s.member), l4._member(m.stages, s.member), l4._member(g.activity, s.member), l4._member(g.sequences, s.member) "
 "FROM l4._stream s "
 /* number -1 is what was open */
-"LEFT JOIN l4._chunk c ON c.stream_id = s.stream_id AND c.chunk_no = s.next_chunk_no - 1 AND c.chunk_no >= 0 AND c.lines < $2 "
-"LEFT JOIN l4._summary m ON m.stream_id = s.stream_id AND m.part = 0 "
-"LEFT JOIN LATERAL (SELECT x.* FROM l4._summary x WHERE x.stream_id = s.stream_id ORDER BY x.part DESC LIMIT 1) g ON true "
+"LEFT JOIN l4._pack_chunk c ON c.pack_id = s.pack_id AND c.chunk_no = s.next_chunk_no - 1 AND c.chunk_no >= 0 AND (c.lines < $2 OR s.member IS NOT NULL) "
+"LEFT JOIN l4._pack m ON m.pack_id = s.pack_id AND m.part = 0 "
+"LEFT JOIN LATERAL (SELECT x.* FROM l4._pack x WHERE x.pack_id = s.pack_id ORDER BY x.part DESC LIMIT 1) g ON true "
 "WHERE s.stream_id = $1";
 static const Oid read_types[] = {INT4OID, INT4OID};
+#define STORED_SECTIONS 11		/* column of the first one */
+
+/* What lines that fill a gap leave alone: the state at the end of the stream, and what is open there. */
+static const char read_end_sql[] =
+"SELECT l4._member(m.carry, s.member), l4._member(m.open_events, s.member), l4._member(m.open_slots, s.member), "
+"l4._member(m.open_durations, s.member), l4._member(m.open_iterations, s.member), l4._member(m.open_stages, s.member), "
+"l4._member(m.open_activity, s.member), l4._member(m.open_sequences, s.member), "
+"l4._member(c.body, s.member), c.first_line_no, c.last_line_no, c.first_ts, c.last_ts "
+"FROM l4._stream s LEFT JOIN l4._pack m ON m.pack_id = s.pack_id AND m.part = 0 "
+"LEFT JOIN l4._pack_chunk c ON c.pack_id = s.pack_id AND c.chunk_no = -1 "
+"WHERE s.stream_id = $1";
+#define END_SECTIONS 2
+#define END_CHUNK (END_SECTIONS + L4_NSECTIONS)
 
 /* Number of a stage's name, -1 for NULL. */
 static int
@@ -102,14 +117,28 @@ column_size(int col)
 	return isnull ? 0 : toast_raw_datum_size(value) - VARHDRSZ;
 }
 
+static int64
+get_int(int col, int64 otherwise)
+{
+	bool		isnull;
+	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, col, &isnull);
+
+	if (isnull)
+		return otherwise;
+	return SPI_gettypeid(SPI_tuptable->tupdesc, col) == INT4OID ? DatumGetInt32(value) : DatumGetInt64(value);
+}
+
 static bool
 read_stored(L4Packing *packing, int32 stream_id, Stored *stored)
 {
+	/* what grows with time */
+	static const bool grows[] = {false, false, true, true, false, true, true};
+	Size		growth = 0;
 	HeapTuple	row;
 	TupleDesc	desc;
 	bool		isnull;
-	Datum		part;
 
+	StaticAssertStmt(lengthof(grows) == L4_NSECTIONS, "all sections");
 	l4_query_put_int(&packing->read, stream_id);
 	l4_query_put_int(&packing->read, L4_CHUNK_LINES);
 	if (l4_query_run(&packing->read) != 1)
@@ -120,27 +149,53 @@ read_stored(L4Packing *packing, int32 stream_id, Stored *stored)
 	stored->job_id = SPI_getvalue(row, desc, 1);
 	stored->node = SPI_getvalue(row, desc, 2);
 	stored->source = SPI_getvalue(row, desc, 3);
-	stored->carry = get_bytes(4);
-	stored->next_chunk_no = DatumGetInt32(SPI_getbinval(row, desc, 5, &isnull));
-	stored->has_tail = DatumGetBool(SPI_getbinval(row, desc, 6, &isnull));
-	stored->has_summary = DatumGetBool(SPI_getbinval(row, desc, 7, &isnull));
+	stored->next_chunk_no = (int) get_int(4, 0);
+	stored->tail_lines = (int) get_int(5, 0);
+	stored->pack_id = (int32) get_int(6, 0);
+	stored->has_own = stored->pack_id != 0 && DatumGetBool(SPI_getbinval(row, desc, 7, &isnull));
 	stored->chunk = get_bytes(8);
-	part = SPI_getbinval(row, desc, 9, &isnull);
-	stored->growth_part = isnull ? 0 : DatumGetInt32(part);
-	if (column_size(10) + column_size(11) + column_size(12) + column_size(13) >= GROWTH_BYTES)
-		stored->growth_part++;
-	else
-	{
-		stored->sections.durations = get_bytes(10);
-		stored->sections.iterations = get_bytes(11);
-		stored->sections.activity = get_bytes(12);
-		stored->sections.sequences = get_bytes(13);
-	}
-	stored->sections.events = get_bytes(14);
-	stored->sections.slots = get_bytes(15);
-	stored->sections.stages = get_bytes(16);
+	stored->pack_carry = get_bytes(9);
+	stored->growth_part = (int) get_int(10, 0);
+	for (int i = 0; i < L4_NSECTIONS; i++)
+		growth += grows[i] ? column_size(STORED_SECTIONS + i) : 0;
+	stored->growth_part += growth >= GROWTH_BYTES;
+	for (int i = 0; i < L4_NSECTIONS; i++)
+		if (!grows[i] || growth < GROWTH_BYTES)
+			*l4_section(&stored->sections, i) = get_bytes(STORED_SECTIONS + i);
 	SPI_freetuptable(SPI_tuptable);
 	return true;
+}
+
+/* Lines that fill a gap: what is at the end of the stream stays as it is. */
+static void
+keep_end(L4Packing *packing, int32 stream_id, const Stored *stored, L4Parcel *parcel)
+{
+	L4Packed   *packed = parcel->packed;
+	bytea	   *carry;
+
+	l4_query_put_int(&packing->read_end, stream_id);
+	if (l4_query_run(&packing->read_end) != 1)
+		elog(ERROR, "stream %d is gone", stream_id);
+	carry = get_bytes(1);
+	parcel->head.carry = carry == NULL ? NULL : VARDATA_ANY(carry);
+	parcel->head.carry_len = carry == NULL ? 0 : VARSIZE_ANY_EXHDR(carry);
+	packed->carry = stored->pack_carry;
+	for (int i = 0; i < L4_NSECTIONS; i++)
+		*l4_section(&packed->open, i) = get_bytes(END_SECTIONS + i);
+	packed->open_chunk = NULL;
+	if (stored->tail_lines > 0)
+	{
+		packed->open_chunk = (L4Chunk *) palloc(sizeof(L4Chunk));
+		packed->open_chunk->lines = stored->tail_lines;
+		packed->open_chunk->body = get_bytes(END_CHUNK);
+		packed->open_chunk->first_line_no = get_int(END_CHUNK + 1, 0);
+		packed->open_chunk->last_line_no = get_int(END_CHUNK + 2, 0);
+		packed->open_chunk->first_ts = get_int(END_CHUNK + 3, L4_NO_TS);
+		packed->open_chunk->last_ts = get_int(END_CHUNK + 4, L4_NO_TS);
+		if (packed->open_chunk->body == NULL)
+			l4_pack_corrupted("open lines");
+	}
+	SPI_freetuptable(SPI_tuptable);
 }
 
 /* Runs of line numbers as the text of a multirange. */
@@ -174,7 +229,56 @@ l4_packing_init(L4Packing *packing, bool read_only)
 {
 	l4_query_prepare(&packing->read, read_sql, lengthof(read_types), read_types);
 	packing->read.read_only = read_only;
+	l4_query_prepare(&packing->read_end, read_end_sql, 1, read_types);
+	packing->read_end.read_only = read_only;
 	read_stages(&packing->stages, read_only);
+}
+
+/* Are a stream's lines and all that is packed of it few enough to share a pack? */
+static bool
+is_short(L4Parcel *parcel)
+{
+	L4Packed   *packed = parcel->packed;
+	int64		lines = (packed->nchunks > 0 ? packed->chunks[0].lines : 0) + (packed->open_chunk != NULL ? packed->open_chunk->lines : 0);
+	Size		bytes = 0;
+
+	if (parcel->chunk_no > 0 || packed->nchunks > 1 || parcel->growth_part > 0 || lines > L4_SHORT_LINES)
+		return false;
+	for (int i = 0; i < L4_NSECTIONS; i++)
+	{
+		bytea	   *settled = *l4_section(&packed->settled, i);
+		bytea	   *open = *l4_section(&packed->open, i);
+
+		bytes += settled == NULL ? 0 : VARSIZE_ANY_EXHDR(settled);
+		bytes += open == NULL ? 0 : VARSIZE_ANY_EXHDR(open);
+	}
+	return bytes <= L4_SHORT_BYTES;
+}
+
+static bytea *
+compress_or_null(bytea *packed)
+{
+	return packed == NULL ? NULL : l4_pack_compress(packed);
+}
+
+static void
+compress_sections(L4Sections *sections)
+{
+	for (int i = 0; i < L4_NSECTIONS; i++)
+		*l4_section(sections, i) = compress_or_null(*l4_section(sections, i));
+}
+
+void
+l4_parcel_compress(L4Parcel *parcel)
+{
+	L4Packed   *packed = parcel->packed;
+
+	compress_sections(&packed->settled);
+	compress_sections(&packed->open);
+	for (int i = 0; i < packed->nchunks; i++)
+		packed->chunks[i].body = compress_or_null(packed->chunks[i].body);
+	if (packed->open_chunk != NULL)
+		packed->open_chunk->body = compress_or_null(packed->open_chunk->body);
 }
 
 L4Parcel *
@@ -190,7 +294,7 @@ l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4Unit *unit)
 	input.unit = unit;
 	input.stages = &packing->stages;
 	input.late = late;
-	input.carry = stored.carry;
+	input.carry = stored.pack_carry;
 	input.chunk = stored.chunk;
 	input.before = stored.sections;
 	parcel->packed = l4_pack_unit(&input, CurrentMemoryContext);
@@ -200,11 +304,17 @@ l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4Unit *unit)
 	parcel->node = stored.node;
 	parcel->source = stored.source;
 	parcel->chunk_no = stored.chunk == NULL ? stored.next_chunk_no : stored.next_chunk_no - 1;
-	parcel->has_tail = stored.has_tail;
-	parcel->has_summary = stored.has_summary;
+	parcel->pack_id = stored.pack_id;
+	parcel->has_tail = stored.tail_lines > 0;
+	parcel->has_own = stored.has_own;
 	parcel->growth_part = stored.growth_part;
 	parcel->seen = line_runs(&unit->settled);
 	parcel->tail = line_runs(&unit->open);
+	if (late)
+		keep_end(packing, stream_id, &stored, parcel);
+	parcel->is_short = is_short(parcel);
+	if (!parcel->is_short)
+		l4_parcel_compress(parcel);
 	return parcel;
 }
 
@@ -290,8 +400,10 @@ l4_parcel_encode(const L4Parcel *parcel)
 	put_string(&buf, parcel->node);
 	put_string(&buf, parcel->source);
 	l4_put_uint(&buf, parcel->chunk_no);
+	l4_put_uint(&buf, parcel->pack_id);
 	l4_put_uint(&buf, parcel->has_tail);
-	l4_put_uint(&buf, parcel->has_summary);
+	l4_put_uint(&buf, parcel->has_own);
+	l4_put_uint(&buf, parcel->is_short);
 	l4_put_uint(&buf, parcel->growth_part);
 	put_string(&buf, parcel->seen);
 	put_string(&buf, parcel->tail);
@@ -390,8 +502,10 @@ l4_parcel_decode(bytea *bytes)
 	parcel->node = get_string(&reader);
 	parcel->source = get_string(&reader);
 	parcel->chunk_no = (int) l4_get_uint(&reader);
+	parcel->pack_id = (int32) l4_get_uint(&reader);
 	parcel->has_tail = l4_get_uint(&reader) != 0;
-	parcel->has_summary = l4_get_uint(&reader) != 0;
+	parcel->has_own = l4_get_uint(&reader) != 0;
+	parcel->is_short = l4_get_uint(&reader) != 0;
 	parcel->growth_part = (int) l4_get_uint(&reader);
 	parcel->seen = get_string(&reader);
 	parcel->tail = get_string(&reader);

@@ -13,6 +13,9 @@
 #include "ingest/ingest_pack.h"
 #include "ingest/ingest_query.h"
 
+#define L4_SHORT_LINES	2048	/* a stream with no more lines may share a pack */
+#define L4_SHORT_BYTES	49152	/* of what is packed of it */
+
 typedef struct L4Parcel
 {
 	L4UnitHead	head;
@@ -20,8 +23,10 @@ typedef struct L4Parcel
 	char	   *node;
 	char	   *source;
 	int			chunk_no;		/* of the first chunk */
+	int32		pack_id;		/* where the stream is stored; 0 nowhere yet */
 	bool		has_tail;		/* what is stored has open lines */
-	bool		has_summary;
+	bool		has_own;		/* it is stored in a pack of its own */
+	bool		is_short;		/* may share a pack; then nothing is compressed yet */
 	int			growth_part;	/* where more of what grows goes */
 	char	   *seen;			/* numbers of the settled lines, a multirange as text */
 	char	   *tail;			/* of the open ones */
@@ -32,6 +37,7 @@ typedef struct L4Parcel
 typedef struct L4Packing
 {
 	L4Query		read;
+	L4Query		read_end;
 	L4Stages	stages;
 } L4Packing;
 
@@ -40,6 +46,7 @@ extern void l4_packing_init(L4Packing *packing, bool read_only);
 /* All in the current context; NULL when the stream is gone. The unit must know all its events. */
 extern L4Parcel *l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4Unit *unit);
 
+extern void l4_parcel_compress(L4Parcel *parcel);
 extern bytea *l4_parcel_encode(const L4Parcel *parcel);
 extern L4Parcel *l4_parcel_decode(bytea *bytes);
 

@@ -53,7 +53,6 @@ typedef struct JobEvent
 typedef struct Job
 {
 	char	   *job_id;
-	bool		may_lose;		/* records were open: their events may be gone */
 	jobevent_hash *events;
 } Job;
 
@@ -66,30 +65,20 @@ struct L4RollUp
 };
 
 static const char counts_sql[] =
-"SELECT s.node, m.events, m.open_events "
-"FROM l4._stream s JOIN l4._summary m ON m.stream_id = s.stream_id AND m.part = 0 WHERE s.job_id = $1 ORDER BY s.node";
+"SELECT s.node, l4._member(m.events, s.member), l4._member(m.open_events, s.member) "
+"FROM l4._stream s JOIN l4._pack m ON m.pack_id = s.pack_id AND m.part = 0 WHERE s.job_id = $1 ORDER BY s.node";
 
-/* of the same record the later text is the longer one */
-static const char with_record_sql[] =
-"INSERT INTO l4._job_event AS j (job_id, event_id, occurrences, nodes, first_ts, last_ts, first_node, first_source, first_line_no, example, example_ts) "
-"SELECT $1, x.* FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS x "
-"ON CONFLICT ON CONSTRAINT _job_event_pkey DO UPDATE "
-"SET occurrences = excluded.occurrences, nodes = excluded.nodes, first_ts = excluded.first_ts, last_ts = excluded.last_ts, "
-"(first_node, first_source, first_line_no, example, example_ts) = "
-"(SELECT r.node, r.source, r.line_no, r.example, r.ts "
-"FROM (VALUES (1, excluded.first_node, excluded.first_source, excluded.first_line_no, excluded.example, excluded.example_ts), "
-"(2, j.first_node, j.first_source, j.first_line_no, j.example, j.example_ts)) AS r(n, node, source, line_no, example, ts) "
-"ORDER BY r.ts, r.node COLLATE \"C\", r.source COLLATE \"C\", r.line_no, r.n LIMIT 1)";
-static const Oid with_record_types[] = {TEXTOID, INT4ARRAYOID, INT8ARRAYOID, INT4ARRAYOID, TIMESTAMPTZARRAYOID, TIMESTAMPTZARRAYOID,
-TEXTARRAYOID, TEXTARRAYOID, INT8ARRAYOID, TEXTARRAYOID, TIMESTAMPTZARRAYOID};
+static const char stored_sql[] = "SELECT p.events FROM l4._job_pack p WHERE p.job_id = $1";
 
-static const char counts_only_sql[] =
-"UPDATE l4._job_event j SET occurrences = x.occurrences, nodes = x.nodes, first_ts = x.first_ts, last_ts = x.last_ts "
-"FROM unnest($2, $3, $4, $5, $6) AS x(event_id, occurrences, nodes, first_ts, last_ts) "
-"WHERE j.job_id = $1 AND j.event_id = x.event_id "
-"AND (j.occurrences, j.nodes, j.first_ts, j.last_ts) IS DISTINCT FROM (x.occurrences, x.nodes, x.first_ts, x.last_ts)";
+static const char store_sql[] =
+"INSERT INTO l4._job_pack (job_id, events) VALUES ($1, $2) ON CONFLICT ON CONSTRAINT _job_pack_pkey DO UPDATE SET events = excluded.events";
 
-static const char gone_sql[] = "DELETE FROM l4._job_event j WHERE j.job_id = $1 AND j.event_id <> ALL ($2)";
+/* Columns of packed events of a job, as l4._job_event shows them */
+enum
+{
+	COL_EVENT, COL_OCCURRENCES, COL_NODES, COL_FIRST_TS, COL_LAST_TS, COL_NODE, COL_SOURCE, COL_LINE, COL_EXAMPLE, COL_TS, NCOLS
+};
+static const char columns[] = "iiiiissisi";
 
 L4RollUp *
 l4_rollup_create(MemoryContext cxt)
@@ -117,7 +106,6 @@ find_job(L4RollUp *rollup, const char *job_id)
 	}
 	job = &rollup->jobs[rollup->njobs++];
 	job->job_id = MemoryContextStrdup(rollup->cxt, job_id);
-	job->may_lose = false;
 	job->events = jobevent_create(rollup->cxt, 256, NULL);
 	return job;
 }
@@ -157,14 +145,13 @@ comes_first(const JobEvent *event, TimestampTz ts, const char *node, const char 
 
 /* What a stream brings to its job. */
 void
-l4_rollup_stream(L4RollUp *rollup, const char *job_id, const char *node, const char *source, bool may_lose, const L4Packed *packed)
+l4_rollup_stream(L4RollUp *rollup, const char *job_id, const char *node, const char *source, const L4Packed *packed)
 {
 	Job		   *job = find_job(rollup, job_id);
 	MemoryContext old = MemoryContextSwitchTo(rollup->cxt);
 	char	   *node_copy = NULL;
 	char	   *source_copy = NULL;
 
-	job->may_lose |= may_lose;
 	for (int i = 0; i < packed->nexamples; i++)
 	{
 		const L4Example *example = &packed->examples[i];
@@ -266,124 +253,116 @@ compare_events(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-enum
+static char *
+pack_text(const L4Pack *pack, int col, int row)
 {
-	COL_EVENT, COL_OCCURRENCES, COL_NODES, COL_FIRST_TS, COL_LAST_TS, COL_COUNTS,
-	COL_NODE = COL_COUNTS, COL_SOURCE, COL_LINE, COL_EXAMPLE, COL_TS, COL_ALL
-};
+	int			entry = (int) pack->cols[col].ints[row];
 
-static const Oid column_types[COL_ALL] = {INT4OID, INT8OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID,
-TEXTOID, TEXTOID, INT8OID, TEXTOID, TIMESTAMPTZOID};
+	return pnstrdup(pack->cols[col].entry[entry], pack->cols[col].entry_len[entry]);
+}
 
-/* Events as parameters of a statement: an array a column. */
+/* First records that are stored, where the batch did not bring an earlier one. Of the same record the later text is the longer one. */
 static void
-put_events(L4Query *query, JobEvent **events, int n, int ncols)
+add_stored(Job *job, bytea *stored)
 {
-	Datum	   *values = (Datum *) palloc(sizeof(Datum) * Max(n, 1) * COL_ALL);
-	bool	   *nulls = (bool *) palloc0(Max(n, 1) * COL_ALL);
-	int			lbound = 1;
+	L4Pack	   *pack = l4_pack_decode(stored, CurrentMemoryContext);
 
+	for (int c = 0; c < NCOLS; c++)
+		if (c >= pack->ncols || pack->cols[c].type != columns[c])
+			l4_pack_corrupted("events of a job");
+	for (int row = 0; row < pack->nrows; row++)
+	{
+		JobEvent   *event = jobevent_lookup(job->events, (int32) pack->cols[COL_EVENT].ints[row]);
+		int			entry = (int) pack->cols[COL_EXAMPLE].ints[row];
+		char	   *node;
+		char	   *source;
+
+		/* records were open: the event is gone */
+		if (event == NULL)
+			continue;
+		node = pack_text(pack, COL_NODE, row);
+		source = pack_text(pack, COL_SOURCE, row);
+		if (!comes_first(event, pack_ts(pack, COL_TS, row), node, source, pack->cols[COL_LINE].ints[row]))
+			continue;
+		event->text = cstring_to_text_with_len(pack->cols[COL_EXAMPLE].entry[entry], pack->cols[COL_EXAMPLE].entry_len[entry]);
+		event->ts = pack_ts(pack, COL_TS, row);
+		event->node = node;
+		event->source = source;
+		event->line_no = pack->cols[COL_LINE].ints[row];
+	}
+}
+
+/* In one order, so that equal input makes equal bytes. */
+static bytea *
+pack_events(Job *job)
+{
+	L4Pack	   *pack = l4_pack_create(CurrentMemoryContext);
+	JobEvent  **sorted = (JobEvent **) palloc(sizeof(JobEvent *) * Max(job->events->members, 1));
+	jobevent_iterator it;
+	JobEvent   *event;
+	int			n = 0;
+
+	for (int c = 0; c < NCOLS; c++)
+		l4_pack_add_col(pack, columns[c], "");
+	jobevent_start_iterate(job->events, &it);
+	while ((event = jobevent_iterate(job->events, &it)) != NULL)
+		if (event->text != NULL && event->occurrences > 0)
+			sorted[n++] = event;
+	qsort(sorted, n, sizeof(JobEvent *), compare_events);
 	for (int i = 0; i < n; i++)
 	{
-		const JobEvent *event = events[i];
-
-		values[COL_EVENT * n + i] = Int32GetDatum(event->event_id);
-		values[COL_OCCURRENCES * n + i] = Int64GetDatum(event->occurrences);
-		values[COL_NODES * n + i] = Int32GetDatum(event->nodes);
-		values[COL_FIRST_TS * n + i] = TimestampTzGetDatum(event->first_ts);
-		nulls[COL_FIRST_TS * n + i] = event->first_ts == L4_NO_TS;
-		values[COL_LAST_TS * n + i] = TimestampTzGetDatum(event->last_ts);
-		nulls[COL_LAST_TS * n + i] = event->last_ts == L4_NO_TS;
-		if (ncols == COL_COUNTS)
-			continue;
-		values[COL_NODE * n + i] = CStringGetTextDatum(event->node);
-		values[COL_SOURCE * n + i] = CStringGetTextDatum(event->source);
-		values[COL_LINE * n + i] = Int64GetDatum(event->line_no);
-		values[COL_EXAMPLE * n + i] = PointerGetDatum(event->text);
-		values[COL_TS * n + i] = TimestampTzGetDatum(event->ts);
-		nulls[COL_TS * n + i] = event->ts == L4_NO_TS;
+		event = sorted[i];
+		l4_pack_int(pack, COL_EVENT, event->event_id);
+		l4_pack_int(pack, COL_OCCURRENCES, event->occurrences);
+		l4_pack_int(pack, COL_NODES, event->nodes);
+		l4_pack_ts(pack, COL_FIRST_TS, event->first_ts);
+		l4_pack_ts(pack, COL_LAST_TS, event->last_ts);
+		l4_pack_text(pack, COL_NODE, event->node, strlen(event->node));
+		l4_pack_text(pack, COL_SOURCE, event->source, strlen(event->source));
+		l4_pack_int(pack, COL_LINE, event->line_no);
+		l4_pack_text(pack, COL_EXAMPLE, VARDATA_ANY(event->text), VARSIZE_ANY_EXHDR(event->text));
+		l4_pack_ts(pack, COL_TS, event->ts);
 	}
-	for (int c = 0; c < ncols; c++)
-	{
-		int16		len;
-		bool		byval;
-		char		align;
-
-		get_typlenbyvalalign(column_types[c], &len, &byval, &align);
-		l4_query_put(query, PointerGetDatum(construct_md_array(values + c * n, nulls + c * n, 1, &n, &lbound,
-															   column_types[c], len, byval, align)), false);
-	}
+	return l4_pack_compress(l4_pack_encode(pack));
 }
 
 typedef struct Queries
 {
 	L4Query		counts;
-	L4Query		with_record;
-	L4Query		counts_only;
-	L4Query		gone;
+	L4Query		stored;
+	L4Query		store;
 } Queries;
 
 static void
 store_job(Queries *queries, Job *job)
 {
-	JobEvent  **with_record = (JobEvent **) palloc(sizeof(JobEvent *) * Max(job->events->members, 1));
-	JobEvent  **counts_only = (JobEvent **) palloc(sizeof(JobEvent *) * Max(job->events->members, 1));
 	Datum		job_id = CStringGetTextDatum(job->job_id);
-	int			nwith = 0;
-	int			nonly = 0;
-	jobevent_iterator it;
-	JobEvent   *event;
 
-	jobevent_start_iterate(job->events, &it);
-	while ((event = jobevent_iterate(job->events, &it)) != NULL)
+	l4_query_put(&queries->stored, job_id, false);
+	if (l4_query_run(&queries->stored) > 0)
 	{
-		if (event->text != NULL)
-			with_record[nwith++] = event;
-		else
-			counts_only[nonly++] = event;
-	}
-	/* in one order, so that equal input makes equal tables */
-	qsort(with_record, nwith, sizeof(JobEvent *), compare_events);
-	if (nwith > 0)
-	{
-		l4_query_put(&queries->with_record, job_id, false);
-		put_events(&queries->with_record, with_record, nwith, COL_ALL);
-		l4_query_run(&queries->with_record);
-	}
-	if (nonly > 0)
-	{
-		l4_query_put(&queries->counts_only, job_id, false);
-		put_events(&queries->counts_only, counts_only, nonly, COL_COUNTS);
-		l4_query_run(&queries->counts_only);
-	}
-	if (job->may_lose)
-	{
-		Datum	   *ids = (Datum *) palloc(sizeof(Datum) * Max(job->events->members, 1));
-		int			n = 0;
+		bool		isnull;
 
-		for (int i = 0; i < nwith; i++)
-			ids[n++] = Int32GetDatum(with_record[i]->event_id);
-		for (int i = 0; i < nonly; i++)
-			ids[n++] = Int32GetDatum(counts_only[i]->event_id);
-		l4_query_put(&queries->gone, job_id, false);
-		l4_query_put(&queries->gone, PointerGetDatum(construct_array(ids, n, INT4OID, sizeof(int32), true, TYPALIGN_INT)), false);
-		l4_query_run(&queries->gone);
+		add_stored(job, DatumGetByteaPCopy(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)));
 	}
+	SPI_freetuptable(SPI_tuptable);
+	l4_query_put(&queries->store, job_id, false);
+	l4_query_put_bytes(&queries->store, pack_events(job));
+	l4_query_run(&queries->store);
 }
 
 void
 l4_rollup_store(L4RollUp *rollup)
 {
-	static const Oid gone_types[] = {TEXTOID, INT4ARRAYOID};
+	static const Oid types[] = {TEXTOID, BYTEAOID};
 	MemoryContext cxt = AllocSetContextCreate(rollup->cxt, "l4 roll-up", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext job_cxt = AllocSetContextCreate(rollup->cxt, "l4 job", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(job_cxt);
 	Queries		queries;
 
-	l4_query_prepare(&queries.counts, counts_sql, 1, gone_types);
-	l4_query_prepare(&queries.with_record, with_record_sql, lengthof(with_record_types), with_record_types);
-	l4_query_prepare(&queries.counts_only, counts_only_sql, 1 + COL_COUNTS, with_record_types);
-	l4_query_prepare(&queries.gone, gone_sql, lengthof(gone_types), gone_types);
+	l4_query_prepare(&queries.counts, counts_sql, 1, types);
+	l4_query_prepare(&queries.stored, stored_sql, 1, types);
+	l4_query_prepare(&queries.store, store_sql, lengthof(types), types);
 	for (int i = 0; i < rollup->njobs; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -313,7 +313,8 @@ l4_ingest_scan_share(PG_FUNCTION_ARGS)
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 share", ALLOCSET_DEFAULT_SIZES);
 	unit_cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unit", ALLOCSET_DEFAULT_SIZES);
 	scan = l4_scan_create(scan_shared(PG_GETARG_INT64(ARG_RULES)), cxt);
-	stream = prepare("SELECT s.job_id, s.node, s.source, s.carry FROM l4._stream s WHERE s.stream_id = $1", 1, (Oid[]) {INT4OID});
+	stream = prepare("SELECT s.job_id, s.node, s.source, l4._member(p.carry, s.member) "
+					 "FROM l4._stream s LEFT JOIN l4._pack p ON p.pack_id = s.pack_id AND p.part = 0 WHERE s.stream_id = $1", 1, (Oid[]) {INT4OID});
 	l4_packing_init(&packing, true);
 	params = read_params();
 	init_receiver(&receiver, scan, cxt);

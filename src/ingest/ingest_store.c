@@ -14,6 +14,7 @@
 #include "utils/multirangetypes.h"
 #include "utils/timestamp.h"
 
+#include "chunk/group.h"
 #include "ingest/ingest_held.h"
 #include "ingest/ingest_store.h"
 #include "l4_compat.h"
@@ -21,62 +22,82 @@
 PG_FUNCTION_INFO_V1(l4_ingest_store);
 PG_FUNCTION_INFO_V1(l4_range_count);
 
+/* Short streams of a job that are to share a pack. */
+typedef struct SharedPack
+{
+	MemoryContext cxt;
+	int			n;
+	int			lines;
+	int32		stream_id[L4_GROUP_MAX];
+	bool		late[L4_GROUP_MAX];
+	int64		to_line[L4_GROUP_MAX];
+	L4Parcel   *parcel[L4_GROUP_MAX];
+} SharedPack;
+
 typedef struct Store
 {
 	L4Packing	packing;
 	L4Rows		chunk;
 	L4Rows		no_tail;
-	L4Rows		new_summary;
-	L4Rows		summary;
+	L4Rows		new_pack;
+	L4Rows		pack;
 	L4Rows		growth;
 	L4Rows		stream;
+	L4Rows		left;
 	L4Rows		node_rank;
+	L4Query		new_id;
 	L4RollUp   *rollup;
+	MemoryContext cxt;
 	MemoryContext unit_cxt;
+	SharedPack		group;
 	L4ByteReader learnt;		/* about the shapes that the units do not know, in their order */
 	int64		lines;
 } Store;
 
 static const char chunk_sql[] =
-"INSERT INTO l4._chunk (stream_id, chunk_no, lines, first_line_no, last_line_no, first_ts, last_ts, body) "
+"INSERT INTO l4._pack_chunk (pack_id, chunk_no, lines, first_line_no, last_line_no, first_ts, last_ts, body) "
 "SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) "
-"ON CONFLICT ON CONSTRAINT _chunk_pkey DO UPDATE "
+"ON CONFLICT ON CONSTRAINT _pack_chunk_pkey DO UPDATE "
 "SET lines = excluded.lines, first_line_no = excluded.first_line_no, last_line_no = excluded.last_line_no, "
 "first_ts = excluded.first_ts, last_ts = excluded.last_ts, body = excluded.body";
 static const Oid chunk_types[] = {INT4OID, INT4OID, INT4OID, INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID};
 
-static const char no_tail_sql[] = "DELETE FROM l4._chunk WHERE stream_id = ANY ($1) AND chunk_no = -1";
+static const char no_tail_sql[] = "DELETE FROM l4._pack_chunk WHERE pack_id = ANY ($1) AND chunk_no = -1";
 static const Oid no_tail_types[] = {INT4OID};
 
-/* Lines that fill a gap (late) leave alone what is open; what grows with time may go to another row. */
-#define SUMMARY_ROWS "unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) " \
-"AS u(stream_id, late, grows, events, slots, durations, iterations, stages, activity, sequences, " \
-"open_events, open_slots, open_durations, open_iterations, open_stages, open_activity, open_sequences)"
-static const char new_summary_sql[] =
-"INSERT INTO l4._summary (stream_id, part, events, slots, durations, iterations, stages, activity, sequences, "
-"open_events, open_slots, open_durations, open_iterations, open_stages, open_activity, open_sequences) "
-"SELECT u.stream_id, 0, u.events, u.slots, u.durations, u.iterations, u.stages, u.activity, u.sequences, "
-"u.open_events, u.open_slots, u.open_durations, u.open_iterations, u.open_stages, u.open_activity, u.open_sequences FROM " SUMMARY_ROWS;
-static const char summary_sql[] =
-"UPDATE l4._summary m SET events = u.events, slots = u.slots, stages = u.stages, "
+/* What grows with time may go to another row. */
+#define PACK_ROWS "unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) " \
+"AS u(pack_id, grows, events, slots, durations, iterations, stages, activity, sequences, " \
+"open_events, open_slots, open_durations, open_iterations, open_stages, open_activity, open_sequences, carry, pack_carry)"
+static const char new_pack_sql[] =
+"INSERT INTO l4._pack (pack_id, part, events, slots, durations, iterations, stages, activity, sequences, "
+"open_events, open_slots, open_durations, open_iterations, open_stages, open_activity, open_sequences, carry, pack_carry) "
+"SELECT u.pack_id, 0, u.events, u.slots, u.durations, u.iterations, u.stages, u.activity, u.sequences, "
+"u.open_events, u.open_slots, u.open_durations, u.open_iterations, u.open_stages, u.open_activity, u.open_sequences, u.carry, u.pack_carry "
+"FROM " PACK_ROWS;
+static const char pack_sql[] =
+"UPDATE l4._pack m SET events = u.events, slots = u.slots, stages = u.stages, "
 "durations = CASE WHEN u.grows THEN u.durations ELSE m.durations END, iterations = CASE WHEN u.grows THEN u.iterations ELSE m.iterations END, "
 "activity = CASE WHEN u.grows THEN u.activity ELSE m.activity END, sequences = CASE WHEN u.grows THEN u.sequences ELSE m.sequences END, "
-"open_events = CASE WHEN u.late THEN m.open_events ELSE u.open_events END, "
-"open_slots = CASE WHEN u.late THEN m.open_slots ELSE u.open_slots END, "
-"open_durations = CASE WHEN u.late THEN m.open_durations ELSE u.open_durations END, "
-"open_iterations = CASE WHEN u.late THEN m.open_iterations ELSE u.open_iterations END, "
-"open_stages = CASE WHEN u.late THEN m.open_stages ELSE u.open_stages END, "
-"open_activity = CASE WHEN u.late THEN m.open_activity ELSE u.open_activity END, "
-"open_sequences = CASE WHEN u.late THEN m.open_sequences ELSE u.open_sequences END "
-"FROM " SUMMARY_ROWS " WHERE m.stream_id = u.stream_id AND m.part = 0";
-static const Oid summary_types[] = {INT4OID, BOOLOID, BOOLOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID,
-BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID};
+"open_events = u.open_events, open_slots = u.open_slots, open_durations = u.open_durations, open_iterations = u.open_iterations, "
+"open_stages = u.open_stages, open_activity = u.open_activity, open_sequences = u.open_sequences, carry = u.carry, pack_carry = u.pack_carry "
+"FROM " PACK_ROWS " WHERE m.pack_id = u.pack_id AND m.part = 0";
+static const Oid pack_types[] = {INT4OID, BOOLOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID,
+BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID};
 
 static const char growth_sql[] =
-"INSERT INTO l4._summary (stream_id, part, durations, iterations, activity, sequences) SELECT * FROM unnest($1, $2, $3, $4, $5, $6) "
-"ON CONFLICT ON CONSTRAINT _summary_pkey DO UPDATE "
+"INSERT INTO l4._pack (pack_id, part, durations, iterations, activity, sequences) SELECT * FROM unnest($1, $2, $3, $4, $5, $6) "
+"ON CONFLICT ON CONSTRAINT _pack_pkey DO UPDATE "
 "SET durations = excluded.durations, iterations = excluded.iterations, activity = excluded.activity, sequences = excluded.sequences";
 static const Oid growth_types[] = {INT4OID, INT4OID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID};
+
+/* Packs that streams have left go with the last one: members that are left behind are not worth writing them anew. */
+static const char left_sql[] =
+"WITH gone AS (SELECT u.pack_id FROM (SELECT DISTINCT x.pack_id, x.job_id FROM unnest($1, $2) AS x(pack_id, job_id)) AS u "
+"WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.job_id = u.job_id AND s.pack_id = u.pack_id)), "
+"chunks AS (DELETE FROM l4._pack_chunk c USING gone WHERE c.pack_id = gone.pack_id) "
+"DELETE FROM l4._pack p USING gone WHERE p.pack_id = gone.pack_id";
+static const Oid left_types[] = {INT4OID, TEXTOID};
 
 static const char stream_sql[] =
 "UPDATE l4._stream s SET lines = s.lines + u.lines, unparsed = s.unparsed + u.unparsed, units = s.units + 1, next_chunk_no = u.next_chunk_no, "
@@ -87,20 +108,20 @@ static const char stream_sql[] =
 "step = CASE WHEN NOT u.late AND NOT u.is_full AND u.lines < (u.to_line - coalesce(s.next_line_no, u.to_line)) / 8 "
 "THEN least(s.step * 4, 1125899906842624) ELSE s.step END, "
 "next_line_no = CASE WHEN u.late THEN s.next_line_no ELSE u.next_line_no END, "
-"carry = CASE WHEN u.late THEN s.carry ELSE u.carry END, pack_carry = CASE WHEN u.late THEN s.pack_carry ELSE u.pack_carry END, "
+"pack_id = u.pack_id, member = u.member, "
 "first_ts = least(s.first_ts, u.first_ts), last_ts = greatest(s.last_ts, u.last_ts), "
 "last_event_id = CASE WHEN u.late THEN coalesce(s.last_event_id, u.last_event_id) ELSE coalesce(u.last_event_id, s.last_event_id) END, "
 "last_iteration = CASE WHEN u.late THEN s.last_iteration ELSE u.last_iteration END, max_in_flight = greatest(s.max_in_flight, u.max_in_flight), "
 "ranks = s.ranks + u.ranks, rank = least(s.rank, u.rank) "
 "FROM (SELECT t.stream_id, t.late, t.lines, t.unparsed, t.next_chunk_no, t.seen::int8multirange, t.tail::int8multirange, t.tail_lines, t.is_full, "
-"t.to_line, t.next_line_no, t.carry, t.pack_carry, t.first_ts, t.last_ts, t.last_event_id, t.last_iteration, t.max_in_flight, "
+"t.to_line, t.next_line_no, t.pack_id, t.member, t.first_ts, t.last_ts, t.last_event_id, t.last_iteration, t.max_in_flight, "
 "t.ranks::int4multirange, t.rank "
 "FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) "
-"AS t(stream_id, late, lines, unparsed, next_chunk_no, seen, tail, tail_lines, is_full, to_line, next_line_no, carry, pack_carry, "
+"AS t(stream_id, late, lines, unparsed, next_chunk_no, seen, tail, tail_lines, is_full, to_line, next_line_no, pack_id, member, "
 "first_ts, last_ts, last_event_id, last_iteration, max_in_flight, ranks, rank) OFFSET 0) u "
 "WHERE s.stream_id = u.stream_id";
 static const Oid stream_types[] = {INT4OID, BOOLOID, INT8OID, INT8OID, INT4OID, TEXTOID, TEXTOID, INT4OID, BOOLOID, INT8OID, INT8OID,
-BYTEAOID, BYTEAOID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT4OID, INT4OID, INT4OID, TEXTOID, INT4OID};
+INT4OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT4OID, INT4OID, INT4OID, TEXTOID, INT4OID};
 
 static const char node_rank_sql[] =
 "UPDATE l4.job_node n SET rank = (SELECT min(s.rank) FROM l4._stream s WHERE s.job_id = n.job_id AND s.node = n.node) "
@@ -109,11 +130,11 @@ static const char node_rank_sql[] =
 static const Oid node_rank_types[] = {INT4OID};
 
 static void
-store_chunk(Store *store, int32 stream_id, int chunk_no, const L4Chunk *chunk)
+store_chunk(Store *store, int32 pack_id, int chunk_no, const L4Chunk *chunk)
 {
 	L4Rows	   *rows = &store->chunk;
 
-	l4_rows_put_int(rows, stream_id);
+	l4_rows_put_int(rows, pack_id);
 	l4_rows_put_int(rows, chunk_no);
 	l4_rows_put_int(rows, chunk->lines);
 	l4_rows_put_bigint(rows, chunk->first_line_no);
@@ -124,38 +145,24 @@ store_chunk(Store *store, int32 stream_id, int chunk_no, const L4Chunk *chunk)
 }
 
 static void
-put_sections(L4Rows *rows, const L4Sections *sections)
+store_pack(L4Rows *rows, int32 pack_id, bool grows, L4Sections *settled, L4Sections *open, const bytea *carry, const bytea *pack_carry)
 {
-	l4_rows_put_bytes(rows, sections->events);
-	l4_rows_put_bytes(rows, sections->slots);
-	l4_rows_put_bytes(rows, sections->durations);
-	l4_rows_put_bytes(rows, sections->iterations);
-	l4_rows_put_bytes(rows, sections->stages);
-	l4_rows_put_bytes(rows, sections->activity);
-	l4_rows_put_bytes(rows, sections->sequences);
+	l4_rows_put_int(rows, pack_id);
+	l4_rows_put_bool(rows, grows);
+	for (int i = 0; i < L4_NSECTIONS; i++)
+		l4_rows_put_bytes(rows, *l4_section(settled, i));
+	for (int i = 0; i < L4_NSECTIONS; i++)
+		l4_rows_put_bytes(rows, *l4_section(open, i));
+	l4_rows_put_bytes(rows, carry);
+	l4_rows_put_bytes(rows, pack_carry);
 }
 
-static void
-store_summary(Store *store, int32 stream_id, bool late, const L4Parcel *parcel)
+static bytea *
+reader_carry(const L4Parcel *parcel)
 {
-	L4Rows	   *rows = parcel->has_summary ? &store->summary : &store->new_summary;
-	const L4Sections *settled = &parcel->packed->settled;
-
-	l4_rows_put_int(rows, stream_id);
-	l4_rows_put_bool(rows, late);
-	l4_rows_put_bool(rows, parcel->growth_part == 0);
-	put_sections(rows, settled);
-	put_sections(rows, &parcel->packed->open);
-	if (parcel->growth_part == 0 ||
-		(settled->durations == NULL && settled->iterations == NULL && settled->activity == NULL && settled->sequences == NULL))
-		return;
-	rows = &store->growth;
-	l4_rows_put_int(rows, stream_id);
-	l4_rows_put_int(rows, parcel->growth_part);
-	l4_rows_put_bytes(rows, settled->durations);
-	l4_rows_put_bytes(rows, settled->iterations);
-	l4_rows_put_bytes(rows, settled->activity);
-	l4_rows_put_bytes(rows, settled->sequences);
+	if (parcel->head.carry_len == 0)
+		return NULL;
+	return (bytea *) cstring_to_text_with_len(parcel->head.carry, parcel->head.carry_len);	/* same layout */
 }
 
 static Datum
@@ -176,8 +183,9 @@ rank_runs(const L4UnitHead *head, int32 *lowest)
 	return CStringGetTextDatum(buf.data);
 }
 
+/* Where the stream is read on, and where what is stored of it is from now on; member: L4_NO_INT in a pack of its own. */
 static void
-store_stream(Store *store, int32 stream_id, bool late, int64 to_line, int next_chunk_no, const L4Parcel *parcel)
+store_stream(Store *store, int32 stream_id, bool late, int64 to_line, int32 pack_id, int member, const L4Parcel *parcel)
 {
 	L4Rows	   *rows = &store->stream;
 	const L4UnitHead *head = &parcel->head;
@@ -189,15 +197,15 @@ store_stream(Store *store, int32 stream_id, bool late, int64 to_line, int next_c
 	l4_rows_put_bool(rows, late);
 	l4_rows_put_bigint(rows, head->lines);
 	l4_rows_put_bigint(rows, head->unparsed);
-	l4_rows_put_int(rows, next_chunk_no);
+	l4_rows_put_int(rows, parcel->chunk_no + packed->nchunks);
 	l4_rows_put(rows, CStringGetTextDatum(parcel->seen), false);
 	l4_rows_put(rows, CStringGetTextDatum(parcel->tail), false);
 	l4_rows_put_int(rows, head->open_lines);
 	l4_rows_put_bool(rows, head->full);
 	l4_rows_put_bigint(rows, to_line);
 	l4_rows_put_bigint(rows, head->next_line_no);
-	l4_rows_put(rows, PointerGetDatum(cstring_to_text_with_len(head->carry, head->carry_len)), false);	/* same layout as bytea */
-	l4_rows_put_bytes(rows, packed->carry);
+	l4_rows_put_int(rows, pack_id);
+	l4_rows_put_int(rows, member);
 	l4_rows_put_ts(rows, packed->first_ts);
 	l4_rows_put_ts(rows, packed->last_ts);
 	l4_rows_put(rows, Int32GetDatum(packed->last_event_id), packed->last_event_id == 0);
@@ -207,6 +215,13 @@ store_stream(Store *store, int32 stream_id, bool late, int64 to_line, int next_c
 	l4_rows_put_int(rows, lowest);
 	if (lowest != L4_NO_INT)
 		l4_rows_put_int(&store->node_rank, stream_id);
+	if (parcel->pack_id != 0 && parcel->pack_id != pack_id)
+	{
+		l4_rows_put_int(&store->left, parcel->pack_id);
+		l4_rows_put(&store->left, CStringGetTextDatum(parcel->job_id), false);
+	}
+	l4_rollup_stream(store->rollup, parcel->job_id, parcel->node, parcel->source, packed);
+	store->lines += head->lines + head->open_lines;
 }
 
 /* The parcel of a unit, packed here where a worker has not done it. */
@@ -232,23 +247,146 @@ parcel_of_unit(Store *store, int32 stream_id, bool late, bytea *bytes)
 	return parcel;
 }
 
+/* A stream by itself. What it had in a pack of its own is replaced. */
 static void
-store_unit(Store *store, int32 stream_id, bool late, bytea *bytes, int64 to_line)
+store_alone(Store *store, int32 stream_id, bool late, int64 to_line, const L4Parcel *parcel)
 {
-	const L4Parcel *parcel = parcel_of_unit(store, stream_id, late, bytes);
-	const L4Packed *packed = parcel->packed;
-	int			chunk_no = parcel->chunk_no;
+	L4Packed   *packed = parcel->packed;
+	L4Sections *settled = &packed->settled;
+	L4Rows	   *rows = &store->growth;
 
 	for (int i = 0; i < packed->nchunks; i++)
-		store_chunk(store, stream_id, chunk_no++, &packed->chunks[i]);
-	if (!late && packed->open_chunk != NULL)
+		store_chunk(store, stream_id, parcel->chunk_no + i, &packed->chunks[i]);
+	if (packed->open_chunk != NULL)
 		store_chunk(store, stream_id, -1, packed->open_chunk);
-	else if (!late && parcel->has_tail)
+	else if (parcel->has_tail && parcel->has_own)
 		l4_rows_put_int(&store->no_tail, stream_id);
-	store_summary(store, stream_id, late, parcel);
-	store_stream(store, stream_id, late, to_line, chunk_no, parcel);
-	l4_rollup_stream(store->rollup, parcel->job_id, parcel->node, parcel->source, parcel->has_tail, packed);
-	store->lines += parcel->head.lines + parcel->head.open_lines;
+	store_pack(parcel->has_own ? &store->pack : &store->new_pack, stream_id, parcel->growth_part == 0, settled, &packed->open,
+			   reader_carry(parcel), packed->carry);
+	store_stream(store, stream_id, late, to_line, stream_id, L4_NO_INT, parcel);
+	if (parcel->growth_part == 0 ||
+		(settled->durations == NULL && settled->iterations == NULL && settled->activity == NULL && settled->sequences == NULL))
+		return;
+	l4_rows_put_int(rows, stream_id);
+	l4_rows_put_int(rows, parcel->growth_part);
+	l4_rows_put_bytes(rows, settled->durations);
+	l4_rows_put_bytes(rows, settled->iterations);
+	l4_rows_put_bytes(rows, settled->activity);
+	l4_rows_put_bytes(rows, settled->sequences);
+}
+
+/* The same section of all members. */
+static void
+group_sections(const SharedPack *group, bool open, L4Sections *sections)
+{
+	bytea	   *values[L4_GROUP_MAX];
+
+	for (int i = 0; i < L4_NSECTIONS; i++)
+	{
+		for (int m = 0; m < group->n; m++)
+			values[m] = *l4_section(open ? &group->parcel[m]->packed->open : &group->parcel[m]->packed->settled, i);
+		*l4_section(sections, i) = l4_group_encode(values, group->n, L4_MEMBER_PACK);
+	}
+}
+
+/* The settled or the open lines of all members; bounds are those of all. */
+static void
+store_group_chunk(Store *store, const SharedPack *group, int32 pack_id, bool open)
+{
+	bytea	   *values[L4_GROUP_MAX];
+	L4Chunk		all = {.lines = 0, .first_ts = L4_NO_TS, .last_ts = L4_NO_TS};
+
+	for (int m = 0; m < group->n; m++)
+	{
+		const L4Packed *packed = group->parcel[m]->packed;
+		const L4Chunk *chunk = open ? packed->open_chunk : packed->nchunks > 0 ? packed->chunks : NULL;
+
+		values[m] = chunk == NULL ? NULL : chunk->body;
+		if (chunk == NULL)
+			continue;
+		all.first_line_no = all.lines == 0 ? chunk->first_line_no : Min(all.first_line_no, chunk->first_line_no);
+		all.last_line_no = all.lines == 0 ? chunk->last_line_no : Max(all.last_line_no, chunk->last_line_no);
+		all.lines += chunk->lines;
+		if (chunk->first_ts != L4_NO_TS && (all.first_ts == L4_NO_TS || chunk->first_ts < all.first_ts))
+			all.first_ts = chunk->first_ts;
+		all.last_ts = Max(all.last_ts, chunk->last_ts);
+	}
+	if (all.lines == 0)
+		return;
+	all.body = l4_group_encode(values, group->n, L4_MEMBER_PACK);
+	store_chunk(store, pack_id, open ? -1 : 0, &all);
+}
+
+static int32
+new_pack_id(Store *store)
+{
+	bool		isnull;
+
+	l4_query_run(&store->new_id);
+	return DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
+}
+
+/* Write the streams that were gathered: always to a new pack. */
+static void
+store_group(Store *store)
+{
+	SharedPack *group = &store->group;
+	MemoryContext old = MemoryContextSwitchTo(group->cxt);
+	bytea	   *carries[L4_GROUP_MAX];
+	bytea	   *pack_carries[L4_GROUP_MAX];
+	L4Sections	settled;
+	L4Sections	open;
+	int32		pack_id;
+
+	if (group->n == 1)
+	{
+		l4_parcel_compress(group->parcel[0]);
+		store_alone(store, group->stream_id[0], group->late[0], group->to_line[0], group->parcel[0]);
+	}
+	else if (group->n > 1)
+	{
+		pack_id = new_pack_id(store);
+		group_sections(group, false, &settled);
+		group_sections(group, true, &open);
+		store_group_chunk(store, group, pack_id, false);
+		store_group_chunk(store, group, pack_id, true);
+		for (int m = 0; m < group->n; m++)
+		{
+			carries[m] = reader_carry(group->parcel[m]);
+			pack_carries[m] = group->parcel[m]->packed->carry;
+			store_stream(store, group->stream_id[m], group->late[m], group->to_line[m], pack_id, m, group->parcel[m]);
+		}
+		store_pack(&store->new_pack, pack_id, true, &settled, &open, l4_group_encode(carries, group->n, L4_MEMBER_BYTES),
+				   l4_group_encode(pack_carries, group->n, L4_MEMBER_BYTES));
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(group->cxt);
+	group->n = group->lines = 0;
+}
+
+static MemoryContext
+new_unit_context(MemoryContext parent)
+{
+	return AllocSetContextCreate(parent, "l4 unit", ALLOCSET_DEFAULT_SIZES);
+}
+
+/* Gather a short stream; its memory goes to the group. */
+static void
+add_to_group(Store *store, int32 stream_id, bool late, int64 to_line, L4Parcel *parcel)
+{
+	SharedPack *group = &store->group;
+	int			lines = (int) (parcel->head.lines + parcel->head.open_lines);
+
+	if (group->n > 0 && (group->n == L4_GROUP_MAX || group->lines + lines > L4_CHUNK_LINES ||
+						 strcmp(group->parcel[0]->job_id, parcel->job_id) != 0))
+		store_group(store);
+	group->stream_id[group->n] = stream_id;
+	group->late[group->n] = late;
+	group->to_line[group->n] = to_line;
+	group->parcel[group->n++] = parcel;
+	group->lines += lines;
+	MemoryContextSetParent(store->unit_cxt, group->cxt);
+	store->unit_cxt = new_unit_context(store->cxt);
 }
 
 static void
@@ -257,13 +395,17 @@ prepare(Store *store)
 	l4_packing_init(&store->packing, false);
 	l4_rows_prepare(&store->chunk, chunk_sql, lengthof(chunk_types), chunk_types);
 	l4_rows_prepare(&store->no_tail, no_tail_sql, lengthof(no_tail_types), no_tail_types);
-	l4_rows_prepare(&store->new_summary, new_summary_sql, lengthof(summary_types), summary_types);
-	l4_rows_prepare(&store->summary, summary_sql, lengthof(summary_types), summary_types);
+	l4_rows_prepare(&store->new_pack, new_pack_sql, lengthof(pack_types), pack_types);
+	l4_rows_prepare(&store->pack, pack_sql, lengthof(pack_types), pack_types);
 	l4_rows_prepare(&store->growth, growth_sql, lengthof(growth_types), growth_types);
 	l4_rows_prepare(&store->stream, stream_sql, lengthof(stream_types), stream_types);
+	l4_rows_prepare(&store->left, left_sql, lengthof(left_types), left_types);
 	l4_rows_prepare(&store->node_rank, node_rank_sql, lengthof(node_rank_types), node_rank_types);
 	store->rollup = l4_rollup_create(CurrentMemoryContext);
-	store->unit_cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unit", ALLOCSET_DEFAULT_SIZES);
+	l4_query_prepare(&store->new_id, "SELECT nextval('l4._stream_stream_id_seq')::int", 0, NULL);
+	store->group.cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 group", ALLOCSET_DEFAULT_SIZES);
+	store->cxt = CurrentMemoryContext;
+	store->unit_cxt = new_unit_context(store->cxt);
 }
 
 static void
@@ -271,11 +413,12 @@ flush(Store *store)
 {
 	l4_rows_flush(&store->chunk);
 	l4_rows_flush(&store->no_tail);
-	l4_rows_flush(&store->new_summary);
-	l4_rows_flush(&store->summary);
+	l4_rows_flush(&store->new_pack);
+	l4_rows_flush(&store->pack);
 	l4_rows_flush(&store->growth);
 	l4_rows_flush(&store->stream);
 	/* what the streams say now */
+	l4_rows_flush(&store->left);
 	l4_rows_flush(&store->node_rank);
 }
 
@@ -306,15 +449,22 @@ l4_ingest_store(PG_FUNCTION_ARGS)
 	for (int i = 0; i < n[0]; i++)
 	{
 		bytea	   *unit = l4_held_unit(i);
+		L4Parcel   *parcel;
 
 		CHECK_FOR_INTERRUPTS();
 		if (unit == NULL)
 			continue;
 		old = MemoryContextSwitchTo(store.unit_cxt);
-		store_unit(&store, DatumGetInt32(ids[i]), DatumGetBool(late[i]), unit, DatumGetInt64(to_line[i]));
+		parcel = parcel_of_unit(&store, DatumGetInt32(ids[i]), DatumGetBool(late[i]), unit);
+		if (parcel->is_short)
+			add_to_group(&store, DatumGetInt32(ids[i]), DatumGetBool(late[i]), DatumGetInt64(to_line[i]), parcel);
+		else
+			store_alone(&store, DatumGetInt32(ids[i]), DatumGetBool(late[i]), DatumGetInt64(to_line[i]), parcel);
 		MemoryContextSwitchTo(old);
-		MemoryContextReset(store.unit_cxt);
+		if (!parcel->is_short)
+			MemoryContextReset(store.unit_cxt);
 	}
+	store_group(&store);
 	l4_held_release();
 	flush(&store);
 	l4_rollup_store(store.rollup);

@@ -13,7 +13,7 @@ typedef struct L4RollUp L4RollUp;
 
 extern L4RollUp *l4_rollup_create(MemoryContext cxt);
 extern void l4_rollup_stream(L4RollUp *rollup, const char *job_id, const char *node, const char *source,
-							 bool may_lose, const L4Packed *packed);
+							 const L4Packed *packed);
 extern void l4_rollup_store(L4RollUp *rollup);
 
 #endif							/* L4_INGEST_STORE_H */

@@ -65,6 +65,7 @@ list_missing() {
 	command -v gcc >/dev/null || command -v cc >/dev/null || missing+=(gcc libc6-dev)
 	command -v pkg-config >/dev/null || missing+=(pkg-config)
 	pkg-config --exists libpcre2-8 2>/dev/null || missing+=(libpcre2-dev)
+	pkg-config --exists libzstd 2>/dev/null || missing+=(libzstd-dev)
 	command -v prove >/dev/null || missing+=(perl)
 	perl -MIPC::Run -e 1 2>/dev/null || missing+=(libipc-run-perl)
 	command -v gzip >/dev/null || missing+=(gzip)

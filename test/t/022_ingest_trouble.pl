@@ -54,7 +54,7 @@ $node->safe_psql('no_room', q{INSERT INTO logs SELECT replace(job_id, 'job', 'jo
 $node->safe_psql('no_room', 'VACUUM (FREEZE, ANALYZE)');
 $node->safe_psql('no_room', 'CHECKPOINT');
 my $longest = $node->safe_psql('no_room', q{SELECT max(pg_relation_size(oid)) FROM pg_class WHERE relnamespace <> 'public'::regnamespace AND relkind IN ('r', 'i', 't')});
-my $stored = 2 * $node->safe_psql('whole', q{SELECT max(pg_relation_size(c.oid)) FROM pg_class c WHERE c.oid IN ('l4._chunk'::regclass, (SELECT reltoastrelid FROM pg_class WHERE oid = 'l4._chunk'::regclass))});
+my $stored = 2 * $node->safe_psql('whole', q{SELECT max(greatest(pg_relation_size(c.oid), pg_relation_size(c.reltoastrelid))) FROM pg_class c WHERE c.oid IN ('l4._pack_chunk'::regclass, 'l4._pack'::regclass)});
 # the server itself needs files of a megabyte
 my $limit = ($longest < 1048576 ? 1024 : int($longest / 1024)) + 64;
 SKIP:
@@ -162,7 +162,7 @@ sub waits
 }
 
 fresh('learning');
-my $holder = held('learning', 'LOCK TABLE l4._chunk IN SHARE MODE');
+my $holder = held('learning', 'LOCK TABLE l4._pack_chunk IN SHARE MODE');
 my $storing = call('learning', 'job-1');
 waits('learning', 1, q{'relation'});
 cmp_ok($node->safe_psql('learning', 'SELECT count(*) FROM l4._event'), '>', 0, 'what was learnt can be seen before the batch is stored');

@@ -1,0 +1,16 @@
+/*
+ * compress.h
+ *		Compressed bytes, by zstd: packed rows have repeats further apart than
+ *		the 4 kB that pglz looks back.
+ */
+#ifndef L4_COMPRESS_H
+#define L4_COMPRESS_H
+
+/* Compressed bytes become at most so many, or so many times as many: stored bytes cannot ask for any amount of memory. */
+#define L4_COMPRESS_FREE		(4 * 1024 * 1024)
+#define L4_COMPRESS_MAX_RATIO	256
+
+extern bool l4_compress(StringInfo out, const char *bytes, int len);
+extern char *l4_decompress(const char *bytes, int len, int *plain_len, MemoryContext cxt);
+
+#endif							/* L4_COMPRESS_H */

@@ -1,0 +1,128 @@
+/*
+ * group.c
+ *		Packed values of several streams as one.
+ *
+ * Layout: version; compressed: number of members; for each the number of its
+ * pieces + 1 (0: NULL) and their lengths; then the first pieces of all members, the second ones, and so on.
+ * The pieces of packed rows are their head and each column.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "chunk/chunk.h"
+#include "chunk/compress.h"
+#include "chunk/group.h"
+#include "l4_compat.h"
+
+#define MAX_PIECES	(L4_PACK_MAX_COLS + 1)
+
+typedef struct Member
+{
+	int			npieces;		/* -1: NULL */
+	const char *piece[MAX_PIECES];
+	int			len[MAX_PIECES];
+} Member;
+
+static void
+find_pieces(bytea *value, L4MemberKind kind, Member *member)
+{
+	member->npieces = -1;
+	if (value == NULL)
+		return;
+	if (kind == L4_MEMBER_PACK)
+		member->npieces = l4_pack_pieces(l4_pack_plain(value), member->piece, member->len);
+	else
+	{
+		member->npieces = 1;
+		member->piece[0] = VARDATA_ANY(value);
+		member->len[0] = VARSIZE_ANY_EXHDR(value);
+	}
+}
+
+/* NULL when all members are. */
+bytea *
+l4_group_encode(bytea **values, int n, L4MemberKind kind)
+{
+	Member	   *members = (Member *) palloc(sizeof(Member) * n);
+	StringInfoData plain;
+	StringInfoData out;
+	bool		any = false;
+
+	Assert(n <= L4_GROUP_MAX);
+	initStringInfo(&plain);
+	l4_put_uint(&plain, n);
+	for (int i = 0; i < n; i++)
+	{
+		find_pieces(values[i], kind, &members[i]);
+		any |= values[i] != NULL;
+		l4_put_uint(&plain, members[i].npieces + 1);
+		for (int p = 0; p < members[i].npieces; p++)
+			l4_put_uint(&plain, members[i].len[p]);
+	}
+	if (!any)
+		return NULL;
+	for (int p = 0; p < MAX_PIECES; p++)
+		for (int i = 0; i < n; i++)
+			if (p < members[i].npieces)
+				appendBinaryStringInfo(&plain, members[i].piece[p], members[i].len[p]);
+	initStringInfo(&out);
+	appendStringInfoSpaces(&out, VARHDRSZ);
+	appendStringInfoChar(&out, L4_GROUP_VERSION);
+	if (!l4_compress(&out, plain.data, plain.len))
+		elog(ERROR, "%d values of %d bytes cannot be shared", n, plain.len);
+	SET_VARSIZE(out.data, out.len);
+	pfree(plain.data);
+	pfree(members);
+	return (bytea *) out.data;
+}
+
+/* What a group holds, in memory of the context. */
+char *
+l4_group_open(const bytea *group, int *len, MemoryContext cxt)
+{
+	L4ByteReader reader = {(const unsigned char *) VARDATA_ANY(group), (const unsigned char *) VARDATA_ANY(group) + VARSIZE_ANY_EXHDR(group)};
+
+	if (*l4_get_bytes(&reader, 1) != L4_GROUP_VERSION)
+		l4_pack_corrupted("version");
+	return l4_decompress((const char *) reader.ptr, (int) (reader.end - reader.ptr), len, cxt);
+}
+
+/* A member, as it was put in; NULL where it was NULL or there is no such one. */
+bytea *
+l4_group_member(const char *opened, int len, int member)
+{
+	L4ByteReader reader = {(const unsigned char *) opened, (const unsigned char *) opened + len};
+	int			n = l4_get_count(&reader);
+	int			npieces[L4_GROUP_MAX];
+	int			lengths[L4_GROUP_MAX][MAX_PIECES];
+	StringInfoData out;
+
+	if (n > L4_GROUP_MAX)
+		l4_pack_corrupted("members");
+	for (int i = 0; i < n; i++)
+	{
+		npieces[i] = l4_get_count(&reader) - 1;
+		if (npieces[i] > MAX_PIECES)
+			l4_pack_corrupted("pieces");
+		for (int p = 0; p < npieces[i]; p++)
+			lengths[i][p] = l4_get_count(&reader);
+	}
+	if (member < 0 || member >= n || npieces[member] < 0)
+		return NULL;
+	initStringInfo(&out);
+	appendStringInfoSpaces(&out, VARHDRSZ);
+	for (int p = 0; p < npieces[member]; p++)
+		for (int i = 0; i < n; i++)
+		{
+			const char *piece;
+
+			if (p >= npieces[i])
+				continue;
+			piece = l4_get_bytes(&reader, lengths[i][p]);
+			if (i == member)
+				appendBinaryStringInfo(&out, piece, lengths[i][p]);
+		}
+	SET_VARSIZE(out.data, out.len);
+	return (bytea *) out.data;
+}
