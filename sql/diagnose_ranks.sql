@@ -109,10 +109,16 @@ FROM generate_series(1, 27) AS i, unnest('{0,7}'::int[]) AS r WHERE r = 7 OR i %
 CALL say('rhythm', 4, 2, 'INFO:train:training starts');
 CALL say('rhythm', 2, 2, 'INFO:train:training starts');
 CALL say('rhythm', 4, 30.5, 'RuntimeError: CUDA error: an illegal memory access was encountered');
+-- All ranks but one report that they timed out: the node of that rank is partly silent; what reports something else instead is not.
+INSERT INTO said (job_id, node, at, line)
+SELECT j, 'n' || r / 2, 60 + r * 0.001, format('[rank%s]: RuntimeError: %s', r, CASE WHEN r = 1 THEN 'No route to host' ELSE 'watchdog caught a collective that timed out' END)
+FROM unnest('{partly,instead}'::text[]) AS j, generate_series(0, 7) AS r WHERE r <> 1 OR j = 'instead';
+CALL job('partly', upto => 20);
+CALL job('instead', upto => 20);
 CALL ingest();
 UPDATE l4.job SET settings = regexp_replace(job_id, '[0-9]+$', ''), expected_nodes = 4, status = 'succeeded' WHERE job_id ~ '[0-9]$';
 UPDATE l4.job SET settings = CASE job_id WHEN 'sparse' THEN 'sparse' WHEN 'bare' THEN 'bare' ELSE 'g' END, expected_nodes = 4 WHERE settings IS NULL;
-SELECT job_id, answer(job_id) FROM unnest('{quiet,link,barrier,within,named,bare,world,head,lost,waited,sparse,stop,rhythm}'::text[]) AS j(job_id);
+SELECT job_id, answer(job_id) FROM unnest('{quiet,link,barrier,within,named,bare,world,head,lost,waited,sparse,stop,rhythm,partly,instead}'::text[]) AS j(job_id);
 SELECT node, rank, ranks, seat FROM l4._case_node WHERE job_id = 'bare' ORDER BY place;
 
 -- Ranks a node: {0}, {3}, {4}, {6} fit four nodes by twos only; a node that tells none has the block that is left.
@@ -141,6 +147,33 @@ CALL start('neither', 'Traceback (most recent call last):', '  File "/w/run.py",
     'FileNotFoundError: [Errno 2] No such file or directory: ''/etc/cluster.conf''');
 CALL l4.ingest('diagnose_ranks.logs');
 SELECT job_id, (l4.diagnose(job_id)).stage FROM unnest('{dataset,file,neither}'::text[]) AS j(job_id);
+
+-- A node that never wrote: where ranks are not known its name tells, if names count; else it is only known that one is missing. The others' stacks tell
+-- the stage. What trained had all nodes, and where good jobs have silent nodes as well, they are none.
+INSERT INTO logs (job_id, node, line_no, ts, line)
+SELECT j.job_id, CASE WHEN j.named THEN 'worker-' || n ELSE translate(n::text, '0123', 'abcd') END, i, '2026-05-01 10:00:00+00'::timestamptz + i * interval '1 s', l.line
+FROM (VALUES ('gap', true, false), ('unnamed', false, false), ('uncollected', true, true), ('usual1', false, true), ('usual2', false, false)) AS j(job_id, named, trained)
+CROSS JOIN (VALUES (0), (2), (3)) AS n(n)
+CROSS JOIN LATERAL (SELECT 1 AS i, 'INFO:data:building datasets' AS line
+    UNION ALL SELECT 1 + i, format('INFO:train:iteration %s/40 | elapsed time per iteration (ms): 1000.%s | lm loss: 2.5E+00', i, i % 7) FROM generate_series(1, CASE WHEN j.trained THEN 12 ELSE 0 END) AS i
+    UNION ALL SELECT 100, 'Traceback (most recent call last):' UNION ALL SELECT 101, '  File "/w/run.py", line 9, in ' || CASE WHEN j.trained THEN 'backward' ELSE 'init_process_group' END
+    UNION ALL SELECT 102, '    store = TCPStore()' UNION ALL SELECT 103, 'torch.distributed.DistStoreError: Timed out after 301 seconds waiting for clients') AS l
+WHERE j.job_id <> 'usual1' OR i < 100;
+CALL l4.ingest('diagnose_ranks.logs');
+UPDATE l4.job SET expected_nodes = 4, settings = CASE WHEN job_id LIKE 'usual_' THEN 'usual' END, status = CASE job_id WHEN 'usual1' THEN 'succeeded' ELSE status END
+WHERE job_id IN ('gap', 'unnamed', 'uncollected', 'usual1', 'usual2');
+SELECT job_id, answer(job_id) FROM unnest('{gap,unnamed,uncollected}'::text[]) AS j(job_id);
+SELECT symptom FROM l4.diagnose('usual2', '{usual1}');
+SELECT node, lines FROM l4._case_node WHERE job_id = 'usual2' ORDER BY place;
+
+-- No line tells of the training, but most were struck in a step of it.
+INSERT INTO logs (job_id, node, line_no, ts, line)
+SELECT 'step', 'n' || n, i, '2026-05-01 10:00:00+00'::timestamptz + i * interval '1 s', l.line
+FROM generate_series(0, 3) AS n
+CROSS JOIN LATERAL (VALUES (1, 'INFO:data:building datasets'), (2, 'Traceback (most recent call last):'), (3, '  File "/w/run.py", line 9, in ' || CASE n WHEN 1 THEN 'fetch' ELSE 'backward' END),
+    (4, '    go()'), (5, CASE n WHEN 1 THEN 'KeyError: ''text''' ELSE 'RuntimeError: Connection closed by peer' END)) AS l(i, line);
+CALL l4.ingest('diagnose_ranks.logs', job_id => 'step');
+SELECT answer('step', '{}');
 
 -- Slow from iteration 27 on; 25 is slow by itself, as with a checkpoint. One node is late by less than a tenth of an iteration.
 INSERT INTO logs (job_id, node, line_no, ts, line)

@@ -82,33 +82,72 @@ END;
 COMMENT ON FUNCTION l4._ranks_of_nodes(text) IS 'ranks of the nodes of a job, where they are known';
 
 -- How many ranks a node has: the least number by which all ranks of a node fall into one block, different nodes into different ones, and the blocks
--- are no more than the nodes; of several, one by which most nodes' lowest ranks begin a block: not every node shows all its ranks.
+-- are no more than the nodes; or one of less than twice as much by which each node's lowest rank begins a block: not every node shows all its ranks.
 CREATE FUNCTION l4._ranks_a_node(job_id text, nodes bigint) RETURNS int
 LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     per int;
-    best int := 1;
-    most bigint := 0;
+    least int;
     known constant bigint := (SELECT count(*) FROM l4._case_node AS n WHERE n.job_id = _ranks_a_node.job_id AND n.ranks <> '{}');
     u record;
 BEGIN
     FOR per IN SELECT generate_series(greatest(1, max(upper(n.ranks) - lower(n.ranks))), 64) FROM l4._case_node AS n WHERE n.job_id = _ranks_a_node.job_id
     LOOP
+        EXIT WHEN per >= 2 * least;
         SELECT count(DISTINCT lower(n.ranks) / per) AS blocks, max(lower(n.ranks) / per) AS last, bool_and(lower(n.ranks) / per = (upper(n.ranks) - 1) / per) AS whole,
-            count(*) FILTER (WHERE lower(n.ranks) % per = 0) AS starting
+            bool_and(lower(n.ranks) % per = 0) AS starting
         INTO u
         FROM l4._case_node AS n WHERE n.job_id = _ranks_a_node.job_id AND n.ranks <> '{}';
-        IF u.whole AND u.blocks = known AND u.last < nodes AND u.starting > most THEN
-            best := per;
-            most := u.starting;
+        EXIT WHEN u.blocks < known / 2;
+        CONTINUE WHEN NOT u.whole OR u.blocks < known OR u.last >= nodes;
+        IF u.starting THEN
+            RETURN per;
         END IF;
-        EXIT WHEN most = known OR u.blocks < known / 2;
+        least := coalesce(least, per);
     END LOOP;
-    RETURN best;
+    RETURN coalesce(least, 1);
 END;
 $$;
 COMMENT ON FUNCTION l4._ranks_a_node(text, bigint) IS 'ranks a node of a job of at most so many nodes; 1 where that cannot be told';
+
+CREATE FUNCTION l4._all_wrote(jobs text[]) RETURNS bool
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT NOT EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = ANY (jobs)
+        AND (SELECT count(DISTINCT s.node) FROM l4._stream AS s WHERE s.job_id = j.job_id AND s.lines + s.tail_lines > 0) < j.expected_nodes);
+END;
+COMMENT ON FUNCTION l4._all_wrote(text[]) IS 'did as many nodes write in each of these jobs as were expected';
+
+-- Nodes that were expected and never wrote, where ranks do not tell which: names that count (worker-0, worker-2) show the gap, if the numbers of those that
+-- wrote begin and end as many expected nodes, or begin with 0. Else it is only known that there are such nodes.
+CREATE FUNCTION l4._case_missing(job_id text, expected int) RETURNS void
+LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    INSERT INTO l4._case_node (job_id, node, place, lines)
+    WITH seen AS (
+        SELECT n.node, regexp_replace(n.node, '[0-9]+$', '') AS stem, substring(n.node FROM '[0-9]{1,9}$')::int AS digits, length(substring(n.node FROM '[0-9]{1,9}$')) AS width
+        FROM l4._case_node AS n WHERE n.job_id = _case_missing.job_id
+    ), span AS (
+        SELECT count(*) AS known, min(s.digits) AS low, min(s.stem) AS stem, min(s.width) AS width,
+            count(DISTINCT s.stem) = 1 AND count(DISTINCT s.digits) = count(*) AND (max(s.digits) - min(s.digits) + 1 = expected OR min(s.digits) = 0 AND max(s.digits) < expected) AS counts
+        FROM seen AS s
+    ), missing AS (
+        SELECT CASE WHEN s.counts THEN s.stem || lpad(x.digits::text, greatest(s.width, length(x.digits::text)), '0') ELSE 'missing node ' || x.place END AS node, x.place
+        FROM span AS s
+        CROSS JOIN LATERAL (
+            SELECT d.digits, row_number() OVER (ORDER BY d.digits) AS place
+            FROM generate_series(coalesce(s.low, 0), coalesce(s.low, 0) + expected - 1) AS d(digits)
+            WHERE NOT s.counts OR NOT EXISTS (SELECT FROM seen AS z WHERE z.digits = d.digits)) AS x
+        WHERE x.place <= expected - s.known AND s.known >= greatest(2, expected / 2)
+    )
+    SELECT _case_missing.job_id, m.node, -2000000 - m.place, 0
+    FROM missing AS m
+    -- not where some nodes write nothing in good jobs either
+    WHERE l4._all_wrote((SELECT c.baseline FROM l4._case AS c WHERE c.job_id = _case_missing.job_id))
+    ON CONFLICT DO NOTHING;
+END;
+COMMENT ON FUNCTION l4._case_missing(text, int) IS 'working set: nodes that should have written and whose ranks are not known';
 
 -- Nodes. One that was expected and never wrote is named by the inventory, else by its rank: names that count up with
 -- the ranks (node05, node07) name the gap, else the node of this rank in a baseline job does.
@@ -181,8 +220,11 @@ BEGIN
     FROM expect AS e
     CROSS JOIN LATERAL generate_series(0, e.nodes - 1) AS r(place)
     WHERE e.one_each AND e.known < e.nodes AND r.place NOT IN (SELECT s.place FROM seen AS s WHERE s.place IS NOT NULL)
+        -- where some nodes write nothing in good jobs either, that is the way of this trainer
+        AND l4._all_wrote((SELECT c.baseline FROM l4._case AS c WHERE c.job_id = _case_nodes.job_id))
     ON CONFLICT DO NOTHING;
     UPDATE l4._case_node AS n SET seat = n.rank / per WHERE n.job_id = _case_nodes.job_id AND n.rank IS NOT NULL;
+    PERFORM l4._case_missing(_case_nodes.job_id, expected);
 END;
 $$;
 COMMENT ON FUNCTION l4._case_nodes(text) IS 'working set: nodes that wrote, and nodes that should have';

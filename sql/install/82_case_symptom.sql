@@ -193,6 +193,7 @@ AS $$
 DECLARE
     k l4._case;
     n record;
+    announced bool;
 BEGIN
     SELECT * INTO STRICT k FROM l4._case AS c WHERE c.job_id = _case_symptom.job_id;
     PERFORM l4._case_marks(k.job_id);
@@ -202,12 +203,13 @@ BEGIN
     IF NOT k.trained THEN
         -- Announced. But where good jobs tell of their iterations and no line here is about one, by half of the nodes, or the first crash
         -- must be in a step of the training: one node may say that it begins while others still load.
-        k.trained := EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train')
+        announced := EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train');
+        k.trained := announced
             AND (EXISTS (SELECT FROM l4._case_node AS x WHERE x.job_id = k.job_id AND x.in_flight > 0)
                 OR NOT EXISTS (SELECT FROM l4._stream AS s WHERE s.job_id = ANY (k.baseline) AND s.last_iteration IS NOT NULL)
                 OR 2 * (SELECT count(DISTINCT c.node) FROM l4._event_counts(k.job_id, ARRAY(SELECT j.event_id FROM l4._job_event AS j
-                    JOIN l4._event AS t USING (event_id) WHERE j.job_id = k.job_id AND t.stage = 'train')) AS c) >= k.nodes
-                OR l4._in_step(k.job_id));
+                    JOIN l4._event AS t USING (event_id) WHERE j.job_id = k.job_id AND t.stage = 'train')) AS c) >= k.nodes)
+            OR l4._in_step(k.job_id, announced);
     END IF;
     PERFORM l4._case_ends(k);
     SELECT bool_and(x.ended_well) OR NOT k.crashed

@@ -69,6 +69,14 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4.evidence_exit(text) IS 'evidence: processes ended with another status than on most nodes';
 
+CREATE FUNCTION l4._usual_ranks(job_id text) RETURNS bigint
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT greatest(mode() WITHIN GROUP (ORDER BY r.ranks), 1)
+    FROM (SELECT count(*) AS ranks FROM l4._case_rank AS z WHERE z.job_id = _usual_ranks.job_id GROUP BY z.node) AS r;
+END;
+COMMENT ON FUNCTION l4._usual_ranks(text) IS 'ranks that most nodes of a job have';
+
 CREATE FUNCTION l4.evidence_silent(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
 BEGIN ATOMIC
@@ -91,6 +99,26 @@ BEGIN ATOMIC
         LEFT JOIN (SELECT s.node FROM shown AS s JOIN common USING (family)) AS c ON c.node = z.node
         WHERE z.lines > 0
         GROUP BY z.node
+    ), counted AS (
+        -- once or more a rank, on nearly all nodes as often
+        SELECT c.node, e.family, sum(c.occurrences) AS records, bool_or(e.terminal) AS terminal
+        FROM k JOIN l4._case_event AS e USING (job_id) JOIN l4._case_count AS c USING (job_id, event_id)
+        WHERE e.is_new AND e.dropped IS NULL AND NOT e.stack AND NOT e.exit AND (e.level >= 3 OR e.terminal)
+        GROUP BY c.node, e.family
+    ), usual AS (
+        SELECT c.family, mode() WITHIN GROUP (ORDER BY c.records DESC) AS usual, count(*) AS nodes FROM counted AS c GROUP BY c.family
+    ), partly AS (
+        SELECT c.node, min(c.records) AS records, max(u.usual) AS usual
+        FROM counted AS c
+        JOIN usual AS u USING (family)
+        CROSS JOIN k
+        CROSS JOIN (SELECT l4._usual_ranks(evidence_silent.job_id) AS ranks) AS p
+        WHERE c.records < u.usual AND p.ranks > 1 AND u.usual % p.ranks = 0 AND u.nodes >= 0.6 * k.nodes AND u.nodes >= 3
+            AND (SELECT count(*) FROM counted AS o WHERE o.family = c.family AND o.records <> u.usual) <= greatest(1, k.nodes / 8)
+            -- and does not report something else instead
+            AND u.usual - c.records > (SELECT coalesce(sum(o.records), 0) FROM counted AS o JOIN usual AS z USING (family)
+                WHERE o.node = c.node AND o.terminal AND z.nodes < 0.6 * k.nodes)
+        GROUP BY c.node
     ), talking AS (
         SELECT DISTINCT s.node
         FROM k
@@ -104,7 +132,8 @@ BEGIN ATOMIC
         LEFT JOIN talking AS t ON t.node = z.node
         WHERE z.lines > 0 AND coalesce(k.terminal_ts, k.last_ts) > k.progress_ts + interval '2 s'
     ), rated AS (
-        SELECT z.node, 2.0 AS value, 'expected, but never wrote a line' AS detail
+        -- where the others trained together it took part, and its log was not collected
+        SELECT z.node, CASE WHEN k.symptom = 'launch' THEN 2.0 ELSE 0.25 END AS value, 'expected, but never wrote a line' AS detail
         FROM n AS z CROSS JOIN k WHERE z.lines = 0 AND (SELECT count(*) FROM n AS o WHERE o.lines = 0) <= k.nodes
         UNION ALL
         SELECT m.node, m.share * CASE WHEN z.last_ts < k.terminal_ts AND z.last_ts < e.median - interval '1 s' THEN 1 ELSE 0.5 END,
@@ -116,6 +145,9 @@ BEGIN ATOMIC
         SELECT z.node, 1, 'reports nothing, while most nodes do'
         FROM n AS z CROSS JOIN k
         WHERE z.lines > 0 AND z.new_ts IS NULL AND (SELECT count(*) FROM n AS o WHERE o.new_ts IS NOT NULL) >= 0.6 * k.nodes
+        UNION ALL
+        SELECT u.node, 1, 'reports ' || u.records || CASE WHEN u.records = 1 THEN ' time' ELSE ' times' END || ' what other nodes report ' || u.usual || ' times: a rank of it is silent'
+        FROM partly AS u
         UNION ALL
         SELECT s.node, 1, CASE WHEN k.terminal_ts IS NULL THEN 'wrote nothing since the last iteration' ELSE 'wrote nothing between the last iteration and the first error' END
         FROM stall AS s CROSS JOIN k

@@ -6,8 +6,7 @@ BEGIN ATOMIC
     WITH k AS (
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_drift.job_id AND c.nodes >= 3
     ), per AS (
-        SELECT greatest(mode() WITHIN GROUP (ORDER BY r.ranks), 1) AS ranks
-        FROM (SELECT count(*) AS ranks FROM l4._case_rank AS z WHERE z.job_id = evidence_drift.job_id GROUP BY z.node) AS r
+        SELECT l4._usual_ranks(evidence_drift.job_id) AS ranks
     ), once AS MATERIALIZED (
         -- once a rank
         SELECT c.node, c.event_id FROM k CROSS JOIN per CROSS JOIN LATERAL l4._event_counts(k.job_id, NULL) AS c WHERE c.occurrences <= per.ranks

@@ -17,12 +17,20 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._frames(text, text, bool) IS 'functions in the stacks of a node, NULL: in the first of the job; or what their lines of code call';
 
-CREATE FUNCTION l4._in_step(job_id text) RETURNS bool
+-- Who is struck in a step trains, whatever lines say; forward steps are done elsewhere as well.
+CREATE FUNCTION l4._in_step(job_id text, announced bool) RETURNS bool
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT EXISTS (SELECT FROM l4._frames(_in_step.job_id, NULL) AS f JOIN l4._marker('step') AS r ON l4.pcre_match(f.name, r.signature));
+    SELECT EXISTS (SELECT FROM l4._frames(_in_step.job_id, NULL) AS f JOIN l4._marker('step') AS r ON l4.pcre_match(f.name, r.signature)
+            WHERE announced OR f.name !~* '^_*forward$')
+        OR EXISTS (SELECT FROM l4._case AS c
+            JOIN l4._case_event AS e ON e.job_id = c.job_id AND e.is_new AND e.dropped IS NULL AND e.terminal AND NOT e.exit AND 2 * e.nodes >= greatest(c.nodes, 2)
+            JOIN l4._job_events(ARRAY[_in_step.job_id]) AS j USING (event_id)
+            CROSS JOIN LATERAL regexp_matches(j.example, ', in ([A-Za-z_][A-Za-z0-9_]*)', 'g') AS f(name)
+            JOIN l4._marker('step') AS r ON l4.pcre_match(f.name[1], r.signature)
+            WHERE c.job_id = _in_step.job_id AND f.name[1] !~* '^_*forward$');
 END;
-COMMENT ON FUNCTION l4._in_step(text) IS 'is the first crash in a function of a training step';
+COMMENT ON FUNCTION l4._in_step(text, bool) IS 'is the first crash, or one that half of the nodes report, in a function of a training step';
 
 -- Stage of these functions: the one that occurs most often, the outermost on ties.
 CREATE FUNCTION l4._frame_stage(job_id text, node text) RETURNS text
@@ -85,10 +93,12 @@ CREATE FUNCTION l4._stage_of_failure(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT CASE WHEN k.symptom = 'none' THEN NULL WHEN k.symptom = 'slow' THEN 'train'
-        ELSE coalesce(l4._frame_stage(k.job_id, _stage_of_failure.node), CASE
+        ELSE coalesce(l4._frame_stage(k.job_id, _stage_of_failure.node),
+            -- a node that never wrote: what the first of the others waited in
+            CASE WHEN EXISTS (SELECT FROM l4._case_node AS n WHERE n.job_id = k.job_id AND n.node = _stage_of_failure.node AND n.lines = 0) THEN l4._frame_stage(k.job_id, NULL) END, CASE
             -- iterations tell of the training, also where no line announced it
             WHEN k.symptom <> 'launch' AND s.stage IN ('init', 'data', 'model', 'checkpoint_load')
-                AND EXISTS (SELECT FROM l4._case_node AS n WHERE n.job_id = k.job_id AND (n.in_flight > 0 OR n.last_iteration > 0)) THEN 'train'
+                AND (EXISTS (SELECT FROM l4._case_node AS n WHERE n.job_id = k.job_id AND (n.in_flight > 0 OR n.last_iteration > 0)) OR l4._in_step(k.job_id, false)) THEN 'train'
             WHEN k.symptom = 'launch' AND s.stage = 'init' THEN coalesce(l4._called_stage(k.job_id, _stage_of_failure.node), s.stage)
             ELSE s.stage END) END
     FROM (SELECT coalesce(l4._stage_at(k.job_id, _stage_of_failure.node, coalesce(
