@@ -203,9 +203,11 @@ extern void l4_unit_resolve(L4Unit *unit, struct L4ByteReader *learnt, MemoryCon
 /* Put into the head what it says about the parts; encoding does so, too. */
 extern void l4_unit_count(L4Unit *unit);
 extern bytea *l4_unit_encode(L4Unit *unit);
+
+/* Texts of what was decoded, and the carry, stay where they are in the bytes. */
 extern void l4_unit_head(bytea *bytes, L4UnitHead *head, MemoryContext cxt);
 extern L4Unit *l4_unit_decode(bytea *bytes, MemoryContext cxt);
-extern L4Unit *l4_unit_decode_shapes(bytea *bytes, MemoryContext cxt);	/* the dictionaries alone */
+extern L4Unit *l4_unit_decode_shapes(bytea *bytes, MemoryContext cxt);	/* the dictionaries alone, without counts */
 
 /* The head alone, in front of what others write. */
 extern void l4_unit_put_head(StringInfo buf, const L4UnitHead *head);

@@ -11,28 +11,29 @@
 #include "ingest/ingest_unit_int.h"
 #include "l4_compat.h"
 
+/* A text: stays where it is in the bytes, without a zero behind it. */
 static char *
-get_text(L4ByteReader *reader, int *len, MemoryContext cxt)
+get_text(L4ByteReader *reader, int *len)
 {
 	uint64		n = l4_get_uint(reader);
-	const char *bytes = l4_get_bytes(reader, n);
-	char	   *copy = MemoryContextAlloc(cxt, n + 1);
+	const char *text = l4_get_bytes(reader, n);
 
-	memcpy(copy, bytes, n);
-	copy[n] = '\0';
+	if (!pg_verifymbstr(text, (int) n, true))
+		l4_pack_corrupted("text");
 	*len = (int) n;
-	return copy;
+	return unconstify(char *, text);
 }
 
-/* A text that becomes one of SQL. */
 static char *
-get_valid_text(L4ByteReader *reader, int *len, MemoryContext cxt)
+get_name(L4ByteReader *reader, MemoryContext cxt)
 {
-	char	   *text = get_text(reader, len, cxt);
+	int			len;
+	const char *text = get_text(reader, &len);
+	char	   *name = MemoryContextAlloc(cxt, len + 1);
 
-	if (!pg_verifymbstr(text, *len, true))
-		l4_pack_corrupted("text");
-	return text;
+	memcpy(name, text, len);
+	name[len] = '\0';
+	return name;
 }
 
 static double
@@ -45,13 +46,55 @@ get_double(L4ByteReader *reader)
 }
 
 static void
-get_param(L4ByteReader *reader, L4Param *param, MemoryContext cxt)
+get_value(L4ByteReader *reader, L4Value *value)
 {
-	int			len;
+	value->text = get_text(reader, &value->len);
+	value->occurrences = l4_get_int(reader);
+	value->first_ts = l4_get_int(reader);
+	value->first_line_no = l4_get_int(reader);
+}
 
+static void
+get_block(L4ByteReader *reader, L4Block *block)
+{
+	block->block = (int32) l4_get_int(reader);
+	block->n = l4_get_int(reader);
+	block->sum_us = l4_get_int(reader);
+	block->max_us = l4_get_int(reader);
+}
+
+/* What was counted is most of a dictionary: who learns passes over it. */
+static void
+pass_counts(L4ByteReader *reader)
+{
+	L4Value		value;
+	L4Block		block;
+
+	for (int i = l4_get_count(reader); i > 0; i--)
+		get_value(reader, &value);
+	for (int i = l4_get_count(reader); i > 0; i--)
+		get_block(reader, &block);
+}
+
+static void
+get_counts(L4ByteReader *reader, L4Param *param, MemoryContext cxt)
+{
+	param->nvalues = param->values_size = l4_get_count(reader);
+	param->values = MemoryContextAllocZero(cxt, sizeof(L4Value) * Max(param->nvalues, 1));
+	for (int i = 0; i < param->nvalues; i++)
+		get_value(reader, &param->values[i]);
+	param->nblocks = param->blocks_size = l4_get_count(reader);
+	param->blocks = MemoryContextAlloc(cxt, sizeof(L4Block) * Max(param->nblocks, 1));
+	for (int i = 0; i < param->nblocks; i++)
+		get_block(reader, &param->blocks[i]);
+}
+
+static void
+get_param(L4ByteReader *reader, L4Param *param, bool counts, MemoryContext cxt)
+{
 	param->pos = (int) l4_get_int(reader);
 	param->mask = (int) l4_get_uint(reader);
-	param->mask_name = param->mask >= L4_MASK_USER ? get_valid_text(reader, &len, cxt) : l4_mask_name(param->mask);
+	param->mask_name = param->mask >= L4_MASK_USER ? get_name(reader, cxt) : l4_mask_name(param->mask);
 	param->first_slot = (int) l4_get_uint(reader);
 	param->last_slot = (int) l4_get_uint(reader);
 	if (param->first_slot < 0 || param->first_slot > param->last_slot)
@@ -59,26 +102,10 @@ get_param(L4ByteReader *reader, L4Param *param, MemoryContext cxt)
 	param->lead = (int) l4_get_uint(reader);
 	param->trail = (int) l4_get_uint(reader);
 	param->many = l4_get_uint(reader) != 0;
-	param->nvalues = param->values_size = l4_get_count(reader);
-	param->values = MemoryContextAllocZero(cxt, sizeof(L4Value) * Max(param->nvalues, 1));
-	for (int i = 0; i < param->nvalues; i++)
-	{
-		L4Value    *value = &param->values[i];
-
-		value->text = get_valid_text(reader, &value->len, cxt);
-		value->occurrences = l4_get_int(reader);
-		value->first_ts = l4_get_int(reader);
-		value->first_line_no = l4_get_int(reader);
-	}
-	param->nblocks = param->blocks_size = l4_get_count(reader);
-	param->blocks = MemoryContextAllocZero(cxt, sizeof(L4Block) * Max(param->nblocks, 1));
-	for (int i = 0; i < param->nblocks; i++)
-	{
-		param->blocks[i].block = (int32) l4_get_int(reader);
-		param->blocks[i].n = l4_get_int(reader);
-		param->blocks[i].sum_us = l4_get_int(reader);
-		param->blocks[i].max_us = l4_get_int(reader);
-	}
+	if (counts)
+		get_counts(reader, param, cxt);
+	else
+		pass_counts(reader);
 }
 
 static void
@@ -92,12 +119,12 @@ get_learnt(L4ByteReader *reader, L4Local *local, MemoryContext cxt)
 	for (int i = 0; i < local->nwords; i++)
 	{
 		local->words[i].pos = (int) l4_get_int(reader);
-		local->words[i].text = get_valid_text(reader, &local->words[i].len, cxt);
+		local->words[i].text = get_text(reader, &local->words[i].len);
 	}
 }
 
 static L4Local *
-get_local(L4ByteReader *reader, int number, MemoryContext cxt)
+get_local(L4ByteReader *reader, int number, bool counts, MemoryContext cxt)
 {
 	L4Local    *local = MemoryContextAllocZero(cxt, sizeof(L4Local));
 
@@ -109,15 +136,15 @@ get_local(L4ByteReader *reader, int number, MemoryContext cxt)
 	local->iteration_rule = (int) l4_get_int(reader);
 	local->is_stack = l4_get_uint(reader) != 0;
 	local->occurrences = l4_get_int(reader);
-	local->msg = get_valid_text(reader, &local->msg_len, cxt);
-	local->text = get_valid_text(reader, &local->text_len, cxt);
+	local->msg = get_text(reader, &local->msg_len);
+	local->text = get_text(reader, &local->text_len);
 	local->ts = l4_get_int(reader);
 	local->line_no = l4_get_int(reader);
 	local->first_line_no = l4_get_int(reader);
 	local->nparams = l4_get_count(reader);
 	local->params = MemoryContextAllocZero(cxt, sizeof(L4Param) * Max(local->nparams, 1));
 	for (int k = 0; k < local->nparams; k++)
-		get_param(reader, &local->params[k], cxt);
+		get_param(reader, &local->params[k], counts, cxt);
 	return local;
 }
 
@@ -209,12 +236,12 @@ get_lines(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 }
 
 static void
-get_shapes(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
+get_shapes(L4ByteReader *reader, L4UnitPart *part, bool counts, MemoryContext cxt)
 {
 	part->nlocals = l4_get_count(reader);
 	part->locals = MemoryContextAlloc(cxt, sizeof(L4Local *) * Max(part->nlocals, 1));
 	for (int i = 0; i < part->nlocals; i++)
-		part->locals[i] = get_local(reader, i, cxt);
+		part->locals[i] = get_local(reader, i, counts, cxt);
 }
 
 static void
@@ -229,7 +256,6 @@ get_iterations(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 	{
 		L4IterEntry *iter = &part->iters[i];
 		int			names;
-		int			len;
 
 		iter->epoch = (int32) ((uint64) before->epoch + (uint64) l4_get_int(reader));
 		iter->iteration = (int32) ((uint64) before->iteration + (uint64) l4_get_int(reader));
@@ -240,7 +266,7 @@ get_iterations(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 		iter->metrics = MemoryContextAlloc(cxt, sizeof(L4Metric) * Max(iter->nmetrics, 1));
 		for (int k = 0; k < iter->nmetrics; k++)
 		{
-			iter->metrics[k].name = names == 0 ? before->metrics[k].name : get_valid_text(reader, &len, cxt);
+			iter->metrics[k].name = names == 0 ? before->metrics[k].name : get_name(reader, cxt);
 			iter->metrics[k].value = get_double(reader);
 		}
 		before = iter;
@@ -271,7 +297,8 @@ l4_unit_get_head(L4ByteReader *reader, L4UnitHead *head, MemoryContext cxt)
 	head->ranks = MemoryContextAlloc(cxt, sizeof(int32) * Max(head->nranks, 1));
 	for (int i = 0; i < head->nranks; i++)
 		head->ranks[i] = (int32) l4_get_int(reader);
-	head->carry = get_text(reader, &head->carry_len, cxt);
+	head->carry_len = l4_get_count(reader);
+	head->carry = l4_get_bytes(reader, head->carry_len);
 }
 
 /* The front alone. */
@@ -284,15 +311,15 @@ l4_unit_head(bytea *bytes, L4UnitHead *head, MemoryContext cxt)
 }
 
 static L4Unit *
-decode(bytea *bytes, L4ByteReader *reader, MemoryContext cxt)
+decode(bytea *bytes, L4ByteReader *reader, bool counts, MemoryContext cxt)
 {
 	L4Unit	   *unit = MemoryContextAllocZero(cxt, sizeof(L4Unit));
 
 	reader->ptr = (const unsigned char *) VARDATA_ANY(bytes);
 	reader->end = reader->ptr + VARSIZE_ANY_EXHDR(bytes);
 	l4_unit_get_head(reader, &unit->head, cxt);
-	get_shapes(reader, &unit->settled, cxt);
-	get_shapes(reader, &unit->open, cxt);
+	get_shapes(reader, &unit->settled, counts, cxt);
+	get_shapes(reader, &unit->open, counts, cxt);
 	if (unit->head.unknown != l4_unknown_shapes(&unit->settled) + l4_unknown_shapes(&unit->open))
 		l4_pack_corrupted("unknown shapes");
 	return unit;
@@ -302,7 +329,7 @@ L4Unit *
 l4_unit_decode(bytea *bytes, MemoryContext cxt)
 {
 	L4ByteReader reader;
-	L4Unit	   *unit = decode(bytes, &reader, cxt);
+	L4Unit	   *unit = decode(bytes, &reader, true, cxt);
 
 	get_rows(&reader, &unit->settled, cxt);
 	get_rows(&reader, &unit->open, cxt);
@@ -314,5 +341,5 @@ l4_unit_decode_shapes(bytea *bytes, MemoryContext cxt)
 {
 	L4ByteReader reader;
 
-	return decode(bytes, &reader, cxt);
+	return decode(bytes, &reader, false, cxt);
 }
