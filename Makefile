@@ -12,6 +12,7 @@ OBJS = \
 	src/chunk/compress.o \
 	src/chunk/group.o \
 	src/ingest/ingest_carry.o \
+	src/ingest/ingest_dict.o \
 	src/ingest/ingest_held.o \
 	src/ingest/ingest_iter.o \
 	src/ingest/ingest_learn.o \

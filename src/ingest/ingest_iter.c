@@ -10,7 +10,7 @@
 #include "common/int.h"
 
 #include "chunk/chunk.h"
-#include "ingest/ingest_scan.h"
+#include "ingest/ingest_iter.h"
 #include "l4_compat.h"
 
 /* Bars count whole seconds, and lines take a while: a line that comes so much later than its bar says is not late. */

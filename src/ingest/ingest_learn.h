@@ -6,7 +6,7 @@
 #ifndef L4_INGEST_LEARN_H
 #define L4_INGEST_LEARN_H
 
-#include "ingest/ingest_scan.h"
+#include "ingest/ingest_shape.h"
 
 /* A variable part of a message. */
 typedef struct L4ParamRange

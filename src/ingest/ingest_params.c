@@ -11,7 +11,7 @@
 
 #include "base/ascii.h"
 #include "base/clip.h"
-#include "ingest/ingest_scan.h"
+#include "ingest/ingest_shape.h"
 #include "l4_compat.h"
 
 /* Words for units of time, and how many microseconds one is. */

@@ -16,6 +16,8 @@
 
 #include "base/clip.h"
 #include "ingest/ingest_scan.h"
+#include "lines/lineformat.h"
+#include "lines/record.h"
 #include "l4_compat.h"
 
 PG_FUNCTION_INFO_V1(l4_ingest_parse);

@@ -15,26 +15,12 @@
 #include "base/clip.h"
 #include "base/grow.h"
 #include "chunk/chunk.h"
+#include "ingest/ingest_dict.h"
+#include "ingest/ingest_iter.h"
 #include "ingest/ingest_scan.h"
+#include "lines/lineformat.h"
+#include "lines/record.h"
 #include "l4_compat.h"
-
-/* Local events by shape and level. */
-#define SH_PREFIX localtab
-#define SH_ELEMENT_TYPE LocalSlot
-#define SH_KEY_TYPE uint64
-#define SH_KEY key
-#define SH_HASH_KEY(tb, key) ((uint32) ((key) ^ ((key) >> 32)))
-#define SH_EQUAL(tb, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-typedef struct LocalSlot
-{
-	uint64		key;
-	L4Local    *local;
-	char		status;
-} LocalSlot;
-#include "lib/simplehash.h"
 
 /* What a record's first line knew, kept until the record is counted. */
 typedef struct RecordStart
@@ -65,8 +51,7 @@ struct L4Scan
 	L4UnitPart	settled;
 	L4UnitPart	open;
 	L4UnitPart *part;			/* the one that is filled */
-	localtab_hash *locals;
-	Size		memory;			/* of the dictionary */
+	L4Dict		dict;			/* of that part */
 	int64		last_line_no;	/* soft end of the piece */
 	bool		settle_all;		/* nothing follows: what is open is settled too */
 	int64		end_line_no;	/* where an ended piece stops; 0 goes on */
@@ -133,7 +118,7 @@ l4_scan_begin(L4Scan *scan, const char *carry, int carry_len, int64 last_line_no
 	empty_part(&scan->settled);
 	empty_part(&scan->open);
 	scan->part = &scan->settled;
-	scan->memory = 0;
+	scan->dict.memory = 0;
 	scan->last_line_no = last_line_no;
 	scan->settle_all = settle_all;
 	scan->end_line_no = scan->previous = scan->unparsed = 0;
@@ -150,97 +135,8 @@ l4_scan_begin(L4Scan *scan, const char *carry, int carry_len, int64 last_line_no
 	initStringInfo(&scan->state_before);
 	if (scan->carry->record_state.len > 0)
 		l4_record_load(scan->records, &scan->carry->record_state);
-	scan->locals = localtab_create(scan->piece_cxt, 256, NULL);
+	l4_dict_begin(&scan->dict, scan->shared, scan->piece_cxt);
 	MemoryContextSwitchTo(old);
-}
-
-/* The record is the earliest one of its shape so far. */
-static void
-keep_record(L4Scan *scan, L4Local *local, const L4Record *record, TimestampTz ts)
-{
-	if (local->text == NULL || local->text_len < record->text_len)
-	{
-		local->text = MemoryContextAlloc(scan->piece_cxt, record->text_len + 1);
-		scan->memory += record->text_len + 1;
-	}
-	local->text_len = record->text_len;
-	memcpy(local->text, record->text, record->text_len);
-	local->ts = ts;
-	local->line_no = record->line_no;
-}
-
-/* What is known of shapes may be forgotten before the piece ends. */
-static void
-copy_words(L4Scan *scan, L4Local *local, const L4ShapeInfo *info)
-{
-	if (info->nwords == 0)
-		return;
-	local->nwords = info->nwords;
-	local->words = MemoryContextAlloc(scan->piece_cxt, sizeof(L4OpenWord) * info->nwords);
-	for (int i = 0; i < info->nwords; i++)
-	{
-		char	   *copy = MemoryContextAlloc(scan->piece_cxt, info->words[i].len + 1);
-
-		memcpy(copy, info->words[i].text, info->words[i].len + 1);
-		local->words[i] = info->words[i];
-		local->words[i].text = copy;
-		scan->memory += sizeof(L4OpenWord) + info->words[i].len + 1;
-	}
-}
-
-/* The dictionary's entry of the shape just scanned, made where it is new. */
-static L4Local *
-local_of(L4Scan *scan, const L4Record *record, const char *msg, int msg_len, TimestampTz ts)
-{
-	L4UnitPart *part = scan->part;
-	uint64		key = l4_shape_key(&scan->shape, record->level);
-	const L4ShapeInfo *info;
-	LocalSlot  *slot;
-	L4Local    *local;
-	bool		found;
-
-	slot = localtab_insert(scan->locals, key, &found);
-	if (found)
-	{
-		/* lines come by number; clocks go back, and the first record is that of the lowest time */
-		local = slot->local;
-		if (ts != L4_NO_TS && (local->ts == L4_NO_TS || ts < local->ts))
-			keep_record(scan, local, record, ts);
-		return local;
-	}
-	info = l4_shape_info(scan->shared, record->level, msg, msg_len, &scan->shape);
-	local = slot->local = MemoryContextAllocZero(scan->piece_cxt, sizeof(L4Local));
-	L4_GROW(part->locals, part->nlocals, part->locals_size, scan->cxt);
-	local->number = part->nlocals;
-	part->locals[part->nlocals++] = local;
-	local->hash = scan->shape.hash;
-	local->tag = record->level;
-	local->event_id = info->event_id;
-	local->iteration_rule = info->iteration_rule;
-	local->is_stack = record->kind == L4_RECORD_STACK;
-	local->words_of = info->words_of;
-	copy_words(scan, local, info);
-	if (info->event_id == 0)
-	{
-		char	   *copy = MemoryContextAlloc(scan->piece_cxt, msg_len + 1);
-
-		memcpy(copy, msg, msg_len);
-		local->msg = copy;
-		local->msg_len = msg_len;
-	}
-	keep_record(scan, local, record, ts);
-	local->first_line_no = record->line_no;
-	/* not remembered with the shape: what a part is (a number, a hexadecimal one) is not in the shape */
-	local->nparams = l4_params_of_shape(scan->shared->parser, msg, msg_len, &scan->shape, &local->params, scan->piece_cxt);
-	if (info->map.rule != 0)
-	{
-		L4IterMap  *map = MemoryContextAlloc(scan->piece_cxt, sizeof(L4IterMap));
-
-		*map = info->map;
-		local->map = map;
-	}
-	scan->memory += sizeof(L4Local) + local->msg_len + local->nparams * sizeof(L4Param) + 64;
-	return local;
 }
 
 static void
@@ -293,6 +189,7 @@ count_record(L4Scan *scan, const L4Record *record)
 	L4Local    *local;
 	const char *msg = record->msg;
 	int			len = l4_clip(record->msg, record->msg_len, L4_MAX_SCAN_MSG);
+	bool		isnew;
 
 	if (record->record_no >= scan->first_record && record->record_no - scan->first_record < scan->nstarts)
 		start = &scan->starts[record->record_no - scan->first_record];
@@ -305,10 +202,16 @@ count_record(L4Scan *scan, const L4Record *record)
 	rec->context = scan->carry->last_rank;
 	rec->ts = start != NULL ? start->ts : record->has_ts ? record->ts : scan->carry->last_ts;
 	l4_parser_scan(scan->shared->parser, msg, len, &scan->shape);
-	local = local_of(scan, record, msg, len, rec->ts);
+	local = l4_dict_entry(&scan->dict, record, msg, len, &scan->shape, rec->ts, &isnew);
+	if (isnew)
+	{
+		L4_GROW(part->locals, part->nlocals, part->locals_size, scan->cxt);
+		local->number = part->nlocals;
+		part->locals[part->nlocals++] = local;
+	}
 	place_in_iterations(scan, local, start != NULL ? start->bar : NULL, msg, len, rec);
 	local->occurrences++;
-	scan->memory += l4_params_count(local, msg, &scan->shape, rec->ts, rec->line_no, rec->iteration, scan->piece_cxt);
+	scan->dict.memory += l4_params_count(local, msg, &scan->shape, rec->ts, rec->line_no, rec->iteration, scan->piece_cxt);
 	rec->local = local->number;
 	if (part == &scan->settled)
 		scan->unparsed += record->format_id == 0;
@@ -475,7 +378,7 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 	CHECK_FOR_INTERRUPTS();
 	if (scan->any && line_no < scan->previous)
 		elog(ERROR, "lines are not in order");
-	if (scan->memory > L4_UNIT_MEMORY && scan->open_from == 0)
+	if (scan->dict.memory > L4_UNIT_MEMORY && scan->open_from == 0)
 		scan->full = true;
 	if (scan->full || (line_no > scan->last_line_no &&
 					   (scan->open_from == 0 ||
@@ -587,7 +490,7 @@ l4_scan_finish(L4Scan *scan, L4Unit *unit)
 	{
 		/* from here on it is a trial: these records will be read again when the next lines come */
 		scan->part = &scan->open;
-		scan->locals = localtab_create(scan->piece_cxt, 256, NULL);
+		l4_dict_begin(&scan->dict, scan->shared, scan->piece_cxt);
 		l4_record_finish(scan->records);
 		take_records(scan, true);
 	}

@@ -7,7 +7,7 @@
 
 #include "utils/memutils.h"
 
-#include "ingest/ingest_scan.h"
+#include "ingest/ingest_shape.h"
 #include "l4_compat.h"
 
 #define SH_PREFIX shapetab

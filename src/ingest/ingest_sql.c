@@ -18,7 +18,7 @@
 #include "ingest/ingest_held.h"
 #include "ingest/ingest_learn.h"
 #include "ingest/ingest_pack.h"
-#include "ingest/ingest_scan.h"
+#include "lines/record.h"
 #include "l4_compat.h"
 
 PG_FUNCTION_INFO_V1(l4_ingest_check);

@@ -1,0 +1,50 @@
+/*
+ * ingest_iter.h
+ *		Where a stream is: what the scan of one piece hands to that of the next.
+ */
+#ifndef L4_INGEST_ITER_H
+#define L4_INGEST_ITER_H
+
+#include "datatype/timestamp.h"
+#include "lib/stringinfo.h"
+
+#include "ingest/ingest_unit.h"
+#include "lines/iterrule.h"
+
+#define L4_MAX_RANKS		256 /* ranks told apart in a stream */
+
+/* Where one rank of the stream is. */
+typedef struct L4RankState
+{
+	int32		rank;
+	int32		epoch;
+	int32		current;		/* iteration in flight, L4_NO_INT before the first */
+	int32		done;			/* last one reported, L4_NO_INT none */
+	TimestampTz done_ts;
+	bool		numbered;		/* some report gave its number */
+	int32		total;			/* of the reports that give numbers, 0 not known */
+	bool		counted;		/* reports without numbers came with that total: others are of other bars */
+	int32		elapsed;		/* seconds that the last bar gave, -1 none did */
+	TimestampTz elapsed_ts;		/* when that was */
+} L4RankState;
+
+/* What lasts from one piece of a stream to the next. */
+typedef struct L4ScanCarry
+{
+	TimestampTz last_ts;
+	int32		stored_epoch;	/* last iteration that was kept */
+	int32		stored_iteration;
+	int32		max_in_flight;
+	int32		last_rank;		/* L4_NO_INT none yet */
+	int			nranks;
+	L4RankState ranks[L4_MAX_RANKS];
+	StringInfoData record_state;	/* of the record reader; len 0 = none */
+} L4ScanCarry;
+
+extern void l4_carry_write(const L4ScanCarry *carry, StringInfo buf);
+extern void l4_carry_read(L4ScanCarry *carry, const char *bytes, int len);
+extern L4RankState *l4_carry_rank(L4ScanCarry *carry, int32 rank);
+extern bool l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found,
+							   TimestampTz ts, L4UnitRec *rec, double *duration_ms);
+
+#endif							/* L4_INGEST_ITER_H */
