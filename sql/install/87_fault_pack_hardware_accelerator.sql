@@ -129,5 +129,11 @@ FROM (VALUES
  'amdgpu 0000:1b:00.0: amdgpu: Fatal error during GPU init',
  'The kernel driver of an AMD GPU could not set up or use the device.',
  'Read the kernel log before it; reset the GPU or power-cycle the node; compare driver and firmware with a good node; replace the device if it comes back.',
- '{rocm_gpu_reset}', 'https://docs.kernel.org/gpu/amdgpu/index.html')
+ '{rocm_gpu_reset}', 'https://docs.kernel.org/gpu/amdgpu/index.html'),
+(5073, 'neuron_runtime_error', 'framework', 'framework', 'error', 50, false,
+ 'Nrt::\w+ failed|\bnrt_\w+ status=[1-9]|ERROR +(?:NRT|TDRV|NMGR|KMGR|ENC):\w+|NEURON_RT\S* .{0,40}(?:failed|error)|Neuron (?:runtime|compiler|device) .{0,60}(?:failed|error)',
+ 'INTERNAL: Nrt::Load failed on NeuronCores 0-0(2): nrt_load status=1, error message="Non specific failure".',
+ 'The runtime of AWS Neuron refused to load or to run a program: it was compiled for other cores or another version, another process holds the cores, or a core is broken.',
+ 'Compare the versions of driver, runtime and compiler on all nodes; see with neuron-ls who holds the cores; clear the cache of compiled programs.',
+ '{sym_torchrun_worker_exit}', 'https://awsdocs-neuron.readthedocs-hosted.com/en/latest/neuron-runtime/nrt-troubleshoot.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

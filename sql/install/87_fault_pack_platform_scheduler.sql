@@ -101,7 +101,7 @@ FROM (VALUES
  'Look at the scheduler''s logs of that node at that time.',
  '{sym_slurm_task_exit}', 'https://slurm.schedmd.com/troubleshoot.html'),
 (7064, 'k8s_warning_event', 'platform', 'scheduler', 'warning', 6, false,
- '\bWarning +(?:Failed\w*|BackOff|Unhealthy|Evicted|NodeNotReady|OOM\w*|SystemOOM|Preempted|ExceededGracePeriod|InspectFailed|NetworkNotReady|HostPortConflict)\s',
+ '\bWarning +(?:Failed\w*|BackOff|Unhealthy|Evicted|NodeNotReady|OOM\w*|SystemOOM|Preempted|ExceededGracePeriod|InspectFailed|NetworkNotReady|HostPortConflict)\s|type: ''Warning'' reason: ''\w+''',
  'Warning  Failed     12s (x3 over 45s)  kubelet            Error: cannot find volume "data" to mount into container "train"',
  'Kubernetes reports trouble with a pod of the job.',
  'Read the event; `kubectl describe pod` shows the others.',
