@@ -122,3 +122,19 @@ SELECT t.iteration, t.duration_ms, t.metrics, m FROM unnest(ARRAY[
 	'[12/1000] loss: 2.31, 0.5 s/it',
 	'step 12 loss 2.31 time: 12:03'
 ]) WITH ORDINALITY l(m, n), (SELECT l4._ruleset() AS rules OFFSET 0) r, l4._iteration(r.rules, l.m) t ORDER BY n;
+-- stages of messages that no trainer's own rule knows, and of Accelerate's
+SELECT s.stage, s.then_stage, m FROM unnest(ARRAY[
+	'opened shard /data/train/part-00001.jsonl',
+	'dataset ready: 2048 samples',
+	'the model is ready: 42,048 parameters',
+	'Starting distributed training with 64 workers',
+	'Wrote checkpoint of step 500',
+	'Scheduled async checkpoint for step 500',
+	'Saving training state',
+	'Training new model from scratch',
+	'Distributed environment: DistributedType.MULTI_CPU  Backend: gloo',
+	'Random states saved in /ckpt/step_20/random_states_3.pkl',
+	'[Torch] Checkpoint global_step20 is ready now!',
+	'Using precision Precision.FP32',
+	'all nodes are ready'
+]) WITH ORDINALITY l(m, n) LEFT JOIN LATERAL l4._stage_of(l.m) s ON true ORDER BY n;
