@@ -271,3 +271,30 @@ SELECT * FROM pg_temp.records(
 '    raise skipped from exception_cause(skipped)',
 'ValueError: no shard 3',
 'Error(s): none');
+-- a collector's time in front of each line, without level: indentation and empty lines are those of the text
+SELECT * FROM pg_temp.records(
+'2024-05-21T11:58:06.441Z Traceback (most recent call last):',
+'2024-05-21T11:58:06.441Z   File "a.py", line 1, in f',
+'2024-05-21T11:58:06.441Z     g()',
+'2024-05-21T11:58:06.441Z KeyError: ''lr''',
+'2024-05-21T11:58:06.441Z ',
+'2024-05-21T11:58:06.441Z The above exception was the direct cause of the following exception:',
+'2024-05-21T11:58:06.441Z',
+'2024-05-21T11:58:06.441Z Traceback (most recent call last):',
+'2024-05-21T11:58:06.441Z   File "a.py", line 2, in h',
+'2024-05-21T11:58:06.441Z     f()',
+'2024-05-21T11:58:06.441Z torch.distributed.elastic.multiprocessing.errors.ChildFailedError:',
+'2024-05-21T11:58:06.441Z ============================================================',
+'2024-05-21T11:58:06.441Z train.py FAILED',
+'2024-05-21T11:58:06.441Z ------------------------------------------------------------',
+'2024-05-21T11:58:06.441Z Failures:',
+'2024-05-21T11:58:06.441Z   <NO_OTHER_FAILURES>',
+'2024-05-21T11:58:06.441Z ============================================================',
+'2024-05-21T11:58:06.441Z step 12 done');
+-- Google Cloud's log: the raw line, the severity is that of the stream
+SELECT * FROM pg_temp.records(
+'{"textPayload": "Traceback (most recent call last):", "severity": "ERROR", "insertId": "a1", "timestamp": "2024-05-21T11:58:06.441Z"}',
+'{"textPayload": "  File \"a.py\", line 1, in f", "severity": "ERROR", "insertId": "a2", "timestamp": "2024-05-21T11:58:06.441Z"}',
+'{"textPayload": "KeyError: lr", "severity": "ERROR", "insertId": "a3", "timestamp": "2024-05-21T11:58:06.441Z"}',
+'{"textPayload": "", "severity": "ERROR", "insertId": "a4", "timestamp": "2024-05-21T11:58:06.441Z"}',
+'{"textPayload": "2024-05-21 11:58:06,441 INFO trainer: step 12 done", "severity": "ERROR", "insertId": "a5", "timestamp": "2024-05-21T11:58:06.441Z"}');

@@ -361,7 +361,8 @@ join_open(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const 
 		took = l4_record_feed_open(o, line_no, line, kind, &done, &cont);
 		if (took)
 		{
-			o->headed = o->headed && line->headed;
+			if (kind != L4_LINE_BLANK)
+				o->headed = o->headed && line->headed;
 			add_text(o, raw, raw_len);
 			place_in(place, o->rec.record_no, o->rec.line_no, false);
 		}

@@ -194,11 +194,21 @@ join(L4RecordReader *r, L4Tail *tail, const L4Line *line, L4LineKind kind, L4Rec
 	return true;
 }
 
+/*
+ * Did a logger write the line, whereas the record's lines came without its header? Where each line of a stream has a time
+ * in front and no level, the record's have it as well.
+ */
+static bool
+is_logged(const L4Tail *t, const L4Line *line)
+{
+	return line->headed && !(t->headed && line->level == L4_LEVEL_NONE);
+}
+
 /* May text go on that follows an exception's line? */
 static bool
 continues_exception(L4RecordReader *r, L4Tail *t, const L4Line *line, L4LineKind kind)
 {
-	if (line->headed || t->foreign > 0 || t->joined >= 100)
+	if (is_logged(t, line) || t->foreign > 0 || t->joined >= 100)
 		return false;
 	if (kind == L4_LINE_RULE && !t->blank)
 	{
@@ -212,7 +222,7 @@ continues_exception(L4RecordReader *r, L4Tail *t, const L4Line *line, L4LineKind
 		return true;
 
 	/* without indentation nothing but the style of the stream tells: do most records have a header? */
-	return r->headed > r->bare && l4_level_guess(line->msg, line->msg_len) == L4_LEVEL_NONE;
+	return !line->headed && r->headed > r->bare && l4_level_guess(line->msg, line->msg_len) == L4_LEVEL_NONE;
 }
 
 /* "   4: core::panicking::panic_fmt": a launcher's label to the formats, a frame below a panic. */
@@ -253,7 +263,7 @@ join_special(L4RecordReader *r, L4Tail *t, const char *raw, int raw_len, const L
 			takes = continues_exception(r, t, line, kind);
 			break;
 		case CONT_REPORT:
-			takes = !line->headed && t->joined < L4_RECORD_MAX_LINES && kind != L4_LINE_TRACEBACK;
+			takes = !is_logged(t, line) && t->joined < L4_RECORD_MAX_LINES && kind != L4_LINE_TRACEBACK;
 			if (takes && kind == L4_LINE_RULE && *line->msg == t->rule)
 			{
 				t->cont = CONT_NONE;
@@ -261,7 +271,7 @@ join_special(L4RecordReader *r, L4Tail *t, const char *raw, int raw_len, const L
 			}
 			break;
 		case CONT_FAULT:
-			takes = !line->headed && (kind == L4_LINE_THREAD || kind == L4_LINE_MODULES || kind == L4_LINE_FILE ||
+			takes = !is_logged(t, line) && (kind == L4_LINE_THREAD || kind == L4_LINE_MODULES || kind == L4_LINE_FILE ||
 									  kind == L4_LINE_SYNTAX || (kind == L4_LINE_TEXT && line->indent > 0));
 			break;
 		case CONT_GROUP:

@@ -484,10 +484,19 @@ use_members(Member *members, int n, L4Buf *buf, L4Structured *out)
 			take_part(&out->stream, &prefer[ROLE_STREAM], m);
 	}
 
-	/* docker's "log" and journald's "MESSAGE" hold a raw line; their other members are about the collector */
-	out->wrapper = msg != NULL && ((msg->key_len == 3 && memcmp(msg->key, "log", 3) == 0) ||
-								   (msg->key_len == 7 && memcmp(msg->key, "MESSAGE", 7) == 0) ||
-								   out->stream.text != NULL);
+	/*
+	 * docker's "log", journald's "MESSAGE" and Google Cloud's "textPayload" hold a raw line; their other members are about the
+	 * collector. The severity of a textPayload is that of the stream, an error for all of stderr: no level.
+	 */
+	if (msg != NULL && msg->key_len == 11 && memcmp(msg->key, "textPayload", 11) == 0)
+	{
+		out->level.text = NULL;
+		out->wrapper = true;
+	}
+	else
+		out->wrapper = msg != NULL && ((msg->key_len == 3 && memcmp(msg->key, "log", 3) == 0) ||
+									   (msg->key_len == 7 && memcmp(msg->key, "MESSAGE", 7) == 0) ||
+									   out->stream.text != NULL);
 	build_message(members, n, msg, !out->wrapper, buf, out);
 }
 
