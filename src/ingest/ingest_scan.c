@@ -397,7 +397,7 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 	if (ts == L4_NO_TS)
 		ts = peeled.has_ts && l4_plausible_ts(peeled.ts) ? peeled.ts : scan->carry->last_ts;
 	scan->carry->last_ts = ts;
-	l4_record_feed(scan->records, line_no, line, len, &peeled, &place);
+	l4_record_feed(scan->records, line_no, peeled.text, peeled.text_len, &peeled, &place);
 	keep_line(scan, line_no, ts, rank, &place);
 	if (peeled.bar != NULL && place.first)
 		scan->starts[place.record_no - scan->first_record].bar = l4_iter_of_bar(scan->shared->rules, &peeled, scan->piece_cxt);

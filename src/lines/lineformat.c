@@ -36,6 +36,8 @@ struct L4LineReader
 	L4Buf		plain;			/* the line without escape sequences */
 	L4Buf		nested[L4_MAX_PEEL];	/* what structured lines unescape to, by depth */
 	L4Buf		condensed;
+	const char *wrapped;		/* what the structured wrapper of the line holds, NULL: it has none */
+	int			wrapped_len;
 };
 
 L4LineReader *
@@ -284,6 +286,12 @@ peel_layer(L4LineReader *reader, int depth, const char **p, int *len, UsedFormat
 	{
 		use_structured(reader, &s, L4_FORMAT_JSON, p, len, out);
 		l4_terminal_show(&reader->plain, p, len, &wiped);
+		/* several lines in one stay as they are, for lines are counted in texts of records */
+		if (s.wrapper && memchr(*p, '\n', *len) == NULL)
+		{
+			reader->wrapped = *p;
+			reader->wrapped_len = *len;
+		}
 		return s.wrapper;
 	}
 	span = header_span(*p, *len);
@@ -446,12 +454,14 @@ peel_bar(L4LineReader *reader, const char **p, int *len, L4Line *out)
 }
 
 void
-l4_line_peel(L4LineReader *reader, const char *line, int len, L4Line *out)
+l4_line_peel(L4LineReader *reader, const char *line, int line_len, L4Line *out)
 {
 	const char *p = line;
+	int			len = line_len;
 	L4Wiped		wiped;
 
 	clear_line(out);
+	reader->wrapped = NULL;
 	l4_terminal_show(&reader->plain, &p, &len, &wiped);
 	if (wiped.first_len > 0)
 		peel_label(reader, &wiped, out);
@@ -481,4 +491,6 @@ l4_line_peel(L4LineReader *reader, const char *line, int len, L4Line *out)
 		out->level = l4_level_guess(p, len);
 	out->msg = p;
 	out->msg_len = len;
+	out->text = reader->wrapped != NULL ? reader->wrapped : line;
+	out->text_len = reader->wrapped != NULL ? reader->wrapped_len : line_len;
 }

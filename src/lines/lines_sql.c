@@ -146,7 +146,7 @@ l4_records(PG_FUNCTION_ARGS)
 			l4_record_load(r, &state);
 		}
 		l4_line_peel(reader, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t), &line);
-		l4_record_feed(r, i + 1, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t), &line, &place);
+		l4_record_feed(r, i + 1, line.text, line.text_len, &line, &place);
 		places[i].record_no = place.record_no;
 		places[i].record_line_no = place.record_line_no;
 		while ((rec = l4_record_next(r)) != NULL)
