@@ -72,6 +72,20 @@ SELECT (SELECT COALESCE(pg_catalog.array_agg(e.event_id ORDER BY e.event_id), '{
        (SELECT COALESCE(pg_catalog.array_agg(w.word ORDER BY w.event_id, w.slot), '{}') FROM l4._event_word w) AS words;
 COMMENT ON VIEW l4._slot_context IS 'one row: what l4._unpack_values() needs to know besides packed values';
 
+CREATE FUNCTION l4._slot_context(ids int[]) RETURNS SETOF l4._slot_context
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1
+BEGIN ATOMIC
+    SELECT m.merged, m.survivors, w.word_events, w.word_slots, w.words
+    FROM (SELECT COALESCE(pg_catalog.array_agg(e.event_id ORDER BY e.event_id), '{}') AS merged,
+                 COALESCE(pg_catalog.array_agg(e.merged_into ORDER BY e.event_id), '{}') AS survivors
+          FROM l4._event e WHERE e.event_id OPERATOR(pg_catalog.=) ANY (ids) AND e.merged_into IS NOT NULL) AS m
+    CROSS JOIN (SELECT COALESCE(pg_catalog.array_agg(w.event_id ORDER BY w.event_id, w.slot), '{}') AS word_events,
+                       COALESCE(pg_catalog.array_agg(w.slot ORDER BY w.event_id, w.slot), '{}') AS word_slots,
+                       COALESCE(pg_catalog.array_agg(w.word ORDER BY w.event_id, w.slot), '{}') AS words
+                FROM l4._event_word w WHERE w.event_id OPERATOR(pg_catalog.=) ANY (ids)) AS w;
+END;
+COMMENT ON FUNCTION l4._slot_context(int[]) IS 'l4._slot_context of some events as packed: a database of many jobs knows many more';
+
 CREATE FUNCTION l4._survivor(event_id int, merged_into int) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN COALESCE(merged_into, event_id);
@@ -79,8 +93,9 @@ COMMENT ON FUNCTION l4._survivor(int, int) IS 'the event that counts: merged_int
 
 CREATE FUNCTION l4._packed_ids(event_ids int[]) RETURNS int[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN (SELECT COALESCE(pg_catalog.array_agg(e.event_id ORDER BY e.event_id), '{}') FROM l4._event e
-        WHERE l4._survivor(e.event_id, e.merged_into) OPERATOR(pg_catalog.=) ANY (event_ids));
+RETURN (SELECT COALESCE(pg_catalog.array_agg(u.event_id ORDER BY u.event_id), '{}')
+        FROM (SELECT e.event_id FROM l4._event e WHERE e.event_id OPERATOR(pg_catalog.=) ANY (event_ids) AND e.merged_into IS NULL
+              UNION ALL SELECT e.event_id FROM l4._event e WHERE e.merged_into OPERATOR(pg_catalog.=) ANY (event_ids)) AS u);
 COMMENT ON FUNCTION l4._packed_ids(int[]) IS 'ids by which packed values may hold some events: their own and those of events merged into them';
 
 CREATE VIEW l4.template AS
@@ -164,7 +179,7 @@ BEGIN
     JOIN l4._summary AS m USING (stream_id)
     CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, ids) AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
         first_line_no bigint, last_line_no bigint)
-    JOIN (SELECT x.event_id, l4._survivor(x.event_id, x.merged_into) AS survivor FROM l4._event AS x) AS e USING (event_id)
+    JOIN (SELECT x.event_id, l4._survivor(x.event_id, x.merged_into) AS survivor FROM l4._event AS x WHERE x.event_id = ANY (ids)) AS e USING (event_id)
     WHERE s.job_id = _event_counts.job_id
     GROUP BY s.node, e.survivor;
 END;
@@ -295,7 +310,7 @@ BEGIN
     RETURN QUERY
     SELECT _slot_values.job_id, s.node, u.event_id, u.slot, min(u.mask), u.value,
         CASE WHEN NOT bool_or(u.occurrences IS NULL) THEN sum(u.occurrences)::bigint END, min(u.first_ts)
-    FROM l4._slot_context AS x
+    FROM l4._slot_context(ids) AS x
     CROSS JOIN l4._stream AS s
     JOIN l4._summary AS m ON m.stream_id = s.stream_id AND m.part = 0
     CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots, x.words,

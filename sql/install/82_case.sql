@@ -327,7 +327,11 @@ BEGIN
     SELECT v.job_id, v.node, v.event_id, coalesce(k.kind, 'host'), v.value,
         CASE WHEN k.kind = 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind IN ('host', 'address') THEN n.node END, v.occurrences, v.first_ts
     FROM l4._slot_values(_mentions.job_id, events) AS v
-    LEFT JOIN l4._slot_kind AS k USING (event_id, slot)
+    LEFT JOIN (
+        SELECT DISTINCT ON (survivor, z.slot) l4._survivor(e.event_id, e.merged_into) AS survivor, z.slot, z.kind
+        FROM l4._event_slot AS z JOIN l4._event AS e USING (event_id)
+        WHERE z.event_id = ANY (l4._packed_ids(events)) AND z.kind IS NOT NULL
+        ORDER BY survivor, z.slot, z.event_id) AS k ON k.survivor = v.event_id AND k.slot = v.slot
     LEFT JOIN (SELECT z.name, z.node FROM l4._node_name AS z WHERE z.job_id = _mentions.job_id) AS n ON n.name = l4._host_of(v.value)
     LEFT JOIN (SELECT z.rank, z.node FROM l4._rank_node AS z WHERE z.job_id = _mentions.job_id) AS r
         ON r.rank = CASE WHEN k.kind = 'rank' AND v.value ~ '^[0-9]{1,9}$' THEN v.value::int END
@@ -349,7 +353,7 @@ BEGIN
     END IF;
     RETURN QUERY
     SELECT DISTINCT ON (s.node, u.event_id, u.slot) s.node, u.event_id, u.slot, u.value, u.mask
-    FROM l4._slot_context AS x
+    FROM l4._slot_context(ids) AS x
     CROSS JOIN l4._stream AS s
     JOIN l4._summary AS m ON m.stream_id = s.stream_id AND m.part = 0
     CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots, x.words,
