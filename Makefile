@@ -6,6 +6,7 @@ MODULE_big = l4
 OBJS = \
 	src/base/args.o \
 	src/chunk/chunk.o \
+	src/chunk/chunk_key.o \
 	src/chunk/chunk_read.o \
 	src/chunk/chunk_sql.o \
 	src/chunk/chunk_write.o \

@@ -37,6 +37,7 @@ l4_pack_add_col(L4Pack *pack, char type, const char *name)
 	}
 	col = &pack->cols[pack->ncols];
 	col->type = type;
+	col->key = -1;
 	strlcpy(col->name, name, sizeof(col->name));
 	while (col->nvalues < pack->nrows)
 	{
@@ -46,6 +47,14 @@ l4_pack_add_col(L4Pack *pack, char type, const char *name)
 		pack->nrows = nrows;
 	}
 	return pack->ncols++;
+}
+
+/* Where all rows with one value in column "key" have one value here, they are written once. Both hold integers. */
+void
+l4_pack_key(L4Pack *pack, int colno, int key)
+{
+	Assert(key < colno && pack->cols[key].type == L4_PACK_INT && pack->cols[colno].type == L4_PACK_INT);
+	pack->cols[colno].key = key;
 }
 
 /* Room for one more row where there is none, or where rows are NULL. */

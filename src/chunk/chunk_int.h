@@ -14,6 +14,7 @@
 #define L4_FORM_COUNT		4
 #define L4_FORM_SCALED		4	/* without the decimal zeros that all end in; their number comes first */
 #define L4_FORM_CODES		8	/* numbers of a sorted dictionary, which comes first; alone */
+#define L4_FORM_BY_KEY		16	/* one for each different value of a column before, ascending, whose number comes first; alone */
 #define L4_MIN_ZEROS		3
 #define L4_MAX_ZEROS		6
 #define L4_MAX_DICTIONARY	1024
@@ -34,5 +35,9 @@
 #define L4_EXPONENT_INF			1001
 #define L4_EXPONENT_NEG_INF		1002
 #define L4_EXPONENT_NEG_ZERO	1003
+
+extern int64 *l4_distinct_keys(const int64 *keys, int n, int *ndistinct);
+extern int64 *l4_values_by_key(const int64 *keys, const int64 *values, int n, int *nvalues);
+extern void l4_values_of_keys(const int64 *keys, int n, const int64 *distinct, const int64 *by_key, int ndistinct, int64 *values);
 
 #endif							/* L4_CHUNK_INT_H */

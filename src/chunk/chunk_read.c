@@ -342,6 +342,39 @@ open_column(L4ByteReader *reader, L4PackCol *col)
 	col->data.end = col->data.ptr + len;
 }
 
+/* The values of an integer column, which may follow from a column before. */
+static void
+get_values(L4Pack *pack, int colno, L4ByteReader *reader, int nvalues)
+{
+	L4PackCol  *col = &pack->cols[colno];
+	const L4PackCol *key;
+	uint64		number;
+	int64	   *distinct;
+	int64	   *by_key;
+	int			n;
+
+	if (col->type != L4_PACK_INT || reader->ptr == reader->end || *reader->ptr != L4_FORM_BY_KEY)
+	{
+		get_ints(reader, col->ints, nvalues);
+		return;
+	}
+	reader->ptr++;
+	number = l4_get_uint(reader);
+	/* of those before: so no two columns wait for each other */
+	if (number >= (uint64) colno || pack->cols[number].type != L4_PACK_INT || nvalues != pack->nrows)
+		l4_pack_corrupted("key");
+	l4_pack_need(pack, (int) number);
+	key = &pack->cols[number];
+	if (key->nulls != NULL)
+		l4_pack_corrupted("key");
+	distinct = l4_distinct_keys(key->ints, nvalues, &n);
+	by_key = (int64 *) palloc(sizeof(int64) * Max(n, 1));
+	get_ints(reader, by_key, n);
+	l4_values_of_keys(key->ints, nvalues, distinct, by_key, n, col->ints);
+	pfree(distinct);
+	pfree(by_key);
+}
+
 void
 l4_pack_need(L4Pack *pack, int colno)
 {
@@ -365,7 +398,7 @@ l4_pack_need(L4Pack *pack, int colno)
 	else
 	{
 		col->ints = MemoryContextAlloc(pack->cxt, sizeof(int64) * Max(pack->nrows, 1));
-		get_ints(&data, col->ints, nvalues);
+		get_values(pack, colno, &data, nvalues);
 	}
 	if (col->type != L4_PACK_INT && col->type != L4_PACK_FLOAT)
 		for (int i = 0; i < nvalues; i++)

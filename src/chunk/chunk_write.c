@@ -487,8 +487,27 @@ without_nulls(L4PackCol *col)
 	return n;
 }
 
+/* As values of another column, where they follow from it. */
+static bool
+put_by_key(StringInfo buf, const L4Pack *pack, const L4PackCol *col)
+{
+	const L4PackCol *key = col->key < 0 ? NULL : &pack->cols[col->key];
+	int64	   *values;
+	int			n;
+
+	if (key == NULL || key->nulls != NULL || col->nulls != NULL)
+		return false;
+	values = l4_values_by_key(key->ints, col->ints, col->nvalues, &n);
+	if (values == NULL)
+		return false;
+	appendStringInfoChar(buf, L4_FORM_BY_KEY);
+	l4_put_uint(buf, col->key);
+	put_ints(buf, values, n);
+	return true;
+}
+
 static void
-put_values(StringInfo buf, L4PackCol *col)
+put_values(StringInfo buf, const L4Pack *pack, L4PackCol *col)
 {
 	int			n = col->nvalues;
 
@@ -507,7 +526,7 @@ put_values(StringInfo buf, L4PackCol *col)
 	}
 	if (col->type == L4_PACK_FLOAT)
 		put_floats(buf, col->floats, n);
-	else
+	else if (!put_by_key(buf, pack, col))
 		put_ints(buf, col->ints, n);
 }
 
@@ -538,7 +557,7 @@ l4_pack_encode(L4Pack *pack)
 			appendStringInfoString(&out, col->name);
 		}
 		resetStringInfo(&data);
-		put_values(&data, col);
+		put_values(&data, pack, col);
 		l4_put_uint(&out, data.len);
 		appendBinaryStringInfo(&out, data.data, data.len);
 	}

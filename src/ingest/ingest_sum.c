@@ -427,6 +427,8 @@ l4_sums_slots(L4Sums *sums)
 
 	for (int c = 0; c < L4_SLOT_COLS; c++)
 		l4_pack_add_col(pack, L4_SLOT_TYPES[c], "");
+	/* a line has one time */
+	l4_pack_key(pack, L4_SLOT_TS, L4_SLOT_LINE);
 	slotsum_start_iterate(sums->slots, &it);
 	while ((slot = slotsum_iterate(sums->slots, &it)) != NULL)
 		sorted[n++] = slot;
