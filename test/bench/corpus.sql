@@ -18,6 +18,10 @@ CHECKPOINT;
 COPY corpus_copy FROM :'file';
 \echo ingest
 CALL l4.ingest('corpus_line');
+\timing off
+SELECT pg_catalog.round(sum(pg_total_relation_size(c.oid)) / (SELECT count(*) FROM corpus_line), 1) AS bytes_a_line
+FROM pg_class c WHERE c.relnamespace = 'l4'::regnamespace AND c.relname IN ('_stream', '_pack', '_pack_chunk', '_job_pack');
+\timing on
 \echo nothing new
 CALL l4.ingest('corpus_line');
 \timing off
@@ -26,7 +30,5 @@ SELECT count(l4.forget_job(job_id)) AS forgotten FROM l4.job;
 \echo ingest, the events known
 CALL l4.ingest('corpus_line');
 \timing off
-SELECT pg_catalog.round(sum(pg_total_relation_size(c.oid)) / (SELECT count(*) FROM corpus_line), 1) AS bytes_a_line
-FROM pg_class c WHERE c.relnamespace = 'l4'::regnamespace AND c.relname IN ('_stream', '_pack', '_pack_chunk', '_job_pack');
 COPY (SELECT) TO :'file';
 DROP TABLE corpus_line, corpus_copy;
