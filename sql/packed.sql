@@ -34,6 +34,45 @@ SELECT j.job_id, count(*) AS lines,
     (SELECT count(*) FROM (SELECT node, line_no, ts, event_id, iteration, stage FROM l4.event_line l WHERE l.job_id = j.job_id
         EXCEPT SELECT node, line_no, ts, event_id, iteration, stage FROM l4.event_line l WHERE l.job_id = 'packed-1') x) AS different
 FROM l4.job j JOIN l4.event_line l USING (job_id) WHERE j.job_id LIKE 'packed%' GROUP BY 1 ORDER BY 1;
+-- streams that leave a pack they share, a few at a time, and lines that fill a gap: as if all had been read at once
+SELECT l4.create_log_table('leaving_log');
+CREATE FUNCTION packed.leave(target text, wanted text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('INSERT INTO leaving_log (job_id, node, line_no, ts, line) SELECT %L, l.node, l.line_no, l.ts, l.line FROM leaving_log l WHERE l.job_id = %L AND (%s)', target, 'packed-4', wanted);
+END
+$$;
+INSERT INTO leaving_log (job_id, node, line_no, ts, line)
+SELECT 'packed-4', 'node-' || n, i, timestamptz '2026-01-01 00:00:00Z' + make_interval(secs => i),
+    CASE i % 3 WHEN 0 THEN format('step %s had a loss of 0.%s after 1.%s ms', i / 3, 1000 + i * 7, i)
+        WHEN 1 THEN E'Traceback (most recent call last):\n  File "a.py", line 5, in f' ELSE format('ValueError: worker %s, shard %s', n, i % 7) END
+FROM generate_series(1, 4) n, generate_series(1, 90) i;
+CALL l4.ingest('leaving_log', 'packed-4');
+SELECT packed.leave('packed-5', 'l.line_no <= 31 AND l.line_no NOT BETWEEN 11 AND 15');
+CALL l4.ingest('leaving_log', 'packed-5');
+CREATE VIEW packed.held AS SELECT count(DISTINCT s.pack_id) AS packs, count(s.member) AS sharing,
+    (SELECT count(*) FROM l4._pack p WHERE p.pack_id NOT IN (SELECT x.pack_id FROM l4._stream x)) + (SELECT count(*) FROM l4._pack_chunk p WHERE p.pack_id NOT IN (SELECT x.pack_id FROM l4._stream x)) AS abandoned
+FROM l4._stream s WHERE s.job_id = 'packed-5';
+SELECT * FROM packed.held;
+SELECT packed.leave('packed-5', $$l.line_no BETWEEN 32 AND 40 AND l.node = 'node-2'$$);
+CALL l4.ingest('leaving_log', 'packed-5');
+SELECT * FROM packed.held;
+SELECT packed.leave('packed-5', $$l.line_no BETWEEN 11 AND 15 AND l.node IN ('node-1', 'node-2', 'node-3')$$);
+CALL l4.ingest('leaving_log', 'packed-5');
+SELECT * FROM packed.held;
+SELECT packed.leave('packed-5', $$l.line_no BETWEEN 41 AND 61 AND l.node = 'node-2' OR l.line_no BETWEEN 32 AND 61 AND l.node IN ('node-3', 'node-4')$$);
+CALL l4.ingest('leaving_log', 'packed-5');
+SELECT * FROM packed.held;
+SELECT packed.leave('packed-5', $$l.line_no > 61 AND l.node <> 'node-1' OR l.line_no > 31 AND l.node = 'node-1' OR l.line_no BETWEEN 11 AND 15 AND l.node = 'node-4'$$);
+CALL l4.ingest('leaving_log', 'packed-5');
+SELECT * FROM packed.held;
+SELECT v.view, v.rows, v.different FROM (
+    SELECT 1, 'event_count', count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM l4.event_count b WHERE b.job_id = 'packed-4' AND (b.node, b.event_id, b.occurrences, b.first_ts, b.last_ts, b.first_line_no, b.last_line_no) = (a.node, a.event_id, a.occurrences, a.first_ts, a.last_ts, a.first_line_no, a.last_line_no)))
+    FROM l4.event_count a WHERE a.job_id = 'packed-5'
+    UNION ALL SELECT 2, 'event_line', count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM l4.event_line b WHERE b.job_id = 'packed-4' AND (b.node, b.line_no, b.ts, b.event_id) = (a.node, a.line_no, a.ts, a.event_id)))
+    FROM l4.event_line a WHERE a.job_id = 'packed-5'
+    UNION ALL SELECT 3, '_slot_value', count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM l4._slot_value b WHERE b.job_id = 'packed-4' AND (b.node, b.event_id, b.slot, b.value, b.first_ts) = (a.node, a.event_id, a.slot, a.value, a.first_ts)))
+    FROM l4._slot_value a WHERE a.job_id = 'packed-5'
+    UNION ALL SELECT 4, '_job_event', count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM l4._job_event b WHERE b.job_id = 'packed-4' AND (b.event_id, b.occurrences, b.nodes, b.first_ts, b.last_ts, b.first_node, b.first_line_no, b.example) = (a.event_id, a.occurrences, a.nodes, a.first_ts, a.last_ts, a.first_node, a.first_line_no, a.example)))
+    FROM l4._job_event a WHERE a.job_id = 'packed-5') AS v(o, view, rows, different) ORDER BY v.o;
 SELECT count(l4.forget_job(j.job_id)) AS forgotten FROM l4.job j WHERE j.job_id LIKE 'packed%';
-DROP TABLE packed_log;
-DROP SCHEMA packed;
+DROP SCHEMA packed CASCADE;
