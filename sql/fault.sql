@@ -28,7 +28,8 @@ SELECT change, pg_temp.try_fault(change) FROM unnest(ARRAY[
 	'{"example": "some text here"}', '{"example": "other"}', '{"leads_to": ["t"]}', '{"leads_to": [null]}', '{"root_cause": null}', '{"remedy": null}'
 ]::jsonb[]) AS t(change);
 SELECT pg_temp.try_fault(jsonb_build_object('signature', repeat('x', 1000000)));
--- what is wrong with a pattern is said, not only which check it breaks
+-- what is wrong is said, not only which check it breaks
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy) VALUES ('t', 'user', 'gpu', 'some text', 'c', 'r');
 INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy) VALUES ('t', 'user', 'program', '.*', 'c', 'r');
 INSERT INTO l4.fault (name, category, component, templates, root_cause, remedy) VALUES ('t', 'user', 'program', '{"<*> <IP>"}', 'c', 'r');
 INSERT INTO l4.fault (name, category, component, signature, example, root_cause, remedy) VALUES ('t', 'user', 'program', 'some text', 'other', 'c', 'r');

@@ -46,6 +46,15 @@ RETURN pg_catalog.regexp_replace(pg_catalog.replace(pg_catalog.replace(pg_catalo
 	'\{\{frame:(.*)\}\}', 'File "[^"\\n]*/(?:\1)[^"\\n]*", line \\d+, in [^\\n]*\\n(?:(?![^\\n]*File ")[^\\n]*\\n){0,3}[^\\n]*\\b\\w*(?:Error|Exception)\\b[^\\n]*')::l4.pcre;
 COMMENT ON FUNCTION l4._fault_signature(text) IS 'signature of a shipped fault: {{exception}}, {{stated}}, {{error}} and {{frame:x}} stand for common parts';
 
+CREATE FUNCTION l4._fault_values(what text) RETURNS text[]
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN CASE what
+	WHEN 'category' THEN ARRAY['hardware', 'user', 'framework', 'platform']
+	WHEN 'component' THEN ARRAY['accelerator', 'network', 'node', 'storage', 'configuration', 'program', 'data', 'software', 'misoperation',
+		'framework', 'collective', 'compiler', 'scheduler', 'resource', 'platform_config']
+	WHEN 'severity' THEN ARRAY['info', 'warning', 'error', 'fatal'] END;
+COMMENT ON FUNCTION l4._fault_values(text) IS 'what category, component and severity of a fault may be';
+
 CREATE SEQUENCE l4.fault_fault_id_seq AS int MINVALUE 1000000 START 1000000;
 CREATE TABLE l4.fault (
 	fault_id int NOT NULL DEFAULT pg_catalog.nextval('l4.fault_fault_id_seq'),
@@ -71,11 +80,9 @@ CREATE TABLE l4.fault (
 	CONSTRAINT fault_pkey PRIMARY KEY (fault_id),
 	CONSTRAINT fault_origin_name_key UNIQUE (origin, name),
 	CONSTRAINT fault_name_check CHECK (name OPERATOR(pg_catalog.~) '^[[:alnum:]][[:alnum:]_.:/-]{0,199}$'),
-	CONSTRAINT fault_category_check CHECK (category OPERATOR(pg_catalog.=) ANY (ARRAY['hardware', 'user', 'framework', 'platform'])),
-	CONSTRAINT fault_component_check CHECK (component OPERATOR(pg_catalog.=) ANY (ARRAY['accelerator', 'network', 'node', 'storage',
-		'configuration', 'program', 'data', 'software', 'misoperation', 'framework', 'collective', 'compiler',
-		'scheduler', 'resource', 'platform_config'])),
-	CONSTRAINT fault_severity_check CHECK (severity OPERATOR(pg_catalog.=) ANY (ARRAY['info', 'warning', 'error', 'fatal'])),
+	CONSTRAINT fault_category_check CHECK (category OPERATOR(pg_catalog.=) ANY (l4._fault_values('category'))),
+	CONSTRAINT fault_component_check CHECK (component OPERATOR(pg_catalog.=) ANY (l4._fault_values('component'))),
+	CONSTRAINT fault_severity_check CHECK (severity OPERATOR(pg_catalog.=) ANY (l4._fault_values('severity'))),
 	CONSTRAINT fault_origin_check CHECK (origin OPERATOR(pg_catalog.=) ANY (ARRAY['builtin', 'user', 'confirmed', 'imported'])),
 	CONSTRAINT fault_id_check CHECK ((origin OPERATOR(pg_catalog.=) 'builtin') OPERATOR(pg_catalog.=) (fault_id OPERATOR(pg_catalog.<) 1000000)),
 	CONSTRAINT fault_priority_check CHECK (priority OPERATOR(pg_catalog.>=) 0 AND priority OPERATOR(pg_catalog.<=) 100),

@@ -123,6 +123,7 @@ DECLARE
 	problems text[] := '{}';
 	r record;
 	place text;
+	hint text;
 BEGIN
 	IF jsonb_typeof(faults) IS DISTINCT FROM 'array' OR coalesce(pack ->> 'format', 'l4 faults') <> 'l4 faults' OR coalesce(pack ->> 'version', '1') <> '1' THEN
 		RAISE EXCEPTION 'not a pack of faults'
@@ -145,9 +146,9 @@ BEGIN
 				actions[r.n] := l4._import_fault(r.value);
 				problems[r.n] := NULL;
 			EXCEPTION WHEN OTHERS THEN
-				GET STACKED DIAGNOSTICS place = PG_EXCEPTION_DETAIL;
+				GET STACKED DIAGNOSTICS place = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 				actions[r.n] := 'error';
-				problems[r.n] := SQLERRM || CASE WHEN SQLSTATE = '2201B' THEN coalesce('. ' || place, '') ELSE '' END;
+				problems[r.n] := concat_ws('. ', SQLERRM, nullif(CASE SQLSTATE WHEN '2201B' THEN place WHEN '23514' THEN hint END, ''));
 			END;
 		END LOOP;
 		FOR r IN

@@ -37,7 +37,18 @@ CREATE FUNCTION l4._fault_explain() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	r record;
 BEGIN
+	FOR r IN
+		SELECT v.*, l4._fault_values(v.name) AS allowed
+		FROM (VALUES ('category', NEW.category), ('component', NEW.component), ('severity', NEW.severity)) AS v(name, value)
+	LOOP
+		IF r.value <> ALL (r.allowed) THEN
+			RAISE EXCEPTION '% of fault "%" cannot be "%"', r.name, NEW.name, r.value
+				USING ERRCODE = 'check_violation', CONSTRAINT = format('fault_%s_check', r.name), HINT = format('It is one of %s.', array_to_string(r.allowed, ', '));
+		END IF;
+	END LOOP;
 	IF NEW.combined <> (NEW.signature IS NULL AND NEW.templates IS NULL) THEN
 		RAISE EXCEPTION 'fault "%" must have a signature or templates, or be combined', NEW.name
 			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_pattern_check',
@@ -57,8 +68,8 @@ BEGIN
 	RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION l4._fault_explain() IS 'trigger: says what is wrong with a pattern';
-CREATE TRIGGER fault_explain BEFORE INSERT OR UPDATE OF name, signature, templates, example, combined ON l4.fault
+COMMENT ON FUNCTION l4._fault_explain() IS 'trigger: says what is wrong with a row';
+CREATE TRIGGER fault_explain BEFORE INSERT OR UPDATE OF name, category, component, severity, signature, templates, example, combined ON l4.fault
 	FOR EACH ROW WHEN (NEW.name IS NOT NULL) EXECUTE FUNCTION l4._fault_explain();
 
 CREATE VIEW l4.fault_problem AS
