@@ -179,9 +179,13 @@ BEGIN ATOMIC
         FROM l4._case_event AS e JOIN l4._case_count AS c USING (job_id, event_id)
         WHERE e.job_id = k.job_id AND e.is_new AND e.terminal AND NOT e.exit AND e.dropped IS NULL AND coalesce(c.first_ts <= k.terminal_ts + interval '1 s', NOT k.timed)
         ORDER BY c.node, c.first_ts, c.first_line_no
+    ), told AS MATERIALIZED (
+        -- once an event, not once a node
+        SELECT t.event_id, l4._marked(t.example, 'timeout') AS waited
+        FROM l4._event AS t WHERE t.event_id IN (SELECT r.event_id FROM report AS r)
     ), said AS (
-        SELECT r.*, l4._marked(t.example, 'timeout') AS waited, count(*) OVER (PARTITION BY r.family) AS nodes
-        FROM report AS r JOIN l4._event AS t USING (event_id)
+        SELECT r.*, t.waited, count(*) OVER (PARTITION BY r.family) AS nodes
+        FROM report AS r JOIN told AS t USING (event_id)
     )
     SELECT coalesce(bool_or(s.waited) AND (k.timed OR NOT bool_or(NOT s.waited AND s.nodes = 1)), false) FROM said AS s;
 END;

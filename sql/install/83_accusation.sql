@@ -110,7 +110,7 @@ END;
 COMMENT ON FUNCTION l4.address_book(text) IS 'addresses and host names in complaints of a diagnosed job, the nodes they belong to, and how that is known';
 
 CREATE FUNCTION l4._complaints(job_id text) RETURNS TABLE (accuser text, accused text, first_ts timestamptz, events int[])
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
+LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
 BEGIN ATOMIC
     WITH n AS (
         SELECT z.* FROM l4._case_node AS z WHERE z.job_id = _complaints.job_id
@@ -124,7 +124,7 @@ BEGIN ATOMIC
         SELECT v.node, v.event_id, l4._fill(t.template, v.slot_values) AS line
         FROM l4._values(_complaints.job_id, ARRAY(SELECT l.event_id FROM loud AS l)) AS v
         JOIN l4._event AS t ON t.event_id = v.event_id
-    ), self AS (
+    ), self AS MATERIALIZED (
         -- Ranks of a sub-group: the line says "rank 1" of a node whose rank is 5.
         SELECT f.node, f.event_id, n.rank - max(x.rank) AS shift
         FROM spoken AS f
