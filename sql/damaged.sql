@@ -138,14 +138,16 @@ SELECT note, failure('SELECT hold($1), l4._ingest_learn(l4._parser_new(), 1)', u
     (10, 'a text with a zero', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 00 00 00 00 00')) AS t(o, note, head, shapes) ORDER BY o;
 SELECT note, failure('SELECT hold($1), l4._ingest_store(ARRAY[s.stream_id], ARRAY[true], ARRAY[1000]::bigint[], '''') FROM l4._stream AS s WHERE s.job_id = ''damaged-1''',
     unit('00', '01 00 00 02 00 00 00 00 00 02 01 61 01 61 00 00 00 00', rows)) FROM (VALUES
-    (1, 'a record of a shape that is none', '01 00 05 00 00'),
-    (2, 'a record of a shape below none', '01 00 ffffffff0f 00 00'),
-    (3, 'records beyond the bytes', 'ffffffff0f 00 01 00 00'),
-    (4, 'more first lines than lines', '01 00 01 01 05 00'),
-    (5, 'more first lines than records', '01 00 01 04 04 00 00'),
-    (6, 'lines beyond the bytes', '01 00 01 ffffffff0f 01 00'),
-    (7, 'a line of a record that is none', '01 00 01 01 00 40 09 00'),
-    (8, 'iterations beyond the bytes', '01 00 01 01 01 ffffffff07')) AS t(o, note, rows) ORDER BY o;
+    (1, 'a record of a shape that is none', '00 01 00 05 00 00'),
+    (2, 'a record of a shape below none', '00 01 00 ffffffff0f 00 00'),
+    (3, 'records beyond the bytes', '00 ffffffff0f 00 01 00 00'),
+    (4, 'more first lines than lines', '00 01 00 01 01 05 00'),
+    (5, 'more first lines than records', '00 01 00 01 04 04 00 00'),
+    (6, 'lines beyond the bytes', '00 01 00 01 ffffffff0f 01 00'),
+    (7, 'a line of a record that is none', '00 01 00 01 01 00 40 09 00'),
+    (8, 'iterations beyond the bytes', '00 01 00 01 01 01 ffffffff07'),
+    (9, 'rows of a form that is none', '02 01 00'),
+    (10, 'rows that nobody compressed', '01 01 00')) AS t(o, note, rows) ORDER BY o;
 -- events from a number on that is none
 SELECT event_id, template FROM l4._ingest_events(l4._parser_learn(l4._parser_new(), ARRAY[0], ARRAY['one line'], ARRAY[1]), decode(repeat('00', 13), 'hex'), -1000);
 SELECT count(*) FROM l4._ingest_events(l4._parser_new(), decode(repeat('00', 13), 'hex'), 2147483647);

@@ -16,6 +16,10 @@
 #define DIFF_ITERATION	0x20
 #define DIFF_REC		0x40	/* of a line: does not belong to the record of the one before */
 
+/* In front of the rows of a unit */
+#define ROWS_PLAIN		0
+#define ROWS_COMPRESSED 1
+
 /* Shapes that the parser does not know. */
 static inline int
 l4_unknown_shapes(const L4UnitPart *part)

@@ -8,6 +8,7 @@
 #include "utils/memutils.h"
 
 #include "chunk/chunk.h"
+#include "chunk/compress.h"
 #include "ingest/ingest_unit_int.h"
 #include "l4_compat.h"
 
@@ -325,12 +326,30 @@ decode(bytea *bytes, L4ByteReader *reader, bool counts, MemoryContext cxt)
 	return unit;
 }
 
+/* The reader goes on in the rows, compressed or not. */
+static void
+open_rows(L4ByteReader *reader, MemoryContext cxt)
+{
+	int			form = *(const uint8 *) l4_get_bytes(reader, 1);
+	char	   *plain;
+	int			len;
+
+	if (form == ROWS_PLAIN)
+		return;
+	if (form != ROWS_COMPRESSED)
+		l4_pack_corrupted("rows");
+	plain = l4_decompress((const char *) reader->ptr, (int) (reader->end - reader->ptr), &len, cxt);
+	reader->ptr = (const unsigned char *) plain;
+	reader->end = reader->ptr + len;
+}
+
 L4Unit *
 l4_unit_decode(bytea *bytes, MemoryContext cxt)
 {
 	L4ByteReader reader;
 	L4Unit	   *unit = decode(bytes, &reader, true, cxt);
 
+	open_rows(&reader, cxt);
 	get_rows(&reader, &unit->settled, cxt);
 	get_rows(&reader, &unit->open, cxt);
 	return unit;

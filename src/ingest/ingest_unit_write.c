@@ -12,8 +12,11 @@
 
 #include "base/varint.h"
 #include "chunk/chunk.h"
+#include "chunk/compress.h"
 #include "ingest/ingest_unit_int.h"
 #include "l4_compat.h"
+
+#define COMPRESSED_BYTES 16384	/* of rows, from which on they are compressed */
 
 /* Bytes of a record or line at most */
 #define MAX_ROW_BYTES	(2 + 8 * L4_VARINT_MAX)
@@ -248,21 +251,42 @@ l4_unit_put_head(StringInfo buf, const L4UnitHead *head)
 	put_bytes(buf, head->carry, head->carry_len);
 }
 
+/* The leader keeps the units of a whole batch: many rows are compressed, few are not worth the time. */
+static void
+put_smaller(StringInfo buf, const StringInfo rows)
+{
+	int			start = buf->len;
+
+	if (rows->len >= COMPRESSED_BYTES && rows->len <= L4_PACK_MAX_BYTES)
+	{
+		appendStringInfoChar(buf, ROWS_COMPRESSED);
+		if (l4_compress(buf, rows->data, rows->len))
+			return;
+		buf->len = start;
+	}
+	appendStringInfoChar(buf, ROWS_PLAIN);
+	appendBinaryStringInfo(buf, rows->data, rows->len);
+}
+
 bytea *
 l4_unit_encode(L4Unit *unit)
 {
 	StringInfoData buf;
+	StringInfoData rows;
 	bytea	   *result;
 
 	l4_unit_count(unit);
 	initStringInfo(&buf);
-	enlargeStringInfo(&buf, 1024 + 8 * Min(unit->head.lines, 1000000));
 	appendStringInfoSpaces(&buf, VARHDRSZ);
 	l4_unit_put_head(&buf, &unit->head);
 	put_shapes(&buf, &unit->settled);
 	put_shapes(&buf, &unit->open);
-	put_rows(&buf, &unit->settled);
-	put_rows(&buf, &unit->open);
+	initStringInfo(&rows);
+	enlargeStringInfo(&rows, 1024 + 8 * Min(unit->head.lines, 1000000));
+	put_rows(&rows, &unit->settled);
+	put_rows(&rows, &unit->open);
+	put_smaller(&buf, &rows);
+	pfree(rows.data);
 	result = (bytea *) buf.data;
 	SET_VARSIZE(result, buf.len);
 	return result;

@@ -16,14 +16,15 @@ timed() {
 
 value() { sandbox_psql -d "$1" -At -c "$2"; }
 
-# The highest sum of private memory of all server processes, in MB, until stopped: kernels keep no such figure.
+# The highest sum of private memory of the process that ingests and its workers, in MB, until stopped: kernels keep no such figure.
+# Others of the server are none of its business: autovacuum, which comes by in the longer runs, takes some ten MB.
 watch_memory() {
 	local postmaster peak=0 sum
 	postmaster=$(head -n 1 "$box/data/postmaster.pid")
 	while [ -e "$box/tmp/watch" ]; do
 		# a process may end while it is looked at
-		sum=$({ cat /proc/[0-9]*/status 2>/dev/null || true; } | awk -v top="$postmaster" \
-			'/^PPid:/ {mine = $2 == top} /^RssAnon:/ && mine {s += $2} END {print int(s / 1024)}')
+		sum=$({ grep -alsE '\] CALL|parallel worker' /proc/[0-9]*/cmdline | sed 's/cmdline$/status/' | xargs -r cat 2>/dev/null || true; } |
+			awk -v top="$postmaster" '/^PPid:/ {mine = $2 == top} /^RssAnon:/ && mine {s += $2} END {print int(s / 1024)}')
 		((sum > peak)) && peak=$sum
 		printf '%s\n' "$peak" >"$box/tmp/peak"
 		sleep 0.2
@@ -95,7 +96,7 @@ bench_size() {
 	answers+=("| $count | $nodes | $((nodes * ${RANKS:-1})) | $iterations | $(seconds "$compare") | $(seconds "$diagnose") | $(seconds "$diagnose3") | $(seconds "$diagnose2") | $(seconds "$report") | $(seconds "$html") | $top |")
 }
 
-# ingest_timed_job DATABASE WORKERS: the failed job; peak is of all server processes
+# ingest_timed_job DATABASE WORKERS: the failed job; peak is of all processes that read it
 ingest_timed_job() {
 	local watcher
 	: >"$box/tmp/watch"
