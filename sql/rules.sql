@@ -98,6 +98,8 @@ SELECT p.level, p.rank, p.host, p.stage, p.iteration, left(p.message, 50) AS mes
 	'nid001234: ValueError: no shard 3',
 	'x3109c0s13b0n0: ValueError: no shard 3',
 	'gpu0: 80 GB',
+	'GPU-A07: ValueError: no shard 3',
+	'SHA-256: ValueError: no shard 3',
 	'[1,mpirank:3,algo-1]<stderr>:ValueError: no shard 3',
 	'2024-05-21T11:58:06.441Z stdout F [worker 2] 2024-05-21 11:58:06.441123: I tensorflow/core/server.cc:33] no shard 3',
 	'[2024-05-21 11:58:06,441] [INFO] [axolotl.train:29] [PID:1204] weights ready',
