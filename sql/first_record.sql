@@ -35,10 +35,11 @@ FROM l4._job_event j JOIN l4._event e USING (event_id) JOIN l4._job_event a ON a
 WHERE j.job_id IN ('lines', 'forth', 'back') AND (j.first_ts, j.first_node, j.first_source, j.first_line_no, j.example_ts, j.example, j.occurrences, j.nodes)
     IS DISTINCT FROM (a.first_ts, a.first_node, a.first_source, a.first_line_no, a.example_ts, a.example, a.occurrences, a.nodes) ORDER BY 1, 2;
 SELECT job_id, count(*) FROM l4._job_event WHERE job_id IN ('all', 'lines', 'forth', 'back') GROUP BY 1 ORDER BY 1;
--- of lines in a collector's JSON the record is what they hold; a wrapped line with several lines in it stays as it is
+-- of lines in a collector's JSON the record is what they hold; a wrapped line with several lines in it stays as it is; colours go
 INSERT INTO logs SELECT 'json', 'a', 'json', i, NULL, jsonb_build_object('log', l || E'\n', 'stream', 'stderr')::text
 FROM unnest(ARRAY['Traceback (most recent call last):', '  File "a.py", line 1, in main', '    go()', 'OSError: no such row', E'two\nlines']) WITH ORDINALITY u(l, i);
+INSERT INTO logs VALUES ('json', 'b', 'colours', 1, NULL, E'  \033[1;31mOSError\033[0m: \033[35mno such column\033[0m');
 CALL l4.ingest('logs');
-SELECT j.example FROM l4._job_event j WHERE j.job_id = 'json' ORDER BY first_line_no;
+SELECT j.example FROM l4._job_event j WHERE j.job_id = 'json' ORDER BY first_node, first_line_no;
 SELECT l4.forget_job(j) FROM unnest(ARRAY['all', 'lines', 'forth', 'back', 'json']) j;
 DROP SCHEMA first_record CASCADE;

@@ -36,8 +36,8 @@ struct L4LineReader
 	L4Buf		plain;			/* the line without escape sequences */
 	L4Buf		nested[L4_MAX_PEEL];	/* what structured lines unescape to, by depth */
 	L4Buf		condensed;
-	const char *wrapped;		/* what the structured wrapper of the line holds, NULL: it has none */
-	int			wrapped_len;
+	const char *text;			/* what the structured wrapper of the line holds, or the line without its colours */
+	int			text_len;
 };
 
 L4LineReader *
@@ -289,8 +289,8 @@ peel_layer(L4LineReader *reader, int depth, const char **p, int *len, UsedFormat
 		/* several lines in one stay as they are, for lines are counted in texts of records */
 		if (s.wrapper && memchr(*p, '\n', *len) == NULL)
 		{
-			reader->wrapped = *p;
-			reader->wrapped_len = *len;
+			reader->text = *p;
+			reader->text_len = *len;
 		}
 		return s.wrapper;
 	}
@@ -461,8 +461,15 @@ l4_line_peel(L4LineReader *reader, const char *line, int line_len, L4Line *out)
 	L4Wiped		wiped;
 
 	clear_line(out);
-	reader->wrapped = NULL;
+	reader->text = line;
+	reader->text_len = line_len;
 	l4_terminal_show(&reader->plain, &p, &len, &wiped);
+	/* what is wrapped in JSON comes into the same buffer */
+	if (p != line && len > 0 && *p != '{' && memchr(line, '\r', line_len) == NULL)
+	{
+		reader->text = p;
+		reader->text_len = len;
+	}
 	if (wiped.first_len > 0)
 		peel_label(reader, &wiped, out);
 	peel_layers(reader, &p, &len, out);
@@ -491,6 +498,6 @@ l4_line_peel(L4LineReader *reader, const char *line, int line_len, L4Line *out)
 		out->level = l4_level_guess(p, len);
 	out->msg = p;
 	out->msg_len = len;
-	out->text = reader->wrapped != NULL ? reader->wrapped : line;
-	out->text_len = reader->wrapped != NULL ? reader->wrapped_len : line_len;
+	out->text = reader->text;
+	out->text_len = reader->text_len;
 }

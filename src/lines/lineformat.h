@@ -36,7 +36,7 @@ typedef struct L4LineReader L4LineReader;
  */
 typedef struct L4Line
 {
-	const char *text;			/* the whole line, of one that a collector wrapped in JSON what it wrapped */
+	const char *text;			/* the whole line without its colours, of one that a collector wrapped in JSON what it wrapped */
 	int			text_len;
 	const char *msg;			/* no header, no ANSI escapes, no blanks at its ends */
 	int			msg_len;
