@@ -340,7 +340,7 @@ FROM (VALUES
  'Not all processes of a JAX job reached the coordinator: fewer were started than num_processes says, the address or port is another, or a firewall is between.',
  'Start as many processes as num_processes, each with its own process_id; see that the coordinator''s port can be reached from every host.',
  '{sym_torchrun_worker_exit}', 'https://docs.jax.dev/en/latest/multi_process.html'),
-(3279, 'sym_launcher_rank_exit', 'user', 'program', 'error', 50, true,
+(3279, 'sym_launcher_rank_exit', 'user', 'program', 'error', 40, true,
  '(?:[Gg]lobal rank|\b[Rr]ank|[Ww]orker|[Tt]ask|[Pp]rocess|[Cc]hild)\s\d+(?: \([^()]{1,40}\))? (?:exited|crashed|failed|terminated|died) with (?:exit )?(?:code|status) [1-9]\d*',
  'Global rank 3 (PID 4711) exited with code 1',
  'A launcher reports that one of its processes ended with an error; the process itself said why.',
