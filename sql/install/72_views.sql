@@ -21,21 +21,30 @@ CREATE FUNCTION l4._member(packed bytea, member int) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'l4_member';
 COMMENT ON FUNCTION l4._member(bytea, int) IS 'what a value of a pack holds of a stream, by its number; NULL = the pack is the stream''s own';
 
+-- The planner may ask a function behind these views about a pack and a stream before it compares their ids: CASE keeps pairs apart
+-- that do not belong together.
 CREATE VIEW l4._summary AS
 SELECT s.stream_id, p.part,
-       l4._member(p.events, s.member) AS events, l4._member(p.slots, s.member) AS slots,
-       l4._member(p.durations, s.member) AS durations, l4._member(p.iterations, s.member) AS iterations,
-       l4._member(p.stages, s.member) AS stages, l4._member(p.activity, s.member) AS activity,
-       l4._member(p.sequences, s.member) AS sequences, l4._member(p.open_events, s.member) AS open_events,
-       l4._member(p.open_slots, s.member) AS open_slots, l4._member(p.open_durations, s.member) AS open_durations,
-       l4._member(p.open_iterations, s.member) AS open_iterations, l4._member(p.open_stages, s.member) AS open_stages,
-       l4._member(p.open_activity, s.member) AS open_activity, l4._member(p.open_sequences, s.member) AS open_sequences
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.events, s.member) END AS events,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.slots, s.member) END AS slots,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.durations, s.member) END AS durations,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.iterations, s.member) END AS iterations,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.stages, s.member) END AS stages,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.activity, s.member) END AS activity,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.sequences, s.member) END AS sequences,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_events, s.member) END AS open_events,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_slots, s.member) END AS open_slots,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_durations, s.member) END AS open_durations,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_iterations, s.member) END AS open_iterations,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_stages, s.member) END AS open_stages,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_activity, s.member) END AS open_activity,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_sequences, s.member) END AS open_sequences
 FROM l4._stream s
 JOIN l4._pack p ON p.pack_id OPERATOR(pg_catalog.=) s.pack_id;
 COMMENT ON VIEW l4._summary IS 'what diagnosis reads of a stream, packed; most have one part';
 
 CREATE VIEW l4._chunk AS
-SELECT s.stream_id, c.chunk_no, c.first_line_no, c.last_line_no, c.first_ts, c.last_ts, l4._member(c.body, s.member) AS body
+SELECT s.stream_id, c.chunk_no, c.first_line_no, c.last_line_no, c.first_ts, c.last_ts, CASE WHEN c.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(c.body, s.member) END AS body
 FROM l4._stream s
 JOIN l4._pack_chunk c ON c.pack_id OPERATOR(pg_catalog.=) s.pack_id;
 COMMENT ON VIEW l4._chunk IS 'packed lines of a stream; of a pack that is shared, the bounds are those of all its streams';
