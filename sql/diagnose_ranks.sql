@@ -115,10 +115,16 @@ SELECT j, 'n' || r / 2, 60 + r * 0.001, format('[rank%s]: RuntimeError: %s', r, 
 FROM unnest('{partly,instead}'::text[]) AS j, generate_series(0, 7) AS r WHERE r <> 1 OR j = 'instead';
 CALL job('partly', upto => 20);
 CALL job('instead', upto => 20);
+-- All name rank 0, which names rank 6, which names rank 4: the complaint of rank 4's node about the reporter does not close the circle.
+CALL job('corners', upto => 20);
+CALL say('corners', 2, 60.1, 'RuntimeError: reached the barrier, but errors while waiting for rank 0');
+CALL say('corners', 4, 60.1, 'RuntimeError: reached the barrier, but errors while waiting for rank 0');
+CALL say('corners', 0, 60.1, 'RuntimeError: rank 6 failed to pass the barrier in time');
+CALL say('corners', 7, 61.5, 'RuntimeError: reached the barrier, but errors while waiting for rank 4');
 CALL ingest();
 UPDATE l4.job SET settings = regexp_replace(job_id, '[0-9]+$', ''), expected_nodes = 4, status = 'succeeded' WHERE job_id ~ '[0-9]$';
 UPDATE l4.job SET settings = CASE job_id WHEN 'sparse' THEN 'sparse' WHEN 'bare' THEN 'bare' ELSE 'g' END, expected_nodes = 4 WHERE settings IS NULL;
-SELECT job_id, answer(job_id) FROM unnest('{quiet,link,barrier,within,named,bare,world,head,lost,waited,sparse,stop,rhythm,partly,instead}'::text[]) AS j(job_id);
+SELECT job_id, answer(job_id) FROM unnest('{quiet,link,barrier,within,named,bare,world,head,lost,waited,sparse,stop,rhythm,partly,instead,corners}'::text[]) AS j(job_id);
 SELECT node, rank, ranks, seat FROM l4._case_node WHERE job_id = 'bare' ORDER BY place;
 
 -- Ranks a node: {0}, {3}, {4}, {6} fit four nodes by twos only; a node that tells none has the block that is left.

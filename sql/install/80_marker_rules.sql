@@ -54,7 +54,7 @@ INSERT INTO l4.marker_rule (rule_id, name, kind, stage, signature, example, orig
 (75, 'gloo_gather', 'ring_up', NULL, '(?i)\b(?:in |_)?all_?gather\w*\b', 'File "/opt/train.py", line 9, in all_gather', 'builtin'),
 (76, 'gloo_barrier', 'ring_up', NULL, '\bin _?barrier\b', 'File "/opt/train.py", line 9, in barrier', 'builtin'),
 (77, 'gloo_gather_sends', 'send_first', NULL, '(?i)\b(?:in |_)?all_?gather\w*\b', 'File "/opt/train.py", line 9, in all_gather', 'builtin'),
-(78, 'training_step', 'step', NULL, '(?i)^_*(?:forward|backward|forward_backward\w*|train(?:ing)?_step\w*|optimizer_step|compute_loss)$', 'training_step', 'builtin'),
+(78, 'training_step', 'step', NULL, '(?i)^_*(?:forward|backward|forward_backward\w*|train(?:ing)?_(?:step|batch)\w*|optimizer_step|compute_loss|(?:all_?)?(?:reduce|sync|synchronize|average|finalize)_?\w*grad\w*|clip_grad_\w*)$', 'training_step', 'builtin'),
 (80, 'frame_checkpoint_save', 'frame', 'checkpoint_save', '(?i)^_*(?:save|write|dump|store|persist|upload|export)_*(?:\w*_)?(?:checkpoint|ckpt|chkpt|snapshot|model|state|shard)|(?:checkpoint|ckpt|snapshot)\w*_(?:save|write|dump)|^_?save$', 'save_checkpoint', 'builtin'),
 (81, 'frame_checkpoint_load', 'frame', 'checkpoint_load', '(?i)^_*(?:load|restore|resume|read)_*(?:\w*_)?(?:checkpoint|ckpt|chkpt|snapshot|state|model|optimizer|scheduler|weights|from)|(?:checkpoint|ckpt|snapshot)\w*_(?:load|restore)|^_?restore$', 'load_checkpoint', 'builtin'),
 (82, 'frame_eval', 'frame', 'eval', '(?i)^(?!\w*(?:save|log|train))(?:_*(?:eval(?:uate|uation)?|validat(?:e|ion)|test)(?:_|$)|\w*_(?:eval|evaluate|validation|validate)$)', 'evaluate', 'builtin'),

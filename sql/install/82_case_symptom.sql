@@ -243,7 +243,7 @@ BEGIN
                 OR EXISTS (SELECT FROM l4._case_node AS x WHERE x.job_id = k.job_id AND x.loud_ts IS NOT NULL)) THEN 'launch' ELSE 'none' END
         -- who lost a peer may take its time to say so
         WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > l4._patience(k) * CASE WHEN k.terminal_ts IS NULL OR l4._waited(k) THEN 1 ELSE 2 END
-            OR NOT k.timed AND l4._waited(k) THEN 'hang'
+            OR (NOT k.timed OR k.progress_ts IS NULL) AND l4._waited(k) THEN 'hang'
         WHEN k.crashed THEN 'crash'
         ELSE 'none' END;
     UPDATE l4._case AS c SET trained = k.trained, progress_ts = k.progress_ts, crashed = k.crashed, ended_well = k.ended_well, finished = k.finished, symptom = k.symptom

@@ -238,6 +238,19 @@ BEGIN
     WHERE e.job_id = k.job_id AND o.job_id = k.job_id AND o.accuser = e.accused AND o.accused = e.accuser AND o.weight > 0
         AND (SELECT sum(a.weight) FROM l4._case_edge AS a WHERE a.job_id = k.job_id AND a.accused = e.accused)
             > (SELECT sum(a.weight) FROM l4._case_edge AS a WHERE a.job_id = k.job_id AND a.accused = o.accused);
+    -- so is, round three corners, one that most nodes name
+    WITH named AS MATERIALIZED (
+        SELECT a.accused AS node, count(*) AS accusers FROM l4._case_edge AS a WHERE a.job_id = k.job_id AND a.weight > 0 GROUP BY a.accused
+    ), few AS MATERIALIZED (
+        SELECT a.accuser, a.accused FROM (SELECT z.*, count(*) OVER (PARTITION BY z.accuser) AS names FROM l4._case_edge AS z WHERE z.job_id = k.job_id AND z.weight > 0) AS a
+        WHERE a.names <= 8
+    )
+    UPDATE l4._case_edge AS e SET weight = 0
+    FROM named AS r
+    JOIN few AS o ON o.accuser = r.node
+    JOIN few AS p ON p.accuser = o.accused
+    WHERE e.job_id = k.job_id AND e.weight > 0 AND e.accused = r.node AND e.accuser = p.accused AND 2 * r.accusers >= k.nodes
+        AND r.accusers > (SELECT max(n.accusers) FROM named AS n WHERE n.node IN (o.accused, p.accused));
 END;
 $$;
 COMMENT ON FUNCTION l4._case_edges(text) IS 'working set: complaints that count';

@@ -128,6 +128,11 @@ BEGIN
         coalesce(bool_or(n.last_iteration IS NOT NULL) FILTER (WHERE n.node = _iteration_of_failure.node), false)
     INTO last_done, flight, prints
     FROM (SELECT z.*, 2 * z.iterations >= max(z.iterations) OVER () AS fine FROM l4._case_node AS z WHERE z.job_id = k.job_id) AS n;
+    -- nobody tells of iterations here, nor where the job got through
+    IF last_done IS NULL AND coalesce(flight, 0) <= 0 AND NOT EXISTS (SELECT FROM l4._stream AS s WHERE s.job_id = ANY (k.baseline) AND s.last_iteration IS NOT NULL)
+        AND (cardinality(k.baseline) > 0 OR NOT EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train')) THEN
+        RETURN NULL;
+    END IF;
     last_done := coalesce(last_done, 0);
     IF stage IN ('eval', 'checkpoint_save') AND k.step = 1 THEN
         RETURN nullif(last_done, 0);
