@@ -181,6 +181,22 @@ CROSS JOIN LATERAL (VALUES (1, 'INFO:data:building datasets'), (2, 'Traceback (m
 CALL l4.ingest('diagnose_ranks.logs', job_id => 'step');
 SELECT answer('step', '{}');
 
+-- Nothing to compare with: all iterations are done, no trouble, and no long silence after the last one.
+INSERT INTO logs (job_id, node, line_no, ts, line)
+SELECT 'alone' || j, node, line_no, CASE WHEN line ~ 'shutting' THEN ts + j * interval '60 s' ELSE ts END, regexp_replace(line, 'shutting down', 'bye')
+FROM logs, generate_series(0, 1) AS j WHERE job_id = 'g1';
+-- Training was announced, but what failed belongs to the start: then start-up says nothing here either.
+INSERT INTO logs (job_id, node, line_no, ts, line)
+SELECT 'resume', 'n' || n, i, '2026-05-01 10:00:00+00'::timestamptz + i * interval '1 s', l.line
+FROM generate_series(0, 3) AS n
+CROSS JOIN LATERAL (VALUES (1, 'INFO:train:training starts'), (3, 'Traceback (most recent call last):'),
+    (4, '  File "/w/run.py", line 9, in load_checkpoint'), (5, '    go()'), (6, 'RuntimeError: invalid header'), (7, 'INFO:ckpt:reading part 3 of the checkpoint')) AS l(i, line)
+WHERE CASE n WHEN 1 THEN i < 7 ELSE i IN (1, 7) END;
+CALL l4.ingest('diagnose_ranks.logs');
+SELECT job_id, (l4.diagnose(job_id, '{}')).status FROM unnest('{alone0,alone1}'::text[]) AS j(job_id);
+SELECT answer('resume', '{g1,g2}');
+SELECT example_line FROM l4.suspect_event WHERE job_id = 'resume' ORDER BY rank;
+
 -- Slow from iteration 27 on; 25 is slow by itself, as with a checkpoint. One node is late by less than a tenth of an iteration.
 INSERT INTO logs (job_id, node, line_no, ts, line)
 SELECT 'slow', 'n' || n, i, max(at) OVER (PARTITION BY n ORDER BY i) + n * interval '1 ms' + CASE WHEN n = 2 AND i >= 27 THEN interval '40 ms' ELSE interval '0' END,

@@ -79,14 +79,21 @@ BEGIN
     WHERE c.job_id = k.job_id AND e.job_id = k.job_id AND e.is_new AND e.dropped IS NULL
         AND e.level < 3 AND NOT e.terminal AND e.first_ts < c.trouble_ts - interval '50 ms';
 
-    -- a job that did not start: what its processes say below a warning is the start-up that others get through
-    UPDATE l4._case_event AS e SET dropped = 'start-up'
-    FROM l4._case AS c
-    WHERE c.job_id = k.job_id AND NOT c.trained AND e.job_id = k.job_id AND e.is_new AND e.dropped IS NULL
-        AND e.level IN (1, 2) AND NOT e.terminal AND NOT e.exit;
+    IF NOT k.trained THEN
+        PERFORM l4._drop_startup(k.job_id);
+    END IF;
 END;
 $$;
 COMMENT ON FUNCTION l4._case_drop(text) IS 'working set: new events that are no sign of the failure, and why';
+
+-- A job that did not start: what its processes say below a warning is the start-up that others get through.
+CREATE FUNCTION l4._drop_startup(job_id text) RETURNS void
+LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    UPDATE l4._case_event AS e SET dropped = 'start-up'
+    WHERE e.job_id = _drop_startup.job_id AND e.is_new AND e.dropped IS NULL AND e.level IN (1, 2) AND NOT e.terminal AND NOT e.exit;
+END;
+COMMENT ON FUNCTION l4._drop_startup(text) IS 'working set: start-up is no sign of a failure to start';
 
 CREATE FUNCTION l4._case_trouble(job_id text) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -224,6 +231,12 @@ BEGIN
     FROM l4._case_node AS x
     WHERE x.job_id = k.job_id;
     k.ended_well := coalesce(n.ended_well, false);
+    -- with nothing to compare with: all iterations done, and neither trouble nor a long silence after the last one
+    IF NOT k.ended_well AND cardinality(k.baseline) = 0 AND NOT k.crashed AND n.printing > 0 AND coalesce(n.reached, false)
+        AND k.last_ts - k.progress_ts <= l4._patience(k) AND NOT EXISTS (SELECT FROM l4._case_node AS x WHERE x.job_id = k.job_id AND x.loud_ts >= k.progress_ts) THEN
+        k.ended_well := true;
+        UPDATE l4._case_node AS x SET ended_well = true WHERE x.job_id = k.job_id;
+    END IF;
     k.finished := k.ended_well OR n.printing > 0 AND coalesce(n.reached, false);
     -- A last iteration that came after a long silence, with nothing behind it, was written when the processes ended: buffers were flushed.
     IF NOT k.finished THEN

@@ -174,14 +174,15 @@ BEGIN
         WHERE f.rank <= top_k;
     ELSE
         PERFORM l4._rank_nodes(k, top_k);
-        PERFORM l4._rank_events(k);
         top := (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = k.job_id AND s.rank = 1 AND s.is_suspect);
         d.stage := l4._stage_of_failure(k, top);
         IF k.symptom IN ('crash', 'hang') AND coalesce(k.last_iteration, 0) <= 0
             AND l4._frame_stage(k.job_id, top) IN ('init', 'data', 'model', 'checkpoint_load') THEN
             -- training was announced, but what failed belongs to the start
             UPDATE l4._case AS c SET symptom = 'launch' WHERE c.job_id = k.job_id RETURNING * INTO k;
+            PERFORM l4._drop_startup(k.job_id);
         END IF;
+        PERFORM l4._rank_events(k);
         d.iteration := l4._iteration_of_failure(k, d.stage, top);
         PERFORM l4._rank_iterations(k, d.iteration, top_k);
     END IF;
