@@ -5,12 +5,13 @@ MODULE_big = l4
 
 OBJS = \
 	src/base/args.o \
+	src/base/bytes.o \
 	src/chunk/chunk.o \
 	src/chunk/chunk_key.o \
 	src/chunk/chunk_read.o \
 	src/chunk/chunk_sql.o \
 	src/chunk/chunk_write.o \
-	src/chunk/compress.o \
+	src/base/compress.o \
 	src/chunk/group.o \
 	src/ingest/ingest_carry.o \
 	src/ingest/ingest_dict.o \
@@ -95,6 +96,7 @@ OBJS = \
 	src/pcre/gramscan.o \
 	src/pcre/multimatch.o \
 	src/pcre/multimatch_group.o \
+	src/pcre/multimatch_scan.o \
 	src/pcre/shortscan.o \
 	src/pcre/multimatch_sql.o \
 	src/template/mask.o \

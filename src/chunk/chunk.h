@@ -11,14 +11,13 @@
 
 #include "lib/stringinfo.h"
 
-#include "base/varint.h"
+#include "base/bytes.h"
 #include "l4_compat.h"
 
 #define L4_NO_TS			PG_INT64_MIN	/* a time that is not known; NULL when packed */
 
 #define L4_PACK_VERSION		1
 #define L4_PACK_COMPRESSED	2	/* a pack of version 1, less its first byte, compressed */
-#define L4_PACK_MAX_BYTES	(512 * 1024 * 1024)
 #define L4_PACK_MAX_ROWS	(16 * 1024 * 1024)
 #define L4_PACK_MAX_COLS	64
 #define L4_PACK_FREE_VALUES	(4 * 1024 * 1024)	/* a pack may have, however short, and one more for each of its bytes */
@@ -28,12 +27,6 @@
 #define L4_PACK_FLOAT		'f' /* float8, kept exactly; these have names */
 #define L4_PACK_TEXT		's'
 #define L4_PACK_INTS		'a' /* array of int32 */
-
-typedef struct L4ByteReader
-{
-	const unsigned char *ptr;
-	const unsigned char *end;
-} L4ByteReader;
 
 typedef struct L4PackCol
 {
@@ -146,41 +139,6 @@ static inline bool
 l4_pack_fits(uint64 nrows, uint64 ncols, uint64 bytes)
 {
 	return nrows <= L4_PACK_MAX_ROWS && ncols <= L4_PACK_MAX_COLS && nrows * ncols <= L4_PACK_FREE_VALUES + bytes;
-}
-
-/* Integers of any size in few bytes. */
-static inline void
-l4_put_uint(StringInfo buf, uint64 value)
-{
-	if (buf->maxlen - buf->len <= L4_VARINT_MAX)
-		enlargeStringInfo(buf, L4_VARINT_MAX);
-	buf->len = (int) ((char *) l4_varint_put((uint8 *) buf->data + buf->len, value) - buf->data);
-}
-
-/* Small negative numbers are short too: the sign goes to the lowest bit. */
-static inline void
-l4_put_int(StringInfo buf, int64 value)
-{
-	l4_put_uint(buf, l4_zigzag(value));
-}
-
-extern uint64 l4_get_long_uint(L4ByteReader *reader);
-extern const char *l4_get_bytes(L4ByteReader *reader, uint64 len);
-extern int	l4_get_count(L4ByteReader *reader);
-extern L4_NORETURN void l4_pack_corrupted(const char *what);
-
-static inline uint64
-l4_get_uint(L4ByteReader *reader)
-{
-	if (reader->ptr < reader->end && *reader->ptr < 0x80)
-		return *reader->ptr++;
-	return l4_get_long_uint(reader);
-}
-
-static inline int64
-l4_get_int(L4ByteReader *reader)
-{
-	return l4_unzigzag(l4_get_uint(reader));
 }
 
 #endif							/* L4_CHUNK_H */

@@ -11,50 +11,8 @@
 
 #include "chunk/chunk.h"
 #include "chunk/chunk_int.h"
-#include "chunk/compress.h"
+#include "base/compress.h"
 #include "l4_compat.h"
-
-void
-l4_pack_corrupted(const char *what)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("packed rows are corrupted"),
-			 errdetail("Wrong part: %s.", what)));
-}
-
-uint64
-l4_get_long_uint(L4ByteReader *reader)
-{
-	uint64		value;
-
-	reader->ptr = l4_varint_get(reader->ptr, reader->end, &value);
-	if (reader->ptr == NULL)
-		l4_pack_corrupted("number");
-	return value;
-}
-
-const char *
-l4_get_bytes(L4ByteReader *reader, uint64 len)
-{
-	const char *bytes = (const char *) reader->ptr;
-
-	if (len > (uint64) (reader->end - reader->ptr))
-		l4_pack_corrupted("length");
-	reader->ptr += len;
-	return bytes;
-}
-
-/* How many things follow: each takes a byte at least. */
-int
-l4_get_count(L4ByteReader *reader)
-{
-	uint64		n = l4_get_uint(reader);
-
-	if (n > (uint64) (reader->end - reader->ptr))
-		l4_pack_corrupted("count");
-	return (int) n;
-}
 
 static void get_ints(L4ByteReader *reader, int64 *values, int n);
 
@@ -65,7 +23,7 @@ get_codes(L4ByteReader *reader, int64 *values, int n)
 	int64	   *distinct;
 
 	if (ndistinct > (uint64) n)
-		l4_pack_corrupted("dictionary");
+		l4_bytes_corrupted("dictionary");
 	distinct = (int64 *) palloc(sizeof(int64) * Max(ndistinct, 1));
 	get_ints(reader, distinct, (int) ndistinct);
 	for (int i = 0; i < n; i++)
@@ -73,7 +31,7 @@ get_codes(L4ByteReader *reader, int64 *values, int n)
 		uint64		code = l4_get_uint(reader);
 
 		if (code >= ndistinct)
-			l4_pack_corrupted("dictionary");
+			l4_bytes_corrupted("dictionary");
 		values[i] = distinct[code];
 	}
 	pfree(distinct);
@@ -93,13 +51,13 @@ get_ints(L4ByteReader *reader, int64 *values, int n)
 		return;
 	}
 	if (form < 0 || form >= L4_FORM_SCALED + L4_FORM_COUNT)
-		l4_pack_corrupted("form");
+		l4_bytes_corrupted("form");
 	if (form & L4_FORM_SCALED)
 	{
 		int			zeros = *l4_get_bytes(reader, 1);
 
 		if (zeros < L4_MIN_ZEROS || zeros > L4_MAX_ZEROS)
-			l4_pack_corrupted("form");
+			l4_bytes_corrupted("form");
 		for (; zeros > 0; zeros--)
 			scale *= 10;
 	}
@@ -111,7 +69,7 @@ get_ints(L4ByteReader *reader, int64 *values, int n)
 		if ((i & 0xffff) == 0)
 			CHECK_FOR_INTERRUPTS();
 		if (run == 0 || run > (uint64) (n - i))
-			l4_pack_corrupted("run");
+			l4_bytes_corrupted("run");
 		for (; run > 0; run--)
 		{
 			before = differences ? before + value : value;
@@ -137,7 +95,7 @@ join_float(int64 mantissa, int64 exponent)
 			return -0.0;
 	}
 	if (exponent < -400 || exponent > 400)
-		l4_pack_corrupted("exponent");
+		l4_bytes_corrupted("exponent");
 	/* exact without reading text: both numbers are exact and one rounding follows */
 	if (mantissa < (INT64CONST(1) << 53) && mantissa > -(INT64CONST(1) << 53) &&
 		exponent <= 0 && exponent >= -22)
@@ -198,7 +156,7 @@ read_exponent(L4ByteReader *reader, int *digits, char suffix[5])
 	int			value = exponent & ~L4_SCIENTIFIC_MINUS;
 
 	if (value > 99)
-		l4_pack_corrupted("entry");
+		l4_bytes_corrupted("entry");
 	suffix[0] = (*digits & L4_SCIENTIFIC_SMALL_E) ? 'e' : 'E';
 	suffix[1] = (exponent & L4_SCIENTIFIC_MINUS) ? '-' : '+';
 	suffix[2] = '0' + value / 10;
@@ -227,7 +185,7 @@ get_texts(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
 			col->entry[i] = unconstify(char *, l4_get_bytes(reader, head));
 			col->entry_len[i] = (int) head;
 			if (!pg_verifymbstr(col->entry[i], col->entry_len[i], true))
-				l4_pack_corrupted("entry");
+				l4_bytes_corrupted("entry");
 			continue;
 		}
 		if (kind != L4_ENTRY_INTEGER)
@@ -236,7 +194,7 @@ get_texts(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
 			read_exponent(reader, &digits, suffix);
 		before[kind] = (int64) ((uint64) before[kind] + (uint64) l4_unzigzag(head));
 		if (before[kind] < 0 || before[kind] >= max_mantissa || digits > L4_MAX_ENTRY_DIGITS)
-			l4_pack_corrupted("entry");
+			l4_bytes_corrupted("entry");
 		col->entry[i] = number_text(before[kind], digits, suffix, &col->entry_len[i], cxt);
 	}
 }
@@ -250,14 +208,14 @@ get_arrays(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
 		int32	   *values;
 
 		if (len > (uint64) (reader->end - reader->ptr))
-			l4_pack_corrupted("entry");
+			l4_bytes_corrupted("entry");
 		values = MemoryContextAlloc(cxt, sizeof(int32) * Max(len, 1));
 		for (uint64 k = 0; k < len; k++)
 		{
 			int64		value = l4_get_int(reader);
 
 			if (value < PG_INT32_MIN || value > PG_INT32_MAX)
-				l4_pack_corrupted("element");
+				l4_bytes_corrupted("element");
 			values[k] = (int32) value;
 		}
 		col->entry[i] = (char *) values;
@@ -271,7 +229,7 @@ get_entries(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
 	uint64		n = l4_get_uint(reader);
 
 	if (n > (uint64) (reader->end - reader->ptr))
-		l4_pack_corrupted("entries");
+		l4_bytes_corrupted("entries");
 	col->nentries = (int) n;
 	col->entry = MemoryContextAlloc(cxt, sizeof(char *) * Max(n, 1));
 	col->entry_len = MemoryContextAlloc(cxt, sizeof(int) * Max(n, 1));
@@ -329,12 +287,12 @@ open_column(L4ByteReader *reader, L4PackCol *col)
 	col->type = (char) (type & ~L4_COL_HAS_NULLS);
 	col->has_nulls = (type & L4_COL_HAS_NULLS) != 0;
 	if (col->type != L4_PACK_INT && col->type != L4_PACK_FLOAT && col->type != L4_PACK_TEXT && col->type != L4_PACK_INTS)
-		l4_pack_corrupted("type");
+		l4_bytes_corrupted("type");
 	if (col->type == L4_PACK_FLOAT)
 	{
 		len = l4_get_uint(reader);
 		if (len >= sizeof(col->name))
-			l4_pack_corrupted("name");
+			l4_bytes_corrupted("name");
 		memcpy(col->name, l4_get_bytes(reader, len), len);
 	}
 	len = l4_get_uint(reader);
@@ -362,11 +320,11 @@ get_values(L4Pack *pack, int colno, L4ByteReader *reader, int nvalues)
 	number = l4_get_uint(reader);
 	/* of those before: so no two columns wait for each other */
 	if (number >= (uint64) colno || pack->cols[number].type != L4_PACK_INT || nvalues != pack->nrows)
-		l4_pack_corrupted("key");
+		l4_bytes_corrupted("key");
 	l4_pack_need(pack, (int) number);
 	key = &pack->cols[number];
 	if (key->nulls != NULL)
-		l4_pack_corrupted("key");
+		l4_bytes_corrupted("key");
 	distinct = l4_distinct_keys(key->ints, nvalues, &n);
 	by_key = (int64 *) palloc(sizeof(int64) * Max(n, 1));
 	get_ints(reader, by_key, n);
@@ -403,9 +361,9 @@ l4_pack_need(L4Pack *pack, int colno)
 	if (col->type != L4_PACK_INT && col->type != L4_PACK_FLOAT)
 		for (int i = 0; i < nvalues; i++)
 			if (col->ints[i] < 0 || col->ints[i] >= col->nentries)
-				l4_pack_corrupted("entry number");
+				l4_bytes_corrupted("entry number");
 	if (data.ptr != data.end)
-		l4_pack_corrupted("column length");
+		l4_bytes_corrupted("column length");
 	spread(col, pack->nrows, nvalues);
 }
 
@@ -422,7 +380,7 @@ begin_read(bytea *packed, L4ByteReader *reader, MemoryContext cxt)
 	if (version == L4_PACK_VERSION)
 		return;
 	if (version != L4_PACK_COMPRESSED)
-		l4_pack_corrupted("version");
+		l4_bytes_corrupted("version");
 	reader->ptr = (const unsigned char *) l4_decompress((const char *) reader->ptr, (int) (reader->end - reader->ptr), &len, cxt);
 	reader->end = reader->ptr + len;
 }
@@ -439,7 +397,7 @@ l4_pack_open(bytea *packed, MemoryContext cxt)
 	nrows = l4_get_uint(&reader);
 	ncols = l4_get_uint(&reader);
 	if (!l4_pack_fits(nrows, ncols, reader.end - reader.ptr))
-		l4_pack_corrupted("size");
+		l4_bytes_corrupted("size");
 	pack->cxt = cxt;
 	pack->nrows = (int) nrows;
 	pack->cols_size = (int) ncols;
@@ -447,7 +405,7 @@ l4_pack_open(bytea *packed, MemoryContext cxt)
 	while (pack->ncols < pack->cols_size)
 		open_column(&reader, &pack->cols[pack->ncols++]);
 	if (reader.ptr != reader.end)
-		l4_pack_corrupted("length");
+		l4_bytes_corrupted("length");
 	return pack;
 }
 
@@ -482,7 +440,7 @@ l4_pack_pieces(bytea *packed, const char **piece, int *len)
 	l4_get_uint(&reader);
 	ncols = l4_get_uint(&reader);
 	if (ncols > L4_PACK_MAX_COLS)
-		l4_pack_corrupted("size");
+		l4_bytes_corrupted("size");
 	piece[0] = VARDATA_ANY(packed);
 	for (uint64 c = 0; c <= ncols; c++)
 	{

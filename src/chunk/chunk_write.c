@@ -16,7 +16,7 @@
 
 #include "chunk/chunk.h"
 #include "chunk/chunk_int.h"
-#include "chunk/compress.h"
+#include "base/compress.h"
 #include "l4_compat.h"
 
 #define MIN_COMPRESSED	64		/* bytes that may be worth it */
@@ -583,7 +583,7 @@ l4_pack_compress(bytea *packed)
 	int			len = VARSIZE_ANY_EXHDR(packed) - 1;
 	StringInfoData out;
 
-	if (len < MIN_COMPRESSED || len > L4_PACK_MAX_BYTES || *VARDATA_ANY(packed) != L4_PACK_VERSION)
+	if (len < MIN_COMPRESSED || *VARDATA_ANY(packed) != L4_PACK_VERSION)
 		return packed;
 	initStringInfo(&out);
 	appendStringInfoSpaces(&out, VARHDRSZ);

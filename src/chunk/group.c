@@ -11,7 +11,7 @@
 #include "utils/memutils.h"
 
 #include "chunk/chunk.h"
-#include "chunk/compress.h"
+#include "base/compress.h"
 #include "chunk/group.h"
 #include "l4_compat.h"
 
@@ -84,7 +84,7 @@ l4_group_open(const bytea *group, int *len, MemoryContext cxt)
 	L4ByteReader reader = {(const unsigned char *) VARDATA_ANY(group), (const unsigned char *) VARDATA_ANY(group) + VARSIZE_ANY_EXHDR(group)};
 
 	if (*l4_get_bytes(&reader, 1) != L4_GROUP_VERSION)
-		l4_pack_corrupted("version");
+		l4_bytes_corrupted("version");
 	return l4_decompress((const char *) reader.ptr, (int) (reader.end - reader.ptr), len, cxt);
 }
 
@@ -99,12 +99,12 @@ l4_group_member(const char *opened, int len, int member)
 	StringInfoData out;
 
 	if (n > L4_GROUP_MAX)
-		l4_pack_corrupted("members");
+		l4_bytes_corrupted("members");
 	for (int i = 0; i < n; i++)
 	{
 		npieces[i] = l4_get_count(&reader) - 1;
 		if (npieces[i] > MAX_PIECES)
-			l4_pack_corrupted("pieces");
+			l4_bytes_corrupted("pieces");
 		for (int p = 0; p < npieces[i]; p++)
 			lengths[i][p] = l4_get_count(&reader);
 	}

@@ -20,8 +20,9 @@
 #include "utils/timestamp.h"
 
 #include "base/args.h"
-#include "ingest/ingest_pack.h"
-#include "l4_compat.h"
+#include "chunk/chunk.h"
+#include "chunk/sections.h"
+#include "template/scan.h"
 
 PG_FUNCTION_INFO_V1(l4_slot_values);
 
@@ -494,15 +495,15 @@ get_pack(FunctionCallInfo fcinfo, int arg, const char *types, MemoryContext cxt)
 		return NULL;
 	pack = l4_pack_open(PG_GETARG_BYTEA_PP(arg), cxt);
 	if (pack->ncols != ncols)
-		l4_pack_corrupted("columns");
+		l4_bytes_corrupted("columns");
 	for (int c = 0; c < ncols; c++)
 	{
 		if (pack->cols[c].type != types[c])
-			l4_pack_corrupted("columns");
+			l4_bytes_corrupted("columns");
 		l4_pack_need(pack, c);
 		/* only times may be missing */
 		if (pack->cols[c].nulls != NULL && types[c] == L4_PACK_TEXT)
-			l4_pack_corrupted("columns");
+			l4_bytes_corrupted("columns");
 	}
 	return pack;
 }

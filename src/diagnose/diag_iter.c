@@ -299,11 +299,11 @@ l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64
 	int			place = -1;
 
 	if (pack->ncols < 4)
-		l4_pack_corrupted("iterations");
+		l4_bytes_corrupted("iterations");
 	for (int c = 0; c < 4; c++)
 	{
 		if (pack->cols[c].type != types[c])
-			l4_pack_corrupted("iterations");
+			l4_bytes_corrupted("iterations");
 		l4_pack_need(pack, c);
 	}
 	for (int i = 0; i < pack->nrows; i++)
@@ -311,7 +311,7 @@ l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64
 		int64		ended = L4_NO_TS;
 
 		if (!l4_pack_is_null(pack, 2, i) && pg_sub_s64_overflow(pack->cols[2].ints[i], clock, &ended))
-			l4_pack_corrupted("iterations");
+			l4_bytes_corrupted("iterations");
 		if (ended < since)
 			continue;
 		place = get_place(all, (int32) pack->cols[0].ints[i], (int32) pack->cols[1].ints[i], place);

@@ -164,11 +164,11 @@ open_integers(bytea *packed, int ncols, const char *what)
 	L4Pack	   *pack = l4_pack_open(packed, CurrentMemoryContext);
 
 	if (pack->ncols < ncols)
-		l4_pack_corrupted(what);
+		l4_bytes_corrupted(what);
 	for (int c = 0; c < ncols; c++)
 	{
 		if (pack->cols[c].type != L4_PACK_INT)
-			l4_pack_corrupted(what);
+			l4_bytes_corrupted(what);
 		l4_pack_need(pack, c);
 	}
 	return pack;

@@ -278,11 +278,11 @@ l4_deviations_add(L4Deviations *all, bytea *packed, int stream)
 		finish_stream(all);
 	all->stream = stream;
 	if (pack->ncols < 4)
-		l4_pack_corrupted("sequences");
+		l4_bytes_corrupted("sequences");
 	for (int c = 0; c < 4; c++)
 	{
 		if (pack->cols[c].type != types[c])
-			l4_pack_corrupted("sequences");
+			l4_bytes_corrupted("sequences");
 		l4_pack_need(pack, c);
 	}
 	numbers = palloc(sizeof(int32) * Max(pack->cols[3].nentries, 1));

@@ -29,7 +29,7 @@ l4_carry_stage(L4PackCarry *carry, const char *name, int len)
 		if ((int) strlen(carry->stage_names[i]) == len && memcmp(carry->stage_names[i], name, len) == 0)
 			return i;
 	if (carry->nstages >= CARRY_MAX_STAGES)
-		l4_pack_corrupted("stages");
+		l4_bytes_corrupted("stages");
 	carry->stage_names[carry->nstages] = MemoryContextAlloc(carry->cxt, len + 1);
 	memcpy(carry->stage_names[carry->nstages], name, len);
 	carry->stage_names[carry->nstages][len] = '\0';
@@ -106,7 +106,7 @@ l4_carry_recent(const L4PackCarry *carry, int64 line_no)
 		if (carry->recent[i].line_no == line_no)
 			return &carry->recent[i];
 	if (latest < 0)
-		l4_pack_corrupted("recent records");
+		l4_bytes_corrupted("recent records");
 	return &carry->recent[latest];
 }
 
@@ -118,14 +118,14 @@ read_rank(L4ByteReader *reader, L4PackCarry *carry)
 
 	rank->stage = (int) l4_get_int(reader);
 	if (rank->stage < -1 || rank->stage >= carry->nstages)
-		l4_pack_corrupted("stage");
+		l4_bytes_corrupted("stage");
 	rank->epoch = (int32) l4_get_int(reader);
 	rank->iteration = (int32) l4_get_int(reader);
 	rank->first_ts = l4_get_int(reader);
 	rank->last_ts = l4_get_int(reader);
 	n = l4_get_uint(reader);
 	if (n > L4_MAX_SEQUENCE)
-		l4_pack_corrupted("sequence");
+		l4_bytes_corrupted("sequence");
 	for (uint64 i = 0; i < n; i++)
 	{
 		l4_carry_room(carry, rank);
@@ -150,7 +150,7 @@ read_recent(L4ByteReader *reader, L4PackCarry *carry, L4Recent *recent)
 		recent->iteration = (int32) l4_get_int(reader);
 	}
 	if (recent->stage < -1 || recent->stage >= carry->nstages)
-		l4_pack_corrupted("stage");
+		l4_bytes_corrupted("stage");
 	rec.line_no = recent->line_no;
 	rec.rank = recent->rank;
 	rec.context = recent->context;
@@ -194,7 +194,7 @@ l4_pack_carry_read(bytea *stored, const L4Stages *stages, MemoryContext cxt)
 		reader.ptr = (const unsigned char *) VARDATA_ANY(stored);
 		reader.end = reader.ptr + VARSIZE_ANY_EXHDR(stored);
 		if (*l4_get_bytes(&reader, 1) != CARRY_VERSION)
-			l4_pack_corrupted("version");
+			l4_bytes_corrupted("version");
 		for (n = l4_get_uint(&reader); n > 0; n--)
 		{
 			uint64		len = l4_get_uint(&reader);
@@ -204,12 +204,12 @@ l4_pack_carry_read(bytea *stored, const L4Stages *stages, MemoryContext cxt)
 		carry->span_rank = (int32) l4_get_int(&reader);
 		n = l4_get_uint(&reader);
 		if (n > CARRY_MAX_RANKS)
-			l4_pack_corrupted("ranks");
+			l4_bytes_corrupted("ranks");
 		for (; n > 0; n--)
 			read_rank(&reader, carry);
 		n = l4_get_uint(&reader);
 		if (n > L4_RECENT_RECORDS)
-			l4_pack_corrupted("recent records");
+			l4_bytes_corrupted("recent records");
 		for (; n > 0; n--)
 			read_recent(&reader, carry, &recent);
 	}

@@ -72,7 +72,7 @@ l4_carry_read(L4ScanCarry *carry, const char *bytes, int len)
 	carry->last_rank = (int32) l4_get_int(&reader);
 	n = l4_get_uint(&reader);
 	if (n > L4_MAX_RANKS)
-		l4_pack_corrupted("ranks");
+		l4_bytes_corrupted("ranks");
 	carry->nranks = (int) n;
 	for (int i = 0; i < carry->nranks; i++)
 	{

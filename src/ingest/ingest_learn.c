@@ -105,7 +105,7 @@ l4_param_ranges(L4Parser *parser, const L4Local *local, L4Shape *shape, L4ParamR
 		from = (int64) shape->slots[param->first_slot].off - param->lead;
 		to = (int64) shape->slots[param->last_slot].off + shape->slots[param->last_slot].len + param->trail;
 		if (from < 0 || from > to || to > local->msg_len)
-			l4_pack_corrupted("slots");
+			l4_bytes_corrupted("slots");
 		ranges[n].pos = param->pos;
 		ranges[n].mask_name = param->mask_name;
 		ranges[n].off = (uint32) from;

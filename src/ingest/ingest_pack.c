@@ -12,7 +12,9 @@
 #include "utils/timestamp.h"
 
 #include "ingest/ingest_carry.h"
+#include "chunk/sections.h"
 #include "ingest/ingest_pack.h"
+#include "ingest/ingest_sum.h"
 #include "l4_compat.h"
 
 /* What is known of a record of the unit, by its number. */
@@ -67,7 +69,7 @@ open_pack(bytea *before, MemoryContext cxt, const char *types)
 		pack = l4_pack_reopen(before, cxt);
 		for (int i = 0; types[i] != '\0'; i++)
 			if (i >= pack->ncols || pack->cols[i].type != types[i])
-				l4_pack_corrupted("columns");
+				l4_bytes_corrupted("columns");
 		return pack;
 	}
 	pack = l4_pack_create(cxt);

@@ -97,39 +97,4 @@ typedef struct L4PackInput
 
 extern L4Packed *l4_pack_unit(L4PackInput *input, MemoryContext cxt);
 
-/* Columns of packed counts of events */
-enum
-{
-	L4_EVENT_ID, L4_EVENT_OCCURRENCES, L4_EVENT_FIRST_TS, L4_EVENT_LAST_TS, L4_EVENT_FIRST_LINE, L4_EVENT_LAST_LINE, L4_EVENT_COLS
-};
-#define L4_EVENT_TYPES "iiiiii"
-
-/* Columns of packed values of variable parts */
-enum
-{
-	L4_SLOT_EVENT, L4_SLOT_PLACE, L4_SLOT_LINE, L4_SLOT_MASK, L4_SLOT_VALUE, L4_SLOT_COUNT, L4_SLOT_TS, L4_SLOT_COLS
-};
-#define L4_SLOT_TYPES "iiissii"
-
-/* Values that are not counted have the number 0, the first of them less the number of all records of the slot. */
-static inline int64
-l4_slot_records(int64 count)
-{
-	return count < 0 ? -count : count;
-}
-
-/* A place that no variable part has: values are the numbers of events that have the words of some records, see l4_sums_add_shape */
-#define L4_SLOT_WORDS_OF	(-1)
-
-/* ingest_sum.c: counts of events and of values */
-typedef struct L4Sums L4Sums;
-
-extern L4Sums *l4_sums_create(bytea *events, bytea *slots, MemoryContext cxt);
-extern void l4_sums_add_record(L4Sums *sums, int32 event_id, const L4UnitRec *rec);
-extern bool l4_sums_may_be_first(L4Sums *sums, int32 event_id, TimestampTz ts, int64 line_no);
-extern void l4_sums_add_shape(L4Sums *sums, const L4Local *local);
-extern bool l4_is_measure(const char *mask, int mask_len, const char *text, int len);
-extern bytea *l4_sums_events(L4Sums *sums);
-extern bytea *l4_sums_slots(L4Sums *sums);
-
 #endif							/* L4_INGEST_PACK_H */

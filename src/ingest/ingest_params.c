@@ -11,6 +11,7 @@
 
 #include "base/ascii.h"
 #include "base/clip.h"
+#include "chunk/sections.h"
 #include "ingest/ingest_shape.h"
 #include "l4_compat.h"
 

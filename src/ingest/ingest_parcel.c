@@ -193,7 +193,7 @@ keep_end(L4Packing *packing, int32 stream_id, const Stored *stored, L4Parcel *pa
 		packed->open_chunk->first_ts = get_int(END_CHUNK + 3, L4_NO_TS);
 		packed->open_chunk->last_ts = get_int(END_CHUNK + 4, L4_NO_TS);
 		if (packed->open_chunk->body == NULL)
-			l4_pack_corrupted("open lines");
+			l4_bytes_corrupted("open lines");
 	}
 	SPI_freetuptable(SPI_tuptable);
 }

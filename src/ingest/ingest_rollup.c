@@ -18,6 +18,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "chunk/sections.h"
 #include "ingest/ingest_store.h"
 #include "l4_compat.h"
 
@@ -190,7 +191,7 @@ add_counts(Job *job, Datum packed, bool isnull, int node)
 		return;
 	pack = l4_pack_open(DatumGetByteaPP(packed), CurrentMemoryContext);
 	if (pack->ncols != L4_EVENT_COLS)
-		l4_pack_corrupted("events");
+		l4_bytes_corrupted("events");
 	for (int c = 0; c <= L4_EVENT_LAST_TS; c++)
 		l4_pack_need(pack, c);
 	for (int row = 0; row < pack->nrows; row++)
@@ -269,7 +270,7 @@ add_stored(Job *job, bytea *stored)
 
 	for (int c = 0; c < NCOLS; c++)
 		if (c >= pack->ncols || pack->cols[c].type != columns[c])
-			l4_pack_corrupted("events of a job");
+			l4_bytes_corrupted("events of a job");
 	for (int row = 0; row < pack->nrows; row++)
 	{
 		JobEvent   *event = jobevent_lookup(job->events, (int32) pack->cols[COL_EVENT].ints[row]);

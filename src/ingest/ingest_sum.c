@@ -9,7 +9,8 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "ingest/ingest_pack.h"
+#include "chunk/sections.h"
+#include "ingest/ingest_sum.h"
 #include "l4_compat.h"
 
 typedef struct EventSum
@@ -147,7 +148,7 @@ read_events(L4Sums *sums, bytea *packed)
 	L4Pack	   *pack = l4_pack_decode(packed, CurrentMemoryContext);
 
 	if (pack->ncols != L4_EVENT_COLS)
-		l4_pack_corrupted("events");
+		l4_bytes_corrupted("events");
 	for (int i = 0; i < pack->nrows; i++)
 	{
 		bool		found;
@@ -169,7 +170,7 @@ read_slots(L4Sums *sums, bytea *packed)
 	const char **masks;
 
 	if (pack->ncols != L4_SLOT_COLS)
-		l4_pack_corrupted("slots");
+		l4_bytes_corrupted("slots");
 	masks = (const char **) palloc(sizeof(char *) * Max(cols[L4_SLOT_MASK].nentries, 1));
 	for (int i = 0; i < cols[L4_SLOT_MASK].nentries; i++)
 	{
@@ -369,20 +370,6 @@ compare_values(const void *a, const void *b)
 	int64		y = ((const L4Value *) b)->first_line_no;
 
 	return x < y ? -1 : x > y;
-}
-
-/* A value that is measured, a fraction or a duration, names nothing that could be looked for. */
-bool
-l4_is_measure(const char *mask, int mask_len, const char *text, int len)
-{
-	if (mask_len == 8 && memcmp(mask, "duration", 8) == 0)
-		return true;
-	if (memchr(text, '.', len) == NULL)
-		return false;
-	for (int i = 0; i < len; i++)
-		if (text[i] == '\0' || strchr("+-.0123456789eE", text[i]) == NULL)
-			return false;
-	return true;
 }
 
 /* Values that are kept: of many different ones that are all measured some show what they are like. */

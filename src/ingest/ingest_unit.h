@@ -29,8 +29,6 @@ l4_plausible_ts(TimestampTz ts)
 	return ts >= L4_FIRST_TS && ts < L4_END_TS;
 }
 
-#define L4_MAX_VALUES		32	/* different values kept of a variable part */
-#define L4_MAX_MEASURES		8	/* where there are more than can be kept, and all are fractions or durations */
 #define L4_MAX_PARAMS		64	/* variable parts looked at in a shape */
 #define L4_MAX_VALUE_LEN	128 /* bytes kept of a value */
 

@@ -8,7 +8,7 @@
 #include "utils/memutils.h"
 
 #include "chunk/chunk.h"
-#include "chunk/compress.h"
+#include "base/compress.h"
 #include "ingest/ingest_unit_int.h"
 #include "l4_compat.h"
 
@@ -20,7 +20,7 @@ get_text(L4ByteReader *reader, int *len)
 	const char *text = l4_get_bytes(reader, n);
 
 	if (!pg_verifymbstr(text, (int) n, true))
-		l4_pack_corrupted("text");
+		l4_bytes_corrupted("text");
 	*len = (int) n;
 	return unconstify(char *, text);
 }
@@ -99,7 +99,7 @@ get_param(L4ByteReader *reader, L4Param *param, bool counts, MemoryContext cxt)
 	param->first_slot = (int) l4_get_uint(reader);
 	param->last_slot = (int) l4_get_uint(reader);
 	if (param->first_slot < 0 || param->first_slot > param->last_slot)
-		l4_pack_corrupted("slots");
+		l4_bytes_corrupted("slots");
 	param->lead = (int) l4_get_uint(reader);
 	param->trail = (int) l4_get_uint(reader);
 	param->many = l4_get_uint(reader) != 0;
@@ -186,7 +186,7 @@ get_recs(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 		before.ts = get_diff(reader, flags, DIFF_TS, before.ts);
 		before.local = (int32) l4_get_uint(reader) - 1;
 		if (before.local < -1 || before.local >= part->nlocals)
-			l4_pack_corrupted("shape");
+			l4_bytes_corrupted("shape");
 		before.rank = (int32) get_diff(reader, flags, DIFF_RANK, before.rank);
 		before.context = (int32) get_diff(reader, flags, DIFF_CONTEXT, before.context);
 		before.epoch = (int32) get_diff(reader, flags, DIFF_EPOCH, before.epoch);
@@ -204,7 +204,7 @@ get_lines(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 
 	/* first lines of records take no byte */
 	if (nlines > (uint64) part->nrecs + (uint64) (reader->end - reader->ptr))
-		l4_pack_corrupted("count");
+		l4_bytes_corrupted("count");
 	before.rec = -1;
 	part->nlines = (int) nlines;
 	part->lines = MemoryContextAllocHuge(cxt, sizeof(L4UnitLine) * (Size) Max(part->nlines, 1));
@@ -213,7 +213,7 @@ get_lines(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 		uint64		n = l4_get_uint(reader);
 
 		if (n > (uint64) (part->nlines - i) || n >= (uint64) (part->nrecs - before.rec))
-			l4_pack_corrupted("lines");
+			l4_bytes_corrupted("lines");
 		for (; n > 0; n--)
 		{
 			const L4UnitRec *rec = &part->recs[++before.rec];
@@ -230,7 +230,7 @@ get_lines(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 			before.ts = get_diff(reader, flags, DIFF_TS, before.ts);
 			before.rec = (int32) get_diff(reader, flags, DIFF_REC, before.rec);
 			if (before.rec < 0 || before.rec >= part->nrecs)
-				l4_pack_corrupted("record");
+				l4_bytes_corrupted("record");
 			part->lines[i++] = before;
 		}
 	}
@@ -322,7 +322,7 @@ decode(bytea *bytes, L4ByteReader *reader, bool counts, MemoryContext cxt)
 	get_shapes(reader, &unit->settled, counts, cxt);
 	get_shapes(reader, &unit->open, counts, cxt);
 	if (unit->head.unknown != l4_unknown_shapes(&unit->settled) + l4_unknown_shapes(&unit->open))
-		l4_pack_corrupted("unknown shapes");
+		l4_bytes_corrupted("unknown shapes");
 	return unit;
 }
 
@@ -337,7 +337,7 @@ open_rows(L4ByteReader *reader, MemoryContext cxt)
 	if (form == ROWS_PLAIN)
 		return;
 	if (form != ROWS_COMPRESSED)
-		l4_pack_corrupted("rows");
+		l4_bytes_corrupted("rows");
 	plain = l4_decompress((const char *) reader->ptr, (int) (reader->end - reader->ptr), &len, cxt);
 	reader->ptr = (const unsigned char *) plain;
 	reader->end = reader->ptr + len;

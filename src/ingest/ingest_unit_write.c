@@ -12,7 +12,7 @@
 
 #include "base/varint.h"
 #include "chunk/chunk.h"
-#include "chunk/compress.h"
+#include "base/compress.h"
 #include "ingest/ingest_unit_int.h"
 #include "l4_compat.h"
 
@@ -257,7 +257,7 @@ put_smaller(StringInfo buf, const StringInfo rows)
 {
 	int			start = buf->len;
 
-	if (rows->len >= COMPRESSED_BYTES && rows->len <= L4_PACK_MAX_BYTES)
+	if (rows->len >= COMPRESSED_BYTES && rows->len <= L4_COMPRESS_MAX_BYTES)
 	{
 		appendStringInfoChar(buf, ROWS_COMPRESSED);
 		if (l4_compress(buf, rows->data, rows->len))

@@ -114,7 +114,7 @@ l4_mean_ns(const Pattern *pattern)
 	return pattern->ns / Max(pattern->timed, 1);
 }
 
-/* multimatch.c: look for the first set of literals of each pattern; which patterns have which, now that the group is what it is */
+/* multimatch_scan.c: look for the first set of literals of each pattern; which patterns have which, now that the group is what it is */
 extern void l4_multimatch_make_scan(L4MultiMatch *mm);
 extern void l4_multimatch_assign(L4MultiMatch *mm);
 

@@ -6,8 +6,8 @@
 
 #include <zstd.h>
 
-#include "chunk/chunk.h"
-#include "chunk/compress.h"
+#include "base/bytes.h"
+#include "base/compress.h"
 #include "l4_compat.h"
 
 #define LEVEL	3
@@ -43,7 +43,7 @@ l4_compress(StringInfo out, const char *bytes, int len)
 
 	if (compressor == NULL && (compressor = ZSTD_createCCtx()) == NULL)
 		no_memory();
-	if (room > MaxAllocSize)
+	if (len > L4_COMPRESS_MAX_BYTES)
 		return false;
 	enlargeStringInfo(out, (int) room);
 	result = ZSTD_compressCCtx(compressor, out->data + out->len, room, bytes, len, LEVEL);
@@ -63,14 +63,14 @@ l4_decompress(const char *bytes, int len, int *plain_len, MemoryContext cxt)
 	char	   *out;
 
 	if (plain == ZSTD_CONTENTSIZE_ERROR || plain == ZSTD_CONTENTSIZE_UNKNOWN)
-		l4_pack_corrupted("compressed bytes");
-	if (plain > L4_PACK_MAX_BYTES || !may_become(plain, len))
-		l4_pack_corrupted("size");
+		l4_bytes_corrupted("compressed bytes");
+	if (plain > L4_COMPRESS_MAX_BYTES || !may_become(plain, len))
+		l4_bytes_corrupted("size");
 	if (decompressor == NULL && (decompressor = ZSTD_createDCtx()) == NULL)
 		no_memory();
 	out = MemoryContextAlloc(cxt, Max(plain, 1));
 	if (ZSTD_decompressDCtx(decompressor, out, plain, bytes, len) != plain)
-		l4_pack_corrupted("compressed bytes");
+		l4_bytes_corrupted("compressed bytes");
 	*plain_len = (int) plain;
 	return out;
 }

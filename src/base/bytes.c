@@ -1,0 +1,49 @@
+/*
+ * bytes.c
+ *		Stored bytes, read within bounds.
+ */
+#include "postgres.h"
+
+#include "base/bytes.h"
+
+void
+l4_bytes_corrupted(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("packed rows are corrupted"),
+			 errdetail("Wrong part: %s.", what)));
+}
+
+uint64
+l4_get_long_uint(L4ByteReader *reader)
+{
+	uint64		value;
+
+	reader->ptr = l4_varint_get(reader->ptr, reader->end, &value);
+	if (reader->ptr == NULL)
+		l4_bytes_corrupted("number");
+	return value;
+}
+
+const char *
+l4_get_bytes(L4ByteReader *reader, uint64 len)
+{
+	const char *bytes = (const char *) reader->ptr;
+
+	if (len > (uint64) (reader->end - reader->ptr))
+		l4_bytes_corrupted("length");
+	reader->ptr += len;
+	return bytes;
+}
+
+/* How many things follow: each takes a byte at least. */
+int
+l4_get_count(L4ByteReader *reader)
+{
+	uint64		n = l4_get_uint(reader);
+
+	if (n > (uint64) (reader->end - reader->ptr))
+		l4_bytes_corrupted("count");
+	return (int) n;
+}
