@@ -66,8 +66,9 @@ CREATE FUNCTION l4._ranks_of_nodes(job_id text) RETURNS TABLE (node text, ranks 
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     WITH carried AS (
-        SELECT s.node, range_agg(s.ranks) + coalesce(range_agg(int4range(s.rank, s.rank, '[]')) FILTER (WHERE s.rank IS NOT NULL), '{}') AS ranks
+        SELECT s.node, range_agg(r.run) AS ranks
         FROM l4._stream AS s
+        CROSS JOIN LATERAL (SELECT unnest(s.ranks) AS run UNION ALL SELECT int4range(s.rank, s.rank, '[]') WHERE s.rank IS NOT NULL) AS r
         WHERE s.job_id = _ranks_of_nodes.job_id
         GROUP BY s.node
     ), known AS (

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2015,SC2016,SC2034,SC2154 # sourced by test/run, which sets and reads what they share
-# What the machine must have, and how to get it: a PostgreSQL >= 14 with its headers, PCRE2, a compiler, Perl's IPC::Run.
+# What the machine must have, and how to get it: a PostgreSQL >= 14 with its headers, PCRE2, zstd, a compiler, Perl's IPC::Run.
 
 oldest_server=14
 
