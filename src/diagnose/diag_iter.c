@@ -212,8 +212,11 @@ sort_reports(L4Iterations *all)
 			values[to] = bucket->values[i];
 			nodes[to] = bucket->tags[i] >> BUCKET_BITS;
 		}
-		memcpy(bucket->values, values, sizeof(double) * bucket->n);
-		memcpy(bucket->tags, nodes, sizeof(uint32) * bucket->n);
+		if (bucket->n > 0)
+		{
+			memcpy(bucket->values, values, sizeof(double) * bucket->n);
+			memcpy(bucket->tags, nodes, sizeof(uint32) * bucket->n);
+		}
 		MemoryContextReset(cxt);
 	}
 	MemoryContextDelete(cxt);
