@@ -26,6 +26,14 @@ l4_put_uint(StringInfo buf, uint64 value)
 	buf->len = (int) ((char *) l4_varint_put((uint8 *) buf->data + buf->len, value) - buf->data);
 }
 
+/* Bytes behind their number. */
+static inline void
+l4_put_bytes(StringInfo buf, const char *bytes, int len)
+{
+	l4_put_uint(buf, len);
+	appendBinaryStringInfo(buf, bytes, len);
+}
+
 /* Small negative numbers are short too: the sign goes to the lowest bit. */
 static inline void
 l4_put_int(StringInfo buf, int64 value)

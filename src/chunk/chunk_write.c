@@ -558,8 +558,7 @@ l4_pack_encode(L4Pack *pack)
 		}
 		resetStringInfo(&data);
 		put_values(&data, pack, col);
-		l4_put_uint(&out, data.len);
-		appendBinaryStringInfo(&out, data.data, data.len);
+		l4_put_bytes(&out, data.data, data.len);
 	}
 	pfree(data.data);
 	if (!l4_pack_fits(pack->nrows, pack->ncols, Max(out.len - VARHDRSZ - 3 * L4_VARINT_MAX, 0)))

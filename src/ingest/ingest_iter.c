@@ -50,8 +50,7 @@ l4_carry_write(const L4ScanCarry *carry, StringInfo buf)
 		l4_put_int(buf, carry->ranks[i].elapsed);
 		l4_put_int(buf, carry->ranks[i].elapsed_ts);
 	}
-	l4_put_uint(buf, carry->record_state.len);
-	appendBinaryStringInfo(buf, carry->record_state.data, carry->record_state.len);
+	l4_put_bytes(buf, carry->record_state.data, carry->record_state.len);
 }
 
 void

@@ -321,10 +321,7 @@ l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4Unit *unit)
 static void
 put_string(StringInfo buf, const char *string)
 {
-	int			len = strlen(string);
-
-	l4_put_uint(buf, len);
-	appendBinaryStringInfo(buf, string, len);
+	l4_put_bytes(buf, string, strlen(string));
 }
 
 /* NULL and no bytes are not the same. */
@@ -348,19 +345,14 @@ put_chunk(StringInfo buf, const L4Chunk *chunk)
 }
 
 static void
-put_sections(StringInfo buf, const L4Sections *sections)
+put_sections(StringInfo buf, L4Sections *sections)
 {
-	put_bytes(buf, sections->events);
-	put_bytes(buf, sections->slots);
-	put_bytes(buf, sections->durations);
-	put_bytes(buf, sections->iterations);
-	put_bytes(buf, sections->stages);
-	put_bytes(buf, sections->activity);
-	put_bytes(buf, sections->sequences);
+	for (int i = 0; i < L4_NSECTIONS; i++)
+		put_bytes(buf, *l4_section(sections, i));
 }
 
 static void
-put_packed(StringInfo buf, const L4Packed *packed)
+put_packed(StringInfo buf, L4Packed *packed)
 {
 	l4_put_uint(buf, packed->nchunks);
 	for (int i = 0; i < packed->nchunks; i++)
@@ -379,8 +371,7 @@ put_packed(StringInfo buf, const L4Packed *packed)
 		l4_put_int(buf, example->event_id);
 		l4_put_int(buf, example->line_no);
 		l4_put_int(buf, example->ts);
-		l4_put_uint(buf, example->len);
-		appendBinaryStringInfo(buf, example->text, example->len);
+		l4_put_bytes(buf, example->text, example->len);
 	}
 	l4_put_int(buf, packed->first_ts);
 	l4_put_int(buf, packed->last_ts);
@@ -445,13 +436,8 @@ get_chunk(L4ByteReader *reader, L4Chunk *chunk)
 static void
 get_sections(L4ByteReader *reader, L4Sections *sections)
 {
-	sections->events = get_bytea(reader);
-	sections->slots = get_bytea(reader);
-	sections->durations = get_bytea(reader);
-	sections->iterations = get_bytea(reader);
-	sections->stages = get_bytea(reader);
-	sections->activity = get_bytea(reader);
-	sections->sequences = get_bytea(reader);
+	for (int i = 0; i < L4_NSECTIONS; i++)
+		*l4_section(sections, i) = get_bytea(reader);
 }
 
 static L4Packed *

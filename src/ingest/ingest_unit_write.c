@@ -22,13 +22,6 @@
 #define MAX_ROW_BYTES	(2 + 8 * L4_VARINT_MAX)
 
 static void
-put_bytes(StringInfo buf, const char *bytes, int len)
-{
-	l4_put_uint(buf, len);
-	appendBinaryStringInfo(buf, bytes, len);
-}
-
-static void
 put_double(StringInfo buf, double value)
 {
 	appendBinaryStringInfo(buf, (const char *) &value, sizeof(value));
@@ -40,7 +33,7 @@ put_param(StringInfo buf, const L4Param *param)
 	l4_put_int(buf, param->pos);
 	l4_put_uint(buf, param->mask);
 	if (param->mask >= L4_MASK_USER)
-		put_bytes(buf, param->mask_name, strlen(param->mask_name));
+		l4_put_bytes(buf, param->mask_name, strlen(param->mask_name));
 	l4_put_uint(buf, param->first_slot);
 	l4_put_uint(buf, param->last_slot);
 	l4_put_uint(buf, param->lead);
@@ -51,7 +44,7 @@ put_param(StringInfo buf, const L4Param *param)
 	{
 		const L4Value *value = &param->values[i];
 
-		put_bytes(buf, value->text, value->len);
+		l4_put_bytes(buf, value->text, value->len);
 		l4_put_int(buf, value->occurrences);
 		l4_put_int(buf, value->first_ts);
 		l4_put_int(buf, value->first_line_no);
@@ -158,7 +151,7 @@ l4_put_learnt(StringInfo buf, const L4Local *local)
 	for (int i = 0; i < local->nwords; i++)
 	{
 		l4_put_int(buf, local->words[i].pos);
-		put_bytes(buf, local->words[i].text, local->words[i].len);
+		l4_put_bytes(buf, local->words[i].text, local->words[i].len);
 	}
 }
 
@@ -177,8 +170,8 @@ put_shapes(StringInfo buf, const L4UnitPart *part)
 		l4_put_int(buf, local->iteration_rule);
 		l4_put_uint(buf, local->is_stack);
 		l4_put_int(buf, local->occurrences);
-		put_bytes(buf, local->msg, local->msg_len);
-		put_bytes(buf, local->text, local->text_len);
+		l4_put_bytes(buf, local->msg, local->msg_len);
+		l4_put_bytes(buf, local->text, local->text_len);
 		l4_put_int(buf, local->ts);
 		l4_put_int(buf, local->line_no);
 		l4_put_int(buf, local->first_line_no);
@@ -208,7 +201,7 @@ put_iterations(StringInfo buf, const L4UnitPart *part)
 		for (int k = 0; k < iter->nmetrics; k++)
 		{
 			if (!same)
-				put_bytes(buf, iter->metrics[k].name, strlen(iter->metrics[k].name));
+				l4_put_bytes(buf, iter->metrics[k].name, strlen(iter->metrics[k].name));
 			put_double(buf, iter->metrics[k].value);
 		}
 		before = iter;
@@ -248,7 +241,7 @@ l4_unit_put_head(StringInfo buf, const L4UnitHead *head)
 	l4_put_uint(buf, head->nranks);
 	for (int i = 0; i < head->nranks; i++)
 		l4_put_int(buf, head->ranks[i]);
-	put_bytes(buf, head->carry, head->carry_len);
+	l4_put_bytes(buf, head->carry, head->carry_len);
 }
 
 /* The leader keeps the units of a whole batch: many rows are compressed, few are not worth the time. */
