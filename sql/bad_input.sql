@@ -42,6 +42,20 @@ UPDATE odd_numbers SET line_no = 9223372036854773806 WHERE node = 'b';
 CALL l4.ingest('odd_numbers');
 CALL l4.ingest('odd_numbers');
 SELECT * FROM counted WHERE job_id = 'bad-3';
+-- ranks and iterations beyond any: no rank; the highest that there is
+CREATE TABLE odd_ranks (job_id text, node text, rank bigint, line_no bigint, line text);
+INSERT INTO odd_ranks SELECT 'bad-13', 'n' || n, (ARRAY[0, 99999999, 100000000, 2147483647, -1])[n + 1], i, format('iteration %s00000000000/9 done', i)
+FROM generate_series(0, 4) n, generate_series(1, 3) i;
+INSERT INTO odd_ranks SELECT 'bad-14', 'n' || n, nullif(n * 49999999, 99999998), i, 'step ' || i FROM generate_series(0, 2) n, generate_series(1, 3) i;
+CALL l4.ingest('odd_ranks');
+SELECT node, rank FROM l4.job_node WHERE job_id = 'bad-13' ORDER BY node;
+SELECT iteration FROM l4.parse('iteration 100000000000/9 done');
+-- one node without a rank, millions of ranks without a node
+SET statement_timeout = '10s';
+SELECT symptom FROM l4.diagnose('bad-14');
+RESET statement_timeout;
+INSERT INTO l4.job_node (job_id, node, rank) VALUES ('bad-13', 'n9', 100000000);
+UPDATE l4.job SET expected_nodes = 1000001 WHERE job_id = 'bad-13';
 -- a number that comes twice counts once, with an index and without
 CREATE TABLE twice (job_id text, node text, line_no int, line text);
 INSERT INTO twice SELECT 'bad-4', 'n', i % 50, 'step of the ' || CASE WHEN i < 50 THEN 'first' ELSE 'second' END || ' kind took 5 ms' FROM generate_series(0, 99) i;

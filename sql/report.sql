@@ -9,7 +9,7 @@ SELECT l4.create_log_table('hostile');
 INSERT INTO hostile (job_id, node, source, rank, line_no, ts, line)
 SELECT job, format(E'n%s<script>"''&\x1b[2J', n), '', n, i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 second' + n * interval '10 ms', CASE
     WHEN job = 'r-bad<b>' AND i = 41 AND n = 2 THEN E'ERROR: </pre><script>alert("x")</script> \x1b[31mred\x1b[0m ]]> <!-- &lt;'
-    WHEN job = 'r-bad<b>' AND i > 40 THEN E'ERROR: waiting for rank 2 timed out <img src=x onerror=alert(1)>'
+    WHEN job = 'r-bad<b>' AND i > 40 THEN U&'ERROR: waiting for rank 2 timed out <img src=x onerror=alert(1)> \202Etxt.exe\2069 \009B2J'
     ELSE format('iteration %s/60 | elapsed time per iteration (ms): 1000.%s | lm loss: 2.5E+00', i, i % 7) END
 FROM unnest(ARRAY['r-ok1', 'r-ok2', 'r-bad<b>']) AS job, generate_series(0, 3) AS n, generate_series(1, 60) AS i
 WHERE job <> 'r-bad<b>' OR i <= 41 OR n <> 2 AND i <= 43;
@@ -17,9 +17,9 @@ INSERT INTO l4.job (job_id, settings, status, expected_nodes)
 VALUES ('r-ok1', '</dd><script>', 'succeeded', 4), ('r-ok2', '</dd><script>', 'succeeded', 4), ('r-bad<b>', '</dd><script>', 'failed', 5), ('r-none', '', 'running', 2);
 CALL l4.ingest('hostile');
 SELECT status, symptom FROM l4.diagnose('r-bad<b>');
-SELECT count(*) > 20 AS has_lines, max(length(r)) <= 100 AS fits, bool_or(r ~ '[\x01-\x1f\x7f]') AS has_controls FROM l4.report('r-bad<b>') AS r;
-SELECT max(length(r)) <= 60 AS fits FROM l4.report('r-bad<b>', width => 60) AS r WHERE r !~ '^  SELECT';
-SELECT h ~ '^<!DOCTYPE html>.*</html>$' AS is_a_page, h ~* '<(script|img|iframe|object|link)' AS has_foreign_markup, h ~ '[\x01-\x08\x0b-\x1f]' AS has_controls,
+SELECT count(*) > 20 AS has_lines, max(length(r)) <= 100 AS fits, bool_or(r ~ '[\x01-\x1f\x7f-\u009f\u202e\u2069]') AS has_controls FROM l4.report('r-bad<b>') AS r;
+SELECT max(length(r)) <= 60 AS fits FROM l4.report('r-bad<b>', width => 60) AS r WHERE r !~ '^  (SELECT|UPDATE)';
+SELECT h ~ '^<!DOCTYPE html>.*</html>$' AS is_a_page, h ~* '<(script|img|iframe|object|link)' AS has_foreign_markup, h ~ '[\x01-\x08\x0b-\x1f\x7f-\u009f\u202e\u2069]' AS has_controls,
        h ~* '(src|href)="[^#]' AS loads_something, h ~ 'default-src ''none''' AS forbids_loading, (length(h) - length(replace(h, '<svg', ''))) / 4 >= 4 AS has_pictures
 FROM l4.report_html('r-bad<b>') AS h;
 
@@ -28,8 +28,38 @@ SELECT status FROM l4.diagnose('r-ok1');
 SELECT r FROM l4.report('r-ok1') AS r WHERE r LIKE 'NOTHING%';
 SELECT length(l4.report_html('r-ok1')) > 1000 AS has_page;
 SELECT status FROM l4.diagnose('r-none');
-SELECT count(*) > 3 AS has_lines FROM l4.report('r-none');
+SELECT r FROM l4.report('r-none') WITH ORDINALITY AS l(r, n) WHERE r !~ '^diagnosed ' ORDER BY n;
 SELECT length(l4.report_html('r-none')) > 1000 AS has_page;
+
+-- names that differ at their ends, ranks of five digits, a narrow terminal: names keep their ends, reasons have room
+CREATE TABLE wide (LIKE hostile INCLUDING ALL);
+INSERT INTO wide (job_id, node, rank, line_no, ts, line)
+SELECT 'r-wide', 'llama-70b-pretrain-7f9c2-worker-' || n, 12340 + n, i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 second',
+    CASE WHEN i = 21 AND n = 5 THEN 'RuntimeError: CUDA error: an illegal memory access was encountered'
+         ELSE format('iteration %s/60 | elapsed time per iteration (ms): 1000.%s | lm loss: 2.5E+00', i, i % 7) END
+FROM generate_series(0, 9) AS n, generate_series(1, 22) AS i WHERE n <> 5 OR i <= 21;
+-- numbers of iterations near the end of int
+INSERT INTO wide (job_id, node, rank, line_no, ts, line)
+SELECT 'r-far', 'n' || n, n, i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 second',
+    format('iteration %s/2147483647 | elapsed time per iteration (ms): 1000.0 | lm loss: 2.5E+00', 107374182 * i::bigint)
+FROM generate_series(0, 2) AS n, generate_series(1, 20) AS i;
+-- slow from iteration 71 on
+INSERT INTO wide (job_id, node, rank, line_no, ts, line)
+SELECT 'r-slow', 'n' || n, n, i, '2026-03-01 10:00:00+00'::timestamptz + (i + greatest(0, i - 70) * 5) * interval '1 second',
+    format('iteration %s/90 | elapsed time per iteration (ms): %s.0 | lm loss: 2.5E+00', i, CASE WHEN i > 70 THEN 6000 ELSE 1000 END)
+FROM generate_series(0, 2) AS n, generate_series(1, 85) AS i;
+CALL l4.ingest('wide');
+SELECT symptom FROM unnest(ARRAY['r-wide', 'r-far', 'r-slow']) AS j(job), l4.diagnose(j.job);
+SELECT r FROM l4.report('r-wide', width => 60) WITH ORDINALITY AS l(r, n)
+WHERE n BETWEEN (SELECT min(n) FROM l4.report('r-wide', width => 60) WITH ORDINALITY AS l(r, n) WHERE r = 'NODES')
+    AND (SELECT min(n) FROM l4.report('r-wide', width => 60) WITH ORDINALITY AS l(r, n) WHERE r = 'KNOWN FAULTS') ORDER BY n;
+SELECT h ~ '>llama-[.][.]9c2-worker-5<' AS has_name FROM l4.report_html('r-wide') AS h;
+SELECT length(l4.report_html('r-far')) > 10000 AS has_page;
+SELECT zoom_ts FROM l4._failure_window('r-slow');
+-- full hours are those of the reader
+SET timezone = 'Asia/Kolkata';
+SELECT DISTINCT t[1] FROM regexp_matches(l4._svg_axis('r-wide', '2026-03-01 10:00:00+00', '2026-03-01 15:00:00+00', 0), '>[0-9]+(:[0-9]+)<', 'g') AS t;
+SET timezone = 'UTC';
 
 -- errors
 SELECT l4.report('nothing');
@@ -45,6 +75,7 @@ SELECT l4._wrap('averyveryverylongword short', 10);
 SELECT l4._elapsed(s) FROM unnest(ARRAY[0.34, 42, 119.4, 600, 7100, 8000, 200000]) AS s;
 SELECT l4._excerpt(E'1\n2\n3\n4'), l4._excerpt(E'1\n2\n3\n4\n5\n6\n');
 SELECT l4._html('<a href="x">&''' || chr(27));
+SELECT l4._short_name(n, 20) FROM unnest(ARRAY['worker-0', 'llama-70b-pretrain-worker-17', 'exactly-twenty-chars']) AS n;
 SELECT l4._nice_step(s, 5) FROM unnest(ARRAY[0.7, 9, 23, 4100]::float8[]) AS s;
 SELECT l4.forget_job(job_id) FROM l4.job WHERE job_id LIKE 'r-%' ORDER BY job_id;
-DROP TABLE hostile;
+DROP TABLE hostile, wide;

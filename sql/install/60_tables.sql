@@ -11,14 +11,14 @@ CREATE TABLE l4.job (
     attributes jsonb,
     CONSTRAINT job_pkey PRIMARY KEY (job_id),
     CONSTRAINT job_status_check CHECK (status OPERATOR(pg_catalog.=) ANY (ARRAY['running', 'succeeded', 'failed'])),
-    CONSTRAINT job_expected_nodes_check CHECK (expected_nodes OPERATOR(pg_catalog.>) 0)
+    CONSTRAINT job_expected_nodes_check CHECK (expected_nodes OPERATOR(pg_catalog.>) 0 AND expected_nodes OPERATOR(pg_catalog.<=) 1000000)
 );
 CREATE INDEX job_settings_idx ON l4.job (settings, status);
 COMMENT ON TABLE l4.job IS 'the jobs; jobs that may serve each other as baseline share settings';
 COMMENT ON COLUMN l4.job.job_id IS 'name of the job, as in the log table';
-COMMENT ON COLUMN l4.job.settings IS 'what jobs must share to be compared: trainer, model, size; NULL = compared with all';
+COMMENT ON COLUMN l4.job.settings IS 'what jobs must share to be compared: trainer, model, size; NULL = like no other job';
 COMMENT ON COLUMN l4.job.status IS 'running, succeeded or failed; chooses baselines, is never evidence about the job itself';
-COMMENT ON COLUMN l4.job.expected_nodes IS 'number of nodes that should write logs, where known';
+COMMENT ON COLUMN l4.job.expected_nodes IS 'number of nodes that should write logs, where known; at most a million';
 COMMENT ON COLUMN l4.job.started_at IS 'start of the job, where known';
 COMMENT ON COLUMN l4.job.ended_at IS 'end of the job, where known';
 COMMENT ON COLUMN l4.job.attributes IS 'anything else the user wants to keep';
@@ -30,12 +30,13 @@ CREATE TABLE l4.job_node (
     addresses text[],
     attributes jsonb,
     CONSTRAINT job_node_pkey PRIMARY KEY (job_id, node),
+    CONSTRAINT job_node_rank_check CHECK (rank OPERATOR(pg_catalog.>=) 0 AND rank OPERATOR(pg_catalog.<=) 99999999),
     CONSTRAINT job_node_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
 COMMENT ON TABLE l4.job_node IS 'the nodes of a job: from an inventory, else learnt at ingest';
 COMMENT ON COLUMN l4.job_node.job_id IS 'the job';
 COMMENT ON COLUMN l4.job_node.node IS 'name of the node, as in the log table';
-COMMENT ON COLUMN l4.job_node.rank IS 'rank of the node; with several ranks on it, the lowest';
+COMMENT ON COLUMN l4.job_node.rank IS 'rank of the node, 0 to 99,999,999; with several ranks on it, the lowest';
 COMMENT ON COLUMN l4.job_node.addresses IS 'addresses and other names by which lines may mean the node';
 COMMENT ON COLUMN l4.job_node.attributes IS 'anything else the user wants to keep';
 

@@ -177,7 +177,7 @@ BEGIN
     UPDATE l4._case_node AS n SET rank = f.seat * per, ranks = int4multirange(int4range(f.seat * per, (f.seat + 1) * per)), place = f.seat * 2 + 1
     FROM (
         SELECT min(g.seat) AS seat
-        FROM generate_series(0, seats - 1) AS g(seat)
+        FROM generate_series(0, least(seats, wrote + 1)::int - 1) AS g(seat)   -- of more seats several are empty
         WHERE NOT EXISTS (SELECT FROM l4._case_node AS o WHERE o.job_id = _case_nodes.job_id AND o.rank / per = g.seat)
         HAVING count(*) = 1) AS f
     WHERE n.job_id = _case_nodes.job_id AND n.rank IS NULL AND wrote >= 3

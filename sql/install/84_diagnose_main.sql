@@ -104,8 +104,8 @@ BEGIN
         WHEN 'crash' THEN format('Job %s crashed in stage %s%s.', k.job_id, stage, coalesce(' at iteration ' || iteration, ''))
         WHEN 'hang' THEN format('Job %s hung in stage %s%s: no progress for %s s.', k.job_id, stage, coalesce(' at iteration ' || iteration, ''),
             round(extract(epoch FROM coalesce(k.terminal_ts, k.last_ts) - k.progress_ts)::numeric, 1))
-        ELSE format('Job %s is slow%s: iterations take %s times the normal %s ms on average.', k.job_id, coalesce(' from iteration ' || iteration || ' on', ''),
-            (SELECT round(avg(i.ratio)::numeric, 1) FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.done_ts >= k.onset_ts), round(k.median_ms::numeric, 1)) END;
+        ELSE format('Job %s is slow%s: iterations take %s times the normal %s on average.', k.job_id, coalesce(' from iteration ' || iteration || ' on', ''),
+            (SELECT round(avg(i.ratio)::numeric, 1) FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.done_ts >= k.onset_ts), l4._milliseconds(k.median_ms)) END;
     who := CASE WHEN k.symptom = 'none' THEN NULL
         WHEN suspects IS NULL AND s.score >= 0.5 AND cardinality(s.reasons) > 0 THEN format('No node stands out; first to look at: %s (%s).', s.node, s.reasons[1])
         WHEN suspects IS NULL THEN 'No node stands out.'

@@ -1,11 +1,26 @@
 -- Reports, shared parts: log text is hostile (control characters, markup), jobs are large, terminals are narrow.
 -- Everything here is plain ASCII, so that the script installs into a database of any encoding.
 
+-- Beyond ASCII: the second set of control characters, which terminals obey as well, line separators, and marks that turn the direction of what follows.
+-- Code pages of Windows have letters in the place of the first; the encoding of a database never changes.
+CREATE FUNCTION l4._unseen() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN getdatabaseencoding() LIKE 'WIN%' THEN '' ELSE '\u0080-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff' END;
+COMMENT ON FUNCTION l4._unseen() IS 'characters beyond ASCII that act on what is shown instead of being shown, for a bracket expression';
+
 CREATE FUNCTION l4._printable(value text, max_length int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT CASE WHEN length(p.line) > _printable.max_length THEN left(p.line, _printable.max_length - 3) || '...' ELSE p.line END
-	FROM (SELECT regexp_replace(_printable.value, '[\x01-\x1f\x7f]+', ' ', 'g')) AS p(line));
+	FROM (SELECT regexp_replace(_printable.value, '[\x01-\x1f\x7f' || l4._unseen() || ']+', ' ', 'g')) AS p(line));
 COMMENT ON FUNCTION l4._printable(text, int) IS 'one line of text without control characters, cut to a length';
+
+-- Names of nodes differ at their ends: llama-70b-worker-0, llama-70b-worker-17.
+CREATE FUNCTION l4._short_name(name text, max_length int) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (SELECT CASE WHEN length(p.line) > _short_name.max_length
+		THEN left(p.line, (_short_name.max_length - 2) / 3) || '..' || right(p.line, _short_name.max_length - 2 - (_short_name.max_length - 2) / 3) ELSE p.line END
+	FROM (SELECT l4._printable(_short_name.name, 8000)) AS p(line));
+COMMENT ON FUNCTION l4._short_name(text, int) IS 'a name without control characters, shortened in its middle';
 
 CREATE FUNCTION l4._wrap(value text, width int) RETURNS SETOF text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 5
@@ -84,7 +99,8 @@ BEGIN ATOMIC
 	SELECT m.ts, m.kind, m.node, m.what
 	FROM (
 		SELECT min(n.first_ts) AS ts, 1 AS turn, 'start' AS kind, NULL::text AS node,
-			format('first line of the job; %s nodes write', count(*)) AS what
+			format('first line of the job, %s; %s', to_char(min(n.first_ts), 'YYYY-MM-DD TZ'),
+				CASE count(*) WHEN 1 THEN '1 node writes' ELSE count(*) || ' nodes write' END) AS what
 		FROM l4._node AS n WHERE n.job_id = _report_moments.job_id HAVING count(*) > 0
 		UNION ALL
 		SELECT p.ts, 2, 'stage', NULL, format('stage %s begins', p.stage)

@@ -19,11 +19,11 @@ BEGIN ATOMIC
 			|| coalesce(' in stage ' || d.stage, '') || coalesce(', iteration ' || d.iteration, '')
 			|| CASE WHEN d.symptom = 'none' THEN '' WHEN s.suspects IS NULL THEN '; no node stands out'
 				WHEN s.suspect_count > 1 THEN '; suspects ' || l4._printable(s.suspects, 400) ELSE '; suspect ' || l4._printable(s.suspects, 200) END),
-		(4, format('status %s; %s; %s of %s nodes wrote %s lines', d.status,
+		(4, format('status %s; %s; %s wrote %s lines', d.status,
 			CASE coalesce(cardinality(d.baseline), 0) WHEN 0 THEN 'compared with no other job'
 				WHEN 1 THEN 'compared with 1 successful job' ELSE format('compared with %s successful jobs', cardinality(d.baseline)) END
-			|| coalesce(' (settings ' || l4._printable(j.settings, 60) || ')', ''),
-			n.nodes, coalesce(j.expected_nodes::text, '?'), to_char(n.lines, 'FM999,999,999,999'))),
+			|| coalesce(' (settings ' || l4._printable(nullif(j.settings, ''), 60) || ')', ''),
+			coalesce(n.nodes || ' of ' || j.expected_nodes || ' nodes', CASE n.nodes WHEN 1 THEN '1 node' ELSE n.nodes || ' nodes' END), to_char(n.lines, 'FM999,999,999,999'))),
 		(5, format('diagnosed %s', to_char(d.diagnosed_at, 'YYYY-MM-DD HH24:MI:SS TZ')))) AS p(n, line)
 	CROSS JOIN LATERAL l4._wrap(p.line, _report_title.width) WITH ORDINALITY AS t(line, m)
 	WHERE d.job_id = _report_title.job_id
@@ -40,7 +40,7 @@ BEGIN ATOMIC
 		CROSS JOIN LATERAL l4._block(d.summary, _report_story.width, '  ', '  ') WITH ORDINALITY AS w(line, m)
 		WHERE d.job_id = _report_story.job_id
 		UNION ALL
-		SELECT 2, 0, 0, ''
+		SELECT 2, 0, 0, '' WHERE EXISTS (SELECT FROM l4._report_moments(_report_story.job_id))
 		UNION ALL
 		SELECT 3, m.n, w.m, w.line
 		FROM (SELECT x.ts, x.what, row_number() OVER (ORDER BY x.ts, x.n) AS n, max(x.ts) OVER () - min(x.ts) OVER () > interval '20 hours' AS days
@@ -56,24 +56,33 @@ CREATE FUNCTION l4._report_suspects(job_id text, width int) RETURNS SETOF text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
 	-- suspects, and the next ones for comparison: at least three, at most eight
-	WITH shown AS (
-		SELECT s.rank, s.node, s.score, s.is_suspect, s.reasons, s.iforest_score, n.rank AS node_rank,
-			max(s.score) OVER () AS top, greatest(4, least(24, max(length(s.node)) OVER ())) AS name_width,
+	WITH listed AS (
+		SELECT s.rank, s.node, round(s.score::numeric, 2)::text AS score, s.score / nullif(max(s.score) OVER (), 0) AS part, s.is_suspect, s.reasons,
+			coalesce(n.rank::text, '-') AS node_rank, greatest(4, least(24, max(length(s.node)) OVER ())) AS name_width,
+			greatest(4, max(length(n.rank::text)) OVER ()) AS rank_width, greatest(6, max(length(round(s.score::numeric, 2)::text)) OVER ()) AS score_width,
 			(SELECT count(*) FROM l4.suspect_node AS x WHERE x.job_id = s.job_id) AS listed
 		FROM l4.suspect_node AS s LEFT JOIN l4.job_node AS n ON n.job_id = s.job_id AND n.node = s.node
 		WHERE s.job_id = _report_suspects.job_id AND s.rank <= 8 AND (s.is_suspect OR s.rank <= 3 AND s.score > 0)
+	), shown AS (
+		-- where little room is left beside a name, reasons go below it
+		SELECT l.*, _report_suspects.width - 24 - l.name_width - l.rank_width - l.score_width < 30 AS narrow FROM listed AS l
 	)
 	SELECT r.line FROM (
 		SELECT 0 AS part, 0 AS n, 0::bigint AS m,
-			format('    #  %s  rank  score               why', rpad('node', max(name_width))) AS line FROM shown HAVING count(*) > 0
+			format('    #  %s  %s  %s%s', rpad('node', max(name_width)), lpad('rank', max(rank_width)), rpad('score', max(score_width)),
+				CASE WHEN NOT bool_or(narrow) THEN repeat(' ', 14) || 'why' END) AS line FROM shown HAVING count(*) > 0
 		UNION ALL
 		SELECT 1, s.rank, w.m, w.line
 		FROM shown AS s
 		CROSS JOIN LATERAL (SELECT format('  %s %s  %s  %s  %s %s  ', CASE WHEN s.is_suspect THEN '>' ELSE ' ' END, s.rank,
-			rpad(l4._printable(s.node, s.name_width), s.name_width), lpad(coalesce(s.node_rank::text, '-'), 4),
-			lpad(round(s.score::numeric, 2)::text, 6), rpad(repeat('#', round(10 * s.score / nullif(s.top, 0))::int), 10))) AS h(head)
-		CROSS JOIN LATERAL l4._block(coalesce(nullif(array_to_string(s.reasons, '; '), ''), '-'), _report_suspects.width,
-			h.head, repeat(' ', length(h.head))) WITH ORDINALITY AS w(line, m)
+			rpad(l4._short_name(s.node, s.name_width), s.name_width), lpad(s.node_rank, s.rank_width),
+			lpad(s.score, s.score_width), rpad(repeat('#', round(10 * s.part)::int), 10))) AS h(head)
+		CROSS JOIN LATERAL (SELECT CASE WHEN s.narrow THEN repeat(' ', 7) ELSE repeat(' ', length(h.head)) END) AS i(indent)
+		CROSS JOIN LATERAL (
+			SELECT h.head AS line, 0::bigint AS m WHERE s.narrow
+			UNION ALL
+			SELECT b.line, b.m FROM l4._block(coalesce(nullif(array_to_string(s.reasons, '; '), ''), '-'), _report_suspects.width,
+				CASE WHEN s.narrow THEN i.indent ELSE h.head END, i.indent) WITH ORDINALITY AS b(line, m)) AS w
 		UNION ALL
 		SELECT 2, 0, 0, format('       %s more in l4.suspect_node', max(listed) - count(*)) FROM shown HAVING max(listed) > count(*)
 	) AS r
@@ -89,7 +98,7 @@ BEGIN ATOMIC
 	)
 	SELECT r.line FROM (
 		SELECT e.rank AS n, 1 AS part, 0::bigint AS k, 0::bigint AS m,
-			format('  %s  %s:%s%s  %s on %s  (event %s, score %s)', lpad(e.rank::text, 2), l4._printable(e.example_node, 40), e.example_line_no,
+			format('  %s  %s:%s%s  %s on %s  (event %s, score %s)', lpad(e.rank::text, 2), l4._short_name(e.example_node, 40), e.example_line_no,
 				coalesce('  ' || to_char(e.first_ts, 'HH24:MI:SS.MS'), ''),
 				CASE e.occurrences WHEN 1 THEN 'once' ELSE e.occurrences || ' times' END,
 				CASE e.nodes WHEN 1 THEN '1 node' ELSE e.nodes || ' nodes' END,
@@ -155,7 +164,7 @@ BEGIN ATOMIC
 	SELECT r.line FROM (
 		SELECT s.n, 1 AS part, 0::bigint AS m, format('  %s  %s  (%s)%s', s.n, l4._printable(s.name, 60),
 			concat_ws(', ', s.category, s.component, s.severity),
-			coalesce(format('  at %s:%s', l4._printable(s.node, 40), s.line_no), '')) AS line
+			coalesce(format('  at %s:%s', l4._short_name(s.node, 40), s.line_no), '')) AS line
 		FROM shown AS s WHERE s.n <= 5
 		UNION ALL
 		SELECT s.n, 2, w.m, w.line FROM shown AS s
@@ -204,13 +213,17 @@ BEGIN ATOMIC
 	SELECT '  ' || q.line
 	FROM l4.diagnosis AS d
 	CROSS JOIN LATERAL (SELECT quote_literal(l4._printable(d.job_id, 200))) AS j(id)
-	LEFT JOIN LATERAL (SELECT e.event_id, e.example_node, e.example_line_no FROM l4.suspect_event AS e WHERE e.job_id = d.job_id AND e.rank = 1) AS e ON true
+	CROSS JOIN LATERAL (SELECT coalesce(sum(x.lines), 0) AS lines FROM l4._node AS x WHERE x.job_id = d.job_id) AS n
+	LEFT JOIN LATERAL (SELECT e.event_id FROM l4.suspect_event AS e WHERE e.job_id = d.job_id AND e.rank = 1) AS e ON true
 	CROSS JOIN LATERAL (VALUES
 		(1, format('SELECT * FROM l4.suspect_event WHERE job_id = %s ORDER BY rank;', j.id)),
 		(2, format('SELECT * FROM l4.event_lines(%s, %s) LIMIT 20;', j.id, e.event_id)),
 		(3, format('SELECT * FROM l4.event_parameters(%s, %s);', j.id, e.event_id)),
-		(4, format('SELECT * FROM l4.compare(%s) WHERE verdict <> ''same'';', j.id)),
-		(5, CASE WHEN d.symptom <> 'none' AND e.event_id IS NOT NULL
+		(4, CASE WHEN cardinality(d.baseline) > 0 AND n.lines > 0 THEN format('SELECT * FROM l4.compare(%s) WHERE verdict <> ''same'';', j.id) END),
+		(5, CASE WHEN n.lines = 0 THEN format('CALL l4.ingest(''...'', job_id => %s);', j.id) END),
+		(6, CASE WHEN cardinality(d.baseline) = 0
+			THEN 'UPDATE l4.job SET settings = ''...'', status = ''succeeded'' WHERE job_id = ''...'';  -- a baseline' END),
+		(7, CASE WHEN d.symptom <> 'none' AND e.event_id IS NOT NULL
 			THEN format('SELECT l4.confirm_fault(%s, name => ''...'', root_cause => ''...'', remedy => ''...'');', j.id) END)) AS q(n, line)
 	WHERE d.job_id = _report_next.job_id AND q.line IS NOT NULL AND (e.event_id IS NOT NULL OR q.n NOT IN (1, 2, 3))
 	ORDER BY q.n;

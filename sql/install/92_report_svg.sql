@@ -3,7 +3,7 @@
 
 CREATE FUNCTION l4._html(value text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN replace(replace(replace(replace(replace(regexp_replace(_html.value, '[\x01-\x08\x0b-\x1f\x7f]', ' ', 'g'),
+RETURN replace(replace(replace(replace(replace(regexp_replace(_html.value, '[\x01-\x08\x0b-\x1f\x7f' || l4._unseen() || ']', ' ', 'g'),
 	'&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;');
 COMMENT ON FUNCTION l4._html(text) IS 'text that cannot end or begin markup, neither between tags nor in an attribute';
 
@@ -33,7 +33,7 @@ RETURNS TABLE (line int, node text, label text, suspect bool, nodes bigint)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT least(n.place, 17), n.node,
-		CASE WHEN n.place > 16 AND t.total > 17 THEN format('%s more nodes', t.total - 16) ELSE l4._printable(n.node, 20) END,
+		CASE WHEN n.place > 16 AND t.total > 17 THEN format('%s more nodes', t.total - 16) ELSE l4._short_name(n.node, 20) END,
 		n.is_suspect AND (n.place <= 16 OR t.total = 17), CASE WHEN n.place > 16 AND t.total > 17 THEN t.total - 16 ELSE 1 END
 	FROM l4._report_nodes(_svg_rows.job_id) AS n
 	CROSS JOIN (SELECT count(*) AS total FROM l4._report_nodes(_svg_rows.job_id)) AS t;
@@ -47,7 +47,9 @@ BEGIN ATOMIC
 	SELECT j.first_ts, j.last_ts, CASE WHEN z.ts > j.first_ts + 0.25 * (j.last_ts - j.first_ts)
 		AND EXISTS (SELECT FROM l4.diagnosis AS d WHERE d.job_id = _failure_window.job_id AND d.symptom <> 'none') THEN z.ts END
 	FROM (SELECT min(n.first_ts) AS first_ts, max(n.last_ts) AS last_ts FROM l4._node AS n WHERE n.job_id = _failure_window.job_id) AS j
-	CROSS JOIN LATERAL (SELECT min(m.ts) AS ts FROM l4._report_moments(_failure_window.job_id) AS m
+	-- a job that turned slow failed there, long before its last iteration
+	CROSS JOIN LATERAL (SELECT least(min(m.ts), (SELECT c.onset_ts FROM l4._case AS c WHERE c.job_id = _failure_window.job_id AND c.symptom = 'slow')) AS ts
+		FROM l4._report_moments(_failure_window.job_id) AS m
 		WHERE m.kind IN ('event', 'iteration', 'silence')) AS f
 	CROSS JOIN LATERAL (SELECT f.ts - greatest(0.15 * (j.last_ts - f.ts), interval '1 second') AS ts) AS z;
 END;
@@ -59,13 +61,15 @@ RETURN (
 	WITH span AS (
 		SELECT extract(epoch FROM from_ts)::float8 AS t0, greatest(extract(epoch FROM to_ts - from_ts)::float8, 0.001) AS seconds
 	), clock AS (
-		SELECT s.t0, s.seconds, l4._nice_time_step(s.seconds, 8) AS step FROM span AS s
+		-- full hours and days are those of the reader's time zone
+		SELECT s.t0 + z.east AS t0, z.east, s.seconds, l4._nice_time_step(s.seconds, 8) AS step
+		FROM span AS s CROSS JOIN LATERAL (SELECT extract(timezone FROM from_ts)::float8) AS z(east)
 	), tick AS (
-		SELECT c.step, 150 + 990 * (k * c.step - c.t0) / c.seconds AS x, to_timestamp(k * c.step) AS ts
+		SELECT c.step, 150 + 990 * (k * c.step - c.t0) / c.seconds AS x, to_timestamp(k * c.step - c.east) AS ts
 		FROM clock AS c CROSS JOIN LATERAL generate_series(ceil(c.t0 / c.step)::bigint, floor((c.t0 + c.seconds) / c.step)::bigint) AS k
 	), done AS (
 		-- iteration numbers by the node that came farthest
-		SELECT i.iteration, min(150 + 990 * (extract(epoch FROM i.ended)::float8 - s.t0) / s.seconds) AS x
+		SELECT i.iteration::bigint AS iteration, min(150 + 990 * (extract(epoch FROM i.ended)::float8 - s.t0) / s.seconds) AS x
 		FROM l4._iteration AS i CROSS JOIN span AS s
 		WHERE i.job_id = _svg_axis.job_id AND i.node = (SELECT n.node FROM l4._node AS n
 			WHERE n.job_id = _svg_axis.job_id AND n.last_iteration IS NOT NULL ORDER BY n.last_iteration DESC, n.rank, n.node LIMIT 1)
@@ -73,16 +77,17 @@ RETURN (
 	), apart AS (
 		-- some eight numbers, and not closer than a number is wide
 		SELECT greatest(l4._nice_step((max(v.iteration) - min(v.iteration) + 1)::float8, 8),
-			l4._nice_step(40 * (max(v.iteration) - min(v.iteration)) / greatest(max(v.x) - min(v.x), 1), 1), 1)::int AS step
+			l4._nice_step(40 * (max(v.iteration) - min(v.iteration)) / greatest(max(v.x) - min(v.x), 1), 1), 1)::bigint AS step
 		FROM done AS v WHERE v.x BETWEEN 150 AND 1140
 	), numbered AS (
 		SELECT d.iteration, d.x, d.x - lag(d.x) OVER (ORDER BY d.iteration) AS gap
 		FROM done AS d CROSS JOIN apart AS a WHERE d.x BETWEEN 150 AND 1140 AND d.iteration % a.step = 0
 	)
 	SELECT concat(
-		(SELECT string_agg(format('<line class="grid" x1="%s" x2="%1$s" y1="24" y2="%s"/><text class="tick" text-anchor="middle" x="%1$s" y="%3$s">%4$s</text>',
+		(SELECT string_agg(format('<line class="grid" x1="%s" x2="%1$s" y1="24" y2="%s"/><text class="tick" text-anchor="%5$s" x="%1$s" y="%3$s">%4$s</text>',
 			round(t.x::numeric, 1), bottom, bottom + 14,
-			to_char(t.ts, CASE WHEN t.step < 1 THEN 'HH24:MI:SS.MS' WHEN t.step < 60 THEN 'HH24:MI:SS' WHEN t.step < 43200 THEN 'HH24:MI' ELSE 'MM-DD' END)), '' ORDER BY t.x)
+			to_char(t.ts, CASE WHEN t.step < 1 THEN 'HH24:MI:SS.MS' WHEN t.step < 60 THEN 'HH24:MI:SS' WHEN t.step < 43200 THEN 'HH24:MI' WHEN t.step < 86400 THEN 'MM-DD HH24"h"' ELSE 'MM-DD' END),
+			CASE WHEN t.x > 1110 THEN 'end' ELSE 'middle' END), '' ORDER BY t.x)
 		 FROM tick AS t),
 		(SELECT string_agg(format('<text class="tick" text-anchor="middle" x="%s" y="12">%s</text><line class="tickmark" x1="%1$s" x2="%1$s" y1="16" y2="22"/>',
 			round(n.x::numeric, 1), n.iteration), '' ORDER BY n.x) || '<text class="tick" text-anchor="end" x="142" y="12">iteration done</text>'
@@ -131,7 +136,7 @@ RETURN (
 		GROUP BY r.line, s.stage, 3
 	)
 	SELECT string_agg(p.path, '' ORDER BY p.line, p.turn, p.stage)
-	FROM (SELECT b.line, b.stage, b.stage <> 'train' AS turn, format('<path class="stage-%s" d="%s"/>', l4._html(b.stage),
+	FROM (SELECT b.line, b.stage, b.stage <> 'train' AS turn, format('<path class="stage-%s" d="%s"><title>%1$s</title></path>', l4._html(b.stage),
 			string_agg(format('M%s %sh%sv4h-%3$sz', b.x0, 41 + 20 * (b.line - 1), round(greatest(b.x1 - b.x0, 1.5)::numeric, 1)), '' ORDER BY b.x0)) AS path
 		FROM box AS b GROUP BY b.line, b.stage) AS p);
 COMMENT ON FUNCTION l4._svg_stages(text, timestamptz, timestamptz) IS 'stripe of the stages of each node';

@@ -30,7 +30,7 @@ RETURN (
 	)
 	SELECT l4._svg('Scores of the nodes', string_agg(format('%s: %s', n.node, round(n.score::numeric, 2)), ', ' ORDER BY n.rank), 24 * count(*)::int + 8,
 		string_agg(format('<text class="%s" text-anchor="end" x="142" y="%s">%s</text>%s<text class="tick" x="%s" y="%2$s">%6$s</text>',
-			CASE WHEN n.is_suspect THEN 'node suspect' ELSE 'node' END, 16 + 24 * (n.rank - 1), l4._html(l4._printable(n.node, 20)),
+			CASE WHEN n.is_suspect THEN 'node suspect' ELSE 'node' END, 16 + 24 * (n.rank - 1), l4._html(l4._short_name(n.node, 20)),
 			coalesce(b.parts, format('<rect class="part0" x="150" y="%s" width="%s" height="16"/>', 4 + 24 * (n.rank - 1), round((850 * n.score / n.top)::numeric, 1))),
 			round((158 + 850 * n.score / n.top)::numeric, 1), round(n.score::numeric, 2)), '' ORDER BY n.rank))
 	FROM node AS n LEFT JOIN bar AS b ON b.rank = n.rank HAVING count(*) > 0);
@@ -121,7 +121,7 @@ RETURN (
 	WITH named AS MATERIALIZED (
 		SELECT n.node, n.place, n.is_suspect, count(*) OVER () AS total FROM l4._report_nodes(_svg_matrix.job_id) AS n
 	), node AS (
-		SELECT least(n.place, 33) AS place, min(CASE WHEN n.place > 32 AND n.total > 33 THEN 'others' ELSE l4._printable(n.node, 16) END) AS label,
+		SELECT least(n.place, 33) AS place, min(CASE WHEN n.place > 32 AND n.total > 33 THEN 'others' ELSE l4._short_name(n.node, 16) END) AS label,
 			bool_or(n.is_suspect AND n.place <= 32) AS suspect
 		FROM named AS n
 		GROUP BY least(n.place, 33)

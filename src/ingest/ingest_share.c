@@ -26,6 +26,7 @@
 #include "ingest/ingest_parcel.h"
 #include "ingest/ingest_scan.h"
 #include "l4_compat.h"
+#include "lines/lineformat.h"
 
 PG_FUNCTION_INFO_V1(l4_ingest_scan_share);
 PG_FUNCTION_INFO_V1(l4_ingest_workers_may);
@@ -81,7 +82,7 @@ receive_line(TupleTableSlot *slot, DestReceiver *self)
 	slot_getallattrs(slot);
 	if (!slot->tts_isnull[1])
 		ts = DatumGetTimestampTz(slot->tts_values[1]);
-	if (!slot->tts_isnull[2] && DatumGetInt32(slot->tts_values[2]) >= 0)
+	if (!slot->tts_isnull[2] && DatumGetInt32(slot->tts_values[2]) >= 0 && DatumGetInt32(slot->tts_values[2]) <= L4_MAX_RANK)
 		rank = DatumGetInt32(slot->tts_values[2]);
 	if (!slot->tts_isnull[3])
 		line = DatumGetTextPP(slot->tts_values[3]);

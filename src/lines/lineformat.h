@@ -24,6 +24,9 @@
 /* Launcher prefixes, collectors' wrappers and the header itself: at most so many nested. */
 #define L4_MAX_PEEL 6
 
+/* Ranks have at most eight digits; greater numbers are none. */
+#define L4_MAX_RANK 99999999
+
 /* format_id of lines that are data */
 #define L4_FORMAT_JSON		(-1)
 #define L4_FORMAT_KEY_VALUE	(-2)
