@@ -30,5 +30,11 @@ SELECT 'count-1', 'n1', 'late', i, '2025-02-23 10:00Z'::timestamptz + s * interv
 CALL l4.ingest('pg_temp.logs', commit => false, batch_lines => 4);
 SELECT source, epoch, iteration, started, duration_ms, metrics FROM l4.iteration WHERE job_id = 'count-1' ORDER BY source, iteration;
 SELECT source, line_no, iteration FROM l4.event_line WHERE job_id = 'count-1' AND source <> 'counted' ORDER BY 1, 2;
+-- how many there are to be is in some reports of a rule, and not in others
+INSERT INTO logs (job_id, node, line_no, line)
+SELECT job, 'n1', i, format('{''loss'': 1.%s, ''learning_rate'': 0.0002, ''%s'': %s}', i % 7, name, value)
+FROM generate_series(1, 30) i, LATERAL (VALUES ('count-2', 'step', i::text), ('count-3', 'global_step/max_steps', quote_literal(i || '/40'))) AS v(job, name, value);
+CALL l4.ingest('pg_temp.logs', commit => false);
+SELECT job, l4._total_iterations(job) FROM unnest(ARRAY['count-2', 'count-3', 'count-4']) AS job;
 ROLLBACK;
 SELECT kind, iteration, epoch, metrics FROM l4._iteration(l4._ruleset(), '{''loss'': 2.075, ''grad_norm'': nan, ''learning_rate'': 2e-05, ''epoch'': 1.5}');

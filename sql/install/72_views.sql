@@ -470,7 +470,7 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 2000
 BEGIN ATOMIC
     SELECT p.ts, p.level, p.rank, p.host, p.component, p.message, p.event_id, e.template,
            CASE WHEN e.event_id IS NULL THEN (SELECT s.stage FROM l4._stage_of(p.message) s) ELSE e.stage END,
-           (SELECT LEAST(i.iteration, 2147483646)::int FROM l4._iteration(r.ruleset, p.message) i)
+           (SELECT CASE WHEN i.iteration OPERATOR(pg_catalog.>) 2147483646 THEN 2147483646 ELSE i.iteration::int END FROM l4._iteration(r.ruleset, p.message) i)
     FROM (SELECT l4._ruleset() AS ruleset OFFSET 0) r
     CROSS JOIN LATERAL l4._parse((SELECT m.parser FROM l4._model m), r.ruleset, parse.line) p
     LEFT JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) p.event_id;

@@ -405,12 +405,15 @@ BEGIN ATOMIC
             JOIN l4.iteration_rule AS r ON r.rule_id = t.iteration_rule AND r.kind = 'done' AND r.signature::text ~ '<total>')) AS c
         GROUP BY c.event_id
     )
-    SELECT max(least((l4.pcre_captures(l4._fill(e.template, v.slot_values), r.signature) ->> 'total')::numeric, 2147483647)::int)
-    FROM said AS s
-    JOIN l4._values(_total_iterations.job_id, ARRAY(SELECT z.event_id FROM said AS z), ARRAY(SELECT DISTINCT z.node FROM said AS z)) AS v
-        ON v.event_id = s.event_id AND v.node = s.node
-    JOIN l4._event AS e ON e.event_id = v.event_id
-    JOIN l4.iteration_rule AS r ON r.rule_id = e.iteration_rule AND r.kind = 'done' AND r.signature::text ~ '<total>';
+    -- least() would make a number of none
+    SELECT CASE WHEN max(t.total) > 2147483647 THEN 2147483647 ELSE max(t.total)::int END
+    FROM (
+        SELECT (l4.pcre_captures(l4._fill(e.template, v.slot_values), r.signature) ->> 'total')::numeric AS total
+        FROM said AS s
+        JOIN l4._values(_total_iterations.job_id, ARRAY(SELECT z.event_id FROM said AS z), ARRAY(SELECT DISTINCT z.node FROM said AS z)) AS v
+            ON v.event_id = s.event_id AND v.node = s.node
+        JOIN l4._event AS e ON e.event_id = v.event_id
+        JOIN l4.iteration_rule AS r ON r.rule_id = e.iteration_rule AND r.kind = 'done' AND r.signature::text ~ '<total>') AS t;
 END;
 COMMENT ON FUNCTION l4._total_iterations(text) IS 'iterations that a job was to do, NULL where no line says so';
 
