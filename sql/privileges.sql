@@ -58,6 +58,7 @@ CALL l4.ingest('regress_logs.p_logs');
 DELETE FROM l4.job;
 UPDATE l4.fault SET remedy = 'nothing';
 SELECT l4.forget_job('p-1');
+SELECT l4.import_faults('[{"name": "p_planted", "category": "hardware", "component": "storage", "signature": "disk of this node", "root_cause": "x", "remedy": "x"}]');
 RESET ROLE;
 
 -- a curator: faults and rules, no jobs

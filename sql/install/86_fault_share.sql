@@ -145,7 +145,8 @@ BEGIN
 				END IF;
 				actions[r.n] := l4._import_fault(r.value);
 				problems[r.n] := NULL;
-			EXCEPTION WHEN OTHERS THEN
+			EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
+				-- what is wrong with the row; what is wrong with the call (rights, locks, room) ends it
 				GET STACKED DIAGNOSTICS place = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 				actions[r.n] := 'error';
 				problems[r.n] := concat_ws('. ', SQLERRM, nullif(CASE SQLSTATE WHEN '2201B' THEN place WHEN '23514' THEN hint END, ''));

@@ -21,11 +21,22 @@ $node->safe_psql('first', q{
 	SELECT l4.confirm_fault('job-17', name => 'link_of_node04_down', root_cause => 'cable', remedy => 'replace the cable');
 	INSERT INTO l4.stage_rule (name, stage, signature, priority) VALUES ('mine', 'eval', '^my evaluation', 90);
 	INSERT INTO l4.disabled_rule (kind, name, reason) SELECT 'stage_rule', name, 'not ours' FROM l4.stage_rule WHERE rule_id < 1000000 ORDER BY rule_id LIMIT 1;
-	SELECT l4.diagnose('job-17');});
+	SELECT l4.diagnose('job-17');
+	CREATE ROLE reader;
+	GRANT SELECT ON ALL TABLES IN SCHEMA l4 TO reader});
 
 my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump';
 command_ok([ 'pg_dump', '-h', $node->host, '-p', $node->port, '-Fc', '-f', $dump, 'first' ], 'pg_dump');
 command_ok([ 'pg_restore', '-h', $node->host, '-p', $node->port, '-d', 'second', '--exit-on-error', $dump ], 'pg_restore without an error');
+
+# by several jobs at once it goes in steps, as foreign keys of an extension are there before its rows; into a database of somebody else
+$node->safe_psql('postgres', 'CREATE ROLE somebody; CREATE DATABASE third OWNER somebody');
+command_ok([ 'pg_dump', '-h', $node->host, '-p', $node->port, '-Fd', '-j', '2', '-f', "$dump.dir", 'first' ], 'pg_dump by two jobs');
+foreach my $section ([ 'pre-data' ], [ 'data', '--disable-triggers', '-j', '3' ], [ 'post-data', '-j', '3' ])
+{
+	my ($name, @options) = @$section;
+	command_ok([ 'pg_restore', '-h', $node->host, '-p', $node->port, '-d', 'third', '--exit-on-error', "--section=$name", @options, "$dump.dir" ], "pg_restore of $name");
+}
 
 # every table of l4 has the same rows
 my @tables = split /\n/, $node->safe_psql('first', q{
@@ -34,11 +45,13 @@ cmp_ok(scalar(@tables), '>', 20, 'there are tables to compare');
 foreach my $table (@tables)
 {
 	my $digest = "SELECT count(*), md5(string_agg(md5(t::text), '' ORDER BY md5(t::text))) FROM l4.$table AS t";
-	is($node->safe_psql('second', $digest), $node->safe_psql('first', $digest), "rows of $table");
+	my $rows = $node->safe_psql('first', $digest);
+	is($node->safe_psql($_, $digest), $rows, "rows of $table in $_") foreach 'second', 'third';
 }
 
 my $answer = q{SELECT string_agg(r, E'\n') FROM l4.report('job-17') AS r WHERE r NOT LIKE 'diagnosed %'};
 is($node->safe_psql('second', $answer), $node->safe_psql('first', $answer), 'the report is the same');
+is($node->safe_psql('third', "SET ROLE reader; $answer"), $node->safe_psql('first', $answer), 'for whom it was granted to');
 $node->safe_psql('second', "SELECT l4.diagnose('job-17')");
 is($node->safe_psql('second', $answer), $node->safe_psql('first', $answer), 'diagnosed again, it still is');
 
