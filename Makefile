@@ -30,6 +30,7 @@ OBJS = \
 	src/ingest/ingest_share.o \
 	src/ingest/ingest_sql.o \
 	src/ingest/ingest_store.o \
+	src/ingest/ingest_stored.o \
 	src/ingest/ingest_sum.o \
 	src/ingest/ingest_unit_read.o \
 	src/ingest/ingest_unit_write.o \

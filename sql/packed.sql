@@ -74,5 +74,23 @@ SELECT v.view, v.rows, v.different FROM (
     FROM l4._slot_value a WHERE a.job_id = 'packed-5'
     UNION ALL SELECT 4, '_job_event', count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM l4._job_event b WHERE b.job_id = 'packed-4' AND (b.event_id, b.occurrences, b.nodes, b.first_ts, b.last_ts, b.first_node, b.first_line_no, b.example) = (a.event_id, a.occurrences, a.nodes, a.first_ts, a.last_ts, a.first_node, a.first_line_no, a.example)))
     FROM l4._job_event a WHERE a.job_id = 'packed-5') AS v(o, view, rows, different) ORDER BY v.o;
+-- short streams with metrics have more of what grows than a row of a pack of their own takes: all of it stays when they go on
+SELECT l4.create_log_table('growing_log');
+CREATE PROCEDURE packed.grow(target text, first int, last int) LANGUAGE sql AS $$
+    INSERT INTO growing_log (job_id, node, line_no, ts, line)
+    SELECT target, 'node-' || n, i, timestamptz '2026-01-01 00:00:00Z' + make_interval(secs => i), 'iteration ' || i || '/ 900 | '
+        || (SELECT string_agg(format('%s: 0.%s', m, abs(hashint8extended(i, n * length(m)) % 1000000000000000)), ' | ') FROM unnest('{lm loss,grad norm,learning rate}'::text[]) m)
+    FROM generate_series(1, 2) n, generate_series(first, last) i
+$$;
+CALL packed.grow('packed-6', 1, 420);
+CALL l4.ingest('growing_log', 'packed-6');
+CALL packed.grow('packed-7', 1, 400);
+CALL l4.ingest('growing_log', 'packed-7');
+SELECT min(length(l4._member(p.iterations, s.member))) > 8192 AS much, count(s.member) AS sharing FROM l4._stream s JOIN l4._pack p USING (pack_id) WHERE s.job_id = 'packed-7';
+CALL packed.grow('packed-7', 401, 420);
+CALL l4.ingest('growing_log', 'packed-7');
+SELECT i.job_id, count(*) AS iterations, sum((i.metrics ->> 'loss')::numeric) AS metric, (SELECT count(*) FROM l4._sequence q WHERE q.job_id = i.job_id) AS sequences,
+    (SELECT sum(a.lines) FROM l4._activity a WHERE a.job_id = i.job_id) AS active
+FROM l4.iteration i WHERE i.job_id IN ('packed-6', 'packed-7') GROUP BY 1 ORDER BY 1;
 SELECT count(l4.forget_job(j.job_id)) AS forgotten FROM l4.job j WHERE j.job_id LIKE 'packed%';
 DROP SCHEMA packed CASCADE;

@@ -5,7 +5,6 @@
  */
 #include "postgres.h"
 
-#include "access/detoast.h"
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -13,37 +12,6 @@
 
 #include "ingest/ingest_parcel.h"
 #include "l4_compat.h"
-
-#define GROWTH_BYTES 8192		/* a row of what grows with time is full when it has these: it would be written again with the next lines */
-
-/* What is stored of a stream. */
-typedef struct Stored
-{
-	char	   *job_id;
-	char	   *node;
-	char	   *source;
-	int			next_chunk_no;
-	int			tail_lines;
-	int32		pack_id;		/* 0 none */
-	bool		has_own;
-	bytea	   *chunk;			/* the last one, when it has room */
-	bytea	   *pack_carry;
-	int			growth_part;	/* where more of what grows goes */
-	L4Sections	sections;
-} Stored;
-
-static const char read_sql[] =
-"SELECT s.job_id, s.node, s.source, s.next_chunk_no, s.tail_lines, s.pack_id, s.member IS NULL, l4._member(c.body, s.member), "
-"l4._member(m.pack_carry, s.member), g.part, l4._member(m.events, s.member), l4._member(m.slots, s.member), l4._member(g.durations, s.member), "
-"l4._member(g.iterations, s.member), l4._member(m.stages, s.member), l4._member(g.activity, s.member), l4._member(g.sequences, s.member) "
-"FROM l4._stream s "
-/* number -1 is what was open */
-"LEFT JOIN l4._pack_chunk c ON c.pack_id = s.pack_id AND c.chunk_no = s.next_chunk_no - 1 AND c.chunk_no >= 0 AND (c.lines < $2 OR s.member IS NOT NULL) "
-"LEFT JOIN l4._pack m ON m.pack_id = s.pack_id AND m.part = 0 "
-"LEFT JOIN LATERAL (SELECT x.* FROM l4._pack x WHERE x.pack_id = s.pack_id ORDER BY x.part DESC LIMIT 1) g ON true "
-"WHERE s.stream_id = $1";
-static const Oid read_types[] = {INT4OID, INT4OID};
-#define STORED_SECTIONS 11		/* column of the first one */
 
 /* What lines that fill a gap leave alone: the state at the end of the stream, and what is open there. */
 static const char read_end_sql[] =
@@ -54,6 +22,7 @@ static const char read_end_sql[] =
 "FROM l4._stream s LEFT JOIN l4._pack m ON m.pack_id = s.pack_id AND m.part = 0 "
 "LEFT JOIN l4._pack_chunk c ON c.pack_id = s.pack_id AND c.chunk_no = -1 "
 "WHERE s.stream_id = $1";
+static const Oid read_end_types[] = {INT4OID};
 #define END_SECTIONS 2
 #define END_CHUNK (END_SECTIONS + L4_NSECTIONS)
 
@@ -107,16 +76,6 @@ get_bytes(int col)
 	return isnull ? NULL : DatumGetByteaPCopy(value);
 }
 
-/* Bytes of a column before compression, without fetching it. */
-static Size
-column_size(int col)
-{
-	bool		isnull;
-	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, col, &isnull);
-
-	return isnull ? 0 : toast_raw_datum_size(value) - VARHDRSZ;
-}
-
 static int64
 get_int(int col, int64 otherwise)
 {
@@ -128,47 +87,9 @@ get_int(int col, int64 otherwise)
 	return SPI_gettypeid(SPI_tuptable->tupdesc, col) == INT4OID ? DatumGetInt32(value) : DatumGetInt64(value);
 }
 
-static bool
-read_stored(L4Packing *packing, int32 stream_id, Stored *stored)
-{
-	/* what grows with time */
-	static const bool grows[] = {false, false, true, true, false, true, true};
-	Size		growth = 0;
-	HeapTuple	row;
-	TupleDesc	desc;
-	bool		isnull;
-
-	StaticAssertStmt(lengthof(grows) == L4_NSECTIONS, "all sections");
-	l4_query_put_int(&packing->read, stream_id);
-	l4_query_put_int(&packing->read, L4_CHUNK_LINES);
-	if (l4_query_run(&packing->read) != 1)
-		return false;
-	row = SPI_tuptable->vals[0];
-	desc = SPI_tuptable->tupdesc;
-	memset(stored, 0, sizeof(*stored));
-	stored->job_id = SPI_getvalue(row, desc, 1);
-	stored->node = SPI_getvalue(row, desc, 2);
-	stored->source = SPI_getvalue(row, desc, 3);
-	stored->next_chunk_no = (int) get_int(4, 0);
-	stored->tail_lines = (int) get_int(5, 0);
-	stored->pack_id = (int32) get_int(6, 0);
-	stored->has_own = stored->pack_id != 0 && DatumGetBool(SPI_getbinval(row, desc, 7, &isnull));
-	stored->chunk = get_bytes(8);
-	stored->pack_carry = get_bytes(9);
-	stored->growth_part = (int) get_int(10, 0);
-	for (int i = 0; i < L4_NSECTIONS; i++)
-		growth += grows[i] ? column_size(STORED_SECTIONS + i) : 0;
-	stored->growth_part += growth >= GROWTH_BYTES;
-	for (int i = 0; i < L4_NSECTIONS; i++)
-		if (!grows[i] || growth < GROWTH_BYTES)
-			*l4_section(&stored->sections, i) = get_bytes(STORED_SECTIONS + i);
-	SPI_freetuptable(SPI_tuptable);
-	return true;
-}
-
 /* Lines that fill a gap: what is at the end of the stream stays as it is. */
 static void
-keep_end(L4Packing *packing, int32 stream_id, const Stored *stored, L4Parcel *parcel)
+keep_end(L4Packing *packing, int32 stream_id, bytea *pack_carry, L4Parcel *parcel)
 {
 	L4Packed   *packed = parcel->packed;
 	bytea	   *carry;
@@ -179,14 +100,14 @@ keep_end(L4Packing *packing, int32 stream_id, const Stored *stored, L4Parcel *pa
 	carry = get_bytes(1);
 	parcel->head.carry = carry == NULL ? NULL : VARDATA_ANY(carry);
 	parcel->head.carry_len = carry == NULL ? 0 : VARSIZE_ANY_EXHDR(carry);
-	packed->carry = stored->pack_carry;
+	packed->carry = pack_carry;
 	for (int i = 0; i < L4_NSECTIONS; i++)
 		*l4_section(&packed->open, i) = get_bytes(END_SECTIONS + i);
 	packed->open_chunk = NULL;
-	if (stored->tail_lines > 0)
+	if (packing->stored.tail_lines > 0)
 	{
 		packed->open_chunk = (L4Chunk *) palloc(sizeof(L4Chunk));
-		packed->open_chunk->lines = stored->tail_lines;
+		packed->open_chunk->lines = packing->stored.tail_lines;
 		packed->open_chunk->body = get_bytes(END_CHUNK);
 		packed->open_chunk->first_line_no = get_int(END_CHUNK + 1, 0);
 		packed->open_chunk->last_line_no = get_int(END_CHUNK + 2, 0);
@@ -227,9 +148,8 @@ line_runs(const L4UnitPart *part)
 void
 l4_packing_init(L4Packing *packing, bool read_only)
 {
-	l4_query_prepare(&packing->read, read_sql, lengthof(read_types), read_types);
-	packing->read.read_only = read_only;
-	l4_query_prepare(&packing->read_end, read_end_sql, 1, read_types);
+	l4_stored_init(&packing->reader, read_only);
+	l4_query_prepare(&packing->read_end, read_end_sql, lengthof(read_end_types), read_end_types);
 	packing->read_end.read_only = read_only;
 	read_stages(&packing->stages, read_only);
 }
@@ -239,10 +159,9 @@ static bool
 is_short(L4Parcel *parcel)
 {
 	L4Packed   *packed = parcel->packed;
-	int64		lines = (packed->nchunks > 0 ? packed->chunks[0].lines : 0) + (packed->open_chunk != NULL ? packed->open_chunk->lines : 0);
 	Size		bytes = 0;
 
-	if (parcel->chunk_no > 0 || packed->nchunks > 1 || parcel->growth_part > 0 || lines > L4_SHORT_LINES)
+	if (parcel->chunk_no > 0 || packed->nchunks > 1 || parcel->growth_part > 0 || l4_parcel_lines(parcel) > L4_SHORT_LINES)
 		return false;
 	for (int i = 0; i < L4_NSECTIONS; i++)
 	{
@@ -281,37 +200,46 @@ l4_parcel_compress(L4Parcel *parcel)
 		packed->open_chunk->body = compress_or_null(packed->open_chunk->body);
 }
 
+bool
+l4_packing_open(L4Packing *packing, int32 stream_id)
+{
+	return l4_stored_read(&packing->reader, stream_id, &packing->stored);
+}
+
+bytea *
+l4_packing_carry(L4Packing *packing)
+{
+	return l4_stored_value(&packing->reader, &packing->stored, L4_STORED_CARRY);
+}
+
 L4Parcel *
 l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4Unit *unit)
 {
 	L4Parcel   *parcel = palloc(sizeof(L4Parcel));
+	const L4Stored *stored = &packing->stored;
 	L4PackInput input;
-	Stored		stored;
 
-	if (!read_stored(packing, stream_id, &stored))
-		return NULL;
 	memset(&input, 0, sizeof(input));
 	input.unit = unit;
 	input.stages = &packing->stages;
 	input.late = late;
-	input.carry = stored.pack_carry;
-	input.chunk = stored.chunk;
-	input.before = stored.sections;
+	input.carry = l4_stored_value(&packing->reader, stored, L4_STORED_PACK_CARRY);
+	input.chunk = l4_stored_value(&packing->reader, stored, L4_STORED_CHUNK);
+	parcel->growth_part = l4_stored_sections(&packing->reader, stored, &input.before);
 	parcel->packed = l4_pack_unit(&input, CurrentMemoryContext);
 	parcel->head = unit->head;
 	parcel->head.packed = true;
-	parcel->job_id = stored.job_id;
-	parcel->node = stored.node;
-	parcel->source = stored.source;
-	parcel->chunk_no = stored.chunk == NULL ? stored.next_chunk_no : stored.next_chunk_no - 1;
-	parcel->pack_id = stored.pack_id;
-	parcel->has_tail = stored.tail_lines > 0;
-	parcel->has_own = stored.has_own;
-	parcel->growth_part = stored.growth_part;
+	parcel->job_id = stored->job_id;
+	parcel->node = stored->node;
+	parcel->source = stored->source;
+	parcel->chunk_no = input.chunk == NULL ? stored->next_chunk_no : stored->next_chunk_no - 1;
+	parcel->pack_id = stored->pack_id;
+	parcel->has_tail = stored->tail_lines > 0;
+	parcel->has_own = stored->pack_id != 0 && stored->member == L4_NO_INT;
 	parcel->seen = line_runs(&unit->settled);
 	parcel->tail = line_runs(&unit->open);
 	if (late)
-		keep_end(packing, stream_id, &stored, parcel);
+		keep_end(packing, stream_id, input.carry, parcel);
 	parcel->is_short = is_short(parcel);
 	if (!parcel->is_short)
 		l4_parcel_compress(parcel);

@@ -204,36 +204,24 @@ scan_shared(int64 rules)
 
 /* Give the statement that reads lines the stream's key and the carry to the scan; false when the stream is gone. */
 static bool
-begin_piece(L4Scan *scan, SPIPlanPtr stream, const Pieces *pieces, int i, ParamListInfo params, MemoryContext cxt)
+begin_piece(L4Scan *scan, L4Packing *packing, const Pieces *pieces, int i, ParamListInfo params)
 {
 	bool		late = DatumGetBool(pieces->late[i]);
-	bool		isnull;
-	HeapTuple	row;
 	bytea	   *carry = NULL;
-	MemoryContext old;
 
-	if (SPI_execute_plan(stream, &pieces->ids[i], NULL, true, 1) != SPI_OK_SELECT)
-		elog(ERROR, "cannot read a stream");
-	if (SPI_processed != 1)
+	if (!l4_packing_open(packing, DatumGetInt32(pieces->ids[i])))
 		return false;
-	row = SPI_tuptable->vals[0];
-	old = MemoryContextSwitchTo(cxt);
-	for (int k = 0; k < 3; k++)
-		params->params[k].value = PointerGetDatum(PG_DETOAST_DATUM_COPY(SPI_getbinval(row, SPI_tuptable->tupdesc, k + 1, &isnull)));
-	if (!late)
-	{
-		Datum		value = SPI_getbinval(row, SPI_tuptable->tupdesc, 4, &isnull);
-
-		carry = isnull ? NULL : DatumGetByteaPP(value);
-	}
-	MemoryContextSwitchTo(old);
+	params->params[0].value = CStringGetTextDatum(packing->stored.job_id);
+	params->params[1].value = CStringGetTextDatum(packing->stored.node);
+	params->params[2].value = CStringGetTextDatum(packing->stored.source);
 	params->params[3].value = pieces->from_line[i];
 	/* lines beyond the end complete its last records */
 	params->params[4].value = late ? pieces->to_line[i]
 		: Int64GetDatum(Min(DatumGetInt64(pieces->to_line[i]), PG_INT64_MAX - L4_UNIT_OVERRUN - 1) + L4_UNIT_OVERRUN + 1);
+	if (!late)
+		carry = l4_packing_carry(packing);
 	l4_scan_begin(scan, carry == NULL ? NULL : VARDATA_ANY(carry), carry == NULL ? 0 : VARSIZE_ANY_EXHDR(carry),
 				  DatumGetInt64(pieces->to_line[i]), late);
-	SPI_freetuptable(SPI_tuptable);
 	return true;
 }
 
@@ -285,12 +273,11 @@ static bytea *
 finish_piece(L4Scan *scan, L4Packing *packing, int32 stream_id, bool late)
 {
 	L4Unit		unit;
-	L4Parcel   *parcel = NULL;
 
 	l4_scan_finish(scan, &unit);
-	if (unit.head.unknown == 0)
-		parcel = l4_packing_pack(packing, stream_id, late, &unit);
-	return parcel != NULL ? l4_parcel_encode(parcel) : l4_unit_encode(&unit);
+	if (unit.head.unknown > 0)
+		return l4_unit_encode(&unit);
+	return l4_parcel_encode(l4_packing_pack(packing, stream_id, late, &unit));
 }
 
 /* (statement, the same where sources are NULL, version of the rules, pieces …) -> (number, unit); NULL for a piece without lines */
@@ -299,7 +286,6 @@ l4_ingest_scan_share(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Pieces		pieces;
-	SPIPlanPtr	stream;
 	SPIPlanPtr	reads[2] = {NULL, NULL};
 	MemoryContext cxt;
 	MemoryContext unit_cxt;
@@ -314,8 +300,6 @@ l4_ingest_scan_share(PG_FUNCTION_ARGS)
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 share", ALLOCSET_DEFAULT_SIZES);
 	unit_cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unit", ALLOCSET_DEFAULT_SIZES);
 	scan = l4_scan_create(scan_shared(PG_GETARG_INT64(ARG_RULES)), cxt);
-	stream = prepare("SELECT s.job_id, s.node, s.source, l4._member(p.carry, s.member) "
-					 "FROM l4._stream s LEFT JOIN l4._pack p ON p.pack_id = s.pack_id AND p.part = 0 WHERE s.stream_id = $1", 1, (Oid[]) {INT4OID});
 	l4_packing_init(&packing, true);
 	params = read_params();
 	init_receiver(&receiver, scan, cxt);
@@ -330,17 +314,18 @@ l4_ingest_scan_share(PG_FUNCTION_ARGS)
 		if (reads[which] == NULL)
 			reads[which] = prepare(text_to_cstring(PG_GETARG_TEXT_PP(which == 0 ? ARG_READ : ARG_READ_NULL)), READ_PARAMS, read_types);
 		values[0] = pieces.numbers[i];
-		if (begin_piece(scan, stream, &pieces, i, params, unit_cxt))
+		old = MemoryContextSwitchTo(unit_cxt);
+		if (begin_piece(scan, &packing, &pieces, i, params))
 		{
 			read_lines(reads[which], params, &receiver);
+			MemoryContextSwitchTo(unit_cxt);
 			if (receiver.any)
 			{
-				old = MemoryContextSwitchTo(unit_cxt);
 				values[1] = PointerGetDatum(finish_piece(scan, &packing, DatumGetInt32(pieces.ids[i]), DatumGetBool(pieces.late[i])));
 				nulls[1] = false;
-				MemoryContextSwitchTo(old);
 			}
 		}
+		MemoryContextSwitchTo(old);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		MemoryContextReset(unit_cxt);
 	}

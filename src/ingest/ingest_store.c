@@ -230,7 +230,6 @@ parcel_of_unit(Store *store, int32 stream_id, bool late, bytea *bytes)
 {
 	L4UnitHead	head;
 	L4Unit	   *unit;
-	L4Parcel   *parcel;
 
 	memset(&head, 0, sizeof(head));
 	l4_unit_head(bytes, &head, CurrentMemoryContext);
@@ -238,13 +237,12 @@ parcel_of_unit(Store *store, int32 stream_id, bool late, bytea *bytes)
 		return l4_parcel_decode(bytes);
 	unit = l4_unit_decode(bytes, CurrentMemoryContext);
 	l4_unit_resolve(unit, &store->learnt, CurrentMemoryContext);
-	parcel = l4_packing_pack(&store->packing, stream_id, late, unit);
-	if (parcel == NULL)
+	if (!l4_packing_open(&store->packing, stream_id))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("a job was removed while its logs were read"),
 				 errhint("Call l4.ingest() again: it goes on with what there is.")));
-	return parcel;
+	return l4_packing_pack(&store->packing, stream_id, late, unit);
 }
 
 /* A stream by itself. What it had in a pack of its own is replaced. */
@@ -375,7 +373,7 @@ static void
 add_to_group(Store *store, int32 stream_id, bool late, int64 to_line, L4Parcel *parcel)
 {
 	SharedPack *group = &store->group;
-	int			lines = (int) (parcel->head.lines + parcel->head.open_lines);
+	int			lines = l4_parcel_lines(parcel);
 
 	if (group->n > 0 && (group->n == L4_GROUP_MAX || group->lines + lines > L4_CHUNK_LINES ||
 						 strcmp(group->parcel[0]->job_id, parcel->job_id) != 0))
