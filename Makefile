@@ -143,6 +143,7 @@ FRAGMENTS = \
 	sql/install/86_fault_watch.sql \
 	sql/install/86_fault_combine.sql \
 	sql/install/86_fault_match.sql \
+	sql/install/86_fault_propose.sql \
 	sql/install/86_fault_memory.sql \
 	sql/install/86_fault_share.sql \
 	sql/install/87_fault_pack_hardware_gpu.sql \
@@ -208,6 +209,7 @@ REGRESS = \
 	sources \
 	source_kinds \
 	fault_match \
+	fault_form \
 	packs \
 	diagnose_jobs \
 	diagnose_ranks

@@ -80,7 +80,11 @@ SELECT change, pg_temp.try_condition(change) FROM unnest(ARRAY[
 	'{}', '{"step": 0}', '{"step": 17}', '{"kind": "maybe"}', '{"signature": null}', '{"template": "worker <*> died"}', '{"signature": null, "template": "worker <*> died"}',
 	'{"signature": ".*"}', '{"signature": null, "template": "<*>"}', '{"min_occurrences": 0}', '{"min_nodes": 0}', '{"min_nodes": 3, "max_nodes": 2}',
 	'{"within": "10 s"}', '{"within": "0 s"}', '{"kind": "absent", "within": "10 s"}', '{"step": 1, "within": "10 s"}', '{"step": 1, "same_node": true}', '{"step": 1, "kind": "absent"}',
-	'{"kind": "silence"}', '{"kind": "silence", "silence": "60 s"}', '{"silence": "60 s"}', '{"kind": "silence", "silence": "-1 s"}', '{"fault_id": 5}'
+	'{"kind": "silence"}', '{"kind": "silence", "silence": "60 s"}', '{"silence": "60 s"}', '{"kind": "silence", "silence": "-1 s"}', '{"fault_id": 5}',
+	'{"kind": "effect"}', '{"kind": "effect", "signature": null}', '{"kind": "effect", "signature": null, "within": "10 s"}', '{"step": 1, "kind": "effect", "signature": null}',
+	'{"kind": "quiet", "signature": null}', '{"kind": "quiet", "silence": "60 s"}', '{"kind": "quiet", "signature": null, "silence": "60 s"}', '{"kind": "ends", "signature": null, "silence": "60 s"}',
+	'{"step": 1, "kind": "quiet", "signature": null, "silence": "60 s"}', '{"kind": "quiet", "signature": null, "silence": "60 s", "within": "10 s"}',
+	'{"min_nodes": 0, "max_nodes": 0}', '{"step": 1, "min_nodes": 0, "max_nodes": 0}'
 ]::jsonb[]) AS t(change);
 INSERT INTO l4.fault_condition (fault_id, step, signature) SELECT fault_id, 2, 'some text' FROM l4.fault WHERE name = 'comb';
 INSERT INTO l4.fault_condition (fault_id, step, signature) SELECT fault_id, 1, 'some text' FROM l4.fault WHERE name = 'b';

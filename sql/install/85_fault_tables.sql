@@ -131,30 +131,32 @@ CREATE TABLE l4.fault_condition (
 	CONSTRAINT fault_condition_pkey PRIMARY KEY (fault_id, step),
 	CONSTRAINT fault_condition_fault_id_fkey FOREIGN KEY (fault_id) REFERENCES l4.fault ON DELETE CASCADE,
 	CONSTRAINT fault_condition_step_check CHECK (step OPERATOR(pg_catalog.>=) 1 AND step OPERATOR(pg_catalog.<=) 16),
-	CONSTRAINT fault_condition_kind_check CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'absent', 'silence'])),
-	CONSTRAINT fault_condition_pattern_check CHECK (pg_catalog.num_nonnulls(signature, template) OPERATOR(pg_catalog.=) 1),
+	CONSTRAINT fault_condition_kind_check CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'absent', 'silence', 'effect', 'quiet', 'ends'])),
+	CONSTRAINT fault_condition_pattern_check CHECK (pg_catalog.num_nonnulls(signature, template) OPERATOR(pg_catalog.=)
+		CASE WHEN kind OPERATOR(pg_catalog.=) ANY (ARRAY['effect', 'quiet', 'ends']) THEN 0 ELSE 1 END),
 	CONSTRAINT fault_condition_signature_check CHECK (l4._signature_usable(signature)),
 	CONSTRAINT fault_condition_template_check CHECK (template IS NULL OR l4._templates_usable(ARRAY[template])),
-	CONSTRAINT fault_condition_first_check CHECK (step OPERATOR(pg_catalog.>) 1 OR (kind OPERATOR(pg_catalog.<>) 'absent' AND NOT same_node AND within IS NULL)),
-	CONSTRAINT fault_condition_count_check CHECK (min_occurrences OPERATOR(pg_catalog.>=) 1 AND min_nodes OPERATOR(pg_catalog.>=) 1
-		AND (max_nodes IS NULL OR max_nodes OPERATOR(pg_catalog.>=) min_nodes)),
+	CONSTRAINT fault_condition_first_check CHECK (step OPERATOR(pg_catalog.>) 1
+		OR (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'silence', 'effect']) AND NOT same_node AND within IS NULL AND min_nodes OPERATOR(pg_catalog.>) 0)),
+	CONSTRAINT fault_condition_count_check CHECK (min_occurrences OPERATOR(pg_catalog.>=) 1 AND min_nodes OPERATOR(pg_catalog.>=) 0
+		AND (max_nodes IS NULL OR max_nodes OPERATOR(pg_catalog.>=) min_nodes) AND (min_nodes OPERATOR(pg_catalog.>) 0 OR max_nodes IS NOT NULL)),
 	CONSTRAINT fault_condition_within_check CHECK (within IS NULL
-		OR (kind OPERATOR(pg_catalog.=) 'event' AND within OPERATOR(pg_catalog.>) '0'::interval)),
-	CONSTRAINT fault_condition_silence_check CHECK ((kind OPERATOR(pg_catalog.=) 'silence') OPERATOR(pg_catalog.=) (silence IS NOT NULL)
+		OR (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'effect']) AND within OPERATOR(pg_catalog.>) '0'::interval)),
+	CONSTRAINT fault_condition_silence_check CHECK ((kind OPERATOR(pg_catalog.=) ANY (ARRAY['silence', 'quiet', 'ends'])) OPERATOR(pg_catalog.=) (silence IS NOT NULL)
 		AND (silence IS NULL OR silence OPERATOR(pg_catalog.>) '0'::interval))
 );
 COMMENT ON TABLE l4.fault_condition IS 'faults recognised by several events together: all steps must hold';
 COMMENT ON COLUMN l4.fault_condition.fault_id IS 'the fault, whose column combined is true';
 COMMENT ON COLUMN l4.fault_condition.step IS '1, 2, 3 and so on; step 1 gives the proof line';
-COMMENT ON COLUMN l4.fault_condition.kind IS 'event: occurs; absent: does not occur; silence: occurs, then not for some time';
+COMMENT ON COLUMN l4.fault_condition.kind IS 'event: occurs; absent: does not occur; silence: occurs, then not for some time; effect: a report of a lost peer; quiet: a node writes nothing for some time while others go on; ends: its log ends so long before the others';
 COMMENT ON COLUMN l4.fault_condition.signature IS 'matches a line of the event';
 COMMENT ON COLUMN l4.fault_condition.template IS 'or the template of the event';
 COMMENT ON COLUMN l4.fault_condition.min_occurrences IS 'at least so many records on a node for the node to count';
-COMMENT ON COLUMN l4.fault_condition.min_nodes IS 'on at least so many nodes';
+COMMENT ON COLUMN l4.fault_condition.min_nodes IS 'on at least so many nodes; 0, with max_nodes, on no more than that';
 COMMENT ON COLUMN l4.fault_condition.max_nodes IS 'on at most so many nodes';
 COMMENT ON COLUMN l4.fault_condition.same_node IS 'counts only on nodes where step 1 holds';
 COMMENT ON COLUMN l4.fault_condition.within IS 'at most this long after an occurrence of the step before, and not before it';
-COMMENT ON COLUMN l4.fault_condition.silence IS 'longest time between two occurrences, or from the last one to the end of the job''s log, is at least this';
+COMMENT ON COLUMN l4.fault_condition.silence IS 'longest time between two occurrences, or from the last one to the end of the job''s log, is at least this; of a node that is quiet, between two lines';
 
 -- A fault that is matched here may be gone tomorrow (another pack), so the name is kept and nothing refers to l4.fault.
 CREATE TABLE l4.fault_match (

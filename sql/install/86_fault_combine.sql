@@ -2,23 +2,41 @@
 
 -- A step speaks of an event on all its nodes, or, where a variable part decides (an exit code), on the nodes that have such a value.
 -- Values are tried for the events that some signature matched (event_ids): for each family of values the pack has one that matches any.
-CREATE FUNCTION l4._condition_events(job_id text, event_ids int[])
+CREATE FUNCTION l4._condition_events(job_id text, event_ids int[], only_fault int DEFAULT NULL)
 RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz, gave_up bool)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
 	WITH condition AS MATERIALIZED (
-		SELECT c.fault_id, c.step, c.signature, l4._template_pattern(c.template)::l4.pcre AS pattern, c.template
+		SELECT c.fault_id, c.step, c.kind, c.signature, l4._template_pattern(c.template)::l4.pcre AS pattern, c.template
 		FROM l4.active_fault AS f JOIN l4.fault_condition AS c ON c.fault_id OPERATOR(pg_catalog.=) f.fault_id
-		WHERE f.combined
+		WHERE f.combined AND c.kind OPERATOR(pg_catalog.<>) ALL (ARRAY['quiet', 'ends'])
+		  AND (_condition_events.only_fault IS NULL OR f.fault_id OPERATOR(pg_catalog.=) _condition_events.only_fault)
+	), line AS MATERIALIZED (
+		SELECT pg_catalog.row_number() OVER () AS place, l.* FROM l4._fault_lines(_condition_events.job_id) AS l
+	), told AS MATERIALIZED (
+		SELECT l.event_id, (pg_catalog.array_agg(l.line ORDER BY l.is_record, l.line_no))[1] AS line, pg_catalog.min(l.ts) AS ts
+		FROM l4._pcre_multimatch(
+				(SELECT pg_catalog.array_agg(f.signature ORDER BY f.fault_id) FROM l4.active_fault AS f
+				 WHERE f.is_effect AND f.component OPERATOR(pg_catalog.=) ANY (ARRAY['network', 'collective', 'node'])
+				   AND EXISTS (SELECT FROM condition AS c WHERE c.kind OPERATOR(pg_catalog.=) 'effect')),
+				(SELECT pg_catalog.array_agg(l.line ORDER BY l.place) FROM line AS l)) AS m
+		JOIN line AS l ON l.place OPERATOR(pg_catalog.=) m.line
+		WHERE m.matched
+		GROUP BY l.event_id
 	), whole AS (
 		SELECT c.fault_id, c.step, l.event_id, COALESCE(pg_catalog.bool_or(m.yes), false) AS yes, pg_catalog.bool_or(m.yes IS NULL) AS unknown,
 			(pg_catalog.array_agg(l.line ORDER BY l.is_record, l.line_no) FILTER (WHERE m.yes))[1] AS line, pg_catalog.min(l.ts) AS ts
 		FROM condition AS c
-		CROSS JOIN l4._fault_lines(_condition_events.job_id) AS l
+		CROSS JOIN line AS l
 		JOIN l4._event AS e ON e.event_id OPERATOR(pg_catalog.=) l.event_id
 		CROSS JOIN LATERAL (SELECT CASE WHEN c.signature IS NOT NULL THEN l4.pcre_match(l.line, c.signature)
 							ELSE e.template OPERATOR(pg_catalog.=) c.template OR l4.pcre_match(e.example, c.pattern) END AS yes) AS m
+		WHERE c.kind OPERATOR(pg_catalog.<>) 'effect'
 		GROUP BY c.fault_id, c.step, l.event_id
+		UNION ALL
+		SELECT c.fault_id, c.step, t.event_id, true, false, t.line, t.ts
+		FROM condition AS c CROSS JOIN told AS t
+		WHERE c.kind OPERATOR(pg_catalog.=) 'effect'
 	), value AS MATERIALIZED (
 		SELECT c.fault_id, c.step, v.event_id, v.slot, v.nodes, v.line, v.ts, m.yes,
 			pg_catalog.bool_or(m.yes) OVER w AND NOT pg_catalog.bool_and(m.yes) OVER w AS decides
@@ -46,7 +64,7 @@ BEGIN ATOMIC
 	  AND NOT EXISTS (SELECT FROM value AS v WHERE v.decides AND v.fault_id OPERATOR(pg_catalog.=) w.fault_id AND v.step OPERATOR(pg_catalog.=) w.step
 					  AND v.event_id OPERATOR(pg_catalog.=) w.event_id);
 END;
-COMMENT ON FUNCTION l4._condition_events(text, int[])
+COMMENT ON FUNCTION l4._condition_events(text, int[], int)
 	IS 'events of the job that each step of a combined fault speaks of, and on which nodes; NULL = wherever the event occurs';
 
 -- events: event id -> null, or the nodes that count.
@@ -86,6 +104,47 @@ RETURN (
 	WHERE g.gap OPERATOR(pg_catalog.>=) _silent_nodes.silence);
 COMMENT ON FUNCTION l4._silent_nodes(text, jsonb, interval) IS 'nodes on which some events stop for at least that long, at the latest by the end of the job''s log';
 
+-- Times at which a node wrote nothing while others went on. One whose log ends is compared with the end of most logs. Between two lines of
+-- its own, at least half of the others must write in the middle half of the time: when all wait, the last one to speak is not quiet.
+CREATE FUNCTION l4._silences(job_id text, silence interval)
+RETURNS TABLE (node text, since timestamptz, length interval, ended bool)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 10 SET enable_nestloop = off SET jit = off
+BEGIN ATOMIC
+	WITH node AS MATERIALIZED (
+		SELECT n.node, n.last_ts, COALESCE(z.clock, '0') AS clock, pg_catalog.count(*) OVER () AS nodes
+		FROM l4._node AS n LEFT JOIN l4._case_node AS z ON z.job_id OPERATOR(pg_catalog.=) n.job_id AND z.node OPERATOR(pg_catalog.=) n.node
+		WHERE n.job_id OPERATOR(pg_catalog.=) _silences.job_id AND n.last_ts IS NOT NULL
+	), ends AS (
+		SELECT pg_catalog.percentile_disc(0.5) WITHIN GROUP (ORDER BY n.last_ts OPERATOR(pg_catalog.-) n.clock) AS ts FROM node AS n
+	), pause AS MATERIALIZED (
+		SELECT p.node, p.bucket AS since, p.next OPERATOR(pg_catalog.-) p.bucket AS length
+		FROM (SELECT a.node, a.bucket, pg_catalog.lead(a.bucket) OVER (PARTITION BY a.node ORDER BY a.bucket) AS next
+			FROM l4._activity AS a WHERE a.job_id OPERATOR(pg_catalog.=) _silences.job_id) AS p
+		WHERE p.next OPERATOR(pg_catalog.-) p.bucket OPERATOR(pg_catalog.>=) _silences.silence
+		ORDER BY 3 DESC, 1, 2 LIMIT 64
+	), others AS (
+		SELECT p.node, p.since, p.length, s.node AS other,
+			pg_catalog.bool_or(l4._wrote_between(m.activity, m.open_activity,
+				p.since OPERATOR(pg_catalog.-) n.clock OPERATOR(pg_catalog.+) o.clock OPERATOR(pg_catalog.+) (p.length OPERATOR(pg_catalog.*) 0.25),
+				p.since OPERATOR(pg_catalog.-) n.clock OPERATOR(pg_catalog.+) o.clock OPERATOR(pg_catalog.+) (p.length OPERATOR(pg_catalog.*) 0.75))) AS wrote
+		FROM pause AS p
+		JOIN node AS n ON n.node OPERATOR(pg_catalog.=) p.node
+		JOIN node AS o ON o.node OPERATOR(pg_catalog.<>) p.node
+		JOIN l4._stream AS s ON s.job_id OPERATOR(pg_catalog.=) _silences.job_id AND s.node OPERATOR(pg_catalog.=) o.node
+		JOIN l4._summary AS m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+		GROUP BY p.node, p.since, p.length, s.node
+	)
+	SELECT n.node, n.last_ts, e.ts OPERATOR(pg_catalog.-) (n.last_ts OPERATOR(pg_catalog.-) n.clock), true
+	FROM node AS n CROSS JOIN ends AS e
+	WHERE e.ts OPERATOR(pg_catalog.-) (n.last_ts OPERATOR(pg_catalog.-) n.clock) OPERATOR(pg_catalog.>=) _silences.silence
+	UNION ALL
+	SELECT o.node, o.since, o.length, false
+	FROM others AS o
+	GROUP BY o.node, o.since, o.length
+	HAVING pg_catalog.count(*) FILTER (WHERE o.wrote) OPERATOR(pg_catalog.*) 2 OPERATOR(pg_catalog.>=) pg_catalog.count(*);
+END;
+COMMENT ON FUNCTION l4._silences(text, interval) IS 'when nodes wrote nothing for at least that long while most others went on; ended: and nothing after it';
+
 -- One fault: goes through its steps, keeping the nodes on which all steps so far hold (same_node) and the times of the last
 -- event step that a following step may refer to. NULL when a step does not hold.
 CREATE FUNCTION l4._combination_nodes(job_id text, fault_id int, steps jsonb) RETURNS jsonb
@@ -106,7 +165,13 @@ BEGIN
 	FOR c IN SELECT * FROM l4.fault_condition f WHERE f.fault_id = _combination_nodes.fault_id ORDER BY f.step LOOP
 		events := steps -> c.step::text;
 		held := '{}';
-		IF events IS NOT NULL AND c.kind = 'silence' THEN
+		IF c.kind IN ('quiet', 'ends') THEN
+			-- without times nobody knows who was silent, and alone nobody is
+			IF (SELECT count(n.last_ts) < 2 FROM l4._node n WHERE n.job_id = _combination_nodes.job_id) THEN
+				RETURN NULL;
+			END IF;
+			held := ARRAY(SELECT DISTINCT q.node FROM l4._silences(_combination_nodes.job_id, c.silence) AS q WHERE q.ended OR c.kind = 'quiet');
+		ELSIF events IS NOT NULL AND c.kind = 'silence' THEN
 			held := coalesce(l4._silent_nodes(_combination_nodes.job_id, events, c.silence), '{}');
 		ELSIF events IS NOT NULL AND c.within IS NOT NULL THEN
 			-- the latest time of the step before that is not after this one decides
@@ -149,13 +214,13 @@ END
 $$;
 COMMENT ON FUNCTION l4._combination_nodes(text, int, jsonb) IS 'nodes on which a combined fault holds and those of each step; NULL when it does not';
 
-CREATE FUNCTION l4._fault_combinations(job_id text, event_ids int[])
+CREATE FUNCTION l4._fault_combinations(job_id text, event_ids int[], only_fault int DEFAULT NULL)
 RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint,
 	captures jsonb, gave_up bool)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 10
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
 BEGIN ATOMIC
 	WITH event AS MATERIALIZED (
-		SELECT e.* FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.event_ids) AS e
+		SELECT e.* FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.event_ids, _fault_combinations.only_fault) AS e
 	), fault AS MATERIALIZED (
 		-- a step that is wanted and has no event decides without reading times
 		SELECT s.fault_id, pg_catalog.jsonb_object_agg(s.step, s.events) AS steps
@@ -163,8 +228,8 @@ BEGIN ATOMIC
 			FROM event AS e WHERE NOT e.gave_up GROUP BY e.fault_id, e.step) AS s
 		GROUP BY s.fault_id
 		HAVING NOT EXISTS (SELECT FROM l4.fault_condition AS c
-						   WHERE c.fault_id OPERATOR(pg_catalog.=) s.fault_id AND c.kind OPERATOR(pg_catalog.<>) 'absent'
-							 AND NOT c.step OPERATOR(pg_catalog.=) ANY (pg_catalog.array_agg(s.step)))
+						   WHERE c.fault_id OPERATOR(pg_catalog.=) s.fault_id AND c.kind OPERATOR(pg_catalog.<>) ALL (ARRAY['absent', 'quiet', 'ends'])
+							 AND c.min_nodes OPERATOR(pg_catalog.>) 0 AND NOT c.step OPERATOR(pg_catalog.=) ANY (pg_catalog.array_agg(s.step)))
 	), held AS MATERIALIZED (
 		SELECT f.fault_id, l4._combination_nodes(_fault_combinations.job_id, f.fault_id, f.steps) AS found FROM fault AS f
 	)
@@ -182,7 +247,8 @@ BEGIN ATOMIC
 		WHERE e.fault_id OPERATOR(pg_catalog.=) h.fault_id AND e.step OPERATOR(pg_catalog.=) 1 AND NOT e.gave_up
 		  AND h.found OPERATOR(pg_catalog.->) 'nodes' OPERATOR(pg_catalog.?) k.node
 		  AND (e.nodes IS NULL OR k.node OPERATOR(pg_catalog.=) ANY (e.nodes))
-		ORDER BY k.first_ts, k.node, k.event_id LIMIT 1) AS p
+		ORDER BY EXISTS (SELECT FROM l4.suspect_event AS s WHERE s.job_id OPERATOR(pg_catalog.=) k.job_id AND s.event_id OPERATOR(pg_catalog.=) k.event_id) DESC,
+			k.first_ts, k.node, k.event_id LIMIT 1) AS p
 	WHERE h.found IS NOT NULL
 	UNION ALL
 	SELECT e.fault_id, l.event_id, l.node, l.source, l.line_no, l.line, l.ts, l.occurrences, NULL, true
@@ -190,4 +256,4 @@ BEGIN ATOMIC
 	JOIN l4._fault_lines(_fault_combinations.job_id) AS l ON l.event_id OPERATOR(pg_catalog.=) e.event_id
 	WHERE e.gave_up;
 END;
-COMMENT ON FUNCTION l4._fault_combinations(text, int[]) IS 'combined faults that hold in a job; node and line are those of step 1';
+COMMENT ON FUNCTION l4._fault_combinations(text, int[], int) IS 'combined faults that hold in a job; node and line are those of step 1';

@@ -29,92 +29,6 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4.test_fault(l4.pcre, text[], text[]) IS 'what a signature or templates would match in the jobs that l4 knows: one line an event; nothing is stored';
 
--- Literal text stays, a variable part becomes a run of non-blanks (or, where that does not fit the example, anything), a list one of any
--- length.
-CREATE FUNCTION l4._propose_signature(template text, example text) RETURNS text
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (
-	WITH piece AS (
-		SELECT pg_catalog.regexp_replace(pg_catalog.regexp_replace(p.piece, '([][\\.^$|()?*+{}#-])', '\\\1', 'g'), '\s+', '\\s+', 'g') AS text, p.n
-		FROM pg_catalog.regexp_split_to_table(pg_catalog.replace(template, '<LIST>', E'\x01'), '(?:<(?:\*|[A-Z][A-Z0-9_]*)>)+') WITH ORDINALITY AS p(piece, n)
-	), pattern AS (
-		SELECT w.n, pg_catalog.replace(pg_catalog.regexp_replace(pg_catalog.regexp_replace(pg_catalog.string_agg(p.text, w.wild ORDER BY p.n),
-			'^(\\S\+|\\S\*\?|\.\*\?|\\s\+|\x01)+', ''), '(\\S\+|\\S\*\?|\.\*\?|\\s\+|\x01)+$', ''), E'\x01', '\S+(?:,\s*\S+)*') AS text
-		FROM piece AS p CROSS JOIN (VALUES (1, '\S+'), (2, '\S*?'), (3, '.*?')) AS w(n, wild)
-		GROUP BY w.n
-	)
-	SELECT p.text FROM pattern AS p
-	WHERE l4.pcre_error(p.text) IS NULL AND l4._signature_usable(p.text::l4.pcre) AND l4.pcre_match(example, p.text::l4.pcre)
-	ORDER BY p.n LIMIT 1);
-COMMENT ON FUNCTION l4._propose_signature(text, text) IS 'pattern of a template that matches its example; NULL when there is none that says enough';
-
--- A template that was seen once may still hold the name of a node, and a list as many parts as it had then.
-CREATE FUNCTION l4._general_template(job_id text, template text) RETURNS text
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
-AS $$
-DECLARE
-	name text;
-	answer text := template;
-BEGIN
-	FOR name IN
-		SELECT a.name FROM l4.job_node n CROSS JOIN LATERAL unnest(n.addresses || n.node) AS a(name)
-		WHERE n.job_id = _general_template.job_id AND length(a.name) > 1 AND strpos(template, a.name) > 0
-		ORDER BY length(a.name) DESC, a.name
-	LOOP
-		answer := regexp_replace(answer, '(?<![[:alnum:]_.-])' || regexp_replace(name, '([][\.^$|()?*+{}])', '\\\1', 'g') || '(?![[:alnum:]_-])', '<*>', 'g');
-	END LOOP;
-	RETURN regexp_replace(answer, '<(?:\*|[A-Z][A-Z0-9_]*)>(?:, ?<(?:\*|[A-Z][A-Z0-9_]*)>)+', '<LIST>', 'g');
-END
-$$;
-COMMENT ON FUNCTION l4._general_template(text, text) IS 'a template without the names and addresses of the job''s nodes, lists of any length';
-
--- What each suspect event says of the cause. An event only tells of a failure elsewhere if the faults found in it are effects, or if
--- another job, whose cause is known, shows it too.
-CREATE FUNCTION l4._suspect_kinds(job_id text)
-RETURNS TABLE (event_id int, rank int, is_effect bool, is_known bool, at_fault bool, others bigint)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20
-BEGIN ATOMIC
-	WITH known AS MATERIALIZED (
-		-- by their first records: where a value decides, the pattern of the event would match any value
-		SELECT e.event_id, pg_catalog.bool_and(e.is_effect OR e.severity OPERATOR(pg_catalog.=) ANY (ARRAY['info', 'warning'])) AS is_effect
-		FROM (SELECT f.severity, l4._survivor(t.event_id, t.merged_into) AS event_id, f.is_effect OR COALESCE(m.is_effect, false) AS is_effect, f.priority,
-				pg_catalog.max(f.priority) OVER (PARTITION BY h.event_id) AS top
-			FROM l4._fault_hit AS h
-			JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) h.fault_id
-			JOIN l4._event AS t ON t.event_id OPERATOR(pg_catalog.=) h.event_id
-			LEFT JOIN l4.fault_match AS m ON m.job_id OPERATOR(pg_catalog.=) h.job_id AND m.fault_id OPERATOR(pg_catalog.=) h.fault_id
-				AND NOT m.caused_by OPERATOR(pg_catalog.&&) COALESCE((SELECT pg_catalog.array_agg(c.name) FROM l4.fault AS c WHERE c.combined), '{}')
-			WHERE h.job_id OPERATOR(pg_catalog.=) _suspect_kinds.job_id AND NOT h.gave_up) AS e
-		WHERE e.priority OPERATOR(pg_catalog.=) e.top
-		GROUP BY e.event_id
-	)
-	SELECT s.event_id, s.rank, COALESCE(k.is_effect, o.of_others, false), k.event_id IS NOT NULL,
-		EXISTS (SELECT FROM l4.suspect_node AS n WHERE n.job_id OPERATOR(pg_catalog.=) s.job_id AND n.node OPERATOR(pg_catalog.=) s.example_node AND n.is_suspect),
-		o.jobs
-	FROM l4.suspect_event AS s
-	LEFT JOIN known AS k ON k.event_id OPERATOR(pg_catalog.=) s.event_id
-	CROSS JOIN LATERAL (
-		SELECT pg_catalog.count(*) AS jobs, pg_catalog.bool_or(NOT m.is_effect AND f.severity OPERATOR(pg_catalog.=) ANY (ARRAY['error', 'fatal'])
-			AND m.event_id OPERATOR(pg_catalog.<>) s.event_id) AS of_others
-		FROM l4.suspect_event AS e
-		LEFT JOIN l4.fault_match AS m ON m.job_id OPERATOR(pg_catalog.=) e.job_id AND m.rank OPERATOR(pg_catalog.=) 1
-		LEFT JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) m.fault_id
-		WHERE e.event_id OPERATOR(pg_catalog.=) s.event_id AND e.job_id OPERATOR(pg_catalog.<>) s.job_id) AS o
-	WHERE s.job_id OPERATOR(pg_catalog.=) _suspect_kinds.job_id;
-END;
-COMMENT ON FUNCTION l4._suspect_kinds(text)
-	IS 'suspect events of a job: only tells of a failure elsewhere, a known fault was found in it, a suspect node said it, how many other diagnoses claim it';
-
--- Which suspect event to make a pattern of, best first: what a known cause was found in, what a suspect node said, what the fewest other
--- diagnoses claim. Lines that only tell of a failure elsewhere come into question when there is nothing else, as the diagnosis ranks them.
-CREATE FUNCTION l4._telling_events(job_id text) RETURNS int[]
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN (SELECT pg_catalog.array_agg(k.event_id ORDER BY k.is_effect, NOT k.is_effect AND NOT k.is_known,
-		NOT k.is_effect AND NOT k.at_fault, CASE WHEN NOT k.is_effect THEN k.others END, k.rank)
-	FROM l4._suspect_kinds(_telling_events.job_id) AS k);
-COMMENT ON FUNCTION l4._telling_events(text) IS 'suspect events of a job, first the one that says most about what was particular to it';
-
 CREATE FUNCTION l4._check_leads_to(name text, leads_to text[]) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
@@ -130,17 +44,23 @@ RETURN (
 		FROM pg_catalog.unnest(_check_leads_to.leads_to) AS u(effect)) AS t);
 COMMENT ON FUNCTION l4._check_leads_to(text, text[]) IS 'what is wrong with leads_to of a fault; NULL = nothing';
 
+CREATE FUNCTION l4._healthy_jobs(job_id text) RETURNS SETOF text
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
+BEGIN ATOMIC
+	SELECT j.job_id
+	FROM l4.job AS j
+	WHERE j.job_id OPERATOR(pg_catalog.<>) _healthy_jobs.job_id
+	  AND (j.status OPERATOR(pg_catalog.=) 'succeeded'
+		   OR j.job_id OPERATOR(pg_catalog.=) ANY ((SELECT d.baseline FROM l4.diagnosis AS d WHERE d.job_id OPERATOR(pg_catalog.=) _healthy_jobs.job_id)::text[]));
+END;
+COMMENT ON FUNCTION l4._healthy_jobs(text) IS 'successful jobs and the baseline of the diagnosis of a job';
+
 CREATE FUNCTION l4._healthy_matches(job_id text, signature l4.pcre, templates text[])
 RETURNS TABLE (healthy_job text, node text, line_no bigint, line text)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
 BEGIN ATOMIC
 	SELECT t.job_id, t.node, t.line_no, t.line
-	FROM l4.test_fault(_healthy_matches.signature, _healthy_matches.templates,
-		COALESCE((SELECT pg_catalog.array_agg(j.job_id) FROM l4.job AS j
-			WHERE j.job_id OPERATOR(pg_catalog.<>) _healthy_matches.job_id
-			  AND (j.status OPERATOR(pg_catalog.=) 'succeeded'
-				   OR j.job_id OPERATOR(pg_catalog.=) ANY ((SELECT d.baseline FROM l4.diagnosis AS d
-															WHERE d.job_id OPERATOR(pg_catalog.=) _healthy_matches.job_id)::text[]))), '{}')) AS t
+	FROM l4.test_fault(_healthy_matches.signature, _healthy_matches.templates, ARRAY(SELECT h.job_id FROM l4._healthy_jobs(_healthy_matches.job_id) AS h(job_id))) AS t
 	ORDER BY t.job_id, t.node, t.line_no LIMIT 10;
 END;
 COMMENT ON FUNCTION l4._healthy_matches(text, l4.pcre, text[]) IS 'what a pattern matches in successful jobs and in the baseline of a diagnosis, up to ten lines';
@@ -171,82 +91,136 @@ END
 $$;
 COMMENT ON FUNCTION l4._check_pattern(text, text, l4.pcre, text[]) IS 'the line of the job that a pattern matches; raises when there is none, or one in a healthy job';
 
--- Where a known cause goes by a value of the event (an exit status), the pattern must keep it.
-CREATE FUNCTION l4._decided_template(job_id text, event_id int, template text) RETURNS text
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
-AS $$
-DECLARE
-	pattern constant text := '<(?:\*|[A-Z][A-Z0-9_]*)>';
-	parts constant text[] := regexp_split_to_array(template, pattern);
-	marks text[] := ARRAY(SELECT m.found[1] FROM regexp_matches(template, '(' || pattern || ')', 'g') AS m(found));
-	known l4.pcre;
-	v record;
-BEGIN
-	SELECT f.signature INTO known
-	FROM l4._fault_hit h JOIN l4.fault f ON f.fault_id = h.fault_id JOIN l4._event t ON t.event_id = h.event_id
-	WHERE h.job_id = _decided_template.job_id AND l4._survivor(t.event_id, t.merged_into) = _decided_template.event_id
-	  AND NOT h.gave_up AND NOT f.is_effect AND f.signature IS NOT NULL
-	ORDER BY f.priority DESC, f.fault_id LIMIT 1;
-	FOR v IN
-		SELECT * FROM (
-			SELECT l.value, l.is_first, m.yes, bool_or(NOT m.yes OR l.is_first AND NOT m.other) OVER (PARTITION BY l.slot) AS varies,
-				dense_rank() OVER (ORDER BY l.slot) AS k
-			FROM l4._line_variants(_decided_template.job_id, ARRAY[_decided_template.event_id]) AS l
-			-- a job may know one value only: try another with as many digits too, and none where there was some
-			CROSS JOIN LATERAL (SELECT l4.pcre_match(l.line, known) IS TRUE AS yes,
-				l4.pcre_match(overlay(l.line PLACING translate(l.value, '0123456789', '1234567898') FROM l.place FOR length(l.value)), known) IS TRUE AS other) AS m) AS w
-		WHERE known IS NOT NULL AND w.is_first AND w.yes AND w.varies AND w.k <= cardinality(marks)
-	LOOP
-		marks[v.k] := v.value;
-	END LOOP;
-	RETURN (SELECT string_agg(p.text || coalesce(marks[p.n], ''), '' ORDER BY p.n) FROM unnest(parts) WITH ORDINALITY AS p(text, n));
-END
-$$;
-COMMENT ON FUNCTION l4._decided_template(text, int, text) IS 'a template with the values by which a known cause is told in it';
-
-CREATE FUNCTION l4._event_pattern(job_id text, events int[], OUT signature l4.pcre, OUT templates text[])
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
-	SELECT (pg_catalog.array_agg(s.signature ORDER BY c.n))[1]::l4.pcre,
-		pg_catalog.array_agg(g.template ORDER BY c.n) FILTER (WHERE l4._templates_usable(ARRAY[g.template]))
-	FROM pg_catalog.unnest(_event_pattern.events) WITH ORDINALITY AS c(id, n)
-	JOIN l4._event AS t ON t.event_id OPERATOR(pg_catalog.=) c.id
-	CROSS JOIN LATERAL l4._general_template(_event_pattern.job_id, l4._decided_template(_event_pattern.job_id, c.id, t.template)) AS g(template)
-	-- the example of the event may be another job's, with another value
-	CROSS JOIN LATERAL (SELECT COALESCE(l4._propose_signature(g.template, t.example), (
-		SELECT p.signature
-		FROM l4._fault_lines(_event_pattern.job_id) AS l CROSS JOIN LATERAL l4._propose_signature(g.template, l.line) AS p(signature)
-		WHERE l.event_id OPERATOR(pg_catalog.=) c.id AND NOT l.is_record AND p.signature IS NOT NULL
-		ORDER BY l.line_no LIMIT 1)) AS signature) AS s;
-END;
-COMMENT ON FUNCTION l4._event_pattern(text, int[]) IS 'signature made of the first of some events, templates of all';
-
--- The first telling event whose pattern no successful job matches; when all do, the first, so that the caller sees why.
-CREATE FUNCTION l4._pattern_event(job_id text) RETURNS int[]
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+CREATE FUNCTION l4._insert_confirmed(f l4.fault) RETURNS int
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	candidates constant int[] := l4._telling_events(_pattern_event.job_id);
-	p record;
-	i int;
+	id int;
 BEGIN
-	IF candidates IS NULL THEN
-		RAISE EXCEPTION 'no suspect event of job "%" to make a pattern of', _pattern_event.job_id
-			USING ERRCODE = 'no_data_found', HINT = 'Run l4.diagnose() first, or give events, signature or templates.';
+	INSERT INTO l4.fault (name, category, component, signature, templates, root_cause, remedy, leads_to, severity, example, source_url, origin,
+		source_job, confirmed_by, confirmed_at, priority, is_effect, combined)
+	VALUES (f.name, f.category, f.component, f.signature, f.templates, f.root_cause, f.remedy, f.leads_to, f.severity, f.example, f.source_url, 'confirmed',
+		f.source_job, session_user, now(), f.priority, f.is_effect, f.combined)
+	ON CONFLICT ON CONSTRAINT fault_origin_name_key DO NOTHING
+	RETURNING fault_id INTO id;
+	IF id IS NULL THEN
+		RAISE EXCEPTION 'fault "%" was confirmed before', f.name
+			USING ERRCODE = 'unique_violation', HINT = 'Choose another name; l4.merge_faults() joins two faults that are the same.';
 	END IF;
-	FOR i IN 1 .. least(cardinality(candidates), 5) LOOP
-		SELECT * INTO p FROM l4._event_pattern(_pattern_event.job_id, ARRAY[candidates[i]]);
-		IF num_nonnulls(p.signature, p.templates) > 0
-		   AND NOT EXISTS (SELECT FROM l4._healthy_matches(_pattern_event.job_id, p.signature, p.templates)) THEN
-			RETURN ARRAY[candidates[i]];
-		END IF;
-	END LOOP;
-	RETURN ARRAY[candidates[1]];
+	RETURN id;
 END
 $$;
-COMMENT ON FUNCTION l4._pattern_event(text) IS 'the suspect event of a job to make a pattern of';
+COMMENT ON FUNCTION l4._insert_confirmed(l4.fault) IS 'stores a confirmed fault';
+
+CREATE FUNCTION l4._insert_form(f l4.fault, conditions l4.fault_condition[]) RETURNS int
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	id int;
+BEGIN
+	f.signature := NULL;
+	f.templates := NULL;
+	f.combined := true;
+	f.priority := 60;
+	id := l4._insert_confirmed(f);
+	INSERT INTO l4.fault_condition
+	SELECT id, c.step, c.kind, c.signature, c.template, c.min_occurrences, c.min_nodes, c.max_nodes, c.same_node, c.within, c.silence
+	FROM unnest(conditions) AS c;
+	IF NOT EXISTS (SELECT FROM l4._fault_combinations(f.source_job, '{}', id) AS h WHERE NOT h.gave_up)
+	   OR EXISTS (SELECT FROM l4._healthy_jobs(f.source_job) AS j(job_id) CROSS JOIN LATERAL l4._fault_combinations(j.job_id, '{}', id)) THEN
+		RAISE EXCEPTION 'nothing is kept' USING ERRCODE = 'triggered_action_exception';
+	END IF;
+	RETURN id;
+EXCEPTION WHEN triggered_action_exception THEN
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION l4._insert_form(l4.fault, l4.fault_condition[])
+	IS 'stores a confirmed fault that conditions tell; NULL, and nothing is stored, when they do not hold in its job, or hold in a healthy one';
+
+-- What the known faults of the job say stands in for what the caller left out; before a match, what ingest found in the events.
+CREATE FUNCTION l4._usual_class(job_id text, events int[], INOUT category text, INOUT component text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	known record;
+BEGIN
+	SELECT f.category, f.component INTO known
+	FROM l4._fault_hit h JOIN l4.fault f ON f.fault_id = h.fault_id
+	WHERE h.job_id = _usual_class.job_id AND h.event_id = ANY (events) AND NOT h.gave_up
+	ORDER BY f.is_effect, f.priority DESC, f.fault_id LIMIT 1;
+	category := coalesce(_usual_class.category, (
+		SELECT f.category FROM l4.fault_match m JOIN l4.fault f ON f.fault_id = m.fault_id
+		WHERE m.job_id = _usual_class.job_id ORDER BY m.event_id = ANY (events) DESC NULLS LAST, m.rank LIMIT 1), known.category, 'user');
+	component := coalesce(_usual_class.component, (
+		SELECT f.component FROM l4.fault_match m JOIN l4.fault f ON f.fault_id = m.fault_id
+		WHERE m.job_id = _usual_class.job_id AND f.category = _usual_class.category
+		ORDER BY m.event_id = ANY (events) DESC NULLS LAST, m.rank LIMIT 1),
+		CASE WHEN known.category = _usual_class.category THEN known.component END,
+		CASE category WHEN 'hardware' THEN 'node' WHEN 'framework' THEN 'framework' WHEN 'platform' THEN 'platform_config' ELSE 'program' END);
+END
+$$;
+COMMENT ON FUNCTION l4._usual_class(text, int[], text, text) IS 'category and component of a fault that is confirmed, where not given';
+
+-- The same pattern again: no second fault.
+CREATE FUNCTION l4._add_templates(name text, signature l4.pcre, templates text[]) RETURNS int
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	old record;
+BEGIN
+	SELECT f.fault_id, f.name INTO old FROM l4.fault f
+	WHERE f.origin <> 'builtin' AND f.name <> _add_templates.name AND f.signature OPERATOR(l4.=) _add_templates.signature ORDER BY f.fault_id LIMIT 1;
+	IF FOUND THEN
+		UPDATE l4.fault f
+		SET templates = (SELECT array_agg(DISTINCT t.template ORDER BY t.template) FROM unnest(f.templates || _add_templates.templates) AS t(template))
+		WHERE f.fault_id = old.fault_id;
+		RAISE NOTICE 'fault "%" has this signature already', old.name
+			USING DETAIL = 'The templates were added to it; no second fault was made.';
+	END IF;
+	RETURN old.fault_id;
+END
+$$;
+COMMENT ON FUNCTION l4._add_templates(text, l4.pcre, text[]) IS 'adds templates to an own fault that has a signature; NULL = there is none';
+
+CREATE FUNCTION l4._check_confirmed(job_id text, name text, root_cause text, remedy text, events int[], leads_to text[]) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	problem text;
+BEGIN
+	IF NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = _check_confirmed.job_id) THEN
+		RAISE EXCEPTION 'job "%" is not known', _check_confirmed.job_id
+			USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs.';
+	END IF;
+	SELECT a.name INTO problem FROM (VALUES ('name', _check_confirmed.name), ('root_cause', root_cause), ('remedy', remedy)) AS a(name, value)
+	WHERE a.value IS NULL OR a.value !~ '[^[:space:]]' LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION '% of a fault must not be empty', problem
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'Say what the next one who meets it must know.';
+	END IF;
+	IF events = '{}' THEN
+		RAISE EXCEPTION 'no event to make a pattern of'
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'Leave events out, or give some of l4.suspect_event or l4.event_count.';
+	END IF;
+	SELECT coalesce(e.id::text, 'NULL') INTO problem FROM unnest(events) AS e(id)
+	WHERE NOT EXISTS (SELECT FROM l4._fault_lines(_check_confirmed.job_id) AS l WHERE l.event_id = e.id) ORDER BY e.id LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'job "%" has no event %', _check_confirmed.job_id, problem
+			USING ERRCODE = 'undefined_object', HINT = 'l4.suspect_event and l4.event_count list the events of a job.';
+	END IF;
+	problem := l4._check_leads_to(_check_confirmed.name, _check_confirmed.leads_to);
+	IF problem IS NOT NULL THEN
+		RAISE EXCEPTION 'invalid leads_to of fault "%"', _check_confirmed.name USING ERRCODE = 'invalid_parameter_value', DETAIL = problem || '.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION l4._check_confirmed(text, text, text, text, int[], text[]) IS 'raises what is wrong with the arguments of confirm_fault()';
 
 CREATE FUNCTION l4.confirm_fault(job_id text, name text, root_cause text, remedy text, category text DEFAULT NULL, component text DEFAULT NULL,
 	severity text DEFAULT NULL, signature l4.pcre DEFAULT NULL, templates text[] DEFAULT NULL, leads_to text[] DEFAULT '{}',
@@ -257,83 +231,63 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	chosen int[] := events;
-	proof text;
-	problem text;
-	known record;
+	form l4.fault_condition[] := '{}';
+	f l4.fault;
 	id int;
 BEGIN
-	IF NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = confirm_fault.job_id) THEN
-		RAISE EXCEPTION 'job "%" is not known', confirm_fault.job_id
-			USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs.';
-	END IF;
+	PERFORM l4._check_confirmed(confirm_fault.job_id, confirm_fault.name, root_cause, remedy, events, leads_to);
 	IF chosen IS NULL AND signature IS NULL AND templates IS NULL THEN
 		chosen := l4._pattern_event(confirm_fault.job_id);
 	END IF;
 	IF chosen IS NOT NULL THEN
-		SELECT e.id::text INTO problem FROM unnest(chosen) AS e(id)
-		WHERE NOT EXISTS (SELECT FROM l4._fault_lines(confirm_fault.job_id) AS l WHERE l.event_id = e.id) ORDER BY e.id LIMIT 1;
-		IF FOUND THEN
-			RAISE EXCEPTION 'job "%" has no event %', confirm_fault.job_id, problem
-				USING ERRCODE = 'undefined_object', HINT = 'l4.suspect_event and l4.event_count list the events of a job.';
-		END IF;
 		SELECT coalesce(confirm_fault.signature, p.signature), p.templates INTO signature, templates
 		FROM l4._event_pattern(confirm_fault.job_id, chosen) AS p;
 		IF signature IS NULL AND templates IS NULL THEN
 			RAISE EXCEPTION 'event % says too little to make a pattern of', chosen[1]
 				USING ERRCODE = 'invalid_parameter_value', HINT = 'Choose other events, or give a signature.';
 		END IF;
+		IF events IS NULL THEN
+			form := ARRAY(SELECT h FROM l4._hang_form(confirm_fault.job_id, chosen, confirm_fault.signature) AS h ORDER BY h.step);
+		END IF;
 	END IF;
-	IF severity IS NULL AND EXISTS (SELECT FROM l4._suspect_kinds(confirm_fault.job_id) AS k WHERE k.event_id = ANY (chosen) HAVING bool_and(k.is_effect)) THEN
+	IF severity IS NULL AND (form <> '{}'
+		OR EXISTS (SELECT FROM l4._suspect_kinds(confirm_fault.job_id) AS k WHERE k.event_id = ANY (chosen) HAVING bool_and(k.is_effect))) THEN
 		severity := 'warning';
 		RAISE NOTICE 'fault "%" goes by what other faults lead to as well', confirm_fault.name
 			USING DETAIL = 'It is kept as a warning, so that a cause that is found comes before it.',
 				HINT = 'Give the signature of a line that only this fault shows, if there is one.';
 	END IF;
-	proof := l4._check_pattern(confirm_fault.job_id, confirm_fault.name, confirm_fault.signature, confirm_fault.templates);
-	problem := l4._check_leads_to(confirm_fault.name, confirm_fault.leads_to);
-	IF problem IS NOT NULL THEN
-		RAISE EXCEPTION 'invalid leads_to of fault "%"', confirm_fault.name USING ERRCODE = 'invalid_parameter_value', DETAIL = problem || '.';
+	f.name := confirm_fault.name;
+	f.root_cause := confirm_fault.root_cause;
+	f.remedy := confirm_fault.remedy;
+	f.signature := confirm_fault.signature;
+	f.templates := confirm_fault.templates;
+	f.leads_to := coalesce(confirm_fault.leads_to, '{}');
+	f.severity := coalesce(confirm_fault.severity, 'error');
+	f.source_url := confirm_fault.source_url;
+	f.source_job := confirm_fault.job_id;
+	f.is_effect := coalesce(confirm_fault.is_effect, false);
+	f.combined := false;
+	SELECT u.category, u.component INTO f.category, f.component
+	FROM l4._usual_class(confirm_fault.job_id, chosen, confirm_fault.category, confirm_fault.component) AS u;
+	IF form <> '{}' THEN
+		id := l4._insert_form(f, form);
 	END IF;
-	-- what the known faults of the job say stands in for what the caller left out; before a match, what ingest found in the events
-	SELECT f.category, f.component INTO known
-	FROM l4._fault_hit h JOIN l4.fault f ON f.fault_id = h.fault_id
-	WHERE h.job_id = confirm_fault.job_id AND h.event_id = ANY (chosen) AND NOT h.gave_up
-	ORDER BY f.is_effect, f.priority DESC, f.fault_id LIMIT 1;
-	category := coalesce(confirm_fault.category, (
-		SELECT f.category FROM l4.fault_match m JOIN l4.fault f ON f.fault_id = m.fault_id
-		WHERE m.job_id = confirm_fault.job_id ORDER BY m.event_id = ANY (chosen) DESC NULLS LAST, m.rank LIMIT 1), known.category, 'user');
-	component := coalesce(confirm_fault.component, (
-		SELECT f.component FROM l4.fault_match m JOIN l4.fault f ON f.fault_id = m.fault_id
-		WHERE m.job_id = confirm_fault.job_id AND f.category = confirm_fault.category
-		ORDER BY m.event_id = ANY (chosen) DESC NULLS LAST, m.rank LIMIT 1),
-		CASE WHEN known.category = confirm_fault.category THEN known.component END,
-		CASE category WHEN 'hardware' THEN 'node' WHEN 'framework' THEN 'framework' WHEN 'platform' THEN 'platform_config' ELSE 'program' END);
-	SELECT f.fault_id INTO id FROM l4.fault f
-	WHERE f.origin <> 'builtin' AND f.name <> confirm_fault.name AND f.signature OPERATOR(l4.=) confirm_fault.signature ORDER BY f.fault_id LIMIT 1;
-	IF FOUND THEN
-		UPDATE l4.fault f
-		SET templates = (SELECT array_agg(DISTINCT t.template ORDER BY t.template) FROM unnest(f.templates || confirm_fault.templates) AS t(template))
-		WHERE f.fault_id = id;
-		RAISE NOTICE 'fault "%" has this signature already', (SELECT f.name FROM l4.fault f WHERE f.fault_id = id)
-			USING DETAIL = 'The templates were added to it; no second fault was made.';
-		RETURN id;
-	END IF;
-	INSERT INTO l4.fault AS f (name, category, component, signature, templates, root_cause, remedy, leads_to, severity, example, source_url, origin,
-		source_job, confirmed_by, confirmed_at, is_effect)
-	VALUES (confirm_fault.name, confirm_fault.category, confirm_fault.component, confirm_fault.signature, confirm_fault.templates,
-		confirm_fault.root_cause, confirm_fault.remedy, confirm_fault.leads_to, coalesce(confirm_fault.severity, 'error'), proof,
-		confirm_fault.source_url, 'confirmed', confirm_fault.job_id, session_user, now(), confirm_fault.is_effect)
-	ON CONFLICT ON CONSTRAINT fault_origin_name_key DO NOTHING
-	RETURNING f.fault_id INTO id;
 	IF id IS NULL THEN
-		RAISE EXCEPTION 'fault "%" was confirmed before', confirm_fault.name
-			USING ERRCODE = 'unique_violation', HINT = 'Choose another name; l4.merge_faults() joins two faults that are the same.';
+		f.example := l4._check_pattern(f.source_job, f.name, f.signature, f.templates);
+		-- a known fault of the same event must not hide it
+		SELECT greatest(50, max(k.priority)) INTO f.priority
+		FROM l4._fault_hit h JOIN l4.fault k ON k.fault_id = h.fault_id
+		WHERE h.job_id = f.source_job AND NOT h.gave_up
+		  AND (h.event_id = ANY (chosen) OR h.event_id IN (
+			SELECT l.kept_id FROM l4._fault_lines(f.source_job) AS l WHERE l4.pcre_match(l.line, f.signature)));
+		id := coalesce(l4._add_templates(f.name, f.signature, f.templates), l4._insert_confirmed(f));
 	END IF;
 	RETURN id;
 END
 $$;
 COMMENT ON FUNCTION l4.confirm_fault(text, text, text, text, text, text, text, l4.pcre, text[], text[], int[], text, bool)
-	IS 'archives what was diagnosed in a job as a fault; makes signature and templates of its suspect events unless given; refuses what a healthy job matches';
+	IS 'archives what was diagnosed in a job as a fault; makes a pattern of its suspect events, or of the form of a hang, unless given; refuses what a healthy job matches';
 
 CREATE FUNCTION l4.merge_faults(keep int, gone int) RETURNS int
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
