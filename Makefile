@@ -6,13 +6,32 @@ MODULE_big = l4
 OBJS = \
 	src/base/args.o \
 	src/base/bytes.o \
+	src/base/compress.o \
+	src/base/linebuf.o \
 	src/chunk/chunk.o \
 	src/chunk/chunk_key.o \
 	src/chunk/chunk_read.o \
 	src/chunk/chunk_sql.o \
 	src/chunk/chunk_write.o \
-	src/base/compress.o \
 	src/chunk/group.o \
+	src/chunk/slot_values.o \
+	src/diagnose/diag_blame.o \
+	src/diagnose/diag_iter.o \
+	src/diagnose/diag_pack_sql.o \
+	src/diagnose/diag_periodic.o \
+	src/diagnose/diag_sequence.o \
+	src/diagnose/diag_sql.o \
+	src/dtw/dtw.o \
+	src/dtw/dtw_sql.o \
+	src/evector/evector.o \
+	src/evector/evector_agg.o \
+	src/evector/evector_sql.o \
+	src/iforest/iforest.o \
+	src/iforest/iforest_agg.o \
+	src/iforest/iforest_build.o \
+	src/iforest/iforest_matrix.o \
+	src/iforest/iforest_score.o \
+	src/iforest/iforest_sql.o \
 	src/ingest/ingest_carry.o \
 	src/ingest/ingest_dict.o \
 	src/ingest/ingest_held.o \
@@ -34,34 +53,9 @@ OBJS = \
 	src/ingest/ingest_sum.o \
 	src/ingest/ingest_unit_read.o \
 	src/ingest/ingest_unit_write.o \
-	src/diagnose/diag_blame.o \
-	src/diagnose/diag_iter.o \
-	src/diagnose/diag_pack_sql.o \
-	src/diagnose/diag_periodic.o \
-	src/diagnose/diag_sequence.o \
-	src/diagnose/diag_sql.o \
-	src/dtw/dtw.o \
-	src/dtw/dtw_sql.o \
-	src/evector/evector.o \
-	src/evector/evector_agg.o \
-	src/evector/evector_sql.o \
-	src/iforest/iforest.o \
-	src/iforest/iforest_agg.o \
-	src/iforest/iforest_build.o \
-	src/iforest/iforest_matrix.o \
-	src/iforest/iforest_score.o \
-	src/iforest/iforest_sql.o \
-	src/l4.o \
-	src/template/parser.o \
-	src/template/parser_io.o \
-	src/template/parser_options.o \
-	src/template/parser_params.o \
-	src/template/parser_sql.o \
-	src/template/parser_write.o \
 	src/lines/headmemo.o \
 	src/lines/iterrule.o \
 	src/lines/level.o \
-	src/base/linebuf.o \
 	src/lines/lineformat.o \
 	src/lines/linekind.o \
 	src/lines/lines_sql.o \
@@ -72,8 +66,32 @@ OBJS = \
 	src/lines/structured.o \
 	src/lines/terminal.o \
 	src/lines/timestamps.o \
+	src/pcre/gramscan.o \
+	src/pcre/lazydfa.o \
+	src/pcre/literal.o \
+	src/pcre/literal_set.o \
+	src/pcre/multimatch.o \
+	src/pcre/multimatch_group.o \
+	src/pcre/multimatch_scan.o \
+	src/pcre/multimatch_sql.o \
 	src/pcre/pcre.o \
 	src/pcre/pcre_sql.o \
+	src/pcre/regexnfa.o \
+	src/pcre/regexset.o \
+	src/pcre/regextree.o \
+	src/pcre/shortscan.o \
+	src/template/drain.o \
+	src/template/drain_io.o \
+	src/template/drain_store.o \
+	src/template/drain_text.o \
+	src/template/mask.o \
+	src/template/parser.o \
+	src/template/parser_cache.o \
+	src/template/parser_io.o \
+	src/template/parser_options.o \
+	src/template/parser_params.o \
+	src/template/parser_sql.o \
+	src/template/parser_write.o \
 	src/template/scan.o \
 	src/template/scan_net.o \
 	src/template/scan_num.o \
@@ -81,30 +99,13 @@ OBJS = \
 	src/template/scan_rec.o \
 	src/template/scan_time.o \
 	src/template/scanmemo.o \
-	src/chunk/slot_values.o \
 	src/template/slots.o \
 	src/template/slots_join.o \
 	src/template/slots_model.o \
 	src/template/slots_node.o \
 	src/template/slots_stat.o \
 	src/template/slots_text.o \
-	src/pcre/regextree.o \
-	src/pcre/regexset.o \
-	src/pcre/literal.o \
-	src/pcre/literal_set.o \
-	src/pcre/regexnfa.o \
-	src/pcre/lazydfa.o \
-	src/pcre/gramscan.o \
-	src/pcre/multimatch.o \
-	src/pcre/multimatch_group.o \
-	src/pcre/multimatch_scan.o \
-	src/pcre/shortscan.o \
-	src/pcre/multimatch_sql.o \
-	src/template/mask.o \
-	src/template/drain.o \
-	src/template/drain_text.o \
-	src/template/drain_store.o \
-	src/template/drain_io.o
+	src/l4.o
 
 # The install script is these fragments, in this order.
 FRAGMENTS = \

@@ -297,8 +297,10 @@ DECLARE
 	k l4.fault;
 	g l4.fault;
 BEGIN
-	SELECT * INTO k FROM l4.fault f WHERE f.fault_id = keep FOR UPDATE;
-	SELECT * INTO g FROM l4.fault f WHERE f.fault_id = gone FOR UPDATE;
+	-- in one order, whichever of two sessions keeps which
+	PERFORM FROM l4.fault f WHERE f.fault_id IN (keep, gone) ORDER BY f.fault_id FOR UPDATE;
+	SELECT * INTO k FROM l4.fault f WHERE f.fault_id = keep;
+	SELECT * INTO g FROM l4.fault f WHERE f.fault_id = gone;
 	IF k.fault_id IS NULL OR g.fault_id IS NULL THEN
 		RAISE EXCEPTION 'fault % does not exist', CASE WHEN k.fault_id IS NULL THEN keep ELSE gone END
 			USING ERRCODE = 'undefined_object', HINT = 'l4.fault lists them.';

@@ -14,9 +14,8 @@
 
 #include "base/args.h"
 
-/* Dimensions, NULLs and element type; the number of elements. */
-static int
-check_array(ArrayType *array, Oid type, const char *name)
+int
+l4_check_array(ArrayType *array, const char *name)
 {
 	if (ARR_NDIM(array) > 1)
 		ereport(ERROR,
@@ -27,10 +26,17 @@ check_array(ArrayType *array, Oid type, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("array \"%s\" must not contain nulls", name)));
+	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+}
+
+/* Length of an array of a type. */
+static int
+check_array(ArrayType *array, Oid type, const char *name)
+{
 	if (ARR_ELEMTYPE(array) != type)
 		elog(ERROR, "array \"%s\" has elements of type %u, expected %u",
 			 name, ARR_ELEMTYPE(array), type);
-	return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	return l4_check_array(array, name);
 }
 
 const int32 *

@@ -9,10 +9,10 @@
 #include "utils/array.h"
 #include "utils/jsonb.h"
 
-/*
- * Arrays: one-dimensional (or empty), no NULL. The result points into the
- * array; *n is its length. name is the argument as the user knows it.
- */
+/* An array must be one-dimensional (or empty), without NULL; its length. name is the argument as the user knows it. */
+extern int	l4_check_array(ArrayType *array, const char *name);
+
+/* The same; the result points into the array, *n is its length. */
 extern const int32 *l4_check_int4_array(ArrayType *array, const char *name, int *n);
 extern const int64 *l4_check_int8_array(ArrayType *array, const char *name, int *n);
 

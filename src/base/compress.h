@@ -6,6 +6,8 @@
 #ifndef L4_COMPRESS_H
 #define L4_COMPRESS_H
 
+#include "lib/stringinfo.h"
+
 #define L4_COMPRESS_MAX_BYTES	(512 * 1024 * 1024)	/* before compression */
 
 /* Compressed bytes become at most so many, or so many times as many: stored bytes cannot ask for any amount of memory. */

@@ -9,9 +9,9 @@
 #include "utils/float.h"
 #include "utils/memutils.h"
 
+#include "base/compress.h"
 #include "chunk/chunk.h"
 #include "chunk/chunk_int.h"
-#include "base/compress.h"
 #include "l4_compat.h"
 
 static void get_ints(L4ByteReader *reader, int64 *values, int n);

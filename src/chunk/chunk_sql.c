@@ -18,6 +18,7 @@
 #include "utils/timestamp.h"
 
 #include "base/args.h"
+#include "base/seen.h"
 #include "chunk/chunk.h"
 #include "chunk/group.h"
 #include "l4_compat.h"
@@ -316,14 +317,13 @@ last_pack(FunctionCallInfo fcinfo, int argno)
 		fcinfo->flinfo->fn_extra = last;
 	}
 	last += argno;
-	if (last->raw != NULL && VARSIZE_ANY(last->raw) == VARSIZE_ANY(raw) && memcmp(last->raw, raw, VARSIZE_ANY(raw)) == 0)
+	if (l4_same_value(last->raw, raw))
 		return last->pack;
 	last->raw = NULL;
 	MemoryContextReset(last->cxt);
 	old = MemoryContextSwitchTo(last->cxt);
 	last->pack = l4_pack_decode((bytea *) PG_DETOAST_DATUM_COPY(PointerGetDatum(raw)), last->cxt);
-	last->raw = palloc(VARSIZE_ANY(raw));
-	memcpy(last->raw, raw, VARSIZE_ANY(raw));
+	last->raw = l4_keep_value(raw, last->cxt);
 	MemoryContextSwitchTo(old);
 	return last->pack;
 }
@@ -372,7 +372,6 @@ last_group(FunctionCallInfo fcinfo)
 {
 	LastGroup  *last = (LastGroup *) fcinfo->flinfo->fn_extra;
 	struct varlena *raw = PG_GETARG_RAW_VARLENA_P(0);
-	Size		size = VARSIZE_ANY(raw);
 
 	if (last == NULL)
 	{
@@ -381,15 +380,14 @@ last_group(FunctionCallInfo fcinfo)
 		last->member_cxt = AllocSetContextCreate(last->cxt, "l4 member", ALLOCSET_SMALL_SIZES);
 		fcinfo->flinfo->fn_extra = last;
 	}
-	if (last->raw != NULL && VARSIZE_ANY(last->raw) == size && memcmp(last->raw, raw, size) == 0)
+	if (l4_same_value(last->raw, raw))
 		return last;
 	last->raw = NULL;
 	last->number = -1;
 	MemoryContextResetOnly(last->cxt);
 	MemoryContextReset(last->member_cxt);
 	last->opened = l4_group_open(PG_GETARG_BYTEA_PP(0), &last->len, last->cxt);
-	last->raw = MemoryContextAlloc(last->cxt, size);
-	memcpy(last->raw, raw, size);
+	last->raw = l4_keep_value(raw, last->cxt);
 	return last;
 }
 

@@ -14,9 +14,9 @@
 #include "common/shortest_dec.h"
 #include "port/pg_bitutils.h"
 
+#include "base/compress.h"
 #include "chunk/chunk.h"
 #include "chunk/chunk_int.h"
-#include "base/compress.h"
 #include "l4_compat.h"
 
 #define MIN_COMPRESSED	64		/* bytes that may be worth it */

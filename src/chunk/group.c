@@ -10,8 +10,8 @@
 
 #include "utils/memutils.h"
 
-#include "chunk/chunk.h"
 #include "base/compress.h"
+#include "chunk/chunk.h"
 #include "chunk/group.h"
 #include "l4_compat.h"
 

@@ -10,6 +10,7 @@
 #include "utils/builtins.h"
 #include "utils/varlena.h"
 
+#include "base/args.h"
 #include "diagnose/diag_blame.h"
 #include "diagnose/diag_periodic.h"
 
@@ -28,18 +29,6 @@ typedef struct Common
 	int64		times[MAX_COMMON];
 } Common;
 
-/* Elements of a one-dimensional array of a fixed-width type without NULLs. */
-static void *
-array_elements(ArrayType *array, Oid type, int *n)
-{
-	if (ARR_NDIM(array) > 1 || ARR_ELEMTYPE(array) != type || array_contains_nulls(array))
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("array must have one dimension and no nulls")));
-	*n = ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0];
-	return ARR_DATA_PTR(array);
-}
-
 /* l4._blame(accusers int[], accused int[], weights float8[], keeps float8[]) -> float8[] */
 Datum
 l4_blame(PG_FUNCTION_ARGS)
@@ -48,10 +37,10 @@ l4_blame(PG_FUNCTION_ARGS)
 	int			nto;
 	int			nnodes;
 	int			nkeeps;
-	const int32 *from = array_elements(PG_GETARG_ARRAYTYPE_P(0), INT4OID, &nfrom);
-	const int32 *to = array_elements(PG_GETARG_ARRAYTYPE_P(1), INT4OID, &nto);
-	const float8 *weight = array_elements(PG_GETARG_ARRAYTYPE_P(2), FLOAT8OID, &nnodes);
-	const float8 *keep = array_elements(PG_GETARG_ARRAYTYPE_P(3), FLOAT8OID, &nkeeps);
+	const int32 *from = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(0), "accusers", &nfrom);
+	const int32 *to = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "accused", &nto);
+	const float8 *weight = l4_check_float8_array(PG_GETARG_ARRAYTYPE_P(2), "weights", &nnodes);
+	const float8 *keep = l4_check_float8_array(PG_GETARG_ARRAYTYPE_P(3), "keeps", &nkeeps);
 	int		   *edges;
 	double	   *blame;
 	Datum	   *result;
@@ -85,8 +74,8 @@ l4_periodic_iterations(PG_FUNCTION_ARGS)
 {
 	int			n;
 	int			nnodes;
-	const int32 *iterations = array_elements(PG_GETARG_ARRAYTYPE_P(0), INT4OID, &n);
-	const int32 *nodes = array_elements(PG_GETARG_ARRAYTYPE_P(1), INT4OID, &nnodes);
+	const int32 *iterations = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(0), "iterations", &n);
+	const int32 *nodes = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "nodes", &nnodes);
 	bool	   *periodic;
 	Datum	   *result;
 	int			nresult = 0;

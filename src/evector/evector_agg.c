@@ -222,6 +222,15 @@ return_state(ExpandedVector *vector)
 	return EOHPGetRWDatum(&vector->hdr);
 }
 
+/* The state as it came: this row adds nothing. */
+static Datum
+return_unchanged(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+}
+
 /* Aggregate event_vector_agg(event_id): one more of it. */
 Datum
 l4_event_vector_accum(PG_FUNCTION_ARGS)
@@ -229,11 +238,7 @@ l4_event_vector_accum(PG_FUNCTION_ARGS)
 	ExpandedVector *vector;
 
 	if (PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
+		return return_unchanged(fcinfo);
 	vector = get_state(fcinfo);
 	add_event(vector, PG_GETARG_INT32(1), 1);
 	return return_state(vector);
@@ -246,11 +251,7 @@ l4_event_vector_accum_n(PG_FUNCTION_ARGS)
 	ExpandedVector *vector;
 
 	if (PG_ARGISNULL(1) || PG_ARGISNULL(2))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
+		return return_unchanged(fcinfo);
 	l4_evector_check_count(PG_GETARG_INT32(1), PG_GETARG_INT64(2));
 	vector = get_state(fcinfo);
 	add_event(vector, PG_GETARG_INT32(1), PG_GETARG_INT64(2));
@@ -264,11 +265,7 @@ l4_event_vector_combine(PG_FUNCTION_ARGS)
 	ExpandedVector *vector;
 
 	if (PG_ARGISNULL(1))
-	{
-		if (PG_ARGISNULL(0))
-			PG_RETURN_NULL();
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	}
+		return return_unchanged(fcinfo);
 	vector = get_state(fcinfo);
 	add_vector(vector, L4_GETARG_EVECTOR(1));
 	return return_state(vector);

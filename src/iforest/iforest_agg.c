@@ -19,6 +19,7 @@
 
 #include "base/args.h"
 #include "base/bigmem.h"
+#include "base/seen.h"
 #include "iforest/iforest.h"
 #include "l4_compat.h"
 
@@ -272,11 +273,7 @@ check_same_options(TrainState *state, Jsonb *json)
 {
 	L4ForestOptions options;
 
-	if (json != NULL && state->given != NULL &&
-		VARSIZE(json) == VARSIZE(state->given) &&
-		memcmp(json, state->given, VARSIZE(json)) == 0)
-		return;
-	if (json == NULL && state->given == NULL)
+	if (l4_same_value(json, state->given))
 		return;
 	parse_options(json, &options);
 	if (memcmp(&options, &state->options, sizeof(options)) != 0)

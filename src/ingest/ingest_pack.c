@@ -11,8 +11,8 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "ingest/ingest_carry.h"
 #include "chunk/sections.h"
+#include "ingest/ingest_carry.h"
 #include "ingest/ingest_pack.h"
 #include "ingest/ingest_sum.h"
 #include "l4_compat.h"

@@ -5,7 +5,6 @@
  */
 #include "postgres.h"
 
-#include "access/detoast.h"
 #include "access/xact.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -16,46 +15,12 @@
 
 #include "base/clip.h"
 #include "ingest/ingest_scan.h"
+#include "l4_compat.h"
 #include "lines/lineformat.h"
 #include "lines/record.h"
-#include "l4_compat.h"
+#include "template/parser_cache.h"
 
 PG_FUNCTION_INFO_V1(l4_ingest_parse);
-
-/* Bytes by which a stored parser is known again: a TOAST pointer, or a header with its checksum. */
-#define KEY_BYTES 32
-
-typedef struct ParseCache
-{
-	MemoryContext cxt;
-	L4Parser   *parser;
-	Size		len;
-	char		key[KEY_BYTES];
-} ParseCache;
-
-static L4Parser *
-cached_parser(FunctionCallInfo fcinfo)
-{
-	struct varlena *value = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(0));
-	ParseCache *cache = (ParseCache *) fcinfo->flinfo->fn_extra;
-	Size		len = VARSIZE_ANY(value);
-	char		key[KEY_BYTES] = {0};
-
-	memcpy(key, value, Min(len, KEY_BYTES));
-	if (cache == NULL)
-		fcinfo->flinfo->fn_extra = cache = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(ParseCache));
-	/* a compressed value has no checksum in front: it is small, and decoded each time */
-	if (cache->parser != NULL && !VARATT_IS_COMPRESSED(value) && cache->len == len && memcmp(cache->key, key, KEY_BYTES) == 0)
-		return cache->parser;
-	cache->parser = NULL;
-	if (cache->cxt != NULL)
-		MemoryContextDelete(cache->cxt);
-	cache->cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 parse", ALLOCSET_DEFAULT_SIZES);
-	cache->len = len;
-	memcpy(cache->key, key, KEY_BYTES);
-	cache->parser = l4_parser_decode(detoast_attr(value), cache->cxt);
-	return cache->parser;
-}
 
 static Datum
 text_or_null(const char *text, int len, bool *isnull)
@@ -68,7 +33,7 @@ text_or_null(const char *text, int len, bool *isnull)
 Datum
 l4_ingest_parse(PG_FUNCTION_ARGS)
 {
-	L4Parser   *parser = PG_ARGISNULL(0) ? NULL : cached_parser(fcinfo);
+	L4Parser   *parser = PG_ARGISNULL(0) ? NULL : l4_parser_cached(fcinfo, 0);
 	L4Rules    *rules;
 	L4LineReader *lines;
 	L4RecordReader *records = l4_record_reader_create(CurrentMemoryContext);

@@ -18,9 +18,9 @@
 #include "ingest/ingest_dict.h"
 #include "ingest/ingest_iter.h"
 #include "ingest/ingest_scan.h"
+#include "l4_compat.h"
 #include "lines/lineformat.h"
 #include "lines/record.h"
-#include "l4_compat.h"
 
 /* What a record's first line knew, kept until the record is counted. */
 typedef struct RecordStart

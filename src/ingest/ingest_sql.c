@@ -18,8 +18,8 @@
 #include "ingest/ingest_held.h"
 #include "ingest/ingest_learn.h"
 #include "ingest/ingest_pack.h"
-#include "lines/record.h"
 #include "l4_compat.h"
+#include "lines/record.h"
 
 PG_FUNCTION_INFO_V1(l4_ingest_check);
 PG_FUNCTION_INFO_V1(l4_ingest_learn);

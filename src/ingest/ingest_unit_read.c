@@ -7,8 +7,8 @@
 #include "mb/pg_wchar.h"
 #include "utils/memutils.h"
 
-#include "chunk/chunk.h"
 #include "base/compress.h"
+#include "chunk/chunk.h"
 #include "ingest/ingest_unit_int.h"
 #include "l4_compat.h"
 

@@ -10,9 +10,9 @@
  */
 #include "postgres.h"
 
+#include "base/compress.h"
 #include "base/varint.h"
 #include "chunk/chunk.h"
-#include "base/compress.h"
 #include "ingest/ingest_unit_int.h"
 #include "l4_compat.h"
 

@@ -13,6 +13,8 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "base/args.h"
+#include "base/seen.h"
 #include "l4_compat.h"
 #include "pcre/multimatch.h"
 
@@ -35,29 +37,6 @@ typedef struct CallState
 	L4MultiMatch *mm;
 	bool		noticed;
 } CallState;
-
-static bool
-same_array(const ArrayType *a, const ArrayType *b)
-{
-	return VARSIZE_ANY(a) == VARSIZE_ANY(b) && memcmp(a, b, VARSIZE_ANY(a)) == 0;
-}
-
-/* A one-dimensional array without NULLs; its number of elements. */
-static int
-check_array(const ArrayType *array, const char *what)
-{
-	if (ARR_NDIM(array) == 0)
-		return 0;
-	if (ARR_NDIM(array) != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("array of %s must have one dimension, not %d", what, ARR_NDIM(array))));
-	if (array_contains_nulls(unconstify(ArrayType *, array)))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("array of %s must not contain NULL", what)));
-	return ARR_DIMS(array)[0];
-}
 
 static L4MultiMatch *
 build(ArrayType *array, int n, MemoryContext cxt)
@@ -101,8 +80,8 @@ get_state(FunctionCallInfo fcinfo)
 	patterns = PG_GETARG_ARRAYTYPE_P(2);
 	if (state->cxt != NULL)
 	{
-		bool		same = same_array(ids, state->ids_raw) &&
-			same_array(patterns, state->patterns_raw);
+		bool		same = l4_same_value(ids, state->ids_raw) &&
+			l4_same_value(patterns, state->patterns_raw);
 
 		PG_FREE_IF_COPY(ids, 1);
 		PG_FREE_IF_COPY(patterns, 2);
@@ -113,18 +92,16 @@ get_state(FunctionCallInfo fcinfo)
 		ids = PG_GETARG_ARRAYTYPE_P(1);
 		patterns = PG_GETARG_ARRAYTYPE_P(2);
 	}
-	n = check_array(ids, "ids");
-	npatterns = check_array(patterns, "patterns");
+	n = l4_check_array(ids, "ids");
+	npatterns = l4_check_array(patterns, "patterns");
 	if (n != npatterns)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("different numbers of ids and patterns: %d and %d", n, npatterns)));
 	state->cxt = AllocSetContextCreate(flinfo->fn_mcxt, "l4 patterns", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(state->cxt);
-	state->ids_raw = palloc(VARSIZE(ids));
-	memcpy(state->ids_raw, ids, VARSIZE(ids));
-	state->patterns_raw = palloc(VARSIZE(patterns));
-	memcpy(state->patterns_raw, patterns, VARSIZE(patterns));
+	state->ids_raw = l4_keep_value(ids, state->cxt);
+	state->patterns_raw = l4_keep_value(patterns, state->cxt);
 	state->ids = (int32 *) ARR_DATA_PTR(state->ids_raw);
 	state->mm = build(state->patterns_raw, n, state->cxt);
 	MemoryContextSwitchTo(old);
@@ -260,7 +237,7 @@ kept_set(ArrayType *patterns, int n)
 {
 	MemoryContext old;
 
-	if (kept.mm != NULL && !kept.busy && same_array(patterns, kept.patterns))
+	if (kept.mm != NULL && !kept.busy && l4_same_value(patterns, kept.patterns))
 	{
 		kept.busy = true;
 		return kept.mm;
@@ -273,8 +250,7 @@ kept_set(ArrayType *patterns, int n)
 	if (kept.cxt == NULL)
 		kept.cxt = AllocSetContextCreate(TopMemoryContext, "l4 kept patterns", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(kept.cxt);
-	kept.patterns = palloc(VARSIZE(patterns));
-	memcpy(kept.patterns, patterns, VARSIZE(patterns));
+	kept.patterns = l4_keep_value(patterns, kept.cxt);
 	kept.mm = build(kept.patterns, n, kept.cxt);
 	kept.busy = true;
 	MemoryContextSwitchTo(old);
@@ -288,7 +264,7 @@ l4_pcre_multimatch(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	ArrayType  *patterns = PG_GETARG_ARRAYTYPE_P(0);
 	ArrayType  *lines = PG_GETARG_ARRAYTYPE_P(1);
-	int			n = check_array(patterns, "patterns");
+	int			n = l4_check_array(patterns, "patterns");
 	L4MultiMatch *mm;
 	ArrayIterator iterator;
 	Datum		value;
@@ -299,7 +275,7 @@ l4_pcre_multimatch(PG_FUNCTION_ARGS)
 	if (ARR_NDIM(lines) > 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("array of lines must have one dimension, not %d", ARR_NDIM(lines))));
+				 errmsg("array \"%s\" must have one dimension, not %d", "lines", ARR_NDIM(lines))));
 	mm = kept_set(patterns, n);
 	iterator = array_create_iterator(lines, 0, NULL);
 	while (array_iterate(iterator, &value, &isnull))

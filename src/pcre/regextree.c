@@ -12,8 +12,8 @@
 
 #include "miscadmin.h"
 
-#include "pcre/regextree.h"
 #include "pcre/regexset.h"
+#include "pcre/regextree.h"
 
 static L4Node *read_alternatives(L4RegexReader *r);
 

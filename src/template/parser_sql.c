@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include "access/detoast.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "libpq/pqformat.h"
@@ -14,7 +13,10 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "base/args.h"
+#include "base/seen.h"
 #include "l4_compat.h"
+#include "template/parser_cache.h"
 #include "template/parser_int.h"
 
 PG_FUNCTION_INFO_V1(l4_parser_in);
@@ -32,59 +34,6 @@ PG_FUNCTION_INFO_V1(l4_parser_learn_sql);
 PG_FUNCTION_INFO_V1(l4_parser_events);
 PG_FUNCTION_INFO_V1(l4_parser_options);
 PG_FUNCTION_INFO_V1(l4_parser_masked);
-
-/* Bytes that tell stored values apart: a TOAST pointer, or the header with its checksum. */
-#define KEY_BYTES	32
-
-/* A decoded value that a call site keeps. */
-typedef struct ParserCache
-{
-	MemoryContext cxt;			/* of the parser, NULL none yet */
-	L4Parser   *parser;
-	Size		len;
-	Size		key_len;
-	char	   *key;
-} ParserCache;
-
-/*
- * The parser of an argument, decoded once a call site for as long as it is the
- * same. A value in line and uncompressed is known by its header, which holds a
- * checksum of the rest; a compressed one by all of its (few) bytes.
- */
-static L4Parser *
-cached_parser(FunctionCallInfo fcinfo, int argno)
-{
-	struct varlena *value = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(argno));
-	ParserCache *cache = fcinfo->flinfo->fn_extra;
-	Size		len = VARSIZE_ANY(value);
-	Size		key_len = len;
-	MemoryContext old;
-
-	if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_ONDISK(value))
-	{
-		value = detoast_attr(value);
-		len = key_len = VARSIZE_ANY(value);
-	}
-	if (!VARATT_IS_EXTERNAL(value) && !VARATT_IS_COMPRESSED(value))
-		key_len = Min(len, KEY_BYTES);
-	if (cache == NULL)
-		fcinfo->flinfo->fn_extra = cache = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(ParserCache));
-	if (cache->parser && cache->len == len && cache->key_len == key_len &&
-		memcmp(cache->key, value, key_len) == 0)
-		return cache->parser;
-	cache->parser = NULL;
-	if (cache->cxt)
-		MemoryContextDelete(cache->cxt);
-	cache->cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 parser", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(cache->cxt);
-	cache->key = palloc(key_len);
-	memcpy(cache->key, value, key_len);
-	cache->len = len;
-	cache->key_len = key_len;
-	MemoryContextSwitchTo(old);
-	cache->parser = l4_parser_decode(detoast_attr(value), cache->cxt);
-	return cache->parser;
-}
 
 /* Decode, check, and encode again: only the canonical form is ever stored. */
 static struct varlena *
@@ -176,9 +125,7 @@ l4_parser_train_trans(PG_FUNCTION_ARGS)
 	state = PG_ARGISNULL(0) ? NULL : (TrainState *) PG_GETARG_POINTER(0);
 	if (PG_NARGS() > 2 && !PG_ARGISNULL(2))
 		options = PG_GETARG_JSONB_P(2);
-	if (state && (options ? (state->options == NULL || VARSIZE(options) != VARSIZE(state->options) ||
-							 memcmp(options, state->options, VARSIZE(options)) != 0)
-				  : state->options != NULL))
+	if (state && !l4_same_value(options, state->options))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("options of parser_train must be the same in all rows")));
@@ -195,10 +142,7 @@ l4_parser_train_trans(PG_FUNCTION_ARGS)
 
 		state = MemoryContextAllocZero(cxt, sizeof(TrainState));
 		if (options)
-		{
-			state->options = MemoryContextAlloc(cxt, VARSIZE(options));
-			memcpy(state->options, options, VARSIZE(options));
-		}
+			state->options = l4_keep_value(options, cxt);
 		state->parser = l4_parser_create(state->options, cxt);
 	}
 	l4_parser_learn(state->parser, 0, VARDATA_ANY(message), VARSIZE_ANY_EXHDR(message), 1);
@@ -218,7 +162,7 @@ l4_parser_train_final(PG_FUNCTION_ARGS)
 Datum
 l4_parser_match_sql(PG_FUNCTION_ARGS)
 {
-	L4Parser   *parser = cached_parser(fcinfo, 0);
+	L4Parser   *parser = l4_parser_cached(fcinfo, 0);
 	text	   *message = PG_GETARG_TEXT_PP(1);
 	int32		event = l4_parser_match(parser, 0, VARDATA_ANY(message), VARSIZE_ANY_EXHDR(message));
 
@@ -231,7 +175,7 @@ Datum
 l4_parser_parameters_sql(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	L4Parser   *parser = cached_parser(fcinfo, 0);
+	L4Parser   *parser = l4_parser_cached(fcinfo, 0);
 	text	   *message = PG_GETARG_TEXT_PP(1);
 	const char *msg = VARDATA_ANY(message);
 	int			len = VARSIZE_ANY_EXHDR(message);
@@ -258,7 +202,7 @@ Datum
 l4_parser_templates(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	L4Parser   *parser = cached_parser(fcinfo, 0);
+	L4Parser   *parser = l4_parser_cached(fcinfo, 0);
 	int32		n = l4_parser_nevents(parser);
 
 	l4_init_materialized_srf(fcinfo);
@@ -303,9 +247,7 @@ l4_mask(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	line = PG_GETARG_TEXT_PP(0);
-	if (cache == NULL || (options ? (cache->options == NULL || VARSIZE(options) != VARSIZE(cache->options) ||
-									 memcmp(options, cache->options, VARSIZE(options)) != 0)
-						  : cache->options != NULL))
+	if (cache == NULL || !l4_same_value(options, cache->options))
 	{
 		MemoryContext cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 mask", ALLOCSET_DEFAULT_SIZES);
 		L4ParserOptions checked;
@@ -317,10 +259,7 @@ l4_mask(PG_FUNCTION_ARGS)
 		cache = MemoryContextAllocZero(cxt, sizeof(MaskCache));
 		cache->cxt = cxt;
 		if (options)
-		{
-			cache->options = MemoryContextAlloc(cxt, VARSIZE(options));
-			memcpy(cache->options, options, VARSIZE(options));
-		}
+			cache->options = l4_keep_value(options, cxt);
 		cache->parser = l4_parser_create(options, cxt);
 		cache->parser->scanner.max_text = PG_INT32_MAX;
 		fcinfo->flinfo->fn_extra = cache;
@@ -364,19 +303,12 @@ l4_parser_masked(PG_FUNCTION_ARGS)
 
 /* The elements of an array argument without NULLs; n of them. */
 static Datum *
-array_arg(FunctionCallInfo fcinfo, int argno, Oid type, int16 typlen, bool byval, char align, int *n)
+array_arg(FunctionCallInfo fcinfo, int argno, const char *name, Oid type, int16 typlen, bool byval, char align, int *n)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(argno);
 	Datum	   *values;
 
-	if (ARR_NDIM(array) > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("array must have one dimension, not %d", ARR_NDIM(array))));
-	if (array_contains_nulls(array))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("array must not contain NULL")));
+	(void) l4_check_array(array, name);
 	deconstruct_array(array, type, typlen, byval, align, &values, NULL, n);
 	return values;
 }
@@ -390,9 +322,9 @@ l4_parser_learn_sql(PG_FUNCTION_ARGS)
 	int			ntags;
 	int			nmessages;
 	int			ncounts;
-	Datum	   *tags = array_arg(fcinfo, 1, INT4OID, 4, true, TYPALIGN_INT, &ntags);
-	Datum	   *messages = array_arg(fcinfo, 2, TEXTOID, -1, false, TYPALIGN_INT, &nmessages);
-	Datum	   *counts = array_arg(fcinfo, 3, INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &ncounts);
+	Datum	   *tags = array_arg(fcinfo, 1, "tags", INT4OID, 4, true, TYPALIGN_INT, &ntags);
+	Datum	   *messages = array_arg(fcinfo, 2, "messages", TEXTOID, -1, false, TYPALIGN_INT, &nmessages);
+	Datum	   *counts = array_arg(fcinfo, 3, "counts", INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &ncounts);
 	struct varlena *result;
 
 	if (ntags != nmessages || ncounts != nmessages)
@@ -423,7 +355,7 @@ Datum
 l4_parser_events(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	L4Parser   *parser = cached_parser(fcinfo, 0);
+	L4Parser   *parser = l4_parser_cached(fcinfo, 0);
 	int32		n = l4_parser_nevents(parser);
 
 	l4_init_materialized_srf(fcinfo);
