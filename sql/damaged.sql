@@ -186,6 +186,12 @@ SELECT note, failure('SELECT l4._member($1, 0)', decode(replace(bytes, ' ', ''),
     (7, 'no member', '03 28b52ffd 20 02 110000 0100')) AS t(o, note, bytes) ORDER BY o;
 -- a text that is none
 SELECT * FROM l4._unpack('\x01010173050108ff0000') AS u(a text);
+-- a parser that knows no shapes
+CREATE TABLE damaged.drained AS SELECT l4.parser_train(m, '{"algorithm": "drain", "max_clusters": 1}' ORDER BY m) AS parser FROM unnest(ARRAY['a b c', 'one two three four']) AS m;
+SELECT l4._parse(d.parser, '{}', 'a b c') FROM damaged.drained AS d;
+SELECT l4._ingest_learn(d.parser, 1) FROM damaged.drained AS d;
+SELECT l4._ingest_events(d.parser, decode(repeat('00', 13), 'hex'), 0) FROM damaged.drained AS d;
+SELECT l4._ingest_slots(d.parser, decode(repeat('00', 13), 'hex')) FROM damaged.drained AS d;
 -- statements that read no lines
 SELECT l4._ingest_workers_may(s) FROM unnest(ARRAY['DROP TABLE damaged.lines', 'DELETE FROM damaged.lines', '', 'SELECT 1; SELECT 2']) AS s;
 CREATE FUNCTION read_by(statement text) RETURNS bigint LANGUAGE sql AS $$

@@ -70,6 +70,8 @@ SELECT line, (l4._peel(rules, line)).level
 FROM (SELECT l4._ruleset() AS rules OFFSET 0) r, unnest(ARRAY['ERROR: x', 'error: x', 'Error in x', 'ERROR in x', '[warn] x', 'Warning: x', 'train.py: error: x',
 	'ninja: fatal: x', 'RuntimeError: x', 'torch.OutOfMemoryError: x', 'KeyboardInterrupt', 'a.py:3: UserWarning: x', 'Fatal Python error: Aborted',
 	'Traceback (most recent call last):', 'panic: x', 'information is power', 'Info', 'DEBUG', 'error::Code', 'Timeout: x', 'no error here', 'Warnings: 3', 'E', 'fatal']) line;
+-- a rank in brackets behind the level is none of a thread's
+SELECT line, p.rank, p.message FROM unnest(ARRAY['2025-02-23 16:24:18 INFO [rank3] x', '2025-02-23 16:24:18 INFO [Rank 3] x', '2025-02-23 16:24:18 INFO [main] x']) AS line, l4._peel(l4._ruleset(), line) AS p;
 -- and the words that loggers write
 SELECT level, (l4._peel(rules, '2025-02-23 16:24:18 [' || level || '] x')).level AS means
 FROM (SELECT l4._ruleset() AS rules OFFSET 0) r, unnest(ARRAY['DEBUG', 'debug', 'Trace', 'info', 'NOTICE', 'SUCCESS', 'WARN', 'warning', 'err', 'ERROR', 'CRIT', 'CRITICAL', 'fatal', 'PANIC', 'other']) level;
@@ -82,6 +84,10 @@ SELECT * FROM pg_temp.peel('2025-02-23 16:24:18 x', '2025/02/23 16:24:18.5 x', '
 SELECT (l4._peel(l4._ruleset(), 'I0102 03:04:05.000000 12 a.cc:3] x', '2024-12-31 00:00:00+00')).ts AS next_year,
 	(l4._peel(l4._ruleset(), 'I1231 03:04:05.000000 12 a.cc:3] x', '2025-01-02 00:00:00+00')).ts AS last_year,
 	(l4._peel(l4._ruleset(), 'I0229 03:04:05.000000 12 a.cc:3] x', '2024-06-01 00:00:00+00')).ts AS leap_day;
+-- logs are of the past, though the nearest such day may be to come; a leap day is years ago
+SELECT (l4._peel(l4._ruleset(), 'I0301 03:04:05.000000 12 a.cc:3] x', '2025-11-21 00:00:00+00')).ts AS this_year,
+	(l4._peel(l4._ruleset(), 'I0301 03:04:05.000000 12 a.cc:3] x', '2025-02-10 00:00:00+00')).ts AS soon,
+	(l4._peel(l4._ruleset(), 'I0229 03:04:05.000000 12 a.cc:3] x', '2027-01-01 00:00:00+00')).ts AS leap_day;
 -- a time stamp without zone is in the zone of the session, summer time included
 SET timezone = 'Europe/Berlin';
 SELECT x, (l4._peel(l4._ruleset(), x)).ts FROM unnest(ARRAY['2025-01-23 16:24:18 x', '2025-07-23 16:24:18 x', '2025-03-30 03:00:00 x', '2025-03-30 01:59:59 x']) x;

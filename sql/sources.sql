@@ -53,6 +53,40 @@ INSERT INTO vector_logs SELECT * FROM jsonb_populate_recordset(NULL::vector_logs
      FROM generate_series(1, 20) AS n));
 SELECT job_id, node, source, rank, line_no, ts, line FROM vector_lines ORDER BY line_no LIMIT 2;
 
+-- Loki: what logcli prints, loaded as a line a row whatever quotes and backslashes it has
+CREATE TABLE loki_export (line_no bigint GENERATED ALWAYS AS IDENTITY, entry jsonb);
+CREATE VIEW loki_lines AS
+SELECT entry #>> '{labels,job_name}' AS job_id,
+       entry #>> '{labels,pod}' AS node,
+       coalesce(entry #>> '{labels,container}', '') AS source,
+       line_no,
+       (entry ->> 'timestamp')::timestamptz AS ts,
+       entry ->> 'line' AS line
+FROM loki_export;
+\copy loki_export (entry) FROM stdin WITH (FORMAT csv, QUOTE E'\x01', DELIMITER E'\x02')
+{"labels":{"container":"trainer","job_name":"lk-1","pod":"lk-worker-0"},"line":"step 1 done, \"quoted\", C:\\path","timestamp":"2026-03-01T10:00:01.25Z"}
+{"labels":{"container":"trainer","job_name":"lk-1","pod":"lk-worker-1"},"line":"step 1 done","timestamp":"2026-03-01T10:00:01.5Z"}
+{"labels":{"container":"trainer","job_name":"lk-1","pod":"lk-worker-0"},"line":"step 2 done","timestamp":"2026-03-01T10:00:02.25Z"}
+\.
+SELECT job_id, node, source, line_no, ts, line FROM loki_lines ORDER BY line_no;
+
+-- Filebeat in Elasticsearch: documents come in any order, and may come twice
+CREATE TABLE filebeat (hit jsonb);
+CREATE VIEW filebeat_lines AS
+SELECT doc #>> '{kubernetes,labels,training_kubeflow_org/job-name}' AS job_id,
+       coalesce(doc #>> '{kubernetes,pod,name}', doc #>> '{host,name}') AS node,
+       coalesce(doc #>> '{log,file,path}', '') AS source,
+       (doc #>> '{log,offset}')::bigint AS line_no,
+       (doc ->> '@timestamp')::timestamptz AS ts,
+       doc ->> 'message' AS line
+FROM filebeat CROSS JOIN LATERAL (SELECT hit -> '_source') AS d(doc);
+INSERT INTO filebeat
+SELECT jsonb_build_object('_index', 'filebeat-8', '_id', n, '_source', jsonb_build_object('@timestamp', to_timestamp(1772359200 + n % 20), 'message', format('step %s done', n % 20),
+    'host', jsonb_build_object('name', 'rack-7'), 'log', jsonb_build_object('offset', n % 20 * 14, 'file', jsonb_build_object('path', '/var/log/trainer.log')),
+    'kubernetes', jsonb_build_object('labels', jsonb_build_object('training_kubeflow_org/job-name', 'es-1'))))
+FROM generate_series(40, 1, -1) AS n;
+SELECT job_id, node, source, line_no, ts, line FROM filebeat_lines ORDER BY line_no LIMIT 2;
+
 -- OpenTelemetry, one row a record
 CREATE TABLE otel_logs (
     id bigint GENERATED ALWAYS AS IDENTITY, timestamp timestamptz, observed_timestamp timestamptz, severity_text text,
@@ -106,12 +140,14 @@ CALL l4.ingest('fluentbit_lines');
 CALL l4.ingest('vector_lines');
 CALL l4.ingest('otel_lines');
 CALL l4.ingest('otlp_lines');
+CALL l4.ingest('loki_lines');
+CALL l4.ingest('filebeat_lines');
 INSERT INTO vector_logs SELECT * FROM jsonb_populate_recordset(NULL::vector_logs, '[{"timestamp": "2026-03-01T11:00:00Z", "message": "step 21 done",
     "file": "/var/log/pods/v-worker-1/trainer/0.log", "kubernetes": {"pod_name": "v-worker-1", "pod_labels": {"training.kubeflow.org/job-name": "v-1", "training.kubeflow.org/replica-index": "1"}}}]');
 CALL l4.ingest('vector_lines');
 SELECT job_id, node, sum(occurrences) AS records, min(first_ts) AS first_ts, max(last_ts) AS last_ts
-FROM l4.event_count WHERE job_id IN ('fb-1', 'v-1', 'ot-1', 'otlp-1') GROUP BY job_id, node ORDER BY job_id, node;
-SELECT l4.forget_job(job_id) FROM l4.job WHERE job_id IN ('fb-1', 'v-1', 'ot-1', 'otlp-1') ORDER BY job_id;
-DROP VIEW fluentbit_lines, vector_lines, otel_lines, otlp_lines;
-DROP TABLE fluentbit, vector_logs, otel_logs, otlp_export;
+FROM l4.event_count WHERE job_id IN ('fb-1', 'v-1', 'ot-1', 'otlp-1', 'lk-1', 'es-1') GROUP BY job_id, node ORDER BY job_id, node;
+SELECT l4.forget_job(job_id) FROM l4.job WHERE job_id IN ('fb-1', 'v-1', 'ot-1', 'otlp-1', 'lk-1', 'es-1') ORDER BY job_id;
+DROP VIEW fluentbit_lines, vector_lines, otel_lines, otlp_lines, loki_lines, filebeat_lines;
+DROP TABLE fluentbit, vector_logs, otel_logs, otlp_export, loki_export, filebeat;
 DROP FUNCTION vector_logs_number();

@@ -65,6 +65,7 @@ l4_ingest_parse(PG_FUNCTION_ARGS)
 		elog(ERROR, "a line makes no record");
 	if (parser != NULL)
 	{
+		l4_parser_need_shapes(parser);
 		l4_shape_init(&shape, CurrentMemoryContext);
 		l4_parser_scan(parser, record->msg, l4_clip(record->msg, record->msg_len, L4_MAX_SCAN_MSG), &shape);
 		event_id = l4_parser_match_shape(parser, record->level, &shape);

@@ -192,6 +192,7 @@ scan_shared(int64 rules)
 	shared = (L4ScanShared *) palloc0(sizeof(L4ScanShared));
 	shared->cxt = cxt;
 	shared->parser = l4_parser_decode(PG_DETOAST_DATUM(PointerGetDatum(parser)), cxt);
+	l4_parser_need_shapes(shared->parser);
 	MemoryContextSwitchTo(old);
 	shared->rules = l4_rules_get(DatumGetJsonbP(only_value("SELECT l4._ruleset()")), cxt);
 	/* now that nothing can fail any more it may outlive the statement */

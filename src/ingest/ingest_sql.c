@@ -99,11 +99,21 @@ l4_ingest_check(PG_FUNCTION_ARGS)
 	return form_row(fcinfo, values, nulls);
 }
 
+/* The parser, argument 0: anybody may come with any. */
+static L4Parser *
+parser_argument(FunctionCallInfo fcinfo)
+{
+	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
+
+	l4_parser_need_shapes(parser);
+	return parser;
+}
+
 /* (parser, number of units) -> (parser, learnt, news): the parser knows all shapes; what was learnt of those that were unknown, and what is new */
 Datum
 l4_ingest_learn(PG_FUNCTION_ARGS)
 {
-	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
+	L4Parser   *parser = parser_argument(fcinfo);
 	int			n = PG_GETARG_INT32(1);
 	int			unknown;
 	L4Unit	  **units = unknown_of_units(n, &unknown);
@@ -138,7 +148,7 @@ Datum
 l4_ingest_events(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
+	L4Parser   *parser = parser_argument(fcinfo);
 	const L4Unit *news = l4_unit_decode_shapes(PG_GETARG_BYTEA_PP(1), CurrentMemoryContext);
 	int32		nevents = l4_parser_nevents(parser);
 	int32		above = Min(Max(PG_GETARG_INT32(2), 0), nevents);
@@ -178,7 +188,7 @@ Datum
 l4_ingest_slots(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
+	L4Parser   *parser = parser_argument(fcinfo);
 	const L4Unit *news = l4_unit_decode_shapes(PG_GETARG_BYTEA_PP(1), CurrentMemoryContext);
 	L4Shape		shape;
 
@@ -216,7 +226,7 @@ Datum
 l4_ingest_words(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	L4Parser   *parser = l4_parser_decode((struct varlena *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0)), CurrentMemoryContext);
+	L4Parser   *parser = parser_argument(fcinfo);
 	int			nevents;
 	const int32 *events = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "events", &nevents);
 	Datum	   *messages;

@@ -15,7 +15,6 @@
 #define L4_TS_STEPS 40
 
 /* How far two times are apart. */
-#define DISTANCE(a, b) ((a) > (b) ? (a) - (b) : (b) - (a))
 
 typedef enum TsKind
 {
@@ -490,31 +489,31 @@ fields_to_ts(const TsFields *f, L4TsCache *cache, int year)
 	return base + (f->minute * SECS_PER_MINUTE + f->second) * USECS_PER_SEC + f->usec;
 }
 
-/* The year that brings a date nearest to the reference time. */
+/* Logs are of the past: a date that is further ahead of the reference time is one of the year before. */
+#define FUTURE	(31 * USECS_PER_DAY)
+#define LEAP_YEARS	8			/* among so many years one has a 29th of February */
+
+/* The last year that does not put a date in the future. */
 static TimestampTz
-nearest_year(const TsFields *f, L4TsCache *cache)
+last_year(const TsFields *f, L4TsCache *cache)
 {
 	int			julian = (int) (cache->reference / USECS_PER_DAY) + POSTGRES_EPOCH_JDATE;
 	int			year,
 				month,
 				day;
-	TimestampTz best = 0;
-	bool		found = false;
 
 	j2date(julian, &year, &month, &day);
-	for (int y = year - 1; y <= year + 1; y++)
+	for (int y = year + 1; y >= year - LEAP_YEARS; y--)
 	{
 		TimestampTz ts;
 
 		if (f->day > day_tab[isleap(y)][f->month - 1])
 			continue;
 		ts = fields_to_ts(f, cache, y);
-		if (!found ||
-			DISTANCE(ts, cache->reference) < DISTANCE(best, cache->reference))
-			best = ts;
-		found = true;
+		if (ts <= cache->reference + FUTURE)
+			return ts;
 	}
-	return best;
+	return 0;
 }
 
 bool
@@ -553,7 +552,7 @@ l4_ts_parse(const L4TsFormat *format, L4TsCache *cache, const char *text, int le
 		f.day > day_tab[f.has_year ? isleap(f.year) : 1][f.month - 1])
 		return false;
 	if (!f.has_year)
-		*ts = nearest_year(&f, cache);
+		*ts = last_year(&f, cache);
 	else if (f.year < 1970 || f.year > 9999)
 		return false;
 	else

@@ -222,6 +222,15 @@ l4_parser_print(const L4Parser *parser, const char *text, int len, int *out_len)
 	return out.data;
 }
 
+void
+l4_parser_need_shapes(const L4Parser *parser)
+{
+	if (parser->drain)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parser must be of algorithm \"l4\", not \"drain\"")));
+}
+
 /* The line that algorithm drain learns. */
 const char *
 l4_parser_drain_line(L4Parser *parser, const char *msg, int len, int *out_len)

@@ -32,6 +32,9 @@ extern L4Parser *l4_parser_create(Jsonb *options, MemoryContext cxt);
 extern L4Parser *l4_parser_decode(struct varlena *stored, MemoryContext cxt);
 extern struct varlena *l4_parser_encode(L4Parser *parser);
 
+/* An error unless the parser has what the rest of this file speaks of: algorithm drain knows no shapes, slots and words. */
+extern void l4_parser_need_shapes(const L4Parser *parser);
+
 /*
  * Shape of a message by the parser's own masks and delimiters. The shape must
  * have been set up by l4_shape_init once; its buffers are reused.

@@ -57,6 +57,12 @@ like($err, qr/has lines of job "job-1" already; to add new ones use --update or 
 is($node->safe_psql('postgres', "SELECT max(line_no), max(line_no) FILTER (WHERE ts = '2026-03-01 10:00:00'), count(ts) FROM logs WHERE node = 'gpu-1'"),
 	'10|7|1', 'append goes on with the numbers; --time picks the time of a line');
 
+# what Slurm writes: two files of a node are two sources of it
+my $slurm = PostgreSQL::Test::Utils::tempdir();
+append_to_file("$slurm/$_", "step 1\n") for 'gpu-5.out', 'gpu-5.err', 'a.b';
+($status) = l4load('-q', '--glob', '*.out', '--glob', '*.err', '--glob', '*.b', 'slurm', $slurm);
+is($node->safe_psql('postgres', "SELECT node, source FROM logs WHERE job_id = 'slurm' ORDER BY 1, 2"), "a.b|a.b\ngpu-5|gpu-5.err\ngpu-5|gpu-5.out", 'names of nodes have no ending of a log');
+
 ($status) = l4load('-q', '-t', 'other', '--first-line', '100', '--glob', '*.txt', '--node', 's/.*/fixed/', '--rank', 's/.*/7/',
 	'--settings', 'big', '--status', 'failed', 'job-2', $folder);
 is($node->safe_psql('postgres', "SELECT node, source, rank, line_no, line FROM other"), 'fixed|notes.txt|7|100|not a log', 'names and numbers by options, into a new table');
