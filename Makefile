@@ -63,6 +63,7 @@ OBJS = \
 	src/lines/record_join.o \
 	src/lines/record_state.o \
 	src/lines/rules.o \
+	src/lines/streamhead.o \
 	src/lines/structured.o \
 	src/lines/terminal.o \
 	src/lines/timestamps.o \
@@ -199,6 +200,7 @@ REGRESS = \
 	ingest_workers \
 	first_record \
 	open_records \
+	stream_head \
 	event_words \
 	packed \
 	read_again \

@@ -121,10 +121,33 @@ CALL say('corners', 2, 60.1, 'RuntimeError: reached the barrier, but errors whil
 CALL say('corners', 4, 60.1, 'RuntimeError: reached the barrier, but errors while waiting for rank 0');
 CALL say('corners', 0, 60.1, 'RuntimeError: rank 6 failed to pass the barrier in time');
 CALL say('corners', 7, 61.5, 'RuntimeError: reached the barrier, but errors while waiting for rank 4');
+-- A launcher reports who was killed: that node could not. Exit codes accuse nobody.
+CALL job('killed', upto => 20);
+CALL say('killed', 0, 23.2, 'mpirun noticed that process rank 5 with PID 0 on node n2 exited on signal 9 (Killed).');
+CALL job('exited', upto => 20);
+CALL say('exited', 0, 23.2, 'mpirun noticed that process rank 5 with PID 0 on node n2 exited with exit code 1.');
+CALL say('exited', 6, 23.1, 'ERROR:main:RuntimeError: CUDA error: an illegal memory access was encountered');
+-- One rank reports iterations, and a node that does not began to evaluate ten before the end: that is over.
+INSERT INTO said (job_id, node, at, line)
+SELECT 'evaled', 'n0', 3 + i, format('[rank0]: INFO:train:iteration %s/40 | elapsed time per iteration (ms): 1000.%s | lm loss: 2.5E+00', i, i % 7) FROM generate_series(1, 20) AS i;
+CALL say('evaled', 4, 13.1, 'INFO:train:begin validation on subset "valid"');
+CALL say('evaled', 4, 23.5, 'RuntimeError: CUDA error: an illegal memory access was encountered');
+-- What the process ended with stands at the end of good logs too, with another code; before it comes the end of the worker's log once more, cut in its first line.
+INSERT INTO said (job_id, node, at, line)
+SELECT j, 'n' || n, 3 + i, to_char(timestamp '2026-05-01 10:00' + (3 + i) * interval '1 s', '[YYYY-MM-DD HH24:MI:SS,MS] [INFO] [train.py:9:main] ') || format('iteration %s/40 | lm loss: 2.5E+00', i)
+FROM unnest('{shown,shown1,shown2}'::text[]) AS j, generate_series(0, 3) AS n, generate_series(1, 40) AS i WHERE i <= 20 OR j <> 'shown';
+INSERT INTO said (job_id, node, at, line)
+SELECT j, 'n' || n, 50, 'launcher: INFO exit code ' || CASE j WHEN 'shown' THEN 1 ELSE 0 END FROM unnest('{shown,shown1,shown2}'::text[]) AS j, generate_series(0, 3) AS n;
+INSERT INTO said (job_id, node, at, line)
+SELECT 'shown', 'n' || n, CASE WHEN n = 2 THEN 23.4 ELSE 24.5 END, CASE WHEN n = 2 THEN 'ValueError: the loss is not a number' ELSE 'RuntimeError: Connection closed by peer [10.0.0.7]:2411' END FROM generate_series(0, 3) AS n;
+INSERT INTO said (job_id, node, at, line)
+SELECT 'shown', 'n' || n, 30, CASE WHEN i > 15 THEN to_char(timestamp '2026-05-01 10:00' + (3 + i) * interval '1 s', '[YYYY-MM-DD HH24:MI:SS,MS] [INFO] [train.py:9:main] ') ELSE '' END
+    || format('iteration %s/40 | lm loss: 2.5E+00', i)
+FROM generate_series(0, 3) AS n, generate_series(15, 20) AS i;
 CALL ingest();
 UPDATE l4.job SET settings = regexp_replace(job_id, '[0-9]+$', ''), expected_nodes = 4, status = 'succeeded' WHERE job_id ~ '[0-9]$';
-UPDATE l4.job SET settings = CASE job_id WHEN 'sparse' THEN 'sparse' WHEN 'bare' THEN 'bare' ELSE 'g' END, expected_nodes = 4 WHERE settings IS NULL;
-SELECT job_id, answer(job_id) FROM unnest('{quiet,link,barrier,within,named,bare,world,head,lost,waited,sparse,stop,rhythm,partly,instead,corners}'::text[]) AS j(job_id);
+UPDATE l4.job SET settings = CASE job_id WHEN 'sparse' THEN 'sparse' WHEN 'bare' THEN 'bare' WHEN 'shown' THEN 'shown' ELSE 'g' END, expected_nodes = 4 WHERE settings IS NULL;
+SELECT job_id, answer(job_id) FROM unnest('{quiet,link,barrier,within,named,bare,world,head,lost,waited,sparse,stop,rhythm,partly,instead,corners,killed,exited,evaled,shown}'::text[]) AS j(job_id);
 SELECT node, rank, ranks, seat FROM l4._case_node WHERE job_id = 'bare' ORDER BY place;
 
 -- Ranks a node: {0}, {3}, {4}, {6} fit four nodes by twos only; a node that tells none has the block that is left.

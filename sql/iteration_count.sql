@@ -38,3 +38,7 @@ CALL l4.ingest('pg_temp.logs', commit => false);
 SELECT job, l4._total_iterations(job) FROM unnest(ARRAY['count-2', 'count-3', 'count-4']) AS job;
 ROLLBACK;
 SELECT kind, iteration, epoch, metrics FROM l4._iteration(l4._ruleset(), '{''loss'': 2.075, ''grad_norm'': nan, ''learning_rate'': 2e-05, ''epoch'': 1.5}');
+-- rows of a table, whatever their columns are called; a sentence about a step is no report, nor is a step of something else
+SELECT m, (l4._iteration(l4._ruleset(), m)).*
+FROM unnest(ARRAY['Batch 12 of 90 | cross-entropy 5.5123 | 0.19 s', '[step=12/90,epoch=1,eta=0:00:12]', 'batch 12 | bits per byte 1.5123', 'step 12: still waiting for rank 3 after 1.5 s',
+	'step 1/4: loading the model', 'eval batch 12 of 90 | cross-entropy 5.5', 'step 12, retrying after 0.5 s']) WITH ORDINALITY AS u(m, i) ORDER BY i;

@@ -228,7 +228,10 @@ BEGIN
     SELECT array_agg(r.rank ORDER BY r.rank), array_agg(r.signature ORDER BY r.rank), array_agg(r.stage ORDER BY r.rank), array_agg(r.then_stage ORDER BY r.rank)
     INTO ranks, signatures, stages, then_stages FROM l4._active_stage_rule r;
     INSERT INTO l4._event (event_id, merged_into, level, template, example, example_record, stage, then_stage, iteration_rule, is_stack)
-    SELECT e.event_id, e.merged_into, e.level, e.template, e.example, e.example_record, stages[e.rule], then_stages[e.rule], e.iteration_rule, e.is_stack
+    SELECT e.event_id, e.merged_into, e.level, e.template, e.example, e.example_record,
+        -- what reports an iteration as done is training, where no rule says otherwise
+        coalesce(stages[e.rule], (SELECT 'train' FROM l4.iteration_rule r WHERE r.rule_id = e.iteration_rule AND r.kind = 'done')), then_stages[e.rule],
+        e.iteration_rule, e.is_stack
     FROM (SELECT e.*, l4.pcre_first(e.example, ranks, signatures) AS rule FROM l4._ingest_events(parser, learnt.news, above) e OFFSET 0) e;
     WITH grown AS (
         UPDATE l4._event e SET template = p.template, merged_into = p.merged_into

@@ -469,10 +469,11 @@ CREATE FUNCTION l4.parse(line text, OUT ts timestamptz, OUT level text, OUT rank
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 2000
 BEGIN ATOMIC
     SELECT p.ts, p.level, p.rank, p.host, p.component, p.message, p.event_id, e.template,
-           CASE WHEN e.event_id IS NULL THEN (SELECT s.stage FROM l4._stage_of(p.message) s) ELSE e.stage END,
-           (SELECT CASE WHEN i.iteration OPERATOR(pg_catalog.>) 2147483646 THEN 2147483646 ELSE i.iteration::int END FROM l4._iteration(r.ruleset, p.message) i)
+           COALESCE(CASE WHEN e.event_id IS NULL THEN (SELECT s.stage FROM l4._stage_of(p.message) s) ELSE e.stage END, CASE i.kind WHEN 'done' THEN 'train' END),
+           CASE WHEN i.iteration OPERATOR(pg_catalog.>) 2147483646 THEN 2147483646 ELSE i.iteration::int END
     FROM (SELECT l4._ruleset() AS ruleset OFFSET 0) r
     CROSS JOIN LATERAL l4._parse((SELECT m.parser FROM l4._model m), r.ruleset, parse.line) p
+    CROSS JOIN LATERAL l4._iteration(r.ruleset, p.message) i
     LEFT JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) p.event_id;
 END;
 COMMENT ON FUNCTION l4.parse(text) IS 'a line as ingest would read it: head, message, event, the stage that it marks and the iteration that it names; learns nothing';

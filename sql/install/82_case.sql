@@ -471,6 +471,18 @@ END;
 $$;
 COMMENT ON FUNCTION l4._new_words(text, text[]) IS 'known events that say a word of trouble here which they never say in good jobs';
 
+-- "mpirun noticed that process rank 5 on node gpu07 exited on signal 9 (Killed)", written elsewhere.
+CREATE FUNCTION l4._names_killed(job_id text, event_id int) RETURNS bool
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT l4._marked(j.example, 'killed') AND 1 = (
+        SELECT count(DISTINCT n.node) FROM regexp_split_to_table(j.example, '[^A-Za-z0-9_.-]+') AS w(word)
+        JOIN l4._case_node AS n ON n.job_id = _names_killed.job_id AND split_part(n.node, '.', 1) = split_part(w.word, '.', 1)
+        WHERE w.word <> '' AND NOT EXISTS (SELECT FROM l4._case_count AS c WHERE c.job_id = n.job_id AND c.event_id = _names_killed.event_id AND c.node = n.node))
+    FROM l4._job_events(ARRAY[_names_killed.job_id]) AS j WHERE j.event_id = _names_killed.event_id;
+END;
+COMMENT ON FUNCTION l4._names_killed(text, int) IS 'does the event report that a process was killed on one other node, by name';
+
 -- Events that no good job shows, or that are loud. Rules are matched against one example an event.
 CREATE FUNCTION l4._case_events(job_id text) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -491,7 +503,7 @@ BEGIN
     SELECT k.job_id, e.event_id, l4._level(e.level), n.is_new, CASE WHEN w.words IS NULL THEN coalesce(b.jobs, 0) ELSE 0 END,
         j.occurrences, j.nodes, j.first_ts, j.last_ts,
         -- whatever the exception is called
-        n.is_new AND (l4._marked(e.example, 'terminal') OR strpos(e.example_record, 'Traceback (most recent call last)') > 0), l4._marked(e.example, 'exit'),
+        n.is_new AND (l4._marked(e.example, 'terminal') OR x.bad OR strpos(e.example_record, 'Traceback (most recent call last)') > 0), l4._marked(e.example, 'exit'),
         e.is_stack OR n.is_new AND (l4._level(e.level) = 0 OR l4._marked(e.example, 'terminal')) AND l4._marked(e.example, 'stack'),
         n.is_new AND NOT l4._marked(e.example, 'not_named'),
         CASE WHEN l4._marked(e.example, 'send') THEN 'send' WHEN l4._marked(e.example, 'receive') THEN 'receive' END
@@ -499,7 +511,10 @@ BEGIN
     JOIN l4._event AS e USING (event_id)
     LEFT JOIN known AS b USING (event_id)
     LEFT JOIN l4._new_words(k.job_id, (k.baseline || k.elsewhere)[1:8]) AS w USING (event_id)
-    CROSS JOIN LATERAL (SELECT b.event_id IS NULL OR w.words IS NOT NULL AS is_new) AS n
+    -- "exit code 1" where good jobs have "exit code 0"
+    CROSS JOIN LATERAL (SELECT CASE WHEN e.example ~* 'exit' AND j.example <> e.example
+            THEN l4._marked(j.example, 'terminal') AND NOT l4._marked(e.example, 'terminal') ELSE false END AS bad) AS x
+    CROSS JOIN LATERAL (SELECT b.event_id IS NULL OR w.words IS NOT NULL OR x.bad AS is_new) AS n
     WHERE n.is_new OR l4._level(e.level) >= 3;
 
     INSERT INTO l4._case_count (job_id, event_id, node, occurrences, first_ts, last_ts, first_line_no)
@@ -512,8 +527,10 @@ BEGIN
         SELECT FROM l4._case_count AS c WHERE c.job_id = k.job_id AND c.event_id = e.event_id AND NOT EXISTS (
             SELECT FROM l4._case_event AS o JOIN l4._case_count AS x USING (job_id, event_id)
             WHERE o.job_id = k.job_id AND x.node = c.node AND o.terminal AND NOT o.stack AND NOT o.exit));
-    UPDATE l4._case_event AS e SET accuses = accuses AND NOT exit AND NOT stack, terminal = terminal AND NOT stack
-    WHERE e.job_id = k.job_id;
+    -- A report of an exit accuses nobody: each process tells itself why it ended. But who was killed cannot.
+    UPDATE l4._case_event AS e SET terminal = terminal AND NOT stack, accuses = accuses AND NOT stack AND (NOT exit
+        OR l4._names_killed(k.job_id, e.event_id))
+    WHERE e.job_id = k.job_id AND (e.accuses OR e.terminal);
     IF k.attempt_ts IS NOT NULL THEN
         -- what was over when the last attempt got going belongs to earlier ones; of what came again only the last time is known to be of this one
         DELETE FROM l4._case_count AS c WHERE c.job_id = k.job_id AND c.last_ts < k.attempt_ts;

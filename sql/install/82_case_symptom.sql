@@ -160,6 +160,8 @@ BEGIN
         went_through = (e.by_stage OR coalesce(e.by_line AND e.at_end, false)) AND coalesce(x.last_iteration > k.total - k.step, true)
     FROM (
         SELECT z.node, v.last_event_id = ANY (last_ones) AND NOT (t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration <= k.total - k.step, false))
+                -- and it says the same
+                AND NOT EXISTS (SELECT FROM l4._case_event AS y WHERE y.job_id = z.job_id AND y.event_id = v.last_event_id AND y.is_new)
                 -- or it came, and what was shown of the progress after it
                 OR t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration > k.total - k.step AND w.ts >= z.progress_ts - l4._patience(k), false) AS by_line,
             z.terminal_ts IS NULL AND coalesce(h.ts - z.clock >= z.progress_ts, false) AS by_stage,
@@ -186,6 +188,11 @@ BEGIN ATOMIC
         FROM l4._case_event AS e JOIN l4._case_count AS c USING (job_id, event_id)
         WHERE e.job_id = k.job_id AND e.is_new AND e.terminal AND NOT e.exit AND e.dropped IS NULL AND coalesce(c.first_ts <= k.terminal_ts + interval '1 s', NOT k.timed)
         ORDER BY c.node, c.first_ts, c.first_line_no
+    ), reason AS (
+        -- an error that a runtime logs just before the exception of which it is the reason
+        SELECT e.event_id FROM l4._case_event AS e
+        WHERE e.job_id = k.job_id AND e.is_new AND e.level >= 4 AND NOT e.terminal AND NOT e.exit AND NOT e.stack AND e.dropped IS NULL
+            AND e.first_ts BETWEEN k.terminal_ts - interval '1 s' AND k.terminal_ts
     ), told AS MATERIALIZED (
         -- once an event, not once a node
         SELECT t.event_id, l4._marked(t.example, 'timeout') AS waited
@@ -194,7 +201,7 @@ BEGIN ATOMIC
         SELECT r.*, t.waited, count(*) OVER (PARTITION BY r.family) AS nodes
         FROM report AS r JOIN told AS t USING (event_id)
     )
-    SELECT coalesce(bool_or(s.waited) AND (k.timed OR NOT bool_or(NOT s.waited AND s.nodes = 1)), false) FROM said AS s;
+    SELECT coalesce((bool_or(s.waited) OR EXISTS (SELECT FROM reason AS r JOIN l4._event AS t USING (event_id) WHERE l4._marked(t.example, 'timeout'))) AND (k.timed OR NOT bool_or(NOT s.waited AND s.nodes = 1)), false) FROM said AS s;
 END;
 COMMENT ON FUNCTION l4._waited(l4._case) IS 'do the first crash reports say that something was waited for too long';
 

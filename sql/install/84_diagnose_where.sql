@@ -54,6 +54,11 @@ BEGIN ATOMIC
             SELECT min(e.then_stage) FROM l4.event_count AS c JOIN l4._event AS e USING (event_id)
             WHERE c.job_id = _stage_at.job_id AND c.node = s.node AND e.then_stage IS NOT NULL AND c.last_ts = s.last_ts
                 AND (e.then_stage <> 'train' OR EXISTS (SELECT FROM l4._case AS k WHERE k.job_id = c.job_id AND k.symptom <> 'launch'))) END,
+        -- others' iterations went on since: what it began there was over, although it does not say so
+        CASE WHEN s.stage IN ('eval', 'checkpoint_save') AND EXISTS (
+            SELECT FROM l4._case_iteration AS i JOIN l4._case AS k USING (job_id)
+            WHERE i.job_id = _stage_at.job_id AND i.done_ts <= coalesce(_stage_at.ts, i.done_ts)
+                AND i.done_ts > s.first_ts - s.clock + coalesce(k.median_ms, 0) * interval '0.5 ms') THEN 'train' END,
         s.stage)
     FROM (
         SELECT z.*, n.clock FROM l4.stage_span AS z

@@ -25,6 +25,7 @@ carry_init(L4ScanCarry *carry)
 	carry->stored_iteration = L4_NO_INT;
 	carry->max_in_flight = L4_NO_INT;
 	carry->last_rank = L4_NO_INT;
+	l4_head_init(&carry->head);
 	initStringInfo(&carry->record_state);
 }
 
@@ -49,7 +50,9 @@ l4_carry_write(const L4ScanCarry *carry, StringInfo buf)
 		l4_put_uint(buf, carry->ranks[i].counted);
 		l4_put_int(buf, carry->ranks[i].elapsed);
 		l4_put_int(buf, carry->ranks[i].elapsed_ts);
+		l4_put_int(buf, carry->ranks[i].own_ts);
 	}
+	l4_head_write(&carry->head, buf);
 	l4_put_bytes(buf, carry->record_state.data, carry->record_state.len);
 }
 
@@ -85,7 +88,9 @@ l4_carry_read(L4ScanCarry *carry, const char *bytes, int len)
 		carry->ranks[i].counted = l4_get_uint(&reader) != 0;
 		carry->ranks[i].elapsed = (int32) l4_get_int(&reader);
 		carry->ranks[i].elapsed_ts = l4_get_int(&reader);
+		carry->ranks[i].own_ts = l4_get_int(&reader);
 	}
+	l4_head_read(&carry->head, &reader);
 	n = l4_get_uint(&reader);
 	appendBinaryStringInfo(&carry->record_state, l4_get_bytes(&reader, n), (int) Min(n, PG_INT32_MAX));
 }
@@ -123,6 +128,7 @@ l4_carry_rank(L4ScanCarry *carry, int32 rank)
 	state->counted = false;
 	state->elapsed = -1;
 	state->elapsed_ts = L4_NO_TS;
+	state->own_ts = L4_NO_TS;
 	return state;
 }
 
@@ -176,6 +182,21 @@ of_other_loop(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found)
 }
 
 /*
+ * A report that gives an earlier time than the one before, or the same or (cut
+ * off) none and no later iteration: a launcher shows the end of a log again
+ * when a process failed.
+ */
+static bool
+comes_again(const L4RankState *state, const L4Iteration *found, TimestampTz own_ts)
+{
+	if (!found->done || state->own_ts == L4_NO_TS)
+		return false;
+	if (own_ts == L4_NO_TS || own_ts == state->own_ts)
+		return found->iter != L4_ITER_NEXT && found->iter <= state->done;
+	return own_ts < state->own_ts;
+}
+
+/*
  * A line that names an iteration: the record belongs to it, and the rank goes
  * on from there. A number that is lower than one already done starts a new
  * epoch, but only where a line reports it as done: evaluation and checkpoints
@@ -185,10 +206,10 @@ of_other_loop(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found)
  */
 bool
 l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found,
-				   TimestampTz ts, L4UnitRec *rec, double *duration_ms)
+				   TimestampTz ts, TimestampTz own_ts, L4UnitRec *rec, double *duration_ms)
 {
 	bool		next = found->iter == L4_ITER_NEXT;
-	bool		other = of_other_loop(carry, state, found);
+	bool		other = comes_again(state, found, own_ts) || of_other_loop(carry, state, found);
 	int32		before = state->done;
 	int32		iter = (int32) Min(Max(found->iter, 0), PG_INT32_MAX - 1);
 	TimestampTz before_ts = state->done_ts;
@@ -227,6 +248,8 @@ l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *fo
 	rec->epoch = state->epoch;
 	state->done = iter;
 	state->done_ts = ts;
+	if (own_ts != L4_NO_TS)
+		state->own_ts = own_ts;
 	state->current = iter + 1;
 	*duration_ms = found->duration_ms;
 	if (isnan(*duration_ms) && before != L4_NO_INT && iter > before && ts != L4_NO_TS &&

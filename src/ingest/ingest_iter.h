@@ -10,6 +10,7 @@
 
 #include "ingest/ingest_unit.h"
 #include "lines/iterrule.h"
+#include "lines/streamhead.h"
 
 #define L4_MAX_RANKS		256 /* ranks told apart in a stream */
 
@@ -26,6 +27,7 @@ typedef struct L4RankState
 	bool		counted;		/* reports without numbers came with that total: others are of other bars */
 	int32		elapsed;		/* seconds that the last bar gave, -1 none did */
 	TimestampTz elapsed_ts;		/* when that was */
+	TimestampTz own_ts;			/* time that the last report gives itself, L4_NO_TS none */
 } L4RankState;
 
 /* What lasts from one piece of a stream to the next. */
@@ -38,6 +40,7 @@ typedef struct L4ScanCarry
 	int32		last_rank;		/* L4_NO_INT none yet */
 	int			nranks;
 	L4RankState ranks[L4_MAX_RANKS];
+	L4StreamHead head;
 	StringInfoData record_state;	/* of the record reader; len 0 = none */
 } L4ScanCarry;
 
@@ -45,6 +48,6 @@ extern void l4_carry_write(const L4ScanCarry *carry, StringInfo buf);
 extern void l4_carry_read(L4ScanCarry *carry, const char *bytes, int len);
 extern L4RankState *l4_carry_rank(L4ScanCarry *carry, int32 rank);
 extern bool l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found,
-							   TimestampTz ts, L4UnitRec *rec, double *duration_ms);
+							   TimestampTz ts, TimestampTz own_ts, L4UnitRec *rec, double *duration_ms);
 
 #endif							/* L4_INGEST_ITER_H */

@@ -27,6 +27,7 @@ typedef struct RecordStart
 {
 	int64		line_no;
 	TimestampTz ts;
+	TimestampTz own_ts;			/* in its header, L4_NO_TS none */
 	int32		rank;			/* the relation's */
 	int32		rec;			/* number in the settled part, -1 none */
 	int32		open_rec;		/* number in the open part, -1 none */
@@ -77,6 +78,7 @@ struct L4Scan
 	/* Line from which on some record or other has been open all the time, 0 none is; state of the record reader then. */
 	int64		open_from;
 	StringInfoData state_before;
+	L4StreamHead head_before;
 };
 
 L4Scan *
@@ -108,9 +110,9 @@ empty_part(L4UnitPart *part)
 	part->iters_size = kept.iters_size;
 }
 
-/* The next piece: of a stream that goes on with carry, up to a line, or beyond it to complete records. */
+/* The next piece: of a node's stream that goes on with carry, up to a line, or beyond it to complete records. */
 void
-l4_scan_begin(L4Scan *scan, const char *carry, int carry_len, int64 last_line_no, bool settle_all)
+l4_scan_begin(L4Scan *scan, const char *node, const char *carry, int carry_len, int64 last_line_no, bool settle_all)
 {
 	MemoryContext old;
 
@@ -124,6 +126,7 @@ l4_scan_begin(L4Scan *scan, const char *carry, int carry_len, int64 last_line_no
 	scan->end_line_no = scan->previous = scan->unparsed = 0;
 	scan->any = scan->full = false;
 	scan->open_from = 0;
+	scan->head_before.learning = false;
 	scan->nstarts = scan->ninherited = scan->nwaiting = 0;
 	scan->first_record = 0;
 
@@ -132,6 +135,9 @@ l4_scan_begin(L4Scan *scan, const char *carry, int carry_len, int64 last_line_no
 	scan->records = l4_record_reader_create(scan->piece_cxt);
 	scan->carry = palloc(sizeof(L4ScanCarry));
 	l4_carry_read(scan->carry, carry, carry_len);
+	scan->carry->head.name = pstrdup(node);
+	scan->carry->head.name_len = strlen(node);
+	l4_line_reader_heads(scan->lines, &scan->carry->head);
 	initStringInfo(&scan->state_before);
 	if (scan->carry->record_state.len > 0)
 		l4_record_load(scan->records, &scan->carry->record_state);
@@ -158,8 +164,10 @@ keep_iteration(L4Scan *scan, const L4Iteration *found, const L4UnitRec *rec, Tim
 
 /* The iteration of a record, by the rules where its shape is read by one, else the one in flight. */
 static void
-place_in_iterations(L4Scan *scan, L4Local *local, const L4Iteration *bar, const char *msg, int len, L4UnitRec *rec)
+place_in_iterations(L4Scan *scan, L4Local *local, const RecordStart *start, const char *msg, int len, L4UnitRec *rec)
 {
+	const L4Iteration *bar = start != NULL ? start->bar : NULL;
+	TimestampTz own_ts = start != NULL ? start->own_ts : L4_NO_TS;
 	L4RankState *state = l4_carry_rank(scan->carry, rec->context);
 	L4Iteration found;
 	double		duration_ms;
@@ -168,14 +176,14 @@ place_in_iterations(L4Scan *scan, L4Local *local, const L4Iteration *bar, const 
 
 	if (bar != NULL && reports && found.iter == L4_ITER_NEXT)
 		l4_iter_number(&found, bar);
-	else if (bar != NULL && l4_carry_iteration(scan->carry, state, bar, rec->ts, rec, &duration_ms))
+	else if (bar != NULL && l4_carry_iteration(scan->carry, state, bar, rec->ts, own_ts, rec, &duration_ms))
 		keep_iteration(scan, bar, rec, state->done_ts, duration_ms);
 	rec->epoch = state->epoch;
 	rec->iteration = state->current;
 	if (!reports)
 		return;
 	local->iteration_rule = found.rule_id;
-	if (l4_carry_iteration(scan->carry, state, &found, rec->ts, rec, &duration_ms))
+	if (l4_carry_iteration(scan->carry, state, &found, rec->ts, own_ts, rec, &duration_ms))
 		keep_iteration(scan, &found, rec, state->done_ts, duration_ms);
 }
 
@@ -209,7 +217,7 @@ count_record(L4Scan *scan, const L4Record *record)
 		local->number = part->nlocals;
 		part->locals[part->nlocals++] = local;
 	}
-	place_in_iterations(scan, local, start != NULL ? start->bar : NULL, msg, len, rec);
+	place_in_iterations(scan, local, start, msg, len, rec);
 	local->occurrences++;
 	scan->dict.memory += l4_params_count(local, msg, &scan->shape, rec->ts, rec->line_no, rec->iteration, scan->piece_cxt);
 	rec->local = local->number;
@@ -284,7 +292,7 @@ take_records(L4Scan *scan, bool force)
 static void
 start_record(RecordStart *start, const L4RecordPlace *place, TimestampTz ts, int32 rank)
 {
-	*start = (RecordStart) {.line_no = place->record_line_no, .ts = ts, .rank = rank, .rec = -1, .open_rec = -1};
+	*start = (RecordStart) {.line_no = place->record_line_no, .ts = ts, .own_ts = L4_NO_TS, .rank = rank, .rec = -1, .open_rec = -1};
 }
 
 /* Number under which a line finds the start of its record again: negative for one of an earlier unit. */
@@ -393,14 +401,28 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 		ts = L4_NO_TS;
 	if (ts != L4_NO_TS)
 		l4_line_reader_reference(scan->lines, ts);
+	if (scan->open_from == 0)
+	{
+		if (scan->carry->head.learning)
+			scan->head_before = scan->carry->head;
+		else
+			scan->head_before.learning = false;
+	}
 	l4_line_peel(scan->lines, line, len, &peeled);
 	if (ts == L4_NO_TS)
 		ts = peeled.has_ts && l4_plausible_ts(peeled.ts) ? peeled.ts : scan->carry->last_ts;
 	scan->carry->last_ts = ts;
 	l4_record_feed(scan->records, line_no, peeled.text, peeled.text_len, &peeled, &place);
 	keep_line(scan, line_no, ts, rank, &place);
-	if (peeled.bar != NULL && place.first)
-		scan->starts[place.record_no - scan->first_record].bar = l4_iter_of_bar(scan->shared->rules, &peeled, scan->piece_cxt);
+	if (place.first)
+	{
+		RecordStart *start = &scan->starts[place.record_no - scan->first_record];
+
+		if (peeled.has_ts && l4_plausible_ts(peeled.ts))
+			start->own_ts = peeled.ts;
+		if (peeled.bar != NULL)
+			start->bar = l4_iter_of_bar(scan->shared->rules, &peeled, scan->piece_cxt);
+	}
 	follow_open(scan);
 	return true;
 }
@@ -454,7 +476,11 @@ finish_carry(L4Scan *scan, L4UnitHead *head, int64 oldest)
 	if (oldest == 0)
 		l4_record_save(scan->records, &scan->carry->record_state);
 	else
+	{
 		appendBinaryStringInfo(&scan->carry->record_state, scan->state_before.data, scan->state_before.len);
+		if (scan->head_before.learning)
+			scan->carry->head = scan->head_before;
+	}
 	initStringInfo(&carry);
 	l4_carry_write(scan->carry, &carry);
 	head->carry = carry.data;

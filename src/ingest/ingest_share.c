@@ -221,8 +221,8 @@ begin_piece(L4Scan *scan, L4Packing *packing, const Pieces *pieces, int i, Param
 		: Int64GetDatum(Min(DatumGetInt64(pieces->to_line[i]), PG_INT64_MAX - L4_UNIT_OVERRUN - 1) + L4_UNIT_OVERRUN + 1);
 	if (!late)
 		carry = l4_packing_carry(packing);
-	l4_scan_begin(scan, carry == NULL ? NULL : VARDATA_ANY(carry), carry == NULL ? 0 : VARSIZE_ANY_EXHDR(carry),
-				  DatumGetInt64(pieces->to_line[i]), late);
+	l4_scan_begin(scan, packing->stored.node,
+				  carry == NULL ? NULL : VARDATA_ANY(carry), carry == NULL ? 0 : VARSIZE_ANY_EXHDR(carry), DatumGetInt64(pieces->to_line[i]), late);
 	return true;
 }
 

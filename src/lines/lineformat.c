@@ -5,8 +5,8 @@
  * Headers nest: a collector's envelope around a launcher's prefix around what
  * the logger wrote. The formats are tried in order of priority on what is left
  * until one gives a level, which only a logger does, or none matches. The
- * outcome depends on the line and the rules alone, not on the lines before it,
- * so that it is the same for any batch and worker.
+ * outcome depends on the line and the rules, not on the lines before it; only
+ * where no format matches do the heads of the stream count (streamhead.c).
  */
 #include "postgres.h"
 
@@ -18,6 +18,7 @@
 #include "base/ascii.h"
 #include "lines/headmemo.h"
 #include "lines/lineformat.h"
+#include "lines/streamhead.h"
 #include "lines/structured.h"
 #include "lines/terminal.h"
 
@@ -38,6 +39,8 @@ struct L4LineReader
 	L4Buf		condensed;
 	const char *text;			/* what the structured wrapper of the line holds, or the line without its colours */
 	int			text_len;
+	L4StreamHead *head;			/* what is known of the stream's own heads, NULL for a line without stream */
+	bool		learn;			/* the line has not been learnt from */
 };
 
 L4LineReader *
@@ -54,6 +57,12 @@ l4_line_reader_create(L4Rules *rules, MemoryContext cxt)
 	for (int i = 0; i < L4_MAX_PEEL; i++)
 		l4_buf_init(&reader->nested[i], cxt);
 	return reader;
+}
+
+void
+l4_line_reader_heads(L4LineReader *reader, L4StreamHead *head)
+{
+	reader->head = head;
 }
 
 void
@@ -101,6 +110,7 @@ header_span(const char *p, int len)
 /* The formats that a line has had so far. */
 typedef struct UsedFormats
 {
+	bool		head;			/* a head that no format describes */
 	int			n;
 	int			number[L4_MAX_PEEL];
 } UsedFormats;
@@ -221,6 +231,45 @@ use_format(L4LineReader *reader, const L4Format *format, const L4Fields *fields,
 	return has_level;
 }
 
+/* Learn from a line that no format matches. */
+static void
+learn_head(L4LineReader *reader, const char *p, int len)
+{
+	int			ends[L4_HEAD_WORDS];
+	bool		formatted[L4_HEAD_WORDS];
+	int			n = l4_head_words(p, len, ends);
+
+	for (int i = 0; i < n; i++)
+		formatted[i] = l4_head_candidate(p, ends, i) &&
+			search_format(reader->rules, p + ends[i], len - ends[i], NULL) >= 0;
+	l4_head_learn(reader->head, p, len, n, ends, formatted);
+	reader->learn = false;
+}
+
+/* Peel a head that no format describes but the stream's lines have. */
+static bool
+peel_head(L4LineReader *reader, int span, const char **p, int *len, UsedFormats *used, L4Line *out)
+{
+	int			rank;
+	int			n;
+
+	if (reader->head == NULL || used->head || span == 0)
+		return false;
+	if (reader->learn && reader->head->learning)
+		learn_head(reader, *p, span);
+	n = l4_head_length(reader->head, *p, span, &rank);
+	if (n == 0)
+		return false;
+	used->head = true;
+	if (rank >= 0)
+		out->rank = rank;
+	add_to_key(out, *p, n);
+	out->format_id = L4_FORMAT_HEAD;
+	*p += n;
+	*len -= n;
+	return true;
+}
+
 /* A part that a structured line gives. */
 static void
 use_structured(L4LineReader *reader, const L4Structured *s, int id, const char **p, int *len, L4Line *out)
@@ -301,6 +350,8 @@ peel_layer(L4LineReader *reader, int depth, const char **p, int *len, UsedFormat
 		used->number[used->n++] = number;
 		return !use_format(reader, &reader->rules->formats[number], &fields, p, len, out);
 	}
+	if (peel_head(reader, span, p, len, used, out))
+		return true;
 	if (*len > 8 && (*p)[*len - 1] != ':' && memchr(*p, '=', Min(*len, 24)) != NULL &&
 		l4_logfmt_line(*p, *len, &reader->nested[depth], &s))
 	{
@@ -410,6 +461,7 @@ peel_layers(L4LineReader *reader, const char **p, int *len, L4Line *out)
 	UsedFormats used;
 
 	used.n = 0;
+	used.head = false;
 	for (int depth = 0; depth < L4_MAX_PEEL && *len > 0; depth++)
 	{
 		if (!peel_layer(reader, depth, p, len, &used, out))
@@ -470,9 +522,14 @@ l4_line_peel(L4LineReader *reader, const char *line, int line_len, L4Line *out)
 		reader->text = p;
 		reader->text_len = len;
 	}
+	reader->learn = false;
 	if (wiped.first_len > 0)
 		peel_label(reader, &wiped, out);
+	reader->learn = len > 0;
 	peel_layers(reader, &p, &len, out);
+	if (reader->head != NULL && reader->head->learning && reader->learn)
+		l4_head_stranger(reader->head);
+	reader->learn = false;
 	out->bar = wiped.bar;
 	out->bar_len = wiped.bar_len;
 	peel_bar(reader, &p, &len, out);

@@ -30,7 +30,10 @@
 /* format_id of lines that are data */
 #define L4_FORMAT_JSON		(-1)
 #define L4_FORMAT_KEY_VALUE	(-2)
+/* and of those with a head that no format describes, only the stream has */
+#define L4_FORMAT_HEAD		(-3)
 
+struct L4StreamHead;
 typedef struct L4LineReader L4LineReader;
 
 /*
@@ -60,11 +63,12 @@ typedef struct L4Line
 	uint64		key;			/* who wrote it, as far as launcher prefixes tell; 0 they do not */
 } L4Line;
 
-/* A reader for one stream at a time; reference gives the year to time stamps without one. */
+/* A reader for one stream at a time; heads are learnt on the way; reference gives the year to time stamps without one. */
 extern L4LineReader *l4_line_reader_create(L4Rules *rules, MemoryContext cxt);
+extern void l4_line_reader_heads(L4LineReader *reader, struct L4StreamHead *head);
 extern void l4_line_reader_reference(L4LineReader *reader, TimestampTz reference);
 
-/* The result depends on the rules, the reference and this line alone. */
+/* The result depends on the rules, the reference, the heads of the stream and this line alone. */
 extern void l4_line_peel(L4LineReader *reader, const char *line, int len, L4Line *out);
 
 /* Level of a word or number ("WARN", "E", "error", "30"), L4_LEVEL_NONE when it is none. */

@@ -19,6 +19,7 @@
 #include "lines/iterrule.h"
 #include "lines/lineformat.h"
 #include "lines/record.h"
+#include "lines/streamhead.h"
 
 PG_FUNCTION_INFO_V1(l4_peel);
 PG_FUNCTION_INFO_V1(l4_records);
@@ -107,7 +108,7 @@ keep_record(L4Record *records, const L4Record *rec)
 	k->text = NULL;
 }
 
-/* _records(ruleset jsonb, lines text[], batch int) */
+/* _records(ruleset jsonb, lines text[], batch int, node text) */
 Datum
 l4_records(PG_FUNCTION_ARGS)
 {
@@ -126,6 +127,16 @@ l4_records(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return (Datum) 0;
 	reader = l4_line_reader_create(l4_rules_get(PG_GETARG_JSONB_P(0), CurrentMemoryContext), CurrentMemoryContext);
+	if (!PG_ARGISNULL(3))
+	{
+		text	   *node = PG_GETARG_TEXT_PP(3);
+		L4StreamHead *head = palloc(sizeof(L4StreamHead));
+
+		l4_head_init(head);
+		head->name = VARDATA_ANY(node);
+		head->name_len = VARSIZE_ANY_EXHDR(node);
+		l4_line_reader_heads(reader, head);
+	}
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, -1, false, TYPALIGN_INT, &lines, &line_nulls, &n);
 	places = palloc_extended(sizeof(LinePlace) * (Size) Max(n, 1), MCXT_ALLOC_HUGE);
 	records = palloc_extended(sizeof(L4Record) * ((Size) n + 2), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
