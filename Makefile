@@ -68,7 +68,9 @@ OBJS = \
 	src/lines/terminal.o \
 	src/lines/timestamps.o \
 	src/pcre/gramscan.o \
+	src/pcre/gramscan_run.o \
 	src/pcre/lazydfa.o \
+	src/pcre/lineprint.o \
 	src/pcre/literal.o \
 	src/pcre/literal_set.o \
 	src/pcre/multimatch.o \

@@ -54,6 +54,10 @@ FROM l4._pcre_multimatch((SELECT array_agg(p ORDER BY id) FROM odd), (SELECT arr
 SELECT count(*) > 10000 AS enough, count(DISTINCT id) > 55 AS most_patterns_match FROM one_by_one;
 (TABLE one_by_one EXCEPT TABLE at_once) UNION ALL (TABLE at_once EXCEPT TABLE one_by_one);
 
+-- without case: that one of two literals is spelled with other characters does not rule a line out, a missing one does
+SELECT t, l4.pcre_all(t, '{1,2}', '{"(?i)failure of .* on disk","(?i)disk failure"}')
+FROM unnest(ARRAY['Failure of node 3 on DISK', U&'FAILURE of node 3 on di\017F\212A', U&'di\017Fk failure', 'failure of node 3 on tape', 'disk failures of node 3 on disk']) AS t;
+
 -- more patterns with short literals than the SIMD scanner takes, and more grams than the small bitmaps take
 CREATE TEMP TABLE word AS
 SELECT n AS id, (CASE n % 4 WHEN 0 THEN '' ELSE '(?i)' END || translate(n::text, '0123456789', 'abcdeFGHIJ') ||

@@ -216,11 +216,7 @@ l4_tree_literals(const L4Node *tree, bool caseless, L4Required *required)
 	required->caseless = caseless;
 	copy_set(&required->best, &whole.required);
 	for (int i = 0; i < L4_LITERAL_ALSO; i++)
-	{
-		if (caseless)
-			l4_strings_any(&whole.also[i]);
 		copy_set(&required->also[i], &whole.also[i]);
-	}
 }
 
 void

@@ -27,8 +27,7 @@ typedef struct L4LiteralSet
 /*
  * One item of each set occurs in every line that the pattern matches. Best
  * empty: nothing is known, the pattern must always be run. Caseless: they are
- * in lower case and occur in any, K and S may stand as U+212A and U+017F, and
- * there are no other sets than the best.
+ * in lower case and occur in any, K and S may stand as U+212A and U+017F.
  */
 typedef struct L4Required
 {
@@ -45,6 +44,7 @@ extern void l4_tree_literals(const struct L4Node *tree, bool caseless, L4Require
 extern void l4_required_literals(const char *pattern, size_t len, L4Required *required);
 
 extern bool l4_any_literal_in(const L4Literal *literals, int n, const char *text, int len);
+extern bool l4_literal_in(const L4Literal *literal, const char *text, int len);
 extern bool l4_has_odd_letters(const char *line, int len);
 
 /* How seldom a literal is in logs: bits, roughly. */

@@ -223,8 +223,8 @@ l4_part_require_all(L4Part *out, const L4Part *part)
 		l4_part_require(out, &part->also[i]);
 }
 
-static bool
-literal_in(const L4Literal *literal, const char *text, int len)
+bool
+l4_literal_in(const L4Literal *literal, const char *text, int len)
 {
 	const char *end = text + len - literal->len + 1;
 
@@ -244,7 +244,7 @@ bool
 l4_any_literal_in(const L4Literal *literals, int n, const char *text, int len)
 {
 	for (int i = 0; i < n; i++)
-		if (literal_in(&literals[i], text, len))
+		if (l4_literal_in(&literals[i], text, len))
 			return true;
 	return false;
 }

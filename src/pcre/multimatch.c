@@ -7,18 +7,21 @@
  * become candidates. Only candidates are run, and those patterns of which no
  * literal is known.
  *
- * Some patterns are candidates on many lines and match none of them. Where
- * other literals that they need are missing on these lines, those are looked
- * for instead. Else their literals are common words, or they have none. What
- * running them costs is measured, and where that is more than one pass over
- * the line, they go into a group that an automaton (lazydfa.c) can look at
- * together: it tells which of them may match, and only those are run. It is
- * asked on lines where so many of the group are candidates that this is
- * faster. Whether a pattern is in the group changes how long a line takes and
- * nothing else.
+ * Some patterns are candidates on many lines and match none of them. Mostly
+ * such a line lacks other literals that they need: a print of it
+ * (lineprint.c) tells that for many literals at once. Where others are rarer
+ * in the lines seen, those are scanned for instead of the first guess. What is
+ * left has common words only, or none. What running those patterns costs is
+ * measured, and where that is more than one pass over the line, they go into
+ * a group that an automaton (lazydfa.c) can look at together: it tells which
+ * of them may match, and only those are run. It is asked on lines where so
+ * many of the group are left that this is faster. What is scanned for and
+ * whether a pattern is in the group changes how long a line takes and nothing
+ * else.
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
@@ -44,6 +47,9 @@ copy_needed(Needed *needed, const L4LiteralSet *set)
 	needed->n = set->n;
 	needed->items = palloc(sizeof(L4Literal) * Max(set->n, 1));
 	memcpy(needed->items, set->items, sizeof(L4Literal) * set->n);
+	needed->marks = palloc(sizeof(L4Marks) * Max(set->n, 1));
+	for (int i = 0; i < set->n; i++)
+		needed->marks[i] = l4_lineprint_marks(set->items[i].text, set->items[i].len);
 }
 
 /* Read the literals of pattern i, whose text is in place. */
@@ -86,9 +92,11 @@ l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryC
 	mm->no_literal = palloc0(sizeof(uint64) * Max(mm->words, 1));
 	mm->caseless = palloc0(sizeof(uint64) * Max(mm->words, 1));
 	mm->candidates = palloc0(sizeof(uint64) * Max(mm->words, 1));
+	mm->answer = palloc(sizeof(uint64) * Max(mm->words, 1));
 	mm->word = mm->words;
 	mm->group_max = n;
 	mm->next_review = FIRST_REVIEW;
+	mm->samples = palloc(sizeof(Sample) * SAMPLES);
 	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -126,36 +134,106 @@ found_literal(void *arg, int number)
 {
 	L4MultiMatch *mm = (L4MultiMatch *) arg;
 	LiteralUse *use = &mm->uses[number];
-	int			n = use->n;
 
 	if (use->line_no == mm->line_no)
 		return;
 	use->line_no = mm->line_no;
-	mm->group_ns += use->group_ns;
-	if (use->n_group > 0)
-	{
-		if (mm->group_ns > mm->ask_ns)
-			mm->ask_group = true;
-		else
-			n += use->n_group;
-	}
-	mm->found |= (n > 0);
-	for (int i = use->first; i < use->first + n; i++)
+	mm->found = true;
+	for (int i = use->first; i < use->first + use->n; i++)
 		set_bit(mm->candidates, mm->linked[i]);
+}
+
+bool
+l4_has_one(const Needed *needed, bool caseless, const L4LinePrint *print, const char *line, int len)
+{
+	for (int i = 0; i < needed->n; i++)
+	{
+		if (print != NULL && !l4_lineprint_may_have(print, &needed->marks[i]))
+			continue;
+		if (caseless || l4_literal_in(&needed->items[i], line, len))
+			return true;
+	}
+	return false;
+}
+
+/* The first literals that a candidate needs are there: are the others? */
+static bool
+has_needed(L4MultiMatch *mm, Pattern *pattern)
+{
+	/* where they nearly always are, look only now and then whether that is still so */
+	if (pattern->others_common && pattern->tried % 16 != 0)
+		return true;
+	if (pattern->needed[1].n == 0 || (pattern->caseless && mm->odd_letters))
+		return true;
+	if (!mm->printed && mm->len <= L4_PRINT_LINE_MAX)
+	{
+		l4_lineprint_make(&mm->print, mm->line, mm->len);
+		mm->printed = true;
+	}
+	pattern->checked++;
+	for (int k = 1; k < NEEDED_MAX && pattern->needed[k].n > 0; k++)
+		if (!l4_has_one(&pattern->needed[k], pattern->caseless, mm->printed ? &mm->print : NULL,
+						mm->line, mm->len))
+		{
+			pattern->rejected++;
+			return false;
+		}
+	return true;
 }
 
 /* Of the group's candidates only those stay that may match. */
 static void
 ask_group(L4MultiMatch *mm)
 {
-	mm->found = true;
+	memset(mm->answer, 0, sizeof(uint64) * mm->words);
+	if (l4_dfa_run(mm->group, mm->line, mm->len, mm->answer))
+		for (int w = 0; w < mm->words; w++)
+			mm->candidates[w] &= mm->answer[w] | ~mm->group_members[w];
+	else
+		l4_multimatch_dissolve(mm);
+}
+
+/* Of the candidates only those stay that may match, as far as that is cheaper to tell than to run them. */
+static void
+sift_candidates(L4MultiMatch *mm)
+{
+	double		group_ns = 0;
+
 	for (int w = 0; w < mm->words; w++)
-		mm->candidates[w] &= ~mm->group_members[w];
-	if (l4_dfa_run(mm->group, mm->line, mm->len, mm->candidates))
-		return;
-	for (int w = 0; w < mm->words; w++)
-		mm->candidates[w] |= mm->group_members[w];
-	l4_multimatch_dissolve(mm);
+		for (uint64 bits = mm->candidates[w]; bits != 0; bits &= bits - 1)
+		{
+			int			i = w * 64 + pg_rightmost_one_pos64(bits);
+			Pattern    *pattern = &mm->patterns[i];
+
+			pattern->tried++;
+			if (!has_needed(mm, pattern))
+			{
+				mm->candidates[w] &= ~(bits & -bits);
+				continue;
+			}
+			pattern->in_vain++;
+			if (pattern->in_group)
+				group_ns += l4_mean_ns(pattern);
+		}
+	if (group_ns > mm->ask_ns)
+		ask_group(mm);
+}
+
+/* Keep a line now and then, until the next review; not at like distances, since logs repeat. */
+static void
+sample_line(L4MultiMatch *mm)
+{
+	uint64		distance = (mm->next_review - mm->last_review) / SAMPLES;
+
+	if (mm->nsamples < SAMPLES)
+	{
+		Sample	   *sample = &mm->samples[mm->nsamples++];
+
+		sample->len = Min(mm->len, SAMPLE_LEN);
+		memcpy(sample->text, mm->line, sample->len);
+		l4_lineprint_make(&sample->print, sample->text, sample->len);
+	}
+	mm->next_sample = mm->line_no + 1 + murmurhash32(mm->line_no) % (2 * distance);
 }
 
 void
@@ -172,36 +250,24 @@ l4_multimatch_scan(L4MultiMatch *mm, const char *line, int len)
 	mm->line = line;
 	mm->len = len;
 	mm->ask_ns = AUTOMATON_NS * len;
-	mm->group_ns = mm->no_literal_ns;
-	mm->ask_group = (mm->group_ns > mm->ask_ns);
+	mm->printed = false;
+	if (mm->line_no >= mm->next_sample)
+		sample_line(mm);
 	if (mm->any_no_literal)
 		memcpy(mm->candidates, mm->no_literal, sizeof(uint64) * mm->words);
 	l4_gramscan(mm->scan, line, len, found_literal, mm);
-	if (mm->any_caseless && l4_has_odd_letters(line, len))
+	mm->odd_letters = mm->any_caseless && l4_has_odd_letters(line, len);
+	if (mm->odd_letters)
 	{
 		/* which may match without the literals as we know them */
 		mm->found = true;
 		for (int w = 0; w < mm->words; w++)
 			mm->candidates[w] |= mm->caseless[w];
 	}
-	if (mm->ask_group)
-		ask_group(mm);
+	if (mm->found)
+		sift_candidates(mm);
 	mm->word = mm->found ? -1 : mm->words;
 	mm->rest = 0;
-}
-
-/* Before a candidate's pattern is run, which may take long: is the rest there that it needs? */
-static bool
-has_needed(const L4MultiMatch *mm, Pattern *pattern)
-{
-	/* without case the literals are in lower case, and there is just one set */
-	for (int k = 1; k < NEEDED_MAX && pattern->needed[k].n > 0; k++)
-		if (!l4_any_literal_in(pattern->needed[k].items, pattern->needed[k].n, mm->line, mm->len))
-		{
-			pattern->needed[k].missing++;
-			return false;
-		}
-	return true;
 }
 
 /* Run a candidate; the result is that of l4_regex_exec. */
@@ -209,17 +275,13 @@ static int
 run(L4MultiMatch *mm, int i)
 {
 	Pattern    *pattern = &mm->patterns[i];
-	bool		timed = (pattern->timed < TIMED_RUNS);
+	bool		timed = (pattern->timed < TIMED_RUNS && pattern->compiled != NULL);
 	instr_time	start;
-	int			rc = 0;
+	int			rc;
 
 	if (timed)
 		INSTR_TIME_SET_CURRENT(start);
-	if (has_needed(mm, pattern))
-	{
-		timed &= (pattern->compiled != NULL);
-		rc = l4_regex_exec(l4_multimatch_regex(mm, i), mm->line, mm->len, 0);
-	}
+	rc = l4_regex_exec(l4_multimatch_regex(mm, i), mm->line, mm->len, 0);
 	if (timed)
 	{
 		instr_time	end;
@@ -229,11 +291,10 @@ run(L4MultiMatch *mm, int i)
 		pattern->ns += INSTR_TIME_GET_DOUBLE(end) * 1e9;
 		pattern->timed++;
 	}
-	if (rc == 0 && !pattern->in_group)
-	{
-		pattern->in_vain++;
+	if (rc != 0)
+		pattern->in_vain--;
+	else if (!pattern->in_group)
 		mm->vain_ns += l4_mean_ns(pattern);
-	}
 	return rc;
 }
 

@@ -11,16 +11,19 @@
 #include "pcre/multimatch_int.h"
 #include "pcre/regextree.h"
 
-/* A pattern that was run in vain so often between two reviews may join the group. */
-#define RUNS_IN_VAIN 8
+/* What happened less often between two reviews is not worth a thought. */
+#define OFTEN 8
 
-/* How often a pattern may change the literals that are scanned for. */
-#define EXCHANGES_MAX 3
+/* What a candidate takes without being run, in nanoseconds. */
+#define TRY_NS 100.0
+
+/* How much more than since the last review is still to come, as a guess. */
+#define TO_COME 4
 
 /* What a better group must save, in nanoseconds a line. */
 #define WORTH_NS 5.0
 
-/* Time that went into runs in vain since the last review. */
+/* Time that runs in vain took since the last review, or would have taken without the group. */
 static double
 vain_ns(const Pattern *pattern)
 {
@@ -47,6 +50,7 @@ make_group(L4MultiMatch *mm)
 	if (mm->group != NULL)
 		l4_dfa_free(mm->group);
 	mm->group = l4_dfa_create(mm->cxt);
+	memset(mm->group_members, 0, sizeof(uint64) * mm->words);
 	for (int i = 0; i < mm->n; i++)
 	{
 		Pattern    *pattern = &mm->patterns[i];
@@ -63,7 +67,10 @@ make_group(L4MultiMatch *mm)
 			pattern->unfit = true;
 		}
 		else
+		{
+			set_bit(mm->group_members, i);
 			members++;
+		}
 		MemoryContextReset(cxt);
 	}
 	MemoryContextSwitchTo(old);
@@ -85,78 +92,120 @@ l4_multimatch_dissolve(L4MultiMatch *mm)
 
 	l4_dfa_free(mm->group);
 	mm->group = NULL;
+	memset(mm->group_members, 0, sizeof(uint64) * mm->words);
 	for (int i = 0; i < mm->n; i++)
 	{
 		members += mm->patterns[i].in_group;
 		mm->patterns[i].in_group = false;
 	}
 	mm->group_max = members / 2;
-	l4_multimatch_assign(mm);
 }
 
-/*
- * The literals scanned for are the rarest by a guess. Where most lines that
- * have them lack others, scan for those. False when there are none.
- */
-static bool
-exchange_needed(Pattern *pattern)
+/* In how many of the samples is one of these literals? */
+static int
+count_samples(const L4MultiMatch *mm, const Needed *needed, bool caseless)
 {
-	int			rarest = 1;
-	Needed		first;
+	int			count = 0;
 
-	for (int k = 2; k < NEEDED_MAX; k++)
-		if (pattern->needed[k].missing > pattern->needed[rarest].missing)
+	for (int i = 0; i < mm->nsamples; i++)
+		count += l4_has_one(needed, caseless, &mm->samples[i].print,
+							mm->samples[i].text, mm->samples[i].len);
+	return count;
+}
+
+/* The literals scanned for are the rarest by a guess. If others are clearly rarer in the samples, scan for those. */
+static bool
+exchange_needed(const L4MultiMatch *mm, Pattern *pattern)
+{
+	int			rarest = 0;
+	int			first = count_samples(mm, &pattern->needed[0], pattern->caseless);
+	int			least = first;
+	Needed		needed;
+
+	for (int k = 1; k < NEEDED_MAX && pattern->needed[k].n > 0; k++)
+	{
+		int			count = count_samples(mm, &pattern->needed[k], pattern->caseless);
+
+		if (count < least)
+		{
 			rarest = k;
-	if (pattern->exchanged >= EXCHANGES_MAX ||
-		pattern->needed[rarest].missing * 4 < pattern->in_vain * 3)
+			least = count;
+		}
+	}
+	if (least * 2 > first || rarest == 0)
 		return false;
-	first = pattern->needed[0];
+	needed = pattern->needed[0];
 	pattern->needed[0] = pattern->needed[rarest];
-	pattern->needed[rarest] = first;
-	pattern->exchanged++;
+	pattern->needed[rarest] = needed;
 	return true;
 }
 
-/* Which patterns are often run in vain? Scan for other literals of them, or let the automaton look at them. */
-void
-l4_multimatch_review(L4MultiMatch *mm)
+/* Scan for other literals, if that will soon have saved more time than it takes. */
+static void
+review_needed(L4MultiMatch *mm)
 {
-	Pattern   **joining = palloc(sizeof(Pattern *) * Max(mm->n, 1));
-	int			n = 0;
-	int			members = 0;
+	double		ns = 0;
 	bool		exchanged = false;
+
+	for (int i = 0; i < mm->n; i++)
+		ns += mm->patterns[i].tried * TRY_NS + vain_ns(&mm->patterns[i]);
+	if (ns * TO_COME < mm->scan_ns)
+		return;
+	for (int i = 0; i < mm->n; i++)
+		if (mm->patterns[i].tried >= OFTEN && exchange_needed(mm, &mm->patterns[i]))
+		{
+			exchanged = true;
+			mm->patterns[i].in_vain = mm->patterns[i].checked = 0;
+			mm->patterns[i].others_common = false;
+		}
+	if (exchanged)
+		l4_multimatch_make_scan(mm);
+}
+
+/* Which patterns are often run in vain? Let the automaton look at them, those that cost most. */
+static void
+review_group(L4MultiMatch *mm)
+{
+	Pattern   **fit = palloc(sizeof(Pattern *) * Max(mm->n, 1));
+	int			n = 0;
+	bool		joins = false;
 
 	for (int i = 0; i < mm->n; i++)
 	{
 		Pattern    *pattern = &mm->patterns[i];
 
-		members += pattern->in_group;
-		if (pattern->in_vain < RUNS_IN_VAIN || pattern->in_group)
-			continue;
-		if (exchange_needed(pattern))
-			exchanged = true;
-		else if (!pattern->unfit)
-			joining[n++] = pattern;
+		if (!pattern->unfit && (pattern->in_group || pattern->in_vain >= OFTEN))
+			fit[n++] = pattern;
 	}
-	qsort(joining, n, sizeof(Pattern *), compare_vain);
-	n = Max(Min(n, mm->group_max - members), 0);
-	if (mm->saving_ns <= WORTH_NS * (mm->line_no - mm->last_review))
-		n = 0;
+	qsort(fit, n, sizeof(Pattern *), compare_vain);
+	n = Min(n, mm->group_max);
 	for (int i = 0; i < n; i++)
-		joining[i]->in_group = true;
-	pfree(joining);
+		joins |= !fit[i]->in_group;
+	if (joins && mm->saving_ns > WORTH_NS * (mm->line_no - mm->last_review))
+	{
+		for (int i = 0; i < mm->n; i++)
+			mm->patterns[i].in_group = false;
+		for (int i = 0; i < n; i++)
+			fit[i]->in_group = true;
+		make_group(mm);
+	}
+	pfree(fit);
+}
+
+void
+l4_multimatch_review(L4MultiMatch *mm)
+{
+	review_needed(mm);
+	review_group(mm);
 	for (int i = 0; i < mm->n; i++)
 	{
-		mm->patterns[i].in_vain = 0;
-		for (int k = 0; k < NEEDED_MAX; k++)
-			mm->patterns[i].needed[k].missing = 0;
+		Pattern    *pattern = &mm->patterns[i];
+
+		if (pattern->checked >= OFTEN)
+			pattern->others_common = (pattern->rejected * 8 < pattern->checked);
+		pattern->tried = pattern->in_vain = pattern->checked = pattern->rejected = 0;
 	}
-	if (n > 0)
-		make_group(mm);
-	if (exchanged)
-		l4_multimatch_make_scan(mm);
-	else if (n > 0)
-		l4_multimatch_assign(mm);
+	mm->nsamples = 0;
 	mm->saving_ns = 0;
 	mm->last_review = mm->line_no;
 	mm->next_review = mm->line_no * 2;

@@ -8,6 +8,7 @@
 
 #include "pcre/gramscan.h"
 #include "pcre/lazydfa.h"
+#include "pcre/lineprint.h"
 #include "pcre/literal.h"
 #include "pcre/multimatch.h"
 
@@ -16,7 +17,7 @@ typedef struct Needed
 {
 	int			n;
 	L4Literal  *items;
-	int			missing;		/* how often none did where others did, since the last review */
+	L4Marks    *marks;			/* of each item in a print */
 } Needed;
 
 #define NEEDED_MAX (1 + L4_LITERAL_ALSO)
@@ -30,10 +31,13 @@ typedef struct Pattern
 	bool		caseless;		/* the literals are */
 	bool		in_group;
 	bool		unfit;			/* for the group */
-	int			exchanged;		/* how often another one became the first */
 	int			timed;			/* runs of which ns is the sum */
 	double		ns;
-	int64		in_vain;		/* runs without a match since the last review */
+	int64		tried;			/* how often the first one's literals occurred since the last review */
+	int64		in_vain;		/* and the others' as well, as far as they were looked for, but the pattern did not match */
+	int64		checked;		/* how often the others were looked for */
+	int64		rejected;		/* and not there */
+	bool		others_common;	/* nearly always they are */
 } Pattern;
 
 /* A literal and a pattern that has it. */
@@ -47,11 +51,20 @@ typedef struct Link
 typedef struct LiteralUse
 {
 	int			first;			/* in mm->linked */
-	int			n;				/* outside of the group */
-	int			n_group;		/* and behind these, inside */
-	double		group_ns;		/* what those take to run */
+	int			n;
 	uint64		line_no;		/* where it was found last */
 } LiteralUse;
+
+/* The beginnings of some lines, kept to see how common literals are. */
+#define SAMPLES 64
+#define SAMPLE_LEN 512
+
+typedef struct Sample
+{
+	int			len;
+	char		text[SAMPLE_LEN];
+	L4LinePrint print;
+} Sample;
 
 struct L4MultiMatch
 {
@@ -66,6 +79,7 @@ struct L4MultiMatch
 	LiteralUse *uses;			/* by literal */
 	int			nuses;
 	int		   *linked;			/* patterns */
+	double		scan_ns;		/* what making all this took */
 
 	L4Dfa	   *group;			/* NULL: none */
 	int			group_max;		/* patterns it may have */
@@ -73,6 +87,9 @@ struct L4MultiMatch
 	uint64		next_review;
 	uint64		last_review;
 	double		saving_ns;		/* what an automaton would have saved since then */
+	Sample	   *samples;		/* of lines since then */
+	int			nsamples;
+	uint64		next_sample;
 
 	int			words;			/* of the bitmaps below */
 	uint64	   *group_members;
@@ -80,16 +97,17 @@ struct L4MultiMatch
 	uint64	   *caseless;		/* patterns for which K and S have other spellings */
 	bool		any_no_literal;
 	bool		any_caseless;
-	double		no_literal_ns;	/* what those in the group take to run */
 
 	/* the line at hand */
 	const char *line;
 	int			len;
 	uint64	   *candidates;
+	uint64	   *answer;			/* of the automaton */
 	bool		found;			/* candidates has a bit */
-	double		group_ns;		/* what candidates of the group take to run */
+	bool		odd_letters;	/* literals without case may be spelled otherwise */
+	bool		printed;
+	L4LinePrint print;
 	double		ask_ns;			/* what asking the automaton takes */
-	bool		ask_group;
 	double		vain_ns;		/* what patterns outside of the group took that did not match */
 	int			word;			/* where next() stands */
 	uint64		rest;			/* its bits not yet returned */
@@ -114,9 +132,12 @@ l4_mean_ns(const Pattern *pattern)
 	return pattern->ns / Max(pattern->timed, 1);
 }
 
-/* multimatch_scan.c: look for the first set of literals of each pattern; which patterns have which, now that the group is what it is */
+/* Does one of these literals occur in the line? Without case the answer may be yes where it is no. The print may be NULL. */
+extern bool l4_has_one(const Needed *needed, bool caseless, const L4LinePrint *print,
+					   const char *line, int len);
+
+/* multimatch_scan.c: look for the first set of literals of each pattern */
 extern void l4_multimatch_make_scan(L4MultiMatch *mm);
-extern void l4_multimatch_assign(L4MultiMatch *mm);
 
 /* multimatch_group.c: choose the group anew; do without it, since it had too many states */
 extern void l4_multimatch_review(L4MultiMatch *mm);

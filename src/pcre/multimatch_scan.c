@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "portability/instr_time.h"
 #include "utils/memutils.h"
 
 #include "pcre/multimatch_int.h"
@@ -37,43 +38,25 @@ compare_links(const void *a, const void *b)
 	return (x->pattern > y->pattern) - (x->pattern < y->pattern);
 }
 
-/* Which patterns have which literal, now that the group is what it is. */
-void
-l4_multimatch_assign(L4MultiMatch *mm)
+/* Which patterns have which literal? */
+static void
+link_patterns(L4MultiMatch *mm)
 {
-	int			n = 0;
-
-	memset(mm->uses, 0, sizeof(LiteralUse) * mm->nuses);
-	for (int from = 0, to; from < mm->nlinks; from = to)
+	if (mm->nlinks > 0)
+		qsort(mm->links, mm->nlinks, sizeof(Link), compare_links);
+	mm->uses = palloc0(sizeof(LiteralUse) * Max(mm->nuses, 1));
+	mm->linked = palloc(sizeof(int) * Max(mm->nlinks, 1));
+	for (int i = 0; i < mm->nlinks; i++)
 	{
-		int			literal = mm->links[from].literal;
-		LiteralUse *use = &mm->uses[literal];
+		LiteralUse *use = &mm->uses[mm->links[i].literal];
 
-		for (to = from; to < mm->nlinks && mm->links[to].literal == literal; to++)
-		{
-			const Pattern *pattern = &mm->patterns[mm->links[to].pattern];
-
-			use->n_group += pattern->in_group;
-			use->group_ns += pattern->in_group ? l4_mean_ns(pattern) : 0;
-		}
-		use->first = n;
-		for (int i = from; i < to; i++)
-			if (!mm->patterns[mm->links[i].pattern].in_group)
-				mm->linked[n++] = mm->links[i].pattern;
-		use->n = n - use->first;
-		for (int i = from; i < to; i++)
-			if (mm->patterns[mm->links[i].pattern].in_group)
-				mm->linked[n++] = mm->links[i].pattern;
+		if (use->n++ == 0)
+			use->first = i;
+		mm->linked[i] = mm->links[i].pattern;
 	}
-	mm->no_literal_ns = 0;
-	memset(mm->group_members, 0, sizeof(uint64) * mm->words);
-	for (int i = 0; i < mm->n; i++)
-		if (mm->patterns[i].in_group)
-		{
-			set_bit(mm->group_members, i);
-			if (has_bit(mm->no_literal, i))
-				mm->no_literal_ns += l4_mean_ns(&mm->patterns[i]);
-		}
+	if (mm->links != NULL)
+		pfree(mm->links);
+	mm->links = NULL;
 }
 
 /* Look for the first set of literals of each pattern. */
@@ -81,7 +64,10 @@ void
 l4_multimatch_make_scan(L4MultiMatch *mm)
 {
 	MemoryContext old;
+	instr_time	start;
+	instr_time	end;
 
+	INSTR_TIME_SET_CURRENT(start);
 	if (mm->scan_cxt != NULL)
 		MemoryContextDelete(mm->scan_cxt);
 	mm->scan_cxt = AllocSetContextCreate(mm->cxt, "l4 literals", ALLOCSET_DEFAULT_SIZES);
@@ -98,10 +84,9 @@ l4_multimatch_make_scan(L4MultiMatch *mm)
 			add_link(mm, l4_gramscan_add(mm->scan, &pattern->needed[0].items[k], pattern->caseless), i);
 	}
 	l4_gramscan_prepare(mm->scan);
-	if (mm->nlinks > 0)
-		qsort(mm->links, mm->nlinks, sizeof(Link), compare_links);
-	mm->uses = palloc(sizeof(LiteralUse) * Max(mm->nuses, 1));
-	mm->linked = palloc(sizeof(int) * Max(mm->nlinks, 1));
+	link_patterns(mm);
 	MemoryContextSwitchTo(old);
-	l4_multimatch_assign(mm);
+	INSTR_TIME_SET_CURRENT(end);
+	INSTR_TIME_SUBTRACT(end, start);
+	mm->scan_ns = INSTR_TIME_GET_DOUBLE(end) * 1e9;
 }

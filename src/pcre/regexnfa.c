@@ -31,7 +31,6 @@ typedef struct Compiler
 	int			limit;			/* instructions there may be */
 	bool		failed;
 	int			nesting;
-	int			unlimited;		/* repeats without limit around */
 } Compiler;
 
 static int	compile(Compiler *c, const L4Node *node, int next);
@@ -166,7 +165,29 @@ may_be_empty(const L4Node *node)
 	}
 }
 
-/* The item any number of times, then next. */
+static bool
+is_unlimited(const L4Node *repeat)
+{
+	return repeat->most == L4_REPEAT_INF || repeat->most - repeat->least > OPTIONAL_MAX ||
+		repeat->least > COPIES_MAX;
+}
+
+/* Is there a repeat without limit in it? */
+static bool
+has_unlimited(const L4Node *node)
+{
+	check_stack_depth();
+	if (node->kind == L4_NODE_REPEAT)
+		return is_unlimited(node) || has_unlimited(node->first);
+	if (node->kind != L4_NODE_SEQUENCE && node->kind != L4_NODE_ALTERNATIVES)
+		return false;
+	for (const L4Node *child = node->first; child != NULL; child = child->next)
+		if (has_unlimited(child))
+			return true;
+	return false;
+}
+
+/* The item any number of times, then next. Repeats within would make too many states: then it is any text. */
 static int
 compile_star(Compiler *c, const L4Node *item, int next)
 {
@@ -181,6 +202,8 @@ compile_star(Compiler *c, const L4Node *item, int next)
 
 		return emit_loop(c, &set, next);
 	}
+	if (may_be_empty(item) || has_unlimited(item))
+		return compile_any(c, next);
 	loop = emit(c, L4_OP_SPLIT, 0, next);
 	body = compile(c, item, loop);
 	if (!c->failed)
@@ -194,15 +217,10 @@ compile_repeat(Compiler *c, const L4Node *node, int next)
 	const L4Node *item = node->first;
 	int			entry = next;
 	int			optional = node->most - node->least;
-	bool		unlimited = node->most == L4_REPEAT_INF || optional > OPTIONAL_MAX ||
-		node->least > COPIES_MAX;
+	bool		unlimited = is_unlimited(node);
 
 	if (unlimited)
-	{
-		if (c->unlimited++ > 0 || may_be_empty(item))
-			c->failed = true;
 		entry = compile_star(c, item, next);
-	}
 	for (int i = 0; i < optional && !unlimited && !c->failed; i++)
 	{
 		int			body = compile(c, item, entry);
@@ -211,7 +229,6 @@ compile_repeat(Compiler *c, const L4Node *node, int next)
 	}
 	for (int i = 0; i < Min(node->least, COPIES_MAX) && !c->failed; i++)
 		entry = compile(c, item, entry);
-	c->unlimited -= unlimited;
 	return entry;
 }
 
