@@ -263,7 +263,7 @@ FROM (VALUES
  'Read the error after it; run nvidia-smi on the node; reset the GPU; compare driver and runtime versions.',
  '{sym_torchrun_worker_exit}', 'https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html'),
 (1179, 'error_line_device', 'hardware', 'accelerator', 'warning', 2, false,
- '{{stated}}.{0,250}\b(?:GPUs?|gpus?|NPUs?|npus?|HPU|TPU|[Aa]ccelerator|NVLink|nvlink|NVSwitch|HBM|ECC|PCIe|DCGM|[Dd]evice (?:lost|hang|hung|reset|fault|memory|error))\b',
+ '{{stated}}.{0,250}\b(?:GPUs?|gpus?|NPUs?|npus?|HPU|TPU|[Aa]ccelerator|NVLink|nvlink|NVSwitch|HBM|ECC|PCIe|DCGM|NVML|[Ff]irmware|[Hh]ardware|[Tt]hermal|[Cc]hip|[Dd]evice (?:lost|hang|hung|reset|fault|memory|error))\b',
  'monitor: cannot reset GPU 3',
  'A program reports an error of an accelerator; no row of this library knows the text.',
  'Read the kernel log of the node; run the vendor''s diagnosis on the device.',
@@ -273,5 +273,11 @@ FROM (VALUES
  '2026/08/10 19:09:42 XidCriticalError: Xid=69 on Device=GPU-7540a9b3-eeb9-1214-1526-f93c9ea826a8, the device will go unhealthy.',
  'The device plugin of Kubernetes took a GPU out of service after an Xid of the driver.',
  'Look the Xid up in the kernel log of the node and drain the node; test or replace the GPU; restart the plugin once the GPU is well again.',
- '{cuda_error_generic,sym_c10d_collective_timeout}', 'https://github.com/NVIDIA/k8s-device-plugin')
+ '{cuda_error_generic,sym_c10d_collective_timeout}', 'https://github.com/NVIDIA/k8s-device-plugin'),
+(1191, 'gpu_stress_failed', 'hardware', 'accelerator', 'error', 50, false,
+ 'errors: -?\d+ +\(DIED!\)|No clients are alive!|GPU \d+: FAULTY|\bGPU \d+ failed the \w+|errors: [1-9]\d* +\(WARNING!\)|(?:[Mm]emory|[Ss]tress|[Bb]urn-?in) test .{0,20}(?:FAILED|failed).{0,30}GPU|gpu_?burn\b.{0,60}(?:FAIL|fault)',
+ '30.0%  proc''d: -1 (0 Gflop/s)   errors: -533715488  (DIED!)',
+ 'A load test found a GPU that computes wrongly or stops.',
+ 'Take the node out and have the GPU replaced; look at power and cooling if several fail.',
+ '{sym_torchrun_worker_exit}', 'https://github.com/wilicc/gpu-burn')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

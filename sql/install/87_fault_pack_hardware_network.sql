@@ -329,7 +329,7 @@ FROM (VALUES
  'Look at the port and its counters on the switch; reseat or exchange cable and transceiver; see whether the link comes and goes.',
  '{heartbeat_missing_peer,sym_c10d_collective_timeout,sym_gloo_peer_closed,sym_nccl_peer_closed,sym_c10d_timeout_text,nccl_unhandled_system_error}', 'https://docs.kernel.org/networking/operstates.html'),
 (1178, 'error_line_network', 'hardware', 'network', 'warning', 2, false,
- '{{stated}}.{0,250}\b(?:[Cc]onnection(?! refused)|[Nn]etwork|[Ss]ocket|[Ii]nfini[Bb]and|RDMA|rdma|RoCE|libfabric|UCX|ucx|verbs|[Ee]ndpoint|NIC|nic|HCA|fabric|mlx\d)\b',
+ '{{stated}}.{0,250}\b(?:[Cc]onnection(?! refused)|[Nn]etwork|[Ss]ocket|[Ii]nfini[Bb]and|RDMA|rdma|RoCE|libfabric|UCX|ucx|verbs|[Ee]ndpoint|NIC|nic|HCA|fabric|[Pp]eers?|[Ll]ink|[Tt]ransport|TCP|tcp|mlx\d)\b',
  'transport: could not reach the endpoint 10.0.0.7',
  'A program reports an error of the network; no row of this library knows the text.',
  'Read the line and those before it on that node; see whether other nodes reach the same peer; check the adapter and its link.',
@@ -345,5 +345,17 @@ FROM (VALUES
  'IB CQE completion error 12',
  'A work request of an RDMA adapter failed, mostly because the peer did not answer in time.',
  'Check link, error counters and routing of both adapters; see whether the peer''s process was still there.',
- '{nccl_unhandled_system_error,sym_c10d_collective_timeout}', 'https://docs.nvidia.com/networking/display/rdmaawareprogrammingv17')
+ '{nccl_unhandled_system_error,sym_c10d_collective_timeout}', 'https://docs.nvidia.com/networking/display/rdmaawareprogrammingv17'),
+(1195, 'ucx_error_any', 'hardware', 'network', 'error', 30, false,
+ '\bUCX  ?ERROR\b|\bUCX  ?FATAL\b|BTL openib.{0,60}(?:ERROR|error|[Ee]xceeded)|libfabric:\d+:\S+: .{0,160}(?:[Uu]nresponsive|[Ee]rror|[Ff]ailed|[Uu]nreachable|reset by peer|timed out)',
+ '[gpu01:1234 :0:1234] rc_mlx5_common.c:123 UCX  ERROR  Local QP operation on mlx5_2:1/IB (synd 0x2)',
+ 'The transport library reports that an operation on the network failed.',
+ 'Look at the device and the peer named in the line; test the link with ib_write_bw or fi_pingpong.',
+ '{sym_mpi_peer_disconnected}', 'https://openucx.readthedocs.io/en/master/faq.html'),
+(1197, 'mlx_driver_error', 'hardware', 'network', 'error', 40, false,
+ '\bmlx[45]_\w+\b.{0,160}(?:[Ff]ailed|fw status|syndrome|err\(-|[Ee]rror)',
+ 'mlx4_core 0000:0d:00.0: command 0x5a failed: fw status = 0x2',
+ 'The driver of the network adapter reports that the card refused a command or is in an error state.',
+ 'Compare firmware and driver with nodes that work; reset or update the card.',
+ '{sym_c10d_collective_timeout}', 'https://docs.kernel.org/networking/device_drivers/ethernet/mellanox/mlx5/index.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

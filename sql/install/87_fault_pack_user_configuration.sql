@@ -311,9 +311,15 @@ FROM (VALUES
  'Read the line and those before it; compare options, data and versions with the last run that worked.',
  '{}', 'https://docs.python.org/3/library/logging.html'),
 (3276, 'xla_resource_exhausted', 'user', 'configuration', 'error', 50, false,
- 'RESOURCE_EXHAUSTED: |\bran out of memory (?:in memory space|trying to allocate)|Attempting to (?:reserve|allocate) \d[\d.]*[KMGT].{0,60}(?:not possible|of memory)',
+ 'RESOURCE_EXHAUSTED: (?!.{0,80}(?:capacity|[Qq]uota))|\bran out of memory (?:in memory space|trying to allocate)|Attempting to (?:reserve|allocate) \d[\d.]*[KMGT].{0,60}(?:not possible|of memory)',
  'RESOURCE_EXHAUSTED: Attempting to reserve 6.48G at the bottom of memory. That was not possible.',
  'The program needs more memory of the accelerator than there is.',
  'Use a smaller batch or more shards; recompute activations; look for a program that is compiled twice.',
- '{sym_torchrun_worker_exit}', 'https://openxla.org/xla/hbm_oom_debugging')
+ '{sym_torchrun_worker_exit}', 'https://openxla.org/xla/hbm_oom_debugging'),
+(3293, 'image_missing', 'user', 'misoperation', 'error', 51, false,
+ 'could not open image \S+: failed to retrieve path|FATAL: +.{0,80}(?:no such file or directory|image not found)|exec format error|manifest (?:for \S+ not found|unknown)|pull access denied for',
+ 'FATAL:   could not open image /images/train.sif: failed to retrieve path for /images/train.sif: lstat /images/train.sif: no such file or directory',
+ 'The container image named by the job is not there, is not for this machine, or may not be read.',
+ 'Check path, tag and architecture of the image, and the login of the registry.',
+ '{sym_torchrun_worker_exit}', 'https://apptainer.org/docs/user/latest/')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

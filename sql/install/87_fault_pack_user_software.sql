@@ -303,5 +303,11 @@ FROM (VALUES
  'RuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmStridedBatchedEx( handle, opa, opb)`',
  'The library refused the call: another cuBLAS or cuDNN than the framework''s was loaded, the GPU lacks the number format, or a shape or alignment is not allowed.',
  'Take other CUDA libraries out of LD_LIBRARY_PATH; check that the GPU knows the format (bfloat16 needs Ampere); make tensors contiguous and sizes multiples of 8.',
- '{sym_torchrun_worker_exit}', 'https://docs.nvidia.com/cuda/cublas/index.html')
+ '{sym_torchrun_worker_exit}', 'https://docs.nvidia.com/cuda/cublas/index.html'),
+(3290, 'toolkit_unsupported_target', 'user', 'software', 'error', 51, false,
+ 'Unsupported gpu architecture|Value ''\w+'' is not defined for option ''gpu-name''|unsupported GNU version|CUDA Setup failed despite|not available in this library|is newer than and incompatible with \w+ version|unsupported (?:Microsoft Visual Studio|clang) version|PTX .{0,60}was compiled with an unsupported toolchain',
+ 'nvcc fatal   : Unsupported gpu architecture ''compute_90''',
+ 'The installed compiler or library does not know this device or does not fit the versions around it.',
+ 'Install versions that belong together: toolkit, driver, framework and the extension.',
+ '{sym_subprocess_failed}', 'https://docs.nvidia.com/cuda/cuda-installation-guide-linux/index.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);
