@@ -279,5 +279,11 @@ FROM (VALUES
  '30.0%  proc''d: -1 (0 Gflop/s)   errors: -533715488  (DIED!)',
  'A load test found a GPU that computes wrongly or stops.',
  'Take the node out and have the GPU replaced; look at power and cooling if several fail.',
- '{sym_torchrun_worker_exit}', 'https://github.com/wilicc/gpu-burn')
+ '{sym_torchrun_worker_exit}', 'https://github.com/wilicc/gpu-burn'),
+(1199, 'cuda_launch_timeout', 'hardware', 'accelerator', 'error', 52, false,
+ 'the launch timed out and was terminated|cudaErrorLaunchTimeout|CUDA_ERROR_LAUNCH_TIMEOUT',
+ 'RuntimeError: CUDA error: the launch timed out and was terminated',
+ 'A kernel ran longer than the device''s limit, or the device hangs; a display may be attached to it.',
+ 'Look for Xid lines of that device; detach the display; run the vendor''s diagnosis.',
+ '{sym_torchrun_worker_exit}', 'https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -357,5 +357,17 @@ FROM (VALUES
  'mlx4_core 0000:0d:00.0: command 0x5a failed: fw status = 0x2',
  'The driver of the network adapter reports that the card refused a command or is in an error state.',
  'Compare firmware and driver with nodes that work; reset or update the card.',
- '{sym_c10d_collective_timeout}', 'https://docs.kernel.org/networking/device_drivers/ethernet/mellanox/mlx5/index.html')
+ '{sym_c10d_collective_timeout}', 'https://docs.kernel.org/networking/device_drivers/ethernet/mellanox/mlx5/index.html'),
+(1200, 'ib_tool_failed', 'hardware', 'network', 'error', 48, false,
+ 'Couldn''t modify QP to RT[RS]|Completion with error at (?:client|server)|Failed status \d+: wr_id|Unable to Connect the HCA|phys(?:ical)? state:? +\d*:? ?(?:Disabled|Polling)|port \d+ status:.{0,60}DOWN|opensm\[\d+\]: ERR \d+|sys files not found \(/sys/class/infiniband',
+ 'Completion with error at client Failed status 12: wr_id 0 syndrom 0x81',
+ 'A tool of the fabric reports a port or a path that does not work.',
+ 'Check cable, port and subnet manager of the device named.',
+ '{sym_c10d_collective_timeout}', 'https://github.com/linux-rdma/perftest'),
+(1204, 'ssh_connection_broken', 'hardware', 'network', 'error', 48, false,
+ 'packet_write_wait: |client_loop: send disconnect|[Uu]nable to connect to port \d+ on \S+|Timeout, server \S+ not responding|Write failed: Broken pipe',
+ 'packet_write_wait: Connection to 10.0.0.7 port 22: Broken pipe',
+ 'The connection to the other node broke, or the node does not answer.',
+ 'Look whether the node is up and reachable; look at its console.',
+ '{mpi_launch_failed}', 'https://www.openssh.com/manual.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -47,7 +47,7 @@ FROM (VALUES
  'Collect the crash dump, replace or reinstall the node.',
  '{sym_c10d_collective_timeout,sym_c10d_store_lost,sym_gloo_peer_closed,sym_nccl_peer_closed,sym_slurm_task_exit}', 'https://github.com/torvalds/linux/blob/master/kernel/panic.c'),
 (1061, 'kernel_bug_oops', 'hardware', 'node', 'fatal', 50, false,
- 'BUG: (?:unable to handle (?:page fault|kernel (?:paging request|NULL pointer dereference))|kernel NULL pointer dereference)',
+ 'BUG: (?:unable to handle (?:page fault|kernel (?:paging request|NULL pointer dereference))|kernel NULL pointer dereference)|\bRIP: 0010:',
  'BUG: kernel NULL pointer dereference, address: 0000000000000010',
  'A kernel or driver bug, or memory corruption.',
  'Reboot the node, update kernel and drivers, test memory when it repeats.',
@@ -231,5 +231,11 @@ FROM (VALUES
  '[12345.678901] ib_core: link down on port 1 of mlx5_3',
  'The kernel of the node reports a failure; no row of this library knows the text.',
  'Read the lines around it; the driver at the start of the message names the device.',
- '{}', 'https://docs.kernel.org/admin-guide/index.html')
+ '{}', 'https://docs.kernel.org/admin-guide/index.html'),
+(1201, 'bmc_event', 'hardware', 'node', 'error', 50, false,
+ '\| *(?:Uncorrectable ECC|Correctable ECC logging limit|Lower (?:Critical|Non-recoverable) going low|Upper (?:Critical|Non-recoverable) going high|IERR|Thermal Trip|Bus (?:Fatal|Uncorrectable) Error|Drive Fault|State Asserted.{0,20}[Ff]ault|Failure detected) *\|',
+ 'ipmi SEL: Memory #0x87 | Uncorrectable ECC | Asserted',
+ 'The management controller of the node recorded a fault of memory, cooling, power or bus.',
+ 'Drain the node; replace the part that the event names.',
+ '{kernel_panic}', 'https://www.intel.com/content/www/us/en/products/docs/servers/ipmi/ipmi-home.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -201,5 +201,11 @@ FROM (VALUES
  'OSError: 120000000 requested and 0 written',
  'The file system took less than it was given: it is full, over quota, or ill.',
  'Look at free space, quota and the state of the file system.',
- '{ckpt_write_failed}', 'https://github.com/numpy/numpy/blob/main/numpy/_core/src/multiarray/convert.c')
+ '{ckpt_write_failed}', 'https://github.com/numpy/numpy/blob/main/numpy/_core/src/multiarray/convert.c'),
+(1202, 'disk_command_failed', 'hardware', 'storage', 'error', 48, false,
+ '\[sd\w+\] (?:FAILED Result|Sense Key : (?:Medium|Hardware|Aborted|Not Ready))|Critical Warning \(0x|nvme\d+n\d+: (?:Write|Read)\(0x|xfs_log_force: error|Metadata (?:CRC|corruption) .{0,20}detected|HEALTH_ERR|\bosd\.\d+ (?:is )?down|\bpgs? (?:inconsistent|stale|down)|pool .{0,60}(?:suspended|FAULTED|UNAVAIL)|Bad CRC-32|Unexpected EOF in archive|Lock reclaim failed|IO suspended|lost connection to the (?:backend|server|target|cluster)',
+ '[  543.674222] sd 0:0:0:0: [sda] FAILED Result: hostbyte=DID_OK driverbyte=DRIVER_SENSE',
+ 'A disk or a storage system refused a command or is no longer whole.',
+ 'Look at SMART data, the pool or the storage servers; copy what is left.',
+ '{io_error}', 'https://docs.kernel.org/scsi/scsi_mid_low_api.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -453,5 +453,17 @@ FROM (VALUES
  'wandb: ERROR Error uploading run: 502 Bad Gateway',
  'The service that keeps the metrics does not answer.',
  'Log offline (WANDB_MODE=offline) and synchronise later; training need not stop for it.',
- '{}', 'https://docs.wandb.ai/support/')
+ '{}', 'https://docs.wandb.ai/support/'),
+(7103, 'cuda_device_shared', 'platform', 'resource', 'error', 52, false,
+ 'CUDA-capable devices are busy or unavailable|MPS client failed to connect|\bMPS (?:server|control daemon)\b.{0,80}(?:fail|error|not|terminated)|(?:CUDA error|Cuda failure \d* ?''): operation not permitted(?! when)|exclusive(?:_process)? compute mode|initialize NVML: Insufficient Permissions',
+ 'RuntimeError: CUDA error: the MPS client failed to connect to the MPS control daemon or the MPS server',
+ 'The device is held by another process or mode, or the process may not use it: compute mode, MPS, permissions of the container.',
+ 'Look with nvidia-smi who holds it and in which compute mode; start MPS, or give the container the device.',
+ '{sym_torchrun_worker_exit}', 'https://docs.nvidia.com/deploy/mps/index.html'),
+(7104, 'container_namespace_refused', 'platform', 'platform_config', 'error', 50, false,
+ '[Ff]ailed to create user namespace|unprivileged user namespaces?|user namespaces? (?:are |is )?(?:disabled|not (?:supported|allowed|enabled))|fuse device not found|fusermount\d?: .{0,60}(?:fail|not|denied)|(?:squashfuse|fuse-overlayfs|Srmount|setuid) .{0,40}(?:error|failed|not)|\bSrmount error|starter-suid',
+ 'ERROR  : Failed to create user namespace: Permission denied',
+ 'The node does not let users start containers in this way: user namespaces or FUSE are switched off.',
+ 'Have the kernel setting or the setuid starter enabled on the node, or use the node''s other container runtime.',
+ '{sym_torchrun_worker_exit}', 'https://apptainer.org/docs/admin/latest/user_namespace.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

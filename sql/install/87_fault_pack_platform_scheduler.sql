@@ -189,5 +189,17 @@ FROM (VALUES
  'gpu          up 14-00:00:0      3  fail* c[020-022]',
  'The list of partitions shows nodes that are down, failing or being drained.',
  'sinfo -R gives the reason for each; jobs that ask for these nodes wait or were killed there.',
- '{sym_torchrun_worker_exit}', 'https://slurm.schedmd.com/sinfo.html')
+ '{sym_torchrun_worker_exit}', 'https://slurm.schedmd.com/sinfo.html'),
+(7105, 'node_shutdown_ordered', 'platform', 'scheduler', 'error', 48, false,
+ '[Tt]ermination is imminent|systemd-logind\S* Power key pressed|systemd-logind\S* System is (?:powering down|rebooting)|Stopping (?:Slurm node daemon|kubelet|Kubernetes)|fork rejected by pids controller|must evict pod\(s\)|node \d+ \(\S+\) requested job terminate',
+ 'Dec 17 16:03:58 gpu7 start-worker: GCP Metadata Service says termination is imminent',
+ 'The platform takes the node, or the job on it, away.',
+ 'Ask why the node was stopped: preemption, maintenance, limits; save checkpoints on the signal and start again.',
+ '{sym_torchrun_worker_exit}', 'https://cloud.google.com/compute/docs/instances/preemptible'),
+(7106, 'batch_job_rejected', 'platform', 'scheduler', 'error', 46, false,
+ '(?:qsub|bsub|condor\w*|flux\S*|QueueManager|qrsh|llsubmit)\b.{0,80}(?:exceeds|rejected|[Cc]annot|not submitted|held|Failed|exception|error)|[Jj]ob was held\b|cannot locate feasible nodes|Placement group creation timed out|type=alloc\b',
+ 'qsub: Job exceeds queue resource limits MSG=cannot locate feasible nodes',
+ 'The scheduler did not take or keep the job: no node fits, the queue is closed or full, or it was put on hold.',
+ 'Ask the scheduler for the reason (qstat -j, condor_q -better-analyze, bjobs -l); ask for what the queue allows.',
+ '{sym_torchrun_worker_exit}', 'https://htcondor.readthedocs.io/en/latest/users-manual/')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -321,5 +321,11 @@ FROM (VALUES
  'FATAL:   could not open image /images/train.sif: failed to retrieve path for /images/train.sif: lstat /images/train.sif: no such file or directory',
  'The container image named by the job is not there, is not for this machine, or may not be read.',
  'Check path, tag and architecture of the image, and the login of the registry.',
- '{sym_torchrun_worker_exit}', 'https://apptainer.org/docs/user/latest/')
+ '{sym_torchrun_worker_exit}', 'https://apptainer.org/docs/user/latest/'),
+(3298, 'cli_option_unknown', 'user', 'configuration', 'error', 48, false,
+ 'unknown (?:shorthand )?(?:flag|option|argument|command)s?\b|unrecognized (?:command line )?(?:option|flag)|invalid option --|[Nn]o such option|Missing (?:option|argument|parameter) ''|[Gg]ot unexpected extra argument|flag provided but not defined|Try ''.{1,80} --help'' for help|option requires an argument',
+ 'Error for command "run": unknown shorthand flag: ''v'' in -v',
+ 'The command line has an option that this version of the program does not know, or lacks one.',
+ 'Compare the command line with --help of the installed version.',
+ '{sym_torchrun_worker_exit}', 'https://docs.python.org/3/library/argparse.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

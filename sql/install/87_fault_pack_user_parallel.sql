@@ -58,7 +58,7 @@ FROM (VALUES
  'The job asks for something the cluster does not have or the account may not use.',
  'Check partition, account, GPUs per node and limits (`sinfo`, `sacctmgr show assoc`).',
  '{sym_torchrun_worker_exit}', 'https://slurm.schedmd.com/sbatch.html'),
-(3034, 'ssh_failed', 'user', 'configuration', 'error', 50, false,
+(3034, 'ssh_failed', 'platform', 'platform_config', 'error', 50, false,
  'ssh: (?:connect to host|Could not resolve|connection)|Permission denied \((?:publickey|password|gssapi)|Host key verification failed|kex_exchange_identification|Connection (?:closed|reset) by \S+ port \d+|REMOTE HOST IDENTIFICATION HAS CHANGED|Too many authentication failures|pdsh@\S+:.{0,80}exited with|Shared connection to \S+ closed|Connection to \S+ closed by remote host',
  'pdsh@login1: gpu07: ssh exited with exit code 255',
  'The launcher could not log in to a node: keys, host names, firewall, or the node is down.',

@@ -107,7 +107,7 @@ FROM (VALUES
  'Install the driver that belongs to the CANN release.',
  '{sym_torchrun_worker_exit}', 'https://doi.org/10.1145/3696630.3728531'),
 (3139, 'deepspeed_cuda_mismatch', 'user', 'software', 'error', 50, false,
- 'DeepSpeed Op Builder: Installed CUDA version \S+ does not match the version torch was compiled with|CUDAMismatchException|The detected CUDA version \(\S+\) mismatches the version that was used to compile',
+ 'DeepSpeed Op Builder: Installed CUDA version \S+ does not match the version torch was compiled with|CUDAMismatchException|The detected CUDA version \(\S+\) mismatches',
  'deepspeed.ops.op_builder.builder.CUDAMismatchException: >- DeepSpeed Op Builder: Installed CUDA version 12.1 does not match the version torch was compiled with 11.8, unable to compile cuda/cpp extensions without a matching cuda version.',
  'The CUDA toolkit used to build extensions differs from that of PyTorch.',
  'Install the matching toolkit or PyTorch build.',
@@ -305,9 +305,15 @@ FROM (VALUES
  'Take other CUDA libraries out of LD_LIBRARY_PATH; check that the GPU knows the format (bfloat16 needs Ampere); make tensors contiguous and sizes multiples of 8.',
  '{sym_torchrun_worker_exit}', 'https://docs.nvidia.com/cuda/cublas/index.html'),
 (3290, 'toolkit_unsupported_target', 'user', 'software', 'error', 51, false,
- 'Unsupported gpu architecture|Value ''\w+'' is not defined for option ''gpu-name''|unsupported GNU version|CUDA Setup failed despite|not available in this library|is newer than and incompatible with \w+ version|unsupported (?:Microsoft Visual Studio|clang) version|PTX .{0,60}was compiled with an unsupported toolchain',
+ 'Unsupported gpu architecture|Value ''\w+'' is not defined for option ''gpu-name''|unsupported GNU version|CUDA Setup failed despite|not available in this library|is newer than and incompatible with \w+ version|unsupported (?:Microsoft Visual Studio|clang) version',
  'nvcc fatal   : Unsupported gpu architecture ''compute_90''',
  'The installed compiler or library does not know this device or does not fit the versions around it.',
  'Install versions that belong together: toolkit, driver, framework and the extension.',
- '{sym_subprocess_failed}', 'https://docs.nvidia.com/cuda/cuda-installation-guide-linux/index.html')
+ '{sym_subprocess_failed}', 'https://docs.nvidia.com/cuda/cuda-installation-guide-linux/index.html'),
+(3297, 'cuda_binary_mismatch', 'user', 'software', 'error', 52, false,
+ 'named symbol not found|device kernel image is invalid|PTX JIT compiler library not found|provided PTX was compiled with an unsupported toolchain|invalid device function|cudaErrorInvalid(?:KernelImage|DeviceFunction)|forward compatibility was attempted on non supported HW|Expected is_sm\d+ to be true|invalid value for --gpu-architecture|shared object initialization failed',
+ 'noodle:1896:1921 [1] enqueue.cc:47 NCCL WARN Cuda failure ''named symbol not found''',
+ 'The code that should run on the device was built for another device, toolkit or driver.',
+ 'Install builds that belong together: driver, CUDA toolkit, framework and every extension.',
+ '{sym_torchrun_worker_exit}', 'https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);
