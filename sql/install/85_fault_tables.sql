@@ -34,7 +34,7 @@ COMMENT ON FUNCTION l4._templates_usable(text[]) IS 'false when a template is mi
 
 -- Shipped signatures share some parts. {{exception}}: the line starts with nothing but heads of launchers and log collectors, then
 -- comes the class of an exception. {{error}}: the line reports an error, and is not a warning that only speaks of one.
--- {{frame:x}}: the last frame of a stack is in a file like x.
+-- {{frame:x}}: the last frame of a stack, but those that only pass calls on, is in a file like x.
 CREATE FUNCTION l4._fault_signature(source text) RETURNS l4.pcre
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_catalog.regexp_replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(source,
@@ -43,7 +43,7 @@ RETURN pg_catalog.regexp_replace(pg_catalog.replace(pg_catalog.replace(pg_catalo
 	'{{exception}}', '^(?!.{0,100}\b(?:WARN|WARNING|INFO|DEBUG)\b){{head}}(?:\w+\.)*'),
 	'{{head}}', '(?:(?:\[[^\]\s]{0,40}\]:?|\[\d+,\d+\]<\w+>:?|\([^()]{1,80}\)|[EF]\d{3,4} [^\]]{1,120}\]|\d{4}-\d\d-\d\d[T ]\S{8,40}|stderr F|[\w.-]{1,64}:|[|>])\s{0,3}){0,5}'),
 	'{{error}}', '^(?=.{0,400}(?:Error|Exception|Exit|ERROR|FATAL|CRITICAL|error:|fatal:))(?!.{0,200}(?:\b(?:WARN|WARNING|INFO|DEBUG)\b|Warning:)).{0,2000}?'),
-	'\{\{frame:(.*)\}\}', 'File "[^"\\n]*/(?:\1)[^"\\n]*", line \\d+, in [^\\n]*\\n(?:(?![^\\n]*File ")[^\\n]*\\n){0,3}[^\\n]*\\b\\w*(?:Error|Exception)\\b[^\\n]*')::l4.pcre;
+	'\{\{frame:(.*)\}\}', 'File "[^"\\n]*/(?:\1)[^"\\n]*", line \\d+, in [^\\n]*\\n(?:(?![^\\n]*File ")[^\\n]*\\n){0,3}(?:[^\\n]*File "[^"\\n]*/torch/(?:nn/modules/module|_ops|utils/_contextlib)\\.py", line [^\\n]*\\n(?:(?![^\\n]*File ")[^\\n]*\\n){0,3}){0,2}[^\\n]*\\b\\w*(?:Error|Exception)\\b[^\\n]*')::l4.pcre;
 COMMENT ON FUNCTION l4._fault_signature(text) IS 'signature of a shipped fault: {{exception}}, {{stated}}, {{error}} and {{frame:x}} stand for common parts';
 
 CREATE FUNCTION l4._fault_values(what text) RETURNS text[]

@@ -77,7 +77,7 @@ FROM (VALUES
  'Check ports and switch between the two nodes; look for a dead peer.',
  '{sym_c10d_collective_timeout,sym_nccl_remote_error,sym_gloo_peer_closed}', 'https://github.com/openucx/ucx/blob/master/src/uct/ib/mlx5/ib_mlx5_log.c'),
 (1047, 'sym_nccl_remote_error', 'hardware', 'network', 'error', 50, true,
- 'ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely|NCCL error: remote process exited or there was a network error',
+ 'ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely|NCCL error(?: in: \S+)?[:,] remote process exited or there was a network error',
  'ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.',
  'A peer left or the network broke; this rank only notices it.',
  'Find the rank that failed first; check it for crash, OOM or Xid; check network counters if none crashed.',

@@ -191,7 +191,7 @@ FROM (VALUES
  'sinfo -R gives the reason for each; jobs that ask for these nodes wait or were killed there.',
  '{sym_torchrun_worker_exit}', 'https://slurm.schedmd.com/sinfo.html'),
 (7105, 'node_shutdown_ordered', 'platform', 'scheduler', 'error', 48, false,
- '[Tt]ermination is imminent|systemd-logind\S* Power key pressed|systemd-logind\S* System is (?:powering down|rebooting)|Stopping (?:Slurm node daemon|kubelet|Kubernetes)|fork rejected by pids controller|must evict pod\(s\)|node \d+ \(\S+\) requested job terminate',
+ '[Tt]ermination is imminent|systemd-logind\S* Power key pressed|systemd-logind\S* System is (?:powering down|rebooting)|Stopping (?:Slurm node daemon|kubelet|Kubernetes)|fork rejected by pids controller|must evict pod\(s\)|node \d+ \(\S+\) requested job terminate|has received a shutdown signal|instance-terminated-\w+',
  'Dec 17 16:03:58 gpu7 start-worker: GCP Metadata Service says termination is imminent',
  'The platform takes the node, or the job on it, away.',
  'Ask why the node was stopped: preemption, maintenance, limits; save checkpoints on the signal and start again.',

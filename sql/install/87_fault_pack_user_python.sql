@@ -59,7 +59,7 @@ FROM (VALUES
  'Check lengths and steps that are divided by; guard the empty case.',
  '{sym_torchrun_worker_exit}', 'https://docs.python.org/3/library/exceptions.html#ZeroDivisionError'),
 (3200, 'python_uncaught_other', 'user', 'program', 'error', 3, false,
- '{{exception}}(?:(?:[A-Z]\w*)?(?:Error|Exception)|(?<=exceptions\.|exception\.|errors\.|error\.|exc\.)[A-Z]\w+)(?::\s|\s*$)',
+ '{{exception}}(?:(?:[A-Z]\w*)?(?:Error|Exception)|(?<=exceptions\.|exception\.|errors\.|error\.|exc\.)[A-Z]\w+)(?::(?:\s|$)|\s*$)',
  'omnifold.errors.StageException: cannot go on',
  'The program ended by an exception that no other entry knows.',
  'Read its message and the innermost frame of your own code, then confirm the fault so that it has a name next time.',
