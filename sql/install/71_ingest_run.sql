@@ -100,7 +100,7 @@ BEGIN
         'WITH RECURSIVE k AS ((SELECT %1$s%2$s%3$s) UNION ALL '
         'SELECT n.job_id, n.node, n.source, n.line_no FROM k CROSS JOIN LATERAL ('
         'SELECT n.* FROM (%4$s(SELECT 3 AS turn, %1$s%2$s AND (%5$s) > (%6$s)%3$s)) n ORDER BY n.turn LIMIT 1) n), '
-        'm AS (SELECT k.job_id, k.node, coalesce(k.source, '''') AS source, bool_or(k.source IS NULL) AS has_null, min(k.line_no) AS first_line, max(%7$s) AS last_line '
+        'm AS MATERIALIZED (SELECT k.job_id, k.node, coalesce(k.source, '''') AS source, bool_or(k.source IS NULL) AS has_null, min(k.line_no) AS first_line, max(%7$s) AS last_line '
         'FROM k GROUP BY 1, 2, 3) '
         'SELECT array_agg(m.job_id), array_agg(m.node), array_agg(m.source), array_agg(m.has_null), array_agg(m.first_line), array_agg(m.last_line) '
         'FROM m WHERE m.last_line IS NOT NULL',

@@ -154,7 +154,7 @@ DECLARE
     call_id int;
     w record;
     batch record;
-    size int;
+    part int;
 BEGIN
     IF logs IS NULL THEN
         RAISE EXCEPTION 'logs must not be NULL' USING ERRCODE = 'null_value_not_allowed';
@@ -181,18 +181,18 @@ BEGIN
     END IF;
     SELECT * INTO w FROM l4._ingest_list(relation, src.has_job, src.has_source, job_id);
     PERFORM l4._ingest_expect(call_id, w.ids, w.late, w.lo, w.hi);
-    -- a small batch first: most of what has to be learnt is in it, and what needs no learning is packed by the workers
-    size := greatest(batch_lines OPERATOR(pg_catalog./) 16, 1);
+    -- small batches first: most of what has to be learnt is in them, and what needs no learning is packed by the workers
+    part := 16;
     WHILE w.ids IS NOT NULL LOOP
         IF commit THEN
             COMMIT;
         END IF;
-        SELECT * INTO batch FROM l4._ingest_read_batch(relation, src, size, w.ids, w.late, w.lo, w.hi, w.nulls);
+        SELECT * INTO batch FROM l4._ingest_read_batch(relation, src, greatest(batch_lines OPERATOR(pg_catalog./) part, 1), w.ids, w.late, w.lo, w.hi, w.nulls);
         IF commit AND batch.learnt THEN
             COMMIT;
         END IF;
         SELECT * INTO w FROM l4._ingest_store_batch(relation, src, call_id, batch, w.ids, w.late, w.lo, w.hi, w.nulls);
-        size := batch_lines;
+        part := CASE part WHEN 16 THEN 8 ELSE 1 END;
     END LOOP;
     PERFORM l4._ingest_end(call_id);
     IF relation OPERATOR(pg_catalog.=) 'pg_temp.l4_ingest_rows' THEN

@@ -41,10 +41,15 @@ RETURN (
 	FROM l4.active_fault AS f);
 COMMENT ON FUNCTION l4._fault_signatures() IS 'a number that changes with the signatures and templates of the active faults';
 
+CREATE FUNCTION l4._fault_example(event_id int, node text, source text, line_no bigint) RETURNS numeric
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN pg_catalog.hashtextextended(pg_catalog.concat_ws(E'\n', node, source, line_no), event_id);
+COMMENT ON FUNCTION l4._fault_example(int, text, text, bigint) IS 'a number that changes with the first record of an event';
+
 CREATE FUNCTION l4._fault_examples(job_id text, events int4multirange) RETURNS numeric
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
-	SELECT COALESCE(pg_catalog.sum(pg_catalog.hashtextextended(pg_catalog.concat_ws(E'\n', e.first_node, e.first_source, e.first_line_no), e.event_id)), 0)
+	SELECT COALESCE(pg_catalog.sum(l4._fault_example(e.event_id, e.first_node, e.first_source, e.first_line_no)), 0)
 	FROM l4._job_event AS e
 	WHERE e.job_id OPERATOR(pg_catalog.=) _fault_examples.job_id AND _fault_examples.events OPERATOR(pg_catalog.@>) e.event_id);
 COMMENT ON FUNCTION l4._fault_examples(text, int4multirange) IS 'a number that changes when the first record of an event of the job does';
@@ -71,7 +76,7 @@ BEGIN
 	SELECT j.job_id, present, 0, '{}' FROM unnest(jobs) AS j(job_id) ORDER BY 1 ON CONFLICT DO NOTHING;
 	PERFORM FROM l4._fault_watch w WHERE w.job_id = ANY (jobs) ORDER BY w.job_id FOR UPDATE;
 	stale := ARRAY(SELECT w.job_id FROM l4._fault_watch w
-				   WHERE w.job_id = ANY (jobs) AND (w.signatures <> present OR w.examples <> l4._fault_examples(w.job_id, w.events)));
+				   WHERE w.job_id = ANY (jobs) AND (w.signatures <> present OR w.events <> '{}' AND w.examples <> l4._fault_examples(w.job_id, w.events)));
 	DELETE FROM l4._fault_hit h WHERE h.job_id = ANY (stale);
 	UPDATE l4._fault_watch w SET signatures = present, examples = 0, events = '{}' WHERE w.job_id = ANY (stale);
 	WITH line AS MATERIALIZED (
@@ -88,8 +93,10 @@ BEGIN
 		JOIN (SELECT DISTINCT l.job_id, l.kept_id FROM line l) AS e ON e.kept_id = t.event_id
 	)
 	SELECT array_agg(DISTINCT l.job_id) INTO fresh FROM line l;
-	UPDATE l4._fault_watch w SET events = e.events, examples = l4._fault_examples(w.job_id, e.events)
-	FROM (SELECT j.job_id, range_agg(int4range(j.event_id, j.event_id, '[]')) AS events FROM l4._job_event j WHERE j.job_id = ANY (fresh) GROUP BY 1) AS e
+	UPDATE l4._fault_watch w SET events = e.events, examples = e.examples
+	FROM (SELECT j.job_id, range_agg(int4range(j.event_id, j.event_id, '[]')) AS events,
+			sum(l4._fault_example(j.event_id, j.first_node, j.first_source, j.first_line_no)) AS examples
+		FROM l4._job_event j WHERE j.job_id = ANY (fresh) GROUP BY 1) AS e
 	WHERE w.job_id = e.job_id;
 END
 $$;

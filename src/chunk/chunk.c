@@ -97,25 +97,24 @@ l4_pack_float(L4Pack *pack, int colno, float8 value)
 	col->floats[col->nvalues++] = value;
 }
 
-/* Twice the room for entries, and their table anew. */
+/* Room for so many entries, a power of two, and their table anew. */
 static void
-grow_entries(L4Pack *pack, L4PackCol *col)
+grow_entries(L4Pack *pack, L4PackCol *col, int size)
 {
-	int			size = Max(16, col->entries_size * 2);
-
 	if (col->entry == NULL)
 	{
 		col->entry = MemoryContextAlloc(pack->cxt, sizeof(char *) * size);
 		col->entry_len = MemoryContextAlloc(pack->cxt, sizeof(int) * size);
-		col->entry_hash = MemoryContextAlloc(pack->cxt, sizeof(uint32) * size);
 	}
 	else
 	{
 		col->entry = repalloc(col->entry, sizeof(char *) * size);
 		col->entry_len = repalloc(col->entry_len, sizeof(int) * size);
-		col->entry_hash = repalloc(col->entry_hash, sizeof(uint32) * size);
-		pfree(col->table);
 	}
+	col->entry_hash = col->entry_hash == NULL ? MemoryContextAlloc(pack->cxt, sizeof(uint32) * size)
+		: repalloc(col->entry_hash, sizeof(uint32) * size);
+	if (col->table != NULL)
+		pfree(col->table);
 	col->entries_size = size;
 	col->table = MemoryContextAllocZero(pack->cxt, sizeof(int) * size * 2);
 	for (int i = 0; i < col->nentries; i++)
@@ -128,15 +127,41 @@ grow_entries(L4Pack *pack, L4PackCol *col)
 	}
 }
 
+static uint32
+hash_entry(const char *data, int bytes)
+{
+	return hash_bytes((const unsigned char *) data, bytes);
+}
+
+/* A column that was decoded is written on. */
+void
+l4_pack_go_on(L4Pack *pack, int colno)
+{
+	L4PackCol  *col = &pack->cols[colno];
+	int			size = 16;
+
+	col->key = -1;
+	if (col->type == L4_PACK_FLOAT)
+		col->ints = MemoryContextAllocZero(pack->cxt, sizeof(int64) * Max(col->size, 1));
+	if (col->nentries == 0)
+		return;
+	while (size < col->nentries)
+		size *= 2;
+	col->entry_hash = MemoryContextAlloc(pack->cxt, sizeof(uint32) * size);
+	for (int i = 0; i < col->nentries; i++)
+		col->entry_hash[i] = hash_entry(col->entry[i], col->entry_len[i] * (col->type == L4_PACK_INTS ? sizeof(int32) : 1));
+	grow_entries(pack, col, size);
+}
+
 /* Number of an entry, a new one where it is not known yet. */
 static int
 entry_number(L4Pack *pack, L4PackCol *col, const char *data, int bytes, int len)
 {
-	uint32		hash = hash_bytes((const unsigned char *) data, bytes);
+	uint32		hash = hash_entry(data, bytes);
 	uint32		at;
 
 	if (col->nentries >= col->entries_size)
-		grow_entries(pack, col);
+		grow_entries(pack, col, Max(16, col->entries_size * 2));
 	for (at = hash & (col->entries_size * 2 - 1); col->table[at] != 0; at = (at + 1) & (col->entries_size * 2 - 1))
 	{
 		int			i = col->table[at] - 1;

@@ -469,26 +469,9 @@ l4_pack_decode(bytea *packed, MemoryContext cxt)
 L4Pack *
 l4_pack_reopen(bytea *packed, MemoryContext cxt)
 {
-	L4Pack	   *from = l4_pack_decode(packed, CurrentMemoryContext);
-	L4Pack	   *to = l4_pack_create(cxt);
+	L4Pack	   *pack = l4_pack_decode(packed, cxt);
 
-	for (int c = 0; c < from->ncols; c++)
-		l4_pack_add_col(to, from->cols[c].type, from->cols[c].name);
-	for (int row = 0; row < from->nrows; row++)
-		for (int c = 0; c < from->ncols; c++)
-		{
-			L4PackCol  *col = &from->cols[c];
-
-			if (l4_pack_is_null(from, c, row))
-				l4_pack_null(to, c);
-			else if (col->type == L4_PACK_FLOAT)
-				l4_pack_float(to, c, col->floats[row]);
-			else if (col->type == L4_PACK_INT)
-				l4_pack_int(to, c, col->ints[row]);
-			else if (col->type == L4_PACK_TEXT)
-				l4_pack_text(to, c, col->entry[col->ints[row]], col->entry_len[col->ints[row]]);
-			else
-				l4_pack_ints(to, c, (int32 *) col->entry[col->ints[row]], col->entry_len[col->ints[row]]);
-		}
-	return to;
+	for (int c = 0; c < pack->ncols; c++)
+		l4_pack_go_on(pack, c);
+	return pack;
 }
