@@ -15,6 +15,7 @@ OBJS = \
 	src/chunk/chunk_write.o \
 	src/chunk/group.o \
 	src/chunk/slot_values.o \
+	src/chunk/slot_values_sql.o \
 	src/diagnose/diag_blame.o \
 	src/diagnose/diag_iter.o \
 	src/diagnose/diag_pack_sql.o \

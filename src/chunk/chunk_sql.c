@@ -18,6 +18,7 @@
 #include "utils/timestamp.h"
 
 #include "base/args.h"
+#include "base/order.h"
 #include "base/seen.h"
 #include "chunk/chunk.h"
 #include "chunk/group.h"
@@ -135,15 +136,6 @@ check_columns(L4Pack *pack, TupleDesc desc)
 	}
 }
 
-static int
-compare_int32(const void *a, const void *b)
-{
-	int32		x = *(const int32 *) a;
-	int32		y = *(const int32 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Ids in ascending order, as most callers have them already. */
 static const int32 *
 sorted_ids(ArrayType *array, int *n)
@@ -156,7 +148,7 @@ sorted_ids(ArrayType *array, int *n)
 			int32	   *copy = (int32 *) palloc(sizeof(int32) * *n);
 
 			memcpy(copy, ids, sizeof(int32) * *n);
-			qsort(copy, *n, sizeof(int32), compare_int32);
+			qsort(copy, *n, sizeof(int32), l4_order_int32);
 			return copy;
 		}
 	return ids;
@@ -190,7 +182,7 @@ choose_rows(L4Pack *pack, int colno, const int32 *ids, int nids, int *nrows)
 		{
 			int32		key = (int32) id[row];
 
-			keep = bsearch(&key, ids, nids, sizeof(int32), compare_int32) != NULL;
+			keep = bsearch(&key, ids, nids, sizeof(int32), l4_order_int32) != NULL;
 		}
 		if (keep)
 			rows[(*nrows)++] = row;

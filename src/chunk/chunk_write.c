@@ -15,6 +15,7 @@
 #include "port/pg_bitutils.h"
 
 #include "base/compress.h"
+#include "base/order.h"
 #include "chunk/chunk.h"
 #include "chunk/chunk_int.h"
 #include "l4_compat.h"
@@ -142,15 +143,6 @@ put_form(StringInfo buf, const int64 *values, int n, int form, Size bytes)
 	buf->len = (int) ((char *) p - buf->data);
 }
 
-static int
-compare_int64(const void *a, const void *b)
-{
-	int64		x = *(const int64 *) a;
-	int64		y = *(const int64 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Distinct values, and where they are in an open-addressing table that is never more than half full. */
 typedef struct Dictionary
 {
@@ -198,7 +190,7 @@ make_dictionary(Dictionary *dict, const int64 *values, int n)
 		dict->slot[at] = values[i];
 		dict->values[dict->n++] = values[i];
 	}
-	qsort(dict->values, dict->n, sizeof(int64), compare_int64);
+	qsort(dict->values, dict->n, sizeof(int64), l4_order_int64);
 	for (int i = 0; i < dict->n; i++)
 		dict->code[find_slot(dict, dict->values[i])] = i;
 	return true;

@@ -8,6 +8,7 @@
 
 #include "miscadmin.h"
 
+#include "base/order.h"
 #include "dtw/dtw.h"
 #include "l4_compat.h"
 
@@ -90,15 +91,6 @@ band_limits(int n, int m, int band, int64 *below, int64 *above)
 	*above = (int64) band + Max(0, m - n);
 }
 
-static int
-compare_int32(const void *x, const void *y)
-{
-	int32		a = *(const int32 *) x;
-	int32		b = *(const int32 *) y;
-
-	return (a > b) - (a < b);
-}
-
 /* Position of value in sorted values. */
 static int
 find_code(const int32 *values, int n, int32 value)
@@ -151,7 +143,7 @@ short_codes(const int32 *a, int n, const int32 *b, int m,
 	values = palloc(((Size) n + m) * sizeof(int32));
 	memcpy(values, a, n * sizeof(int32));
 	memcpy(values + n, b, m * sizeof(int32));
-	qsort(values, n + m, sizeof(int32), compare_int32);
+	qsort(values, n + m, sizeof(int32), l4_order_int32);
 	for (int i = 0; i < n + m; i++)
 	{
 		if (i == 0 || values[i] != values[distinct - 1])

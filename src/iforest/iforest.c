@@ -13,6 +13,7 @@
 
 #include "port/pg_bitutils.h"
 
+#include "base/order.h"
 #include "iforest/iforest.h"
 #include "l4_compat.h"
 
@@ -45,15 +46,6 @@ normal_path(int64 n)
 	if (n == 2)
 		return 1;
 	return 2 * (log((double) (n - 1)) + EULER_GAMMA) - 2.0 * (double) (n - 1) / (double) n;
-}
-
-static int
-compare_int32(const void *x, const void *y)
-{
-	int32		a = *(const int32 *) x;
-	int32		b = *(const int32 *) y;
-
-	return (a > b) - (a < b);
 }
 
 /* The events that splits test, and how to find one's position. */
@@ -99,7 +91,7 @@ collect_events(Events *events, const L4ForestSplit *splits, int64 nsplits)
 		}
 		return;
 	}
-	qsort(events->ids, n, sizeof(int32), compare_int32);
+	qsort(events->ids, n, sizeof(int32), l4_order_int32);
 	for (int64 i = 0; i < n; i++)
 	{
 		if (i == 0 || events->ids[i] != events->ids[events->n - 1])
@@ -112,7 +104,7 @@ position_of(const Events *events, int32 event_id)
 {
 	if (events->positions != NULL)
 		return events->positions[event_id - events->first];
-	return (uint64) ((int32 *) bsearch(&event_id, events->ids, events->n, sizeof(int32), compare_int32) - events->ids);
+	return (uint64) ((int32 *) bsearch(&event_id, events->ids, events->n, sizeof(int32), l4_order_int32) - events->ids);
 }
 
 static uint64

@@ -1,0 +1,150 @@
+/*
+ * slot_values_sql.c
+ *		SQL side of the values of variable parts: l4._unpack_values().
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "base/args.h"
+#include "base/order.h"
+#include "chunk/chunk.h"
+#include "chunk/sections.h"
+#include "chunk/slot_values.h"
+#include "l4_compat.h"
+
+PG_FUNCTION_INFO_V1(l4_slot_values);
+
+enum
+{
+	ARG_SLOTS, ARG_OPEN_SLOTS, ARG_EVENTS, ARG_OPEN_EVENTS, ARG_MERGED, ARG_SURVIVORS, ARG_WORD_EVENTS, ARG_WORD_SLOTS, ARG_WORDS,
+	ARG_IDS, ARG_KEYS, ARG_FIRST
+};
+
+static void
+put_value(void *to, int32 event, int32 slot, const L4SlotOut *value, bool counted)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) to;
+	Datum		values[7];
+	bool		nulls[7] = {false};
+	Datum		mask = PointerGetDatum(cstring_to_text_with_len(value->mask, value->mask_len));
+	Datum		text = PointerGetDatum(cstring_to_text_with_len(value->text, value->len));
+
+	values[0] = Int32GetDatum(event);
+	values[1] = Int32GetDatum(slot);
+	values[2] = mask;
+	values[3] = text;
+	values[4] = Int64GetDatum(value->occurrences);
+	nulls[4] = !counted;
+	values[5] = TimestampTzGetDatum(value->ts);
+	nulls[5] = value->ts == L4_NO_TS;
+	values[6] = Int64GetDatum(value->line_no);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	pfree(DatumGetPointer(mask));
+	pfree(DatumGetPointer(text));
+}
+
+static L4Pack *
+get_pack(FunctionCallInfo fcinfo, int arg, const char *types, MemoryContext cxt)
+{
+	L4Pack	   *pack;
+	int			ncols = strlen(types);
+
+	if (PG_ARGISNULL(arg))
+		return NULL;
+	pack = l4_pack_open(PG_GETARG_BYTEA_PP(arg), cxt);
+	if (pack->ncols != ncols)
+		l4_bytes_corrupted("columns");
+	for (int c = 0; c < ncols; c++)
+	{
+		if (pack->cols[c].type != types[c])
+			l4_bytes_corrupted("columns");
+		l4_pack_need(pack, c);
+		/* only times may be missing */
+		if (pack->cols[c].nulls != NULL && types[c] == L4_PACK_TEXT)
+			l4_bytes_corrupted("columns");
+	}
+	return pack;
+}
+
+static const int32 *
+get_ids(FunctionCallInfo fcinfo, int arg, const char *name, int *n)
+{
+	*n = 0;
+	return PG_ARGISNULL(arg) ? NULL : l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(arg), name, n);
+}
+
+static void
+get_keys(FunctionCallInfo fcinfo, L4SlotReader *r)
+{
+	Datum	   *keys;
+	int64	   *copy;
+
+	if (PG_ARGISNULL(ARG_KEYS))
+		return;
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(ARG_KEYS), INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &keys, NULL, &r->nkeys);
+	copy = (int64 *) palloc(sizeof(int64) * Max(r->nkeys, 1));
+	for (int i = 0; i < r->nkeys; i++)
+		copy[i] = DatumGetInt64(keys[i]);
+	qsort(copy, r->nkeys, sizeof(int64), l4_order_int64);
+	r->keys = copy;
+}
+
+static void
+get_words(FunctionCallInfo fcinfo, L4OwnWords *words)
+{
+	int			nslots;
+	int			ntexts;
+
+	words->events = get_ids(fcinfo, ARG_WORD_EVENTS, "word_events", &words->n);
+	words->slots = get_ids(fcinfo, ARG_WORD_SLOTS, "word_slots", &nslots);
+	if (words->n == 0)
+		return;
+	ntexts = 0;
+	if (!PG_ARGISNULL(ARG_WORDS))
+		deconstruct_array(PG_GETARG_ARRAYTYPE_P(ARG_WORDS), TEXTOID, -1, false, TYPALIGN_INT, &words->texts, NULL, &ntexts);
+	if (nslots != words->n || ntexts != words->n)
+		elog(ERROR, "%d events of words, %d slots, %d words", words->n, nslots, ntexts);
+}
+
+/*
+ * (slots, open slots, events, open events, merged events ascending and their
+ * survivors, own words by event and slot, ids, keys, first) -> rows of values,
+ * see L4SlotReader; keys in any order.
+ */
+Datum
+l4_slot_values(PG_FUNCTION_ARGS)
+{
+	L4SlotReader r;
+	MemoryContext old;
+	int			n;
+
+	l4_init_materialized_srf(fcinfo);
+	memset(&r, 0, sizeof(r));
+	r.cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 slot values", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(r.cxt);
+	r.merged = get_ids(fcinfo, ARG_MERGED, "merged", &r.nmerged);
+	r.survivors = get_ids(fcinfo, ARG_SURVIVORS, "survivors", &n);
+	if (n != r.nmerged)
+		elog(ERROR, "%d merged events, %d survivors", r.nmerged, n);
+	get_words(fcinfo, &r.words);
+	r.ids = get_ids(fcinfo, ARG_IDS, "ids", &r.nids);
+	get_keys(fcinfo, &r);
+	r.first = !PG_ARGISNULL(ARG_FIRST) && PG_GETARG_BOOL(ARG_FIRST);
+	for (int part = 0; part < L4_SLOT_PARTS; part++)
+	{
+		r.slots[part] = get_pack(fcinfo, ARG_SLOTS + part, L4_SLOT_TYPES, r.cxt);
+		if (r.words.n > 0)
+			r.events[part] = get_pack(fcinfo, ARG_EVENTS + part, L4_EVENT_TYPES, r.cxt);
+	}
+	l4_slot_values_read(&r, put_value, fcinfo->resultinfo);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(r.cxt);
+	return (Datum) 0;
+}
