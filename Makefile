@@ -9,6 +9,7 @@ OBJS = \
 	src/base/compress.o \
 	src/base/linebuf.o \
 	src/chunk/chunk.o \
+	src/chunk/chunk_ints.o \
 	src/chunk/chunk_key.o \
 	src/chunk/chunk_read.o \
 	src/chunk/chunk_sql.o \

@@ -5,6 +5,8 @@
 #ifndef L4_CHUNK_INT_H
 #define L4_CHUNK_INT_H
 
+#include "base/bytes.h"
+
 /* The type of a column, and whether some of its rows are NULL */
 #define L4_COL_HAS_NULLS	0x80
 
@@ -35,6 +37,9 @@
 #define L4_EXPONENT_INF			1001
 #define L4_EXPONENT_NEG_INF		1002
 #define L4_EXPONENT_NEG_ZERO	1003
+
+extern void l4_put_ints(StringInfo buf, const int64 *values, int n);
+extern void l4_get_ints(L4ByteReader *reader, int64 *values, int n);
 
 extern int64 *l4_distinct_keys(const int64 *keys, int n, int *ndistinct);
 extern int64 *l4_values_by_key(const int64 *keys, const int64 *values, int n, int *nvalues);

@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
-#include "miscadmin.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
 
@@ -13,70 +12,6 @@
 #include "chunk/chunk.h"
 #include "chunk/chunk_int.h"
 #include "l4_compat.h"
-
-static void get_ints(L4ByteReader *reader, int64 *values, int n);
-
-static void
-get_codes(L4ByteReader *reader, int64 *values, int n)
-{
-	uint64		ndistinct = l4_get_uint(reader);
-	int64	   *distinct;
-
-	if (ndistinct > (uint64) n)
-		l4_bytes_corrupted("dictionary");
-	distinct = (int64 *) palloc(sizeof(int64) * Max(ndistinct, 1));
-	get_ints(reader, distinct, (int) ndistinct);
-	for (int i = 0; i < n; i++)
-	{
-		uint64		code = l4_get_uint(reader);
-
-		if (code >= ndistinct)
-			l4_bytes_corrupted("dictionary");
-		values[i] = distinct[code];
-	}
-	pfree(distinct);
-}
-
-static void
-get_ints(L4ByteReader *reader, int64 *values, int n)
-{
-	int			form = *l4_get_bytes(reader, 1);
-	bool		differences = (form & L4_FORM_DIFFERENCES) != 0;
-	uint64		scale = 1;
-	uint64		before = 0;
-
-	if (form == L4_FORM_CODES)
-	{
-		get_codes(reader, values, n);
-		return;
-	}
-	if (form < 0 || form >= L4_FORM_SCALED + L4_FORM_COUNT)
-		l4_bytes_corrupted("form");
-	if (form & L4_FORM_SCALED)
-	{
-		int			zeros = *l4_get_bytes(reader, 1);
-
-		if (zeros < L4_MIN_ZEROS || zeros > L4_MAX_ZEROS)
-			l4_bytes_corrupted("form");
-		for (; zeros > 0; zeros--)
-			scale *= 10;
-	}
-	for (int i = 0; i < n;)
-	{
-		uint64		value = (uint64) l4_get_int(reader) * scale;
-		uint64		run = (form & L4_FORM_RUNS) ? l4_get_uint(reader) : 1;
-
-		if ((i & 0xffff) == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (run == 0 || run > (uint64) (n - i))
-			l4_bytes_corrupted("run");
-		for (; run > 0; run--)
-		{
-			before = differences ? before + value : value;
-			values[i++] = (int64) before;
-		}
-	}
-}
 
 static float8
 join_float(int64 mantissa, int64 exponent)
@@ -116,8 +51,8 @@ get_floats(L4ByteReader *reader, float8 *values, int n)
 	int64	   *exponent = (int64 *) palloc(sizeof(int64) * Max(n, 1));
 	int64	   *mantissa = (int64 *) palloc(sizeof(int64) * Max(n, 1));
 
-	get_ints(reader, exponent, n);
-	get_ints(reader, mantissa, n);
+	l4_get_ints(reader, exponent, n);
+	l4_get_ints(reader, mantissa, n);
 	for (int i = 0; i < n; i++)
 		values[i] = join_float(mantissa[i], exponent[i]);
 	pfree(exponent);
@@ -266,7 +201,7 @@ get_nulls(L4ByteReader *reader, L4PackCol *col, int nrows, MemoryContext cxt)
 	int64	   *flags = (int64 *) palloc(sizeof(int64) * Max(nrows, 1));
 	int			nvalues = nrows;
 
-	get_ints(reader, flags, nrows);
+	l4_get_ints(reader, flags, nrows);
 	col->nulls = MemoryContextAlloc(cxt, Max(nrows, 1));
 	for (int i = 0; i < nrows; i++)
 	{
@@ -313,7 +248,7 @@ get_values(L4Pack *pack, int colno, L4ByteReader *reader, int nvalues)
 
 	if (col->type != L4_PACK_INT || reader->ptr == reader->end || *reader->ptr != L4_FORM_BY_KEY)
 	{
-		get_ints(reader, col->ints, nvalues);
+		l4_get_ints(reader, col->ints, nvalues);
 		return;
 	}
 	reader->ptr++;
@@ -327,7 +262,7 @@ get_values(L4Pack *pack, int colno, L4ByteReader *reader, int nvalues)
 		l4_bytes_corrupted("key");
 	distinct = l4_distinct_keys(key->ints, nvalues, &n);
 	by_key = (int64 *) palloc(sizeof(int64) * Max(n, 1));
-	get_ints(reader, by_key, n);
+	l4_get_ints(reader, by_key, n);
 	l4_values_of_keys(key->ints, nvalues, distinct, by_key, n, col->ints);
 	pfree(distinct);
 	pfree(by_key);
