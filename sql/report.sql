@@ -48,14 +48,19 @@ INSERT INTO wide (job_id, node, rank, line_no, ts, line)
 SELECT 'r-slow', 'n' || n, n, i, '2026-03-01 10:00:00+00'::timestamptz + (i + greatest(0, i - 70) * 5) * interval '1 second',
     format('iteration %s/90 | elapsed time per iteration (ms): %s.0 | lm loss: 2.5E+00', i, CASE WHEN i > 70 THEN 6000 ELSE 1000 END)
 FROM generate_series(0, 2) AS n, generate_series(1, 85) AS i;
+-- no times: nothing to draw on an axis of time
+INSERT INTO wide (job_id, node, rank, line_no, line) SELECT 'r-timeless', 'n' || n, n, i, 'step ' || i FROM generate_series(0, 2) AS n, generate_series(1, 20) AS i;
 CALL l4.ingest('wide');
-SELECT symptom FROM unnest(ARRAY['r-wide', 'r-far', 'r-slow']) AS j(job), l4.diagnose(j.job);
+SELECT symptom FROM unnest(ARRAY['r-wide', 'r-far', 'r-slow', 'r-timeless']) AS j(job), l4.diagnose(j.job);
 SELECT r FROM l4.report('r-wide', width => 60) WITH ORDINALITY AS l(r, n)
 WHERE n BETWEEN (SELECT min(n) FROM l4.report('r-wide', width => 60) WITH ORDINALITY AS l(r, n) WHERE r = 'NODES')
     AND (SELECT min(n) FROM l4.report('r-wide', width => 60) WITH ORDINALITY AS l(r, n) WHERE r = 'KNOWN FAULTS') ORDER BY n;
 SELECT h ~ '>llama-[.][.]9c2-worker-5<' AS has_name FROM l4.report_html('r-wide') AS h;
 SELECT length(l4.report_html('r-far')) > 10000 AS has_page;
 SELECT zoom_ts FROM l4._failure_window('r-slow');
+SELECT r FROM l4.report('r-slow') AS r WHERE r ~ 'slow from here on$';
+SELECT h ~ 'moment-onset"' AS has_line, h ~ 'first slow iteration</li>' AS has_key FROM l4.report_html('r-slow') AS h;
+SELECT l4._html_timeline('r-timeless');
 -- full hours are those of the reader
 SET timezone = 'Asia/Kolkata';
 SELECT DISTINCT t[1] FROM regexp_matches(l4._svg_axis('r-wide', '2026-03-01 10:00:00+00', '2026-03-01 15:00:00+00', 0), '>[0-9]+(:[0-9]+)<', 'g') AS t;

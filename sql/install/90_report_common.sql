@@ -114,6 +114,9 @@ BEGIN ATOMIC
 			FROM l4._node AS n WHERE n.job_id = _report_moments.job_id AND n.last_iteration IS NOT NULL
 			GROUP BY n.last_iteration ORDER BY n.last_iteration DESC LIMIT 1) AS i
 		UNION ALL
+		SELECT c.onset_ts, 4, 'onset', NULL, format('iteration %s begins; the job is slow from here on', c.onset_iteration)
+		FROM l4._case AS c WHERE c.job_id = _report_moments.job_id AND c.symptom = 'slow'
+		UNION ALL
 		SELECT e.first_ts, 4, 'event', e.example_node,
 			format('%s: %s%s', e.example_node, l4._printable(l4._last_message(e.example_line), 160),
 				CASE WHEN e.nodes > 1 THEN format(' (first of %s nodes)', e.nodes) ELSE '' END)
@@ -133,4 +136,4 @@ BEGIN ATOMIC
 	WHERE m.ts IS NOT NULL
 	ORDER BY m.ts, m.turn, m.what;
 END;
-COMMENT ON FUNCTION l4._report_moments(text) IS 'what happened in a job and when: stages, last iteration, first telling events, silence, end';
+COMMENT ON FUNCTION l4._report_moments(text) IS 'what happened in a job and when: stages, last iteration, first slow one, first telling events, silence, end';

@@ -47,10 +47,8 @@ BEGIN ATOMIC
 	SELECT j.first_ts, j.last_ts, CASE WHEN z.ts > j.first_ts + 0.25 * (j.last_ts - j.first_ts)
 		AND EXISTS (SELECT FROM l4.diagnosis AS d WHERE d.job_id = _failure_window.job_id AND d.symptom <> 'none') THEN z.ts END
 	FROM (SELECT min(n.first_ts) AS first_ts, max(n.last_ts) AS last_ts FROM l4._node AS n WHERE n.job_id = _failure_window.job_id) AS j
-	-- a job that turned slow failed there, long before its last iteration
-	CROSS JOIN LATERAL (SELECT least(min(m.ts), (SELECT c.onset_ts FROM l4._case AS c WHERE c.job_id = _failure_window.job_id AND c.symptom = 'slow')) AS ts
-		FROM l4._report_moments(_failure_window.job_id) AS m
-		WHERE m.kind IN ('event', 'iteration', 'silence')) AS f
+	CROSS JOIN LATERAL (SELECT min(m.ts) AS ts FROM l4._report_moments(_failure_window.job_id) AS m
+		WHERE m.kind IN ('event', 'onset', 'iteration', 'silence')) AS f
 	CROSS JOIN LATERAL (SELECT f.ts - greatest(0.15 * (j.last_ts - f.ts), interval '1 second') AS ts) AS z;
 END;
 COMMENT ON FUNCTION l4._failure_window(text) IS 'begin and end of a job''s logs, and where to begin a closer look; NULL where the whole job is close enough or nothing failed';
@@ -183,7 +181,7 @@ RETURN (
 		SELECT count(*)::int AS lines, 28 + 20 * count(*) AS bottom FROM line
 	), mark AS (
 		SELECT m.kind, min(m.ts) AS ts FROM l4._report_moments(_svg_timeline.job_id) AS m
-		WHERE m.kind IN ('iteration', 'event') AND m.ts BETWEEN from_ts AND to_ts GROUP BY m.kind
+		WHERE m.kind IN ('iteration', 'event', 'onset') AND m.ts BETWEEN from_ts AND to_ts GROUP BY m.kind
 	)
 	SELECT l4._svg(title, format('One row a node, %s rows; darker means more lines; numbered marks are the suspect events.', f.lines), (f.bottom + 20)::int, concat(
 		l4._svg_axis(_svg_timeline.job_id, from_ts, to_ts, f.bottom),
@@ -199,7 +197,7 @@ RETURN (
 		l4._svg_stages(_svg_timeline.job_id, from_ts, to_ts),
 		(SELECT string_agg(format('<line class="moment-%s" x1="%s" x2="%2$s" y1="22" y2="%s"><title>%s</title></line>', m.kind,
 			round((150 + 990 * extract(epoch FROM m.ts - from_ts)::float8 / s.seconds)::numeric, 1), f.bottom,
-			CASE m.kind WHEN 'event' THEN 'first suspect event' ELSE 'last iteration reported' END), '' ORDER BY m.kind)
+			CASE m.kind WHEN 'event' THEN 'first suspect event' WHEN 'onset' THEN 'first slow iteration' ELSE 'last iteration reported' END), '' ORDER BY m.kind)
 		 FROM mark AS m CROSS JOIN span AS s),
 		l4._svg_markers(_svg_timeline.job_id, from_ts, to_ts)))
 	FROM frame AS f WHERE f.lines > 0);

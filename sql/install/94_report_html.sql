@@ -34,7 +34,7 @@ ol.marks{margin:4px 0;padding-left:26px;font-size:13px;columns:2;column-gap:40px
 .grid{stroke:var(--rule);stroke-width:1}.tickmark{stroke:var(--soft)}.tick{fill:var(--soft)}.node{fill:var(--ink)}.suspect{fill:var(--bad);font-weight:700}
 .act1,.act2,.act3,.act4{fill:var(--act)}.act1{opacity:.2}.act2{opacity:.38}.act3{opacity:.6}.act4{opacity:.85}
 .silent{stroke:var(--bad);stroke-width:2;stroke-dasharray:2 5}
-.moment-event{stroke:var(--bad);stroke-width:1.5}.moment-iteration{stroke:var(--soft);stroke-width:1.5;stroke-dasharray:5 3}
+.moment-event,.moment-onset{stroke:var(--bad);stroke-width:1.5}.moment-iteration{stroke:var(--soft);stroke-width:1.5;stroke-dasharray:5 3}
 .mark circle{fill:var(--paper);stroke:var(--bad);stroke-width:1.6}.mark text{fill:var(--bad);font-size:10px;font-weight:700}.mark line{stroke:var(--bad);stroke-width:1.4;opacity:.55}
 .band{fill:var(--soft);opacity:.22}.median{fill:none;stroke:var(--ink);stroke-width:1.6}
 .line1,.line2,.line3{fill:none;stroke-width:1.5}.line1{stroke:var(--c5)}.line2{stroke:var(--c0)}.line3{stroke:var(--c2)}
@@ -76,13 +76,12 @@ COMMENT ON FUNCTION l4._html_verdict(text) IS 'part of l4.report_html(): the ans
 CREATE FUNCTION l4._html_timeline(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
-	SELECT concat(
-		CASE WHEN w.first_ts IS NULL THEN '<p>The lines of this job carry no times.</p>' END,
+	SELECT CASE WHEN w.first_ts IS NULL THEN '<p>The lines of this job carry no times.</p>' ELSE concat(
 		'<figure><figcaption>The whole job</figcaption>' || l4._svg_timeline(_html_timeline.job_id, w.first_ts, w.last_ts, 'The whole job, nodes by time') || '</figure>',
 		'<figure><figcaption>Around the failure</figcaption>' || l4._svg_timeline(_html_timeline.job_id, w.zoom_ts, w.last_ts, 'Around the failure, nodes by time') || '</figure>',
 		'<ul class="legend"><li><span class="key act2"></span>lines (darker: more)</li><li><svg width="30" height="12" viewBox="0 0 30 12" aria-hidden="true" style="display:inline;width:30px;min-width:0;margin:0 6px 0 0"><line class="silent" x1="0" x2="30" y1="6" y2="6"/></svg>no more lines</li>',
 		'<li><svg width="8" height="14" viewBox="0 0 8 14" aria-hidden="true" style="display:inline;width:8px;min-width:0;margin:0 6px 0 0"><line class="moment-iteration" x1="4" x2="4" y1="0" y2="14"/></svg>last iteration reported</li>',
-		'<li><svg width="8" height="14" viewBox="0 0 8 14" aria-hidden="true" style="display:inline;width:8px;min-width:0;margin:0 6px 0 0"><line class="moment-event" x1="4" x2="4" y1="0" y2="14"/></svg>first suspect event</li>',
+		'<li><svg width="8" height="14" viewBox="0 0 8 14" aria-hidden="true" style="display:inline;width:8px;min-width:0;margin:0 6px 0 0"><line class="moment-event" x1="4" x2="4" y1="0" y2="14"/></svg>', CASE WHEN EXISTS (SELECT FROM l4.diagnosis AS d WHERE d.job_id = _html_timeline.job_id AND d.symptom = 'slow') THEN 'first slow iteration' ELSE 'first suspect event' END, '</li>',
 		(SELECT string_agg(format('<li><span class="key stage-%s"></span>%s</li>', l4._html(s.stage), l4._html(replace(s.stage, '_', ' '))), '' ORDER BY s.ts)
 		 FROM (SELECT p.stage, min(p.first_ts) AS ts FROM l4.stage_span AS p WHERE p.job_id = _html_timeline.job_id AND p.stage IS NOT NULL GROUP BY p.stage) AS s),
 		'</ul>', (SELECT '<ol class="marks">' || string_agg(format('<li>%s</li>', l4._html(l4._printable(l4._last_message(e.example_line), 200))), '' ORDER BY e.rank) || '</ol>'
@@ -90,7 +89,7 @@ RETURN (
 		'<details><summary>The same as a list</summary><div class="scroll"><table><thead><tr><th scope="col">time</th><th scope="col">what</th></tr></thead><tbody>',
 		(SELECT string_agg(format('<tr><td class="n">%s</td><td>%s</td></tr>', to_char(m.ts, 'MM-DD HH24:MI:SS.MS'), l4._html(l4._printable(m.what, 600))), '' ORDER BY m.n)
 		 FROM l4._report_moments(_html_timeline.job_id) WITH ORDINALITY AS m(ts, kind, node, what, n)),
-		'</tbody></table></div></details>')
+		'</tbody></table></div></details>') END
 	FROM l4._failure_window(_html_timeline.job_id) AS w);
 COMMENT ON FUNCTION l4._html_timeline(text) IS 'part of l4.report_html(): nodes x time';
 
