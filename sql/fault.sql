@@ -34,6 +34,10 @@ INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy) 
 INSERT INTO l4.fault (name, category, component, templates, root_cause, remedy) VALUES ('t', 'user', 'program', '{"<*> <IP>"}', 'c', 'r');
 INSERT INTO l4.fault (name, category, component, signature, example, root_cause, remedy) VALUES ('t', 'user', 'program', 'some text', 'other', 'c', 'r');
 INSERT INTO l4.fault (name, category, component, root_cause, remedy) VALUES ('t', 'user', 'program', 'c', 'r');
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy) VALUES ('two words', 'user', 'program', 'some text', 'c', 'r');
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, priority) VALUES ('t', 'user', 'program', 'some text', 'c', 'r', 101);
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, leads_to) VALUES ('t', 'user', 'program', 'some text', 'c', 'r', '{t}');
+INSERT INTO l4.fault (fault_id, name, category, component, signature, root_cause, remedy) VALUES (17, 't', 'user', 'program', 'some text', 'c', 'r');
 
 -- leads_to: a cycle of the user's rows is an error, an unknown name a warning
 INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, leads_to) VALUES ('b', 'user', 'program', 'text b', 'c', 'r', '{a}');
@@ -73,7 +77,7 @@ BEGIN
 	DELETE FROM l4.fault_condition WHERE fault_id >= 1000000;
 	RETURN 'accepted';
 EXCEPTION WHEN OTHERS THEN
-	GET STACKED DIAGNOSTICS c = CONSTRAINT_NAME;
+	GET STACKED DIAGNOSTICS c = PG_EXCEPTION_HINT;
 	RETURN SQLSTATE || ' ' || coalesce(nullif(c, ''), SQLERRM);
 END $$;
 SELECT change, pg_temp.try_condition(change) FROM unnest(ARRAY[

@@ -229,6 +229,20 @@ VALUES ('fm_other', 'user', 'program', 'process exits with status', '{"some othe
 INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, leads_to) VALUES ('fm_third', 'user', 'program', 'third text', 'c', 'r', '{fm_other}');
 SELECT l4.merge_faults((SELECT fault_id FROM l4.fault WHERE name = 'fm_widget'), (SELECT fault_id FROM l4.fault WHERE name = 'fm_other')) > 0 AS merged;
 SELECT name, signature, templates, leads_to FROM l4.fault WHERE fault_id >= 1000000 ORDER BY name;
+-- references and names of groups hold in both halves
+INSERT INTO l4.fault (name, category, component, signature, example, root_cause, remedy)
+VALUES ('fm_ref1', 'user', 'program', 'gpu (?<gpu>\d+) lost', 'gpu 7 lost', 'c', 'r'), ('fm_ref2', 'user', 'program', '(\w+) meets \1 on (?<node>\w+)', 'a meets a on n1', 'c', 'r');
+SELECT l4.merge_faults(k.fault_id, g.fault_id) > 0 AS merged FROM l4.fault k, l4.fault g WHERE k.name = 'fm_ref1' AND g.name = 'fm_ref2';
+SELECT signature, l4.pcre_captures('gpu 7 lost', signature) AS a, l4.pcre_captures('a meets a on n1', signature) AS b, l4.pcre_match('a meets b on n1', signature) AS no
+FROM l4.fault WHERE name = 'fm_ref1';
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy) VALUES ('fm_verb', 'user', 'program', '(*CR)some text', 'c', 'r');
+SELECT l4.merge_faults(k.fault_id, g.fault_id) FROM l4.fault k, l4.fault g WHERE k.name = 'fm_ref1' AND g.name = 'fm_verb';
+UPDATE l4.fault SET signature = '(\w+) likes \1' WHERE name = 'fm_verb';
+SELECT l4.merge_faults(k.fault_id, g.fault_id) FROM l4.fault k, l4.fault g WHERE k.name = 'fm_ref1' AND g.name = 'fm_verb';
+UPDATE l4.fault SET signature = 'chip (?<gpu>\d+) gone' WHERE name = 'fm_verb';
+SELECT l4.merge_faults(k.fault_id, g.fault_id) > 0 AS merged FROM l4.fault k, l4.fault g WHERE k.name = 'fm_ref1' AND g.name = 'fm_verb';
+SELECT l4.pcre_captures('gpu 7 lost', signature) AS a, l4.pcre_captures('chip 8 gone', signature) AS b FROM l4.fault WHERE name = 'fm_ref1';
+DELETE FROM l4.fault WHERE name IN ('fm_ref1', 'fm_verb');
 SELECT l4.merge_faults(1, 2);
 SELECT l4.merge_faults(min(fault_id), min(fault_id)) FROM l4.fault WHERE name = 'fm_third';
 SELECT l4.merge_faults(f.fault_id, s.fault_id) FROM l4.fault f, l4.fault s WHERE f.name = 'fm_third' AND s.name = 'host_oom_kill';
@@ -276,6 +290,21 @@ INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy) 
 SELECT name, action, problem FROM l4.import_faults('[
 	{"name": "host_oom_kill", "category": "user", "component": "program", "signature": "another text", "root_cause": "c", "remedy": "r"},
 	{"name": "fm_mine", "category": "user", "component": "program", "signature": "yet another text", "root_cause": "c", "remedy": "r"}]', true);
+-- many rows that lead to others take a time that grows with their number
+SET statement_timeout = '20s';
+SELECT action, problem, count(*) FROM l4.import_faults((
+	SELECT jsonb_agg(jsonb_build_object('name', 'fm_m' || i, 'category', 'user', 'component', 'program', 'signature', 'text number ' || i || ' of it', 'root_cause', 'c', 'remedy', 'r',
+		'leads_to', jsonb_build_array('sym_c10d_collective_timeout', 'fm_m' || least(i + 1, 300))) #- CASE WHEN i = 300 THEN '{leads_to,1}'::text[] ELSE '{leads_to,9}' END)
+	FROM generate_series(1, 300) AS i), true) GROUP BY 1, 2;
+RESET statement_timeout;
+SELECT l4.export_faults('{fm_mine,nobody}');
+SELECT l4.export_faults('{host_oom_kill}');
+SELECT i.* FROM (SELECT '{"category": "user", "component": "program", "root_cause": "c", "remedy": "r"}'::jsonb) AS t(f), l4.import_faults(jsonb_build_array(f || '{"name": "two words", "signature": "abcd"}', f || '{"name": "n1", "signature": "abcd", "priority": 101}', f || '{"name": "n2", "signature": "abcd", "leads_to": ["n2"]}',
+	f || '{"name": "n3", "signature": "abcd", "leads_to": null, "severity": null}', f || '{"name": "n4", "conditions": []}', f || '{"name": "n5", "conditions": {}}', f || '{"name": "n6", "conditions": [17]}',
+	f || '{"name": "n7", "conditions": [{"step": 2, "signature": "abcd"}]}', f || '{"name": "n8", "conditions": [{"step": 1, "signature": "abcd", "colour": "red"}]}',
+	f || '{"name": "n9", "conditions": [{"step": 1, "kind": "quiet", "silence": "60 s"}]}', f || '{"name": "n10", "conditions": [{"step": 1, "kind": "effect"}, {"step": 2, "kind": "ends", "silence": "60 s"}]}'), true) AS i;
+SELECT * FROM l4.import_faults('[]', NULL);
+SELECT * FROM l4.import_faults(NULL);
 SELECT * FROM l4.import_faults('17');
 SELECT * FROM l4.import_faults('{"format": "other", "faults": []}');
 SELECT * FROM l4.import_faults('[]');

@@ -74,3 +74,5 @@ SELECT count(*) AS same FROM p, q WHERE l4.pcre_send(p.p) = l4.pcre_send(q.p);
 -- many patterns in a nested loop: more than the cache holds, and again
 SELECT count(*) FILTER (WHERE l OPERATOR(l4.=~) ('^line ' || n || '$')::l4.pcre)
 FROM (SELECT 'line ' || i AS l FROM generate_series(1, 3) i) AS lines, generate_series(1, 2500) AS n;
+-- a pattern that forbids the JIT runs without it
+SELECT l4.pcre_match('some text', '(*NO_JIT)text'), l4.pcre_match(repeat('a text ', 20000), '(*NO_JIT)texx');

@@ -29,19 +29,33 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4.test_fault(l4.pcre, text[], text[]) IS 'what a signature or templates would match in the jobs that l4 knows: one line an event; nothing is stored';
 
+-- Only what is reached is looked up, name by name: a pack has many rows to check.
 CREATE FUNCTION l4._check_leads_to(name text, leads_to text[]) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (
+BEGIN ATOMIC
+	WITH RECURSIVE reach(effect) AS (
+		SELECT u.effect FROM pg_catalog.unnest(_check_leads_to.leads_to) AS u(effect)
+		UNION
+		SELECT t.effect
+		FROM reach AS r
+		CROSS JOIN LATERAL (
+			SELECT f.leads_to FROM l4.fault AS f
+			WHERE f.name OPERATOR(pg_catalog.=) r.effect
+			  AND NOT EXISTS (SELECT FROM l4.disabled_rule AS d WHERE d.kind OPERATOR(pg_catalog.=) 'fault' AND d.name OPERATOR(pg_catalog.=) r.effect)
+			ORDER BY pg_catalog.array_position(ARRAY['user', 'confirmed', 'imported', 'builtin'], f.origin) LIMIT 1) AS f
+		CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
+		WHERE r.effect OPERATOR(pg_catalog.<>) _check_leads_to.name
+	), unknown AS (
+		SELECT pg_catalog.min(u.effect) AS effect FROM pg_catalog.unnest(_check_leads_to.leads_to) AS u(effect)
+		WHERE NOT EXISTS (SELECT FROM l4.fault AS f WHERE f.name OPERATOR(pg_catalog.=) u.effect)
+	)
 	SELECT CASE
-		WHEN pg_catalog.count(*) FILTER (WHERE NOT t.known) OPERATOR(pg_catalog.>) 0 THEN pg_catalog.format('leads_to names a fault that does not exist: "%s"',
-			(pg_catalog.array_agg(t.effect ORDER BY t.effect) FILTER (WHERE NOT t.known))[1])
-		WHEN pg_catalog.bool_or(t.back) THEN pg_catalog.format('leads_to makes a cycle: "%s" leads back to "%s"',
-			(pg_catalog.array_agg(t.effect ORDER BY t.effect) FILTER (WHERE t.back))[1], _check_leads_to.name) END
-	FROM (SELECT u.effect,
-			EXISTS (SELECT FROM l4.fault AS f WHERE f.name OPERATOR(pg_catalog.=) u.effect) AS known,
-			u.effect OPERATOR(pg_catalog.=) _check_leads_to.name OR EXISTS (SELECT FROM l4._fault_effects(ARRAY[u.effect]) AS r
-				WHERE r.effect OPERATOR(pg_catalog.=) _check_leads_to.name) AS back
-		FROM pg_catalog.unnest(_check_leads_to.leads_to) AS u(effect)) AS t);
+		WHEN u.effect IS NOT NULL THEN pg_catalog.format('leads_to names a fault that does not exist: "%s"', u.effect)
+		WHEN EXISTS (SELECT FROM reach AS r WHERE r.effect OPERATOR(pg_catalog.=) _check_leads_to.name) THEN pg_catalog.format('leads_to makes a cycle: "%s" leads back to "%s"',
+			COALESCE((SELECT pg_catalog.min(e.name) FROM l4._fault_effects(_check_leads_to.leads_to) AS e WHERE e.effect OPERATOR(pg_catalog.=) _check_leads_to.name), _check_leads_to.name),
+			_check_leads_to.name) END
+	FROM unknown AS u;
+END;
 COMMENT ON FUNCTION l4._check_leads_to(text, text[]) IS 'what is wrong with leads_to of a fault; NULL = nothing';
 
 CREATE FUNCTION l4._healthy_jobs(job_id text) RETURNS SETOF text
@@ -289,6 +303,29 @@ $$;
 COMMENT ON FUNCTION l4.confirm_fault(text, text, text, text, text, text, text, l4.pcre, text[], text[], int[], text, bool)
 	IS 'archives what was diagnosed in a job as a fault; makes a pattern of its suspect events, or of the form of a hang, unless given; refuses what a healthy job matches';
 
+-- What refers to groups by number comes first, so that they keep theirs; a name may stand in both.
+CREATE FUNCTION l4._either_signature(k l4.fault, g l4.fault) RETURNS l4.pcre
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
+AS $$
+DECLARE
+	by_number constant text := '\\[1-9]|\\g|\(\?[0-9R+-]';
+	joined text := CASE WHEN g.signature::text ~ by_number THEN format('(?:%s)|(?:%s)', g.signature, k.signature)
+		ELSE format('(?:%s)|(?:%s)', k.signature, g.signature) END;
+BEGIN
+	IF l4.pcre_error(joined) IS NOT NULL THEN
+		joined := '(?J)' || joined;
+	END IF;
+	IF l4.pcre_error(joined) IS NOT NULL OR k.signature::text ~ by_number AND g.signature::text ~ by_number THEN
+		RAISE EXCEPTION 'the signatures of faults "%" and "%" do not go together', k.name, g.name
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = coalesce(l4.pcre_error(joined), 'Both refer to groups by number.'),
+				HINT = 'Write one that matches both, and delete the other fault.';
+	END IF;
+	RETURN joined::l4.pcre;
+END
+$$;
+COMMENT ON FUNCTION l4._either_signature(l4.fault, l4.fault) IS 'signature that matches what either fault matches';
+
 CREATE FUNCTION l4.merge_faults(keep int, gone int) RETURNS int
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -312,7 +349,7 @@ BEGIN
 	END IF;
 	UPDATE l4.fault f
 	SET signature = CASE WHEN k.signature IS NULL THEN g.signature WHEN g.signature IS NULL OR g.signature OPERATOR(l4.=) k.signature THEN k.signature
-			ELSE format('(?:%s)|(?:%s)', k.signature::text, g.signature::text)::l4.pcre END,
+			ELSE l4._either_signature(k, g) END,
 		templates = (SELECT array_agg(DISTINCT t.template ORDER BY t.template) FROM unnest(k.templates || g.templates) AS t(template)),
 		leads_to = (SELECT coalesce(array_agg(DISTINCT t.effect ORDER BY t.effect), '{}') FROM unnest(k.leads_to || g.leads_to) AS t(effect)
 					WHERE t.effect NOT IN (k.name, g.name)),

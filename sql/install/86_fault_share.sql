@@ -12,16 +12,47 @@ RETURN (
 COMMENT ON FUNCTION l4._fault_json(int) IS 'one fault with its conditions';
 
 CREATE FUNCTION l4.export_faults(names text[] DEFAULT NULL) RETURNS jsonb
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (
-	SELECT pg_catalog.jsonb_build_object('format', 'l4 faults', 'version', 1, 'faults',
-		COALESCE(pg_catalog.jsonb_agg(l4._fault_json(o.fault_id) ORDER BY o.name), '[]'::jsonb))
-	FROM (SELECT DISTINCT ON (f.name) f.name, f.fault_id
-		FROM l4.fault AS f
-		WHERE f.fault_id OPERATOR(pg_catalog.>=) 1000000
-		  AND (export_faults.names IS NULL OR f.name OPERATOR(pg_catalog.=) ANY (export_faults.names))
-		ORDER BY f.name, pg_catalog.array_position(ARRAY['user', 'confirmed', 'imported'], f.origin)) AS o);
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	unknown text := (SELECT min(coalesce(n.name, '')) FROM unnest(names) AS n(name)
+					 WHERE NOT EXISTS (SELECT FROM l4.fault f WHERE f.name = n.name AND f.fault_id >= 1000000));
+BEGIN
+	IF unknown IS NOT NULL THEN
+		RAISE EXCEPTION 'fault "%" is not one of yours', unknown
+			USING ERRCODE = 'undefined_object', HINT = 'The shipped ones are in every database that has l4.';
+	END IF;
+	RETURN (
+		SELECT jsonb_build_object('format', 'l4 faults', 'version', 1, 'faults', coalesce(jsonb_agg(l4._fault_json(o.fault_id) ORDER BY o.name), '[]'))
+		FROM (SELECT DISTINCT ON (f.name) f.name, f.fault_id
+			FROM l4.fault f
+			WHERE f.fault_id >= 1000000 AND (names IS NULL OR f.name = ANY (names))
+			ORDER BY f.name, array_position(ARRAY['user', 'confirmed', 'imported'], f.origin)) AS o);
+END
+$$;
 COMMENT ON FUNCTION l4.export_faults(text[]) IS 'the faults that are not shipped, or some of them by name, as jsonb for l4.import_faults(); of several with one name the one that counts';
+
+CREATE FUNCTION l4._check_conditions(conditions jsonb) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	keys constant text[] := ARRAY['step', 'kind', 'signature', 'template', 'min_occurrences', 'min_nodes', 'max_nodes', 'same_node', 'within', 'silence'];
+	unknown text;
+BEGIN
+	IF jsonb_typeof(conditions) <> 'array' OR jsonb_path_exists(conditions, '$[*] ? (@.type() != "object")') OR NOT jsonb_path_exists(conditions, '$[*] ? (@.step == 1)') THEN
+		RAISE EXCEPTION 'conditions must be an array of objects, one of them step 1' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	SELECT k.key INTO unknown
+	FROM jsonb_array_elements(conditions) AS c(value) CROSS JOIN LATERAL jsonb_object_keys(c.value) AS k(key)
+	WHERE k.key <> ALL (keys) ORDER BY 1 LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'unknown key "%" in conditions', unknown USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION l4._check_conditions(jsonb) IS 'raises what is wrong with the conditions of a row of a pack';
 
 -- One row of a pack. Constraints and types say what is wrong with it.
 CREATE FUNCTION l4._import_fault(row_value jsonb) RETURNS text
@@ -43,6 +74,10 @@ BEGIN
 	SELECT k.key INTO unknown FROM jsonb_object_keys(row_value) AS k(key) WHERE k.key <> ALL (keys) ORDER BY 1 LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'unknown key "%"', unknown USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	row_value := jsonb_strip_nulls(row_value);
+	IF row_value ? 'conditions' THEN
+		PERFORM l4._check_conditions(row_value -> 'conditions');
 	END IF;
 	f := jsonb_populate_record(NULL::l4.fault, '{"leads_to": [], "severity": "error", "priority": 50, "is_effect": false}' || row_value);
 	old := (SELECT l4._fault_json(o.fault_id) FROM l4.fault o WHERE o.origin = 'imported' AND o.name = f.name);
@@ -113,7 +148,7 @@ COMMENT ON FUNCTION l4._import_warnings(text[]) IS 'which imported faults match 
 
 CREATE FUNCTION l4.import_faults(pack jsonb, dry_run bool DEFAULT false)
 RETURNS TABLE (n int, name text, action text, problem text)
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE ROWS 100
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -130,6 +165,9 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = 'Expected {"format": "l4 faults", "version": 1, "faults": [...]}, or the array alone.',
 				HINT = 'l4.export_faults() makes one.';
+	END IF;
+	IF dry_run IS NULL THEN
+		RAISE EXCEPTION 'dry_run must be true or false' USING ERRCODE = 'null_value_not_allowed';
 	END IF;
 	BEGIN
 		FOR r IN

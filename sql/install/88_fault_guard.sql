@@ -13,13 +13,17 @@ BEGIN
 		WITH RECURSIVE reach(effect) AS (
 			SELECT unnest(NEW.leads_to)
 			UNION
-			SELECT t.effect FROM reach r JOIN l4.fault f ON f.name = r.effect AND f.fault_id >= 1000000
+			SELECT t.effect FROM reach r
+			CROSS JOIN LATERAL (SELECT f.leads_to FROM l4.fault f WHERE f.name = r.effect AND f.fault_id >= 1000000 OFFSET 0) AS f
 			CROSS JOIN LATERAL unnest(f.leads_to) AS t(effect)
 		)
 		SELECT FROM reach r WHERE r.effect = NEW.name)
 	THEN
 		RAISE EXCEPTION 'leads_to of fault "%" makes a cycle', NEW.name
 			USING ERRCODE = 'check_violation', HINT = 'A fault cannot cause itself, not even over others.';
+	END IF;
+	IF current_setting('client_min_messages') = 'error' THEN
+		RETURN NULL;	-- nobody is there to hear of it
 	END IF;
 	problem := l4._check_leads_to(NEW.name, NEW.leads_to);
 	IF problem IS NOT NULL THEN
@@ -40,6 +44,10 @@ AS $$
 DECLARE
 	r record;
 BEGIN
+	IF NEW.name !~ '^[[:alnum:]][[:alnum:]_.:/-]{0,199}$' THEN
+		RAISE EXCEPTION 'a fault cannot be named "%"', left(NEW.name, 200)
+			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_name_check', HINT = 'A name has up to 200 letters, digits and _ . : / -, and starts with a letter or digit.';
+	END IF;
 	FOR r IN
 		SELECT v.*, l4._fault_values(v.name) AS allowed
 		FROM (VALUES ('category', NEW.category), ('component', NEW.component), ('severity', NEW.severity)) AS v(name, value)
@@ -49,7 +57,16 @@ BEGIN
 				USING ERRCODE = 'check_violation', CONSTRAINT = format('fault_%s_check', r.name), HINT = format('It is one of %s.', array_to_string(r.allowed, ', '));
 		END IF;
 	END LOOP;
-	IF NEW.combined <> (NEW.signature IS NULL AND NEW.templates IS NULL) THEN
+	IF (NEW.origin = 'builtin') <> (NEW.fault_id < 1000000) THEN
+		RAISE EXCEPTION 'fault "%" with id % cannot have origin "%"', NEW.name, NEW.fault_id, NEW.origin
+			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_id_check', HINT = 'Shipped faults, and only they, are builtin and have ids below 1000000.';
+	ELSIF NOT NEW.priority BETWEEN 0 AND 100 THEN
+		RAISE EXCEPTION 'priority of fault "%" cannot be %', NEW.name, NEW.priority
+			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_priority_check', HINT = 'It is from 0 to 100.';
+	ELSIF NEW.name = ANY (NEW.leads_to) OR array_position(NEW.leads_to, NULL) IS NOT NULL THEN
+		RAISE EXCEPTION 'leads_to of fault "%" names the fault itself or nothing', NEW.name
+			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_leads_to_check', HINT = 'It lists names of other faults.';
+	ELSIF NEW.combined <> (NEW.signature IS NULL AND NEW.templates IS NULL) THEN
 		RAISE EXCEPTION 'fault "%" must have a signature or templates, or be combined', NEW.name
 			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_pattern_check',
 				HINT = 'A combined fault has neither: rows of l4.fault_condition say what it is recognised by.';
@@ -69,8 +86,38 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION l4._fault_explain() IS 'trigger: says what is wrong with a row';
-CREATE TRIGGER fault_explain BEFORE INSERT OR UPDATE OF name, category, component, severity, signature, templates, example, combined ON l4.fault
+CREATE TRIGGER fault_explain BEFORE INSERT OR UPDATE OF fault_id, name, category, component, severity, signature, templates, example, combined, origin, priority, leads_to ON l4.fault
 	FOR EACH ROW WHEN (NEW.name IS NOT NULL) EXECUTE FUNCTION l4._fault_explain();
+
+CREATE FUNCTION l4._condition_explain() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	patternless constant bool := NEW.kind IN ('effect', 'quiet', 'ends');
+	hint text;
+BEGIN
+	hint := CASE
+		WHEN NEW.kind <> ALL (ARRAY['event', 'absent', 'silence', 'effect', 'quiet', 'ends']) THEN 'kind is one of event, absent, silence, effect, quiet, ends.'
+		WHEN NEW.step NOT BETWEEN 1 AND 16 THEN 'step is from 1 to 16.'
+		WHEN patternless AND num_nonnulls(NEW.signature, NEW.template) > 0 THEN format('A condition of kind %s has neither signature nor template.', NEW.kind)
+		WHEN NOT patternless AND num_nonnulls(NEW.signature, NEW.template) <> 1 THEN format('A condition of kind %s has a signature or a template.', NEW.kind)
+		WHEN NOT l4._signature_usable(NEW.signature) THEN 'Its signature matches lines that say nothing.'
+		WHEN NOT l4._templates_usable(CASE WHEN NEW.template IS NOT NULL THEN ARRAY[NEW.template] END) THEN 'A template needs four letters besides its variable parts.'
+		WHEN (NEW.kind IN ('silence', 'quiet', 'ends')) <> (NEW.silence IS NOT NULL) OR NEW.silence <= '0' THEN 'silence is for kinds silence, quiet and ends, and more than 0.'
+		WHEN NEW.within IS NOT NULL AND NEW.kind NOT IN ('event', 'effect') OR NEW.within <= '0' THEN 'within is for kinds event and effect, and more than 0.'
+		WHEN NEW.step = 1 AND (NEW.kind IN ('absent', 'quiet', 'ends') OR NEW.same_node OR NEW.within IS NOT NULL OR NEW.min_nodes = 0)
+			THEN 'Step 1 gives the proof line: it is an event, silence or effect on at least one node, without same_node and within.'
+		WHEN NEW.min_occurrences < 1 OR NEW.min_nodes < 0 OR NEW.max_nodes < NEW.min_nodes OR NEW.min_nodes = 0 AND NEW.max_nodes IS NULL
+			THEN 'min_occurrences is at least 1, min_nodes too unless max_nodes is given, and max_nodes not below it.' END;
+	IF hint IS NOT NULL THEN
+		RAISE EXCEPTION 'a condition with step % cannot be so', NEW.step USING ERRCODE = 'check_violation', HINT = hint;
+	END IF;
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION l4._condition_explain() IS 'trigger: says what is wrong with a condition';
+CREATE TRIGGER condition_explain BEFORE INSERT OR UPDATE ON l4.fault_condition FOR EACH ROW WHEN (NEW.step IS NOT NULL) EXECUTE FUNCTION l4._condition_explain();
 
 CREATE VIEW l4.fault_problem AS
 WITH edge AS MATERIALIZED (

@@ -206,7 +206,17 @@ compile_options(int options)
 	return flags;
 }
 
-/* Fill re->match and what is known of the pattern; the JIT is optional. */
+/* The JIT is optional; a pattern that starts with (*NO_JIT) compiles well and has no code. */
+static bool
+jit_compile(pcre2_code *code)
+{
+	size_t		size = 0;
+
+	return pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0 &&
+		pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &size) == 0 && size > 0;
+}
+
+/* Fill re->match and what is known of the pattern. */
 static void
 finish_compile(L4Regex *re, int options)
 {
@@ -217,7 +227,7 @@ finish_compile(L4Regex *re, int options)
 	read_first_bytes(re);
 	re->jit_later = (options & L4_REGEX_JIT_LATER) != 0;
 	if (!(options & (L4_REGEX_NO_JIT | L4_REGEX_JIT_LATER)))
-		re->jit = (pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE) == 0);
+		re->jit = jit_compile(re->code);
 }
 
 L4Regex *
@@ -345,7 +355,7 @@ compile_windowed(L4Regex *re)
 		out_of_memory();		/* it compiled before */
 	pcre2_compile_context_free(compile);
 	pcre2_general_context_free(general);
-	re->windowed_jit = (pcre2_jit_compile(re->windowed, PCRE2_JIT_COMPLETE) == 0);
+	re->windowed_jit = jit_compile(re->windowed);
 }
 
 /* Run one compiled form once; translate the outcome. */
@@ -424,7 +434,7 @@ exec(L4Regex *re, const char *subject, size_t len, size_t start, uint32 flags)
 	if (re->jit_later)
 	{
 		re->jit_later = false;
-		re->jit = (pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE) == 0);
+		re->jit = jit_compile(re->code);
 	}
 	return run(re, re->code, re->jit, match_limits, subject, len, start, flags);
 }
