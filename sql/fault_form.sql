@@ -52,6 +52,17 @@ SET client_min_messages = warning;
 SELECT f.name, f.category, f.component, f.severity, f.priority, f.combined, c.step, c.kind, c.signature, c.silence, c.min_nodes, c.max_nodes
 FROM l4.fault f JOIN l4.fault_condition c USING (fault_id) WHERE f.name ~ '^ff_' ORDER BY 1, 7;
 SELECT j.job_id, m.fault_name, m.captures FROM l4.job j CROSS JOIN LATERAL l4.match_faults(j.job_id) m WHERE j.job_id LIKE 'ff-%' AND m.fault_name LIKE 'ff\_%' ORDER BY 1, 2;
+-- two of one form become one that matches what both matched
+INSERT INTO l4.fault (name, category, component, root_cause, remedy, combined) VALUES ('ff_other', 'hardware', 'node', 'c', 'r', true);
+INSERT INTO l4.fault_condition (fault_id, step, kind, silence, max_nodes)
+SELECT f.fault_id, c.* FROM l4.fault f, (VALUES (1, 'effect', NULL::interval, NULL::int), (2, 'quiet', '2 min', 1)) AS c WHERE f.name = 'ff_other';
+SELECT l4.merge_faults(k.fault_id, g.fault_id) FROM l4.fault k, l4.fault g WHERE k.name = 'ff_network' AND g.name = 'ff_other';
+SELECT l4.merge_faults(k.fault_id, g.fault_id) > 0 AS merged FROM l4.fault k, l4.fault g WHERE k.name = 'ff_node_stopped' AND g.name = 'ff_other';
+INSERT INTO l4.fault (name, category, component, root_cause, remedy, combined) VALUES ('ff_other', 'hardware', 'node', 'c', 'r', true);
+INSERT INTO l4.fault_condition SELECT o.fault_id, c.step, c.kind, c.signature, c.template, 1, c.min_nodes, c.max_nodes, c.same_node, c.within, c.silence + interval '10 s'
+FROM l4.fault f JOIN l4.fault_condition c USING (fault_id), l4.fault o WHERE f.name = 'ff_network' AND o.name = 'ff_other';
+SELECT l4.merge_faults(k.fault_id, g.fault_id) > 0 AS merged FROM l4.fault k, l4.fault g WHERE k.name = 'ff_network' AND g.name = 'ff_other';
+SELECT f.name, c.step, c.kind, c.max_nodes, c.silence FROM l4.fault f JOIN l4.fault_condition c USING (fault_id) WHERE f.name ~ '^ff_' ORDER BY 1, 2;
 -- an event says what happened on the silent node: it is taken, not the form
 INSERT INTO lines VALUES ('ff-ends2', 'node4', 4, 99, '2026-04-01 10:01:00.5+00', 'NVRM: Xid (PCI:0000:3b:00): 79, pid=1896, GPU has fallen off the bus.');
 CALL l4.ingest('lines');

@@ -204,6 +204,12 @@ SELECT rank, fault_name, is_suspect, is_effect, caused_by FROM l4.match_faults('
 SELECT l4.confirm_fault('fm-bad', 'fm_widget', 'c', 'r', signature => 'custom widget \d');
 SET client_min_messages = notice;
 SELECT l4.confirm_fault('fm-bad', 'fm_widget2', 'c', 'r') = (SELECT fault_id FROM l4.fault WHERE name = 'fm_widget') AS same;
+-- a name that is switched off, hidden, or shipped
+INSERT INTO l4.disabled_rule (kind, name) VALUES ('fault', 'fm_off');
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy) VALUES ('fm_hidden', 'user', 'program', 'hidden text', 'c', 'r');
+SELECT l4.confirm_fault('fm-bad', t.name, 'c', 'r', signature => ('custom widget 7 of node1 broke|' || t.name)::l4.pcre) > 0 AS confirmed FROM unnest(ARRAY['fm_off', 'fm_hidden', 'host_oom_kill']) AS t(name);
+DELETE FROM l4.fault WHERE name IN ('fm_off', 'fm_hidden', 'host_oom_kill') AND fault_id >= 1000000;
+DELETE FROM l4.disabled_rule WHERE kind = 'fault' AND name = 'fm_off';
 -- a pattern of what other faults lead to: a warning, after the cause, before the shipped effect
 INSERT INTO l4.suspect_event SELECT 'fm-bad', 3, event_id, 1, '{new}', 2, 2, first_ts, first_node, first_line_no, example FROM l4._job_event WHERE job_id = 'fm-bad' AND example ~ 'Watchdog';
 SELECT l4.confirm_fault('fm-bad', 'fm_hang', 'c', 'r', events => ARRAY(SELECT event_id FROM l4.suspect_event WHERE job_id = 'fm-bad' AND rank = 3)) >= 1000000 AS confirmed;
@@ -246,6 +252,13 @@ DELETE FROM l4.fault WHERE name IN ('fm_ref1', 'fm_verb');
 SELECT l4.merge_faults(1, 2);
 SELECT l4.merge_faults(min(fault_id), min(fault_id)) FROM l4.fault WHERE name = 'fm_third';
 SELECT l4.merge_faults(f.fault_id, s.fault_id) FROM l4.fault f, l4.fault s WHERE f.name = 'fm_third' AND s.name = 'host_oom_kill';
+
+-- a merge that would make a cycle changes nothing
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, leads_to)
+VALUES ('fm_c3', 'user', 'program', 'cycle text 3', 'c', 'r', '{}'), ('fm_c2', 'user', 'program', 'cycle text 2', 'c', 'r', '{fm_c3}'), ('fm_c1', 'user', 'program', 'cycle text 1', 'c', 'r', '{fm_c2}');
+SELECT l4.merge_faults(k.fault_id, g.fault_id) FROM l4.fault k, l4.fault g WHERE k.name = 'fm_c1' AND g.name = 'fm_c3';
+SELECT name, signature, leads_to FROM l4.fault WHERE name ~ '^fm_c\d' ORDER BY 1;
+DELETE FROM l4.fault WHERE name ~ '^fm_c\d';
 
 -- history and trends
 SELECT count(*) > 0 AS matched FROM l4.match_faults('fm-xid');

@@ -111,6 +111,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	id int;
+	problem text;
 BEGIN
 	INSERT INTO l4.fault (name, category, component, signature, templates, root_cause, remedy, leads_to, severity, example, source_url, origin,
 		source_job, confirmed_by, confirmed_at, priority, is_effect, combined)
@@ -121,6 +122,16 @@ BEGIN
 	IF id IS NULL THEN
 		RAISE EXCEPTION 'fault "%" was confirmed before', f.name
 			USING ERRCODE = 'unique_violation', HINT = 'Choose another name; l4.merge_faults() joins two faults that are the same.';
+	END IF;
+	SELECT p.problem INTO problem
+	FROM (SELECT 0, 'is switched off by l4.disabled_rule' FROM l4.disabled_rule d WHERE d.kind = 'fault' AND d.name = f.name
+		UNION ALL
+		SELECT array_position(ARRAY['user', 'imported', 'builtin'], o.origin),
+			CASE o.origin WHEN 'user' THEN 'is hidden by the user fault of this name' ELSE format('replaces the %s fault of this name', o.origin) END
+		FROM l4.fault o WHERE o.name = f.name AND o.origin <> 'confirmed') AS p(place, problem)
+	ORDER BY p.place LIMIT 1;
+	IF FOUND THEN
+		RAISE NOTICE 'fault "%" %', f.name, problem USING HINT = 'l4.active_fault has the faults that are matched.';
 	END IF;
 	RETURN id;
 END
@@ -342,11 +353,14 @@ BEGIN
 		RAISE EXCEPTION 'fault % does not exist', CASE WHEN k.fault_id IS NULL THEN keep ELSE gone END
 			USING ERRCODE = 'undefined_object', HINT = 'l4.fault lists them.';
 	END IF;
-	IF keep = gone OR k.combined OR g.combined OR k.origin = 'builtin' OR g.origin = 'builtin' THEN
+	IF keep = gone OR k.origin = 'builtin' OR g.origin = 'builtin' OR k.combined <> g.combined OR EXISTS (
+		SELECT to_jsonb(c) - '{fault_id,silence}'::text[] FROM l4.fault_condition c WHERE c.fault_id IN (keep, gone) GROUP BY 1 HAVING count(*) <> 2) THEN
 		RAISE EXCEPTION 'faults "%" and "%" cannot be merged', k.name, g.name
-			USING ERRCODE = 'invalid_parameter_value', DETAIL = 'Both must be rows of the user, different ones, and neither a combination of events.',
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = 'Both must be rows of the user, different ones, and combinations only if they differ in silence alone.',
 				HINT = 'A shipped fault is switched off by a row of l4.disabled_rule.';
 	END IF;
+	UPDATE l4.fault_condition c SET silence = CASE c.max_nodes WHEN 0 THEN greatest(c.silence, o.silence) ELSE least(c.silence, o.silence) END
+	FROM l4.fault_condition o WHERE c.fault_id = keep AND o.fault_id = gone AND o.step = c.step AND o.silence <> c.silence;
 	UPDATE l4.fault f
 	SET signature = CASE WHEN k.signature IS NULL THEN g.signature WHEN g.signature IS NULL OR g.signature OPERATOR(l4.=) k.signature THEN k.signature
 			ELSE l4._either_signature(k, g) END,
