@@ -7,7 +7,7 @@ RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
 	WITH condition AS MATERIALIZED (
-		SELECT c.fault_id, c.step, c.kind, c.signature, l4._template_pattern(c.template)::l4.pcre AS pattern, c.template
+		SELECT pg_catalog.row_number() OVER (ORDER BY c.signature IS NULL, c.fault_id, c.step) AS place, c.fault_id, c.step, c.kind, c.signature, l4._template_pattern(c.template)::l4.pcre AS pattern, c.template
 		FROM l4.active_fault AS f JOIN l4.fault_condition AS c ON c.fault_id OPERATOR(pg_catalog.=) f.fault_id
 		WHERE f.combined AND c.kind OPERATOR(pg_catalog.<>) ALL (ARRAY['quiet', 'ends'])
 		  AND (_condition_events.only_fault IS NULL OR f.fault_id OPERATOR(pg_catalog.=) _condition_events.only_fault)
@@ -23,26 +23,38 @@ BEGIN ATOMIC
 		JOIN line AS l ON l.place OPERATOR(pg_catalog.=) m.line
 		WHERE m.matched
 		GROUP BY l.event_id
+	), pattern AS MATERIALIZED (
+		SELECT pg_catalog.array_agg(c.signature ORDER BY c.place) AS all FROM condition AS c WHERE c.signature IS NOT NULL
 	), whole AS (
-		SELECT c.fault_id, c.step, l.event_id, COALESCE(pg_catalog.bool_or(m.yes), false) AS yes, pg_catalog.bool_or(m.yes IS NULL) AS unknown,
-			(pg_catalog.array_agg(l.line ORDER BY l.is_record, l.line_no) FILTER (WHERE m.yes))[1] AS line, pg_catalog.min(l.ts) AS ts
-		FROM condition AS c
-		CROSS JOIN line AS l
-		JOIN l4._event AS e ON e.event_id OPERATOR(pg_catalog.=) l.event_id
-		CROSS JOIN LATERAL (SELECT CASE WHEN c.signature IS NOT NULL THEN l4.pcre_match(l.line, c.signature)
-							ELSE e.template OPERATOR(pg_catalog.=) c.template OR l4.pcre_match(e.example, c.pattern) END AS yes) AS m
-		WHERE c.kind OPERATOR(pg_catalog.<>) 'effect'
+		SELECT c.fault_id, c.step, l.event_id, COALESCE(pg_catalog.bool_or(m.matched), false) AS yes, pg_catalog.bool_or(m.matched IS NULL) AS unknown,
+			(pg_catalog.array_agg(l.line ORDER BY l.is_record, l.line_no) FILTER (WHERE m.matched))[1] AS line, pg_catalog.min(l.ts) AS ts
+		FROM l4._pcre_multimatch((SELECT p.all FROM pattern AS p), (SELECT pg_catalog.array_agg(l.line ORDER BY l.place) FROM line AS l)) AS m
+		JOIN condition AS c ON c.place OPERATOR(pg_catalog.=) m.pattern
+		JOIN line AS l ON l.place OPERATOR(pg_catalog.=) m.line
 		GROUP BY c.fault_id, c.step, l.event_id
+		UNION ALL
+		SELECT c.fault_id, c.step, e.event_id, COALESCE(m.yes, false), m.yes IS NULL, l.line, l.ts
+		FROM condition AS c
+		JOIN l4._event AS e ON e.event_id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT l.event_id FROM line AS l))
+		CROSS JOIN LATERAL (SELECT e.template OPERATOR(pg_catalog.=) c.template OR l4.pcre_match(e.example, c.pattern) AS yes) AS m
+		CROSS JOIN LATERAL (SELECT l.line, l.ts FROM line AS l WHERE l.event_id OPERATOR(pg_catalog.=) e.event_id ORDER BY l.is_record, l.line_no LIMIT 1) AS l
+		WHERE c.template IS NOT NULL AND m.yes IS NOT FALSE
 		UNION ALL
 		SELECT c.fault_id, c.step, t.event_id, true, false, t.line, t.ts
 		FROM condition AS c CROSS JOIN told AS t
 		WHERE c.kind OPERATOR(pg_catalog.=) 'effect'
+	), variant AS MATERIALIZED (
+		SELECT pg_catalog.row_number() OVER () AS n, v.* FROM l4._line_variants(_condition_events.job_id, _condition_events.event_ids) AS v
+	), match AS MATERIALIZED (
+		SELECT m.pattern, m.line
+		FROM l4._pcre_multimatch((SELECT p.all FROM pattern AS p), (SELECT pg_catalog.array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS m
+		WHERE m.matched
 	), value AS MATERIALIZED (
-		SELECT c.fault_id, c.step, v.event_id, v.slot, v.nodes, v.line, v.ts, m.yes,
-			pg_catalog.bool_or(m.yes) OVER w AND NOT pg_catalog.bool_and(m.yes) OVER w AS decides
-		FROM l4._line_variants(_condition_events.job_id, _condition_events.event_ids) AS v
+		SELECT c.fault_id, c.step, v.event_id, v.slot, v.nodes, v.line, v.ts, m.line IS NOT NULL AS yes,
+			pg_catalog.bool_or(m.line IS NOT NULL) OVER w AND NOT pg_catalog.bool_and(m.line IS NOT NULL) OVER w AS decides
+		FROM variant AS v
 		JOIN condition AS c ON c.signature IS NOT NULL
-		CROSS JOIN LATERAL (SELECT l4.pcre_match(v.line, c.signature) IS TRUE AS yes) AS m
+		LEFT JOIN match AS m ON m.line OPERATOR(pg_catalog.=) v.n AND m.pattern OPERATOR(pg_catalog.=) c.place
 		WINDOW w AS (PARTITION BY c.fault_id, c.step, v.event_id, v.slot)
 	), decided AS (
 		SELECT v.fault_id, v.step, v.event_id, v.nodes AS nodes, v.line, v.ts
