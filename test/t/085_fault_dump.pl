@@ -17,6 +17,8 @@ VALUES ('mine', 'user', 'program', 'my very own text', 'c', 'r', '{host_oom_kill
 INSERT INTO l4.fault (name, category, component, templates, root_cause, remedy) VALUES ('template', 'user', 'program', '{"worker <*> died"}', 'c', 'r');
 INSERT INTO l4.fault (name, category, component, root_cause, remedy, combined) VALUES ('both', 'user', 'program', 'c', 'r', true);
 INSERT INTO l4.fault_condition (fault_id, step, signature) SELECT fault_id, s, 'event ' || s || ' happened' FROM l4.fault, generate_series(1, 2) s WHERE name = 'both';
+INSERT INTO l4.fault_condition (fault_id, step, kind, silence, max_nodes) SELECT fault_id, 3, 'quiet', interval '1 min', 1 FROM l4.fault WHERE name = 'both'
+UNION ALL SELECT fault_id, 4, 'effect', NULL, NULL::int FROM l4.fault WHERE name = 'both';
 INSERT INTO l4.disabled_rule (kind, name) VALUES ('fault', 'pcie_aer_any');
 INSERT INTO l4.job (job_id, status) VALUES ('j', 'failed');
 INSERT INTO l4.fault_match VALUES ('j', 1, 1000000, 'n', 1, 'my very own text', NULL, 'mine', '', 1, '2026-01-05', 1, false, '{}', true);
