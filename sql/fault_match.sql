@@ -294,6 +294,8 @@ SELECT * FROM l4.import_faults('[
 	17, {}
 ]');
 SELECT count(*) FROM l4.fault WHERE name ~ '^(good|bad|cyc|ok)';
+SELECT * FROM l4.import_faults('[{"name": "ok5", "category": "user", "component": "program", "root_cause": "c", "remedy": "r",
+	"conditions": [{"step": 1, "signature": "heartbeat sent"}, {"step": 2, "kind": "absent", "signature": "no such text"}]}]', true);
 SELECT * FROM l4.import_faults('{"format": "l4 faults", "version": 1, "faults": [
 	{"name": "ok3", "category": "user", "component": "program", "root_cause": "c", "remedy": "r", "conditions": [{"step": 1, "signature": "text one"}, {"step": 2, "kind": "absent", "template": "some text <*>"}]}]}');
 SELECT step, kind, c.signature, template FROM l4.fault_condition c JOIN l4.fault f USING (fault_id) WHERE f.name = 'ok3' ORDER BY 1;

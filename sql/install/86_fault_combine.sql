@@ -2,7 +2,7 @@
 
 -- A step speaks of an event on all its nodes, or, where a variable part decides (an exit code), on the nodes that have such a value.
 -- Values are tried for the events that some signature matched (event_ids): for each family of values the pack has one that matches any.
-CREATE FUNCTION l4._condition_events(job_id text, event_ids int[], only_fault int DEFAULT NULL)
+CREATE FUNCTION l4._condition_events(job_id text, event_ids int[], only_faults int[] DEFAULT NULL)
 RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz, gave_up bool)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
@@ -10,7 +10,7 @@ BEGIN ATOMIC
 		SELECT pg_catalog.row_number() OVER (ORDER BY c.signature IS NULL, c.fault_id, c.step) AS place, c.fault_id, c.step, c.kind, c.signature, l4._template_pattern(c.template)::l4.pcre AS pattern, c.template
 		FROM l4.active_fault AS f JOIN l4.fault_condition AS c ON c.fault_id OPERATOR(pg_catalog.=) f.fault_id
 		WHERE f.combined AND c.kind OPERATOR(pg_catalog.<>) ALL (ARRAY['quiet', 'ends'])
-		  AND (_condition_events.only_fault IS NULL OR f.fault_id OPERATOR(pg_catalog.=) _condition_events.only_fault)
+		  AND (_condition_events.only_faults IS NULL OR f.fault_id OPERATOR(pg_catalog.=) ANY (_condition_events.only_faults))
 	), line AS MATERIALIZED (
 		SELECT pg_catalog.row_number() OVER () AS place, l.* FROM l4._fault_lines(_condition_events.job_id) AS l
 	), told AS MATERIALIZED (
@@ -76,7 +76,7 @@ BEGIN ATOMIC
 	  AND NOT EXISTS (SELECT FROM value AS v WHERE v.decides AND v.fault_id OPERATOR(pg_catalog.=) w.fault_id AND v.step OPERATOR(pg_catalog.=) w.step
 					  AND v.event_id OPERATOR(pg_catalog.=) w.event_id);
 END;
-COMMENT ON FUNCTION l4._condition_events(text, int[], int)
+COMMENT ON FUNCTION l4._condition_events(text, int[], int[])
 	IS 'events of the job that each step of a combined fault speaks of, and on which nodes; NULL = wherever the event occurs';
 
 -- events: event id -> null, or the nodes that count.
@@ -226,13 +226,13 @@ END
 $$;
 COMMENT ON FUNCTION l4._combination_nodes(text, int, jsonb) IS 'nodes on which a combined fault holds and those of each step; NULL when it does not';
 
-CREATE FUNCTION l4._fault_combinations(job_id text, event_ids int[], only_fault int DEFAULT NULL)
+CREATE FUNCTION l4._fault_combinations(job_id text, event_ids int[], only_faults int[] DEFAULT NULL)
 RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint,
 	captures jsonb, gave_up bool)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
 BEGIN ATOMIC
 	WITH event AS MATERIALIZED (
-		SELECT e.* FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.event_ids, _fault_combinations.only_fault) AS e
+		SELECT e.* FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.event_ids, _fault_combinations.only_faults) AS e
 	), fault AS MATERIALIZED (
 		-- a step that is wanted and has no event decides without reading times
 		SELECT s.fault_id, pg_catalog.jsonb_object_agg(s.step, s.events) AS steps
@@ -268,4 +268,4 @@ BEGIN ATOMIC
 	JOIN l4._fault_lines(_fault_combinations.job_id) AS l ON l.event_id OPERATOR(pg_catalog.=) e.event_id
 	WHERE e.gave_up;
 END;
-COMMENT ON FUNCTION l4._fault_combinations(text, int[], int) IS 'combined faults that hold in a job; node and line are those of step 1';
+COMMENT ON FUNCTION l4._fault_combinations(text, int[], int[]) IS 'combined faults that hold in a job; node and line are those of step 1';

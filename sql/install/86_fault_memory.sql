@@ -153,8 +153,8 @@ BEGIN
 	INSERT INTO l4.fault_condition
 	SELECT id, c.step, c.kind, c.signature, c.template, c.min_occurrences, c.min_nodes, c.max_nodes, c.same_node, c.within, c.silence
 	FROM unnest(conditions) AS c;
-	IF NOT EXISTS (SELECT FROM l4._fault_combinations(f.source_job, '{}', id) AS h WHERE NOT h.gave_up)
-	   OR EXISTS (SELECT FROM l4._healthy_jobs(f.source_job) AS j(job_id) CROSS JOIN LATERAL l4._fault_combinations(j.job_id, '{}', id)) THEN
+	IF NOT EXISTS (SELECT FROM l4._fault_combinations(f.source_job, '{}', ARRAY[id]) AS h WHERE NOT h.gave_up)
+	   OR EXISTS (SELECT FROM l4._healthy_jobs(f.source_job) AS j(job_id) CROSS JOIN LATERAL l4._fault_combinations(j.job_id, '{}', ARRAY[id])) THEN
 		RAISE EXCEPTION 'nothing is kept' USING ERRCODE = 'triggered_action_exception';
 	END IF;
 	RETURN id;

@@ -138,6 +138,13 @@ BEGIN ATOMIC
 		JOIN pattern AS p ON p.of_event AND p.place OPERATOR(pg_catalog.=) m.pattern
 		JOIN event AS e ON e.place OPERATOR(pg_catalog.=) m.line
 		JOIN line AS l ON l.event_id OPERATOR(pg_catalog.=) e.event_id
+		UNION ALL
+		SELECT f.name, j.job_id, c.node, c.line_no, c.line
+		FROM (SELECT pg_catalog.array_agg(f.fault_id) AS ids FROM l4.fault AS f
+			  WHERE f.origin OPERATOR(pg_catalog.=) 'imported' AND f.combined AND f.name OPERATOR(pg_catalog.=) ANY (_import_warnings.names)) AS t
+		JOIN l4.job AS j ON t.ids IS NOT NULL AND j.status OPERATOR(pg_catalog.=) 'succeeded'
+		CROSS JOIN LATERAL l4._fault_combinations(j.job_id, '{}', t.ids) AS c
+		JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) c.fault_id
 	)
 	SELECT DISTINCT ON (h.name) h.name, pg_catalog.format('also matches the healthy job %s, node %s, line %s: %s', h.job_id, h.node, h.line_no,
 		pg_catalog.left(pg_catalog.split_part(h.line, E'\n', 1), 200))
