@@ -37,6 +37,15 @@ AS $$ SELECT r.line_no, r.record_line_no, r.kind, r.level, r.rank, r.message
     FROM l4._records(l4._ruleset(), (SELECT array_agg(line ORDER BY line_no) FROM lines), batch, 'n1') r $$;
 SELECT * FROM of_lines(NULL) WHERE line_no <= 4 OR line_no > 64 ORDER BY 1;
 
+-- a format that passes over a word in front of the time hides it not: what other lines have behind it is read
+SELECT r.level, r.rank, r.message
+FROM l4._records(l4._ruleset(), (SELECT array_agg('[7] 2024-05-21 11:58:06,441 - trainer - INFO - shard ' || i ORDER BY i) FROM generate_series(1, 10) i)
+    || '[7] RuntimeError: boom'::text, NULL, 'n1') r WHERE r.line_no IN (1, 10, 11) ORDER BY r.line_no;
+-- dates and times are none
+SELECT DISTINCT r.message LIKE '2024.05.21/11:58:06 %' AS kept
+FROM l4._records(l4._ruleset(), (SELECT array_agg('2024.05.21/11:58:06 ' || (ARRAY['loads', 'saves', 'shuffles', 'evaluates', 'rests'])[1 + i % 5] || ' shard ' || i ORDER BY i)
+    FROM generate_series(1, 40) i), NULL, 'n1') r;
+
 -- numbers that count are no head, nor are words that all lines of one kind have
 SELECT DISTINCT r.message LIKE 'epoch=1 %' AS kept
 FROM l4._records(l4._ruleset(), (SELECT array_agg('epoch=1 ' || (ARRAY['loads', 'saves', 'shuffles', 'evaluates', 'rests'])[1 + i % 5] || ' shard ' || i ORDER BY i)

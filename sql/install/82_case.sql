@@ -224,7 +224,11 @@ BEGIN
         -- where some nodes write nothing in good jobs either, that is the way of this trainer
         AND l4._all_wrote((SELECT c.baseline FROM l4._case AS c WHERE c.job_id = _case_nodes.job_id))
     ON CONFLICT DO NOTHING;
-    UPDATE l4._case_node AS n SET seat = n.rank / per WHERE n.job_id = _case_nodes.job_id AND n.rank IS NOT NULL;
+    -- the whole block of ranks is the node's, also those of it that write nothing
+    UPDATE l4._case_node AS n SET seat = n.rank / per,
+        ranks = CASE WHEN o.nodes = 1 AND n.ranks <> '{}' THEN n.ranks + int4multirange(int4range(o.seat * per, (o.seat + 1) * per)) ELSE n.ranks END
+    FROM (SELECT z.rank / per AS seat, count(*) AS nodes FROM l4._case_node AS z WHERE z.job_id = _case_nodes.job_id AND z.rank IS NOT NULL GROUP BY 1) AS o
+    WHERE n.job_id = _case_nodes.job_id AND n.rank / per = o.seat;
     PERFORM l4._case_missing(_case_nodes.job_id, expected);
 END;
 $$;
@@ -471,11 +475,26 @@ END;
 $$;
 COMMENT ON FUNCTION l4._new_words(text, text[]) IS 'known events that say a word of trouble here which they never say in good jobs';
 
+-- "exited on signal 9 (Killed)", in the line itself, or in the next one of the report.
+CREATE FUNCTION l4._tells_killed(job_id text, event_id int) RETURNS bool
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT COALESCE(bool_or(l4._marked(j.example, 'killed')), false)
+    FROM l4._case_event AS e
+    JOIN l4._case_event AS o ON o.job_id = e.job_id AND (o.event_id = e.event_id
+        OR e.nodes = 1 AND o.nodes = 1 AND o.is_new AND abs(extract(epoch FROM o.first_ts - e.first_ts)) < 1
+            AND EXISTS (SELECT FROM l4._case_count AS a JOIN l4._case_count AS b USING (job_id, node)
+                WHERE a.job_id = e.job_id AND a.event_id = e.event_id AND b.event_id = o.event_id AND abs(a.first_line_no - b.first_line_no) <= 4))
+    JOIN l4._job_events(ARRAY[_tells_killed.job_id]) AS j ON j.event_id = o.event_id
+    WHERE e.job_id = _tells_killed.job_id AND e.event_id = _tells_killed.event_id;
+END;
+COMMENT ON FUNCTION l4._tells_killed(text, int) IS 'does the event, or one beside it, report that a process was killed';
+
 -- "mpirun noticed that process rank 5 on node gpu07 exited on signal 9 (Killed)", written elsewhere.
 CREATE FUNCTION l4._names_killed(job_id text, event_id int) RETURNS bool
-LANGUAGE sql STABLE
+LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT l4._marked(j.example, 'killed') AND 1 = (
+    SELECT l4._tells_killed(_names_killed.job_id, j.event_id) AND 1 = (
         SELECT count(DISTINCT n.node) FROM regexp_split_to_table(j.example, '[^A-Za-z0-9_.-]+') AS w(word)
         JOIN l4._case_node AS n ON n.job_id = _names_killed.job_id AND split_part(n.node, '.', 1) = split_part(w.word, '.', 1)
         WHERE w.word <> '' AND NOT EXISTS (SELECT FROM l4._case_count AS c WHERE c.job_id = n.job_id AND c.event_id = _names_killed.event_id AND c.node = n.node))

@@ -225,7 +225,9 @@ BEGIN
     -- Complaints about a node that fails like others do are about a victim, once the first failure was reported.
     INSERT INTO l4._case_edge (job_id, accuser, accused, first_ts, weight, events)
     SELECT k.job_id, c.accuser, c.accused, c.first_ts,
-        CASE WHEN v.node IS NULL THEN 0 WHEN v.is_victim AND c.first_ts >= k.terminal_ts THEN 0.1 ELSE 1 END, c.events
+        CASE WHEN v.node IS NULL THEN 0 WHEN v.is_victim AND c.first_ts >= k.terminal_ts
+            -- who was killed is none, whatever the other processes of its node say
+            AND NOT (SELECT bool_or(l4._tells_killed(k.job_id, x.event_id)) FROM unnest(c.events) AS x(event_id)) THEN 0.1 ELSE 1 END, c.events
     FROM l4._complaints(k.job_id) AS c
     LEFT JOIN l4._case_node AS v ON v.job_id = k.job_id AND v.node = c.accused;
     -- an accuser that has better to say is not heard about victims

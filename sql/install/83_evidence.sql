@@ -9,7 +9,8 @@ BEGIN ATOMIC
     ), shown AS (
         SELECT e.family, e.event_id, c.node, c.first_ts, e.level >= 3 OR e.terminal OR e.exit AS loud,
             -- nobody knows whether good jobs show it, and this one went on
-            cardinality(k.baseline || k.elsewhere) = 0 AND e.level < 4 AND NOT e.terminal AND NOT e.exit AND coalesce(c.last_ts < n.progress_ts, false) AS outlived
+            cardinality(k.baseline || k.elsewhere) = 0 AND e.level < 4 AND NOT e.terminal AND NOT e.exit AND coalesce(c.last_ts < n.progress_ts, false) AS outlived,
+            e.exit OR l4._marked(t.example, 'killed') AS report
         FROM k
         JOIN l4._case_event AS e USING (job_id)
         JOIN l4._case_count AS c USING (job_id, event_id)
@@ -21,13 +22,14 @@ BEGIN ATOMIC
     ), family AS (
         SELECT s.family, count(DISTINCT s.node) AS nodes FROM shown AS s GROUP BY s.family
     ), named AS (
-        SELECT a.accuser AS node, x.event_id
+        SELECT a.accuser AS node, x.event_id, a.first_ts, a.weight
         FROM l4._case_edge AS a CROSS JOIN LATERAL unnest(a.events) AS x(event_id)
         WHERE a.job_id = evidence_unique.job_id
     ), own AS (
-        -- what names others is not held against its writer
+        -- what names others is not held against its writer, nor how the process ended that is named beside
         SELECT s.* FROM shown AS s
-        WHERE NOT EXISTS (SELECT FROM named AS a WHERE a.node = s.node AND a.event_id = s.event_id)
+        WHERE NOT EXISTS (SELECT FROM named AS a WHERE a.node = s.node
+            AND (a.event_id = s.event_id OR s.report AND a.weight > 0 AND abs(extract(epoch FROM a.first_ts - s.first_ts)) < 1))
     ), rated AS (
         SELECT o.node, o.event_id, o.first_ts, f.nodes,
             CASE WHEN f.nodes <= greatest(1, least(k.nodes / 8, 8)) THEN 1.0 WHEN f.nodes <= least(k.nodes / 4, 16) THEN 0.5 END
@@ -57,7 +59,16 @@ BEGIN ATOMIC
     ), common AS (
         SELECT s.value, count(*) AS nodes, (SELECT count(DISTINCT z.node) FROM status AS z) AS reporting
         FROM status AS s GROUP BY s.value ORDER BY 2 DESC, 1 LIMIT 1
+    ), killed AS (
+        SELECT a.accused AS node, min(a.accuser) AS accuser
+        FROM l4._case_edge AS a
+        WHERE a.job_id = evidence_exit.job_id AND a.weight > 0
+            AND (SELECT bool_or(l4._tells_killed(a.job_id, x.event_id)) FROM unnest(a.events) AS x(event_id))
+        GROUP BY a.accused
     )
+    -- a launcher that ends all when one failed may say so of each
+    SELECT k.node, 1, 'was killed, as ' || k.accuser || ' says' FROM killed AS k WHERE (SELECT count(*) FROM killed AS o) = 1
+    UNION ALL
     SELECT s.node, CASE WHEN bool_or(s.also_common) THEN 0.5 ELSE 1 END::float8, 'exit status ' || string_agg(s.value, ', ' ORDER BY s.value) || ', ' || min(c.value) || ' on ' || min(c.nodes) || ' other nodes'
     FROM (
         SELECT z.*, count(*) OVER (PARTITION BY z.value) AS nodes, EXISTS (SELECT FROM status AS o JOIN common AS m ON m.value = o.value WHERE o.node = z.node) AS also_common
@@ -65,9 +76,10 @@ BEGIN ATOMIC
     CROSS JOIN common AS c
     -- of several processes on a node one may have ended like those of other nodes
     WHERE c.reporting >= 3 AND c.nodes >= 0.6 * c.reporting AND s.value <> c.value AND (NOT s.also_common OR s.nodes = 1)
+        AND ((SELECT count(*) FROM killed AS o) <> 1 OR s.node NOT IN (SELECT k.node FROM killed AS k))
     GROUP BY s.node;
 END;
-COMMENT ON FUNCTION l4.evidence_exit(text) IS 'evidence: processes ended with another status than on most nodes';
+COMMENT ON FUNCTION l4.evidence_exit(text) IS 'evidence: processes ended with another status than on most nodes, or were killed, as another node says';
 
 CREATE FUNCTION l4._usual_ranks(job_id text) RETURNS bigint
 LANGUAGE sql STABLE STRICT PARALLEL SAFE

@@ -231,36 +231,57 @@ use_format(L4LineReader *reader, const L4Format *format, const L4Fields *fields,
 	return has_level;
 }
 
-/* Learn from a line that no format matches. */
+/*
+ * Learn from a line that no format matches, or from one where a format passes
+ * over words in front of the time.
+ */
 static void
-learn_head(L4LineReader *reader, const char *p, int len)
+learn_head(L4LineReader *reader, const char *p, int len, const L4Fields *fields)
 {
 	int			ends[L4_HEAD_WORDS];
 	bool		formatted[L4_HEAD_WORDS];
-	int			n = l4_head_words(p, len, ends);
+	int			n;
 
+	if (reader->head == NULL || !reader->head->learning || !reader->learn)
+		return;
+	n = l4_head_words(p, len, ends);
 	for (int i = 0; i < n; i++)
-		formatted[i] = l4_head_candidate(p, ends, i) &&
-			search_format(reader->rules, p + ends[i], len - ends[i], NULL) >= 0;
+	{
+		int			number;
+
+		if (fields != NULL && ends[i] > fields->start[L4_FIELD_TS])
+			n = i;
+		else if (fields != NULL)
+			formatted[i] = true;
+		else
+		{
+			/* a bare time proves nothing */
+			number = l4_head_candidate(p, ends, i) ? search_format(reader->rules, p + ends[i], len - ends[i], NULL) : -1;
+			formatted[i] = number >= 0 && (reader->rules->formats[number].ts != NULL || reader->rules->formats[number].group[L4_FIELD_LEVEL] > 0);
+		}
+	}
+	if (n == 0)
+		return;
 	l4_head_learn(reader->head, p, len, n, ends, formatted);
 	reader->learn = false;
 }
 
-/* Peel a head that no format describes but the stream's lines have. */
+/* Peel a head that no format describes but the stream's lines have. One that was learnt goes before any format. */
 static bool
-peel_head(L4LineReader *reader, int span, const char **p, int *len, UsedFormats *used, L4Line *out)
+peel_head(L4LineReader *reader, int span, bool learnt_only, const char **p, int *len, UsedFormats *used, L4Line *out)
 {
 	int			rank;
 	int			n;
 
 	if (reader->head == NULL || used->head || span == 0)
 		return false;
-	if (reader->learn && reader->head->learning)
-		learn_head(reader, *p, span);
-	n = l4_head_length(reader->head, *p, span, &rank);
+	n = l4_head_length(reader->head, *p, span, learnt_only, &rank);
 	if (n == 0)
 		return false;
 	used->head = true;
+	if (reader->learn && reader->head->learning)
+		l4_head_pass(reader->head, false);
+	reader->learn = false;
 	if (rank >= 0)
 		out->rank = rank;
 	add_to_key(out, *p, n);
@@ -344,13 +365,17 @@ peel_layer(L4LineReader *reader, int depth, const char **p, int *len, UsedFormat
 		return s.wrapper;
 	}
 	span = header_span(*p, *len);
+	if (reader->head != NULL && reader->head->nheads > 0 && peel_head(reader, span, true, p, len, used, out))
+		return true;
 	number = find_format(reader->rules, *p, span, used, &fields);
+	if (number < 0 || reader->rules->formats[number].ts != NULL)
+		learn_head(reader, *p, span, number < 0 ? NULL : &fields);
 	if (number >= 0)
 	{
 		used->number[used->n++] = number;
 		return !use_format(reader, &reader->rules->formats[number], &fields, p, len, out);
 	}
-	if (peel_head(reader, span, p, len, used, out))
+	if (peel_head(reader, span, false, p, len, used, out))
 		return true;
 	if (*len > 8 && (*p)[*len - 1] != ':' && memchr(*p, '=', Min(*len, 24)) != NULL &&
 		l4_logfmt_line(*p, *len, &reader->nested[depth], &s))
@@ -528,7 +553,7 @@ l4_line_peel(L4LineReader *reader, const char *line, int line_len, L4Line *out)
 	reader->learn = len > 0;
 	peel_layers(reader, &p, &len, out);
 	if (reader->head != NULL && reader->head->learning && reader->learn)
-		l4_head_stranger(reader->head);
+		l4_head_pass(reader->head, true);
 	reader->learn = false;
 	out->bar = wiped.bar;
 	out->bar_len = wiped.bar_len;

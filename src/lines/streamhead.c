@@ -145,6 +145,19 @@ counts_something(const char *p, int len)
 	return false;
 }
 
+/* A date with its year or a time of day: they change, and belong to the header. Names have numbers with dashes too. */
+static bool
+has_time(const char *p, int len)
+{
+	for (int i = 0; i + 8 <= len; i++)
+		if (l4_ascii_digit(p[i]) && l4_ascii_digit(p[i + 1]) && strchr("-/:", p[i + 2]) != NULL &&
+			l4_ascii_digit(p[i + 3]) && l4_ascii_digit(p[i + 4]) && p[i + 5] == p[i + 2] &&
+			l4_ascii_digit(p[i + 6]) && l4_ascii_digit(p[i + 7]) &&
+			(p[i + 2] != '-' || (i >= 2 && l4_ascii_digit(p[i - 1]) && l4_ascii_digit(p[i - 2]))))
+			return true;
+	return false;
+}
+
 /* Can these words tell who wrote? They have a number, which does not stand alone, the last is no level, and they do not count. */
 bool
 l4_head_candidate(const char *p, const int *ends, int k)
@@ -159,7 +172,7 @@ l4_head_candidate(const char *p, const int *ends, int k)
 		digit |= l4_ascii_digit(p[i]);
 		other |= !l4_ascii_digit(p[i]) && !l4_ascii_blank(p[i]);
 	}
-	if (!digit || !other || counts_something(p, len))
+	if (!digit || !other || counts_something(p, len) || has_time(p, len))
 		return false;
 	while (last_word < len && !l4_ascii_word(p[last_word]))
 		last_word++;
@@ -220,9 +233,9 @@ end_line(L4StreamHead *head)
 }
 
 void
-l4_head_stranger(L4StreamHead *head)
+l4_head_pass(L4StreamHead *head, bool stranger)
 {
-	head->strangers++;
+	head->strangers += stranger;
 	end_line(head);
 }
 
@@ -350,16 +363,16 @@ named_head(const L4StreamHead *head, const char *p, int len)
 }
 
 int
-l4_head_length(const L4StreamHead *head, const char *p, int len, int *rank)
+l4_head_length(const L4StreamHead *head, const char *p, int len, bool learnt_only, int *rank)
 {
 	int			n = 0;
 
 	*rank = -1;
-	if (head->name_len >= 3)
-		n = named_head(head, p, len);
 	for (int i = 0; i < head->nheads && n == 0; i++)
 		if (starts_with_head(&head->heads[i], p, len))
 			n = Min(head->heads[i].len, len);
+	if (n == 0 && !learnt_only && head->name_len >= 3)
+		n = named_head(head, p, len);
 	if (n > 0)
 		*rank = head_rank(p, n);
 	return n;

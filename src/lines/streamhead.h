@@ -58,10 +58,10 @@ extern bool l4_head_candidate(const char *p, const int *ends, int k);
 /* Learn from a line without known header; formatted: a known header begins behind the word. */
 extern void l4_head_learn(L4StreamHead *head, const char *p, int len, int nwords, const int *ends, const bool *formatted);
 
-/* A line that needs no head. */
-extern void l4_head_stranger(L4StreamHead *head);
+/* A line that needs no head, or has one that is known. */
+extern void l4_head_pass(L4StreamHead *head, bool stranger);
 
 /* Bytes of the head that a line has, 0 none; the rank that it names, -1 none. */
-extern int	l4_head_length(const L4StreamHead *head, const char *p, int len, int *rank);
+extern int	l4_head_length(const L4StreamHead *head, const char *p, int len, bool learnt_only, int *rank);
 
 #endif							/* L4_STREAMHEAD_H */
