@@ -32,6 +32,9 @@ FROM (VALUES
 	('kernel: bond0: (slave eth0): link status definitely down, disabling slave'), ('ib0 operstate changed to down'),
 	('OSError: [Errno 117] Structure needs cleaning'), ('OSError: [Errno 110] Connection timed out'), ('BlockingIOError: [Errno 11] Resource temporarily unavailable'),
 	('step 812 took 14.1 s, 6.3 times the running average (2.2 s)'), ('iteration time 9.1 s is 4.2x slower than the median of 2.1 s'),
+	('gpu-operator   nvidia-device-plugin-daemonset-x2k4p   0/1   CrashLoopBackOff   12 (45s ago)   37m'), ('trainer-0   0/1   CrashLoopBackOff   12 (45s ago)   37m'),
+	('The actor''s node was preempted: spot instance reclaimed'), ('This can happen if the node was preempted'),
+	('AttributeError: ''Linear'' object has no attribute ''ds_grads_remaining'''), ('AttributeError: ''Linear'' object has no attribute ''weigth'''),
 	('veth3f2a: Link is down'), ('eth0 link state changed: carrier 0 -> 1'), ('ens1f0: Link is Up - 100Gbps')) AS w(line);
 
 -- no signature matches a healthy line: examples of the rules that describe healthy logs, and lines that only sound bad

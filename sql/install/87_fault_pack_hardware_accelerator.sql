@@ -95,7 +95,7 @@ FROM (VALUES
  'Look in the kernel log for RAS counts; test with another card; update ROCm; debug the kernel if it follows the code.',
  '{sym_c10d_collective_timeout,sym_torchrun_worker_sigabrt}', 'https://rocm.docs.amd.com/en/latest/how-to/system-debugging.html'),
 (1134, 'tpu_fault', 'hardware', 'accelerator', 'fatal', 50, false,
- '(?:TPU (?:worker|chip|device|core|driver|node|system|accelerator)|tpu_driver|libtpu|megascale|MegaScale|ICI (?:link|fabric))\b.{0,120}(?:[Ff]ault\w*|unhealthy|uncorrectable|UNCORRECTABLE|link (?:down|error)|has been reset|hang|died|lost|detected an error)',
+ '(?:TPU (?:worker|chip|device|core|driver|node|system|accelerator)|tpu_driver|libtpu|megascale|MegaScale|ICI (?:link|fabric))\b.{0,120}(?:[Ff]ault\w*|unhealthy|uncorrectable|UNCORRECTABLE|link (?:down|error)|has been reset|hang|died|lost|detected an error)|TPU \S+ is not HEALTHY|\b[Hh]ealth:? UNHEALTHY',
  'E0117 10:11:12.123456 4711 tpu_driver.cc:88] tpu_driver: chip 3 reports an uncorrectable HBM error',
  'A TPU chip or its interconnect stopped.',
  'Restart the slice; look at the slice''s health and at the first worker that reported it.',
