@@ -205,5 +205,7 @@ $$;
 SELECT read_by('SELECT 1::bigint, NULL::timestamptz, 1, ''line''::text');
 SELECT read_by('SELECT 1::bigint, NULL::timestamptz, 1, 12345::bigint');
 SELECT read_by('SELECT 1::bigint');
+-- a row before the first
+SELECT l4._iteration_metrics(iterations, iterations, -9223372036854775808) IS NULL AS none FROM l4._summary LIMIT 1;
 SELECT l4.forget_job('damaged-1'), l4.forget_job('damaged-2');
 DROP SCHEMA damaged CASCADE;

@@ -324,7 +324,7 @@ last_pack(FunctionCallInfo fcinfo, int argno)
 Datum
 l4_iteration_metrics(PG_FUNCTION_ARGS)
 {
-	int64		row = PG_ARGISNULL(2) ? -1 : PG_GETARG_INT64(2) - 1;
+	int64		row = PG_ARGISNULL(2) || PG_GETARG_INT64(2) < 1 ? -1 : PG_GETARG_INT64(2) - 1;
 
 	for (int i = 0; i < 2 && row >= 0; i++)
 	{
