@@ -209,10 +209,11 @@ fill_filters(L4GramScan *gs)
 	for (int i = 0; i < gs->nliterals; i++)
 	{
 		Literal    *literal = &gs->literals[i];
-		const Filter *filter = &gs->filters[literal->filter];
+		const Filter *filter;
 
 		if (literal->filter < 0)
 			continue;
+		filter = &gs->filters[literal->filter];
 		literal->from = rarest_grams(gs, literal, filter->size, filter->stride);
 		for (int k = 0; k < filter->stride; k++)
 			++*gram_head(filter, read_short_gram(literal->text + literal->from + k, filter->size));
@@ -224,9 +225,12 @@ fill_filters(L4GramScan *gs)
 	for (int i = 0; i < gs->nliterals; i++)
 	{
 		const Literal *literal = &gs->literals[i];
-		Filter	   *filter = &gs->filters[literal->filter];
+		Filter	   *filter;
 
-		for (int k = 0; literal->filter >= 0 && k < filter->stride; k++)
+		if (literal->filter < 0)
+			continue;
+		filter = &gs->filters[literal->filter];
+		for (int k = 0; k < filter->stride; k++)
 		{
 			int			offset = literal->from + k;
 			int		   *head = gram_head(filter, read_short_gram(literal->text + offset, filter->size));
