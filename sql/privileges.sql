@@ -70,8 +70,24 @@ DELETE FROM l4.fault WHERE name = 'p_disk_gone';
 SELECT l4.diagnose('p-1');
 RESET ROLE;
 
+-- row security of the logs holds for who reads them, and who sees more reads the rest; a view shows all of it to whom it was granted
+CREATE TABLE regress_logs.part AS SELECT 'p-2' AS job_id, 'n' || n AS node, i AS line_no, 'step ' || i AS line FROM generate_series(1, 2) AS n, generate_series(1, 3) AS i;
+ALTER TABLE regress_logs.part ENABLE ROW LEVEL SECURITY;
+CREATE POLICY one_node ON regress_logs.part TO regress_l4_ingester USING (node = 'n1');
+GRANT SELECT ON regress_logs.part TO regress_l4_ingester;
 SET ROLE regress_l4_ingester;
-SELECT l4.forget_job(job_id) FROM l4.job WHERE job_id IN ('p-0', 'p-1') ORDER BY job_id;
+CALL l4.ingest('part');
+RESET ROLE;
+GRANT SELECT ON l4.event_line TO regress_l4_nobody;
+SET ROLE regress_l4_nobody;
+SELECT node, line_no FROM l4.event_line WHERE job_id = 'p-2' ORDER BY 1, 2;
+SELECT count(*) FROM l4._stream;
+RESET ROLE;
+CALL l4.ingest('regress_logs.part');
+SELECT node, count(*) FROM l4.event_line WHERE job_id = 'p-2' GROUP BY 1 ORDER BY 1;
+
+SET ROLE regress_l4_ingester;
+SELECT l4.forget_job(job_id) FROM l4.job WHERE job_id IN ('p-0', 'p-1', 'p-2') ORDER BY job_id;
 RESET ROLE;
 RESET search_path;
 DROP SCHEMA regress_logs CASCADE;
