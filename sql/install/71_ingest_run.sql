@@ -138,13 +138,14 @@ END
 $$;
 COMMENT ON FUNCTION l4._ingest_list(text, bool, bool, text) IS 'what there is to read: streams with lines beyond those seen, and gaps in which lines turned up';
 
--- Which pieces make the next batch. A short piece counts as 1024 lines: its dictionary and counts are not much smaller than those of a long one. Streams of a job take turns of one piece each, so that the order in which shapes are learnt does not depend on the size of batches.
+-- Which pieces make the next batch. A short piece counts as more lines than it has, up to 1024: its dictionary and counts, and what is
+-- stored of a short stream, are not much smaller than those of a long one. Streams of a job take turns of one piece each, so that the order in which shapes are learnt does not depend on the size of batches.
 CREATE FUNCTION l4._ingest_choose(ids int[], late bool[], lo bigint[], hi bigint[], nulls bool[], batch_lines int,
                                   OUT items int[], OUT from_line bigint[], OUT to_line bigint[])
 LANGUAGE sql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
     WITH w AS (
-        SELECT w.n::int, w.late, s.job_id, s.node, s.source, s.units, s.stream_id, w.hi,
+        SELECT w.n::int, w.late, s.job_id, s.node, s.source, s.units, s.lines, s.stream_id, w.hi,
                CASE WHEN w.late THEN w.lo ELSE coalesce(s.next_line_no, w.lo) END AS first, s.step
         FROM unnest(ids, late, lo, hi, nulls) WITH ORDINALITY AS w(id, late, lo, hi, has_null, n)
         JOIN l4._stream s ON s.stream_id = w.id
@@ -157,9 +158,11 @@ AS $$
                          ELSE least(t.hi, t.first::numeric - 1 + CASE WHEN t.pending = 1 THEN greatest(t.step, batch_lines) ELSE t.step END)::bigint END AS last
         FROM turn t WHERE t.turn = 1
     ), ordered AS (
-        SELECT p.*, sum(greatest(p.last::numeric - p.first + 1, 1024)) OVER o - greatest(p.last::numeric - p.first + 1, 1024) AS before,
+        SELECT p.*, sum(p.weight) OVER o - p.weight AS before,
                min(CASE WHEN p.last < p.hi OR p.pending > 1 AND p.late THEN p.job_id END) OVER () AS unfinished
-        FROM piece p WINDOW o AS (ORDER BY p.job_id, p.late DESC, p.units, p.node, p.source)
+        FROM (SELECT p.*, greatest(p.count, least(1024, 128 + 4 * (p.count + p.lines))) AS weight
+              FROM (SELECT p.*, coalesce(p.last::numeric - p.first + 1, 0) AS count FROM piece p) p) p
+        WINDOW o AS (ORDER BY p.job_id, p.late DESC, p.units, p.node, p.source)
     )
     SELECT array_agg(o.n ORDER BY o.job_id, o.late DESC, o.units, o.node, o.source),
            array_agg(o.first ORDER BY o.job_id, o.late DESC, o.units, o.node, o.source),
