@@ -58,6 +58,16 @@ SELECT count(*) > 10000 AS enough, count(DISTINCT id) > 55 AS most_patterns_matc
 SELECT t, l4.pcre_all(t, '{1,2}', '{"(?i)failure of .* on disk","(?i)disk failure"}')
 FROM unnest(ARRAY['Failure of node 3 on DISK', U&'FAILURE of node 3 on di\017F\212A', U&'di\017Fk failure', 'failure of node 3 on tape', 'disk failures of node 3 on disk']) AS t;
 
+-- a literal of any length is found wherever in a line it stands, to the last byte, and its beginning alone is not
+WITH a AS (
+	SELECT array_agg(n::int ORDER BY n) AS ids, array_agg((CASE WHEN n > 5 THEN '(?i)' ELSE '' END || upper(w) || '|' || w)::l4.pcre ORDER BY n) AS patterns, array_agg(w ORDER BY n) AS words
+	FROM unnest(ARRAY['zq', 'qzw', 'wqzv', 'vwqzx', 'xvwqzk', 'kxvwqzj', 'jkxvwqzgh', 'hjkxvwqzgmnp']) WITH ORDINALITY AS w(w, n)),
+placed AS (
+	SELECT repeat('-', before) || CASE before % 3 WHEN 0 THEN left(w, -1) ELSE w END || repeat('.', behind) AS t
+	FROM a, unnest(words) AS w, generate_series(0, 300) AS before, unnest(ARRAY[0, 1, 2, 3, 5, 8, 21, 29, 30, 31, 32, 33, 34, 35]) AS behind)
+SELECT count(*) AS lines, count(*) FILTER (WHERE cardinality(expected) > 0) > 20000 AS enough, count(*) FILTER (WHERE expected <> l4.pcre_all(t, ids, patterns)) AS differences
+FROM a, placed, LATERAL (SELECT ARRAY(SELECT n::int FROM unnest(words) WITH ORDINALITY AS w(w, n) WHERE strpos(t, w) > 0 ORDER BY n) AS expected) AS e;
+
 -- more patterns with short literals than the SIMD scanner takes, and more grams than the small bitmaps take
 CREATE TEMP TABLE word AS
 SELECT n AS id, (CASE n % 4 WHEN 0 THEN '' ELSE '(?i)' END || translate(n::text, '0123456789', 'abcdeFGHIJ') ||

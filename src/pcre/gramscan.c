@@ -157,7 +157,7 @@ init_filters(L4GramScan *gs)
 		filter->grams = MemoryContextAllocHuge(CurrentMemoryContext,
 											   sizeof(Gram) * (Size) filter->ngrams);
 		for (int side = 0; side < 2 && filter_kinds[f].min_len >= WIDER_LEN; side++)
-			filter->wider[side] = palloc(((Size) 1) << (WIDER_BITS - 3));
+			filter->wider[side] = palloc(((Size) 1) << (gs->bits - 3));
 	}
 }
 
@@ -185,7 +185,7 @@ fill_gram(const L4GramScan *gs, Filter *filter, int number, int offset, Gram *gr
 	{
 		bool		before = (offset + 6 > literal->len);
 
-		hash = hash_wider(word, literal->text + offset + (before ? -2 : 4));
+		hash = hash_wider(word, literal->text + offset + (before ? -2 : 4), gs->bits);
 		filter->wider[before][hash >> 6] |= UINT64CONST(1) << (hash & 63);
 	}
 }
@@ -196,7 +196,7 @@ clear_filter(const L4GramScan *gs, Filter *filter)
 	memset(filter->bits, 0, ((Size) 1) << (gs->bits - 3));
 	memset(filter->heads, 0, sizeof(int) * ((1 << filter->head_bits) + 1));
 	for (int side = 0; side < 2 && filter->wider[side] != NULL; side++)
-		memset(filter->wider[side], 0, ((Size) 1) << (WIDER_BITS - 3));
+		memset(filter->wider[side], 0, ((Size) 1) << (gs->bits - 3));
 }
 
 /* As many grams in a row of each literal as the stride of its filter is long, ordered by hash. */

@@ -29,7 +29,6 @@
  * has behind or before each of its grams.
  */
 #define WIDER_LEN 7
-#define WIDER_BITS 16
 
 #define COUNT_BITS 16			/* of the table that counts grams */
 
@@ -123,13 +122,13 @@ word_bits(uint32 hash)
 	return UINT32_C(1) << (hash & 31) | UINT32_C(1) << (hash >> 5 & 31);
 }
 
-/* A gram with the two bytes at p. */
+/* A gram with the two bytes at p, in a bitmap of so many bits. */
 static inline uint32
-hash_wider(uint32 gram, const unsigned char *p)
+hash_wider(uint32 gram, const unsigned char *p, int nbits)
 {
 	uint32		two = (p[0] | (uint32) p[1] << 8) | 0x2020;
 
-	return hash_gram(gram ^ two * 0x85EBCA6BU) >> (32 - WIDER_BITS);
+	return hash_gram(gram ^ two * 0x85EBCA6BU) >> (32 - nbits);
 }
 
 static inline int *

@@ -21,10 +21,11 @@ has_bit(const uint64 *bits, uint32 hash)
 
 /* May one of the literals with the gram at this offset be there, by the bytes around? */
 static inline bool
-may_be_wider(const Filter *filter, const unsigned char *line, int len, uint32 word, int at)
+may_be_wider(const Filter *filter, const unsigned char *line, int len, uint32 word, int at, int nbits)
 {
-	return (at + 6 <= len && has_bit(filter->wider[0], hash_wider(word, line + at + 4))) ||
-		(at >= 2 && has_bit(filter->wider[1], hash_wider(word, line + at - 2)));
+	return filter->wider[0] == NULL ||
+		(at + 6 <= len && has_bit(filter->wider[0], hash_wider(word, line + at + 4, nbits))) ||
+		(at >= 2 && has_bit(filter->wider[1], hash_wider(word, line + at - 2, nbits)));
 }
 
 /* Eight bytes, of which those behind the end do not count. */
@@ -53,14 +54,12 @@ is_literal(const L4GramScan *gs, const Literal *literal, const unsigned char *p)
 }
 
 /* The gram at this offset has its bits set: which literals are there? */
-static void
+static pg_noinline void
 check_literals(L4GramScan *gs, const Filter *filter, uint32 word, int at)
 {
 	const unsigned char *line = (const unsigned char *) gs->line;
 	const int  *head = gram_head(filter, word);
 
-	if (filter->wider[0] != NULL && !may_be_wider(filter, line, gs->len, word, at))
-		return;
 	for (int i = head[0]; i < head[1]; i++)
 	{
 		const Gram *gram = &filter->grams[i];
@@ -89,7 +88,8 @@ scan_positions(L4GramScan *gs, const Filter *filter, int size, int stride, int n
 		uint32		hash = hash_gram(gram);
 		uint32		bits = word_bits(hash);
 
-		if (unlikely((filter->bits[word_index(hash, nbits)] & bits) == bits))
+		if (unlikely((filter->bits[word_index(hash, nbits)] & bits) == bits) &&
+			may_be_wider(filter, line, gs->len, gram, i, nbits))
 			check_literals(gs, filter, gram, i);
 	}
 }
@@ -168,8 +168,10 @@ scan_avx2(L4GramScan *gs, const Filter *filter, int size, int stride, int nbits)
 			for (; found != 0; found &= found - 1)
 			{
 				int			at = p - line + pg_rightmost_one_pos64(found) * 4;
+				uint32		gram = read_gram(line + at, size);
 
-				check_literals(gs, filter, read_gram(line + at, size), at);
+				if (may_be_wider(filter, line, gs->len, gram, at, nbits))
+					check_literals(gs, filter, gram, at);
 			}
 		}
 	scan_positions(gs, filter, size, stride, nbits, Max(steps, 0) * 32);

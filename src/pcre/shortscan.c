@@ -34,6 +34,8 @@
 #define PLANE_STRINGS 48		/* a further plane from so many on, up to PLANES */
 #define BYTES 3					/* looked at per string */
 #define STEP 32					/* positions per instruction */
+#define WINDOW (STEP + BYTES - 1)	/* bytes that a step looks at */
+#define STEPS 8					/* before what they found is looked at */
 #define HASH_BITS 10
 
 typedef struct ShortString
@@ -341,41 +343,70 @@ sieve(const L4ShortScan *scan, const char *p, int planes)
 	return ~none;
 }
 
+__attribute__((target("avx2"), always_inline))
+static inline uint32
+sieve_planes(const L4ShortScan *scan, const char *p)
+{
+	return scan->planes == 1 ? sieve(scan, p, 1) : scan->planes == 2 ? sieve(scan, p, 2)
+		: sieve(scan, p, scan->planes);
+}
+
+/*
+ * The same for the positions from at on, of which fewer are left. That the
+ * last one or two have no three bytes behind them does not matter: the pair
+ * at the end is looked up in any case.
+ */
+__attribute__((target("avx2")))
+static uint32
+sieve_rest(const L4ShortScan *scan, const char *line, int len, int at)
+{
+	char		copy[WINDOW] = {0};
+	int			back = at - (len - WINDOW);
+
+	if (len >= WINDOW)
+		return back < STEP ? sieve_planes(scan, line + len - WINDOW) >> back : 0;
+	memcpy(copy, line + at, len - at);
+	return sieve_planes(scan, copy);
+}
+
+/* At this position there may be a string: which? */
+static inline void
+check_position(const L4ShortScan *scan, const char *line, int len, int at, L4LiteralHit hit, void *arg)
+{
+	const unsigned char *p = (const unsigned char *) line + at;
+	uint32		key;
+
+	if (at + BYTES <= len)
+	{
+		key = read_key(p, BYTES);
+		check_strings(scan, scan->heads[hash_key(key)], key, line, len, at, hit, arg);
+	}
+	if (scan->any_pair && at + BYTES - 1 <= len)
+	{
+		key = read_key(p, BYTES - 1);
+		check_strings(scan, scan->pair_heads[hash_key(key)], key, line, len, at, hit, arg);
+	}
+}
+
+/* First where strings may be, for some steps, then what there is: jumps that cannot be predicted do not hold up the steps. */
 __attribute__((target("avx2")))
 void
 l4_short_scan(const L4ShortScan *scan, const char *line, int len, L4LiteralHit hit, void *arg)
 {
-	char		tail[STEP + BYTES - 1];
-
-	for (int i = 0; i < len; i += STEP)
+	for (int from = 0; from < len; from += STEPS * STEP)
 	{
-		const char *p = line + i;
-		uint32		positions;
+		uint32		found[STEPS];
+		int			n = 0;
 
-		if (len - i < STEP + BYTES - 1)
-		{
-			memset(tail, 0, sizeof(tail));
-			memcpy(tail, p, len - i);
-			p = tail;
-		}
-		positions = scan->planes == 1 ? sieve(scan, p, 1) : scan->planes == 2 ? sieve(scan, p, 2)
-			: sieve(scan, p, scan->planes);
-		for (; positions != 0; positions &= positions - 1)
-		{
-			int			at = pg_rightmost_one_pos32(positions);
-			uint32		key = read_key((const unsigned char *) p + at, BYTES);
-			int			first = scan->heads[hash_key(key)];
-
-			if (i + at >= len)
-				break;
-			if (unlikely(first >= 0))
-				check_strings(scan, first, key, line, len, i + at, hit, arg);
-			if (!scan->any_pair)
-				continue;
-			key = read_key((const unsigned char *) p + at, BYTES - 1);
-			check_strings(scan, scan->pair_heads[hash_key(key)], key, line, len, i + at, hit, arg);
-		}
+		for (int at = from; at < len && n < STEPS; at += STEP)
+			found[n++] = at + WINDOW <= len ? sieve_planes(scan, line + at)
+				: sieve_rest(scan, line, len, at);
+		for (int i = 0; i < n; i++)
+			for (uint32 rest = found[i]; rest != 0; rest &= rest - 1)
+				check_position(scan, line, len, from + i * STEP + pg_rightmost_one_pos32(rest), hit, arg);
 	}
+	if (len >= WINDOW)
+		check_position(scan, line, len, len - (BYTES - 1), hit, arg);
 }
 
 #else
