@@ -59,6 +59,16 @@ l4_head_write(const L4StreamHead *head, StringInfo buf)
 	}
 }
 
+static int
+get_number(L4ByteReader *reader, int max)
+{
+	uint64		n = l4_get_uint(reader);
+
+	if (n > (uint64) max)
+		l4_bytes_corrupted("starts of lines");
+	return (int) n;
+}
+
 void
 l4_head_read(L4StreamHead *head, L4ByteReader *reader)
 {
@@ -79,23 +89,18 @@ l4_head_read(L4StreamHead *head, L4ByteReader *reader)
 	head->learning = l4_get_uint(reader) != 0;
 	if (!head->learning)
 		return;
-	head->lines = (int) l4_get_uint(reader);
-	head->strangers = (int) l4_get_uint(reader);
-	head->writers = (int) l4_get_uint(reader);
-	n = l4_get_uint(reader);
-	if (n > lengthof(head->counts))
-		l4_bytes_corrupted("starts of lines");
-	head->ncounts = (int) n;
+	head->lines = get_number(reader, L4_HEAD_LINES - 1);
+	head->strangers = get_number(reader, head->lines);
+	head->writers = get_number(reader, head->lines);
+	/* each line adds as many as it has words: so those to come have room */
+	head->ncounts = get_number(reader, head->lines * L4_HEAD_WORDS);
 	for (int i = 0; i < head->ncounts; i++)
 	{
 		L4HeadCount *c = &head->counts[i];
 
 		c->hash = l4_get_uint(reader);
 		c->lines = (uint8) l4_get_uint(reader);
-		n = l4_get_uint(reader);
-		if (n > L4_HEAD_KINDS)
-			l4_bytes_corrupted("starts of lines");
-		c->kinds = (uint8) n;
+		c->kinds = (uint8) get_number(reader, L4_HEAD_KINDS);
 		for (int k = 0; k < c->kinds; k++)
 			c->next[k] = (uint16) l4_get_uint(reader);
 	}
