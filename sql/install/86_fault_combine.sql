@@ -134,16 +134,20 @@ BEGIN ATOMIC
 			FROM l4._activity AS a WHERE a.job_id OPERATOR(pg_catalog.=) _silences.job_id) AS p
 		WHERE p.next OPERATOR(pg_catalog.-) p.bucket OPERATOR(pg_catalog.>=) _silences.silence
 		ORDER BY 3 DESC, 1, 2 LIMIT 64
+	), stream AS MATERIALIZED (
+		-- taken out of its pack once, not once for each pause
+		SELECT s.node, m.activity, m.open_activity
+		FROM l4._stream AS s JOIN l4._summary AS m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+		WHERE s.job_id OPERATOR(pg_catalog.=) _silences.job_id AND EXISTS (SELECT FROM pause AS p)
 	), others AS (
 		SELECT p.node, p.since, p.length, s.node AS other,
-			pg_catalog.bool_or(l4._wrote_between(m.activity, m.open_activity,
+			pg_catalog.bool_or(l4._wrote_between(s.activity, s.open_activity,
 				p.since OPERATOR(pg_catalog.-) n.clock OPERATOR(pg_catalog.+) o.clock OPERATOR(pg_catalog.+) (p.length OPERATOR(pg_catalog.*) 0.25),
 				p.since OPERATOR(pg_catalog.-) n.clock OPERATOR(pg_catalog.+) o.clock OPERATOR(pg_catalog.+) (p.length OPERATOR(pg_catalog.*) 0.75))) AS wrote
 		FROM pause AS p
 		JOIN node AS n ON n.node OPERATOR(pg_catalog.=) p.node
 		JOIN node AS o ON o.node OPERATOR(pg_catalog.<>) p.node
-		JOIN l4._stream AS s ON s.job_id OPERATOR(pg_catalog.=) _silences.job_id AND s.node OPERATOR(pg_catalog.=) o.node
-		JOIN l4._summary AS m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+		JOIN stream AS s ON s.node OPERATOR(pg_catalog.=) o.node
 		GROUP BY p.node, p.since, p.length, s.node
 	)
 	SELECT n.node, n.last_ts, e.ts OPERATOR(pg_catalog.-) (n.last_ts OPERATOR(pg_catalog.-) n.clock), true
