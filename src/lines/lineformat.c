@@ -368,6 +368,8 @@ peel_layer(L4LineReader *reader, int depth, const char **p, int *len, UsedFormat
 	if (reader->head != NULL && reader->head->nheads > 0 && peel_head(reader, span, true, p, len, used, out))
 		return true;
 	number = find_format(reader->rules, *p, span, used, &fields);
+	if (number < 0 && peel_head(reader, span, false, p, len, used, out))
+		return true;
 	if (number < 0 || reader->rules->formats[number].ts != NULL)
 		learn_head(reader, *p, span, number < 0 ? NULL : &fields);
 	if (number >= 0)
@@ -375,8 +377,6 @@ peel_layer(L4LineReader *reader, int depth, const char **p, int *len, UsedFormat
 		used->number[used->n++] = number;
 		return !use_format(reader, &reader->rules->formats[number], &fields, p, len, out);
 	}
-	if (peel_head(reader, span, false, p, len, used, out))
-		return true;
 	if (*len > 8 && (*p)[*len - 1] != ':' && memchr(*p, '=', Min(*len, 24)) != NULL &&
 		l4_logfmt_line(*p, *len, &reader->nested[depth], &s))
 	{

@@ -19,8 +19,8 @@
 #include "lines/streamhead.h"
 
 /* A head has begun so many lines, and so many different words came behind it. */
-#define L4_HEAD_SEEN	8
-#define L4_HEAD_KINDS	4
+#define L4_HEAD_SEEN	4
+#define L4_HEAD_KINDS	3
 
 /* So many lines, and one in so many, may have none: what the launcher itself says. */
 #define L4_HEAD_OTHERS	8

@@ -21,7 +21,7 @@ typedef struct L4HeadCount
 	uint64		hash;
 	uint8		lines;
 	uint8		kinds;			/* different words that followed, as many as L4_HEAD_KINDS */
-	uint16		next[4];		/* their hashes */
+	uint16		next[3];		/* their hashes */
 } L4HeadCount;
 
 typedef struct L4Head
