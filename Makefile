@@ -80,6 +80,7 @@ OBJS = \
 	src/pcre/multimatch_scan.o \
 	src/pcre/multimatch_sql.o \
 	src/pcre/pcre.o \
+	src/pcre/pcre_cache.o \
 	src/pcre/pcre_sql.o \
 	src/pcre/regexnfa.o \
 	src/pcre/regexset.o \
