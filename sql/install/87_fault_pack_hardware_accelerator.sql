@@ -113,7 +113,7 @@ FROM (VALUES
  'Read the status name; check neuron-top and the kernel log; update runtime and compiler together.',
  '{sym_torchrun_worker_exit}', 'https://awsdocs-neuron.readthedocs-hosted.com/en/latest/neuron-runtime/nrt-troubleshoot.html'),
 (1148, 'ascend_fault_generic', 'hardware', 'accelerator', 'error', 35, false,
- '{{error}}(?:\b(?:NPU|npu|Ascend|ascend|davinci|hccn|HCCL|hccl|acl\w*|rts?|DEVMM|TSD|IDEDH?|HCCP)\b.{0,100}(?:[Ee]rror code|error|ERROR|[Ff]ail(?:ed|ure)|timeout|timed out|exception|abnormal|fault)|npu[A-Z]\w+.{0,100}(?:error|ERROR|[Ff]ail(?:ed|ure))|\b(?:EI00|EI99|EJ00|EJ99|EE10|EE20|EE40|EE99|EH00|EH99|EL00|EL99|EZ05|EZ10|EZ30|EZ90|EZ99|EK00|EK99|EF00|EF99|EG00|EG99|EB00|EB99|EC00|EC99|EM00|EM99)\d\d:|ERR\d{5}\b|errCode\[\w+\])',
+ '{{error}}(?:\b(?:NPU|npu|Ascend|ascend|davinci|hccn|HCCL|hccl|acl\w*|rts?|DEVMM|TSD|IDEDH?|HCCP)\b.{0,100}(?:[Ee]rror code|error|ERROR|[Ff]ail(?:ed|ure)|timeout|timed out|exception|abnormal|fault)|npu[A-Z]\w+.{0,100}(?:error|ERROR|[Ff]ail(?:ed|ure))|\b(?:EI00|EI99|EJ00|EJ99|EE10|EE20|EE40|EE99|EH00|EH99|EL00|EL99|EZ05|EZ10|EZ30|EZ90|EZ99|EK00|EK99|EF00|EF99|EG00|EG99|EB00|EB99|EC00|EC99|EM00|EM99)\d\d:|(?:ERR00|ERR01|ERR02|ERR03|ERR04)\d{3}\b|ERR99999\b|errCode\[\w+\])',
  'RuntimeError: npuSynchronizeDevice:build/CMakeFiles/torch_npu.dir/compiler_depend.ts:391 NPU function error: AclrtSynchronizeDeviceWithTimeout, error code is 507035',
  'The runtime or driver of an Ascend device reports an error by number.',
  'Look the number up in the CANN error codes; check npu-smi health, link and log of that device.',

@@ -365,7 +365,7 @@ FROM (VALUES
  'Install the fabric manager of exactly the driver''s version, and only on nodes with NVSwitch.',
  '{sym_torchrun_worker_exit}', 'https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html'),
 (7084, 'error_line_platform', 'platform', 'platform_config', 'warning', 2, false,
- '{{stated}}.{0,250}\b(?:[Cc]ontainer\w*|[Pp]ods?|[Kk]ubelet|[Dd]ocker|[Cc]group\w*|[Ss]cheduler|[Ss]lurm\w*|munge|[Dd]aemon|[Qq]uota|[Pp]rovision\w*|[Ii]nstances?|[Aa]llocation|[Rr]eservation|[Pp]artition|[Cc]luster|systemd|[Rr]egistry|[Jj]ob step|[Aa]uthenti\w*|[Cc]redentials?|[Bb]ucket|[Cc]apacity|[Qq]ueue|[Ii]mage pull|[Ss]ervice account|[Hh]ostname|DNS|[Nn]ode (?:pool|group|not ready|is down))\b',
+ '{{stated}}.{0,250}[\s''(\[:,/](?:[Cc]ontainer\w*|[Pp]ods?|[Kk]ubelet|[Dd]ocker|[Cc]group\w*|[Ss]cheduler|[Ss]lurm\w*|munge|[Dd]aemon|[Qq]uota|[Pp]rovision\w*|[Ii]nstances?|[Aa]llocation|[Rr]eservation|[Pp]artition|[Cc]luster|systemd|[Rr]egistry|[Jj]ob step|[Aa]uthenti\w*|[Cc]redentials?|[Bb]ucket|[Cc]apacity|[Qq]ueue|[Ii]mage pull|[Ss]ervice account|[Hh]ostname|DNS|[Nn]ode (?:pool|group|not ready|is down))(?:[^\w=]|$)',
  'ERROR launcher: could not create the container',
  'A scheduler, a container engine or a cloud service reports an error; no row of this library knows the text.',
  'Read the line and those before it; look at the log of that service on the node.',
