@@ -40,7 +40,7 @@ CREATE FUNCTION l4._fault_signature(source text) RETURNS l4.pcre
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_catalog.regexp_replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(source,
 	'{{stated}}', '^(?!.{0,300}?(?=[WwRrFfSsIiDTam])(?:\b(?:WARN|INFO|DEBUG|TRACE)\b|WARNING|[Ww]arning|[Rr]etr(?:y|ies|ying)|attempt \d|[Ii]gnor|[Ff]all(?:ing|s)? ?back|[Ss]kipping|\b(?:may|might) |\b[IW] \S+:\d+\]|\b[IW]\d{4} \d\d:))'
-		OPERATOR(pg_catalog.||) '.{0,200}?\b(?=[FfCcUuEeANnT])(?:[Ff]ailed (?:to|with|on|in|at|for|because)|FAILED\b|[Cc]ould(?: not|n''t)\b(?! collect)|[Cc]an(?:not|''t| not)\b|[Uu]nable to|[Ee]rror (?:while|during|when|in|at|from|on|reading|writing)|[Ff]atal(?: error)?\b|(?:ERROR|FATAL|CRITICAL|[Ee]rror)(?: code| \d+)?[]:| ]|[Uu]nrecoverable|[Uu]nhandled|[Aa]borting\b|[Nn]ot responding|[Tt]imed out)'),
+		OPERATOR(pg_catalog.||) '.{0,200}?\b(?=[FfCcUuEeANnT])(?:[Ff]ailed (?:to|with|on|in|at|for|because)|FAILED\b|[Cc]ould(?: not|n''t)\b(?! collect)|[Cc]an(?:not|''t| not)\b|[Uu]nable to|[Ee]rror (?:while|during|when|in|at|from|on|reading|writing)|[Ff]atal(?: error)?\b|(?:FATAL|CRITICAL|[Ee]rror)(?: code| \d+)?[]:| ]|[Uu]nrecoverable|[Uu]nhandled|[Aa]borting\b|[Nn]ot responding|[Tt]imed out)'),
 	'{{exception}}', '^(?!.{0,100}\b(?:WARN|WARNING|INFO|DEBUG)\b){{head}}(?:\w+\.)*'),
 	'{{head}}', '(?:(?:\[[^\]\s]{0,40}\]:?|\[\d+,\d+\]<\w+>:?|\([^()]{1,80}\)|[EF]\d{3,4} [^\]]{1,120}\]|\d{4}-\d\d-\d\d[T ]\S{8,40}|stderr F|[\w.-]{1,64}:|[|>])\s{0,3}){0,5}'),
 	'{{error}}', '^(?=.{0,400}(?:Error|Exception|Exit|ERROR|FATAL|CRITICAL|error:|fatal:))(?!.{0,200}(?:\b(?:WARN|WARNING|INFO|DEBUG)\b|Warning:)).{0,2000}?'),
