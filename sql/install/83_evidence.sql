@@ -9,8 +9,7 @@ BEGIN ATOMIC
     ), shown AS (
         SELECT e.family, e.event_id, c.node, c.first_ts, e.level >= 3 OR e.terminal OR e.exit AS loud,
             -- nobody knows whether good jobs show it, and this one went on
-            cardinality(k.baseline || k.elsewhere) = 0 AND e.level < 4 AND NOT e.terminal AND NOT e.exit AND coalesce(c.last_ts < n.progress_ts, false) AS outlived,
-            e.exit OR l4._marked(t.example, 'killed') AS report
+            cardinality(k.baseline || k.elsewhere) = 0 AND e.level < 4 AND NOT e.terminal AND NOT e.exit AND coalesce(c.last_ts < n.progress_ts, false) AS outlived
         FROM k
         JOIN l4._case_event AS e USING (job_id)
         JOIN l4._case_count AS c USING (job_id, event_id)
@@ -25,11 +24,16 @@ BEGIN ATOMIC
         SELECT a.accuser AS node, x.event_id, a.first_ts, a.weight
         FROM l4._case_edge AS a CROSS JOIN LATERAL unnest(a.events) AS x(event_id)
         WHERE a.job_id = evidence_unique.job_id
+    ), report AS MATERIALIZED (
+        -- how a process ended: told once an event, not once a node
+        SELECT e.event_id FROM l4._case_event AS e JOIN l4._event AS t USING (event_id)
+        WHERE e.job_id = evidence_unique.job_id AND e.is_new AND (e.exit OR l4._marked(t.example, 'killed'))
     ), own AS (
         -- what names others is not held against its writer, nor how the process ended that is named beside
         SELECT s.* FROM shown AS s
-        WHERE NOT EXISTS (SELECT FROM named AS a WHERE a.node = s.node
-            AND (a.event_id = s.event_id OR s.report AND a.weight > 0 AND abs(extract(epoch FROM a.first_ts - s.first_ts)) < 1))
+        WHERE NOT EXISTS (SELECT FROM named AS a WHERE a.node = s.node AND a.event_id = s.event_id)
+            AND NOT EXISTS (SELECT FROM named AS a JOIN report AS r ON r.event_id = s.event_id
+                WHERE a.node = s.node AND a.weight > 0 AND abs(extract(epoch FROM a.first_ts - s.first_ts)) < 1)
     ), rated AS (
         SELECT o.node, o.event_id, o.first_ts, f.nodes,
             CASE WHEN f.nodes <= greatest(1, least(k.nodes / 8, 8)) THEN 1.0 WHEN f.nodes <= least(k.nodes / 4, 16) THEN 0.5 END
