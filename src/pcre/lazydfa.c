@@ -19,6 +19,7 @@
 #include "utils/memutils.h"
 
 #include "base/ascii.h"
+#include "base/order.h"
 #include "pcre/lazydfa.h"
 #include "pcre/regexnfa.h"
 
@@ -422,15 +423,6 @@ add_begun(L4Dfa *dfa, const List *begun, List *to)
 		}
 }
 
-static int
-compare_int32(const void *a, const void *b)
-{
-	int32		x = *(const int32 *) a;
-	int32		y = *(const int32 *) b;
-
-	return (x > y) - (x < y);
-}
-
 /* From a state over a class of bytes: the entry of the table, made now. */
 static uint32
 make_entry(L4Dfa *dfa, uint32 from, int class)
@@ -449,8 +441,8 @@ make_entry(L4Dfa *dfa, uint32 from, int class)
 		read_byte(dfa, state->next.items[i], before, c, end);
 	add_begun(dfa, &dfa->begun[before][class], &dfa->later);
 	add_begun(dfa, &dfa->begun_matches[before][class], &dfa->found);
-	qsort(dfa->later.items, dfa->later.n, sizeof(int32), compare_int32);
-	qsort(dfa->found.items, dfa->found.n, sizeof(int32), compare_int32);
+	qsort(dfa->later.items, dfa->later.n, sizeof(int32), l4_order_int32);
+	qsort(dfa->found.items, dfa->found.n, sizeof(int32), l4_order_int32);
 	to = get_state(dfa, &dfa->later, &dfa->found, end ? BEFORE_OTHER : before_next(c));
 	entry = (uint32) to * row_len(dfa) | (dfa->found.n > 0 ? LOOK : 0);
 	dfa->table[from + class] = entry;
