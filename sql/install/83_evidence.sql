@@ -63,12 +63,15 @@ BEGIN ATOMIC
     ), common AS (
         SELECT s.value, count(*) AS nodes, (SELECT count(DISTINCT z.node) FROM status AS z) AS reporting
         FROM status AS s GROUP BY s.value ORDER BY 2 DESC, 1 LIMIT 1
-    ), killed AS (
-        SELECT a.accused AS node, min(a.accuser) AS accuser
-        FROM l4._case_edge AS a
+    ), accused AS (
+        SELECT a.accused AS node, a.accuser, x.event_id
+        FROM l4._case_edge AS a CROSS JOIN LATERAL unnest(a.events) AS x(event_id)
         WHERE a.job_id = evidence_exit.job_id AND a.weight > 0
-            AND (SELECT bool_or(l4._tells_killed(a.job_id, x.event_id)) FROM unnest(a.events) AS x(event_id))
-        GROUP BY a.accused
+    ), telling AS MATERIALIZED (
+        -- asked once an event, which thousands of nodes may write
+        SELECT e.event_id FROM (SELECT DISTINCT a.event_id FROM accused AS a) AS e WHERE l4._tells_killed(evidence_exit.job_id, e.event_id)
+    ), killed AS (
+        SELECT a.node, min(a.accuser) AS accuser FROM accused AS a JOIN telling AS t USING (event_id) GROUP BY a.node
     )
     -- a launcher that ends all when one failed may say so of each
     SELECT k.node, 1, 'was killed, as ' || k.accuser || ' says' FROM killed AS k WHERE (SELECT count(*) FROM killed AS o) = 1
