@@ -65,5 +65,11 @@ BEGIN
 END
 $$;
 SELECT * FROM differs ORDER BY at, job_id COLLATE "C", what COLLATE "C" LIMIT 20;
-SELECT l4.forget_job(job_id) FROM (SELECT DISTINCT job_id FROM said) AS j;
+-- behind an open record two iterations, the last one without a metric, in messages that are new
+INSERT INTO logs (job_id, node, line_no, line)
+SELECT 'iterations', 'n', i, l FROM unnest(ARRAY['[rank3]: Traceback (most recent call last):', '[rank0]: iteration 1/ 10 | lm loss: 2.5 | tail of open records: 1',
+    '[rank0]: step 2 done']) WITH ORDINALITY AS u(l, i);
+CALL l4.ingest('open_records.logs');
+SELECT iteration, metrics ->> 'loss' FROM l4.iteration WHERE job_id = 'iterations';
+SELECT l4.forget_job(job_id) FROM (SELECT DISTINCT job_id FROM said UNION SELECT 'iterations') AS j;
 DROP TABLE logs, said, whole, differs;

@@ -47,3 +47,14 @@ l4_get_count(L4ByteReader *reader)
 		l4_bytes_corrupted("count");
 	return (int) n;
 }
+
+/* A count that may be missing: one more is stored, 0 for none, which is -1 here. */
+int
+l4_get_count_or_none(L4ByteReader *reader)
+{
+	uint64		n = l4_get_uint(reader);
+
+	if (n > (uint64) (reader->end - reader->ptr) + 1)
+		l4_bytes_corrupted("count");
+	return (int) n - 1;
+}

@@ -45,6 +45,7 @@ l4_put_int(StringInfo buf, int64 value)
 extern uint64 l4_get_long_uint(L4ByteReader *reader);
 extern const char *l4_get_bytes(L4ByteReader *reader, uint64 len);
 extern int	l4_get_count(L4ByteReader *reader);
+extern int	l4_get_count_or_none(L4ByteReader *reader);
 extern L4_NORETURN void l4_bytes_corrupted(const char *what);
 
 static inline uint64

@@ -102,7 +102,7 @@ l4_group_member(const char *opened, int len, int member)
 		l4_bytes_corrupted("members");
 	for (int i = 0; i < n; i++)
 	{
-		npieces[i] = l4_get_count(&reader) - 1;
+		npieces[i] = l4_get_count_or_none(&reader);
 		if (npieces[i] > MAX_PIECES)
 			l4_bytes_corrupted("pieces");
 		for (int p = 0; p < npieces[i]; p++)

@@ -262,12 +262,12 @@ get_iterations(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 		iter->iteration = (int32) ((uint64) before->iteration + (uint64) l4_get_int(reader));
 		iter->ts = (int64) ((uint64) before->ts + (uint64) l4_get_int(reader));
 		iter->duration_ms = get_double(reader);
-		names = l4_get_count(reader);
-		iter->nmetrics = names == 0 ? before->nmetrics : names - 1;
+		names = l4_get_count_or_none(reader);
+		iter->nmetrics = names < 0 ? before->nmetrics : names;
 		iter->metrics = MemoryContextAlloc(cxt, sizeof(L4Metric) * Max(iter->nmetrics, 1));
 		for (int k = 0; k < iter->nmetrics; k++)
 		{
-			iter->metrics[k].name = names == 0 ? before->metrics[k].name : get_name(reader, cxt);
+			iter->metrics[k].name = names < 0 ? before->metrics[k].name : get_name(reader, cxt);
 			iter->metrics[k].value = get_double(reader);
 		}
 		before = iter;
