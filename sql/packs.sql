@@ -152,5 +152,12 @@ SELECT again('nothing', '{"late_seconds": 3}', '{packs-2}');
 SELECT diagnosed_at = now() AS dated FROM l4.diagnosis WHERE job_id = 'packs-1';
 COMMIT;
 DELETE FROM l4.marker_rule WHERE name = 'packs';
-SELECT l4.forget_job('packs-1'), l4.forget_job('packs-2');
+-- times of values follow from the numbers of their lines, whether these are close together or far apart
+INSERT INTO lines (job_id, node, source, line_no, ts, line)
+SELECT 'packs-' || step, 'n1', '', i * step, timestamptz '2026-03-01 10:00:00+00' + i * interval '1 s', 'shard ' || i || ' of 99 read'
+FROM (VALUES (3), (4000000007)) AS d(step), generate_series(1, 25) AS i;
+CALL l4.ingest('lines');
+SELECT job_id, count(*) AS values, count(*) FILTER (WHERE first_ts = timestamptz '2026-03-01 10:00:00+00' + value::int * interval '1 s') AS of_their_time
+FROM l4._slot_value WHERE job_id IN ('packs-3', 'packs-4000000007') AND value <> '99' GROUP BY 1 ORDER BY 1;
+SELECT count(l4.forget_job(job_id)) FROM l4.job WHERE job_id ~ '^packs-';
 DROP SCHEMA packs CASCADE;

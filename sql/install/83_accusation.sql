@@ -137,9 +137,10 @@ BEGIN ATOMIC
         GROUP BY f.node, f.event_id, n.rank
     ), word AS (
         -- names of nodes that are more than one variable part: job-7f3a-worker-12
-        SELECT DISTINCT f.node, f.event_id, w.word
+        SELECT DISTINCT f.node, f.event_id, a.node AS accused
         FROM spoken AS f
         CROSS JOIN LATERAL regexp_split_to_table(f.line, '[^A-Za-z0-9_.-]+') AS w(word)
+        JOIN n AS a ON a.node = rtrim(w.word, '.-')
         WHERE w.word <> ''
     ), heard AS (
         SELECT m.node, m.event_id, m.kind, m.value, m.named_node, m.first_ts - n.clock AS first_ts
@@ -175,9 +176,8 @@ BEGIN ATOMIC
         FROM said AS s JOIN n AS a ON split_part(a.node, '.', 1) = split_part(s.value, '.', 1)
         WHERE s.kind = 'host'
         UNION ALL
-        SELECT w.node, a.node, c.first_ts, w.event_id
+        SELECT w.node, w.accused, c.first_ts, w.event_id
         FROM word AS w
-        JOIN n AS a ON a.node = rtrim(w.word, '.-')
         JOIN l4._case_count AS c ON c.job_id = _complaints.job_id AND c.event_id = w.event_id AND c.node = w.node
         UNION ALL
         SELECT s.node, b.node, s.first_ts, s.event_id

@@ -56,10 +56,11 @@ CREATE FUNCTION l4.evidence_exit(job_id text) RETURNS TABLE (node text, value fl
 LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
 BEGIN ATOMIC
     WITH status AS (
-        SELECT DISTINCT m.node, m.value
-        FROM l4._mentions(evidence_exit.job_id, ARRAY(SELECT e.event_id FROM l4._case_event AS e
-            WHERE e.job_id = evidence_exit.job_id AND e.is_new AND EXISTS (SELECT FROM l4._slot_kind AS z WHERE z.event_id = e.event_id AND z.kind = 'exit'))) AS m
-        WHERE m.kind = 'exit'
+        SELECT DISTINCT v.node, v.value
+        FROM l4._slot_values(evidence_exit.job_id, ARRAY(SELECT e.event_id FROM l4._case_event AS e
+            WHERE e.job_id = evidence_exit.job_id AND e.is_new AND EXISTS (SELECT FROM l4._slot_kind AS z WHERE z.event_id = e.event_id AND z.kind = 'exit'))) AS v
+        JOIN l4._slot_kind AS z USING (event_id, slot)
+        WHERE z.kind = 'exit'
     ), common AS (
         SELECT s.value, count(*) AS nodes, (SELECT count(DISTINCT z.node) FROM status AS z) AS reporting
         FROM status AS s GROUP BY s.value ORDER BY 2 DESC, 1 LIMIT 1

@@ -41,8 +41,7 @@
 extern void l4_put_ints(StringInfo buf, const int64 *values, int n);
 extern void l4_get_ints(L4ByteReader *reader, int64 *values, int n);
 
-extern int64 *l4_distinct_keys(const int64 *keys, int n, int *ndistinct);
+extern int *l4_key_places(const int64 *keys, int n, int *ndistinct);
 extern int64 *l4_values_by_key(const int64 *keys, const int64 *values, int n, int *nvalues);
-extern void l4_values_of_keys(const int64 *keys, int n, const int64 *distinct, const int64 *by_key, int ndistinct, int64 *values);
 
 #endif							/* L4_CHUNK_INT_H */

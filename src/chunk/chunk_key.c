@@ -5,78 +5,98 @@
  */
 #include "postgres.h"
 
+#include "port/pg_bitutils.h"
+
+#include "base/order.h"
 #include "chunk/chunk.h"
 #include "chunk/chunk_int.h"
 #include "l4_compat.h"
 
-static int
-compare_keys(const void *a, const void *b)
-{
-	int64		x = *(const int64 *) a;
-	int64		y = *(const int64 *) b;
+#define WORD_BITS	64
 
-	return x < y ? -1 : x > y;
+/* Numbers of lines lie close together: a bit each, and the bits that are set before each word. */
+static int
+places_by_bits(const int64 *keys, int n, int64 lowest, int nwords, int *place)
+{
+	uint64	   *bits = (uint64 *) palloc0(sizeof(uint64) * nwords);
+	int		   *before = (int *) palloc(sizeof(int) * nwords);
+	int			ndistinct = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		uint64		bit = (uint64) keys[i] - (uint64) lowest;
+
+		bits[bit / WORD_BITS] |= UINT64CONST(1) << bit % WORD_BITS;
+	}
+	for (int w = 0; w < nwords; w++)
+	{
+		before[w] = ndistinct;
+		ndistinct += pg_popcount64(bits[w]);
+	}
+	for (int i = 0; i < n; i++)
+	{
+		uint64		bit = (uint64) keys[i] - (uint64) lowest;
+		uint64		lower = (UINT64CONST(1) << bit % WORD_BITS) - 1;
+
+		place[i] = before[bit / WORD_BITS] + pg_popcount64(bits[bit / WORD_BITS] & lower);
+	}
+	pfree(bits);
+	pfree(before);
+	return ndistinct;
 }
 
-/* The different values, ascending. */
-int64 *
-l4_distinct_keys(const int64 *keys, int n, int *ndistinct)
+static int
+places_by_order(const int64 *keys, int n, int *place)
 {
 	int64	   *distinct = (int64 *) palloc(sizeof(int64) * Max(n, 1));
-	int			count = 0;
+	int			ndistinct = 0;
 
 	memcpy(distinct, keys, sizeof(int64) * n);
-	qsort(distinct, n, sizeof(int64), compare_keys);
+	qsort(distinct, n, sizeof(int64), l4_order_int64);
 	for (int i = 0; i < n; i++)
-		if (count == 0 || distinct[i] != distinct[count - 1])
-			distinct[count++] = distinct[i];
-	*ndistinct = count;
-	return distinct;
+		if (ndistinct == 0 || distinct[i] != distinct[ndistinct - 1])
+			distinct[ndistinct++] = distinct[i];
+	for (int i = 0; i < n; i++)
+		place[i] = (int) ((int64 *) bsearch(&keys[i], distinct, ndistinct, sizeof(int64), l4_order_int64) - distinct);
+	pfree(distinct);
+	return ndistinct;
 }
 
-/* Place of a key among the different ones, which have it. */
-static inline int
-key_place(const int64 *distinct, int ndistinct, int64 key)
+/* Place of each key among the different ones, ascending, and how many these are. */
+int *
+l4_key_places(const int64 *keys, int n, int *ndistinct)
 {
-	int			low = 0;
-	int			high = ndistinct - 1;
+	int		   *place = (int *) palloc(sizeof(int) * Max(n, 1));
+	int64		lowest = n > 0 ? keys[0] : 0;
+	int64		highest = lowest;
+	uint64		nwords;
 
-	while (low < high)
+	for (int i = 1; i < n; i++)
 	{
-		int			mid = (low + high) / 2;
-
-		if (distinct[mid] < key)
-			low = mid + 1;
-		else
-			high = mid;
+		lowest = Min(lowest, keys[i]);
+		highest = Max(highest, keys[i]);
 	}
-	return low;
+	nwords = ((uint64) highest - (uint64) lowest) / WORD_BITS + 1;
+	*ndistinct = nwords <= (uint64) n * 8 ? places_by_bits(keys, n, lowest, (int) nwords, place) : places_by_order(keys, n, place);
+	return place;
 }
 
 /* A value for each of the different keys; NULL where rows of one key have different ones. */
 int64 *
 l4_values_by_key(const int64 *keys, const int64 *values, int n, int *nvalues)
 {
-	int64	   *distinct = l4_distinct_keys(keys, n, nvalues);
+	int		   *place = l4_key_places(keys, n, nvalues);
 	int64	   *by_key = (int64 *) palloc(sizeof(int64) * Max(*nvalues, 1));
 	bool	   *known = (bool *) palloc0(Max(*nvalues, 1));
+	bool		follow = true;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n && follow; i++)
 	{
-		int			place = key_place(distinct, *nvalues, keys[i]);
-
-		if (known[place] && by_key[place] != values[i])
-			return NULL;
-		known[place] = true;
-		by_key[place] = values[i];
+		follow = !known[place[i]] || by_key[place[i]] == values[i];
+		known[place[i]] = true;
+		by_key[place[i]] = values[i];
 	}
-	return by_key;
-}
-
-/* The other way round. */
-void
-l4_values_of_keys(const int64 *keys, int n, const int64 *distinct, const int64 *by_key, int ndistinct, int64 *values)
-{
-	for (int i = 0; i < n; i++)
-		values[i] = by_key[key_place(distinct, ndistinct, keys[i])];
+	pfree(place);
+	pfree(known);
+	return follow ? by_key : NULL;
 }

@@ -242,7 +242,7 @@ get_values(L4Pack *pack, int colno, L4ByteReader *reader, int nvalues)
 	L4PackCol  *col = &pack->cols[colno];
 	const L4PackCol *key;
 	uint64		number;
-	int64	   *distinct;
+	int		   *place;
 	int64	   *by_key;
 	int			n;
 
@@ -260,11 +260,12 @@ get_values(L4Pack *pack, int colno, L4ByteReader *reader, int nvalues)
 	key = &pack->cols[number];
 	if (key->nulls != NULL)
 		l4_bytes_corrupted("key");
-	distinct = l4_distinct_keys(key->ints, nvalues, &n);
+	place = l4_key_places(key->ints, nvalues, &n);
 	by_key = (int64 *) palloc(sizeof(int64) * Max(n, 1));
 	l4_get_ints(reader, by_key, n);
-	l4_values_of_keys(key->ints, nvalues, distinct, by_key, n, col->ints);
-	pfree(distinct);
+	for (int i = 0; i < nvalues; i++)
+		col->ints[i] = by_key[place[i]];
+	pfree(place);
 	pfree(by_key);
 }
 
