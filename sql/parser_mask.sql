@@ -27,6 +27,9 @@ SELECT l4.mask('x' || chr(1) || 'y <*> 7');
 -- user masks are kinds of parameters
 SELECT a.* FROM (SELECT l4.parser_train(x, '{"masks": [{"name": "JOB", "pattern": "job-\\d+"}, "builtin"]}') AS p FROM unnest(ARRAY['start job-1 on 4 nodes', 'start job-2 on 8 nodes']) x) s, l4.parser_parameters(p, 'start job-9 on 16 nodes') a;
 SELECT t.* FROM (SELECT l4.parser_train(x, '{"masks": [{"name": "JOB", "pattern": "job-\\d+"}, "builtin"]}') AS p FROM unnest(ARRAY['start job-1 on 4 nodes', 'start job-2 on 8 nodes']) x) s, l4.parser_templates(p) t;
+-- a built-in mask ends where a user's begins; what users mask is bounded as well
+SELECT a.mask, a.value FROM (SELECT l4.parser_train(x, '{"masks": [{"name": "Q", "pattern": "1-02|:04"}, "builtin"]}') AS p FROM unnest(ARRAY['on 2024-01-02 12:03:04 x']) x) s, l4.parser_parameters(p, 'on 2024-01-02 12:03:04 x') a;
+SELECT length(template), right(template, 9) AS ends FROM l4.parser_templates((SELECT l4.parser_train(repeat('x', 10000), '{"masks": [{"name": "X", "pattern": "x"}, "builtin"]}'))) t;
 -- more delimiters
 SELECT t.template FROM l4.parser_templates((SELECT l4.parser_train('unit_7x_b is up'))) t;
 SELECT t.template FROM l4.parser_templates((SELECT l4.parser_train('unit_7x_b is up', '{"delimiters": "_~"}'))) t;

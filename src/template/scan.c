@@ -480,6 +480,27 @@ segment(L4Scan *s, const uint8 *p)
 	return true;
 }
 
+/* Write the mark of a range, which starts where the scan has come to; false when the shape is full. */
+static bool
+user_mark(L4Scan *s, const L4Range *range)
+{
+	L4Shape    *out = s->out;
+
+	if (out->len + 2 > s->max_text)
+	{
+		s->safe = s->end;
+		s->safe_text = out->len;
+		s->safe_slots = out->nslots;
+		cut_short(s);
+		return false;
+	}
+	l4_add_slot(s, s->end, range->len, L4_MASK_USER + range->user_mask);
+	out->text[out->len++] = L4_USER_MARK;
+	out->text[out->len++] = (char) (L4_USER_MARK_BASE + range->user_mask);
+	s->mark_end = s->end + range->len;
+	return true;
+}
+
 /* Scan a message of which the ranges were masked already. */
 void
 l4_scan_ranges(const L4Scanner *scanner, const char *msg, int len,
@@ -519,13 +540,9 @@ l4_scan_ranges(const L4Scanner *scanner, const char *msg, int len,
 	{
 		s.end = (const uint8 *) msg + ranges[i].off;
 		more = segment(&s, p);
-		if (!more)
-			break;
-		p = s.end + ranges[i].len;
-		l4_add_slot(&s, s.end, ranges[i].len, L4_MASK_USER + ranges[i].user_mask);
-		out->text[out->len++] = L4_USER_MARK;
-		out->text[out->len++] = (char) (L4_USER_MARK_BASE + ranges[i].user_mask);
-		s.mark_end = p;
+		if (more)
+			more = user_mark(&s, &ranges[i]);
+		p = s.mark_end;
 	}
 	s.end = s.msg_end;
 	if (more)

@@ -41,6 +41,7 @@ typedef struct L4Scan
 	const uint8 *end;			/* of what may be looked at: the message or the next user range */
 	const uint8 *mark_end;		/* where the last mark ended in the message, NULL none */
 	const uint8 *date_end;		/* where the last date ended */
+	const uint8 *list_end;		/* up to here groups of three digits are a list, not a number */
 	const uint64 *words;		/* bits of the message's bytes, see classify */
 	const uint64 *digits;
 	const uint64 *ends;

@@ -84,18 +84,29 @@ l4_rec_version(L4Scan *s, const uint8 *p)
 	return dots > 0 && !l4_is_word(s, q) ? q - p : 0;
 }
 
-/* Groups of three digits, and a fraction, behind the first ones: 1,234,567.8. p is behind 1 to 3 digits; the length of it. */
+/*
+ * Groups of three digits, and a fraction, behind the first ones: 1,234,567.8. p
+ * is behind 1 to 3 digits; the length of it. What ends a run of groups decides
+ * for all of it, so a list is looked through once.
+ */
 int
 l4_rec_thousands(L4Scan *s, const uint8 *p)
 {
 	const uint8 *q = p;
 
+	if (p < s->list_end)
+		return 0;
 	while (l4_at(s, q) == ',' && l4_digits(s, q + 1, 4) == 3)
 		q += 4;
 	if (q > p && l4_at(s, q) == '.' && IS_DIGIT(l4_at(s, q + 1)))
 		q += 1 + l4_digits(s, q + 1, 20);
 	/* of a list the next element would follow */
-	return l4_is_word(s, q) || (l4_at(s, q) == ',' && IS_DIGIT(l4_at(s, q + 1))) ? 0 : q - p;
+	if (l4_is_word(s, q) || (l4_at(s, q) == ',' && IS_DIGIT(l4_at(s, q + 1))))
+	{
+		s->list_end = q;
+		return 0;
+	}
+	return q - p;
 }
 
 /* What is drawn between the bars of a progress bar, p is behind the first one: its length. */

@@ -281,7 +281,7 @@ quick_number(L4Scan *s, const uint8 *p, int len)
 	int			kind = L4_MASK_NUMBER;
 	int			n = 0;
 	bool		whole;
-	uint64		digits = l4_window(s->digits, p - s->msg);
+	uint64		digits = l4_digit_bits(s, p, Min(s->end - p, L4_WINDOW));
 
 	/* dddd-dd-dd and dd:dd:dd by the places of their digits */
 	if ((digits & 0x7ff) == 0x36f && (p[4] == '-' || p[4] == '/') && p[7] == p[4] && l4_ends(s, p + 10))

@@ -137,7 +137,7 @@ l4_rec_day(L4Scan *s, const uint8 *p)
 		return 0;
 	q += n;
 	r = q;
-	if (*r == ' ' || l4_at(s, r) == ' ')
+	if (l4_at(s, r) == ' ')
 	{
 		for (r++, n = 0; n < 5 && l4_at(s, r + n) >= 'A' && l4_at(s, r + n) <= 'Z';)
 			n++;

@@ -131,7 +131,8 @@ is($node->safe_psql('ascii', 'SELECT count(*) FROM noise, learnt WHERE l4.parser
 is($node->safe_psql('ascii', 'SELECT p::text::l4.parser::text = p::text FROM learnt'), 't', 'a parser of random bytes travels');
 is($node->safe_psql('ascii', 'SELECT count(*) FROM noise, learnt, l4.parser_parameters(p, line) WHERE value IS NULL'), '0', 'parameters of random bytes');
 my @hostile = ("repeat('a', %d)", "repeat('1.', %d / 2) || 'x'", "repeat('a-b.', %d / 4)", "repeat('12:', %d / 3)", "repeat('a1_', %d / 3) || '\@'", "repeat('10.0.0.1,', %d / 9)",
-	"repeat('w ', %d / 2)", "repeat('=a.', %d / 3)", "repeat('://', %d / 3)", "repeat('(', %d)", "repeat('<1', %d / 2)", "repeat('Mon ', %d / 4)", "repeat('GET /', %d / 5)", "repeat('-', %d)");
+	"repeat('w ', %d / 2)", "repeat('=a.', %d / 3)", "repeat('://', %d / 3)", "repeat('(', %d)", "repeat('<1', %d / 2)", "repeat('Mon ', %d / 4)", "repeat('GET /', %d / 5)", "repeat('-', %d)",
+	"repeat(',111', %d / 4) || 'x'");
 for my $line (@hostile)
 {
 	my @took;
