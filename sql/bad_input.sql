@@ -151,6 +151,14 @@ SELECT baseline, coverage -> 'states' AS states FROM l4.diagnose('bad-13', basel
 SELECT baseline, coverage -> 'states' AS states FROM l4.diagnose('bad-13', baseline => '{}');
 SELECT baseline, coverage -> 'states' AS states FROM l4.diagnose('bad-13', baseline => ARRAY[NULL]::text[]);
 SELECT status FROM l4.diagnose(NULL);
-
+-- iterations as high as any, and far apart; a rank that no number holds
+CREATE TABLE odd_high (job_id text, node text, rank int, line_no bigint, ts timestamptz, line text);
+INSERT INTO odd_high
+SELECT j.job, 'n' || n, n, i, '2026-01-01 00:00:00Z'::timestamptz + CASE i WHEN 9 THEN interval '1 h' ELSE i * interval '1 s' END,
+    CASE i WHEN 9 THEN format('RuntimeError: Rank %s9999999999 timed out, connection closed by rank 3', n) ELSE format('iteration %s/2147483647 | elapsed time per iteration (ms): 990.0', j.number * i) END
+FROM (VALUES ('bad-15', 1000000000000), ('bad-16', 900000000), ('bad-17', 1)) AS j(job, number), generate_series(0, 3) n, generate_series(1, 9) i
+WHERE n < 3 OR i < 9;
+CALL l4.ingest('odd_high');
+SELECT d.job_id, d.symptom, d.stage, d.iteration FROM unnest(ARRAY['bad-15', 'bad-16', 'bad-17']) AS j(job), l4.diagnose(j.job) AS d;
 SELECT count(l4.forget_job(job_id)) FROM l4.job WHERE job_id LIKE 'bad-%';
 DROP SCHEMA bad_input CASCADE;

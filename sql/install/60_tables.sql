@@ -313,6 +313,18 @@ REVOKE ALL ON FUNCTION l4._truncate_of_jobs() FROM PUBLIC;
 COMMENT ON FUNCTION l4._truncate_of_jobs() IS 'without jobs nothing is kept of any';
 CREATE TRIGGER job_truncate AFTER TRUNCATE ON l4.job FOR EACH STATEMENT EXECUTE FUNCTION l4._truncate_of_jobs();
 
+CREATE FUNCTION l4._require_job(job_id text) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = _require_job.job_id) THEN
+        RAISE EXCEPTION 'job "%" is not known', _require_job.job_id
+            USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs; l4.ingest() adds those it finds in the logs.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION l4._require_job(text) IS 'raises an error for a job that is not in l4.job';
+
 CREATE FUNCTION l4.forget_job(job_id text) RETURNS bool
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
 BEGIN ATOMIC

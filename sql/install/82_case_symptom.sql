@@ -143,8 +143,8 @@ COMMENT ON FUNCTION l4._case_marks(text) IS 'working set: when each node first d
 -- How long nothing may happen before a job counts as hanging; where iterations are printed every so often, at least four of these lines must be due.
 CREATE FUNCTION l4._patience(k l4._case) RETURNS interval
 LANGUAGE sql IMMUTABLE
-RETURN greatest((k.parameters ->> 'hang_seconds')::float8,
-    greatest((k.parameters ->> 'hang_iterations')::float8, 4 * k.step) * coalesce(k.median_ms, 0) / 1000) * interval '1 second';
+RETURN least(1e9, greatest((k.parameters ->> 'hang_seconds')::float8,
+    greatest((k.parameters ->> 'hang_iterations')::float8, 4 * k.step::float8) * coalesce(k.median_ms, 0) / 1000)) * interval '1 second';
 COMMENT ON FUNCTION l4._patience(l4._case) IS 'silence that makes a hang';
 
 -- A node ends well with a line that ends a node of a good job, unless that is an iteration before the last one, or when it got to the shutdown

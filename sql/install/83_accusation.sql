@@ -131,7 +131,7 @@ BEGIN ATOMIC
         JOIN n ON n.node = f.node
         JOIN l4._marker('self') AS r ON l4.pcre_match(f.line, r.signature)
         CROSS JOIN LATERAL (SELECT l4.pcre_captures(f.line, r.signature) AS groups) AS g
-        CROSS JOIN LATERAL (SELECT coalesce(g.groups ->> 'rank', g.groups ->> 'rank2')::int AS rank) AS x
+        CROSS JOIN LATERAL (SELECT substring(coalesce(g.groups ->> 'rank', g.groups ->> 'rank2') FROM '^[0-9]{1,9}$')::int AS rank) AS x
         -- of several ranks on a node it cannot be told which one speaks, unless it says so
         WHERE n.ranks = int4multirange(int4range(n.rank, n.rank, '[]'))
         GROUP BY f.node, f.event_id, n.rank
@@ -224,11 +224,13 @@ BEGIN
     SELECT * INTO STRICT k FROM l4._case AS c WHERE c.job_id = _case_edges.job_id;
     -- Complaints about a node that fails like others do are about a victim, once the first failure was reported.
     INSERT INTO l4._case_edge (job_id, accuser, accused, first_ts, weight, events)
+    WITH complaint AS MATERIALIZED (SELECT z.* FROM l4._complaints(k.job_id) AS z)
     SELECT k.job_id, c.accuser, c.accused, c.first_ts,
         CASE WHEN v.node IS NULL THEN 0 WHEN v.is_victim AND c.first_ts >= k.terminal_ts
             -- who was killed is none, whatever the other processes of its node say
-            AND NOT (SELECT bool_or(l4._tells_killed(k.job_id, x.event_id)) FROM unnest(c.events) AS x(event_id)) THEN 0.1 ELSE 1 END, c.events
-    FROM l4._complaints(k.job_id) AS c
+            AND NOT c.events && ARRAY(SELECT x.event_id FROM (SELECT DISTINCT unnest(z.events) AS event_id FROM complaint AS z) AS x
+                WHERE l4._tells_killed(k.job_id, x.event_id)) THEN 0.1 ELSE 1 END, c.events
+    FROM complaint AS c
     LEFT JOIN l4._case_node AS v ON v.job_id = k.job_id AND v.node = c.accused;
     -- an accuser that has better to say is not heard about victims
     UPDATE l4._case_edge AS e SET weight = 0

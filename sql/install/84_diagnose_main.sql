@@ -83,7 +83,7 @@ DECLARE
     s l4.suspect_node;
     suspects text;
     e record;
-    f l4.fault_match;
+    f l4.fault;
     what text;
     who text;
 BEGIN
@@ -93,7 +93,7 @@ BEGIN
     SELECT x.example_node, x.nodes, coalesce((SELECT l4._fill(t.template, v.slot_values) FROM l4._values(k.job_id, ARRAY[x.event_id], ARRAY[x.example_node]) AS v),
         t.example) AS example INTO e
     FROM l4.suspect_event AS x JOIN l4._event AS t USING (event_id) WHERE x.job_id = k.job_id AND x.rank = 1;
-    SELECT * INTO f FROM l4.fault_match AS x WHERE x.job_id = k.job_id AND x.rank = 1 AND x.is_suspect;
+    SELECT y.* INTO f FROM l4.fault_match AS x JOIN l4.fault AS y USING (fault_id) WHERE x.job_id = k.job_id AND x.rank = 1 AND x.is_suspect;
     what := CASE k.symptom
         WHEN 'none' THEN CASE WHEN k.nodes = 0 THEN format('Job %s has no log lines.', k.job_id)
             WHEN k.ended_well THEN format('Job %s looks healthy: %s nodes, %s iterations, nothing deviates.', k.job_id, k.nodes,
@@ -113,7 +113,7 @@ BEGIN
     RETURN concat_ws(' ', what, who,
         CASE WHEN k.symptom <> 'none' AND e.example IS NOT NULL THEN format('Most telling line, %s: %s.',
             CASE WHEN e.nodes = 1 THEN 'only on ' || e.example_node ELSE 'on ' || e.nodes || ' nodes' END, rtrim(left(e.example, 300), ' .')) END,
-        CASE WHEN k.symptom <> 'none' AND f.fault_name IS NOT NULL THEN format('Known fault: %s.', f.fault_name) END,
+        CASE WHEN k.symptom <> 'none' AND f.name IS NOT NULL THEN format('Known fault: %s. Remedy: %s.', f.name, rtrim(f.remedy, ' .')) END,
         (SELECT 'Note: ' || string_agg(l.words, '; ' ORDER BY l.place) || '.' FROM jsonb_array_elements_text(limits) WITH ORDINALITY AS l(words, place)));
 END;
 $$;
@@ -137,11 +137,8 @@ BEGIN
         RAISE EXCEPTION 'top_k must be between 1 and 100000' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     -- one diagnosis of a job at a time; lines may come in meanwhile
+    PERFORM l4._require_job(diagnose.job_id);
     PERFORM FROM l4.job AS j WHERE j.job_id = diagnose.job_id FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'job "%" is not known', diagnose.job_id
-            USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs; l4.ingest() adds those it finds in the logs.';
-    END IF;
     asked := l4._diagnose_parameters(coalesce(options, '{}'));
     present := l4._diagnosis_state(diagnose.job_id, diagnose.baseline, asked || jsonb_build_object('method', method, 'top_k', top_k));
     UPDATE l4.diagnosis AS x SET diagnosed_at = now()

@@ -117,10 +117,12 @@ CREATE FUNCTION l4._iteration_of_failure(k l4._case, stage text, node text) RETU
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    last_done int;
-    flight int;
+    -- wider than the numbers that lines give, which may be the largest there are
+    last_done bigint;
+    flight bigint;
     prints bool;
     back int;
+    step constant bigint := k.step;
     since float8;
 BEGIN
     IF k.symptom = 'slow' THEN
@@ -139,17 +141,17 @@ BEGIN
         RETURN NULL;
     END IF;
     last_done := coalesce(last_done, 0);
-    IF stage IN ('eval', 'checkpoint_save') AND k.step = 1 THEN
+    IF stage IN ('eval', 'checkpoint_save') AND step = 1 THEN
         RETURN nullif(last_done, 0);
     END IF;
-    IF k.step > 1 THEN
+    IF step > 1 THEN
         -- Lines come every so many iterations: what was said to be in flight, else the time since. Where the next line is overdue, the
         -- job was struck anywhere between; what follows an iteration takes time of its own.
-        since := greatest(0, coalesce(extract(epoch FROM least(k.terminal_ts, k.last_ts) - k.progress_ts) * 1000 / nullif(k.median_ms, 0), k.step));
-        RETURN last_done + CASE WHEN flight BETWEEN last_done + 1 AND last_done + k.step THEN flight - last_done
-            WHEN stage IN ('eval', 'checkpoint_save') THEN least(k.step - 1, greatest(0, floor(since)::int - 1))
-            WHEN since >= k.step THEN (k.step + 1) / 2
-            ELSE 1 + floor(since)::int END;
+        since := greatest(0, coalesce(extract(epoch FROM least(k.terminal_ts, k.last_ts) - k.progress_ts) * 1000 / nullif(k.median_ms, 0), step));
+        RETURN least(2147483647, last_done + CASE WHEN flight BETWEEN last_done + 1 AND last_done + step THEN flight - last_done
+            WHEN stage IN ('eval', 'checkpoint_save') THEN greatest(0, floor(least(since, step))::bigint - 1)
+            WHEN since >= step THEN (step + 1) / 2
+            ELSE 1 + floor(since)::bigint END);
     END IF;
     -- the node does not print what it has done: others may have said how far it got
     IF NOT prints AND flight BETWEEN last_done + 2 AND last_done + 3 THEN
@@ -162,7 +164,7 @@ BEGIN
     WHERE e.job_id = k.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.stack AND NOT e.terminal AND e.level >= 3 AND 2 * e.nodes >= k.nodes
         AND e.last_ts >= (SELECT z.done_ts FROM l4._case_iteration AS z WHERE z.job_id = k.job_id ORDER BY z.place DESC OFFSET 2 LIMIT 1)
         AND e.occurrences >= e.nodes * (last_done - i.iteration + 1);
-    RETURN CASE WHEN k.symptom = 'crash' THEN least(last_done + 1, back) ELSE last_done + 1 END;
+    RETURN least(2147483647, last_done + 1, CASE WHEN k.symptom = 'crash' THEN back END);
 END;
 $$;
 COMMENT ON FUNCTION l4._iteration_of_failure(l4._case, text, text) IS 'iteration that was in flight when the job was struck';

@@ -81,10 +81,7 @@ DECLARE
 	diagnosed bool;
 	given_up bigint;
 BEGIN
-	IF NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = match_faults.job_id) THEN
-		RAISE EXCEPTION 'job "%" is not known', match_faults.job_id
-			USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs; l4.ingest() adds those it finds in the logs.';
-	END IF;
+	PERFORM l4._require_job(match_faults.job_id);
 	PERFORM l4._watch_faults(ARRAY[match_faults.job_id]);
 	diagnosed := EXISTS (SELECT FROM l4.diagnosis d WHERE d.job_id = match_faults.job_id);
 	DELETE FROM l4.fault_match m WHERE m.job_id = match_faults.job_id;

@@ -219,10 +219,7 @@ AS $$
 DECLARE
 	problem text;
 BEGIN
-	IF NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = _check_confirmed.job_id) THEN
-		RAISE EXCEPTION 'job "%" is not known', _check_confirmed.job_id
-			USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs.';
-	END IF;
+	PERFORM l4._require_job(_check_confirmed.job_id);
 	SELECT a.name INTO problem FROM (VALUES ('name', _check_confirmed.name), ('root_cause', root_cause), ('remedy', remedy)) AS a(name, value)
 	WHERE a.value IS NULL OR a.value !~ '[^[:space:]]' LIMIT 1;
 	IF FOUND THEN

@@ -234,13 +234,10 @@ CREATE FUNCTION l4._require_diagnosis(job_id text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+	PERFORM l4._require_job(_require_diagnosis.job_id);
 	IF NOT EXISTS (SELECT FROM l4.diagnosis AS d WHERE d.job_id = _require_diagnosis.job_id) THEN
-		IF EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = _require_diagnosis.job_id) THEN
-			RAISE EXCEPTION 'job "%" has no diagnosis', _require_diagnosis.job_id USING ERRCODE = 'no_data_found',
-				HINT = format('Run SELECT l4.diagnose(%L) first.', _require_diagnosis.job_id);
-		END IF;
-		RAISE EXCEPTION 'job "%" does not exist', _require_diagnosis.job_id USING ERRCODE = 'no_data_found',
-			HINT = 'The jobs that l4 knows are the rows of l4.job; l4.ingest() adds those it finds in a log table.';
+		RAISE EXCEPTION 'job "%" has no diagnosis', _require_diagnosis.job_id USING ERRCODE = 'no_data_found',
+			HINT = format('Run SELECT l4.diagnose(%L) first.', _require_diagnosis.job_id);
 	END IF;
 END;
 $$;

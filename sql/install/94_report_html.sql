@@ -43,7 +43,7 @@ ol.marks{margin:4px 0;padding-left:26px;font-size:13px;columns:2;column-gap:40px
 ' || (SELECT string_agg(format('.part%s{fill:var(--c%1$s);background:var(--c%1$s)}', n), '' ORDER BY n) FROM generate_series(0, 7) AS n)
 	|| (SELECT string_agg(format('.stage-%s{fill:var(--%1$s);background:var(--%1$s)}', s.stage), '' ORDER BY s.stage)
 		FROM unnest(ARRAY['init', 'data', 'model', 'checkpoint_load', 'train', 'eval', 'checkpoint_save', 'shutdown']) AS s(stage))
-	|| '@media print{nav{display:none}details{display:block}.verdict{break-inside:avoid}}';
+	|| '@media(max-width:640px){ol.marks{columns:1}td:last-child{min-width:15em}}@media print{nav{display:none}details{display:block}.verdict{break-inside:avoid}}';
 COMMENT ON FUNCTION l4._html_style() IS 'style sheet of l4.report_html()';
 
 CREATE FUNCTION l4._html_verdict(job_id text) RETURNS text
