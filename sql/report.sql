@@ -80,7 +80,7 @@ SELECT l4._wrap('averyveryverylongword short', 10);
 SELECT l4._elapsed(s) FROM unnest(ARRAY[0.34, 42, 119.4, 600, 7100, 8000, 200000]) AS s;
 SELECT l4._excerpt(E'1\n2\n3\n4'), l4._excerpt(E'1\n2\n3\n4\n5\n6\n');
 SELECT l4._html('<a href="x">&''' || chr(27));
-SELECT l4._short_name(n, 20) FROM unnest(ARRAY['worker-0', 'llama-70b-pretrain-worker-17', 'exactly-twenty-chars']) AS n;
+SELECT l4._short_name(n, 20) FROM unnest(ARRAY['worker-0', 'llama-70b-pretrain-worker-17', 'exactly-twenty-chars', 'gpu-09-node-0300.cluster.internal', 'a-name-that-is-long-worker-12.local', '10.20.30.40.extra.5678']) AS n;
 SELECT l4._nice_step(s, 5) FROM unnest(ARRAY[0.7, 9, 23, 4100]::float8[]) AS s;
 SELECT l4.forget_job(job_id) FROM l4.job WHERE job_id LIKE 'r-%' ORDER BY job_id;
 DROP TABLE hostile, wide;

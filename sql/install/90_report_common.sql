@@ -15,12 +15,14 @@ RETURN (SELECT CASE WHEN length(p.line) > _printable.max_length THEN left(p.line
 COMMENT ON FUNCTION l4._printable(text, int) IS 'one line of text without control characters, cut to a length';
 
 -- Names of nodes differ at their ends: llama-70b-worker-0, llama-70b-worker-17.
+-- The domain of a host's name goes first: the nodes of a job share it.
 CREATE FUNCTION l4._short_name(name text, max_length int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (SELECT CASE WHEN length(p.line) > _short_name.max_length
-		THEN left(p.line, (_short_name.max_length - 2) / 3) || '..' || right(p.line, _short_name.max_length - 2 - (_short_name.max_length - 2) / 3) ELSE p.line END
-	FROM (SELECT l4._printable(_short_name.name, 8000)) AS p(line));
-COMMENT ON FUNCTION l4._short_name(text, int) IS 'a name without control characters, shortened in its middle';
+RETURN (SELECT CASE WHEN length(s.line) > _short_name.max_length
+		THEN left(s.line, (_short_name.max_length - 2) / 3) || '..' || right(s.line, _short_name.max_length - 2 - (_short_name.max_length - 2) / 3) ELSE s.line END
+	FROM (SELECT CASE WHEN length(p.line) > _short_name.max_length AND p.line ~ '^[A-Za-z][A-Za-z0-9_-]*\.' THEN split_part(p.line, '.', 1) ELSE p.line END AS line
+		FROM (SELECT l4._printable(_short_name.name, 8000)) AS p(line)) AS s);
+COMMENT ON FUNCTION l4._short_name(text, int) IS 'a name without control characters, shortened by its domain and in its middle';
 
 CREATE FUNCTION l4._wrap(value text, width int) RETURNS SETOF text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 5
