@@ -298,3 +298,20 @@ SELECT * FROM pg_temp.records(
 '{"textPayload": "KeyError: lr", "severity": "ERROR", "insertId": "a3", "timestamp": "2024-05-21T11:58:06.441Z"}',
 '{"textPayload": "", "severity": "ERROR", "insertId": "a4", "timestamp": "2024-05-21T11:58:06.441Z"}',
 '{"textPayload": "2024-05-21 11:58:06,441 INFO trainer: step 12 done", "severity": "ERROR", "insertId": "a5", "timestamp": "2024-05-21T11:58:06.441Z"}');
+
+-- a container runtime cuts long lines in parts (P, the last one F); of each output on its own, and the parts need no head of their own
+SELECT * FROM pg_temp.records(
+'2025-02-23T16:24:18.101123456Z stdout P 2025-02-23 16:24:18,100 - root - INFO - step: 12 loss: ',
+'2025-02-23T16:24:18.101123457Z stderr F RuntimeError: somebody else',
+'2025-02-23T16:24:18.101123458Z stdout P  8.1 ERROR: not the beginning ',
+'2025-02-23T16:24:18.101123459Z stdout F of a line',
+'2025-02-23T16:24:18.101123460Z stdout F a line',
+'2025-02-23T16:24:18.101123461Z stderr P Runtime',
+'2025-02-23T16:24:18.101123462Z stderr F Error: cut in the word',
+'2025-02-23T16:24:18.101123463Z stderr P never ended',
+'no head any more');
+-- bars that are painted over are read one by one
+SELECT * FROM pg_temp.records(
+E'2025-02-23T16:24:18.101123456Z stderr P \r 10%|#         | 1/10 [00:01<00:09,  1.00s/it]',
+E'2025-02-23T16:24:18.101123456Z stderr P \r 20%|##        | 2/10 [00:02<00:08,  1.00s/it]',
+'2025-02-23T16:24:18.101123456Z stderr F ');

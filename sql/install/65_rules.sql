@@ -23,7 +23,7 @@ COMMENT ON TABLE l4.line_format IS 'how the header of a log line looks; peeled f
 COMMENT ON COLUMN l4.line_format.rule_id IS 'below 1,000,000: shipped; from 1,000,000: the user''s';
 COMMENT ON COLUMN l4.line_format.name IS 'unique within its origin; a user''s row replaces the shipped one of the same name';
 COMMENT ON COLUMN l4.line_format.framework IS 'what writes such lines';
-COMMENT ON COLUMN l4.line_format.signature IS 'PCRE2 with the named group message and any of ts, level, rank, local_rank, host, pid, tid, device, stream, component; without level but with rank, host, pid or stream it is a launcher''s prefix';
+COMMENT ON COLUMN l4.line_format.signature IS 'PCRE2 with the named group message and any of ts, level, rank, local_rank, host, pid, tid, device, stream, component, part (P: the line goes on in the next one of its writer); without level but with rank, host, pid or stream it is a launcher''s prefix';
 COMMENT ON COLUMN l4.line_format.ts_format IS 'how to read the group ts: a template of to_timestamp(), ISO8601, EPOCH, SECONDS_SINCE_BOOT or MICROSECONDS_SINCE_BOOT; NULL: not at all';
 COMMENT ON COLUMN l4.line_format.priority IS 'the higher is tried first';
 COMMENT ON COLUMN l4.line_format.example IS 'a line that it matches';

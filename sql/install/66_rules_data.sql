@@ -2,7 +2,7 @@
 
 -- How headers look.
 INSERT INTO l4.line_format (rule_id, name, framework, signature, ts_format, priority, example, source_url, origin) VALUES
-(21001, 'kubernetes_cri', 'kubernetes', '^(?<ts>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(?:Z|[+-]\d\d:\d\d)) (?<stream>stdout|stderr) [FP] (?<message>.*)$', 'ISO8601', 90, '2025-02-23T16:24:18.101123456Z stderr F RuntimeError: CUDA error: unknown error', 'https://kubernetes.io/docs/concepts/cluster-administration/logging/', 'builtin'),
+(21001, 'kubernetes_cri', 'kubernetes', '^(?<ts>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(?:Z|[+-]\d\d:\d\d)) (?<stream>stdout|stderr) (?<part>[FP])(?: |$)(?<message>.*)$', 'ISO8601', 90, '2025-02-23T16:24:18.101123456Z stderr F RuntimeError: CUDA error: unknown error', 'https://kubernetes.io/docs/concepts/cluster-administration/logging/', 'builtin'),
 (21002, 'kubectl_prefix', 'kubernetes', '^\[pod/(?<host>[^/\]\s]+)/(?<component>[^\]\s]+)\] ?(?<message>.*)$', NULL, 90, '[pod/llm-worker-3/pytorch] step: 12 loss: 3.1', 'https://kubernetes.io/docs/reference/kubectl/generated/kubectl_logs/', 'builtin'),
 (21003, 'compose_prefix', 'kubernetes', '^(?<host>[\w.-]+-\d+) +\| (?<message>.*)$', NULL, 60, 'worker-3  | step: 12 loss: 3.1', 'https://docs.docker.com/reference/cli/docker/compose/logs/', 'builtin'),
 (11001, 'torchelastic_rank_prefix', 'pytorch', '^\[rank(?<rank>\d+)\]: ?(?<message>.*)$', NULL, 90, '[rank3]: Traceback (most recent call last):', 'https://github.com/pytorch/pytorch/blob/main/c10/util/Logging.cpp', 'builtin'),

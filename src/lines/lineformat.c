@@ -222,6 +222,13 @@ use_format(L4LineReader *reader, const L4Format *format, const L4Fields *fields,
 			if (field_of(fields, f, *p, &text, &n))
 				add_to_key(out, text, n);
 	}
+	if (field_of(fields, L4_FIELD_PART, *p, &text, &n))
+	{
+		out->cut = *text == 'P';
+		out->part = *p + fields->start[L4_FIELD_MESSAGE];
+		out->part_len = *len - fields->start[L4_FIELD_MESSAGE];
+		out->part_key = out->key;
+	}
 	out->format_id = format->id;
 	if (format->to_the_end)
 		*len -= fields->start[L4_FIELD_MESSAGE];
@@ -337,6 +344,7 @@ use_structured(L4LineReader *reader, const L4Structured *s, int id, const char *
 				add_to_key(out, who[i]->text, who[i]->len);
 	}
 	out->format_id = id;
+	out->part = NULL;
 	*p = s->msg.text;
 	*len = s->msg.len;
 }
@@ -582,4 +590,12 @@ l4_line_peel(L4LineReader *reader, const char *line, int line_len, L4Line *out)
 	out->msg_len = len;
 	out->text = reader->text;
 	out->text_len = reader->text_len;
+	if (out->part != NULL)
+	{
+		/* what is painted over is shown bar by bar; the blanks at the end of a part are in the midst of a line */
+		if (memchr(line, '\r', line_len) != NULL)
+			out->part = NULL;
+		else if (out->part >= line && out->part <= line + line_len)
+			out->part_len = line + line_len - out->part;
+	}
 }

@@ -61,6 +61,10 @@ typedef struct L4Line
 	const char *bar;			/* the progress bar in front of the message, painted over or not */
 	int			bar_len;
 	uint64		key;			/* who wrote it, as far as launcher prefixes tell; 0 they do not */
+	const char *part;			/* what follows a head that says whether the line is whole; NULL none does */
+	int			part_len;
+	uint64		part_key;		/* key up to there */
+	bool		cut;			/* the rest of the line is in the next one of part_key */
 } L4Line;
 
 /* A reader for one stream at a time; heads are learnt on the way; reference gives the year to time stamps without one. */

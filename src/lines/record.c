@@ -13,6 +13,7 @@
 
 #include "mb/pg_wchar.h"
 
+#include "base/ascii.h"
 #include "lines/record_int.h"
 
 L4RecordReader *
@@ -138,6 +139,13 @@ settle(L4RecordReader *r, OpenRecord *o, L4Continuation cont)
 {
 	L4Sub	   *sub = l4_record_sub(r, o->key);
 
+	if (o->state == OPEN_CUT)
+	{
+		while (o->rec.msg_len > 0 && l4_ascii_blank(o->msg[o->rec.msg_len - 1]))
+			o->rec.msg_len--;
+		if (o->rec.level == L4_LEVEL_NONE)
+			o->rec.level = l4_level_guess(o->msg, o->rec.msg_len);
+	}
 	o->state = OPEN_SETTLED;
 	if (!o->headed)
 		o->rec.level = Max(o->rec.level, o->rec.kind == L4_RECORD_FAULT ? L4_LEVEL_CRITICAL :
@@ -260,6 +268,7 @@ start_open(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const
 	o->rec.rank = -1;
 	o->state = state;
 	o->key = line->key;
+	o->part_key = line->part_key;
 	o->headed = line->headed;
 	o->indent = line->indent;
 	o->started = r->lines;
@@ -373,6 +382,41 @@ join_open(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const 
 	}
 }
 
+/* The rest of a line that was cut: the message goes on where it stopped. */
+static bool
+join_cut(L4RecordReader *r, const char *raw, int raw_len, const L4Line *line, L4RecordPlace *place)
+{
+	OpenRecord *o = NULL;
+	int			len;
+
+	for (int i = 0; line->part != NULL && i < L4_RECORD_MAX_OPEN; i++)
+		if (r->open[i] != NULL && r->open[i]->state == OPEN_CUT && r->open[i]->part_key == line->part_key)
+			o = r->open[i];
+	if (o == NULL)
+		return false;
+	len = Min(line->part_len, L4_RECORD_MSG - o->rec.msg_len);
+	if (len < line->part_len)
+		len = pg_mbcliplen(line->part, line->part_len, len);
+	memcpy(o->msg + o->rec.msg_len, line->part, len);
+	o->rec.msg_len += len;
+	add_text(o, raw, raw_len);
+	place_in(place, o->rec.record_no, o->rec.line_no, false);
+	if (!line->cut)
+		settle(r, o, CONT_NONE);
+	return true;
+}
+
+/* A line that was cut, up to the end of its first part. */
+static void
+start_cut(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const L4Line *line, L4RecordPlace *place)
+{
+	L4Line		whole = *line;
+
+	/* the blanks at its end are in the midst of the line */
+	whole.msg_len = line->part + line->part_len - line->msg;
+	start_open(r, line_no, raw, raw_len, &whole, OPEN_CUT, L4_RECORD_PLAIN, place);
+}
+
 /* "file.py:12: UserWarning: …": its source line follows. */
 static bool
 is_python_warning(const L4Line *line)
@@ -456,7 +500,10 @@ start_record(L4RecordReader *r, L4Sub *sub, int64 line_no, const char *raw, int 
 				cont = l4_line_names_error(line->msg, line->msg_len) ? CONT_EXCEPTION :
 					is_python_warning(line) ? CONT_WARNING : CONT_NONE;
 	}
-	if (open != OPEN_FREE)
+	if (kind == L4_LINE_TEXT && line->cut && line->part != NULL && line->msg >= line->part &&
+		line->msg + line->msg_len <= line->part + line->part_len)
+		start_cut(r, line_no, raw, raw_len, line, place);
+	else if (open != OPEN_FREE)
 		start_open(r, line_no, raw, raw_len, line, open, rk, place);
 	else
 		start_plain(r, sub, line_no, raw, raw_len, line, rk, cont, place);
@@ -474,7 +521,8 @@ l4_record_feed(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, c
 	if (r->nopen > 0)
 	{
 		settle_overdue(r);
-		if (r->nopen > 0 && join_open(r, line_no, raw, raw_len, line, kind, place))
+		if (r->nopen > 0 && (join_cut(r, raw, raw_len, line, place) ||
+							 join_open(r, line_no, raw, raw_len, line, kind, place)))
 			return;
 	}
 	sub = l4_record_sub(r, line->key);

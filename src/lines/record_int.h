@@ -29,7 +29,8 @@ typedef enum L4OpenState
 	OPEN_GLOG,					/* the signal */
 	OPEN_RULE,					/* the title of a banner */
 	OPEN_USAGE,					/* error: */
-	OPEN_RUST					/* the reason of a panic */
+	OPEN_RUST,					/* the reason of a panic */
+	OPEN_CUT					/* the rest of the line */
 } L4OpenState;
 
 /* What may follow a settled record. */
@@ -50,6 +51,7 @@ typedef struct OpenRecord
 	L4Record	rec;			/* rec.msg = msg, rec.text = text */
 	L4OpenState state;
 	uint64		key;
+	uint64		part_key;		/* of a line that was cut */
 	bool		headed;			/* each of its lines has a logger's header */
 	int			indent;			/* of the traceback's first line */
 	int64		started;		/* the reader's lines then */

@@ -19,7 +19,7 @@
 static L4Rules *rules_cache[L4_RULES_CACHED];
 
 static const char *const field_names[L4_NFIELDS] = {
-	"ts", "level", "rank", "host", "pid", "tid", "device", "stream", "local_rank", "component", "message"
+	"ts", "level", "rank", "host", "pid", "tid", "device", "stream", "local_rank", "component", "part", "message"
 };
 
 static void

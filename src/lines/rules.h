@@ -28,6 +28,7 @@ typedef enum L4Field
 	L4_FIELD_STREAM,
 	L4_FIELD_LOCAL_RANK,		/* counts on each node anew */
 	L4_FIELD_COMPONENT,
+	L4_FIELD_PART,				/* P: the line goes on in the next one of its writer */
 	L4_FIELD_MESSAGE
 } L4Field;
 
