@@ -72,6 +72,7 @@ OBJS = \
 	src/pcre/gramscan.o \
 	src/pcre/gramscan_run.o \
 	src/pcre/lazydfa.o \
+	src/pcre/linememo.o \
 	src/pcre/lineprint.o \
 	src/pcre/literal.o \
 	src/pcre/literal_set.o \

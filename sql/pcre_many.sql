@@ -122,6 +122,24 @@ SELECT n AS no, repeat('x', 9000) || md5(n::text) || md5((-n)::text) || CASE n %
 SELECT count(*) > 100 AS enough, (SELECT count(*) FROM long_noise, rare WHERE l4.pcre_match(t, p)) = count(*) AS same_count
 FROM l4._pcre_multimatch((SELECT array_agg(p ORDER BY id) FROM rare), (SELECT array_agg(t ORDER BY no) FROM long_noise));
 
+-- lines that differ in their digits only, of which what was found out once is kept: patterns that tell digits apart, by literals, classes, what stands around, and what is repeated
+CREATE TEMP TABLE telling AS
+SELECT row_number() OVER ()::int AS id, p::l4.pcre AS p
+FROM (SELECT replace(v.f, '%s', n::text) AS p
+	FROM generate_series(1, 6) AS n, (VALUES ('code %s\d'), ('rank%s\b.*lost'), ('lost [%s-7]+ of'), ('(?<!%s) of \d'), ('code (\d)\1%s?\b'), ('(?i)NODE0%s[^%s]'), ('x%s|lost %s%s')) AS v(f)
+	UNION ALL SELECT format('ERR-0%s', n) FROM generate_series(100, 199) AS n) AS s;
+CREATE TEMP TABLE numbered AS
+SELECT n AS no, CASE n % 5 WHEN 0 THEN format('rank%s lost %s of %s packets, code %s%s', n % 8, n % 97, n % 10, n % 7, n % 11) WHEN 1 THEN format('node0%s%s is up x%s', n % 7, n % 3, n % 10)
+	WHEN 2 THEN format('step %s of %s done on Node0%s', n, n % 10, n % 13) WHEN 3 THEN format('E ERR-0%s at rank%s', 100 + n / 5 % 500, n % 8) ELSE format('unlike %s lost %s of 5', md5(n::text), n % 9) END AS t
+FROM generate_series(1, 5000) AS n;
+CREATE TEMP TABLE telling_one_by_one AS
+SELECT no, id, l4.pcre_match(t, p) AS matched FROM numbered, telling WHERE l4.pcre_match(t, p) IS DISTINCT FROM false;
+CREATE TEMP TABLE telling_at_once AS
+SELECT line AS no, pattern AS id, matched
+FROM l4._pcre_multimatch((SELECT array_agg(p ORDER BY id) FROM telling), (SELECT array_agg(t ORDER BY no) FROM numbered));
+SELECT count(*) > 5000 AS enough, count(DISTINCT id) > 130 AS most_patterns_match FROM telling_one_by_one;
+(TABLE telling_one_by_one EXCEPT TABLE telling_at_once) UNION ALL (TABLE telling_at_once EXCEPT TABLE telling_one_by_one);
+
 -- all shipped signatures on all shipped examples, each example alone and in a line of a trainer
 CREATE TEMP TABLE shipped AS SELECT row_number() OVER (ORDER BY fault_id)::int AS id, signature AS p FROM l4.fault WHERE origin = 'builtin' AND signature IS NOT NULL;
 CREATE TEMP TABLE example AS

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "pcre/gram.h"
+#include "pcre/linememo.h"
 #include "pcre/lineprint.h"
 
 #define PIECE 3
@@ -35,14 +36,27 @@ l4_lineprint_make(L4LinePrint *print, const char *line, int len)
 		print->marks[hash_piece(read_short_gram(p, PIECE))] = true;
 }
 
-/* Pieces from the beginning to the end, at like distances. */
+static bool
+has_digit(const unsigned char *piece)
+{
+	for (int i = 0; i < PIECE; i++)
+		if (l4_fold_digit(piece[i]) == '0')
+			return true;
+	return false;
+}
+
+/* Pieces from the beginning to the end, at like distances, but for those with digits: these may be folded in the line. */
 L4Marks
 l4_lineprint_marks(const unsigned char *text, int len)
 {
 	L4Marks		marks;
 
 	for (int k = 0; k < L4_PRINT_MARKS; k++)
-		marks.places[k] = len < PIECE ? ALWAYS
-			: hash_piece(read_short_gram(text + (len - PIECE) * k / (L4_PRINT_MARKS - 1), PIECE));
+	{
+		const unsigned char *piece = text + (len - PIECE) * k / (L4_PRINT_MARKS - 1);
+
+		marks.places[k] = len < PIECE || has_digit(piece) ? ALWAYS
+			: hash_piece(read_short_gram(piece, PIECE));
+	}
 	return marks;
 }

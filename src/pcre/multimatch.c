@@ -39,6 +39,12 @@
 /* What the automaton costs, in nanoseconds a byte. */
 #define AUTOMATON_NS 2.0
 
+/* Lines are looked up in the memo from so many on: fewer would not pay for making it. */
+#define MEMO_FROM 1024
+
+/* Candidates of a folded line that lack a literal in the line itself: with more it is better scanned as it is. */
+#define UNLIKE_MAX 2
+
 /* ---- building ---- */
 
 static void
@@ -105,7 +111,8 @@ l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryC
 		add_pattern(mm, i, required);
 	}
 	pfree(required);
-	l4_multimatch_make_scan(mm);
+	mm->folded_scan.folded = true;
+	l4_multimatch_make_scan(mm, &mm->scan);
 	MemoryContextSwitchTo(old);
 	return mm;
 }
@@ -133,24 +140,36 @@ static void
 found_literal(void *arg, int number)
 {
 	L4MultiMatch *mm = (L4MultiMatch *) arg;
-	LiteralUse *use = &mm->uses[number];
+	PatternScan *scan = mm->folded ? &mm->folded_scan : &mm->scan;
+	LiteralUse *use = &scan->uses[number];
 
 	if (use->line_no == mm->line_no)
 		return;
 	use->line_no = mm->line_no;
 	mm->found = true;
 	for (int i = use->first; i < use->first + use->n; i++)
-		set_bit(mm->candidates, mm->linked[i]);
+		set_bit(mm->candidates, scan->linked[i]);
 }
 
 bool
-l4_has_one(const Needed *needed, bool caseless, const L4LinePrint *print, const char *line, int len)
+l4_has_one(const Needed *needed, bool caseless, bool folded, const L4LinePrint *print,
+		   const char *text, int len)
 {
 	for (int i = 0; i < needed->n; i++)
 	{
+		L4Literal	literal;
+
 		if (print != NULL && !l4_lineprint_may_have(print, &needed->marks[i]))
 			continue;
-		if (caseless || l4_literal_in(&needed->items[i], line, len))
+		if (caseless)
+			return true;
+		if (!folded && l4_literal_in(&needed->items[i], text, len))
+			return true;
+		if (!folded)
+			continue;
+		literal = needed->items[i];
+		l4_fold_literal(&literal);
+		if (l4_literal_in(&literal, text, len))
 			return true;
 	}
 	return false;
@@ -161,19 +180,19 @@ static bool
 has_needed(L4MultiMatch *mm, Pattern *pattern)
 {
 	/* where they nearly always are, look only now and then whether that is still so */
-	if (pattern->others_common && pattern->tried % 16 != 0)
+	if (pattern->others_common && !mm->folded && pattern->tried % 16 != 0)
 		return true;
 	if (pattern->needed[1].n == 0 || (pattern->caseless && mm->odd_letters))
 		return true;
 	if (!mm->printed && mm->len <= L4_PRINT_LINE_MAX)
 	{
-		l4_lineprint_make(&mm->print, mm->line, mm->len);
+		l4_lineprint_make(&mm->print, mm->text, mm->len);
 		mm->printed = true;
 	}
 	pattern->checked++;
 	for (int k = 1; k < NEEDED_MAX && pattern->needed[k].n > 0; k++)
-		if (!l4_has_one(&pattern->needed[k], pattern->caseless, mm->printed ? &mm->print : NULL,
-						mm->line, mm->len))
+		if (!l4_has_one(&pattern->needed[k], pattern->caseless, mm->folded,
+						mm->printed ? &mm->print : NULL, mm->text, mm->len))
 		{
 			pattern->rejected++;
 			return false;
@@ -181,12 +200,20 @@ has_needed(L4MultiMatch *mm, Pattern *pattern)
 	return true;
 }
 
+static void
+clear_candidates(L4MultiMatch *mm)
+{
+	if (mm->found)
+		memset(mm->candidates, 0, sizeof(uint64) * mm->words);
+	mm->found = false;
+}
+
 /* Of the group's candidates only those stay that may match. */
 static void
 ask_group(L4MultiMatch *mm)
 {
 	memset(mm->answer, 0, sizeof(uint64) * mm->words);
-	if (l4_dfa_run(mm->group, mm->line, mm->len, mm->answer))
+	if (l4_dfa_run(mm->group, mm->text, mm->len, mm->answer))
 		for (int w = 0; w < mm->words; w++)
 			mm->candidates[w] &= mm->answer[w] | ~mm->group_members[w];
 	else
@@ -215,7 +242,8 @@ sift_candidates(L4MultiMatch *mm)
 			if (pattern->in_group)
 				group_ns += l4_mean_ns(pattern);
 		}
-	if (group_ns > mm->ask_ns)
+	/* what is found out about a folded line is kept, and so worth more */
+	if (group_ns > (mm->folded ? 0 : mm->ask_ns))
 		ask_group(mm);
 }
 
@@ -236,27 +264,23 @@ sample_line(L4MultiMatch *mm)
 	mm->next_sample = mm->line_no + 1 + murmurhash32(mm->line_no) % (2 * distance);
 }
 
-void
-l4_multimatch_scan(L4MultiMatch *mm, const char *line, int len)
+/* The candidates of the line at hand, or of its folded form: those of all lines that have it, and perhaps more. */
+static void
+find_candidates(L4MultiMatch *mm, const char *text, bool folded)
 {
-	mm->saving_ns += Max(mm->vain_ns - mm->ask_ns, 0);
-	mm->vain_ns = 0;
-	mm->line_no++;
-	if (mm->line_no >= mm->next_review)
-		l4_multimatch_review(mm);
-	if (mm->found)
-		memset(mm->candidates, 0, sizeof(uint64) * mm->words);
-	mm->found = mm->any_no_literal;
-	mm->line = line;
-	mm->len = len;
-	mm->ask_ns = AUTOMATON_NS * len;
+	PatternScan *scan = folded ? &mm->folded_scan : &mm->scan;
+
+	mm->text = text;
+	mm->folded = folded;
 	mm->printed = false;
-	if (mm->line_no >= mm->next_sample)
-		sample_line(mm);
+	clear_candidates(mm);
 	if (mm->any_no_literal)
+	{
+		mm->found = true;
 		memcpy(mm->candidates, mm->no_literal, sizeof(uint64) * mm->words);
-	l4_gramscan(mm->scan, line, len, found_literal, mm);
-	mm->odd_letters = mm->any_caseless && l4_has_odd_letters(line, len);
+	}
+	l4_gramscan(scan->scan, text, mm->len, found_literal, mm);
+	mm->odd_letters = mm->any_caseless && l4_has_odd_letters(text, mm->len);
 	if (mm->odd_letters)
 	{
 		/* which may match without the literals as we know them */
@@ -266,6 +290,93 @@ l4_multimatch_scan(L4MultiMatch *mm, const char *line, int len)
 	}
 	if (mm->found)
 		sift_candidates(mm);
+}
+
+/* May the pattern match the line itself, by its literals? */
+static bool
+is_like(const L4MultiMatch *mm, const Pattern *pattern)
+{
+	for (int k = 0; k < NEEDED_MAX && pattern->needed[k].n > 0; k++)
+		if (!l4_has_one(&pattern->needed[k], pattern->caseless, false, NULL, mm->line, mm->len))
+			return false;
+	return true;
+}
+
+/*
+ * Write down the candidates of the folded line. False if they are many, or
+ * patterns that ask for other digits: the note is that the line itself must
+ * be scanned.
+ */
+static bool
+note_candidates(L4MultiMatch *mm)
+{
+	int32		numbers[L4_NOTE_MAX];
+	int			n = 0;
+	int			unlike = 0;
+
+	for (int w = 0; mm->found && w < mm->words; w++)
+		for (uint64 bits = mm->candidates[w]; bits != 0; bits &= bits - 1)
+		{
+			int			i = w * 64 + pg_rightmost_one_pos64(bits);
+
+			unlike += !is_like(mm, &mm->patterns[i]);
+			if (n == L4_NOTE_MAX || unlike > UNLIKE_MAX)
+			{
+				l4_linememo_tell(mm->memo, NULL, L4_NOTE_NOTHING);
+				return false;
+			}
+			numbers[n++] = i;
+		}
+	l4_linememo_tell(mm->memo, numbers, n);
+	return true;
+}
+
+/* The candidates, from the note on lines with other digits; false if there is none of use. */
+static bool
+recall_candidates(L4MultiMatch *mm)
+{
+	const L4LineNote *note;
+
+	if (mm->memo == NULL)
+		mm->memo = l4_linememo_create(mm->cxt);
+	if (!l4_linememo_is_worth(mm->memo, mm->len))
+		return false;
+	note = l4_linememo_find(mm->memo, mm->line, mm->len);
+	if (note == NULL)
+	{
+		if (mm->folded_scan.cxt == NULL)
+			l4_multimatch_make_scan(mm, &mm->folded_scan);
+		find_candidates(mm, l4_linememo_folded(mm->memo), true);
+		return note_candidates(mm);
+	}
+	if (note->n == L4_NOTE_NOTHING)
+		return false;
+	clear_candidates(mm);
+	mm->ask_ns = 0;
+	for (int i = 0; i < note->n; i++)
+	{
+		mm->found = true;
+		set_bit(mm->candidates, note->numbers[i]);
+		mm->patterns[note->numbers[i]].in_vain++;
+	}
+	return true;
+}
+
+void
+l4_multimatch_scan(L4MultiMatch *mm, const char *line, int len)
+{
+	mm->saving_ns += Max(mm->vain_ns - mm->ask_ns, 0);
+	mm->vain_ns = 0;
+	mm->line_no++;
+	if (mm->line_no >= mm->next_review)
+		l4_multimatch_review(mm);
+	mm->line = line;
+	mm->len = len;
+	mm->ask_ns = AUTOMATON_NS * len;
+	if (mm->line_no >= mm->next_sample)
+		sample_line(mm);
+	if (mm->line_no < MEMO_FROM || !recall_candidates(mm))
+		find_candidates(mm, line, false);
 	mm->word = mm->found ? -1 : mm->words;
 	mm->rest = 0;
 }

@@ -82,6 +82,9 @@ make_group(L4MultiMatch *mm)
 		l4_dfa_free(mm->group);
 		mm->group = NULL;
 	}
+	/* of its members notes on lines may have fewer now */
+	if (mm->memo != NULL)
+		l4_linememo_clear(mm->memo);
 }
 
 /* The automaton had too many states: do without it, and have a smaller one later. */
@@ -108,7 +111,7 @@ count_samples(const L4MultiMatch *mm, const Needed *needed, bool caseless)
 	int			count = 0;
 
 	for (int i = 0; i < mm->nsamples; i++)
-		count += l4_has_one(needed, caseless, &mm->samples[i].print,
+		count += l4_has_one(needed, caseless, false, &mm->samples[i].print,
 							mm->samples[i].text, mm->samples[i].len);
 	return count;
 }
@@ -149,7 +152,7 @@ review_needed(L4MultiMatch *mm)
 
 	for (int i = 0; i < mm->n; i++)
 		ns += mm->patterns[i].tried * TRY_NS + vain_ns(&mm->patterns[i]);
-	if (ns * TO_COME < mm->scan_ns)
+	if (ns * TO_COME < mm->scan.ns)
 		return;
 	for (int i = 0; i < mm->n; i++)
 		if (mm->patterns[i].tried >= OFTEN && exchange_needed(mm, &mm->patterns[i]))
@@ -158,8 +161,11 @@ review_needed(L4MultiMatch *mm)
 			mm->patterns[i].in_vain = mm->patterns[i].checked = 0;
 			mm->patterns[i].others_common = false;
 		}
-	if (exchanged)
-		l4_multimatch_make_scan(mm);
+	if (!exchanged)
+		return;
+	l4_multimatch_free_scan(&mm->folded_scan);
+	l4_multimatch_free_scan(&mm->scan);
+	l4_multimatch_make_scan(mm, &mm->scan);
 }
 
 /* Which patterns are often run in vain? Let the automaton look at them, those that cost most. */

@@ -8,6 +8,7 @@
 
 #include "pcre/gramscan.h"
 #include "pcre/lazydfa.h"
+#include "pcre/linememo.h"
 #include "pcre/lineprint.h"
 #include "pcre/literal.h"
 #include "pcre/multimatch.h"
@@ -55,6 +56,21 @@ typedef struct LiteralUse
 	uint64		line_no;		/* where it was found last */
 } LiteralUse;
 
+/* Which patterns have one of the literals scanned for: in a line, or in a folded one (linememo.h). */
+typedef struct PatternScan
+{
+	MemoryContext cxt;			/* of all this; NULL: not made */
+	bool		folded;
+	L4GramScan *scan;
+	Link	   *links;			/* by literal */
+	int			nlinks;
+	int			links_size;
+	LiteralUse *uses;			/* by literal */
+	int			nuses;
+	int		   *linked;			/* patterns */
+	double		ns;				/* what making it took */
+} PatternScan;
+
 /* The beginnings of some lines, kept to see how common literals are. */
 #define SAMPLES 64
 #define SAMPLE_LEN 512
@@ -71,15 +87,9 @@ struct L4MultiMatch
 	MemoryContext cxt;
 	int			n;
 	Pattern    *patterns;
-	MemoryContext scan_cxt;		/* what follows, up to linked */
-	L4GramScan *scan;
-	Link	   *links;			/* by literal */
-	int			nlinks;
-	int			links_size;
-	LiteralUse *uses;			/* by literal */
-	int			nuses;
-	int		   *linked;			/* patterns */
-	double		scan_ns;		/* what making all this took */
+	PatternScan scan;
+	PatternScan folded_scan;	/* made when first needed */
+	L4LineMemo *memo;			/* candidates of folded lines; NULL: too few lines so far */
 
 	L4Dfa	   *group;			/* NULL: none */
 	int			group_max;		/* patterns it may have */
@@ -101,6 +111,8 @@ struct L4MultiMatch
 	/* the line at hand */
 	const char *line;
 	int			len;
+	const char *text;			/* what candidates are found in: the line, or its folded form */
+	bool		folded;
 	uint64	   *candidates;
 	uint64	   *answer;			/* of the automaton */
 	bool		found;			/* candidates has a bit */
@@ -112,6 +124,14 @@ struct L4MultiMatch
 	int			word;			/* where next() stands */
 	uint64		rest;			/* its bits not yet returned */
 };
+
+/* A literal as it is in folded text. */
+static inline void
+l4_fold_literal(L4Literal *literal)
+{
+	for (int i = 0; i < literal->len; i++)
+		literal->text[i] = l4_fold_digit(literal->text[i]);
+}
 
 static inline void
 set_bit(uint64 *bits, int i)
@@ -132,12 +152,13 @@ l4_mean_ns(const Pattern *pattern)
 	return pattern->ns / Max(pattern->timed, 1);
 }
 
-/* Does one of these literals occur in the line? Without case the answer may be yes where it is no. The print may be NULL. */
-extern bool l4_has_one(const Needed *needed, bool caseless, const L4LinePrint *print,
-					   const char *line, int len);
+/* Does one of these literals occur in the text? Without case the answer may be yes where it is no. The print may be NULL. */
+extern bool l4_has_one(const Needed *needed, bool caseless, bool folded, const L4LinePrint *print,
+					   const char *text, int len);
 
 /* multimatch_scan.c: look for the first set of literals of each pattern */
-extern void l4_multimatch_make_scan(L4MultiMatch *mm);
+extern void l4_multimatch_make_scan(L4MultiMatch *mm, PatternScan *scan);
+extern void l4_multimatch_free_scan(PatternScan *scan);
 
 /* multimatch_group.c: choose the group anew; do without it, since it had too many states */
 extern void l4_multimatch_review(L4MultiMatch *mm);

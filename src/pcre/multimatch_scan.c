@@ -11,20 +11,20 @@
 #include "pcre/multimatch_int.h"
 
 static void
-add_link(L4MultiMatch *mm, int literal, int pattern)
+add_link(PatternScan *scan, int literal, int pattern)
 {
-	if (mm->nlinks == mm->links_size)
+	if (scan->nlinks == scan->links_size)
 	{
-		mm->links_size = Max(256, mm->links_size * 2);
-		if (mm->links == NULL)
-			mm->links = palloc(sizeof(Link) * mm->links_size);
+		scan->links_size = Max(256, scan->links_size * 2);
+		if (scan->links == NULL)
+			scan->links = palloc(sizeof(Link) * scan->links_size);
 		else
-			mm->links = repalloc_huge(mm->links, sizeof(Link) * (Size) mm->links_size);
+			scan->links = repalloc_huge(scan->links, sizeof(Link) * (Size) scan->links_size);
 	}
-	mm->links[mm->nlinks].literal = literal;
-	mm->links[mm->nlinks].pattern = pattern;
-	mm->nlinks++;
-	mm->nuses = Max(mm->nuses, literal + 1);
+	scan->links[scan->nlinks].literal = literal;
+	scan->links[scan->nlinks].pattern = pattern;
+	scan->nlinks++;
+	scan->nuses = Max(scan->nuses, literal + 1);
 }
 
 static int
@@ -40,53 +40,65 @@ compare_links(const void *a, const void *b)
 
 /* Which patterns have which literal? */
 static void
-link_patterns(L4MultiMatch *mm)
+link_patterns(PatternScan *scan)
 {
-	if (mm->nlinks > 0)
-		qsort(mm->links, mm->nlinks, sizeof(Link), compare_links);
-	mm->uses = palloc0(sizeof(LiteralUse) * Max(mm->nuses, 1));
-	mm->linked = palloc(sizeof(int) * Max(mm->nlinks, 1));
-	for (int i = 0; i < mm->nlinks; i++)
+	if (scan->nlinks > 0)
+		qsort(scan->links, scan->nlinks, sizeof(Link), compare_links);
+	scan->uses = palloc0(sizeof(LiteralUse) * Max(scan->nuses, 1));
+	scan->linked = palloc(sizeof(int) * Max(scan->nlinks, 1));
+	for (int i = 0; i < scan->nlinks; i++)
 	{
-		LiteralUse *use = &mm->uses[mm->links[i].literal];
+		LiteralUse *use = &scan->uses[scan->links[i].literal];
 
 		if (use->n++ == 0)
 			use->first = i;
-		mm->linked[i] = mm->links[i].pattern;
+		scan->linked[i] = scan->links[i].pattern;
 	}
-	if (mm->links != NULL)
-		pfree(mm->links);
-	mm->links = NULL;
+	if (scan->links != NULL)
+		pfree(scan->links);
+	scan->links = NULL;
 }
 
 /* Look for the first set of literals of each pattern. */
 void
-l4_multimatch_make_scan(L4MultiMatch *mm)
+l4_multimatch_make_scan(L4MultiMatch *mm, PatternScan *scan)
 {
 	MemoryContext old;
 	instr_time	start;
 	instr_time	end;
 
 	INSTR_TIME_SET_CURRENT(start);
-	if (mm->scan_cxt != NULL)
-		MemoryContextDelete(mm->scan_cxt);
-	mm->scan_cxt = AllocSetContextCreate(mm->cxt, "l4 literals", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(mm->scan_cxt);
-	mm->scan = l4_gramscan_create();
-	mm->links = NULL;
-	mm->nlinks = mm->links_size = mm->nuses = 0;
+	scan->cxt = AllocSetContextCreate(mm->cxt, "l4 literals", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(scan->cxt);
+	scan->scan = l4_gramscan_create();
+	scan->links = NULL;
+	scan->nlinks = scan->links_size = scan->nuses = 0;
 	for (int i = 0; i < mm->n; i++)
 	{
 		const Pattern *pattern = &mm->patterns[i];
 
 		CHECK_FOR_INTERRUPTS();
 		for (int k = 0; k < pattern->needed[0].n; k++)
-			add_link(mm, l4_gramscan_add(mm->scan, &pattern->needed[0].items[k], pattern->caseless), i);
+		{
+			L4Literal	literal = pattern->needed[0].items[k];
+
+			if (scan->folded)
+				l4_fold_literal(&literal);
+			add_link(scan, l4_gramscan_add(scan->scan, &literal, pattern->caseless), i);
+		}
 	}
-	l4_gramscan_prepare(mm->scan);
-	link_patterns(mm);
+	l4_gramscan_prepare(scan->scan);
+	link_patterns(scan);
 	MemoryContextSwitchTo(old);
 	INSTR_TIME_SET_CURRENT(end);
 	INSTR_TIME_SUBTRACT(end, start);
-	mm->scan_ns = INSTR_TIME_GET_DOUBLE(end) * 1e9;
+	scan->ns = INSTR_TIME_GET_DOUBLE(end) * 1e9;
+}
+
+void
+l4_multimatch_free_scan(PatternScan *scan)
+{
+	if (scan->cxt != NULL)
+		MemoryContextDelete(scan->cxt);
+	scan->cxt = NULL;
 }

@@ -96,12 +96,19 @@ emit_set(Compiler *c, const L4ByteSet *set, int next)
 	return at;
 }
 
-/* The bytes that a character of the set may begin with; without wide these are all of it. */
+/*
+ * The bytes that a character of the set may begin with; without wide these
+ * are all of it. With one digit it has all of them, since the line may be
+ * folded (linememo.h).
+ */
 static L4ByteSet
 first_bytes(const L4Node *node)
 {
+	static const uint64 digits = UINT64CONST(0x3FF) << '0';
 	L4ByteSet	set = node->bytes;
 
+	if (set.bits[0] & digits)
+		set.bits[0] |= digits;
 	if (node->wide)
 		set.bits[2] = set.bits[3] = PG_UINT64_MAX;
 	return set;
