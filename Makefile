@@ -204,6 +204,7 @@ REGRESS = \
 	views \
 	ingest \
 	ingest_workers \
+	ingest_turns \
 	first_record \
 	open_records \
 	stream_head \

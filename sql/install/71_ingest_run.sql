@@ -61,9 +61,10 @@ RETURN pg_catalog.concat(
     'l.line_no >= $4 AND l.line_no <= $5 ORDER BY l.line_no');
 COMMENT ON FUNCTION l4._ingest_read(text, bool, bool, bool, bool, bool) IS 'statement that reads lines of a stream';
 
--- Streams of an indexed relation: from key to key by the index, without reading lines; their highest number; gaps that got lines.
+-- Streams of an indexed relation: from key to key by the index, without reading lines; their highest number; gaps that got lines. In the
+-- order in which they are read: job by job (a number each), gaps first, then those that were read less.
 CREATE FUNCTION l4._ingest_list(relation text, has_job bool, has_source bool, job_id text,
-                                OUT ids int[], OUT late bool[], OUT lo bigint[], OUT hi bigint[], OUT nulls bool[])
+                                OUT jobs int[], OUT ids int[], OUT late bool[], OUT lo bigint[], OUT hi bigint[], OUT nulls bool[])
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
@@ -82,7 +83,7 @@ DECLARE
     probe text := 'CASE WHEN %1$s.has_null THEN (SELECT %2$s FROM %3$s l WHERE %4$s%6$s) ELSE (SELECT %2$s FROM %3$s l WHERE %5$s%6$s) END';
     plain text := l4._ingest_key(has_job, has_source, false, 's');
     with_null text := l4._ingest_key(has_job, has_source, true, 's');
-    jobs text[];
+    job_ids text[];
     nodes text[];
     names text[];
     null_source bool[];
@@ -105,72 +106,71 @@ BEGIN
         'SELECT array_agg(m.job_id), array_agg(m.node), array_agg(m.source), array_agg(m.has_null), array_agg(m.first_line), array_agg(m.last_line) '
         'FROM m WHERE m.last_line IS NOT NULL',
         first_row, nodes_of, in_order, next_source, keys, replace(keys, 'l.', 'k.'), last)
-    INTO jobs, nodes, names, null_source, first_line, last_line;
+    INTO job_ids, nodes, names, null_source, first_line, last_line;
     SELECT t.node, CASE WHEN t.first < 0 THEN t.first ELSE t.last END AS line_no INTO wrong
     FROM unnest(nodes, first_line, last_line) AS t(node, first, last) WHERE t.first < 0 OR t.last > 9223372036854773806 LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'line_no % of node "%" is out of range', wrong.line_no, wrong.node USING ERRCODE = 'numeric_value_out_of_range',
             HINT = 'Line numbers must be between 0 and 9223372036854773806.';
     END IF;
-    INSERT INTO l4.job (job_id) SELECT DISTINCT t.job_id FROM unnest(jobs) AS t(job_id)
+    INSERT INTO l4.job (job_id) SELECT DISTINCT t.job_id FROM unnest(job_ids) AS t(job_id)
     WHERE NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = t.job_id) ORDER BY 1 ON CONFLICT DO NOTHING;
-    INSERT INTO l4.job_node (job_id, node) SELECT DISTINCT t.job_id, t.node FROM unnest(jobs, nodes) AS t(job_id, node)
+    INSERT INTO l4.job_node (job_id, node) SELECT DISTINCT t.job_id, t.node FROM unnest(job_ids, nodes) AS t(job_id, node)
     WHERE NOT EXISTS (SELECT FROM l4.job_node n WHERE n.job_id = t.job_id AND n.node = t.node) ORDER BY 1, 2 ON CONFLICT DO NOTHING;
-    INSERT INTO l4._stream (job_id, node, source) SELECT t.job_id, t.node, t.source FROM unnest(jobs, nodes, names) AS t(job_id, node, source)
+    INSERT INTO l4._stream (job_id, node, source) SELECT t.job_id, t.node, t.source FROM unnest(job_ids, nodes, names) AS t(job_id, node, source)
     WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.job_id = t.job_id AND s.node = t.node AND s.source = t.source)
     ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING;
     EXECUTE format(
         'WITH t AS (SELECT s.*, t.has_null, t.first_line, t.last_line FROM unnest($1, $2, $3, $4, $5, $6) AS t(job_id, node, source, has_null, first_line, last_line) '
         'JOIN l4._stream s ON s.job_id = t.job_id AND s.node = t.node AND s.source = t.source) '
-        'SELECT array_agg(w.stream_id ORDER BY w.n), array_agg(w.late ORDER BY w.n), array_agg(w.lo ORDER BY w.n), array_agg(w.hi ORDER BY w.n), array_agg(w.has_null ORDER BY w.n) '
-        'FROM (SELECT v.*, row_number() OVER (ORDER BY v.job_id, v.node, v.source, v.late DESC, v.lo) AS n FROM ('
-        'SELECT t.stream_id, t.job_id, t.node, t.source, false AS late, t.first_line AS lo, t.last_line AS hi, t.has_null FROM t '
+        'SELECT array_agg(w.job ORDER BY w.n), array_agg(w.stream_id ORDER BY w.n), array_agg(w.late ORDER BY w.n), array_agg(w.lo ORDER BY w.n), array_agg(w.hi ORDER BY w.n), '
+        'array_agg(w.has_null ORDER BY w.n) FROM (SELECT v.*, dense_rank() OVER (ORDER BY v.job_id)::int AS job, '
+        'row_number() OVER (ORDER BY v.job_id, v.late DESC, v.units, v.node, v.source, v.lo) AS n FROM ('
+        'SELECT t.stream_id, t.job_id, t.node, t.source, t.units, false AS late, t.first_line AS lo, t.last_line AS hi, t.has_null FROM t '
         'WHERE t.next_line_no IS NULL OR t.last_line >= greatest(upper(t.seen), upper(t.tail), t.next_line_no) '
         'UNION ALL '
-        'SELECT s.stream_id, s.job_id, s.node, s.source, true, p.first, g.hi, s.has_null FROM t s '
+        'SELECT s.stream_id, s.job_id, s.node, s.source, s.units, true, p.first, g.hi, s.has_null FROM t s '
         'CROSS JOIN LATERAL (SELECT coalesce(lower(u.r), -9223372036854775808) AS lo, upper(u.r) - 1 AS hi '
         'FROM unnest(int8multirange(int8range(NULL, s.next_line_no)) - s.seen) AS u(r)) g '
         'CROSS JOIN LATERAL (SELECT %s::bigint) p(first) '
         'WHERE s.next_line_no IS NOT NULL AND NOT s.sparse AND p.first IS NOT NULL) v) w',
         format(probe, 's', 'min(l.line_no)', relation, with_null, plain, ' AND l.line_no >= g.lo AND l.line_no <= g.hi'))
-    INTO ids, late, lo, hi, nulls USING jobs, nodes, names, null_source, first_line, last_line;
+    INTO jobs, ids, late, lo, hi, nulls USING job_ids, nodes, names, null_source, first_line, last_line;
 END
 $$;
 COMMENT ON FUNCTION l4._ingest_list(text, bool, bool, text) IS 'what there is to read: streams with lines beyond those seen, and gaps in which lines turned up';
 
--- Which pieces make the next batch. A short piece counts as more lines than it has, up to 1024: its dictionary and counts, and what is
--- stored of a short stream, are not much smaller than those of a long one. Streams of a job take turns of one piece each, so that the order in which shapes are learnt does not depend on the size of batches.
-CREATE FUNCTION l4._ingest_choose(ids int[], late bool[], lo bigint[], hi bigint[], nulls bool[], batch_lines int,
+-- Which pieces make the next batch, of the first streams of the list: more would not fit in. A short piece counts as more lines than it has,
+-- up to 1024: its dictionary and counts, and what is stored of a short stream, are not much smaller than those of a long one. Streams of a
+-- job take turns of one piece each, so that the order in which shapes are learnt does not depend on the size of batches.
+CREATE FUNCTION l4._ingest_choose(jobs int[], ids int[], late bool[], lo bigint[], hi bigint[], nulls bool[], batch_lines int, streams int,
                                   OUT items int[], OUT from_line bigint[], OUT to_line bigint[])
 LANGUAGE sql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
     WITH w AS (
-        SELECT w.n::int, w.late, s.job_id, s.node, s.source, s.units, s.lines, s.stream_id, w.hi,
+        SELECT w.n::int, w.late, w.job, s.lines, s.stream_id, w.hi,
                CASE WHEN w.late THEN w.lo ELSE coalesce(s.next_line_no, w.lo) END AS first, s.step
-        FROM unnest(ids, late, lo, hi, nulls) WITH ORDINALITY AS w(id, late, lo, hi, has_null, n)
+        FROM unnest(jobs[1:streams], ids[1:streams], late[1:streams], lo[1:streams], hi[1:streams]) WITH ORDINALITY AS w(job, id, late, lo, hi, n)
         JOIN l4._stream s ON s.stream_id = w.id
     ), turn AS (
-        SELECT w.*, row_number() OVER (PARTITION BY w.stream_id ORDER BY w.late DESC, w.n) AS turn,
-               count(*) OVER (PARTITION BY w.job_id) AS pending
+        SELECT w.*, row_number() OVER (PARTITION BY w.stream_id ORDER BY w.n) AS turn,
+               count(*) OVER (PARTITION BY w.job) + coalesce((w.job = jobs[streams + 1])::int, 0) AS pending
         FROM w
     ), piece AS (
         SELECT t.*, CASE WHEN t.first IS NULL THEN NULL
                          ELSE least(t.hi, t.first::numeric - 1 + CASE WHEN t.pending = 1 THEN greatest(t.step, batch_lines) ELSE t.step END)::bigint END AS last
         FROM turn t WHERE t.turn = 1
     ), ordered AS (
-        SELECT p.*, sum(p.weight) OVER o - p.weight AS before,
-               min(CASE WHEN p.last < p.hi OR p.pending > 1 AND p.late THEN p.job_id END) OVER () AS unfinished
+        SELECT p.*, sum(p.weight) OVER (ORDER BY p.n) - p.weight AS before,
+               min(CASE WHEN p.last < p.hi OR p.pending > 1 AND p.late THEN p.job END) OVER () AS unfinished
         FROM (SELECT p.*, greatest(p.count, least(1024, 128 + 4 * (p.count + p.lines))) AS weight
               FROM (SELECT p.*, coalesce(p.last::numeric - p.first + 1, 0) AS count FROM piece p) p) p
-        WINDOW o AS (ORDER BY p.job_id, p.late DESC, p.units, p.node, p.source)
     )
-    SELECT array_agg(o.n ORDER BY o.job_id, o.late DESC, o.units, o.node, o.source),
-           array_agg(o.first ORDER BY o.job_id, o.late DESC, o.units, o.node, o.source),
-           array_agg(o.last ORDER BY o.job_id, o.late DESC, o.units, o.node, o.source)
+    SELECT array_agg(o.n ORDER BY o.n), array_agg(o.first ORDER BY o.n), array_agg(o.last ORDER BY o.n)
     FROM ordered o
-    WHERE (o.before < batch_lines OR o.before IS NULL) AND (o.unfinished IS NULL OR o.job_id <= o.unfinished)
+    WHERE (o.before < batch_lines OR o.before IS NULL) AND (o.unfinished IS NULL OR o.job <= o.unfinished)
 $$;
-COMMENT ON FUNCTION l4._ingest_choose(int[], bool[], bigint[], bigint[], bool[], int) IS 'the pieces of the next batch';
+COMMENT ON FUNCTION l4._ingest_choose(int[], int[], bool[], bigint[], bigint[], bool[], int, int) IS 'the pieces of the next batch';
 
 -- Scan pieces in parallel: each branch of the UNION ALL is a share of them, about as many lines as any other.
 CREATE FUNCTION l4._ingest_scan_pieces(relation text, src record, ids int[], nulls bool[], late bool[], from_line bigint[], to_line bigint[])

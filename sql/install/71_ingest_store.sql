@@ -14,8 +14,8 @@ COMMENT ON FUNCTION l4._range_count(anymultirange) IS 'number of ranges';
 
 -- A batch, first half: choose, lock, scan, learn. What was learnt may be committed by itself, so that nobody waits to learn until this
 -- batch is stored; the second half looks whether others have read the same streams between the two.
-CREATE FUNCTION l4._ingest_read_batch(relation text, src record, batch_lines int, ids int[], late bool[], lo bigint[], hi bigint[], nulls bool[],
-                                      OUT items int[], OUT jobs text[], OUT piece_ids int[], OUT piece_late bool[], OUT piece_nulls bool[],
+CREATE FUNCTION l4._ingest_read_batch(relation text, src record, batch_lines int, places int[], ids int[], late bool[], lo bigint[], hi bigint[], nulls bool[],
+                                      OUT streams int, OUT items int[], OUT turned int[], OUT jobs text[], OUT piece_ids int[], OUT piece_late bool[], OUT piece_nulls bool[],
                                       OUT to_line bigint[], OUT next_line bigint[], OUT turns int[], OUT empty bool[],
                                       OUT full_at int, OUT learnt bool, OUT events bytea)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
@@ -27,8 +27,10 @@ DECLARE
 BEGIN
     learnt := false;
     events := '';
-    SELECT * INTO items, first_line, last_line FROM l4._ingest_choose(ids, late, lo, hi, nulls, batch_lines);
-    IF items IS NULL OR EXISTS (SELECT FROM unnest(ids) i WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.stream_id = i)) THEN
+    -- a piece counts as 128 lines at least
+    streams := batch_lines / 128 + 64;
+    SELECT * INTO items, first_line, last_line FROM l4._ingest_choose(places, ids, late, lo, hi, nulls, batch_lines, streams);
+    IF items IS NULL OR EXISTS (SELECT FROM unnest(ids[1:streams]) i WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.stream_id = i)) THEN
         RAISE EXCEPTION 'a job was removed while its logs were read' USING ERRCODE = 'object_not_in_prerequisite_state',
             HINT = 'Call l4.ingest() again: it goes on with what there is.';
     END IF;
@@ -36,9 +38,9 @@ BEGIN
     PERFORM l4._ingest_lock(jobs);
     -- another session may have read these pieces meanwhile: start where the stream is now
     SELECT array_agg(q.stream_id ORDER BY q.n), array_agg(q.has_null ORDER BY q.n), array_agg(q.late ORDER BY q.n),
-           array_agg(q.from_line ORDER BY q.n), array_agg(q.last ORDER BY q.n), array_agg(q.next_line_no ORDER BY q.n), array_agg(q.units ORDER BY q.n)
-    INTO piece_ids, piece_nulls, piece_late, from_line, to_line, next_line, turns
-    FROM (SELECT t.n, s.stream_id, s.next_line_no, s.units, nulls[t.i] AS has_null, late[t.i] AS late, t.last,
+           array_agg(q.from_line ORDER BY q.n), array_agg(q.last ORDER BY q.n), array_agg(q.next_line_no ORDER BY q.n), array_agg(q.units ORDER BY q.n), array_agg(q.i ORDER BY q.n)
+    INTO piece_ids, piece_nulls, piece_late, from_line, to_line, next_line, turns, turned
+    FROM (SELECT t.n, t.i, s.stream_id, s.next_line_no, s.units, nulls[t.i] AS has_null, late[t.i] AS late, t.last,
                  CASE WHEN late[t.i] THEN t.first ELSE greatest(t.first, s.next_line_no) END AS from_line
           FROM unnest(items, first_line, last_line) WITH ORDINALITY AS t(i, first, last, n)
           JOIN l4._stream s ON s.stream_id = ids[t.i]
@@ -56,13 +58,14 @@ BEGIN
         to_line := to_line[1:full_at];
         next_line := next_line[1:full_at];
         turns := turns[1:full_at];
+        turned := turned[1:full_at];
     END IF;
     IF learnt THEN
         events := l4._ingest_learn_units(cardinality(piece_ids));
     END IF;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_read_batch(text, record, int, int[], bool[], bigint[], bigint[], bool[]) IS 'reads one batch and learns what is new in it';
+COMMENT ON FUNCTION l4._ingest_read_batch(text, record, int, int[], int[], bool[], bigint[], bigint[], bool[]) IS 'reads one batch and learns what is new in it';
 
 CREATE FUNCTION l4._ingest_lock(jobs text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -75,14 +78,17 @@ END
 $$;
 COMMENT ON FUNCTION l4._ingest_lock(text[]) IS 'waits until no other session reads logs of these jobs';
 
--- The second half: store. What is left to do comes back.
+-- The second half: store. What is left to do comes back: only the streams that the batch was chosen from are looked at; those that were
+-- read come after all others of their job.
 CREATE FUNCTION l4._ingest_store_batch(relation text, src record, ingest_id int, batch record,
-                                       INOUT ids int[], INOUT late bool[], INOUT lo bigint[], INOUT hi bigint[], INOUT nulls bool[])
+                                       INOUT jobs int[], INOUT ids int[], INOUT late bool[], INOUT lo bigint[], INOUT hi bigint[], INOUT nulls bool[])
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     stored bigint := 0;
     same bool := false;
+    w record;
+    at int;
 BEGIN
     IF batch.piece_ids IS NOT NULL THEN
         IF batch.learnt THEN
@@ -104,16 +110,39 @@ BEGIN
         PERFORM l4._watch_faults(batch.jobs);
     END IF;
     UPDATE l4._ingest g SET lines = g.lines + stored, updated_at = clock_timestamp() WHERE g.ingest_id = _ingest_store_batch.ingest_id;
-    SELECT array_agg(t.id ORDER BY t.n), array_agg(t.late ORDER BY t.n), array_agg(t.lo ORDER BY t.n), array_agg(t.hi ORDER BY t.n), array_agg(t.has_null ORDER BY t.n)
-    INTO ids, late, lo, hi, nulls
-    FROM (SELECT t.*, CASE WHEN t.late THEN t.lo ELSE greatest(t.lo, s.next_line_no) END AS first, s.seen, s.tail, s.next_line_no
-          FROM unnest(ids, late, lo, hi, nulls) WITH ORDINALITY AS t(id, late, lo, hi, has_null, n)
-          LEFT JOIN l4._stream s ON s.stream_id = t.id) t
-    WHERE CASE WHEN t.late THEN NOT (same AND batch.full_at IS NULL AND t.n = ANY (batch.items) OR int8range(t.lo, t.hi, '[]') <@ t.seen)
-               ELSE t.next_line_no IS NULL OR t.hi >= greatest(upper(t.seen), upper(t.tail), t.next_line_no) END;
+    WITH t AS (
+        SELECT t.*, same AND NOT t.late AND d.n IS NOT NULL AS turned
+        FROM unnest(jobs[1:batch.streams], ids[1:batch.streams], late[1:batch.streams], lo[1:batch.streams], hi[1:batch.streams], nulls[1:batch.streams])
+            WITH ORDINALITY AS t(job, id, late, lo, hi, has_null, n)
+        LEFT JOIN unnest(batch.turned) AS d(n) ON d.n = t.n
+        LEFT JOIN unnest(batch.items) AS i(n) ON i.n = t.n
+        LEFT JOIN l4._stream s ON s.stream_id = t.id
+        WHERE CASE WHEN t.late THEN NOT (same AND batch.full_at IS NULL AND i.n IS NOT NULL OR int8range(t.lo, t.hi, '[]') <@ s.seen)
+                   ELSE s.next_line_no IS NULL OR t.hi >= greatest(upper(s.seen), upper(s.tail), s.next_line_no) END
+    ), left_over AS (
+        SELECT t.turned, array_agg(t.job ORDER BY t.n) AS jobs, array_agg(t.id ORDER BY t.n) AS ids, array_agg(t.late ORDER BY t.n) AS late,
+            array_agg(t.lo ORDER BY t.n) AS lo, array_agg(t.hi ORDER BY t.n) AS hi, array_agg(t.has_null ORDER BY t.n) AS nulls
+        FROM t GROUP BY t.turned
+    )
+    SELECT f.jobs, f.ids, f.late, f.lo, f.hi, f.nulls, b.jobs AS back_jobs, b.ids AS back_ids, b.late AS back_late, b.lo AS back_lo, b.hi AS back_hi, b.nulls AS back_nulls
+    INTO w
+    FROM (VALUES (1)) AS one LEFT JOIN left_over f ON NOT f.turned LEFT JOIN left_over b ON b.turned;
+    jobs := w.jobs || jobs[batch.streams + 1:];
+    at := coalesce(width_bucket(w.back_jobs[1], jobs), 0);
+    jobs := nullif(jobs[1:at] || w.back_jobs || jobs[at + 1:], '{}');
+    ids := w.ids || ids[batch.streams + 1:];
+    ids := nullif(ids[1:at] || w.back_ids || ids[at + 1:], '{}');
+    late := w.late || late[batch.streams + 1:];
+    late := late[1:at] || w.back_late || late[at + 1:];
+    lo := w.lo || lo[batch.streams + 1:];
+    lo := lo[1:at] || w.back_lo || lo[at + 1:];
+    hi := w.hi || hi[batch.streams + 1:];
+    hi := hi[1:at] || w.back_hi || hi[at + 1:];
+    nulls := w.nulls || nulls[batch.streams + 1:];
+    nulls := nulls[1:at] || w.back_nulls || nulls[at + 1:];
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_store_batch(text, record, int, record, int[], bool[], bigint[], bigint[], bool[]) IS 'stores a batch that was read; returns what is left to read';
+COMMENT ON FUNCTION l4._ingest_store_batch(text, record, int, record, int[], int[], bool[], bigint[], bigint[], bool[]) IS 'stores a batch that was read; returns what is left to read';
 
 -- A call's row in _ingest; those of earlier calls for the same relation and job go.
 CREATE FUNCTION l4._ingest_begin(relation text, job_id text) RETURNS int
@@ -187,11 +216,11 @@ BEGIN
         IF commit THEN
             COMMIT;
         END IF;
-        SELECT * INTO batch FROM l4._ingest_read_batch(relation, src, greatest(batch_lines OPERATOR(pg_catalog./) part, 1), w.ids, w.late, w.lo, w.hi, w.nulls);
+        SELECT * INTO batch FROM l4._ingest_read_batch(relation, src, greatest(batch_lines OPERATOR(pg_catalog./) part, 1), w.jobs, w.ids, w.late, w.lo, w.hi, w.nulls);
         IF commit AND batch.learnt THEN
             COMMIT;
         END IF;
-        SELECT * INTO w FROM l4._ingest_store_batch(relation, src, call_id, batch, w.ids, w.late, w.lo, w.hi, w.nulls);
+        SELECT * INTO w FROM l4._ingest_store_batch(relation, src, call_id, batch, w.jobs, w.ids, w.late, w.lo, w.hi, w.nulls);
         part := CASE part WHEN 16 THEN 8 ELSE 1 END;
     END LOOP;
     PERFORM l4._ingest_end(call_id);

@@ -2,10 +2,12 @@
  * ingest_rollup.c
  *		Events of jobs: counts of each over all streams, and its first record.
  *
- * The counts are added up anew from those of the streams, so nothing can
- * drift; the first record is the best of those that the units of the batch
- * bring and the one that is stored. Comparisons of names are by bytes, so
- * that they are the same wherever they are made.
+ * The counts are those of the streams, added up. Of a job of which a batch
+ * reads a small part only the nodes that it reads are counted, before and
+ * after; else, or where a time that was the first or the last of the job is
+ * gone, all are. The first record is the best of those that the units of the
+ * batch bring and the one that is stored. Comparisons of names are by bytes,
+ * so that they are the same wherever they are made.
  */
 #include "postgres.h"
 
@@ -14,6 +16,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -32,6 +35,8 @@ typedef struct JobEvent
 	int			last_node;		/* number of the node that was counted last */
 	TimestampTz first_ts;
 	TimestampTz last_ts;
+	TimestampTz first_before;	/* of the nodes of the batch, before it */
+	TimestampTz last_before;
 	/* first record that the batch brings; text NULL none */
 	TimestampTz ts;
 	const char *node;
@@ -55,6 +60,8 @@ typedef struct Job
 {
 	char	   *job_id;
 	jobevent_hash *events;
+	int			node;			/* number of the node that was counted last */
+	Datum		nodes;			/* of the batch, where these alone are counted; 0 all of the job */
 } Job;
 
 struct L4RollUp
@@ -65,9 +72,17 @@ struct L4RollUp
 	Job		   *jobs;
 };
 
-static const char counts_sql[] =
-"SELECT s.node, l4._member(m.events, s.member), l4._member(m.open_events, s.member) "
-"FROM l4._stream s JOIN l4._pack m ON m.pack_id = s.pack_id AND m.part = 0 WHERE s.job_id = $1 ORDER BY s.node";
+/* OFFSET: without statistics the planner would look for the streams of each pack */
+#define COUNTS "SELECT s.node, l4._member(m.events, s.member), l4._member(m.open_events, s.member) FROM l4._stream s " \
+"CROSS JOIN LATERAL (SELECT p.events, p.open_events FROM l4._pack p WHERE p.pack_id = s.pack_id AND p.part = 0 OFFSET 0) m WHERE s.job_id = $1 "
+static const char counts_sql[] = COUNTS "ORDER BY s.node";
+static const char counts_of_nodes_sql[] = COUNTS "AND s.node = ANY ($2) ORDER BY s.node";
+
+/* Nodes of the batch, of jobs that have several times as many streams */
+static const char nodes_sql[] =
+"SELECT t.job_id, t.nodes FROM (SELECT s.job_id, array_agg(DISTINCT s.node) AS nodes, count(*) AS streams FROM l4._stream s "
+"WHERE s.stream_id = ANY ($1) GROUP BY s.job_id) t "
+"WHERE (SELECT count(*) FROM (SELECT FROM l4._stream o WHERE o.job_id = t.job_id LIMIT 8 * t.streams) o) = 8 * t.streams";
 
 static const char stored_sql[] = "SELECT p.events FROM l4._job_pack p WHERE p.job_id = $1";
 
@@ -80,6 +95,26 @@ enum
 	COL_EVENT, COL_OCCURRENCES, COL_NODES, COL_FIRST_TS, COL_LAST_TS, COL_NODE, COL_SOURCE, COL_LINE, COL_EXAMPLE, COL_TS, NCOLS
 };
 static const char columns[] = "iiiiissisi";
+
+typedef struct Queries
+{
+	L4Query		counts;
+	L4Query		counts_of_nodes;
+	L4Query		stored;
+	L4Query		store;
+} Queries;
+
+static void
+prepare_queries(Queries *queries)
+{
+	static const Oid types[] = {TEXTOID, BYTEAOID};
+	static const Oid nodes_types[] = {TEXTOID, TEXTARRAYOID};
+
+	l4_query_prepare(&queries->counts, counts_sql, 1, types);
+	l4_query_prepare(&queries->counts_of_nodes, counts_of_nodes_sql, lengthof(nodes_types), nodes_types);
+	l4_query_prepare(&queries->stored, stored_sql, 1, types);
+	l4_query_prepare(&queries->store, store_sql, lengthof(types), types);
+}
 
 L4RollUp *
 l4_rollup_create(MemoryContext cxt)
@@ -108,6 +143,8 @@ find_job(L4RollUp *rollup, const char *job_id)
 	job = &rollup->jobs[rollup->njobs++];
 	job->job_id = MemoryContextStrdup(rollup->cxt, job_id);
 	job->events = jobevent_create(rollup->cxt, 256, NULL);
+	job->node = -1;
+	job->nodes = (Datum) 0;
 	return job;
 }
 
@@ -123,6 +160,7 @@ job_event(Job *job, int32 event_id)
 		event->nodes = 0;
 		event->last_node = -1;
 		event->first_ts = event->last_ts = event->ts = L4_NO_TS;
+		event->first_before = event->last_before = L4_NO_TS;
 		event->text = NULL;
 	}
 	return event;
@@ -182,8 +220,18 @@ pack_ts(const L4Pack *pack, int col, int row)
 	return l4_pack_is_null(pack, col, row) ? L4_NO_TS : pack->cols[col].ints[row];
 }
 
+/* Widen a span of time by another one. */
 static void
-add_counts(Job *job, Datum packed, bool isnull, int node)
+add_span(TimestampTz *first, TimestampTz *last, TimestampTz other_first, TimestampTz other_last)
+{
+	if (other_first != L4_NO_TS && (*first == L4_NO_TS || other_first < *first))
+		*first = other_first;
+	if (other_last != L4_NO_TS && (*last == L4_NO_TS || other_last > *last))
+		*last = other_last;
+}
+
+static void
+add_counts(Job *job, Datum packed, bool isnull, bool before)
 {
 	L4Pack	   *pack;
 
@@ -199,27 +247,31 @@ add_counts(Job *job, Datum packed, bool isnull, int node)
 		JobEvent   *event = job_event(job, (int32) pack->cols[L4_EVENT_ID].ints[row]);
 		TimestampTz first_ts = pack_ts(pack, L4_EVENT_FIRST_TS, row);
 		TimestampTz last_ts = pack_ts(pack, L4_EVENT_LAST_TS, row);
+		int			sign = before ? -1 : 1;
 
-		event->occurrences += pack->cols[L4_EVENT_OCCURRENCES].ints[row];
-		event->nodes += event->last_node != node;
-		event->last_node = node;
-		if (first_ts != L4_NO_TS && (event->first_ts == L4_NO_TS || first_ts < event->first_ts))
-			event->first_ts = first_ts;
-		if (last_ts != L4_NO_TS && (event->last_ts == L4_NO_TS || last_ts > event->last_ts))
-			event->last_ts = last_ts;
+		event->occurrences += sign * pack->cols[L4_EVENT_OCCURRENCES].ints[row];
+		if (event->last_node != job->node)
+			event->nodes += sign;
+		event->last_node = job->node;
+		if (before)
+			add_span(&event->first_before, &event->last_before, first_ts, last_ts);
+		else
+			add_span(&event->first_ts, &event->last_ts, first_ts, last_ts);
 	}
 }
 
-/* Counts of all streams of a job, node by node. */
+/* Counts of the streams of a job, node by node; those of before are taken away. */
 static void
-count_job(L4Query *query, Job *job, MemoryContext cxt)
+count_job(Queries *queries, Job *job, bool before, MemoryContext cxt)
 {
+	L4Query    *query = job->nodes == (Datum) 0 ? &queries->counts : &queries->counts_of_nodes;
 	MemoryContext old;
-	char	   *before = NULL;
-	int			node = -1;
+	char	   *name_before = NULL;
 	uint64		n;
 
 	l4_query_put(query, CStringGetTextDatum(job->job_id), false);
+	if (job->nodes != (Datum) 0)
+		l4_query_put(query, job->nodes, false);
 	n = l4_query_run(query);
 	for (uint64 i = 0; i < n; i++)
 	{
@@ -228,21 +280,52 @@ count_job(L4Query *query, Job *job, MemoryContext cxt)
 		char	   *name = SPI_getvalue(row, desc, 1);
 
 		CHECK_FOR_INTERRUPTS();
-		if (before == NULL || strcmp(name, before) != 0)
-			node++;
-		before = name;
+		if (name_before == NULL || strcmp(name, name_before) != 0)
+			job->node++;
+		name_before = name;
 		old = MemoryContextSwitchTo(cxt);
 		for (int col = 2; col <= 3; col++)
 		{
 			bool		isnull;
 			Datum		packed = SPI_getbinval(row, desc, col, &isnull);
 
-			add_counts(job, packed, isnull, node);
+			add_counts(job, packed, isnull, before);
 		}
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(cxt);
 	}
 	SPI_freetuptable(SPI_tuptable);
+}
+
+/* What the nodes of a batch have, before it is stored; of jobs of which it is a small part. */
+void
+l4_rollup_begin(L4RollUp *rollup, Datum streams)
+{
+	static const Oid types[] = {INT4ARRAYOID};
+	MemoryContext cxt = AllocSetContextCreate(rollup->cxt, "l4 roll-up", ALLOCSET_DEFAULT_SIZES);
+	L4Query		nodes;
+	Queries		queries;
+	SPITupleTable *found;
+	uint64		n;
+
+	prepare_queries(&queries);
+	l4_query_prepare(&nodes, nodes_sql, lengthof(types), types);
+	l4_query_put(&nodes, streams, false);
+	n = l4_query_run(&nodes);
+	found = SPI_tuptable;
+	for (uint64 i = 0; i < n; i++)
+	{
+		Job		   *job = find_job(rollup, SPI_getvalue(found->vals[i], found->tupdesc, 1));
+		bool		isnull;
+		Datum		names = SPI_getbinval(found->vals[i], found->tupdesc, 2, &isnull);
+		MemoryContext old = MemoryContextSwitchTo(rollup->cxt);
+
+		job->nodes = datumCopy(names, false, -1);
+		MemoryContextSwitchTo(old);
+		count_job(&queries, job, true, cxt);
+	}
+	SPI_freetuptable(found);
+	MemoryContextDelete(cxt);
 }
 
 static int
@@ -262,15 +345,53 @@ pack_text(const L4Pack *pack, int col, int row)
 	return pnstrdup(pack->cols[col].entry[entry], pack->cols[col].entry_len[entry]);
 }
 
+/*
+ * Counts that are stored, of all nodes before the batch, where those of its
+ * nodes were counted. False where a time is gone that no other may have.
+ */
+static bool
+add_stored_counts(Job *job, const L4Pack *pack)
+{
+	for (int row = 0; row < pack->nrows; row++)
+	{
+		JobEvent   *event = job_event(job, (int32) pack->cols[COL_EVENT].ints[row]);
+		TimestampTz first_ts = pack_ts(pack, COL_FIRST_TS, row);
+		TimestampTz last_ts = pack_ts(pack, COL_LAST_TS, row);
+
+		if (event->first_before != L4_NO_TS &&
+			((event->first_before == first_ts && (event->first_ts == L4_NO_TS || event->first_ts > first_ts)) ||
+			 (event->last_before == last_ts && (event->last_ts == L4_NO_TS || event->last_ts < last_ts))))
+			return false;
+		event->occurrences += pack->cols[COL_OCCURRENCES].ints[row];
+		event->nodes += (int) pack->cols[COL_NODES].ints[row];
+		add_span(&event->first_ts, &event->last_ts, first_ts, last_ts);
+	}
+	return true;
+}
+
+/* Count all, whatever was counted of the nodes of the batch. */
+static void
+count_anew(Queries *queries, Job *job, MemoryContext cxt)
+{
+	jobevent_iterator it;
+	JobEvent   *event;
+
+	jobevent_start_iterate(job->events, &it);
+	while ((event = jobevent_iterate(job->events, &it)) != NULL)
+	{
+		event->occurrences = 0;
+		event->nodes = 0;
+		event->last_node = -1;
+		event->first_ts = event->last_ts = L4_NO_TS;
+	}
+	job->nodes = (Datum) 0;
+	count_job(queries, job, false, cxt);
+}
+
 /* First records that are stored, where the batch did not bring an earlier one. Of the same record the later text is the longer one. */
 static void
-add_stored(Job *job, bytea *stored)
+add_stored(Job *job, const L4Pack *pack)
 {
-	L4Pack	   *pack = l4_pack_decode(stored, CurrentMemoryContext);
-
-	for (int c = 0; c < NCOLS; c++)
-		if (c >= pack->ncols || pack->cols[c].type != columns[c])
-			l4_bytes_corrupted("events of a job");
 	for (int row = 0; row < pack->nrows; row++)
 	{
 		JobEvent   *event = jobevent_lookup(job->events, (int32) pack->cols[COL_EVENT].ints[row]);
@@ -327,26 +448,31 @@ pack_events(Job *job)
 	return l4_pack_compress(l4_pack_encode(pack));
 }
 
-typedef struct Queries
-{
-	L4Query		counts;
-	L4Query		stored;
-	L4Query		store;
-} Queries;
-
 static void
-store_job(Queries *queries, Job *job)
+store_job(Queries *queries, Job *job, MemoryContext cxt)
 {
 	Datum		job_id = CStringGetTextDatum(job->job_id);
+	SPITupleTable *found;
 
+	count_job(queries, job, false, cxt);
 	l4_query_put(&queries->stored, job_id, false);
 	if (l4_query_run(&queries->stored) > 0)
 	{
 		bool		isnull;
+		bytea	   *stored;
+		L4Pack	   *pack;
 
-		add_stored(job, DatumGetByteaPCopy(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull)));
+		found = SPI_tuptable;
+		stored = DatumGetByteaPCopy(SPI_getbinval(found->vals[0], found->tupdesc, 1, &isnull));
+		SPI_freetuptable(found);
+		pack = l4_pack_decode(stored, CurrentMemoryContext);
+		for (int c = 0; c < NCOLS; c++)
+			if (c >= pack->ncols || pack->cols[c].type != columns[c])
+				l4_bytes_corrupted("events of a job");
+		if (job->nodes != (Datum) 0 && !add_stored_counts(job, pack))
+			count_anew(queries, job, cxt);
+		add_stored(job, pack);
 	}
-	SPI_freetuptable(SPI_tuptable);
 	l4_query_put(&queries->store, job_id, false);
 	l4_query_put_bytes(&queries->store, pack_events(job));
 	l4_query_run(&queries->store);
@@ -355,20 +481,16 @@ store_job(Queries *queries, Job *job)
 void
 l4_rollup_store(L4RollUp *rollup)
 {
-	static const Oid types[] = {TEXTOID, BYTEAOID};
 	MemoryContext cxt = AllocSetContextCreate(rollup->cxt, "l4 roll-up", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext job_cxt = AllocSetContextCreate(rollup->cxt, "l4 job", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(job_cxt);
 	Queries		queries;
 
-	l4_query_prepare(&queries.counts, counts_sql, 1, types);
-	l4_query_prepare(&queries.stored, stored_sql, 1, types);
-	l4_query_prepare(&queries.store, store_sql, lengthof(types), types);
+	prepare_queries(&queries);
 	for (int i = 0; i < rollup->njobs; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		count_job(&queries.counts, &rollup->jobs[i], cxt);
-		store_job(&queries, &rollup->jobs[i]);
+		store_job(&queries, &rollup->jobs[i], cxt);
 		MemoryContextReset(job_cxt);
 	}
 	MemoryContextSwitchTo(old);

@@ -444,6 +444,7 @@ l4_ingest_store(PG_FUNCTION_ARGS)
 	store.learnt.ptr = (const unsigned char *) VARDATA_ANY(learnt);
 	store.learnt.end = store.learnt.ptr + VARSIZE_ANY_EXHDR(learnt);
 	prepare(&store);
+	l4_rollup_begin(store.rollup, PG_GETARG_DATUM(0));
 	for (int i = 0; i < n[0]; i++)
 	{
 		bytea	   *unit = l4_held_unit(i);

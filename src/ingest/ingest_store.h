@@ -12,6 +12,7 @@
 typedef struct L4RollUp L4RollUp;
 
 extern L4RollUp *l4_rollup_create(MemoryContext cxt);
+extern void l4_rollup_begin(L4RollUp *rollup, Datum streams);
 extern void l4_rollup_stream(L4RollUp *rollup, const char *job_id, const char *node, const char *source,
 							 const L4Packed *packed);
 extern void l4_rollup_store(L4RollUp *rollup);
