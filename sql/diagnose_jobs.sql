@@ -169,10 +169,10 @@ SELECT answer(j) FROM unnest('{cut,cut-all,no-rank}'::text[]) AS j;
 SELECT count(*) FILTER (WHERE is_suspect) AS accused FROM l4.suspect_node WHERE job_id ~ '^cut';
 SELECT stage, count(*) FROM l4.stage_span WHERE job_id = 'no-rank' GROUP BY 1 ORDER BY 1;
 
--- A hang whose last progress line, kept in a buffer, is written when the processes are ended; without a crash report.
+-- A hang whose last progress lines, kept in a buffer, are written when the processes are ended; without a crash report.
 CALL job('flushed', 4, upto => 20);
 INSERT INTO said (job_id, node, rank, at, line)
-SELECT 'flushed', 'n' || n, n, 90 + n * 0.01, 'INFO:train:iteration 21/40 | elapsed time per iteration (ms): 1000.3 | lm loss: 2.5E+00' FROM generate_series(0, 3) AS n;
+SELECT 'flushed', 'n' || n, n, 69 + i + n * 0.01, format('INFO:train:iteration %s/40 | elapsed time per iteration (ms): 1000.3 | lm loss: 2.5E+00', i) FROM generate_series(0, 3) AS n, generate_series(21, 22) AS i;
 -- all processes are told to end, and some of them say that they shut down
 CALL job('told', 4, upto => 20);
 INSERT INTO said (job_id, node, rank, at, line) SELECT 'told', 'n' || n, n, 22.9996 + n * 0.01, 'WARNING:agent:Received 15 death signal, shutting down workers' FROM generate_series(0, 3) AS n;
@@ -325,6 +325,60 @@ UPDATE l4.job SET settings = 'small' WHERE job_id IN ('own-address', 'neighbour'
 SELECT answer(j) FROM unnest('{own-address,neighbour}'::text[]) AS j;
 SELECT j, b.* FROM unnest('{own-address,neighbour}'::text[]) AS j CROSS JOIN LATERAL l4.address_book(j) AS b ORDER BY j, b.node;
 
+-- Only the node that prints iterations ends as in good jobs; the others end with whatever came last.
+CALL job('few-words', 4);
+DELETE FROM said WHERE job_id = 'few-words' AND node <> 'n0' AND (line ~ 'iteration' OR at > 20);
+-- What failed in training began anew, and did not get through the start: the first crash tells where it happened.
+CALL job('anew', 4, upto => 20);
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'anew', 'n2', 2, 23.5 + 60 * a + p * 0.0001, l
+FROM (VALUES (0, ARRAY['Traceback (most recent call last):', '  File "run.py", line 7, in run', '    read(row)', 'KeyError: no such row']),
+    (1, ARRAY['Traceback (most recent call last):', '  File "run.py", line 3, in init_process_group', '    connect(store)', 'ConnectionError: the store is gone'])) AS v(a, u)
+CROSS JOIN LATERAL unnest(v.u) WITH ORDINALITY AS x(l, p);
+-- "nan" where others have a number; that the launcher's node ended after it had crashed as all did is no news.
+CALL job('nan', 4, upto => 20);
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'nan', 'n' || n, n, 23.5 + n * 0.01, 'ERROR:train:ArithmeticError: mean loss is not finite in this batch, its own was ' || CASE n WHEN 2 THEN 'nan' ELSE '2.' || 31 + n END FROM generate_series(0, 3) AS n;
+CALL say('nan', 0, 24, 'INFO:launcher:Exit code: 1');
+-- A launcher names a rank without calling it one.
+CALL job('process-name', 4, upto => 20);
+CALL say('process-name', 0, 23.5, 'INFO:launcher:Process name: 2');
+CALL say('process-name', 0, 23.5, 'INFO:launcher:Exit code: 137');
+-- All crash as one does that cannot say so; who reports that all others are gone by then is not the odd one.
+CALL job('reporter', 6, upto => 20);
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'reporter', 'n' || n, n, 23.5 + n * 0.01, 'ERROR:train:RuntimeError: a peer closed its connection' FROM generate_series(0, 5) AS n;
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'reporter', 'n' || n, n, 24, 'ERROR:agent:worker has exit code ' || CASE n WHEN 3 THEN -9 ELSE 1 END FROM generate_series(0, 5) AS n;
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'reporter', 'n0', 0, 30 + n, format('WARNING:monitor:no heartbeat from rank %s', n) FROM generate_series(1, 5) AS n;
+-- How a process of its own ended is told of the node that says so, whomever else it names.
+CALL job('own-end', 4, upto => 20);
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'own-end', 'n' || n, n, 23.5, 'ERROR:train:RuntimeError: Connection reset by rank ' || (n + 1) % 4 FROM unnest('{1,2}'::int[]) AS n;
+CALL say('own-end', 2, 23.6, 'srun: error: host-02: task 5: Killed');
+UPDATE said SET node = 'host-0' || rank WHERE job_id = 'own-end';
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id IN ('few-words', 'anew', 'nan', 'process-name', 'reporter', 'own-end');
+SELECT answer(j) FROM unnest('{few-words,anew,nan,process-name,reporter}'::text[]) AS j;
+SELECT symptom FROM l4.diagnose('own-end');
+SELECT node, detail FROM l4.evidence_unique('own-end') ORDER BY node;
+
+-- A node that wrote nothing yet, when nodes of good jobs write nothing either.
+CALL job('late-words', 4);
+DELETE FROM said WHERE job_id = 'late-words' AND node <> 'n0' AND at < 20;
+CALL job('no-word', 4, upto => 0);
+DELETE FROM said WHERE job_id = 'no-word' AND (node <> 'n0' OR line ~ 'training starts');
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'no-word', 'n' || n, n, 3 + n * 0.01, 'ERROR:dist:RuntimeError: ' || CASE n WHEN 1 THEN 'four ranks are too few' ELSE 'a peer closed its connection' END FROM unnest('{0,1,3}'::int[]) AS n;
+CALL ingest();
+UPDATE l4.job SET settings = 'late words', expected_nodes = 4, status = CASE job_id WHEN 'late-words' THEN 'succeeded' ELSE 'failed' END WHERE job_id IN ('late-words', 'no-word');
+SELECT answer('no-word');
+
+-- Of two ranks on each node one may complain about the other, and that a log ends says less than a crash: the one between the others. Where several
+-- nodes fit, it is none.
+INSERT INTO said (job_id, node, rank, at, line)
+SELECT j, 'n' || r / 2, r, i, format('INFO:train:iteration %s/40 | elapsed time per iteration (ms): 1000.%s | lm loss: 2.5E+00', i, i % 7) FROM unnest('{between,any}'::text[]) AS j, generate_series(0, 7) AS r, generate_series(1, 20) AS i;
+INSERT INTO said (job_id, node, rank, at, line)
+SELECT j, 'n' || r / 2, r, 20.5 + r * 0.01, 'ERROR:comm:RuntimeError: Connection closed by peer [10.9.15.12]:4711' FROM (VALUES ('between', '{3,4,6}'::int[]), ('any', '{0,7}')) AS v(j, ranks), unnest(v.ranks) AS r;
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id IN ('between', 'any');
+SELECT count(l4.diagnose(j)) FROM unnest('{between,any}'::text[]) AS j;
+SELECT j, b.* FROM unnest('{between,any}'::text[]) AS j LEFT JOIN LATERAL l4.address_book(j) AS b ON true ORDER BY j;
+
 -- two ranks take turns in one log, and the report of one is still open at its end
 INSERT INTO logs (job_id, node, source, line_no, ts, line)
 SELECT 'turns', 'n0', '', i, '2026-05-01 12:00:00+00', l FROM unnest(ARRAY['[rank0]: Traceback (most recent call last):', '[rank1]: Traceback (most recent call last):',
@@ -333,5 +387,5 @@ CALL l4.ingest('logs', job_id => 'turns');
 UPDATE l4.job SET settings = 'small' WHERE job_id = 'turns';
 SELECT e.line_no, e.rank, t.template FROM l4.event_line AS e JOIN l4.template AS t USING (event_id) WHERE e.job_id = 'turns' ORDER BY 1;
 
-SELECT count(l4.forget_job(job_id)) > 20 AS forgotten FROM l4.job WHERE settings = 'small';
+SELECT count(l4.forget_job(job_id)) > 20 AS forgotten FROM l4.job WHERE settings IN ('small', 'late words');
 DROP SCHEMA diagnose_jobs CASCADE;

@@ -65,6 +65,7 @@ INSERT INTO l4._mention_rule (rule_id, kind, masks, before, after) VALUES
     (30, 'none', '{number,id,word}', '(?:local|node|group|tensor|pipeline|data|expert|context|virtual|tp|pp|dp|ep|cp|vpp)[ _-]?(?:parallel[ _-]?)?ranks?\W{0,3}$', NULL),
     (40, 'rank', '{number,id,word}', '\m(?:global[ _-]?|world[ _-]?|peer[ _-]?|src[ _-]?|dst[ _-]?|source[ _-]?|target[ _-]?|remote[ _-]?)?ranks?(?:[ _-]?(?:id|no|num|number))?[\s:=#("''\[]{0,3}$', NULL),
     (41, 'rank', '{number}', '\mranks[^.;]*(?:\d\s*(?:,|and|or|&)\s*)$', NULL),
+    (42, 'rank', '{number}', '\mprocess name:\s*$', NULL),
     (50, 'exit', '{number,hex,word}', '(?:exit|return|status)[ _-]?(?:code|status|value)?\s*(?:[:=(]|is|was|of|with)?\s*\(?$', NULL),
     (51, 'exit', '{number}', '\m(?:exited|exit|terminated|died|failed|killed)\s+(?:with|by|on)\s+(?:exit\s+|return\s+)?(?:code|status|signal|value)?\s*[:=]?\s*$', NULL),
     (52, 'exit', '{number}', '\msignal(?:\s+number)?\s*[:=(]?\s*$', NULL),

@@ -568,7 +568,8 @@ END;
 $$;
 COMMENT ON FUNCTION l4._case_events(text) IS 'working set: events that are new or loud, what rules say about them, and where they are';
 
--- Exceptions whose texts are equal but for one word of at least five, class aside, are one family: "... for send" and "... for recv".
+-- Exceptions whose texts are equal but for one word of at least five, class aside, are one family: "... for send" and "... for recv". But
+-- "nan" where others have a number is something else.
 CREATE FUNCTION l4._case_families(job_id text) RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
@@ -584,7 +585,7 @@ BEGIN ATOMIC
         JOIN text AS b ON cardinality(a.words) = cardinality(b.words)
             AND (a.words = b.words
                 OR cardinality(a.words) >= 5 AND 1 >= (
-                    SELECT count(*)
+                    SELECT sum(CASE WHEN strpos(w.x, '<*>') > 0 AND w.y ~* '\m(?:nan|inf)\M' OR strpos(w.y, '<*>') > 0 AND w.x ~* '\m(?:nan|inf)\M' THEN 2 ELSE 1 END)
                     FROM ROWS FROM (unnest(a.words), unnest(b.words)) AS w(x, y)
                     WHERE w.x <> w.y))
         GROUP BY a.event_id) AS f

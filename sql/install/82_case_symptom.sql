@@ -149,7 +149,8 @@ COMMENT ON FUNCTION l4._patience(l4._case) IS 'silence that makes a hang';
 
 -- A node ends well with a line that ends a node of a good job, unless that is an iteration before the last one, or when it got to the shutdown
 -- after its work without a crash. It went through when that line cannot have come earlier: it is the shutdown, or one that nobody
--- prints before the last tenth of the job. Where half of the nodes went through, and none reports a crash, the others' logs were cut off.
+-- prints before the last tenth of the job. Where half of the nodes that print iterations went through, and none reports a crash, the others' logs
+-- were cut off, or end with whatever came last.
 CREATE FUNCTION l4._case_ends(k l4._case) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
 AS $$
@@ -231,12 +232,11 @@ BEGIN
     END IF;
     PERFORM l4._case_ends(k);
     SELECT bool_and(x.ended_well) OR NOT k.crashed
-            AND 2 * count(*) FILTER (WHERE x.ended_well AND x.went_through) >= greatest(count(*), 1) AS ended_well,
+            AND 2 * count(*) FILTER (WHERE x.ended_well AND x.went_through AND x.prints) >= greatest(count(*) FILTER (WHERE x.prints), 1) AS ended_well,
         bool_and(x.last_iteration IS NULL OR x.last_iteration > k.total - k.step) AS reached,
         count(x.last_iteration) AS printing
     INTO n
-    FROM l4._case_node AS x
-    WHERE x.job_id = k.job_id;
+    FROM (SELECT z.*, z.last_iteration IS NOT NULL OR bool_and(z.last_iteration IS NULL) OVER () AS prints FROM l4._case_node AS z WHERE z.job_id = k.job_id) AS x;
     k.ended_well := coalesce(n.ended_well, false);
     -- with nothing to compare with: all iterations done, and neither trouble nor a long silence after the last one
     IF NOT k.ended_well AND cardinality(k.baseline) = 0 AND NOT k.crashed AND n.printing > 0 AND coalesce(n.reached, false)
@@ -245,13 +245,14 @@ BEGIN
         UPDATE l4._case_node AS x SET ended_well = true WHERE x.job_id = k.job_id;
     END IF;
     k.finished := k.ended_well OR n.printing > 0 AND coalesce(n.reached, false);
-    -- A last iteration that came after a long silence, with nothing behind it, was written when the processes ended: buffers were flushed.
+    -- Last iterations that came after a long silence, with nothing behind them, were written when the processes ended: buffers were flushed.
     IF NOT k.finished THEN
         k.progress_ts := coalesce((
             SELECT i.before_ts
-            FROM (SELECT z.done_ts, lag(z.done_ts) OVER (ORDER BY z.place) AS before_ts, z.place, max(z.place) OVER () AS last
+            FROM (SELECT z.done_ts, lag(z.done_ts) OVER (ORDER BY z.place) AS before_ts, z.place
                 FROM l4._case_iteration AS z WHERE z.job_id = k.job_id) AS i
-            WHERE i.place = i.last AND i.done_ts - i.before_ts > l4._patience(k) AND i.done_ts >= least(k.terminal_ts, k.last_ts) - interval '2 s'), k.progress_ts);
+            WHERE i.done_ts - i.before_ts > l4._patience(k) AND i.done_ts >= least(k.terminal_ts, k.last_ts) - interval '2 s'
+            ORDER BY i.place LIMIT 1), k.progress_ts);
     END IF;
     k.symptom := CASE
         WHEN k.finished AND k.ended_well AND coalesce(k.terminal_ts <= k.progress_ts, true)

@@ -73,8 +73,11 @@ BEGIN ATOMIC
         HAVING count(DISTINCT o.node) = 1
     ), shift AS (
         SELECT s.number - a.seat AS shift,
-            sum(CASE WHEN a.node = s.node THEN -3
-                WHEN least(a.terminal_ts, a.last_ts) <= s.ts + interval '1 s' OR a.lines = 0 THEN 1 ELSE -2 END) AS votes,
+            -- of several ranks on a node one may complain about another
+            sum(CASE WHEN a.node = s.node THEN CASE WHEN a.ranks = int4multirange(int4range(a.rank, a.rank, '[]')) THEN -3 ELSE 0 END
+                WHEN a.lines = 0 OR a.terminal_ts <= s.ts + interval '1 s' THEN 1
+                -- perhaps the log ends, not the node
+                WHEN a.last_ts <= s.ts + interval '1 s' THEN 0.5 ELSE -2 END) AS votes,
             sum((abs(a.place - b.place) IN (1, (SELECT count(*) FROM n) - 1))::int) AS neighbours
         FROM early AS s
         JOIN n AS b ON b.node = s.node
@@ -97,10 +100,12 @@ BEGIN ATOMIC
             GROUP BY p.shift
             HAVING count(*) = (SELECT x.numbers FROM span AS x)) AS c USING (shift)
     ), best AS (
-        SELECT c.shift FROM complete AS c WHERE c.votes > 0 ORDER BY c.votes DESC, c.neighbours DESC, c.shift LIMIT 1
+        -- not a guess where another one fits as well
+        SELECT c.shift, c.equals FROM (SELECT z.*, count(*) OVER (PARTITION BY z.votes, z.neighbours) AS equals FROM complete AS z) AS c
+        WHERE c.votes > 0 ORDER BY c.votes DESC, c.neighbours DESC LIMIT 1
     ), counted AS (
         SELECT s.address, n.node, 'counts up with the ranks' AS how
-        FROM address AS s CROSS JOIN best AS b JOIN n ON n.seat = s.number - b.shift
+        FROM address AS s JOIN best AS b ON b.equals = 1 JOIN n ON n.seat = s.number - b.shift
     )
     SELECT DISTINCT ON (u.address) u.address, u.node, u.how
     FROM (SELECT i.*, 1 AS trust FROM inventory AS i UNION ALL SELECT s.*, 2 FROM spelled AS s
@@ -268,12 +273,12 @@ BEGIN ATOMIC
         SELECT z.node, z.new_ts, row_number() OVER (ORDER BY z.place, z.node)::int AS number
         FROM l4._case_node AS z WHERE z.job_id = evidence_accused.job_id
     ), edge AS (
-        SELECT e.*, count(*) OVER (PARTITION BY e.accuser) AS names,
+        SELECT e.*,
             row_number() OVER (PARTITION BY e.accuser ORDER BY e.first_ts, e.accused COLLATE "C") AS place
         FROM l4._case_edge AS e WHERE e.job_id = evidence_accused.job_id AND e.weight > 0
     ), crier AS (
-        -- who names half of the others is the odd one itself
-        SELECT DISTINCT e.accuser FROM edge AS e CROSS JOIN k WHERE e.names >= greatest(3, k.nodes / 2)
+        -- who names half of the others is the odd one itself, unless they had failed by then
+        SELECT e.accuser FROM edge AS e CROSS JOIN k WHERE e.weight = 1 GROUP BY e.accuser, k.nodes HAVING count(*) >= greatest(3, k.nodes / 2)
     ), kept AS (
         SELECT e.* FROM edge AS e WHERE e.place <= 8 AND NOT EXISTS (SELECT FROM crier AS c WHERE c.accuser = e.accuser)
     ), own AS (

@@ -9,7 +9,8 @@ BEGIN ATOMIC
     ), shown AS (
         SELECT e.family, e.event_id, c.node, c.first_ts, e.level >= 3 OR e.terminal OR e.exit AS loud,
             -- nobody knows whether good jobs show it, and this one went on
-            cardinality(k.baseline || k.elsewhere) = 0 AND e.level < 4 AND NOT e.terminal AND NOT e.exit AND coalesce(c.last_ts < n.progress_ts, false) AS outlived
+            cardinality(k.baseline || k.elsewhere) = 0 AND e.level < 4 AND NOT e.terminal AND NOT e.exit AND coalesce(c.last_ts < n.progress_ts, false) AS outlived,
+            n.is_victim AND n.terminal_ts <= c.first_ts AS failed
         FROM k
         JOIN l4._case_event AS e USING (job_id)
         JOIN l4._case_count AS c USING (job_id, event_id)
@@ -26,19 +27,23 @@ BEGIN ATOMIC
         WHERE a.job_id = evidence_unique.job_id
     ), report AS MATERIALIZED (
         -- how a process ended: told once an event, not once a node
-        SELECT e.event_id FROM l4._case_event AS e JOIN l4._event AS t USING (event_id)
-        WHERE e.job_id = evidence_unique.job_id AND e.is_new AND (e.exit OR l4._marked(t.example, 'killed'))
+        SELECT z.* FROM (SELECT e.event_id, e.exit, l4._marked(t.example, 'killed') AS killed FROM l4._case_event AS e JOIN l4._event AS t USING (event_id)
+            WHERE e.job_id = evidence_unique.job_id AND e.is_new) AS z
+        WHERE z.exit OR z.killed
     ), own AS (
-        -- what names others is not held against its writer, nor how the process ended that is named beside
+        -- what names others is not held against its writer, nor how the process ended that is named beside, but for its own
         SELECT s.* FROM shown AS s
         WHERE NOT EXISTS (SELECT FROM named AS a WHERE a.node = s.node AND a.event_id = s.event_id)
-            AND NOT EXISTS (SELECT FROM named AS a JOIN report AS r ON r.event_id = s.event_id
+            AND NOT EXISTS (SELECT FROM named AS a JOIN report AS r ON r.event_id = s.event_id AND s.node NOT IN (
+                    SELECT m.node FROM l4._mentions(evidence_unique.job_id, ARRAY[r.event_id]) AS m WHERE m.named_node = m.node)
                 WHERE a.node = s.node AND a.weight > 0 AND abs(extract(epoch FROM a.first_ts - s.first_ts)) < 1)
     ), rated AS (
         SELECT o.node, o.event_id, o.first_ts, f.nodes,
             CASE WHEN f.nodes <= greatest(1, least(k.nodes / 8, 8)) THEN 1.0 WHEN f.nodes <= least(k.nodes / 4, 16) THEN 0.5 END
             * CASE WHEN o.first_ts > k.terminal_ts + (k.parameters ->> 'late_seconds')::float8 * interval '1 s' THEN 0.25 ELSE 1 END
-            * CASE WHEN o.loud THEN 1 ELSE 0.5 END * CASE WHEN o.outlived THEN 0.5 ELSE 1 END AS value
+            * CASE WHEN o.loud THEN 1 ELSE 0.5 END * CASE WHEN o.outlived THEN 0.5 ELSE 1 END
+            -- that it ended then is no news
+            * CASE WHEN o.failed AND EXISTS (SELECT FROM report AS r WHERE r.event_id = o.event_id AND NOT r.killed) THEN 0.5 ELSE 1 END AS value
         FROM own AS o
         JOIN family AS f ON f.family = o.family
         CROSS JOIN k
@@ -151,10 +156,14 @@ BEGIN ATOMIC
         FROM n AS z CROSS JOIN k
         LEFT JOIN talking AS t ON t.node = z.node
         WHERE z.lines > 0 AND coalesce(k.terminal_ts, k.last_ts) > k.progress_ts + interval '2 s'
+    ), usual_delay AS MATERIALIZED (
+        SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY d.delay) AS delay
+        FROM (SELECT min(s.first_ts) - min(min(s.first_ts)) OVER (PARTITION BY s.job_id) AS delay
+            FROM l4._stream AS s JOIN k ON s.job_id = ANY (k.baseline) GROUP BY s.job_id, s.node) AS d
     ), rated AS (
-        -- where the others trained together it took part, and its log was not collected
-        SELECT z.node, CASE WHEN k.symptom = 'launch' THEN 2.0 ELSE 0.25 END AS value, 'expected, but never wrote a line' AS detail
-        FROM n AS z CROSS JOIN k WHERE z.lines = 0 AND (SELECT count(*) FROM n AS o WHERE o.lines = 0) <= k.nodes
+        -- where the others trained together it took part, and its log was not collected; nor is it odd before nodes of good jobs begin to write
+        SELECT z.node, CASE WHEN k.symptom = 'launch' AND NOT coalesce(k.last_ts - k.first_ts < g.delay, false) THEN 2.0 ELSE 0.25 END AS value, 'expected, but never wrote a line' AS detail
+        FROM n AS z CROSS JOIN k CROSS JOIN usual_delay AS g WHERE z.lines = 0 AND (SELECT count(*) FROM n AS o WHERE o.lines = 0) <= k.nodes
         UNION ALL
         SELECT m.node, m.share * CASE WHEN z.last_ts < k.terminal_ts AND z.last_ts < e.median - interval '1 s' THEN 1 ELSE 0.5 END,
             round(100 * m.share) || ' % of what most nodes report is missing here'

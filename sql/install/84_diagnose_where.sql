@@ -10,7 +10,9 @@ BEGIN ATOMIC
         JOIN l4._case_count AS c ON c.job_id = e.job_id AND c.event_id = e.event_id
         JOIN l4._job_events(ARRAY[_frames.job_id]) AS j ON j.event_id = e.event_id
         WHERE e.job_id = _frames.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.exit AND (e.terminal OR e.stack)
-            AND (c.node = _frames.node OR _frames.node IS NULL)
+            AND (_frames.node IS NULL OR c.node = _frames.node
+                -- what an attempt to begin anew fails in says little
+                AND NOT coalesce(c.first_ts > (SELECT n.terminal_ts FROM l4._case_node AS n WHERE n.job_id = e.job_id AND n.node = c.node) + interval '10 s', false))
         ORDER BY e.stack, e.nodes, c.first_ts, c.first_line_no LIMIT CASE WHEN _frames.node IS NULL THEN 1 ELSE 40 END) AS x
     CROSS JOIN LATERAL regexp_matches(x.example, CASE WHEN calls THEN '([A-Za-z_][A-Za-z0-9_.]*)[(]' ELSE '(?:, in |\mat |\min )([A-Za-z_][A-Za-z0-9_.]*)' END, 'g')
         WITH ORDINALITY AS f(name, place);
