@@ -94,6 +94,24 @@ INSERT INTO l4.fault_condition (fault_id, step, signature) SELECT fault_id, 2, '
 INSERT INTO l4.fault_condition (fault_id, step, signature) SELECT fault_id, 1, 'some text' FROM l4.fault WHERE name = 'b';
 SELECT name, problem FROM l4.fault_problem WHERE name IN ('comb', 'b') ORDER BY 1, 2;
 
+-- shipped rows stay as they are, of whatever kind; one of the same name takes its place, and is all that a dump needs
+UPDATE l4.fault SET remedy = 'ours' WHERE name = 'host_oom_kill';
+DELETE FROM l4.fault WHERE name = 'host_oom_kill';
+TRUNCATE l4.fault CASCADE;
+UPDATE l4.fault SET fault_id = 999999, origin = 'builtin' WHERE name = 'b';
+CREATE FUNCTION pg_temp.try_shipped(statement text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE statement;
+	RETURN 'done';
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+	RETURN SQLERRM;
+END $$;
+SELECT pg_temp.try_shipped(format(s.statement, t.name)) FROM unnest(ARRAY['line_format', 'stage_rule', 'iteration_rule', 'mask_rule', 'marker_rule', 'fault_condition']) AS t(name),
+	unnest(ARRAY['UPDATE l4.%I SET signature = signature', 'DELETE FROM l4.%I', 'TRUNCATE l4.%I']) AS s(statement) WHERE t.name <> 'mask_rule' OR s.statement ~ 'TRUNC';
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, leads_to, severity, example, priority)
+SELECT name, category, component, signature, root_cause, 'ask the site''s team', leads_to, severity, example, priority FROM l4.fault WHERE name = 'host_oom_kill';
+SELECT origin, remedy FROM l4.active_fault WHERE name = 'host_oom_kill';
+
 -- templates as patterns
 SELECT t, l4._template_pattern(t) FROM unnest(ARRAY['worker <*> died (code <NUMBER>)', '<*><*>x', 'a+b [c]  d']) AS t;
 SELECT l4.pcre_match('worker 7 died (code -9)', l4._template_pattern('worker <*> died (code <NUMBER>)')::l4.pcre) AS yes,

@@ -52,6 +52,9 @@ SET client_min_messages = warning;
 SELECT f.name, f.category, f.component, f.severity, f.priority, f.combined, c.step, c.kind, c.signature, c.silence, c.min_nodes, c.max_nodes
 FROM l4.fault f JOIN l4.fault_condition c USING (fault_id) WHERE f.name ~ '^ff_' ORDER BY 1, 7;
 SELECT j.job_id, m.fault_name, m.captures FROM l4.job j CROSS JOIN LATERAL l4.match_faults(j.job_id) m WHERE j.job_id LIKE 'ff-%' AND m.fault_name LIKE 'ff\_%' ORDER BY 1, 2;
+-- the same before it is kept
+SELECT t.job_id, t.captures, t.line LIKE '%Timed out waiting%' AS proof
+FROM l4.test_fault(conditions => (l4.export_faults('{ff_node_stopped}') #> '{faults,0,conditions}')) AS t WHERE t.job_id LIKE 'ff-%' ORDER BY 1;
 -- two of one form become one that matches what both matched
 INSERT INTO l4.fault (name, category, component, root_cause, remedy, combined) VALUES ('ff_other', 'hardware', 'node', 'c', 'r', true);
 INSERT INTO l4.fault_condition (fault_id, step, kind, silence, max_nodes)

@@ -121,16 +121,29 @@ SELECT 'fm_template', 'user', 'program', ARRAY['custom <*> 7 of <*> broke at slo
 SELECT fault_name, node, line_no, line FROM l4.match_faults('fm-bad') WHERE fault_name LIKE 'fm%';
 DELETE FROM l4.fault WHERE name = 'fm_template';
 
--- combinations
+-- yours first where it speaks of what a shipped row says, more severe or of the node alone; not where you call it a warning, or general
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, severity, priority)
+VALUES ('fm_own', 'user', 'program', 'failed \(exitcode: -9\)', 'c', 'r', 'error', 50), ('fm_own_specific', 'user', 'program', 'failed \(exitcode: -9\).*pid', 'c', 'r', 'error', 55),
+	('fm_own_warning', 'user', 'program', 'exitcode: -9\) local', 'c', 'r', 'warning', 50), ('fm_own_general', 'user', 'program', 'failed \(exitcode: ', 'c', 'r', 'error', 40),
+	('fm_own_elsewhere', 'user', 'program', 'step \d done', 'c', 'r', 'error', 50);
+SELECT rank, fault_name, node FROM l4.match_faults('fm-exit');
+DELETE FROM l4.fault WHERE name = 'fm_own_specific';
+SELECT rank, fault_name, node FROM l4.match_faults('fm-exit') WHERE fault_name ~ 'fm_own|one_node';
+SELECT fault_name FROM l4.fault_seen WHERE job_id = 'fm-exit' AND fault_name ~ 'fm_own' ORDER BY 1;
+DELETE FROM l4.fault WHERE name LIKE 'fm\_own%';
+
+-- combinations, tried without being stored too
 CREATE FUNCTION pg_temp.combined(VARIADIC conditions jsonb[]) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE id int; answer text;
+DECLARE id int; answer text; tried text := (
+	SELECT string_agg(format('%s line %s %s', t.node, t.line_no, t.captures), '; ')
+	FROM l4.test_fault(job_ids => '{fm-bad}', conditions => (SELECT jsonb_agg(u.value || jsonb_build_object('step', n)) FROM unnest(conditions) WITH ORDINALITY AS u(value, n))) t);
 BEGIN
 	INSERT INTO l4.fault (name, category, component, root_cause, remedy, combined) VALUES ('fm_combined', 'user', 'program', 'c', 'r', true) RETURNING fault_id INTO id;
 	INSERT INTO l4.fault_condition SELECT c.* FROM unnest(conditions) WITH ORDINALITY AS u(value, n) CROSS JOIN LATERAL jsonb_populate_record(NULL::l4.fault_condition,
 		jsonb_build_object('fault_id', id, 'step', n, 'kind', 'event', 'min_occurrences', 1, 'min_nodes', 1, 'same_node', false) || value) AS c;
 	SELECT string_agg(format('%s line %s %s', m.node, m.line_no, m.captures), '; ') INTO answer FROM l4.match_faults('fm-bad') m WHERE m.fault_id = id;
 	DELETE FROM l4.fault WHERE fault_id = id;
-	RETURN coalesce(answer, 'no match');
+	RETURN CASE WHEN tried IS DISTINCT FROM answer THEN format('tried: %s, ', tried) ELSE '' END || coalesce(answer, 'no match');
 END $$;
 -- all of a set, on one node or on many
 SELECT pg_temp.combined('{"signature": "custom widget"}', '{"signature": "collective operation timeout"}') AS both;
@@ -162,6 +175,16 @@ SELECT job_id, status, node, line_no, line, occurrences, captures, gave_up FROM 
 SELECT count(*) AS jobs, min(occurrences) FROM l4.test_fault('heartbeat sent');
 SELECT job_id FROM l4.test_fault(templates => ARRAY['custom widget <*> of <*> broke at slot <*>']);
 SELECT count(*) FROM l4.test_fault();
+-- conditions, in the form of a pack: a value that decides, as match_faults() sees it
+SELECT job_id, status, node, line_no, line, occurrences, captures, gave_up FROM l4.test_fault(conditions => '[{"step": 1, "signature": "exitcode: -9", "max_nodes": 1}]');
+SELECT DISTINCT job_id FROM l4.test_fault('widget \d', conditions => '[{"step": 1, "signature": "exitcode: -9"}]') ORDER BY 1;
+SELECT * FROM l4.test_fault(conditions => '{}');
+SELECT * FROM l4.test_fault(conditions => '[{"step": 2, "signature": "abcd"}]');
+SELECT * FROM l4.test_fault(conditions => '[{"step": 1, "signature": "abcd"}, {"step": 1, "signature": "efgh"}]');
+SELECT * FROM l4.test_fault(conditions => '[{"step": 1, "signature": "abcd", "colour": "red"}]');
+SELECT * FROM l4.test_fault(conditions => '[{"step": 1, "signature": "a("}]');
+SELECT * FROM l4.test_fault(conditions => '[{"step": 1, "signature": "abcd", "template": "abcd"}]');
+SELECT * FROM l4.test_fault(conditions => '[{"step": 1, "kind": "effect"}, {"step": 2, "kind": "quiet"}]');
 -- what a proposed pattern leaves open: names of nodes, lists of any length; what it keeps: the value by which a known cause is told
 SELECT l4._general_template('fm-bad', 'Ranks <*>, <NUMBER>, <*> of node1 failed') AS template;
 SELECT l4._propose_signature('Ranks <LIST> of <*> failed', 'Ranks 4, 5, 17 of node1 failed') AS signature;

@@ -135,7 +135,9 @@ SELECT again('baseline', '{"late_seconds": 3}', '{packs-2}');
 SELECT again('nothing', '{"late_seconds": 3}', '{packs-2}');
 INSERT INTO l4.marker_rule (name, kind, signature) VALUES ('packs', 'exit', 'zzz');
 SELECT again('rule', '{"late_seconds": 3}', '{packs-2}');
-UPDATE l4.fault SET priority = priority WHERE fault_id = 1;
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy) VALUES ('packs_fault', 'user', 'program', 'nobody says this', 'c', 'r');
+SELECT again('fault', '{"late_seconds": 3}', '{packs-2}');
+UPDATE l4.fault SET priority = priority WHERE name = 'packs_fault';
 SELECT again('same fault', '{"late_seconds": 3}', '{packs-2}');
 UPDATE l4.job_node SET addresses = '{10.0.0.1}' WHERE job_id = 'packs-2' AND node = 'n1';
 SELECT again('inventory', '{"late_seconds": 3}', '{packs-2}');
@@ -152,6 +154,7 @@ SELECT again('nothing', '{"late_seconds": 3}', '{packs-2}');
 SELECT diagnosed_at = now() AS dated FROM l4.diagnosis WHERE job_id = 'packs-1';
 COMMIT;
 DELETE FROM l4.marker_rule WHERE name = 'packs';
+DELETE FROM l4.fault WHERE name = 'packs_fault';
 -- times of values follow from the numbers of their lines, whether these are close together or far apart
 INSERT INTO lines (job_id, node, source, line_no, ts, line)
 SELECT 'packs-' || step, 'n1', '', i * step, timestamptz '2026-03-01 10:00:00+00' + i * interval '1 s', 'shard ' || i || ' of 99 read'

@@ -50,6 +50,7 @@ SELECT line FROM answer WHERE line ~ '^[A-Z ]+$' OR line ~ '^HANG';
 -- confirmed, it is a known fault of the next job
 SELECT l4.confirm_fault('job-17', name => 'sample_link_down', root_cause => 'cable', remedy => 'replace it') >= 1000000 AS archived;
 SELECT f.name, m.node FROM l4.match_faults('job-17') AS m JOIN l4.fault AS f USING (fault_id) WHERE f.name = 'sample_link_down' LIMIT 1;
+SELECT substring((l4.diagnose('job-17')).summary FROM 'Known fault.*') AS summary;
 DELETE FROM l4.fault WHERE name = 'sample_link_down';
 SELECT l4.forget_job(job_id) FROM l4.job WHERE job_id LIKE 'job-1_' ORDER BY job_id;
 SELECT count(*) AS left_over FROM l4.event_count WHERE job_id LIKE 'job-1_';

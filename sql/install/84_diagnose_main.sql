@@ -113,7 +113,9 @@ BEGIN
     RETURN concat_ws(' ', what, who,
         CASE WHEN k.symptom <> 'none' AND e.example IS NOT NULL THEN format('Most telling line, %s: %s.',
             CASE WHEN e.nodes = 1 THEN 'only on ' || e.example_node ELSE 'on ' || e.nodes || ' nodes' END, rtrim(left(e.example, 300), ' .')) END,
-        CASE WHEN k.symptom <> 'none' AND f.name IS NOT NULL THEN format('Known fault: %s. Remedy: %s.', f.name, rtrim(f.remedy, ' .')) END,
+        -- what is shipped can be looked up; what the team found out is said
+        CASE WHEN k.symptom <> 'none' AND f.name IS NOT NULL THEN format('Known fault%s: %s%s. Remedy: %s.', ', confirmed in ' || f.source_job, f.name,
+            CASE WHEN f.fault_id >= 1000000 THEN format(' (%s)', rtrim(left(f.root_cause, 200), ' .')) END, rtrim(f.remedy, ' .')) END,
         (SELECT 'Note: ' || string_agg(l.words, '; ' ORDER BY l.place) || '.' FROM jsonb_array_elements_text(limits) WITH ORDINALITY AS l(words, place)));
 END;
 $$;

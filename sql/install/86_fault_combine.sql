@@ -1,16 +1,100 @@
 -- Faults recognised by several events together: the rows of fault_condition.
 
+-- The CHECKs of the table keep such rows out; this says why.
+CREATE FUNCTION l4._condition_problem(c l4.fault_condition) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	patternless constant bool := c.kind IN ('effect', 'quiet', 'ends');
+BEGIN
+	RETURN CASE
+		WHEN c.kind <> ALL (ARRAY['event', 'absent', 'silence', 'effect', 'quiet', 'ends']) THEN 'kind is one of event, absent, silence, effect, quiet, ends.'
+		WHEN c.step NOT BETWEEN 1 AND 16 THEN 'step is from 1 to 16.'
+		WHEN patternless AND num_nonnulls(c.signature, c.template) > 0 THEN format('A condition of kind %s has neither signature nor template.', c.kind)
+		WHEN NOT patternless AND num_nonnulls(c.signature, c.template) <> 1 THEN format('A condition of kind %s has a signature or a template.', c.kind)
+		WHEN NOT l4._signature_usable(c.signature) THEN 'Its signature matches lines that say nothing.'
+		WHEN NOT l4._templates_usable(CASE WHEN c.template IS NOT NULL THEN ARRAY[c.template] END) THEN 'A template needs four letters besides its variable parts.'
+		WHEN (c.kind IN ('silence', 'quiet', 'ends')) <> (c.silence IS NOT NULL) OR c.silence <= '0' THEN 'silence is for kinds silence, quiet and ends, and more than 0.'
+		WHEN c.within IS NOT NULL AND c.kind NOT IN ('event', 'effect') OR c.within <= '0' THEN 'within is for kinds event and effect, and more than 0.'
+		WHEN c.step = 1 AND (c.kind IN ('absent', 'quiet', 'ends') OR c.same_node OR c.within IS NOT NULL OR c.min_nodes = 0)
+			THEN 'Step 1 gives the proof line: it is an event, silence or effect on at least one node, without same_node and within.'
+		WHEN c.min_occurrences < 1 OR c.min_nodes < 0 OR c.max_nodes < c.min_nodes OR c.min_nodes = 0 AND c.max_nodes IS NULL
+			THEN 'min_occurrences is at least 1, min_nodes too unless max_nodes is given, and max_nodes not below it.' END;
+END
+$$;
+COMMENT ON FUNCTION l4._condition_problem(l4.fault_condition) IS 'what is wrong with a condition; NULL = nothing';
+
+CREATE FUNCTION l4._condition_explain() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	problem constant text := l4._condition_problem(NEW);
+BEGIN
+	IF problem IS NOT NULL THEN
+		RAISE EXCEPTION 'a condition with step % cannot be so', NEW.step USING ERRCODE = 'check_violation', HINT = problem;
+	END IF;
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION l4._condition_explain() IS 'trigger: says what is wrong with a condition';
+CREATE TRIGGER condition_explain BEFORE INSERT OR UPDATE ON l4.fault_condition FOR EACH ROW WHEN (NEW.step IS NOT NULL) EXECUTE FUNCTION l4._condition_explain();
+
+CREATE FUNCTION l4._read_conditions(conditions jsonb, fault_id int) RETURNS SETOF l4.fault_condition
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE ROWS 3
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	keys constant text[] := ARRAY['step', 'kind', 'signature', 'template', 'min_occurrences', 'min_nodes', 'max_nodes', 'same_node', 'within', 'silence'];
+	unknown text;
+	last int;
+	c l4.fault_condition;
+BEGIN
+	IF jsonb_typeof(conditions) <> 'array' OR jsonb_path_exists(conditions, '$[*] ? (@.type() != "object")') OR NOT jsonb_path_exists(conditions, '$[*] ? (@.step == 1)') THEN
+		RAISE EXCEPTION 'conditions must be an array of objects, one of them step 1' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	SELECT k.key INTO unknown
+	FROM jsonb_array_elements(conditions) AS e(value) CROSS JOIN LATERAL jsonb_object_keys(e.value) AS k(key)
+	WHERE k.key <> ALL (keys) ORDER BY 1 LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'unknown key "%" in conditions', unknown USING ERRCODE = 'invalid_parameter_value', HINT = format('Keys are %s.', array_to_string(keys, ', '));
+	END IF;
+	FOR c IN
+		SELECT r.* FROM jsonb_array_elements(jsonb_strip_nulls(conditions)) AS e(value)
+		CROSS JOIN LATERAL jsonb_populate_record(NULL::l4.fault_condition, '{"kind": "event", "min_occurrences": 1, "min_nodes": 1, "same_node": false}'
+			|| e.value || jsonb_build_object('fault_id', _read_conditions.fault_id)) AS r
+		ORDER BY r.step
+	LOOP
+		IF c.step IS NULL OR c.step = last THEN
+			RAISE EXCEPTION 'each of the conditions needs a step of its own' USING ERRCODE = 'invalid_parameter_value';
+		ELSIF l4._condition_problem(c) IS NOT NULL THEN
+			RAISE EXCEPTION 'a condition with step % cannot be so', c.step USING ERRCODE = 'check_violation', HINT = l4._condition_problem(c);
+		END IF;
+		last := c.step;
+		RETURN NEXT c;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION l4._read_conditions(jsonb, int) IS 'conditions in the form of a pack as rows; raises what is wrong with them';
+
+CREATE FUNCTION l4._active_conditions() RETURNS l4.fault_condition[]
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN ARRAY(
+	SELECT c FROM l4.active_fault AS f JOIN l4.fault_condition AS c ON c.fault_id OPERATOR(pg_catalog.=) f.fault_id
+	WHERE f.combined);
+COMMENT ON FUNCTION l4._active_conditions() IS 'conditions of all active faults';
+
 -- A step speaks of an event on all its nodes, or, where a variable part decides (an exit code), on the nodes that have such a value.
 -- Values are tried for the events that some signature matched (event_ids): for each family of values the pack has one that matches any.
-CREATE FUNCTION l4._condition_events(job_id text, event_ids int[], only_faults int[] DEFAULT NULL)
+CREATE FUNCTION l4._condition_events(job_id text, event_ids int[], conditions l4.fault_condition[])
 RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz, gave_up bool)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
 	WITH condition AS MATERIALIZED (
 		SELECT pg_catalog.row_number() OVER (ORDER BY c.signature IS NULL, c.fault_id, c.step) AS place, c.fault_id, c.step, c.kind, c.signature, l4._template_pattern(c.template)::l4.pcre AS pattern, c.template
-		FROM l4.active_fault AS f JOIN l4.fault_condition AS c ON c.fault_id OPERATOR(pg_catalog.=) f.fault_id
-		WHERE f.combined AND c.kind OPERATOR(pg_catalog.<>) ALL (ARRAY['quiet', 'ends'])
-		  AND (_condition_events.only_faults IS NULL OR f.fault_id OPERATOR(pg_catalog.=) ANY (_condition_events.only_faults))
+		FROM pg_catalog.unnest(_condition_events.conditions) AS c
+		WHERE c.kind OPERATOR(pg_catalog.<>) ALL (ARRAY['quiet', 'ends'])
 	), line AS MATERIALIZED (
 		SELECT pg_catalog.row_number() OVER () AS place, l.* FROM l4._fault_lines(_condition_events.job_id) AS l
 	), told AS MATERIALIZED (
@@ -76,7 +160,7 @@ BEGIN ATOMIC
 	  AND NOT EXISTS (SELECT FROM value AS v WHERE v.decides AND v.fault_id OPERATOR(pg_catalog.=) w.fault_id AND v.step OPERATOR(pg_catalog.=) w.step
 					  AND v.event_id OPERATOR(pg_catalog.=) w.event_id);
 END;
-COMMENT ON FUNCTION l4._condition_events(text, int[], int[])
+COMMENT ON FUNCTION l4._condition_events(text, int[], l4.fault_condition[])
 	IS 'events of the job that each step of a combined fault speaks of, and on which nodes; NULL = wherever the event occurs';
 
 -- events: event id -> null, or the nodes that count.
@@ -163,7 +247,7 @@ COMMENT ON FUNCTION l4._silences(text, interval) IS 'when nodes wrote nothing fo
 
 -- One fault: goes through its steps, keeping the nodes on which all steps so far hold (same_node) and the times of the last
 -- event step that a following step may refer to. NULL when a step does not hold.
-CREATE FUNCTION l4._combination_nodes(job_id text, fault_id int, steps jsonb) RETURNS jsonb
+CREATE FUNCTION l4._combination_nodes(job_id text, conditions l4.fault_condition[], steps jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -178,7 +262,7 @@ DECLARE
 	first_min int;
 	first_max int;
 BEGIN
-	FOR c IN SELECT * FROM l4.fault_condition f WHERE f.fault_id = _combination_nodes.fault_id ORDER BY f.step LOOP
+	FOR c IN SELECT * FROM unnest(conditions) AS f ORDER BY f.step LOOP
 		events := steps -> c.step::text;
 		held := '{}';
 		IF c.kind IN ('quiet', 'ends') THEN
@@ -201,7 +285,7 @@ BEGIN
 			FROM (SELECT p.node FROM unnest(at_nodes) AS p(node) GROUP BY p.node HAVING count(*) >= c.min_occurrences) AS n;
 		ELSIF events IS NOT NULL THEN
 			held := l4._event_nodes(_combination_nodes.job_id, events, c.min_occurrences);
-			IF EXISTS (SELECT FROM l4.fault_condition f WHERE f.fault_id = c.fault_id AND f.step > c.step AND f.within IS NOT NULL) THEN
+			IF EXISTS (SELECT FROM unnest(conditions) AS f WHERE f.step > c.step AND f.within IS NOT NULL) THEN
 				SELECT array_agg(t.node), array_agg(t.ts) INTO at_nodes, at_times FROM l4._event_times(_combination_nodes.job_id, events) AS t;
 			END IF;
 		END IF;
@@ -228,26 +312,28 @@ BEGIN
 	RETURN jsonb_build_object('nodes', to_jsonb(candidates), 'steps', proof);
 END
 $$;
-COMMENT ON FUNCTION l4._combination_nodes(text, int, jsonb) IS 'nodes on which a combined fault holds and those of each step; NULL when it does not';
+COMMENT ON FUNCTION l4._combination_nodes(text, l4.fault_condition[], jsonb) IS 'nodes on which a combined fault holds and those of each step; NULL when it does not';
 
-CREATE FUNCTION l4._fault_combinations(job_id text, event_ids int[], only_faults int[] DEFAULT NULL)
+CREATE FUNCTION l4._fault_combinations(job_id text, event_ids int[], conditions l4.fault_condition[])
 RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint,
 	captures jsonb, gave_up bool)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
 BEGIN ATOMIC
 	WITH event AS MATERIALIZED (
-		SELECT e.* FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.event_ids, _fault_combinations.only_faults) AS e
+		SELECT e.* FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.event_ids, _fault_combinations.conditions) AS e
 	), fault AS MATERIALIZED (
 		-- a step that is wanted and has no event decides without reading times
 		SELECT s.fault_id, pg_catalog.jsonb_object_agg(s.step, s.events) AS steps
 		FROM (SELECT e.fault_id, e.step, pg_catalog.jsonb_object_agg(e.event_id, e.nodes) AS events
 			FROM event AS e WHERE NOT e.gave_up GROUP BY e.fault_id, e.step) AS s
 		GROUP BY s.fault_id
-		HAVING NOT EXISTS (SELECT FROM l4.fault_condition AS c
+		HAVING NOT EXISTS (SELECT FROM pg_catalog.unnest(_fault_combinations.conditions) AS c
 						   WHERE c.fault_id OPERATOR(pg_catalog.=) s.fault_id AND c.kind OPERATOR(pg_catalog.<>) ALL (ARRAY['absent', 'quiet', 'ends'])
 							 AND c.min_nodes OPERATOR(pg_catalog.>) 0 AND NOT c.step OPERATOR(pg_catalog.=) ANY (pg_catalog.array_agg(s.step)))
 	), held AS MATERIALIZED (
-		SELECT f.fault_id, l4._combination_nodes(_fault_combinations.job_id, f.fault_id, f.steps) AS found FROM fault AS f
+		SELECT f.fault_id, l4._combination_nodes(_fault_combinations.job_id,
+			ARRAY(SELECT c FROM pg_catalog.unnest(_fault_combinations.conditions) AS c WHERE c.fault_id OPERATOR(pg_catalog.=) f.fault_id), f.steps) AS found
+		FROM fault AS f
 	)
 	SELECT h.fault_id, p.*, h.found OPERATOR(pg_catalog.->) 'steps', false
 	FROM held AS h
@@ -272,4 +358,4 @@ BEGIN ATOMIC
 	JOIN l4._fault_lines(_fault_combinations.job_id) AS l ON l.event_id OPERATOR(pg_catalog.=) e.event_id
 	WHERE e.gave_up;
 END;
-COMMENT ON FUNCTION l4._fault_combinations(text, int[], int[]) IS 'combined faults that hold in a job; node and line are those of step 1';
+COMMENT ON FUNCTION l4._fault_combinations(text, int[], l4.fault_condition[]) IS 'combined faults that hold in a job; node and line are those of step 1';

@@ -53,7 +53,7 @@ BEGIN ATOMIC
 		ORDER BY l.event_id, pg_catalog.strpos(l.line, e.example) OPERATOR(pg_catalog.>) 0 DESC, l.n) AS l ON l.event_id OPERATOR(pg_catalog.=) t.event_id
 	UNION ALL
 	SELECT c.fault_id, c.event_id, c.node, c.source, c.line_no, c.line, c.ts, c.occurrences, c.captures, c.gave_up, -1
-	FROM l4._fault_combinations(_fault_hits.job_id, COALESCE((SELECT pg_catalog.array_agg(DISTINCT h.event_id) FROM hit AS h), '{}')) AS c;
+	FROM l4._fault_combinations(_fault_hits.job_id, COALESCE((SELECT pg_catalog.array_agg(DISTINCT h.event_id) FROM hit AS h), '{}'), l4._active_conditions()) AS c;
 END;
 COMMENT ON FUNCTION l4._fault_hits(text) IS 'every match of an active fault with an event of the job, after _watch_faults()';
 
@@ -87,7 +87,8 @@ BEGIN
 	DELETE FROM l4.fault_match m WHERE m.job_id = match_faults.job_id;
 	DELETE FROM l4.fault_given_up g WHERE g.job_id = match_faults.job_id;
 	WITH hit AS MATERIALIZED (
-		SELECT h.*, f.name, f.severity, f.priority, f.is_effect,
+		SELECT h.*, f.name, f.severity, f.priority, f.is_effect, f.combined, f.fault_id >= 1000000 AND f.priority >= 50 AS is_own,
+			array_position(ARRAY['fatal', 'error', 'warning', 'info'], f.severity) AS place,
 			EXISTS (SELECT FROM l4.suspect_node n WHERE n.job_id = match_faults.job_id AND n.node = h.node AND n.is_suspect) AS on_suspect,
 			CASE WHEN diagnosed
 				THEN EXISTS (SELECT FROM l4.suspect_event s WHERE s.job_id = match_faults.job_id AND s.event_id = h.event_id)
@@ -99,11 +100,12 @@ BEGIN
 		INSERT INTO l4.fault_given_up (job_id, fault_id, fault_name, node, line_no, line)
 		SELECT match_faults.job_id, h.fault_id, h.name, h.node, h.line_no, h.line FROM hit AS h WHERE h.gave_up
 	), best AS (
-		-- specific before generic on one event; then one proof line a fault
+		-- specific before generic on one event, where only the user's rows hide the user's; then one proof line a fault
 		SELECT DISTINCT ON (k.fault_id) k.*, sum(k.occurrences) OVER (PARTITION BY k.fault_id)::bigint AS total,
 			min(k.ts) OVER (PARTITION BY k.fault_id) AS first_ts
-		FROM (SELECT h.*, max(h.priority) OVER (PARTITION BY h.event_id, h.variant) AS top FROM hit AS h WHERE NOT h.gave_up) AS k
-		WHERE k.priority = k.top
+		FROM (SELECT h.*, max(h.priority) OVER (PARTITION BY h.event_id, h.variant) AS top,
+				max(h.priority) OVER (PARTITION BY h.event_id, h.variant, h.is_own) AS own_top FROM hit AS h WHERE NOT h.gave_up) AS k
+		WHERE k.priority = k.top OR k.is_own AND k.priority = k.own_top
 		ORDER BY k.fault_id, k.is_suspect DESC, k.on_suspect DESC, k.ts, k.captures IS NULL,
 			k.line ~ '^\S*\s*(raise|assert) ', k.node, k.source, k.line_no
 	), reach AS MATERIALIZED (
@@ -120,14 +122,22 @@ BEGIN
 		  AND (b.is_effect OR NOT c.is_effect OR c.ts < b.ts)
 		  AND (c.first_ts <= b.first_ts + interval '10 s') IS NOT FALSE
 		GROUP BY b.fault_id
+	), better AS (
+		-- what the user knows of an event, or of what struck a node, goes before what is shipped of it: an error as if it were as severe
+		SELECT o.fault_id, min(ARRAY[s.place, -s.priority]) AS weight
+		FROM best AS o
+		JOIN best AS s ON s.fault_id < 1000000 AND NOT s.is_effect AND (o.severity = 'error' OR s.place >= o.place)
+			AND (s.combined AND s.node = o.node OR EXISTS (SELECT FROM hit AS h WHERE h.fault_id = o.fault_id AND h.event_id = s.event_id AND NOT h.gave_up))
+		WHERE o.is_own AND NOT EXISTS (SELECT FROM cause AS c WHERE c.fault_id = s.fault_id)
+		GROUP BY o.fault_id
 	)
 	INSERT INTO l4.fault_match
 	SELECT match_faults.job_id,
 		row_number() OVER (ORDER BY b.is_suspect DESC, (b.is_effect OR c.names IS NOT NULL), (b.is_effect OR c.by_effects), c.names IS NOT NULL AND NOT b.is_effect,
-			array_position(ARRAY['fatal', 'error', 'warning', 'info'], b.severity), b.priority DESC, b.on_suspect DESC, b.ts, b.line_no, b.fault_id < 1000000, b.name),
+			least(ARRAY[b.place, -b.priority], w.weight), w.fault_id IS NULL, b.on_suspect DESC, b.ts, b.line_no, b.fault_id < 1000000, b.name),
 		b.fault_id, b.node, b.line_no, b.line, b.captures, b.name, b.source, b.event_id, b.ts, b.total,
 		b.is_effect OR c.names IS NOT NULL, coalesce(c.names, '{}'), b.is_suspect
-	FROM best AS b LEFT JOIN cause AS c ON c.fault_id = b.fault_id;
+	FROM best AS b LEFT JOIN cause AS c ON c.fault_id = b.fault_id LEFT JOIN better AS w ON w.fault_id = b.fault_id;
 	SELECT count(*) INTO given_up FROM l4.fault_given_up g WHERE g.job_id = match_faults.job_id;
 	IF given_up > 0 THEN
 		RAISE NOTICE '% matches were given up at a limit in job "%"', given_up, match_faults.job_id

@@ -1,6 +1,14 @@
 -- The memory: try a pattern on past jobs, confirm a diagnosis as a fault, merge duplicates.
 
-CREATE FUNCTION l4.test_fault(signature l4.pcre DEFAULT NULL, templates text[] DEFAULT NULL, job_ids text[] DEFAULT NULL)
+CREATE FUNCTION l4._hit_events(job_id text) RETURNS int[]
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN ARRAY(
+	SELECT DISTINCT l4._survivor(e.event_id, e.merged_into)
+	FROM l4._fault_hit AS h JOIN l4._event AS e ON e.event_id OPERATOR(pg_catalog.=) h.event_id
+	WHERE h.job_id OPERATOR(pg_catalog.=) _hit_events.job_id AND h.n OPERATOR(pg_catalog.>) -2);
+COMMENT ON FUNCTION l4._hit_events(text) IS 'events of a job in which signatures were found when it was last matched';
+
+CREATE FUNCTION l4.test_fault(signature l4.pcre DEFAULT NULL, templates text[] DEFAULT NULL, job_ids text[] DEFAULT NULL, conditions jsonb DEFAULT NULL)
 RETURNS TABLE (job_id text, status text, node text, line_no bigint, line text, occurrences bigint, captures jsonb, gave_up bool)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
@@ -13,9 +21,9 @@ BEGIN ATOMIC
 		CROSS JOIN LATERAL (SELECT e.template OPERATOR(pg_catalog.=) t.template OR l4.pcre_match(e.example, t.pattern) AS yes) AS m
 		WHERE m.yes IS NOT FALSE
 		GROUP BY e.event_id
-	)
-	SELECT DISTINCT ON (j.job_id, l.event_id) j.job_id, j.status, l.node, l.line_no, pg_catalog.split_part(l.line, E'\n', 1), l.occurrences,
-		l4.pcre_captures(l.line, test_fault.signature), m.yes IS NULL
+	), matched AS (
+	SELECT DISTINCT ON (j.job_id, l.event_id) j.job_id, j.status, l.node, l.line_no, pg_catalog.split_part(l.line, E'\n', 1) AS line, l.occurrences,
+		l4.pcre_captures(l.line, test_fault.signature) AS captures, m.yes IS NULL AS gave_up
 	FROM l4.job AS j
 	CROSS JOIN LATERAL l4._fault_lines(j.job_id) AS l
 	LEFT JOIN by_template AS t ON t.event_id OPERATOR(pg_catalog.=) l.event_id
@@ -25,9 +33,18 @@ BEGIN ATOMIC
 	WHERE (test_fault.job_ids IS NULL OR j.job_id OPERATOR(pg_catalog.=) ANY (test_fault.job_ids))
 	  AND pg_catalog.num_nonnulls(test_fault.signature, test_fault.templates) OPERATOR(pg_catalog.>) 0
 	  AND m.yes IS NOT FALSE
-	ORDER BY j.job_id, l.event_id, m.yes IS NULL, s.yes IS NOT TRUE, l.is_record, l.line_no;
+	ORDER BY j.job_id, l.event_id, m.yes IS NULL, s.yes IS NOT TRUE, l.is_record, l.line_no
+	)
+	SELECT m.* FROM matched AS m
+	UNION ALL
+	SELECT j.job_id, j.status, c.node, c.line_no, pg_catalog.split_part(c.line, E'\n', 1), c.occurrences, c.captures, c.gave_up
+	FROM (SELECT pg_catalog.array_agg(r) AS rows FROM l4._read_conditions(test_fault.conditions, 0) AS r) AS t
+	JOIN l4.job AS j ON t.rows IS NOT NULL AND (test_fault.job_ids IS NULL OR j.job_id OPERATOR(pg_catalog.=) ANY (test_fault.job_ids))
+	CROSS JOIN LATERAL l4._fault_combinations(j.job_id, l4._hit_events(j.job_id), t.rows) AS c
+	ORDER BY 1, 3, 4;
 END;
-COMMENT ON FUNCTION l4.test_fault(l4.pcre, text[], text[]) IS 'what a signature or templates would match in the jobs that l4 knows: one line an event; nothing is stored';
+COMMENT ON FUNCTION l4.test_fault(l4.pcre, text[], text[], jsonb)
+	IS 'what a signature or templates would match in the jobs that l4 knows, one line an event, or in which of them conditions would hold; nothing is stored';
 
 -- Only what is reached is looked up, name by name: a pack has many rows to check.
 CREATE FUNCTION l4._check_leads_to(name text, leads_to text[]) RETURNS text
@@ -138,32 +155,11 @@ END
 $$;
 COMMENT ON FUNCTION l4._insert_confirmed(l4.fault) IS 'stores a confirmed fault';
 
-CREATE FUNCTION l4._insert_form(f l4.fault, conditions l4.fault_condition[]) RETURNS int
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	id int;
-BEGIN
-	f.signature := NULL;
-	f.templates := NULL;
-	f.combined := true;
-	f.priority := 60;
-	id := l4._insert_confirmed(f);
-	INSERT INTO l4.fault_condition
-	SELECT id, c.step, c.kind, c.signature, c.template, c.min_occurrences, c.min_nodes, c.max_nodes, c.same_node, c.within, c.silence
-	FROM unnest(conditions) AS c;
-	IF NOT EXISTS (SELECT FROM l4._fault_combinations(f.source_job, '{}', ARRAY[id]) AS h WHERE NOT h.gave_up)
-	   OR EXISTS (SELECT FROM l4._healthy_jobs(f.source_job) AS j(job_id) CROSS JOIN LATERAL l4._fault_combinations(j.job_id, '{}', ARRAY[id])) THEN
-		RAISE EXCEPTION 'nothing is kept' USING ERRCODE = 'triggered_action_exception';
-	END IF;
-	RETURN id;
-EXCEPTION WHEN triggered_action_exception THEN
-	RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION l4._insert_form(l4.fault, l4.fault_condition[])
-	IS 'stores a confirmed fault that conditions tell; NULL, and nothing is stored, when they do not hold in its job, or hold in a healthy one';
+CREATE FUNCTION l4._holds_only_here(job_id text, conditions l4.fault_condition[]) RETURNS bool
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN EXISTS (SELECT FROM l4._fault_combinations(job_id, l4._hit_events(job_id), conditions) AS c WHERE NOT c.gave_up)
+	AND NOT EXISTS (SELECT FROM l4._healthy_jobs(job_id) AS h(id) CROSS JOIN LATERAL l4._fault_combinations(h.id, l4._hit_events(h.id), conditions));
+COMMENT ON FUNCTION l4._holds_only_here(text, l4.fault_condition[]) IS 'do conditions hold in a job, and in no healthy one';
 
 -- What the known faults of the job say stands in for what the caller left out; before a match, what ingest found in the events.
 CREATE FUNCTION l4._usual_class(job_id text, events int[], INOUT category text, INOUT component text)
@@ -270,6 +266,9 @@ BEGIN
 		END IF;
 		IF events IS NULL THEN
 			form := ARRAY(SELECT h FROM l4._hang_form(confirm_fault.job_id, chosen, confirm_fault.signature) AS h ORDER BY h.step);
+			IF NOT l4._holds_only_here(confirm_fault.job_id, form) THEN
+				form := '{}';
+			END IF;
 		END IF;
 	END IF;
 	IF severity IS NULL AND (form <> '{}'
@@ -290,19 +289,19 @@ BEGIN
 	f.source_job := confirm_fault.job_id;
 	f.is_effect := coalesce(confirm_fault.is_effect, false);
 	f.combined := false;
+	f.priority := 50;
 	SELECT u.category, u.component INTO f.category, f.component
 	FROM l4._usual_class(confirm_fault.job_id, chosen, confirm_fault.category, confirm_fault.component) AS u;
 	IF form <> '{}' THEN
-		id := l4._insert_form(f, form);
-	END IF;
-	IF id IS NULL THEN
+		f.signature := NULL;
+		f.templates := NULL;
+		f.combined := true;
+		f.priority := 60;
+		id := l4._insert_confirmed(f);
+		INSERT INTO l4.fault_condition
+		SELECT id, c.step, c.kind, c.signature, c.template, c.min_occurrences, c.min_nodes, c.max_nodes, c.same_node, c.within, c.silence FROM unnest(form) AS c;
+	ELSE
 		f.example := l4._check_pattern(f.source_job, f.name, f.signature, f.templates);
-		-- a known fault of the same event must not hide it
-		SELECT greatest(50, max(k.priority)) INTO f.priority
-		FROM l4._fault_hit h JOIN l4.fault k ON k.fault_id = h.fault_id
-		WHERE h.job_id = f.source_job AND NOT h.gave_up
-		  AND (h.event_id = ANY (chosen) OR h.event_id IN (
-			SELECT l.kept_id FROM l4._fault_lines(f.source_job) AS l WHERE l4.pcre_match(l.line, f.signature)));
 		id := coalesce(l4._add_templates(f.name, f.signature, f.templates), l4._insert_confirmed(f));
 	END IF;
 	RETURN id;

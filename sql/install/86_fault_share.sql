@@ -33,27 +33,6 @@ END
 $$;
 COMMENT ON FUNCTION l4.export_faults(text[]) IS 'the faults that are not shipped, or some of them by name, as jsonb for l4.import_faults(); of several with one name the one that counts';
 
-CREATE FUNCTION l4._check_conditions(conditions jsonb) RETURNS void
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	keys constant text[] := ARRAY['step', 'kind', 'signature', 'template', 'min_occurrences', 'min_nodes', 'max_nodes', 'same_node', 'within', 'silence'];
-	unknown text;
-BEGIN
-	IF jsonb_typeof(conditions) <> 'array' OR jsonb_path_exists(conditions, '$[*] ? (@.type() != "object")') OR NOT jsonb_path_exists(conditions, '$[*] ? (@.step == 1)') THEN
-		RAISE EXCEPTION 'conditions must be an array of objects, one of them step 1' USING ERRCODE = 'invalid_parameter_value';
-	END IF;
-	SELECT k.key INTO unknown
-	FROM jsonb_array_elements(conditions) AS c(value) CROSS JOIN LATERAL jsonb_object_keys(c.value) AS k(key)
-	WHERE k.key <> ALL (keys) ORDER BY 1 LIMIT 1;
-	IF FOUND THEN
-		RAISE EXCEPTION 'unknown key "%" in conditions', unknown USING ERRCODE = 'invalid_parameter_value';
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION l4._check_conditions(jsonb) IS 'raises what is wrong with the conditions of a row of a pack';
-
 -- One row of a pack. Constraints and types say what is wrong with it.
 CREATE FUNCTION l4._import_fault(row_value jsonb) RETURNS text
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
@@ -76,9 +55,6 @@ BEGIN
 		RAISE EXCEPTION 'unknown key "%"', unknown USING ERRCODE = 'invalid_parameter_value';
 	END IF;
 	row_value := jsonb_strip_nulls(row_value);
-	IF row_value ? 'conditions' THEN
-		PERFORM l4._check_conditions(row_value -> 'conditions');
-	END IF;
 	f := jsonb_populate_record(NULL::l4.fault, '{"leads_to": [], "severity": "error", "priority": 50, "is_effect": false}' || row_value);
 	old := (SELECT l4._fault_json(o.fault_id) FROM l4.fault o WHERE o.origin = 'imported' AND o.name = f.name);
 	INSERT INTO l4.fault AS t (name, category, component, signature, templates, root_cause, remedy, leads_to, severity, example, source_url, origin,
@@ -93,9 +69,7 @@ BEGIN
 	RETURNING t.fault_id INTO id;
 	DELETE FROM l4.fault_condition c WHERE c.fault_id = id;
 	INSERT INTO l4.fault_condition
-	SELECT c.* FROM jsonb_array_elements(coalesce(row_value -> 'conditions', '[]')) AS e(value)
-	CROSS JOIN LATERAL jsonb_populate_record(NULL::l4.fault_condition, '{"kind": "event", "min_occurrences": 1, "min_nodes": 1, "same_node": false}'
-		|| e.value || jsonb_build_object('fault_id', id)) AS c;
+	SELECT c.* FROM l4._read_conditions(row_value -> 'conditions', id) AS c;
 	-- what the user has already, under whatever origin, is not kept twice
 	IF EXISTS (SELECT FROM l4.fault o WHERE o.name = f.name AND o.fault_id <> id AND o.fault_id >= 1000000
 			   AND l4._fault_json(o.fault_id) - 'origin' = l4._fault_json(id) - 'origin') THEN
@@ -140,10 +114,10 @@ BEGIN ATOMIC
 		JOIN line AS l ON l.event_id OPERATOR(pg_catalog.=) e.event_id
 		UNION ALL
 		SELECT f.name, j.job_id, c.node, c.line_no, c.line
-		FROM (SELECT pg_catalog.array_agg(f.fault_id) AS ids FROM l4.fault AS f
+		FROM (SELECT pg_catalog.array_agg(d) AS conditions FROM l4.fault AS f JOIN l4.fault_condition AS d ON d.fault_id OPERATOR(pg_catalog.=) f.fault_id
 			  WHERE f.origin OPERATOR(pg_catalog.=) 'imported' AND f.combined AND f.name OPERATOR(pg_catalog.=) ANY (_import_warnings.names)) AS t
-		JOIN l4.job AS j ON t.ids IS NOT NULL AND j.status OPERATOR(pg_catalog.=) 'succeeded'
-		CROSS JOIN LATERAL l4._fault_combinations(j.job_id, '{}', t.ids) AS c
+		JOIN l4.job AS j ON t.conditions IS NOT NULL AND j.status OPERATOR(pg_catalog.=) 'succeeded'
+		CROSS JOIN LATERAL l4._fault_combinations(j.job_id, l4._hit_events(j.job_id), t.conditions) AS c
 		JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) c.fault_id
 	)
 	SELECT DISTINCT ON (h.name) h.name, pg_catalog.format('also matches the healthy job %s, node %s, line %s: %s', h.job_id, h.node, h.line_no,

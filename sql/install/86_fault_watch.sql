@@ -111,13 +111,15 @@ SELECT DISTINCT ON (k.job_id, k.fault_id) k.job_id, k.fault_id, k.name AS fault_
 	k.first_ts AS ts, k.occurrences
 FROM (SELECT h.job_id, h.fault_id, h.n, f.name, f.category, f.component, f.severity, f.is_effect, f.priority, l4._survivor(e.event_id, e.merged_into) AS event_id,
 		j.first_node, j.first_source, j.first_line_no, j.example AS record, e.example AS message, j.first_ts, j.occurrences,
-		pg_catalog.max(f.priority) OVER (PARTITION BY h.job_id, h.event_id) AS top
+		pg_catalog.max(f.priority) OVER (PARTITION BY h.job_id, h.event_id) AS top, own.yes AS is_own,
+		pg_catalog.max(f.priority) OVER (PARTITION BY h.job_id, h.event_id, own.yes) AS own_top
 	FROM l4._fault_hit AS h
 	JOIN l4.active_fault AS f ON f.fault_id OPERATOR(pg_catalog.=) h.fault_id
 	JOIN l4._job_event AS j ON j.job_id OPERATOR(pg_catalog.=) h.job_id AND j.event_id OPERATOR(pg_catalog.=) h.event_id
 	JOIN l4._event AS e ON e.event_id OPERATOR(pg_catalog.=) h.event_id
+	CROSS JOIN LATERAL (SELECT f.fault_id OPERATOR(pg_catalog.>=) 1000000 AND f.priority OPERATOR(pg_catalog.>=) 50 AS yes) AS own
 	WHERE NOT h.gave_up) AS k
-WHERE k.priority OPERATOR(pg_catalog.=) k.top
+WHERE k.priority OPERATOR(pg_catalog.=) k.top OR k.is_own AND k.priority OPERATOR(pg_catalog.=) k.own_top
 ORDER BY k.job_id, k.fault_id, k.first_ts, k.event_id, k.n OPERATOR(pg_catalog.<=) 0, k.n;
 COMMENT ON VIEW l4.fault_seen IS 'known faults in the first records of the events of a job, kept up to date by ingest; match_faults() ranks, combines and tries other values';
 COMMENT ON COLUMN l4.fault_seen.job_id IS 'the job';

@@ -89,35 +89,33 @@ COMMENT ON FUNCTION l4._fault_explain() IS 'trigger: says what is wrong with a r
 CREATE TRIGGER fault_explain BEFORE INSERT OR UPDATE OF fault_id, name, category, component, severity, signature, templates, example, combined, origin, priority, leads_to ON l4.fault
 	FOR EACH ROW WHEN (NEW.name IS NOT NULL) EXECUTE FUNCTION l4._fault_explain();
 
-CREATE FUNCTION l4._condition_explain() RETURNS trigger
+-- Shipped rows are not dumped, and an update replaces them: what somebody changes in them would be lost without a word. The script of an
+-- update switches these triggers off while it replaces rows.
+CREATE FUNCTION l4._shipped_guard() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	patternless constant bool := NEW.kind IN ('effect', 'quiet', 'ends');
-	hint text;
 BEGIN
-	hint := CASE
-		WHEN NEW.kind <> ALL (ARRAY['event', 'absent', 'silence', 'effect', 'quiet', 'ends']) THEN 'kind is one of event, absent, silence, effect, quiet, ends.'
-		WHEN NEW.step NOT BETWEEN 1 AND 16 THEN 'step is from 1 to 16.'
-		WHEN patternless AND num_nonnulls(NEW.signature, NEW.template) > 0 THEN format('A condition of kind %s has neither signature nor template.', NEW.kind)
-		WHEN NOT patternless AND num_nonnulls(NEW.signature, NEW.template) <> 1 THEN format('A condition of kind %s has a signature or a template.', NEW.kind)
-		WHEN NOT l4._signature_usable(NEW.signature) THEN 'Its signature matches lines that say nothing.'
-		WHEN NOT l4._templates_usable(CASE WHEN NEW.template IS NOT NULL THEN ARRAY[NEW.template] END) THEN 'A template needs four letters besides its variable parts.'
-		WHEN (NEW.kind IN ('silence', 'quiet', 'ends')) <> (NEW.silence IS NOT NULL) OR NEW.silence <= '0' THEN 'silence is for kinds silence, quiet and ends, and more than 0.'
-		WHEN NEW.within IS NOT NULL AND NEW.kind NOT IN ('event', 'effect') OR NEW.within <= '0' THEN 'within is for kinds event and effect, and more than 0.'
-		WHEN NEW.step = 1 AND (NEW.kind IN ('absent', 'quiet', 'ends') OR NEW.same_node OR NEW.within IS NOT NULL OR NEW.min_nodes = 0)
-			THEN 'Step 1 gives the proof line: it is an event, silence or effect on at least one node, without same_node and within.'
-		WHEN NEW.min_occurrences < 1 OR NEW.min_nodes < 0 OR NEW.max_nodes < NEW.min_nodes OR NEW.min_nodes = 0 AND NEW.max_nodes IS NULL
-			THEN 'min_occurrences is at least 1, min_nodes too unless max_nodes is given, and max_nodes not below it.' END;
-	IF hint IS NOT NULL THEN
-		RAISE EXCEPTION 'a condition with step % cannot be so', NEW.step USING ERRCODE = 'check_violation', HINT = hint;
-	END IF;
-	RETURN NEW;
+	RAISE EXCEPTION 'shipped rows of l4.% cannot be %', TG_TABLE_NAME, CASE TG_OP WHEN 'INSERT' THEN 'added' WHEN 'UPDATE' THEN 'changed' ELSE 'deleted' END
+		USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows with ids below 1000000 come with l4: an update replaces them, and pg_dump leaves them out.',
+			HINT = 'A row of yours with the same name takes the place of a shipped one; a row of l4.disabled_rule switches it off.';
 END
 $$;
-COMMENT ON FUNCTION l4._condition_explain() IS 'trigger: says what is wrong with a condition';
-CREATE TRIGGER condition_explain BEFORE INSERT OR UPDATE ON l4.fault_condition FOR EACH ROW WHEN (NEW.step IS NOT NULL) EXECUTE FUNCTION l4._condition_explain();
+COMMENT ON FUNCTION l4._shipped_guard() IS 'trigger: shipped rows stay as they are';
+
+DO $$
+DECLARE
+	t record;
+BEGIN
+	FOR t IN SELECT * FROM (VALUES ('fault', 'fault_id'), ('fault_condition', 'fault_id'), ('line_format', 'rule_id'), ('stage_rule', 'rule_id'),
+		('iteration_rule', 'rule_id'), ('mask_rule', 'rule_id'), ('marker_rule', 'rule_id')) AS v(name, id)
+	LOOP
+		EXECUTE format('CREATE TRIGGER shipped_new BEFORE INSERT OR UPDATE ON l4.%I FOR EACH ROW WHEN (NEW.%I OPERATOR(pg_catalog.<) 1000000) EXECUTE FUNCTION l4._shipped_guard()', t.name, t.id);
+		EXECUTE format('CREATE TRIGGER shipped_old BEFORE UPDATE OR DELETE ON l4.%I FOR EACH ROW WHEN (OLD.%I OPERATOR(pg_catalog.<) 1000000) EXECUTE FUNCTION l4._shipped_guard()', t.name, t.id);
+		EXECUTE format('CREATE TRIGGER shipped_all BEFORE TRUNCATE ON l4.%I FOR EACH STATEMENT EXECUTE FUNCTION l4._shipped_guard()', t.name);
+	END LOOP;
+END
+$$;
 
 CREATE VIEW l4.fault_problem AS
 WITH edge AS MATERIALIZED (

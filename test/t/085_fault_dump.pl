@@ -47,9 +47,11 @@ $node->safe_psql('postgres', q{
 CREATE DATABASE other});
 $node->safe_psql('other', q{
 CREATE EXTENSION l4;
+ALTER TABLE l4.fault DISABLE TRIGGER USER;
 DELETE FROM l4.fault WHERE name = 'host_oom_kill';
 INSERT INTO l4.fault (fault_id, name, category, component, signature, root_cause, remedy, leads_to, origin)
-VALUES (999999, 'mine', 'user', 'program', 'shipped under the same name', 'c', 'r', '{}', 'builtin')});
+VALUES (999999, 'mine', 'user', 'program', 'shipped under the same name', 'c', 'r', '{}', 'builtin');
+ALTER TABLE l4.fault ENABLE TRIGGER USER});
 my $data = $node->basedir . '/data.sql';
 $node->command_ok([ 'pg_dump', '--file', $data, '--data-only', '--table', 'l4.fault', '--table', 'l4.fault_condition', '--dbname', $node->connstr('postgres') ], 'dumps the rows alone');
 $node->command_ok([ 'psql', '--no-psqlrc', '--quiet', '--set', 'ON_ERROR_STOP=1', '--file', $data, '--dbname', $node->connstr('other') ], 'restores them beside another pack');
