@@ -1,6 +1,6 @@
 -- Shipped faults recognised by several events together: what a line leaves open is decided by the nodes that show it. All nodes run
--- the same program, so what strikes one node alone while the others only lose their peer points to that node. It comes after the
--- faults of single lines, which these lead to.
+-- the same program, so what strikes one node alone while the others go on or only lose their peer points to that node. It comes after
+-- the faults of single lines, which these lead to.
 
 INSERT INTO l4.fault (fault_id, name, category, component, severity, priority, combined, root_cause, remedy, leads_to, source_url, origin)
 VALUES
@@ -24,6 +24,11 @@ VALUES
  'Compare size and checksum of the file with the original; copy it anew; look for errors of the disk or the file system on that node.',
  '{dataloader_worker_exception,config_parse,unicode_decode,pickle_corrupt,file_truncated,dataset_generation_error}',
  'https://docs.python.org/3/library/json.html#json.JSONDecodeError', 'builtin'),
+(1804, 'one_node_checkpoint_unwritable', 'hardware', 'storage', 'error', 60, true,
+ 'One node could not open or write its part of a checkpoint, while the others could: its mount went read-only or stale, or its disk fails.',
+ 'Try to write to that directory on that node; look in its kernel log for errors of the disk or the mount; mount it again or run without the node.',
+ '{ckpt_write_failed,torch_file_cannot_open,read_only_fs,errno_storage,permission_denied}',
+ 'https://github.com/pytorch/pytorch/blob/main/caffe2/serialize/inline_container.cc', 'builtin'),
 (3800, 'one_node_data_missing', 'user', 'data', 'error', 60, true,
  'A file that the program reads is missing on one node only: it was not copied there, or lies elsewhere.',
  'Compare the directory of that node with that of another node; copy the data to all nodes, or put it on shared storage.',
@@ -45,21 +50,23 @@ VALUES
  '{c10d_master_unresolvable,dns_resolution,torchrun_rendezvous_timeout,c10d_store_connect,c10d_client_connect_timeout}',
  'https://man7.org/linux/man-pages/man3/getaddrinfo.3.html', 'builtin');
 
--- Step 2 is the same for all: at least two nodes tell of failed workers or lost peers, so the job did run on others too.
+-- Step 2 is the same for all: at least two nodes write (a time of day, a rank, a device ...), so the job did run on others too. In whatever
+-- words those lose their peer, or none if they are ended from outside.
 INSERT INTO l4.fault_condition (fault_id, step, kind, signature, min_nodes, max_nodes)
 VALUES
-(1800, 1, 'event', 'exit ?code[:=]? ?-9\b|(?:exit|terminat|crash|return|die)(?:ed|d)? with (?:exit |return )?(?:code|status|signal)[:= ]+(?:-9|9|137)\b|Worker exit type: SYSTEM_ERROR .{0,60}connection error code 2\b|Signal 9 \(SIGKILL\)|killed by signal: Killed|return code = -9|[Ee]xit(?:ed)? (?:with )?(?:code|status)[:= ]+137\b|[Ee]xitCode: 137|died with <Signals\.SIGKILL|exited on signal 9\b|srun: error: \S+: task \d+: Killed', 1, 1),
+(1800, 1, 'event', '[Ee]xit ?code[:=]? ?-9\b|(?:exit|terminat|crash|return|die|kill)(?:ed|d)? (?:with|by|from|on|due to) (?:exit |return )?(?:code|status|signal)?[:= ]*(?:-9|9|137|SIGKILL)\b(?! ?[%/.])|Worker exit type: SYSTEM_ERROR .{0,60}connection error code 2\b|Signal 9 \(SIGKILL\)|killed by signal: Killed|return code = -9|[Ee]xit(?:ed)? (?:with )?(?:code|status)[:= ]+137\b|[Ee]xitCode: 137|died with <Signals\.SIGKILL|status failed .{0,300}\bcode -9\b|srun: error: \S+: task \d+: Killed', 1, 1),
 (1802, 1, 'event', 'No space left on device|Errno 28\]', 1, 1),
 (1803, 1, 'event', 'JSONDecodeError: (?:Unterminated|Invalid control|Invalid \\|Expecting (?:.,|.:|property))|UnicodeDecodeError: |UnpicklingError: |invalid load key|[Bb]ad (?:magic number|CRC|checksum)|zlib\.error|BadZipFile|BadGzipFile|is truncated|checksum mismatch', 1, 1),
-(1801, 1, 'event', 'Fatal Python error: (?!Aborted)|exit ?code[:=]? ?-(?:11|7|4|8)\b|Signal (?:11|7|4|8) \(SIG|killed by signal: (?:Bus|Segm|Illegal|Floating)|(?:Segmentation fault|Bus error|Illegal instruction) \(core dumped\)|return code = -(?:11|7|4|8)\b|exited on signal (?:11|7|4|8)\b', 1, 1),
+(1804, 1, 'event', 'RuntimeError: File \S+ cannot be opened|PytorchStreamWriter failed writing file', 1, 1),
+(1801, 1, 'event', 'Fatal Python error: (?!Aborted)|[Ee]xit ?code[:=]? ?-(?:11|7|4|8)\b|status failed .{0,300}\bcode -(?:11|7|4|8)\b|(?:Segmentation fault|Bus error|Illegal instruction)` is detected|(?:exit|terminat|crash|die|kill)(?:ed|d) (?:by|from|on|with) signal:? ?(?:11|7|4|8)\b|Signal (?:11|7|4|8) \(SIG|killed by signal: (?:Bus|Segm|Illegal|Floating)|(?:Segmentation fault|Bus error|Illegal instruction) \(core dumped\)|return code = -(?:11|7|4|8)\b|exited on signal (?:11|7|4|8)\b', 1, 1),
 (3800, 1, 'event', '(?:FileNotFoundError: |\[Errno 2\] No such file or directory)(?!.{0,400}(?i:ckpt|checkpoint|iter_\d|global_step|mp_rank|optim_|step[-_=]?\d|\.distcp))', 1, 1),
 (7800, 1, 'event', '(?:FileNotFoundError: |\[Errno 2\] No such file or directory).{0,400}(?i:ckpt|checkpoint|iter_\d|global_step|mp_rank|optim_|step[-_=]?\d|\.distcp)', 1, 1),
 (7801, 1, 'event', '(?:\[Errno 30\]|Read-only file system)(?!.{0,400}(?i:ckpt|checkpoint|iter_\d|global_step|mp_rank|optim_|step[-_=]?\d|\.distcp))', 1, 1),
 (7802, 1, 'event', 'network addresses of .{1,200} cannot be retrieved|gaierror|Temporary failure in name resolution|Name or service not known|[Cc]ould not resolve host', 1, 1);
 
 INSERT INTO l4.fault_condition (fault_id, step, kind, signature, min_nodes)
-SELECT f.fault_id, 2, 'event', 'Connection closed by peer|[Cc]onnection reset by peer|failed to pass monitoredBarrier|reached monitoredBarrier, but|[Ww]atchdog caught collective|collective operation timeout|Timed out waiting \d+ ?ms|remote process exited or there was a network error|unhandled system error|failed \(exitcode: |task \d+: (?:Exited|Killed)|The actor (?:died|is dead)|return code = '::l4.pcre, 2
-FROM l4.fault AS f WHERE f.fault_id OPERATOR(pg_catalog.=) ANY (ARRAY[1800, 1801, 1802, 1803, 3800, 7800, 7801]);
+SELECT f.fault_id, 2, 'event', '\d\d:\d\d:\d\d|(?i:rank|device|node|error|warn|load|init|connect|time)', 2
+FROM l4.fault AS f WHERE f.fault_id OPERATOR(pg_catalog.=) ANY (ARRAY[1800, 1801, 1802, 1803, 1804, 3800, 7800, 7801]);
 
 INSERT INTO l4.fault_condition (fault_id, step, kind, signature, min_nodes)
 VALUES

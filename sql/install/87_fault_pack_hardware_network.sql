@@ -113,7 +113,7 @@ FROM (VALUES
  'Compare the last completed number over ranks: the rank with the lowest one is the suspect.',
  '{}', 'https://github.com/pytorch/pytorch/blob/main/torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp'),
 (1054, 'sym_gloo_peer_closed', 'hardware', 'network', 'error', 50, true,
- 'gloo/transport/tcp/\w+\.cc:\d+\] (?:Connection closed by peer|Connection reset by peer|Read error|Write error|Timed out waiting \d+ms for)|Gloo connectFullMesh failed',
+ 'gloo/transport/tcp/\w+\.cc:\d+\] (?:Connection (?:closed|reset) by peer|Read error|Write error|Timed out waiting|TIMEOUT\b)|Gloo connectFullMesh failed|Gloo \S+ failed: .{0,200}(?:Connection (?:closed|reset)|[Tt]imed? ?out|TIMEOUT)',
  'RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.12]:22134',
  'A Gloo peer disappeared or could not be reached.',
  'Read the peer log; for connectFullMesh set GLOO_SOCKET_IFNAME and check host name resolution.',

@@ -5,7 +5,7 @@ SELECT p.fault_id, p.name, p.category, p.component, p.severity, p.priority, p.is
 	p.leads_to::text[], p.source_url, 'builtin'
 FROM (VALUES
 (3004, 'process_killed_by_signal', 'user', 'configuration', 'error', 25, false,
- '(?:exitcode|exit code|return code|exit status|Exit code|exited with)[ :=]+(?:-9|137)\b|exitcode +: -9\b|terminated with signal SIGKILL|received signal 9\b|Signal 9 \(SIGKILL\)',
+ '(?:exitcode|exit code|return code|exit status|Exit code|exited with)[ :=]+(?:-9|137)\b|exitcode +: -9\b|terminated with signal SIGKILL|received signal 9\b|Signal 9 \(SIGKILL\)|\b(?:died|killed|terminated|exited|crashed) (?:from|by|on|with|due to|because of) (?:a )?(?:signal )?(?:9\b|SIGKILL\b|signal:? ?9\b)',
  '  exitcode  : -9 (pid: 402435)',
  'The process was killed by SIGKILL, nearly always by the out-of-memory killer or a memory limit of its container or job.',
  'Look for the kill in the kernel log or in the scheduler''s accounting; lower host memory or ask for more.',
@@ -47,7 +47,7 @@ FROM (VALUES
  'Download beforehand and set HF_HUB_OFFLINE=1, or set a proxy or mirror.',
  '{sym_torchrun_worker_exit}', 'https://huggingface.co/docs/transformers/installation#offline-mode'),
 (3050, 'cuda_out_of_memory', 'user', 'configuration', 'error', 50, false,
- 'CUDA out of memory\. Tried to allocate',
+ 'CUDA out of memory\. Tried to allocate|(?:Error|error|Exception|ERROR|\]|>): {0,2}CUDA out of memory\b(?!.{0,80}(?:[Rr]etry|[Ss]kip|[Ff]all|[Rr]educ))',
  'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.35 GiB total capacity; 74.50 GiB already allocated; 1.12 GiB free; 76.90 GiB reserved in total by PyTorch)',
  'The job asks for more GPU memory than the card has: batch, sequence length, model split or fragmentation.',
  'Lower micro batch or sequence, shard or offload more, use activation checkpointing, set expandable_segments; check for other processes on the card.',
@@ -280,7 +280,7 @@ FROM (VALUES
  'The check of the options refused the configuration of the run.',
  'Read the condition in the last frame and change the option it names.',
  '{sym_torchrun_worker_exit}', 'https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/training/arguments.py'),
-(3266, 'out_of_memory_generic', 'user', 'configuration', 'error', 6, false,
+(3266, 'out_of_memory_generic', 'user', 'configuration', 'error', 13, false,
  '^(?!.{0,500}(?:WARNING|[Ww]arning:|\b(?:may|might|could|can|avoid|if|prevent)\b.{0,40}(?:[Oo]ut[ -]of|OOM))).{0,2000}?(?:\b[Oo]ut[ -]of[ -][Mm]emory\b|\bOOM(?:Killed|-killed| killed| kill\b| error))',
  'ERROR worker ran out of memory and was restarted',
  'Memory of the host or the accelerator was used up.',

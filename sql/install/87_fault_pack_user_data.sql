@@ -237,5 +237,11 @@ FROM (VALUES
  'WARNING: tokenization mismatch: 276 vs. 272. (ignored)',
  'The length of the tokens differs from what the conversation template expects: template, tokenizer version and model do not fit, and such samples are not learnt from.',
  'Use the template of this model and the tokenizer version it was made for; check one sample by hand.',
- '{}', 'https://github.com/lm-sys/FastChat/blob/main/fastchat/train/train.py')
+ '{}', 'https://github.com/lm-sys/FastChat/blob/main/fastchat/train/train.py'),
+(3301, 'torch_file_cannot_open', 'user', 'misoperation', 'error', 50, false,
+ 'RuntimeError: File \S+ cannot be opened',
+ '[rank2]: RuntimeError: File /mnt/ckpt/step_2000/rank_2.pt cannot be opened.',
+ 'torch.save could not create the file: the directory does not exist, may not be written, or its file system is read-only.',
+ 'Create the directory before the job starts; try to write to it as the user of the job on the node that failed; check mount options and quota.',
+ '{sym_torchrun_worker_exit,sym_gloo_peer_closed,sym_c10d_collective_timeout}', 'https://github.com/pytorch/pytorch/blob/main/caffe2/serialize/inline_container.cc')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);

@@ -5,7 +5,7 @@ SELECT p.fault_id, p.name, p.category, p.component, p.severity, p.priority, p.is
 	p.leads_to::text[], p.source_url, 'builtin'
 FROM (VALUES
 (3000, 'nccl_invalid_usage_call', 'user', 'configuration', 'error', 45, false,
- 'NCCL error in: .{0,160}invalid usage|ncclInvalidUsage\b|NCCL [Ee]rror 5\b|invalid usage \(run with NCCL_DEBUG|ncclInvalidArgument\b|NCCL [Ee]rror 4\b|NCCL .{0,40}invalid argument',
+ 'NCCL error in: .{0,160}invalid (?:usage|argument)|ncclInvalidUsage\b|NCCL [Ee]rror 5\b|invalid usage \(run with NCCL_DEBUG|ncclInvalidArgument\b|NCCL [Ee]rror 4\b|NCCL .{0,40}invalid argument',
  'RuntimeError: NCCL error in: ProcessGroupNCCL.cpp:825, invalid usage, NCCL version 2.7.8',
  'NCCL was called wrongly: two ranks on one GPU, or ranks that disagree about sizes or communicators.',
  'Give every rank a GPU of its own (set the device from LOCAL_RANK); check that all ranks make the same calls.',

@@ -125,7 +125,7 @@ FROM (VALUES
  'Install the right build or use another attention implementation.',
  '{sym_torchrun_worker_exit}', 'https://github.com/Dao-AILab/flash-attention/blob/main/csrc/flash_attn/flash_api.cpp'),
 (3159, 'missing_shared_library', 'user', 'software', 'error', 50, false,
- '^(?!.{0,2000}[Ww]arning).{0,2000}?cannot open shared object file: No such file or directory|version `(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+'' not found',
+ '^(?!.{0,2000}[Ww]arning|.{0,80}\b(?:INFO|DEBUG|WARN(?:ING)?)\b).{0,2000}?cannot open shared object file: No such file or directory|version `(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+'' not found',
  'ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.29'' not found',
  'A system library is missing or too old.',
  'Install it or use a matching image; check LD_LIBRARY_PATH.',
