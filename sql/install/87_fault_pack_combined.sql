@@ -77,4 +77,5 @@ INSERT INTO l4.fault_condition (fault_id, step, kind, signature)
 VALUES
 -- a job that is cancelled is killed too
 (1800, 3, 'absent', '\*\*\* (?:JOB|STEP) .{0,80}(?:CANCELLED|ON .{0,80}DUE TO)|DUE TO (?:TIME LIMIT|PREEMPTION)|[Jj]ob (?:was )?cancelled'),
+(1804, 3, 'absent', 'Too many open files|\[Errno (?:2|13|24|28|122)\]|No space left|quota exceeded|does not exist'),
 (7801, 3, 'absent', 'I/O error|EXT4-fs (?:error|warning)|XFS .{0,60}(?:error|[Ss]hutting down)|Remounting filesystem read-only|[Mm]edium [Ee]rror|controller is down');

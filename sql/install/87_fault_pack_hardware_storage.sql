@@ -27,7 +27,7 @@ FROM (VALUES
  'OSError: [Errno 30] Read-only file system: ''/data/output''',
  'The file system went read-only after errors, or a read-only mount is used for output.',
  'Check disk errors in the kernel log; write to another place.',
- '{ckpt_write_failed,sym_torchrun_worker_exit}', 'https://github.com/torvalds/linux/blob/master/fs/ext4/super.c'),
+ '{ckpt_write_failed,sym_torchrun_worker_exit,torch_file_cannot_open}', 'https://github.com/torvalds/linux/blob/master/fs/ext4/super.c'),
 (1083, 'transport_endpoint', 'hardware', 'storage', 'error', 50, false,
  '\[Errno (?:107|108)\]|Transport endpoint is not connected|Cannot send after transport endpoint shutdown',
  'OSError: [Errno 107] Transport endpoint is not connected: ''/mnt/s3fs/tokens''',

@@ -237,7 +237,7 @@ FROM (VALUES
  'OSError: [Errno 24] Too many open files: ''/data/shard-00042.tar''',
  'The limit of open files of the process or node is reached.',
  'Raise `ulimit -n`; set the sharing strategy of the loader to file_system; close files.',
- '{sym_torchrun_worker_exit}', 'https://man7.org/linux/man-pages/man2/getrlimit.2.html'),
+ '{sym_torchrun_worker_exit,torch_file_cannot_open}', 'https://man7.org/linux/man-pages/man2/getrlimit.2.html'),
 (7052, 'memlock_limit', 'platform', 'platform_config', 'error', 50, false,
  '(?:RLIMIT_MEMLOCK|memlock|locked memory|ulimit -l).{0,80}(?:low|too small|64 kB|65536|exceeded|insufficient|[Ee]rror|fail)|(?:ibv_reg_mr|ibv_create_\w+|mlock).{0,60}(?:Cannot allocate memory|failed)',
  'The limit of locked memory is low: ulimit -l reports 64 kB, ibv_create_cq failed',
