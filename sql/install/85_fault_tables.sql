@@ -44,7 +44,7 @@ RETURN pg_catalog.regexp_replace(pg_catalog.replace(pg_catalog.replace(pg_catalo
 	'{{exception}}', '^(?!.{0,100}\b(?:WARN|WARNING|INFO|DEBUG)\b){{head}}(?:\w+\.)*'),
 	'{{head}}', '(?:(?:\[[^\]\s]{0,40}\]:?|\[\d+,\d+\]<\w+>:?|\([^()]{1,80}\)|[EF]\d{3,4} [^\]]{1,120}\]|\d{4}-\d\d-\d\d[T ]\S{8,40}|std(?:err|out) F|[\w.-]{1,64}(?: \d{1,6})?:|[\w-]{1,40}/\d{1,6}|ERROR|CRITICAL|FATAL|[|>-])\s{0,3}){0,5}'),
 	'{{error}}', '^(?=.{0,400}(?:Error|Exception|Exit|ERROR|FATAL|CRITICAL|error:|fatal:))(?!.{0,200}(?:\b(?:WARN|WARNING|INFO|DEBUG)\b|Warning:)).{0,2000}?'),
-	'\{\{frame:(.*)\}\}', 'File "[^"\\n]*/(?:\1)[^"\\n]*", line \\d+, in [^\\n]*\\n(?:(?![^\\n]*File ")[^\\n]*\\n){0,3}(?:[^\\n]*File "[^"\\n]*/torch/(?:nn/modules/module|_ops|utils/_contextlib)\\.py", line [^\\n]*\\n(?:(?![^\\n]*File ")[^\\n]*\\n){0,3}){0,2}[^\\n]*\\b\\w*(?:Error|Exception)\\b[^\\n]*')::l4.pcre;
+	'\{\{frame:(.*)\}\}', 'File "[^"\\n]*/(?<!/envs/)(?:\1)[^"\\n]*", line \\d+, in [^\\n]*\\n(?:(?![^\\n]*File ")[^\\n]*\\n){0,3}(?:[^\\n]*File "[^"\\n]*/torch/(?:nn/modules/module|_ops|utils/_contextlib)\\.py", line [^\\n]*\\n(?:(?![^\\n]*File ")[^\\n]*\\n){0,3}){0,2}[^\\n]*\\b\\w*(?:Error|Exception)\\b[^\\n]*')::l4.pcre;
 COMMENT ON FUNCTION l4._fault_signature(text) IS 'signature of a shipped fault: {{exception}}, {{stated}}, {{error}} and {{frame:x}} stand for common parts';
 
 CREATE FUNCTION l4._fault_values(what text) RETURNS text[]

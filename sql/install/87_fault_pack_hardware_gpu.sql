@@ -224,7 +224,7 @@ FROM (VALUES
  'NVRM: Xid \((?:PCI:)?[0-9a-fA-F:.]+\): (?:44|56|57|58|59|60|65|66|67|70|71|72|73|75|76|77|78)\b',
  'NVRM: Xid (PCI:0000:86:00): 57, CMDre 00000001 00000000 00000000 00000004 00000010',
  'An engine or memory interface of the GPU reported a fault.',
- 'Reset the GPU; run diagnostics; replace the card when it repeats.',
+ 'Look the number up in the catalogue of Xid errors; reset the GPU and run `dcgmi diag -r 3`; replace the card when it comes back.',
  '{sym_c10d_collective_timeout}', 'https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html'),
 (1126, 'nvidia_xid_80_pcie_data', 'hardware', 'accelerator', 'error', 50, false,
  'NVRM: Xid \((?:PCI:)?[0-9a-fA-F:.]+\): (?:80|81|82|83|84|85|86|87|88|89|90|91|93)\b',

@@ -203,7 +203,7 @@ FROM (VALUES
  'Lengthen the probe''s timeouts for a busy trainer or remove the probe.',
  '{sym_k8s_crashloop}', 'https://kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/'),
 (7046, 'cloud_quota', 'platform', 'resource', 'error', 50, false,
- '(?:QUOTA_EXCEEDED|[Qq]uota metrics? exceed|exceeds? quota limits?|ResourceExhausted: 429|Quota ''?\w+''? exceeded|(?<![Dd]isk )quota (?:exhausted|limit reached)|InsufficientInstanceCapacity|ZONE_RESOURCE_POOL_EXHAUSTED|VcpuLimitExceeded|OperationNotAllowed.{0,60}quota|InstanceLimitExceeded|SkuNotAvailable|ResourcesUnavailableError)',
+ '(?:QUOTA_EXCEEDED|[Qq]uota metrics? exceed|exceeds? quota limits?|ResourceExhausted: 429|Quota ''?\w+''? exceeded|(?<![Dd]isk )quota (?:exhausted|limit reached)|InsufficientInstanceCapacity|ZONE_RESOURCE_POOL_EXHAUSTED|VcpuLimitExceeded|OperationNotAllowed.{0,60}quota|InstanceLimitExceeded|SkuNotAvailable|ResourcesUnavailableError)|\bEndpoint Quota reached|[Qq]uota (?:has been )?(?:reached|exceeded) for (?:the )?(?:subscription|project|region|account)|total v?(?:CPU|GPU) quota of \d+',
  'googleapiclient.errors.HttpError: <HttpError 403 "Quota ''NVIDIA_H100_GPUS'' exceeded.  Limit: 16.0 in region us-central1.">',
  'The account may not have more of the resource, or the provider has none left.',
  'Ask for a higher quota, another zone or machine type.',
@@ -525,5 +525,11 @@ FROM (VALUES
  'ExpiredToken: The security token included in the request is expired',
  'A cloud service refuses the job: its role lacks a right, its token is too old, or it asks too often.',
  'Renew or extend the role; use fewer and larger requests, with retries.',
- '{sym_torchrun_worker_exit}', 'https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html')
+ '{sym_torchrun_worker_exit}', 'https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html'),
+(7122, 'hdfs_not_serving', 'platform', 'platform_config', 'error', 51, false,
+ 'Operation category \w+ is not supported in state|\b(?:StandbyException|SafeModeException)\b|[Nn]ame ?node is in safe ?mode|could only be (?:replicated|written) to \d+ (?:nodes|of the)',
+ 'ls: Operation category READ is not supported in state standby',
+ 'The NameNode that was asked does not serve: it is the standby of a pair, it is in safe mode after a start, or it has no data node that can take a block.',
+ 'Give the name of the name service instead of one NameNode; look at `hdfs haadmin -getAllServiceState` and `hdfs dfsadmin -report`; wait for safe mode to end.',
+ '{sym_torchrun_worker_exit,dataloader_worker_exception}', 'https://hadoop.apache.org/docs/stable/hadoop-project-dist/hadoop-hdfs/HDFSHighAvailabilityWithNFS.html')
 ) AS p(fault_id, name, category, component, severity, priority, is_effect, signature, example, root_cause, remedy, leads_to, source_url);
