@@ -123,15 +123,19 @@ skip_blanks(const char *p, const char *end)
 static const char *
 string_end(const char *p, const char *end, bool *escaped)
 {
-	while (p < end)
+	const char *quote = memchr(p, '"', end - p);
+
+	/* a quote is looked for anew only behind one that was escaped: a string of escapes is read once */
+	while (quote != NULL)
 	{
-		const char *quote = memchr(p, '"', end - p);
-		const char *back = quote == NULL ? NULL : memchr(p, '\\', quote - p);
+		const char *back = memchr(p, '\\', quote - p);
 
 		if (back == NULL)
 			return quote;
 		*escaped = true;
 		p = back + 2;
+		if (p > quote)
+			quote = memchr(p, '"', end - p);
 	}
 	return NULL;
 }
