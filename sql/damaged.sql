@@ -34,6 +34,8 @@ INSERT INTO part SELECT 'unit', (l4._ingest_learn(l4._parser_new(), 2)).news;
 CREATE FUNCTION unknown(bytes bytea) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$ BEGIN PERFORM damaged.hold(bytes); RETURN (l4._ingest_check()).unknown; END $$;
 SELECT count(*), count(*) FILTER (WHERE unknown(bytes) > 0) AS unknown FROM part;
 -- a unit too many, one that is none, and one that is asked for and not there
+SELECT l4._ingest_hold('SELECT 1, NULL::bytea', 2147483647);
+SELECT l4._ingest_hold('SELECT 1, NULL::bytea', -1);
 SELECT l4._ingest_hold('SELECT 2, NULL::bytea', 1);
 SELECT l4._ingest_hold('SELECT 1', 1);
 SELECT l4._ingest_hold('SELECT 1, 5', 1);

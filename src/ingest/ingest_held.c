@@ -17,6 +17,9 @@
 
 PG_FUNCTION_INFO_V1(l4_ingest_hold);
 
+/* One allocation holds the pointers to them. */
+#define MAX_UNITS	((int) (MaxAllocSize / sizeof(bytea *)))
+
 static MemoryContext held_cxt = NULL;
 static int	nheld = 0;
 static bytea **held = NULL;
@@ -89,11 +92,16 @@ l4_ingest_hold(PG_FUNCTION_ARGS)
 	UnitReceiver receiver;
 	SPIPlanPtr	plan;
 	SPIExecuteOptions options;
+	int			units = PG_GETARG_INT32(1);
 
+	if (units < 0 || units > MAX_UNITS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of units must be between 0 and %d, not %d", MAX_UNITS, units)));
 	l4_held_release();
 	held_cxt = AllocSetContextCreate(TopMemoryContext, "l4 held units", ALLOCSET_DEFAULT_SIZES);
-	nheld = Max(PG_GETARG_INT32(1), 0);
-	held = (bytea **) MemoryContextAllocZero(held_cxt, sizeof(bytea *) * Max(nheld, 1));
+	held = (bytea **) MemoryContextAllocZero(held_cxt, sizeof(bytea *) * Max(units, 1));
+	nheld = units;
 	memset(&receiver, 0, sizeof(receiver));
 	receiver.pub.receiveSlot = receive_unit;
 	receiver.pub.rStartup = receive_startup;
