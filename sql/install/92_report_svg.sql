@@ -79,7 +79,8 @@ RETURN (
 		FROM done AS v WHERE v.x BETWEEN 150 AND 1140
 	), numbered AS (
 		SELECT d.iteration, d.x, d.x - lag(d.x) OVER (ORDER BY d.iteration) AS gap
-		FROM done AS d CROSS JOIN apart AS a WHERE d.x BETWEEN 150 AND 1140 AND d.iteration % a.step = 0
+		-- the first ones would touch the name of the axis
+		FROM done AS d CROSS JOIN apart AS a WHERE d.x BETWEEN 165 AND 1140 AND d.iteration % a.step = 0
 	)
 	SELECT concat(
 		(SELECT string_agg(format('<line class="grid" x1="%s" x2="%1$s" y1="24" y2="%s"/><text class="tick" text-anchor="%5$s" x="%1$s" y="%3$s">%4$s</text>',

@@ -9,7 +9,7 @@ RETURN '
 @media(prefers-color-scheme:dark){:root{--paper:#14171b;--sheet:#1d2126;--ink:#e8eaed;--soft:#a2abb5;--rule:#363c44;--bad:#ff8a7a;--good:#5fd17e;--act:#5aa9f5;--heat:#f0913f;
 --c0:#4aa3df;--c1:#f0b429;--c2:#2fc299;--c3:#de9bc0;--c6:#cbb52a;--c7:#a3a9b2;--init:#a3a9b2;--model:#de9bc0;--checkpoint_load:#cbb52a;--train:#2fc299;--eval:#4aa3df;--checkpoint_save:#f0b429}}
 *{box-sizing:border-box}
-body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif}
+body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;overflow-wrap:break-word}
 main{max-width:1220px;margin:0 auto;padding:24px 20px 60px}
 h1{font-size:26px;line-height:1.25;margin:4px 0 10px}h2{font-size:18px;margin:36px 0 8px;padding-top:10px;border-top:1px solid var(--rule)}
 p{margin:8px 0;max-width:80em}.kicker{color:var(--soft);margin:0}
