@@ -133,6 +133,7 @@ FRAGMENTS = \
 	sql/install/75_compare.sql \
 	sql/install/80_marker_rules.sql \
 	sql/install/81_diagnosis_tables.sql \
+	sql/install/82_case_values.sql \
 	sql/install/82_case.sql \
 	sql/install/82_case_limits.sql \
 	sql/install/82_case_symptom.sql \

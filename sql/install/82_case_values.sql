@@ -1,0 +1,106 @@
+-- What events of a job say: the values of their variable parts, and lines made of them.
+
+-- The views unpack all events of a job; these, the rows of the events that are asked for.
+CREATE FUNCTION l4._mentions(job_id text, events int[]) RETURNS SETOF l4.mention
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 200
+SET search_path = pg_catalog, pg_temp SET jit = off SET enable_nestloop = on
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT v.job_id, v.node, v.event_id, coalesce(k.kind, 'host'), v.value,
+        CASE WHEN k.kind = 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind IN ('host', 'address') THEN n.node END, v.occurrences, v.first_ts
+    FROM l4._slot_values(_mentions.job_id, events) AS v
+    LEFT JOIN (
+        SELECT DISTINCT ON (survivor, z.slot) l4._survivor(e.event_id, e.merged_into) AS survivor, z.slot, z.kind
+        FROM l4._event_slot AS z JOIN l4._event AS e USING (event_id)
+        WHERE z.event_id = ANY (l4._packed_ids(events)) AND z.kind IS NOT NULL
+        ORDER BY survivor, z.slot, z.event_id) AS k ON k.survivor = v.event_id AND k.slot = v.slot
+    LEFT JOIN (SELECT z.name, z.node FROM l4._node_name AS z WHERE z.job_id = _mentions.job_id) AS n ON n.name = l4._host_of(v.value)
+    LEFT JOIN (SELECT z.rank, z.node FROM l4._rank_node AS z WHERE z.job_id = _mentions.job_id) AS r
+        ON r.rank = CASE WHEN k.kind = 'rank' AND v.value ~ '^[0-9]{1,9}$' THEN v.value::int END
+    WHERE k.kind IS NOT NULL OR n.node IS NOT NULL;
+END;
+$$;
+COMMENT ON FUNCTION l4._mentions(text, int[]) IS 'mentions in some events of a job';
+
+CREATE FUNCTION l4._first_said(job_id text, events int[], nodes text[] DEFAULT '{}') RETURNS TABLE (node text, event_id int, slot int, value text, mask text)
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 10000
+SET search_path = pg_catalog, pg_temp SET jit = off SET enable_nestloop = on SET work_mem = '64MB'
+AS $$
+#variable_conflict use_column
+DECLARE
+    ids constant int[] := l4._packed_ids(events);
+BEGIN
+    IF cardinality(ids) = 0 THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT DISTINCT ON (s.node, u.event_id, u.slot) s.node, u.event_id, u.slot, u.value, u.mask
+    FROM l4._slot_context(ids) AS x
+    CROSS JOIN l4._stream AS s
+    JOIN l4._summary AS m ON m.stream_id = s.stream_id AND m.part = 0
+    CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots, x.words,
+        ids, NULL, true) AS u
+    WHERE s.job_id = _first_said.job_id AND (_first_said.nodes = '{}' OR s.node = ANY (_first_said.nodes))
+    ORDER BY s.node, u.event_id, u.slot, u.first_ts, s.source, u.first_line_no;
+END;
+$$;
+COMMENT ON FUNCTION l4._first_said(text, int[], text[]) IS 'each variable part of the first record of some events on each node of a job, or on some of its nodes';
+
+CREATE FUNCTION l4._first_slots(job_id text, events int[])
+RETURNS TABLE (node text, event_id int, occurrences bigint, slot int, value text, mask text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1000
+BEGIN ATOMIC
+    SELECT node, event_id, c.occurrences, f.slot, f.value, f.mask
+    FROM l4._first_said(_first_slots.job_id, _first_slots.events) AS f
+    JOIN l4._event_counts(_first_slots.job_id, _first_slots.events) AS c USING (node, event_id);
+END;
+COMMENT ON FUNCTION l4._first_slots(text, int[]) IS 'the same with the number of records';
+
+CREATE FUNCTION l4._values(job_id text, events int[], nodes text[] DEFAULT '{}') RETURNS TABLE (node text, event_id int, slot_values text[])
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 200
+BEGIN ATOMIC
+    SELECT f.node, f.event_id, array_agg(f.value ORDER BY f.slot)
+    FROM l4._first_said(_values.job_id, _values.events, _values.nodes) AS f
+    GROUP BY f.node, f.event_id;
+END;
+COMMENT ON FUNCTION l4._values(text, int[], text[]) IS 'variable parts of the first record of some events on each node of a job, or on some of its nodes';
+
+-- What ingest kept as one value may have several marks in the template, and words around them: "ip-<*>-<*>-<*>-<*>" of a name, "[<*>, <*>]" of a
+-- list. A value stands for all of it where it looks like it, else for one mark.
+CREATE FUNCTION l4._fill_joined(template text, slot_values text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
+AS $$
+DECLARE
+    pattern constant text := '(?<![[:alnum:]_.>-])[[:alpha:]][[:alnum:]_.-]*<\*>(?:[[:alnum:]_.-]*<\*>)*(?:[[:alnum:]_.-]*[[:alnum:]])?|(?<=[[(])<\*>(?:, ?<\*>)+(?=[])])|<\*>';
+    parts constant text[] := regexp_split_to_array(template, pattern);
+    answer text := parts[1];
+    place int := 1;
+    unit text;
+    n int;
+BEGIN
+    FOR unit, n IN SELECT m.found[1], m.n FROM regexp_matches(template, '(' || pattern || ')', 'g') WITH ORDINALITY AS m(found, n) LOOP
+        IF slot_values[place] LIKE replace(regexp_replace(unit, '([\\%_])', '\\\1', 'g'), '<*>', '%') THEN
+            answer := answer || slot_values[place];
+            place := place + 1;
+        ELSE
+            FOR k IN 2 .. array_length(string_to_array(unit, '<*>'), 1) LOOP
+                unit := overlay(unit PLACING coalesce(slot_values[place], '') FROM strpos(unit, '<*>') FOR 3);
+                place := place + 1;
+            END LOOP;
+            answer := answer || unit;
+        END IF;
+        answer := answer || parts[n + 1];
+    END LOOP;
+    RETURN answer;
+END;
+$$;
+COMMENT ON FUNCTION l4._fill_joined(text, text[]) IS 'the same where names or lists may be one value of several marks';
+
+-- Text of a template with the values of one occurrence.
+CREATE FUNCTION l4._fill(template text, slot_values text[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN template ~ '-\S*<\*>|<\*>\S*-|[[(]<\*>,' THEN l4._fill_joined(template, slot_values)
+    ELSE (SELECT string_agg(p.part || coalesce(slot_values[p.place], ''), '' ORDER BY p.place)
+        FROM unnest(string_to_array(template, '<*>')) WITH ORDINALITY AS p(part, place)) END;
+COMMENT ON FUNCTION l4._fill(text, text[]) IS 'a template with values for its variable parts';
