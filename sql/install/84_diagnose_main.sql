@@ -98,7 +98,7 @@ BEGIN
         WHEN 'none' THEN CASE WHEN k.nodes = 0 THEN format('Job %s has no log lines.', k.job_id)
             WHEN k.ended_well THEN format('Job %s looks healthy: %s nodes, %s iterations, nothing deviates.', k.job_id, k.nodes,
                 (SELECT count(*) FROM l4._case_iteration AS i WHERE i.job_id = k.job_id))
-            ELSE format('Job %s shows no failure so far: the log ends %s without an error.', k.job_id,
+            ELSE format('Job %s shows no failure so far: the log ends %s and reports no crash.', k.job_id,
                 coalesce('after iteration ' || k.last_iteration, 'before training')) END
         WHEN 'launch' THEN format('Job %s failed to start: it got as far as stage %s.', k.job_id, stage)
         WHEN 'crash' THEN format('Job %s crashed in stage %s%s.', k.job_id, stage, coalesce(' at iteration ' || iteration, ''))
