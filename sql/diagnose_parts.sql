@@ -93,4 +93,5 @@ SELECT count(*) FROM l4.diagnosis WHERE job_id = 'parts-1';
 SELECT l4._fill(t.template, t.slot_values) FROM (VALUES
     ('connect to ip-<*>-<*>-<*>-<*> failed for ranks [<*>, <*>, <*>] after <*> tries of gpu-a-<*>', '{ip-10-0-3-8,"1, 2, 3",5,gpu-a-17}'::text[]),
     ('on <*>-<*>-<*> <*>:<*>:<*> gpu-<*> x', '{2026,01,02,12,00,01,17}'), ('shape [<*>, <*>] of <*>', '{3,4,5}'), ('shape (<*>, <*>). node-<*>.', '{"3, 4",node-5}'),
-    ('100%-<*> of c_d-<*>', '{7,c_d-8}'), ('no marks - here', '{}'), ('x-<*> (<*>) <*>', '{x-1}'), ('loss <*> of <*>', '{2.5,<*>}')) AS t(template, slot_values);
+    ('100%-<*> of c_d-<*>', '{7,c_d-8}'), ('no marks - here', '{}'), ('x-<*> (<*>) <*>', '{x-1}'), ('loss <*> of <*>', '{2.5,<*>}'),
+    ('start <JOB> on <*> of <HOST>, not <unk>', '{job-9,16,n1}')) AS t(template, slot_values);

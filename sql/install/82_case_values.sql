@@ -72,14 +72,16 @@ CREATE FUNCTION l4._fill_joined(template text, slot_values text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
-    pattern constant text := '(?<![[:alnum:]_.>-])[[:alpha:]][[:alnum:]_.-]*<\*>(?:[[:alnum:]_.-]*<\*>)*(?:[[:alnum:]_.-]*[[:alnum:]])?|(?<=[[(])<\*>(?:, ?<\*>)+(?=[])])|<\*>';
+    -- masks of users have marks of their own: more values than marks tell of them
+    mark constant text := CASE WHEN cardinality(slot_values) >= cardinality(string_to_array(template, '<*>')) THEN '<(?:\*|[A-Z][A-Z0-9_]*)>' ELSE '<\*>' END;
+    pattern constant text := replace('(?<![[:alnum:]_.>-])[[:alpha:]][[:alnum:]_.-]*@(?:[[:alnum:]_.-]*@)*(?:[[:alnum:]_.-]*[[:alnum:]])?|(?<=[[(])@(?:, ?@)+(?=[])])|@', '@', mark);
     parts constant text[] := regexp_split_to_array(template, pattern);
     answer text := parts[1];
     place int := 1;
     unit text;
     n int;
 BEGIN
-    FOR unit, n IN SELECT m.found[1], m.n FROM regexp_matches(template, '(' || pattern || ')', 'g') WITH ORDINALITY AS m(found, n) LOOP
+    FOR unit, n IN SELECT regexp_replace(m.found[1], mark, '<*>', 'g'), m.n FROM regexp_matches(template, '(' || pattern || ')', 'g') WITH ORDINALITY AS m(found, n) LOOP
         IF slot_values[place] LIKE replace(regexp_replace(unit, '([\\%_])', '\\\1', 'g'), '<*>', '%') THEN
             answer := answer || slot_values[place];
             place := place + 1;
@@ -100,7 +102,7 @@ COMMENT ON FUNCTION l4._fill_joined(text, text[]) IS 'the same where names or li
 -- Text of a template with the values of one occurrence.
 CREATE FUNCTION l4._fill(template text, slot_values text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN template ~ '-\S*<\*>|<\*>\S*-|[[(]<\*>,' THEN l4._fill_joined(template, slot_values)
+RETURN CASE WHEN template ~ '-\S*<\*>|<\*>\S*-|[[(]<\*>,' OR cardinality(slot_values) >= cardinality(string_to_array(template, '<*>')) THEN l4._fill_joined(template, slot_values)
     ELSE (SELECT string_agg(p.part || coalesce(slot_values[p.place], ''), '' ORDER BY p.place)
         FROM unnest(string_to_array(template, '<*>')) WITH ORDINALITY AS p(part, place)) END;
 COMMENT ON FUNCTION l4._fill(text, text[]) IS 'a template with values for its variable parts';
