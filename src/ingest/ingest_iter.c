@@ -242,7 +242,7 @@ l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *fo
 	}
 	else if (before != L4_NO_INT && iter < before)
 	{
-		state->epoch++;
+		state->epoch = Min(state->epoch, PG_INT32_MAX - 1) + 1;
 		before = L4_NO_INT;
 	}
 	rec->epoch = state->epoch;

@@ -10,6 +10,8 @@
 #include "lines/iterrule.h"
 #include "lines/terminal.h"
 
+#define MAX_DURATION_MS 1e11	/* three years */
+
 /* What a group is for, by its name; a second group for the same thing is called iter_2, time_s_2 … */
 typedef enum IterRole
 {
@@ -262,6 +264,9 @@ fill_iteration(const L4IterRule *rule, const double *values, const bool *present
 	}
 	if (rate > 0)
 		out->duration_ms = per_iteration > 0 ? rate * 1000 : 1000 / rate;
+	/* what no iteration can take would leave the range of times */
+	if (!(out->duration_ms >= 0 && out->duration_ms <= MAX_DURATION_MS))
+		out->duration_ms = NAN;
 	return out->iter >= 0 || out->iter == L4_ITER_NEXT;
 }
 
