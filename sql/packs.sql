@@ -55,13 +55,14 @@ WITH sequence AS (
     SELECT node, source, epoch, iteration, round(distance::numeric, 9) AS distance, round(((distance - mean) / sd)::numeric, 6) AS sigma FROM measured WHERE n >= 10 AND distance - mean > 3 * sd
 ), found AS (
     SELECT s.node, s.source, u.epoch, u.iteration, round(u.distance::numeric, 9) AS distance, round(u.sigma::numeric, 6) AS sigma
-    FROM (SELECT l4._deviations(sequences, open_sequences, stream_id ORDER BY stream_id) AS packed FROM stream) AS d
+    FROM (SELECT l4._deviations(sequences, open_sequences, stream_id, '{}', '{}' ORDER BY stream_id) AS packed FROM stream) AS d
     CROSS JOIN l4._unpack(d.packed) AS u(stream_id int, epoch int, iteration int, distance float8, sigma float8) JOIN l4._stream AS s USING (stream_id)
 )
 SELECT (SELECT count(*) FROM found) AS found, (SELECT count(*) FROM (SELECT * FROM found EXCEPT SELECT * FROM expected) AS x) AS wrong,
     (SELECT count(*) FROM (SELECT * FROM expected EXCEPT SELECT * FROM found) AS x) AS missing;
-SELECT l4._deviations(events, NULL, 1) FROM stream;
-SELECT l4._deviations(NULL, NULL, 1) IS NOT NULL AS none, l4._deviations(sequences, NULL, NULL) = l4._deviations(NULL, NULL, 1) AS nobody FROM stream;
+SELECT l4._deviations(events, NULL, 1, NULL, NULL) FROM stream;
+SELECT l4._deviations(NULL, NULL, 1, '{}', '{}') IS NOT NULL AS none, l4._deviations(sequences, NULL, NULL, NULL, NULL) = l4._deviations(NULL, NULL, 1, '{}', '{}') AS nobody FROM stream;
+SELECT l4._deviations(sequences, NULL, 1, '{1}', '{}') FROM stream;
 -- lateness, against the median node and the time before
 WITH done AS (
     SELECT node, dense_rank() OVER (ORDER BY epoch, iteration) AS place, count(*) OVER (PARTITION BY epoch, iteration) AS streams, extract(epoch FROM ended) * 1000 AS ms

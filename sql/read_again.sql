@@ -64,4 +64,18 @@ SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SELECT * FROM read_lines;
 SELECT count(l4.forget_job(j.job_id)) AS forgotten FROM l4.job j WHERE j.job_id LIKE 'again-%';
+RESET enable_hashjoin;
+RESET enable_mergejoin;
+-- events that were merged while a job was read are one event to its iterations, as when it is read with all of them known
+INSERT INTO logs (job_id, node, source, line_no, line)
+SELECT 'again-6', 'n1', 'out', i, CASE WHEN i % 20 = 0 THEN format('iteration %s/ 100 | lm loss: 2.5', i / 20) WHEN i BETWEEN 1501 AND 1510 THEN 'the helper restarts its cache' ELSE format('piece %s of heap h%s took %s us', i, i % 40, i % 13) END
+FROM generate_series(1, 2000) AS i;
+CALL l4.ingest('logs', job_id => 'again-6');
+CREATE TABLE deviating AS SELECT * FROM l4._deviating_sequences('again-6');
+SELECT count(*) > 0 AS merged FROM l4._sequence AS s CROSS JOIN unnest(s.events) AS event_id JOIN l4._event AS e USING (event_id) WHERE s.job_id = 'again-6' AND e.merged_into IS NOT NULL;
+SELECT l4.forget_job('again-6');
+CALL l4.ingest('logs', job_id => 'again-6');
+SELECT (SELECT count(*) FROM deviating) AS first_time, count(*) AS different
+FROM (SELECT * FROM deviating EXCEPT SELECT * FROM l4._deviating_sequences('again-6') UNION ALL (SELECT * FROM l4._deviating_sequences('again-6') EXCEPT SELECT * FROM deviating)) AS x;
+SELECT l4.forget_job('again-6');
 DROP SCHEMA read_again CASCADE;

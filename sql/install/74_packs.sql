@@ -22,16 +22,16 @@ CREATE AGGREGATE l4._late_nodes(packed bytea, open bytea, node int, place int, m
 );
 COMMENT ON AGGREGATE l4._late_nodes(bytea, bytea, int, int, float8, bigint, timestamptz) IS 'packed (node, ms, before_ms, spread_ms): how much later than the median node a node reports iterations on average from that place on, less its median before; that median, and the median deviation from it; of iterations that so many nodes report';
 
-CREATE FUNCTION l4._deviations_accum(internal, bytea, bytea, int) RETURNS internal
+CREATE FUNCTION l4._deviations_accum(internal, bytea, bytea, int, int[], int[]) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_deviations_accum';
-COMMENT ON FUNCTION l4._deviations_accum(internal, bytea, bytea, int) IS 'transition of _deviations';
+COMMENT ON FUNCTION l4._deviations_accum(internal, bytea, bytea, int, int[], int[]) IS 'transition of _deviations';
 CREATE FUNCTION l4._deviations_final(internal) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_deviations_final';
 COMMENT ON FUNCTION l4._deviations_final(internal) IS 'result of _deviations';
-CREATE AGGREGATE l4._deviations(packed bytea, open bytea, stream int) (
+CREATE AGGREGATE l4._deviations(packed bytea, open bytea, stream int, merged int[], survivors int[]) (
     SFUNC = l4._deviations_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._deviations_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4._deviations(bytea, bytea, int) IS 'packed sequences, ordered by stream, to packed (stream, epoch, iteration, distance, sigma): the iterations whose mean DTW distance to the ten before exceeds that of the iterations before by three standard deviations';
+COMMENT ON AGGREGATE l4._deviations(bytea, bytea, int, int[], int[]) IS 'packed sequences, ordered by stream, of events some of which were merged into others since, to packed (stream, epoch, iteration, distance, sigma): the iterations whose mean DTW distance to the ten before exceeds that of the iterations before by three standard deviations';
 
 CREATE FUNCTION l4._duration_sums(packed bytea, open bytea, block int)
 RETURNS TABLE (event_id int, slot int, n_before bigint, us_before bigint, n_since bigint, us_since bigint)

@@ -6,8 +6,9 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT DISTINCT ON (s.node, u.epoch, u.iteration) s.node, u.epoch, u.iteration, u.distance, u.sigma
     FROM (
-        SELECT l4._deviations(m.sequences, m.open_sequences, z.stream_id ORDER BY z.stream_id, m.part) AS packed
-        FROM l4._stream AS z
+        SELECT l4._deviations(m.sequences, m.open_sequences, z.stream_id, x.merged, x.survivors ORDER BY z.stream_id, m.part) AS packed
+        FROM (SELECT c.merged, c.survivors FROM l4._slot_context AS c OFFSET 0) AS x
+        CROSS JOIN l4._stream AS z
         JOIN l4._summary AS m USING (stream_id)
         WHERE z.job_id = _deviating_sequences.job_id) AS d
     CROSS JOIN LATERAL l4._unpack(d.packed) AS u(stream_id int, epoch int, iteration int, distance float8, sigma float8)

@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/args.h"
 #include "diagnose/diag_iter.h"
 #include "diagnose/diag_sequence.h"
 #include "l4_compat.h"
@@ -135,12 +136,25 @@ l4_late_final(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(l4_pack_encode(l4_iterations_late(state->all, state->place, state->min_nodes)));
 }
 
-/* l4._deviations(packed, open, stream) */
+static L4Deviations *
+create_deviations(FunctionCallInfo fcinfo, MemoryContext cxt)
+{
+	int			nmerged = 0;
+	int			nsurvivors = 0;
+	const int32 *merged = PG_ARGISNULL(4) ? NULL : l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(4), "merged", &nmerged);
+	const int32 *survivors = PG_ARGISNULL(5) ? NULL : l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(5), "survivors", &nsurvivors);
+
+	if (nmerged != nsurvivors)
+		elog(ERROR, "%d merged events, %d survivors", nmerged, nsurvivors);
+	return l4_deviations_create(cxt, merged, survivors, nmerged);
+}
+
+/* l4._deviations(packed, open, stream, merged, survivors): the arrays of the first row count */
 Datum
 l4_deviations_accum(PG_FUNCTION_ARGS)
 {
 	MemoryContext cxt = state_context(fcinfo);
-	L4Deviations *all = PG_ARGISNULL(0) ? l4_deviations_create(cxt) : (L4Deviations *) PG_GETARG_POINTER(0);
+	L4Deviations *all = PG_ARGISNULL(0) ? create_deviations(fcinfo, cxt) : (L4Deviations *) PG_GETARG_POINTER(0);
 
 	for (int i = 1; i <= 2; i++)
 		if (!PG_ARGISNULL(i) && !PG_ARGISNULL(3))

@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/order.h"
 #include "diagnose/diag_sequence.h"
 #include "dtw/dtw.h"
 
@@ -58,6 +59,9 @@ struct L4Deviations
 {
 	MemoryContext cxt;
 	MemoryContext known;		/* sequences and distances */
+	int32	   *merged;
+	int32	   *survivors;
+	int			nmerged;
 	Sequence   *sequences;
 	int			nsequences;
 	int			sequences_size;
@@ -86,11 +90,16 @@ forget_known(L4Deviations *all)
 }
 
 L4Deviations *
-l4_deviations_create(MemoryContext cxt)
+l4_deviations_create(MemoryContext cxt, const int32 *merged, const int32 *survivors, int nmerged)
 {
 	L4Deviations *all = MemoryContextAllocZero(cxt, sizeof(L4Deviations));
 
 	all->cxt = cxt;
+	all->nmerged = nmerged;
+	all->merged = MemoryContextAlloc(cxt, sizeof(int32) * Max(nmerged, 1));
+	all->survivors = MemoryContextAlloc(cxt, sizeof(int32) * Max(nmerged, 1));
+	memcpy(all->merged, merged, sizeof(int32) * nmerged);
+	memcpy(all->survivors, survivors, sizeof(int32) * nmerged);
 	all->known = AllocSetContextCreate(cxt, "l4 known sequences", ALLOCSET_DEFAULT_SIZES);
 	forget_known(all);
 	all->result = l4_pack_create(cxt);
@@ -161,6 +170,27 @@ intern_sequence(L4Deviations *all, const int32 *events, int32 n)
 	all->nevents += n;
 	*slot = (uint32) ++all->nsequences;
 	return all->nsequences - 1;
+}
+
+/* The same for events as they were when the lines were read. */
+static int32
+intern_surviving(L4Deviations *all, const int32 *events, int32 n)
+{
+	int32	   *now;
+	int32		number;
+
+	if (all->nmerged == 0)
+		return intern_sequence(all, events, n);
+	now = palloc(sizeof(int32) * Max(n, 1));
+	for (int32 i = 0; i < n; i++)
+	{
+		const int32 *found = bsearch(&events[i], all->merged, all->nmerged, sizeof(int32), l4_order_int32);
+
+		now[i] = found == NULL ? events[i] : all->survivors[found - all->merged];
+	}
+	number = intern_sequence(all, now, n);
+	pfree(now);
+	return number;
 }
 
 static double
@@ -287,7 +317,7 @@ l4_deviations_add(L4Deviations *all, bytea *packed, int stream)
 	}
 	numbers = palloc(sizeof(int32) * Max(pack->cols[3].nentries, 1));
 	for (int i = 0; i < pack->cols[3].nentries; i++)
-		numbers[i] = intern_sequence(all, (int32 *) pack->cols[3].entry[i], pack->cols[3].entry_len[i]);
+		numbers[i] = intern_surviving(all, (int32 *) pack->cols[3].entry[i], pack->cols[3].entry_len[i]);
 	if (all->nrows + pack->nrows > all->rows_size)
 	{
 		all->rows_size = Max(256, Max(all->nrows + pack->nrows, all->rows_size * 2));

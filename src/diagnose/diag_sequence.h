@@ -13,7 +13,8 @@
 
 typedef struct L4Deviations L4Deviations;
 
-extern L4Deviations *l4_deviations_create(MemoryContext cxt);
+/* Merged events, ascending, count as their survivors. */
+extern L4Deviations *l4_deviations_create(MemoryContext cxt, const int32 *merged, const int32 *survivors, int nmerged);
 
 /* Add packed sequences; those of one stream come together. */
 extern void l4_deviations_add(L4Deviations *all, bytea *packed, int stream);
