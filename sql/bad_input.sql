@@ -88,17 +88,17 @@ SELECT length(l4.report_html('bad-6')) > 1000 AS has_page;
 INSERT INTO logs (job_id, node, line_no, ts, line)
 SELECT 'bad-' || j, 'n' || n, i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 s', format('iteration %s/ 40 | elapsed time per iteration (ms): %s | lm loss: %s', i,
     CASE WHEN i < 30 THEN '1000.' || i % 7 ELSE (ARRAY['1e308', '-5', '1e-308', repeat('9', 60)])[i - 29] END, CASE WHEN i > 20 THEN '1E+308' ELSE '2.5E+00' END)
-FROM generate_series(15, 16) j, generate_series(1, 3) n, generate_series(1, 33) i
+FROM generate_series(21, 22) j, generate_series(1, 3) n, generate_series(1, 33) i
 UNION ALL
-SELECT 'bad-17', 'n1', i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 s', CASE i WHEN 1 THEN 'epoch 2147483647 step 5 loss: 1.5' ELSE format('iteration %s/ 40 | lm loss: 2.5E+00', 5 - i) END
+SELECT 'bad-23', 'n1', i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 s', CASE i WHEN 1 THEN 'epoch 2147483647 step 5 loss: 1.5' ELSE format('iteration %s/ 40 | lm loss: 2.5E+00', 5 - i) END
 FROM generate_series(1, 3) i;
 CALL l4.ingest('logs');
-SELECT iteration, started, duration_ms FROM l4.iteration WHERE job_id = 'bad-15' AND node = 'n1' AND iteration BETWEEN 29 AND 33 ORDER BY 1;
-SELECT epoch, iteration FROM l4.iteration WHERE job_id = 'bad-17';
-UPDATE l4.job SET settings = 'beyond', status = CASE job_id WHEN 'bad-15' THEN 'failed' ELSE 'succeeded' END WHERE job_id IN ('bad-15', 'bad-16');
-SELECT symptom, stage, iteration FROM l4.diagnose('bad-15');
-SELECT count(*) > 10 AS has_lines FROM l4.report('bad-15');
-SELECT length(l4.report_html('bad-15')) > 1000 AS has_page;
+SELECT iteration, started, duration_ms FROM l4.iteration WHERE job_id = 'bad-21' AND node = 'n1' AND iteration BETWEEN 29 AND 33 ORDER BY 1;
+SELECT epoch, iteration FROM l4.iteration WHERE job_id = 'bad-23';
+UPDATE l4.job SET settings = 'beyond', status = CASE job_id WHEN 'bad-21' THEN 'failed' ELSE 'succeeded' END WHERE job_id IN ('bad-21', 'bad-22');
+SELECT symptom, stage, iteration FROM l4.diagnose('bad-21');
+SELECT count(*) > 10 AS has_lines FROM l4.report('bad-21');
+SELECT length(l4.report_html('bad-21')) > 1000 AS has_page;
 
 -- a source that changes its columns between two calls
 CREATE TABLE changing (job_id text, node text, line text);
