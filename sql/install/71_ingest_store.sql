@@ -155,15 +155,18 @@ AS $$
 $$;
 COMMENT ON FUNCTION l4._ingest_begin(text, text) IS 'notes that a call begins';
 
-CREATE FUNCTION l4._ingest_expect(ingest_id int, ids int[], late bool[], lo bigint[], hi bigint[]) RETURNS void
+CREATE FUNCTION l4._ingest_expect(ingest_id int, ids int[], late bool[], lo bigint[], hi bigint[]) RETURNS bool
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
     UPDATE l4._ingest i
-    SET total = (SELECT least(coalesce(sum(t.hi::numeric - CASE WHEN t.late THEN t.lo ELSE coalesce(s.next_line_no, t.lo) END + 1), 0), 9223372036854775807)::bigint
-                 FROM unnest(ids, late, lo, hi) AS t(id, late, lo, hi) LEFT JOIN l4._stream s ON s.stream_id = t.id)
+    SET total = n.lines
+    FROM (SELECT least(coalesce(sum(t.hi::numeric - CASE WHEN t.late THEN t.lo ELSE coalesce(s.next_line_no, t.lo) END + 1), 0), 9223372036854775807)::bigint AS lines,
+                 coalesce(bool_and(s.next_line_no IS NOT NULL), false) AS known
+          FROM unnest(ids, late, lo, hi) AS t(id, late, lo, hi) LEFT JOIN l4._stream s ON s.stream_id = t.id) n
     WHERE i.ingest_id = _ingest_expect.ingest_id
+    RETURNING n.known AND n.lines <= 65536
 $$;
-COMMENT ON FUNCTION l4._ingest_expect(int, int[], bool[], bigint[], bigint[]) IS 'notes how many lines a call is to read';
+COMMENT ON FUNCTION l4._ingest_expect(int, int[], bool[], bigint[], bigint[]) IS 'notes how many lines a call is to read; are they a few more of streams that were read before';
 
 CREATE FUNCTION l4._ingest_end(ingest_id int) RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -209,9 +212,8 @@ BEGIN
         src := l4._ingest_source('pg_temp.l4_ingest_rows'::pg_catalog.regclass, NULL);
     END IF;
     SELECT * INTO w FROM l4._ingest_list(relation, src.has_job, src.has_source, job_id);
-    PERFORM l4._ingest_expect(call_id, w.ids, w.late, w.lo, w.hi);
-    -- small batches first: most of what has to be learnt is in them, and what needs no learning is packed by the workers
-    part := 16;
+    -- small batches first, but where little can be new: most of what has to be learnt is in them, and what needs no learning is packed by the workers
+    part := CASE WHEN l4._ingest_expect(call_id, w.ids, w.late, w.lo, w.hi) THEN 1 ELSE 16 END;
     WHILE w.ids IS NOT NULL LOOP
         IF commit THEN
             COMMIT;

@@ -306,14 +306,14 @@ CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_eve
 GROUP BY 1, 2, 3, 4, 6;
 COMMENT ON VIEW l4._slot_value IS 'values of the variable parts: the first 32 different ones a stream, event and slot, counted unless there were more';
 
-CREATE FUNCTION l4._slot_values(job_id text, event_ids int[]) RETURNS SETOF l4._slot_value
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 1000
+CREATE FUNCTION l4._slot_values(job_id text, event_ids int[], keys bigint[] DEFAULT NULL) RETURNS SETOF l4._slot_value
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
 SET search_path = pg_catalog, pg_temp SET jit = off SET enable_nestloop = on SET work_mem = '64MB'
 AS $$
 DECLARE
     ids constant int[] := l4._packed_ids(event_ids);
 BEGIN
-    IF cardinality(ids) = 0 THEN
+    IF coalesce(cardinality(ids), 0) = 0 THEN
         RETURN;
     END IF;
     RETURN QUERY
@@ -323,12 +323,12 @@ BEGIN
     CROSS JOIN l4._stream AS s
     JOIN l4._summary AS m ON m.stream_id = s.stream_id AND m.part = 0
     CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots, x.words,
-        ids, NULL, false) AS u
+        ids, keys, false) AS u
     WHERE s.job_id = _slot_values.job_id
     GROUP BY s.node, u.event_id, u.slot, u.value;
 END;
 $$;
-COMMENT ON FUNCTION l4._slot_values(text, int[]) IS 'l4._slot_value of some events of a job';
+COMMENT ON FUNCTION l4._slot_values(text, int[], bigint[]) IS 'l4._slot_value of some events of a job; with keys those that may name something, as l4._unpack_values() takes them';
 
 CREATE VIEW l4._first_values AS
 SELECT f.job_id, f.node, f.event_id, c.occurrences, f.slot_values, f.slot_masks

@@ -256,20 +256,19 @@ BEGIN
     SET train_ts = i.train_ts, progress_ts = i.progress_ts, iterations = i.iterations, last_iteration = i.last_iteration
     FROM l4._unpack(packed[2]) AS i(place int, train_ts timestamptz, progress_ts timestamptz, iterations int, last_iteration int)
     WHERE n.job_id = _case_iterations.job_id AND n.place = i.place;
-    INSERT INTO l4._case_iteration (job_id, place, epoch, iteration, nodes, done_ts, duration_ms)
-    SELECT _case_iterations.job_id, row_number() OVER (ORDER BY i.epoch, i.iteration), i.epoch, i.iteration, i.nodes, i.done_ts, i.duration_ms
+    SELECT least(percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms),
+            percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms) FILTER (WHERE i.place <= greatest(10, i.places / 4)))
+    INTO normal
+    FROM (SELECT z.duration_ms, row_number() OVER (ORDER BY z.epoch, z.iteration) AS place, count(*) OVER () AS places
+        FROM l4._unpack(packed[1]) AS z(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8)) AS i
+    WHERE i.duration_ms > 0;
+    INSERT INTO l4._case_iteration (job_id, place, epoch, iteration, nodes, done_ts, duration_ms, ratio)
+    SELECT _case_iterations.job_id, row_number() OVER (ORDER BY i.epoch, i.iteration), i.epoch, i.iteration, i.nodes, i.done_ts, i.duration_ms,
+        CASE WHEN normal > 0 THEN i.duration_ms / normal END
     FROM l4._unpack(packed[1]) AS i(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8);
     IF NOT FOUND THEN
         RETURN;
     END IF;
-
-    SELECT least(percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms),
-            percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms) FILTER (WHERE i.place <= greatest(10, i.places / 4)))
-    INTO normal
-    FROM (SELECT z.*, count(*) OVER () AS places FROM l4._case_iteration AS z WHERE z.job_id = _case_iterations.job_id) AS i
-    WHERE i.duration_ms > 0;
-    UPDATE l4._case_iteration AS i SET ratio = i.duration_ms / normal
-    WHERE i.job_id = _case_iterations.job_id AND normal > 0;
 
     UPDATE l4._case AS c SET trained = true, median_ms = normal,
         (train_ts, progress_ts) = (SELECT min(n.train_ts), max(n.progress_ts) FROM l4._case_node AS n WHERE n.job_id = c.job_id),

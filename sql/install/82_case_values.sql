@@ -7,14 +7,16 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET enable_nestloop = on
 AS $$
 BEGIN
     RETURN QUERY
-    SELECT v.job_id, v.node, v.event_id, coalesce(k.kind, 'host'), v.value,
-        CASE WHEN k.kind = 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind IN ('host', 'address') THEN n.node END, v.occurrences, v.first_ts
-    FROM l4._slot_values(_mentions.job_id, events) AS v
-    LEFT JOIN (
+    WITH kind AS MATERIALIZED (
         SELECT DISTINCT ON (survivor, z.slot) l4._survivor(e.event_id, e.merged_into) AS survivor, z.slot, z.kind
         FROM l4._event_slot AS z JOIN l4._event AS e USING (event_id)
         WHERE z.event_id = ANY (l4._packed_ids(events)) AND z.kind IS NOT NULL
-        ORDER BY survivor, z.slot, z.event_id) AS k ON k.survivor = v.event_id AND k.slot = v.slot
+        ORDER BY survivor, z.slot, z.event_id
+    )
+    SELECT v.job_id, v.node, v.event_id, coalesce(k.kind, 'host'), v.value,
+        CASE WHEN k.kind = 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind IN ('host', 'address') THEN n.node END, v.occurrences, v.first_ts
+    FROM l4._slot_values(_mentions.job_id, events, ARRAY(SELECT z.survivor::bigint << 32 | z.slot FROM kind AS z)) AS v
+    LEFT JOIN kind AS k ON k.survivor = v.event_id AND k.slot = v.slot
     LEFT JOIN (SELECT z.name, z.node FROM l4._node_name AS z WHERE z.job_id = _mentions.job_id) AS n ON n.name = l4._host_of(v.value)
     LEFT JOIN (SELECT z.rank, z.node FROM l4._rank_node AS z WHERE z.job_id = _mentions.job_id) AS r
         ON r.rank = CASE WHEN k.kind = 'rank' AND v.value ~ '^[0-9]{1,9}$' THEN v.value::int END

@@ -93,8 +93,8 @@ static const Oid growth_types[] = {INT4OID, INT4OID, BYTEAOID, BYTEAOID, BYTEAOI
 
 /* Packs that streams have left go with the last one: members that are left behind are not worth writing them anew. */
 static const char left_sql[] =
-"WITH gone AS (SELECT u.pack_id FROM (SELECT DISTINCT x.pack_id, x.job_id FROM unnest($1, $2) AS x(pack_id, job_id)) AS u "
-"WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.job_id = u.job_id AND s.pack_id = u.pack_id)), "
+"WITH gone AS (SELECT DISTINCT u.pack_id FROM unnest($1) AS u(pack_id) "
+"WHERE u.pack_id NOT IN (SELECT s.pack_id FROM l4._stream s WHERE s.job_id = ANY ($2) AND s.pack_id IS NOT NULL)), "
 "chunks AS (DELETE FROM l4._pack_chunk c USING gone WHERE c.pack_id = gone.pack_id) "
 "DELETE FROM l4._pack p USING gone WHERE p.pack_id = gone.pack_id";
 static const Oid left_types[] = {INT4OID, TEXTOID};
