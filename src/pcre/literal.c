@@ -226,7 +226,7 @@ l4_required_literals(const char *pattern, size_t len, L4Required *required)
 											  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(cxt);
 	bool		caseless;
-	L4Node	   *tree = l4_regex_tree(pattern, len, &caseless);
+	L4Node	   *tree = l4_regex_tree(pattern, len, &caseless, &required->tells_digits);
 
 	MemoryContextSwitchTo(old);
 	l4_tree_literals(tree, caseless, required);

@@ -32,6 +32,7 @@ typedef struct L4LiteralSet
 typedef struct L4Required
 {
 	bool		caseless;
+	bool		tells_digits;	/* see l4_regex_tree */
 	L4LiteralSet best;
 	L4LiteralSet also[L4_LITERAL_ALSO]; /* empty ones last */
 } L4Required;

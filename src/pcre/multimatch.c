@@ -66,6 +66,7 @@ add_pattern(L4MultiMatch *mm, int i, L4Required *required)
 
 	l4_required_literals(pattern->text, pattern->len, required);
 	pattern->caseless = required->caseless;
+	pattern->tells_digits = required->tells_digits;
 	if (required->best.n == 0)
 	{
 		set_bit(mm->no_literal, i);
@@ -98,6 +99,7 @@ l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryC
 	mm->no_literal = palloc0(sizeof(uint64) * Max(mm->words, 1));
 	mm->caseless = palloc0(sizeof(uint64) * Max(mm->words, 1));
 	mm->candidates = palloc0(sizeof(uint64) * Max(mm->words, 1));
+	mm->certain = palloc0(sizeof(uint64) * Max(mm->words, 1));
 	mm->answer = palloc(sizeof(uint64) * Max(mm->words, 1));
 	mm->word = mm->words;
 	mm->group_max = n;
@@ -204,7 +206,10 @@ static void
 clear_candidates(L4MultiMatch *mm)
 {
 	if (mm->found)
+	{
 		memset(mm->candidates, 0, sizeof(uint64) * mm->words);
+		memset(mm->certain, 0, sizeof(uint64) * mm->words);
+	}
 	mm->found = false;
 }
 
@@ -303,9 +308,10 @@ is_like(const L4MultiMatch *mm, const Pattern *pattern)
 }
 
 /*
- * Write down the candidates of the folded line. False if they are many, or
- * patterns that ask for other digits: the note is that the line itself must
- * be scanned.
+ * Write down the candidates of the folded line: as the complement of its number
+ * what matches all lines that have it, and not what matches none. False if
+ * they are many, or patterns that ask for other digits: the note is that the
+ * line itself must be scanned.
  */
 static bool
 note_candidates(L4MultiMatch *mm)
@@ -318,14 +324,26 @@ note_candidates(L4MultiMatch *mm)
 		for (uint64 bits = mm->candidates[w]; bits != 0; bits &= bits - 1)
 		{
 			int			i = w * 64 + pg_rightmost_one_pos64(bits);
+			int			rc = 0;
 
 			unlike += !is_like(mm, &mm->patterns[i]);
+			if (!mm->patterns[i].tells_digits && n < L4_NOTE_MAX)
+			{
+				rc = l4_regex_exec(l4_multimatch_regex(mm, i), mm->line, mm->len, 0);
+				if (rc == 0)
+				{
+					mm->candidates[w] &= ~(bits & -bits);
+					continue;
+				}
+				if (rc > 0)
+					set_bit(mm->certain, i);
+			}
 			if (n == L4_NOTE_MAX || unlike > UNLIKE_MAX)
 			{
 				l4_linememo_tell(mm->memo, NULL, L4_NOTE_NOTHING);
 				return false;
 			}
-			numbers[n++] = i;
+			numbers[n++] = rc > 0 ? ~i : i;
 		}
 	l4_linememo_tell(mm->memo, numbers, n);
 	return true;
@@ -355,9 +373,14 @@ recall_candidates(L4MultiMatch *mm)
 	mm->ask_ns = 0;
 	for (int i = 0; i < note->n; i++)
 	{
+		int			number = note->numbers[i];
+
 		mm->found = true;
-		set_bit(mm->candidates, note->numbers[i]);
-		mm->patterns[note->numbers[i]].in_vain++;
+		if (number < 0)
+			set_bit(mm->certain, ~number);
+		else
+			mm->patterns[number].in_vain++;
+		set_bit(mm->candidates, number < 0 ? ~number : number);
 	}
 	return true;
 }
@@ -429,7 +452,7 @@ l4_multimatch_next(L4MultiMatch *mm, bool *gave_up)
 		}
 		pattern = mm->word * 64 + pg_rightmost_one_pos64(mm->rest);
 		mm->rest &= mm->rest - 1;
-		rc = run(mm, pattern);
+		rc = has_bit(mm->certain, pattern) ? 1 : run(mm, pattern);
 		if (rc == 0)
 			continue;
 		*gave_up = (rc < 0);

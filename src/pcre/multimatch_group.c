@@ -56,11 +56,12 @@ make_group(L4MultiMatch *mm)
 		Pattern    *pattern = &mm->patterns[i];
 		L4Node	   *tree;
 		bool		caseless;
+		bool		tells_digits;
 
 		if (!pattern->in_group)
 			continue;
 		CHECK_FOR_INTERRUPTS();
-		tree = l4_regex_tree(pattern->text, pattern->len, &caseless);
+		tree = l4_regex_tree(pattern->text, pattern->len, &caseless, &tells_digits);
 		if (tree == NULL || !l4_dfa_add(mm->group, tree, i))
 		{
 			pattern->in_group = false;

@@ -30,6 +30,7 @@ typedef struct Pattern
 	L4Regex    *compiled;		/* NULL until first run */
 	Needed		needed[NEEDED_MAX]; /* the first one is scanned for; n is 0 behind the last */
 	bool		caseless;		/* the literals are */
+	bool		tells_digits;	/* else it matches all lines of a folded text, or none */
 	bool		in_group;
 	bool		unfit;			/* for the group */
 	int			timed;			/* runs of which ns is the sum */
@@ -114,6 +115,7 @@ struct L4MultiMatch
 	const char *text;			/* what candidates are found in: the line, or its folded form */
 	bool		folded;
 	uint64	   *candidates;
+	uint64	   *certain;		/* candidates that are known to match */
 	uint64	   *answer;			/* of the automaton */
 	bool		found;			/* candidates has a bit */
 	bool		odd_letters;	/* literals without case may be spelled otherwise */

@@ -105,12 +105,13 @@ add_cases(L4Node *set)
 
 /* One byte of ASCII that stands for itself. */
 L4Node *
-l4_regex_byte(const L4RegexReader *r, unsigned char c)
+l4_regex_byte(L4RegexReader *r, unsigned char c)
 {
 	L4Node	   *node = l4_regex_node(L4_NODE_SET);
 
 	add_byte(node, c);
 	node->listed = true;
+	r->tells_digits |= (isdigit(c) != 0);
 	if (r->flags.caseless)
 		add_cases(node);
 	return node;
@@ -233,6 +234,7 @@ l4_regex_escape(L4RegexReader *r)
 		return l4_regex_byte(r, c);
 	if (strchr("tnrfae", c) != NULL)
 		return l4_regex_byte(r, strchr(controls, c)[1]);
+	r->tells_digits = true;		/* a reference may */
 	if (c == 'c')
 		r->at += (r->at < r->end);
 	else if (strchr("gkpPxoN", c) != NULL)
@@ -281,6 +283,17 @@ read_class_escape(L4RegexReader *r, L4Node *set, bool *unsure, unsigned char *c)
 	else
 		*unsure = true;			/* what is left of "\x41" or "\p{L}" reads as members */
 	return false;
+}
+
+/* Has it some digits, but not all? */
+static bool
+tells_digits(const L4Node *set)
+{
+	int			n = 0;
+
+	for (int c = '0'; c <= '9'; c++)
+		n += l4_byte_set_has(&set->bytes, c);
+	return n > 0 && n < 10;
 }
 
 /*
@@ -338,6 +351,7 @@ l4_regex_class(L4RegexReader *r)
 			unsure |= r->flags.caseless;	/* might be K or S without case */
 		}
 	}
+	r->tells_digits |= unsure || tells_digits(set);
 	if (unsure)
 		l4_regex_fill(set);
 	else

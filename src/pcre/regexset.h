@@ -23,6 +23,7 @@ typedef struct L4RegexReader
 	bool		quoted;			/* between \Q and \E */
 	L4RegexFlags flags;
 	bool		ever_caseless;
+	bool		tells_digits;	/* to it some digits are not like others, or may be not */
 } L4RegexReader;
 
 static inline bool
@@ -45,7 +46,7 @@ extern void l4_regex_add(L4Node *parent, L4Node *child);
 extern void l4_regex_fill(L4Node *set); /* any character */
 
 /* Each is called behind the first byte of what it reads. */
-extern L4Node *l4_regex_byte(const L4RegexReader *r, unsigned char c);
+extern L4Node *l4_regex_byte(L4RegexReader *r, unsigned char c);
 extern L4Node *l4_regex_run(L4RegexReader *r);
 extern L4Node *l4_regex_escape(L4RegexReader *r);
 extern L4Node *l4_regex_class(L4RegexReader *r);

@@ -124,6 +124,7 @@ read_group(L4RegexReader *r)
 			 (r->end - r->at > 2 && r->at[1] == '-' && isdigit(r->at[2])))
 	{
 		l4_regex_skip_past(r, ')');
+		r->tells_digits = true;
 		return l4_regex_node(L4_NODE_ANY);
 	}
 	else if (l4_regex_next_is(r, "?(") || l4_regex_next_is(r, "?C"))
@@ -316,11 +317,12 @@ read_alternatives(L4RegexReader *r)
 }
 
 L4Node *
-l4_regex_tree(const char *pattern, size_t len, bool *caseless)
+l4_regex_tree(const char *pattern, size_t len, bool *caseless, bool *tells_digits)
 {
 	L4RegexReader r = {(const unsigned char *) pattern, (const unsigned char *) pattern + len};
 	L4Node	   *tree = read_alternatives(&r);
 
 	*caseless = r.ever_caseless;
+	*tells_digits = r.tells_digits || r.failed || r.at < r.end;
 	return (r.failed || r.at < r.end) ? NULL : tree;
 }

@@ -7,7 +7,11 @@
 
 #include "pcre/regexnode.h"
 
-/* What a pattern looks like, in the current memory context; NULL when it cannot be read. */
-extern L4Node *l4_regex_tree(const char *pattern, size_t len, bool *caseless);
+/*
+ * What a pattern looks like, in the current memory context; NULL when it
+ * cannot be read. Unless it tells digits, a line in which some are exchanged for
+ * others matches as before.
+ */
+extern L4Node *l4_regex_tree(const char *pattern, size_t len, bool *caseless, bool *tells_digits);
 
 #endif							/* L4_REGEXTREE_H */

@@ -19,12 +19,13 @@ SELECT rpad(CASE WHEN n % 5000 = 0 THEN (SELECT example FROM l4.fault WHERE faul
 		ELSE 'INFO:checkpoint:saved step ' || n / 64 || ' to /mnt/fs' || n % 9 || '/run/epoch_0/iter_' || n || ' (' || n % 77 || '.' || n % 10 || ' GB)' END END,
 	170, ' host=h' || n % 128 || '.cluster pod=train-7f9c-' || n % 128 || ' container=main') AS l
 FROM (SELECT array_agg(fault_id ORDER BY fault_id) AS ids FROM l4.fault WHERE origin = 'builtin' AND example <> '') AS f, generate_series(1, :rows) AS n;
--- two libraries, each with all shipped signatures. user: and 450 such as somebody adds for his own software, in any order;
--- near: and the same with other vowels, near-duplicates of general words, the shipped ones first
+-- libraries, the first two with all shipped signatures. user: and 450 such as somebody adds for his own software, in any order;
+-- near: and the same with other vowels, near-duplicates of general words, the shipped ones first. numbered: a service and a code each, no shipped ones
 CREATE TEMP TABLE signature AS
 SELECT kind, row_number() OVER (PARTITION BY kind ORDER BY o, fault_id, md5(p))::int AS id, p::l4.pcre AS p
 FROM (SELECT 'near' AS kind, 0 AS o, fault_id, signature::text AS p FROM l4.fault WHERE origin = 'builtin' AND signature IS NOT NULL
 	UNION ALL SELECT 'near', 1, fault_id, translate(signature::text, 'aeou', 'oaue') FROM l4.fault WHERE origin = 'builtin' AND signature IS NOT NULL
+	UNION ALL SELECT 'numbered', 0, n, format('service_%s failed: code \d+|ERR-%s\b', n, 1000 + n) FROM generate_series(1, 1000) AS n
 	UNION ALL SELECT 'user', 0, 0, signature::text FROM l4.fault WHERE origin = 'builtin' AND signature IS NOT NULL
 	UNION ALL SELECT 'user', 0, 0, format((ARRAY['%s: %s %s failed with code (?<code>\d+)', '(?i)%s %s: %s timed out after \d+ ?(?:s|ms)', '\b%sError: %s %s',
 			'%s\[\d+\]: %s.* %s', '(?:%s|%s) %s: (?:corrupt|invalid|missing)', 'E%s%s: .*%s'])[1 + n % 6],
@@ -35,6 +36,8 @@ FROM (SELECT 'near' AS kind, 0 AS o, fault_id, signature::text AS p FROM l4.faul
 		(ARRAY['refused', 'aborted by peer', 'out of slots', 'stale epoch', 'unknown revision', 'not writable', 'no such bucket', 'expired', 'mismatch', 'overflow',
 			'lost leader', 'unreachable', 'rejected', 'duplicate rank', 'truncated', 'poisoned', 'deadlock'])[1 + n % 17]) FROM generate_series(1, 450) AS n) AS s
 WHERE l4.pcre_error(p) IS NULL;
+-- lines of which none is like another but for its digits, as those with a name that is made up for each
+CREATE TEMP TABLE fresh AS SELECT left(l, 138) || translate(md5(l), '0123456789', 'ghijklmnop') AS l FROM line LIMIT :rows / 3;
 CREATE TEMP TABLE result (no int, what text, ms float8, found bigint);
 -- processor time of this backend in ms where the system tells it, so that other work on the machine counts less; else the time of day
 CREATE FUNCTION pg_temp.clock_ms() RETURNS float8 LANGUAGE sql VOLATILE AS $$
@@ -70,6 +73,10 @@ CALL pg_temp.measure(10, 'pcre_scan, 1,000 signatures', 'SELECT count(DISTINCT l
 CALL pg_temp.measure(11, 'pcre_first, 100 near-duplicates', 'SELECT count(l4.pcre_first(l, $1, $2)) FROM line', 'near', 100);
 CALL pg_temp.measure(12, 'pcre_first, 400 near-duplicates', 'SELECT count(l4.pcre_first(l, $1, $2)) FROM line', 'near', 400);
 CALL pg_temp.measure(13, 'pcre_first, 1,000 near-duplicates', 'SELECT count(l4.pcre_first(l, $1, $2)) FROM line', 'near', 1000);
+CALL pg_temp.measure(14, 'pcre_first, 100 numbered', 'SELECT count(l4.pcre_first(l, $1, $2)) FROM line', 'numbered', 100);
+CALL pg_temp.measure(15, 'pcre_first, 1,000 numbered', 'SELECT count(l4.pcre_first(l, $1, $2)) FROM line', 'numbered', 1000);
+CALL pg_temp.measure(16, 'pcre_first, 100 signatures, a third of the lines, each new', 'SELECT count(l4.pcre_first(l, $1, $2)) FROM fresh', 'user', 100);
+CALL pg_temp.measure(17, 'pcre_first, 1,000 signatures, these lines', 'SELECT count(l4.pcre_first(l, $1, $2)) FROM fresh', 'user', 1000);
 CALL pg_temp.measure(20, 'parser_train, drain, no masks', $$SELECT length(l4.parser_train(l, '{"algorithm": "drain", "masks": []}')::text) FROM line$$, '', 0);
 CALL pg_temp.measure(21, 'parser_train, drain, masks IP, HEX, NUM', $$SELECT length(l4.parser_train(l, '{"algorithm": "drain", "masks": [
 	{"name": "IP", "pattern": "((?<=[^A-Za-z0-9])|^)(\\d{1,3}\\.\\d{1,3}\\.\\d{1,3}\\.\\d{1,3})((?=[^A-Za-z0-9])|$)"},
