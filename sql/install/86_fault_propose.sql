@@ -153,7 +153,6 @@ DECLARE
 	candidates constant int[] := l4._telling_events(_pattern_event.job_id);
 	peers int[];
 	p record;
-	i int;
 BEGIN
 	IF candidates IS NULL THEN
 		RAISE EXCEPTION 'no suspect event of job "%" to make a pattern of', _pattern_event.job_id
@@ -189,7 +188,7 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 2
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	least constant interval := '2 s';
+	shortest constant interval := '2 s';
 	c l4.fault_condition;
 	silent interval;
 	stalled interval;
@@ -202,7 +201,7 @@ BEGIN
 		RETURN;
 	END IF;
 	SELECT coalesce(k.terminal_ts, k.last_ts) - k.progress_ts INTO stalled FROM l4._case k WHERE k.job_id = _hang_form.job_id;
-	IF (stalled >= 2 * least) IS NOT TRUE THEN
+	IF (stalled >= 2 * shortest) IS NOT TRUE THEN
 		RETURN;
 	END IF;
 	SELECT max(s.length) INTO silent
@@ -220,7 +219,7 @@ BEGIN
 	c.step := 2;
 	c.kind := 'quiet';
 	c.signature := NULL;
-	c.silence := greatest(date_trunc('second', coalesce(silent, stalled) / 2), least);
+	c.silence := greatest(date_trunc('second', coalesce(silent, stalled) / 2), shortest);
 	IF silent IS NULL THEN
 		c.min_nodes := 0;
 		c.max_nodes := 0;

@@ -216,12 +216,9 @@ use_format(L4LineReader *reader, const L4Format *format, const L4Fields *fields,
 		out->component = text;
 		out->component_len = n;
 	}
-	if (format->launcher && !has_level)
-	{
-		for (int f = L4_FIELD_RANK; f <= L4_FIELD_COMPONENT; f++)
-			if (field_of(fields, f, *p, &text, &n))
-				add_to_key(out, text, n);
-	}
+	for (int f = L4_FIELD_RANK; f <= L4_FIELD_COMPONENT && format->launcher && !has_level; f++)
+		if (field_of(fields, f, *p, &text, &n))
+			add_to_key(out, text, n);
 	if (field_of(fields, L4_FIELD_PART, *p, &text, &n))
 	{
 		out->cut = *text == 'P';
