@@ -100,6 +100,14 @@ FROM unnest(ARRAY['fm-exit', 'fm-exit-all', 'fm-exit-two']) AS j CROSS JOIN LATE
 -- an effect by nature is the cause only of what comes after it; one node without a name is not the same as none with it
 SELECT j AS job_id, m.rank, m.fault_name, m.is_effect, m.caused_by
 FROM unnest(ARRAY['fm-term-before', 'fm-term-after', 'fm-name-one', 'fm-name-all']) AS j CROSS JOIN LATERAL l4.match_faults(j) AS m ORDER BY j, m.rank;
+-- what one node says while another goes on points to the node; alone in the job it does not
+INSERT INTO lines SELECT 'fm-disk' || j, 'node' || n, n, i, timestamptz '2026-03-08 10:00+00' + i * interval '1 s',
+	CASE WHEN n = 0 AND i = 4 THEN 'OSError: [Errno 28] No space left on device' ELSE format('2026-03-08 10:00:0%s INFO step %s loss 2.5', i, i) END
+FROM unnest('{-one,-alone}'::text[]) j, generate_series(0, 1) n, generate_series(1, 4) i WHERE NOT (j = '-alone' AND n = 1) AND (n = 0 OR i < 4);
+CALL l4.ingest('lines');
+SELECT j AS job_id, m.rank, m.fault_name, m.is_effect, m.caused_by
+FROM unnest(ARRAY['fm-disk-one', 'fm-disk-alone']) AS j CROSS JOIN LATERAL l4.match_faults(j) AS m ORDER BY j, m.rank;
+SELECT l4.forget_job(j) FROM unnest('{fm-disk-one,fm-disk-alone}'::text[]) j;
 -- what is switched off is not matched
 INSERT INTO l4.disabled_rule (kind, name) VALUES ('fault', 'nvidia_xid_79_fallen_off_bus');
 SELECT fault_name FROM l4.match_faults('fm-xid');

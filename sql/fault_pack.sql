@@ -35,6 +35,9 @@ FROM (VALUES
 	('gpu-operator   nvidia-device-plugin-daemonset-x2k4p   0/1   CrashLoopBackOff   12 (45s ago)   37m'), ('trainer-0   0/1   CrashLoopBackOff   12 (45s ago)   37m'),
 	('The actor''s node was preempted: spot instance reclaimed'), ('This can happen if the node was preempted'),
 	('AttributeError: ''Linear'' object has no attribute ''ds_grads_remaining'''), ('AttributeError: ''Linear'' object has no attribute ''weigth'''),
+	('gpu17 4: [rank4]: KeyError: ''text'''), ('trainer/1 KeyError: ''text'''), ('2026-01-07 10:11:12,345 - ERROR - KeyError: ''text'''), ('RuntimeError: CUDA out of memory'),
+	('gpu17: rank 5 died from signal 9'), ('Task 2 heartbeat timeout. This indicates that the remote task has failed'), ('recvmsg:Connection reset by peer: UnavailableError: Graph execution error:'),
+	('INFO: Unable to initialize backend ''tpu'': libtpu.so: cannot open shared object file: No such file or directory'),
 	('veth3f2a: Link is down'), ('eth0 link state changed: carrier 0 -> 1'), ('ens1f0: Link is Up - 100Gbps')) AS w(line);
 
 -- no signature matches a healthy line: examples of the rules that describe healthy logs, and lines that only sound bad
