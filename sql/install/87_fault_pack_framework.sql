@@ -299,7 +299,7 @@ FROM (VALUES
  'Read the inner error; switch compilation off for the part (torch.compiler.disable), or update PyTorch and Triton.',
  '{sym_torchrun_worker_exit}', 'https://pytorch.org/docs/stable/torch.compiler_troubleshooting.html'),
 (5049, 'triton_compile', 'framework', 'compiler', 'error', 44, false,
- 'Triton Error \[|triton\.(?:compiler|runtime|language)[\w.]*\.(?:CompilationError|OutOfResources|UnsupportedLanguageConstruct|PTXASError|\w*Error)|PTXASError|(?:Internal Triton PTX codegen error|ptxas(?: fatal| error|: fatal)|`ptxas` failed)|Cannot find a working triton installation|triton\.knobs|LLVM ERROR: (?!out of memory)|PassManager::run failed',
+ 'Triton Error \[|triton\.(?:compiler|runtime|language)[\w.]*\.(?:CompilationError|OutOfResources|UnsupportedLanguageConstruct|PTXASError|\w*Error)|PTXASError|(?:Internal Triton PTX codegen error|ptxas(?: fatal| error|: fatal)|`ptxas` failed)|Cannot find a working triton installation|triton\.knobs|LLVM ERROR: (?!out of memory)|PassManager::run failed|(?:Error|Exception): .{0,40}\b(?:TritonKernel|TritonScheduling|Inductor|Dynamo|FakeTensor)\b|\bInductorError\b',
  'triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 163840, Hardware limit: 101376. Reducing block sizes or `num_stages` may help.',
  'A Triton kernel could not be compiled or does not fit the GPU.',
  'Use another block size or kernel version, update Triton for this GPU, or switch to the plain implementation.',

@@ -305,7 +305,7 @@ FROM (VALUES
  'Fewer clients at once, longer back-off, other key prefixes; ask for a higher quota.',
  '{retries_exhausted,ckpt_write_failed,sym_torchrun_worker_exit}', 'https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance.html'),
 (7072, 'service_disconnected', 'platform', 'platform_config', 'error', 51, false,
- '^(?!.{0,400}(?:\b[Rr]etrying|\bWARN|\bINFO\b)).{0,2000}?(?:\b(?:RemoteDisconnected|ServerDisconnectedError|ClientPayloadError|ClientOSError|IncompleteRead|ChunkedEncodingError|RemoteProtocolError|SSLEOFError)\b|Remote end closed connection without response|thrown while requesting (?:GET|HEAD|PUT|POST) )',
+ '^(?!.{0,400}(?:\b[Rr]etrying|\bWARN|\bINFO\b|host=''(?:huggingface|cdn-lfs).{0,200}(?:ConnectTimeout|NewConnection|NameResolution))).{0,2000}?(?:\b(?:RemoteDisconnected|ServerDisconnectedError|ClientPayloadError|ClientOSError|IncompleteRead|ChunkedEncodingError|RemoteProtocolError|SSLEOFError)\b|Remote end closed connection without response|thrown while requesting (?:GET|HEAD|PUT|POST) )',
  'aiohttp.client_exceptions.ClientPayloadError: Response payload is not completed',
  'A service that serves data, models or metrics closed a connection before its answer was complete.',
  'Retry with back-off; load the data to the cluster''s own storage before the run.',

@@ -191,7 +191,7 @@ FROM (VALUES
  'Activate the environment in the job script; use full paths; check the image.',
  '{sym_slurm_task_exit,c10d_store_connect,c10d_client_connect_timeout,c10d_client_connect_failed,c10d_store_clients_missing}', 'https://www.gnu.org/software/bash/manual/bash.html#Exit-Status'),
 (3218, 'shell_no_such_file', 'user', 'misoperation', 'error', 40, false,
- '^(?!.{0,2000}[Ww]arning|ls: ).{0,2000}?(?:(?:\.sh|\bbash|\bsh|_script): (?:line \d+: )?\S+: (?:No such file or directory|Permission denied|cannot execute|Is a directory)|cannot (?:access|open|stat|create regular file|create directory) ''?[^'']{1,300}''?: (?:No such file or directory|Permission denied)|bash: cannot set terminal process group)',
+ '^(?!.{0,2000}[Ww]arning|ls: |.{0,80}\b(?:INFO|DEBUG|WARN)\b).{0,2000}?(?:(?:\.sh|\bbash|\bsh|_script): (?:line \d+: )?\S+: (?:No such file or directory|Permission denied|cannot execute|Is a directory)|cannot (?:access|open|stat|create regular file|create directory) ''?[^'']{1,300}''?: (?:No such file or directory|Permission denied)|bash: cannot set terminal process group)',
  '/var/spool/slurmd/job4711/slurm_script: line 7: run_train.sh: No such file or directory',
  'The launch script names a file that is missing or may not be run on this node.',
  'Check path, working directory, mount and execute permission on the node.',

@@ -117,7 +117,7 @@ FROM (VALUES
  'ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0 (pid: 1421) of binary: /usr/bin/python3',
  'A worker ended with a non-zero exit code.',
  'Read the traceback of the rank in the root cause section.',
- '{c10d_monitored_barrier,sym_c10d_barrier_peer,heartbeat_missing_peer,sym_torchrun_child_failed,sym_elastic_agent_report,sym_gloo_peer_closed,sym_nccl_peer_closed,sym_nccl_remote_error,sym_c10d_store_lost,sym_slurm_task_exit,sym_deepspeed_launch_exit,sym_c10d_collective_timeout,sym_python_connection_lost,sym_mpi_launcher_report,sym_subprocess_failed,sym_torchrun_closing_sigterm,sym_ray_actor_died,sym_cancelled_future,torchrun_got_sigterm,torchrun_rendezvous_timeout}', 'https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/multiprocessing/api.py'),
+ '{c10d_monitored_barrier,sym_c10d_barrier_peer,heartbeat_missing_peer,sym_torchrun_child_failed,sym_elastic_agent_report,sym_gloo_peer_closed,sym_nccl_peer_closed,sym_nccl_remote_error,sym_c10d_store_lost,sym_slurm_task_exit,sym_deepspeed_launch_exit,sym_c10d_collective_timeout,sym_python_connection_lost,sym_mpi_launcher_report,sym_subprocess_failed,sym_torchrun_closing_sigterm,sym_ray_actor_died,sym_cancelled_future,torchrun_got_sigterm,torchrun_rendezvous_timeout,sym_jax_task_lost,sym_child_already_reaped,sym_launcher_rank_exit,sym_paddle_launch_report}', 'https://github.com/pytorch/pytorch/blob/main/torch/distributed/elastic/multiprocessing/api.py'),
 (3080, 'sym_torchrun_child_failed', 'user', 'program', 'error', 40, true,
  'torch\.distributed\.elastic\.multiprocessing\.errors\.ChildFailedError',
  'torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ',

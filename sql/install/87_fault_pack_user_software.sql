@@ -275,7 +275,7 @@ FROM (VALUES
  'Install a version of bitsandbytes that ships the library for this CUDA; run `python -m bitsandbytes`.',
  '{sym_torchrun_worker_exit}', 'https://huggingface.co/docs/bitsandbytes/main/en/installation'),
 (3258, 'apex_missing', 'user', 'software', 'error', 45, false,
- '{{error}}(?:(?:apex|amp_C|fused_layer_norm_cuda|scaled_\w+_softmax_cuda|fused_weight_gradient\w*|transformer_engine|xformers|fused_dense_cuda|fused_rotary\w*|causal_conv1d|mamba_ssm|grouped_gemm|deep_ep|deep_gemm).{0,60}(?:is not installed|not found|not available|cannot be found|could not be imported|has no attribute|must be installed)|No module named ''(?:amp_C|fused_\w+|apex|transformer_engine\w*|flash_attn\w*|xformers|mamba_ssm|causal_conv1d\w*|deepspeed|megatron\w*|bitsandbytes|triton\w*)|Please install (?:apex|flash|deepspeed|transformer|xformers|vllm|\w+ ?via|the)|try pip install)',
+ '{{error}}(?:(?:apex|amp_C|fused_layer_norm_cuda|scaled_\w+_softmax_cuda|fused_weight_gradient\w*|transformer_engine|xformers|fused_dense_cuda|fused_rotary\w*|causal_conv1d|mamba_ssm|grouped_gemm|deep_ep|deep_gemm).{0,60}(?:is not installed|not found|not available|cannot be found|could not be imported|requires? .{0,20}(?:cuda|CUDA|C\+\+) ext|has no attribute|must be installed)|No module named ''(?:amp_C|fused_\w+|apex|transformer_engine\w*|flash_attn\w*|xformers|mamba_ssm|causal_conv1d\w*|deepspeed|megatron\w*|bitsandbytes|triton\w*)|Please install (?:apex|flash|deepspeed|transformer|xformers|vllm|\w+ ?via|the)|try pip install)',
  'ModuleNotFoundError: No module named ''amp_C''',
  'A package with fused kernels that the run asks for is not in the environment.',
  'Build and install it for the PyTorch and CUDA in use, or switch the fused option off.',
