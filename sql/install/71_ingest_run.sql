@@ -113,13 +113,18 @@ BEGIN
         RAISE EXCEPTION 'line_no % of node "%" is out of range', wrong.line_no, wrong.node USING ERRCODE = 'numeric_value_out_of_range',
             HINT = 'Line numbers must be between 0 and 9223372036854773806.';
     END IF;
-    INSERT INTO l4.job (job_id) SELECT DISTINCT t.job_id FROM unnest(job_ids) AS t(job_id)
-    WHERE NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = t.job_id) ORDER BY 1 ON CONFLICT DO NOTHING;
-    INSERT INTO l4.job_node (job_id, node) SELECT DISTINCT t.job_id, t.node FROM unnest(job_ids, nodes) AS t(job_id, node)
-    WHERE NOT EXISTS (SELECT FROM l4.job_node n WHERE n.job_id = t.job_id AND n.node = t.node) ORDER BY 1, 2 ON CONFLICT DO NOTHING;
-    INSERT INTO l4._stream (job_id, node, source) SELECT t.job_id, t.node, t.source FROM unnest(job_ids, nodes, names) AS t(job_id, node, source)
-    WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.job_id = t.job_id AND s.node = t.node AND s.source = t.source)
-    ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING;
+    BEGIN
+        INSERT INTO l4.job (job_id) SELECT DISTINCT t.job_id FROM unnest(job_ids) AS t(job_id)
+        WHERE NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = t.job_id) ORDER BY 1 ON CONFLICT DO NOTHING;
+        INSERT INTO l4.job_node (job_id, node) SELECT DISTINCT t.job_id, t.node FROM unnest(job_ids, nodes) AS t(job_id, node)
+        WHERE NOT EXISTS (SELECT FROM l4.job_node n WHERE n.job_id = t.job_id AND n.node = t.node) ORDER BY 1, 2 ON CONFLICT DO NOTHING;
+        INSERT INTO l4._stream (job_id, node, source) SELECT t.job_id, t.node, t.source FROM unnest(job_ids, nodes, names) AS t(job_id, node, source)
+        WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.job_id = t.job_id AND s.node = t.node AND s.source = t.source)
+        ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING;
+    EXCEPTION WHEN foreign_key_violation THEN
+        RAISE EXCEPTION 'a job was removed while its logs were read' USING ERRCODE = 'object_not_in_prerequisite_state',
+            HINT = 'Call l4.ingest() again: it goes on with what there is.';
+    END;
     EXECUTE format(
         'WITH t AS (SELECT s.*, t.has_null, t.first_line, t.last_line FROM unnest($1, $2, $3, $4, $5, $6) AS t(job_id, node, source, has_null, first_line, last_line) '
         'JOIN l4._stream s ON s.job_id = t.job_id AND s.node = t.node AND s.source = t.source) '

@@ -82,6 +82,8 @@ DECLARE
 	given_up bigint;
 BEGIN
 	PERFORM l4._require_job(match_faults.job_id);
+	-- first what a diagnosis takes first
+	PERFORM FROM l4.job AS j WHERE j.job_id = match_faults.job_id FOR NO KEY UPDATE;
 	PERFORM l4._watch_faults(ARRAY[match_faults.job_id]);
 	diagnosed := EXISTS (SELECT FROM l4.diagnosis d WHERE d.job_id = match_faults.job_id);
 	DELETE FROM l4.fault_match m WHERE m.job_id = match_faults.job_id;
