@@ -286,6 +286,18 @@ SELECT symptom FROM l4.diagnose('effect');
 SELECT rank, round(score::numeric, 2) AS score, reasons[array_upper(reasons, 1)] AS last_reason, example_line FROM l4.suspect_event WHERE job_id = 'effect' ORDER BY rank;
 DELETE FROM l4.fault WHERE name LIKE 'made%';
 
+-- What proves the cause as well is no effect of it: data is damaged on one node, and the error that tells so.
+CALL job('proof', 4, upto => 20);
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'proof', 'n1', 1, 23.2, l
+FROM unnest(ARRAY['Traceback (most recent call last):', '  File "run.py", line 7, in batch', '    json.loads(row)', '  File "/usr/lib/python3.11/json/__init__.py", line 346, in loads',
+    '    return _default_decoder.decode(s)', 'json.decoder.JSONDecodeError: Unterminated string starting at: line 1 column 10 (char 9)']) AS u(l);
+INSERT INTO said (job_id, node, rank, at, line) SELECT 'proof', 'n' || n, n, 23.4 + n * 0.01, 'ERROR:comm:RuntimeError: Connection closed by peer' FROM unnest('{0,2,3}'::int[]) AS n;
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id = 'proof';
+SELECT symptom FROM l4.diagnose('proof');
+SELECT fault_name, caused_by FROM l4.fault_match WHERE job_id = 'proof' ORDER BY rank;
+SELECT rank, reasons, example_line FROM l4.suspect_event WHERE job_id = 'proof' ORDER BY rank;
+
 -- The paper's steps alone rank the node with the most new lines first, ours the one that is named.
 CALL job('paper', 6, upto => 20);
 INSERT INTO said (job_id, node, rank, at, line)

@@ -11,6 +11,8 @@ BEGIN
         SELECT f.event_id, array_agg(DISTINCT c.cause ORDER BY c.cause) AS causes
         FROM l4.fault_match AS f CROSS JOIN LATERAL unnest(f.caused_by) AS c(cause)
         WHERE f.job_id = _rank_effects.job_id
+            -- what proves the cause as well is no effect of it
+            AND NOT EXISTS (SELECT FROM l4.fault_match AS p WHERE p.job_id = f.job_id AND p.event_id = f.event_id AND p.fault_name = c.cause)
         GROUP BY f.event_id) AS m
     WHERE s.job_id = _rank_effects.job_id AND s.event_id = m.event_id;
     IF FOUND THEN
