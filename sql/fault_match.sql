@@ -194,11 +194,15 @@ SELECT * FROM l4.test_fault(conditions => '[{"step": 1, "signature": "a("}]');
 SELECT * FROM l4.test_fault(conditions => '[{"step": 1, "signature": "abcd", "template": "abcd"}]');
 SELECT * FROM l4.test_fault(conditions => '[{"step": 1, "kind": "effect"}, {"step": 2, "kind": "quiet"}]');
 -- what a proposed pattern leaves open: names of nodes, lists of any length; what it keeps: the value by which a known cause is told
-SELECT l4._general_template('fm-bad', 'Ranks <*>, <NUMBER>, <*> of node1 failed') AS template;
+SELECT l4._general_template('fm-bad', 'Ranks <*>, <NUMBER>, <*> of node1 failed') AS template, l4._general_template('fm-bad', 'peer node<NUMBER> of subnode<*> is lost') AS of_numbers;
 SELECT l4._propose_signature('Ranks <LIST> of <*> failed', 'Ranks 4, 5, 17 of node1 failed') AS signature;
 INSERT INTO lines
 SELECT 'fm-kill', 'node' || n, n, 1, timestamptz '2026-03-06 10:00+00' + CASE n WHEN 2 THEN 0 ELSE 1 END * interval '1 s',
 	format('ERROR: failed (exitcode: %s) local_rank: 0 (pid: %s)', CASE n WHEN 2 THEN -9 ELSE 1 END, 4710 + n)
+FROM generate_series(0, 3) n;
+INSERT INTO lines
+SELECT 'fm-task', 'node' || n, n, 1, timestamptz '2026-03-06 10:00+00' + n * interval '1 s',
+	format('srun: error: node%s: task %s: %s', n, n, CASE n WHEN 2 THEN 'Killed' ELSE 'Exited with exit code 1' END)
 FROM generate_series(0, 3) n;
 CALL l4.ingest('lines');
 INSERT INTO l4.suspect_event SELECT 'fm-kill', 1, event_id, 1, '{new}', 4, 4, first_ts, first_node, first_line_no, example FROM l4._job_event WHERE job_id = 'fm-kill';
@@ -206,7 +210,18 @@ SELECT l4.confirm_fault('fm-kill', 'fm_killed', 'c', 'r') >= 1000000 AS confirme
 SELECT signature, example FROM l4.fault WHERE name = 'fm_killed';
 SELECT job_id FROM l4.test_fault((SELECT signature FROM l4.fault WHERE name = 'fm_killed')) ORDER BY 1;
 DELETE FROM l4.fault WHERE name = 'fm_killed';
-SELECT l4.forget_job('fm-kill');
+-- a known combination of whose event only the value says something: its conditions, which other words show as well
+SELECT count(*) FROM l4.match_faults('fm-exit');
+INSERT INTO l4.suspect_event SELECT 'fm-exit', 1, event_id, 1, '{new}', 4, 4, first_ts, first_node, first_line_no, example FROM l4._job_event WHERE job_id = 'fm-exit' AND example ~ 'exitcode';
+SET client_min_messages = notice;
+SELECT l4.confirm_fault('fm-exit', 'fm_killed', 'c', 'r') >= 1000000 AS confirmed;
+SET client_min_messages = warning;
+SELECT f.category, f.component, f.severity, f.signature IS NULL AS no_signature, jsonb_agg(to_jsonb(c) - '{fault_id,step}'::text[] ORDER BY step)
+	= (SELECT jsonb_agg(to_jsonb(c) - '{fault_id,step}'::text[] ORDER BY step) FROM l4.fault_condition c JOIN l4.fault f USING (fault_id) WHERE f.name = 'one_node_process_killed') AS same
+FROM l4.fault f JOIN l4.fault_condition c USING (fault_id) WHERE f.name = 'fm_killed' GROUP BY 1, 2, 3, 4;
+SELECT j.job_id, m.rank FROM l4.job j CROSS JOIN LATERAL l4.match_faults(j.job_id) m WHERE j.job_id IN ('fm-exit', 'fm-exit-all', 'fm-exit-two', 'fm-kill', 'fm-task') AND m.fault_name = 'fm_killed' ORDER BY 1;
+DELETE FROM l4.fault WHERE name = 'fm_killed';
+SELECT l4.forget_job('fm-kill'), l4.forget_job('fm-task');
 SELECT l4.confirm_fault('fm-none', 'x', 'c', 'r');
 SELECT l4.confirm_fault('fm-bad', 'x', 'c', 'r');
 SELECT l4.confirm_fault('fm-bad', 'x', 'c', 'r', events => '{-5}');

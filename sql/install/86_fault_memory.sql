@@ -250,6 +250,7 @@ AS $$
 DECLARE
 	chosen int[] := events;
 	form l4.fault_condition[] := '{}';
+	known text;		-- the fault whose form it has
 	f l4.fault;
 	id int;
 BEGIN
@@ -265,13 +266,21 @@ BEGIN
 				USING ERRCODE = 'invalid_parameter_value', HINT = 'Choose other events, or give a signature.';
 		END IF;
 		IF events IS NULL THEN
-			form := ARRAY(SELECT h FROM l4._hang_form(confirm_fault.job_id, chosen, confirm_fault.signature) AS h ORDER BY h.step);
-			IF NOT l4._holds_only_here(confirm_fault.job_id, form) THEN
-				form := '{}';
+			form := ARRAY(SELECT h FROM l4._known_form(confirm_fault.job_id) AS h ORDER BY h.step);
+			IF l4._holds_only_here(confirm_fault.job_id, form) THEN
+				known := (SELECT m.fault_name FROM l4.fault_match m WHERE m.job_id = confirm_fault.job_id AND m.rank = 1);
+				chosen := NULL;
+				RAISE NOTICE 'fault "%" goes by the conditions of fault "%"', confirm_fault.name, known
+					USING DETAIL = 'Which nodes show it decides, in whatever words.', HINT = 'To go by lines of this job, give events or a signature.';
+			ELSE
+				form := ARRAY(SELECT h FROM l4._hang_form(confirm_fault.job_id, chosen, confirm_fault.signature) AS h ORDER BY h.step);
+				IF NOT l4._holds_only_here(confirm_fault.job_id, form) THEN
+					form := '{}';
+				END IF;
 			END IF;
 		END IF;
 	END IF;
-	IF severity IS NULL AND (form <> '{}'
+	IF severity IS NULL AND known IS NULL AND (form <> '{}'
 		OR EXISTS (SELECT FROM l4._suspect_kinds(confirm_fault.job_id) AS k WHERE k.event_id = ANY (chosen) HAVING bool_and(k.is_effect))) THEN
 		severity := 'warning';
 		RAISE NOTICE 'fault "%" goes by what other faults lead to as well', confirm_fault.name
@@ -308,7 +317,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION l4.confirm_fault(text, text, text, text, text, text, text, l4.pcre, text[], text[], int[], text, bool)
-	IS 'archives what was diagnosed in a job as a fault; makes a pattern of its suspect events, or of the form of a hang, unless given; refuses what a healthy job matches';
+	IS 'archives what was diagnosed in a job as a fault; makes a pattern of its suspect events, or of the form of a hang or of a known combination, unless given; refuses what a healthy job matches';
 
 -- What refers to groups by number comes first, so that they keep theirs; a name may stand in both.
 CREATE FUNCTION l4._either_signature(k l4.fault, g l4.fault) RETURNS l4.pcre

@@ -35,6 +35,12 @@ BEGIN
 	LOOP
 		answer := regexp_replace(answer, '(?<![[:alnum:]_.-])' || regexp_replace(name, '([][\.^$|()?*+{}])', '\\\1', 'g') || '(?![[:alnum:]_-])', '<*>', 'g');
 	END LOOP;
+	-- one whose number is a variable part already
+	FOR name IN
+		SELECT DISTINCT (regexp_match(n.node, '^([[:alpha:]][[:alnum:]_.-]*?)\d+$'))[1] FROM l4.job_node n WHERE n.job_id = _general_template.job_id AND n.node ~ '^[[:alpha:]].*\d$'
+	LOOP
+		answer := regexp_replace(answer, '(?<![[:alnum:]_.-])' || regexp_replace(name, '([][\.^$|()?*+{}])', '\\\1', 'g') || '<(?:\*|[A-Z][A-Z0-9_]*)>(?![[:alnum:]_-])', '<*>', 'g');
+	END LOOP;
 	answer := regexp_replace(answer, '\[''[^'']*''(?:, ?''[^'']*''){2,}\]', '[<LIST>]', 'g');
 	-- what several parts make up is a name of something, and no word of it is the message's
 	answer := regexp_replace(answer, '(?<!\S)(?!\S*[[:alpha:]]{5})\S*<(?:\*|[A-Z][A-Z0-9_]*)>[^\s<>]+<(?:\*|[A-Z][A-Z0-9_]*)>\S*', '<*>', 'g');
@@ -46,7 +52,7 @@ COMMENT ON FUNCTION l4._general_template(text, text) IS 'a template without the 
 -- What each suspect event says of the cause. An event only tells of a failure elsewhere if the faults found in it are effects, if
 -- another job, whose cause is known, shows it too, or if most nodes of a job that hangs say it.
 CREATE FUNCTION l4._suspect_kinds(job_id text)
-RETURNS TABLE (event_id int, rank int, is_effect bool, is_known bool, at_fault bool, others bigint)
+RETURNS TABLE (event_id int, rank int, is_effect bool, is_known bool, at_fault bool, others bigint, best int)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20
 BEGIN ATOMIC
 	WITH known AS MATERIALIZED (
@@ -65,7 +71,9 @@ BEGIN ATOMIC
 	)
 	SELECT s.event_id, s.rank, COALESCE(k.is_effect, o.of_others OR s.nodes OPERATOR(pg_catalog.*) 2 OPERATOR(pg_catalog.>=) w.nodes, false), k.event_id IS NOT NULL,
 		EXISTS (SELECT FROM l4.suspect_node AS n WHERE n.job_id OPERATOR(pg_catalog.=) s.job_id AND n.node OPERATOR(pg_catalog.=) s.example_node AND n.is_suspect),
-		o.jobs
+		o.jobs,
+		(SELECT pg_catalog.min(m.rank) FROM l4.fault_match AS m
+		 WHERE m.job_id OPERATOR(pg_catalog.=) s.job_id AND m.event_id OPERATOR(pg_catalog.=) s.event_id AND NOT m.is_effect)
 	FROM l4.suspect_event AS s
 	LEFT JOIN known AS k ON k.event_id OPERATOR(pg_catalog.=) s.event_id
 	-- in a hang, what most nodes say is that they wait
@@ -80,13 +88,13 @@ BEGIN ATOMIC
 	WHERE s.job_id OPERATOR(pg_catalog.=) _suspect_kinds.job_id;
 END;
 COMMENT ON FUNCTION l4._suspect_kinds(text)
-	IS 'suspect events of a job: only tells of a failure elsewhere, a known fault was found in it, a suspect node said it, how many other diagnoses claim it';
+	IS 'suspect events of a job: only tells of a failure elsewhere, a known fault was found in it, a suspect node said it, how many other diagnoses claim it, rank of the best known cause in it';
 
--- Which suspect event to make a pattern of, best first: what a known cause was found in, what a suspect node said, what the fewest other
--- diagnoses claim. Lines that only tell of a failure elsewhere come into question when there is nothing else, as the diagnosis ranks them.
+-- Which suspect event to make a pattern of, best first: what a known cause was found in, the best one first, what a suspect node said, what the
+-- fewest other diagnoses claim. Lines that only tell of a failure elsewhere come into question when there is nothing else, as the diagnosis ranks them.
 CREATE FUNCTION l4._telling_events(job_id text) RETURNS int[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN (SELECT pg_catalog.array_agg(k.event_id ORDER BY k.is_effect, NOT k.is_effect AND NOT k.is_known,
+RETURN (SELECT pg_catalog.array_agg(k.event_id ORDER BY k.is_effect, NOT k.is_effect AND NOT k.is_known, CASE WHEN NOT k.is_effect THEN k.best END,
 		NOT k.is_effect AND NOT k.at_fault, CASE WHEN NOT k.is_effect THEN k.others END, k.rank)
 	FROM l4._suspect_kinds(_telling_events.job_id) AS k);
 COMMENT ON FUNCTION l4._telling_events(text) IS 'suspect events of a job, first the one that says most about what was particular to it';
@@ -230,3 +238,18 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION l4._hang_form(text, int[], l4.pcre) IS 'conditions that tell a hang by who reports and who is silent; none when an event says what happened, or the job did not hang';
+-- Where the best known cause is a combination, and the words of its event say nothing more (only a value of it decides, or it is an effect by
+-- itself), what is confirmed has the same form: another launcher says in other words that a process was killed.
+CREATE FUNCTION l4._known_form(job_id text) RETURNS SETOF l4.fault_condition
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 3
+BEGIN ATOMIC
+	SELECT c.*
+	FROM l4.fault_match AS m
+	JOIN l4.fault AS f ON f.fault_id OPERATOR(pg_catalog.=) m.fault_id
+	JOIN l4.fault_condition AS c ON c.fault_id OPERATOR(pg_catalog.=) f.fault_id
+	WHERE m.job_id OPERATOR(pg_catalog.=) _known_form.job_id AND m.rank OPERATOR(pg_catalog.=) 1 AND m.is_suspect AND f.combined
+	  AND NOT EXISTS (SELECT FROM l4._suspect_kinds(_known_form.job_id) AS k WHERE k.event_id OPERATOR(pg_catalog.=) m.event_id AND k.is_known AND NOT k.is_effect AND NOT EXISTS (
+			SELECT FROM l4._event AS t WHERE t.event_id OPERATOR(pg_catalog.=) m.event_id
+			  AND l4._decided_template(_known_form.job_id, t.event_id, t.template) OPERATOR(pg_catalog.<>) t.template));
+END;
+COMMENT ON FUNCTION l4._known_form(text) IS 'conditions of the best known cause of a job, if that is a combination which says more than its event does';
