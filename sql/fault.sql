@@ -55,6 +55,15 @@ SELECT name, problem FROM l4.fault_problem WHERE name LIKE 'sym_c10d_coll%';
 SELECT origin, signature FROM l4.active_fault WHERE name = 'sym_c10d_collective_timeout';
 DELETE FROM l4.fault WHERE fault_id >= 1000000 AND name LIKE 'sym%';
 
+-- a long chain takes a time that grows with its length
+SET statement_timeout = '20s';
+INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, leads_to)
+SELECT 'chain' || i, 'user', 'program', ('link ' || i || ' of a chain')::l4.pcre, 'c', 'r', CASE WHEN i > 1 THEN ARRAY['chain' || i - 1] ELSE '{}' END FROM generate_series(1, 1500) AS i;
+SELECT count(*) FROM l4.fault_problem WHERE name LIKE 'chain%';
+UPDATE l4.fault SET leads_to = '{chain30}' WHERE name = 'chain1';
+RESET statement_timeout;
+DELETE FROM l4.fault WHERE name LIKE 'chain%';
+
 -- which row counts: user, confirmed, imported, shipped; none when switched off
 INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, origin)
 VALUES ('a', 'user', 'program', 'imported a', 'c', 'r', 'imported'), ('a', 'user', 'program', 'confirmed a', 'c', 'r', 'confirmed');

@@ -57,21 +57,22 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._fault_hits(text) IS 'every match of an active fault with an event of the job, after _watch_faults()';
 
--- Everything that a fault leads to, directly or not. Cycles, which two packs together may make, do no harm.
+-- Everything that a fault leads to, directly or not, over up to 30 steps. Cycles, which two packs together may make, do no harm.
 CREATE FUNCTION l4._fault_effects(names text[])
 RETURNS TABLE (name text, effect text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 500
 BEGIN ATOMIC
 	WITH RECURSIVE edge AS MATERIALIZED (
 		SELECT f.name, t.effect FROM l4.active_fault f CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
-	), reach(name, effect) AS (
-		SELECT e.name, e.effect FROM edge e WHERE e.name OPERATOR(pg_catalog.=) ANY (_fault_effects.names)
+	), reach(name, effect, step) AS (
+		SELECT e.name, e.effect, 1 FROM edge e WHERE e.name OPERATOR(pg_catalog.=) ANY (_fault_effects.names)
 		UNION
-		SELECT r.name, e.effect FROM reach r JOIN edge e ON e.name OPERATOR(pg_catalog.=) r.effect
+		SELECT r.name, e.effect, r.step OPERATOR(pg_catalog.+) 1 FROM reach r JOIN edge e ON e.name OPERATOR(pg_catalog.=) r.effect
+		WHERE r.step OPERATOR(pg_catalog.<) 30
 	)
-	SELECT r.name, r.effect FROM reach r;
+	SELECT DISTINCT r.name, r.effect FROM reach r;
 END;
-COMMENT ON FUNCTION l4._fault_effects(text[]) IS 'what faults lead to, over any number of steps; a fault of a cycle leads to itself';
+COMMENT ON FUNCTION l4._fault_effects(text[]) IS 'what faults lead to, over up to 30 steps; a fault of a cycle leads to itself';
 
 CREATE FUNCTION l4.match_faults(job_id text) RETURNS SETOF l4.fault_match
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE ROWS 20

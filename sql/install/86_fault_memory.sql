@@ -50,10 +50,10 @@ COMMENT ON FUNCTION l4.test_fault(l4.pcre, text[], text[], jsonb)
 CREATE FUNCTION l4._check_leads_to(name text, leads_to text[]) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	WITH RECURSIVE reach(effect) AS (
-		SELECT u.effect FROM pg_catalog.unnest(_check_leads_to.leads_to) AS u(effect)
+	WITH RECURSIVE reach(effect, step) AS (
+		SELECT u.effect, 1 FROM pg_catalog.unnest(_check_leads_to.leads_to) AS u(effect)
 		UNION
-		SELECT t.effect
+		SELECT t.effect, r.step OPERATOR(pg_catalog.+) 1
 		FROM reach AS r
 		CROSS JOIN LATERAL (
 			SELECT f.leads_to FROM l4.fault AS f
@@ -61,7 +61,7 @@ BEGIN ATOMIC
 			  AND NOT EXISTS (SELECT FROM l4.disabled_rule AS d WHERE d.kind OPERATOR(pg_catalog.=) 'fault' AND d.name OPERATOR(pg_catalog.=) r.effect)
 			ORDER BY pg_catalog.array_position(ARRAY['user', 'confirmed', 'imported', 'builtin'], f.origin) LIMIT 1) AS f
 		CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
-		WHERE r.effect OPERATOR(pg_catalog.<>) _check_leads_to.name
+		WHERE r.effect OPERATOR(pg_catalog.<>) _check_leads_to.name AND r.step OPERATOR(pg_catalog.<) 30
 	), unknown AS (
 		SELECT pg_catalog.min(u.effect) AS effect FROM pg_catalog.unnest(_check_leads_to.leads_to) AS u(effect)
 		WHERE NOT EXISTS (SELECT FROM l4.fault AS f WHERE f.name OPERATOR(pg_catalog.=) u.effect)
