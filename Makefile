@@ -234,7 +234,8 @@ ISOLATION = \
 	ingest_readers \
 	forget_while_ingest \
 	diagnose_twice \
-	confirm_twice
+	confirm_twice \
+	import_twice
 ISOLATION_OPTS = --inputdir=test/isolation --load-extension=l4 --encoding=UTF8 --no-locale
 
 TAP_TESTS = 1

@@ -150,6 +150,8 @@ BEGIN
 	IF dry_run IS NULL THEN
 		RAISE EXCEPTION 'dry_run must be true or false' USING ERRCODE = 'null_value_not_allowed';
 	END IF;
+	-- one import at a time: two that have the same names in another order would wait for each other
+	LOCK TABLE l4.fault IN SHARE ROW EXCLUSIVE MODE;
 	BEGIN
 		FOR r IN
 			SELECT e.n, e.value, e.name, row_number() OVER (PARTITION BY e.name ORDER BY e.n) > 1 AND e.name IS NOT NULL AS again
