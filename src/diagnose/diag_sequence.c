@@ -98,8 +98,11 @@ l4_deviations_create(MemoryContext cxt, const int32 *merged, const int32 *surviv
 	all->nmerged = nmerged;
 	all->merged = MemoryContextAlloc(cxt, sizeof(int32) * Max(nmerged, 1));
 	all->survivors = MemoryContextAlloc(cxt, sizeof(int32) * Max(nmerged, 1));
-	memcpy(all->merged, merged, sizeof(int32) * nmerged);
-	memcpy(all->survivors, survivors, sizeof(int32) * nmerged);
+	if (nmerged > 0)
+	{
+		memcpy(all->merged, merged, sizeof(int32) * nmerged);
+		memcpy(all->survivors, survivors, sizeof(int32) * nmerged);
+	}
 	all->known = AllocSetContextCreate(cxt, "l4 known sequences", ALLOCSET_DEFAULT_SIZES);
 	forget_known(all);
 	all->result = l4_pack_create(cxt);
