@@ -30,13 +30,15 @@ BEGIN ATOMIC
         SELECT z.* FROM (SELECT e.event_id, e.exit, l4._marked(t.example, 'killed') AS killed FROM l4._case_event AS e JOIN l4._event AS t USING (event_id)
             WHERE e.job_id = evidence_unique.job_id AND e.is_new) AS z
         WHERE z.exit OR z.killed
+    ), of_itself AS MATERIALIZED (
+        SELECT m.node, m.event_id FROM l4._mentions(evidence_unique.job_id, ARRAY(SELECT r.event_id FROM report AS r)) AS m WHERE m.named_node = m.node
     ), own AS (
         -- what names others is not held against its writer, nor how the process ended that is named beside, but for its own
         SELECT s.* FROM shown AS s
         WHERE NOT EXISTS (SELECT FROM named AS a WHERE a.node = s.node AND a.event_id = s.event_id)
-            AND NOT EXISTS (SELECT FROM named AS a JOIN report AS r ON r.event_id = s.event_id AND s.node NOT IN (
-                    SELECT m.node FROM l4._mentions(evidence_unique.job_id, ARRAY[r.event_id]) AS m WHERE m.named_node = m.node)
-                WHERE a.node = s.node AND a.weight > 0 AND abs(extract(epoch FROM a.first_ts - s.first_ts)) < 1)
+            AND NOT EXISTS (SELECT FROM named AS a JOIN report AS r ON r.event_id = s.event_id
+                WHERE a.node = s.node AND a.weight > 0 AND abs(extract(epoch FROM a.first_ts - s.first_ts)) < 1
+                    AND NOT EXISTS (SELECT FROM of_itself AS i WHERE i.node = s.node AND i.event_id = s.event_id))
     ), rated AS (
         SELECT o.node, o.event_id, o.first_ts, f.nodes,
             CASE WHEN f.nodes <= greatest(1, least(k.nodes / 8, 8)) THEN 1.0 WHEN f.nodes <= least(k.nodes / 4, 16) THEN 0.5 END

@@ -238,6 +238,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION l4._hang_form(text, int[], l4.pcre) IS 'conditions that tell a hang by who reports and who is silent; none when an event says what happened, or the job did not hang';
+
 -- Where the best known cause is a combination, and the words of its event say nothing more (only a value of it decides, or it is an effect by
 -- itself), what is confirmed has the same form: another launcher says in other words that a process was killed.
 CREATE FUNCTION l4._known_form(job_id text) RETURNS SETOF l4.fault_condition
