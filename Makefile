@@ -1,6 +1,6 @@
 # l4: PostgreSQL extension, built by PGXS. "make help" lists what can be made.
 EXTENSION = l4
-EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" l4.control)
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" '$(dir $(firstword $(MAKEFILE_LIST)))l4.control')
 MODULE_big = l4
 
 OBJS = \
@@ -124,7 +124,6 @@ FRAGMENTS = \
 	sql/install/50_dtw.sql \
 	sql/install/60_tables.sql \
 	sql/install/65_rules.sql \
-	sql/install/66_rules_data.sql \
 	sql/install/70_ingest.sql \
 	sql/install/71_ingest_run.sql \
 	sql/install/71_ingest_store.sql \
@@ -155,21 +154,7 @@ FRAGMENTS = \
 	sql/install/86_fault_propose.sql \
 	sql/install/86_fault_memory.sql \
 	sql/install/86_fault_share.sql \
-	sql/install/87_fault_pack_hardware_gpu.sql \
-	sql/install/87_fault_pack_hardware_accelerator.sql \
-	sql/install/87_fault_pack_hardware_network.sql \
-	sql/install/87_fault_pack_hardware_storage.sql \
-	sql/install/87_fault_pack_hardware_node.sql \
-	sql/install/87_fault_pack_user_configuration.sql \
-	sql/install/87_fault_pack_user_parallel.sql \
-	sql/install/87_fault_pack_user_data.sql \
-	sql/install/87_fault_pack_user_program.sql \
-	sql/install/87_fault_pack_user_python.sql \
-	sql/install/87_fault_pack_user_software.sql \
-	sql/install/87_fault_pack_framework.sql \
-	sql/install/87_fault_pack_platform.sql \
-	sql/install/87_fault_pack_platform_scheduler.sql \
-	sql/install/87_fault_pack_combined.sql \
+	sql/install/87_rows.sql \
 	sql/install/88_fault_guard.sql \
 	sql/install/90_report_common.sql \
 	sql/install/91_report.sql \
@@ -178,13 +163,36 @@ FRAGMENTS = \
 	sql/install/94_report_html.sql \
 	sql/install/95_rights.sql
 
+# Shipped rules and faults: sql/data/rows.pl makes sql/install/87_rows.sql of these.
+DATA_FILES = \
+	sql/data/fragments.json \
+	sql/data/line_format.json \
+	sql/data/stage_rule.json \
+	sql/data/iteration_rule.json \
+	sql/data/marker_rule.json \
+	sql/data/faults/combined.json \
+	sql/data/faults/framework.json \
+	sql/data/faults/hardware_accelerator.json \
+	sql/data/faults/hardware_gpu.json \
+	sql/data/faults/hardware_network.json \
+	sql/data/faults/hardware_node.json \
+	sql/data/faults/hardware_storage.json \
+	sql/data/faults/platform.json \
+	sql/data/faults/platform_scheduler.json \
+	sql/data/faults/user_configuration.json \
+	sql/data/faults/user_data.json \
+	sql/data/faults/user_parallel.json \
+	sql/data/faults/user_program.json \
+	sql/data/faults/user_python.json \
+	sql/data/faults/user_software.json
+
 DATA_built = sql/l4--$(EXTVERSION).sql
 SCRIPTS = src/l4load
 
 REGRESS = \
 	extension \
 	fault \
-	fault_pack \
+	fault_shipped \
 	compare \
 	diagnose_parts \
 	dtw \
@@ -240,7 +248,7 @@ ISOLATION_OPTS = --inputdir=test/isolation --load-extension=l4 --encoding=UTF8 -
 
 TAP_TESTS = 1
 PROVE_TESTS ?= test/t/*.pl
-EXTRA_CLEAN = sql/l4--*.sql
+EXTRA_CLEAN = sql/l4--*.sql sql/install/87_rows.sql
 
 # What sets up a machine or a private server runs in a script of its own; none of it needs PGXS.
 SCRIPTED = help check demo score bench
@@ -275,7 +283,11 @@ uninstall-l4load:
 	rm -f '$(DESTDIR)$(bindir)/l4load'
 
 sql/l4--$(EXTVERSION).sql: $(FRAGMENTS) l4.control
-	cat $(FRAGMENTS) > $@
+	cat $(filter %.sql,$^) > $@
+sql/install/87_rows.sql: sql/data/rows.pl $(DATA_FILES)
+	@mkdir -p $(@D)
+	perl $^ > $@.new
+	mv $@.new $@
 $(OBJS): $(wildcard src/*.h src/*/*.h) l4.control
 # Their loops are written for the vectorizer, which GCC leaves out at -O2.
 src/dtw/dtw.o src/evector/evector.o src/iforest/iforest_matrix.o src/iforest/iforest_score.o: override CFLAGS += -O3

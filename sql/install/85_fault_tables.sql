@@ -32,21 +32,6 @@ RETURN templates IS NULL OR (pg_catalog.cardinality(templates) OPERATOR(pg_catal
 	   OR pg_catalog.length(pg_catalog.regexp_replace(t.template, '<(\*|[A-Z][A-Z0-9_]*)>|[^[:alpha:]]', '', 'g')) OPERATOR(pg_catalog.<) 4));
 COMMENT ON FUNCTION l4._templates_usable(text[]) IS 'false when a template is missing or has fewer than four letters of its own';
 
--- Shipped signatures share some parts. {{exception}}: the line starts with nothing but heads of launchers and log collectors, then
--- comes the class of an exception. {{error}}: the line reports an error, and is not a warning that only speaks of one.
--- {{stated}}: it says in words that something failed, and neither warns nor tries again; a look at one letter saves trying all words at each place.
--- {{frame:x}}: the last frame of a stack, but those that only pass calls on, is in a file like x.
-CREATE FUNCTION l4._fault_signature(source text) RETURNS l4.pcre
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN pg_catalog.regexp_replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(pg_catalog.replace(source,
-	'{{stated}}', '^(?!.{0,300}?(?=[WwRrFfSsIiDTam])(?:\b(?:WARN|INFO|DEBUG|TRACE)\b|WARNING|[Ww]arning|[Rr]etr(?:y|ies|ying)|attempt \d|[Ii]gnor|[Ff]all(?:ing|s)? ?back|[Ss]kipping|\b(?:may|might) |\b[IW] \S+:\d+\]|\b[IW]\d{4} \d\d:))'
-		OPERATOR(pg_catalog.||) '.{0,200}?\b(?=[FfCcUuEeANnT])(?:[Ff]ailed (?:to|with|on|in|at|for|because)|FAILED\b|[Cc]ould(?: not|n''t)\b(?! collect)|[Cc]an(?:not|''t| not)\b|[Uu]nable to|[Ee]rror (?:while|during|when|in|at|from|on|reading|writing)|[Ff]atal(?: error)?\b|(?:FATAL|CRITICAL|[Ee]rror)(?: code| \d+)?[]:| ]|[Uu]nrecoverable|[Uu]nhandled|[Aa]borting\b|[Nn]ot responding|[Tt]imed out)'),
-	'{{exception}}', '^(?!.{0,100}\b(?:WARN|WARNING|INFO|DEBUG)\b){{head}}(?:\w+\.)*'),
-	'{{head}}', '(?:(?:\[[^\]\s]{0,40}\]:?|\[\d+,\d+\]<\w+>:?|\([^()]{1,80}\)|[EF]\d{3,4} [^\]]{1,120}\]|\d{4}-\d\d-\d\d[T ]\S{8,40}|std(?:err|out) F|[\w.-]{1,64}(?: \d{1,6})?:|[\w-]{1,40}/\d{1,6}|ERROR|CRITICAL|FATAL|[|>-])\s{0,3}){0,5}'),
-	'{{error}}', '^(?=.{0,400}(?:Error|Exception|Exit|ERROR|FATAL|CRITICAL|error:|fatal:))(?!.{0,200}(?:\b(?:WARN|WARNING|INFO|DEBUG)\b|Warning:)).{0,2000}?'),
-	'\{\{frame:(.*)\}\}', 'File "[^"\\n]*/(?<!/envs/)(?:\1)[^"\\n]*", line \\d+, in [^\\n]*\\n(?:(?![^\\n]*File ")[^\\n]*\\n){0,3}(?:[^\\n]*File "[^"\\n]*/torch/(?:nn/modules/module|_ops|utils/_contextlib)\\.py", line [^\\n]*\\n(?:(?![^\\n]*File ")[^\\n]*\\n){0,3}){0,2}[^\\n]*\\b\\w*(?:Error|Exception)\\b[^\\n]*')::l4.pcre;
-COMMENT ON FUNCTION l4._fault_signature(text) IS 'signature of a shipped fault: {{exception}}, {{stated}}, {{error}} and {{frame:x}} stand for common parts';
-
 CREATE FUNCTION l4._fault_values(what text) RETURNS text[]
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE what
