@@ -4,79 +4,79 @@
 CREATE FUNCTION l4._signature_usable(signature l4.pcre) RETURNS bool
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN signature IS NULL OR NOT EXISTS (
-	SELECT FROM pg_catalog.unnest(ARRAY['', ' ', 'a', '0', '-', 'step 10: loss 2.5', 'iteration 10/ 500 | loss: 2.5E+00 |', 'INFO ok']) AS t(line)
-	WHERE l4.pcre_match(t.line, signature) IS NOT FALSE);
+    SELECT FROM unnest(ARRAY['', ' ', 'a', '0', '-', 'step 10: loss 2.5', 'iteration 10/ 500 | loss: 2.5E+00 |', 'INFO ok']) AS t(line)
+    WHERE l4.pcre_match(t.line, signature) IS NOT FALSE);
 COMMENT ON FUNCTION l4._signature_usable(l4.pcre) IS 'false for a pattern that matches empty or meaningless lines';
 
 -- A template read as a pattern: its variable parts stand for any text of one line.
 CREATE FUNCTION l4._template_pattern(template text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (
-	SELECT '^\s*' OPERATOR(pg_catalog.||) pg_catalog.string_agg(
-		pg_catalog.regexp_replace(pg_catalog.regexp_replace(p.piece, '([][\\.^$|()?*+{}#-])', '\\\1', 'g'), '\s+', '\\s+', 'g'),
-		'.*?' ORDER BY p.n) OPERATOR(pg_catalog.||) '\s*$'
-	FROM pg_catalog.regexp_split_to_table(template, '(?:<(?:\*|[A-Z][A-Z0-9_]*)>)+') WITH ORDINALITY AS p(piece, n));
+    SELECT '^\s*' || string_agg(
+        regexp_replace(regexp_replace(p.piece, '([][\\.^$|()?*+{}#-])', '\\\1', 'g'), '\s+', '\\s+', 'g'),
+        '.*?' ORDER BY p.n) || '\s*$'
+    FROM regexp_split_to_table(template, '(?:<(?:\*|[A-Z][A-Z0-9_]*)>)+') WITH ORDINALITY AS p(piece, n));
 COMMENT ON FUNCTION l4._template_pattern(text) IS 'source of the pattern that a template stands for';
 
 CREATE FUNCTION l4._template_patterns(templates text[]) RETURNS l4.pcre[]
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (SELECT pg_catalog.array_agg(l4._template_pattern(t.template)::l4.pcre ORDER BY t.n)
-	FROM pg_catalog.unnest(templates) WITH ORDINALITY AS t(template, n));
+RETURN (SELECT array_agg(l4._template_pattern(t.template)::l4.pcre ORDER BY t.n)
+    FROM unnest(templates) WITH ORDINALITY AS t(template, n));
 COMMENT ON FUNCTION l4._template_patterns(text[]) IS 'the patterns that templates stand for';
 
 CREATE FUNCTION l4._templates_usable(templates text[]) RETURNS bool
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN templates IS NULL OR (pg_catalog.cardinality(templates) OPERATOR(pg_catalog.>) 0 AND NOT EXISTS (
-	SELECT FROM pg_catalog.unnest(templates) AS t(template)
-	WHERE t.template IS NULL
-	   OR pg_catalog.length(pg_catalog.regexp_replace(t.template, '<(\*|[A-Z][A-Z0-9_]*)>|[^[:alpha:]]', '', 'g')) OPERATOR(pg_catalog.<) 4));
+RETURN templates IS NULL OR (cardinality(templates) > 0 AND NOT EXISTS (
+    SELECT FROM unnest(templates) AS t(template)
+    WHERE t.template IS NULL
+       OR length(regexp_replace(t.template, '<(\*|[A-Z][A-Z0-9_]*)>|[^[:alpha:]]', '', 'g')) < 4));
 COMMENT ON FUNCTION l4._templates_usable(text[]) IS 'false when a template is missing or has fewer than four letters of its own';
 
 CREATE FUNCTION l4._fault_values(what text) RETURNS text[]
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE what
-	WHEN 'category' THEN ARRAY['hardware', 'user', 'framework', 'platform']
-	WHEN 'component' THEN ARRAY['accelerator', 'network', 'node', 'storage', 'configuration', 'program', 'data', 'software', 'misoperation',
-		'framework', 'collective', 'compiler', 'scheduler', 'resource', 'platform_config']
-	WHEN 'severity' THEN ARRAY['info', 'warning', 'error', 'fatal'] END;
+    WHEN 'category' THEN ARRAY['hardware', 'user', 'framework', 'platform']
+    WHEN 'component' THEN ARRAY['accelerator', 'network', 'node', 'storage', 'configuration', 'program', 'data', 'software', 'misoperation',
+        'framework', 'collective', 'compiler', 'scheduler', 'resource', 'platform_config']
+    WHEN 'severity' THEN ARRAY['info', 'warning', 'error', 'fatal'] END;
 COMMENT ON FUNCTION l4._fault_values(text) IS 'what category, component and severity of a fault may be';
 
 CREATE SEQUENCE l4.fault_fault_id_seq AS int MINVALUE 1000000 START 1000000;
 CREATE TABLE l4.fault (
-	fault_id int NOT NULL DEFAULT pg_catalog.nextval('l4.fault_fault_id_seq'),
-	name text NOT NULL,
-	category text NOT NULL,
-	component text NOT NULL,
-	signature l4.pcre,
-	templates text[],
-	root_cause text NOT NULL,
-	remedy text NOT NULL,
-	leads_to text[] NOT NULL DEFAULT '{}',
-	severity text NOT NULL DEFAULT 'error',
-	example text,
-	source_url text,
-	origin text NOT NULL DEFAULT 'user',
-	source_job text,
-	confirmed_by text,
-	confirmed_at timestamptz,
-	priority int NOT NULL DEFAULT 50,
-	is_effect bool NOT NULL DEFAULT false,
-	combined bool NOT NULL DEFAULT false,
-	template_patterns l4.pcre[] GENERATED ALWAYS AS (l4._template_patterns(templates)) STORED,
-	CONSTRAINT fault_pkey PRIMARY KEY (fault_id),
-	CONSTRAINT fault_origin_name_key UNIQUE (origin, name),
-	CONSTRAINT fault_name_check CHECK (name OPERATOR(pg_catalog.~) '^[[:alnum:]][[:alnum:]_.:/-]{0,199}$'),
-	CONSTRAINT fault_category_check CHECK (category OPERATOR(pg_catalog.=) ANY (l4._fault_values('category'))),
-	CONSTRAINT fault_component_check CHECK (component OPERATOR(pg_catalog.=) ANY (l4._fault_values('component'))),
-	CONSTRAINT fault_severity_check CHECK (severity OPERATOR(pg_catalog.=) ANY (l4._fault_values('severity'))),
-	CONSTRAINT fault_origin_check CHECK (origin OPERATOR(pg_catalog.=) ANY (ARRAY['builtin', 'user', 'confirmed', 'imported'])),
-	CONSTRAINT fault_id_check CHECK ((origin OPERATOR(pg_catalog.=) 'builtin') OPERATOR(pg_catalog.=) (fault_id OPERATOR(pg_catalog.<) 1000000)),
-	CONSTRAINT fault_priority_check CHECK (priority OPERATOR(pg_catalog.>=) 0 AND priority OPERATOR(pg_catalog.<=) 100),
-	CONSTRAINT fault_pattern_check CHECK (combined OPERATOR(pg_catalog.=) (signature IS NULL AND templates IS NULL)),
-	CONSTRAINT fault_signature_check CHECK (l4._signature_usable(signature)),
-	CONSTRAINT fault_templates_check CHECK (l4._templates_usable(templates)),
-	CONSTRAINT fault_example_check CHECK (signature IS NULL OR example IS NULL OR l4.pcre_match(example, signature)),
-	CONSTRAINT fault_leads_to_check CHECK (pg_catalog.array_position(leads_to, NULL) IS NULL AND NOT name OPERATOR(pg_catalog.=) ANY (leads_to))
+    fault_id int NOT NULL DEFAULT pg_catalog.nextval('l4.fault_fault_id_seq'),
+    name text NOT NULL,
+    category text NOT NULL,
+    component text NOT NULL,
+    signature l4.pcre,
+    templates text[],
+    root_cause text NOT NULL,
+    remedy text NOT NULL,
+    leads_to text[] NOT NULL DEFAULT '{}',
+    severity text NOT NULL DEFAULT 'error',
+    example text,
+    source_url text,
+    origin text NOT NULL DEFAULT 'user',
+    source_job text,
+    confirmed_by text,
+    confirmed_at timestamptz,
+    priority int NOT NULL DEFAULT 50,
+    is_effect bool NOT NULL DEFAULT false,
+    combined bool NOT NULL DEFAULT false,
+    template_patterns l4.pcre[] GENERATED ALWAYS AS (l4._template_patterns(templates)) STORED,
+    CONSTRAINT fault_pkey PRIMARY KEY (fault_id),
+    CONSTRAINT fault_origin_name_key UNIQUE (origin, name),
+    CONSTRAINT fault_name_check CHECK (name OPERATOR(pg_catalog.~) '^[[:alnum:]][[:alnum:]_.:/-]{0,199}$'),
+    CONSTRAINT fault_category_check CHECK (category OPERATOR(pg_catalog.=) ANY (l4._fault_values('category'))),
+    CONSTRAINT fault_component_check CHECK (component OPERATOR(pg_catalog.=) ANY (l4._fault_values('component'))),
+    CONSTRAINT fault_severity_check CHECK (severity OPERATOR(pg_catalog.=) ANY (l4._fault_values('severity'))),
+    CONSTRAINT fault_origin_check CHECK (origin OPERATOR(pg_catalog.=) ANY (ARRAY['builtin', 'user', 'confirmed', 'imported'])),
+    CONSTRAINT fault_id_check CHECK ((origin OPERATOR(pg_catalog.=) 'builtin') OPERATOR(pg_catalog.=) (fault_id OPERATOR(pg_catalog.<) 1000000)),
+    CONSTRAINT fault_priority_check CHECK (priority OPERATOR(pg_catalog.>=) 0 AND priority OPERATOR(pg_catalog.<=) 100),
+    CONSTRAINT fault_pattern_check CHECK (combined OPERATOR(pg_catalog.=) (signature IS NULL AND templates IS NULL)),
+    CONSTRAINT fault_signature_check CHECK (l4._signature_usable(signature)),
+    CONSTRAINT fault_templates_check CHECK (l4._templates_usable(templates)),
+    CONSTRAINT fault_example_check CHECK (signature IS NULL OR example IS NULL OR l4.pcre_match(example, signature)),
+    CONSTRAINT fault_leads_to_check CHECK (pg_catalog.array_position(leads_to, NULL) IS NULL AND NOT name OPERATOR(pg_catalog.=) ANY (leads_to))
 );
 ALTER SEQUENCE l4.fault_fault_id_seq OWNED BY l4.fault.fault_id;
 CREATE INDEX fault_name_idx ON l4.fault (name);
@@ -103,33 +103,33 @@ COMMENT ON COLUMN l4.fault.combined IS 'the rows of fault_condition decide, not 
 COMMENT ON COLUMN l4.fault.template_patterns IS 'the patterns that templates stand for; made from them';
 
 CREATE TABLE l4.fault_condition (
-	fault_id int NOT NULL,
-	step int NOT NULL,
-	kind text NOT NULL DEFAULT 'event',
-	signature l4.pcre,
-	template text,
-	min_occurrences bigint NOT NULL DEFAULT 1,
-	min_nodes int NOT NULL DEFAULT 1,
-	max_nodes int,
-	same_node bool NOT NULL DEFAULT false,
-	within interval,
-	silence interval,
-	CONSTRAINT fault_condition_pkey PRIMARY KEY (fault_id, step),
-	CONSTRAINT fault_condition_fault_id_fkey FOREIGN KEY (fault_id) REFERENCES l4.fault ON DELETE CASCADE,
-	CONSTRAINT fault_condition_step_check CHECK (step OPERATOR(pg_catalog.>=) 1 AND step OPERATOR(pg_catalog.<=) 16),
-	CONSTRAINT fault_condition_kind_check CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'absent', 'silence', 'effect', 'quiet', 'ends'])),
-	CONSTRAINT fault_condition_pattern_check CHECK (pg_catalog.num_nonnulls(signature, template) OPERATOR(pg_catalog.=)
-		CASE WHEN kind OPERATOR(pg_catalog.=) ANY (ARRAY['effect', 'quiet', 'ends']) THEN 0 ELSE 1 END),
-	CONSTRAINT fault_condition_signature_check CHECK (l4._signature_usable(signature)),
-	CONSTRAINT fault_condition_template_check CHECK (template IS NULL OR l4._templates_usable(ARRAY[template])),
-	CONSTRAINT fault_condition_first_check CHECK (step OPERATOR(pg_catalog.>) 1
-		OR (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'silence', 'effect']) AND NOT same_node AND within IS NULL AND min_nodes OPERATOR(pg_catalog.>) 0)),
-	CONSTRAINT fault_condition_count_check CHECK (min_occurrences OPERATOR(pg_catalog.>=) 1 AND min_nodes OPERATOR(pg_catalog.>=) 0
-		AND (max_nodes IS NULL OR max_nodes OPERATOR(pg_catalog.>=) min_nodes) AND (min_nodes OPERATOR(pg_catalog.>) 0 OR max_nodes IS NOT NULL)),
-	CONSTRAINT fault_condition_within_check CHECK (within IS NULL
-		OR (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'effect']) AND within OPERATOR(pg_catalog.>) '0'::interval)),
-	CONSTRAINT fault_condition_silence_check CHECK ((kind OPERATOR(pg_catalog.=) ANY (ARRAY['silence', 'quiet', 'ends'])) OPERATOR(pg_catalog.=) (silence IS NOT NULL)
-		AND (silence IS NULL OR silence OPERATOR(pg_catalog.>) '0'::interval))
+    fault_id int NOT NULL,
+    step int NOT NULL,
+    kind text NOT NULL DEFAULT 'event',
+    signature l4.pcre,
+    template text,
+    min_occurrences bigint NOT NULL DEFAULT 1,
+    min_nodes int NOT NULL DEFAULT 1,
+    max_nodes int,
+    same_node bool NOT NULL DEFAULT false,
+    within interval,
+    silence interval,
+    CONSTRAINT fault_condition_pkey PRIMARY KEY (fault_id, step),
+    CONSTRAINT fault_condition_fault_id_fkey FOREIGN KEY (fault_id) REFERENCES l4.fault ON DELETE CASCADE,
+    CONSTRAINT fault_condition_step_check CHECK (step OPERATOR(pg_catalog.>=) 1 AND step OPERATOR(pg_catalog.<=) 16),
+    CONSTRAINT fault_condition_kind_check CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'absent', 'silence', 'effect', 'quiet', 'ends'])),
+    CONSTRAINT fault_condition_pattern_check CHECK (pg_catalog.num_nonnulls(signature, template) OPERATOR(pg_catalog.=)
+        CASE WHEN kind OPERATOR(pg_catalog.=) ANY (ARRAY['effect', 'quiet', 'ends']) THEN 0 ELSE 1 END),
+    CONSTRAINT fault_condition_signature_check CHECK (l4._signature_usable(signature)),
+    CONSTRAINT fault_condition_template_check CHECK (template IS NULL OR l4._templates_usable(ARRAY[template])),
+    CONSTRAINT fault_condition_first_check CHECK (step OPERATOR(pg_catalog.>) 1
+        OR (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'silence', 'effect']) AND NOT same_node AND within IS NULL AND min_nodes OPERATOR(pg_catalog.>) 0)),
+    CONSTRAINT fault_condition_count_check CHECK (min_occurrences OPERATOR(pg_catalog.>=) 1 AND min_nodes OPERATOR(pg_catalog.>=) 0
+        AND (max_nodes IS NULL OR max_nodes OPERATOR(pg_catalog.>=) min_nodes) AND (min_nodes OPERATOR(pg_catalog.>) 0 OR max_nodes IS NOT NULL)),
+    CONSTRAINT fault_condition_within_check CHECK (within IS NULL
+        OR (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'effect']) AND within OPERATOR(pg_catalog.>) '0'::interval)),
+    CONSTRAINT fault_condition_silence_check CHECK ((kind OPERATOR(pg_catalog.=) ANY (ARRAY['silence', 'quiet', 'ends'])) OPERATOR(pg_catalog.=) (silence IS NOT NULL)
+        AND (silence IS NULL OR silence OPERATOR(pg_catalog.>) '0'::interval))
 );
 COMMENT ON TABLE l4.fault_condition IS 'faults recognised by several events together: all steps must hold';
 COMMENT ON COLUMN l4.fault_condition.fault_id IS 'the fault, whose column combined is true';
@@ -146,23 +146,23 @@ COMMENT ON COLUMN l4.fault_condition.silence IS 'longest time between two occurr
 
 -- A fault that is matched here may be gone tomorrow (another pack), so the name is kept and nothing refers to l4.fault.
 CREATE TABLE l4.fault_match (
-	job_id text NOT NULL,
-	rank int NOT NULL,
-	fault_id int NOT NULL,
-	node text NOT NULL,
-	line_no bigint NOT NULL,
-	line text NOT NULL,
-	captures jsonb,
-	fault_name text NOT NULL,
-	source text NOT NULL,
-	event_id int NOT NULL,
-	ts timestamptz,
-	occurrences bigint NOT NULL,
-	is_effect bool NOT NULL,
-	caused_by text[] NOT NULL,
-	is_suspect bool NOT NULL,
-	CONSTRAINT fault_match_pkey PRIMARY KEY (job_id, rank),
-	CONSTRAINT fault_match_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    job_id text NOT NULL,
+    rank int NOT NULL,
+    fault_id int NOT NULL,
+    node text NOT NULL,
+    line_no bigint NOT NULL,
+    line text NOT NULL,
+    captures jsonb,
+    fault_name text NOT NULL,
+    source text NOT NULL,
+    event_id int NOT NULL,
+    ts timestamptz,
+    occurrences bigint NOT NULL,
+    is_effect bool NOT NULL,
+    caused_by text[] NOT NULL,
+    is_suspect bool NOT NULL,
+    CONSTRAINT fault_match_pkey PRIMARY KEY (job_id, rank),
+    CONSTRAINT fault_match_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
 CREATE INDEX fault_match_fault_idx ON l4.fault_match (fault_name);
 COMMENT ON TABLE l4.fault_match IS 'known faults seen in a job, best first';
@@ -183,13 +183,13 @@ COMMENT ON COLUMN l4.fault_match.caused_by IS 'faults matched in the job that le
 COMMENT ON COLUMN l4.fault_match.is_suspect IS 'its event indicates the failure by the diagnosis; without one, it is in no successful job';
 
 CREATE TABLE l4.fault_given_up (
-	job_id text NOT NULL,
-	fault_id int NOT NULL,
-	fault_name text NOT NULL,
-	node text NOT NULL,
-	line_no bigint NOT NULL,
-	line text NOT NULL,
-	CONSTRAINT fault_given_up_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    job_id text NOT NULL,
+    fault_id int NOT NULL,
+    fault_name text NOT NULL,
+    node text NOT NULL,
+    line_no bigint NOT NULL,
+    line text NOT NULL,
+    CONSTRAINT fault_given_up_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
 CREATE INDEX fault_given_up_job_idx ON l4.fault_given_up (job_id);
 COMMENT ON TABLE l4.fault_given_up IS 'lines on which a signature was given up at a limit: whether it matches is not known';
@@ -236,13 +236,13 @@ COMMENT ON COLUMN l4.active_fault.template_patterns IS 'the patterns that templa
 
 CREATE VIEW l4.fault_history AS
 SELECT m.fault_name AS name, f.fault_id, f.category, f.component, f.severity,
-	pg_catalog.count(*) AS jobs,
-	pg_catalog.count(*) FILTER (WHERE m.rank OPERATOR(pg_catalog.=) 1) AS first_ranks,
-	pg_catalog.count(*) FILTER (WHERE m.is_effect) AS as_effect,
-	pg_catalog.sum(m.occurrences)::bigint AS occurrences,
-	pg_catalog.min(COALESCE(m.ts, j.started_at)) AS first_seen,
-	pg_catalog.max(COALESCE(m.ts, j.started_at)) AS last_seen,
-	(pg_catalog.array_agg(m.job_id ORDER BY COALESCE(m.ts, j.started_at) DESC NULLS LAST, m.job_id))[1] AS last_job
+    pg_catalog.count(*) AS jobs,
+    pg_catalog.count(*) FILTER (WHERE m.rank OPERATOR(pg_catalog.=) 1) AS first_ranks,
+    pg_catalog.count(*) FILTER (WHERE m.is_effect) AS as_effect,
+    pg_catalog.sum(m.occurrences)::bigint AS occurrences,
+    pg_catalog.min(COALESCE(m.ts, j.started_at)) AS first_seen,
+    pg_catalog.max(COALESCE(m.ts, j.started_at)) AS last_seen,
+    (pg_catalog.array_agg(m.job_id ORDER BY COALESCE(m.ts, j.started_at) DESC NULLS LAST, m.job_id))[1] AS last_job
 FROM l4.fault_match m
 JOIN l4.job j ON j.job_id OPERATOR(pg_catalog.=) m.job_id
 LEFT JOIN l4.active_fault f ON f.name OPERATOR(pg_catalog.=) m.fault_name
@@ -263,9 +263,9 @@ COMMENT ON COLUMN l4.fault_history.last_job IS 'last job';
 
 CREATE VIEW l4.fault_trend AS
 SELECT pg_catalog.date_trunc('week', COALESCE(m.ts, j.ended_at, j.started_at), 'UTC') AS week, f.category, f.component,
-	pg_catalog.count(DISTINCT m.job_id) AS jobs,
-	pg_catalog.count(DISTINCT m.job_id) FILTER (WHERE m.rank OPERATOR(pg_catalog.=) 1) AS first_ranks,
-	pg_catalog.count(DISTINCT m.fault_name) AS faults
+    pg_catalog.count(DISTINCT m.job_id) AS jobs,
+    pg_catalog.count(DISTINCT m.job_id) FILTER (WHERE m.rank OPERATOR(pg_catalog.=) 1) AS first_ranks,
+    pg_catalog.count(DISTINCT m.fault_name) AS faults
 FROM l4.fault_match m
 JOIN l4.job j ON j.job_id OPERATOR(pg_catalog.=) m.job_id
 JOIN l4.active_fault f ON f.name OPERATOR(pg_catalog.=) m.fault_name

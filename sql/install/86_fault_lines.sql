@@ -6,39 +6,39 @@ CREATE FUNCTION l4._fault_lines(job_id text, known int4multirange DEFAULT '{}')
 RETURNS TABLE (event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint, is_record bool, kept_id int, n int)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 1000
 BEGIN ATOMIC
-	SELECT l4._survivor(e.event_id, e.merged_into), j.first_node, j.first_source,
-		j.first_line_no OPERATOR(pg_catalog.+) (CASE WHEN r.n OPERATOR(pg_catalog.>) 1 THEN r.n OPERATOR(pg_catalog.-) 1 ELSE 0 END), r.line, j.first_ts, j.occurrences,
-		r.n OPERATOR(pg_catalog.=) 0, j.event_id, r.n
-	FROM l4._job_event j
-	JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) j.event_id
-	CROSS JOIN LATERAL (
-		SELECT pg_catalog.rtrim(t.line, E'\r') AS line, t.n::int AS n
-		FROM pg_catalog.string_to_table(j.example, E'\n') WITH ORDINALITY AS t(line, n)
-		UNION ALL
-		SELECT j.example, 0 WHERE pg_catalog.strpos(j.example, E'\n') OPERATOR(pg_catalog.>) 0
-		UNION ALL
-		-- the message of a record whose kept part ends before it
-		SELECT m.line, -1
-		FROM (SELECT pg_catalog.split_part(e.example, E'\n', 1) AS line) AS m
-		WHERE pg_catalog.strpos(j.example, m.line) OPERATOR(pg_catalog.=) 0
-		  AND pg_catalog.octet_length(j.example) OPERATOR(pg_catalog.>) 1900) AS r
-	WHERE j.job_id OPERATOR(pg_catalog.=) _fault_lines.job_id AND r.line OPERATOR(pg_catalog.<>) ''
-	  AND NOT _fault_lines.known OPERATOR(pg_catalog.@>) j.event_id;
+    SELECT l4._survivor(e.event_id, e.merged_into), j.first_node, j.first_source,
+        j.first_line_no + (CASE WHEN r.n > 1 THEN r.n - 1 ELSE 0 END), r.line, j.first_ts, j.occurrences,
+        r.n = 0, j.event_id, r.n
+    FROM l4._job_event j
+    JOIN l4._event e ON e.event_id = j.event_id
+    CROSS JOIN LATERAL (
+        SELECT rtrim(t.line, E'\r') AS line, t.n::int AS n
+        FROM string_to_table(j.example, E'\n') WITH ORDINALITY AS t(line, n)
+        UNION ALL
+        SELECT j.example, 0 WHERE strpos(j.example, E'\n') > 0
+        UNION ALL
+        -- the message of a record whose kept part ends before it
+        SELECT m.line, -1
+        FROM (SELECT split_part(e.example, E'\n', 1) AS line) AS m
+        WHERE strpos(j.example, m.line) = 0
+          AND octet_length(j.example) > 1900) AS r
+    WHERE j.job_id = _fault_lines.job_id AND r.line <> ''
+      AND NOT _fault_lines.known @> j.event_id;
 END;
 COMMENT ON FUNCTION l4._fault_lines(text, int4multirange)
-	IS 'what is matched of each event of a job, but those known: the lines of its first record (n = 1, 2, ...), a record of several lines as a whole (0), its message if cut off (-1)';
+    IS 'what is matched of each event of a job, but those known: the lines of its first record (n = 1, 2, ...), a record of several lines as a whole (0), its message if cut off (-1)';
 
 CREATE FUNCTION l4._fault_scan(lines text[])
 RETURNS TABLE (n int, fault_id int, gave_up bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
-	WITH f AS MATERIALIZED (
-		SELECT pg_catalog.array_agg(a.fault_id ORDER BY a.fault_id) AS ids, pg_catalog.array_agg(a.signature ORDER BY a.fault_id) AS signatures
-		FROM l4.active_fault AS a
-		WHERE a.signature IS NOT NULL
-	)
-	SELECT m.line, f.ids[m.pattern], m.matched IS NULL
-	FROM f CROSS JOIN LATERAL l4._pcre_multimatch(f.signatures, _fault_scan.lines) AS m;
+    WITH f AS MATERIALIZED (
+        SELECT array_agg(a.fault_id ORDER BY a.fault_id) AS ids, array_agg(a.signature ORDER BY a.fault_id) AS signatures
+        FROM l4.active_fault AS a
+        WHERE a.signature IS NOT NULL
+    )
+    SELECT m.line, f.ids[m.pattern], m.matched IS NULL
+    FROM f CROSS JOIN LATERAL l4._pcre_multimatch(f.signatures, _fault_scan.lines) AS m;
 END;
 COMMENT ON FUNCTION l4._fault_scan(text[]) IS 'which active signatures match which of the lines; gave_up: not known, given up at a limit';
 
@@ -46,24 +46,24 @@ CREATE FUNCTION l4._fault_template_scan(event_ids int[])
 RETURNS TABLE (event_id int, fault_id int, gave_up bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
-	WITH template AS MATERIALIZED (
-		SELECT a.fault_id, t.template, t.pattern, pg_catalog.row_number() OVER (ORDER BY a.fault_id, t.n) AS place
-		FROM l4.active_fault AS a CROSS JOIN LATERAL ROWS FROM (pg_catalog.unnest(a.templates), pg_catalog.unnest(a.template_patterns)) WITH ORDINALITY AS t(template, pattern, n)
-	), event AS MATERIALIZED (
-		SELECT e.event_id, e.template, e.example, pg_catalog.row_number() OVER (ORDER BY e.event_id) AS place
-		FROM l4._event AS e
-		WHERE e.event_id OPERATOR(pg_catalog.=) ANY (_fault_template_scan.event_ids)
-	), hit AS (
-		SELECT e.event_id, t.fault_id, m.matched IS NULL AS gave_up
-		FROM l4._pcre_multimatch((SELECT pg_catalog.array_agg(t.pattern ORDER BY t.place) FROM template AS t),
-								 (SELECT pg_catalog.array_agg(e.example ORDER BY e.place) FROM event AS e)) AS m
-		JOIN template AS t ON t.place OPERATOR(pg_catalog.=) m.pattern
-		JOIN event AS e ON e.place OPERATOR(pg_catalog.=) m.line
-		UNION ALL
-		-- a template may have become more general than the example of its event
-		SELECT e.event_id, t.fault_id, false FROM event AS e JOIN template AS t ON t.template OPERATOR(pg_catalog.=) e.template
-	)
-	SELECT h.event_id, h.fault_id, pg_catalog.bool_and(h.gave_up) FROM hit AS h GROUP BY h.event_id, h.fault_id;
+    WITH template AS MATERIALIZED (
+        SELECT a.fault_id, t.template, t.pattern, row_number() OVER (ORDER BY a.fault_id, t.n) AS place
+        FROM l4.active_fault AS a CROSS JOIN LATERAL ROWS FROM (unnest(a.templates), unnest(a.template_patterns)) WITH ORDINALITY AS t(template, pattern, n)
+    ), event AS MATERIALIZED (
+        SELECT e.event_id, e.template, e.example, row_number() OVER (ORDER BY e.event_id) AS place
+        FROM l4._event AS e
+        WHERE e.event_id = ANY (_fault_template_scan.event_ids)
+    ), hit AS (
+        SELECT e.event_id, t.fault_id, m.matched IS NULL AS gave_up
+        FROM l4._pcre_multimatch((SELECT array_agg(t.pattern ORDER BY t.place) FROM template AS t),
+                                 (SELECT array_agg(e.example ORDER BY e.place) FROM event AS e)) AS m
+        JOIN template AS t ON t.place = m.pattern
+        JOIN event AS e ON e.place = m.line
+        UNION ALL
+        -- a template may have become more general than the example of its event
+        SELECT e.event_id, t.fault_id, false FROM event AS e JOIN template AS t ON t.template = e.template
+    )
+    SELECT h.event_id, h.fault_id, bool_and(h.gave_up) FROM hit AS h GROUP BY h.event_id, h.fault_id;
 END;
 COMMENT ON FUNCTION l4._fault_template_scan(int[]) IS 'which active faults have a template that fits which of the events; gave_up: not known, given up at a limit';
 
@@ -75,64 +75,64 @@ LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	r record;
-	last_event int;
-	last_slot int;
-	start int;		-- where the search for the next part starts: behind the head of the line, which has numbers too
-	part int;		-- where the part of this slot is; 0 = not found
+    r record;
+    last_event int;
+    last_slot int;
+    start int;        -- where the search for the next part starts: behind the head of the line, which has numbers too
+    part int;        -- where the part of this slot is; 0 = not found
 BEGIN
-	FOR r IN
-		WITH said AS MATERIALIZED (
-			SELECT v.event_id, v.slot, v.value, array_agg(DISTINCT v.node) AS nodes, min(v.first_ts) AS ts, coalesce(sum(v.occurrences), 1)::bigint AS n
-			FROM l4._slot_values(_line_variants.job_id, event_ids) v
-			GROUP BY v.event_id, v.slot, v.value
-		), example AS MATERIALIZED (
-			SELECT DISTINCT ON (1) l4._survivor(t.event_id, t.merged_into) AS id, j.first_node, m.line,
-				greatest(strpos(m.line, (regexp_match(t.template, '^[^<]{3,}'))[1]), strpos(m.line, nullif(split_part(t.example, E'\n', 1), '')), 1) AS message
-			FROM l4._job_event j JOIN l4._event t ON t.event_id = j.event_id
-			CROSS JOIN LATERAL (SELECT s.line FROM string_to_table(j.example, E'\n') WITH ORDINALITY AS s(line, n)
-								-- of a record of several lines the one that holds the message
-								ORDER BY strpos(s.line, split_part(t.example, E'\n', 1)) > 0 DESC, s.n LIMIT 1) AS m
-			WHERE j.job_id = _line_variants.job_id AND l4._survivor(t.event_id, t.merged_into) = ANY (event_ids)
-			ORDER BY 1, j.first_ts, j.event_id
-		)
-		SELECT e.id, e.line, e.message, f.slot_values[s.n] AS first, v.slot, v.value, v.nodes, v.ts, v.n
-		FROM example e
-		JOIN l4._values(_line_variants.job_id, event_ids, ARRAY(SELECT DISTINCT x.first_node FROM example x)) f ON f.node = e.first_node AND f.event_id = e.id
-		JOIN (SELECT d.event_id, d.slot, row_number() OVER (PARTITION BY d.event_id ORDER BY d.slot) AS n,
-				count(*) OVER (PARTITION BY d.event_id) AS slots
-			FROM (SELECT DISTINCT v.event_id, v.slot FROM said v) AS d) AS s ON s.event_id = e.id AND s.slots = cardinality(f.slot_values)
-		JOIN said v ON v.event_id = e.id AND v.slot = s.slot
-		ORDER BY e.id, v.slot, v.value
-	LOOP
-		IF r.id IS DISTINCT FROM last_event THEN
-			last_event := r.id;
-			last_slot := NULL;
-			start := r.message;
-		END IF;
-		IF r.slot IS DISTINCT FROM last_slot THEN
-			last_slot := r.slot;
-			part := coalesce(strpos(substr(r.line, start), nullif(r.first, '')), 0);
-			IF part > 0 THEN
-				part := start + part - 1;
-				start := part + length(r.first);
-			END IF;
-		END IF;
-		IF part > 0 THEN
-			event_id := r.id;
-			slot := r.slot;
-			node := (SELECT min(t.node) FROM unnest(r.nodes) AS t(node));
-			line := overlay(r.line PLACING r.value FROM part FOR length(r.first));
-			ts := r.ts;
-			occurrences := r.n;
-			nodes := r.nodes;
-			is_first := r.value = r.first;
-			value := r.value;
-			place := part;
-			RETURN NEXT;
-		END IF;
-	END LOOP;
+    FOR r IN
+        WITH said AS MATERIALIZED (
+            SELECT v.event_id, v.slot, v.value, array_agg(DISTINCT v.node) AS nodes, min(v.first_ts) AS ts, coalesce(sum(v.occurrences), 1)::bigint AS n
+            FROM l4._slot_values(_line_variants.job_id, event_ids) v
+            GROUP BY v.event_id, v.slot, v.value
+        ), example AS MATERIALIZED (
+            SELECT DISTINCT ON (1) l4._survivor(t.event_id, t.merged_into) AS id, j.first_node, m.line,
+                greatest(strpos(m.line, (regexp_match(t.template, '^[^<]{3,}'))[1]), strpos(m.line, nullif(split_part(t.example, E'\n', 1), '')), 1) AS message
+            FROM l4._job_event j JOIN l4._event t ON t.event_id = j.event_id
+            CROSS JOIN LATERAL (SELECT s.line FROM string_to_table(j.example, E'\n') WITH ORDINALITY AS s(line, n)
+                                -- of a record of several lines the one that holds the message
+                                ORDER BY strpos(s.line, split_part(t.example, E'\n', 1)) > 0 DESC, s.n LIMIT 1) AS m
+            WHERE j.job_id = _line_variants.job_id AND l4._survivor(t.event_id, t.merged_into) = ANY (event_ids)
+            ORDER BY 1, j.first_ts, j.event_id
+        )
+        SELECT e.id, e.line, e.message, f.slot_values[s.n] AS first, v.slot, v.value, v.nodes, v.ts, v.n
+        FROM example e
+        JOIN l4._values(_line_variants.job_id, event_ids, ARRAY(SELECT DISTINCT x.first_node FROM example x)) f ON f.node = e.first_node AND f.event_id = e.id
+        JOIN (SELECT d.event_id, d.slot, row_number() OVER (PARTITION BY d.event_id ORDER BY d.slot) AS n,
+                count(*) OVER (PARTITION BY d.event_id) AS slots
+            FROM (SELECT DISTINCT v.event_id, v.slot FROM said v) AS d) AS s ON s.event_id = e.id AND s.slots = cardinality(f.slot_values)
+        JOIN said v ON v.event_id = e.id AND v.slot = s.slot
+        ORDER BY e.id, v.slot, v.value
+    LOOP
+        IF r.id IS DISTINCT FROM last_event THEN
+            last_event := r.id;
+            last_slot := NULL;
+            start := r.message;
+        END IF;
+        IF r.slot IS DISTINCT FROM last_slot THEN
+            last_slot := r.slot;
+            part := coalesce(strpos(substr(r.line, start), nullif(r.first, '')), 0);
+            IF part > 0 THEN
+                part := start + part - 1;
+                start := part + length(r.first);
+            END IF;
+        END IF;
+        IF part > 0 THEN
+            event_id := r.id;
+            slot := r.slot;
+            node := (SELECT min(t.node) FROM unnest(r.nodes) AS t(node));
+            line := overlay(r.line PLACING r.value FROM part FOR length(r.first));
+            ts := r.ts;
+            occurrences := r.n;
+            nodes := r.nodes;
+            is_first := r.value = r.first;
+            value := r.value;
+            place := part;
+            RETURN NEXT;
+        END IF;
+    END LOOP;
 END
 $$;
 COMMENT ON FUNCTION l4._line_variants(text, int[])
-	IS 'the example line of each event with one variable part at a time replaced by each of its values in the job, where it stands, and the nodes that have it';
+    IS 'the example line of each event with one variable part at a time replaced by each of its values in the job, where it stands, and the nodes that have it';

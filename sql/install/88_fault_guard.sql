@@ -8,35 +8,35 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	problem text;
+    problem text;
 BEGIN
-	IF EXISTS (
-		WITH RECURSIVE reach(effect, step) AS (
-			SELECT unnest(NEW.leads_to), 1
-			UNION
-			SELECT t.effect, r.step + 1 FROM reach r
-			CROSS JOIN LATERAL (SELECT f.leads_to FROM l4.fault f WHERE f.name = r.effect AND f.fault_id >= 1000000 OFFSET 0) AS f
-			CROSS JOIN LATERAL unnest(f.leads_to) AS t(effect)
-			WHERE r.step < 30
-		)
-		SELECT FROM reach r WHERE r.effect = NEW.name)
-	THEN
-		RAISE EXCEPTION 'leads_to of fault "%" makes a cycle', NEW.name
-			USING ERRCODE = 'check_violation', HINT = 'A fault cannot cause itself, not even over others.';
-	END IF;
-	IF current_setting('client_min_messages') = 'error' THEN
-		RETURN NULL;	-- nobody is there to hear of it
-	END IF;
-	problem := l4._check_leads_to(NEW.name, NEW.leads_to);
-	IF problem IS NOT NULL THEN
-		RAISE WARNING 'fault "%": %', NEW.name, problem USING HINT = 'l4.fault_problem lists all of them.';
-	END IF;
-	RETURN NULL;
+    IF EXISTS (
+        WITH RECURSIVE reach(effect, step) AS (
+            SELECT unnest(NEW.leads_to), 1
+            UNION
+            SELECT t.effect, r.step + 1 FROM reach r
+            CROSS JOIN LATERAL (SELECT f.leads_to FROM l4.fault f WHERE f.name = r.effect AND f.fault_id >= 1000000 OFFSET 0) AS f
+            CROSS JOIN LATERAL unnest(f.leads_to) AS t(effect)
+            WHERE r.step < 30
+        )
+        SELECT FROM reach r WHERE r.effect = NEW.name)
+    THEN
+        RAISE EXCEPTION 'leads_to of fault "%" makes a cycle', NEW.name
+            USING ERRCODE = 'check_violation', HINT = 'A fault cannot cause itself, not even over others.';
+    END IF;
+    IF current_setting('client_min_messages') = 'error' THEN
+        RETURN NULL;    -- nobody is there to hear of it
+    END IF;
+    problem := l4._check_leads_to(NEW.name, NEW.leads_to);
+    IF problem IS NOT NULL THEN
+        RAISE WARNING 'fault "%": %', NEW.name, problem USING HINT = 'l4.fault_problem lists all of them.';
+    END IF;
+    RETURN NULL;
 END
 $$;
 COMMENT ON FUNCTION l4._fault_guard() IS 'trigger: no cycles in leads_to';
 CREATE TRIGGER fault_guard AFTER INSERT OR UPDATE OF name, leads_to ON l4.fault
-	FOR EACH ROW WHEN (NEW.leads_to OPERATOR(pg_catalog.<>) '{}'::text[]) EXECUTE FUNCTION l4._fault_guard();
+    FOR EACH ROW WHEN (NEW.leads_to OPERATOR(pg_catalog.<>) '{}'::text[]) EXECUTE FUNCTION l4._fault_guard();
 
 -- The CHECKs keep such rows out; this says why.
 CREATE FUNCTION l4._fault_explain() RETURNS trigger
@@ -44,52 +44,52 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	r record;
+    r record;
 BEGIN
-	IF NEW.name !~ '^[[:alnum:]][[:alnum:]_.:/-]{0,199}$' THEN
-		RAISE EXCEPTION 'a fault cannot be named "%"', left(NEW.name, 200)
-			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_name_check', HINT = 'A name has up to 200 letters, digits and _ . : / -, and starts with a letter or digit.';
-	END IF;
-	FOR r IN
-		SELECT v.*, l4._fault_values(v.name) AS allowed
-		FROM (VALUES ('category', NEW.category), ('component', NEW.component), ('severity', NEW.severity)) AS v(name, value)
-	LOOP
-		IF r.value <> ALL (r.allowed) THEN
-			RAISE EXCEPTION '% of fault "%" cannot be "%"', r.name, NEW.name, r.value
-				USING ERRCODE = 'check_violation', CONSTRAINT = format('fault_%s_check', r.name), HINT = format('It is one of %s.', array_to_string(r.allowed, ', '));
-		END IF;
-	END LOOP;
-	IF (NEW.origin = 'builtin') <> (NEW.fault_id < 1000000) THEN
-		RAISE EXCEPTION 'fault "%" with id % cannot have origin "%"', NEW.name, NEW.fault_id, NEW.origin
-			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_id_check', HINT = 'Shipped faults, and only they, are builtin and have ids below 1000000.';
-	ELSIF NOT NEW.priority BETWEEN 0 AND 100 THEN
-		RAISE EXCEPTION 'priority of fault "%" cannot be %', NEW.name, NEW.priority
-			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_priority_check', HINT = 'It is from 0 to 100.';
-	ELSIF NEW.name = ANY (NEW.leads_to) OR array_position(NEW.leads_to, NULL) IS NOT NULL THEN
-		RAISE EXCEPTION 'leads_to of fault "%" names the fault itself or nothing', NEW.name
-			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_leads_to_check', HINT = 'It lists names of other faults.';
-	ELSIF NEW.combined <> (NEW.signature IS NULL AND NEW.templates IS NULL) THEN
-		RAISE EXCEPTION 'fault "%" must have a signature or templates, or be combined', NEW.name
-			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_pattern_check',
-				HINT = 'A combined fault has neither: rows of l4.fault_condition say what it is recognised by.';
-	ELSIF NOT l4._signature_usable(NEW.signature) THEN
-		RAISE EXCEPTION 'the signature of fault "%" matches lines that say nothing', NEW.name
-			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_signature_check', DETAIL = format('Signature: %s', left(NEW.signature::text, 200)),
-				HINT = 'Neither an empty line nor one of a healthy step may match: write what only the fault shows.';
-	ELSIF NOT l4._templates_usable(NEW.templates) THEN
-		RAISE EXCEPTION 'a template of fault "%" says too little', NEW.name
-			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_templates_check', HINT = 'A template needs four letters besides its variable parts.';
-	ELSIF NOT l4.pcre_match(NEW.example, NEW.signature) THEN
-		RAISE EXCEPTION 'the signature of fault "%" does not match its example', NEW.name
-			USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_example_check', DETAIL = format('Example: %s', left(NEW.example, 200)),
-				HINT = 'Give a line that it matches, or none.';
-	END IF;
-	RETURN NEW;
+    IF NEW.name !~ '^[[:alnum:]][[:alnum:]_.:/-]{0,199}$' THEN
+        RAISE EXCEPTION 'a fault cannot be named "%"', left(NEW.name, 200)
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_name_check', HINT = 'A name has up to 200 letters, digits and _ . : / -, and starts with a letter or digit.';
+    END IF;
+    FOR r IN
+        SELECT v.*, l4._fault_values(v.name) AS allowed
+        FROM (VALUES ('category', NEW.category), ('component', NEW.component), ('severity', NEW.severity)) AS v(name, value)
+    LOOP
+        IF r.value <> ALL (r.allowed) THEN
+            RAISE EXCEPTION '% of fault "%" cannot be "%"', r.name, NEW.name, r.value
+                USING ERRCODE = 'check_violation', CONSTRAINT = format('fault_%s_check', r.name), HINT = format('It is one of %s.', array_to_string(r.allowed, ', '));
+        END IF;
+    END LOOP;
+    IF (NEW.origin = 'builtin') <> (NEW.fault_id < 1000000) THEN
+        RAISE EXCEPTION 'fault "%" with id % cannot have origin "%"', NEW.name, NEW.fault_id, NEW.origin
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_id_check', HINT = 'Shipped faults, and only they, are builtin and have ids below 1000000.';
+    ELSIF NOT NEW.priority BETWEEN 0 AND 100 THEN
+        RAISE EXCEPTION 'priority of fault "%" cannot be %', NEW.name, NEW.priority
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_priority_check', HINT = 'It is from 0 to 100.';
+    ELSIF NEW.name = ANY (NEW.leads_to) OR array_position(NEW.leads_to, NULL) IS NOT NULL THEN
+        RAISE EXCEPTION 'leads_to of fault "%" names the fault itself or nothing', NEW.name
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_leads_to_check', HINT = 'It lists names of other faults.';
+    ELSIF NEW.combined <> (NEW.signature IS NULL AND NEW.templates IS NULL) THEN
+        RAISE EXCEPTION 'fault "%" must have a signature or templates, or be combined', NEW.name
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_pattern_check',
+                HINT = 'A combined fault has neither: rows of l4.fault_condition say what it is recognised by.';
+    ELSIF NOT l4._signature_usable(NEW.signature) THEN
+        RAISE EXCEPTION 'the signature of fault "%" matches lines that say nothing', NEW.name
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_signature_check', DETAIL = format('Signature: %s', left(NEW.signature::text, 200)),
+                HINT = 'Neither an empty line nor one of a healthy step may match: write what only the fault shows.';
+    ELSIF NOT l4._templates_usable(NEW.templates) THEN
+        RAISE EXCEPTION 'a template of fault "%" says too little', NEW.name
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_templates_check', HINT = 'A template needs four letters besides its variable parts.';
+    ELSIF NOT l4.pcre_match(NEW.example, NEW.signature) THEN
+        RAISE EXCEPTION 'the signature of fault "%" does not match its example', NEW.name
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_example_check', DETAIL = format('Example: %s', left(NEW.example, 200)),
+                HINT = 'Give a line that it matches, or none.';
+    END IF;
+    RETURN NEW;
 END
 $$;
 COMMENT ON FUNCTION l4._fault_explain() IS 'trigger: says what is wrong with a row';
 CREATE TRIGGER fault_explain BEFORE INSERT OR UPDATE OF fault_id, name, category, component, severity, signature, templates, example, combined, origin, priority, leads_to ON l4.fault
-	FOR EACH ROW WHEN (NEW.name IS NOT NULL) EXECUTE FUNCTION l4._fault_explain();
+    FOR EACH ROW WHEN (NEW.name IS NOT NULL) EXECUTE FUNCTION l4._fault_explain();
 
 -- Shipped rows are not dumped, and an update replaces them: what somebody changes in them would be lost without a word. The script of an
 -- update switches these triggers off while it replaces rows.
@@ -98,32 +98,32 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RAISE EXCEPTION 'shipped rows of l4.% cannot be %', TG_TABLE_NAME, CASE TG_OP WHEN 'INSERT' THEN 'added' WHEN 'UPDATE' THEN 'changed' ELSE 'deleted' END
-		USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows with ids below 1000000 come with l4: an update replaces them, and pg_dump leaves them out.',
-			HINT = 'A row of yours with the same name takes the place of a shipped one; a row of l4.disabled_rule switches it off.';
+    RAISE EXCEPTION 'shipped rows of l4.% cannot be %', TG_TABLE_NAME, CASE TG_OP WHEN 'INSERT' THEN 'added' WHEN 'UPDATE' THEN 'changed' ELSE 'deleted' END
+        USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows with ids below 1000000 come with l4: an update replaces them, and pg_dump leaves them out.',
+            HINT = 'A row of yours with the same name takes the place of a shipped one; a row of l4.disabled_rule switches it off.';
 END
 $$;
 COMMENT ON FUNCTION l4._shipped_guard() IS 'trigger: shipped rows stay as they are';
 
 DO $$
 DECLARE
-	t record;
+    t record;
 BEGIN
-	FOR t IN SELECT * FROM (VALUES ('fault', 'fault_id'), ('fault_condition', 'fault_id'), ('line_format', 'rule_id'), ('stage_rule', 'rule_id'),
-		('iteration_rule', 'rule_id'), ('mask_rule', 'rule_id'), ('marker_rule', 'rule_id')) AS v(name, id)
-	LOOP
-		EXECUTE format('CREATE TRIGGER shipped_new BEFORE INSERT OR UPDATE ON l4.%I FOR EACH ROW WHEN (NEW.%I OPERATOR(pg_catalog.<) 1000000) EXECUTE FUNCTION l4._shipped_guard()', t.name, t.id);
-		EXECUTE format('CREATE TRIGGER shipped_old BEFORE UPDATE OR DELETE ON l4.%I FOR EACH ROW WHEN (OLD.%I OPERATOR(pg_catalog.<) 1000000) EXECUTE FUNCTION l4._shipped_guard()', t.name, t.id);
-		EXECUTE format('CREATE TRIGGER shipped_all BEFORE TRUNCATE ON l4.%I FOR EACH STATEMENT EXECUTE FUNCTION l4._shipped_guard()', t.name);
-	END LOOP;
+    FOR t IN SELECT * FROM (VALUES ('fault', 'fault_id'), ('fault_condition', 'fault_id'), ('line_format', 'rule_id'), ('stage_rule', 'rule_id'),
+        ('iteration_rule', 'rule_id'), ('mask_rule', 'rule_id'), ('marker_rule', 'rule_id')) AS v(name, id)
+    LOOP
+        EXECUTE format('CREATE TRIGGER shipped_new BEFORE INSERT OR UPDATE ON l4.%I FOR EACH ROW WHEN (NEW.%I OPERATOR(pg_catalog.<) 1000000) EXECUTE FUNCTION l4._shipped_guard()', t.name, t.id);
+        EXECUTE format('CREATE TRIGGER shipped_old BEFORE UPDATE OR DELETE ON l4.%I FOR EACH ROW WHEN (OLD.%I OPERATOR(pg_catalog.<) 1000000) EXECUTE FUNCTION l4._shipped_guard()', t.name, t.id);
+        EXECUTE format('CREATE TRIGGER shipped_all BEFORE TRUNCATE ON l4.%I FOR EACH STATEMENT EXECUTE FUNCTION l4._shipped_guard()', t.name);
+    END LOOP;
 END
 $$;
 
 CREATE VIEW l4.fault_problem AS
 WITH edge AS MATERIALIZED (
-	SELECT f.fault_id, f.name, f.origin, t.effect FROM l4.fault f CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
+    SELECT f.fault_id, f.name, f.origin, t.effect FROM l4.fault f CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
 ), reach AS MATERIALIZED (
-	SELECT r.name, r.effect FROM l4._fault_effects((SELECT pg_catalog.array_agg(DISTINCT a.name) FROM l4.active_fault a)) r
+    SELECT r.name, r.effect FROM l4._fault_effects((SELECT pg_catalog.array_agg(DISTINCT a.name) FROM l4.active_fault a)) r
 )
 SELECT e.fault_id, e.name, e.origin, pg_catalog.format('leads_to names a fault that does not exist: "%s"', e.effect) AS problem
 FROM edge e
@@ -136,13 +136,13 @@ UNION ALL
 SELECT f.fault_id, f.name, f.origin, p.problem
 FROM l4.fault f
 LEFT JOIN (SELECT c.fault_id, pg_catalog.min(c.step) AS step FROM l4.fault_condition c GROUP BY c.fault_id) AS c
-	ON c.fault_id OPERATOR(pg_catalog.=) f.fault_id
+    ON c.fault_id OPERATOR(pg_catalog.=) f.fault_id
 CROSS JOIN LATERAL (
-	SELECT 'combined, but it has no conditions' AS problem WHERE f.combined AND c.step IS NULL
-	UNION ALL
-	SELECT 'it has conditions, but is not combined: they do not count' WHERE NOT f.combined AND c.step IS NOT NULL
-	UNION ALL
-	SELECT 'the conditions do not start with step 1' WHERE f.combined AND c.step OPERATOR(pg_catalog.>) 1
+    SELECT 'combined, but it has no conditions' AS problem WHERE f.combined AND c.step IS NULL
+    UNION ALL
+    SELECT 'it has conditions, but is not combined: they do not count' WHERE NOT f.combined AND c.step IS NOT NULL
+    UNION ALL
+    SELECT 'the conditions do not start with step 1' WHERE f.combined AND c.step OPERATOR(pg_catalog.>) 1
 ) AS p
 UNION ALL
 SELECT f.fault_id, f.name, f.origin, pg_catalog.format('hidden by the %s fault of this name', a.origin)
