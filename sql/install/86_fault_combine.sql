@@ -1,82 +1,96 @@
 -- Faults recognised by several events together: the rows of fault_condition.
 
 -- The CHECKs of the table keep such rows out; this says why.
-CREATE FUNCTION l4._condition_problem(c l4.fault_condition) RETURNS text
+CREATE FUNCTION l4._check_condition(c l4.fault_condition) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     patternless constant bool := c.kind IN ('effect', 'quiet', 'ends');
-BEGIN
-    RETURN CASE
-        WHEN c.kind <> ALL (ARRAY['event', 'absent', 'silence', 'effect', 'quiet', 'ends']) THEN 'kind is one of event, absent, silence, effect, quiet, ends.'
+    problem constant text := CASE
+        WHEN c.kind <> ALL (ARRAY['event', 'absent', 'silence', 'effect', 'quiet', 'ends'])
+            THEN 'kind is one of event, absent, silence, effect, quiet, ends.'
         WHEN c.step NOT BETWEEN 1 AND 16 THEN 'step is from 1 to 16.'
-        WHEN patternless AND num_nonnulls(c.signature, c.template) > 0 THEN format('A condition of kind %s has neither signature nor template.', c.kind)
-        WHEN NOT patternless AND num_nonnulls(c.signature, c.template) <> 1 THEN format('A condition of kind %s has a signature or a template.', c.kind)
+        WHEN patternless AND num_nonnulls(c.signature, c.template) > 0
+            THEN format('A condition of kind %s has neither signature nor template.', c.kind)
+        WHEN NOT patternless AND num_nonnulls(c.signature, c.template) <> 1
+            THEN format('A condition of kind %s has a signature or a template.', c.kind)
         WHEN NOT l4._signature_usable(c.signature) THEN 'Its signature matches lines that say nothing.'
-        WHEN NOT l4._templates_usable(CASE WHEN c.template IS NOT NULL THEN ARRAY[c.template] END) THEN 'A template needs four letters besides its variable parts.'
-        WHEN (c.kind IN ('silence', 'quiet', 'ends')) <> (c.silence IS NOT NULL) OR c.silence <= '0' THEN 'silence is for kinds silence, quiet and ends, and more than 0.'
-        WHEN c.within IS NOT NULL AND c.kind NOT IN ('event', 'effect') OR c.within <= '0' THEN 'within is for kinds event and effect, and more than 0.'
+        WHEN NOT l4._templates_usable(CASE WHEN c.template IS NOT NULL THEN ARRAY[c.template] END)
+            THEN 'A template needs four letters besides its variable parts.'
+        WHEN (c.kind IN ('silence', 'quiet', 'ends')) <> (c.silence IS NOT NULL) OR c.silence <= '0'
+            THEN 'silence is for kinds silence, quiet and ends, and more than 0.'
+        WHEN c.within IS NOT NULL AND c.kind NOT IN ('event', 'effect') OR c.within <= '0'
+            THEN 'within is for kinds event and effect, and more than 0.'
         WHEN c.step = 1 AND (c.kind IN ('absent', 'quiet', 'ends') OR c.same_node OR c.within IS NOT NULL OR c.min_nodes = 0)
-            THEN 'Step 1 gives the proof line: it is an event, silence or effect on at least one node, without same_node and within.'
-        WHEN c.min_occurrences < 1 OR c.min_nodes < 0 OR c.max_nodes < c.min_nodes OR c.min_nodes = 0 AND c.max_nodes IS NULL
-            THEN 'min_occurrences is at least 1, min_nodes too unless max_nodes is given, and max_nodes not below it.' END;
+            THEN 'Step 1 gives the proof line: it is an event, silence or effect on at least one node, '
+                'without same_node and within.'
+        WHEN c.min_occurrences < 1 OR c.min_nodes < 0 OR c.max_nodes < c.min_nodes
+            OR c.min_nodes = 0 AND c.max_nodes IS NULL
+            THEN 'min_occurrences is at least 1, min_nodes too unless max_nodes is given, and max_nodes not below it.'
+        END;
+BEGIN
+    IF problem IS NOT NULL THEN
+        RAISE EXCEPTION 'a condition with step % cannot be so', c.step USING ERRCODE = 'check_violation', HINT = problem;
+    END IF;
 END
 $$;
-COMMENT ON FUNCTION l4._condition_problem(l4.fault_condition) IS 'what is wrong with a condition; NULL = nothing';
+COMMENT ON FUNCTION l4._check_condition(l4.fault_condition) IS 'raises what is wrong with a condition';
 
 CREATE FUNCTION l4._condition_explain() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    problem constant text := l4._condition_problem(NEW);
 BEGIN
-    IF problem IS NOT NULL THEN
-        RAISE EXCEPTION 'a condition with step % cannot be so', NEW.step USING ERRCODE = 'check_violation', HINT = problem;
-    END IF;
+    PERFORM l4._check_condition(NEW);
     RETURN NEW;
 END
 $$;
 COMMENT ON FUNCTION l4._condition_explain() IS 'trigger: says what is wrong with a condition';
-CREATE TRIGGER condition_explain BEFORE INSERT OR UPDATE ON l4.fault_condition FOR EACH ROW WHEN (NEW.step IS NOT NULL) EXECUTE FUNCTION l4._condition_explain();
+CREATE TRIGGER condition_explain BEFORE INSERT OR UPDATE ON l4.fault_condition
+    FOR EACH ROW WHEN (NEW.step IS NOT NULL) EXECUTE FUNCTION l4._condition_explain();
 
 CREATE FUNCTION l4._read_conditions(conditions jsonb, fault_id int) RETURNS SETOF l4.fault_condition
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE ROWS 3
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    keys constant text[] := ARRAY['step', 'kind', 'signature', 'template', 'min_occurrences', 'min_nodes', 'max_nodes', 'same_node', 'within', 'silence'];
+    keys constant text[] := ARRAY['step', 'kind', 'signature', 'template', 'min_occurrences', 'min_nodes', 'max_nodes',
+        'same_node', 'within', 'silence'];
+    defaults constant jsonb := '{"kind": "event", "min_occurrences": 1, "min_nodes": 1, "same_node": false}';
     unknown text;
     last int;
     c l4.fault_condition;
 BEGIN
-    IF jsonb_typeof(conditions) <> 'array' OR jsonb_path_exists(conditions, '$[*] ? (@.type() != "object")') OR NOT jsonb_path_exists(conditions, '$[*] ? (@.step == 1)') THEN
-        RAISE EXCEPTION 'conditions must be an array of objects, one of them step 1' USING ERRCODE = 'invalid_parameter_value';
+    IF jsonb_typeof(conditions) <> 'array' OR jsonb_path_exists(conditions, '$[*] ? (@.type() != "object")')
+       OR NOT jsonb_path_exists(conditions, '$[*] ? (@.step == 1)') THEN
+        RAISE EXCEPTION 'conditions must be an array of objects, one of them step 1'
+            USING ERRCODE = 'invalid_parameter_value';
     END IF;
     SELECT k.key INTO unknown
     FROM jsonb_array_elements(conditions) AS e(value) CROSS JOIN LATERAL jsonb_object_keys(e.value) AS k(key)
     WHERE k.key <> ALL (keys) ORDER BY 1 LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION 'unknown key "%" in conditions', unknown USING ERRCODE = 'invalid_parameter_value', HINT = format('Keys are %s.', array_to_string(keys, ', '));
+        RAISE EXCEPTION 'unknown key "%" in conditions', unknown
+            USING ERRCODE = 'invalid_parameter_value', HINT = format('Keys are %s.', array_to_string(keys, ', '));
     END IF;
     FOR c IN
         SELECT r.* FROM jsonb_array_elements(jsonb_strip_nulls(conditions)) AS e(value)
-        CROSS JOIN LATERAL jsonb_populate_record(NULL::l4.fault_condition, '{"kind": "event", "min_occurrences": 1, "min_nodes": 1, "same_node": false}'
-            || e.value || jsonb_build_object('fault_id', _read_conditions.fault_id)) AS r
+        CROSS JOIN LATERAL jsonb_populate_record(NULL::l4.fault_condition,
+            defaults || e.value || jsonb_build_object('fault_id', _read_conditions.fault_id)) AS r
         ORDER BY r.step
     LOOP
         IF c.step IS NULL OR c.step = last THEN
             RAISE EXCEPTION 'each of the conditions needs a step of its own' USING ERRCODE = 'invalid_parameter_value';
-        ELSIF l4._condition_problem(c) IS NOT NULL THEN
-            RAISE EXCEPTION 'a condition with step % cannot be so', c.step USING ERRCODE = 'check_violation', HINT = l4._condition_problem(c);
         END IF;
+        PERFORM l4._check_condition(c);
         last := c.step;
         RETURN NEXT c;
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION l4._read_conditions(jsonb, int) IS 'conditions in the form of a pack as rows; raises what is wrong with them';
+COMMENT ON FUNCTION l4._read_conditions(jsonb, int)
+    IS 'conditions in the form of a fault file as rows; raises what is wrong with them';
 
 CREATE FUNCTION l4._active_conditions() RETURNS l4.fault_condition[]
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -85,80 +99,89 @@ RETURN ARRAY(
     WHERE f.combined);
 COMMENT ON FUNCTION l4._active_conditions() IS 'conditions of all active faults';
 
--- A step speaks of an event on all its nodes, or, where a variable part decides (an exit code), on the nodes that have such a value.
--- Values are tried for the events that some signature matched (event_ids): for each family of values the pack has one that matches any.
+-- A step speaks of an event on all its nodes, or, where a parameter decides (an exit code), on the nodes that have such a
+-- value. Values are tried for the events that some signature matched (event_ids): for each group of faults that differ in
+-- a value the library has one that matches any.
 CREATE FUNCTION l4._condition_events(job_id text, event_ids int[], conditions l4.fault_condition[])
 RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz, gave_up bool)
-LANGUAGE sql STABLE PARALLEL SAFE ROWS 100
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20
 BEGIN ATOMIC
     WITH condition AS MATERIALIZED (
-        SELECT row_number() OVER (ORDER BY c.signature IS NULL, c.fault_id, c.step) AS place, c.fault_id, c.step, c.kind, c.signature, l4._template_pattern(c.template)::l4.pcre AS pattern, c.template
+        SELECT row_number() OVER (ORDER BY c.signature IS NULL, c.fault_id, c.step) AS place, c.fault_id, c.step, c.kind,
+            c.signature, l4._template_pattern(c.template)::l4.pcre AS pattern, c.template
         FROM unnest(_condition_events.conditions) AS c
-        WHERE c.kind <> ALL (ARRAY['quiet', 'ends'])
+        WHERE c.kind NOT IN ('quiet', 'ends')
     ), line AS MATERIALIZED (
         SELECT row_number() OVER () AS place, l.* FROM l4._fault_lines(_condition_events.job_id) AS l
-    ), told AS MATERIALIZED (
+    ), lost_peer AS MATERIALIZED (
         SELECT l.event_id, (array_agg(l.line ORDER BY l.is_record, l.line_no))[1] AS line, min(l.ts) AS ts
         FROM l4._pcre_multimatch(
                 (SELECT array_agg(f.signature ORDER BY f.fault_id) FROM l4.active_fault AS f
-                 WHERE f.is_effect AND f.component = ANY (ARRAY['network', 'collective', 'node'])
+                 WHERE f.is_effect AND f.component IN ('network', 'collective', 'node')
                    AND EXISTS (SELECT FROM condition AS c WHERE c.kind = 'effect')),
                 (SELECT array_agg(l.line ORDER BY l.place) FROM line AS l)) AS m
         JOIN line AS l ON l.place = m.line
         WHERE m.matched
         GROUP BY l.event_id
     ), pattern AS MATERIALIZED (
-        SELECT array_agg(c.signature ORDER BY c.place) AS all FROM condition AS c WHERE c.signature IS NOT NULL
+        SELECT array_agg(c.signature ORDER BY c.place) AS signatures FROM condition AS c WHERE c.signature IS NOT NULL
     ), whole AS (
-        SELECT c.fault_id, c.step, l.event_id, COALESCE(bool_or(m.matched), false) AS yes, bool_or(m.matched IS NULL) AS unknown,
+        SELECT c.fault_id, c.step, l.event_id, coalesce(bool_or(m.matched), false) AS yes,
+            bool_or(m.matched IS NULL) AS unknown,
             (array_agg(l.line ORDER BY l.is_record, l.line_no) FILTER (WHERE m.matched))[1] AS line, min(l.ts) AS ts
-        FROM l4._pcre_multimatch((SELECT p.all FROM pattern AS p), (SELECT array_agg(l.line ORDER BY l.place) FROM line AS l)) AS m
+        FROM l4._pcre_multimatch((SELECT p.signatures FROM pattern AS p),
+                                 (SELECT array_agg(l.line ORDER BY l.place) FROM line AS l)) AS m
         JOIN condition AS c ON c.place = m.pattern
         JOIN line AS l ON l.place = m.line
         GROUP BY c.fault_id, c.step, l.event_id
         UNION ALL
-        SELECT c.fault_id, c.step, e.event_id, COALESCE(m.yes, false), m.yes IS NULL, l.line, l.ts
+        SELECT c.fault_id, c.step, e.event_id, coalesce(m.yes, false), m.yes IS NULL, l.line, l.ts
         FROM condition AS c
         JOIN l4._event AS e ON e.event_id = ANY (ARRAY(SELECT l.event_id FROM line AS l))
         CROSS JOIN LATERAL (SELECT e.template = c.template OR l4.pcre_match(e.example, c.pattern) AS yes) AS m
-        CROSS JOIN LATERAL (SELECT l.line, l.ts FROM line AS l WHERE l.event_id = e.event_id ORDER BY l.is_record, l.line_no LIMIT 1) AS l
+        CROSS JOIN LATERAL (SELECT l.line, l.ts FROM line AS l WHERE l.event_id = e.event_id
+                            ORDER BY l.is_record, l.line_no LIMIT 1) AS l
         WHERE c.template IS NOT NULL AND m.yes IS NOT FALSE
         UNION ALL
-        SELECT c.fault_id, c.step, t.event_id, true, false, t.line, t.ts
-        FROM condition AS c CROSS JOIN told AS t
+        SELECT c.fault_id, c.step, p.event_id, true, false, p.line, p.ts
+        FROM condition AS c CROSS JOIN lost_peer AS p
         WHERE c.kind = 'effect'
     ), variant AS MATERIALIZED (
-        SELECT row_number() OVER () AS n, v.* FROM l4._line_variants(_condition_events.job_id, _condition_events.event_ids) AS v
+        SELECT row_number() OVER () AS n, v.*
+        FROM l4._line_variants(_condition_events.job_id, _condition_events.event_ids) AS v
     ), match AS MATERIALIZED (
         SELECT m.pattern, m.line
-        FROM l4._pcre_multimatch((SELECT p.all FROM pattern AS p), (SELECT array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS m
+        FROM l4._pcre_multimatch((SELECT p.signatures FROM pattern AS p),
+                                 (SELECT array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS m
         WHERE m.matched
-    ), value AS MATERIALIZED (
-        SELECT c.fault_id, c.step, v.event_id, v.slot, v.nodes, v.line, v.ts, m.line IS NOT NULL AS yes,
-            bool_or(m.line IS NOT NULL) OVER w AND NOT bool_and(m.line IS NOT NULL) OVER w AS decides
-        FROM variant AS v
-        JOIN condition AS c ON c.signature IS NOT NULL
-        LEFT JOIN match AS m ON m.line = v.n AND m.pattern = c.place
-        WINDOW w AS (PARTITION BY c.fault_id, c.step, v.event_id, v.slot)
-    ), decided AS (
-        SELECT v.fault_id, v.step, v.event_id, v.nodes AS nodes, v.line, v.ts
-        FROM (SELECT n.fault_id, n.step, n.event_id, array_agg(n.node ORDER BY n.node) AS nodes, min(n.line) AS line, min(n.ts) AS ts
-            FROM (SELECT v.fault_id, v.step, v.event_id, t.node, (array_agg(v.line ORDER BY v.ts, v.line))[1] AS line, min(v.ts) AS ts,
-                    count(DISTINCT v.slot) AS slots
-                FROM value AS v CROSS JOIN LATERAL unnest(v.nodes) AS t(node)
-                WHERE v.decides AND v.yes
-                GROUP BY v.fault_id, v.step, v.event_id, t.node) AS n
-            WHERE n.slots = (SELECT count(DISTINCT d.slot) FROM value AS d WHERE d.decides AND d.fault_id = n.fault_id
-                                 AND d.step = n.step AND d.event_id = n.event_id)
-            GROUP BY n.fault_id, n.step, n.event_id) AS v
+    ), deciding AS MATERIALIZED (
+        -- slots of which some values match and others do not
+        SELECT v.*
+        FROM (SELECT c.fault_id, c.step, v.event_id, v.slot, v.nodes, v.line, v.ts, m.line IS NOT NULL AS yes,
+                bool_or(m.line IS NOT NULL) OVER w AND NOT bool_and(m.line IS NOT NULL) OVER w AS decides
+            FROM variant AS v
+            JOIN condition AS c ON c.signature IS NOT NULL
+            LEFT JOIN match AS m ON m.line = v.n AND m.pattern = c.place
+            WINDOW w AS (PARTITION BY c.fault_id, c.step, v.event_id, v.slot)) AS v
+        WHERE v.decides
+    ), node AS (
+        SELECT d.fault_id, d.step, d.event_id, t.node, (array_agg(d.line ORDER BY d.ts, d.line))[1] AS line,
+            min(d.ts) AS ts, count(DISTINCT d.slot) AS slots
+        FROM deciding AS d CROSS JOIN LATERAL unnest(d.nodes) AS t(node)
+        WHERE d.yes
+        GROUP BY d.fault_id, d.step, d.event_id, t.node
+    ), slots AS (
+        SELECT d.fault_id, d.step, d.event_id, count(DISTINCT d.slot) AS slots FROM deciding AS d GROUP BY 1, 2, 3
     )
-    SELECT d.fault_id, d.step, d.event_id, d.nodes, d.line, d.ts, false FROM decided AS d
+    SELECT n.fault_id, n.step, n.event_id, array_agg(n.node ORDER BY n.node), min(n.line), min(n.ts), false
+    FROM node AS n
+    JOIN slots AS s ON s.fault_id = n.fault_id AND s.step = n.step AND s.event_id = n.event_id AND s.slots = n.slots
+    GROUP BY n.fault_id, n.step, n.event_id
     UNION ALL
     SELECT w.fault_id, w.step, w.event_id, NULL, w.line, w.ts, NOT w.yes
     FROM whole AS w
     WHERE (w.yes OR w.unknown)
-      AND NOT EXISTS (SELECT FROM value AS v WHERE v.decides AND v.fault_id = w.fault_id AND v.step = w.step
-                      AND v.event_id = w.event_id);
+      AND NOT EXISTS (SELECT FROM slots AS s WHERE s.fault_id = w.fault_id AND s.step = w.step AND s.event_id = w.event_id);
 END;
 COMMENT ON FUNCTION l4._condition_events(text, int[], l4.fault_condition[])
     IS 'events of the job that each step of a combined fault speaks of, and on which nodes; NULL = wherever the event occurs';
@@ -166,48 +189,47 @@ COMMENT ON FUNCTION l4._condition_events(text, int[], l4.fault_condition[])
 -- events: event id -> null, or the nodes that count.
 CREATE FUNCTION l4._event_times(job_id text, events jsonb)
 RETURNS TABLE (node text, ts timestamptz)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1000
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000
 BEGIN ATOMIC
     SELECT t.node, t.ts
     FROM jsonb_each(_event_times.events) AS e(event_id, nodes)
     CROSS JOIN LATERAL l4.event_lines(_event_times.job_id, e.event_id::int) AS t
-    WHERE t.line_no = t.record_line_no AND t.ts IS NOT NULL
-      AND (jsonb_typeof(e.nodes) = 'null' OR e.nodes ? t.node);
+    WHERE t.line_no = t.record_line_no AND t.ts IS NOT NULL AND (jsonb_typeof(e.nodes) = 'null' OR e.nodes ? t.node);
 END;
 COMMENT ON FUNCTION l4._event_times(text, jsonb) IS 'node and time of every record of some events';
 
 CREATE FUNCTION l4._event_nodes(job_id text, events jsonb, min_occurrences bigint) RETURNS text[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN (
-    SELECT COALESCE(array_agg(n.node), '{}')
-    FROM (SELECT k.node
-        FROM jsonb_each(_event_nodes.events) AS e(event_id, nodes)
-        JOIN l4.event_count AS k ON k.event_id = e.event_id::int
-        WHERE k.job_id = _event_nodes.job_id
-          AND (jsonb_typeof(e.nodes) = 'null' OR e.nodes ? k.node)
-        GROUP BY k.node
-        HAVING sum(k.occurrences) >= _event_nodes.min_occurrences) AS n);
+RETURN ARRAY(
+    SELECT k.node
+    FROM l4._node_counts(_event_nodes.job_id, ARRAY(SELECT e.id::int FROM jsonb_object_keys(_event_nodes.events) AS e(id))) AS k
+    CROSS JOIN LATERAL (SELECT _event_nodes.events -> k.event_id::text AS nodes) AS e
+    WHERE jsonb_typeof(e.nodes) = 'null' OR e.nodes ? k.node
+    GROUP BY k.node
+    HAVING sum(k.occurrences) >= _event_nodes.min_occurrences);
 COMMENT ON FUNCTION l4._event_nodes(text, jsonb, bigint) IS 'nodes with at least so many records of some events';
 
 CREATE FUNCTION l4._silent_nodes(job_id text, events jsonb, silence interval) RETURNS text[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN (
-    SELECT array_agg(DISTINCT g.node ORDER BY g.node)
-    FROM (SELECT t.node, COALESCE(lead(t.ts) OVER (PARTITION BY t.node ORDER BY t.ts), e.ts) - t.ts AS gap
+RETURN ARRAY(
+    SELECT DISTINCT g.node
+    FROM (SELECT t.node, coalesce(lead(t.ts) OVER (PARTITION BY t.node ORDER BY t.ts), e.ts) - t.ts AS gap
         FROM l4._event_times(_silent_nodes.job_id, _silent_nodes.events) AS t
-        CROSS JOIN (SELECT max(n.last_ts) AS ts FROM l4._node AS n
-                    WHERE n.job_id = _silent_nodes.job_id) AS e) AS g
-    WHERE g.gap >= _silent_nodes.silence);
-COMMENT ON FUNCTION l4._silent_nodes(text, jsonb, interval) IS 'nodes on which some events stop for at least that long, at the latest by the end of the job''s log';
+        CROSS JOIN (SELECT max(n.last_ts) AS ts FROM l4._node AS n WHERE n.job_id = _silent_nodes.job_id) AS e) AS g
+    WHERE g.gap >= _silent_nodes.silence
+    ORDER BY 1);
+COMMENT ON FUNCTION l4._silent_nodes(text, jsonb, interval)
+    IS 'nodes on which some events stop for at least that long, at the latest by the end of the job''s log';
 
--- Times at which a node wrote nothing while others went on. One whose log ends is compared with the end of most logs. Between two lines of
--- its own, at least half of the others must write in the middle half of the time: when all wait, the last one to speak is not quiet.
+-- Times at which a node wrote nothing while others went on. One whose log ends is compared with the end of most logs.
+-- Between two lines of its own, at least half of the others must write in the middle half of the time: when all wait, the
+-- last one to write is not quiet. Times are compared by the clock of most nodes.
 CREATE FUNCTION l4._silences(job_id text, silence interval)
 RETURNS TABLE (node text, since timestamptz, length interval, ended bool)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 10 SET enable_nestloop = off SET jit = off
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 10
 BEGIN ATOMIC
     WITH node AS MATERIALIZED (
-        SELECT n.node, n.last_ts, COALESCE(z.clock, '0') AS clock, count(*) OVER () AS nodes
+        SELECT n.node, n.last_ts, coalesce(z.clock, '0') AS clock
         FROM l4._node AS n LEFT JOIN l4._case_node AS z ON z.job_id = n.job_id AND z.node = n.node
         WHERE n.job_id = _silences.job_id AND n.last_ts IS NOT NULL
     ), ends AS (
@@ -218,20 +240,20 @@ BEGIN ATOMIC
             FROM l4._activity AS a WHERE a.job_id = _silences.job_id) AS p
         WHERE p.next - p.bucket >= _silences.silence
         ORDER BY 3 DESC, 1, 2 LIMIT 64
+    ), clocked AS MATERIALIZED (
+        SELECT p.node, p.since, p.length, p.since - n.clock AS ts FROM pause AS p JOIN node AS n ON n.node = p.node
     ), stream AS MATERIALIZED (
         -- taken out of its pack once, not once for each pause
-        SELECT s.node, m.activity, m.open_activity
-        FROM l4._stream AS s JOIN l4._summary AS m ON m.stream_id = s.stream_id
+        SELECT s.node, n.clock, m.activity, m.open_activity
+        FROM l4._stream AS s
+        JOIN l4._summary AS m ON m.stream_id = s.stream_id
+        JOIN node AS n ON n.node = s.node
         WHERE s.job_id = _silences.job_id AND EXISTS (SELECT FROM pause AS p)
     ), others AS (
         SELECT p.node, p.since, p.length, s.node AS other,
             bool_or(l4._wrote_between(s.activity, s.open_activity,
-                p.since - n.clock + o.clock + (p.length * 0.25),
-                p.since - n.clock + o.clock + (p.length * 0.75))) AS wrote
-        FROM pause AS p
-        JOIN node AS n ON n.node = p.node
-        JOIN node AS o ON o.node <> p.node
-        JOIN stream AS s ON s.node = o.node
+                p.ts + s.clock + p.length * 0.25, p.ts + s.clock + p.length * 0.75)) AS wrote
+        FROM clocked AS p JOIN stream AS s ON s.node <> p.node
         GROUP BY p.node, p.since, p.length, s.node
     )
     SELECT n.node, n.last_ts, e.ts - (n.last_ts - n.clock), true
@@ -243,10 +265,11 @@ BEGIN ATOMIC
     GROUP BY o.node, o.since, o.length
     HAVING count(*) FILTER (WHERE o.wrote) * 2 >= count(*);
 END;
-COMMENT ON FUNCTION l4._silences(text, interval) IS 'when nodes wrote nothing for at least that long while most others went on; ended: and nothing after it';
+COMMENT ON FUNCTION l4._silences(text, interval)
+    IS 'when nodes wrote nothing for at least that long while most others went on; ended: and nothing after it';
 
--- One fault: goes through its steps, keeping the nodes on which all steps so far hold (same_node) and the times of the last
--- event step that a following step may refer to. NULL when a step does not hold.
+-- One fault: goes through its steps, keeping the nodes on which all steps so far hold (same_node) and the times of the
+-- last event step that a following step may refer to. NULL when a step does not hold.
 CREATE FUNCTION l4._combination_nodes(job_id text, conditions l4.fault_condition[], steps jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -270,23 +293,26 @@ BEGIN
             IF (SELECT count(n.last_ts) < 2 FROM l4._node n WHERE n.job_id = _combination_nodes.job_id) THEN
                 RETURN NULL;
             END IF;
-            held := ARRAY(SELECT DISTINCT q.node FROM l4._silences(_combination_nodes.job_id, c.silence) AS q WHERE q.ended OR c.kind = 'quiet');
+            held := ARRAY(SELECT DISTINCT q.node FROM l4._silences(_combination_nodes.job_id, c.silence) AS q
+                          WHERE q.ended OR c.kind = 'quiet');
         ELSIF events IS NOT NULL AND c.kind = 'silence' THEN
-            held := coalesce(l4._silent_nodes(_combination_nodes.job_id, events, c.silence), '{}');
+            held := l4._silent_nodes(_combination_nodes.job_id, events, c.silence);
         ELSIF events IS NOT NULL AND c.within IS NOT NULL THEN
             -- the latest time of the step before that is not after this one decides
             SELECT array_agg(q.node), array_agg(q.ts) INTO at_nodes, at_times
-            FROM (SELECT u.node, u.ts, u.own, max(u.ts) FILTER (WHERE NOT u.own)
-                    OVER (PARTITION BY CASE WHEN c.same_node THEN u.node END ORDER BY u.ts, u.own ROWS UNBOUNDED PRECEDING) AS before
+            FROM (SELECT u.node, u.ts, u.own, max(u.ts) FILTER (WHERE NOT u.own) OVER (
+                    PARTITION BY CASE WHEN c.same_node THEN u.node END
+                    ORDER BY u.ts, u.own ROWS UNBOUNDED PRECEDING) AS before
                 FROM (SELECT t.node, t.ts, true AS own FROM l4._event_times(_combination_nodes.job_id, events) AS t
                     UNION ALL SELECT p.node, p.ts, false FROM unnest(at_nodes, at_times) AS p(node, ts)) AS u) AS q
             WHERE q.own AND q.ts - q.before <= c.within;
-            SELECT coalesce(array_agg(n.node), '{}') INTO held
-            FROM (SELECT p.node FROM unnest(at_nodes) AS p(node) GROUP BY p.node HAVING count(*) >= c.min_occurrences) AS n;
+            held := ARRAY(SELECT p.node FROM unnest(at_nodes) AS p(node)
+                          GROUP BY p.node HAVING count(*) >= c.min_occurrences);
         ELSIF events IS NOT NULL THEN
             held := l4._event_nodes(_combination_nodes.job_id, events, c.min_occurrences);
             IF EXISTS (SELECT FROM unnest(conditions) AS f WHERE f.step > c.step AND f.within IS NOT NULL) THEN
-                SELECT array_agg(t.node), array_agg(t.ts) INTO at_nodes, at_times FROM l4._event_times(_combination_nodes.job_id, events) AS t;
+                SELECT array_agg(t.node), array_agg(t.ts) INTO at_nodes, at_times
+                FROM l4._event_times(_combination_nodes.job_id, events) AS t;
             END IF;
         END IF;
         IF c.step = 1 OR candidates IS NULL THEN
@@ -294,8 +320,8 @@ BEGIN
             first_min := c.min_nodes;
             first_max := c.max_nodes;
         ELSIF c.same_node THEN
-            SELECT coalesce(array_agg(n.node), '{}') INTO candidates FROM unnest(candidates) AS n(node)
-            WHERE (n.node = ANY (held)) = (c.kind <> 'absent');
+            candidates := ARRAY(SELECT n.node FROM unnest(candidates) AS n(node)
+                                WHERE (n.node = ANY (held)) = (c.kind <> 'absent'));
         ELSIF c.kind = 'absent' THEN
             IF held <> '{}' THEN
                 RETURN NULL;
@@ -306,21 +332,23 @@ BEGIN
         IF cardinality(candidates) < first_min OR cardinality(candidates) > first_max THEN
             RETURN NULL;
         END IF;
-        proof := proof || jsonb_build_object(c.step, (SELECT coalesce(jsonb_agg(n.node ORDER BY n.node), '[]')
-            FROM (SELECT n.node FROM unnest(held) AS n(node) ORDER BY 1 LIMIT 16) AS n));
+        proof := proof || jsonb_build_object(c.step, ARRAY(
+            SELECT n.node FROM unnest(held) AS n(node) ORDER BY 1 LIMIT 16));
     END LOOP;
-    RETURN jsonb_build_object('nodes', to_jsonb(candidates), 'steps', proof);
+    RETURN jsonb_build_object('nodes', candidates, 'steps', proof);
 END
 $$;
-COMMENT ON FUNCTION l4._combination_nodes(text, l4.fault_condition[], jsonb) IS 'nodes on which a combined fault holds and those of each step; NULL when it does not';
+COMMENT ON FUNCTION l4._combination_nodes(text, l4.fault_condition[], jsonb)
+    IS 'nodes on which a combined fault holds and those of each step; NULL when it does not';
 
 CREATE FUNCTION l4._fault_combinations(job_id text, event_ids int[], conditions l4.fault_condition[])
-RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint,
-    captures jsonb, gave_up bool)
-LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
+RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz,
+    occurrences bigint, captures jsonb, gave_up bool)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10
 BEGIN ATOMIC
     WITH event AS MATERIALIZED (
-        SELECT e.* FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.event_ids, _fault_combinations.conditions) AS e
+        SELECT e.*
+        FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.event_ids, _fault_combinations.conditions) AS e
     ), fault AS MATERIALIZED (
         -- a step that is wanted and has no event decides without reading times
         SELECT s.fault_id, jsonb_object_agg(s.step, s.events) AS steps
@@ -328,8 +356,8 @@ BEGIN ATOMIC
             FROM event AS e WHERE NOT e.gave_up GROUP BY e.fault_id, e.step) AS s
         GROUP BY s.fault_id
         HAVING NOT EXISTS (SELECT FROM unnest(_fault_combinations.conditions) AS c
-                           WHERE c.fault_id = s.fault_id AND c.kind <> ALL (ARRAY['absent', 'quiet', 'ends'])
-                             AND c.min_nodes > 0 AND NOT c.step = ANY (array_agg(s.step)))
+                           WHERE c.fault_id = s.fault_id AND c.kind NOT IN ('absent', 'quiet', 'ends')
+                             AND c.min_nodes > 0 AND c.step <> ALL (array_agg(s.step)))
     ), held AS MATERIALIZED (
         SELECT f.fault_id, l4._combination_nodes(_fault_combinations.job_id,
             ARRAY(SELECT c FROM unnest(_fault_combinations.conditions) AS c WHERE c.fault_id = f.fault_id), f.steps) AS found
@@ -338,18 +366,19 @@ BEGIN ATOMIC
     SELECT h.fault_id, p.*, h.found -> 'steps', false
     FROM held AS h
     CROSS JOIN LATERAL (
-        SELECT k.event_id, k.node, COALESCE(t.source, j.first_source), COALESCE(t.line_no, k.first_line_no), e.line,
+        SELECT k.event_id, k.node, coalesce(t.source, j.first_source), coalesce(t.line_no, k.first_line_no), e.line,
             CASE WHEN e.nodes IS NULL THEN k.first_ts ELSE e.ts END, k.occurrences
         FROM event AS e
-        JOIN l4.event_count AS k ON k.job_id = _fault_combinations.job_id AND k.event_id = e.event_id
-        JOIN l4._job_event AS j ON j.job_id = k.job_id AND j.event_id = k.event_id
-        LEFT JOIN LATERAL (SELECT l.source, l.line_no FROM l4._event_lines(_fault_combinations.job_id, e.event_id, k.node) AS l
-                           WHERE l.line_no = l.record_line_no
-                           ORDER BY e.nodes IS NOT NULL AND l.ts IS NOT DISTINCT FROM e.ts DESC, l.source, l.line_no LIMIT 1) AS t ON true
-        WHERE e.fault_id = h.fault_id AND e.step = 1 AND NOT e.gave_up
-          AND h.found -> 'nodes' ? k.node
+        CROSS JOIN LATERAL l4._node_counts(_fault_combinations.job_id, ARRAY[e.event_id]) AS k
+        JOIN l4._job_event AS j ON j.job_id = _fault_combinations.job_id AND j.event_id = k.event_id
+        LEFT JOIN LATERAL (
+            SELECT l.source, l.line_no FROM l4._event_lines(_fault_combinations.job_id, e.event_id, k.node) AS l
+            WHERE l.line_no = l.record_line_no
+            ORDER BY e.nodes IS NOT NULL AND l.ts IS NOT DISTINCT FROM e.ts DESC, l.source, l.line_no LIMIT 1) AS t ON true
+        WHERE e.fault_id = h.fault_id AND e.step = 1 AND NOT e.gave_up AND h.found -> 'nodes' ? k.node
           AND (e.nodes IS NULL OR k.node = ANY (e.nodes))
-        ORDER BY EXISTS (SELECT FROM l4.suspect_event AS s WHERE s.job_id = k.job_id AND s.event_id = k.event_id) DESC,
+        ORDER BY EXISTS (SELECT FROM l4.suspect_event AS s
+                         WHERE s.job_id = _fault_combinations.job_id AND s.event_id = k.event_id) DESC,
             k.first_ts, k.node, k.event_id LIMIT 1) AS p
     WHERE h.found IS NOT NULL
     UNION ALL
@@ -358,4 +387,5 @@ BEGIN ATOMIC
     JOIN l4._fault_lines(_fault_combinations.job_id) AS l ON l.event_id = e.event_id
     WHERE e.gave_up;
 END;
-COMMENT ON FUNCTION l4._fault_combinations(text, int[], l4.fault_condition[]) IS 'combined faults that hold in a job; node and line are those of step 1';
+COMMENT ON FUNCTION l4._fault_combinations(text, int[], l4.fault_condition[])
+    IS 'combined faults that hold in a job; node and line are those of step 1';

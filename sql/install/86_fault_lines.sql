@@ -1,29 +1,26 @@
--- The lines of a job that signatures are matched against: the first record of every event, line by line; where an event matched, also its
--- other values, so that a number in a variable part (an Xid, an exit code) decides correctly.
+-- What signatures are matched against: the first record of every event of a job, line by line. Where an event matched,
+-- also its other values, so that a number at a variable position (an Xid, an exit code) decides correctly.
 
--- Not STRICT, so that it becomes part of the query that calls it: for many jobs to start it takes longer than to read their events.
 CREATE FUNCTION l4._fault_lines(job_id text, known int4multirange DEFAULT '{}')
-RETURNS TABLE (event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint, is_record bool, kept_id int, n int)
-LANGUAGE sql STABLE PARALLEL SAFE ROWS 1000
+RETURNS TABLE (event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint,
+    is_record bool, kept_id int, n int)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 500
 BEGIN ATOMIC
-    SELECT l4._survivor(e.event_id, e.merged_into), j.first_node, j.first_source,
-        j.first_line_no + (CASE WHEN r.n > 1 THEN r.n - 1 ELSE 0 END), r.line, j.first_ts, j.occurrences,
-        r.n = 0, j.event_id, r.n
+    SELECT l4._survivor(e.event_id, e.merged_into), j.first_node, j.first_source, j.first_line_no + greatest(r.n - 1, 0),
+        r.line, j.first_ts, j.occurrences, r.n = 0, j.event_id, r.n
     FROM l4._job_event j
     JOIN l4._event e ON e.event_id = j.event_id
     CROSS JOIN LATERAL (
         SELECT rtrim(t.line, E'\r') AS line, t.n::int AS n
-        FROM string_to_table(j.example, E'\n') WITH ORDINALITY AS t(line, n)
+        FROM unnest(string_to_array(j.example, E'\n')) WITH ORDINALITY AS t(line, n)
         UNION ALL
         SELECT j.example, 0 WHERE strpos(j.example, E'\n') > 0
         UNION ALL
-        -- the message of a record whose kept part ends before it
+        -- the message of a record of which the beginning and the end are kept, if it stands between them
         SELECT m.line, -1
         FROM (SELECT split_part(e.example, E'\n', 1) AS line) AS m
-        WHERE strpos(j.example, m.line) = 0
-          AND octet_length(j.example) > 1900) AS r
-    WHERE j.job_id = _fault_lines.job_id AND r.line <> ''
-      AND NOT _fault_lines.known @> j.event_id;
+        WHERE strpos(j.example, m.line) = 0 AND octet_length(j.example) > 1900) AS r
+    WHERE j.job_id = _fault_lines.job_id AND r.line <> '' AND NOT _fault_lines.known @> j.event_id;
 END;
 COMMENT ON FUNCTION l4._fault_lines(text, int4multirange)
     IS 'what is matched of each event of a job, but those known: the lines of its first record (n = 1, 2, ...), a record of several lines as a whole (0), its message if cut off (-1)';
@@ -33,14 +30,16 @@ RETURNS TABLE (n int, fault_id int, gave_up bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
     WITH f AS MATERIALIZED (
-        SELECT array_agg(a.fault_id ORDER BY a.fault_id) AS ids, array_agg(a.signature ORDER BY a.fault_id) AS signatures
+        SELECT array_agg(a.fault_id ORDER BY a.fault_id) AS ids,
+            array_agg(a.signature ORDER BY a.fault_id) AS signatures
         FROM l4.active_fault AS a
         WHERE a.signature IS NOT NULL
     )
     SELECT m.line, f.ids[m.pattern], m.matched IS NULL
     FROM f CROSS JOIN LATERAL l4._pcre_multimatch(f.signatures, _fault_scan.lines) AS m;
 END;
-COMMENT ON FUNCTION l4._fault_scan(text[]) IS 'which active signatures match which of the lines; gave_up: not known, given up at a limit';
+COMMENT ON FUNCTION l4._fault_scan(text[])
+    IS 'which active signatures match which of the lines; gave_up: not known, given up at a limit';
 
 CREATE FUNCTION l4._fault_template_scan(event_ids int[])
 RETURNS TABLE (event_id int, fault_id int, gave_up bool)
@@ -48,7 +47,9 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
     WITH template AS MATERIALIZED (
         SELECT a.fault_id, t.template, t.pattern, row_number() OVER (ORDER BY a.fault_id, t.n) AS place
-        FROM l4.active_fault AS a CROSS JOIN LATERAL ROWS FROM (unnest(a.templates), unnest(a.template_patterns)) WITH ORDINALITY AS t(template, pattern, n)
+        FROM l4.active_fault AS a
+        CROSS JOIN LATERAL ROWS FROM (unnest(a.templates), unnest(a.template_patterns))
+            WITH ORDINALITY AS t(template, pattern, n)
     ), event AS MATERIALIZED (
         SELECT e.event_id, e.template, e.example, row_number() OVER (ORDER BY e.event_id) AS place
         FROM l4._event AS e
@@ -65,12 +66,14 @@ BEGIN ATOMIC
     )
     SELECT h.event_id, h.fault_id, bool_and(h.gave_up) FROM hit AS h GROUP BY h.event_id, h.fault_id;
 END;
-COMMENT ON FUNCTION l4._fault_template_scan(int[]) IS 'which active faults have a template that fits which of the events; gave_up: not known, given up at a limit';
+COMMENT ON FUNCTION l4._fault_template_scan(int[])
+    IS 'which active faults have a template that fits which of the events; gave_up: not known, given up at a limit';
 
--- The value of each variable part is looked for in the example from left to right, so that equal texts are told apart. All values are
--- read in one pass: they are packed by stream.
+-- The values of the first record are looked for in the example from left to right, so that equal texts are told apart.
+-- All values of the job are read in one pass: they are packed by stream.
 CREATE FUNCTION l4._line_variants(job_id text, event_ids int[])
-RETURNS TABLE (event_id int, slot int, node text, line text, ts timestamptz, occurrences bigint, nodes text[], is_first bool, value text, place int)
+RETURNS TABLE (event_id int, slot int, node text, line text, ts timestamptz, occurrences bigint, nodes text[],
+    is_first bool, value text, place int)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -78,31 +81,37 @@ DECLARE
     r record;
     last_event int;
     last_slot int;
-    start int;        -- where the search for the next part starts: behind the head of the line, which has numbers too
-    part int;        -- where the part of this slot is; 0 = not found
+    start int;  -- where the search for the next value begins: behind the prefix, which has numbers too
+    part int;   -- where the value of this slot is; 0 = not found
 BEGIN
     FOR r IN
-        WITH said AS MATERIALIZED (
-            SELECT v.event_id, v.slot, v.value, array_agg(DISTINCT v.node) AS nodes, min(v.first_ts) AS ts, coalesce(sum(v.occurrences), 1)::bigint AS n
+        WITH used AS MATERIALIZED (
+            SELECT v.event_id, v.slot, v.value, array_agg(DISTINCT v.node) AS nodes, min(v.first_ts) AS ts,
+                coalesce(sum(v.occurrences), 1)::bigint AS n
             FROM l4._slot_values(_line_variants.job_id, event_ids) v
             GROUP BY v.event_id, v.slot, v.value
         ), example AS MATERIALIZED (
             SELECT DISTINCT ON (1) l4._survivor(t.event_id, t.merged_into) AS id, j.first_node, m.line,
-                greatest(strpos(m.line, (regexp_match(t.template, '^[^<]{3,}'))[1]), strpos(m.line, nullif(split_part(t.example, E'\n', 1), '')), 1) AS message
+                greatest(strpos(m.line, (regexp_match(t.template, '^[^<]{3,}'))[1]),
+                    strpos(m.line, nullif(split_part(t.example, E'\n', 1), '')), 1) AS message
             FROM l4._job_event j JOIN l4._event t ON t.event_id = j.event_id
-            CROSS JOIN LATERAL (SELECT s.line FROM string_to_table(j.example, E'\n') WITH ORDINALITY AS s(line, n)
-                                -- of a record of several lines the one that holds the message
+            -- of a record of several lines the one that holds the message
+            CROSS JOIN LATERAL (SELECT s.line
+                                FROM unnest(string_to_array(j.example, E'\n')) WITH ORDINALITY AS s(line, n)
                                 ORDER BY strpos(s.line, split_part(t.example, E'\n', 1)) > 0 DESC, s.n LIMIT 1) AS m
             WHERE j.job_id = _line_variants.job_id AND l4._survivor(t.event_id, t.merged_into) = ANY (event_ids)
             ORDER BY 1, j.first_ts, j.event_id
+        ), slot AS (
+            SELECT d.event_id, d.slot, row_number() OVER (PARTITION BY d.event_id ORDER BY d.slot) AS n,
+                count(*) OVER (PARTITION BY d.event_id) AS slots
+            FROM (SELECT DISTINCT u.event_id, u.slot FROM used u) AS d
         )
         SELECT e.id, e.line, e.message, f.slot_values[s.n] AS first, v.slot, v.value, v.nodes, v.ts, v.n
         FROM example e
-        JOIN l4._values(_line_variants.job_id, event_ids, ARRAY(SELECT DISTINCT x.first_node FROM example x)) f ON f.node = e.first_node AND f.event_id = e.id
-        JOIN (SELECT d.event_id, d.slot, row_number() OVER (PARTITION BY d.event_id ORDER BY d.slot) AS n,
-                count(*) OVER (PARTITION BY d.event_id) AS slots
-            FROM (SELECT DISTINCT v.event_id, v.slot FROM said v) AS d) AS s ON s.event_id = e.id AND s.slots = cardinality(f.slot_values)
-        JOIN said v ON v.event_id = e.id AND v.slot = s.slot
+        JOIN l4._values(_line_variants.job_id, event_ids, ARRAY(SELECT DISTINCT x.first_node FROM example x)) f
+            ON f.node = e.first_node AND f.event_id = e.id
+        JOIN slot s ON s.event_id = e.id AND s.slots = cardinality(f.slot_values)
+        JOIN used v ON v.event_id = e.id AND v.slot = s.slot
         ORDER BY e.id, v.slot, v.value
     LOOP
         IF r.id IS DISTINCT FROM last_event THEN
@@ -118,21 +127,38 @@ BEGIN
                 start := part + length(r.first);
             END IF;
         END IF;
-        IF part > 0 THEN
-            event_id := r.id;
-            slot := r.slot;
-            node := (SELECT min(t.node) FROM unnest(r.nodes) AS t(node));
-            line := overlay(r.line PLACING r.value FROM part FOR length(r.first));
-            ts := r.ts;
-            occurrences := r.n;
-            nodes := r.nodes;
-            is_first := r.value = r.first;
-            value := r.value;
-            place := part;
-            RETURN NEXT;
-        END IF;
+        CONTINUE WHEN part = 0;
+        event_id := r.id;
+        slot := r.slot;
+        node := (SELECT min(t.node) FROM unnest(r.nodes) AS t(node));
+        line := overlay(r.line PLACING r.value FROM part FOR length(r.first));
+        ts := r.ts;
+        occurrences := r.n;
+        nodes := r.nodes;
+        is_first := r.value = r.first;
+        value := r.value;
+        place := part;
+        RETURN NEXT;
     END LOOP;
 END
 $$;
 COMMENT ON FUNCTION l4._line_variants(text, int[])
-    IS 'the example line of each event with one variable part at a time replaced by each of its values in the job, where it stands, and the nodes that have it';
+    IS 'the example line of each event with one parameter at a time replaced by each of its values in the job, where it stands, and the nodes that have it';
+
+-- Only the events asked for are unpacked; l4.event_count would unpack all.
+CREATE FUNCTION l4._node_counts(job_id text, event_ids int[])
+RETURNS TABLE (event_id int, node text, occurrences bigint, first_ts timestamptz, first_line_no bigint)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 50
+BEGIN ATOMIC
+    SELECT l4._survivor(e.event_id, e.merged_into), s.node, sum(u.occurrences)::bigint, min(u.first_ts),
+        min(u.first_line_no)
+    FROM (SELECT l4._packed_ids(_node_counts.event_ids) AS ids OFFSET 0) AS p
+    CROSS JOIN l4._stream s
+    JOIN l4._summary m ON m.stream_id = s.stream_id
+    CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, p.ids)
+        AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz, first_line_no bigint)
+    JOIN l4._event e ON e.event_id = u.event_id
+    WHERE s.job_id = _node_counts.job_id
+    GROUP BY 1, 2;
+END;
+COMMENT ON FUNCTION l4._node_counts(text, int[]) IS 'where some events of a job occur: rows of l4.event_count';

@@ -8,41 +8,48 @@ RETURN ARRAY(
     WHERE h.job_id = _hit_events.job_id AND h.n > -2);
 COMMENT ON FUNCTION l4._hit_events(text) IS 'events of a job in which signatures were found when it was last matched';
 
-CREATE FUNCTION l4.test_fault(signature l4.pcre DEFAULT NULL, templates text[] DEFAULT NULL, job_ids text[] DEFAULT NULL, conditions jsonb DEFAULT NULL)
-RETURNS TABLE (job_id text, status text, node text, line_no bigint, line text, occurrences bigint, captures jsonb, gave_up bool)
-LANGUAGE sql STABLE PARALLEL SAFE ROWS 100
-BEGIN ATOMIC
-    WITH template AS MATERIALIZED (
-        SELECT t.* FROM ROWS FROM (unnest(test_fault.templates), unnest(l4._template_patterns(test_fault.templates))) AS t(template, pattern)
-    ), by_template AS MATERIALIZED (
-        -- told by the event, once for all jobs
-        SELECT e.event_id, bool_or(m.yes) IS TRUE AS yes
-        FROM l4._event AS e CROSS JOIN template AS t
+CREATE FUNCTION l4.test_fault(signature l4.pcre DEFAULT NULL, templates text[] DEFAULT NULL,
+    job_ids text[] DEFAULT NULL, conditions jsonb DEFAULT NULL)
+RETURNS TABLE (job_id text, status text, node text, line_no bigint, line text, occurrences bigint, captures jsonb,
+    gave_up bool)
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    steps constant l4.fault_condition[] := ARRAY(SELECT c FROM l4._read_conditions(test_fault.conditions, 0) AS c);
+    fit int[];          -- events that a template fits, whatever job has them
+    unclear int[];      -- or may fit: given up at a limit
+    j record;
+BEGIN
+    SELECT array_agg(e.event_id) FILTER (WHERE e.yes), array_agg(e.event_id) FILTER (WHERE e.yes IS NULL) INTO fit, unclear
+    FROM (SELECT e.event_id, CASE WHEN bool_or(m.yes) THEN true WHEN bool_or(m.yes IS NULL) THEN NULL ELSE false END AS yes
+        FROM ROWS FROM (unnest(templates), unnest(l4._template_patterns(templates))) AS t(template, pattern)
+        CROSS JOIN l4._event AS e
         CROSS JOIN LATERAL (SELECT e.template = t.template OR l4.pcre_match(e.example, t.pattern) AS yes) AS m
-        WHERE m.yes IS NOT FALSE
-        GROUP BY e.event_id
-    ), matched AS (
-    SELECT DISTINCT ON (j.job_id, l.event_id) j.job_id, j.status, l.node, l.line_no, split_part(l.line, E'\n', 1) AS line, l.occurrences,
-        l4.pcre_captures(l.line, test_fault.signature) AS captures, m.yes IS NULL AS gave_up
-    FROM l4.job AS j
-    CROSS JOIN LATERAL l4._fault_lines(j.job_id) AS l
-    LEFT JOIN by_template AS t ON t.event_id = l.event_id
-    CROSS JOIN LATERAL (SELECT l4.pcre_match(l.line, test_fault.signature) AS yes) AS s
-    CROSS JOIN LATERAL (SELECT CASE WHEN s.yes OR t.yes THEN true
-                            WHEN NOT t.yes OR (s.yes IS NULL AND test_fault.signature IS NOT NULL) THEN NULL ELSE false END AS yes) AS m
-    WHERE (test_fault.job_ids IS NULL OR j.job_id = ANY (test_fault.job_ids))
-      AND num_nonnulls(test_fault.signature, test_fault.templates) > 0
-      AND m.yes IS NOT FALSE
-    ORDER BY j.job_id, l.event_id, m.yes IS NULL, s.yes IS NOT TRUE, l.is_record, l.line_no
-    )
-    SELECT m.* FROM matched AS m
-    UNION ALL
-    SELECT j.job_id, j.status, c.node, c.line_no, split_part(c.line, E'\n', 1), c.occurrences, c.captures, c.gave_up
-    FROM (SELECT array_agg(r) AS rows FROM l4._read_conditions(test_fault.conditions, 0) AS r) AS t
-    JOIN l4.job AS j ON t.rows IS NOT NULL AND (test_fault.job_ids IS NULL OR j.job_id = ANY (test_fault.job_ids))
-    CROSS JOIN LATERAL l4._fault_combinations(j.job_id, l4._hit_events(j.job_id), t.rows) AS c
-    ORDER BY 1, 3, 4;
-END;
+        GROUP BY e.event_id) AS e;
+    FOR j IN
+        SELECT t.job_id, t.status FROM l4.job AS t
+        WHERE job_ids IS NULL OR t.job_id = ANY (job_ids) ORDER BY t.job_id
+    LOOP
+        RETURN QUERY
+        SELECT j.job_id, j.status, r.* FROM (
+            (SELECT DISTINCT ON (l.event_id) l.node, l.line_no, split_part(l.line, E'\n', 1), l.occurrences,
+                l4.pcre_captures(l.line, test_fault.signature), m.yes IS NULL
+            FROM l4._fault_lines(j.job_id) AS l
+            CROSS JOIN LATERAL (SELECT l4.pcre_match(l.line, test_fault.signature) AS yes) AS s
+            CROSS JOIN LATERAL (SELECT CASE WHEN s.yes OR l.event_id = ANY (fit) THEN true
+                WHEN l.event_id = ANY (unclear) OR s.yes IS NULL AND test_fault.signature IS NOT NULL THEN NULL
+                ELSE false END AS yes) AS m
+            WHERE num_nonnulls(test_fault.signature, templates) > 0 AND m.yes IS NOT FALSE
+            ORDER BY l.event_id, m.yes IS NULL, s.yes IS NOT TRUE, l.is_record, l.line_no)
+            UNION ALL
+            SELECT c.node, c.line_no, split_part(c.line, E'\n', 1), c.occurrences, c.captures, c.gave_up
+            FROM l4._fault_combinations(j.job_id, l4._hit_events(j.job_id), steps) AS c
+            WHERE steps <> '{}') AS r(node, line_no)
+        ORDER BY r.node, r.line_no;
+    END LOOP;
+END
+$$;
 COMMENT ON FUNCTION l4.test_fault(l4.pcre, text[], text[], jsonb)
     IS 'what a signature or templates would match in the jobs that l4 knows, one line an event, or in which of them conditions would hold; nothing is stored';
 

@@ -1,5 +1,5 @@
--- Known faults as soon as they are read: each event of a job is matched once, when it turns up, and again only when the library has
--- changed. What is kept here is where a signature matches; match_faults() makes its ranking of it.
+-- Known faults as soon as they are read: each event of a job is matched once, when it turns up, and again only when the
+-- library has changed. What is kept here is where a signature matches; match_faults() makes its ranking of it.
 
 CREATE TABLE l4._fault_watch (
     job_id text NOT NULL,
@@ -56,41 +56,46 @@ COMMENT ON FUNCTION l4._fault_examples(text, int4multirange) IS 'a number that c
 
 CREATE FUNCTION l4._watch_faults(jobs text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     present constant numeric := l4._fault_signatures();
     stale text[];
     fresh text[];
 BEGIN
-    -- nothing to do, nothing to wait for: an ingest that has not committed holds rows of its job
+    -- Where nothing is to be done, nothing is waited for: an ingest that has not committed holds rows of its job.
     jobs := ARRAY(
         SELECT j.job_id FROM unnest(jobs) AS j(job_id) LEFT JOIN l4._fault_watch w ON w.job_id = j.job_id
         WHERE w.signatures IS DISTINCT FROM present
            OR EXISTS (SELECT FROM l4._job_event e WHERE e.job_id = j.job_id AND NOT w.events @> e.event_id)
            OR w.examples <> l4._fault_examples(w.job_id, w.events));
+    -- A job that is being forgotten is waited for, and left out when it is gone.
+    jobs := ARRAY(SELECT j.job_id FROM l4.job j WHERE j.job_id = ANY (jobs) ORDER BY j.job_id FOR KEY SHARE);
     IF jobs = '{}' THEN
         RETURN;
     END IF;
     INSERT INTO l4._fault_watch (job_id, signatures, examples, events)
     SELECT j.job_id, present, 0, '{}' FROM unnest(jobs) AS j(job_id) ORDER BY 1 ON CONFLICT DO NOTHING;
     PERFORM FROM l4._fault_watch w WHERE w.job_id = ANY (jobs) ORDER BY w.job_id FOR UPDATE;
-    stale := ARRAY(SELECT w.job_id FROM l4._fault_watch w
-                   WHERE w.job_id = ANY (jobs) AND (w.signatures <> present OR w.events <> '{}' AND w.examples <> l4._fault_examples(w.job_id, w.events)));
+    stale := ARRAY(
+        SELECT w.job_id FROM l4._fault_watch w
+        WHERE w.job_id = ANY (jobs)
+          AND (w.signatures <> present OR w.events <> '{}' AND w.examples <> l4._fault_examples(w.job_id, w.events)));
     DELETE FROM l4._fault_hit h WHERE h.job_id = ANY (stale);
     UPDATE l4._fault_watch w SET signatures = present, examples = 0, events = '{}' WHERE w.job_id = ANY (stale);
     WITH line AS MATERIALIZED (
         SELECT row_number() OVER () AS place, w.job_id, l.kept_id, l.n, l.line
         FROM l4._fault_watch w CROSS JOIN LATERAL l4._fault_lines(w.job_id, w.events) AS l
         WHERE w.job_id = ANY (jobs)
+    ), event AS (
+        SELECT DISTINCT l.job_id, l.kept_id FROM line l
     ), hit AS (
         INSERT INTO l4._fault_hit (job_id, event_id, n, fault_id, gave_up)
         SELECT l.job_id, l.kept_id, l.n, s.fault_id, s.gave_up
         FROM l4._fault_scan((SELECT array_agg(l.line ORDER BY l.place) FROM line l)) AS s JOIN line l ON l.place = s.n
         UNION ALL
         SELECT e.job_id, e.kept_id, -2, t.fault_id, t.gave_up
-        FROM l4._fault_template_scan(ARRAY(SELECT DISTINCT l.kept_id FROM line l)) AS t
-        JOIN (SELECT DISTINCT l.job_id, l.kept_id FROM line l) AS e ON e.kept_id = t.event_id
+        FROM l4._fault_template_scan(ARRAY(SELECT e.kept_id FROM event e)) AS t JOIN event e ON e.kept_id = t.event_id
     )
     SELECT array_agg(DISTINCT l.job_id) INTO fresh FROM line l;
     UPDATE l4._fault_watch w SET events = e.events, examples = e.examples
@@ -100,28 +105,33 @@ BEGIN
     WHERE w.job_id = e.job_id;
 END
 $$;
-COMMENT ON FUNCTION l4._watch_faults(text[]) IS 'matches the events of jobs that have turned up since; all of them when the library has changed';
+COMMENT ON FUNCTION l4._watch_faults(text[])
+    IS 'matches the events of jobs that have turned up since; all of them when the library has changed';
 
 CREATE VIEW l4.fault_seen AS
-SELECT DISTINCT ON (k.job_id, k.fault_id) k.job_id, k.fault_id, k.name AS fault_name, k.category, k.component, k.severity, k.is_effect,
-    k.event_id, k.first_node AS node, k.first_source AS source,
-    k.first_line_no OPERATOR(pg_catalog.+) (CASE WHEN k.n OPERATOR(pg_catalog.>) 1 THEN k.n OPERATOR(pg_catalog.-) 1 ELSE 0 END) AS line_no,
+SELECT DISTINCT ON (k.job_id, k.fault_id) k.job_id, k.fault_id, k.name AS fault_name, k.category, k.component, k.severity,
+    k.is_effect, k.event_id, k.first_node AS node, k.first_source AS source,
+    k.first_line_no OPERATOR(pg_catalog.+) greatest(k.n OPERATOR(pg_catalog.-) 1, 0) AS line_no,
     CASE WHEN k.n OPERATOR(pg_catalog.>) 0 THEN pg_catalog.split_part(k.record, E'\n', k.n)
         ELSE pg_catalog.split_part(k.message, E'\n', 1) END AS line,
     k.first_ts AS ts, k.occurrences
-FROM (SELECT h.job_id, h.fault_id, h.n, f.name, f.category, f.component, f.severity, f.is_effect, f.priority, l4._survivor(e.event_id, e.merged_into) AS event_id,
-        j.first_node, j.first_source, j.first_line_no, j.example AS record, e.example AS message, j.first_ts, j.occurrences,
+FROM (SELECT h.job_id, h.fault_id, h.n, f.name, f.category, f.component, f.severity, f.is_effect, f.priority,
+        l4._survivor(e.event_id, e.merged_into) AS event_id, j.first_node, j.first_source, j.first_line_no,
+        j.example AS record, e.example AS message, j.first_ts, j.occurrences,
         pg_catalog.max(f.priority) OVER (PARTITION BY h.job_id, h.event_id) AS top, own.yes AS is_own,
         pg_catalog.max(f.priority) OVER (PARTITION BY h.job_id, h.event_id, own.yes) AS own_top
     FROM l4._fault_hit AS h
     JOIN l4.active_fault AS f ON f.fault_id OPERATOR(pg_catalog.=) h.fault_id
-    JOIN l4._job_event AS j ON j.job_id OPERATOR(pg_catalog.=) h.job_id AND j.event_id OPERATOR(pg_catalog.=) h.event_id
+    JOIN l4._job_event AS j
+        ON j.job_id OPERATOR(pg_catalog.=) h.job_id AND j.event_id OPERATOR(pg_catalog.=) h.event_id
     JOIN l4._event AS e ON e.event_id OPERATOR(pg_catalog.=) h.event_id
-    CROSS JOIN LATERAL (SELECT f.fault_id OPERATOR(pg_catalog.>=) 1000000 AND f.priority OPERATOR(pg_catalog.>=) 50 AS yes) AS own
+    CROSS JOIN LATERAL (
+        SELECT f.fault_id OPERATOR(pg_catalog.>=) 1000000 AND f.priority OPERATOR(pg_catalog.>=) 50 AS yes) AS own
     WHERE NOT h.gave_up) AS k
 WHERE k.priority OPERATOR(pg_catalog.=) k.top OR k.is_own AND k.priority OPERATOR(pg_catalog.=) k.own_top
 ORDER BY k.job_id, k.fault_id, k.first_ts, k.event_id, k.n OPERATOR(pg_catalog.<=) 0, k.n;
-COMMENT ON VIEW l4.fault_seen IS 'known faults in the first records of the events of a job, kept up to date by ingest; match_faults() ranks, combines and tries other values';
+COMMENT ON VIEW l4.fault_seen
+    IS 'known faults in the first records of the events of a job, kept up to date by ingest; match_faults() ranks, combines and tries other values';
 COMMENT ON COLUMN l4.fault_seen.job_id IS 'the job';
 COMMENT ON COLUMN l4.fault_seen.fault_id IS 'the fault';
 COMMENT ON COLUMN l4.fault_seen.fault_name IS 'its name';
