@@ -241,6 +241,7 @@ ISOLATION = \
 	ingest_other_job \
 	ingest_readers \
 	forget_while_ingest \
+	forget_while_match \
 	diagnose_twice \
 	confirm_twice \
 	import_twice

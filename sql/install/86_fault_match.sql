@@ -3,44 +3,46 @@
 -- The line in which a match ends: of a stack the exception.
 CREATE FUNCTION l4._proof_line_no(record text, matched text) RETURNS int
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN COALESCE(length(regexp_replace(
+RETURN coalesce(length(regexp_replace(
     left(record, strpos(record, matched) + length(matched) - 1), '[^\n]', '', 'g')), 0);
 COMMENT ON FUNCTION l4._proof_line_no(text, text) IS 'lines of a record before the one in which a match ends';
 
 CREATE FUNCTION l4._fault_hits(job_id text)
-RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint,
-    captures jsonb, gave_up bool, variant bigint)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
+RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz,
+    occurrences bigint, captures jsonb, gave_up bool, variant bigint)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
     WITH line AS MATERIALIZED (
         SELECT l.* FROM l4._fault_lines(_fault_hits.job_id) AS l
     ), hit AS MATERIALIZED (
-        SELECT h.fault_id, h.gave_up, l.*
+        SELECT h.fault_id, h.gave_up, f.signature, l.*
         FROM line AS l
-        JOIN l4._fault_hit AS h ON h.job_id = _fault_hits.job_id AND h.event_id = l.kept_id
-            AND h.n = l.n
+        JOIN l4._fault_hit AS h ON h.job_id = _fault_hits.job_id AND h.event_id = l.kept_id AND h.n = l.n
+        JOIN l4.fault AS f ON f.fault_id = h.fault_id
     ), variant AS MATERIALIZED (
         SELECT row_number() OVER () AS n, v.*
         FROM l4._line_variants(_fault_hits.job_id, (SELECT array_agg(DISTINCT h.event_id) FROM hit AS h)) AS v
         WHERE NOT v.is_first
     ), variant_hit AS (
-        SELECT s.fault_id, s.gave_up, v.*
+        SELECT s.fault_id, s.gave_up, f.signature, v.*
         FROM l4._fault_scan((SELECT array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS s
         JOIN variant AS v ON v.n = s.n
+        JOIN l4.fault AS f ON f.fault_id = s.fault_id
         WHERE NOT EXISTS (SELECT FROM hit AS h WHERE h.fault_id = s.fault_id AND h.event_id = v.event_id)
     )
     SELECT h.fault_id, h.event_id, h.node, h.source, h.line_no + p.n,
         CASE WHEN h.is_record THEN split_part(h.line, E'\n', p.n + 1) ELSE h.line END,
         h.ts, h.occurrences, c.captures, h.gave_up, 0
-    FROM hit AS h JOIN l4.fault AS f ON f.fault_id = h.fault_id
-    CROSS JOIN LATERAL l4.pcre_captures(h.line, f.signature) AS c(captures)
-    CROSS JOIN LATERAL COALESCE(l4._proof_line_no(h.line, c.captures ->> '0'), 0) AS p(n)
-    -- a line by itself says it shorter than the record does
-    WHERE NOT h.is_record OR NOT EXISTS (SELECT FROM hit AS l WHERE NOT l.is_record AND l.fault_id = h.fault_id
-                                         AND l.event_id = h.event_id)
+    FROM hit AS h
+    CROSS JOIN LATERAL l4.pcre_captures(h.line, h.signature) AS c(captures)
+    CROSS JOIN LATERAL coalesce(l4._proof_line_no(h.line, c.captures ->> '0'), 0) AS p(n)
+    -- a line by itself is a shorter proof than the record
+    WHERE NOT h.is_record OR NOT EXISTS (
+        SELECT FROM hit AS l WHERE NOT l.is_record AND l.fault_id = h.fault_id AND l.event_id = h.event_id)
     UNION ALL
-    SELECT v.fault_id, v.event_id, v.node, p.source, p.line_no, v.line, v.ts, v.occurrences, l4.pcre_captures(v.line, f.signature), v.gave_up, v.n
-    FROM variant_hit AS v JOIN l4.fault AS f ON f.fault_id = v.fault_id
+    SELECT v.fault_id, v.event_id, v.node, p.source, p.line_no, v.line, v.ts, v.occurrences,
+        l4.pcre_captures(v.line, v.signature), v.gave_up, v.n
+    FROM variant_hit AS v
     CROSS JOIN LATERAL (SELECT t.source, t.line_no FROM l4._event_lines(_fault_hits.job_id, v.event_id, v.node) AS t
                         WHERE t.line_no = t.record_line_no
                         ORDER BY t.ts IS NOT DISTINCT FROM v.ts DESC, t.source, t.line_no LIMIT 1) AS p
@@ -53,11 +55,13 @@ BEGIN ATOMIC
         ORDER BY l.event_id, strpos(l.line, e.example) > 0 DESC, l.n) AS l ON l.event_id = t.event_id
     UNION ALL
     SELECT c.fault_id, c.event_id, c.node, c.source, c.line_no, c.line, c.ts, c.occurrences, c.captures, c.gave_up, -1
-    FROM l4._fault_combinations(_fault_hits.job_id, COALESCE((SELECT array_agg(DISTINCT h.event_id) FROM hit AS h), '{}'), l4._active_conditions()) AS c;
+    FROM l4._fault_combinations(_fault_hits.job_id, ARRAY(SELECT DISTINCT h.event_id FROM hit AS h),
+        l4._active_conditions()) AS c;
 END;
 COMMENT ON FUNCTION l4._fault_hits(text) IS 'every match of an active fault with an event of the job, after _watch_faults()';
 
--- Everything that a fault leads to, directly or not, over up to 30 steps. Cycles, which two packs together may make, do no harm.
+-- Everything that a fault leads to, directly or not, over up to 30 steps. Cycles, which two fault files together may make,
+-- do no harm.
 CREATE FUNCTION l4._fault_effects(names text[])
 RETURNS TABLE (name text, effect text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 500
@@ -67,8 +71,7 @@ BEGIN ATOMIC
     ), reach(name, effect, step) AS (
         SELECT e.name, e.effect, 1 FROM edge e WHERE e.name = ANY (_fault_effects.names)
         UNION
-        SELECT r.name, e.effect, r.step + 1 FROM reach r JOIN edge e ON e.name = r.effect
-        WHERE r.step < 30
+        SELECT r.name, e.effect, r.step + 1 FROM reach r JOIN edge e ON e.name = r.effect WHERE r.step < 30
     )
     SELECT DISTINCT r.name, r.effect FROM reach r;
 END;
@@ -82,21 +85,25 @@ DECLARE
     diagnosed bool;
     given_up bigint;
 BEGIN
-    PERFORM l4._require_job(match_faults.job_id);
-    -- first what a diagnosis takes first
+    -- the lock that a diagnosis takes first, and that the end of the job waits for
     PERFORM FROM l4.job AS j WHERE j.job_id = match_faults.job_id FOR NO KEY UPDATE;
+    PERFORM l4._require_job(match_faults.job_id);
     PERFORM l4._watch_faults(ARRAY[match_faults.job_id]);
     diagnosed := EXISTS (SELECT FROM l4.diagnosis d WHERE d.job_id = match_faults.job_id);
     DELETE FROM l4.fault_match m WHERE m.job_id = match_faults.job_id;
     DELETE FROM l4.fault_given_up g WHERE g.job_id = match_faults.job_id;
     WITH hit AS MATERIALIZED (
-        SELECT h.*, f.name, f.severity, f.priority, f.is_effect, f.combined, f.fault_id >= 1000000 AND f.priority >= 50 AS is_own,
+        SELECT h.*, f.name, f.severity, f.priority, f.is_effect, f.combined,
+            f.fault_id >= 1000000 AND f.priority >= 50 AS is_own,
             array_position(ARRAY['fatal', 'error', 'warning', 'info'], f.severity) AS place,
-            EXISTS (SELECT FROM l4.suspect_node n WHERE n.job_id = match_faults.job_id AND n.node = h.node AND n.is_suspect) AS on_suspect,
+            EXISTS (SELECT FROM l4.suspect_node n
+                    WHERE n.job_id = match_faults.job_id AND n.node = h.node AND n.is_suspect) AS on_suspect,
             CASE WHEN diagnosed
-                THEN EXISTS (SELECT FROM l4.suspect_event s WHERE s.job_id = match_faults.job_id AND s.event_id = h.event_id)
+                THEN EXISTS (SELECT FROM l4.suspect_event s
+                             WHERE s.job_id = match_faults.job_id AND s.event_id = h.event_id)
                 ELSE NOT EXISTS (SELECT FROM l4._job_event o JOIN l4.job j ON j.job_id = o.job_id
-                                 WHERE o.event_id = h.event_id AND o.job_id <> match_faults.job_id AND j.status = 'succeeded')
+                                 WHERE o.event_id = h.event_id AND o.job_id <> match_faults.job_id
+                                   AND j.status = 'succeeded')
             END AS is_suspect
         FROM l4._fault_hits(match_faults.job_id) AS h JOIN l4.fault AS f ON f.fault_id = h.fault_id
     ), given_up AS (
@@ -107,15 +114,17 @@ BEGIN
         SELECT DISTINCT ON (k.fault_id) k.*, sum(k.occurrences) OVER (PARTITION BY k.fault_id)::bigint AS total,
             min(k.ts) OVER (PARTITION BY k.fault_id) AS first_ts
         FROM (SELECT h.*, max(h.priority) OVER (PARTITION BY h.event_id, h.variant) AS top,
-                max(h.priority) OVER (PARTITION BY h.event_id, h.variant, h.is_own) AS own_top FROM hit AS h WHERE NOT h.gave_up) AS k
+                max(h.priority) OVER (PARTITION BY h.event_id, h.variant, h.is_own) AS own_top
+            FROM hit AS h WHERE NOT h.gave_up) AS k
         WHERE k.priority = k.top OR k.is_own AND k.priority = k.own_top
         ORDER BY k.fault_id, k.is_suspect DESC, k.on_suspect DESC, k.ts, k.captures IS NULL,
             k.line ~ '^\S*\s*(raise|assert) ', k.node, k.source, k.line_no
     ), reach AS MATERIALIZED (
-        SELECT e.name, e.effect FROM l4._fault_effects((SELECT array_agg(b.name) FROM best AS b)) AS e WHERE e.name <> e.effect
+        SELECT e.name, e.effect
+        FROM l4._fault_effects((SELECT array_agg(b.name) FROM best AS b)) AS e WHERE e.name <> e.effect
     ), cause AS (
-        -- of two that lead to each other, the earlier one is the cause; what by nature is an effect causes only what comes after it;
-        -- what shows much later than reports take (10 s) causes nothing that was there before
+        -- Of two that lead to each other, the earlier one is the cause. What by nature is an effect causes only what comes
+        -- after it. What shows much later than reports take (10 s) causes nothing that was there before.
         SELECT b.fault_id, array_agg(DISTINCT c.name ORDER BY c.name) AS names, bool_and(c.is_effect) AS by_effects
         FROM best AS b
         JOIN reach AS r ON r.effect = b.name
@@ -126,21 +135,27 @@ BEGIN
           AND (c.first_ts <= b.first_ts + interval '10 s') IS NOT FALSE
         GROUP BY b.fault_id
     ), better AS (
-        -- what the user knows of an event, or of what struck a node, goes before what is shipped of it: an error as if it were as severe
+        -- What the user knows of an event, or of what struck a node, goes before what is shipped of it: an error as if it
+        -- were as severe.
         SELECT o.fault_id, min(ARRAY[s.place, -s.priority]) AS weight
         FROM best AS o
         JOIN best AS s ON s.fault_id < 1000000 AND NOT s.is_effect AND (o.severity = 'error' OR s.place >= o.place)
-            AND (s.combined AND s.node = o.node OR EXISTS (SELECT FROM hit AS h WHERE h.fault_id = o.fault_id AND h.event_id = s.event_id AND NOT h.gave_up))
+            AND (s.combined AND s.node = o.node OR EXISTS (
+                SELECT FROM hit AS h WHERE h.fault_id = o.fault_id AND h.event_id = s.event_id AND NOT h.gave_up))
         WHERE o.is_own AND NOT EXISTS (SELECT FROM cause AS c WHERE c.fault_id = s.fault_id)
         GROUP BY o.fault_id
     )
     INSERT INTO l4.fault_match
     SELECT match_faults.job_id,
-        row_number() OVER (ORDER BY b.is_suspect DESC, (b.is_effect OR c.names IS NOT NULL), (b.is_effect OR c.by_effects), c.names IS NOT NULL AND NOT b.is_effect,
-            least(ARRAY[b.place, -b.priority], w.weight), w.fault_id IS NULL, b.on_suspect DESC, b.ts, b.line_no, b.fault_id < 1000000, b.name),
+        row_number() OVER (ORDER BY b.is_suspect DESC, (b.is_effect OR c.names IS NOT NULL),
+            (b.is_effect OR c.by_effects), c.names IS NOT NULL AND NOT b.is_effect,
+            least(ARRAY[b.place, -b.priority], w.weight), w.fault_id IS NULL, b.on_suspect DESC, b.ts, b.line_no,
+            b.fault_id < 1000000, b.name),
         b.fault_id, b.node, b.line_no, b.line, b.captures, b.name, b.source, b.event_id, b.ts, b.total,
         b.is_effect OR c.names IS NOT NULL, coalesce(c.names, '{}'), b.is_suspect
-    FROM best AS b LEFT JOIN cause AS c ON c.fault_id = b.fault_id LEFT JOIN better AS w ON w.fault_id = b.fault_id;
+    FROM best AS b
+    LEFT JOIN cause AS c ON c.fault_id = b.fault_id
+    LEFT JOIN better AS w ON w.fault_id = b.fault_id;
     SELECT count(*) INTO given_up FROM l4.fault_given_up g WHERE g.job_id = match_faults.job_id;
     IF given_up > 0 THEN
         RAISE NOTICE '% matches were given up at a limit in job "%"', given_up, match_faults.job_id
@@ -149,4 +164,5 @@ BEGIN
     RETURN QUERY SELECT m.* FROM l4.fault_match m WHERE m.job_id = match_faults.job_id ORDER BY m.rank;
 END
 $$;
-COMMENT ON FUNCTION l4.match_faults(text) IS 'finds the known faults of a job, stores them in fault_match instead of those found before, and returns them, best first';
+COMMENT ON FUNCTION l4.match_faults(text)
+    IS 'finds the known faults of a job, stores them in fault_match instead of those found before, and returns them, best first';
