@@ -183,7 +183,7 @@ SELECT job_id, status, node, line_no, line, occurrences, captures, gave_up FROM 
 SELECT count(*) AS jobs, min(occurrences) FROM l4.test_fault('heartbeat sent');
 SELECT job_id FROM l4.test_fault(templates => ARRAY['custom widget <*> of <*> broke at slot <*>']);
 SELECT count(*) FROM l4.test_fault();
--- conditions, in the form of a pack: a value that decides, as match_faults() sees it
+-- conditions, in the form of a fault file: a value that decides, as match_faults() sees it
 SELECT job_id, status, node, line_no, line, occurrences, captures, gave_up FROM l4.test_fault(conditions => '[{"step": 1, "signature": "exitcode: -9", "max_nodes": 1}]');
 SELECT DISTINCT job_id FROM l4.test_fault('widget \d', conditions => '[{"step": 1, "signature": "exitcode: -9"}]') ORDER BY 1;
 SELECT * FROM l4.test_fault(conditions => '{}');

@@ -18,12 +18,25 @@ CREATE TABLE l4.marker_rule (
         ELSE stage IS NULL END),
     CONSTRAINT marker_rule_origin_check CHECK (origin OPERATOR(pg_catalog.=) ANY (ARRAY['builtin', 'user', 'imported']))
 );
-COMMENT ON TABLE l4.marker_rule IS 'words that diagnosis looks for in the example of an event; shipped rows have ids below 1,000,000';
+COMMENT ON TABLE l4.marker_rule
+    IS 'words that diagnosis looks for in the example of an event; shipped rows have ids below 1,000,000';
 COMMENT ON COLUMN l4.marker_rule.rule_id IS 'id';
-COMMENT ON COLUMN l4.marker_rule.name IS 'name, unique within its origin; l4.disabled_rule switches it off by kind marker_rule and this name';
-COMMENT ON COLUMN l4.marker_rule.kind IS 'terminal: a crash is reported; exit: how a process ended is reported; killed: by a signal that leaves it no time to speak; stack: code, no message; config: a setting is echoed (group key); not_named: ranks and hosts in the line are no complaint about them; trouble: the words say that something is wrong, asked where there is nothing to compare with; self: the line says which rank speaks (group rank); send, receive: what the line waited for; timeout: a crash report that comes of waiting too long; ring_up: the stack is in a collective whose ring passes data to the rank after, not the one before; send_first: it waits to send before it waits to receive; step: a function of a training step, asked where no iteration is known; frame: a function whose name tells the stage; call: the name of what a line of code in a stack calls tells it; file: a message about a file tells it';
+COMMENT ON COLUMN l4.marker_rule.name
+    IS 'name, unique within its origin; l4.disabled_rule switches it off by kind marker_rule and this name';
+COMMENT ON COLUMN l4.marker_rule.kind
+    IS 'terminal: a crash is reported; exit: how a process ended is reported; killed: by a signal that leaves it no '
+       'time to speak; stack: code, no message; config: a setting is echoed (group key); not_named: ranks and hosts in '
+       'the line are no complaint about them; trouble: the words say that something is wrong, asked where there is '
+       'nothing to compare with; self: the line says which rank speaks (group rank); send, receive: what the line '
+       'waited for; timeout: a crash report that comes of waiting too long; ring_up: the stack is in a collective '
+       'whose ring passes data to the rank after, not the one before; send_first: it waits to send before it waits to '
+       'receive; step: a function of a training step, asked where no iteration is known; frame: a function whose name '
+       'tells the stage; call: the name of what a line of code in a stack calls tells it; file: a message about a file '
+       'tells it';
 COMMENT ON COLUMN l4.marker_rule.stage IS 'for kinds frame, call and file: the stage; else NULL';
-COMMENT ON COLUMN l4.marker_rule.signature IS 'matched against the message; for kinds step and frame against the names of functions in a stack, for call against dotted names';
+COMMENT ON COLUMN l4.marker_rule.signature
+    IS 'matched against the message; for kinds step and frame against the names of functions in a stack, for call '
+       'against dotted names';
 COMMENT ON COLUMN l4.marker_rule.example IS 'text that the signature matches';
 COMMENT ON COLUMN l4.marker_rule.source_url IS 'where the text is printed or documented';
 COMMENT ON COLUMN l4.marker_rule.origin IS 'builtin, user or imported';

@@ -4,7 +4,8 @@
 CREATE FUNCTION l4._signature_usable(signature l4.pcre) RETURNS bool
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN signature IS NULL OR NOT EXISTS (
-    SELECT FROM unnest(ARRAY['', ' ', 'a', '0', '-', 'step 10: loss 2.5', 'iteration 10/ 500 | loss: 2.5E+00 |', 'INFO ok']) AS t(line)
+    SELECT FROM unnest(ARRAY['', ' ', 'a', '0', '-', 'step 10: loss 2.5', 'iteration 10/ 500 | loss: 2.5E+00 |',
+        'INFO ok']) AS t(line)
     WHERE l4.pcre_match(t.line, signature) IS NOT FALSE);
 COMMENT ON FUNCTION l4._signature_usable(l4.pcre) IS 'false for a pattern that matches empty or meaningless lines';
 
@@ -30,14 +31,15 @@ RETURN templates IS NULL OR (cardinality(templates) > 0 AND NOT EXISTS (
     SELECT FROM unnest(templates) AS t(template)
     WHERE t.template IS NULL
        OR length(regexp_replace(t.template, '<(\*|[A-Z][A-Z0-9_]*)>|[^[:alpha:]]', '', 'g')) < 4));
-COMMENT ON FUNCTION l4._templates_usable(text[]) IS 'false when a template is missing or has fewer than four letters of its own';
+COMMENT ON FUNCTION l4._templates_usable(text[])
+    IS 'false when a template is missing or has fewer than four letters of its own';
 
 CREATE FUNCTION l4._fault_values(what text) RETURNS text[]
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE what
     WHEN 'category' THEN ARRAY['hardware', 'user', 'framework', 'platform']
-    WHEN 'component' THEN ARRAY['accelerator', 'network', 'node', 'storage', 'configuration', 'program', 'data', 'software', 'misoperation',
-        'framework', 'collective', 'compiler', 'scheduler', 'resource', 'platform_config']
+    WHEN 'component' THEN ARRAY['accelerator', 'network', 'node', 'storage', 'configuration', 'program', 'data', 'software',
+        'misoperation', 'framework', 'collective', 'compiler', 'scheduler', 'resource', 'platform_config']
     WHEN 'severity' THEN ARRAY['info', 'warning', 'error', 'fatal'] END;
 COMMENT ON FUNCTION l4._fault_values(text) IS 'what category, component and severity of a fault may be';
 
@@ -86,7 +88,8 @@ COMMENT ON COLUMN l4.fault.name IS 'short name; of a user''s and a shipped row w
 COMMENT ON COLUMN l4.fault.category IS 'where the cause lies: hardware, user, framework or platform';
 COMMENT ON COLUMN l4.fault.component IS 'what of it; one of the list in docs/reference/faults.md';
 COMMENT ON COLUMN l4.fault.signature IS 'matches a line that shows the fault; searched for, not anchored';
-COMMENT ON COLUMN l4.fault.templates IS 'templates of events that show the fault; each, read as a pattern, must match the whole message';
+COMMENT ON COLUMN l4.fault.templates
+    IS 'templates of events that show the fault; each, read as a pattern, must match the whole message';
 COMMENT ON COLUMN l4.fault.root_cause IS 'why it happens';
 COMMENT ON COLUMN l4.fault.remedy IS 'what to do first';
 COMMENT ON COLUMN l4.fault.leads_to IS 'names of faults that this one causes, mostly on other nodes';
@@ -97,7 +100,8 @@ COMMENT ON COLUMN l4.fault.origin IS 'builtin (shipped), user, confirmed (from a
 COMMENT ON COLUMN l4.fault.source_job IS 'job whose diagnosis was confirmed';
 COMMENT ON COLUMN l4.fault.confirmed_by IS 'who confirmed it';
 COMMENT ON COLUMN l4.fault.confirmed_at IS 'when it was confirmed';
-COMMENT ON COLUMN l4.fault.priority IS '0 to 100: of the matches on one event only those with the highest priority count';
+COMMENT ON COLUMN l4.fault.priority
+    IS '0 to 100: of the matches on one event only those with the highest priority count';
 COMMENT ON COLUMN l4.fault.is_effect IS 'the line only shows that something else failed; ranked after all causes';
 COMMENT ON COLUMN l4.fault.combined IS 'the rows of fault_condition decide, not one line';
 COMMENT ON COLUMN l4.fault.template_patterns IS 'the patterns that templates stand for; made from them';
@@ -134,15 +138,21 @@ CREATE TABLE l4.fault_condition (
 COMMENT ON TABLE l4.fault_condition IS 'faults recognised by several events together: all steps must hold';
 COMMENT ON COLUMN l4.fault_condition.fault_id IS 'the fault, whose column combined is true';
 COMMENT ON COLUMN l4.fault_condition.step IS '1, 2, 3 and so on; step 1 gives the proof line';
-COMMENT ON COLUMN l4.fault_condition.kind IS 'event: occurs; absent: does not occur; silence: occurs, then not for some time; effect: a report of a lost peer; quiet: a node writes nothing for some time while others go on; ends: its log ends so long before the others';
+COMMENT ON COLUMN l4.fault_condition.kind
+    IS 'event: occurs; absent: does not occur; silence: occurs, then not for some time; effect: a report of a lost '
+       'peer; quiet: a node writes nothing for some time while others go on; ends: its log ends so long before the '
+       'others';
 COMMENT ON COLUMN l4.fault_condition.signature IS 'matches a line of the event';
 COMMENT ON COLUMN l4.fault_condition.template IS 'or the template of the event';
 COMMENT ON COLUMN l4.fault_condition.min_occurrences IS 'at least so many records on a node for the node to count';
 COMMENT ON COLUMN l4.fault_condition.min_nodes IS 'on at least so many nodes; 0, with max_nodes, on no more than that';
 COMMENT ON COLUMN l4.fault_condition.max_nodes IS 'on at most so many nodes';
 COMMENT ON COLUMN l4.fault_condition.same_node IS 'counts only on nodes where step 1 holds';
-COMMENT ON COLUMN l4.fault_condition.within IS 'at most this long after an occurrence of the step before, and not before it';
-COMMENT ON COLUMN l4.fault_condition.silence IS 'longest time between two occurrences, or from the last one to the end of the job''s log, is at least this; of a node that is quiet, between two lines';
+COMMENT ON COLUMN l4.fault_condition.within
+    IS 'at most this long after an occurrence of the step before, and not before it';
+COMMENT ON COLUMN l4.fault_condition.silence
+    IS 'longest time between two occurrences, or from the last one to the end of the job''s log, is at least this; of '
+       'a node that is quiet, between two lines';
 
 -- A fault that is matched here may be gone tomorrow (another pack), so the name is kept and nothing refers to l4.fault.
 CREATE TABLE l4.fault_match (
@@ -172,7 +182,8 @@ COMMENT ON COLUMN l4.fault_match.fault_id IS 'the fault';
 COMMENT ON COLUMN l4.fault_match.node IS 'node of the proof line';
 COMMENT ON COLUMN l4.fault_match.line_no IS 'number of the proof line';
 COMMENT ON COLUMN l4.fault_match.line IS 'the proof line';
-COMMENT ON COLUMN l4.fault_match.captures IS 'what the signature captured in it: device, rank, error code; "0" is the whole match';
+COMMENT ON COLUMN l4.fault_match.captures
+    IS 'what the signature captured in it: device, rank, error code; "0" is the whole match';
 COMMENT ON COLUMN l4.fault_match.fault_name IS 'name of the fault when it was matched';
 COMMENT ON COLUMN l4.fault_match.source IS 'source of the proof line on the node';
 COMMENT ON COLUMN l4.fault_match.event_id IS 'event of the proof line';
@@ -180,7 +191,8 @@ COMMENT ON COLUMN l4.fault_match.ts IS 'first time';
 COMMENT ON COLUMN l4.fault_match.occurrences IS 'records of all events that show the fault in the job';
 COMMENT ON COLUMN l4.fault_match.is_effect IS 'a consequence: by nature, or of another fault that was matched';
 COMMENT ON COLUMN l4.fault_match.caused_by IS 'faults matched in the job that lead to this one';
-COMMENT ON COLUMN l4.fault_match.is_suspect IS 'its event indicates the failure by the diagnosis; without one, it is in no successful job';
+COMMENT ON COLUMN l4.fault_match.is_suspect
+    IS 'its event indicates the failure by the diagnosis; without one, it is in no successful job';
 
 CREATE TABLE l4.fault_given_up (
     job_id text NOT NULL,
@@ -192,7 +204,8 @@ CREATE TABLE l4.fault_given_up (
     CONSTRAINT fault_given_up_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
 CREATE INDEX fault_given_up_job_idx ON l4.fault_given_up (job_id);
-COMMENT ON TABLE l4.fault_given_up IS 'lines on which a signature was given up at a limit: whether it matches is not known';
+COMMENT ON TABLE l4.fault_given_up
+    IS 'lines on which a signature was given up at a limit: whether it matches is not known';
 COMMENT ON COLUMN l4.fault_given_up.job_id IS 'the job';
 COMMENT ON COLUMN l4.fault_given_up.fault_id IS 'the fault';
 COMMENT ON COLUMN l4.fault_given_up.fault_name IS 'its name';
@@ -212,27 +225,21 @@ SELECT DISTINCT ON (f.name) f.*
 FROM l4.fault f
 WHERE NOT EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind OPERATOR(pg_catalog.=) 'fault' AND d.name OPERATOR(pg_catalog.=) f.name)
 ORDER BY f.name, pg_catalog.array_position(ARRAY['user', 'confirmed', 'imported', 'builtin'], f.origin);
-COMMENT ON VIEW l4.active_fault IS 'the faults that are matched: not in disabled_rule, and of several with one name the user''s, confirmed, imported, shipped one';
-COMMENT ON COLUMN l4.active_fault.fault_id IS 'id; shipped rows are below 1000000';
-COMMENT ON COLUMN l4.active_fault.name IS 'short name; of a user''s and a shipped row with one name the user''s counts';
-COMMENT ON COLUMN l4.active_fault.category IS 'where the cause lies: hardware, user, framework or platform';
-COMMENT ON COLUMN l4.active_fault.component IS 'what of it; one of the list in docs/reference/faults.md';
-COMMENT ON COLUMN l4.active_fault.signature IS 'matches a line that shows the fault; searched for, not anchored';
-COMMENT ON COLUMN l4.active_fault.templates IS 'templates of events that show the fault; each, read as a pattern, must match the whole message';
-COMMENT ON COLUMN l4.active_fault.root_cause IS 'why it happens';
-COMMENT ON COLUMN l4.active_fault.remedy IS 'what to do first';
-COMMENT ON COLUMN l4.active_fault.leads_to IS 'names of faults that this one causes, mostly on other nodes';
-COMMENT ON COLUMN l4.active_fault.severity IS 'info, warning, error or fatal';
-COMMENT ON COLUMN l4.active_fault.example IS 'a line that the signature matches';
-COMMENT ON COLUMN l4.active_fault.source_url IS 'where the line is printed or explained';
-COMMENT ON COLUMN l4.active_fault.origin IS 'builtin (shipped), user, confirmed (from a diagnosis) or imported';
-COMMENT ON COLUMN l4.active_fault.source_job IS 'job whose diagnosis was confirmed';
-COMMENT ON COLUMN l4.active_fault.confirmed_by IS 'who confirmed it';
-COMMENT ON COLUMN l4.active_fault.confirmed_at IS 'when it was confirmed';
-COMMENT ON COLUMN l4.active_fault.priority IS '0 to 100: of the matches on one event only those with the highest priority count';
-COMMENT ON COLUMN l4.active_fault.is_effect IS 'the line only shows that something else failed; ranked after all causes';
-COMMENT ON COLUMN l4.active_fault.combined IS 'the rows of fault_condition decide, not one line';
-COMMENT ON COLUMN l4.active_fault.template_patterns IS 'the patterns that templates stand for; made from them';
+COMMENT ON VIEW l4.active_fault
+    IS 'the faults that are matched: not in disabled_rule, and of several with one name the user''s, confirmed, '
+       'imported, shipped one';
+DO $$
+DECLARE
+    c record;
+BEGIN
+    FOR c IN
+        SELECT a.attname, pg_catalog.col_description(a.attrelid, a.attnum) AS text FROM pg_catalog.pg_attribute a
+        WHERE a.attrelid OPERATOR(pg_catalog.=) 'l4.fault'::regclass AND a.attnum OPERATOR(pg_catalog.>) 0
+    LOOP
+        EXECUTE pg_catalog.format('COMMENT ON COLUMN l4.active_fault.%I IS %L', c.attname, c.text);
+    END LOOP;
+END
+$$;
 
 CREATE VIEW l4.fault_history AS
 SELECT m.fault_name AS name, f.fault_id, f.category, f.component, f.severity,

@@ -184,7 +184,8 @@ BEGIN ATOMIC
       AND NOT EXISTS (SELECT FROM slots AS s WHERE s.fault_id = w.fault_id AND s.step = w.step AND s.event_id = w.event_id);
 END;
 COMMENT ON FUNCTION l4._condition_events(text, int[], l4.fault_condition[])
-    IS 'events of the job that each step of a combined fault speaks of, and on which nodes; NULL = wherever the event occurs';
+    IS 'events of the job that each step of a combined fault speaks of, and on which nodes; NULL = wherever the event '
+       'occurs';
 
 -- events: event id -> null, or the nodes that count.
 CREATE FUNCTION l4._event_times(job_id text, events jsonb)

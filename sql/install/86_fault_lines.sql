@@ -23,7 +23,8 @@ BEGIN ATOMIC
     WHERE j.job_id = _fault_lines.job_id AND r.line <> '' AND NOT _fault_lines.known @> j.event_id;
 END;
 COMMENT ON FUNCTION l4._fault_lines(text, int4multirange)
-    IS 'what is matched of each event of a job, but those known: the lines of its first record (n = 1, 2, ...), a record of several lines as a whole (0), its message if cut off (-1)';
+    IS 'what is matched of each event of a job, but those known: the lines of its first record (n = 1, 2, ...), a '
+       'record of several lines as a whole (0), its message if cut off (-1)';
 
 CREATE FUNCTION l4._fault_scan(lines text[])
 RETURNS TABLE (n int, fault_id int, gave_up bool)
@@ -143,7 +144,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION l4._line_variants(text, int[])
-    IS 'the example line of each event with one parameter at a time replaced by each of its values in the job, where it stands, and the nodes that have it';
+    IS 'the example line of each event with one parameter at a time replaced by each of its values in the job, where '
+       'it stands, and the nodes that have it';
 
 -- Only the events asked for are unpacked; l4.event_count would unpack all.
 CREATE FUNCTION l4._node_counts(job_id text, event_ids int[])

@@ -58,7 +58,8 @@ BEGIN ATOMIC
     FROM l4._fault_combinations(_fault_hits.job_id, ARRAY(SELECT DISTINCT h.event_id FROM hit AS h),
         l4._active_conditions()) AS c;
 END;
-COMMENT ON FUNCTION l4._fault_hits(text) IS 'every match of an active fault with an event of the job, after _watch_faults()';
+COMMENT ON FUNCTION l4._fault_hits(text)
+    IS 'every match of an active fault with an event of the job, after _watch_faults()';
 
 -- Everything that a fault leads to, directly or not, over up to 30 steps. Cycles, which two fault files together may make,
 -- do no harm.
@@ -75,7 +76,8 @@ BEGIN ATOMIC
     )
     SELECT DISTINCT r.name, r.effect FROM reach r;
 END;
-COMMENT ON FUNCTION l4._fault_effects(text[]) IS 'what faults lead to, over up to 30 steps; a fault of a cycle leads to itself';
+COMMENT ON FUNCTION l4._fault_effects(text[])
+    IS 'what faults lead to, over up to 30 steps; a fault of a cycle leads to itself';
 
 CREATE FUNCTION l4.match_faults(job_id text) RETURNS SETOF l4.fault_match
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE ROWS 20
@@ -165,4 +167,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION l4.match_faults(text)
-    IS 'finds the known faults of a job, stores them in fault_match instead of those found before, and returns them, best first';
+    IS 'finds the known faults of a job, stores them in fault_match instead of those found before, and returns them, '
+       'best first';

@@ -1,13 +1,11 @@
--- Packs of faults as jsonb, to share between databases.
+-- Fault files: faults as jsonb, to share between databases.
 
 CREATE FUNCTION l4._fault_json(fault_id int) RETURNS jsonb
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
-    SELECT jsonb_strip_nulls(to_jsonb(f) - ARRAY['fault_id', 'combined', 'template_patterns'])
-        || COALESCE((SELECT jsonb_build_object('conditions', jsonb_agg(
-                jsonb_strip_nulls(to_jsonb(c) - 'fault_id') ORDER BY c.step))
-            FROM l4.fault_condition AS c WHERE c.fault_id = f.fault_id
-            HAVING count(*) > 0), '{}'::jsonb)
+    SELECT jsonb_strip_nulls(to_jsonb(f) - ARRAY['fault_id', 'combined', 'template_patterns'] || jsonb_build_object(
+        'conditions', (SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(c) - 'fault_id') ORDER BY c.step)
+                       FROM l4.fault_condition AS c WHERE c.fault_id = f.fault_id)))
     FROM l4.fault AS f WHERE f.fault_id = _fault_json.fault_id);
 COMMENT ON FUNCTION l4._fault_json(int) IS 'one fault with its conditions';
 
@@ -23,25 +21,30 @@ BEGIN
         RAISE EXCEPTION 'fault "%" is not one of yours', unknown
             USING ERRCODE = 'undefined_object', HINT = 'The shipped ones are in every database that has l4.';
     END IF;
-    RETURN (
-        SELECT jsonb_build_object('format', 'l4 faults', 'version', 1, 'faults', coalesce(jsonb_agg(l4._fault_json(o.fault_id) ORDER BY o.name), '[]'))
+    RETURN jsonb_build_object('format', 'l4 faults', 'version', 1, 'faults', ARRAY(
+        SELECT l4._fault_json(o.fault_id)
         FROM (SELECT DISTINCT ON (f.name) f.name, f.fault_id
             FROM l4.fault f
             WHERE f.fault_id >= 1000000 AND (names IS NULL OR f.name = ANY (names))
-            ORDER BY f.name, array_position(ARRAY['user', 'confirmed', 'imported'], f.origin)) AS o);
+            ORDER BY f.name, array_position(ARRAY['user', 'confirmed', 'imported'], f.origin)) AS o
+        ORDER BY o.name));
 END
 $$;
-COMMENT ON FUNCTION l4.export_faults(text[]) IS 'the faults that are not shipped, or some of them by name, as jsonb for l4.import_faults(); of several with one name the one that counts';
+COMMENT ON FUNCTION l4.export_faults(text[])
+    IS 'the faults that are not shipped, or some of them by name, as jsonb for l4.import_faults(); of several with one '
+       'name the one that counts';
 
--- One row of a pack. Constraints and types say what is wrong with it.
+-- Constraints and types say what is wrong with it.
 CREATE FUNCTION l4._import_fault(row_value jsonb) RETURNS text
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
-SET client_min_messages = error        -- leads_to is checked when all rows are there
+SET client_min_messages = error     -- leads_to is checked when all rows are there
 AS $$
 DECLARE
-    keys constant text[] := ARRAY['name', 'category', 'component', 'signature', 'templates', 'root_cause', 'remedy', 'leads_to', 'severity', 'example',
-        'source_url', 'origin', 'source_job', 'confirmed_by', 'confirmed_at', 'priority', 'is_effect', 'conditions'];
+    keys constant text[] := ARRAY['name', 'category', 'component', 'signature', 'templates', 'root_cause', 'remedy',
+        'leads_to', 'severity', 'example', 'source_url', 'origin', 'source_job', 'confirmed_by', 'confirmed_at', 'priority',
+        'is_effect', 'conditions'];
+    defaults constant jsonb := '{"leads_to": [], "severity": "error", "priority": 50, "is_effect": false}';
     f l4.fault;
     old jsonb;
     id int;
@@ -55,17 +58,19 @@ BEGIN
         RAISE EXCEPTION 'unknown key "%"', unknown USING ERRCODE = 'invalid_parameter_value';
     END IF;
     row_value := jsonb_strip_nulls(row_value);
-    f := jsonb_populate_record(NULL::l4.fault, '{"leads_to": [], "severity": "error", "priority": 50, "is_effect": false}' || row_value);
+    f := jsonb_populate_record(NULL::l4.fault, defaults || row_value);
     old := (SELECT l4._fault_json(o.fault_id) FROM l4.fault o WHERE o.origin = 'imported' AND o.name = f.name);
-    INSERT INTO l4.fault AS t (name, category, component, signature, templates, root_cause, remedy, leads_to, severity, example, source_url, origin,
-        source_job, confirmed_by, confirmed_at, priority, is_effect, combined)
-    VALUES (f.name, f.category, f.component, f.signature, f.templates, f.root_cause, f.remedy, f.leads_to, f.severity, f.example, f.source_url,
-        'imported', f.source_job, f.confirmed_by, f.confirmed_at, f.priority, f.is_effect, row_value ? 'conditions')
-    ON CONFLICT (origin, name) DO UPDATE SET category = excluded.category, component = excluded.component, signature = excluded.signature,
-        templates = excluded.templates, root_cause = excluded.root_cause, remedy = excluded.remedy, leads_to = excluded.leads_to,
-        severity = excluded.severity, example = excluded.example, source_url = excluded.source_url, source_job = excluded.source_job,
-        confirmed_by = excluded.confirmed_by, confirmed_at = excluded.confirmed_at, priority = excluded.priority,
-        is_effect = excluded.is_effect, combined = excluded.combined
+    INSERT INTO l4.fault AS t (name, category, component, signature, templates, root_cause, remedy, leads_to, severity,
+        example, source_url, origin, source_job, confirmed_by, confirmed_at, priority, is_effect, combined)
+    VALUES (f.name, f.category, f.component, f.signature, f.templates, f.root_cause, f.remedy, f.leads_to, f.severity,
+        f.example, f.source_url, 'imported', f.source_job, f.confirmed_by, f.confirmed_at, f.priority, f.is_effect,
+        row_value ? 'conditions')
+    ON CONFLICT (origin, name) DO UPDATE SET category = excluded.category, component = excluded.component,
+        signature = excluded.signature, templates = excluded.templates, root_cause = excluded.root_cause,
+        remedy = excluded.remedy, leads_to = excluded.leads_to, severity = excluded.severity, example = excluded.example,
+        source_url = excluded.source_url, source_job = excluded.source_job, confirmed_by = excluded.confirmed_by,
+        confirmed_at = excluded.confirmed_at, priority = excluded.priority, is_effect = excluded.is_effect,
+        combined = excluded.combined
     RETURNING t.fault_id INTO id;
     DELETE FROM l4.fault_condition c WHERE c.fault_id = id;
     INSERT INTO l4.fault_condition
@@ -79,19 +84,21 @@ BEGIN
     RETURN CASE WHEN old IS NULL THEN 'new' WHEN l4._fault_json(id) = old THEN 'same' ELSE 'changed' END;
 END
 $$;
-COMMENT ON FUNCTION l4._import_fault(jsonb) IS 'stores one row of a pack: new, changed or same; raises what is wrong with it';
+COMMENT ON FUNCTION l4._import_fault(jsonb)
+    IS 'stores one row of a fault file: new, changed or same; raises what is wrong with it';
 
 -- All imported faults and all healthy jobs in one pass.
 CREATE FUNCTION l4._import_warnings(names text[])
 RETURNS TABLE (name text, warning text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
-    WITH pattern AS MATERIALIZED (
+    WITH imported AS MATERIALIZED (
+        SELECT f.* FROM l4.fault AS f WHERE f.origin = 'imported' AND f.name = ANY (_import_warnings.names)
+    ), pattern AS MATERIALIZED (
         SELECT f.name, p.pattern, p.of_event, row_number() OVER (PARTITION BY p.of_event) AS place
-        FROM l4.fault AS f
+        FROM imported AS f
         CROSS JOIN LATERAL (SELECT f.signature AS pattern, false AS of_event WHERE f.signature IS NOT NULL
             UNION ALL SELECT t.pattern, true FROM unnest(f.template_patterns) AS t(pattern)) AS p
-        WHERE f.origin = 'imported' AND f.name = ANY (_import_warnings.names)
     ), line AS MATERIALIZED (
         SELECT j.job_id, l.event_id, l.node, l.line_no, l.line, dense_rank() OVER (ORDER BY l.line) AS place
         FROM l4.job AS j CROSS JOIN LATERAL l4._fault_lines(j.job_id) AS l
@@ -102,7 +109,7 @@ BEGIN ATOMIC
     ), hit AS (
         SELECT p.name, l.job_id, l.node, l.line_no, l.line
         FROM l4._pcre_multimatch((SELECT array_agg(p.pattern ORDER BY p.place) FROM pattern AS p WHERE NOT p.of_event),
-                                 (SELECT array_agg(d.line ORDER BY d.line) FROM (SELECT DISTINCT l.line FROM line AS l) AS d)) AS m
+                                 ARRAY(SELECT DISTINCT l.line FROM line AS l ORDER BY 1)) AS m
         JOIN pattern AS p ON NOT p.of_event AND p.place = m.pattern
         JOIN line AS l ON l.place = m.line
         UNION ALL
@@ -114,18 +121,19 @@ BEGIN ATOMIC
         JOIN line AS l ON l.event_id = e.event_id
         UNION ALL
         SELECT f.name, j.job_id, c.node, c.line_no, c.line
-        FROM (SELECT array_agg(d) AS conditions FROM l4.fault AS f JOIN l4.fault_condition AS d ON d.fault_id = f.fault_id
-              WHERE f.origin = 'imported' AND f.combined AND f.name = ANY (_import_warnings.names)) AS t
-        JOIN l4.job AS j ON t.conditions IS NOT NULL AND j.status = 'succeeded'
+        FROM (SELECT array_agg(d) AS conditions
+            FROM imported AS f JOIN l4.fault_condition AS d ON d.fault_id = f.fault_id WHERE f.combined) AS t
+        JOIN l4.job AS j ON j.status = 'succeeded'
         CROSS JOIN LATERAL l4._fault_combinations(j.job_id, l4._hit_events(j.job_id), t.conditions) AS c
-        JOIN l4.fault AS f ON f.fault_id = c.fault_id
+        JOIN imported AS f ON f.fault_id = c.fault_id
     )
-    SELECT DISTINCT ON (h.name) h.name, format('also matches the healthy job %s, node %s, line %s: %s', h.job_id, h.node, h.line_no,
-        left(split_part(h.line, E'\n', 1), 200))
+    SELECT DISTINCT ON (h.name) h.name, format('also matches the healthy job %s, node %s, line %s: %s',
+        h.job_id, h.node, h.line_no, left(split_part(h.line, E'\n', 1), 200))
     FROM hit AS h
     ORDER BY h.name, h.job_id, h.node, h.line_no, h.line;
 END;
-COMMENT ON FUNCTION l4._import_warnings(text[]) IS 'which imported faults match lines of successful jobs, with the first such line';
+COMMENT ON FUNCTION l4._import_warnings(text[])
+    IS 'which imported faults match lines of successful jobs, with the first such line';
 
 CREATE FUNCTION l4.import_faults(pack jsonb, dry_run bool DEFAULT false)
 RETURNS TABLE (n int, name text, action text, problem text)
@@ -141,8 +149,9 @@ DECLARE
     place text;
     hint text;
 BEGIN
-    IF jsonb_typeof(faults) IS DISTINCT FROM 'array' OR coalesce(pack ->> 'format', 'l4 faults') <> 'l4 faults' OR coalesce(pack ->> 'version', '1') <> '1' THEN
-        RAISE EXCEPTION 'not a pack of faults'
+    IF jsonb_typeof(faults) IS DISTINCT FROM 'array' OR coalesce(pack ->> 'format', 'l4 faults') <> 'l4 faults'
+       OR coalesce(pack ->> 'version', '1') <> '1' THEN
+        RAISE EXCEPTION 'not a fault file'
             USING ERRCODE = 'invalid_parameter_value',
                 DETAIL = 'Expected {"format": "l4 faults", "version": 1, "faults": [...]}, or the array alone.',
                 HINT = 'l4.export_faults() makes one.';
@@ -162,7 +171,7 @@ BEGIN
             names[r.n] := r.name;
             BEGIN
                 IF r.again THEN
-                    RAISE EXCEPTION 'the pack has this name twice' USING ERRCODE = 'unique_violation';
+                    RAISE EXCEPTION 'the file has this name twice' USING ERRCODE = 'unique_violation';
                 END IF;
                 actions[r.n] := l4._import_fault(r.value);
                 problems[r.n] := NULL;
@@ -170,12 +179,14 @@ BEGIN
                 -- what is wrong with the row; what is wrong with the call (rights, locks, room) ends it
                 GET STACKED DIAGNOSTICS place = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
                 actions[r.n] := 'error';
-                problems[r.n] := concat_ws('. ', SQLERRM, nullif(CASE SQLSTATE WHEN '2201B' THEN place WHEN '23514' THEN hint END, ''));
+                problems[r.n] := concat_ws('. ', SQLERRM,
+                    nullif(CASE SQLSTATE WHEN '2201B' THEN place WHEN '23514' THEN hint END, ''));
             END;
         END LOOP;
         FOR r IN
             SELECT u.n::int, l4._check_leads_to(f.name, f.leads_to) AS problem
-            FROM unnest(names, actions) WITH ORDINALITY AS u(name, action, n) JOIN l4.fault f ON f.origin = 'imported' AND f.name = u.name
+            FROM unnest(names, actions) WITH ORDINALITY AS u(name, action, n)
+            JOIN l4.fault f ON f.origin = 'imported' AND f.name = u.name
             WHERE u.action <> 'error'
         LOOP
             IF r.problem IS NOT NULL THEN
@@ -184,30 +195,28 @@ BEGIN
             END IF;
         END LOOP;
         FOR r IN
-            SELECT u.n::int, w.warning
+            SELECT u.n::int, coalesce(w.warning, CASE a.origin WHEN 'builtin' THEN 'replaces the shipped fault of this name'
+                ELSE 'hidden by the ' || a.origin || ' fault of this name' END) AS warning
             FROM unnest(names, actions) WITH ORDINALITY AS u(name, action, n)
-            JOIN l4._import_warnings((SELECT array_agg(c.name) FROM unnest(names, actions) AS c(name, action) WHERE c.action IN ('new', 'changed'))) AS w ON w.name = u.name
+            LEFT JOIN l4._import_warnings((
+                SELECT array_agg(c.name) FROM unnest(names, actions) AS c(name, action)
+                WHERE c.action IN ('new', 'changed'))) AS w ON w.name = u.name
+            LEFT JOIN LATERAL (SELECT f.origin FROM l4.fault f WHERE f.name = u.name AND f.origin <> 'imported'
+                               ORDER BY array_position(ARRAY['user', 'confirmed', 'builtin'], f.origin) LIMIT 1) AS a ON true
             WHERE u.action IN ('new', 'changed')
         LOOP
             problems[r.n] := r.warning;
-        END LOOP;
-        FOR r IN
-            SELECT u.n::int, a.origin
-            FROM unnest(names, actions, problems) WITH ORDINALITY AS u(name, action, problem, n)
-            CROSS JOIN LATERAL (SELECT f.origin FROM l4.fault f WHERE f.name = u.name AND f.origin <> 'imported'
-                                ORDER BY array_position(ARRAY['user', 'confirmed', 'builtin'], f.origin) LIMIT 1) AS a
-            WHERE u.action IN ('new', 'changed') AND u.problem IS NULL
-        LOOP
-            problems[r.n] := CASE r.origin WHEN 'builtin' THEN 'replaces the shipped fault of this name' ELSE format('hidden by the %s fault of this name', r.origin) END;
         END LOOP;
         IF dry_run OR 'error' = ANY (actions) THEN
             RAISE EXCEPTION 'nothing is kept' USING ERRCODE = 'triggered_action_exception';
         END IF;
     EXCEPTION WHEN triggered_action_exception THEN
-        NULL;    -- all changes of this block are undone; the report stays
+        NULL;   -- all changes of this block are undone; the report stays
     END;
     RETURN QUERY SELECT u.n::int, u.name, u.action, u.problem
         FROM unnest(names, actions, problems) WITH ORDINALITY AS u(name, action, problem, n) ORDER BY u.n;
 END
 $$;
-COMMENT ON FUNCTION l4.import_faults(jsonb, bool) IS 'stores a pack of faults and reports each row: new, changed, same or error; with one error, or with dry_run, nothing is stored';
+COMMENT ON FUNCTION l4.import_faults(jsonb, bool)
+    IS 'stores a fault file and reports each row: new, changed, same or error; with one error, or with dry_run, '
+       'nothing is stored';

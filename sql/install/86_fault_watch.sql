@@ -27,7 +27,8 @@ CREATE TABLE l4._fault_hit (
 COMMENT ON TABLE l4._fault_hit IS 'where faults match in the first records of the events of a job';
 COMMENT ON COLUMN l4._fault_hit.job_id IS 'the job';
 COMMENT ON COLUMN l4._fault_hit.event_id IS 'the event; may have been merged since, see _event.merged_into';
-COMMENT ON COLUMN l4._fault_hit.n IS 'line of the record; 0 = the record as a whole, -1 = its message, -2 = by its template';
+COMMENT ON COLUMN l4._fault_hit.n
+    IS 'line of the record; 0 = the record as a whole, -1 = its message, -2 = by its template';
 COMMENT ON COLUMN l4._fault_hit.fault_id IS 'the fault';
 COMMENT ON COLUMN l4._fault_hit.gave_up IS 'whether it matches is not known: given up at a limit';
 SELECT pg_catalog.pg_extension_config_dump('l4._fault_watch', '');
@@ -39,12 +40,14 @@ RETURN (
     SELECT COALESCE(sum(hashtextextended(
         concat_ws(E'\n', f.fault_id, f.signature, f.templates), 0)), 0)
     FROM l4.active_fault AS f);
-COMMENT ON FUNCTION l4._fault_signatures() IS 'a number that changes with the signatures and templates of the active faults';
+COMMENT ON FUNCTION l4._fault_signatures()
+    IS 'a number that changes with the signatures and templates of the active faults';
 
 CREATE FUNCTION l4._fault_example(event_id int, node text, source text, line_no bigint) RETURNS numeric
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN hashtextextended(concat_ws(E'\n', node, source, line_no), event_id);
-COMMENT ON FUNCTION l4._fault_example(int, text, text, bigint) IS 'a number that changes with the first record of an event';
+COMMENT ON FUNCTION l4._fault_example(int, text, text, bigint)
+    IS 'a number that changes with the first record of an event';
 
 CREATE FUNCTION l4._fault_examples(job_id text, events int4multirange) RETURNS numeric
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -52,7 +55,8 @@ RETURN (
     SELECT COALESCE(sum(l4._fault_example(e.event_id, e.first_node, e.first_source, e.first_line_no)), 0)
     FROM l4._job_event AS e
     WHERE e.job_id = _fault_examples.job_id AND _fault_examples.events @> e.event_id);
-COMMENT ON FUNCTION l4._fault_examples(text, int4multirange) IS 'a number that changes when the first record of an event of the job does';
+COMMENT ON FUNCTION l4._fault_examples(text, int4multirange)
+    IS 'a number that changes when the first record of an event of the job does';
 
 CREATE FUNCTION l4._watch_faults(jobs text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
@@ -131,7 +135,8 @@ FROM (SELECT h.job_id, h.fault_id, h.n, f.name, f.category, f.component, f.sever
 WHERE k.priority OPERATOR(pg_catalog.=) k.top OR k.is_own AND k.priority OPERATOR(pg_catalog.=) k.own_top
 ORDER BY k.job_id, k.fault_id, k.first_ts, k.event_id, k.n OPERATOR(pg_catalog.<=) 0, k.n;
 COMMENT ON VIEW l4.fault_seen
-    IS 'known faults in the first records of the events of a job, kept up to date by ingest; match_faults() ranks, combines and tries other values';
+    IS 'known faults in the first records of the events of a job, kept up to date by ingest; match_faults() ranks, '
+       'combines and tries other values';
 COMMENT ON COLUMN l4.fault_seen.job_id IS 'the job';
 COMMENT ON COLUMN l4.fault_seen.fault_id IS 'the fault';
 COMMENT ON COLUMN l4.fault_seen.fault_name IS 'its name';

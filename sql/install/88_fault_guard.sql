@@ -1,8 +1,8 @@
 -- What a CHECK cannot see: names in leads_to. It comes after the shipped rows, which a test checks as a whole.
 
--- A restore must not fail because a newer pack lacks a name or, together with the user's rows, makes a cycle: such rows are
--- accepted with a warning and listed in fault_problem. Rows of the user alone must not make a cycle. Nothing is followed for more than 30 steps, so
--- that what a row costs does not grow with the chain that it ends.
+-- A restore must not fail because a newer l4 lacks a name or, together with the user's rows, makes a cycle: such rows are
+-- accepted with a warning and listed in fault_problem. Rows of the user alone must not make a cycle. Nothing is followed
+-- for more than 30 steps, so that what a row costs does not grow with the chain that it ends.
 CREATE FUNCTION l4._fault_guard() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -15,7 +15,8 @@ BEGIN
             SELECT unnest(NEW.leads_to), 1
             UNION
             SELECT t.effect, r.step + 1 FROM reach r
-            CROSS JOIN LATERAL (SELECT f.leads_to FROM l4.fault f WHERE f.name = r.effect AND f.fault_id >= 1000000 OFFSET 0) AS f
+            CROSS JOIN LATERAL (
+                SELECT f.leads_to FROM l4.fault f WHERE f.name = r.effect AND f.fault_id >= 1000000 OFFSET 0) AS f
             CROSS JOIN LATERAL unnest(f.leads_to) AS t(effect)
             WHERE r.step < 30
         )
@@ -48,7 +49,8 @@ DECLARE
 BEGIN
     IF NEW.name !~ '^[[:alnum:]][[:alnum:]_.:/-]{0,199}$' THEN
         RAISE EXCEPTION 'a fault cannot be named "%"', left(NEW.name, 200)
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_name_check', HINT = 'A name has up to 200 letters, digits and _ . : / -, and starts with a letter or digit.';
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_name_check',
+                HINT = 'A name has up to 200 letters, digits and _ . : / -, and starts with a letter or digit.';
     END IF;
     FOR r IN
         SELECT v.*, l4._fault_values(v.name) AS allowed
@@ -56,18 +58,21 @@ BEGIN
     LOOP
         IF r.value <> ALL (r.allowed) THEN
             RAISE EXCEPTION '% of fault "%" cannot be "%"', r.name, NEW.name, r.value
-                USING ERRCODE = 'check_violation', CONSTRAINT = format('fault_%s_check', r.name), HINT = format('It is one of %s.', array_to_string(r.allowed, ', '));
+                USING ERRCODE = 'check_violation', CONSTRAINT = format('fault_%s_check', r.name),
+                    HINT = format('It is one of %s.', array_to_string(r.allowed, ', '));
         END IF;
     END LOOP;
     IF (NEW.origin = 'builtin') <> (NEW.fault_id < 1000000) THEN
         RAISE EXCEPTION 'fault "%" with id % cannot have origin "%"', NEW.name, NEW.fault_id, NEW.origin
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_id_check', HINT = 'Shipped faults, and only they, are builtin and have ids below 1000000.';
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_id_check',
+                HINT = 'Shipped faults, and only they, are builtin and have ids below 1000000.';
     ELSIF NOT NEW.priority BETWEEN 0 AND 100 THEN
         RAISE EXCEPTION 'priority of fault "%" cannot be %', NEW.name, NEW.priority
             USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_priority_check', HINT = 'It is from 0 to 100.';
     ELSIF NEW.name = ANY (NEW.leads_to) OR array_position(NEW.leads_to, NULL) IS NOT NULL THEN
         RAISE EXCEPTION 'leads_to of fault "%" names the fault itself or nothing', NEW.name
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_leads_to_check', HINT = 'It lists names of other faults.';
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_leads_to_check',
+                HINT = 'It lists names of other faults.';
     ELSIF NEW.combined <> (NEW.signature IS NULL AND NEW.templates IS NULL) THEN
         RAISE EXCEPTION 'fault "%" must have a signature or templates, or be combined', NEW.name
             USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_pattern_check',
@@ -78,7 +83,8 @@ BEGIN
                 HINT = 'Neither an empty line nor one of a healthy step may match: write what only the fault shows.';
     ELSIF NOT l4._templates_usable(NEW.templates) THEN
         RAISE EXCEPTION 'a template of fault "%" says too little', NEW.name
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_templates_check', HINT = 'A template needs four letters besides its variable parts.';
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_templates_check',
+                HINT = 'A template needs four letters besides its variable parts.';
     ELSIF NOT l4.pcre_match(NEW.example, NEW.signature) THEN
         RAISE EXCEPTION 'the signature of fault "%" does not match its example', NEW.name
             USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_example_check', DETAIL = format('Example: %s', left(NEW.example, 200)),
@@ -88,62 +94,75 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION l4._fault_explain() IS 'trigger: says what is wrong with a row';
-CREATE TRIGGER fault_explain BEFORE INSERT OR UPDATE OF fault_id, name, category, component, severity, signature, templates, example, combined, origin, priority, leads_to ON l4.fault
+CREATE TRIGGER fault_explain BEFORE INSERT OR UPDATE OF fault_id, name, category, component, severity, signature, templates,
+    example, combined, origin, priority, leads_to ON l4.fault
     FOR EACH ROW WHEN (NEW.name IS NOT NULL) EXECUTE FUNCTION l4._fault_explain();
 
--- Shipped rows are not dumped, and an update replaces them: what somebody changes in them would be lost without a word. The script of an
--- update switches these triggers off while it replaces rows.
+-- Shipped rows are not dumped, and an update replaces them: what somebody changes in them would be lost without a word. The
+-- script of an update switches these triggers off while it replaces rows.
 CREATE FUNCTION l4._shipped_guard() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    RAISE EXCEPTION 'shipped rows of l4.% cannot be %', TG_TABLE_NAME, CASE TG_OP WHEN 'INSERT' THEN 'added' WHEN 'UPDATE' THEN 'changed' ELSE 'deleted' END
-        USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Rows with ids below 1000000 come with l4: an update replaces them, and pg_dump leaves them out.',
-            HINT = 'A row of yours with the same name takes the place of a shipped one; a row of l4.disabled_rule switches it off.';
+    RAISE EXCEPTION 'shipped rows of l4.% cannot be %', TG_TABLE_NAME,
+        CASE TG_OP WHEN 'INSERT' THEN 'added' WHEN 'UPDATE' THEN 'changed' ELSE 'deleted' END
+        USING ERRCODE = 'object_not_in_prerequisite_state',
+            DETAIL = 'Rows with ids below 1000000 come with l4: an update replaces them, and pg_dump leaves them out.',
+            HINT = 'A row of yours with the same name takes the place of a shipped one; '
+                'a row of l4.disabled_rule switches it off.';
 END
 $$;
 COMMENT ON FUNCTION l4._shipped_guard() IS 'trigger: shipped rows stay as they are';
 
 DO $$
 DECLARE
-    t record;
+    name text;
+    id text;
+    trigger text;
 BEGIN
-    FOR t IN SELECT * FROM (VALUES ('fault', 'fault_id'), ('fault_condition', 'fault_id'), ('line_format', 'rule_id'), ('stage_rule', 'rule_id'),
-        ('iteration_rule', 'rule_id'), ('mask_rule', 'rule_id'), ('marker_rule', 'rule_id')) AS v(name, id)
+    FOREACH name IN ARRAY ARRAY['fault', 'fault_condition', 'line_format', 'stage_rule', 'iteration_rule', 'mask_rule',
+        'marker_rule']
     LOOP
-        EXECUTE format('CREATE TRIGGER shipped_new BEFORE INSERT OR UPDATE ON l4.%I FOR EACH ROW WHEN (NEW.%I OPERATOR(pg_catalog.<) 1000000) EXECUTE FUNCTION l4._shipped_guard()', t.name, t.id);
-        EXECUTE format('CREATE TRIGGER shipped_old BEFORE UPDATE OR DELETE ON l4.%I FOR EACH ROW WHEN (OLD.%I OPERATOR(pg_catalog.<) 1000000) EXECUTE FUNCTION l4._shipped_guard()', t.name, t.id);
-        EXECUTE format('CREATE TRIGGER shipped_all BEFORE TRUNCATE ON l4.%I FOR EACH STATEMENT EXECUTE FUNCTION l4._shipped_guard()', t.name);
+        id := CASE WHEN name LIKE 'fault%' THEN 'fault_id' ELSE 'rule_id' END;
+        FOREACH trigger IN ARRAY ARRAY[
+            'shipped_new BEFORE INSERT OR UPDATE ON l4.%1$I FOR EACH ROW WHEN (NEW.%2$I OPERATOR(pg_catalog.<) 1000000)',
+            'shipped_old BEFORE UPDATE OR DELETE ON l4.%1$I FOR EACH ROW WHEN (OLD.%2$I OPERATOR(pg_catalog.<) 1000000)',
+            'shipped_all BEFORE TRUNCATE ON l4.%1$I FOR EACH STATEMENT']
+        LOOP
+            EXECUTE format('CREATE TRIGGER ' || trigger || ' EXECUTE FUNCTION l4._shipped_guard()', name, id);
+        END LOOP;
     END LOOP;
 END
 $$;
 
 CREATE VIEW l4.fault_problem AS
 WITH edge AS MATERIALIZED (
-    SELECT f.fault_id, f.name, f.origin, t.effect FROM l4.fault f CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
+    SELECT f.fault_id, f.name, f.origin, t.effect
+    FROM l4.fault f CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
 ), reach AS MATERIALIZED (
-    SELECT r.name, r.effect FROM l4._fault_effects((SELECT pg_catalog.array_agg(DISTINCT a.name) FROM l4.active_fault a)) r
+    SELECT r.name, r.effect
+    FROM l4._fault_effects((SELECT pg_catalog.array_agg(DISTINCT a.name) FROM l4.active_fault a)) r
 )
-SELECT e.fault_id, e.name, e.origin, pg_catalog.format('leads_to names a fault that does not exist: "%s"', e.effect) AS problem
+SELECT e.fault_id, e.name, e.origin,
+    pg_catalog.format('leads_to names a fault that does not exist: "%s"', e.effect) AS problem
 FROM edge e
 WHERE NOT EXISTS (SELECT FROM l4.fault f WHERE f.name OPERATOR(pg_catalog.=) e.effect)
 UNION ALL
-SELECT e.fault_id, e.name, e.origin, pg_catalog.format('leads_to makes a cycle: "%s" leads back to "%s"', e.effect, e.name)
+SELECT e.fault_id, e.name, e.origin,
+    pg_catalog.format('leads_to makes a cycle: "%s" leads back to "%s"', e.effect, e.name)
 FROM edge e
-WHERE EXISTS (SELECT FROM reach r WHERE r.name OPERATOR(pg_catalog.=) e.effect AND r.effect OPERATOR(pg_catalog.=) e.name)
+JOIN reach r ON r.name OPERATOR(pg_catalog.=) e.effect AND r.effect OPERATOR(pg_catalog.=) e.name
 UNION ALL
 SELECT f.fault_id, f.name, f.origin, p.problem
 FROM l4.fault f
 LEFT JOIN (SELECT c.fault_id, pg_catalog.min(c.step) AS step FROM l4.fault_condition c GROUP BY c.fault_id) AS c
     ON c.fault_id OPERATOR(pg_catalog.=) f.fault_id
-CROSS JOIN LATERAL (
-    SELECT 'combined, but it has no conditions' AS problem WHERE f.combined AND c.step IS NULL
-    UNION ALL
-    SELECT 'it has conditions, but is not combined: they do not count' WHERE NOT f.combined AND c.step IS NOT NULL
-    UNION ALL
-    SELECT 'the conditions do not start with step 1' WHERE f.combined AND c.step OPERATOR(pg_catalog.>) 1
-) AS p
+CROSS JOIN LATERAL (SELECT CASE
+    WHEN f.combined AND c.step IS NULL THEN 'combined, but it has no conditions'
+    WHEN NOT f.combined AND c.step IS NOT NULL THEN 'it has conditions, but is not combined: they do not count'
+    WHEN f.combined AND c.step OPERATOR(pg_catalog.>) 1 THEN 'the conditions do not start with step 1' END AS problem) AS p
+WHERE p.problem IS NOT NULL
 UNION ALL
 SELECT f.fault_id, f.name, f.origin, pg_catalog.format('hidden by the %s fault of this name', a.origin)
 FROM l4.fault f
@@ -157,8 +176,11 @@ WHERE o.name OPERATOR(pg_catalog.<>) f.name
 UNION ALL
 SELECT NULL, d.name, NULL, 'switched off by disabled_rule, but there is no fault of this name'
 FROM l4.disabled_rule d
-WHERE d.kind OPERATOR(pg_catalog.=) 'fault' AND NOT EXISTS (SELECT FROM l4.fault f WHERE f.name OPERATOR(pg_catalog.=) d.name);
-COMMENT ON VIEW l4.fault_problem IS 'faults that are not as they should be: names in leads_to and disabled_rule, cycles, missing conditions, duplicates';
+WHERE d.kind OPERATOR(pg_catalog.=) 'fault'
+  AND NOT EXISTS (SELECT FROM l4.fault f WHERE f.name OPERATOR(pg_catalog.=) d.name);
+COMMENT ON VIEW l4.fault_problem
+    IS 'faults that are not as they should be: names in leads_to and disabled_rule, cycles, missing conditions, '
+       'duplicates';
 COMMENT ON COLUMN l4.fault_problem.fault_id IS 'the fault; NULL = there is none';
 COMMENT ON COLUMN l4.fault_problem.name IS 'its name';
 COMMENT ON COLUMN l4.fault_problem.origin IS 'its origin';
