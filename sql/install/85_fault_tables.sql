@@ -38,8 +38,8 @@ CREATE FUNCTION l4._fault_values(what text) RETURNS text[]
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE what
     WHEN 'category' THEN ARRAY['hardware', 'user', 'framework', 'platform']
-    WHEN 'component' THEN ARRAY['accelerator', 'network', 'node', 'storage', 'configuration', 'program', 'data', 'software',
-        'misoperation', 'framework', 'collective', 'compiler', 'scheduler', 'resource', 'platform_config']
+    WHEN 'component' THEN ARRAY['accelerator', 'network', 'node', 'storage', 'configuration', 'program', 'data',
+        'software', 'misoperation', 'framework', 'collective', 'compiler', 'scheduler', 'resource', 'platform_config']
     WHEN 'severity' THEN ARRAY['info', 'warning', 'error', 'fatal'] END;
 COMMENT ON FUNCTION l4._fault_values(text) IS 'what category, component and severity of a fault may be';
 
@@ -71,14 +71,17 @@ CREATE TABLE l4.fault (
     CONSTRAINT fault_category_check CHECK (category OPERATOR(pg_catalog.=) ANY (l4._fault_values('category'))),
     CONSTRAINT fault_component_check CHECK (component OPERATOR(pg_catalog.=) ANY (l4._fault_values('component'))),
     CONSTRAINT fault_severity_check CHECK (severity OPERATOR(pg_catalog.=) ANY (l4._fault_values('severity'))),
-    CONSTRAINT fault_origin_check CHECK (origin OPERATOR(pg_catalog.=) ANY (ARRAY['builtin', 'user', 'confirmed', 'imported'])),
-    CONSTRAINT fault_id_check CHECK ((origin OPERATOR(pg_catalog.=) 'builtin') OPERATOR(pg_catalog.=) (fault_id OPERATOR(pg_catalog.<) 1000000)),
+    CONSTRAINT fault_origin_check
+        CHECK (origin OPERATOR(pg_catalog.=) ANY (ARRAY['builtin', 'user', 'confirmed', 'imported'])),
+    CONSTRAINT fault_id_check
+        CHECK ((origin OPERATOR(pg_catalog.=) 'builtin') OPERATOR(pg_catalog.=) (fault_id OPERATOR(pg_catalog.<) 1000000)),
     CONSTRAINT fault_priority_check CHECK (priority OPERATOR(pg_catalog.>=) 0 AND priority OPERATOR(pg_catalog.<=) 100),
     CONSTRAINT fault_pattern_check CHECK (combined OPERATOR(pg_catalog.=) (signature IS NULL AND templates IS NULL)),
     CONSTRAINT fault_signature_check CHECK (l4._signature_usable(signature)),
     CONSTRAINT fault_templates_check CHECK (l4._templates_usable(templates)),
     CONSTRAINT fault_example_check CHECK (signature IS NULL OR example IS NULL OR l4.pcre_match(example, signature)),
-    CONSTRAINT fault_leads_to_check CHECK (pg_catalog.array_position(leads_to, NULL) IS NULL AND NOT name OPERATOR(pg_catalog.=) ANY (leads_to))
+    CONSTRAINT fault_leads_to_check
+        CHECK (pg_catalog.array_position(leads_to, NULL) IS NULL AND NOT name OPERATOR(pg_catalog.=) ANY (leads_to))
 );
 ALTER SEQUENCE l4.fault_fault_id_seq OWNED BY l4.fault.fault_id;
 CREATE INDEX fault_name_idx ON l4.fault (name);
@@ -121,18 +124,24 @@ CREATE TABLE l4.fault_condition (
     CONSTRAINT fault_condition_pkey PRIMARY KEY (fault_id, step),
     CONSTRAINT fault_condition_fault_id_fkey FOREIGN KEY (fault_id) REFERENCES l4.fault ON DELETE CASCADE,
     CONSTRAINT fault_condition_step_check CHECK (step OPERATOR(pg_catalog.>=) 1 AND step OPERATOR(pg_catalog.<=) 16),
-    CONSTRAINT fault_condition_kind_check CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'absent', 'silence', 'effect', 'quiet', 'ends'])),
+    CONSTRAINT fault_condition_kind_check
+        CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'absent', 'silence', 'effect', 'quiet', 'ends'])),
     CONSTRAINT fault_condition_pattern_check CHECK (pg_catalog.num_nonnulls(signature, template) OPERATOR(pg_catalog.=)
         CASE WHEN kind OPERATOR(pg_catalog.=) ANY (ARRAY['effect', 'quiet', 'ends']) THEN 0 ELSE 1 END),
     CONSTRAINT fault_condition_signature_check CHECK (l4._signature_usable(signature)),
     CONSTRAINT fault_condition_template_check CHECK (template IS NULL OR l4._templates_usable(ARRAY[template])),
     CONSTRAINT fault_condition_first_check CHECK (step OPERATOR(pg_catalog.>) 1
-        OR (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'silence', 'effect']) AND NOT same_node AND within IS NULL AND min_nodes OPERATOR(pg_catalog.>) 0)),
-    CONSTRAINT fault_condition_count_check CHECK (min_occurrences OPERATOR(pg_catalog.>=) 1 AND min_nodes OPERATOR(pg_catalog.>=) 0
-        AND (max_nodes IS NULL OR max_nodes OPERATOR(pg_catalog.>=) min_nodes) AND (min_nodes OPERATOR(pg_catalog.>) 0 OR max_nodes IS NOT NULL)),
+        OR (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'silence', 'effect']) AND NOT same_node AND within IS NULL
+            AND min_nodes OPERATOR(pg_catalog.>) 0)),
+    CONSTRAINT fault_condition_count_check CHECK (min_occurrences OPERATOR(pg_catalog.>=) 1
+        AND min_nodes OPERATOR(pg_catalog.>=) 0
+        AND (max_nodes IS NULL OR max_nodes OPERATOR(pg_catalog.>=) min_nodes)
+        AND (min_nodes OPERATOR(pg_catalog.>) 0 OR max_nodes IS NOT NULL)),
     CONSTRAINT fault_condition_within_check CHECK (within IS NULL
-        OR (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'effect']) AND within OPERATOR(pg_catalog.>) '0'::interval)),
-    CONSTRAINT fault_condition_silence_check CHECK ((kind OPERATOR(pg_catalog.=) ANY (ARRAY['silence', 'quiet', 'ends'])) OPERATOR(pg_catalog.=) (silence IS NOT NULL)
+        OR (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'effect'])
+            AND within OPERATOR(pg_catalog.>) '0'::interval)),
+    CONSTRAINT fault_condition_silence_check CHECK (
+        (kind OPERATOR(pg_catalog.=) ANY (ARRAY['silence', 'quiet', 'ends'])) OPERATOR(pg_catalog.=) (silence IS NOT NULL)
         AND (silence IS NULL OR silence OPERATOR(pg_catalog.>) '0'::interval))
 );
 COMMENT ON TABLE l4.fault_condition IS 'faults recognised by several events together: all steps must hold';
@@ -154,7 +163,8 @@ COMMENT ON COLUMN l4.fault_condition.silence
     IS 'longest time between two occurrences, or from the last one to the end of the job''s log, is at least this; of '
        'a node that is quiet, between two lines';
 
--- A fault that is matched here may be gone tomorrow (another pack), so the name is kept and nothing refers to l4.fault.
+-- A fault that is matched here may be gone tomorrow (another pack), so the name is kept and nothing refers to
+-- l4.fault.
 CREATE TABLE l4.fault_match (
     job_id text NOT NULL,
     rank int NOT NULL,
@@ -223,7 +233,8 @@ SELECT pg_catalog.pg_extension_config_dump('l4.fault_given_up', '');
 CREATE VIEW l4.active_fault AS
 SELECT DISTINCT ON (f.name) f.*
 FROM l4.fault f
-WHERE NOT EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind OPERATOR(pg_catalog.=) 'fault' AND d.name OPERATOR(pg_catalog.=) f.name)
+WHERE NOT EXISTS (
+    SELECT FROM l4.disabled_rule d WHERE d.kind OPERATOR(pg_catalog.=) 'fault' AND d.name OPERATOR(pg_catalog.=) f.name)
 ORDER BY f.name, pg_catalog.array_position(ARRAY['user', 'confirmed', 'imported', 'builtin'], f.origin);
 COMMENT ON VIEW l4.active_fault
     IS 'the faults that are matched: not in disabled_rule, and of several with one name the user''s, confirmed, '

@@ -22,7 +22,8 @@ DECLARE
             THEN 'silence is for kinds silence, quiet and ends, and more than 0.'
         WHEN c.within IS NOT NULL AND c.kind NOT IN ('event', 'effect') OR c.within <= '0'
             THEN 'within is for kinds event and effect, and more than 0.'
-        WHEN c.step = 1 AND (c.kind IN ('absent', 'quiet', 'ends') OR c.same_node OR c.within IS NOT NULL OR c.min_nodes = 0)
+        WHEN c.step = 1 AND (c.kind IN ('absent', 'quiet', 'ends') OR c.same_node OR c.within IS NOT NULL
+            OR c.min_nodes = 0)
             THEN 'Step 1 gives the proof line: it is an event, silence or effect on at least one node, '
                 'without same_node and within.'
         WHEN c.min_occurrences < 1 OR c.min_nodes < 0 OR c.max_nodes < c.min_nodes
@@ -31,7 +32,8 @@ DECLARE
         END;
 BEGIN
     IF problem IS NOT NULL THEN
-        RAISE EXCEPTION 'a condition with step % cannot be so', c.step USING ERRCODE = 'check_violation', HINT = problem;
+        RAISE EXCEPTION 'a condition with step % cannot be so', c.step
+            USING ERRCODE = 'check_violation', HINT = problem;
     END IF;
 END
 $$;
@@ -99,16 +101,16 @@ RETURN ARRAY(
     WHERE f.combined);
 COMMENT ON FUNCTION l4._active_conditions() IS 'conditions of all active faults';
 
--- A step speaks of an event on all its nodes, or, where a parameter decides (an exit code), on the nodes that have such a
--- value. Values are tried for the events that some signature matched (event_ids): for each group of faults that differ in
--- a value the library has one that matches any.
+-- A step speaks of an event on all its nodes, or, where a parameter decides (an exit code), on the nodes that have
+-- such a value. Values are tried for the events that some signature matched (event_ids): for each group of faults
+-- that differ in a value the library has one that matches any.
 CREATE FUNCTION l4._condition_events(job_id text, event_ids int[], conditions l4.fault_condition[])
 RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz, gave_up bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20
 BEGIN ATOMIC
     WITH condition AS MATERIALIZED (
-        SELECT row_number() OVER (ORDER BY c.signature IS NULL, c.fault_id, c.step) AS place, c.fault_id, c.step, c.kind,
-            c.signature, l4._template_pattern(c.template)::l4.pcre AS pattern, c.template
+        SELECT row_number() OVER (ORDER BY c.signature IS NULL, c.fault_id, c.step) AS place, c.fault_id, c.step,
+            c.kind, c.signature, l4._template_pattern(c.template)::l4.pcre AS pattern, c.template
         FROM unnest(_condition_events.conditions) AS c
         WHERE c.kind NOT IN ('quiet', 'ends')
     ), line AS MATERIALIZED (
@@ -181,7 +183,8 @@ BEGIN ATOMIC
     SELECT w.fault_id, w.step, w.event_id, NULL, w.line, w.ts, NOT w.yes
     FROM whole AS w
     WHERE (w.yes OR w.unknown)
-      AND NOT EXISTS (SELECT FROM slots AS s WHERE s.fault_id = w.fault_id AND s.step = w.step AND s.event_id = w.event_id);
+      AND NOT EXISTS (SELECT FROM slots AS s
+                      WHERE s.fault_id = w.fault_id AND s.step = w.step AND s.event_id = w.event_id);
 END;
 COMMENT ON FUNCTION l4._condition_events(text, int[], l4.fault_condition[])
     IS 'events of the job that each step of a combined fault speaks of, and on which nodes; NULL = wherever the event '
@@ -203,7 +206,8 @@ CREATE FUNCTION l4._event_nodes(job_id text, events jsonb, min_occurrences bigin
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN ARRAY(
     SELECT k.node
-    FROM l4._node_counts(_event_nodes.job_id, ARRAY(SELECT e.id::int FROM jsonb_object_keys(_event_nodes.events) AS e(id))) AS k
+    FROM l4._node_counts(_event_nodes.job_id,
+        ARRAY(SELECT e.id::int FROM jsonb_object_keys(_event_nodes.events) AS e(id))) AS k
     CROSS JOIN LATERAL (SELECT _event_nodes.events -> k.event_id::text AS nodes) AS e
     WHERE jsonb_typeof(e.nodes) = 'null' OR e.nodes ? k.node
     GROUP BY k.node
@@ -223,8 +227,8 @@ COMMENT ON FUNCTION l4._silent_nodes(text, jsonb, interval)
     IS 'nodes on which some events stop for at least that long, at the latest by the end of the job''s log';
 
 -- Times at which a node wrote nothing while others went on. One whose log ends is compared with the end of most logs.
--- Between two lines of its own, at least half of the others must write in the middle half of the time: when all wait, the
--- last one to write is not quiet. Times are compared by the clock of most nodes.
+-- Between two lines of its own, at least half of the others must write in the middle half of the time: when all wait,
+-- the last one to write is not quiet. Times are compared by the clock of most nodes.
 CREATE FUNCTION l4._silences(job_id text, silence interval)
 RETURNS TABLE (node text, since timestamptz, length interval, ended bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 10
@@ -269,8 +273,8 @@ END;
 COMMENT ON FUNCTION l4._silences(text, interval)
     IS 'when nodes wrote nothing for at least that long while most others went on; ended: and nothing after it';
 
--- One fault: goes through its steps, keeping the nodes on which all steps so far hold (same_node) and the times of the
--- last event step that a following step may refer to. NULL when a step does not hold.
+-- One fault: goes through its steps, keeping the nodes on which all steps so far hold (same_node) and the times of
+-- the last event step that a following step may refer to. NULL when a step does not hold.
 CREATE FUNCTION l4._combination_nodes(job_id text, conditions l4.fault_condition[], steps jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -349,7 +353,8 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10
 BEGIN ATOMIC
     WITH event AS MATERIALIZED (
         SELECT e.*
-        FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.event_ids, _fault_combinations.conditions) AS e
+        FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.event_ids,
+            _fault_combinations.conditions) AS e
     ), fault AS MATERIALIZED (
         -- a step that is wanted and has no event decides without reading times
         SELECT s.fault_id, jsonb_object_agg(s.step, s.events) AS steps
@@ -361,7 +366,8 @@ BEGIN ATOMIC
                              AND c.min_nodes > 0 AND c.step <> ALL (array_agg(s.step)))
     ), held AS MATERIALIZED (
         SELECT f.fault_id, l4._combination_nodes(_fault_combinations.job_id,
-            ARRAY(SELECT c FROM unnest(_fault_combinations.conditions) AS c WHERE c.fault_id = f.fault_id), f.steps) AS found
+            ARRAY(SELECT c FROM unnest(_fault_combinations.conditions) AS c WHERE c.fault_id = f.fault_id),
+            f.steps) AS found
         FROM fault AS f
     )
     SELECT h.fault_id, p.*, h.found -> 'steps', false
@@ -375,7 +381,8 @@ BEGIN ATOMIC
         LEFT JOIN LATERAL (
             SELECT l.source, l.line_no FROM l4._event_lines(_fault_combinations.job_id, e.event_id, k.node) AS l
             WHERE l.line_no = l.record_line_no
-            ORDER BY e.nodes IS NOT NULL AND l.ts IS NOT DISTINCT FROM e.ts DESC, l.source, l.line_no LIMIT 1) AS t ON true
+            ORDER BY e.nodes IS NOT NULL AND l.ts IS NOT DISTINCT FROM e.ts DESC, l.source, l.line_no
+            LIMIT 1) AS t ON true
         WHERE e.fault_id = h.fault_id AND e.step = 1 AND NOT e.gave_up AND h.found -> 'nodes' ? k.node
           AND (e.nodes IS NULL OR k.node = ANY (e.nodes))
         ORDER BY EXISTS (SELECT FROM l4.suspect_event AS s

@@ -1,13 +1,13 @@
--- What signatures are matched against: the first record of every event of a job, line by line. Where an event matched,
--- also its other values, so that a number at a variable position (an Xid, an exit code) decides correctly.
+-- What signatures are matched against: the first record of every event of a job, line by line. Where an event
+-- matched, also its other values, so that a number at a variable position (an Xid, an exit code) decides correctly.
 
 CREATE FUNCTION l4._fault_lines(job_id text, known int4multirange DEFAULT '{}')
 RETURNS TABLE (event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint,
     is_record bool, kept_id int, n int)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 500
 BEGIN ATOMIC
-    SELECT l4._survivor(e.event_id, e.merged_into), j.first_node, j.first_source, j.first_line_no + greatest(r.n - 1, 0),
-        r.line, j.first_ts, j.occurrences, r.n = 0, j.event_id, r.n
+    SELECT l4._survivor(e.event_id, e.merged_into), j.first_node, j.first_source,
+        j.first_line_no + greatest(r.n - 1, 0), r.line, j.first_ts, j.occurrences, r.n = 0, j.event_id, r.n
     FROM l4._job_event j
     JOIN l4._event e ON e.event_id = j.event_id
     CROSS JOIN LATERAL (
@@ -70,8 +70,8 @@ END;
 COMMENT ON FUNCTION l4._fault_template_scan(int[])
     IS 'which active faults have a template that fits which of the events; gave_up: not known, given up at a limit';
 
--- The values of the first record are looked for in the example from left to right, so that equal texts are told apart.
--- All values of the job are read in one pass: they are packed by stream.
+-- The values of the first record are looked for in the example from left to right, so that equal texts are told
+-- apart. All values of the job are read in one pass: they are packed by stream.
 CREATE FUNCTION l4._line_variants(job_id text, event_ids int[])
 RETURNS TABLE (event_id int, slot int, node text, line text, ts timestamptz, occurrences bigint, nodes text[],
     is_first bool, value text, place int)

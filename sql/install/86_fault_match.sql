@@ -61,8 +61,8 @@ END;
 COMMENT ON FUNCTION l4._fault_hits(text)
     IS 'every match of an active fault with an event of the job, after _watch_faults()';
 
--- Everything that a fault leads to, directly or not, over up to 30 steps. Cycles, which two fault files together may make,
--- do no harm.
+-- Everything that a fault leads to, directly or not, over up to 30 steps. Cycles, which two fault files together may
+-- make, do no harm.
 CREATE FUNCTION l4._fault_effects(names text[])
 RETURNS TABLE (name text, effect text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 500
@@ -112,7 +112,8 @@ BEGIN
         INSERT INTO l4.fault_given_up (job_id, fault_id, fault_name, node, line_no, line)
         SELECT match_faults.job_id, h.fault_id, h.name, h.node, h.line_no, h.line FROM hit AS h WHERE h.gave_up
     ), best AS (
-        -- specific before generic on one event, where only the user's rows hide the user's; then one proof line a fault
+        -- specific before generic on one event, where only the user's rows hide the user's; then one proof line a
+        -- fault
         SELECT DISTINCT ON (k.fault_id) k.*, sum(k.occurrences) OVER (PARTITION BY k.fault_id)::bigint AS total,
             min(k.ts) OVER (PARTITION BY k.fault_id) AS first_ts
         FROM (SELECT h.*, max(h.priority) OVER (PARTITION BY h.event_id, h.variant) AS top,
@@ -125,8 +126,8 @@ BEGIN
         SELECT e.name, e.effect
         FROM l4._fault_effects((SELECT array_agg(b.name) FROM best AS b)) AS e WHERE e.name <> e.effect
     ), cause AS (
-        -- Of two that lead to each other, the earlier one is the cause. What by nature is an effect causes only what comes
-        -- after it. What shows much later than reports take (10 s) causes nothing that was there before.
+        -- Of two that lead to each other, the earlier one is the cause. What by nature is an effect causes only what
+        -- comes after it. What shows much later than reports take (10 s) causes nothing that was there before.
         SELECT b.fault_id, array_agg(DISTINCT c.name ORDER BY c.name) AS names, bool_and(c.is_effect) AS by_effects
         FROM best AS b
         JOIN reach AS r ON r.effect = b.name
@@ -137,8 +138,8 @@ BEGIN
           AND (c.first_ts <= b.first_ts + interval '10 s') IS NOT FALSE
         GROUP BY b.fault_id
     ), better AS (
-        -- What the user knows of an event, or of what struck a node, goes before what is shipped of it: an error as if it
-        -- were as severe.
+        -- What the user knows of an event, or of what struck a node, goes before what is shipped of it: an error as
+        -- if it were as severe.
         SELECT o.fault_id, min(ARRAY[s.place, -s.priority]) AS weight
         FROM best AS o
         JOIN best AS s ON s.fault_id < 1000000 AND NOT s.is_effect AND (o.severity = 'error' OR s.place >= o.place)

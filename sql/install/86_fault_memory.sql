@@ -21,8 +21,9 @@ DECLARE
     unclear int[];      -- or may fit: given up at a limit
     j record;
 BEGIN
-    SELECT array_agg(e.event_id) FILTER (WHERE e.yes), array_agg(e.event_id) FILTER (WHERE e.yes IS NULL) INTO fit, unclear
-    FROM (SELECT e.event_id, CASE WHEN bool_or(m.yes) THEN true WHEN bool_or(m.yes IS NULL) THEN NULL ELSE false END AS yes
+    SELECT array_agg(e.event_id) FILTER (WHERE e.yes), array_agg(e.event_id) FILTER (WHERE NOT e.yes AND e.gave_up)
+    INTO fit, unclear
+    FROM (SELECT e.event_id, bool_or(m.yes) IS TRUE AS yes, bool_or(m.yes IS NULL) AS gave_up
         FROM ROWS FROM (unnest(templates), unnest(l4._template_patterns(templates))) AS t(template, pattern)
         CROSS JOIN l4._event AS e
         CROSS JOIN LATERAL (SELECT e.template = t.template OR l4.pcre_match(e.example, t.pattern) AS yes) AS m
@@ -121,8 +122,8 @@ BEGIN
         RAISE EXCEPTION 'the pattern matches no line of job "%"', _check_pattern.job_id
             USING ERRCODE = 'invalid_parameter_value', HINT = 'l4.test_fault() shows what a pattern matches.';
     END IF;
-    SELECT string_agg(format('job %s, node %s, line %s: %s', t.healthy_job, t.node, t.line_no, left(t.line, 200)), E'\n')
-    INTO problem
+    SELECT string_agg(format('job %s, node %s, line %s: %s', t.healthy_job, t.node, t.line_no, left(t.line, 200)),
+        E'\n') INTO problem
     FROM l4._healthy_matches(_check_pattern.job_id, _check_pattern.signature, templates) AS t;
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION 'the pattern of fault "%" would match healthy jobs', _check_pattern.name
@@ -143,8 +144,8 @@ DECLARE
     other text;     -- origin of the fault of this name that counts beside it
     problem text;
 BEGIN
-    INSERT INTO l4.fault (name, category, component, signature, templates, root_cause, remedy, leads_to, severity, example,
-        source_url, origin, source_job, confirmed_by, confirmed_at, priority, is_effect, combined)
+    INSERT INTO l4.fault (name, category, component, signature, templates, root_cause, remedy, leads_to, severity,
+        example, source_url, origin, source_job, confirmed_by, confirmed_at, priority, is_effect, combined)
     VALUES (f.name, f.category, f.component, f.signature, f.templates, f.root_cause, f.remedy, f.leads_to, f.severity,
         f.example, f.source_url, 'confirmed', f.source_job, session_user, now(), f.priority, f.is_effect, f.combined)
     ON CONFLICT ON CONSTRAINT fault_origin_name_key DO NOTHING
@@ -177,8 +178,8 @@ RETURN EXISTS (SELECT FROM l4._fault_combinations(job_id, l4._hit_events(job_id)
 COMMENT ON FUNCTION l4._holds_only_here(text, l4.fault_condition[])
     IS 'do conditions hold in a job, and in no healthy one';
 
--- What the known faults of the job say stands in for what the caller left out; before a match, what ingest found in the
--- events.
+-- What the known faults of the job say stands in for what the caller left out; before a match, what ingest found in
+-- the events.
 CREATE FUNCTION l4._usual_class(job_id text, events int[], INOUT category text, INOUT component text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -199,8 +200,8 @@ BEGIN
         WHERE m.job_id = _usual_class.job_id AND f.category = _usual_class.category
         ORDER BY m.event_id = ANY (events) DESC NULLS LAST, m.rank LIMIT 1),
         CASE WHEN known.category = _usual_class.category THEN known.component END,
-        CASE category WHEN 'hardware' THEN 'node' WHEN 'framework' THEN 'framework' WHEN 'platform' THEN 'platform_config'
-            ELSE 'program' END);
+        CASE category WHEN 'hardware' THEN 'node' WHEN 'framework' THEN 'framework'
+            WHEN 'platform' THEN 'platform_config' ELSE 'program' END);
 END
 $$;
 COMMENT ON FUNCTION l4._usual_class(text, int[], text, text)
@@ -270,8 +271,9 @@ COMMENT ON FUNCTION l4._check_confirmed(text, text, text, text, int[], text[])
     IS 'raises what is wrong with the arguments of confirm_fault()';
 
 CREATE FUNCTION l4.confirm_fault(job_id text, name text, root_cause text, remedy text, category text DEFAULT NULL,
-    component text DEFAULT NULL, severity text DEFAULT NULL, signature l4.pcre DEFAULT NULL, templates text[] DEFAULT NULL,
-    leads_to text[] DEFAULT '{}', events int[] DEFAULT NULL, source_url text DEFAULT NULL, is_effect bool DEFAULT false)
+    component text DEFAULT NULL, severity text DEFAULT NULL, signature l4.pcre DEFAULT NULL,
+    templates text[] DEFAULT NULL, leads_to text[] DEFAULT '{}', events int[] DEFAULT NULL,
+    source_url text DEFAULT NULL, is_effect bool DEFAULT false)
 RETURNS int
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -304,7 +306,8 @@ BEGIN
                     USING DETAIL = 'Which nodes show it decides, in whatever words.',
                         HINT = 'To go by lines of this job, give events or a signature.';
             ELSE
-                form := ARRAY(SELECT h FROM l4._hang_form(confirm_fault.job_id, chosen, signature) AS h ORDER BY h.step);
+                form := ARRAY(
+                    SELECT h FROM l4._hang_form(confirm_fault.job_id, chosen, signature) AS h ORDER BY h.step);
                 IF NOT l4._holds_only_here(confirm_fault.job_id, form) THEN
                     form := '{}';
                 END IF;
@@ -348,7 +351,8 @@ BEGIN
     RETURN id;
 END
 $$;
-COMMENT ON FUNCTION l4.confirm_fault(text, text, text, text, text, text, text, l4.pcre, text[], text[], int[], text, bool)
+COMMENT ON FUNCTION l4.confirm_fault(text, text, text, text, text, text, text, l4.pcre, text[], text[], int[], text,
+    bool)
     IS 'archives what was diagnosed in a job as a fault; makes a pattern of its suspect events, or of the form of a '
        'hang or of a known combination, unless given; refuses what a healthy job matches';
 

@@ -1,12 +1,13 @@
 -- What to make a pattern of when a diagnosis is confirmed: the most telling event of the job, or the form of a hang.
 
--- Text stays, a variable part becomes a run of non-blanks (or, where that does not fit the example, anything), a list one
--- of any length.
+-- Text stays, a variable part becomes a run of non-blanks (or, where that does not fit the example, anything), a list
+-- one of any length.
 CREATE FUNCTION l4._propose_signature(template text, example text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (
     WITH piece AS (
-        SELECT regexp_replace(regexp_replace(p.piece, '([][\\.^$|()?*+{}#-])', '\\\1', 'g'), '\s+', '\\s+', 'g') AS text, p.n
+        SELECT regexp_replace(regexp_replace(p.piece, '([][\\.^$|()?*+{}#-])', '\\\1', 'g'), '\s+', '\\s+', 'g') AS text,
+            p.n
         FROM regexp_split_to_table(replace(template, '<LIST>', E'\x01'), '(?:<(?:\*|[A-Z][A-Z0-9_]*)>)+')
             WITH ORDINALITY AS p(piece, n)
     ), pattern AS (
@@ -24,7 +25,8 @@ RETURN (
 COMMENT ON FUNCTION l4._propose_signature(text, text)
     IS 'pattern of a template that matches its example; NULL when there is none that says enough';
 
--- A template that was seen once may still hold the name of a node, parts of a path, and a list as many parts as it had then.
+-- A template that was seen once may still hold the name of a node, parts of a path, and a list as many parts as it
+-- had then.
 CREATE FUNCTION l4._general_template(job_id text, template text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -59,8 +61,8 @@ $$;
 COMMENT ON FUNCTION l4._general_template(text, text)
     IS 'a template without the names and addresses of the job''s nodes, lists of any length';
 
--- What each suspect event says of the cause. It only reports a failure elsewhere if the faults found in it are effects, if
--- another job, whose cause is known, shows it too, or if most nodes of a job that hangs report it.
+-- What each suspect event says of the cause. It only reports a failure elsewhere if the faults found in it are
+-- effects, if another job, whose cause is known, shows it too, or if most nodes of a job that hangs report it.
 CREATE FUNCTION l4._suspect_kinds(job_id text)
 RETURNS TABLE (event_id int, rank int, is_effect bool, is_known bool, at_fault bool, others bigint, best int)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20
@@ -104,8 +106,8 @@ COMMENT ON FUNCTION l4._suspect_kinds(text)
     IS 'suspect events of a job: it only reports a failure elsewhere, a known fault was found in it, a suspect node '
        'wrote it, how many other diagnoses claim it, rank of the best known cause in it';
 
--- Best first: events in which a known cause was found, by its rank; events of a suspect node; events that the fewest other
--- diagnoses claim. Those that only report a failure elsewhere come last, as the diagnosis ranks them.
+-- Best first: events in which a known cause was found, by its rank; events of a suspect node; events that the fewest
+-- other diagnoses claim. Those that only report a failure elsewhere come last, as the diagnosis ranks them.
 CREATE FUNCTION l4._telling_events(job_id text) RETURNS int[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (SELECT array_agg(k.event_id ORDER BY k.is_effect, NOT k.is_effect AND NOT k.is_known,
@@ -176,9 +178,9 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._event_pattern(text, int[]) IS 'signature that matches any of some events, and their templates';
 
--- The first telling event whose pattern no successful job matches; when all do, the first, so that the caller sees why.
--- Where all only report a failure elsewhere, all reports of a lost peer: the next time other nodes may be the first to
--- report it.
+-- The first telling event whose pattern no successful job matches; when all do, the first, so that the caller sees
+-- why. Where all only report a failure elsewhere, all reports of a lost peer: the next time other nodes may be the
+-- first to report it.
 CREATE FUNCTION l4._pattern_event(job_id text) RETURNS int[]
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -274,9 +276,9 @@ COMMENT ON FUNCTION l4._hang_form(text, int[], l4.pcre)
     IS 'conditions that recognise a hang by who reports and who is silent; none when an event says what happened, or '
        'the job did not hang';
 
--- Where the best known cause is a combination, and the words of its event say nothing more (only a value of it decides, or
--- it is an effect by itself), what is confirmed has the same form: another launcher reports in other words that a process
--- was killed.
+-- Where the best known cause is a combination, and the words of its event say nothing more (only a value of it
+-- decides, or it is an effect by itself), what is confirmed has the same form: another launcher reports in other
+-- words that a process was killed.
 CREATE FUNCTION l4._known_form(job_id text) RETURNS SETOF l4.fault_condition
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 3
 BEGIN ATOMIC

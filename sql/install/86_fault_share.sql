@@ -42,8 +42,8 @@ SET client_min_messages = error     -- leads_to is checked when all rows are the
 AS $$
 DECLARE
     keys constant text[] := ARRAY['name', 'category', 'component', 'signature', 'templates', 'root_cause', 'remedy',
-        'leads_to', 'severity', 'example', 'source_url', 'origin', 'source_job', 'confirmed_by', 'confirmed_at', 'priority',
-        'is_effect', 'conditions'];
+        'leads_to', 'severity', 'example', 'source_url', 'origin', 'source_job', 'confirmed_by', 'confirmed_at',
+        'priority', 'is_effect', 'conditions'];
     defaults constant jsonb := '{"leads_to": [], "severity": "error", "priority": 50, "is_effect": false}';
     f l4.fault;
     old jsonb;
@@ -67,8 +67,8 @@ BEGIN
         row_value ? 'conditions')
     ON CONFLICT (origin, name) DO UPDATE SET category = excluded.category, component = excluded.component,
         signature = excluded.signature, templates = excluded.templates, root_cause = excluded.root_cause,
-        remedy = excluded.remedy, leads_to = excluded.leads_to, severity = excluded.severity, example = excluded.example,
-        source_url = excluded.source_url, source_job = excluded.source_job, confirmed_by = excluded.confirmed_by,
+        remedy = excluded.remedy, leads_to = excluded.leads_to, severity = excluded.severity,
+        example = excluded.example, source_url = excluded.source_url, source_job = excluded.source_job, confirmed_by = excluded.confirmed_by,
         confirmed_at = excluded.confirmed_at, priority = excluded.priority, is_effect = excluded.is_effect,
         combined = excluded.combined
     RETURNING t.fault_id INTO id;
@@ -163,8 +163,10 @@ BEGIN
     LOCK TABLE l4.fault IN SHARE ROW EXCLUSIVE MODE;
     BEGIN
         FOR r IN
-            SELECT e.n, e.value, e.name, row_number() OVER (PARTITION BY e.name ORDER BY e.n) > 1 AND e.name IS NOT NULL AS again
-            FROM (SELECT a.n::int, a.value, CASE jsonb_typeof(a.value) WHEN 'object' THEN a.value ->> 'name' END AS name
+            SELECT e.n, e.value, e.name,
+                row_number() OVER (PARTITION BY e.name ORDER BY e.n) > 1 AND e.name IS NOT NULL AS again
+            FROM (SELECT a.n::int, a.value,
+                    CASE jsonb_typeof(a.value) WHEN 'object' THEN a.value ->> 'name' END AS name
                 FROM jsonb_array_elements(faults) WITH ORDINALITY AS a(value, n)) AS e
             ORDER BY e.n
         LOOP
@@ -195,14 +197,16 @@ BEGIN
             END IF;
         END LOOP;
         FOR r IN
-            SELECT u.n::int, coalesce(w.warning, CASE a.origin WHEN 'builtin' THEN 'replaces the shipped fault of this name'
+            SELECT u.n::int, coalesce(w.warning, CASE a.origin
+                WHEN 'builtin' THEN 'replaces the shipped fault of this name'
                 ELSE 'hidden by the ' || a.origin || ' fault of this name' END) AS warning
             FROM unnest(names, actions) WITH ORDINALITY AS u(name, action, n)
             LEFT JOIN l4._import_warnings((
                 SELECT array_agg(c.name) FROM unnest(names, actions) AS c(name, action)
                 WHERE c.action IN ('new', 'changed'))) AS w ON w.name = u.name
             LEFT JOIN LATERAL (SELECT f.origin FROM l4.fault f WHERE f.name = u.name AND f.origin <> 'imported'
-                               ORDER BY array_position(ARRAY['user', 'confirmed', 'builtin'], f.origin) LIMIT 1) AS a ON true
+                               ORDER BY array_position(ARRAY['user', 'confirmed', 'builtin'], f.origin)
+                               LIMIT 1) AS a ON true
             WHERE u.action IN ('new', 'changed')
         LOOP
             problems[r.n] := r.warning;

@@ -1,5 +1,5 @@
--- Known faults as soon as they are read: each event of a job is matched once, when it turns up, and again only when the
--- library has changed. What is kept here is where a signature matches; match_faults() makes its ranking of it.
+-- Known faults as soon as they are read: each event of a job is matched once, when it turns up, and again only when
+-- the library has changed. What is kept here is where a signature matches; match_faults() makes its ranking of it.
 
 CREATE TABLE l4._fault_watch (
     job_id text NOT NULL,
@@ -113,8 +113,8 @@ COMMENT ON FUNCTION l4._watch_faults(text[])
     IS 'matches the events of jobs that have turned up since; all of them when the library has changed';
 
 CREATE VIEW l4.fault_seen AS
-SELECT DISTINCT ON (k.job_id, k.fault_id) k.job_id, k.fault_id, k.name AS fault_name, k.category, k.component, k.severity,
-    k.is_effect, k.event_id, k.first_node AS node, k.first_source AS source,
+SELECT DISTINCT ON (k.job_id, k.fault_id) k.job_id, k.fault_id, k.name AS fault_name, k.category, k.component,
+    k.severity, k.is_effect, k.event_id, k.first_node AS node, k.first_source AS source,
     k.first_line_no OPERATOR(pg_catalog.+) greatest(k.n OPERATOR(pg_catalog.-) 1, 0) AS line_no,
     CASE WHEN k.n OPERATOR(pg_catalog.>) 0 THEN pg_catalog.split_part(k.record, E'\n', k.n)
         ELSE pg_catalog.split_part(k.message, E'\n', 1) END AS line,

@@ -1,8 +1,8 @@
 -- What a CHECK cannot see: names in leads_to. It comes after the shipped rows, which a test checks as a whole.
 
--- A restore must not fail because a newer l4 lacks a name or, together with the user's rows, makes a cycle: such rows are
--- accepted with a warning and listed in fault_problem. Rows of the user alone must not make a cycle. Nothing is followed
--- for more than 30 steps, so that what a row costs does not grow with the chain that it ends.
+-- A restore must not fail because a newer l4 lacks a name or, together with the user's rows, makes a cycle: such rows
+-- are accepted with a warning and listed in fault_problem. Rows of the user alone must not make a cycle. Nothing is
+-- followed for more than 30 steps, so that what a row costs does not grow with the chain that it ends.
 CREATE FUNCTION l4._fault_guard() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -54,7 +54,8 @@ BEGIN
     END IF;
     FOR r IN
         SELECT v.*, l4._fault_values(v.name) AS allowed
-        FROM (VALUES ('category', NEW.category), ('component', NEW.component), ('severity', NEW.severity)) AS v(name, value)
+        FROM (VALUES ('category', NEW.category), ('component', NEW.component), ('severity', NEW.severity))
+            AS v(name, value)
     LOOP
         IF r.value <> ALL (r.allowed) THEN
             RAISE EXCEPTION '% of fault "%" cannot be "%"', r.name, NEW.name, r.value
@@ -79,7 +80,8 @@ BEGIN
                 HINT = 'A combined fault has neither: rows of l4.fault_condition say what it is recognised by.';
     ELSIF NOT l4._signature_usable(NEW.signature) THEN
         RAISE EXCEPTION 'the signature of fault "%" matches lines that say nothing', NEW.name
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_signature_check', DETAIL = format('Signature: %s', left(NEW.signature::text, 200)),
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_signature_check',
+                DETAIL = format('Signature: %s', left(NEW.signature::text, 200)),
                 HINT = 'Neither an empty line nor one of a healthy step may match: write what only the fault shows.';
     ELSIF NOT l4._templates_usable(NEW.templates) THEN
         RAISE EXCEPTION 'a template of fault "%" says too little', NEW.name
@@ -87,19 +89,20 @@ BEGIN
                 HINT = 'A template needs four letters besides its variable parts.';
     ELSIF NOT l4.pcre_match(NEW.example, NEW.signature) THEN
         RAISE EXCEPTION 'the signature of fault "%" does not match its example', NEW.name
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_example_check', DETAIL = format('Example: %s', left(NEW.example, 200)),
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_example_check',
+                DETAIL = format('Example: %s', left(NEW.example, 200)),
                 HINT = 'Give a line that it matches, or none.';
     END IF;
     RETURN NEW;
 END
 $$;
 COMMENT ON FUNCTION l4._fault_explain() IS 'trigger: says what is wrong with a row';
-CREATE TRIGGER fault_explain BEFORE INSERT OR UPDATE OF fault_id, name, category, component, severity, signature, templates,
-    example, combined, origin, priority, leads_to ON l4.fault
+CREATE TRIGGER fault_explain BEFORE INSERT OR UPDATE OF fault_id, name, category, component, severity, signature,
+    templates, example, combined, origin, priority, leads_to ON l4.fault
     FOR EACH ROW WHEN (NEW.name IS NOT NULL) EXECUTE FUNCTION l4._fault_explain();
 
--- Shipped rows are not dumped, and an update replaces them: what somebody changes in them would be lost without a word. The
--- script of an update switches these triggers off while it replaces rows.
+-- Shipped rows are not dumped, and an update replaces them: what somebody changes in them would be lost without a
+-- word. The script of an update switches these triggers off while it replaces rows.
 CREATE FUNCTION l4._shipped_guard() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -126,8 +129,10 @@ BEGIN
     LOOP
         id := CASE WHEN name LIKE 'fault%' THEN 'fault_id' ELSE 'rule_id' END;
         FOREACH trigger IN ARRAY ARRAY[
-            'shipped_new BEFORE INSERT OR UPDATE ON l4.%1$I FOR EACH ROW WHEN (NEW.%2$I OPERATOR(pg_catalog.<) 1000000)',
-            'shipped_old BEFORE UPDATE OR DELETE ON l4.%1$I FOR EACH ROW WHEN (OLD.%2$I OPERATOR(pg_catalog.<) 1000000)',
+            'shipped_new BEFORE INSERT OR UPDATE ON l4.%1$I FOR EACH ROW '
+                'WHEN (NEW.%2$I OPERATOR(pg_catalog.<) 1000000)',
+            'shipped_old BEFORE UPDATE OR DELETE ON l4.%1$I FOR EACH ROW '
+                'WHEN (OLD.%2$I OPERATOR(pg_catalog.<) 1000000)',
             'shipped_all BEFORE TRUNCATE ON l4.%1$I FOR EACH STATEMENT']
         LOOP
             EXECUTE format('CREATE TRIGGER ' || trigger || ' EXECUTE FUNCTION l4._shipped_guard()', name, id);
@@ -161,7 +166,8 @@ LEFT JOIN (SELECT c.fault_id, pg_catalog.min(c.step) AS step FROM l4.fault_condi
 CROSS JOIN LATERAL (SELECT CASE
     WHEN f.combined AND c.step IS NULL THEN 'combined, but it has no conditions'
     WHEN NOT f.combined AND c.step IS NOT NULL THEN 'it has conditions, but is not combined: they do not count'
-    WHEN f.combined AND c.step OPERATOR(pg_catalog.>) 1 THEN 'the conditions do not start with step 1' END AS problem) AS p
+    WHEN f.combined AND c.step OPERATOR(pg_catalog.>) 1 THEN 'the conditions do not start with step 1'
+    END AS problem) AS p
 WHERE p.problem IS NOT NULL
 UNION ALL
 SELECT f.fault_id, f.name, f.origin, pg_catalog.format('hidden by the %s fault of this name', a.origin)
