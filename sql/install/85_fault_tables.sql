@@ -66,22 +66,7 @@ CREATE TABLE l4.fault (
     combined bool NOT NULL DEFAULT false,
     template_patterns l4.pcre[] GENERATED ALWAYS AS (l4._template_patterns(templates)) STORED,
     CONSTRAINT fault_pkey PRIMARY KEY (fault_id),
-    CONSTRAINT fault_origin_name_key UNIQUE (origin, name),
-    CONSTRAINT fault_name_check CHECK (name OPERATOR(pg_catalog.~) '^[[:alnum:]][[:alnum:]_.:/-]{0,199}$'),
-    CONSTRAINT fault_category_check CHECK (category OPERATOR(pg_catalog.=) ANY (l4._fault_values('category'))),
-    CONSTRAINT fault_component_check CHECK (component OPERATOR(pg_catalog.=) ANY (l4._fault_values('component'))),
-    CONSTRAINT fault_severity_check CHECK (severity OPERATOR(pg_catalog.=) ANY (l4._fault_values('severity'))),
-    CONSTRAINT fault_origin_check
-        CHECK (origin OPERATOR(pg_catalog.=) ANY (ARRAY['builtin', 'user', 'confirmed', 'imported'])),
-    CONSTRAINT fault_id_check
-        CHECK ((origin OPERATOR(pg_catalog.=) 'builtin') OPERATOR(pg_catalog.=) (fault_id OPERATOR(pg_catalog.<) 1000000)),
-    CONSTRAINT fault_priority_check CHECK (priority OPERATOR(pg_catalog.>=) 0 AND priority OPERATOR(pg_catalog.<=) 100),
-    CONSTRAINT fault_pattern_check CHECK (combined OPERATOR(pg_catalog.=) (signature IS NULL AND templates IS NULL)),
-    CONSTRAINT fault_signature_check CHECK (l4._signature_usable(signature)),
-    CONSTRAINT fault_templates_check CHECK (l4._templates_usable(templates)),
-    CONSTRAINT fault_example_check CHECK (signature IS NULL OR example IS NULL OR l4.pcre_match(example, signature)),
-    CONSTRAINT fault_leads_to_check
-        CHECK (pg_catalog.array_position(leads_to, NULL) IS NULL AND NOT name OPERATOR(pg_catalog.=) ANY (leads_to))
+    CONSTRAINT fault_origin_name_key UNIQUE (origin, name)
 );
 ALTER SEQUENCE l4.fault_fault_id_seq OWNED BY l4.fault.fault_id;
 CREATE INDEX fault_name_idx ON l4.fault (name);
@@ -109,6 +94,70 @@ COMMENT ON COLUMN l4.fault.is_effect IS 'the line only shows that something else
 COMMENT ON COLUMN l4.fault.combined IS 'the rows of fault_condition decide, not one line';
 COMMENT ON COLUMN l4.fault.template_patterns IS 'the patterns that templates stand for; made from them';
 
+-- Each row must be usable. The errors name the rule as if each were a constraint of its own.
+CREATE FUNCTION l4._check_fault(f l4.fault) RETURNS bool
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    r record;
+BEGIN
+    IF f.name !~ '^[[:alnum:]][[:alnum:]_.:/-]{0,199}$' THEN
+        RAISE EXCEPTION 'a fault cannot be named "%"', left(f.name, 200)
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_name_check',
+                HINT = 'A name has up to 200 letters, digits and _ . : / -, and starts with a letter or digit.';
+    END IF;
+    FOR r IN
+        SELECT v.*, l4._fault_values(v.name) AS allowed
+        FROM (VALUES ('category', f.category), ('component', f.component), ('severity', f.severity))
+            AS v(name, value)
+    LOOP
+        IF r.value <> ALL (r.allowed) THEN
+            RAISE EXCEPTION '% of fault "%" cannot be "%"', r.name, f.name, r.value
+                USING ERRCODE = 'check_violation', CONSTRAINT = format('fault_%s_check', r.name),
+                    HINT = format('It is one of %s.', array_to_string(r.allowed, ', '));
+        END IF;
+    END LOOP;
+    IF (f.origin = 'builtin') <> (f.fault_id < 1000000) THEN
+        RAISE EXCEPTION 'fault "%" with id % cannot have origin "%"', f.name, f.fault_id, f.origin
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_id_check',
+                HINT = 'Shipped faults, and only they, are builtin and have ids below 1000000.';
+    ELSIF f.origin <> ALL (ARRAY['builtin', 'user', 'confirmed', 'imported']) THEN
+        RAISE EXCEPTION 'origin of fault "%" cannot be "%"', f.name, f.origin
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_origin_check',
+                HINT = 'It is one of builtin, user, confirmed, imported.';
+    ELSIF NOT f.priority BETWEEN 0 AND 100 THEN
+        RAISE EXCEPTION 'priority of fault "%" cannot be %', f.name, f.priority
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_priority_check', HINT = 'It is from 0 to 100.';
+    ELSIF f.name = ANY (f.leads_to) OR array_position(f.leads_to, NULL) IS NOT NULL THEN
+        RAISE EXCEPTION 'leads_to of fault "%" names the fault itself or nothing', f.name
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_leads_to_check',
+                HINT = 'It lists names of other faults.';
+    ELSIF f.combined <> (f.signature IS NULL AND f.templates IS NULL) THEN
+        RAISE EXCEPTION 'fault "%" must have a signature or templates, or be combined', f.name
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_pattern_check',
+                HINT = 'A combined fault has neither: rows of l4.fault_condition say what it is recognised by.';
+    ELSIF NOT l4._signature_usable(f.signature) THEN
+        RAISE EXCEPTION 'the signature of fault "%" matches lines that say nothing', f.name
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_signature_check',
+                DETAIL = format('Signature: %s', left(f.signature::text, 200)),
+                HINT = 'Neither an empty line nor one of a healthy step may match: write what only the fault shows.';
+    ELSIF NOT l4._templates_usable(f.templates) THEN
+        RAISE EXCEPTION 'a template of fault "%" says too little', f.name
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_templates_check',
+                HINT = 'A template needs four letters besides its variable parts.';
+    ELSIF NOT l4.pcre_match(f.example, f.signature) THEN
+        RAISE EXCEPTION 'the signature of fault "%" does not match its example', f.name
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_example_check',
+                DETAIL = format('Example: %s', left(f.example, 200)),
+                HINT = 'Give a line that it matches, or none.';
+    END IF;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION l4._check_fault(l4.fault) IS 'true, or an error that says what is wrong with a fault';
+ALTER TABLE l4.fault ADD CONSTRAINT fault_check CHECK (l4._check_fault(fault));
+
 CREATE TABLE l4.fault_condition (
     fault_id int NOT NULL,
     step int NOT NULL,
@@ -122,27 +171,7 @@ CREATE TABLE l4.fault_condition (
     within interval,
     silence interval,
     CONSTRAINT fault_condition_pkey PRIMARY KEY (fault_id, step),
-    CONSTRAINT fault_condition_fault_id_fkey FOREIGN KEY (fault_id) REFERENCES l4.fault ON DELETE CASCADE,
-    CONSTRAINT fault_condition_step_check CHECK (step OPERATOR(pg_catalog.>=) 1 AND step OPERATOR(pg_catalog.<=) 16),
-    CONSTRAINT fault_condition_kind_check
-        CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'absent', 'silence', 'effect', 'quiet', 'ends'])),
-    CONSTRAINT fault_condition_pattern_check CHECK (pg_catalog.num_nonnulls(signature, template) OPERATOR(pg_catalog.=)
-        CASE WHEN kind OPERATOR(pg_catalog.=) ANY (ARRAY['effect', 'quiet', 'ends']) THEN 0 ELSE 1 END),
-    CONSTRAINT fault_condition_signature_check CHECK (l4._signature_usable(signature)),
-    CONSTRAINT fault_condition_template_check CHECK (template IS NULL OR l4._templates_usable(ARRAY[template])),
-    CONSTRAINT fault_condition_first_check CHECK (step OPERATOR(pg_catalog.>) 1
-        OR (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'silence', 'effect']) AND NOT same_node AND within IS NULL
-            AND min_nodes OPERATOR(pg_catalog.>) 0)),
-    CONSTRAINT fault_condition_count_check CHECK (min_occurrences OPERATOR(pg_catalog.>=) 1
-        AND min_nodes OPERATOR(pg_catalog.>=) 0
-        AND (max_nodes IS NULL OR max_nodes OPERATOR(pg_catalog.>=) min_nodes)
-        AND (min_nodes OPERATOR(pg_catalog.>) 0 OR max_nodes IS NOT NULL)),
-    CONSTRAINT fault_condition_within_check CHECK (within IS NULL
-        OR (kind OPERATOR(pg_catalog.=) ANY (ARRAY['event', 'effect'])
-            AND within OPERATOR(pg_catalog.>) '0'::interval)),
-    CONSTRAINT fault_condition_silence_check CHECK (
-        (kind OPERATOR(pg_catalog.=) ANY (ARRAY['silence', 'quiet', 'ends'])) OPERATOR(pg_catalog.=) (silence IS NOT NULL)
-        AND (silence IS NULL OR silence OPERATOR(pg_catalog.>) '0'::interval))
+    CONSTRAINT fault_condition_fault_id_fkey FOREIGN KEY (fault_id) REFERENCES l4.fault ON DELETE CASCADE
 );
 COMMENT ON TABLE l4.fault_condition IS 'faults recognised by several events together: all steps must hold';
 COMMENT ON COLUMN l4.fault_condition.fault_id IS 'the fault, whose column combined is true';
@@ -162,6 +191,44 @@ COMMENT ON COLUMN l4.fault_condition.within
 COMMENT ON COLUMN l4.fault_condition.silence
     IS 'longest time between two occurrences, or from the last one to the end of the job''s log, is at least this; of '
        'a node that is quiet, between two lines';
+
+CREATE FUNCTION l4._check_condition(c l4.fault_condition) RETURNS bool
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    problem constant text := CASE
+        WHEN c.kind <> ALL (ARRAY['event', 'absent', 'silence', 'effect', 'quiet', 'ends'])
+            THEN 'kind is one of event, absent, silence, effect, quiet, ends.'
+        WHEN c.step NOT BETWEEN 1 AND 16 THEN 'step is from 1 to 16.'
+        WHEN c.kind IN ('effect', 'quiet', 'ends') AND num_nonnulls(c.signature, c.template) > 0
+            THEN format('A condition of kind %s has neither signature nor template.', c.kind)
+        WHEN c.kind IN ('event', 'absent', 'silence') AND num_nonnulls(c.signature, c.template) <> 1
+            THEN format('A condition of kind %s has a signature or a template.', c.kind)
+        WHEN NOT l4._signature_usable(c.signature) THEN 'Its signature matches lines that say nothing.'
+        WHEN NOT l4._templates_usable(CASE WHEN c.template IS NOT NULL THEN ARRAY[c.template] END)
+            THEN 'A template needs four letters besides its variable parts.'
+        WHEN (c.kind IN ('silence', 'quiet', 'ends')) <> (c.silence IS NOT NULL) OR c.silence <= '0'
+            THEN 'silence is for kinds silence, quiet and ends, and more than 0.'
+        WHEN c.within IS NOT NULL AND c.kind NOT IN ('event', 'effect') OR c.within <= '0'
+            THEN 'within is for kinds event and effect, and more than 0.'
+        WHEN c.step = 1 AND (c.kind IN ('absent', 'quiet', 'ends') OR c.same_node OR c.within IS NOT NULL
+            OR c.min_nodes = 0)
+            THEN 'Step 1 gives the proof line: it is an event, silence or effect on at least one node, '
+            'without same_node and within.'
+        WHEN c.min_occurrences < 1 OR c.min_nodes < 0 OR c.max_nodes < c.min_nodes
+            OR c.min_nodes = 0 AND c.max_nodes IS NULL
+            THEN 'min_occurrences is at least 1, min_nodes too unless max_nodes is given, and max_nodes not below it.' END;
+BEGIN
+    IF problem IS NOT NULL THEN
+        RAISE EXCEPTION 'a condition with step % cannot be so', c.step
+            USING ERRCODE = 'check_violation', HINT = problem;
+    END IF;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION l4._check_condition(l4.fault_condition) IS 'true, or an error that says what is wrong with a condition';
+ALTER TABLE l4.fault_condition ADD CONSTRAINT fault_condition_check CHECK (l4._check_condition(fault_condition));
 
 -- A fault that is matched here may be gone tomorrow (another pack), so the name is kept and nothing refers to
 -- l4.fault.

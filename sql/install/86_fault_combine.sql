@@ -1,57 +1,5 @@
 -- Faults recognised by several events together: the rows of fault_condition.
 
--- The CHECKs of the table keep such rows out; this says why.
-CREATE FUNCTION l4._check_condition(c l4.fault_condition) RETURNS void
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    patternless constant bool := c.kind IN ('effect', 'quiet', 'ends');
-    problem constant text := CASE
-        WHEN c.kind <> ALL (ARRAY['event', 'absent', 'silence', 'effect', 'quiet', 'ends'])
-            THEN 'kind is one of event, absent, silence, effect, quiet, ends.'
-        WHEN c.step NOT BETWEEN 1 AND 16 THEN 'step is from 1 to 16.'
-        WHEN patternless AND num_nonnulls(c.signature, c.template) > 0
-            THEN format('A condition of kind %s has neither signature nor template.', c.kind)
-        WHEN NOT patternless AND num_nonnulls(c.signature, c.template) <> 1
-            THEN format('A condition of kind %s has a signature or a template.', c.kind)
-        WHEN NOT l4._signature_usable(c.signature) THEN 'Its signature matches lines that say nothing.'
-        WHEN NOT l4._templates_usable(CASE WHEN c.template IS NOT NULL THEN ARRAY[c.template] END)
-            THEN 'A template needs four letters besides its variable parts.'
-        WHEN (c.kind IN ('silence', 'quiet', 'ends')) <> (c.silence IS NOT NULL) OR c.silence <= '0'
-            THEN 'silence is for kinds silence, quiet and ends, and more than 0.'
-        WHEN c.within IS NOT NULL AND c.kind NOT IN ('event', 'effect') OR c.within <= '0'
-            THEN 'within is for kinds event and effect, and more than 0.'
-        WHEN c.step = 1 AND (c.kind IN ('absent', 'quiet', 'ends') OR c.same_node OR c.within IS NOT NULL
-            OR c.min_nodes = 0)
-            THEN 'Step 1 gives the proof line: it is an event, silence or effect on at least one node, '
-                'without same_node and within.'
-        WHEN c.min_occurrences < 1 OR c.min_nodes < 0 OR c.max_nodes < c.min_nodes
-            OR c.min_nodes = 0 AND c.max_nodes IS NULL
-            THEN 'min_occurrences is at least 1, min_nodes too unless max_nodes is given, and max_nodes not below it.'
-        END;
-BEGIN
-    IF problem IS NOT NULL THEN
-        RAISE EXCEPTION 'a condition with step % cannot be so', c.step
-            USING ERRCODE = 'check_violation', HINT = problem;
-    END IF;
-END
-$$;
-COMMENT ON FUNCTION l4._check_condition(l4.fault_condition) IS 'raises what is wrong with a condition';
-
-CREATE FUNCTION l4._condition_explain() RETURNS trigger
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    PERFORM l4._check_condition(NEW);
-    RETURN NEW;
-END
-$$;
-COMMENT ON FUNCTION l4._condition_explain() IS 'trigger: says what is wrong with a condition';
-CREATE TRIGGER condition_explain BEFORE INSERT OR UPDATE ON l4.fault_condition
-    FOR EACH ROW WHEN (NEW.step IS NOT NULL) EXECUTE FUNCTION l4._condition_explain();
-
 CREATE FUNCTION l4._read_conditions(conditions jsonb, fault_id int) RETURNS SETOF l4.fault_condition
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE ROWS 3
 SET search_path = pg_catalog, pg_temp
@@ -110,7 +58,7 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20
 BEGIN ATOMIC
     WITH condition AS MATERIALIZED (
         SELECT row_number() OVER (ORDER BY c.signature IS NULL, c.fault_id, c.step) AS place, c.fault_id, c.step,
-            c.kind, c.signature, l4._template_pattern(c.template)::l4.pcre AS pattern, c.template
+            c.kind, c.signature, c.template
         FROM unnest(_condition_events.conditions) AS c
         WHERE c.kind NOT IN ('quiet', 'ends')
     ), line AS MATERIALIZED (
@@ -137,13 +85,12 @@ BEGIN ATOMIC
         JOIN line AS l ON l.place = m.line
         GROUP BY c.fault_id, c.step, l.event_id
         UNION ALL
-        SELECT c.fault_id, c.step, e.event_id, coalesce(m.yes, false), m.yes IS NULL, l.line, l.ts
+        SELECT c.fault_id, c.step, e.event_id, NOT e.gave_up, e.gave_up, l.line, l.ts
         FROM condition AS c
-        JOIN l4._event AS e ON e.event_id = ANY (ARRAY(SELECT l.event_id FROM line AS l))
-        CROSS JOIN LATERAL (SELECT e.template = c.template OR l4.pcre_match(e.example, c.pattern) AS yes) AS m
+        CROSS JOIN LATERAL l4._template_events(ARRAY[c.template], ARRAY(SELECT l.event_id FROM line AS l)) AS e
         CROSS JOIN LATERAL (SELECT l.line, l.ts FROM line AS l WHERE l.event_id = e.event_id
                             ORDER BY l.is_record, l.line_no LIMIT 1) AS l
-        WHERE c.template IS NOT NULL AND m.yes IS NOT FALSE
+        WHERE c.template IS NOT NULL
         UNION ALL
         SELECT c.fault_id, c.step, p.event_id, true, false, p.line, p.ts
         FROM condition AS c CROSS JOIN lost_peer AS p

@@ -42,30 +42,42 @@ END;
 COMMENT ON FUNCTION l4._fault_scan(text[])
     IS 'which active signatures match which of the lines; gave_up: not known, given up at a limit';
 
+-- A template fits by its pattern, or because it is the event's own: that may have become more general than the example.
+CREATE FUNCTION l4._template_events(templates text[], event_ids int[] DEFAULT NULL)
+RETURNS TABLE (n int, event_id int, gave_up bool)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 20
+BEGIN ATOMIC
+    WITH event AS MATERIALIZED (
+        SELECT e.event_id, e.template, e.example, row_number() OVER (ORDER BY e.event_id) AS place
+        FROM l4._event AS e
+        WHERE cardinality(templates) > 0 AND (event_ids IS NULL OR e.event_id = ANY (event_ids))
+    )
+    SELECT t.n, t.event_id, bool_and(t.gave_up)
+    FROM (
+        SELECT m.pattern AS n, e.event_id, m.matched IS NULL AS gave_up
+        FROM l4._pcre_multimatch(l4._template_patterns(templates),
+                                 (SELECT array_agg(e.example ORDER BY e.place) FROM event AS e)) AS m
+        JOIN event AS e ON e.place = m.line
+        UNION ALL
+        SELECT u.n, e.event_id, false
+        FROM event AS e JOIN unnest(templates) WITH ORDINALITY AS u(template, n) ON u.template = e.template) AS t
+    GROUP BY t.n, t.event_id;
+END;
+COMMENT ON FUNCTION l4._template_events(text[], int[])
+    IS 'which of some events (NULL = all) each template fits; gave_up: not known, given up at a limit';
+
 CREATE FUNCTION l4._fault_template_scan(event_ids int[])
 RETURNS TABLE (event_id int, fault_id int, gave_up bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
-    WITH template AS MATERIALIZED (
-        SELECT a.fault_id, t.template, t.pattern, row_number() OVER (ORDER BY a.fault_id, t.n) AS place
-        FROM l4.active_fault AS a
-        CROSS JOIN LATERAL ROWS FROM (unnest(a.templates), unnest(a.template_patterns))
-            WITH ORDINALITY AS t(template, pattern, n)
-    ), event AS MATERIALIZED (
-        SELECT e.event_id, e.template, e.example, row_number() OVER (ORDER BY e.event_id) AS place
-        FROM l4._event AS e
-        WHERE e.event_id = ANY (_fault_template_scan.event_ids)
-    ), hit AS (
-        SELECT e.event_id, t.fault_id, m.matched IS NULL AS gave_up
-        FROM l4._pcre_multimatch((SELECT array_agg(t.pattern ORDER BY t.place) FROM template AS t),
-                                 (SELECT array_agg(e.example ORDER BY e.place) FROM event AS e)) AS m
-        JOIN template AS t ON t.place = m.pattern
-        JOIN event AS e ON e.place = m.line
-        UNION ALL
-        -- a template may have become more general than the example of its event
-        SELECT e.event_id, t.fault_id, false FROM event AS e JOIN template AS t ON t.template = e.template
+    WITH f AS MATERIALIZED (
+        SELECT array_agg(t.template ORDER BY a.fault_id, t.n) AS templates,
+            array_agg(a.fault_id ORDER BY a.fault_id, t.n) AS ids
+        FROM l4.active_fault AS a CROSS JOIN LATERAL unnest(a.templates) WITH ORDINALITY AS t(template, n)
     )
-    SELECT h.event_id, h.fault_id, bool_and(h.gave_up) FROM hit AS h GROUP BY h.event_id, h.fault_id;
+    SELECT e.event_id, f.ids[e.n], bool_and(e.gave_up)
+    FROM f CROSS JOIN LATERAL l4._template_events(f.templates, _fault_template_scan.event_ids) AS e
+    GROUP BY 1, 2;
 END;
 COMMENT ON FUNCTION l4._fault_template_scan(int[])
     IS 'which active faults have a template that fits which of the events; gave_up: not known, given up at a limit';

@@ -21,13 +21,8 @@ DECLARE
     unclear int[];      -- or may fit: given up at a limit
     j record;
 BEGIN
-    SELECT array_agg(e.event_id) FILTER (WHERE e.yes), array_agg(e.event_id) FILTER (WHERE NOT e.yes AND e.gave_up)
-    INTO fit, unclear
-    FROM (SELECT e.event_id, bool_or(m.yes) IS TRUE AS yes, bool_or(m.yes IS NULL) AS gave_up
-        FROM ROWS FROM (unnest(templates), unnest(l4._template_patterns(templates))) AS t(template, pattern)
-        CROSS JOIN l4._event AS e
-        CROSS JOIN LATERAL (SELECT e.template = t.template OR l4.pcre_match(e.example, t.pattern) AS yes) AS m
-        GROUP BY e.event_id) AS e;
+    SELECT array_agg(e.event_id) FILTER (WHERE NOT e.gave_up), array_agg(e.event_id) FILTER (WHERE e.gave_up)
+    INTO fit, unclear FROM l4._template_events(test_fault.templates) AS e;
     FOR j IN
         SELECT t.job_id, t.status FROM l4.job AS t
         WHERE job_ids IS NULL OR t.job_id = ANY (job_ids) ORDER BY t.job_id
