@@ -7,6 +7,7 @@ OBJS = \
 	src/base/args.o \
 	src/base/bytes.o \
 	src/base/compress.o \
+	src/base/foldmemo.o \
 	src/base/linebuf.o \
 	src/chunk/chunk.o \
 	src/chunk/chunk_ints.o \

@@ -8,7 +8,10 @@ CREATE TEMP TABLE form AS SELECT k, f FROM unnest(ARRAY[
 	'pointer #x##@@ and #X#### and ##x## and #xzz', 'at ####-##-##T##:##:##.###Z and ####/##/## ##:##:##,### and ##:##', 'slot en# ssh# L## eth#.## p# node-#-## r##-n#-c:j##-u##',
 	'"GET /a/b?x=## HTTP/#.#" ### ## "-"', 'file /data/##/x_##.pt:## and C:\a\#.log and ~/r# (#.# GB, ## KiB, ###B)', 'name=a.b##.c@#@##@ x=## y=#.# [#,#,##]',
 	'<# sec and <## ms and ##s ##m ###us # h', 'host-##.example.com:## worker-#:#### gpu#.a.b job_##_#-# %#', 'sum e#@#@#@#@#@#@# #e## #e-# -#.# +# ##%',
-	'@@#@#@@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@# long', 'f@#@#@#@#@#@#@#@#. g @#@#@#@#@#@#@#@#: h =@#@#@#@#@#@#@#', 'bus ####:##:##.# v# ipv#) <########@@@@> x']) WITH ORDINALITY AS u(f, k);
+	'@@#@#@@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@#@# long', 'f@#@#@#@#@#@#@#@#. g @#@#@#@#@#@#@#@#: h =@#@#@#@#@#@#@#', 'bus ####:##:##.# v# ipv#) <########@@@@> x',
+	'[req-@@@@@@@@-@@@@-@@@@-@@@@-@@@@@@@@@@@@ pod-@@@@@@@@@@@@] is', 'r#-@@@@@@@@-@@@@-@@@@-@@@@-@@@@@@@@@@@@ r#-@#@@@@@@@@@@@ is', 'a-b#-@@@@@@@@-@@@@-@@@@-@@@@-@@@@@@@@@@@@ is',
+	'"GET /v#/@@@@@@@@@@@@@@@@/x-@@@@@@@@-@@@@-@@@@-@@@@-@@@@@@@@@@@@ HTTP/#.#"', 'at /@@@@@@@@-@@@@-@@@@/@#x@@@@@@@@@@@@ and a:/@@@@@@@@@@@@ and /@@@@@@@@@@@@: y',
+	'GPU#: eth#.# rank#-@@@@@@@@@@@@ cn###/cn### at @@-@@@@@@@@@@@@', repeat('long #@ ', 63) || '@@###@##', repeat('longer #@ ', 54), '@@@@-@@@@@@@@@@@@ @-@@-@@@-@@@@-@@@@@ @@@@@@@@-@@@@-@@@@-@@@@-@@@@@@@@@@@@-#']) WITH ORDINALITY AS u(f, k);
 -- # is a digit, @ a hexadecimal digit or a letter from a to f; each form 400 times, two draws of every second so that entries are hit
 CREATE TEMP TABLE message AS
 SELECT row_number() OVER (ORDER BY g / 40, k, g) AS n, string_agg(CASE c WHEN '#' THEN (h % 10)::text WHEN '@' THEN substr('0123456789abcdef', 1 + h % 16, 1) ELSE c END, '' ORDER BY i) AS line

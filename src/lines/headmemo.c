@@ -13,45 +13,32 @@
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "mb/pg_wchar.h"
 
+#include "base/foldmemo.h"
 #include "lines/headmemo.h"
 #include "lines/lineformat.h"
 
-/* Bytes of a line that a key may have, in blocks of eight. */
-#define L4_MEMO_BLOCKS 16
-#define L4_MEMO_KEY (8 * L4_MEMO_BLOCKS)
+/* Bytes of a line that a key may have, in steps of eight. */
+#define L4_MEMO_KEY		128
+#define L4_MEMO_PLACES	2048
+#define L4_MEMO_COST	16		/* look-ups that an entry is worth: it runs expressions on part of the line */
 
-/* Entries: a power of two, two to a bucket. */
-#define L4_MEMO_ENTRIES 2048
+/* Kinds of keys. */
+#define START_OF_LINE	0
+#define WHOLE_LINE		1
 
-/*
- * To make an entry costs as much as dozens of look-ups. Lines whose starts
- * never repeat must not pay for it again and again: the budget shrinks with
- * each attempt, and grows with hits and, slowly, with misses.
- */
-#define L4_MEMO_BUDGET 1024
-#define L4_MEMO_HITS_PER_ATTEMPT 16
-#define L4_MEMO_MISSES_PER_ATTEMPT 32
-
-typedef struct MemoEntry
+typedef struct KnownPrefix
 {
-	uint64		hash;			/* 0: empty */
-	uint8		len;			/* of the key */
-	bool		whole;			/* the key is a whole line */
-	int16		format;
+	int			format;
 	L4Fields	fields;
-	char		key[L4_MEMO_KEY];
-} MemoEntry;
+} KnownPrefix;
 
 struct L4HeaderMemo
 {
-	uint32		lengths;		/* bit i: keys of i blocks exist */
-	int			budget;
-	int			hits;
-	int			misses;
-	MemoEntry	entries[L4_MEMO_ENTRIES];
+	L4FoldMemo *lines;
+	uint32		lengths;		/* bit i: keys of starts of 8 * i bytes exist */
+	uint8		last[256];		/* the i of the last one found, by first byte: the next line mostly starts alike */
 };
 
 L4HeaderMemo *
@@ -59,97 +46,32 @@ l4_memo_create(MemoryContext cxt)
 {
 	L4HeaderMemo *memo = MemoryContextAllocZero(cxt, sizeof(L4HeaderMemo));
 
-	memo->budget = L4_MEMO_BUDGET;
+	memo->lines = l4_foldmemo_create(L4_MEMO_PLACES, L4_MEMO_COST, false, cxt);
 	return memo;
-}
-
-/* Eight bytes with every digit made '0'. */
-static inline uint64
-equal_digits(uint64 x)
-{
-	uint64		t = x ^ UINT64CONST(0x3030303030303030);
-	uint64		m = (t | ((t & UINT64CONST(0x7F7F7F7F7F7F7F7F)) + UINT64CONST(0x0606060606060606))) &
-		UINT64CONST(0xF0F0F0F0F0F0F0F0);
-	uint64		digits;
-
-	/* a byte of m is zero exactly where x has a digit */
-	m = ((m >> 4) | (m >> 5) | (m >> 6) | (m >> 7)) & UINT64CONST(0x0101010101010101);
-	digits = (m ^ UINT64CONST(0x0101010101010101)) * 0xFF;
-	return (x & ~digits) | (UINT64CONST(0x3030303030303030) & digits);
-}
-
-static inline uint64
-mix(uint64 hash, uint64 block)
-{
-	hash = (hash ^ block) * UINT64CONST(0x9E3779B97F4A7C15);
-	return hash ^ (hash >> 29);
-}
-
-/* The last, shorter block of a line. */
-static inline uint64
-last_block(const char *p, int len)
-{
-	uint64		x = 0;
-
-	memcpy(&x, p, len);
-	return equal_digits(x);
-}
-
-static inline MemoEntry *
-probe(L4HeaderMemo *memo, uint64 hash, const char *key, int len, bool whole)
-{
-	MemoEntry  *e = &memo->entries[(hash >> 20) & (L4_MEMO_ENTRIES - 2)];
-
-	for (int i = 0; i < 2; i++, e++)
-		if (e->hash == hash && e->len == len && e->whole == whole && memcmp(e->key, key, len) == 0)
-			return e;
-	return NULL;
-}
-
-/* Keys of whole lines and of starts of lines never meet. */
-static inline uint64
-final_hash(uint64 hash, int len, bool whole)
-{
-	hash = mix(hash, len * 2 + (whole ? 1 : 0));
-	return hash == 0 ? 1 : hash;
 }
 
 int
 l4_memo_find(L4HeaderMemo *memo, const char *p, int len, const L4Fields **fields)
 {
-	uint64		key[L4_MEMO_BLOCKS];
-	uint64		hash = 0;
-	int			blocks = Min(len / 8, L4_MEMO_BLOCKS);
-	MemoEntry  *e = NULL;
+	const KnownPrefix *known = NULL;
+	uint8		none = 0;
+	uint8	   *last = len > 0 ? &memo->last[(uint8) *p] : &none;
 
-	for (int i = 0; i < blocks && e == NULL; i++)
-	{
-		uint64		x;
-
-		memcpy(&x, p + 8 * i, 8);
-		key[i] = equal_digits(x);
-		hash = mix(hash, key[i]);
-		if (memo->lengths & (1 << (i + 1)))
-			e = probe(memo, final_hash(hash, 8 * (i + 1), false), (const char *) key, 8 * (i + 1), false);
-	}
-	if (e == NULL && len < L4_MEMO_KEY)
-	{
-		if (len > 8 * blocks)
+	if (*last > 0 && 8 * *last <= len)
+		known = l4_foldmemo_find(memo->lines, p, 8 * *last, START_OF_LINE);
+	for (int i = 1; 8 * i <= Min(len, L4_MEMO_KEY) && known == NULL; i++)
+		if ((memo->lengths & (1 << i)) && i != *last)
 		{
-			key[blocks] = last_block(p + 8 * blocks, len - 8 * blocks);
-			hash = mix(hash, key[blocks]);
+			known = l4_foldmemo_find(memo->lines, p, 8 * i, START_OF_LINE);
+			if (known != NULL)
+				*last = i;
 		}
-		e = probe(memo, final_hash(hash, len, true), (const char *) key, len, true);
-	}
-	if (e == NULL)
+	if (known == NULL && len < L4_MEMO_KEY)
+		known = l4_foldmemo_find(memo->lines, p, len, WHOLE_LINE);
+	if (known == NULL)
 		return L4_MEMO_MISS;
-	if (++memo->hits >= L4_MEMO_HITS_PER_ATTEMPT)
-	{
-		memo->hits = 0;
-		memo->budget = Min(memo->budget + 1, L4_MEMO_BUDGET);
-	}
-	*fields = &e->fields;
-	return e->format;
+	*fields = &known->fields;
+	return known->format;
 }
 
 /* Whole characters of the first n bytes. */
@@ -229,39 +151,19 @@ l4_memo_fields(const L4Format *format, L4Regex *re, const char *p, L4Fields *fie
 }
 
 static void
-add_entry(L4HeaderMemo *memo, const char *p, int len, bool whole, int format, const L4Format *f, L4Regex *matched)
+add_entry(L4HeaderMemo *memo, const char *p, int len, int kind, int format, const L4Format *f, L4Regex *matched)
 {
-	uint64		key[L4_MEMO_BLOCKS];
-	uint64		hash = 0;
-	int			blocks = len / 8;
-	MemoEntry  *e;
+	char	   *key;
+	KnownPrefix	   *known = l4_foldmemo_add(memo->lines, p, len, kind, sizeof(KnownPrefix), &key);
 
-	for (int i = 0; i < blocks; i++)
-	{
-		memcpy(&key[i], p + 8 * i, 8);
-		key[i] = equal_digits(key[i]);
-		hash = mix(hash, key[i]);
-	}
-	if (len > 8 * blocks)
-	{
-		key[blocks] = last_block(p + 8 * blocks, len - 8 * blocks);
-		hash = mix(hash, key[blocks]);
-	}
-	hash = final_hash(hash, len, whole);
-	e = &memo->entries[(hash >> 20) & (L4_MEMO_ENTRIES - 2)];
-	if (e->hash != 0)
-	{
-		/* the newer one goes first */
-		e[1] = e[0];
-	}
-	e->hash = hash;
-	e->len = len;
-	e->whole = whole;
-	e->format = format;
-	memcpy(e->key, key, len);
+	if (known == NULL)
+		return;
+	l4_fold_digits(key, len);
+	memset(known, 0, sizeof(KnownPrefix));
+	known->format = format;
 	if (matched != NULL)
-		l4_memo_fields(f, matched, p, &e->fields);
-	if (!whole)
+		l4_memo_fields(f, matched, p, &known->fields);
+	if (kind == START_OF_LINE)
 		memo->lengths |= 1 << (len / 8);
 }
 
@@ -271,22 +173,13 @@ l4_memo_learn(L4HeaderMemo *memo, L4Rules *rules, const char *p, int len, int fo
 	const L4Format *f = format >= 0 ? &rules->formats[format] : NULL;
 	int			n;
 
-	if (++memo->misses >= L4_MEMO_MISSES_PER_ATTEMPT)
-	{
-		memo->misses = 0;
-		memo->budget = Min(memo->budget + 1, L4_MEMO_BUDGET);
-	}
-	if (memo->budget <= 0 || len == 0)
+	if (len == 0 || !l4_foldmemo_wants(memo->lines))
 		return;
-	memo->budget--;
 	n = certain_length(rules, p, len, format);
-	if (n > 0)
-	{
-		add_entry(memo, p, n, false, format, f, f != NULL ? f->header : NULL);
-		return;
-	}
 
 	/* the fields of a whole line are those of the match that the caller has just made */
-	if (len < L4_MEMO_KEY && digits_do_not_matter(rules, p, len, format))
-		add_entry(memo, p, len, true, format, f, f != NULL ? f->re : NULL);
+	if (n > 0)
+		add_entry(memo, p, n, START_OF_LINE, format, f, f != NULL ? f->header : NULL);
+	else if (len < L4_MEMO_KEY && digits_do_not_matter(rules, p, len, format))
+		add_entry(memo, p, len, WHOLE_LINE, format, f, f != NULL ? f->re : NULL);
 }

@@ -141,35 +141,32 @@ ranges_after(L4Parser *parser, const char *msg, int len, const L4Shape *out, int
 /* A memo is worth its memory only where many messages are scanned. */
 #define SCANS_BEFORE_MEMO 256
 
-/* The shape of a message under the built-in masks alone. */
-static inline void
-scan_builtin(L4Parser *parser, const char *msg, int len, L4Shape *out)
+/*
+ * The shape of a message under the built-in masks alone: in *scratch, or in the
+ * memo, where it stays until the next scan.
+ */
+static inline const L4Shape *
+scan_builtin(L4Parser *parser, const char *msg, int len, L4Shape *scratch)
 {
-	if (parser->memo != NULL)
-	{
-		if (l4_scanmemo_find(parser->memo, msg, len, out))
-			return;
-		l4_scan(&parser->scanner, msg, len, out);
-		l4_scanmemo_learn(parser->memo, &parser->scanner, msg, len, out);
-		return;
-	}
-	if (++parser->scans >= SCANS_BEFORE_MEMO)
+	if (parser->memo == NULL && ++parser->scans >= SCANS_BEFORE_MEMO)
 		parser->memo = l4_scanmemo_create(parser->cxt);
-	l4_scan(&parser->scanner, msg, len, out);
+	if (parser->memo != NULL && l4_scanmemo_find(parser->memo, msg, len, &parser->known))
+		return &parser->known;
+	l4_scan(&parser->scanner, msg, len, scratch);
+	if (parser->memo != NULL)
+		l4_scanmemo_learn(parser->memo, &parser->scanner, msg, len, scratch);
+	return scratch;
 }
 
-/* The shape of a message under the parser's masks. */
-void
-l4_parser_scan(L4Parser *parser, const char *msg, int len, L4Shape *out)
+/* The shape of a message under the parser's masks, where scan_builtin leaves it. */
+static const L4Shape *
+scan_message(L4Parser *parser, const char *msg, int len, L4Shape *scratch)
 {
 	int			n = 0;
 	int			known;
 
 	if (parser->before == NULL && parser->after == NULL)
-	{
-		scan_builtin(parser, msg, len, out);
-		return;
-	}
+		return scan_builtin(parser, msg, len, scratch);
 	if (parser->before)
 	{
 		const L4MaskSpan *spans;
@@ -182,13 +179,24 @@ l4_parser_scan(L4Parser *parser, const char *msg, int len, L4Shape *out)
 			if (spans[i].src_len > 0)
 				add_range(parser, &n, spans[i].src_off, spans[i].src_len, spans[i].mask);
 	}
-	l4_scan_ranges(&parser->scanner, msg, len, parser->ranges, n, out);
+	l4_scan_ranges(&parser->scanner, msg, len, parser->ranges, n, scratch);
 	if (parser->after == NULL)
-		return;
+		return scratch;
 	known = n;
-	n = ranges_after(parser, msg, len, out, n);
+	n = ranges_after(parser, msg, len, scratch, n);
 	if (n > known)
-		l4_scan_ranges(&parser->scanner, msg, len, parser->ranges, n, out);
+		l4_scan_ranges(&parser->scanner, msg, len, parser->ranges, n, scratch);
+	return scratch;
+}
+
+/* The same in a shape of the caller's own. */
+void
+l4_parser_scan(L4Parser *parser, const char *msg, int len, L4Shape *out)
+{
+	const L4Shape *shape = scan_message(parser, msg, len, out);
+
+	if (shape != out)
+		l4_shape_copy(out, shape);
 }
 
 /* Text with marks as it is shown: <*> and <NAME>; palloc'd, terminated. */
@@ -242,7 +250,10 @@ l4_parser_drain_line(L4Parser *parser, const char *msg, int len, int *out_len)
 		line = l4_masks_apply(parser->before, line, len, out_len);
 	if (parser->scanner.builtin)
 	{
-		scan_builtin(parser, line, *out_len, &parser->shape);
+		const L4Shape *shape = scan_builtin(parser, line, *out_len, &parser->shape);
+
+		if (shape != &parser->shape)
+			l4_shape_copy(&parser->shape, shape);
 		resetStringInfo(&parser->text);
 		for (int i = 0; i < parser->shape.len; i++)
 		{
@@ -288,8 +299,7 @@ l4_parser_match(L4Parser *parser, int tag, const char *msg, int len)
 			return id;
 		return l4_drain_match(parser->drain, line, n, true);
 	}
-	l4_parser_scan(parser, msg, len, &parser->shape);
-	return l4_model_match(&parser->model, tag, &parser->shape);
+	return l4_model_match(&parser->model, tag, scan_message(parser, msg, len, &parser->shape));
 }
 
 int32
@@ -312,8 +322,7 @@ l4_parser_learn(L4Parser *parser, int tag, const char *msg, int len, int64 occur
 		*l4_map_put(&parser->learnt, l4_hash_bytes(line, n), NULL) = id;
 		return id;
 	}
-	l4_parser_scan(parser, msg, len, &parser->shape);
-	return l4_model_learn(&parser->model, tag, &parser->shape, occurrences);
+	return l4_model_learn(&parser->model, tag, scan_message(parser, msg, len, &parser->shape), occurrences);
 }
 
 int32

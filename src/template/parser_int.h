@@ -22,7 +22,8 @@ struct L4Parser
 	L4Masks    *after;			/* and after them */
 	L4Range    *ranges;			/* scratch */
 	int			ranges_size;
-	L4ScanMemo *memo;			/* of scans without masks of the user, NULL not yet */
+	L4FoldMemo *memo;			/* of scans without masks of the user, NULL not yet */
+	L4Shape		known;			/* a shape in it */
 	int			scans;			/* until it is made */
 	L4Shape		shape;			/* scratch */
 	StringInfoData text;		/* scratch: a masked line */

@@ -90,6 +90,24 @@ l4_shape_init(L4Shape *shape, MemoryContext cxt)
 	shape->slots = MemoryContextAlloc(cxt, 32 * sizeof(L4Slot));
 }
 
+/* Copy what a scan gave into the buffers of another shape. */
+void
+l4_shape_copy(L4Shape *to, const L4Shape *from)
+{
+	if (unlikely(to->text_size < from->len))
+	{
+		to->text_size = 2 * (Size) from->len;
+		to->text = repalloc_huge(to->text, to->text_size);
+	}
+	while (unlikely(to->slots_size < from->nslots))
+		l4_grow_slots(to);
+	memcpy(to->text, from->text, from->len);
+	memcpy(to->slots, from->slots, from->nslots * sizeof(L4Slot));
+	to->len = from->len;
+	to->nslots = from->nslots;
+	to->hash = from->hash;
+}
+
 static inline uint64
 load64(const uint8 *p)
 {

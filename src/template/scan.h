@@ -92,6 +92,7 @@ typedef struct L4Scanner
 
 extern void l4_scanner_init(L4Scanner *scanner, bool builtin, const char *delimiters);
 extern void l4_shape_init(L4Shape *shape, MemoryContext cxt);
+extern void l4_shape_copy(L4Shape *to, const L4Shape *from);
 extern void l4_scan(const L4Scanner *scanner, const char *msg, int len, L4Shape *out);
 extern void l4_scan_ranges(const L4Scanner *scanner, const char *msg, int len,
 						   const L4Range *ranges, int nranges, L4Shape *out);

@@ -2,70 +2,47 @@
  * scanmemo.c
  *		Remembers what scans made of messages.
  *
- * Logs repeat but for their numbers. The scanner asks what class a byte has,
- * not which digit it is; so two messages of one length that differ in digits
- * only, and in none that stays in the template, have the same shape and the
- * same slots. This is a memo, not a guess: the few places where the scanner
- * does look at a digit itself must be equal. In words of hexadecimal digits
- * that stand alone, letters from a to f may differ as well.
+ * The scanner asks what class a byte has, not which digit it is; so two
+ * messages of one length that differ in digits only, and in none that stays in
+ * the template, have the same shape and the same slots. The few places where
+ * the scanner does look at a digit itself must be equal. In words of
+ * hexadecimal digits that stand alone, letters from a to f may differ as well.
  */
 #include "postgres.h"
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #include "template/scan_int.h"
 #include "template/scanmemo.h"
 
-#define MEMO_SETS		2048	/* of two entries; a power of two */
-#define MEMO_MIN_LEN	16
-#define MEMO_MAX_LEN	512
-#define MEMO_SAMPLE		16		/* bytes of each of the four samples that choose the set */
+#define MEMO_PLACES		8192
+#define MEMO_COST		2		/* look-ups that an entry is worth */
+#define MEMO_MIN_LEN	16		/* a shorter message is scanned as fast */
 
-/*
- * To make an entry costs as much as a dozen look-ups. Messages that never
- * repeat must not pay for it, nor for all look-ups: the budget shrinks with
- * each entry and grows with hits; without budget few messages are looked up.
- */
-#define MEMO_BUDGET		8192
-#define MEMO_PER_HIT	4
-#define MEMO_IDLE		16		/* of so many messages one is looked up and remembered */
-
-/* What may stand at a byte of a message. */
-#define VARY_NOT		0x00	/* this byte only */
-#define VARY_DIGIT		0x01
-#define VARY_HEX		0xff	/* digits, and letters from a to f */
-
-typedef struct MemoEntry
+/* What is remembered: behind it the slots, the numbers of those in which letters vary, and the text of the shape. */
+typedef struct KnownScan
 {
-	int32		len;			/* 0: empty */
-	int32		text_len;
-	int32		nslots;
-	int32		nhex;
 	uint64		hash;			/* of the shape */
-	uint8	   *bytes;			/* the message, then how each byte varies; then the shape's text */
-	L4Slot	   *slots;
-	Size		size;			/* of bytes and slots */
-	int32	   *hex;			/* the slots in which letters vary */
-} MemoEntry;
+	int32		text_len;
+	int16		nslots;
+	int16		nhex;
+	L4Slot		slots[FLEXIBLE_ARRAY_MEMBER];
+} KnownScan;
 
-struct L4ScanMemo
+static inline int16 *
+hex_slots(KnownScan *known)
 {
-	MemoryContext cxt;
-	int			budget;
-	uint32		idle;
-	MemoEntry	entries[MEMO_SETS][2];
-};
+	return (int16 *) (known->slots + known->nslots);
+}
 
-L4ScanMemo *
+static inline char *
+text_of(KnownScan *known)
+{
+	return (char *) (hex_slots(known) + known->nslots);
+}
+
+L4FoldMemo *
 l4_scanmemo_create(MemoryContext cxt)
 {
-	L4ScanMemo *memo = MemoryContextAllocZero(cxt, sizeof(L4ScanMemo));
-
-	memo->cxt = cxt;
-	memo->budget = MEMO_BUDGET;
-	return memo;
+	return l4_foldmemo_create(MEMO_PLACES, MEMO_COST, true, cxt);
 }
 
 static inline bool
@@ -74,99 +51,9 @@ is_hex_letter(uint8 c)
 	return c >= 'a' && c <= 'f';
 }
 
-#ifdef __SSE2__
-/* 0xff where the bytes are digits; where they are letters from a to f. */
-static inline __m128i
-digits_of(__m128i b)
-{
-	__m128i		from0 = _mm_sub_epi8(b, _mm_set1_epi8('0'));
-
-	return _mm_cmpeq_epi8(_mm_min_epu8(from0, _mm_set1_epi8(9)), from0);
-}
-
-static inline __m128i
-hex_letters_of(__m128i b)
-{
-	__m128i		froma = _mm_sub_epi8(b, _mm_set1_epi8('a'));
-
-	return _mm_cmpeq_epi8(_mm_min_epu8(froma, _mm_set1_epi8(5)), froma);
-}
-#endif
-
-/* Two words of a sample in which all that may vary is alike. */
-static inline void
-sample(const uint8 *p, uint64 *a, uint64 *b)
-{
-	uint64		w[2];
-
-#ifdef __SSE2__
-	__m128i		v = _mm_loadu_si128((const __m128i *) p);
-
-	v = _mm_andnot_si128(_mm_or_si128(digits_of(v), hex_letters_of(v)), v);
-	_mm_storeu_si128((__m128i *) w, v);
-#else
-	uint8		bytes[MEMO_SAMPLE];
-
-	for (int i = 0; i < MEMO_SAMPLE; i++)
-		bytes[i] = IS_DIGIT(p[i]) || is_hex_letter(p[i]) ? 0 : p[i];
-	memcpy(w, bytes, sizeof(w));
-#endif
-	*a = (*a ^ w[0]) * UINT64CONST(0x9E3779B97F4A7C15);
-	*a ^= *a >> 29;
-	*b = (*b ^ w[1]) * UINT64CONST(0xD6E8FEB86659FD93);
-	*b ^= *b >> 32;
-}
-
-static inline uint32
-set_of(const uint8 *p, int len)
-{
-	int			last = len - MEMO_SAMPLE;
-	uint64		a = len;
-	uint64		b = 0;
-
-	sample(p, &a, &b);
-	sample(p + last / 3, &a, &b);
-	sample(p + last / 3 * 2, &a, &b);
-	sample(p + last, &a, &b);
-	return (uint32) ((a ^ b) >> 20) & (MEMO_SETS - 1);
-}
-
-/* Is the message that of the entry but for what varies? */
-static inline bool
-is_like(const MemoEntry *e, const uint8 *p, int len)
-{
-	const uint8 *known = e->bytes;
-	const uint8 *vary = e->bytes + len;
-
-#ifdef __SSE2__
-	for (int i = 0;;)
-	{
-		__m128i		b = _mm_loadu_si128((const __m128i *) (p + i));
-		__m128i		v = _mm_loadu_si128((const __m128i *) (vary + i));
-		__m128i		same = _mm_cmpeq_epi8(b, _mm_loadu_si128((const __m128i *) (known + i)));
-		__m128i		fixed = _mm_cmpeq_epi8(v, _mm_setzero_si128());
-		__m128i		hex = _mm_cmpgt_epi8(_mm_setzero_si128(), v);
-
-		same = _mm_or_si128(same, _mm_andnot_si128(fixed, digits_of(b)));
-		same = _mm_or_si128(same, _mm_and_si128(hex, hex_letters_of(b)));
-		if (_mm_movemask_epi8(same) != 0xffff)
-			return false;
-		if (i == len - 16)
-			return true;
-		i = Min(i + 16, len - 16);
-	}
-#else
-	for (int i = 0; i < len; i++)
-		if (p[i] != known[i] &&
-			!(vary[i] != VARY_NOT && IS_DIGIT(p[i])) && !(vary[i] == VARY_HEX && is_hex_letter(p[i])))
-			return false;
-	return true;
-#endif
-}
-
 /* Digits and letters: only letters would be a word, only digits a number. */
 static bool
-is_mixed(const uint8 *p, int len)
+is_mixed(const char *p, int len)
 {
 	bool		digit = false;
 	bool		letter = false;
@@ -179,134 +66,129 @@ is_mixed(const uint8 *p, int len)
 	return digit && letter;
 }
 
-static inline bool
-hex_is_hex(const MemoEntry *e, const uint8 *p)
+bool
+l4_scanmemo_find(L4FoldMemo *memo, const char *msg, int len, L4Shape *out)
 {
-	for (int i = 0; i < e->nhex; i++)
-		if (!is_mixed(p + e->slots[e->hex[i]].off, e->slots[e->hex[i]].len))
+	KnownScan	   *known = len < MEMO_MIN_LEN ? NULL : l4_foldmemo_find(memo, msg, len, 0);
+
+	if (known == NULL)
+		return false;
+	for (int i = 0; i < known->nhex; i++)
+	{
+		const L4Slot *slot = &known->slots[hex_slots(known)[i]];
+
+		if (!is_mixed(msg + slot->off, slot->len))
 			return false;
+	}
+	out->text = text_of(known);
+	out->len = known->text_len;
+	out->hash = known->hash;
+	out->slots = known->slots;
+	out->nslots = known->nslots;
 	return true;
 }
 
-/* Give back what the scan gave. */
-static void
-copy_out(const MemoEntry *e, L4Shape *out)
+static inline bool
+is_bound(const L4Scanner *scanner, const char *msg, int len, int at)
 {
-	if (unlikely(out->text_size < e->text_len))
-	{
-		out->text_size = 2 * e->text_len;
-		out->text = repalloc_huge(out->text, out->text_size);
-	}
-	while (unlikely(out->slots_size < e->nslots))
-		l4_grow_slots(out);
-	memcpy(out->text, e->bytes + 2 * e->len, e->text_len);
-	memcpy(out->slots, e->slots, e->nslots * sizeof(L4Slot));
-	out->len = e->text_len;
-	out->nslots = e->nslots;
-	out->hash = e->hash;
+	return at < 0 || at >= len || (scanner->cls[(uint8) msg[at]] & (C_BLANK | C_HARD)) != 0;
 }
 
-bool
-l4_scanmemo_find(L4ScanMemo *memo, const char *msg, int len, L4Shape *out)
-{
-	const uint8 *p = (const uint8 *) msg;
-	MemoEntry  *e;
-
-	if (len < MEMO_MIN_LEN || len > MEMO_MAX_LEN || (memo->budget <= 0 && memo->idle++ % MEMO_IDLE != 0))
-		return false;
-	e = memo->entries[set_of(p, len)];
-	for (int i = 0; i < 2; i++, e++)
-		if (e->len == len && is_like(e, p, len) && hex_is_hex(e, p))
-		{
-			memo->budget = Min(memo->budget + MEMO_PER_HIT, MEMO_BUDGET);
-			copy_out(e, out);
-			return true;
-		}
-	return false;
-}
-
-/* A word of hexadecimal digits between blanks or delimiters: no other recogniser looks at it. */
+/* Does a name of letters and a dash stand before at, as in req-? Nothing is looked for in such. */
 static bool
-is_lone_hex(const L4Scanner *scanner, const uint8 *p, int len, const L4Slot *slot)
+is_after_name(const L4Scanner *scanner, const char *msg, int at)
 {
-	uint32		before = slot->off == 0 ? C_BLANK : scanner->cls[p[slot->off - 1]];
-	uint32		after = slot->off + slot->len == len ? C_BLANK : scanner->cls[p[slot->off + slot->len]];
+	int			i = at - 1;
 
-	if (!(before & (C_BLANK | C_HARD)) || !(after & (C_BLANK | C_HARD)) || !is_mixed(p + slot->off, slot->len))
+	if (i < 1 || msg[i] != '-' || !IS_ALPHA(msg[i - 1]))
 		return false;
-	return slot->mask == L4_MASK_UUID || (slot->mask == L4_MASK_HEX && slot->len >= 12 && slot->len < L4_WINDOW);
+	while (i > 0 && IS_ALPHA(msg[i - 1]))
+		i--;
+	return is_bound(scanner, msg, at, i - 1);
+}
+
+/*
+ * A word of hexadecimal digits in which letters may be digits and the other way
+ * round: it stands alone or behind a name, so that no other recogniser looks at it.
+ */
+static bool
+is_free_hex(const L4Scanner *scanner, const char *msg, int len, const L4Slot *slot)
+{
+	if (slot->mask != L4_MASK_UUID &&
+		(slot->mask != L4_MASK_HEX || slot->len < L4_FOLD_HEX_RUN || slot->len >= L4_WINDOW))
+		return false;
+	return is_bound(scanner, msg, len, slot->off + slot->len) &&
+		(is_bound(scanner, msg, len, slot->off - 1) || is_after_name(scanner, msg, slot->off)) &&
+		is_mixed(msg + slot->off, slot->len);
+}
+
+/* The same in the path of a file or of a request, which may hold anything. */
+static void
+free_hex_of_path(char *key, const L4Scanner *scanner, const char *msg, int len, const L4Slot *slot)
+{
+	int			end = slot->off + slot->len;
+	int			from = slot->off;
+
+	if (slot->mask != L4_MASK_PATH || msg[from] != '/' || !is_bound(scanner, msg, len, from - 1) ||
+		!is_bound(scanner, msg, len, end))
+		return;
+	for (int i = from; i <= end; i++)
+	{
+		if (i < end && (IS_DIGIT(msg[i]) || is_hex_letter(msg[i]) || msg[i] == '-'))
+			continue;
+		for (int k = from; i - from >= L4_FOLD_HEX_RUN && k < i; k++)
+			if (msg[k] != '-')
+				key[k] = L4_FOLD_HEX;
+		from = i + 1;
+	}
 }
 
 /* A digit that the scanner reads: that of 0x, and of a family in brackets (ipv6). */
 static inline bool
-is_read(const uint8 *p, int len, int i)
+is_read(const char *p, int len, int i)
 {
 	return (i + 1 < len && (p[i + 1] | 0x20) == 'x') || (i > 0 && (p[i - 1] | 0x20) == 'v');
 }
 
-/* Which bytes of the message may be other ones; counts the slots in which letters may be. */
+/* Say in the key which bytes of the message may be other ones: between slots none. */
 static void
-find_varying(MemoEntry *e, const L4Scanner *scanner, const uint8 *p, int len)
+find_varying(KnownScan *known, char *key, const L4Scanner *scanner, const char *msg, int len)
 {
-	uint8	   *vary = e->bytes + len;
-
-	memset(vary, VARY_NOT, len);
-	e->nhex = 0;
-	for (int s = 0; s < e->nslots; s++)
+	for (int s = 0; s < known->nslots; s++)
 	{
-		const L4Slot *slot = &e->slots[s];
-		bool		hex = is_lone_hex(scanner, p, len, slot);
+		const L4Slot *slot = &known->slots[s];
+		bool		hex = is_free_hex(scanner, msg, len, slot);
 
 		if (hex)
-			e->hex[e->nhex++] = s;
+			hex_slots(known)[known->nhex++] = s;
 		for (int i = slot->off; i < slot->off + slot->len; i++)
 		{
-			if (IS_DIGIT(p[i]) && !is_read(p, len, i))
-				vary[i] = hex ? VARY_HEX : VARY_DIGIT;
-			else if (hex && is_hex_letter(p[i]))
-				vary[i] = VARY_HEX;
+			if (IS_DIGIT(msg[i]) && !is_read(msg, len, i))
+				key[i] = hex ? L4_FOLD_HEX : L4_FOLD_DIGIT;
+			else if (hex && is_hex_letter(msg[i]))
+				key[i] = L4_FOLD_HEX;
 		}
+		free_hex_of_path(key, scanner, msg, len, slot);
 	}
 }
 
 void
-l4_scanmemo_learn(L4ScanMemo *memo, const L4Scanner *scanner, const char *msg, int len, const L4Shape *shape)
+l4_scanmemo_learn(L4FoldMemo *memo, const L4Scanner *scanner, const char *msg, int len, const L4Shape *shape)
 {
-	const uint8 *p = (const uint8 *) msg;
-	MemoEntry  *e;
-	Size		at_slots = MAXALIGN(2 * len + shape->len);
-	Size		need = at_slots + shape->nslots * (sizeof(L4Slot) + sizeof(int32));
+	KnownScan	   *known;
+	char	   *key;
 
-	if (len < MEMO_MIN_LEN || len > MEMO_MAX_LEN || (memo->budget <= 0 && (memo->idle - 1) % MEMO_IDLE != 0))
+	if (len < MEMO_MIN_LEN || !l4_foldmemo_wants(memo))
 		return;
-	memo->budget = Max(memo->budget - 1, 0);
-	e = memo->entries[set_of(p, len)];
-	if (e[0].len != 0)
-	{
-		/* the newer one goes first; it takes the memory of the one that is dropped */
-		MemoEntry	dropped = e[1];
-
-		e[1] = e[0];
-		e[0] = dropped;
-	}
-	if (e->size < need)
-	{
-		e->len = 0;
-		if (e->bytes != NULL)
-			pfree(e->bytes);
-		e->size = 0;
-		e->bytes = NULL;
-		e->bytes = MemoryContextAlloc(memo->cxt, need);
-		e->size = need;
-	}
-	e->len = len;
-	e->text_len = shape->len;
-	e->nslots = shape->nslots;
-	e->hash = shape->hash;
-	e->slots = (L4Slot *) (e->bytes + at_slots);
-	e->hex = (int32 *) (e->slots + shape->nslots);
-	memcpy(e->bytes, msg, len);
-	memcpy(e->bytes + 2 * len, shape->text, shape->len);
-	memcpy(e->slots, shape->slots, shape->nslots * sizeof(L4Slot));
-	find_varying(e, scanner, p, len);
+	known = l4_foldmemo_add(memo, msg, len, 0,
+							offsetof(KnownScan, slots) + shape->nslots * (sizeof(L4Slot) + sizeof(int16)) + shape->len, &key);
+	if (known == NULL)
+		return;
+	known->hash = shape->hash;
+	known->text_len = shape->len;
+	known->nslots = shape->nslots;
+	known->nhex = 0;
+	memcpy(known->slots, shape->slots, shape->nslots * sizeof(L4Slot));
+	memcpy(text_of(known), shape->text, shape->len);
+	find_varying(known, key, scanner, msg, len);
 }

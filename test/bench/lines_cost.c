@@ -13,8 +13,8 @@
 #include "fmgr.h"
 #include "utils/array.h"
 
-#include "lineformat.h"
-#include "record.h"
+#include "lines/lineformat.h"
+#include "lines/record.h"
 
 PG_MODULE_MAGIC;
 
