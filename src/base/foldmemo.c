@@ -324,22 +324,19 @@ hide_hex(const char *text, int len, const FoldBits *bits, char *out)
 }
 
 /*
- * A digit behind a letter and before no other word is mostly a part of a name
- * (GPU7, eth0) that does not vary: it goes into the hash, which has no digits.
+ * A digit behind a letter that ends a word is mostly a part of a name (GPU7,
+ * eth0) that does not vary: the first one of each block goes into the hash.
  */
 static inline uint64
-hash_names(uint64 hash, const char *text, const char *end, const FoldBits *bits)
+hash_name(uint64 hash, const char *text, const FoldBits *bits)
 {
 	uint64		names = bits->digits & bits->letters << 1 & ~((bits->digits | bits->letters) >> 1);
+	int			at;
 
-	for (; names != 0; names &= names - 1)
-	{
-		const char *digit = text + pg_rightmost_one_pos64(names);
-
-		if (digit + 1 == end || digit[1] != '-')
-			hash = (hash ^ (uint64) (*digit << 8 | (digit - text))) * SPREAD;
-	}
-	return hash;
+	if (names == 0)
+		return hash;
+	at = pg_rightmost_one_pos64(names);
+	return (hash ^ (text[at] << 8 | at)) * SPREAD;
 }
 
 static uint64 hash_hidden(const char *text, int len, int kind, const FoldBits *bits);
@@ -370,7 +367,7 @@ hash_blocks(const char *text, int len, int kind, bool hex)
 		b.letters >>= skip;
 		bits[i / BLOCK] = b;
 		hidden |= (runs_of_six(b.digits | b.hex) & b.hex) != 0;
-		names = hash_names(names, text + i, text + len, &b);
+		names = hash_name(names, text + i, &b);
 	}
 	if (hidden)
 	{

@@ -3,6 +3,8 @@
 #   LINES="1000000 20000000"  sizes of the failed job        NODES=64    nodes of it
 #   FAULT=nic                 see test/bench/genjob.c        RANKS=1     ranks of a node: more of them, fewer iterations
 #   WORKERS=2                 parallel workers of the second ingest
+#   PARSER_LINES=1000000      lines made of test/bench/parser_lines.txt for the speed of the parser; LINES= leaves out the jobs
+#   LOGHUB=folder             the parser on its raw/<system>.log.gz as well, repeated to LOGHUB_LINES=3000000 lines with other numbers
 
 # timed DATABASE SQL: runs it in one session, sets ms to the time of the last statement.
 timed() {
@@ -109,12 +111,42 @@ ingest_timed_job() {
 	(($2 > 0)) || peak_one=$peak
 }
 
+# parser_part TITLE: the parser on tmp/lines.copy, and on the same lines two Rust crates, where cargo is there and can fetch them
+parser_part() {
+	say
+	say "== Parser: $1"
+	value postgres "DROP DATABASE IF EXISTS bench" 2>/dev/null
+	as_user createdb -U postgres bench
+	sandbox_psql -d bench -v lines="$box/tree/tmp/lines.copy" -f test/bench/parser.sql
+	if command -v cargo >/dev/null && CARGO_TARGET_DIR=$box/crates cargo build -q --release --manifest-path "$box/tree/test/bench/crates/Cargo.toml" 2>/dev/null; then
+		sed 's/\\\(.\)/\1/g' "$box/tree/tmp/lines.copy" >"$box/lines.txt"
+		"$box/crates/release/crates" "$box/lines.txt" 12000
+		rm -f "$box/lines.txt"
+	else
+		say "No comparison with Rust crates: cargo is not there or cannot fetch them"
+	fi
+	rm -f "$box/tree/tmp/lines.copy"
+}
+
+bench_parser() {
+	as_user sh -c '${CC:-cc} -O2 -o tmp/genlines test/bench/genlines.c'
+	as_user sh -c "tmp/genlines ${PARSER_LINES:-1000000} test/bench/parser_lines.txt >tmp/lines.copy"
+	parser_part "templates of test/bench/parser_lines.txt"
+	[ -n "${LOGHUB:-}" ] || return 0
+	for system in BGL Thunderbird HDFS Spark OpenStack Hadoop; do
+		gzip -dc "$LOGHUB/raw/$system.log.gz" || die "no $LOGHUB/raw/$system.log.gz"
+	done | as_user sh -c "tmp/genlines ${LOGHUB_LINES:-3000000} >tmp/lines.copy"
+	parser_part "six systems of $LOGHUB"
+}
+
 bench_run() {
 	local size rows=() answers=() peak=0 peak_one=0
 	server_start "max_worker_processes = 16" "max_parallel_workers = 8" "shared_buffers = 128MB" "maintenance_work_mem = 256MB"
 	as_user sh -c 'mkdir -p tmp && ${CC:-cc} -O2 -o tmp/genjob test/bench/genjob.c'
+	bench_parser
+	[ -n "${LINES-1000000}" ] || return 0
 	say "Measuring (a size of 20 million lines takes some ten minutes and 10 GB below $box)"
-	for size in ${LINES:-1000000}; do
+	for size in ${LINES-1000000}; do
 		bench_size "$size" "${NODES:-64}"
 	done
 	say
