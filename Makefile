@@ -9,6 +9,7 @@ OBJS = \
 	src/base/compress.o \
 	src/base/foldmemo.o \
 	src/base/linebuf.o \
+	src/base/reader.o \
 	src/chunk/chunk.o \
 	src/chunk/chunk_ints.o \
 	src/chunk/chunk_key.o \

@@ -34,6 +34,14 @@ l4_put_bytes(StringInfo buf, const char *bytes, int len)
 	appendBinaryStringInfo(buf, bytes, len);
 }
 
+/* Eight bytes, lowest first, on any machine. */
+static inline void
+l4_put_fixed64(StringInfo buf, uint64 value)
+{
+	for (int i = 0; i < 8; i++)
+		appendStringInfoCharMacro(buf, (char) (value >> (8 * i)));
+}
+
 /* Small negative numbers are short too: the sign goes to the lowest bit. */
 static inline void
 l4_put_int(StringInfo buf, int64 value)

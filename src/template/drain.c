@@ -53,18 +53,6 @@ l4_drain_create(const L4DrainOptions *options, MemoryContext parent)
 	return drain;
 }
 
-void
-l4_drain_free(L4Drain *drain)
-{
-	MemoryContextDelete(drain->cxt);
-}
-
-const L4DrainOptions *
-l4_drain_options(const L4Drain *drain)
-{
-	return &drain->options;
-}
-
 /* Split the line and look its tokens up, into drain->line_tokens. */
 static int
 read_line(L4Drain *drain, const char *line, int len, const char **text)
@@ -345,12 +333,6 @@ l4_drain_match(L4Drain *drain, const char *line, int len, bool fallback)
 	return slot < 0 ? 0 : drain->slots[slot].cluster.id;
 }
 
-int
-l4_drain_nclusters(const L4Drain *drain)
-{
-	return drain->nslots;
-}
-
 int32
 l4_drain_last_id(const L4Drain *drain)
 {
@@ -363,20 +345,6 @@ l4_drain_cluster(const L4Drain *drain, int32 id)
 	int32		slot = l4_drain_slot_of(drain, id);
 
 	return slot < 0 ? NULL : &drain->slots[slot].cluster;
-}
-
-/* Ids are dense without max_clusters; with it, those alive are looked for among all that were ever given. */
-const L4DrainCluster *
-l4_drain_next(const L4Drain *drain, int32 *iter)
-{
-	while (*iter < drain->last_id)
-	{
-		const L4DrainCluster *cluster = l4_drain_cluster(drain, ++*iter);
-
-		if (cluster != NULL)
-			return cluster;
-	}
-	return NULL;
 }
 
 bool
@@ -411,10 +379,4 @@ l4_drain_template(const L4Drain *drain, const L4DrainCluster *cluster, int *len)
 	if (len != NULL)
 		*len = out.len;
 	return out.data;
-}
-
-size_t
-l4_drain_memory(const L4Drain *drain)
-{
-	return MemoryContextMemAllocated(drain->cxt, true);
 }

@@ -6,8 +6,9 @@
 #ifndef L4_DRAIN_H
 #define L4_DRAIN_H
 
-#include "lib/stringinfo.h"
 #include "utils/palloc.h"
+
+#include "base/reader.h"
 
 #define L4_DRAIN_MIN_DEPTH 3
 #define L4_DRAIN_MAX_DEPTH 1000
@@ -43,8 +44,6 @@ typedef struct L4DrainToken
 
 extern void l4_drain_default_options(L4DrainOptions *options);
 extern L4Drain *l4_drain_create(const L4DrainOptions *options, MemoryContext parent);
-extern void l4_drain_free(L4Drain *drain);
-extern const L4DrainOptions *l4_drain_options(const L4Drain *drain);
 
 /* Learn one (masked) line; returns its cluster's id. */
 extern int32 l4_drain_learn(L4Drain *drain, const char *line, int len);
@@ -56,11 +55,8 @@ extern int32 l4_drain_learn(L4Drain *drain, const char *line, int len);
  */
 extern int32 l4_drain_match(L4Drain *drain, const char *line, int len, bool fallback);
 
-extern int	l4_drain_nclusters(const L4Drain *drain);
 extern int32 l4_drain_last_id(const L4Drain *drain);
 
-/* Clusters in order of id: start with *iter = 0 and stop at NULL. */
-extern const L4DrainCluster *l4_drain_next(const L4Drain *drain, int32 *iter);
 extern const L4DrainCluster *l4_drain_cluster(const L4Drain *drain, int32 id);	/* NULL: evicted or never made */
 
 /* Template text: tokens joined by one blank, palloc'd in the current context. */
@@ -76,10 +72,8 @@ extern const char *l4_drain_token(const L4Drain *drain, const L4DrainCluster *cl
 extern int	l4_drain_tokenize(L4Drain *drain, const char *line, int len,
 							  const char **text, const L4DrainToken **tokens);
 
-/* Bytes on disk (see docs/internals.md). Bad bytes raise the given SQLSTATE with the offset. */
+/* Bytes on disk (see docs/internals.md); all that the reader has are Drain's. */
 extern void l4_drain_serialize(const L4Drain *drain, StringInfo out);
-extern L4Drain *l4_drain_deserialize(const char *data, size_t len, int sqlstate,
-									 MemoryContext parent);
-extern size_t l4_drain_memory(const L4Drain *drain);
+extern L4Drain *l4_drain_deserialize(L4Reader *in, MemoryContext parent);
 
 #endif							/* L4_DRAIN_H */

@@ -25,35 +25,6 @@
 
 /* ---- writing ---- */
 
-static void
-put(StringInfo out, uint64 value)
-{
-	while (value >= 0x80)
-	{
-		appendStringInfoCharMacro(out, (char) (value | 0x80));
-		value >>= 7;
-	}
-	appendStringInfoCharMacro(out, (char) value);
-}
-
-/* Eight bytes, lowest first, on any machine. */
-static void
-put_double(StringInfo out, double value)
-{
-	uint64		bits;
-
-	memcpy(&bits, &value, sizeof(bits));
-	for (int i = 0; i < 8; i++)
-		appendStringInfoCharMacro(out, (char) (bits >> (8 * i)));
-}
-
-static void
-put_bytes(StringInfo out, const char *bytes, size_t len)
-{
-	put(out, len);
-	appendBinaryStringInfo(out, bytes, len);
-}
-
 /* New numbers of tokens, in the order in which they are first written. */
 typedef struct Numbering
 {
@@ -116,16 +87,16 @@ put_node(const L4Drain *drain, int32 number, const Numbering *numbering, StringI
 
 	for (int32 i = 0; i < node->nclusters; i++)
 		alive += (drain->slots[node->slots[i]].cluster.id == node->ids[i]);
-	put(out, node->nchildren);
-	put(out, alive);
+	l4_put_uint(out, node->nchildren);
+	l4_put_uint(out, alive);
 	for (int32 i = 0; i < node->nclusters; i++)
 		if (drain->slots[node->slots[i]].cluster.id == node->ids[i])
-			put(out, node->ids[i]);
+			l4_put_uint(out, node->ids[i]);
 	for (int32 child = node->first_child; child >= 0; child = drain->nodes[child].next_sibling)
 	{
 		uint32		key = drain->nodes[child].key;
 
-		put(out, number == 0 ? key : numbering->number[key]);
+		l4_put_uint(out, number == 0 ? key : numbering->number[key]);
 		put_node(drain, child, numbering, out);
 	}
 }
@@ -135,34 +106,36 @@ l4_drain_serialize(const L4Drain *drain, StringInfo out)
 {
 	const L4DrainOptions *options = &drain->options;
 	Numbering	numbering;
+	uint64		sim_th;
 
-	put(out, DRAIN_VERSION);
-	put(out, options->depth);
-	put(out, options->max_children);
-	put(out, options->max_clusters);
-	put(out, options->parametrize_numeric_tokens ? FLAG_PARAMETRIZE : 0);
-	put_double(out, options->sim_th);
-	put(out, options->ndelimiters);
+	l4_put_uint(out, DRAIN_VERSION);
+	l4_put_uint(out, options->depth);
+	l4_put_uint(out, options->max_children);
+	l4_put_uint(out, options->max_clusters);
+	l4_put_uint(out, options->parametrize_numeric_tokens ? FLAG_PARAMETRIZE : 0);
+	memcpy(&sim_th, &options->sim_th, sizeof(sim_th));
+	l4_put_fixed64(out, sim_th);
+	l4_put_uint(out, options->ndelimiters);
 	for (int i = 0; i < options->ndelimiters; i++)
-		put_bytes(out, options->delimiters[i], strlen(options->delimiters[i]));
-	put(out, drain->last_id);
+		l4_put_bytes(out, options->delimiters[i], strlen(options->delimiters[i]));
+	l4_put_uint(out, drain->last_id);
 
 	number_tokens(drain, &numbering);
-	put(out, numbering.next - 1 - TOKEN_PARAM);
+	l4_put_uint(out, numbering.next - 1 - TOKEN_PARAM);
 	for (uint32 i = TOKEN_PARAM + 1; i < numbering.next; i++)
-		put_bytes(out, drain->tokens[numbering.order[i]].text,
+		l4_put_bytes(out, drain->tokens[numbering.order[i]].text,
 				  drain->tokens[numbering.order[i]].len);
 
-	put(out, drain->nslots);
+	l4_put_uint(out, drain->nslots);
 	for (int32 slot = next_slot(drain, -1); slot >= 0; slot = next_slot(drain, slot))
 	{
 		const L4DrainCluster *cluster = &drain->slots[slot].cluster;
 
-		put(out, cluster->id);
-		put(out, cluster->size);
-		put(out, cluster->ntokens);
+		l4_put_uint(out, cluster->id);
+		l4_put_uint(out, cluster->size);
+		l4_put_uint(out, cluster->ntokens);
 		for (int i = 0; i < cluster->ntokens; i++)
-			put(out, numbering.number[cluster->tokens[i]]);
+			l4_put_uint(out, numbering.number[cluster->tokens[i]]);
 	}
 	put_node(drain, 0, &numbering, out);
 	pfree(numbering.number);
@@ -171,109 +144,52 @@ l4_drain_serialize(const L4Drain *drain, StringInfo out)
 
 /* ---- reading ---- */
 
-typedef struct Reader
+/* Slots met in the tree. */
+typedef struct Placed
 {
-	const char *data;
-	size_t		len;
-	size_t		at;
-	int			sqlstate;
-	bool	   *placed;			/* slots met in the tree */
-	int32		nplaced;
-} Reader;
+	bool	   *slots;
+	int32		n;
+} Placed;
 
-static void
-corrupt(const Reader *in, const char *what)
-{
-	ereport(ERROR,
-			(errcode(in->sqlstate),
-			 errmsg("invalid stored templates of algorithm drain"),
-			 errdetail("At byte %zu of %zu: %s.", in->at, in->len, what)));
-}
-
-/* A number from 0 to max. */
-static uint64
-get(Reader *in, uint64 max, const char *what)
-{
-	uint64		value = 0;
-
-	for (int shift = 0;; shift += 7)
-	{
-		unsigned char c;
-
-		if (in->at >= in->len || shift > 56)
-			corrupt(in, what);
-		c = in->data[in->at++];
-		value |= (uint64) (c & 0x7F) << shift;
-		if (c < 0x80)
-			break;
-	}
-	if (value > max)
-		corrupt(in, what);
-	return value;
-}
-
-/* How many things follow: each takes a byte at least. */
-static uint64
-get_count(Reader *in, uint64 max, const char *what)
-{
-	return get(in, Min(max, in->len - in->at), what);
-}
-
-static double
-get_double(Reader *in, const char *what)
-{
-	uint64		bits = 0;
-	double		value;
-
-	if (in->len - in->at < 8)
-		corrupt(in, what);
-	for (int i = 0; i < 8; i++)
-		bits |= (uint64) (unsigned char) in->data[in->at++] << (8 * i);
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
+/* Text of the database's encoding that is not empty. */
 static const char *
-get_bytes(Reader *in, size_t *len, const char *what)
+read_text(L4Reader *in, int *len, const char *what)
 {
-	const char *bytes;
+	const char *text = l4_read_bytes(in, len, what);
 
-	*len = get_count(in, PG_INT32_MAX, what);
-	if (*len > in->len - in->at)
-		corrupt(in, what);
-	bytes = in->data + in->at;
-	if (*len == 0 || memchr(bytes, '\0', *len) != NULL ||
-		!pg_verify_mbstr(GetDatabaseEncoding(), bytes, *len, true))
-		corrupt(in, what);
-	in->at += *len;
-	return bytes;
+	if (*len == 0 || memchr(text, '\0', *len) != NULL ||
+		!pg_verify_mbstr(GetDatabaseEncoding(), text, *len, true))
+		l4_read_failed(in, what);
+	return text;
 }
 
 static L4Drain *
-get_options(Reader *in, MemoryContext parent)
+get_options(L4Reader *in, MemoryContext parent)
 {
 	L4DrainOptions options;
 	char	  **delimiters;
+	uint64		bits;
 
 	l4_drain_default_options(&options);
-	if (get(in, PG_INT32_MAX, "version expected") != DRAIN_VERSION)
-		corrupt(in, "unknown version");
-	options.depth = get(in, L4_DRAIN_MAX_DEPTH, "depth out of range");
-	options.max_children = get(in, PG_INT32_MAX, "max_children out of range");
-	options.max_clusters = get(in, PG_INT32_MAX, "max_clusters out of range");
+	if (l4_read_number(in, PG_INT32_MAX, "version") != DRAIN_VERSION)
+		l4_read_failed(in, "version");
+	options.depth = l4_read_number(in, L4_DRAIN_MAX_DEPTH, "depth");
+	options.max_children = l4_read_number(in, PG_INT32_MAX, "max_children");
+	options.max_clusters = l4_read_number(in, PG_INT32_MAX, "max_clusters");
 	options.parametrize_numeric_tokens =
-		(get(in, FLAG_PARAMETRIZE, "unknown flags") == FLAG_PARAMETRIZE);
+		(l4_read_number(in, FLAG_PARAMETRIZE, "flags") == FLAG_PARAMETRIZE);
 	if (options.depth < L4_DRAIN_MIN_DEPTH || options.max_children < L4_DRAIN_MIN_CHILDREN)
-		corrupt(in, "depth or max_children out of range");
-	options.sim_th = get_double(in, "sim_th expected");
+		l4_read_failed(in, "depth or max_children");
+	bits = l4_read_fixed64(in, "sim_th");
+	memcpy(&options.sim_th, &bits, sizeof(bits));
 	if (!(options.sim_th >= 0 && options.sim_th <= 1))
-		corrupt(in, "sim_th out of range");
-	options.ndelimiters = get_count(in, PG_INT16_MAX, "delimiters expected");
+		l4_read_failed(in, "sim_th");
+	options.ndelimiters = l4_read_count(in, "number of delimiters");
 	delimiters = palloc(sizeof(char *) * Max(options.ndelimiters, 1));
 	for (int i = 0; i < options.ndelimiters; i++)
 	{
-		size_t		len;
-		const char *bytes = get_bytes(in, &len, "bad delimiter");
+		int			len;
+		const char *bytes = read_text(in, &len, "delimiter");
 
 		delimiters[i] = pnstrdup(bytes, len);
 	}
@@ -283,18 +199,18 @@ get_options(Reader *in, MemoryContext parent)
 
 /* Tokens get the numbers that they were written with, and no reference yet. */
 static uint32
-get_tokens(Reader *in, L4Drain *drain)
+get_tokens(L4Reader *in, L4Drain *drain)
 {
-	uint32		count = get_count(in, PG_INT32_MAX, "tokens expected");
+	uint32		count = l4_read_count(in, "number of tokens");
 
 	for (uint32 i = 0; i < count; i++)
 	{
-		size_t		len;
-		const char *bytes = get_bytes(in, &len, "bad token");
+		int			len;
+		const char *bytes = read_text(in, &len, "token");
 		uint32		number;
 
 		if (l4_drain_token_find(drain, bytes, len) != TOKEN_UNKNOWN)
-			corrupt(in, "token listed twice");
+			l4_read_failed(in, "token");
 		number = l4_drain_token_intern(drain, bytes, len);	/* may move drain->tokens */
 		drain->tokens[number].refs = 0;
 	}
@@ -302,34 +218,34 @@ get_tokens(Reader *in, L4Drain *drain)
 }
 
 static void
-get_clusters(Reader *in, L4Drain *drain, uint32 max_token)
+get_clusters(L4Reader *in, L4Drain *drain, uint32 max_token)
 {
-	int32		count = get_count(in, drain->last_id, "clusters expected");
+	int32		count = l4_read_count(in, "number of clusters");
 
 	if (drain->options.max_clusters == 0 ? count != drain->last_id
 		: count > drain->options.max_clusters)
-		corrupt(in, "wrong number of clusters");
+		l4_read_failed(in, "number of clusters");
 	for (int32 c = 0; c < count; c++)
 	{
-		int32		id = get(in, drain->last_id, "bad cluster id");
-		int64		size = get(in, PG_INT64_MAX, "bad cluster size");
-		int32		n = get_count(in, PG_INT32_MAX, "bad number of tokens");
+		int32		id = l4_read_number(in, drain->last_id, "cluster id");
+		int64		size = l4_read_number(in, PG_INT64_MAX, "cluster size");
+		int32		n = l4_read_count(in, "number of tokens");
 		int32		slot;
 
 		CHECK_FOR_INTERRUPTS();
 		if (drain->options.max_clusters == 0 ? id != c + 1
 			: id == 0 || l4_drain_slot_of(drain, id) >= 0)
-			corrupt(in, "bad cluster id");
+			l4_read_failed(in, "cluster id");
 		if (size == 0)
-			corrupt(in, "bad cluster size");
+			l4_read_failed(in, "cluster size");
 		slot = l4_drain_slot_new(drain, id, n);
 		drain->slots[slot].cluster.size = size;
 		for (int32 i = 0; i < n; i++)
 		{
-			uint32		token = get(in, max_token, "bad token number");
+			uint32		token = l4_read_number(in, max_token, "token number");
 
 			if (token == TOKEN_UNKNOWN)
-				corrupt(in, "bad token number");
+				l4_read_failed(in, "token number");
 			drain->slots[slot].tokens[i] = token;
 			drain->tokens[token].refs++;
 		}
@@ -338,75 +254,75 @@ get_clusters(Reader *in, L4Drain *drain, uint32 max_token)
 
 /* The clusters of a leaf below n tokens, ids ascending. */
 static void
-get_leaf(Reader *in, L4Drain *drain, int32 node, int32 count, int32 n)
+get_leaf(L4Reader *in, L4Drain *drain, int32 node, int32 count, int32 n, Placed *placed)
 {
 	for (int32 i = 0; i < count; i++)
 	{
-		int32		id = get(in, drain->last_id, "bad cluster id in the tree");
+		int32		id = l4_read_number(in, drain->last_id, "cluster in the tree");
 		int32		slot = l4_drain_slot_of(drain, id);
 
-		if (slot < 0 || in->placed[slot] || drain->slots[slot].cluster.ntokens != n ||
+		if (slot < 0 || placed->slots[slot] || drain->slots[slot].cluster.ntokens != n ||
 			(i > 0 && id <= drain->nodes[node].ids[i - 1]))
-			corrupt(in, "bad cluster id in the tree");
-		in->placed[slot] = true;
-		in->nplaced++;
+			l4_read_failed(in, "cluster in the tree");
+		placed->slots[slot] = true;
+		placed->n++;
 		l4_drain_leaf_add(drain, node, slot);
 	}
 }
 
 /* Level 0 is the root, level 1 is below the number of tokens n. */
 static void
-get_node(Reader *in, L4Drain *drain, int32 node, int level, int32 n, uint32 max_token)
+get_node(L4Reader *in, L4Drain *drain, int32 node, int level, int32 n, uint32 max_token, Placed *placed)
 {
 	bool		leaf = level > 0 && level >= Min(drain->options.depth - 2, Max(n, 1));
-	int32		nchildren = get_count(in, PG_INT32_MAX, "children expected");
-	int32		nclusters = get_count(in, PG_INT32_MAX, "clusters expected");
+	int32		nchildren = l4_read_count(in, "number of children");
+	int32		nclusters = l4_read_count(in, "number of clusters");
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
 	if (leaf ? nchildren > 0 : nclusters > 0)
-		corrupt(in, "node of the wrong kind");
+		l4_read_failed(in, "kind of node");
 	if (level > 0 && nchildren > drain->options.max_children)
-		corrupt(in, "too many children");
-	get_leaf(in, drain, node, nclusters, n);
+		l4_read_failed(in, "number of children");
+	get_leaf(in, drain, node, nclusters, n, placed);
 	for (int32 i = 0; i < nchildren; i++)
 	{
-		uint32		key = get(in, level == 0 ? PG_INT32_MAX : max_token, "bad key");
+		uint32		key = l4_read_number(in, level == 0 ? PG_INT32_MAX : max_token, "key");
 
 		if ((level > 0 && key == TOKEN_UNKNOWN) || l4_drain_node_child(drain, node, key) >= 0)
-			corrupt(in, "bad key");
+			l4_read_failed(in, "key");
 		if (level > 0)
 			drain->tokens[key].refs++;
 		get_node(in, drain, l4_drain_node_add(drain, node, key), level + 1,
-				 level == 0 ? key : n, max_token);
+				 level == 0 ? key : n, max_token, placed);
 	}
 
 	/* a full node has "<*>" */
 	if (level > 0 && nchildren == drain->options.max_children &&
 		l4_drain_node_child(drain, node, TOKEN_PARAM) < 0)
-		corrupt(in, "too many children");
+		l4_read_failed(in, "number of children");
 }
 
 L4Drain *
-l4_drain_deserialize(const char *data, size_t len, int sqlstate, MemoryContext parent)
+l4_drain_deserialize(L4Reader *in, MemoryContext parent)
 {
-	Reader		in = {data, len, 0, sqlstate};
-	L4Drain    *drain = get_options(&in, parent);
+	L4Drain    *drain = get_options(in, parent);
+	Placed		placed = {0};
 	uint32		max_token;
 
-	drain->last_id = get(&in, PG_INT32_MAX, "last id expected");
-	max_token = get_tokens(&in, drain);
-	get_clusters(&in, drain, max_token);
-	in.placed = MemoryContextAllocExtended(CurrentMemoryContext, Max(drain->nslots, 1),
-										   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	get_node(&in, drain, 0, 0, 0, max_token);
-	pfree(in.placed);
-	if (in.nplaced != drain->nslots)
-		corrupt(&in, "clusters missing in the tree");
+	drain->last_id = l4_read_number(in, PG_INT32_MAX, "last id");
+	max_token = get_tokens(in, drain);
+	get_clusters(in, drain, max_token);
+	placed.slots = MemoryContextAllocExtended(CurrentMemoryContext, Max(drain->nslots, 1),
+											  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	get_node(in, drain, 0, 0, 0, max_token, &placed);
+	pfree(placed.slots);
+	if (placed.n != drain->nslots)
+		l4_read_failed(in, "number of clusters in the tree");
 	for (uint32 i = TOKEN_PARAM + 1; i <= max_token; i++)
 		if (drain->tokens[i].refs == 0)
-			corrupt(&in, "token that nothing refers to");
-	if (in.at != len)
-		corrupt(&in, "bytes after the end");
+			l4_read_failed(in, "token");
+	if (in->ptr != in->end)
+		l4_read_failed(in, "end");
 	return drain;
 }

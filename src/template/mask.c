@@ -28,7 +28,6 @@ typedef struct Mask
 	L4Regex    *unicode;		/* for other lines; the same object unless Python's classes are asked for */
 	int			nliterals;		/* one of these is in every line that matches; 0: not known */
 	L4Literal	literals[LITERALS_MAX];
-	int64		gave_up;
 } Mask;
 
 typedef struct SpanList
@@ -201,7 +200,6 @@ apply_one(L4Masks *masks, int index, L4Regex *re, const char *text, int len, Str
 static void
 note_limit(L4Masks *masks, Mask *mask)
 {
-	mask->gave_up++;
 	if (masks->noticed)
 		return;
 	masks->noticed = true;
@@ -361,10 +359,4 @@ l4_masks_spans(L4Masks *masks, const L4MaskSpan **spans)
 	}
 	*spans = masks->list[cur].spans;
 	return masks->list[cur].count;
-}
-
-int64
-l4_masks_gave_up(const L4Masks *masks, int i)
-{
-	return masks->masks[i].gave_up;
 }

@@ -41,7 +41,4 @@ extern const char *l4_masks_apply(L4Masks *masks, const char *line, int len, int
 /* What the last l4_masks_apply replaced, by position, without overlap. */
 extern int	l4_masks_spans(L4Masks *masks, const L4MaskSpan **spans);
 
-/* How many lines mask i gave up on. */
-extern int64 l4_masks_gave_up(const L4Masks *masks, int i);
-
 #endif							/* L4_MASK_H */

@@ -75,8 +75,8 @@ nmasks_before(const L4Parser *parser)
 	return parser->before ? l4_masks_count(parser->before) : 0;
 }
 
-const char *
-l4_parser_user_mask(const L4Parser *parser, int i)
+static const char *
+user_mask(const L4Parser *parser, int i)
 {
 	int			nbefore = nmasks_before(parser);
 
@@ -86,7 +86,7 @@ l4_parser_user_mask(const L4Parser *parser, int i)
 const char *
 l4_parser_mask_name(const L4Parser *parser, int mask)
 {
-	return mask >= L4_MASK_USER ? l4_parser_user_mask(parser, mask - L4_MASK_USER) : l4_mask_name(mask);
+	return mask >= L4_MASK_USER ? user_mask(parser, mask - L4_MASK_USER) : l4_mask_name(mask);
 }
 
 static void
@@ -216,7 +216,7 @@ l4_parser_print(const L4Parser *parser, const char *text, int len, int *out_len)
 
 			if (mask < 0 || mask >= nmasks_before(parser) + (parser->after ? l4_masks_count(parser->after) : 0))
 				mask = -1;
-			appendStringInfo(&out, "<%s>", mask < 0 ? "*" : l4_parser_user_mask(parser, mask));
+			appendStringInfo(&out, "<%s>", mask < 0 ? "*" : user_mask(parser, mask));
 		}
 		else
 			appendStringInfoCharMacro(&out, text[i]);

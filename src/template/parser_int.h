@@ -45,7 +45,6 @@ struct L4Parser
 
 /* parser.c */
 extern L4Parser *l4_parser_create_as(Jsonb *options, MemoryContext cxt, bool with_drain);
-extern const char *l4_parser_user_mask(const L4Parser *parser, int i);
 extern const char *l4_parser_drain_line(L4Parser *parser, const char *msg, int len, int *out_len);
 extern char *l4_parser_print(const L4Parser *parser, const char *text, int len, int *out_len);
 

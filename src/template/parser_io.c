@@ -13,118 +13,55 @@
 #include "template/parser_int.h"
 #include "template/slots_int.h"
 
-typedef struct Reader
-{
-	const uint8 *start;
-	const uint8 *p;
-	const uint8 *end;
-	int			sqlstate;
-	const uint8 *marks;			/* new bytes of the marks of users' masks, NULL as they are */
-} Reader;
-
 static void
-bad(Reader *r, const char *what)
-{
-	ereport(ERROR,
-			(errcode(r->sqlstate),
-			 errmsg("invalid parser value"),
-			 errdetail("Wrong %s at byte %ld.", what, (long) (r->p - r->start))));
-}
-
-static uint64
-get_number(Reader *r, uint64 max, const char *what)
-{
-	uint64		v = 0;
-	int			shift = 0;
-
-	for (;;)
-	{
-		uint8		b;
-
-		if (r->p >= r->end || shift > 63)
-			bad(r, what);
-		b = *r->p++;
-		v |= (uint64) (b & 0x7f) << shift;
-		if (!(b & 0x80))
-			break;
-		shift += 7;
-	}
-	if (v > max)
-		bad(r, what);
-	return v;
-}
-
-/* A number of items each of which takes at least a byte. */
-static int32
-get_count(Reader *r, const char *what)
-{
-	return get_number(r, Min((uint64) (r->end - r->p), PG_INT32_MAX / 64), what);
-}
-
-static uint64
-get_fixed64(Reader *r, const char *what)
-{
-	uint64		v = 0;
-
-	if (r->end - r->p < 8)
-		bad(r, what);
-	for (int i = 0; i < 8; i++)
-		v |= (uint64) r->p[i] << (8 * i);
-	r->p += 8;
-	return v;
-}
-
-static void
-get_cols(Reader *r, const L4Model *m, L4Str *cols, int ncols)
+get_cols(L4Reader *r, const L4Model *m, L4Str *cols, int ncols)
 {
 	for (int c = 0; c < ncols; c++)
 	{
-		cols[c] = get_number(r, m->nstrings - 1, "slot");
+		cols[c] = l4_read_number(r, m->nstrings - 1, "slot");
 		if (cols[c] == L4_STR_UNKNOWN)
-			bad(r, "slot");
+			l4_read_failed(r, "slot");
 	}
 }
 
-/* A string with the marks of users' masks as they are to be. */
+/* A string with the marks of users' masks as they are to be; marks NULL: as they are. */
 static const char *
-with_marks(const Reader *r, int len)
+with_marks(const uint8 *marks, const char *bytes, int len)
 {
 	char	   *copy;
 
-	if (r->marks == NULL || memchr(r->p, L4_USER_MARK, len) == NULL)
-		return (const char *) r->p;
-	copy = pnstrdup((const char *) r->p, len);
+	if (marks == NULL || memchr(bytes, L4_USER_MARK, len) == NULL)
+		return bytes;
+	copy = pnstrdup(bytes, len);
 	for (int i = 0; i + 1 < len; i++)
 		if (copy[i] == L4_USER_MARK)
 		{
 			i++;
-			copy[i] = r->marks[(uint8) copy[i]];
+			copy[i] = marks[(uint8) copy[i]];
 		}
 	return copy;
 }
 
 static void
-read_strings(Reader *r, L4Model *m)
+read_strings(L4Reader *r, L4Model *m, const uint8 *marks)
 {
-	int32		n = get_count(r, "number of strings");
+	int32		n = l4_read_count(r, "number of strings");
 
 	l4_map_reserve(&m->string_map, n);
 	for (int32 i = 0; i < n; i++)
 	{
-		int			len = get_number(r, r->end - r->p, "length of a string");
+		int			len;
+		const char *bytes = l4_read_bytes(r, &len, "length of a string");
 
-		if (len > r->end - r->p)
-			bad(r, "length of a string");
-		if (l4_string_intern(m, with_marks(r, len), len) != i + L4_STR_FIXED)
-			bad(r, "string");
-		r->p += len;
+		if (l4_string_intern(m, with_marks(marks, bytes, len), len) != i + L4_STR_FIXED)
+			l4_read_failed(r, "string");
 	}
 }
 
 static void
-read_groups(Reader *r, L4Model *m)
+read_groups(L4Reader *r, L4Model *m)
 {
-	m->ngroups = get_count(r, "number of groups");
+	m->ngroups = l4_read_count(r, "number of groups");
 	m->groups = l4_grow(NULL, &m->groups_size, Max(1, m->ngroups), sizeof(L4Group), m->cxt);
 	for (int i = 0; i < m->ngroups; i++)
 	{
@@ -133,73 +70,73 @@ read_groups(Reader *r, L4Model *m)
 		int32	   *known;
 		bool		found;
 
-		g->tag = get_number(r, PG_INT32_MAX, "tag");
-		g->ncols = get_count(r, "number of slots");
+		g->tag = l4_read_number(r, PG_INT32_MAX, "tag");
+		g->ncols = l4_read_count(r, "number of slots");
 		if (g->ncols < 1)
-			bad(r, "number of slots");
+			l4_read_failed(r, "number of slots");
 		g->delims = MemoryContextAlloc(m->cxt, g->ncols * sizeof(L4Str));
 		get_cols(r, m, g->delims, g->ncols);
 		for (int c = 0; c < g->ncols; c++)
 			hash = l4_hash2(hash, l4_hash_bytes(m->strings[g->delims[c]].bytes, m->strings[g->delims[c]].len));
 		known = l4_map_put(&m->group_map, l4_hash2(hash, g->tag), &found);
 		if (found)
-			bad(r, "group");
+			l4_read_failed(r, "group");
 		*known = i + 1;
 		g->root = 0;
 	}
 }
 
 static void
-read_nodes(Reader *r, L4Model *m)
+read_nodes(L4Reader *r, L4Model *m)
 {
-	int32		n = get_number(r, r->end - r->p + 1, "number of nodes");
+	int32		n = l4_read_number(r, r->end - r->ptr + 1, "number of nodes");
 
 	for (int i = 1; i < n; i++)
 	{
-		int32		group = get_number(r, (uint64) m->ngroups - 1, "group of a node");
-		int32		parent = (int32) get_number(r, i, "parent of a node") - 1;
-		L4Str		value = get_number(r, m->nstrings - 1, "value of a node");
+		int32		group = l4_read_number(r, (uint64) m->ngroups - 1, "group of a node");
+		int32		parent = (int32) l4_read_number(r, i, "parent of a node") - 1;
+		L4Str		value = l4_read_number(r, m->nstrings - 1, "value of a node");
 		int32		split;
 
 		if (m->ngroups == 0)
-			bad(r, "group of a node");
-		split = (int32) get_number(r, m->groups[group].ncols, "split of a node") - 1;
+			l4_read_failed(r, "group of a node");
+		split = (int32) l4_read_number(r, m->groups[group].ncols, "split of a node") - 1;
 		if (parent >= 0 ? (parent == 0 || m->nodes[parent].group != group || m->nodes[parent].split < 0)
 			: m->groups[group].root != 0)
-			bad(r, "parent of a node");
+			l4_read_failed(r, "parent of a node");
 		if (l4_node_new(m, group, parent, value) != i)
-			bad(r, "number of a node");
+			l4_read_failed(r, "number of a node");
 		m->nodes[i].split = split;
 		if (parent < 0)
 			m->groups[group].root = i;
 	}
 	for (int i = 0; i < m->ngroups; i++)
 		if (m->groups[i].root == 0)
-			bad(r, "root of a group");
+			l4_read_failed(r, "root of a group");
 }
 
 static void
-read_events(Reader *r, L4Model *m)
+read_events(L4Reader *r, L4Model *m)
 {
-	int32		n = get_number(r, r->end - r->p + 1, "number of events");
+	int32		n = l4_read_number(r, r->end - r->ptr + 1, "number of events");
 
 	if (n < 1)
-		bad(r, "number of events");
+		l4_read_failed(r, "number of events");
 	m->events = l4_grow(m->events, &m->events_size, n, sizeof(L4Event), m->cxt);
 	m->nevents = n;
 	for (int i = 1; i < n; i++)
 	{
-		m->events[i].merged_into = get_number(r, i - 1, "merged event");
-		m->events[i].tag = get_number(r, PG_INT32_MAX, "tag");
-		m->events[i].template = get_number(r, PG_INT32_MAX, "template of an event");
-		m->events[i].occurrences = get_number(r, PG_INT64_MAX, "number of occurrences");
+		m->events[i].merged_into = l4_read_number(r, i - 1, "merged event");
+		m->events[i].tag = l4_read_number(r, PG_INT32_MAX, "tag");
+		m->events[i].template = l4_read_number(r, PG_INT32_MAX, "template of an event");
+		m->events[i].occurrences = l4_read_number(r, PG_INT64_MAX, "number of occurrences");
 	}
 }
 
 static void
-read_templates(Reader *r, L4Model *m)
+read_templates(L4Reader *r, L4Model *m)
 {
-	int32		n = get_count(r, "number of templates");
+	int32		n = l4_read_count(r, "number of templates");
 
 	m->templates = l4_grow(NULL, &m->templates_size, Max(1, n), sizeof(L4Template), m->cxt);
 	m->ntemplates = n;
@@ -210,18 +147,18 @@ read_templates(Reader *r, L4Model *m)
 		int			ncols;
 
 		memset(t, 0, sizeof(*t));
-		t->event = get_number(r, m->nevents - 1, "event of a template");
+		t->event = l4_read_number(r, m->nevents - 1, "event of a template");
 		if (t->event == 0)
 			continue;
-		t->node = get_number(r, m->nnodes > 0 ? m->nnodes - 1 : 0, "node of a template");
+		t->node = l4_read_number(r, m->nnodes > 0 ? m->nnodes - 1 : 0, "node of a template");
 		if (t->node == 0 || m->nodes[t->node].split >= 0)
-			bad(r, "node of a template");
+			l4_read_failed(r, "node of a template");
 		node = &m->nodes[t->node];
 		ncols = m->groups[node->group].ncols;
 		if (node->ntemplates >= L4_NODE_ROWS || m->events[t->event].tag != m->groups[node->group].tag)
-			bad(r, "node of a template");
+			l4_read_failed(r, "node of a template");
 		for (int k = 0; k < L4_CHAINS; k++)
-			t->keys[k] = get_number(r, PG_UINT32_MAX, "key of a template");
+			t->keys[k] = l4_read_number(r, PG_UINT32_MAX, "key of a template");
 		t->cols = MemoryContextAlloc(m->cxt, ncols * sizeof(L4Str));
 		get_cols(r, m, t->cols, ncols);
 		node->templates = l4_grow(node->templates, &node->templates_size, node->ntemplates + 1,
@@ -234,7 +171,7 @@ read_templates(Reader *r, L4Model *m)
 		if (m->events[i].merged_into == 0 &&
 			(m->events[i].template >= n || m->templates[m->events[i].template].event == 0 ||
 			 l4_model_resolve(m, m->templates[m->events[i].template].event) != i))
-			bad(r, "template of an event");
+			l4_read_failed(r, "template of an event");
 }
 
 /* The hash of the shape that a row's slots and its group's delimiters make. */
@@ -254,7 +191,7 @@ row_key(const L4Model *m, const L4Group *g, const L4Str *cols, StringInfo buf)
 }
 
 static void
-read_rows(Reader *r, L4Model *m)
+read_rows(L4Reader *r, L4Model *m)
 {
 	StringInfoData buf;
 
@@ -264,19 +201,19 @@ read_rows(Reader *r, L4Model *m)
 	{
 		L4Node	   *n = &m->nodes[i];
 		const L4Group *g = &m->groups[n->group];
-		int			nrows = get_number(r, L4_NODE_ROWS, "number of rows");
+		int			nrows = l4_read_number(r, L4_NODE_ROWS, "number of rows");
 
 		if (nrows > 0 && n->split >= 0)
-			bad(r, "number of rows");
+			l4_read_failed(r, "number of rows");
 		for (int j = 0; j < nrows; j++)
 		{
-			int32		template = get_number(r, PG_INT32_MAX, "template of a row");
-			int			flags = get_number(r, ROW_SHAPE | ROW_AS_TEMPLATE, "flags of a row");
+			int32		template = l4_read_number(r, PG_INT32_MAX, "template of a row");
+			int			flags = l4_read_number(r, ROW_SHAPE | ROW_AS_TEMPLATE, "flags of a row");
 			L4Row	   *row;
 
 			if (template >= m->ntemplates || m->templates[template].event == 0 ||
 				m->templates[template].node != i)
-				bad(r, "template of a row");
+				l4_read_failed(r, "template of a row");
 			l4_row_add(m, i, template, 0, m->templates[template].cols, g->ncols);
 			row = &n->rows[n->nrows - 1];
 			if (!(flags & ROW_AS_TEMPLATE))
@@ -293,78 +230,75 @@ read_rows(Reader *r, L4Model *m)
 }
 
 static void
-read_seen(Reader *r, L4Map *map, int32 max_event)
+read_seen(L4Reader *r, L4Map *map, int32 max_event)
 {
-	int			n = get_number(r, L4_SEEN_MAX, "number of shapes");
+	int			n = l4_read_number(r, L4_SEEN_MAX, "number of shapes");
 	uint64		last = 0;
 
 	for (int i = 0; i < n; i++)
 	{
-		uint64		key = get_fixed64(r, "shape");
-		int32		event = get_number(r, max_event, "event of a shape");
+		uint64		key = l4_read_fixed64(r, "shape");
+		int32		event = l4_read_number(r, max_event, "event of a shape");
 
 		if (event == 0 || key <= last)
-			bad(r, "event of a shape");
+			l4_read_failed(r, "event of a shape");
 		last = key;
 		*l4_map_put(map, key, NULL) = event;
 	}
 }
 
 static void
-read_model(Reader *r, L4Model *m)
+read_model(L4Reader *r, L4Model *m, const uint8 *marks)
 {
 	m->joins_ready = false;
-	read_strings(r, m);
+	read_strings(r, m, marks);
 	read_groups(r, m);
 	read_nodes(r, m);
 	read_events(r, m);
 	read_templates(r, m);
 	read_rows(r, m);
 	read_seen(r, &m->seen, m->nevents - 1);
-	if (r->p != r->end)
-		bad(r, "end");
+	if (r->ptr != r->end)
+		l4_read_failed(r, "end");
 }
 
 /* Options as they were stored, as the text of a jsonb; NULL none. */
 static Jsonb *
-read_options(Reader *r)
+read_options(L4Reader *r)
 {
-	Size		len = get_number(r, r->end - r->p, "length of the options");
+	int			len;
+	const char *bytes = l4_read_bytes(r, &len, "length of the options");
 	char	   *text;
 
 	if (len == 0)
 		return NULL;
-	if (len > r->end - r->p)
-		bad(r, "length of the options");
-	text = pnstrdup((const char *) r->p, len);
-	r->p += len;
+	text = pnstrdup(bytes, len);
 	if (strlen(text) != len || !pg_verifymbstr(text, len, true))
-		bad(r, "options");
+		l4_read_failed(r, "options");
 	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
 }
 
 /* Check the header and the checksum, go on behind them. */
 static void
-read_header(Reader *r, const char *bytes, Size len, int sqlstate)
+read_header(L4Reader *r, const char *bytes, Size len, int sqlstate)
 {
-	r->start = r->p = (const uint8 *) bytes;
-	r->end = r->p + len;
+	r->start = r->ptr = (const uint8 *) bytes;
+	r->end = r->ptr + len;
 	r->sqlstate = sqlstate;
-	r->marks = NULL;
 	if (len < L4_PARSER_HEADER)
 		ereport(ERROR,
 				(errcode(sqlstate),
 				 errmsg("invalid parser value"),
 				 errdetail("Its length is %zu; a parser has at least %d bytes.", len, L4_PARSER_HEADER)));
-	if (r->p[0] != L4_PARSER_VERSION)
+	if (r->ptr[0] != L4_PARSER_VERSION)
 		ereport(ERROR,
 				(errcode(sqlstate),
 				 errmsg("invalid parser value"),
-				 errdetail("Its version is %d; this library reads version %d.", r->p[0], L4_PARSER_VERSION)));
-	if (r->p[1] > 1 || r->p[2] != 0 || r->p[3] != 0)
-		bad(r, "header");
-	r->p += 4;
-	if (get_fixed64(r, "checksum") != l4_hash_bytes(bytes + L4_PARSER_HEADER, len - L4_PARSER_HEADER))
+				 errdetail("Its version is %d; this library reads version %d.", r->ptr[0], L4_PARSER_VERSION)));
+	if (r->ptr[1] > 1 || r->ptr[2] != 0 || r->ptr[3] != 0)
+		l4_read_failed(r, "header");
+	r->ptr += 4;
+	if (l4_read_fixed64(r, "checksum") != l4_hash_bytes(bytes + L4_PARSER_HEADER, len - L4_PARSER_HEADER))
 		ereport(ERROR,
 				(errcode(sqlstate),
 				 errmsg("invalid parser value"),
@@ -375,7 +309,7 @@ read_header(Reader *r, const char *bytes, Size len, int sqlstate)
 Jsonb *
 l4_parser_read_options(struct varlena *stored)
 {
-	Reader		r;
+	L4Reader	r;
 
 	read_header(&r, VARDATA_ANY(stored), VARSIZE_ANY_EXHDR(stored), ERRCODE_DATA_CORRUPTED);
 	return read_options(&r);
@@ -423,7 +357,7 @@ L4Parser *
 l4_parser_read_masked(struct varlena *stored, Jsonb *options, MemoryContext cxt)
 {
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	Reader		r;
+	L4Reader	r;
 	Jsonb	   *before;
 	L4Parser   *parser;
 
@@ -434,8 +368,7 @@ l4_parser_read_masked(struct varlena *stored, Jsonb *options, MemoryContext cxt)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("masks of a parser of algorithm drain cannot change")));
-	r.marks = new_marks(parser, before);
-	read_model(&r, &parser->model);
+	read_model(&r, &parser->model, new_marks(parser, before));
 	l4_map_clear(&parser->model.seen);
 	MemoryContextSwitchTo(old);
 	return parser;
@@ -446,7 +379,7 @@ L4Parser *
 l4_parser_read(const char *bytes, Size len, int sqlstate, MemoryContext cxt)
 {
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	Reader		r;
+	L4Reader	r;
 	L4Parser   *parser;
 	Jsonb	   *options;
 
@@ -454,14 +387,14 @@ l4_parser_read(const char *bytes, Size len, int sqlstate, MemoryContext cxt)
 	options = read_options(&r);
 	parser = l4_parser_create_as(options, cxt, false);
 	if (parser->o.drain != (r.start[1] != 0))
-		bad(&r, "algorithm");
+		l4_read_failed(&r, "algorithm");
 	if (parser->o.drain)
 	{
 		read_seen(&r, &parser->learnt, PG_INT32_MAX);
-		parser->drain = l4_drain_deserialize((const char *) r.p, r.end - r.p, sqlstate, cxt);
+		parser->drain = l4_drain_deserialize(&r, cxt);
 	}
 	else
-		read_model(&r, &parser->model);
+		read_model(&r, &parser->model, NULL);
 	MemoryContextSwitchTo(old);
 	return parser;
 }

@@ -8,35 +8,10 @@
 #include "template/slots_int.h"
 
 static void
-put_number(StringInfo out, uint64 v)
-{
-	char		buf[10];
-	int			n = 0;
-
-	do
-	{
-		buf[n] = (v & 0x7f) | (v > 0x7f ? 0x80 : 0);
-		v >>= 7;
-		n++;
-	} while (v > 0);
-	appendBinaryStringInfo(out, buf, n);
-}
-
-static void
-put_fixed64(StringInfo out, uint64 v)
-{
-	char		buf[8];
-
-	for (int i = 0; i < 8; i++)
-		buf[i] = (char) (v >> (8 * i));
-	appendBinaryStringInfo(out, buf, 8);
-}
-
-static void
 put_cols(StringInfo out, const L4Str *cols, int ncols)
 {
 	for (int c = 0; c < ncols; c++)
-		put_number(out, cols[c]);
+		l4_put_uint(out, cols[c]);
 }
 
 static int
@@ -59,11 +34,11 @@ write_seen(StringInfo out, const L4Map *map)
 		if (map->keys[i] != 0)
 			keys[n++] = map->keys[i];
 	qsort(keys, n, sizeof(uint64), compare_keys);
-	put_number(out, n);
+	l4_put_uint(out, n);
 	for (int i = 0; i < n; i++)
 	{
-		put_fixed64(out, keys[i]);
-		put_number(out, l4_map_get(map, keys[i]));
+		l4_put_fixed64(out, keys[i]);
+		l4_put_uint(out, l4_map_get(map, keys[i]));
 	}
 	pfree(keys);
 }
@@ -71,48 +46,45 @@ write_seen(StringInfo out, const L4Map *map)
 static void
 write_model(StringInfo out, const L4Model *m)
 {
-	put_number(out, m->nstrings - L4_STR_FIXED);
+	l4_put_uint(out, m->nstrings - L4_STR_FIXED);
 	for (uint32 i = L4_STR_FIXED; i < m->nstrings; i++)
-	{
-		put_number(out, m->strings[i].len);
-		appendBinaryStringInfo(out, m->strings[i].bytes, m->strings[i].len);
-	}
-	put_number(out, m->ngroups);
+		l4_put_bytes(out, m->strings[i].bytes, m->strings[i].len);
+	l4_put_uint(out, m->ngroups);
 	for (int i = 0; i < m->ngroups; i++)
 	{
-		put_number(out, m->groups[i].tag);
-		put_number(out, m->groups[i].ncols);
+		l4_put_uint(out, m->groups[i].tag);
+		l4_put_uint(out, m->groups[i].ncols);
 		put_cols(out, m->groups[i].delims, m->groups[i].ncols);
 	}
-	put_number(out, m->nnodes);
+	l4_put_uint(out, m->nnodes);
 	for (int i = 1; i < m->nnodes; i++)
 	{
 		const L4Node *n = &m->nodes[i];
 
-		put_number(out, n->group);
-		put_number(out, n->parent + 1);
-		put_number(out, n->value);
-		put_number(out, n->split + 1);
+		l4_put_uint(out, n->group);
+		l4_put_uint(out, n->parent + 1);
+		l4_put_uint(out, n->value);
+		l4_put_uint(out, n->split + 1);
 	}
-	put_number(out, m->nevents);
+	l4_put_uint(out, m->nevents);
 	for (int i = 1; i < m->nevents; i++)
 	{
-		put_number(out, m->events[i].merged_into);
-		put_number(out, m->events[i].tag);
-		put_number(out, m->events[i].template);
-		put_number(out, m->events[i].occurrences);
+		l4_put_uint(out, m->events[i].merged_into);
+		l4_put_uint(out, m->events[i].tag);
+		l4_put_uint(out, m->events[i].template);
+		l4_put_uint(out, m->events[i].occurrences);
 	}
-	put_number(out, m->ntemplates);
+	l4_put_uint(out, m->ntemplates);
 	for (int i = 0; i < m->ntemplates; i++)
 	{
 		const L4Template *t = &m->templates[i];
 
-		put_number(out, t->event);
+		l4_put_uint(out, t->event);
 		if (t->event == 0)
 			continue;
-		put_number(out, t->node);
+		l4_put_uint(out, t->node);
 		for (int k = 0; k < L4_CHAINS; k++)
-			put_number(out, t->keys[k]);
+			l4_put_uint(out, t->keys[k]);
 		put_cols(out, t->cols, m->groups[m->nodes[t->node].group].ncols);
 	}
 	for (int i = 1; i < m->nnodes; i++)
@@ -120,15 +92,15 @@ write_model(StringInfo out, const L4Model *m)
 		const L4Node *n = &m->nodes[i];
 		int			ncols = m->groups[n->group].ncols;
 
-		put_number(out, n->nrows);
+		l4_put_uint(out, n->nrows);
 		for (int j = 0; j < n->nrows; j++)
 		{
 			const L4Row *row = &n->rows[j];
 			const L4Str *cols = m->templates[row->template].cols;
 			bool		same = memcmp(cols, row->cols, ncols * sizeof(L4Str)) == 0;
 
-			put_number(out, row->template);
-			put_number(out, (row->key != 0 ? ROW_SHAPE : 0) | (same ? ROW_AS_TEMPLATE : 0));
+			l4_put_uint(out, row->template);
+			l4_put_uint(out, (row->key != 0 ? ROW_SHAPE : 0) | (same ? ROW_AS_TEMPLATE : 0));
 			if (!same)
 				put_cols(out, row->cols, ncols);
 		}
@@ -147,8 +119,8 @@ l4_parser_encode(L4Parser *parser)
 	appendStringInfoChar(&out, L4_PARSER_VERSION);
 	appendStringInfoChar(&out, parser->o.drain);
 	appendBinaryStringInfo(&out, "\0\0", 2);
-	put_fixed64(&out, 0);
-	put_number(&out, parser->options ? strlen(parser->options) : 0);
+	l4_put_fixed64(&out, 0);
+	l4_put_uint(&out, parser->options ? strlen(parser->options) : 0);
 	if (parser->options)
 		appendStringInfoString(&out, parser->options);
 	if (parser->drain)

@@ -125,7 +125,6 @@ extern int	l4_column_values(L4Model *m, const L4Node *node, int c);
 /* slots_join.c */
 extern void l4_join(L4Model *m, int32 template);
 extern void l4_join_prepare(L4Model *m);
-extern void l4_chain_template(L4Model *m, int32 template);
 
 /* slots_node.c */
 extern void l4_recluster(L4Model *m, int32 node);

@@ -163,8 +163,8 @@ join_same(L4Model *m, int32 template, const char *pattern, int len, int tag)
 }
 
 /* Put a template into the chains of its keys. Chains are in order of number. */
-void
-l4_chain_template(L4Model *m, int32 template)
+static void
+chain_template(L4Model *m, int32 template)
 {
 	L4Template *t = &m->templates[template];
 
@@ -258,7 +258,7 @@ l4_join_prepare(L4Model *m)
 
 		if (t->event == 0)
 			continue;
-		l4_chain_template(m, i);
+		chain_template(m, i);
 		text = l4_model_pattern(m, i, &len, CurrentMemoryContext);
 		m->templates[i].takes = may_take(text, len);
 		level_marks(text, len);
@@ -282,7 +282,7 @@ l4_join(L4Model *m, int32 template)
 	if (m->templates[template].next[0] < 0)
 	{
 		make_keys(text, len, tag, m->templates[template].keys);
-		l4_chain_template(m, template);
+		chain_template(m, template);
 	}
 	m->templates[template].takes = may_take(text, len);
 	join_same(m, template, text, len, tag);
