@@ -212,81 +212,29 @@ create_cluster(L4Drain *drain, const char *text, int n)
 	return drain->last_id;
 }
 
-/* Where a line of this text is remembered. */
-static DrainMemo *
-memo_of(L4Drain *drain, uint32 hash)
-{
-	if (drain->memos == NULL)
-		drain->memos = MemoryContextAllocZero(drain->cxt, sizeof(DrainMemo) * L4_DRAIN_MEMOS);
-	return &drain->memos[hash & (L4_DRAIN_MEMOS - 1)];
-}
-
-static void
-remember(L4Drain *drain, uint32 hash, const char *line, int len, int32 slot)
-{
-	DrainMemo  *memo = memo_of(drain, hash);
-
-	if (memo->text == NULL)
-		memo->text = MemoryContextAlloc(drain->cxt, L4_DRAIN_MEMO_LEN);
-	memcpy(memo->text, line, len);
-	memo->hash = hash;
-	memo->len = len;
-	memo->slot = slot;
-	memo->nnodes = drain->nnodes;
-	memo->leaf = drain->slots[slot].leaf;
-	memo->version = drain->nodes[memo->leaf].version;
-}
-
-/* Slot of the cluster that a remembered line goes to, -1 when it must be searched. */
-static int32
-recall(L4Drain *drain, uint32 hash, const char *line, int len)
-{
-	const DrainMemo *memo = memo_of(drain, hash);
-
-	if (memo->hash != hash || memo->len != len || memo->nnodes != drain->nnodes ||
-		memo->version != drain->nodes[memo->leaf].version ||
-		memcmp(memo->text, line, len) != 0)
-		return -1;
-	return memo->slot;
-}
-
 /* Put "<*>" where the line differs from the template. */
 static void
 generalize(L4Drain *drain, DrainSlot *slot)
 {
-	bool		changed = false;
-
 	for (int i = 0; i < slot->cluster.ntokens; i++)
 	{
 		if (slot->tokens[i] == drain->line_tokens[i] || slot->tokens[i] == TOKEN_PARAM)
 			continue;
 		l4_drain_token_unref(drain, slot->tokens[i]);
 		slot->tokens[i] = TOKEN_PARAM;
-		changed = true;
 	}
-	if (changed)
-		drain->nodes[slot->leaf].version++;
 }
 
 int32
 l4_drain_learn(L4Drain *drain, const char *line, int len)
 {
-	bool		memorable = len > 0 && len <= L4_DRAIN_MEMO_LEN;
-	uint32		hash = memorable ? l4_drain_token_hash(line, len) : 0;
-	int32		slot = memorable ? recall(drain, hash, line, len) : -1;
+	const char *text;
+	int			n = read_line(drain, line, len, &text);
+	int32		slot = tree_search(drain, n, drain->options.sim_th, false);
 
 	if (slot < 0)
-	{
-		const char *text;
-		int			n = read_line(drain, line, len, &text);
-
-		slot = tree_search(drain, n, drain->options.sim_th, false);
-		if (slot < 0)
-			return create_cluster(drain, text, n);
-		generalize(drain, &drain->slots[slot]);
-		if (memorable)
-			remember(drain, hash, line, len, slot);
-	}
+		return create_cluster(drain, text, n);
+	generalize(drain, &drain->slots[slot]);
 	drain->slots[slot].cluster.size++;
 	l4_drain_slot_touch(drain, slot);
 	return drain->slots[slot].cluster.id;

@@ -5,6 +5,7 @@
 #ifndef L4_DRAIN_INT_H
 #define L4_DRAIN_INT_H
 
+#include "base/map.h"
 #include "template/drain.h"
 
 /* Token numbers that are always the same. */
@@ -13,9 +14,10 @@
 
 typedef struct DrainToken
 {
-	char	   *text;			/* NULL: free, hash is the next free number */
+	char	   *text;			/* NULL: free */
 	uint32		len;
-	uint32		hash;
+	uint32		next;			/* the next one of this hash, or the next free number; 0 none */
+	uint64		hash;
 	int64		refs;			/* positions in clusters, and nodes */
 } DrainToken;
 
@@ -36,7 +38,6 @@ typedef struct DrainNode
 	int32		size;			/* allocated entries of ids and slots */
 	int32	   *ids;			/* an id whose slot holds another one was evicted */
 	int32	   *slots;
-	uint32		version;		/* of a leaf: changes with its clusters and their templates */
 } DrainNode;
 
 /* One cluster with its place in the order of use (oldest first). */
@@ -49,26 +50,6 @@ typedef struct DrainSlot
 	int32		newer;
 } DrainSlot;
 
-/*
- * A line learnt before and the cluster that it went to. The same line goes
- * there again as long as its way through the tree is the same (no node was
- * added) and so are the clusters of its leaf.
- */
-typedef struct DrainMemo
-{
-	uint32		hash;
-	int32		len;			/* 0: none */
-	int32		slot;
-	int32		leaf;			/* the slot may belong to another one by now */
-	int32		nnodes;
-	uint32		version;
-	char	   *text;			/* L4_DRAIN_MEMO_LEN bytes */
-} DrainMemo;
-
-/* Lines remembered, a power of two, and their greatest length. */
-#define L4_DRAIN_MEMOS 1024
-#define L4_DRAIN_MEMO_LEN 512
-
 struct L4Drain
 {
 	MemoryContext cxt;
@@ -78,28 +59,23 @@ struct L4Drain
 	uint8		byte_class[256];
 	StringInfoData replaced[2]; /* the line while long delimiters are replaced */
 
-	DrainMemo  *memos;			/* NULL until the first line is learnt */
-
 	/* the line at hand */
 	L4DrainToken *ranges;
 	uint32	   *line_tokens;
 	int			token_size;
 
-	/* interned tokens: entries by number, and an open-addressing table of numbers */
+	/* interned tokens */
 	DrainToken *tokens;
 	uint32		ntokens;		/* numbers given out, free ones included */
 	uint32		tokens_size;
 	uint32		free_token;		/* first free number, 0 none */
-	uint32	   *token_table;
-	uint32		token_mask;		/* table size - 1 */
-	uint32		token_live;
+	L4Map	   *token_map;		/* hash -> the newest token of it */
 
-	/* nodes, and a table of node numbers by (parent, key) */
+	/* nodes */
 	DrainNode  *nodes;
 	int32		nnodes;
 	int32		nodes_size;
-	int32	   *node_table;		/* -1 empty */
-	uint32		node_mask;
+	L4Map	   *node_map;		/* (parent, key) -> node */
 
 	/* clusters */
 	DrainSlot  *slots;
@@ -108,8 +84,7 @@ struct L4Drain
 	int32		oldest;			/* ends of the order of use, -1 none */
 	int32		newest;
 	int32		last_id;
-	int32	   *id_table;		/* slot by id, only with max_clusters; else slot = id - 1 */
-	uint32		id_mask;
+	L4Map	   *id_map;			/* id -> slot + 1, only with max_clusters; else slot = id - 1 */
 };
 
 /* drain_text.c */
@@ -118,7 +93,6 @@ extern bool l4_drain_has_digit(const L4Drain *drain, const char *token, int len)
 
 /* drain_store.c: tokens, nodes, clusters */
 extern void l4_drain_store_init(L4Drain *drain);
-extern uint32 l4_drain_token_hash(const char *text, int len);
 extern uint32 l4_drain_token_find(const L4Drain *drain, const char *text, int len);
 extern uint32 l4_drain_token_intern(L4Drain *drain, const char *text, int len);
 extern void l4_drain_token_unref(L4Drain *drain, uint32 token);

@@ -56,7 +56,7 @@ l4_parser_create_as(Jsonb *options, MemoryContext cxt, bool with_drain)
 	if (!parser->o.drain)
 		l4_model_init(&parser->model, parser->scanner.cls, parser->o.distinct, cxt);
 	else
-		l4_map_init(&parser->learnt, 64, cxt);
+		parser->learnt = l4_map_create(cxt, 64, NULL);
 	if (parser->o.drain && with_drain)
 		parser->drain = l4_drain_create(&parser->o.drain_options, cxt);
 	MemoryContextSwitchTo(old);
@@ -289,7 +289,7 @@ l4_parser_match(L4Parser *parser, int tag, const char *msg, int len)
 	{
 		int			n;
 		const char *line = l4_parser_drain_line(parser, msg, len, &n);
-		int32		id = l4_map_get(&parser->learnt, l4_hash_bytes(line, n));
+		int32		id = l4_map_get(parser->learnt, l4_hash_bytes(line, n));
 
 		/*
 		 * A line that was learnt has the cluster that learning gave: the tree
@@ -317,9 +317,9 @@ l4_parser_learn(L4Parser *parser, int tag, const char *msg, int len, int64 occur
 			CHECK_FOR_INTERRUPTS();
 			id = l4_drain_learn(parser->drain, line, n);
 		}
-		if (parser->learnt.used >= L4_SEEN_MAX)
-			l4_map_clear(&parser->learnt);
-		*l4_map_put(&parser->learnt, l4_hash_bytes(line, n), NULL) = id;
+		if (parser->learnt->members >= L4_SEEN_MAX)
+			l4_map_reset(parser->learnt);
+		*l4_map_put(parser->learnt, l4_hash_bytes(line, n), NULL) = id;
 		return id;
 	}
 	return l4_model_learn(&parser->model, tag, scan_message(parser, msg, len, &parser->shape), occurrences);

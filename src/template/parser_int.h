@@ -29,7 +29,7 @@ struct L4Parser
 	StringInfoData text;		/* scratch: a masked line */
 	L4Model		model;			/* algorithm l4 */
 	L4Drain    *drain;			/* algorithm drain, else NULL */
-	L4Map		learnt;			/* its lines (hashes) -> the cluster that learning gave; L4_SEEN_MAX at most */
+	L4Map	   *learnt;			/* its lines (hashes) -> the cluster that learning gave; L4_SEEN_MAX at most */
 };
 
 /*

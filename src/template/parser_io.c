@@ -47,7 +47,6 @@ read_strings(L4Reader *r, L4Model *m, const uint8 *marks)
 {
 	int32		n = l4_read_count(r, "number of strings");
 
-	l4_map_reserve(&m->string_map, n);
 	for (int32 i = 0; i < n; i++)
 	{
 		int			len;
@@ -78,7 +77,7 @@ read_groups(L4Reader *r, L4Model *m)
 		get_cols(r, m, g->delims, g->ncols);
 		for (int c = 0; c < g->ncols; c++)
 			hash = l4_hash2(hash, l4_hash_bytes(m->strings[g->delims[c]].bytes, m->strings[g->delims[c]].len));
-		known = l4_map_put(&m->group_map, l4_hash2(hash, g->tag), &found);
+		known = l4_map_put(m->group_map, l4_hash2(hash, g->tag), &found);
 		if (found)
 			l4_read_failed(r, "group");
 		*known = i + 1;
@@ -196,7 +195,6 @@ read_rows(L4Reader *r, L4Model *m)
 	StringInfoData buf;
 
 	initStringInfo(&buf);
-	l4_map_reserve(&m->exact, m->ntemplates);
 	for (int i = 1; i < m->nnodes; i++)
 	{
 		L4Node	   *n = &m->nodes[i];
@@ -221,7 +219,7 @@ read_rows(L4Reader *r, L4Model *m)
 			if (flags & ROW_SHAPE)
 			{
 				row->key = row_key(m, g, row->cols, &buf);
-				*l4_map_put(&m->exact, row->key, NULL) = m->templates[template].event;
+				*l4_map_put(m->exact, row->key, NULL) = m->templates[template].event;
 			}
 		}
 		CHECK_FOR_INTERRUPTS();
@@ -257,7 +255,7 @@ read_model(L4Reader *r, L4Model *m, const uint8 *marks)
 	read_events(r, m);
 	read_templates(r, m);
 	read_rows(r, m);
-	read_seen(r, &m->seen, m->nevents - 1);
+	read_seen(r, m->seen, m->nevents - 1);
 	if (r->ptr != r->end)
 		l4_read_failed(r, "end");
 }
@@ -369,7 +367,7 @@ l4_parser_read_masked(struct varlena *stored, Jsonb *options, MemoryContext cxt)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("masks of a parser of algorithm drain cannot change")));
 	read_model(&r, &parser->model, new_marks(parser, before));
-	l4_map_clear(&parser->model.seen);
+	l4_map_reset(parser->model.seen);
 	MemoryContextSwitchTo(old);
 	return parser;
 }
@@ -390,7 +388,7 @@ l4_parser_read(const char *bytes, Size len, int sqlstate, MemoryContext cxt)
 		l4_read_failed(&r, "algorithm");
 	if (parser->o.drain)
 	{
-		read_seen(&r, &parser->learnt, PG_INT32_MAX);
+		read_seen(&r, parser->learnt, PG_INT32_MAX);
 		parser->drain = l4_drain_deserialize(&r, cxt);
 	}
 	else

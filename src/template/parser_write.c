@@ -17,30 +17,32 @@ put_cols(StringInfo out, const L4Str *cols, int ncols)
 static int
 compare_keys(const void *a, const void *b)
 {
-	uint64		x = *(const uint64 *) a;
-	uint64		y = *(const uint64 *) b;
+	uint64		x = ((const L4MapEntry *) a)->key;
+	uint64		y = ((const L4MapEntry *) b)->key;
 
 	return x < y ? -1 : x > y;
 }
 
 /* Remembered hashes and their events, in order of hash: the same content is the same bytes. */
 static void
-write_seen(StringInfo out, const L4Map *map)
+write_seen(StringInfo out, L4Map *map)
 {
-	uint64	   *keys = palloc(Max(1, map->used) * sizeof(uint64));
+	L4MapEntry *entries = palloc(Max(1, map->members) * sizeof(L4MapEntry));
+	L4MapEntry *entry;
+	l4_map_iterator it;
 	int			n = 0;
 
-	for (uint32 i = 0; i <= map->mask; i++)
-		if (map->keys[i] != 0)
-			keys[n++] = map->keys[i];
-	qsort(keys, n, sizeof(uint64), compare_keys);
+	l4_map_start_iterate(map, &it);
+	while ((entry = l4_map_iterate(map, &it)) != NULL)
+		entries[n++] = *entry;
+	qsort(entries, n, sizeof(L4MapEntry), compare_keys);
 	l4_put_uint(out, n);
 	for (int i = 0; i < n; i++)
 	{
-		l4_put_fixed64(out, keys[i]);
-		l4_put_uint(out, l4_map_get(map, keys[i]));
+		l4_put_fixed64(out, entries[i].key);
+		l4_put_uint(out, entries[i].value);
 	}
-	pfree(keys);
+	pfree(entries);
 }
 
 static void
@@ -105,7 +107,7 @@ write_model(StringInfo out, const L4Model *m)
 				put_cols(out, row->cols, ncols);
 		}
 	}
-	write_seen(out, &m->seen);
+	write_seen(out, m->seen);
 }
 
 struct varlena *
@@ -125,7 +127,7 @@ l4_parser_encode(L4Parser *parser)
 		appendStringInfoString(&out, parser->options);
 	if (parser->drain)
 	{
-		write_seen(&out, &parser->learnt);
+		write_seen(&out, parser->learnt);
 		l4_drain_serialize(parser->drain, &out);
 	}
 	else

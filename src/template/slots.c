@@ -17,10 +17,10 @@ int32
 l4_model_lookup(L4Model *m, int tag, const L4Shape *shape)
 {
 	uint64		key = l4_model_key(tag, shape);
-	int32		event = l4_map_get(&m->exact, key);
+	int32		event = l4_map_get(m->exact, key);
 
 	if (event == 0)
-		event = l4_map_get(&m->seen, key);
+		event = l4_map_get(m->seen, key);
 	return event == 0 ? 0 : l4_model_resolve(m, event);
 }
 
@@ -28,9 +28,9 @@ l4_model_lookup(L4Model *m, int tag, const L4Shape *shape)
 static void
 remember(L4Model *m, uint64 key, int32 event)
 {
-	if (m->seen.used >= L4_SEEN_MAX)
-		l4_map_clear(&m->seen);
-	*l4_map_put(&m->seen, key, NULL) = event;
+	if (m->seen->members >= L4_SEEN_MAX)
+		l4_map_reset(m->seen);
+	*l4_map_put(m->seen, key, NULL) = event;
 }
 
 /*
@@ -45,8 +45,8 @@ best_template(L4Model *m, int32 node, const L4Str *cols, int ncols, int *best_va
 
 	if (n->split >= 0)
 	{
-		int32		exact = l4_map_get(&m->child_map, l4_child_key(node, cols[n->split]));
-		int32		open = l4_map_get(&m->child_map, l4_child_key(node, L4_STR_OPEN));
+		int32		exact = l4_map_get(m->child_map, l4_child_key(node, cols[n->split]));
+		int32		open = l4_map_get(m->child_map, l4_child_key(node, L4_STR_OPEN));
 
 		check_stack_depth();
 		if (exact != 0)
@@ -78,7 +78,7 @@ static int32
 find_group(L4Model *m, int tag, const L4Cut *cut, bool make)
 {
 	uint64		key = l4_hash2(cut->hash, tag);
-	int32		id = l4_map_get(&m->group_map, key) - 1;
+	int32		id = l4_map_get(m->group_map, key) - 1;
 	L4Group    *g;
 
 	/* the number of slots guards against a collision of hashes */
@@ -88,7 +88,7 @@ find_group(L4Model *m, int tag, const L4Cut *cut, bool make)
 		return -1;
 	m->groups = l4_grow(m->groups, &m->groups_size, m->ngroups + 1, sizeof(L4Group), m->cxt);
 	id = m->ngroups++;
-	*l4_map_put(&m->group_map, key, NULL) = id + 1;
+	*l4_map_put(m->group_map, key, NULL) = id + 1;
 	g = &m->groups[id];
 	g->tag = tag;
 	g->ncols = cut->ncols;
@@ -134,14 +134,14 @@ l4_model_match(L4Model *m, int tag, const L4Shape *shape)
 	int32		event = l4_model_lookup(m, tag, shape);
 	uint64		key = l4_model_key(tag, shape);
 
-	if (event != 0 || l4_map_get(&m->unfit, key) != 0)
+	if (event != 0 || l4_map_get(m->unfit, key) != 0)
 		return event;
 	event = fitting_event(m, tag, shape);
 	if (event == 0)
 	{
-		if (m->unfit.used >= L4_SEEN_MAX)
-			l4_map_clear(&m->unfit);
-		*l4_map_put(&m->unfit, key, NULL) = 1;
+		if (m->unfit->members >= L4_SEEN_MAX)
+			l4_map_reset(m->unfit);
+		*l4_map_put(m->unfit, key, NULL) = 1;
 	}
 	return event;
 }
@@ -153,7 +153,7 @@ leaf_for(L4Model *m, int32 node, const L4Str *cols)
 	while (m->nodes[node].split >= 0)
 	{
 		L4Str		value = cols[m->nodes[node].split];
-		int32		child = l4_map_get(&m->child_map, l4_child_key(node, value));
+		int32		child = l4_map_get(m->child_map, l4_child_key(node, value));
 
 		if (child == 0)
 			child = l4_node_new(m, m->nodes[node].group, node, value);
@@ -178,8 +178,8 @@ l4_model_learn(L4Model *m, int tag, const L4Shape *shape, int64 occurrences)
 	if (event == 0)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (m->unfit.used > 0)
-			l4_map_clear(&m->unfit);
+		if (m->unfit->members > 0)
+			l4_map_reset(m->unfit);
 		if (!m->joins_ready)
 			l4_join_prepare(m);
 		l4_cut(m, shape, true, cut);
@@ -195,7 +195,7 @@ l4_model_learn(L4Model *m, int tag, const L4Shape *shape, int64 occurrences)
 		template = l4_template_new(m, node, cut->ncols, cut->cols, 0);
 		event = m->templates[template].event;
 		l4_row_add(m, node, template, key, cut->cols, cut->ncols);
-		*l4_map_put(&m->exact, key, NULL) = event;
+		*l4_map_put(m->exact, key, NULL) = event;
 		l4_recluster(m, node);
 		event = l4_model_resolve(m, event);
 	}

@@ -9,6 +9,7 @@
 #ifndef L4_SLOTS_H
 #define L4_SLOTS_H
 
+#include "base/map.h"
 #include "template/scan.h"
 
 #define L4_NODE_ROWS	256		/* rows of one node at most: bounds the work of a miss */
@@ -22,15 +23,6 @@ typedef uint32 L4Str;			/* number of an interned string */
 #define L4_STR_OPEN		4		/* a slot that varies by statistics: fits anything */
 #define L4_STR_VALUE	5		/* not interned, with a digit or a mark in it */
 #define L4_STR_FIXED	6		/* the first that is no fixed one */
-
-/* 64-bit key to int32, open addressing; key 0 is not used. */
-typedef struct L4Map
-{
-	uint64	   *keys;
-	int32	   *values;
-	uint32		mask;			/* size - 1 */
-	uint32		used;
-} L4Map;
 
 typedef struct L4String
 {
@@ -100,17 +92,17 @@ typedef struct L4Model
 	L4String   *strings;
 	uint32		nstrings;
 	uint32		strings_size;
-	L4Map		string_map;		/* hash of bytes -> string */
+	L4Map	   *string_map;		/* hash of bytes -> string */
 
 	L4Group    *groups;
 	int32		ngroups;
 	int32		groups_size;
-	L4Map		group_map;
+	L4Map	   *group_map;
 
 	L4Node	   *nodes;
 	int32		nnodes;
 	int32		nodes_size;
-	L4Map		child_map;		/* (node, value) -> node */
+	L4Map	   *child_map;		/* (node, value) -> node */
 
 	L4Template *templates;		/* event 0: was merged away */
 	int32		ntemplates;
@@ -120,12 +112,12 @@ typedef struct L4Model
 	int32		nevents;
 	int32		events_size;
 
-	L4Map		exact;			/* shape and tag -> event, all rows */
-	L4Map		seen;			/* the same for shapes that fitted a template */
-	L4Map		unfit;			/* shapes that fit none, until something is learnt */
+	L4Map	   *exact;			/* shape and tag -> event, all rows */
+	L4Map	   *seen;			/* the same for shapes that fitted a template */
+	L4Map	   *unfit;			/* shapes that fit none, until something is learnt */
 	bool		joins_ready;	/* printed and chains are filled; not yet after decoding */
-	L4Map		printed;		/* tag and printed text -> template */
-	L4Map		chains;			/* key -> number + 1 of the newest template with it */
+	L4Map	   *printed;		/* tag and printed text -> template */
+	L4Map	   *chains;			/* key -> number + 1 of the newest template with it */
 
 	/* scratch, reused */
 	struct L4Scratch *scratch;

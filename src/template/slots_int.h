@@ -62,10 +62,6 @@ typedef struct L4Scratch
 } L4Scratch;
 
 /* slots_text.c */
-extern void l4_map_init(L4Map *map, uint32 size, MemoryContext cxt);
-extern void l4_map_reserve(L4Map *map, uint32 size);
-extern void l4_map_clear(L4Map *map);
-extern int32 *l4_map_put(L4Map *map, uint64 key, bool *found);
 extern bool l4_is_telling(const char *s, int len);
 extern L4Str l4_string_intern(L4Model *m, const char *bytes, int len);
 extern void l4_cut(L4Model *m, const L4Shape *shape, bool intern, L4Cut *cut);
@@ -86,22 +82,6 @@ static inline uint64
 l4_hash2(uint64 a, uint64 b)
 {
 	return l4_mix64(a * UINT64CONST(0x9E3779B97F4A7C15) + b + 1);
-}
-
-/* Value of a key, 0 when it is not there. */
-static inline int32
-l4_map_get(const L4Map *map, uint64 key)
-{
-	uint32		i = (uint32) key & map->mask;
-
-	key |= key == 0;
-	while (map->keys[i] != 0)
-	{
-		if (map->keys[i] == key)
-			return map->values[i];
-		i = (i + 1) & map->mask;
-	}
-	return 0;
 }
 
 static inline uint64

@@ -147,7 +147,7 @@ join_same(L4Model *m, int32 template, const char *pattern, int len, int tag)
 	bool		found;
 
 	level_marks(text, len);
-	same = l4_map_put(&m->printed, l4_hash2(l4_hash_bytes(text, len), tag), &found);
+	same = l4_map_put(m->printed, l4_hash2(l4_hash_bytes(text, len), tag), &found);
 	if (found && m->templates[*same].event != 0)
 	{
 		int			olen;
@@ -170,7 +170,7 @@ chain_template(L4Model *m, int32 template)
 
 	for (int k = 0; k < L4_CHAINS; k++)
 	{
-		int32	   *newest = l4_map_put(&m->chains, t->keys[k], NULL);
+		int32	   *newest = l4_map_put(m->chains, t->keys[k], NULL);
 
 		t->next[k] = *newest;
 		*newest = template + 1;
@@ -213,7 +213,7 @@ join_chain(L4Model *m, int32 template, int chain, const char *text, int len)
 	int			seen = 0;
 	int32		next;
 
-	for (int32 other = l4_map_get(&m->chains, m->templates[template].keys[chain]) - 1;
+	for (int32 other = l4_map_get(m->chains, m->templates[template].keys[chain]) - 1;
 		 other >= 0 && seen < MAX_CANDIDATES; other = next - 1)
 	{
 		int32		event = l4_model_resolve(m, m->templates[template].event);
@@ -262,7 +262,7 @@ l4_join_prepare(L4Model *m)
 		text = l4_model_pattern(m, i, &len, CurrentMemoryContext);
 		m->templates[i].takes = may_take(text, len);
 		level_marks(text, len);
-		*l4_map_put(&m->printed, l4_hash2(l4_hash_bytes(text, len), m->events[t->event].tag), NULL) = i;
+		*l4_map_put(m->printed, l4_hash2(l4_hash_bytes(text, len), m->events[t->event].tag), NULL) = i;
 		pfree(text);
 		CHECK_FOR_INTERRUPTS();
 	}

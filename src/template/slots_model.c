@@ -16,14 +16,14 @@ l4_model_init(L4Model *m, const uint32 *cls, int distinct, MemoryContext cxt)
 	m->cls = cls;
 	m->distinct = distinct;
 	m->scratch = MemoryContextAllocZero(cxt, sizeof(L4Scratch));
-	l4_map_init(&m->string_map, 64, cxt);
-	l4_map_init(&m->group_map, 64, cxt);
-	l4_map_init(&m->child_map, 16, cxt);
-	l4_map_init(&m->exact, 64, cxt);
-	l4_map_init(&m->seen, 64, cxt);
-	l4_map_init(&m->unfit, 64, cxt);
-	l4_map_init(&m->printed, 64, cxt);
-	l4_map_init(&m->chains, 64, cxt);
+	m->string_map = l4_map_create(cxt, 64, NULL);
+	m->group_map = l4_map_create(cxt, 64, NULL);
+	m->child_map = l4_map_create(cxt, 16, NULL);
+	m->exact = l4_map_create(cxt, 64, NULL);
+	m->seen = l4_map_create(cxt, 64, NULL);
+	m->unfit = l4_map_create(cxt, 64, NULL);
+	m->printed = l4_map_create(cxt, 64, NULL);
+	m->chains = l4_map_create(cxt, 64, NULL);
 	m->nevents = 1;
 	m->joins_ready = true;
 	/* the strings that have fixed numbers */
@@ -100,7 +100,7 @@ l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value)
 	n->value = value;
 	n->split = -1;
 	if (parent >= 0)
-		*l4_map_put(&m->child_map, l4_child_key(parent, value), NULL) = m->nnodes;
+		*l4_map_put(m->child_map, l4_child_key(parent, value), NULL) = m->nnodes;
 	return m->nnodes++;
 }
 

@@ -136,7 +136,7 @@ split_node(L4Model *m, int32 node_id, int c)
 			/* a row goes where its template is, so that they stay together */
 			int32		template = pass == 0 ? old.templates[i] : old.rows[i].template;
 			L4Str		value = m->templates[template].cols[c];
-			int32		child = l4_map_get(&m->child_map, l4_child_key(node_id, value));
+			int32		child = l4_map_get(m->child_map, l4_child_key(node_id, value));
 			L4Node	   *n;
 
 			if (child == 0)

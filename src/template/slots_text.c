@@ -14,64 +14,6 @@
 /* A run of this many variables with one same separator prints as one. */
 #define LIST_RUN	7
 
-void
-l4_map_init(L4Map *map, uint32 size, MemoryContext cxt)
-{
-	uint32		n = 16;
-
-	while (n < size + size / 2)
-		n *= 2;
-	map->mask = n - 1;
-	map->used = 0;
-	map->keys = MemoryContextAllocExtended(cxt, n * sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	map->values = MemoryContextAllocExtended(cxt, n * sizeof(int32), MCXT_ALLOC_HUGE);
-}
-
-void
-l4_map_clear(L4Map *map)
-{
-	memset(map->keys, 0, (map->mask + (Size) 1) * sizeof(uint64));
-	map->used = 0;
-}
-
-/* Make room for so many entries at least. */
-void
-l4_map_reserve(L4Map *map, uint32 size)
-{
-	L4Map		old = *map;
-
-	l4_map_init(map, Max(size, old.used), GetMemoryChunkContext(old.keys));
-	for (uint32 i = 0; i <= old.mask; i++)
-		if (old.keys[i] != 0)
-			*l4_map_put(map, old.keys[i], NULL) = old.values[i];
-	pfree(old.keys);
-	pfree(old.values);
-}
-
-/* The value of a key, made (0) when it is new. Valid until the next put. */
-int32 *
-l4_map_put(L4Map *map, uint64 key, bool *found)
-{
-	uint32		i;
-
-	key |= key == 0;
-	if (map->used >= map->mask / 4 * 3)
-		l4_map_reserve(map, map->mask + 1);
-	for (i = (uint32) key & map->mask; map->keys[i] != 0; i = (i + 1) & map->mask)
-		if (map->keys[i] == key)
-		{
-			if (found)
-				*found = true;
-			return &map->values[i];
-		}
-	map->used++;
-	map->keys[i] = key;
-	map->values[i] = 0;
-	if (found)
-		*found = false;
-	return &map->values[i];
-}
-
 /* Make room for need items. */
 void *
 l4_grow(void *array, int32 *size, int32 need, Size item, MemoryContext cxt)
@@ -239,7 +181,7 @@ l4_string_intern(L4Model *m, const char *bytes, int len)
 {
 	uint64		hash = l4_hash_bytes(bytes, len);
 	bool		found;
-	int32	   *value = l4_map_put(&m->string_map, hash, &found);
+	int32	   *value = l4_map_put(m->string_map, hash, &found);
 
 	if (!found)
 	{
@@ -307,7 +249,7 @@ string_of(L4Model *m, const char *p, int len, bool intern)
 		return L4_STR_MARK;
 	if (intern)
 		return l4_string_intern(m, p, len);
-	str = l4_map_get(&m->string_map, l4_hash_bytes(p, len));
+	str = l4_map_get(m->string_map, l4_hash_bytes(p, len));
 	if (str == L4_STR_UNKNOWN && l4_is_telling(p, len))
 		str = L4_STR_TELLING;
 	else if (str == L4_STR_UNKNOWN && has_value(p, len))
