@@ -60,15 +60,6 @@ typedef struct L4Scan
 #define IS_ALPHA(c)		((uint8) (((c) | 0x20) - 'a') <= 25)
 #define IS_HEX(c)		(IS_DIGIT(c) || (uint8) (((c) | 0x20) - 'a') <= 5)
 
-/* Up to eight bytes as a number, to compare labels with lists. */
-#define LABEL1(a)					((uint64) (a))
-#define LABEL2(a, b)				(LABEL1(a) | (uint64) (b) << 8)
-#define LABEL3(a, b, c)				(LABEL2(a, b) | (uint64) (c) << 16)
-#define LABEL4(a, b, c, d)			(LABEL3(a, b, c) | (uint64) (d) << 24)
-#define LABEL5(a, b, c, d, e)		(LABEL4(a, b, c, d) | (uint64) (e) << 32)
-#define LABEL7(a, b, c, d, e, f, g) (LABEL5(a, b, c, d, e) | (uint64) (f) << 40 | (uint64) (g) << 48)
-#define LABEL8(a, b, c, d, e, f, g, h) (LABEL7(a, b, c, d, e, f, g) | (uint64) (h) << 56)
-
 /* Byte at p, a blank past the end. */
 static inline uint8
 l4_at(const L4Scan *s, const uint8 *p)

@@ -185,64 +185,32 @@ l4_rec_url(L4Scan *s, const uint8 *p)
 	return q > start ? q - p : 0;
 }
 
-/* A label, in small letters; 0 if it is longer than eight bytes. */
-static inline uint64
-label_of(const uint8 *p, int len)
+/* Is a label, in whatever case, one of a list of words between blanks? */
+static bool
+is_listed(const uint8 *p, int len, const char *list)
 {
-	uint64		v = 0;
+	char		word[10] = " ";
 
-	if (len > 8)
-		return 0;
+	if (len < 1 || len > 8)
+		return false;
 	for (int i = 0; i < len; i++)
-		v |= (uint64) (p[i] | 0x20) << (8 * i);
-	return v;
+		word[i + 1] = p[i] | 0x20;
+	word[len + 1] = ' ';
+	for (const char *at = list; (at = strchr(at, ' ')) != NULL; at++)
+		if (strncmp(at, word, len + 2) == 0)
+			return true;
+	return false;
 }
 
 /* Names that start reversed domains: what follows is a class or a package. */
-static bool
-is_reverse_dns(const uint8 *p, int len)
-{
-	switch (label_of(p, len))
-	{
-		case LABEL3('c', 'o', 'm'):
-		case LABEL3('o', 'r', 'g'):
-		case LABEL3('n', 'e', 't'):
-		case LABEL4('j', 'a', 'v', 'a'):
-		case LABEL5('j', 'a', 'v', 'a', 'x'):
-		case LABEL2('i', 'o'):
-		case LABEL3('e', 'd', 'u'):
-		case LABEL3('g', 'o', 'v'):
-		case LABEL3('s', 'u', 'n'):
-		case LABEL7('a', 'n', 'd', 'r', 'o', 'i', 'd'):
-			return true;
-		default:
-			return false;
-	}
-}
+#define REVERSE_DNS " com org net java javax io edu gov sun android "
 
 /* Last labels of hosts that have more than two letters. */
-static bool
-is_generic_tld(const uint8 *p, int len)
-{
-	switch (label_of(p, len))
-	{
-		case LABEL3('c', 'o', 'm'):
-		case LABEL3('n', 'e', 't'):
-		case LABEL3('o', 'r', 'g'):
-		case LABEL3('e', 'd', 'u'):
-		case LABEL3('g', 'o', 'v'):
-		case LABEL3('m', 'i', 'l'):
-		case LABEL4('i', 'n', 'f', 'o'):
-		case LABEL3('b', 'i', 'z'):
-		case LABEL5('l', 'o', 'c', 'a', 'l'):
-		case LABEL3('l', 'a', 'n'):
-		case LABEL8('i', 'n', 't', 'e', 'r', 'n', 'a', 'l'):
-		case LABEL4('a', 'r', 'p', 'a'):
-			return true;
-		default:
-			return false;
-	}
-}
+#define GENERIC_TLD " com net org edu gov mil info biz local lan internal arpa "
+
+/* Last labels that are no host's: of files, which may have a line behind them. */
+#define FILE_EXT " c h cc cpp cxx cu cuh hpp py pyx java go rs js ts rb pl sh log txt xml conf cfg json yaml yml so scala kt cs php " \
+	"lua md html css sql jsonl toml ini pt pth bin "
 
 /*
  * Countries: second letters by the first one. Those that are as well a word of
@@ -265,61 +233,7 @@ l4_is_top_level(L4Scan *s, const uint8 *p, int len)
 			second++;
 		return *second != 0;
 	}
-	return is_generic_tld(p, len) || (len == 11 && l4_text_at(s, p, "localdomain"));
-}
-
-/* A last label that is no host's: file names and their line. */
-static bool
-is_file_ext(const uint8 *p, int len)
-{
-	switch (label_of(p, len))
-	{
-		case LABEL1('c'):
-		case LABEL1('h'):
-		case LABEL2('c', 'c'):
-		case LABEL3('c', 'p', 'p'):
-		case LABEL3('c', 'x', 'x'):
-		case LABEL2('c', 'u'):
-		case LABEL3('c', 'u', 'h'):
-		case LABEL3('h', 'p', 'p'):
-		case LABEL2('p', 'y'):
-		case LABEL3('p', 'y', 'x'):
-		case LABEL4('j', 'a', 'v', 'a'):
-		case LABEL2('g', 'o'):
-		case LABEL2('r', 's'):
-		case LABEL2('j', 's'):
-		case LABEL2('t', 's'):
-		case LABEL2('r', 'b'):
-		case LABEL2('p', 'l'):
-		case LABEL2('s', 'h'):
-		case LABEL3('l', 'o', 'g'):
-		case LABEL3('t', 'x', 't'):
-		case LABEL3('x', 'm', 'l'):
-		case LABEL4('c', 'o', 'n', 'f'):
-		case LABEL3('c', 'f', 'g'):
-		case LABEL4('j', 's', 'o', 'n'):
-		case LABEL4('y', 'a', 'm', 'l'):
-		case LABEL3('y', 'm', 'l'):
-		case LABEL2('s', 'o'):
-		case LABEL5('s', 'c', 'a', 'l', 'a'):
-		case LABEL2('k', 't'):
-		case LABEL2('c', 's'):
-		case LABEL3('p', 'h', 'p'):
-		case LABEL3('l', 'u', 'a'):
-		case LABEL2('m', 'd'):
-		case LABEL4('h', 't', 'm', 'l'):
-		case LABEL3('c', 's', 's'):
-		case LABEL3('s', 'q', 'l'):
-		case LABEL5('j', 's', 'o', 'n', 'l'):
-		case LABEL4('t', 'o', 'm', 'l'):
-		case LABEL3('i', 'n', 'i'):
-		case LABEL2('p', 't'):
-		case LABEL3('p', 't', 'h'):
-		case LABEL3('b', 'i', 'n'):
-			return true;
-		default:
-			return false;
-	}
+	return is_listed(p, len, GENERIC_TLD) || (len == 11 && l4_text_at(s, p, "localdomain"));
 }
 
 /* A host's name without dots, up to q: name-12:port, localhost:port, name-a/IP. */
@@ -397,8 +311,8 @@ l4_rec_host(L4Scan *s, const uint8 *p)
 				ends_ok = false;
 	}
 	known = ends_ok && ((labels >= 3 && digit && q - label >= 2) || l4_is_top_level(s, label, q - label)) &&
-		!is_reverse_dns(p, first_len);
-	if (known && labels >= 3 && is_file_ext(label, q - label))
+		!is_listed(p, first_len, REVERSE_DNS);
+	if (known && labels >= 3 && is_listed(label, q - label, FILE_EXT))
 		known = false;
 	if (known)
 	{
@@ -410,7 +324,7 @@ l4_rec_host(L4Scan *s, const uint8 *p)
 	/* a name with a port: two digits make a port, a single one a line or a column */
 	n = port(s, q, labels >= 3 ? 1 : 2);
 	if (n > 0 && !l4_is_word(s, q + n) && l4_at(s, q + n) != ':' && l4_at(s, q + n) != '.' &&
-		IS_ALPHA(*label) && !is_file_ext(label, q - label))
+		IS_ALPHA(*label) && !is_listed(label, q - label, FILE_EXT))
 		return q + n - p;
 	return 0;
 }

@@ -193,6 +193,8 @@ l4_rec_method(const uint8 *p, int len)
 	return false;
 }
 
+#define WORD4(a, b, c, d)	((uint32) (a) | (uint32) (b) << 8 | (uint32) (c) << 16 | (uint32) (d) << 24)
+
 /* Words of four or five bytes that stand for a value: true, null, root, false, admin. */
 bool
 l4_rec_constant(const uint8 *p, int len)
@@ -200,10 +202,10 @@ l4_rec_constant(const uint8 *p, int len)
 	uint32		start = (p[0] | p[1] << 8 | p[2] << 16 | (uint32) p[3] << 24) | 0x20202020;
 
 	if (len == 4)
-		return start == (uint32) LABEL4('t', 'r', 'u', 'e') || start == (uint32) LABEL4('n', 'u', 'l', 'l') ||
-			start == (uint32) LABEL4('r', 'o', 'o', 't');
-	return (start == (uint32) LABEL4('f', 'a', 'l', 's') && (p[4] | 0x20) == 'e') ||
-		(start == (uint32) LABEL4('a', 'd', 'm', 'i') && (p[4] | 0x20) == 'n');
+		return start == WORD4('t', 'r', 'u', 'e') || start == WORD4('n', 'u', 'l', 'l') ||
+			start == WORD4('r', 'o', 'o', 't');
+	return (start == WORD4('f', 'a', 'l', 's') && (p[4] | 0x20) == 'e') ||
+		(start == WORD4('a', 'd', 'm', 'i') && (p[4] | 0x20) == 'n');
 }
 
 /* Hex digits alone? */
