@@ -198,8 +198,9 @@ l4_parser_parameters_sql(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-Datum
-l4_parser_templates(PG_FUNCTION_ARGS)
+/* Events as rows: all with what they were merged into and their tags, or those that survive. */
+static void
+put_events(FunctionCallInfo fcinfo, bool all)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4Parser   *parser = l4_parser_cached(fcinfo, 0);
@@ -208,22 +209,45 @@ l4_parser_templates(PG_FUNCTION_ARGS)
 	l4_init_materialized_srf(fcinfo);
 	for (int32 id = 1; id <= n; id++)
 	{
-		Datum		values[3];
-		bool		nulls[3] = {false, false, false};
+		Datum		values[5];
+		bool		nulls[5] = {false, false, false, false, false};
+		int32		into = l4_parser_resolve(parser, id);
+		int			column = 0;
 		char	   *template;
 
 		CHECK_FOR_INTERRUPTS();
-		if (l4_parser_resolve(parser, id) != id)
+		if (into != id && !all)
 			continue;
 		template = l4_parser_template(parser, id, CurrentMemoryContext);
-		if (template == NULL)
+		if (template == NULL && !all)
 			continue;
-		values[0] = Int32GetDatum(id);
-		values[1] = CStringGetTextDatum(template);
-		values[2] = Int64GetDatum(l4_parser_occurrences(parser, id));
+		values[column++] = Int32GetDatum(id);
+		if (all)
+		{
+			nulls[column] = into == id;
+			values[column++] = Int32GetDatum(into);
+			values[column++] = Int32GetDatum(l4_parser_tag(parser, id));
+		}
+		nulls[column] = template == NULL;
+		values[column++] = template ? CStringGetTextDatum(template) : (Datum) 0;
+		values[column] = Int64GetDatum(l4_parser_occurrences(parser, id));
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-		pfree(template);
+		if (template)
+			pfree(template);
 	}
+}
+
+Datum
+l4_parser_templates(PG_FUNCTION_ARGS)
+{
+	put_events(fcinfo, false);
+	return (Datum) 0;
+}
+
+Datum
+l4_parser_events(PG_FUNCTION_ARGS)
+{
+	put_events(fcinfo, true);
 	return (Datum) 0;
 }
 
@@ -348,35 +372,4 @@ l4_parser_learn_sql(PG_FUNCTION_ARGS)
 	result = l4_parser_encode(parser);
 	MemoryContextDelete(cxt);
 	PG_RETURN_POINTER(result);
-}
-
-/* All events, merged ones too. */
-Datum
-l4_parser_events(PG_FUNCTION_ARGS)
-{
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	L4Parser   *parser = l4_parser_cached(fcinfo, 0);
-	int32		n = l4_parser_nevents(parser);
-
-	l4_init_materialized_srf(fcinfo);
-	for (int32 id = 1; id <= n; id++)
-	{
-		Datum		values[5];
-		bool		nulls[5] = {false, false, false, false, false};
-		int32		into = l4_parser_resolve(parser, id);
-		char	   *template = l4_parser_template(parser, id, CurrentMemoryContext);
-
-		CHECK_FOR_INTERRUPTS();
-		values[0] = Int32GetDatum(id);
-		values[1] = Int32GetDatum(into);
-		nulls[1] = into == id;
-		values[2] = Int32GetDatum(l4_parser_tag(parser, id));
-		nulls[3] = template == NULL;
-		values[3] = template ? CStringGetTextDatum(template) : (Datum) 0;
-		values[4] = Int64GetDatum(l4_parser_occurrences(parser, id));
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-		if (template)
-			pfree(template);
-	}
-	return (Datum) 0;
 }

@@ -138,8 +138,11 @@ int
 l4_rec_pci(L4Scan *s, const uint8 *p)
 {
 	const uint8 *q = p;
-	int			n = l4_hexdigits(s, q, 9);
+	int			n;
 
+	if (l4_at(s, p + 4) != ':' && l4_at(s, p + 8) != ':')
+		return 0;
+	n = l4_hexdigits(s, q, 9);
 	if ((n != 4 && n != 8) || l4_at(s, q + n) != ':')
 		return 0;
 	q += n + 1;

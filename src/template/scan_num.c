@@ -15,6 +15,8 @@
 int
 l4_rec_unit(L4Scan *s, const uint8 *p, int *kind)
 {
+	static const char *const units[] = {"secs", "sec", "msecs", "msec", "ms", "us", "ns"};
+	int			n = 0;
 	const uint8 *q = p;
 	uint8		c = l4_at(s, q);
 
@@ -50,20 +52,15 @@ l4_rec_unit(L4Scan *s, const uint8 *p, int *kind)
 			*kind = L4_MASK_DURATION;
 		return 0;
 	}
-	if (l4_text_at(s, q, "secs"))
-		q += 4;
-	else if (l4_text_at(s, q, "sec"))
-		q += 3;
-	else if (l4_text_at(s, q, "msecs"))
-		q += 5;
-	else if (l4_text_at(s, q, "msec"))
-		q += 4;
-	else if (l4_text_at(s, q, "ms") || l4_text_at(s, q, "us") || l4_text_at(s, q, "ns"))
-		q += 2;
-	else if (c == 's' || c == 'm' || c == 'h')
-		q += 1;
-	else
+	for (int i = 0; i < lengthof(units); i++)
+		if ((c | 0x20) == units[i][0] && l4_text_at(s, q, units[i]))
+		{
+			n = strlen(units[i]);
+			break;
+		}
+	if (n == 0 && c != 's' && c != 'm' && c != 'h')
 		return 0;
+	q += Max(n, 1);
 	if (l4_is_word(s, q))
 		return 0;
 	*kind = L4_MASK_DURATION;

@@ -16,6 +16,8 @@ rec_uuid(L4Scan *s, const uint8 *p)
 	static const int group[] = {8, 4, 4, 4, 12};
 	const uint8 *q = p;
 
+	if (l4_at(s, p + 8) != '-')
+		return 0;
 	for (int i = 0; i < 5; i++)
 	{
 		if (l4_hexdigits(s, q, 13) != group[i])
@@ -272,6 +274,16 @@ l4_rec_id_tail(L4Scan *s, const uint8 *p, int len)
 	return l4_is_word(s, q) ? 0 : q - p;
 }
 
+/* Take what a recogniser finds. */
+#define TRY(call, mask) \
+	do { \
+		if ((n = (call)) > 0) \
+		{ \
+			*kind = (mask); \
+			return n; \
+		} \
+	} while (0)
+
 /* At a digit that starts a word. */
 int
 l4_rec_digit(L4Scan *s, const uint8 *p, uint32 sig, int *kind)
@@ -284,43 +296,21 @@ l4_rec_digit(L4Scan *s, const uint8 *p, uint32 sig, int *kind)
 	{
 		if ((n = l4_rec_colon_hex(s, p, kind)) > 0)
 			return n;
-		if ((n = l4_rec_pci(s, p)) > 0)
-		{
-			*kind = L4_MASK_ID;
-			return n;
-		}
-		if (!(before && (*before == ':' || *before == '-' || *before == '/')) && (n = l4_rec_time(s, p)) > 0)
-		{
-			*kind = L4_MASK_TIME;
-			return n;
-		}
+		TRY(l4_rec_pci(s, p), L4_MASK_ID);
+		if (!(before && (*before == ':' || *before == '-' || *before == '/')))
+			TRY(l4_rec_time(s, p), L4_MASK_TIME);
 	}
 	if (sig & C_DASH)
-	{
-		if ((n = rec_uuid(s, p)) > 0)
-		{
-			*kind = L4_MASK_UUID;
-			return n;
-		}
-	}
+		TRY(rec_uuid(s, p), L4_MASK_UUID);
 	if (sig & C_DOT)
 	{
-		if (!after_dot && (n = l4_rec_ip(s, p)) > 0)
-		{
-			*kind = L4_MASK_IP;
-			return n;
-		}
-		if ((sig & C_LETTER) && !(before && ((s->cls[*before] & (C_DOT | C_SLASH | C_AT | C_DASH)) || *before == '$')) && (n = l4_rec_host(s, p)) > 0)
-		{
-			*kind = L4_MASK_HOST;
-			return n;
-		}
+		if (!after_dot)
+			TRY(l4_rec_ip(s, p), L4_MASK_IP);
+		if ((sig & C_LETTER) && !(before && ((s->cls[*before] & (C_DOT | C_SLASH | C_AT | C_DASH)) || *before == '$')))
+			TRY(l4_rec_host(s, p), L4_MASK_HOST);
 	}
-	if ((sig & C_AT) && (n = rec_email(s, p)) > 0)
-	{
-		*kind = L4_MASK_EMAIL;
-		return n;
-	}
+	if (sig & C_AT)
+		TRY(rec_email(s, p), L4_MASK_EMAIL);
 	return l4_rec_number(s, p, kind);
 }
 
@@ -332,56 +322,29 @@ l4_rec_alpha(L4Scan *s, const uint8 *p, uint32 sig, int *kind)
 	bool		joined = before && ((s->cls[*before] & (C_DOT | C_SLASH | C_AT | C_DASH)) || *before == '$');
 	int			n;
 
-	if ((sig & (C_COLON | C_SLASH)) == (C_COLON | C_SLASH) && (n = l4_rec_url(s, p)) > 0)
-	{
-		*kind = L4_MASK_URL;
-		return n;
-	}
+	if ((sig & (C_COLON | C_SLASH)) == (C_COLON | C_SLASH))
+		TRY(l4_rec_url(s, p), L4_MASK_URL);
 	if (sig & C_AT)
 	{
-		if ((n = rec_email(s, p)) > 0)
-		{
-			*kind = L4_MASK_EMAIL;
-			return n;
-		}
-		if (!(before && *before == '.') && (n = rec_object(s, p)) > 0)
-		{
-			*kind = L4_MASK_ID;
-			return n;
-		}
+		TRY(rec_email(s, p), L4_MASK_EMAIL);
+		if (!(before && *before == '.'))
+			TRY(rec_object(s, p), L4_MASK_ID);
 	}
-	if ((sig & C_BSLASH) && (n = rec_winpath(s, p)) > 0)
-	{
-		*kind = L4_MASK_PATH;
-		return n;
-	}
+	if (sig & C_BSLASH)
+		TRY(rec_winpath(s, p), L4_MASK_PATH);
 	if (((sig & C_DOT) || (sig & (C_DASH | C_DIGIT)) == (C_DASH | C_DIGIT) || (*p | 0x20) == 'l') &&
-		!joined && (n = l4_rec_host(s, p)) > 0)
-	{
-		*kind = L4_MASK_HOST;
-		return n;
-	}
+		!joined)
+		TRY(l4_rec_host(s, p), L4_MASK_HOST);
 	if (sig & C_DIGIT)
 	{
-		if ((sig & C_DOT) && (n = l4_rec_version(s, p)) > 0)
-		{
-			*kind = L4_MASK_ID;
-			return n;
-		}
+		if (sig & C_DOT)
+			TRY(l4_rec_version(s, p), L4_MASK_ID);
 		if ((sig & C_COLON) && (n = l4_rec_colon_hex(s, p, kind)) > 0)
 			return n;
 		if (sig & C_DASH)
 		{
-			if ((n = rec_uuid(s, p)) > 0)
-			{
-				*kind = L4_MASK_UUID;
-				return n;
-			}
-			if ((n = rec_node(s, p)) > 0)
-			{
-				*kind = L4_MASK_ID;
-				return n;
-			}
+			TRY(rec_uuid(s, p), L4_MASK_UUID);
+			TRY(rec_node(s, p), L4_MASK_ID);
 		}
 	}
 	return 0;
@@ -404,11 +367,8 @@ l4_rec_punct(L4Scan *s, const uint8 *p, uint32 sig, int *kind)
 				return 0;
 			if (p == s->mark_end)
 				return 0;
-			if (*p == '/' && (n = l4_rec_ip(s, p)) > 0)
-			{
-				*kind = L4_MASK_IP;
-				return n;
-			}
+			if (*p == '/')
+				TRY(l4_rec_ip(s, p), L4_MASK_IP);
 			*kind = L4_MASK_PATH;
 			return rec_path(s, p);
 		case '\\':
