@@ -17,17 +17,13 @@
 
 #define L4_BIG_PAGE		((Size) 2 * 1024 * 1024)
 
-/*
- * Not set to anything; to be freed by pfree(*allocated). What takes several
- * large pages begins at one.
- */
+/* Not set to anything; freed with its context. What takes several large pages begins at one. */
 static inline void *
-l4_alloc_big(MemoryContext context, Size size, void **allocated)
+l4_alloc_big(MemoryContext context, Size size)
 {
 	Size		slack = size < 2 * L4_BIG_PAGE ? 0 : L4_BIG_PAGE;
 	char	   *p = MemoryContextAllocExtended(context, size + slack, MCXT_ALLOC_HUGE);
 
-	*allocated = p;
 	if (slack == 0)
 		return p;
 	p = (char *) TYPEALIGN(L4_BIG_PAGE, p);

@@ -17,16 +17,16 @@
 #include <math.h>
 
 #include "common/int.h"
+#include "port/pg_bswap.h"
 
 #include "evector/evector.h"
-#include "evector/evector_bytes.h"
 #include "l4_compat.h"
 
 /* Fewer consecutive events than that are runs of one each. */
 #define SHORTEST_RUN	4
 
-void
-l4_evector_corrupted(const char *detail)
+static void
+corrupted(const char *detail)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
@@ -42,15 +42,15 @@ l4_evector_open(L4EvectorReader *reader, const struct varlena *vector)
 	reader->p = (const uint8 *) VARDATA_ANY(vector);
 	reader->end = reader->p + VARSIZE_ANY_EXHDR(vector);
 	if (reader->p == reader->end || *reader->p != L4_EVECTOR_VERSION)
-		l4_evector_corrupted("The version is unknown.");
+		corrupted("The version is unknown.");
 	reader->p = l4_varint_get(reader->p + 1, reader->end, &n);
 
 	/* each event takes a byte at least */
 	if (reader->p == NULL || n > L4_EVECTOR_MAX_EVENTS ||
 		n > (uint64) (reader->end - reader->p))
-		l4_evector_corrupted("The number of events is wrong.");
+		corrupted("The number of events is wrong.");
 	if (n == 0 && reader->p != reader->end)
-		l4_evector_corrupted("There are bytes after the last event.");
+		corrupted("There are bytes after the last event.");
 	reader->n = reader->left = (int32) n;
 	reader->run = 0;
 	reader->event_id = 0;
@@ -78,7 +78,7 @@ start_run(L4EvectorReader *reader)
 	if (p == NULL || (start >> 1) > UINT64CONST(0xffffffff) ||
 		length >= (uint64) reader->left)
 	{
-		l4_evector_corrupted("A run of events is malformed.");
+		corrupted("A run of events is malformed.");
 		return;
 	}
 	if (reader->started)
@@ -86,7 +86,7 @@ start_run(L4EvectorReader *reader)
 	else
 		first = l4_unzigzag(start >> 1);
 	if (first + (int64) length > PG_INT32_MAX)
-		l4_evector_corrupted("An event id is out of range.");
+		corrupted("An event id is out of range.");
 	reader->event_id = first - 1;
 	reader->run = (int32) length + 1;
 	reader->p = p;
@@ -106,7 +106,7 @@ l4_evector_next(L4EvectorReader *reader)
 	p = l4_varint_get(reader->p, reader->end, &count);
 	if (p == NULL || count >= (uint64) PG_INT64_MAX)
 	{
-		l4_evector_corrupted("A count is malformed.");
+		corrupted("A count is malformed.");
 		return false;
 	}
 	reader->event_id++;
@@ -114,146 +114,8 @@ l4_evector_next(L4EvectorReader *reader)
 	reader->count = (int64) count + 1;
 	reader->p = p;
 	if (--reader->left == 0 && p != reader->end)
-		l4_evector_corrupted("There are bytes after the last event.");
+		corrupted("There are bytes after the last event.");
 	return true;
-}
-
-/* How much further the first two of four such runs go. */
-#define TWO_GAPS(bytes)		(((bytes) >> 1 & 0x3f) + ((bytes) >> 17 & 0x3f))
-
-/* Four such runs from here stay in the range of ids. */
-#define FAR_FROM_END		(PG_INT32_MAX - 4 * 64)
-
-/* These four: the id of the last one; the one before the first is id. */
-static inline int64
-four_singles(uint64 bytes, int64 id, int32 *ids, int64 *counts)
-{
-	ids[0] = (int32) (id + (int64) (bytes >> 1 & 0x3f) + 1);
-	ids[1] = (int32) (id + (int64) TWO_GAPS(bytes) + 2);
-	ids[2] = (int32) (id + (int64) (TWO_GAPS(bytes) + (bytes >> 33 & 0x3f)) + 3);
-	id += (int64) (TWO_GAPS(bytes) + TWO_GAPS(bytes >> 32)) + 4;
-	ids[3] = (int32) id;
-	counts[0] = (int64) (bytes >> 8 & 0x7f) + 1;
-	counts[1] = (int64) (bytes >> 24 & 0x7f) + 1;
-	counts[2] = (int64) (bytes >> 40 & 0x7f) + 1;
-	counts[3] = (int64) (bytes >> 56) + 1;
-	return id;
-}
-
-/*
- * Events whose numbers all take one byte, up to the first other one, to a run
- * that is worth l4_evector_next_run, or to the last event of the vector.
- */
-static int
-read_short(L4EvectorReader *reader, int room, int32 *restrict ids,
-		   int64 *restrict counts)
-{
-	/* copies: writing to the arrays could change the reader, for all C knows */
-	const uint8 *p = reader->p;
-	const uint8 *end = reader->end - 3;
-	int64		id = reader->event_id;
-	int32		run = reader->run;
-	int32		left = reader->left;
-	int			n = 0;
-
-	while (n < room && left > 1 && p < end)
-	{
-		if (run == 0 && n + 4 <= room && left > 4 && end - p >= 5)
-		{
-			uint64		bytes = l4_load64(p);
-
-			if (L4_ALL_SHORT(bytes) && L4_ALL_SINGLE(bytes) && id < FAR_FROM_END)
-			{
-				id = four_singles(bytes, id, ids + n, counts + n);
-				p += 8;
-				n += 4;
-				left -= 4;
-				continue;
-			}
-		}
-		if (run == 0)
-		{
-			int			start = p[0];
-			int			length = (start & 1) != 0 ? p[1] + SHORTEST_RUN : 1;
-
-			if (start >= 0x80 || length >= 0x80 + SHORTEST_RUN || length > left ||
-				id + (start >> 1) + length > PG_INT32_MAX)
-				break;
-			id += start >> 1;
-			run = length;
-			p += 1 + (start & 1);
-			if (run >= 8)
-				break;
-		}
-		if (*p >= 0x80)
-			break;
-		ids[n] = (int32) ++id;
-		counts[n++] = (int64) *p++ + 1;
-		run--;
-		left--;
-	}
-	reader->p = p;
-	reader->event_id = id;
-	reader->run = run;
-	reader->left = left;
-	return n;
-}
-
-/*
- * Inside a run of several events, as many as have short counts; 0 when these
- * are too few to be worth it. The first event of a vector and the last are
- * left to l4_evector_next.
- */
-int
-l4_evector_next_run(L4EvectorReader *reader, int32 *first, const uint8 **bytes)
-{
-	const uint8 *p = reader->p;
-	int			most = (int) Min(Min(reader->run, reader->left - 1), reader->end - p) / 8 * 8;
-	int			n = 0;
-
-	for (; n + 64 <= most; n += 64)
-	{
-		uint64		all = 0;
-
-		for (int i = 0; i < 64; i += 8)
-			all |= l4_load64(p + n + i);
-		if (!L4_ALL_SHORT(all))
-			break;
-	}
-	while (n < most && L4_ALL_SHORT(l4_load64(p + n)))
-		n += 8;
-	if (n == 0)
-		return 0;
-	*first = (int32) (reader->event_id + 1);
-	*bytes = p;
-	reader->event_id += n;
-	reader->p += n;
-	reader->run -= n;
-	reader->left -= n;
-	return n;
-}
-
-/* Ends before a run that l4_evector_next_run can take, but is never empty. */
-int
-l4_evector_next_block(L4EvectorReader *reader, int32 *ids, int64 *counts)
-{
-	int			n = 0;
-
-	while (n < L4_EVECTOR_BLOCK && reader->left > 0 && (n == 0 || reader->run < 8))
-	{
-		int			got = 0;
-
-		if (reader->started && reader->run < 8)
-			got = read_short(reader, L4_EVECTOR_BLOCK - n, ids + n, counts + n);
-		n += got;
-		if (got == 0)
-		{
-			(void) l4_evector_next(reader);
-			ids[n] = (int32) reader->event_id;
-			counts[n++] = reader->count;
-		}
-	}
-	return n;
 }
 
 void
@@ -504,6 +366,19 @@ l4_evector_distance(const struct varlena *a, const struct varlena *b,
 	return 1 - Min(1, sum / (sqrt(norm_x) * sqrt(norm_y)));
 }
 
+/* Eight bytes, least significant first. */
+static inline uint64
+load64(const uint8 *p)
+{
+	uint64		v;
+
+	memcpy(&v, p, sizeof(v));
+#ifdef WORDS_BIGENDIAN
+	v = pg_bswap64(v);
+#endif
+	return v;
+}
+
 /* One step of a hash; four of them can run side by side. */
 static inline uint64
 hash_word(uint64 h, uint64 word)
@@ -527,13 +402,13 @@ l4_evector_hash(const struct varlena *vector, uint64 seed)
 		for (; left >= 32; left -= 32, p += 32)
 		{
 			for (int i = 0; i < 4; i++)
-				lanes[i] = hash_word(lanes[i], l4_load64(p + 8 * i));
+				lanes[i] = hash_word(lanes[i], load64(p + 8 * i));
 		}
 		for (int i = 0; i < 4; i++)
 			h = hash_word(h, lanes[i]);
 	}
 	for (; left >= 8; left -= 8, p += 8)
-		h = hash_word(h, l4_load64(p));
+		h = hash_word(h, load64(p));
 	for (Size i = 0; i < left; i++)
 		tail |= (uint64) p[i] << (8 * i);
 	h ^= tail;

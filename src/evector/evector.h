@@ -37,26 +37,11 @@ typedef struct L4EvectorReader
 	bool		started;
 } L4EvectorReader;
 
-/* Raises DATA_CORRUPTED. */
-extern void l4_evector_corrupted(const char *detail);
-
+/* Both raise DATA_CORRUPTED where the bytes are no vector. */
 extern void l4_evector_open(L4EvectorReader *reader, const struct varlena *vector);
 
 /* Step to the next event: false at the end. */
 extern bool l4_evector_next(L4EvectorReader *reader);
-
-/*
- * The same many events at a time, several times as fast: first ask for a run,
- * and where there is none, for a block; the vector is read when that is empty.
- *
- * A run: n events with the ids first … first + n - 1, whose counts are
- * bytes[0] + 1 … bytes[n - 1] + 1. A block: n events, in any ids.
- */
-#define L4_EVECTOR_BLOCK	64
-
-extern int	l4_evector_next_run(L4EvectorReader *reader, int32 *first,
-								const uint8 **bytes);
-extern int	l4_evector_next_block(L4EvectorReader *reader, int32 *ids, int64 *counts);
 
 /* The vector of events in ascending order of id, all counts positive. */
 extern struct varlena *l4_evector_encode(const L4EventCount *counts, int32 n);

@@ -10,6 +10,8 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
+#include "miscadmin.h"
 #include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 
@@ -23,20 +25,30 @@ PG_FUNCTION_INFO_V1(l4_event_vector_final);
 
 #define EXPANDED_MAGIC	0x4c344556
 
-/*
- * Counts in order of first appearance, and an open-addressing table from
- * event id to position + 1 (0: free). Everything lives in hdr.eoh_context.
- */
+typedef struct CountEntry
+{
+	int64		count;
+	int32		event_id;
+	char		status;
+} CountEntry;
+
+#define SH_PREFIX counts
+#define SH_ELEMENT_TYPE CountEntry
+#define SH_KEY_TYPE int32
+#define SH_KEY event_id
+#define SH_HASH_KEY(table, key) murmurhash32((uint32) (key))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* Everything lives in hdr.eoh_context. */
 typedef struct ExpandedVector
 {
 	ExpandedObjectHeader hdr;
 	uint32		magic;
-	int32		n;
-	int32		size;			/* room in counts */
-	uint32		mask;			/* slots - 1, slots is twice size */
-	bool		sorted;			/* counts ascend by event id */
-	L4EventCount *counts;
-	uint32	   *slots;
+	counts_hash *counts;
 	struct varlena *flat;		/* made by get_flat_size for flatten_into */
 } ExpandedVector;
 
@@ -60,77 +72,30 @@ create_expanded(MemoryContext parent)
 
 	EOH_init_header(&vector->hdr, &evector_methods, context);
 	vector->magic = EXPANDED_MAGIC;
-	vector->size = INITIAL_SIZE;
-	vector->mask = 2 * INITIAL_SIZE - 1;
-	vector->sorted = true;
-	vector->counts = MemoryContextAlloc(context, INITIAL_SIZE * sizeof(L4EventCount));
-	vector->slots = MemoryContextAllocZero(context, 2 * INITIAL_SIZE * sizeof(uint32));
+	vector->counts = counts_create(context, INITIAL_SIZE, NULL);
 	return vector;
-}
-
-/* Slot of an event: its own, or the free one where it belongs. */
-static inline uint32 *
-find_slot(ExpandedVector *vector, int32 event_id)
-{
-	uint32		h = (uint32) event_id;
-
-	h = (h ^ (h >> 16)) * 0x85ebca6b;
-	h = (h ^ (h >> 13)) * 0xc2b2ae35;
-	h ^= h >> 16;
-	for (;; h++)
-	{
-		uint32	   *slot = &vector->slots[h & vector->mask];
-
-		if (*slot == 0 || vector->counts[*slot - 1].event_id == event_id)
-			return slot;
-	}
-}
-
-static void
-grow(ExpandedVector *vector)
-{
-	MemoryContext context = vector->hdr.eoh_context;
-	uint32	   *slots = MemoryContextAllocZero(context, (Size) vector->size * 4 * sizeof(uint32));
-
-	vector->counts = repalloc(vector->counts, (Size) vector->size * 2 * sizeof(L4EventCount));
-	pfree(vector->slots);
-	vector->slots = slots;
-	vector->size *= 2;
-	vector->mask = (uint32) vector->size * 2 - 1;
-	for (int32 i = 0; i < vector->n; i++)
-		*find_slot(vector, vector->counts[i].event_id) = (uint32) i + 1;
 }
 
 static inline void
 add_event(ExpandedVector *vector, int32 event_id, int64 count)
 {
-	uint32	   *slot = find_slot(vector, event_id);
+	CountEntry *entry;
+	bool		found;
 
 	if (vector->flat != NULL)
 	{
 		pfree(vector->flat);
 		vector->flat = NULL;
 	}
-	if (*slot != 0)
-	{
-		L4EventCount *known = &vector->counts[*slot - 1];
-
-		known->count = l4_evector_add_counts(event_id, known->count, count);
-		return;
-	}
 	if (count == 0)
 		return;
-	l4_evector_check_size((int64) vector->n + 1);
-	if (vector->n == vector->size)
+	entry = counts_insert(vector->counts, event_id, &found);
+	if (!found)
 	{
-		grow(vector);
-		slot = find_slot(vector, event_id);
+		entry->count = 0;
+		l4_evector_check_size(vector->counts->members);
 	}
-	if (vector->n > 0 && event_id < vector->counts[vector->n - 1].event_id)
-		vector->sorted = false;
-	vector->counts[vector->n].event_id = event_id;
-	vector->counts[vector->n].count = count;
-	*slot = (uint32) ++vector->n;
+	entry->count = l4_evector_add_counts(event_id, entry->count, count);
 }
 
 static void
@@ -140,24 +105,30 @@ add_vector(ExpandedVector *vector, const struct varlena *other)
 
 	l4_evector_open(&reader, other);
 	while (l4_evector_next(&reader))
+	{
 		add_event(vector, (int32) reader.event_id, reader.count);
+		CHECK_FOR_INTERRUPTS();
+	}
 }
 
 /* Flat form in the current context; the vector stays as it is. */
 static struct varlena *
 flatten(ExpandedVector *vector)
 {
-	L4EventCount *counts = vector->counts;
+	L4EventCount *counts = palloc(vector->counts->members * sizeof(L4EventCount));
 	struct varlena *flat;
+	counts_iterator it;
+	CountEntry *entry;
+	int32		n = 0;
 
-	if (!vector->sorted)
+	counts_start_iterate(vector->counts, &it);
+	while ((entry = counts_iterate(vector->counts, &it)) != NULL)
 	{
-		counts = palloc((Size) vector->n * sizeof(L4EventCount));
-		memcpy(counts, vector->counts, (Size) vector->n * sizeof(L4EventCount));
+		counts[n].event_id = entry->event_id;
+		counts[n++].count = entry->count;
 	}
-	flat = l4_evector_from_counts(counts, vector->n);
-	if (!vector->sorted)
-		pfree(counts);
+	flat = l4_evector_from_counts(counts, n);
+	pfree(counts);
 	return flat;
 }
 

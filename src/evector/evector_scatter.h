@@ -8,7 +8,9 @@
 #define L4_EVECTOR_SCATTER_H
 
 #include "evector/evector.h"
-#include "evector/evector_bytes.h"
+
+/* Counts of a run that are stored at a time. */
+#define L4_SCATTER_RUN	32
 
 /* Store a count as far as the cell goes: false where it does not. */
 static pg_attribute_always_inline bool
@@ -28,115 +30,98 @@ l4_scatter_one(void *cells, Size width, int64 slot, int64 count)
 	return true;
 }
 
-/* Consecutive events with short counts, as l4_evector_next_run gives them: false when some have no slot. */
-static pg_attribute_always_inline bool
-l4_scatter_run(void *cells, Size width, uint8 *used, int64 nslots,
-			   int64 slot, const uint8 *restrict bytes, int n)
+/*
+ * Store the first n counts of a run, where each takes one byte. Returns how
+ * many do; what is stored behind them is overwritten by whoever reads on.
+ */
+static pg_attribute_always_inline int
+l4_scatter_run(void *cells, Size width, int64 slot, const uint8 *restrict bytes, int n)
 {
-	Size		from = (Size) Min(Max(-slot, 0), n);
-	Size		upto = (Size) Max(Min(n, nslots - slot), (int64) from);
+	uint8		all = 0;
+	int			taken = 0;
 
 	/* indexes are as wide as addresses: with -fwrapv GCC vectorizes no others */
-	if (used != NULL)
-		memset(used + slot + from, 1, upto - from);
-	if (width == sizeof(uint8))
+	for (Size i = 0; i < (Size) n; i++)
 	{
-		uint8	   *restrict out = (uint8 *) cells + slot;
-
-		for (Size i = from; i < upto; i++)
-			out[i] = (uint8) (bytes[i] + 1);
+		if (width == sizeof(uint8))
+			((uint8 *restrict) cells + slot)[i] = (uint8) (bytes[i] + 1);
+		else if (width == sizeof(uint16))
+			((uint16 *restrict) cells + slot)[i] = (uint16) (bytes[i] + 1);
+		else
+			((int64 *restrict) cells + slot)[i] = (int64) bytes[i] + 1;
+		all |= bytes[i];
 	}
-	else if (width == sizeof(uint16))
-	{
-		uint16	   *restrict out = (uint16 *) cells + slot;
-
-		for (Size i = from; i < upto; i++)
-			out[i] = (uint16) (bytes[i] + 1);
-	}
-	else
-	{
-		int64	   *restrict out = (int64 *) cells + slot;
-
-		for (Size i = from; i < upto; i++)
-			out[i] = (int64) bytes[i] + 1;
-	}
-	return upto - from == (Size) n;
+	if (all < 0x80)
+		return n;
+	while (bytes[taken] < 0x80)
+		taken++;
+	return taken;
 }
 
-/* The varint of one or two bytes at the low end of a word, which is shifted past it: false when it is longer. */
-static inline bool
-l4_scatter_take(uint64 *bytes, int *taken, uint32 *value)
+/* Read a number of one or two bytes; NULL when it is longer. */
+static inline const uint8 *
+l4_scatter_take(const uint8 *p, uint32 *value)
 {
-	uint32		low = *bytes & 0xff;
-	uint32		high = *bytes >> 8 & 0xff;
-
-	*value = low;
-	*taken += 1;
-	*bytes >>= 8;
-	if (low < 0x80)
-		return true;
-	*value = (low & 0x7f) | high << 7;
-	*taken += 1;
-	*bytes >>= 8;
-	return high > 0 && high < 0x80;
+	*value = p[0];
+	if (likely(p[0] < 0x80))
+		return p + 1;
+	*value = (p[0] & 0x7f) | (uint32) p[1] << 7;
+	return p[1] > 0 && p[1] < 0x80 ? p + 2 : NULL;
 }
 
 /*
- * Runs of one event with small numbers, four at a time where all of them take
- * one byte. Stops at any other run, at events without a slot, and before the
- * last event. The positions of four are found by one multiplication: lane k of
- * the product is the sum of lanes 0 to k.
+ * Go on with the events behind the current one as long as their numbers take
+ * one or two bytes, which is nearly always, and as long as they fit. The last
+ * event is left to l4_evector_next(), which checks the end.
  */
 static pg_attribute_always_inline void
-l4_scatter_singles(L4EvectorReader *reader, int64 first_id, int64 nslots,
-				   void *cells, Size width, uint8 *used)
+l4_scatter_short(L4EvectorReader *reader, int64 slot, int64 nslots,
+				 void *cells, Size width, uint8 *used)
 {
+	/* copies: storing counts could change the reader, for all C knows */
 	const uint8 *p = reader->p;
-	const uint8 *end = reader->end - 8;
+	const uint8 *end = reader->end;
+	int64		first_id = reader->event_id - slot;
 	int32		left = reader->left;
-	int64		slot = reader->event_id - first_id; /* of the event before */
+	int32		run = reader->run;
 
-	while (left > 4 && p < end && slot >= -1)
+	while (left > 1 && end - p >= 4)
 	{
-		uint64		bytes = l4_load64(p);
-		uint32		gap;
+		const uint8 *next = p;
+		uint32		gap = 0;
 		uint32		count;
-		int			taken = 0;
 
-		if (L4_ALL_SHORT(bytes) && L4_ALL_SINGLE(bytes))
+		if (unlikely(run > 0) && *p < 0x80 && slot + 1 < nslots)
 		{
-			uint64		steps = ((bytes >> 1 & UINT64CONST(0x003f003f003f003f)) +
-								 UINT64CONST(0x0001000100010001)) * UINT64CONST(0x0001000100010001);
+			int			n = (int) Min(Min(run, left - 1), Min(end - p, nslots - 1 - slot));
 
-			if (slot + (int64) (steps >> 48) >= nslots)
-				break;
-			for (int k = 0; k < 4; k++)
-			{
-				int64		at = slot + (int64) (steps >> 16 * k & 0xffff);
-
-				(void) l4_scatter_one(cells, width, at, (int64) (bytes >> (16 * k + 8) & 0x7f) + 1);
-				if (used != NULL)
-					used[at] = 1;
-			}
-			slot += (int64) (steps >> 48);
-			p += 8;
-			left -= 4;
+			n = l4_scatter_run(cells, width, slot + 1, p, Min(n, L4_SCATTER_RUN));
+			if (used != NULL)
+				memset(used + slot + 1, 1, n);
+			slot += n;
+			run -= n;
+			left -= n;
+			p += n;
 			continue;
 		}
-		if (!l4_scatter_take(&bytes, &taken, &gap) || (gap & 1) != 0 ||
-			slot + (gap >> 1) + 1 >= nslots ||
-			!l4_scatter_take(&bytes, &taken, &count) ||
-			!l4_scatter_one(cells, width, slot + (gap >> 1) + 1, (int64) count + 1))
+		if (run == 0)
+			next = l4_scatter_take(p, &gap);
+		if (next == NULL || (gap & 1) != 0 || slot + (gap >> 1) + 1 >= nslots)
+			break;
+		next = l4_scatter_take(next, &count);
+		if (next == NULL || !l4_scatter_one(cells, width, slot + (gap >> 1) + 1, (int64) count + 1))
 			break;
 		slot += (gap >> 1) + 1;
 		if (used != NULL)
 			used[slot] = 1;
-		p += taken;
+		run -= run > 0;
 		left--;
+		p = next;
 	}
 	reader->p = p;
-	reader->event_id = slot + first_id;
+	reader->event_id = first_id + slot;
 	reader->left = left;
+	reader->run = run;
 }
 
 /*
@@ -152,30 +137,19 @@ l4_evector_scatter(const struct varlena *vector, int64 first_id, int64 nslots,
 	bool		all = true;
 
 	l4_evector_open(&reader, vector);
-	while (reader.left > 0)
+	while (l4_evector_next(&reader))
 	{
-		int32		first;
-		const uint8 *bytes;
-		int			n = reader.run < 8 ? 0 : l4_evector_next_run(&reader, &first, &bytes);
-		int64		slot;
+		int64		slot = reader.event_id - first_id;
 
-		if (n > 0)
+		if (slot < 0 || slot >= nslots)
 		{
-			all &= l4_scatter_run(cells, width, used, nslots, first - first_id, bytes, n);
+			all = false;
 			continue;
 		}
-		if (reader.run == 0 && reader.started)
-			l4_scatter_singles(&reader, first_id, nslots, cells, width, used);
-		(void) l4_evector_next(&reader);
-		slot = reader.event_id - first_id;
-		if (slot < 0 || slot >= nslots)
-			all = false;
-		else
-		{
-			all &= l4_scatter_one(cells, width, slot, reader.count);
-			if (used != NULL)
-				used[slot] = 1;
-		}
+		all &= l4_scatter_one(cells, width, slot, reader.count);
+		if (used != NULL)
+			used[slot] = 1;
+		l4_scatter_short(&reader, slot, nslots, cells, width, used);
 	}
 	return all;
 }

@@ -339,45 +339,25 @@ l4_event_vector_to_jsonb(PG_FUNCTION_ARGS)
 
 #define EACH_COLUMNS	2
 
-static void
-put_event(ReturnSetInfo *rsinfo, int32 event_id, int64 count)
-{
-	Datum		values[EACH_COLUMNS];
-	bool		nulls[EACH_COLUMNS] = {false};
-
-	values[0] = Int32GetDatum(event_id);
-	values[1] = Int64GetDatum(count);
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-}
-
 Datum
 l4_event_vector_each(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4EvectorReader reader;
-	int			n;
 
 	l4_init_materialized_srf(fcinfo);
 	Assert(rsinfo->setDesc->natts == EACH_COLUMNS);
 	l4_evector_open(&reader, L4_GETARG_EVECTOR(0));
-	do
+	while (l4_evector_next(&reader))
 	{
-		int32		ids[L4_EVECTOR_BLOCK];
-		int64		counts[L4_EVECTOR_BLOCK];
-		int32		first;
-		const uint8 *bytes;
+		Datum		values[EACH_COLUMNS];
+		bool		nulls[EACH_COLUMNS] = {false};
 
-		n = l4_evector_next_run(&reader, &first, &bytes);
-		for (int i = 0; i < n; i++)
-			put_event(rsinfo, first + i, (int64) bytes[i] + 1);
-		if (n == 0)
-		{
-			n = l4_evector_next_block(&reader, ids, counts);
-			for (int i = 0; i < n; i++)
-				put_event(rsinfo, ids[i], counts[i]);
-		}
+		values[0] = Int32GetDatum((int32) reader.event_id);
+		values[1] = Int64GetDatum(reader.count);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		CHECK_FOR_INTERRUPTS();
-	} while (n > 0);
+	}
 	return (Datum) 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include "port/pg_bitutils.h"
 
+#include "base/idmap.h"
 #include "base/order.h"
 #include "iforest/iforest.h"
 #include "l4_compat.h"
@@ -48,67 +49,30 @@ normal_path(int64 n)
 	return 2 * (log((double) (n - 1)) + EULER_GAMMA) - 2.0 * (double) (n - 1) / (double) n;
 }
 
-/* The events that splits test, and how to find one's position. */
-typedef struct Events
+/* The events that splits test, ascending; positions receives where each stands. */
+static int32 *
+collect_events(const L4ForestSplit *splits, int64 nsplits, l4_idmap_hash *positions)
 {
-	int32	   *ids;			/* ascending */
-	int			n;
-	int64		first;
-	uint32	   *positions;		/* by id less first; NULL: ids are too far apart */
-} Events;
+	int32	   *ids = palloc_extended(Max(nsplits, 1) * sizeof(int32), MCXT_ALLOC_HUGE);
+	int			n = 0;
 
-/* By a table of their range, if that is at most so much larger than the number of splits. */
-static void
-collect_events(Events *events, const L4ForestSplit *splits, int64 nsplits)
-{
-	int64		first = PG_INT32_MAX;
-	int64		last = PG_INT32_MIN;
-	int64		n = 0;
-
-	events->ids = palloc_extended(Max(nsplits, 1) * sizeof(int32), MCXT_ALLOC_HUGE);
-	events->n = 0;
-	events->positions = NULL;
 	for (int64 i = 0; i < nsplits; i++)
 	{
-		if (splits[i].leaf)
-			continue;
-		first = Min(first, splits[i].event_id);
-		last = Max(last, splits[i].event_id);
-		events->ids[n++] = splits[i].event_id;
+		bool		found = true;
+
+		if (!splits[i].leaf)
+			(void) l4_idmap_insert(positions, splits[i].event_id, &found);
+		if (!found)
+			ids[n++] = splits[i].event_id;
 	}
-	events->first = first;
-	if (n > 0 && last - first < n * MAX_SPREAD + MAX_GAPS)
-	{
-		events->positions = palloc_extended((last - first + 1) * sizeof(uint32), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-		for (int64 i = 0; i < n; i++)
-			events->positions[events->ids[i] - first] = 1;
-		for (int64 id = first; id <= last; id++)
-		{
-			if (events->positions[id - first] == 0)
-				continue;
-			events->positions[id - first] = (uint32) events->n;
-			events->ids[events->n++] = (int32) id;
-		}
-		return;
-	}
-	qsort(events->ids, n, sizeof(int32), l4_order_int32);
-	for (int64 i = 0; i < n; i++)
-	{
-		if (i == 0 || events->ids[i] != events->ids[events->n - 1])
-			events->ids[events->n++] = events->ids[i];
-	}
+	qsort(ids, n, sizeof(int32), l4_order_int32);
+	for (int i = 0; i < n; i++)
+		l4_idmap_lookup(positions, ids[i])->value = (uint32) i;
+	return ids;
 }
 
 static uint64
-position_of(const Events *events, int32 event_id)
-{
-	if (events->positions != NULL)
-		return events->positions[event_id - events->first];
-	return (uint64) ((int32 *) bsearch(&event_id, events->ids, events->n, sizeof(int32), l4_order_int32) - events->ids);
-}
-
-static uint64
-hash_bytes(const uint8 *p, Size size)
+fingerprint_of(const uint8 *p, Size size)
 {
 	uint64		h = size;
 
@@ -148,15 +112,15 @@ struct varlena *
 l4_iforest_encode(const L4ForestOptions *options, int sample, int64 rows,
 				  const L4ForestSplit *splits, int64 nsplits)
 {
-	Events		events;
-	Size		room;
+	l4_idmap_hash *positions = l4_idmap_create(CurrentMemoryContext, 1024, NULL);
+	int32	   *events = collect_events(splits, nsplits, positions);
+	int			nevents = (int) positions->members;
+	Size		room = HEADER_SIZE + (5 + (Size) nevents + 2 * (Size) nsplits) * L4_VARINT_MAX;
 	struct varlena *result;
 	uint8	   *start;
 	uint8	   *p;
 	Size		size;
 
-	collect_events(&events, splits, nsplits);
-	room = HEADER_SIZE + (5 + (Size) events.n + 2 * (Size) nsplits) * L4_VARINT_MAX;
 	result = palloc_extended(VARHDRSZ + room, MCXT_ALLOC_HUGE);
 	start = (uint8 *) VARDATA(result);
 	start[0] = L4_IFOREST_VERSION;
@@ -165,36 +129,26 @@ l4_iforest_encode(const L4ForestOptions *options, int sample, int64 rows,
 	p = l4_varint_put(p, (uint64) sample);
 	p = l4_varint_put(p, l4_zigzag(options->seed));
 	p = l4_varint_put(p, (uint64) rows);
-	p = l4_varint_put(p, (uint64) events.n);
-	for (int i = 0; i < events.n; i++)
-		p = l4_varint_put(p, i == 0 ? l4_zigzag(events.ids[0]) :
-						  (uint64) ((int64) events.ids[i] - events.ids[i - 1] - 1));
+	p = l4_varint_put(p, (uint64) nevents);
+	for (int i = 0; i < nevents; i++)
+		p = l4_varint_put(p, i == 0 ? l4_zigzag(events[0]) :
+						  (uint64) ((int64) events[i] - events[i - 1] - 1));
 	for (int64 i = 0; i < nsplits; i++)
 	{
 		if (splits[i].leaf)
 			*p++ = 0;
 		else
-			p = l4_varint_put(p, position_of(&events, splits[i].event_id) + 1);
+			p = l4_varint_put(p, (uint64) l4_idmap_lookup(positions, splits[i].event_id)->value + 1);
 		p = l4_varint_put(p, (uint64) splits[i].value);
 	}
 	size = p - start;
-	store64(start + 1, hash_bytes(start + HEADER_SIZE, size - HEADER_SIZE));
-	pfree(events.ids);
-	if (events.positions != NULL)
-		pfree(events.positions);
+	store64(start + 1, fingerprint_of(start + HEADER_SIZE, size - HEADER_SIZE));
+	pfree(events);
+	l4_idmap_destroy(positions);
 
 	/* what was not needed is given back: the value may live long */
 	SET_VARSIZE(result, VARHDRSZ + size);
 	return repalloc(result, VARHDRSZ + size);
-}
-
-bool
-l4_iforest_fingerprint(const struct varlena *bytes, uint64 *fingerprint)
-{
-	if (VARSIZE_ANY_EXHDR(bytes) < HEADER_SIZE)
-		return false;
-	*fingerprint = load64((const uint8 *) VARDATA_ANY(bytes) + 1);
-	return true;
 }
 
 /* Reads the varints of a forest one after the other; NULL once that failed. */
@@ -430,7 +384,7 @@ l4_iforest_decode(const struct varlena *bytes, const char **detail)
 	cursor.p = start + HEADER_SIZE;
 	cursor.end = start + size;
 	*detail = "The fingerprint does not fit the bytes.";
-	if (load64(start + 1) != hash_bytes(cursor.p, size - HEADER_SIZE))
+	if (load64(start + 1) != fingerprint_of(cursor.p, size - HEADER_SIZE))
 		return NULL;
 	*detail = "The header is malformed.";
 	if (!decode_events(forest, &cursor))
@@ -448,7 +402,6 @@ l4_iforest_decode(const struct varlena *bytes, const char **detail)
 		forest->short_counts = palloc0((forest->nslots + 1) * sizeof(uint16));
 	else
 		forest->counts = palloc0((forest->nslots + 1) * sizeof(int64));
-	forest->touched = palloc((forest->nslots + 1) * sizeof(uint32));
 	*detail = NULL;
 	return forest;
 }

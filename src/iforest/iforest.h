@@ -109,9 +109,6 @@ typedef struct L4Forest
 	/* the vector scored last */
 	uint16	   *short_counts;	/* by slot, with short_nodes */
 	int64	   *counts;			/* else */
-	bool		all_touched;	/* all of them may differ from zero */
-	uint32	   *touched;		/* else these */
-	int			ntouched;
 } L4Forest;
 
 /* Where a node of a tree stands; the end of a path stands where its number less that of the first end would. */
@@ -136,10 +133,7 @@ l4_forest_size(const L4Forest *forest)
  */
 extern L4Forest *l4_iforest_decode(const struct varlena *bytes, const char **detail);
 
-/* What tells two stored forests apart without reading all of them. */
-extern bool l4_iforest_fingerprint(const struct varlena *bytes, uint64 *fingerprint);
-
-extern double l4_iforest_score(L4Forest *forest, const struct varlena *vector);
+extern double l4_iforest_score(const L4Forest *forest, const struct varlena *vector);
 
 /* log2 of the score of a row that gives away nothing. */
 extern double l4_iforest_base(const L4Forest *forest);
@@ -151,7 +145,7 @@ typedef struct L4Contribution
 } L4Contribution;
 
 /* Events that the row's paths test, the greatest contribution first. */
-extern L4Contribution *l4_iforest_explain(L4Forest *forest,
+extern L4Contribution *l4_iforest_explain(const L4Forest *forest,
 										  const struct varlena *vector, int *n);
 
 /* Deepest level of trees that are grown from this many rows. */

@@ -18,7 +18,6 @@
 #include "utils/memutils.h"
 
 #include "base/args.h"
-#include "base/bigmem.h"
 #include "base/seen.h"
 #include "iforest/iforest.h"
 #include "l4_compat.h"
@@ -34,32 +33,30 @@ PG_FUNCTION_INFO_V1(l4_iforest_final);
 /* What an entry counts beside its bytes. */
 #define ENTRY_SIZE		64
 
-/* Vectors stand one after the other, in pieces of which each is so many times as large as the one before. */
-#define FIRST_PIECE		(8 * 1024)
-#define PIECE_GROWTH	16
-#define LARGEST_PIECE	(16 * 1024 * 1024)
-
-typedef struct Piece
+typedef struct PoolEntry
 {
-	struct Piece *next;
-	void	   *allocated;		/* what to free */
-	Size		size;
-	Size		used;
-	char		bytes[FLEXIBLE_ARRAY_MEMBER];
-} Piece;
+	L4ForestRow row;
+	char		status;
+} PoolEntry;
+
+#define SH_PREFIX pool
+#define SH_ELEMENT_TYPE PoolEntry
+#define SH_KEY_TYPE L4ForestRow
+#define SH_KEY row
+#define SH_HASH_KEY(table, key) ((uint32) (key).hash)
+#define SH_EQUAL(table, a, b) ((a).hash == (b).hash && l4_iforest_compare_rows(&(a), &(b)) == 0)
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
 
 typedef struct TrainState
 {
 	MemoryContext context;
 	L4ForestOptions options;
 	Jsonb	   *given;			/* the options as given; NULL: none or unknown */
-	Piece	   *pieces;			/* the last one first */
-	L4ForestRow *rows;
-	int			n;
-	int			size;			/* room in rows */
-	uint32	   *slots;			/* hash to position + 1 */
-	uint32		mask;
-	int64		bytes;
+	pool_hash  *pool;
+	int64		bytes;			/* of its vectors */
 	int64		total;			/* rows seen */
 	bool		cut;			/* vectors from cutoff on are left out */
 	uint64		cutoff;
@@ -100,67 +97,8 @@ create_state(MemoryContext parent, const L4ForestOptions *options)
 
 	state->context = context;
 	state->options = *options;
-	state->size = 16;
-	state->mask = 31;
-	state->rows = MemoryContextAlloc(context, state->size * sizeof(L4ForestRow));
-	state->slots = MemoryContextAllocZero(context, 32 * sizeof(uint32));
+	state->pool = pool_create(context, 16, NULL);
 	return state;
-}
-
-/* A copy of a vector that stays until the next trim. */
-static struct varlena *
-keep_vector(TrainState *state, const struct varlena *vector)
-{
-	Size		size = INTALIGN(VARSIZE_ANY(vector));
-	Piece	   *piece = state->pieces;
-	char	   *copy;
-
-	if (piece == NULL || piece->size - piece->used < size)
-	{
-		void	   *allocated;
-		Size		room = piece == NULL ? FIRST_PIECE : Min(piece->size * PIECE_GROWTH, LARGEST_PIECE);
-
-		room = Max(room, size);
-		piece = l4_alloc_big(state->context, offsetof(Piece, bytes) + room, &allocated);
-		piece->allocated = allocated;
-		piece->next = state->pieces;
-		piece->size = room;
-		piece->used = 0;
-		state->pieces = piece;
-	}
-	copy = piece->bytes + piece->used;
-	piece->used += size;
-	memcpy(copy, vector, VARSIZE_ANY(vector));
-	return (struct varlena *) copy;
-}
-
-static uint32 *
-find_slot(TrainState *state, const L4ForestRow *row)
-{
-	for (uint32 h = (uint32) row->hash;; h++)
-	{
-		uint32	   *slot = &state->slots[h & state->mask];
-
-		if (*slot == 0)
-			return slot;
-		if (state->rows[*slot - 1].hash == row->hash &&
-			l4_iforest_compare_rows(&state->rows[*slot - 1], row) == 0)
-			return slot;
-	}
-}
-
-static void
-rebuild_slots(TrainState *state)
-{
-	memset(state->slots, 0, ((Size) state->mask + 1) * sizeof(uint32));
-	for (int i = 0; i < state->n; i++)
-	{
-		uint32		h = (uint32) state->rows[i].hash;
-
-		while (state->slots[h & state->mask] != 0)
-			h++;
-		state->slots[h & state->mask] = (uint32) i + 1;
-	}
 }
 
 /* Without the header, whose length depends on where the value came from. */
@@ -194,35 +132,43 @@ rows_that_fit(const TrainState *state, const L4ForestRow *rows, int n)
 	return fit;
 }
 
+/* The rows in order, in the current context; *fit of them stay. */
+static L4ForestRow *
+sorted_rows(const TrainState *state, int *fit)
+{
+	int			n = (int) state->pool->members;
+	L4ForestRow *rows = palloc_extended(Max(n, 1) * sizeof(L4ForestRow), MCXT_ALLOC_HUGE);
+	pool_iterator it;
+	PoolEntry  *entry;
+	int			i = 0;
+
+	pool_start_iterate(state->pool, &it);
+	while ((entry = pool_iterate(state->pool, &it)) != NULL)
+		rows[i++] = entry->row;
+	qsort(rows, n, sizeof(L4ForestRow), l4_iforest_compare_rows);
+	*fit = rows_that_fit(state, rows, n);
+	return rows;
+}
+
 static void
 trim(TrainState *state)
 {
-	Piece	   *old = state->pieces;
+	int			n = (int) state->pool->members;
 	int			fit;
+	L4ForestRow *rows = sorted_rows(state, &fit);
 
-	qsort(state->rows, state->n, sizeof(L4ForestRow), l4_iforest_compare_rows);
-	fit = rows_that_fit(state, state->rows, state->n);
-	if (fit < state->n)
+	if (fit < n)
 	{
 		state->cut = true;
-		state->cutoff = state->rows[fit].hash;
+		state->cutoff = rows[fit].hash;
 	}
-	for (int i = fit; i < state->n; i++)
-		state->bytes -= row_size(&state->rows[i]);
-	state->n = fit;
-	rebuild_slots(state);
-
-	/* the vectors that stay move together */
-	state->pieces = NULL;
-	for (int i = 0; i < fit; i++)
-		state->rows[i].vector = keep_vector(state, state->rows[i].vector);
-	while (old != NULL)
+	for (int i = fit; i < n; i++)
 	{
-		Piece	   *next = old->next;
-
-		pfree(old->allocated);
-		old = next;
+		state->bytes -= row_size(&rows[i]);
+		pool_delete(state->pool, rows[i]);
+		pfree(rows[i].vector);
 	}
+	pfree(rows);
 }
 
 /* Add rows of one vector; its bytes are copied where they are new. */
@@ -230,7 +176,8 @@ static void
 add_rows(TrainState *state, struct varlena *vector, int64 rows)
 {
 	L4ForestRow row;
-	uint32	   *slot;
+	PoolEntry  *entry;
+	bool		found;
 
 	if (pg_add_s64_overflow(state->total, rows, &state->total))
 		ereport(ERROR,
@@ -241,28 +188,15 @@ add_rows(TrainState *state, struct varlena *vector, int64 rows)
 	row.vector = vector;
 	if (state->cut && row.hash >= state->cutoff)
 		return;
-	slot = find_slot(state, &row);
-	if (*slot != 0)
+	entry = pool_insert(state->pool, row, &found);
+	if (found)
 	{
-		state->rows[*slot - 1].rows += rows;
+		entry->row.rows += rows;
 		return;
 	}
-	if (state->n == state->size)
-	{
-		state->size *= 2;
-		state->rows = repalloc_huge(state->rows, state->size * sizeof(L4ForestRow));
-		pfree(state->slots);
-		state->mask = (uint32) state->size * 2 - 1;
-		state->slots = MemoryContextAllocExtended(state->context,
-												  (Size) state->size * 2 * sizeof(uint32),
-												  MCXT_ALLOC_HUGE);
-		rebuild_slots(state);
-		slot = find_slot(state, &row);
-	}
-	row.vector = keep_vector(state, vector);
-	state->rows[state->n] = row;
-	*slot = (uint32) ++state->n;
-	state->bytes += row_size(&row);
+	entry->row.rows = rows;
+	entry->row.vector = l4_keep_value(vector, state->context);
+	state->bytes += row_size(&entry->row);
 	if (state->bytes > L4_IFOREST_MAX_POOL + L4_IFOREST_MAX_POOL / 4)
 		trim(state);
 }
@@ -313,10 +247,7 @@ l4_iforest_accum(PG_FUNCTION_ARGS)
 		parse_options(json, &options);
 		state = create_state(parent, &options);
 		if (json != NULL)
-		{
-			state->given = MemoryContextAlloc(state->context, VARSIZE(json));
-			memcpy(state->given, json, VARSIZE(json));
-		}
+			state->given = l4_keep_value(json, state->context);
 	}
 	else
 		check_same_options(state, json);
@@ -329,6 +260,8 @@ l4_iforest_combine(PG_FUNCTION_ARGS)
 {
 	TrainState *state = get_state(fcinfo, 0);
 	TrainState *other = get_state(fcinfo, 1);
+	pool_iterator it;
+	PoolEntry  *entry;
 	MemoryContext parent;
 
 	(void) AggCheckCallContext(fcinfo, &parent);
@@ -350,9 +283,10 @@ l4_iforest_combine(PG_FUNCTION_ARGS)
 		state->cutoff = other->cutoff;
 		trim(state);
 	}
-	for (int i = 0; i < other->n; i++)
+	pool_start_iterate(other->pool, &it);
+	while ((entry = pool_iterate(other->pool, &it)) != NULL)
 	{
-		add_rows(state, other->rows[i].vector, other->rows[i].rows);
+		add_rows(state, entry->row.vector, entry->row.rows);
 		CHECK_FOR_INTERRUPTS();
 	}
 	PG_RETURN_POINTER(state);
@@ -362,6 +296,8 @@ Datum
 l4_iforest_serialize(PG_FUNCTION_ARGS)
 {
 	TrainState *state = get_state(fcinfo, 0);
+	pool_iterator it;
+	PoolEntry  *entry;
 	StringInfoData buf;
 
 	pq_begintypsend(&buf);
@@ -371,12 +307,13 @@ l4_iforest_serialize(PG_FUNCTION_ARGS)
 	pq_sendint64(&buf, state->options.seed);
 	pq_sendbyte(&buf, state->cut);
 	pq_sendint64(&buf, (int64) state->cutoff);
-	pq_sendint32(&buf, (uint32) state->n);
-	for (int i = 0; i < state->n; i++)
+	pq_sendint32(&buf, state->pool->members);
+	pool_start_iterate(state->pool, &it);
+	while ((entry = pool_iterate(state->pool, &it)) != NULL)
 	{
-		struct varlena *vector = state->rows[i].vector;
+		struct varlena *vector = entry->row.vector;
 
-		pq_sendint64(&buf, state->rows[i].rows);
+		pq_sendint64(&buf, entry->row.rows);
 		pq_sendint32(&buf, (uint32) VARSIZE_ANY_EXHDR(vector));
 		pq_sendbytes(&buf, VARDATA_ANY(vector), VARSIZE_ANY_EXHDR(vector));
 	}
@@ -450,6 +387,7 @@ l4_iforest_final(PG_FUNCTION_ARGS)
 	MemoryContext context;
 	MemoryContext old;
 	L4ForestRow *rows;
+	int			nrows;
 	struct varlena *trained;
 	struct varlena *result;
 
@@ -458,11 +396,8 @@ l4_iforest_final(PG_FUNCTION_ARGS)
 	context = AllocSetContextCreate(CurrentMemoryContext, "l4 iforest training",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
-	rows = palloc_extended(state->n * sizeof(L4ForestRow), MCXT_ALLOC_HUGE);
-	memcpy(rows, state->rows, state->n * sizeof(L4ForestRow));
-	qsort(rows, state->n, sizeof(L4ForestRow), l4_iforest_compare_rows);
-	trained = l4_iforest_train(&state->options, rows,
-							   rows_that_fit(state, rows, state->n));
+	rows = sorted_rows(state, &nrows);
+	trained = l4_iforest_train(&state->options, rows, nrows);
 	MemoryContextSwitchTo(old);
 	result = palloc(VARSIZE(trained));
 	memcpy(result, trained, VARSIZE(trained));

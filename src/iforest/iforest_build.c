@@ -56,38 +56,25 @@ l4_iforest_compare_rows(const void *a, const void *b)
 	return (x_size > y_size) - (x_size < y_size);
 }
 
-/* The counts of one event in the node's rows; true when they differ. */
-static inline bool
-fetch_values(const Builder *b, int first, int n, uint32 column,
-			 int64 *min, int64 *max)
+static pg_attribute_always_inline int64
+cell(const void *cells, Size width, Size i)
 {
-	const L4Matrix *matrix = b->matrix;
+	return width == sizeof(uint8) ? ((const uint8 *) cells)[i] :
+		width == sizeof(uint16) ? ((const uint16 *) cells)[i] : ((const int64 *) cells)[i];
+}
+
+/* The counts of one event in the node's rows; true when they differ. */
+static pg_attribute_always_inline bool
+fetch_width(const Builder *b, int first, int n, uint32 column, Size width, int64 *min, int64 *max)
+{
 	const uint32 *rows = b->rows + first;
 	int64	   *values = b->values + first;
+	Size		stride = b->matrix->stride;
 	int64		least;
 	int64		most;
 
-	if (matrix->width == sizeof(uint8))
-	{
-		const uint8 *cells = (const uint8 *) matrix->cells + column;
-
-		for (int i = 0; i < n; i++)
-			values[i] = cells[rows[i] * matrix->stride];
-	}
-	else if (matrix->width == sizeof(uint16))
-	{
-		const uint16 *cells = (const uint16 *) matrix->cells + column;
-
-		for (int i = 0; i < n; i++)
-			values[i] = cells[rows[i] * matrix->stride];
-	}
-	else
-	{
-		const int64 *cells = (const int64 *) matrix->cells + column;
-
-		for (int i = 0; i < n; i++)
-			values[i] = cells[rows[i] * matrix->stride];
-	}
+	for (int i = 0; i < n; i++)
+		values[i] = cell(b->matrix->cells, width, rows[i] * stride + column);
 	least = most = values[0];
 	for (int i = 1; i < n; i++)
 	{
@@ -97,6 +84,16 @@ fetch_values(const Builder *b, int first, int n, uint32 column,
 	*min = least;
 	*max = most;
 	return least < most;
+}
+
+static bool
+fetch_values(const Builder *b, int first, int n, uint32 column, int64 *min, int64 *max)
+{
+	if (b->matrix->width == sizeof(uint8))
+		return fetch_width(b, first, n, column, sizeof(uint8), min, max);
+	if (b->matrix->width == sizeof(uint16))
+		return fetch_width(b, first, n, column, sizeof(uint16), min, max);
+	return fetch_width(b, first, n, column, sizeof(int64), min, max);
 }
 
 /*
@@ -124,16 +121,8 @@ filter_candidates(Builder *b, int first, int n, int ncandidates)
 	for (int c = 0; c < ncandidates; c++)
 	{
 		uint32		column = b->candidates[c];
-		bool		differs;
 
-		if (matrix->width == sizeof(uint8))
-			differs = ((const uint8 *) b->differ)[column] != 0;
-		else if (matrix->width == sizeof(uint16))
-			differs = ((const uint16 *) b->differ)[column] != 0;
-		else
-			differs = b->differ[column] != 0;
-
-		if (differs)
+		if (cell(b->differ, matrix->width, column) != 0)
 		{
 			b->candidates[c] = b->candidates[kept];
 			b->candidates[kept++] = column;
@@ -295,20 +284,13 @@ grow(Builder *b, const L4ForestOptions *options, int t, int sample)
 	grow_tree(b, 0, sample, ncolumns, 0);
 }
 
+/* Grow from a matrix; the work space belongs to it. */
 static void
-prepare_matrix(Builder *b, L4Matrix *matrix)
+set_matrix(Builder *b, L4Matrix *matrix)
 {
 	b->matrix = matrix;
-	b->candidates = palloc(matrix->stride * sizeof(uint32));
-	b->differ = palloc(matrix->stride * matrix->width);
-}
-
-static void
-forget_matrix(Builder *b)
-{
-	l4_matrix_free(b->matrix);
-	pfree(b->candidates);
-	pfree(b->differ);
+	b->candidates = MemoryContextAllocHuge(matrix->context, matrix->stride * sizeof(uint32));
+	b->differ = MemoryContextAllocHuge(matrix->context, matrix->stride * matrix->width);
 }
 
 /*
@@ -383,7 +365,7 @@ l4_iforest_train(const L4ForestOptions *options, const L4ForestRow *rows, int nr
 							   MCXT_ALLOC_HUGE);
 	shared = l4_matrix_make(rows, used, nused, MAX_SHARED_CELLS);
 	if (shared != NULL)
-		prepare_matrix(&b, shared);
+		set_matrix(&b, shared);
 	for (int t = 0; t < options->trees; t++)
 	{
 		const uint32 *mine = samples + (Size) t * sample;
@@ -391,13 +373,13 @@ l4_iforest_train(const L4ForestOptions *options, const L4ForestRow *rows, int nr
 		for (int i = 0; i < sample; i++)
 			b.rows[i] = shared != NULL ? mine[i] : i;
 		if (shared == NULL)
-			prepare_matrix(&b, matrix_of_tree(rows, used, mine, sample));
+			set_matrix(&b, matrix_of_tree(rows, used, mine, sample));
 		grow(&b, options, t, sample);
 		if (shared == NULL)
-			forget_matrix(&b);
+			MemoryContextDelete(b.matrix->context);
 		CHECK_FOR_INTERRUPTS();
 	}
 	if (shared != NULL)
-		forget_matrix(&b);
+		MemoryContextDelete(shared->context);
 	return l4_iforest_encode(options, sample, total, b.splits, b.nsplits);
 }

@@ -3,7 +3,7 @@
  *		The counts of many event vectors as a matrix.
  *
  * Where the ids lie close together, each id of their range has a column, and
- * vectors are spread over rows as they are read. Else events get columns by a
+ * a vector is spread over its row as it is read. Else events get columns by a
  * hash table, in order of first appearance.
  */
 #include "postgres.h"
@@ -12,60 +12,17 @@
 #include "utils/memutils.h"
 
 #include "base/bigmem.h"
+#include "base/idmap.h"
 #include "evector/evector_scatter.h"
 #include "iforest/iforest_matrix.h"
 #include "l4_compat.h"
 
-/*
- * Rows are looked at before room for a matrix is made: so many, spread over
- * all of them where columns are ids.
- */
-#define PREVIEW_ROWS	32
-
 /* A column for each id where that makes so many cells an event at most, and some more. */
 #define CELLS_PER_EVENT 8
-#define MORE_CELLS		(8 * 1024 * 1024)
+#define MORE_CELLS		(16 * 1024 * 1024)
 
-/* Entry of the table for an event: its column + 1, or 0 where it belongs. */
-static uint32 *
-matrix_entry(L4Matrix *matrix, int32 event_id)
-{
-	uint32		h = (uint32) event_id * 0x9e3779b1;
-
-	for (h ^= h >> 15;; h++)
-	{
-		uint32	   *entry = &matrix->table[h & matrix->mask];
-
-		if (*entry == 0 || matrix->events[*entry - 1] == event_id)
-			return entry;
-	}
-}
-
-static void
-alloc_cells(L4Matrix *matrix)
-{
-	matrix->cells = l4_alloc_big(CurrentMemoryContext, matrix->nrows * matrix->stride * matrix->width,
-								 &matrix->allocated);
-}
-
-static char *
-row_cells(const L4Matrix *matrix, int row)
-{
-	return matrix->cells + row * matrix->stride * matrix->width;
-}
-
-void
-l4_matrix_free(L4Matrix *matrix)
-{
-	if (matrix->cells != NULL)
-		pfree(matrix->allocated);
-	pfree(matrix->events);
-	if (matrix->columns != NULL)
-		pfree(matrix->columns);
-	if (matrix->table != NULL)
-		pfree(matrix->table);
-	pfree(matrix);
-}
+/* Rows that are looked at before room for a matrix is made: those behind them seldom need a larger one. */
+#define PREVIEW_ROWS	32
 
 /* The stride is no power of two, which would put a column into few sets of the processor's cache. */
 static Size
@@ -83,6 +40,32 @@ width_of(uint64 count)
 	if (count <= PG_UINT8_MAX)
 		return sizeof(uint8);
 	return count <= PG_UINT16_MAX ? sizeof(uint16) : sizeof(int64);
+}
+
+static L4Matrix *
+create_matrix(int nrows, Size ncolumns, Size width)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "l4 iforest matrix",
+												  ALLOCSET_DEFAULT_SIZES);
+	L4Matrix   *matrix = MemoryContextAllocZero(context, sizeof(L4Matrix));
+
+	matrix->context = context;
+	matrix->nrows = nrows;
+	matrix->stride = stride_of(ncolumns);
+	matrix->width = width;
+	matrix->cells = l4_alloc_big(context, nrows * matrix->stride * width);
+	matrix->columns = MemoryContextAllocHuge(context, Max(ncolumns, 1) * sizeof(uint32));
+	matrix->events = MemoryContextAllocHuge(context, Max(ncolumns, 1) * sizeof(int32));
+	return matrix;
+}
+
+/* The cells of a row, all zero. They are cleared just before they are written, so that they are in the cache by then. */
+static void *
+clear_row(const L4Matrix *matrix, int row)
+{
+	Size		bytes = matrix->stride * matrix->width;
+
+	return memset(matrix->cells + row * bytes, 0, bytes);
 }
 
 /* ---- a column for each id ---- */
@@ -117,42 +100,33 @@ include_vector(Range *range, const struct varlena *vector)
 
 /* Fill one row: false when some event or count does not fit. */
 static bool
-fill_range_row(L4Matrix *matrix, int row, const struct varlena *vector, int64 first, int64 n, uint8 *used)
+fill_row(const L4Matrix *matrix, int row, const struct varlena *vector, int64 first, int64 nids, uint8 *used)
 {
-	void	   *cells = row_cells(matrix, row);
+	void	   *cells = clear_row(matrix, row);
 
-	/* just before it is written, so that it is in the cache by then */
-	memset(cells, 0, matrix->stride * matrix->width);
 	if (matrix->width == sizeof(uint8))
-		return l4_evector_scatter(vector, first, n, cells, sizeof(uint8), used);
+		return l4_evector_scatter(vector, first, nids, cells, sizeof(uint8), used);
 	if (matrix->width == sizeof(uint16))
-		return l4_evector_scatter(vector, first, n, cells, sizeof(uint16), used);
-	return l4_evector_scatter(vector, first, n, cells, sizeof(int64), used);
+		return l4_evector_scatter(vector, first, nids, cells, sizeof(uint16), used);
+	return l4_evector_scatter(vector, first, nids, cells, sizeof(int64), used);
 }
 
 /* The matrix of a range; NULL when a row does not fit, for which the range is then made larger. */
 static L4Matrix *
 try_range(Range *range, const L4ForestRow *rows, const uint32 *which, int n)
 {
-	L4Matrix   *matrix = palloc0(sizeof(L4Matrix));
 	int64		nids = range->last - range->first + 1;
-	uint8	   *used = palloc0(nids);
+	L4Matrix   *matrix = create_matrix(n, nids, range->width);
+	uint8	   *used = MemoryContextAllocZero(matrix->context, nids);
 
-	matrix->nrows = n;
-	matrix->width = range->width;
-	matrix->stride = stride_of(nids);
-	matrix->events = palloc(nids * sizeof(int32));
-	matrix->columns = palloc(nids * sizeof(uint32));
-	alloc_cells(matrix);
 	for (int r = 0; r < n; r++)
 	{
 		const struct varlena *vector = rows[which[r]].vector;
 
-		if (!fill_range_row(matrix, r, vector, range->first, nids, used))
+		if (!fill_row(matrix, r, vector, range->first, nids, used))
 		{
 			include_vector(range, vector);
-			l4_matrix_free(matrix);
-			pfree(used);
+			MemoryContextDelete(matrix->context);
 			return NULL;
 		}
 		CHECK_FOR_INTERRUPTS();
@@ -163,7 +137,6 @@ try_range(Range *range, const L4ForestRow *rows, const uint32 *which, int n)
 		if (used[i])
 			matrix->columns[matrix->ncolumns++] = (uint32) i;
 	}
-	pfree(used);
 	return matrix;
 }
 
@@ -173,6 +146,7 @@ make_of_range(const L4ForestRow *rows, const uint32 *which, int n, int64 max_cel
 {
 	Range		range = {PG_INT32_MAX, PG_INT32_MIN, sizeof(uint8)};
 	int64		events = 0;
+	L4Matrix   *matrix = NULL;
 
 	for (int r = 0; r < n; r++)
 	{
@@ -181,148 +155,67 @@ make_of_range(const L4ForestRow *rows, const uint32 *which, int n, int64 max_cel
 		l4_evector_open(&reader, rows[which[r]].vector);
 		events += reader.n;
 	}
-	for (int i = 0; i < Min(n, PREVIEW_ROWS); i++)
-		include_vector(&range, rows[which[(int64) i * n / Min(n, PREVIEW_ROWS)]].vector);
+	for (int r = 0; r < Min(n, PREVIEW_ROWS); r++)
+		include_vector(&range, rows[which[r]].vector);
 	range.first = Min(range.first, range.last);
-	for (;;)
+	while (matrix == NULL)
 	{
-		L4Matrix   *matrix;
 		int64		cells = (int64) stride_of(range.last - range.first + 1) * n;
 
 		if (cells > Min(max_cells, events * CELLS_PER_EVENT + MORE_CELLS))
 			return NULL;
 		matrix = try_range(&range, rows, which, n);
-		if (matrix != NULL)
-			return matrix;
 	}
+	return matrix;
 }
 
 /* ---- columns in order of first appearance ---- */
 
-/* The column of an event, a new one at its first appearance. */
-static uint32
-find_column(L4Matrix *matrix, int32 event_id)
-{
-	uint32	   *entry = matrix_entry(matrix, event_id);
-
-	if (*entry == 0)
-	{
-		if ((uint32) matrix->ncolumns == matrix->mask / 2)
-		{
-			uint32		slots = (matrix->mask + 1) * 2;
-
-			matrix->events = repalloc(matrix->events, slots / 2 * sizeof(int32));
-			pfree(matrix->table);
-			matrix->table = palloc0(slots * sizeof(uint32));
-			matrix->mask = slots - 1;
-			for (int c = 0; c < matrix->ncolumns; c++)
-				*matrix_entry(matrix, matrix->events[c]) = c + 1;
-			entry = matrix_entry(matrix, event_id);
-		}
-		matrix->events[matrix->ncolumns++] = event_id;
-		*entry = matrix->ncolumns;
-	}
-	return *entry - 1;
-}
-
-/*
- * Room for the columns so far and some more: false when those are too many.
- * done is the number of rows that have cells already.
- */
-static bool
-set_stride(L4Matrix *matrix, int done, int64 max_cells)
-{
-	Size		old_stride = matrix->stride;
-	char	   *old_cells = matrix->cells;
-	void	   *old_allocated = matrix->allocated;
-
-	matrix->stride = stride_of((Size) matrix->ncolumns + matrix->ncolumns / 4);
-	if ((int64) (matrix->stride * matrix->nrows) > max_cells)
-		return false;
-	alloc_cells(matrix);
-	memset(matrix->cells, 0, matrix->nrows * matrix->stride * matrix->width);
-	if (old_cells == NULL)
-		return true;
-	for (int r = 0; r < done; r++)
-		memcpy(row_cells(matrix, r), old_cells + r * old_stride * matrix->width, old_stride * matrix->width);
-	pfree(old_allocated);
-	return true;
-}
-
-/*
- * Fill one row: false when it does not fit max_cells, or needs wider cells,
- * which it sets. While there are no cells yet, it only makes columns and sets
- * the width.
- */
-static bool
-fill_row(L4Matrix *matrix, int row, const struct varlena *vector, int64 max_cells)
-{
-	L4EvectorReader reader;
-
-	l4_evector_open(&reader, vector);
-	while (l4_evector_next(&reader))
-	{
-		uint32		column = find_column(matrix, (int32) reader.event_id);
-
-		if (width_of((uint64) reader.count) > matrix->width)
-		{
-			matrix->width = width_of((uint64) reader.count);
-			if (matrix->cells != NULL)
-				return false;
-		}
-		if (matrix->cells == NULL)
-			continue;
-		if (column >= matrix->stride && !set_stride(matrix, row + 1, max_cells))
-			return false;
-		(void) l4_scatter_one(row_cells(matrix, row), matrix->width, column, reader.count);
-	}
-	return true;
-}
-
-/*
- * The first rows are read twice: they show how large the matrix will be, so
- * that it seldom has to be made anew.
- */
 static L4Matrix *
 make_of_appearance(const L4ForestRow *rows, const uint32 *which, int n, int64 max_cells)
 {
-	Size		width = sizeof(uint8);
+	l4_idmap_hash *map = l4_idmap_create(CurrentMemoryContext, 1024, NULL);
+	l4_idmap_iterator it;
+	L4IdEntry  *entry;
+	L4EvectorReader reader;
+	L4Matrix   *matrix = NULL;
+	uint64		all = 0;
 
-	for (;;)
+	for (int r = 0; r < n && (int64) stride_of(map->members) * n <= max_cells; r++)
 	{
-		L4Matrix   *matrix = palloc0(sizeof(L4Matrix));
-		int			done = 0;
-		bool		too_narrow;
-
-		matrix->nrows = n;
-		matrix->width = width;
-		matrix->mask = 63;
-		matrix->events = palloc(32 * sizeof(int32));
-		matrix->table = palloc0(64 * sizeof(uint32));
-		for (int i = 0; i < Min(n, PREVIEW_ROWS); i++)
-			(void) fill_row(matrix, i, rows[which[i]].vector, 0);
-		width = matrix->width;
-		if (set_stride(matrix, 0, max_cells))
+		l4_evector_open(&reader, rows[which[r]].vector);
+		while (l4_evector_next(&reader))
 		{
-			while (done < n && fill_row(matrix, done, rows[which[done]].vector, max_cells))
-			{
-				done++;
-				CHECK_FOR_INTERRUPTS();
-			}
-			if (done == n)
-			{
-				matrix->columns = palloc(matrix->ncolumns * sizeof(uint32));
-				for (int c = 0; c < matrix->ncolumns; c++)
-					matrix->columns[c] = (uint32) c;
-				return matrix;
-			}
+			bool		found;
+
+			entry = l4_idmap_insert(map, (int32) reader.event_id, &found);
+			if (!found)
+				entry->value = map->members - 1;
+			all |= (uint64) reader.count;
 		}
-		too_narrow = matrix->width > width;
-		width = matrix->width;
-		l4_matrix_free(matrix);
-		if (!too_narrow)
-			return NULL;
+		CHECK_FOR_INTERRUPTS();
 	}
+	if ((int64) stride_of(map->members) * n <= max_cells)
+	{
+		matrix = create_matrix(n, map->members, width_of(all));
+		l4_idmap_start_iterate(map, &it);
+		while ((entry = l4_idmap_iterate(map, &it)) != NULL)
+			matrix->events[entry->value] = entry->id;
+		for (; matrix->ncolumns < map->members; matrix->ncolumns++)
+			matrix->columns[matrix->ncolumns] = (uint32) matrix->ncolumns;
+		for (int r = 0; r < n; r++)
+		{
+			void	   *cells = clear_row(matrix, r);
+
+			l4_evector_open(&reader, rows[which[r]].vector);
+			while (l4_evector_next(&reader))
+				(void) l4_scatter_one(cells, matrix->width,
+									  l4_idmap_lookup(map, (int32) reader.event_id)->value, reader.count);
+			CHECK_FOR_INTERRUPTS();
+		}
+	}
+	l4_idmap_destroy(map);
+	return matrix;
 }
 
 L4Matrix *

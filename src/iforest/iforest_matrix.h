@@ -14,24 +14,22 @@
  */
 typedef struct L4Matrix
 {
+	MemoryContext context;		/* of all that follows */
 	int			nrows;
 	int			ncolumns;
 	Size		stride;			/* cells from row to row, a multiple of 16 */
 	Size		width;			/* of a cell: uint8, uint16 or int64 */
-	char	   *cells;			/* NULL while rows are only looked at */
-	void	   *allocated;		/* what to free for them */
+	char	   *cells;
 	uint32	   *columns;		/* those that some row has a count in */
 	int32	   *events;			/* by column */
-	uint32	   *table;			/* event id hash to column + 1; NULL: columns are ids */
-	uint32		mask;
 } L4Matrix;
 
 /*
- * The matrix of some rows, NULL when it would have more than max_cells.
- * which[i] is the row of the training set that becomes row i.
+ * The matrix of some rows in a context of its own, NULL when it would have
+ * more than max_cells. which[i] is the row of the training set that becomes
+ * row i.
  */
 extern L4Matrix *l4_matrix_make(const L4ForestRow *rows, const uint32 *which, int n,
 								int64 max_cells);
-extern void l4_matrix_free(L4Matrix *matrix);
 
 #endif							/* L4_IFOREST_MATRIX_H */

@@ -15,37 +15,37 @@
 #include "iforest/iforest.h"
 #include "l4_compat.h"
 
-/* Vectors with so many slots an event or fewer, and some more, are read with all counts set to zero before. */
-#define SPARSE_SLOTS	16
-#define SPARSE_MORE		2048
-
 static int32
 event_of_slot(const L4Forest *forest, int64 slot)
 {
 	return (int32) (forest->compact ? forest->events[slot] : forest->first_id + slot);
 }
 
-static inline void
-set_count(L4Forest *forest, int64 slot, int64 count)
+/* The counts of a vector by the position of its event among those that are tested. */
+static pg_attribute_always_inline void
+spread_compact(const L4Forest *forest, const struct varlena *vector, void *cells, Size width)
 {
-	if (forest->short_counts != NULL)
-		(void) l4_scatter_one(forest->short_counts, sizeof(uint16), slot, count);
-	else
-		forest->counts[slot] = count;
+	L4EvectorReader reader;
+	int			at = 0;
+
+	l4_evector_open(&reader, vector);
+	while (l4_evector_next(&reader))
+	{
+		while (at < forest->nevents && forest->events[at] < reader.event_id)
+			at++;
+		if (at < forest->nevents && forest->events[at] == reader.event_id)
+			(void) l4_scatter_one(cells, width, at, reader.count);
+	}
 }
 
-/* All counts become zero; the work is that of the vector before. */
-static void
-clear_counts(L4Forest *forest)
+static pg_attribute_always_inline void
+spread_width(const L4Forest *forest, const struct varlena *vector, void *cells, Size width)
 {
-	if (forest->all_touched && forest->short_counts != NULL)
-		memset(forest->short_counts, 0, forest->nslots * sizeof(uint16));
-	else if (forest->all_touched)
-		memset(forest->counts, 0, forest->nslots * sizeof(int64));
-	for (int i = 0; i < forest->ntouched; i++)
-		set_count(forest, forest->touched[i], 0);
-	forest->all_touched = false;
-	forest->ntouched = 0;
+	memset(cells, 0, forest->nslots * width);
+	if (forest->compact)
+		spread_compact(forest, vector, cells, width);
+	else
+		(void) l4_evector_scatter(vector, forest->first_id, forest->nslots, cells, width, NULL);
 }
 
 /*
@@ -53,56 +53,39 @@ clear_counts(L4Forest *forest)
  * events that no split tests do not matter.
  */
 static void
-spread(L4Forest *forest, const struct varlena *vector)
+spread(const L4Forest *forest, const struct varlena *vector)
 {
-	L4EvectorReader reader;
-	int			at = 0;
+	if (forest->short_counts != NULL)
+		spread_width(forest, vector, forest->short_counts, sizeof(uint16));
+	else
+		spread_width(forest, vector, forest->counts, sizeof(int64));
+}
 
-	clear_counts(forest);
-	l4_evector_open(&reader, vector);
-	if (!forest->compact && forest->nslots <= (int64) reader.n * SPARSE_SLOTS + SPARSE_MORE)
+/* L4_FOREST_ABREAST where the path goes to the right at a node, else 0. */
+static pg_attribute_always_inline Size
+step_right(const L4Forest *forest, Size node, bool narrow)
+{
+	if (narrow)
 	{
-		forest->all_touched = true;
-		if (forest->short_counts != NULL)
-			(void) l4_evector_scatter(vector, forest->first_id, forest->nslots,
-									  forest->short_counts, sizeof(uint16), NULL);
-		else
-			(void) l4_evector_scatter(vector, forest->first_id, forest->nslots,
-									  forest->counts, sizeof(int64), NULL);
-		return;
-	}
-	while (l4_evector_next(&reader))
-	{
-		int64		slot = reader.event_id - forest->first_id;
+		uint32		n = forest->short_nodes[node];
 
-		if (forest->compact)
-		{
-			while (at < forest->nevents && forest->events[at] < reader.event_id)
-				at++;
-			if (at == forest->nevents || forest->events[at] != reader.event_id)
-				continue;
-			slot = at;
-		}
-		if (slot < 0 || slot >= forest->nslots)
-			continue;
-		set_count(forest, slot, reader.count);
-		forest->touched[forest->ntouched++] = (uint32) slot;
+		/* below zero the upper bits are set */
+		return ((n & L4_SHORT_NEVER) - forest->short_counts[n >> 16]) >> 28 & L4_FOREST_ABREAST;
 	}
+	return forest->counts[forest->nodes[node].slot] > forest->nodes[node].threshold ? L4_FOREST_ABREAST : 0;
 }
 
 /*
  * How much longer than normal the paths are, over all trees. Trees that stand
  * abreast are followed together, which hides the waiting for memory. at[] is
- * the node times their number; in each step it is doubled, and the next node is
- * the one at its right where the count exceeds the threshold.
+ * the node times their number; in each step it is doubled, and the next node
+ * is the one at its right where the count exceeds the threshold.
  */
-static double
-sum_short_paths(const L4Forest *forest)
+static pg_attribute_always_inline double
+sum_paths(const L4Forest *forest, bool narrow)
 {
-	const uint16 *counts = forest->short_counts;
 	Size		size = l4_forest_position(forest, L4_FOREST_ABREAST, 0);
-	const uint32 *nodes = forest->short_nodes;
-	const double *path = forest->path;
+	Size		first = 0;		/* node of these trees */
 	double		sum = 0;
 
 	for (int64 t = 0; t < forest->trees; t += L4_FOREST_ABREAST)
@@ -114,56 +97,17 @@ sum_short_paths(const L4Forest *forest)
 		for (int level = 0; level < forest->levels; level++)
 		{
 			for (int k = 0; k < L4_FOREST_ABREAST; k++)
-			{
-				uint32		node = nodes[at[k] + k];
-				uint32		room = (node & L4_SHORT_NEVER) - counts[node >> 16];
-
-				/* below zero the upper bits are set */
-				at[k] = at[k] * 2 + (room >> 28 & L4_FOREST_ABREAST);
-			}
+				at[k] = at[k] * 2 + step_right(forest, first + at[k] + k, narrow);
 		}
 		for (int k = 0; k < L4_FOREST_ABREAST; k++)
-			sum += path[at[k] + k - size];
-		nodes += size;
-		path += size;
-	}
-	return sum;
-}
-
-static double
-sum_paths(const L4Forest *forest)
-{
-	const int64 *counts = forest->counts;
-	Size		size = l4_forest_position(forest, L4_FOREST_ABREAST, 0);
-	const L4ForestNode *nodes = forest->nodes;
-	const double *path = forest->path;
-	double		sum = 0;
-
-	for (int64 t = 0; t < forest->trees; t += L4_FOREST_ABREAST)
-	{
-		Size		at[L4_FOREST_ABREAST];
-
-		for (int k = 0; k < L4_FOREST_ABREAST; k++)
-			at[k] = L4_FOREST_ABREAST;
-		for (int level = 0; level < forest->levels; level++)
-		{
-			for (int k = 0; k < L4_FOREST_ABREAST; k++)
-			{
-				const L4ForestNode *node = &nodes[at[k] + k];
-
-				at[k] = at[k] * 2 + (counts[node->slot] > node->threshold ? L4_FOREST_ABREAST : 0);
-			}
-		}
-		for (int k = 0; k < L4_FOREST_ABREAST; k++)
-			sum += path[at[k] + k - size];
-		nodes += size;
-		path += size;
+			sum += forest->path[first + at[k] + k - size];
+		first += size;
 	}
 	return sum;
 }
 
 double
-l4_iforest_score(L4Forest *forest, const struct varlena *vector)
+l4_iforest_score(const L4Forest *forest, const struct varlena *vector)
 {
 	double		sum;			/* of differences from a normal path: less rounding */
 
@@ -171,7 +115,7 @@ l4_iforest_score(L4Forest *forest, const struct varlena *vector)
 	if (forest->normal == 0)
 		return 0.5;
 	spread(forest, vector);
-	sum = forest->short_nodes != NULL ? sum_short_paths(forest) : sum_paths(forest);
+	sum = forest->short_nodes != NULL ? sum_paths(forest, true) : sum_paths(forest, false);
 	return exp2(-(1 + sum / (double) forest->trees / forest->normal));
 }
 
@@ -200,20 +144,14 @@ compare_contributions(const void *x, const void *y)
 
 /* What an inner node of a tree tests: false where it is no split, since a leaf came before. */
 static bool
-get_split(const L4Forest *forest, int64 tree, uint32 node, uint32 *slot, bool *right)
+get_split(const L4Forest *forest, Size at, uint32 *slot)
 {
-	Size		at = l4_forest_position(forest, tree, node);
-
 	if (forest->short_nodes != NULL)
 	{
-		uint32		threshold = forest->short_nodes[at] & L4_SHORT_NEVER;
-
 		*slot = forest->short_nodes[at] >> 16;
-		*right = forest->short_counts[*slot] > threshold;
-		return threshold != L4_SHORT_NEVER;
+		return (forest->short_nodes[at] & L4_SHORT_NEVER) != L4_SHORT_NEVER;
 	}
 	*slot = forest->nodes[at].slot;
-	*right = forest->counts[*slot] > forest->nodes[at].threshold;
 	return forest->nodes[at].threshold != PG_INT64_MAX;
 }
 
@@ -225,7 +163,7 @@ get_split(const L4Forest *forest, int64 tree, uint32 node, uint32 *slot, bool *r
  * contributions, for every forest and every vector.
  */
 L4Contribution *
-l4_iforest_explain(L4Forest *forest, const struct varlena *vector, int *n)
+l4_iforest_explain(const L4Forest *forest, const struct varlena *vector, int *n)
 {
 	double	   *change = palloc0((forest->nslots + 1) * sizeof(double));
 	bool	   *tested = palloc0((forest->nslots + 1) * sizeof(bool));
@@ -237,12 +175,13 @@ l4_iforest_explain(L4Forest *forest, const struct varlena *vector, int *n)
 	{
 		const double *expected = forest->expected + ((Size) t * 2 << forest->levels);
 		uint32		at = 1;
+		Size		position;
 		uint32		slot;
-		bool		right;
 
-		while (at >> forest->levels == 0 && get_split(forest, t, at, &slot, &right))
+		while (at >> forest->levels == 0 &&
+			   get_split(forest, position = l4_forest_position(forest, t, at), &slot))
 		{
-			uint32		next = at * 2 + right;
+			uint32		next = at * 2 + (step_right(forest, position, forest->short_nodes != NULL) > 0);
 
 			change[slot] += 1 + expected[next] - expected[at];
 			tested[slot] = true;

@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include "access/detoast.h"
 #include "libpq/pqformat.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
@@ -102,39 +101,25 @@ l4_iforest_send(PG_FUNCTION_ARGS)
 }
 
 /*
- * The forest that a call site decoded last. A forest in a table is told by
- * its TOAST pointer, without reading it; any other by size and fingerprint.
+ * The forest that a call site decoded last. It is told by the size and the
+ * first bytes of the value: those are the TOAST pointer of a forest in a
+ * table, which is then not even read, and the fingerprint of any other.
  */
 typedef struct ForestCache
 {
 	MemoryContext context;		/* of forest; child of fn_mcxt */
 	L4Forest   *forest;
-	bool		has_pointer;
-	struct varatt_external pointer;
 	Size		size;
-	uint64		fingerprint;
+	char		start[32];
 } ForestCache;
-
-static bool
-same_pointer(const ForestCache *cache, const struct varatt_external *pointer)
-{
-	return cache->forest != NULL && cache->has_pointer &&
-		cache->pointer.va_valueid == pointer->va_valueid &&
-		cache->pointer.va_toastrelid == pointer->va_toastrelid &&
-		cache->pointer.va_rawsize == pointer->va_rawsize &&
-		cache->pointer.va_extinfo == pointer->va_extinfo;
-}
 
 /* The decoded forest of argument 0. */
 static L4Forest *
 get_forest(FunctionCallInfo fcinfo)
 {
 	ForestCache *cache = fcinfo->flinfo->fn_extra;
-	struct varlena *raw = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(0));
-	struct varatt_external pointer;
-	bool		has_pointer = VARATT_IS_EXTERNAL_ONDISK(raw);
-	struct varlena *bytes;
-	uint64		fingerprint = 0;
+	struct varlena *value = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(0));
+	Size		size;
 	const char *detail;
 	MemoryContext old;
 
@@ -145,34 +130,26 @@ get_forest(FunctionCallInfo fcinfo)
 											   ALLOCSET_DEFAULT_SIZES);
 		fcinfo->flinfo->fn_extra = cache;
 	}
-	if (has_pointer)
-	{
-		VARATT_EXTERNAL_GET_POINTER(pointer, raw);
-		if (same_pointer(cache, &pointer))
-			return cache->forest;
-	}
-	bytes = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
-	if (!has_pointer && cache->forest != NULL &&
-		cache->size == VARSIZE_ANY_EXHDR(bytes) &&
-		l4_iforest_fingerprint(bytes, &fingerprint) &&
-		cache->fingerprint == fingerprint)
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		value = pg_detoast_datum_packed(value);
+	size = VARSIZE_ANY(value);
+	if (cache->forest != NULL && cache->size == size &&
+		memcmp(cache->start, value, Min(size, sizeof(cache->start))) == 0)
 		return cache->forest;
 
 	cache->forest = NULL;
+	cache->size = size;
+	memcpy(cache->start, value, Min(size, sizeof(cache->start)));
 	MemoryContextReset(cache->context);
+	value = pg_detoast_datum_packed(value);
 	old = MemoryContextSwitchTo(cache->context);
-	cache->forest = l4_iforest_decode(bytes, &detail);
+	cache->forest = l4_iforest_decode(value, &detail);
 	MemoryContextSwitchTo(old);
 	if (cache->forest == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("stored iforest is corrupted"),
 				 errdetail_internal("%s", detail)));
-	cache->has_pointer = has_pointer;
-	if (has_pointer)
-		cache->pointer = pointer;
-	cache->size = VARSIZE_ANY_EXHDR(bytes);
-	(void) l4_iforest_fingerprint(bytes, &cache->fingerprint);
 	return cache->forest;
 }
 
