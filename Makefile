@@ -71,24 +71,18 @@ OBJS = \
 	src/lines/structured.o \
 	src/lines/terminal.o \
 	src/lines/timestamps.o \
-	src/pcre/gramscan.o \
-	src/pcre/gramscan_run.o \
 	src/pcre/lazydfa.o \
 	src/pcre/linememo.o \
-	src/pcre/lineprint.o \
 	src/pcre/literal.o \
-	src/pcre/literal_set.o \
+	src/pcre/literalscan.o \
 	src/pcre/multimatch.o \
-	src/pcre/multimatch_group.o \
-	src/pcre/multimatch_scan.o \
 	src/pcre/multimatch_sql.o \
 	src/pcre/pcre.o \
 	src/pcre/pcre_cache.o \
 	src/pcre/pcre_sql.o \
+	src/pcre/regexchar.o \
 	src/pcre/regexnfa.o \
-	src/pcre/regexset.o \
 	src/pcre/regextree.o \
-	src/pcre/shortscan.o \
 	src/template/drain.o \
 	src/template/drain_io.o \
 	src/template/drain_store.o \

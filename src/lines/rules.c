@@ -67,7 +67,7 @@ get_signature(JsonbContainer *object, MemoryContext cxt)
 
 	if (!get_string(object, "signature", &value, &len))
 		bad_ruleset("A rule has no string \"signature\".");
-	return l4_regex_compile_ext(value, len, L4_REGEX_JIT_LATER, cxt);
+	return l4_regex_compile(value, len, L4_REGEX_JIT_LATER, cxt);
 }
 
 /*
@@ -135,7 +135,7 @@ compile_header(const char *p, int len, MemoryContext cxt)
 	header = palloc(len);
 	memcpy(header, p, len - 4);
 	header[len - 4] = ')';
-	return l4_regex_compile_ext(header, len - 3, L4_REGEX_NO_JIT, cxt);
+	return l4_regex_compile(header, len - 3, L4_REGEX_NO_JIT, cxt);
 }
 
 static void

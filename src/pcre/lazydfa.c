@@ -2,12 +2,13 @@
  * lazydfa.c
  *		Which of many patterns may match a line, at one step a byte.
  *
- * A deterministic automaton over the nondeterministic one of all patterns,
- * of which only the states that lines lead to are made. A state is the set of
- * instructions that may be next, and the kind of byte just read. What may
- * begin anywhere is in all states and therefore in none. An assertion waits
- * in the set until the next byte is known; so a match behind one is told one
- * byte late, at the end of the line by a step that reads no byte.
+ * A deterministic automaton over the nondeterministic one of all patterns
+ * (regexnfa.c), of which only those states are made that lines lead to. A
+ * state is the set of instructions that are next, and the kind of the byte
+ * just read. Instructions that read no byte are followed when the next byte
+ * is known, since assertions depend on it. So a match is told one byte late,
+ * at the end of the line by a step that reads no byte. What may begin at any
+ * byte is left out of the sets, since all of them would have it.
  *
  * States have a limited room. When it is full, all are thrown away and made
  * again as needed; when that happens too soon, the caller is told.
@@ -21,12 +22,13 @@
 #include "base/ascii.h"
 #include "base/order.h"
 #include "pcre/lazydfa.h"
+#include "pcre/patternset.h"
 #include "pcre/regexnfa.h"
 
 /* Room for states, in bytes. */
 #define ROOM (8 * 1024 * 1024)
 
-/* A state must have paid by so many bytes read before it is thrown away. */
+/* States pay if so many bytes were read for each of them before the room is full. */
 #define BYTES_A_STATE 100
 
 #define STATE_SLOTS 16384		/* of the hash table of states, a power of two */
@@ -44,22 +46,22 @@ typedef enum Before
 } Before;
 #define N_BEFORE 4
 
-typedef struct List
+typedef struct Numbers
 {
 	int			n;
 	int32	   *items;
-} List;
+} Numbers;
 
-typedef struct State
+typedef struct DfaState
 {
-	List		next;			/* instructions, ascending: sets, and assertions that wait */
-	List		matches;		/* patterns that were found on the way into it */
+	Numbers		next;			/* instructions, ascending */
+	Numbers		matches;		/* patterns that were found on the way into it, ascending */
 	Before		before;
 	uint32		hash;
 	int			chain;			/* of the same slot, -1 none */
-} State;
+} DfaState;
 
-/* Entries of the table: where the row of the next state begins, and a flag when there is more to do. */
+/* Entries of the table: where the row of the next state begins, and a flag when it has matches. */
 #define LOOK UINT32_C(0x80000000)
 #define UNKNOWN UINT32_C(0xFFFFFFFF)
 
@@ -70,11 +72,10 @@ struct L4Dfa
 	int			nclasses;		/* of bytes that no set tells apart; one more is the end */
 	uint8		class_of[256];
 	uint8		example[256];	/* a byte of each class */
-	List	   *begun[N_BEFORE];	/* what begins at a place, by class of the byte read there; items NULL: not known */
-	List	   *begun_matches[N_BEFORE];
+	Numbers	   *begun[N_BEFORE];	/* next if a pattern begins with a byte, by its class; items NULL: not known yet */
 
 	MemoryContext room;			/* states and table; reset when full */
-	State	   *states;
+	DfaState   *states;
 	int			nstates;
 	int			states_size;
 	uint32	   *table;
@@ -84,11 +85,11 @@ struct L4Dfa
 
 	/* for making states */
 	uint32		generation;
-	uint32	   *now_marks;		/* by instruction: looked at before the byte */
-	uint32	   *later_marks;	/* and behind it */
+	uint32	   *read_marks;		/* by instruction: generation in which it was read */
+	uint32	   *next_marks;		/* by instruction: generation in which it became one of next */
 	int32	   *stack;
-	List		later;
-	List		found;
+	Numbers		next;
+	Numbers		found;
 };
 
 L4Dfa *
@@ -112,12 +113,17 @@ l4_dfa_free(L4Dfa *dfa)
 }
 
 bool
-l4_dfa_add(L4Dfa *dfa, const L4Node *tree, int pattern)
+l4_dfa_add(L4Dfa *dfa, const char *text, int len, int pattern)
 {
-	MemoryContext old = MemoryContextSwitchTo(dfa->cxt);
-	bool		fit = l4_nfa_add(dfa->nfa, tree, pattern);
+	MemoryContext cxt = AllocSetContextCreate(dfa->cxt, "l4 pattern tree", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	bool		caseless;
+	bool		tells_digits;
+	L4RegexNode *tree = l4_regex_tree(text, len, &caseless, &tells_digits);
+	bool		fit = tree != NULL && l4_nfa_add(dfa->nfa, tree, pattern);
 
 	MemoryContextSwitchTo(old);
+	MemoryContextDelete(cxt);
 	return fit;
 }
 
@@ -163,10 +169,10 @@ row_len(const L4Dfa *dfa)
 
 /* ---- states ---- */
 
-static List
-copy_list(const List *list)
+static Numbers
+copy_list(const Numbers *list)
 {
-	List		copy = {list->n, palloc(sizeof(int32) * Max(list->n, 1))};
+	Numbers		copy = {list->n, palloc(sizeof(int32) * Max(list->n, 1))};
 
 	if (list->n > 0)
 		memcpy(copy.items, list->items, sizeof(int32) * list->n);
@@ -174,25 +180,25 @@ copy_list(const List *list)
 }
 
 static bool
-same_list(const List *a, const List *b)
+same_list(const Numbers *a, const Numbers *b)
 {
 	return a->n == b->n && memcmp(a->items, b->items, sizeof(int32) * a->n) == 0;
 }
 
 static uint32
-hash_list(const List *list)
+hash_list(const Numbers *list)
 {
 	return hash_bytes((const unsigned char *) list->items, sizeof(int32) * list->n);
 }
 
 /* The state with these lists, made if there is none yet. */
 static int
-get_state(L4Dfa *dfa, const List *next, const List *matches, Before before)
+get_state(L4Dfa *dfa, const Numbers *next, const Numbers *matches, Before before)
 {
 	uint32		hash = hash_combine(hash_combine(hash_list(next), hash_list(matches)), before);
 	int			slot = hash & (STATE_SLOTS - 1);
 	MemoryContext old;
-	State	   *state;
+	DfaState   *state;
 	uint32	   *row;
 
 	for (int i = dfa->slots[slot]; i >= 0; i = dfa->states[i].chain)
@@ -206,7 +212,7 @@ get_state(L4Dfa *dfa, const List *next, const List *matches, Before before)
 	if (dfa->nstates == dfa->states_size)
 	{
 		dfa->states_size *= 2;
-		dfa->states = repalloc(dfa->states, sizeof(State) * dfa->states_size);
+		dfa->states = repalloc(dfa->states, sizeof(DfaState) * dfa->states_size);
 		dfa->table = repalloc(dfa->table, sizeof(uint32) * dfa->states_size * row_len(dfa));
 	}
 	state = &dfa->states[dfa->nstates];
@@ -219,25 +225,25 @@ get_state(L4Dfa *dfa, const List *next, const List *matches, Before before)
 	row = dfa->table + dfa->nstates * row_len(dfa);
 	for (int k = 0; k < row_len(dfa); k++)
 		row[k] = UNKNOWN;
-	dfa->used += sizeof(State) + sizeof(uint32) * row_len(dfa) +
+	dfa->used += sizeof(DfaState) + sizeof(uint32) * row_len(dfa) +
 		sizeof(int32) * (next->n + matches->n);
 	MemoryContextSwitchTo(old);
 	return dfa->nstates++;
 }
 
-/* Throw all states away but the first, in which lines begin. */
+/* Throw all states away but the one in which lines begin. */
 static void
 empty_room(L4Dfa *dfa)
 {
 	MemoryContext old;
 	int32		unused = 0;
-	List		none = {0, &unused};
+	Numbers		none = {0, &unused};
 
 	MemoryContextReset(dfa->room);
 	old = MemoryContextSwitchTo(dfa->room);
 	dfa->nstates = 0;
 	dfa->states_size = 64;
-	dfa->states = palloc(sizeof(State) * dfa->states_size);
+	dfa->states = palloc(sizeof(DfaState) * dfa->states_size);
 	dfa->table = palloc(sizeof(uint32) * dfa->states_size * row_len(dfa));
 	dfa->slots = palloc(sizeof(int) * STATE_SLOTS);
 	memset(dfa->slots, 0xFF, sizeof(int) * STATE_SLOTS);
@@ -247,18 +253,18 @@ empty_room(L4Dfa *dfa)
 	get_state(dfa, &none, &none, BEFORE_START);
 }
 
-/* The same, and go on where the line stands. */
+/* The same in the middle of a line: keep the state at hand as well. */
 static uint32
 empty_room_at(L4Dfa *dfa, uint32 row)
 {
-	const State *state = &dfa->states[row / row_len(dfa)];
-	List		next = state->next;
-	List		matches = state->matches;
+	const DfaState *state = &dfa->states[row / row_len(dfa)];
+	Numbers		next = state->next;
+	Numbers		matches = state->matches;
 	Before		before = state->before;
 
-	memcpy(dfa->later.items, next.items, sizeof(int32) * next.n);
+	memcpy(dfa->next.items, next.items, sizeof(int32) * next.n);
 	memcpy(dfa->found.items, matches.items, sizeof(int32) * matches.n);
-	next.items = dfa->later.items;
+	next.items = dfa->next.items;
 	matches.items = dfa->found.items;
 	empty_room(dfa);
 	return get_state(dfa, &next, &matches, before) * row_len(dfa);
@@ -272,14 +278,11 @@ l4_dfa_prepare(L4Dfa *dfa)
 
 	find_classes(dfa);
 	for (int i = 0; i < N_BEFORE; i++)
-	{
-		dfa->begun[i] = palloc0(sizeof(List) * row_len(dfa));
-		dfa->begun_matches[i] = palloc0(sizeof(List) * row_len(dfa));
-	}
-	dfa->now_marks = palloc0(sizeof(uint32) * n);
-	dfa->later_marks = palloc0(sizeof(uint32) * n);
-	dfa->stack = palloc(sizeof(int32) * 4 * n);
-	dfa->later.items = palloc(sizeof(int32) * n);
+		dfa->begun[i] = palloc0(sizeof(Numbers) * row_len(dfa));
+	dfa->read_marks = palloc0(sizeof(uint32) * n);
+	dfa->next_marks = palloc0(sizeof(uint32) * n);
+	dfa->stack = palloc(sizeof(int32) * 2 * n);
+	dfa->next.items = palloc(sizeof(int32) * n);
 	dfa->found.items = palloc(sizeof(int32) * n);
 	MemoryContextSwitchTo(old);
 	empty_room(dfa);
@@ -311,9 +314,18 @@ holds(L4Assert assertion, Before before, int c, bool end)
 	return true;
 }
 
-/* The byte was read and this instruction is next: what is it, past the splits? */
 static void
-go_on(L4Dfa *dfa, int32 instruction)
+add_next(L4Dfa *dfa, int32 instruction)
+{
+	if (dfa->next_marks[instruction] == dfa->generation)
+		return;
+	dfa->next_marks[instruction] = dfa->generation;
+	dfa->next.items[dfa->next.n++] = instruction;
+}
+
+/* This instruction is next and the byte is known: past splits and assertions, read it. */
+static void
+read_byte(L4Dfa *dfa, int32 instruction, Before before, int c, bool end)
 {
 	int			depth = 0;
 
@@ -323,62 +335,25 @@ go_on(L4Dfa *dfa, int32 instruction)
 		int32		i = dfa->stack[--depth];
 		const L4Instruction *code = &dfa->nfa->code[i];
 
-		if (dfa->later_marks[i] == dfa->generation)
+		if (dfa->read_marks[i] == dfa->generation)
 			continue;
-		dfa->later_marks[i] = dfa->generation;
+		dfa->read_marks[i] = dfa->generation;
 		switch ((L4Op) code->op)
 		{
 			case L4_OP_SPLIT:
 				dfa->stack[depth++] = code->b;
 				dfa->stack[depth++] = code->a;
 				break;
-			case L4_OP_MATCH:
-				dfa->found.items[dfa->found.n++] = i;
-				break;
-			default:
-				dfa->later.items[dfa->later.n++] = i;
-				break;
-		}
-	}
-}
-
-/* This instruction is next and the byte is known: past splits and assertions, read it. */
-static void
-read_byte(L4Dfa *dfa, int32 instruction, Before before, int c, bool end)
-{
-	/* go_on uses the first half of the stack meanwhile; each split puts two in at most once */
-	int32	   *stack = dfa->stack + 2 * (dfa->nfa->n + 1);
-	int			depth = 0;
-
-	stack[depth++] = instruction;
-	while (depth > 0)
-	{
-		int32		i = stack[--depth];
-		const L4Instruction *code = &dfa->nfa->code[i];
-
-		if (dfa->now_marks[i] == dfa->generation)
-			continue;
-		dfa->now_marks[i] = dfa->generation;
-		switch ((L4Op) code->op)
-		{
-			case L4_OP_SPLIT:
-				stack[depth++] = code->b;
-				stack[depth++] = code->a;
-				break;
 			case L4_OP_ASSERT:
 				if (holds(code->assertion, before, c, end))
-					stack[depth++] = code->a;
+					dfa->stack[depth++] = code->a;
 				break;
 			case L4_OP_SET:
 				if (!end && l4_byte_set_has(&dfa->nfa->sets[code->set], c))
-					go_on(dfa, code->a);
+					add_next(dfa, code->a);
 				break;
 			case L4_OP_MATCH:
-				if (dfa->later_marks[i] != dfa->generation)
-				{
-					dfa->later_marks[i] = dfa->generation;
-					dfa->found.items[dfa->found.n++] = i;
-				}
+				dfa->found.items[dfa->found.n++] = code->a;
 				break;
 		}
 	}
@@ -390,11 +365,11 @@ start_step(L4Dfa *dfa)
 	dfa->generation++;
 	if (dfa->generation == 0)
 		elog(ERROR, "too many steps of an automaton");
-	dfa->later.n = 0;
+	dfa->next.n = 0;
 	dfa->found.n = 0;
 }
 
-/* What begins at a place, when a byte of this class is read there: found out once. */
+/* What is next if a pattern begins with a byte of this class: found out once. */
 static void
 find_begun(L4Dfa *dfa, Before before, int class)
 {
@@ -407,20 +382,8 @@ find_begun(L4Dfa *dfa, Before before, int class)
 	for (int i = 0; i < dfa->nfa->nstarts; i++)
 		read_byte(dfa, dfa->nfa->starts[i], before, end ? 0 : dfa->example[class], end);
 	old = MemoryContextSwitchTo(dfa->cxt);
-	dfa->begun[before][class] = copy_list(&dfa->later);
-	dfa->begun_matches[before][class] = copy_list(&dfa->found);
+	dfa->begun[before][class] = copy_list(&dfa->next);
 	MemoryContextSwitchTo(old);
-}
-
-static void
-add_begun(L4Dfa *dfa, const List *begun, List *to)
-{
-	for (int i = 0; i < begun->n; i++)
-		if (dfa->later_marks[begun->items[i]] != dfa->generation)
-		{
-			dfa->later_marks[begun->items[i]] = dfa->generation;
-			to->items[to->n++] = begun->items[i];
-		}
 }
 
 /* From a state over a class of bytes: the entry of the table, made now. */
@@ -428,7 +391,7 @@ static uint32
 make_entry(L4Dfa *dfa, uint32 from, int class)
 {
 	int			row = from / row_len(dfa);
-	const State *state = &dfa->states[row];
+	const DfaState *state = &dfa->states[row];
 	Before		before = state->before;
 	bool		end = (class == dfa->nclasses);
 	int			c = end ? 0 : dfa->example[class];
@@ -439,11 +402,11 @@ make_entry(L4Dfa *dfa, uint32 from, int class)
 	start_step(dfa);
 	for (int i = 0; i < state->next.n; i++)
 		read_byte(dfa, state->next.items[i], before, c, end);
-	add_begun(dfa, &dfa->begun[before][class], &dfa->later);
-	add_begun(dfa, &dfa->begun_matches[before][class], &dfa->found);
-	qsort(dfa->later.items, dfa->later.n, sizeof(int32), l4_order_int32);
+	for (int i = 0; i < dfa->begun[before][class].n; i++)
+		add_next(dfa, dfa->begun[before][class].items[i]);
+	qsort(dfa->next.items, dfa->next.n, sizeof(int32), l4_order_int32);
 	qsort(dfa->found.items, dfa->found.n, sizeof(int32), l4_order_int32);
-	to = get_state(dfa, &dfa->later, &dfa->found, end ? BEFORE_OTHER : before_next(c));
+	to = get_state(dfa, &dfa->next, &dfa->found, end ? BEFORE_OTHER : before_next(c));
 	entry = (uint32) to * row_len(dfa) | (dfa->found.n > 0 ? LOOK : 0);
 	dfa->table[from + class] = entry;
 	return entry;
@@ -454,7 +417,7 @@ static pg_noinline uint32
 look(L4Dfa *dfa, uint32 from, int class, uint64 *found)
 {
 	uint32		entry = dfa->table[from + class];
-	const State *state;
+	const DfaState *state;
 
 	if (entry == UNKNOWN)
 		entry = make_entry(dfa, from, class);
@@ -463,11 +426,7 @@ look(L4Dfa *dfa, uint32 from, int class, uint64 *found)
 	entry &= ~LOOK;
 	state = &dfa->states[entry / row_len(dfa)];
 	for (int i = 0; i < state->matches.n; i++)
-	{
-		int			pattern = dfa->nfa->code[state->matches.items[i]].a;
-
-		found[pattern >> 6] |= UINT64CONST(1) << (pattern & 63);
-	}
+		l4_patternset_add(found, state->matches.items[i]);
 	return entry;
 }
 

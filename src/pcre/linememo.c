@@ -13,12 +13,6 @@
 #include "utils/memutils.h"
 
 #include "pcre/linememo.h"
-#include "pcre/shortscan.h"
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAVE_AVX2 1
-#include <immintrin.h>
-#endif
 
 #define PLACES 2048				/* a power of two */
 
@@ -26,7 +20,8 @@
 #define TRIAL 1024
 #define PAUSE (16 * TRIAL)
 
-#define STEP 32					/* bytes folded at once */
+/* Eight bytes of this value. */
+#define EIGHT(c) (UINT64CONST(0x0101010101010101) * (c))
 
 struct L4LineMemo
 {
@@ -35,12 +30,11 @@ struct L4LineMemo
 	int			tried;			/* lines of this trial */
 	int			known;
 	int			pause;			/* lines to leave out */
-	bool		avx2;			/* this machine has it */
 
 	/* the line at hand */
 	uint64		hash;
 	int			len;
-	char		folded[L4_MEMO_LINE_MAX + STEP];
+	char		folded[L4_MEMO_LINE_MAX + sizeof(uint64)];
 };
 
 L4LineMemo *
@@ -48,7 +42,6 @@ l4_linememo_create(MemoryContext parent)
 {
 	L4LineMemo *memo = MemoryContextAllocZero(parent, sizeof(L4LineMemo));
 
-	memo->avx2 = l4_short_available();
 	memo->cxt = AllocSetContextCreate(parent, "l4 known lines", ALLOCSET_DEFAULT_SIZES);
 	return memo;
 }
@@ -81,81 +74,45 @@ l4_linememo_is_worth(L4LineMemo *memo, int len)
 
 /* ---- folding ---- */
 
-/* A hash that is good enough for a table whose lines are compared. */
+/* Each digit of eight bytes becomes '0'. */
 static inline uint64
-mix(uint64 hash, uint64 bytes)
+fold_eight(uint64 bytes)
 {
+	uint64		low = bytes & EIGHT(0x7F);
+	uint64		from_0 = low + EIGHT(0x80 - '0');	/* 0x80 in a byte: it is '0' or more */
+	uint64		above_9 = low + EIGHT(0x7F - '9');
+	uint64		digits = from_0 & ~above_9 & ~bytes & EIGHT(0x80);
+
+	return bytes & ~((digits >> 7) * 0x0F);
+}
+
+/* Fold the eight bytes at this place of the line and add them to the hash. */
+static inline uint64
+fold_word(L4LineMemo *memo, int at, uint64 bytes, uint64 hash)
+{
+	bytes = fold_eight(bytes);
+	memcpy(memo->folded + at, &bytes, sizeof(uint64));
 	hash = (hash ^ bytes) * UINT64CONST(0x9E3779B97F4A7C15);
 	return hash ^ hash >> 32;
 }
 
-#ifdef HAVE_AVX2
-
-/* Fold the line, zeros behind it, and hash it: the halves of eight bytes, told apart by where they stand, multiplied and added up. */
-__attribute__((target("avx2")))
-static void
-fold_avx2(L4LineMemo *memo, const char *line, int len)
-{
-	const __m256i zero = _mm256_set1_epi8('0');
-	const __m256i nine = _mm256_set1_epi8(9);
-	const __m256i step = _mm256_set1_epi64x(INT64CONST(0x9E3779B185EBCA87));
-	__m256i		key = step;
-	__m256i		sum = _mm256_setzero_si256();
-	uint64		sums[4];
-
-	for (int i = 0; i < len; i += STEP)
-	{
-		char		rest[STEP] = {0};
-		__m256i		bytes;
-		__m256i		from_0;
-
-		if (i + STEP > len)
-			memcpy(rest, line + i, len - i);
-		bytes = _mm256_loadu_si256((const __m256i *) (i + STEP > len ? rest : line + i));
-		from_0 = _mm256_sub_epi8(bytes, zero);
-		bytes = _mm256_blendv_epi8(bytes, zero, _mm256_cmpeq_epi8(_mm256_min_epu8(from_0, nine), from_0));
-		_mm256_storeu_si256((__m256i *) (memo->folded + i), bytes);
-		bytes = _mm256_xor_si256(bytes, key);
-		key = _mm256_add_epi64(key, step);
-		sum = _mm256_add_epi64(sum, _mm256_mul_epu32(bytes, _mm256_srli_epi64(bytes, 32)));
-	}
-	_mm256_storeu_si256((__m256i *) sums, sum);
-	memo->hash = len;
-	for (int k = 0; k < 4; k++)
-		memo->hash = mix(memo->hash, sums[k]);
-}
-
-#endif
-
-/* The same on any machine. */
-static void
-fold_plain(L4LineMemo *memo, const char *line, int len)
-{
-	memo->hash = len;
-	memset(memo->folded + len / STEP * STEP, 0, STEP);
-	for (int i = 0; i < len; i++)
-		memo->folded[i] = l4_fold_digit(line[i]);
-	for (int i = 0; i < len; i += 8)
-	{
-		uint64		bytes;
-
-		memcpy(&bytes, memo->folded + i, 8);
-		memo->hash = mix(memo->hash, bytes);
-	}
-}
-
+/* Fold the line and hash what comes of it; the hash may be weak, since folded lines are compared. */
 static void
 fold_line(L4LineMemo *memo, const char *line, int len)
 {
-	memo->len = len;
-#ifdef HAVE_AVX2
-	if (memo->avx2)
+	uint64		hash = len;
+	uint64		bytes;
+	int			at;
+
+	for (at = 0; at + (int) sizeof(uint64) <= len; at += sizeof(uint64))
 	{
-		fold_avx2(memo, line, len);
-		return;
+		memcpy(&bytes, line + at, sizeof(uint64));
+		hash = fold_word(memo, at, bytes, hash);
 	}
-#endif
-	fold_plain(memo, line, len);
+	bytes = 0;
+	memcpy(&bytes, line + at, len - at);
+	memo->hash = fold_word(memo, at, bytes, hash);
+	memo->len = len;
 }
 
 /* ---- notes ---- */
@@ -188,12 +145,6 @@ l4_linememo_find(L4LineMemo *memo, const char *line, int len)
 			return &notes[0];
 		}
 	return NULL;
-}
-
-const char *
-l4_linememo_folded(const L4LineMemo *memo)
-{
-	return memo->folded;
 }
 
 void

@@ -36,9 +36,8 @@ extern void l4_linememo_clear(L4LineMemo *memo);
 /* Are so many lines alike that it is worth looking this one up? To be asked once a line. */
 extern bool l4_linememo_is_worth(L4LineMemo *memo, int len);
 
-/* The note on the line, NULL if there is none. Then it may be told, and the folded text is there until the next call. */
+/* The note on the line, NULL if there is none: then it may be told. */
 extern const L4LineNote *l4_linememo_find(L4LineMemo *memo, const char *line, int len);
-extern const char *l4_linememo_folded(const L4LineMemo *memo);
 extern void l4_linememo_tell(L4LineMemo *memo, const int32 *numbers, int n);
 
 #endif							/* L4_LINEMEMO_H */

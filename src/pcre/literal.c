@@ -3,8 +3,8 @@
  *		What text a regular expression cannot match without.
  *
  * For every part of the pattern's tree: the set of strings that it matches
- * exactly, as long as that is small, and the best sets of which one must
- * occur.
+ * exactly, as long as that is small, and the best set of which one string
+ * must occur in what it matches.
  */
 #include "postgres.h"
 
@@ -13,45 +13,234 @@
 #include "utils/memutils.h"
 
 #include "pcre/literal.h"
-#include "pcre/literal_set.h"
 #include "pcre/regextree.h"
 
-/* A character class counts as its members up to so many. */
+/* A character class counts as its members up to this number. */
 #define CLASS_MAX 8
+
+/* Sets of what a part matches exactly have at most this many strings. */
+#define EXACT_MAX 16
 
 /* Parts nested deeper are taken for any text: each level takes some kB of stack. */
 #define NESTING_MAX 24
 
-typedef struct Context
-{
-	bool		caseless;		/* of the whole pattern: strings in lower case */
-	int			nesting;
-} Context;
+/* The weight of a string of four letters or so. */
+#define NOT_COMMON 16
 
-static void read_part(Context *c, const L4Node *node, L4Part *out);
+/* A set of strings; any means "not known", and then n is 0. */
+typedef struct Strings
+{
+	bool		any;
+	int			n;
+	L4Literal	items[L4_LITERAL_SET];
+} Strings;
+
+/* What is known of a part of the pattern. */
+typedef struct Known
+{
+	Strings		exact;			/* it matches one of these and nothing else */
+	Strings		required;		/* one of these is in what it matches */
+} Known;
+
+typedef struct LiteralReader
+{
+	bool		caseless;		/* the whole pattern: strings in lower case */
+	int			nesting;
+} LiteralReader;
+
+static void read_part(LiteralReader *r, const L4RegexNode *node, Known *out);
+
+/* ---- sets of strings ---- */
 
 static void
-unknown(L4Part *out)
+set_any(Strings *s)
 {
-	l4_strings_any(&out->exact);
-	l4_part_require_nothing(out);
+	s->any = true;
+	s->n = 0;
 }
 
-/* Matches no text itself: an assertion. */
+/* The set of the empty string. */
 static void
-nothing(L4Part *out)
+set_empty(Strings *s)
 {
-	l4_strings_empty(&out->exact);
-	l4_part_require_nothing(out);
+	s->any = false;
+	s->n = 1;
+	s->items[0].len = 0;
+}
+
+/* Without the room that is not used. */
+static void
+copy_strings(Strings *to, const Strings *from)
+{
+	to->any = from->any;
+	to->n = from->n;
+	memcpy(to->items, from->items, sizeof(L4Literal) * from->n);
+}
+
+static bool
+contains(const Strings *s, const L4Literal *item)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->items[i].len == item->len &&
+			memcmp(s->items[i].text, item->text, item->len) == 0)
+			return true;
+	return false;
+}
+
+/* a := a or b; not known when it gets larger than max. */
+static void
+unite(Strings *a, const Strings *b, int max)
+{
+	if (b->any)
+		set_any(a);
+	for (int i = 0; i < b->n && !a->any; i++)
+	{
+		if (contains(a, &b->items[i]))
+			continue;
+		if (a->n == max)
+			set_any(a);
+		else
+			a->items[a->n++] = b->items[i];
+	}
+}
+
+/* to := the beginnings of the strings, which occur wherever these do. */
+static void
+shorten(Strings *to, const Strings *from, int len)
+{
+	to->any = from->any;
+	to->n = 0;
+	for (int i = 0; i < from->n; i++)
+	{
+		L4Literal	item = from->items[i];
+
+		item.len = Min(item.len, len);
+		if (!contains(to, &item))
+			to->items[to->n++] = item;
+	}
+}
+
+/* a := what occurs where one of a or one of b does. Too many strings become fewer by being made shorter. */
+static void
+require_either(Strings *a, const Strings *b)
+{
+	static const int lens[] = {L4_LITERAL_LEN, 16, 12, 8, 6};
+	Strings		first;
+	Strings		second;
+
+	copy_strings(&first, a);
+	for (int i = 0; i < lengthof(lens); i++)
+	{
+		shorten(a, &first, lens[i]);
+		shorten(&second, b, lens[i]);
+		unite(a, &second, L4_LITERAL_SET);
+		if (!a->any || first.any || b->any)
+			return;
+	}
+}
+
+/* a := a followed by b; false, and a as it was, when that is too many or too long. */
+static bool
+append(Strings *a, const Strings *b)
+{
+	Strings		product;
+
+	if (a->any || b->any || a->n * b->n > EXACT_MAX)
+		return false;
+	product.any = false;
+	product.n = 0;
+	for (int i = 0; i < a->n; i++)
+		for (int j = 0; j < b->n; j++)
+		{
+			L4Literal  *item = &product.items[product.n];
+
+			if (a->items[i].len + b->items[j].len > L4_LITERAL_LEN)
+				return false;
+			memcpy(item->text, a->items[i].text, a->items[i].len);
+			memcpy(item->text + a->items[i].len, b->items[j].text, b->items[j].len);
+			item->len = a->items[i].len + b->items[j].len;
+			if (!contains(&product, item))
+				product.n++;
+		}
+	copy_strings(a, &product);
+	return true;
+}
+
+/* ---- which set is best ---- */
+
+int
+l4_literal_weight(const unsigned char *text, int len)
+{
+	int			weight = 0;
+
+	for (int i = 0; i < len; i++)
+	{
+		unsigned char c = text[i];
+
+		if (c == ' ')
+			weight += 2;
+		else if (c != '\0' && strchr(":,.=-_/[]()\"'", c) != NULL)
+			weight += 3;
+		else if (c != '\0' && strchr("etainorsl0123456789", c) != NULL)
+			weight += 4;
+		else
+			weight += (c >= 'a' && c <= 'z') ? 5 : 6;
+	}
+	return weight;
+}
+
+/* How good a set is to look for: the commonest of its strings decides. */
+static int
+score(const Strings *s)
+{
+	int			least = PG_INT32_MAX;
+
+	if (s->any || s->n == 0)
+		return 0;
+	for (int i = 0; i < s->n; i++)
+	{
+		/* a single byte is everywhere */
+		int			weight = s->items[i].len < 2 ? 0 :
+			l4_literal_weight(s->items[i].text, s->items[i].len);
+
+		least = Min(least, weight);
+	}
+	/* many are worse than few, but those that are not common are better than none */
+	return Max(least < NOT_COMMON ? 0 : 1, least - s->n / 3);
+}
+
+/* One of these occurs as well: is that better to know? */
+static void
+require(Known *out, const Strings *candidate)
+{
+	if (score(candidate) > score(&out->required))
+		copy_strings(&out->required, candidate);
+}
+
+/* ---- reading a tree ---- */
+
+static void
+know_nothing(Known *out)
+{
+	set_any(&out->exact);
+	set_any(&out->required);
+}
+
+/* It matches no text itself: an assertion. */
+static void
+know_empty(Known *out)
+{
+	set_empty(&out->exact);
+	set_any(&out->required);
 }
 
 /* A character: its members when they are few and written out, else anything. */
 static void
-read_set(const Context *c, const L4Node *set, L4Part *out)
+read_set(const LiteralReader *r, const L4RegexNode *set, Known *out)
 {
-	L4Strings  *members = &out->exact;
+	Strings    *members = &out->exact;
 
-	nothing(out);
+	know_empty(out);
 	members->n = 0;
 	for (int i = 0; i < 4; i++)
 		for (uint64 bits = set->listed ? set->bytes.bits[i] : 0; bits != 0; bits &= bits - 1)
@@ -59,96 +248,89 @@ read_set(const Context *c, const L4Node *set, L4Part *out)
 			unsigned char byte = i * 64 + pg_rightmost_one_pos64(bits);
 
 			/* capital letters are there in lower case as well when there is no difference */
-			if (c->caseless && byte >= 'A' && byte <= 'Z' && l4_byte_set_has(&set->bytes, byte | 0x20))
+			if (r->caseless && byte >= 'A' && byte <= 'Z' && l4_byte_set_has(&set->bytes, byte | 0x20))
 				continue;
-			if (c->caseless && byte >= 'A' && byte <= 'Z')
+			if (r->caseless && byte >= 'A' && byte <= 'Z')
 				byte |= 0x20;
 			if (members->n == CLASS_MAX)
 			{
-				l4_strings_any(members);
+				set_any(members);
 				return;
 			}
 			members->items[members->n].len = 1;
 			members->items[members->n++].text[0] = byte;
 		}
 	if (members->n == 0)
-		l4_strings_any(members);
+		set_any(members);
 }
 
 static void
-read_repeat(Context *c, const L4Node *repeat, L4Part *out)
+read_repeat(LiteralReader *r, const L4RegexNode *repeat, Known *out)
 {
-	L4Strings	empty;
+	Strings		empty;
 
-	read_part(c, repeat->first, out);
+	read_part(r, repeat->first, out);
 	if (repeat->least > 0)
 	{
 		if (repeat->most == 1)
 			return;
-		l4_part_require(out, &out->exact);
-		l4_strings_any(&out->exact);
+		require(out, &out->exact);
+		set_any(&out->exact);
 	}
 	else if (repeat->most == 1 && !out->exact.any)
 	{
-		l4_strings_empty(&empty);
-		l4_strings_unite(&out->exact, &empty, L4_EXACT_MAX);
-		l4_part_require_nothing(out);
+		set_empty(&empty);
+		unite(&out->exact, &empty, EXACT_MAX);
+		set_any(&out->required);
 	}
 	else
-		unknown(out);
+		know_nothing(out);
 }
 
 static void
-read_sequence(Context *c, const L4Node *sequence, L4Part *out)
+read_sequence(LiteralReader *r, const L4RegexNode *sequence, Known *out)
 {
-	L4Strings	run;			/* what the items since the last unknown one match exactly */
+	Strings		run;			/* what the items since the last unknown one match exactly */
 	bool		whole = true;	/* run is the whole sequence so far */
-	L4Part		item;
+	Known		item;
 
-	l4_part_require_nothing(out);
-	l4_strings_empty(&run);
-	for (const L4Node *node = sequence->first; node != NULL; node = node->next)
+	set_any(&out->required);
+	set_empty(&run);
+	for (const L4RegexNode *node = sequence->first; node != NULL; node = node->next)
 	{
 		CHECK_FOR_INTERRUPTS();
-		read_part(c, node, &item);
-		l4_part_require_all(out, &item);
-		if (l4_strings_append(&run, &item.exact))
+		read_part(r, node, &item);
+		require(out, &item.required);
+		if (append(&run, &item.exact))
 			continue;
-		l4_part_require(out, &run);
+		require(out, &run);
 		whole = false;
-		l4_strings_copy(&run, &item.exact);
+		copy_strings(&run, &item.exact);
 		if (run.any)
-			l4_strings_empty(&run);
+			set_empty(&run);
 	}
-	l4_part_require(out, &run);
-	l4_strings_copy(&out->exact, &run);
+	require(out, &run);
+	copy_strings(&out->exact, &run);
 	if (!whole)
-		l4_strings_any(&out->exact);
+		set_any(&out->exact);
 }
 
 static void
-read_alternatives(Context *c, const L4Node *alternatives, L4Part *out)
+read_alternatives(LiteralReader *r, const L4RegexNode *alternatives, Known *out)
 {
-	L4Part		other;
+	Known		other;
 
-	read_part(c, alternatives->first, out);
-	for (const L4Node *node = alternatives->first->next; node != NULL; node = node->next)
+	read_part(r, alternatives->first, out);
+	for (const L4RegexNode *node = alternatives->first->next; node != NULL; node = node->next)
 	{
-		read_part(c, node, &other);
-		l4_strings_unite(&out->exact, &other.exact, L4_EXACT_MAX);
-		for (int i = 0; i < L4_LITERAL_ALSO; i++)
-		{
-			/* what is required once may as well be required twice */
-			if (out->also[i].any)
-				l4_strings_copy(&out->also[i], &out->required);
-			l4_strings_require_either(&out->also[i], other.also[i].any ? &other.required : &other.also[i]);
-		}
-		l4_strings_require_either(&out->required, &other.required);
+		read_part(r, node, &other);
+		unite(&out->exact, &other.exact, EXACT_MAX);
+		require_either(&out->required, &other.required);
 	}
 }
 
 static void
-read_part(Context *c, const L4Node *node, L4Part *out)
+read_part(LiteralReader *r, const L4RegexNode *node, Known *out)
 {
 	bool		group = false;
 
@@ -158,65 +340,43 @@ read_part(Context *c, const L4Node *node, L4Part *out)
 		node = node->first;
 		group = true;
 	}
-	if (c->nesting >= NESTING_MAX)
+	if (r->nesting >= NESTING_MAX)
 	{
-		unknown(out);
+		know_nothing(out);
 		return;
 	}
-	c->nesting++;
+	r->nesting++;
 	switch (node->kind)
 	{
 		case L4_NODE_NOTHING:
 		case L4_NODE_ASSERT:
-			nothing(out);
+			know_empty(out);
 			break;
 		case L4_NODE_LOOK:
 			/* what it looks at is in the line, but not part of the text around */
-			read_part(c, node->first, out);
-			l4_part_require(out, &out->exact);
-			l4_strings_empty(&out->exact);
+			read_part(r, node->first, out);
+			require(out, &out->exact);
+			set_empty(&out->exact);
 			break;
 		case L4_NODE_SET:
-			read_set(c, node, out);
+			read_set(r, node, out);
 			break;
 		case L4_NODE_SEQUENCE:
-			read_sequence(c, node, out);
+			read_sequence(r, node, out);
 			break;
 		case L4_NODE_ALTERNATIVES:
-			read_alternatives(c, node, out);
+			read_alternatives(r, node, out);
 			break;
 		case L4_NODE_REPEAT:
-			read_repeat(c, node, out);
+			read_repeat(r, node, out);
 			break;
 		case L4_NODE_ANY:
-			unknown(out);
+			know_nothing(out);
 			break;
 	}
 	if (group)
-		l4_part_require(out, &out->exact);
-	c->nesting--;
-}
-
-static void
-copy_set(L4LiteralSet *set, const L4Strings *s)
-{
-	set->n = l4_strings_score(s) > 0 ? s->n : 0;
-	memcpy(set->items, s->items, sizeof(L4Literal) * set->n);
-}
-
-void
-l4_tree_literals(const L4Node *tree, bool caseless, L4Required *required)
-{
-	Context		c = {caseless, 0};
-	L4Part		whole;
-
-	unknown(&whole);
-	if (tree != NULL)
-		read_part(&c, tree, &whole);
-	required->caseless = caseless;
-	copy_set(&required->best, &whole.required);
-	for (int i = 0; i < L4_LITERAL_ALSO; i++)
-		copy_set(&required->also[i], &whole.also[i]);
+		require(out, &out->exact);
+	r->nesting--;
 }
 
 void
@@ -225,10 +385,43 @@ l4_required_literals(const char *pattern, size_t len, L4Required *required)
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 pattern tree",
 											  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	bool		caseless;
-	L4Node	   *tree = l4_regex_tree(pattern, len, &caseless, &required->tells_digits);
+	L4RegexNode *tree = l4_regex_tree(pattern, len, &required->caseless, &required->tells_digits);
+	LiteralReader r = {required->caseless, 0};
+	Known		whole;
 
+	know_nothing(&whole);
+	if (tree != NULL)
+		read_part(&r, tree, &whole);
+	required->best.n = score(&whole.required) > 0 ? whole.required.n : 0;
+	memcpy(required->best.items, whole.required.items, sizeof(L4Literal) * required->best.n);
 	MemoryContextSwitchTo(old);
-	l4_tree_literals(tree, caseless, required);
 	MemoryContextDelete(cxt);
+}
+
+/* ---- looking for literals ---- */
+
+static bool
+literal_in(const L4Literal *literal, const char *text, int len)
+{
+	const char *end = text + len - literal->len + 1;
+
+	while (text < end)
+	{
+		text = memchr(text, literal->text[0], end - text);
+		if (text == NULL)
+			return false;
+		if (memcmp(text, literal->text, literal->len) == 0)
+			return true;
+		text++;
+	}
+	return false;
+}
+
+bool
+l4_any_literal_in(const L4Literal *literals, int n, const char *text, int len)
+{
+	for (int i = 0; i < n; i++)
+		if (literal_in(&literals[i], text, len))
+			return true;
+	return false;
 }

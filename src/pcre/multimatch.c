@@ -2,84 +2,107 @@
  * multimatch.c
  *		Many regular expressions over many lines, each line read once.
  *
- * Of every pattern we know literals of which one must occur (literal.c). They
- * are looked for all at once (gramscan.c); where one occurs, its patterns
- * become candidates. Only candidates are run, and those patterns of which no
- * literal is known.
+ * Each pattern has literals of which one occurs in every line that it matches
+ * (literal.c). All of them are looked for at once (literalscan.c). Patterns
+ * that have one in the line are candidates, and so are those of which no
+ * literal is known. PCRE2 runs the candidates and nothing else.
  *
- * Some patterns are candidates on many lines and match none of them. Mostly
- * such a line lacks other literals that they need: a print of it
- * (lineprint.c) tells that for many literals at once. Where others are rarer
- * in the lines seen, those are scanned for instead of the first guess. What is
- * left has common words only, or none. What running those patterns costs is
- * measured, and where that is more than one pass over the line, they go into
- * a group that an automaton (lazydfa.c) can look at together: it tells which
- * of them may match, and only those are run. It is asked on lines where so
- * many of the group are left that this is faster. What is scanned for and
- * whether a pattern is in the group changes how long a line takes and nothing
- * else.
+ * Two things make candidates fewer. Patterns that were often run in vain form
+ * a group, which an automaton (lazydfa.c) looks at together: it tells which of
+ * them may match the line. And what was found out about a line is kept for all
+ * lines that differ from it in digits only (linememo.c).
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
-#include "portability/instr_time.h"
 #include "utils/memutils.h"
 
-#include "pcre/multimatch_int.h"
+#include "pcre/lazydfa.h"
+#include "pcre/linememo.h"
+#include "pcre/literalscan.h"
+#include "pcre/multimatch.h"
+#include "pcre/patternset.h"
 
-/* The group is chosen after so many lines, and again whenever there were as many more as before. */
+/* The group is chosen after this many lines, and again whenever their number has doubled. */
 #define FIRST_REVIEW 64
 
-/* Runs of a pattern that are timed; later ones cost the same on average. */
-#define TIMED_RUNS 16
+/* A pattern run in vain so often since the last review may join the group. */
+#define OFTEN 8
 
-/* What the automaton costs, in nanoseconds a byte. */
-#define AUTOMATON_NS 2.0
+/* Those who join must have been run in vain on one line of so many. */
+#define WORTH_LINES 16
 
-/* Lines are looked up in the memo from so many on: fewer would not pay for making it. */
+/* From so many candidates of the group on, asking the automaton is faster than running them. */
+#define WORTH_ASKING 2
+
+/* Lines are looked up in the memo from this one on: fewer would not pay for making it. */
 #define MEMO_FROM 1024
 
-/* Candidates of a folded line that lack a literal in the line itself: with more it is better scanned as it is. */
+/* With more candidates that lack their literals in the line itself the note on its folded form is of no use. */
 #define UNLIKE_MAX 2
+
+typedef struct ManyPattern
+{
+	char	   *text;
+	int			len;
+	L4Regex    *compiled;		/* NULL until first run */
+	bool		tells_digits;	/* else it matches all lines of a folded form, or none */
+	bool		unfit;			/* for the group */
+	int64		in_vain;		/* runs without a match since the last review */
+} ManyPattern;
+
+struct L4MultiMatch
+{
+	MemoryContext cxt;
+	int			n;
+	ManyPattern *patterns;
+	L4LiteralScan *scan;
+	L4LineMemo *memo;			/* NULL: too few lines so far */
+	L4Dfa	   *group;			/* NULL: none */
+	int			group_max;		/* patterns it may have */
+	uint64		line_no;
+	uint64		last_review;
+	uint64		next_review;
+
+	int			words;			/* of the sets below */
+	uint64	   *always;			/* patterns without a literal */
+	bool		any_always;
+	uint64	   *members;		/* of the group */
+
+	/* the line at hand */
+	const char *line;
+	int			len;
+	uint64	   *candidates;
+	uint64	   *certain;		/* candidates that are known to match */
+	bool		found;			/* these two are not empty */
+	uint64	   *answer;			/* for one question at a time */
+	int			word;			/* where next() stands */
+	uint64		rest;			/* its bits not yet returned */
+};
 
 /* ---- building ---- */
 
+/* Look for the literals of pattern i, whose text is in place. */
 static void
-copy_needed(Needed *needed, const L4LiteralSet *set)
+add_literals(L4MultiMatch *mm, int i, L4Required *required)
 {
-	needed->n = set->n;
-	needed->items = palloc(sizeof(L4Literal) * Max(set->n, 1));
-	memcpy(needed->items, set->items, sizeof(L4Literal) * set->n);
-	needed->marks = palloc(sizeof(L4Marks) * Max(set->n, 1));
-	for (int i = 0; i < set->n; i++)
-		needed->marks[i] = l4_lineprint_marks(set->items[i].text, set->items[i].len);
-}
+	/* U+017F and U+212A match S and K without case: where they are, the pattern is a candidate */
+	static const L4Literal other_cases[] = {{2, "\xC5\xBF"}, {3, "\xE2\x84\xAA"}};
+	bool		room = true;
 
-/* Read the literals of pattern i, whose text is in place. */
-static void
-add_pattern(L4MultiMatch *mm, int i, L4Required *required)
-{
-	Pattern    *pattern = &mm->patterns[i];
-
-	l4_required_literals(pattern->text, pattern->len, required);
-	pattern->caseless = required->caseless;
-	pattern->tells_digits = required->tells_digits;
-	if (required->best.n == 0)
-	{
-		set_bit(mm->no_literal, i);
-		mm->any_no_literal = true;
-		return;
-	}
-	copy_needed(&pattern->needed[0], &required->best);
-	for (int k = 0; k < L4_LITERAL_ALSO && required->also[k].n > 0; k++)
-		copy_needed(&pattern->needed[1 + k], &required->also[k]);
+	l4_required_literals(mm->patterns[i].text, mm->patterns[i].len, required);
+	mm->patterns[i].tells_digits = required->tells_digits;
+	for (int k = 0; k < required->best.n; k++)
+		room &= l4_literalscan_add(mm->scan, &required->best.items[k], required->caseless, i);
 	if (required->caseless && GetDatabaseEncoding() == PG_UTF8)
+		for (int k = 0; k < lengthof(other_cases); k++)
+			room &= l4_literalscan_add(mm->scan, &other_cases[k], false, i);
+	if (required->best.n == 0 || !room)
 	{
-		set_bit(mm->caseless, i);
-		mm->any_caseless = true;
+		l4_patternset_add(mm->always, i);
+		mm->any_always = true;
 	}
 }
 
@@ -93,28 +116,26 @@ l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryC
 
 	mm->cxt = cxt;
 	mm->n = n;
-	mm->patterns = palloc0(sizeof(Pattern) * Max(n, 1));
-	mm->words = (n + 63) / 64;
-	mm->group_members = palloc0(sizeof(uint64) * Max(mm->words, 1));
-	mm->no_literal = palloc0(sizeof(uint64) * Max(mm->words, 1));
-	mm->caseless = palloc0(sizeof(uint64) * Max(mm->words, 1));
-	mm->candidates = palloc0(sizeof(uint64) * Max(mm->words, 1));
-	mm->certain = palloc0(sizeof(uint64) * Max(mm->words, 1));
-	mm->answer = palloc(sizeof(uint64) * Max(mm->words, 1));
+	mm->patterns = palloc0(sizeof(ManyPattern) * Max(n, 1));
+	mm->scan = l4_literalscan_create(cxt);
+	mm->words = Max(L4_PATTERNSET_WORDS(n), 1);
+	mm->always = palloc0(sizeof(uint64) * mm->words);
+	mm->members = palloc0(sizeof(uint64) * mm->words);
+	mm->candidates = palloc0(sizeof(uint64) * mm->words);
+	mm->certain = palloc0(sizeof(uint64) * mm->words);
+	mm->answer = palloc(sizeof(uint64) * mm->words);
 	mm->word = mm->words;
 	mm->group_max = n;
 	mm->next_review = FIRST_REVIEW;
-	mm->samples = palloc(sizeof(Sample) * SAMPLES);
 	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		mm->patterns[i].text = pnstrdup(patterns[i], lens[i]);
 		mm->patterns[i].len = lens[i];
-		add_pattern(mm, i, required);
+		add_literals(mm, i, required);
 	}
+	l4_literalscan_prepare(mm->scan);
 	pfree(required);
-	mm->folded_scan.folded = true;
-	l4_multimatch_make_scan(mm, &mm->scan);
 	MemoryContextSwitchTo(old);
 	return mm;
 }
@@ -128,79 +149,113 @@ l4_multimatch_free(L4MultiMatch *mm)
 L4Regex *
 l4_multimatch_regex(L4MultiMatch *mm, int i)
 {
-	Pattern    *pattern = &mm->patterns[i];
+	ManyPattern *pattern = &mm->patterns[i];
 
 	if (pattern->compiled == NULL)
-		pattern->compiled = l4_regex_compile(pattern->text, pattern->len, false, mm->cxt);
+		pattern->compiled = l4_regex_compile(pattern->text, pattern->len, 0, mm->cxt);
 	return pattern->compiled;
 }
 
-/* ---- scanning ---- */
+/* ---- the group ---- */
 
-/* A literal occurs: its patterns become candidates. */
 static void
-found_literal(void *arg, int number)
+free_group(L4MultiMatch *mm)
 {
-	L4MultiMatch *mm = (L4MultiMatch *) arg;
-	PatternScan *scan = mm->folded ? &mm->folded_scan : &mm->scan;
-	LiteralUse *use = &scan->uses[number];
+	if (mm->group != NULL)
+		l4_dfa_free(mm->group);
+	mm->group = NULL;
+	memset(mm->members, 0, sizeof(uint64) * mm->words);
+}
 
-	if (use->line_no == mm->line_no)
+/* Make an automaton of these patterns, as far as they are fit. */
+static void
+make_group(L4MultiMatch *mm, const int32 *patterns, int n)
+{
+	L4Dfa	   *group = l4_dfa_create(mm->cxt);
+	int			members = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		ManyPattern *pattern = &mm->patterns[patterns[i]];
+
+		CHECK_FOR_INTERRUPTS();
+		pattern->unfit = !l4_dfa_add(group, pattern->text, pattern->len, patterns[i]);
+		members += !pattern->unfit;
+	}
+	free_group(mm);
+	if (members == 0)
+	{
+		l4_dfa_free(group);
 		return;
-	use->line_no = mm->line_no;
-	mm->found = true;
-	for (int i = use->first; i < use->first + use->n; i++)
-		set_bit(mm->candidates, scan->linked[i]);
-}
-
-bool
-l4_has_one(const Needed *needed, bool caseless, bool folded, const L4LinePrint *print,
-		   const char *text, int len)
-{
-	for (int i = 0; i < needed->n; i++)
-	{
-		L4Literal	literal;
-
-		if (print != NULL && !l4_lineprint_may_have(print, &needed->marks[i]))
-			continue;
-		if (caseless)
-			return true;
-		if (!folded && l4_literal_in(&needed->items[i], text, len))
-			return true;
-		if (!folded)
-			continue;
-		literal = needed->items[i];
-		l4_fold_literal(&literal);
-		if (l4_literal_in(&literal, text, len))
-			return true;
 	}
-	return false;
+	l4_dfa_prepare(group);
+	mm->group = group;
+	for (int i = 0; i < n; i++)
+		if (!mm->patterns[patterns[i]].unfit)
+			l4_patternset_add(mm->members, patterns[i]);
+	/* notes on lines may have fewer candidates now */
+	if (mm->memo != NULL)
+		l4_linememo_clear(mm->memo);
 }
 
-/* The first literals that a candidate needs are there: are the others? */
-static bool
-has_needed(L4MultiMatch *mm, Pattern *pattern)
+/* Members first, then those most often run in vain. */
+static int
+compare_joining(const void *a, const void *b, void *arg)
 {
-	/* where they nearly always are, look only now and then whether that is still so */
-	if (pattern->others_common && !mm->folded && pattern->tried % 16 != 0)
-		return true;
-	if (pattern->needed[1].n == 0 || (pattern->caseless && mm->odd_letters))
-		return true;
-	if (!mm->printed && mm->len <= L4_PRINT_LINE_MAX)
-	{
-		l4_lineprint_make(&mm->print, mm->text, mm->len);
-		mm->printed = true;
-	}
-	pattern->checked++;
-	for (int k = 1; k < NEEDED_MAX && pattern->needed[k].n > 0; k++)
-		if (!l4_has_one(&pattern->needed[k], pattern->caseless, mm->folded,
-						mm->printed ? &mm->print : NULL, mm->text, mm->len))
-		{
-			pattern->rejected++;
-			return false;
-		}
-	return true;
+	const L4MultiMatch *mm = (const L4MultiMatch *) arg;
+	int			x = *(const int32 *) a;
+	int			y = *(const int32 *) b;
+	int64		x_in_vain = l4_patternset_has(mm->members, x) ? PG_INT64_MAX : mm->patterns[x].in_vain;
+	int64		y_in_vain = l4_patternset_has(mm->members, y) ? PG_INT64_MAX : mm->patterns[y].in_vain;
+
+	if (x_in_vain != y_in_vain)
+		return x_in_vain < y_in_vain ? 1 : -1;
+	return x - y;
 }
+
+/* Let patterns that were often run in vain join the group. */
+static void
+review_group(L4MultiMatch *mm)
+{
+	int32	   *joining = palloc(sizeof(int32) * Max(mm->n, 1));
+	int			n = 0;
+	uint64		saved = 0;		/* runs in vain, if they had been in the group */
+
+	for (int i = 0; i < mm->n; i++)
+		if (!mm->patterns[i].unfit &&
+			(mm->patterns[i].in_vain >= OFTEN || l4_patternset_has(mm->members, i)))
+			joining[n++] = i;
+	qsort_arg(joining, n, sizeof(int32), compare_joining, mm);
+	n = Min(n, mm->group_max);
+	for (int i = 0; i < n; i++)
+		if (!l4_patternset_has(mm->members, joining[i]))
+			saved += mm->patterns[joining[i]].in_vain;
+	if (saved * WORTH_LINES > mm->line_no - mm->last_review)
+		make_group(mm, joining, n);
+	pfree(joining);
+	for (int i = 0; i < mm->n; i++)
+		mm->patterns[i].in_vain = 0;
+	mm->last_review = mm->line_no;
+	mm->next_review = mm->line_no * 2;
+}
+
+/* Of the group's candidates only those stay that may match. */
+static void
+ask_group(L4MultiMatch *mm)
+{
+	memset(mm->answer, 0, sizeof(uint64) * mm->words);
+	if (l4_dfa_run(mm->group, mm->line, mm->len, mm->answer))
+		for (int w = 0; w < mm->words; w++)
+			mm->candidates[w] &= mm->answer[w] | ~mm->members[w];
+	else
+	{
+		/* these patterns and lines make too many states: a smaller group may form later */
+		mm->group_max = pg_popcount((const char *) mm->members, sizeof(uint64) * mm->words) / 2;
+		free_group(mm);
+	}
+}
+
+/* ---- candidates of a line ---- */
 
 static void
 clear_candidates(L4MultiMatch *mm)
@@ -213,105 +268,31 @@ clear_candidates(L4MultiMatch *mm)
 	mm->found = false;
 }
 
-/* Of the group's candidates only those stay that may match. */
+/* Find the candidates of the line; with any_digits those of all lines with the same folded form. */
 static void
-ask_group(L4MultiMatch *mm)
+find_candidates(L4MultiMatch *mm, bool any_digits)
 {
-	memset(mm->answer, 0, sizeof(uint64) * mm->words);
-	if (l4_dfa_run(mm->group, mm->text, mm->len, mm->answer))
-		for (int w = 0; w < mm->words; w++)
-			mm->candidates[w] &= mm->answer[w] | ~mm->group_members[w];
-	else
-		l4_multimatch_dissolve(mm);
-}
+	int			asked = 0;
 
-/* Of the candidates only those stay that may match, as far as that is cheaper to tell than to run them. */
-static void
-sift_candidates(L4MultiMatch *mm)
-{
-	double		group_ns = 0;
-
+	clear_candidates(mm);
+	if (mm->any_always)
+		memcpy(mm->candidates, mm->always, sizeof(uint64) * mm->words);
+	mm->found = mm->any_always;
+	mm->found |= l4_literalscan_run(mm->scan, mm->line, mm->len, any_digits, mm->candidates);
+	if (!mm->found || mm->group == NULL)
+		return;
 	for (int w = 0; w < mm->words; w++)
-		for (uint64 bits = mm->candidates[w]; bits != 0; bits &= bits - 1)
-		{
-			int			i = w * 64 + pg_rightmost_one_pos64(bits);
-			Pattern    *pattern = &mm->patterns[i];
-
-			pattern->tried++;
-			if (!has_needed(mm, pattern))
-			{
-				mm->candidates[w] &= ~(bits & -bits);
-				continue;
-			}
-			pattern->in_vain++;
-			if (pattern->in_group)
-				group_ns += l4_mean_ns(pattern);
-		}
-	/* what is found out about a folded line is kept, and so worth more */
-	if (group_ns > (mm->folded ? 0 : mm->ask_ns))
+		asked += pg_popcount64(mm->candidates[w] & mm->members[w]);
+	/* what is found out about a folded form is kept, and so worth more */
+	if (asked >= (any_digits ? 1 : WORTH_ASKING))
 		ask_group(mm);
 }
 
-/* Keep a line now and then, until the next review; not at like distances, since logs repeat. */
-static void
-sample_line(L4MultiMatch *mm)
-{
-	uint64		distance = (mm->next_review - mm->last_review) / SAMPLES;
-
-	if (mm->nsamples < SAMPLES)
-	{
-		Sample	   *sample = &mm->samples[mm->nsamples++];
-
-		sample->len = Min(mm->len, SAMPLE_LEN);
-		memcpy(sample->text, mm->line, sample->len);
-		l4_lineprint_make(&sample->print, sample->text, sample->len);
-	}
-	mm->next_sample = mm->line_no + 1 + murmurhash32(mm->line_no) % (2 * distance);
-}
-
-/* The candidates of the line at hand, or of its folded form: those of all lines that have it, and perhaps more. */
-static void
-find_candidates(L4MultiMatch *mm, const char *text, bool folded)
-{
-	PatternScan *scan = folded ? &mm->folded_scan : &mm->scan;
-
-	mm->text = text;
-	mm->folded = folded;
-	mm->printed = false;
-	clear_candidates(mm);
-	if (mm->any_no_literal)
-	{
-		mm->found = true;
-		memcpy(mm->candidates, mm->no_literal, sizeof(uint64) * mm->words);
-	}
-	l4_gramscan(scan->scan, text, mm->len, found_literal, mm);
-	mm->odd_letters = mm->any_caseless && l4_has_odd_letters(text, mm->len);
-	if (mm->odd_letters)
-	{
-		/* which may match without the literals as we know them */
-		mm->found = true;
-		for (int w = 0; w < mm->words; w++)
-			mm->candidates[w] |= mm->caseless[w];
-	}
-	if (mm->found)
-		sift_candidates(mm);
-}
-
-/* May the pattern match the line itself, by its literals? */
-static bool
-is_like(const L4MultiMatch *mm, const Pattern *pattern)
-{
-	for (int k = 0; k < NEEDED_MAX && pattern->needed[k].n > 0; k++)
-		if (!l4_has_one(&pattern->needed[k], pattern->caseless, false, NULL, mm->line, mm->len))
-			return false;
-	return true;
-}
-
 /*
- * Write down the candidates of the folded line: as the complement of its number
- * what matches all lines that have it, and not what matches none. False if
- * they are many, or patterns that ask for other digits: the note is that the
- * line itself must be scanned.
+ * Write down the candidates of the folded form: as the complement of its number
+ * a pattern that matches all lines that have it, and none that matches no
+ * such line. False if they are many, or ask for other digits than the line has:
+ * then the note says that each line is to be scanned itself.
  */
 static bool
 note_candidates(L4MultiMatch *mm)
@@ -320,24 +301,27 @@ note_candidates(L4MultiMatch *mm)
 	int			n = 0;
 	int			unlike = 0;
 
+	if (mm->found)
+	{
+		memcpy(mm->answer, mm->always, sizeof(uint64) * mm->words);
+		l4_literalscan_run(mm->scan, mm->line, mm->len, 0, mm->answer);
+	}
 	for (int w = 0; mm->found && w < mm->words; w++)
 		for (uint64 bits = mm->candidates[w]; bits != 0; bits &= bits - 1)
 		{
 			int			i = w * 64 + pg_rightmost_one_pos64(bits);
-			int			rc = 0;
+			int			rc = -1;
 
-			unlike += !is_like(mm, &mm->patterns[i]);
+			unlike += !l4_patternset_has(mm->answer, i);
 			if (!mm->patterns[i].tells_digits && n < L4_NOTE_MAX)
-			{
 				rc = l4_regex_exec(l4_multimatch_regex(mm, i), mm->line, mm->len, 0);
-				if (rc == 0)
-				{
-					mm->candidates[w] &= ~(bits & -bits);
-					continue;
-				}
-				if (rc > 0)
-					set_bit(mm->certain, i);
+			if (rc == 0)
+			{
+				l4_patternset_remove(mm->candidates, i);
+				continue;
 			}
+			if (rc > 0)
+				l4_patternset_add(mm->certain, i);
 			if (n == L4_NOTE_MAX || unlike > UNLIKE_MAX)
 			{
 				l4_linememo_tell(mm->memo, NULL, L4_NOTE_NOTHING);
@@ -362,25 +346,23 @@ recall_candidates(L4MultiMatch *mm)
 	note = l4_linememo_find(mm->memo, mm->line, mm->len);
 	if (note == NULL)
 	{
-		if (mm->folded_scan.cxt == NULL)
-			l4_multimatch_make_scan(mm, &mm->folded_scan);
-		find_candidates(mm, l4_linememo_folded(mm->memo), true);
+		find_candidates(mm, true);
 		return note_candidates(mm);
 	}
 	if (note->n == L4_NOTE_NOTHING)
 		return false;
 	clear_candidates(mm);
-	mm->ask_ns = 0;
 	for (int i = 0; i < note->n; i++)
 	{
 		int			number = note->numbers[i];
 
 		mm->found = true;
 		if (number < 0)
-			set_bit(mm->certain, ~number);
-		else
-			mm->patterns[number].in_vain++;
-		set_bit(mm->candidates, number < 0 ? ~number : number);
+		{
+			number = ~number;
+			l4_patternset_add(mm->certain, number);
+		}
+		l4_patternset_add(mm->candidates, number);
 	}
 	return true;
 }
@@ -388,47 +370,28 @@ recall_candidates(L4MultiMatch *mm)
 void
 l4_multimatch_scan(L4MultiMatch *mm, const char *line, int len)
 {
-	mm->saving_ns += Max(mm->vain_ns - mm->ask_ns, 0);
-	mm->vain_ns = 0;
 	mm->line_no++;
 	if (mm->line_no >= mm->next_review)
-		l4_multimatch_review(mm);
+		review_group(mm);
 	mm->line = line;
 	mm->len = len;
-	mm->ask_ns = AUTOMATON_NS * len;
-	if (mm->line_no >= mm->next_sample)
-		sample_line(mm);
 	if (mm->line_no < MEMO_FROM || !recall_candidates(mm))
-		find_candidates(mm, line, false);
+		find_candidates(mm, false);
 	mm->word = mm->found ? -1 : mm->words;
 	mm->rest = 0;
 }
 
 /* Run a candidate; the result is that of l4_regex_exec. */
 static int
-run(L4MultiMatch *mm, int i)
+run_candidate(L4MultiMatch *mm, int i)
 {
-	Pattern    *pattern = &mm->patterns[i];
-	bool		timed = (pattern->timed < TIMED_RUNS && pattern->compiled != NULL);
-	instr_time	start;
 	int			rc;
 
-	if (timed)
-		INSTR_TIME_SET_CURRENT(start);
+	if (l4_patternset_has(mm->certain, i))
+		return 1;
 	rc = l4_regex_exec(l4_multimatch_regex(mm, i), mm->line, mm->len, 0);
-	if (timed)
-	{
-		instr_time	end;
-
-		INSTR_TIME_SET_CURRENT(end);
-		INSTR_TIME_SUBTRACT(end, start);
-		pattern->ns += INSTR_TIME_GET_DOUBLE(end) * 1e9;
-		pattern->timed++;
-	}
-	if (rc != 0)
-		pattern->in_vain--;
-	else if (!pattern->in_group)
-		mm->vain_ns += l4_mean_ns(pattern);
+	if (rc == 0)
+		mm->patterns[i].in_vain++;
 	return rc;
 }
 
@@ -452,7 +415,7 @@ l4_multimatch_next(L4MultiMatch *mm, bool *gave_up)
 		}
 		pattern = mm->word * 64 + pg_rightmost_one_pos64(mm->rest);
 		mm->rest &= mm->rest - 1;
-		rc = has_bit(mm->certain, pattern) ? 1 : run(mm, pattern);
+		rc = run_candidate(mm, pattern);
 		if (rc == 0)
 			continue;
 		*gave_up = (rc < 0);

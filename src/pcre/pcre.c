@@ -199,8 +199,6 @@ compile_options(int options)
 	}
 	else
 		flags |= PCRE2_NEVER_UTF;	/* "(*UTF)" would take unchecked bytes for characters */
-	if (options & L4_REGEX_CASELESS)
-		flags |= PCRE2_CASELESS;
 	return flags;
 }
 
@@ -228,13 +226,31 @@ finish_compile(L4Regex *re, int options)
 		re->jit = jit_compile(re->code);
 }
 
+/* Compile the source of a pattern into its context; NULL, and error and offset set, when it is invalid. */
+static pcre2_code *
+compile_source(const L4Regex *re, uint32 more_options, int *error, PCRE2_SIZE *offset)
+{
+	pcre2_general_context *general = pcre2_general_context_create(pcre_malloc, pcre_free, re->cxt);
+	pcre2_compile_context *compile;
+	pcre2_code *code;
+
+	if (general == NULL)
+		out_of_memory();
+	compile = pcre2_compile_context_create(general);
+	if (compile == NULL)
+		out_of_memory();
+	code = pcre2_compile((PCRE2_SPTR) re->source, re->source_len, re->compile_options | more_options,
+						 error, offset, compile);
+	pcre2_compile_context_free(compile);
+	pcre2_general_context_free(general);
+	return code;
+}
+
 L4Regex *
 l4_regex_try_compile(const char *pattern, size_t len, int options, MemoryContext parent,
 					 char **reason, size_t *offset)
 {
 	MemoryContext cxt;
-	pcre2_general_context *general;
-	pcre2_compile_context *compile;
 	L4Regex    *re;
 	int			error = 0;
 	PCRE2_SIZE	error_offset = 0;
@@ -254,16 +270,7 @@ l4_regex_try_compile(const char *pattern, size_t len, int options, MemoryContext
 	memcpy(re->source, pattern, len);
 	re->source[len] = '\0';
 	re->source_len = len;
-	general = pcre2_general_context_create(pcre_malloc, pcre_free, cxt);
-	if (general == NULL)
-		out_of_memory();
-	compile = pcre2_compile_context_create(general);
-	if (compile == NULL)
-		out_of_memory();
-	re->code = pcre2_compile((PCRE2_SPTR) re->source, len, re->compile_options,
-							 &error, &error_offset, compile);
-	pcre2_compile_context_free(compile);
-	pcre2_general_context_free(general);
+	re->code = compile_source(re, 0, &error, &error_offset);
 	if (re->code == NULL)
 	{
 		char		text[256];
@@ -290,7 +297,7 @@ l4_regex_display(const char *pattern, size_t len)
 }
 
 L4Regex *
-l4_regex_compile_ext(const char *pattern, size_t len, int options, MemoryContext cxt)
+l4_regex_compile(const char *pattern, size_t len, int options, MemoryContext cxt)
 {
 	char	   *reason;
 	size_t		offset;
@@ -319,12 +326,6 @@ l4_regex_compile_ext(const char *pattern, size_t len, int options, MemoryContext
 	return NULL;				/* keep the compiler quiet */
 }
 
-L4Regex *
-l4_regex_compile(const char *pattern, size_t len, bool caseless, MemoryContext cxt)
-{
-	return l4_regex_compile_ext(pattern, len, caseless ? L4_REGEX_CASELESS : 0, cxt);
-}
-
 void
 l4_regex_free(L4Regex *re)
 {
@@ -335,24 +336,12 @@ l4_regex_free(L4Regex *re)
 static void
 compile_windowed(L4Regex *re)
 {
-	pcre2_general_context *general;
-	pcre2_compile_context *compile;
 	int			error;
 	PCRE2_SIZE	offset;
 
-	general = pcre2_general_context_create(pcre_malloc, pcre_free, re->cxt);
-	if (general == NULL)
-		out_of_memory();
-	compile = pcre2_compile_context_create(general);
-	if (compile == NULL)
-		out_of_memory();
-	re->windowed = pcre2_compile((PCRE2_SPTR) re->source, re->source_len,
-								 re->compile_options | PCRE2_USE_OFFSET_LIMIT,
-								 &error, &offset, compile);
+	re->windowed = compile_source(re, PCRE2_USE_OFFSET_LIMIT, &error, &offset);
 	if (re->windowed == NULL)
 		out_of_memory();		/* it compiled before */
-	pcre2_compile_context_free(compile);
-	pcre2_general_context_free(general);
 	re->windowed_jit = jit_compile(re->windowed);
 }
 

@@ -19,23 +19,19 @@
 /* Memory of one match of the interpreter, in kB. */
 #define L4_PCRE_HEAP_LIMIT 20480
 
-/* Options of l4_regex_compile_ext */
-#define L4_REGEX_CASELESS	1
-#define L4_REGEX_UCP		2	/* \d, \w, \s and \b know Unicode (UTF-8 databases only) */
-#define L4_REGEX_NO_JIT		4	/* compile only to see whether it compiles */
-#define L4_REGEX_JIT_LATER	8	/* machine code when it first runs: of many patterns most never do */
+/* Options of l4_regex_compile */
+#define L4_REGEX_UCP		1	/* \d, \w, \s and \b know Unicode (UTF-8 databases only) */
+#define L4_REGEX_NO_JIT		2	/* compile only to see whether it compiles */
+#define L4_REGEX_JIT_LATER	4	/* machine code when it first runs: of many patterns most never do */
 
 typedef struct L4Regex L4Regex;
 
 /*
- * Compile into a context of its own below cxt. The first two raise
- * ERRCODE_INVALID_REGULAR_EXPRESSION with the position; the third returns
+ * Compile into a context of its own below cxt. The first raises
+ * ERRCODE_INVALID_REGULAR_EXPRESSION with the position; the second returns
  * NULL and the reason (library text) with its byte offset instead.
  */
-extern L4Regex *l4_regex_compile(const char *pattern, size_t len, bool caseless,
-								 MemoryContext cxt);
-extern L4Regex *l4_regex_compile_ext(const char *pattern, size_t len, int options,
-									 MemoryContext cxt);
+extern L4Regex *l4_regex_compile(const char *pattern, size_t len, int options, MemoryContext cxt);
 extern L4Regex *l4_regex_try_compile(const char *pattern, size_t len, int options,
 									 MemoryContext cxt, char **reason, size_t *offset);
 extern void l4_regex_free(L4Regex *re);

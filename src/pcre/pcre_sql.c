@@ -7,7 +7,6 @@
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "fmgr.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
@@ -18,20 +17,9 @@
 #include "pcre/pcre.h"
 
 PG_FUNCTION_INFO_V1(l4_pcre_in);
-PG_FUNCTION_INFO_V1(l4_pcre_out);
 PG_FUNCTION_INFO_V1(l4_pcre_recv);
-PG_FUNCTION_INFO_V1(l4_pcre_send);
 PG_FUNCTION_INFO_V1(l4_pcre_from_text);
 PG_FUNCTION_INFO_V1(l4_pcre_error);
-PG_FUNCTION_INFO_V1(l4_pcre_cmp);
-PG_FUNCTION_INFO_V1(l4_pcre_eq);
-PG_FUNCTION_INFO_V1(l4_pcre_ne);
-PG_FUNCTION_INFO_V1(l4_pcre_lt);
-PG_FUNCTION_INFO_V1(l4_pcre_le);
-PG_FUNCTION_INFO_V1(l4_pcre_gt);
-PG_FUNCTION_INFO_V1(l4_pcre_ge);
-PG_FUNCTION_INFO_V1(l4_pcre_hash);
-PG_FUNCTION_INFO_V1(l4_pcre_hash_extended);
 PG_FUNCTION_INFO_V1(l4_pcre_match);
 PG_FUNCTION_INFO_V1(l4_pcre_captures);
 
@@ -39,7 +27,7 @@ PG_FUNCTION_INFO_V1(l4_pcre_captures);
 static void
 check_pattern(const char *pattern, size_t len)
 {
-	l4_regex_free(l4_regex_compile_ext(pattern, len, L4_REGEX_NO_JIT, CurrentMemoryContext));
+	l4_regex_free(l4_regex_compile(pattern, len, L4_REGEX_NO_JIT, CurrentMemoryContext));
 }
 
 Datum
@@ -53,12 +41,6 @@ l4_pcre_in(PG_FUNCTION_ARGS)
 }
 
 Datum
-l4_pcre_out(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_CSTRING(TextDatumGetCString(PG_GETARG_DATUM(0)));
-}
-
-Datum
 l4_pcre_recv(PG_FUNCTION_ARGS)
 {
 	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
@@ -67,17 +49,6 @@ l4_pcre_recv(PG_FUNCTION_ARGS)
 
 	check_pattern(pattern, len);
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(pattern, len));
-}
-
-Datum
-l4_pcre_send(PG_FUNCTION_ARGS)
-{
-	text	   *pattern = PG_GETARG_TEXT_PP(0);
-	StringInfoData buf;
-
-	pq_begintypsend(&buf);
-	pq_sendtext(&buf, VARDATA_ANY(pattern), VARSIZE_ANY_EXHDR(pattern));
-	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
 }
 
 Datum
@@ -108,86 +79,6 @@ l4_pcre_error(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(psprintf("at character %d: %s",
 											  pg_mbstrlen_with_len(VARDATA_ANY(pattern), offset) + 1,
 											  reason)));
-}
-
-/* Bytewise, so that the order does not depend on a collation. */
-static int
-compare(FunctionCallInfo fcinfo)
-{
-	text	   *a = PG_GETARG_TEXT_PP(0);
-	text	   *b = PG_GETARG_TEXT_PP(1);
-	size_t		alen = VARSIZE_ANY_EXHDR(a);
-	size_t		blen = VARSIZE_ANY_EXHDR(b);
-	int			c = memcmp(VARDATA_ANY(a), VARDATA_ANY(b), Min(alen, blen));
-
-	if (c == 0)
-		c = (alen > blen) - (alen < blen);
-	PG_FREE_IF_COPY(a, 0);
-	PG_FREE_IF_COPY(b, 1);
-	return c;
-}
-
-Datum
-l4_pcre_cmp(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_INT32(compare(fcinfo));
-}
-
-Datum
-l4_pcre_eq(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(compare(fcinfo) == 0);
-}
-
-Datum
-l4_pcre_ne(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(compare(fcinfo) != 0);
-}
-
-Datum
-l4_pcre_lt(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(compare(fcinfo) < 0);
-}
-
-Datum
-l4_pcre_le(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(compare(fcinfo) <= 0);
-}
-
-Datum
-l4_pcre_gt(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(compare(fcinfo) > 0);
-}
-
-Datum
-l4_pcre_ge(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(compare(fcinfo) >= 0);
-}
-
-Datum
-l4_pcre_hash(PG_FUNCTION_ARGS)
-{
-	text	   *a = PG_GETARG_TEXT_PP(0);
-	Datum		result = hash_any((unsigned char *) VARDATA_ANY(a), VARSIZE_ANY_EXHDR(a));
-
-	PG_FREE_IF_COPY(a, 0);
-	return result;
-}
-
-Datum
-l4_pcre_hash_extended(PG_FUNCTION_ARGS)
-{
-	text	   *a = PG_GETARG_TEXT_PP(0);
-	Datum		result = hash_any_extended((unsigned char *) VARDATA_ANY(a),
-										   VARSIZE_ANY_EXHDR(a), PG_GETARG_INT64(1));
-
-	PG_FREE_IF_COPY(a, 0);
-	return result;
 }
 
 /* Match arguments 0 (line) and 1 (pattern); the result is that of l4_regex_exec. */

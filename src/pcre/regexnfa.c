@@ -33,7 +33,7 @@ typedef struct Compiler
 	int			nesting;
 } Compiler;
 
-static int	compile(Compiler *c, const L4Node *node, int next);
+static int	compile(Compiler *c, const L4RegexNode *node, int next);
 
 L4Nfa *
 l4_nfa_create(void)
@@ -102,7 +102,7 @@ emit_set(Compiler *c, const L4ByteSet *set, int next)
  * folded (linememo.h).
  */
 static L4ByteSet
-first_bytes(const L4Node *node)
+first_bytes(const L4RegexNode *node)
 {
 	static const uint64 digits = UINT64CONST(0x3FF) << '0';
 	L4ByteSet	set = node->bytes;
@@ -127,7 +127,7 @@ emit_loop(Compiler *c, const L4ByteSet *set, int next)
 }
 
 static int
-compile_set(Compiler *c, const L4Node *node, int next)
+compile_set(Compiler *c, const L4RegexNode *node, int next)
 {
 	L4ByteSet	set = first_bytes(node);
 	L4ByteSet	further = {{0, 0, PG_UINT64_MAX, 0}};	/* 0x80 to 0xBF */
@@ -148,7 +148,7 @@ compile_any(Compiler *c, int next)
 
 /* Can the node match no text at all? */
 static bool
-may_be_empty(const L4Node *node)
+may_be_empty(const L4RegexNode *node)
 {
 	check_stack_depth();
 	switch (node->kind)
@@ -158,12 +158,12 @@ may_be_empty(const L4Node *node)
 		case L4_NODE_REPEAT:
 			return node->least == 0 || may_be_empty(node->first);
 		case L4_NODE_SEQUENCE:
-			for (const L4Node *child = node->first; child != NULL; child = child->next)
+			for (const L4RegexNode *child = node->first; child != NULL; child = child->next)
 				if (!may_be_empty(child))
 					return false;
 			return true;
 		case L4_NODE_ALTERNATIVES:
-			for (const L4Node *child = node->first; child != NULL; child = child->next)
+			for (const L4RegexNode *child = node->first; child != NULL; child = child->next)
 				if (may_be_empty(child))
 					return true;
 			return false;
@@ -173,7 +173,7 @@ may_be_empty(const L4Node *node)
 }
 
 static bool
-is_unlimited(const L4Node *repeat)
+is_unlimited(const L4RegexNode *repeat)
 {
 	return repeat->most == L4_REPEAT_INF || repeat->most - repeat->least > OPTIONAL_MAX ||
 		repeat->least > COPIES_MAX;
@@ -181,14 +181,14 @@ is_unlimited(const L4Node *repeat)
 
 /* Is there a repeat without limit in it? */
 static bool
-has_unlimited(const L4Node *node)
+has_unlimited(const L4RegexNode *node)
 {
 	check_stack_depth();
 	if (node->kind == L4_NODE_REPEAT)
 		return is_unlimited(node) || has_unlimited(node->first);
 	if (node->kind != L4_NODE_SEQUENCE && node->kind != L4_NODE_ALTERNATIVES)
 		return false;
-	for (const L4Node *child = node->first; child != NULL; child = child->next)
+	for (const L4RegexNode *child = node->first; child != NULL; child = child->next)
 		if (has_unlimited(child))
 			return true;
 	return false;
@@ -196,7 +196,7 @@ has_unlimited(const L4Node *node)
 
 /* The item any number of times, then next. Repeats within would make too many states: then it is any text. */
 static int
-compile_star(Compiler *c, const L4Node *item, int next)
+compile_star(Compiler *c, const L4RegexNode *item, int next)
 {
 	int			loop;
 	int			body;
@@ -219,9 +219,9 @@ compile_star(Compiler *c, const L4Node *item, int next)
 }
 
 static int
-compile_repeat(Compiler *c, const L4Node *node, int next)
+compile_repeat(Compiler *c, const L4RegexNode *node, int next)
 {
-	const L4Node *item = node->first;
+	const L4RegexNode *item = node->first;
 	int			entry = next;
 	int			optional = node->most - node->least;
 	bool		unlimited = is_unlimited(node);
@@ -241,16 +241,16 @@ compile_repeat(Compiler *c, const L4Node *node, int next)
 
 /* The children from the last to the first, each in front of what follows. */
 static int
-compile_sequence(Compiler *c, const L4Node *node, int next)
+compile_sequence(Compiler *c, const L4RegexNode *node, int next)
 {
 	int			n = 0;
-	const L4Node **children;
+	const L4RegexNode **children;
 
-	for (const L4Node *child = node->first; child != NULL; child = child->next)
+	for (const L4RegexNode *child = node->first; child != NULL; child = child->next)
 		n++;
-	children = palloc(sizeof(L4Node *) * Max(n, 1));
+	children = palloc(sizeof(L4RegexNode *) * Max(n, 1));
 	n = 0;
-	for (const L4Node *child = node->first; child != NULL; child = child->next)
+	for (const L4RegexNode *child = node->first; child != NULL; child = child->next)
 		children[n++] = child;
 	while (n > 0 && !c->failed)
 		next = compile(c, children[--n], next);
@@ -259,11 +259,11 @@ compile_sequence(Compiler *c, const L4Node *node, int next)
 }
 
 static int
-compile_alternatives(Compiler *c, const L4Node *node, int next)
+compile_alternatives(Compiler *c, const L4RegexNode *node, int next)
 {
 	int			entry = compile(c, node->first, next);
 
-	for (const L4Node *child = node->first->next; child != NULL && !c->failed; child = child->next)
+	for (const L4RegexNode *child = node->first->next; child != NULL && !c->failed; child = child->next)
 	{
 		int			other = compile(c, child, next);
 
@@ -274,7 +274,7 @@ compile_alternatives(Compiler *c, const L4Node *node, int next)
 
 /* Where to begin so that the node is matched and then what begins at next. */
 static int
-compile(Compiler *c, const L4Node *node, int next)
+compile(Compiler *c, const L4RegexNode *node, int next)
 {
 	int			entry = next;
 
@@ -316,11 +316,11 @@ compile(Compiler *c, const L4Node *node, int next)
 
 /* Any character any number of times, or what may be just that. */
 static bool
-takes_any_text(const L4Node *node)
+takes_any_text(const L4RegexNode *node)
 {
 	if (node->kind == L4_NODE_REPEAT && node->least == 0)
 	{
-		const L4Node *item = node->first;
+		const L4RegexNode *item = node->first;
 
 		if (item->kind != L4_NODE_SET || !item->wide)
 			return item->kind == L4_NODE_ANY;
@@ -334,13 +334,13 @@ takes_any_text(const L4Node *node)
  * wherever "x" is, and so is "^.*x", on one line. It would otherwise be part
  * of every state.
  */
-static const L4Node *
-without_front(const L4Node *tree, L4Node *copy)
+static const L4RegexNode *
+without_front(const L4RegexNode *tree, L4RegexNode *copy)
 {
 	*copy = *tree;
 	if (tree->kind != L4_NODE_SEQUENCE)
 		return copy;
-	for (const L4Node *p = tree->first; p != NULL; p = p->next)
+	for (const L4RegexNode *p = tree->first; p != NULL; p = p->next)
 	{
 		if (takes_any_text(p))
 			copy->first = p->next;
@@ -351,10 +351,10 @@ without_front(const L4Node *tree, L4Node *copy)
 }
 
 bool
-l4_nfa_add(L4Nfa *nfa, const L4Node *tree, int pattern)
+l4_nfa_add(L4Nfa *nfa, const L4RegexNode *tree, int pattern)
 {
 	Compiler	c = {nfa, nfa->n + PATTERN_MAX};
-	L4Node		copy;
+	L4RegexNode		copy;
 	int			before = nfa->n;
 	int			start;
 

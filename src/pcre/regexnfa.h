@@ -5,7 +5,7 @@
 #ifndef L4_REGEXNFA_H
 #define L4_REGEXNFA_H
 
-#include "pcre/regexnode.h"
+#include "pcre/regextree.h"
 
 typedef enum L4Op
 {
@@ -47,6 +47,6 @@ extern L4Nfa *l4_nfa_create(void);
  * without limit what itself repeats so or may be empty. Such patterns can make PCRE2
  * give up, and that is to be told.
  */
-extern bool l4_nfa_add(L4Nfa *nfa, const L4Node *tree, int pattern);
+extern bool l4_nfa_add(L4Nfa *nfa, const L4RegexNode *tree, int pattern);
 
 #endif							/* L4_REGEXNFA_H */

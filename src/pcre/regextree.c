@@ -12,10 +12,10 @@
 
 #include "miscadmin.h"
 
-#include "pcre/regexset.h"
+#include "pcre/regexchar.h"
 #include "pcre/regextree.h"
 
-static L4Node *read_alternatives(L4RegexReader *r);
+static L4RegexNode *read_alternatives(L4RegexReader *r);
 
 /* "(?" was read and flags follow. True when a group with a body follows (":"). */
 static bool
@@ -65,10 +65,10 @@ read_flags(L4RegexReader *r)
 }
 
 /* The body of a group up to its closing parenthesis; flags set inside end with it. */
-static L4Node *
+static L4RegexNode *
 read_body(L4RegexReader *r, L4RegexFlags outside)
 {
-	L4Node	   *body;
+	L4RegexNode *body;
 
 	check_stack_depth();
 	body = read_alternatives(r);
@@ -80,61 +80,67 @@ read_body(L4RegexReader *r, L4RegexFlags outside)
 	return body;
 }
 
+/* Skip this text, if it is next. */
+static bool
+take(L4RegexReader *r, const char *text)
+{
+	if (!l4_regex_next_is(r, text))
+		return false;
+	r->at += strlen(text);
+	return true;
+}
+
+/* "(?" was read: does it call a group, or refer to one, by name or number? */
+static bool
+is_call(const L4RegexReader *r)
+{
+	return l4_regex_next_is(r, "R") || l4_regex_next_is(r, "&") || l4_regex_next_is(r, "P>") ||
+		l4_regex_next_is(r, "P=") || l4_regex_next_is(r, "+") ||
+		(r->at < r->end && isdigit(*r->at)) ||
+		(r->end - r->at > 1 && *r->at == '-' && isdigit(r->at[1]));
+}
+
 /* A parenthesis was read. */
-static L4Node *
+static L4RegexNode *
 read_group(L4RegexReader *r)
 {
 	L4RegexFlags flags = r->flags;
 
-	if (l4_regex_next_is(r, "*") || l4_regex_next_is(r, "?<*"))
-		r->failed = true;		/* verbs: (*ACCEPT) can end a match early */
-	else if (!l4_regex_next_is(r, "?"))
+	if (l4_regex_next_is(r, "*") || l4_regex_next_is(r, "?<*") || l4_regex_next_is(r, "?(") || l4_regex_next_is(r, "?C"))
+		r->failed = true;		/* verbs, as (*ACCEPT), can end a match early; conditions and callouts */
+	else if (!take(r, "?"))
 		return read_body(r, flags);
-	else if (l4_regex_next_is(r, "?#"))
+	else if (take(r, "#"))
 		l4_regex_skip_past(r, ')');
-	else if (l4_regex_next_is(r, "?!") || l4_regex_next_is(r, "?<!"))
-	{
-		r->at += l4_regex_next_is(r, "?!") ? 2 : 3;
+	else if (take(r, "!") || take(r, "<!"))
 		read_body(r, flags);
-	}
-	else if (l4_regex_next_is(r, "?=") || l4_regex_next_is(r, "?<="))
+	else if (take(r, "=") || take(r, "<="))
 	{
-		L4Node	   *look = l4_regex_node(L4_NODE_LOOK);
+		L4RegexNode *look = l4_regex_node(L4_NODE_LOOK);
 
-		r->at += l4_regex_next_is(r, "?=") ? 2 : 3;
 		l4_regex_add(look, read_body(r, flags));
 		return look;
 	}
-	else if (l4_regex_next_is(r, "?:") || l4_regex_next_is(r, "?>") || l4_regex_next_is(r, "?|"))
+	else if (take(r, ":") || take(r, ">") || take(r, "|"))
+		return read_body(r, flags);
+	else if (take(r, "<") || take(r, "P<"))
 	{
-		r->at += 2;
+		l4_regex_skip_past(r, '>');
 		return read_body(r, flags);
 	}
-	else if (l4_regex_next_is(r, "?<") || l4_regex_next_is(r, "?P<") || l4_regex_next_is(r, "?'"))
+	else if (take(r, "'"))
 	{
-		unsigned char closing = l4_regex_next_is(r, "?'") ? '\'' : '>';
-
-		r->at += l4_regex_next_is(r, "?P<") ? 3 : 2;
-		l4_regex_skip_past(r, closing);
+		l4_regex_skip_past(r, '\'');
 		return read_body(r, flags);
 	}
-	else if (l4_regex_next_is(r, "?R") || l4_regex_next_is(r, "?&") || l4_regex_next_is(r, "?P>") || l4_regex_next_is(r, "?P=") ||
-			 l4_regex_next_is(r, "?+") ||
-			 (r->end - r->at > 1 && isdigit(r->at[1])) ||
-			 (r->end - r->at > 2 && r->at[1] == '-' && isdigit(r->at[2])))
+	else if (is_call(r))
 	{
 		l4_regex_skip_past(r, ')');
 		r->tells_digits = true;
 		return l4_regex_node(L4_NODE_ANY);
 	}
-	else if (l4_regex_next_is(r, "?(") || l4_regex_next_is(r, "?C"))
-		r->failed = true;		/* conditions and callouts */
-	else
-	{
-		r->at++;
-		if (read_flags(r))
-			return read_body(r, flags);
-	}
+	else if (read_flags(r))
+		return read_body(r, flags);
 	return l4_regex_node(L4_NODE_NOTHING);
 }
 
@@ -228,11 +234,11 @@ skip_ignored(L4RegexReader *r)
 }
 
 /* One item without its quantifiers. */
-static L4Node *
+static L4RegexNode *
 read_single(L4RegexReader *r)
 {
 	unsigned char c = *r->at++;
-	L4Node	   *node;
+	L4RegexNode *node;
 
 	if (c >= 0x80)
 		return l4_regex_run(r);
@@ -260,17 +266,17 @@ read_single(L4RegexReader *r)
 }
 
 /* One item and its quantifiers. */
-static L4Node *
+static L4RegexNode *
 read_item(L4RegexReader *r)
 {
-	L4Node	   *node = read_single(r);
+	L4RegexNode *node = read_single(r);
 	int			least;
 	int			most;
 
 	skip_ignored(r);
 	while (!r->failed && !r->quoted && read_quantifier(r, &least, &most))
 	{
-		L4Node	   *repeat = l4_regex_node(L4_NODE_REPEAT);
+		L4RegexNode *repeat = l4_regex_node(L4_NODE_REPEAT);
 
 		repeat->least = least;
 		repeat->most = most;
@@ -282,10 +288,10 @@ read_item(L4RegexReader *r)
 }
 
 /* A sequence of items up to "|", ")" or the end. */
-static L4Node *
+static L4RegexNode *
 read_sequence(L4RegexReader *r)
 {
-	L4Node	   *sequence = l4_regex_node(L4_NODE_SEQUENCE);
+	L4RegexNode *sequence = l4_regex_node(L4_NODE_SEQUENCE);
 
 	for (;;)
 	{
@@ -298,11 +304,11 @@ read_sequence(L4RegexReader *r)
 }
 
 /* Alternatives up to ")" or the end. Flags set in one go on in the next. */
-static L4Node *
+static L4RegexNode *
 read_alternatives(L4RegexReader *r)
 {
-	L4Node	   *first = read_sequence(r);
-	L4Node	   *alternatives;
+	L4RegexNode *first = read_sequence(r);
+	L4RegexNode *alternatives;
 
 	if (!l4_regex_more(r) || *r->at != '|')
 		return first;
@@ -316,11 +322,11 @@ read_alternatives(L4RegexReader *r)
 	return alternatives;
 }
 
-L4Node *
+L4RegexNode *
 l4_regex_tree(const char *pattern, size_t len, bool *caseless, bool *tells_digits)
 {
 	L4RegexReader r = {(const unsigned char *) pattern, (const unsigned char *) pattern + len};
-	L4Node	   *tree = read_alternatives(&r);
+	L4RegexNode *tree = read_alternatives(&r);
 
 	*caseless = r.ever_caseless;
 	*tells_digits = r.tells_digits || r.failed || r.at < r.end;

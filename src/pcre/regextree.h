@@ -1,17 +1,83 @@
 /*
  * regextree.h
- *		Reads a pattern into a tree of nodes.
+ *		A regular expression as a tree, as far as it can be understood.
+ *
+ * The tree matches whatever the expression matches, and perhaps more: what
+ * the reader does not know stands for any text. So what no text of the tree
+ * can do without, no text of the expression can; and a text that the tree
+ * does not match, the expression does not match.
  */
 #ifndef L4_REGEXTREE_H
 #define L4_REGEXTREE_H
 
-#include "pcre/regexnode.h"
+typedef enum L4RegexNodeKind
+{
+	L4_NODE_NOTHING,			/* no text: an assertion that is taken for true */
+	L4_NODE_ASSERT,				/* no text: an assertion that is looked at */
+	L4_NODE_LOOK,				/* no text, but the child's text is in the subject */
+	L4_NODE_SET,				/* one character */
+	L4_NODE_SEQUENCE,
+	L4_NODE_ALTERNATIVES,
+	L4_NODE_REPEAT,
+	L4_NODE_ANY					/* any text, also none */
+} L4RegexNodeKind;
+
+typedef enum L4Assert
+{
+	L4_AT_START,				/* of the subject */
+	L4_AT_LINE_START,			/* or behind what may be a newline */
+	L4_AT_END,
+	L4_AT_LINE_END,
+	L4_AT_WORD_EDGE,
+	L4_NOT_WORD_EDGE
+} L4Assert;
+
+#define L4_REPEAT_INF (-1)
+
+typedef struct L4ByteSet
+{
+	uint64		bits[4];
+} L4ByteSet;
+
+typedef struct L4RegexNode
+{
+	L4RegexNodeKind	kind;
+	L4Assert	assertion;
+	struct L4RegexNode *first;		/* children */
+	struct L4RegexNode *last;
+	struct L4RegexNode *next;		/* sibling */
+	int			least;			/* of a repeat */
+	int			most;			/* L4_REPEAT_INF: no limit */
+
+	/*
+	 * A set: its bytes, and with wide all characters beyond ASCII as well,
+	 * of one byte or more. Listed: it is only what the pattern writes out, in
+	 * any database. With caseless both cases are in the set, and it is wide
+	 * where K or S are, since U+212A and U+017F match these.
+	 */
+	L4ByteSet	bytes;
+	bool		wide;
+	bool		listed;
+} L4RegexNode;
+
+static inline bool
+l4_byte_set_has(const L4ByteSet *set, unsigned char c)
+{
+	return (set->bits[c >> 6] >> (c & 63)) & 1;
+}
+
+/* Only newline-like bytes end or begin a line, under any convention that PCRE2 knows. */
+static inline bool
+l4_may_be_newline(unsigned char c)
+{
+	return (c >= '\n' && c <= '\r') || c == '\0' || c >= 0x80;
+}
 
 /*
  * What a pattern looks like, in the current memory context; NULL when it
- * cannot be read. Unless it tells digits, a line in which some are exchanged for
- * others matches as before.
+ * cannot be read. Unless it tells digits, it matches a line with other digits
+ * in place of some if and only if it matches the line.
  */
-extern L4Node *l4_regex_tree(const char *pattern, size_t len, bool *caseless, bool *tells_digits);
+extern L4RegexNode *l4_regex_tree(const char *pattern, size_t len, bool *caseless, bool *tells_digits);
 
 #endif							/* L4_REGEXTREE_H */

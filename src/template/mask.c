@@ -114,11 +114,11 @@ l4_masks_create(int n, const char *const *names, const char *const *patterns,
 		mask->name = pstrdup(names[i]);
 		mask->text = psprintf("<%s>", names[i]);
 		mask->text_len = strlen(mask->text);
-		mask->ascii = l4_regex_compile(patterns[i], strlen(patterns[i]), false, cxt);
+		mask->ascii = l4_regex_compile(patterns[i], strlen(patterns[i]), 0, cxt);
 		mask->unicode = mask->ascii;
 		if (python && GetDatabaseEncoding() == PG_UTF8)
-			mask->unicode = l4_regex_compile_ext(patterns[i], strlen(patterns[i]),
-												 L4_REGEX_UCP, cxt);
+			mask->unicode = l4_regex_compile(patterns[i], strlen(patterns[i]),
+											 L4_REGEX_UCP, cxt);
 		find_literals(mask, patterns[i]);
 	}
 	error_context_stack = callback.previous;

@@ -1,5 +1,5 @@
 /*
- * regexset.c
+ * regexchar.c
  *		Single characters of a pattern: literals, escapes, classes.
  */
 #include "postgres.h"
@@ -7,30 +7,33 @@
 #include <ctype.h>
 
 #include "base/ascii.h"
-#include "pcre/regexset.h"
+#include "pcre/regexchar.h"
+
+/* Letters that stand for a class of characters behind a backslash. */
+static const char classes[] = "dDwWsShHvV";
 
 /* ---- nodes ---- */
 
-L4Node *
-l4_regex_node(L4NodeKind kind)
+L4RegexNode *
+l4_regex_node(L4RegexNodeKind kind)
 {
-	L4Node	   *node = palloc0(sizeof(L4Node));
+	L4RegexNode *node = palloc0(sizeof(L4RegexNode));
 
 	node->kind = kind;
 	return node;
 }
 
-L4Node *
+L4RegexNode *
 l4_regex_assert(L4Assert assertion)
 {
-	L4Node	   *node = l4_regex_node(L4_NODE_ASSERT);
+	L4RegexNode *node = l4_regex_node(L4_NODE_ASSERT);
 
 	node->assertion = assertion;
 	return node;
 }
 
 void
-l4_regex_add(L4Node *parent, L4Node *child)
+l4_regex_add(L4RegexNode *parent, L4RegexNode *child)
 {
 	if (parent->last != NULL)
 		parent->last->next = child;
@@ -40,50 +43,36 @@ l4_regex_add(L4Node *parent, L4Node *child)
 }
 
 static void
-add_byte(L4Node *set, unsigned char c)
+add_byte(L4RegexNode *set, unsigned char c)
 {
 	set->bytes.bits[c >> 6] |= UINT64CONST(1) << (c & 63);
 }
 
-/* The ASCII bytes for which one of the questions of <ctype.h> would be answered with yes in the C locale. */
+/* Add the ASCII characters of \d and the like. With a capital letter these are all others, and all beyond ASCII. */
 static void
-add_class(L4Node *set, char class)
+add_class(L4RegexNode *set, char class)
 {
+	static const char *const members[] = {"d0123456789", "s \t\n\v\f\r", "h \t", "v\n\v\f\r"};
+	bool		opposite = l4_ascii_upper(class);
+
 	for (int c = 0; c < 0x80; c++)
 	{
-		bool		in;
+		bool		in = tolower((unsigned char) class) == 'w' && l4_ascii_word(c);
 
-		switch (tolower((unsigned char) class))
-		{
-			case 'd':
-				in = (c >= '0' && c <= '9');
-				break;
-			case 'w':
-				in = l4_ascii_word(c);
-				break;
-			case 's':
-				in = (c == ' ' || (c >= '\t' && c <= '\r'));
-				break;
-			case 'h':
-				in = (c == ' ' || c == '\t');
-				break;
-			case 'v':
-				in = (c >= '\n' && c <= '\r');
-				break;
-			default:			/* \N, as an opposite */
-				in = false;
-				break;
-		}
-		if (in != (class >= 'A' && class <= 'Z'))
+		for (int i = 0; i < lengthof(members); i++)
+			if (members[i][0] == tolower((unsigned char) class))
+				in = c != '\0' && strchr(members[i] + 1, c) != NULL;
+		if (in != opposite)
 			add_byte(set, c);
 	}
-	set->wide = (strchr("dws", class) == NULL);
+	/* \h and \v have some beyond ASCII as well */
+	set->wide |= (strchr("dws", class) == NULL);
 	set->listed = false;
 }
 
 /* Any character. */
 void
-l4_regex_fill(L4Node *set)
+l4_regex_fill(L4RegexNode *set)
 {
 	memset(&set->bytes, 0xFF, sizeof(set->bytes));
 	set->wide = true;
@@ -92,7 +81,7 @@ l4_regex_fill(L4Node *set)
 
 /* Without case every letter is in the set in both. */
 static void
-add_cases(L4Node *set)
+add_cases(L4RegexNode *set)
 {
 	for (int c = 'a'; c <= 'z'; c++)
 		if (l4_byte_set_has(&set->bytes, c) || l4_byte_set_has(&set->bytes, c & ~0x20))
@@ -104,10 +93,10 @@ add_cases(L4Node *set)
 }
 
 /* One byte of ASCII that stands for itself. */
-L4Node *
+L4RegexNode *
 l4_regex_byte(L4RegexReader *r, unsigned char c)
 {
-	L4Node	   *node = l4_regex_node(L4_NODE_SET);
+	L4RegexNode *node = l4_regex_node(L4_NODE_SET);
 
 	add_byte(node, c);
 	node->listed = true;
@@ -123,11 +112,11 @@ l4_regex_byte(L4RegexReader *r, unsigned char c)
  * A run of bytes beyond ASCII, of which the first was read: characters or not,
  * that depends on the encoding, and so does what a quantifier behind it means.
  */
-L4Node *
+L4RegexNode *
 l4_regex_run(L4RegexReader *r)
 {
 	const unsigned char *start = r->at - 1;
-	L4Node	   *run;
+	L4RegexNode *run;
 
 	while (r->at < r->end && *r->at >= 0x80)
 		r->at++;
@@ -183,11 +172,11 @@ skip_argument(L4RegexReader *r)
 }
 
 /* A backslash outside of a class was read. */
-L4Node *
+L4RegexNode *
 l4_regex_escape(L4RegexReader *r)
 {
 	unsigned char c;
-	L4Node	   *node;
+	L4RegexNode *node;
 	static const char controls[] = "t\tn\nr\rf\fa\ae\033";
 
 	if (r->at >= r->end)
@@ -212,19 +201,6 @@ l4_regex_escape(L4RegexReader *r)
 		case 'K':
 		case 'E':
 			return l4_regex_node(L4_NODE_NOTHING);
-		case 'd':
-		case 'D':
-		case 'w':
-		case 'W':
-		case 's':
-		case 'S':
-		case 'h':
-		case 'H':
-		case 'v':
-		case 'V':
-			node = l4_regex_node(L4_NODE_SET);
-			add_class(node, c);
-			return node;
 		default:
 			break;
 	}
@@ -232,6 +208,12 @@ l4_regex_escape(L4RegexReader *r)
 		return l4_regex_run(r);
 	if (!isalnum(c))
 		return l4_regex_byte(r, c);
+	if (strchr(classes, c) != NULL)
+	{
+		node = l4_regex_node(L4_NODE_SET);
+		add_class(node, c);
+		return node;
+	}
 	if (strchr("tnrfae", c) != NULL)
 		return l4_regex_byte(r, strchr(controls, c)[1]);
 	r->tells_digits = true;		/* a reference may */
@@ -263,7 +245,7 @@ skip_posix_class(L4RegexReader *r)
 
 /* A backslash in a class was read. True when c became the character that is meant; false when it is done. */
 static bool
-read_class_escape(L4RegexReader *r, L4Node *set, bool *unsure, unsigned char *c)
+read_class_escape(L4RegexReader *r, L4RegexNode *set, bool *unsure, unsigned char *c)
 {
 	if (l4_regex_next_is(r, "Q") || l4_regex_next_is(r, "E") || l4_regex_next_is(r, "c") || r->at >= r->end)
 	{
@@ -273,13 +255,8 @@ read_class_escape(L4RegexReader *r, L4Node *set, bool *unsure, unsigned char *c)
 	*c = *r->at++;
 	if (!isalnum(*c))
 		return true;
-	if (strchr("dDwWsShHvV", *c) != NULL)
-	{
-		bool		wide = set->wide;
-
+	if (strchr(classes, *c) != NULL)
 		add_class(set, *c);
-		set->wide |= wide;
-	}
 	else
 		*unsure = true;			/* what is left of "\x41" or "\p{L}" reads as members */
 	return false;
@@ -287,7 +264,7 @@ read_class_escape(L4RegexReader *r, L4Node *set, bool *unsure, unsigned char *c)
 
 /* Has it some digits, but not all? */
 static bool
-tells_digits(const L4Node *set)
+tells_digits(const L4RegexNode *set)
 {
 	int			n = 0;
 
@@ -300,10 +277,10 @@ tells_digits(const L4Node *set)
  * A class: "[" was read. What matters most is where it ends; members that are
  * not clear make it any character.
  */
-L4Node *
+L4RegexNode *
 l4_regex_class(L4RegexReader *r)
 {
-	L4Node	   *set = l4_regex_node(L4_NODE_SET);
+	L4RegexNode *set = l4_regex_node(L4_NODE_SET);
 	bool		negated = (r->at < r->end && *r->at == '^');
 	bool		unsure = false;
 

@@ -1,12 +1,12 @@
 /*
- * regexset.h
+ * regexchar.h
  *		How far a pattern has been read, and the nodes that its single characters
  *		make.
  */
-#ifndef L4_REGEXSET_H
-#define L4_REGEXSET_H
+#ifndef L4_REGEXCHAR_H
+#define L4_REGEXCHAR_H
 
-#include "pcre/regexnode.h"
+#include "pcre/regextree.h"
 
 typedef struct L4RegexFlags
 {
@@ -40,16 +40,16 @@ l4_regex_next_is(const L4RegexReader *r, const char *text)
 	return r->end - r->at >= len && memcmp(r->at, text, len) == 0;
 }
 
-extern L4Node *l4_regex_node(L4NodeKind kind);
-extern L4Node *l4_regex_assert(L4Assert assertion);
-extern void l4_regex_add(L4Node *parent, L4Node *child);
-extern void l4_regex_fill(L4Node *set); /* any character */
+extern L4RegexNode *l4_regex_node(L4RegexNodeKind kind);
+extern L4RegexNode *l4_regex_assert(L4Assert assertion);
+extern void l4_regex_add(L4RegexNode *parent, L4RegexNode *child);
+extern void l4_regex_fill(L4RegexNode *set); /* any character */
 
 /* Each is called behind the first byte of what it reads. */
-extern L4Node *l4_regex_byte(L4RegexReader *r, unsigned char c);
-extern L4Node *l4_regex_run(L4RegexReader *r);
-extern L4Node *l4_regex_escape(L4RegexReader *r);
-extern L4Node *l4_regex_class(L4RegexReader *r);
+extern L4RegexNode *l4_regex_byte(L4RegexReader *r, unsigned char c);
+extern L4RegexNode *l4_regex_run(L4RegexReader *r);
+extern L4RegexNode *l4_regex_escape(L4RegexReader *r);
+extern L4RegexNode *l4_regex_class(L4RegexReader *r);
 extern void l4_regex_skip_past(L4RegexReader *r, unsigned char closing);
 
-#endif							/* L4_REGEXSET_H */
+#endif							/* L4_REGEXCHAR_H */

@@ -1,0 +1,358 @@
+/*
+ * literalscan.c
+ *		Which of many patterns have one of their literals in a line?
+ *
+ * The automaton of Aho and Corasick (Efficient String Matching, 1975) with a
+ * complete table: one step a byte. To keep the table small it knows only a
+ * key of each literal, its rarest KEY_LEN bytes in a row, and takes letters of
+ * both cases, and all digits, for the same. Where a key ends, its literals
+ * are compared with the line.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "base/ascii.h"
+#include "base/grow.h"
+#include "pcre/linememo.h"
+#include "pcre/literalscan.h"
+#include "pcre/patternset.h"
+
+/* Bytes of a literal that the automaton looks for. */
+#define KEY_LEN 8
+
+/* States there may be: with the 60 or so bytes that keys are made of the table has 120 MB. */
+#define MAX_STATES (1 << 19)
+
+/* Bytes of a long line between two checks for a cancel. */
+#define STRETCH 1048576
+
+/* A literal of a pattern. Equal literals stand in a row. */
+typedef struct LiteralOf
+{
+	unsigned char *text;
+	int			len;
+	bool		caseless;
+	int			pattern;
+	int			equal;			/* of the first of a row: its length */
+	int			key;			/* offset of the key in the text */
+	int			state;			/* of the automaton behind the key */
+	int			next;			/* first of another row whose key ends there, -1 none */
+	uint64		line_no;		/* where the first of a row was found last */
+} LiteralOf;
+
+typedef struct KeyState
+{
+	int			ending;			/* first literal whose key ends here, -1 none */
+	int			suffix;			/* state of the longest proper suffix that is the beginning of a key */
+} KeyState;
+
+/* Entries of the table: where the row of the next state begins, and whether a key ends there. */
+#define KEY_ENDS UINT32_C(0x80000000)
+
+struct L4LiteralScan
+{
+	MemoryContext cxt;
+	LiteralOf  *literals;
+	int			nliterals;
+	int			literals_size;
+	int			key_bytes;		/* of all literals: more than there are states */
+	int			nclasses;		/* of bytes: those in no key are of class 0 */
+	uint8		class_of[256];
+	uint32	   *table;
+	KeyState   *states;
+	int			nstates;
+	uint64		line_no;
+};
+
+L4LiteralScan *
+l4_literalscan_create(MemoryContext cxt)
+{
+	L4LiteralScan *scan = MemoryContextAllocZero(cxt, sizeof(L4LiteralScan));
+
+	scan->cxt = cxt;
+	return scan;
+}
+
+static inline unsigned char
+fold_case(unsigned char c)
+{
+	return l4_ascii_upper(c) ? c | 0x20 : c;
+}
+
+static inline unsigned char
+fold(unsigned char c)
+{
+	return l4_fold_digit(fold_case(c));
+}
+
+static inline int
+key_len(const LiteralOf *literal)
+{
+	return Min(literal->len, KEY_LEN);
+}
+
+/* How rare a byte of a key is. Digits are not, since any digit will do. */
+static int
+key_weight(unsigned char c)
+{
+	return l4_ascii_digit(c) ? 1 : l4_literal_weight(&c, 1);
+}
+
+/* Where in a literal its key begins: where the sum of weights is largest. */
+static int
+choose_key(const LiteralOf *literal)
+{
+	int			best = 0;
+	int			most = 0;
+	int			weight = 0;
+
+	for (int i = 0; i < literal->len; i++)
+	{
+		weight += key_weight(literal->text[i]);
+		if (i >= KEY_LEN)
+			weight -= key_weight(literal->text[i - KEY_LEN]);
+		if (weight > most)
+		{
+			best = Max(i + 1 - KEY_LEN, 0);
+			most = weight;
+		}
+	}
+	return best;
+}
+
+bool
+l4_literalscan_add(L4LiteralScan *scan, const L4Literal *literal, bool caseless, int pattern)
+{
+	LiteralOf  *copy;
+
+	if (scan->key_bytes + KEY_LEN >= MAX_STATES)
+		return false;
+	L4_GROW(scan->literals, scan->nliterals, scan->literals_size, scan->cxt);
+	copy = &scan->literals[scan->nliterals++];
+	memset(copy, 0, sizeof(LiteralOf));
+	copy->text = MemoryContextAlloc(scan->cxt, literal->len);
+	memcpy(copy->text, literal->text, literal->len);
+	copy->len = literal->len;
+	copy->caseless = caseless;
+	copy->pattern = pattern;
+	copy->key = choose_key(copy);
+	scan->key_bytes += key_len(copy);
+	return true;
+}
+
+/* ---- building ---- */
+
+static int
+compare_texts(const LiteralOf *x, const LiteralOf *y)
+{
+	if (x->len != y->len || x->caseless != y->caseless)
+		return x->len != y->len ? x->len - y->len : x->caseless - y->caseless;
+	return memcmp(x->text, y->text, x->len);
+}
+
+static int
+compare_literals(const void *a, const void *b)
+{
+	const LiteralOf *x = (const LiteralOf *) a;
+	const LiteralOf *y = (const LiteralOf *) b;
+	int			c = compare_texts(x, y);
+
+	return c != 0 ? c : (x->pattern > y->pattern) - (x->pattern < y->pattern);
+}
+
+static void
+find_classes(L4LiteralScan *scan)
+{
+	scan->nclasses = 1;
+	for (int i = 0; i < scan->nliterals; i++)
+		for (int k = 0; k < key_len(&scan->literals[i]); k++)
+		{
+			unsigned char c = fold(scan->literals[i].text[scan->literals[i].key + k]);
+
+			if (scan->class_of[c] == 0)
+				scan->class_of[c] = scan->nclasses++;
+		}
+	for (int c = 0; c < 256; c++)
+		scan->class_of[c] = scan->class_of[fold(c)];
+}
+
+static inline uint32 *
+row_of(const L4LiteralScan *scan, int state)
+{
+	return scan->table + (Size) state * scan->nclasses;
+}
+
+static int
+add_state(L4LiteralScan *scan)
+{
+	scan->states[scan->nstates].ending = -1;
+	scan->states[scan->nstates].suffix = 0;
+	memset(row_of(scan, scan->nstates), 0, sizeof(uint32) * scan->nclasses);
+	return scan->nstates++;
+}
+
+/* Literals that are equal become one row. */
+static void
+find_rows(L4LiteralScan *scan)
+{
+	for (int i = 0; i < scan->nliterals; i += scan->literals[i].equal)
+	{
+		LiteralOf  *first = &scan->literals[i];
+
+		for (first->equal = 1; i + first->equal < scan->nliterals; first->equal++)
+			if (compare_texts(first, first + first->equal) != 0)
+				break;
+	}
+}
+
+/*
+ * The keys as a tree: entries of the table are the numbers of states so far, 0
+ * where there is none. States that stand for shorter texts come first: lines
+ * lead to these most of the time, so they should share the cache.
+ */
+static void
+add_keys(L4LiteralScan *scan)
+{
+	for (int depth = 0; depth < KEY_LEN; depth++)
+		for (int i = 0; i < scan->nliterals; i += scan->literals[i].equal)
+		{
+			LiteralOf  *first = &scan->literals[i];
+			uint32	   *entry;
+
+			CHECK_FOR_INTERRUPTS();
+			if (depth >= key_len(first))
+				continue;
+			entry = &row_of(scan, first->state)[scan->class_of[first->text[first->key + depth]]];
+			if (*entry == 0)
+				*entry = add_state(scan);
+			first->state = *entry;
+			if (depth == key_len(first) - 1)
+			{
+				first->next = scan->states[first->state].ending;
+				scan->states[first->state].ending = i;
+			}
+		}
+}
+
+/* Where a key does not go on, its longest suffix does that is the beginning of another one. */
+static void
+add_suffixes(L4LiteralScan *scan)
+{
+	for (int i = 0; i < scan->nstates; i++)
+	{
+		uint32	   *row = row_of(scan, i);
+		const uint32 *suffix_row = row_of(scan, scan->states[i].suffix);
+
+		CHECK_FOR_INTERRUPTS();
+		for (int class = 0; class < scan->nclasses; class++)
+			if (row[class] == 0)
+				row[class] = suffix_row[class];
+			else if (i > 0)
+				scan->states[row[class]].suffix = suffix_row[class];
+	}
+	/* from here on the longest suffix in which a key ends: that of a shorter text is known already */
+	for (int i = 1; i < scan->nstates; i++)
+	{
+		KeyState   *state = &scan->states[i];
+
+		if (scan->states[state->suffix].ending < 0)
+			state->suffix = scan->states[state->suffix].suffix;
+	}
+}
+
+void
+l4_literalscan_prepare(L4LiteralScan *scan)
+{
+	int			max_states = scan->key_bytes + 1;
+
+	if (scan->nliterals > 0)
+		qsort(scan->literals, scan->nliterals, sizeof(LiteralOf), compare_literals);
+	find_rows(scan);
+	find_classes(scan);
+	scan->table = MemoryContextAllocHuge(scan->cxt, sizeof(uint32) * scan->nclasses * (Size) max_states);
+	scan->states = MemoryContextAllocHuge(scan->cxt, sizeof(KeyState) * (Size) max_states);
+	add_state(scan);
+	add_keys(scan);
+	add_suffixes(scan);
+	for (Size i = 0; i < (Size) scan->nstates * scan->nclasses; i++)
+	{
+		const KeyState *state = &scan->states[scan->table[i]];
+
+		scan->table[i] *= scan->nclasses;
+		if (state->ending >= 0 || state->suffix > 0)
+			scan->table[i] |= KEY_ENDS;
+	}
+}
+
+/* ---- scanning ---- */
+
+static bool
+is_at(const LiteralOf *literal, const unsigned char *p, bool any_digits)
+{
+	if (!literal->caseless && !any_digits)
+		return memcmp(p, literal->text, literal->len) == 0;
+	for (int i = 0; i < literal->len; i++)
+	{
+		unsigned char want = literal->text[i];
+		unsigned char have = literal->caseless ? fold_case(p[i]) : p[i];
+
+		if (have != want && !(any_digits && l4_fold_digit(have) == l4_fold_digit(want)))
+			return false;
+	}
+	return true;
+}
+
+/* Some keys end before p: are their literals there? */
+static bool
+compare_keys(L4LiteralScan *scan, int state, const unsigned char *line, const unsigned char *p,
+			 const unsigned char *end, bool any_digits, uint64 *found)
+{
+	bool		any = false;
+
+	for (; state > 0; state = scan->states[state].suffix)
+		for (int i = scan->states[state].ending; i >= 0; i = scan->literals[i].next)
+		{
+			LiteralOf  *first = &scan->literals[i];
+			int			before = first->key + key_len(first);
+
+			if (first->line_no == scan->line_no || p - line < before || end - p < first->len - before ||
+				!is_at(first, p - before, any_digits))
+				continue;
+			first->line_no = scan->line_no;
+			any = true;
+			for (int k = 0; k < first->equal; k++)
+				l4_patternset_add(found, first[k].pattern);
+		}
+	return any;
+}
+
+bool
+l4_literalscan_run(L4LiteralScan *scan, const char *line, int len, bool any_digits, uint64 *found)
+{
+	const unsigned char *begin = (const unsigned char *) line;
+	const unsigned char *end = begin + len;
+	const unsigned char *p = begin;
+	const uint32 *table = scan->table;
+	uint32		row = 0;
+	bool		any = false;
+
+	scan->line_no++;
+	while (p < end)
+	{
+		const unsigned char *stop = p + Min(end - p, STRETCH);
+
+		CHECK_FOR_INTERRUPTS();
+		while (p < stop)
+		{
+			row = table[row + scan->class_of[*p++]];
+			if (unlikely(row & KEY_ENDS))
+			{
+				row &= ~KEY_ENDS;
+				any |= compare_keys(scan, row / scan->nclasses, begin, p, end, any_digits, found);
+			}
+		}
+	}
+	return any;
+}
