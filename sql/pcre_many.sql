@@ -20,6 +20,26 @@ SELECT l4.pcre_first('x', '{}', '{}') IS NULL AS none, l4.pcre_all('x', '{}', '{
 SELECT l4.pcre_first('abc', '{9,-3,9}', '{x,b,a}'), l4.pcre_all('abc', '{9,-3,9}', '{x,b,a}');
 -- arrays that change from row to row
 SELECT l4.pcre_first('abc', ARRAY[n], ARRAY[chr(96 + n)::l4.pcre]) FROM generate_series(1, 5) AS n;
+-- from a table, stored out of line; both libraries have the same size
+CREATE TEMP TABLE library (no int, ids int[], patterns l4.pcre[]);
+ALTER TABLE library ALTER ids SET STORAGE EXTERNAL, ALTER patterns SET STORAGE EXTERNAL;
+INSERT INTO library
+SELECT no, array_agg(n ORDER BY n), array_agg(('code ' || no || n || '\b')::l4.pcre ORDER BY n) FROM generate_series(1, 2) AS no, generate_series(1000, 1999) AS n GROUP BY no;
+SELECT l.t, b.no, l4.pcre_first(l.t, b.ids, b.patterns) FROM (VALUES (1, 'code 11000'), (2, 'code 21999')) AS l(k, t), library AS b ORDER BY l.k, b.no;
+SELECT b.no, l.t, l4.pcre_first(l.t, b.ids, b.patterns) FROM (VALUES (1, 'code 11000'), (2, 'code 21999')) AS l(k, t), library AS b ORDER BY b.no, l.k;
+-- in expressions of PL/pgSQL, where the same parameter has another value in each call
+CREATE FUNCTION pg_temp.first_of_each(line text) RETURNS SETOF int LANGUAGE plpgsql AS $$
+DECLARE
+	ids int[] := '{0}';
+	patterns l4.pcre[] := '{x}';
+BEGIN
+	FOR i IN 1..5 LOOP
+		ids[1] := i;
+		patterns[1] := chr(96 + i);
+		RETURN NEXT l4.pcre_first(line, ids, patterns);
+	END LOOP;
+END $$;
+SELECT * FROM pg_temp.first_of_each('ac');
 
 -- errors
 SELECT l4.pcre_first('x', '{1,2}', '{x}');
@@ -68,7 +88,7 @@ placed AS (
 SELECT count(*) AS lines, count(*) FILTER (WHERE cardinality(expected) > 0) > 20000 AS enough, count(*) FILTER (WHERE expected <> l4.pcre_all(t, ids, patterns)) AS differences
 FROM a, placed, LATERAL (SELECT ARRAY(SELECT n::int FROM unnest(words) WITH ORDINALITY AS w(w, n) WHERE strpos(t, w) > 0 ORDER BY n) AS expected) AS e;
 
--- more patterns with short literals than the SIMD scanner takes, and more grams than the small bitmaps take
+-- thousands of literals, many of them with the same beginning or of two bytes
 CREATE TEMP TABLE word AS
 SELECT n AS id, (CASE n % 4 WHEN 0 THEN '' ELSE '(?i)' END || translate(n::text, '0123456789', 'abcdeFGHIJ') ||
 	CASE n % 3 WHEN 0 THEN '' ELSE substr(md5(n::text), 1, n % 9) END || '$')::l4.pcre AS p
@@ -87,7 +107,7 @@ p AS (SELECT ARRAY[1, 2] AS ids, ARRAY['(?:' || string_agg(w, '|' ORDER BY n) ||
 SELECT count(*) AS lines, count(*) FILTER (WHERE l4.pcre_all('x ' || w || '!', ids, patterns) = '{1}') AS whole, count(*) FILTER (WHERE l4.pcre_all(reverse(w), ids, patterns) = '{2}') AS reversed,
 	count(l4.pcre_first('x ' || left(w, 24) || '!', ids, patterns)) AS beginnings, count(l4.pcre_first(reverse(w) || ' ', ids, patterns)) AS followed FROM word, p;
 
--- patterns that are tried in vain on many lines: others of their literals are scanned for, or an automaton is asked first; the answers stay the same
+-- patterns that are tried in vain on many lines: an automaton is asked first, the answers stay the same
 CREATE TEMP TABLE common AS
 SELECT row_number() OVER ()::int AS id, p::l4.pcre AS p
 FROM (SELECT replace(v.f, '%s', n::text) AS p

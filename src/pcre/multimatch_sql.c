@@ -9,8 +9,10 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "nodes/primnodes.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 
 #include "base/args.h"
@@ -23,19 +25,15 @@ PG_FUNCTION_INFO_V1(l4_pcre_all);
 PG_FUNCTION_INFO_V1(l4_pcre_scan);
 PG_FUNCTION_INFO_V1(l4_pcre_multimatch);
 
-/*
- * The prepared patterns of one call site. The arrays are compared with those
- * of the row before unless the planner knows that they cannot change.
- */
+/* The prepared patterns of one call site. */
 typedef struct CallState
 {
+	bool		constant;		/* ids and patterns are */
 	MemoryContext cxt;			/* everything below; NULL before the first row */
-	bool		stable;			/* the arrays are the same for the whole query */
-	ArrayType  *ids_raw;		/* copies to compare with */
-	ArrayType  *patterns_raw;
+	void	   *arrays[2];		/* ids and patterns as they were given, to know them again */
 	int32	   *ids;
 	L4MultiMatch *mm;
-	bool		noticed;
+	bool		noticed;		/* that a match gave up */
 } CallState;
 
 static L4MultiMatch *
@@ -56,55 +54,87 @@ build(ArrayType *array, int n, MemoryContext cxt)
 	return l4_multimatch_build(n, patterns, lens, cxt);
 }
 
-/* The prepared form of arguments 1 (ids) and 2 (patterns). */
+/*
+ * An array in the form in which it is compared with that of the row before: as
+ * it is stored, without reading it if it is stored out of line. What is only
+ * pointed to in memory may change behind the same pointer.
+ */
+static void *
+stored_form(Datum array)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(array);
+
+	if (VARATT_IS_EXTERNAL_EXPANDED(value))
+	{
+		ExpandedArrayHeader *expanded = (ExpandedArrayHeader *) DatumGetEOHP(array);
+
+		if (expanded->fvalue != NULL)
+			return expanded->fvalue;
+	}
+	if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_ONDISK(value))
+		return DatumGetArrayTypeP(array);
+	return value;
+}
+
+static void
+prepare(CallState *state, FunctionCallInfo fcinfo, void *const arrays[2])
+{
+	ArrayType  *ids = PG_GETARG_ARRAYTYPE_P(1);
+	ArrayType  *patterns = PG_GETARG_ARRAYTYPE_P(2);
+	int			n = l4_check_array(ids, "ids");
+	int			npatterns = l4_check_array(patterns, "patterns");
+	MemoryContext cxt;
+	MemoryContext old;
+
+	if (n != npatterns)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("different numbers of ids and patterns: %d and %d", n, npatterns)));
+	if (state->cxt != NULL)
+		MemoryContextDelete(state->cxt);
+	state->cxt = NULL;
+	cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 patterns", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(cxt);
+	for (int k = 0; k < 2; k++)
+		state->arrays[k] = l4_keep_value(arrays[k], cxt);
+	state->ids = palloc(sizeof(int32) * Max(n, 1));
+	memcpy(state->ids, ARR_DATA_PTR(ids), sizeof(int32) * n);
+	state->mm = build(patterns, n, cxt);
+	MemoryContextSwitchTo(old);
+	state->cxt = cxt;
+}
+
+static bool
+is_constant(const FmgrInfo *flinfo, int argument)
+{
+	return flinfo->fn_expr != NULL && IsA(flinfo->fn_expr, FuncExpr) &&
+		IsA(list_nth(((FuncExpr *) flinfo->fn_expr)->args, argument), Const);
+}
+
+/*
+ * The prepared form of arguments 1 (ids) and 2 (patterns). They are compared
+ * with those of the row before unless they are constants. Parameters are
+ * compared, too: in expressions of PL/pgSQL they change from call to call.
+ */
 static CallState *
 get_state(FunctionCallInfo fcinfo)
 {
 	FmgrInfo   *flinfo = fcinfo->flinfo;
 	CallState  *state = (CallState *) flinfo->fn_extra;
-	ArrayType  *ids;
-	ArrayType  *patterns;
-	int			n;
-	int			npatterns;
-	MemoryContext old;
+	void	   *arrays[2];
 
 	if (state == NULL)
 	{
-		state = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CallState));
-		state->stable = get_fn_expr_arg_stable(flinfo, 1) && get_fn_expr_arg_stable(flinfo, 2);
-		flinfo->fn_extra = state;
+		state = flinfo->fn_extra = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CallState));
+		state->constant = is_constant(flinfo, 1) && is_constant(flinfo, 2);
 	}
-	if (state->cxt != NULL && state->stable)
+	if (state->cxt != NULL && state->constant)
 		return state;
-	ids = PG_GETARG_ARRAYTYPE_P(1);
-	patterns = PG_GETARG_ARRAYTYPE_P(2);
-	if (state->cxt != NULL)
-	{
-		bool		same = l4_same_value(ids, state->ids_raw) &&
-			l4_same_value(patterns, state->patterns_raw);
-
-		PG_FREE_IF_COPY(ids, 1);
-		PG_FREE_IF_COPY(patterns, 2);
-		if (same)
-			return state;
-		MemoryContextDelete(state->cxt);
-		state->cxt = NULL;
-		ids = PG_GETARG_ARRAYTYPE_P(1);
-		patterns = PG_GETARG_ARRAYTYPE_P(2);
-	}
-	n = l4_check_array(ids, "ids");
-	npatterns = l4_check_array(patterns, "patterns");
-	if (n != npatterns)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("different numbers of ids and patterns: %d and %d", n, npatterns)));
-	state->cxt = AllocSetContextCreate(flinfo->fn_mcxt, "l4 patterns", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(state->cxt);
-	state->ids_raw = l4_keep_value(ids, state->cxt);
-	state->patterns_raw = l4_keep_value(patterns, state->cxt);
-	state->ids = (int32 *) ARR_DATA_PTR(state->ids_raw);
-	state->mm = build(state->patterns_raw, n, state->cxt);
-	MemoryContextSwitchTo(old);
+	for (int k = 0; k < 2; k++)
+		arrays[k] = stored_form(PG_GETARG_DATUM(1 + k));
+	if (state->cxt == NULL || !l4_same_value(arrays[0], state->arrays[0]) ||
+		!l4_same_value(arrays[1], state->arrays[1]))
+		prepare(state, fcinfo, arrays);
 	return state;
 }
 
@@ -126,6 +156,18 @@ note_limit(CallState *state, int pattern)
 			 errhint("l4.pcre_scan shows all patterns and lines where this happens.")));
 }
 
+/* The next pattern that matches, -1 when there is none. */
+static int
+next_match(CallState *state)
+{
+	int			pattern;
+	bool		gave_up;
+
+	while ((pattern = l4_multimatch_next(state->mm, &gave_up)) >= 0 && gave_up)
+		note_limit(state, pattern);
+	return pattern;
+}
+
 /* pcre_first(line, ids, patterns): id of the first pattern that matches */
 Datum
 l4_pcre_first(PG_FUNCTION_ARGS)
@@ -133,15 +175,9 @@ l4_pcre_first(PG_FUNCTION_ARGS)
 	CallState  *state = get_state(fcinfo);
 	text	   *line = PG_GETARG_TEXT_PP(0);
 	int			pattern;
-	bool		gave_up;
 
 	l4_multimatch_scan(state->mm, VARDATA_ANY(line), VARSIZE_ANY_EXHDR(line));
-	while ((pattern = l4_multimatch_next(state->mm, &gave_up)) >= 0)
-	{
-		if (!gave_up)
-			break;
-		note_limit(state, pattern);
-	}
+	pattern = next_match(state);
 	PG_FREE_IF_COPY(line, 0);
 	if (pattern < 0)
 		PG_RETURN_NULL();
@@ -154,32 +190,17 @@ l4_pcre_all(PG_FUNCTION_ARGS)
 {
 	CallState  *state = get_state(fcinfo);
 	text	   *line = PG_GETARG_TEXT_PP(0);
-	Datum	   *found = NULL;
-	int			n = 0;
-	int			size = 0;
+	ArrayBuildState *found = NULL;
 	int			pattern;
-	bool		gave_up;
 
 	l4_multimatch_scan(state->mm, VARDATA_ANY(line), VARSIZE_ANY_EXHDR(line));
-	while ((pattern = l4_multimatch_next(state->mm, &gave_up)) >= 0)
-	{
-		if (gave_up)
-		{
-			note_limit(state, pattern);
-			continue;
-		}
-		if (n == size)
-		{
-			size = Max(8, size * 2);
-			found = (found == NULL) ? palloc(sizeof(Datum) * size)
-				: repalloc(found, sizeof(Datum) * size);
-		}
-		found[n++] = Int32GetDatum(state->ids[pattern]);
-	}
+	while ((pattern = next_match(state)) >= 0)
+		found = accumArrayResult(found, Int32GetDatum(state->ids[pattern]), false, INT4OID,
+								 CurrentMemoryContext);
 	PG_FREE_IF_COPY(line, 0);
-	if (n == 0)
+	if (found == NULL)
 		PG_RETURN_ARRAYTYPE_P(construct_empty_array(INT4OID));
-	PG_RETURN_ARRAYTYPE_P(construct_array(found, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	PG_RETURN_DATUM(makeArrayResult(found, CurrentMemoryContext));
 }
 
 static void
