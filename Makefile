@@ -212,6 +212,7 @@ REGRESS = \
 	ingest_turns \
 	first_record \
 	open_records \
+	cuts \
 	stream_head \
 	event_words \
 	packed \

@@ -114,7 +114,7 @@ GROUP BY u.name ORDER BY u.name;
 
 -- on purpose: fewer unknown shapes than there are, a shape of a record and a record of a line that are none, slots the wrong way round, counts beyond the bytes, texts in no encoding
 CREATE FUNCTION unit(head text, shapes text, rows text) RETURNS bytea LANGUAGE sql AS $$
-    SELECT decode(replace('00 00 ' || head || ' 00 00 00 00 00 00 00 00 ' || shapes || ' 00 ' || rows || ' 00 00 00', ' ', ''), 'hex')
+    SELECT decode(replace('00 00 ' || head || ' 00 00 00 00 00 00 00 00 00 ' || shapes || ' 00 ' || rows || ' 00 00 00', ' ', ''), 'hex')
 $$;
 CREATE FUNCTION failure(statement text, bytes bytea) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -151,8 +151,8 @@ SELECT note, failure('SELECT hold($1), l4._ingest_store(ARRAY[s.stream_id], ARRA
     (9, 'rows of a form that is none', '02 01 00'),
     (10, 'rows that nobody compressed', '01 01 00')) AS t(o, note, rows) ORDER BY o;
 -- events from a number on that is none
-SELECT event_id, template FROM l4._ingest_events(l4._parser_learn(l4._parser_new(), ARRAY[0], ARRAY['one line'], ARRAY[1]), decode(repeat('00', 13), 'hex'), -1000);
-SELECT count(*) FROM l4._ingest_events(l4._parser_new(), decode(repeat('00', 13), 'hex'), 2147483647);
+SELECT event_id, template FROM l4._ingest_events(l4._parser_learn(l4._parser_new(), ARRAY[0], ARRAY['one line'], ARRAY[1]), decode(repeat('00', 14), 'hex'), -1000);
+SELECT count(*) FROM l4._ingest_events(l4._parser_new(), decode(repeat('00', 14), 'hex'), 2147483647);
 SELECT occurrences FROM l4._parser_events(l4._parser_learn(l4._parser_new(), ARRAY[0, 0], ARRAY['one line', 'one line'], ARRAY[9223372036854775807, 9223372036854775807]));
 -- words of events that are none, and of an algorithm without
 SELECT * FROM l4._ingest_words(l4._parser_new(), ARRAY[0], ARRAY['one line']);
@@ -196,8 +196,8 @@ SELECT * FROM l4._unpack('\x01010173050108ff0000') AS u(a text);
 CREATE TABLE damaged.drained AS SELECT l4.parser_train(m, '{"algorithm": "drain", "max_clusters": 1}' ORDER BY m) AS parser FROM unnest(ARRAY['a b c', 'one two three four']) AS m;
 SELECT l4._parse(d.parser, '{}', 'a b c') FROM damaged.drained AS d;
 SELECT l4._ingest_learn(d.parser, 1) FROM damaged.drained AS d;
-SELECT l4._ingest_events(d.parser, decode(repeat('00', 13), 'hex'), 0) FROM damaged.drained AS d;
-SELECT l4._ingest_slots(d.parser, decode(repeat('00', 13), 'hex')) FROM damaged.drained AS d;
+SELECT l4._ingest_events(d.parser, decode(repeat('00', 14), 'hex'), 0) FROM damaged.drained AS d;
+SELECT l4._ingest_slots(d.parser, decode(repeat('00', 14), 'hex')) FROM damaged.drained AS d;
 -- statements that read no lines
 SELECT l4._ingest_workers_may(s) FROM unnest(ARRAY['DROP TABLE damaged.lines', 'DELETE FROM damaged.lines', '', 'SELECT 1; SELECT 2']) AS s;
 CREATE FUNCTION read_by(statement text) RETURNS bigint LANGUAGE sql AS $$

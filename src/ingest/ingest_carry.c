@@ -10,7 +10,7 @@
 #include "ingest/ingest_carry.h"
 #include "l4_compat.h"
 
-#define CARRY_VERSION 1
+#define CARRY_VERSION 2
 #define CARRY_MAX_RANKS 256
 #define CARRY_MAX_STAGES 1000
 
@@ -74,40 +74,23 @@ l4_carry_room(L4PackCarry *carry, L4PackRank *rank)
 	rank->events_size = size;
 }
 
-void
-l4_carry_remember(L4PackCarry *carry, const L4UnitRec *rec, int32 event_id, int stage)
+/* The record that began at a line; NULL where it is none that lines may join. */
+const L4Joinable *
+l4_carry_joinable(const L4PackCarry *carry, int64 line_no)
 {
-	L4Recent   *recent;
+	int			low = 0;
+	int			high = carry->njoinable;
 
-	if (carry->nrecent < L4_RECENT_RECORDS)
-		recent = &carry->recent[carry->nrecent++];
-	else
+	while (low < high)
 	{
-		recent = &carry->recent[carry->recent_at];
-		carry->recent_at = (carry->recent_at + 1) % L4_RECENT_RECORDS;
+		int			mid = (low + high) / 2;
+
+		if (carry->joinable[mid].line_no < line_no)
+			low = mid + 1;
+		else
+			high = mid;
 	}
-	recent->line_no = rec->line_no;
-	recent->event_id = event_id;
-	recent->stage = stage;
-	recent->rank = rec->rank;
-	recent->context = rec->context;
-	recent->epoch = rec->epoch;
-	recent->iteration = rec->iteration;
-}
-
-/* The record that began at a line, else the latest one. */
-const L4Recent *
-l4_carry_recent(const L4PackCarry *carry, int64 line_no)
-{
-	int			latest = carry->nrecent < L4_RECENT_RECORDS ? carry->nrecent - 1
-		: (carry->recent_at + L4_RECENT_RECORDS - 1) % L4_RECENT_RECORDS;
-
-	for (int i = 0; i < carry->nrecent; i++)
-		if (carry->recent[i].line_no == line_no)
-			return &carry->recent[i];
-	if (latest < 0)
-		l4_bytes_corrupted("recent records");
-	return &carry->recent[latest];
+	return low < carry->njoinable && carry->joinable[low].line_no == line_no ? &carry->joinable[low] : NULL;
 }
 
 static void
@@ -135,46 +118,38 @@ read_rank(L4ByteReader *reader, L4PackCarry *carry)
 
 /* Records are written as differences to the one before: most are of the same rank and iteration. */
 static void
-read_recent(L4ByteReader *reader, L4PackCarry *carry, L4Recent *recent)
+read_joinable(L4ByteReader *reader, const L4PackCarry *carry, L4Joinable *record)
 {
-	L4UnitRec	rec = {0};
-
-	recent->line_no += l4_get_int(reader);
-	recent->event_id = (int32) l4_get_int(reader);
+	record->line_no += l4_get_int(reader);
+	record->event_id = (int32) l4_get_int(reader);
 	if (l4_get_uint(reader) != 0)
 	{
-		recent->stage = (int) l4_get_int(reader);
-		recent->rank = (int32) l4_get_int(reader);
-		recent->context = (int32) l4_get_int(reader);
-		recent->epoch = (int32) l4_get_int(reader);
-		recent->iteration = (int32) l4_get_int(reader);
+		record->stage = (int) l4_get_int(reader);
+		record->rank = (int32) l4_get_int(reader);
+		record->context = (int32) l4_get_int(reader);
+		record->epoch = (int32) l4_get_int(reader);
+		record->iteration = (int32) l4_get_int(reader);
 	}
-	if (recent->stage < -1 || recent->stage >= carry->nstages)
+	if (record->stage < -1 || record->stage >= carry->nstages)
 		l4_bytes_corrupted("stage");
-	rec.line_no = recent->line_no;
-	rec.rank = recent->rank;
-	rec.context = recent->context;
-	rec.epoch = recent->epoch;
-	rec.iteration = recent->iteration;
-	l4_carry_remember(carry, &rec, recent->event_id, recent->stage);
 }
 
 static void
-write_recent(StringInfo buf, const L4Recent *recent, const L4Recent *before)
+write_joinable(StringInfo buf, const L4Joinable *record, const L4Joinable *before)
 {
-	bool		other = recent->stage != before->stage || recent->rank != before->rank || recent->context != before->context ||
-		recent->epoch != before->epoch || recent->iteration != before->iteration;
+	bool		other = record->stage != before->stage || record->rank != before->rank || record->context != before->context ||
+		record->epoch != before->epoch || record->iteration != before->iteration;
 
-	l4_put_int(buf, recent->line_no - before->line_no);
-	l4_put_int(buf, recent->event_id);
+	l4_put_int(buf, record->line_no - before->line_no);
+	l4_put_int(buf, record->event_id);
 	l4_put_uint(buf, other);
 	if (!other)
 		return;
-	l4_put_int(buf, recent->stage);
-	l4_put_int(buf, recent->rank);
-	l4_put_int(buf, recent->context);
-	l4_put_int(buf, recent->epoch);
-	l4_put_int(buf, recent->iteration);
+	l4_put_int(buf, record->stage);
+	l4_put_int(buf, record->rank);
+	l4_put_int(buf, record->context);
+	l4_put_int(buf, record->epoch);
+	l4_put_int(buf, record->iteration);
 }
 
 L4PackCarry *
@@ -188,7 +163,7 @@ l4_pack_carry_read(bytea *stored, const L4Stages *stages, MemoryContext cxt)
 	if (stored != NULL)
 	{
 		L4ByteReader reader;
-		L4Recent	recent = {0};
+		L4Joinable	record = {0};
 		uint64		n;
 
 		reader.ptr = (const unsigned char *) VARDATA_ANY(stored);
@@ -207,11 +182,15 @@ l4_pack_carry_read(bytea *stored, const L4Stages *stages, MemoryContext cxt)
 			l4_bytes_corrupted("ranks");
 		for (; n > 0; n--)
 			read_rank(&reader, carry);
-		n = l4_get_uint(&reader);
-		if (n > L4_RECENT_RECORDS)
-			l4_bytes_corrupted("recent records");
-		for (; n > 0; n--)
-			read_recent(&reader, carry, &recent);
+		carry->njoinable = l4_get_count(&reader);
+		carry->joinable = MemoryContextAlloc(cxt, sizeof(L4Joinable) * Max(carry->njoinable, 1));
+		for (int i = 0; i < carry->njoinable; i++)
+		{
+			read_joinable(&reader, carry, &record);
+			if (i > 0 && record.line_no <= carry->joinable[i - 1].line_no)
+				l4_bytes_corrupted("joinable records");
+			carry->joinable[i] = record;
+		}
 	}
 	carry->stage_of_name = MemoryContextAlloc(cxt, sizeof(int) * Max(stages->nnames, 1));
 	for (int i = 0; i < stages->nnames; i++)
@@ -225,8 +204,8 @@ l4_pack_carry_write(const L4PackCarry *carry, MemoryContext cxt)
 	MemoryContext old = MemoryContextSwitchTo(cxt);
 	StringInfoData buf;
 	bytea	   *result;
-	const L4Recent none = {0};
-	const L4Recent *before = &none;
+	const L4Joinable none = {0};
+	const L4Joinable *before = &none;
 
 	initStringInfo(&buf);
 	appendStringInfoSpaces(&buf, VARHDRSZ);
@@ -250,13 +229,11 @@ l4_pack_carry_write(const L4PackCarry *carry, MemoryContext cxt)
 		for (int k = 0; k < rank->nevents; k++)
 			l4_put_int(&buf, rank->events[k]);
 	}
-	l4_put_uint(&buf, carry->nrecent);
-	for (int i = 0; i < carry->nrecent; i++)
+	l4_put_uint(&buf, carry->njoinable);
+	for (int i = 0; i < carry->njoinable; i++)
 	{
-		const L4Recent *recent = &carry->recent[(carry->recent_at + i) % L4_RECENT_RECORDS];
-
-		write_recent(&buf, recent, before);
-		before = recent;
+		write_joinable(&buf, &carry->joinable[i], before);
+		before = &carry->joinable[i];
 	}
 	result = (bytea *) buf.data;
 	SET_VARSIZE(result, buf.len);

@@ -25,7 +25,7 @@ typedef struct L4PackRank
 } L4PackRank;
 
 /* A record that lines to come may join. */
-typedef struct L4Recent
+typedef struct L4Joinable
 {
 	int64		line_no;
 	int32		event_id;
@@ -34,7 +34,7 @@ typedef struct L4Recent
 	int32		context;
 	int32		epoch;
 	int32		iteration;
-} L4Recent;
+} L4Joinable;
 
 typedef struct L4PackCarry
 {
@@ -43,9 +43,8 @@ typedef struct L4PackCarry
 	int			ranks_size;
 	L4PackRank *ranks;
 	int32		span_rank;		/* the rank whose stages make spans; L4_RANK_UNKNOWN at first */
-	int			nrecent;
-	int			recent_at;		/* the oldest one */
-	L4Recent	recent[L4_RECENT_RECORDS];
+	int			njoinable;
+	L4Joinable *joinable;		/* by line */
 	int			nstages;
 	char	  **stage_names;
 	int		   *stage_of_name;	/* number of each name of L4Stages */
@@ -56,7 +55,6 @@ extern bytea *l4_pack_carry_write(const L4PackCarry *carry, MemoryContext cxt);
 extern L4PackRank *l4_carry_pack_rank(L4PackCarry *carry, int32 rank);
 extern void l4_carry_room(L4PackCarry *carry, L4PackRank *rank);
 extern int	l4_carry_stage(L4PackCarry *carry, const char *name, int len);
-extern void l4_carry_remember(L4PackCarry *carry, const L4UnitRec *rec, int32 event_id, int stage);
-extern const L4Recent *l4_carry_recent(const L4PackCarry *carry, int64 line_no);
+extern const L4Joinable *l4_carry_joinable(const L4PackCarry *carry, int64 line_no);
 
 #endif							/* L4_INGEST_CARRY_H */

@@ -396,26 +396,24 @@ add_records(Packer *p, const L4UnitPart *part, RecInfo *info)
 		rank = l4_carry_pack_rank(p->carry, rec->context);
 		if (rec->local < 0)
 		{
-			const L4Recent *recent = l4_carry_recent(p->carry, rec->line_no);
+			const L4Joinable *record = l4_carry_joinable(p->carry, rec->line_no);
 
-			info[i].event_id = recent->event_id;
-			info[i].stage = p->in->late ? -1 : recent->stage;
-			part->recs[i].epoch = recent->epoch;
-			part->recs[i].iteration = recent->iteration;
-			part->recs[i].rank = recent->rank;
-			part->recs[i].context = recent->context;
+			if (record == NULL)
+				l4_bytes_corrupted("joinable records");
+			info[i].event_id = record->event_id;
+			info[i].stage = record->stage;
+			part->recs[i].epoch = record->epoch;
+			part->recs[i].iteration = record->iteration;
+			part->recs[i].rank = record->rank;
+			part->recs[i].context = record->context;
 			continue;
 		}
 		local = part->locals[rec->local];
 		info[i].event_id = local->event_id;
 		info[i].stage = p->in->late ? -1 : place_in_stages(p, rank, marks[rec->local]);
 		l4_sums_add_record(p->sums, local->event_id, rec);
-		if (!p->in->late)
-		{
-			if (!local->is_stack)
-				add_to_sequence(p, rank, rec, local->event_id);
-			l4_carry_remember(p->carry, rec, info[i].event_id, info[i].stage);
-		}
+		if (!p->in->late && !local->is_stack)
+			add_to_sequence(p, rank, rec, local->event_id);
 		p->out->last_event_id = local->event_id;
 	}
 	pfree(marks);
@@ -509,8 +507,54 @@ add_iterations(Packer *p, const L4UnitPart *part)
 	}
 }
 
+/* The record of the settled part that begins at a line. Those that were begun in it are in front, in order. */
+static int
+find_record(const L4UnitPart *part, int nbegun, int64 line_no)
+{
+	int			low = 0;
+	int			high = nbegun;
+
+	while (low < high)
+	{
+		int			mid = (low + high) / 2;
+
+		if (part->recs[mid].line_no < line_no)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < nbegun && part->recs[low].line_no == line_no ? low : -1;
+}
+
+/* The records that later lines may join: some of those that were joinable before, some of the settled part. */
 static void
-add_part(Packer *p, L4UnitPart *part)
+keep_joinable(Packer *p, const L4UnitPart *part, const RecInfo *info)
+{
+	const L4UnitHead *head = &p->in->unit->head;
+	L4Joinable *kept = MemoryContextAlloc(p->cxt, sizeof(L4Joinable) * Max(head->njoinable, 1));
+	int			nbegun = part->nrecs;
+
+	while (nbegun > 0 && part->recs[nbegun - 1].local < 0)
+		nbegun--;
+	for (int i = 0; i < head->njoinable; i++)
+	{
+		const L4Joinable *before = l4_carry_joinable(p->carry, head->joinable[i]);
+		int			r = before != NULL ? -1 : find_record(part, nbegun, head->joinable[i]);
+
+		if (before == NULL && r < 0)
+			l4_bytes_corrupted("joinable records");
+		if (before != NULL)
+			kept[i] = *before;
+		else
+			kept[i] = (L4Joinable) {.line_no = part->recs[r].line_no, .event_id = info[r].event_id, .stage = info[r].stage,
+			.rank = part->recs[r].rank, .context = part->recs[r].context, .epoch = part->recs[r].epoch, .iteration = part->recs[r].iteration};
+	}
+	p->carry->joinable = kept;
+	p->carry->njoinable = head->njoinable;
+}
+
+static void
+add_part(Packer *p, L4UnitPart *part, bool settled)
 {
 	RecInfo    *info = (RecInfo *) palloc(sizeof(RecInfo) * Max(part->nrecs, 1));
 
@@ -521,6 +565,8 @@ add_part(Packer *p, L4UnitPart *part)
 	add_lines(p, part, info);
 	add_values(p, part);
 	add_iterations(p, part);
+	if (settled && !p->in->late)
+		keep_joinable(p, part, info);
 	pfree(info);
 }
 
@@ -549,7 +595,7 @@ pack_open(Packer *p, L4UnitPart *part)
 	if (part->nlines > 0)
 	{
 		open_sections(p, &none);
-		add_part(p, part);
+		add_part(p, part, false);
 		end_chunk(p);
 		out->open_chunk = &out->chunks[nchunks];
 		out->nchunks = nchunks;
@@ -584,7 +630,7 @@ l4_pack_unit(L4PackInput *input, MemoryContext cxt)
 		reopen_span(&p);
 	if (input->chunk != NULL)
 		start_chunk(&p, input->chunk);
-	add_part(&p, &unit->settled);
+	add_part(&p, &unit->settled, true);
 	end_chunk(&p);
 	close_sections(&p, &out->settled);
 	out->carry = l4_pack_carry_write(p.carry, cxt);

@@ -11,7 +11,6 @@
 #define L4_CHUNK_LINES		16384
 #define L4_MAX_SEQUENCE		512 /* events kept of an iteration */
 #define L4_MAX_SPANS		100000	/* stage spans kept of a stream */
-#define L4_RECENT_RECORDS	32	/* records that later lines can still join */
 
 /* Stages that events mark: sorted by event_id. */
 typedef struct L4StageMark

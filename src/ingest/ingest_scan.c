@@ -78,6 +78,8 @@ struct L4Scan
 	/* Line from which on some record or other has been open all the time, 0 none is; state of the record reader then. */
 	int64		open_from;
 	StringInfoData state_before;
+	int			njoinable_before;
+	int64	   *joinable_before;	/* records that lines may join from there on */
 	L4StreamHead head_before;
 };
 
@@ -128,7 +130,7 @@ l4_scan_begin(L4Scan *scan, const char *node, const char *carry, int carry_len, 
 	scan->open_from = 0;
 	scan->head_before.learning = false;
 	scan->nstarts = scan->ninherited = scan->nwaiting = 0;
-	scan->first_record = 0;
+	scan->joinable_before = NULL;
 
 	old = MemoryContextSwitchTo(scan->piece_cxt);
 	scan->lines = l4_line_reader_create(scan->shared->rules, scan->piece_cxt);
@@ -141,6 +143,7 @@ l4_scan_begin(L4Scan *scan, const char *node, const char *carry, int carry_len, 
 	initStringInfo(&scan->state_before);
 	if (scan->carry->record_state.len > 0)
 		l4_record_load(scan->records, &scan->carry->record_state);
+	scan->first_record = l4_record_count(scan->records) + 1;
 	l4_dict_begin(&scan->dict, scan->shared, scan->piece_cxt);
 	MemoryContextSwitchTo(old);
 }
@@ -299,8 +302,6 @@ start_record(RecordStart *start, const L4RecordPlace *place, TimestampTz ts, int
 static int64
 record_number(L4Scan *scan, const L4RecordPlace *place, TimestampTz ts, int32 rank)
 {
-	if (scan->nstarts == 0 && scan->ninherited == 0)
-		scan->first_record = place->first ? place->record_no : place->record_no + 1;
 	if (place->record_no < scan->first_record)
 	{
 		int			i = scan->ninherited;
@@ -357,6 +358,7 @@ follow_open(L4Scan *scan)
 {
 	int64		oldest = l4_record_oldest_open(scan->records);
 	bool		opens = oldest != 0 && scan->open_from == 0;
+	MemoryContext old;
 
 	if (oldest == 0 || opens)
 		scan->open_from = oldest;
@@ -365,6 +367,11 @@ follow_open(L4Scan *scan)
 	{
 		resetStringInfo(&scan->state_before);
 		l4_record_save(scan->records, &scan->state_before);
+		if (scan->joinable_before != NULL)
+			pfree(scan->joinable_before);
+		old = MemoryContextSwitchTo(scan->piece_cxt);
+		scan->njoinable_before = l4_record_joinable(scan->records, &scan->joinable_before);
+		MemoryContextSwitchTo(old);
 	}
 }
 
@@ -474,9 +481,14 @@ finish_carry(L4Scan *scan, L4UnitHead *head, int64 oldest)
 
 	resetStringInfo(&scan->carry->record_state);
 	if (oldest == 0)
+	{
 		l4_record_save(scan->records, &scan->carry->record_state);
+		head->njoinable = l4_record_joinable(scan->records, &head->joinable);
+	}
 	else
 	{
+		head->njoinable = scan->njoinable_before;
+		head->joinable = scan->joinable_before;
 		appendBinaryStringInfo(&scan->carry->record_state, scan->state_before.data, scan->state_before.len);
 		if (scan->head_before.learning)
 			scan->carry->head = scan->head_before;

@@ -179,6 +179,8 @@ typedef struct L4UnitHead
 	int32		max_in_flight;	/* L4_NO_INT none */
 	int			nranks;			/* ranks seen so far */
 	int32	   *ranks;
+	int			njoinable;		/* first lines of records that lines of later pieces may join, ascending */
+	int64	   *joinable;
 	const char *carry;			/* state for the next piece */
 	int			carry_len;
 } L4UnitHead;

@@ -298,6 +298,10 @@ l4_unit_get_head(L4ByteReader *reader, L4UnitHead *head, MemoryContext cxt)
 	head->ranks = MemoryContextAlloc(cxt, sizeof(int32) * Max(head->nranks, 1));
 	for (int i = 0; i < head->nranks; i++)
 		head->ranks[i] = (int32) l4_get_int(reader);
+	head->njoinable = l4_get_count(reader);
+	head->joinable = MemoryContextAlloc(cxt, sizeof(int64) * Max(head->njoinable, 1));
+	for (int i = 0; i < head->njoinable; i++)
+		head->joinable[i] = l4_get_int(reader);
 	head->carry_len = l4_get_count(reader);
 	head->carry = l4_get_bytes(reader, head->carry_len);
 }

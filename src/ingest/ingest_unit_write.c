@@ -241,6 +241,9 @@ l4_unit_put_head(StringInfo buf, const L4UnitHead *head)
 	l4_put_uint(buf, head->nranks);
 	for (int i = 0; i < head->nranks; i++)
 		l4_put_int(buf, head->ranks[i]);
+	l4_put_uint(buf, head->njoinable);
+	for (int i = 0; i < head->njoinable; i++)
+		l4_put_int(buf, head->joinable[i]);
 	l4_put_bytes(buf, head->carry, head->carry_len);
 }
 

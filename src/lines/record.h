@@ -90,4 +90,10 @@ extern int64 l4_record_oldest_open(const L4RecordReader *reader);
 extern void l4_record_save(const L4RecordReader *reader, StringInfo buf);
 extern void l4_record_load(L4RecordReader *reader, StringInfo buf);
 
+/* Records that were started, here and in earlier batches. */
+extern int64 l4_record_count(const L4RecordReader *reader);
+
+/* First lines of the records that lines of the next batch may join, ascending; in the current context. */
+extern int	l4_record_joinable(const L4RecordReader *reader, int64 **line_nos);
+
 #endif							/* L4_RECORD_H */

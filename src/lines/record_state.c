@@ -6,6 +6,7 @@
 
 #include "libpq/pqformat.h"
 
+#include "base/order.h"
 #include "lines/record_int.h"
 
 /* First byte of a saved state. */
@@ -75,6 +76,12 @@ l4_record_sub(L4RecordReader *r, uint64 key)
 		sub->key = key;
 		r->subs_used++;
 	}
+	else if (!is_recent(r, sub))
+	{
+		/* would not have been saved, had a batch ended meanwhile */
+		memset(&sub->last, 0, sizeof(sub->last));
+		memset(&sub->special, 0, sizeof(sub->special));
+	}
 	return sub;
 }
 
@@ -141,6 +148,40 @@ l4_record_save(const L4RecordReader *r, StringInfo buf)
 	for (int i = 0; i < r->subs_size; i++)
 		if (r->subs[i].key != 0 && is_recent(r, &r->subs[i]))
 			save_sub(buf, &r->subs[i]);
+}
+
+int64
+l4_record_count(const L4RecordReader *r)
+{
+	return r->records;
+}
+
+static int
+add_joinable(int64 *line_nos, int n, const L4Sub *sub)
+{
+	if (sub->last.record_no > 0)
+		line_nos[n++] = sub->last.line_no;
+	if (sub->special.record_no > 0)
+		line_nos[n++] = sub->special.line_no;
+	return n;
+}
+
+int
+l4_record_joinable(const L4RecordReader *r, int64 **line_nos)
+{
+	int64	   *found = palloc(sizeof(int64) * 2 * (r->subs_used + 1));
+	int			n = add_joinable(found, 0, &r->unlabelled);
+	int			ndistinct = 0;
+
+	for (int i = 0; i < r->subs_size; i++)
+		if (r->subs[i].key != 0 && is_recent(r, &r->subs[i]))
+			n = add_joinable(found, n, &r->subs[i]);
+	qsort(found, n, sizeof(int64), l4_order_int64);
+	for (int i = 0; i < n; i++)
+		if (ndistinct == 0 || found[i] != found[ndistinct - 1])
+			found[ndistinct++] = found[i];
+	*line_nos = found;
+	return ndistinct;
 }
 
 void
