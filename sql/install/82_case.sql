@@ -492,27 +492,43 @@ END;
 $$;
 COMMENT ON FUNCTION l4._case_events(text) IS 'working set: events that are new or loud, what rules say about them, and where they are';
 
--- Exceptions whose texts are equal but for one word of at least five, class aside, are one family: "... for send" and "... for recv". But
--- "nan" where others have a number is something else.
+-- Events whose texts are equal but for one word of at least five, exception class aside, are near-duplicates: "... for send" and "... for recv".
+-- But "nan" where the other has a number is something else. Of each event the oldest near-duplicate is found by hashing the text with one word
+-- left out, so the time grows with the words and not with the pairs.
+CREATE FUNCTION l4._near_duplicates(event_ids int[]) RETURNS TABLE (event_id int, oldest int)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1000
+BEGIN ATOMIC
+    WITH word AS (
+        SELECT t.event_id, cardinality(t.words) AS words, w.place, hashtextextended(w.word, w.place) AS hash,
+            w.word LIKE '%<*>%' AS mark, w.word ~* '\m(?:nan|inf)\M' AS nan
+        FROM (
+            SELECT e.event_id, string_to_array(coalesce(nullif(regexp_replace(e.template, '^(?:[[:alnum:]_.]+: )+', ''), ''), '?'), ' ') AS words
+            FROM l4._event AS e WHERE e.event_id = ANY (_near_duplicates.event_ids)) AS t
+        CROSS JOIN LATERAL unnest(t.words) WITH ORDINALITY AS w(word, place)
+    ), rest AS (
+        SELECT w.*, sum(w.hash) OVER (PARTITION BY w.event_id) - w.hash AS rest FROM word AS w
+    ), candidate AS (
+        SELECT r.event_id, min(r.event_id) OVER same AS oldest FROM rest AS r WHERE r.place = 1
+        WINDOW same AS (PARTITION BY r.words, r.rest + r.hash)
+        UNION ALL
+        SELECT r.event_id, CASE
+            WHEN r.mark AND r.nan THEN min(r.event_id) FILTER (WHERE NOT r.mark AND NOT r.nan) OVER same
+            WHEN r.mark THEN min(r.event_id) FILTER (WHERE NOT r.nan) OVER same
+            WHEN r.nan THEN min(r.event_id) FILTER (WHERE NOT r.mark) OVER same
+            ELSE min(r.event_id) OVER same END
+        FROM rest AS r WHERE r.words >= 5
+        WINDOW same AS (PARTITION BY r.words, r.place, r.rest)
+    )
+    SELECT c.event_id, min(c.oldest) FROM candidate AS c GROUP BY c.event_id;
+END;
+COMMENT ON FUNCTION l4._near_duplicates(int[]) IS 'of each event the oldest one whose text is equal but for a word';
+
 CREATE FUNCTION l4._case_families(job_id text) RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
-    UPDATE l4._case_event AS e SET family = f.family
-    FROM (
-        WITH text AS (
-            SELECT e.event_id, string_to_array(regexp_replace(t.template, '^(?:[[:alnum:]_.]+: )+', ''), ' ') AS words
-            FROM l4._case_event AS e JOIN l4._event AS t USING (event_id)
-            WHERE e.job_id = _case_families.job_id AND e.is_new AND NOT e.stack
-        )
-        SELECT a.event_id, min(b.event_id) AS family
-        FROM text AS a
-        JOIN text AS b ON cardinality(a.words) = cardinality(b.words)
-            AND (a.words = b.words
-                OR cardinality(a.words) >= 5 AND 1 >= (
-                    SELECT sum(CASE WHEN strpos(w.x, '<*>') > 0 AND w.y ~* '\m(?:nan|inf)\M' OR strpos(w.y, '<*>') > 0 AND w.x ~* '\m(?:nan|inf)\M' THEN 2 ELSE 1 END)
-                    FROM ROWS FROM (unnest(a.words), unnest(b.words)) AS w(x, y)
-                    WHERE w.x <> w.y))
-        GROUP BY a.event_id) AS f
-    WHERE e.job_id = _case_families.job_id AND e.event_id = f.event_id;
+    UPDATE l4._case_event AS e SET family = d.oldest
+    FROM l4._near_duplicates(ARRAY(SELECT z.event_id FROM l4._case_event AS z
+        WHERE z.job_id = _case_families.job_id AND z.is_new AND NOT z.stack)) AS d
+    WHERE e.job_id = _case_families.job_id AND e.event_id = d.event_id;
 END;
-COMMENT ON FUNCTION l4._case_families(text) IS 'working set: families of new events';
+COMMENT ON FUNCTION l4._case_families(text) IS 'working set: near-duplicate groups of new events';
