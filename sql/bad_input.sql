@@ -140,7 +140,7 @@ SELECT position('<script>alert' in page) AS script, page ~ '[\x01-\x08\x0b-\x1f\
 -- a job without logs, one that nothing is known of
 INSERT INTO l4.job (job_id, settings, status, expected_nodes) VALUES ('bad-10', 'bad settings', 'failed', 4);
 SELECT status, symptom, stage, summary, coverage ->> 'nodes_seen' AS seen, coverage ->> 'nodes_expected' AS expected FROM l4.diagnose('bad-10');
-SELECT line FROM l4.report('bad-10') WITH ORDINALITY AS r(line, n) WHERE n BETWEEN 3 AND 4;
+SELECT line FROM l4.report('bad-10') WITH ORDINALITY AS r(line, n) WHERE n = 3 OR line LIKE '  seen %' ORDER BY n;
 SELECT length(l4.report_html('bad-10')) > 1000 AS has_page;
 SELECT * FROM l4.diagnose('bad-11');
 SELECT * FROM l4.report('bad-11');

@@ -57,14 +57,38 @@ WHERE n BETWEEN (SELECT min(n) FROM l4.report('r-wide', width => 60) WITH ORDINA
     AND (SELECT min(n) FROM l4.report('r-wide', width => 60) WITH ORDINALITY AS l(r, n) WHERE r = 'KNOWN FAULTS') ORDER BY n;
 SELECT h ~ '>llama-[.][.]9c2-worker-5<' AS has_name FROM l4.report_html('r-wide') AS h;
 SELECT length(l4.report_html('r-far')) > 10000 AS has_page;
+-- the failure is in the middle of the closer look
+SELECT zoom_ts FROM l4._failure_window('r-wide');
 SELECT zoom_ts FROM l4._failure_window('r-slow');
 SELECT r FROM l4.report('r-slow') AS r WHERE r ~ 'slow from here on$';
 SELECT h ~ 'moment-onset"' AS has_line, h ~ 'first slow iteration</li>' AS has_key FROM l4.report_html('r-slow') AS h;
 SELECT l4._html_timeline('r-timeless');
 -- full hours are those of the reader
 SET timezone = 'Asia/Kolkata';
-SELECT DISTINCT t[1] FROM regexp_matches(l4._svg_axis('r-wide', '2026-03-01 10:00:00+00', '2026-03-01 15:00:00+00', 0), '>[0-9]+(:[0-9]+)<', 'g') AS t;
+SELECT DISTINCT t[1] FROM regexp_matches(l4._svg_time_axis(('r-wide', '2026-03-01 10:00:00+00', '2026-03-01 15:00:00+00', 1160), 0), '>[0-9]+(:[0-9]+)<', 'g') AS t;
 SET timezone = 'UTC';
+
+-- the first screen: 25 lines, no masks, no length of a silence that has no times, no row of dashes
+SELECT j AS job, count(*) < 25 AS fits_a_screen, bool_or(b.r ~ '<[*]>|for  s|-----') AS has_debris
+FROM unnest(ARRAY['r-bad<b>', 'r-wide', 'r-slow', 'r-timeless']) AS j
+CROSS JOIN LATERAL (SELECT r FROM l4.report(j) WITH ORDINALITY AS x(r, n)
+    WHERE n > 2 AND n < (SELECT min(n) FROM l4.report(j) WITH ORDINALITY AS y(r, n) WHERE r ~ '^W')) AS b
+GROUP BY j ORDER BY j;
+SELECT label, value FROM l4._report_brief('r-wide');
+-- reasons in words: the job's own line where it names the node, dots elsewhere
+SELECT l4._in_words('r-bad<b>', s.node, ARRAY['a <*> of nothing', 'named: ' || left(t.template, 120)])
+FROM l4.suspect_node AS s JOIN l4.suspect_event AS e USING (job_id) JOIN l4._event AS t USING (event_id)
+WHERE s.job_id = 'r-bad<b>' AND s.rank = 1 AND t.template LIKE '%timed out%';
+-- a page of many iterations is linear in them: quadratic, this takes minutes
+INSERT INTO wide (job_id, node, rank, line_no, ts, line)
+SELECT 'r-long', 'n0', 0, i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 second',
+    format('iteration %s/20000 | elapsed time per iteration (ms): 1000.0 | lm loss: 2.5E+00', i)
+FROM generate_series(1, 20000) AS i;
+CALL l4.ingest('wide', 'r-long');
+SELECT symptom FROM l4.diagnose('r-long');
+SET statement_timeout = '30s';
+SELECT length(l4.report_html('r-long')) BETWEEN 10000 AND 100000 AS is_small;
+RESET statement_timeout;
 
 -- errors
 SELECT l4.report('nothing');
@@ -75,6 +99,9 @@ SELECT l4.report('r-bad<b>', width => 241);
 SELECT l4.report(NULL), l4.report_html(NULL) IS NULL AS is_null;
 
 -- helpers
+SELECT l4._plain(E'10%|#   |\r 20%|##  | 2/10'), l4._plain('a --------------- b'), l4._excerpt(E'one\n======\n\ntwo');
+SELECT l4._counted(n, 'node'), l4._how_often(n, 2) FROM unnest(ARRAY[1, 2, 1200]) AS n;
+SELECT s, l4._status_words(s) FROM unnest(ARRAY['HEALTHY', 'PARTIAL', 'NO_BASELINE', 'OK']) AS s;
 SELECT l4._wrap('one two three four five six', 10);
 SELECT l4._wrap('averyveryverylongword short', 10);
 SELECT l4._elapsed(s) FROM unnest(ARRAY[0.34, 42, 119.4, 600, 7100, 8000, 200000]) AS s;

@@ -1,276 +1,423 @@
--- l4.report(): a diagnosis as text, for a person at a terminal. Each section is a function of its own; an empty one is left out.
+-- l4.report(): a diagnosis as text, for a person at a terminal: a first screen in plain words, the rest below.
+-- Each section is a function of its own; an empty one is left out.
+
+CREATE FUNCTION l4._status_words(status text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN CASE _status_words.status WHEN 'HEALTHY' THEN 'nothing deviates' WHEN 'PARTIAL' THEN 'some input was missing'
+    WHEN 'NO_BASELINE' THEN 'no successful job to compare with' ELSE 'comparison complete' END;
+COMMENT ON FUNCTION l4._status_words(text) IS 'what a status of a diagnosis means';
+
+-- Of the 77 labelled failures with a faulty node every first node with a score of 1.3 or more was the right one.
+CREATE FUNCTION l4._how_sure(job_id text) RETURNS text
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN (
+    SELECT CASE WHEN NOT s.is_suspect THEN 'weak: no node stands out'
+        WHEN s.score >= 4 AND s.score >= 2 * n.score THEN 'certain'
+        WHEN s.score >= 2 THEN 'likely' ELSE 'weak' END
+        || CASE WHEN s.is_suspect THEN format(': %s scores %s, the next node %s', l4._short_name(s.node, 40),
+            round(s.score::numeric, 1), round(n.score::numeric, 1)) ELSE '' END
+    FROM l4.suspect_node AS s
+    CROSS JOIN LATERAL (SELECT coalesce(max(x.score), 0) AS score FROM l4.suspect_node AS x
+        WHERE x.job_id = s.job_id AND x.rank = 2) AS n
+    WHERE s.job_id = _how_sure.job_id AND s.rank = 1);
+COMMENT ON FUNCTION l4._how_sure(text) IS 'how sure it is which node failed, in words, from its score and the next one';
+
+CREATE FUNCTION l4._verdict(job_id text, OUT head text, OUT rest text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT h.head, CASE WHEN h.head <> d.symptom THEN ''
+        ELSE concat(' in stage ' || d.stage, ', iteration ' || d.iteration,
+            CASE s.total WHEN 0 THEN '; no node stands out' WHEN 1 THEN '; suspect ' ELSE '; suspects ' END, s.nodes,
+            CASE WHEN s.total > 5 THEN format(' and %s more', s.total - 5) END) END
+    FROM l4.diagnosis AS d
+    CROSS JOIN LATERAL (SELECT CASE WHEN (d.coverage ->> 'lines')::bigint = 0 THEN 'no logs'
+        WHEN d.status = 'HEALTHY' THEN 'nothing deviates' WHEN d.symptom = 'none' THEN 'no failure seen'
+        ELSE d.symptom END) AS h(head)
+    CROSS JOIN LATERAL (
+        SELECT string_agg(l4._short_name(s.node, 60) || coalesce(format(' (rank %s)', n.rank), ''), ', '
+            ORDER BY s.rank) FILTER (WHERE s.rank <= 5) AS nodes, count(*) AS total
+        FROM l4.suspect_node AS s LEFT JOIN l4.job_node AS n ON n.job_id = s.job_id AND n.node = s.node
+        WHERE s.job_id = d.job_id AND s.is_suspect) AS s
+    WHERE d.job_id = _verdict.job_id;
+END;
+COMMENT ON FUNCTION l4._verdict(text) IS 'the answer in a line: symptom, and its stage, iteration and suspects';
+
+CREATE FUNCTION l4._seen(job_id text) RETURNS text
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN (
+    SELECT format('%s; %s%s; %s wrote %s', l4._status_words(d.status),
+        CASE WHEN cardinality(d.baseline) = 0 THEN 'compared with no other job'
+            ELSE 'compared with ' || l4._counted(cardinality(d.baseline), 'successful job') END,
+        ' (settings ' || l4._printable(nullif(j.settings, ''), 60) || ')',
+        coalesce(n.nodes || ' of ' || l4._counted(j.expected_nodes, 'node'), l4._counted(n.nodes, 'node')),
+        l4._counted(n.lines, 'line'))
+    FROM l4.diagnosis AS d
+    LEFT JOIN l4.job AS j ON j.job_id = d.job_id
+    CROSS JOIN LATERAL (SELECT count(*) AS nodes, coalesce(sum(x.lines), 0)::bigint AS lines
+        FROM l4._node AS x WHERE x.job_id = d.job_id) AS n
+    WHERE d.job_id = _seen.job_id);
+COMMENT ON FUNCTION l4._seen(text) IS 'what a diagnosis looked at and compared with, and whether that was all';
+
+CREATE FUNCTION l4._report_brief(job_id text) RETURNS TABLE (label text, value text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 12
+BEGIN ATOMIC
+    WITH failed AS (
+        SELECT d.* FROM l4.diagnosis AS d WHERE d.job_id = _report_brief.job_id AND d.symptom <> 'none'
+    ), fault AS (
+        SELECT f.name, f.root_cause, f.remedy, concat_ws(', ', f.category, f.component) AS kind
+        FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
+        WHERE m.job_id = _report_brief.job_id AND m.rank = 1 AND m.is_suspect
+    ), suspect AS (
+        SELECT s.rank, s.node, s.reasons FROM l4.suspect_node AS s JOIN failed AS d USING (job_id)
+        WHERE s.rank <= 3 AND (s.is_suspect OR s.rank = 1 AND s.score > 0)
+    )
+    SELECT b.label, b.value FROM (
+        -- the first sentence of the summary; a job without times has no length of its silence
+        SELECT 1 AS turn, 0 AS n, 'what' AS label,
+            replace(substring(d.summary FROM '^.+?\.(?=\s|$)'), ': no progress for  s', '') AS value
+        FROM l4.diagnosis AS d WHERE d.job_id = _report_brief.job_id
+        UNION ALL
+        SELECT 2, s.rank, CASE s.rank WHEN 1 THEN 'where' ELSE '' END,
+            l4._short_name(s.node, 60) || coalesce(': ' || l4._in_words(_report_brief.job_id, s.node, s.reasons[1:3]), '')
+        FROM suspect AS s
+        UNION ALL
+        SELECT 2, 0, 'where', 'no node stands out' FROM failed WHERE NOT EXISTS (SELECT FROM suspect)
+        UNION ALL
+        SELECT 3, 0, 'since', coalesce((SELECT to_char(m.ts, 'YYYY-MM-DD HH24:MI:SS TZ, ') || m.what
+            FROM l4._report_moments(_report_brief.job_id) WITH ORDINALITY AS m(ts, kind, node, what, n)
+            LEFT JOIN suspect AS s USING (node)
+            WHERE m.kind IN ('event', 'onset', 'silence') ORDER BY m.ts, s.rank, m.n LIMIT 1),
+            CASE WHEN (d.coverage ->> 'timed')::bool THEN 'not known'
+                ELSE 'not known: the lines carry no times' END)
+        FROM failed AS d
+        UNION ALL
+        SELECT 4, 0, 'how sure', coalesce(l4._how_sure(d.job_id), 'weak: no node stands out') FROM failed AS d
+        UNION ALL
+        SELECT 5, 0, 'cause', format('%s (%s): %s', f.name, f.kind, f.root_cause) FROM fault AS f, failed
+        UNION ALL
+        SELECT 6, 0, 'do now', coalesce((SELECT f.remedy FROM fault AS f),
+            (SELECT format('Take %s out of the job, and look at its own log, kernel log and hardware counters '
+                'around that time.', l4._short_name(s.node, 60)) FROM suspect AS s WHERE s.rank = 1),
+            'Read the lines below: they are in none of the jobs that went well.')
+        FROM failed
+        UNION ALL
+        SELECT 7, e.rank, CASE e.rank WHEN 1 THEN 'proof' ELSE '' END,
+            format('%s:%s  %s', l4._short_name(e.example_node, 40), e.example_line_no,
+                l4._last_message(e.example_line))
+        FROM l4.suspect_event AS e JOIN failed AS d USING (job_id) WHERE e.rank <= 3
+        UNION ALL
+        SELECT 8, 0, 'seen', l4._seen(_report_brief.job_id)
+    ) AS b
+    ORDER BY b.turn, b.n;
+END;
+COMMENT ON FUNCTION l4._report_brief(text) IS
+    'first screen of a report: what, where, since when, how sure, the cause, what to do now, proof, what was seen';
 
 CREATE FUNCTION l4._report_title(job_id text, width int) RETURNS SETOF text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT t.line
-	FROM l4.diagnosis AS d
-	LEFT JOIN l4.job AS j ON j.job_id = d.job_id
-	CROSS JOIN LATERAL (SELECT
-		string_agg(format('%s%s', s.node, ' (rank ' || n.rank || ')'), ', ' ORDER BY s.rank) FILTER (WHERE s.is_suspect) AS suspects,
-		count(*) FILTER (WHERE s.is_suspect) AS suspect_count
-		FROM l4.suspect_node AS s LEFT JOIN l4.job_node AS n ON n.job_id = s.job_id AND n.node = s.node
-		WHERE s.job_id = d.job_id AND s.rank <= 5) AS s
-	CROSS JOIN LATERAL (SELECT count(*) AS nodes, coalesce(sum(n.lines), 0) AS lines FROM l4._node AS n WHERE n.job_id = d.job_id) AS n
-	CROSS JOIN LATERAL (VALUES
-		(1, format('l4 report  %s', l4._printable(d.job_id, _report_title.width - 12))),
-		(2, repeat('=', _report_title.width)),
-		(3, CASE WHEN n.lines = 0 THEN 'NO LOGS' WHEN d.status = 'HEALTHY' THEN 'NOTHING DEVIATES' WHEN coalesce(d.symptom, 'none') = 'none' THEN 'NO FAILURE SEEN' ELSE upper(d.symptom) END
-			|| coalesce(' in stage ' || d.stage, '') || coalesce(', iteration ' || d.iteration, '')
-			|| CASE WHEN d.symptom = 'none' THEN '' WHEN s.suspects IS NULL THEN '; no node stands out'
-				WHEN s.suspect_count > 1 THEN '; suspects ' || l4._printable(s.suspects, 400) ELSE '; suspect ' || l4._printable(s.suspects, 200) END),
-		(4, format('status %s; %s; %s wrote %s lines', d.status,
-			CASE coalesce(cardinality(d.baseline), 0) WHEN 0 THEN 'compared with no other job'
-				WHEN 1 THEN 'compared with 1 successful job' ELSE format('compared with %s successful jobs', cardinality(d.baseline)) END
-			|| coalesce(' (settings ' || l4._printable(nullif(j.settings, ''), 60) || ')', ''),
-			coalesce(n.nodes || ' of ' || j.expected_nodes || ' nodes', CASE n.nodes WHEN 1 THEN '1 node' ELSE n.nodes || ' nodes' END), to_char(n.lines, 'FM999,999,999,999'))),
-		(5, format('diagnosed %s', to_char(d.diagnosed_at, 'YYYY-MM-DD HH24:MI:SS TZ')))) AS p(n, line)
-	CROSS JOIN LATERAL l4._wrap(p.line, _report_title.width) WITH ORDINALITY AS t(line, m)
-	WHERE d.job_id = _report_title.job_id
-	ORDER BY p.n, t.m;
+    SELECT t.line FROM (
+        SELECT 1 AS part, 'l4 report  ' || l4._printable(_report_title.job_id, _report_title.width - 12) AS line
+        UNION ALL
+        SELECT 2, repeat('=', _report_title.width)
+        UNION ALL
+        SELECT 3, w.line
+        FROM l4._verdict(_report_title.job_id) AS v
+        CROSS JOIN LATERAL l4._wrap(upper(v.head) || v.rest, _report_title.width) AS w(line)
+        UNION ALL
+        SELECT 4, format('diagnosed %s', to_char(d.diagnosed_at, 'YYYY-MM-DD HH24:MI:SS TZ'))
+        FROM l4.diagnosis AS d WHERE d.job_id = _report_title.job_id
+    ) AS t
+    ORDER BY t.part;
 END;
 COMMENT ON FUNCTION l4._report_title(text, int) IS 'section of l4.report(): the verdict';
+
+CREATE FUNCTION l4._report_first(job_id text, width int) RETURNS SETOF text
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT w.line
+    FROM l4._report_brief(_report_first.job_id) WITH ORDINALITY AS b(label, value, n)
+    -- two or three lines a row, so that the whole fits a screen
+    CROSS JOIN LATERAL l4._block(
+        l4._printable(b.value, (_report_first.width - 12) * CASE WHEN b.label IN ('proof', '') THEN 1 ELSE 3 END),
+        _report_first.width, '  ' || rpad(b.label, 10), repeat(' ', 12)) WITH ORDINALITY AS w(line, m)
+    ORDER BY b.n, w.m;
+END;
+COMMENT ON FUNCTION l4._report_first(text, int) IS 'section of l4.report(): the first screen';
 
 CREATE FUNCTION l4._report_story(job_id text, width int) RETURNS SETOF text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT s.line FROM (
-		SELECT 1 AS part, 0::bigint AS n, w.m, w.line
-		FROM l4.diagnosis AS d
-		CROSS JOIN LATERAL l4._block(d.summary, _report_story.width, '  ', '  ') WITH ORDINALITY AS w(line, m)
-		WHERE d.job_id = _report_story.job_id
-		UNION ALL
-		SELECT 2, 0, 0, '' WHERE EXISTS (SELECT FROM l4._report_moments(_report_story.job_id))
-		UNION ALL
-		SELECT 3, m.n, w.m, w.line
-		FROM (SELECT x.ts, x.what, row_number() OVER (ORDER BY x.ts, x.n) AS n, max(x.ts) OVER () - min(x.ts) OVER () > interval '20 hours' AS days
-				FROM l4._report_moments(_report_story.job_id) WITH ORDINALITY AS x(ts, kind, node, what, n)) AS m
-		CROSS JOIN LATERAL (SELECT '  ' || to_char(m.ts, CASE WHEN m.days THEN 'MM-DD HH24:MI:SS' ELSE 'HH24:MI:SS.MS' END) || '  ') AS h(head)
-		CROSS JOIN LATERAL l4._block(m.what, _report_story.width, h.head, repeat(' ', length(h.head))) WITH ORDINALITY AS w(line, m)
-	) AS s
-	ORDER BY s.part, s.n, s.m;
+    SELECT w.line
+    FROM (SELECT x.ts, x.what, x.n, max(x.ts) OVER () - min(x.ts) OVER () > interval '20 hours' AS days
+        FROM l4._report_moments(_report_story.job_id) WITH ORDINALITY AS x(ts, kind, node, what, n)) AS m
+    CROSS JOIN LATERAL (SELECT '  ' || to_char(m.ts,
+        CASE WHEN m.days THEN 'MM-DD HH24:MI:SS' ELSE 'HH24:MI:SS.MS' END) || '  ') AS h(head)
+    CROSS JOIN LATERAL l4._block(m.what, _report_story.width, h.head, repeat(' ', length(h.head)))
+        WITH ORDINALITY AS w(line, m)
+    ORDER BY m.n, w.m;
 END;
 COMMENT ON FUNCTION l4._report_story(text, int) IS 'section of l4.report(): what happened, in the order of time';
 
 CREATE FUNCTION l4._report_suspects(job_id text, width int) RETURNS SETOF text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-	-- suspects, and the next ones for comparison: at least three, at most eight
-	WITH listed AS (
-		SELECT s.rank, s.node, round(s.score::numeric, 2)::text AS score, s.score / nullif(max(s.score) OVER (), 0) AS part, s.is_suspect, s.reasons,
-			coalesce(n.rank::text, '-') AS node_rank, greatest(4, least(24, max(length(s.node)) OVER ())) AS name_width,
-			greatest(4, max(length(n.rank::text)) OVER ()) AS rank_width, greatest(6, max(length(round(s.score::numeric, 2)::text)) OVER ()) AS score_width,
-			(SELECT count(*) FROM l4.suspect_node AS x WHERE x.job_id = s.job_id) AS listed
-		FROM l4.suspect_node AS s LEFT JOIN l4.job_node AS n ON n.job_id = s.job_id AND n.node = s.node
-		WHERE s.job_id = _report_suspects.job_id AND s.rank <= 8 AND (s.is_suspect OR s.rank <= 3 AND s.score > 0)
-	), shown AS (
-		-- where little room is left beside a name, reasons go below it
-		SELECT l.*, _report_suspects.width - 24 - l.name_width - l.rank_width - l.score_width < 30 AS narrow FROM listed AS l
-	)
-	SELECT r.line FROM (
-		SELECT 0 AS part, 0 AS n, 0::bigint AS m,
-			format('    #  %s  %s  %s%s', rpad('node', max(name_width)), lpad('rank', max(rank_width)), rpad('score', max(score_width)),
-				CASE WHEN NOT bool_or(narrow) THEN repeat(' ', 14) || 'why' END) AS line FROM shown HAVING count(*) > 0
-		UNION ALL
-		SELECT 1, s.rank, w.m, w.line
-		FROM shown AS s
-		CROSS JOIN LATERAL (SELECT format('  %s %s  %s  %s  %s %s  ', CASE WHEN s.is_suspect THEN '>' ELSE ' ' END, s.rank,
-			rpad(l4._short_name(s.node, s.name_width), s.name_width), lpad(s.node_rank, s.rank_width),
-			lpad(s.score, s.score_width), rpad(repeat('#', round(10 * s.part)::int), 10))) AS h(head)
-		CROSS JOIN LATERAL (SELECT CASE WHEN s.narrow THEN repeat(' ', 7) ELSE repeat(' ', length(h.head)) END) AS i(indent)
-		CROSS JOIN LATERAL (
-			SELECT h.head AS line, 0::bigint AS m WHERE s.narrow
-			UNION ALL
-			SELECT b.line, b.m FROM l4._block(coalesce(nullif(array_to_string(s.reasons, '; '), ''), '-'), _report_suspects.width,
-				CASE WHEN s.narrow THEN i.indent ELSE h.head END, i.indent) WITH ORDINALITY AS b(line, m)) AS w
-		UNION ALL
-		SELECT 2, 0, 0, format('       %s more in l4.suspect_node', max(listed) - count(*)) FROM shown HAVING max(listed) > count(*)
-	) AS r
-	ORDER BY r.part, r.n, r.m;
+    -- suspects, and the next ones for comparison: at least three, at most eight
+    WITH listed AS (
+        SELECT s.rank, s.node, round(s.score::numeric, 2)::text AS score, s.is_suspect,
+            s.score / nullif(max(s.score) OVER (), 0) AS part, coalesce(n.rank::text, '-') AS node_rank,
+            coalesce(nullif(l4._in_words(s.job_id, s.node, s.reasons), ''), '-') AS reasons,
+            (SELECT count(*) FROM l4.suspect_node AS x WHERE x.job_id = s.job_id) AS listed
+        FROM l4.suspect_node AS s LEFT JOIN l4.job_node AS n ON n.job_id = s.job_id AND n.node = s.node
+        WHERE s.job_id = _report_suspects.job_id AND s.rank <= 8 AND (s.is_suspect OR s.rank <= 3 AND s.score > 0)
+    ), fitted AS (
+        SELECT greatest(4, least(24, max(length(l.node)))) AS name, greatest(4, max(length(l.node_rank))) AS rank,
+            greatest(6, max(length(l.score))) AS score FROM listed AS l HAVING count(*) > 0
+    ), shown AS (
+        -- where little room is left beside a name, reasons go below it
+        SELECT l.*, f.*, _report_suspects.width - 24 - f.name - f.rank - f.score < 30 AS narrow
+        FROM listed AS l(place, node, points, is_suspect, part, node_rank, reasons, listed) CROSS JOIN fitted AS f
+    )
+    SELECT r.line FROM (
+        SELECT 0 AS part, 0 AS n, 0::bigint AS m, format('    #  %s  %s  %s%s', rpad('node', s.name),
+            lpad('rank', s.rank), rpad('score', s.score), CASE WHEN NOT s.narrow THEN repeat(' ', 14) || 'why' END)
+            AS line
+        FROM shown AS s WHERE s.place = 1
+        UNION ALL
+        SELECT 1, s.place, w.m, w.line
+        FROM shown AS s
+        CROSS JOIN LATERAL (SELECT format('  %s %s  %s  %s  %s %s  ', CASE WHEN s.is_suspect THEN '>' ELSE ' ' END,
+            s.place, rpad(l4._short_name(s.node, s.name), s.name), lpad(s.node_rank, s.rank),
+            lpad(s.points, s.score), rpad(repeat('#', round(10 * s.part)::int), 10))) AS h(head)
+        CROSS JOIN LATERAL (SELECT repeat(' ', CASE WHEN s.narrow THEN 7 ELSE length(h.head) END)) AS i(indent)
+        CROSS JOIN LATERAL (
+            SELECT h.head AS line, 0::bigint AS m WHERE s.narrow
+            UNION ALL
+            SELECT b.line, b.m
+            FROM l4._block(s.reasons, _report_suspects.width, CASE WHEN s.narrow THEN i.indent ELSE h.head END,
+                i.indent) WITH ORDINALITY AS b(line, m)) AS w
+        UNION ALL
+        SELECT 2, 0, 0, format('       %s more in l4.suspect_node', max(s.listed) - count(*))
+        FROM shown AS s HAVING max(s.listed) > count(*)
+    ) AS r
+    ORDER BY r.part, r.n, r.m;
 END;
 COMMENT ON FUNCTION l4._report_suspects(text, int) IS 'section of l4.report(): which nodes, and why';
 
-CREATE FUNCTION l4._report_proof(job_id text, width int) RETURNS SETOF text
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
+-- One row a fault, at its best rank; what it leads to is the first few names and a count.
+CREATE FUNCTION l4._report_known(job_id text)
+RETURNS TABLE (place bigint, name text, kind text, root_cause text, remedy text, effects text, source_job text,
+    source_url text, node text, line_no bigint, line text, occurrences numeric)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 10
 BEGIN ATOMIC
-	WITH shown AS (
-		SELECT e.* FROM l4.suspect_event AS e WHERE e.job_id = _report_proof.job_id AND e.rank <= 10
-	)
-	SELECT r.line FROM (
-		SELECT e.rank AS n, 1 AS part, 0::bigint AS k, 0::bigint AS m,
-			format('  %s  %s:%s%s  %s on %s  (event %s, score %s)', lpad(e.rank::text, 2), l4._short_name(e.example_node, 40), e.example_line_no,
-				coalesce('  ' || to_char(e.first_ts, 'HH24:MI:SS.MS'), ''),
-				CASE e.occurrences WHEN 1 THEN 'once' ELSE e.occurrences || ' times' END,
-				CASE e.nodes WHEN 1 THEN '1 node' ELSE e.nodes || ' nodes' END,
-				e.event_id, round(e.score::numeric, 2)) AS line
-		FROM shown AS e
-		UNION ALL
-		SELECT e.rank, 2, l.k, w.m, w.line
-		FROM shown AS e
-		CROSS JOIN LATERAL unnest(l4._excerpt(e.example_line)) WITH ORDINALITY AS l(line, k)
-		CROSS JOIN LATERAL l4._block(l4._printable(l.line, 3 * (_report_proof.width - 8)), _report_proof.width, '      | ', '      |   ')
-			WITH ORDINALITY AS w(line, m)
-		UNION ALL
-		SELECT e.rank, 3, 0, w.m, w.line
-		FROM shown AS e
-		CROSS JOIN LATERAL l4._block(array_to_string(e.reasons, '; '), _report_proof.width, '      why: ', '           ') WITH ORDINALITY AS w(line, m)
-		UNION ALL
-		SELECT 1000000, 4, 0, 0, format('      %s more in l4.suspect_event', count(*) - 10)
-		FROM l4.suspect_event AS e WHERE e.job_id = _report_proof.job_id HAVING count(*) > 10
-	) AS r
-	ORDER BY r.n, r.part, r.k, r.m;
+    SELECT row_number() OVER (ORDER BY m.place), f.name, concat_ws(', ', f.category, f.component, f.severity),
+        f.root_cause, f.remedy, nullif(concat(array_to_string(f.leads_to[1:4], ', '),
+            CASE WHEN cardinality(f.leads_to) > 4 THEN format(' and %s more', cardinality(f.leads_to) - 4) END), ''),
+        f.source_job, nullif(f.source_url, ''), m.node, m.line_no, m.line, m.occurrences
+    FROM (SELECT x.fault_id, min(x.rank) AS place, sum(x.occurrences) AS occurrences,
+            (array_agg(x.node ORDER BY x.rank))[1] AS node, (array_agg(x.line_no ORDER BY x.rank))[1] AS line_no,
+            (array_agg(x.line ORDER BY x.rank))[1] AS line
+        FROM l4.fault_match AS x WHERE x.job_id = _report_known.job_id GROUP BY x.fault_id) AS m
+    JOIN l4.fault AS f USING (fault_id)
+    ORDER BY 1;
 END;
-COMMENT ON FUNCTION l4._report_proof(text, int) IS 'section of l4.report(): the lines that tell the failure, with reasons';
-
-CREATE FUNCTION l4._report_iterations(job_id text, width int) RETURNS SETOF text
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
-	SELECT r.line FROM (
-		SELECT 1 AS part, -l.iteration AS n, w.m, w.line
-		FROM (SELECT n.last_iteration AS iteration, count(*) AS nodes, string_agg(n.node, ', ' ORDER BY n.rank, n.node) AS names,
-				row_number() OVER (ORDER BY n.last_iteration DESC) AS turn
-			FROM l4._node AS n WHERE n.job_id = _report_iterations.job_id AND n.last_iteration IS NOT NULL
-			GROUP BY n.last_iteration) AS l
-		CROSS JOIN LATERAL l4._block(format('last iteration reported: %s by %s', l.iteration,
-				CASE l.nodes WHEN 1 THEN l.names ELSE l.nodes || ' nodes' || CASE WHEN l.nodes <= 4 THEN ' (' || l.names || ')' ELSE '' END END),
-			_report_iterations.width, '  ', '    ') WITH ORDINALITY AS w(line, m)
-		WHERE l.turn <= 4
-		UNION ALL
-		SELECT 2, s.rank, w.m, w.line
-		FROM l4.suspect_iteration AS s
-		CROSS JOIN LATERAL l4._block(format('iteration %s%s: %s%s', s.iteration, coalesce(' on ' || s.node, ''),
-				coalesce(array_to_string(s.reasons, '; '), 'deviates'),
-				CASE WHEN s.distance IS NULL OR s.sigma IS NULL OR array_to_string(s.reasons, ' ') ~ 'sigma' THEN ''
-					ELSE format(' (distance %s, %s sigma)', round(s.distance::numeric, 1), round(s.sigma::numeric, 1)) END),
-			_report_iterations.width, '  ', '    ') WITH ORDINALITY AS w(line, m)
-		WHERE s.job_id = _report_iterations.job_id AND s.rank <= 5
-	) AS r
-	ORDER BY r.part, r.n, r.m;
-END;
-COMMENT ON FUNCTION l4._report_iterations(text, int) IS 'section of l4.report(): how far training came, and which iterations deviate';
+COMMENT ON FUNCTION l4._report_known(text) IS 'known faults of a job as a report shows them';
 
 CREATE FUNCTION l4._report_faults(job_id text, width int) RETURNS SETOF text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-	-- one entry a fault, at its best rank
-	WITH shown AS (
-		SELECT row_number() OVER (ORDER BY min(m.rank)) AS n, f.name, f.category, f.component, f.severity, f.root_cause, f.remedy, f.leads_to,
-			f.origin, f.source_job, f.source_url, (array_agg(m.node ORDER BY m.rank))[1] AS node,
-			(array_agg(m.line_no ORDER BY m.rank))[1] AS line_no, (array_agg(m.line ORDER BY m.rank))[1] AS line
-		FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
-		WHERE m.job_id = _report_faults.job_id
-		GROUP BY f.fault_id
-	)
-	SELECT r.line FROM (
-		SELECT s.n, 1 AS part, 0::bigint AS m, format('  %s  %s  (%s)%s', s.n, l4._printable(s.name, 60),
-			concat_ws(', ', s.category, s.component, s.severity),
-			coalesce(format('  at %s:%s', l4._short_name(s.node, 40), s.line_no), '')) AS line
-		FROM shown AS s WHERE s.n <= 5
-		UNION ALL
-		SELECT s.n, 2, w.m, w.line FROM shown AS s
-		CROSS JOIN LATERAL l4._block(s.root_cause, _report_faults.width, '     cause:    ', '               ') WITH ORDINALITY AS w(line, m) WHERE s.n <= 5
-		UNION ALL
-		SELECT s.n, 3, w.m, w.line FROM shown AS s
-		CROSS JOIN LATERAL l4._block(s.remedy, _report_faults.width, '     remedy:   ', '               ') WITH ORDINALITY AS w(line, m) WHERE s.n <= 5
-		UNION ALL
-		SELECT s.n, 4, w.m, w.line FROM shown AS s
-		CROSS JOIN LATERAL l4._block(array_to_string(s.leads_to, ', '), _report_faults.width, '     leads to: ', '               ') WITH ORDINALITY AS w(line, m) WHERE s.n <= 5
-		UNION ALL
-		SELECT s.n, 5, 0, format('     known:    confirmed in %s', l4._printable(s.source_job, 60)) FROM shown AS s WHERE s.n <= 5 AND s.source_job IS NOT NULL
-		UNION ALL
-		SELECT s.n, 6, 0, '     see:      ' || l4._printable(s.source_url, 400) FROM shown AS s WHERE s.n <= 5 AND s.source_url <> ''
-		UNION ALL
-		SELECT 1000000, 7, 0, format('     %s more in l4.fault_match', count(*) - 5) FROM shown HAVING count(*) > 5
-	) AS r
-	ORDER BY r.n, r.part, r.m;
+    -- the first three in full, the others by name
+    WITH shown AS (
+        SELECT f.* FROM l4._report_known(_report_faults.job_id) AS f
+    )
+    SELECT r.line FROM (
+        SELECT s.place, 0 AS part, 0::bigint AS m, format('  %s  %s  (%s)%s', s.place, l4._printable(s.name, 60),
+            s.kind, coalesce(format('  at %s:%s', l4._short_name(s.node, 40), s.line_no), '')) AS line
+        FROM shown AS s WHERE s.place <= 8
+        UNION ALL
+        SELECT s.place, p.part, w.m, w.line
+        FROM shown AS s
+        CROSS JOIN LATERAL (VALUES (1, 'cause:', s.root_cause), (2, 'remedy:', s.remedy), (3, 'leads to:', s.effects),
+            (4, 'known:', 'confirmed in ' || l4._printable(s.source_job, 60))) AS p(part, label, words)
+        CROSS JOIN LATERAL l4._block(p.words, _report_faults.width, '     ' || rpad(p.label, 10), repeat(' ', 15))
+            WITH ORDINALITY AS w(line, m)
+        WHERE s.place <= 3
+        UNION ALL
+        SELECT s.place, 5, 0, '     see:      ' || l4._printable(s.source_url, 400)
+        FROM shown AS s WHERE s.place <= 3 AND s.source_url IS NOT NULL
+        UNION ALL
+        SELECT 1000000, 6, 0, format('     %s more in l4.fault_match', count(*) - 8) FROM shown HAVING count(*) > 8
+    ) AS r
+    ORDER BY r.place, r.part, r.m;
 END;
-COMMENT ON FUNCTION l4._report_faults(text, int) IS 'section of l4.report(): known faults whose signature occurs in the job';
+COMMENT ON FUNCTION l4._report_faults(text, int) IS
+    'section of l4.report(): known faults whose signature occurs in the job';
 
-CREATE FUNCTION l4._coverage_text(value jsonb) RETURNS text
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN CASE jsonb_typeof(_coverage_text.value)
-	WHEN 'array' THEN (SELECT string_agg(x.v, ', ' ORDER BY x.n) FROM jsonb_array_elements_text(_coverage_text.value) WITH ORDINALITY AS x(v, n))
-	WHEN 'object' THEN (SELECT string_agg(x.k || ' ' || x.v, ', ' ORDER BY x.k) FROM jsonb_each_text(_coverage_text.value) AS x(k, v))
-	ELSE _coverage_text.value #>> '{}' END;
-COMMENT ON FUNCTION l4._coverage_text(jsonb) IS 'a value of diagnosis.coverage as text; NULL when it says nothing';
+CREATE FUNCTION l4._report_proof(job_id text, width int) RETURNS SETOF text
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    WITH shown AS (
+        SELECT e.* FROM l4.suspect_event AS e WHERE e.job_id = _report_proof.job_id AND e.rank <= 10
+    )
+    SELECT r.line FROM (
+        SELECT e.rank AS n, 1 AS part, 0::bigint AS k, 0::bigint AS m,
+            format('  %s  %s:%s%s  %s  (event %s, score %s)', lpad(e.rank::text, 2),
+                l4._short_name(e.example_node, 40), e.example_line_no,
+                coalesce('  ' || to_char(e.first_ts, 'HH24:MI:SS.MS'), ''), l4._how_often(e.occurrences, e.nodes),
+                e.event_id, round(e.score::numeric, 2)) AS line
+        FROM shown AS e
+        UNION ALL
+        SELECT e.rank, 2, l.k, w.m, w.line
+        FROM shown AS e
+        CROSS JOIN LATERAL unnest(l4._excerpt(e.example_line)) WITH ORDINALITY AS l(line, k)
+        CROSS JOIN LATERAL l4._block(l4._printable(l.line, 3 * (_report_proof.width - 8)), _report_proof.width,
+            '      | ', '      |   ') WITH ORDINALITY AS w(line, m)
+        UNION ALL
+        SELECT e.rank, 3, 0, w.m, w.line
+        FROM shown AS e
+        CROSS JOIN LATERAL l4._block(l4._in_words(e.job_id, e.example_node, e.reasons), _report_proof.width,
+            '      why: ', '           ') WITH ORDINALITY AS w(line, m)
+        UNION ALL
+        SELECT 1000000, 4, 0, 0, format('      %s more in l4.suspect_event', count(*) - 10)
+        FROM l4.suspect_event AS e WHERE e.job_id = _report_proof.job_id HAVING count(*) > 10
+    ) AS r
+    ORDER BY r.n, r.part, r.k, r.m;
+END;
+COMMENT ON FUNCTION l4._report_proof(text, int) IS
+    'section of l4.report(): the lines that tell the failure, with reasons';
+
+CREATE FUNCTION l4._report_iterations(job_id text, width int) RETURNS SETOF text
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT w.line FROM (
+        SELECT 1 AS part, row_number() OVER (ORDER BY l.iteration DESC) AS n,
+            format('last iteration reported: %s by %s', l.iteration,
+                CASE WHEN l.nodes = 1 THEN l.names WHEN l.nodes <= 4 THEN format('%s nodes (%s)', l.nodes, l.names)
+                    ELSE l.nodes || ' nodes' END) AS words
+        FROM (SELECT n.last_iteration AS iteration, count(*) AS nodes,
+                array_to_string((array_agg(n.node ORDER BY n.rank, n.node))[1:4], ', ') AS names
+            FROM l4._node AS n WHERE n.job_id = _report_iterations.job_id AND n.last_iteration IS NOT NULL
+            GROUP BY n.last_iteration ORDER BY n.last_iteration DESC LIMIT 4) AS l
+        UNION ALL
+        SELECT 2, s.rank, format('iteration %s%s: %s%s', s.iteration, ' on ' || s.node,
+            coalesce(l4._in_words(s.job_id, s.node, s.reasons), 'deviates'),
+            CASE WHEN s.distance IS NOT NULL AND s.sigma IS NOT NULL AND array_to_string(s.reasons, ' ') !~ 'sigma'
+                THEN format(' (distance %s, %s sigma)', round(s.distance::numeric, 1), round(s.sigma::numeric, 1)) END)
+        FROM l4.suspect_iteration AS s
+        WHERE s.job_id = _report_iterations.job_id AND s.rank <= 5
+    ) AS r
+    CROSS JOIN LATERAL l4._block(r.words, _report_iterations.width, '  ', '    ') WITH ORDINALITY AS w(line, m)
+    ORDER BY r.part, r.n, w.m;
+END;
+COMMENT ON FUNCTION l4._report_iterations(text, int) IS
+    'section of l4.report(): how far training came, and which iterations deviate';
+
+CREATE FUNCTION l4._coverage_rows(job_id text) RETURNS TABLE (name text, words text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20
+BEGIN ATOMIC
+    SELECT replace(c.key, '_', ' '), l4._printable(v.words, 2000)
+    FROM l4.diagnosis AS d
+    CROSS JOIN LATERAL jsonb_each(d.coverage) AS c(key, value)
+    CROSS JOIN LATERAL (SELECT CASE jsonb_typeof(c.value)
+        WHEN 'array' THEN (SELECT string_agg(x.v, ', ' ORDER BY x.n)
+            FROM jsonb_array_elements_text(c.value) WITH ORDINALITY AS x(v, n))
+        WHEN 'object' THEN (SELECT string_agg(x.k || ' ' || x.v, ', ' ORDER BY x.k)
+            FROM jsonb_each_text(c.value) AS x(k, v))
+        ELSE c.value #>> '{}' END) AS v(words)
+    WHERE d.job_id = _coverage_rows.job_id AND v.words <> ''
+    ORDER BY c.key;
+END;
+COMMENT ON FUNCTION l4._coverage_rows(text) IS 'what the diagnosis could see and what it missed, in words';
 
 CREATE FUNCTION l4._report_coverage(job_id text, width int) RETURNS SETOF text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT w.line
-	FROM l4.diagnosis AS d
-	CROSS JOIN LATERAL jsonb_each(CASE jsonb_typeof(d.coverage) WHEN 'object' THEN d.coverage ELSE '{}' END) AS c(key, value)
-	CROSS JOIN LATERAL l4._block(replace(c.key, '_', ' ') || ': ' || l4._printable(l4._coverage_text(c.value), 600), _report_coverage.width, '  ', '    ')
-		WITH ORDINALITY AS w(line, m)
-	WHERE d.job_id = _report_coverage.job_id
-	ORDER BY c.key, w.m;
+    SELECT w.line
+    FROM l4._coverage_rows(_report_coverage.job_id) AS c
+    CROSS JOIN LATERAL l4._block(c.name || ': ' || l4._printable(c.words, 600), _report_coverage.width, '  ', '    ')
+        WITH ORDINALITY AS w(line, m)
+    ORDER BY c.name, w.m;
 END;
-COMMENT ON FUNCTION l4._report_coverage(text, int) IS 'section of l4.report(): what the diagnosis could see, and what it missed';
+COMMENT ON FUNCTION l4._report_coverage(text, int) IS
+    'section of l4.report(): what the diagnosis could see, and what it missed';
 
-CREATE FUNCTION l4._report_next(job_id text, width int) RETURNS SETOF text
+CREATE FUNCTION l4._report_next(job_id text) RETURNS SETOF text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT '  ' || q.line
-	FROM l4.diagnosis AS d
-	CROSS JOIN LATERAL (SELECT quote_literal(l4._printable(d.job_id, 200))) AS j(id)
-	CROSS JOIN LATERAL (SELECT coalesce(sum(x.lines), 0) AS lines FROM l4._node AS x WHERE x.job_id = d.job_id) AS n
-	LEFT JOIN LATERAL (SELECT e.event_id FROM l4.suspect_event AS e WHERE e.job_id = d.job_id AND e.rank = 1) AS e ON true
-	CROSS JOIN LATERAL (VALUES
-		(1, format('SELECT * FROM l4.suspect_event WHERE job_id = %s ORDER BY rank;', j.id)),
-		(2, format('SELECT * FROM l4.event_lines(%s, %s) LIMIT 20;', j.id, e.event_id)),
-		(3, format('SELECT * FROM l4.event_parameters(%s, %s);', j.id, e.event_id)),
-		(4, CASE WHEN cardinality(d.baseline) > 0 AND n.lines > 0 THEN format('SELECT * FROM l4.compare(%s) WHERE verdict <> ''same'';', j.id) END),
-		(5, CASE WHEN n.lines = 0 THEN format('CALL l4.ingest(''...'', job_id => %s);', j.id) END),
-		(6, CASE WHEN cardinality(d.baseline) = 0
-			THEN 'UPDATE l4.job SET settings = ''...'', status = ''succeeded'' WHERE job_id = ''...'';  -- a baseline' END),
-		(7, CASE WHEN d.symptom <> 'none' AND e.event_id IS NOT NULL
-			THEN format('SELECT l4.confirm_fault(%s, name => ''...'', root_cause => ''...'', remedy => ''...'');', j.id) END)) AS q(n, line)
-	WHERE d.job_id = _report_next.job_id AND q.line IS NOT NULL AND (e.event_id IS NOT NULL OR q.n NOT IN (1, 2, 3))
-	ORDER BY q.n;
+    SELECT '  ' || q.line
+    FROM l4.diagnosis AS d
+    CROSS JOIN LATERAL (SELECT quote_literal(l4._printable(d.job_id, 200)),
+        coalesce((d.coverage ->> 'lines')::bigint, 0), cardinality(d.baseline) > 0) AS j(id, lines, compared)
+    LEFT JOIN l4.suspect_event AS e ON e.job_id = d.job_id AND e.rank = 1
+    CROSS JOIN LATERAL (VALUES
+        (1, e.rank = 1, format('SELECT * FROM l4.suspect_event WHERE job_id = %s ORDER BY rank;', j.id)),
+        (2, e.rank = 1, format('SELECT * FROM l4.event_lines(%s, %s) LIMIT 20;', j.id, e.event_id)),
+        (3, e.rank = 1, format('SELECT * FROM l4.event_parameters(%s, %s);', j.id, e.event_id)),
+        (4, j.compared AND j.lines > 0, format('SELECT * FROM l4.compare(%s) WHERE verdict <> ''same'';', j.id)),
+        (5, j.lines = 0, format('CALL l4.ingest(''...'', job_id => %s);', j.id)),
+        (6, NOT j.compared, 'UPDATE l4.job SET settings = ''...'', status = ''succeeded'' WHERE job_id = ''...'';'
+            || '  -- a baseline'),
+        (7, d.symptom <> 'none' AND e.rank = 1,
+            format('SELECT l4.confirm_fault(%s, name => ''...'', root_cause => ''...'', remedy => ''...'');', j.id))
+    ) AS q(n, holds, line)
+    WHERE d.job_id = _report_next.job_id AND q.holds
+    ORDER BY q.n;
 END;
-COMMENT ON FUNCTION l4._report_next(text, int) IS 'section of l4.report(): statements to go on with';
+COMMENT ON FUNCTION l4._report_next(text) IS 'section of l4.report(): statements to go on with';
 
 CREATE FUNCTION l4._require_diagnosis(job_id text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	PERFORM l4._require_job(_require_diagnosis.job_id);
-	IF NOT EXISTS (SELECT FROM l4.diagnosis AS d WHERE d.job_id = _require_diagnosis.job_id) THEN
-		RAISE EXCEPTION 'job "%" has no diagnosis', _require_diagnosis.job_id USING ERRCODE = 'no_data_found',
-			HINT = format('Run SELECT l4.diagnose(%L) first.', _require_diagnosis.job_id);
-	END IF;
+    PERFORM l4._require_job(_require_diagnosis.job_id);
+    IF NOT EXISTS (SELECT FROM l4.diagnosis AS d WHERE d.job_id = _require_diagnosis.job_id) THEN
+        RAISE EXCEPTION 'job "%" has no diagnosis', _require_diagnosis.job_id USING ERRCODE = 'no_data_found',
+            HINT = format('Run SELECT l4.diagnose(%L) first.', _require_diagnosis.job_id);
+    END IF;
 END;
 $$;
 COMMENT ON FUNCTION l4._require_diagnosis(text) IS 'raises an error when there is nothing to report on';
+
+CREATE FUNCTION l4._section(title text, lines text[], width int) RETURNS SETOF text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT s.line FROM (
+        SELECT 0 AS part, 0::bigint AS n, 0::bigint AS m, '' AS line WHERE cardinality(_section.lines) > 0
+        UNION ALL
+        SELECT 1, 0, 0, _section.title WHERE cardinality(_section.lines) > 0 AND _section.title <> ''
+        UNION ALL
+        -- statements and addresses stay whole, so that they can be copied
+        SELECT 2, l.n, w.m, rtrim(coalesce(w.line, l.line))
+        FROM unnest(_section.lines) WITH ORDINALITY AS l(line, n)
+        CROSS JOIN LATERAL (SELECT substring(l.line FROM '^ *')) AS s(indent)
+        LEFT JOIN LATERAL l4._block(l.line, _section.width, s.indent, s.indent || '    ') WITH ORDINALITY AS w(line, m)
+            ON length(l.line) > _section.width AND l.line !~ '^ +(?:see: |SELECT |UPDATE |CALL )'
+    ) AS s
+    ORDER BY s.part, s.n, s.m;
+END;
+COMMENT ON FUNCTION l4._section(text, text[], int) IS 'lines below a title, wrapped; nothing where there are none';
 
 CREATE FUNCTION l4.report(job_id text, width int DEFAULT 100) RETURNS SETOF text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 100 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	sections constant text[] := ARRAY['title', '', 'story', 'WHAT HAPPENED', 'suspects', 'NODES', 'faults', 'KNOWN FAULTS',
-		'proof', 'PROOF', 'iterations', 'ITERATIONS', 'coverage', 'WHAT THE DIAGNOSIS SAW', 'next', 'GO ON WITH'];
-	lines text[];
+    -- a section's functions take these two
+    j constant text := report.job_id;
+    w constant int := report.width;
 BEGIN
-	IF report.width NOT BETWEEN 60 AND 240 THEN
-		RAISE EXCEPTION 'width must be between 60 and 240, not %', report.width USING ERRCODE = 'invalid_parameter_value';
-	END IF;
-	PERFORM l4._require_diagnosis(report.job_id);
-	FOR i IN 1 .. array_length(sections, 1) BY 2 LOOP
-		EXECUTE format('SELECT array_agg(f.line ORDER BY f.n) FROM l4._report_%s($1, $2) WITH ORDINALITY AS f(line, n)', sections[i])
-			INTO lines USING report.job_id, report.width;
-		CONTINUE WHEN lines IS NULL;
-		IF sections[i + 1] <> '' THEN
-			RETURN NEXT '';
-			RETURN NEXT sections[i + 1];
-		END IF;
-		-- statements and addresses stay whole, so that they can be copied
-		RETURN QUERY SELECT rtrim(coalesce(w.line, l.line))
-			FROM unnest(lines) WITH ORDINALITY AS l(line, n)
-			CROSS JOIN LATERAL (SELECT substring(l.line FROM '^ *')) AS s(indent)
-			LEFT JOIN LATERAL l4._block(l.line, report.width, s.indent, s.indent || '    ') WITH ORDINALITY AS w(line, m)
-				ON length(l.line) > report.width AND sections[i] <> 'next' AND l.line !~ '^ +see: '
-			ORDER BY l.n, w.m;
-	END LOOP;
+    IF w NOT BETWEEN 60 AND 240 THEN
+        RAISE EXCEPTION 'width must be between 60 and 240, not %', w USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    PERFORM l4._require_diagnosis(j);
+    RETURN QUERY SELECT * FROM l4._report_title(j, w);
+    RETURN QUERY SELECT * FROM l4._section('', ARRAY(SELECT l4._report_first(j, w)), w);
+    RETURN QUERY SELECT * FROM l4._section('WHAT HAPPENED', ARRAY(SELECT l4._report_story(j, w)), w);
+    RETURN QUERY SELECT * FROM l4._section('NODES', ARRAY(SELECT l4._report_suspects(j, w)), w);
+    RETURN QUERY SELECT * FROM l4._section('KNOWN FAULTS', ARRAY(SELECT l4._report_faults(j, w)), w);
+    RETURN QUERY SELECT * FROM l4._section('PROOF', ARRAY(SELECT l4._report_proof(j, w)), w);
+    RETURN QUERY SELECT * FROM l4._section('ITERATIONS', ARRAY(SELECT l4._report_iterations(j, w)), w);
+    RETURN QUERY SELECT * FROM l4._section('WHAT THE DIAGNOSIS SAW', ARRAY(SELECT l4._report_coverage(j, w)), w);
+    RETURN QUERY SELECT * FROM l4._section('GO ON WITH', ARRAY(SELECT l4._report_next(j)), w);
 END;
 $$;
 COMMENT ON FUNCTION l4.report(text, int) IS 'the diagnosis of a job as text for a terminal of the given width';
