@@ -8,7 +8,6 @@ OBJS = \
 	src/base/bytes.o \
 	src/base/compress.o \
 	src/base/foldmemo.o \
-	src/base/linebuf.o \
 	src/base/reader.o \
 	src/chunk/chunk.o \
 	src/chunk/chunk_ints.o \

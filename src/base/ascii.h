@@ -1,7 +1,7 @@
 /*
  * ascii.h
- *		Kinds of ASCII characters, whatever the locale. No byte of a multibyte
- *		character is any of them.
+ *		Kinds of ASCII characters, whatever the locale, and comparisons of bytes
+ *		with ASCII words. No byte of a multibyte character is an ASCII character.
  */
 #ifndef L4_ASCII_H
 #define L4_ASCII_H
@@ -36,6 +36,33 @@ static inline bool
 l4_ascii_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f' || c == '\0';
+}
+
+static inline bool
+l4_starts_with(const char *p, int len, const char *word)
+{
+	int			n = strlen(word);
+
+	return len >= n && memcmp(p, word, n) == 0;
+}
+
+static inline bool
+l4_ends_with(const char *p, int len, const char *word)
+{
+	int			n = strlen(word);
+
+	return len >= n && memcmp(p + len - n, word, n) == 0;
+}
+
+static inline bool
+l4_contains(const char *p, int len, const char *word)
+{
+	int			n = strlen(word);
+
+	for (int i = 0; i + n <= len; i++)
+		if (p[i] == word[0] && memcmp(p + i, word, n) == 0)
+			return true;
+	return false;
 }
 
 #endif							/* L4_ASCII_H */

@@ -95,22 +95,6 @@ l4_level_name(int level)
 	return level >= 0 && level < lengthof(names) ? names[level] : NULL;
 }
 
-static bool
-ends_with(const char *p, int len, const char *word)
-{
-	int			n = strlen(word);
-
-	return len >= n && memcmp(p + len - n, word, n) == 0;
-}
-
-static bool
-starts_with(const char *p, int len, const char *word)
-{
-	int			n = strlen(word);
-
-	return len >= n && memcmp(p, word, n) == 0;
-}
-
 int
 l4_exception_name(const char *msg, int len)
 {
@@ -139,16 +123,16 @@ l4_exception_name(const char *msg, int len)
 	}
 	if (end < len && !(msg[end] == ':' && (end + 1 == len || msg[end + 1] == ' ' || msg[end + 1] == '\t')))
 		return 0;
-	if (!(ends_with(msg, n, "Error") || ends_with(msg, n, "Exception") || ends_with(msg, n, "Warning") ||
-		  ends_with(msg, n, "Interrupt") || ends_with(msg, n, "ExceptionGroup") || ends_with(msg, n, "Timeout") ||
-		  ends_with(msg, n, "Failure") || ends_with(msg, n, "Fault") ||
+	if (!(l4_ends_with(msg, n, "Error") || l4_ends_with(msg, n, "Exception") || l4_ends_with(msg, n, "Warning") ||
+		  l4_ends_with(msg, n, "Interrupt") || l4_ends_with(msg, n, "ExceptionGroup") || l4_ends_with(msg, n, "Timeout") ||
+		  l4_ends_with(msg, n, "Failure") || l4_ends_with(msg, n, "Fault") ||
 		  (n - last == 10 && memcmp(msg + last, "SystemExit", 10) == 0) ||
 		  (n - last == 13 && memcmp(msg + last, "StopIteration", 13) == 0)))
 		return 0;
 	/* "Error: …" and "Timeout: …" are words; a class name of one such word has more in it or a module */
 	if (last == 0 && (n == 5 || n == 7 || n == 9) &&
-		(starts_with(msg, n, "Error") || starts_with(msg, n, "Timeout") || starts_with(msg, n, "Warning") ||
-		 starts_with(msg, n, "Failure") || (n == 5 && starts_with(msg, n, "Fault"))))
+		(l4_starts_with(msg, n, "Error") || l4_starts_with(msg, n, "Timeout") || l4_starts_with(msg, n, "Warning") ||
+		 l4_starts_with(msg, n, "Failure") || (n == 5 && l4_starts_with(msg, n, "Fault"))))
 		return 0;
 	return n;
 }
@@ -159,7 +143,6 @@ level_of_prefix(const char *msg, int len)
 {
 	int			start = 0;
 	int			n;
-	int			level;
 	bool		upper = true;
 	char		after;
 
@@ -186,8 +169,7 @@ level_of_prefix(const char *msg, int len)
 	}
 	else if (!upper || (after != ' ' && after != '\0' && after != '|' && after != ',' && after != '-'))
 		return L4_LEVEL_NONE;
-	level = l4_level_of(msg + start, n - start);
-	return level;
+	return l4_level_of(msg + start, n - start);
 }
 
 /*
@@ -208,19 +190,15 @@ l4_level_guess(const char *msg, int len)
 		return level;
 	n = l4_exception_name(msg, len);
 	if (n > 0)
-		return ends_with(msg, n, "Warning") ? L4_LEVEL_WARNING : L4_LEVEL_ERROR;
-	if (starts_with(msg, len, "Traceback (most recent call last)") || starts_with(msg, len, "Exception in thread "))
+		return l4_ends_with(msg, n, "Warning") ? L4_LEVEL_WARNING : L4_LEVEL_ERROR;
+	if (l4_starts_with(msg, len, "Traceback (most recent call last)") || l4_starts_with(msg, len, "Exception in thread "))
 		return L4_LEVEL_ERROR;
-	if (starts_with(msg, len, "Fatal Python error") || starts_with(msg, len, "terminate called ") ||
-		starts_with(msg, len, "Segmentation fault") || starts_with(msg, len, "*** Aborted at ") ||
-		starts_with(msg, len, "panic: ") || starts_with(msg, len, "Kernel panic"))
+	if (l4_starts_with(msg, len, "Fatal Python error") || l4_starts_with(msg, len, "terminate called ") ||
+		l4_starts_with(msg, len, "Segmentation fault") || l4_starts_with(msg, len, "*** Aborted at ") ||
+		l4_starts_with(msg, len, "panic: ") || l4_starts_with(msg, len, "Kernel panic"))
 		return L4_LEVEL_CRITICAL;
-	if (starts_with(msg, len, "thread '") && len > 20)
-	{
-		for (int i = 8; i + 12 <= len && i < 100; i++)
-			if (msg[i] == '\'' && starts_with(msg + i, len - i, "' panicked at"))
-				return L4_LEVEL_CRITICAL;
-	}
+	if (l4_starts_with(msg, len, "thread '") && l4_contains(msg, Min(len, 112), "' panicked at"))
+		return L4_LEVEL_CRITICAL;
 
 	/* "prog: error: …" and "file.py:12: UserWarning: …": a first word that ends with a colon, then the level */
 	for (n = 0; n < len && n < 200 && msg[n] != ' '; n++)
@@ -230,7 +208,7 @@ l4_level_guess(const char *msg, int len)
 		int			rest = len - n - 1;
 		int			name = l4_exception_name(msg + n + 1, rest);
 
-		if (name > 0 && ends_with(msg + n + 1, name, "Warning"))
+		if (name > 0 && l4_ends_with(msg + n + 1, name, "Warning"))
 			return L4_LEVEL_WARNING;
 		for (int i = 0; i < rest && i <= L4_LEVEL_WORD; i++)
 		{

@@ -34,9 +34,9 @@ struct L4LineReader
 	L4TsCache	ts_cache;
 	L4TsFormat *iso;
 	L4TsFormat *epoch;
-	L4Buf		plain;			/* the line without escape sequences */
-	L4Buf		nested[L4_MAX_PEEL];	/* what structured lines unescape to, by depth */
-	L4Buf		condensed;
+	StringInfoData plain;			/* the line without escape sequences */
+	StringInfoData nested[L4_MAX_PEEL];	/* what structured lines unescape to, by depth */
+	StringInfoData condensed;
 	const char *text;			/* what the structured wrapper of the line holds, or the line without its colours */
 	int			text_len;
 	L4StreamHead *head;			/* what is known of the stream's own heads, NULL for a line without stream */
@@ -47,15 +47,18 @@ L4LineReader *
 l4_line_reader_create(L4Rules *rules, MemoryContext cxt)
 {
 	L4LineReader *reader = MemoryContextAllocZero(cxt, sizeof(L4LineReader));
+	MemoryContext old;
 
 	reader->rules = rules;
 	reader->iso = l4_ts_compile("ISO8601", 7, cxt);
 	reader->epoch = l4_ts_compile("EPOCH", 5, cxt);
 	l4_ts_cache_init(&reader->ts_cache, GetCurrentTransactionStartTimestamp());
-	l4_buf_init(&reader->plain, cxt);
-	l4_buf_init(&reader->condensed, cxt);
+	old = MemoryContextSwitchTo(cxt);
+	initStringInfo(&reader->plain);
+	initStringInfo(&reader->condensed);
 	for (int i = 0; i < L4_MAX_PEEL; i++)
-		l4_buf_init(&reader->nested[i], cxt);
+		initStringInfo(&reader->nested[i]);
+	MemoryContextSwitchTo(old);
 	return reader;
 }
 
@@ -163,13 +166,33 @@ find_format(L4Rules *rules, const char *p, int len, const UsedFormats *used, L4F
 	return number;
 }
 
-/* Bytes of a field; false when the line has none. */
-static inline bool
-field_of(const L4Fields *fields, L4Field field, const char *p, const char **text, int *len)
+/*
+ * Who wrote the line, and from where. What a launcher or a collector says of
+ * that tells writers apart.
+ */
+static void
+use_writer(const L4Span *field, bool launcher, L4Line *out)
 {
-	*text = p + fields->start[field];
-	*len = fields->end[field] - fields->start[field];
-	return *len > 0;
+	int			rank;
+
+	if (field[L4_FIELD_RANK].text != NULL &&
+		(rank = part_number(field[L4_FIELD_RANK].text, field[L4_FIELD_RANK].len, 8)) >= 0)
+		out->rank = rank;
+	if (field[L4_FIELD_HOST].text != NULL)
+	{
+		out->host = field[L4_FIELD_HOST].text;
+		out->host_len = field[L4_FIELD_HOST].len;
+	}
+	if (field[L4_FIELD_PID].text != NULL)
+		out->pid = part_number(field[L4_FIELD_PID].text, field[L4_FIELD_PID].len, 9);
+	if (field[L4_FIELD_COMPONENT].text != NULL)
+	{
+		out->component = field[L4_FIELD_COMPONENT].text;
+		out->component_len = field[L4_FIELD_COMPONENT].len;
+	}
+	for (int f = L4_FIELD_RANK; f <= L4_FIELD_COMPONENT && launcher; f++)
+		if (field[f].text != NULL)
+			add_to_key(out, field[f].text, field[f].len);
 }
 
 /* Take over what the format captured and go on behind it; true when it gave a level. */
@@ -177,61 +200,38 @@ static bool
 use_format(L4LineReader *reader, const L4Format *format, const L4Fields *fields,
 		   const char **p, int *len, L4Line *out)
 {
-	const char *text;
-	int			n;
+	L4Span		field[L4_NFIELDS];
+	int			start = fields->start[L4_FIELD_MESSAGE];
+	bool		has_level;
 	TimestampTz ts;
-	bool		has_level = false;
 
-	if (format->ts != NULL && field_of(fields, L4_FIELD_TS, *p, &text, &n) &&
-		l4_ts_parse(format->ts, &reader->ts_cache, text, n, &ts))
+	for (int f = 0; f < L4_NFIELDS; f++)
+	{
+		field[f].text = fields->end[f] > fields->start[f] ? *p + fields->start[f] : NULL;
+		field[f].len = fields->end[f] - fields->start[f];
+	}
+	has_level = field[L4_FIELD_LEVEL].text != NULL;
+	if (format->ts != NULL && field[L4_FIELD_TS].text != NULL &&
+		l4_ts_parse(format->ts, &reader->ts_cache, field[L4_FIELD_TS].text, field[L4_FIELD_TS].len, &ts))
 	{
 		out->ts = ts;
 		out->has_ts = true;
-		if (!format->launcher)
-			out->headed = true;
+		out->logged |= !format->launcher;
 	}
-	if (field_of(fields, L4_FIELD_LEVEL, *p, &text, &n))
+	out->logged |= has_level;
+	if (has_level && fields->level != L4_LEVEL_NONE)
+		out->level = fields->level;
+	use_writer(field, format->launcher && !has_level, out);
+	if (field[L4_FIELD_PART].text != NULL)
 	{
-		has_level = true;
-		out->headed = true;
-		if (fields->level != L4_LEVEL_NONE)
-			out->level = fields->level;
-	}
-	if (field_of(fields, L4_FIELD_RANK, *p, &text, &n))
-	{
-		int			rank = part_number(text, n, 8);
-
-		if (rank >= 0)
-			out->rank = rank;
-	}
-	if (field_of(fields, L4_FIELD_HOST, *p, &text, &n))
-	{
-		out->host = text;
-		out->host_len = n;
-	}
-	if (field_of(fields, L4_FIELD_PID, *p, &text, &n))
-		out->pid = part_number(text, n, 9);
-	if (field_of(fields, L4_FIELD_COMPONENT, *p, &text, &n))
-	{
-		out->component = text;
-		out->component_len = n;
-	}
-	for (int f = L4_FIELD_RANK; f <= L4_FIELD_COMPONENT && format->launcher && !has_level; f++)
-		if (field_of(fields, f, *p, &text, &n))
-			add_to_key(out, text, n);
-	if (field_of(fields, L4_FIELD_PART, *p, &text, &n))
-	{
-		out->cut = *text == 'P';
-		out->part = *p + fields->start[L4_FIELD_MESSAGE];
-		out->part_len = *len - fields->start[L4_FIELD_MESSAGE];
+		out->cut = *field[L4_FIELD_PART].text == 'P';
+		out->part = *p + start;
+		out->part_len = *len - start;
 		out->part_key = out->key;
 	}
 	out->format_id = format->id;
-	if (format->to_the_end)
-		*len -= fields->start[L4_FIELD_MESSAGE];
-	else
-		*len = fields->end[L4_FIELD_MESSAGE] - fields->start[L4_FIELD_MESSAGE];
-	*p += fields->start[L4_FIELD_MESSAGE];
+	*len = (format->to_the_end ? *len : fields->end[L4_FIELD_MESSAGE]) - start;
+	*p += start;
 	return has_level;
 }
 
@@ -295,55 +295,31 @@ peel_head(L4LineReader *reader, int span, bool learnt_only, const char **p, int 
 	return true;
 }
 
-/* A part that a structured line gives. */
+/* Take over what a structured line says; its message is what is left. */
 static void
 use_structured(L4LineReader *reader, const L4Structured *s, int id, const char **p, int *len, L4Line *out)
 {
+	const L4Span *when = &s->field[L4_FIELD_TS];
+	const L4Span *level = &s->field[L4_FIELD_LEVEL];
 	TimestampTz ts;
 
-	if (s->ts.text != NULL &&
-		(l4_ts_parse(reader->iso, &reader->ts_cache, s->ts.text, s->ts.len, &ts) ||
-		 l4_ts_parse(reader->epoch, &reader->ts_cache, s->ts.text, s->ts.len, &ts)))
+	if (when->text != NULL &&
+		(l4_ts_parse(reader->iso, &reader->ts_cache, when->text, when->len, &ts) ||
+		 l4_ts_parse(reader->epoch, &reader->ts_cache, when->text, when->len, &ts)))
 	{
 		out->ts = ts;
 		out->has_ts = true;
 	}
-	if (s->level.text != NULL)
+	if (level->text != NULL)
 	{
-		out->level = l4_level_of(s->level.text, s->level.len);
-		out->headed = !s->wrapper;
+		out->level = l4_level_of(level->text, level->len);
+		out->logged = !s->wrapper;
 	}
-	if (s->rank.text != NULL)
-	{
-		int			rank = part_number(s->rank.text, s->rank.len, 8);
-
-		if (rank >= 0)
-			out->rank = rank;
-	}
-	if (s->host.text != NULL)
-	{
-		out->host = s->host.text;
-		out->host_len = s->host.len;
-	}
-	if (s->pid.text != NULL)
-		out->pid = part_number(s->pid.text, s->pid.len, 9);
-	if (s->component.text != NULL)
-	{
-		out->component = s->component.text;
-		out->component_len = s->component.len;
-	}
-	if (s->wrapper)
-	{
-		const L4Part *who[] = {&s->rank, &s->host, &s->pid, &s->stream, &s->component};
-
-		for (int i = 0; i < lengthof(who); i++)
-			if (who[i]->text != NULL)
-				add_to_key(out, who[i]->text, who[i]->len);
-	}
+	use_writer(s->field, s->wrapper, out);
 	out->format_id = id;
 	out->part = NULL;
-	*p = s->msg.text;
-	*len = s->msg.len;
+	*p = s->field[L4_FIELD_MESSAGE].text;
+	*len = s->field[L4_FIELD_MESSAGE].len;
 }
 
 /* Peel one layer. False when nothing is left to peel. */
@@ -464,15 +440,15 @@ condense(L4LineReader *reader, const char **p, int *len)
 		*len = nl - s;
 		return;
 	}
-	reader->condensed.len = 0;
+	resetStringInfo(&reader->condensed);
 	if (nl - s < 34 || memcmp(s, "Traceback (most recent call last):", 34) != 0)
 	{
-		l4_buf_add(&reader->condensed, s, nl - s);
+		appendBinaryStringInfo(&reader->condensed, s, nl - s);
 		while (reader->condensed.len > 0 && l4_ascii_blank(reader->condensed.data[reader->condensed.len - 1]))
 			reader->condensed.len--;
-		l4_buf_add(&reader->condensed, ": ", 2);
+		appendBinaryStringInfo(&reader->condensed, ": ", 2);
 	}
-	l4_buf_add(&reader->condensed, last, last_end - last);
+	appendBinaryStringInfo(&reader->condensed, last, last_end - last);
 	*p = reader->condensed.data;
 	*len = reader->condensed.len;
 }
@@ -530,7 +506,7 @@ peel_bar(L4LineReader *reader, const char **p, int *len, L4Line *out)
 		out->bar_len = bar;
 		*p += bar;
 		*len -= bar;
-		if (!out->headed)
+		if (!out->logged)
 			peel_layers(reader, p, len, out);
 	}
 }

@@ -57,7 +57,7 @@ typedef struct L4Line
 	const char *component;
 	int			component_len;
 	int			format_id;		/* rule_id of the innermost format, 0 none, or L4_FORMAT_… */
-	bool		headed;			/* has a header of a logger, not only launcher prefixes */
+	bool		logged;			/* has the prefix of a logger, not only those of launchers */
 	const char *bar;			/* the progress bar in front of the message, painted over or not */
 	int			bar_len;
 	uint64		key;			/* who wrote it, as far as launcher prefixes tell; 0 they do not */

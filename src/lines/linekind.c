@@ -10,25 +10,68 @@
 #include "base/ascii.h"
 #include "lines/linekind.h"
 
-#define STARTS(word) (len >= (int) sizeof(word) - 1 && memcmp(p, word, sizeof(word) - 1) == 0)
-
-static bool
-ends_with(const char *p, int len, const char *word)
+/* What lines of a kind begin with. Some must also have, or end with, another text. */
+typedef struct LineStart
 {
-	int			n = strlen(word);
+	const char *start;
+	L4LineKind	kind;
+	const char *has;			/* within HAS_MAX bytes */
+	const char *end;
+} LineStart;
 
-	return len >= n && memcmp(p + len - n, word, n) == 0;
-}
+#define HAS_MAX 1024
 
-static bool
-contains(const char *p, int len, const char *word)
+static const LineStart line_starts[] = {
+	{"*** Aborted at ", L4_LINE_GLOG_ABORT},
+	{"*** SIG", L4_LINE_GLOG_SIGNAL},
+	{"*** Check failure stack trace", L4_LINE_C_FRAME},
+	{"Caused by: ", L4_LINE_CAUSED},
+	{"Compile with `TORCH_USE_CUDA_DSA`", L4_LINE_HINT},
+	{"CUDA kernel errors might be ", L4_LINE_HINT},
+	{"Current thread 0x", L4_LINE_THREAD},
+	{"Device-side assert", L4_LINE_HINT},
+	{"During handling of the above exception", L4_LINE_CHAIN},
+	{"Exception raised from ", L4_LINE_RAISED},
+	{"Extension modules: ", L4_LINE_MODULES},
+	{"Fatal Python error: ", L4_LINE_FATAL_PYTHON},
+	{"For debugging consider passing CUDA_LAUNCH_BLOCKING", L4_LINE_HINT},
+	{"HIP kernel errors might be ", L4_LINE_HINT},
+	{"PC: @ ", L4_LINE_C_FRAME},
+	{"The above exception was the direct cause of", L4_LINE_CHAIN},
+	{"Thread 0x", L4_LINE_THREAD, NULL, "(most recent call first):"},
+	{"created by ", L4_LINE_GO_FRAME},
+	{"fatal error: ", L4_LINE_GO_PANIC},
+	{"frame #", L4_LINE_C_FRAME},
+	{"goroutine ", L4_LINE_GO_FRAME, NULL, ":"},
+	{"note: Some details are omitted", L4_LINE_RUST_NOTE},
+	{"note: run with `RUST_BACKTRACE", L4_LINE_RUST_NOTE},
+	{"panic: ", L4_LINE_GO_PANIC},
+	{"stack backtrace:", L4_LINE_RUST_NOTE},
+	{"terminate called ", L4_LINE_TERMINATE},
+	{"terminating due to ", L4_LINE_TERMINATE},
+	{"terminating with ", L4_LINE_TERMINATE},
+	{"thread '", L4_LINE_RUST_PANIC, "' panicked at"},
+	{"usage: ", L4_LINE_USAGE},
+	{"what():", L4_LINE_WHAT},
+	/* signs of box drawing: a box around a traceback, its sides and its bottom */
+	{"\xe2\x95\xad", L4_LINE_TRACEBACK, " Traceback (most recent call last) "},
+	{"\xe2\x94\x82", L4_LINE_BOX},
+	{"\xe2\x95\xb0", L4_LINE_BOX},
+};
+
+static L4LineKind
+kind_of_start(const char *p, int len)
 {
-	int			n = strlen(word);
+	for (int i = 0; i < lengthof(line_starts); i++)
+	{
+		const LineStart *s = &line_starts[i];
 
-	for (int i = 0; i + n <= len; i++)
-		if (p[i] == word[0] && memcmp(p + i, word, n) == 0)
-			return true;
-	return false;
+		if (s->start[0] == *p && l4_starts_with(p, len, s->start) &&
+			(s->has == NULL || l4_contains(p, Min(len, HAS_MAX), s->has)) &&
+			(s->end == NULL || l4_ends_with(p, len, s->end)))
+			return s->kind;
+	}
+	return L4_LINE_TEXT;
 }
 
 /* A line of one character only, ten or more of it. */
@@ -58,40 +101,17 @@ is_caret_line(const char *p, int len)
 	return caret || (len > 1 && p[0] == '~');
 }
 
-/* A line that begins with a sign of box drawing, U+2500 to U+257F. */
-static L4LineKind
-kind_of_box(const char *p, int len)
-{
-	if (STARTS("\xe2\x95\xad") && contains(p, Min(len, 1024), " Traceback (most recent call last) "))
-		return L4_LINE_TRACEBACK;
-	return STARTS("\xe2\x94\x82") || STARTS("\xe2\x95\xb0") ? L4_LINE_BOX : L4_LINE_TEXT;
-}
-
 static L4LineKind
 kind_of_file(const char *p, int len)
 {
 	int			i = len;
 
 	/* File "x", line 3, in f: a frame; without a function it shows a syntax error */
-	if (!contains(p, Min(len, 1024), "\", line "))
+	if (!l4_contains(p, Min(len, HAS_MAX), "\", line "))
 		return L4_LINE_TEXT;
 	while (i > 0 && l4_ascii_digit(p[i - 1]))
 		i--;
-	return i < len && ends_with(p, i, "\", line ") ? L4_LINE_SYNTAX : L4_LINE_FILE;
-}
-
-static L4LineKind
-kind_of_star(const char *p, int len)
-{
-	if (is_rule(p, len))
-		return L4_LINE_RULE;
-	if (STARTS("*** Aborted at "))
-		return L4_LINE_GLOG_ABORT;
-	if (STARTS("*** SIG"))
-		return L4_LINE_GLOG_SIGNAL;
-	if (STARTS("*** Check failure stack trace"))
-		return L4_LINE_C_FRAME;
-	return L4_LINE_TEXT;
+	return i < len && l4_ends_with(p, i, "\", line ") ? L4_LINE_SYNTAX : L4_LINE_FILE;
 }
 
 /* Frames by number: "frame #0: …", "#1 0x… in f" (gdb, sanitizers), "#2  f (…) at x.c:1". */
@@ -106,8 +126,8 @@ is_numbered_frame(const char *p, int len)
 		return false;
 	while (i < len && p[i] == ' ')
 		i++;
-	return (i + 1 < len && p[i] == '0' && p[i + 1] == 'x') || contains(p + i, Min(len - i, 400), " at ") ||
-		contains(p + i, Min(len - i, 400), " (");
+	return (i + 1 < len && p[i] == '0' && p[i + 1] == 'x') || l4_contains(p + i, Min(len - i, 400), " at ") ||
+		l4_contains(p + i, Min(len - i, 400), " (");
 }
 
 static bool
@@ -118,109 +138,29 @@ is_java_frame(const L4Line *line)
 
 	if (line->indent == 0)
 		return false;
-	if (STARTS("... "))
-		return len > 5 && l4_ascii_digit(p[4]) && ends_with(p, len, " more");
-	return STARTS("at ") && p[len - 1] == ')' && contains(p, Min(len, 1024), "(");
-}
-
-static L4LineKind
-kind_of_lower(const L4Line *line)
-{
-	const char *p = line->msg;
-	int			len = line->msg_len;
-
-	switch (*p)
-	{
-		case 'a':
-			return is_java_frame(line) ? L4_LINE_JAVA_FRAME : L4_LINE_TEXT;
-		case 'c':
-			return STARTS("created by ") ? L4_LINE_GO_FRAME : L4_LINE_TEXT;
-		case 'e':
-			return STARTS("exit status ") && len < 16 ? L4_LINE_GO_FRAME : L4_LINE_TEXT;
-		case 'f':
-			if (STARTS("frame #"))
-				return L4_LINE_C_FRAME;
-			return STARTS("fatal error: ") ? L4_LINE_GO_PANIC : L4_LINE_TEXT;
-		case 'g':
-			return STARTS("goroutine ") && p[len - 1] == ':' ? L4_LINE_GO_FRAME : L4_LINE_TEXT;
-		case 'n':
-			return STARTS("note: run with `RUST_BACKTRACE") || STARTS("note: Some details are omitted") ?
-				L4_LINE_RUST_NOTE : L4_LINE_TEXT;
-		case 'p':
-			return STARTS("panic: ") ? L4_LINE_GO_PANIC : L4_LINE_TEXT;
-		case 's':
-			return STARTS("stack backtrace:") ? L4_LINE_RUST_NOTE : L4_LINE_TEXT;
-		case 't':
-			if (STARTS("terminate called ") || STARTS("terminating with ") || STARTS("terminating due to "))
-				return L4_LINE_TERMINATE;
-			return STARTS("thread '") && contains(p, Min(len, 200), "' panicked at") ? L4_LINE_RUST_PANIC : L4_LINE_TEXT;
-		case 'u':
-			return STARTS("usage: ") ? L4_LINE_USAGE : L4_LINE_TEXT;
-		case 'w':
-			return STARTS("what():") ? L4_LINE_WHAT : L4_LINE_TEXT;
-	}
-	return L4_LINE_TEXT;
-}
-
-static L4LineKind
-kind_of_upper(const char *p, int len)
-{
-	switch (*p)
-	{
-		case 'C':
-			if (STARTS("Caused by: "))
-				return L4_LINE_CAUSED;
-			if (STARTS("Current thread 0x"))
-				return L4_LINE_THREAD;
-			return STARTS("CUDA kernel errors might be ") || STARTS("Compile with `TORCH_USE_CUDA_DSA`") ?
-				L4_LINE_HINT : L4_LINE_TEXT;
-		case 'D':
-			if (STARTS("During handling of the above exception"))
-				return L4_LINE_CHAIN;
-			return STARTS("Device-side assert") ? L4_LINE_HINT : L4_LINE_TEXT;
-		case 'E':
-			if (STARTS("Exception raised from "))
-				return L4_LINE_RAISED;
-			return STARTS("Extension modules: ") ? L4_LINE_MODULES : L4_LINE_TEXT;
-		case 'F':
-			if (STARTS("File \""))
-				return kind_of_file(p, len);
-			if (STARTS("Fatal Python error: "))
-				return L4_LINE_FATAL_PYTHON;
-			return STARTS("For debugging consider passing CUDA_LAUNCH_BLOCKING") ? L4_LINE_HINT : L4_LINE_TEXT;
-		case 'H':
-			return STARTS("HIP kernel errors might be ") ? L4_LINE_HINT : L4_LINE_TEXT;
-		case 'P':
-			return STARTS("PC: @ ") ? L4_LINE_C_FRAME : L4_LINE_TEXT;
-		case 'T':
-			if (STARTS("The above exception was the direct cause of"))
-				return L4_LINE_CHAIN;
-			return STARTS("Thread 0x") && ends_with(p, len, "(most recent call first):") ? L4_LINE_THREAD : L4_LINE_TEXT;
-	}
-	return L4_LINE_TEXT;
+	if (l4_starts_with(p, len, "... "))
+		return len > 5 && l4_ascii_digit(p[4]) && l4_ends_with(p, len, " more");
+	return l4_starts_with(p, len, "at ") && p[len - 1] == ')' && memchr(p, '(', Min(len, HAS_MAX)) != NULL;
 }
 
 L4LineKind
 l4_line_kind(const L4Line *line)
 {
+	static const char traceback[] = "Traceback (most recent call last):";
 	const char *p = line->msg;
 	int			len = line->msg_len;
 
 	if (len == 0)
 		return L4_LINE_BLANK;
-	if (p[len - 1] == ':' && ends_with(p, len, "Traceback (most recent call last):"))
+	if (p[len - 1] == ':' && l4_ends_with(p, len, traceback))
 	{
-		if (*p == '+' || *p == '|')
-			return ends_with(p, len, "Exception Group Traceback (most recent call last):") && *p == '+' ?
-				L4_LINE_GROUP_HEAD : L4_LINE_GROUP;
-		return L4_LINE_TRACEBACK;
+		if (*p != '+' && *p != '|')
+			return L4_LINE_TRACEBACK;
+		return *p == '+' && l4_ends_with(p, len - (sizeof(traceback) - 1), "Exception Group ") ?
+			L4_LINE_GROUP_HEAD : L4_LINE_GROUP;
 	}
-	if (l4_ascii_upper(*p))
-		return kind_of_upper(p, len);
 	switch (*p)
 	{
-		case '*':
-			return kind_of_star(p, len);
 		case '=':
 			return is_rule(p, len) ? L4_LINE_RULE : L4_LINE_TEXT;
 		case '^':
@@ -229,20 +169,32 @@ l4_line_kind(const L4Line *line)
 		case '|':
 			return line->indent > 0 ? L4_LINE_GROUP : L4_LINE_TEXT;
 		case '+':
-			return line->indent > 0 && (STARTS("+-") || STARTS("+ -")) ? L4_LINE_GROUP : L4_LINE_TEXT;
+			return line->indent > 0 && (l4_starts_with(p, len, "+-") || l4_starts_with(p, len, "+ -")) ?
+				L4_LINE_GROUP : L4_LINE_TEXT;
 		case '@':
-			return line->indent > 0 && contains(p, Min(len, 40), "0x") ? L4_LINE_C_FRAME : L4_LINE_TEXT;
+			return line->indent > 0 && l4_contains(p, Min(len, 40), "0x") ? L4_LINE_C_FRAME : L4_LINE_TEXT;
 		case '#':
 			return is_numbered_frame(p, len) ? L4_LINE_C_FRAME : L4_LINE_TEXT;
 		case '.':
+		case 'a':
 			return is_java_frame(line) ? L4_LINE_JAVA_FRAME : L4_LINE_TEXT;
-		case '\xe2':
-			return kind_of_box(p, len);
 		case '>':
 			/* the frame in which the library loguru caught the exception */
-			return STARTS("> File \"") ? kind_of_file(p + 2, len - 2) : L4_LINE_TEXT;
+			return l4_starts_with(p, len, "> File \"") ? kind_of_file(p + 2, len - 2) : L4_LINE_TEXT;
+		case 'F':
+			if (l4_starts_with(p, len, "File \""))
+				return kind_of_file(p, len);
+			break;
+		case 'e':
+			if (l4_starts_with(p, len, "exit status "))
+				return len < 16 ? L4_LINE_GO_FRAME : L4_LINE_TEXT;
+			break;
+		case '*':
+			if (is_rule(p, len))
+				return L4_LINE_RULE;
+			break;
 	}
-	return kind_of_lower(line);
+	return kind_of_start(p, len);
 }
 
 bool
@@ -283,7 +235,7 @@ l4_line_names_error(const char *msg, int len)
 {
 	int			n = l4_exception_name(msg, len);
 
-	return n > 0 && !ends_with(msg, n, "Warning");
+	return n > 0 && !l4_ends_with(msg, n, "Warning");
 }
 
 bool

@@ -78,7 +78,7 @@ l4_peel(PG_FUNCTION_ARGS)
 	values[6] = text_datum(out.msg, out.msg_len);
 	nulls[7] = out.format_id <= 0;
 	values[7] = Int32GetDatum(out.format_id);
-	values[8] = BoolGetDatum(out.headed);
+	values[8] = BoolGetDatum(out.logged);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
 }
 

@@ -133,6 +133,19 @@ add_text(OpenRecord *o, const char *raw, int len)
 	o->rec.text_len += len;
 }
 
+/* From now on lines may join a settled record. */
+static void
+start_tail(L4Tail *tail, const L4Record *rec, int64 lines, bool logged, L4Continuation cont)
+{
+	memset(tail, 0, sizeof(L4Tail));
+	tail->record_no = rec->record_no;
+	tail->line_no = rec->line_no;
+	tail->seen = lines;
+	tail->logged = logged;
+	tail->level = rec->level;
+	tail->cont = cont;
+}
+
 /* An open record's message is final: hand it out, and let later lines join it as cont says. */
 static void
 settle(L4RecordReader *r, OpenRecord *o, L4Continuation cont)
@@ -147,7 +160,7 @@ settle(L4RecordReader *r, OpenRecord *o, L4Continuation cont)
 			o->rec.level = l4_level_guess(o->msg, o->rec.msg_len);
 	}
 	o->state = OPEN_SETTLED;
-	if (!o->headed)
+	if (!o->logged)
 		o->rec.level = Max(o->rec.level, o->rec.kind == L4_RECORD_FAULT ? L4_LEVEL_CRITICAL :
 						   o->rec.kind == L4_RECORD_PYTHON ? L4_LEVEL_ERROR : L4_LEVEL_NONE);
 	r->ready[r->nready++] = &o->rec;
@@ -155,26 +168,10 @@ settle(L4RecordReader *r, OpenRecord *o, L4Continuation cont)
 
 	/* a record that began after this one stays the last */
 	if (sub->last.record_no < o->rec.record_no)
-	{
-		sub->last.record_no = o->rec.record_no;
-		sub->last.line_no = o->rec.line_no;
-		sub->last.seen = r->lines;
-		sub->last.headed = o->headed;
-		sub->last.level = o->rec.level;
-		sub->last.opens = false;
-	}
+		start_tail(&sub->last, &o->rec, r->lines, o->logged, CONT_NONE);
 	if (o->rec.kind != L4_RECORD_PLAIN)
 	{
-		sub->special.record_no = o->rec.record_no;
-		sub->special.line_no = o->rec.line_no;
-		sub->special.seen = r->lines;
-		sub->special.level = o->rec.level;
-		sub->special.headed = o->headed;
-		sub->special.cont = cont;
-		sub->special.joined = 0;
-		sub->special.foreign = 0;
-		sub->special.blank = false;
-		sub->special.opens = false;
+		start_tail(&sub->special, &o->rec, r->lines, o->logged, cont);
 		sub->special.rule = o->rule;
 	}
 }
@@ -269,7 +266,7 @@ start_open(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const
 	o->state = state;
 	o->key = line->key;
 	o->part_key = line->part_key;
-	o->headed = line->headed;
+	o->logged = line->logged;
 	o->indent = line->indent;
 	o->started = r->lines;
 	o->bytes = 0;
@@ -312,25 +309,17 @@ start_plain(L4RecordReader *r, L4Sub *sub, int64 line_no, const char *raw, int r
 	rec->format_id = line->format_id;
 	r->ready[r->nready++] = rec;
 
-	last->record_no = rec->record_no;
-	last->line_no = line_no;
-	last->seen = r->lines;
-	last->headed = line->headed;
-	last->level = line->level;
+	start_tail(last, rec, r->lines, line->logged, cont);
 	last->opens = end == ':' || end == ',' || end == '(' || end == '{' || end == '[';
-	last->cont = cont;
-	last->joined = 0;
-	last->foreign = 0;
-	last->blank = false;
 	if (cont != CONT_NONE || line->level >= L4_LEVEL_ERROR)
 		sub->special = *last;
-	if (line->headed)
-		r->headed++;
+	if (line->logged)
+		r->logged++;
 	else
 		r->bare++;
-	if (r->headed + r->bare >= 512)
+	if (r->logged + r->bare >= 512)
 	{
-		r->headed /= 2;
+		r->logged /= 2;
 		r->bare /= 2;
 	}
 	place_in(place, rec->record_no, line_no, true);
@@ -361,7 +350,7 @@ join_open(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const 
 		if (o == NULL)
 			return false;
 		below = o->rec.record_no;
-		if (line->headed && !o->headed)
+		if (line->logged && !o->logged)
 		{
 			if (++o->foreign > L4_RECORD_FOREIGN)
 				settle(r, o, CONT_NONE);
@@ -371,7 +360,7 @@ join_open(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const 
 		if (took)
 		{
 			if (kind != L4_LINE_BLANK)
-				o->headed = o->headed && line->headed;
+				o->logged = o->logged && line->logged;
 			add_text(o, raw, raw_len);
 			place_in(place, o->rec.record_no, o->rec.line_no, false);
 		}
@@ -421,14 +410,8 @@ start_cut(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const 
 static bool
 is_python_warning(const L4Line *line)
 {
-	static const char word[] = "Warning: ";
-
-	if (line->headed || line->level != L4_LEVEL_WARNING)
-		return false;
-	for (int i = 0; i + 9 <= Min(line->msg_len, 400); i++)
-		if (line->msg[i] == 'W' && memcmp(line->msg + i, word, 9) == 0)
-			return true;
-	return false;
+	return !line->logged && line->level == L4_LEVEL_WARNING &&
+		l4_contains(line->msg, Min(line->msg_len, 400), "Warning: ");
 }
 
 /* The line starts a record. */
@@ -465,7 +448,7 @@ start_record(L4RecordReader *r, L4Sub *sub, int64 line_no, const char *raw, int 
 			rk = L4_RECORD_FAULT;
 			break;
 		case L4_LINE_USAGE:
-			open = line->headed ? OPEN_FREE : OPEN_USAGE;
+			open = line->logged ? OPEN_FREE : OPEN_USAGE;
 			rk = L4_RECORD_REPORT;
 			break;
 		case L4_LINE_RULE:
@@ -496,7 +479,7 @@ start_record(L4RecordReader *r, L4Sub *sub, int64 line_no, const char *raw, int 
 			rk = L4_RECORD_FAULT;
 			break;
 		default:
-			if (line->level >= L4_LEVEL_WARNING && !line->headed)
+			if (line->level >= L4_LEVEL_WARNING && !line->logged)
 				cont = l4_line_names_error(line->msg, line->msg_len) ? CONT_EXCEPTION :
 					is_python_warning(line) ? CONT_WARNING : CONT_NONE;
 	}

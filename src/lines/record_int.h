@@ -52,7 +52,7 @@ typedef struct OpenRecord
 	L4OpenState state;
 	uint64		key;
 	uint64		part_key;		/* of a line that was cut */
-	bool		headed;			/* each of its lines has a logger's header */
+	bool		logged;			/* each of its lines has a logger's header */
 	int			indent;			/* of the traceback's first line */
 	int64		started;		/* the reader's lines then */
 	int			bytes;
@@ -73,7 +73,7 @@ typedef struct L4Tail
 	int			foreign;
 	uint8		level;
 	uint8		cont;			/* L4Continuation */
-	bool		headed;
+	bool		logged;
 	bool		blank;			/* its last line is empty */
 	bool		opens;			/* its last line announces more: ends with a colon or open bracket */
 	char		rule;
@@ -82,7 +82,8 @@ typedef struct L4Tail
 /* One writer of the stream. */
 typedef struct L4Sub
 {
-	uint64		key;			/* 0: free, but for the reader's own */
+	uint64		key;			/* 0 for the one without launcher prefix */
+	char		status;			/* of its place in the hash table */
 	L4Tail		last;			/* the last record */
 	L4Tail		special;		/* the last one with a stack, report or error */
 } L4Sub;
@@ -92,7 +93,7 @@ struct L4RecordReader
 	MemoryContext cxt;
 	int64		lines;			/* fed so far */
 	int64		records;		/* started so far */
-	int			headed;			/* recent plain records with and without a logger's header */
+	int			logged;			/* recent plain records with and without a logger's header */
 	int			bare;
 	int			nopen;
 	OpenRecord *open[L4_RECORD_MAX_OPEN];
@@ -102,9 +103,7 @@ struct L4RecordReader
 	int			nready;
 	int			next_ready;
 	L4Sub		unlabelled;		/* the writer of lines without launcher prefix */
-	L4Sub	   *subs;			/* the others, a hash table */
-	int			subs_size;		/* a power of two */
-	int			subs_used;
+	struct l4_subs_hash *subs;	/* the others, by key; NULL while there are none */
 };
 
 /* record_state.c; the pointer is valid until the next call */

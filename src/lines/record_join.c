@@ -81,7 +81,7 @@ feed_banner(OpenRecord *o, int64 line_no, const L4Line *line, L4LineKind kind, b
 	int			len = line->msg_len;
 
 	*done = true;
-	if (line->headed != o->headed || kind != L4_LINE_TEXT || len < 6 ||
+	if (line->logged != o->logged || kind != L4_LINE_TEXT || len < 6 ||
 		memcmp(line->msg + len - 6, "FAILED", 6) != 0)
 		return false;
 	l4_record_set_message(o, line_no, line);
@@ -94,7 +94,7 @@ feed_banner(OpenRecord *o, int64 line_no, const L4Line *line, L4LineKind kind, b
 static bool
 feed_usage(OpenRecord *o, int64 line_no, const L4Line *line, L4LineKind kind, bool *done)
 {
-	if (kind == L4_LINE_BLANK || (line->indent > 0 && !line->headed))
+	if (kind == L4_LINE_BLANK || (line->indent > 0 && !line->logged))
 		return true;
 	*done = true;
 	for (int i = 0; i + 9 <= line->msg_len && line->msg[i] != ' '; i++)
@@ -199,16 +199,16 @@ join(L4RecordReader *r, L4Tail *tail, const L4Line *line, L4LineKind kind, L4Rec
  * in front and no level, the record's have it as well.
  */
 static bool
-is_logged(const L4Tail *t, const L4Line *line)
+is_from_logger(const L4Tail *t, const L4Line *line)
 {
-	return line->headed && !(t->headed && line->level == L4_LEVEL_NONE);
+	return line->logged && !(t->logged && line->level == L4_LEVEL_NONE);
 }
 
 /* May text go on that follows an exception's line? */
 static bool
 continues_exception(L4RecordReader *r, L4Tail *t, const L4Line *line, L4LineKind kind)
 {
-	if (is_logged(t, line) || t->foreign > 0 || t->joined >= 100)
+	if (is_from_logger(t, line) || t->foreign > 0 || t->joined >= 100)
 		return false;
 	if (kind == L4_LINE_RULE && !t->blank)
 	{
@@ -222,7 +222,7 @@ continues_exception(L4RecordReader *r, L4Tail *t, const L4Line *line, L4LineKind
 		return true;
 
 	/* without indentation nothing but the style of the stream tells: do most records have a header? */
-	return !line->headed && r->headed > r->bare && l4_level_guess(line->msg, line->msg_len) == L4_LEVEL_NONE;
+	return !line->logged && r->logged > r->bare && l4_level_guess(line->msg, line->msg_len) == L4_LEVEL_NONE;
 }
 
 /* "   4: core::panicking::panic_fmt": a launcher's label to the formats, a frame below a panic. */
@@ -244,7 +244,7 @@ is_rust_frame(const char *raw, int len)
 static bool
 continues_go(const L4Line *line, L4LineKind kind)
 {
-	if (line->headed)
+	if (line->logged)
 		return false;
 	return kind == L4_LINE_GO_FRAME || line->indent > 0 || line->msg[line->msg_len - 1] == ')' ||
 		(line->msg_len > 8 && memcmp(line->msg, "[signal ", 8) == 0);
@@ -263,7 +263,7 @@ join_special(L4RecordReader *r, L4Tail *t, const char *raw, int raw_len, const L
 			takes = continues_exception(r, t, line, kind);
 			break;
 		case CONT_REPORT:
-			takes = !is_logged(t, line) && t->joined < L4_RECORD_MAX_LINES && kind != L4_LINE_TRACEBACK;
+			takes = !is_from_logger(t, line) && t->joined < L4_RECORD_MAX_LINES && kind != L4_LINE_TRACEBACK;
 			if (takes && kind == L4_LINE_RULE && *line->msg == t->rule)
 			{
 				t->cont = CONT_NONE;
@@ -271,17 +271,17 @@ join_special(L4RecordReader *r, L4Tail *t, const char *raw, int raw_len, const L
 			}
 			break;
 		case CONT_FAULT:
-			takes = !is_logged(t, line) && (kind == L4_LINE_THREAD || kind == L4_LINE_MODULES || kind == L4_LINE_FILE ||
+			takes = !is_from_logger(t, line) && (kind == L4_LINE_THREAD || kind == L4_LINE_MODULES || kind == L4_LINE_FILE ||
 									  kind == L4_LINE_SYNTAX || (kind == L4_LINE_TEXT && line->indent > 0));
 			break;
 		case CONT_GROUP:
 			takes = kind == L4_LINE_GROUP;
 			break;
 		case CONT_WARNING:
-			takes = !line->headed && line->indent == 2 && t->joined == 0;
+			takes = !line->logged && line->indent == 2 && t->joined == 0;
 			break;
 		case CONT_RUST:
-			takes = kind == L4_LINE_RUST_NOTE || (!line->headed && is_rust_frame(raw, raw_len));
+			takes = kind == L4_LINE_RUST_NOTE || (!line->logged && is_rust_frame(raw, raw_len));
 			break;
 		case CONT_GO:
 			takes = continues_go(line, kind);
@@ -293,7 +293,7 @@ join_special(L4RecordReader *r, L4Tail *t, const char *raw, int raw_len, const L
 		return join(r, t, line, kind, place);
 
 	/* its own lines would have followed by now, but for those of others that came between */
-	if (!line->headed || t->cont == CONT_EXCEPTION || t->cont == CONT_WARNING || ++t->foreign > L4_RECORD_FOREIGN)
+	if (!line->logged || t->cont == CONT_EXCEPTION || t->cont == CONT_WARNING || ++t->foreign > L4_RECORD_FOREIGN)
 		t->cont = CONT_NONE;
 	return false;
 }
@@ -302,7 +302,7 @@ join_special(L4RecordReader *r, L4Tail *t, const char *raw, int raw_len, const L
 static bool
 is_free_text(const L4Tail *t, const L4Line *line)
 {
-	if (line->headed || !t->headed || t->blank || line->indent < 2)
+	if (line->logged || !t->logged || t->blank || line->indent < 2)
 		return false;
 	if (!(line->indent >= 4 || t->level >= L4_LEVEL_WARNING || t->opens))
 		return false;

@@ -22,66 +22,53 @@ is_recent(const L4RecordReader *r, const L4Sub *sub)
 		(sub->special.record_no > 0 && r->lines - sub->special.seen <= L4_RECORD_IDLE);
 }
 
-static L4Sub *
-find_sub(L4Sub *subs, int size, uint64 key)
-{
-	uint32		i = (uint32) (key ^ (key >> 32)) & (size - 1);
+#define SH_PREFIX l4_subs
+#define SH_ELEMENT_TYPE L4Sub
+#define SH_KEY_TYPE uint64
+#define SH_KEY key
+#define SH_HASH_KEY(table, key) ((uint32) ((key) ^ ((key) >> 32)))
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
 
-	while (subs[i].key != 0 && subs[i].key != key)
-		i = (i + 1) & (size - 1);
-	return &subs[i];
-}
-
-/* Make room for one more writer: a larger table, or one without those that have been silent. */
+/* Forget the writers that have been silent; of very many talkative ones all. */
 static void
-grow_subs(L4RecordReader *r)
+forget_subs(l4_subs_hash *subs, const L4RecordReader *r)
 {
-	int			size = Min(Max(64, r->subs_size * 2), L4_RECORD_MAX_SUBS);
-	L4Sub	   *subs = MemoryContextAllocZero(r->cxt, sizeof(L4Sub) * size);
-	int			used = 0;
+	l4_subs_iterator it;
+	L4Sub	   *sub;
 
-	for (int i = 0; i < r->subs_size; i++)
-	{
-		/* of very many talkative writers the table forgets some */
-		if (r->subs[i].key != 0 && used < size / 4 * 3 && (size > r->subs_size || is_recent(r, &r->subs[i])))
-		{
-			*find_sub(subs, size, r->subs[i].key) = r->subs[i];
-			used++;
-		}
-	}
-	if (used >= size / 4 * 3)
-	{
-		memset(subs, 0, sizeof(L4Sub) * size);
-		used = 0;
-	}
-	if (r->subs != NULL)
-		pfree(r->subs);
-	r->subs = subs;
-	r->subs_size = size;
-	r->subs_used = used;
+	l4_subs_start_iterate(subs, &it);
+	while ((sub = l4_subs_iterate(subs, &it)) != NULL)
+		if (!is_recent(r, sub))
+			l4_subs_delete_item(subs, sub);
+	if (subs->members >= L4_RECORD_MAX_SUBS)
+		l4_subs_reset(subs);
 }
 
 L4Sub *
 l4_record_sub(L4RecordReader *r, uint64 key)
 {
 	L4Sub	   *sub;
+	bool		found;
 
 	if (key == 0)
 		return &r->unlabelled;
-	if (r->subs_used >= r->subs_size / 4 * 3)
-		grow_subs(r);
-	sub = find_sub(r->subs, r->subs_size, key);
-	if (sub->key == 0)
-	{
-		sub->key = key;
-		r->subs_used++;
-	}
-	else if (!is_recent(r, sub))
-	{
-		/* would not have been saved, had a batch ended meanwhile */
-		memset(&sub->last, 0, sizeof(sub->last));
-		memset(&sub->special, 0, sizeof(sub->special));
-	}
+	if (r->subs == NULL)
+		r->subs = l4_subs_create(r->cxt, 64, NULL);
+	sub = l4_subs_lookup(r->subs, key);
+	if (sub != NULL && is_recent(r, sub))
+		return sub;
+	if (sub == NULL && r->subs->members >= L4_RECORD_MAX_SUBS)
+		forget_subs(r->subs, r);
+	if (sub == NULL)
+		sub = l4_subs_insert(r->subs, key, &found);
+
+	/* a silent writer would not have been saved, had a batch ended meanwhile */
+	memset(&sub->last, 0, sizeof(L4Tail));
+	memset(&sub->special, 0, sizeof(L4Tail));
 	return sub;
 }
 
@@ -95,7 +82,7 @@ save_tail(StringInfo buf, const L4Tail *t)
 	pq_sendint32(buf, t->foreign);
 	pq_sendint8(buf, t->level);
 	pq_sendint8(buf, t->cont);
-	pq_sendint8(buf, (t->headed ? 1 : 0) | (t->blank ? 2 : 0) | (t->opens ? 4 : 0));
+	pq_sendint8(buf, (t->logged ? 1 : 0) | (t->blank ? 2 : 0) | (t->opens ? 4 : 0));
 	pq_sendint8(buf, (uint8) t->rule);
 }
 
@@ -112,7 +99,7 @@ load_tail(StringInfo buf, L4Tail *t)
 	t->level = pq_getmsgint(buf, 1);
 	t->cont = pq_getmsgint(buf, 1);
 	flags = pq_getmsgint(buf, 1);
-	t->headed = (flags & 1) != 0;
+	t->logged = (flags & 1) != 0;
 	t->blank = (flags & 2) != 0;
 	t->opens = (flags & 4) != 0;
 	t->rule = (char) pq_getmsgint(buf, 1);
@@ -133,21 +120,31 @@ save_sub(StringInfo buf, const L4Sub *sub)
 void
 l4_record_save(const L4RecordReader *r, StringInfo buf)
 {
-	int			n = 0;
+	l4_subs_iterator it;
+	L4Sub	   *sub;
+	int			count_at;
+	uint32		n = 0;
 
-	for (int i = 0; i < r->subs_size; i++)
-		if (r->subs[i].key != 0 && is_recent(r, &r->subs[i]))
-			n++;
 	pq_sendint8(buf, L4_RECORD_STATE_VERSION);
 	pq_sendint64(buf, r->lines);
 	pq_sendint64(buf, r->records);
-	pq_sendint32(buf, r->headed);
+	pq_sendint32(buf, r->logged);
 	pq_sendint32(buf, r->bare);
-	pq_sendint32(buf, n);
+	count_at = buf->len;
+	pq_sendint32(buf, 0);
 	save_sub(buf, &r->unlabelled);
-	for (int i = 0; i < r->subs_size; i++)
-		if (r->subs[i].key != 0 && is_recent(r, &r->subs[i]))
-			save_sub(buf, &r->subs[i]);
+	if (r->subs == NULL)
+		return;
+	l4_subs_start_iterate(r->subs, &it);
+	while ((sub = l4_subs_iterate(r->subs, &it)) != NULL)
+	{
+		if (!is_recent(r, sub))
+			continue;
+		save_sub(buf, sub);
+		n++;
+	}
+	n = pg_hton32(n);
+	memcpy(buf->data + count_at, &n, sizeof(n));
 }
 
 int64
@@ -169,13 +166,20 @@ add_joinable(int64 *line_nos, int n, const L4Sub *sub)
 int
 l4_record_joinable(const L4RecordReader *r, int64 **line_nos)
 {
-	int64	   *found = palloc(sizeof(int64) * 2 * (r->subs_used + 1));
+	uint32		nsubs = r->subs == NULL ? 0 : r->subs->members;
+	int64	   *found = palloc(sizeof(int64) * 2 * (nsubs + 1));
 	int			n = add_joinable(found, 0, &r->unlabelled);
 	int			ndistinct = 0;
+	l4_subs_iterator it;
+	L4Sub	   *sub;
 
-	for (int i = 0; i < r->subs_size; i++)
-		if (r->subs[i].key != 0 && is_recent(r, &r->subs[i]))
-			n = add_joinable(found, n, &r->subs[i]);
+	if (nsubs > 0)
+	{
+		l4_subs_start_iterate(r->subs, &it);
+		while ((sub = l4_subs_iterate(r->subs, &it)) != NULL)
+			if (is_recent(r, sub))
+				n = add_joinable(found, n, sub);
+	}
 	qsort(found, n, sizeof(int64), l4_order_int64);
 	for (int i = 0; i < n; i++)
 		if (ndistinct == 0 || found[i] != found[ndistinct - 1])
@@ -195,20 +199,19 @@ l4_record_load(L4RecordReader *r, StringInfo buf)
 				 errmsg("stored state of a log stream has an unknown version")));
 	r->lines = pq_getmsgint64(buf);
 	r->records = pq_getmsgint64(buf);
-	r->headed = pq_getmsgint(buf, 4);
+	r->logged = pq_getmsgint(buf, 4);
 	r->bare = pq_getmsgint(buf, 4);
 	n = pq_getmsgint(buf, 4);
-	if (r->lines < 0 || r->records < 0 || r->headed < 0 || r->bare < 0 || n < 0 || n > L4_RECORD_MAX_SUBS)
+	if (r->lines < 0 || r->records < 0 || r->logged < 0 || r->bare < 0 || n < 0 || n > L4_RECORD_MAX_SUBS)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("stored state of a log stream is damaged")));
 	for (int i = -1; i < n; i++)
 	{
-		L4Sub		sub;
+		uint64		key = (uint64) pq_getmsgint64(buf);
+		L4Sub	   *sub = l4_record_sub(r, i < 0 ? 0 : key);
 
-		sub.key = (uint64) pq_getmsgint64(buf);
-		load_tail(buf, &sub.last);
-		load_tail(buf, &sub.special);
-		*l4_record_sub(r, i < 0 ? 0 : sub.key) = sub;
+		load_tail(buf, &sub->last);
+		load_tail(buf, &sub->special);
 	}
 }

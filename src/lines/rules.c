@@ -233,8 +233,8 @@ index_formats(L4Rules *rules)
 	}
 }
 
-L4Rules *
-l4_rules_compile(Jsonb *ruleset, MemoryContext cxt)
+static L4Rules *
+compile_rules(Jsonb *ruleset, uint64 hash, MemoryContext cxt)
 {
 	L4Rules    *rules;
 	MemoryContext own = AllocSetContextCreate(cxt, "l4 rules", ALLOCSET_DEFAULT_SIZES);
@@ -243,7 +243,7 @@ l4_rules_compile(Jsonb *ruleset, MemoryContext cxt)
 		bad_ruleset("It is not an object.");
 	rules = MemoryContextAllocZero(own, sizeof(L4Rules));
 	rules->cxt = own;
-	rules->hash = hash_bytes_extended((unsigned char *) VARDATA(ruleset), VARSIZE(ruleset) - VARHDRSZ, 0);
+	rules->hash = hash;
 	rules->nformats = compile_array(ruleset, "formats", rules, true);
 	rules->niters = compile_array(ruleset, "iterations", rules, false);
 	index_formats(rules);
@@ -303,7 +303,7 @@ l4_rules_get(Jsonb *ruleset, MemoryContext holder)
 		MemoryContext start = AllocSetContextCreate(CurrentMemoryContext, "l4 rules loading", ALLOCSET_SMALL_SIZES);
 
 		/* a failure leaves everything in a context that dies with the statement */
-		rules = l4_rules_compile(ruleset, start);
+		rules = compile_rules(ruleset, hash, start);
 		place = evict_rules();
 		if (place < 0)
 			MemoryContextSetParent(rules->cxt, holder);

@@ -34,6 +34,13 @@ typedef enum L4Field
 
 #define L4_NFIELDS (L4_FIELD_MESSAGE + 1)
 
+/* What a line says in a field; text is NULL when it says nothing. */
+typedef struct L4Span
+{
+	const char *text;
+	int			len;
+} L4Span;
+
 typedef struct L4Format
 {
 	int			id;				/* line_format.rule_id */
@@ -73,14 +80,10 @@ typedef struct L4Rules
 } L4Rules;
 
 /*
- * Compile a ruleset. Raises ERRCODE_INVALID_PARAMETER_VALUE where the jsonb
- * is not one, ERRCODE_INVALID_REGULAR_EXPRESSION for a bad pattern.
- */
-extern L4Rules *l4_rules_compile(Jsonb *ruleset, MemoryContext cxt);
-
-/*
- * The same from the cache of the backend; stays valid until holder is reset
- * or deleted. One compilation a backend and version of the rules.
+ * The compiled form of a ruleset, valid until holder is reset or deleted. A
+ * backend compiles each version of the rules once. Raises
+ * ERRCODE_INVALID_PARAMETER_VALUE where the jsonb is no ruleset,
+ * ERRCODE_INVALID_REGULAR_EXPRESSION for a bad pattern.
  */
 extern L4Rules *l4_rules_get(Jsonb *ruleset, MemoryContext holder);
 

@@ -8,6 +8,7 @@
 
 #include "mb/pg_wchar.h"
 
+#include "base/ascii.h"
 #include "lines/structured.h"
 
 /* Members looked at; the rest of a wider object is left away. */
@@ -16,20 +17,13 @@
 /* Nesting of arrays and objects that is still believed to be JSON. */
 #define L4_MAX_NESTING 64
 
-typedef enum MemberRole
+/* What a member is for: an L4Field, or one of these. */
+enum
 {
-	ROLE_REST,
-	ROLE_MSG,
-	ROLE_LEVEL,
-	ROLE_TS,
-	ROLE_RANK,
-	ROLE_HOST,
-	ROLE_PID,
-	ROLE_COMPONENT,
-	ROLE_STREAM,
+	ROLE_REST = L4_NFIELDS,
 	ROLE_ERROR,					/* text of an exception, many lines */
 	ROLE_DROP					/* metadata of collectors */
-} MemberRole;
+};
 
 typedef struct Member
 {
@@ -39,7 +33,7 @@ typedef struct Member
 	int			val_len;
 	bool		string;
 	bool		escaped;		/* the string has backslashes */
-	MemberRole	role;
+	int			role;
 	int			prefer;			/* the lower, the better when several members play a role */
 } Member;
 
@@ -54,21 +48,21 @@ typedef struct KeyName
 
 /* Within a role the earlier name wins. */
 static const KeyName key_names[] = {
-	KEY("message", ROLE_MSG), KEY("msg", ROLE_MSG), KEY("MESSAGE", ROLE_MSG), KEY("log", ROLE_MSG),
-	KEY("short_message", ROLE_MSG), KEY("@message", ROLE_MSG), KEY("event", ROLE_MSG), KEY("text", ROLE_MSG),
-	KEY("body", ROLE_MSG), KEY("line", ROLE_MSG), KEY("textPayload", ROLE_MSG),
-	KEY("level", ROLE_LEVEL), KEY("levelname", ROLE_LEVEL), KEY("severity", ROLE_LEVEL), KEY("lvl", ROLE_LEVEL),
-	KEY("log_level", ROLE_LEVEL), KEY("loglevel", ROLE_LEVEL), KEY("log.level", ROLE_LEVEL), KEY("severity_text", ROLE_LEVEL),
-	KEY("@level", ROLE_LEVEL), KEY("levelno", ROLE_LEVEL), KEY("PRIORITY", ROLE_LEVEL),
-	KEY("timestamp", ROLE_TS), KEY("@timestamp", ROLE_TS), KEY("ts", ROLE_TS), KEY("time", ROLE_TS), KEY("asctime", ROLE_TS),
-	KEY("datetime", ROLE_TS), KEY("date", ROLE_TS), KEY("t", ROLE_TS), KEY("__REALTIME_TIMESTAMP", ROLE_TS), KEY("created", ROLE_TS),
-	KEY("rank", ROLE_RANK), KEY("global_rank", ROLE_RANK), KEY("RANK", ROLE_RANK), KEY("process_index", ROLE_RANK),
-	KEY("host", ROLE_HOST), KEY("hostname", ROLE_HOST), KEY("node", ROLE_HOST), KEY("node_name", ROLE_HOST),
-	KEY("_HOSTNAME", ROLE_HOST), KEY("pod", ROLE_HOST), KEY("pod_name", ROLE_HOST), KEY("host.name", ROLE_HOST),
-	KEY("pid", ROLE_PID), KEY("process", ROLE_PID), KEY("_PID", ROLE_PID),
-	KEY("logger", ROLE_COMPONENT), KEY("name", ROLE_COMPONENT), KEY("logger_name", ROLE_COMPONENT), KEY("component", ROLE_COMPONENT),
-	KEY("module", ROLE_COMPONENT), KEY("caller", ROLE_COMPONENT), KEY("SYSLOG_IDENTIFIER", ROLE_COMPONENT),
-	KEY("stream", ROLE_STREAM),
+	KEY("message", L4_FIELD_MESSAGE), KEY("msg", L4_FIELD_MESSAGE), KEY("MESSAGE", L4_FIELD_MESSAGE), KEY("log", L4_FIELD_MESSAGE),
+	KEY("short_message", L4_FIELD_MESSAGE), KEY("@message", L4_FIELD_MESSAGE), KEY("event", L4_FIELD_MESSAGE), KEY("text", L4_FIELD_MESSAGE),
+	KEY("body", L4_FIELD_MESSAGE), KEY("line", L4_FIELD_MESSAGE), KEY("textPayload", L4_FIELD_MESSAGE),
+	KEY("level", L4_FIELD_LEVEL), KEY("levelname", L4_FIELD_LEVEL), KEY("severity", L4_FIELD_LEVEL), KEY("lvl", L4_FIELD_LEVEL),
+	KEY("log_level", L4_FIELD_LEVEL), KEY("loglevel", L4_FIELD_LEVEL), KEY("log.level", L4_FIELD_LEVEL), KEY("severity_text", L4_FIELD_LEVEL),
+	KEY("@level", L4_FIELD_LEVEL), KEY("levelno", L4_FIELD_LEVEL), KEY("PRIORITY", L4_FIELD_LEVEL),
+	KEY("timestamp", L4_FIELD_TS), KEY("@timestamp", L4_FIELD_TS), KEY("ts", L4_FIELD_TS), KEY("time", L4_FIELD_TS), KEY("asctime", L4_FIELD_TS),
+	KEY("datetime", L4_FIELD_TS), KEY("date", L4_FIELD_TS), KEY("t", L4_FIELD_TS), KEY("__REALTIME_TIMESTAMP", L4_FIELD_TS), KEY("created", L4_FIELD_TS),
+	KEY("rank", L4_FIELD_RANK), KEY("global_rank", L4_FIELD_RANK), KEY("RANK", L4_FIELD_RANK), KEY("process_index", L4_FIELD_RANK),
+	KEY("host", L4_FIELD_HOST), KEY("hostname", L4_FIELD_HOST), KEY("node", L4_FIELD_HOST), KEY("node_name", L4_FIELD_HOST),
+	KEY("_HOSTNAME", L4_FIELD_HOST), KEY("pod", L4_FIELD_HOST), KEY("pod_name", L4_FIELD_HOST), KEY("host.name", L4_FIELD_HOST),
+	KEY("pid", L4_FIELD_PID), KEY("process", L4_FIELD_PID), KEY("_PID", L4_FIELD_PID),
+	KEY("logger", L4_FIELD_COMPONENT), KEY("name", L4_FIELD_COMPONENT), KEY("logger_name", L4_FIELD_COMPONENT), KEY("component", L4_FIELD_COMPONENT),
+	KEY("module", L4_FIELD_COMPONENT), KEY("caller", L4_FIELD_COMPONENT), KEY("SYSLOG_IDENTIFIER", L4_FIELD_COMPONENT),
+	KEY("stream", L4_FIELD_STREAM),
 	KEY("exc_info", ROLE_ERROR), KEY("exception", ROLE_ERROR), KEY("exc_text", ROLE_ERROR), KEY("traceback", ROLE_ERROR),
 	KEY("stack_trace", ROLE_ERROR), KEY("stacktrace", ROLE_ERROR), KEY("error.stack_trace", ROLE_ERROR),
 	KEY("kubernetes", ROLE_DROP), KEY("docker", ROLE_DROP), KEY("@version", ROLE_DROP), KEY("tag", ROLE_DROP),
@@ -105,16 +99,10 @@ prepare_names(void)
 	names_ready = true;
 }
 
-static inline bool
-is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 static inline const char *
 skip_blanks(const char *p, const char *end)
 {
-	while (p < end && is_blank(*p))
+	while (p < end && l4_ascii_blank(*p))
 		p++;
 	return p;
 }
@@ -168,10 +156,9 @@ value_end(const char *p, const char *end)
 		}
 		else if (depth == 0)
 		{
-			if (*p == ',' || *p == '}' || is_blank(*p))
+			if (*p == ',' || *p == '}' || l4_ascii_blank(*p))
 				break;
-			if (!((*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-				  *p == '-' || *p == '+' || *p == '.'))
+			if (!l4_ascii_digit(*p) && !l4_ascii_letter(*p) && *p != '-' && *p != '+' && *p != '.')
 				return NULL;
 		}
 	}
@@ -185,7 +172,7 @@ may_be_ts(const char *p, int len)
 	int			digits = 0;
 
 	for (int i = 0; i < len && p[i] != '.' && digits < 8; i++)
-		digits += p[i] >= '0' && p[i] <= '9';
+		digits += l4_ascii_digit(p[i]);
 	return digits >= 8;
 }
 
@@ -200,7 +187,7 @@ find_role(Member *m)
 	{
 		if (key_names[i].len == m->key_len && memcmp(key_names[i].name, m->key, m->key_len) == 0)
 		{
-			if (key_names[i].role == ROLE_TS && !may_be_ts(m->val, m->val_len))
+			if (key_names[i].role == L4_FIELD_TS && !may_be_ts(m->val, m->val_len))
 				return;
 			m->role = key_names[i].role;
 			m->prefer = i;
@@ -269,7 +256,7 @@ hex_value(const char *p, const char *end)
 		char		c = p[i];
 
 		v *= 16;
-		if (c >= '0' && c <= '9')
+		if (l4_ascii_digit(c))
 			v += c - '0';
 		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
 			v += (c | 0x20) - 'a' + 10;
@@ -281,14 +268,14 @@ hex_value(const char *p, const char *end)
 
 /* Add the character that \uXXXX at *p (behind the u) stands for, in the encoding of the database. */
 static void
-add_unicode(L4Buf *buf, const char **p, const char *end)
+add_unicode(StringInfo buf, const char **p, const char *end)
 {
 	int			c = hex_value(*p, end);
 	unsigned char utf8[8];
 
 	if (c < 0)
 	{
-		l4_buf_add(buf, "?", 1);
+		appendBinaryStringInfo(buf, "?", 1);
 		return;
 	}
 	*p += 4;
@@ -313,15 +300,15 @@ add_unicode(L4Buf *buf, const char **p, const char *end)
 	else
 	{
 		unicode_to_utf8(c, utf8);
-		l4_buf_add(buf, (char *) utf8, pg_utf_mblen(utf8));
+		appendBinaryStringInfo(buf, (char *) utf8, pg_utf_mblen(utf8));
 		return;
 	}
-	l4_buf_add(buf, (char *) utf8, 1);
+	appendBinaryStringInfo(buf, (char *) utf8, 1);
 }
 
 /* Add the value of a string, its escapes resolved. */
 static void
-add_unescaped(L4Buf *buf, const char *p, int len)
+add_unescaped(StringInfo buf, const char *p, int len)
 {
 	const char *end = p + len;
 
@@ -331,47 +318,47 @@ add_unescaped(L4Buf *buf, const char *p, int len)
 
 		if (back == NULL || back + 1 == end)
 		{
-			l4_buf_add(buf, p, end - p);
+			appendBinaryStringInfo(buf, p, end - p);
 			return;
 		}
-		l4_buf_add(buf, p, back - p);
+		appendBinaryStringInfo(buf, p, back - p);
 		p = back + 2;
 		switch (back[1])
 		{
 			case 'n':
-				l4_buf_add(buf, "\n", 1);
+				appendBinaryStringInfo(buf, "\n", 1);
 				break;
 			case 'r':
-				l4_buf_add(buf, "\r", 1);
+				appendBinaryStringInfo(buf, "\r", 1);
 				break;
 			case 't':
-				l4_buf_add(buf, "\t", 1);
+				appendBinaryStringInfo(buf, "\t", 1);
 				break;
 			case 'b':
 			case 'f':
-				l4_buf_add(buf, " ", 1);
+				appendBinaryStringInfo(buf, " ", 1);
 				break;
 			case 'u':
 				add_unicode(buf, &p, end);
 				break;
 			default:
-				l4_buf_add(buf, back + 1, 1);
+				appendBinaryStringInfo(buf, back + 1, 1);
 		}
 	}
 }
 
 static void
-add_value(L4Buf *buf, const Member *m)
+add_value(StringInfo buf, const Member *m)
 {
 	if (m->escaped)
 		add_unescaped(buf, m->val, m->val_len);
 	else
-		l4_buf_add(buf, m->val, m->val_len);
+		appendBinaryStringInfo(buf, m->val, m->val_len);
 }
 
 /* The last line of an exception's text that is not indented: the exception itself. */
 static void
-add_exception(L4Buf *buf, const Member *m)
+add_exception(StringInfo buf, const Member *m)
 {
 	int			start = buf->len;
 	int			line = -1;
@@ -384,7 +371,7 @@ add_exception(L4Buf *buf, const Member *m)
 
 		while (stop < buf->len && buf->data[stop] != '\n')
 			stop++;
-		if (stop > i && !is_blank(buf->data[i]))
+		if (stop > i && !l4_ascii_blank(buf->data[i]))
 		{
 			line = i;
 			line_end = stop;
@@ -398,37 +385,25 @@ add_exception(L4Buf *buf, const Member *m)
 	}
 }
 
-static void
-take_part(L4Part *part, int *prefer, const Member *m)
-{
-	if (m->prefer < *prefer)
-	{
-		*prefer = m->prefer;
-		part->text = m->val;
-		part->len = m->val_len;
-	}
-}
-
 /* Put the message together: it, an exception's line, what is left as key=value. */
 static void
-build_message(const Member *members, int n, const Member *msg, bool rest, L4Buf *buf, L4Structured *out)
+build_message(const Member *members, int n, const Member *msg, bool rest, StringInfo buf, L4Structured *out)
 {
+	L4Span	   *text = &out->field[L4_FIELD_MESSAGE];
 	bool		alone = msg != NULL && !msg->escaped;
 
 	for (int i = 0; rest && alone && i < n; i++)
-		alone = &members[i] == msg || (members[i].role != ROLE_REST && members[i].role != ROLE_MSG && members[i].role != ROLE_ERROR);
+		alone = &members[i] == msg || (members[i].role != ROLE_REST && members[i].role != L4_FIELD_MESSAGE && members[i].role != ROLE_ERROR);
 	if (alone)
 	{
 		/* as it stands in the line */
-		out->msg.text = msg->val;
-		out->msg.len = msg->val_len;
-		while (out->msg.len > 0 && is_blank(out->msg.text[out->msg.len - 1]))
-			out->msg.len--;
+		while (text->len > 0 && l4_ascii_blank(text->text[text->len - 1]))
+			text->len--;
 		return;
 	}
 	if (msg != NULL)
 		add_value(buf, msg);
-	while (buf->len > 0 && is_blank(buf->data[buf->len - 1]))
+	while (buf->len > 0 && l4_ascii_blank(buf->data[buf->len - 1]))
 		buf->len--;
 	for (int i = 0; rest && i < n; i++)
 	{
@@ -437,83 +412,75 @@ build_message(const Member *members, int n, const Member *msg, bool rest, L4Buf 
 		if (m->role == ROLE_ERROR && m->val_len > 0 && m->string)
 		{
 			if (buf->len > 0)
-				l4_buf_add(buf, ": ", 2);
+				appendBinaryStringInfo(buf, ": ", 2);
 			add_exception(buf, m);
 		}
-		else if ((m->role == ROLE_REST || (m->role == ROLE_MSG && m != msg)) && m->key[0] != '_')
+		else if ((m->role == ROLE_REST || (m->role == L4_FIELD_MESSAGE && m != msg)) && m->key[0] != '_')
 		{
 			if (buf->len > 0)
-				l4_buf_add(buf, " ", 1);
-			l4_buf_add(buf, m->key, m->key_len);
-			l4_buf_add(buf, "=", 1);
+				appendBinaryStringInfo(buf, " ", 1);
+			appendBinaryStringInfo(buf, m->key, m->key_len);
+			appendBinaryStringInfo(buf, "=", 1);
 			add_value(buf, m);
 		}
 	}
-	l4_buf_reserve(buf, buf->len + 1);
-	out->msg.text = buf->data;
-	out->msg.len = buf->len;
+	text->text = buf->data;
+	text->len = buf->len;
 }
 
-/* From members to parts. */
-static void
-use_members(Member *members, int n, L4Buf *buf, L4Structured *out)
+static bool
+is_key(const Member *m, const char *key)
 {
-	int			prefer[ROLE_DROP + 1];
-	const Member *msg = NULL;
+	return m->key_len == (int) strlen(key) && memcmp(m->key, key, m->key_len) == 0;
+}
 
-	for (int i = 0; i <= ROLE_DROP; i++)
-		prefer[i] = lengthof(key_names);
+/* From members to fields. */
+static void
+use_members(Member *members, int n, StringInfo buf, L4Structured *out)
+{
+	const Member *best[L4_NFIELDS] = {NULL};
+	const Member *msg;
+
 	for (int i = 0; i < n; i++)
 	{
-		Member	   *m = &members[i];
+		const Member *m = &members[i];
 
-		if (m->role == ROLE_MSG && m->string && m->prefer < prefer[ROLE_MSG])
-		{
-			prefer[ROLE_MSG] = m->prefer;
-			msg = m;
-		}
-		else if (m->role == ROLE_LEVEL)
-			take_part(&out->level, &prefer[ROLE_LEVEL], m);
-		else if (m->role == ROLE_TS)
-			take_part(&out->ts, &prefer[ROLE_TS], m);
-		else if (m->role == ROLE_RANK)
-			take_part(&out->rank, &prefer[ROLE_RANK], m);
-		else if (m->role == ROLE_HOST)
-			take_part(&out->host, &prefer[ROLE_HOST], m);
-		else if (m->role == ROLE_PID)
-			take_part(&out->pid, &prefer[ROLE_PID], m);
-		else if (m->role == ROLE_COMPONENT)
-			take_part(&out->component, &prefer[ROLE_COMPONENT], m);
-		else if (m->role == ROLE_STREAM)
-			take_part(&out->stream, &prefer[ROLE_STREAM], m);
+		if (m->role < L4_NFIELDS && (m->role != L4_FIELD_MESSAGE || m->string) &&
+			(best[m->role] == NULL || m->prefer < best[m->role]->prefer))
+			best[m->role] = m;
+	}
+	for (int f = 0; f < L4_NFIELDS; f++)
+	{
+		if (best[f] == NULL)
+			continue;
+		out->field[f].text = best[f]->val;
+		out->field[f].len = best[f]->val_len;
 	}
 
 	/*
-	 * docker's "log", journald's "MESSAGE" and Google Cloud's "textPayload" hold a raw line; their other members are about the
-	 * collector. The severity of a textPayload is that of the stream, an error for all of stderr: no level.
+	 * docker's "log", journald's "MESSAGE" and Google Cloud's "textPayload"
+	 * hold a raw line; their other members are about the collector. The
+	 * severity of a textPayload is that of the stream, an error for all of
+	 * stderr: no level.
 	 */
-	if (msg != NULL && msg->key_len == 11 && memcmp(msg->key, "textPayload", 11) == 0)
-	{
-		out->level.text = NULL;
-		out->wrapper = true;
-	}
-	else
-		out->wrapper = msg != NULL && ((msg->key_len == 3 && memcmp(msg->key, "log", 3) == 0) ||
-									   (msg->key_len == 7 && memcmp(msg->key, "MESSAGE", 7) == 0) ||
-									   out->stream.text != NULL);
+	msg = best[L4_FIELD_MESSAGE];
+	if (msg != NULL && is_key(msg, "textPayload"))
+		out->field[L4_FIELD_LEVEL].text = NULL;
+	out->wrapper = msg != NULL && (is_key(msg, "textPayload") || is_key(msg, "log") || is_key(msg, "MESSAGE") ||
+								   best[L4_FIELD_STREAM] != NULL);
 	build_message(members, n, msg, !out->wrapper, buf, out);
 }
 
 bool
-l4_json_line(const char *line, int len, L4Buf *buf, L4Structured *out)
+l4_json_line(const char *line, int len, StringInfo buf, L4Structured *out)
 {
 	Member		members[L4_MAX_MEMBERS];
 	const char *end = line + len;
 	int			n;
 
 	memset(out, 0, sizeof(*out));
-	buf->len = 0;
-	while (end > line && is_blank(end[-1]))
+	resetStringInfo(buf);
+	while (end > line && l4_ascii_blank(end[-1]))
 		end--;
 	if (end - line < 2 || *line != '{' || end[-1] != '}')
 		return false;
@@ -530,14 +497,13 @@ logfmt_key_end(const char *p, const char *end)
 {
 	const char *s = p;
 
-	while (s < end && ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
-					   *s == '_' || *s == '.' || *s == '-' || *s == '@'))
+	while (s < end && (l4_ascii_word(*s) || *s == '.' || *s == '-' || *s == '@'))
 		s++;
 	return s > p && s < end && *s == '=' ? s : NULL;
 }
 
 bool
-l4_logfmt_line(const char *line, int len, L4Buf *buf, L4Structured *out)
+l4_logfmt_line(const char *line, int len, StringInfo buf, L4Structured *out)
 {
 	Member		members[L4_MAX_MEMBERS];
 	const char *p = line;
@@ -546,7 +512,7 @@ l4_logfmt_line(const char *line, int len, L4Buf *buf, L4Structured *out)
 	int			loggers = 0;	/* members that only loggers write */
 
 	memset(out, 0, sizeof(*out));
-	buf->len = 0;
+	resetStringInfo(buf);
 	while ((p = skip_blanks(p, end)) < end)
 	{
 		Member		m;
@@ -570,12 +536,12 @@ l4_logfmt_line(const char *line, int len, L4Buf *buf, L4Structured *out)
 		else
 		{
 			m.val = p;
-			while (p < end && !is_blank(*p))
+			while (p < end && !l4_ascii_blank(*p))
 				p++;
 			m.val_len = p - m.val;
 		}
 		find_role(&m);
-		if (m.role == ROLE_LEVEL || m.role == ROLE_MSG || m.role == ROLE_TS)
+		if (m.role == L4_FIELD_LEVEL || m.role == L4_FIELD_MESSAGE || m.role == L4_FIELD_TS)
 			loggers++;
 		else if (n == 0 && m.role == ROLE_REST)
 			return false;		/* plain key=value text: all of it is the message */

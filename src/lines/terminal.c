@@ -143,7 +143,7 @@ paint_over(const char **p, int *len, L4Wiped *wiped)
 }
 
 void
-l4_terminal_show(L4Buf *plain, const char **p, int *len, L4Wiped *wiped)
+l4_terminal_show(StringInfo plain, const char **p, int *len, L4Wiped *wiped)
 {
 	const char *s = *p;
 	const char *end = s + *len;
@@ -155,13 +155,13 @@ l4_terminal_show(L4Buf *plain, const char **p, int *len, L4Wiped *wiped)
 	*len = end - s;
 	if (memchr(s, '\033', end - s) != NULL)
 	{
-		plain->len = 0;
+		resetStringInfo(plain);
 		while ((esc = memchr(s, '\033', end - s)) != NULL)
 		{
-			l4_buf_add(plain, s, esc - s);
+			appendBinaryStringInfo(plain, s, esc - s);
 			s = esc + escape_length(esc, end);
 		}
-		l4_buf_add(plain, s, end - s);
+		appendBinaryStringInfo(plain, s, end - s);
 		while (plain->len > 0 && l4_ascii_blank(plain->data[plain->len - 1]))
 			plain->len--;
 		*p = plain->data;

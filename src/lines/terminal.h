@@ -5,7 +5,7 @@
 #ifndef L4_TERMINAL_H
 #define L4_TERMINAL_H
 
-#include "base/linebuf.h"
+#include "lib/stringinfo.h"
 
 /* What carriage returns wiped out of a line. Pointers as in the text that is left; NULL none. */
 typedef struct L4Wiped
@@ -17,7 +17,7 @@ typedef struct L4Wiped
 } L4Wiped;
 
 /* Take off escapes and what was painted over; plain holds the text where it had escapes. */
-extern void l4_terminal_show(L4Buf *plain, const char **p, int *len, L4Wiped *wiped);
+extern void l4_terminal_show(StringInfo plain, const char **p, int *len, L4Wiped *wiped);
 
 /* Bytes of the progress bar that the text begins with, 0 none. */
 extern int	l4_bar_length(const char *p, int len);
