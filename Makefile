@@ -66,7 +66,7 @@ OBJS = \
 	src/lines/record_join.o \
 	src/lines/record_state.o \
 	src/lines/rules.o \
-	src/lines/streamhead.o \
+	src/lines/streamprefix.o \
 	src/lines/structured.o \
 	src/lines/terminal.o \
 	src/lines/timestamps.o \
@@ -212,7 +212,7 @@ REGRESS = \
 	first_record \
 	open_records \
 	cuts \
-	stream_head \
+	stream_prefix \
 	event_words \
 	packed \
 	read_again \

@@ -1,14 +1,36 @@
 -- Which lines belong together, and which of them is the record's message.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS l4;
-CREATE FUNCTION pg_temp.records(VARIADIC lines text[]) RETURNS TABLE (line_no bigint, record bigint, m text, kind text, level text, rank int, line text) AS $$
-	SELECT r.line_no, r.record_line_no, CASE WHEN r.is_message THEN '*' END, r.kind, r.level, r.rank,
-		CASE WHEN r.is_message THEN r.message ELSE btrim(left(lines[r.line_no], 50)) END
-	FROM l4._records(l4._ruleset(), lines) r ORDER BY 1
-$$ LANGUAGE sql;
+CREATE SCHEMA record;
+SET search_path = record;
+SELECT l4.create_log_table('record.logs');
+-- the lines of one stream, read so many at a time, each with its record, and how the record's message begins: the rest of its
+-- template depends on other tests
+CREATE FUNCTION read_lines(lines text[], step int)
+RETURNS TABLE (line_no bigint, record bigint, level text, rank int, message text) LANGUAGE plpgsql AS $$
+BEGIN
+    FOR i IN 1..cardinality(lines) BY step LOOP
+        INSERT INTO record.logs (job_id, node, line_no, line)
+        SELECT 'record', 'n', n, coalesce(lines[n], '') FROM generate_series(i, least(i + step - 1, cardinality(lines))) AS n;
+        CALL l4.ingest('record.logs', commit => false);
+    END LOOP;
+    RETURN QUERY
+    SELECT e.line_no, e.record_line_no, e.level, e.rank, CASE WHEN e.line_no = e.record_line_no THEN split_part(t.template, ' ', 1) END
+    FROM l4.event_line AS e
+    LEFT JOIN l4.template AS t USING (event_id)
+    WHERE e.job_id = 'record';
+    PERFORM l4.forget_job('record');
+    TRUNCATE record.logs;
+END
+$$;
+CREATE FUNCTION records(VARIADIC lines text[])
+RETURNS TABLE (line_no bigint, record bigint, level text, rank int, message text, line text) LANGUAGE sql AS $$
+    SELECT r.line_no, r.record, r.level, r.rank, r.message, btrim(left(lines[r.line_no], 50))
+    FROM record.read_lines(lines, 1000000) AS r ORDER BY 1
+$$;
 
 -- a traceback between two lines of a logger; blank lines belong to what is before them
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 '2024-05-21 11:58:06,441 [INFO] [rank 3] trainer: step 10 begins now',
 'Traceback (most recent call last):',
 '  File "/w/train.py", line 571, in <module>',
@@ -21,7 +43,7 @@ SELECT * FROM pg_temp.records(
 '2024-05-21 11:58:06,441 [INFO] [rank 3] trainer: leaving the loop');
 
 -- chained tracebacks: each exception is a record of its own
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 'Traceback (most recent call last):',
 '  File "a.py", line 1, in f',
 '    g()',
@@ -44,7 +66,7 @@ SELECT * FROM pg_temp.records(
 '    object_type=dict');
 
 -- a message of several lines, and the C++ stack below it
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 '2024-05-21 11:58:06,441 INFO trainer.loop: starting the next epoch',
 'Traceback (most recent call last):',
 '  File "a.py", line 1, in f',
@@ -61,7 +83,7 @@ SELECT * FROM pg_temp.records(
 '2024-05-21 11:58:07,441 INFO trainer.loop: starting the next epoch');
 
 -- an exception group is one record with its own exception as message
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 '  + Exception Group Traceback (most recent call last):',
 '  |   File "x.py", line 1, in <module>',
 '  |     raise ExceptionGroup("two", [ValueError(1), TypeError(2)])',
@@ -73,8 +95,8 @@ SELECT * FROM pg_temp.records(
 '    +------------------------------------',
 'step 12 done');
 
--- a syntax error has no head line
-SELECT * FROM pg_temp.records(
+-- a syntax error has no first line
+SELECT * FROM records(
 '  File "/w/train.py", line 333',
 '    def core(m)',
 '               ^',
@@ -82,7 +104,7 @@ SELECT * FROM pg_temp.records(
 'ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0 (pid: 25423) of binary: /usr/bin/python3');
 
 -- the report of torchelastic below its exception
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 'Traceback (most recent call last):',
 '  File "run.py", line 1, in <module>',
 '    raise ChildFailedError(',
@@ -101,7 +123,7 @@ SELECT * FROM pg_temp.records(
 '============================================================',
 'step 12 done');
 -- and alone; rules around other text are lines like any other
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 '*****************************************',
 'Setting OMP_NUM_THREADS environment variable for each process to be 1 in default',
 '*****************************************',
@@ -113,7 +135,7 @@ SELECT * FROM pg_temp.records(
 'next');
 
 -- fatal signals: faulthandler, C++ terminate, glog
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 'terminate called after throwing an instance of ''c10::Error''',
 '  what():  [enforce fail at inline_container.cc:325] . unexpected pos 64 vs 0',
 'frame #0: c10::ThrowEnforceNotMet(char const*, int) + 0x40 (0x7f2b)',
@@ -133,7 +155,7 @@ SELECT * FROM pg_temp.records(
 '    @     0x55d3a0001234 main');
 
 -- Java, Rust, Go
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 'Exception in thread "main" java.lang.IllegalStateException: no leader',
 '	at org.apache.spark.Foo.bar(Foo.java:12)',
 '	at org.apache.spark.Foo.main(Foo.java:3)',
@@ -157,14 +179,14 @@ SELECT * FROM pg_temp.records(
 'step 12 done');
 
 -- usage text ends with the error
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 'usage: train_lm [-h] [--hidden-size HIDDEN_SIZE]',
 '                [--num-layers NUM_LAYERS]',
 'train_lm: error: unrecognized arguments: --use-flash-attn',
 'next');
 
 -- two ranks write tracebacks at the same time, told apart by the launcher's prefix
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 '[rank0]: Traceback (most recent call last):',
 '[rank1]: Traceback (most recent call last):',
 '[rank0]:   File "a.py", line 1, in f',
@@ -175,7 +197,7 @@ SELECT * FROM pg_temp.records(
 '[rank0]: RuntimeError: zero',
 '[rank1]: after one');
 -- a logger writes in between
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 'Traceback (most recent call last):',
 '2024-05-21 11:58:06,441 INFO trainer.loop: starting the next epoch',
 '  File "a.py", line 1, in f',
@@ -184,7 +206,7 @@ SELECT * FROM pg_temp.records(
 'RuntimeError: one',
 '2024-05-21 11:58:06,443 INFO trainer.loop: starting the next epoch');
 -- no prefix tells the writers apart: the second exception still ends the traceback that waits
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 'Traceback (most recent call last):',
 'Traceback (most recent call last):',
 '  File "a.py", line 1, in f',
@@ -192,16 +214,16 @@ SELECT * FROM pg_temp.records(
 'RuntimeError: one',
 'RuntimeError: two',
 'step 12 done');
--- each line of the traceback with a header of its own; one without end
-SELECT * FROM pg_temp.records(
+-- each line of the traceback with a prefix of its own; one without end
+SELECT * FROM records(
 '[2024-05-21 11:58:06,441] [ERROR] [launch.py:1:main] Traceback (most recent call last):',
 '[2024-05-21 11:58:06,441] [ERROR] [launch.py:1:main]   File "a.py", line 1, in f',
 '[2024-05-21 11:58:06,441] [ERROR] [launch.py:1:main] RuntimeError: one',
 'Traceback (most recent call last):',
 '  File "a.py", line 1, in f');
 
--- text below a header belongs to it, settings stand for themselves
-SELECT * FROM pg_temp.records(
+-- text below a prefix belongs to it, settings stand for themselves
+SELECT * FROM records(
 'WARNING:torch.distributed.run:the launcher has found',
 '    more than one interface, taking the first',
 'INFO:torch.distributed.launcher.api:Starting elastic_operator with launch configs:',
@@ -219,34 +241,31 @@ SELECT * FROM pg_temp.records(
 -- saving and loading the state between lines changes nothing
 WITH s AS (
 	SELECT array_agg(l ORDER BY i, o) AS lines
-	FROM generate_series(1, 40) i, unnest(ARRAY[
+	FROM generate_series(1, 12) i, unnest(ARRAY[
 		'[rank' || i % 3 || ']: Traceback (most recent call last):',
 		'[rank' || i % 3 || ']:   File "a.py", line 1, in f',
 		'INFO:root:step ' || i,
 		'[rank' || i % 3 || ']: RuntimeError: failed ' || i,
 		'[rank' || i % 3 || ']:   detail: ' || i,
 		'    and more']) WITH ORDINALITY AS t(l, o))
-SELECT batch, md5(string_agg(r::text, ',' ORDER BY r.line_no)) = (
-		SELECT md5(string_agg(a::text, ',' ORDER BY a.line_no)) FROM l4._records(l4._ruleset(), s.lines) a) AS same
-FROM s, generate_series(1, 7) batch, l4._records(l4._ruleset(), s.lines, batch) r
-GROUP BY batch, s.lines ORDER BY batch;
+SELECT step, md5(string_agg(r::text, ',' ORDER BY r.line_no)) = (
+        SELECT md5(string_agg(w::text, ',' ORDER BY w.line_no)) FROM read_lines(s.lines, 1000) AS w) AS same
+FROM s, unnest(ARRAY[1, 7, 50]) AS step, read_lines(s.lines, step) AS r
+GROUP BY step, s.lines ORDER BY step;
 
 -- bounds: an unfinished traceback is settled after 1,000 lines, the lines after it are records of their own
-SELECT count(*), count(DISTINCT record_line_no), min(message) FILTER (WHERE kind = 'python') AS message,
-	count(*) FILTER (WHERE kind = 'python') AS in_traceback
-FROM l4._records(l4._ruleset(), ARRAY['Traceback (most recent call last):'] || array_fill('    x.wait()'::text, ARRAY[1500]));
--- thousands of writers are told apart, tens of thousands do no harm
-SELECT n, count(*), count(DISTINCT record_line_no) FROM (
-	SELECT n, array_agg(i % n || ': ' || CASE WHEN i < n THEN 'RuntimeError: x' ELSE '  text below' END ORDER BY i) AS lines
-	FROM (VALUES (500), (40000)) v(n), generate_series(0, 2 * n - 1) i GROUP BY n) s, l4._records(l4._ruleset(), s.lines)
+SELECT count(*), count(DISTINCT record), min(message) FILTER (WHERE line_no = 1) AS message, count(*) FILTER (WHERE record = 1) AS in_traceback
+FROM read_lines(ARRAY['Traceback (most recent call last):'] || array_fill('    x.wait()'::text, ARRAY[1500]), 10000);
+-- hundreds of writers are told apart, ten thousand do no harm
+SELECT n, count(*), count(DISTINCT record) FROM (
+    SELECT n, array_agg(i % n || ': ' || CASE WHEN i < n THEN 'RuntimeError: x' ELSE '  text below' END ORDER BY i) AS lines
+    FROM (VALUES (500), (10000)) AS v(n), generate_series(0, 2 * n - 1) AS i GROUP BY n) AS s, read_lines(s.lines, 1000000)
 GROUP BY n ORDER BY n;
--- nothing, NULL, blank lines first
-SELECT count(*) FROM l4._records(l4._ruleset(), '{}');
-SELECT count(*) FROM l4._records(NULL, '{a}');
-SELECT * FROM pg_temp.records('', NULL, 'x', '');
+-- blank lines first
+SELECT * FROM records('', NULL, 'x', '');
 
 -- a box that rich draws around a traceback, and loguru's mark at the frame that caught
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 '╭────────────── Traceback (most recent call last) ──────────────╮',
 '│ /w/train.py:112 in main                                       │',
 '│ ❱ 112 │   loss.backward()                                     │',
@@ -262,7 +281,7 @@ SELECT * FROM pg_temp.records(
 '',
 'ZeroDivisionError: division by zero');
 -- Ray: the exception of a worker, named by the class that stands for it
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 'Traceback (most recent call last):',
 '  File "/w/event_manager.py", line 110, in resolve_future',
 '    result = ray.get(future)',
@@ -272,7 +291,7 @@ SELECT * FROM pg_temp.records(
 'ValueError: no shard 3',
 'Error(s): none');
 -- a collector's time in front of each line, without level: indentation and empty lines are those of the text
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 '2024-05-21T11:58:06.441Z Traceback (most recent call last):',
 '2024-05-21T11:58:06.441Z   File "a.py", line 1, in f',
 '2024-05-21T11:58:06.441Z     g()',
@@ -292,15 +311,15 @@ SELECT * FROM pg_temp.records(
 '2024-05-21T11:58:06.441Z ============================================================',
 '2024-05-21T11:58:06.441Z step 12 done');
 -- Google Cloud's log: the raw line, the severity is that of the stream
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 '{"textPayload": "Traceback (most recent call last):", "severity": "ERROR", "insertId": "a1", "timestamp": "2024-05-21T11:58:06.441Z"}',
 '{"textPayload": "  File \"a.py\", line 1, in f", "severity": "ERROR", "insertId": "a2", "timestamp": "2024-05-21T11:58:06.441Z"}',
 '{"textPayload": "KeyError: lr", "severity": "ERROR", "insertId": "a3", "timestamp": "2024-05-21T11:58:06.441Z"}',
 '{"textPayload": "", "severity": "ERROR", "insertId": "a4", "timestamp": "2024-05-21T11:58:06.441Z"}',
 '{"textPayload": "2024-05-21 11:58:06,441 INFO trainer: step 12 done", "severity": "ERROR", "insertId": "a5", "timestamp": "2024-05-21T11:58:06.441Z"}');
 
--- a container runtime cuts long lines in parts (P, the last one F); of each output on its own, and the parts need no head of their own
-SELECT * FROM pg_temp.records(
+-- a container runtime cuts long lines in parts (P, the last one F); of each output on its own, and the parts need no prefix of their own
+SELECT * FROM records(
 '2025-02-23T16:24:18.101123456Z stdout P 2025-02-23 16:24:18,100 - root - INFO - step: 12 loss: ',
 '2025-02-23T16:24:18.101123457Z stderr F RuntimeError: somebody else',
 '2025-02-23T16:24:18.101123458Z stdout P  8.1 ERROR: not the beginning ',
@@ -309,9 +328,11 @@ SELECT * FROM pg_temp.records(
 '2025-02-23T16:24:18.101123461Z stderr P Runtime',
 '2025-02-23T16:24:18.101123462Z stderr F Error: cut in the word',
 '2025-02-23T16:24:18.101123463Z stderr P never ended',
-'no head any more');
+'no prefix any more');
 -- bars that are painted over are read one by one
-SELECT * FROM pg_temp.records(
+SELECT * FROM records(
 E'2025-02-23T16:24:18.101123456Z stderr P \r 10%|#         | 1/10 [00:01<00:09,  1.00s/it]',
 E'2025-02-23T16:24:18.101123456Z stderr P \r 20%|##        | 2/10 [00:02<00:08,  1.00s/it]',
 '2025-02-23T16:24:18.101123456Z stderr F ');
+SET client_min_messages = warning;
+DROP SCHEMA record CASCADE;

@@ -249,13 +249,6 @@ LANGUAGE c STABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_peel';
 COMMENT ON FUNCTION l4._peel(jsonb, text, timestamptz)
     IS 'private: a line taken apart; the reference gives the year where the line has none';
 
-CREATE FUNCTION l4._records(ruleset jsonb, lines text[], batch int DEFAULT NULL, node text DEFAULT NULL)
-RETURNS TABLE (line_no bigint, record_line_no bigint, is_message boolean, kind text, level text, rank int, message text)
-LANGUAGE c STABLE PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_records';
-COMMENT ON FUNCTION l4._records(jsonb, text[], int, text)
-    IS 'private: the lines of one stream with the record that each belongs to; batch: save and load the state every so '
-       'many lines; node: whose stream it is, with heads that no format describes';
-
 CREATE FUNCTION l4._iteration(ruleset jsonb, message text,
     OUT rule_id int, OUT kind text, OUT iteration bigint, OUT total bigint, OUT epoch bigint, OUT duration_ms float8,
     OUT metrics jsonb)

@@ -25,7 +25,7 @@ carry_init(L4ScanCarry *carry)
 	carry->stored_iteration = L4_NO_INT;
 	carry->max_in_flight = L4_NO_INT;
 	carry->last_rank = L4_NO_INT;
-	l4_head_init(&carry->head);
+	l4_prefix_init(&carry->head);
 	initStringInfo(&carry->record_state);
 }
 
@@ -52,7 +52,7 @@ l4_carry_write(const L4ScanCarry *carry, StringInfo buf)
 		l4_put_int(buf, carry->ranks[i].elapsed_ts);
 		l4_put_int(buf, carry->ranks[i].own_ts);
 	}
-	l4_head_write(&carry->head, buf);
+	l4_prefix_write(&carry->head, buf);
 	l4_put_bytes(buf, carry->record_state.data, carry->record_state.len);
 }
 
@@ -90,7 +90,7 @@ l4_carry_read(L4ScanCarry *carry, const char *bytes, int len)
 		carry->ranks[i].elapsed_ts = l4_get_int(&reader);
 		carry->ranks[i].own_ts = l4_get_int(&reader);
 	}
-	l4_head_read(&carry->head, &reader);
+	l4_prefix_read(&carry->head, &reader);
 	n = l4_get_uint(&reader);
 	appendBinaryStringInfo(&carry->record_state, l4_get_bytes(&reader, n), (int) Min(n, PG_INT32_MAX));
 }

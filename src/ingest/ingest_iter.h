@@ -10,7 +10,7 @@
 
 #include "ingest/ingest_unit.h"
 #include "lines/iterrule.h"
-#include "lines/streamhead.h"
+#include "lines/streamprefix.h"
 
 #define L4_MAX_RANKS		256 /* ranks told apart in a stream */
 
@@ -40,7 +40,7 @@ typedef struct L4ScanCarry
 	int32		last_rank;		/* L4_NO_INT none yet */
 	int			nranks;
 	L4RankState ranks[L4_MAX_RANKS];
-	L4StreamHead head;
+	L4StreamPrefix head;
 	StringInfoData record_state;	/* of the record reader; len 0 = none */
 } L4ScanCarry;
 

@@ -80,7 +80,7 @@ struct L4Scan
 	StringInfoData state_before;
 	int			njoinable_before;
 	int64	   *joinable_before;	/* records that lines may join from there on */
-	L4StreamHead head_before;
+	L4StreamPrefix head_before;
 };
 
 L4Scan *
@@ -139,7 +139,7 @@ l4_scan_begin(L4Scan *scan, const char *node, const char *carry, int carry_len, 
 	l4_carry_read(scan->carry, carry, carry_len);
 	scan->carry->head.name = pstrdup(node);
 	scan->carry->head.name_len = strlen(node);
-	l4_line_reader_heads(scan->lines, &scan->carry->head);
+	l4_line_reader_prefixes(scan->lines, &scan->carry->head);
 	initStringInfo(&scan->state_before);
 	if (scan->carry->record_state.len > 0)
 		l4_record_load(scan->records, &scan->carry->record_state);

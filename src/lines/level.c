@@ -1,7 +1,7 @@
 /*
  * level.c
  *		Levels of log lines: words and numbers of loggers, and what the start
- *		of a message without header tells.
+ *		of a message without prefix tells.
  */
 #include "postgres.h"
 

@@ -1,12 +1,12 @@
 /*
  * lineformat.c
- *		Takes the header off a raw line.
+ *		Takes the prefix off a raw line.
  *
- * Headers nest: a collector's envelope around a launcher's prefix around what
+ * Prefixes nest: a collector's envelope around a launcher's prefix around what
  * the logger wrote. The formats are tried in order of priority on what is left
  * until one gives a level, which only a logger does, or none matches. The
  * outcome depends on the line and the rules, not on the lines before it; only
- * where no format matches do the heads of the stream count (streamhead.c).
+ * where no format matches do the prefixes of the stream count (streamprefix.c).
  */
 #include "postgres.h"
 
@@ -18,12 +18,12 @@
 #include "base/ascii.h"
 #include "lines/headmemo.h"
 #include "lines/lineformat.h"
-#include "lines/streamhead.h"
+#include "lines/streamprefix.h"
 #include "lines/structured.h"
 #include "lines/terminal.h"
 
-/* A header is looked for in so many bytes of a line. */
-#define L4_HEADER_MAX 1024
+/* A prefix is looked for in so many bytes of a line. */
+#define L4_PREFIX_SPAN 1024
 
 /* A launcher's label is not longer than this. */
 #define L4_LABEL_MAX 80
@@ -39,7 +39,7 @@ struct L4LineReader
 	StringInfoData condensed;
 	const char *text;			/* what the structured wrapper of the line holds, or the line without its colours */
 	int			text_len;
-	L4StreamHead *head;			/* what is known of the stream's own heads, NULL for a line without stream */
+	L4StreamPrefix *known;		/* what is known of the stream's own prefixes, NULL for a line without stream */
 	bool		learn;			/* the line has not been learnt from */
 };
 
@@ -63,9 +63,9 @@ l4_line_reader_create(L4Rules *rules, MemoryContext cxt)
 }
 
 void
-l4_line_reader_heads(L4LineReader *reader, L4StreamHead *head)
+l4_line_reader_prefixes(L4LineReader *reader, L4StreamPrefix *known)
 {
-	reader->head = head;
+	reader->known = known;
 }
 
 void
@@ -96,11 +96,11 @@ add_to_key(L4Line *out, const char *p, int len)
 	out->key = hash_combine64(out->key, hash_bytes_extended((const unsigned char *) p, len, 0)) | 1;
 }
 
-/* How much of the line the formats see: its first line, at most L4_HEADER_MAX bytes, whole characters. */
+/* How much of the line the formats see: its first line, at most L4_PREFIX_SPAN bytes, whole characters. */
 static int
-header_span(const char *p, int len)
+prefix_span(const char *p, int len)
 {
-	int			n = Min(len, L4_HEADER_MAX);
+	int			n = Min(len, L4_PREFIX_SPAN);
 	const char *nl = memchr(p, '\n', n);
 
 	if (nl != NULL)
@@ -113,7 +113,7 @@ header_span(const char *p, int len)
 /* The formats that a line has had so far. */
 typedef struct UsedFormats
 {
-	bool		head;			/* a head that no format describes */
+	bool		stream;			/* the stream's own prefix, that no format describes */
 	int			n;
 	int			number[L4_MAX_PEEL];
 } UsedFormats;
@@ -240,15 +240,15 @@ use_format(L4LineReader *reader, const L4Format *format, const L4Fields *fields,
  * over words in front of the time.
  */
 static void
-learn_head(L4LineReader *reader, const char *p, int len, const L4Fields *fields)
+learn_prefix(L4LineReader *reader, const char *p, int len, const L4Fields *fields)
 {
-	int			ends[L4_HEAD_WORDS];
-	bool		formatted[L4_HEAD_WORDS];
+	int			ends[L4_PREFIX_WORDS];
+	bool		formatted[L4_PREFIX_WORDS];
 	int			n;
 
-	if (reader->head == NULL || !reader->head->learning || !reader->learn)
+	if (reader->known == NULL || !reader->known->learning || !reader->learn)
 		return;
-	n = l4_head_words(p, len, ends);
+	n = l4_prefix_words(p, len, ends);
 	for (int i = 0; i < n; i++)
 	{
 		int			number;
@@ -260,36 +260,36 @@ learn_head(L4LineReader *reader, const char *p, int len, const L4Fields *fields)
 		else
 		{
 			/* a bare time proves nothing */
-			number = l4_head_candidate(p, ends, i) ? search_format(reader->rules, p + ends[i], len - ends[i], NULL) : -1;
+			number = l4_prefix_candidate(p, ends, i) ? search_format(reader->rules, p + ends[i], len - ends[i], NULL) : -1;
 			formatted[i] = number >= 0 && (reader->rules->formats[number].ts != NULL || reader->rules->formats[number].group[L4_FIELD_LEVEL] > 0);
 		}
 	}
 	if (n == 0)
 		return;
-	l4_head_learn(reader->head, p, len, n, ends, formatted);
+	l4_prefix_learn(reader->known, p, len, n, ends, formatted);
 	reader->learn = false;
 }
 
-/* Peel a head that no format describes but the stream's lines have. One that was learnt goes before any format. */
+/* Peel a prefix that no format describes but the stream's lines have. One that was learnt goes before any format. */
 static bool
-peel_head(L4LineReader *reader, int span, bool learnt_only, const char **p, int *len, UsedFormats *used, L4Line *out)
+peel_stream_prefix(L4LineReader *reader, int span, bool learnt_only, const char **p, int *len, UsedFormats *used, L4Line *out)
 {
 	int			rank;
 	int			n;
 
-	if (reader->head == NULL || used->head || span == 0)
+	if (reader->known == NULL || used->stream || span == 0)
 		return false;
-	n = l4_head_length(reader->head, *p, span, learnt_only, &rank);
+	n = l4_prefix_length(reader->known, *p, span, learnt_only, &rank);
 	if (n == 0)
 		return false;
-	used->head = true;
-	if (reader->learn && reader->head->learning)
-		l4_head_pass(reader->head, false);
+	used->stream = true;
+	if (reader->learn && reader->known->learning)
+		l4_prefix_pass(reader->known, false);
 	reader->learn = false;
 	if (rank >= 0)
 		out->rank = rank;
 	add_to_key(out, *p, n);
-	out->format_id = L4_FORMAT_HEAD;
+	out->format_id = L4_FORMAT_PREFIX;
 	*p += n;
 	*len -= n;
 	return true;
@@ -345,14 +345,14 @@ peel_layer(L4LineReader *reader, int depth, const char **p, int *len, UsedFormat
 		}
 		return s.wrapper;
 	}
-	span = header_span(*p, *len);
-	if (reader->head != NULL && reader->head->nheads > 0 && peel_head(reader, span, true, p, len, used, out))
+	span = prefix_span(*p, *len);
+	if (reader->known != NULL && reader->known->nprefixes > 0 && peel_stream_prefix(reader, span, true, p, len, used, out))
 		return true;
 	number = find_format(reader->rules, *p, span, used, &fields);
-	if (number < 0 && peel_head(reader, span, false, p, len, used, out))
+	if (number < 0 && peel_stream_prefix(reader, span, false, p, len, used, out))
 		return true;
 	if (number < 0 || reader->rules->formats[number].ts != NULL)
-		learn_head(reader, *p, span, number < 0 ? NULL : &fields);
+		learn_prefix(reader, *p, span, number < 0 ? NULL : &fields);
 	if (number >= 0)
 	{
 		used->number[used->n++] = number;
@@ -467,7 +467,7 @@ peel_layers(L4LineReader *reader, const char **p, int *len, L4Line *out)
 	UsedFormats used;
 
 	used.n = 0;
-	used.head = false;
+	used.stream = false;
 	for (int depth = 0; depth < L4_MAX_PEEL && *len > 0; depth++)
 	{
 		if (!peel_layer(reader, depth, p, len, &used, out))
@@ -494,7 +494,7 @@ peel_label(L4LineReader *reader, const L4Wiped *wiped, L4Line *out)
 		clear_line(out);
 }
 
-/* A bar that nothing ended stands in front of what was printed next: that is the message, with a header of its own. */
+/* A bar that nothing ended stands in front of what was printed next: that is the message, with a prefix of its own. */
 static void
 peel_bar(L4LineReader *reader, const char **p, int *len, L4Line *out)
 {
@@ -533,8 +533,8 @@ l4_line_peel(L4LineReader *reader, const char *line, int line_len, L4Line *out)
 		peel_label(reader, &wiped, out);
 	reader->learn = len > 0;
 	peel_layers(reader, &p, &len, out);
-	if (reader->head != NULL && reader->head->learning && reader->learn)
-		l4_head_pass(reader->head, true);
+	if (reader->known != NULL && reader->known->learning && reader->learn)
+		l4_prefix_pass(reader->known, true);
 	reader->learn = false;
 	out->bar = wiped.bar;
 	out->bar_len = wiped.bar_len;

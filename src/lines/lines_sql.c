@@ -1,15 +1,12 @@
 /*
  * lines_sql.c
- *		SQL side of line formats, records and iteration rules: what the tests
- *		and l4.parse() call. Ingest uses the C functions.
+ *		SQL side of line formats and iteration rules: what l4.parse() and the
+ *		tests call. Ingest uses the C functions.
  */
 #include "postgres.h"
 
 #include <math.h>
 
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/json.h"
 #include "utils/jsonb.h"
@@ -18,14 +15,10 @@
 #include "l4_compat.h"
 #include "lines/iterrule.h"
 #include "lines/lineformat.h"
-#include "lines/record.h"
-#include "lines/streamhead.h"
 
 PG_FUNCTION_INFO_V1(l4_peel);
-PG_FUNCTION_INFO_V1(l4_records);
 PG_FUNCTION_INFO_V1(l4_iteration);
 PG_FUNCTION_INFO_V1(l4_check_ts_format);
-
 
 static Datum
 text_datum(const char *p, int len)
@@ -80,110 +73,6 @@ l4_peel(PG_FUNCTION_ARGS)
 	values[7] = Int32GetDatum(out.format_id);
 	values[8] = BoolGetDatum(out.logged);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
-}
-
-/* What one line of _records waits for: the record that it belongs to. */
-typedef struct LinePlace
-{
-	int64		record_no;
-	int64		record_line_no;
-} LinePlace;
-
-static const char *
-kind_name(L4RecordKind kind)
-{
-	static const char *const names[] = {"plain", "python", "fault", "stack", "report"};
-
-	return names[kind];
-}
-
-/* Keep a settled record, by its number. */
-static void
-keep_record(L4Record *records, const L4Record *rec)
-{
-	L4Record   *k = &records[rec->record_no];
-
-	*k = *rec;
-	k->msg = pnstrdup(rec->msg, rec->msg_len);
-	k->text = NULL;
-}
-
-/* _records(ruleset jsonb, lines text[], batch int, node text) */
-Datum
-l4_records(PG_FUNCTION_ARGS)
-{
-	int			batch = PG_ARGISNULL(2) ? 0 : PG_GETARG_INT32(2);
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	L4LineReader *reader;
-	L4RecordReader *r = l4_record_reader_create(CurrentMemoryContext);
-	const L4Record *rec;
-	L4Record   *records;
-	LinePlace  *places;
-	Datum	   *lines;
-	bool	   *line_nulls;
-	int			n;
-
-	l4_init_materialized_srf(fcinfo);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
-		return (Datum) 0;
-	reader = l4_line_reader_create(l4_rules_get(PG_GETARG_JSONB_P(0), CurrentMemoryContext), CurrentMemoryContext);
-	if (!PG_ARGISNULL(3))
-	{
-		text	   *node = PG_GETARG_TEXT_PP(3);
-		L4StreamHead *head = palloc(sizeof(L4StreamHead));
-
-		l4_head_init(head);
-		head->name = VARDATA_ANY(node);
-		head->name_len = VARSIZE_ANY_EXHDR(node);
-		l4_line_reader_heads(reader, head);
-	}
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, -1, false, TYPALIGN_INT, &lines, &line_nulls, &n);
-	places = palloc_extended(sizeof(LinePlace) * (Size) Max(n, 1), MCXT_ALLOC_HUGE);
-	records = palloc_extended(sizeof(L4Record) * ((Size) n + 2), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	for (int i = 0; i < n; i++)
-	{
-		text	   *t = line_nulls[i] ? cstring_to_text("") : DatumGetTextPP(lines[i]);
-		L4Line		line;
-		L4RecordPlace place;
-
-		CHECK_FOR_INTERRUPTS();
-		if (batch > 0 && i > 0 && i % batch == 0 && l4_record_oldest_open(r) == 0)
-		{
-			StringInfoData state;
-
-			initStringInfo(&state);
-			l4_record_save(r, &state);
-			r = l4_record_reader_create(CurrentMemoryContext);
-			l4_record_load(r, &state);
-		}
-		l4_line_peel(reader, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t), &line);
-		l4_record_feed(r, i + 1, line.text, line.text_len, &line, &place);
-		places[i].record_no = place.record_no;
-		places[i].record_line_no = place.record_line_no;
-		while ((rec = l4_record_next(r)) != NULL)
-			keep_record(records, rec);
-	}
-	l4_record_finish(r);
-	while ((rec = l4_record_next(r)) != NULL)
-		keep_record(records, rec);
-	for (int i = 0; i < n; i++)
-	{
-		L4Record   *k = &records[places[i].record_no];
-		Datum		values[7];
-		bool		nulls[7] = {false};
-
-		values[0] = Int64GetDatum((int64) i + 1);
-		values[1] = Int64GetDatum(places[i].record_line_no);
-		values[2] = BoolGetDatum(k->message_line_no == i + 1);
-		values[3] = CStringGetTextDatum(kind_name(k->kind));
-		nulls[4] = k->level == L4_LEVEL_NONE;
-		values[4] = nulls[4] ? (Datum) 0 : CStringGetTextDatum(l4_level_name(k->level));
-		nulls[5] = k->rank < 0;
-		values[5] = Int32GetDatum(k->rank);
-		values[6] = text_datum(k->msg, k->msg_len);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-	}
-	return (Datum) 0;
 }
 
 static void

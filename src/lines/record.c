@@ -6,7 +6,7 @@
  * it) and settled when it is known; settled records may still get lines
  * (frames below an error, the banner below an exception). Each writer, told
  * apart by the key that launcher prefixes give, has records of its own; lines
- * with a logger's header in the midst of a traceback without one are somebody
+ * with a logger's prefix in the midst of a traceback without one are somebody
  * else's and stay out of it.
  */
 #include "postgres.h"

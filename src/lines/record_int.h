@@ -52,7 +52,7 @@ typedef struct OpenRecord
 	L4OpenState state;
 	uint64		key;
 	uint64		part_key;		/* of a line that was cut */
-	bool		logged;			/* each of its lines has a logger's header */
+	bool		logged;			/* each of its lines has a logger's prefix */
 	int			indent;			/* of the traceback's first line */
 	int64		started;		/* the reader's lines then */
 	int			bytes;
@@ -93,7 +93,7 @@ struct L4RecordReader
 	MemoryContext cxt;
 	int64		lines;			/* fed so far */
 	int64		records;		/* started so far */
-	int			logged;			/* recent plain records with and without a logger's header */
+	int			logged;			/* recent plain records with and without a logger's prefix */
 	int			bare;
 	int			nopen;
 	OpenRecord *open[L4_RECORD_MAX_OPEN];

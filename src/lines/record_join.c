@@ -195,7 +195,7 @@ join(L4RecordReader *r, L4Tail *tail, const L4Line *line, L4LineKind kind, L4Rec
 }
 
 /*
- * Did a logger write the line, whereas the record's lines came without its header? Where each line of a stream has a time
+ * Did a logger write the line, whereas the record's lines came without its prefix? Where each line of a stream has a time
  * in front and no level, the record's have it as well.
  */
 static bool
@@ -221,7 +221,7 @@ continues_exception(L4RecordReader *r, L4Tail *t, const L4Line *line, L4LineKind
 	if (line->indent > 0 || t->opens)
 		return true;
 
-	/* without indentation nothing but the style of the stream tells: do most records have a header? */
+	/* without indentation nothing but the style of the stream tells: do most records have a prefix? */
 	return !line->logged && r->logged > r->bare && l4_level_guess(line->msg, line->msg_len) == L4_LEVEL_NONE;
 }
 

@@ -1,13 +1,13 @@
 /*
- * streamhead.c
- *		Heads that no format describes.
+ * streamprefix.c
+ *		Prefixes that no format describes.
  *
  * Launchers and collectors are many, and each has its own label. What they
  * have in common: nearly each line of the stream begins with it, it names
  * somebody (so it holds a number, or the node's own name), and what follows
  * are lines of all kinds. A label with the node's name is known at once.
  * Others are learnt from the first lines of the stream, one after the other:
- * what a line's head is depends on the lines before it, not on where batches
+ * what a line's prefix is depends on the lines before it, not on where batches
  * end, and is carried from one piece of the stream to the next.
  */
 #include "postgres.h"
@@ -16,40 +16,40 @@
 
 #include "base/ascii.h"
 #include "lines/lineformat.h"
-#include "lines/streamhead.h"
+#include "lines/streamprefix.h"
 
-/* A head has begun so many lines, and so many different words came behind it. */
-#define L4_HEAD_SEEN	4
-#define L4_HEAD_KINDS	3
+/* A prefix has begun so many lines, and so many different words came behind it. */
+#define L4_PREFIX_SEEN	4
+#define L4_PREFIX_KINDS	3
 
 /* So many lines, and one in so many, may have none: what the launcher itself says. */
-#define L4_HEAD_OTHERS	8
+#define L4_PREFIX_OTHERS	8
 
 void
-l4_head_init(L4StreamHead *head)
+l4_prefix_init(L4StreamPrefix *known)
 {
-	head->name = NULL;
-	head->name_len = 0;
-	head->learning = true;
-	head->lines = head->strangers = head->writers = head->ncounts = head->nheads = 0;
+	known->name = NULL;
+	known->name_len = 0;
+	known->learning = true;
+	known->lines = known->strangers = known->writers = known->ncounts = known->nprefixes = 0;
 }
 
 void
-l4_head_write(const L4StreamHead *head, StringInfo buf)
+l4_prefix_write(const L4StreamPrefix *known, StringInfo buf)
 {
-	l4_put_uint(buf, head->nheads);
-	for (int i = 0; i < head->nheads; i++)
-		l4_put_bytes(buf, head->heads[i].text, head->heads[i].len);
-	l4_put_uint(buf, head->learning);
-	if (!head->learning)
+	l4_put_uint(buf, known->nprefixes);
+	for (int i = 0; i < known->nprefixes; i++)
+		l4_put_bytes(buf, known->prefixes[i].text, known->prefixes[i].len);
+	l4_put_uint(buf, known->learning);
+	if (!known->learning)
 		return;
-	l4_put_uint(buf, head->lines);
-	l4_put_uint(buf, head->strangers);
-	l4_put_uint(buf, head->writers);
-	l4_put_uint(buf, head->ncounts);
-	for (int i = 0; i < head->ncounts; i++)
+	l4_put_uint(buf, known->lines);
+	l4_put_uint(buf, known->strangers);
+	l4_put_uint(buf, known->writers);
+	l4_put_uint(buf, known->ncounts);
+	for (int i = 0; i < known->ncounts; i++)
 	{
-		const L4HeadCount *c = &head->counts[i];
+		const L4PrefixCount *c = &known->counts[i];
 
 		l4_put_uint(buf, c->hash);
 		l4_put_uint(buf, c->lines);
@@ -70,53 +70,53 @@ get_number(L4ByteReader *reader, int max)
 }
 
 void
-l4_head_read(L4StreamHead *head, L4ByteReader *reader)
+l4_prefix_read(L4StreamPrefix *known, L4ByteReader *reader)
 {
 	uint64		n = l4_get_uint(reader);
 
-	l4_head_init(head);
-	if (n > L4_HEAD_MAX)
-		l4_bytes_corrupted("heads");
-	head->nheads = (int) n;
-	for (int i = 0; i < head->nheads; i++)
+	l4_prefix_init(known);
+	if (n > L4_PREFIX_MAX)
+		l4_bytes_corrupted("prefixes");
+	known->nprefixes = (int) n;
+	for (int i = 0; i < known->nprefixes; i++)
 	{
 		n = l4_get_uint(reader);
-		if (n == 0 || n > L4_HEAD_TEXT)
-			l4_bytes_corrupted("head");
-		head->heads[i].len = (uint8) n;
-		memcpy(head->heads[i].text, l4_get_bytes(reader, n), n);
+		if (n == 0 || n > L4_PREFIX_TEXT)
+			l4_bytes_corrupted("prefix");
+		known->prefixes[i].len = (uint8) n;
+		memcpy(known->prefixes[i].text, l4_get_bytes(reader, n), n);
 	}
-	head->learning = l4_get_uint(reader) != 0;
-	if (!head->learning)
+	known->learning = l4_get_uint(reader) != 0;
+	if (!known->learning)
 		return;
-	head->lines = get_number(reader, L4_HEAD_LINES - 1);
-	head->strangers = get_number(reader, head->lines);
-	head->writers = get_number(reader, head->lines);
+	known->lines = get_number(reader, L4_PREFIX_LINES - 1);
+	known->strangers = get_number(reader, known->lines);
+	known->writers = get_number(reader, known->lines);
 	/* each line adds as many as it has words: so those to come have room */
-	head->ncounts = get_number(reader, head->lines * L4_HEAD_WORDS);
-	for (int i = 0; i < head->ncounts; i++)
+	known->ncounts = get_number(reader, known->lines * L4_PREFIX_WORDS);
+	for (int i = 0; i < known->ncounts; i++)
 	{
-		L4HeadCount *c = &head->counts[i];
+		L4PrefixCount *c = &known->counts[i];
 
 		c->hash = l4_get_uint(reader);
 		c->lines = (uint8) l4_get_uint(reader);
-		c->kinds = (uint8) get_number(reader, L4_HEAD_KINDS);
+		c->kinds = (uint8) get_number(reader, L4_PREFIX_KINDS);
 		for (int k = 0; k < c->kinds; k++)
 			c->next[k] = (uint16) l4_get_uint(reader);
 	}
 }
 
 int
-l4_head_words(const char *p, int len, int *ends)
+l4_prefix_words(const char *p, int len, int *ends)
 {
 	int			n = 0;
 	int			i = 0;
 
-	while (n < L4_HEAD_WORDS && i < Min(len, L4_HEAD_TEXT))
+	while (n < L4_PREFIX_WORDS && i < Min(len, L4_PREFIX_TEXT))
 	{
 		while (i < len && !l4_ascii_blank(p[i]))
 			i++;
-		if (i == len || ++i > L4_HEAD_TEXT)
+		if (i == len || ++i > L4_PREFIX_TEXT)
 			break;
 		ends[n++] = i;
 		while (i < len && l4_ascii_blank(p[i]))
@@ -137,7 +137,7 @@ find_word(const char *p, int len, const char *word, int word_len)
 	return NULL;
 }
 
-/* Words that count: what they begin is a report, not a head. */
+/* Words that count: what they begin is a report, not a prefix. */
 static bool
 counts_something(const char *p, int len)
 {
@@ -150,7 +150,7 @@ counts_something(const char *p, int len)
 	return false;
 }
 
-/* A date with its year or a time of day: they change, and belong to the header. Names have numbers with dashes too. */
+/* A date with its year or a time of day: they change, and belong to the prefix. Names have numbers with dashes too. */
 static bool
 has_time(const char *p, int len)
 {
@@ -165,7 +165,7 @@ has_time(const char *p, int len)
 
 /* Can these words tell who wrote? They have a number, which does not stand alone, the last is no level, and they do not count. */
 bool
-l4_head_candidate(const char *p, const int *ends, int k)
+l4_prefix_candidate(const char *p, const int *ends, int k)
 {
 	int			len = ends[k];
 	int			last_word = k == 0 ? 0 : ends[k - 1];
@@ -198,105 +198,105 @@ word_hash(const char *p, int len)
 	return (uint16) (hash ^ (hash >> 16));
 }
 
-static L4HeadCount *
-find_count(L4StreamHead *head, uint64 hash)
+static L4PrefixCount *
+find_count(L4StreamPrefix *known, uint64 hash)
 {
-	for (int i = 0; i < head->ncounts; i++)
-		if (head->counts[i].hash == hash)
-			return &head->counts[i];
+	for (int i = 0; i < known->ncounts; i++)
+		if (known->counts[i].hash == hash)
+			return &known->counts[i];
 	return NULL;
 }
 
 static void
-add_kind(L4HeadCount *count, uint16 next)
+add_kind(L4PrefixCount *count, uint16 next)
 {
 	for (int i = 0; i < count->kinds; i++)
 		if (count->next[i] == next)
 			return;
-	if (count->kinds < L4_HEAD_KINDS)
+	if (count->kinds < L4_PREFIX_KINDS)
 		count->next[count->kinds++] = next;
 }
 
 static bool
-starts_with_head(const L4Head *head, const char *p, int len)
+starts_with_prefix(const L4Prefix *prefix, const char *p, int len)
 {
-	/* a line that is nothing but the head may have lost its last blank */
-	return (len >= head->len && memcmp(p, head->text, head->len) == 0) ||
-		(len == head->len - 1 && memcmp(p, head->text, len) == 0);
+	/* a line that is nothing but the prefix may have lost its last blank */
+	return (len >= prefix->len && memcmp(p, prefix->text, prefix->len) == 0) ||
+		(len == prefix->len - 1 && memcmp(p, prefix->text, len) == 0);
 }
 
 static void
-end_line(L4StreamHead *head)
+end_line(L4StreamPrefix *known)
 {
-	int			others = head->strangers - head->writers;
+	int			others = known->strangers - known->writers;
 
-	if (++head->lines >= L4_HEAD_LINES || others > 2 * L4_HEAD_OTHERS)
+	if (++known->lines >= L4_PREFIX_LINES || others > 2 * L4_PREFIX_OTHERS)
 	{
-		head->learning = false;
-		head->ncounts = 0;
+		known->learning = false;
+		known->ncounts = 0;
 	}
 }
 
 void
-l4_head_pass(L4StreamHead *head, bool stranger)
+l4_prefix_pass(L4StreamPrefix *known, bool stranger)
 {
-	head->strangers += stranger;
-	end_line(head);
+	known->strangers += stranger;
+	end_line(known);
 }
 
 void
-l4_head_learn(L4StreamHead *head, const char *p, int len, int nwords, const int *ends, const bool *formatted)
+l4_prefix_learn(L4StreamPrefix *known, const char *p, int len, int nwords, const int *ends, const bool *formatted)
 {
 	bool		familiar = false;
-	int			others = head->strangers - head->writers;
+	int			others = known->strangers - known->writers;
 
 	for (int k = 0; k < nwords; k++)
 	{
 		int			n = ends[k];
 		uint64		hash;
-		L4HeadCount *count;
+		L4PrefixCount *count;
 
-		if (!l4_head_candidate(p, ends, k))
+		if (!l4_prefix_candidate(p, ends, k))
 			continue;
 		hash = hash_bytes_extended((const unsigned char *) p, n, 0);
-		count = find_count(head, hash);
+		count = find_count(known, hash);
 		if (count == NULL)
 		{
-			count = &head->counts[head->ncounts++];
+			count = &known->counts[known->ncounts++];
 			memset(count, 0, sizeof(*count));
 			count->hash = hash;
 		}
 		count->lines++;
 		if (count->lines == 2 && !familiar)
-			head->writers++;
+			known->writers++;
 		familiar |= count->lines > 1;
 		if (formatted[k])
-			count->kinds = L4_HEAD_KINDS;
+			count->kinds = L4_PREFIX_KINDS;
 		else
 			add_kind(count, word_hash(p + n, len - n));
-		if (count->lines >= L4_HEAD_SEEN && count->kinds >= L4_HEAD_KINDS && head->nheads < L4_HEAD_MAX &&
-			others <= L4_HEAD_OTHERS + head->lines / L4_HEAD_OTHERS)
+		if (count->lines >= L4_PREFIX_SEEN && count->kinds >= L4_PREFIX_KINDS && known->nprefixes < L4_PREFIX_MAX &&
+			others <= L4_PREFIX_OTHERS + known->lines / L4_PREFIX_OTHERS)
 		{
-			L4Head	   *h = &head->heads[head->nheads];
-			bool		known = false;
+			L4Prefix   *new = &known->prefixes[known->nprefixes];
+			bool		again = false;
 
-			for (int i = 0; i < head->nheads; i++)
-				known |= starts_with_head(&head->heads[i], p, len);
-			if (!known)
+			for (int i = 0; i < known->nprefixes; i++)
+				again |= starts_with_prefix(&known->prefixes[i], p, len);
+			if (!again)
 			{
-				h->len = (uint8) n;
-				memcpy(h->text, p, n);
-				head->nheads++;
+				new->len = (uint8) n;
+				memcpy(new->text, p, n);
+				known->nprefixes++;
 			}
 		}
 	}
-	head->strangers += !familiar;
-	end_line(head);
+	known->strangers += !familiar;
+	end_line(known);
 }
 
-/* The rank that a head names: after the word, or the number that stands alone at its end. */
+/* The rank that a prefix names: after the word, or the number that stands alone at its end. */
 static int
-head_rank(const char *p, int len)
+prefix_rank(const char *p, int len)
 {
 	int			rank = 0;
 	int			i = 0;
@@ -339,7 +339,7 @@ ends_label(const char *p, int len)
 
 	while (i < len && l4_ascii_digit(p[i]))
 		i++;
-	if (i == len || len > L4_HEAD_TEXT)
+	if (i == len || len > L4_PREFIX_TEXT)
 		return false;
 	for (; i < len; i++)
 		if (l4_ascii_word(p[i]) || strchr("/.(<[{\"'`@#=+*~", p[i]) != NULL)
@@ -349,18 +349,18 @@ ends_label(const char *p, int len)
 
 /* A label with the node's own name: "name: ", "[name] ", "name | ", "pod/name> ", "name 3: ". */
 static int
-named_head(const L4StreamHead *head, const char *p, int len)
+named_prefix(const L4StreamPrefix *known, const char *p, int len)
 {
-	int			ends[L4_HEAD_WORDS];
-	int			n = l4_head_words(p, len, ends);
-	const char *dot = memchr(head->name, '.', head->name_len);
+	int			ends[L4_PREFIX_WORDS];
+	int			n = l4_prefix_words(p, len, ends);
+	const char *dot = memchr(known->name, '.', known->name_len);
 	int			first;
 
 	if (n == 0)
 		return 0;
 	first = ends[0] - 1;
-	if (find_word(p, first, head->name, head->name_len) == NULL &&
-		(dot == NULL || dot - head->name < 3 || find_word(p, first, head->name, dot - head->name) == NULL))
+	if (find_word(p, first, known->name, known->name_len) == NULL &&
+		(dot == NULL || dot - known->name < 3 || find_word(p, first, known->name, dot - known->name) == NULL))
 		return 0;
 	if (n > 1 && ends_label(p + ends[0], ends[1] - 1 - ends[0]))
 		return ends[1];
@@ -368,17 +368,17 @@ named_head(const L4StreamHead *head, const char *p, int len)
 }
 
 int
-l4_head_length(const L4StreamHead *head, const char *p, int len, bool learnt_only, int *rank)
+l4_prefix_length(const L4StreamPrefix *known, const char *p, int len, bool learnt_only, int *rank)
 {
 	int			n = 0;
 
 	*rank = -1;
-	for (int i = 0; i < head->nheads && n == 0; i++)
-		if (starts_with_head(&head->heads[i], p, len))
-			n = Min(head->heads[i].len, len);
-	if (n == 0 && !learnt_only && head->name_len >= 3)
-		n = named_head(head, p, len);
+	for (int i = 0; i < known->nprefixes && n == 0; i++)
+		if (starts_with_prefix(&known->prefixes[i], p, len))
+			n = Min(known->prefixes[i].len, len);
+	if (n == 0 && !learnt_only && known->name_len >= 3)
+		n = named_prefix(known, p, len);
 	if (n > 0)
-		*rank = head_rank(p, n);
+		*rank = prefix_rank(p, n);
 	return n;
 }
