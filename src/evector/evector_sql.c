@@ -60,6 +60,7 @@ add_count(CountList *list, int32 event_id, int64 count)
 		else
 			list->items = repalloc(list->items, list->size * sizeof(L4EventCount));
 	}
+	CHECK_FOR_INTERRUPTS();
 	list->items[list->n].event_id = event_id;
 	list->items[list->n++].count = count;
 }
@@ -68,8 +69,8 @@ add_count(CountList *list, int32 event_id, int64 count)
 static const char *
 skip_space(const char *p)
 {
-	while (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')
-		p++;
+	for (; *p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'; p++)
+		CHECK_FOR_INTERRUPTS();
 	return p;
 }
 
@@ -94,6 +95,7 @@ parse_integer(const char *p, int64 min, int64 max, int64 *value, bool *fits)
 	{
 		uint64		digit = *p - '0';
 
+		CHECK_FOR_INTERRUPTS();
 		if (v > (bound - Min(digit, bound)) / 10)
 			*fits = false;
 		if (*fits)
@@ -176,8 +178,11 @@ vector_text(const struct varlena *vector, const char *quote, const char *between
 	initStringInfo(&out);
 	appendStringInfoChar(&out, '{');
 	while (l4_evector_next(&reader))
+	{
 		appendStringInfo(&out, "%s%s%d%s:" INT64_FORMAT, out.len > 1 ? between : "", quote,
 						 (int32) reader.event_id, quote, reader.count);
+		CHECK_FOR_INTERRUPTS();
+	}
 	appendStringInfoChar(&out, '}');
 	return out.data;
 }

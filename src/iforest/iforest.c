@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
 #include "base/idmap.h"
@@ -78,6 +79,8 @@ fingerprint_of(const uint8 *p, Size size)
 
 	for (Size i = 0; i < size; i++)
 	{
+		if (i % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
 		h = (h ^ p[i]) * UINT64CONST(0xff51afd7ed558ccd);
 		h ^= h >> 32;
 	}
@@ -352,6 +355,7 @@ decode_trees(L4Forest *forest, Cursor *cursor)
 		if (!decode_tree(forest, cursor, t, rows))
 			return false;
 		measure_paths(forest, t, rows, normal);
+		CHECK_FOR_INTERRUPTS();
 	}
 	pfree(rows);
 	pfree(normal);

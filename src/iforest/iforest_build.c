@@ -166,6 +166,7 @@ grow_tree(Builder *b, int first, int n, int ncandidates, int depth)
 	int64		min;
 	int64		max;
 
+	CHECK_FOR_INTERRUPTS();
 	if (n > 1 && depth < b->depth_limit)
 		column = draw_event(b, first, n, &ncandidates, &min, &max);
 	if (column < 0)

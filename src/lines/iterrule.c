@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "miscadmin.h"
+
 #include "base/ascii.h"
 #include "lines/iterrule.h"
 #include "lines/terminal.h"
@@ -289,8 +291,11 @@ static int
 first_match(L4Rules *rules, const char *msg, int len, double *values, bool *present, L4Iteration *out)
 {
 	for (int i = 0; i < rules->niters; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		if (match_rule(&rules->iters[i], msg, len, values, present, out))
 			return i;
+	}
 	return -1;
 }
 

@@ -13,6 +13,7 @@
 #include "access/xact.h"
 #include "common/hashfn.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "base/ascii.h"
@@ -424,6 +425,7 @@ condense(L4LineReader *reader, const char **p, int *len)
 		return;
 	for (const char *line = s; line < end; line = stop + 1)
 	{
+		CHECK_FOR_INTERRUPTS();
 		stop = memchr(line, '\n', end - line);
 		if (stop == NULL)
 			stop = end;

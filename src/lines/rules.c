@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
@@ -204,6 +205,7 @@ compile_array(Jsonb *ruleset, const char *key, L4Rules *rules, bool formats)
 	{
 		JsonbValue *e = getIthJsonbValueFromContainer(v->val.binary.data, i);
 
+		CHECK_FOR_INTERRUPTS();
 		if (e->type != jbvBinary || !JsonContainerIsObject(e->val.binary.data))
 			bad_ruleset(psprintf("Element %d of \"%s\" is not an object.", i + 1, key));
 		if (formats)

@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 
 #include "base/ascii.h"
 #include "lines/structured.h"
@@ -118,6 +119,7 @@ string_end(const char *p, const char *end, bool *escaped)
 	{
 		const char *back = memchr(p, '\\', quote - p);
 
+		CHECK_FOR_INTERRUPTS();
 		if (back == NULL)
 			return quote;
 		*escaped = true;
@@ -138,6 +140,7 @@ value_end(const char *p, const char *end)
 
 	for (; p < end; p++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (*p == '"')
 		{
 			p = string_end(p + 1, end, &escaped);
@@ -210,6 +213,7 @@ json_members(const char *p, const char *end, Member *members)
 		Member		m;
 		bool		key_escaped = false;
 
+		CHECK_FOR_INTERRUPTS();
 		memset(&m, 0, sizeof(m));
 		if (*p != '"')
 			return -1;
@@ -323,6 +327,7 @@ add_unescaped(StringInfo buf, const char *p, int len)
 		}
 		appendBinaryStringInfo(buf, p, back - p);
 		p = back + 2;
+		CHECK_FOR_INTERRUPTS();
 		switch (back[1])
 		{
 			case 'n':
@@ -369,6 +374,7 @@ add_exception(StringInfo buf, const Member *m)
 	{
 		int			stop = i;
 
+		CHECK_FOR_INTERRUPTS();
 		while (stop < buf->len && buf->data[stop] != '\n')
 			stop++;
 		if (stop > i && !l4_ascii_blank(buf->data[i]))
@@ -518,6 +524,7 @@ l4_logfmt_line(const char *line, int len, StringInfo buf, L4Structured *out)
 		Member		m;
 		const char *stop = logfmt_key_end(p, end);
 
+		CHECK_FOR_INTERRUPTS();
 		memset(&m, 0, sizeof(m));
 		if (stop == NULL)
 			return false;

@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "base/ascii.h"
 #include "lines/terminal.h"
 
@@ -131,7 +133,7 @@ paint_over(const char **p, int *len, L4Wiped *wiped)
 	for (const char *stop = cr - 1; wiped->bar == NULL && stop > s; stop = from - 1)
 	{
 		for (from = stop; from > s && from[-1] != '\r'; from--)
-			;
+			CHECK_FOR_INTERRUPTS();
 		wiped->bar_len = l4_bar_length(from, stop - from);
 		if (wiped->bar_len > 0)
 			wiped->bar = from;
@@ -160,6 +162,7 @@ l4_terminal_show(StringInfo plain, const char **p, int *len, L4Wiped *wiped)
 		{
 			appendBinaryStringInfo(plain, s, esc - s);
 			s = esc + escape_length(esc, end);
+			CHECK_FOR_INTERRUPTS();
 		}
 		appendBinaryStringInfo(plain, s, end - s);
 		while (plain->len > 0 && l4_ascii_blank(plain->data[plain->len - 1]))
