@@ -273,9 +273,13 @@ SHLIB_LINK = $(PCRE2_LIBS) $(ZSTD_LIBS)
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
+# PostgreSQL's programs often lie in a folder of their own.
+install: say-where
 # PGXS installs a script by its name alone, but takes it away by its whole path.
 uninstall: uninstall-l4load
-.PHONY: uninstall-l4load
+.PHONY: say-where uninstall-l4load
+say-where:
+	@command -v l4load >/dev/null || echo 'l4load goes to $(bindir), which is not in PATH.'
 uninstall-l4load:
 	rm -f '$(DESTDIR)$(bindir)/l4load'
 

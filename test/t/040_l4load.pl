@@ -115,13 +115,49 @@ is($status, 3, 'the database refuses a line');
 unlike($err, qr/cannot read/, 'and no file is blamed');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM picky'), '0', 'nothing is kept');
 
-# half a gzip file: an error, and nothing of the other files stays
+# files that cannot be read, or not to their end, are named; the rest is loaded
+my $bad = PostgreSQL::Test::Utils::tempdir();
 my $whole = slurp_file("$folder/gpu-2/rank_3.log.gz");
-append_to_file("$folder/half.log.gz", substr($whole, 0, 40));
-($status, $out, $err) = l4load('-q', 'job-4', $folder);
+append_to_file("$bad/half.log.gz", substr($whole, 0, length($whole) - 12));
+append_to_file("$bad/empty.log", '');
+append_to_file("$bad/program.log", join('', map { chr($_ * 7 % 256) } 1 .. 9000));
+append_to_file("$bad/good.log", "one\ntwo\n");
+symlink("$bad/none", "$bad/gone.log");
+($status, $out, $err) = l4load('-q', 'job-4', $bad);
 is($status, 2, 'a file that cannot be read to its end is an error');
-like($err, qr/cannot read \S+half\.log\.gz/, 'which names the file');
-is($node->safe_psql('postgres', "SELECT count(*) FROM logs WHERE job_id = 'job-4'"), '0', 'and nothing is loaded');
+is($err =~ s/\Q$bad\E\///gr, join('', map { "l4load: $_\n" } 'empty.log is empty', 'cannot read half.log.gz to its end; what comes before is loaded',
+	'program.log is no text, and is left out'), 'the files are named, each once');
+is($node->safe_psql('postgres', "SELECT node, count(*) > 0 FROM logs WHERE job_id = 'job-4' GROUP BY 1 ORDER BY 1"), "good|t\nhalf|t", 'the rest is loaded');
+SKIP:
+{
+	skip 'root reads everything', 2 if $> == 0;
+	append_to_file("$bad/locked.log", "one\n");
+	chmod 0, "$bad/locked.log";
+	($status, $out, $err) = l4load('-q', 'job-8', $bad);
+	is($status, 2, 'a file without permission is an error');
+	like($err, qr/^l4load: cannot read \S+locked\.log$/m, 'which names the file');
+}
+
+# a file that grows while it is read
+my $growing = PostgreSQL::Test::Utils::tempdir();
+append_to_file("$growing/a.log", "line\n" x 500000);
+my $writer = IPC::Run::start([ 'sh', '-c', "until test -e $growing/stop; do echo more >> $growing/a.log; sleep 0.02; done" ]);
+($status, $out, $err) = l4load('-q', 'job-9', $growing);
+append_to_file("$growing/stop", '');
+$writer->finish;
+is($status, 0, 'loads a file that grows');
+like($err, qr/a\.log grew while it was read; --update loads what came since/, 'and says so');
+
+# folders of two jobs
+my $two = PostgreSQL::Test::Utils::tempdir();
+mkdir "$two/$_" for 'first', 'second';
+append_to_file("$two/$_/gpu-1.log", "one\n") for 'first', 'second';
+($status, $out, $err) = l4load('-q', 'job-10', $two);
+is($status, 0, 'loads folders of two jobs as one');
+like($err, qr/^l4load: several sub-folders have a file gpu-1\.log; each sub-folder becomes a node of job "job-10"/, 'with a warning');
+append_to_file("$growing/slurm-$_.log", "one\n") for 1001, 1002;
+($status, $out, $err) = l4load('-q', 'job-11', $growing);
+like($err, qr/^l4load: the names of the files speak of several jobs \(slurm-1001 slurm-1002\); all become job "job-11"/, 'the same of names of jobs');
 
 foreach my $case (
 	[ [], 1, qr/a job and a folder are needed/ ],
