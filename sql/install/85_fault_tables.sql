@@ -218,7 +218,8 @@ DECLARE
             'without same_node and within.'
         WHEN c.min_occurrences < 1 OR c.min_nodes < 0 OR c.max_nodes < c.min_nodes
             OR c.min_nodes = 0 AND c.max_nodes IS NULL
-            THEN 'min_occurrences is at least 1, min_nodes too unless max_nodes is given, and max_nodes not below it.' END;
+            THEN 'min_occurrences is at least 1, min_nodes too unless max_nodes is given, and max_nodes not below it.'
+        END;
 BEGIN
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION 'a condition with step % cannot be so', c.step
@@ -227,7 +228,8 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION l4._check_condition(l4.fault_condition) IS 'true, or an error that says what is wrong with a condition';
+COMMENT ON FUNCTION l4._check_condition(l4.fault_condition)
+    IS 'true, or an error that says what is wrong with a condition';
 ALTER TABLE l4.fault_condition ADD CONSTRAINT fault_condition_check CHECK (l4._check_condition(fault_condition));
 
 -- A fault that is matched here may be gone tomorrow (another pack), so the name is kept and nothing refers to

@@ -87,7 +87,8 @@ BEGIN ATOMIC
         UNION ALL
         SELECT c.fault_id, c.step, e.event_id, NOT e.gave_up, e.gave_up, l.line, l.ts
         FROM condition AS c
-        CROSS JOIN LATERAL l4._template_events(ARRAY[c.template], ARRAY(SELECT l.event_id FROM line AS l)) AS e
+        CROSS JOIN LATERAL l4._template_events(ARRAY[c.template], l4._template_patterns(ARRAY[c.template]),
+            ARRAY(SELECT l.event_id FROM line AS l)) AS e
         CROSS JOIN LATERAL (SELECT l.line, l.ts FROM line AS l WHERE l.event_id = e.event_id
                             ORDER BY l.is_record, l.line_no LIMIT 1) AS l
         WHERE c.template IS NOT NULL

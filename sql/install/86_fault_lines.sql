@@ -43,7 +43,7 @@ COMMENT ON FUNCTION l4._fault_scan(text[])
     IS 'which active signatures match which of the lines; gave_up: not known, given up at a limit';
 
 -- A template fits by its pattern, or because it is the event's own: that may have become more general than the example.
-CREATE FUNCTION l4._template_events(templates text[], event_ids int[] DEFAULT NULL)
+CREATE FUNCTION l4._template_events(templates text[], patterns l4.pcre[], event_ids int[] DEFAULT NULL)
 RETURNS TABLE (n int, event_id int, gave_up bool)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 20
 BEGIN ATOMIC
@@ -55,15 +55,14 @@ BEGIN ATOMIC
     SELECT t.n, t.event_id, bool_and(t.gave_up)
     FROM (
         SELECT m.pattern AS n, e.event_id, m.matched IS NULL AS gave_up
-        FROM l4._pcre_multimatch(l4._template_patterns(templates),
-                                 (SELECT array_agg(e.example ORDER BY e.place) FROM event AS e)) AS m
+        FROM l4._pcre_multimatch(patterns, (SELECT array_agg(e.example ORDER BY e.place) FROM event AS e)) AS m
         JOIN event AS e ON e.place = m.line
         UNION ALL
         SELECT u.n, e.event_id, false
         FROM event AS e JOIN unnest(templates) WITH ORDINALITY AS u(template, n) ON u.template = e.template) AS t
     GROUP BY t.n, t.event_id;
 END;
-COMMENT ON FUNCTION l4._template_events(text[], int[])
+COMMENT ON FUNCTION l4._template_events(text[], l4.pcre[], int[])
     IS 'which of some events (NULL = all) each template fits; gave_up: not known, given up at a limit';
 
 CREATE FUNCTION l4._fault_template_scan(event_ids int[])
@@ -72,11 +71,14 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
     WITH f AS MATERIALIZED (
         SELECT array_agg(t.template ORDER BY a.fault_id, t.n) AS templates,
+            array_agg(t.pattern ORDER BY a.fault_id, t.n) AS patterns,
             array_agg(a.fault_id ORDER BY a.fault_id, t.n) AS ids
-        FROM l4.active_fault AS a CROSS JOIN LATERAL unnest(a.templates) WITH ORDINALITY AS t(template, n)
+        FROM l4.active_fault AS a
+        CROSS JOIN LATERAL ROWS FROM (unnest(a.templates), unnest(a.template_patterns))
+            WITH ORDINALITY AS t(template, pattern, n)
     )
     SELECT e.event_id, f.ids[e.n], bool_and(e.gave_up)
-    FROM f CROSS JOIN LATERAL l4._template_events(f.templates, _fault_template_scan.event_ids) AS e
+    FROM f CROSS JOIN LATERAL l4._template_events(f.templates, f.patterns, _fault_template_scan.event_ids) AS e
     GROUP BY 1, 2;
 END;
 COMMENT ON FUNCTION l4._fault_template_scan(int[])

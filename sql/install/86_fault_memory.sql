@@ -22,7 +22,7 @@ DECLARE
     j record;
 BEGIN
     SELECT array_agg(e.event_id) FILTER (WHERE NOT e.gave_up), array_agg(e.event_id) FILTER (WHERE e.gave_up)
-    INTO fit, unclear FROM l4._template_events(test_fault.templates) AS e;
+    INTO fit, unclear FROM l4._template_events(templates, l4._template_patterns(templates)) AS e;
     FOR j IN
         SELECT t.job_id, t.status FROM l4.job AS t
         WHERE job_ids IS NULL OR t.job_id = ANY (job_ids) ORDER BY t.job_id

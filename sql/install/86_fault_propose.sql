@@ -6,8 +6,8 @@ CREATE FUNCTION l4._propose_signature(template text, example text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (
     WITH piece AS (
-        SELECT regexp_replace(regexp_replace(p.piece, '([][\\.^$|()?*+{}#-])', '\\\1', 'g'), '\s+', '\\s+', 'g') AS text,
-            p.n
+        SELECT p.n, regexp_replace(regexp_replace(p.piece, '([][\\.^$|()?*+{}#-])', '\\\1', 'g'),
+            '\s+', '\\s+', 'g') AS text
         FROM regexp_split_to_table(replace(template, '<LIST>', E'\x01'), '(?:<(?:\*|[A-Z][A-Z0-9_]*)>)+')
             WITH ORDINALITY AS p(piece, n)
     ), pattern AS (

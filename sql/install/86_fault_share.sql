@@ -68,9 +68,9 @@ BEGIN
     ON CONFLICT (origin, name) DO UPDATE SET category = excluded.category, component = excluded.component,
         signature = excluded.signature, templates = excluded.templates, root_cause = excluded.root_cause,
         remedy = excluded.remedy, leads_to = excluded.leads_to, severity = excluded.severity,
-        example = excluded.example, source_url = excluded.source_url, source_job = excluded.source_job, confirmed_by = excluded.confirmed_by,
-        confirmed_at = excluded.confirmed_at, priority = excluded.priority, is_effect = excluded.is_effect,
-        combined = excluded.combined
+        example = excluded.example, source_url = excluded.source_url, source_job = excluded.source_job,
+        confirmed_by = excluded.confirmed_by, confirmed_at = excluded.confirmed_at, priority = excluded.priority,
+        is_effect = excluded.is_effect, combined = excluded.combined
     RETURNING t.fault_id INTO id;
     DELETE FROM l4.fault_condition c WHERE c.fault_id = id;
     INSERT INTO l4.fault_condition
@@ -94,30 +94,28 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
     WITH imported AS MATERIALIZED (
         SELECT f.* FROM l4.fault AS f WHERE f.origin = 'imported' AND f.name = ANY (_import_warnings.names)
-    ), pattern AS MATERIALIZED (
-        SELECT f.name, p.pattern, p.of_event, row_number() OVER (PARTITION BY p.of_event) AS place
+    ), template AS MATERIALIZED (
+        SELECT array_agg(t.template ORDER BY f.name, t.n) AS templates,
+            array_agg(t.pattern ORDER BY f.name, t.n) AS patterns,
+            array_agg(f.name ORDER BY f.name, t.n) AS names
         FROM imported AS f
-        CROSS JOIN LATERAL (SELECT f.signature AS pattern, false AS of_event WHERE f.signature IS NOT NULL
-            UNION ALL SELECT t.pattern, true FROM unnest(f.template_patterns) AS t(pattern)) AS p
+        CROSS JOIN LATERAL ROWS FROM (unnest(f.templates), unnest(f.template_patterns))
+            WITH ORDINALITY AS t(template, pattern, n)
     ), line AS MATERIALIZED (
         SELECT j.job_id, l.event_id, l.node, l.line_no, l.line, dense_rank() OVER (ORDER BY l.line) AS place
         FROM l4.job AS j CROSS JOIN LATERAL l4._fault_lines(j.job_id) AS l
         WHERE j.status = 'succeeded'
-    ), event AS MATERIALIZED (
-        SELECT e.event_id, e.example, row_number() OVER (ORDER BY e.event_id) AS place
-        FROM l4._event AS e WHERE e.event_id = ANY (SELECT l.event_id FROM line AS l)
     ), hit AS (
-        SELECT p.name, l.job_id, l.node, l.line_no, l.line
-        FROM l4._pcre_multimatch((SELECT array_agg(p.pattern ORDER BY p.place) FROM pattern AS p WHERE NOT p.of_event),
-                                 ARRAY(SELECT DISTINCT l.line FROM line AS l ORDER BY 1)) AS m
-        JOIN pattern AS p ON NOT p.of_event AND p.place = m.pattern
+        SELECT f.names[m.pattern] AS name, l.job_id, l.node, l.line_no, l.line
+        FROM (SELECT array_agg(i.name ORDER BY i.name) AS names, array_agg(i.signature ORDER BY i.name) AS signatures
+            FROM imported AS i WHERE i.signature IS NOT NULL) AS f
+        CROSS JOIN LATERAL l4._pcre_multimatch(f.signatures,
+            ARRAY(SELECT DISTINCT l.line FROM line AS l ORDER BY 1)) AS m
         JOIN line AS l ON l.place = m.line
         UNION ALL
-        SELECT p.name, l.job_id, l.node, l.line_no, l.line
-        FROM l4._pcre_multimatch((SELECT array_agg(p.pattern ORDER BY p.place) FROM pattern AS p WHERE p.of_event),
-                                 (SELECT array_agg(e.example ORDER BY e.place) FROM event AS e)) AS m
-        JOIN pattern AS p ON p.of_event AND p.place = m.pattern
-        JOIN event AS e ON e.place = m.line
+        SELECT t.names[e.n], l.job_id, l.node, l.line_no, l.line
+        FROM template AS t
+        CROSS JOIN LATERAL l4._template_events(t.templates, t.patterns, ARRAY(SELECT l.event_id FROM line AS l)) AS e
         JOIN line AS l ON l.event_id = e.event_id
         UNION ALL
         SELECT f.name, j.job_id, c.node, c.line_no, c.line
@@ -135,13 +133,13 @@ END;
 COMMENT ON FUNCTION l4._import_warnings(text[])
     IS 'which imported faults match lines of successful jobs, with the first such line';
 
-CREATE FUNCTION l4.import_faults(pack jsonb, dry_run bool DEFAULT false)
+CREATE FUNCTION l4.import_faults(file jsonb, dry_run bool DEFAULT false)
 RETURNS TABLE (n int, name text, action text, problem text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    faults jsonb := CASE jsonb_typeof(pack) WHEN 'object' THEN pack -> 'faults' ELSE pack END;
+    faults jsonb := CASE jsonb_typeof(file) WHEN 'object' THEN file -> 'faults' ELSE file END;
     names text[] := '{}';
     actions text[] := '{}';
     problems text[] := '{}';
@@ -149,8 +147,8 @@ DECLARE
     place text;
     hint text;
 BEGIN
-    IF jsonb_typeof(faults) IS DISTINCT FROM 'array' OR coalesce(pack ->> 'format', 'l4 faults') <> 'l4 faults'
-       OR coalesce(pack ->> 'version', '1') <> '1' THEN
+    IF jsonb_typeof(faults) IS DISTINCT FROM 'array' OR coalesce(file ->> 'format', 'l4 faults') <> 'l4 faults'
+       OR coalesce(file ->> 'version', '1') <> '1' THEN
         RAISE EXCEPTION 'not a fault file'
             USING ERRCODE = 'invalid_parameter_value',
                 DETAIL = 'Expected {"format": "l4 faults", "version": 1, "faults": [...]}, or the array alone.',
