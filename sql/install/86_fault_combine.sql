@@ -79,8 +79,7 @@ BEGIN ATOMIC
         SELECT c.fault_id, c.step, l.event_id, coalesce(bool_or(m.matched), false) AS yes,
             bool_or(m.matched IS NULL) AS unknown,
             (array_agg(l.line ORDER BY l.is_record, l.line_no) FILTER (WHERE m.matched))[1] AS line, min(l.ts) AS ts
-        FROM l4._pcre_multimatch((SELECT p.signatures FROM pattern AS p),
-                                 (SELECT array_agg(l.line ORDER BY l.place) FROM line AS l)) AS m
+        FROM l4._pcre_multimatch((TABLE pattern), (SELECT array_agg(l.line ORDER BY l.place) FROM line AS l)) AS m
         JOIN condition AS c ON c.place = m.pattern
         JOIN line AS l ON l.place = m.line
         GROUP BY c.fault_id, c.step, l.event_id
@@ -101,8 +100,7 @@ BEGIN ATOMIC
         FROM l4._line_variants(_condition_events.job_id, _condition_events.event_ids) AS v
     ), match AS MATERIALIZED (
         SELECT m.pattern, m.line
-        FROM l4._pcre_multimatch((SELECT p.signatures FROM pattern AS p),
-                                 (SELECT array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS m
+        FROM l4._pcre_multimatch((TABLE pattern), (SELECT array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS m
         WHERE m.matched
     ), deciding AS MATERIALIZED (
         -- slots of which some values match and others do not
@@ -121,18 +119,17 @@ BEGIN ATOMIC
         WHERE d.yes
         GROUP BY d.fault_id, d.step, d.event_id, t.node
     ), slots AS (
-        SELECT d.fault_id, d.step, d.event_id, count(DISTINCT d.slot) AS slots FROM deciding AS d GROUP BY 1, 2, 3
+        SELECT d.fault_id, d.step, d.event_id, count(DISTINCT d.slot) AS n FROM deciding AS d GROUP BY 1, 2, 3
     )
     SELECT n.fault_id, n.step, n.event_id, array_agg(n.node ORDER BY n.node), min(n.line), min(n.ts), false
     FROM node AS n
-    JOIN slots AS s ON s.fault_id = n.fault_id AND s.step = n.step AND s.event_id = n.event_id AND s.slots = n.slots
+    JOIN slots AS s ON (s.fault_id, s.step, s.event_id, s.n) = (n.fault_id, n.step, n.event_id, n.slots)
     GROUP BY n.fault_id, n.step, n.event_id
     UNION ALL
     SELECT w.fault_id, w.step, w.event_id, NULL, w.line, w.ts, NOT w.yes
     FROM whole AS w
     WHERE (w.yes OR w.unknown)
-      AND NOT EXISTS (SELECT FROM slots AS s
-                      WHERE s.fault_id = w.fault_id AND s.step = w.step AND s.event_id = w.event_id);
+      AND (w.fault_id, w.step, w.event_id) NOT IN (SELECT s.fault_id, s.step, s.event_id FROM slots AS s);
 END;
 COMMENT ON FUNCTION l4._condition_events(text, int[], l4.fault_condition[])
     IS 'events of the job that each step of a combined fault speaks of, and on which nodes; NULL = wherever the event '

@@ -85,7 +85,7 @@ SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
     diagnosed bool;
-    given_up bigint;
+    unclear bigint;
 BEGIN
     -- the lock that a diagnosis takes first, and that the end of the job waits for
     PERFORM FROM l4.job AS j WHERE j.job_id = match_faults.job_id FOR NO KEY UPDATE;
@@ -98,40 +98,34 @@ BEGIN
         SELECT h.*, f.name, f.severity, f.priority, f.is_effect, f.combined,
             f.fault_id >= 1000000 AND f.priority >= 50 AS is_own,
             array_position(ARRAY['fatal', 'error', 'warning', 'info'], f.severity) AS place,
-            EXISTS (SELECT FROM l4.suspect_node n
-                    WHERE n.job_id = match_faults.job_id AND n.node = h.node AND n.is_suspect) AS on_suspect,
-            CASE WHEN diagnosed
-                THEN EXISTS (SELECT FROM l4.suspect_event s
-                             WHERE s.job_id = match_faults.job_id AND s.event_id = h.event_id)
-                ELSE NOT EXISTS (SELECT FROM l4._job_event o JOIN l4.job j ON j.job_id = o.job_id
-                                 WHERE o.event_id = h.event_id AND o.job_id <> match_faults.job_id
-                                   AND j.status = 'succeeded')
-            END AS is_suspect
+            h.node IN (SELECT n.node FROM l4.suspect_node n
+                       WHERE n.job_id = match_faults.job_id AND n.is_suspect) AS on_suspect,
+            -- without a diagnosis: it is in no successful job
+            diagnosed = (h.event_id IN (
+                SELECT s.event_id FROM l4.suspect_event s WHERE diagnosed AND s.job_id = match_faults.job_id
+                UNION ALL SELECT e.event_id FROM l4._job_event e JOIN l4.job j ON j.job_id = e.job_id
+                WHERE NOT diagnosed AND j.status = 'succeeded' AND j.job_id <> match_faults.job_id)) AS is_suspect
         FROM l4._fault_hits(match_faults.job_id) AS h JOIN l4.fault AS f ON f.fault_id = h.fault_id
     ), given_up AS (
         INSERT INTO l4.fault_given_up (job_id, fault_id, fault_name, node, line_no, line)
         SELECT match_faults.job_id, h.fault_id, h.name, h.node, h.line_no, h.line FROM hit AS h WHERE h.gave_up
     ), best AS (
-        -- specific before generic on one event, where only the user's rows hide the user's; then one proof line a
-        -- fault
-        SELECT DISTINCT ON (k.fault_id) k.*, sum(k.occurrences) OVER (PARTITION BY k.fault_id)::bigint AS total,
-            min(k.ts) OVER (PARTITION BY k.fault_id) AS first_ts
+        -- specific before generic on one event, where only the user's rows hide the user's; one proof line a fault
+        SELECT DISTINCT ON (k.fault_id) k.*, sum(k.occurrences) OVER w::bigint AS total, min(k.ts) OVER w AS first_ts
         FROM (SELECT h.*, max(h.priority) OVER (PARTITION BY h.event_id, h.variant) AS top,
                 max(h.priority) OVER (PARTITION BY h.event_id, h.variant, h.is_own) AS own_top
             FROM hit AS h WHERE NOT h.gave_up) AS k
         WHERE k.priority = k.top OR k.is_own AND k.priority = k.own_top
+        WINDOW w AS (PARTITION BY k.fault_id)
         ORDER BY k.fault_id, k.is_suspect DESC, k.on_suspect DESC, k.ts, k.captures IS NULL,
             k.line ~ '^\S*\s*(raise|assert) ', k.node, k.source, k.line_no
     ), reach AS MATERIALIZED (
-        SELECT e.name, e.effect
-        FROM l4._fault_effects((SELECT array_agg(b.name) FROM best AS b)) AS e WHERE e.name <> e.effect
+        SELECT e.* FROM l4._fault_effects((SELECT array_agg(b.name) FROM best AS b)) AS e WHERE e.name <> e.effect
     ), cause AS (
         -- Of two that lead to each other, the earlier one is the cause. What by nature is an effect causes only what
         -- comes after it. What shows much later than reports take (10 s) causes nothing that was there before.
         SELECT b.fault_id, array_agg(DISTINCT c.name ORDER BY c.name) AS names, bool_and(c.is_effect) AS by_effects
-        FROM best AS b
-        JOIN reach AS r ON r.effect = b.name
-        JOIN best AS c ON c.name = r.name
+        FROM best AS b JOIN reach AS r ON r.effect = b.name JOIN best AS c ON c.name = r.name
         WHERE (NOT EXISTS (SELECT FROM reach AS back WHERE back.name = b.name AND back.effect = c.name)
             OR (c.ts, c.name) < (b.ts, b.name))
           AND (b.is_effect OR NOT c.is_effect OR c.ts < b.ts)
@@ -156,12 +150,10 @@ BEGIN
             b.fault_id < 1000000, b.name),
         b.fault_id, b.node, b.line_no, b.line, b.captures, b.name, b.source, b.event_id, b.ts, b.total,
         b.is_effect OR c.names IS NOT NULL, coalesce(c.names, '{}'), b.is_suspect
-    FROM best AS b
-    LEFT JOIN cause AS c ON c.fault_id = b.fault_id
-    LEFT JOIN better AS w ON w.fault_id = b.fault_id;
-    SELECT count(*) INTO given_up FROM l4.fault_given_up g WHERE g.job_id = match_faults.job_id;
-    IF given_up > 0 THEN
-        RAISE NOTICE '% matches were given up at a limit in job "%"', given_up, match_faults.job_id
+    FROM best AS b LEFT JOIN cause AS c USING (fault_id) LEFT JOIN better AS w USING (fault_id);
+    SELECT count(*) INTO unclear FROM l4.fault_given_up g WHERE g.job_id = match_faults.job_id;
+    IF unclear > 0 THEN
+        RAISE NOTICE '% matches were given up at a limit in job "%"', unclear, match_faults.job_id
             USING HINT = 'l4.fault_given_up has the faults and the lines.';
     END IF;
     RETURN QUERY SELECT m.* FROM l4.fault_match m WHERE m.job_id = match_faults.job_id ORDER BY m.rank;

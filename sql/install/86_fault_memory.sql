@@ -265,6 +265,27 @@ $$;
 COMMENT ON FUNCTION l4._check_confirmed(text, text, text, text, int[], text[])
     IS 'raises what is wrong with the arguments of confirm_fault()';
 
+-- The form must hold in the job and in no healthy one.
+CREATE FUNCTION l4._confirmed_form(job_id text, events int[], signature l4.pcre, OUT form l4.fault_condition[],
+    OUT known text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    form := ARRAY(SELECT h FROM l4._known_form(_confirmed_form.job_id) AS h ORDER BY h.step);
+    IF l4._holds_only_here(_confirmed_form.job_id, form) THEN
+        known := (SELECT m.fault_name FROM l4.fault_match m WHERE m.job_id = _confirmed_form.job_id AND m.rank = 1);
+        RETURN;
+    END IF;
+    form := ARRAY(SELECT h FROM l4._hang_form(_confirmed_form.job_id, events, signature) AS h ORDER BY h.step);
+    IF NOT l4._holds_only_here(_confirmed_form.job_id, form) THEN
+        form := '{}';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION l4._confirmed_form(text, int[], l4.pcre)
+    IS 'conditions to confirm a diagnosis by, and the known fault that they are of; empty when lines say more';
+
 CREATE FUNCTION l4.confirm_fault(job_id text, name text, root_cause text, remedy text, category text DEFAULT NULL,
     component text DEFAULT NULL, severity text DEFAULT NULL, signature l4.pcre DEFAULT NULL,
     templates text[] DEFAULT NULL, leads_to text[] DEFAULT '{}', events int[] DEFAULT NULL,
@@ -292,22 +313,15 @@ BEGIN
                 USING ERRCODE = 'invalid_parameter_value', HINT = 'Choose other events, or give a signature.';
         END IF;
         IF events IS NULL THEN
-            form := ARRAY(SELECT h FROM l4._known_form(confirm_fault.job_id) AS h ORDER BY h.step);
-            IF l4._holds_only_here(confirm_fault.job_id, form) THEN
-                known := (SELECT m.fault_name FROM l4.fault_match m
-                          WHERE m.job_id = confirm_fault.job_id AND m.rank = 1);
-                chosen := NULL;
-                RAISE NOTICE 'fault "%" goes by the conditions of fault "%"', confirm_fault.name, known
-                    USING DETAIL = 'Which nodes show it decides, in whatever words.',
-                        HINT = 'To go by lines of this job, give events or a signature.';
-            ELSE
-                form := ARRAY(
-                    SELECT h FROM l4._hang_form(confirm_fault.job_id, chosen, signature) AS h ORDER BY h.step);
-                IF NOT l4._holds_only_here(confirm_fault.job_id, form) THEN
-                    form := '{}';
-                END IF;
-            END IF;
+            SELECT c.form, c.known INTO form, known
+            FROM l4._confirmed_form(confirm_fault.job_id, chosen, confirm_fault.signature) AS c;
         END IF;
+    END IF;
+    IF known IS NOT NULL THEN
+        chosen := NULL;
+        RAISE NOTICE 'fault "%" goes by the conditions of fault "%"', confirm_fault.name, known
+            USING DETAIL = 'Which nodes show it decides, in whatever words.',
+                HINT = 'To go by lines of this job, give events or a signature.';
     END IF;
     IF severity IS NULL AND known IS NULL AND (form <> '{}' OR EXISTS (
         SELECT FROM l4._suspect_kinds(confirm_fault.job_id) AS k

@@ -174,7 +174,6 @@ BEGIN
                     RAISE EXCEPTION 'the file has this name twice' USING ERRCODE = 'unique_violation';
                 END IF;
                 actions[r.n] := l4._import_fault(r.value);
-                problems[r.n] := NULL;
             EXCEPTION WHEN data_exception OR integrity_constraint_violation OR program_limit_exceeded THEN
                 -- what is wrong with the row; what is wrong with the call (rights, locks, room) ends it
                 GET STACKED DIAGNOSTICS place = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
@@ -184,30 +183,25 @@ BEGIN
             END;
         END LOOP;
         FOR r IN
-            SELECT u.n::int, l4._check_leads_to(f.name, f.leads_to) AS problem
+            SELECT u.n::int, u.action, l4._check_leads_to(f.name, f.leads_to) AS problem,
+                coalesce(w.warning, CASE a.origin WHEN 'builtin' THEN 'replaces the shipped fault of this name'
+                    ELSE 'hidden by the ' || a.origin || ' fault of this name' END) AS warning
             FROM unnest(names, actions) WITH ORDINALITY AS u(name, action, n)
             JOIN l4.fault f ON f.origin = 'imported' AND f.name = u.name
+            LEFT JOIN l4._import_warnings((
+                SELECT array_agg(c.name) FROM unnest(names, actions) AS c(name, action)
+                WHERE c.action IN ('new', 'changed'))) AS w ON w.name = u.name
+            LEFT JOIN LATERAL (SELECT o.origin FROM l4.fault o WHERE o.name = u.name AND o.origin <> 'imported'
+                               ORDER BY array_position(ARRAY['user', 'confirmed', 'builtin'], o.origin)
+                               LIMIT 1) AS a ON true
             WHERE u.action <> 'error'
         LOOP
             IF r.problem IS NOT NULL THEN
                 actions[r.n] := 'error';
                 problems[r.n] := r.problem;
+            ELSIF r.action <> 'same' THEN
+                problems[r.n] := r.warning;
             END IF;
-        END LOOP;
-        FOR r IN
-            SELECT u.n::int, coalesce(w.warning, CASE a.origin
-                WHEN 'builtin' THEN 'replaces the shipped fault of this name'
-                ELSE 'hidden by the ' || a.origin || ' fault of this name' END) AS warning
-            FROM unnest(names, actions) WITH ORDINALITY AS u(name, action, n)
-            LEFT JOIN l4._import_warnings((
-                SELECT array_agg(c.name) FROM unnest(names, actions) AS c(name, action)
-                WHERE c.action IN ('new', 'changed'))) AS w ON w.name = u.name
-            LEFT JOIN LATERAL (SELECT f.origin FROM l4.fault f WHERE f.name = u.name AND f.origin <> 'imported'
-                               ORDER BY array_position(ARRAY['user', 'confirmed', 'builtin'], f.origin)
-                               LIMIT 1) AS a ON true
-            WHERE u.action IN ('new', 'changed')
-        LOOP
-            problems[r.n] := r.warning;
         END LOOP;
         IF dry_run OR 'error' = ANY (actions) THEN
             RAISE EXCEPTION 'nothing is kept' USING ERRCODE = 'triggered_action_exception';
