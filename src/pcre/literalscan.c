@@ -28,19 +28,16 @@
 /* Bytes of a long line between two checks for a cancel. */
 #define STRETCH 1048576
 
-/* A literal of a pattern. Equal literals stand in a row. */
-typedef struct LiteralOf
+typedef struct PatternLiteral
 {
 	unsigned char *text;
 	int			len;
 	bool		caseless;
 	int			pattern;
-	int			equal;			/* of the first of a row: its length */
 	int			key;			/* offset of the key in the text */
 	int			state;			/* of the automaton behind the key */
-	int			next;			/* first of another row whose key ends there, -1 none */
-	uint64		line_no;		/* where the first of a row was found last */
-} LiteralOf;
+	int			next;			/* other literal whose key ends there, -1 none */
+} PatternLiteral;
 
 typedef struct KeyState
 {
@@ -54,7 +51,7 @@ typedef struct KeyState
 struct L4LiteralScan
 {
 	MemoryContext cxt;
-	LiteralOf  *literals;
+	PatternLiteral *literals;
 	int			nliterals;
 	int			literals_size;
 	int			key_bytes;		/* of all literals: more than there are states */
@@ -63,7 +60,6 @@ struct L4LiteralScan
 	uint32	   *table;
 	KeyState   *states;
 	int			nstates;
-	uint64		line_no;
 };
 
 L4LiteralScan *
@@ -88,7 +84,7 @@ fold(unsigned char c)
 }
 
 static inline int
-key_len(const LiteralOf *literal)
+key_len(const PatternLiteral *literal)
 {
 	return Min(literal->len, KEY_LEN);
 }
@@ -102,7 +98,7 @@ key_weight(unsigned char c)
 
 /* Where in a literal its key begins: where the sum of weights is largest. */
 static int
-choose_key(const LiteralOf *literal)
+choose_key(const PatternLiteral *literal)
 {
 	int			best = 0;
 	int			most = 0;
@@ -125,13 +121,13 @@ choose_key(const LiteralOf *literal)
 bool
 l4_literalscan_add(L4LiteralScan *scan, const L4Literal *literal, bool caseless, int pattern)
 {
-	LiteralOf  *copy;
+	PatternLiteral *copy;
 
 	if (scan->key_bytes + KEY_LEN >= MAX_STATES)
 		return false;
 	L4_GROW(scan->literals, scan->nliterals, scan->literals_size, scan->cxt);
 	copy = &scan->literals[scan->nliterals++];
-	memset(copy, 0, sizeof(LiteralOf));
+	memset(copy, 0, sizeof(PatternLiteral));
 	copy->text = MemoryContextAlloc(scan->cxt, literal->len);
 	memcpy(copy->text, literal->text, literal->len);
 	copy->len = literal->len;
@@ -143,24 +139,6 @@ l4_literalscan_add(L4LiteralScan *scan, const L4Literal *literal, bool caseless,
 }
 
 /* ---- building ---- */
-
-static int
-compare_texts(const LiteralOf *x, const LiteralOf *y)
-{
-	if (x->len != y->len || x->caseless != y->caseless)
-		return x->len != y->len ? x->len - y->len : x->caseless - y->caseless;
-	return memcmp(x->text, y->text, x->len);
-}
-
-static int
-compare_literals(const void *a, const void *b)
-{
-	const LiteralOf *x = (const LiteralOf *) a;
-	const LiteralOf *y = (const LiteralOf *) b;
-	int			c = compare_texts(x, y);
-
-	return c != 0 ? c : (x->pattern > y->pattern) - (x->pattern < y->pattern);
-}
 
 static void
 find_classes(L4LiteralScan *scan)
@@ -193,20 +171,6 @@ add_state(L4LiteralScan *scan)
 	return scan->nstates++;
 }
 
-/* Literals that are equal become one row. */
-static void
-find_rows(L4LiteralScan *scan)
-{
-	for (int i = 0; i < scan->nliterals; i += scan->literals[i].equal)
-	{
-		LiteralOf  *first = &scan->literals[i];
-
-		for (first->equal = 1; i + first->equal < scan->nliterals; first->equal++)
-			if (compare_texts(first, first + first->equal) != 0)
-				break;
-	}
-}
-
 /*
  * The keys as a tree: entries of the table are the numbers of states so far, 0
  * where there is none. States that stand for shorter texts come first: lines
@@ -216,22 +180,22 @@ static void
 add_keys(L4LiteralScan *scan)
 {
 	for (int depth = 0; depth < KEY_LEN; depth++)
-		for (int i = 0; i < scan->nliterals; i += scan->literals[i].equal)
+		for (int i = 0; i < scan->nliterals; i++)
 		{
-			LiteralOf  *first = &scan->literals[i];
+			PatternLiteral *literal = &scan->literals[i];
 			uint32	   *entry;
 
 			CHECK_FOR_INTERRUPTS();
-			if (depth >= key_len(first))
+			if (depth >= key_len(literal))
 				continue;
-			entry = &row_of(scan, first->state)[scan->class_of[first->text[first->key + depth]]];
+			entry = &row_of(scan, literal->state)[scan->class_of[literal->text[literal->key + depth]]];
 			if (*entry == 0)
 				*entry = add_state(scan);
-			first->state = *entry;
-			if (depth == key_len(first) - 1)
+			literal->state = *entry;
+			if (depth == key_len(literal) - 1)
 			{
-				first->next = scan->states[first->state].ending;
-				scan->states[first->state].ending = i;
+				literal->next = scan->states[literal->state].ending;
+				scan->states[literal->state].ending = i;
 			}
 		}
 }
@@ -267,9 +231,6 @@ l4_literalscan_prepare(L4LiteralScan *scan)
 {
 	int			max_states = scan->key_bytes + 1;
 
-	if (scan->nliterals > 0)
-		qsort(scan->literals, scan->nliterals, sizeof(LiteralOf), compare_literals);
-	find_rows(scan);
 	find_classes(scan);
 	scan->table = MemoryContextAllocHuge(scan->cxt, sizeof(uint32) * scan->nclasses * (Size) max_states);
 	scan->states = MemoryContextAllocHuge(scan->cxt, sizeof(KeyState) * (Size) max_states);
@@ -289,7 +250,7 @@ l4_literalscan_prepare(L4LiteralScan *scan)
 /* ---- scanning ---- */
 
 static bool
-is_at(const LiteralOf *literal, const unsigned char *p, bool any_digits)
+is_at(const PatternLiteral *literal, const unsigned char *p, bool any_digits)
 {
 	if (!literal->caseless && !any_digits)
 		return memcmp(p, literal->text, literal->len) == 0;
@@ -304,32 +265,30 @@ is_at(const LiteralOf *literal, const unsigned char *p, bool any_digits)
 	return true;
 }
 
-/* Some keys end before p: are their literals there? */
+/* A key ends before p: is its literal there, and are those of shorter keys that end there too? */
 static bool
-compare_keys(L4LiteralScan *scan, int state, const unsigned char *line, const unsigned char *p,
-			 const unsigned char *end, bool any_digits, uint64 *found)
+compare_literals(const L4LiteralScan *scan, int state, const unsigned char *line, const unsigned char *p,
+				 const unsigned char *end, bool any_digits, uint64 *found)
 {
 	bool		any = false;
 
 	for (; state > 0; state = scan->states[state].suffix)
 		for (int i = scan->states[state].ending; i >= 0; i = scan->literals[i].next)
 		{
-			LiteralOf  *first = &scan->literals[i];
-			int			before = first->key + key_len(first);
+			const PatternLiteral *literal = &scan->literals[i];
+			int			before = literal->key + key_len(literal);
 
-			if (first->line_no == scan->line_no || p - line < before || end - p < first->len - before ||
-				!is_at(first, p - before, any_digits))
+			if (l4_patternset_has(found, literal->pattern) || p - line < before ||
+				end - p < literal->len - before || !is_at(literal, p - before, any_digits))
 				continue;
-			first->line_no = scan->line_no;
+			l4_patternset_add(found, literal->pattern);
 			any = true;
-			for (int k = 0; k < first->equal; k++)
-				l4_patternset_add(found, first[k].pattern);
 		}
 	return any;
 }
 
 bool
-l4_literalscan_run(L4LiteralScan *scan, const char *line, int len, bool any_digits, uint64 *found)
+l4_literalscan_run(const L4LiteralScan *scan, const char *line, int len, bool any_digits, uint64 *found)
 {
 	const unsigned char *begin = (const unsigned char *) line;
 	const unsigned char *end = begin + len;
@@ -338,7 +297,6 @@ l4_literalscan_run(L4LiteralScan *scan, const char *line, int len, bool any_digi
 	uint32		row = 0;
 	bool		any = false;
 
-	scan->line_no++;
 	while (p < end)
 	{
 		const unsigned char *stop = p + Min(end - p, STRETCH);
@@ -350,7 +308,7 @@ l4_literalscan_run(L4LiteralScan *scan, const char *line, int len, bool any_digi
 			if (unlikely(row & KEY_ENDS))
 			{
 				row &= ~KEY_ENDS;
-				any |= compare_keys(scan, row / scan->nclasses, begin, p, end, any_digits, found);
+				any |= compare_literals(scan, row / scan->nclasses, begin, p, end, any_digits, found);
 			}
 		}
 	}

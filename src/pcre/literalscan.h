@@ -25,6 +25,7 @@ extern void l4_literalscan_prepare(L4LiteralScan *scan);
  * any_digits also those that have one in a line with other digits. True if
  * there are any.
  */
-extern bool l4_literalscan_run(L4LiteralScan *scan, const char *line, int len, bool any_digits, uint64 *found);
+extern bool l4_literalscan_run(const L4LiteralScan *scan, const char *line, int len, bool any_digits,
+							   uint64 *found);
 
 #endif							/* L4_LITERALSCAN_H */
