@@ -237,6 +237,9 @@ l4_literalscan_prepare(L4LiteralScan *scan)
 	add_state(scan);
 	add_keys(scan);
 	add_suffixes(scan);
+	/* keys have beginnings in common, so there are fewer states */
+	scan->table = repalloc_huge(scan->table, sizeof(uint32) * scan->nclasses * (Size) scan->nstates);
+	scan->states = repalloc_huge(scan->states, sizeof(KeyState) * (Size) scan->nstates);
 	for (Size i = 0; i < (Size) scan->nstates * scan->nclasses; i++)
 	{
 		const KeyState *state = &scan->states[scan->table[i]];
