@@ -71,7 +71,6 @@ OBJS = \
 	src/lines/terminal.o \
 	src/lines/timestamps.o \
 	src/pcre/lazydfa.o \
-	src/pcre/linememo.o \
 	src/pcre/literal.o \
 	src/pcre/literalscan.o \
 	src/pcre/multimatch.o \

@@ -15,7 +15,6 @@
 
 #include "base/ascii.h"
 #include "base/grow.h"
-#include "pcre/linememo.h"
 #include "pcre/literalscan.h"
 #include "pcre/patternset.h"
 
@@ -78,9 +77,15 @@ fold_case(unsigned char c)
 }
 
 static inline unsigned char
+fold_digit(unsigned char c)
+{
+	return l4_ascii_digit(c) ? '0' : c;
+}
+
+static inline unsigned char
 fold(unsigned char c)
 {
-	return l4_fold_digit(fold_case(c));
+	return fold_digit(fold_case(c));
 }
 
 static inline int
@@ -262,7 +267,7 @@ is_at(const PatternLiteral *literal, const unsigned char *p, bool any_digits)
 		unsigned char want = literal->text[i];
 		unsigned char have = literal->caseless ? fold_case(p[i]) : p[i];
 
-		if (have != want && !(any_digits && l4_fold_digit(have) == l4_fold_digit(want)))
+		if (have != want && !(any_digits && fold_digit(have) == fold_digit(want)))
 			return false;
 	}
 	return true;

@@ -9,8 +9,8 @@
  *
  * Two things make candidates fewer. Patterns that were often run in vain form
  * a group, which an automaton (lazydfa.c) looks at together: it tells which of
- * them may match the line. And what was found out about a line is kept for all
- * lines that differ from it in digits only (linememo.c).
+ * them may match the line. And what was found out about a line is noted for all
+ * lines that differ from it in digits only (base/foldmemo.c).
  */
 #include "postgres.h"
 
@@ -19,8 +19,8 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
+#include "base/foldmemo.h"
 #include "pcre/lazydfa.h"
-#include "pcre/linememo.h"
 #include "pcre/literalscan.h"
 #include "pcre/multimatch.h"
 #include "pcre/patternset.h"
@@ -40,15 +40,27 @@
 /* Lines are looked up in the memo from this one on: fewer would not pay for making it. */
 #define MEMO_FROM 1024
 
-/* With more candidates that lack their literals in the line itself the note on its folded form is of no use. */
+/* Lines that are kept, a power of two, and how many look-ups cost as much as a note on one. */
+#define MEMO_LINES 4096
+#define MEMO_COST 8
+
+/* Candidates in a note, and those of them that lack their literals in the line itself: with more, a note is of no use. */
+#define NOTE_MAX 16
 #define UNLIKE_MAX 2
+
+/* What is known of all lines that differ in their digits only. */
+typedef struct LineNote
+{
+	int			n;				/* candidates; -1: each line is to be scanned itself */
+	int32		candidates[NOTE_MAX];	/* as the complement of its number one that matches all these lines */
+} LineNote;
 
 typedef struct ManyPattern
 {
 	char	   *text;
 	int			len;
 	L4Regex    *compiled;		/* NULL until first run */
-	bool		tells_digits;	/* else it matches all lines of a folded form, or none */
+	bool		tells_digits;	/* else it matches all lines that differ in digits only, or none */
 	bool		unfit;			/* for the group */
 	int64		in_vain;		/* runs without a match since the last review */
 } ManyPattern;
@@ -59,7 +71,7 @@ struct L4MultiMatch
 	int			n;
 	ManyPattern *patterns;
 	L4LiteralScan *scan;
-	L4LineMemo *memo;			/* NULL: too few lines so far */
+	L4FoldMemo *memo;			/* of LineNote; NULL: too few lines so far */
 	L4Dfa	   *group;			/* NULL: none */
 	int			group_max;		/* patterns it may have */
 	uint64		line_no;
@@ -195,7 +207,7 @@ make_group(L4MultiMatch *mm, const int32 *patterns, int n)
 			l4_patternset_add(mm->members, patterns[i]);
 	/* notes on lines may have fewer candidates now */
 	if (mm->memo != NULL)
-		l4_linememo_clear(mm->memo);
+		l4_foldmemo_clear(mm->memo);
 }
 
 /* Members first, then those most often run in vain. */
@@ -268,7 +280,7 @@ clear_candidates(L4MultiMatch *mm)
 	mm->found = false;
 }
 
-/* Find the candidates of the line; with any_digits those of all lines with the same folded form. */
+/* Find the candidates of the line; with any_digits those of all lines that differ from it in digits only. */
 static void
 find_candidates(L4MultiMatch *mm, bool any_digits)
 {
@@ -283,28 +295,38 @@ find_candidates(L4MultiMatch *mm, bool any_digits)
 		return;
 	for (int w = 0; w < mm->words; w++)
 		asked += pg_popcount64(mm->candidates[w] & mm->members[w]);
-	/* what is found out about a folded form is kept, and so worth more */
+	/* an answer that is noted is worth more */
 	if (asked >= (any_digits ? 1 : WORTH_ASKING))
 		ask_group(mm);
 }
 
+static void
+put_note(L4MultiMatch *mm, const LineNote *note)
+{
+	char	   *key;
+	LineNote   *kept = l4_foldmemo_add(mm->memo, mm->line, mm->len, 0, sizeof(LineNote), &key);
+
+	if (kept == NULL)
+		return;
+	l4_fold_digits(key, mm->len);
+	*kept = *note;
+}
+
 /*
- * Write down the candidates of the folded form: as the complement of its number
- * a pattern that matches all lines that have it, and none that matches no
- * such line. False if they are many, or ask for other digits than the line has:
- * then the note says that each line is to be scanned itself.
+ * Note the candidates of all lines that differ from this one in digits only.
+ * Those that do not tell digits apart are run now, and those that match no
+ * such line are left out. False if the note says to scan each line itself.
  */
 static bool
 note_candidates(L4MultiMatch *mm)
 {
-	int32		numbers[L4_NOTE_MAX];
-	int			n = 0;
+	LineNote	note = {0};
 	int			unlike = 0;
 
 	if (mm->found)
 	{
 		memcpy(mm->answer, mm->always, sizeof(uint64) * mm->words);
-		l4_literalscan_run(mm->scan, mm->line, mm->len, 0, mm->answer);
+		l4_literalscan_run(mm->scan, mm->line, mm->len, false, mm->answer);
 	}
 	for (int w = 0; mm->found && w < mm->words; w++)
 		for (uint64 bits = mm->candidates[w]; bits != 0; bits &= bits - 1)
@@ -313,7 +335,7 @@ note_candidates(L4MultiMatch *mm)
 			int			rc = -1;
 
 			unlike += !l4_patternset_has(mm->answer, i);
-			if (!mm->patterns[i].tells_digits && n < L4_NOTE_MAX)
+			if (!mm->patterns[i].tells_digits && note.n < NOTE_MAX)
 				rc = l4_regex_exec(l4_multimatch_regex(mm, i), mm->line, mm->len, 0);
 			if (rc == 0)
 			{
@@ -322,41 +344,42 @@ note_candidates(L4MultiMatch *mm)
 			}
 			if (rc > 0)
 				l4_patternset_add(mm->certain, i);
-			if (n == L4_NOTE_MAX || unlike > UNLIKE_MAX)
+			if (note.n == NOTE_MAX || unlike > UNLIKE_MAX)
 			{
-				l4_linememo_tell(mm->memo, NULL, L4_NOTE_NOTHING);
+				note.n = -1;
+				put_note(mm, &note);
 				return false;
 			}
-			numbers[n++] = rc > 0 ? ~i : i;
+			note.candidates[note.n++] = rc > 0 ? ~i : i;
 		}
-	l4_linememo_tell(mm->memo, numbers, n);
+	put_note(mm, &note);
 	return true;
 }
 
-/* The candidates, from the note on lines with other digits; false if there is none of use. */
+/* The candidates by a note on the line, which is made if there is none; false if it is of no use. */
 static bool
 recall_candidates(L4MultiMatch *mm)
 {
-	const L4LineNote *note;
+	const LineNote *note;
 
 	if (mm->memo == NULL)
-		mm->memo = l4_linememo_create(mm->cxt);
-	if (!l4_linememo_is_worth(mm->memo, mm->len))
+		mm->memo = l4_foldmemo_create(MEMO_LINES, MEMO_COST, false, mm->cxt);
+	note = l4_foldmemo_find(mm->memo, mm->line, mm->len, 0);
+	if (note == NULL && !l4_foldmemo_wants(mm->memo))
 		return false;
-	note = l4_linememo_find(mm->memo, mm->line, mm->len);
 	if (note == NULL)
 	{
 		find_candidates(mm, true);
 		return note_candidates(mm);
 	}
-	if (note->n == L4_NOTE_NOTHING)
+	if (note->n < 0)
 		return false;
 	clear_candidates(mm);
+	mm->found = (note->n > 0);
 	for (int i = 0; i < note->n; i++)
 	{
-		int			number = note->numbers[i];
+		int			number = note->candidates[i];
 
-		mm->found = true;
 		if (number < 0)
 		{
 			number = ~number;

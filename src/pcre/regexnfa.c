@@ -98,8 +98,8 @@ emit_set(Compiler *c, const L4ByteSet *set, int next)
 
 /*
  * The bytes that a character of the set may begin with; without wide these
- * are all of it. With one digit it has all of them, since the line may be
- * folded (linememo.h).
+ * are all of it. With one digit it has all of them, since the answer may be
+ * noted for lines with other digits (multimatch.c).
  */
 static L4ByteSet
 first_bytes(const L4RegexNode *node)
