@@ -58,7 +58,8 @@ INSERT INTO p SELECT 'text \d'::text;
 SELECT * FROM p ORDER BY p;
 SELECT count(*), count(DISTINCT p) FROM (SELECT p FROM p UNION ALL SELECT p FROM p) AS two;
 SELECT p::text || '!' AS as_text FROM p WHERE p OPERATOR(l4.=) 'b';
-SELECT 'a'::l4.pcre OPERATOR(l4.<>) 'b' AS ne, 'a'::l4.pcre OPERATOR(l4.<) 'ab' AS lt, 'b'::l4.pcre OPERATOR(l4.<=) 'a' AS le,
+SELECT 'a'::l4.pcre OPERATOR(l4.<>) 'b' AS ne, 'a'::l4.pcre OPERATOR(l4.<) 'ab' AS lt,
+    'b'::l4.pcre OPERATOR(l4.<=) 'a' AS le,
        'b'::l4.pcre OPERATOR(l4.>) 'a' AS gt, 'a'::l4.pcre OPERATOR(l4.>=) 'a' AS ge;
 SET enable_mergejoin = off; SET enable_nestloop = off;
 SELECT count(*) FROM p AS a JOIN p AS b ON a.p OPERATOR(l4.=) b.p;
