@@ -52,9 +52,10 @@ FROM generate_series(0, 2) AS n, generate_series(1, 85) AS i;
 INSERT INTO wide (job_id, node, rank, line_no, line) SELECT 'r-timeless', 'n' || n, n, i, 'step ' || i FROM generate_series(0, 2) AS n, generate_series(1, 20) AS i;
 CALL l4.ingest('wide');
 SELECT symptom FROM unnest(ARRAY['r-wide', 'r-far', 'r-slow', 'r-timeless']) AS j(job), l4.diagnose(j.job);
-SELECT r FROM l4.report('r-wide', width => 60) WITH ORDINALITY AS l(r, n)
-WHERE n BETWEEN (SELECT min(n) FROM l4.report('r-wide', width => 60) WITH ORDINALITY AS l(r, n) WHERE r = 'NODES')
-    AND (SELECT min(n) FROM l4.report('r-wide', width => 60) WITH ORDINALITY AS l(r, n) WHERE r = 'KNOWN FAULTS') ORDER BY n;
+SELECT r FROM (SELECT r, n, min(n) FILTER (WHERE r = 'NODES') OVER () AS a,
+        min(n) FILTER (WHERE r = 'KNOWN FAULTS') OVER () AS b
+    FROM l4.report('r-wide', width => 60) WITH ORDINALITY AS l(r, n)) AS x
+WHERE n BETWEEN a AND b ORDER BY n;
 SELECT h ~ '>llama-[.][.]9c2-worker-5<' AS has_name FROM l4.report_html('r-wide') AS h;
 SELECT length(l4.report_html('r-far')) > 10000 AS has_page;
 -- the failure is in the middle of the closer look
@@ -71,9 +72,9 @@ SET timezone = 'UTC';
 -- the first screen: 25 lines, no masks, no length of a silence that has no times, no row of dashes
 SELECT j AS job, count(*) < 25 AS fits_a_screen, bool_or(b.r ~ '<[*]>|for  s|-----') AS has_debris
 FROM unnest(ARRAY['r-bad<b>', 'r-wide', 'r-slow', 'r-timeless']) AS j
-CROSS JOIN LATERAL (SELECT r FROM l4.report(j) WITH ORDINALITY AS x(r, n)
-    WHERE n > 2 AND n < (SELECT min(n) FROM l4.report(j) WITH ORDINALITY AS y(r, n) WHERE r ~ '^W')) AS b
-GROUP BY j ORDER BY j;
+CROSS JOIN LATERAL (SELECT r, n, min(n) FILTER (WHERE r ~ '^W') OVER () AS first_n
+    FROM l4.report(j) WITH ORDINALITY AS x(r, n)) AS b
+WHERE b.n > 2 AND b.n < b.first_n GROUP BY j ORDER BY j;
 SELECT label, value FROM l4._report_brief('r-wide');
 -- reasons in words: the job's own line where it names the node, dots elsewhere
 SELECT l4._in_words('r-bad<b>', s.node, ARRAY['a <*> of nothing', 'named: ' || left(t.template, 120)])

@@ -78,7 +78,7 @@ BEGIN ATOMIC
         FROM l4.diagnosis AS d WHERE d.job_id = _report_brief.job_id
         UNION ALL
         SELECT 2, s.rank, CASE s.rank WHEN 1 THEN 'where' ELSE '' END,
-            l4._short_name(s.node, 60) || coalesce(': ' || l4._in_words(_report_brief.job_id, s.node, s.reasons[1:3]), '')
+            concat(l4._short_name(s.node, 60), ': ' || l4._in_words(_report_brief.job_id, s.node, s.reasons[1:3]))
         FROM suspect AS s
         UNION ALL
         SELECT 2, 0, 'where', 'no node stands out' FROM failed WHERE NOT EXISTS (SELECT FROM suspect)

@@ -147,7 +147,7 @@ bench_parser() {
 
 bench_run() {
 	local size rows=() answers=() peak=0 peak_one=0
-	server_start "max_worker_processes = 16" "max_parallel_workers = 8" "shared_buffers = 128MB" "maintenance_work_mem = 256MB"
+	server_start
 	as_user sh -c 'mkdir -p tmp && ${CC:-cc} -O2 -o tmp/genjob test/bench/genjob.c'
 	bench_parser
 	[ -n "${LINES-1000000}" ] || return 0

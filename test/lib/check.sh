@@ -10,32 +10,45 @@ count_results() {
 	failed=$((failed + bad))
 }
 
-# run_part TITLE MAKE-VARIABLE...: one kind of test; a part that fails without naming a test counts as one failure.
+# run_part TITLE MAKE-VARIABLE...: one kind of test; what failed is shown below.
 run_part() {
-	local title=$1 out=$box/tmp/part.out status=0 before=$failed
-	shift
+	local status=0
 	say
-	say "== $title"
-	as_user make -s installcheck PGUSER=postgres "$@" 2>&1 | tee "$out" || status=$?
-	count_results "$out"
-	if ((status != 0)); then
-		((failed > before)) || failed=$((failed + 1))
-		as_user sh -c '
-			for f in regression.diffs output_iso/regression.diffs; do [ ! -s "$f" ] || head -n 200 "$f"; done
-			grep -lE "not ok|died|error running|Looks like" tmp_check/log/regress_log_* 2>/dev/null | while read -r f; do echo "-- $f"; tail -n 40 "$f"; done'
-	fi
-	as_user rm -rf regression.diffs output_iso
+	say "== $1"
+	as_user make -s installcheck PGUSER=postgres "${@:2}" 2>&1 || status=$?
+	((status == 0)) || say "== $1: failed"
+	return "$status"
+}
+
+show_failures() {
+	as_user sh -c '
+		for f in regression.diffs output_iso/regression.diffs; do [ ! -s "$f" ] || head -n 200 "$f"; done
+		grep -lE "not ok|died|error running|Looks like" tmp_check/log/regress_log_* 2>/dev/null |
+			while read -r f; do echo "-- $f"; tail -n 40 "$f"; done'
+}
+
+run_on_server() {
+	local status=0
+	run_part "SQL regression tests" TAP_TESTS= ISOLATION= || status=1
+	run_part "isolation tests: concurrent sessions" TAP_TESTS= REGRESS= || status=1
+	return "$status"
 }
 
 check_run() {
-	local status
+	local status=0 tap out=$box/tmp/check.out
 	passed=0 failed=0
 	server_start
-	run_part "SQL regression tests" TAP_TESTS= ISOLATION=
-	if [ -d "$box/tree/test/isolation/specs" ]; then
-		run_part "isolation tests: concurrent sessions" TAP_TESTS= REGRESS=
-	fi
-	run_part "TAP tests: servers of their own" REGRESS= ISOLATION= PROVE_FLAGS=--verbose
+	# the tests with servers of their own meanwhile, so that both of two cores have work
+	run_part "TAP tests: servers of their own" REGRESS= ISOLATION= "PROVE_FLAGS=--verbose --timer" >"$out.tap" 2>&1 &
+	tap=$!
+	run_on_server | tee "$out" || status=1
+	tail -n +1 --pid="$tap" -f "$out.tap"
+	wait "$tap" || status=1
+	count_results "$out"
+	count_results "$out.tap"
+	((status == 0)) || show_failures
+	# a part that fails without naming a test counts as one failure
+	((status == 0 || failed > 0)) || failed=1
 	say
 	say "$passed passed, $failed failed"
 	((failed == 0 && passed > 0)) && status=0 || status=1

@@ -34,7 +34,7 @@ score_part() {
 }
 
 score_run() {
-	server_start "shared_buffers = 512MB" "work_mem = 64MB" "max_parallel_workers = 8"
+	server_start
 	[ -z "${CORPUS:-}" ] || score_part "Diagnosis" test/score/corpus.sql "$CORPUS"
 	[ -z "${LOGHUB:-}" ] || score_part "Parser" test/score/loghub.sql "$LOGHUB"
 }

@@ -7,7 +7,7 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
-$node->append_conf('postgresql.conf', "timezone = 'UTC'\njit = off");
+$node->append_conf('postgresql.conf', "timezone = 'UTC'");
 $node->start;
 my @psql = ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', $node->host, '-p', $node->port);
 $node->safe_psql('postgres', 'CREATE DATABASE first');

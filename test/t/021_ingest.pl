@@ -8,7 +8,6 @@ use IPC::Run qw(start finish);
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "fsync = off\nmax_parallel_workers_per_gather = 2\n");
 $node->start;
 
 my $make = q{

@@ -16,7 +16,7 @@ foreach my $node ($old, $new)
 {
 	# 18 has checksums unless told otherwise, and both must be alike
 	$node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C', '--data-checksums' ]);
-	$node->append_conf('postgresql.conf', "timezone = 'UTC'\njit = off\nfsync = off");
+	$node->append_conf('postgresql.conf', "timezone = 'UTC'");
 }
 $old->start;
 $old->safe_psql('postgres', 'CREATE DATABASE training');

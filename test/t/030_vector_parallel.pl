@@ -7,7 +7,6 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "max_parallel_workers_per_gather = 2\nmax_worker_processes = 8\n");
 $node->start;
 $node->safe_psql(
 	'postgres', q(

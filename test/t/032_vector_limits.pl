@@ -8,6 +8,7 @@ use Time::HiRes qw(time);
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
+# what a backend itself takes is measured: no workers, few shared pages, and no compiler, which takes some ten MB
 $node->append_conf('postgresql.conf', "max_parallel_workers_per_gather = 0\nshared_buffers = '16MB'\njit = off\n");
 $node->start;
 $node->safe_psql(

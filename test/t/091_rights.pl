@@ -8,7 +8,7 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(extra => [ '--encoding', 'UTF8', '--locale', 'C' ]);
-$node->append_conf('postgresql.conf', "timezone = 'UTC'\njit = off");
+$node->append_conf('postgresql.conf', "timezone = 'UTC'");
 $node->start;
 
 sub psql
