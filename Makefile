@@ -211,6 +211,7 @@ REGRESS = \
 	first_record \
 	open_records \
 	cuts \
+	reentry \
 	stream_prefix \
 	event_words \
 	packed \

@@ -27,23 +27,27 @@ static bytea **held = NULL;
 typedef struct UnitReceiver
 {
 	DestReceiver pub;
+	MemoryContext cxt;
+	int			nunits;
+	bytea	  **units;
 } UnitReceiver;
 
 /* A row: number of the piece from 1, its unit */
 static bool
 receive_unit(TupleTableSlot *slot, DestReceiver *self)
 {
+	UnitReceiver *receiver = (UnitReceiver *) self;
 	int			number;
 
 	slot_getallattrs(slot);
 	number = DatumGetInt32(slot->tts_values[0]);
-	if (slot->tts_isnull[0] || number < 1 || number > nheld)
-		elog(ERROR, "unit %d is none of %d", number, nheld);
+	if (slot->tts_isnull[0] || number < 1 || number > receiver->nunits)
+		elog(ERROR, "unit %d is none of %d", number, receiver->nunits);
 	if (!slot->tts_isnull[1])
 	{
-		MemoryContext old = MemoryContextSwitchTo(held_cxt);
+		MemoryContext old = MemoryContextSwitchTo(receiver->cxt);
 
-		held[number - 1] = DatumGetByteaPCopy(slot->tts_values[1]);
+		receiver->units[number - 1] = DatumGetByteaPCopy(slot->tts_values[1]);
 		MemoryContextSwitchTo(old);
 	}
 	return true;
@@ -99,9 +103,6 @@ l4_ingest_hold(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of units must be between 0 and %d, not %d", MAX_UNITS, units)));
 	l4_held_release();
-	held_cxt = AllocSetContextCreate(TopMemoryContext, "l4 held units", ALLOCSET_DEFAULT_SIZES);
-	held = (bytea **) MemoryContextAllocZero(held_cxt, sizeof(bytea *) * Max(units, 1));
-	nheld = units;
 	memset(&receiver, 0, sizeof(receiver));
 	receiver.pub.receiveSlot = receive_unit;
 	receiver.pub.rStartup = receive_startup;
@@ -109,6 +110,9 @@ l4_ingest_hold(PG_FUNCTION_ARGS)
 	receiver.pub.rDestroy = receive_nothing;
 	receiver.pub.mydest = DestTuplestore;
 	SPI_connect();
+	receiver.cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 held units", ALLOCSET_DEFAULT_SIZES);
+	receiver.units = (bytea **) MemoryContextAllocZero(receiver.cxt, sizeof(bytea *) * Max(units, 1));
+	receiver.nunits = units;
 	plan = SPI_prepare_cursor(text_to_cstring(PG_GETARG_TEXT_PP(0)), 0, NULL, CURSOR_OPT_PARALLEL_OK);
 	if (plan == NULL)
 		elog(ERROR, "cannot prepare the statement that scans: %s", SPI_result_code_string(SPI_result));
@@ -118,6 +122,12 @@ l4_ingest_hold(PG_FUNCTION_ARGS)
 	options.dest = &receiver.pub;
 	if (SPI_execute_plan_extended(plan, &options) != SPI_OK_SELECT)
 		elog(ERROR, "the statement that scans is no query");
+	/* the query may have read logs itself, and left units of its own */
+	l4_held_release();
+	MemoryContextSetParent(receiver.cxt, TopMemoryContext);
+	held_cxt = receiver.cxt;
+	held = receiver.units;
+	nheld = units;
 	SPI_finish();
 	PG_RETURN_VOID();
 }

@@ -26,6 +26,7 @@ const L4ShapeInfo *
 l4_shape_info(L4ScanShared *shared, int tag, const char *msg, int len, const L4Shape *shape)
 {
 	L4ShapeInfo *info;
+	L4ShapeInfo made;
 	L4Iteration found;
 	bool		known;
 
@@ -38,16 +39,19 @@ l4_shape_info(L4ScanShared *shared, int tag, const char *msg, int len, const L4S
 	}
 	if (shared->shapes == NULL)
 		shared->shapes = shapetab_create(shared->shapes_cxt, 256, NULL);
-	info = shapetab_insert(shared->shapes, l4_shape_key(shape, tag), &known);
-	if (known)
+	info = shapetab_lookup(shared->shapes, l4_shape_key(shape, tag));
+	if (info != NULL)
 		return info;
-	info->event_id = l4_parser_lookup(shared->parser, tag, shape);
-	info->words_of = info->nwords = 0;
-	info->words = NULL;
-	if (info->event_id != 0)
-		info->nwords = l4_words_of_shape(shared->parser, tag, shape, &info->words_of, &info->words, shared->shapes_cxt);
-	info->iteration_rule = 0;
-	if (l4_iter_learn(shared->rules, msg, len, shape->slots, shape->nslots, &info->map, &found))
-		info->iteration_rule = found.rule_id;
+	memset(&made, 0, sizeof(made));
+	made.key = l4_shape_key(shape, tag);
+	made.event_id = l4_parser_lookup(shared->parser, tag, shape);
+	if (made.event_id != 0)
+		made.nwords = l4_words_of_shape(shared->parser, tag, shape, &made.words_of, &made.words, shared->shapes_cxt);
+	if (l4_iter_learn(shared->rules, msg, len, shape->slots, shape->nslots, &made.map, &found))
+		made.iteration_rule = found.rule_id;
+	/* only now that nothing can fail: it outlives the statement */
+	info = shapetab_insert(shared->shapes, made.key, &known);
+	made.status = info->status;
+	*info = made;
 	return info;
 }

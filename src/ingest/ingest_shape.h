@@ -20,6 +20,8 @@ typedef struct L4ScanShared
 	MemoryContext cxt;
 	struct shapetab_hash *shapes;	/* what is known of shapes: streams of a job have the same ones */
 	MemoryContext shapes_cxt;
+	int			users;			/* calls that scan with it */
+	bool		replaced;		/* goes with the last of them */
 } L4ScanShared;
 
 /* What is worked out once for all messages of a shape. */

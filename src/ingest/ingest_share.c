@@ -166,6 +166,42 @@ only_value(const char *query)
 	return value;
 }
 
+static void
+replace_shared(L4ScanShared *shared)
+{
+	shared->replaced = true;
+	if (shared->users == 0)
+		MemoryContextDelete(shared->cxt);
+}
+
+/* A call that scans has ended, or failed. */
+static void
+release_shared(void *arg)
+{
+	L4ScanShared *shared = (L4ScanShared *) arg;
+
+	shared->users--;
+	if (shared->replaced)
+		replace_shared(shared);
+}
+
+/*
+ * Keep what a call scans with until its context goes: the statement that
+ * reads lines may get here again, with other rules or a parser that has
+ * learnt.
+ */
+static L4ScanShared *
+hold_shared(L4ScanShared *shared, MemoryContext cxt)
+{
+	MemoryContextCallback *callback = MemoryContextAlloc(cxt, sizeof(MemoryContextCallback));
+
+	callback->func = release_shared;
+	callback->arg = shared;
+	shared->users++;
+	MemoryContextRegisterResetCallback(cxt, callback);
+	return shared;
+}
+
 /* The parser and the rules that are in force, decoded where they are not those of the share before. */
 static L4ScanShared *
 scan_shared(int64 rules)
@@ -181,12 +217,6 @@ scan_shared(int64 rules)
 	memcpy(key, parser, Min(VARSIZE_ANY(parser), PARSER_KEY_BYTES));
 	if (shared_scan != NULL && shared_rules == rules && memcmp(shared_key, key, PARSER_KEY_BYTES) == 0)
 		return shared_scan;
-	if (shared_scan != NULL)
-	{
-		cxt = shared_scan->cxt;
-		shared_scan = NULL;
-		MemoryContextDelete(cxt);
-	}
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 scan", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(cxt);
 	shared = (L4ScanShared *) palloc0(sizeof(L4ScanShared));
@@ -197,6 +227,8 @@ scan_shared(int64 rules)
 	shared->rules = l4_rules_get(DatumGetJsonbP(only_value("SELECT l4._ruleset()")), cxt);
 	/* now that nothing can fail any more it may outlive the statement */
 	MemoryContextSetParent(cxt, CacheMemoryContext);
+	if (shared_scan != NULL)
+		replace_shared(shared_scan);
 	memcpy(shared_key, key, PARSER_KEY_BYTES);
 	shared_rules = rules;
 	shared_scan = shared;
@@ -300,7 +332,7 @@ l4_ingest_scan_share(PG_FUNCTION_ARGS)
 	read_pieces(fcinfo, &pieces);
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 share", ALLOCSET_DEFAULT_SIZES);
 	unit_cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unit", ALLOCSET_DEFAULT_SIZES);
-	scan = l4_scan_create(scan_shared(PG_GETARG_INT64(ARG_RULES)), cxt);
+	scan = l4_scan_create(hold_shared(scan_shared(PG_GETARG_INT64(ARG_RULES)), cxt), cxt);
 	l4_packing_init(&packing, true);
 	params = read_params();
 	init_receiver(&receiver, scan, cxt);
