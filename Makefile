@@ -24,6 +24,10 @@ OBJS = \
 	src/diagnose/diag_periodic.o \
 	src/diagnose/diag_sequence.o \
 	src/diagnose/diag_sql.o \
+	src/drain/drain.o \
+	src/drain/drain_io.o \
+	src/drain/drain_store.o \
+	src/drain/drain_text.o \
 	src/dtw/dtw.o \
 	src/dtw/dtw_sql.o \
 	src/evector/evector.o \
@@ -70,6 +74,19 @@ OBJS = \
 	src/lines/structured.o \
 	src/lines/terminal.o \
 	src/lines/timestamps.o \
+	src/miner/cluster_stat.o \
+	src/miner/intern.o \
+	src/miner/merge.o \
+	src/miner/miner.o \
+	src/miner/model.o \
+	src/miner/node.o \
+	src/miner/parser.o \
+	src/miner/parser_cache.o \
+	src/miner/parser_io.o \
+	src/miner/parser_options.o \
+	src/miner/parser_params.o \
+	src/miner/parser_sql.o \
+	src/miner/parser_write.o \
 	src/pcre/lazydfa.o \
 	src/pcre/literal.o \
 	src/pcre/literalscan.o \
@@ -81,31 +98,14 @@ OBJS = \
 	src/pcre/regexchar.o \
 	src/pcre/regexnfa.o \
 	src/pcre/regextree.o \
-	src/template/drain.o \
-	src/template/drain_io.o \
-	src/template/drain_store.o \
-	src/template/drain_text.o \
-	src/template/mask.o \
-	src/template/parser.o \
-	src/template/parser_cache.o \
-	src/template/parser_io.o \
-	src/template/parser_options.o \
-	src/template/parser_params.o \
-	src/template/parser_sql.o \
-	src/template/parser_write.o \
-	src/template/scan.o \
-	src/template/scan_net.o \
-	src/template/scan_num.o \
-	src/template/scan_parts.o \
-	src/template/scan_rec.o \
-	src/template/scan_time.o \
-	src/template/scanmemo.o \
-	src/template/slots.o \
-	src/template/slots_join.o \
-	src/template/slots_model.o \
-	src/template/slots_node.o \
-	src/template/slots_stat.o \
-	src/template/slots_text.o \
+	src/scan/mask.o \
+	src/scan/scan.o \
+	src/scan/scan_net.o \
+	src/scan/scan_num.o \
+	src/scan/scan_parts.o \
+	src/scan/scan_rec.o \
+	src/scan/scan_time.o \
+	src/scan/scanmemo.o \
 	src/l4.o
 
 # The install script is these fragments, in this order.

@@ -8,7 +8,8 @@
  */
 #include "postgres.h"
 
-#ifdef __SSE2__
+#if defined(__SSE2__) && !defined(L4_SCALAR)
+#define FOLD_SSE2 1
 #include <emmintrin.h>
 #endif
 
@@ -94,24 +95,35 @@ typedef struct FoldBits
 	uint64		letters;
 } FoldBits;
 
+/* A hash being made. */
+typedef union FoldHash
+{
+#ifdef FOLD_SSE2
+	struct
+	{
+		__m128i		sum;
+		__m128i		place;
+	}			v;
+#endif
+	struct
+	{
+		uint64		half[2];
+		uint64		place;
+	}			w;
+} FoldHash;
+
 /*
  * The kernels, for SSE2 and for any machine. They add a step of a text, its
  * digits left out, to a hash: the halves of eight bytes, told apart by where
  * they stand, multiplied and added up. And they compare a step with a key.
  */
-#if defined(__SSE2__) && !defined(L4_FOLD_PLAIN)
-
-typedef struct FoldHash
-{
-	__m128i		sum;
-	__m128i		place;
-} FoldHash;
+#ifdef FOLD_SSE2
 
 static inline void
 hash_start(FoldHash *hash, uint64 seed)
 {
-	hash->sum = _mm_setzero_si128();
-	hash->place = _mm_set1_epi64x(seed);
+	hash->v.sum = _mm_setzero_si128();
+	hash->v.place = _mm_set1_epi64x(seed);
 }
 
 static inline uint64
@@ -119,7 +131,7 @@ hash_end(const FoldHash *hash)
 {
 	uint64		half[2];
 
-	_mm_storeu_si128((__m128i *) half, hash->sum);
+	_mm_storeu_si128((__m128i *) half, hash->v.sum);
 	return (half[0] ^ (half[0] >> 31)) * UINT64CONST(0x9E3779B97F4A7C15) + half[1];
 }
 
@@ -150,9 +162,9 @@ hash_step(FoldHash *hash, const char *p, bool hex, FoldBits *bits, int at)
 		bits->hex |= bits_of(in_range(b, 'a', 6), at);
 		bits->letters |= bits_of(in_range(_mm_or_si128(b, _mm_set1_epi8(0x20)), 'a', 26), at);
 	}
-	b = _mm_add_epi64(_mm_andnot_si128(digits, b), hash->place);
-	hash->sum = _mm_add_epi64(hash->sum, _mm_mul_epu32(b, _mm_srli_epi64(b, 32)));
-	hash->place = _mm_add_epi64(hash->place, _mm_set1_epi64x(SPREAD));
+	b = _mm_add_epi64(_mm_andnot_si128(digits, b), hash->v.place);
+	hash->v.sum = _mm_add_epi64(hash->v.sum, _mm_mul_epu32(b, _mm_srli_epi64(b, 32)));
+	hash->v.place = _mm_add_epi64(hash->v.place, _mm_set1_epi64x(SPREAD));
 }
 
 static inline bool
@@ -171,23 +183,17 @@ fits_step(const char *p, const char *key)
 
 #else
 
-typedef struct FoldHash
-{
-	uint64		half[2];
-	uint64		place;
-} FoldHash;
-
 static inline void
 hash_start(FoldHash *hash, uint64 seed)
 {
-	hash->half[0] = hash->half[1] = 0;
-	hash->place = seed;
+	hash->w.half[0] = hash->w.half[1] = 0;
+	hash->w.place = seed;
 }
 
 static inline uint64
 hash_end(const FoldHash *hash)
 {
-	return (hash->half[0] ^ (hash->half[0] >> 31)) * UINT64CONST(0x9E3779B97F4A7C15) + hash->half[1];
+	return (hash->w.half[0] ^ (hash->w.half[0] >> 31)) * UINT64CONST(0x9E3779B97F4A7C15) + hash->w.half[1];
 }
 
 #define EACH(byte)		(UINT64CONST(0x0101010101010101) * (byte))
@@ -239,10 +245,10 @@ hash_step(FoldHash *hash, const char *p, bool hex, FoldBits *bits, int at)
 			bits->hex |= bits_of(is_letter(x, 6), at);
 			bits->letters |= bits_of(is_letter(x | EACH(0x20), 26), at);
 		}
-		x = (x & ~((digits >> 7) * 0xff)) + hash->place;
-		hash->half[i] += (x >> 32) * (uint32) x;
+		x = (x & ~((digits >> 7) * 0xff)) + hash->w.place;
+		hash->w.half[i] += (x >> 32) * (uint32) x;
 	}
-	hash->place += SPREAD;
+	hash->w.place += SPREAD;
 }
 
 static inline bool

@@ -18,7 +18,7 @@
 #include "chunk/sections.h"
 #include "chunk/slot_values.h"
 #include "l4_compat.h"
-#include "template/scan.h"
+#include "scan/scan.h"
 
 /* Rows of one event and slot in a part, or a word that was not counted */
 struct L4SlotRange

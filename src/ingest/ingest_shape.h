@@ -10,7 +10,7 @@
 
 #include "ingest/ingest_unit.h"
 #include "lines/iterrule.h"
-#include "template/parser.h"
+#include "miner/parser.h"
 
 /* What does not change from piece to piece, made once a query. */
 typedef struct L4ScanShared

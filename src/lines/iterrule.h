@@ -8,7 +8,7 @@
 
 #include "lines/lineformat.h"
 #include "lines/rules.h"
-#include "template/scan.h"
+#include "scan/scan.h"
 
 typedef struct L4Metric
 {

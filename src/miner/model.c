@@ -1,0 +1,179 @@
+/*
+ * model.c
+ *		The model of algorithm l4: what makes and joins its parts.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "miner/miner_int.h"
+
+void
+l4_model_init(L4Model *m, const uint32 *cls, int distinct, MemoryContext cxt)
+{
+	memset(m, 0, sizeof(*m));
+	m->cxt = cxt;
+	m->cls = cls;
+	m->distinct = distinct;
+	m->scratch = MemoryContextAllocZero(cxt, sizeof(L4Scratch));
+	m->string_map = l4_map_create(cxt, 64, NULL);
+	m->group_map = l4_map_create(cxt, 64, NULL);
+	m->child_map = l4_map_create(cxt, 16, NULL);
+	m->exact = l4_map_create(cxt, 64, NULL);
+	m->seen = l4_map_create(cxt, 64, NULL);
+	m->unfit = l4_map_create(cxt, 64, NULL);
+	m->printed = l4_map_create(cxt, 64, NULL);
+	m->chains = l4_map_create(cxt, 64, NULL);
+	m->nevents = 1;
+	m->merges_ready = true;
+	/* the strings that have fixed numbers */
+	l4_string_intern(m, "\377unknown", 8);
+	l4_string_intern(m, "", 0);
+	l4_string_intern(m, "\001", 1);
+	l4_string_intern(m, "\377telling", 8);
+	m->strings[L4_STR_TELLING].flags |= S_TELLING;
+	/* printed as a mark, but no slot of a shape is ever this one */
+	l4_string_intern(m, "\377open", 5);
+	m->strings[L4_STR_OPEN] = m->strings[L4_STR_MARK];
+	l4_string_intern(m, "\377value0", 7);
+}
+
+uint64
+l4_model_key(int tag, const L4Shape *shape)
+{
+	return l4_hash2(shape->hash, tag);
+}
+
+/* The event that survives of this one. */
+int32
+l4_model_resolve(const L4Model *m, int32 event)
+{
+	while (m->events[event].merged_into != 0)
+		event = m->events[event].merged_into;
+	return event;
+}
+
+/*
+ * Does the pattern fit these slots? Counts its variables. What tells that
+ * something is wrong (nan) is never taken for a value.
+ */
+bool
+l4_fits(const L4Model *m, const L4Str *pattern, const L4Str *cols, int ncols, int *nvars)
+{
+	int			n = 0;
+
+	for (int i = 0; i < ncols; i++)
+	{
+		if (pattern[i] == L4_STR_OPEN)
+		{
+			if (m->strings[cols[i]].flags & S_TELLING)
+				return false;
+			n++;
+		}
+		else if (pattern[i] == L4_STR_MARK)
+		{
+			if (!(m->strings[cols[i]].flags & S_VALUE))
+				return false;
+			n++;
+		}
+		else if (pattern[i] != cols[i])
+			return false;
+	}
+	*nvars = n;
+	return true;
+}
+
+int32
+l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value)
+{
+	L4GroupNode	   *n;
+
+	m->nodes = l4_grow(m->nodes, &m->nodes_size, m->nnodes + 1, sizeof(L4GroupNode), m->cxt);
+	/* number 0 means "no child": it is never used */
+	if (m->nnodes == 0)
+		memset(&m->nodes[m->nnodes++], 0, sizeof(L4GroupNode));
+	m->nodes = l4_grow(m->nodes, &m->nodes_size, m->nnodes + 1, sizeof(L4GroupNode), m->cxt);
+	n = &m->nodes[m->nnodes];
+	memset(n, 0, sizeof(*n));
+	n->group = group;
+	n->parent = parent;
+	n->value = value;
+	n->split = -1;
+	if (parent >= 0)
+		*l4_map_put(m->child_map, l4_child_key(parent, value), NULL) = m->nnodes;
+	return m->nnodes++;
+}
+
+/* A new template of a node; event 0 makes a new event for it. */
+int32
+l4_template_new(L4Model *m, int32 node, int ncols, const L4Str *cols, int32 event)
+{
+	L4Template *t;
+	L4GroupNode	   *n = &m->nodes[node];
+	int32		id;
+
+	m->templates = l4_grow(m->templates, &m->templates_size, m->ntemplates + 1, sizeof(L4Template), m->cxt);
+	id = m->ntemplates++;
+	t = &m->templates[id];
+	t->node = node;
+	for (int k = 0; k < L4_CHAINS; k++)
+		t->next[k] = -1;
+	t->cols = MemoryContextAlloc(m->cxt, ncols * sizeof(L4Str));
+	memcpy(t->cols, cols, ncols * sizeof(L4Str));
+	n->templates = l4_grow(n->templates, &n->templates_size, n->ntemplates + 1, sizeof(int32), m->cxt);
+	n->templates[n->ntemplates++] = id;
+	if (event == 0)
+	{
+		m->events = l4_grow(m->events, &m->events_size, m->nevents + 1, sizeof(L4Event), m->cxt);
+		event = m->nevents++;
+		memset(&m->events[event], 0, sizeof(L4Event));
+		m->events[event].tag = m->groups[n->group].tag;
+		m->events[event].template = id;
+	}
+	t->event = event;
+	return id;
+}
+
+/* Occurrences that a caller claims may be any number: the sum stays the largest there is. */
+void
+l4_event_add(L4Event *event, int64 occurrences)
+{
+	event->occurrences = event->occurrences > PG_INT64_MAX - occurrences ? PG_INT64_MAX : event->occurrences + occurrences;
+}
+
+/*
+ * Two events are one: the older id survives and prints what the caller says.
+ */
+void
+l4_event_merge(L4Model *m, int32 a, int32 b, int32 prints)
+{
+	a = l4_model_resolve(m, a);
+	b = l4_model_resolve(m, b);
+	if (a > b)
+	{
+		int32		older = b;
+
+		b = a;
+		a = older;
+	}
+	m->events[a].template = prints;
+	if (a == b)
+		return;
+	m->events[b].merged_into = a;
+	l4_event_add(&m->events[a], m->events[b].occurrences);
+	m->events[b].occurrences = 0;
+}
+
+void
+l4_row_add(L4Model *m, int32 node, int32 template, uint64 key, const L4Str *cols, int ncols)
+{
+	L4GroupNode	   *n = &m->nodes[node];
+	L4Row	   *row;
+
+	n->rows = l4_grow(n->rows, &n->rows_size, n->nrows + 1, sizeof(L4Row), m->cxt);
+	row = &n->rows[n->nrows++];
+	row->template = template;
+	row->key = key;
+	row->cols = MemoryContextAlloc(m->cxt, ncols * sizeof(L4Str));
+	memcpy(row->cols, cols, ncols * sizeof(L4Str));
+}

@@ -1,0 +1,404 @@
+/*
+ * parser_io.c
+ *		Decoding the bytes of a parser, with every number checked.
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "l4_compat.h"
+#include "miner/miner_int.h"
+#include "miner/parser_int.h"
+
+static void
+get_cols(L4Reader *r, const L4Model *m, L4Str *cols, int ncols)
+{
+	for (int c = 0; c < ncols; c++)
+	{
+		cols[c] = l4_read_number(r, m->nstrings - 1, "slot");
+		if (cols[c] == L4_STR_UNKNOWN)
+			l4_read_failed(r, "slot");
+	}
+}
+
+/* A string with the marks of users' masks as they are to be; marks NULL: as they are. */
+static const char *
+with_marks(const uint8 *marks, const char *bytes, int len)
+{
+	char	   *copy;
+
+	if (marks == NULL || memchr(bytes, L4_USER_MARK, len) == NULL)
+		return bytes;
+	copy = pnstrdup(bytes, len);
+	for (int i = 0; i + 1 < len; i++)
+		if (copy[i] == L4_USER_MARK)
+		{
+			i++;
+			copy[i] = marks[(uint8) copy[i]];
+		}
+	return copy;
+}
+
+static void
+read_strings(L4Reader *r, L4Model *m, const uint8 *marks)
+{
+	int32		n = l4_read_count(r, "number of strings");
+
+	for (int32 i = 0; i < n; i++)
+	{
+		int			len;
+		const char *bytes = l4_read_bytes(r, &len, "length of a string");
+
+		if (l4_string_intern(m, with_marks(marks, bytes, len), len) != i + L4_STR_FIXED)
+			l4_read_failed(r, "string");
+	}
+}
+
+static void
+read_groups(L4Reader *r, L4Model *m)
+{
+	m->ngroups = l4_read_count(r, "number of groups");
+	m->groups = l4_grow(NULL, &m->groups_size, Max(1, m->ngroups), sizeof(L4Group), m->cxt);
+	for (int i = 0; i < m->ngroups; i++)
+	{
+		L4Group    *g = &m->groups[i];
+		uint64		hash = 0;
+		int32	   *known;
+		bool		found;
+
+		g->tag = l4_read_number(r, PG_INT32_MAX, "tag");
+		g->ncols = l4_read_count(r, "number of slots");
+		if (g->ncols < 1)
+			l4_read_failed(r, "number of slots");
+		g->delims = MemoryContextAlloc(m->cxt, g->ncols * sizeof(L4Str));
+		get_cols(r, m, g->delims, g->ncols);
+		for (int c = 0; c < g->ncols; c++)
+			hash = l4_hash2(hash, l4_hash_bytes(m->strings[g->delims[c]].bytes, m->strings[g->delims[c]].len));
+		known = l4_map_put(m->group_map, l4_hash2(hash, g->tag), &found);
+		if (found)
+			l4_read_failed(r, "group");
+		*known = i + 1;
+		g->root = 0;
+	}
+}
+
+static void
+read_nodes(L4Reader *r, L4Model *m)
+{
+	int32		n = l4_read_number(r, r->end - r->ptr + 1, "number of nodes");
+
+	for (int i = 1; i < n; i++)
+	{
+		int32		group = l4_read_number(r, (uint64) m->ngroups - 1, "group of a node");
+		int32		parent = (int32) l4_read_number(r, i, "parent of a node") - 1;
+		L4Str		value = l4_read_number(r, m->nstrings - 1, "value of a node");
+		int32		split;
+
+		if (m->ngroups == 0)
+			l4_read_failed(r, "group of a node");
+		split = (int32) l4_read_number(r, m->groups[group].ncols, "split of a node") - 1;
+		if (parent >= 0 ? (parent == 0 || m->nodes[parent].group != group || m->nodes[parent].split < 0)
+			: m->groups[group].root != 0)
+			l4_read_failed(r, "parent of a node");
+		if (l4_node_new(m, group, parent, value) != i)
+			l4_read_failed(r, "number of a node");
+		m->nodes[i].split = split;
+		if (parent < 0)
+			m->groups[group].root = i;
+	}
+	for (int i = 0; i < m->ngroups; i++)
+		if (m->groups[i].root == 0)
+			l4_read_failed(r, "root of a group");
+}
+
+static void
+read_events(L4Reader *r, L4Model *m)
+{
+	int32		n = l4_read_number(r, r->end - r->ptr + 1, "number of events");
+
+	if (n < 1)
+		l4_read_failed(r, "number of events");
+	m->events = l4_grow(m->events, &m->events_size, n, sizeof(L4Event), m->cxt);
+	m->nevents = n;
+	for (int i = 1; i < n; i++)
+	{
+		m->events[i].merged_into = l4_read_number(r, i - 1, "merged event");
+		m->events[i].tag = l4_read_number(r, PG_INT32_MAX, "tag");
+		m->events[i].template = l4_read_number(r, PG_INT32_MAX, "template of an event");
+		m->events[i].occurrences = l4_read_number(r, PG_INT64_MAX, "number of occurrences");
+	}
+}
+
+static void
+read_templates(L4Reader *r, L4Model *m)
+{
+	int32		n = l4_read_count(r, "number of templates");
+
+	m->templates = l4_grow(NULL, &m->templates_size, Max(1, n), sizeof(L4Template), m->cxt);
+	m->ntemplates = n;
+	for (int i = 0; i < n; i++)
+	{
+		L4Template *t = &m->templates[i];
+		L4GroupNode	   *node;
+		int			ncols;
+
+		memset(t, 0, sizeof(*t));
+		t->event = l4_read_number(r, m->nevents - 1, "event of a template");
+		if (t->event == 0)
+			continue;
+		t->node = l4_read_number(r, m->nnodes > 0 ? m->nnodes - 1 : 0, "node of a template");
+		if (t->node == 0 || m->nodes[t->node].split >= 0)
+			l4_read_failed(r, "node of a template");
+		node = &m->nodes[t->node];
+		ncols = m->groups[node->group].ncols;
+		if (node->ntemplates >= L4_NODE_ROWS || m->events[t->event].tag != m->groups[node->group].tag)
+			l4_read_failed(r, "node of a template");
+		for (int k = 0; k < L4_CHAINS; k++)
+			t->keys[k] = l4_read_number(r, PG_UINT32_MAX, "key of a template");
+		t->cols = MemoryContextAlloc(m->cxt, ncols * sizeof(L4Str));
+		get_cols(r, m, t->cols, ncols);
+		node->templates = l4_grow(node->templates, &node->templates_size, node->ntemplates + 1,
+								  sizeof(int32), m->cxt);
+		node->templates[node->ntemplates++] = i;
+		for (int k = 0; k < L4_CHAINS; k++)
+			t->next[k] = -1;
+	}
+	for (int i = 1; i < m->nevents; i++)
+		if (m->events[i].merged_into == 0 &&
+			(m->events[i].template >= n || m->templates[m->events[i].template].event == 0 ||
+			 l4_model_resolve(m, m->templates[m->events[i].template].event) != i))
+			l4_read_failed(r, "template of an event");
+}
+
+/* The hash of the shape that a row's slots and its group's delimiters make. */
+static uint64
+row_key(const L4Model *m, const L4Group *g, const L4Str *cols, StringInfo buf)
+{
+	L4Shape		shape = {0};
+
+	resetStringInfo(buf);
+	for (int c = 0; c < g->ncols; c++)
+	{
+		appendBinaryStringInfo(buf, m->strings[cols[c]].bytes, m->strings[cols[c]].len);
+		appendBinaryStringInfo(buf, m->strings[g->delims[c]].bytes, m->strings[g->delims[c]].len);
+	}
+	shape.hash = l4_hash_bytes(buf->data, buf->len);
+	return l4_model_key(g->tag, &shape);
+}
+
+static void
+read_rows(L4Reader *r, L4Model *m)
+{
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	for (int i = 1; i < m->nnodes; i++)
+	{
+		L4GroupNode	   *n = &m->nodes[i];
+		const L4Group *g = &m->groups[n->group];
+		int			nrows = l4_read_number(r, L4_NODE_ROWS, "number of rows");
+
+		if (nrows > 0 && n->split >= 0)
+			l4_read_failed(r, "number of rows");
+		for (int j = 0; j < nrows; j++)
+		{
+			int32		template = l4_read_number(r, PG_INT32_MAX, "template of a row");
+			int			flags = l4_read_number(r, ROW_SHAPE | ROW_AS_TEMPLATE, "flags of a row");
+			L4Row	   *row;
+
+			if (template >= m->ntemplates || m->templates[template].event == 0 ||
+				m->templates[template].node != i)
+				l4_read_failed(r, "template of a row");
+			l4_row_add(m, i, template, 0, m->templates[template].cols, g->ncols);
+			row = &n->rows[n->nrows - 1];
+			if (!(flags & ROW_AS_TEMPLATE))
+				get_cols(r, m, row->cols, g->ncols);
+			if (flags & ROW_SHAPE)
+			{
+				row->key = row_key(m, g, row->cols, &buf);
+				*l4_map_put(m->exact, row->key, NULL) = m->templates[template].event;
+			}
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	pfree(buf.data);
+}
+
+static void
+read_seen(L4Reader *r, L4Map *map, int32 max_event)
+{
+	int			n = l4_read_number(r, L4_SEEN_MAX, "number of shapes");
+	uint64		last = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		uint64		key = l4_read_fixed64(r, "shape");
+		int32		event = l4_read_number(r, max_event, "event of a shape");
+
+		if (event == 0 || key <= last)
+			l4_read_failed(r, "event of a shape");
+		last = key;
+		*l4_map_put(map, key, NULL) = event;
+	}
+}
+
+static void
+read_model(L4Reader *r, L4Model *m, const uint8 *marks)
+{
+	m->merges_ready = false;
+	read_strings(r, m, marks);
+	read_groups(r, m);
+	read_nodes(r, m);
+	read_events(r, m);
+	read_templates(r, m);
+	read_rows(r, m);
+	read_seen(r, m->seen, m->nevents - 1);
+	if (r->ptr != r->end)
+		l4_read_failed(r, "end");
+}
+
+/* Options as they were stored, as the text of a jsonb; NULL none. */
+static Jsonb *
+read_options(L4Reader *r)
+{
+	int			len;
+	const char *bytes = l4_read_bytes(r, &len, "length of the options");
+	char	   *text;
+
+	if (len == 0)
+		return NULL;
+	text = pnstrdup(bytes, len);
+	if (strlen(text) != len || !pg_verifymbstr(text, len, true))
+		l4_read_failed(r, "options");
+	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
+}
+
+/* Check the header and the checksum, go on behind them. */
+static void
+read_header(L4Reader *r, const char *bytes, Size len, int sqlstate)
+{
+	r->start = r->ptr = (const uint8 *) bytes;
+	r->end = r->ptr + len;
+	r->sqlstate = sqlstate;
+	if (len < L4_PARSER_HEADER)
+		ereport(ERROR,
+				(errcode(sqlstate),
+				 errmsg("invalid parser value"),
+				 errdetail("Its length is %zu; a parser has at least %d bytes.", len, L4_PARSER_HEADER)));
+	if (r->ptr[0] != L4_PARSER_VERSION)
+		ereport(ERROR,
+				(errcode(sqlstate),
+				 errmsg("invalid parser value"),
+				 errdetail("Its version is %d; this library reads version %d.", r->ptr[0], L4_PARSER_VERSION)));
+	if (r->ptr[1] > 1 || r->ptr[2] != 0 || r->ptr[3] != 0)
+		l4_read_failed(r, "header");
+	r->ptr += 4;
+	if (l4_read_fixed64(r, "checksum") != l4_hash_bytes(bytes + L4_PARSER_HEADER, len - L4_PARSER_HEADER))
+		ereport(ERROR,
+				(errcode(sqlstate),
+				 errmsg("invalid parser value"),
+				 errdetail("Its checksum does not match its bytes.")));
+}
+
+/* Options of a stored parser, NULL none. */
+Jsonb *
+l4_parser_read_options(struct varlena *stored)
+{
+	L4Reader	r;
+
+	read_header(&r, VARDATA_ANY(stored), VARSIZE_ANY_EXHDR(stored), ERRCODE_DATA_CORRUPTED);
+	return read_options(&r);
+}
+
+/* The bytes of all marks under other masks: a mask keeps its name, not its number. */
+static const uint8 *
+new_marks(const L4Parser *parser, Jsonb *before)
+{
+	uint8	   *marks = palloc(256);
+	L4ParserOptions o;
+	int			from = 0;
+
+	l4_options_read(before, false, &o);
+	for (int i = 0; i < 256; i++)
+		marks[i] = i;
+	for (int i = 0; i < o.nmasks; i++)
+	{
+		int			to = 0;
+
+		if (o.masks[i].name == NULL)
+			continue;
+		for (int k = 0; k < parser->o.nmasks; k++)
+		{
+			if (parser->o.masks[k].name == NULL)
+				continue;
+			if (strcmp(parser->o.masks[k].name, o.masks[i].name) == 0)
+			{
+				marks[L4_USER_MARK_BASE + from] = L4_USER_MARK_BASE + to;
+				break;
+			}
+			to++;
+		}
+		from++;
+	}
+	return marks;
+}
+
+/*
+ * What was learnt, under other masks. All names of the old ones must be among
+ * the new ones, since templates hold them. Answers for messages that are no
+ * row are forgotten: they hold for the old masks.
+ */
+L4Parser *
+l4_parser_read_masked(struct varlena *stored, Jsonb *options, MemoryContext cxt)
+{
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	L4Reader	r;
+	Jsonb	   *before;
+	L4Parser   *parser;
+
+	read_header(&r, VARDATA_ANY(stored), VARSIZE_ANY_EXHDR(stored), ERRCODE_DATA_CORRUPTED);
+	before = read_options(&r);
+	parser = l4_parser_create(options, cxt);
+	if (parser->o.drain || r.start[1] != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("masks of a parser of algorithm drain cannot change")));
+	read_model(&r, &parser->model, new_marks(parser, before));
+	l4_map_reset(parser->model.seen);
+	MemoryContextSwitchTo(old);
+	return parser;
+}
+
+/* Decode bytes (without the varlena header). */
+L4Parser *
+l4_parser_read(const char *bytes, Size len, int sqlstate, MemoryContext cxt)
+{
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	L4Reader	r;
+	L4Parser   *parser;
+	Jsonb	   *options;
+
+	read_header(&r, bytes, len, sqlstate);
+	options = read_options(&r);
+	parser = l4_parser_create_as(options, cxt, false);
+	if (parser->o.drain != (r.start[1] != 0))
+		l4_read_failed(&r, "algorithm");
+	if (parser->o.drain)
+	{
+		read_seen(&r, parser->learnt, PG_INT32_MAX);
+		parser->drain = l4_drain_deserialize(&r, cxt);
+	}
+	else
+		read_model(&r, &parser->model, NULL);
+	MemoryContextSwitchTo(old);
+	return parser;
+}
+
+L4Parser *
+l4_parser_decode(struct varlena *stored, MemoryContext cxt)
+{
+	return l4_parser_read(VARDATA_ANY(stored), VARSIZE_ANY_EXHDR(stored), ERRCODE_DATA_CORRUPTED, cxt);
+}

@@ -1,0 +1,375 @@
+/*
+ * parser_sql.c
+ *		SQL side of the parser: type, aggregate, match, what is in it.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "base/args.h"
+#include "base/seen.h"
+#include "l4_compat.h"
+#include "miner/parser_cache.h"
+#include "miner/parser_int.h"
+
+PG_FUNCTION_INFO_V1(l4_parser_in);
+PG_FUNCTION_INFO_V1(l4_parser_out);
+PG_FUNCTION_INFO_V1(l4_parser_recv);
+PG_FUNCTION_INFO_V1(l4_parser_send);
+PG_FUNCTION_INFO_V1(l4_parser_train_trans);
+PG_FUNCTION_INFO_V1(l4_parser_train_final);
+PG_FUNCTION_INFO_V1(l4_parser_match_sql);
+PG_FUNCTION_INFO_V1(l4_parser_parameters_sql);
+PG_FUNCTION_INFO_V1(l4_parser_templates);
+PG_FUNCTION_INFO_V1(l4_mask);
+PG_FUNCTION_INFO_V1(l4_parser_new);
+PG_FUNCTION_INFO_V1(l4_parser_learn_sql);
+PG_FUNCTION_INFO_V1(l4_parser_events);
+PG_FUNCTION_INFO_V1(l4_parser_options);
+PG_FUNCTION_INFO_V1(l4_parser_masked);
+
+/* Decode, check, and encode again: only the canonical form is ever stored. */
+static struct varlena *
+canonical(const char *bytes, Size len, int sqlstate)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 parser", ALLOCSET_DEFAULT_SIZES);
+	struct varlena *result = l4_parser_encode(l4_parser_read(bytes, len, sqlstate, cxt));
+
+	MemoryContextDelete(cxt);
+	return result;
+}
+
+/* Text form: l4:hex digits of the bytes. */
+Datum
+l4_parser_in(PG_FUNCTION_ARGS)
+{
+	char	   *text = PG_GETARG_CSTRING(0);
+	Size		len = strlen(text);
+	char	   *bytes;
+
+	if (strncmp(text, "l4:", 3) != 0 || len % 2 != 1 ||
+		strspn(text + 3, "0123456789abcdef") != len - 3)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("invalid input syntax for type parser"),
+				 errdetail("A parser is written as l4: and an even number of the digits 0-9 and a-f.")));
+	bytes = palloc(len / 2);
+	hex_decode(text + 3, len - 3, bytes);
+	PG_RETURN_POINTER(canonical(bytes, (len - 3) / 2, ERRCODE_INVALID_TEXT_REPRESENTATION));
+}
+
+Datum
+l4_parser_out(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
+	Size		len = VARSIZE_ANY_EXHDR(value);
+	char	   *text;
+
+	if (len > (MaxAllocSize - 4) / 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("parser is too large for its text form"),
+				 errhint("Use the binary form: COPY ... WITH (FORMAT binary).")));
+	text = palloc(len * 2 + 4);
+	memcpy(text, "l4:", 3);
+	hex_encode(VARDATA_ANY(value), len, text + 3);
+	text[len * 2 + 3] = '\0';
+	PG_RETURN_CSTRING(text);
+}
+
+Datum
+l4_parser_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
+	Size		len = buf->len - buf->cursor;
+
+	PG_RETURN_POINTER(canonical(pq_getmsgbytes(buf, len), len, ERRCODE_INVALID_BINARY_REPRESENTATION));
+}
+
+Datum
+l4_parser_send(PG_FUNCTION_ARGS)
+{
+	struct varlena *value = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
+	StringInfoData buf;
+
+	pq_begintypsend(&buf);
+	pq_sendbytes(&buf, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
+}
+
+/* State of parser_train. */
+typedef struct ParserTrain
+{
+	L4Parser   *parser;
+	Jsonb	   *options;		/* of the first row, NULL none */
+} ParserTrain;
+
+/* parser_train(message [, options]) */
+Datum
+l4_parser_train_trans(PG_FUNCTION_ARGS)
+{
+	MemoryContext aggcontext;
+	ParserTrain *state;
+	Jsonb	   *options = NULL;
+	text	   *message;
+
+	if (!AggCheckCallContext(fcinfo, &aggcontext))
+		elog(ERROR, "l4_parser_train_trans called in non-aggregate context");
+	state = PG_ARGISNULL(0) ? NULL : (ParserTrain *) PG_GETARG_POINTER(0);
+	if (PG_NARGS() > 2 && !PG_ARGISNULL(2))
+		options = PG_GETARG_JSONB_P(2);
+	if (state && !l4_same_value(options, state->options))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("options of parser_train must be the same in all rows")));
+	if (PG_ARGISNULL(1))
+	{
+		if (state)
+			PG_RETURN_POINTER(state);
+		PG_RETURN_NULL();
+	}
+	message = PG_GETARG_TEXT_PP(1);
+	if (state == NULL)
+	{
+		MemoryContext cxt = AllocSetContextCreate(aggcontext, "l4 parser_train", ALLOCSET_DEFAULT_SIZES);
+
+		state = MemoryContextAllocZero(cxt, sizeof(ParserTrain));
+		if (options)
+			state->options = l4_keep_value(options, cxt);
+		state->parser = l4_parser_create(state->options, cxt);
+	}
+	l4_parser_learn(state->parser, 0, VARDATA_ANY(message), VARSIZE_ANY_EXHDR(message), 1);
+	PG_RETURN_POINTER(state);
+}
+
+Datum
+l4_parser_train_final(PG_FUNCTION_ARGS)
+{
+	if (!AggCheckCallContext(fcinfo, NULL))
+		elog(ERROR, "l4_parser_train_final called in non-aggregate context");
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_POINTER(l4_parser_encode(((ParserTrain *) PG_GETARG_POINTER(0))->parser));
+}
+
+Datum
+l4_parser_match_sql(PG_FUNCTION_ARGS)
+{
+	L4Parser   *parser = l4_parser_cached(fcinfo, 0);
+	text	   *message = PG_GETARG_TEXT_PP(1);
+	int32		event = l4_parser_match(parser, 0, VARDATA_ANY(message), VARSIZE_ANY_EXHDR(message));
+
+	if (event == 0)
+		PG_RETURN_NULL();
+	PG_RETURN_INT32(event);
+}
+
+Datum
+l4_parser_parameters_sql(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	L4Parser   *parser = l4_parser_cached(fcinfo, 0);
+	text	   *message = PG_GETARG_TEXT_PP(1);
+	const char *msg = VARDATA_ANY(message);
+	int			len = VARSIZE_ANY_EXHDR(message);
+	int32		event = l4_parser_match(parser, 0, msg, len);
+	L4Parameter *params;
+	int			n;
+
+	l4_init_materialized_srf(fcinfo);
+	n = event == 0 ? 0 : l4_parser_parameters(parser, event, msg, len, &params);
+	for (int i = 0; i < n; i++)
+	{
+		Datum		values[3];
+		bool		nulls[3] = {false, false, false};
+
+		values[0] = Int32GetDatum(i + 1);
+		values[1] = CStringGetTextDatum(params[i].mask);
+		values[2] = PointerGetDatum(cstring_to_text_with_len(params[i].value, params[i].len));
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+/* Events as rows: all with what they were merged into and their tags, or those that survive. */
+static void
+put_events(FunctionCallInfo fcinfo, bool all)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	L4Parser   *parser = l4_parser_cached(fcinfo, 0);
+	int32		n = l4_parser_nevents(parser);
+
+	l4_init_materialized_srf(fcinfo);
+	for (int32 id = 1; id <= n; id++)
+	{
+		Datum		values[5];
+		bool		nulls[5] = {false, false, false, false, false};
+		int32		into = l4_parser_resolve(parser, id);
+		int			column = 0;
+		char	   *template;
+
+		CHECK_FOR_INTERRUPTS();
+		if (into != id && !all)
+			continue;
+		template = l4_parser_template(parser, id, CurrentMemoryContext);
+		if (template == NULL && !all)
+			continue;
+		values[column++] = Int32GetDatum(id);
+		if (all)
+		{
+			nulls[column] = into == id;
+			values[column++] = Int32GetDatum(into);
+			values[column++] = Int32GetDatum(l4_parser_tag(parser, id));
+		}
+		nulls[column] = template == NULL;
+		values[column++] = template ? CStringGetTextDatum(template) : (Datum) 0;
+		values[column] = Int64GetDatum(l4_parser_occurrences(parser, id));
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		if (template)
+			pfree(template);
+	}
+}
+
+Datum
+l4_parser_templates(PG_FUNCTION_ARGS)
+{
+	put_events(fcinfo, false);
+	return (Datum) 0;
+}
+
+Datum
+l4_parser_events(PG_FUNCTION_ARGS)
+{
+	put_events(fcinfo, true);
+	return (Datum) 0;
+}
+
+/* Masks of l4.mask(), kept while the options stay the same. */
+typedef struct MaskCache
+{
+	MemoryContext cxt;
+	L4Parser   *parser;
+	Jsonb	   *options;
+} MaskCache;
+
+Datum
+l4_mask(PG_FUNCTION_ARGS)
+{
+	MaskCache  *cache = fcinfo->flinfo->fn_extra;
+	Jsonb	   *options = PG_ARGISNULL(1) ? NULL : PG_GETARG_JSONB_P(1);
+	text	   *line;
+	char	   *out;
+	int			len;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	line = PG_GETARG_TEXT_PP(0);
+	if (cache == NULL || !l4_same_value(options, cache->options))
+	{
+		MemoryContext cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 mask", ALLOCSET_DEFAULT_SIZES);
+		L4ParserOptions checked;
+
+		fcinfo->flinfo->fn_extra = NULL;
+		if (cache)
+			MemoryContextDelete(cache->cxt);
+		l4_options_read(options, true, &checked);
+		cache = MemoryContextAllocZero(cxt, sizeof(MaskCache));
+		cache->cxt = cxt;
+		if (options)
+			cache->options = l4_keep_value(options, cxt);
+		cache->parser = l4_parser_create(options, cxt);
+		cache->parser->scanner.max_text = PG_INT32_MAX;
+		fcinfo->flinfo->fn_extra = cache;
+	}
+	l4_parser_scan(cache->parser, VARDATA_ANY(line), VARSIZE_ANY_EXHDR(line), &cache->parser->shape);
+	out = l4_parser_print(cache->parser, cache->parser->shape.text, cache->parser->shape.len, &len);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(out, len));
+}
+
+/* An empty parser. */
+Datum
+l4_parser_new(PG_FUNCTION_ARGS)
+{
+	Jsonb	   *options = PG_ARGISNULL(0) ? NULL : PG_GETARG_JSONB_P(0);
+
+	PG_RETURN_POINTER(l4_parser_encode(l4_parser_create(options, CurrentMemoryContext)));
+}
+
+/* Options of a parser, NULL where it was given none. */
+Datum
+l4_parser_options(PG_FUNCTION_ARGS)
+{
+	Jsonb	   *options = l4_parser_read_options(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0)));
+
+	if (options == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_JSONB_P(options);
+}
+
+/* What a parser has learnt, under other masks. */
+Datum
+l4_parser_masked(PG_FUNCTION_ARGS)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 parser", ALLOCSET_DEFAULT_SIZES);
+	struct varlena *result;
+
+	result = l4_parser_encode(l4_parser_read_masked(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0)), PG_GETARG_JSONB_P(1), cxt));
+	MemoryContextDelete(cxt);
+	PG_RETURN_POINTER(result);
+}
+
+/* The elements of an array argument without NULLs; n of them. */
+static Datum *
+array_arg(FunctionCallInfo fcinfo, int argno, const char *name, Oid type, int16 typlen, bool byval, char align, int *n)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(argno);
+	Datum	   *values;
+
+	(void) l4_check_array(array, name);
+	deconstruct_array(array, type, typlen, byval, align, &values, NULL, n);
+	return values;
+}
+
+/* Learn messages[i] with tags[i], seen counts[i] times, in order. */
+Datum
+l4_parser_learn_sql(PG_FUNCTION_ARGS)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 parser", ALLOCSET_DEFAULT_SIZES);
+	L4Parser   *parser = l4_parser_decode(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0)), cxt);
+	int			ntags;
+	int			nmessages;
+	int			ncounts;
+	Datum	   *tags = array_arg(fcinfo, 1, "tags", INT4OID, 4, true, TYPALIGN_INT, &ntags);
+	Datum	   *messages = array_arg(fcinfo, 2, "messages", TEXTOID, -1, false, TYPALIGN_INT, &nmessages);
+	Datum	   *counts = array_arg(fcinfo, 3, "counts", INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &ncounts);
+	struct varlena *result;
+
+	if (ntags != nmessages || ncounts != nmessages)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("arrays of different lengths: %d tags, %d messages and %d counts",
+						ntags, nmessages, ncounts)));
+	for (int i = 0; i < nmessages; i++)
+	{
+		text	   *message = DatumGetTextPP(messages[i]);
+		int			tag = DatumGetInt32(tags[i]);
+		int64		count = DatumGetInt64(counts[i]);
+
+		CHECK_FOR_INTERRUPTS();
+		if (tag < 0 || count < 0 || (parser->drain && tag != 0))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("tags and counts must not be negative, and algorithm drain knows no tags")));
+		l4_parser_learn(parser, tag, VARDATA_ANY(message), VARSIZE_ANY_EXHDR(message), count);
+	}
+	result = l4_parser_encode(parser);
+	MemoryContextDelete(cxt);
+	PG_RETURN_POINTER(result);
+}

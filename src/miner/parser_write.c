@@ -1,0 +1,140 @@
+/*
+ * parser_write.c
+ *		Encoding a parser into bytes, see parser_int.h.
+ */
+#include "postgres.h"
+
+#include "miner/miner_int.h"
+#include "miner/parser_int.h"
+
+static void
+put_cols(StringInfo out, const L4Str *cols, int ncols)
+{
+	for (int c = 0; c < ncols; c++)
+		l4_put_uint(out, cols[c]);
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	uint64		x = ((const L4MapEntry *) a)->key;
+	uint64		y = ((const L4MapEntry *) b)->key;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Remembered hashes and their events, in order of hash: the same content is the same bytes. */
+static void
+write_seen(StringInfo out, L4Map *map)
+{
+	L4MapEntry *entries = palloc(Max(1, map->members) * sizeof(L4MapEntry));
+	L4MapEntry *entry;
+	l4_map_iterator it;
+	int			n = 0;
+
+	l4_map_start_iterate(map, &it);
+	while ((entry = l4_map_iterate(map, &it)) != NULL)
+		entries[n++] = *entry;
+	qsort(entries, n, sizeof(L4MapEntry), compare_keys);
+	l4_put_uint(out, n);
+	for (int i = 0; i < n; i++)
+	{
+		l4_put_fixed64(out, entries[i].key);
+		l4_put_uint(out, entries[i].value);
+	}
+	pfree(entries);
+}
+
+static void
+write_model(StringInfo out, const L4Model *m)
+{
+	l4_put_uint(out, m->nstrings - L4_STR_FIXED);
+	for (uint32 i = L4_STR_FIXED; i < m->nstrings; i++)
+		l4_put_bytes(out, m->strings[i].bytes, m->strings[i].len);
+	l4_put_uint(out, m->ngroups);
+	for (int i = 0; i < m->ngroups; i++)
+	{
+		l4_put_uint(out, m->groups[i].tag);
+		l4_put_uint(out, m->groups[i].ncols);
+		put_cols(out, m->groups[i].delims, m->groups[i].ncols);
+	}
+	l4_put_uint(out, m->nnodes);
+	for (int i = 1; i < m->nnodes; i++)
+	{
+		const L4GroupNode *n = &m->nodes[i];
+
+		l4_put_uint(out, n->group);
+		l4_put_uint(out, n->parent + 1);
+		l4_put_uint(out, n->value);
+		l4_put_uint(out, n->split + 1);
+	}
+	l4_put_uint(out, m->nevents);
+	for (int i = 1; i < m->nevents; i++)
+	{
+		l4_put_uint(out, m->events[i].merged_into);
+		l4_put_uint(out, m->events[i].tag);
+		l4_put_uint(out, m->events[i].template);
+		l4_put_uint(out, m->events[i].occurrences);
+	}
+	l4_put_uint(out, m->ntemplates);
+	for (int i = 0; i < m->ntemplates; i++)
+	{
+		const L4Template *t = &m->templates[i];
+
+		l4_put_uint(out, t->event);
+		if (t->event == 0)
+			continue;
+		l4_put_uint(out, t->node);
+		for (int k = 0; k < L4_CHAINS; k++)
+			l4_put_uint(out, t->keys[k]);
+		put_cols(out, t->cols, m->groups[m->nodes[t->node].group].ncols);
+	}
+	for (int i = 1; i < m->nnodes; i++)
+	{
+		const L4GroupNode *n = &m->nodes[i];
+		int			ncols = m->groups[n->group].ncols;
+
+		l4_put_uint(out, n->nrows);
+		for (int j = 0; j < n->nrows; j++)
+		{
+			const L4Row *row = &n->rows[j];
+			const L4Str *cols = m->templates[row->template].cols;
+			bool		same = memcmp(cols, row->cols, ncols * sizeof(L4Str)) == 0;
+
+			l4_put_uint(out, row->template);
+			l4_put_uint(out, (row->key != 0 ? ROW_SHAPE : 0) | (same ? ROW_AS_TEMPLATE : 0));
+			if (!same)
+				put_cols(out, row->cols, ncols);
+		}
+	}
+	write_seen(out, m->seen);
+}
+
+struct varlena *
+l4_parser_encode(L4Parser *parser)
+{
+	StringInfoData out;
+	uint64		sum;
+
+	initStringInfo(&out);
+	appendBinaryStringInfo(&out, "\0\0\0\0", VARHDRSZ);
+	appendStringInfoChar(&out, L4_PARSER_VERSION);
+	appendStringInfoChar(&out, parser->o.drain);
+	appendBinaryStringInfo(&out, "\0\0", 2);
+	l4_put_fixed64(&out, 0);
+	l4_put_uint(&out, parser->options ? strlen(parser->options) : 0);
+	if (parser->options)
+		appendStringInfoString(&out, parser->options);
+	if (parser->drain)
+	{
+		write_seen(&out, parser->learnt);
+		l4_drain_serialize(parser->drain, &out);
+	}
+	else
+		write_model(&out, &parser->model);
+	sum = l4_hash_bytes(out.data + VARHDRSZ + L4_PARSER_HEADER, out.len - VARHDRSZ - L4_PARSER_HEADER);
+	for (int i = 0; i < 8; i++)
+		out.data[VARHDRSZ + 4 + i] = (char) (sum >> (8 * i));
+	SET_VARSIZE(out.data, out.len);
+	return (struct varlena *) out.data;
+}
