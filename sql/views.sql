@@ -1,5 +1,7 @@
 -- The views on what ingest keeps, before there is anything, and their helpers.
 SET client_min_messages = warning;
+DROP EXTENSION IF EXISTS l4 CASCADE;  -- before there is anything
+CREATE EXTENSION l4;
 CREATE SCHEMA views;
 SET search_path = views;
 SELECT count(*) FROM l4.template;
