@@ -245,7 +245,7 @@ ISOLATION_OPTS = --inputdir=test/isolation --load-extension=l4 --encoding=UTF8 -
 
 TAP_TESTS = 1
 PROVE_TESTS ?= test/t/*.pl
-EXTRA_CLEAN = sql/l4--*.sql sql/install/87_rows.sql
+EXTRA_CLEAN = sql/l4--*.sql sql/install/87_rows.sql sql/install/87_rows.sql.new
 
 # What sets up a machine or a private server runs in a script of its own; none of it needs PGXS.
 SCRIPTED = help check demo score bench

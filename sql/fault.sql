@@ -47,7 +47,7 @@ UPDATE l4.fault SET leads_to = '{nobody}' WHERE name = 'a';
 SELECT name, problem FROM l4.fault_problem;
 UPDATE l4.fault SET leads_to = '{}' WHERE name = 'a';
 
--- a cycle over a shipped row is a warning: an update of the pack could make one, too
+-- a cycle over a shipped row is a warning: an update of l4 could make one, too
 INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy, leads_to)
 VALUES ('sym_c10d_collective_timeout', 'user', 'program', 'my own timeout', 'c', 'r', '{host_oom_kill}');
 SELECT name, problem FROM l4.fault_problem WHERE name LIKE 'sym_c10d_coll%';

@@ -232,8 +232,7 @@ COMMENT ON FUNCTION l4._check_condition(l4.fault_condition)
     IS 'true, or an error that says what is wrong with a condition';
 ALTER TABLE l4.fault_condition ADD CONSTRAINT fault_condition_check CHECK (l4._check_condition(fault_condition));
 
--- A fault that is matched here may be gone tomorrow (another pack), so the name is kept and nothing refers to
--- l4.fault.
+-- A fault that is matched here may be gone tomorrow (another l4), so the name is kept and nothing refers to l4.fault.
 CREATE TABLE l4.fault_match (
     job_id text NOT NULL,
     rank int NOT NULL,

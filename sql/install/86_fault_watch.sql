@@ -43,16 +43,11 @@ RETURN (
 COMMENT ON FUNCTION l4._fault_signatures()
     IS 'a number that changes with the signatures and templates of the active faults';
 
-CREATE FUNCTION l4._fault_example(event_id int, node text, source text, line_no bigint) RETURNS numeric
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN hashtextextended(concat_ws(E'\n', node, source, line_no), event_id);
-COMMENT ON FUNCTION l4._fault_example(int, text, text, bigint)
-    IS 'a number that changes with the first record of an event';
-
 CREATE FUNCTION l4._fault_examples(job_id text, events int4multirange) RETURNS numeric
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
-    SELECT COALESCE(sum(l4._fault_example(e.event_id, e.first_node, e.first_source, e.first_line_no)), 0)
+    SELECT coalesce(sum(hashtextextended(
+        concat_ws(E'\n', e.first_node, e.first_source, e.first_line_no), e.event_id)), 0)
     FROM l4._job_event AS e
     WHERE e.job_id = _fault_examples.job_id AND _fault_examples.events @> e.event_id);
 COMMENT ON FUNCTION l4._fault_examples(text, int4multirange)
@@ -102,9 +97,8 @@ BEGIN
         FROM l4._fault_template_scan(ARRAY(SELECT e.kept_id FROM event e)) AS t JOIN event e ON e.kept_id = t.event_id
     )
     SELECT array_agg(DISTINCT l.job_id) INTO fresh FROM line l;
-    UPDATE l4._fault_watch w SET events = e.events, examples = e.examples
-    FROM (SELECT j.job_id, range_agg(int4range(j.event_id, j.event_id, '[]')) AS events,
-            sum(l4._fault_example(j.event_id, j.first_node, j.first_source, j.first_line_no)) AS examples
+    UPDATE l4._fault_watch w SET events = e.events, examples = l4._fault_examples(w.job_id, e.events)
+    FROM (SELECT j.job_id, range_agg(int4range(j.event_id, j.event_id, '[]')) AS events
         FROM l4._job_event j WHERE j.job_id = ANY (fresh) GROUP BY 1) AS e
     WHERE w.job_id = e.job_id;
 END
