@@ -109,8 +109,9 @@ l4_regex_byte(L4RegexReader *r, unsigned char c)
 /* ---- reading ---- */
 
 /*
- * A run of bytes beyond ASCII, of which the first was read: characters or not,
- * that depends on the encoding, and so does what a quantifier behind it means.
+ * A run of bytes beyond ASCII, of which the first was read. Where characters
+ * begin depends on the encoding, and so does what a quantifier behind the run
+ * repeats.
  */
 L4RegexNode *
 l4_regex_run(L4RegexReader *r)
@@ -273,10 +274,7 @@ tells_digits(const L4RegexNode *set)
 	return n > 0 && n < 10;
 }
 
-/*
- * A class: "[" was read. What matters most is where it ends; members that are
- * not clear make it any character.
- */
+/* A class: "[" was read. With members that are not understood it is any character. */
 L4RegexNode *
 l4_regex_class(L4RegexReader *r)
 {

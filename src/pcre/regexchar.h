@@ -1,7 +1,6 @@
 /*
  * regexchar.h
- *		How far a pattern has been read, and the nodes that its single characters
- *		make.
+ *		Reads single characters of a pattern: what regextree.c and regexchar.c share.
  */
 #ifndef L4_REGEXCHAR_H
 #define L4_REGEXCHAR_H
@@ -23,7 +22,7 @@ typedef struct L4RegexReader
 	bool		quoted;			/* between \Q and \E */
 	L4RegexFlags flags;
 	bool		ever_caseless;
-	bool		tells_digits;	/* to it some digits are not like others, or may be not */
+	bool		tells_digits;	/* it may matter which digits a line has */
 } L4RegexReader;
 
 static inline bool

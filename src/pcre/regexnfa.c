@@ -3,9 +3,9 @@
  *		A nondeterministic automaton for a set of patterns.
  *
  * It is built from the trees of patterns, back to front, and matches at least
- * what they match. Where exactness would cost many states it is given up:
- * looks around are taken for true, high counts of repeats for any count, and
- * characters beyond ASCII are any run of their bytes.
+ * what they match. It matches more where exactness would cost many states:
+ * look-arounds count as true, high counts of a repeat as any count, and
+ * a character beyond ASCII as any run of such bytes.
  */
 #include "postgres.h"
 
@@ -16,13 +16,13 @@
 /* Instructions of one pattern. */
 #define PATTERN_MAX 1500
 
-/* An item is written out so many times at most; "x{20,}" is "x{16,}" here. */
+/* An item is written out this often at most: "x{20,}" becomes "x{16,}". */
 #define COPIES_MAX 16
 
 /* Optional copies behind the required ones; with more, any number may follow. */
 #define OPTIONAL_MAX 3
 
-/* Depth of the recursion over a tree; patterns of sane people have less. */
+/* Depth of the recursion over a tree. */
 #define NESTING_MAX 100
 
 typedef struct Compiler
@@ -194,7 +194,7 @@ has_unlimited(const L4RegexNode *node)
 	return false;
 }
 
-/* The item any number of times, then next. Repeats within would make too many states: then it is any text. */
+/* The item any number of times, then next. An item that is empty or repeats would make many states: it becomes any text. */
 static int
 compile_star(Compiler *c, const L4RegexNode *item, int next)
 {
@@ -330,9 +330,9 @@ takes_any_text(const L4RegexNode *node)
 }
 
 /*
- * The sequence without what any text in front satisfies: ".*x" is found
- * wherever "x" is, and so is "^.*x", on one line. It would otherwise be part
- * of every state.
+ * The sequence without a front that any text satisfies: ".*x" is found
+ * wherever "x" is, and so is "^.*x", on one line. Such a front would be in
+ * every state.
  */
 static const L4RegexNode *
 without_front(const L4RegexNode *tree, L4RegexNode *copy)

@@ -42,10 +42,9 @@ typedef struct L4Nfa
 extern L4Nfa *l4_nfa_create(void);
 
 /*
- * Add a pattern by its tree: whatever the tree matches, the automaton does.
- * False when it is not fit: too large, matches the empty text, or repeats
- * without limit what itself repeats so or may be empty. Such patterns can make PCRE2
- * give up, and that is to be told.
+ * Add a pattern by its tree: the automaton matches whatever the tree does.
+ * False when it is not fit: it may match the empty text, is nested too deeply,
+ * or has too many instructions.
  */
 extern bool l4_nfa_add(L4Nfa *nfa, const L4RegexNode *tree, int pattern);
 

@@ -2,9 +2,9 @@
  * regextree.c
  *		A regular expression as a tree, as far as it can be understood.
  *
- * A small reader of PCRE2's syntax. It is conservative: what it does not
- * know, it takes for any text, and what could make it misread the rest of the
- * pattern ("(*VERB)", flag xx, odd braces) ends it without an answer.
+ * A small reader of PCRE2's syntax. It is conservative: it takes what it does
+ * not know for any text, and gives up where it might misread the rest of the
+ * pattern ("(*VERB)", flag xx, odd braces).
  */
 #include "postgres.h"
 
@@ -144,7 +144,7 @@ read_group(L4RegexReader *r)
 	return l4_regex_node(L4_NODE_NOTHING);
 }
 
-/* A number of a quantifier; more than PCRE2 allows does not come. */
+/* A number of a quantifier. PCRE2 allows 65535 at most. */
 static int
 read_count(const unsigned char **p)
 {
@@ -200,7 +200,7 @@ read_quantifier(L4RegexReader *r, int *least, int *most)
 	return true;
 }
 
-/* What does not count, not even between an item and its quantifier. */
+/* Comments, \Q, \E, and white space under (?x): ignored, even between an item and its quantifier. */
 static void
 skip_ignored(L4RegexReader *r)
 {
