@@ -60,7 +60,7 @@ OBJS = \
 	src/ingest/ingest_sum.o \
 	src/ingest/ingest_unit_read.o \
 	src/ingest/ingest_unit_write.o \
-	src/lines/headmemo.o \
+	src/lines/prefixmemo.o \
 	src/lines/iterrule.o \
 	src/lines/level.o \
 	src/lines/lineformat.o \

@@ -17,7 +17,7 @@
 #include "utils/memutils.h"
 
 #include "base/ascii.h"
-#include "lines/headmemo.h"
+#include "lines/prefixmemo.h"
 #include "lines/lineformat.h"
 #include "lines/streamprefix.h"
 #include "lines/structured.h"

@@ -10,7 +10,7 @@
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 
-#include "lines/headmemo.h"
+#include "lines/prefixmemo.h"
 #include "lines/iterrule.h"
 #include "lines/rules.h"
 
@@ -92,18 +92,18 @@ names_a_digit(const char *p, int len)
 }
 
 /*
- * The part of a pattern that is about the header: "^…(?<message>….*)$" without
+ * The part of a pattern that is about the prefix: "^…(?<message>….*)$" without
  * its ".*)$". NULL for patterns of another form.
  */
 static L4Regex *
-compile_header(const char *p, int len, MemoryContext cxt)
+compile_prefix(const char *p, int len, MemoryContext cxt)
 {
 	static const char tail[] = ".*)$";
 	const char *message = NULL;
 	int			depth = 0;
 	bool		class = false;
 	bool		bar = false;	/* an alternative of the open group at depth 1 */
-	char	   *header;
+	char	   *prefix;
 
 	if (len < 5 || memcmp(p + len - 4, tail, 4) != 0 || p[0] != '^')
 		return NULL;
@@ -133,10 +133,10 @@ compile_header(const char *p, int len, MemoryContext cxt)
 	/* what is cut off must belong to the group message, to all of it */
 	if (depth != 1 || class || bar || strncmp(message, "(?<message>", 11) != 0)
 		return NULL;
-	header = palloc(len);
-	memcpy(header, p, len - 4);
-	header[len - 4] = ')';
-	return l4_regex_compile(header, len - 3, L4_REGEX_NO_JIT, cxt);
+	prefix = palloc(len);
+	memcpy(prefix, p, len - 4);
+	prefix[len - 4] = ')';
+	return l4_regex_compile(prefix, len - 3, L4_REGEX_NO_JIT, cxt);
 }
 
 static void
@@ -149,7 +149,7 @@ compile_format(L4Format *format, JsonbContainer *object, MemoryContext cxt)
 	format->re = get_signature(object, cxt);
 	if (get_string(object, "signature", &value, &len))
 	{
-		format->header = compile_header(value, len, cxt);
+		format->prefix = compile_prefix(value, len, cxt);
 		format->to_the_end = len > 4 && memcmp(value + len - 4, ".*)$", 4) == 0;
 		format->digits_alike = !names_a_digit(value, len);
 	}

@@ -1,6 +1,6 @@
 /*
  * rules.h
- *		The rules about lines, compiled: how a header looks, what reports an
+ *		The rules about lines, compiled: how a prefix looks, what reports an
  *		iteration. Made from the jsonb that l4._ruleset() returns.
  */
 #ifndef L4_RULES_H
@@ -46,9 +46,9 @@ typedef struct L4Format
 	int			id;				/* line_format.rule_id */
 	L4Regex    *re;
 	int16		group[L4_NFIELDS];	/* number of the group, 0 when the format has none */
-	bool		launcher;		/* says who wrote (rank, host, pid, stream) and has no level: what follows has a header of its own */
+	bool		launcher;		/* says who wrote (rank, host, pid, stream) and has no level: what follows has a prefix of its own */
 	L4TsFormat *ts;				/* NULL when the format has no time stamp */
-	L4Regex    *header;			/* the pattern without the .*)$ at its end, NULL when it ends in another way; groups have the same numbers */
+	L4Regex    *prefix;			/* the pattern without the .*)$ at its end, NULL when it ends in another way; groups have the same numbers */
 	bool		to_the_end;		/* the message ends with the line, however long that is */
 	bool		digits_alike;	/* the pattern does not tell one digit from another */
 } L4Format;
@@ -74,7 +74,7 @@ typedef struct L4Rules
 	int		   *by_byte[256];	/* numbers of the formats that may match a line with this first byte, in order; -1 ends */
 	int			niters;			/* in order of priority */
 	L4IterRule *iters;
-	struct L4HeaderMemo *memo;
+	struct L4PrefixMemo *memo;
 	MemoryContext cxt;
 	int			pins;
 } L4Rules;

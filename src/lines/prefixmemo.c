@@ -1,5 +1,5 @@
 /*
- * headmemo.c
+ * prefixmemo.c
  *		Remembers which format the start of a line has.
  *
  * Headers repeat but for their digits. So the first bytes of a line, digits
@@ -7,7 +7,7 @@
  * fields are, and no regular expression runs. This is a memo, not a guess: an
  * entry is made only when it is certain that every line that starts so gets
  * the same answer. That is what partial matching tells: a format that fails
- * (or a header that ends) without looking at the end of the given bytes does
+ * (or a prefix that ends) without looking at the end of the given bytes does
  * so whatever follows. And the formats must not tell digits apart, which is
  * read off their text.
  */
@@ -16,7 +16,7 @@
 #include "mb/pg_wchar.h"
 
 #include "base/foldmemo.h"
-#include "lines/headmemo.h"
+#include "lines/prefixmemo.h"
 #include "lines/lineformat.h"
 
 /* Bytes of a line that a key may have, in steps of eight. */
@@ -34,24 +34,24 @@ typedef struct KnownPrefix
 	L4Fields	fields;
 } KnownPrefix;
 
-struct L4HeaderMemo
+struct L4PrefixMemo
 {
 	L4FoldMemo *lines;
 	uint32		lengths;		/* bit i: keys of starts of 8 * i bytes exist */
 	uint8		last[256];		/* the i of the last one found, by first byte: the next line mostly starts alike */
 };
 
-L4HeaderMemo *
+L4PrefixMemo *
 l4_memo_create(MemoryContext cxt)
 {
-	L4HeaderMemo *memo = MemoryContextAllocZero(cxt, sizeof(L4HeaderMemo));
+	L4PrefixMemo *memo = MemoryContextAllocZero(cxt, sizeof(L4PrefixMemo));
 
 	memo->lines = l4_foldmemo_create(L4_MEMO_PLACES, L4_MEMO_COST, false, cxt);
 	return memo;
 }
 
 int
-l4_memo_find(L4HeaderMemo *memo, const char *p, int len, const L4Fields **fields)
+l4_memo_find(L4PrefixMemo *memo, const char *p, int len, const L4Fields **fields)
 {
 	const KnownPrefix *known = NULL;
 	uint8		none = 0;
@@ -97,13 +97,13 @@ certain_length(L4Rules *rules, const char *p, int len, int format)
 		const L4Format *f = &rules->formats[*list];
 		bool		found = *list == format;
 
-		if (!f->digits_alike || (found && f->header == NULL))
+		if (!f->digits_alike || (found && f->prefix == NULL))
 			return 0;
 		for (;; n += 8)
 		{
 			if (n > Min(len, L4_MEMO_KEY))
 				return 0;
-			if (found ? l4_regex_exec_prefix(f->header, p, whole_characters(p, n)) > 0 :
+			if (found ? l4_regex_exec_prefix(f->prefix, p, whole_characters(p, n)) > 0 :
 				l4_regex_exec_prefix(f->re, p, whole_characters(p, n)) == 0)
 				break;
 		}
@@ -151,7 +151,7 @@ l4_memo_fields(const L4Format *format, L4Regex *re, const char *p, L4Fields *fie
 }
 
 static void
-add_entry(L4HeaderMemo *memo, const char *p, int len, int kind, int format, const L4Format *f, L4Regex *matched)
+add_entry(L4PrefixMemo *memo, const char *p, int len, int kind, int format, const L4Format *f, L4Regex *matched)
 {
 	char	   *key;
 	KnownPrefix	   *known = l4_foldmemo_add(memo->lines, p, len, kind, sizeof(KnownPrefix), &key);
@@ -168,7 +168,7 @@ add_entry(L4HeaderMemo *memo, const char *p, int len, int kind, int format, cons
 }
 
 void
-l4_memo_learn(L4HeaderMemo *memo, L4Rules *rules, const char *p, int len, int format)
+l4_memo_learn(L4PrefixMemo *memo, L4Rules *rules, const char *p, int len, int format)
 {
 	const L4Format *f = format >= 0 ? &rules->formats[format] : NULL;
 	int			n;
@@ -179,7 +179,7 @@ l4_memo_learn(L4HeaderMemo *memo, L4Rules *rules, const char *p, int len, int fo
 
 	/* the fields of a whole line are those of the match that the caller has just made */
 	if (n > 0)
-		add_entry(memo, p, n, START_OF_LINE, format, f, f != NULL ? f->header : NULL);
+		add_entry(memo, p, n, START_OF_LINE, format, f, f != NULL ? f->prefix : NULL);
 	else if (len < L4_MEMO_KEY && digits_do_not_matter(rules, p, len, format))
 		add_entry(memo, p, len, WHOLE_LINE, format, f, f != NULL ? f->re : NULL);
 }
