@@ -2,6 +2,8 @@
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE EXTENSION IF NOT EXISTS l4;
+CREATE FUNCTION pg_temp.parser_learn(parser l4.parser, tags integer[], messages text[], counts bigint[]) RETURNS l4.parser
+LANGUAGE c STRICT AS '$libdir/l4', 'l4_parser_learn_sql';
 CREATE SCHEMA damaged;
 SET search_path = damaged;
 CREATE TABLE lines (job_id text, node text, source text, line_no bigint, ts timestamptz, line text, PRIMARY KEY (job_id, node, source, line_no));
@@ -151,13 +153,13 @@ SELECT note, failure('SELECT hold($1), l4._ingest_store(ARRAY[s.stream_id], ARRA
     (9, 'rows of a form that is none', '02 01 00'),
     (10, 'rows that nobody compressed', '01 01 00')) AS t(o, note, rows) ORDER BY o;
 -- events from a number on that is none
-SELECT event_id, template FROM l4._ingest_events(l4._parser_learn(l4._parser_new(), ARRAY[0], ARRAY['one line'], ARRAY[1]), decode(repeat('00', 14), 'hex'), -1000);
+SELECT event_id, template FROM l4._ingest_events(pg_temp.parser_learn(l4._parser_new(), ARRAY[0], ARRAY['one line'], ARRAY[1]), decode(repeat('00', 14), 'hex'), -1000);
 SELECT count(*) FROM l4._ingest_events(l4._parser_new(), decode(repeat('00', 14), 'hex'), 2147483647);
-SELECT occurrences FROM l4._parser_events(l4._parser_learn(l4._parser_new(), ARRAY[0, 0], ARRAY['one line', 'one line'], ARRAY[9223372036854775807, 9223372036854775807]));
+SELECT occurrences FROM l4._parser_events(pg_temp.parser_learn(l4._parser_new(), ARRAY[0, 0], ARRAY['one line', 'one line'], ARRAY[9223372036854775807, 9223372036854775807]));
 -- words of events that are none, and of an algorithm without
 SELECT * FROM l4._ingest_words(l4._parser_new(), ARRAY[0], ARRAY['one line']);
-SELECT * FROM l4._ingest_words(l4._parser_learn(l4._parser_new(), ARRAY[0], ARRAY['one line'], ARRAY[1]), ARRAY[2], ARRAY['one line']);
-SELECT * FROM l4._ingest_words(l4._parser_learn(l4._parser_new('{"algorithm": "drain"}'), ARRAY[0], ARRAY['one line'], ARRAY[1]), ARRAY[1], ARRAY['one line']);
+SELECT * FROM l4._ingest_words(pg_temp.parser_learn(l4._parser_new(), ARRAY[0], ARRAY['one line'], ARRAY[1]), ARRAY[2], ARRAY['one line']);
+SELECT * FROM l4._ingest_words(pg_temp.parser_learn(l4._parser_new('{"algorithm": "drain"}'), ARRAY[0], ARRAY['one line'], ARRAY[1]), ARRAY[1], ARRAY['one line']);
 SELECT * FROM l4._unpack_values(NULL, NULL, NULL, NULL, NULL, NULL, '{1}', '{1}', NULL, NULL, NULL, NULL);
 -- a few bytes that would take gigabytes: rows, rows and columns, what is compressed, members; and members of what has none
 SELECT note, failure('SELECT count(x::text) FROM l4._unpack($1) AS x(a int)', decode(replace(bytes, ' ', ''), 'hex')) FROM (VALUES

@@ -1,6 +1,8 @@
 -- Algorithm drain gives the clusters of Drain3 (version of February 2025): ids, sizes and templates, here as number and MD5.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS l4;
+CREATE FUNCTION pg_temp.parser_learn(parser l4.parser, tags integer[], messages text[], counts bigint[]) RETURNS l4.parser
+LANGUAGE c STRICT AS '$libdir/l4', 'l4_parser_learn_sql';
 CREATE TEMP TABLE line AS
 WITH word AS (
 	SELECT ARRAY['job', 'rank', '7', 'loss=0.5', 'node-3', 'error:', 'of', '10.0.0.9', '<*>', 'step', 'é', U&'x\0663', 'a_b', 'k:v::w', '', U&'\00A0', '0x1f', '-12'] AS w)
@@ -33,7 +35,7 @@ FROM config JOIN trained USING (no), l4.parser_templates(p) GROUP BY no, cluster
 -- a stored parser goes on as if it had never been stored: learn half, keep, learn the other half
 CREATE TEMP TABLE half AS
 SELECT no, l4.parser_train(l, options ORDER BY i) AS p FROM line, config WHERE i < 1500 GROUP BY no;
-SELECT no, l4._parser_learn(half.p, tags, lines, counts)::text = trained.p::text AS same
+SELECT no, pg_temp.parser_learn(half.p, tags, lines, counts)::text = trained.p::text AS same
 FROM half JOIN trained USING (no),
 	(SELECT array_agg(0) AS tags, array_agg(l ORDER BY i) AS lines, array_agg(1::bigint) AS counts FROM line WHERE i >= 1500) AS rest
 ORDER BY no;

@@ -1,6 +1,8 @@
 -- The template miner: what it learns, what it answers, what varies, and that order and storage do not change it.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS l4;
+CREATE FUNCTION pg_temp.parser_learn(parser l4.parser, tags integer[], messages text[], counts bigint[]) RETURNS l4.parser
+LANGUAGE c STRICT AS '$libdir/l4', 'l4_parser_learn_sql';
 CREATE TABLE parser_log (k int, line text);
 INSERT INTO parser_log SELECT row_number() OVER (), x FROM unnest(ARRAY[
 	'Rank 3 joined from 10.0.0.7:29500 after 12.5 ms',
@@ -40,14 +42,14 @@ SELECT template FROM l4.parser_templates((SELECT l4.parser_train(x) FROM unnest(
 SELECT template FROM l4.parser_templates((SELECT l4.parser_train(x) FROM unnest(ARRAY['backend=nccl was chosen for all of the process groups', 'backend=gloo was chosen for all of the process groups']) x));
 
 -- what is learnt does not depend on how it came in: in one go, in batches, stored between, or as distinct shapes with counts
-WITH whole AS (SELECT l4._parser_learn(l4._parser_new(), array_agg(0 ORDER BY k), array_agg(line ORDER BY k), array_agg(1::bigint ORDER BY k)) AS p FROM parser_words),
-	first AS (SELECT l4._parser_learn(l4._parser_new(), array_agg(0 ORDER BY k), array_agg(line ORDER BY k), array_agg(1::bigint ORDER BY k)) AS p FROM parser_words WHERE k <= 17),
-	second AS (SELECT l4._parser_learn((SELECT p FROM first), array_agg(0 ORDER BY k), array_agg(line ORDER BY k), array_agg(1::bigint ORDER BY k)) AS p FROM parser_words WHERE k > 17)
+WITH whole AS (SELECT pg_temp.parser_learn(l4._parser_new(), array_agg(0 ORDER BY k), array_agg(line ORDER BY k), array_agg(1::bigint ORDER BY k)) AS p FROM parser_words),
+	first AS (SELECT pg_temp.parser_learn(l4._parser_new(), array_agg(0 ORDER BY k), array_agg(line ORDER BY k), array_agg(1::bigint ORDER BY k)) AS p FROM parser_words WHERE k <= 17),
+	second AS (SELECT pg_temp.parser_learn((SELECT p FROM first), array_agg(0 ORDER BY k), array_agg(line ORDER BY k), array_agg(1::bigint ORDER BY k)) AS p FROM parser_words WHERE k > 17)
 SELECT (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events(whole.p) e) = (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events(second.p) e) AS batches,
 	(SELECT string_agg(e::text, ' ') FROM l4.parser_templates(whole.p) e) = (SELECT string_agg(e::text, ' ') FROM l4.parser_templates((SELECT l4.parser_train(line ORDER BY k) FROM parser_words)) e) AS aggregate
 FROM whole, second;
 -- tags keep events apart
-SELECT event_id, merged_into, tag, template, occurrences FROM l4._parser_events(l4._parser_learn(l4._parser_new(), '{2,4,2}', ARRAY['link 1 down', 'link 2 down', 'link 3 down'], '{5,1,7}')) ORDER BY 1;
+SELECT event_id, merged_into, tag, template, occurrences FROM l4._parser_events(pg_temp.parser_learn(l4._parser_new(), '{2,4,2}', ARRAY['link 1 down', 'link 2 down', 'link 3 down'], '{5,1,7}')) ORDER BY 1;
 
 -- text form and binary form are the same parser
 SELECT p::text::l4.parser::text = p::text AS round_trip, l4.parser_match(p::text::l4.parser, 'loss: 7') FROM parser_kept;
@@ -83,7 +85,7 @@ SELECT g AS k, string_agg(translate(((g * 7919 + i * i * 104729) % 997)::text, '
 CREATE TABLE parser_split AS SELECT l4.parser_train(line ORDER BY k) AS p FROM parser_many;
 SELECT count(*) > 1000 AS many, count(*) FILTER (WHERE l4.parser_match(p, line) IS NULL) AS lost FROM parser_split, parser_many;
 SELECT p::text::l4.parser::text = p::text AS round_trip FROM parser_split;
-SELECT (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events(l4._parser_learn(p, '{0,0}', '{brand new words here,and more}', '{1,1}')) e)
+SELECT (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events(pg_temp.parser_learn(p, '{0,0}', '{brand new words here,and more}', '{1,1}')) e)
 	= (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events((SELECT l4.parser_train(line ORDER BY k)
 		FROM (SELECT * FROM parser_many UNION ALL VALUES (3000, 'brand new words here'), (3001, 'and more')) s)) e) AS same_as_in_one_go FROM parser_split;
 DROP TABLE parser_many, parser_split;
