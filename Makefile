@@ -227,7 +227,8 @@ REGRESS = \
 	fault_form \
 	packs \
 	diagnose_jobs \
-	diagnose_ranks
+	diagnose_ranks \
+	evidence
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale
 

@@ -1,0 +1,98 @@
+-- One minimal job for each kind of evidence: node n2 of six does what the kind is about, and the kind names n2 first.
+-- A failing row names the kind. What the kinds say in words is tested in diagnose_jobs.
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+CREATE EXTENSION IF NOT EXISTS l4;
+CREATE SCHEMA evidence;
+SET search_path = evidence;
+SELECT l4.create_log_table('evidence.logs');
+
+-- A job of six nodes that trains 40 iterations; as a baseline it gets through, else it stands at an iteration.
+CREATE PROCEDURE job(job_id text, upto int DEFAULT 40)
+LANGUAGE sql AS $$
+    INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
+    SELECT job.job_id, 'n' || n, '', n, row_number() OVER (PARTITION BY n ORDER BY l.at),
+        '2026-05-01 10:00:00+00'::timestamptz + (l.at + n * 0.001) * interval '1 s', l.line
+    FROM generate_series(0, 5) AS n
+    CROSS JOIN LATERAL (
+        SELECT 0 AS at, 'INFO:dist:initializing process group for rank ' || n AS line
+        UNION ALL SELECT 1, 'INFO:data:building datasets, 64 shards'
+        UNION ALL SELECT 2, 'INFO:train:training starts'
+        UNION ALL SELECT 2.6 + i, format('DEBUG:train:forward step took %s ms', 300 + 7 * i % 5)
+        FROM generate_series(1, upto) AS i
+        UNION ALL SELECT 3 + i, format('INFO:train:iteration %s/40 | elapsed time per iteration (ms): 1000.0', i)
+        FROM generate_series(1, upto) AS i
+        UNION ALL SELECT 44, 'INFO:train:training finished after 40 iterations' WHERE upto = 40
+        UNION ALL SELECT 45, 'INFO:train:shutting down' WHERE upto = 40) AS l;
+$$;
+CREATE PROCEDURE say(job_id text, nodes int[], at float8, line text)
+LANGUAGE sql AS $$
+    INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
+    SELECT say.job_id, 'n' || n, '', n,
+        (SELECT coalesce(max(x.line_no), 0) + 1 FROM logs AS x WHERE x.job_id = say.job_id AND x.node = 'n' || n),
+        '2026-05-01 10:00:00+00'::timestamptz + (say.at + n * 0.01) * interval '1 s', say.line
+    FROM unnest(say.nodes) AS n;
+$$;
+
+CALL job('good-1');
+CALL job('good-2');
+-- accused: the others name it
+CALL job('accused', 20);
+CALL say('accused', '{0,1,3,4,5}', 24, 'ERROR:comm:RuntimeError: Connection closed by rank 2');
+-- unique: an error that it alone has
+CALL job('unique', 20);
+CALL say('unique', '{2}', 23.5, 'ERROR:train:RuntimeError: a tensor is broken');
+CALL say('unique', '{0,1,3,4,5}', 24, 'ERROR:comm:RuntimeError: Connection closed by peer');
+-- exit: its process ends with another status
+CALL job('exit', 20);
+CALL say('exit', '{0,1,3,4,5}', 24, 'ERROR:agent:worker failed (exitcode: 1)');
+CALL say('exit', '{2}', 24, 'ERROR:agent:worker failed (exitcode: -9)');
+-- silent: it does not report what the others report
+CALL job('silent', 20);
+CALL say('silent', '{0,1,3,4,5}', 40, 'ERROR:comm:RuntimeError: Timed out waiting for the barrier');
+-- lag: its last iteration is behind
+CALL job('lag', 20);
+DELETE FROM logs WHERE job_id = 'lag' AND node = 'n2' AND line ~ 'iteration (19|20)/';
+CALL say('lag', '{0,1,2,3,4,5}', 40, 'ERROR:comm:RuntimeError: Timed out waiting for the barrier');
+-- edge: it is silent between ranks that wait to receive and ranks that wait to send
+CALL job('edge', 20);
+CALL say('edge', '{0,1,5}', 40, 'RuntimeError: [gloo/unbound_buffer.cc:81] Timed out waiting 15000ms for recv operation to complete');
+CALL say('edge', '{3,4}', 40, 'RuntimeError: [gloo/unbound_buffer.cc:133] Timed out waiting 15000ms for send operation to complete');
+-- drift: it says another value than all nodes of good jobs
+CALL job('drift', 20);
+UPDATE logs SET line = replace(line, '64', '63') WHERE job_id = 'drift' AND node = 'n2';
+CALL say('drift', '{0,1,2,3,4,5}', 24, 'ERROR:train:RuntimeError: sizes differ');
+-- step_time: slow from iteration 16 on, and its own step takes longest
+CALL job('step_time', 30);
+UPDATE logs SET ts = ts + 4 * greatest(0, substring(line FROM 'iteration (\d+)')::int - 15) * interval '1 s',
+    line = replace(line, '1000.0', CASE WHEN substring(line FROM 'iteration (\d+)')::int > 15 THEN '5000.0' ELSE '1000.0' END)
+WHERE job_id = 'step_time' AND line ~ 'iteration';
+UPDATE logs SET ts = ts + 4 * (line_no / 2 - 17) * interval '1 s',
+    line = CASE node WHEN 'n2' THEN 'DEBUG:train:forward step took 4300 ms' ELSE line END
+WHERE job_id = 'step_time' AND line ~ 'forward' AND line_no > 34;
+-- late: the same, and it reports each iteration after the others
+CALL job('late', 30);
+UPDATE logs SET ts = ts + (4 * greatest(0, substring(line FROM 'iteration (\d+)')::int - 15)
+        + CASE WHEN node = 'n2' AND substring(line FROM 'iteration (\d+)')::int > 15 THEN 0.8 ELSE 0 END) * interval '1 s',
+    line = replace(line, '1000.0', CASE WHEN substring(line FROM 'iteration (\d+)')::int > 15 THEN '5000.0' ELSE '1000.0' END)
+WHERE job_id = 'late' AND line ~ 'iteration';
+DELETE FROM logs WHERE job_id = 'late' AND line ~ 'forward';
+
+CALL l4.ingest('evidence.logs');
+UPDATE l4.job SET settings = 'evidence', expected_nodes = 6,
+    status = CASE WHEN job_id LIKE 'good-%' THEN 'succeeded' ELSE 'failed' END
+WHERE job_id IN (SELECT DISTINCT l.job_id FROM logs AS l);
+
+CREATE TABLE kind AS SELECT k.kind, d.symptom
+FROM unnest('{accused,unique,exit,silent,lag,edge,drift,step_time,late}'::text[]) AS k(kind)
+CROSS JOIN LATERAL l4.diagnose(k.kind) AS d;
+SELECT k.kind, k.symptom, (SELECT e.node FROM l4.evidence AS e WHERE e.job_id = k.kind AND e.kind = k.kind
+        ORDER BY e.value DESC, e.node LIMIT 1) AS named_first,
+    (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = k.kind AND s.rank = 1) AS suspect
+FROM kind AS k ORDER BY k.kind;
+-- none of them says anything of a good job
+SELECT status FROM l4.diagnose('good-2');
+SELECT kind, node FROM l4.evidence WHERE job_id = 'good-2' AND value > 0 AND kind IN (SELECT k.kind FROM kind AS k);
+
+SELECT count(l4.forget_job(job_id)) AS forgotten FROM l4.job WHERE settings = 'evidence';
+DROP SCHEMA evidence CASCADE;
