@@ -4,6 +4,8 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use lib 'test/lib';
+use SameRows;
 use IPC::Run qw(start finish);
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -23,14 +25,11 @@ SELECT 'job-' || j, 'node-' || n, i, '2000-01-01'::timestamptz + make_interval(s
 FROM generate_series(1, 4) j, generate_series(1, 4) n, generate_series(1, 10000) i;
 };
 my $counts = q{SELECT count(*), count(DISTINCT (job_id, node, line_no)) FROM l4.event_line};
-my $digest = q{
-SELECT (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4.event_line x WHERE job_id <= 'job-4'),
-       (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4.event_count x WHERE job_id <= 'job-4'),
-       (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM l4.iteration x WHERE job_id <= 'job-4'),
-       (SELECT md5(string_agg(x::text, ',' ORDER BY x::text)) FROM (
-           SELECT j.job_id, l4._survivor(e.event_id, e.merged_into), sum(j.occurrences), min(j.first_ts), max(j.last_ts),
-               (array_agg((j.first_node, j.first_source, j.first_line_no, j.example)::text ORDER BY j.example_ts, j.first_node COLLATE "C", j.first_source COLLATE "C", j.first_line_no))[1]
-           FROM l4._job_event j JOIN l4._event e USING (event_id) WHERE j.job_id <= 'job-4' GROUP BY 1, 2) x)};
+my @kept = ((map { "SELECT * FROM l4.$_ WHERE job_id <= 'job-4'" } 'event_line', 'event_count', 'iteration'), q{
+	SELECT j.job_id, l4._survivor(e.event_id, e.merged_into), sum(j.occurrences), min(j.first_ts), max(j.last_ts),
+		(array_agg((j.first_node, j.first_source, j.first_line_no, j.example)::text
+			ORDER BY j.example_ts, j.first_node COLLATE "C", j.first_source COLLATE "C", j.first_line_no))[1]
+	FROM l4._job_event j JOIN l4._event e USING (event_id) WHERE j.job_id <= 'job-4' GROUP BY 1, 2});
 
 sub fresh
 {
@@ -45,7 +44,6 @@ $node->safe_psql('filled', 'VACUUM (FREEZE, ANALYZE)');
 
 fresh('whole');
 $node->safe_psql('whole', q{CALL l4.ingest('logs', batch_lines => 10000)});
-my $expected = $node->safe_psql('whole', $digest);
 my $lines = 4 * 4 * 10000;
 is($node->safe_psql('whole', $counts), "$lines|$lines", 'every line once');
 
@@ -73,7 +71,7 @@ SKIP:
 	my ($all, $different) = split /\|/, $node->safe_psql('no_room', $counts);
 	ok($all > 0 && $all < 2 * $lines && $all == $different, "what was committed before stays: $all lines");
 	is($node->safe_psql('no_room', q{CALL l4.ingest('logs', batch_lines => 10000); SELECT count(*) FROM l4.event_line}), 2 * $lines, 'with room again, it goes on');
-	is($node->safe_psql('no_room', $digest), $expected, 'to the same result');
+	same_rows([ $node, 'no_room' ], [ $node, 'whole' ], 'to the same result', @kept);
 }
 
 # temporary files may be limited, too: a source without an index is copied

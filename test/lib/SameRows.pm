@@ -1,0 +1,44 @@
+# Whether statements give the same rows in two databases. Compared by digest, since there may be a million rows; where
+# they differ the test prints the first rows that one of the two lacks.
+package SameRows;
+use strict;
+use warnings;
+use Exporter 'import';
+use Test::More;
+our @EXPORT = ('same_rows');
+
+# same_rows([ NODE, DATABASE ], [ NODE, DATABASE as it should be ], NAME, STATEMENT...)
+sub same_rows
+{
+	my ($got, $expected, $name, @statements) = @_;
+	my @lines;
+	foreach my $statement (@statements)
+	{
+		my $digest = "SELECT count(*), md5(string_agg(x::text, ',' ORDER BY x::text COLLATE \"C\")) FROM ($statement) AS x";
+		next if $got->[0]->safe_psql($got->[1], $digest) eq $expected->[0]->safe_psql($expected->[1], $digest);
+		my ($here, $there) = map { rows($_, $statement) } $got, $expected;
+		push @lines, "of: $statement", first_rows('too much: ', $here, $there), first_rows('missing:  ', $there, $here);
+	}
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	ok(!@lines, $name) or diag(join "\n", @lines);
+	return;
+}
+
+# each row and how often it comes
+sub rows
+{
+	my ($place, $statement) = @_;
+	my %n;
+	$n{$_}++ foreach split /\n/, $place->[0]->safe_psql($place->[1], "SELECT quote_literal(x::text) FROM ($statement) AS x");
+	return \%n;
+}
+
+sub first_rows
+{
+	my ($title, $some, $other) = @_;
+	my @differ = grep { $some->{$_} > ($other->{$_} // 0) } sort keys %$some;
+	my $n = @differ < 3 ? @differ : 3;
+	return map { $title . substr($_, 0, 500) } @differ[ 0 .. $n - 1 ];
+}
+
+1;
