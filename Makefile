@@ -45,6 +45,7 @@ OBJS = \
 	src/ingest/ingest_iter.o \
 	src/ingest/ingest_learn.o \
 	src/ingest/ingest_pack.o \
+	src/ingest/ingest_piece.o \
 	src/ingest/ingest_params.o \
 	src/ingest/ingest_parcel.o \
 	src/ingest/ingest_parse.o \
@@ -212,6 +213,7 @@ REGRESS = \
 	open_records \
 	cuts \
 	reentry \
+	ingest_edges \
 	stream_prefix \
 	event_words \
 	packed \
@@ -237,6 +239,7 @@ ISOLATION = \
 	ingest_same_job \
 	ingest_other_job \
 	ingest_readers \
+	ingest_serializable \
 	forget_while_ingest \
 	forget_while_match \
 	diagnose_twice \

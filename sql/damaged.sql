@@ -14,12 +14,14 @@ SELECT 'damaged-1', 'n', '', i, '2026-03-01 10:00:00+00'::timestamptz + i * inte
         WHEN 3 THEN E'Traceback (most recent call last):\n  File "a.py", line 5, in f\nValueError: ' || i ELSE 'loading data from shard-' || i || '.bin' END
 FROM generate_series(1, 120) AS i;
 CALL l4.ingest('lines');
+CREATE FUNCTION piece(stream_id int, late bool) RETURNS l4._ingest_piece[] LANGUAGE sql
+RETURN ARRAY[ROW(1, 1, stream_id, late, false, 0, 1000, NULL, NULL)::l4._ingest_piece];
 
 -- units of these lines: of shapes that are known, and of shapes that are not
 CREATE TABLE part (name text, bytes bytea);
 CREATE FUNCTION read_again() RETURNS SETOF bytea LANGUAGE sql VOLATILE AS $$
     SELECT u.unit FROM l4._stream AS s, l4._ingest_read('damaged.lines', true, true, false, true, false) AS q,
-        l4._ingest_scan_share(q, q, txid_current(), ARRAY[1], ARRAY[s.stream_id], ARRAY[false], ARRAY[true], ARRAY[0]::bigint[], ARRAY[1000]::bigint[]) AS u
+        l4._ingest_scan_share(q, q, txid_current(), damaged.piece(s.stream_id, true)) AS u
     WHERE s.job_id = 'damaged-1'
 $$;
 INSERT INTO part SELECT 'unit', read_again();
@@ -61,8 +63,8 @@ INSERT INTO use VALUES
 ('unit', 'SELECT hold($1), l4._ingest_learn(l4._parser_new(), 1)'),
 ('unit', 'SELECT count(x::text) FROM l4._model AS m, l4._ingest_events(m.parser, $1, 0) AS x'),
 ('unit', 'SELECT count(x::text) FROM l4._model AS m, l4._ingest_slots(m.parser, $1) AS x'),
-('unit', 'SELECT hold($1), l4._ingest_store(ARRAY[s.stream_id], ARRAY[true], ARRAY[1000]::bigint[], decode(repeat(''020000'', 50), ''hex'')) FROM l4._stream AS s WHERE s.job_id = ''damaged-1'''),
-('unit', 'SELECT hold($1), l4._ingest_store(ARRAY[s.stream_id], ARRAY[false], ARRAY[1000]::bigint[], decode(repeat(''020000'', 50), ''hex'')) FROM l4._stream AS s WHERE s.job_id = ''damaged-1'''),
+('unit', 'SELECT hold($1), l4._ingest_store(damaged.piece(s.stream_id, true), decode(repeat(''020000'', 50), ''hex'')) FROM l4._stream AS s WHERE s.job_id = ''damaged-1'''),
+('unit', 'SELECT hold($1), l4._ingest_store(damaged.piece(s.stream_id, false), decode(repeat(''020000'', 50), ''hex'')) FROM l4._stream AS s WHERE s.job_id = ''damaged-1'''),
 ('body', 'SELECT count(x::text) FROM l4._unpack($1) AS x(a bigint, b bigint, c timestamptz, d int, e int, f text, g int, h int)'),
 ('body', 'SELECT count(x::text) FROM l4._unpack($1, NULL, ''{1,2,3,4}'', 5) AS x(a bigint, b bigint, c timestamptz, d int, e int, f text, g int, h int)'),
 ('slots', 'SELECT count(x::text) FROM part AS p, l4._unpack_values($1, $1, p.bytes, NULL, ''{}'', ''{}'', ''{}'', ''{}'', ''{}'', NULL, NULL, false) AS x WHERE p.name = ''events'''),
@@ -140,7 +142,7 @@ SELECT note, failure('SELECT hold($1), l4._ingest_learn(l4._parser_new(), 1)', u
     (8, 'a negative slot', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 61 00 00 00 01 00 02 ffffffff0f 00 00 00 00 00 00'),
     (9, 'a text in no encoding', '01', '01 00 00 00 00 00 00 00 00 02 01 ff 01 61 00 00 00 00'),
     (10, 'a text with a zero', '01', '01 00 00 00 00 00 00 00 00 02 01 61 01 00 00 00 00 00')) AS t(o, note, head, shapes) ORDER BY o;
-SELECT note, failure('SELECT hold($1), l4._ingest_store(ARRAY[s.stream_id], ARRAY[true], ARRAY[1000]::bigint[], '''') FROM l4._stream AS s WHERE s.job_id = ''damaged-1''',
+SELECT note, failure('SELECT hold($1), l4._ingest_store(damaged.piece(s.stream_id, true), '''') FROM l4._stream AS s WHERE s.job_id = ''damaged-1''',
     unit('00', '01 00 00 02 00 00 00 00 00 02 01 61 01 61 00 00 00 00', rows)) FROM (VALUES
     (1, 'a record of a shape that is none', '00 01 00 05 00 00'),
     (2, 'a record of a shape below none', '00 01 00 ffffffff0f 00 00'),
@@ -203,12 +205,18 @@ SELECT l4._ingest_slots(d.parser, decode(repeat('00', 14), 'hex')) FROM damaged.
 -- statements that read no lines
 SELECT l4._ingest_workers_may(s) FROM unnest(ARRAY['DROP TABLE damaged.lines', 'DELETE FROM damaged.lines', '', 'SELECT 1; SELECT 2']) AS s;
 CREATE FUNCTION read_by(statement text) RETURNS bigint LANGUAGE sql AS $$
-    SELECT count(*) FROM l4._stream AS s, l4._ingest_scan_share(statement || ' WHERE ($1, $2, $3, $4, $5) IS NOT NULL', '', 0, ARRAY[1], ARRAY[s.stream_id], ARRAY[false], ARRAY[true], ARRAY[0]::bigint[], ARRAY[1000]::bigint[])
+    SELECT count(*) FROM l4._stream AS s, l4._ingest_scan_share(statement || ' WHERE ($1, $2, $3, $4, $5) IS NOT NULL', '', 0, damaged.piece(s.stream_id, true))
     WHERE s.job_id = 'damaged-1'
 $$;
 SELECT read_by('SELECT 1::bigint, NULL::timestamptz, 1, ''line''::text');
 SELECT read_by('SELECT 1::bigint, NULL::timestamptz, 1, 12345::bigint');
 SELECT read_by('SELECT 1::bigint');
+-- pieces that are none
+SELECT l4._ingest_store(ARRAY[NULL]::l4._ingest_piece[], '');
+SELECT l4._ingest_store(ARRAY[ROW(1, 1, NULL, true, false, 0, 1000, NULL, NULL)::l4._ingest_piece], '');
+-- columns that none is
+SELECT * FROM l4._unpack((SELECT events FROM l4._summary LIMIT 1), NULL, '{1}', -2147483648) AS x(event_id int);
+SELECT * FROM l4._unpack((SELECT events FROM l4._summary LIMIT 1), NULL, '{1}', 2147483647) AS x(event_id int);
 -- a row before the first
 SELECT l4._iteration_metrics(iterations, iterations, -9223372036854775808) IS NULL AS none FROM l4._summary LIMIT 1;
 SELECT l4.forget_job('damaged-1'), l4.forget_job('damaged-2');

@@ -1,11 +1,22 @@
 -- Reading logs: l4.ingest() and what it is made of. C reads lines and packs rows; SQL passes rows in and stores what comes back.
 
--- Rows are what the planner divides among processes, not the cost of functions: with many rows at little cost one worker is worth it, too.
-CREATE FUNCTION l4._ingest_scan_share(read text, read_null text, rules bigint, numbers int[], ids int[], nulls bool[], late bool[],
-                                      from_line bigint[], to_line bigint[])
+-- A stream that has lines to be read, from lo to hi: those beyond what was read, or late ones that fill a gap.
+-- Jobs are numbered in the order in which they are read.
+CREATE TYPE l4._ingest_work AS (job int, stream_id int, late bool, lo bigint, hi bigint, has_null bool);
+COMMENT ON TYPE l4._ingest_work IS 'lines of a stream that l4.ingest() is to read';
+
+-- A piece of a batch: its number, its place in the list of work, what is read, and where the stream was before.
+CREATE TYPE l4._ingest_piece AS (
+    number int, item int, stream_id int, late bool, has_null bool, from_line bigint, to_line bigint, next_line_no bigint, units int);
+COMMENT ON TYPE l4._ingest_piece IS 'lines of a stream that one batch of l4.ingest() reads';
+
+-- Rows are what the planner divides among processes, not the cost of functions: with many rows at little cost one
+-- worker is worth it, too.
+CREATE FUNCTION l4._ingest_scan_share(read text, read_null text, rules bigint, pieces l4._ingest_piece[])
 RETURNS TABLE (number int, unit bytea)
 LANGUAGE c STABLE STRICT PARALLEL SAFE COST 1 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_ingest_scan_share';
-COMMENT ON FUNCTION l4._ingest_scan_share(text, text, bigint, int[], int[], bool[], bool[], bigint[], bigint[]) IS 'units: what pieces of streams hold, read by a statement; NULL for a piece without lines';
+COMMENT ON FUNCTION l4._ingest_scan_share(text, text, bigint, l4._ingest_piece[]) IS
+    'units: what pieces of streams hold, read by a statement; NULL for a piece without lines';
 
 -- with this a plan that itself gathers from workers, which no worker may run, is never the cheapest
 CREATE FUNCTION l4._ingest_workers_may(read text) RETURNS bool

@@ -154,16 +154,16 @@ sorted_ids(ArrayType *array, int *n)
 	return ids;
 }
 
-/* The integers of a column that rows are chosen by. */
+/* The integers of a column that rows are chosen by; columns are numbered from 1. */
 static const int64 *
-key_column(L4Pack *pack, int colno)
+key_column(L4Pack *pack, int number)
 {
-	if (colno < 0 || colno >= pack->ncols || pack->cols[colno].type != L4_PACK_INT)
+	if (number < 1 || number > pack->ncols || pack->cols[number - 1].type != L4_PACK_INT)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("packed rows have no column %d of type %s", colno + 1, "integer")));
-	l4_pack_need(pack, colno);
-	return pack->cols[colno].ints;
+				 errmsg("packed rows have no column %d of type %s", number, "integer")));
+	l4_pack_need(pack, number - 1);
+	return pack->cols[number - 1].ints;
 }
 
 /* Numbers of the rows that have one of these ids in a column. */
@@ -269,7 +269,7 @@ l4_unpack(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	const int32 *ids = NULL;
 	int			nids = 0;
-	int			colno = 0;
+	int			colno = 1;
 
 	begin_rows(rsinfo);
 	if (PG_NARGS() > 2)
@@ -278,7 +278,7 @@ l4_unpack(PG_FUNCTION_ARGS)
 			return (Datum) 0;
 		ids = sorted_ids(PG_GETARG_ARRAYTYPE_P(2), &nids);
 		if (PG_NARGS() > 3)
-			colno = PG_GETARG_INT32(3) - 1;
+			colno = PG_GETARG_INT32(3);
 	}
 	for (int i = 0; i < Min(PG_NARGS(), 2); i++)
 		if (!PG_ARGISNULL(i))

@@ -289,7 +289,7 @@ l4_activity_accum(PG_FUNCTION_ARGS)
 		pack = open_integers(PG_GETARG_BYTEA_PP(i), 2, "activity");
 		for (int k = 0; k < pack->nrows; k++)
 		{
-			double		seconds = (double) (pack->cols[0].ints[k] - PG_GETARG_TIMESTAMPTZ(4)) / USECS_PER_SEC;
+			double		seconds = ((double) pack->cols[0].ints[k] - (double) PG_GETARG_TIMESTAMPTZ(4)) / USECS_PER_SEC;
 			double		column = floor(seconds / PG_GETARG_FLOAT8(6)) + 1;
 
 			if (seconds > -1 && pack->cols[0].ints[k] <= PG_GETARG_TIMESTAMPTZ(5) && column >= 0 && column < ACTIVITY_COLUMNS)

@@ -16,7 +16,6 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/plannodes.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
@@ -24,6 +23,7 @@
 #include "utils/timestamp.h"
 
 #include "ingest/ingest_parcel.h"
+#include "ingest/ingest_piece.h"
 #include "ingest/ingest_scan.h"
 #include "l4_compat.h"
 #include "lines/lineformat.h"
@@ -43,22 +43,10 @@ static L4ScanShared *shared_scan = NULL;
 static char shared_key[PARSER_KEY_BYTES];
 static int64 shared_rules;
 
-/* What is to be read, in arrays of the same length */
 enum
 {
-	ARG_READ, ARG_READ_NULL, ARG_RULES, ARG_NUMBERS, ARG_IDS, ARG_NULLS, ARG_LATE, ARG_FROM, ARG_TO
+	ARG_READ, ARG_READ_NULL, ARG_RULES, ARG_PIECES
 };
-
-typedef struct Pieces
-{
-	int			n;
-	Datum	   *numbers;
-	Datum	   *ids;
-	Datum	   *nulls;			/* the source is NULL in some rows */
-	Datum	   *late;
-	Datum	   *from_line;
-	Datum	   *to_line;
-} Pieces;
 
 /* Takes the rows of a piece. */
 typedef struct LineReceiver
@@ -111,33 +99,6 @@ receive_startup(DestReceiver *self, int operation, TupleDesc desc)
 static void
 receive_nothing(DestReceiver *self)
 {
-}
-
-static Datum *
-piece_array(FunctionCallInfo fcinfo, int arg, Oid type, int len, bool byval, char align, int *n)
-{
-	Datum	   *values;
-	int			count;
-
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(arg), type, len, byval, align, &values, NULL, &count);
-	if (*n >= 0 && count != *n)
-		elog(ERROR, "arrays about pieces have %d and %d elements", *n, count);
-	*n = count;
-	return values;
-}
-
-static void
-read_pieces(FunctionCallInfo fcinfo, Pieces *pieces)
-{
-	int		   *n = &pieces->n;
-
-	*n = -1;
-	pieces->numbers = piece_array(fcinfo, ARG_NUMBERS, INT4OID, 4, true, TYPALIGN_INT, n);
-	pieces->ids = piece_array(fcinfo, ARG_IDS, INT4OID, 4, true, TYPALIGN_INT, n);
-	pieces->nulls = piece_array(fcinfo, ARG_NULLS, BOOLOID, 1, true, TYPALIGN_CHAR, n);
-	pieces->late = piece_array(fcinfo, ARG_LATE, BOOLOID, 1, true, TYPALIGN_CHAR, n);
-	pieces->from_line = piece_array(fcinfo, ARG_FROM, INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, n);
-	pieces->to_line = piece_array(fcinfo, ARG_TO, INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, n);
 }
 
 static SPIPlanPtr
@@ -237,24 +198,23 @@ scan_shared(int64 rules)
 
 /* Give the statement that reads lines the stream's key and the carry to the scan; false when the stream is gone. */
 static bool
-begin_piece(L4Scan *scan, L4Packing *packing, const Pieces *pieces, int i, ParamListInfo params)
+begin_piece(L4Scan *scan, L4Packing *packing, const L4Piece *piece, ParamListInfo params)
 {
-	bool		late = DatumGetBool(pieces->late[i]);
 	bytea	   *carry = NULL;
 
-	if (!l4_packing_open(packing, DatumGetInt32(pieces->ids[i])))
+	if (!l4_packing_open(packing, piece->stream_id))
 		return false;
 	params->params[0].value = CStringGetTextDatum(packing->stored.job_id);
 	params->params[1].value = CStringGetTextDatum(packing->stored.node);
 	params->params[2].value = CStringGetTextDatum(packing->stored.source);
-	params->params[3].value = pieces->from_line[i];
+	params->params[3].value = Int64GetDatum(piece->from_line);
 	/* lines beyond the end complete its last records */
-	params->params[4].value = late ? pieces->to_line[i]
-		: Int64GetDatum(Min(DatumGetInt64(pieces->to_line[i]), PG_INT64_MAX - L4_UNIT_OVERRUN - 1) + L4_UNIT_OVERRUN + 1);
-	if (!late)
+	params->params[4].value = Int64GetDatum(piece->late ? piece->to_line
+											: Min(piece->to_line, PG_INT64_MAX - L4_UNIT_OVERRUN - 1) + L4_UNIT_OVERRUN + 1);
+	if (!piece->late)
 		carry = l4_packing_carry(packing);
-	l4_scan_begin(scan, packing->stored.node,
-				  carry == NULL ? NULL : VARDATA_ANY(carry), carry == NULL ? 0 : VARSIZE_ANY_EXHDR(carry), DatumGetInt64(pieces->to_line[i]), late);
+	l4_scan_begin(scan, packing->stored.node, carry == NULL ? NULL : VARDATA_ANY(carry),
+				  carry == NULL ? 0 : VARSIZE_ANY_EXHDR(carry), piece->to_line, piece->late);
 	return true;
 }
 
@@ -303,22 +263,23 @@ init_receiver(LineReceiver *receiver, L4Scan *scan, MemoryContext cxt)
 
 /* What the leader gets of the piece that was read: packed where nothing has to be learnt before. */
 static bytea *
-finish_piece(L4Scan *scan, L4Packing *packing, int32 stream_id, bool late)
+finish_piece(L4Scan *scan, L4Packing *packing, const L4Piece *piece)
 {
 	L4Unit		unit;
 
 	l4_scan_finish(scan, &unit);
 	if (unit.head.unknown > 0)
 		return l4_unit_encode(&unit);
-	return l4_parcel_encode(l4_packing_pack(packing, stream_id, late, &unit));
+	return l4_parcel_encode(l4_packing_pack(packing, piece->stream_id, piece->late, &unit));
 }
 
-/* (statement, the same where sources are NULL, version of the rules, pieces …) -> (number, unit); NULL for a piece without lines */
+/* (statement, the same where sources are NULL, version of the rules, pieces) -> (number, unit); NULL for a piece without lines */
 Datum
 l4_ingest_scan_share(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Pieces		pieces;
+	L4Piece    *pieces;
+	int			npieces;
 	SPIPlanPtr	reads[2] = {NULL, NULL};
 	MemoryContext cxt;
 	MemoryContext unit_cxt;
@@ -329,16 +290,17 @@ l4_ingest_scan_share(PG_FUNCTION_ARGS)
 
 	l4_init_materialized_srf(fcinfo);
 	SPI_connect();
-	read_pieces(fcinfo, &pieces);
+	pieces = l4_pieces(PG_GETARG_ARRAYTYPE_P(ARG_PIECES), &npieces);
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 share", ALLOCSET_DEFAULT_SIZES);
 	unit_cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unit", ALLOCSET_DEFAULT_SIZES);
 	scan = l4_scan_create(hold_shared(scan_shared(PG_GETARG_INT64(ARG_RULES)), cxt), cxt);
 	l4_packing_init(&packing, true);
 	params = read_params();
 	init_receiver(&receiver, scan, cxt);
-	for (int i = 0; i < pieces.n; i++)
+	for (int i = 0; i < npieces; i++)
 	{
-		int			which = DatumGetBool(pieces.nulls[i]) ? 1 : 0;
+		const L4Piece *piece = &pieces[i];
+		int			which = piece->has_null ? 1 : 0;
 		Datum		values[2];
 		bool		nulls[2] = {false, true};
 		MemoryContext old;
@@ -346,15 +308,15 @@ l4_ingest_scan_share(PG_FUNCTION_ARGS)
 		CHECK_FOR_INTERRUPTS();
 		if (reads[which] == NULL)
 			reads[which] = prepare(text_to_cstring(PG_GETARG_TEXT_PP(which == 0 ? ARG_READ : ARG_READ_NULL)), READ_PARAMS, read_types);
-		values[0] = pieces.numbers[i];
+		values[0] = Int32GetDatum(piece->number);
 		old = MemoryContextSwitchTo(unit_cxt);
-		if (begin_piece(scan, &packing, &pieces, i, params))
+		if (begin_piece(scan, &packing, piece, params))
 		{
 			read_lines(reads[which], params, &receiver);
 			MemoryContextSwitchTo(unit_cxt);
 			if (receiver.any)
 			{
-				values[1] = PointerGetDatum(finish_piece(scan, &packing, DatumGetInt32(pieces.ids[i]), DatumGetBool(pieces.late[i])));
+				values[1] = PointerGetDatum(finish_piece(scan, &packing, piece));
 				nulls[1] = false;
 			}
 		}

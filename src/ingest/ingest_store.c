@@ -16,6 +16,7 @@
 
 #include "chunk/group.h"
 #include "ingest/ingest_held.h"
+#include "ingest/ingest_piece.h"
 #include "ingest/ingest_store.h"
 #include "l4_compat.h"
 
@@ -28,9 +29,7 @@ typedef struct SharedPack
 	MemoryContext cxt;
 	int			n;
 	int			lines;
-	int32		stream_id[L4_GROUP_MAX];
-	bool		late[L4_GROUP_MAX];
-	int64		to_line[L4_GROUP_MAX];
+	L4Piece		piece[L4_GROUP_MAX];
 	L4Parcel   *parcel[L4_GROUP_MAX];
 } SharedPack;
 
@@ -185,7 +184,7 @@ rank_runs(const L4UnitHead *head, int32 *lowest)
 
 /* Where the stream is read on, and where what is stored of it is from now on; member: L4_NO_INT in a pack of its own. */
 static void
-store_stream(Store *store, int32 stream_id, bool late, int64 to_line, int32 pack_id, int member, const L4Parcel *parcel)
+store_stream(Store *store, const L4Piece *piece, int32 pack_id, int member, const L4Parcel *parcel)
 {
 	L4Rows	   *rows = &store->stream;
 	const L4UnitHead *head = &parcel->head;
@@ -193,8 +192,8 @@ store_stream(Store *store, int32 stream_id, bool late, int64 to_line, int32 pack
 	int32		lowest;
 	Datum		ranks = rank_runs(head, &lowest);
 
-	l4_rows_put_int(rows, stream_id);
-	l4_rows_put_bool(rows, late);
+	l4_rows_put_int(rows, piece->stream_id);
+	l4_rows_put_bool(rows, piece->late);
 	l4_rows_put_bigint(rows, head->lines);
 	l4_rows_put_bigint(rows, head->unparsed);
 	l4_rows_put_int(rows, parcel->chunk_no + packed->nchunks);
@@ -202,7 +201,7 @@ store_stream(Store *store, int32 stream_id, bool late, int64 to_line, int32 pack
 	l4_rows_put(rows, CStringGetTextDatum(parcel->tail), false);
 	l4_rows_put_int(rows, head->open_lines);
 	l4_rows_put_bool(rows, head->full);
-	l4_rows_put_bigint(rows, to_line);
+	l4_rows_put_bigint(rows, piece->to_line);
 	l4_rows_put_bigint(rows, head->next_line_no);
 	l4_rows_put_int(rows, pack_id);
 	l4_rows_put_int(rows, member);
@@ -214,7 +213,7 @@ store_stream(Store *store, int32 stream_id, bool late, int64 to_line, int32 pack
 	l4_rows_put(rows, ranks, false);
 	l4_rows_put_int(rows, lowest);
 	if (lowest != L4_NO_INT)
-		l4_rows_put_int(&store->node_rank, stream_id);
+		l4_rows_put_int(&store->node_rank, piece->stream_id);
 	if (parcel->pack_id != 0 && parcel->pack_id != pack_id)
 	{
 		l4_rows_put_int(&store->left, parcel->pack_id);
@@ -226,7 +225,7 @@ store_stream(Store *store, int32 stream_id, bool late, int64 to_line, int32 pack
 
 /* The parcel of a unit, packed here where a worker has not done it. */
 static L4Parcel *
-parcel_of_unit(Store *store, int32 stream_id, bool late, bytea *bytes)
+parcel_of_unit(Store *store, const L4Piece *piece, bytea *bytes)
 {
 	L4UnitHead	head;
 	L4Unit	   *unit;
@@ -237,18 +236,19 @@ parcel_of_unit(Store *store, int32 stream_id, bool late, bytea *bytes)
 		return l4_parcel_decode(bytes);
 	unit = l4_unit_decode(bytes, CurrentMemoryContext);
 	l4_unit_resolve(unit, &store->learnt, CurrentMemoryContext);
-	if (!l4_packing_open(&store->packing, stream_id))
+	if (!l4_packing_open(&store->packing, piece->stream_id))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("a job was removed while its logs were read"),
 				 errhint("Call l4.ingest() again: it goes on with what there is.")));
-	return l4_packing_pack(&store->packing, stream_id, late, unit);
+	return l4_packing_pack(&store->packing, piece->stream_id, piece->late, unit);
 }
 
 /* A stream by itself. What it had in a pack of its own is replaced. */
 static void
-store_alone(Store *store, int32 stream_id, bool late, int64 to_line, const L4Parcel *parcel)
+store_alone(Store *store, const L4Piece *piece, const L4Parcel *parcel)
 {
+	int32		stream_id = piece->stream_id;
 	L4Packed   *packed = parcel->packed;
 	L4Sections *settled = &packed->settled;
 	L4Rows	   *rows = &store->growth;
@@ -261,7 +261,7 @@ store_alone(Store *store, int32 stream_id, bool late, int64 to_line, const L4Par
 		l4_rows_put_int(&store->no_tail, stream_id);
 	store_pack(parcel->has_own ? &store->pack : &store->new_pack, stream_id, parcel->growth_part == 0, settled, &packed->open,
 			   reader_carry(parcel), packed->carry);
-	store_stream(store, stream_id, late, to_line, stream_id, L4_NO_INT, parcel);
+	store_stream(store, piece, stream_id, L4_NO_INT, parcel);
 	if (parcel->growth_part == 0 ||
 		(settled->durations == NULL && settled->iterations == NULL && settled->activity == NULL && settled->sequences == NULL))
 		return;
@@ -339,7 +339,7 @@ store_group(Store *store)
 	if (group->n == 1)
 	{
 		l4_parcel_compress(group->parcel[0]);
-		store_alone(store, group->stream_id[0], group->late[0], group->to_line[0], group->parcel[0]);
+		store_alone(store, &group->piece[0], group->parcel[0]);
 	}
 	else if (group->n > 1)
 	{
@@ -352,7 +352,7 @@ store_group(Store *store)
 		{
 			carries[m] = reader_carry(group->parcel[m]);
 			pack_carries[m] = group->parcel[m]->packed->carry;
-			store_stream(store, group->stream_id[m], group->late[m], group->to_line[m], pack_id, m, group->parcel[m]);
+			store_stream(store, &group->piece[m], pack_id, m, group->parcel[m]);
 		}
 		store_pack(&store->new_pack, pack_id, true, &settled, &open, l4_group_encode(carries, group->n, L4_MEMBER_BYTES),
 				   l4_group_encode(pack_carries, group->n, L4_MEMBER_BYTES));
@@ -370,7 +370,7 @@ new_unit_context(MemoryContext parent)
 
 /* Gather a short stream; its memory goes to the group. */
 static void
-add_to_group(Store *store, int32 stream_id, bool late, int64 to_line, L4Parcel *parcel)
+add_to_group(Store *store, const L4Piece *piece, L4Parcel *parcel)
 {
 	SharedPack *group = &store->group;
 	int			lines = l4_parcel_lines(parcel);
@@ -378,9 +378,7 @@ add_to_group(Store *store, int32 stream_id, bool late, int64 to_line, L4Parcel *
 	if (group->n > 0 && (group->n == L4_GROUP_MAX || group->lines + lines > L4_CHUNK_LINES ||
 						 strcmp(group->parcel[0]->job_id, parcel->job_id) != 0))
 		store_group(store);
-	group->stream_id[group->n] = stream_id;
-	group->late[group->n] = late;
-	group->to_line[group->n] = to_line;
+	group->piece[group->n] = *piece;
 	group->parcel[group->n++] = parcel;
 	group->lines += lines;
 	MemoryContextSetParent(store->unit_cxt, group->cxt);
@@ -420,45 +418,50 @@ flush(Store *store)
 	l4_rows_flush(&store->node_rank);
 }
 
-/* (streams, late, last lines, what was learnt of unknown shapes) -> lines of the units that are kept */
+/* The streams of pieces as an array of their ids. */
+static Datum
+stream_ids(const L4Piece *pieces, int n)
+{
+	Datum	   *ids = (Datum *) palloc(sizeof(Datum) * Max(n, 1));
+
+	for (int i = 0; i < n; i++)
+		ids[i] = Int32GetDatum(pieces[i].stream_id);
+	return PointerGetDatum(construct_array(ids, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+/* (pieces, what was learnt of unknown shapes) -> lines of the units that are kept */
 Datum
 l4_ingest_store(PG_FUNCTION_ARGS)
 {
 	Store		store;
-	Datum	   *ids;
-	Datum	   *late;
-	Datum	   *to_line;
+	L4Piece    *pieces;
 	bytea	   *learnt;
-	int			n[3];
-	MemoryContext old;
+	int			n;
 
 	memset(&store, 0, sizeof(store));
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), INT4OID, sizeof(int32), true, TYPALIGN_INT, &ids, NULL, &n[0]);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), BOOLOID, 1, true, TYPALIGN_CHAR, &late, NULL, &n[1]);
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(2), INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &to_line, NULL, &n[2]);
-	if (n[0] != n[1] || n[0] != n[2])
-		elog(ERROR, "%d streams, %d flags, %d last lines", n[0], n[1], n[2]);
-	learnt = PG_GETARG_BYTEA_PP(3);
+	pieces = l4_pieces(PG_GETARG_ARRAYTYPE_P(0), &n);
+	learnt = PG_GETARG_BYTEA_PP(1);
 	store.learnt.ptr = (const unsigned char *) VARDATA_ANY(learnt);
 	store.learnt.end = store.learnt.ptr + VARSIZE_ANY_EXHDR(learnt);
 	prepare(&store);
-	l4_rollup_begin(store.rollup, PG_GETARG_DATUM(0));
-	for (int i = 0; i < n[0]; i++)
+	l4_rollup_begin(store.rollup, stream_ids(pieces, n));
+	for (int i = 0; i < n; i++)
 	{
 		bytea	   *unit = l4_held_unit(i);
 		L4Parcel   *parcel;
+		MemoryContext old;
 
 		CHECK_FOR_INTERRUPTS();
 		if (unit == NULL)
 			continue;
 		old = MemoryContextSwitchTo(store.unit_cxt);
-		parcel = parcel_of_unit(&store, DatumGetInt32(ids[i]), DatumGetBool(late[i]), unit);
+		parcel = parcel_of_unit(&store, &pieces[i], unit);
 		if (parcel->is_short)
-			add_to_group(&store, DatumGetInt32(ids[i]), DatumGetBool(late[i]), DatumGetInt64(to_line[i]), parcel);
+			add_to_group(&store, &pieces[i], parcel);
 		else
-			store_alone(&store, DatumGetInt32(ids[i]), DatumGetBool(late[i]), DatumGetInt64(to_line[i]), parcel);
+			store_alone(&store, &pieces[i], parcel);
 		MemoryContextSwitchTo(old);
 		if (!parcel->is_short)
 			MemoryContextReset(store.unit_cxt);
