@@ -126,10 +126,15 @@ FRAGMENTS = \
 	sql/install/74_packs.sql \
 	sql/install/75_compare.sql \
 	sql/install/80_marker_rules.sql \
+	sql/install/81_thresholds.sql \
 	sql/install/81_diagnosis_tables.sql \
+	sql/install/82_case_rules.sql \
 	sql/install/82_case_values.sql \
-	sql/install/82_case.sql \
+	sql/install/82_case_nodes.sql \
+	sql/install/82_case_progress.sql \
 	sql/install/82_case_limits.sql \
+	sql/install/82_case_events.sql \
+	sql/install/82_case_frames.sql \
 	sql/install/82_case_symptom.sql \
 	sql/install/83_evidence.sql \
 	sql/install/83_evidence_values.sql \

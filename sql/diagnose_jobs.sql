@@ -313,7 +313,7 @@ SELECT bool_or(is_suspect) FILTER (WHERE node = 'n0') AS accuses_who_complains, 
 SELECT parameters ->> 'method' AS method FROM l4.diagnosis WHERE job_id = 'paper';
 
 -- many nodes of few lines, after the planner has seen small jobs only
-ANALYZE l4._case, l4._case_node, l4._case_iteration, l4._case_event, l4._case_count, l4._case_edge;
+ANALYZE l4._case, l4._case_place, l4._case_iteration, l4._case_event, l4._case_count, l4._case_edge;
 INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
 SELECT 'wide', 'w' || lpad(n::text, 4, '0'), '', n, i, '2026-05-01 12:00:00+00'::timestamptz + i * interval '1 s',
     CASE WHEN i < 4 THEN format('INFO:train:iteration %s/40 | elapsed time per iteration (ms): 1000.%s | lm loss: 2.5E+00', i, i % 7)

@@ -33,6 +33,7 @@ SELECT l4._diagnose_parameters('{"hang": 60}');
 SELECT l4._diagnose_parameters('{"weights": {"moon": 1}}');
 SELECT l4._diagnose_parameters('{"slow_ratio": -1}');
 SELECT l4._diagnose_parameters('{"slow_ratio": 0}');
+SELECT l4._diagnose_parameters('{"majority": 1.5}');
 SELECT l4._diagnose_parameters('{"weights": {"exit": "much"}}');
 SELECT l4._diagnose_parameters('{"elsewhere": 1}');
 SELECT l4._diagnose_parameters('[]');
@@ -95,3 +96,36 @@ SELECT l4._fill(t.template, t.slot_values) FROM (VALUES
     ('on <*>-<*>-<*> <*>:<*>:<*> gpu-<*> x', '{2026,01,02,12,00,01,17}'), ('shape [<*>, <*>] of <*>', '{3,4,5}'), ('shape (<*>, <*>). node-<*>.', '{"3, 4",node-5}'),
     ('100%-<*> of c_d-<*>', '{7,c_d-8}'), ('no marks - here', '{}'), ('x-<*> (<*>) <*>', '{x-1}'), ('loss <*> of <*>', '{2.5,<*>}'),
     ('start <JOB> on <*> of <HOST>, not <unk>', '{job-9,16,n1}')) AS t(template, slot_values);
+
+-- near-duplicates: equal but for one word of at least five, found by hashing as a comparison of all pairs finds them
+BEGIN;
+INSERT INTO l4._event (event_id, level, template, example, example_record)
+SELECT 2000000 + n, 'ERROR', t, t, t FROM unnest(ARRAY['RuntimeError: timed out waiting <*> for send to end',
+    'timed out waiting <*> for recv to end', 'timed out waiting <*> for recv to finish', 'loss <*> at step <*> of epoch',
+    'loss nan at step <*> of epoch', 'loss inf at step <*> of epoch', 'loss high at step <*> of epoch', 'four words in it',
+    'four words in them', 'OSError: four words in it']) WITH ORDINALITY AS u(t, n);
+INSERT INTO l4._event (event_id, level, template, example, example_record)
+SELECT 2100000 + n, 'ERROR', t, t, t FROM (
+    SELECT n, concat_ws(' ', 'a' || n % 3, 'b' || n % 5, 'c' || n % 7, (ARRAY['<*>', 'nan', 'd'])[1 + n % 3], 'e' || n % 4) AS t
+    FROM generate_series(1, 400) AS n) AS x;
+CREATE TEMP TABLE pairwise AS
+WITH text AS (
+    SELECT event_id, string_to_array(regexp_replace(template, '^(?:[[:alnum:]_.]+: )+', ''), ' ') AS words
+    FROM l4._event WHERE event_id > 2000000
+)
+SELECT a.event_id, min(b.event_id) AS oldest
+FROM text AS a
+JOIN text AS b ON cardinality(a.words) = cardinality(b.words) AND (a.words = b.words OR cardinality(a.words) >= 5 AND 1 >= (
+    SELECT sum(CASE WHEN w.x LIKE '%<*>%' AND w.y = ANY ('{nan,inf}') OR w.y LIKE '%<*>%' AND w.x = ANY ('{nan,inf}') THEN 2
+        ELSE 1 END)
+    FROM ROWS FROM (unnest(a.words), unnest(b.words)) AS w(x, y) WHERE w.x <> w.y))
+GROUP BY a.event_id;
+SELECT d.event_id - 2000000 AS event, d.oldest - 2000000 AS oldest
+FROM l4._near_duplicates(ARRAY(SELECT event_id FROM pairwise WHERE event_id < 2100000)) AS d ORDER BY 1;
+SELECT count(*) AS events, count(*) FILTER (WHERE d.oldest <> p.oldest) AS different, count(DISTINCT p.oldest) AS groups
+FROM pairwise AS p JOIN l4._near_duplicates(ARRAY(SELECT event_id FROM pairwise)) AS d USING (event_id);
+ROLLBACK;
+-- percentages in reasons and times of coverage do not depend on settings of the session
+SET extra_float_digits = -15;
+SELECT round(100 * 1.0::float8)::int || ' %' AS share, l4._utc('2026-01-02 03:04:05+01') AS utc;
+RESET extra_float_digits;

@@ -154,7 +154,7 @@ CALL ingest();
 UPDATE l4.job SET settings = regexp_replace(job_id, '[0-9]+$', ''), expected_nodes = 4, status = 'succeeded' WHERE job_id ~ '[0-9]$';
 UPDATE l4.job SET settings = CASE job_id WHEN 'sparse' THEN 'sparse' WHEN 'bare' THEN 'bare' WHEN 'shown' THEN 'shown' ELSE 'g' END, expected_nodes = 4 WHERE settings IS NULL;
 SELECT job_id, answer(job_id) FROM unnest('{quiet,link,barrier,within,named,bare,world,head,lost,waited,sparse,stop,rhythm,partly,instead,corners,killed,banner,exited,evaled,shown}'::text[]) AS j(job_id);
-SELECT node, rank, ranks, seat FROM l4._case_node WHERE job_id = 'bare' ORDER BY place;
+SELECT node, rank, ranks, block FROM l4._case_node WHERE job_id = 'bare' ORDER BY place;
 
 -- Ranks a node: {0}, {3}, {4}, {6} fit four nodes by twos only; a node that tells none has the block that is left.
 INSERT INTO logs (job_id, node, line_no, ts, line)
@@ -164,7 +164,7 @@ FROM (VALUES (3, '[rank0]: RuntimeError: rank 2 closed the connection'), (1, 'IN
 CALL l4.ingest('diagnose_ranks.logs', job_id => 'some');
 UPDATE l4.job SET expected_nodes = 4 WHERE job_id = 'some';
 SELECT answer('some', '{}');
-SELECT node, rank, ranks, seat FROM l4._case_node WHERE job_id = 'some' ORDER BY place;
+SELECT node, rank, ranks, block FROM l4._case_node WHERE job_id = 'some' ORDER BY place;
 
 -- A job that fails to start where no function tells the stage: the class that is made, or the file that is missing.
 CREATE PROCEDURE start(job_id text, VARIADIC lines text[])

@@ -109,7 +109,7 @@ SELECT v.* FROM (TABLE wanted) AS w, l4._values('packs-1', w.ids) AS v EXCEPT SE
 SELECT count(*), bool_and(v.node = n.node) AS of_the_node, count(*) = (SELECT count(*) FROM (TABLE wanted) AS w, l4._values('packs-1', w.ids) AS a WHERE a.node = min(n.node)) AS all_of_it
 FROM (TABLE wanted) AS w, (SELECT max(node) AS node FROM l4._node WHERE job_id = 'packs-1') AS n, l4._values('packs-1', w.ids, ARRAY[n.node]) AS v;
 SELECT m.* FROM (TABLE wanted) AS w, l4._mentions('packs-1', w.ids) AS m EXCEPT SELECT m.* FROM wanted AS w, l4.mention AS m WHERE job_id = 'packs-1' AND event_id = ANY (w.ids);
-SELECT count(*) FROM l4._slot_values('packs-1', '{}'), l4._event_counts('packs-1', '{}'), l4._first_said('packs-1', '{}');
+SELECT count(*) FROM l4._slot_values('packs-1', '{}'), l4._event_counts('packs-1', '{}'), l4._first_parameters('packs-1', '{}');
 -- the lines of an event are those that the view shows
 SELECT count(*) > 3 AS several, bool_and(d.differing = 0) AS same FROM (
     SELECT (SELECT count(*) FROM (SELECT v.* FROM l4.event_line AS v WHERE v.job_id = e.job_id AND v.event_id = e.event_id

@@ -6,8 +6,9 @@ CREATE ROLE regress_l4_reader NOLOGIN;
 GRANT SELECT ON ALL TABLES IN SCHEMA l4 TO regress_l4_reader;
 CREATE ROLE regress_l4_ingester NOLOGIN IN ROLE regress_l4_reader;
 GRANT INSERT, UPDATE, DELETE ON l4.job, l4.job_node, l4._model, l4._event, l4._event_slot, l4._event_word, l4._job_pack, l4._stream, l4._pack_chunk,
-    l4._pack, l4._ingest, l4._case, l4._case_count, l4._case_edge, l4._case_event, l4._case_iteration, l4._case_node, l4.evidence,
-    l4.diagnosis, l4.suspect_event, l4.suspect_node, l4.suspect_iteration, l4.fault_match, l4.fault_given_up,
+    l4._pack, l4._ingest, l4._case, l4._case_place, l4._case_clock, l4._case_progress, l4._case_iteration, l4._case_count,
+    l4._case_event, l4._case_dropped, l4._case_mark, l4._case_end, l4._case_edge, l4.evidence, l4.diagnosis,
+    l4.suspect_event, l4.suspect_node, l4.suspect_iteration, l4.fault_match, l4.fault_given_up,
     l4._fault_watch, l4._fault_hit TO regress_l4_ingester;
 GRANT USAGE ON SEQUENCE l4._stream_stream_id_seq, l4._ingest_ingest_id_seq TO regress_l4_ingester;
 CREATE ROLE regress_l4_curator NOLOGIN IN ROLE regress_l4_reader;

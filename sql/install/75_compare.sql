@@ -1,15 +1,15 @@
 -- Cross-job comparison: which events of a job are new, more, fewer or gone against jobs that went well.
 
-CREATE FUNCTION l4._baseline(job_id text, baseline text[]) RETURNS text[]
+CREATE FUNCTION l4._baseline(job_id text, baseline text[], at_most int DEFAULT 50) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT CASE WHEN _baseline.baseline IS NOT NULL THEN (
-        SELECT coalesce(array_agg(DISTINCT b.job_id ORDER BY b.job_id), '{}')
+        SELECT coalesce(array_agg(DISTINCT b.job_id COLLATE "C" ORDER BY b.job_id COLLATE "C"), '{}')
         FROM unnest(_baseline.baseline) AS b(job_id)
         WHERE b.job_id <> _baseline.job_id
             AND EXISTS (SELECT FROM l4._job_event AS e WHERE e.job_id = b.job_id))
     ELSE (
-        SELECT coalesce(array_agg(g.job_id ORDER BY g.job_id), '{}')
+        SELECT coalesce(array_agg(g.job_id ORDER BY g.job_id COLLATE "C"), '{}')
         FROM (
             SELECT g.job_id
             FROM l4.job AS j
@@ -18,11 +18,12 @@ BEGIN ATOMIC
                 AND g.job_id <> j.job_id
                 AND g.status = 'succeeded'
                 AND EXISTS (SELECT FROM l4._job_event AS e WHERE e.job_id = g.job_id)
-            ORDER BY g.ended_at DESC NULLS LAST, g.job_id DESC
-            LIMIT 50) AS g)
+            ORDER BY g.ended_at DESC NULLS LAST, g.job_id COLLATE "C" DESC
+            LIMIT at_most) AS g)
     END;
 END;
-COMMENT ON FUNCTION l4._baseline(text, text[]) IS 'the ingested jobs among those given, else the (at most 50, latest) succeeded jobs with the settings of the job';
+COMMENT ON FUNCTION l4._baseline(text, text[], int) IS
+    'the ingested jobs among those given, else the latest succeeded jobs with the settings of the job';
 
 CREATE FUNCTION l4._job_events(job_ids text[])
 RETURNS TABLE (job_id text, event_id int, occurrences bigint, nodes int, first_ts timestamptz, last_ts timestamptz,
@@ -43,7 +44,8 @@ END;
 COMMENT ON FUNCTION l4._job_events(text[]) IS 'roll-up of jobs by surviving event';
 
 CREATE FUNCTION l4.compare(job_id text, baseline text[] DEFAULT NULL, min_lift float8 DEFAULT 2, sigma float8 DEFAULT 3)
-RETURNS TABLE (event_id int, template text, occurrences bigint, share float8, baseline_occurrences bigint, baseline_share float8,
+RETURNS TABLE (event_id int, template text, occurrences bigint, share float8, baseline_occurrences bigint,
+    baseline_share float8,
     lift float8, verdict text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 300 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -102,4 +104,5 @@ BEGIN
         abs(ln((x.occurrences + 1) / (coalesce(x.expectation, 0) + 1))) DESC, e.template COLLATE "C", x.event_id;
 END;
 $$;
-COMMENT ON FUNCTION l4.compare(text, text[], float8, float8) IS 'events of a job against those of its baseline: new, more, fewer, gone or same';
+COMMENT ON FUNCTION l4.compare(text, text[], float8, float8) IS
+    'events of a job against those of its baseline: new, more, fewer, gone or same';

@@ -1,4 +1,4 @@
--- Results of l4.diagnose(), and the working set that it leaves behind so that each piece of evidence can be queried.
+-- Results of l4.diagnose(), and the case: what it found on the way, a table a step, for each piece of evidence to read.
 
 CREATE TABLE l4.diagnosis (
     job_id text NOT NULL,
@@ -13,17 +13,23 @@ CREATE TABLE l4.diagnosis (
     parameters jsonb NOT NULL,
     CONSTRAINT diagnosis_pkey PRIMARY KEY (job_id),
     CONSTRAINT diagnosis_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE,
-    CONSTRAINT diagnosis_status_check CHECK (status OPERATOR(pg_catalog.=) ANY (ARRAY['HEALTHY', 'PARTIAL', 'NO_BASELINE', 'OK'])),
-    CONSTRAINT diagnosis_symptom_check CHECK (symptom OPERATOR(pg_catalog.=) ANY (ARRAY['launch', 'crash', 'hang', 'slow', 'none'])),
-    CONSTRAINT diagnosis_stage_check CHECK (stage OPERATOR(pg_catalog.=) ANY (ARRAY['init', 'data', 'model', 'checkpoint_load', 'train', 'eval', 'checkpoint_save', 'shutdown']))
+    CONSTRAINT diagnosis_status_check CHECK (
+        status OPERATOR(pg_catalog.=) ANY (ARRAY['HEALTHY', 'PARTIAL', 'NO_BASELINE', 'OK'])),
+    CONSTRAINT diagnosis_symptom_check CHECK (
+        symptom OPERATOR(pg_catalog.=) ANY (ARRAY['launch', 'crash', 'hang', 'slow', 'none'])),
+    CONSTRAINT diagnosis_stage_check CHECK (stage OPERATOR(pg_catalog.=) ANY (ARRAY[
+        'init', 'data', 'model', 'checkpoint_load', 'train', 'eval', 'checkpoint_save', 'shutdown']))
 );
 COMMENT ON TABLE l4.diagnosis IS 'the last diagnosis of each job';
 COMMENT ON COLUMN l4.diagnosis.job_id IS 'the job';
 COMMENT ON COLUMN l4.diagnosis.diagnosed_at IS 'when it was made';
-COMMENT ON COLUMN l4.diagnosis.status IS 'the first that holds: HEALTHY nothing deviates, PARTIAL input was missing, NO_BASELINE nothing to compare with, OK; coverage has all that hold';
+COMMENT ON COLUMN l4.diagnosis.status IS
+    'the first that holds: HEALTHY nothing deviates, PARTIAL input was missing, NO_BASELINE nothing to compare '
+    'with, OK; coverage has all that hold';
 COMMENT ON COLUMN l4.diagnosis.symptom IS 'launch, crash, hang, slow or none';
 COMMENT ON COLUMN l4.diagnosis.stage IS 'where the failure shows; NULL = not known';
-COMMENT ON COLUMN l4.diagnosis.iteration IS 'iteration in flight when the job was struck, for slow the first slow one; NULL outside training';
+COMMENT ON COLUMN l4.diagnosis.iteration IS
+    'iteration in flight when the job was struck, for slow the first slow one; NULL outside training';
 COMMENT ON COLUMN l4.diagnosis.summary IS 'two or three sentences for a ticket';
 COMMENT ON COLUMN l4.diagnosis.baseline IS 'jobs that it was compared with';
 COMMENT ON COLUMN l4.diagnosis.coverage IS 'what there was to look at: nodes, lines, baseline jobs, what was missing';
@@ -56,7 +62,8 @@ COMMENT ON COLUMN l4.suspect_event.occurrences IS 'records of it';
 COMMENT ON COLUMN l4.suspect_event.first_ts IS 'first time';
 COMMENT ON COLUMN l4.suspect_event.example_node IS 'node of the example';
 COMMENT ON COLUMN l4.suspect_event.example_line_no IS 'line number of the example';
-COMMENT ON COLUMN l4.suspect_event.example_line IS 'first record of it in the job; of a long one 2 kB of beginning and end';
+COMMENT ON COLUMN l4.suspect_event.example_line IS
+    'first record of it in the job; of a long one 2 kB of beginning and end';
 
 CREATE TABLE l4.suspect_node (
     job_id text NOT NULL,
@@ -78,7 +85,8 @@ COMMENT ON COLUMN l4.suspect_node.rank IS '1 = most suspect';
 COMMENT ON COLUMN l4.suspect_node.node IS 'the node';
 COMMENT ON COLUMN l4.suspect_node.score IS 'sum of weight times value of its evidence';
 COMMENT ON COLUMN l4.suspect_node.is_suspect IS 'stands out so far that it is accused';
-COMMENT ON COLUMN l4.suspect_node.iforest_score IS 'anomaly score of the isolation forest over suspicious events, 0 to 1';
+COMMENT ON COLUMN l4.suspect_node.iforest_score IS
+    'anomaly score of the isolation forest over suspicious events, 0 to 1';
 COMMENT ON COLUMN l4.suspect_node.reasons IS 'the evidence in words, heaviest first';
 COMMENT ON COLUMN l4.suspect_node.evidence IS 'kind of evidence: value, weight, detail';
 COMMENT ON COLUMN l4.suspect_node.events IS 'its suspect events, those on the fewest nodes first';
@@ -99,8 +107,10 @@ COMMENT ON COLUMN l4.suspect_iteration.job_id IS 'the job';
 COMMENT ON COLUMN l4.suspect_iteration.rank IS '1 = most telling';
 COMMENT ON COLUMN l4.suspect_iteration.iteration IS 'the iteration';
 COMMENT ON COLUMN l4.suspect_iteration.node IS 'node on which it deviates most; NULL = on all';
-COMMENT ON COLUMN l4.suspect_iteration.distance IS 'mean DTW distance of its events to those of the ten iterations before, on that node';
-COMMENT ON COLUMN l4.suspect_iteration.sigma IS 'by how many standard deviations the distance exceeds that of the iterations before';
+COMMENT ON COLUMN l4.suspect_iteration.distance IS
+    'mean DTW distance of its events to those of the ten iterations before, on that node';
+COMMENT ON COLUMN l4.suspect_iteration.sigma IS
+    'by how many standard deviations the distance exceeds that of the iterations before';
 COMMENT ON COLUMN l4.suspect_iteration.reasons IS 'why it is listed';
 
 CREATE TABLE l4.evidence (
@@ -113,7 +123,8 @@ CREATE TABLE l4.evidence (
     CONSTRAINT evidence_pkey PRIMARY KEY (job_id, node, kind),
     CONSTRAINT evidence_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4.evidence IS 'every piece of evidence about every node: the score of a node is the sum of value times weight';
+COMMENT ON TABLE l4.evidence IS
+    'every piece of evidence about every node: the score of a node is the sum of value times weight';
 COMMENT ON COLUMN l4.evidence.job_id IS 'the job';
 COMMENT ON COLUMN l4.evidence.node IS 'the node';
 COMMENT ON COLUMN l4.evidence.kind IS 'kind of evidence, see docs/algorithms.md';
@@ -121,76 +132,88 @@ COMMENT ON COLUMN l4.evidence.value IS 'strength, 0 to 1 unless docs/algorithms.
 COMMENT ON COLUMN l4.evidence.weight IS 'weight of the kind, from diagnosis.parameters';
 COMMENT ON COLUMN l4.evidence.detail IS 'in words';
 
+-- The case. Each step of l4._case_open() writes its own table, once. Nothing of it is dumped: what a restored database
+-- lacks, the next diagnosis derives again.
+
 CREATE TABLE l4._case (
     job_id text NOT NULL,
+    state text NOT NULL,
+    t l4._thresholds NOT NULL,
     parameters jsonb NOT NULL,
     baseline text[] NOT NULL,
     elsewhere text[] NOT NULL,
-    left_out text[] NOT NULL DEFAULT '{}',
+    left_out text[] NOT NULL,
     nodes int NOT NULL,
-    timed bool NOT NULL,
     first_ts timestamptz,
     last_ts timestamptz,
-    total int,
-    step int NOT NULL DEFAULT 1,
-    trained bool NOT NULL DEFAULT false,
     attempt_ts timestamptz,
+    iterations int NOT NULL,
+    timed bool NOT NULL,
+    total int,
+    step int NOT NULL,
     train_ts timestamptz,
-    progress_ts timestamptz,
+    reported_ts timestamptz,
     last_iteration int,
     median_ms float8,
     excess float8,
     onset_iteration int,
     onset_ts timestamptz,
     onset_block int,
-    crashed bool NOT NULL DEFAULT false,
     terminal_ts timestamptz,
     trouble_ts timestamptz,
-    finished bool NOT NULL DEFAULT false,
-    ended_well bool NOT NULL DEFAULT false,
-    symptom text,
-    state text,
+    trained bool NOT NULL,
+    crashed bool NOT NULL,
+    ended_well bool NOT NULL,
+    finished bool NOT NULL,
+    progress_ts timestamptz,
+    symptom text NOT NULL,
     CONSTRAINT _case_pkey PRIMARY KEY (job_id),
     CONSTRAINT _case_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case IS 'working set of a diagnosis: what was found about the job as a whole';
+COMMENT ON TABLE l4._case IS
+    'case: what was found about the job as a whole; t = the thresholds; symptom = as its progress tells it';
 
-CREATE TABLE l4._case_node (
+CREATE TABLE l4._case_place (
     job_id text NOT NULL,
     node text NOT NULL,
     rank int,
-    ranks int4multirange NOT NULL DEFAULT '{}',
-    seat int,
+    ranks int4multirange NOT NULL,
+    block int,
     place int NOT NULL,
     lines bigint NOT NULL,
     first_ts timestamptz,
     last_ts timestamptz,
-    clock interval NOT NULL DEFAULT '0',
+    in_flight int,
+    unparsed bigint NOT NULL,
+    CONSTRAINT _case_place_pkey PRIMARY KEY (job_id, node),
+    CONSTRAINT _case_place_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+COMMENT ON TABLE l4._case_place IS
+    'case, nodes: their ranks and their order; lines = 0 for nodes that were expected and never wrote; block = '
+    'number of the node by its ranks, gaps counted';
+
+CREATE TABLE l4._case_clock (
+    job_id text NOT NULL,
+    node text NOT NULL,
+    clock interval NOT NULL,
+    CONSTRAINT _case_clock_pkey PRIMARY KEY (job_id, node),
+    CONSTRAINT _case_clock_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+COMMENT ON TABLE l4._case_clock IS
+    'case, clocks: of nodes whose clock is off, by how much';
+
+CREATE TABLE l4._case_progress (
+    job_id text NOT NULL,
+    node text NOT NULL,
     train_ts timestamptz,
     progress_ts timestamptz,
-    iterations int NOT NULL DEFAULT 0,
+    iterations int NOT NULL,
     last_iteration int,
-    in_flight int,
-    unparsed bigint NOT NULL DEFAULT 0,
-    new_ts timestamptz,
-    loud_ts timestamptz,
-    terminal_ts timestamptz,
-    is_victim bool NOT NULL DEFAULT false,
-    ended_well bool NOT NULL DEFAULT false,
-    went_through bool NOT NULL DEFAULT false,
-    CONSTRAINT _case_node_pkey PRIMARY KEY (job_id, node),
-    CONSTRAINT _case_node_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4._case ON DELETE CASCADE
+    CONSTRAINT _case_progress_pkey PRIMARY KEY (job_id, node),
+    CONSTRAINT _case_progress_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_node IS 'working set of a diagnosis: the nodes; lines = 0 for nodes that were expected and never wrote; times are by the clock of most nodes, from which this one differs by clock; seat = number of the node by its ranks, gaps counted';
-
-CREATE VIEW l4._case_rank AS
-SELECT n.job_id, r.rank, pg_catalog.min(n.node) AS node
-FROM l4._case_node n
-CROSS JOIN LATERAL pg_catalog.unnest(n.ranks) AS s(span)
-CROSS JOIN LATERAL pg_catalog.generate_series(pg_catalog.lower(s.span), pg_catalog.upper(s.span) OPERATOR(pg_catalog.-) 1) AS r(rank)
-GROUP BY 1, 2
-HAVING pg_catalog.count(*) OPERATOR(pg_catalog.=) 1;
-COMMENT ON VIEW l4._case_rank IS 'working set of a diagnosis: the node of each rank, where it is one node';
+COMMENT ON TABLE l4._case_progress IS
+    'case, progress: what the nodes report of iterations';
 
 CREATE TABLE l4._case_iteration (
     job_id text NOT NULL,
@@ -202,9 +225,24 @@ CREATE TABLE l4._case_iteration (
     duration_ms float8,
     ratio float8,
     CONSTRAINT _case_iteration_pkey PRIMARY KEY (job_id, place),
-    CONSTRAINT _case_iteration_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4._case ON DELETE CASCADE
+    CONSTRAINT _case_iteration_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_iteration IS 'working set of a diagnosis: iterations in order; duration is the median over nodes, ratio is against the normal duration';
+COMMENT ON TABLE l4._case_iteration IS
+    'case, progress: iterations in order; duration is the median over nodes, ratio is against the normal duration';
+
+CREATE TABLE l4._case_count (
+    job_id text NOT NULL,
+    event_id int NOT NULL,
+    node text NOT NULL,
+    occurrences bigint NOT NULL,
+    first_ts timestamptz,
+    last_ts timestamptz,
+    first_line_no bigint NOT NULL,
+    CONSTRAINT _case_count_pkey PRIMARY KEY (job_id, event_id, node),
+    CONSTRAINT _case_count_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+COMMENT ON TABLE l4._case_count IS
+    'case, events: where the events of _case_event are, in the last attempt';
 
 CREATE TABLE l4._case_event (
     job_id text NOT NULL,
@@ -221,25 +259,46 @@ CREATE TABLE l4._case_event (
     stack bool NOT NULL,
     accuses bool NOT NULL,
     waits text,
-    family int,
-    dropped text,
+    alike int,
     CONSTRAINT _case_event_pkey PRIMARY KEY (job_id, event_id),
-    CONSTRAINT _case_event_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4._case ON DELETE CASCADE
+    CONSTRAINT _case_event_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_event IS 'working set of a diagnosis: events that are new or loud; dropped says why one is not claimed';
+COMMENT ON TABLE l4._case_event IS
+    'case, events: those that are new, or of level WARNING and above; alike = oldest event of its near-duplicate group';
 
-CREATE TABLE l4._case_count (
+CREATE TABLE l4._case_dropped (
     job_id text NOT NULL,
     event_id int NOT NULL,
-    node text NOT NULL,
-    occurrences bigint NOT NULL,
-    first_ts timestamptz,
-    last_ts timestamptz,
-    first_line_no bigint NOT NULL,
-    CONSTRAINT _case_count_pkey PRIMARY KEY (job_id, event_id, node),
-    CONSTRAINT _case_count_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4._case ON DELETE CASCADE
+    reason text NOT NULL,
+    CONSTRAINT _case_dropped_pkey PRIMARY KEY (job_id, event_id),
+    CONSTRAINT _case_dropped_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_count IS 'working set of a diagnosis: where the events of _case_event are';
+COMMENT ON TABLE l4._case_dropped IS
+    'case, dropped: new events that are no sign of the failure, and why';
+
+CREATE TABLE l4._case_mark (
+    job_id text NOT NULL,
+    node text NOT NULL,
+    new_ts timestamptz,
+    significant_ts timestamptz,
+    terminal_ts timestamptz,
+    is_victim bool NOT NULL,
+    CONSTRAINT _case_mark_pkey PRIMARY KEY (job_id, node),
+    CONSTRAINT _case_mark_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+COMMENT ON TABLE l4._case_mark IS
+    'case, marks: when a node first deviated, was significant and reported a crash, and whether it failed like others';
+
+CREATE TABLE l4._case_end (
+    job_id text NOT NULL,
+    node text NOT NULL,
+    ended_well bool NOT NULL,
+    went_through bool NOT NULL,
+    CONSTRAINT _case_end_pkey PRIMARY KEY (job_id, node),
+    CONSTRAINT _case_end_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+COMMENT ON TABLE l4._case_end IS
+    'case, symptom: which nodes ended as nodes of good jobs do, and which of them cannot have stopped before the end';
 
 CREATE TABLE l4._case_edge (
     job_id text NOT NULL,
@@ -249,27 +308,123 @@ CREATE TABLE l4._case_edge (
     weight float8 NOT NULL,
     events int[] NOT NULL,
     CONSTRAINT _case_edge_pkey PRIMARY KEY (job_id, accuser, accused),
-    CONSTRAINT _case_edge_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4._case ON DELETE CASCADE
+    CONSTRAINT _case_edge_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_edge IS 'working set of a diagnosis: who names whom, and in which events; weight 0 = not heard';
+COMMENT ON TABLE l4._case_edge IS
+    'case, accusations: who names whom, and in which events; weight 0 = not heard';
+
+CREATE VIEW l4._case_node AS
+SELECT job_id, node, p.rank, p.ranks, p.block, p.place, p.lines, p.first_ts OPERATOR(pg_catalog.-) c.clock AS first_ts,
+    p.last_ts OPERATOR(pg_catalog.-) c.clock AS last_ts, c.clock, g.train_ts, g.progress_ts,
+    COALESCE(g.iterations, 0) AS iterations, g.last_iteration, p.in_flight, p.unparsed, m.new_ts, m.significant_ts,
+        m.terminal_ts,
+    COALESCE(m.is_victim, false) AS is_victim, COALESCE(e.ended_well, false) AS ended_well,
+    COALESCE(e.went_through, false) AS went_through
+FROM l4._case_place AS p
+LEFT JOIN l4._case_clock AS o USING (job_id, node)
+CROSS JOIN LATERAL (SELECT COALESCE(o.clock, '0'::interval) AS clock) AS c
+LEFT JOIN l4._case_progress AS g USING (job_id, node)
+LEFT JOIN l4._case_mark AS m USING (job_id, node)
+LEFT JOIN l4._case_end AS e USING (job_id, node);
+COMMENT ON VIEW l4._case_node IS
+    'case: the nodes, all steps together; times are by the clock of most nodes, from which this one differs by clock';
+
+CREATE VIEW l4._case_claim AS
+SELECT e.* FROM l4._case_event AS e
+WHERE e.is_new AND NOT EXISTS (SELECT FROM l4._case_dropped AS d
+    WHERE d.job_id OPERATOR(pg_catalog.=) e.job_id AND d.event_id OPERATOR(pg_catalog.=) e.event_id);
+COMMENT ON VIEW l4._case_claim IS 'case: new events that were not dropped';
+
+CREATE VIEW l4._case_shown AS
+SELECT job_id, event_id, c.node, c.occurrences, c.first_ts, c.last_ts, c.first_line_no, e.level, e.nodes, e.terminal,
+    e.exit,
+    e.stack, e.alike
+FROM l4._case_claim AS e JOIN l4._case_count AS c USING (job_id, event_id);
+COMMENT ON VIEW l4._case_shown IS 'case: which node shows which of the new events that were not dropped';
+
+-- The planner cannot know how much a case has: the next job is in no statistics. So the case is read through functions
+-- that say how many rows are usual, which are enough to join by hash. They are in PL/pgSQL, which keeps their plans for
+-- the session.
+CREATE FUNCTION l4._nodes(job_id text) RETURNS SETOF l4._case_node
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 500
+SET search_path = pg_catalog, pg_temp SET enable_nestloop = off
+AS $$
+BEGIN
+    RETURN QUERY SELECT n.* FROM l4._case_node AS n WHERE n.job_id = _nodes.job_id;
+END;
+$$;
+COMMENT ON FUNCTION l4._nodes(text) IS 'nodes of a case';
+
+CREATE FUNCTION l4._ranks_in(ranks int4multirange) RETURNS SETOF int
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 8
+BEGIN ATOMIC
+    SELECT generate_series(lower(s.span), upper(s.span) - 1) FROM unnest(_ranks_in.ranks) AS s(span);
+END;
+COMMENT ON FUNCTION l4._ranks_in(int4multirange) IS 'the single ranks of a node';
+
+CREATE FUNCTION l4._ranks(job_id text) RETURNS TABLE (rank int, node text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 500
+BEGIN ATOMIC
+    SELECT r.rank, min(n.node)
+    FROM l4._case_place AS n CROSS JOIN LATERAL l4._ranks_in(n.ranks) AS r(rank)
+    WHERE n.job_id = _ranks.job_id
+    GROUP BY r.rank
+    HAVING count(*) = 1;
+END;
+COMMENT ON FUNCTION l4._ranks(text) IS 'the node of each rank, where it is one node';
+
+CREATE FUNCTION l4._new_events(job_id text) RETURNS SETOF l4._case_event
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY SELECT e.* FROM l4._case_event AS e WHERE e.job_id = _new_events.job_id AND e.is_new;
+END;
+$$;
+COMMENT ON FUNCTION l4._new_events(text) IS 'new events of a case';
+
+CREATE FUNCTION l4._claims(job_id text) RETURNS SETOF l4._case_claim
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY SELECT e.* FROM l4._case_claim AS e WHERE e.job_id = _claims.job_id;
+END;
+$$;
+COMMENT ON FUNCTION l4._claims(text) IS 'new events of a case that were not dropped';
+
+CREATE FUNCTION l4._shown(job_id text) RETURNS SETOF l4._case_shown
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 2000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY SELECT s.* FROM l4._case_shown AS s WHERE s.job_id = _shown.job_id;
+END;
+$$;
+COMMENT ON FUNCTION l4._shown(text) IS 'which node shows which of the new events that were not dropped';
+
+CREATE FUNCTION l4._counts(job_id text) RETURNS SETOF l4._case_count
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 2000
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY SELECT c.* FROM l4._case_count AS c WHERE c.job_id = _counts.job_id;
+END;
+$$;
+COMMENT ON FUNCTION l4._counts(text) IS 'where the events of a case are';
+
+CREATE FUNCTION l4._edges(job_id text) RETURNS SETOF l4._case_edge
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 500
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY SELECT a.* FROM l4._case_edge AS a WHERE a.job_id = _edges.job_id;
+END;
+$$;
+COMMENT ON FUNCTION l4._edges(text) IS 'who names whom in a case';
 
 SELECT pg_catalog.pg_extension_config_dump('l4.diagnosis', '');
 SELECT pg_catalog.pg_extension_config_dump('l4.suspect_event', '');
 SELECT pg_catalog.pg_extension_config_dump('l4.suspect_node', '');
 SELECT pg_catalog.pg_extension_config_dump('l4.suspect_iteration', '');
 SELECT pg_catalog.pg_extension_config_dump('l4.evidence', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._case', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._case_node', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._case_iteration', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._case_event', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._case_count', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._case_edge', '');
-
--- The next job is in no statistics that tell the frequency of those before it: the planner took that for one row and joined thousands
--- of nodes by nested loops. Without any it takes a share of the table as it is now.
-ALTER TABLE l4._case ALTER COLUMN job_id SET STATISTICS 0;
-ALTER TABLE l4._case_node ALTER COLUMN job_id SET STATISTICS 0;
-ALTER TABLE l4._case_iteration ALTER COLUMN job_id SET STATISTICS 0;
-ALTER TABLE l4._case_event ALTER COLUMN job_id SET STATISTICS 0;
-ALTER TABLE l4._case_count ALTER COLUMN job_id SET STATISTICS 0;
-ALTER TABLE l4._case_edge ALTER COLUMN job_id SET STATISTICS 0;

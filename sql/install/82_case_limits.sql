@@ -1,125 +1,147 @@
 -- What cannot be taken as it is: clocks that are off, and good jobs that were none.
 
-CREATE FUNCTION l4._late_reports(job_id text, place int, min_nodes float8) RETURNS bytea
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
+CREATE FUNCTION l4._late_reports(job_id text, place int, min_nodes float8, attempt_ts timestamptz) RETURNS bytea
+LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
     SELECT l4._late_nodes(m.iterations, m.open_iterations, n.place, _late_reports.place, _late_reports.min_nodes,
-            (extract(epoch FROM n.clock) * 1000000)::bigint, (SELECT c.attempt_ts FROM l4._case AS c WHERE c.job_id = _late_reports.job_id) ORDER BY n.place)
-    FROM l4._case_node AS n
+            (extract(epoch FROM n.clock) * 1000000)::bigint, _late_reports.attempt_ts ORDER BY n.place)
+    FROM l4._nodes(_late_reports.job_id) AS n
     JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
     JOIN l4._summary AS m USING (stream_id)
-    WHERE n.job_id = _late_reports.job_id AND n.place > 0);
-COMMENT ON FUNCTION l4._late_reports(text, int, float8) IS 'packed (place of the node, ms, before_ms, spread_ms): how late nodes report iterations from the place-th on, and before';
+    WHERE n.place > 0);
+COMMENT ON FUNCTION l4._late_reports(text, int, float8, timestamptz) IS
+    'packed (place of the node, ms, before_ms, spread_ms): how late nodes report iterations from the place-th '
+    'on, and before';
 
--- By how much a node's lines are later than those of the median node: of those that each node prints once, up to the first iteration; and of
--- the last of those that all print equally often, in training.
-CREATE FUNCTION l4._line_shifts(job_id text) RETURNS TABLE (node text, start_shift float8, start_spread float8, train_shift float8, train_spread float8)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE SET enable_nestloop = off SET jit = off
+-- By how much a node's lines are later than those of the median node: of those that each node prints once, up to the
+-- first iteration; and of the last of those that all print equally often, in training.
+CREATE FUNCTION l4._line_shifts(k l4._case)
+RETURNS TABLE (node text, start_shift float8, start_spread float8, train_shift float8, train_spread float8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 500
 BEGIN ATOMIC
-    WITH k AS (
-        SELECT count(*) AS nodes, min(n.first_ts) AS first_ts FROM l4._case_node AS n WHERE n.job_id = _line_shifts.job_id AND n.lines > 0
-    ), said AS (
+    WITH job AS (
+        SELECT count(*) AS nodes, min(n.first_ts) AS first_ts FROM l4._nodes(k.job_id) AS n WHERE n.lines > 0
+    ), line AS (
         SELECT c.node, c.event_id, c.occurrences = 1 AS once,
-            extract(epoch FROM c.first_ts - k.first_ts)::float8 AS first, extract(epoch FROM c.last_ts - k.first_ts)::float8 AS last
-        FROM k CROSS JOIN LATERAL l4._event_counts(_line_shifts.job_id, NULL) AS c
+            extract(epoch FROM c.first_ts - j.first_ts)::float8 AS first,
+            extract(epoch FROM c.last_ts - j.first_ts)::float8 AS last
+        FROM job AS j CROSS JOIN LATERAL l4._event_counts(k.job_id, NULL) AS c
     ), common AS (
-        SELECT s.event_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY s.first) AS first, percentile_cont(0.5) WITHIN GROUP (ORDER BY s.last) AS last
-        FROM said AS s CROSS JOIN k
-        GROUP BY s.event_id, k.nodes
-        HAVING count(*) >= 0.8 * k.nodes
+        SELECT s.event_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY s.first) AS first,
+            percentile_cont(0.5) WITHIN GROUP (ORDER BY s.last) AS last
+        FROM line AS s CROSS JOIN job AS j
+        GROUP BY s.event_id, j.nodes
+        HAVING count(*) >= (k.t).nearly_all * j.nodes
     ), shift AS (
-        SELECT s.node, s.once, CASE WHEN s.once THEN s.first - c.first ELSE s.last - c.last END AS shift FROM said AS s JOIN common AS c USING (event_id)
+        SELECT s.node, s.once, CASE WHEN s.once THEN s.first - c.first ELSE s.last - c.last END AS shift
+        FROM line AS s JOIN common AS c USING (event_id)
     ), middle AS (
-        SELECT s.node, s.once, percentile_cont(0.5) WITHIN GROUP (ORDER BY s.shift) AS shift FROM shift AS s GROUP BY s.node, s.once HAVING count(*) >= 5
+        SELECT s.node, s.once, percentile_cont(0.5) WITHIN GROUP (ORDER BY s.shift) AS shift
+        FROM shift AS s GROUP BY s.node, s.once
+        HAVING count(*) >= (k.t).min_shared_lines
     ), spread AS (
         SELECT m.node, m.once, m.shift, percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(s.shift - m.shift)) AS spread
         FROM middle AS m JOIN shift AS s USING (node, once)
         GROUP BY m.node, m.once, m.shift
     )
-    SELECT s.node, max(s.shift) FILTER (WHERE s.once), max(s.spread) FILTER (WHERE s.once), max(s.shift) FILTER (WHERE NOT s.once), max(s.spread) FILTER (WHERE NOT s.once)
+    SELECT s.node, max(s.shift) FILTER (WHERE s.once), max(s.spread) FILTER (WHERE s.once),
+        max(s.shift) FILTER (WHERE NOT s.once), max(s.spread) FILTER (WHERE NOT s.once)
     FROM spread AS s
     GROUP BY s.node;
 END;
-COMMENT ON FUNCTION l4._line_shifts(text) IS 'seconds by which lines of a node are later than those of the median node: those printed once, and the last of others, each with the median deviation';
+COMMENT ON FUNCTION l4._line_shifts(l4._case) IS
+    'seconds by which a node''s lines are later than those of the median node: those printed once, the last of '
+    'others, and spreads';
 
--- A clock is off when the iterations, which nodes finish together, are earlier or later on a node than on most, and its first lines are so by
--- about as much; where most nodes print no iterations, when the first lines and the last of others in training agree; where there are neither, when
--- its log begins and ends a minute earlier or later. A node that starts late, prints late or falls behind has a good clock: its
--- shift is not the same throughout. All times in the working set are by the clock of most nodes.
-CREATE FUNCTION l4._case_clocks(job_id text) RETURNS void
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
+-- A clock is off when the iterations, which nodes finish together, are earlier or later on a node than on most, and its
+-- first lines are so by about as much. Where most nodes print no iterations: when the first lines and the last of
+-- others in training agree. Where there are neither: when its log begins and ends earlier or later by a minute. A node
+-- that starts late, prints late or falls behind has a good clock: its shift is not the same throughout.
+CREATE FUNCTION l4._case_clocks(k l4._case) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    nodes constant bigint := (SELECT count(*) FROM l4._case_node AS n WHERE n.job_id = _case_clocks.job_id AND n.lines > 0);
-    reports constant bytea := l4._late_reports(_case_clocks.job_id, 2147483647, 0.6 * nodes);
-    printing bigint;
+    nodes constant bigint := (SELECT count(*) FROM l4._nodes(k.job_id) AS n WHERE n.lines > 0);
+    reports constant bytea := l4._late_reports(k.job_id, 2147483647, (k.t).majority * nodes, NULL);
+    most_print bool;
     shifted bigint;
 BEGIN
-    SELECT count(*), count(*) FILTER (WHERE abs(u.before_ms) >= 100) INTO printing, shifted
+    SELECT count(*) >= (k.t).majority * nodes, count(*) FILTER (WHERE abs(u.before_ms) >= 1000 * (k.t).min_clock)
+    INTO most_print, shifted
     FROM l4._unpack(reports) AS u(place int, ms float8, before_ms float8, spread_ms float8);
-    IF printing < 0.6 * nodes THEN
-        SELECT count(*) FILTER (WHERE abs(extract(epoch FROM n.first_ts - m.first_ts)) >= 0.5) INTO shifted
-        FROM l4._case_node AS n
-        CROSS JOIN (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY z.first_ts) AS first_ts FROM l4._case_node AS z WHERE z.job_id = _case_clocks.job_id AND z.lines > 0) AS m
-        WHERE n.job_id = _case_clocks.job_id;
+    IF NOT most_print THEN
+        SELECT count(*) FILTER (WHERE abs(extract(epoch FROM n.first_ts - m.first_ts)) >= (k.t).min_line_clock)
+            INTO shifted
+        FROM l4._nodes(k.job_id) AS n
+        CROSS JOIN (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY z.first_ts) AS first_ts
+            FROM l4._nodes(k.job_id) AS z WHERE z.lines > 0) AS m;
     END IF;
-    IF shifted = 0 OR nodes < 3 THEN
+    IF shifted = 0 OR nodes < (k.t).min_nodes THEN
         RETURN;
     END IF;
+    INSERT INTO l4._case_clock (job_id, node, clock)
     WITH middle AS (
-        SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n.first_ts) AS first_ts, percentile_disc(0.5) WITHIN GROUP (ORDER BY n.last_ts) AS last_ts
-        FROM l4._case_node AS n WHERE n.job_id = _case_clocks.job_id AND n.lines > 0
+        SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n.first_ts) AS first_ts,
+            percentile_disc(0.5) WITHIN GROUP (ORDER BY n.last_ts) AS last_ts
+        FROM l4._nodes(k.job_id) AS n WHERE n.lines > 0
     ), shift AS (
-        SELECT n.node, l.start_shift, l.train_shift, l.train_spread, p.before_ms / 1000 AS iteration_shift, p.spread_ms / 1000 AS iteration_spread,
-            extract(epoch FROM n.first_ts - m.first_ts)::float8 AS first, extract(epoch FROM n.last_ts - m.last_ts)::float8 AS last
-        FROM l4._case_node AS n
+        SELECT n.node, l.start_shift, l.train_shift, l.train_spread,
+            p.before_ms / 1000 AS iteration_shift, p.spread_ms / 1000 AS iteration_spread,
+            extract(epoch FROM n.first_ts - m.first_ts)::float8 AS first,
+            extract(epoch FROM n.last_ts - m.last_ts)::float8 AS last
+        FROM l4._nodes(k.job_id) AS n
         CROSS JOIN middle AS m
-        LEFT JOIN l4._line_shifts(_case_clocks.job_id) AS l ON l.node = n.node
-        LEFT JOIN l4._unpack(reports) AS p(place int, ms float8, before_ms float8, spread_ms float8) ON p.place = n.place
-        WHERE n.job_id = _case_clocks.job_id AND n.lines > 0
+        LEFT JOIN l4._line_shifts(k) AS l ON l.node = n.node
+        LEFT JOIN l4._unpack(reports) AS p(place int, ms float8, before_ms float8, spread_ms float8)
+            ON p.place = n.place
+        WHERE n.lines > 0
     ), clock AS (
         SELECT s.node, CASE
-            WHEN printing >= 0.6 * nodes THEN CASE WHEN abs(s.iteration_shift) >= 0.1 AND s.iteration_spread <= 0.2 * abs(s.iteration_shift)
-                AND coalesce(s.start_shift, s.first) / s.iteration_shift BETWEEN 0.5 AND 2 THEN s.iteration_shift END
-            WHEN s.train_shift IS NOT NULL AND s.start_shift IS NOT NULL THEN CASE WHEN abs(s.train_shift) >= 0.5 AND s.train_spread <= 0.2 * abs(s.train_shift)
-                AND s.start_shift / s.train_shift BETWEEN 0.8 AND 1.25 THEN s.train_shift END
-            WHEN abs(s.first) >= 60 AND s.last / s.first BETWEEN 0.8 AND 1.25 THEN CASE WHEN abs(s.last) < abs(s.first) THEN s.last ELSE s.first END END AS seconds
+            WHEN most_print THEN CASE WHEN abs(s.iteration_shift) >= (k.t).min_clock
+                AND s.iteration_spread <= (k.t).clock_spread * abs(s.iteration_shift)
+                AND coalesce(s.start_shift, s.first) / s.iteration_shift
+                    BETWEEN (k.t).clock_likeness AND 1 / (k.t).clock_likeness THEN s.iteration_shift END
+            WHEN s.train_shift IS NOT NULL AND s.start_shift IS NOT NULL THEN
+                CASE WHEN abs(s.train_shift) >= (k.t).min_line_clock
+                    AND s.train_spread <= (k.t).clock_spread * abs(s.train_shift)
+                    AND s.start_shift / s.train_shift
+                        BETWEEN (k.t).clock_agreement AND 1 / (k.t).clock_agreement THEN s.train_shift END
+            WHEN abs(s.first) >= (k.t).min_log_clock
+                AND s.last / s.first BETWEEN (k.t).clock_agreement AND 1 / (k.t).clock_agreement
+                THEN CASE WHEN abs(s.last) < abs(s.first) THEN s.last ELSE s.first END END AS seconds
         FROM shift AS s
     )
-    UPDATE l4._case_node AS n
-    SET clock = c.seconds * interval '1 s', first_ts = n.first_ts - c.seconds * interval '1 s', last_ts = n.last_ts - c.seconds * interval '1 s'
-    FROM clock AS c WHERE n.job_id = _case_clocks.job_id AND n.node = c.node AND c.seconds IS NOT NULL;
-    IF FOUND THEN
-        UPDATE l4._case AS c SET first_ts = n.first_ts, last_ts = greatest(n.last_ts, (c.parameters ->> 'as_of')::timestamptz)
-        FROM (SELECT min(z.first_ts) AS first_ts, max(z.last_ts) AS last_ts FROM l4._case_node AS z WHERE z.job_id = _case_clocks.job_id) AS n
-        WHERE c.job_id = _case_clocks.job_id;
-    END IF;
+    SELECT k.job_id, c.node, c.seconds * interval '1 second' FROM clock AS c WHERE c.seconds IS NOT NULL;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_clocks(text) IS 'working set: by how much the clock of each node is off';
+COMMENT ON FUNCTION l4._case_clocks(l4._case) IS 'case, clocks: writes by how much those of some nodes are off';
 
--- A "succeeded" job that stopped short of the iterations that it was to do (where that is not known, that the others do), and reports a crash
--- that no job which got through reports, was a failure: as a baseline it would hide the very lines that matter.
-CREATE FUNCTION l4._doubtful(jobs text[]) RETURNS text[]
+-- A "succeeded" job that stopped short of the iterations that it was to do (where that is not known, that the others
+-- do), and reports a crash that no job which got through reports, was a failure: as a baseline it would hide the very
+-- lines that matter.
+CREATE FUNCTION l4._doubtful(jobs text[], reached numeric, error_level numeric) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    WITH reached AS (
+    WITH done AS (
         SELECT b.job_id, coalesce(max(n.last_iteration), 0) AS iteration
         FROM unnest(_doubtful.jobs) AS b(job_id) JOIN l4._stream AS n ON n.job_id = b.job_id
         GROUP BY b.job_id
     ), short AS (
-        SELECT r.job_id FROM reached AS r
-        WHERE r.iteration < coalesce(0.95 * l4._total_iterations(r.job_id) - 1, (SELECT max(o.iteration) FROM reached AS o))
+        SELECT r.job_id FROM done AS r
+        WHERE r.iteration < coalesce(_doubtful.reached * l4._total_iterations(r.job_id) - 1,
+            (SELECT max(o.iteration) FROM done AS o))
     ), crash AS (
         SELECT e.event_id
         FROM l4._event AS e
-        WHERE e.merged_into IS NULL AND NOT e.is_stack AND l4._level(e.level) NOT IN (1, 2, 3)
-            AND e.event_id IN (SELECT j.event_id FROM l4._job_event AS j WHERE j.job_id IN (SELECT s.job_id FROM short AS s))
+        WHERE e.merged_into IS NULL AND NOT e.is_stack
+            AND (l4._level(e.level) = 0 OR l4._level(e.level) >= _doubtful.error_level)
+            AND e.event_id IN (SELECT j.event_id FROM l4._job_event AS j
+                WHERE j.job_id IN (SELECT s.job_id FROM short AS s))
             AND e.event_id NOT IN (SELECT j.event_id FROM l4._job_event AS j
                 WHERE j.job_id = ANY (_doubtful.jobs) AND j.job_id NOT IN (SELECT s.job_id FROM short AS s))
             AND l4._marked(e.example, 'terminal')
     )
-    SELECT coalesce(array_agg(s.job_id ORDER BY s.job_id), '{}') FROM short AS s
+    SELECT coalesce(array_agg(s.job_id ORDER BY s.job_id COLLATE "C"), '{}') FROM short AS s
     WHERE EXISTS (SELECT FROM l4._job_event AS j JOIN crash USING (event_id) WHERE j.job_id = s.job_id);
 END;
-COMMENT ON FUNCTION l4._doubtful(text[]) IS 'which of these good jobs look like failures';
+COMMENT ON FUNCTION l4._doubtful(text[], numeric, numeric) IS 'which of these good jobs look like failures';

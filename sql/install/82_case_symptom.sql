@@ -1,274 +1,324 @@
--- What is not a failure, although it is new; when the trouble began; and how the job ended.
+-- What is no sign of the failure, although it is new; when the trouble began; and how the job ended.
 
-CREATE FUNCTION l4._case_drop(job_id text) RETURNS void
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
-AS $$
-DECLARE
-    k record;
-BEGIN
-    SELECT c.*, (SELECT count(*) FROM l4._case_iteration AS i WHERE i.job_id = c.job_id) AS places
-    INTO STRICT k FROM l4._case AS c WHERE c.job_id = _case_drop.job_id;
-
-    -- another value of a setting that good jobs echo too
-    UPDATE l4._case_event AS e SET dropped = 'a setting with another value'
-    FROM (
-        WITH setting AS (
-            SELECT DISTINCT ON (t.event_id) t.event_id, l4.pcre_captures(t.example, r.signature) ->> 'key' AS key
-            FROM l4._event AS t
-            JOIN l4._marker('config') AS r ON l4.pcre_match(t.example, r.signature)
-            WHERE t.merged_into IS NULL AND l4._level(t.level) < 3
-                AND (t.event_id IN (SELECT x.event_id FROM l4._case_event AS x WHERE x.job_id = k.job_id)
-                    OR t.event_id IN (SELECT j.event_id FROM l4._job_event AS j WHERE j.job_id = ANY (k.baseline || k.elsewhere)))
-            ORDER BY t.event_id, r.rule_id DESC
-        )
-        SELECT s.event_id
-        FROM setting AS s
-        WHERE s.key IN (SELECT z.key FROM setting AS z
-            JOIN l4._job_event AS j ON j.event_id = z.event_id AND j.job_id = ANY (k.baseline || k.elsewhere))) AS s
-    WHERE e.job_id = k.job_id AND e.is_new AND e.level < 3 AND NOT e.terminal AND e.event_id = s.event_id
-        AND cardinality(k.baseline || k.elsewhere) > 0;
-
-    -- how far the training is, in a form that good jobs do not print: another unit, another width
-    UPDATE l4._case_event AS e SET dropped = 'reports progress'
-    FROM l4._event AS t JOIN l4.iteration_rule AS r ON r.rule_id = t.iteration_rule AND r.kind = 'done'
-    WHERE e.job_id = k.job_id AND t.event_id = e.event_id AND e.is_new AND e.dropped IS NULL AND e.level < 3 AND NOT e.terminal;
-
-    -- survived: on every node that has it, it was over when the node had its first iteration done and training went on, or, of a node that
-    -- did not train, when the node got to a later stage
-    WITH reached AS (
-        SELECT n.node, n.train_ts, n.iterations, s.ts - n.clock AS stage_ts
-        FROM l4._case_node AS n
-        LEFT JOIN (SELECT z.node, max(z.first_ts) AS ts FROM l4.stage_span AS z
-            WHERE z.job_id = k.job_id AND z.stage IN ('data', 'model', 'checkpoint_load', 'train') GROUP BY z.node) AS s USING (node)
-        WHERE n.job_id = k.job_id
-    ), survived AS (
-        SELECT c.event_id
-        FROM l4._case_count AS c
-        JOIN reached AS r USING (node)
-        WHERE c.job_id = k.job_id
-        GROUP BY c.event_id
-        HAVING bool_and(coalesce(c.last_ts < CASE WHEN k.places >= 3 AND (r.train_ts IS NULL OR r.iterations >= 3)
-            THEN coalesce(r.train_ts, k.train_ts) ELSE r.stage_ts END, false))
-    )
-    UPDATE l4._case_event AS e SET dropped = 'over before training began'
-    FROM survived AS s
-    WHERE e.job_id = k.job_id AND e.event_id = s.event_id AND e.is_new AND e.dropped IS NULL;
-
-    -- with few good jobs the job's own past is what good jobs look like: it went on for ten iterations afterwards
-    IF cardinality(k.baseline || k.elsewhere) < 3 THEN
-        UPDATE l4._case_event AS e SET dropped = 'the job went on'
-        WHERE e.job_id = k.job_id AND e.is_new AND e.dropped IS NULL
-            AND e.last_ts < least(k.onset_ts, (SELECT i.done_ts FROM l4._case_iteration AS i WHERE i.job_id = k.job_id
-                AND i.nodes > (SELECT max(z.nodes) / 2 FROM l4._case_iteration AS z WHERE z.job_id = k.job_id)
-                ORDER BY i.place DESC OFFSET 9 LIMIT 1));
-    END IF;
-    -- with none, a line below a warning must say that something is wrong, or come for the first time while the job stands still
-    IF cardinality(k.baseline || k.elsewhere) = 0 THEN
-        UPDATE l4._case_event AS e SET dropped = 'says nothing bad'
+-- Another value of a setting that good jobs echo too.
+CREATE FUNCTION l4._settings(k l4._case) RETURNS TABLE (event_id int)
+LANGUAGE sql STABLE ROWS 100
+BEGIN ATOMIC
+    WITH good AS MATERIALIZED (
+        SELECT DISTINCT j.event_id FROM l4._job_event AS j WHERE j.job_id = ANY (k.baseline || k.elsewhere)
+    ), setting AS MATERIALIZED (
+        SELECT DISTINCT ON (t.event_id) t.event_id, l4.pcre_captures(t.example, r.signature) ->> 'key' AS key
         FROM l4._event AS t
-        WHERE e.job_id = k.job_id AND t.event_id = e.event_id AND e.dropped IS NULL
-            AND e.level < 3 AND NOT e.terminal AND NOT e.stack AND NOT l4._marked(t.example, 'trouble')
-            AND NOT coalesce(k.places >= 10 AND t.stage IS NULL AND e.first_ts > k.progress_ts + k.median_ms * interval '2 ms'
-                AND e.first_ts < (SELECT min(x.first_ts) FROM l4._case_event AS x WHERE x.job_id = k.job_id AND x.is_new AND (x.terminal OR x.exit)), false);
-    END IF;
-    PERFORM l4._case_trouble(k.job_id);
-
-    -- routine before the trouble
-    UPDATE l4._case_event AS e SET dropped = 'routine before the trouble'
-    FROM l4._case AS c
-    WHERE c.job_id = k.job_id AND e.job_id = k.job_id AND e.is_new AND e.dropped IS NULL
-        AND e.level < 3 AND NOT e.terminal AND e.first_ts < c.trouble_ts - interval '50 ms';
-
-    IF NOT k.trained THEN
-        PERFORM l4._drop_startup(k.job_id);
-    END IF;
+        JOIN l4._marker('config') AS r ON l4.pcre_match(t.example, r.signature)
+        WHERE t.merged_into IS NULL AND l4._level(t.level) < (k.t).warning_level
+            AND (t.event_id IN (SELECT x.event_id FROM l4._case_event AS x WHERE x.job_id = k.job_id)
+                OR t.event_id IN (SELECT g.event_id FROM good AS g))
+        ORDER BY t.event_id, r.rule_id DESC
+    )
+    SELECT s.event_id FROM setting AS s
+    WHERE s.key IN (SELECT z.key FROM setting AS z JOIN good AS g USING (event_id));
 END;
-$$;
-COMMENT ON FUNCTION l4._case_drop(text) IS 'working set: new events that are no sign of the failure, and why';
+COMMENT ON FUNCTION l4._settings(l4._case) IS 'events that echo a setting which good jobs echo too';
+
+-- Events that were over, on every node that has them, when the node had its first iteration done and training went on,
+-- or, of a node that did not train, when the node got to a later stage.
+CREATE FUNCTION l4._survived(k l4._case) RETURNS TABLE (event_id int)
+LANGUAGE sql STABLE ROWS 100
+BEGIN ATOMIC
+    WITH stage AS (
+        SELECT z.node, max(z.first_ts) AS ts FROM l4.stage_span AS z
+        WHERE z.job_id = k.job_id AND z.stage IN ('data', 'model', 'checkpoint_load', 'train') GROUP BY z.node
+    ), over AS (
+        SELECT n.node, CASE WHEN k.iterations >= (k.t).min_iterations
+                AND (n.train_ts IS NULL OR n.iterations >= (k.t).min_iterations)
+            THEN coalesce(n.train_ts, k.train_ts) ELSE s.ts - n.clock END AS ts
+        FROM l4._nodes(k.job_id) AS n LEFT JOIN stage AS s USING (node)
+    )
+    SELECT c.event_id
+    FROM l4._counts(k.job_id) AS c JOIN over AS o USING (node)
+    GROUP BY c.event_id
+    HAVING bool_and(coalesce(c.last_ts < o.ts, false));
+END;
+COMMENT ON FUNCTION l4._survived(l4._case) IS 'events that were over before training began';
+
+-- The time of the last iteration but so many.
+CREATE FUNCTION l4._done_before(k l4._case, back numeric) RETURNS timestamptz
+LANGUAGE sql STABLE
+RETURN (SELECT i.done_ts FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.place = k.iterations - back + 1);
+COMMENT ON FUNCTION l4._done_before(l4._case, numeric) IS 'when the last but so many iterations of a job were done';
+
+-- With few good jobs the job's own past is what good jobs look like; with none, a line below a warning must say that
+-- something is wrong, or come for the first time while the job stands still.
+CREATE FUNCTION l4._own_past(k l4._case) RETURNS TABLE (event_id int, reason text)
+LANGUAGE sql STABLE ROWS 100
+BEGIN ATOMIC
+    WITH event AS MATERIALIZED (
+        SELECT e.*, t.stage, t.example, row_number() OVER ()::int AS place
+        FROM l4._new_events(k.job_id) AS e JOIN l4._event AS t USING (event_id)
+        WHERE cardinality(k.baseline || k.elsewhere) < (k.t).min_baseline
+    ), went_on AS MATERIALIZED (
+        SELECT least(k.onset_ts, (SELECT i.done_ts FROM l4._case_iteration AS i
+            WHERE i.job_id = k.job_id
+                AND i.nodes > (SELECT max(z.nodes) / 2 FROM l4._case_iteration AS z WHERE z.job_id = k.job_id)
+            ORDER BY i.place DESC OFFSET (k.t).min_past::bigint - 1 LIMIT 1)) AS ts
+    ), still AS MATERIALIZED (
+        SELECT k.reported_ts + 2 * k.median_ms * interval '1 ms' AS from_ts, min(e.first_ts) AS to_ts
+        FROM event AS e WHERE e.terminal OR e.exit
+    )
+    SELECT e.event_id, 'the job went on' FROM event AS e CROSS JOIN went_on AS w WHERE e.last_ts < w.ts
+    UNION ALL
+    SELECT e.event_id, 'says nothing bad'
+    FROM event AS e
+    CROSS JOIN still AS s
+    LEFT JOIN l4._marks(ARRAY(SELECT z.example FROM event AS z ORDER BY z.place), '{trouble}') AS m ON m.place = e.place
+    WHERE cardinality(k.baseline || k.elsewhere) = 0 AND e.level < (k.t).warning_level AND NOT e.terminal
+        AND NOT e.stack
+        AND m.place IS NULL
+        AND NOT coalesce(k.iterations >= (k.t).min_past AND e.stage IS NULL AND e.first_ts > s.from_ts
+            AND e.first_ts < s.to_ts, false);
+END;
+COMMENT ON FUNCTION l4._own_past(l4._case) IS
+    'events that are no sign of the failure where few good jobs, or none, are known';
 
 -- A job that did not start: what its processes say below a warning is the start-up that others get through.
-CREATE FUNCTION l4._drop_startup(job_id text) RETURNS void
+CREATE FUNCTION l4._drop_startup(k l4._case) RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
-    UPDATE l4._case_event AS e SET dropped = 'start-up'
-    WHERE e.job_id = _drop_startup.job_id AND e.is_new AND e.dropped IS NULL AND e.level IN (1, 2) AND NOT e.terminal AND NOT e.exit;
+    INSERT INTO l4._case_dropped (job_id, event_id, reason)
+    SELECT k.job_id, e.event_id, 'start-up' FROM l4._claims(k.job_id) AS e
+    WHERE e.level > 0 AND e.level < (k.t).warning_level AND NOT e.terminal AND NOT e.exit;
 END;
-COMMENT ON FUNCTION l4._drop_startup(text) IS 'working set: start-up is no sign of a failure to start';
+COMMENT ON FUNCTION l4._drop_startup(l4._case) IS 'case, dropped: start-up is no sign of a failure to start';
 
-CREATE FUNCTION l4._case_trouble(job_id text) RETURNS void
+CREATE FUNCTION l4._case_drop(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    third constant timestamptz := l4._done_before(k, (k.t).min_iterations);
 BEGIN
-    -- A crash that a node outlived by three iterations was none: then its last report counts.
-    UPDATE l4._case AS c SET terminal_ts = (
-        SELECT min(CASE WHEN x.first_ts < third.done_ts THEN x.last_ts ELSE x.first_ts END)
-        FROM l4._case_event AS e
-        JOIN l4._case_count AS x USING (job_id, event_id)
-        LEFT JOIN (SELECT i.done_ts FROM l4._case_iteration AS i WHERE i.job_id = _case_trouble.job_id ORDER BY i.place DESC OFFSET 2 LIMIT 1) AS third ON true
-        WHERE e.job_id = c.job_id AND e.is_new AND e.terminal AND e.dropped IS NULL)
-    WHERE c.job_id = _case_trouble.job_id;
-    UPDATE l4._case AS c SET trouble_ts = least(
-        c.terminal_ts, c.progress_ts, c.onset_ts,
-        (SELECT min(e.first_ts) FROM l4._case_event AS e
-         WHERE e.job_id = c.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.stack AND (e.level >= 3 OR e.terminal)))
-    WHERE c.job_id = _case_trouble.job_id;
+    INSERT INTO l4._case_dropped (job_id, event_id, reason)
+    SELECT DISTINCT ON (e.event_id) k.job_id, e.event_id, r.reason
+    FROM l4._new_events(k.job_id) AS e
+    JOIN (
+        SELECT x.event_id, 1 AS place, false AS low, 'an earlier attempt' AS reason FROM l4._new_events(k.job_id) AS x
+        WHERE k.attempt_ts IS NOT NULL AND x.event_id NOT IN (SELECT c.event_id FROM l4._counts(k.job_id) AS c)
+        UNION ALL
+        SELECT s.event_id, 2, true, 'a setting with another value' FROM l4._settings(k) AS s
+        UNION ALL
+        -- how far the training is, in a form that good jobs do not print: another unit, another width
+        SELECT t.event_id, 3, true, 'reports progress'
+        FROM l4._event AS t JOIN l4.iteration_rule AS i ON i.rule_id = t.iteration_rule AND i.kind = 'done'
+        UNION ALL
+        SELECT s.event_id, 4, false, 'over before training began' FROM l4._survived(k) AS s
+        UNION ALL
+        SELECT p.event_id, 5, false, p.reason FROM l4._own_past(k) AS p) AS r USING (event_id)
+    WHERE NOT r.low OR e.level < (k.t).warning_level AND NOT e.terminal
+    ORDER BY e.event_id, r.place, r.reason DESC;
+    -- a crash that a node outlived by some iterations was none: then its last report counts
+    SELECT min(CASE WHEN s.first_ts < third THEN s.last_ts ELSE s.first_ts END) FILTER (WHERE s.terminal),
+        least(k.reported_ts, k.onset_ts, min(s.first_ts)
+            FILTER (WHERE NOT s.stack AND (s.level >= (k.t).warning_level OR s.terminal)))
+    INTO k.terminal_ts, k.trouble_ts
+    FROM l4._shown(k.job_id) AS s;
+    k.trouble_ts := least(k.terminal_ts, k.trouble_ts);
+    INSERT INTO l4._case_dropped (job_id, event_id, reason)
+    SELECT k.job_id, e.event_id, 'routine before the trouble' FROM l4._claims(k.job_id) AS e
+    WHERE e.level < (k.t).warning_level AND NOT e.terminal
+        AND e.first_ts < k.trouble_ts - l4._seconds((k.t).routine_lead);
+    IF k.iterations = 0 THEN
+        PERFORM l4._drop_startup(k);
+    END IF;
+    RETURN k;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_trouble(text) IS 'working set: when a crash was first reported, and when the trouble began';
+COMMENT ON FUNCTION l4._case_drop(l4._case) IS
+    'case, dropped: writes new events that are no sign of the failure, and why; adds when the trouble began';
 
--- The working set is young: without statistics a planner picks nested loops, over 100,000 rows of a large job.
-CREATE FUNCTION l4._case_marks(job_id text) RETURNS void
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
-AS $$
-BEGIN
-    UPDATE l4._case_node AS x SET new_ts = t.new_ts, loud_ts = t.loud_ts, terminal_ts = t.terminal_ts, is_victim = coalesce(t.is_victim, false)
-    FROM (
-        SELECT c.node, min(c.first_ts) AS new_ts,
-            min(c.first_ts) FILTER (WHERE e.level >= 3 OR e.terminal OR e.exit) AS loud_ts,
-            min(c.first_ts) FILTER (WHERE e.terminal AND NOT e.exit) AS terminal_ts,
-            (array_agg(f.nodes ORDER BY c.first_ts, c.first_line_no) FILTER (WHERE e.terminal AND NOT e.exit))[1] > 1 AS is_victim
-        FROM l4._case_event AS e
-        JOIN l4._case_count AS c USING (job_id, event_id)
-        LEFT JOIN (
-            SELECT z.family, count(DISTINCT y.node) AS nodes
-            FROM l4._case_event AS z JOIN l4._case_count AS y USING (job_id, event_id)
-            WHERE z.job_id = _case_marks.job_id AND z.terminal GROUP BY z.family) AS f ON f.family = e.family
-        WHERE e.job_id = _case_marks.job_id AND e.is_new AND e.dropped IS NULL AND NOT e.stack
-        GROUP BY c.node) AS t
-    WHERE x.job_id = _case_marks.job_id AND x.node = t.node;
+CREATE FUNCTION l4._case_marks(k l4._case) RETURNS void
+LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    INSERT INTO l4._case_mark (job_id, node, new_ts, significant_ts, terminal_ts, is_victim)
+    WITH shown AS (
+        SELECT s.* FROM l4._shown(k.job_id) AS s WHERE NOT s.stack
+    ), failing AS (
+        SELECT e.alike, count(DISTINCT c.node) AS nodes
+        FROM l4._case_event AS e JOIN l4._case_count AS c USING (job_id, event_id)
+        WHERE e.job_id = k.job_id AND e.terminal AND e.alike IS NOT NULL
+        GROUP BY e.alike
+    )
+    SELECT k.job_id, s.node, min(s.first_ts),
+        min(s.first_ts) FILTER (WHERE s.level >= (k.t).warning_level OR s.terminal OR s.exit),
+        min(s.first_ts) FILTER (WHERE s.terminal AND NOT s.exit),
+        coalesce((array_agg(f.nodes ORDER BY s.first_ts, s.first_line_no)
+            FILTER (WHERE s.terminal AND NOT s.exit))[1] > 1, false)
+    FROM shown AS s LEFT JOIN failing AS f USING (alike)
+    GROUP BY s.node;
 END;
-$$;
-COMMENT ON FUNCTION l4._case_marks(text) IS 'working set: when each node first deviated, was loud and reported a crash, and whether it failed like others';
+COMMENT ON FUNCTION l4._case_marks(l4._case) IS
+    'case, marks: writes when nodes first deviated, were significant and reported a crash, and who failed like others';
 
--- How long nothing may happen before a job counts as hanging; where iterations are printed every so often, at least four of these lines must be due.
 CREATE FUNCTION l4._patience(k l4._case) RETURNS interval
 LANGUAGE sql IMMUTABLE
-RETURN least(1e9, greatest((k.parameters ->> 'hang_seconds')::float8,
-    greatest((k.parameters ->> 'hang_iterations')::float8, 4 * k.step::float8) * coalesce(k.median_ms, 0) / 1000)) * interval '1 second';
+RETURN least(1e9, greatest((k.t).hang_seconds,
+    greatest((k.t).hang_iterations, (k.t).hang_reports * k.step) * coalesce(k.median_ms,
+        0) / 1000)) * interval '1 second';
 COMMENT ON FUNCTION l4._patience(l4._case) IS 'silence that makes a hang';
 
--- A node ends well with a line that ends a node of a good job, unless that is an iteration before the last one, or when it got to the shutdown
--- after its work without a crash. It went through when that line cannot have come earlier: it is the shutdown, or one that nobody
--- prints before the last tenth of the job. Where half of the nodes that print iterations went through, and none reports a crash, the others' logs
--- were cut off, or end with whatever came last.
-CREATE FUNCTION l4._case_ends(k l4._case) RETURNS void
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
-AS $$
-DECLARE
-    last_ones constant int[] := (SELECT array_agg(DISTINCT o.last_event_id) FROM l4._node AS o WHERE o.job_id = ANY (k.baseline));
-BEGIN
-    UPDATE l4._case_node AS x SET ended_well = coalesce(e.by_line, false) OR e.by_stage,
-        went_through = (e.by_stage OR coalesce(e.by_line AND e.at_end, false)) AND coalesce(x.last_iteration > k.total - k.step, true)
-    FROM (
-        SELECT z.node, v.last_event_id = ANY (last_ones) AND NOT (t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration <= k.total - k.step, false))
+-- A node ends well with a line that ends a node of a good job, unless that is an iteration before the last one, or when
+-- it got to the shutdown after its work without a crash. It went through when that line cannot have come earlier: it is
+-- the shutdown, or one that nobody prints before the last part of the job.
+CREATE FUNCTION l4._ends(k l4._case) RETURNS SETOF l4._case_end
+LANGUAGE sql STABLE ROWS 500
+BEGIN ATOMIC
+    WITH last_ones AS MATERIALIZED (
+        SELECT coalesce(array_agg(DISTINCT o.last_event_id), '{}') AS ids FROM l4._node AS o
+            WHERE o.job_id = ANY (k.baseline)
+    ), seen AS (
+        SELECT c.node, max(c.last_ts) AS ts FROM l4._event_counts(k.job_id, (SELECT l.ids FROM last_ones AS l)) AS c
+        GROUP BY c.node
+    ), shutdown AS (
+        SELECT s.node, max(s.first_ts) AS ts FROM l4.stage_span AS s
+        WHERE s.job_id = k.job_id AND s.stage = 'shutdown' GROUP BY s.node
+    ), ended AS (
+        SELECT z.node, z.last_iteration > k.total - k.step AS reached,
+            v.last_event_id = ANY (l.ids)
+                AND NOT (t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration <= k.total - k.step, false))
                 -- and it says the same
-                AND NOT EXISTS (SELECT FROM l4._case_event AS y WHERE y.job_id = z.job_id AND y.event_id = v.last_event_id AND y.is_new)
+                AND NOT EXISTS (SELECT FROM l4._case_event AS y
+                    WHERE y.job_id = k.job_id AND y.event_id = v.last_event_id AND y.is_new)
                 -- or it came, and what was shown of the progress after it
-                OR t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration > k.total - k.step AND w.ts >= z.progress_ts - l4._patience(k), false) AS by_line,
+                OR t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration > k.total - k.step
+                    AND w.ts >= z.progress_ts - l4._patience(k), false) AS by_line,
             z.terminal_ts IS NULL AND coalesce(h.ts - z.clock >= z.progress_ts, false) AS by_stage,
-            j.first_ts > k.last_ts - 0.1 * (k.last_ts - k.first_ts) AS at_end
-        FROM l4._case_node AS z
+            j.first_ts > k.last_ts - (k.t).last_part::float8 * (k.last_ts - k.first_ts) AS at_end
+        FROM l4._nodes(k.job_id) AS z
+        CROSS JOIN last_ones AS l
         LEFT JOIN l4._node AS v ON v.job_id = z.job_id AND v.node = z.node
         LEFT JOIN l4._event AS t ON t.event_id = v.last_event_id
         LEFT JOIN l4._job_event AS j ON j.job_id = z.job_id AND j.event_id = v.last_event_id
-        LEFT JOIN (SELECT s.node, max(s.first_ts) AS ts FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'shutdown' GROUP BY s.node) AS h
-            ON h.node = z.node
-        LEFT JOIN (SELECT c.node, max(c.last_ts) AS ts FROM l4._event_counts(k.job_id, coalesce(last_ones, '{}')) AS c GROUP BY c.node) AS w ON w.node = z.node
-        WHERE z.job_id = k.job_id) AS e
-    WHERE x.job_id = k.job_id AND x.node = e.node;
+        LEFT JOIN shutdown AS h ON h.node = z.node
+        LEFT JOIN seen AS w ON w.node = z.node
+    )
+    SELECT k.job_id, e.node, coalesce(e.by_line, false) OR e.by_stage,
+        (e.by_stage OR coalesce(e.by_line AND e.at_end, false)) AND coalesce(e.reached, true)
+    FROM ended AS e;
 END;
-$$;
-COMMENT ON FUNCTION l4._case_ends(l4._case) IS 'working set: which nodes ended as nodes of good jobs do';
+COMMENT ON FUNCTION l4._ends(l4._case) IS 'which nodes ended as nodes of good jobs do';
 
--- Do the first crash reports come of waiting? Without times the first of each node count, and none must be another one that only one node has.
+-- Do the first crash reports come of waiting? Without times the first of each node count, and none must be another one
+-- that only one node has.
 CREATE FUNCTION l4._waited(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH report AS (
-        SELECT DISTINCT ON (c.node) c.node, e.event_id, e.family
-        FROM l4._case_event AS e JOIN l4._case_count AS c USING (job_id, event_id)
-        WHERE e.job_id = k.job_id AND e.is_new AND e.terminal AND NOT e.exit AND e.dropped IS NULL AND coalesce(c.first_ts <= k.terminal_ts + interval '1 s', NOT k.timed)
-        ORDER BY c.node, c.first_ts, c.first_line_no
+        SELECT DISTINCT ON (s.node) s.node, s.event_id, s.alike
+        FROM l4._shown(k.job_id) AS s
+        WHERE s.terminal AND NOT s.exit
+            AND coalesce(s.first_ts <= k.terminal_ts + l4._seconds((k.t).same_moment), NOT k.timed)
+        ORDER BY s.node, s.first_ts, s.first_line_no
     ), reason AS (
         -- an error that a runtime logs just before the exception of which it is the reason
-        SELECT e.event_id FROM l4._case_event AS e
-        WHERE e.job_id = k.job_id AND e.is_new AND e.level >= 4 AND NOT e.terminal AND NOT e.exit AND NOT e.stack AND e.dropped IS NULL
-            AND e.first_ts BETWEEN k.terminal_ts - interval '1 s' AND k.terminal_ts
-    ), told AS MATERIALIZED (
-        -- once an event, not once a node
+        SELECT e.event_id FROM l4._claims(k.job_id) AS e
+        WHERE e.level >= (k.t).error_level AND NOT e.terminal AND NOT e.exit AND NOT e.stack
+            AND e.first_ts BETWEEN k.terminal_ts - l4._seconds((k.t).same_moment) AND k.terminal_ts
+    ), asked AS MATERIALIZED (
         SELECT t.event_id, l4._marked(t.example, 'timeout') AS waited
-        FROM l4._event AS t WHERE t.event_id IN (SELECT r.event_id FROM report AS r)
-    ), said AS (
-        SELECT r.*, t.waited, count(*) OVER (PARTITION BY r.family) AS nodes
-        FROM report AS r JOIN told AS t USING (event_id)
+        FROM l4._event AS t
+        WHERE t.event_id IN (SELECT r.event_id FROM report AS r UNION SELECT r.event_id FROM reason AS r)
+    ), reported AS (
+        SELECT r.*, a.waited, count(*) OVER (PARTITION BY r.alike) AS nodes FROM report AS r
+            JOIN asked AS a USING (event_id)
     )
-    SELECT coalesce((bool_or(s.waited) OR EXISTS (SELECT FROM reason AS r JOIN l4._event AS t USING (event_id) WHERE l4._marked(t.example, 'timeout'))) AND (k.timed OR NOT bool_or(NOT s.waited AND s.nodes = 1)), false) FROM said AS s;
+    SELECT coalesce((bool_or(s.waited) OR EXISTS (SELECT FROM reason AS r JOIN asked AS a USING (event_id)
+        WHERE a.waited))
+        AND (k.timed OR NOT bool_or(NOT s.waited AND s.nodes = 1)), false)
+    FROM reported AS s;
 END;
 COMMENT ON FUNCTION l4._waited(l4._case) IS 'do the first crash reports say that something was waited for too long';
 
-CREATE FUNCTION l4._case_symptom(job_id text) RETURNS void
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off
+-- Did a job without iterations train? A stage that is announced is not enough where good jobs report iterations and no
+-- line here is about one: half of the nodes must announce it, or the first crash be in a step of the training. One node
+-- may say that it begins while others still load.
+CREATE FUNCTION l4._announced(k l4._case) RETURNS bool
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT a.announced AND (EXISTS (SELECT FROM l4._nodes(k.job_id) AS x WHERE x.in_flight > 0)
+            OR NOT EXISTS (SELECT FROM l4._stream AS s WHERE s.job_id = ANY (k.baseline)
+                AND s.last_iteration IS NOT NULL)
+            OR (SELECT count(DISTINCT c.node) FROM l4._event_counts(k.job_id, ARRAY(
+                SELECT j.event_id FROM l4._job_event AS j JOIN l4._event AS t USING (event_id)
+                WHERE j.job_id = k.job_id AND t.stage = 'train')) AS c) >= (k.t).half * k.nodes)
+        OR l4._in_step(k, a.announced)
+    FROM (SELECT EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train') AS announced)
+        AS a;
+END;
+COMMENT ON FUNCTION l4._announced(l4._case) IS 'did a job train that reports no iteration';
+
+-- Last iterations that came after a long silence, with nothing behind them, were written when the processes ended:
+-- buffers were flushed.
+CREATE FUNCTION l4._progress_before_flush(k l4._case) RETURNS timestamptz
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT coalesce((
+        SELECT i.before_ts
+        FROM (SELECT z.done_ts, lag(z.done_ts) OVER (ORDER BY z.place) AS before_ts, z.place
+            FROM l4._case_iteration AS z WHERE z.job_id = k.job_id) AS i
+        WHERE i.done_ts - i.before_ts > l4._patience(k)
+            AND i.done_ts >= least(k.terminal_ts, k.last_ts) - l4._seconds((k.t).flush_seconds)
+        ORDER BY i.place LIMIT 1), k.reported_ts);
+END;
+COMMENT ON FUNCTION l4._progress_before_flush(l4._case) IS
+    'when the last iteration was done that buffers did not write at the end';
+
+CREATE FUNCTION l4._case_symptom(k l4._case) RETURNS l4._case
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    k l4._case;
+    ends constant l4._case_end[] := ARRAY(SELECT e::l4._case_end FROM l4._ends(k) AS e);
+    slow constant bool := coalesce(k.excess, 0) >= (k.t).slow_excess;
     n record;
-    announced bool;
+    patience interval := l4._patience(k);
+    all_well bool := false;
+    outlived bool;
 BEGIN
-    SELECT * INTO STRICT k FROM l4._case AS c WHERE c.job_id = _case_symptom.job_id;
-    PERFORM l4._case_marks(k.job_id);
     -- without times a crash report is all that there is to tell by
-    k.crashed := k.terminal_ts IS NOT NULL OR NOT k.timed
-        AND EXISTS (SELECT FROM l4._case_event AS e WHERE e.job_id = k.job_id AND e.is_new AND e.terminal AND e.dropped IS NULL);
-    IF NOT k.trained THEN
-        -- Announced. But where good jobs tell of their iterations and no line here is about one, by half of the nodes, or the first crash
-        -- must be in a step of the training: one node may say that it begins while others still load.
-        announced := EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train');
-        k.trained := announced
-            AND (EXISTS (SELECT FROM l4._case_node AS x WHERE x.job_id = k.job_id AND x.in_flight > 0)
-                OR NOT EXISTS (SELECT FROM l4._stream AS s WHERE s.job_id = ANY (k.baseline) AND s.last_iteration IS NOT NULL)
-                OR 2 * (SELECT count(DISTINCT c.node) FROM l4._event_counts(k.job_id, ARRAY(SELECT j.event_id FROM l4._job_event AS j
-                    JOIN l4._event AS t USING (event_id) WHERE j.job_id = k.job_id AND t.stage = 'train')) AS c) >= k.nodes)
-            OR l4._in_step(k.job_id, announced);
-    END IF;
-    PERFORM l4._case_ends(k);
-    SELECT bool_and(x.ended_well) OR NOT k.crashed
-            AND 2 * count(*) FILTER (WHERE x.ended_well AND x.went_through AND x.prints) >= greatest(count(*) FILTER (WHERE x.prints), 1) AS ended_well,
+    k.crashed := k.terminal_ts IS NOT NULL
+        OR NOT k.timed AND EXISTS (SELECT FROM l4._claims(k.job_id) AS e WHERE e.terminal);
+    k.trained := k.iterations > 0 OR l4._announced(k);
+    -- where half of the nodes that print iterations went through, and none reports a crash, the others' logs were cut
+    -- off, or end with whatever came last
+    SELECT bool_and(x.ended_well) OR NOT k.crashed AND count(*)
+        FILTER (WHERE x.ended_well AND x.went_through AND x.prints)
+            >= (k.t).half * greatest(count(*) FILTER (WHERE x.prints), 1) AS ended_well,
         bool_and(x.last_iteration IS NULL OR x.last_iteration > k.total - k.step) AS reached,
-        count(x.last_iteration) AS printing
+        count(x.last_iteration) AS printing, bool_or(x.significant_ts >= k.reported_ts) AS trouble,
+        bool_or(x.significant_ts IS NOT NULL OR x.lines = 0) AS deviates
     INTO n
-    FROM (SELECT z.*, z.last_iteration IS NOT NULL OR bool_and(z.last_iteration IS NULL) OVER () AS prints FROM l4._case_node AS z WHERE z.job_id = k.job_id) AS x;
-    k.ended_well := coalesce(n.ended_well, false);
+    FROM (SELECT z.significant_ts, z.last_iteration, z.lines, e.ended_well, e.went_through,
+            z.last_iteration IS NOT NULL OR bool_and(z.last_iteration IS NULL) OVER () AS prints
+        FROM l4._nodes(k.job_id) AS z JOIN unnest(ends) AS e USING (node)) AS x;
     -- with nothing to compare with: all iterations done, and neither trouble nor a long silence after the last one
-    IF NOT k.ended_well AND cardinality(k.baseline) = 0 AND NOT k.crashed AND n.printing > 0 AND coalesce(n.reached, false)
-        AND k.last_ts - k.progress_ts <= l4._patience(k) AND NOT EXISTS (SELECT FROM l4._case_node AS x WHERE x.job_id = k.job_id AND x.loud_ts >= k.progress_ts) THEN
-        k.ended_well := true;
-        UPDATE l4._case_node AS x SET ended_well = true WHERE x.job_id = k.job_id;
-    END IF;
+    all_well := NOT coalesce(n.ended_well, false) AND cardinality(k.baseline) = 0 AND NOT k.crashed AND n.printing > 0
+        AND coalesce(n.reached, false) AND k.last_ts - k.reported_ts <= patience AND NOT coalesce(n.trouble, false);
+    INSERT INTO l4._case_end (job_id, node, ended_well, went_through)
+    SELECT k.job_id, e.node, e.ended_well OR coalesce(all_well, false), e.went_through FROM unnest(ends) AS e;
+    k.ended_well := coalesce(n.ended_well OR all_well, all_well, false);
     k.finished := k.ended_well OR n.printing > 0 AND coalesce(n.reached, false);
-    -- Last iterations that came after a long silence, with nothing behind them, were written when the processes ended: buffers were flushed.
-    IF NOT k.finished THEN
-        k.progress_ts := coalesce((
-            SELECT i.before_ts
-            FROM (SELECT z.done_ts, lag(z.done_ts) OVER (ORDER BY z.place) AS before_ts, z.place
-                FROM l4._case_iteration AS z WHERE z.job_id = k.job_id) AS i
-            WHERE i.done_ts - i.before_ts > l4._patience(k) AND i.done_ts >= least(k.terminal_ts, k.last_ts) - interval '2 s'
-            ORDER BY i.place LIMIT 1), k.progress_ts);
-    END IF;
+    k.progress_ts := CASE WHEN k.finished THEN k.reported_ts ELSE l4._progress_before_flush(k) END;
+    outlived := coalesce(k.terminal_ts <= k.progress_ts, true);
     k.symptom := CASE
-        WHEN k.finished AND k.ended_well AND coalesce(k.terminal_ts <= k.progress_ts, true)
-            AND coalesce(k.excess, 0) < (k.parameters ->> 'slow_excess')::float8 THEN 'none'
-        WHEN (k.finished OR NOT k.crashed) AND k.excess >= (k.parameters ->> 'slow_excess')::float8
-            AND coalesce(k.terminal_ts <= k.progress_ts, true) THEN 'slow'
-        WHEN NOT k.trained THEN CASE WHEN k.nodes > 0 AND (k.crashed
-                OR EXISTS (SELECT FROM l4._case_node AS x WHERE x.job_id = k.job_id AND x.lines = 0)
-                OR EXISTS (SELECT FROM l4._case_node AS x WHERE x.job_id = k.job_id AND x.loud_ts IS NOT NULL)) THEN 'launch' ELSE 'none' END
+        WHEN k.finished AND k.ended_well AND outlived AND NOT slow THEN 'none'
+        WHEN (k.finished OR NOT k.crashed) AND slow AND outlived THEN 'slow'
+        WHEN NOT k.trained THEN CASE WHEN k.nodes > 0 AND (k.crashed OR coalesce(n.deviates, false)) THEN 'launch'
+            ELSE 'none' END
         -- who lost a peer may take its time to say so
-        WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > l4._patience(k) * CASE WHEN k.terminal_ts IS NULL OR l4._waited(k) THEN 1 ELSE 2 END
+        WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > patience
+                * CASE WHEN k.terminal_ts IS NULL OR l4._waited(k) THEN 1 ELSE (k.t).unexplained_patience::float8 END
             OR (NOT k.timed OR k.progress_ts IS NULL) AND l4._waited(k) THEN 'hang'
         WHEN k.crashed THEN 'crash'
         ELSE 'none' END;
-    UPDATE l4._case AS c SET trained = k.trained, progress_ts = k.progress_ts, crashed = k.crashed, ended_well = k.ended_well, finished = k.finished, symptom = k.symptom
-    WHERE c.job_id = k.job_id;
+    RETURN k;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_symptom(text) IS 'working set: did the job finish, and what is wrong with it';
+COMMENT ON FUNCTION l4._case_symptom(l4._case) IS
+    'case, symptom: writes how nodes ended; adds whether the job finished, and what is wrong with it';

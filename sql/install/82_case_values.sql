@@ -2,8 +2,8 @@
 
 -- The views unpack all events of a job; these, the rows of the events that are asked for.
 CREATE FUNCTION l4._mentions(job_id text, events int[]) RETURNS SETOF l4.mention
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 200
-SET search_path = pg_catalog, pg_temp SET jit = off SET enable_nestloop = on
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 500
+SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY
@@ -14,10 +14,12 @@ BEGIN
         ORDER BY survivor, z.slot, z.event_id
     )
     SELECT v.job_id, v.node, v.event_id, coalesce(k.kind, 'host'), v.value,
-        CASE WHEN k.kind = 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind IN ('host', 'address') THEN n.node END, v.occurrences, v.first_ts
+        CASE WHEN k.kind = 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind IN ('host', 'address') THEN n.node END,
+            v.occurrences, v.first_ts
     FROM l4._slot_values(_mentions.job_id, events, ARRAY(SELECT z.survivor::bigint << 32 | z.slot FROM kind AS z)) AS v
     LEFT JOIN kind AS k ON k.survivor = v.event_id AND k.slot = v.slot
-    LEFT JOIN (SELECT z.name, z.node FROM l4._node_name AS z WHERE z.job_id = _mentions.job_id) AS n ON n.name = l4._host_of(v.value)
+    LEFT JOIN (SELECT z.name, z.node FROM l4._node_name AS z WHERE z.job_id = _mentions.job_id) AS n
+        ON n.name = l4._host_of(v.value)
     LEFT JOIN (SELECT z.rank, z.node FROM l4._rank_node AS z WHERE z.job_id = _mentions.job_id) AS r
         ON r.rank = CASE WHEN k.kind = 'rank' AND v.value ~ '^[0-9]{1,9}$' THEN v.value::int END
     WHERE k.kind IS NOT NULL OR n.node IS NOT NULL;
@@ -25,9 +27,10 @@ END;
 $$;
 COMMENT ON FUNCTION l4._mentions(text, int[]) IS 'mentions in some events of a job';
 
-CREATE FUNCTION l4._first_said(job_id text, events int[], nodes text[] DEFAULT '{}') RETURNS TABLE (node text, event_id int, slot int, value text, mask text)
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 10000
-SET search_path = pg_catalog, pg_temp SET jit = off SET enable_nestloop = on SET work_mem = '64MB'
+CREATE FUNCTION l4._first_parameters(job_id text, events int[], nodes text[] DEFAULT '{}')
+    RETURNS TABLE (node text, event_id int, slot int, value text, mask text)
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 2000
+SET search_path = pg_catalog, pg_temp SET work_mem = '64MB'
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -41,49 +44,47 @@ BEGIN
     FROM l4._slot_context(ids) AS x
     CROSS JOIN l4._stream AS s
     JOIN l4._summary AS m ON m.stream_id = s.stream_id AND m.part = 0
-    CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots, x.words,
+    CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
+        x.word_events, x.word_slots, x.words,
         ids, NULL, true) AS u
-    WHERE s.job_id = _first_said.job_id AND (_first_said.nodes = '{}' OR s.node = ANY (_first_said.nodes))
+    WHERE s.job_id = _first_parameters.job_id AND (_first_parameters.nodes = '{}'
+        OR s.node = ANY (_first_parameters.nodes))
     ORDER BY s.node, u.event_id, u.slot, u.first_ts, s.source, u.first_line_no;
 END;
 $$;
-COMMENT ON FUNCTION l4._first_said(text, int[], text[]) IS 'each variable part of the first record of some events on each node of a job, or on some of its nodes';
+COMMENT ON FUNCTION l4._first_parameters(text, int[], text[]) IS
+    'each variable part of the first record of some events on each node of a job, or on some of its nodes';
 
-CREATE FUNCTION l4._first_slots(job_id text, events int[])
-RETURNS TABLE (node text, event_id int, occurrences bigint, slot int, value text, mask text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1000
-BEGIN ATOMIC
-    SELECT node, event_id, c.occurrences, f.slot, f.value, f.mask
-    FROM l4._first_said(_first_slots.job_id, _first_slots.events) AS f
-    JOIN l4._event_counts(_first_slots.job_id, _first_slots.events) AS c USING (node, event_id);
-END;
-COMMENT ON FUNCTION l4._first_slots(text, int[]) IS 'the same with the number of records';
-
-CREATE FUNCTION l4._values(job_id text, events int[], nodes text[] DEFAULT '{}') RETURNS TABLE (node text, event_id int, slot_values text[])
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 200
+CREATE FUNCTION l4._values(job_id text, events int[], nodes text[] DEFAULT '{}')
+    RETURNS TABLE (node text, event_id int, slot_values text[])
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 500
 BEGIN ATOMIC
     SELECT f.node, f.event_id, array_agg(f.value ORDER BY f.slot)
-    FROM l4._first_said(_values.job_id, _values.events, _values.nodes) AS f
+    FROM l4._first_parameters(_values.job_id, _values.events, _values.nodes) AS f
     GROUP BY f.node, f.event_id;
 END;
-COMMENT ON FUNCTION l4._values(text, int[], text[]) IS 'variable parts of the first record of some events on each node of a job, or on some of its nodes';
+COMMENT ON FUNCTION l4._values(text, int[], text[]) IS
+    'variable parts of the first record of some events on each node of a job, or on some of its nodes';
 
--- What ingest kept as one value may have several marks in the template, and words around them: "ip-<*>-<*>-<*>-<*>" of a name, "[<*>, <*>]" of a
--- list. A value stands for all of it where it looks like it, else for one mark.
+-- What ingest kept as one value may have several marks in the template, and words around them: "ip-<*>-<*>-<*>-<*>" of
+-- a name, "[<*>, <*>]" of a list. A value stands for all of it where it looks like it, else for one mark.
 CREATE FUNCTION l4._fill_joined(template text, slot_values text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
     -- masks of users have marks of their own: more values than marks tell of them
-    mark constant text := CASE WHEN cardinality(slot_values) >= cardinality(string_to_array(template, '<*>')) THEN '<(?:\*|[A-Z][A-Z0-9_]*)>' ELSE '<\*>' END;
-    pattern constant text := replace('(?<![[:alnum:]_.>-])[[:alpha:]][[:alnum:]_.-]*@(?:[[:alnum:]_.-]*@)*(?:[[:alnum:]_.-]*[[:alnum:]])?|(?<=[[(])@(?:, ?@)+(?=[])])|@', '@', mark);
+    mark constant text := CASE WHEN cardinality(slot_values) >= cardinality(string_to_array(template, '<*>'))
+        THEN '<(?:\*|[A-Z][A-Z0-9_]*)>' ELSE '<\*>' END;
+    pattern constant text := replace('(?<![[:alnum:]_.>-])[[:alpha:]][[:alnum:]_.-]*@(?:[[:alnum:]_.-]*@)*'
+        '(?:[[:alnum:]_.-]*[[:alnum:]])?|(?<=[[(])@(?:, ?@)+(?=[])])|@', '@', mark);
     parts constant text[] := regexp_split_to_array(template, pattern);
     answer text := parts[1];
     place int := 1;
     unit text;
     n int;
 BEGIN
-    FOR unit, n IN SELECT regexp_replace(m.found[1], mark, '<*>', 'g'), m.n FROM regexp_matches(template, '(' || pattern || ')', 'g') WITH ORDINALITY AS m(found, n) LOOP
+    FOR unit, n IN SELECT regexp_replace(m.found[1], mark, '<*>', 'g'), m.n
+        FROM regexp_matches(template, '(' || pattern || ')', 'g') WITH ORDINALITY AS m(found, n) LOOP
         IF slot_values[place] LIKE replace(regexp_replace(unit, '([\\%_])', '\\\1', 'g'), '<*>', '%') THEN
             answer := answer || slot_values[place];
             place := place + 1;
@@ -104,7 +105,17 @@ COMMENT ON FUNCTION l4._fill_joined(text, text[]) IS 'the same where names or li
 -- Text of a template with the values of one occurrence.
 CREATE FUNCTION l4._fill(template text, slot_values text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN template ~ '-\S*<\*>|<\*>\S*-|[[(]<\*>,' OR cardinality(slot_values) >= cardinality(string_to_array(template, '<*>')) THEN l4._fill_joined(template, slot_values)
+RETURN CASE WHEN template ~ '-\S*<\*>|<\*>\S*-|[[(]<\*>,'
+    OR cardinality(slot_values) >= cardinality(string_to_array(template, '<*>'))
+        THEN l4._fill_joined(template, slot_values)
     ELSE (SELECT string_agg(p.part || coalesce(slot_values[p.place], ''), '' ORDER BY p.place)
         FROM unnest(string_to_array(template, '<*>')) WITH ORDINALITY AS p(part, place)) END;
 COMMENT ON FUNCTION l4._fill(text, text[]) IS 'a template with values for its variable parts';
+
+-- Words of a line as names of nodes are spelled.
+CREATE FUNCTION l4._name_words(line text) RETURNS SETOF text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 20
+BEGIN ATOMIC
+    SELECT DISTINCT w.word FROM regexp_split_to_table(line, '[^A-Za-z0-9_.-]+') AS w(word) WHERE w.word <> '';
+END;
+COMMENT ON FUNCTION l4._name_words(text) IS 'words of a line that may be names';

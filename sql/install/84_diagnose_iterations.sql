@@ -2,24 +2,29 @@
 
 CREATE FUNCTION l4._deviating_sequences(job_id text)
 RETURNS TABLE (node text, epoch int, iteration int, distance float8, sigma float8)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 500
 BEGIN ATOMIC
     SELECT DISTINCT ON (s.node, u.epoch, u.iteration) s.node, u.epoch, u.iteration, u.distance, u.sigma
     FROM (
-        SELECT l4._deviations(m.sequences, m.open_sequences, z.stream_id, x.merged, x.survivors ORDER BY z.stream_id, m.part) AS packed
+        SELECT l4._deviations(m.sequences, m.open_sequences, z.stream_id, x.merged, x.survivors ORDER BY z.stream_id,
+            m.part) AS packed
         FROM (SELECT c.merged, c.survivors FROM l4._slot_context AS c OFFSET 0) AS x
         CROSS JOIN l4._stream AS z
         JOIN l4._summary AS m USING (stream_id)
         WHERE z.job_id = _deviating_sequences.job_id) AS d
-    CROSS JOIN LATERAL l4._unpack(d.packed) AS u(stream_id int, epoch int, iteration int, distance float8, sigma float8)
+    CROSS JOIN LATERAL l4._unpack(d.packed)
+        AS u(stream_id int, epoch int, iteration int, distance float8, sigma float8)
     JOIN l4._stream AS s USING (stream_id)
     ORDER BY s.node, u.epoch, u.iteration, u.distance DESC;
 END;
-COMMENT ON FUNCTION l4._deviating_sequences(text) IS 'iterations whose events are more than three standard deviations further from those of the ten before than usual';
+COMMENT ON FUNCTION l4._deviating_sequences(text) IS
+    'iterations whose events are more than three standard deviations further from those of the ten before than usual';
 
 CREATE FUNCTION l4._periodic(iterations int[], nodes int[]) RETURNS int[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_periodic_iterations';
-COMMENT ON FUNCTION l4._periodic(int[], int[]) IS 'which of the iterations, ascending, come every so many: they are among three equally far apart, by three at least, on about as many nodes as the first of these';
+COMMENT ON FUNCTION l4._periodic(int[], int[]) IS
+    'which of the iterations, ascending, come every so many: they are among three equally far apart, by three at '
+    'least, on about as many nodes as the first of these';
 
 CREATE FUNCTION l4._rank_iterations(k l4._case, in_flight int, top_k int) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -27,32 +32,37 @@ AS $$
 BEGIN
     INSERT INTO l4.suspect_iteration (job_id, rank, iteration, node, distance, sigma, reasons)
     WITH sequence AS (
-        SELECT DISTINCT ON (d.iteration) d.iteration, d.node, d.distance, d.sigma, count(*) OVER (PARTITION BY d.iteration) AS nodes
+        SELECT DISTINCT ON (d.iteration) d.iteration, d.node, d.distance, d.sigma,
+            count(*) OVER (PARTITION BY d.iteration) AS nodes
         FROM l4._deviating_sequences(k.job_id) AS d
         ORDER BY d.iteration, d.sigma DESC, d.node COLLATE "C"
     ), routine AS (
-        -- what comes every so many iterations (a checkpoint, an evaluation), or deviates in a good job as well, is none of the failure's
-        SELECT unnest(l4._periodic(array_agg(s.iteration ORDER BY s.iteration), array_agg(s.nodes::int ORDER BY s.iteration))) AS iteration
+        -- what comes every so many iterations (a checkpoint, an evaluation), or deviates in a good job as well, is none
+        -- of the failure's
+        SELECT unnest(l4._periodic(array_agg(s.iteration ORDER BY s.iteration),
+            array_agg(s.nodes::int ORDER BY s.iteration))) AS iteration
         FROM sequence AS s
         UNION SELECT d.iteration FROM l4._deviating_sequences(k.baseline[1]) AS d
     ), slow AS (
         SELECT i.iteration, max(i.ratio) AS ratio FROM l4._case_iteration AS i
-        WHERE i.job_id = k.job_id AND i.ratio > (k.parameters ->> 'slow_ratio')::float8 AND i.place > 1
+        WHERE i.job_id = k.job_id AND i.ratio > (k.t).slow_ratio AND i.place > 1
         GROUP BY i.iteration
     ), listed AS (
         SELECT iteration, s.node, s.distance, s.sigma, s.nodes, w.ratio, iteration = in_flight AS is_in_flight
-        FROM (SELECT q.* FROM sequence AS q WHERE q.iteration = in_flight OR q.iteration NOT IN (SELECT r.iteration FROM routine AS r)) AS s
+        FROM (SELECT q.* FROM sequence AS q
+            WHERE q.iteration = in_flight OR q.iteration NOT IN (SELECT r.iteration FROM routine AS r)) AS s
         FULL JOIN slow AS w USING (iteration)
         FULL JOIN (SELECT in_flight AS iteration WHERE in_flight IS NOT NULL) AS f USING (iteration)
     )
     SELECT k.job_id, r.rank, r.iteration, r.node, r.distance, r.sigma, array_remove(ARRAY[
-            CASE WHEN r.is_in_flight THEN CASE WHEN k.symptom = 'slow' THEN 'the job is slow from here on' ELSE 'in flight when the job was struck' END END,
-            'other events than in the ten iterations before, on ' || r.nodes || CASE WHEN r.nodes = 1 THEN ' node (' ELSE ' nodes (' END
-                || round(r.sigma::numeric, 1) || ' sigma)',
+            CASE WHEN r.is_in_flight AND k.symptom = 'slow' THEN 'the job is slow from here on'
+                WHEN r.is_in_flight THEN 'in flight when the job was struck' END,
+            'other events than in the ten iterations before, on ' || r.nodes
+                || CASE WHEN r.nodes = 1 THEN ' node (' ELSE ' nodes (' END || round(r.sigma::numeric, 1) || ' sigma)',
             'takes ' || round(r.ratio::numeric, 1) || ' times the normal duration'], NULL)
     FROM (
         SELECT l.*, row_number() OVER (ORDER BY coalesce(l.is_in_flight, false) DESC,
-            greatest(l.sigma / 3, l.ratio / (k.parameters ->> 'slow_ratio')::float8) DESC, l.iteration) AS rank
+            greatest(l.sigma / (k.t).three_sigma, l.ratio / (k.t).slow_ratio) DESC, l.iteration) AS rank
         FROM listed AS l) AS r
     WHERE r.rank <= top_k;
 END;

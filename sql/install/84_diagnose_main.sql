@@ -1,18 +1,20 @@
 -- The entry point, and the words.
 
 -- Known effects of other faults of the job go below their causes.
-CREATE FUNCTION l4._rank_effects(job_id text) RETURNS void
+CREATE FUNCTION l4._rank_effects(job_id text, weak float8) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     PERFORM l4.match_faults(_rank_effects.job_id);
-    UPDATE l4.suspect_event AS s SET score = s.score / 2, reasons = s.reasons || ('effect of ' || array_to_string(m.causes, ', '))
+    UPDATE l4.suspect_event AS s SET score = s.score * weak, reasons = s.reasons
+        || ('effect of ' || array_to_string(m.causes, ', '))
     FROM (
         SELECT f.event_id, array_agg(DISTINCT c.cause ORDER BY c.cause) AS causes
         FROM l4.fault_match AS f CROSS JOIN LATERAL unnest(f.caused_by) AS c(cause)
         WHERE f.job_id = _rank_effects.job_id
             -- what proves the cause as well is no effect of it
-            AND NOT EXISTS (SELECT FROM l4.fault_match AS p WHERE p.job_id = f.job_id AND p.event_id = f.event_id AND p.fault_name = c.cause)
+            AND NOT EXISTS (SELECT FROM l4.fault_match AS p
+                WHERE p.job_id = f.job_id AND p.event_id = f.event_id AND p.fault_name = c.cause)
         GROUP BY f.event_id) AS m
     WHERE s.job_id = _rank_effects.job_id AND s.event_id = m.event_id;
     IF FOUND THEN
@@ -26,25 +28,40 @@ BEGIN
     END IF;
 END;
 $$;
-COMMENT ON FUNCTION l4._rank_effects(text) IS 'matches known faults and ranks events that are effects of others lower';
+COMMENT ON FUNCTION l4._rank_effects(text, float8) IS
+    'matches known faults and ranks events that are effects of others lower';
+
+CREATE FUNCTION l4._first_few(names text[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN cardinality(names) > 5 THEN array_to_string(names[1:5], ', ') || ' and ' || cardinality(names) - 5
+    || ' more'
+    WHEN cardinality(names) > 0 THEN array_to_string(names, ', ') END;
+COMMENT ON FUNCTION l4._first_few(text[]) IS 'the first five of these, and how many there are more; NULL for none';
+
+-- A time in UTC, whatever the session's time zone is.
+CREATE FUNCTION l4._utc(ts timestamptz) RETURNS text
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN to_jsonb(ts AT TIME ZONE 'UTC') #>> '{}' || '+00:00';
+COMMENT ON FUNCTION l4._utc(timestamptz) IS 'a time as ISO 8601 in UTC';
 
 -- What could not be used, in words.
 CREATE FUNCTION l4._limits(k l4._case) RETURNS text[]
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT array_remove(ARRAY[
-        CASE WHEN k.nodes > 0 AND NOT k.timed THEN 'lines carry no times: hangs, slowness and who was first cannot be seen' END,
-        (SELECT 'clocks are off and were set right: ' || string_agg(n.node || ' by ' || round(extract(epoch FROM n.clock)::numeric, CASE WHEN abs(extract(epoch FROM n.clock)) < 10 THEN 1 ELSE 0 END) || ' s', ', ' ORDER BY abs(extract(epoch FROM n.clock)) DESC, n.node COLLATE "C")
-            FILTER (WHERE n.place <= 5) || CASE WHEN count(*) > 5 THEN ' and ' || count(*) - 5 || ' more' ELSE '' END
-         FROM (SELECT z.node, z.clock, row_number() OVER (ORDER BY abs(extract(epoch FROM z.clock)) DESC, z.node COLLATE "C") AS place
-            FROM l4._case_node AS z WHERE z.job_id = k.job_id AND z.clock <> interval '0') AS n),
-        CASE WHEN cardinality(k.left_out) > 0 THEN 'baseline jobs that look like failures were left out: ' || array_to_string(k.left_out[1:5], ', ')
-            || CASE WHEN cardinality(k.left_out) > 5 THEN ' and ' || cardinality(k.left_out) - 5 || ' more' ELSE '' END END,
-        CASE WHEN k.nodes > 0 AND cardinality(k.baseline) = 0 THEN 'no baseline job: what is normal is judged by the job''s own past' END,
-        (SELECT 'logs end early although the job got through: ' || string_agg(n.node, ', ' ORDER BY n.place) FILTER (WHERE n.place <= 5)
-            || CASE WHEN count(*) > 5 THEN ' and ' || count(*) - 5 || ' more' ELSE '' END
-         FROM (SELECT z.node, row_number() OVER (ORDER BY z.node COLLATE "C") AS place
-            FROM l4._case_node AS z WHERE z.job_id = k.job_id AND k.ended_well AND NOT z.ended_well) AS n),
+        CASE WHEN k.nodes > 0 AND NOT k.timed
+            THEN 'lines carry no times: hangs, slowness and who was first cannot be seen' END,
+        (SELECT 'clocks are off and were set right: ' || l4._first_few(array_agg(
+            n.node || ' by ' || round(n.seconds, CASE WHEN abs(n.seconds) < 10 THEN 1 ELSE 0 END) || ' s'
+            ORDER BY abs(n.seconds) DESC, n.node COLLATE "C"))
+         FROM (SELECT z.node, extract(epoch FROM z.clock)::numeric AS seconds
+            FROM l4._case_clock AS z WHERE z.job_id = k.job_id AND z.clock <> interval '0') AS n),
+        'baseline jobs that look like failures were left out: ' || l4._first_few(k.left_out),
+        CASE WHEN k.nodes > 0 AND cardinality(k.baseline) = 0
+            THEN 'no baseline job: what is normal is judged by the job''s own past' END,
+        (SELECT 'logs end early although the job got through: '
+            || l4._first_few(array_agg(z.node ORDER BY z.node COLLATE "C"))
+         FROM l4._case_end AS z WHERE z.job_id = k.job_id AND k.ended_well AND NOT z.ended_well),
         CASE WHEN k.attempt_ts IS NOT NULL THEN 'the job began anew: only its last attempt was looked at' END,
         CASE WHEN k.nodes = 1 THEN 'one node only: nothing to compare it with' END], NULL);
 END;
@@ -55,25 +72,30 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     result jsonb;
-    expected int := greatest((SELECT count(*) FROM l4._case_node AS n WHERE n.job_id = k.job_id),
-                             (SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id));
+    expected int := greatest((SELECT count(*) FROM l4._case_place AS n WHERE n.job_id = k.job_id),
+        (SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id));
     silent text[];
     states text[];
 BEGIN
-    silent := ARRAY(SELECT n.node FROM l4._case_node AS n WHERE n.job_id = k.job_id AND n.lines = 0 ORDER BY n.node COLLATE "C");
+    silent := ARRAY(SELECT n.node FROM l4._case_place AS n
+        WHERE n.job_id = k.job_id AND n.lines = 0 ORDER BY n.node COLLATE "C");
     SELECT jsonb_build_object('nodes_expected', expected, 'nodes_seen', k.nodes, 'nodes_silent', to_jsonb(silent),
-        'lines', coalesce(sum(n.lines), 0), 'lines_without_head', coalesce(sum(n.unparsed), 0), 'timed', k.timed, 'first_ts', k.first_ts, 'last_ts', k.last_ts,
-        'iterations', (SELECT count(*) FROM l4._case_iteration AS i WHERE i.job_id = k.job_id), 'total_iterations', k.total,
-        'baseline_jobs', cardinality(k.baseline), 'jobs_of_other_settings', cardinality(k.elsewhere), 'finished', k.finished,
+        'lines', coalesce(sum(n.lines), 0), 'lines_without_head', coalesce(sum(n.unparsed), 0), 'timed', k.timed,
+        'first_ts', l4._utc(k.first_ts), 'last_ts', l4._utc(k.last_ts),
+        'iterations', k.iterations, 'total_iterations', k.total,
+        'baseline_jobs', cardinality(k.baseline), 'jobs_of_other_settings', cardinality(k.elsewhere), 'finished',
+            k.finished,
         'truncated', NOT k.ended_well AND NOT k.crashed, 'limits', to_jsonb(l4._limits(k)))
     INTO result
-    FROM l4._case_node AS n WHERE n.job_id = k.job_id;
+    FROM l4._case_place AS n WHERE n.job_id = k.job_id;
     states := array_remove(ARRAY[
         CASE WHEN k.symptom = 'none' AND k.ended_well THEN 'HEALTHY' END,
         CASE WHEN k.nodes < expected OR NOT k.timed OR k.nodes = 0 OR NOT k.ended_well AND NOT k.crashed
-            OR k.ended_well AND EXISTS (SELECT FROM l4._case_node AS n WHERE n.job_id = k.job_id AND NOT n.ended_well) THEN 'PARTIAL' END,
+            OR k.ended_well AND EXISTS (SELECT FROM l4._case_end AS n
+                WHERE n.job_id = k.job_id AND NOT n.ended_well) THEN 'PARTIAL' END,
         CASE WHEN cardinality(k.baseline) = 0 THEN 'NO_BASELINE' END], NULL);
-    RETURN result || jsonb_build_object('states', CASE WHEN cardinality(states) = 0 THEN '["OK"]' ELSE to_jsonb(states) END);
+    RETURN result || jsonb_build_object('states', CASE WHEN cardinality(states) = 0 THEN '["OK"]'
+        ELSE to_jsonb(states) END);
 END;
 $$;
 COMMENT ON FUNCTION l4._coverage(l4._case) IS 'what there was to look at, and what was missing';
@@ -89,42 +111,53 @@ DECLARE
     what text;
     who text;
 BEGIN
-    SELECT string_agg(x.node, ', ' ORDER BY x.rank) INTO suspects FROM l4.suspect_node AS x WHERE x.job_id = k.job_id AND x.is_suspect;
+    SELECT string_agg(x.node, ', ' ORDER BY x.rank) INTO suspects
+    FROM l4.suspect_node AS x WHERE x.job_id = k.job_id AND x.is_suspect;
     SELECT * INTO s FROM l4.suspect_node AS x WHERE x.job_id = k.job_id AND x.rank = 1;
     -- the event's own example may be of another job
-    SELECT x.example_node, x.nodes, coalesce((SELECT l4._fill(t.template, v.slot_values) FROM l4._values(k.job_id, ARRAY[x.event_id], ARRAY[x.example_node]) AS v),
-        t.example) AS example INTO e
+    SELECT x.example_node, x.nodes, coalesce((SELECT l4._fill(t.template, v.slot_values)
+        FROM l4._values(k.job_id, ARRAY[x.event_id], ARRAY[x.example_node]) AS v), t.example) AS example INTO e
     FROM l4.suspect_event AS x JOIN l4._event AS t USING (event_id) WHERE x.job_id = k.job_id AND x.rank = 1;
-    SELECT y.* INTO f FROM l4.fault_match AS x JOIN l4.fault AS y USING (fault_id) WHERE x.job_id = k.job_id AND x.rank = 1 AND x.is_suspect;
+    SELECT y.* INTO f FROM l4.fault_match AS x JOIN l4.fault AS y USING (fault_id)
+    WHERE x.job_id = k.job_id AND x.rank = 1 AND x.is_suspect;
     what := CASE k.symptom
         WHEN 'none' THEN CASE WHEN k.nodes = 0 THEN format('Job %s has no log lines.', k.job_id)
-            WHEN k.ended_well THEN format('Job %s looks healthy: %s nodes, %s iterations, nothing deviates.', k.job_id, k.nodes,
-                (SELECT count(*) FROM l4._case_iteration AS i WHERE i.job_id = k.job_id))
+            WHEN k.ended_well THEN format('Job %s looks healthy: %s nodes, %s iterations, nothing deviates.', k.job_id,
+                k.nodes, k.iterations)
             ELSE format('Job %s shows no failure so far: the log ends %s and reports no crash.', k.job_id,
                 coalesce('after iteration ' || k.last_iteration, 'before training')) END
         WHEN 'launch' THEN format('Job %s failed to start: it got as far as stage %s.', k.job_id, stage)
-        WHEN 'crash' THEN format('Job %s crashed in stage %s%s.', k.job_id, stage, coalesce(' at iteration ' || iteration, ''))
-        WHEN 'hang' THEN format('Job %s hung in stage %s%s: no progress for %s s.', k.job_id, stage, coalesce(' at iteration ' || iteration, ''),
+        WHEN 'crash' THEN format('Job %s crashed in stage %s%s.', k.job_id, stage,
+            coalesce(' at iteration ' || iteration, ''))
+        WHEN 'hang' THEN format('Job %s hung in stage %s%s: no progress for %s s.', k.job_id, stage,
+            coalesce(' at iteration ' || iteration, ''),
             round(extract(epoch FROM coalesce(k.terminal_ts, k.last_ts) - k.progress_ts)::numeric, 1))
-        ELSE format('Job %s is slow%s: iterations take %s times the normal %s on average.', k.job_id, coalesce(' from iteration ' || iteration || ' on', ''),
-            (SELECT round(avg(i.ratio)::numeric, 1) FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.done_ts >= k.onset_ts), l4._milliseconds(k.median_ms)) END;
+        ELSE format('Job %s is slow%s: iterations take %s times the normal %s on average.', k.job_id,
+            coalesce(' from iteration ' || iteration || ' on', ''),
+            (SELECT round(avg(i.ratio ORDER BY i.place)::numeric, 1) FROM l4._case_iteration AS i
+            WHERE i.job_id = k.job_id AND i.done_ts >= k.onset_ts), l4._milliseconds(k.median_ms)) END;
     who := CASE WHEN k.symptom = 'none' THEN NULL
-        WHEN suspects IS NULL AND s.score >= 0.5 AND cardinality(s.reasons) > 0 THEN format('No node stands out; first to look at: %s (%s).', s.node, s.reasons[1])
+        WHEN suspects IS NULL AND s.score >= (k.t).mention_score AND cardinality(s.reasons) > 0
+            THEN format('No node stands out; first to look at: %s (%s).', s.node, s.reasons[1])
         WHEN suspects IS NULL THEN 'No node stands out.'
         ELSE format('Suspect: %s (%s).', suspects, array_to_string(s.reasons[1:2], '; ')) END;
     RETURN concat_ws(' ', what, who,
         CASE WHEN k.symptom <> 'none' AND e.example IS NOT NULL THEN format('Most telling line, %s: %s.',
-            CASE WHEN e.nodes = 1 THEN 'only on ' || e.example_node ELSE 'on ' || e.nodes || ' nodes' END, rtrim(left(e.example, 300), ' .')) END,
+            CASE WHEN e.nodes = 1 THEN 'only on ' || e.example_node ELSE 'on ' || e.nodes || ' nodes' END,
+            rtrim(left(e.example, 300), ' .')) END,
         -- what is shipped can be looked up; what the team found out is said
-        CASE WHEN k.symptom <> 'none' AND f.name IS NOT NULL THEN format('Known fault%s: %s%s. Remedy: %s.', ', confirmed in ' || f.source_job, f.name,
-            CASE WHEN f.fault_id >= 1000000 THEN format(' (%s)', rtrim(left(f.root_cause, 200), ' .')) END, rtrim(f.remedy, ' .')) END,
-        (SELECT 'Note: ' || string_agg(l.words, '; ' ORDER BY l.place) || '.' FROM jsonb_array_elements_text(limits) WITH ORDINALITY AS l(words, place)));
+        CASE WHEN k.symptom <> 'none' AND f.name IS NOT NULL THEN format('Known fault%s: %s%s. Remedy: %s.',
+            ', confirmed in ' || f.source_job, f.name,
+            CASE WHEN f.fault_id >= 1000000 THEN format(' (%s)', rtrim(left(f.root_cause, 200), ' .')) END,
+                rtrim(f.remedy, ' .')) END,
+        (SELECT 'Note: ' || string_agg(l.words, '; ' ORDER BY l.place) || '.'
+        FROM jsonb_array_elements_text(limits) WITH ORDINALITY AS l(words, place)));
 END;
 $$;
 COMMENT ON FUNCTION l4._summary_text(l4._case, text, int, jsonb) IS 'two or three sentences for a ticket';
 
-CREATE FUNCTION l4.diagnose(job_id text, baseline text[] DEFAULT NULL, method text DEFAULT 'l4', top_k int DEFAULT 8, options jsonb DEFAULT '{}')
-RETURNS l4.diagnosis
+CREATE FUNCTION l4.diagnose(job_id text, baseline text[] DEFAULT NULL, method text DEFAULT 'l4', top_k int DEFAULT 8,
+    options jsonb DEFAULT '{}') RETURNS l4.diagnosis
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -143,8 +176,12 @@ BEGIN
     -- one diagnosis of a job at a time; lines may come in meanwhile
     PERFORM l4._require_job(diagnose.job_id);
     PERFORM FROM l4.job AS j WHERE j.job_id = diagnose.job_id FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'job "%" was forgotten by another session', diagnose.job_id USING ERRCODE = 'undefined_object';
+    END IF;
     asked := l4._diagnose_parameters(coalesce(options, '{}'));
-    present := l4._diagnosis_state(diagnose.job_id, diagnose.baseline, asked || jsonb_build_object('method', method, 'top_k', top_k));
+    present := l4._diagnosis_state(diagnose.job_id, diagnose.baseline,
+        asked || jsonb_build_object('method', method, 'top_k', top_k));
     UPDATE l4.diagnosis AS x SET diagnosed_at = now()
     FROM l4._case AS c
     WHERE x.job_id = diagnose.job_id AND c.job_id = diagnose.job_id AND c.state = present
@@ -152,36 +189,33 @@ BEGIN
     IF FOUND THEN
         RETURN d;
     END IF;
-    DELETE FROM l4.diagnosis AS x WHERE x.job_id = diagnose.job_id;
-    DELETE FROM l4.suspect_event AS x WHERE x.job_id = diagnose.job_id;
-    DELETE FROM l4.suspect_node AS x WHERE x.job_id = diagnose.job_id;
-    DELETE FROM l4.suspect_iteration AS x WHERE x.job_id = diagnose.job_id;
-    DELETE FROM l4.evidence AS x WHERE x.job_id = diagnose.job_id;
     DELETE FROM l4.fault_match AS x WHERE x.job_id = diagnose.job_id;
-    k := l4._case_open(diagnose.job_id, diagnose.baseline, asked);
+    k := l4._case_open(diagnose.job_id, diagnose.baseline, asked, present);
     d.coverage := l4._coverage(k);
     d.status := d.coverage -> 'states' ->> 0;
     IF method = 'paper' THEN
         PERFORM l4._rank_by_paper(k, top_k);
         PERFORM l4._rank_iterations(k, NULL, top_k);
         top := (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = k.job_id AND s.rank = 1);
-        d.stage := l4._stage_at(k.job_id, top, (SELECT n.loud_ts FROM l4._case_node AS n WHERE n.job_id = k.job_id AND n.node = top));
+        d.stage := l4._stage_at(k, top,
+            (SELECT n.significant_ts FROM l4._case_mark AS n WHERE n.job_id = k.job_id AND n.node = top));
         d.iteration := (SELECT i.iteration FROM l4.suspect_iteration AS i WHERE i.job_id = k.job_id AND i.rank = 1);
     ELSIF d.status = 'HEALTHY' THEN
         PERFORM l4._rank_iterations(k, NULL, top_k);
         INSERT INTO l4.suspect_node (job_id, rank, node, score, is_suspect, iforest_score, reasons, evidence, events)
         SELECT k.job_id, f.rank, f.node, 0, false, f.score, '{}', '{}', '{}'
-        FROM (SELECT z.*, row_number() OVER (ORDER BY z.score DESC, z.node COLLATE "C") AS rank FROM l4.node_forest(k.job_id) AS z) AS f
+        FROM (SELECT z.*, row_number() OVER (ORDER BY z.score DESC, z.node COLLATE "C") AS rank
+            FROM l4.node_forest(k.job_id) AS z) AS f
         WHERE f.rank <= top_k;
     ELSE
         PERFORM l4._rank_nodes(k, top_k);
         top := (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = k.job_id AND s.rank = 1 AND s.is_suspect);
         d.stage := l4._stage_of_failure(k, top);
         IF k.symptom IN ('crash', 'hang') AND coalesce(k.last_iteration, 0) <= 0
-            AND l4._frame_stage(k.job_id, top) IN ('init', 'data', 'model', 'checkpoint_load') THEN
+            AND l4._frame_stage(k, top) IN ('init', 'data', 'model', 'checkpoint_load') THEN
             -- training was announced, but what failed belongs to the start
-            UPDATE l4._case AS c SET symptom = 'launch' WHERE c.job_id = k.job_id RETURNING * INTO k;
-            PERFORM l4._drop_startup(k.job_id);
+            k.symptom := 'launch';
+            PERFORM l4._drop_startup(k);
         END IF;
         PERFORM l4._rank_events(k);
         d.iteration := l4._iteration_of_failure(k, d.stage, top);
@@ -195,12 +229,13 @@ BEGIN
     d.parameters := k.parameters || jsonb_build_object('method', method, 'top_k', top_k);
     INSERT INTO l4.diagnosis SELECT d.*;
     IF d.status <> 'HEALTHY' THEN
-        PERFORM l4._rank_effects(k.job_id);
+        PERFORM l4._rank_effects(k.job_id, (k.t).weak);
     END IF;
     d.summary := l4._summary_text(k, d.stage, d.iteration, d.coverage -> 'limits');
     UPDATE l4.diagnosis AS x SET summary = d.summary WHERE x.job_id = d.job_id;
-    UPDATE l4._case AS c SET state = present WHERE c.job_id = d.job_id;
     RETURN d;
 END;
 $$;
-COMMENT ON FUNCTION l4.diagnose(text, text[], text, int, jsonb) IS 'says what happened to a job, where and when, and stores it: see diagnosis, suspect_event, suspect_node, suspect_iteration, evidence';
+COMMENT ON FUNCTION l4.diagnose(text, text[], text, int, jsonb) IS
+    'says what happened to a job, where and when, and stores it: see diagnosis, suspect_event, suspect_node, '
+    'suspect_iteration, evidence';

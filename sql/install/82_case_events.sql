@@ -1,0 +1,215 @@
+-- The events of a case: those that no good job shows, or that are significant by their level, and what rules say about
+-- them.
+
+-- A known line with a word of trouble that no good job has in its place: "finished (FAILED)" where all others finished
+-- (SUCCEEDED).
+CREATE FUNCTION l4._new_words(job_id text, good_jobs text[]) RETURNS TABLE (event_id int, words text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    candidates int[];
+    bad jsonb;
+BEGIN
+    candidates := ARRAY(
+        SELECT DISTINCT e.event_id FROM l4._job_event AS j JOIN l4._event_slot AS e USING (event_id)
+        WHERE j.job_id = _new_words.job_id AND e.mask IN ('word', 'name', 'constant'));
+    candidates := candidates || ARRAY(SELECT e.merged_into FROM l4._event AS e
+        WHERE e.event_id = ANY (candidates) AND e.merged_into IS NOT NULL);
+    WITH here AS (
+        SELECT x.*, row_number() OVER ()::int AS place
+        FROM (SELECT DISTINCT v.event_id, v.slot, v.value FROM l4._slot_values(_new_words.job_id, candidates) AS v
+            WHERE v.mask IN ('word', 'name', 'constant')) AS x
+    )
+    SELECT jsonb_agg(h), array_agg(DISTINCT h.event_id) INTO bad, candidates
+    FROM here AS h
+    JOIN l4._marks(ARRAY(SELECT z.value FROM here AS z ORDER BY z.place), '{trouble}') AS m USING (place);
+    IF bad IS NULL THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH good AS MATERIALIZED (
+        SELECT DISTINCT v.event_id, v.slot, v.value
+        FROM unnest(good_jobs) AS g(job_id) CROSS JOIN LATERAL l4._slot_values(g.job_id, candidates) AS v
+    )
+    SELECT b.event_id, string_agg(b.value, ', ' ORDER BY b.value COLLATE "C")
+    FROM jsonb_to_recordset(bad) AS b(event_id int, slot int, value text)
+    WHERE NOT EXISTS (SELECT FROM good AS g WHERE g.event_id = b.event_id AND g.slot = b.slot AND g.value = b.value)
+    GROUP BY b.event_id;
+END;
+$$;
+COMMENT ON FUNCTION l4._new_words(text, text[]) IS
+    'known events that say a word of trouble here which they never say in good jobs';
+
+-- Events whose texts are equal but for one word of at least five, exception class aside, are near-duplicates: "... for
+-- send" and "... for recv". But "nan" where the other has a number is something else. The oldest near-duplicate of an
+-- event is found by hashing the text with one word left out, so the time grows with the words and not with the pairs.
+CREATE FUNCTION l4._near_duplicates(event_ids int[]) RETURNS TABLE (event_id int, oldest int)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1000
+BEGIN ATOMIC
+    WITH word AS (
+        SELECT t.event_id, cardinality(t.words) AS words, w.place, hashtextextended(w.word, w.place) AS hash,
+            w.word LIKE '%<*>%' AS mark, w.word ~* '\m(?:nan|inf)\M' AS nan
+        FROM (
+            SELECT e.event_id, string_to_array(
+                coalesce(nullif(regexp_replace(e.template, '^(?:[[:alnum:]_.]+: )+', ''), ''), '?'), ' ') AS words
+            FROM l4._event AS e WHERE e.event_id = ANY (_near_duplicates.event_ids)) AS t
+        CROSS JOIN LATERAL unnest(t.words) WITH ORDINALITY AS w(word, place)
+    ), rest AS (
+        SELECT w.*, sum(w.hash) OVER (PARTITION BY w.event_id) - w.hash AS rest FROM word AS w
+    ), candidate AS (
+        SELECT r.event_id, min(r.event_id) OVER same AS oldest FROM rest AS r WHERE r.place = 1
+        WINDOW same AS (PARTITION BY r.words, r.rest + r.hash)
+        UNION ALL
+        SELECT r.event_id, CASE
+            WHEN r.mark AND r.nan THEN min(r.event_id) FILTER (WHERE NOT r.mark AND NOT r.nan) OVER same
+            WHEN r.mark THEN min(r.event_id) FILTER (WHERE NOT r.nan) OVER same
+            WHEN r.nan THEN min(r.event_id) FILTER (WHERE NOT r.mark) OVER same
+            ELSE min(r.event_id) OVER same END
+        FROM rest AS r WHERE r.words >= 5
+        WINDOW same AS (PARTITION BY r.words, r.place, r.rest)
+    )
+    SELECT c.event_id, min(c.oldest) FROM candidate AS c GROUP BY c.event_id;
+END;
+COMMENT ON FUNCTION l4._near_duplicates(int[]) IS 'of each event the oldest one whose text is equal but for a word';
+
+CREATE FUNCTION l4._candidates(k l4._case) RETURNS SETOF l4._case_event
+LANGUAGE sql STABLE ROWS 200
+BEGIN ATOMIC
+    WITH known AS (
+        SELECT coalesce(e.merged_into, e.event_id) AS event_id,
+            count(DISTINCT j.job_id) FILTER (WHERE j.job_id = ANY (k.baseline)) AS jobs
+        FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
+        WHERE j.job_id = ANY (k.baseline || k.elsewhere)
+        GROUP BY 1
+    ), candidate AS MATERIALIZED (
+        SELECT j.*, l4._level(e.level) AS level, e.is_stack, e.example AS text, e.example_record AS record, b.jobs,
+            w.words IS NOT NULL AS new_words, e.example ~* 'exit' AND j.example <> e.example AS other_exit,
+            row_number() OVER ()::int AS place
+        FROM l4._job_events(ARRAY[k.job_id]) AS j
+        JOIN l4._event AS e USING (event_id)
+        LEFT JOIN known AS b USING (event_id)
+        LEFT JOIN l4._new_words(k.job_id, (k.baseline || k.elsewhere)[1:(k.t).word_jobs::int]) AS w USING (event_id)
+        WHERE b.event_id IS NULL OR w.words IS NOT NULL OR l4._level(e.level) >= (k.t).warning_level
+            OR e.example ~* 'exit' AND j.example <> e.example
+    ), marked AS (
+        SELECT m.place, array_agg(m.kind) AS kinds
+        FROM l4._marks(ARRAY(SELECT c.text FROM candidate AS c ORDER BY c.place),
+            '{terminal,exit,stack,not_named,send,receive}') AS m
+        GROUP BY m.place
+    ), bad_here AS (
+        SELECT m.place FROM l4._marks(
+            ARRAY(SELECT CASE WHEN c.other_exit THEN c.example ELSE '' END FROM candidate AS c ORDER BY c.place),
+            '{terminal}') AS m
+    ), fact AS (
+        SELECT c.*, coalesce(m.kinds, '{}') AS kinds, c.jobs IS NULL OR c.new_words OR x.bad AS is_new, x.bad
+        FROM candidate AS c
+        LEFT JOIN marked AS m USING (place)
+        LEFT JOIN bad_here AS h USING (place)
+        -- "exit code 1" where good jobs have "exit code 0"
+        CROSS JOIN LATERAL (SELECT c.other_exit AND h.place IS NOT NULL
+            AND NOT 'terminal' = ANY (coalesce(m.kinds, '{}')) AS bad) AS x
+    )
+    SELECT k.job_id, f.event_id, f.level, f.is_new, CASE WHEN f.new_words THEN 0 ELSE coalesce(f.jobs, 0) END::int,
+        f.occurrences, f.nodes, f.first_ts, f.last_ts,
+        -- whatever the exception is called
+        f.is_new AND ('terminal' = ANY (f.kinds) OR f.bad OR strpos(f.record, 'Traceback (most recent call last)') > 0),
+        'exit' = ANY (f.kinds),
+        f.is_stack OR f.is_new AND (f.level = 0 OR 'terminal' = ANY (f.kinds)) AND 'stack' = ANY (f.kinds),
+        f.is_new AND NOT 'not_named' = ANY (f.kinds),
+        CASE WHEN 'send' = ANY (f.kinds) THEN 'send' WHEN 'receive' = ANY (f.kinds) THEN 'receive' END, NULL::int
+    FROM fact AS f
+    WHERE f.is_new OR f.level >= (k.t).warning_level;
+END;
+COMMENT ON FUNCTION l4._candidates(l4._case) IS
+    'events that are new or of level WARNING and above, and what rules say about them';
+
+CREATE FUNCTION l4._case_events(k l4._case) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    candidates constant l4._case_event[] := ARRAY(SELECT c::l4._case_event FROM l4._candidates(k) AS c);
+BEGIN
+    -- What was over when the last attempt got going belongs to earlier ones; of what came again only the last time is
+    -- known to be of this one.
+    INSERT INTO l4._case_count (job_id, event_id, node, occurrences, first_ts, last_ts, first_line_no)
+    SELECT k.job_id, c.event_id, c.node, c.occurrences,
+        CASE WHEN c.first_ts - n.clock < k.attempt_ts THEN c.last_ts ELSE c.first_ts END - n.clock, c.last_ts - n.clock,
+        c.first_line_no
+    FROM l4._event_counts(k.job_id, ARRAY(SELECT e.event_id FROM unnest(candidates) AS e)) AS c
+    JOIN l4._nodes(k.job_id) AS n USING (node)
+    WHERE coalesce(c.last_ts - n.clock >= k.attempt_ts, true);
+
+    INSERT INTO l4._case_event (job_id, event_id, level, is_new, baseline_jobs, occurrences, nodes, first_ts, last_ts,
+        terminal, exit, stack, accuses, waits, alike)
+    WITH place AS (
+        SELECT c.event_id, c.node, e.terminal, e.stack, e.exit, c.first_ts, c.last_ts
+        FROM l4._counts(k.job_id) AS c JOIN unnest(candidates) AS e USING (event_id)
+    ), reporting AS (
+        SELECT DISTINCT p.node FROM place AS p WHERE p.terminal AND NOT p.stack AND NOT p.exit
+    ), alone AS (
+        -- the beginning of a traceback whose end went elsewhere says nothing beside other crash reports
+        SELECT DISTINCT p.event_id FROM place AS p LEFT JOIN reporting AS r USING (node)
+        WHERE p.stack AND p.terminal AND r.node IS NULL
+    ), span AS (
+        SELECT p.event_id, count(*) AS nodes, min(p.first_ts) AS first_ts, max(p.last_ts) AS last_ts
+        FROM place AS p GROUP BY p.event_id
+    ), alike AS (
+        SELECT d.event_id, d.oldest FROM l4._near_duplicates(ARRAY(
+            SELECT e.event_id FROM unnest(candidates) AS e
+            WHERE e.is_new AND (NOT e.stack OR e.event_id IN (SELECT a.event_id FROM alone AS a)))) AS d
+    )
+    SELECT k.job_id, e.event_id, e.level, e.is_new, e.baseline_jobs, e.occurrences, coalesce(s.nodes, e.nodes),
+        coalesce(s.first_ts, e.first_ts), coalesce(s.last_ts, e.last_ts),
+        -- a part of a stack is no report, and how a process ended accuses nobody: each process reports its own end
+        e.terminal AND NOT x.stack, e.exit, x.stack, e.accuses AND NOT x.stack, e.waits, d.oldest
+    FROM unnest(candidates) AS e
+    LEFT JOIN alone AS a USING (event_id)
+    LEFT JOIN span AS s USING (event_id)
+    LEFT JOIN alike AS d USING (event_id)
+    CROSS JOIN LATERAL (SELECT e.stack AND a.event_id IS NULL AS stack) AS x;
+END;
+$$;
+COMMENT ON FUNCTION l4._case_events(l4._case) IS
+    'case, events: writes those that are new or of level WARNING and above, and which nodes have them';
+
+-- "exited on signal 9 (Killed)", in the line itself, or in one beside it in the same report.
+CREATE FUNCTION l4._reports_kill(job_id text, event_id int) RETURNS bool
+LANGUAGE sql STABLE PARALLEL SAFE COST 1000
+BEGIN ATOMIC
+    SELECT COALESCE(bool_or(l4._marked(j.example, 'killed')), false)
+    FROM l4._case AS k
+    JOIN l4._case_event AS e ON e.job_id = k.job_id AND e.event_id = _reports_kill.event_id
+    JOIN l4._case_event AS o ON o.job_id = k.job_id AND (o.event_id = e.event_id
+        OR e.nodes = 1 AND o.nodes = 1 AND o.is_new
+            AND abs(extract(epoch FROM o.first_ts - e.first_ts)) < (k.t).same_moment
+            AND EXISTS (SELECT FROM l4._case_count AS a JOIN l4._case_count AS b USING (job_id, node)
+                WHERE a.job_id = k.job_id AND a.event_id = e.event_id AND b.event_id = o.event_id
+                    AND abs(a.first_line_no - b.first_line_no) <= (k.t).beside_lines))
+    JOIN l4._job_events(ARRAY[_reports_kill.job_id]) AS j ON j.event_id = o.event_id
+    WHERE k.job_id = _reports_kill.job_id;
+END;
+COMMENT ON FUNCTION l4._reports_kill(text, int) IS 'does the event, or one beside it, report that a process was killed';
+
+-- "mpirun noticed that process rank 5 on node gpu07 exited on signal 9 (Killed)", written elsewhere: who was killed
+-- cannot report it.
+CREATE FUNCTION l4._names_killed(job_id text, event_id int) RETURNS bool
+LANGUAGE sql STABLE PARALLEL SAFE COST 1000
+BEGIN ATOMIC
+    SELECT l4._reports_kill(_names_killed.job_id, j.event_id) AND 1 = (
+        SELECT count(DISTINCT n.node)
+        FROM l4._name_words(j.example) AS w(word)
+        JOIN l4._nodes(_names_killed.job_id) AS n ON split_part(n.node, '.', 1) = split_part(w.word, '.', 1)
+        WHERE NOT EXISTS (SELECT FROM l4._case_count AS c
+            WHERE c.job_id = n.job_id AND c.event_id = _names_killed.event_id AND c.node = n.node))
+    FROM l4._job_events(ARRAY[_names_killed.job_id]) AS j WHERE j.event_id = _names_killed.event_id;
+END;
+COMMENT ON FUNCTION l4._names_killed(text, int) IS
+    'does the event report that a process was killed on one other node, by name';
+
+CREATE FUNCTION l4._accusing(job_id text) RETURNS SETOF int
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20
+BEGIN ATOMIC
+    SELECT e.event_id FROM l4._claims(_accusing.job_id) AS e
+    WHERE e.accuses AND CASE WHEN e.exit THEN l4._names_killed(_accusing.job_id, e.event_id) ELSE true END;
+END;
+COMMENT ON FUNCTION l4._accusing(text) IS 'events of a case in which nodes may name others';

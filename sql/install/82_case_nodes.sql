@@ -1,0 +1,271 @@
+-- The first step of a case: its nodes, those that wrote and those that should have, and their ranks.
+
+-- Ranks by what nodes report of themselves ("global rank: 5"): a line that nearly all of them print, all with as many
+-- different ranks, no rank on two nodes, and none beyond what so many nodes can have. Where lines disagree, most must
+-- agree on one; a line about a peer does not count.
+CREATE FUNCTION l4._ranks_reported(k l4._case) RETURNS TABLE (node text, ranks int4multirange)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    WITH line AS (
+        SELECT v.event_id, v.slot, v.node, v.value::int AS rank
+        FROM l4._slot_values(k.job_id, ARRAY(
+            SELECT l4._survivor(e.event_id, e.merged_into)
+            FROM l4._job_event AS j JOIN l4._event_slot AS z USING (event_id) JOIN l4._event AS e USING (event_id)
+            WHERE j.job_id = k.job_id AND z.kind = 'rank')) AS v
+        JOIN l4._slot_kind AS s USING (event_id, slot)
+        JOIN l4._event AS t USING (event_id)
+        WHERE s.kind = 'rank' AND v.value ~ '^[0-9]{1,6}$'
+            AND t.template !~* ('\m(?:peer|src|dst|source|target|remote|next|prev|previous|left|right|neighbou?r'
+                || '|to|from|with|for|by)\M')
+    ), reported AS (
+        SELECT s.event_id, s.slot, s.node, range_agg(int4range(s.rank, s.rank, '[]')) AS ranks, count(*) AS many,
+            max(s.rank) AS highest
+        FROM line AS s
+        GROUP BY s.event_id, s.slot, s.node
+    ), nodes AS (
+        SELECT greatest(count(DISTINCT s.node), max(j.expected_nodes)) AS nodes
+        FROM l4._stream AS s JOIN l4.job AS j USING (job_id) WHERE s.job_id = k.job_id
+    ), plan AS (
+        SELECT t.event_id, t.slot, jsonb_object_agg(t.node, t.ranks::text) AS plan
+        FROM reported AS t CROSS JOIN nodes AS n
+        GROUP BY t.event_id, t.slot, n.nodes
+        HAVING count(*) >= greatest((k.t).min_pair, (k.t).nearly_all * n.nodes) AND min(t.many) = max(t.many)
+            AND max(t.highest) < min(t.many) * n.nodes
+            AND count(*) * min(t.many) = (SELECT count(DISTINCT s.rank) FROM line AS s
+                WHERE s.event_id = t.event_id AND s.slot = t.slot)
+    ), vote AS (
+        SELECT p.plan, count(*) AS lines FROM plan AS p GROUP BY p.plan
+    )
+    SELECT r.node, r.ranks::int4multirange
+    FROM (SELECT v.* FROM vote AS v
+        WHERE v.lines > coalesce((SELECT max(o.lines) FROM vote AS o WHERE o.plan <> v.plan), 0)) AS w
+    CROSS JOIN LATERAL jsonb_each_text(w.plan) AS r(node, ranks);
+END;
+COMMENT ON FUNCTION l4._ranks_reported(l4._case) IS 'ranks of the nodes by lines in which each reports its own';
+
+-- The ranks of a node are those that its lines carry, else the inventory's. Where no line carries one and the inventory
+-- has none, they are what nodes report of themselves.
+CREATE FUNCTION l4._ranks_of_nodes(k l4._case) RETURNS TABLE (node text, ranks int4multirange)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    WITH carried AS (
+        SELECT s.node, range_agg(r.run) AS ranks
+        FROM l4._stream AS s
+        CROSS JOIN LATERAL (SELECT unnest(s.ranks) AS run
+            UNION ALL SELECT int4range(s.rank, s.rank, '[]') WHERE s.rank IS NOT NULL) AS r
+        WHERE s.job_id = k.job_id
+        GROUP BY s.node
+    ), known AS (
+        SELECT n.node, CASE WHEN c.ranks <> '{}' THEN c.ranks
+            ELSE int4multirange(int4range(n.rank, n.rank, '[]')) END AS ranks
+        FROM l4.job_node AS n LEFT JOIN carried AS c USING (node)
+        WHERE n.job_id = k.job_id AND (c.ranks <> '{}' OR n.rank IS NOT NULL)
+    )
+    SELECT z.node, z.ranks FROM known AS z
+    UNION ALL
+    SELECT s.node, s.ranks FROM l4._ranks_reported(k) AS s WHERE NOT EXISTS (SELECT FROM known);
+END;
+COMMENT ON FUNCTION l4._ranks_of_nodes(l4._case) IS 'ranks of the nodes of a job, where they are known';
+
+-- How many ranks a node has: the least number by which all ranks of a node fall into one block, different nodes into
+-- different ones, and the blocks are no more than the nodes. Or one of less than twice as much by which each node's
+-- lowest rank begins a block: not every node shows all its ranks.
+CREATE FUNCTION l4._ranks_a_node(places l4._case_place[], nodes bigint, max_ranks int) RETURNS int
+LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    per int;
+    least int;
+    known bigint;
+    widest int;
+    u record;
+BEGIN
+    SELECT count(*) FILTER (WHERE n.ranks <> '{}'), greatest(1, max(upper(n.ranks) - lower(n.ranks))) INTO known, widest
+    FROM unnest(places) AS n;
+    FOR per IN widest .. max_ranks
+    LOOP
+        EXIT WHEN per >= 2 * least;
+        SELECT count(DISTINCT lower(n.ranks) / per) AS blocks, max(lower(n.ranks) / per) AS last,
+            bool_and(lower(n.ranks) / per = (upper(n.ranks) - 1) / per) AS whole,
+                bool_and(lower(n.ranks) % per = 0) AS starting
+        INTO u
+        FROM unnest(places) AS n WHERE n.ranks <> '{}';
+        EXIT WHEN u.blocks < known / 2;
+        CONTINUE WHEN NOT u.whole OR u.blocks < known OR u.last >= nodes;
+        IF u.starting THEN
+            RETURN per;
+        END IF;
+        least := coalesce(least, per);
+    END LOOP;
+    RETURN coalesce(least, 1);
+END;
+$$;
+COMMENT ON FUNCTION l4._ranks_a_node(l4._case_place[], bigint, int) IS
+    'ranks a node of a job of at most so many nodes; 1 where that cannot be told';
+
+CREATE FUNCTION l4._all_wrote(jobs text[]) RETURNS bool
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT NOT EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = ANY (jobs)
+        AND (SELECT count(DISTINCT s.node) FROM l4._stream AS s
+            WHERE s.job_id = j.job_id AND s.lines + s.tail_lines > 0) < j.expected_nodes);
+END;
+COMMENT ON FUNCTION l4._all_wrote(text[]) IS 'did as many nodes write in each of these jobs as were expected';
+
+-- A name that ends in a number ("node07"): what is before it, the number, and how wide it is written.
+CREATE FUNCTION l4._counted_name(name text, OUT stem text, OUT digits int, OUT width int)
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN ROW(regexp_replace(name, '[0-9]+$', ''), substring(name FROM '[0-9]{1,9}$')::int,
+    length(substring(name FROM '[0-9]{1,9}$')));
+COMMENT ON FUNCTION l4._counted_name(text) IS 'parts of a name that ends in a number';
+
+CREATE FUNCTION l4._count_name(stem text, digits int, width int) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN stem || lpad(digits::text, greatest(width, length(digits::text)), '0');
+COMMENT ON FUNCTION l4._count_name(text, int, int) IS 'a name made of such parts';
+
+-- Nodes that were expected and never wrote, by their ranks: names that count up with the ranks (node05, node07) name
+-- the gap, else the node of this rank in a baseline job that ran on the same nodes does.
+CREATE FUNCTION l4._missing_ranks(k l4._case, places l4._case_place[], per int, expected int)
+    RETURNS SETOF l4._case_place
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH seen AS MATERIALIZED (
+        SELECT n.node, n.rank / per AS place, n.rank % per AS rest, c.stem, c.digits, c.width
+        FROM unnest(places) AS n CROSS JOIN LATERAL l4._counted_name(n.node) AS c
+    ), expect AS (
+        SELECT greatest(max(s.place) + 1, expected) AS nodes, count(*) AS known,
+            count(*) = count(DISTINCT s.place) AND min(s.place) >= 0
+                AND max(s.place) < coalesce(expected, count(*) + greatest(1, floor((k.t).gap_share * count(*))))
+                    AS one_each,
+            count(DISTINCT s.stem) = 1 AND count(DISTINCT s.digits - s.place) = 1 AND count(s.digits) = count(*)
+                AND min(s.digits - s.place) >= 0 AND (count(*) > 1 OR min(s.digits - s.place) <= 1) AS affine,
+            min(s.stem) AS stem, min(s.digits - s.place) AS shift, min(s.width) AS width
+        FROM seen AS s
+    ), alike AS (
+        -- jobs that ran on the same nodes, in the same order
+        SELECT o.job_id
+        FROM l4.job_node AS o JOIN seen AS s ON s.node = o.node AND s.place * per = o.rank CROSS JOIN expect AS e
+        WHERE o.job_id = ANY (k.baseline)
+        GROUP BY o.job_id, e.known
+        HAVING count(*) > (k.t).half * e.known
+    ), there AS MATERIALIZED (
+        SELECT b.rank, min(b.node COLLATE "C") AS node
+        FROM l4.job_node AS b JOIN alike USING (job_id)
+        WHERE b.node NOT IN (SELECT s.node FROM seen AS s)
+        GROUP BY b.rank
+    )
+    SELECT k.job_id,
+        coalesce(CASE WHEN e.affine THEN l4._count_name(e.stem, r.place + e.shift, e.width) END, b.node,
+            'rank ' || r.place * per),
+        r.place * per, int4multirange(int4range(r.place * per, (r.place + 1) * per)), NULL::int,
+            -1000000 - r.place * per,
+        0::bigint, NULL::timestamptz, NULL::timestamptz, NULL::int, 0::bigint
+    FROM expect AS e
+    CROSS JOIN LATERAL generate_series(0, e.nodes - 1) AS r(place)
+    LEFT JOIN there AS b ON b.rank = r.place * per
+    WHERE e.one_each AND e.known < e.nodes AND r.place NOT IN (SELECT s.place FROM seen AS s WHERE s.place IS NOT NULL)
+        -- where some nodes write nothing in good jobs either, that is the way of this trainer
+        AND l4._all_wrote(k.baseline);
+END;
+COMMENT ON FUNCTION l4._missing_ranks(l4._case, l4._case_place[], int, int) IS 'nodes that never wrote, by their ranks';
+
+-- Those whose ranks are not known: names that count (worker-0, worker-2) show the gap, if the numbers of those that
+-- wrote begin and end as many expected nodes, or begin with 0. Else it is only known that there are such nodes.
+CREATE FUNCTION l4._missing_names(k l4._case, places l4._case_place[], expected int) RETURNS SETOF l4._case_place
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH seen AS (
+        SELECT n.node, c.stem, c.digits, c.width FROM unnest(places) AS n
+            CROSS JOIN LATERAL l4._counted_name(n.node) AS c
+    ), span AS (
+        SELECT count(*) AS known, min(s.digits) AS low, min(s.stem) AS stem, min(s.width) AS width,
+            count(DISTINCT s.stem) = 1 AND count(DISTINCT s.digits) = count(*)
+                AND (max(s.digits) - min(s.digits) + 1 = expected OR min(s.digits) = 0
+                    AND max(s.digits) < expected) AS counts
+        FROM seen AS s
+    )
+    SELECT k.job_id, CASE WHEN s.counts THEN l4._count_name(s.stem, x.digits, s.width) ELSE 'missing node '
+        || x.place END,
+        NULL::int, '{}'::int4multirange, NULL::int, (-2000000 - x.place)::int, 0::bigint, NULL::timestamptz,
+        NULL::timestamptz, NULL::int, 0::bigint
+    FROM span AS s
+    CROSS JOIN LATERAL (
+        SELECT d.digits, row_number() OVER (ORDER BY d.digits) AS place
+        FROM generate_series(coalesce(s.low, 0), coalesce(s.low, 0) + expected - 1) AS d(digits)
+        WHERE NOT s.counts OR NOT EXISTS (SELECT FROM seen AS z WHERE z.digits = d.digits)) AS x
+    WHERE x.place <= expected - s.known AND s.known >= greatest((k.t).min_pair, expected / 2)
+        -- not where some nodes write nothing in good jobs either
+        AND l4._all_wrote(k.baseline);
+END;
+COMMENT ON FUNCTION l4._missing_names(l4._case, l4._case_place[], int) IS
+    'nodes that never wrote and whose ranks are not known';
+
+CREATE FUNCTION l4._case_places(k l4._case) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    expected constant int := (SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id);
+    n l4._case_place[];
+    wrote int;
+    per int;
+    blocks int;
+BEGIN
+    n := ARRAY(
+        SELECT ROW(k.job_id, z.node, z.rank, z.ranks, NULL,
+            row_number() OVER (ORDER BY z.rank, z.node COLLATE "C"), z.lines, z.first_ts, z.last_ts, z.max_in_flight,
+            z.unparsed)::l4._case_place
+        FROM (
+            SELECT x.node, x.lines, x.first_ts, x.last_ts, x.max_in_flight, x.unparsed,
+                coalesce(i.rank, lower(r.ranks)) AS rank, coalesce(r.ranks, '{}') AS ranks
+            FROM l4._node AS x
+            LEFT JOIN l4.job_node AS i ON i.job_id = x.job_id AND i.node = x.node
+            LEFT JOIN l4._ranks_of_nodes(k) AS r ON r.node = x.node
+            WHERE x.job_id = k.job_id) AS z);
+    wrote := cardinality(n);
+    per := l4._ranks_a_node(n, coalesce(expected, wrote + greatest(1, floor((k.t).gap_share * wrote)))::bigint,
+        (k.t).max_ranks::int);
+    blocks := greatest(expected, wrote, (SELECT max(upper(z.ranks) - 1) / per + 1 FROM unnest(n) AS z));
+    -- one node that tells no rank, and one block of ranks that no node has
+    IF wrote >= (k.t).min_nodes AND (SELECT count(*) FROM unnest(n) AS z WHERE z.rank IS NULL) = 1 THEN
+        n := coalesce((
+            SELECT array_agg(ROW(z.job_id, z.node, z.rank, z.ranks, NULL, z.place, z.lines, z.first_ts, z.last_ts,
+                z.in_flight, z.unparsed)::l4._case_place)
+            FROM (
+                SELECT x.job_id, x.node, x.rank, x.ranks,
+                    row_number() OVER (ORDER BY x.rank, x.node COLLATE "C") AS place,
+                    x.lines, x.first_ts, x.last_ts, x.in_flight, x.unparsed
+                FROM (
+                    SELECT y.job_id, y.node, coalesce(y.rank, f.block * per) AS rank, CASE WHEN y.rank IS NULL
+                            THEN int4multirange(int4range(f.block * per, (f.block + 1) * per))
+                                ELSE y.ranks END AS ranks,
+                        y.lines, y.first_ts, y.last_ts, y.in_flight, y.unparsed
+                    FROM unnest(n) AS y
+                    CROSS JOIN (
+                        SELECT min(g.block) AS block
+                        FROM generate_series(0, least(blocks, wrote + 1) - 1)
+                            AS g(block)   -- of more blocks several are empty
+                        WHERE NOT EXISTS (SELECT FROM unnest(n) AS o WHERE o.rank / per = g.block)
+                        HAVING count(*) = 1) AS f) AS x) AS z), n);
+    END IF;
+    n := n || ARRAY(
+        SELECT ROW(i.job_id, i.node, i.rank, CASE WHEN i.rank IS NULL THEN '{}'
+            ELSE int4multirange(int4range(i.rank, i.rank + per)) END, NULL,
+            -row_number() OVER (ORDER BY i.rank, i.node COLLATE "C"), 0, NULL, NULL, NULL, 0)::l4._case_place
+        FROM l4.job_node AS i
+        WHERE i.job_id = k.job_id AND i.node <> ALL (SELECT z.node FROM unnest(n) AS z));
+    n := n || ARRAY(SELECT m::l4._case_place FROM l4._missing_ranks(k, n, per, expected) AS m
+        WHERE m.node <> ALL (SELECT z.node FROM unnest(n) AS z));
+    n := n || ARRAY(SELECT m::l4._case_place FROM l4._missing_names(k, n, expected) AS m
+        WHERE m.node <> ALL (SELECT z.node FROM unnest(n) AS z));
+    INSERT INTO l4._case_place (job_id, node, rank, ranks, block, place, lines, first_ts, last_ts, in_flight, unparsed)
+    SELECT z.job_id, z.node, z.rank,
+        -- the whole block of ranks is the node's, also those of it that write nothing
+        CASE WHEN count(*) OVER same = 1 AND z.ranks <> '{}' AND z.rank IS NOT NULL
+            THEN z.ranks + int4multirange(int4range(z.rank / per * per, (z.rank / per + 1) * per)) ELSE z.ranks END,
+        z.rank / per, z.place, z.lines, z.first_ts, z.last_ts, z.in_flight, z.unparsed
+    FROM unnest(n) AS z
+    WINDOW same AS (PARTITION BY z.rank / per);
+END;
+$$;
+COMMENT ON FUNCTION l4._case_places(l4._case) IS 'case, nodes: writes those that wrote, and those that should have';

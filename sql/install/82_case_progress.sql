@@ -1,0 +1,174 @@
+-- The progress of a job: its iterations, their durations, and where it turned slow.
+
+-- How many iterations a job was to do, as its first line about an iteration says it ("iteration 3/ 500").
+CREATE FUNCTION l4._total_iterations(job_id text) RETURNS int
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000
+BEGIN ATOMIC
+    WITH line AS MATERIALIZED (
+        -- one node tells: the values of a thousand are not read
+        SELECT c.event_id, min(c.node COLLATE "C") AS node
+        FROM l4._event_counts(_total_iterations.job_id, ARRAY(SELECT t.event_id FROM l4._event AS t
+            JOIN l4._job_event AS j ON j.event_id = t.event_id AND j.job_id = _total_iterations.job_id
+            JOIN l4.iteration_rule AS r ON r.rule_id = t.iteration_rule AND r.kind = 'done'
+                AND r.signature::text ~ '<total>')) AS c
+        GROUP BY c.event_id
+    )
+    -- least() would make a number of none
+    SELECT CASE WHEN max(t.total) > 2147483647 THEN 2147483647 ELSE max(t.total)::int END
+    FROM (
+        SELECT (l4.pcre_captures(l4._fill(e.template, v.slot_values), r.signature) ->> 'total')::numeric AS total
+        FROM line AS s
+        JOIN l4._values(_total_iterations.job_id, ARRAY(SELECT z.event_id FROM line AS z),
+            ARRAY(SELECT DISTINCT z.node FROM line AS z)) AS v ON v.event_id = s.event_id AND v.node = s.node
+        JOIN l4._event AS e ON e.event_id = v.event_id
+        JOIN l4.iteration_rule AS r ON r.rule_id = e.iteration_rule AND r.kind = 'done'
+            AND r.signature::text ~ '<total>') AS t;
+END;
+COMMENT ON FUNCTION l4._total_iterations(text) IS 'iterations that a job was to do, NULL where no line says so';
+
+-- A counter that starts over, as one epoch follows another, is a new attempt if the node went through its start-up in
+-- between. One stream of the node with the lowest rank tells, since ranks that write to one log do not report in step.
+CREATE FUNCTION l4._last_attempt(job_id text) RETURNS timestamptz
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH one AS (
+        SELECT s.node, s.source, n.clock
+        FROM l4._stream AS s JOIN l4._case_node AS n ON n.job_id = s.job_id AND n.node = s.node
+        WHERE s.job_id = _last_attempt.job_id AND s.last_iteration IS NOT NULL
+        ORDER BY n.place, s.node COLLATE "C", s.source COLLATE "C" LIMIT 1
+    ), epoch AS (
+        SELECT o.node, o.clock, min(i.ended) AS began, lag(max(i.ended)) OVER (ORDER BY i.epoch) AS before
+        FROM l4._iteration AS i JOIN one AS o ON o.node = i.node AND o.source = i.source
+        WHERE i.job_id = _last_attempt.job_id AND i.ended IS NOT NULL
+        GROUP BY o.node, o.clock, i.epoch
+    )
+    SELECT max(e.began - e.clock) FROM epoch AS e
+    WHERE EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = _last_attempt.job_id AND s.node = e.node
+        AND s.stage IN ('init', 'model') AND s.first_ts > e.before AND s.first_ts < e.began);
+END;
+COMMENT ON FUNCTION l4._last_attempt(text) IS
+    'when the last attempt of a job that began anew had its first iteration done, NULL for a job with one attempt';
+
+-- The first iteration warms up, one stall does not make a slow job, and noise counts half. But what most iterations of
+-- the last part take, has stayed.
+CREATE FUNCTION l4._excess(k l4._case) RETURNS float8
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT greatest(x.stalls, (k.t).noise_weight * x.noise,
+        CASE WHEN x.iterations >= 2 * (k.t).min_past AND x.late >= (k.t).stayed_ratio
+            THEN (k.t).noise_weight * (x.late - 1) END)
+    FROM (
+        SELECT count(*) AS iterations,
+            sum(least(i.ratio - 1, (k.t).max_excess)) FILTER (WHERE i.ratio > (k.t).slow_ratio) / count(*) AS stalls,
+            avg(least(greatest(0, i.ratio - 1), (k.t).max_excess)) AS noise,
+            percentile_cont((k.t).stayed_quantile::float8) WITHIN GROUP (ORDER BY i.ratio)
+                FILTER (WHERE i.back <= greatest((k.t).min_past, (k.t).late_part * i.places)) AS late
+        FROM (SELECT z.ratio, row_number() OVER (ORDER BY z.place DESC) AS back, count(*) OVER () AS places
+            FROM l4._case_iteration AS z WHERE z.job_id = k.job_id AND z.place > 1) AS i) AS x;
+END;
+COMMENT ON FUNCTION l4._excess(l4._case) IS 'by how much iterations take longer than normal on average';
+
+-- A job turned slow where a slow iteration is followed by another one soon. Where most of what follows is less slow
+-- than that, it turned slow earlier: where most of a few iterations are more than half as slow as the slow ones.
+CREATE FUNCTION l4._onset(k l4._case) RETURNS l4._case_iteration
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    soon constant bigint := (k.t).slow_window;
+    raised constant float8 := (
+        SELECT least((k.t).slow_ratio, greatest((k.t).raised_ratio,
+            (1 + percentile_cont(0.5) WITHIN GROUP (ORDER BY i.ratio)) / 2))
+        FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.place > 1 AND i.ratio > (k.t).raised_ratio);
+    answer l4._case_iteration;
+BEGIN
+    SELECT x.job_id, x.place, x.epoch, x.iteration, x.nodes, x.done_ts, x.duration_ms, x.ratio INTO answer
+    FROM (
+        SELECT s.*, min(s.place) FILTER (WHERE s.sudden) OVER () AS first_sudden
+        FROM (
+            SELECT i.*, i.ratio > (k.t).slow_ratio
+                    AND count(*) FILTER (WHERE i.ratio > (k.t).slow_ratio) OVER next > 0 AS sudden,
+                avg((i.ratio > (k.t).slow_ratio)::int) OVER rest AS slow_share,
+                -- not one that is slow by itself, such as with a checkpoint
+                i.ratio > raised AND lead(i.ratio) OVER line > raised
+                    AND sum((i.ratio > raised)::int) OVER here >= soon AS gradual
+            FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.place > 1
+            WINDOW line AS (ORDER BY i.place),
+                next AS (ORDER BY i.place ROWS BETWEEN 1 FOLLOWING AND soon FOLLOWING),
+                here AS (ORDER BY i.place ROWS BETWEEN CURRENT ROW AND soon FOLLOWING),
+                rest AS (ORDER BY i.place ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)) AS s) AS x
+    WHERE x.place = x.first_sudden OR x.gradual
+    ORDER BY CASE WHEN x.place = x.first_sudden AND x.slow_share >= (k.t).half THEN 1
+        WHEN x.gradual THEN 2 ELSE 3 END, x.place
+    LIMIT 1;
+    RETURN answer;
+END;
+$$;
+COMMENT ON FUNCTION l4._onset(l4._case) IS 'iteration from which on a job is slow';
+
+-- Iterations in order, with the median over nodes of their durations. The normal duration is the lesser of the median
+-- of the first ones and that of all, so that a job that turns slow is measured by its own past.
+CREATE FUNCTION l4._case_progress(k l4._case) RETURNS l4._case
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    packed bytea[];
+    onset l4._case_iteration;
+    took float8;
+BEGIN
+    k.attempt_ts := l4._last_attempt(k.job_id);
+    SELECT l4._iteration_table(m.iterations, m.open_iterations, n.place,
+        (extract(epoch FROM n.clock) * 1000000)::bigint,
+        k.attempt_ts ORDER BY n.place) INTO packed
+    FROM l4._nodes(k.job_id) AS n
+    JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
+    JOIN l4._summary AS m USING (stream_id)
+    WHERE n.place > 0;
+    INSERT INTO l4._case_progress (job_id, node, train_ts, progress_ts, iterations, last_iteration)
+    SELECT k.job_id, n.node, i.train_ts, i.progress_ts, i.iterations, i.last_iteration
+    FROM l4._unpack(packed[2]) AS i(place int, train_ts timestamptz, progress_ts timestamptz, iterations int,
+        last_iteration int)
+    JOIN l4._nodes(k.job_id) AS n USING (place);
+    SELECT least(percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms), percentile_cont(0.5)
+        WITHIN GROUP (ORDER BY i.duration_ms)
+        FILTER (WHERE i.place <= greatest((k.t).min_past, floor((k.t).normal_part * i.places))))
+    INTO k.median_ms
+    FROM (SELECT z.duration_ms, row_number() OVER (ORDER BY z.epoch, z.iteration) AS place, count(*) OVER () AS places
+        FROM l4._unpack(packed[1]) AS z(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8))
+            AS i
+    WHERE i.duration_ms > 0;
+    INSERT INTO l4._case_iteration (job_id, place, epoch, iteration, nodes, done_ts, duration_ms, ratio)
+    SELECT k.job_id, row_number() OVER (ORDER BY i.epoch, i.iteration), i.epoch, i.iteration, i.nodes, i.done_ts,
+        i.duration_ms, CASE WHEN k.median_ms > 0 THEN i.duration_ms / k.median_ms END
+    FROM l4._unpack(packed[1]) AS i(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8);
+    GET DIAGNOSTICS k.iterations = ROW_COUNT;
+    k.timed := k.first_ts IS NOT NULL;
+    k.step := 1;
+    IF k.iterations = 0 THEN
+        RETURN k;
+    END IF;
+    SELECT min(n.train_ts), max(n.progress_ts) INTO k.train_ts, k.reported_ts FROM l4._nodes(k.job_id) AS n;
+    SELECT i.iteration INTO k.last_iteration FROM l4._case_iteration AS i WHERE i.job_id = k.job_id
+        AND i.place = k.iterations;
+    SELECT coalesce(mode() WITHIN GROUP (ORDER BY d.step), 1) INTO k.step
+    FROM (SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.place) AS step
+        FROM l4._case_iteration AS i WHERE i.job_id = k.job_id) AS d
+    WHERE d.step > 0;
+    k.total := l4._total_iterations(k.job_id);
+    k.excess := l4._excess(k);
+    -- iterations that took longer, as they say, than all lines span: few lines carry times, and the others got those
+    took := (SELECT coalesce(sum(i.duration_ms), 0) / 1000 FROM l4._case_iteration AS i WHERE i.job_id = k.job_id);
+    k.timed := k.timed AND took <= (k.t).max_overlap * extract(epoch FROM k.last_ts - k.first_ts);
+    onset := l4._onset(k);
+    k.onset_iteration := onset.iteration;
+    k.onset_ts := onset.done_ts - onset.duration_ms * interval '1 ms';
+    k.onset_block := onset.iteration / l4._block_iterations();
+    RETURN k;
+END;
+$$;
+COMMENT ON FUNCTION l4._case_progress(l4._case) IS
+    'case, progress: writes iterations and who reports them; adds what they tell';
+
+CREATE FUNCTION l4._block_iterations() RETURNS int
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 10;
+COMMENT ON FUNCTION l4._block_iterations() IS 'iterations of which ingest keeps durations together';
