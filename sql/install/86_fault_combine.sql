@@ -54,8 +54,11 @@ COMMENT ON FUNCTION l4._active_conditions() IS 'conditions of all active faults'
 -- that differ in a value the library has one that matches any.
 CREATE FUNCTION l4._condition_events(job_id text, event_ids int[], conditions l4.fault_condition[])
 RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz, gave_up bool)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
     WITH condition AS MATERIALIZED (
         SELECT row_number() OVER (ORDER BY c.signature IS NULL, c.fault_id, c.step) AS place, c.fault_id, c.step,
             c.kind, c.signature, c.template
@@ -130,7 +133,8 @@ BEGIN ATOMIC
     FROM whole AS w
     WHERE (w.yes OR w.unknown)
       AND (w.fault_id, w.step, w.event_id) NOT IN (SELECT s.fault_id, s.step, s.event_id FROM slots AS s);
-END;
+END
+$$;
 COMMENT ON FUNCTION l4._condition_events(text, int[], l4.fault_condition[])
     IS 'events of the job that each step of a combined fault speaks of, and on which nodes; NULL = wherever the event '
        'occurs';
@@ -176,8 +180,11 @@ COMMENT ON FUNCTION l4._silent_nodes(text, jsonb, interval)
 -- the last one to write is not quiet. Times are compared by the clock of most nodes.
 CREATE FUNCTION l4._silences(job_id text, silence interval)
 RETURNS TABLE (node text, since timestamptz, length interval, ended bool)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 10
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
     WITH node AS MATERIALIZED (
         SELECT n.node, n.last_ts, coalesce(z.clock, '0') AS clock
         FROM l4._node AS n LEFT JOIN l4._case_node AS z ON z.job_id = n.job_id AND z.node = n.node
@@ -214,7 +221,8 @@ BEGIN ATOMIC
     FROM others AS o
     GROUP BY o.node, o.since, o.length
     HAVING count(*) FILTER (WHERE o.wrote) * 2 >= count(*);
-END;
+END
+$$;
 COMMENT ON FUNCTION l4._silences(text, interval)
     IS 'when nodes wrote nothing for at least that long while most others went on; ended: and nothing after it';
 
@@ -294,8 +302,11 @@ COMMENT ON FUNCTION l4._combination_nodes(text, l4.fault_condition[], jsonb)
 CREATE FUNCTION l4._fault_combinations(job_id text, event_ids int[], conditions l4.fault_condition[])
 RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz,
     occurrences bigint, captures jsonb, gave_up bool)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
     WITH event AS MATERIALIZED (
         SELECT e.*
         FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.event_ids,
@@ -339,6 +350,7 @@ BEGIN ATOMIC
     FROM event AS e
     JOIN l4._fault_lines(_fault_combinations.job_id) AS l ON l.event_id = e.event_id
     WHERE e.gave_up;
-END;
+END
+$$;
 COMMENT ON FUNCTION l4._fault_combinations(text, int[], l4.fault_condition[])
     IS 'combined faults that hold in a job; node and line are those of step 1';

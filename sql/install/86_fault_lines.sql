@@ -4,14 +4,17 @@
 CREATE FUNCTION l4._fault_lines(job_id text, known int4multirange DEFAULT '{}')
 RETURNS TABLE (event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint,
     is_record bool, kept_id int, n int)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 500
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 500
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
     SELECT l4._survivor(e.event_id, e.merged_into), j.first_node, j.first_source,
         j.first_line_no + greatest(r.n - 1, 0), r.line, j.first_ts, j.occurrences, r.n = 0, j.event_id, r.n
     FROM l4._job_event j
     JOIN l4._event e ON e.event_id = j.event_id
     CROSS JOIN LATERAL (
-        SELECT rtrim(t.line, E'\r') AS line, t.n::int AS n
+        SELECT rtrim(t.line, chr(13)) AS line, t.n::int AS n
         FROM unnest(string_to_array(j.example, E'\n')) WITH ORDINALITY AS t(line, n)
         UNION ALL
         SELECT j.example, 0 WHERE strpos(j.example, E'\n') > 0
@@ -21,7 +24,8 @@ BEGIN ATOMIC
         FROM (SELECT split_part(e.example, E'\n', 1) AS line) AS m
         WHERE strpos(j.example, m.line) = 0 AND octet_length(j.example) > 1900) AS r
     WHERE j.job_id = _fault_lines.job_id AND r.line <> '' AND NOT _fault_lines.known @> j.event_id;
-END;
+END
+$$;
 COMMENT ON FUNCTION l4._fault_lines(text, int4multirange)
     IS 'what is matched of each event of a job, but those known: the lines of its first record (n = 1, 2, ...), a '
        'record of several lines as a whole (0), its message if cut off (-1)';
@@ -164,8 +168,11 @@ COMMENT ON FUNCTION l4._line_variants(text, int[])
 -- Only the events asked for are unpacked; l4.event_count would unpack all.
 CREATE FUNCTION l4._node_counts(job_id text, event_ids int[])
 RETURNS TABLE (event_id int, node text, occurrences bigint, first_ts timestamptz, first_line_no bigint)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 50
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 50
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
     SELECT l4._survivor(e.event_id, e.merged_into), s.node, sum(u.occurrences)::bigint, min(u.first_ts),
         min(u.first_line_no)
     FROM (SELECT l4._packed_ids(_node_counts.event_ids) AS ids OFFSET 0) AS p
@@ -176,5 +183,6 @@ BEGIN ATOMIC
     JOIN l4._event e ON e.event_id = u.event_id
     WHERE s.job_id = _node_counts.job_id
     GROUP BY 1, 2;
-END;
+END
+$$;
 COMMENT ON FUNCTION l4._node_counts(text, int[]) IS 'where some events of a job occur: rows of l4.event_count';

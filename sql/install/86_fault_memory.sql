@@ -29,7 +29,7 @@ BEGIN
     LOOP
         RETURN QUERY
         SELECT j.job_id, j.status, r.* FROM (
-            (SELECT DISTINCT ON (l.event_id) l.node, l.line_no, split_part(l.line, E'\n', 1), l.occurrences,
+            SELECT DISTINCT ON (l.event_id) l.node, l.line_no, split_part(l.line, E'\n', 1), l.occurrences,
                 l4.pcre_captures(l.line, test_fault.signature), m.yes IS NULL
             FROM l4._fault_lines(j.job_id) AS l
             CROSS JOIN LATERAL (SELECT l4.pcre_match(l.line, test_fault.signature) AS yes) AS s
@@ -37,12 +37,16 @@ BEGIN
                 WHEN l.event_id = ANY (unclear) OR s.yes IS NULL AND test_fault.signature IS NOT NULL THEN NULL
                 ELSE false END AS yes) AS m
             WHERE num_nonnulls(test_fault.signature, templates) > 0 AND m.yes IS NOT FALSE
-            ORDER BY l.event_id, m.yes IS NULL, s.yes IS NOT TRUE, l.is_record, l.line_no)
-            UNION ALL
-            SELECT c.node, c.line_no, split_part(c.line, E'\n', 1), c.occurrences, c.captures, c.gave_up
-            FROM l4._fault_combinations(j.job_id, l4._hit_events(j.job_id), steps) AS c
-            WHERE steps <> '{}') AS r(node, line_no)
+            ORDER BY l.event_id, m.yes IS NULL, s.yes IS NOT TRUE, l.is_record, l.line_no) AS r(node, line_no)
         ORDER BY r.node, r.line_no;
+        -- a statement of its own: together with the one above it would be planned anew for every job
+        IF steps <> '{}' THEN
+            RETURN QUERY
+            SELECT j.job_id, j.status, c.node, c.line_no, split_part(c.line, E'\n', 1), c.occurrences, c.captures,
+                c.gave_up
+            FROM l4._fault_combinations(j.job_id, l4._hit_events(j.job_id), steps) AS c
+            ORDER BY c.node, c.line_no;
+        END IF;
     END LOOP;
 END
 $$;
