@@ -5,8 +5,8 @@
  * The automaton of Aho and Corasick (Efficient String Matching, 1975) with a
  * complete table: one step a byte. To keep the table small it knows only a
  * key of each literal, its rarest KEY_LEN bytes in a row, and takes letters of
- * both cases, and all digits, for the same. Where a key ends, its literals
- * are compared with the line.
+ * both cases for the same. Where a key ends, its literals are compared with
+ * the line. There are two automata: to the second all digits are the same.
  */
 #include "postgres.h"
 
@@ -27,15 +27,21 @@
 /* Bytes of a long line between two checks for a cancel. */
 #define STRETCH 1048576
 
+/* The bytes of a literal that an automaton looks for. */
+typedef struct LiteralKey
+{
+	int			start;			/* offset in the text */
+	int			state;			/* of the automaton behind the key */
+	int			next;			/* other literal whose key ends there, -1 none */
+} LiteralKey;
+
 typedef struct PatternLiteral
 {
 	unsigned char *text;
 	int			len;
 	bool		caseless;
 	int			pattern;
-	int			key;			/* offset of the key in the text */
-	int			state;			/* of the automaton behind the key */
-	int			next;			/* other literal whose key ends there, -1 none */
+	LiteralKey	keys[2];		/* by any_digits, as the automata */
 } PatternLiteral;
 
 typedef struct KeyState
@@ -47,6 +53,16 @@ typedef struct KeyState
 /* Entries of the table: where the row of the next state begins, and whether a key ends there. */
 #define KEY_ENDS UINT32_C(0x80000000)
 
+typedef struct KeyAutomaton
+{
+	bool		ready;
+	int			nclasses;		/* of bytes: those in no key are of class 0 */
+	uint8		class_of[256];
+	uint32	   *table;
+	KeyState   *states;
+	int			nstates;
+} KeyAutomaton;
+
 struct L4LiteralScan
 {
 	MemoryContext cxt;
@@ -54,11 +70,7 @@ struct L4LiteralScan
 	int			nliterals;
 	int			literals_size;
 	int			key_bytes;		/* of all literals: more than there are states */
-	int			nclasses;		/* of bytes: those in no key are of class 0 */
-	uint8		class_of[256];
-	uint32	   *table;
-	KeyState   *states;
-	int			nstates;
+	KeyAutomaton automata[2];	/* each is made when it is first asked for */
 };
 
 L4LiteralScan *
@@ -82,10 +94,11 @@ fold_digit(unsigned char c)
 	return l4_ascii_digit(c) ? '0' : c;
 }
 
+/* What a byte of a key is to an automaton. */
 static inline unsigned char
-fold(unsigned char c)
+fold(unsigned char c, bool any_digits)
 {
-	return fold_digit(fold_case(c));
+	return any_digits ? fold_digit(fold_case(c)) : fold_case(c);
 }
 
 static inline int
@@ -94,16 +107,16 @@ key_len(const PatternLiteral *literal)
 	return Min(literal->len, KEY_LEN);
 }
 
-/* How rare a byte of a key is. Digits are not, since any digit will do. */
+/* How rare a byte of a key is: digits are not if any will do. */
 static int
-key_weight(unsigned char c)
+key_weight(unsigned char c, bool any_digits)
 {
-	return l4_ascii_digit(c) ? 1 : l4_literal_weight(&c, 1);
+	return any_digits && l4_ascii_digit(c) ? 1 : l4_literal_weight(&c, 1);
 }
 
-/* Where in a literal its key begins: where the sum of weights is largest. */
+/* Where in a literal its key starts: where the sum of weights is largest. */
 static int
-choose_key(const PatternLiteral *literal)
+choose_key(const PatternLiteral *literal, bool any_digits)
 {
 	int			best = 0;
 	int			most = 0;
@@ -111,9 +124,9 @@ choose_key(const PatternLiteral *literal)
 
 	for (int i = 0; i < literal->len; i++)
 	{
-		weight += key_weight(literal->text[i]);
+		weight += key_weight(literal->text[i], any_digits);
 		if (i >= KEY_LEN)
-			weight -= key_weight(literal->text[i - KEY_LEN]);
+			weight -= key_weight(literal->text[i - KEY_LEN], any_digits);
 		if (weight > most)
 		{
 			best = Max(i + 1 - KEY_LEN, 0);
@@ -138,7 +151,8 @@ l4_literalscan_add(L4LiteralScan *scan, const L4Literal *literal, bool caseless,
 	copy->len = literal->len;
 	copy->caseless = caseless;
 	copy->pattern = pattern;
-	copy->key = choose_key(copy);
+	for (int k = 0; k < 2; k++)
+		copy->keys[k].start = choose_key(copy, k);
 	scan->key_bytes += key_len(copy);
 	return true;
 }
@@ -146,34 +160,38 @@ l4_literalscan_add(L4LiteralScan *scan, const L4Literal *literal, bool caseless,
 /* ---- building ---- */
 
 static void
-find_classes(L4LiteralScan *scan)
+find_classes(const L4LiteralScan *scan, KeyAutomaton *a, bool any_digits)
 {
-	scan->nclasses = 1;
+	a->nclasses = 1;
 	for (int i = 0; i < scan->nliterals; i++)
-		for (int k = 0; k < key_len(&scan->literals[i]); k++)
-		{
-			unsigned char c = fold(scan->literals[i].text[scan->literals[i].key + k]);
+	{
+		const PatternLiteral *literal = &scan->literals[i];
 
-			if (scan->class_of[c] == 0)
-				scan->class_of[c] = scan->nclasses++;
+		for (int k = 0; k < key_len(literal); k++)
+		{
+			unsigned char c = fold(literal->text[literal->keys[any_digits].start + k], any_digits);
+
+			if (a->class_of[c] == 0)
+				a->class_of[c] = a->nclasses++;
 		}
+	}
 	for (int c = 0; c < 256; c++)
-		scan->class_of[c] = scan->class_of[fold(c)];
+		a->class_of[c] = a->class_of[fold(c, any_digits)];
 }
 
 static inline uint32 *
-row_of(const L4LiteralScan *scan, int state)
+row_of(const KeyAutomaton *a, int state)
 {
-	return scan->table + (Size) state * scan->nclasses;
+	return a->table + (Size) state * a->nclasses;
 }
 
 static int
-add_state(L4LiteralScan *scan)
+add_state(KeyAutomaton *a)
 {
-	scan->states[scan->nstates].ending = -1;
-	scan->states[scan->nstates].suffix = 0;
-	memset(row_of(scan, scan->nstates), 0, sizeof(uint32) * scan->nclasses);
-	return scan->nstates++;
+	a->states[a->nstates].ending = -1;
+	a->states[a->nstates].suffix = 0;
+	memset(row_of(a, a->nstates), 0, sizeof(uint32) * a->nclasses);
+	return a->nstates++;
 }
 
 /*
@@ -182,77 +200,83 @@ add_state(L4LiteralScan *scan)
  * lead to these most of the time, so they should share the cache.
  */
 static void
-add_keys(L4LiteralScan *scan)
+add_keys(L4LiteralScan *scan, KeyAutomaton *a, bool any_digits)
 {
 	for (int depth = 0; depth < KEY_LEN; depth++)
 		for (int i = 0; i < scan->nliterals; i++)
 		{
 			PatternLiteral *literal = &scan->literals[i];
+			LiteralKey *key = &literal->keys[any_digits];
 			uint32	   *entry;
 
 			CHECK_FOR_INTERRUPTS();
 			if (depth >= key_len(literal))
 				continue;
-			entry = &row_of(scan, literal->state)[scan->class_of[literal->text[literal->key + depth]]];
+			if (depth == 0)
+				key->state = 0;
+			entry = &row_of(a, key->state)[a->class_of[literal->text[key->start + depth]]];
 			if (*entry == 0)
-				*entry = add_state(scan);
-			literal->state = *entry;
+				*entry = add_state(a);
+			key->state = *entry;
 			if (depth == key_len(literal) - 1)
 			{
-				literal->next = scan->states[literal->state].ending;
-				scan->states[literal->state].ending = i;
+				key->next = a->states[key->state].ending;
+				a->states[key->state].ending = i;
 			}
 		}
 }
 
 /* Where a key does not go on, its longest suffix does that is the beginning of another one. */
 static void
-add_suffixes(L4LiteralScan *scan)
+add_suffixes(KeyAutomaton *a)
 {
-	for (int i = 0; i < scan->nstates; i++)
+	for (int i = 0; i < a->nstates; i++)
 	{
-		uint32	   *row = row_of(scan, i);
-		const uint32 *suffix_row = row_of(scan, scan->states[i].suffix);
+		uint32	   *row = row_of(a, i);
+		const uint32 *suffix_row = row_of(a, a->states[i].suffix);
 
 		CHECK_FOR_INTERRUPTS();
-		for (int class = 0; class < scan->nclasses; class++)
+		for (int class = 0; class < a->nclasses; class++)
 			if (row[class] == 0)
 				row[class] = suffix_row[class];
 			else if (i > 0)
-				scan->states[row[class]].suffix = suffix_row[class];
+				a->states[row[class]].suffix = suffix_row[class];
 	}
 	/* from here on the longest suffix in which a key ends: that of a shorter text is known already */
-	for (int i = 1; i < scan->nstates; i++)
+	for (int i = 1; i < a->nstates; i++)
 	{
-		KeyState   *state = &scan->states[i];
+		KeyState   *state = &a->states[i];
 
-		if (scan->states[state->suffix].ending < 0)
-			state->suffix = scan->states[state->suffix].suffix;
+		if (a->states[state->suffix].ending < 0)
+			state->suffix = a->states[state->suffix].suffix;
 	}
 }
 
-void
-l4_literalscan_prepare(L4LiteralScan *scan)
+static pg_noinline void
+make_automaton(L4LiteralScan *scan, bool any_digits)
 {
+	KeyAutomaton a = {0};
 	int			max_states = scan->key_bytes + 1;
 
-	find_classes(scan);
-	scan->table = MemoryContextAllocHuge(scan->cxt, sizeof(uint32) * scan->nclasses * (Size) max_states);
-	scan->states = MemoryContextAllocHuge(scan->cxt, sizeof(KeyState) * (Size) max_states);
-	add_state(scan);
-	add_keys(scan);
-	add_suffixes(scan);
+	find_classes(scan, &a, any_digits);
+	a.table = MemoryContextAllocHuge(scan->cxt, sizeof(uint32) * a.nclasses * (Size) max_states);
+	a.states = MemoryContextAllocHuge(scan->cxt, sizeof(KeyState) * (Size) max_states);
+	add_state(&a);
+	add_keys(scan, &a, any_digits);
+	add_suffixes(&a);
 	/* keys have beginnings in common, so there are fewer states */
-	scan->table = repalloc_huge(scan->table, sizeof(uint32) * scan->nclasses * (Size) scan->nstates);
-	scan->states = repalloc_huge(scan->states, sizeof(KeyState) * (Size) scan->nstates);
-	for (Size i = 0; i < (Size) scan->nstates * scan->nclasses; i++)
+	a.table = repalloc_huge(a.table, sizeof(uint32) * a.nclasses * (Size) a.nstates);
+	a.states = repalloc_huge(a.states, sizeof(KeyState) * (Size) a.nstates);
+	for (Size i = 0; i < (Size) a.nstates * a.nclasses; i++)
 	{
-		const KeyState *state = &scan->states[scan->table[i]];
+		const KeyState *state = &a.states[a.table[i]];
 
-		scan->table[i] *= scan->nclasses;
+		a.table[i] *= a.nclasses;
 		if (state->ending >= 0 || state->suffix > 0)
-			scan->table[i] |= KEY_ENDS;
+			a.table[i] |= KEY_ENDS;
 	}
+	a.ready = true;
+	scan->automata[any_digits] = a;
 }
 
 /* ---- scanning ---- */
@@ -278,13 +302,14 @@ static bool
 compare_literals(const L4LiteralScan *scan, int state, const unsigned char *line, const unsigned char *p,
 				 const unsigned char *end, bool any_digits, uint64 *found)
 {
+	const KeyState *states = scan->automata[any_digits].states;
 	bool		any = false;
 
-	for (; state > 0; state = scan->states[state].suffix)
-		for (int i = scan->states[state].ending; i >= 0; i = scan->literals[i].next)
+	for (; state > 0; state = states[state].suffix)
+		for (int i = states[state].ending; i >= 0; i = scan->literals[i].keys[any_digits].next)
 		{
 			const PatternLiteral *literal = &scan->literals[i];
-			int			before = literal->key + key_len(literal);
+			int			before = literal->keys[any_digits].start + key_len(literal);
 
 			if (l4_patternset_has(found, literal->pattern) || p - line < before ||
 				end - p < literal->len - before || !is_at(literal, p - before, any_digits))
@@ -296,27 +321,30 @@ compare_literals(const L4LiteralScan *scan, int state, const unsigned char *line
 }
 
 bool
-l4_literalscan_run(const L4LiteralScan *scan, const char *line, int len, bool any_digits, uint64 *found)
+l4_literalscan_run(L4LiteralScan *scan, const char *line, int len, bool any_digits, uint64 *found)
 {
 	const unsigned char *begin = (const unsigned char *) line;
 	const unsigned char *end = begin + len;
 	const unsigned char *p = begin;
-	const uint32 *table = scan->table;
+	const KeyAutomaton *a = &scan->automata[any_digits];
 	uint32		row = 0;
 	bool		any = false;
 
+	if (!a->ready)
+		make_automaton(scan, any_digits);
 	while (p < end)
 	{
 		const unsigned char *stop = p + Min(end - p, STRETCH);
+		const uint32 *table = a->table;
 
 		CHECK_FOR_INTERRUPTS();
 		while (p < stop)
 		{
-			row = table[row + scan->class_of[*p++]];
+			row = table[row + a->class_of[*p++]];
 			if (unlikely(row & KEY_ENDS))
 			{
 				row &= ~KEY_ENDS;
-				any |= compare_literals(scan, row / scan->nclasses, begin, p, end, any_digits, found);
+				any |= compare_literals(scan, row / a->nclasses, begin, p, end, any_digits, found);
 			}
 		}
 	}

@@ -17,15 +17,12 @@ extern L4LiteralScan *l4_literalscan_create(MemoryContext cxt);
  */
 extern bool l4_literalscan_add(L4LiteralScan *scan, const L4Literal *literal, bool caseless, int pattern);
 
-/* After the last one was added. */
-extern void l4_literalscan_prepare(L4LiteralScan *scan);
-
 /*
  * Add the patterns that have a literal in the line to the set; with
  * any_digits also those that have one in a line with other digits. True if
- * there are any.
+ * there are any. Afterwards no literal may be added.
  */
-extern bool l4_literalscan_run(const L4LiteralScan *scan, const char *line, int len, bool any_digits,
+extern bool l4_literalscan_run(L4LiteralScan *scan, const char *line, int len, bool any_digits,
 							   uint64 *found);
 
 #endif							/* L4_LITERALSCAN_H */

@@ -146,7 +146,6 @@ l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryC
 		mm->patterns[i].len = lens[i];
 		add_literals(mm, i, required);
 	}
-	l4_literalscan_prepare(mm->scan);
 	pfree(required);
 	MemoryContextSwitchTo(old);
 	return mm;
