@@ -1,14 +1,23 @@
-// Nanoseconds a line of two log parsers, on the lines of a file: crates FILE [LINES_TO_TRAIN]. One thread, best of three.
+// Nanoseconds a line of two log parsers, on the lines of a file: crates FILE [LINES_TO_TRAIN]. One thread, processor time, best of three.
 use drain3::{Config, MaskingInstruction, Matcher};
 use logdrain::MinerBuilder;
 use std::time::Instant;
+
+// Of this thread, where the system tells it, else the time of day.
+fn now(start: &Instant) -> u128 {
+    std::fs::read_to_string("/proc/thread-self/schedstat")
+        .ok()
+        .and_then(|text| text.split(' ').next().and_then(|ns| ns.parse().ok()))
+        .unwrap_or_else(|| start.elapsed().as_nanos())
+}
 
 fn best<T>(lines: usize, mut run: impl FnMut() -> T) -> u128 {
     (0..3)
         .map(|_| {
             let start = Instant::now();
+            let before = now(&start);
             std::hint::black_box(run());
-            start.elapsed().as_nanos() / lines as u128
+            (now(&start) - before) / lines as u128
         })
         .min()
         .unwrap()
