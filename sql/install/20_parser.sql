@@ -65,7 +65,7 @@ COMMENT ON FUNCTION l4.parser_match(l4.parser, text) IS 'event of a message, NUL
 
 CREATE FUNCTION l4.parser_parameters(parser l4.parser, message text, OUT slot integer, OUT mask text, OUT value text) RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20 ROWS 5 AS 'MODULE_PATHNAME', 'l4_parser_parameters_sql';
-COMMENT ON FUNCTION l4.parser_parameters(l4.parser, text) IS 'the variable parts of a message, in the order of its template';
+COMMENT ON FUNCTION l4.parser_parameters(l4.parser, text) IS 'the parameters of a message, in the order of its template';
 
 CREATE FUNCTION l4.parser_templates(parser l4.parser, OUT event_id integer, OUT template text, OUT occurrences bigint) RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_parser_templates';
@@ -73,7 +73,7 @@ COMMENT ON FUNCTION l4.parser_templates(l4.parser) IS 'templates of a parser; ev
 
 CREATE FUNCTION l4.mask(line text, options jsonb DEFAULT NULL) RETURNS text
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 AS 'MODULE_PATHNAME', 'l4_mask';
-COMMENT ON FUNCTION l4.mask(text, jsonb) IS 'the line with its variable parts replaced by <*> or the name of a mask';
+COMMENT ON FUNCTION l4.mask(text, jsonb) IS 'the line with its parameters replaced by <*> or the name of a mask';
 
 -- private functions
 CREATE FUNCTION l4._parser_new(options jsonb DEFAULT NULL) RETURNS l4.parser

@@ -55,7 +55,7 @@ struct L4FoldMemo
 	int			tried;			/* look-ups of this trial */
 	int			found;
 	int			pause;			/* look-ups to leave out */
-	FoldPlace		places[FLEXIBLE_ARRAY_MEMBER][WAYS];
+	FoldPlace	places[FLEXIBLE_ARRAY_MEMBER][WAYS];
 };
 
 /* Keys shorter than a step have blanks behind them. */
@@ -463,7 +463,7 @@ l4_foldmemo_find(L4FoldMemo *memo, const char *text, int len, int kind)
 	set = memo->places[hash & memo->mask];
 	for (int k = 0; k < WAYS; k++)
 	{
-		FoldEntry	   *entry = set[k].entry;
+		FoldEntry  *entry = set[k].entry;
 
 		if (set[k].hash != hash || set[k].len != len || set[k].kind != kind ||
 			!fits(full, KEY_LEN(len), entry->key))
@@ -473,7 +473,7 @@ l4_foldmemo_find(L4FoldMemo *memo, const char *text, int len, int kind)
 		if (k > 0)
 		{
 			/* what is met again moves away from the end, where entries are dropped */
-			FoldPlace		met = set[k];
+			FoldPlace	met = set[k];
 
 			set[k] = set[k - 1];
 			set[k - 1] = met;

@@ -257,7 +257,7 @@ string_of(L4Model *m, const char *p, int len, bool intern)
 	return str;
 }
 
-/* In which slot each variable part of a shape is, counted from 0. */
+/* In which slot each parameter of a shape is, counted from 0. */
 void
 l4_columns(const L4Model *m, const L4Shape *shape, int *columns)
 {

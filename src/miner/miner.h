@@ -99,7 +99,7 @@ typedef struct L4Model
 	int32		groups_size;
 	L4Map	   *group_map;
 
-	L4GroupNode	   *nodes;
+	L4GroupNode *nodes;
 	int32		nnodes;
 	int32		nodes_size;
 	L4Map	   *child_map;		/* (node, value) -> node */

@@ -93,6 +93,7 @@ l4_child_key(int32 node, L4Str value)
 /* model.c */
 extern bool l4_fits(const L4Model *m, const L4Str *pattern, const L4Str *cols, int ncols, int *nvars);
 extern int32 l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value);
+extern void l4_node_attach(L4Model *m, int32 node, int32 template);
 extern int32 l4_template_new(L4Model *m, int32 node, int ncols, const L4Str *cols, int32 event);
 extern void l4_event_add(L4Event *event, int64 occurrences);
 extern void l4_event_merge(L4Model *m, int32 a, int32 b, int32 prints);

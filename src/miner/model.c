@@ -86,7 +86,7 @@ l4_fits(const L4Model *m, const L4Str *pattern, const L4Str *cols, int ncols, in
 int32
 l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value)
 {
-	L4GroupNode	   *n;
+	L4GroupNode *n;
 
 	m->nodes = l4_grow(m->nodes, &m->nodes_size, m->nnodes + 1, sizeof(L4GroupNode), m->cxt);
 	/* number 0 means "no child": it is never used */
@@ -104,30 +104,38 @@ l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value)
 	return m->nnodes++;
 }
 
+/* Give a template to a node. */
+void
+l4_node_attach(L4Model *m, int32 node, int32 template)
+{
+	L4GroupNode *n = &m->nodes[node];
+
+	n->templates = l4_grow(n->templates, &n->templates_size, n->ntemplates + 1, sizeof(int32), m->cxt);
+	n->templates[n->ntemplates++] = template;
+	m->templates[template].node = node;
+}
+
 /* A new template of a node; event 0 makes a new event for it. */
 int32
 l4_template_new(L4Model *m, int32 node, int ncols, const L4Str *cols, int32 event)
 {
 	L4Template *t;
-	L4GroupNode	   *n = &m->nodes[node];
 	int32		id;
 
 	m->templates = l4_grow(m->templates, &m->templates_size, m->ntemplates + 1, sizeof(L4Template), m->cxt);
 	id = m->ntemplates++;
 	t = &m->templates[id];
-	t->node = node;
 	for (int k = 0; k < L4_CHAINS; k++)
 		t->next[k] = -1;
 	t->cols = MemoryContextAlloc(m->cxt, ncols * sizeof(L4Str));
 	memcpy(t->cols, cols, ncols * sizeof(L4Str));
-	n->templates = l4_grow(n->templates, &n->templates_size, n->ntemplates + 1, sizeof(int32), m->cxt);
-	n->templates[n->ntemplates++] = id;
+	l4_node_attach(m, node, id);
 	if (event == 0)
 	{
 		m->events = l4_grow(m->events, &m->events_size, m->nevents + 1, sizeof(L4Event), m->cxt);
 		event = m->nevents++;
 		memset(&m->events[event], 0, sizeof(L4Event));
-		m->events[event].tag = m->groups[n->group].tag;
+		m->events[event].tag = m->groups[m->nodes[node].group].tag;
 		m->events[event].template = id;
 	}
 	t->event = event;
@@ -167,7 +175,7 @@ l4_event_merge(L4Model *m, int32 a, int32 b, int32 prints)
 void
 l4_row_add(L4Model *m, int32 node, int32 template, uint64 key, const L4Str *cols, int ncols)
 {
-	L4GroupNode	   *n = &m->nodes[node];
+	L4GroupNode *n = &m->nodes[node];
 	L4Row	   *row;
 
 	n->rows = l4_grow(n->rows, &n->rows_size, n->nrows + 1, sizeof(L4Row), m->cxt);

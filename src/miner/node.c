@@ -51,7 +51,7 @@ static void
 apply_clusters(L4Model *m, int32 node_id)
 {
 	L4Scratch  *x = m->scratch;
-	L4GroupNode	   *node = &m->nodes[node_id];
+	L4GroupNode *node = &m->nodes[node_id];
 	int			ncols = m->groups[node->group].ncols;
 
 	for (int i = 0; i < x->nclusters; i++)
@@ -102,7 +102,7 @@ void
 l4_recluster(L4Model *m, int32 node_id)
 {
 	L4Scratch  *x = m->scratch;
-	L4GroupNode	   *node = &m->nodes[node_id];
+	L4GroupNode *node = &m->nodes[node_id];
 	int32		own = node->rows[node->nrows - 1].template;
 
 	x->nchanged = 0;
@@ -137,17 +137,11 @@ split_node(L4Model *m, int32 node_id, int c)
 			int32		template = pass == 0 ? old.templates[i] : old.rows[i].template;
 			L4Str		value = m->templates[template].cols[c];
 			int32		child = l4_map_get(m->child_map, l4_child_key(node_id, value));
-			L4GroupNode	   *n;
 
 			if (child == 0)
 				child = l4_node_new(m, old.group, node_id, value);
-			n = &m->nodes[child];
 			if (pass == 0)
-			{
-				n->templates = l4_grow(n->templates, &n->templates_size, n->ntemplates + 1, sizeof(int32), m->cxt);
-				n->templates[n->ntemplates++] = template;
-				m->templates[template].node = child;
-			}
+				l4_node_attach(m, child, template);
 			else
 				l4_row_add(m, child, template, old.rows[i].key, old.rows[i].cols, ncols);
 		}
@@ -163,7 +157,7 @@ split_node(L4Model *m, int32 node_id, int c)
 void
 l4_node_compact(L4Model *m, int32 node_id)
 {
-	L4GroupNode	   *node = &m->nodes[node_id];
+	L4GroupNode *node = &m->nodes[node_id];
 	int			ncols = m->groups[node->group].ncols;
 	int			w = 0;
 	int			best = -1;

@@ -17,7 +17,7 @@
 
 typedef struct L4Parser L4Parser;
 
-/* One variable part of a message as the template of its event names it. */
+/* One parameter of a message as the template of its event names it. */
 typedef struct L4Parameter
 {
 	const char *value;			/* not terminated; mostly bytes of the message */
@@ -62,7 +62,7 @@ extern int64 l4_parser_occurrences(L4Parser *parser, int32 event_id);
 extern char *l4_parser_template(L4Parser *parser, int32 event_id, MemoryContext cxt);
 
 /*
- * The variable parts of a message, in order, one for each variable of the
+ * The parameters of a message, in order, one for each variable of the
  * template of event_id; event_id comes from l4_parser_match of this message.
  * Returns their number and a palloc'd array.
  */
@@ -77,7 +77,7 @@ typedef struct L4Word
 	uint32		len;
 } L4Word;
 
-/* In which slot each variable part of a shape is. */
+/* In which slot each parameter of a shape is. */
 extern void l4_parser_slots(L4Parser *parser, const L4Shape *shape, int *slots);
 
 /*
@@ -91,7 +91,7 @@ extern int32 l4_parser_words(L4Parser *parser, int tag, const L4Shape *shape, L4
 /* The words of the message that made an event where the event is open by now, as bytes of the message. Returns their number. */
 extern int	l4_parser_own_words(L4Parser *parser, int32 event_id, const char *msg, int len, L4Word **words);
 
-/* Name of a kind of variable part, L4Mask or a mask of the user. */
+/* Name of a kind of parameter, L4Mask or a mask of the user. */
 extern const char *l4_parser_mask_name(const L4Parser *parser, int mask);
 
 #endif							/* L4_PARSER_H */

@@ -142,7 +142,7 @@ read_templates(L4Reader *r, L4Model *m)
 	for (int i = 0; i < n; i++)
 	{
 		L4Template *t = &m->templates[i];
-		L4GroupNode	   *node;
+		L4GroupNode *node;
 		int			ncols;
 
 		memset(t, 0, sizeof(*t));
@@ -160,9 +160,7 @@ read_templates(L4Reader *r, L4Model *m)
 			t->keys[k] = l4_read_number(r, PG_UINT32_MAX, "key of a template");
 		t->cols = MemoryContextAlloc(m->cxt, ncols * sizeof(L4Str));
 		get_cols(r, m, t->cols, ncols);
-		node->templates = l4_grow(node->templates, &node->templates_size, node->ntemplates + 1,
-								  sizeof(int32), m->cxt);
-		node->templates[node->ntemplates++] = i;
+		l4_node_attach(m, t->node, i);
 		for (int k = 0; k < L4_CHAINS; k++)
 			t->next[k] = -1;
 	}
@@ -197,7 +195,7 @@ read_rows(L4Reader *r, L4Model *m)
 	initStringInfo(&buf);
 	for (int i = 1; i < m->nnodes; i++)
 	{
-		L4GroupNode	   *n = &m->nodes[i];
+		L4GroupNode *n = &m->nodes[i];
 		const L4Group *g = &m->groups[n->group];
 		int			nrows = l4_read_number(r, L4_NODE_ROWS, "number of rows");
 

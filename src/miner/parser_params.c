@@ -1,6 +1,6 @@
 /*
  * parser_params.c
- *		The variable parts of a message as the template of its event has them.
+ *		The parameters of a message as the template of its event has them.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * scan.c
- *		One pass over a message: marks its variable parts and hashes its shape.
+ *		One pass over a message: marks its parameters and hashes its shape.
  *
  * The message is cut into blanks, bytes that always end a token, and compounds
  * (runs of everything else). A compound's classes of bytes tell which
@@ -525,7 +525,7 @@ void
 l4_scan_ranges(const L4Scanner *scanner, const char *msg, int len,
 			   const L4Range *ranges, int nranges, L4Shape *out)
 {
-	L4ScanRun		s = {0};
+	L4ScanRun	s = {0};
 	const uint8 *p = (const uint8 *) msg;
 	Size		need = (nranges > 0 ? 2 : 1) * (Size) len + 32;
 	bool		more = true;

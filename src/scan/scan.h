@@ -1,6 +1,6 @@
 /*
  * scan.h
- *		One pass over a message: its variable parts, its shape and the hash of
+ *		One pass over a message: its parameters, its shape and the hash of
  *		that shape.
  *
  * The shape of a message is its text with blanks collapsed and every variable
@@ -18,7 +18,7 @@
 #define L4_OPEN_MARK	'\003'	/* in templates only: varies by statistics */
 #define L4_IS_MARK(c)	((c) == L4_MARK || (c) == L4_OPEN_MARK)
 
-/* What a variable part is. The order is part of the stored form: append only. */
+/* What a parameter is. The order is part of the stored form: append only. */
 typedef enum L4Mask
 {
 	L4_MASK_NONE,
@@ -43,7 +43,7 @@ typedef enum L4Mask
 	L4_MASK_USER = 128			/* + number of the user's mask */
 } L4Mask;
 
-/* One variable part: the bytes [off, off + len) of the message. */
+/* One parameter: the bytes [off, off + len) of the message. */
 typedef struct L4Slot
 {
 	uint32		off;

@@ -69,7 +69,7 @@ is_mixed(const char *p, int len)
 bool
 l4_scanmemo_find(L4FoldMemo *memo, const char *msg, int len, L4Shape *out)
 {
-	KnownScan	   *known = len < MEMO_MIN_LEN ? NULL : l4_foldmemo_find(memo, msg, len, 0);
+	KnownScan  *known = len < MEMO_MIN_LEN ? NULL : l4_foldmemo_find(memo, msg, len, 0);
 
 	if (known == NULL)
 		return false;
@@ -175,7 +175,7 @@ find_varying(KnownScan *known, char *key, const L4Scanner *scanner, const char *
 void
 l4_scanmemo_learn(L4FoldMemo *memo, const L4Scanner *scanner, const char *msg, int len, const L4Shape *shape)
 {
-	KnownScan	   *known;
+	KnownScan  *known;
 	char	   *key;
 
 	if (len < MEMO_MIN_LEN || !l4_foldmemo_wants(memo))
