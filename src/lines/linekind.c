@@ -10,7 +10,7 @@
 #include "base/ascii.h"
 #include "lines/linekind.h"
 
-/* What lines of a kind begin with. Some must also have, or end with, another text. */
+/* What lines of a kind begin with, sorted by the first byte. Some must also have, or end with, another text. */
 typedef struct LineStart
 {
 	const char *start;
@@ -62,11 +62,19 @@ static const LineStart line_starts[] = {
 static L4LineKind
 kind_of_start(const char *p, int len)
 {
-	for (int i = 0; i < lengthof(line_starts); i++)
+	static uint8 from[256];		/* by first byte, the end where no start has it; made at the first call */
+
+	if (from[0] == 0)
+	{
+		memset(from, lengthof(line_starts), sizeof(from));
+		for (int i = lengthof(line_starts) - 1; i >= 0; i--)
+			from[(unsigned char) line_starts[i].start[0]] = i;
+	}
+	for (int i = from[(unsigned char) *p]; i < lengthof(line_starts) && line_starts[i].start[0] == *p; i++)
 	{
 		const LineStart *s = &line_starts[i];
 
-		if (s->start[0] == *p && l4_starts_with(p, len, s->start) &&
+		if (l4_starts_with(p, len, s->start) &&
 			(s->has == NULL || l4_contains(p, Min(len, HAS_MAX), s->has)) &&
 			(s->end == NULL || l4_ends_with(p, len, s->end)))
 			return s->kind;

@@ -1,6 +1,6 @@
 /*
  * lines_cost.c
- *		What a line costs before the parser sees it: header and record. A
+ *		What a line costs before the parser sees it: prefix and record. A
  *		module of its own, so that nothing but that is measured:
  *
  *		test/bench/lines_cost.sh
