@@ -14,7 +14,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-#include "base/idmap.h"
+#include "base/map.h"
 #include "base/order.h"
 #include "iforest/iforest.h"
 #include "l4_compat.h"
@@ -50,9 +50,9 @@ normal_path(int64 n)
 	return 2 * (log((double) (n - 1)) + EULER_GAMMA) - 2.0 * (double) (n - 1) / (double) n;
 }
 
-/* The events that splits test, ascending; positions receives where each stands. */
+/* The events that splits test, ascending; positions receives where each stands, from 1. */
 static int32 *
-collect_events(const L4ForestSplit *splits, int64 nsplits, l4_idmap_hash *positions)
+collect_events(const L4ForestSplit *splits, int64 nsplits, L4Map *positions)
 {
 	int32	   *ids = palloc_extended(Max(nsplits, 1) * sizeof(int32), MCXT_ALLOC_HUGE);
 	int			n = 0;
@@ -62,13 +62,13 @@ collect_events(const L4ForestSplit *splits, int64 nsplits, l4_idmap_hash *positi
 		bool		found = true;
 
 		if (!splits[i].leaf)
-			(void) l4_idmap_insert(positions, splits[i].event_id, &found);
+			(void) l4_map_put(positions, (uint32) splits[i].event_id, &found);
 		if (!found)
 			ids[n++] = splits[i].event_id;
 	}
 	qsort(ids, n, sizeof(int32), l4_order_int32);
 	for (int i = 0; i < n; i++)
-		l4_idmap_lookup(positions, ids[i])->value = (uint32) i;
+		*l4_map_put(positions, (uint32) ids[i], NULL) = i + 1;
 	return ids;
 }
 
@@ -115,7 +115,7 @@ struct varlena *
 l4_iforest_encode(const L4ForestOptions *options, int sample, int64 rows,
 				  const L4ForestSplit *splits, int64 nsplits)
 {
-	l4_idmap_hash *positions = l4_idmap_create(CurrentMemoryContext, 1024, NULL);
+	L4Map	   *positions = l4_map_create(CurrentMemoryContext, 1024, NULL);
 	int32	   *events = collect_events(splits, nsplits, positions);
 	int			nevents = (int) positions->members;
 	Size		room = HEADER_SIZE + (5 + (Size) nevents + 2 * (Size) nsplits) * L4_VARINT_MAX;
@@ -141,13 +141,13 @@ l4_iforest_encode(const L4ForestOptions *options, int sample, int64 rows,
 		if (splits[i].leaf)
 			*p++ = 0;
 		else
-			p = l4_varint_put(p, (uint64) l4_idmap_lookup(positions, splits[i].event_id)->value + 1);
+			p = l4_varint_put(p, (uint64) l4_map_get(positions, (uint32) splits[i].event_id));
 		p = l4_varint_put(p, (uint64) splits[i].value);
 	}
 	size = p - start;
 	store64(start + 1, fingerprint_of(start + HEADER_SIZE, size - HEADER_SIZE));
 	pfree(events);
-	l4_idmap_destroy(positions);
+	l4_map_destroy(positions);
 
 	/* what was not needed is given back: the value may live long */
 	SET_VARSIZE(result, VARHDRSZ + size);

@@ -12,7 +12,7 @@
 #include "utils/memutils.h"
 
 #include "base/bigmem.h"
-#include "base/idmap.h"
+#include "base/map.h"
 #include "evector/evector_scatter.h"
 #include "iforest/iforest_matrix.h"
 #include "l4_compat.h"
@@ -174,34 +174,34 @@ make_of_range(const L4ForestRow *rows, const uint32 *which, int n, int64 max_cel
 static L4Matrix *
 make_of_appearance(const L4ForestRow *rows, const uint32 *which, int n, int64 max_cells)
 {
-	l4_idmap_hash *map = l4_idmap_create(CurrentMemoryContext, 1024, NULL);
-	l4_idmap_iterator it;
-	L4IdEntry  *entry;
+	L4Map	   *columns = l4_map_create(CurrentMemoryContext, 1024, NULL);	/* from 1 */
+	l4_map_iterator it;
+	L4MapEntry *entry;
 	L4EvectorReader reader;
 	L4Matrix   *matrix = NULL;
 	uint64		all = 0;
 
-	for (int r = 0; r < n && (int64) stride_of(map->members) * n <= max_cells; r++)
+	for (int r = 0; r < n && (int64) stride_of(columns->members) * n <= max_cells; r++)
 	{
 		l4_evector_open(&reader, rows[which[r]].vector);
 		while (l4_evector_next(&reader))
 		{
 			bool		found;
+			int32	   *column = l4_map_put(columns, (uint32) reader.event_id, &found);
 
-			entry = l4_idmap_insert(map, (int32) reader.event_id, &found);
 			if (!found)
-				entry->value = map->members - 1;
+				*column = (int32) columns->members;
 			all |= (uint64) reader.count;
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
-	if ((int64) stride_of(map->members) * n <= max_cells)
+	if ((int64) stride_of(columns->members) * n <= max_cells)
 	{
-		matrix = create_matrix(n, map->members, width_of(all));
-		l4_idmap_start_iterate(map, &it);
-		while ((entry = l4_idmap_iterate(map, &it)) != NULL)
-			matrix->events[entry->value] = entry->id;
-		for (; matrix->ncolumns < map->members; matrix->ncolumns++)
+		matrix = create_matrix(n, columns->members, width_of(all));
+		l4_map_start_iterate(columns, &it);
+		while ((entry = l4_map_iterate(columns, &it)) != NULL)
+			matrix->events[entry->value - 1] = (int32) (uint32) entry->key;
+		for (; matrix->ncolumns < columns->members; matrix->ncolumns++)
 			matrix->columns[matrix->ncolumns] = (uint32) matrix->ncolumns;
 		for (int r = 0; r < n; r++)
 		{
@@ -210,11 +210,11 @@ make_of_appearance(const L4ForestRow *rows, const uint32 *which, int n, int64 ma
 			l4_evector_open(&reader, rows[which[r]].vector);
 			while (l4_evector_next(&reader))
 				(void) l4_scatter_one(cells, matrix->width,
-									  l4_idmap_lookup(map, (int32) reader.event_id)->value, reader.count);
+									  l4_map_get(columns, (uint32) reader.event_id) - 1, reader.count);
 			CHECK_FOR_INTERRUPTS();
 		}
 	}
-	l4_idmap_destroy(map);
+	l4_map_destroy(columns);
 	return matrix;
 }
 
