@@ -50,7 +50,7 @@ typedef struct PoolEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-typedef struct TrainState
+typedef struct ForestState
 {
 	MemoryContext context;
 	L4ForestOptions options;
@@ -60,7 +60,7 @@ typedef struct TrainState
 	int64		total;			/* rows seen */
 	bool		cut;			/* vectors from cutoff on are left out */
 	uint64		cutoff;
-} TrainState;
+} ForestState;
 
 static void
 parse_options(Jsonb *json, L4ForestOptions *options)
@@ -88,12 +88,12 @@ parse_options(Jsonb *json, L4ForestOptions *options)
 						   L4_IFOREST_MAX_LEAVES)));
 }
 
-static TrainState *
+static ForestState *
 create_state(MemoryContext parent, const L4ForestOptions *options)
 {
 	MemoryContext context = AllocSetContextCreate(parent, "l4 iforest_train",
 												  ALLOCSET_DEFAULT_SIZES);
-	TrainState *state = MemoryContextAllocZero(context, sizeof(TrainState));
+	ForestState *state = MemoryContextAllocZero(context, sizeof(ForestState));
 
 	state->context = context;
 	state->options = *options;
@@ -113,7 +113,7 @@ row_size(const L4ForestRow *row)
  * that a hash is enough to tell what was left out.
  */
 static int
-rows_that_fit(const TrainState *state, const L4ForestRow *rows, int n)
+rows_that_fit(const ForestState *state, const L4ForestRow *rows, int n)
 {
 	int64		bytes = 0;
 	int			fit = 0;
@@ -134,7 +134,7 @@ rows_that_fit(const TrainState *state, const L4ForestRow *rows, int n)
 
 /* The rows in order, in the current context; *fit of them stay. */
 static L4ForestRow *
-sorted_rows(const TrainState *state, int *fit)
+sorted_rows(const ForestState *state, int *fit)
 {
 	int			n = (int) state->pool->members;
 	L4ForestRow *rows = palloc_extended(Max(n, 1) * sizeof(L4ForestRow), MCXT_ALLOC_HUGE);
@@ -151,7 +151,7 @@ sorted_rows(const TrainState *state, int *fit)
 }
 
 static void
-trim(TrainState *state)
+trim(ForestState *state)
 {
 	int			n = (int) state->pool->members;
 	int			fit;
@@ -173,7 +173,7 @@ trim(TrainState *state)
 
 /* Add rows of one vector; its bytes are copied where they are new. */
 static void
-add_rows(TrainState *state, struct varlena *vector, int64 rows)
+add_rows(ForestState *state, struct varlena *vector, int64 rows)
 {
 	L4ForestRow row;
 	PoolEntry  *entry;
@@ -203,7 +203,7 @@ add_rows(TrainState *state, struct varlena *vector, int64 rows)
 
 /* The same options in every row: compared by value, and by bytes first. */
 static void
-check_same_options(TrainState *state, Jsonb *json)
+check_same_options(ForestState *state, Jsonb *json)
 {
 	L4ForestOptions options;
 
@@ -216,18 +216,18 @@ check_same_options(TrainState *state, Jsonb *json)
 				 errmsg("options of iforest_train must be the same in every row")));
 }
 
-static TrainState *
+static ForestState *
 get_state(FunctionCallInfo fcinfo, int argno)
 {
 	if (!AggCheckCallContext(fcinfo, NULL))
 		elog(ERROR, "iforest_train support function called outside an aggregate");
-	return PG_ARGISNULL(argno) ? NULL : (TrainState *) PG_GETARG_POINTER(argno);
+	return PG_ARGISNULL(argno) ? NULL : (ForestState *) PG_GETARG_POINTER(argno);
 }
 
 Datum
 l4_iforest_accum(PG_FUNCTION_ARGS)
 {
-	TrainState *state = get_state(fcinfo, 0);
+	ForestState *state = get_state(fcinfo, 0);
 	Jsonb	   *json = NULL;
 	MemoryContext parent;
 
@@ -258,8 +258,8 @@ l4_iforest_accum(PG_FUNCTION_ARGS)
 Datum
 l4_iforest_combine(PG_FUNCTION_ARGS)
 {
-	TrainState *state = get_state(fcinfo, 0);
-	TrainState *other = get_state(fcinfo, 1);
+	ForestState *state = get_state(fcinfo, 0);
+	ForestState *other = get_state(fcinfo, 1);
 	pool_iterator it;
 	PoolEntry  *entry;
 	MemoryContext parent;
@@ -295,7 +295,7 @@ l4_iforest_combine(PG_FUNCTION_ARGS)
 Datum
 l4_iforest_serialize(PG_FUNCTION_ARGS)
 {
-	TrainState *state = get_state(fcinfo, 0);
+	ForestState *state = get_state(fcinfo, 0);
 	pool_iterator it;
 	PoolEntry  *entry;
 	StringInfoData buf;
@@ -334,7 +334,7 @@ l4_iforest_deserialize(PG_FUNCTION_ARGS)
 	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
 	StringInfoData buf;
 	L4ForestOptions options;
-	TrainState *state;
+	ForestState *state;
 	bool		cut;
 	uint64		cutoff;
 	int			n;
@@ -383,7 +383,7 @@ l4_iforest_deserialize(PG_FUNCTION_ARGS)
 Datum
 l4_iforest_final(PG_FUNCTION_ARGS)
 {
-	TrainState *state = get_state(fcinfo, 0);
+	ForestState *state = get_state(fcinfo, 0);
 	MemoryContext context;
 	MemoryContext old;
 	L4ForestRow *rows;

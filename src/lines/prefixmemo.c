@@ -2,22 +2,22 @@
  * prefixmemo.c
  *		Remembers which format the start of a line has.
  *
- * Headers repeat but for their digits. So the first bytes of a line, digits
- * made equal, are looked up in a table; a hit gives the format and where its
- * fields are, and no regular expression runs. This is a memo, not a guess: an
- * entry is made only when it is certain that every line that starts so gets
- * the same answer. That is what partial matching tells: a format that fails
- * (or a prefix that ends) without looking at the end of the given bytes does
- * so whatever follows. And the formats must not tell digits apart, which is
- * read off their text.
+ * Prefixes repeat but for their digits. So the first bytes of a line, digits
+ * made equal, are looked up in a table. A hit gives the format and where its
+ * fields are; no regular expression runs.
+ *
+ * The memo is exact. An entry is made only when every line that starts so gets
+ * the same answer: by partial matching, a format fails, or a prefix ends,
+ * without looking at the end of the given bytes. And the formats must not tell
+ * digits apart, which is read off their text.
  */
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
 
 #include "base/foldmemo.h"
-#include "lines/prefixmemo.h"
 #include "lines/lineformat.h"
+#include "lines/prefixmemo.h"
 
 /* Bytes of a line that a key may have, in steps of eight. */
 #define L4_MEMO_KEY		128

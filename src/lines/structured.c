@@ -26,7 +26,7 @@ enum
 	ROLE_DROP					/* metadata of collectors */
 };
 
-typedef struct Member
+typedef struct KeyValue
 {
 	const char *key;
 	int			key_len;
@@ -36,7 +36,7 @@ typedef struct Member
 	bool		escaped;		/* the string has backslashes */
 	int			role;
 	int			prefer;			/* the lower, the better when several members play a role */
-} Member;
+} KeyValue;
 
 typedef struct KeyName
 {
@@ -55,13 +55,15 @@ static const KeyName key_names[] = {
 	KEY("level", L4_FIELD_LEVEL), KEY("levelname", L4_FIELD_LEVEL), KEY("severity", L4_FIELD_LEVEL), KEY("lvl", L4_FIELD_LEVEL),
 	KEY("log_level", L4_FIELD_LEVEL), KEY("loglevel", L4_FIELD_LEVEL), KEY("log.level", L4_FIELD_LEVEL), KEY("severity_text", L4_FIELD_LEVEL),
 	KEY("@level", L4_FIELD_LEVEL), KEY("levelno", L4_FIELD_LEVEL), KEY("PRIORITY", L4_FIELD_LEVEL),
-	KEY("timestamp", L4_FIELD_TS), KEY("@timestamp", L4_FIELD_TS), KEY("ts", L4_FIELD_TS), KEY("time", L4_FIELD_TS), KEY("asctime", L4_FIELD_TS),
-	KEY("datetime", L4_FIELD_TS), KEY("date", L4_FIELD_TS), KEY("t", L4_FIELD_TS), KEY("__REALTIME_TIMESTAMP", L4_FIELD_TS), KEY("created", L4_FIELD_TS),
+	KEY("timestamp", L4_FIELD_TS), KEY("@timestamp", L4_FIELD_TS), KEY("ts", L4_FIELD_TS), KEY("time", L4_FIELD_TS),
+	KEY("asctime", L4_FIELD_TS), KEY("datetime", L4_FIELD_TS), KEY("date", L4_FIELD_TS), KEY("t", L4_FIELD_TS),
+	KEY("__REALTIME_TIMESTAMP", L4_FIELD_TS), KEY("created", L4_FIELD_TS),
 	KEY("rank", L4_FIELD_RANK), KEY("global_rank", L4_FIELD_RANK), KEY("RANK", L4_FIELD_RANK), KEY("process_index", L4_FIELD_RANK),
 	KEY("host", L4_FIELD_HOST), KEY("hostname", L4_FIELD_HOST), KEY("node", L4_FIELD_HOST), KEY("node_name", L4_FIELD_HOST),
 	KEY("_HOSTNAME", L4_FIELD_HOST), KEY("pod", L4_FIELD_HOST), KEY("pod_name", L4_FIELD_HOST), KEY("host.name", L4_FIELD_HOST),
 	KEY("pid", L4_FIELD_PID), KEY("process", L4_FIELD_PID), KEY("_PID", L4_FIELD_PID),
-	KEY("logger", L4_FIELD_COMPONENT), KEY("name", L4_FIELD_COMPONENT), KEY("logger_name", L4_FIELD_COMPONENT), KEY("component", L4_FIELD_COMPONENT),
+	KEY("logger", L4_FIELD_COMPONENT), KEY("name", L4_FIELD_COMPONENT), KEY("logger_name", L4_FIELD_COMPONENT),
+	KEY("component", L4_FIELD_COMPONENT),
 	KEY("module", L4_FIELD_COMPONENT), KEY("caller", L4_FIELD_COMPONENT), KEY("SYSLOG_IDENTIFIER", L4_FIELD_COMPONENT),
 	KEY("stream", L4_FIELD_STREAM),
 	KEY("exc_info", ROLE_ERROR), KEY("exception", ROLE_ERROR), KEY("exc_text", ROLE_ERROR), KEY("traceback", ROLE_ERROR),
@@ -180,7 +182,7 @@ may_be_ts(const char *p, int len)
 }
 
 static void
-find_role(Member *m)
+find_role(KeyValue *m)
 {
 	m->role = ROLE_REST;
 	m->prefer = lengthof(key_names);
@@ -201,7 +203,7 @@ find_role(Member *m)
 
 /* Split the object into members; -1 when the line is not one JSON object. */
 static int
-json_members(const char *p, const char *end, Member *members)
+json_members(const char *p, const char *end, KeyValue *members)
 {
 	int			n = 0;
 
@@ -210,7 +212,7 @@ json_members(const char *p, const char *end, Member *members)
 		return skip_blanks(p + 1, end) == end ? 0 : -1;
 	while (p < end)
 	{
-		Member		m;
+		KeyValue		m;
 		bool		key_escaped = false;
 
 		CHECK_FOR_INTERRUPTS();
@@ -353,7 +355,7 @@ add_unescaped(StringInfo buf, const char *p, int len)
 }
 
 static void
-add_value(StringInfo buf, const Member *m)
+add_value(StringInfo buf, const KeyValue *m)
 {
 	if (m->escaped)
 		add_unescaped(buf, m->val, m->val_len);
@@ -363,7 +365,7 @@ add_value(StringInfo buf, const Member *m)
 
 /* The last line of an exception's text that is not indented: the exception itself. */
 static void
-add_exception(StringInfo buf, const Member *m)
+add_exception(StringInfo buf, const KeyValue *m)
 {
 	int			start = buf->len;
 	int			line = -1;
@@ -393,7 +395,7 @@ add_exception(StringInfo buf, const Member *m)
 
 /* Put the message together: it, an exception's line, what is left as key=value. */
 static void
-build_message(const Member *members, int n, const Member *msg, bool rest, StringInfo buf, L4Structured *out)
+build_message(const KeyValue *members, int n, const KeyValue *msg, bool rest, StringInfo buf, L4Structured *out)
 {
 	L4Span	   *text = &out->field[L4_FIELD_MESSAGE];
 	bool		alone = msg != NULL && !msg->escaped;
@@ -413,7 +415,7 @@ build_message(const Member *members, int n, const Member *msg, bool rest, String
 		buf->len--;
 	for (int i = 0; rest && i < n; i++)
 	{
-		const Member *m = &members[i];
+		const KeyValue *m = &members[i];
 
 		if (m->role == ROLE_ERROR && m->val_len > 0 && m->string)
 		{
@@ -435,21 +437,21 @@ build_message(const Member *members, int n, const Member *msg, bool rest, String
 }
 
 static bool
-is_key(const Member *m, const char *key)
+is_key(const KeyValue *m, const char *key)
 {
 	return m->key_len == (int) strlen(key) && memcmp(m->key, key, m->key_len) == 0;
 }
 
 /* From members to fields. */
 static void
-use_members(Member *members, int n, StringInfo buf, L4Structured *out)
+use_members(KeyValue *members, int n, StringInfo buf, L4Structured *out)
 {
-	const Member *best[L4_NFIELDS] = {NULL};
-	const Member *msg;
+	const KeyValue *best[L4_NFIELDS] = {NULL};
+	const KeyValue *msg;
 
 	for (int i = 0; i < n; i++)
 	{
-		const Member *m = &members[i];
+		const KeyValue *m = &members[i];
 
 		if (m->role < L4_NFIELDS && (m->role != L4_FIELD_MESSAGE || m->string) &&
 			(best[m->role] == NULL || m->prefer < best[m->role]->prefer))
@@ -480,7 +482,7 @@ use_members(Member *members, int n, StringInfo buf, L4Structured *out)
 bool
 l4_json_line(const char *line, int len, StringInfo buf, L4Structured *out)
 {
-	Member		members[L4_MAX_MEMBERS];
+	KeyValue		members[L4_MAX_MEMBERS];
 	const char *end = line + len;
 	int			n;
 
@@ -511,7 +513,7 @@ logfmt_key_end(const char *p, const char *end)
 bool
 l4_logfmt_line(const char *line, int len, StringInfo buf, L4Structured *out)
 {
-	Member		members[L4_MAX_MEMBERS];
+	KeyValue		members[L4_MAX_MEMBERS];
 	const char *p = line;
 	const char *end = line + len;
 	int			n = 0;
@@ -521,7 +523,7 @@ l4_logfmt_line(const char *line, int len, StringInfo buf, L4Structured *out)
 	resetStringInfo(buf);
 	while ((p = skip_blanks(p, end)) < end)
 	{
-		Member		m;
+		KeyValue		m;
 		const char *stop = logfmt_key_end(p, end);
 
 		CHECK_FOR_INTERRUPTS();

@@ -14,8 +14,6 @@
 /* Steps of a template at most; the longest sensible one has about twenty. */
 #define L4_TS_STEPS 40
 
-/* How far two times are apart. */
-
 typedef enum TsKind
 {
 	TS_TEMPLATE,
@@ -143,7 +141,8 @@ compile_field(L4TsFormat *f, const char *p, int left, const char *format, int le
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("time stamp format \"%.*s\" is not understood at \"%.*s\"",
 						Min(len, 100), format, Min(left, 20), p),
-				 errhint("Use fields of to_timestamp() such as YYYY, Mon, MM, DD, HH24, MI, SS, MS, US and TZ, or one of ISO8601, EPOCH, SECONDS_SINCE_BOOT, MICROSECONDS_SINCE_BOOT.")));
+				 errhint("Use fields of to_timestamp() such as YYYY, Mon, MM, DD, HH24, MI, SS, MS, US and TZ, "
+						 "or one of ISO8601, EPOCH, SECONDS_SINCE_BOOT, MICROSECONDS_SINCE_BOOT.")));
 	add_step(f, *p == ' ' ? TS_BLANK : TS_CHAR, (unsigned char) *p, format, len);
 	return 1;
 }
