@@ -66,7 +66,7 @@ SELECT h ~ 'moment-onset"' AS has_line, h ~ 'first slow iteration</li>' AS has_k
 SELECT l4._html_timeline('r-timeless');
 -- full hours are those of the reader
 SET timezone = 'Asia/Kolkata';
-SELECT DISTINCT t[1] FROM regexp_matches(l4._svg_time_axis(('r-wide', '2026-03-01 10:00:00+00', '2026-03-01 15:00:00+00', 1160), 0), '>[0-9]+(:[0-9]+)<', 'g') AS t;
+SELECT DISTINCT t[1] FROM regexp_matches(l4._svg_time_axis(('r-wide', '2026-03-01 10:00:00+00', '2026-03-01 15:00:00+00', 1160, '{}'), 0), '>[0-9]+(:[0-9]+)<', 'g') AS t;
 SET timezone = 'UTC';
 
 -- the first screen: 25 lines, no masks, no length of a silence that has no times, no row of dashes

@@ -64,8 +64,21 @@ RETURN (
     FROM (SELECT _nice_time_step.seconds / _nice_time_step.ticks) AS w(step));
 COMMENT ON FUNCTION l4._nice_time_step(float8, int) IS 'distance of the ticks of an axis of time, in seconds';
 
-CREATE TYPE l4._plot AS (job_id text, from_ts timestamptz, to_ts timestamptz, width int);
-COMMENT ON TYPE l4._plot IS 'what a timeline shows: a job, a span of time, and how many units wide it is';
+-- Rows of the timeline: 16 nodes, and one for all others where there are more. Found once for all timelines of a page.
+CREATE TYPE l4._plot_row AS (line int, node text, label text, suspect bool, nodes int);
+COMMENT ON TYPE l4._plot_row IS 'the row of a timeline that a node belongs to';
+
+CREATE TYPE l4._plot AS (job_id text, from_ts timestamptz, to_ts timestamptz, width int, rows l4._plot_row[]);
+COMMENT ON TYPE l4._plot IS 'what a timeline shows: a job, a span of time, how many units wide it is, its rows';
+
+CREATE FUNCTION l4._plot_rows(job_id text) RETURNS l4._plot_row[]
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN ARRAY(
+    SELECT (least(n.place, 17), n.node, CASE WHEN m.many THEN format('%s more nodes', n.total - 16) ELSE n.node END,
+        n.is_suspect AND NOT m.many, CASE WHEN m.many THEN n.total - 16 ELSE 1 END)::l4._plot_row
+    FROM l4._report_nodes(_plot_rows.job_id) AS n
+    CROSS JOIN LATERAL (SELECT n.place > 16 AND n.total > 17) AS m(many));
+COMMENT ON FUNCTION l4._plot_rows(text) IS 'the row of a timeline that each node of a job belongs to';
 
 CREATE FUNCTION l4._plot_x(p l4._plot, ts timestamptz) RETURNS float8
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -73,18 +86,6 @@ RETURN l4._plot_left((p).width) + ((p).width - 20 - l4._plot_left((p).width))
     * extract(epoch FROM _plot_x.ts - (p).from_ts)::float8
     / greatest(extract(epoch FROM (p).to_ts - (p).from_ts)::float8, 0.001);
 COMMENT ON FUNCTION l4._plot_x(l4._plot, timestamptz) IS 'where a moment lies on the axis of time';
-
--- Rows of the timeline: 16 nodes, and one for all others where there are more.
-CREATE FUNCTION l4._svg_rows(job_id text)
-RETURNS TABLE (line int, node text, label text, suspect bool, nodes int)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
-BEGIN ATOMIC
-    SELECT least(n.place, 17), n.node, CASE WHEN m.many THEN format('%s more nodes', n.total - 16) ELSE n.node END,
-        n.is_suspect AND NOT m.many, CASE WHEN m.many THEN n.total - 16 ELSE 1 END
-    FROM l4._report_nodes(_svg_rows.job_id) AS n
-    CROSS JOIN LATERAL (SELECT n.place > 16 AND n.total > 17) AS m(many);
-END;
-COMMENT ON FUNCTION l4._svg_rows(text) IS 'the row of the picture that each node of a job belongs to';
 
 -- Where the failure shows first is the middle of the closer look, as long as the logs go on after it.
 CREATE FUNCTION l4._failure_window(job_id text, OUT first_ts timestamptz, OUT last_ts timestamptz,
@@ -170,7 +171,7 @@ RETURN (
             (SELECT s.width FROM span AS s)) AS bins
         FROM l4._stream AS z
         JOIN l4._summary AS m ON m.stream_id = z.stream_id
-        JOIN l4._svg_rows((p).job_id) AS r ON r.node = z.node
+        JOIN unnest((p).rows) AS r ON r.node = z.node
         WHERE z.job_id = (p).job_id
     ), box AS (
         -- of the row of many nodes the mean
@@ -179,7 +180,7 @@ RETURN (
             least((p).width - 20, l4._plot_x(p, (p).from_ts + (u.k + 1) * s.width * interval '1 second')) AS x1
         FROM packed AS b
         CROSS JOIN span AS s
-        CROSS JOIN (SELECT max(r.nodes) AS others FROM l4._svg_rows((p).job_id) AS r) AS n
+        CROSS JOIN (SELECT max(r.nodes) AS others FROM unnest((p).rows) AS r) AS n
         CROSS JOIN LATERAL l4._unpack(b.bins) AS u(line int, k int, lines bigint)
     ), shade AS (
         SELECT b.*, greatest(1, ceil(4 * ln(1 + b.lines) / ln(1 + max(b.lines) OVER ())))::int AS degree FROM box AS b
@@ -197,7 +198,7 @@ RETURN (
         SELECT r.line, s.stage, floor(greatest(l4._plot_left((p).width), l4._plot_x(p, s.first_ts))) AS x0,
             max(least((p).width - 20, l4._plot_x(p, s.last_ts))) AS x1
         FROM l4.stage_span AS s
-        JOIN l4._svg_rows((p).job_id) AS r ON r.node = s.node AND r.nodes = 1
+        JOIN unnest((p).rows) AS r ON r.node = s.node AND r.nodes = 1
         WHERE s.job_id = (p).job_id AND s.last_ts >= (p).from_ts AND s.first_ts <= (p).to_ts AND s.stage IS NOT NULL
         GROUP BY r.line, s.stage, 3
     )
@@ -211,7 +212,10 @@ COMMENT ON FUNCTION l4._svg_stages(l4._plot) IS 'stripe of the stages of each no
 CREATE FUNCTION l4._svg_markers(p l4._plot) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
-    WITH hit AS (
+    WITH shown AS MATERIALIZED (
+        -- few of many: a join may look through them once an event and node
+        SELECT r.line, r.node FROM unnest((p).rows) AS r WHERE r.nodes = 1
+    ), hit AS (
         SELECT r.line, e.rank, c.node, c.occurrences, c.first_ts, l4._plot_x(p, c.first_ts) AS x,
             least((p).width - 20, l4._plot_x(p, c.last_ts)) AS x_last,
             row_number() OVER (PARTITION BY r.line ORDER BY c.first_ts, e.rank) AS n,
@@ -219,7 +223,7 @@ RETURN (
         FROM l4.suspect_event AS e
         JOIN l4._event_counts((p).job_id, ARRAY(SELECT z.event_id FROM l4.suspect_event AS z
             WHERE z.job_id = (p).job_id AND z.rank <= 9)) AS c ON c.event_id = e.event_id
-        JOIN l4._svg_rows((p).job_id) AS r ON r.node = c.node AND r.nodes = 1
+        JOIN shown AS r ON r.node = c.node
         WHERE e.job_id = (p).job_id AND e.rank <= 9 AND c.first_ts BETWEEN (p).from_ts AND (p).to_ts
     ), placed AS (
         -- side by side where they would cover each other: x(i) = max over j <= i of x(j) + 16 (i - j), kept inside
@@ -251,7 +255,7 @@ RETURN (
         ORDER BY l.line)
     FROM (SELECT r.line, min(r.label) AS label, bool_or(r.suspect) AS suspect, max(r.nodes) AS nodes,
             max(n.last_ts) AS last_ts
-        FROM l4._svg_rows((p).job_id) AS r
+        FROM unnest((p).rows) AS r
         LEFT JOIN l4._node AS n ON n.job_id = (p).job_id AND n.node = r.node
         GROUP BY r.line) AS l);
 COMMENT ON FUNCTION l4._svg_labels(l4._plot) IS 'names of the nodes beside a timeline, and where each fell silent';
@@ -269,6 +273,6 @@ RETURN (
             FROM (SELECT x.kind, min(x.ts) AS ts FROM l4._report_moments((p).job_id) AS x
                 WHERE x.kind IN ('iteration', 'event', 'onset') AND x.ts BETWEEN (p).from_ts AND (p).to_ts
                 GROUP BY x.kind) AS m), l4._svg_markers(p)))
-    FROM (SELECT max(r.line) AS lines, 28 + 20 * max(r.line) AS bottom FROM l4._svg_rows((p).job_id) AS r) AS f
+    FROM (SELECT max(r.line) AS lines, 28 + 20 * max(r.line) AS bottom FROM unnest((p).rows) AS r) AS f
     WHERE f.lines > 0);
 COMMENT ON FUNCTION l4._svg_timeline(l4._plot, text) IS 'picture: nodes x time';

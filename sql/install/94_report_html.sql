@@ -124,8 +124,8 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
     SELECT CASE WHEN w.first_ts IS NULL THEN '<p>The lines of this job carry no times.</p>' ELSE concat(
         (SELECT string_agg(l4._html_figure(p.title,
-                l4._svg_timeline((w.job, p.from_ts, w.last_ts, 1160)::l4._plot, p.title),
-                l4._svg_timeline((w.job, p.from_ts, w.last_ts, 380)::l4._plot, p.title)), '' ORDER BY p.n)
+                l4._svg_timeline((w.job, p.from_ts, w.last_ts, 1160, w.rows)::l4._plot, p.title),
+                l4._svg_timeline((w.job, p.from_ts, w.last_ts, 380, w.rows)::l4._plot, p.title)), '' ORDER BY p.n)
          FROM (VALUES (1, 'Around the failure', w.zoom_ts), (2, 'The whole job', w.first_ts)) AS p(n, title, from_ts)
          WHERE p.from_ts IS NOT NULL),
         '<ul class="legend">', l4._html_key('act2', 'lines (darker: more)'),
@@ -142,7 +142,8 @@ RETURN (
             SELECT l4._html_table(ARRAY['time', 'what'], string_agg(l4._html_row(ARRAY['time', 'what'],
                 ARRAY[to_char(m.ts, 'MM-DD HH24:MI:SS.MS'), l4._printable(m.what, 600)]), '' ORDER BY m.n))
             FROM l4._report_moments(w.job) WITH ORDINALITY AS m(ts, kind, node, what, n)), '</details>') END
-    FROM (SELECT _html_timeline.job_id AS job, f.* FROM l4._failure_window(_html_timeline.job_id) AS f) AS w);
+    FROM (SELECT _html_timeline.job_id AS job, f.*, l4._plot_rows(_html_timeline.job_id) AS rows
+        FROM l4._failure_window(_html_timeline.job_id) AS f OFFSET 0) AS w);
 COMMENT ON FUNCTION l4._html_timeline(text) IS 'part of l4.report_html(): nodes x time';
 
 CREATE FUNCTION l4._html_nodes(job_id text) RETURNS text
