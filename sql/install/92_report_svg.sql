@@ -245,7 +245,7 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
     SELECT string_agg(concat(
         l4._svg_text(CASE WHEN l.suspect THEN 'node suspect' ELSE 'node' END, 'end', l4._plot_left((p).width) - 8,
-            18 + 20 * l.line, l4._label(l.label, (p).width)),
+            18 + 20 * l.line, CASE l.nodes WHEN 1 THEN l4._label(l.label, (p).width) ELSE l.label END),
         CASE WHEN l.last_ts IS NULL THEN
                 l4._svg_text('tick', 'start', l4._plot_left((p).width) + 6, 18 + 20 * l.line, 'no log')
             WHEN l.nodes = 1 AND l.last_ts < (p).to_ts - 0.02 * ((p).to_ts - (p).from_ts) THEN
