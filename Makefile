@@ -10,12 +10,12 @@ OBJS = \
 	src/base/foldmemo.o \
 	src/base/reader.o \
 	src/chunk/chunk.o \
-	src/chunk/chunk_ints.o \
 	src/chunk/chunk_key.o \
 	src/chunk/chunk_read.o \
 	src/chunk/chunk_sql.o \
 	src/chunk/chunk_write.o \
 	src/chunk/group.o \
+	src/chunk/integer_codecs.o \
 	src/chunk/slot_values.o \
 	src/chunk/slot_values_sql.o \
 	src/diagnose/diag_blame.o \
@@ -39,34 +39,34 @@ OBJS = \
 	src/iforest/iforest_matrix.o \
 	src/iforest/iforest_score.o \
 	src/iforest/iforest_sql.o \
-	src/ingest/ingest_carry.o \
+	src/ingest/batch_results.o \
 	src/ingest/ingest_dict.o \
-	src/ingest/ingest_held.o \
-	src/ingest/ingest_iter.o \
 	src/ingest/ingest_learn.o \
 	src/ingest/ingest_pack.o \
-	src/ingest/ingest_piece.o \
 	src/ingest/ingest_params.o \
-	src/ingest/ingest_parcel.o \
 	src/ingest/ingest_parse.o \
+	src/ingest/ingest_piece.o \
 	src/ingest/ingest_query.o \
-	src/ingest/ingest_rollup.o \
 	src/ingest/ingest_rows.o \
 	src/ingest/ingest_scan.o \
 	src/ingest/ingest_shape.o \
-	src/ingest/ingest_share.o \
 	src/ingest/ingest_sql.o \
 	src/ingest/ingest_store.o \
 	src/ingest/ingest_stored.o \
-	src/ingest/ingest_sum.o \
-	src/ingest/ingest_unit_read.o \
-	src/ingest/ingest_unit_write.o \
-	src/lines/prefixmemo.o \
+	src/ingest/ingest_worker.o \
+	src/ingest/job_counts.o \
+	src/ingest/pack_state.o \
+	src/ingest/scan_result_read.o \
+	src/ingest/scan_result_write.o \
+	src/ingest/scan_state.o \
+	src/ingest/stream_counts.o \
+	src/ingest/write_set.o \
 	src/lines/iterrule.o \
 	src/lines/level.o \
 	src/lines/lineformat.o \
 	src/lines/linekind.o \
 	src/lines/lines_sql.o \
+	src/lines/prefixmemo.o \
 	src/lines/record.o \
 	src/lines/record_join.o \
 	src/lines/record_state.o \

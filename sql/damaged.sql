@@ -20,8 +20,8 @@ RETURN ARRAY[ROW(1, 1, stream_id, late, false, 0, 1000, NULL, NULL)::l4._ingest_
 -- units of these lines: of shapes that are known, and of shapes that are not
 CREATE TABLE part (name text, bytes bytea);
 CREATE FUNCTION read_again() RETURNS SETOF bytea LANGUAGE sql VOLATILE AS $$
-    SELECT u.unit FROM l4._stream AS s, l4._ingest_read('damaged.lines', true, true, false, true, false) AS q,
-        l4._ingest_scan_share(q, q, txid_current(), damaged.piece(s.stream_id, true)) AS u
+    SELECT u.result FROM l4._stream AS s, l4._ingest_read('damaged.lines', true, true, false, true, false) AS q,
+        l4._ingest_worker(q, q, txid_current(), damaged.piece(s.stream_id, true)) AS u
     WHERE s.job_id = 'damaged-1'
 $$;
 INSERT INTO part SELECT 'unit', read_again();
@@ -54,7 +54,7 @@ WHERE s.job_id = 'damaged-1' AND x.bytes IS NOT NULL;
 -- and of two streams in one
 INSERT INTO lines SELECT 'damaged-2', 'n' || n, source, line_no, ts, line FROM lines, generate_series(1, 2) AS n;
 CALL l4.ingest('lines', 'damaged-2');
-INSERT INTO part SELECT x.name, x.bytes FROM l4._pack AS p JOIN l4._stream AS s USING (pack_id), LATERAL (VALUES ('shared', p.slots), ('shared', p.carry)) AS x(name, bytes)
+INSERT INTO part SELECT x.name, x.bytes FROM l4._pack AS p JOIN l4._stream AS s USING (pack_id), LATERAL (VALUES ('shared', p.slots), ('shared', p.scan_state)) AS x(name, bytes)
 WHERE s.job_id = 'damaged-2' AND s.member = 1;
 
 CREATE TABLE use (name text, statement text);
@@ -205,7 +205,7 @@ SELECT l4._ingest_slots(d.parser, decode(repeat('00', 14), 'hex')) FROM damaged.
 -- statements that read no lines
 SELECT l4._ingest_workers_may(s) FROM unnest(ARRAY['DROP TABLE damaged.lines', 'DELETE FROM damaged.lines', '', 'SELECT 1; SELECT 2']) AS s;
 CREATE FUNCTION read_by(statement text) RETURNS bigint LANGUAGE sql AS $$
-    SELECT count(*) FROM l4._stream AS s, l4._ingest_scan_share(statement || ' WHERE ($1, $2, $3, $4, $5) IS NOT NULL', '', 0, damaged.piece(s.stream_id, true))
+    SELECT count(*) FROM l4._stream AS s, l4._ingest_worker(statement || ' WHERE ($1, $2, $3, $4, $5) IS NOT NULL', '', 0, damaged.piece(s.stream_id, true))
     WHERE s.job_id = 'damaged-1'
 $$;
 SELECT read_by('SELECT 1::bigint, NULL::timestamptz, 1, ''line''::text');

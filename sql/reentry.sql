@@ -13,7 +13,7 @@ SELECT stream_id FROM l4._stream WHERE job_id = 'reentry' \gset
 CREATE FUNCTION deeper(n int, rules bigint) RETURNS int LANGUAGE plpgsql AS $$
 BEGIN
     IF n = 0 THEN
-        PERFORM count(*) FROM l4._ingest_scan_share('SELECT 1::bigint, NULL::timestamptz, 1, ''x''', 'x', rules, '{}');
+        PERFORM count(*) FROM l4._ingest_worker('SELECT 1::bigint, NULL::timestamptz, 1, ''x''', 'x', rules, '{}');
         RETURN 0;
     END IF;
     RETURN reentry.deeper(n - 1, rules);
@@ -27,7 +27,7 @@ EXCEPTION WHEN OTHERS THEN
     RETURN left(SQLERRM, 20);
 END
 $$;
-SELECT number, length(unit) > 0 FROM l4._ingest_scan_share(
+SELECT number, length(result) > 0 FROM l4._ingest_worker(
     'SELECT g::bigint, NULL::timestamptz, 1, ''ERROR something '' || repeat(md5(g::text), (g % 7)::int) || '' failed at step '' || g || reentry.try(g)
      FROM generate_series(3000550::bigint, 3000800) AS g WHERE $1 = $1 AND $2 = $2 AND $3 = $3 AND $4 = $4 AND $5 = $5',
     'x', 1, ARRAY[ROW(1, 1, :stream_id, true, false, 3000000, 3100000, NULL, NULL)::l4._ingest_piece]);
@@ -48,7 +48,7 @@ CREATE VIEW reads AS SELECT job_id, node, line_no, line || reentry.nested(line_n
 INSERT INTO l4.job (job_id) VALUES ('outer-1'), ('outer-2');
 INSERT INTO l4._stream (job_id, node, source) VALUES ('outer-1', 'n', ''), ('outer-2', 'n', '');
 SELECT l4._ingest_hold(format(
-    'SELECT s.number, s.unit FROM l4._ingest_scan_share(''SELECT line_no, NULL::timestamptz, NULL::int, line FROM reentry.reads '
+    'SELECT s.number, s.result FROM l4._ingest_worker(''SELECT line_no, NULL::timestamptz, NULL::int, line FROM reentry.reads '
     'WHERE job_id = $1 AND node = $2 AND $3 IS NOT NULL AND line_no >= $4 AND line_no <= $5 ORDER BY line_no'', ''x'', 1, %L) AS s',
     array_agg(ROW(s.n, s.n, s.stream_id, false, false, 1, 1000, NULL, NULL)::l4._ingest_piece)), 2)
 FROM (SELECT stream_id, row_number() OVER (ORDER BY stream_id)::int AS n FROM l4._stream WHERE job_id LIKE 'outer-%') AS s;

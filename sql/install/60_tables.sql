@@ -11,13 +11,16 @@ CREATE TABLE l4.job (
     attributes jsonb,
     CONSTRAINT job_pkey PRIMARY KEY (job_id),
     CONSTRAINT job_status_check CHECK (status OPERATOR(pg_catalog.=) ANY (ARRAY['running', 'succeeded', 'failed'])),
-    CONSTRAINT job_expected_nodes_check CHECK (expected_nodes OPERATOR(pg_catalog.>) 0 AND expected_nodes OPERATOR(pg_catalog.<=) 1000000)
+    CONSTRAINT job_expected_nodes_check CHECK (expected_nodes OPERATOR(pg_catalog.>) 0 AND expected_nodes
+        OPERATOR(pg_catalog.<=) 1000000)
 );
 CREATE INDEX job_settings_idx ON l4.job (settings, status);
 COMMENT ON TABLE l4.job IS 'the jobs; jobs that may serve each other as baseline share settings';
 COMMENT ON COLUMN l4.job.job_id IS 'name of the job, as in the log table';
-COMMENT ON COLUMN l4.job.settings IS 'what jobs must share to be compared: trainer, model, size; NULL = like no other job';
-COMMENT ON COLUMN l4.job.status IS 'running, succeeded or failed; chooses baselines, is never evidence about the job itself';
+COMMENT ON COLUMN l4.job.settings IS
+    'what jobs must share to be compared: trainer, model, size; NULL = like no other job';
+COMMENT ON COLUMN l4.job.status IS
+    'running, succeeded or failed; chooses baselines, is never evidence about the job itself';
 COMMENT ON COLUMN l4.job.expected_nodes IS 'number of nodes that should write logs, where known; at most a million';
 COMMENT ON COLUMN l4.job.started_at IS 'start of the job, where known';
 COMMENT ON COLUMN l4.job.ended_at IS 'end of the job, where known';
@@ -85,9 +88,12 @@ CREATE TABLE l4._event_slot (
 );
 COMMENT ON TABLE l4._event_slot IS 'what the variable parts of an event mean';
 COMMENT ON COLUMN l4._event_slot.event_id IS 'the event';
-COMMENT ON COLUMN l4._event_slot.slot IS 'the variable part: its place among the delimiters of the message, so that it stays the same when a template grows';
+COMMENT ON COLUMN l4._event_slot.slot IS
+    'the variable part: its place among the delimiters of the message, so that it stays the same when a template '
+    'grows';
 COMMENT ON COLUMN l4._event_slot.mask IS 'mask of its first value';
-COMMENT ON COLUMN l4._event_slot.kind IS 'rank, host, address, exit, device or list, by _mention_rule; NULL = none of them';
+COMMENT ON COLUMN l4._event_slot.kind IS
+    'rank, host, address, exit, device or list, by _mention_rule; NULL = none of them';
 
 CREATE TABLE l4._event_word (
     event_id int NOT NULL,
@@ -95,7 +101,9 @@ CREATE TABLE l4._event_word (
     word text NOT NULL,
     CONSTRAINT _event_word_pkey PRIMARY KEY (event_id, slot)
 );
-COMMENT ON TABLE l4._event_word IS 'words of the message that made an event, in places that are variable by now: records of the event whose word was not counted have them';
+COMMENT ON TABLE l4._event_word IS
+    'words of the message that made an event, in places that are variable by now: records of the event whose word '
+    'was not counted have them';
 COMMENT ON COLUMN l4._event_word.event_id IS 'the event, as it was learnt';
 COMMENT ON COLUMN l4._event_word.slot IS 'the place, as in _event_slot';
 COMMENT ON COLUMN l4._event_word.word IS 'the word';
@@ -150,12 +158,15 @@ COMMENT ON COLUMN l4._stream.tail_lines IS 'lines of records that were open when
 COMMENT ON COLUMN l4._stream.units IS 'pieces that were read: streams of a job take turns';
 COMMENT ON COLUMN l4._stream.unparsed IS 'lines whose head fitted no line format';
 COMMENT ON COLUMN l4._stream.seen IS 'line numbers that are settled';
-COMMENT ON COLUMN l4._stream.tail IS 'line numbers of records that were open when the input ended: read again when more lines follow';
+COMMENT ON COLUMN l4._stream.tail IS
+    'line numbers of records that were open when the input ended: read again when more lines follow';
 COMMENT ON COLUMN l4._stream.next_line_no IS 'where reading goes on';
 COMMENT ON COLUMN l4._stream.step IS 'line numbers that one piece of the stream spans';
 COMMENT ON COLUMN l4._stream.sparse IS 'line numbers have more gaps than are kept: only the highest counts';
 COMMENT ON COLUMN l4._stream.next_chunk_no IS 'number of the next chunk';
-COMMENT ON COLUMN l4._stream.pack_id IS 'the pack that holds what is stored of it: one of its own, with the number of the stream, or one that it shares; NULL before its first lines';
+COMMENT ON COLUMN l4._stream.pack_id IS
+    'the pack that holds what is stored of it: one of its own, with the number of the stream, or one that it shares; '
+    'NULL before its first lines';
 COMMENT ON COLUMN l4._stream.member IS 'number in the pack that it shares; NULL = the pack is its own';
 COMMENT ON COLUMN l4._stream.first_ts IS 'earliest time';
 COMMENT ON COLUMN l4._stream.last_ts IS 'latest time';
@@ -163,8 +174,8 @@ COMMENT ON COLUMN l4._stream.last_event_id IS 'event of the last record';
 COMMENT ON COLUMN l4._stream.last_iteration IS 'last iteration that was reported done';
 COMMENT ON COLUMN l4._stream.max_in_flight IS 'highest iteration that was mentioned';
 
--- A pack holds a stream, or several short ones of a job: its values are read by l4._member(). Numbers of packs that are shared are taken from
--- those of streams.
+-- A pack holds a stream, or several short ones of a job: its values are read by l4._member(). Numbers of packs that
+-- are shared are taken from those of streams.
 CREATE TABLE l4._pack_chunk (
     pack_id int NOT NULL,
     chunk_no int NOT NULL,
@@ -176,7 +187,9 @@ CREATE TABLE l4._pack_chunk (
     body bytea NOT NULL,
     CONSTRAINT _pack_chunk_pkey PRIMARY KEY (pack_id, chunk_no)
 );
-COMMENT ON TABLE l4._pack_chunk IS 'packed lines, up to 16,384 a row; chunk -1 holds the records that were open when the input ended; read it by _chunk';
+COMMENT ON TABLE l4._pack_chunk IS
+    'packed lines, up to 16,384 a row; chunk -1 holds the records that were open when the input ended; read it by '
+    '_chunk';
 COMMENT ON COLUMN l4._pack_chunk.pack_id IS 'the pack';
 COMMENT ON COLUMN l4._pack_chunk.chunk_no IS 'order of reading';
 COMMENT ON COLUMN l4._pack_chunk.lines IS 'number of lines';
@@ -184,7 +197,8 @@ COMMENT ON COLUMN l4._pack_chunk.first_line_no IS 'lowest line number';
 COMMENT ON COLUMN l4._pack_chunk.last_line_no IS 'highest line number';
 COMMENT ON COLUMN l4._pack_chunk.first_ts IS 'earliest time';
 COMMENT ON COLUMN l4._pack_chunk.last_ts IS 'latest time';
-COMMENT ON COLUMN l4._pack_chunk.body IS 'line_no, distance to the first line of the record, ts, rank, event_id, stage, epoch, iteration';
+COMMENT ON COLUMN l4._pack_chunk.body IS
+    'line_no, distance to the first line of the record, ts, rank, event_id, stage, epoch, iteration';
 
 CREATE TABLE l4._pack (
     pack_id int NOT NULL,
@@ -203,24 +217,37 @@ CREATE TABLE l4._pack (
     open_stages bytea,
     open_activity bytea,
     open_sequences bytea,
-    carry bytea,
-    pack_carry bytea,
+    scan_state bytea,
+    pack_state bytea,
     CONSTRAINT _pack_pkey PRIMARY KEY (pack_id, part),
     CONSTRAINT _pack_part_check CHECK (part OPERATOR(pg_catalog.>=) 0)
 );
 -- packed and compressed where they are made
 ALTER TABLE l4._pack_chunk ALTER body SET STORAGE EXTERNAL;
-ALTER TABLE l4._pack ALTER events SET STORAGE EXTERNAL, ALTER slots SET STORAGE EXTERNAL, ALTER durations SET STORAGE EXTERNAL,
-    ALTER iterations SET STORAGE EXTERNAL, ALTER stages SET STORAGE EXTERNAL, ALTER activity SET STORAGE EXTERNAL, ALTER sequences SET STORAGE EXTERNAL,
-    ALTER open_events SET STORAGE EXTERNAL, ALTER open_slots SET STORAGE EXTERNAL, ALTER open_durations SET STORAGE EXTERNAL,
-    ALTER open_iterations SET STORAGE EXTERNAL, ALTER open_stages SET STORAGE EXTERNAL, ALTER open_activity SET STORAGE EXTERNAL,
-    ALTER open_sequences SET STORAGE EXTERNAL, ALTER carry SET STORAGE EXTERNAL, ALTER pack_carry SET STORAGE EXTERNAL;
-COMMENT ON TABLE l4._pack IS 'what diagnosis reads of streams, and what reading goes on with; most packs have one row, further parts hold more of what grows with time; read it by _summary';
+ALTER TABLE l4._pack ALTER events SET STORAGE EXTERNAL, ALTER slots SET STORAGE EXTERNAL, ALTER durations
+    SET STORAGE EXTERNAL,
+    ALTER iterations SET STORAGE EXTERNAL, ALTER stages SET STORAGE EXTERNAL, ALTER activity SET STORAGE EXTERNAL,
+        ALTER sequences SET STORAGE EXTERNAL,
+    ALTER open_events SET STORAGE EXTERNAL, ALTER open_slots SET STORAGE EXTERNAL, ALTER open_durations
+        SET STORAGE EXTERNAL,
+    ALTER open_iterations SET STORAGE EXTERNAL, ALTER open_stages SET STORAGE EXTERNAL, ALTER open_activity
+        SET STORAGE EXTERNAL,
+    ALTER open_sequences SET STORAGE EXTERNAL, ALTER scan_state SET STORAGE EXTERNAL, ALTER pack_state
+        SET STORAGE EXTERNAL;
+COMMENT ON TABLE l4._pack IS
+    'what diagnosis reads of streams, and what reading goes on with; most packs have one row, further parts hold '
+    'more of what grows with time; read it by _summary';
 COMMENT ON COLUMN l4._pack.pack_id IS 'the pack';
-COMMENT ON COLUMN l4._pack.part IS '0 has the counts, what is open, and the beginning of what grows with time (durations, iterations, activity, sequences)';
+COMMENT ON COLUMN l4._pack.part IS
+    '0 has the counts, what is open, and the beginning of what grows with time (durations, iterations, activity, '
+    'sequences)';
 COMMENT ON COLUMN l4._pack.events IS 'event_id, occurrences, first_ts, last_ts, first_line_no, last_line_no';
-COMMENT ON COLUMN l4._pack.slots IS 'event_id, slot, first_line_no, mask, value, occurrences (0: too many different values, not counted; of the first one less the number of all records), first_ts; slot -1: records that have the words of another event, whose number is the value';
-COMMENT ON COLUMN l4._pack.durations IS 'event_id, slot, block of 10 iterations, number, sum and maximum in microseconds';
+COMMENT ON COLUMN l4._pack.slots IS
+    'event_id, slot, first_line_no, mask, value, occurrences (0: too many different values, not counted; of the '
+    'first one less the number of all records), first_ts; slot -1: records that have the words of another event, '
+    'whose number is the value';
+COMMENT ON COLUMN l4._pack.durations IS
+    'event_id, slot, block of 10 iterations, number, sum and maximum in microseconds';
 COMMENT ON COLUMN l4._pack.iterations IS 'epoch, iteration, time of the report, duration in milliseconds, metrics';
 COMMENT ON COLUMN l4._pack.stages IS 'stage, first_ts, last_ts, first_line_no, last_line_no';
 COMMENT ON COLUMN l4._pack.activity IS 'second, lines';
@@ -231,9 +258,11 @@ COMMENT ON COLUMN l4._pack.open_durations IS 'the same of the records that were 
 COMMENT ON COLUMN l4._pack.open_iterations IS 'the same of the records that were open when the input ended';
 COMMENT ON COLUMN l4._pack.open_stages IS 'the same of the records that were open when the input ended';
 COMMENT ON COLUMN l4._pack.open_activity IS 'the same of the records that were open when the input ended';
-COMMENT ON COLUMN l4._pack.open_sequences IS 'the same of the records that were open when the input ended, and of iterations that are going on';
-COMMENT ON COLUMN l4._pack.carry IS 'state of the reader at next_line_no';
-COMMENT ON COLUMN l4._pack.pack_carry IS 'state of the packing at next_line_no: stage, iteration that is going on, records that lines may join';
+COMMENT ON COLUMN l4._pack.open_sequences IS
+    'the same of the records that were open when the input ended, and of iterations that are going on';
+COMMENT ON COLUMN l4._pack.scan_state IS 'state of the reader at next_line_no';
+COMMENT ON COLUMN l4._pack.pack_state IS
+    'state of the packing at next_line_no: stage, iteration that is going on, records that lines may join';
 
 CREATE TABLE l4._ingest (
     ingest_id int GENERATED BY DEFAULT AS IDENTITY NOT NULL,
@@ -272,8 +301,8 @@ SELECT pg_catalog.pg_extension_config_dump('l4._pack', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._ingest', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._ingest_ingest_id_seq', '');
 
--- No foreign keys from these tables: to check one costs more than to insert a row. A job's row is locked while its rows are written, and what is
--- deleted takes them along, all in one statement.
+-- No foreign keys from these tables: to check one costs more than to insert a row. A job's row is locked while its
+-- rows are written, and what is deleted takes them along, all in one statement.
 CREATE FUNCTION l4._delete_of_jobs() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
@@ -297,7 +326,8 @@ BEGIN
 END
 $$;
 REVOKE ALL ON FUNCTION l4._delete_of_streams() FROM PUBLIC;
-COMMENT ON FUNCTION l4._delete_of_streams() IS 'what packs hold of streams goes with them, all streams of a job at once';
+COMMENT ON FUNCTION l4._delete_of_streams() IS
+    'what packs hold of streams goes with them, all streams of a job at once';
 CREATE TRIGGER _stream_delete AFTER DELETE ON l4._stream REFERENCING OLD TABLE AS gone
     FOR EACH STATEMENT EXECUTE FUNCTION l4._delete_of_streams();
 
@@ -319,7 +349,8 @@ AS $$
 BEGIN
     IF NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = _require_job.job_id) THEN
         RAISE EXCEPTION 'job "%" is not known', _require_job.job_id
-            USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs; l4.ingest() adds those it finds in the logs.';
+            USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs; l4.ingest() adds those it finds in '
+                'the logs.';
     END IF;
 END
 $$;

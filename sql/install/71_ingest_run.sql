@@ -7,7 +7,8 @@ RETURN 'CASE WHEN l.rank >= 0 AND l.rank <= 99999999 THEN l.rank::int END';
 COMMENT ON FUNCTION l4._ingest_rank() IS 'expression for the rank of a line';
 
 CREATE FUNCTION l4._ingest_copy(relation text, src record, job_id text) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
+    SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     too_long text;
@@ -18,10 +19,12 @@ BEGIN
     EXECUTE format(
         'CREATE TEMP TABLE l4_ingest_rows AS '
         'SELECT r.job_id, r.node, r.source, r.rank, r.line_no, r.ts, r.line FROM ('
-        'SELECT %1$s AS job_id, l.node::text AS node, %2$s AS source, %3$s AS rank, %4$s AS line_no, %5$s AS ts, l.line::text AS line '
+        'SELECT %1$s AS job_id, l.node::text AS node, %2$s AS source, %3$s AS rank, %4$s AS line_no, %5$s AS ts, '
+            'l.line::text AS line '
         'FROM %6$s l WHERE l.node IS NOT NULL%7$s) r '
         'LEFT JOIN l4._stream s ON s.job_id = r.job_id AND s.node = r.node AND s.source = r.source '
-        'WHERE r.line_no IS NOT NULL AND (s.stream_id IS NULL OR NOT (r.line_no <@ s.seen OR (s.sparse AND r.line_no < s.next_line_no)))',
+        'WHERE r.line_no IS NOT NULL AND (s.stream_id IS NULL OR NOT (r.line_no <@ s.seen OR (s.sparse AND r.line_no '
+            '< s.next_line_no)))',
         CASE WHEN src.has_job THEN 'l.job_id::text' ELSE quote_literal(job_id) || '::text' END,
         CASE WHEN src.has_source THEN 'coalesce(l.source::text, '''')' ELSE '''''::text' END,
         CASE WHEN src.has_rank THEN l4._ingest_rank() ELSE 'NULL::int' END,
@@ -38,7 +41,8 @@ BEGIN
     EXCEPTION WHEN program_limit_exceeded THEN
         SELECT 'a line of relation "' || relation || '" has a ' || w.name || ' of ' || w.bytes || ' bytes' INTO too_long
         FROM pg_temp.l4_ingest_rows r
-        CROSS JOIN LATERAL (VALUES ('job_id', octet_length(r.job_id)), ('node', octet_length(r.node)), ('source', octet_length(r.source))) AS w(name, bytes)
+        CROSS JOIN LATERAL (VALUES ('job_id', octet_length(r.job_id)), ('node', octet_length(r.node)),
+            ('source', octet_length(r.source))) AS w(name, bytes)
         ORDER BY w.bytes DESC LIMIT 1;
         RAISE EXCEPTION '%', too_long USING ERRCODE = 'program_limit_exceeded',
             HINT = 'Names of jobs, nodes and sources are keys: together they should not be longer than 2,000 bytes.';
@@ -46,24 +50,30 @@ BEGIN
     ANALYZE pg_temp.l4_ingest_rows;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_copy(text, record, text) IS 'new rows of a relation without a fitting index or without line numbers, as a temporary table that has both';
+COMMENT ON FUNCTION l4._ingest_copy(text, record, text) IS
+    'new rows of a relation without a fitting index or without line numbers, as a temporary table that has both';
 
--- Condition on the lines of a stream, with the stream's row as "s". NULL and '' are the same source; where both or NULL occur, has_null is set.
+-- Condition on the lines of a stream, with the stream's row as "s". NULL and '' are the same source; where both or
+-- NULL occur, has_null is set.
 CREATE FUNCTION l4._ingest_key(has_job bool, has_source bool, has_null bool, s text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_catalog.concat(
-    CASE WHEN has_job THEN pg_catalog.format('l.job_id = %s.job_id AND ', s) END, pg_catalog.format('l.node = %s.node', s),
-    CASE WHEN NOT has_source THEN '' WHEN has_null THEN ' AND coalesce(l.source, '''') = ''''' ELSE pg_catalog.format(' AND l.source = %s.source', s) END);
+    CASE WHEN has_job THEN pg_catalog.format('l.job_id = %s.job_id AND ', s) END,
+        pg_catalog.format('l.node = %s.node', s),
+    CASE WHEN NOT has_source THEN '' WHEN has_null THEN ' AND coalesce(l.source, '''') = '''''
+        ELSE pg_catalog.format(' AND l.source = %s.source', s) END);
 COMMENT ON FUNCTION l4._ingest_key(bool, bool, bool, text) IS 'condition on the lines of a stream';
 
 -- The statement that reads lines of a stream: $1 job, $2 node, $3 source, $4 first line, $5 last line.
-CREATE FUNCTION l4._ingest_read(relation text, has_job bool, has_source bool, has_rank bool, has_ts bool, has_null bool) RETURNS text
+CREATE FUNCTION l4._ingest_read(relation text, has_job bool, has_source bool, has_rank bool, has_ts bool,
+    has_null bool) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_catalog.concat(
     'SELECT l.line_no::bigint, ', CASE WHEN has_ts THEN 'l.ts::timestamptz' ELSE 'NULL::timestamptz' END, ', ',
     CASE WHEN has_rank THEN l4._ingest_rank() ELSE 'NULL::int' END, ', l.line::text FROM ', relation, ' l WHERE ',
     CASE WHEN has_job THEN 'l.job_id = $1 AND ' END, 'l.node = $2 AND ',
-    CASE WHEN NOT has_source THEN '' WHEN has_null THEN 'coalesce(l.source, '''') = '''' AND ' ELSE 'l.source = $3 AND ' END,
+    CASE WHEN NOT has_source THEN '' WHEN has_null THEN 'coalesce(l.source, '''') = '''' AND '
+        ELSE 'l.source = $3 AND ' END,
     'l.line_no >= $4 AND l.line_no <= $5 ORDER BY l.line_no');
 COMMENT ON FUNCTION l4._ingest_read(text, bool, bool, bool, bool, bool) IS 'statement that reads lines of a stream';
 
@@ -75,9 +85,11 @@ AS $$
 BEGIN
     RETURN format(
         'SELECT p.first AS lo, g.hi FROM (SELECT lower(u.r) AS lo, upper(u.r) - 1 AS hi '
-        'FROM unnest(int8multirange(int8range(%1$s, %2$s, ''[]'')) - s.seen) AS u(r)) g CROSS JOIN LATERAL (SELECT CASE WHEN %3$s '
+        'FROM unnest(int8multirange(int8range(%1$s, %2$s, ''[]'')) - s.seen) AS u(r)) g CROSS JOIN LATERAL (SELECT '
+            'CASE WHEN %3$s '
         'THEN (SELECT min(l.line_no) FROM %4$s l WHERE %5$s AND l.line_no >= g.lo AND l.line_no <= g.hi) '
-        'ELSE (SELECT min(l.line_no) FROM %4$s l WHERE %6$s AND l.line_no >= g.lo AND l.line_no <= g.hi) END::bigint) p(first) '
+        'ELSE (SELECT min(l.line_no) FROM %4$s l WHERE %6$s AND l.line_no >= g.lo AND l.line_no <= g.hi) '
+            'END::bigint) p(first) '
         'WHERE NOT s.sparse AND p.first IS NOT NULL',
         lo, hi, has_null, relation, l4._ingest_key(src.has_job, src.has_source, true, 's'),
         l4._ingest_key(src.has_job, src.has_source, false, 's'));
@@ -157,7 +169,8 @@ BEGIN
         WHERE NOT EXISTS (SELECT FROM l4.job_node n WHERE n.job_id = f.job_id AND n.node = f.node)
         ORDER BY 1, 2 ON CONFLICT DO NOTHING;
         INSERT INTO l4._stream (job_id, node, source) SELECT f.job_id, f.node, f.source FROM unnest(streams) AS f
-        WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.job_id = f.job_id AND s.node = f.node AND s.source = f.source)
+        WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.job_id = f.job_id AND s.node = f.node
+            AND s.source = f.source)
         ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING;
     EXCEPTION WHEN foreign_key_violation THEN
         RAISE EXCEPTION 'a job was removed while its logs were read' USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -207,7 +220,8 @@ AS $$
         FROM (SELECT p.*, greatest(p.count, least(1024, 128 + 4 * (p.count + p.lines))) AS weight
               FROM (SELECT p.*, p.last::numeric - p.first + 1 AS count FROM piece p) p) p
     )
-    SELECT array_agg(ROW(NULL, o.n, o.stream_id, o.late, o.has_null, o.first, o.last, NULL, NULL)::l4._ingest_piece ORDER BY o.n)
+    SELECT array_agg(ROW(NULL, o.n, o.stream_id, o.late, o.has_null, o.first, o.last, NULL, NULL)::l4._ingest_piece
+        ORDER BY o.n)
     FROM ordered o
     WHERE o.before < batch_lines AND (o.unfinished IS NULL OR o.job <= o.unfinished)
 $$;
@@ -232,28 +246,33 @@ BEGIN
     IF workers = 1 THEN
         PERFORM set_config('parallel_leader_participation', 'on', true);
     END IF;
-    -- the longest pieces first; a share is its part of what is left, so that the last ones are small and all end together
+    -- the longest pieces first; a share is its part of what is left, so that the last ones are small and all end
+    -- together
     SELECT string_agg(b.branch, ' UNION ALL ' ORDER BY b.share) INTO branches
-    FROM (SELECT s.share, format('SELECT s.number, s.unit FROM l4._ingest_scan_share(%L, %L, %s, %L) s',
+    FROM (SELECT s.share, format('SELECT s.number, s.result FROM l4._ingest_worker(%L, %L, %s, %L) s',
                                  read, read_null, rules, array_agg(s.piece ORDER BY s.number)) AS branch
           FROM (SELECT p.*, CASE WHEN apart
-                                 THEN floor(ln(1 - (p.upto - p.weight) / p.total) / ln(1 - 0.5 / workers)) ELSE 0 END AS share
+                                 THEN floor(ln(1 - (p.upto - p.weight) / p.total) / ln(1 - 0.5 / workers)) ELSE 0 END
+                                     AS share
                 FROM (SELECT p.*, sum(p.weight) OVER (ORDER BY p.weight DESC, p.number) AS upto,
                              sum(p.weight) OVER () AS total
                       FROM (SELECT p AS piece, p.number, greatest(p.to_line::float8 - p.from_line, 1024) AS weight
                             FROM unnest(pieces) AS p) p) p) s
           GROUP BY s.share) b;
     -- a function that no worker may run keeps a query where it is, even under force_parallel_mode
-    PERFORM l4._ingest_hold('SELECT r.number, r.unit FROM (' || branches || ') r'
+    PERFORM l4._ingest_hold('SELECT r.number, r.result FROM (' || branches || ') r'
                             || CASE WHEN apart THEN '' ELSE ' WHERE l4._can_commit() IS NOT NULL' END,
                             cardinality(pieces));
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_scan_pieces(text, record, l4._ingest_piece[]) IS 'reads pieces: their units are kept';
+COMMENT ON FUNCTION l4._ingest_scan_pieces(text, record, l4._ingest_piece[]) IS
+    'reads pieces: their scan results are kept';
 
--- Learn the shapes that the parser does not know. The one row of _model is the lock: whoever learns sees what others learnt.
-CREATE FUNCTION l4._ingest_learn_units(units int) RETURNS bytea
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
+-- Learn the shapes that the parser does not know. The one row of _model is the lock: whoever learns sees what others
+-- learnt.
+CREATE FUNCTION l4._ingest_learn_results(results int) RETURNS bytea
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
+    SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     parser l4.parser;
@@ -267,18 +286,22 @@ DECLARE
 BEGIN
     SELECT m.parser INTO parser FROM l4._model m FOR UPDATE;
     SELECT coalesce(max(e.event_id), 0) INTO above FROM l4._event e;
-    SELECT * INTO learnt FROM l4._ingest_learn(parser, units);
+    SELECT * INTO learnt FROM l4._ingest_learn(parser, results);
     parser := learnt.parser;
     UPDATE l4._model SET parser = learnt.parser;
     -- what l4._stage_of() says, for many messages in one pass each
-    SELECT array_agg(r.rank ORDER BY r.rank), array_agg(r.signature ORDER BY r.rank), array_agg(r.stage ORDER BY r.rank), array_agg(r.then_stage ORDER BY r.rank)
+    SELECT array_agg(r.rank ORDER BY r.rank), array_agg(r.signature ORDER BY r.rank),
+        array_agg(r.stage ORDER BY r.rank), array_agg(r.then_stage ORDER BY r.rank)
     INTO ranks, signatures, stages, then_stages FROM l4._active_stage_rule r;
-    INSERT INTO l4._event (event_id, merged_into, level, template, example, example_record, stage, then_stage, iteration_rule, is_stack)
+    INSERT INTO l4._event (event_id, merged_into, level, template, example, example_record, stage, then_stage,
+        iteration_rule, is_stack)
     SELECT e.event_id, e.merged_into, e.level, e.template, e.example, e.example_record,
         -- what reports an iteration as done is training, where no rule says otherwise
-        coalesce(stages[e.rule], (SELECT 'train' FROM l4.iteration_rule r WHERE r.rule_id = e.iteration_rule AND r.kind = 'done')), then_stages[e.rule],
+        coalesce(stages[e.rule], (SELECT 'train' FROM l4.iteration_rule r WHERE r.rule_id = e.iteration_rule
+            AND r.kind = 'done')), then_stages[e.rule],
         e.iteration_rule, e.is_stack
-    FROM (SELECT e.*, l4.pcre_first(e.example, ranks, signatures) AS rule FROM l4._ingest_events(parser, learnt.news, above) e OFFSET 0) e;
+    FROM (SELECT e.*, l4.pcre_first(e.example, ranks, signatures) AS rule
+        FROM l4._ingest_events(parser, learnt.news, above) e OFFSET 0) e;
     WITH grown AS (
         UPDATE l4._event e SET template = p.template, merged_into = p.merged_into
         FROM l4._parser_events(parser) p
@@ -290,20 +313,25 @@ BEGIN
     -- the words that these events have lost: what was not counted while they were constant
     WITH words AS (
         SELECT w.*, (SELECT nullif(r.kind, 'none') FROM l4._mention_rule r
-                     WHERE (r.masks IS NULL OR 'word' = ANY (r.masks)) AND (r.before IS NULL OR w.before ~* r.before) AND (r.after IS NULL OR w.after ~* r.after)
+                     WHERE (r.masks IS NULL OR 'word' = ANY (r.masks)) AND (r.before IS NULL OR w.before ~* r.before)
+                         AND (r.after IS NULL OR w.after ~* r.after)
                      ORDER BY r.rule_id LIMIT 1) AS kind
-        FROM (SELECT array_agg(e.event_id) AS ids, array_agg(e.example) AS messages FROM l4._event e WHERE e.event_id > above OR e.event_id = ANY (grown)) e
+        FROM (SELECT array_agg(e.event_id) AS ids, array_agg(e.example) AS messages FROM l4._event e
+            WHERE e.event_id > above OR e.event_id = ANY (grown)) e
         CROSS JOIN LATERAL l4._ingest_words(parser, e.ids, e.messages) w
     ), lost AS (
-        INSERT INTO l4._event_word (event_id, slot, word) SELECT w.event_id, w.slot, w.word FROM words w ON CONFLICT DO NOTHING
+        INSERT INTO l4._event_word (event_id, slot, word) SELECT w.event_id, w.slot, w.word FROM words w
+            ON CONFLICT DO NOTHING
     )
     INSERT INTO l4._event_slot (event_id, slot, mask, kind)
-    SELECT DISTINCT ON (1, 2) coalesce(e.merged_into, e.event_id), w.slot, 'word', w.kind FROM words w JOIN l4._event e ON e.event_id = w.event_id ORDER BY 1, 2, w.event_id
+    SELECT DISTINCT ON (1, 2) coalesce(e.merged_into, e.event_id), w.slot, 'word', w.kind FROM words w JOIN l4._event e
+        ON e.event_id = w.event_id ORDER BY 1, 2, w.event_id
     ON CONFLICT DO NOTHING;
     INSERT INTO l4._event_slot (event_id, slot, mask, kind)
     SELECT DISTINCT ON (s.event_id, s.slot) s.event_id, s.slot, s.mask,
            (SELECT nullif(r.kind, 'none') FROM l4._mention_rule r
-            WHERE (r.masks IS NULL OR s.mask = ANY (r.masks)) AND (r.before IS NULL OR s.before ~* r.before) AND (r.after IS NULL OR s.after ~* r.after)
+            WHERE (r.masks IS NULL OR s.mask = ANY (r.masks)) AND (r.before IS NULL OR s.before ~* r.before)
+                AND (r.after IS NULL OR s.after ~* r.after)
             ORDER BY r.rule_id LIMIT 1)
     FROM l4._ingest_slots(parser, learnt.news) WITH ORDINALITY AS s(event_id, slot, mask, before, after, n)
     WHERE NOT EXISTS (SELECT FROM l4._event_slot x WHERE x.event_id = s.event_id AND x.slot = s.slot)
@@ -312,4 +340,5 @@ BEGIN
     RETURN learnt.learnt;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_learn_units(int) IS 'learns the unknown shapes of the first units that are kept; returns their events and words, in order';
+COMMENT ON FUNCTION l4._ingest_learn_results(int) IS
+    'learns the unknown shapes of the first scan results that are kept; returns their events and words, in order';

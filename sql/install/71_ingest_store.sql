@@ -1,13 +1,15 @@
--- Storing what units hold, and the procedure.
+-- Storing what scan results hold, and the procedure.
 
--- Pack units onto what is stored of their streams, and add up the events of their jobs. A stream has at most one unit in a batch.
--- Always by index, row by row: of tables that nobody has analyzed yet the planner would scan all for each row.
+-- Pack scan results onto what is stored of their streams, and add up the events of their jobs. A stream has at most
+-- one scan result in a batch. Always by index, row by row: of tables that nobody has analyzed yet the planner would
+-- scan all for each row.
 CREATE FUNCTION l4._ingest_store(pieces l4._ingest_piece[], learnt bytea) RETURNS bigint
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off SET enable_bitmapscan = off
 AS 'MODULE_PATHNAME', 'l4_ingest_store';
-COMMENT ON FUNCTION l4._ingest_store(l4._ingest_piece[], bytea) IS 'stores the units that are kept; returns their lines';
+COMMENT ON FUNCTION l4._ingest_store(l4._ingest_piece[], bytea) IS
+    'stores the scan results that are kept; returns their lines';
 
 CREATE FUNCTION l4._range_count(ranges anymultirange) RETURNS int
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_range_count';
@@ -18,7 +20,8 @@ LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, p
 AS $$
 BEGIN
     -- one session at a time for a job; the locks end with the transaction
-    PERFORM pg_advisory_xact_lock(27700, q.hash) FROM (SELECT DISTINCT hashtext(j) AS hash FROM unnest(jobs) j ORDER BY 1) q;
+    PERFORM pg_advisory_xact_lock(27700, q.hash)
+        FROM (SELECT DISTINCT hashtext(j) AS hash FROM unnest(jobs) j ORDER BY 1) q;
     RETURN ARRAY(SELECT j.job_id FROM l4.job j WHERE j.job_id = ANY (jobs) ORDER BY j.job_id FOR KEY SHARE);
 END
 $$;
@@ -63,12 +66,12 @@ BEGIN
     PERFORM l4._model_masks();
     PERFORM l4._ingest_scan_pieces(relation, src, pieces);
     SELECT c.full_at, c.unknown > 0, c.empty INTO full_at, learnt, empty FROM l4._ingest_check() c;
-    -- a unit that ended early goes on before those after it are learnt: they are read again
+    -- a scan result that ended early goes on before those after it are learnt: they are read again
     IF full_at IS NOT NULL THEN
         pieces := pieces[1:full_at];
     END IF;
     IF learnt THEN
-        events := l4._ingest_learn_units(cardinality(pieces));
+        events := l4._ingest_learn_results(cardinality(pieces));
     END IF;
 END
 $$;
@@ -77,7 +80,8 @@ COMMENT ON FUNCTION l4._ingest_read_batch(text, record, int, l4._ingest_work[]) 
 
 -- The second half: store. What is left to do comes back: only the streams that the batch was chosen from are looked at;
 -- those that were read come after all others of their job.
-CREATE FUNCTION l4._ingest_store_batch(relation text, src record, call_id int, batch record, INOUT work l4._ingest_work[],
+CREATE FUNCTION l4._ingest_store_batch(relation text, src record, call_id int, batch record,
+    INOUT work l4._ingest_work[],
                                        OUT stored text[])
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
@@ -91,7 +95,8 @@ DECLARE
 BEGIN
     IF batch.pieces IS NOT NULL THEN
         stored := CASE WHEN batch.learnt THEN l4._ingest_lock(batch.jobs) ELSE batch.jobs END;
-        SELECT bool_and(s.units IS NOT DISTINCT FROM p.units AND s.next_line_no IS NOT DISTINCT FROM p.next_line_no) INTO same
+        SELECT bool_and(s.units IS NOT DISTINCT FROM p.units AND s.next_line_no IS NOT DISTINCT FROM p.next_line_no)
+            INTO same
         FROM unnest(batch.pieces) AS p LEFT JOIN l4._stream s USING (stream_id);
     END IF;
     IF same THEN
@@ -141,8 +146,10 @@ CREATE FUNCTION l4._ingest_begin(relation text, job_id text) RETURNS int
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
     DELETE FROM l4._ingest i WHERE i.logs = relation AND i.job_id IS NOT DISTINCT FROM _ingest_begin.job_id
-    AND (i.ended_at IS NOT NULL OR NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.pid = i.pid AND a.pid <> pg_backend_pid()));
-    INSERT INTO l4._ingest (logs, job_id, pid, started_at, updated_at) VALUES (relation, job_id, pg_backend_pid(), clock_timestamp(), clock_timestamp())
+    AND (i.ended_at IS NOT NULL OR NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.pid = i.pid
+        AND a.pid <> pg_backend_pid()));
+    INSERT INTO l4._ingest (logs, job_id, pid, started_at, updated_at)
+        VALUES (relation, job_id, pg_backend_pid(), clock_timestamp(), clock_timestamp())
     RETURNING ingest_id
 $$;
 COMMENT ON FUNCTION l4._ingest_begin(text, text) IS 'notes that a call begins';
@@ -152,7 +159,8 @@ LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
     UPDATE l4._ingest i
     SET total = n.lines
-    FROM (SELECT least(coalesce(sum(w.hi::numeric - CASE WHEN w.late THEN w.lo ELSE coalesce(s.next_line_no, w.lo) END + 1), 0),
+    FROM (SELECT least(coalesce(sum(w.hi::numeric - CASE WHEN w.late THEN w.lo
+        ELSE coalesce(s.next_line_no, w.lo) END + 1), 0),
                        9223372036854775807)::bigint AS lines,
                  coalesce(bool_and(s.next_line_no IS NOT NULL), false) AS known
           FROM unnest(work) AS w LEFT JOIN l4._stream s USING (stream_id)) n
@@ -165,11 +173,13 @@ COMMENT ON FUNCTION l4._ingest_expect(int, l4._ingest_work[]) IS
 CREATE FUNCTION l4._ingest_end(ingest_id int) RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
-    UPDATE l4._ingest i SET ended_at = clock_timestamp(), updated_at = clock_timestamp() WHERE i.ingest_id = _ingest_end.ingest_id
+    UPDATE l4._ingest i SET ended_at = clock_timestamp(), updated_at = clock_timestamp()
+        WHERE i.ingest_id = _ingest_end.ingest_id
 $$;
 COMMENT ON FUNCTION l4._ingest_end(int) IS 'notes that a call has ended';
 
-CREATE PROCEDURE l4.ingest(logs regclass, job_id text DEFAULT NULL, commit bool DEFAULT true, batch_lines int DEFAULT 1000000)
+CREATE PROCEDURE l4.ingest(logs regclass, job_id text DEFAULT NULL, commit bool DEFAULT true,
+    batch_lines int DEFAULT 1000000)
 LANGUAGE plpgsql
 AS $$
 -- No SET clause: a procedure that commits cannot have one. Every name here is qualified.
@@ -190,7 +200,8 @@ BEGIN
         RAISE EXCEPTION 'commit and batch_lines must not be NULL' USING ERRCODE = 'null_value_not_allowed';
     END IF;
     IF batch_lines OPERATOR(pg_catalog.<) 1 OR batch_lines OPERATOR(pg_catalog.>) 100000000 THEN
-        RAISE EXCEPTION 'batch_lines must be between 1 and 100000000, not %', batch_lines USING ERRCODE = 'invalid_parameter_value';
+        RAISE EXCEPTION 'batch_lines must be between 1 and 100000000, not %', batch_lines
+            USING ERRCODE = 'invalid_parameter_value';
     END IF;
     IF commit AND NOT l4._can_commit() THEN
         RAISE EXCEPTION 'l4.ingest() cannot commit inside a transaction block' USING ERRCODE = 'active_sql_transaction',
@@ -241,4 +252,5 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON PROCEDURE l4.ingest(regclass, text, bool, int) IS 'reads the new lines of a relation: job_id, node, line, and where there are any source, rank, line_no, ts';
+COMMENT ON PROCEDURE l4.ingest(regclass, text, bool, int) IS
+    'reads the new lines of a relation: job_id, node, line, and where there are any source, rank, line_no, ts';

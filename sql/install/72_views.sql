@@ -7,7 +7,8 @@ COMMENT ON FUNCTION l4._unpack(bytea) IS 'rows of a packed value';
 
 CREATE FUNCTION l4._unpack(packed bytea, open bytea) RETURNS SETOF record
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_unpack';
-COMMENT ON FUNCTION l4._unpack(bytea, bytea) IS 'rows of two packed values: those of what is settled, those of what is open';
+COMMENT ON FUNCTION l4._unpack(bytea, bytea) IS
+    'rows of two packed values: those of what is settled, those of what is open';
 
 CREATE FUNCTION l4._unpack(packed bytea, open bytea, ids int[]) RETURNS SETOF record
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 20 AS 'MODULE_PATHNAME', 'l4_unpack';
@@ -15,14 +16,16 @@ COMMENT ON FUNCTION l4._unpack(bytea, bytea, int[]) IS 'rows of two packed value
 
 CREATE FUNCTION l4._unpack(packed bytea, open bytea, ids int[], place int) RETURNS SETOF record
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 20 AS 'MODULE_PATHNAME', 'l4_unpack';
-COMMENT ON FUNCTION l4._unpack(bytea, bytea, int[], int) IS 'rows of two packed values that have one of the ids in the column of that number';
+COMMENT ON FUNCTION l4._unpack(bytea, bytea, int[], int) IS
+    'rows of two packed values that have one of the ids in the column of that number';
 
 CREATE FUNCTION l4._member(packed bytea, member int) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'l4_member';
-COMMENT ON FUNCTION l4._member(bytea, int) IS 'what a value of a pack holds of a stream, by its number; NULL = the pack is the stream''s own';
+COMMENT ON FUNCTION l4._member(bytea, int) IS
+    'what a value of a pack holds of a stream, by its number; NULL = the pack is the stream''s own';
 
--- The planner may ask a function behind these views about a pack and a stream before it compares their ids: CASE keeps pairs apart
--- that do not belong together.
+-- The planner may ask a function behind these views about a pack and a stream before it compares their ids: CASE
+-- keeps pairs apart that do not belong together.
 CREATE VIEW l4._summary AS
 SELECT s.stream_id, p.part,
        CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.events, s.member) END AS events,
@@ -34,26 +37,35 @@ SELECT s.stream_id, p.part,
        CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.sequences, s.member) END AS sequences,
        CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_events, s.member) END AS open_events,
        CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_slots, s.member) END AS open_slots,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_durations, s.member) END AS open_durations,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_iterations, s.member) END AS open_iterations,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_durations, s.member) END
+           AS open_durations,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_iterations, s.member) END
+           AS open_iterations,
        CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_stages, s.member) END AS open_stages,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_activity, s.member) END AS open_activity,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_sequences, s.member) END AS open_sequences
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_activity, s.member) END
+           AS open_activity,
+       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_sequences, s.member) END
+           AS open_sequences
 FROM l4._stream s
 JOIN l4._pack p ON p.pack_id OPERATOR(pg_catalog.=) s.pack_id;
 COMMENT ON VIEW l4._summary IS 'what diagnosis reads of a stream, packed; most have one part';
 
 CREATE VIEW l4._chunk AS
-SELECT s.stream_id, c.chunk_no, c.first_line_no, c.last_line_no, c.first_ts, c.last_ts, CASE WHEN c.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(c.body, s.member) END AS body
+SELECT s.stream_id, c.chunk_no, c.first_line_no, c.last_line_no, c.first_ts, c.last_ts, CASE WHEN c.pack_id
+    OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(c.body, s.member) END AS body
 FROM l4._stream s
 JOIN l4._pack_chunk c ON c.pack_id OPERATOR(pg_catalog.=) s.pack_id;
-COMMENT ON VIEW l4._chunk IS 'packed lines of a stream; of a pack that is shared, the bounds are those of all its streams';
+COMMENT ON VIEW l4._chunk IS
+    'packed lines of a stream; of a pack that is shared, the bounds are those of all its streams';
 
 CREATE VIEW l4._job_event AS
-SELECT p.job_id, u.event_id, u.occurrences, u.nodes, u.first_ts, u.last_ts, u.first_node, u.first_source, u.first_line_no, u.example, u.example_ts
+SELECT p.job_id, u.event_id, u.occurrences, u.nodes, u.first_ts, u.last_ts, u.first_node, u.first_source,
+    u.first_line_no, u.example, u.example_ts
 FROM l4._job_pack p
-CROSS JOIN LATERAL l4._unpack(p.events) AS u(event_id int, occurrences bigint, nodes int, first_ts timestamptz, last_ts timestamptz,
-                                             first_node text, first_source text, first_line_no bigint, example text, example_ts timestamptz);
+CROSS JOIN LATERAL l4._unpack(p.events) AS u(event_id int, occurrences bigint, nodes int, first_ts timestamptz,
+    last_ts timestamptz,
+                                             first_node text, first_source text, first_line_no bigint, example text,
+                                                 example_ts timestamptz);
 COMMENT ON VIEW l4._job_event IS 'roll-up of a job: one row an event';
 COMMENT ON COLUMN l4._job_event.job_id IS 'the job';
 COMMENT ON COLUMN l4._job_event.event_id IS 'the event; may have been merged since, see _event.merged_into';
@@ -67,17 +79,27 @@ COMMENT ON COLUMN l4._job_event.first_line_no IS 'line number of the example';
 COMMENT ON COLUMN l4._job_event.example IS 'lines of the first record; of a long one 2 kB of beginning and end';
 COMMENT ON COLUMN l4._job_event.example_ts IS 'time of the example';
 
-CREATE FUNCTION l4._unpack_values(slots bytea, open_slots bytea, events bytea, open_events bytea, merged int[], survivors int[], word_events int[],
+CREATE FUNCTION l4._unpack_values(slots bytea, open_slots bytea, events bytea, open_events bytea, merged int[],
+    survivors int[], word_events int[],
                                   word_slots int[], words text[], ids int[], keys bigint[], first bool)
-RETURNS TABLE (event_id int, slot int, mask text, value text, occurrences bigint, first_ts timestamptz, first_line_no bigint)
+RETURNS TABLE (event_id int, slot int, mask text, value text, occurrences bigint, first_ts timestamptz,
+    first_line_no bigint)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 50 AS 'MODULE_PATHNAME', 'l4_slot_values';
-COMMENT ON FUNCTION l4._unpack_values(bytea, bytea, bytea, bytea, int[], int[], int[], int[], text[], int[], bigint[], bool) IS 'values of the variable parts of events in a stream, under surviving events: of some ids (NULL = all), of those that may name something (of the slots keys, event_id << 32 | slot, or more than a number; NULL = any), or of each slot the first';
+COMMENT ON FUNCTION l4._unpack_values(bytea, bytea, bytea, bytea, int[], int[], int[], int[], text[], int[], bigint[],
+    bool) IS
+    'values of the variable parts of events in a stream, under surviving events: of some ids (NULL = all), of those '
+    'that may name something (of the slots keys, event_id << 32 | slot, or more than a number; NULL = any), or of '
+    'each slot the first';
 
 CREATE VIEW l4._slot_context AS
-SELECT (SELECT COALESCE(pg_catalog.array_agg(e.event_id ORDER BY e.event_id), '{}') FROM l4._event e WHERE e.merged_into IS NOT NULL) AS merged,
-       (SELECT COALESCE(pg_catalog.array_agg(e.merged_into ORDER BY e.event_id), '{}') FROM l4._event e WHERE e.merged_into IS NOT NULL) AS survivors,
-       (SELECT COALESCE(pg_catalog.array_agg(w.event_id ORDER BY w.event_id, w.slot), '{}') FROM l4._event_word w) AS word_events,
-       (SELECT COALESCE(pg_catalog.array_agg(w.slot ORDER BY w.event_id, w.slot), '{}') FROM l4._event_word w) AS word_slots,
+SELECT (SELECT COALESCE(pg_catalog.array_agg(e.event_id ORDER BY e.event_id), '{}') FROM l4._event e
+    WHERE e.merged_into IS NOT NULL) AS merged,
+       (SELECT COALESCE(pg_catalog.array_agg(e.merged_into ORDER BY e.event_id), '{}') FROM l4._event e
+           WHERE e.merged_into IS NOT NULL) AS survivors,
+       (SELECT COALESCE(pg_catalog.array_agg(w.event_id ORDER BY w.event_id, w.slot), '{}') FROM l4._event_word w)
+           AS word_events,
+       (SELECT COALESCE(pg_catalog.array_agg(w.slot ORDER BY w.event_id, w.slot), '{}') FROM l4._event_word w)
+           AS word_slots,
        (SELECT COALESCE(pg_catalog.array_agg(w.word ORDER BY w.event_id, w.slot), '{}') FROM l4._event_word w) AS words;
 COMMENT ON VIEW l4._slot_context IS 'one row: what l4._unpack_values() needs to know besides packed values';
 
@@ -93,7 +115,8 @@ BEGIN ATOMIC
                        COALESCE(pg_catalog.array_agg(w.word ORDER BY w.event_id, w.slot), '{}') AS words
                 FROM l4._event_word w WHERE w.event_id OPERATOR(pg_catalog.=) ANY (ids)) AS w;
 END;
-COMMENT ON FUNCTION l4._slot_context(int[]) IS 'l4._slot_context of some events as packed: a database of many jobs knows many more';
+COMMENT ON FUNCTION l4._slot_context(int[]) IS
+    'l4._slot_context of some events as packed: a database of many jobs knows many more';
 
 CREATE FUNCTION l4._survivor(event_id int, merged_into int) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -103,15 +126,19 @@ COMMENT ON FUNCTION l4._survivor(int, int) IS 'the event that counts: merged_int
 CREATE FUNCTION l4._packed_ids(event_ids int[]) RETURNS int[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (SELECT COALESCE(pg_catalog.array_agg(u.event_id ORDER BY u.event_id), '{}')
-        FROM (SELECT e.event_id FROM l4._event e WHERE e.event_id OPERATOR(pg_catalog.=) ANY (event_ids) AND e.merged_into IS NULL
-              UNION ALL SELECT e.event_id FROM l4._event e WHERE e.merged_into OPERATOR(pg_catalog.=) ANY (event_ids)) AS u);
-COMMENT ON FUNCTION l4._packed_ids(int[]) IS 'ids by which packed values may hold some events: their own and those of events merged into them';
+        FROM (SELECT e.event_id FROM l4._event e WHERE e.event_id OPERATOR(pg_catalog.=) ANY (event_ids)
+            AND e.merged_into IS NULL
+              UNION ALL SELECT e.event_id FROM l4._event e WHERE e.merged_into OPERATOR(pg_catalog.=) ANY (event_ids))
+                  AS u);
+COMMENT ON FUNCTION l4._packed_ids(int[]) IS
+    'ids by which packed values may hold some events: their own and those of events merged into them';
 
 CREATE VIEW l4.template AS
 SELECT e.event_id, e.template, e.level, COALESCE(c.occurrences, 0) AS occurrences, COALESCE(c.jobs, 0)::int AS jobs,
        c.first_seen, c.last_seen, e.example, e.merged_into
 FROM l4._event e
-LEFT JOIN (SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, pg_catalog.sum(j.occurrences)::bigint AS occurrences,
+LEFT JOIN (SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, pg_catalog.sum(j.occurrences)::bigint
+    AS occurrences,
                   pg_catalog.count(DISTINCT j.job_id) AS jobs, pg_catalog.min(j.first_ts) AS first_seen,
                   pg_catalog.max(j.last_ts) AS last_seen
            FROM l4._job_event j JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) j.event_id
@@ -146,15 +173,18 @@ COMMENT ON COLUMN l4.event_line.rank IS 'rank in the head of the line, else the 
 COMMENT ON COLUMN l4.event_line.level IS 'level of the event';
 COMMENT ON COLUMN l4.event_line.event_id IS 'event of the record';
 COMMENT ON COLUMN l4.event_line.stage IS 'stage of the job on this stream at this line';
-COMMENT ON COLUMN l4.event_line.iteration IS 'iteration in flight at this line; the line that reports an iteration done belongs to it';
+COMMENT ON COLUMN l4.event_line.iteration IS
+    'iteration in flight at this line; the line that reports an iteration done belongs to it';
 
 CREATE VIEW l4.event_count AS
-SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, pg_catalog.sum(u.occurrences)::bigint AS occurrences,
+SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, pg_catalog.sum(u.occurrences)::bigint
+    AS occurrences,
        pg_catalog.min(u.first_ts) AS first_ts, pg_catalog.max(u.last_ts) AS last_ts,
        pg_catalog.min(u.first_line_no) AS first_line_no, pg_catalog.max(u.last_line_no) AS last_line_no
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.events, m.open_events) AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
+CROSS JOIN LATERAL l4._unpack(m.events, m.open_events)
+    AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
                                              first_line_no bigint, last_line_no bigint)
 JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
 GROUP BY 1, 2, 3;
@@ -183,12 +213,15 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT _event_counts.job_id, s.node, e.survivor, sum(u.occurrences)::bigint, min(u.first_ts), max(u.last_ts), min(u.first_line_no), max(u.last_line_no)
+    SELECT _event_counts.job_id, s.node, e.survivor, sum(u.occurrences)::bigint, min(u.first_ts), max(u.last_ts),
+        min(u.first_line_no), max(u.last_line_no)
     FROM l4._stream AS s
     JOIN l4._summary AS m USING (stream_id)
-    CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, ids) AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
+    CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, ids)
+        AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
         first_line_no bigint, last_line_no bigint)
-    JOIN (SELECT x.event_id, l4._survivor(x.event_id, x.merged_into) AS survivor FROM l4._event AS x WHERE x.event_id = ANY (ids)) AS e USING (event_id)
+    JOIN (SELECT x.event_id, l4._survivor(x.event_id, x.merged_into) AS survivor FROM l4._event AS x
+        WHERE x.event_id = ANY (ids)) AS e USING (event_id)
     WHERE s.job_id = _event_counts.job_id
     GROUP BY s.node, e.survivor;
 END;
@@ -214,7 +247,8 @@ BEGIN ATOMIC
         FROM ids
         CROSS JOIN l4._stream s
         JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-        CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, ids.ids) AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
+        CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, ids.ids)
+            AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
                                                      first_line_no bigint)
         WHERE s.job_id OPERATOR(pg_catalog.=) _event_lines.job_id
           AND (_event_lines.node IS NULL OR s.node OPERATOR(pg_catalog.=) _event_lines.node)
@@ -224,8 +258,10 @@ BEGIN ATOMIC
            w.level, w.survivor, u.stage, u.iteration
     FROM streams s
     CROSS JOIN ids
-    JOIN l4._chunk c ON c.stream_id OPERATOR(pg_catalog.=) s.stream_id AND c.last_line_no OPERATOR(pg_catalog.>=) s.first_line_no
-    CROSS JOIN LATERAL l4._unpack(c.body, NULL, ids.ids, 5) AS u(line_no bigint, back bigint, ts timestamptz, rank int, event_id int,
+    JOIN l4._chunk c ON c.stream_id OPERATOR(pg_catalog.=) s.stream_id AND c.last_line_no
+        OPERATOR(pg_catalog.>=) s.first_line_no
+    CROSS JOIN LATERAL l4._unpack(c.body, NULL, ids.ids, 5)
+        AS u(line_no bigint, back bigint, ts timestamptz, rank int, event_id int,
                                                stage text, epoch int, iteration int)
     JOIN wanted w ON w.event_id OPERATOR(pg_catalog.=) u.event_id
     ORDER BY s.node, s.source, u.line_no;
@@ -241,15 +277,19 @@ COMMENT ON FUNCTION l4.event_lines(text, int) IS 'the lines of an event in a job
 
 CREATE FUNCTION l4._iteration_metrics(packed bytea, open bytea, place bigint) RETURNS jsonb
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'l4_iteration_metrics';
-COMMENT ON FUNCTION l4._iteration_metrics(bytea, bytea, bigint) IS 'metrics of a row of packed iterations, counted from 1: they are made of the rows that a query shows, not of those it looks at';
+COMMENT ON FUNCTION l4._iteration_metrics(bytea, bytea, bigint) IS
+    'metrics of a row of packed iterations, counted from 1: they are made of the rows that a query shows, not of '
+    'those it looks at';
 
 CREATE VIEW l4.iteration AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration,
-       u.ended OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => COALESCE(u.duration_ms, 0) OPERATOR(pg_catalog./) 1000) AS started,
+       u.ended OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => COALESCE(u.duration_ms, 0)
+           OPERATOR(pg_catalog./) 1000) AS started,
        u.duration_ms, l4._iteration_metrics(m.iterations, m.open_iterations, u.place) AS metrics
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL ROWS FROM (l4._unpack(m.iterations, m.open_iterations) AS (epoch int, iteration int, ended timestamptz, duration_ms float8))
+CROSS JOIN LATERAL ROWS FROM (l4._unpack(m.iterations, m.open_iterations)
+    AS (epoch int, iteration int, ended timestamptz, duration_ms float8))
     WITH ORDINALITY AS u(epoch, iteration, ended, duration_ms, place);
 COMMENT ON VIEW l4.iteration IS 'iterations as the streams report them done';
 COMMENT ON COLUMN l4.iteration.job_id IS 'the job';
@@ -258,14 +298,16 @@ COMMENT ON COLUMN l4.iteration.source IS 'file or stream of the node that report
 COMMENT ON COLUMN l4.iteration.epoch IS 'epoch: as printed, else counted up when the iterations start again';
 COMMENT ON COLUMN l4.iteration.iteration IS 'number of the iteration';
 COMMENT ON COLUMN l4.iteration.started IS 'time of the report less the duration, where it is known';
-COMMENT ON COLUMN l4.iteration.duration_ms IS 'as printed, else the time since the report before, shared by the iterations between';
+COMMENT ON COLUMN l4.iteration.duration_ms IS
+    'as printed, else the time since the report before, shared by the iterations between';
 COMMENT ON COLUMN l4.iteration.metrics IS 'other numbers of the report: loss, learning rate and others';
 
 CREATE VIEW l4._iteration AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.ended, u.duration_ms
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.iterations, m.open_iterations) AS u(epoch int, iteration int, ended timestamptz, duration_ms float8);
+CROSS JOIN LATERAL l4._unpack(m.iterations, m.open_iterations)
+    AS u(epoch int, iteration int, ended timestamptz, duration_ms float8);
 COMMENT ON VIEW l4._iteration IS 'l4.iteration with the time of the report';
 
 CREATE VIEW l4.stage_span AS
@@ -284,9 +326,11 @@ COMMENT ON COLUMN l4.stage_span.first_line_no IS 'first line';
 COMMENT ON COLUMN l4.stage_span.last_line_no IS 'last line';
 
 CREATE VIEW l4._node AS
-SELECT s.job_id, s.node, pg_catalog.min(s.rank) AS rank, pg_catalog.count(*)::int AS sources, pg_catalog.sum(s.lines OPERATOR(pg_catalog.+) s.tail_lines)::bigint AS lines,
+SELECT s.job_id, s.node, pg_catalog.min(s.rank) AS rank, pg_catalog.count(*)::int AS sources,
+    pg_catalog.sum(s.lines OPERATOR(pg_catalog.+) s.tail_lines)::bigint AS lines,
        pg_catalog.min(s.first_ts) AS first_ts, pg_catalog.max(s.last_ts) AS last_ts,
-       (pg_catalog.array_agg(l4._survivor(e.event_id, e.merged_into) ORDER BY s.last_ts DESC NULLS LAST, s.source))[1] AS last_event_id,
+       (pg_catalog.array_agg(l4._survivor(e.event_id, e.merged_into) ORDER BY s.last_ts DESC NULLS LAST, s.source))[1]
+           AS last_event_id,
        pg_catalog.max(s.last_iteration) AS last_iteration, pg_catalog.max(s.max_in_flight) AS max_in_flight,
        pg_catalog.sum(s.unparsed)::bigint AS unparsed
 FROM l4._stream s
@@ -296,15 +340,19 @@ COMMENT ON VIEW l4._node IS 'nodes that wrote lines';
 
 CREATE VIEW l4._slot_value AS
 SELECT s.job_id, s.node, u.event_id, u.slot, pg_catalog.min(u.mask) AS mask, u.value,
-       CASE WHEN NOT pg_catalog.bool_or(u.occurrences IS NULL) THEN pg_catalog.sum(u.occurrences)::bigint END AS occurrences,
+       CASE WHEN NOT pg_catalog.bool_or(u.occurrences IS NULL) THEN pg_catalog.sum(u.occurrences)::bigint END
+           AS occurrences,
        pg_catalog.min(u.first_ts) AS first_ts
 FROM l4._slot_context x
 CROSS JOIN l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id AND m.part OPERATOR(pg_catalog.=) 0
-CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots, x.words,
+CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
+    x.word_events, x.word_slots, x.words,
                                      NULL, NULL, false) AS u
 GROUP BY 1, 2, 3, 4, 6;
-COMMENT ON VIEW l4._slot_value IS 'values of the variable parts: the first 32 different ones a stream, event and slot, counted unless there were more';
+COMMENT ON VIEW l4._slot_value IS
+    'values of the variable parts: the first 32 different ones a stream, event and slot, counted unless there were '
+    'more';
 
 CREATE FUNCTION l4._slot_values(job_id text, event_ids int[], keys bigint[] DEFAULT NULL) RETURNS SETOF l4._slot_value
 LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
@@ -322,23 +370,28 @@ BEGIN
     FROM l4._slot_context(ids) AS x
     CROSS JOIN l4._stream AS s
     JOIN l4._summary AS m ON m.stream_id = s.stream_id AND m.part = 0
-    CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots, x.words,
+    CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
+        x.word_events, x.word_slots, x.words,
         ids, keys, false) AS u
     WHERE s.job_id = _slot_values.job_id
     GROUP BY s.node, u.event_id, u.slot, u.value;
 END;
 $$;
-COMMENT ON FUNCTION l4._slot_values(text, int[], bigint[]) IS 'l4._slot_value of some events of a job; with keys those that may name something, as l4._unpack_values() takes them';
+COMMENT ON FUNCTION l4._slot_values(text, int[], bigint[]) IS
+    'l4._slot_value of some events of a job; with keys those that may name something, as l4._unpack_values() takes '
+    'them';
 
 CREATE VIEW l4._first_values AS
 SELECT f.job_id, f.node, f.event_id, c.occurrences, f.slot_values, f.slot_masks
 FROM (SELECT v.job_id, v.node, v.event_id, pg_catalog.array_agg(v.value ORDER BY v.slot) AS slot_values,
              pg_catalog.array_agg(v.mask ORDER BY v.slot) AS slot_masks
-      FROM (SELECT DISTINCT ON (s.job_id, s.node, u.event_id, u.slot) s.job_id, s.node, u.event_id, u.slot, u.value, u.mask
+      FROM (SELECT DISTINCT ON (s.job_id, s.node, u.event_id, u.slot) s.job_id, s.node, u.event_id, u.slot, u.value,
+          u.mask
             FROM l4._slot_context x
             CROSS JOIN l4._stream s
             JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id AND m.part OPERATOR(pg_catalog.=) 0
-            CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots,
+            CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
+                x.word_events, x.word_slots,
                                                  x.words, NULL, NULL, true) AS u
             ORDER BY 1, 2, 3, 4, u.first_ts, s.source, u.first_line_no) v
       GROUP BY 1, 2, 3) f
@@ -347,15 +400,18 @@ JOIN l4.event_count c ON c.job_id OPERATOR(pg_catalog.=) f.job_id AND c.node OPE
 COMMENT ON VIEW l4._first_values IS 'variable parts of the first record of each event on each node, in order';
 
 CREATE VIEW l4._duration AS
-SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.block, pg_catalog.sum(u.n)::bigint AS n,
+SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.block,
+    pg_catalog.sum(u.n)::bigint AS n,
        pg_catalog.sum(u.sum_us)::float8 OPERATOR(pg_catalog./) 1000 AS sum_ms,
        pg_catalog.max(u.max_us)::float8 OPERATOR(pg_catalog./) 1000 AS max_ms
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.durations, m.open_durations) AS u(event_id int, slot int, block int, n bigint, sum_us bigint, max_us bigint)
+CROSS JOIN LATERAL l4._unpack(m.durations, m.open_durations)
+    AS u(event_id int, slot int, block int, n bigint, sum_us bigint, max_us bigint)
 JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
 GROUP BY 1, 2, 3, 4, 5;
-COMMENT ON VIEW l4._duration IS 'durations that lines print, summed per block of 10 iterations; block -1 is before the first iteration';
+COMMENT ON VIEW l4._duration IS
+    'durations that lines print, summed per block of 10 iterations; block -1 is before the first iteration';
 
 CREATE VIEW l4._activity AS
 SELECT s.job_id, s.node, u.bucket, pg_catalog.sum(u.lines)::bigint AS lines
@@ -369,8 +425,10 @@ CREATE VIEW l4._sequence AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.events, u.first_ts, u.last_ts, u.rank
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.sequences, m.open_sequences) AS u(rank int, epoch int, iteration int, events int[], first_ts timestamptz, last_ts timestamptz);
-COMMENT ON VIEW l4._sequence IS 'events of each iteration in order, at most 512; ids as they were when the lines were read';
+CROSS JOIN LATERAL l4._unpack(m.sequences, m.open_sequences)
+    AS u(rank int, epoch int, iteration int, events int[], first_ts timestamptz, last_ts timestamptz);
+COMMENT ON VIEW l4._sequence IS
+    'events of each iteration in order, at most 512; ids as they were when the lines were read';
 
 CREATE FUNCTION l4.event_parameters(job_id text, event_id int)
 RETURNS TABLE (slot int, mask text, value text, occurrences bigint, nodes text[])
@@ -380,17 +438,21 @@ BEGIN ATOMIC
            CASE WHEN NOT pg_catalog.bool_or(v.occurrences IS NULL) THEN pg_catalog.sum(v.occurrences)::bigint END,
            pg_catalog.array_agg(DISTINCT v.node ORDER BY v.node)
     FROM l4._slot_values(event_parameters.job_id, ARRAY(SELECT l4._survivor(t.event_id, t.merged_into) FROM l4._event t
-                                                        WHERE t.event_id OPERATOR(pg_catalog.=) event_parameters.event_id)) v
+        WHERE t.event_id OPERATOR(pg_catalog.=) event_parameters.event_id)) v
     GROUP BY v.slot, v.value
     ORDER BY 1, 4 DESC NULLS LAST, v.value;
 END;
-COMMENT ON FUNCTION l4.event_parameters(text, int) IS 'values of the variable parts of an event in a job, and the nodes that have them; occurrences is NULL where a node had more than 32 different values of a slot';
+COMMENT ON FUNCTION l4.event_parameters(text, int) IS
+    'values of the variable parts of an event in a job, and the nodes that have them; occurrences is NULL where a '
+    'node had more than 32 different values of a slot';
 
 CREATE FUNCTION l4._host_of(value text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN CASE WHEN pg_catalog.translate(value, ':/@[(', '') OPERATOR(pg_catalog.=) value THEN value	-- most values are bare: no expression runs
+-- most values are bare: no expression runs
+RETURN CASE WHEN pg_catalog.translate(value, ':/@[(', '') OPERATOR(pg_catalog.=) value THEN value
     ELSE pg_catalog.regexp_replace(pg_catalog.regexp_replace(value,
-    '^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@]*@)?(?:[[(]([^])]*)[])](?::[0-9]+)?|([^:/]+)(?::[0-9]+)?|([^/:]*:[^/:]*:[^/]*))(?:/.*)?$',
+    '^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@]*@)?(?:[[(]([^])]*)[])](?::[0-9]+)?|'
+    '([^:/]+)(?::[0-9]+)?|([^/:]*:[^/:]*:[^/]*))(?:/.*)?$',
     '\1\2\3', 'i'), '^::ffff:', '', 'i') END;
 COMMENT ON FUNCTION l4._host_of(text) IS 'host of an address: without scheme, brackets, port and path';
 
@@ -399,15 +461,18 @@ SELECT r.job_id, r.rank, COALESCE(pg_catalog.min(r.node) FILTER (WHERE NOT r.lis
 FROM (SELECT s.job_id, s.node, k.rank, false AS listed
       FROM l4._stream s
       CROSS JOIN LATERAL pg_catalog.unnest(ARRAY(
-          SELECT pg_catalog.generate_series(pg_catalog.lower(span.ranks), pg_catalog.upper(span.ranks) OPERATOR(pg_catalog.-) 1)
+          SELECT pg_catalog.generate_series(pg_catalog.lower(span.ranks), pg_catalog.upper(span.ranks)
+              OPERATOR(pg_catalog.-) 1)
           FROM pg_catalog.unnest(s.ranks) AS span(ranks))) AS k(rank)
       UNION ALL
       SELECT n.job_id, n.node, n.rank, true
       FROM l4.job_node n
       WHERE n.rank IS NOT NULL) r
 GROUP BY 1, 2
-HAVING COALESCE(NULLIF(pg_catalog.count(DISTINCT r.node) FILTER (WHERE NOT r.listed), 0), pg_catalog.count(DISTINCT r.node)) OPERATOR(pg_catalog.=) 1;
-COMMENT ON VIEW l4._rank_node IS 'the node of a rank, where it is one node: by the heads of lines, else by the inventory';
+HAVING COALESCE(NULLIF(pg_catalog.count(DISTINCT r.node) FILTER (WHERE NOT r.listed), 0),
+    pg_catalog.count(DISTINCT r.node)) OPERATOR(pg_catalog.=) 1;
+COMMENT ON VIEW l4._rank_node IS
+    'the node of a rank, where it is one node: by the heads of lines, else by the inventory';
 
 CREATE VIEW l4._node_name AS
 SELECT n.job_id, n.name, pg_catalog.min(n.node) AS node
@@ -419,37 +484,45 @@ HAVING pg_catalog.count(*) OPERATOR(pg_catalog.=) 1;
 COMMENT ON VIEW l4._node_name IS 'the node of a host name or address, where it is one node';
 
 CREATE VIEW l4._slot_kind AS
-SELECT DISTINCT ON (l4._survivor(e.event_id, e.merged_into), k.slot) l4._survivor(e.event_id, e.merged_into) AS event_id, k.slot, k.kind
+SELECT DISTINCT ON (l4._survivor(e.event_id, e.merged_into), k.slot) l4._survivor(e.event_id, e.merged_into)
+    AS event_id, k.slot, k.kind
 FROM l4._event_slot k JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) k.event_id
 WHERE k.kind IS NOT NULL
 ORDER BY 1, 2, k.event_id;
 COMMENT ON VIEW l4._slot_kind IS 'what the variable parts of the surviving events mean';
 
 CREATE VIEW l4._slot_key AS
-SELECT COALESCE(pg_catalog.array_agg((k.event_id::bigint OPERATOR(pg_catalog.<<) 32) OPERATOR(pg_catalog.|) k.slot::bigint), '{}') AS slots
+SELECT COALESCE(pg_catalog.array_agg((k.event_id::bigint OPERATOR(pg_catalog.<<) 32)
+    OPERATOR(pg_catalog.|) k.slot::bigint), '{}') AS slots
 FROM l4._slot_kind k;
 COMMENT ON VIEW l4._slot_key IS 'one row: the variable parts that mean something, as l4._unpack_values() takes them';
 
 CREATE VIEW l4.mention AS
 SELECT v.job_id, v.node, v.event_id, COALESCE(k.kind, 'host') AS kind, v.value,
-       CASE WHEN k.kind OPERATOR(pg_catalog.=) 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind OPERATOR(pg_catalog.=) ANY (ARRAY['host', 'address']) THEN n.node END AS named_node,
+       CASE WHEN k.kind OPERATOR(pg_catalog.=) 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind
+           OPERATOR(pg_catalog.=) ANY (ARRAY['host', 'address']) THEN n.node END AS named_node,
        v.occurrences, v.first_ts
 FROM (SELECT s.job_id, s.node, u.event_id, u.slot, u.value,
              l4._host_of(u.value) AS host,
-             CASE WHEN NOT pg_catalog.bool_or(u.occurrences IS NULL) THEN pg_catalog.sum(u.occurrences)::bigint END AS occurrences,
+             CASE WHEN NOT pg_catalog.bool_or(u.occurrences IS NULL) THEN pg_catalog.sum(u.occurrences)::bigint END
+                 AS occurrences,
              pg_catalog.min(u.first_ts) AS first_ts
       FROM l4._slot_context x
       CROSS JOIN l4._stream s
       JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id AND m.part OPERATOR(pg_catalog.=) 0
-      CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors, x.word_events, x.word_slots, x.words,
+      CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
+          x.word_events, x.word_slots, x.words,
                                            NULL, (SELECT k.slots FROM l4._slot_key k), false) AS u
       GROUP BY 1, 2, 3, 4, 5) v
 LEFT JOIN l4._slot_kind k ON k.event_id OPERATOR(pg_catalog.=) v.event_id AND k.slot OPERATOR(pg_catalog.=) v.slot
 LEFT JOIN l4._node_name n ON n.job_id OPERATOR(pg_catalog.=) v.job_id AND n.name OPERATOR(pg_catalog.=) v.host
 LEFT JOIN l4._rank_node r ON r.job_id OPERATOR(pg_catalog.=) v.job_id
-     AND r.rank OPERATOR(pg_catalog.=) CASE WHEN k.kind OPERATOR(pg_catalog.=) 'rank' AND v.value OPERATOR(pg_catalog.~) '^[0-9]{1,9}$' THEN v.value::int END
+     AND r.rank OPERATOR(pg_catalog.=) CASE WHEN k.kind OPERATOR(pg_catalog.=) 'rank' AND v.value
+         OPERATOR(pg_catalog.~) '^[0-9]{1,9}$' THEN v.value::int END
 WHERE k.kind IS NOT NULL OR n.node IS NOT NULL;
-COMMENT ON VIEW l4.mention IS 'who names whom: ranks, hosts, addresses, exit statuses, devices and lists of numbers in the variable parts of events';
+COMMENT ON VIEW l4.mention IS
+    'who names whom: ranks, hosts, addresses, exit statuses, devices and lists of numbers in the variable parts of '
+    'events';
 COMMENT ON COLUMN l4.mention.job_id IS 'the job';
 COMMENT ON COLUMN l4.mention.node IS 'the node that writes';
 COMMENT ON COLUMN l4.mention.event_id IS 'the event in which it writes';
@@ -459,24 +532,29 @@ COMMENT ON COLUMN l4.mention.named_node IS 'the node that is meant, where ranks,
 COMMENT ON COLUMN l4.mention.occurrences IS 'records; NULL = not counted, too many different values';
 COMMENT ON COLUMN l4.mention.first_ts IS 'time of the first record';
 
-CREATE FUNCTION l4._parse(parser l4.parser, ruleset jsonb, line text, OUT ts timestamptz, OUT level text, OUT rank int, OUT host text,
+CREATE FUNCTION l4._parse(parser l4.parser, ruleset jsonb, line text, OUT ts timestamptz, OUT level text, OUT rank int,
+    OUT host text,
                           OUT component text, OUT message text, OUT event_id int)
 LANGUAGE c STABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_ingest_parse';
 COMMENT ON FUNCTION l4._parse(l4.parser, jsonb, text) IS 'a line taken apart, and its event';
 
-CREATE FUNCTION l4.parse(line text, OUT ts timestamptz, OUT level text, OUT rank int, OUT host text, OUT component text, OUT message text,
+CREATE FUNCTION l4.parse(line text, OUT ts timestamptz, OUT level text, OUT rank int, OUT host text, OUT component text,
+    OUT message text,
                          OUT event_id int, OUT template text, OUT stage text, OUT iteration int)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 2000
 BEGIN ATOMIC
     SELECT p.ts, p.level, p.rank, p.host, p.component, p.message, p.event_id, e.template,
-           COALESCE(CASE WHEN e.event_id IS NULL THEN (SELECT s.stage FROM l4._stage_of(p.message) s) ELSE e.stage END, CASE i.kind WHEN 'done' THEN 'train' END),
+           COALESCE(CASE WHEN e.event_id IS NULL THEN (SELECT s.stage FROM l4._stage_of(p.message) s) ELSE e.stage END,
+               CASE i.kind WHEN 'done' THEN 'train' END),
            CASE WHEN i.iteration OPERATOR(pg_catalog.>) 2147483646 THEN 2147483646 ELSE i.iteration::int END
     FROM (SELECT l4._ruleset() AS ruleset OFFSET 0) r
     CROSS JOIN LATERAL l4._parse((SELECT m.parser FROM l4._model m), r.ruleset, parse.line) p
     CROSS JOIN LATERAL l4._iteration(r.ruleset, p.message) i
     LEFT JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) p.event_id;
 END;
-COMMENT ON FUNCTION l4.parse(text) IS 'a line as ingest would read it: head, message, event, the stage that it marks and the iteration that it names; learns nothing';
+COMMENT ON FUNCTION l4.parse(text) IS
+    'a line as ingest would read it: head, message, event, the stage that it marks and the iteration that it names; '
+    'learns nothing';
 
 CREATE VIEW l4.ingest_progress AS
 SELECT i.logs, i.job_id,
@@ -487,14 +565,16 @@ SELECT i.logs, i.job_id,
        i.pid, i.started_at, i.updated_at, i.lines AS lines_done, i.total AS lines_total,
        i.lines OPERATOR(pg_catalog./) NULLIF(d.seconds, 0) AS lines_per_second,
        CASE WHEN i.ended_at IS NULL THEN
-            pg_catalog.make_interval(secs => GREATEST(i.total OPERATOR(pg_catalog.-) i.lines, 0) OPERATOR(pg_catalog.*) d.seconds OPERATOR(pg_catalog./) NULLIF(i.lines, 0))
+            pg_catalog.make_interval(secs => GREATEST(i.total OPERATOR(pg_catalog.-) i.lines, 0)
+                OPERATOR(pg_catalog.*) d.seconds OPERATOR(pg_catalog./) NULLIF(i.lines, 0))
        END AS time_left
 FROM l4._ingest i
 CROSS JOIN LATERAL (SELECT EXTRACT(epoch FROM i.updated_at OPERATOR(pg_catalog.-) i.started_at)::float8) AS d(seconds);
 COMMENT ON VIEW l4.ingest_progress IS 'calls of l4.ingest(): the last one of each relation and job';
 COMMENT ON COLUMN l4.ingest_progress.logs IS 'the relation';
 COMMENT ON COLUMN l4.ingest_progress.job_id IS 'the job that the call was limited to; NULL = all';
-COMMENT ON COLUMN l4.ingest_progress.state IS 'running, done, or interrupted by an error, a cancel or a crash: the next call goes on';
+COMMENT ON COLUMN l4.ingest_progress.state IS
+    'running, done, or interrupted by an error, a cancel or a crash: the next call goes on';
 COMMENT ON COLUMN l4.ingest_progress.pid IS 'process of the session';
 COMMENT ON COLUMN l4.ingest_progress.started_at IS 'start of the call';
 COMMENT ON COLUMN l4.ingest_progress.updated_at IS 'end of its last batch';
@@ -520,9 +600,12 @@ BEGIN
     EXECUTE pg_catalog.format('CREATE TABLE %s ('
         'job_id pg_catalog.text NOT NULL, node pg_catalog.text NOT NULL, source pg_catalog.text NOT NULL DEFAULT %L, '
         'rank pg_catalog.int4, line_no pg_catalog.int8 NOT NULL GENERATED BY DEFAULT AS IDENTITY, '
-        'ts pg_catalog.timestamptz, line pg_catalog.text NOT NULL, PRIMARY KEY (job_id, node, source, line_no))', place, '');
+        'ts pg_catalog.timestamptz, line pg_catalog.text NOT NULL, PRIMARY KEY (job_id, node, source, line_no))', place,
+            '');
     EXECUTE pg_catalog.format('COMMENT ON TABLE %s IS %L', place, 'log lines for l4.ingest()');
     RETURN place::pg_catalog.regclass;
 END
 $$;
-COMMENT ON FUNCTION l4.create_log_table(text) IS 'makes a table for log lines with the key that l4.ingest() reads fastest; line_no counts up where it is not given';
+COMMENT ON FUNCTION l4.create_log_table(text) IS
+    'makes a table for log lines with the key that l4.ingest() reads fastest; line_no counts up where it is not '
+    'given';

@@ -1,26 +1,36 @@
--- What diagnosis reads of packed values directly: a thousand nodes report millions of iterations, and as rows they would take minutes.
+-- What diagnosis reads of packed values directly: a thousand nodes report millions of iterations, and as rows they
+-- would take minutes.
 
 CREATE FUNCTION l4._iterations_accum(internal, bytea, bytea, int, bigint, timestamptz) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_iterations_accum';
-COMMENT ON FUNCTION l4._iterations_accum(internal, bytea, bytea, int, bigint, timestamptz) IS 'transition of _iteration_table';
+COMMENT ON FUNCTION l4._iterations_accum(internal, bytea, bytea, int, bigint, timestamptz) IS
+    'transition of _iteration_table';
 CREATE FUNCTION l4._iterations_final(internal) RETURNS bytea[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iterations_final';
 COMMENT ON FUNCTION l4._iterations_final(internal) IS 'result of _iteration_table';
 CREATE AGGREGATE l4._iteration_table(packed bytea, open bytea, node int, clock bigint, since timestamptz) (
     SFUNC = l4._iterations_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._iterations_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4._iteration_table(bytea, bytea, int, bigint, timestamptz) IS 'packed iterations of numbered nodes, ordered by node, whose times are too late by that many microseconds, since a time, as two packed values: (epoch, iteration, nodes, done_ts, duration_ms: median) and (node, train_ts, progress_ts, iterations, last_iteration)';
+COMMENT ON AGGREGATE l4._iteration_table(bytea, bytea, int, bigint, timestamptz) IS
+    'packed iterations of numbered nodes, ordered by node, whose times are too late by that many microseconds, since '
+    'a time, as two packed values: (epoch, iteration, nodes, done_ts, duration_ms: median) and (node, train_ts, '
+    'progress_ts, iterations, last_iteration)';
 
 CREATE FUNCTION l4._late_accum(internal, bytea, bytea, int, int, float8, bigint, timestamptz) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_late_accum';
-COMMENT ON FUNCTION l4._late_accum(internal, bytea, bytea, int, int, float8, bigint, timestamptz) IS 'transition of _late_nodes';
+COMMENT ON FUNCTION l4._late_accum(internal, bytea, bytea, int, int, float8, bigint, timestamptz) IS
+    'transition of _late_nodes';
 CREATE FUNCTION l4._late_final(internal) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_late_final';
 COMMENT ON FUNCTION l4._late_final(internal) IS 'result of _late_nodes';
-CREATE AGGREGATE l4._late_nodes(packed bytea, open bytea, node int, place int, min_nodes float8, clock bigint, since timestamptz) (
+CREATE AGGREGATE l4._late_nodes(packed bytea, open bytea, node int, place int, min_nodes float8, clock bigint,
+    since timestamptz) (
     SFUNC = l4._late_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._late_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4._late_nodes(bytea, bytea, int, int, float8, bigint, timestamptz) IS 'packed (node, ms, before_ms, spread_ms): how much later than the median node a node reports iterations on average from that place on, less its median before; that median, and the median deviation from it; of iterations that so many nodes report';
+COMMENT ON AGGREGATE l4._late_nodes(bytea, bytea, int, int, float8, bigint, timestamptz) IS
+    'packed (node, ms, before_ms, spread_ms): how much later than the median node a node reports iterations on '
+    'average from that place on, less its median before; that median, and the median deviation from it; of '
+    'iterations that so many nodes report';
 
 CREATE FUNCTION l4._deviations_accum(internal, bytea, bytea, int, int[], int[]) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_deviations_accum';
@@ -31,27 +41,36 @@ COMMENT ON FUNCTION l4._deviations_final(internal) IS 'result of _deviations';
 CREATE AGGREGATE l4._deviations(packed bytea, open bytea, stream int, merged int[], survivors int[]) (
     SFUNC = l4._deviations_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._deviations_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4._deviations(bytea, bytea, int, int[], int[]) IS 'packed sequences, ordered by stream, of events some of which were merged into others since, to packed (stream, epoch, iteration, distance, sigma): the iterations whose mean DTW distance to the ten before exceeds that of the iterations before by three standard deviations';
+COMMENT ON AGGREGATE l4._deviations(bytea, bytea, int, int[], int[]) IS
+    'packed sequences, ordered by stream, of events some of which were merged into others since, to packed (stream, '
+    'epoch, iteration, distance, sigma): the iterations whose mean DTW distance to the ten before exceeds that of '
+    'the iterations before by three standard deviations';
 
 CREATE FUNCTION l4._duration_sums(packed bytea, open bytea, block int)
 RETURNS TABLE (event_id int, slot int, n_before bigint, us_before bigint, n_since bigint, us_since bigint)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 10 AS 'MODULE_PATHNAME', 'l4_duration_sums';
-COMMENT ON FUNCTION l4._duration_sums(bytea, bytea, int) IS 'packed durations summed before a block of iterations and since';
+COMMENT ON FUNCTION l4._duration_sums(bytea, bytea, int) IS
+    'packed durations summed before a block of iterations and since';
 
 CREATE FUNCTION l4._wrote_between(packed bytea, open bytea, from_ts timestamptz, to_ts timestamptz) RETURNS bool
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_wrote_between';
-COMMENT ON FUNCTION l4._wrote_between(bytea, bytea, timestamptz, timestamptz) IS 'has packed activity a second from a time on and before another one';
+COMMENT ON FUNCTION l4._wrote_between(bytea, bytea, timestamptz, timestamptz) IS
+    'has packed activity a second from a time on and before another one';
 
 CREATE FUNCTION l4._activity_accum(internal, bytea, bytea, int, timestamptz, timestamptz, float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 200 AS 'MODULE_PATHNAME', 'l4_activity_accum';
-COMMENT ON FUNCTION l4._activity_accum(internal, bytea, bytea, int, timestamptz, timestamptz, float8) IS 'transition of _activity_columns';
+COMMENT ON FUNCTION l4._activity_accum(internal, bytea, bytea, int, timestamptz, timestamptz, float8) IS
+    'transition of _activity_columns';
 CREATE FUNCTION l4._activity_final(internal) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_activity_final';
 COMMENT ON FUNCTION l4._activity_final(internal) IS 'result of _activity_columns';
-CREATE AGGREGATE l4._activity_columns(packed bytea, open bytea, line int, from_ts timestamptz, to_ts timestamptz, width float8) (
+CREATE AGGREGATE l4._activity_columns(packed bytea, open bytea, line int, from_ts timestamptz, to_ts timestamptz,
+    width float8) (
     SFUNC = l4._activity_accum, STYPE = internal, SSPACE = 200000, FINALFUNC = l4._activity_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4._activity_columns(bytea, bytea, int, timestamptz, timestamptz, float8) IS 'packed activity of streams that share lines of a picture, to packed (line, column, lines): columns are so many seconds wide, at most 1,023 from a second before from_ts on';
+COMMENT ON AGGREGATE l4._activity_columns(bytea, bytea, int, timestamptz, timestamptz, float8) IS
+    'packed activity of streams that share lines of a picture, to packed (line, column, lines): columns are so many '
+    'seconds wide, at most 1,023 from a second before from_ts on';
 
 CREATE FUNCTION l4._common_accum(internal, text) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_common_accum';
@@ -62,4 +81,6 @@ COMMENT ON FUNCTION l4._common_final(internal) IS 'result of _common_value';
 CREATE AGGREGATE l4._common_value(text) (
     SFUNC = l4._common_accum, STYPE = internal, SSPACE = 200, FINALFUNC = l4._common_final, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4._common_value(text) IS 'the most frequent of two or three different values, the first in order among equals; NULL for one value or more than three';
+COMMENT ON AGGREGATE l4._common_value(text) IS
+    'the most frequent of two or three different values, the first in order among equals; NULL for one value or more '
+    'than three';

@@ -26,7 +26,7 @@ l4_slot_records(int64 count)
 	return count < 0 ? -count : count;
 }
 
-/* A place that no variable part has: values are the numbers of events that have the words of some records, see ingest_sum.c */
+/* A place that no variable part has: values are the numbers of events that have the words of some records, see stream_counts.c */
 #define L4_SLOT_WORDS_OF	(-1)
 
 #define L4_MAX_VALUES		32	/* different values kept of a variable part */

@@ -1,6 +1,6 @@
 /*
  * ingest_dict.c
- *		The dictionary of a unit.
+ *		The dictionary of a scan result.
  */
 #include "postgres.h"
 

@@ -1,6 +1,6 @@
 /*
  * ingest_dict.h
- *		The dictionary of a unit: an entry for each shape of its part, made by
+ *		The dictionary of a scan result: an entry for each shape of its part, made by
  *		the first record that has it.
  */
 #ifndef L4_INGEST_DICT_H

@@ -1,9 +1,9 @@
 /*
  * ingest_learn.c
- *		The leader's part of learning: the shapes of all units that the parser
+ *		The leader's part of learning: the shapes of all scan results that the parser
  *		does not know, in their order.
  *
- * Units come in the order of their streams, shapes in the order of first
+ * Scan results come in the order of their streams, shapes in the order of first
  * appearance: so the ids do not depend on who scanned what. A shape counts
  * once here; occurrences are counted elsewhere.
  */
@@ -20,7 +20,7 @@
 #define CONTEXT_BYTES 48
 
 static void
-learn_part(L4Parser *parser, L4UnitPart *part, L4Shape *shape, StringInfo learnt, L4UnitPart *news)
+learn_part(L4Parser *parser, L4ResultPart *part, L4Shape *shape, StringInfo learnt, L4ResultPart *news)
 {
 	for (int i = 0; i < part->nlocals; i++)
 	{
@@ -48,23 +48,23 @@ learn_part(L4Parser *parser, L4UnitPart *part, L4Shape *shape, StringInfo learnt
 }
 
 void
-l4_learn_units(L4Parser *parser, L4Unit **units, int n, StringInfo learnt, L4UnitPart *news)
+l4_learn_results(L4Parser *parser, L4ScanResult **results, int n, StringInfo learnt, L4ResultPart *news)
 {
 	L4Shape		shape;
 
 	l4_shape_init(&shape, CurrentMemoryContext);
 	for (int i = 0; i < n; i++)
 	{
-		if (units[i] == NULL)
+		if (results[i] == NULL)
 			continue;
-		learn_part(parser, &units[i]->settled, &shape, learnt, news);
-		learn_part(parser, &units[i]->open, &shape, learnt, news);
+		learn_part(parser, &results[i]->settled, &shape, learnt, news);
+		learn_part(parser, &results[i]->open, &shape, learnt, news);
 	}
 }
 
 /* The shapes that made the events above an id. */
 const L4Local **
-l4_learn_first(const L4UnitPart *news, int32 above, int32 nevents)
+l4_learn_first(const L4ResultPart *news, int32 above, int32 nevents)
 {
 	const L4Local **first = (const L4Local **)
 		MemoryContextAllocExtended(CurrentMemoryContext, sizeof(L4Local *) * Max(nevents - above, 1),

@@ -1,6 +1,6 @@
 /*
  * ingest_pack.c
- *		From a unit to packed rows: lines into chunks, records into counts,
+ *		From a scan result to packed rows: lines into chunks, records into counts,
  *		stages, sequences and activity.
  */
 #include "postgres.h"
@@ -12,12 +12,12 @@
 #include "utils/timestamp.h"
 
 #include "chunk/sections.h"
-#include "ingest/ingest_carry.h"
+#include "ingest/pack_state.h"
 #include "ingest/ingest_pack.h"
-#include "ingest/ingest_sum.h"
+#include "ingest/stream_counts.h"
 #include "l4_compat.h"
 
-/* What is known of a record of the unit, by its number. */
+/* What is known of a record of the scan result, by its number. */
 typedef struct RecInfo
 {
 	int32		event_id;
@@ -29,8 +29,8 @@ typedef struct Packer
 	L4PackInput *in;
 	L4Packed   *out;
 	MemoryContext cxt;
-	L4PackCarry *carry;
-	L4Sums	   *sums;
+	L4PackState *state;
+	L4StreamCounts	   *counts;
 	/* packs that are written; reset for the open part */
 	L4Pack	   *durations;
 	L4Pack	   *iterations;
@@ -90,7 +90,7 @@ put_optional(L4Pack *pack, int col, int32 value)
 static void
 open_sections(Packer *p, const L4Sections *before)
 {
-	p->sums = l4_sums_create(before->events, before->slots, p->cxt);
+	p->counts = l4_stream_counts_create(before->events, before->slots, p->cxt);
 	p->durations = open_pack(before->durations, p->cxt, "iiiiii");
 	p->iterations = open_pack(before->iterations, p->cxt, "iiif");
 	p->stages = open_pack(before->stages, p->cxt, "siiii");
@@ -116,7 +116,7 @@ reopen_span(Packer *p)
 
 	if (row < 0)
 		return;
-	p->span_stage = l4_carry_stage(p->carry, cols[0].entry[cols[0].ints[row]], cols[0].entry_len[cols[0].ints[row]]);
+	p->span_stage = l4_pack_state_stage(p->state, cols[0].entry[cols[0].ints[row]], cols[0].entry_len[cols[0].ints[row]]);
 	p->span_first = l4_pack_is_null(p->stages, 1, row) ? L4_NO_TS : cols[1].ints[row];
 	p->span_last = l4_pack_is_null(p->stages, 2, row) ? L4_NO_TS : cols[2].ints[row];
 	p->span_first_line = cols[3].ints[row];
@@ -133,7 +133,7 @@ end_span(Packer *p)
 
 	if (p->span_stage < 0 || p->stages->nrows >= L4_MAX_SPANS)
 		return;
-	name = p->carry->stage_names[p->span_stage];
+	name = p->state->stage_names[p->span_stage];
 	l4_pack_text(p->stages, 0, name, strlen(name));
 	l4_pack_ts(p->stages, 1, p->span_first);
 	l4_pack_ts(p->stages, 2, p->span_last);
@@ -142,7 +142,7 @@ end_span(Packer *p)
 }
 
 static void
-add_to_span(Packer *p, const L4UnitLine *line, int stage)
+add_to_span(Packer *p, const L4ResultLine *line, int stage)
 {
 	if (stage != p->span_stage)
 	{
@@ -212,7 +212,7 @@ start_chunk(Packer *p, bytea *before)
 }
 
 static void
-add_line(Packer *p, const L4UnitLine *line, const L4UnitRec *rec, const RecInfo *info)
+add_line(Packer *p, const L4ResultLine *line, const L4ResultRecord *rec, const RecInfo *info)
 {
 	L4Pack	   *chunk;
 	L4Packed   *out = p->out;
@@ -236,7 +236,7 @@ add_line(Packer *p, const L4UnitLine *line, const L4UnitRec *rec, const RecInfo 
 	{
 		L4PackCol  *col = &chunk->cols[CH_STAGE];
 
-		l4_pack_text(chunk, CH_STAGE, p->carry->stage_names[info->stage], strlen(p->carry->stage_names[info->stage]));
+		l4_pack_text(chunk, CH_STAGE, p->state->stage_names[info->stage], strlen(p->state->stage_names[info->stage]));
 		p->chunk_stage = info->stage;
 		p->chunk_stage_entry = (int) col->ints[col->nvalues - 1];
 	}
@@ -249,17 +249,17 @@ add_line(Packer *p, const L4UnitLine *line, const L4UnitRec *rec, const RecInfo 
 }
 
 static void
-add_lines(Packer *p, const L4UnitPart *part, const RecInfo *info)
+add_lines(Packer *p, const L4ResultPart *part, const RecInfo *info)
 {
 	for (int i = 0; i < part->nlines; i++)
 	{
-		const L4UnitLine *line = &part->lines[i];
-		const L4UnitRec *rec = &part->recs[line->rec];
+		const L4ResultLine *line = &part->lines[i];
+		const L4ResultRecord *rec = &part->recs[line->rec];
 
 		if ((i & 0xfff) == 0)
 			CHECK_FOR_INTERRUPTS();
 		add_line(p, line, rec, &info[line->rec]);
-		if (!p->in->late && (rec->context == p->carry->span_rank || rec->context == L4_NO_INT))
+		if (!p->in->late && (rec->context == p->state->span_rank || rec->context == L4_NO_INT))
 			add_to_span(p, line, info[line->rec].stage);
 		if (line->ts != L4_NO_TS)
 		{
@@ -292,7 +292,7 @@ end_sequence(Packer *p, L4PackRank *rank)
 
 /* An iteration that is named after it has ended (evaluation, checkpoint) goes on with the one that is open. */
 static void
-add_to_sequence(Packer *p, L4PackRank *rank, const L4UnitRec *rec, int32 event_id)
+add_to_sequence(Packer *p, L4PackRank *rank, const L4ResultRecord *rec, int32 event_id)
 {
 	if (rec->iteration == L4_NO_INT)
 		return;
@@ -307,7 +307,7 @@ add_to_sequence(Packer *p, L4PackRank *rank, const L4UnitRec *rec, int32 event_i
 	rank->last_ts = rec->ts;
 	if (rank->nevents < L4_MAX_SEQUENCE)
 	{
-		l4_carry_room(p->carry, rank);
+		l4_pack_state_room(p->state, rank);
 		rank->events[rank->nevents++] = event_id;
 	}
 }
@@ -338,8 +338,8 @@ place_in_stages(Packer *p, L4PackRank *rank, const L4StageMark *mark)
 
 	if (mark != NULL)
 	{
-		stage = p->carry->stage_of_name[mark->stage];
-		rank->stage = mark->then >= 0 ? p->carry->stage_of_name[mark->then] : stage;
+		stage = p->state->stage_of_name[mark->stage];
+		rank->stage = mark->then >= 0 ? p->state->stage_of_name[mark->then] : stage;
 	}
 	return stage;
 }
@@ -350,23 +350,23 @@ follow_first_rank(Packer *p, int32 context)
 {
 	int			stage;
 
-	if (p->carry->span_rank != L4_NO_INT || context == L4_NO_INT)
+	if (p->state->span_rank != L4_NO_INT || context == L4_NO_INT)
 		return;
-	stage = l4_carry_pack_rank(p->carry, L4_NO_INT)->stage;
-	l4_carry_pack_rank(p->carry, context)->stage = stage;
-	p->carry->span_rank = context;
+	stage = l4_pack_state_rank(p->state, L4_NO_INT)->stage;
+	l4_pack_state_rank(p->state, context)->stage = stage;
+	p->state->span_rank = context;
 }
 
-/* Records that may be the first ones of their events: before those of the unit are counted. */
+/* Records that may be the first ones of their events: before those of the scan result are counted. */
 static void
-add_examples(Packer *p, const L4UnitPart *part)
+add_examples(Packer *p, const L4ResultPart *part)
 {
 	for (int i = 0; i < part->nlocals; i++)
 	{
 		const L4Local *local = part->locals[i];
 		L4Example  *example;
 
-		if (!l4_sums_may_be_first(p->sums, local->event_id, local->ts, local->line_no))
+		if (!l4_stream_counts_may_be_first(p->counts, local->event_id, local->ts, local->line_no))
 			continue;
 		example = &p->out->examples[p->out->nexamples++];
 		example->event_id = local->event_id;
@@ -378,7 +378,7 @@ add_examples(Packer *p, const L4UnitPart *part)
 }
 
 static void
-add_records(Packer *p, const L4UnitPart *part, RecInfo *info)
+add_records(Packer *p, const L4ResultPart *part, RecInfo *info)
 {
 	const L4StageMark **marks = (const L4StageMark **) palloc(sizeof(void *) * Max(part->nlocals, 1));
 
@@ -386,17 +386,17 @@ add_records(Packer *p, const L4UnitPart *part, RecInfo *info)
 		marks[i] = stage_mark(p->in->stages, part->locals[i]->event_id);
 	for (int i = 0; i < part->nrecs; i++)
 	{
-		const L4UnitRec *rec = &part->recs[i];
+		const L4ResultRecord *rec = &part->recs[i];
 		L4PackRank *rank;
 		const L4Local *local;
 
 		if ((i & 0xfff) == 0)
 			CHECK_FOR_INTERRUPTS();
 		follow_first_rank(p, rec->context);
-		rank = l4_carry_pack_rank(p->carry, rec->context);
+		rank = l4_pack_state_rank(p->state, rec->context);
 		if (rec->local < 0)
 		{
-			const L4Joinable *record = l4_carry_joinable(p->carry, rec->line_no);
+			const L4Joinable *record = l4_pack_state_joinable(p->state, rec->line_no);
 
 			if (record == NULL)
 				l4_bytes_corrupted("joinable records");
@@ -411,7 +411,7 @@ add_records(Packer *p, const L4UnitPart *part, RecInfo *info)
 		local = part->locals[rec->local];
 		info[i].event_id = local->event_id;
 		info[i].stage = p->in->late ? -1 : place_in_stages(p, rank, marks[rec->local]);
-		l4_sums_add_record(p->sums, local->event_id, rec);
+		l4_stream_counts_add_record(p->counts, local->event_id, rec);
 		if (!p->in->late && !local->is_stack)
 			add_to_sequence(p, rank, rec, local->event_id);
 		p->out->last_event_id = local->event_id;
@@ -420,14 +420,14 @@ add_records(Packer *p, const L4UnitPart *part, RecInfo *info)
 }
 
 static void
-add_values(Packer *p, const L4UnitPart *part)
+add_values(Packer *p, const L4ResultPart *part)
 {
 	for (int i = 0; i < part->nlocals; i++)
 	{
 		const L4Local *local = part->locals[i];
 
 		CHECK_FOR_INTERRUPTS();
-		l4_sums_add_shape(p->sums, local);
+		l4_stream_counts_add_shape(p->counts, local);
 		for (int k = 0; k < local->nparams; k++)
 		{
 			const L4Param *param = &local->params[k];
@@ -476,7 +476,7 @@ add_metric_columns(L4Pack *pack, const L4IterEntry *iter)
 }
 
 static void
-add_iterations(Packer *p, const L4UnitPart *part)
+add_iterations(Packer *p, const L4ResultPart *part)
 {
 	L4Pack	   *pack = p->iterations;
 	int			metric_of[L4_PACK_MAX_COLS];
@@ -509,7 +509,7 @@ add_iterations(Packer *p, const L4UnitPart *part)
 
 /* The record of the settled part that begins at a line. Those that were begun in it are in front, in order. */
 static int
-find_record(const L4UnitPart *part, int nbegun, int64 line_no)
+find_record(const L4ResultPart *part, int nbegun, int64 line_no)
 {
 	int			low = 0;
 	int			high = nbegun;
@@ -528,9 +528,9 @@ find_record(const L4UnitPart *part, int nbegun, int64 line_no)
 
 /* The records that later lines may join: some of those that were joinable before, some of the settled part. */
 static void
-keep_joinable(Packer *p, const L4UnitPart *part, const RecInfo *info)
+keep_joinable(Packer *p, const L4ResultPart *part, const RecInfo *info)
 {
-	const L4UnitHead *head = &p->in->unit->head;
+	const L4ResultHead *head = &p->in->scanned->head;
 	L4Joinable *kept = MemoryContextAlloc(p->cxt, sizeof(L4Joinable) * Max(head->njoinable, 1));
 	int			nbegun = part->nrecs;
 
@@ -538,7 +538,7 @@ keep_joinable(Packer *p, const L4UnitPart *part, const RecInfo *info)
 		nbegun--;
 	for (int i = 0; i < head->njoinable; i++)
 	{
-		const L4Joinable *before = l4_carry_joinable(p->carry, head->joinable[i]);
+		const L4Joinable *before = l4_pack_state_joinable(p->state, head->joinable[i]);
 		int			r = before != NULL ? -1 : find_record(part, nbegun, head->joinable[i]);
 
 		if (before == NULL && r < 0)
@@ -549,17 +549,17 @@ keep_joinable(Packer *p, const L4UnitPart *part, const RecInfo *info)
 			kept[i] = (L4Joinable) {.line_no = part->recs[r].line_no, .event_id = info[r].event_id, .stage = info[r].stage,
 			.rank = part->recs[r].rank, .context = part->recs[r].context, .epoch = part->recs[r].epoch, .iteration = part->recs[r].iteration};
 	}
-	p->carry->joinable = kept;
-	p->carry->njoinable = head->njoinable;
+	p->state->joinable = kept;
+	p->state->njoinable = head->njoinable;
 }
 
 static void
-add_part(Packer *p, L4UnitPart *part, bool settled)
+add_part(Packer *p, L4ResultPart *part, bool settled)
 {
 	RecInfo    *info = (RecInfo *) palloc(sizeof(RecInfo) * Max(part->nrecs, 1));
 
-	if (p->carry->span_rank == L4_RANK_UNKNOWN && part->nrecs > 0)
-		p->carry->span_rank = part->recs[0].context;
+	if (p->state->span_rank == L4_RANK_UNKNOWN && part->nrecs > 0)
+		p->state->span_rank = part->recs[0].context;
 	add_examples(p, part);
 	add_records(p, part, info);
 	add_lines(p, part, info);
@@ -574,8 +574,8 @@ static void
 close_sections(Packer *p, L4Sections *sections)
 {
 	end_span(p);
-	sections->events = l4_sums_events(p->sums);
-	sections->slots = l4_sums_slots(p->sums);
+	sections->events = l4_stream_counts_events(p->counts);
+	sections->slots = l4_stream_counts_slots(p->counts);
 	sections->durations = encode_or_null(p->durations);
 	sections->iterations = encode_or_null(p->iterations);
 	sections->stages = encode_or_null(p->stages);
@@ -585,7 +585,7 @@ close_sections(Packer *p, L4Sections *sections)
 
 /* What is open now is shown apart, and made again when more lines come. */
 static void
-pack_open(Packer *p, L4UnitPart *part)
+pack_open(Packer *p, L4ResultPart *part)
 {
 	static const L4Sections none;
 	L4Packed   *out = p->out;
@@ -601,8 +601,8 @@ pack_open(Packer *p, L4UnitPart *part)
 		out->nchunks = nchunks;
 	}
 	if (!p->in->late)
-		for (int i = 0; i < p->carry->nranks; i++)
-			end_sequence(p, &p->carry->ranks[i]);
+		for (int i = 0; i < p->state->nranks; i++)
+			end_sequence(p, &p->state->ranks[i]);
 	if (part->nlines > 0)
 		close_sections(p, &out->open);
 	else
@@ -610,11 +610,11 @@ pack_open(Packer *p, L4UnitPart *part)
 }
 
 L4Packed *
-l4_pack_unit(L4PackInput *input, MemoryContext cxt)
+l4_pack_result(L4PackInput *input, MemoryContext cxt)
 {
 	Packer		p;
 	L4Packed   *out = MemoryContextAllocZero(cxt, sizeof(L4Packed));
-	L4Unit	   *unit = input->unit;
+	L4ScanResult	   *scanned = input->scanned;
 
 	memset(&p, 0, sizeof(p));
 	p.in = input;
@@ -622,19 +622,19 @@ l4_pack_unit(L4PackInput *input, MemoryContext cxt)
 	p.cxt = cxt;
 	out->first_ts = out->last_ts = L4_NO_TS;
 	out->examples = MemoryContextAllocHuge(cxt, sizeof(L4Example) *
-										   Max(unit->settled.nlocals + unit->open.nlocals, 1));
-	p.carry = l4_pack_carry_read(input->late ? NULL : input->carry, input->stages, cxt);
+										   Max(scanned->settled.nlocals + scanned->open.nlocals, 1));
+	p.state = l4_pack_state_read(input->late ? NULL : input->pack_state, input->stages, cxt);
 
 	open_sections(&p, &input->before);
 	if (!input->late)
 		reopen_span(&p);
 	if (input->chunk != NULL)
 		start_chunk(&p, input->chunk);
-	add_part(&p, &unit->settled, true);
+	add_part(&p, &scanned->settled, true);
 	end_chunk(&p);
 	close_sections(&p, &out->settled);
-	out->carry = l4_pack_carry_write(p.carry, cxt);
+	out->pack_state = l4_pack_state_write(p.state, cxt);
 
-	pack_open(&p, &unit->open);
+	pack_open(&p, &scanned->open);
 	return out;
 }

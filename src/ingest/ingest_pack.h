@@ -1,12 +1,12 @@
 /*
  * ingest_pack.h
- *		From units to packed rows: what the leader does with each unit.
+ *		From scan results to packed rows: what the leader does with each scan result.
  */
 #ifndef L4_INGEST_PACK_H
 #define L4_INGEST_PACK_H
 
 #include "chunk/chunk.h"
-#include "ingest/ingest_unit.h"
+#include "ingest/scan_result.h"
 
 #define L4_CHUNK_LINES		16384
 #define L4_MAX_SEQUENCE		512 /* events kept of an iteration */
@@ -67,7 +67,7 @@ typedef struct L4Example
 	int			len;
 } L4Example;
 
-/* What becomes of a unit. */
+/* What becomes of a scan result. */
 typedef struct L4Packed
 {
 	int			nchunks;		/* the first replaces the one that was given, if any */
@@ -75,7 +75,7 @@ typedef struct L4Packed
 	L4Chunk    *open_chunk;		/* NULL none */
 	L4Sections	settled;
 	L4Sections	open;
-	bytea	   *carry;
+	bytea	   *pack_state;
 	int			nexamples;
 	L4Example  *examples;
 	TimestampTz first_ts;
@@ -86,14 +86,14 @@ typedef struct L4Packed
 /* In: what is stored of the stream so far; NULL where there is nothing. */
 typedef struct L4PackInput
 {
-	L4Unit	   *unit;
+	L4ScanResult	   *scanned;
 	L4Stages   *stages;
 	L4Sections	before;
 	bytea	   *chunk;			/* the last one, when it has room */
-	bytea	   *carry;
+	bytea	   *pack_state;
 	bool		late;			/* lines that fill a gap: no context */
 } L4PackInput;
 
-extern L4Packed *l4_pack_unit(L4PackInput *input, MemoryContext cxt);
+extern L4Packed *l4_pack_result(L4PackInput *input, MemoryContext cxt);
 
 #endif							/* L4_INGEST_PACK_H */

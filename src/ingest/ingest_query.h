@@ -7,7 +7,7 @@
 
 #include "executor/spi.h"
 
-#include "ingest/ingest_unit.h"
+#include "ingest/scan_result.h"
 
 #define L4_QUERY_MAX_ARGS	32
 

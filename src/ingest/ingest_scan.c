@@ -16,7 +16,7 @@
 #include "base/grow.h"
 #include "chunk/chunk.h"
 #include "ingest/ingest_dict.h"
-#include "ingest/ingest_iter.h"
+#include "ingest/scan_state.h"
 #include "ingest/ingest_scan.h"
 #include "l4_compat.h"
 #include "lines/lineformat.h"
@@ -47,11 +47,11 @@ struct L4Scan
 	MemoryContext piece_cxt;	/* of all else */
 	L4LineReader *lines;
 	L4RecordReader *records;
-	L4ScanCarry *carry;
+	L4ScanState *state;
 	L4Shape		shape;
-	L4UnitPart	settled;
-	L4UnitPart	open;
-	L4UnitPart *part;			/* the one that is filled */
+	L4ResultPart	settled;
+	L4ResultPart	open;
+	L4ResultPart *part;			/* the one that is filled */
 	L4Dict		dict;			/* of that part */
 	int64		last_line_no;	/* soft end of the piece */
 	bool		settle_all;		/* nothing follows: what is open is settled too */
@@ -65,7 +65,7 @@ struct L4Scan
 	int			nstarts;
 	int			starts_size;
 	int64		first_record;
-	/* records that began in an earlier unit and got lines in this one */
+	/* records that began in an earlier piece and got lines in this one */
 	RecordStart *inherited;
 	int			ninherited;
 	int			inherited_size;
@@ -97,9 +97,9 @@ l4_scan_create(L4ScanShared *shared, MemoryContext cxt)
 
 /* Forget what a part holds, but for the room of its arrays. */
 static void
-empty_part(L4UnitPart *part)
+empty_part(L4ResultPart *part)
 {
-	L4UnitPart	kept = *part;
+	L4ResultPart	kept = *part;
 
 	memset(part, 0, sizeof(*part));
 	part->lines = kept.lines;
@@ -112,9 +112,9 @@ empty_part(L4UnitPart *part)
 	part->iters_size = kept.iters_size;
 }
 
-/* The next piece: of a node's stream that goes on with carry, up to a line, or beyond it to complete records. */
+/* The next piece: of a node's stream that goes on from a state, up to a line, or beyond it to complete records. */
 void
-l4_scan_begin(L4Scan *scan, const char *node, const char *carry, int carry_len, int64 last_line_no, bool settle_all)
+l4_scan_begin(L4Scan *scan, const char *node, const char *scan_state, int state_len, int64 last_line_no, bool settle_all)
 {
 	MemoryContext old;
 
@@ -135,23 +135,23 @@ l4_scan_begin(L4Scan *scan, const char *node, const char *carry, int carry_len, 
 	old = MemoryContextSwitchTo(scan->piece_cxt);
 	scan->lines = l4_line_reader_create(scan->shared->rules, scan->piece_cxt);
 	scan->records = l4_record_reader_create(scan->piece_cxt);
-	scan->carry = palloc(sizeof(L4ScanCarry));
-	l4_carry_read(scan->carry, carry, carry_len);
-	scan->carry->head.name = pstrdup(node);
-	scan->carry->head.name_len = strlen(node);
-	l4_line_reader_prefixes(scan->lines, &scan->carry->head);
+	scan->state = palloc(sizeof(L4ScanState));
+	l4_scan_state_read(scan->state, scan_state, state_len);
+	scan->state->head.name = pstrdup(node);
+	scan->state->head.name_len = strlen(node);
+	l4_line_reader_prefixes(scan->lines, &scan->state->head);
 	initStringInfo(&scan->state_before);
-	if (scan->carry->record_state.len > 0)
-		l4_record_load(scan->records, &scan->carry->record_state);
+	if (scan->state->record_state.len > 0)
+		l4_record_load(scan->records, &scan->state->record_state);
 	scan->first_record = l4_record_count(scan->records) + 1;
 	l4_dict_begin(&scan->dict, scan->shared, scan->piece_cxt);
 	MemoryContextSwitchTo(old);
 }
 
 static void
-keep_iteration(L4Scan *scan, const L4Iteration *found, const L4UnitRec *rec, TimestampTz ts, double duration_ms)
+keep_iteration(L4Scan *scan, const L4Iteration *found, const L4ResultRecord *rec, TimestampTz ts, double duration_ms)
 {
-	L4UnitPart *part = scan->part;
+	L4ResultPart *part = scan->part;
 	L4IterEntry *entry;
 
 	L4_GROW(part->iters, part->niters, part->iters_size, scan->cxt);
@@ -167,11 +167,11 @@ keep_iteration(L4Scan *scan, const L4Iteration *found, const L4UnitRec *rec, Tim
 
 /* The iteration of a record, by the rules where its shape is read by one, else the one in flight. */
 static void
-place_in_iterations(L4Scan *scan, L4Local *local, const RecordStart *start, const char *msg, int len, L4UnitRec *rec)
+place_in_iterations(L4Scan *scan, L4Local *local, const RecordStart *start, const char *msg, int len, L4ResultRecord *rec)
 {
 	const L4Iteration *bar = start != NULL ? start->bar : NULL;
 	TimestampTz own_ts = start != NULL ? start->own_ts : L4_NO_TS;
-	L4RankState *state = l4_carry_rank(scan->carry, rec->context);
+	L4RankState *state = l4_scan_state_rank(scan->state, rec->context);
 	L4Iteration found;
 	double		duration_ms;
 	bool		reports = local->map != NULL &&
@@ -179,14 +179,14 @@ place_in_iterations(L4Scan *scan, L4Local *local, const RecordStart *start, cons
 
 	if (bar != NULL && reports && found.iter == L4_ITER_NEXT)
 		l4_iter_number(&found, bar);
-	else if (bar != NULL && l4_carry_iteration(scan->carry, state, bar, rec->ts, own_ts, rec, &duration_ms))
+	else if (bar != NULL && l4_scan_state_iteration(scan->state, state, bar, rec->ts, own_ts, rec, &duration_ms))
 		keep_iteration(scan, bar, rec, state->done_ts, duration_ms);
 	rec->epoch = state->epoch;
 	rec->iteration = state->current;
 	if (!reports)
 		return;
 	local->iteration_rule = found.rule_id;
-	if (l4_carry_iteration(scan->carry, state, &found, rec->ts, own_ts, rec, &duration_ms))
+	if (l4_scan_state_iteration(scan->state, state, &found, rec->ts, own_ts, rec, &duration_ms))
 		keep_iteration(scan, &found, rec, state->done_ts, duration_ms);
 }
 
@@ -194,9 +194,9 @@ place_in_iterations(L4Scan *scan, L4Local *local, const RecordStart *start, cons
 static void
 count_record(L4Scan *scan, const L4Record *record)
 {
-	L4UnitPart *part = scan->part;
+	L4ResultPart *part = scan->part;
 	RecordStart *start = NULL;
-	L4UnitRec  *rec;
+	L4ResultRecord  *rec;
 	L4Local    *local;
 	const char *msg = record->msg;
 	int			len = l4_clip(record->msg, record->msg_len, L4_MAX_SCAN_MSG);
@@ -209,9 +209,9 @@ count_record(L4Scan *scan, const L4Record *record)
 	rec->line_no = record->line_no;
 	rec->rank = record->rank >= 0 ? record->rank : start != NULL ? start->rank : L4_NO_INT;
 	if (rec->rank != L4_NO_INT)
-		scan->carry->last_rank = rec->rank;
-	rec->context = scan->carry->last_rank;
-	rec->ts = start != NULL ? start->ts : record->has_ts ? record->ts : scan->carry->last_ts;
+		scan->state->last_rank = rec->rank;
+	rec->context = scan->state->last_rank;
+	rec->ts = start != NULL ? start->ts : record->has_ts ? record->ts : scan->state->last_ts;
 	l4_parser_scan(scan->shared->parser, msg, len, &scan->shape);
 	local = l4_dict_entry(&scan->dict, record, msg, len, &scan->shape, rec->ts, &isnew);
 	if (isnew)
@@ -298,7 +298,7 @@ start_record(RecordStart *start, const L4RecordPlace *place, TimestampTz ts, int
 	*start = (RecordStart) {.line_no = place->record_line_no, .ts = ts, .own_ts = L4_NO_TS, .rank = rank, .rec = -1, .open_rec = -1};
 }
 
-/* Number under which a line finds the start of its record again: negative for one of an earlier unit. */
+/* Number under which a line finds the start of its record again: negative for one of an earlier piece. */
 static int64
 record_number(L4Scan *scan, const L4RecordPlace *place, TimestampTz ts, int32 rank)
 {
@@ -328,9 +328,9 @@ record_number(L4Scan *scan, const L4RecordPlace *place, TimestampTz ts, int32 ra
 static void
 keep_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const L4RecordPlace *place)
 {
-	L4UnitPart *part = &scan->settled;
+	L4ResultPart *part = &scan->settled;
 	int			size = part->lines_size;
-	L4UnitLine *line;
+	L4ResultLine *line;
 
 	L4_GROW(part->lines, part->nlines, part->lines_size, scan->cxt);
 	if (size != part->lines_size)
@@ -393,11 +393,11 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 	CHECK_FOR_INTERRUPTS();
 	if (scan->any && line_no < scan->previous)
 		elog(ERROR, "lines are not in order");
-	if (scan->dict.memory > L4_UNIT_MEMORY && scan->open_from == 0)
+	if (scan->dict.memory > L4_RESULT_MEMORY && scan->open_from == 0)
 		scan->full = true;
 	if (scan->full || (line_no > scan->last_line_no &&
 					   (scan->open_from == 0 ||
-						line_no > scan->last_line_no + L4_UNIT_OVERRUN)))
+						line_no > scan->last_line_no + L4_RESULT_OVERRUN)))
 	{
 		scan->end_line_no = line_no;
 		return false;
@@ -410,15 +410,15 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 		l4_line_reader_reference(scan->lines, ts);
 	if (scan->open_from == 0)
 	{
-		if (scan->carry->head.learning)
-			scan->head_before = scan->carry->head;
+		if (scan->state->head.learning)
+			scan->head_before = scan->state->head;
 		else
 			scan->head_before.learning = false;
 	}
 	l4_line_peel(scan->lines, line, len, &peeled);
 	if (ts == L4_NO_TS)
-		ts = peeled.has_ts && l4_plausible_ts(peeled.ts) ? peeled.ts : scan->carry->last_ts;
-	scan->carry->last_ts = ts;
+		ts = peeled.has_ts && l4_plausible_ts(peeled.ts) ? peeled.ts : scan->state->last_ts;
+	scan->state->last_ts = ts;
 	l4_record_feed(scan->records, line_no, peeled.text, peeled.text_len, &peeled, &place);
 	keep_line(scan, line_no, ts, rank, &place);
 	if (place.first)
@@ -435,11 +435,11 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 }
 
 /*
- * Number, in part, of the record of a line. A record that is counted in an earlier unit gets an entry here; so does one that is settled,
+ * Number, in part, of the record of a line. A record that is counted in an earlier piece gets an entry here; so does one that is settled,
  * where a line of it comes after an open record of another rank.
  */
 static int32
-record_of_line(L4Scan *scan, L4UnitPart *part, int i)
+record_of_line(L4Scan *scan, L4ResultPart *part, int i)
 {
 	int64		no = scan->line_record[i];
 	RecordStart *start = no < 0 ? &scan->inherited[-no - 1] : &scan->starts[no];
@@ -448,17 +448,17 @@ record_of_line(L4Scan *scan, L4UnitPart *part, int i)
 	if (*number >= 0)
 		return *number;
 	L4_GROW(part->recs, part->nrecs, part->recs_size, scan->cxt);
-	part->recs[part->nrecs] = (L4UnitRec) {.line_no = start->line_no, .ts = start->ts, .local = -1,
-	.rank = start->rank, .context = scan->carry->last_rank, .iteration = L4_NO_INT};
+	part->recs[part->nrecs] = (L4ResultRecord) {.line_no = start->line_no, .ts = start->ts, .local = -1,
+	.rank = start->rank, .context = scan->state->last_rank, .iteration = L4_NO_INT};
 	*number = part->nrecs;
 	return part->nrecs++;
 }
 
 /* Lines from the first one that is open go to the other part; the array stays that of the first. */
 static void
-split_lines(L4Scan *scan, L4Unit *unit, int64 oldest)
+split_lines(L4Scan *scan, L4ScanResult *scanned, int64 oldest)
 {
-	const L4UnitPart *all = &scan->settled;
+	const L4ResultPart *all = &scan->settled;
 	int			nsettled = all->nlines;
 
 	if (oldest != 0)
@@ -466,48 +466,48 @@ split_lines(L4Scan *scan, L4Unit *unit, int64 oldest)
 			nsettled--;
 	for (int i = 0; i < all->nlines; i++)
 		all->lines[i].rec = record_of_line(scan, i < nsettled ? &scan->settled : &scan->open, i);
-	unit->settled = scan->settled;
-	unit->settled.nlines = nsettled;
-	unit->open = scan->open;
-	unit->open.lines = all->lines + nsettled;
-	unit->open.nlines = all->nlines - nsettled;
+	scanned->settled = scan->settled;
+	scanned->settled.nlines = nsettled;
+	scanned->open = scan->open;
+	scanned->open.lines = all->lines + nsettled;
+	scanned->open.nlines = all->nlines - nsettled;
 }
 
-/* What the carry is now; oldest: the first line that is open. */
+/* What the state is now; oldest: the first line that is open. */
 static void
-finish_carry(L4Scan *scan, L4UnitHead *head, int64 oldest)
+finish_state(L4Scan *scan, L4ResultHead *head, int64 oldest)
 {
-	StringInfoData carry;
+	StringInfoData scan_state;
 
-	resetStringInfo(&scan->carry->record_state);
+	resetStringInfo(&scan->state->record_state);
 	if (oldest == 0)
 	{
-		l4_record_save(scan->records, &scan->carry->record_state);
+		l4_record_save(scan->records, &scan->state->record_state);
 		head->njoinable = l4_record_joinable(scan->records, &head->joinable);
 	}
 	else
 	{
 		head->njoinable = scan->njoinable_before;
 		head->joinable = scan->joinable_before;
-		appendBinaryStringInfo(&scan->carry->record_state, scan->state_before.data, scan->state_before.len);
+		appendBinaryStringInfo(&scan->state->record_state, scan->state_before.data, scan->state_before.len);
 		if (scan->head_before.learning)
-			scan->carry->head = scan->head_before;
+			scan->state->head = scan->head_before;
 	}
-	initStringInfo(&carry);
-	l4_carry_write(scan->carry, &carry);
-	head->carry = carry.data;
-	head->carry_len = carry.len;
-	head->last_done = scan->carry->stored_iteration;
-	head->max_in_flight = scan->carry->max_in_flight;
-	head->ranks = palloc(sizeof(int32) * Max(scan->carry->nranks, 1));
-	for (int i = 0; i < scan->carry->nranks; i++)
-		if (scan->carry->ranks[i].rank != L4_NO_INT)
-			head->ranks[head->nranks++] = scan->carry->ranks[i].rank;
+	initStringInfo(&scan_state);
+	l4_scan_state_write(scan->state, &scan_state);
+	head->state = scan_state.data;
+	head->state_len = scan_state.len;
+	head->last_done = scan->state->stored_iteration;
+	head->max_in_flight = scan->state->max_in_flight;
+	head->ranks = palloc(sizeof(int32) * Max(scan->state->nranks, 1));
+	for (int i = 0; i < scan->state->nranks; i++)
+		if (scan->state->ranks[i].rank != L4_NO_INT)
+			head->ranks[head->nranks++] = scan->state->ranks[i].rank;
 }
 
-/* The unit of the piece; lives until the next piece begins. */
+/* The scan result of the piece; lives until the next piece begins. */
 void
-l4_scan_finish(L4Scan *scan, L4Unit *unit)
+l4_scan_finish(L4Scan *scan, L4ScanResult *scanned)
 {
 	MemoryContext old = MemoryContextSwitchTo(scan->piece_cxt);
 	int64		oldest;
@@ -520,10 +520,10 @@ l4_scan_finish(L4Scan *scan, L4Unit *unit)
 	}
 	take_records(scan, false);
 	oldest = scan->open_from;
-	memset(unit, 0, sizeof(*unit));
-	finish_carry(scan, &unit->head, oldest);
-	unit->head.full = scan->full;
-	unit->head.unparsed = scan->unparsed;
+	memset(scanned, 0, sizeof(*scanned));
+	finish_state(scan, &scanned->head, oldest);
+	scanned->head.full = scan->full;
+	scanned->head.unparsed = scan->unparsed;
 	if (oldest != 0)
 	{
 		/* from here on it is a trial: these records will be read again when the next lines come */
@@ -532,8 +532,8 @@ l4_scan_finish(L4Scan *scan, L4Unit *unit)
 		l4_record_finish(scan->records);
 		take_records(scan, true);
 	}
-	unit->head.next_line_no = oldest != 0 ? oldest : scan->end_line_no != 0 ? scan->end_line_no : scan->previous + 1;
-	split_lines(scan, unit, oldest);
-	l4_unit_count(unit);
+	scanned->head.next_line_no = oldest != 0 ? oldest : scan->end_line_no != 0 ? scan->end_line_no : scan->previous + 1;
+	split_lines(scan, scanned, oldest);
+	l4_result_count(scanned);
 	MemoryContextSwitchTo(old);
 }

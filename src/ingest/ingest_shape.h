@@ -8,7 +8,7 @@
 
 #include "datatype/timestamp.h"
 
-#include "ingest/ingest_unit.h"
+#include "ingest/scan_result.h"
 #include "lines/iterrule.h"
 #include "miner/parser.h"
 

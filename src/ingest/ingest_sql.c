@@ -1,6 +1,6 @@
 /*
  * ingest_sql.c
- *		SQL side of ingest: what units hold, and learning.
+ *		SQL side of ingest: what scan results hold, and learning.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 
 #include "base/args.h"
 #include "base/clip.h"
-#include "ingest/ingest_held.h"
+#include "ingest/batch_results.h"
 #include "ingest/ingest_learn.h"
 #include "ingest/ingest_pack.h"
 #include "l4_compat.h"
@@ -28,26 +28,26 @@ PG_FUNCTION_INFO_V1(l4_ingest_slots);
 PG_FUNCTION_INFO_V1(l4_ingest_words);
 PG_FUNCTION_INFO_V1(l4_can_commit);
 
-/* Dictionaries of those of the first units that have unknown shapes, in order; NULL for the others. */
-static L4Unit **
-unknown_of_units(int n, int *unknown)
+/* Dictionaries of those of the first scan results that have unknown shapes, in order; NULL for the others. */
+static L4ScanResult **
+unknown_of_results(int n, int *unknown)
 {
-	L4Unit	  **units = (L4Unit **) palloc0(sizeof(L4Unit *) * Max(n, 1));
+	L4ScanResult	  **results = (L4ScanResult **) palloc0(sizeof(L4ScanResult *) * Max(n, 1));
 
 	*unknown = 0;
 	for (int i = 0; i < n; i++)
 	{
-		bytea	   *unit = l4_held_unit(i);
-		L4UnitHead	head;
+		bytea	   *scanned = l4_batch_result(i);
+		L4ResultHead	head;
 
-		if (unit == NULL)
+		if (scanned == NULL)
 			continue;
-		l4_unit_head(unit, &head, CurrentMemoryContext);
+		l4_result_head(scanned, &head, CurrentMemoryContext);
 		*unknown += head.unknown;
 		if (head.unknown > 0)
-			units[i] = l4_unit_decode_shapes(unit, CurrentMemoryContext);
+			results[i] = l4_result_decode_shapes(scanned, CurrentMemoryContext);
 	}
-	return units;
+	return results;
 }
 
 static Datum
@@ -67,11 +67,11 @@ l4_can_commit(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(!IsTransactionBlock() && SPI_inside_nonatomic_context());
 }
 
-/* -> (the first unit that ended early, unknown shapes, which have no lines) */
+/* -> (the first scan result that ended early, unknown shapes, which have no lines) */
 Datum
 l4_ingest_check(PG_FUNCTION_ARGS)
 {
-	int			n = l4_held_count();
+	int			n = l4_batch_results_count();
 	Datum	   *empty = (Datum *) palloc(sizeof(Datum) * Max(n, 1));
 	int			nempty = 0;
 	int			full_at = 0;
@@ -81,13 +81,13 @@ l4_ingest_check(PG_FUNCTION_ARGS)
 
 	for (int i = 0; i < n && full_at == 0; i++)
 	{
-		bytea	   *unit = l4_held_unit(i);
-		L4UnitHead	head;
+		bytea	   *scanned = l4_batch_result(i);
+		L4ResultHead	head;
 
-		empty[nempty++] = BoolGetDatum(unit == NULL);
-		if (unit == NULL)
+		empty[nempty++] = BoolGetDatum(scanned == NULL);
+		if (scanned == NULL)
 			continue;
-		l4_unit_head(unit, &head, CurrentMemoryContext);
+		l4_result_head(scanned, &head, CurrentMemoryContext);
 		unknown += head.unknown;
 		if (head.full)
 			full_at = i + 1;
@@ -109,16 +109,16 @@ parser_argument(FunctionCallInfo fcinfo)
 	return parser;
 }
 
-/* (parser, number of units) -> (parser, learnt, news): the parser knows all shapes; what was learnt of those that were unknown, and what is new */
+/* (parser, number of scan results) -> (parser, learnt, news): the parser knows all shapes; what was learnt of those that were unknown, and what is new */
 Datum
 l4_ingest_learn(PG_FUNCTION_ARGS)
 {
 	L4Parser   *parser = parser_argument(fcinfo);
 	int			n = PG_GETARG_INT32(1);
 	int			unknown;
-	L4Unit	  **units = unknown_of_units(n, &unknown);
+	L4ScanResult	  **results = unknown_of_results(n, &unknown);
 	StringInfoData learnt;
-	L4Unit		news;
+	L4ScanResult		news;
 	Datum		values[3];
 	bool		nulls[3] = {false};
 
@@ -126,11 +126,11 @@ l4_ingest_learn(PG_FUNCTION_ARGS)
 	news.settled.locals = (L4Local **) palloc(sizeof(L4Local *) * Max(unknown, 1));
 	initStringInfo(&learnt);
 	appendStringInfoSpaces(&learnt, VARHDRSZ);
-	l4_learn_units(parser, units, n, &learnt, &news.settled);
+	l4_learn_results(parser, results, n, &learnt, &news.settled);
 	SET_VARSIZE(learnt.data, learnt.len);
 	values[0] = PointerGetDatum(l4_parser_encode(parser));
 	values[1] = PointerGetDatum(learnt.data);
-	values[2] = PointerGetDatum(l4_unit_encode(&news));
+	values[2] = PointerGetDatum(l4_result_encode(&news));
 	return form_row(fcinfo, values, nulls);
 }
 
@@ -149,7 +149,7 @@ l4_ingest_events(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4Parser   *parser = parser_argument(fcinfo);
-	const L4Unit *news = l4_unit_decode_shapes(PG_GETARG_BYTEA_PP(1), CurrentMemoryContext);
+	const L4ScanResult *news = l4_result_decode_shapes(PG_GETARG_BYTEA_PP(1), CurrentMemoryContext);
 	int32		nevents = l4_parser_nevents(parser);
 	int32		above = Min(Max(PG_GETARG_INT32(2), 0), nevents);
 	const L4Local **first;
@@ -189,7 +189,7 @@ l4_ingest_slots(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4Parser   *parser = parser_argument(fcinfo);
-	const L4Unit *news = l4_unit_decode_shapes(PG_GETARG_BYTEA_PP(1), CurrentMemoryContext);
+	const L4ScanResult *news = l4_result_decode_shapes(PG_GETARG_BYTEA_PP(1), CurrentMemoryContext);
 	L4Shape		shape;
 
 	l4_init_materialized_srf(fcinfo);

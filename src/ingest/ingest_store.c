@@ -1,6 +1,6 @@
 /*
  * ingest_store.c
- *		Storing what units hold, packed onto what is stored of their streams:
+ *		Storing what scan results hold, packed onto what is stored of their streams:
  *		a row or two for each, then the counts of the jobs follow.
  */
 #include "postgres.h"
@@ -15,7 +15,7 @@
 #include "utils/timestamp.h"
 
 #include "chunk/group.h"
-#include "ingest/ingest_held.h"
+#include "ingest/batch_results.h"
 #include "ingest/ingest_piece.h"
 #include "ingest/ingest_store.h"
 #include "l4_compat.h"
@@ -30,7 +30,7 @@ typedef struct SharedPack
 	int			n;
 	int			lines;
 	L4Piece		piece[L4_GROUP_MAX];
-	L4Parcel   *parcel[L4_GROUP_MAX];
+	L4WriteSet   *set[L4_GROUP_MAX];
 } SharedPack;
 
 typedef struct Store
@@ -45,11 +45,11 @@ typedef struct Store
 	L4Rows		left;
 	L4Rows		node_rank;
 	L4Query		new_id;
-	L4RollUp   *rollup;
+	L4JobCounts   *job_counts;
 	MemoryContext cxt;
-	MemoryContext unit_cxt;
+	MemoryContext result_cxt;
 	SharedPack		group;
-	L4ByteReader learnt;		/* about the shapes that the units do not know, in their order */
+	L4ByteReader learnt;		/* about the shapes that the scan results do not know, in their order */
 	int64		lines;
 } Store;
 
@@ -67,19 +67,19 @@ static const Oid no_tail_types[] = {INT4OID};
 /* What grows with time may go to another row. */
 #define PACK_ROWS "unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) " \
 "AS u(pack_id, grows, events, slots, durations, iterations, stages, activity, sequences, " \
-"open_events, open_slots, open_durations, open_iterations, open_stages, open_activity, open_sequences, carry, pack_carry)"
+"open_events, open_slots, open_durations, open_iterations, open_stages, open_activity, open_sequences, scan_state, pack_state)"
 static const char new_pack_sql[] =
 "INSERT INTO l4._pack (pack_id, part, events, slots, durations, iterations, stages, activity, sequences, "
-"open_events, open_slots, open_durations, open_iterations, open_stages, open_activity, open_sequences, carry, pack_carry) "
+"open_events, open_slots, open_durations, open_iterations, open_stages, open_activity, open_sequences, scan_state, pack_state) "
 "SELECT u.pack_id, 0, u.events, u.slots, u.durations, u.iterations, u.stages, u.activity, u.sequences, "
-"u.open_events, u.open_slots, u.open_durations, u.open_iterations, u.open_stages, u.open_activity, u.open_sequences, u.carry, u.pack_carry "
+"u.open_events, u.open_slots, u.open_durations, u.open_iterations, u.open_stages, u.open_activity, u.open_sequences, u.scan_state, u.pack_state "
 "FROM " PACK_ROWS;
 static const char pack_sql[] =
 "UPDATE l4._pack m SET events = u.events, slots = u.slots, stages = u.stages, "
 "durations = CASE WHEN u.grows THEN u.durations ELSE m.durations END, iterations = CASE WHEN u.grows THEN u.iterations ELSE m.iterations END, "
 "activity = CASE WHEN u.grows THEN u.activity ELSE m.activity END, sequences = CASE WHEN u.grows THEN u.sequences ELSE m.sequences END, "
 "open_events = u.open_events, open_slots = u.open_slots, open_durations = u.open_durations, open_iterations = u.open_iterations, "
-"open_stages = u.open_stages, open_activity = u.open_activity, open_sequences = u.open_sequences, carry = u.carry, pack_carry = u.pack_carry "
+"open_stages = u.open_stages, open_activity = u.open_activity, open_sequences = u.open_sequences, scan_state = u.scan_state, pack_state = u.pack_state "
 "FROM " PACK_ROWS " WHERE m.pack_id = u.pack_id AND m.part = 0";
 static const Oid pack_types[] = {INT4OID, BOOLOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID,
 BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID};
@@ -144,7 +144,7 @@ store_chunk(Store *store, int32 pack_id, int chunk_no, const L4Chunk *chunk)
 }
 
 static void
-store_pack(L4Rows *rows, int32 pack_id, bool grows, L4Sections *settled, L4Sections *open, const bytea *carry, const bytea *pack_carry)
+store_pack(L4Rows *rows, int32 pack_id, bool grows, L4Sections *settled, L4Sections *open, const bytea *scan_state, const bytea *pack_state)
 {
 	l4_rows_put_int(rows, pack_id);
 	l4_rows_put_bool(rows, grows);
@@ -152,20 +152,20 @@ store_pack(L4Rows *rows, int32 pack_id, bool grows, L4Sections *settled, L4Secti
 		l4_rows_put_bytes(rows, *l4_section(settled, i));
 	for (int i = 0; i < L4_NSECTIONS; i++)
 		l4_rows_put_bytes(rows, *l4_section(open, i));
-	l4_rows_put_bytes(rows, carry);
-	l4_rows_put_bytes(rows, pack_carry);
+	l4_rows_put_bytes(rows, scan_state);
+	l4_rows_put_bytes(rows, pack_state);
 }
 
 static bytea *
-reader_carry(const L4Parcel *parcel)
+scan_state(const L4WriteSet *set)
 {
-	if (parcel->head.carry_len == 0)
+	if (set->head.state_len == 0)
 		return NULL;
-	return (bytea *) cstring_to_text_with_len(parcel->head.carry, parcel->head.carry_len);	/* same layout */
+	return (bytea *) cstring_to_text_with_len(set->head.state, set->head.state_len);	/* same layout */
 }
 
 static Datum
-rank_runs(const L4UnitHead *head, int32 *lowest)
+rank_runs(const L4ResultHead *head, int32 *lowest)
 {
 	StringInfoData buf;
 
@@ -184,11 +184,11 @@ rank_runs(const L4UnitHead *head, int32 *lowest)
 
 /* Where the stream is read on, and where what is stored of it is from now on; member: L4_NO_INT in a pack of its own. */
 static void
-store_stream(Store *store, const L4Piece *piece, int32 pack_id, int member, const L4Parcel *parcel)
+store_stream(Store *store, const L4Piece *piece, int32 pack_id, int member, const L4WriteSet *set)
 {
 	L4Rows	   *rows = &store->stream;
-	const L4UnitHead *head = &parcel->head;
-	const L4Packed *packed = parcel->packed;
+	const L4ResultHead *head = &set->head;
+	const L4Packed *packed = set->packed;
 	int32		lowest;
 	Datum		ranks = rank_runs(head, &lowest);
 
@@ -196,9 +196,9 @@ store_stream(Store *store, const L4Piece *piece, int32 pack_id, int member, cons
 	l4_rows_put_bool(rows, piece->late);
 	l4_rows_put_bigint(rows, head->lines);
 	l4_rows_put_bigint(rows, head->unparsed);
-	l4_rows_put_int(rows, parcel->chunk_no + packed->nchunks);
-	l4_rows_put(rows, CStringGetTextDatum(parcel->seen), false);
-	l4_rows_put(rows, CStringGetTextDatum(parcel->tail), false);
+	l4_rows_put_int(rows, set->chunk_no + packed->nchunks);
+	l4_rows_put(rows, CStringGetTextDatum(set->seen), false);
+	l4_rows_put(rows, CStringGetTextDatum(set->tail), false);
 	l4_rows_put_int(rows, head->open_lines);
 	l4_rows_put_bool(rows, head->full);
 	l4_rows_put_bigint(rows, piece->to_line);
@@ -214,59 +214,59 @@ store_stream(Store *store, const L4Piece *piece, int32 pack_id, int member, cons
 	l4_rows_put_int(rows, lowest);
 	if (lowest != L4_NO_INT)
 		l4_rows_put_int(&store->node_rank, piece->stream_id);
-	if (parcel->pack_id != 0 && parcel->pack_id != pack_id)
+	if (set->pack_id != 0 && set->pack_id != pack_id)
 	{
-		l4_rows_put_int(&store->left, parcel->pack_id);
-		l4_rows_put(&store->left, CStringGetTextDatum(parcel->job_id), false);
+		l4_rows_put_int(&store->left, set->pack_id);
+		l4_rows_put(&store->left, CStringGetTextDatum(set->job_id), false);
 	}
-	l4_rollup_stream(store->rollup, parcel->job_id, parcel->node, parcel->source, packed);
+	l4_job_counts_stream(store->job_counts, set->job_id, set->node, set->source, packed);
 	store->lines += head->lines + head->open_lines;
 }
 
-/* The parcel of a unit, packed here where a worker has not done it. */
-static L4Parcel *
-parcel_of_unit(Store *store, const L4Piece *piece, bytea *bytes)
+/* The write set of a scan result, packed here where a worker has not done it. */
+static L4WriteSet *
+write_set_of(Store *store, const L4Piece *piece, bytea *bytes)
 {
-	L4UnitHead	head;
-	L4Unit	   *unit;
+	L4ResultHead	head;
+	L4ScanResult	   *scanned;
 
 	memset(&head, 0, sizeof(head));
-	l4_unit_head(bytes, &head, CurrentMemoryContext);
+	l4_result_head(bytes, &head, CurrentMemoryContext);
 	if (head.packed)
-		return l4_parcel_decode(bytes);
-	unit = l4_unit_decode(bytes, CurrentMemoryContext);
-	l4_unit_resolve(unit, &store->learnt, CurrentMemoryContext);
+		return l4_write_set_decode(bytes);
+	scanned = l4_result_decode(bytes, CurrentMemoryContext);
+	l4_result_resolve(scanned, &store->learnt, CurrentMemoryContext);
 	if (!l4_packing_open(&store->packing, piece->stream_id))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("a job was removed while its logs were read"),
 				 errhint("Call l4.ingest() again: it goes on with what there is.")));
-	return l4_packing_pack(&store->packing, piece->stream_id, piece->late, unit);
+	return l4_packing_pack(&store->packing, piece->stream_id, piece->late, scanned);
 }
 
 /* A stream by itself. What it had in a pack of its own is replaced. */
 static void
-store_alone(Store *store, const L4Piece *piece, const L4Parcel *parcel)
+store_alone(Store *store, const L4Piece *piece, const L4WriteSet *set)
 {
 	int32		stream_id = piece->stream_id;
-	L4Packed   *packed = parcel->packed;
+	L4Packed   *packed = set->packed;
 	L4Sections *settled = &packed->settled;
 	L4Rows	   *rows = &store->growth;
 
 	for (int i = 0; i < packed->nchunks; i++)
-		store_chunk(store, stream_id, parcel->chunk_no + i, &packed->chunks[i]);
+		store_chunk(store, stream_id, set->chunk_no + i, &packed->chunks[i]);
 	if (packed->open_chunk != NULL)
 		store_chunk(store, stream_id, -1, packed->open_chunk);
-	else if (parcel->has_tail && parcel->has_own)
+	else if (set->has_tail && set->has_own)
 		l4_rows_put_int(&store->no_tail, stream_id);
-	store_pack(parcel->has_own ? &store->pack : &store->new_pack, stream_id, parcel->growth_part == 0, settled, &packed->open,
-			   reader_carry(parcel), packed->carry);
-	store_stream(store, piece, stream_id, L4_NO_INT, parcel);
-	if (parcel->growth_part == 0 ||
+	store_pack(set->has_own ? &store->pack : &store->new_pack, stream_id, set->growth_part == 0, settled, &packed->open,
+			   scan_state(set), packed->pack_state);
+	store_stream(store, piece, stream_id, L4_NO_INT, set);
+	if (set->growth_part == 0 ||
 		(settled->durations == NULL && settled->iterations == NULL && settled->activity == NULL && settled->sequences == NULL))
 		return;
 	l4_rows_put_int(rows, stream_id);
-	l4_rows_put_int(rows, parcel->growth_part);
+	l4_rows_put_int(rows, set->growth_part);
 	l4_rows_put_bytes(rows, settled->durations);
 	l4_rows_put_bytes(rows, settled->iterations);
 	l4_rows_put_bytes(rows, settled->activity);
@@ -282,7 +282,7 @@ group_sections(const SharedPack *group, bool open, L4Sections *sections)
 	for (int i = 0; i < L4_NSECTIONS; i++)
 	{
 		for (int m = 0; m < group->n; m++)
-			values[m] = *l4_section(open ? &group->parcel[m]->packed->open : &group->parcel[m]->packed->settled, i);
+			values[m] = *l4_section(open ? &group->set[m]->packed->open : &group->set[m]->packed->settled, i);
 		*l4_section(sections, i) = l4_group_encode(values, group->n, L4_MEMBER_PACK);
 	}
 }
@@ -296,7 +296,7 @@ store_group_chunk(Store *store, const SharedPack *group, int32 pack_id, bool ope
 
 	for (int m = 0; m < group->n; m++)
 	{
-		const L4Packed *packed = group->parcel[m]->packed;
+		const L4Packed *packed = group->set[m]->packed;
 		const L4Chunk *chunk = open ? packed->open_chunk : packed->nchunks > 0 ? packed->chunks : NULL;
 
 		values[m] = chunk == NULL ? NULL : chunk->body;
@@ -330,16 +330,16 @@ store_group(Store *store)
 {
 	SharedPack *group = &store->group;
 	MemoryContext old = MemoryContextSwitchTo(group->cxt);
-	bytea	   *carries[L4_GROUP_MAX];
-	bytea	   *pack_carries[L4_GROUP_MAX];
+	bytea	   *scan_states[L4_GROUP_MAX];
+	bytea	   *pack_states[L4_GROUP_MAX];
 	L4Sections	settled;
 	L4Sections	open;
 	int32		pack_id;
 
 	if (group->n == 1)
 	{
-		l4_parcel_compress(group->parcel[0]);
-		store_alone(store, &group->piece[0], group->parcel[0]);
+		l4_write_set_compress(group->set[0]);
+		store_alone(store, &group->piece[0], group->set[0]);
 	}
 	else if (group->n > 1)
 	{
@@ -350,12 +350,12 @@ store_group(Store *store)
 		store_group_chunk(store, group, pack_id, true);
 		for (int m = 0; m < group->n; m++)
 		{
-			carries[m] = reader_carry(group->parcel[m]);
-			pack_carries[m] = group->parcel[m]->packed->carry;
-			store_stream(store, &group->piece[m], pack_id, m, group->parcel[m]);
+			scan_states[m] = scan_state(group->set[m]);
+			pack_states[m] = group->set[m]->packed->pack_state;
+			store_stream(store, &group->piece[m], pack_id, m, group->set[m]);
 		}
-		store_pack(&store->new_pack, pack_id, true, &settled, &open, l4_group_encode(carries, group->n, L4_MEMBER_BYTES),
-				   l4_group_encode(pack_carries, group->n, L4_MEMBER_BYTES));
+		store_pack(&store->new_pack, pack_id, true, &settled, &open, l4_group_encode(scan_states, group->n, L4_MEMBER_BYTES),
+				   l4_group_encode(pack_states, group->n, L4_MEMBER_BYTES));
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(group->cxt);
@@ -363,26 +363,26 @@ store_group(Store *store)
 }
 
 static MemoryContext
-new_unit_context(MemoryContext parent)
+new_result_context(MemoryContext parent)
 {
 	return AllocSetContextCreate(parent, "l4 unit", ALLOCSET_DEFAULT_SIZES);
 }
 
 /* Gather a short stream; its memory goes to the group. */
 static void
-add_to_group(Store *store, const L4Piece *piece, L4Parcel *parcel)
+add_to_group(Store *store, const L4Piece *piece, L4WriteSet *set)
 {
 	SharedPack *group = &store->group;
-	int			lines = l4_parcel_lines(parcel);
+	int			lines = l4_write_set_lines(set);
 
 	if (group->n > 0 && (group->n == L4_GROUP_MAX || group->lines + lines > L4_CHUNK_LINES ||
-						 strcmp(group->parcel[0]->job_id, parcel->job_id) != 0))
+						 strcmp(group->set[0]->job_id, set->job_id) != 0))
 		store_group(store);
 	group->piece[group->n] = *piece;
-	group->parcel[group->n++] = parcel;
+	group->set[group->n++] = set;
 	group->lines += lines;
-	MemoryContextSetParent(store->unit_cxt, group->cxt);
-	store->unit_cxt = new_unit_context(store->cxt);
+	MemoryContextSetParent(store->result_cxt, group->cxt);
+	store->result_cxt = new_result_context(store->cxt);
 }
 
 static void
@@ -397,11 +397,11 @@ prepare(Store *store)
 	l4_rows_prepare(&store->stream, stream_sql, lengthof(stream_types), stream_types);
 	l4_rows_prepare(&store->left, left_sql, lengthof(left_types), left_types);
 	l4_rows_prepare(&store->node_rank, node_rank_sql, lengthof(node_rank_types), node_rank_types);
-	store->rollup = l4_rollup_create(CurrentMemoryContext);
+	store->job_counts = l4_job_counts_create(CurrentMemoryContext);
 	l4_query_prepare(&store->new_id, "SELECT nextval('l4._stream_stream_id_seq')::int", 0, NULL);
 	store->group.cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 group", ALLOCSET_DEFAULT_SIZES);
 	store->cxt = CurrentMemoryContext;
-	store->unit_cxt = new_unit_context(store->cxt);
+	store->result_cxt = new_result_context(store->cxt);
 }
 
 static void
@@ -429,7 +429,7 @@ stream_ids(const L4Piece *pieces, int n)
 	return PointerGetDatum(construct_array(ids, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 
-/* (pieces, what was learnt of unknown shapes) -> lines of the units that are kept */
+/* (pieces, what was learnt of unknown shapes) -> lines of the scan results that are kept */
 Datum
 l4_ingest_store(PG_FUNCTION_ARGS)
 {
@@ -446,30 +446,30 @@ l4_ingest_store(PG_FUNCTION_ARGS)
 	store.learnt.ptr = (const unsigned char *) VARDATA_ANY(learnt);
 	store.learnt.end = store.learnt.ptr + VARSIZE_ANY_EXHDR(learnt);
 	prepare(&store);
-	l4_rollup_begin(store.rollup, stream_ids(pieces, n));
+	l4_job_counts_begin(store.job_counts, stream_ids(pieces, n));
 	for (int i = 0; i < n; i++)
 	{
-		bytea	   *unit = l4_held_unit(i);
-		L4Parcel   *parcel;
+		bytea	   *scanned = l4_batch_result(i);
+		L4WriteSet   *set;
 		MemoryContext old;
 
 		CHECK_FOR_INTERRUPTS();
-		if (unit == NULL)
+		if (scanned == NULL)
 			continue;
-		old = MemoryContextSwitchTo(store.unit_cxt);
-		parcel = parcel_of_unit(&store, &pieces[i], unit);
-		if (parcel->is_short)
-			add_to_group(&store, &pieces[i], parcel);
+		old = MemoryContextSwitchTo(store.result_cxt);
+		set = write_set_of(&store, &pieces[i], scanned);
+		if (set->is_short)
+			add_to_group(&store, &pieces[i], set);
 		else
-			store_alone(&store, &pieces[i], parcel);
+			store_alone(&store, &pieces[i], set);
 		MemoryContextSwitchTo(old);
-		if (!parcel->is_short)
-			MemoryContextReset(store.unit_cxt);
+		if (!set->is_short)
+			MemoryContextReset(store.result_cxt);
 	}
 	store_group(&store);
-	l4_held_release();
+	l4_batch_results_release();
 	flush(&store);
-	l4_rollup_store(store.rollup);
+	l4_job_counts_store(store.job_counts);
 	SPI_finish();
 	PG_RETURN_INT64(store.lines);
 }

@@ -1,20 +1,20 @@
 /*
  * ingest_store.h
- *		Storing what units hold, and the counts of their jobs.
+ *		Storing what scan results hold, and the counts of their jobs.
  */
 #ifndef L4_INGEST_STORE_H
 #define L4_INGEST_STORE_H
 
-#include "ingest/ingest_parcel.h"
+#include "ingest/write_set.h"
 #include "ingest/ingest_rows.h"
 
-/* ingest_rollup.c: events of the jobs of a batch */
-typedef struct L4RollUp L4RollUp;
+/* job_counts.c: events of the jobs of a batch */
+typedef struct L4JobCounts L4JobCounts;
 
-extern L4RollUp *l4_rollup_create(MemoryContext cxt);
-extern void l4_rollup_begin(L4RollUp *rollup, Datum streams);
-extern void l4_rollup_stream(L4RollUp *rollup, const char *job_id, const char *node, const char *source,
+extern L4JobCounts *l4_job_counts_create(MemoryContext cxt);
+extern void l4_job_counts_begin(L4JobCounts *job_counts, Datum streams);
+extern void l4_job_counts_stream(L4JobCounts *job_counts, const char *job_id, const char *node, const char *source,
 							 const L4Packed *packed);
-extern void l4_rollup_store(L4RollUp *rollup);
+extern void l4_job_counts_store(L4JobCounts *job_counts);
 
 #endif							/* L4_INGEST_STORE_H */

@@ -22,7 +22,7 @@ static const Oid stream_types[] = {INT4OID};
 
 /* $2: number of the chunk, $3: it has fewer lines */
 static const char pack_sql[] =
-"SELECT c.body, m.carry, m.pack_carry, m.events, m.slots, g.durations, g.iterations, m.stages, g.activity, g.sequences, g.part "
+"SELECT c.body, m.scan_state, m.pack_state, m.events, m.slots, g.durations, g.iterations, m.stages, g.activity, g.sequences, g.part "
 "FROM l4._pack m "
 "CROSS JOIN LATERAL (SELECT x.* FROM l4._pack x WHERE x.pack_id = m.pack_id ORDER BY x.part DESC LIMIT 1) g "
 "LEFT JOIN l4._pack_chunk c ON c.pack_id = m.pack_id AND c.chunk_no = $2 AND c.lines < $3 "

@@ -12,8 +12,8 @@
 typedef enum L4StoredValue
 {
 	L4_STORED_CHUNK,			/* the last one, where it has room */
-	L4_STORED_CARRY,
-	L4_STORED_PACK_CARRY,
+	L4_STORED_SCAN_STATE,
+	L4_STORED_PACK_STATE,
 	L4_STORED_SECTIONS,
 	L4_STORED_VALUES = L4_STORED_SECTIONS + L4_NSECTIONS
 } L4StoredValue;
@@ -47,7 +47,7 @@ extern void l4_stored_init(L4StoredReader *reader, bool read_only);
 extern bool l4_stored_read(L4StoredReader *reader, int32 stream_id, L4Stored *stored);
 extern bytea *l4_stored_value(L4StoredReader *reader, const L4Stored *stored, L4StoredValue which);
 
-/* The sections that a unit goes onto, and the part of the pack where what grows of them is written. */
+/* The sections that a scan result goes onto, and the part of the pack where what grows of them is written. */
 extern int	l4_stored_sections(L4StoredReader *reader, const L4Stored *stored, L4Sections *sections);
 
 #endif							/* L4_INGEST_STORED_H */

@@ -73,7 +73,7 @@ for my $workers (1, 2)
 		SELECT l4.forget_job('job-1');
 		CALL l4.ingest('logs');
 	}, stdout => \$out, stderr => \$err);
-	like($err, qr/Workers Planned: $workers\b(?:(?!Query Text).)*_ingest_scan_share/s, "pieces are scanned by $workers of $workers workers");
+	like($err, qr/Workers Planned: $workers\b(?:(?!Query Text).)*_ingest_worker/s, "pieces are scanned by $workers of $workers workers");
 }
 
 # SIGKILL in the middle, again and again: the backend first, which would not notice for a while that the server is gone

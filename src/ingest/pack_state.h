@@ -1,9 +1,9 @@
 /*
- * ingest_carry.h
- *		What the packing of a stream carries from one unit to the next.
+ * pack_state.h
+ *		What the packing of a stream carries from one scan result to the next.
  */
-#ifndef L4_INGEST_CARRY_H
-#define L4_INGEST_CARRY_H
+#ifndef L4_PACK_STATE_H
+#define L4_PACK_STATE_H
 
 #include "ingest/ingest_pack.h"
 
@@ -36,7 +36,7 @@ typedef struct L4Joinable
 	int32		iteration;
 } L4Joinable;
 
-typedef struct L4PackCarry
+typedef struct L4PackState
 {
 	MemoryContext cxt;
 	int			nranks;
@@ -48,13 +48,13 @@ typedef struct L4PackCarry
 	int			nstages;
 	char	  **stage_names;
 	int		   *stage_of_name;	/* number of each name of L4Stages */
-} L4PackCarry;
+} L4PackState;
 
-extern L4PackCarry *l4_pack_carry_read(bytea *stored, const L4Stages *stages, MemoryContext cxt);
-extern bytea *l4_pack_carry_write(const L4PackCarry *carry, MemoryContext cxt);
-extern L4PackRank *l4_carry_pack_rank(L4PackCarry *carry, int32 rank);
-extern void l4_carry_room(L4PackCarry *carry, L4PackRank *rank);
-extern int	l4_carry_stage(L4PackCarry *carry, const char *name, int len);
-extern const L4Joinable *l4_carry_joinable(const L4PackCarry *carry, int64 line_no);
+extern L4PackState *l4_pack_state_read(bytea *stored, const L4Stages *stages, MemoryContext cxt);
+extern bytea *l4_pack_state_write(const L4PackState *pack_state, MemoryContext cxt);
+extern L4PackRank *l4_pack_state_rank(L4PackState *pack_state, int32 rank);
+extern void l4_pack_state_room(L4PackState *pack_state, L4PackRank *rank);
+extern int	l4_pack_state_stage(L4PackState *pack_state, const char *name, int len);
+extern const L4Joinable *l4_pack_state_joinable(const L4PackState *pack_state, int64 line_no);
 
-#endif							/* L4_INGEST_CARRY_H */
+#endif							/* L4_PACK_STATE_H */

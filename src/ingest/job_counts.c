@@ -1,11 +1,11 @@
 /*
- * ingest_rollup.c
+ * job_counts.c
  *		Events of jobs: counts of each over all streams, and its first record.
  *
  * The counts are those of the streams, added up. Of a job of which a batch
  * reads a small part only the nodes that it reads are counted, before and
  * after; else, or where a time that was the first or the last of the job is
- * gone, all are. The first record is the best of those that the units of the
+ * gone, all are. The first record is the best of those that the scan results of the
  * batch bring and the one that is stored. Comparisons of names are by bytes,
  * so that they are the same wherever they are made.
  */
@@ -64,7 +64,7 @@ typedef struct Job
 	Datum		nodes;			/* of the batch, where these alone are counted; 0 all of the job */
 } Job;
 
-struct L4RollUp
+struct L4JobCounts
 {
 	MemoryContext cxt;
 	int			njobs;
@@ -116,33 +116,33 @@ prepare_queries(Queries *queries)
 	l4_query_prepare(&queries->store, store_sql, lengthof(types), types);
 }
 
-L4RollUp *
-l4_rollup_create(MemoryContext cxt)
+L4JobCounts *
+l4_job_counts_create(MemoryContext cxt)
 {
-	L4RollUp   *rollup = MemoryContextAllocZero(cxt, sizeof(L4RollUp));
+	L4JobCounts   *job_counts = MemoryContextAllocZero(cxt, sizeof(L4JobCounts));
 
-	rollup->cxt = cxt;
-	return rollup;
+	job_counts->cxt = cxt;
+	return job_counts;
 }
 
 /* Streams come job by job: look at the latest ones first. */
 static Job *
-find_job(L4RollUp *rollup, const char *job_id)
+find_job(L4JobCounts *job_counts, const char *job_id)
 {
 	Job		   *job;
 
-	for (int i = rollup->njobs - 1; i >= 0; i--)
-		if (strcmp(rollup->jobs[i].job_id, job_id) == 0)
-			return &rollup->jobs[i];
-	if (rollup->njobs >= rollup->jobs_size)
+	for (int i = job_counts->njobs - 1; i >= 0; i--)
+		if (strcmp(job_counts->jobs[i].job_id, job_id) == 0)
+			return &job_counts->jobs[i];
+	if (job_counts->njobs >= job_counts->jobs_size)
 	{
-		rollup->jobs_size = Max(16, rollup->jobs_size * 2);
-		rollup->jobs = rollup->jobs == NULL ? MemoryContextAlloc(rollup->cxt, sizeof(Job) * rollup->jobs_size)
-			: repalloc(rollup->jobs, sizeof(Job) * rollup->jobs_size);
+		job_counts->jobs_size = Max(16, job_counts->jobs_size * 2);
+		job_counts->jobs = job_counts->jobs == NULL ? MemoryContextAlloc(job_counts->cxt, sizeof(Job) * job_counts->jobs_size)
+			: repalloc(job_counts->jobs, sizeof(Job) * job_counts->jobs_size);
 	}
-	job = &rollup->jobs[rollup->njobs++];
-	job->job_id = MemoryContextStrdup(rollup->cxt, job_id);
-	job->events = jobevent_create(rollup->cxt, 256, NULL);
+	job = &job_counts->jobs[job_counts->njobs++];
+	job->job_id = MemoryContextStrdup(job_counts->cxt, job_id);
+	job->events = jobevent_create(job_counts->cxt, 256, NULL);
 	job->node = -1;
 	job->nodes = (Datum) 0;
 	return job;
@@ -184,10 +184,10 @@ comes_first(const JobEvent *event, TimestampTz ts, const char *node, const char 
 
 /* What a stream brings to its job. */
 void
-l4_rollup_stream(L4RollUp *rollup, const char *job_id, const char *node, const char *source, const L4Packed *packed)
+l4_job_counts_stream(L4JobCounts *job_counts, const char *job_id, const char *node, const char *source, const L4Packed *packed)
 {
-	Job		   *job = find_job(rollup, job_id);
-	MemoryContext old = MemoryContextSwitchTo(rollup->cxt);
+	Job		   *job = find_job(job_counts, job_id);
+	MemoryContext old = MemoryContextSwitchTo(job_counts->cxt);
 	char	   *node_copy = NULL;
 	char	   *source_copy = NULL;
 
@@ -299,10 +299,10 @@ count_job(Queries *queries, Job *job, bool before, MemoryContext cxt)
 
 /* What the nodes of a batch have, before it is stored; of jobs of which it is a small part. */
 void
-l4_rollup_begin(L4RollUp *rollup, Datum streams)
+l4_job_counts_begin(L4JobCounts *job_counts, Datum streams)
 {
 	static const Oid types[] = {INT4ARRAYOID};
-	MemoryContext cxt = AllocSetContextCreate(rollup->cxt, "l4 roll-up", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext cxt = AllocSetContextCreate(job_counts->cxt, "l4 roll-up", ALLOCSET_DEFAULT_SIZES);
 	L4Query		nodes;
 	Queries		queries;
 	SPITupleTable *found;
@@ -315,10 +315,10 @@ l4_rollup_begin(L4RollUp *rollup, Datum streams)
 	found = SPI_tuptable;
 	for (uint64 i = 0; i < n; i++)
 	{
-		Job		   *job = find_job(rollup, SPI_getvalue(found->vals[i], found->tupdesc, 1));
+		Job		   *job = find_job(job_counts, SPI_getvalue(found->vals[i], found->tupdesc, 1));
 		bool		isnull;
 		Datum		names = SPI_getbinval(found->vals[i], found->tupdesc, 2, &isnull);
-		MemoryContext old = MemoryContextSwitchTo(rollup->cxt);
+		MemoryContext old = MemoryContextSwitchTo(job_counts->cxt);
 
 		job->nodes = datumCopy(names, false, -1);
 		MemoryContextSwitchTo(old);
@@ -479,18 +479,18 @@ store_job(Queries *queries, Job *job, MemoryContext cxt)
 }
 
 void
-l4_rollup_store(L4RollUp *rollup)
+l4_job_counts_store(L4JobCounts *job_counts)
 {
-	MemoryContext cxt = AllocSetContextCreate(rollup->cxt, "l4 roll-up", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext job_cxt = AllocSetContextCreate(rollup->cxt, "l4 job", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext cxt = AllocSetContextCreate(job_counts->cxt, "l4 roll-up", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext job_cxt = AllocSetContextCreate(job_counts->cxt, "l4 job", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(job_cxt);
 	Queries		queries;
 
 	prepare_queries(&queries);
-	for (int i = 0; i < rollup->njobs; i++)
+	for (int i = 0; i < job_counts->njobs; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		store_job(&queries, &rollup->jobs[i], cxt);
+		store_job(&queries, &job_counts->jobs[i], cxt);
 		MemoryContextReset(job_cxt);
 	}
 	MemoryContextSwitchTo(old);

@@ -1,5 +1,5 @@
 /*
- * ingest_iter.c
+ * scan_state.c
  *		Where a stream is in its iterations, for each rank that writes on it,
  *		and what else lasts from one piece of a stream to the next.
  */
@@ -10,114 +10,114 @@
 #include "common/int.h"
 
 #include "chunk/chunk.h"
-#include "ingest/ingest_iter.h"
+#include "ingest/scan_state.h"
 #include "l4_compat.h"
 
 /* Bars count whole seconds, and lines take a while: a line that comes so much later than its bar says is not late. */
 #define L4_BAR_SLACK 2
 
 static void
-carry_init(L4ScanCarry *carry)
+state_init(L4ScanState *scan_state)
 {
-	memset(carry, 0, sizeof(*carry));
-	carry->last_ts = L4_NO_TS;
-	carry->stored_epoch = -1;
-	carry->stored_iteration = L4_NO_INT;
-	carry->max_in_flight = L4_NO_INT;
-	carry->last_rank = L4_NO_INT;
-	l4_prefix_init(&carry->head);
-	initStringInfo(&carry->record_state);
+	memset(scan_state, 0, sizeof(*scan_state));
+	scan_state->last_ts = L4_NO_TS;
+	scan_state->stored_epoch = -1;
+	scan_state->stored_iteration = L4_NO_INT;
+	scan_state->max_in_flight = L4_NO_INT;
+	scan_state->last_rank = L4_NO_INT;
+	l4_prefix_init(&scan_state->head);
+	initStringInfo(&scan_state->record_state);
 }
 
 void
-l4_carry_write(const L4ScanCarry *carry, StringInfo buf)
+l4_scan_state_write(const L4ScanState *scan_state, StringInfo buf)
 {
-	l4_put_int(buf, carry->last_ts);
-	l4_put_int(buf, carry->stored_epoch);
-	l4_put_int(buf, carry->stored_iteration);
-	l4_put_int(buf, carry->max_in_flight);
-	l4_put_int(buf, carry->last_rank);
-	l4_put_uint(buf, carry->nranks);
-	for (int i = 0; i < carry->nranks; i++)
+	l4_put_int(buf, scan_state->last_ts);
+	l4_put_int(buf, scan_state->stored_epoch);
+	l4_put_int(buf, scan_state->stored_iteration);
+	l4_put_int(buf, scan_state->max_in_flight);
+	l4_put_int(buf, scan_state->last_rank);
+	l4_put_uint(buf, scan_state->nranks);
+	for (int i = 0; i < scan_state->nranks; i++)
 	{
-		l4_put_int(buf, carry->ranks[i].rank);
-		l4_put_int(buf, carry->ranks[i].epoch);
-		l4_put_int(buf, carry->ranks[i].current);
-		l4_put_int(buf, carry->ranks[i].done);
-		l4_put_int(buf, carry->ranks[i].done_ts);
-		l4_put_uint(buf, carry->ranks[i].numbered);
-		l4_put_int(buf, carry->ranks[i].total);
-		l4_put_uint(buf, carry->ranks[i].counted);
-		l4_put_int(buf, carry->ranks[i].elapsed);
-		l4_put_int(buf, carry->ranks[i].elapsed_ts);
-		l4_put_int(buf, carry->ranks[i].own_ts);
+		l4_put_int(buf, scan_state->ranks[i].rank);
+		l4_put_int(buf, scan_state->ranks[i].epoch);
+		l4_put_int(buf, scan_state->ranks[i].current);
+		l4_put_int(buf, scan_state->ranks[i].done);
+		l4_put_int(buf, scan_state->ranks[i].done_ts);
+		l4_put_uint(buf, scan_state->ranks[i].numbered);
+		l4_put_int(buf, scan_state->ranks[i].total);
+		l4_put_uint(buf, scan_state->ranks[i].counted);
+		l4_put_int(buf, scan_state->ranks[i].elapsed);
+		l4_put_int(buf, scan_state->ranks[i].elapsed_ts);
+		l4_put_int(buf, scan_state->ranks[i].own_ts);
 	}
-	l4_prefix_write(&carry->head, buf);
-	l4_put_bytes(buf, carry->record_state.data, carry->record_state.len);
+	l4_prefix_write(&scan_state->head, buf);
+	l4_put_bytes(buf, scan_state->record_state.data, scan_state->record_state.len);
 }
 
 void
-l4_carry_read(L4ScanCarry *carry, const char *bytes, int len)
+l4_scan_state_read(L4ScanState *scan_state, const char *bytes, int len)
 {
 	L4ByteReader reader;
 	uint64		n;
 
-	carry_init(carry);
+	state_init(scan_state);
 	if (len == 0)
 		return;
 	reader.ptr = (const unsigned char *) bytes;
 	reader.end = reader.ptr + len;
-	carry->last_ts = l4_get_int(&reader);
-	carry->stored_epoch = (int32) l4_get_int(&reader);
-	carry->stored_iteration = (int32) l4_get_int(&reader);
-	carry->max_in_flight = (int32) l4_get_int(&reader);
-	carry->last_rank = (int32) l4_get_int(&reader);
+	scan_state->last_ts = l4_get_int(&reader);
+	scan_state->stored_epoch = (int32) l4_get_int(&reader);
+	scan_state->stored_iteration = (int32) l4_get_int(&reader);
+	scan_state->max_in_flight = (int32) l4_get_int(&reader);
+	scan_state->last_rank = (int32) l4_get_int(&reader);
 	n = l4_get_uint(&reader);
 	if (n > L4_MAX_RANKS)
 		l4_bytes_corrupted("ranks");
-	carry->nranks = (int) n;
-	for (int i = 0; i < carry->nranks; i++)
+	scan_state->nranks = (int) n;
+	for (int i = 0; i < scan_state->nranks; i++)
 	{
-		carry->ranks[i].rank = (int32) l4_get_int(&reader);
-		carry->ranks[i].epoch = (int32) l4_get_int(&reader);
-		carry->ranks[i].current = (int32) l4_get_int(&reader);
-		carry->ranks[i].done = (int32) l4_get_int(&reader);
-		carry->ranks[i].done_ts = l4_get_int(&reader);
-		carry->ranks[i].numbered = l4_get_uint(&reader) != 0;
-		carry->ranks[i].total = (int32) l4_get_int(&reader);
-		carry->ranks[i].counted = l4_get_uint(&reader) != 0;
-		carry->ranks[i].elapsed = (int32) l4_get_int(&reader);
-		carry->ranks[i].elapsed_ts = l4_get_int(&reader);
-		carry->ranks[i].own_ts = l4_get_int(&reader);
+		scan_state->ranks[i].rank = (int32) l4_get_int(&reader);
+		scan_state->ranks[i].epoch = (int32) l4_get_int(&reader);
+		scan_state->ranks[i].current = (int32) l4_get_int(&reader);
+		scan_state->ranks[i].done = (int32) l4_get_int(&reader);
+		scan_state->ranks[i].done_ts = l4_get_int(&reader);
+		scan_state->ranks[i].numbered = l4_get_uint(&reader) != 0;
+		scan_state->ranks[i].total = (int32) l4_get_int(&reader);
+		scan_state->ranks[i].counted = l4_get_uint(&reader) != 0;
+		scan_state->ranks[i].elapsed = (int32) l4_get_int(&reader);
+		scan_state->ranks[i].elapsed_ts = l4_get_int(&reader);
+		scan_state->ranks[i].own_ts = l4_get_int(&reader);
 	}
-	l4_prefix_read(&carry->head, &reader);
+	l4_prefix_read(&scan_state->head, &reader);
 	n = l4_get_uint(&reader);
-	appendBinaryStringInfo(&carry->record_state, l4_get_bytes(&reader, n), (int) Min(n, PG_INT32_MAX));
+	appendBinaryStringInfo(&scan_state->record_state, l4_get_bytes(&reader, n), (int) Min(n, PG_INT32_MAX));
 }
 
 /* State of a rank; ranks beyond the limit share the last one. */
 L4RankState *
-l4_carry_rank(L4ScanCarry *carry, int32 rank)
+l4_scan_state_rank(L4ScanState *scan_state, int32 rank)
 {
 	L4RankState *state;
 
-	for (int i = 0; i < carry->nranks; i++)
-		if (carry->ranks[i].rank == rank)
+	for (int i = 0; i < scan_state->nranks; i++)
+		if (scan_state->ranks[i].rank == rank)
 		{
 			/* writers take turns in runs: keep the present one in front */
 			if (i > 4)
 			{
-				L4RankState swap = carry->ranks[0];
+				L4RankState swap = scan_state->ranks[0];
 
-				carry->ranks[0] = carry->ranks[i];
-				carry->ranks[i] = swap;
+				scan_state->ranks[0] = scan_state->ranks[i];
+				scan_state->ranks[i] = swap;
 				i = 0;
 			}
-			return &carry->ranks[i];
+			return &scan_state->ranks[i];
 		}
-	if (carry->nranks >= L4_MAX_RANKS)
-		return &carry->ranks[L4_MAX_RANKS - 1];
-	state = &carry->ranks[carry->nranks++];
+	if (scan_state->nranks >= L4_MAX_RANKS)
+		return &scan_state->ranks[L4_MAX_RANKS - 1];
+	state = &scan_state->ranks[scan_state->nranks++];
 	state->rank = rank;
 	state->epoch = 0;
 	state->current = L4_NO_INT;
@@ -159,7 +159,7 @@ bar_time(L4RankState *state, int elapsed, TimestampTz ts)
  * that only a training loop writes; until then each loop begins anew.
  */
 static bool
-of_other_loop(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found)
+of_other_loop(L4ScanState *scan_state, L4RankState *state, const L4Iteration *found)
 {
 	int32		total = (int32) Min(found->total, PG_INT32_MAX);
 
@@ -172,8 +172,8 @@ of_other_loop(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found)
 		if (state->total > 0)
 		{
 			state->done = L4_NO_INT;
-			carry->stored_epoch = -1;
-			carry->stored_iteration = L4_NO_INT;
+			scan_state->stored_epoch = -1;
+			scan_state->stored_iteration = L4_NO_INT;
 		}
 		state->total = total;
 	}
@@ -205,11 +205,11 @@ comes_again(const L4RankState *state, const L4Iteration *found, TimestampTz own_
  * counted, unless others give numbers: then they belong to what is going on.
  */
 bool
-l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found,
-				   TimestampTz ts, TimestampTz own_ts, L4UnitRec *rec, double *duration_ms)
+l4_scan_state_iteration(L4ScanState *scan_state, L4RankState *state, const L4Iteration *found,
+				   TimestampTz ts, TimestampTz own_ts, L4ResultRecord *rec, double *duration_ms)
 {
 	bool		next = found->iter == L4_ITER_NEXT;
-	bool		other = comes_again(state, found, own_ts) || of_other_loop(carry, state, found);
+	bool		other = comes_again(state, found, own_ts) || of_other_loop(scan_state, state, found);
 	int32		before = state->done;
 	int32		iter = (int32) Min(Max(found->iter, 0), PG_INT32_MAX - 1);
 	TimestampTz before_ts = state->done_ts;
@@ -222,8 +222,8 @@ l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *fo
 		iter = before == L4_NO_INT ? 1 : Min(before, PG_INT32_MAX - 2) + 1;
 	state->numbered |= !next && found->done;
 
-	if (iter > carry->max_in_flight || carry->max_in_flight == L4_NO_INT)
-		carry->max_in_flight = iter;
+	if (iter > scan_state->max_in_flight || scan_state->max_in_flight == L4_NO_INT)
+		scan_state->max_in_flight = iter;
 	rec->iteration = iter;
 	if (!found->done)
 	{
@@ -255,10 +255,10 @@ l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *fo
 	if (isnan(*duration_ms) && before != L4_NO_INT && iter > before && ts != L4_NO_TS &&
 		before_ts != L4_NO_TS && ts >= before_ts)
 		*duration_ms = (double) (ts - before_ts) / 1000.0 / (iter - before);
-	if (state->epoch < carry->stored_epoch ||
-		(state->epoch == carry->stored_epoch && iter <= carry->stored_iteration))
+	if (state->epoch < scan_state->stored_epoch ||
+		(state->epoch == scan_state->stored_epoch && iter <= scan_state->stored_iteration))
 		return false;
-	carry->stored_epoch = state->epoch;
-	carry->stored_iteration = iter;
+	scan_state->stored_epoch = state->epoch;
+	scan_state->stored_iteration = iter;
 	return true;
 }

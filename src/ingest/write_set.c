@@ -1,6 +1,6 @@
 /*
- * ingest_parcel.c
- *		Packs a unit onto what is stored of its stream, and the bytes of what
+ * write_set.c
+ *		Packs a scan result onto what is stored of its stream, and the bytes of what
  *		comes of it.
  */
 #include "postgres.h"
@@ -10,12 +10,12 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "ingest/ingest_parcel.h"
+#include "ingest/write_set.h"
 #include "l4_compat.h"
 
 /* What lines that fill a gap leave alone: the state at the end of the stream, and what is open there. */
 static const char read_end_sql[] =
-"SELECT l4._member(m.carry, s.member), l4._member(m.open_events, s.member), l4._member(m.open_slots, s.member), "
+"SELECT l4._member(m.scan_state, s.member), l4._member(m.open_events, s.member), l4._member(m.open_slots, s.member), "
 "l4._member(m.open_durations, s.member), l4._member(m.open_iterations, s.member), l4._member(m.open_stages, s.member), "
 "l4._member(m.open_activity, s.member), l4._member(m.open_sequences, s.member), "
 "l4._member(c.body, s.member), c.first_line_no, c.last_line_no, c.first_ts, c.last_ts "
@@ -89,18 +89,18 @@ get_int(int col, int64 otherwise)
 
 /* Lines that fill a gap: what is at the end of the stream stays as it is. */
 static void
-keep_end(L4Packing *packing, int32 stream_id, bytea *pack_carry, L4Parcel *parcel)
+keep_end(L4Packing *packing, int32 stream_id, bytea *pack_state, L4WriteSet *set)
 {
-	L4Packed   *packed = parcel->packed;
-	bytea	   *carry;
+	L4Packed   *packed = set->packed;
+	bytea	   *scan_state;
 
 	l4_query_put_int(&packing->read_end, stream_id);
 	if (l4_query_run(&packing->read_end) != 1)
 		elog(ERROR, "stream %d is gone", stream_id);
-	carry = get_bytes(1);
-	parcel->head.carry = carry == NULL ? NULL : VARDATA_ANY(carry);
-	parcel->head.carry_len = carry == NULL ? 0 : VARSIZE_ANY_EXHDR(carry);
-	packed->carry = pack_carry;
+	scan_state = get_bytes(1);
+	set->head.state = scan_state == NULL ? NULL : VARDATA_ANY(scan_state);
+	set->head.state_len = scan_state == NULL ? 0 : VARSIZE_ANY_EXHDR(scan_state);
+	packed->pack_state = pack_state;
 	for (int i = 0; i < L4_NSECTIONS; i++)
 		*l4_section(&packed->open, i) = get_bytes(END_SECTIONS + i);
 	packed->open_chunk = NULL;
@@ -121,7 +121,7 @@ keep_end(L4Packing *packing, int32 stream_id, bytea *pack_carry, L4Parcel *parce
 
 /* Runs of line numbers as the text of a multirange. */
 static char *
-line_runs(const L4UnitPart *part)
+line_runs(const L4ResultPart *part)
 {
 	StringInfoData buf;
 	int64		first = 0;
@@ -156,12 +156,12 @@ l4_packing_init(L4Packing *packing, bool read_only)
 
 /* Are a stream's lines and all that is packed of it few enough to share a pack? */
 static bool
-is_short(L4Parcel *parcel)
+is_short(L4WriteSet *set)
 {
-	L4Packed   *packed = parcel->packed;
+	L4Packed   *packed = set->packed;
 	Size		bytes = 0;
 
-	if (parcel->chunk_no > 0 || packed->nchunks > 1 || parcel->growth_part > 0 || l4_parcel_lines(parcel) > L4_SHORT_LINES)
+	if (set->chunk_no > 0 || packed->nchunks > 1 || set->growth_part > 0 || l4_write_set_lines(set) > L4_SHORT_LINES)
 		return false;
 	for (int i = 0; i < L4_NSECTIONS; i++)
 	{
@@ -188,9 +188,9 @@ compress_sections(L4Sections *sections)
 }
 
 void
-l4_parcel_compress(L4Parcel *parcel)
+l4_write_set_compress(L4WriteSet *set)
 {
-	L4Packed   *packed = parcel->packed;
+	L4Packed   *packed = set->packed;
 
 	compress_sections(&packed->settled);
 	compress_sections(&packed->open);
@@ -207,43 +207,43 @@ l4_packing_open(L4Packing *packing, int32 stream_id)
 }
 
 bytea *
-l4_packing_carry(L4Packing *packing)
+l4_packing_scan_state(L4Packing *packing)
 {
-	return l4_stored_value(&packing->reader, &packing->stored, L4_STORED_CARRY);
+	return l4_stored_value(&packing->reader, &packing->stored, L4_STORED_SCAN_STATE);
 }
 
-L4Parcel *
-l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4Unit *unit)
+L4WriteSet *
+l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4ScanResult *scanned)
 {
-	L4Parcel   *parcel = palloc(sizeof(L4Parcel));
+	L4WriteSet   *set = palloc(sizeof(L4WriteSet));
 	const L4Stored *stored = &packing->stored;
 	L4PackInput input;
 
 	memset(&input, 0, sizeof(input));
-	input.unit = unit;
+	input.scanned = scanned;
 	input.stages = &packing->stages;
 	input.late = late;
-	input.carry = l4_stored_value(&packing->reader, stored, L4_STORED_PACK_CARRY);
+	input.pack_state = l4_stored_value(&packing->reader, stored, L4_STORED_PACK_STATE);
 	input.chunk = l4_stored_value(&packing->reader, stored, L4_STORED_CHUNK);
-	parcel->growth_part = l4_stored_sections(&packing->reader, stored, &input.before);
-	parcel->packed = l4_pack_unit(&input, CurrentMemoryContext);
-	parcel->head = unit->head;
-	parcel->head.packed = true;
-	parcel->job_id = stored->job_id;
-	parcel->node = stored->node;
-	parcel->source = stored->source;
-	parcel->chunk_no = input.chunk == NULL ? stored->next_chunk_no : stored->next_chunk_no - 1;
-	parcel->pack_id = stored->pack_id;
-	parcel->has_tail = stored->tail_lines > 0;
-	parcel->has_own = stored->pack_id != 0 && stored->member == L4_NO_INT;
-	parcel->seen = line_runs(&unit->settled);
-	parcel->tail = line_runs(&unit->open);
+	set->growth_part = l4_stored_sections(&packing->reader, stored, &input.before);
+	set->packed = l4_pack_result(&input, CurrentMemoryContext);
+	set->head = scanned->head;
+	set->head.packed = true;
+	set->job_id = stored->job_id;
+	set->node = stored->node;
+	set->source = stored->source;
+	set->chunk_no = input.chunk == NULL ? stored->next_chunk_no : stored->next_chunk_no - 1;
+	set->pack_id = stored->pack_id;
+	set->has_tail = stored->tail_lines > 0;
+	set->has_own = stored->pack_id != 0 && stored->member == L4_NO_INT;
+	set->seen = line_runs(&scanned->settled);
+	set->tail = line_runs(&scanned->open);
 	if (late)
-		keep_end(packing, stream_id, input.carry, parcel);
-	parcel->is_short = is_short(parcel);
-	if (!parcel->is_short)
-		l4_parcel_compress(parcel);
-	return parcel;
+		keep_end(packing, stream_id, input.pack_state, set);
+	set->is_short = is_short(set);
+	if (!set->is_short)
+		l4_write_set_compress(set);
+	return set;
 }
 
 static void
@@ -290,7 +290,7 @@ put_packed(StringInfo buf, L4Packed *packed)
 		put_chunk(buf, packed->open_chunk);
 	put_sections(buf, &packed->settled);
 	put_sections(buf, &packed->open);
-	put_bytes(buf, packed->carry);
+	put_bytes(buf, packed->pack_state);
 	l4_put_uint(buf, packed->nexamples);
 	for (int i = 0; i < packed->nexamples; i++)
 	{
@@ -307,26 +307,26 @@ put_packed(StringInfo buf, L4Packed *packed)
 }
 
 bytea *
-l4_parcel_encode(const L4Parcel *parcel)
+l4_write_set_encode(const L4WriteSet *set)
 {
 	StringInfoData buf;
 	bytea	   *result;
 
 	initStringInfo(&buf);
 	appendStringInfoSpaces(&buf, VARHDRSZ);
-	l4_unit_put_head(&buf, &parcel->head);
-	put_string(&buf, parcel->job_id);
-	put_string(&buf, parcel->node);
-	put_string(&buf, parcel->source);
-	l4_put_uint(&buf, parcel->chunk_no);
-	l4_put_uint(&buf, parcel->pack_id);
-	l4_put_uint(&buf, parcel->has_tail);
-	l4_put_uint(&buf, parcel->has_own);
-	l4_put_uint(&buf, parcel->is_short);
-	l4_put_uint(&buf, parcel->growth_part);
-	put_string(&buf, parcel->seen);
-	put_string(&buf, parcel->tail);
-	put_packed(&buf, parcel->packed);
+	l4_result_put_head(&buf, &set->head);
+	put_string(&buf, set->job_id);
+	put_string(&buf, set->node);
+	put_string(&buf, set->source);
+	l4_put_uint(&buf, set->chunk_no);
+	l4_put_uint(&buf, set->pack_id);
+	l4_put_uint(&buf, set->has_tail);
+	l4_put_uint(&buf, set->has_own);
+	l4_put_uint(&buf, set->is_short);
+	l4_put_uint(&buf, set->growth_part);
+	put_string(&buf, set->seen);
+	put_string(&buf, set->tail);
+	put_packed(&buf, set->packed);
 	result = (bytea *) buf.data;
 	SET_VARSIZE(result, buf.len);
 	return result;
@@ -385,7 +385,7 @@ get_packed(L4ByteReader *reader)
 	}
 	get_sections(reader, &packed->settled);
 	get_sections(reader, &packed->open);
-	packed->carry = get_bytea(reader);
+	packed->pack_state = get_bytea(reader);
 	packed->nexamples = l4_get_count(reader);
 	packed->examples = palloc(sizeof(L4Example) * Max(packed->nexamples, 1));
 	for (int i = 0; i < packed->nexamples; i++)
@@ -405,24 +405,24 @@ get_packed(L4ByteReader *reader)
 }
 
 /* Texts of examples point into the bytes. */
-L4Parcel *
-l4_parcel_decode(bytea *bytes)
+L4WriteSet *
+l4_write_set_decode(bytea *bytes)
 {
-	L4Parcel   *parcel = palloc0(sizeof(L4Parcel));
+	L4WriteSet   *set = palloc0(sizeof(L4WriteSet));
 	L4ByteReader reader = {(const unsigned char *) VARDATA_ANY(bytes), (const unsigned char *) VARDATA_ANY(bytes) + VARSIZE_ANY_EXHDR(bytes)};
 
-	l4_unit_get_head(&reader, &parcel->head, CurrentMemoryContext);
-	parcel->job_id = get_string(&reader);
-	parcel->node = get_string(&reader);
-	parcel->source = get_string(&reader);
-	parcel->chunk_no = (int) l4_get_uint(&reader);
-	parcel->pack_id = (int32) l4_get_uint(&reader);
-	parcel->has_tail = l4_get_uint(&reader) != 0;
-	parcel->has_own = l4_get_uint(&reader) != 0;
-	parcel->is_short = l4_get_uint(&reader) != 0;
-	parcel->growth_part = (int) l4_get_uint(&reader);
-	parcel->seen = get_string(&reader);
-	parcel->tail = get_string(&reader);
-	parcel->packed = get_packed(&reader);
-	return parcel;
+	l4_result_get_head(&reader, &set->head, CurrentMemoryContext);
+	set->job_id = get_string(&reader);
+	set->node = get_string(&reader);
+	set->source = get_string(&reader);
+	set->chunk_no = (int) l4_get_uint(&reader);
+	set->pack_id = (int32) l4_get_uint(&reader);
+	set->has_tail = l4_get_uint(&reader) != 0;
+	set->has_own = l4_get_uint(&reader) != 0;
+	set->is_short = l4_get_uint(&reader) != 0;
+	set->growth_part = (int) l4_get_uint(&reader);
+	set->seen = get_string(&reader);
+	set->tail = get_string(&reader);
+	set->packed = get_packed(&reader);
+	return set;
 }

@@ -1,5 +1,5 @@
 /*
- * ingest_share.c
+ * ingest_worker.c
  *		Reads and scans a share of the pieces of a batch. A statement has
  *		several shares, one after the other in the leader and its workers.
  *
@@ -22,13 +22,13 @@
 #include "utils/plancache.h"
 #include "utils/timestamp.h"
 
-#include "ingest/ingest_parcel.h"
+#include "ingest/write_set.h"
 #include "ingest/ingest_piece.h"
 #include "ingest/ingest_scan.h"
 #include "l4_compat.h"
 #include "lines/lineformat.h"
 
-PG_FUNCTION_INFO_V1(l4_ingest_scan_share);
+PG_FUNCTION_INFO_V1(l4_ingest_worker);
 PG_FUNCTION_INFO_V1(l4_ingest_workers_may);
 
 /* Bytes by which a stored parser is known again: its TOAST pointer, or its head, which has a checksum */
@@ -196,11 +196,11 @@ scan_shared(int64 rules)
 	return shared;
 }
 
-/* Give the statement that reads lines the stream's key and the carry to the scan; false when the stream is gone. */
+/* Give the statement that reads lines the stream's key and the state to the scan; false when the stream is gone. */
 static bool
 begin_piece(L4Scan *scan, L4Packing *packing, const L4Piece *piece, ParamListInfo params)
 {
-	bytea	   *carry = NULL;
+	bytea	   *scan_state = NULL;
 
 	if (!l4_packing_open(packing, piece->stream_id))
 		return false;
@@ -210,11 +210,11 @@ begin_piece(L4Scan *scan, L4Packing *packing, const L4Piece *piece, ParamListInf
 	params->params[3].value = Int64GetDatum(piece->from_line);
 	/* lines beyond the end complete its last records */
 	params->params[4].value = Int64GetDatum(piece->late ? piece->to_line
-											: Min(piece->to_line, PG_INT64_MAX - L4_UNIT_OVERRUN - 1) + L4_UNIT_OVERRUN + 1);
+											: Min(piece->to_line, PG_INT64_MAX - L4_RESULT_OVERRUN - 1) + L4_RESULT_OVERRUN + 1);
 	if (!piece->late)
-		carry = l4_packing_carry(packing);
-	l4_scan_begin(scan, packing->stored.node, carry == NULL ? NULL : VARDATA_ANY(carry),
-				  carry == NULL ? 0 : VARSIZE_ANY_EXHDR(carry), piece->to_line, piece->late);
+		scan_state = l4_packing_scan_state(packing);
+	l4_scan_begin(scan, packing->stored.node, scan_state == NULL ? NULL : VARDATA_ANY(scan_state),
+				  scan_state == NULL ? 0 : VARSIZE_ANY_EXHDR(scan_state), piece->to_line, piece->late);
 	return true;
 }
 
@@ -265,24 +265,24 @@ init_receiver(LineReceiver *receiver, L4Scan *scan, MemoryContext cxt)
 static bytea *
 finish_piece(L4Scan *scan, L4Packing *packing, const L4Piece *piece)
 {
-	L4Unit		unit;
+	L4ScanResult		scanned;
 
-	l4_scan_finish(scan, &unit);
-	if (unit.head.unknown > 0)
-		return l4_unit_encode(&unit);
-	return l4_parcel_encode(l4_packing_pack(packing, piece->stream_id, piece->late, &unit));
+	l4_scan_finish(scan, &scanned);
+	if (scanned.head.unknown > 0)
+		return l4_result_encode(&scanned);
+	return l4_write_set_encode(l4_packing_pack(packing, piece->stream_id, piece->late, &scanned));
 }
 
-/* (statement, the same where sources are NULL, version of the rules, pieces) -> (number, unit); NULL for a piece without lines */
+/* (statement, the same where sources are NULL, version of the rules, pieces) -> (number, scan result); NULL for a piece without lines */
 Datum
-l4_ingest_scan_share(PG_FUNCTION_ARGS)
+l4_ingest_worker(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4Piece    *pieces;
 	int			npieces;
 	SPIPlanPtr	reads[2] = {NULL, NULL};
 	MemoryContext cxt;
-	MemoryContext unit_cxt;
+	MemoryContext result_cxt;
 	L4Scan	   *scan;
 	ParamListInfo params;
 	LineReceiver receiver;
@@ -292,7 +292,7 @@ l4_ingest_scan_share(PG_FUNCTION_ARGS)
 	SPI_connect();
 	pieces = l4_pieces(PG_GETARG_ARRAYTYPE_P(ARG_PIECES), &npieces);
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 share", ALLOCSET_DEFAULT_SIZES);
-	unit_cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unit", ALLOCSET_DEFAULT_SIZES);
+	result_cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unit", ALLOCSET_DEFAULT_SIZES);
 	scan = l4_scan_create(hold_shared(scan_shared(PG_GETARG_INT64(ARG_RULES)), cxt), cxt);
 	l4_packing_init(&packing, true);
 	params = read_params();
@@ -309,11 +309,11 @@ l4_ingest_scan_share(PG_FUNCTION_ARGS)
 		if (reads[which] == NULL)
 			reads[which] = prepare(text_to_cstring(PG_GETARG_TEXT_PP(which == 0 ? ARG_READ : ARG_READ_NULL)), READ_PARAMS, read_types);
 		values[0] = Int32GetDatum(piece->number);
-		old = MemoryContextSwitchTo(unit_cxt);
+		old = MemoryContextSwitchTo(result_cxt);
 		if (begin_piece(scan, &packing, piece, params))
 		{
 			read_lines(reads[which], params, &receiver);
-			MemoryContextSwitchTo(unit_cxt);
+			MemoryContextSwitchTo(result_cxt);
 			if (receiver.any)
 			{
 				values[1] = PointerGetDatum(finish_piece(scan, &packing, piece));
@@ -322,7 +322,7 @@ l4_ingest_scan_share(PG_FUNCTION_ARGS)
 		}
 		MemoryContextSwitchTo(old);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-		MemoryContextReset(unit_cxt);
+		MemoryContextReset(result_cxt);
 	}
 	SPI_finish();
 	return (Datum) 0;

@@ -1,5 +1,5 @@
 /*
- * chunk_ints.c
+ * integer_codecs.c
  *		Lists of integers in packed rows: written in the shortest of several
  *		forms, and read back.
  */

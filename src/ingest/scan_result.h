@@ -1,13 +1,13 @@
 /*
- * ingest_unit.h
- *		A unit: what the scan of a piece of a stream hands to the leader.
+ * scan_result.h
+ *		A scan result: what the scan of a piece of a stream hands to the leader.
  *
  * Its bytes live for one batch, in memory and between processes of one
  * server: they are not stored and have no version. They are checked all the
  * same, so far that no bytes can do harm: they pass through SQL.
  */
-#ifndef L4_INGEST_UNIT_H
-#define L4_INGEST_UNIT_H
+#ifndef L4_SCAN_RESULT_H
+#define L4_SCAN_RESULT_H
 
 #include "datatype/timestamp.h"
 #include "lib/stringinfo.h"
@@ -33,24 +33,24 @@ l4_plausible_ts(TimestampTz ts)
 #define L4_MAX_VALUE_LEN	128 /* bytes kept of a value */
 
 /* A record: its first line, its shape, and where the stream was. */
-typedef struct L4UnitRec
+typedef struct L4ResultRecord
 {
 	int64		line_no;
 	TimestampTz ts;				/* L4_NO_TS none */
-	int32		local;			/* number in the dictionary; -1 began in an earlier unit */
+	int32		local;			/* number in the dictionary; -1 began in an earlier piece */
 	int32		rank;			/* L4_NO_INT none */
 	int32		context;		/* the rank whose stage and iteration it shares: its own, else the one that wrote last */
 	int32		epoch;
 	int32		iteration;		/* L4_NO_INT none */
-} L4UnitRec;
+} L4ResultRecord;
 
-typedef struct L4UnitLine
+typedef struct L4ResultLine
 {
 	int64		line_no;
 	TimestampTz ts;
 	int32		rec;			/* number of its record */
 	int32		reserved;
-} L4UnitLine;
+} L4ResultLine;
 
 typedef struct L4Value
 {
@@ -147,15 +147,15 @@ l4_same_metrics(const L4IterEntry *a, const L4IterEntry *b)
 	return true;
 }
 
-/* Part of a unit: the settled records, or those open when the input ended. */
-typedef struct L4UnitPart
+/* Part of a scan result: the settled records, or those open when the input ended. */
+typedef struct L4ResultPart
 {
 	int			nlines;
 	int			lines_size;
-	L4UnitLine *lines;
+	L4ResultLine *lines;
 	int			nrecs;
 	int			recs_size;
-	L4UnitRec  *recs;
+	L4ResultRecord  *recs;
 	int			nlocals;
 	int			locals_size;
 	L4Local   **locals;
@@ -163,12 +163,12 @@ typedef struct L4UnitPart
 	int			iters_size;
 	L4IterEntry *iters;
 	int64		unparsed;
-} L4UnitPart;
+} L4ResultPart;
 
-/* The front of a unit: what can be read without decoding the parts. */
-typedef struct L4UnitHead
+/* The front of a scan result: what can be read without decoding the parts. */
+typedef struct L4ResultHead
 {
-	bool		packed;			/* no parts follow, but what became of them: see ingest_parcel.h */
+	bool		packed;			/* no parts follow, but what became of them: see write_set.h */
 	bool		full;			/* ended early: the dictionary was full */
 	int			unknown;		/* shapes that the parser does not know */
 	int			lines;			/* settled */
@@ -181,36 +181,36 @@ typedef struct L4UnitHead
 	int32	   *ranks;
 	int			njoinable;		/* first lines of records that lines of later pieces may join, ascending */
 	int64	   *joinable;
-	const char *carry;			/* state for the next piece */
-	int			carry_len;
-} L4UnitHead;
+	const char *state;			/* state for the next piece */
+	int			state_len;
+} L4ResultHead;
 
-typedef struct L4Unit
+typedef struct L4ScanResult
 {
-	L4UnitHead	head;
-	L4UnitPart	settled;
-	L4UnitPart	open;
-} L4Unit;
+	L4ResultHead	head;
+	L4ResultPart	settled;
+	L4ResultPart	open;
+} L4ScanResult;
 
 /*
  * What was learnt about a shape that the parser did not know: its event and
- * its words. Written for the shapes of all units in their order, and given to
+ * its words. Written for the shapes of all scan results in their order, and given to
  * them in that order.
  */
 extern void l4_put_learnt(StringInfo buf, const L4Local *local);
-extern void l4_unit_resolve(L4Unit *unit, struct L4ByteReader *learnt, MemoryContext cxt);
+extern void l4_result_resolve(L4ScanResult *scanned, struct L4ByteReader *learnt, MemoryContext cxt);
 
 /* Put into the head what it says about the parts; encoding does so, too. */
-extern void l4_unit_count(L4Unit *unit);
-extern bytea *l4_unit_encode(L4Unit *unit);
+extern void l4_result_count(L4ScanResult *scanned);
+extern bytea *l4_result_encode(L4ScanResult *scanned);
 
-/* Texts of what was decoded, and the carry, stay where they are in the bytes. */
-extern void l4_unit_head(bytea *bytes, L4UnitHead *head, MemoryContext cxt);
-extern L4Unit *l4_unit_decode(bytea *bytes, MemoryContext cxt);
-extern L4Unit *l4_unit_decode_shapes(bytea *bytes, MemoryContext cxt);	/* the dictionaries alone, without counts */
+/* Texts of what was decoded, and the state, stay where they are in the bytes. */
+extern void l4_result_head(bytea *bytes, L4ResultHead *head, MemoryContext cxt);
+extern L4ScanResult *l4_result_decode(bytea *bytes, MemoryContext cxt);
+extern L4ScanResult *l4_result_decode_shapes(bytea *bytes, MemoryContext cxt);	/* the dictionaries alone, without counts */
 
 /* The head alone, in front of what others write. */
-extern void l4_unit_put_head(StringInfo buf, const L4UnitHead *head);
-extern void l4_unit_get_head(struct L4ByteReader *reader, L4UnitHead *head, MemoryContext cxt);
+extern void l4_result_put_head(StringInfo buf, const L4ResultHead *head);
+extern void l4_result_get_head(struct L4ByteReader *reader, L4ResultHead *head, MemoryContext cxt);
 
-#endif							/* L4_INGEST_UNIT_H */
+#endif							/* L4_SCAN_RESULT_H */

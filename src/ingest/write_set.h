@@ -1,14 +1,14 @@
 /*
- * ingest_parcel.h
- *		A parcel: a unit that was packed onto what is stored of its stream,
+ * write_set.h
+ *		A write set: a scan result that was packed onto what is stored of its stream,
  *		ready to be written.
  *
- * Packing reads but does not write, so it can be done where the unit was
- * made, in a worker. Between processes a parcel has the form of a unit whose
+ * Packing reads but does not write, so it can be done where the scan result was
+ * made, in a worker. Between processes a write set has the form of a scan result whose
  * head says "packed".
  */
-#ifndef L4_INGEST_PARCEL_H
-#define L4_INGEST_PARCEL_H
+#ifndef L4_WRITE_SET_H
+#define L4_WRITE_SET_H
 
 #include "ingest/ingest_pack.h"
 #include "ingest/ingest_stored.h"
@@ -16,9 +16,9 @@
 #define L4_SHORT_LINES	2048	/* a stream with no more lines may share a pack */
 #define L4_SHORT_BYTES	49152	/* of what is packed of it */
 
-typedef struct L4Parcel
+typedef struct L4WriteSet
 {
-	L4UnitHead	head;
+	L4ResultHead	head;
 	char	   *job_id;
 	char	   *node;
 	char	   *source;
@@ -31,18 +31,18 @@ typedef struct L4Parcel
 	char	   *seen;			/* numbers of the settled lines, a multirange as text */
 	char	   *tail;			/* of the open ones */
 	L4Packed   *packed;
-} L4Parcel;
+} L4WriteSet;
 
 /* Lines of what is short: one chunk, and what is open. */
 static inline int
-l4_parcel_lines(const L4Parcel *parcel)
+l4_write_set_lines(const L4WriteSet *set)
 {
-	const L4Packed *packed = parcel->packed;
+	const L4Packed *packed = set->packed;
 
 	return (packed->nchunks > 0 ? packed->chunks[0].lines : 0) + (packed->open_chunk != NULL ? packed->open_chunk->lines : 0);
 }
 
-/* Packs units of many streams. */
+/* Packs scan results of many streams. */
 typedef struct L4Packing
 {
 	L4StoredReader reader;
@@ -53,13 +53,13 @@ typedef struct L4Packing
 
 extern void l4_packing_init(L4Packing *packing, bool read_only);
 
-/* A stream, all in the current context: false when it is gone; what its reader carries over; a unit onto it, which must know all its events. */
+/* A stream, all in the current context: false when it is gone; what its reader carries over; a scan result onto it, which must know all its events. */
 extern bool l4_packing_open(L4Packing *packing, int32 stream_id);
-extern bytea *l4_packing_carry(L4Packing *packing);
-extern L4Parcel *l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4Unit *unit);
+extern bytea *l4_packing_scan_state(L4Packing *packing);
+extern L4WriteSet *l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4ScanResult *scanned);
 
-extern void l4_parcel_compress(L4Parcel *parcel);
-extern bytea *l4_parcel_encode(const L4Parcel *parcel);
-extern L4Parcel *l4_parcel_decode(bytea *bytes);
+extern void l4_write_set_compress(L4WriteSet *set);
+extern bytea *l4_write_set_encode(const L4WriteSet *set);
+extern L4WriteSet *l4_write_set_decode(bytea *bytes);
 
-#endif							/* L4_INGEST_PARCEL_H */
+#endif							/* L4_WRITE_SET_H */

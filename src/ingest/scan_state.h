@@ -1,14 +1,14 @@
 /*
- * ingest_iter.h
+ * scan_state.h
  *		Where a stream is: what the scan of one piece hands to that of the next.
  */
-#ifndef L4_INGEST_ITER_H
-#define L4_INGEST_ITER_H
+#ifndef L4_SCAN_STATE_H
+#define L4_SCAN_STATE_H
 
 #include "datatype/timestamp.h"
 #include "lib/stringinfo.h"
 
-#include "ingest/ingest_unit.h"
+#include "ingest/scan_result.h"
 #include "lines/iterrule.h"
 #include "lines/streamprefix.h"
 
@@ -31,7 +31,7 @@ typedef struct L4RankState
 } L4RankState;
 
 /* What lasts from one piece of a stream to the next. */
-typedef struct L4ScanCarry
+typedef struct L4ScanState
 {
 	TimestampTz last_ts;
 	int32		stored_epoch;	/* last iteration that was kept */
@@ -42,12 +42,12 @@ typedef struct L4ScanCarry
 	L4RankState ranks[L4_MAX_RANKS];
 	L4StreamPrefix head;
 	StringInfoData record_state;	/* of the record reader; len 0 = none */
-} L4ScanCarry;
+} L4ScanState;
 
-extern void l4_carry_write(const L4ScanCarry *carry, StringInfo buf);
-extern void l4_carry_read(L4ScanCarry *carry, const char *bytes, int len);
-extern L4RankState *l4_carry_rank(L4ScanCarry *carry, int32 rank);
-extern bool l4_carry_iteration(L4ScanCarry *carry, L4RankState *state, const L4Iteration *found,
-							   TimestampTz ts, TimestampTz own_ts, L4UnitRec *rec, double *duration_ms);
+extern void l4_scan_state_write(const L4ScanState *scan_state, StringInfo buf);
+extern void l4_scan_state_read(L4ScanState *scan_state, const char *bytes, int len);
+extern L4RankState *l4_scan_state_rank(L4ScanState *scan_state, int32 rank);
+extern bool l4_scan_state_iteration(L4ScanState *scan_state, L4RankState *state, const L4Iteration *found,
+							   TimestampTz ts, TimestampTz own_ts, L4ResultRecord *rec, double *duration_ms);
 
-#endif							/* L4_INGEST_ITER_H */
+#endif							/* L4_SCAN_STATE_H */

@@ -1,6 +1,6 @@
 /*
- * ingest_unit_write.c
- *		The bytes of a unit.
+ * scan_result_write.c
+ *		The bytes of a scan result.
  *
  * Records and lines are written as differences from the one before; a byte of
  * flags says what differs. Most lines are the only one of their record and
@@ -13,7 +13,7 @@
 #include "base/compress.h"
 #include "base/varint.h"
 #include "chunk/chunk.h"
-#include "ingest/ingest_unit_int.h"
+#include "ingest/scan_result_int.h"
 #include "l4_compat.h"
 
 #define COMPRESSED_BYTES 16384	/* of rows, from which on they are compressed */
@@ -78,14 +78,14 @@ put_diff(uint8 *p, uint8 *flags, int flag, int64 value, int64 before)
 }
 
 static void
-put_recs(StringInfo buf, const L4UnitPart *part)
+put_recs(StringInfo buf, const L4ResultPart *part)
 {
-	L4UnitRec	before = {0};
+	L4ResultRecord	before = {0};
 
 	l4_put_uint(buf, part->nrecs);
 	for (int i = 0; i < part->nrecs; i++)
 	{
-		const L4UnitRec *rec = &part->recs[i];
+		const L4ResultRecord *rec = &part->recs[i];
 		uint8	   *flags = row_start(buf);
 		uint8	   *p = flags + 1;
 
@@ -104,16 +104,16 @@ put_recs(StringInfo buf, const L4UnitPart *part)
 
 /* Is the line the next record's first one, as the record says it? */
 static inline bool
-is_plain(const L4UnitPart *part, const L4UnitLine *line, int32 rec_before)
+is_plain(const L4ResultPart *part, const L4ResultLine *line, int32 rec_before)
 {
 	return line->rec == rec_before + 1 && line->line_no == part->recs[line->rec].line_no &&
 		line->ts == part->recs[line->rec].ts;
 }
 
 static void
-put_lines(StringInfo buf, const L4UnitPart *part)
+put_lines(StringInfo buf, const L4ResultPart *part)
 {
-	L4UnitLine	before = {0};
+	L4ResultLine	before = {0};
 	int			i = 0;
 
 	before.rec = -1;
@@ -129,7 +129,7 @@ put_lines(StringInfo buf, const L4UnitPart *part)
 		p = l4_varint_put(p, i - start);
 		if (i < part->nlines)
 		{
-			const L4UnitLine *line = &part->lines[i++];
+			const L4ResultLine *line = &part->lines[i++];
 
 			flags = p++;
 			*flags = 0;
@@ -156,7 +156,7 @@ l4_put_learnt(StringInfo buf, const L4Local *local)
 }
 
 static void
-put_shapes(StringInfo buf, const L4UnitPart *part)
+put_shapes(StringInfo buf, const L4ResultPart *part)
 {
 	l4_put_uint(buf, part->nlocals);
 	for (int i = 0; i < part->nlocals; i++)
@@ -182,7 +182,7 @@ put_shapes(StringInfo buf, const L4UnitPart *part)
 }
 
 static void
-put_iterations(StringInfo buf, const L4UnitPart *part)
+put_iterations(StringInfo buf, const L4ResultPart *part)
 {
 	static const L4IterEntry none;
 	const L4IterEntry *before = &none;
@@ -209,7 +209,7 @@ put_iterations(StringInfo buf, const L4UnitPart *part)
 }
 
 static void
-put_rows(StringInfo buf, const L4UnitPart *part)
+put_rows(StringInfo buf, const L4ResultPart *part)
 {
 	put_recs(buf, part);
 	put_lines(buf, part);
@@ -217,17 +217,17 @@ put_rows(StringInfo buf, const L4UnitPart *part)
 }
 
 void
-l4_unit_count(L4Unit *unit)
+l4_result_count(L4ScanResult *scanned)
 {
-	L4UnitHead *head = &unit->head;
+	L4ResultHead *head = &scanned->head;
 
-	head->unknown = l4_unknown_shapes(&unit->settled) + l4_unknown_shapes(&unit->open);
-	head->lines = unit->settled.nlines;
-	head->open_lines = unit->open.nlines;
+	head->unknown = l4_unknown_shapes(&scanned->settled) + l4_unknown_shapes(&scanned->open);
+	head->lines = scanned->settled.nlines;
+	head->open_lines = scanned->open.nlines;
 }
 
 void
-l4_unit_put_head(StringInfo buf, const L4UnitHead *head)
+l4_result_put_head(StringInfo buf, const L4ResultHead *head)
 {
 	l4_put_uint(buf, head->packed);
 	l4_put_uint(buf, head->full);
@@ -244,10 +244,10 @@ l4_unit_put_head(StringInfo buf, const L4UnitHead *head)
 	l4_put_uint(buf, head->njoinable);
 	for (int i = 0; i < head->njoinable; i++)
 		l4_put_int(buf, head->joinable[i]);
-	l4_put_bytes(buf, head->carry, head->carry_len);
+	l4_put_bytes(buf, head->state, head->state_len);
 }
 
-/* The leader keeps the units of a whole batch: many rows are compressed, few are not worth the time. */
+/* The leader keeps the scan results of a whole batch: many rows are compressed, few are not worth the time. */
 static void
 put_smaller(StringInfo buf, const StringInfo rows)
 {
@@ -265,22 +265,22 @@ put_smaller(StringInfo buf, const StringInfo rows)
 }
 
 bytea *
-l4_unit_encode(L4Unit *unit)
+l4_result_encode(L4ScanResult *scanned)
 {
 	StringInfoData buf;
 	StringInfoData rows;
 	bytea	   *result;
 
-	l4_unit_count(unit);
+	l4_result_count(scanned);
 	initStringInfo(&buf);
 	appendStringInfoSpaces(&buf, VARHDRSZ);
-	l4_unit_put_head(&buf, &unit->head);
-	put_shapes(&buf, &unit->settled);
-	put_shapes(&buf, &unit->open);
+	l4_result_put_head(&buf, &scanned->head);
+	put_shapes(&buf, &scanned->settled);
+	put_shapes(&buf, &scanned->open);
 	initStringInfo(&rows);
-	enlargeStringInfo(&rows, 1024 + 8 * Min(unit->head.lines, 1000000));
-	put_rows(&rows, &unit->settled);
-	put_rows(&rows, &unit->open);
+	enlargeStringInfo(&rows, 1024 + 8 * Min(scanned->head.lines, 1000000));
+	put_rows(&rows, &scanned->settled);
+	put_rows(&rows, &scanned->open);
 	put_smaller(&buf, &rows);
 	pfree(rows.data);
 	result = (bytea *) buf.data;

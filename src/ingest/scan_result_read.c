@@ -1,6 +1,6 @@
 /*
- * ingest_unit_read.c
- *		A unit from its bytes.
+ * scan_result_read.c
+ *		A scan result from its bytes.
  */
 #include "postgres.h"
 
@@ -9,7 +9,7 @@
 
 #include "base/compress.h"
 #include "chunk/chunk.h"
-#include "ingest/ingest_unit_int.h"
+#include "ingest/scan_result_int.h"
 #include "l4_compat.h"
 
 /* A text: stays where it is in the bytes, without a zero behind it. */
@@ -150,7 +150,7 @@ get_local(L4ByteReader *reader, int number, bool counts, MemoryContext cxt)
 }
 
 static void
-resolve_shapes(L4UnitPart *part, L4ByteReader *learnt, MemoryContext cxt)
+resolve_shapes(L4ResultPart *part, L4ByteReader *learnt, MemoryContext cxt)
 {
 	for (int i = 0; i < part->nlocals; i++)
 		if (part->locals[i]->event_id == 0)
@@ -158,10 +158,10 @@ resolve_shapes(L4UnitPart *part, L4ByteReader *learnt, MemoryContext cxt)
 }
 
 void
-l4_unit_resolve(L4Unit *unit, L4ByteReader *learnt, MemoryContext cxt)
+l4_result_resolve(L4ScanResult *scanned, L4ByteReader *learnt, MemoryContext cxt)
 {
-	resolve_shapes(&unit->settled, learnt, cxt);
-	resolve_shapes(&unit->open, learnt, cxt);
+	resolve_shapes(&scanned->settled, learnt, cxt);
+	resolve_shapes(&scanned->open, learnt, cxt);
 }
 
 /* The value that differs by what follows, where the flag is set, else the one before. */
@@ -172,12 +172,12 @@ get_diff(L4ByteReader *reader, int flags, int flag, int64 before)
 }
 
 static void
-get_recs(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
+get_recs(L4ByteReader *reader, L4ResultPart *part, MemoryContext cxt)
 {
-	L4UnitRec	before = {0};
+	L4ResultRecord	before = {0};
 
 	part->nrecs = l4_get_count(reader);
-	part->recs = MemoryContextAllocHuge(cxt, sizeof(L4UnitRec) * (Size) Max(part->nrecs, 1));
+	part->recs = MemoryContextAllocHuge(cxt, sizeof(L4ResultRecord) * (Size) Max(part->nrecs, 1));
 	for (int i = 0; i < part->nrecs; i++)
 	{
 		int			flags = *(const uint8 *) l4_get_bytes(reader, 1);
@@ -196,9 +196,9 @@ get_recs(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 }
 
 static void
-get_lines(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
+get_lines(L4ByteReader *reader, L4ResultPart *part, MemoryContext cxt)
 {
-	L4UnitLine	before = {0};
+	L4ResultLine	before = {0};
 	int			i = 0;
 	uint64		nlines = l4_get_uint(reader);
 
@@ -207,7 +207,7 @@ get_lines(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 		l4_bytes_corrupted("count");
 	before.rec = -1;
 	part->nlines = (int) nlines;
-	part->lines = MemoryContextAllocHuge(cxt, sizeof(L4UnitLine) * (Size) Max(part->nlines, 1));
+	part->lines = MemoryContextAllocHuge(cxt, sizeof(L4ResultLine) * (Size) Max(part->nlines, 1));
 	while (i < part->nlines)
 	{
 		uint64		n = l4_get_uint(reader);
@@ -216,7 +216,7 @@ get_lines(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 			l4_bytes_corrupted("lines");
 		for (; n > 0; n--)
 		{
-			const L4UnitRec *rec = &part->recs[++before.rec];
+			const L4ResultRecord *rec = &part->recs[++before.rec];
 
 			before.line_no = rec->line_no;
 			before.ts = rec->ts;
@@ -237,7 +237,7 @@ get_lines(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 }
 
 static void
-get_shapes(L4ByteReader *reader, L4UnitPart *part, bool counts, MemoryContext cxt)
+get_shapes(L4ByteReader *reader, L4ResultPart *part, bool counts, MemoryContext cxt)
 {
 	part->nlocals = l4_get_count(reader);
 	part->locals = MemoryContextAlloc(cxt, sizeof(L4Local *) * Max(part->nlocals, 1));
@@ -246,7 +246,7 @@ get_shapes(L4ByteReader *reader, L4UnitPart *part, bool counts, MemoryContext cx
 }
 
 static void
-get_iterations(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
+get_iterations(L4ByteReader *reader, L4ResultPart *part, MemoryContext cxt)
 {
 	static const L4IterEntry none;
 	const L4IterEntry *before = &none;
@@ -275,7 +275,7 @@ get_iterations(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 }
 
 static void
-get_rows(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
+get_rows(L4ByteReader *reader, L4ResultPart *part, MemoryContext cxt)
 {
 	get_recs(reader, part, cxt);
 	get_lines(reader, part, cxt);
@@ -283,7 +283,7 @@ get_rows(L4ByteReader *reader, L4UnitPart *part, MemoryContext cxt)
 }
 
 void
-l4_unit_get_head(L4ByteReader *reader, L4UnitHead *head, MemoryContext cxt)
+l4_result_get_head(L4ByteReader *reader, L4ResultHead *head, MemoryContext cxt)
 {
 	head->packed = l4_get_uint(reader) != 0;
 	head->full = l4_get_uint(reader) != 0;
@@ -302,32 +302,32 @@ l4_unit_get_head(L4ByteReader *reader, L4UnitHead *head, MemoryContext cxt)
 	head->joinable = MemoryContextAlloc(cxt, sizeof(int64) * Max(head->njoinable, 1));
 	for (int i = 0; i < head->njoinable; i++)
 		head->joinable[i] = l4_get_int(reader);
-	head->carry_len = l4_get_count(reader);
-	head->carry = l4_get_bytes(reader, head->carry_len);
+	head->state_len = l4_get_count(reader);
+	head->state = l4_get_bytes(reader, head->state_len);
 }
 
 /* The front alone. */
 void
-l4_unit_head(bytea *bytes, L4UnitHead *head, MemoryContext cxt)
+l4_result_head(bytea *bytes, L4ResultHead *head, MemoryContext cxt)
 {
 	L4ByteReader reader = {(const unsigned char *) VARDATA_ANY(bytes), (const unsigned char *) VARDATA_ANY(bytes) + VARSIZE_ANY_EXHDR(bytes)};
 
-	l4_unit_get_head(&reader, head, cxt);
+	l4_result_get_head(&reader, head, cxt);
 }
 
-static L4Unit *
+static L4ScanResult *
 decode(bytea *bytes, L4ByteReader *reader, bool counts, MemoryContext cxt)
 {
-	L4Unit	   *unit = MemoryContextAllocZero(cxt, sizeof(L4Unit));
+	L4ScanResult	   *scanned = MemoryContextAllocZero(cxt, sizeof(L4ScanResult));
 
 	reader->ptr = (const unsigned char *) VARDATA_ANY(bytes);
 	reader->end = reader->ptr + VARSIZE_ANY_EXHDR(bytes);
-	l4_unit_get_head(reader, &unit->head, cxt);
-	get_shapes(reader, &unit->settled, counts, cxt);
-	get_shapes(reader, &unit->open, counts, cxt);
-	if (unit->head.unknown != l4_unknown_shapes(&unit->settled) + l4_unknown_shapes(&unit->open))
+	l4_result_get_head(reader, &scanned->head, cxt);
+	get_shapes(reader, &scanned->settled, counts, cxt);
+	get_shapes(reader, &scanned->open, counts, cxt);
+	if (scanned->head.unknown != l4_unknown_shapes(&scanned->settled) + l4_unknown_shapes(&scanned->open))
 		l4_bytes_corrupted("unknown shapes");
-	return unit;
+	return scanned;
 }
 
 /* The reader goes on in the rows, compressed or not. */
@@ -347,20 +347,20 @@ open_rows(L4ByteReader *reader, MemoryContext cxt)
 	reader->end = reader->ptr + len;
 }
 
-L4Unit *
-l4_unit_decode(bytea *bytes, MemoryContext cxt)
+L4ScanResult *
+l4_result_decode(bytea *bytes, MemoryContext cxt)
 {
 	L4ByteReader reader;
-	L4Unit	   *unit = decode(bytes, &reader, true, cxt);
+	L4ScanResult	   *scanned = decode(bytes, &reader, true, cxt);
 
 	open_rows(&reader, cxt);
-	get_rows(&reader, &unit->settled, cxt);
-	get_rows(&reader, &unit->open, cxt);
-	return unit;
+	get_rows(&reader, &scanned->settled, cxt);
+	get_rows(&reader, &scanned->open, cxt);
+	return scanned;
 }
 
-L4Unit *
-l4_unit_decode_shapes(bytea *bytes, MemoryContext cxt)
+L4ScanResult *
+l4_result_decode_shapes(bytea *bytes, MemoryContext cxt)
 {
 	L4ByteReader reader;
 

@@ -1,5 +1,5 @@
 /*
- * ingest_sum.c
+ * stream_counts.c
  *		Counts of a stream: records of each event, values of its variable
  *		parts. Old counts are read, new ones added, all written again.
  */
@@ -10,7 +10,7 @@
 #include "utils/memutils.h"
 
 #include "chunk/sections.h"
-#include "ingest/ingest_sum.h"
+#include "ingest/stream_counts.h"
 #include "l4_compat.h"
 
 typedef struct EventSum
@@ -59,7 +59,7 @@ typedef struct SlotSum
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-struct L4Sums
+struct L4StreamCounts
 {
 	MemoryContext cxt;
 	eventsum_hash *events;
@@ -67,13 +67,13 @@ struct L4Sums
 };
 
 static SlotSum *
-slot_sum(L4Sums *sums, int32 event_id, int32 pos)
+slot_sum(L4StreamCounts *counts, int32 event_id, int32 pos)
 {
 	uint64		key = ((uint64) (uint32) event_id << 32) | (uint32) pos;
 	SlotSum    *slot;
 	bool		found;
 
-	slot = slotsum_insert(sums->slots, key, &found);
+	slot = slotsum_insert(counts->slots, key, &found);
 	if (!found)
 	{
 		slot->event_id = event_id;
@@ -88,7 +88,7 @@ slot_sum(L4Sums *sums, int32 event_id, int32 pos)
 
 /* A place for one more value: where there are enough, that of the one that came last, if this one came before it. */
 static L4Value *
-slot_room(L4Sums *sums, SlotSum *slot, int64 line_no)
+slot_room(L4StreamCounts *counts, SlotSum *slot, int64 line_no)
 {
 	L4Value    *last = NULL;
 	int			room = slot->many ? slot->nvalues : L4_MAX_VALUES;
@@ -97,7 +97,7 @@ slot_room(L4Sums *sums, SlotSum *slot, int64 line_no)
 	{
 		int			size = slot->values_size == 0 ? 4 : Min(slot->values_size * 2, L4_MAX_VALUES);
 
-		slot->values = slot->values == NULL ? MemoryContextAlloc(sums->cxt, sizeof(L4Value) * size)
+		slot->values = slot->values == NULL ? MemoryContextAlloc(counts->cxt, sizeof(L4Value) * size)
 			: repalloc(slot->values, sizeof(L4Value) * size);
 		slot->values_size = size;
 	}
@@ -115,7 +115,7 @@ slot_room(L4Sums *sums, SlotSum *slot, int64 line_no)
  * lowest, whatever order they come in; the 33rd different one ends the counting.
  */
 static void
-slot_add(L4Sums *sums, SlotSum *slot, const L4Value *add)
+slot_add(L4StreamCounts *counts, SlotSum *slot, const L4Value *add)
 {
 	uint64		hash = hash_bytes_extended((const unsigned char *) add->text, add->len, 0);
 	L4Value    *value;
@@ -133,17 +133,17 @@ slot_add(L4Sums *sums, SlotSum *slot, const L4Value *add)
 			value->mask = add->mask;
 		return;
 	}
-	value = slot_room(sums, slot, add->first_line_no);
+	value = slot_room(counts, slot, add->first_line_no);
 	if (value == NULL)
 		return;
 	*value = *add;
 	value->hash = hash;
-	value->text = MemoryContextAlloc(sums->cxt, Max(add->len, 1));
+	value->text = MemoryContextAlloc(counts->cxt, Max(add->len, 1));
 	memcpy(value->text, add->text, add->len);
 }
 
 static void
-read_events(L4Sums *sums, bytea *packed)
+read_events(L4StreamCounts *counts, bytea *packed)
 {
 	L4Pack	   *pack = l4_pack_decode(packed, CurrentMemoryContext);
 
@@ -152,7 +152,7 @@ read_events(L4Sums *sums, bytea *packed)
 	for (int i = 0; i < pack->nrows; i++)
 	{
 		bool		found;
-		EventSum   *event = eventsum_insert(sums->events, (int32) pack->cols[L4_EVENT_ID].ints[i], &found);
+		EventSum   *event = eventsum_insert(counts->events, (int32) pack->cols[L4_EVENT_ID].ints[i], &found);
 
 		event->occurrences = pack->cols[L4_EVENT_OCCURRENCES].ints[i];
 		event->first_ts = l4_pack_is_null(pack, L4_EVENT_FIRST_TS, i) ? L4_NO_TS : pack->cols[L4_EVENT_FIRST_TS].ints[i];
@@ -163,7 +163,7 @@ read_events(L4Sums *sums, bytea *packed)
 }
 
 static void
-read_slots(L4Sums *sums, bytea *packed)
+read_slots(L4StreamCounts *counts, bytea *packed)
 {
 	L4Pack	   *pack = l4_pack_decode(packed, CurrentMemoryContext);
 	L4PackCol  *cols = pack->cols;
@@ -174,14 +174,14 @@ read_slots(L4Sums *sums, bytea *packed)
 	masks = (const char **) palloc(sizeof(char *) * Max(cols[L4_SLOT_MASK].nentries, 1));
 	for (int i = 0; i < cols[L4_SLOT_MASK].nentries; i++)
 	{
-		MemoryContext old = MemoryContextSwitchTo(sums->cxt);
+		MemoryContext old = MemoryContextSwitchTo(counts->cxt);
 
 		masks[i] = pnstrdup(cols[L4_SLOT_MASK].entry[i], cols[L4_SLOT_MASK].entry_len[i]);
 		MemoryContextSwitchTo(old);
 	}
 	for (int i = 0; i < pack->nrows; i++)
 	{
-		SlotSum    *slot = slot_sum(sums, (int32) cols[L4_SLOT_EVENT].ints[i], (int32) cols[L4_SLOT_PLACE].ints[i]);
+		SlotSum    *slot = slot_sum(counts, (int32) cols[L4_SLOT_EVENT].ints[i], (int32) cols[L4_SLOT_PLACE].ints[i]);
 		int			entry = (int) cols[L4_SLOT_VALUE].ints[i];
 		L4Value		value;
 
@@ -192,35 +192,35 @@ read_slots(L4Sums *sums, bytea *packed)
 		value.occurrences = Max(cols[L4_SLOT_COUNT].ints[i], 0);
 		value.first_ts = l4_pack_is_null(pack, L4_SLOT_TS, i) ? L4_NO_TS : cols[L4_SLOT_TS].ints[i];
 		value.first_line_no = cols[L4_SLOT_LINE].ints[i];
-		slot_add(sums, slot, &value);
+		slot_add(counts, slot, &value);
 		slot->records += l4_slot_records(cols[L4_SLOT_COUNT].ints[i]);
 	}
 	/* when all that was kept is there again */
 	for (int i = 0; i < pack->nrows; i++)
 		if (cols[L4_SLOT_COUNT].ints[i] <= 0)
-			slot_sum(sums, (int32) cols[L4_SLOT_EVENT].ints[i], (int32) cols[L4_SLOT_PLACE].ints[i])->many = true;
+			slot_sum(counts, (int32) cols[L4_SLOT_EVENT].ints[i], (int32) cols[L4_SLOT_PLACE].ints[i])->many = true;
 }
 
-L4Sums *
-l4_sums_create(bytea *events, bytea *slots, MemoryContext cxt)
+L4StreamCounts *
+l4_stream_counts_create(bytea *events, bytea *slots, MemoryContext cxt)
 {
-	L4Sums	   *sums = MemoryContextAllocZero(cxt, sizeof(L4Sums));
+	L4StreamCounts	   *counts = MemoryContextAllocZero(cxt, sizeof(L4StreamCounts));
 
-	sums->cxt = cxt;
-	sums->events = eventsum_create(cxt, 256, NULL);
-	sums->slots = slotsum_create(cxt, 256, NULL);
+	counts->cxt = cxt;
+	counts->events = eventsum_create(cxt, 256, NULL);
+	counts->slots = slotsum_create(cxt, 256, NULL);
 	if (events != NULL)
-		read_events(sums, events);
+		read_events(counts, events);
 	if (slots != NULL)
-		read_slots(sums, slots);
-	return sums;
+		read_slots(counts, slots);
+	return counts;
 }
 
 void
-l4_sums_add_record(L4Sums *sums, int32 event_id, const L4UnitRec *rec)
+l4_stream_counts_add_record(L4StreamCounts *counts, int32 event_id, const L4ResultRecord *rec)
 {
 	bool		found;
-	EventSum   *event = eventsum_insert(sums->events, event_id, &found);
+	EventSum   *event = eventsum_insert(counts->events, event_id, &found);
 
 	if (!found)
 	{
@@ -242,9 +242,9 @@ l4_sums_add_record(L4Sums *sums, int32 event_id, const L4UnitRec *rec)
 
 /* May a record of this time and line be the first one of its event in the stream? By time, those without one last, then by line. */
 bool
-l4_sums_may_be_first(L4Sums *sums, int32 event_id, TimestampTz ts, int64 line_no)
+l4_stream_counts_may_be_first(L4StreamCounts *counts, int32 event_id, TimestampTz ts, int64 line_no)
 {
-	const EventSum *event = eventsum_lookup(sums->events, event_id);
+	const EventSum *event = eventsum_lookup(counts->events, event_id);
 
 	if (event == NULL)
 		return true;
@@ -256,16 +256,16 @@ l4_sums_may_be_first(L4Sums *sums, int32 event_id, TimestampTz ts, int64 line_no
 
 /* Add the values of a variable part. */
 static void
-add_values(L4Sums *sums, const L4Local *local, int32 event_id, const L4Param *param)
+add_values(L4StreamCounts *counts, const L4Local *local, int32 event_id, const L4Param *param)
 {
-	SlotSum    *slot = slot_sum(sums, event_id, param->pos);
+	SlotSum    *slot = slot_sum(counts, event_id, param->pos);
 
 	for (int i = 0; i < param->nvalues; i++)
 	{
 		L4Value		value = param->values[i];
 
 		value.mask = param->mask_name;
-		slot_add(sums, slot, &value);
+		slot_add(counts, slot, &value);
 	}
 	slot->many |= param->many;
 	slot->records += local->occurrences;
@@ -273,9 +273,9 @@ add_values(L4Sums *sums, const L4Local *local, int32 event_id, const L4Param *pa
 
 /* Add a text that all records of a shape have. */
 static void
-add_text(L4Sums *sums, const L4Local *local, int32 event_id, int pos, const char *text, int len)
+add_text(L4StreamCounts *counts, const L4Local *local, int32 event_id, int pos, const char *text, int len)
 {
-	SlotSum    *slot = slot_sum(sums, event_id, pos);
+	SlotSum    *slot = slot_sum(counts, event_id, pos);
 	L4Value		value;
 
 	memset(&value, 0, sizeof(value));
@@ -285,7 +285,7 @@ add_text(L4Sums *sums, const L4Local *local, int32 event_id, int pos, const char
 	value.occurrences = local->occurrences;
 	value.first_ts = local->ts;
 	value.first_line_no = local->first_line_no;
-	slot_add(sums, slot, &value);
+	slot_add(counts, slot, &value);
 	slot->records += local->occurrences;
 }
 
@@ -295,20 +295,20 @@ add_text(L4Sums *sums, const L4Local *local, int32 event_id, int pos, const char
  * else the event notes how many records it has of that one.
  */
 void
-l4_sums_add_shape(L4Sums *sums, const L4Local *local)
+l4_stream_counts_add_shape(L4StreamCounts *counts, const L4Local *local)
 {
 	int32		event_id = local->words_of != 0 ? local->words_of : local->event_id;
 
 	for (int k = 0; k < local->nparams; k++)
-		add_values(sums, local, event_id, &local->params[k]);
+		add_values(counts, local, event_id, &local->params[k]);
 	for (int k = 0; k < local->nwords; k++)
-		add_text(sums, local, event_id, local->words[k].pos, local->words[k].text, local->words[k].len);
+		add_text(counts, local, event_id, local->words[k].pos, local->words[k].text, local->words[k].len);
 	if (event_id != local->event_id)
 	{
 		char		number[12];
 
 		pg_ltoa(event_id, number);
-		add_text(sums, local, local->event_id, L4_SLOT_WORDS_OF, number, strlen(number));
+		add_text(counts, local, local->event_id, L4_SLOT_WORDS_OF, number, strlen(number));
 	}
 }
 
@@ -331,10 +331,10 @@ compare_slots(const void *a, const void *b)
 }
 
 bytea *
-l4_sums_events(L4Sums *sums)
+l4_stream_counts_events(L4StreamCounts *counts)
 {
-	L4Pack	   *pack = l4_pack_create(sums->cxt);
-	EventSum  **sorted = (EventSum **) palloc(sizeof(EventSum *) * Max(sums->events->members, 1));
+	L4Pack	   *pack = l4_pack_create(counts->cxt);
+	EventSum  **sorted = (EventSum **) palloc(sizeof(EventSum *) * Max(counts->events->members, 1));
 	eventsum_iterator it;
 	EventSum   *event;
 	int			n = 0;
@@ -345,8 +345,8 @@ l4_sums_events(L4Sums *sums)
 	l4_pack_add_col(pack, L4_PACK_INT, "");
 	l4_pack_add_col(pack, L4_PACK_INT, "");
 	l4_pack_add_col(pack, L4_PACK_INT, "");
-	eventsum_start_iterate(sums->events, &it);
-	while ((event = eventsum_iterate(sums->events, &it)) != NULL)
+	eventsum_start_iterate(counts->events, &it);
+	while ((event = eventsum_iterate(counts->events, &it)) != NULL)
 		sorted[n++] = event;
 	qsort(sorted, n, sizeof(EventSum *), compare_events);
 	for (int i = 0; i < n; i++)
@@ -404,10 +404,10 @@ put_slot(L4Pack *pack, const SlotSum *slot)
 }
 
 bytea *
-l4_sums_slots(L4Sums *sums)
+l4_stream_counts_slots(L4StreamCounts *counts)
 {
-	L4Pack	   *pack = l4_pack_create(sums->cxt);
-	SlotSum   **sorted = (SlotSum **) palloc(sizeof(SlotSum *) * Max(sums->slots->members, 1));
+	L4Pack	   *pack = l4_pack_create(counts->cxt);
+	SlotSum   **sorted = (SlotSum **) palloc(sizeof(SlotSum *) * Max(counts->slots->members, 1));
 	slotsum_iterator it;
 	SlotSum    *slot;
 	int			n = 0;
@@ -416,8 +416,8 @@ l4_sums_slots(L4Sums *sums)
 		l4_pack_add_col(pack, L4_SLOT_TYPES[c], "");
 	/* a line has one time */
 	l4_pack_key(pack, L4_SLOT_TS, L4_SLOT_LINE);
-	slotsum_start_iterate(sums->slots, &it);
-	while ((slot = slotsum_iterate(sums->slots, &it)) != NULL)
+	slotsum_start_iterate(counts->slots, &it);
+	while ((slot = slotsum_iterate(counts->slots, &it)) != NULL)
 		sorted[n++] = slot;
 	qsort(sorted, n, sizeof(SlotSum *), compare_slots);
 	for (int i = 0; i < n; i++)

@@ -1,11 +1,11 @@
 /*
- * ingest_unit_int.h
- *		What the writer and the reader of a unit's bytes share.
+ * scan_result_int.h
+ *		What the writer and the reader of a scan result's bytes share.
  */
-#ifndef L4_INGEST_UNIT_INT_H
-#define L4_INGEST_UNIT_INT_H
+#ifndef L4_SCAN_RESULT_INT_H
+#define L4_SCAN_RESULT_INT_H
 
-#include "ingest/ingest_unit.h"
+#include "ingest/scan_result.h"
 
 /* Flags of a record or line: what differs from the one before */
 #define DIFF_LINE_NO	0x01	/* does not follow the one before */
@@ -16,13 +16,13 @@
 #define DIFF_ITERATION	0x20
 #define DIFF_REC		0x40	/* of a line: does not belong to the record of the one before */
 
-/* In front of the rows of a unit */
+/* In front of the rows of a scan result */
 #define ROWS_PLAIN		0
 #define ROWS_COMPRESSED 1
 
 /* Shapes that the parser does not know. */
 static inline int
-l4_unknown_shapes(const L4UnitPart *part)
+l4_unknown_shapes(const L4ResultPart *part)
 {
 	int			n = 0;
 
@@ -31,4 +31,4 @@ l4_unknown_shapes(const L4UnitPart *part)
 	return n;
 }
 
-#endif							/* L4_INGEST_UNIT_INT_H */
+#endif							/* L4_SCAN_RESULT_INT_H */
