@@ -55,6 +55,7 @@ OBJS = \
 	src/ingest/ingest_stored.o \
 	src/ingest/ingest_worker.o \
 	src/ingest/job_counts.o \
+	src/ingest/pack_iterations.o \
 	src/ingest/pack_state.o \
 	src/ingest/scan_result_read.o \
 	src/ingest/scan_result_write.o \
@@ -123,6 +124,7 @@ FRAGMENTS = \
 	sql/install/71_ingest_run.sql \
 	sql/install/71_ingest_store.sql \
 	sql/install/72_views.sql \
+	sql/install/73_mentions.sql \
 	sql/install/74_packs.sql \
 	sql/install/75_compare.sql \
 	sql/install/80_marker_rules.sql \

@@ -17,15 +17,15 @@
 
 #define MAX_PIECES	(L4_PACK_MAX_COLS + 1)
 
-typedef struct Member
+typedef struct GroupMember
 {
 	int			npieces;		/* -1: NULL */
 	const char *piece[MAX_PIECES];
 	int			len[MAX_PIECES];
-} Member;
+} GroupMember;
 
 static void
-find_pieces(bytea *value, L4MemberKind kind, Member *member)
+find_pieces(bytea *value, L4MemberKind kind, GroupMember *member)
 {
 	member->npieces = -1;
 	if (value == NULL)
@@ -44,7 +44,7 @@ find_pieces(bytea *value, L4MemberKind kind, Member *member)
 bytea *
 l4_group_encode(bytea **values, int n, L4MemberKind kind)
 {
-	Member	   *members = (Member *) palloc(sizeof(Member) * n);
+	GroupMember	   *members = (GroupMember *) palloc(sizeof(GroupMember) * n);
 	StringInfoData plain;
 	StringInfoData out;
 	bool		any = false;

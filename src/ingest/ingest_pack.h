@@ -96,4 +96,7 @@ typedef struct L4PackInput
 
 extern L4Packed *l4_pack_result(L4PackInput *input, MemoryContext cxt);
 
+/* pack_iterations.c */
+extern void l4_pack_iterations(L4Pack *pack, const L4ResultPart *part);
+
 #endif							/* L4_INGEST_PACK_H */
