@@ -57,9 +57,9 @@ foreach my $file (glob('docs/reference/*.md'))
 }
 
 my $database = 0;
-foreach my $file ('README.md', 'docs/tutorial.md', 'docs/howto.md', sort glob('docs/reference/*.md'))
+foreach my $file ('README.md', 'docs/tutorial.md', 'docs/howto.md', 'docs/walkthrough.md', sort glob('docs/reference/*.md'))
 {
-	my $template = $file =~ m{^docs/(reference/|howto)} ? 'sample' : 'empty';
+	my $template = $file =~ m{^docs/(reference/|howto|walkthrough)} ? 'sample' : 'empty';
 	my $name = 'd' . ++$database;
 	my @blocks = blocks($file);
 	next if !grep { $_->{language} eq 'sql' } @blocks;
