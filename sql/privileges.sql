@@ -3,20 +3,29 @@ SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE EXTENSION IF NOT EXISTS l4;
 CREATE ROLE regress_l4_reader NOLOGIN;
-GRANT SELECT ON ALL TABLES IN SCHEMA l4 TO regress_l4_reader;
 CREATE ROLE regress_l4_ingester NOLOGIN IN ROLE regress_l4_reader;
-GRANT INSERT, UPDATE, DELETE ON l4.job, l4.job_node, l4._model, l4._event, l4._event_slot, l4._event_word, l4._job_pack, l4._stream, l4._pack_chunk,
-    l4._pack, l4._ingest, l4._case, l4._case_place, l4._case_clock, l4._case_progress, l4._case_iteration, l4._case_count,
-    l4._case_event, l4._case_dropped, l4._case_mark, l4._case_end, l4._case_edge, l4.evidence, l4.diagnosis,
-    l4.suspect_event, l4.suspect_node, l4.suspect_iteration, l4.fault_match, l4.fault_given_up,
-    l4._fault_watch, l4._fault_hit TO regress_l4_ingester;
-GRANT USAGE ON SEQUENCE l4._stream_stream_id_seq, l4._ingest_ingest_id_seq TO regress_l4_ingester;
 CREATE ROLE regress_l4_curator NOLOGIN IN ROLE regress_l4_reader;
-GRANT INSERT, UPDATE, DELETE ON l4.fault, l4.fault_condition, l4.stage_rule, l4.iteration_rule, l4.line_format, l4.mask_rule,
-    l4.marker_rule, l4.disabled_rule TO regress_l4_curator;
-GRANT USAGE ON SEQUENCE l4.fault_fault_id_seq, l4.stage_rule_rule_id_seq, l4.iteration_rule_rule_id_seq, l4.line_format_rule_id_seq,
-    l4.mask_rule_rule_id_seq, l4.marker_rule_rule_id_seq TO regress_l4_curator;
 CREATE ROLE regress_l4_nobody NOLOGIN;
+\pset format unaligned
+\pset tuples_only on
+SELECT l4.grant_access('regress_l4_reader', 'reader'), l4.grant_access('regress_l4_ingester', 'ingester'),
+    l4.grant_access('regress_l4_curator', 'curator');
+SELECT l4.grant_access('regress_l4_reader', 'owner');
+SELECT l4.grant_access('regress_l4_missing', 'reader');
+-- who may call what: the functions that PUBLIC may not, and none that PUBLIC may writes but those that check for themselves
+SELECT p.oid::regprocedure, has_function_privilege('regress_l4_reader', p.oid, 'EXECUTE') AS reader,
+    has_function_privilege('regress_l4_ingester', p.oid, 'EXECUTE') AS ingester,
+    has_function_privilege('regress_l4_curator', p.oid, 'EXECUTE') AS curator
+FROM pg_proc AS p
+WHERE p.pronamespace = 'l4'::regnamespace AND NOT has_function_privilege('regress_l4_nobody', p.oid, 'EXECUTE')
+ORDER BY p.proname COLLATE "C";
+SELECT p.oid::regprocedure AS public_and_volatile
+FROM pg_proc AS p
+WHERE p.pronamespace = 'l4'::regnamespace AND p.provolatile = 'v' AND p.prorettype <> 'trigger'::regtype
+    AND has_function_privilege('regress_l4_nobody', p.oid, 'EXECUTE')
+ORDER BY p.proname COLLATE "C";
+\pset format aligned
+\pset tuples_only off
 CREATE SCHEMA regress_logs;
 GRANT CREATE, USAGE ON SCHEMA regress_logs TO regress_l4_ingester;
 
