@@ -8,6 +8,7 @@ OBJS = \
 	src/base/bytes.o \
 	src/base/compress.o \
 	src/base/foldmemo.o \
+	src/base/near_sql.o \
 	src/base/reader.o \
 	src/chunk/chunk.o \
 	src/chunk/chunk_key.o \

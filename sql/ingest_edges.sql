@@ -60,6 +60,12 @@ CALL l4.ingest('edges.plain', commit => false);
 SHOW transaction_isolation;
 COMMIT;
 RESET default_transaction_isolation;
+-- a job that was mistyped is named, with the one that was meant
+CALL l4.ingest('edges.plain', job_id => 'edge-6');
+CALL l4.ingest('edges.plain', job_id => 'nothing like it');
+\set VERBOSITY default
+\set SHOW_CONTEXT never
+SELECT l4.report('edges_6');
 DROP SCHEMA shadow CASCADE;
 DROP SCHEMA edges CASCADE;
 SELECT count(l4.forget_job(job_id)) FROM l4.job WHERE job_id LIKE 'edges-%';

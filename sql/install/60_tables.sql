@@ -343,14 +343,32 @@ REVOKE ALL ON FUNCTION l4._truncate_of_jobs() FROM PUBLIC;
 COMMENT ON FUNCTION l4._truncate_of_jobs() IS 'without jobs nothing is kept of any';
 CREATE TRIGGER job_truncate AFTER TRUNCATE ON l4.job FOR EACH STATEMENT EXECUTE FUNCTION l4._truncate_of_jobs();
 
+CREATE FUNCTION l4._edit_distance(a text, b text) RETURNS int
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'l4_edit_distance';
+COMMENT ON FUNCTION l4._edit_distance(text, text) IS
+    'insertions, deletions and substitutions of characters between two names; beyond 255 bytes they count as equal';
+
+-- A third of a name may be mistyped, and one character of a short one.
+CREATE FUNCTION l4._near_job(name text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT n.job_id
+    FROM (SELECT j.job_id, l4._edit_distance(lower(j.job_id), lower(name)) AS distance FROM l4.job AS j) AS n
+    WHERE n.distance <= greatest(1, length(name) / 3)
+    ORDER BY n.distance, n.job_id COLLATE "C"
+    LIMIT 1;
+END;
+COMMENT ON FUNCTION l4._near_job(text) IS 'the known job whose name is nearest to one that is not known, if any is near';
+
 CREATE FUNCTION l4._require_job(job_id text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF NOT EXISTS (SELECT FROM l4.job j WHERE j.job_id = _require_job.job_id) THEN
         RAISE EXCEPTION 'job "%" is not known', _require_job.job_id
-            USING ERRCODE = 'undefined_object', HINT = 'l4.job lists the jobs; l4.ingest() adds those it finds in '
-                'the logs.';
+            USING ERRCODE = 'undefined_object', HINT = coalesce(
+                'Did you mean "' || l4._near_job(_require_job.job_id) || '"?',
+                'l4.job lists the jobs; l4.ingest() adds those it finds in the logs.');
     END IF;
 END
 $$;

@@ -178,6 +178,20 @@ AS $$
 $$;
 COMMENT ON FUNCTION l4._ingest_end(int) IS 'notes that a call has ended';
 
+-- A job of which nothing was ever read: the name was mistyped, or its lines are elsewhere.
+CREATE FUNCTION l4._ingest_seen(logs regclass, job_id text) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM l4._stream s WHERE s.job_id = _ingest_seen.job_id) THEN
+        RAISE WARNING '% has no lines of job "%"', logs, job_id
+            USING HINT = coalesce('Did you mean "' || l4._near_job(job_id) || '"?',
+                'The column job_id must have this value, letter for letter.');
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION l4._ingest_seen(regclass, text) IS 'warns of a job that is limited to and has no lines';
+
 CREATE PROCEDURE l4.ingest(logs regclass, job_id text DEFAULT NULL, commit bool DEFAULT true,
     batch_lines int DEFAULT 1000000)
 LANGUAGE plpgsql
@@ -244,6 +258,9 @@ BEGIN
         part := CASE WHEN part OPERATOR(pg_catalog.=) 16 THEN 8 ELSE 1 END;
     END LOOP;
     PERFORM l4._ingest_end(call_id);
+    IF job_id IS NOT NULL THEN
+        PERFORM l4._ingest_seen(logs, job_id);
+    END IF;
     IF relation OPERATOR(pg_catalog.=) 'pg_temp.l4_ingest_rows' THEN
         DROP TABLE pg_temp.l4_ingest_rows;
     END IF;
