@@ -358,7 +358,7 @@ BEGIN ATOMIC
     ORDER BY n.distance, n.job_id COLLATE "C"
     LIMIT 1;
 END;
-COMMENT ON FUNCTION l4._near_job(text) IS 'the known job whose name is nearest to one that is not known, if any is near';
+COMMENT ON FUNCTION l4._near_job(text) IS 'the known job whose name is nearest to one that is not, if any is near';
 
 CREATE FUNCTION l4._require_job(job_id text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
