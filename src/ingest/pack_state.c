@@ -120,7 +120,7 @@ read_rank(L4ByteReader *reader, L4PackState *pack_state)
 static void
 read_joinable(L4ByteReader *reader, const L4PackState *pack_state, L4Joinable *record)
 {
-	record->line_no += l4_get_int(reader);
+	record->line_no = (int64) ((uint64) record->line_no + (uint64) l4_get_int(reader));
 	record->event_id = (int32) l4_get_int(reader);
 	if (l4_get_uint(reader) != 0)
 	{
@@ -140,7 +140,7 @@ write_joinable(StringInfo buf, const L4Joinable *record, const L4Joinable *befor
 	bool		other = record->stage != before->stage || record->rank != before->rank || record->context != before->context ||
 		record->epoch != before->epoch || record->iteration != before->iteration;
 
-	l4_put_int(buf, record->line_no - before->line_no);
+	l4_put_int(buf, (int64) ((uint64) record->line_no - (uint64) before->line_no));
 	l4_put_int(buf, record->event_id);
 	l4_put_uint(buf, other);
 	if (!other)

@@ -266,7 +266,7 @@ l4_rec_id_tail(L4ScanRun *s, const uint8 *p, int len)
 {
 	const uint8 *q = p;
 
-	if (len < 2 || p[-1] != '_' || !IS_ALPHA(p[-len]) || *q != '-' || !IS_DIGIT(l4_at(s, q + 1)))
+	if (len < 2 || p[-1] != '_' || !IS_ALPHA(p[-len]) || l4_at(s, q) != '-' || !IS_DIGIT(l4_at(s, q + 1)))
 		return 0;
 	q++;
 	while (q < s->end && (IS_DIGIT(*q) || *q == '_'))
