@@ -13,6 +13,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/grow.h"
 #include "base/order.h"
 #include "chunk/chunk.h"
 #include "chunk/sections.h"
@@ -80,12 +81,7 @@ add_lines(L4SlotReader *r, int32 event, int64 records, TimestampTz ts, int64 lin
 			lines = &r->lines[i];
 	if (lines == NULL)
 	{
-		if (r->nlines >= r->lines_size)
-		{
-			r->lines_size = Max(16, r->lines_size * 2);
-			r->lines = r->lines == NULL ? MemoryContextAlloc(r->cxt, sizeof(L4SlotLines) * r->lines_size)
-				: repalloc(r->lines, sizeof(L4SlotLines) * r->lines_size);
-		}
+		L4_GROW_FROM(r->lines, r->nlines, r->lines_size, 16, r->cxt);
 		lines = &r->lines[r->nlines++];
 		lines->event = event;
 		lines->records = 0;
@@ -106,12 +102,7 @@ add_range(L4SlotReader *r, int32 event, int32 slot)
 {
 	L4SlotRange *range;
 
-	if (r->nranges >= r->ranges_size)
-	{
-		r->ranges_size = Max(64, r->ranges_size * 2);
-		r->ranges = r->ranges == NULL ? MemoryContextAlloc(r->cxt, sizeof(L4SlotRange) * r->ranges_size)
-			: repalloc(r->ranges, sizeof(L4SlotRange) * r->ranges_size);
-	}
+	L4_GROW(r->ranges, r->nranges, r->ranges_size, r->cxt);
 	range = &r->ranges[r->nranges++];
 	memset(range, 0, sizeof(*range));
 	range->event = event;

@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/grow.h"
 #include "diagnose/diag_iter.h"
 
 /* Iterations whose reports are kept together */
@@ -124,8 +125,8 @@ select_place(double *values, int n, int k)
 	}
 }
 
-double
-l4_median(double *values, int n)
+static double
+median_of(double *values, int n)
 {
 	int			k = n / 2;
 	double		below;
@@ -345,7 +346,7 @@ l4_iterations_table(L4Iterations *all)
 		if (it->n == 0)
 			l4_pack_null(pack, 4);
 		else
-			l4_pack_float(pack, 4, l4_median(it->values, it->n));
+			l4_pack_float(pack, 4, median_of(it->values, it->n));
 	}
 	return pack;
 }
@@ -391,7 +392,7 @@ add_lateness(L4Iterations *all, const Iteration *it, double *room, bool slow)
 	double		median;
 
 	memcpy(room, it->values, sizeof(double) * it->n);
-	median = l4_median(room, it->n);
+	median = median_of(room, it->n);
 	for (int i = 0; i < it->n; i++)
 	{
 		NodeSum    *node = &all->nodes[it->reporters[i]];
@@ -403,12 +404,7 @@ add_lateness(L4Iterations *all, const Iteration *it, double *room, bool slow)
 			node->nslow++;
 			continue;
 		}
-		if (node->nbefore == node->size)
-		{
-			node->size = Max(16, node->size * 2);
-			node->before = node->before == NULL ? MemoryContextAlloc(all->cxt, sizeof(double) * node->size)
-				: repalloc_huge(node->before, sizeof(double) * node->size);
-		}
+		L4_GROW_FROM(node->before, node->nbefore, node->size, 16, all->cxt);
 		node->before[node->nbefore++] = ms;
 	}
 }
@@ -416,7 +412,7 @@ add_lateness(L4Iterations *all, const Iteration *it, double *room, bool slow)
 static void
 put_lateness(L4Pack *pack, int number, NodeSum *node)
 {
-	double		before = node->nbefore == 0 ? 0 : l4_median(node->before, node->nbefore);
+	double		before = node->nbefore == 0 ? 0 : median_of(node->before, node->nbefore);
 
 	l4_pack_int(pack, 0, number);
 	if (node->nslow == 0)
@@ -432,7 +428,7 @@ put_lateness(L4Pack *pack, int number, NodeSum *node)
 	for (int i = 0; i < node->nbefore; i++)
 		node->before[i] = fabs(node->before[i] - before);
 	l4_pack_float(pack, 2, before);
-	l4_pack_float(pack, 3, l4_median(node->before, node->nbefore));
+	l4_pack_float(pack, 3, median_of(node->before, node->nbefore));
 }
 
 L4Pack *

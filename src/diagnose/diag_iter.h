@@ -30,6 +30,5 @@ extern L4Pack *l4_iterations_nodes(L4Iterations *all);
 extern L4Pack *l4_iterations_late(L4Iterations *all, int place, double min_nodes);
 
 /* The middle of n > 0 values, as percentile_cont(0.5) has it; they are reordered. */
-extern double l4_median(double *values, int n);
 
 #endif							/* L4_DIAG_ITER_H */

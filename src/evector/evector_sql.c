@@ -14,6 +14,7 @@
 #include "utils/numeric.h"
 
 #include "base/args.h"
+#include "base/grow.h"
 #include "evector/evector.h"
 #include "l4_compat.h"
 
@@ -45,21 +46,15 @@ typedef struct CountList
 {
 	L4EventCount *items;
 	int64		n;
-	int64		size;
+	int			size;
 } CountList;
 
 static void
 add_count(CountList *list, int32 event_id, int64 count)
 {
 	if (list->n == list->size)
-	{
-		list->size = list->size == 0 ? 16 : list->size * 2;
 		l4_evector_check_size(list->n + 1);
-		if (list->items == NULL)
-			list->items = palloc(list->size * sizeof(L4EventCount));
-		else
-			list->items = repalloc(list->items, list->size * sizeof(L4EventCount));
-	}
+	L4_GROW_FROM(list->items, list->n, list->size, 16, CurrentMemoryContext);
 	CHECK_FOR_INTERRUPTS();
 	list->items[list->n].event_id = event_id;
 	list->items[list->n++].count = count;

@@ -9,6 +9,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/grow.h"
 #include "chunk/sections.h"
 #include "ingest/pack_state.h"
 #include "ingest/ingest_pack.h"
@@ -173,12 +174,7 @@ end_chunk(Packer *p)
 
 	if (p->chunk == NULL || p->chunk->nrows == 0)
 		return;
-	if (out->nchunks >= p->chunks_size)
-	{
-		p->chunks_size = Max(8, p->chunks_size * 2);
-		out->chunks = out->chunks == NULL ? MemoryContextAlloc(p->cxt, sizeof(L4Chunk) * p->chunks_size)
-			: repalloc(out->chunks, sizeof(L4Chunk) * p->chunks_size);
-	}
+	L4_GROW_FROM(out->chunks, out->nchunks, p->chunks_size, 8, p->cxt);
 	p->head.lines = p->chunk->nrows;
 	p->head.body = l4_pack_encode(p->chunk);
 	out->chunks[out->nchunks++] = p->head;
@@ -304,10 +300,7 @@ add_to_sequence(Packer *p, L4PackRank *rank, const L4ResultRecord *rec, int32 ev
 	}
 	rank->last_ts = rec->ts;
 	if (rank->nevents < L4_MAX_SEQUENCE)
-	{
-		l4_pack_state_room(p->state, rank);
-		rank->events[rank->nevents++] = event_id;
-	}
+		l4_pack_state_event(p->state, rank, event_id);
 }
 
 static const L4StageMark *

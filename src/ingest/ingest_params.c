@@ -11,6 +11,7 @@
 
 #include "base/ascii.h"
 #include "base/clip.h"
+#include "base/grow.h"
 #include "chunk/sections.h"
 #include "ingest/ingest_shape.h"
 #include "l4_compat.h"
@@ -278,15 +279,10 @@ count_duration(L4Param *param, int32 block, int64 us, MemoryContext cxt)
 		}
 	if (found == NULL)
 	{
-		if (param->nblocks >= param->blocks_size)
-		{
-			int			size = Max(4, param->blocks_size * 2);
+		int			size = param->blocks_size;
 
-			param->blocks = param->blocks == NULL ? MemoryContextAlloc(cxt, sizeof(L4Block) * size)
-				: repalloc(param->blocks, sizeof(L4Block) * size);
-			grown = sizeof(L4Block) * (size - param->blocks_size);
-			param->blocks_size = size;
-		}
+		L4_GROW_FROM(param->blocks, param->nblocks, param->blocks_size, 4, cxt);
+		grown = sizeof(L4Block) * (param->blocks_size - size);
 		found = &param->blocks[param->nblocks++];
 		found->block = block;
 		found->n = found->sum_us = found->max_us = 0;

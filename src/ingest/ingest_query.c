@@ -4,8 +4,6 @@
  */
 #include "postgres.h"
 
-#include "utils/timestamp.h"
-
 #include "ingest/ingest_query.h"
 #include "l4_compat.h"
 
@@ -51,12 +49,6 @@ void
 l4_query_put_bytes(L4Query *query, bytea *value)
 {
 	l4_query_put(query, PointerGetDatum(value), value == NULL);
-}
-
-void
-l4_query_put_ts(L4Query *query, TimestampTz ts)
-{
-	l4_query_put(query, TimestampTzGetDatum(ts), ts == L4_NO_TS);
 }
 
 void

@@ -26,7 +26,6 @@ extern void l4_query_prepare(L4Query *query, const char *sql, int nargs, const O
 extern uint64 l4_query_run(L4Query *query);
 extern void l4_query_put(L4Query *query, Datum value, bool isnull);
 extern void l4_query_put_bytes(L4Query *query, bytea *value);
-extern void l4_query_put_ts(L4Query *query, TimestampTz ts);
 extern void l4_query_put_int(L4Query *query, int32 value);
 
 #endif							/* L4_INGEST_QUERY_H */

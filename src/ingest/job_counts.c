@@ -21,6 +21,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/grow.h"
 #include "chunk/sections.h"
 #include "ingest/ingest_store.h"
 #include "l4_compat.h"
@@ -134,12 +135,7 @@ find_job(L4JobCounts *job_counts, const char *job_id)
 	for (int i = job_counts->njobs - 1; i >= 0; i--)
 		if (strcmp(job_counts->jobs[i].job_id, job_id) == 0)
 			return &job_counts->jobs[i];
-	if (job_counts->njobs >= job_counts->jobs_size)
-	{
-		job_counts->jobs_size = Max(16, job_counts->jobs_size * 2);
-		job_counts->jobs = job_counts->jobs == NULL ? MemoryContextAlloc(job_counts->cxt, sizeof(Job) * job_counts->jobs_size)
-			: repalloc(job_counts->jobs, sizeof(Job) * job_counts->jobs_size);
-	}
+	L4_GROW_FROM(job_counts->jobs, job_counts->njobs, job_counts->jobs_size, 16, job_counts->cxt);
 	job = &job_counts->jobs[job_counts->njobs++];
 	job->job_id = MemoryContextStrdup(job_counts->cxt, job_id);
 	job->events = jobevent_create(job_counts->cxt, 256, NULL);

@@ -7,6 +7,7 @@
 
 #include "utils/memutils.h"
 
+#include "base/grow.h"
 #include "ingest/pack_state.h"
 #include "l4_compat.h"
 
@@ -47,12 +48,7 @@ l4_pack_state_rank(L4PackState *pack_state, int32 rank)
 			return &pack_state->ranks[i];
 	if (pack_state->nranks >= STATE_MAX_RANKS)
 		return &pack_state->ranks[STATE_MAX_RANKS - 1];
-	if (pack_state->nranks >= pack_state->ranks_size)
-	{
-		pack_state->ranks_size = Max(4, pack_state->ranks_size * 2);
-		pack_state->ranks = pack_state->ranks == NULL ? MemoryContextAlloc(pack_state->cxt, sizeof(L4PackRank) * pack_state->ranks_size)
-			: repalloc(pack_state->ranks, sizeof(L4PackRank) * pack_state->ranks_size);
-	}
+	L4_GROW_FROM(pack_state->ranks, pack_state->nranks, pack_state->ranks_size, 4, pack_state->cxt);
 	state = &pack_state->ranks[pack_state->nranks++];
 	memset(state, 0, sizeof(*state));
 	state->rank = rank;
@@ -62,16 +58,10 @@ l4_pack_state_rank(L4PackState *pack_state, int32 rank)
 }
 
 void
-l4_pack_state_room(L4PackState *pack_state, L4PackRank *rank)
+l4_pack_state_event(L4PackState *pack_state, L4PackRank *rank, int32 event_id)
 {
-	int			size;
-
-	if (rank->nevents < rank->events_size)
-		return;
-	size = Max(32, rank->events_size * 2);
-	rank->events = rank->events == NULL ? MemoryContextAlloc(pack_state->cxt, sizeof(int32) * size)
-		: repalloc(rank->events, sizeof(int32) * size);
-	rank->events_size = size;
+	L4_GROW_FROM(rank->events, rank->nevents, rank->events_size, 32, pack_state->cxt);
+	rank->events[rank->nevents++] = event_id;
 }
 
 /* The record that began at a line; NULL where it is none that lines may join. */
@@ -110,10 +100,7 @@ read_rank(L4ByteReader *reader, L4PackState *pack_state)
 	if (n > L4_MAX_SEQUENCE)
 		l4_bytes_corrupted("sequence");
 	for (uint64 i = 0; i < n; i++)
-	{
-		l4_pack_state_room(pack_state, rank);
-		rank->events[rank->nevents++] = (int32) l4_get_int(reader);
-	}
+		l4_pack_state_event(pack_state, rank, (int32) l4_get_int(reader));
 }
 
 /* Records are written as differences to the one before: most are of the same rank and iteration. */

@@ -9,6 +9,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "base/grow.h"
 #include "chunk/sections.h"
 #include "ingest/stream_counts.h"
 #include "l4_compat.h"
@@ -93,16 +94,11 @@ slot_room(L4StreamCounts *counts, SlotSum *slot, int64 line_no)
 	L4Value    *last = NULL;
 	int			room = slot->many ? slot->nvalues : L4_MAX_VALUES;
 
-	if (slot->nvalues < room && slot->nvalues >= slot->values_size)
-	{
-		int			size = slot->values_size == 0 ? 4 : Min(slot->values_size * 2, L4_MAX_VALUES);
-
-		slot->values = slot->values == NULL ? MemoryContextAlloc(counts->cxt, sizeof(L4Value) * size)
-			: repalloc(slot->values, sizeof(L4Value) * size);
-		slot->values_size = size;
-	}
 	if (slot->nvalues < room)
+	{
+		L4_GROW_FROM(slot->values, slot->nvalues, slot->values_size, 4, counts->cxt);
 		return &slot->values[slot->nvalues++];
+	}
 	slot->many = true;
 	for (int i = 0; i < slot->nvalues; i++)
 		if (last == NULL || slot->values[i].first_line_no > last->first_line_no)
