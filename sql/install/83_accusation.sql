@@ -173,12 +173,46 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._own_rank(text) IS 'which rank speaks, as the line says';
 
-CREATE FUNCTION l4._complaints(job_id text) RETURNS TABLE (accuser text, accused text, first_ts timestamptz,
-    events int[])
+-- Mentions in some events, by the clock of most nodes, but for those of an earlier attempt.
+CREATE FUNCTION l4._reported(k l4._case, events int[])
+RETURNS TABLE (node text, event_id int, kind text, value text, named_node text, first_ts timestamptz)
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
+BEGIN ATOMIC
+    SELECT h.node, h.event_id, h.kind, h.value, h.named_node, h.first_ts
+    FROM (
+        SELECT m.node, m.event_id, m.kind, m.value, m.named_node, t.first_ts,
+            max(t.first_ts) OVER (PARTITION BY m.node, m.event_id, m.kind) AS last_ts
+        FROM l4._mentions(k.job_id, _reported.events) AS m
+        JOIN l4._nodes(k.job_id) AS n ON n.node = m.node
+        CROSS JOIN LATERAL (SELECT m.first_ts - n.clock AS first_ts) AS t) AS h
+    JOIN l4._counts(k.job_id) AS c ON c.event_id = h.event_id AND c.node = h.node
+    WHERE k.attempt_ts IS NULL OR h.first_ts >= k.attempt_ts OR NOT coalesce(h.last_ts >= k.attempt_ts, false);
+END;
+COMMENT ON FUNCTION l4._reported(l4._case, int[]) IS 'mentions in some events of the last attempt of a job';
+
+-- Of a list with one item for each rank those that differ from most.
+CREATE FUNCTION l4._odd_ranks(list text, ranks bigint, majority numeric) RETURNS TABLE (rank bigint)
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 5
+BEGIN ATOMIC
+    WITH item AS (
+        SELECT i.item, i.place - 1 AS rank
+        FROM regexp_split_to_table(btrim(_odd_ranks.list, '[](){} '), '\s*,\s*') WITH ORDINALITY AS i(item, place)
+    ), common AS (
+        SELECT i.item, count(*) AS times FROM item AS i GROUP BY i.item ORDER BY 2 DESC, 1 LIMIT 1
+    )
+    SELECT i.rank
+    FROM item AS i CROSS JOIN common AS c
+    WHERE (SELECT count(*) FROM item) = _odd_ranks.ranks AND c.times >= _odd_ranks.majority * _odd_ranks.ranks
+        AND i.item <> c.item;
+END;
+COMMENT ON FUNCTION l4._odd_ranks(text, bigint, numeric) IS 'ranks whose item in a list differs from that of most';
+
+CREATE FUNCTION l4._complaints(job_id text)
+RETURNS TABLE (accuser text, accused text, first_ts timestamptz, events int[])
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 500
 BEGIN ATOMIC
     WITH k AS (
-        SELECT c.* FROM l4._case AS c WHERE c.job_id = _complaints.job_id
+        SELECT c AS k, c.t FROM l4._case AS c WHERE c.job_id = _complaints.job_id
     ), n AS MATERIALIZED (
         SELECT z.* FROM l4._nodes(_complaints.job_id) AS z
     ), ranked_node AS MATERIALIZED (
@@ -195,34 +229,14 @@ BEGIN ATOMIC
         SELECT f.node, f.event_id, n.rank - l4._own_rank(f.line) AS shift
         FROM spoken AS f JOIN n ON n.node = f.node
         WHERE n.ranks = int4multirange(int4range(n.rank, n.rank, '[]'))
-    ), word AS (
-        -- names of nodes that are more than one parameter: job-7f3a-worker-12
-        SELECT DISTINCT f.node, f.event_id, a.node AS accused
-        FROM spoken AS f
-        CROSS JOIN LATERAL l4._name_words(f.line) AS w(word)
-        JOIN n AS a ON a.node = rtrim(w.word, '.-')
-    ), heard AS MATERIALIZED (
-        SELECT m.node, m.event_id, m.kind, m.value, m.named_node, m.first_ts - n.clock AS first_ts
-        FROM accusing AS a CROSS JOIN LATERAL l4._mentions(_complaints.job_id, a.events) AS m JOIN n ON n.node = m.node
     ), reported AS MATERIALIZED (
-        -- not what was reported in an earlier attempt
-        SELECT h.node, h.event_id, h.kind, h.value, h.named_node, h.first_ts, nullif(f.shift, 0) AS shift
-        FROM (SELECT z.*, max(z.first_ts) OVER (PARTITION BY z.node, z.event_id, z.kind) AS last_ts
-            FROM heard AS z) AS h
-        JOIN l4._counts(_complaints.job_id) AS x ON x.event_id = h.event_id AND x.node = h.node
+        SELECT h.*, nullif(f.shift, 0) AS shift
+        FROM k CROSS JOIN accusing AS a CROSS JOIN LATERAL l4._reported(k.k, a.events) AS h
         LEFT JOIN self AS f ON f.node = h.node AND f.event_id = h.event_id
-        CROSS JOIN k
-        WHERE k.attempt_ts IS NULL OR h.first_ts >= k.attempt_ts OR NOT coalesce(h.last_ts >= k.attempt_ts, false)
     ), ranked AS (
         SELECT s.*, s.value::int + coalesce(s.shift, 0) AS rank
         FROM reported AS s
         WHERE s.kind = 'rank' AND s.value ~ '^[0-9]{1,9}$'
-    ), list AS (
-        -- a list with one number for each rank
-        SELECT s.node, s.first_ts, s.event_id, l.items
-        FROM reported AS s
-        CROSS JOIN LATERAL (SELECT regexp_split_to_array(btrim(s.value, '[](){} '), '\s*,\s*') AS items) AS l
-        WHERE s.kind = 'list' AND cardinality(l.items) = (SELECT max(z.rank) + 1 FROM ranked_node AS z)
     ), named AS (
         -- each way to name a node is a join of its own: a thousand names and a thousand nodes are hashed, not compared
         SELECT s.node, s.named_node AS accused, s.first_ts, s.event_id
@@ -241,8 +255,12 @@ BEGIN ATOMIC
         FROM reported AS s JOIN n AS a ON split_part(a.node, '.', 1) = split_part(s.value, '.', 1)
         WHERE s.kind = 'host'
         UNION ALL
-        SELECT w.node, w.accused, c.first_ts, w.event_id
-        FROM word AS w JOIN l4._counts(_complaints.job_id) AS c ON c.event_id = w.event_id AND c.node = w.node
+        -- names of nodes that are more than one parameter: job-7f3a-worker-12
+        SELECT f.node, a.node, c.first_ts, f.event_id
+        FROM spoken AS f
+        JOIN l4._counts(_complaints.job_id) AS c ON c.event_id = f.event_id AND c.node = f.node
+        CROSS JOIN LATERAL l4._name_words(f.line) AS w(word)
+        JOIN n AS a ON a.node = rtrim(w.word, '.-')
         UNION ALL
         SELECT s.node, b.node, s.first_ts, s.event_id
         FROM reported AS s
@@ -250,15 +268,11 @@ BEGIN ATOMIC
             ON b.address = CASE s.kind WHEN 'host' THEN l4._host_of(s.value) ELSE s.value END
         WHERE s.kind = 'address' OR s.kind = 'host' AND s.named_node IS NULL
         UNION ALL
-        -- of a list those that differ from most
-        SELECT l.node, a.node, l.first_ts, l.event_id
-        FROM list AS l
-        CROSS JOIN k
-        CROSS JOIN LATERAL (SELECT i.item, count(*) AS times FROM unnest(l.items) AS i(item)
-            GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1) AS c
-        CROSS JOIN LATERAL unnest(l.items) WITH ORDINALITY AS i(item, place)
-        JOIN ranked_node AS a ON a.rank = i.place - 1
-        WHERE c.times >= (k.t).majority * cardinality(l.items) AND i.item <> c.item
+        SELECT s.node, a.node, s.first_ts, s.event_id
+        FROM k CROSS JOIN reported AS s
+        CROSS JOIN LATERAL l4._odd_ranks(s.value, (SELECT max(z.rank) + 1 FROM ranked_node AS z), (k.t).majority) AS o
+        JOIN ranked_node AS a ON a.rank = o.rank
+        WHERE s.kind = 'list'
     ), meant AS (
         SELECT d.node, d.accused, d.first_ts, d.event_id FROM named AS d
         UNION ALL

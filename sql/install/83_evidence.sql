@@ -288,59 +288,65 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4.evidence_lag(text) IS 'evidence: a node whose last iteration is behind that of most nodes';
 
--- Where a ring breaks, the ranks that data no longer reaches wait to receive and those that cannot pass it on wait to
--- send. The two runs meet twice: at the break, and where they end, on a node between two of its ranks or between two
--- nodes. Which is which depends on the direction of the ring. Gloo's rings pass data to the rank before and wait to
--- receive first, but for the one that gathers, which passes it to the rank after and waits to send first, and the
--- barrier, which passes it to the rank after and waits to receive first.
-CREATE FUNCTION l4.evidence_edge(job_id text) RETURNS TABLE (node text, value float8, detail text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10
+-- A ring breaks. The ranks that data no longer reaches wait to receive, and those that cannot pass it on wait to send.
+-- The two runs meet twice: at the break, and where they end, on a node between two of its ranks or between two nodes.
+-- Which is which depends on the direction of the ring. Gloo's rings pass data to the rank before and wait to receive
+-- first, but for the one that gathers, which passes it to the rank after and waits to send first, and the barrier,
+-- which passes it to the rank after and waits to receive first.
+
+CREATE FUNCTION l4._waiting(k l4._case) RETURNS TABLE (event_id int, waits text)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
 BEGIN ATOMIC
-    WITH k AS (
-        SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_edge.job_id
-    ), waiting AS MATERIALIZED (
-        SELECT e.event_id, e.waits FROM l4._case_event AS e
-        WHERE e.job_id = evidence_edge.job_id AND e.terminal AND e.waits IS NOT NULL
-            AND NOT EXISTS (SELECT FROM l4._case_dropped AS d WHERE d.job_id = e.job_id AND d.event_id = e.event_id)
-    ), direction AS (
-        SELECT bool_and(l4._marked(j.example, 'ring_up')) AS upwards,
-            bool_and(l4._marked(j.example, 'send_first')) AS send_first
-        FROM waiting AS w JOIN l4._job_event AS j USING (event_id)
-        WHERE j.job_id = evidence_edge.job_id
-    ), failed AS (
-        SELECT s.node, sum(s.occurrences)::float8 AS errors FROM l4._shown(evidence_edge.job_id) AS s
+    SELECT e.event_id, e.waits FROM l4._claims(k.job_id) AS e WHERE e.terminal AND e.waits IS NOT NULL;
+END;
+COMMENT ON FUNCTION l4._waiting(l4._case) IS 'crash reports of ranks that wait to send or to receive';
+
+CREATE FUNCTION l4._ring_nodes(k l4._case)
+RETURNS TABLE (node text, place int, quiet bool, first text, mixed bool, ranks bigint, errors float8)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 500
+BEGIN ATOMIC
+    WITH failed AS (
+        SELECT s.node, sum(s.occurrences)::float8 AS errors FROM l4._shown(k.job_id) AS s
         WHERE s.terminal AND NOT s.exit
         GROUP BY s.node
     ), reported AS (
         SELECT c.node, (array_agg(w.waits ORDER BY c.first_ts, c.first_line_no))[1] AS first,
-            count(DISTINCT w.waits) = 2 AS both
-        FROM waiting AS w JOIN l4._counts(evidence_edge.job_id) AS c USING (event_id)
+            count(DISTINCT w.waits) > 1 AS mixed
+        FROM l4._waiting(k) AS w JOIN l4._counts(k.job_id) AS c USING (event_id)
         GROUP BY c.node
-    ), n AS MATERIALIZED (
-        SELECT z.node, z.place, z.terminal_ts IS NULL AS quiet, s.first,
-            coalesce(s.both AND r.ranks > 1, false) AS both,
-            r.ranks, f.errors / r.ranks AS errors
-        FROM l4._nodes(evidence_edge.job_id) AS z
-        CROSS JOIN LATERAL (SELECT sum(upper(x.span) - lower(x.span)) AS ranks FROM unnest(z.ranks) AS x(span)) AS r
-        LEFT JOIN reported AS s USING (node)
-        LEFT JOIN failed AS f USING (node)
-        WHERE z.lines > 0
+    )
+    SELECT z.node, z.place, z.terminal_ts IS NULL, s.first, coalesce(s.mixed AND r.ranks > 1, false), r.ranks,
+        f.errors / r.ranks
+    FROM l4._nodes(k.job_id) AS z
+    CROSS JOIN LATERAL (SELECT sum(upper(x.span) - lower(x.span)) AS ranks FROM unnest(z.ranks) AS x(span)) AS r
+    LEFT JOIN reported AS s USING (node)
+    LEFT JOIN failed AS f USING (node)
+    WHERE z.lines > 0;
+END;
+COMMENT ON FUNCTION l4._ring_nodes(l4._case) IS 'what the nodes of a ring wait for first, and crash reports a rank';
+
+CREATE FUNCTION l4._ring_breaks(k l4._case)
+RETURNS TABLE (node text, partly_quiet bool, place int, next_node text, next_partly_quiet bool, next_place int,
+    below text, above text)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 2
+BEGIN ATOMIC
+    WITH n AS MATERIALIZED (
+        SELECT z.* FROM l4._ring_nodes(k) AS z WHERE z.first IS NOT NULL
     ), usual AS (
-        SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n.errors) AS errors FROM n WHERE n.first IS NOT NULL
+        SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n.errors) AS errors FROM n
     ), closed AS (
         SELECT w.*, w.ranks > 1 AND w.ranks * (1 - w.errors / u.errors) > (k.t).one_rank AS partly_quiet,
             coalesce(lag(w.first) OVER o, last_value(w.first) OVER whole) AS before,
-            coalesce(lag(w.both) OVER o, last_value(w.both) OVER whole) AS before_both,
+            coalesce(lag(w.mixed) OVER o, last_value(w.mixed) OVER whole) AS before_mixed,
             coalesce(lead(w.first) OVER o, first_value(w.first) OVER o) AS after,
-            coalesce(lead(w.both) OVER o, first_value(w.both) OVER o) AS after_both
-        FROM n AS w CROSS JOIN usual AS u CROSS JOIN k
-        WHERE w.first IS NOT NULL
+            coalesce(lead(w.mixed) OVER o, first_value(w.mixed) OVER o) AS after_mixed
+        FROM n AS w CROSS JOIN usual AS u
         WINDOW o AS (ORDER BY w.place),
             whole AS (ORDER BY w.place ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
     ), split AS (
-        -- of a node with both kinds, the neighbours tell which ranks wait for what
-        SELECT c.*, CASE WHEN c.both AND NOT c.before_both THEN c.before ELSE c.first END AS low,
-            CASE WHEN c.both AND NOT c.after_both THEN c.after ELSE c.first END AS high
+        -- of a node of both kinds, the neighbours tell which ranks wait for what
+        SELECT c.*, CASE WHEN c.mixed AND NOT c.before_mixed THEN c.before ELSE c.first END AS low,
+            CASE WHEN c.mixed AND NOT c.after_mixed THEN c.after ELSE c.first END AS high
         FROM closed AS c
     ), ring AS MATERIALIZED (
         SELECT s.*, coalesce(lead(s.node) OVER o, first_value(s.node) OVER o) AS next_node,
@@ -349,33 +355,49 @@ BEGIN ATOMIC
             coalesce(lead(s.partly_quiet) OVER o, first_value(s.partly_quiet) OVER o) AS next_partly_quiet
         FROM split AS s
         WINDOW o AS (ORDER BY s.place)
+    )
+    SELECT r.node, r.partly_quiet, r.place, r.next_node, r.next_partly_quiet, r.next_place, r.high, r.next_low
+    FROM ring AS r WHERE r.high <> r.next_low
+    UNION ALL
+    SELECT r.node, r.partly_quiet, r.place, r.node, r.partly_quiet, r.place, r.low, r.high
+    FROM ring AS r WHERE r.low <> r.high
+    UNION ALL
+    -- the shorter run is within the node
+    SELECT r.node, r.partly_quiet, r.place, r.node, r.partly_quiet, r.place, w.below, w.above
+    FROM ring AS r CROSS JOIN (VALUES ('send', 'receive'), ('receive', 'send')) AS w(below, above)
+    WHERE r.mixed AND NOT r.before_mixed AND NOT r.after_mixed AND r.before = r.after;
+END;
+COMMENT ON FUNCTION l4._ring_breaks(l4._case) IS 'where ranks that wait to send meet ranks that wait to receive';
+
+CREATE FUNCTION l4.evidence_edge(job_id text) RETURNS TABLE (node text, value float8, detail text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10
+BEGIN ATOMIC
+    WITH k AS MATERIALIZED (
+        SELECT c AS k, c.t FROM l4._case AS c WHERE c.job_id = evidence_edge.job_id
+    ), n AS MATERIALIZED (
+        SELECT z.* FROM k CROSS JOIN LATERAL l4._ring_nodes(k.k) AS z
+    ), direction AS (
+        SELECT bool_and(l4._marked(j.example, 'ring_up')) AS upwards,
+            bool_and(l4._marked(j.example, 'send_first')) AS send_first
+        FROM k CROSS JOIN LATERAL l4._waiting(k.k) AS w JOIN l4._job_event AS j USING (event_id)
+        WHERE j.job_id = evidence_edge.job_id
     ), ring_break AS MATERIALIZED (
-        SELECT r.node, r.partly_quiet, r.next_node, r.next_partly_quiet, r.place, r.next_place, r.high AS below,
-            r.next_low AS above
-        FROM ring AS r WHERE r.high <> r.next_low
-        UNION ALL
-        SELECT r.node, r.partly_quiet, r.node, r.partly_quiet, r.place, r.place, r.low, r.high
-        FROM ring AS r WHERE r.low <> r.high
-        UNION ALL
-        -- the shorter run is within the node
-        SELECT r.node, r.partly_quiet, r.node, r.partly_quiet, r.place, r.place, w.below, w.above
-        FROM ring AS r CROSS JOIN (VALUES ('send', 'receive'), ('receive', 'send')) AS w(below, above)
-        WHERE r.both AND NOT r.before_both AND NOT r.after_both AND r.before = r.after
+        SELECT b.* FROM k CROSS JOIN LATERAL l4._ring_breaks(k.k) AS b
     ), gap AS (
-        -- a node that lost both neighbours reports what it waits for first, so of the two at the break that one is
-        -- likelier
-        SELECT s.*, CASE WHEN (s.below = 'send') = d.upwards THEN (k.t).break_value ELSE (k.t).end_value END AS value,
-            CASE WHEN (s.below = 'send') <> d.upwards THEN 0 WHEN (s.below = 'send') = d.send_first THEN 1 ELSE 2 END
-                AS waits_first
-        FROM ring_break AS s CROSS JOIN direction AS d CROSS JOIN k
-        WHERE (SELECT count(*) FROM ring_break) = 2 AND (SELECT count(*) FROM ring) >= (k.t).min_nodes
+        -- a node that lost both neighbours reports what it waits for first: of the two at the break it is likelier
+        SELECT b.*, CASE WHEN (b.below = 'send') = d.upwards THEN (k.t).break_value ELSE (k.t).end_value END AS value,
+            (b.below = 'send') = d.upwards AND (b.below = 'send') = d.send_first AS first,
+            (b.below = 'send') = d.upwards AND (b.below = 'send') <> d.send_first AS next_first
+        FROM ring_break AS b CROSS JOIN direction AS d CROSS JOIN k
+        WHERE (SELECT count(*) FROM ring_break) = 2 AND (SELECT count(n.first) FROM n) >= (k.t).min_nodes
     ), side AS (
-        SELECT g.node, g.partly_quiet, g.value, g.waits_first = 1 AS first FROM gap AS g
+        SELECT g.node, g.partly_quiet, g.value, g.first FROM gap AS g
         UNION ALL
-        SELECT g.next_node, g.next_partly_quiet, g.value, g.waits_first = 2 FROM gap AS g
+        SELECT g.next_node, g.next_partly_quiet, g.value, g.next_first FROM gap AS g
     ), rated AS (
-        SELECT s.node, CASE WHEN s.partly_quiet THEN s.value * (k.t).between_factor WHEN s.first
-            THEN s.value + (k.t).break_bonus
+        SELECT s.node,
+            CASE WHEN s.partly_quiet THEN s.value * (k.t).between_factor
+                WHEN s.first THEN s.value + (k.t).break_bonus
                 ELSE s.value END AS value,
             CASE WHEN s.partly_quiet THEN 'not all of its ranks report an error, and ' ELSE '' END
                 || 'ranks on one side wait to receive, on the other to send: the ring breaks here' AS detail
@@ -385,11 +407,14 @@ BEGIN ATOMIC
             'no error of its own, between ranks that wait to receive and ranks that wait to send'
         FROM gap AS g
         CROSS JOIN k
-        JOIN n AS m ON m.first IS NULL AND m.quiet AND g.next_place <> g.place AND CASE WHEN g.next_place > g.place
-            THEN m.place > g.place AND m.place < g.next_place ELSE m.place > g.place OR m.place < g.next_place END
+        JOIN n AS m ON m.first IS NULL AND m.quiet
+            AND CASE WHEN g.next_place > g.place THEN m.place > g.place AND m.place < g.next_place
+                WHEN g.next_place < g.place THEN m.place > g.place OR m.place < g.next_place
+                ELSE false END
     )
     SELECT DISTINCT ON (r.node) r.node, r.value::float8, r.detail
-    FROM rated AS r ORDER BY r.node, r.value DESC, r.detail COLLATE "C";
+    FROM rated AS r
+    ORDER BY r.node, r.value DESC, r.detail COLLATE "C";
 END;
 COMMENT ON FUNCTION l4.evidence_edge(text) IS
     'evidence: the node where ranks that wait to receive meet ranks that wait to send';

@@ -129,18 +129,20 @@ BEGIN
         WHEN 'launch' THEN format('Job %s failed to start: it got as far as stage %s.', k.job_id, stage)
         WHEN 'crash' THEN format('Job %s crashed in stage %s%s.', k.job_id, stage,
             coalesce(' at iteration ' || iteration, ''))
-        WHEN 'hang' THEN format('Job %s hung in stage %s%s: no progress for %s s.', k.job_id, stage,
-            coalesce(' at iteration ' || iteration, ''),
-            round(extract(epoch FROM coalesce(k.terminal_ts, k.last_ts) - k.progress_ts)::numeric, 1))
+        WHEN 'hang' THEN format('Job %s hung in stage %s%s: no progress%s.', k.job_id, stage,
+            coalesce(' at iteration ' || iteration, ''), coalesce(' for '
+                || round(extract(epoch FROM coalesce(k.terminal_ts, k.last_ts) - k.progress_ts)::numeric, 1) || ' s',
+                ' until its processes gave up waiting'))
         ELSE format('Job %s is slow%s: iterations take %s times the normal %s on average.', k.job_id,
             coalesce(' from iteration ' || iteration || ' on', ''),
             (SELECT round(avg(i.ratio ORDER BY i.place)::numeric, 1) FROM l4._case_iteration AS i
             WHERE i.job_id = k.job_id AND i.done_ts >= k.onset_ts), l4._milliseconds(k.median_ms)) END;
     who := CASE WHEN k.symptom = 'none' THEN NULL
         WHEN suspects IS NULL AND s.score >= (k.t).mention_score AND cardinality(s.reasons) > 0
-            THEN format('No node stands out; first to look at: %s (%s).', s.node, s.reasons[1])
+            THEN format('No node stands out; first to look at: %s (%s).', s.node, l4._in_words(k.job_id, s.node,
+                s.reasons[1:1]))
         WHEN suspects IS NULL THEN 'No node stands out.'
-        ELSE format('Suspect: %s (%s).', suspects, array_to_string(s.reasons[1:2], '; ')) END;
+        ELSE format('Suspect: %s (%s).', suspects, l4._in_words(k.job_id, s.node, s.reasons[1:2])) END;
     RETURN concat_ws(' ', what, who,
         CASE WHEN k.symptom <> 'none' AND e.example IS NOT NULL THEN format('Most telling line, %s: %s.',
             CASE WHEN e.nodes = 1 THEN 'only on ' || e.example_node ELSE 'on ' || e.nodes || ' nodes' END,

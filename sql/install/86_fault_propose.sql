@@ -82,7 +82,7 @@ BEGIN ATOMIC
         WHERE e.priority = e.top
         GROUP BY e.event_id
     )
-    SELECT s.event_id, s.rank, coalesce(k.is_effect, o.of_others OR s.nodes * 2 >= w.nodes, false),
+    SELECT s.event_id, s.rank, coalesce(k.is_effect, o.of_others OR s.nodes * 2 >= w.nodes_seen, false),
         k.event_id IS NOT NULL,
         EXISTS (SELECT FROM l4.suspect_node AS n
                 WHERE n.job_id = s.job_id AND n.node = s.example_node AND n.is_suspect),
@@ -92,7 +92,8 @@ BEGIN ATOMIC
     FROM l4.suspect_event AS s
     LEFT JOIN known AS k ON k.event_id = s.event_id
     -- in a hang, what most nodes report is that they wait
-    LEFT JOIN l4._case AS w ON w.job_id = s.job_id AND w.symptom = 'hang'
+    LEFT JOIN (SELECT d.job_id, (d.coverage ->> 'nodes_seen')::int AS nodes_seen FROM l4.diagnosis AS d
+        WHERE d.symptom = 'hang') AS w ON w.job_id = s.job_id
     CROSS JOIN LATERAL (
         SELECT count(*) AS jobs,
             bool_or(NOT m.is_effect AND f.severity IN ('error', 'fatal') AND m.event_id <> s.event_id) AS of_others

@@ -72,9 +72,7 @@ BEGIN ATOMIC
         WHERE s.rank <= 3 AND (s.is_suspect OR s.rank = 1 AND s.score > 0)
     )
     SELECT b.label, b.value FROM (
-        -- the first sentence of the summary; a job without times has no length of its silence
-        SELECT 1 AS turn, 0 AS n, 'what' AS label,
-            replace(substring(d.summary FROM '^.+?\.(?=\s|$)'), ': no progress for  s', '') AS value
+        SELECT 1 AS turn, 0 AS n, 'what' AS label, substring(d.summary FROM '^.+?\.(?=\s|$)') AS value
         FROM l4.diagnosis AS d WHERE d.job_id = _report_brief.job_id
         UNION ALL
         SELECT 2, s.rank, CASE s.rank WHEN 1 THEN 'where' ELSE '' END,
