@@ -121,9 +121,9 @@ JOIN text AS b ON cardinality(a.words) = cardinality(b.words) AND (a.words = b.w
     FROM ROWS FROM (unnest(a.words), unnest(b.words)) AS w(x, y) WHERE w.x <> w.y))
 GROUP BY a.event_id;
 SELECT d.event_id - 2000000 AS event, d.oldest - 2000000 AS oldest
-FROM l4._near_duplicates(ARRAY(SELECT event_id FROM pairwise WHERE event_id < 2100000)) AS d ORDER BY 1;
+FROM l4._near_duplicates(ARRAY(SELECT event_id FROM pairwise WHERE event_id < 2100000), 5) AS d ORDER BY 1;
 SELECT count(*) AS events, count(*) FILTER (WHERE d.oldest <> p.oldest) AS different, count(DISTINCT p.oldest) AS groups
-FROM pairwise AS p JOIN l4._near_duplicates(ARRAY(SELECT event_id FROM pairwise)) AS d USING (event_id);
+FROM pairwise AS p JOIN l4._near_duplicates(ARRAY(SELECT event_id FROM pairwise), 5) AS d USING (event_id);
 ROLLBACK;
 -- percentages in reasons and times of coverage do not depend on settings of the session
 SET extra_float_digits = -15;

@@ -23,6 +23,9 @@ BEGIN ATOMIC
         ('min_nodes', 3, 'nodes', 2, 1000000, 'fewer nodes are not compared with each other'),
         ('min_pair', 2, 'nodes or jobs', 1, 1000000, 'fewer do not confirm each other'),
         ('max_ranks', 64, 'ranks', 1, 4096, 'a node has no more ranks'),
+        ('block_ratio', 2, 'times', 1, 1000, 'a node has fewer ranks than so many times the least that it can have'),
+        ('alike_words', 5, 'words', 1, 1000, 'shorter lines are not near-duplicates of each other'),
+        ('max_reports', 40, 'events', 1, 100000, 'crash reports and stacks of a node whose functions are read'),
         ('warning_level', 3, 'level', 1, 5, 'from this level on a line says that something may be wrong'),
         ('error_level', 4, 'level', 1, 5, 'from this level on a line says that something is wrong'),
         -- baseline
@@ -54,6 +57,10 @@ BEGIN ATOMIC
         -- progress
         ('min_iterations', 3, 'iterations', 1, 1000000, 'so many iterations show that training went on'),
         ('min_past', 10, 'iterations', 1, 1000000, 'so many iterations show what is normal'),
+        ('min_stayed', 20, 'iterations', 1, 1000000, 'so many iterations show that a job stayed slow'),
+        ('still_iterations', 2, 'iterations', 0, 1000000, 'a job stands still after the time of so many'),
+        ('max_ahead', 3, 'iterations', 1, 1000000, 'a line tells the iteration in flight if it is so close to the '
+            'last one done'),
         ('normal_part', 0.25, 'share', 0, 1,
             'of the iterations, the first ones: their median is the normal duration, if that of all is not less'),
         ('late_part', 0.2, 'share', 0, 1, 'of the iterations, the last ones: what most of them take has stayed'),
@@ -130,7 +137,10 @@ BEGIN ATOMIC
         ('three_sigma', 3, 'deviations', 0.01, 1000, 'an iteration deviates in its events beyond'),
         ('mention_score', 0.5, 'score', 0, 1000000, 'a node that is not accused is mentioned from this score on'),
         ('suspect_score', 1, 'score', 0, 1000000, 'a node is accused from this score on'),
-        ('suspect_share', 0.5, 'share', 0, 1000000, 'of the best score: a node is accused if it has that as well')
+        ('suspect_share', 0.5, 'share', 0, 1000000, 'of the best score: a node is accused if it has that as well'),
+        ('likely_score', 2, 'score', 0, 1000000, 'the first suspect is likely the failed node from this score on'),
+        ('certain_score', 3, 'score', 0, 1000000, 'it is certain from this score on'),
+        ('certain_ratio', 2, 'times', 1, 1000000, 'the score of the next node, if it has that as well')
     ) AS t(name, value, unit, low, high, meaning);
 END;
 COMMENT ON FUNCTION l4._thresholds_evidence() IS 'thresholds: what evidence is worth, and which answer it makes';

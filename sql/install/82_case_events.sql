@@ -40,10 +40,10 @@ $$;
 COMMENT ON FUNCTION l4._new_words(text, text[]) IS
     'known events that say a word of trouble here which they never say in good jobs';
 
--- Events whose texts are equal but for one word of at least five, exception class aside, are near-duplicates: "... for
+-- Events whose texts are equal but for one word of so many, exception class aside, are near-duplicates: "... for
 -- send" and "... for recv". But "nan" where the other has a number is something else. The oldest near-duplicate of an
 -- event is found by hashing the text with one word left out, so the time grows with the words and not with the pairs.
-CREATE FUNCTION l4._near_duplicates(event_ids int[]) RETURNS TABLE (event_id int, oldest int)
+CREATE FUNCTION l4._near_duplicates(event_ids int[], min_words numeric) RETURNS TABLE (event_id int, oldest int)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1000
 BEGIN ATOMIC
     WITH word AS (
@@ -65,12 +65,12 @@ BEGIN ATOMIC
             WHEN r.mark THEN min(r.event_id) FILTER (WHERE NOT r.nan) OVER same
             WHEN r.nan THEN min(r.event_id) FILTER (WHERE NOT r.mark) OVER same
             ELSE min(r.event_id) OVER same END
-        FROM rest AS r WHERE r.words >= 5
+        FROM rest AS r WHERE r.words >= _near_duplicates.min_words
         WINDOW same AS (PARTITION BY r.words, r.place, r.rest)
     )
     SELECT c.event_id, min(c.oldest) FROM candidate AS c GROUP BY c.event_id;
 END;
-COMMENT ON FUNCTION l4._near_duplicates(int[]) IS 'of each event the oldest one whose text is equal but for a word';
+COMMENT ON FUNCTION l4._near_duplicates(int[], numeric) IS 'of each event the oldest one that is equal but for a word';
 
 CREATE FUNCTION l4._candidates(k l4._case) RETURNS SETOF l4._case_event
 LANGUAGE sql STABLE ROWS 200
@@ -156,7 +156,8 @@ BEGIN
     ), alike AS (
         SELECT d.event_id, d.oldest FROM l4._near_duplicates(ARRAY(
             SELECT e.event_id FROM unnest(candidates) AS e
-            WHERE e.is_new AND (NOT e.stack OR e.event_id IN (SELECT a.event_id FROM alone AS a)))) AS d
+            WHERE e.is_new AND (NOT e.stack OR e.event_id IN (SELECT a.event_id FROM alone AS a))),
+            (k.t).alike_words) AS d
     )
     SELECT k.job_id, e.event_id, e.level, e.is_new, e.baseline_jobs, e.occurrences, coalesce(s.nodes, e.nodes),
         coalesce(s.first_ts, e.first_ts), coalesce(s.last_ts, e.last_ts),

@@ -2,7 +2,8 @@
 
 -- Names of the functions in the first crash reports of a node (of the job: in the first one), outermost first; or of
 -- what its lines of code call.
-CREATE FUNCTION l4._frames(k l4._case, node text, calls bool DEFAULT false) RETURNS TABLE (name text, place bigint)
+CREATE FUNCTION l4._frames(k l4._case, node text, calls bool DEFAULT false)
+RETURNS TABLE (name text, event_id int, place bigint)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
     WITH failed AS (
@@ -15,14 +16,16 @@ BEGIN ATOMIC
             AND (_frames.node IS NULL OR s.node = _frames.node
                 -- what an attempt to begin anew fails in says little
                 AND NOT coalesce(s.first_ts > f.last_ts, false))
-        ORDER BY s.stack, s.nodes, s.first_ts, s.first_line_no LIMIT CASE WHEN _frames.node IS NULL THEN 1 ELSE 40 END
+        ORDER BY s.stack, s.nodes, s.first_ts, s.first_line_no
+        LIMIT CASE WHEN _frames.node IS NULL THEN 1 ELSE (k.t).max_reports::bigint END
     )
-    SELECT CASE WHEN calls THEN f.name[1] ELSE regexp_replace(f.name[1], '^.*[.]', '') END,
-        r.event_id::bigint * 100000 + f.place
+    SELECT CASE WHEN calls THEN f.name[1] ELSE regexp_replace(f.name[1], '^.*[.]', '') END, r.event_id, f.place
     FROM report AS r
     JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
-    CROSS JOIN LATERAL regexp_matches(j.example, CASE WHEN calls THEN '([A-Za-z_][A-Za-z0-9_.]*)[(]'
-        ELSE '(?:, in |\mat |\min )([A-Za-z_][A-Za-z0-9_.]*)' END, 'g') WITH ORDINALITY AS f(name, place);
+    CROSS JOIN LATERAL regexp_matches(j.example,
+        CASE WHEN calls THEN '([A-Za-z_][A-Za-z0-9_.]*)[(]'
+            ELSE '(?:, in |\mat |\min )([A-Za-z_][A-Za-z0-9_.]*)' END,
+        'g') WITH ORDINALITY AS f(name, place);
 END;
 COMMENT ON FUNCTION l4._frames(l4._case, text, bool) IS
     'functions in the stacks of a node, NULL: in the first of the job; or what their lines of code call';

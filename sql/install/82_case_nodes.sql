@@ -70,7 +70,7 @@ COMMENT ON FUNCTION l4._ranks_of_nodes(l4._case) IS 'ranks of the nodes of a job
 -- How many ranks a node has: the least number by which all ranks of a node fall into one block, different nodes into
 -- different ones, and the blocks are no more than the nodes. Or one of less than twice as much by which each node's
 -- lowest rank begins a block: not every node shows all its ranks.
-CREATE FUNCTION l4._ranks_a_node(places l4._case_place[], nodes bigint, max_ranks int) RETURNS int
+CREATE FUNCTION l4._ranks_a_node(t l4._thresholds, places l4._case_place[], nodes bigint) RETURNS int
 LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -82,15 +82,15 @@ DECLARE
 BEGIN
     SELECT count(*) FILTER (WHERE n.ranks <> '{}'), greatest(1, max(upper(n.ranks) - lower(n.ranks))) INTO known, widest
     FROM unnest(places) AS n;
-    FOR per IN widest .. max_ranks
+    FOR per IN widest .. t.max_ranks
     LOOP
-        EXIT WHEN per >= 2 * least;
+        EXIT WHEN per >= t.block_ratio * least;
         SELECT count(DISTINCT lower(n.ranks) / per) AS blocks, max(lower(n.ranks) / per) AS last,
             bool_and(lower(n.ranks) / per = (upper(n.ranks) - 1) / per) AS whole,
                 bool_and(lower(n.ranks) % per = 0) AS starting
         INTO u
         FROM unnest(places) AS n WHERE n.ranks <> '{}';
-        EXIT WHEN u.blocks < known / 2;
+        EXIT WHEN u.blocks < floor(t.half * known);
         CONTINUE WHEN NOT u.whole OR u.blocks < known OR u.last >= nodes;
         IF u.starting THEN
             RETURN per;
@@ -100,7 +100,7 @@ BEGIN
     RETURN coalesce(least, 1);
 END;
 $$;
-COMMENT ON FUNCTION l4._ranks_a_node(l4._case_place[], bigint, int) IS
+COMMENT ON FUNCTION l4._ranks_a_node(l4._thresholds, l4._case_place[], bigint) IS
     'ranks a node of a job of at most so many nodes; 1 where that cannot be told';
 
 CREATE FUNCTION l4._all_wrote(jobs text[]) RETURNS bool
@@ -194,7 +194,7 @@ BEGIN ATOMIC
         SELECT d.digits, row_number() OVER (ORDER BY d.digits) AS place
         FROM generate_series(coalesce(s.low, 0), coalesce(s.low, 0) + expected - 1) AS d(digits)
         WHERE NOT s.counts OR NOT EXISTS (SELECT FROM seen AS z WHERE z.digits = d.digits)) AS x
-    WHERE x.place <= expected - s.known AND s.known >= greatest((k.t).min_pair, expected / 2)
+    WHERE x.place <= expected - s.known AND s.known >= greatest((k.t).min_pair, floor((k.t).half * expected))
         -- not where some nodes write nothing in good jobs either
         AND l4._all_wrote(k.baseline);
 END;
@@ -223,8 +223,8 @@ BEGIN
             LEFT JOIN l4._ranks_of_nodes(k) AS r ON r.node = x.node
             WHERE x.job_id = k.job_id) AS z);
     wrote := cardinality(n);
-    per := l4._ranks_a_node(n, coalesce(expected, wrote + greatest(1, floor((k.t).gap_share * wrote)))::bigint,
-        (k.t).max_ranks::int);
+    per := l4._ranks_a_node(k.t, n,
+        coalesce(expected, wrote + greatest(1, floor((k.t).gap_share * wrote)))::bigint);
     blocks := greatest(expected, wrote, (SELECT max(upper(z.ranks) - 1) / per + 1 FROM unnest(n) AS z));
     -- one node that tells no rank, and one block of ranks that no node has
     IF wrote >= (k.t).min_nodes AND (SELECT count(*) FROM unnest(n) AS z WHERE z.rank IS NULL) = 1 THEN

@@ -59,10 +59,11 @@ BEGIN ATOMIC
     ), went_on AS MATERIALIZED (
         SELECT least(k.onset_ts, (SELECT i.done_ts FROM l4._case_iteration AS i
             WHERE i.job_id = k.job_id
-                AND i.nodes > (SELECT max(z.nodes) / 2 FROM l4._case_iteration AS z WHERE z.job_id = k.job_id)
+                AND i.nodes > (SELECT (k.t).half * max(z.nodes) FROM l4._case_iteration AS z WHERE z.job_id = k.job_id)
             ORDER BY i.place DESC OFFSET (k.t).min_past::bigint - 1 LIMIT 1)) AS ts
     ), still AS MATERIALIZED (
-        SELECT k.reported_ts + 2 * k.median_ms * interval '1 ms' AS from_ts, min(e.first_ts) AS to_ts
+        SELECT k.reported_ts + (k.t).still_iterations::float8 * k.median_ms * interval '1 ms' AS from_ts,
+            min(e.first_ts) AS to_ts
         FROM event AS e WHERE e.terminal OR e.exit
     )
     SELECT e.event_id, 'the job went on' FROM event AS e CROSS JOIN went_on AS w WHERE e.last_ts < w.ts

@@ -8,7 +8,7 @@ BEGIN ATOMIC
     FROM l4._frames(k, _frame_stage.node) AS f
     JOIN l4._marker('frame') AS r ON l4.pcre_match(f.name, r.signature)
     GROUP BY r.stage
-    ORDER BY count(DISTINCT f.place) DESC, min(f.place % 100000), r.stage
+    ORDER BY count(DISTINCT (f.event_id, f.place)) DESC, min(f.place), r.stage
     LIMIT 1;
 END;
 COMMENT ON FUNCTION l4._frame_stage(l4._case, text) IS
@@ -56,7 +56,7 @@ BEGIN ATOMIC
         SELECT r.stage
         FROM l4._frames(k, _called_stage.node, true) AS f
         JOIN l4._marker('call') AS r ON l4.pcre_match(f.name, r.signature)
-        ORDER BY f.place DESC, r.stage
+        ORDER BY f.event_id DESC, f.place DESC, r.stage
         LIMIT 1), (
         SELECT r.stage
         FROM l4._shown(k.job_id) AS s
@@ -152,7 +152,7 @@ BEGIN
             ELSE 1 + floor(since)::bigint END);
     END IF;
     -- the node does not print what it has done: others may have said how far it got
-    IF NOT prints AND flight BETWEEN last_done + 2 AND last_done + 3 THEN
+    IF NOT prints AND flight > last_done + 1 AND flight <= last_done + (k.t).max_ahead THEN
         RETURN flight;
     END IF;
     -- tolerated for a while: warnings on half of the nodes in every iteration up to the end

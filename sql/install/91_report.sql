@@ -7,16 +7,17 @@ RETURN CASE _status_words.status WHEN 'HEALTHY' THEN 'nothing deviates' WHEN 'PA
     WHEN 'NO_BASELINE' THEN 'no successful job to compare with' ELSE 'comparison complete' END;
 COMMENT ON FUNCTION l4._status_words(text) IS 'what a status of a diagnosis means';
 
--- Of the 77 labelled failures with a faulty node every first node with a score of 1.3 or more was the right one.
 CREATE FUNCTION l4._how_sure(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
     SELECT CASE WHEN NOT s.is_suspect THEN 'weak: no node stands out'
-        WHEN s.score >= 4 AND s.score >= 2 * n.score THEN 'certain'
-        WHEN s.score >= 2 THEN 'likely' ELSE 'weak' END
+        WHEN s.score >= t.certain_score AND s.score >= t.certain_ratio * n.score THEN 'certain'
+        WHEN s.score >= t.likely_score THEN 'likely' ELSE 'weak' END
         || CASE WHEN s.is_suspect THEN format(': %s scores %s, the next node %s', l4._short_name(s.node, 40),
             round(s.score::numeric, 1), round(n.score::numeric, 1)) ELSE '' END
     FROM l4.suspect_node AS s
+    JOIN l4.diagnosis AS d ON d.job_id = s.job_id
+    CROSS JOIN LATERAL jsonb_populate_record(NULL::l4._thresholds, l4.diagnose_defaults() || d.parameters) AS t
     CROSS JOIN LATERAL (SELECT coalesce(max(x.score), 0) AS score FROM l4.suspect_node AS x
         WHERE x.job_id = s.job_id AND x.rank = 2) AS n
     WHERE s.job_id = _how_sure.job_id AND s.rank = 1);
