@@ -279,11 +279,15 @@ ZSTD_CFLAGS := $(shell pkg-config --cflags libzstd 2>/dev/null)
 ifeq ($(ZSTD_LIBS)$(filter clean distclean,$(MAKECMDGOALS)),)
 $(error l4 needs zstd: install libzstd-dev (Debian) or libzstd-devel, or set PKG_CONFIG_PATH)
 endif
-PG_CPPFLAGS = -Isrc -DL4_VERSION='"$(EXTVERSION)"' $(PCRE2_CFLAGS) $(ZSTD_CFLAGS)
+PG_CPPFLAGS = -I$(srcdir)/src -DL4_VERSION='"$(EXTVERSION)"' $(PCRE2_CFLAGS) $(ZSTD_CFLAGS)
 PG_CFLAGS += -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers
 SHLIB_LINK = $(PCRE2_LIBS) $(ZSTD_LIBS)
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
+# A build folder of its own lacks the folders of what is made.
+ifdef VPATH
+$(shell mkdir -p $(sort $(dir $(OBJS))) sql/install)
+endif
 
 # PostgreSQL's programs often lie in a folder of their own.
 install: say-where
@@ -298,10 +302,9 @@ uninstall-l4load:
 sql/l4--$(EXTVERSION).sql: $(FRAGMENTS) l4.control
 	cat $(filter %.sql,$^) > $@
 sql/install/87_rows.sql: sql/data/rows.pl $(DATA_FILES)
-	@mkdir -p $(@D)
 	perl $^ > $@.new
 	mv $@.new $@
-$(OBJS): $(wildcard src/*.h src/*/*.h) l4.control
+$(OBJS): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h) l4.control
 # Their loops are written for the vectorizer, which GCC leaves out at -O2.
 src/dtw/dtw.o src/evector/evector.o src/iforest/iforest_matrix.o src/iforest/iforest_score.o: override CFLAGS += -O3
 endif

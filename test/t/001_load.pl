@@ -20,4 +20,15 @@ foreach my $encoding ('latin1', 'sql_ascii', 'euc_jp')
 	is($node->safe_psql("d_$encoding", 'CREATE EXTENSION l4; SELECT count(*) FROM pg_extension'), '2', "installs into a database in $encoding");
 }
 $node->stop;
+
+# A build folder apart from the source (VPATH), which is not built itself: one object and the install script show that
+# all folders are made and all parts are found.
+my ($source, $build) = map { PostgreSQL::Test::Utils::tempdir() } 1 .. 2;
+system_or_bail("tar -cf - --exclude='*.o' --exclude='*.bc' --exclude='l4--*.sql' --exclude='87_rows.sql' Makefile l4.control src sql | tar -xf - -C $source");
+my ($version) = slurp_file('l4.control') =~ /^default_version *= *'(.*)'/m;
+foreach my $made ('src/base/args.o', "sql/l4--$version.sql")
+{
+	command_ok([ 'make', '-s', '-C', $build, '-f', "$source/Makefile", "VPATH=$source", $made ], "make $made in a folder of its own");
+	ok(-s "$build/$made" && !-e "$source/$made", 'it is there, and only there');
+}
 done_testing();
