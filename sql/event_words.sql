@@ -81,15 +81,21 @@ SET max_parallel_workers_per_gather = 2;
 CALL run('2 workers', false, 500000, '{400}');
 CALL run('2 workers, 100 a batch, backwards', true, 100, '{200,400}');
 SET max_parallel_workers_per_gather = 0;
-SELECT r.run, count(*), bool_and(r.hash = p.hash) AS same
-FROM (SELECT run, event, md5(string_agg(x::text, ',' ORDER BY x::text COLLATE "C")) AS hash
-      FROM (SELECT run, event, (slot, mask, value, occurrences, nodes)::text AS x FROM result UNION ALL SELECT run, event, (node, slot_values, slot_masks)::text FROM first_value
-            UNION ALL SELECT run, event, (node, slot, value, occurrences, first_ts)::text FROM counted UNION ALL SELECT run, event_of(template), template FROM events) a GROUP BY 1, 2) r
-JOIN (SELECT event, md5(string_agg(x::text, ',' ORDER BY x::text COLLATE "C")) AS hash
-      FROM (SELECT run, event, (slot, mask, value, occurrences, nodes)::text AS x FROM result UNION ALL SELECT run, event, (node, slot_values, slot_masks)::text FROM first_value
-            UNION ALL SELECT run, event, (node, slot, value, occurrences, first_ts)::text FROM counted UNION ALL SELECT run, event_of(template), template FROM events) a
-      WHERE run = 'plain' GROUP BY 1) p USING (event)
-GROUP BY 1 ORDER BY 1;
+CREATE VIEW outcome AS
+SELECT run, event, (slot, mask, value, occurrences, nodes)::text AS row FROM result
+UNION ALL SELECT run, event, (node, slot_values, slot_masks)::text FROM first_value
+UNION ALL SELECT run, event, (node, slot, value, occurrences, first_ts)::text FROM counted
+UNION ALL SELECT run, event_of(template), template FROM events;
+SELECT run, count(DISTINCT event) AS events, count(*) AS rows FROM outcome GROUP BY 1 ORDER BY 1;
+-- the first rows of each run that differ from the first run's
+SELECT d.* FROM (SELECT DISTINCT run FROM outcome) AS r
+CROSS JOIN LATERAL (
+    SELECT r.run, x.what, x.event, x.row FROM (
+        SELECT 'too much' AS what, m.* FROM (SELECT event, row FROM outcome AS o WHERE o.run = r.run EXCEPT ALL SELECT event, row FROM outcome WHERE run = 'plain') AS m
+        UNION ALL
+        SELECT 'missing', m.* FROM (SELECT event, row FROM outcome WHERE run = 'plain' EXCEPT ALL SELECT event, row FROM outcome AS o WHERE o.run = r.run) AS m) AS x
+    ORDER BY x.event, x.row COLLATE "C" LIMIT 4) AS d
+ORDER BY d.run, d.event, d.row COLLATE "C";
 -- the toolkit says the same about a line
 SELECT p.* FROM l4._model m, l4.parser_parameters(m.parser, 'scheduler moved the task to pool cedar of kind fast after 12 ms') p;
 SELECT l4.forget_job('words');

@@ -54,8 +54,17 @@ CALL l4.ingest('mat');
 CALL l4.ingest('pg_temp.temporary');
 CALL l4.ingest('seen');
 CALL l4.ingest('with_function');
-SELECT job_id, count(*), md5(string_agg((node, line_no, event_id, iteration)::text, ',' ORDER BY node, line_no)) = first_value(md5(string_agg((node, line_no, event_id, iteration)::text, ',' ORDER BY node, line_no))) OVER (ORDER BY job_id) AS same
-FROM l4.event_line WHERE job_id IN ('plain', 'parts', 'mat', 'temporary', 'seen', 'with_function') GROUP BY job_id ORDER BY job_id;
+CREATE VIEW read AS
+SELECT job_id, node, line_no, event_id, iteration FROM l4.event_line WHERE job_id IN ('plain', 'parts', 'mat', 'temporary', 'seen', 'with_function');
+SELECT job_id, count(*) FROM read GROUP BY job_id ORDER BY job_id;
+-- the first rows of each that differ
+SELECT d.* FROM (SELECT DISTINCT job_id FROM read) AS j
+CROSS JOIN LATERAL (
+    SELECT j.job_id, p AS plain, o AS other
+    FROM (SELECT * FROM read WHERE job_id = 'plain') AS p FULL JOIN (SELECT * FROM read AS r WHERE r.job_id = j.job_id) AS o USING (node, line_no)
+    WHERE to_jsonb(p) - 'job_id' IS DISTINCT FROM to_jsonb(o) - 'job_id'
+    ORDER BY node, line_no LIMIT 3) AS d
+ORDER BY d.job_id, d.plain, d.other;
 -- lines that are NULL, very long, or stored out of line
 CREATE TABLE stored_apart (LIKE lines INCLUDING ALL);
 ALTER TABLE stored_apart ALTER line SET STORAGE EXTERNAL;

@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use Exporter 'import';
 use Test::More;
-our @EXPORT = ('same_rows');
+our @EXPORT = ('same_rows', 'same_text');
 
 # same_rows([ NODE, DATABASE ], [ NODE, DATABASE as it should be ], NAME, STATEMENT...)
 sub same_rows
@@ -24,13 +24,29 @@ sub same_rows
 	return;
 }
 
+# same_text(GOT, EXPECTED, NAME): the same for rows that were read already, a line each; their order counts as well
+sub same_text
+{
+	my ($got, $expected, $name) = @_;
+	my ($here, $there) = map { counted(split /\n/) } $got, $expected;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	ok($got eq $expected, $name)
+		or diag(join "\n", 'the order differs, or:', first_rows('too much: ', $here, $there), first_rows('missing:  ', $there, $here));
+	return;
+}
+
 # each row and how often it comes
+sub counted
+{
+	my %n;
+	$n{$_}++ foreach @_;
+	return \%n;
+}
+
 sub rows
 {
 	my ($place, $statement) = @_;
-	my %n;
-	$n{$_}++ foreach split /\n/, $place->[0]->safe_psql($place->[1], "SELECT quote_literal(x::text) FROM ($statement) AS x");
-	return \%n;
+	return counted(split /\n/, $place->[0]->safe_psql($place->[1], "SELECT quote_literal(x::text) FROM ($statement) AS x"));
 }
 
 sub first_rows
