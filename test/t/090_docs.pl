@@ -1,4 +1,6 @@
 # Every SQL example of the documents runs; where the tutorial prints an output below an example, that is what comes.
+# Those of the README, the tutorial and the reference run once more, as a role that is no superuser and has the rights
+# that docs/reference/rights.md grants to an ingester and a curator.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -81,6 +83,35 @@ foreach my $file ('README.md', 'docs/tutorial.md', 'docs/howto.md', 'docs/walkth
 		s/[ \t]+$//mg, s/\n+\z/\n/ for $got, $expected;
 		is($got, $expected, "$file:$text->{line} is the output (test/fill_docs writes it anew)");
 	}
+	$node->safe_psql('postgres', "DROP DATABASE $name");
+}
+
+# the SQL blocks of a document, one text
+sub sql_of
+{
+	my ($file) = @_;
+	my $sql = join "\n", map { $_->{language} eq 'sql' ? $_->{text} : () } blocks($file);
+	# the extension is there already: that alone needs a superuser
+	$sql =~ s/^CREATE EXTENSION l4;$//mg;
+	return $sql;
+}
+
+# roles belong to the cluster: they are there since rights.md ran above
+(my $grants = sql_of('docs/reference/rights.md')) =~ s/^CREATE ROLE.*$//mg;
+$node->safe_psql('postgres', 'CREATE ROLE sre LOGIN IN ROLE l4_ingester, l4_curator');
+foreach my $template ('empty', 'sample')
+{
+	$node->safe_psql($template, "$grants\nGRANT CREATE ON SCHEMA public TO sre; GRANT SELECT ON ALL TABLES IN SCHEMA public TO sre;");
+}
+foreach my $file ('README.md', 'docs/tutorial.md', sort glob('docs/reference/*.md'))
+{
+	my $sql = sql_of($file);
+	next if $sql eq '' || $file =~ /rights\.md$/;
+	my $template = $file =~ m{^docs/reference/} ? 'sample' : 'empty';
+	my $name = 'd' . ++$database;
+	$node->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE $template");
+	($status, $out, $err) = psql($name, $sql, '-U', 'sre');
+	is($status, 0, "$file runs as an ordinary role") or diag($err);
 	$node->safe_psql('postgres', "DROP DATABASE $name");
 }
 $node->stop;
