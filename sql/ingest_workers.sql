@@ -35,6 +35,7 @@ CREATE POLICY nodes ON guarded USING (is_allowed(node));
 CREATE ROLE regress_l4_lines;
 GRANT USAGE ON SCHEMA ingest_workers TO regress_l4_lines;
 GRANT SELECT ON guarded TO regress_l4_lines;
+SELECT l4.grant_access('regress_l4_lines', 'ingester') \g /dev/null
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ingest_workers TO regress_l4_lines;
 SET ROLE regress_l4_lines;
 SELECT may('ingest_workers.guarded');
@@ -74,4 +75,5 @@ SELECT sum(lines) FROM l4._stream WHERE job_id = 'apart';
 SELECT l4.forget_job(j) FROM unnest(ARRAY['plain', 'parts', 'mat', 'temporary', 'seen', 'with_function', 'apart']) j;
 DROP TABLE pg_temp.temporary;
 DROP SCHEMA ingest_workers CASCADE;
+DROP OWNED BY regress_l4_lines;
 DROP ROLE regress_l4_lines;
