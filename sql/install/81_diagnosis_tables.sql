@@ -199,8 +199,7 @@ CREATE TABLE l4._case_clock (
     CONSTRAINT _case_clock_pkey PRIMARY KEY (job_id, node),
     CONSTRAINT _case_clock_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_clock IS
-    'case, clocks: of nodes whose clock is off, by how much';
+COMMENT ON TABLE l4._case_clock IS 'case, clocks: of nodes whose clock is off, by how much';
 
 CREATE TABLE l4._case_progress (
     job_id text NOT NULL,
@@ -212,8 +211,7 @@ CREATE TABLE l4._case_progress (
     CONSTRAINT _case_progress_pkey PRIMARY KEY (job_id, node),
     CONSTRAINT _case_progress_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_progress IS
-    'case, progress: what the nodes report of iterations';
+COMMENT ON TABLE l4._case_progress IS 'case, progress: what the nodes report of iterations';
 
 CREATE TABLE l4._case_iteration (
     job_id text NOT NULL,
@@ -241,8 +239,7 @@ CREATE TABLE l4._case_count (
     CONSTRAINT _case_count_pkey PRIMARY KEY (job_id, event_id, node),
     CONSTRAINT _case_count_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_count IS
-    'case, events: where the events of _case_event are, in the last attempt';
+COMMENT ON TABLE l4._case_count IS 'case, events: where the events of _case_event are, in the last attempt';
 
 CREATE TABLE l4._case_event (
     job_id text NOT NULL,
@@ -273,8 +270,7 @@ CREATE TABLE l4._case_dropped (
     CONSTRAINT _case_dropped_pkey PRIMARY KEY (job_id, event_id),
     CONSTRAINT _case_dropped_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_dropped IS
-    'case, dropped: new events that are no sign of the failure, and why';
+COMMENT ON TABLE l4._case_dropped IS 'case, dropped: new events that are no sign of the failure, and why';
 
 CREATE TABLE l4._case_mark (
     job_id text NOT NULL,
@@ -310,14 +306,13 @@ CREATE TABLE l4._case_edge (
     CONSTRAINT _case_edge_pkey PRIMARY KEY (job_id, accuser, accused),
     CONSTRAINT _case_edge_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_edge IS
-    'case, accusations: who names whom, and in which events; weight 0 = not heard';
+COMMENT ON TABLE l4._case_edge IS 'case, accusations: who names whom, and in which events; weight 0 = not heard';
 
 CREATE VIEW l4._case_node AS
 SELECT job_id, node, p.rank, p.ranks, p.block, p.place, p.lines, p.first_ts OPERATOR(pg_catalog.-) c.clock AS first_ts,
     p.last_ts OPERATOR(pg_catalog.-) c.clock AS last_ts, c.clock, g.train_ts, g.progress_ts,
-    COALESCE(g.iterations, 0) AS iterations, g.last_iteration, p.in_flight, p.unparsed, m.new_ts, m.significant_ts,
-        m.terminal_ts,
+    COALESCE(g.iterations, 0) AS iterations, g.last_iteration, p.in_flight, p.unparsed,
+    m.new_ts, m.significant_ts, m.terminal_ts,
     COALESCE(m.is_victim, false) AS is_victim, COALESCE(e.ended_well, false) AS ended_well,
     COALESCE(e.went_through, false) AS went_through
 FROM l4._case_place AS p
@@ -337,8 +332,7 @@ COMMENT ON VIEW l4._case_claim IS 'case: new events that were not dropped';
 
 CREATE VIEW l4._case_shown AS
 SELECT job_id, event_id, c.node, c.occurrences, c.first_ts, c.last_ts, c.first_line_no, e.level, e.nodes, e.terminal,
-    e.exit,
-    e.stack, e.alike
+    e.exit, e.stack, e.alike
 FROM l4._case_claim AS e JOIN l4._case_count AS c USING (job_id, event_id);
 COMMENT ON VIEW l4._case_shown IS 'case: which node shows which of the new events that were not dropped';
 

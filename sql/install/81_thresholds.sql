@@ -192,12 +192,12 @@ BEGIN
         RAISE EXCEPTION 'options and options.weights must be objects' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     FOR bad IN
-        SELECT o.key, t.low, t.high, o.weight AND defaults -> 'weights' ? o.key OR NOT o.weight
-            AND defaults ? o.key AS known,
+        SELECT o.key, t.low, t.high, o.weight,
+            CASE WHEN o.weight THEN defaults -> 'weights' ? o.key ELSE defaults ? o.key END AS known,
             CASE WHEN jsonb_typeof(o.value) = 'number' THEN o.value::numeric BETWEEN t.low AND t.high
                 WHEN t.name IS NOT NULL THEN false
                 WHEN o.key = 'elsewhere' THEN jsonb_typeof(o.value) = 'boolean'
-                ELSE true END AS fits, o.weight
+                ELSE true END AS fits
         FROM (
             SELECT a.key, a.value, false AS weight FROM jsonb_each(options) AS a
             UNION ALL SELECT w.key, w.value, true FROM jsonb_each(weights) AS w) AS o

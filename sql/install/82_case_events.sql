@@ -37,8 +37,7 @@ BEGIN
     GROUP BY b.event_id;
 END;
 $$;
-COMMENT ON FUNCTION l4._new_words(text, text[]) IS
-    'known events that say a word of trouble here which they never say in good jobs';
+COMMENT ON FUNCTION l4._new_words(text, text[]) IS 'known events with a word of trouble that no good job has there';
 
 -- Events whose texts are equal but for one word of so many, exception class aside, are near-duplicates: "... for
 -- send" and "... for recv". But "nan" where the other has a number is something else. The oldest near-duplicate of an
@@ -120,8 +119,7 @@ BEGIN ATOMIC
     FROM fact AS f
     WHERE f.is_new OR f.level >= (k.t).warning_level;
 END;
-COMMENT ON FUNCTION l4._candidates(l4._case) IS
-    'events that are new or of level WARNING and above, and what rules say about them';
+COMMENT ON FUNCTION l4._candidates(l4._case) IS 'events that are new or of level WARNING and above, as rules see them';
 
 CREATE FUNCTION l4._case_events(k l4._case) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -204,8 +202,7 @@ BEGIN ATOMIC
             WHERE c.job_id = n.job_id AND c.event_id = _names_killed.event_id AND c.node = n.node))
     FROM l4._job_events(ARRAY[_names_killed.job_id]) AS j WHERE j.event_id = _names_killed.event_id;
 END;
-COMMENT ON FUNCTION l4._names_killed(text, int) IS
-    'does the event report that a process was killed on one other node, by name';
+COMMENT ON FUNCTION l4._names_killed(text, int) IS 'does the event name one other node on which a process was killed';
 
 CREATE FUNCTION l4._accusing(job_id text) RETURNS SETOF int
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20

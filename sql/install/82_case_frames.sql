@@ -35,7 +35,7 @@ CREATE FUNCTION l4._in_step(k l4._case, announced bool) RETURNS bool
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000
 BEGIN ATOMIC
     SELECT EXISTS (SELECT FROM l4._frames(k, NULL) AS f
-        JOIN l4._marker('step') AS r ON l4.pcre_match(f.name, r.signature)
+            JOIN l4._marker('step') AS r ON l4.pcre_match(f.name, r.signature)
             WHERE announced OR f.name !~* '^_*forward$')
         OR EXISTS (SELECT FROM l4._claims(k.job_id) AS e
             JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)

@@ -87,7 +87,7 @@ BEGIN
         EXIT WHEN per >= t.block_ratio * least;
         SELECT count(DISTINCT lower(n.ranks) / per) AS blocks, max(lower(n.ranks) / per) AS last,
             bool_and(lower(n.ranks) / per = (upper(n.ranks) - 1) / per) AS whole,
-                bool_and(lower(n.ranks) % per = 0) AS starting
+            bool_and(lower(n.ranks) % per = 0) AS starting
         INTO u
         FROM unnest(places) AS n WHERE n.ranks <> '{}';
         EXIT WHEN u.blocks < floor(t.half * known);
@@ -159,8 +159,7 @@ BEGIN ATOMIC
         coalesce(CASE WHEN e.affine THEN l4._count_name(e.stem, r.place + e.shift, e.width) END, b.node,
             'rank ' || r.place * per),
         r.place * per, int4multirange(int4range(r.place * per, (r.place + 1) * per)), NULL::int,
-            -1000000 - r.place * per,
-        0::bigint, NULL::timestamptz, NULL::timestamptz, NULL::int, 0::bigint
+        -1000000 - r.place * per, 0::bigint, NULL::timestamptz, NULL::timestamptz, NULL::int, 0::bigint
     FROM expect AS e
     CROSS JOIN LATERAL generate_series(0, e.nodes - 1) AS r(place)
     LEFT JOIN there AS b ON b.rank = r.place * per
@@ -176,17 +175,17 @@ CREATE FUNCTION l4._missing_names(k l4._case, places l4._case_place[], expected 
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH seen AS (
-        SELECT n.node, c.stem, c.digits, c.width FROM unnest(places) AS n
-            CROSS JOIN LATERAL l4._counted_name(n.node) AS c
+        SELECT n.node, c.stem, c.digits, c.width
+        FROM unnest(places) AS n CROSS JOIN LATERAL l4._counted_name(n.node) AS c
     ), span AS (
         SELECT count(*) AS known, min(s.digits) AS low, min(s.stem) AS stem, min(s.width) AS width,
             count(DISTINCT s.stem) = 1 AND count(DISTINCT s.digits) = count(*)
-                AND (max(s.digits) - min(s.digits) + 1 = expected OR min(s.digits) = 0
-                    AND max(s.digits) < expected) AS counts
+                AND (max(s.digits) - min(s.digits) + 1 = expected
+                    OR min(s.digits) = 0 AND max(s.digits) < expected) AS counts
         FROM seen AS s
     )
-    SELECT k.job_id, CASE WHEN s.counts THEN l4._count_name(s.stem, x.digits, s.width) ELSE 'missing node '
-        || x.place END,
+    SELECT k.job_id,
+        CASE WHEN s.counts THEN l4._count_name(s.stem, x.digits, s.width) ELSE 'missing node ' || x.place END,
         NULL::int, '{}'::int4multirange, NULL::int, (-2000000 - x.place)::int, 0::bigint, NULL::timestamptz,
         NULL::timestamptz, NULL::int, 0::bigint
     FROM span AS s
@@ -210,6 +209,7 @@ DECLARE
     wrote int;
     per int;
     blocks int;
+    gap int;
 BEGIN
     n := ARRAY(
         SELECT ROW(k.job_id, z.node, z.rank, z.ranks, NULL,
@@ -228,29 +228,24 @@ BEGIN
     blocks := greatest(expected, wrote, (SELECT max(upper(z.ranks) - 1) / per + 1 FROM unnest(n) AS z));
     -- one node that tells no rank, and one block of ranks that no node has
     IF wrote >= (k.t).min_nodes AND (SELECT count(*) FROM unnest(n) AS z WHERE z.rank IS NULL) = 1 THEN
-        n := coalesce((
-            SELECT array_agg(ROW(z.job_id, z.node, z.rank, z.ranks, NULL, z.place, z.lines, z.first_ts, z.last_ts,
-                z.in_flight, z.unparsed)::l4._case_place)
-            FROM (
-                SELECT x.job_id, x.node, x.rank, x.ranks,
-                    row_number() OVER (ORDER BY x.rank, x.node COLLATE "C") AS place,
-                    x.lines, x.first_ts, x.last_ts, x.in_flight, x.unparsed
-                FROM (
-                    SELECT y.job_id, y.node, coalesce(y.rank, f.block * per) AS rank, CASE WHEN y.rank IS NULL
-                            THEN int4multirange(int4range(f.block * per, (f.block + 1) * per))
-                                ELSE y.ranks END AS ranks,
-                        y.lines, y.first_ts, y.last_ts, y.in_flight, y.unparsed
-                    FROM unnest(n) AS y
-                    CROSS JOIN (
-                        SELECT min(g.block) AS block
-                        FROM generate_series(0, least(blocks, wrote + 1) - 1)
-                            AS g(block)   -- of more blocks several are empty
-                        WHERE NOT EXISTS (SELECT FROM unnest(n) AS o WHERE o.rank / per = g.block)
-                        HAVING count(*) = 1) AS f) AS x) AS z), n);
+        -- of more blocks than nodes and one several are empty
+        SELECT min(g.block) INTO gap
+        FROM generate_series(0, least(blocks, wrote + 1) - 1) AS g(block)
+        WHERE NOT EXISTS (SELECT FROM unnest(n) AS o WHERE o.rank / per = g.block)
+        HAVING count(*) = 1;
+    END IF;
+    IF gap IS NOT NULL THEN
+        n := ARRAY(
+            SELECT ROW(z.job_id, z.node, r.rank, r.ranks, NULL, row_number() OVER (ORDER BY r.rank, z.node COLLATE "C"),
+                z.lines, z.first_ts, z.last_ts, z.in_flight, z.unparsed)::l4._case_place
+            FROM unnest(n) AS z
+            CROSS JOIN LATERAL (SELECT coalesce(z.rank, gap * per) AS rank,
+                CASE WHEN z.rank IS NULL THEN int4multirange(int4range(gap * per, (gap + 1) * per))
+                    ELSE z.ranks END AS ranks) AS r);
     END IF;
     n := n || ARRAY(
-        SELECT ROW(i.job_id, i.node, i.rank, CASE WHEN i.rank IS NULL THEN '{}'
-            ELSE int4multirange(int4range(i.rank, i.rank + per)) END, NULL,
+        SELECT ROW(i.job_id, i.node, i.rank,
+            CASE WHEN i.rank IS NULL THEN '{}' ELSE int4multirange(int4range(i.rank, i.rank + per)) END, NULL,
             -row_number() OVER (ORDER BY i.rank, i.node COLLATE "C"), 0, NULL, NULL, NULL, 0)::l4._case_place
         FROM l4.job_node AS i
         WHERE i.job_id = k.job_id AND i.node <> ALL (SELECT z.node FROM unnest(n) AS z));

@@ -117,8 +117,8 @@ DECLARE
 BEGIN
     k.attempt_ts := l4._last_attempt(k.job_id);
     SELECT l4._iteration_table(m.iterations, m.open_iterations, n.place,
-        (extract(epoch FROM n.clock) * 1000000)::bigint,
-        k.attempt_ts ORDER BY n.place) INTO packed
+        (extract(epoch FROM n.clock) * 1000000)::bigint, k.attempt_ts ORDER BY n.place)
+    INTO packed
     FROM l4._nodes(k.job_id) AS n
     JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
     JOIN l4._summary AS m USING (stream_id)
@@ -128,13 +128,14 @@ BEGIN
     FROM l4._unpack(packed[2]) AS i(place int, train_ts timestamptz, progress_ts timestamptz, iterations int,
         last_iteration int)
     JOIN l4._nodes(k.job_id) AS n USING (place);
-    SELECT least(percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms), percentile_cont(0.5)
-        WITHIN GROUP (ORDER BY i.duration_ms)
-        FILTER (WHERE i.place <= greatest((k.t).min_past, floor((k.t).normal_part * i.places))))
+    SELECT least(percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms),
+        percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms)
+            FILTER (WHERE i.place <= greatest((k.t).min_past, floor((k.t).normal_part * i.places))))
     INTO k.median_ms
-    FROM (SELECT z.duration_ms, row_number() OVER (ORDER BY z.epoch, z.iteration) AS place, count(*) OVER () AS places
-        FROM l4._unpack(packed[1]) AS z(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8))
-            AS i
+    FROM (
+        SELECT z.duration_ms, row_number() OVER (ORDER BY z.epoch, z.iteration) AS place, count(*) OVER () AS places
+        FROM l4._unpack(packed[1])
+            AS z(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8)) AS i
     WHERE i.duration_ms > 0;
     INSERT INTO l4._case_iteration (job_id, place, epoch, iteration, nodes, done_ts, duration_ms, ratio)
     SELECT k.job_id, row_number() OVER (ORDER BY i.epoch, i.iteration), i.epoch, i.iteration, i.nodes, i.done_ts,
@@ -147,8 +148,8 @@ BEGIN
         RETURN k;
     END IF;
     SELECT min(n.train_ts), max(n.progress_ts) INTO k.train_ts, k.reported_ts FROM l4._nodes(k.job_id) AS n;
-    SELECT i.iteration INTO k.last_iteration FROM l4._case_iteration AS i WHERE i.job_id = k.job_id
-        AND i.place = k.iterations;
+    SELECT i.iteration INTO k.last_iteration
+    FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.place = k.iterations;
     SELECT coalesce(mode() WITHIN GROUP (ORDER BY d.step), 1) INTO k.step
     FROM (SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.place) AS step
         FROM l4._case_iteration AS i WHERE i.job_id = k.job_id) AS d
@@ -165,8 +166,7 @@ BEGIN
     RETURN k;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_progress(l4._case) IS
-    'case, progress: writes iterations and who reports them; adds what they tell';
+COMMENT ON FUNCTION l4._case_progress(l4._case) IS 'case, progress: writes iterations and who reports them';
 
 CREATE FUNCTION l4._block_iterations() RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

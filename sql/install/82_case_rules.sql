@@ -16,8 +16,7 @@ BEGIN ATOMIC
             OR NOT EXISTS (SELECT FROM l4.marker_rule AS u WHERE u.name = r.name AND u.origin <> 'builtin'))
     ORDER BY r.rule_id DESC;
 END;
-COMMENT ON FUNCTION l4._marker(text) IS
-    'marker rules of a kind in force: not switched off, and of one name the user''s';
+COMMENT ON FUNCTION l4._marker(text) IS 'marker rules of a kind that are in force';
 
 CREATE FUNCTION l4._marked(message text, kind text) RETURNS bool
 LANGUAGE sql STABLE PARALLEL SAFE COST 1000

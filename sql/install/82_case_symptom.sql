@@ -78,8 +78,7 @@ BEGIN ATOMIC
         AND NOT coalesce(k.iterations >= (k.t).min_past AND e.stage IS NULL AND e.first_ts > s.from_ts
             AND e.first_ts < s.to_ts, false);
 END;
-COMMENT ON FUNCTION l4._own_past(l4._case) IS
-    'events that are no sign of the failure where few good jobs, or none, are known';
+COMMENT ON FUNCTION l4._own_past(l4._case) IS 'events that are no sign of the failure where few good jobs are known';
 
 -- A job that did not start: what its processes say below a warning is the start-up that others get through.
 CREATE FUNCTION l4._drop_startup(k l4._case) RETURNS void
@@ -161,8 +160,8 @@ COMMENT ON FUNCTION l4._case_marks(l4._case) IS
 CREATE FUNCTION l4._patience(k l4._case) RETURNS interval
 LANGUAGE sql IMMUTABLE
 RETURN least(1e9, greatest((k.t).hang_seconds,
-    greatest((k.t).hang_iterations, (k.t).hang_reports * k.step) * coalesce(k.median_ms,
-        0) / 1000)) * interval '1 second';
+        greatest((k.t).hang_iterations, (k.t).hang_reports * k.step) * coalesce(k.median_ms, 0) / 1000))
+    * interval '1 second';
 COMMENT ON FUNCTION l4._patience(l4._case) IS 'silence that makes a hang';
 
 -- A node ends well with a line that ends a node of a good job, unless that is an iteration before the last one, or when
@@ -172,8 +171,8 @@ CREATE FUNCTION l4._ends(k l4._case) RETURNS SETOF l4._case_end
 LANGUAGE sql STABLE ROWS 500
 BEGIN ATOMIC
     WITH last_ones AS MATERIALIZED (
-        SELECT coalesce(array_agg(DISTINCT o.last_event_id), '{}') AS ids FROM l4._node AS o
-            WHERE o.job_id = ANY (k.baseline)
+        SELECT coalesce(array_agg(DISTINCT o.last_event_id), '{}') AS ids
+        FROM l4._node AS o WHERE o.job_id = ANY (k.baseline)
     ), seen AS (
         SELECT c.node, max(c.last_ts) AS ts FROM l4._event_counts(k.job_id, (SELECT l.ids FROM last_ones AS l)) AS c
         GROUP BY c.node
@@ -227,12 +226,12 @@ BEGIN ATOMIC
         FROM l4._event AS t
         WHERE t.event_id IN (SELECT r.event_id FROM report AS r UNION SELECT r.event_id FROM reason AS r)
     ), reported AS (
-        SELECT r.*, a.waited, count(*) OVER (PARTITION BY r.alike) AS nodes FROM report AS r
-            JOIN asked AS a USING (event_id)
+        SELECT r.*, a.waited, count(*) OVER (PARTITION BY r.alike) AS nodes
+        FROM report AS r JOIN asked AS a USING (event_id)
     )
-    SELECT coalesce((bool_or(s.waited) OR EXISTS (SELECT FROM reason AS r JOIN asked AS a USING (event_id)
-        WHERE a.waited))
-        AND (k.timed OR NOT bool_or(NOT s.waited AND s.nodes = 1)), false)
+    SELECT coalesce(
+        (bool_or(s.waited) OR EXISTS (SELECT FROM reason AS r JOIN asked AS a USING (event_id) WHERE a.waited))
+            AND (k.timed OR NOT bool_or(NOT s.waited AND s.nodes = 1)), false)
     FROM reported AS s;
 END;
 COMMENT ON FUNCTION l4._waited(l4._case) IS 'do the first crash reports say that something was waited for too long';
@@ -243,15 +242,18 @@ COMMENT ON FUNCTION l4._waited(l4._case) IS 'do the first crash reports say that
 CREATE FUNCTION l4._announced(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT a.announced AND (EXISTS (SELECT FROM l4._nodes(k.job_id) AS x WHERE x.in_flight > 0)
-            OR NOT EXISTS (SELECT FROM l4._stream AS s WHERE s.job_id = ANY (k.baseline)
-                AND s.last_iteration IS NOT NULL)
-            OR (SELECT count(DISTINCT c.node) FROM l4._event_counts(k.job_id, ARRAY(
+    WITH job AS (
+        SELECT EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train') AS announced,
+            EXISTS (SELECT FROM l4._nodes(k.job_id) AS x WHERE x.in_flight > 0) AS in_flight,
+            EXISTS (SELECT FROM l4._stream AS s
+                WHERE s.job_id = ANY (k.baseline) AND s.last_iteration IS NOT NULL) AS good_jobs_print,
+            (SELECT count(DISTINCT c.node) FROM l4._event_counts(k.job_id, ARRAY(
                 SELECT j.event_id FROM l4._job_event AS j JOIN l4._event AS t USING (event_id)
-                WHERE j.job_id = k.job_id AND t.stage = 'train')) AS c) >= (k.t).half * k.nodes)
+                WHERE j.job_id = k.job_id AND t.stage = 'train')) AS c) AS announcing
+    )
+    SELECT a.announced AND (a.in_flight OR NOT a.good_jobs_print OR a.announcing >= (k.t).half * k.nodes)
         OR l4._in_step(k, a.announced)
-    FROM (SELECT EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train') AS announced)
-        AS a;
+    FROM job AS a;
 END;
 COMMENT ON FUNCTION l4._announced(l4._case) IS 'did a job train that reports no iteration';
 

@@ -15,7 +15,7 @@ BEGIN
     )
     SELECT v.job_id, v.node, v.event_id, coalesce(k.kind, 'host'), v.value,
         CASE WHEN k.kind = 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind IN ('host', 'address') THEN n.node END,
-            v.occurrences, v.first_ts
+        v.occurrences, v.first_ts
     FROM l4._slot_values(_mentions.job_id, events, ARRAY(SELECT z.survivor::bigint << 32 | z.slot FROM kind AS z)) AS v
     LEFT JOIN kind AS k ON k.survivor = v.event_id AND k.slot = v.slot
     LEFT JOIN (SELECT z.name, z.node FROM l4._node_name AS z WHERE z.job_id = _mentions.job_id) AS n
@@ -45,10 +45,9 @@ BEGIN
     CROSS JOIN l4._stream AS s
     JOIN l4._summary AS m ON m.stream_id = s.stream_id AND m.part = 0
     CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
-        x.word_events, x.word_slots, x.words,
-        ids, NULL, true) AS u
-    WHERE s.job_id = _first_parameters.job_id AND (_first_parameters.nodes = '{}'
-        OR s.node = ANY (_first_parameters.nodes))
+        x.word_events, x.word_slots, x.words, ids, NULL, true) AS u
+    WHERE s.job_id = _first_parameters.job_id
+        AND (_first_parameters.nodes = '{}' OR s.node = ANY (_first_parameters.nodes))
     ORDER BY s.node, u.event_id, u.slot, u.first_ts, s.source, u.first_line_no;
 END;
 $$;
@@ -63,8 +62,7 @@ BEGIN ATOMIC
     FROM l4._first_parameters(_values.job_id, _values.events, _values.nodes) AS f
     GROUP BY f.node, f.event_id;
 END;
-COMMENT ON FUNCTION l4._values(text, int[], text[]) IS
-    'variable parts of the first record of some events on each node of a job, or on some of its nodes';
+COMMENT ON FUNCTION l4._values(text, int[], text[]) IS 'the same, as one array a record';
 
 -- What ingest kept as one value may have several marks in the template, and words around them: "ip-<*>-<*>-<*>-<*>" of
 -- a name, "[<*>, <*>]" of a list. A value stands for all of it where it looks like it, else for one mark.

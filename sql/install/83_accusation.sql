@@ -97,12 +97,14 @@ BEGIN ATOMIC
     ), shift AS (
         SELECT s.number - a.block AS shift,
             -- of several ranks on a node one may complain about another
-            sum(CASE WHEN a.node = s.node THEN CASE WHEN a.ranks = int4multirange(int4range(a.rank, a.rank, '[]'))
-                    THEN -(k.t).self_votes ELSE 0 END
+            sum(CASE
+                WHEN a.node = s.node AND a.ranks = int4multirange(int4range(a.rank, a.rank, '[]'))
+                    THEN -(k.t).self_votes
+                WHEN a.node = s.node THEN 0
                 WHEN a.lines = 0 OR a.terminal_ts <= s.ts + l4._seconds((k.t).same_moment) THEN 1
                 -- perhaps the log ends, not the node
                 WHEN a.last_ts <= s.ts + l4._seconds((k.t).same_moment) THEN (k.t).weak
-                    ELSE -(k.t).misfit_votes END) AS votes,
+                ELSE -(k.t).misfit_votes END) AS votes,
             sum((abs(a.place - b.place) IN (1, (SELECT count(*) FROM n) - 1))::int) AS neighbours
         FROM early AS s
         JOIN n AS b ON b.node = s.node
@@ -388,25 +390,25 @@ BEGIN ATOMIC
                 WHEN (SELECT count(*) FROM own) = 1 THEN 1 ELSE (k.t).kept_blame END AS keep
         FROM n LEFT JOIN accuser AS a USING (node) LEFT JOIN mass_accuser AS c USING (node) CROSS JOIN k
     ), numbered AS (
-        SELECT array_agg(a.number ORDER BY e.first_ts, a.number, d.number) AS accusers,
-            array_agg(d.number ORDER BY e.first_ts, a.number, d.number) AS accused
+        SELECT coalesce(array_agg(a.number ORDER BY e.first_ts, a.number, d.number), '{}') AS accusers,
+            coalesce(array_agg(d.number ORDER BY e.first_ts, a.number, d.number), '{}') AS accused
         FROM kept AS e JOIN n AS a ON a.node = e.accuser JOIN n AS d ON d.node = e.accused
     ), blamed AS (
         SELECT w.node, w.mass_accuser, b.blame, sum(b.blame) OVER (ORDER BY b.number
             ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS total
-        FROM (SELECT l4._blame(
-                (SELECT coalesce(z.accusers, '{}') FROM numbered AS z),
-                    (SELECT coalesce(z.accused, '{}') FROM numbered AS z),
-                (SELECT array_agg(x.weight ORDER BY x.number) FROM weighed AS x),
-                (SELECT array_agg(x.keep::float8 ORDER BY x.number) FROM weighed AS x)) AS blame) AS z
-        CROSS JOIN LATERAL unnest(z.blame) WITH ORDINALITY AS b(blame, number)
+        FROM numbered AS z
+        CROSS JOIN (
+            SELECT array_agg(x.weight ORDER BY x.number) AS weights,
+                array_agg(x.keep::float8 ORDER BY x.number) AS keeps
+            FROM weighed AS x) AS x
+        CROSS JOIN LATERAL unnest(l4._blame(z.accusers, z.accused, x.weights, x.keeps))
+            WITH ORDINALITY AS b(blame, number)
         JOIN weighed AS w ON w.number = b.number
     )
     SELECT b.node, b.blame / greatest(b.total, (k.t).min_blame),
         CASE WHEN b.mass_accuser THEN 'complains about half of the others'
-            WHEN f.accusers > 0 THEN 'named by ' || f.accusers || CASE WHEN f.accusers = 1 THEN ' node: '
-                ELSE ' nodes: ' END
-                || left(t.template, 120)
+            WHEN f.accusers > 0 THEN 'named by ' || f.accusers
+                || CASE WHEN f.accusers = 1 THEN ' node: ' ELSE ' nodes: ' END || left(t.template, 120)
             ELSE 'deviates before it complains about others' END
     FROM blamed AS b
     CROSS JOIN k

@@ -37,7 +37,7 @@ BEGIN ATOMIC
     ), of_itself AS (
         SELECT DISTINCT m.node, m.event_id
         FROM l4._mentions(evidence_unique.job_id, ARRAY(SELECT r.event_id FROM report AS r)) AS m
-            WHERE m.named_node = m.node
+        WHERE m.named_node = m.node
     ), beside AS (
         -- how the process ended that is named beside, but for its own
         SELECT DISTINCT s.node, s.event_id
@@ -227,16 +227,21 @@ BEGIN ATOMIC
     ), stall AS MATERIALIZED (
         SELECT s.node, s.wrote FROM job CROSS JOIN LATERAL l4._stalled(job.k) AS s
     ), missing AS (
-        SELECT m.node, m.share, z.last_ts < k.terminal_ts
-            AND z.last_ts < e.median_ts - l4._seconds((k.t).same_moment) AS ends_early, z.last_ts, e.median_ts
-        FROM job CROSS JOIN LATERAL l4._missing_reports(job.k) AS m JOIN n AS z USING (node) CROSS JOIN k
-            CROSS JOIN size AS e
+        SELECT m.node, m.share, z.last_ts, e.median_ts,
+            z.last_ts < k.terminal_ts AND z.last_ts < e.median_ts - l4._seconds((k.t).same_moment) AS ends_early
+        FROM job
+        CROSS JOIN LATERAL l4._missing_reports(job.k) AS m
+        JOIN n AS z USING (node)
+        CROSS JOIN k
+        CROSS JOIN size AS e
     ), rated AS (
         -- where the others trained together it took part, and its log was not collected; nor is it odd before nodes of
         -- good jobs begin to write
-        SELECT z.node, CASE WHEN k.symptom = 'launch'
-                AND NOT coalesce(k.last_ts - k.first_ts < l4._usual_delay(k.baseline), false)
-            THEN (k.t).absent_value ELSE (k.t).faint END AS value, 'expected, but never wrote a line' AS detail
+        SELECT z.node,
+            CASE WHEN k.symptom = 'launch'
+                    AND NOT coalesce(k.last_ts - k.first_ts < l4._usual_delay(k.baseline), false)
+                THEN (k.t).absent_value ELSE (k.t).faint END AS value,
+            'expected, but never wrote a line' AS detail
         FROM n AS z CROSS JOIN k CROSS JOIN size AS e WHERE z.lines = 0 AND e.absent <= k.nodes
         UNION ALL
         SELECT m.node, m.share * CASE WHEN m.ends_early THEN 1 ELSE (k.t).weak END,

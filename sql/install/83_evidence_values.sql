@@ -51,8 +51,7 @@ BEGIN ATOMIC
     SELECT DISTINCT ON (h.node) h.node,
         CASE WHEN cardinality(k.baseline) >= (k.t).min_pair THEN 1 ELSE (k.t).weak END::float8,
         'says ' || left(h.value, 60) || ' where ' || (d.nodes - d.nodes_off) || ' others say '
-            || left(d.common_value, 60)
-            || ': ' || left(t.template, 120)
+            || left(d.common_value, 60) || ': ' || left(t.template, 120)
     FROM drifted AS d
     JOIN here AS h ON h.event_id = d.event_id AND h.slot = d.slot AND h.value <> d.common_value
     JOIN confirmed AS b ON b.event_id = d.event_id AND b.slot = d.slot

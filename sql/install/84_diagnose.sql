@@ -173,8 +173,7 @@ BEGIN
         FROM rated AS r
     )
     SELECT k.job_id, row_number() OVER (ORDER BY s.score DESC, s.first_ts, s.template COLLATE "C", s.event_id),
-        s.event_id,
-        s.score, array_remove(ARRAY[
+        s.event_id, s.score, array_remove(ARRAY[
             coalesce(s.known, CASE WHEN cardinality(k.baseline) > 0
                 THEN 'in none of ' || cardinality(k.baseline) || ' baseline jobs'
                 ELSE 'begins with the trouble (no baseline)' END),

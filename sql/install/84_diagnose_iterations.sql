@@ -22,9 +22,7 @@ COMMENT ON FUNCTION l4._deviating_sequences(text) IS
 
 CREATE FUNCTION l4._periodic(iterations int[], nodes int[]) RETURNS int[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_periodic_iterations';
-COMMENT ON FUNCTION l4._periodic(int[], int[]) IS
-    'which of the iterations, ascending, come every so many: they are among three equally far apart, by three at '
-    'least, on about as many nodes as the first of these';
+COMMENT ON FUNCTION l4._periodic(int[], int[]) IS 'which iterations come every so many, on about as many nodes';
 
 CREATE FUNCTION l4._rank_iterations(k l4._case, in_flight int, top_k int) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp

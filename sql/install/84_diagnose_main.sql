@@ -83,9 +83,8 @@ BEGIN
         'lines', coalesce(sum(n.lines), 0), 'lines_without_head', coalesce(sum(n.unparsed), 0), 'timed', k.timed,
         'first_ts', l4._utc(k.first_ts), 'last_ts', l4._utc(k.last_ts),
         'iterations', k.iterations, 'total_iterations', k.total,
-        'baseline_jobs', cardinality(k.baseline), 'jobs_of_other_settings', cardinality(k.elsewhere), 'finished',
-            k.finished,
-        'truncated', NOT k.ended_well AND NOT k.crashed, 'limits', to_jsonb(l4._limits(k)))
+        'baseline_jobs', cardinality(k.baseline), 'jobs_of_other_settings', cardinality(k.elsewhere),
+        'finished', k.finished, 'truncated', NOT k.ended_well AND NOT k.crashed, 'limits', to_jsonb(l4._limits(k)))
     INTO result
     FROM l4._case_place AS n WHERE n.job_id = k.job_id;
     states := array_remove(ARRAY[
@@ -139,8 +138,8 @@ BEGIN
             WHERE i.job_id = k.job_id AND i.done_ts >= k.onset_ts), l4._milliseconds(k.median_ms)) END;
     who := CASE WHEN k.symptom = 'none' THEN NULL
         WHEN suspects IS NULL AND s.score >= (k.t).mention_score AND cardinality(s.reasons) > 0
-            THEN format('No node stands out; first to look at: %s (%s).', s.node, l4._in_words(k.job_id, s.node,
-                s.reasons[1:1]))
+            THEN format('No node stands out; first to look at: %s (%s).', s.node,
+                l4._in_words(k.job_id, s.node, s.reasons[1:1]))
         WHEN suspects IS NULL THEN 'No node stands out.'
         ELSE format('Suspect: %s (%s).', suspects, l4._in_words(k.job_id, s.node, s.reasons[1:2])) END;
     RETURN concat_ws(' ', what, who,
@@ -151,7 +150,7 @@ BEGIN
         CASE WHEN k.symptom <> 'none' AND f.name IS NOT NULL THEN format('Known fault%s: %s%s. Remedy: %s.',
             ', confirmed in ' || f.source_job, f.name,
             CASE WHEN f.fault_id >= 1000000 THEN format(' (%s)', rtrim(left(f.root_cause, 200), ' .')) END,
-                rtrim(f.remedy, ' .')) END,
+            rtrim(f.remedy, ' .')) END,
         (SELECT 'Note: ' || string_agg(l.words, '; ' ORDER BY l.place) || '.'
         FROM jsonb_array_elements_text(limits) WITH ORDINALITY AS l(words, place)));
 END;

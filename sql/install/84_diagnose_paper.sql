@@ -7,10 +7,10 @@ AS $$
 BEGIN
     INSERT INTO l4.suspect_node (job_id, rank, node, score, is_suspect, iforest_score, reasons, evidence, events)
     SELECT k.job_id, r.rank, r.node, r.score, r.score > (k.t).forest_score AND r.score >= (k.t).forest_share * r.most,
-        r.score,
-        ARRAY['isolation forest score ' || round(r.score::numeric, 3)],
-            jsonb_build_object('iforest', jsonb_build_object(
-            'value', round(r.score::numeric, 3), 'weight', 1, 'detail', 'isolation forest score')), r.events
+        r.score, ARRAY['isolation forest score ' || round(r.score::numeric, 3)],
+        jsonb_build_object('iforest', jsonb_build_object(
+            'value', round(r.score::numeric, 3), 'weight', 1, 'detail', 'isolation forest score')),
+        r.events
     FROM (
         SELECT f.*, max(f.score) OVER () AS most, row_number() OVER (ORDER BY f.score DESC, f.node COLLATE "C") AS rank
         FROM l4.node_forest(k.job_id, true) AS f) AS r

@@ -42,6 +42,4 @@ BEGIN
         (SELECT sum(hashtextextended(c::text, 0)) FROM l4.fault_condition AS c))::text);
 END;
 $$;
-COMMENT ON FUNCTION l4._diagnosis_state(text, text[], jsonb) IS
-    'changes with the lines of the job and of those that it is compared with, the inventory, the rules, the '
-    'fault library and the parameters';
+COMMENT ON FUNCTION l4._diagnosis_state(text, text[], jsonb) IS 'changes with whatever a diagnosis reads';

@@ -11,8 +11,7 @@ BEGIN ATOMIC
     ORDER BY count(DISTINCT (f.event_id, f.place)) DESC, min(f.place), r.stage
     LIMIT 1;
 END;
-COMMENT ON FUNCTION l4._frame_stage(l4._case, text) IS
-    'stage that the functions in the stacks of a node tell, NULL when they tell none';
+COMMENT ON FUNCTION l4._frame_stage(l4._case, text) IS 'stage that the functions in the stacks of a node tell';
 
 CREATE FUNCTION l4._stage_at(k l4._case, node text, ts timestamptz) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
