@@ -238,7 +238,8 @@ REGRESS = \
 	packs \
 	diagnose_jobs \
 	diagnose_ranks \
-	evidence
+	evidence \
+	thresholds
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale
 
