@@ -47,10 +47,12 @@ sub as_whole
 sub fresh
 {
 	my ($db) = @_;
-	$node->safe_psql('postgres', "CREATE DATABASE $db");
-	$node->safe_psql($db, $make);
+	$node->safe_psql('postgres', "CREATE DATABASE $db TEMPLATE filled");
+	return;
 }
 
+$node->safe_psql('postgres', 'CREATE DATABASE filled');
+$node->safe_psql('filled', $make);
 fresh('whole');
 $node->safe_psql('whole', q{SET max_parallel_workers_per_gather = 0; CALL l4.ingest('logs')});
 is($node->safe_psql('whole', 'SELECT count(*), count(DISTINCT (job_id, node, line_no)) FROM l4.event_line'),
