@@ -12,6 +12,9 @@
 /* First byte of a saved state. */
 #define L4_RECORD_STATE_VERSION 1
 
+/* No record or stream has more: what is loaded can still be counted on. */
+#define MAX_LINES (PG_INT32_MAX / 2)
+
 /* A record that got no line for so long gets none any more. */
 #define L4_RECORD_IDLE 1000
 
@@ -87,7 +90,7 @@ save_tail(StringInfo buf, const L4Tail *t)
 }
 
 static void
-load_tail(StringInfo buf, L4Tail *t)
+load_tail(const L4RecordReader *r, StringInfo buf, L4Tail *t)
 {
 	int			flags;
 
@@ -103,7 +106,8 @@ load_tail(StringInfo buf, L4Tail *t)
 	t->blank = (flags & 2) != 0;
 	t->opens = (flags & 4) != 0;
 	t->rule = (char) pq_getmsgint(buf, 1);
-	if (t->cont > CONT_GO || t->record_no < 0 || t->joined < 0 || t->foreign < 0)
+	if (t->cont > CONT_GO || t->record_no < 0 || t->seen < 0 || t->seen > r->lines ||
+		t->joined < 0 || t->joined > MAX_LINES || t->foreign < 0 || t->foreign > MAX_LINES)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("stored state of a log stream is damaged")));
@@ -202,7 +206,8 @@ l4_record_load(L4RecordReader *r, StringInfo buf)
 	r->logged = pq_getmsgint(buf, 4);
 	r->bare = pq_getmsgint(buf, 4);
 	n = pq_getmsgint(buf, 4);
-	if (r->lines < 0 || r->records < 0 || r->logged < 0 || r->bare < 0 || n < 0 || n > L4_RECORD_MAX_SUBS)
+	if (r->lines < 0 || r->lines > PG_INT64_MAX / 2 || r->records < 0 || r->records > PG_INT64_MAX / 2 ||
+		r->logged < 0 || r->logged > MAX_LINES || r->bare < 0 || r->bare > MAX_LINES || n < 0 || n > L4_RECORD_MAX_SUBS)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("stored state of a log stream is damaged")));
@@ -211,7 +216,7 @@ l4_record_load(L4RecordReader *r, StringInfo buf)
 		uint64		key = (uint64) pq_getmsgint64(buf);
 		L4Sub	   *sub = l4_record_sub(r, i < 0 ? 0 : key);
 
-		load_tail(buf, &sub->last);
-		load_tail(buf, &sub->special);
+		load_tail(r, buf, &sub->last);
+		load_tail(r, buf, &sub->special);
 	}
 }
