@@ -8,18 +8,11 @@
  */
 #include "postgres.h"
 
-#if defined(__SSE2__) && !defined(L4_SCALAR)
-#define FOLD_SSE2 1
-#include <emmintrin.h>
-#endif
-
 #include "port/pg_bitutils.h"
-#include "port/pg_bswap.h"
 
-#include "base/foldmemo.h"
+#include "base/foldkernel.h"
 
 #define WAYS			4		/* entries of one hash */
-#define STEP			16		/* bytes looked at at once */
 
 /* After so many look-ups with few hits, for what a hit spares, the memo is left alone for a while. */
 #define TRIAL			1024
@@ -33,8 +26,8 @@
 typedef struct FoldPlace
 {
 	uint32		hash;
-	uint16		len;			/* of the text; 0: empty */
-	uint16		kind;
+	uint16		len;			/* of the key; 0: empty */
+	bool		start;			/* it is the start of texts */
 	struct FoldEntry *entry;
 } FoldPlace;
 
@@ -50,6 +43,8 @@ struct L4FoldMemo
 	MemoryContext cxt;
 	uint32		mask;			/* sets - 1 */
 	bool		hex;			/* hexadecimal letters may vary in keys */
+	uint32		starts;			/* bit i: keys that are starts of i * L4_FOLD_START bytes exist */
+	int			longest;		/* of the keys that are whole texts */
 	int			cost;
 	int			budget;
 	int			tried;			/* look-ups of this trial */
@@ -81,197 +76,12 @@ l4_foldmemo_clear(L4FoldMemo *memo)
 	for (uint32 i = 0; i <= memo->mask; i++)
 		for (int k = 0; k < WAYS; k++)
 			memo->places[i][k].len = 0;
+	memo->starts = 0;
+	memo->longest = 0;
 }
 
 #define BLOCK			64		/* bytes hashed at once */
 #define BLOCKS			(L4_FOLD_MAX / BLOCK)
-#define SPREAD			UINT64CONST(0x9E3779B185EBCA87)
-
-/* Which bytes of a block are what, one bit a byte. */
-typedef struct FoldBits
-{
-	uint64		digits;
-	uint64		hex;			/* letters a to f */
-	uint64		letters;
-} FoldBits;
-
-/* A hash being made. */
-typedef union FoldHash
-{
-#ifdef FOLD_SSE2
-	struct
-	{
-		__m128i		sum;
-		__m128i		place;
-	}			v;
-#endif
-	struct
-	{
-		uint64		half[2];
-		uint64		place;
-	}			w;
-} FoldHash;
-
-/*
- * The kernels, for SSE2 and for any machine. They add a step of a text, its
- * digits left out, to a hash: the halves of eight bytes, told apart by where
- * they stand, multiplied and added up. And they compare a step with a key.
- */
-#ifdef FOLD_SSE2
-
-static inline void
-hash_start(FoldHash *hash, uint64 seed)
-{
-	hash->v.sum = _mm_setzero_si128();
-	hash->v.place = _mm_set1_epi64x(seed);
-}
-
-static inline uint64
-hash_end(const FoldHash *hash)
-{
-	uint64		half[2];
-
-	_mm_storeu_si128((__m128i *) half, hash->v.sum);
-	return (half[0] ^ (half[0] >> 31)) * UINT64CONST(0x9E3779B97F4A7C15) + half[1];
-}
-
-/* 0xff for n bytes from first on */
-static inline __m128i
-in_range(__m128i b, uint8 first, uint8 n)
-{
-	__m128i		from = _mm_sub_epi8(b, _mm_set1_epi8(first));
-
-	return _mm_cmpeq_epi8(_mm_min_epu8(from, _mm_set1_epi8(n - 1)), from);
-}
-
-static inline uint64
-bits_of(__m128i bytes, int at)
-{
-	return (uint64) _mm_movemask_epi8(bytes) << at;
-}
-
-static inline void
-hash_step(FoldHash *hash, const char *p, bool hex, FoldBits *bits, int at)
-{
-	__m128i		b = _mm_loadu_si128((const __m128i *) (p + at));
-	__m128i		digits = in_range(b, '0', 10);
-
-	if (hex)
-	{
-		bits->digits |= bits_of(digits, at);
-		bits->hex |= bits_of(in_range(b, 'a', 6), at);
-		bits->letters |= bits_of(in_range(_mm_or_si128(b, _mm_set1_epi8(0x20)), 'a', 26), at);
-	}
-	b = _mm_add_epi64(_mm_andnot_si128(digits, b), hash->v.place);
-	hash->v.sum = _mm_add_epi64(hash->v.sum, _mm_mul_epu32(b, _mm_srli_epi64(b, 32)));
-	hash->v.place = _mm_add_epi64(hash->v.place, _mm_set1_epi64x(SPREAD));
-}
-
-static inline bool
-fits_step(const char *p, const char *key)
-{
-	__m128i		b = _mm_loadu_si128((const __m128i *) p);
-	__m128i		k = _mm_loadu_si128((const __m128i *) key);
-	__m128i		any_hex = _mm_cmpeq_epi8(k, _mm_set1_epi8(L4_FOLD_HEX));
-	__m128i		any = _mm_or_si128(any_hex, _mm_cmpeq_epi8(k, _mm_set1_epi8(L4_FOLD_DIGIT)));
-	__m128i		ok = _mm_andnot_si128(any, _mm_cmpeq_epi8(b, k));
-
-	ok = _mm_or_si128(ok, _mm_and_si128(any, in_range(b, '0', 10)));
-	ok = _mm_or_si128(ok, _mm_and_si128(any_hex, in_range(b, 'a', 6)));
-	return _mm_movemask_epi8(ok) == 0xffff;
-}
-
-#else
-
-static inline void
-hash_start(FoldHash *hash, uint64 seed)
-{
-	hash->w.half[0] = hash->w.half[1] = 0;
-	hash->w.place = seed;
-}
-
-static inline uint64
-hash_end(const FoldHash *hash)
-{
-	return (hash->w.half[0] ^ (hash->w.half[0] >> 31)) * UINT64CONST(0x9E3779B97F4A7C15) + hash->w.half[1];
-}
-
-#define EACH(byte)		(UINT64CONST(0x0101010101010101) * (byte))
-#define TOP				EACH(0x80)
-
-/* The top bit of each byte of x that is at least n, 0 < n <= 128. */
-static inline uint64
-at_least(uint64 x, int n)
-{
-	return (((x & EACH(0x7f)) + EACH(0x80 - n)) | x) & TOP;
-}
-
-static inline uint64
-is_digit(uint64 x)
-{
-	return ~at_least(x ^ EACH('0'), 10) & TOP;
-}
-
-/* n letters from a on; 0x60 is the byte before them */
-static inline uint64
-is_letter(uint64 x, int n)
-{
-	return at_least(x ^ EACH(0x60), 1) & ~at_least(x ^ EACH(0x60), n + 1);
-}
-
-/* The top bits of eight bytes as eight bits. */
-static inline uint64
-bits_of(uint64 top, int at)
-{
-#ifdef WORDS_BIGENDIAN
-	top = pg_bswap64(top);
-#endif
-	return ((top >> 7) * UINT64CONST(0x0102040810204080)) >> 56 << at;
-}
-
-static inline void
-hash_step(FoldHash *hash, const char *p, bool hex, FoldBits *bits, int at)
-{
-	for (int i = 0; i < 2; i++, at += 8)
-	{
-		uint64		x;
-		uint64		digits;
-
-		memcpy(&x, p + at, 8);
-		digits = is_digit(x);
-		if (hex)
-		{
-			bits->digits |= bits_of(digits, at);
-			bits->hex |= bits_of(is_letter(x, 6), at);
-			bits->letters |= bits_of(is_letter(x | EACH(0x20), 26), at);
-		}
-		x = (x & ~((digits >> 7) * 0xff)) + hash->w.place;
-		hash->w.half[i] += (x >> 32) * (uint32) x;
-	}
-	hash->w.place += SPREAD;
-}
-
-static inline bool
-fits_step(const char *p, const char *key)
-{
-	for (int i = 0; i < 2; i++)
-	{
-		uint64		x;
-		uint64		k;
-		uint64		plain;
-		uint64		ok;
-
-		memcpy(&x, p + 8 * i, 8);
-		memcpy(&k, key + 8 * i, 8);
-		plain = at_least(k, 2);
-		ok = (plain & ~at_least(x ^ k, 1)) | (~plain & is_digit(x)) | (~plain & at_least(k, 1) & is_letter(x, 6));
-		if ((ok & TOP) != TOP)
-			return false;
-	}
-	return true;
-}
-
-#endif
 
 /* The bits of x that are in runs of six. */
 static inline uint64
@@ -345,18 +155,18 @@ hash_name(uint64 hash, const char *text, const FoldBits *bits)
 	return (hash ^ (text[at] << 8 | at)) * SPREAD;
 }
 
-static uint64 hash_hidden(const char *text, int len, int kind, const FoldBits *bits);
+static uint64 hash_hidden(const char *text, int len, uint64 seed, const FoldBits *bits);
 
 /* Hash of a text of at least a block without its digits; the last block may overlap the one before. */
 static pg_attribute_always_inline uint64
-hash_blocks(const char *text, int len, int kind, bool hex)
+hash_blocks(const char *text, int len, uint64 seed, bool hex)
 {
 	FoldHash	hash;
 	FoldBits	bits[BLOCKS];
 	uint64		names = len;
 	bool		hidden = false;
 
-	hash_start(&hash, SPREAD * (2 * kind + 1));
+	hash_start(&hash, seed);
 	for (int i = 0; i < len; i += BLOCK)
 	{
 		FoldBits	b = {0};
@@ -377,7 +187,7 @@ hash_blocks(const char *text, int len, int kind, bool hex)
 	}
 	if (hidden)
 	{
-		uint64		other = hash_hidden(text, len, kind, bits);
+		uint64		other = hash_hidden(text, len, seed, bits);
 
 		if (other != 0)
 			return other;
@@ -387,17 +197,18 @@ hash_blocks(const char *text, int len, int kind, bool hex)
 
 /* The same of what hide_hex makes of the text; 0 if that hides nothing. */
 static pg_noinline uint64
-hash_hidden(const char *text, int len, int kind, const FoldBits *bits)
+hash_hidden(const char *text, int len, uint64 seed, const FoldBits *bits)
 {
 	char		out[L4_FOLD_MAX];
 
-	return hide_hex(text, len, bits, out) ? hash_blocks(out, len, kind, false) : 0;
+	return hide_hex(text, len, bits, out) ? hash_blocks(out, len, seed, false) : 0;
 }
 
 /* Hash of a text: a short one has blanks behind it. */
 static uint32
-hash_text(const char *text, int len, int kind, bool hex)
+hash_text(const char *text, int len, bool hex)
 {
+	uint64		seed = SPREAD * (2 * len + 1);
 	char		block[BLOCK];
 
 	if (len < BLOCK)
@@ -406,18 +217,8 @@ hash_text(const char *text, int len, int kind, bool hex)
 		memcpy(block, text, len);
 		text = block;
 	}
-	kind += 2 * len;
 	len = Max(len, BLOCK);
-	return (hex ? hash_blocks(text, len, kind, true) : hash_blocks(text, len, kind, false)) >> 32;
-}
-
-static inline bool
-fits(const char *text, int len, const char *key)
-{
-	for (int i = 0; i < len - STEP; i += STEP)
-		if (!fits_step(text + i, key + i))
-			return false;
-	return fits_step(text + len - STEP, key + len - STEP);
+	return (hex ? hash_blocks(text, len, seed, true) : hash_blocks(text, len, seed, false)) >> 32;
 }
 
 /* A text shorter than a step, with blanks behind it. */
@@ -427,6 +228,19 @@ padded(char *buffer, const char *text, int len)
 	memset(buffer, ' ', STEP);
 	memcpy(buffer, text, len);
 	return buffer;
+}
+
+static inline bool
+fits(const char *text, int len, const char *key)
+{
+	char		buffer[STEP];
+
+	if (len < STEP)
+		return fits_step(padded(buffer, text, len), key);
+	for (int i = 0; i < len - STEP; i += STEP)
+		if (!fits_step(text + i, key + i))
+			return false;
+	return fits_step(text + len - STEP, key + len - STEP);
 }
 
 /* Is this text to be looked up? */
@@ -447,26 +261,17 @@ in_turn(L4FoldMemo *memo)
 	return true;
 }
 
-void *
-l4_foldmemo_find(L4FoldMemo *memo, const char *text, int len, int kind)
+/* The value of the entry with this hash that a text of len bytes fits. */
+static inline void *
+find_entry(L4FoldMemo *memo, uint32 hash, const char *text, int len, bool start)
 {
-	char		buffer[STEP];
-	const char *full = text;
-	uint32		hash;
-	FoldPlace  *set;
+	FoldPlace  *set = memo->places[hash & memo->mask];
 
-	if (len <= 0 || len > L4_FOLD_MAX || !in_turn(memo))
-		return NULL;
-	if (len < STEP)
-		full = padded(buffer, text, len);
-	hash = hash_text(text, len, kind, memo->hex);
-	set = memo->places[hash & memo->mask];
 	for (int k = 0; k < WAYS; k++)
 	{
 		FoldEntry  *entry = set[k].entry;
 
-		if (set[k].hash != hash || set[k].len != len || set[k].kind != kind ||
-			!fits(full, KEY_LEN(len), entry->key))
+		if (set[k].hash != hash || set[k].len != len || set[k].start != start || !fits(text, len, entry->key))
 			continue;
 		memo->found++;
 		memo->budget = Min(memo->budget + 1, BUDGET * memo->cost);
@@ -481,6 +286,55 @@ l4_foldmemo_find(L4FoldMemo *memo, const char *text, int len, int kind)
 		return (char *) entry + VALUE_AT(len);
 	}
 	return NULL;
+}
+
+/* May there be an entry with this hash? */
+static inline bool
+has_hash(const L4FoldMemo *memo, uint32 hash)
+{
+	const FoldPlace *set = memo->places[hash & memo->mask];
+	bool		found = false;
+
+	for (int k = 0; k < WAYS; k++)
+		found |= set[k].hash == hash;
+	return found;
+}
+
+/* The value of the shortest key that a text starts with: one pass gives the hashes of all starts. */
+static void *
+find_start(L4FoldMemo *memo, const char *text, int len)
+{
+	uint32		starts = memo->starts;
+	FoldHash	hash;
+
+	hash_start(&hash, SPREAD);
+	for (int i = L4_FOLD_START; i <= len && (starts >>= 1) != 0; i += L4_FOLD_START)
+	{
+		uint32		sum;
+		void	   *value;
+
+		hash_start_bytes(&hash, text + i - L4_FOLD_START);
+		if (!(starts & 1))
+			continue;
+		sum = hash_end(&hash) >> 32;
+		if (has_hash(memo, sum) && (value = find_entry(memo, sum, text, i, true)) != NULL)
+			return value;
+	}
+	return NULL;
+}
+
+void *
+l4_foldmemo_find(L4FoldMemo *memo, const char *text, int len)
+{
+	void	   *value = NULL;
+
+	if (len <= 0 || !in_turn(memo))
+		return NULL;
+	if (memo->starts != 0)
+		value = find_start(memo, text, len);
+	if (value == NULL && len <= memo->longest)
+		value = find_entry(memo, hash_text(text, len, memo->hex), text, len, false);
+	return value;
 }
 
 bool
@@ -498,24 +352,37 @@ l4_foldmemo_wants(L4FoldMemo *memo)
 	return true;
 }
 
-void *
-l4_foldmemo_add(L4FoldMemo *memo, const char *text, int len, int kind, Size size, char **key)
+/* The hash by which find_start finds a start. */
+static uint32
+hash_of_start(const char *text, int len)
 {
-	char		buffer[STEP];
-	const char *full = text;
+	FoldHash	hash;
+
+	hash_start(&hash, SPREAD);
+	for (int i = 0; i < len; i += L4_FOLD_START)
+		hash_start_bytes(&hash, text + i);
+	return hash_end(&hash) >> 32;
+}
+
+void *
+l4_foldmemo_add(L4FoldMemo *memo, const char *text, int len, bool start, Size size, char **key)
+{
 	Size		need = VALUE_AT(len) + size;
-	uint32		hash;
 	FoldPlace  *set;
 	FoldPlace	last;
+	uint32		hash;
 
+	Assert(!start || (len <= L4_FOLD_START_MAX && len % L4_FOLD_START == 0));
 	if (len <= 0 || len > L4_FOLD_MAX)
 		return NULL;
 	for (int i = 0; i < len; i++)
 		if (text[i] == L4_FOLD_DIGIT || text[i] == L4_FOLD_HEX)
 			return NULL;
-	if (len < STEP)
-		full = padded(buffer, text, len);
-	hash = hash_text(text, len, kind, memo->hex);
+	if (start)
+		memo->starts |= 1 << (len / L4_FOLD_START);
+	else
+		memo->longest = Max(memo->longest, len);
+	hash = start ? hash_of_start(text, len) : hash_text(text, len, memo->hex);
 	set = memo->places[hash & memo->mask];
 	last = set[WAYS - 1];
 	/* it takes the memory of the entry that is dropped, and comes before those not met again */
@@ -530,9 +397,13 @@ l4_foldmemo_add(L4FoldMemo *memo, const char *text, int len, int kind, Size size
 	}
 	last.hash = hash;
 	last.len = len;
-	last.kind = kind;
+	last.start = start;
 	memmove(set + WAYS / 2 + 1, set + WAYS / 2, (WAYS / 2 - 1) * sizeof(FoldPlace));
 	set[WAYS / 2] = last;
-	*key = memcpy(last.entry->key, full, KEY_LEN(len));
+	*key = last.entry->key;
+	if (len < STEP)
+		padded(*key, text, len);
+	else
+		memcpy(*key, text, len);
 	return (char *) last.entry + VALUE_AT(len);
 }

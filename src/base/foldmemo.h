@@ -16,6 +16,10 @@
 /* Longer texts are not kept. */
 #define L4_FOLD_MAX		512
 
+/* A key may be the start of texts: a multiple of so many bytes, up to a longest one. */
+#define L4_FOLD_START		8
+#define L4_FOLD_START_MAX	128
+
 /* What may stand in a key for a byte of the text. */
 #define L4_FOLD_DIGIT	'\000'	/* any of 0-9 */
 #define L4_FOLD_HEX		'\001'	/* any of 0-9 and a-f */
@@ -31,18 +35,18 @@ typedef struct L4FoldMemo L4FoldMemo;
 extern L4FoldMemo *l4_foldmemo_create(int places, int cost, bool hex, MemoryContext cxt);
 extern void l4_foldmemo_clear(L4FoldMemo *memo);
 
-/* The value of a text, NULL if there is none. Keys of different kinds never meet. */
-extern void *l4_foldmemo_find(L4FoldMemo *memo, const char *text, int len, int kind);
+/* The value of a text: of the shortest key that it starts with, else of the whole. NULL if there is none. */
+extern void *l4_foldmemo_find(L4FoldMemo *memo, const char *text, int len);
 
 /* Is an entry worth making for a text that was not found? To be asked once before each. */
 extern bool l4_foldmemo_wants(L4FoldMemo *memo);
 
 /*
- * Make an entry for a text: returns room for size bytes of value, and where its
- * key is: the text, in which the caller writes what may vary. NULL if the text
- * cannot be a key.
+ * Make an entry for a text, or with start for all texts that start so: returns
+ * room for size bytes of value, and where its key is: the text, in which the
+ * caller writes what may vary. NULL if the text cannot be a key.
  */
-extern void *l4_foldmemo_add(L4FoldMemo *memo, const char *text, int len, int kind, Size size, char **key);
+extern void *l4_foldmemo_add(L4FoldMemo *memo, const char *text, int len, bool start, Size size, char **key);
 
 /* Let all digits of a part of a key vary. */
 static inline void

@@ -15,18 +15,11 @@
 
 #include "mb/pg_wchar.h"
 
-#include "base/foldmemo.h"
 #include "lines/lineformat.h"
 #include "lines/prefixmemo.h"
 
-/* Bytes of a line that a key may have, in steps of eight. */
-#define L4_MEMO_KEY		128
 #define L4_MEMO_PLACES	2048
 #define L4_MEMO_COST	16		/* look-ups that an entry is worth: it runs expressions on part of the line */
-
-/* Kinds of keys. */
-#define START_OF_LINE	0
-#define WHOLE_LINE		1
 
 typedef struct KnownPrefix
 {
@@ -34,40 +27,17 @@ typedef struct KnownPrefix
 	L4Fields	fields;
 } KnownPrefix;
 
-struct L4PrefixMemo
-{
-	L4FoldMemo *lines;
-	uint32		lengths;		/* bit i: keys of starts of 8 * i bytes exist */
-	uint8		last[256];		/* the i of the last one found, by first byte: the next line mostly starts alike */
-};
-
-L4PrefixMemo *
+L4FoldMemo *
 l4_memo_create(MemoryContext cxt)
 {
-	L4PrefixMemo *memo = MemoryContextAllocZero(cxt, sizeof(L4PrefixMemo));
-
-	memo->lines = l4_foldmemo_create(L4_MEMO_PLACES, L4_MEMO_COST, false, cxt);
-	return memo;
+	return l4_foldmemo_create(L4_MEMO_PLACES, L4_MEMO_COST, false, cxt);
 }
 
 int
-l4_memo_find(L4PrefixMemo *memo, const char *p, int len, const L4Fields **fields)
+l4_memo_find(L4FoldMemo *memo, const char *p, int len, const L4Fields **fields)
 {
-	const KnownPrefix *known = NULL;
-	uint8		none = 0;
-	uint8	   *last = len > 0 ? &memo->last[(uint8) *p] : &none;
+	const KnownPrefix *known = l4_foldmemo_find(memo, p, len);
 
-	if (*last > 0 && 8 * *last <= len)
-		known = l4_foldmemo_find(memo->lines, p, 8 * *last, START_OF_LINE);
-	for (int i = 1; 8 * i <= Min(len, L4_MEMO_KEY) && known == NULL; i++)
-		if ((memo->lengths & (1 << i)) && i != *last)
-		{
-			known = l4_foldmemo_find(memo->lines, p, 8 * i, START_OF_LINE);
-			if (known != NULL)
-				*last = i;
-		}
-	if (known == NULL && len < L4_MEMO_KEY)
-		known = l4_foldmemo_find(memo->lines, p, len, WHOLE_LINE);
 	if (known == NULL)
 		return L4_MEMO_MISS;
 	*fields = &known->fields;
@@ -83,14 +53,14 @@ whole_characters(const char *p, int n)
 
 /*
  * From how many bytes on is it certain what all formats make of a line that
- * starts with them? 0 when L4_MEMO_KEY bytes are not enough. What is certain
- * of some bytes is certain of more, so each format goes on where the one
- * before it came to.
+ * starts with them? 0 when L4_FOLD_START_MAX bytes are not enough. What is
+ * certain of some bytes is certain of more, so each format goes on where the
+ * one before it came to.
  */
 static int
 certain_length(L4Rules *rules, const char *p, int len, int format)
 {
-	int			n = 8;
+	int			n = L4_FOLD_START;
 
 	for (const int *list = rules->by_byte[(unsigned char) *p]; *list >= 0; list++)
 	{
@@ -99,9 +69,9 @@ certain_length(L4Rules *rules, const char *p, int len, int format)
 
 		if (!f->digits_alike || (found && f->prefix == NULL))
 			return 0;
-		for (;; n += 8)
+		for (;; n += L4_FOLD_START)
 		{
-			if (n > Min(len, L4_MEMO_KEY))
+			if (n > Min(len, L4_FOLD_START_MAX))
 				return 0;
 			if (found ? l4_regex_exec_prefix(f->prefix, p, whole_characters(p, n)) > 0 :
 				l4_regex_exec_prefix(f->re, p, whole_characters(p, n)) == 0)
@@ -151,10 +121,10 @@ l4_memo_fields(const L4Format *format, L4Regex *re, const char *p, L4Fields *fie
 }
 
 static void
-add_entry(L4PrefixMemo *memo, const char *p, int len, int kind, int format, const L4Format *f, L4Regex *matched)
+add_entry(L4FoldMemo *memo, const char *p, int len, bool start, int format, const L4Format *f, L4Regex *matched)
 {
 	char	   *key;
-	KnownPrefix	   *known = l4_foldmemo_add(memo->lines, p, len, kind, sizeof(KnownPrefix), &key);
+	KnownPrefix *known = l4_foldmemo_add(memo, p, len, start, sizeof(KnownPrefix), &key);
 
 	if (known == NULL)
 		return;
@@ -163,23 +133,21 @@ add_entry(L4PrefixMemo *memo, const char *p, int len, int kind, int format, cons
 	known->format = format;
 	if (matched != NULL)
 		l4_memo_fields(f, matched, p, &known->fields);
-	if (kind == START_OF_LINE)
-		memo->lengths |= 1 << (len / 8);
 }
 
 void
-l4_memo_learn(L4PrefixMemo *memo, L4Rules *rules, const char *p, int len, int format)
+l4_memo_learn(L4FoldMemo *memo, L4Rules *rules, const char *p, int len, int format)
 {
 	const L4Format *f = format >= 0 ? &rules->formats[format] : NULL;
 	int			n;
 
-	if (len == 0 || !l4_foldmemo_wants(memo->lines))
+	if (len == 0 || !l4_foldmemo_wants(memo))
 		return;
 	n = certain_length(rules, p, len, format);
 
 	/* the fields of a whole line are those of the match that the caller has just made */
 	if (n > 0)
-		add_entry(memo, p, n, START_OF_LINE, format, f, f != NULL ? f->prefix : NULL);
-	else if (len < L4_MEMO_KEY && digits_do_not_matter(rules, p, len, format))
-		add_entry(memo, p, len, WHOLE_LINE, format, f, f != NULL ? f->re : NULL);
+		add_entry(memo, p, n, true, format, f, f != NULL ? f->prefix : NULL);
+	else if (len < L4_FOLD_START_MAX && digits_do_not_matter(rules, p, len, format))
+		add_entry(memo, p, len, false, format, f, f != NULL ? f->re : NULL);
 }

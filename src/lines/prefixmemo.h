@@ -6,6 +6,7 @@
 #ifndef L4_PREFIXMEMO_H
 #define L4_PREFIXMEMO_H
 
+#include "base/foldmemo.h"
 #include "lines/rules.h"
 
 /* Outcome of a look-up */
@@ -20,12 +21,10 @@ typedef struct L4Fields
 	uint8		level;			/* what the field level says */
 } L4Fields;
 
-typedef struct L4PrefixMemo L4PrefixMemo;
-
-extern L4PrefixMemo *l4_memo_create(MemoryContext cxt);
+extern L4FoldMemo *l4_memo_create(MemoryContext cxt);
 
 /* Number of the format of a line, L4_MEMO_NONE or L4_MEMO_MISS. */
-extern int	l4_memo_find(L4PrefixMemo *memo, const char *p, int len, const L4Fields **fields);
+extern int	l4_memo_find(L4FoldMemo *memo, const char *p, int len, const L4Fields **fields);
 
 /* Fields of the last match of re, which has the groups of the format. */
 extern void l4_memo_fields(const L4Format *format, L4Regex *re, const char *p, L4Fields *fields);
@@ -34,6 +33,6 @@ extern void l4_memo_fields(const L4Format *format, L4Regex *re, const char *p, L
  * Remember what all formats together made of a line: the number of the first
  * that matches, which has just been run on it, or L4_MEMO_NONE.
  */
-extern void l4_memo_learn(L4PrefixMemo *memo, L4Rules *rules, const char *p, int len, int format);
+extern void l4_memo_learn(L4FoldMemo *memo, L4Rules *rules, const char *p, int len, int format);
 
 #endif							/* L4_PREFIXMEMO_H */

@@ -74,7 +74,7 @@ typedef struct L4Rules
 	int		   *by_byte[256];	/* numbers of the formats that may match a line with this first byte, in order; -1 ends */
 	int			niters;			/* in order of priority */
 	L4IterRule *iters;
-	struct L4PrefixMemo *memo;
+	struct L4FoldMemo *memo;
 	MemoryContext cxt;
 	int			pins;
 } L4Rules;

@@ -303,7 +303,7 @@ static void
 put_note(L4MultiMatch *mm, const LineNote *note)
 {
 	char	   *key;
-	LineNote   *kept = l4_foldmemo_add(mm->memo, mm->line, mm->len, 0, sizeof(LineNote), &key);
+	LineNote   *kept = l4_foldmemo_add(mm->memo, mm->line, mm->len, false, sizeof(LineNote), &key);
 
 	if (kept == NULL)
 		return;
@@ -363,7 +363,7 @@ recall_candidates(L4MultiMatch *mm)
 
 	if (mm->memo == NULL)
 		mm->memo = l4_foldmemo_create(MEMO_LINES, MEMO_COST, false, mm->cxt);
-	note = l4_foldmemo_find(mm->memo, mm->line, mm->len, 0);
+	note = l4_foldmemo_find(mm->memo, mm->line, mm->len);
 	if (note == NULL && !l4_foldmemo_wants(mm->memo))
 		return false;
 	if (note == NULL)

@@ -69,7 +69,7 @@ is_mixed(const char *p, int len)
 bool
 l4_scanmemo_find(L4FoldMemo *memo, const char *msg, int len, L4Shape *out)
 {
-	KnownScan  *known = len < MEMO_MIN_LEN ? NULL : l4_foldmemo_find(memo, msg, len, 0);
+	KnownScan  *known = len < MEMO_MIN_LEN ? NULL : l4_foldmemo_find(memo, msg, len);
 
 	if (known == NULL)
 		return false;
@@ -180,7 +180,7 @@ l4_scanmemo_learn(L4FoldMemo *memo, const L4Scanner *scanner, const char *msg, i
 
 	if (len < MEMO_MIN_LEN || !l4_foldmemo_wants(memo))
 		return;
-	known = l4_foldmemo_add(memo, msg, len, 0,
+	known = l4_foldmemo_add(memo, msg, len, false,
 							offsetof(KnownScan, slots) + shape->nslots * (sizeof(L4Slot) + sizeof(int16)) + shape->len, &key);
 	if (known == NULL)
 		return;
