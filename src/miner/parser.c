@@ -208,6 +208,8 @@ l4_parser_print(const L4Parser *parser, const char *text, int len, int *out_len)
 	initStringInfo(&out);
 	for (int i = 0; i < len; i++)
 	{
+		if (i % L4_SCAN_STRIDE == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (L4_IS_MARK(text[i]))
 			appendBinaryStringInfo(&out, "<*>", 3);
 		else if (text[i] == L4_USER_MARK && i + 1 < len)

@@ -294,6 +294,7 @@ classify(const L4Scanner *scanner, const uint8 *msg, int len, uint64 *words, uin
 	{
 		int			n = Min(64, len - i);
 
+		CHECK_FOR_INTERRUPTS();
 		words[i / 64] = digits[i / 64] = 0;
 		for (int k = 0; k < n; k++)
 		{
@@ -431,12 +432,13 @@ segment(L4ScanRun *s, const uint8 *p)
 	const uint32 *const cls = s->cls;
 	const uint8 *const msg = s->msg;
 	const uint8 *const end = s->end;
+	const uint8 *stop = p;
 	const uint32 word_class = s->builtin ? C_WORD : 0;
 	char	   *o = text + out->len;
 	const uint64 *ends = s->ends + ((p - msg) >> 6);
 	uint64		bits = p > msg ? ends_behind(s->ends, p - msg) : ends[0];
 
-	while (p < end)
+	while (p < stop || (stop = l4_next_stop(p, end)) > p)
 	{
 		uint32		c = cls[*p];
 		char	   *plain = NULL;

@@ -70,6 +70,9 @@ typedef struct L4Shape
 	MemoryContext cxt;
 } L4Shape;
 
+/* After so many bytes a loop over a message looks for a cancel. */
+#define L4_SCAN_STRIDE	65536
+
 /* A part of a message that is masked before the scan looks at it (user masks), ascending, not overlapping. */
 typedef struct L4Range
 {

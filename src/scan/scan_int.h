@@ -5,6 +5,7 @@
 #ifndef L4_SCAN_INT_H
 #define L4_SCAN_INT_H
 
+#include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
 #include "scan/scan.h"
@@ -59,6 +60,14 @@ typedef struct L4ScanRun
 #define IS_DIGIT(c)		((uint8) ((c) - '0') <= 9)
 #define IS_ALPHA(c)		((uint8) (((c) | 0x20) - 'a') <= 25)
 #define IS_HEX(c)		(IS_DIGIT(c) || (uint8) (((c) | 0x20) - 'a') <= 5)
+
+/* Up to where a loop over bytes goes on from p before it asks again. */
+static inline const uint8 *
+l4_next_stop(const uint8 *p, const uint8 *end)
+{
+	CHECK_FOR_INTERRUPTS();
+	return end - p > L4_SCAN_STRIDE ? p + L4_SCAN_STRIDE : end;
+}
 
 /* Byte at p, a blank past the end. */
 static inline uint8

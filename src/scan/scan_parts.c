@@ -100,6 +100,8 @@ fix_parts(L4ScanRun *s, int from, int first_slot, const uint8 *raw)
 		uint8		c = out->text[i];
 		uint32		cls = s->cls[c];
 
+		if (unlikely((i - from) % L4_SCAN_STRIDE == L4_SCAN_STRIDE - 1))
+			CHECK_FOR_INTERRUPTS();
 		if (c == L4_MARK)
 		{
 			out->slots[nslots] = out->slots[read++];
@@ -429,7 +431,10 @@ l4_compound(L4ScanRun *s, const uint8 *p)
 	s->compound = from;
 	s->fix = false;
 	while (q < e)
+	{
+		CHECK_FOR_INTERRUPTS();
 		q = piece(s, q, sig);
+	}
 	if (s->fix)
 		fix_parts(s, from, first_slot, p);
 	s->compound = PG_INT32_MAX;
