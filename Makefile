@@ -58,8 +58,8 @@ OBJS = \
 	src/ingest/job_counts.o \
 	src/ingest/pack_iterations.o \
 	src/ingest/pack_state.o \
-	src/ingest/scan_result_read.o \
-	src/ingest/scan_result_write.o \
+	src/ingest/scan_result.o \
+	src/ingest/scan_result_shapes.o \
 	src/ingest/scan_state.o \
 	src/ingest/stream_counts.o \
 	src/ingest/write_set.o \

@@ -20,7 +20,7 @@
 #define CONTEXT_BYTES 48
 
 static void
-learn_part(L4Parser *parser, L4ResultPart *part, L4Shape *shape, StringInfo learnt, L4ResultPart *news)
+learn_part(L4Parser *parser, L4ResultPart *part, L4Shape *shape, L4Codec *learnt, L4ResultPart *news)
 {
 	for (int i = 0; i < part->nlocals; i++)
 	{
@@ -38,7 +38,7 @@ learn_part(L4Parser *parser, L4ResultPart *part, L4Shape *shape, StringInfo lear
 		if (is_new)
 			local->event_id = l4_parser_learn(parser, local->tag, local->msg, local->msg_len, 1);
 		local->nwords = l4_words_of_shape(parser, local->tag, shape, &local->words_of, &local->words, CurrentMemoryContext);
-		l4_put_learnt(learnt, local);
+		l4_code_learnt(learnt, local);
 		if (!is_new)
 			continue;
 		/* one that made an event is that event's own, even if the event was merged at once */
@@ -50,6 +50,7 @@ learn_part(L4Parser *parser, L4ResultPart *part, L4Shape *shape, StringInfo lear
 void
 l4_learn_results(L4Parser *parser, L4ScanResult **results, int n, StringInfo learnt, L4ResultPart *news)
 {
+	L4Codec		codec = {.out = learnt};
 	L4Shape		shape;
 
 	l4_shape_init(&shape, CurrentMemoryContext);
@@ -57,8 +58,8 @@ l4_learn_results(L4Parser *parser, L4ScanResult **results, int n, StringInfo lea
 	{
 		if (results[i] == NULL)
 			continue;
-		learn_part(parser, &results[i]->settled, &shape, learnt, news);
-		learn_part(parser, &results[i]->open, &shape, learnt, news);
+		learn_part(parser, &results[i]->settled, &shape, &codec, news);
+		learn_part(parser, &results[i]->open, &shape, &codec, news);
 	}
 }
 

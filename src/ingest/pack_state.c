@@ -7,6 +7,7 @@
 
 #include "utils/memutils.h"
 
+#include "base/codec.h"
 #include "base/grow.h"
 #include "ingest/pack_state.h"
 #include "l4_compat.h"
@@ -14,13 +15,6 @@
 #define STATE_VERSION 2
 #define STATE_MAX_RANKS 256
 #define STATE_MAX_STAGES 1000
-
-static void
-put_short_text(StringInfo buf, const char *text)
-{
-	l4_put_uint(buf, strlen(text));
-	appendStringInfoString(buf, text);
-}
 
 /* Number of a stage's name, a new one where it is not known yet. */
 int
@@ -84,59 +78,82 @@ l4_pack_state_joinable(const L4PackState *pack_state, int64 line_no)
 }
 
 static void
-read_rank(L4ByteReader *reader, L4PackState *pack_state)
+code_rank(L4Codec *codec, const L4PackState *pack_state, L4PackRank *rank)
 {
-	L4PackRank *rank = l4_pack_state_rank(pack_state, (int32) l4_get_int(reader));
-	uint64		n;
-
-	rank->stage = (int) l4_get_int(reader);
+	l4_code_int(codec, &rank->rank);
+	l4_code_int(codec, &rank->stage);
 	if (rank->stage < -1 || rank->stage >= pack_state->nstages)
 		l4_bytes_corrupted("stage");
-	rank->epoch = (int32) l4_get_int(reader);
-	rank->iteration = (int32) l4_get_int(reader);
-	rank->first_ts = l4_get_int(reader);
-	rank->last_ts = l4_get_int(reader);
-	n = l4_get_uint(reader);
-	if (n > L4_MAX_SEQUENCE)
+	l4_code_int(codec, &rank->epoch);
+	l4_code_int(codec, &rank->iteration);
+	l4_code_int64(codec, &rank->first_ts);
+	l4_code_int64(codec, &rank->last_ts);
+	L4_CODE_ARRAY(codec, rank->events, rank->nevents);
+	if (rank->nevents > L4_MAX_SEQUENCE)
 		l4_bytes_corrupted("sequence");
-	for (uint64 i = 0; i < n; i++)
-		l4_pack_state_event(pack_state, rank, (int32) l4_get_int(reader));
+	if (l4_codec_reads(codec))
+		rank->events_size = rank->nevents;
+	for (int i = 0; i < rank->nevents; i++)
+		l4_code_int(codec, &rank->events[i]);
 }
 
 /* Records are written as differences to the one before: most are of the same rank and iteration. */
 static void
-read_joinable(L4ByteReader *reader, const L4PackState *pack_state, L4Joinable *record)
+code_joinable(L4Codec *codec, const L4PackState *pack_state, L4Joinable *record, const L4Joinable *before)
 {
-	record->line_no = (int64) ((uint64) record->line_no + (uint64) l4_get_int(reader));
-	record->event_id = (int32) l4_get_int(reader);
-	if (l4_get_uint(reader) != 0)
+	bool		other = record->stage != before->stage || record->rank != before->rank || record->context != before->context ||
+		record->epoch != before->epoch || record->iteration != before->iteration;
+	int64		step = (int64) ((uint64) record->line_no - (uint64) before->line_no);
+	int32		event_id = record->event_id;
+
+	l4_code_int64(codec, &step);
+	l4_code_int(codec, &event_id);
+	l4_code_bool(codec, &other);
+	if (l4_codec_reads(codec))
 	{
-		record->stage = (int) l4_get_int(reader);
-		record->rank = (int32) l4_get_int(reader);
-		record->context = (int32) l4_get_int(reader);
-		record->epoch = (int32) l4_get_int(reader);
-		record->iteration = (int32) l4_get_int(reader);
+		*record = *before;
+		record->line_no = (int64) ((uint64) before->line_no + (uint64) step);
+		record->event_id = event_id;
+	}
+	if (other)
+	{
+		l4_code_int(codec, &record->stage);
+		l4_code_int(codec, &record->rank);
+		l4_code_int(codec, &record->context);
+		l4_code_int(codec, &record->epoch);
+		l4_code_int(codec, &record->iteration);
 	}
 	if (record->stage < -1 || record->stage >= pack_state->nstages)
 		l4_bytes_corrupted("stage");
 }
 
 static void
-write_joinable(StringInfo buf, const L4Joinable *record, const L4Joinable *before)
+code_state(L4Codec *codec, L4PackState *pack_state)
 {
-	bool		other = record->stage != before->stage || record->rank != before->rank || record->context != before->context ||
-		record->epoch != before->epoch || record->iteration != before->iteration;
+	static const L4Joinable none;
+	const L4Joinable *before = &none;
 
-	l4_put_int(buf, (int64) ((uint64) record->line_no - (uint64) before->line_no));
-	l4_put_int(buf, record->event_id);
-	l4_put_uint(buf, other);
-	if (!other)
-		return;
-	l4_put_int(buf, record->stage);
-	l4_put_int(buf, record->rank);
-	l4_put_int(buf, record->context);
-	l4_put_int(buf, record->epoch);
-	l4_put_int(buf, record->iteration);
+	l4_code_count(codec, &pack_state->nstages);
+	if (pack_state->nstages > STATE_MAX_STAGES)
+		l4_bytes_corrupted("stages");
+	for (int i = 0; i < pack_state->nstages; i++)
+		l4_code_string(codec, &pack_state->stage_names[i]);
+	l4_code_int(codec, &pack_state->span_rank);
+	L4_CODE_ARRAY(codec, pack_state->ranks, pack_state->nranks);
+	if (pack_state->nranks > STATE_MAX_RANKS)
+		l4_bytes_corrupted("ranks");
+	if (l4_codec_reads(codec))
+		pack_state->ranks_size = pack_state->nranks;
+	for (int i = 0; i < pack_state->nranks; i++)
+		code_rank(codec, pack_state, &pack_state->ranks[i]);
+	L4_CODE_ARRAY(codec, pack_state->joinable, pack_state->njoinable);
+	for (int i = 0; i < pack_state->njoinable; i++)
+	{
+		code_joinable(codec, pack_state, &pack_state->joinable[i], before);
+		if (i > 0 && pack_state->joinable[i].line_no <= before->line_no)
+			l4_bytes_corrupted("joinable records");
+		before = &pack_state->joinable[i];
+	}
 }
 
 L4PackState *
@@ -149,35 +166,12 @@ l4_pack_state_read(bytea *stored, const L4Stages *stages, MemoryContext cxt)
 	pack_state->stage_names = MemoryContextAlloc(cxt, sizeof(char *) * STATE_MAX_STAGES);
 	if (stored != NULL)
 	{
-		L4ByteReader reader;
-		L4Joinable	record = {0};
-		uint64		n;
+		L4ByteReader reader = l4_bytea_reader(stored);
+		L4Codec		codec = {.in = &reader, .cxt = cxt};
 
-		reader.ptr = (const unsigned char *) VARDATA_ANY(stored);
-		reader.end = reader.ptr + VARSIZE_ANY_EXHDR(stored);
 		if (*l4_get_bytes(&reader, 1) != STATE_VERSION)
 			l4_bytes_corrupted("version");
-		for (n = l4_get_uint(&reader); n > 0; n--)
-		{
-			uint64		len = l4_get_uint(&reader);
-
-			l4_pack_state_stage(pack_state, l4_get_bytes(&reader, len), (int) len);
-		}
-		pack_state->span_rank = (int32) l4_get_int(&reader);
-		n = l4_get_uint(&reader);
-		if (n > STATE_MAX_RANKS)
-			l4_bytes_corrupted("ranks");
-		for (; n > 0; n--)
-			read_rank(&reader, pack_state);
-		pack_state->njoinable = l4_get_count(&reader);
-		pack_state->joinable = MemoryContextAlloc(cxt, sizeof(L4Joinable) * Max(pack_state->njoinable, 1));
-		for (int i = 0; i < pack_state->njoinable; i++)
-		{
-			read_joinable(&reader, pack_state, &record);
-			if (i > 0 && record.line_no <= pack_state->joinable[i - 1].line_no)
-				l4_bytes_corrupted("joinable records");
-			pack_state->joinable[i] = record;
-		}
+		code_state(&codec, pack_state);
 	}
 	pack_state->stage_of_name = MemoryContextAlloc(cxt, sizeof(int) * Max(stages->nnames, 1));
 	for (int i = 0; i < stages->nnames; i++)
@@ -186,42 +180,17 @@ l4_pack_state_read(bytea *stored, const L4Stages *stages, MemoryContext cxt)
 }
 
 bytea *
-l4_pack_state_write(const L4PackState *pack_state, MemoryContext cxt)
+l4_pack_state_write(L4PackState *pack_state, MemoryContext cxt)
 {
 	MemoryContext old = MemoryContextSwitchTo(cxt);
 	StringInfoData buf;
+	L4Codec		codec = {.out = &buf};
 	bytea	   *result;
-	const L4Joinable none = {0};
-	const L4Joinable *before = &none;
 
 	initStringInfo(&buf);
 	appendStringInfoSpaces(&buf, VARHDRSZ);
 	appendStringInfoChar(&buf, STATE_VERSION);
-	l4_put_uint(&buf, pack_state->nstages);
-	for (int i = 0; i < pack_state->nstages; i++)
-		put_short_text(&buf, pack_state->stage_names[i]);
-	l4_put_int(&buf, pack_state->span_rank);
-	l4_put_uint(&buf, pack_state->nranks);
-	for (int i = 0; i < pack_state->nranks; i++)
-	{
-		const L4PackRank *rank = &pack_state->ranks[i];
-
-		l4_put_int(&buf, rank->rank);
-		l4_put_int(&buf, rank->stage);
-		l4_put_int(&buf, rank->epoch);
-		l4_put_int(&buf, rank->iteration);
-		l4_put_int(&buf, rank->first_ts);
-		l4_put_int(&buf, rank->last_ts);
-		l4_put_uint(&buf, rank->nevents);
-		for (int k = 0; k < rank->nevents; k++)
-			l4_put_int(&buf, rank->events[k]);
-	}
-	l4_put_uint(&buf, pack_state->njoinable);
-	for (int i = 0; i < pack_state->njoinable; i++)
-	{
-		write_joinable(&buf, &pack_state->joinable[i], before);
-		before = &pack_state->joinable[i];
-	}
+	code_state(&codec, pack_state);
 	result = (bytea *) buf.data;
 	SET_VARSIZE(result, buf.len);
 	MemoryContextSwitchTo(old);

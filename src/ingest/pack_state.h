@@ -51,7 +51,7 @@ typedef struct L4PackState
 } L4PackState;
 
 extern L4PackState *l4_pack_state_read(bytea *stored, const L4Stages *stages, MemoryContext cxt);
-extern bytea *l4_pack_state_write(const L4PackState *pack_state, MemoryContext cxt);
+extern bytea *l4_pack_state_write(L4PackState *pack_state, MemoryContext cxt);
 extern L4PackRank *l4_pack_state_rank(L4PackState *pack_state, int32 rank);
 extern void l4_pack_state_event(L4PackState *pack_state, L4PackRank *rank, int32 event_id);
 extern int	l4_pack_state_stage(L4PackState *pack_state, const char *name, int len);

@@ -12,10 +12,9 @@
 #include "datatype/timestamp.h"
 #include "lib/stringinfo.h"
 
+#include "base/codec.h"
 #include "chunk/chunk.h"
 #include "lines/iterrule.h"
-
-struct L4ByteReader;
 
 /* times of lines are from 1990 up to 2200, both in microseconds from 2000 */
 #define L4_FIRST_TS			(-INT64CONST(3653) * USECS_PER_DAY)
@@ -197,8 +196,8 @@ typedef struct L4ScanResult
  * its words. Written for the shapes of all scan results in their order, and given to
  * them in that order.
  */
-extern void l4_put_learnt(StringInfo buf, const L4Local *local);
-extern void l4_result_resolve(L4ScanResult *scanned, struct L4ByteReader *learnt, MemoryContext cxt);
+extern void l4_code_learnt(L4Codec *codec, L4Local *local);
+extern void l4_result_resolve(L4ScanResult *scanned, L4ByteReader *learnt, MemoryContext cxt);
 
 /* Put into the head what it says about the parts; encoding does so, too. */
 extern void l4_result_count(L4ScanResult *scanned);
@@ -210,7 +209,6 @@ extern L4ScanResult *l4_result_decode(bytea *bytes, MemoryContext cxt);
 extern L4ScanResult *l4_result_decode_shapes(bytea *bytes, MemoryContext cxt);	/* the dictionaries alone, without counts */
 
 /* The head alone, in front of what others write. */
-extern void l4_result_put_head(StringInfo buf, const L4ResultHead *head);
-extern void l4_result_get_head(struct L4ByteReader *reader, L4ResultHead *head, MemoryContext cxt);
+extern void l4_code_result_head(L4Codec *codec, L4ResultHead *head);
 
 #endif							/* L4_SCAN_RESULT_H */

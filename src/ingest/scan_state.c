@@ -9,6 +9,7 @@
 
 #include "common/int.h"
 
+#include "base/codec.h"
 #include "chunk/chunk.h"
 #include "ingest/scan_state.h"
 #include "l4_compat.h"
@@ -29,29 +30,44 @@ state_init(L4ScanState *scan_state)
 	initStringInfo(&scan_state->record_state);
 }
 
-void
-l4_scan_state_write(const L4ScanState *scan_state, StringInfo buf)
+static void
+code_rank(L4Codec *codec, L4RankState *rank)
 {
-	l4_put_int(buf, scan_state->last_ts);
-	l4_put_int(buf, scan_state->stored_epoch);
-	l4_put_int(buf, scan_state->stored_iteration);
-	l4_put_int(buf, scan_state->max_in_flight);
-	l4_put_int(buf, scan_state->last_rank);
-	l4_put_uint(buf, scan_state->nranks);
+	l4_code_int(codec, &rank->rank);
+	l4_code_int(codec, &rank->epoch);
+	l4_code_int(codec, &rank->current);
+	l4_code_int(codec, &rank->done);
+	l4_code_int64(codec, &rank->done_ts);
+	l4_code_bool(codec, &rank->numbered);
+	l4_code_int(codec, &rank->total);
+	l4_code_bool(codec, &rank->counted);
+	l4_code_int(codec, &rank->elapsed);
+	l4_code_int64(codec, &rank->elapsed_ts);
+	l4_code_int64(codec, &rank->own_ts);
+}
+
+/* What is stored of the state in front of what the readers of lines and records have to store. */
+static void
+code_state(L4Codec *codec, L4ScanState *scan_state)
+{
+	l4_code_int64(codec, &scan_state->last_ts);
+	l4_code_int(codec, &scan_state->stored_epoch);
+	l4_code_int(codec, &scan_state->stored_iteration);
+	l4_code_int(codec, &scan_state->max_in_flight);
+	l4_code_int(codec, &scan_state->last_rank);
+	l4_code_count(codec, &scan_state->nranks);
+	if (scan_state->nranks > L4_MAX_RANKS)
+		l4_bytes_corrupted("ranks");
 	for (int i = 0; i < scan_state->nranks; i++)
-	{
-		l4_put_int(buf, scan_state->ranks[i].rank);
-		l4_put_int(buf, scan_state->ranks[i].epoch);
-		l4_put_int(buf, scan_state->ranks[i].current);
-		l4_put_int(buf, scan_state->ranks[i].done);
-		l4_put_int(buf, scan_state->ranks[i].done_ts);
-		l4_put_uint(buf, scan_state->ranks[i].numbered);
-		l4_put_int(buf, scan_state->ranks[i].total);
-		l4_put_uint(buf, scan_state->ranks[i].counted);
-		l4_put_int(buf, scan_state->ranks[i].elapsed);
-		l4_put_int(buf, scan_state->ranks[i].elapsed_ts);
-		l4_put_int(buf, scan_state->ranks[i].own_ts);
-	}
+		code_rank(codec, &scan_state->ranks[i]);
+}
+
+void
+l4_scan_state_write(L4ScanState *scan_state, StringInfo buf)
+{
+	L4Codec		codec = {.out = buf};
+
+	code_state(&codec, scan_state);
 	l4_prefix_write(&scan_state->head, buf);
 	l4_put_bytes(buf, scan_state->record_state.data, scan_state->record_state.len);
 }
@@ -59,40 +75,17 @@ l4_scan_state_write(const L4ScanState *scan_state, StringInfo buf)
 void
 l4_scan_state_read(L4ScanState *scan_state, const char *bytes, int len)
 {
-	L4ByteReader reader;
-	uint64		n;
+	L4ByteReader reader = {.ptr = (const unsigned char *) bytes, .end = (const unsigned char *) bytes + len};
+	L4Codec		codec = {.in = &reader};
+	int			n;
 
 	state_init(scan_state);
 	if (len == 0)
 		return;
-	reader.ptr = (const unsigned char *) bytes;
-	reader.end = reader.ptr + len;
-	scan_state->last_ts = l4_get_int(&reader);
-	scan_state->stored_epoch = (int32) l4_get_int(&reader);
-	scan_state->stored_iteration = (int32) l4_get_int(&reader);
-	scan_state->max_in_flight = (int32) l4_get_int(&reader);
-	scan_state->last_rank = (int32) l4_get_int(&reader);
-	n = l4_get_uint(&reader);
-	if (n > L4_MAX_RANKS)
-		l4_bytes_corrupted("ranks");
-	scan_state->nranks = (int) n;
-	for (int i = 0; i < scan_state->nranks; i++)
-	{
-		scan_state->ranks[i].rank = (int32) l4_get_int(&reader);
-		scan_state->ranks[i].epoch = (int32) l4_get_int(&reader);
-		scan_state->ranks[i].current = (int32) l4_get_int(&reader);
-		scan_state->ranks[i].done = (int32) l4_get_int(&reader);
-		scan_state->ranks[i].done_ts = l4_get_int(&reader);
-		scan_state->ranks[i].numbered = l4_get_uint(&reader) != 0;
-		scan_state->ranks[i].total = (int32) l4_get_int(&reader);
-		scan_state->ranks[i].counted = l4_get_uint(&reader) != 0;
-		scan_state->ranks[i].elapsed = (int32) l4_get_int(&reader);
-		scan_state->ranks[i].elapsed_ts = l4_get_int(&reader);
-		scan_state->ranks[i].own_ts = l4_get_int(&reader);
-	}
+	code_state(&codec, scan_state);
 	l4_prefix_read(&scan_state->head, &reader);
-	n = l4_get_uint(&reader);
-	appendBinaryStringInfo(&scan_state->record_state, l4_get_bytes(&reader, n), (int) Min(n, PG_INT32_MAX));
+	l4_code_bytes(&codec, &bytes, &n);
+	appendBinaryStringInfo(&scan_state->record_state, bytes, n);
 }
 
 /* State of a rank; ranks beyond the limit share the last one. */

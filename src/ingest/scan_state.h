@@ -44,7 +44,7 @@ typedef struct L4ScanState
 	StringInfoData record_state;	/* of the record reader; len 0 = none */
 } L4ScanState;
 
-extern void l4_scan_state_write(const L4ScanState *scan_state, StringInfo buf);
+extern void l4_scan_state_write(L4ScanState *scan_state, StringInfo buf);
 extern void l4_scan_state_read(L4ScanState *scan_state, const char *bytes, int len);
 extern L4RankState *l4_scan_state_rank(L4ScanState *scan_state, int32 rank);
 extern bool l4_scan_state_iteration(L4ScanState *scan_state, L4RankState *state, const L4Iteration *found,

@@ -247,182 +247,94 @@ l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4ScanResult *sc
 }
 
 static void
-put_string(StringInfo buf, const char *string)
+code_chunk(L4Codec *codec, L4Chunk *chunk)
 {
-	l4_put_bytes(buf, string, strlen(string));
-}
-
-/* NULL and no bytes are not the same. */
-static void
-put_bytes(StringInfo buf, const bytea *bytes)
-{
-	l4_put_uint(buf, bytes == NULL ? 0 : VARSIZE_ANY_EXHDR(bytes) + 1);
-	if (bytes != NULL)
-		appendBinaryStringInfo(buf, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
+	l4_code_uint(codec, &chunk->lines);
+	l4_code_int64(codec, &chunk->first_line_no);
+	l4_code_int64(codec, &chunk->last_line_no);
+	l4_code_int64(codec, &chunk->first_ts);
+	l4_code_int64(codec, &chunk->last_ts);
+	l4_code_bytea(codec, &chunk->body);
 }
 
 static void
-put_chunk(StringInfo buf, const L4Chunk *chunk)
-{
-	l4_put_uint(buf, chunk->lines);
-	l4_put_int(buf, chunk->first_line_no);
-	l4_put_int(buf, chunk->last_line_no);
-	l4_put_int(buf, chunk->first_ts);
-	l4_put_int(buf, chunk->last_ts);
-	put_bytes(buf, chunk->body);
-}
-
-static void
-put_sections(StringInfo buf, L4Sections *sections)
+code_sections(L4Codec *codec, L4Sections *sections)
 {
 	for (int i = 0; i < L4_NSECTIONS; i++)
-		put_bytes(buf, *l4_section(sections, i));
+		l4_code_bytea(codec, l4_section(sections, i));
 }
 
 static void
-put_packed(StringInfo buf, L4Packed *packed)
+code_packed(L4Codec *codec, L4Packed *packed)
 {
-	l4_put_uint(buf, packed->nchunks);
+	int			nopen = packed->open_chunk != NULL;
+
+	L4_CODE_ARRAY(codec, packed->chunks, packed->nchunks);
 	for (int i = 0; i < packed->nchunks; i++)
-		put_chunk(buf, &packed->chunks[i]);
-	l4_put_uint(buf, packed->open_chunk != NULL);
-	if (packed->open_chunk != NULL)
-		put_chunk(buf, packed->open_chunk);
-	put_sections(buf, &packed->settled);
-	put_sections(buf, &packed->open);
-	put_bytes(buf, packed->pack_state);
-	l4_put_uint(buf, packed->nexamples);
-	for (int i = 0; i < packed->nexamples; i++)
-	{
-		const L4Example *example = &packed->examples[i];
-
-		l4_put_int(buf, example->event_id);
-		l4_put_int(buf, example->line_no);
-		l4_put_int(buf, example->ts);
-		l4_put_bytes(buf, example->text, example->len);
-	}
-	l4_put_int(buf, packed->first_ts);
-	l4_put_int(buf, packed->last_ts);
-	l4_put_int(buf, packed->last_event_id);
-}
-
-bytea *
-l4_write_set_encode(const L4WriteSet *set)
-{
-	StringInfoData buf;
-	bytea	   *result;
-
-	initStringInfo(&buf);
-	appendStringInfoSpaces(&buf, VARHDRSZ);
-	l4_result_put_head(&buf, &set->head);
-	put_string(&buf, set->job_id);
-	put_string(&buf, set->node);
-	put_string(&buf, set->source);
-	l4_put_uint(&buf, set->chunk_no);
-	l4_put_uint(&buf, set->pack_id);
-	l4_put_uint(&buf, set->has_tail);
-	l4_put_uint(&buf, set->has_own);
-	l4_put_uint(&buf, set->is_short);
-	l4_put_uint(&buf, set->growth_part);
-	put_string(&buf, set->seen);
-	put_string(&buf, set->tail);
-	put_packed(&buf, set->packed);
-	result = (bytea *) buf.data;
-	SET_VARSIZE(result, buf.len);
-	return result;
-}
-
-static char *
-get_string(L4ByteReader *reader)
-{
-	uint64		len = l4_get_uint(reader);
-
-	return pnstrdup(l4_get_bytes(reader, len), len);
-}
-
-static bytea *
-get_bytea(L4ByteReader *reader)
-{
-	uint64		len = l4_get_uint(reader);
-
-	if (len == 0)
-		return NULL;
-	return (bytea *) cstring_to_text_with_len(l4_get_bytes(reader, len - 1), (int) (len - 1));	/* same layout */
-}
-
-static void
-get_chunk(L4ByteReader *reader, L4Chunk *chunk)
-{
-	chunk->lines = (int) l4_get_uint(reader);
-	chunk->first_line_no = l4_get_int(reader);
-	chunk->last_line_no = l4_get_int(reader);
-	chunk->first_ts = l4_get_int(reader);
-	chunk->last_ts = l4_get_int(reader);
-	chunk->body = get_bytea(reader);
-}
-
-static void
-get_sections(L4ByteReader *reader, L4Sections *sections)
-{
-	for (int i = 0; i < L4_NSECTIONS; i++)
-		*l4_section(sections, i) = get_bytea(reader);
-}
-
-static L4Packed *
-get_packed(L4ByteReader *reader)
-{
-	L4Packed   *packed = palloc(sizeof(L4Packed));
-
-	packed->nchunks = l4_get_count(reader);
-	packed->chunks = palloc(sizeof(L4Chunk) * Max(packed->nchunks, 1));
-	for (int i = 0; i < packed->nchunks; i++)
-		get_chunk(reader, &packed->chunks[i]);
-	packed->open_chunk = NULL;
-	if (l4_get_uint(reader) != 0)
-	{
-		packed->open_chunk = palloc(sizeof(L4Chunk));
-		get_chunk(reader, packed->open_chunk);
-	}
-	get_sections(reader, &packed->settled);
-	get_sections(reader, &packed->open);
-	packed->pack_state = get_bytea(reader);
-	packed->nexamples = l4_get_count(reader);
-	packed->examples = palloc(sizeof(L4Example) * Max(packed->nexamples, 1));
+		code_chunk(codec, &packed->chunks[i]);
+	L4_CODE_ARRAY(codec, packed->open_chunk, nopen);
+	if (nopen > 0)
+		code_chunk(codec, packed->open_chunk);
+	code_sections(codec, &packed->settled);
+	code_sections(codec, &packed->open);
+	l4_code_bytea(codec, &packed->pack_state);
+	L4_CODE_ARRAY(codec, packed->examples, packed->nexamples);
 	for (int i = 0; i < packed->nexamples; i++)
 	{
 		L4Example  *example = &packed->examples[i];
 
-		example->event_id = (int32) l4_get_int(reader);
-		example->line_no = l4_get_int(reader);
-		example->ts = l4_get_int(reader);
-		example->len = (int) l4_get_uint(reader);
-		example->text = l4_get_bytes(reader, example->len);
+		l4_code_int(codec, &example->event_id);
+		l4_code_int64(codec, &example->line_no);
+		l4_code_int64(codec, &example->ts);
+		l4_code_bytes(codec, &example->text, &example->len);
 	}
-	packed->first_ts = l4_get_int(reader);
-	packed->last_ts = l4_get_int(reader);
-	packed->last_event_id = (int32) l4_get_int(reader);
-	return packed;
+	l4_code_int64(codec, &packed->first_ts);
+	l4_code_int64(codec, &packed->last_ts);
+	l4_code_int(codec, &packed->last_event_id);
+}
+
+static void
+code_write_set(L4Codec *codec, L4WriteSet *set)
+{
+	l4_code_result_head(codec, &set->head);
+	l4_code_string(codec, &set->job_id);
+	l4_code_string(codec, &set->node);
+	l4_code_string(codec, &set->source);
+	l4_code_uint(codec, &set->chunk_no);
+	l4_code_uint(codec, &set->pack_id);
+	l4_code_bool(codec, &set->has_tail);
+	l4_code_bool(codec, &set->has_own);
+	l4_code_bool(codec, &set->is_short);
+	l4_code_uint(codec, &set->growth_part);
+	l4_code_string(codec, &set->seen);
+	l4_code_string(codec, &set->tail);
+	code_packed(codec, set->packed);
+}
+
+bytea *
+l4_write_set_encode(L4WriteSet *set)
+{
+	StringInfoData buf;
+	L4Codec		codec = {.out = &buf};
+	bytea	   *result;
+
+	initStringInfo(&buf);
+	appendStringInfoSpaces(&buf, VARHDRSZ);
+	code_write_set(&codec, set);
+	result = (bytea *) buf.data;
+	SET_VARSIZE(result, buf.len);
+	return result;
 }
 
 /* Texts of examples point into the bytes. */
 L4WriteSet *
 l4_write_set_decode(bytea *bytes)
 {
-	L4WriteSet   *set = palloc0(sizeof(L4WriteSet));
-	L4ByteReader reader = {(const unsigned char *) VARDATA_ANY(bytes), (const unsigned char *) VARDATA_ANY(bytes) + VARSIZE_ANY_EXHDR(bytes)};
+	L4ByteReader reader = l4_bytea_reader(bytes);
+	L4Codec		codec = {.in = &reader, .cxt = CurrentMemoryContext};
+	L4WriteSet *set = palloc0(sizeof(L4WriteSet));
 
-	l4_result_get_head(&reader, &set->head, CurrentMemoryContext);
-	set->job_id = get_string(&reader);
-	set->node = get_string(&reader);
-	set->source = get_string(&reader);
-	set->chunk_no = (int) l4_get_uint(&reader);
-	set->pack_id = (int32) l4_get_uint(&reader);
-	set->has_tail = l4_get_uint(&reader) != 0;
-	set->has_own = l4_get_uint(&reader) != 0;
-	set->is_short = l4_get_uint(&reader) != 0;
-	set->growth_part = (int) l4_get_uint(&reader);
-	set->seen = get_string(&reader);
-	set->tail = get_string(&reader);
-	set->packed = get_packed(&reader);
+	set->packed = palloc0(sizeof(L4Packed));
+	code_write_set(&codec, set);
 	return set;
 }

@@ -59,7 +59,7 @@ extern bytea *l4_packing_scan_state(L4Packing *packing);
 extern L4WriteSet *l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4ScanResult *scanned);
 
 extern void l4_write_set_compress(L4WriteSet *set);
-extern bytea *l4_write_set_encode(const L4WriteSet *set);
+extern bytea *l4_write_set_encode(L4WriteSet *set);
 extern L4WriteSet *l4_write_set_decode(bytea *bytes);
 
 #endif							/* L4_WRITE_SET_H */
