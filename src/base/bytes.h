@@ -17,6 +17,29 @@ typedef struct L4ByteReader
 	const unsigned char *end;
 } L4ByteReader;
 
+/* A bytea that is written: begun with room for its length, which is known in the end. */
+static inline void
+l4_bytea_begin(StringInfo buf)
+{
+	initStringInfo(buf);
+	appendStringInfoSpaces(buf, VARHDRSZ);
+}
+
+static inline bytea *
+l4_bytea_end(StringInfo buf)
+{
+	SET_VARSIZE(buf->data, buf->len);
+	return (bytea *) buf->data;
+}
+
+static inline L4ByteReader
+l4_bytea_reader(const bytea *bytes)
+{
+	const unsigned char *start = (const unsigned char *) VARDATA_ANY(bytes);
+
+	return (L4ByteReader) {.ptr = start, .end = start + VARSIZE_ANY_EXHDR(bytes)};
+}
+
 /* Integers of any size in few bytes. */
 static inline void
 l4_put_uint(StringInfo buf, uint64 value)

@@ -22,14 +22,6 @@ typedef struct L4Codec
 	MemoryContext cxt;			/* of what is read */
 } L4Codec;
 
-static inline L4ByteReader
-l4_bytea_reader(const bytea *bytes)
-{
-	const unsigned char *start = (const unsigned char *) VARDATA_ANY(bytes);
-
-	return (L4ByteReader) {.ptr = start, .end = start + VARSIZE_ANY_EXHDR(bytes)};
-}
-
 static inline bool
 l4_codec_reads(const L4Codec *codec)
 {

@@ -310,8 +310,7 @@ begin_read(bytea *packed, L4ByteReader *reader, MemoryContext cxt)
 	int			version;
 	int			len;
 
-	reader->ptr = (const unsigned char *) VARDATA_ANY(packed);
-	reader->end = reader->ptr + VARSIZE_ANY_EXHDR(packed);
+	*reader = l4_bytea_reader(packed);
 	version = *l4_get_bytes(reader, 1);
 	if (version == L4_PACK_VERSION)
 		return;

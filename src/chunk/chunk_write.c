@@ -294,11 +294,9 @@ l4_pack_encode(L4Pack *pack)
 {
 	StringInfoData out;
 	StringInfoData data;
-	bytea	   *result;
 
-	initStringInfo(&out);
+	l4_bytea_begin(&out);
 	initStringInfo(&data);
-	appendStringInfoSpaces(&out, VARHDRSZ);
 	appendStringInfoChar(&out, L4_PACK_VERSION);
 	l4_put_uint(&out, pack->nrows);
 	l4_put_uint(&out, pack->ncols);
@@ -325,9 +323,7 @@ l4_pack_encode(L4Pack *pack)
 				 errmsg("too many rows to pack"),
 				 errdetail("%d rows that are all alike would be packed into one value.", pack->nrows),
 				 errhint("Call l4.ingest() with smaller batch_lines.")));
-	result = (bytea *) out.data;
-	SET_VARSIZE(result, out.len);
-	return result;
+	return l4_bytea_end(&out);
 }
 
 /*
@@ -342,8 +338,7 @@ l4_pack_compress(bytea *packed)
 
 	if (len < MIN_COMPRESSED || *VARDATA_ANY(packed) != L4_PACK_VERSION)
 		return packed;
-	initStringInfo(&out);
-	appendStringInfoSpaces(&out, VARHDRSZ);
+	l4_bytea_begin(&out);
 	appendStringInfoChar(&out, L4_PACK_COMPRESSED);
 	/* a tenth less at least: readers have to undo it */
 	if (!l4_compress(&out, VARDATA_ANY(packed) + 1, len) || out.len - VARHDRSZ > len - len / 10)
@@ -351,6 +346,5 @@ l4_pack_compress(bytea *packed)
 		pfree(out.data);
 		return packed;
 	}
-	SET_VARSIZE(out.data, out.len);
-	return (bytea *) out.data;
+	return l4_bytea_end(&out);
 }

@@ -66,8 +66,7 @@ l4_group_encode(bytea **values, int n, L4MemberKind kind)
 		for (int i = 0; i < n; i++)
 			if (p < members[i].npieces)
 				appendBinaryStringInfo(&plain, members[i].piece[p], members[i].len[p]);
-	initStringInfo(&out);
-	appendStringInfoSpaces(&out, VARHDRSZ);
+	l4_bytea_begin(&out);
 	appendStringInfoChar(&out, L4_GROUP_VERSION);
 	if (!l4_compress(&out, plain.data, plain.len))
 		elog(ERROR, "%d values of %d bytes cannot be shared", n, plain.len);
@@ -81,7 +80,7 @@ l4_group_encode(bytea **values, int n, L4MemberKind kind)
 char *
 l4_group_open(const bytea *group, int *len, MemoryContext cxt)
 {
-	L4ByteReader reader = {(const unsigned char *) VARDATA_ANY(group), (const unsigned char *) VARDATA_ANY(group) + VARSIZE_ANY_EXHDR(group)};
+	L4ByteReader reader = l4_bytea_reader(group);
 
 	if (*l4_get_bytes(&reader, 1) != L4_GROUP_VERSION)
 		l4_bytes_corrupted("version");
@@ -110,8 +109,7 @@ l4_group_member(const char *opened, int len, int member)
 	}
 	if (member < 0 || member >= n || npieces[member] < 0)
 		return NULL;
-	initStringInfo(&out);
-	appendStringInfoSpaces(&out, VARHDRSZ);
+	l4_bytea_begin(&out);
 	for (int p = 0; p < npieces[member]; p++)
 		for (int i = 0; i < n; i++)
 		{
@@ -123,6 +121,5 @@ l4_group_member(const char *opened, int len, int member)
 			if (i == member)
 				appendBinaryStringInfo(&out, piece, lengths[i][p]);
 		}
-	SET_VARSIZE(out.data, out.len);
-	return (bytea *) out.data;
+	return l4_bytea_end(&out);
 }

@@ -6,34 +6,18 @@
 
 #include "utils/memutils.h"
 
+#include "base/grow.h"
+#include "base/map.h"
 #include "chunk/chunk.h"
 #include "ingest/ingest_dict.h"
 #include "l4_compat.h"
-
-/* Entries by shape and level. */
-#define SH_PREFIX localtab
-#define SH_ELEMENT_TYPE LocalSlot
-#define SH_KEY_TYPE uint64
-#define SH_KEY key
-#define SH_HASH_KEY(tb, key) ((uint32) ((key) ^ ((key) >> 32)))
-#define SH_EQUAL(tb, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-typedef struct LocalSlot
-{
-	uint64		key;
-	L4Local    *local;
-	char		status;
-} LocalSlot;
-#include "lib/simplehash.h"
 
 void
 l4_dict_begin(L4Dict *dict, L4ScanShared *shared, MemoryContext cxt)
 {
 	dict->shared = shared;
 	dict->cxt = cxt;
-	dict->entries = localtab_create(cxt, 256, NULL);
+	dict->numbers = l4_map_create(cxt, 256, NULL);
 }
 
 /* The record is the earliest one of its shape so far. */
@@ -107,17 +91,24 @@ new_entry(L4Dict *dict, const L4Record *record, const char *msg, int msg_len, co
 }
 
 L4Local *
-l4_dict_entry(L4Dict *dict, const L4Record *record, const char *msg, int msg_len, const L4Shape *shape,
-			  TimestampTz ts, bool *isnew)
+l4_dict_entry(L4Dict *dict, L4ResultPart *part, const L4Record *record, const char *msg, int msg_len, const L4Shape *shape,
+			  TimestampTz ts, MemoryContext array_cxt)
 {
-	bool		found;
-	LocalSlot  *slot = localtab_insert(dict->entries, l4_shape_key(shape, record->level), &found);
+	int32	   *number = l4_map_put(dict->numbers, l4_shape_key(shape, record->level), NULL);
+	L4Local    *local;
 
-	*isnew = !found;
-	if (!found)
-		slot->local = new_entry(dict, record, msg, msg_len, shape, ts);
+	if (*number == 0)
+	{
+		local = new_entry(dict, record, msg, msg_len, shape, ts);
+		L4_GROW(part->locals, part->nlocals, part->locals_size, array_cxt);
+		local->number = part->nlocals;
+		part->locals[part->nlocals++] = local;
+		*number = part->nlocals;
+		return local;
+	}
+	local = part->locals[*number - 1];
 	/* lines come by number; clocks go back, and the first record is that of the lowest time */
-	else if (ts != L4_NO_TS && (slot->local->ts == L4_NO_TS || ts < slot->local->ts))
-		keep_record(dict, slot->local, record, ts);
-	return slot->local;
+	if (ts != L4_NO_TS && (local->ts == L4_NO_TS || ts < local->ts))
+		keep_record(dict, local, record, ts);
+	return local;
 }

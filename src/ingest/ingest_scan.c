@@ -200,7 +200,6 @@ count_record(L4Scan *scan, const L4Record *record)
 	L4Local    *local;
 	const char *msg = record->msg;
 	int			len = l4_clip(record->msg, record->msg_len, L4_MAX_SCAN_MSG);
-	bool		isnew;
 
 	if (record->record_no >= scan->first_record && record->record_no - scan->first_record < scan->nstarts)
 		start = &scan->starts[record->record_no - scan->first_record];
@@ -213,13 +212,7 @@ count_record(L4Scan *scan, const L4Record *record)
 	rec->context = scan->state->last_rank;
 	rec->ts = start != NULL ? start->ts : record->has_ts ? record->ts : scan->state->last_ts;
 	l4_parser_scan(scan->shared->parser, msg, len, &scan->shape);
-	local = l4_dict_entry(&scan->dict, record, msg, len, &scan->shape, rec->ts, &isnew);
-	if (isnew)
-	{
-		L4_GROW(part->locals, part->nlocals, part->locals_size, scan->cxt);
-		local->number = part->nlocals;
-		part->locals[part->nlocals++] = local;
-	}
+	local = l4_dict_entry(&scan->dict, part, record, msg, len, &scan->shape, rec->ts, scan->cxt);
 	place_in_iterations(scan, local, start, msg, len, rec);
 	local->occurrences++;
 	scan->dict.memory += l4_params_count(local, msg, &scan->shape, rec->ts, rec->line_no, rec->iteration, scan->piece_cxt);

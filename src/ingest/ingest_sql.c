@@ -124,12 +124,10 @@ l4_ingest_learn(PG_FUNCTION_ARGS)
 
 	memset(&news, 0, sizeof(news));
 	news.settled.locals = (L4Local **) palloc(sizeof(L4Local *) * Max(unknown, 1));
-	initStringInfo(&learnt);
-	appendStringInfoSpaces(&learnt, VARHDRSZ);
+	l4_bytea_begin(&learnt);
 	l4_learn_results(parser, results, n, &learnt, &news.settled);
-	SET_VARSIZE(learnt.data, learnt.len);
 	values[0] = PointerGetDatum(l4_parser_encode(parser));
-	values[1] = PointerGetDatum(learnt.data);
+	values[1] = PointerGetDatum(l4_bytea_end(&learnt));
 	values[2] = PointerGetDatum(l4_result_encode(&news));
 	return form_row(fcinfo, values, nulls);
 }

@@ -443,8 +443,7 @@ l4_ingest_store(PG_FUNCTION_ARGS)
 		elog(ERROR, "SPI_connect failed");
 	pieces = l4_pieces(PG_GETARG_ARRAYTYPE_P(0), &n);
 	learnt = PG_GETARG_BYTEA_PP(1);
-	store.learnt.ptr = (const unsigned char *) VARDATA_ANY(learnt);
-	store.learnt.end = store.learnt.ptr + VARSIZE_ANY_EXHDR(learnt);
+	store.learnt = l4_bytea_reader(learnt);
 	prepare(&store);
 	l4_job_counts_begin(store.job_counts, stream_ids(pieces, n));
 	for (int i = 0; i < n; i++)

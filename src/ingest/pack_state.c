@@ -185,14 +185,10 @@ l4_pack_state_write(L4PackState *pack_state, MemoryContext cxt)
 	MemoryContext old = MemoryContextSwitchTo(cxt);
 	StringInfoData buf;
 	L4Codec		codec = {.out = &buf};
-	bytea	   *result;
 
-	initStringInfo(&buf);
-	appendStringInfoSpaces(&buf, VARHDRSZ);
+	l4_bytea_begin(&buf);
 	appendStringInfoChar(&buf, STATE_VERSION);
 	code_state(&codec, pack_state);
-	result = (bytea *) buf.data;
-	SET_VARSIZE(result, buf.len);
 	MemoryContextSwitchTo(old);
-	return result;
+	return l4_bytea_end(&buf);
 }

@@ -316,11 +316,9 @@ l4_result_encode(L4ScanResult *scanned)
 	StringInfoData rows;
 	L4Codec		codec = {.out = &buf};
 	L4Codec		row_codec = {.out = &rows};
-	bytea	   *result;
 
 	l4_result_count(scanned);
-	initStringInfo(&buf);
-	appendStringInfoSpaces(&buf, VARHDRSZ);
+	l4_bytea_begin(&buf);
 	l4_code_result_head(&codec, &scanned->head);
 	l4_code_shapes(&codec, &scanned->settled, true);
 	l4_code_shapes(&codec, &scanned->open, true);
@@ -330,9 +328,7 @@ l4_result_encode(L4ScanResult *scanned)
 	code_rows(&row_codec, &scanned->open);
 	put_smaller(&buf, &rows);
 	pfree(rows.data);
-	result = (bytea *) buf.data;
-	SET_VARSIZE(result, buf.len);
-	return result;
+	return l4_bytea_end(&buf);
 }
 
 static L4ScanResult *

@@ -316,14 +316,10 @@ l4_write_set_encode(L4WriteSet *set)
 {
 	StringInfoData buf;
 	L4Codec		codec = {.out = &buf};
-	bytea	   *result;
 
-	initStringInfo(&buf);
-	appendStringInfoSpaces(&buf, VARHDRSZ);
+	l4_bytea_begin(&buf);
 	code_write_set(&codec, set);
-	result = (bytea *) buf.data;
-	SET_VARSIZE(result, buf.len);
-	return result;
+	return l4_bytea_end(&buf);
 }
 
 /* Texts of examples point into the bytes. */
