@@ -10,15 +10,6 @@ OBJS = \
 	src/base/foldmemo.o \
 	src/base/near_sql.o \
 	src/base/reader.o \
-	src/chunk/chunk.o \
-	src/chunk/chunk_key.o \
-	src/chunk/chunk_read.o \
-	src/chunk/chunk_sql.o \
-	src/chunk/chunk_write.o \
-	src/chunk/group.o \
-	src/chunk/integer_codecs.o \
-	src/chunk/slot_values.o \
-	src/chunk/slot_values_sql.o \
 	src/diagnose/diag_blame.o \
 	src/diagnose/diag_iter.o \
 	src/diagnose/diag_pack_sql.o \
@@ -90,6 +81,15 @@ OBJS = \
 	src/miner/parser_params.o \
 	src/miner/parser_sql.o \
 	src/miner/parser_write.o \
+	src/packed/group.o \
+	src/packed/integer_codecs.o \
+	src/packed/packed.o \
+	src/packed/packed_key.o \
+	src/packed/packed_read.o \
+	src/packed/packed_sql.o \
+	src/packed/packed_write.o \
+	src/packed/slot_values.o \
+	src/packed/slot_values_sql.o \
 	src/pcre/lazydfa.o \
 	src/pcre/literal.o \
 	src/pcre/literalscan.o \

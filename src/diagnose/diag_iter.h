@@ -4,7 +4,7 @@
 #ifndef L4_DIAG_ITER_H
 #define L4_DIAG_ITER_H
 
-#include "chunk/chunk.h"
+#include "packed/packed.h"
 
 typedef struct L4Iterations L4Iterations;
 

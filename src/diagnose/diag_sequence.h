@@ -4,7 +4,7 @@
 #ifndef L4_DIAG_SEQUENCE_H
 #define L4_DIAG_SEQUENCE_H
 
-#include "chunk/chunk.h"
+#include "packed/packed.h"
 
 /* Iterations that each one is compared with, and deviations that count. */
 #define L4_DEVIATION_WINDOW	10

@@ -8,9 +8,9 @@
 
 #include "base/grow.h"
 #include "base/map.h"
-#include "chunk/chunk.h"
 #include "ingest/ingest_dict.h"
 #include "l4_compat.h"
+#include "packed/packed.h"
 
 void
 l4_dict_begin(L4Dict *dict, L4ScanShared *shared, MemoryContext cxt)

@@ -10,11 +10,11 @@
 #include "utils/timestamp.h"
 
 #include "base/grow.h"
-#include "chunk/sections.h"
-#include "ingest/pack_state.h"
 #include "ingest/ingest_pack.h"
+#include "ingest/pack_state.h"
 #include "ingest/stream_counts.h"
 #include "l4_compat.h"
+#include "packed/sections.h"
 
 /* What is known of a record of the scan result, by its number. */
 typedef struct RecInfo

@@ -5,8 +5,8 @@
 #ifndef L4_INGEST_PACK_H
 #define L4_INGEST_PACK_H
 
-#include "chunk/chunk.h"
 #include "ingest/scan_result.h"
+#include "packed/packed.h"
 
 #define L4_CHUNK_LINES		16384
 #define L4_MAX_SEQUENCE		512 /* events kept of an iteration */

@@ -12,9 +12,9 @@
 #include "base/ascii.h"
 #include "base/clip.h"
 #include "base/grow.h"
-#include "chunk/sections.h"
 #include "ingest/ingest_shape.h"
 #include "l4_compat.h"
+#include "packed/sections.h"
 
 /* Words for units of time, and how many microseconds one is. */
 static const struct

@@ -14,13 +14,13 @@
 
 #include "base/clip.h"
 #include "base/grow.h"
-#include "chunk/chunk.h"
 #include "ingest/ingest_dict.h"
-#include "ingest/scan_state.h"
 #include "ingest/ingest_scan.h"
+#include "ingest/scan_state.h"
 #include "l4_compat.h"
 #include "lines/lineformat.h"
 #include "lines/record.h"
+#include "packed/packed.h"
 
 /* What a record's first line knew, kept until the record is counted. */
 typedef struct RecordStart

@@ -14,11 +14,11 @@
 #include "utils/multirangetypes.h"
 #include "utils/timestamp.h"
 
-#include "chunk/group.h"
 #include "ingest/batch_results.h"
 #include "ingest/ingest_piece.h"
 #include "ingest/ingest_store.h"
 #include "l4_compat.h"
+#include "packed/group.h"
 
 PG_FUNCTION_INFO_V1(l4_ingest_store);
 PG_FUNCTION_INFO_V1(l4_range_count);

@@ -12,9 +12,9 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "chunk/group.h"
 #include "ingest/ingest_stored.h"
 #include "l4_compat.h"
+#include "packed/group.h"
 
 static const char stream_sql[] =
 "SELECT s.job_id, s.node, s.source, s.next_chunk_no, s.tail_lines, s.pack_id, s.member FROM l4._stream s WHERE s.stream_id = $1";

@@ -22,9 +22,9 @@
 #include "utils/timestamp.h"
 
 #include "base/grow.h"
-#include "chunk/sections.h"
 #include "ingest/ingest_store.h"
 #include "l4_compat.h"
+#include "packed/sections.h"
 
 typedef struct JobEvent
 {

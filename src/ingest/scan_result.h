@@ -13,8 +13,8 @@
 #include "lib/stringinfo.h"
 
 #include "base/codec.h"
-#include "chunk/chunk.h"
 #include "lines/iterrule.h"
+#include "packed/packed.h"
 
 /* times of lines are from 1990 up to 2200, both in microseconds from 2000 */
 #define L4_FIRST_TS			(-INT64CONST(3653) * USECS_PER_DAY)

@@ -10,9 +10,9 @@
 #include "common/int.h"
 
 #include "base/codec.h"
-#include "chunk/chunk.h"
 #include "ingest/scan_state.h"
 #include "l4_compat.h"
+#include "packed/packed.h"
 
 /* Bars count whole seconds, and lines take a while: a line that comes so much later than its bar says is not late. */
 #define L4_BAR_SLACK 2

@@ -10,9 +10,9 @@
 #include "utils/memutils.h"
 
 #include "base/grow.h"
-#include "chunk/sections.h"
 #include "ingest/stream_counts.h"
 #include "l4_compat.h"
+#include "packed/sections.h"
 
 typedef struct EventSum
 {

@@ -1,5 +1,5 @@
 /*
- * chunk.c
+ * packed.c
  *		Packed rows in memory: the rows that are to be packed.
  */
 #include "postgres.h"
@@ -7,8 +7,8 @@
 #include "common/hashfn.h"
 #include "utils/memutils.h"
 
-#include "chunk/chunk.h"
 #include "l4_compat.h"
+#include "packed/packed.h"
 
 L4Pack *
 l4_pack_create(MemoryContext cxt)

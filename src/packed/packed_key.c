@@ -1,5 +1,5 @@
 /*
- * chunk_key.c
+ * packed_key.c
  *		Columns whose values follow from those of another one, as the times of
  *		lines from their numbers: a value for each different one is enough.
  */
@@ -8,9 +8,9 @@
 #include "port/pg_bitutils.h"
 
 #include "base/order.h"
-#include "chunk/chunk.h"
-#include "chunk/chunk_int.h"
 #include "l4_compat.h"
+#include "packed/packed.h"
+#include "packed/packed_int.h"
 
 #define WORD_BITS	64
 

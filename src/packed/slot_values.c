@@ -15,10 +15,10 @@
 
 #include "base/grow.h"
 #include "base/order.h"
-#include "chunk/chunk.h"
-#include "chunk/sections.h"
-#include "chunk/slot_values.h"
 #include "l4_compat.h"
+#include "packed/packed.h"
+#include "packed/sections.h"
+#include "packed/slot_values.h"
 #include "scan/scan.h"
 
 /* Rows of one event and slot in a part, or a word that was not counted */

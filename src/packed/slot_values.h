@@ -8,7 +8,7 @@
 
 #include "datatype/timestamp.h"
 
-#include "chunk/chunk.h"
+#include "packed/packed.h"
 
 /* Settled and open */
 #define L4_SLOT_PARTS 2

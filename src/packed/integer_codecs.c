@@ -11,9 +11,9 @@
 #include "utils/memutils.h"
 
 #include "base/order.h"
-#include "chunk/chunk.h"
-#include "chunk/chunk_int.h"
 #include "l4_compat.h"
+#include "packed/packed.h"
+#include "packed/packed_int.h"
 
 /* Bytes of an unsigned integer as l4_put_uint writes it. */
 static inline int

@@ -14,10 +14,10 @@
 
 #include "base/args.h"
 #include "base/order.h"
-#include "chunk/chunk.h"
-#include "chunk/sections.h"
-#include "chunk/slot_values.h"
 #include "l4_compat.h"
+#include "packed/packed.h"
+#include "packed/sections.h"
+#include "packed/slot_values.h"
 
 PG_FUNCTION_INFO_V1(l4_slot_values);
 

@@ -1,5 +1,5 @@
 /*
- * chunk_write.c
+ * packed_write.c
  *		Packed rows: the writer's side.
  *
  * Layout: version, rows, columns; for each column its type, for floats its
@@ -13,9 +13,9 @@
 #include "common/shortest_dec.h"
 
 #include "base/compress.h"
-#include "chunk/chunk.h"
-#include "chunk/chunk_int.h"
 #include "l4_compat.h"
+#include "packed/packed.h"
+#include "packed/packed_int.h"
 
 #define MIN_COMPRESSED	64		/* bytes that may be worth it */
 

@@ -1,9 +1,9 @@
 /*
- * chunk_int.h
+ * packed_int.h
  *		The stored forms of packed columns, shared by writer and reader.
  */
-#ifndef L4_CHUNK_INT_H
-#define L4_CHUNK_INT_H
+#ifndef L4_PACKED_INT_H
+#define L4_PACKED_INT_H
 
 #include "base/bytes.h"
 
@@ -44,4 +44,4 @@ extern void l4_get_ints(L4ByteReader *reader, int64 *values, int n);
 extern int *l4_key_places(const int64 *keys, int n, int *ndistinct);
 extern int64 *l4_values_by_key(const int64 *keys, const int64 *values, int n, int *nvalues);
 
-#endif							/* L4_CHUNK_INT_H */
+#endif							/* L4_PACKED_INT_H */

@@ -1,13 +1,13 @@
 /*
- * chunk.h
+ * packed.h
  *		Packed rows: what ingest keeps, column by column, in few bytes.
  *
  * A packed value holds rows of typed columns. Each column is stored in the
  * smallest of several forms (plain, differences, runs, dictionary), so that
  * whoever writes does not have to know what the data look like.
  */
-#ifndef L4_CHUNK_H
-#define L4_CHUNK_H
+#ifndef L4_PACKED_H
+#define L4_PACKED_H
 
 #include "lib/stringinfo.h"
 
@@ -142,4 +142,4 @@ l4_pack_fits(uint64 nrows, uint64 ncols, uint64 bytes)
 	return nrows <= L4_PACK_MAX_ROWS && ncols <= L4_PACK_MAX_COLS && nrows * ncols <= L4_PACK_FREE_VALUES + bytes;
 }
 
-#endif							/* L4_CHUNK_H */
+#endif							/* L4_PACKED_H */

@@ -11,9 +11,9 @@
 #include "utils/memutils.h"
 
 #include "base/compress.h"
-#include "chunk/chunk.h"
-#include "chunk/group.h"
 #include "l4_compat.h"
+#include "packed/group.h"
+#include "packed/packed.h"
 
 #define MAX_PIECES	(L4_PACK_MAX_COLS + 1)
 

@@ -1,5 +1,5 @@
 /*
- * chunk_read.c
+ * packed_read.c
  *		Packed rows: the reader's side. Stored bytes are not trusted.
  */
 #include "postgres.h"
@@ -9,9 +9,9 @@
 #include "utils/memutils.h"
 
 #include "base/compress.h"
-#include "chunk/chunk.h"
-#include "chunk/chunk_int.h"
 #include "l4_compat.h"
+#include "packed/packed.h"
+#include "packed/packed_int.h"
 
 static float8
 join_float(int64 mantissa, int64 exponent)

@@ -1,5 +1,5 @@
 /*
- * chunk_sql.c
+ * packed_sql.c
  *		SQL side of packed rows: l4._unpack().
  */
 #include "postgres.h"
@@ -20,9 +20,9 @@
 #include "base/args.h"
 #include "base/order.h"
 #include "base/seen.h"
-#include "chunk/chunk.h"
-#include "chunk/group.h"
 #include "l4_compat.h"
+#include "packed/group.h"
+#include "packed/packed.h"
 
 PG_FUNCTION_INFO_V1(l4_unpack);
 PG_FUNCTION_INFO_V1(l4_iteration_metrics);
