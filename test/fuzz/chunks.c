@@ -5,8 +5,8 @@
  */
 #include "fuzz.h"
 
-#include "chunk/chunk.h"
-#include "chunk/group.h"
+#include "packed/packed.h"
+#include "packed/group.h"
 
 #define COLUMNS		6
 #define MEMBERS		4

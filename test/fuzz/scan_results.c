@@ -217,10 +217,7 @@ fuzz_pack_state(void)
 		L4PackRank *state = l4_pack_state_rank(pack_state, rank);
 
 		for (int i = fuzz_random(60); i > 0; i--)
-		{
-			l4_pack_state_room(pack_state, state);
-			state->events[state->nevents++] = i;
-		}
+			l4_pack_state_event(pack_state, state, i);
 	}
 	pack_state->njoinable = fuzz_random(30);
 	pack_state->joinable = palloc0(pack_state->njoinable * sizeof(L4Joinable));
