@@ -18,13 +18,13 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_par
 COMMENT ON FUNCTION l4.parser_send(l4.parser) IS 'binary output of parser';
 
 CREATE TYPE l4.parser (
-	INPUT = l4.parser_in,
-	OUTPUT = l4.parser_out,
-	RECEIVE = l4.parser_recv,
-	SEND = l4.parser_send,
-	INTERNALLENGTH = VARIABLE,
-	ALIGNMENT = int4,
-	STORAGE = extended
+    INPUT = l4.parser_in,
+    OUTPUT = l4.parser_out,
+    RECEIVE = l4.parser_recv,
+    SEND = l4.parser_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = int4,
+    STORAGE = extended
 );
 COMMENT ON TYPE l4.parser IS 'a trained template miner: options, templates and what was learnt';
 
@@ -42,34 +42,41 @@ COMMENT ON FUNCTION l4._parser_train_final(internal) IS 'result of parser_train'
 
 -- What is learnt depends on the order of the rows, so there is no combine function.
 CREATE AGGREGATE l4.parser_train(message text) (
-	SFUNC = l4._parser_train_trans,
-	STYPE = internal,
-	SSPACE = 200000,
-	FINALFUNC = l4._parser_train_final,
-	PARALLEL = SAFE
+    SFUNC = l4._parser_train_trans,
+    STYPE = internal,
+    SSPACE = 200000,
+    FINALFUNC = l4._parser_train_final,
+    PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4.parser_train(text) IS 'learns templates from messages; write the order inside: parser_train(message ORDER BY key)';
+COMMENT ON AGGREGATE l4.parser_train(text) IS
+    'learns templates from messages; write the order inside: parser_train(message ORDER BY key)';
 
 CREATE AGGREGATE l4.parser_train(message text, options jsonb) (
-	SFUNC = l4._parser_train_trans,
-	STYPE = internal,
-	SSPACE = 200000,
-	FINALFUNC = l4._parser_train_final,
-	PARALLEL = SAFE
+    SFUNC = l4._parser_train_trans,
+    STYPE = internal,
+    SSPACE = 200000,
+    FINALFUNC = l4._parser_train_final,
+    PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4.parser_train(text, jsonb) IS 'learns templates from messages with options; write the order behind them: parser_train(message, options ORDER BY key)';
+COMMENT ON AGGREGATE l4.parser_train(text, jsonb) IS
+    'learns templates from messages with options; write the order behind them: '
+    'parser_train(message, options ORDER BY key)';
 
 CREATE FUNCTION l4.parser_match(parser l4.parser, message text) RETURNS integer
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5 AS 'MODULE_PATHNAME', 'l4_parser_match_sql';
 COMMENT ON FUNCTION l4.parser_match(l4.parser, text) IS 'event of a message, NULL if no template fits; learns nothing';
 
-CREATE FUNCTION l4.parser_parameters(parser l4.parser, message text, OUT slot integer, OUT mask text, OUT value text) RETURNS SETOF record
+CREATE FUNCTION l4.parser_parameters(parser l4.parser, message text, OUT slot integer, OUT mask text, OUT value text)
+RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20 ROWS 5 AS 'MODULE_PATHNAME', 'l4_parser_parameters_sql';
-COMMENT ON FUNCTION l4.parser_parameters(l4.parser, text) IS 'the parameters of a message, in the order of its template';
+COMMENT ON FUNCTION l4.parser_parameters(l4.parser, text) IS
+    'the parameters of a message, in the order of its template';
 
-CREATE FUNCTION l4.parser_templates(parser l4.parser, OUT event_id integer, OUT template text, OUT occurrences bigint) RETURNS SETOF record
+CREATE FUNCTION l4.parser_templates(parser l4.parser, OUT event_id integer, OUT template text, OUT occurrences bigint)
+RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_parser_templates';
-COMMENT ON FUNCTION l4.parser_templates(l4.parser) IS 'templates of a parser; events that were merged into others are left out';
+COMMENT ON FUNCTION l4.parser_templates(l4.parser) IS
+    'templates of a parser; events that were merged into others are left out';
 
 CREATE FUNCTION l4.mask(line text, options jsonb DEFAULT NULL) RETURNS text
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 AS 'MODULE_PATHNAME', 'l4_mask';
@@ -80,7 +87,9 @@ CREATE FUNCTION l4._parser_new(options jsonb DEFAULT NULL) RETURNS l4.parser
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_new';
 COMMENT ON FUNCTION l4._parser_new(jsonb) IS 'a parser that knows no template yet';
 
-CREATE FUNCTION l4._parser_events(parser l4.parser, OUT event_id integer, OUT merged_into integer, OUT tag integer, OUT template text, OUT occurrences bigint) RETURNS SETOF record
+CREATE FUNCTION l4._parser_events(parser l4.parser, OUT event_id integer, OUT merged_into integer, OUT tag integer,
+    OUT template text, OUT occurrences bigint)
+RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_parser_events';
 COMMENT ON FUNCTION l4._parser_events(l4.parser) IS 'all events of a parser, merged ones too';
 
@@ -90,4 +99,5 @@ COMMENT ON FUNCTION l4._parser_options(l4.parser) IS 'options that a parser was 
 
 CREATE FUNCTION l4._parser_masked(parser l4.parser, options jsonb) RETURNS l4.parser
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'l4_parser_masked';
-COMMENT ON FUNCTION l4._parser_masked(l4.parser, jsonb) IS 'a parser under other masks: it knows what it knew; the names of its masks must be among the new ones';
+COMMENT ON FUNCTION l4._parser_masked(l4.parser, jsonb) IS
+    'a parser under other masks: it knows what it knew; the names of its masks must be among the new ones';

@@ -17,9 +17,9 @@ COMMENT ON FUNCTION l4.event_vector_send(l4.event_vector) IS 'I/O';
 
 -- Vectors are read whole and often: up to a page they stay in the row, where reading them costs half.
 CREATE TYPE l4.event_vector (
-	INPUT = l4.event_vector_in, OUTPUT = l4.event_vector_out,
-	RECEIVE = l4.event_vector_recv, SEND = l4.event_vector_send,
-	INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = main
+    INPUT = l4.event_vector_in, OUTPUT = l4.event_vector_out,
+    RECEIVE = l4.event_vector_recv, SEND = l4.event_vector_send,
+    INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = main
 );
 COMMENT ON TYPE l4.event_vector IS 'how often each event occurred: {event_id:count, ...}, sparse';
 
@@ -32,16 +32,19 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector
 COMMENT ON FUNCTION l4.event_vector(jsonb) IS 'event vector of a JSON object: event ids as keys, counts as values';
 CREATE FUNCTION l4.event_vector_to_jsonb(l4.event_vector) RETURNS jsonb
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_to_jsonb';
-COMMENT ON FUNCTION l4.event_vector_to_jsonb(l4.event_vector) IS 'event vector as a JSON object: event ids as keys, counts as values';
+COMMENT ON FUNCTION l4.event_vector_to_jsonb(l4.event_vector) IS
+    'event vector as a JSON object: event ids as keys, counts as values';
 CREATE CAST (jsonb AS l4.event_vector) WITH FUNCTION l4.event_vector(jsonb);
 CREATE CAST (l4.event_vector AS jsonb) WITH FUNCTION l4.event_vector_to_jsonb(l4.event_vector);
 
 CREATE FUNCTION l4.event_vector_each(vector l4.event_vector, OUT event_id int, OUT n bigint) RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE ROWS 100 AS 'MODULE_PATHNAME', 'l4_event_vector_each';
-COMMENT ON FUNCTION l4.event_vector_each(l4.event_vector) IS 'events of a vector and how often each occurred, by event id';
+COMMENT ON FUNCTION l4.event_vector_each(l4.event_vector) IS
+    'events of a vector and how often each occurred, by event id';
 CREATE FUNCTION l4.event_vector_get(vector l4.event_vector, event_id int) RETURNS bigint
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_get';
-COMMENT ON FUNCTION l4.event_vector_get(l4.event_vector, int) IS 'how often an event occurred, 0 if it is not in the vector';
+COMMENT ON FUNCTION l4.event_vector_get(l4.event_vector, int) IS
+    'how often an event occurred, 0 if it is not in the vector';
 
 -- Arithmetic and distances.
 
@@ -49,7 +52,7 @@ CREATE FUNCTION l4.event_vector_add(l4.event_vector, l4.event_vector) RETURNS l4
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_add';
 COMMENT ON FUNCTION l4.event_vector_add(l4.event_vector, l4.event_vector) IS 'implementation of + operator';
 CREATE OPERATOR l4.+ (
-	LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_add, COMMUTATOR = OPERATOR(l4.+)
+    LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_add, COMMUTATOR = OPERATOR(l4.+)
 );
 COMMENT ON OPERATOR l4.+ (l4.event_vector, l4.event_vector) IS 'add the counts of each event';
 
@@ -58,20 +61,22 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector
 COMMENT ON FUNCTION l4.l2_distance(l4.event_vector, l4.event_vector) IS 'Euclidean distance of two event vectors';
 CREATE FUNCTION l4.l1_distance(l4.event_vector, l4.event_vector) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_l1_distance';
-COMMENT ON FUNCTION l4.l1_distance(l4.event_vector, l4.event_vector) IS 'sum of the absolute differences of the counts of two event vectors';
+COMMENT ON FUNCTION l4.l1_distance(l4.event_vector, l4.event_vector) IS
+    'sum of the absolute differences of the counts of two event vectors';
 CREATE FUNCTION l4.cosine_distance(l4.event_vector, l4.event_vector) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_cosine_distance';
-COMMENT ON FUNCTION l4.cosine_distance(l4.event_vector, l4.event_vector) IS 'one minus the cosine of the angle between two event vectors';
+COMMENT ON FUNCTION l4.cosine_distance(l4.event_vector, l4.event_vector) IS
+    'one minus the cosine of the angle between two event vectors';
 CREATE OPERATOR l4.<-> (
-	LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.l2_distance, COMMUTATOR = OPERATOR(l4.<->)
+    LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.l2_distance, COMMUTATOR = OPERATOR(l4.<->)
 );
 COMMENT ON OPERATOR l4.<-> (l4.event_vector, l4.event_vector) IS 'Euclidean distance';
 CREATE OPERATOR l4.<+> (
-	LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.l1_distance, COMMUTATOR = OPERATOR(l4.<+>)
+    LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.l1_distance, COMMUTATOR = OPERATOR(l4.<+>)
 );
 COMMENT ON OPERATOR l4.<+> (l4.event_vector, l4.event_vector) IS 'sum of absolute differences';
 CREATE OPERATOR l4.<=> (
-	LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.cosine_distance, COMMUTATOR = OPERATOR(l4.<=>)
+    LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.cosine_distance, COMMUTATOR = OPERATOR(l4.<=>)
 );
 COMMENT ON OPERATOR l4.<=> (l4.event_vector, l4.event_vector) IS 'cosine distance';
 
@@ -106,44 +111,48 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector
 COMMENT ON FUNCTION l4.event_vector_hash_extended(l4.event_vector, bigint) IS 'hash with seed';
 
 CREATE OPERATOR l4.= (
-	LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_eq,
-	COMMUTATOR = OPERATOR(l4.=), NEGATOR = OPERATOR(l4.<>), RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
+    LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_eq,
+    COMMUTATOR = OPERATOR(l4.=), NEGATOR = OPERATOR(l4.<>), RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES
 );
 COMMENT ON OPERATOR l4.= (l4.event_vector, l4.event_vector) IS 'equal';
 CREATE OPERATOR l4.<> (
-	LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_ne,
-	COMMUTATOR = OPERATOR(l4.<>), NEGATOR = OPERATOR(l4.=), RESTRICT = neqsel, JOIN = neqjoinsel
+    LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_ne,
+    COMMUTATOR = OPERATOR(l4.<>), NEGATOR = OPERATOR(l4.=), RESTRICT = neqsel, JOIN = neqjoinsel
 );
 COMMENT ON OPERATOR l4.<> (l4.event_vector, l4.event_vector) IS 'not equal';
 CREATE OPERATOR l4.< (
-	LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_lt,
-	COMMUTATOR = OPERATOR(l4.>), NEGATOR = OPERATOR(l4.>=), RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+    LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_lt,
+    COMMUTATOR = OPERATOR(l4.>), NEGATOR = OPERATOR(l4.>=), RESTRICT = scalarltsel, JOIN = scalarltjoinsel
 );
-COMMENT ON OPERATOR l4.< (l4.event_vector, l4.event_vector) IS 'before, comparing (event, count) pairs from the first on';
+COMMENT ON OPERATOR l4.< (l4.event_vector, l4.event_vector) IS
+    'before, comparing (event, count) pairs from the first on';
 CREATE OPERATOR l4.<= (
-	LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_le,
-	COMMUTATOR = OPERATOR(l4.>=), NEGATOR = OPERATOR(l4.>), RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+    LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_le,
+    COMMUTATOR = OPERATOR(l4.>=), NEGATOR = OPERATOR(l4.>), RESTRICT = scalarlesel, JOIN = scalarlejoinsel
 );
-COMMENT ON OPERATOR l4.<= (l4.event_vector, l4.event_vector) IS 'before or equal, comparing (event, count) pairs from the first on';
+COMMENT ON OPERATOR l4.<= (l4.event_vector, l4.event_vector) IS
+    'before or equal, comparing (event, count) pairs from the first on';
 CREATE OPERATOR l4.> (
-	LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_gt,
-	COMMUTATOR = OPERATOR(l4.<), NEGATOR = OPERATOR(l4.<=), RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+    LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_gt,
+    COMMUTATOR = OPERATOR(l4.<), NEGATOR = OPERATOR(l4.<=), RESTRICT = scalargtsel, JOIN = scalargtjoinsel
 );
-COMMENT ON OPERATOR l4.> (l4.event_vector, l4.event_vector) IS 'after, comparing (event, count) pairs from the first on';
+COMMENT ON OPERATOR l4.> (l4.event_vector, l4.event_vector) IS
+    'after, comparing (event, count) pairs from the first on';
 CREATE OPERATOR l4.>= (
-	LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_ge,
-	COMMUTATOR = OPERATOR(l4.<=), NEGATOR = OPERATOR(l4.<), RESTRICT = scalargesel, JOIN = scalargejoinsel
+    LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_ge,
+    COMMUTATOR = OPERATOR(l4.<=), NEGATOR = OPERATOR(l4.<), RESTRICT = scalargesel, JOIN = scalargejoinsel
 );
-COMMENT ON OPERATOR l4.>= (l4.event_vector, l4.event_vector) IS 'after or equal, comparing (event, count) pairs from the first on';
+COMMENT ON OPERATOR l4.>= (l4.event_vector, l4.event_vector) IS
+    'after or equal, comparing (event, count) pairs from the first on';
 
 CREATE OPERATOR CLASS l4.event_vector_ops DEFAULT FOR TYPE l4.event_vector USING btree AS
-	OPERATOR 1 l4.<, OPERATOR 2 l4.<=, OPERATOR 3 l4.=, OPERATOR 4 l4.>=, OPERATOR 5 l4.>,
-	FUNCTION 1 l4.event_vector_cmp(l4.event_vector, l4.event_vector);
+    OPERATOR 1 l4.<, OPERATOR 2 l4.<=, OPERATOR 3 l4.=, OPERATOR 4 l4.>=, OPERATOR 5 l4.>,
+    FUNCTION 1 l4.event_vector_cmp(l4.event_vector, l4.event_vector);
 COMMENT ON OPERATOR CLASS l4.event_vector_ops USING btree IS 'sorting and grouping of event vectors';
 CREATE OPERATOR CLASS l4.event_vector_ops DEFAULT FOR TYPE l4.event_vector USING hash AS
-	OPERATOR 1 l4.=,
-	FUNCTION 1 l4.event_vector_hash(l4.event_vector),
-	FUNCTION 2 l4.event_vector_hash_extended(l4.event_vector, bigint);
+    OPERATOR 1 l4.=,
+    FUNCTION 1 l4.event_vector_hash(l4.event_vector),
+    FUNCTION 2 l4.event_vector_hash_extended(l4.event_vector, bigint);
 COMMENT ON OPERATOR CLASS l4.event_vector_ops USING hash IS 'hashing of event vectors';
 
 -- Aggregates. SSPACE: measured for some 50 events.
@@ -156,23 +165,24 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_accum_
 COMMENT ON FUNCTION l4._event_vector_accum(l4.event_vector, int, bigint) IS 'transition of event_vector_agg';
 CREATE FUNCTION l4._event_vector_combine(l4.event_vector, l4.event_vector) RETURNS l4.event_vector
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_combine';
-COMMENT ON FUNCTION l4._event_vector_combine(l4.event_vector, l4.event_vector) IS 'transition of event_vector_sum, and combines partial event vectors';
+COMMENT ON FUNCTION l4._event_vector_combine(l4.event_vector, l4.event_vector) IS
+    'transition of event_vector_sum, and combines partial event vectors';
 CREATE FUNCTION l4._event_vector_final(l4.event_vector) RETURNS l4.event_vector
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_final';
 COMMENT ON FUNCTION l4._event_vector_final(l4.event_vector) IS 'result of the aggregates that make event vectors';
 
 CREATE AGGREGATE l4.event_vector_agg(event_id int) (
-	SFUNC = l4._event_vector_accum, STYPE = l4.event_vector, SSPACE = 3000,
-	FINALFUNC = l4._event_vector_final, COMBINEFUNC = l4._event_vector_combine, PARALLEL = SAFE
+    SFUNC = l4._event_vector_accum, STYPE = l4.event_vector, SSPACE = 3000,
+    FINALFUNC = l4._event_vector_final, COMBINEFUNC = l4._event_vector_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE l4.event_vector_agg(int) IS 'counts how often each event occurs';
 CREATE AGGREGATE l4.event_vector_agg(event_id int, n bigint) (
-	SFUNC = l4._event_vector_accum, STYPE = l4.event_vector, SSPACE = 3000,
-	FINALFUNC = l4._event_vector_final, COMBINEFUNC = l4._event_vector_combine, PARALLEL = SAFE
+    SFUNC = l4._event_vector_accum, STYPE = l4.event_vector, SSPACE = 3000,
+    FINALFUNC = l4._event_vector_final, COMBINEFUNC = l4._event_vector_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE l4.event_vector_agg(int, bigint) IS 'adds up the occurrences of each event';
 CREATE AGGREGATE l4.event_vector_sum(vector l4.event_vector) (
-	SFUNC = l4._event_vector_combine, STYPE = l4.event_vector, SSPACE = 3000,
-	FINALFUNC = l4._event_vector_final, COMBINEFUNC = l4._event_vector_combine, PARALLEL = SAFE
+    SFUNC = l4._event_vector_combine, STYPE = l4.event_vector, SSPACE = 3000,
+    FINALFUNC = l4._event_vector_final, COMBINEFUNC = l4._event_vector_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE l4.event_vector_sum(l4.event_vector) IS 'adds up event vectors';

@@ -17,8 +17,8 @@
 #include <math.h>
 
 #include "common/int.h"
-#include "port/pg_bswap.h"
 
+#include "base/load.h"
 #include "evector/evector.h"
 #include "l4_compat.h"
 
@@ -366,19 +366,6 @@ l4_evector_distance(const struct varlena *a, const struct varlena *b,
 	return 1 - Min(1, sum / (sqrt(norm_x) * sqrt(norm_y)));
 }
 
-/* Eight bytes, least significant first. */
-static inline uint64
-load64(const uint8 *p)
-{
-	uint64		v;
-
-	memcpy(&v, p, sizeof(v));
-#ifdef WORDS_BIGENDIAN
-	v = pg_bswap64(v);
-#endif
-	return v;
-}
-
 /* One step of a hash; four of them can run side by side. */
 static inline uint64
 hash_word(uint64 h, uint64 word)
@@ -402,13 +389,13 @@ l4_evector_hash(const struct varlena *vector, uint64 seed)
 		for (; left >= 32; left -= 32, p += 32)
 		{
 			for (int i = 0; i < 4; i++)
-				lanes[i] = hash_word(lanes[i], load64(p + 8 * i));
+				lanes[i] = hash_word(lanes[i], l4_load64(p + 8 * i));
 		}
 		for (int i = 0; i < 4; i++)
 			h = hash_word(h, lanes[i]);
 	}
 	for (; left >= 8; left -= 8, p += 8)
-		h = hash_word(h, load64(p));
+		h = hash_word(h, l4_load64(p));
 	for (Size i = 0; i < left; i++)
 		tail |= (uint64) p[i] << (8 * i);
 	h ^= tail;

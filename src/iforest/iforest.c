@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
+#include "base/load.h"
 #include "base/map.h"
 #include "base/order.h"
 #include "iforest/iforest.h"
@@ -92,16 +93,6 @@ store64(uint8 *p, uint64 value)
 {
 	for (int i = 0; i < 8; i++)
 		p[i] = (uint8) (value >> (8 * i));
-}
-
-static uint64
-load64(const uint8 *p)
-{
-	uint64		value = 0;
-
-	for (int i = 0; i < 8; i++)
-		value |= (uint64) p[i] << (8 * i);
-	return value;
 }
 
 /*
@@ -388,7 +379,7 @@ l4_iforest_decode(const struct varlena *bytes, const char **detail)
 	cursor.p = start + HEADER_SIZE;
 	cursor.end = start + size;
 	*detail = "The fingerprint does not fit the bytes.";
-	if (load64(start + 1) != fingerprint_of(cursor.p, size - HEADER_SIZE))
+	if (l4_load64(start + 1) != fingerprint_of(cursor.p, size - HEADER_SIZE))
 		return NULL;
 	*detail = "The header is malformed.";
 	if (!decode_events(forest, &cursor))

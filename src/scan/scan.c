@@ -15,8 +15,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "port/pg_bswap.h"
-
+#include "base/load.h"
 #include "scan/scan_int.h"
 
 #define MIN_BUFFER	256
@@ -110,18 +109,6 @@ l4_shape_copy(L4Shape *to, const L4Shape *from)
 }
 
 static inline uint64
-load64(const uint8 *p)
-{
-	uint64		v;
-
-	memcpy(&v, p, 8);
-#ifdef WORDS_BIGENDIAN
-	v = pg_bswap64(v);
-#endif
-	return v;
-}
-
-static inline uint64
 mix(uint64 a, uint64 b)
 {
 	a = (a ^ b) * UINT64CONST(0x9E3779B97F4A7C15);
@@ -137,7 +124,7 @@ l4_hash_bytes(const void *bytes, int len)
 	uint64		tail = 0;
 
 	for (; len >= 8; len -= 8, p += 8)
-		h = mix(h, load64(p));
+		h = mix(h, l4_load64(p));
 	for (int i = 0; i < len; i++)
 		tail |= (uint64) p[i] << (8 * i);
 	h = mix(h, tail);
