@@ -55,7 +55,7 @@ COMMENT ON TABLE l4.suspect_event IS 'events that indicate the failure, best fir
 COMMENT ON COLUMN l4.suspect_event.job_id IS 'the job';
 COMMENT ON COLUMN l4.suspect_event.rank IS '1 = most telling';
 COMMENT ON COLUMN l4.suspect_event.event_id IS 'the event';
-COMMENT ON COLUMN l4.suspect_event.score IS 'how telling, see docs/algorithms.md';
+COMMENT ON COLUMN l4.suspect_event.score IS 'how telling, see docs/diagnosis.md';
 COMMENT ON COLUMN l4.suspect_event.reasons IS 'why it is claimed';
 COMMENT ON COLUMN l4.suspect_event.nodes IS 'nodes that have it';
 COMMENT ON COLUMN l4.suspect_event.occurrences IS 'records of it';
@@ -127,8 +127,8 @@ COMMENT ON TABLE l4.evidence IS
     'every piece of evidence about every node: the score of a node is the sum of value times weight';
 COMMENT ON COLUMN l4.evidence.job_id IS 'the job';
 COMMENT ON COLUMN l4.evidence.node IS 'the node';
-COMMENT ON COLUMN l4.evidence.kind IS 'kind of evidence, see docs/algorithms.md';
-COMMENT ON COLUMN l4.evidence.value IS 'strength, 0 to 1 unless docs/algorithms.md says otherwise';
+COMMENT ON COLUMN l4.evidence.kind IS 'kind of evidence, see docs/diagnosis.md';
+COMMENT ON COLUMN l4.evidence.value IS 'strength, 0 to 1 unless docs/diagnosis.md says otherwise';
 COMMENT ON COLUMN l4.evidence.weight IS 'weight of the kind, from diagnosis.parameters';
 COMMENT ON COLUMN l4.evidence.detail IS 'in words';
 
