@@ -166,14 +166,17 @@ COMMENT ON FUNCTION l4.address_book(text) IS
 
 -- Ranks of a sub-group: the line says "rank 1" of a node whose rank is 5. Of several ranks on a node it cannot be told
 -- which one speaks, unless it says so.
-CREATE FUNCTION l4._own_rank(line text) RETURNS int
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000
+CREATE FUNCTION l4._own_ranks(lines text[]) RETURNS TABLE (line text, rank int)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
-    SELECT max(substring(coalesce(g.groups ->> 'rank', g.groups ->> 'rank2') FROM '^[0-9]{1,9}$')::int)
-    FROM l4._marker('self') AS r CROSS JOIN LATERAL l4.pcre_captures(_own_rank.line, r.signature) AS g(groups)
-    WHERE l4.pcre_match(_own_rank.line, r.signature);
+    SELECT l.line, max(substring(coalesce(g.groups ->> 'rank', g.groups ->> 'rank2') FROM '^[0-9]{1,9}$')::int)
+    FROM (SELECT DISTINCT u.line FROM unnest(_own_ranks.lines) AS u(line)) AS l
+    CROSS JOIN l4._marker('self') AS r
+    CROSS JOIN LATERAL l4.pcre_captures(l.line, r.signature) AS g(groups)
+    WHERE l4.pcre_match(l.line, r.signature)
+    GROUP BY l.line;
 END;
-COMMENT ON FUNCTION l4._own_rank(text) IS 'which rank speaks, as the line says';
+COMMENT ON FUNCTION l4._own_ranks(text[]) IS 'which rank speaks, as the line says; lines that say it only';
 
 -- Mentions in some events, by the clock of most nodes, but for those of an earlier attempt.
 CREATE FUNCTION l4._reported(k l4._case, events int[])
@@ -228,8 +231,9 @@ BEGIN ATOMIC
         CROSS JOIN LATERAL l4._values(_complaints.job_id, a.events) AS v
         JOIN l4._event AS t ON t.event_id = v.event_id
     ), self AS MATERIALIZED (
-        SELECT f.node, f.event_id, n.rank - l4._own_rank(f.line) AS shift
+        SELECT f.node, f.event_id, n.rank - o.rank AS shift
         FROM spoken AS f JOIN n ON n.node = f.node
+        JOIN l4._own_ranks(ARRAY(SELECT s.line FROM spoken AS s)) AS o ON o.line = f.line
         WHERE n.ranks = int4multirange(int4range(n.rank, n.rank, '[]'))
     ), reported AS MATERIALIZED (
         SELECT h.*, nullif(f.shift, 0) AS shift
@@ -368,10 +372,9 @@ BEGIN ATOMIC
         FROM l4._edges(evidence_accused.job_id) AS e WHERE e.weight > 0
     ), mass_accuser AS (
         -- who names half of the others is the odd one itself, unless they had failed by then
-        SELECT e.accuser AS node FROM edge AS e CROSS JOIN k
-        WHERE e.weight = 1
-        GROUP BY e.accuser, k.nodes, k.t
-        HAVING count(*) >= greatest((k.t).min_nodes, floor((k.t).half * k.nodes))
+        SELECT x.node
+        FROM (SELECT e.accuser AS node, count(*) AS accused FROM edge AS e WHERE e.weight = 1 GROUP BY e.accuser) AS x
+        JOIN k ON x.accused >= greatest((k.t).min_nodes, floor((k.t).half * k.nodes))
     ), kept AS MATERIALIZED (
         SELECT e.* FROM edge AS e CROSS JOIN k
         WHERE e.place <= (k.t).max_edges AND e.accuser NOT IN (SELECT c.node FROM mass_accuser AS c)

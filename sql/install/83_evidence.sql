@@ -110,11 +110,10 @@ BEGIN ATOMIC
         FROM status AS s GROUP BY s.value ORDER BY 2 DESC, s.value COLLATE "C" LIMIT 1
     ), killed AS MATERIALIZED (
         SELECT z.* FROM l4._killed(evidence_exit.job_id) AS z
-    ), usual AS (
-        SELECT s.node FROM status AS s JOIN common AS c USING (value)
     ), other AS (
-        SELECT z.*, count(*) OVER (PARTITION BY z.value) AS nodes, u.node IS NOT NULL AS also_common
-        FROM status AS z LEFT JOIN usual AS u ON u.node = z.node
+        SELECT z.*, count(*) OVER (PARTITION BY z.value) AS nodes,
+            bool_or(z.value = c.value) OVER (PARTITION BY z.node) AS also_common
+        FROM status AS z CROSS JOIN common AS c
     )
     SELECT z.node, 1, 'was killed, as ' || z.accuser || ' says' FROM killed AS z
     UNION ALL

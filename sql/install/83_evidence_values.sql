@@ -12,8 +12,8 @@ BEGIN ATOMIC
         FROM k CROSS JOIN LATERAL l4._event_counts(k.job_id, NULL) AS c WHERE c.occurrences <= k.ranks
     ), asked AS MATERIALIZED (
         SELECT array_agg(x.event_id) AS ids
-        FROM (SELECT o.event_id FROM once AS o CROSS JOIN k GROUP BY o.event_id, k.nodes, k.t
-            HAVING count(*) >= greatest((k.t).min_nodes, (k.t).nearly_all * k.nodes)) AS x
+        FROM (SELECT o.event_id, count(*) AS nodes FROM once AS o GROUP BY o.event_id) AS x
+        JOIN k ON x.nodes >= greatest((k.t).min_nodes, (k.t).nearly_all * k.nodes)
     ), here AS MATERIALIZED (
         SELECT s.node, s.event_id, s.slot, min(s.value) AS value
         FROM asked AS a
@@ -22,10 +22,11 @@ BEGIN ATOMIC
         GROUP BY s.node, s.event_id, s.slot
         HAVING count(*) = 1
     ), common AS (
-        SELECT h.event_id, h.slot, l4._common_value(h.value) AS value, count(*) AS nodes
-        FROM here AS h CROSS JOIN k GROUP BY h.event_id, h.slot, k.nodes, k.t
-        HAVING count(*) >= greatest((k.t).min_nodes, (k.t).nearly_all * k.nodes)
-            AND l4._common_value(h.value) IS NOT NULL
+        SELECT x.*
+        FROM (SELECT h.event_id, h.slot, l4._common_value(h.value) AS value, count(*) AS nodes
+            FROM here AS h GROUP BY h.event_id, h.slot) AS x
+        JOIN k ON x.nodes >= greatest((k.t).min_nodes, (k.t).nearly_all * k.nodes)
+        WHERE x.value IS NOT NULL
     ), odd AS (
         SELECT c.event_id, c.slot, c.value AS common_value, c.nodes, count(*) AS nodes_off
         FROM common AS c JOIN here AS h ON h.event_id = c.event_id AND h.slot = c.slot AND h.value <> c.value
