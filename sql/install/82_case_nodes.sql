@@ -217,9 +217,10 @@ BEGIN
             z.unparsed)::l4._case_place
         FROM (
             SELECT x.node, x.lines, x.first_ts, x.last_ts, x.max_in_flight, x.unparsed,
-                coalesce(i.rank, lower(r.ranks)) AS rank, coalesce(r.ranks, '{}') AS ranks
+                coalesce((SELECT i.rank FROM l4.job_node AS i WHERE i.job_id = k.job_id AND i.node = x.node),
+                    lower(r.ranks)) AS rank,
+                coalesce(r.ranks, '{}') AS ranks
             FROM l4._node AS x
-            LEFT JOIN l4.job_node AS i ON i.job_id = x.job_id AND i.node = x.node
             LEFT JOIN l4._ranks_of_nodes(k) AS r ON r.node = x.node
             WHERE x.job_id = k.job_id) AS z);
     wrote := cardinality(n);
@@ -248,11 +249,11 @@ BEGIN
             CASE WHEN i.rank IS NULL THEN '{}' ELSE int4multirange(int4range(i.rank, i.rank + per)) END, NULL,
             -row_number() OVER (ORDER BY i.rank, i.node COLLATE "C"), 0, NULL, NULL, NULL, 0)::l4._case_place
         FROM l4.job_node AS i
-        WHERE i.job_id = k.job_id AND i.node <> ALL (SELECT z.node FROM unnest(n) AS z));
+        WHERE i.job_id = k.job_id AND i.node NOT IN (SELECT z.node FROM unnest(n) AS z));
     n := n || ARRAY(SELECT m::l4._case_place FROM l4._missing_ranks(k, n, per, expected) AS m
-        WHERE m.node <> ALL (SELECT z.node FROM unnest(n) AS z));
+        WHERE m.node NOT IN (SELECT z.node FROM unnest(n) AS z));
     n := n || ARRAY(SELECT m::l4._case_place FROM l4._missing_names(k, n, expected) AS m
-        WHERE m.node <> ALL (SELECT z.node FROM unnest(n) AS z));
+        WHERE m.node NOT IN (SELECT z.node FROM unnest(n) AS z));
     INSERT INTO l4._case_place (job_id, node, rank, ranks, block, place, lines, first_ts, last_ts, in_flight, unparsed)
     SELECT z.job_id, z.node, z.rank,
         -- the whole block of ranks is the node's, also those of it that write nothing

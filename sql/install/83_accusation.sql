@@ -309,10 +309,11 @@ BEGIN ATOMIC
     INSERT INTO l4._case_edge (job_id, accuser, accused, first_ts, weight, events)
     WITH complaint AS MATERIALIZED (
         SELECT z.* FROM l4._complaints(k.job_id) AS z
+    ), named_in AS MATERIALIZED (
+        SELECT DISTINCT unnest(c.events) AS event_id FROM complaint AS c
     ), kill AS MATERIALIZED (
         SELECT coalesce(array_agg(x.event_id), '{}') AS events
-        FROM (SELECT DISTINCT unnest(c.events) AS event_id FROM complaint AS c) AS x
-        WHERE l4._reports_kill(k.job_id, x.event_id)
+        FROM named_in AS x WHERE l4._reports_kill(k.job_id, x.event_id)
     ), weighed AS (
         -- Complaints about a node that fails like others do are about a victim, once the first failure was reported.
         -- Who was killed is none, whatever the other processes of its node say.

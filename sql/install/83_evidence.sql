@@ -84,9 +84,10 @@ BEGIN ATOMIC
         SELECT a.accused AS node, a.accuser, x.event_id
         FROM l4._edges(_killed.job_id) AS a CROSS JOIN LATERAL unnest(a.events) AS x(event_id)
         WHERE a.weight > 0
+    ), named_in AS MATERIALIZED (
+        SELECT DISTINCT a.event_id FROM accused AS a
     ), report AS MATERIALIZED (
-        SELECT e.event_id FROM (SELECT DISTINCT a.event_id FROM accused AS a) AS e
-        WHERE l4._reports_kill(_killed.job_id, e.event_id)
+        SELECT e.event_id FROM named_in AS e WHERE l4._reports_kill(_killed.job_id, e.event_id)
     )
     SELECT min(a.node), min(a.accuser) FROM accused AS a JOIN report AS t USING (event_id)
     HAVING count(DISTINCT a.node) = 1;
