@@ -34,6 +34,8 @@ SELECT l4._diagnose_parameters('{"weights": {"moon": 1}}');
 SELECT l4._diagnose_parameters('{"slow_ratio": -1}');
 SELECT l4._diagnose_parameters('{"slow_ratio": 0}');
 SELECT l4._diagnose_parameters('{"majority": 1.5}');
+-- a count may be written as a fraction
+SELECT l4._elsewhere('none', NULL, '{}', l4._diagnose_parameters('{"max_elsewhere": 50.0, "max_baseline": 2.5}')) AS jobs;
 SELECT l4._diagnose_parameters('{"weights": {"exit": "much"}}');
 SELECT l4._diagnose_parameters('{"elsewhere": 1}');
 SELECT l4._diagnose_parameters('[]');

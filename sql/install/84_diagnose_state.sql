@@ -10,7 +10,7 @@ BEGIN ATOMIC
             SELECT j.job_id FROM l4.job AS j
             WHERE j.status = 'succeeded' AND j.job_id <> _elsewhere.job_id AND j.job_id <> ALL (jobs)
             ORDER BY j.ended_at DESC NULLS LAST, j.job_id COLLATE "C" DESC
-            LIMIT (parameters ->> 'max_elsewhere')::bigint) AS j)
+            LIMIT (parameters -> 'max_elsewhere')::bigint) AS j)
         ELSE '{}' END;
 END;
 COMMENT ON FUNCTION l4._elsewhere(text, text[], text[], jsonb) IS
@@ -21,7 +21,7 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET DateStyle = IS
 AS $$
 DECLARE
     jobs constant text[] := l4._baseline(_diagnosis_state.job_id, _diagnosis_state.baseline,
-        (parameters ->> 'max_baseline')::int);
+        (parameters -> 'max_baseline')::int);
     others constant text[] := l4._elsewhere(_diagnosis_state.job_id, _diagnosis_state.baseline, jobs, parameters);
     near constant text[] := _diagnosis_state.job_id || jobs;
 BEGIN
