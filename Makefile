@@ -87,6 +87,7 @@ OBJS = \
 	src/packed/packed_key.o \
 	src/packed/packed_read.o \
 	src/packed/packed_sql.o \
+	src/packed/packed_window.o \
 	src/packed/packed_write.o \
 	src/packed/slot_values.o \
 	src/packed/slot_values_sql.o \
@@ -127,6 +128,7 @@ FRAGMENTS = \
 	sql/install/72_views.sql \
 	sql/install/73_mentions.sql \
 	sql/install/74_packs.sql \
+	sql/install/74_windows.sql \
 	sql/install/75_compare.sql \
 	sql/install/80_marker_rules.sql \
 	sql/install/81_thresholds.sql \
@@ -214,6 +216,7 @@ REGRESS = \
 	pcre_many \
 	drain \
 	views \
+	windows \
 	ingest \
 	ingest_workers \
 	ingest_turns \

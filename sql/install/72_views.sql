@@ -281,16 +281,18 @@ COMMENT ON FUNCTION l4._iteration_metrics(bytea, bytea, bigint) IS
     'metrics of a row of packed iterations, counted from 1: they are made of the rows that a query shows, not of '
     'those it looks at';
 
+CREATE FUNCTION l4._iterations_between(packed bytea, open bytea, from_ts timestamptz, to_ts timestamptz)
+RETURNS TABLE (epoch int, iteration int, started timestamptz, duration_ms float8, place bigint)
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_iterations_between';
+COMMENT ON FUNCTION l4._iterations_between(bytea, bytea, timestamptz, timestamptz) IS
+    'packed iterations that started from a time on and before another one (NULL = open), and their rows, from 1 on';
+
 CREATE VIEW l4.iteration AS
-SELECT s.job_id, s.node, s.source, u.epoch, u.iteration,
-       u.ended OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => COALESCE(u.duration_ms, 0)
-           OPERATOR(pg_catalog./) 1000) AS started,
-       u.duration_ms, l4._iteration_metrics(m.iterations, m.open_iterations, u.place) AS metrics
+SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.started, u.duration_ms,
+       l4._iteration_metrics(m.iterations, m.open_iterations, u.place) AS metrics
 FROM l4._stream s
 JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL ROWS FROM (l4._unpack(m.iterations, m.open_iterations)
-    AS (epoch int, iteration int, ended timestamptz, duration_ms float8))
-    WITH ORDINALITY AS u(epoch, iteration, ended, duration_ms, place);
+CROSS JOIN LATERAL l4._iterations_between(m.iterations, m.open_iterations, NULL, NULL) AS u;
 COMMENT ON VIEW l4.iteration IS 'iterations as the streams report them done';
 COMMENT ON COLUMN l4.iteration.job_id IS 'the job';
 COMMENT ON COLUMN l4.iteration.node IS 'the node';

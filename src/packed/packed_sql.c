@@ -23,6 +23,7 @@
 #include "l4_compat.h"
 #include "packed/group.h"
 #include "packed/packed.h"
+#include "packed/packed_rows.h"
 
 PG_FUNCTION_INFO_V1(l4_unpack);
 PG_FUNCTION_INFO_V1(l4_iteration_metrics);
@@ -121,8 +122,8 @@ rest_as_jsonb(L4Pack *pack, int first, int row, bool *isnull)
 	return PointerGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
 }
 
-static void
-check_columns(L4Pack *pack, TupleDesc desc)
+void
+l4_check_columns(L4Pack *pack, TupleDesc desc)
 {
 	for (int c = 0; c < desc->natts; c++)
 	{
@@ -137,8 +138,8 @@ check_columns(L4Pack *pack, TupleDesc desc)
 }
 
 /* Ids in ascending order, as most callers have them already. */
-static const int32 *
-sorted_ids(ArrayType *array, int *n)
+const int32 *
+l4_sorted_ids(ArrayType *array, int *n)
 {
 	const int32 *ids = l4_check_int4_array(array, "ids", n);
 
@@ -167,8 +168,8 @@ key_column(L4Pack *pack, int number)
 }
 
 /* Numbers of the rows that have one of these ids in a column. */
-static int *
-choose_rows(L4Pack *pack, int colno, const int32 *ids, int nids, int *nrows)
+int *
+l4_choose_rows(L4Pack *pack, int colno, const int32 *ids, int nids, int *nrows)
 {
 	int		   *rows = (int *) palloc(sizeof(int) * Max(pack->nrows, 1));
 	const int64 *id = key_column(pack, colno);
@@ -190,8 +191,8 @@ choose_rows(L4Pack *pack, int colno, const int32 *ids, int nids, int *nrows)
 	return rows;
 }
 
-static void
-put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row)
+void
+l4_put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row)
 {
 	TupleDesc	desc = rsinfo->setDesc;
 	Datum		values[L4_PACK_MAX_COLS];
@@ -220,9 +221,9 @@ put_rows(ReturnSetInfo *rsinfo, bytea *packed, int colno, const int32 *ids, int 
 	int			nrows = pack->nrows;
 	int		   *rows = NULL;
 
-	check_columns(pack, desc);
+	l4_check_columns(pack, desc);
 	if (ids != NULL && nrows > 0)
-		rows = choose_rows(pack, colno, ids, nids, &nrows);
+		rows = l4_choose_rows(pack, colno, ids, nids, &nrows);
 	if (nrows > 0)
 	{
 		for (int c = 0; c < desc->natts; c++)
@@ -232,7 +233,7 @@ put_rows(ReturnSetInfo *rsinfo, bytea *packed, int colno, const int32 *ids, int 
 		for (int i = 0; i < nrows; i++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			put_row(rsinfo, pack, rows == NULL ? i : rows[i]);
+			l4_put_row(rsinfo, pack, rows == NULL ? i : rows[i]);
 			MemoryContextReset(rowcxt);
 		}
 	}
@@ -240,8 +241,8 @@ put_rows(ReturnSetInfo *rsinfo, bytea *packed, int colno, const int32 *ids, int 
 	MemoryContextDelete(cxt);
 }
 
-static void
-begin_rows(ReturnSetInfo *rsinfo)
+void
+l4_begin_rows(ReturnSetInfo *rsinfo)
 {
 	MemoryContext old;
 
@@ -271,12 +272,12 @@ l4_unpack(PG_FUNCTION_ARGS)
 	int			nids = 0;
 	int			colno = 1;
 
-	begin_rows(rsinfo);
+	l4_begin_rows(rsinfo);
 	if (PG_NARGS() > 2)
 	{
 		if (PG_ARGISNULL(2) || (PG_NARGS() > 3 && PG_ARGISNULL(3)))
 			return (Datum) 0;
-		ids = sorted_ids(PG_GETARG_ARRAYTYPE_P(2), &nids);
+		ids = l4_sorted_ids(PG_GETARG_ARRAYTYPE_P(2), &nids);
 		if (PG_NARGS() > 3)
 			colno = PG_GETARG_INT32(3);
 	}

@@ -1,0 +1,79 @@
+-- Lines and iterations between two times, and their numbers by time: the same as from the views.
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+SET TimeZone = 'UTC';
+CREATE SCHEMA windows;
+SET search_path = windows;
+SELECT l4.create_log_table('lines');
+-- three nodes of two sources, a long and a short one; some lines have no time, of one iteration nobody says how long
+INSERT INTO lines (job_id, node, source, line_no, ts, line)
+SELECT 'windows-1', 'n' || n, 's' || s, i,
+    CASE WHEN i > 3 THEN timestamptz '2026-03-01 10:00:00+00' + i * interval '0.7 s' + n * interval '1 ms' END,
+    CASE WHEN i % 90 = 50 THEN format('ERROR store: upload %s of shard %s failed', i, n)
+        WHEN i % 3 = 0 THEN format('INFO trainer: iteration %s/400%s | lm loss: %s', i / 3,
+            CASE WHEN i <> 30 THEN format(' | elapsed time per iteration (ms): %s', 2000 + i * 7 % 31) END, 5 - i / 900.0)
+        WHEN i % 3 = 1 THEN format('WARNING loader: batch %s is late', i) ELSE 'waiting for the others' END
+FROM generate_series(0, 2) AS n, generate_series(0, 1) AS s, generate_series(1, 1000) AS i
+WHERE s = 0 OR i <= 40;
+INSERT INTO lines (job_id, node, source, line_no, line)
+SELECT 'windows-2', 'n0', '', i, 'INFO loader: no clock here, batch ' || i FROM generate_series(1, 20) AS i;
+CALL l4.ingest('lines');
+
+CREATE TABLE span (from_ts timestamptz, to_ts timestamptz);
+INSERT INTO span VALUES (NULL, NULL), ('2026-03-01 10:01:10.001', '2026-03-01 10:01:24.001'), (NULL, '2026-03-01 10:00:10'),
+    ('2026-03-01 10:11:00', NULL), ('2026-03-01 12:00:00', '2026-03-01 13:00:00'), ('infinity', '-infinity');
+-- rows that one has and the other has not: none
+CREATE FUNCTION unlike(a text, b text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    n bigint;
+BEGIN
+    EXECUTE format('SELECT count(*) FROM ((%s EXCEPT ALL %s) UNION ALL (%2$s EXCEPT ALL %1$s)) AS x', a, b) INTO n;
+    RETURN n;
+END $$;
+SELECT s.from_ts, s.to_ts, (SELECT count(*) FROM l4.lines('windows-1', NULL, s.from_ts, s.to_ts)) AS lines,
+    unlike(format('SELECT * FROM l4.lines(%L, %L, %L, %L, %L)', 'windows-1', v.levels, s.from_ts, s.to_ts, v.node),
+        format('SELECT * FROM l4.event_line WHERE job_id = %L AND %s AND %s AND %s AND %s', 'windows-1',
+            coalesce('level = ANY (' || quote_literal(v.levels) || '::text[])', 'true'), coalesce('ts >= ' || quote_literal(s.from_ts), 'true'),
+            coalesce('ts < ' || quote_literal(s.to_ts), 'true'), coalesce('node = ' || quote_literal(v.node), 'true'))) AS unlike
+FROM span AS s, (VALUES (NULL::text[], NULL), ('{ERROR,WARNING}', NULL), ('{ERROR}', 'n1'), ('{none}', NULL)) AS v(levels, node)
+ORDER BY s.from_ts, s.to_ts, v.levels, v.node;
+SELECT s.from_ts, s.to_ts, (SELECT count(*) FROM l4.iterations('windows-1', s.from_ts, s.to_ts)) AS iterations,
+    unlike(format('SELECT * FROM l4.iterations(%L, %L, %L, %L)', 'windows-1', s.from_ts, s.to_ts, v.node),
+        format('SELECT * FROM l4.iteration WHERE job_id = %L AND %s AND %s AND %s', 'windows-1',
+            coalesce('started >= ' || quote_literal(s.from_ts), 'true'), coalesce('started < ' || quote_literal(s.to_ts), 'true'),
+            coalesce('node = ' || quote_literal(v.node), 'true'))) AS unlike
+FROM span AS s, (VALUES (NULL), ('n2')) AS v(node) ORDER BY s.from_ts, s.to_ts, v.node;
+SELECT s.from_ts, s.to_ts, v.width,
+    unlike(format('SELECT started, level, lines FROM l4.line_counts(%L, %L, %L, %L)', 'windows-1', v.width, s.from_ts, s.to_ts),
+        format('SELECT date_bin(%L, ts, %L), level, count(*) FROM l4.lines(%L, NULL, %L, %L) GROUP BY 1, 2', v.width,
+            '2000-01-01 00:00:00+00', 'windows-1', s.from_ts, s.to_ts)) AS counts_unlike,
+    unlike(format('SELECT started, node, iterations, round(mean_ms::numeric, 6), highest_ms FROM l4.iteration_times(%L, %L, %L, %L)',
+            'windows-1', v.width, s.from_ts, s.to_ts),
+        format('SELECT date_bin(%L, started, %L), node, count(*), round(avg(duration_ms)::numeric, 6), max(duration_ms)
+            FROM l4.iterations(%L, %L, %L) WHERE duration_ms IS NOT NULL AND started IS NOT NULL GROUP BY 1, 2', v.width,
+            '2000-01-01 00:00:00+00', 'windows-1', s.from_ts, s.to_ts)) AS times_unlike
+FROM span AS s, (VALUES (interval '10 seconds'), (interval '7 hours')) AS v(width) ORDER BY s.from_ts, s.to_ts, v.width;
+SELECT * FROM l4.iteration_times('windows-1', '5 min', on_node => 'n1');
+SELECT * FROM l4.line_counts('windows-1', '5 min', '2026-03-01 10:05', on_node => 'n1');
+-- when an iteration began: its report less how long it took
+SELECT i.iteration, i.started, i.duration_ms, i.metrics, l.ts AS reported
+FROM l4.iterations('windows-1', '2026-03-01 10:00:20', '2026-03-01 10:00:24', 'n1') AS i
+JOIN lines AS l ON (l.job_id, l.node, l.source, l.line_no) = (i.job_id, i.node, i.source, 3 * i.iteration)
+ORDER BY i.source, i.iteration;
+-- lines without times are in no window, and count under no time
+SELECT count(*) FROM l4.lines('windows-2');
+SELECT count(*) FROM l4.lines('windows-2', NULL, '-infinity', 'infinity');
+SELECT * FROM l4.line_counts('windows-2', '1 day');
+SELECT count(*) FROM l4.lines('none');
+SELECT * FROM l4.line_counts('windows-1', '0');
+SELECT * FROM l4.line_counts('windows-1', NULL);
+SELECT * FROM l4.iteration_times('windows-1', '1 month');
+SELECT * FROM l4.iteration_times('windows-1', '-1 s');
+SELECT l4._line_counts('\x0100', 0, NULL, NULL);
+-- bytes that are something else are refused
+SELECT l4._line_counts('\x010100', 1, NULL, NULL);
+SELECT l4._lines_between('\x010201690404030203', NULL, NULL, NULL);
+SELECT l4._iterations_between('\x010201690404030203', NULL, NULL, NULL);
+SELECT l4._iteration_times('\x01', NULL, 1, NULL, NULL);
+SELECT l4.forget_job(job_id) FROM l4.job WHERE job_id LIKE 'windows-%';
+DROP SCHEMA windows CASCADE;

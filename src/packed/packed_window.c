@@ -1,0 +1,362 @@
+/*
+ * packed_window.c
+ *		Packed lines and iterations between two times, and their numbers by
+ *		time: what dashboards ask for. A condition on rows that a function
+ *		returned would see every row of a job.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/float.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "l4_compat.h"
+#include "packed/packed.h"
+#include "packed/packed_rows.h"
+
+PG_FUNCTION_INFO_V1(l4_lines_between);
+PG_FUNCTION_INFO_V1(l4_iterations_between);
+PG_FUNCTION_INFO_V1(l4_line_counts);
+PG_FUNCTION_INFO_V1(l4_iteration_times);
+
+/* Columns of packed lines and iterations that are asked for here */
+#define LINE_TS			2
+#define LINE_EVENT		4
+#define LINE_COLUMNS	8
+#define ITER_EPOCH		0
+#define ITER_NUMBER		1
+#define ITER_ENDED		2
+#define ITER_MS			3
+
+typedef struct Window
+{
+	TimestampTz from;			/* on or after it */
+	TimestampTz to;				/* and before it */
+	bool		bounded;		/* what has no time is outside */
+} Window;
+
+static Window
+get_window(FunctionCallInfo fcinfo, int argno)
+{
+	Window		window;
+
+	window.bounded = !PG_ARGISNULL(argno) || !PG_ARGISNULL(argno + 1);
+	window.from = PG_ARGISNULL(argno) ? DT_NOBEGIN : PG_GETARG_TIMESTAMPTZ(argno);
+	window.to = PG_ARGISNULL(argno + 1) ? DT_NOEND : PG_GETARG_TIMESTAMPTZ(argno + 1);
+	return window;
+}
+
+static inline bool
+in_window(const Window *window, bool known, TimestampTz ts)
+{
+	return known ? ts >= window->from && ts < window->to : !window->bounded;
+}
+
+/* The columns of a packed value that its kind has, all others left encoded. */
+static L4Pack *
+open_columns(bytea *packed, const char *types, MemoryContext cxt)
+{
+	L4Pack	   *pack = l4_pack_open(packed, cxt);
+
+	for (int c = 0; types[c] != '\0'; c++)
+		if (types[c] != ' ')
+		{
+			if (c >= pack->ncols || pack->cols[c].type != types[c])
+				ereport(ERROR,
+						(errcode(ERRCODE_DATATYPE_MISMATCH),
+						 errmsg("packed rows have no column %d of type \"%c\"", c + 1, types[c])));
+			l4_pack_need(pack, c);
+		}
+	return pack;
+}
+
+/*
+ * l4._lines_between(packed, ids, from_ts, to_ts): the packed lines of some
+ * events (NULL = of all) from a time on and before another one (NULL = open).
+ */
+Datum
+l4_lines_between(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Window		window = get_window(fcinfo, 2);
+	MemoryContext cxt;
+	MemoryContext rowcxt;
+	MemoryContext old;
+	L4Pack	   *pack;
+	int		   *rows = NULL;
+	int			nrows;
+	int			nids;
+
+	l4_begin_rows(rsinfo);
+	if (PG_ARGISNULL(0))
+		return (Datum) 0;
+	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 lines", ALLOCSET_DEFAULT_SIZES);
+	rowcxt = AllocSetContextCreate(cxt, "l4 line", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(cxt);
+	pack = l4_pack_open(PG_GETARG_BYTEA_PP(0), cxt);
+	l4_check_columns(pack, rsinfo->setDesc);
+	nrows = pack->nrows;
+	if (!PG_ARGISNULL(1))
+	{
+		const int32 *ids = l4_sorted_ids(PG_GETARG_ARRAYTYPE_P(1), &nids);
+
+		rows = l4_choose_rows(pack, LINE_EVENT + 1, ids, nids, &nrows);
+	}
+	for (int i = 0; i < nrows; i++)
+	{
+		int			row = rows == NULL ? i : rows[i];
+
+		CHECK_FOR_INTERRUPTS();
+		l4_pack_need(pack, LINE_TS);
+		if (!in_window(&window, !l4_pack_is_null(pack, LINE_TS, row), pack->cols[LINE_TS].ints[row]))
+			continue;
+		for (int c = 0; c < LINE_COLUMNS; c++)
+			l4_pack_need(pack, c);
+		MemoryContextSwitchTo(rowcxt);
+		l4_put_row(rsinfo, pack, row);
+		MemoryContextSwitchTo(cxt);
+		MemoryContextReset(rowcxt);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(cxt);
+	return (Datum) 0;
+}
+
+/* When an iteration began: the time of its report less its duration, where that is known; false: not known. */
+static bool
+iteration_started(L4Pack *pack, int row, TimestampTz *started)
+{
+	float8		us = rint(pack->cols[ITER_MS].floats[row] / 1000.0 * USECS_PER_SEC);
+
+	*started = pack->cols[ITER_ENDED].ints[row];
+	if (l4_pack_is_null(pack, ITER_ENDED, row) || !IS_VALID_TIMESTAMP(*started))
+		return false;
+	if (!l4_pack_is_null(pack, ITER_MS, row) && fabs(us) < (float8) END_TIMESTAMP / 2)
+		*started -= (int64) us;
+	return IS_VALID_TIMESTAMP(*started);
+}
+
+/*
+ * l4._iterations_between(packed, open, from_ts, to_ts): epoch, iteration,
+ * started, duration_ms, place of those packed iterations that started from a
+ * time on and before another one (NULL = open). Places count the rows of both
+ * values from 1 on.
+ */
+Datum
+l4_iterations_between(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Window		window = get_window(fcinfo, 2);
+	int64		place = 0;
+
+	l4_begin_rows(rsinfo);
+	for (int i = 0; i < 2; i++)
+	{
+		MemoryContext cxt;
+		MemoryContext old;
+		L4Pack	   *pack;
+
+		if (PG_ARGISNULL(i))
+			continue;
+		cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 iterations", ALLOCSET_DEFAULT_SIZES);
+		old = MemoryContextSwitchTo(cxt);
+		pack = open_columns(PG_GETARG_BYTEA_PP(i), "iiif", cxt);
+		for (int row = 0; row < pack->nrows; row++)
+		{
+			Datum		values[5];
+			bool		nulls[5] = {0};
+			TimestampTz started;
+
+			CHECK_FOR_INTERRUPTS();
+			place++;
+			nulls[2] = !iteration_started(pack, row, &started);
+			if (!in_window(&window, !nulls[2], started))
+				continue;
+			values[0] = Int32GetDatum((int32) pack->cols[ITER_EPOCH].ints[row]);
+			nulls[0] = l4_pack_is_null(pack, ITER_EPOCH, row);
+			values[1] = Int32GetDatum((int32) pack->cols[ITER_NUMBER].ints[row]);
+			nulls[1] = l4_pack_is_null(pack, ITER_NUMBER, row);
+			values[2] = TimestampTzGetDatum(started);
+			values[3] = Float8GetDatum(pack->cols[ITER_MS].floats[row]);
+			nulls[3] = l4_pack_is_null(pack, ITER_MS, row);
+			values[4] = Int64GetDatum(place);
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		}
+		MemoryContextSwitchTo(old);
+		MemoryContextDelete(cxt);
+	}
+	return (Datum) 0;
+}
+
+/* What is summed: by time, and lines also by event */
+typedef struct SumKey
+{
+	TimestampTz begin;			/* L4_NO_TS: lines without a time */
+	int64		event_id;
+} SumKey;
+
+typedef struct Sum
+{
+	SumKey		key;
+	int64		n;
+	float8		total;
+	float8		highest;
+} Sum;
+
+#define RECENT_SUMS		64		/* a power of two */
+#define MAX_WIDTH_DAYS	36525
+#define MAX_WIDTH		(MAX_WIDTH_DAYS * USECS_PER_DAY)
+
+typedef struct Sums
+{
+	int64		width;			/* in microseconds */
+	HTAB	   *table;
+	Sum		   *recent[RECENT_SUMS];	/* by event: lines of a moment follow each other */
+} Sums;
+
+static void
+begin_sums(Sums *sums, int64 width, MemoryContext cxt)
+{
+	HASHCTL		ctl = {.keysize = sizeof(SumKey), .entrysize = sizeof(Sum), .hcxt = cxt};
+
+	if (width <= 0 || width > MAX_WIDTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("width must be positive and at most %d days", MAX_WIDTH_DAYS)));
+	memset(sums, 0, sizeof(*sums));
+	sums->width = width;
+	sums->table = hash_create("l4 sums by time", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+/* The sum of a time and an event. Spans are counted from 2000-01-01 UTC. */
+static Sum *
+sum_of(Sums *sums, bool known, TimestampTz ts, int64 event_id)
+{
+	Sum		  **recent = &sums->recent[event_id & (RECENT_SUMS - 1)];
+	SumKey		key = {.begin = L4_NO_TS,.event_id = event_id};
+	bool		found;
+
+	if (known && IS_VALID_TIMESTAMP(ts))
+	{
+		int64		rest = ts % sums->width;
+
+		key.begin = ts - (rest < 0 ? rest + sums->width : rest);
+	}
+	if (*recent == NULL || (*recent)->key.begin != key.begin || (*recent)->key.event_id != event_id)
+	{
+		*recent = (Sum *) hash_search(sums->table, &key, HASH_ENTER, &found);
+		if (!found)
+		{
+			(*recent)->n = 0;
+			(*recent)->total = 0;
+			(*recent)->highest = -get_float8_infinity();
+		}
+	}
+	return *recent;
+}
+
+/*
+ * l4._line_counts(packed, width_us, from_ts, to_ts): begin, event_id and lines
+ * of the packed lines between two times (NULL = open).
+ */
+Datum
+l4_line_counts(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Window		window = get_window(fcinfo, 2);
+	MemoryContext cxt;
+	MemoryContext old;
+	HASH_SEQ_STATUS scan;
+	L4Pack	   *pack;
+	Sums		sums;
+	Sum		   *sum;
+
+	l4_begin_rows(rsinfo);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return (Datum) 0;
+	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 line counts", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(cxt);
+	begin_sums(&sums, PG_GETARG_INT64(1), cxt);
+	pack = open_columns(PG_GETARG_BYTEA_PP(0), "  i i", cxt);
+	for (int row = 0; row < pack->nrows; row++)
+	{
+		bool		known = !l4_pack_is_null(pack, LINE_TS, row);
+		TimestampTz ts = pack->cols[LINE_TS].ints[row];
+
+		CHECK_FOR_INTERRUPTS();
+		if (in_window(&window, known, ts))
+			sum_of(&sums, known, ts, pack->cols[LINE_EVENT].ints[row])->n++;
+	}
+	hash_seq_init(&scan, sums.table);
+	while ((sum = (Sum *) hash_seq_search(&scan)) != NULL)
+	{
+		Datum		values[3] = {TimestampTzGetDatum(sum->key.begin), Int32GetDatum((int32) sum->key.event_id), Int64GetDatum(sum->n)};
+		bool		nulls[3] = {sum->key.begin == L4_NO_TS};
+
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(cxt);
+	return (Datum) 0;
+}
+
+/*
+ * l4._iteration_times(packed, open, width_us, from_ts, to_ts): begin,
+ * iterations, total_ms and highest_ms of the packed iterations with a duration
+ * that started between two times (NULL = open).
+ */
+Datum
+l4_iteration_times(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Window		window = get_window(fcinfo, 3);
+	MemoryContext cxt;
+	MemoryContext old;
+	HASH_SEQ_STATUS scan;
+	Sums		sums;
+	Sum		   *sum;
+
+	l4_begin_rows(rsinfo);
+	if (PG_ARGISNULL(2))
+		return (Datum) 0;
+	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 iteration times", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(cxt);
+	begin_sums(&sums, PG_GETARG_INT64(2), cxt);
+	for (int i = 0; i < 2; i++)
+	{
+		L4Pack	   *pack = PG_ARGISNULL(i) ? NULL : open_columns(PG_GETARG_BYTEA_PP(i), "  if", cxt);
+
+		for (int row = 0; pack != NULL && row < pack->nrows; row++)
+		{
+			float8		ms = pack->cols[ITER_MS].floats[row];
+			TimestampTz started;
+
+			CHECK_FOR_INTERRUPTS();
+			if (l4_pack_is_null(pack, ITER_MS, row) || !iteration_started(pack, row, &started) ||
+				!in_window(&window, true, started))
+				continue;
+			sum = sum_of(&sums, true, started, 0);
+			sum->n++;
+			sum->total += ms;
+			sum->highest = Max(sum->highest, ms);
+		}
+	}
+	hash_seq_init(&scan, sums.table);
+	while ((sum = (Sum *) hash_seq_search(&scan)) != NULL)
+	{
+		Datum		values[4] = {TimestampTzGetDatum(sum->key.begin), Int64GetDatum(sum->n), Float8GetDatum(sum->total), Float8GetDatum(sum->highest)};
+		bool		nulls[4] = {0};
+
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(cxt);
+	return (Datum) 0;
+}
