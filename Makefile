@@ -161,6 +161,7 @@ FRAGMENTS = \
 	sql/install/86_fault_share.sql \
 	sql/install/87_rows.sql \
 	sql/install/88_fault_guard.sql \
+	sql/install/89_alert.sql \
 	sql/install/90_report_common.sql \
 	sql/install/91_report.sql \
 	sql/install/92_report_svg.sql \
@@ -242,7 +243,8 @@ REGRESS = \
 	diagnose_jobs \
 	diagnose_ranks \
 	evidence \
-	thresholds
+	thresholds \
+	alert
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale
 
@@ -255,6 +257,7 @@ ISOLATION = \
 	forget_while_ingest \
 	forget_while_match \
 	diagnose_twice \
+	alert_twice \
 	confirm_twice \
 	import_twice
 ISOLATION_OPTS = --inputdir=test/isolation --load-extension=l4 --encoding=UTF8 --no-locale
