@@ -258,6 +258,7 @@ ISOLATION = \
 	forget_while_match \
 	diagnose_twice \
 	alert_twice \
+	collect_twice \
 	confirm_twice \
 	import_twice
 ISOLATION_OPTS = --inputdir=test/isolation --load-extension=l4 --encoding=UTF8 --no-locale

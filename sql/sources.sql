@@ -147,6 +147,22 @@ INSERT INTO vector_logs SELECT * FROM jsonb_populate_recordset(NULL::vector_logs
 CALL l4.ingest('vector_lines');
 SELECT job_id, node, sum(occurrences) AS records, min(first_ts) AS first_ts, max(last_ts) AS last_ts
 FROM l4.event_count WHERE job_id IN ('fb-1', 'v-1', 'ot-1', 'otlp-1', 'lk-1', 'es-1') GROUP BY job_id, node ORDER BY job_id, node;
+-- what collectors write all the time is moved, and read once
+SELECT l4.forget_job('fb-1');
+SELECT l4.create_log_table('source_logs');
+BEGIN;
+LOCK TABLE source_logs IN SHARE ROW EXCLUSIVE MODE;
+WITH moved AS (
+    DELETE FROM fluentbit AS f USING fluentbit_lines AS v WHERE f.line_no = v.line_no RETURNING v.*
+)
+INSERT INTO source_logs (job_id, node, source, rank, ts, line)
+SELECT job_id, node, source, rank, ts, line FROM moved ORDER BY line_no;
+COMMIT;
+SELECT tag, data FROM fluentbit;
+SELECT node, min(line_no), max(line_no), bool_and(line = format('step %s done', line_no)) AS in_order FROM source_logs GROUP BY 1 ORDER BY 1;
+CALL l4.ingest('source_logs');
+SELECT node, sum(occurrences) AS records FROM l4.event_count WHERE job_id = 'fb-1' GROUP BY node ORDER BY node;
+DROP TABLE source_logs;
 SELECT l4.forget_job(job_id) FROM l4.job WHERE job_id IN ('fb-1', 'v-1', 'ot-1', 'otlp-1', 'lk-1', 'es-1') ORDER BY job_id;
 DROP VIEW fluentbit_lines, vector_lines, otel_lines, otlp_lines, loki_lines, filebeat_lines;
 DROP TABLE fluentbit, vector_logs, otel_logs, otlp_export, loki_export, filebeat;
