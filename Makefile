@@ -217,6 +217,7 @@ REGRESS = \
 	pcre_many \
 	drain \
 	views \
+	names \
 	windows \
 	ingest \
 	ingest_workers \

@@ -1,5 +1,6 @@
 -- The views on what ingest keeps, before there is anything, and their helpers.
 SET client_min_messages = warning;
+\set SHOW_CONTEXT never
 DROP EXTENSION IF EXISTS l4 CASCADE;  -- before there is anything
 CREATE EXTENSION l4;
 CREATE SCHEMA views;

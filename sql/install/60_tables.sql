@@ -349,16 +349,38 @@ COMMENT ON FUNCTION l4._edit_distance(text, text) IS
     'insertions, deletions and substitutions of characters between two names; beyond 255 bytes they count as equal';
 
 -- A third of a name may be mistyped, and one character of a short one.
-CREATE FUNCTION l4._near_job(name text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
+CREATE FUNCTION l4._near_name(name text, names text[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT n.job_id
-    FROM (SELECT j.job_id, l4._edit_distance(lower(j.job_id), lower(name)) AS distance FROM l4.job AS j) AS n
+    SELECT n.known
+    FROM (SELECT u.known, l4._edit_distance(lower(u.known), lower(name)) AS distance
+        FROM unnest(names) AS u(known)) AS n
     WHERE n.distance <= greatest(1, length(name) / 3)
-    ORDER BY n.distance, n.job_id COLLATE "C"
+    ORDER BY n.distance, n.known COLLATE "C"
     LIMIT 1;
 END;
+COMMENT ON FUNCTION l4._near_name(text, text[]) IS 'the known name that is nearest to one that is not, if any is near';
+
+CREATE FUNCTION l4._near_job(name text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN l4._near_name(name, ARRAY(SELECT j.job_id FROM l4.job AS j));
 COMMENT ON FUNCTION l4._near_job(text) IS 'the known job whose name is nearest to one that is not, if any is near';
+
+CREATE FUNCTION l4._wrong_status() RETURNS trigger
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION 'status of job "%" must be running, succeeded or failed, not "%"', NEW.job_id, NEW.status
+        USING ERRCODE = 'check_violation', SCHEMA = 'l4', TABLE = 'job', CONSTRAINT = 'job_status_check',
+            HINT = coalesce('Did you mean "' || l4._near_name(NEW.status, '{running,succeeded,failed}') || '"?',
+                'A job whose end is not known is running.');
+END
+$$;
+REVOKE ALL ON FUNCTION l4._wrong_status() FROM PUBLIC;
+COMMENT ON FUNCTION l4._wrong_status() IS 'says which values a status may have, before the constraint refuses it';
+CREATE TRIGGER job_wrong_status BEFORE INSERT OR UPDATE OF status ON l4.job FOR EACH ROW
+    WHEN (NEW.status OPERATOR(pg_catalog.<>) ALL (ARRAY['running', 'succeeded', 'failed']))
+    EXECUTE FUNCTION l4._wrong_status();
 
 CREATE FUNCTION l4._require_job(job_id text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp

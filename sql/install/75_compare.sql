@@ -25,6 +25,23 @@ END;
 COMMENT ON FUNCTION l4._baseline(text, text[], int) IS
     'the ingested jobs among those given, else the latest succeeded jobs with the settings of the job';
 
+-- Settings are free text: of a mistyped one there is no other job, and nobody sees why.
+CREATE FUNCTION l4._without_baseline(job_id text) RETURNS text
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT CASE WHEN j.settings IS NULL THEN 'no baseline job, as the settings of the job are not set'
+        WHEN n.near IS NOT NULL
+            THEN format('no baseline job has the settings "%s" (did you mean "%s"?)', j.settings, n.near)
+        ELSE 'no baseline job' END
+    FROM l4.job AS j
+    CROSS JOIN LATERAL (SELECT CASE WHEN cardinality(l4._baseline(j.job_id, NULL)) = 0 THEN l4._near_name(j.settings,
+        ARRAY(SELECT DISTINCT o.settings FROM l4.job AS o WHERE o.settings <> j.settings AND o.status = 'succeeded'))
+        END) AS n(near)
+    WHERE j.job_id = _without_baseline.job_id;
+END;
+COMMENT ON FUNCTION l4._without_baseline(text) IS
+    'that a job has no baseline, and why: no settings, or settings that are near to those of jobs that succeeded';
+
 CREATE FUNCTION l4._job_events(job_ids text[])
 RETURNS TABLE (job_id text, event_id int, occurrences bigint, nodes int, first_ts timestamptz, last_ts timestamptz,
     first_node text, first_source text, first_line_no bigint, example text)

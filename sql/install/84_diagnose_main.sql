@@ -58,7 +58,7 @@ BEGIN ATOMIC
             FROM l4._case_clock AS z WHERE z.job_id = k.job_id AND z.clock <> interval '0') AS n),
         'baseline jobs that look like failures were left out: ' || l4._first_few(k.left_out),
         CASE WHEN k.nodes > 0 AND cardinality(k.baseline) = 0
-            THEN 'no baseline job: what is normal is judged by the job''s own past' END,
+            THEN l4._without_baseline(k.job_id) || ': what is normal is judged by the job''s own past' END,
         (SELECT 'logs end early although the job got through: '
             || l4._first_few(array_agg(z.node ORDER BY z.node COLLATE "C"))
          FROM l4._case_end AS z WHERE z.job_id = k.job_id AND k.ended_well AND NOT z.ended_well),

@@ -25,7 +25,7 @@ DECLARE
     others constant text[] := l4._elsewhere(_diagnosis_state.job_id, _diagnosis_state.baseline, jobs, parameters);
     near constant text[] := _diagnosis_state.job_id || jobs;
 BEGIN
-    RETURN md5(ROW(parameters, jobs, others,
+    RETURN md5(ROW(parameters, jobs, others, l4._without_baseline(_diagnosis_state.job_id),
         (SELECT e.extversion FROM pg_extension AS e WHERE e.extname = 'l4'),
         (SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = _diagnosis_state.job_id),
         (SELECT sum(hashtextextended(ROW(s.stream_id, s.lines, s.tail_lines, s.units, s.last_ts)::text, 0))
