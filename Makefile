@@ -308,6 +308,15 @@ say-where:
 uninstall-l4load:
 	rm -f '$(DESTDIR)$(bindir)/l4load'
 
+# The archive for PGXN, of what is committed, with the install script that META.json names.
+DIST ?= l4-$(EXTVERSION).zip
+.PHONY: dist
+dist: $(DATA_built)
+	test/meta
+	git diff --quiet HEAD || { echo 'commit first: the archive is made of what is committed' >&2; exit 1; }
+	git archive --format=zip --output='$(DIST)' --prefix=l4-$(EXTVERSION)/sql/ --add-file=$(DATA_built) \
+		--prefix=l4-$(EXTVERSION)/ HEAD
+
 sql/l4--$(EXTVERSION).sql: $(FRAGMENTS) l4.control
 	cat $(filter %.sql,$^) > $@
 sql/install/87_rows.sql: sql/data/rows.pl $(DATA_FILES)
