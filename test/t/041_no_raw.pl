@@ -1,0 +1,67 @@
+# l4load --no-raw: what l4 has read is the same as with the lines kept, in any pieces, and nothing stays but that.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION l4');
+$ENV{PGHOST} = $node->host;
+$ENV{PGPORT} = $node->port;
+$ENV{PGDATABASE} = 'postgres';
+chomp(my $bindir = `pg_config --bindir`);
+my ($status, $out, $err);
+
+sub l4load
+{
+	my ($out, $err);
+	IPC::Run::run([ "$bindir/l4load", @_ ], '<', \undef, '>', \$out, '2>', \$err);
+	return ($? >> 8, $out, $err);
+}
+
+# files that grow in the midst of a record
+my $grown = PostgreSQL::Test::Utils::tempdir();
+foreach my $n (0 .. 2)
+{
+	append_to_file("$grown/node$n.log", join '', map { "2026-03-01 10:00:0$_ INFO step $_ of 9 took $n$_ ms\n" } 1 .. 9);
+	append_to_file("$grown/node$n.log", "2026-03-01 10:00:10 ERROR failed\nTraceback (most recent call last):\n  File \"a.py\", line $n, in f\n");
+}
+my @how = ([ 'raw', '--ingest' ], [ 'all', '--no-raw' ], map { [ "by-$_", '--no-raw', '--piece', $_ ] } 1, 7);
+my $read = q{SELECT count(*), md5(string_agg(concat_ws('|', l.node, l.source, l.line_no, l.record_line_no, l.ts, l.level, t.template), E'\n'
+	ORDER BY l.node, l.line_no)) FROM l4.event_line AS l JOIN l4.template AS t USING (event_id) WHERE l.job_id = };
+foreach my $step ('first', 'grown')
+{
+	my $same;
+	foreach my $call (@how)
+	{
+		my ($name, @options) = @$call;
+		push @options, '--update' if $step eq 'grown' && $name eq 'raw';
+		($status, $out, $err) = l4load('-q', @options, '--settings', 's', "no-raw-$name", $grown);
+		is($status, 0, "$step, $name: done") or diag($err);
+		my $rows = $node->safe_psql('postgres', "$read 'no-raw-$name'");
+		is($rows, $same //= $rows, "$step, $name: the same is read");
+	}
+	like($same, $step eq 'first' ? qr/^36\|/ : qr/^45\|/, "$step: all lines");
+	append_to_file("$grown/node$_.log", "RuntimeError: the link is down\n2026-03-01 10:00:11 INFO step 10 of 9\n2026-03-01 10:00:12 INFO bye\n") foreach 0 .. 2;
+}
+is($node->safe_psql('postgres', "SELECT count(*) FROM logs WHERE job_id LIKE 'no-raw-%' AND job_id <> 'no-raw-raw'"), '0', 'no line is kept');
+is($node->safe_psql('postgres', "SELECT count(*) FROM pg_class WHERE relname LIKE 'l4load%'"), '0', 'nor the table');
+($status, $out, $err) = l4load('-q', '--no-raw', '--report', 'no-raw-all', $grown);
+like($out, qr/l4 report  no-raw-all/, 'the report needs no lines');
+foreach ([ '--no-raw', '--update' ], [ '--piece', '0' ])
+{
+	($status) = l4load(@$_, 'no-raw-all', $grown);
+	is($status, 1, "@$_: wrong usage");
+}
+$node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN');
+{
+	local $ENV{PGUSER} = 'nobody';
+	($status, $out, $err) = l4load('-q', '--no-raw', '--settings', 's', 'no-raw-denied', $grown);
+	is($status, 3, 'a role without rights: the database refused');
+}
+is($node->safe_psql('postgres', "SELECT count(*) FROM pg_class WHERE relname LIKE 'l4load%'"), '0', 'and no table stays');
+$node->stop;
+done_testing();
