@@ -39,6 +39,8 @@ typedef enum L4LineKind
 	L4_LINE_HINT				/* text that CUDA and HIP errors go on with */
 } L4LineKind;
 
+#define L4_LINE_KINDS (L4_LINE_HINT + 1)
+
 extern L4LineKind l4_line_kind(const L4Line *line);
 
 /* key : value, key = value, key .... value, "key": value: settings that stand for themselves */

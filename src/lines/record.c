@@ -30,28 +30,26 @@ l4_record_reader_create(MemoryContext cxt)
 #define TEXT_GAP_LEN ((int) sizeof(TEXT_GAP) - 1)
 #define TEXT_HEAD (L4_RECORD_TEXT / 2 - TEXT_GAP_LEN)
 
-/* Bytes of the text that fit, whole lines where the last one begins in the second half. */
+/* Where the beginning ends: with a line, where one ends in its second half. */
 static int
-head_len(const char *text, int len, int max)
+head_end(const char *text, int len)
 {
-	if (len > max)
-	{
-		len = pg_mbcliplen(text, len, max);
-		for (int i = len; i > max / 2; i--)
-			if (text[i] == '\n')
-				return i;
-	}
-	return len;
+	int			end = pg_mbcliplen(text, len, TEXT_HEAD);
+
+	for (int i = end; i > TEXT_HEAD / 2; i--)
+		if (text[i] == '\n')
+			return i;
+	return end;
 }
 
-/* Where the last bytes of a text begin, at most so many. */
+/* Where the end begins, at from or behind: with a line, where one begins in its first half. */
 static int
-tail_start(const char *text, int len, int max)
+tail_start(const char *text, int len, int from)
 {
-	int			from = len - max;
+	const char *newline = memchr(text + from - 1, '\n', (len - from) / 2);
 
-	if (from <= 0)
-		return 0;
+	if (newline != NULL)
+		return newline - text + 1;
 	if (GetDatabaseEncoding() == PG_UTF8)
 		while (from < len && ((unsigned char) text[from] & 0xc0) == 0x80)
 			from++;
@@ -75,62 +73,23 @@ l4_record_excerpt(const char *text, int len, char out[L4_RECORD_TEXT])
 		memcpy(out, text, len);
 		return len;
 	}
-	head = head_len(text, len, TEXT_HEAD);
-	from = tail_start(text, len, L4_RECORD_TEXT - head - TEXT_GAP_LEN);
+	head = head_end(text, len);
+	from = tail_start(text, len, len - (L4_RECORD_TEXT - head - TEXT_GAP_LEN));
 	memcpy(out, text, head);
 	memcpy(out + head, TEXT_GAP, TEXT_GAP_LEN);
 	memcpy(out + head + TEXT_GAP_LEN, text + from, len - from);
 	return head + TEXT_GAP_LEN + len - from;
 }
 
-/* Make room for a line at the end of a text: lines in the middle go. */
+/* Add a line to the text of an open record. */
 static void
-make_room(OpenRecord *o, int len)
+add_text(OpenRecord *o, const L4Line *line)
 {
-	int			tail;
-	int			keep;
-
-	if (o->text_head == 0)
-	{
-		o->text_head = head_len(o->text, o->rec.text_len, TEXT_HEAD);
-		tail = o->text_head + (o->text_head < o->rec.text_len && o->text[o->text_head] == '\n');
-	}
-	else
-		tail = o->text_head + TEXT_GAP_LEN;
-	/* drop lines from the front of the tail until the rest fits */
-	while (tail < o->rec.text_len && o->text_head + TEXT_GAP_LEN + (o->rec.text_len - tail) + 1 + len > L4_RECORD_TEXT)
-	{
-		const char *newline = memchr(o->text + tail, '\n', o->rec.text_len - tail);
-
-		tail = newline == NULL ? o->rec.text_len : (int) (newline - o->text) + 1;
-	}
-	keep = o->rec.text_len - tail;
-	memmove(o->text + o->text_head + TEXT_GAP_LEN, o->text + tail, keep);
-	memcpy(o->text + o->text_head, TEXT_GAP, TEXT_GAP_LEN);
-	o->rec.text_len = o->text_head + TEXT_GAP_LEN + keep;
-}
-
-/* Add a line to the text of an open record: of a long one the beginning stays, and its last lines, which say what it is about. */
-static void
-add_text(OpenRecord *o, const char *raw, int len)
-{
-	bool		joined = o->rec.text_len > 0;
-
-	o->bytes += len;
+	o->bytes += line->text_len;
 	o->rec.lines++;
-	if (o->rec.text_len + joined + len > L4_RECORD_TEXT)
-	{
-		len = pg_mbcliplen(raw, len, L4_RECORD_TEXT / 2);
-		if (o->rec.text_len + joined + len > L4_RECORD_TEXT)
-		{
-			make_room(o, len);
-			joined = o->rec.text_len > o->text_head + TEXT_GAP_LEN;
-		}
-	}
-	if (joined)
-		o->text[o->rec.text_len++] = '\n';
-	memcpy(o->text + o->rec.text_len, raw, len);
-	o->rec.text_len += len;
+	if (o->text.len > 0)
+		appendStringInfoChar(&o->text, '\n');
+	appendBinaryStringInfo(&o->text, line->text, pg_mbcliplen(line->text, line->text_len, L4_RECORD_TEXT));
 }
 
 /* From now on lines may join a settled record. */
@@ -151,27 +110,29 @@ static void
 settle(L4RecordReader *r, OpenRecord *o, L4Continuation cont)
 {
 	L4Sub	   *sub = l4_record_sub(r, o->key);
+	L4Record   *rec = &o->rec;
 
 	if (o->state == OPEN_CUT)
 	{
-		while (o->rec.msg_len > 0 && l4_ascii_blank(o->msg[o->rec.msg_len - 1]))
-			o->rec.msg_len--;
-		if (o->rec.level == L4_LEVEL_NONE)
-			o->rec.level = l4_level_guess(o->msg, o->rec.msg_len);
+		while (rec->msg_len > 0 && l4_ascii_blank(o->msg[rec->msg_len - 1]))
+			rec->msg_len--;
+		if (rec->level == L4_LEVEL_NONE)
+			rec->level = l4_level_guess(o->msg, rec->msg_len);
 	}
 	o->state = OPEN_SETTLED;
 	if (!o->logged)
-		o->rec.level = Max(o->rec.level, o->rec.kind == L4_RECORD_FAULT ? L4_LEVEL_CRITICAL :
-						   o->rec.kind == L4_RECORD_PYTHON ? L4_LEVEL_ERROR : L4_LEVEL_NONE);
-	r->ready[r->nready++] = &o->rec;
+		rec->level = Max(rec->level, rec->kind == L4_RECORD_FAULT ? L4_LEVEL_CRITICAL :
+						 rec->kind == L4_RECORD_PYTHON ? L4_LEVEL_ERROR : L4_LEVEL_NONE);
+	rec->text_len = l4_record_excerpt(o->text.data, o->text.len, o->excerpt);
+	r->ready[r->nready++] = rec;
 	r->nopen--;
 
 	/* a record that began after this one stays the last */
-	if (sub->last.record_no < o->rec.record_no)
-		start_tail(&sub->last, &o->rec, r->lines, o->logged, CONT_NONE);
-	if (o->rec.kind != L4_RECORD_PLAIN)
+	if (sub->last.record_no < rec->record_no)
+		start_tail(&sub->last, rec, r->lines, o->logged, CONT_NONE);
+	if (rec->kind != L4_RECORD_PLAIN)
 	{
-		start_tail(&sub->special, &o->rec, r->lines, o->logged, cont);
+		start_tail(&sub->special, rec, r->lines, o->logged, cont);
 		sub->special.rule = o->rule;
 	}
 }
@@ -203,14 +164,6 @@ settle_overdue(L4RecordReader *r)
 	}
 }
 
-static void
-place_in(L4RecordPlace *place, int64 record_no, int64 line_no, bool first)
-{
-	place->record_no = record_no;
-	place->record_line_no = line_no;
-	place->first = first;
-}
-
 static OpenRecord *
 oldest_open(const L4RecordReader *r)
 {
@@ -239,9 +192,11 @@ new_open(L4RecordReader *r)
 
 		if (o == NULL)
 		{
-			r->open[i] = o = MemoryContextAllocZero(r->cxt, sizeof(OpenRecord));
-			o->msg = MemoryContextAlloc(r->cxt, L4_RECORD_MSG);
-			o->text = MemoryContextAlloc(r->cxt, L4_RECORD_TEXT);
+			MemoryContext old = MemoryContextSwitchTo(r->cxt);
+
+			r->open[i] = o = palloc0(sizeof(OpenRecord));
+			initStringInfo(&o->text);
+			MemoryContextSwitchTo(old);
 		}
 		if (o->state == OPEN_FREE)
 			return o;
@@ -251,17 +206,17 @@ new_open(L4RecordReader *r)
 }
 
 static void
-start_open(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const L4Line *line,
-		   L4OpenState state, L4RecordKind kind, L4RecordPlace *place)
+start_open(L4RecordReader *r, const L4FedLine *fed, const L4Line *line, L4OpenState state, L4RecordKind kind)
 {
 	OpenRecord *o = new_open(r);
 
-	memset(&o->rec, 0, sizeof(o->rec));
+	memset(o, 0, offsetof(OpenRecord, text));
+	resetStringInfo(&o->text);
 	o->rec.record_no = ++r->records;
-	o->rec.line_no = line_no;
+	o->rec.line_no = fed->no;
 	o->rec.kind = kind;
 	o->rec.msg = o->msg;
-	o->rec.text = o->text;
+	o->rec.text = o->excerpt;
 	o->rec.rank = -1;
 	o->state = state;
 	o->key = line->key;
@@ -269,37 +224,34 @@ start_open(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const
 	o->logged = line->logged;
 	o->indent = line->indent;
 	o->started = r->lines;
-	o->bytes = 0;
-	o->foreign = 0;
-	o->text_head = 0;
 	o->rule = line->msg_len > 0 ? *line->msg : '\0';
-	l4_record_set_message(o, line_no, line);
-	add_text(o, raw, raw_len);
+	l4_record_set_message(o, fed->no, line);
+	add_text(o, line);
 	r->nopen++;
-	place_in(place, o->rec.record_no, line_no, true);
+	*fed->place = (L4RecordPlace) {o->rec.record_no, fed->no, true};
 }
 
 /* A line that is a record by itself, and how others may join it. */
 static void
-start_plain(L4RecordReader *r, L4Sub *sub, int64 line_no, const char *raw, int raw_len,
-			const L4Line *line, L4RecordKind kind, L4Continuation cont, L4RecordPlace *place)
+start_plain(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed, L4RecordKind kind, L4Continuation cont)
 {
+	const L4Line *line = fed->line;
 	L4Record   *rec = &r->plain;
 	L4Tail	   *last = &sub->last;
 	char		end = line->msg_len > 0 ? line->msg[line->msg_len - 1] : '\0';
 
 	rec->record_no = ++r->records;
-	rec->line_no = line_no;
-	rec->message_line_no = line_no;
+	rec->line_no = fed->no;
+	rec->message_line_no = fed->no;
 	rec->lines = 1;
 	rec->kind = kind;
 	rec->msg = line->msg;
 	rec->msg_len = line->msg_len;
-	rec->text = raw;
-	rec->text_len = raw_len;
-	if (raw_len > L4_RECORD_TEXT)
+	rec->text = line->text;
+	rec->text_len = line->text_len;
+	if (line->text_len > L4_RECORD_TEXT)
 	{
-		rec->text_len = l4_record_excerpt(raw, raw_len, r->excerpt);
+		rec->text_len = l4_record_excerpt(line->text, line->text_len, r->excerpt);
 		rec->text = r->excerpt;
 	}
 	rec->has_ts = line->has_ts;
@@ -322,22 +274,32 @@ start_plain(L4RecordReader *r, L4Sub *sub, int64 line_no, const char *raw, int r
 		r->logged /= 2;
 		r->bare /= 2;
 	}
-	place_in(place, rec->record_no, line_no, true);
+	*fed->place = (L4RecordPlace) {rec->record_no, fed->no, true};
+}
+
+/* An open record gets one more line. */
+static void
+take(OpenRecord *o, const L4FedLine *fed)
+{
+	add_text(o, fed->line);
+	*fed->place = (L4RecordPlace) {o->rec.record_no, o->rec.line_no, false};
 }
 
 /* Does an open record of this writer take the line? The newest is asked first. */
 static bool
-join_open(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const L4Line *line,
-		  L4LineKind kind, L4RecordPlace *place)
+join_open(L4RecordReader *r, const L4FedLine *fed)
 {
+	static const L4Continuation cont[] = {
+		[OPEN_TRACEBACK] = CONT_EXCEPTION, [OPEN_CHAIN] = CONT_EXCEPTION, [OPEN_TERMINATE] = CONT_EXCEPTION,
+		[OPEN_GROUP] = CONT_GROUP, [OPEN_RULE] = CONT_REPORT, [OPEN_RUST] = CONT_RUST
+	};
+	const L4Line *line = fed->line;
 	int64		below = PG_INT64_MAX;
 
 	for (;;)
 	{
 		OpenRecord *o = NULL;
-		bool		done;
-		bool		took;
-		L4Continuation cont;
+		L4Feed		feed;
 
 		for (int i = 0; i < L4_RECORD_MAX_OPEN; i++)
 		{
@@ -356,25 +318,25 @@ join_open(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const 
 				settle(r, o, CONT_NONE);
 			continue;
 		}
-		took = l4_record_feed_open(o, line_no, line, kind, &done, &cont);
-		if (took)
+		feed = l4_record_feed_open(o, fed);
+		if (feed & FEED_TAKE)
 		{
-			if (kind != L4_LINE_BLANK)
+			if (fed->kind != L4_LINE_BLANK)
 				o->logged = o->logged && line->logged;
-			add_text(o, raw, raw_len);
-			place_in(place, o->rec.record_no, o->rec.line_no, false);
+			take(o, fed);
 		}
-		if (done)
-			settle(r, o, cont);
-		if (took)
+		if (feed & FEED_END)
+			settle(r, o, cont[o->state]);
+		if (feed & FEED_TAKE)
 			return true;
 	}
 }
 
 /* The rest of a line that was cut: the message goes on where it stopped. */
 static bool
-join_cut(L4RecordReader *r, const char *raw, int raw_len, const L4Line *line, L4RecordPlace *place)
+join_cut(L4RecordReader *r, const L4FedLine *fed)
 {
+	const L4Line *line = fed->line;
 	OpenRecord *o = NULL;
 	int			len;
 
@@ -383,135 +345,98 @@ join_cut(L4RecordReader *r, const char *raw, int raw_len, const L4Line *line, L4
 			o = r->open[i];
 	if (o == NULL)
 		return false;
-	len = Min(line->part_len, L4_RECORD_MSG - o->rec.msg_len);
-	if (len < line->part_len)
-		len = pg_mbcliplen(line->part, line->part_len, len);
+	len = pg_mbcliplen(line->part, line->part_len, Min(line->part_len, L4_RECORD_MSG - o->rec.msg_len));
 	memcpy(o->msg + o->rec.msg_len, line->part, len);
 	o->rec.msg_len += len;
-	add_text(o, raw, raw_len);
-	place_in(place, o->rec.record_no, o->rec.line_no, false);
+	take(o, fed);
 	if (!line->cut)
 		settle(r, o, CONT_NONE);
 	return true;
-}
-
-/* A line that was cut, up to the end of its first part. */
-static void
-start_cut(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const L4Line *line, L4RecordPlace *place)
-{
-	L4Line		whole = *line;
-
-	/* the blanks at its end are in the midst of the line */
-	whole.msg_len = line->part + line->part_len - line->msg;
-	start_open(r, line_no, raw, raw_len, &whole, OPEN_CUT, L4_RECORD_PLAIN, place);
 }
 
 /* "file.py:12: UserWarning: …": its source line follows. */
 static bool
 is_python_warning(const L4Line *line)
 {
-	return !line->logged && line->level == L4_LEVEL_WARNING &&
-		l4_contains(line->msg, Min(line->msg_len, 400), "Warning: ");
+	return line->level == L4_LEVEL_WARNING && l4_contains(line->msg, Min(line->msg_len, 400), "Warning: ");
 }
+
+/* What a line of a kind starts: a record that waits for its message, or one that others may join. */
+typedef struct RecordStart
+{
+	L4RecordKind kind;
+	L4OpenState open;
+	L4Continuation cont;
+} RecordStart;
+
+static const RecordStart starts[L4_LINE_KINDS] = {
+	[L4_LINE_TRACEBACK] = {L4_RECORD_PYTHON, OPEN_TRACEBACK},
+	[L4_LINE_FILE] = {L4_RECORD_PYTHON, OPEN_TRACEBACK},
+	[L4_LINE_SYNTAX] = {L4_RECORD_PYTHON, OPEN_TRACEBACK},
+	[L4_LINE_CHAIN] = {L4_RECORD_PYTHON, OPEN_CHAIN},
+	[L4_LINE_GROUP_HEAD] = {L4_RECORD_PYTHON, OPEN_GROUP},
+	[L4_LINE_TERMINATE] = {L4_RECORD_FAULT, OPEN_TERMINATE},
+	[L4_LINE_GLOG_ABORT] = {L4_RECORD_FAULT, OPEN_GLOG},
+	[L4_LINE_GLOG_SIGNAL] = {L4_RECORD_FAULT},
+	[L4_LINE_RUST_PANIC] = {L4_RECORD_FAULT, OPEN_RUST, CONT_RUST},
+	[L4_LINE_FATAL_PYTHON] = {L4_RECORD_FAULT, OPEN_FREE, CONT_FAULT},
+	[L4_LINE_THREAD] = {L4_RECORD_FAULT, OPEN_FREE, CONT_FAULT},
+	[L4_LINE_USAGE] = {L4_RECORD_REPORT, OPEN_USAGE},
+	[L4_LINE_RULE] = {L4_RECORD_PLAIN, OPEN_RULE},
+	[L4_LINE_GO_PANIC] = {L4_RECORD_STACK, OPEN_FREE, CONT_GO},
+	[L4_LINE_GO_FRAME] = {L4_RECORD_STACK},
+	[L4_LINE_C_FRAME] = {L4_RECORD_STACK},
+	[L4_LINE_RAISED] = {L4_RECORD_STACK},
+	[L4_LINE_JAVA_FRAME] = {L4_RECORD_STACK},
+};
 
 /* The line starts a record. */
 static void
-start_record(L4RecordReader *r, L4Sub *sub, int64 line_no, const char *raw, int raw_len, const L4Line *line,
-			 L4LineKind kind, L4RecordPlace *place)
+start_record(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed)
 {
-	L4RecordKind rk = L4_RECORD_PLAIN;
-	L4Continuation cont = CONT_NONE;
-	L4OpenState open = OPEN_FREE;
+	const L4Line *line = fed->line;
+	RecordStart start = starts[fed->kind];
 
-	switch (kind)
-	{
-		case L4_LINE_TRACEBACK:
-		case L4_LINE_FILE:
-		case L4_LINE_SYNTAX:
-			open = OPEN_TRACEBACK;
-			rk = L4_RECORD_PYTHON;
-			break;
-		case L4_LINE_CHAIN:
-			open = OPEN_CHAIN;
-			rk = L4_RECORD_PYTHON;
-			break;
-		case L4_LINE_GROUP_HEAD:
-			open = OPEN_GROUP;
-			rk = L4_RECORD_PYTHON;
-			break;
-		case L4_LINE_TERMINATE:
-			open = OPEN_TERMINATE;
-			rk = L4_RECORD_FAULT;
-			break;
-		case L4_LINE_GLOG_ABORT:
-			open = OPEN_GLOG;
-			rk = L4_RECORD_FAULT;
-			break;
-		case L4_LINE_USAGE:
-			open = line->logged ? OPEN_FREE : OPEN_USAGE;
-			rk = L4_RECORD_REPORT;
-			break;
-		case L4_LINE_RULE:
-			open = OPEN_RULE;
-			break;
-		case L4_LINE_RUST_PANIC:
-			rk = L4_RECORD_FAULT;
-			cont = CONT_RUST;
-			if (line->msg[line->msg_len - 1] == ':')
-				open = OPEN_RUST;
-			break;
-		case L4_LINE_FATAL_PYTHON:
-		case L4_LINE_THREAD:
-			rk = L4_RECORD_FAULT;
-			cont = CONT_FAULT;
-			break;
-		case L4_LINE_GO_PANIC:
-			rk = L4_RECORD_STACK;
-			cont = CONT_GO;
-			break;
-		case L4_LINE_C_FRAME:
-		case L4_LINE_RAISED:
-		case L4_LINE_JAVA_FRAME:
-		case L4_LINE_GO_FRAME:
-			rk = L4_RECORD_STACK;
-			break;
-		case L4_LINE_GLOG_SIGNAL:
-			rk = L4_RECORD_FAULT;
-			break;
-		default:
-			if (line->level >= L4_LEVEL_WARNING && !line->logged)
-				cont = l4_line_names_error(line->msg, line->msg_len) ? CONT_EXCEPTION :
-					is_python_warning(line) ? CONT_WARNING : CONT_NONE;
-	}
-	if (kind == L4_LINE_TEXT && line->cut && line->part != NULL && line->msg >= line->part &&
+	if (fed->kind == L4_LINE_TEXT && line->cut && line->part != NULL && line->msg >= line->part &&
 		line->msg + line->msg_len <= line->part + line->part_len)
-		start_cut(r, line_no, raw, raw_len, line, place);
-	else if (open != OPEN_FREE)
-		start_open(r, line_no, raw, raw_len, line, open, rk, place);
+	{
+		L4Line		whole = *line;
+
+		/* the blanks at its end are in the midst of the line */
+		whole.msg_len = line->part + line->part_len - line->msg;
+		start_open(r, fed, &whole, OPEN_CUT, L4_RECORD_PLAIN);
+		return;
+	}
+	/* a panic that says its reason on its own line, usage text that a logger wrote */
+	if ((fed->kind == L4_LINE_RUST_PANIC && line->msg[line->msg_len - 1] != ':') ||
+		(fed->kind == L4_LINE_USAGE && line->logged))
+		start.open = OPEN_FREE;
+	if (start.kind == L4_RECORD_PLAIN && line->level >= L4_LEVEL_WARNING && !line->logged)
+		start.cont = l4_line_names_error(line->msg, line->msg_len) ? CONT_EXCEPTION :
+			is_python_warning(line) ? CONT_WARNING : CONT_NONE;
+	if (start.open != OPEN_FREE)
+		start_open(r, fed, line, start.open, start.kind);
 	else
-		start_plain(r, sub, line_no, raw, raw_len, line, rk, cont, place);
+		start_plain(r, sub, fed, start.kind, start.cont);
 }
 
 void
-l4_record_feed(L4RecordReader *r, int64 line_no, const char *raw, int raw_len, const L4Line *line,
-			   L4RecordPlace *place)
+l4_record_feed(L4RecordReader *r, int64 line_no, const L4Line *line, L4RecordPlace *place)
 {
+	L4FedLine	fed = {line_no, l4_line_kind(line), line, place};
 	L4Sub	   *sub;
-	L4LineKind	kind = l4_line_kind(line);
 
 	r->lines++;
 	release_settled(r);
 	if (r->nopen > 0)
 	{
 		settle_overdue(r);
-		if (r->nopen > 0 && (join_cut(r, raw, raw_len, line, place) ||
-							 join_open(r, line_no, raw, raw_len, line, kind, place)))
+		if (r->nopen > 0 && (join_cut(r, &fed) || join_open(r, &fed)))
 			return;
 	}
 	sub = l4_record_sub(r, line->key);
-	if (l4_record_join_settled(r, sub, raw, raw_len, line, kind, place))
-		return;
-	start_record(r, sub, line_no, raw, raw_len, line, kind, place);
+	if (!l4_record_join_settled(r, sub, &fed))
+		start_record(r, sub, &fed);
 }
 
 const L4Record *

@@ -5,7 +5,7 @@
  * Use: for each line of a stream in order peel it, feed it, take all settled
  * records; at the end of the stream finish and take the rest.
  *
- *		l4_record_feed(reader, line_no, raw, raw_len, &line, &place);
+ *		l4_record_feed(reader, line_no, &line, &place);
  *		while ((rec = l4_record_next(reader)) != NULL)
  *			... rec->record_no now has its message: scan it, once ...
  *
@@ -67,13 +67,11 @@ typedef struct L4Record
 	int			format_id;
 } L4Record;
 
-/* Beginning and end of a long text, up to L4_RECORD_TEXT bytes, without cutting a character. */
+/* Beginning and end of a long text, up to L4_RECORD_TEXT bytes, in whole characters and if possible whole lines. */
 extern int	l4_record_excerpt(const char *text, int len, char out[L4_RECORD_TEXT]);
 
 extern L4RecordReader *l4_record_reader_create(MemoryContext cxt);
-extern void l4_record_feed(L4RecordReader *reader, int64 line_no,
-						   const char *raw, int raw_len, const L4Line *line,
-						   L4RecordPlace *place);
+extern void l4_record_feed(L4RecordReader *reader, int64 line_no, const L4Line *line, L4RecordPlace *place);
 extern const L4Record *l4_record_next(L4RecordReader *reader);
 
 /* Settle all open records (end of the stream, or of what there is of it). */

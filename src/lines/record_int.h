@@ -46,9 +46,27 @@ typedef enum L4Continuation
 	CONT_GO
 } L4Continuation;
 
+/* The line that is fed. */
+typedef struct L4FedLine
+{
+	int64		no;
+	L4LineKind	kind;
+	const L4Line *line;
+	L4RecordPlace *place;
+} L4FedLine;
+
+/* What an open record makes of a line: bits. */
+typedef enum L4Feed
+{
+	FEED_PASS = 0,				/* it is another's */
+	FEED_TAKE = 1,				/* it belongs to the record */
+	FEED_END = 2,				/* the record's message is final */
+	FEED_TAKE_END = FEED_TAKE | FEED_END
+} L4Feed;
+
 typedef struct OpenRecord
 {
-	L4Record	rec;			/* rec.msg = msg, rec.text = text */
+	L4Record	rec;			/* rec.msg = msg, rec.text = excerpt */
 	L4OpenState state;
 	uint64		key;
 	uint64		part_key;		/* of a line that was cut */
@@ -58,9 +76,9 @@ typedef struct OpenRecord
 	int			bytes;
 	int			foreign;		/* lines of others since */
 	char		rule;			/* character of a banner's rules */
-	char	   *msg;
-	char	   *text;
-	int			text_head;		/* bytes of the text before the gap, 0 no gap */
+	StringInfoData text;		/* its lines, of long ones the beginnings */
+	char		msg[L4_RECORD_MSG];
+	char		excerpt[L4_RECORD_TEXT];	/* of the text, made when the record is settled */
 } OpenRecord;
 
 /* A settled record that lines may join. */
@@ -110,10 +128,8 @@ struct L4RecordReader
 extern L4Sub *l4_record_sub(L4RecordReader *r, uint64 key);
 
 /* record_join.c */
-extern bool l4_record_feed_open(OpenRecord *o, int64 line_no, const L4Line *line, L4LineKind kind,
-								bool *done, L4Continuation *cont);
-extern bool l4_record_join_settled(L4RecordReader *r, L4Sub *sub, const char *raw, int raw_len,
-								   const L4Line *line, L4LineKind kind, L4RecordPlace *place);
+extern L4Feed l4_record_feed_open(OpenRecord *o, const L4FedLine *fed);
+extern bool l4_record_join_settled(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed);
 extern void l4_record_set_message(OpenRecord *o, int64 line_no, const L4Line *line);
 
 #endif							/* L4_RECORD_INT_H */

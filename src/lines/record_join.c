@@ -6,13 +6,14 @@
 
 #include "mb/pg_wchar.h"
 
+#include "base/ascii.h"
 #include "lines/record_int.h"
 
 /* Make the line the message of an open record. */
 void
 l4_record_set_message(OpenRecord *o, int64 line_no, const L4Line *line)
 {
-	o->rec.msg_len = line->msg_len > L4_RECORD_MSG ? pg_mbcliplen(line->msg, line->msg_len, L4_RECORD_MSG) : line->msg_len;
+	o->rec.msg_len = pg_mbcliplen(line->msg, line->msg_len, L4_RECORD_MSG);
 	memcpy(o->msg, line->msg, o->rec.msg_len);
 	o->rec.message_line_no = line_no;
 	if (line->has_ts)
@@ -27,170 +28,154 @@ l4_record_set_message(OpenRecord *o, int64 line_no, const L4Line *line)
 		o->rec.format_id = line->format_id;
 }
 
-/* In a traceback: frames, then the exception. True when the line belongs to it. */
-static bool
-feed_traceback(OpenRecord *o, int64 line_no, const L4Line *line, L4LineKind kind, bool *done)
+/* The line is the record's message, and its last line but for those that may join a settled record. */
+static L4Feed
+take_message(OpenRecord *o, const L4FedLine *fed, int level)
 {
-	if (kind == L4_LINE_BLANK || kind == L4_LINE_CARET || kind == L4_LINE_FILE || kind == L4_LINE_SYNTAX ||
-		kind == L4_LINE_BOX)
-		return true;
-	if (kind == L4_LINE_TRACEBACK || kind == L4_LINE_GROUP_HEAD)
-		return false;			/* another one: this one waits */
-	if (line->indent >= o->indent + 2)
-		return true;
-	if (kind == L4_LINE_CHAIN)
-	{
-		*done = true;
-		return false;
-	}
-	if (l4_line_is_exception(line->msg, line->msg_len))
-	{
-		l4_record_set_message(o, line_no, line);
-		*done = true;
-		return true;
-	}
-	*done = ++o->foreign > L4_RECORD_FOREIGN;
-	return false;
+	l4_record_set_message(o, fed->no, fed->line);
+	o->rec.level = Max(o->rec.level, level);
+	return FEED_TAKE_END;
 }
 
-/* In an exception group: everything behind bars; the group's own exception is the message. */
-static bool
-feed_group(OpenRecord *o, int64 line_no, const L4Line *line, L4LineKind kind, bool *done)
+/* In a traceback: frames, then the exception. */
+static L4Feed
+feed_traceback(OpenRecord *o, const L4FedLine *fed)
 {
-	if (kind != L4_LINE_GROUP && kind != L4_LINE_BLANK)
-	{
-		*done = true;
-		return false;
-	}
-	if (line->msg_len > 2 && line->msg[0] == '|' && line->msg[1] == ' ' && line->msg[2] != ' ' &&
-		l4_line_is_exception(line->msg + 2, line->msg_len - 2))
-	{
-		/* without the bar */
-		l4_record_set_message(o, line_no, line);
-		o->rec.msg_len -= 2;
-		memmove(o->msg, o->msg + 2, o->rec.msg_len);
-		*done = true;
-	}
-	return true;
-}
+	const L4Line *line = fed->line;
 
-/* The title under a rule makes it a report. */
-static bool
-feed_banner(OpenRecord *o, int64 line_no, const L4Line *line, L4LineKind kind, bool *done)
-{
-	int			len = line->msg_len;
-
-	*done = true;
-	if (line->logged != o->logged || kind != L4_LINE_TEXT || len < 6 ||
-		memcmp(line->msg + len - 6, "FAILED", 6) != 0)
-		return false;
-	l4_record_set_message(o, line_no, line);
-	o->rec.kind = L4_RECORD_REPORT;
-	o->rec.level = Max(o->rec.level, L4_LEVEL_ERROR);
-	return true;
-}
-
-/* Usage text goes on indented and ends with "prog: error: …". */
-static bool
-feed_usage(OpenRecord *o, int64 line_no, const L4Line *line, L4LineKind kind, bool *done)
-{
-	if (kind == L4_LINE_BLANK || (line->indent > 0 && !line->logged))
-		return true;
-	*done = true;
-	for (int i = 0; i + 9 <= line->msg_len && line->msg[i] != ' '; i++)
+	switch (fed->kind)
 	{
-		if (memcmp(line->msg + i, ": error: ", 9) == 0)
-		{
-			l4_record_set_message(o, line_no, line);
-			o->rec.level = Max(o->rec.level, L4_LEVEL_ERROR);
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Offer the line to one open record. True when it took the line; done when its message is final. */
-bool
-l4_record_feed_open(OpenRecord *o, int64 line_no, const L4Line *line, L4LineKind kind,
-					bool *done, L4Continuation *cont)
-{
-	*done = false;
-	*cont = CONT_EXCEPTION;
-	switch (o->state)
-	{
-		case OPEN_TRACEBACK:
-			return feed_traceback(o, line_no, line, kind, done);
-		case OPEN_GROUP:
-			*cont = CONT_GROUP;
-			return feed_group(o, line_no, line, kind, done);
-		case OPEN_CHAIN:
-			if (kind == L4_LINE_BLANK)
-				return true;
-			if (kind == L4_LINE_TRACEBACK || kind == L4_LINE_GROUP_HEAD)
-			{
-				o->state = kind == L4_LINE_TRACEBACK ? OPEN_TRACEBACK : OPEN_GROUP;
-				o->indent = line->indent;
-				return true;
-			}
-			break;
-		case OPEN_TERMINATE:
-			if (kind == L4_LINE_BLANK)
-				return true;
-			*done = true;
-			if (kind == L4_LINE_WHAT)
-			{
-				l4_record_set_message(o, line_no, line);
-				return true;
-			}
-			return false;
-		case OPEN_GLOG:
-			*cont = CONT_NONE;
-			if (kind == L4_LINE_C_FRAME)
-				return true;
-			*done = true;
-			if (kind == L4_LINE_GLOG_SIGNAL)
-			{
-				l4_record_set_message(o, line_no, line);
-				return true;
-			}
-			return false;
-		case OPEN_RULE:
-			*cont = CONT_REPORT;
-			return feed_banner(o, line_no, line, kind, done);
-		case OPEN_USAGE:
-			*cont = CONT_NONE;
-			return feed_usage(o, line_no, line, kind, done);
-		case OPEN_RUST:
-			*cont = CONT_RUST;
-			*done = true;
-			if (kind == L4_LINE_TEXT && o->rec.msg_len + 1 + line->msg_len <= L4_RECORD_MSG)
-			{
-				/* the place is on the first line, the reason on the second: one message */
-				o->msg[o->rec.msg_len++] = ' ';
-				memcpy(o->msg + o->rec.msg_len, line->msg, line->msg_len);
-				o->rec.msg_len += line->msg_len;
-				return true;
-			}
-			return false;
+		case L4_LINE_BLANK:
+		case L4_LINE_CARET:
+		case L4_LINE_FILE:
+		case L4_LINE_SYNTAX:
+		case L4_LINE_BOX:
+			return FEED_TAKE;
+		case L4_LINE_TRACEBACK:
+		case L4_LINE_GROUP_HEAD:
+			return FEED_PASS;	/* another one: this one waits */
 		default:
 			break;
 	}
-	*done = true;
-	return false;
+	if (line->indent >= o->indent + 2)
+		return FEED_TAKE;
+	if (fed->kind == L4_LINE_CHAIN)
+		return FEED_END;
+	if (l4_line_is_exception(line->msg, line->msg_len))
+		return take_message(o, fed, L4_LEVEL_NONE);
+	return ++o->foreign > L4_RECORD_FOREIGN ? FEED_END : FEED_PASS;
+}
+
+/* In an exception group: everything behind bars; the group's own exception is the message. */
+static L4Feed
+feed_group(OpenRecord *o, const L4FedLine *fed)
+{
+	const L4Line *line = fed->line;
+
+	if (fed->kind != L4_LINE_GROUP && fed->kind != L4_LINE_BLANK)
+		return FEED_END;
+	if (line->msg_len <= 2 || line->msg[0] != '|' || line->msg[1] != ' ' || line->msg[2] == ' ' ||
+		!l4_line_is_exception(line->msg + 2, line->msg_len - 2))
+		return FEED_TAKE;
+	/* without the bar */
+	l4_record_set_message(o, fed->no, line);
+	o->rec.msg_len -= 2;
+	memmove(o->msg, o->msg + 2, o->rec.msg_len);
+	return FEED_TAKE_END;
+}
+
+/* Behind a chain's announcement: the next traceback. */
+static L4Feed
+feed_chain(OpenRecord *o, const L4FedLine *fed)
+{
+	if (fed->kind == L4_LINE_BLANK)
+		return FEED_TAKE;
+	if (fed->kind != L4_LINE_TRACEBACK && fed->kind != L4_LINE_GROUP_HEAD)
+		return FEED_END;
+	o->state = fed->kind == L4_LINE_TRACEBACK ? OPEN_TRACEBACK : OPEN_GROUP;
+	o->indent = fed->line->indent;
+	return FEED_TAKE;
+}
+
+/* The title under a rule makes it a report. */
+static L4Feed
+feed_banner(OpenRecord *o, const L4FedLine *fed)
+{
+	const L4Line *line = fed->line;
+
+	if (line->logged != o->logged || fed->kind != L4_LINE_TEXT || !l4_ends_with(line->msg, line->msg_len, "FAILED"))
+		return FEED_END;
+	o->rec.kind = L4_RECORD_REPORT;
+	return take_message(o, fed, L4_LEVEL_ERROR);
+}
+
+/* Usage text goes on indented and ends with "prog: error: …". */
+static L4Feed
+feed_usage(OpenRecord *o, const L4FedLine *fed)
+{
+	const L4Line *line = fed->line;
+
+	if (fed->kind == L4_LINE_BLANK || (line->indent > 0 && !line->logged))
+		return FEED_TAKE;
+	for (int i = 0; i < line->msg_len && line->msg[i] != ' '; i++)
+		if (l4_starts_with(line->msg + i, line->msg_len - i, ": error: "))
+			return take_message(o, fed, L4_LEVEL_ERROR);
+	return FEED_END;
+}
+
+/* The place of a panic is on the first line, the reason on the second: one message. */
+static L4Feed
+feed_panic(OpenRecord *o, const L4FedLine *fed)
+{
+	const L4Line *line = fed->line;
+
+	if (fed->kind != L4_LINE_TEXT || o->rec.msg_len + 1 + line->msg_len > L4_RECORD_MSG)
+		return FEED_END;
+	o->msg[o->rec.msg_len++] = ' ';
+	memcpy(o->msg + o->rec.msg_len, line->msg, line->msg_len);
+	o->rec.msg_len += line->msg_len;
+	return FEED_TAKE_END;
+}
+
+/* Offer the line to one open record. */
+L4Feed
+l4_record_feed_open(OpenRecord *o, const L4FedLine *fed)
+{
+	switch (o->state)
+	{
+		case OPEN_TRACEBACK:
+			return feed_traceback(o, fed);
+		case OPEN_GROUP:
+			return feed_group(o, fed);
+		case OPEN_CHAIN:
+			return feed_chain(o, fed);
+		case OPEN_TERMINATE:
+			return fed->kind == L4_LINE_BLANK ? FEED_TAKE :
+				fed->kind == L4_LINE_WHAT ? take_message(o, fed, L4_LEVEL_NONE) : FEED_END;
+		case OPEN_GLOG:
+			return fed->kind == L4_LINE_C_FRAME ? FEED_TAKE :
+				fed->kind == L4_LINE_GLOG_SIGNAL ? take_message(o, fed, L4_LEVEL_NONE) : FEED_END;
+		case OPEN_RULE:
+			return feed_banner(o, fed);
+		case OPEN_USAGE:
+			return feed_usage(o, fed);
+		case OPEN_RUST:
+			return feed_panic(o, fed);
+		default:
+			return FEED_END;
+	}
 }
 
 /* Join a settled record. */
 static bool
-join(L4RecordReader *r, L4Tail *tail, const L4Line *line, L4LineKind kind, L4RecordPlace *place)
+join(L4RecordReader *r, L4Tail *tail, const L4FedLine *fed)
 {
 	tail->seen = r->lines;
 	tail->joined++;
-	tail->blank = kind == L4_LINE_BLANK;
-	if (kind != L4_LINE_BLANK)
-		tail->opens = line->msg[line->msg_len - 1] == ':';
-	place->record_no = tail->record_no;
-	place->record_line_no = tail->line_no;
-	place->first = false;
+	tail->blank = fed->kind == L4_LINE_BLANK;
+	if (!tail->blank)
+		tail->opens = fed->line->msg[fed->line->msg_len - 1] == ':';
+	*fed->place = (L4RecordPlace) {tail->record_no, tail->line_no, false};
 	return true;
 }
 
@@ -227,18 +212,18 @@ continues_exception(L4RecordReader *r, L4Tail *t, const L4Line *line, L4LineKind
 
 /* "   4: core::panicking::panic_fmt": a launcher's label to the formats, a frame below a panic. */
 static bool
-is_rust_frame(const char *raw, int len)
+is_rust_frame(const char *text, int len)
 {
 	int			i = 0;
 	int			digits = 0;
 
-	while (i < len && raw[i] == ' ')
+	while (i < len && text[i] == ' ')
 		i++;
-	if (i > 0 && len - i > 3 && memcmp(raw + i, "at ", 3) == 0)
+	if (i > 0 && len - i > 3 && memcmp(text + i, "at ", 3) == 0)
 		return true;
-	for (; i < len && raw[i] >= '0' && raw[i] <= '9'; i++)
+	for (; i < len && text[i] >= '0' && text[i] <= '9'; i++)
 		digits++;
-	return i > digits && digits > 0 && i + 1 < len && raw[i] == ':' && raw[i + 1] == ' ';
+	return i > digits && digits > 0 && i + 1 < len && text[i] == ':' && text[i + 1] == ' ';
 }
 
 static bool
@@ -252,9 +237,10 @@ continues_go(const L4Line *line, L4LineKind kind)
 
 /* Does the line go on with a stack or report that is settled already? */
 static bool
-join_special(L4RecordReader *r, L4Tail *t, const char *raw, int raw_len, const L4Line *line,
-			 L4LineKind kind, L4RecordPlace *place)
+join_special(L4RecordReader *r, L4Tail *t, const L4FedLine *fed)
 {
+	const L4Line *line = fed->line;
+	L4LineKind	kind = fed->kind;
 	bool		takes = false;
 
 	switch (t->cont)
@@ -267,7 +253,7 @@ join_special(L4RecordReader *r, L4Tail *t, const char *raw, int raw_len, const L
 			if (takes && kind == L4_LINE_RULE && *line->msg == t->rule)
 			{
 				t->cont = CONT_NONE;
-				return join(r, t, line, kind, place);
+				return join(r, t, fed);
 			}
 			break;
 		case CONT_FAULT:
@@ -281,7 +267,7 @@ join_special(L4RecordReader *r, L4Tail *t, const char *raw, int raw_len, const L
 			takes = !line->logged && line->indent == 2 && t->joined == 0;
 			break;
 		case CONT_RUST:
-			takes = kind == L4_LINE_RUST_NOTE || (!line->logged && is_rust_frame(raw, raw_len));
+			takes = kind == L4_LINE_RUST_NOTE || (!line->logged && is_rust_frame(line->text, line->text_len));
 			break;
 		case CONT_GO:
 			takes = continues_go(line, kind);
@@ -290,7 +276,7 @@ join_special(L4RecordReader *r, L4Tail *t, const char *raw, int raw_len, const L
 			return false;
 	}
 	if (takes)
-		return join(r, t, line, kind, place);
+		return join(r, t, fed);
 
 	/* its own lines would have followed by now, but for those of others that came between */
 	if (!line->logged || t->cont == CONT_EXCEPTION || t->cont == CONT_WARNING || ++t->foreign > L4_RECORD_FOREIGN)
@@ -313,15 +299,16 @@ is_free_text(const L4Tail *t, const L4Line *line)
 
 /* Does a settled record of this writer take the line? */
 bool
-l4_record_join_settled(L4RecordReader *r, L4Sub *sub, const char *raw, int raw_len,
-					   const L4Line *line, L4LineKind kind, L4RecordPlace *place)
+l4_record_join_settled(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed)
 {
+	const L4Line *line = fed->line;
+	L4LineKind	kind = fed->kind;
 	L4Tail	   *last = &sub->last;
 	L4Tail	   *special = &sub->special;
 	bool		near = special->record_no > 0 && r->lines - special->seen <= L4_RECORD_MAX_LINES;
 
-	if (sub != &r->unlabelled && r->unlabelled.special.cont == CONT_RUST && is_rust_frame(raw, raw_len))
-		return join(r, &r->unlabelled.special, line, kind, place);
+	if (sub != &r->unlabelled && r->unlabelled.special.cont == CONT_RUST && is_rust_frame(line->text, line->text_len))
+		return join(r, &r->unlabelled.special, fed);
 	if (last->record_no == 0 && special->record_no == 0)
 		return false;
 	if (kind == L4_LINE_BLANK)
@@ -330,9 +317,9 @@ l4_record_join_settled(L4RecordReader *r, L4Sub *sub, const char *raw, int raw_l
 			last = special;
 		else if (special->record_no == last->record_no)
 			special->blank = true;
-		return join(r, last, line, kind, place);
+		return join(r, last, fed);
 	}
-	if (special->cont != CONT_NONE && near && join_special(r, special, raw, raw_len, line, kind, place))
+	if (special->cont != CONT_NONE && near && join_special(r, special, fed))
 		return true;
 	switch (kind)
 	{
@@ -342,13 +329,13 @@ l4_record_join_settled(L4RecordReader *r, L4Sub *sub, const char *raw, int raw_l
 		case L4_LINE_RUST_NOTE:
 			if (!near)
 				*special = *last;
-			return join(r, special, line, kind, place);
+			return join(r, special, fed);
 		case L4_LINE_CAUSED:
 		case L4_LINE_HINT:
 		case L4_LINE_WHAT:
-			return near && join(r, special, line, kind, place);
+			return near && join(r, special, fed);
 		case L4_LINE_TEXT:
-			return is_free_text(last, line) && join(r, last, line, kind, place);
+			return is_free_text(last, line) && join(r, last, fed);
 		default:
 			return false;
 	}

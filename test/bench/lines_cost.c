@@ -57,7 +57,7 @@ lines_cost(PG_FUNCTION_ARGS)
 			l4_line_peel(reader, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t), &line);
 			if (records)
 			{
-				l4_record_feed(r, ++line_no, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t), &line, &place);
+				l4_record_feed(r, ++line_no, &line, &place);
 				while (l4_record_next(r) != NULL)
 					;
 			}
