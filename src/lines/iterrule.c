@@ -71,120 +71,29 @@ l4_iter_rule_groups(L4IterRule *rule, MemoryContext cxt)
 	}
 }
 
-static bool
-is_word(const char *p, int len, const char *word)
-{
-	if (len != (int) strlen(word))
-		return false;
-	for (int i = 0; i < len; i++)
-		if ((p[i] | 0x20) != word[i])
-			return false;
-	return true;
-}
-
-/* Words that stand for numbers. */
-static bool
-word_value(const char *p, int len, double *value)
-{
-	double		sign = 1;
-
-	if (len > 0 && (*p == '-' || *p == '+'))
-	{
-		sign = *p == '-' ? -1 : 1;
-		p++;
-		len--;
-	}
-	if (is_word(p, len, "nan"))
-		*value = NAN;
-	else if (is_word(p, len, "inf") || is_word(p, len, "infinity"))
-		*value = sign * INFINITY;
-	else if (is_word(p, len, "true"))
-		*value = 1;
-	else if (is_word(p, len, "false"))
-		*value = 0;
-	else
-		return false;
-	return true;
-}
-
-/*
- * Read a number: digits with commas between, fraction, exponent. The value is
- * correctly rounded: mantissa and power of ten are both exact up to 2^53 and
- * 10^22, and what is longer goes to strtod.
- */
+/* Read a number, with commas between its digits or not, nan, inf, true or false. */
 static bool
 number_value(const char *p, int len, double *value)
 {
-	static const double powers[] = {
-		1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-	1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-	const char *s = p;
-	const char *end = p + len;
-	int64		mantissa = 0;
-	int			digits = 0;
-	int			scale = 0;
-	int			exponent = 0;
-	bool		negative = false;
-	bool		any = false;
+	char		copy[64];
+	char	   *end;
+	int			n = 0;
 
-	if (s < end && (*s == '-' || *s == '+'))
-		negative = *s++ == '-';
-	for (; s < end && (l4_ascii_digit(*s) || (*s == ',' && any)); s++)
-	{
-		if (*s == ',')
-			continue;
-		any = true;
-		mantissa = mantissa * 10 + (*s - '0');
-		if (mantissa > 0 && ++digits > 15)
-			break;
-	}
-	if (s < end && *s == '.' && digits <= 15)
-	{
-		for (s++; s < end && l4_ascii_digit(*s); s++)
-		{
-			any = true;
-			mantissa = mantissa * 10 + (*s - '0');
-			scale++;
-			if (mantissa > 0 && ++digits > 15)
-				break;
-		}
-	}
-	if (any && digits <= 15 && s < end && (*s == 'e' || *s == 'E'))
-	{
-		const char *start;
-		bool		minus = false;
-
-		s++;
-		if (s < end && (*s == '-' || *s == '+'))
-			minus = *s++ == '-';
-		for (start = s; s < end && l4_ascii_digit(*s) && exponent < 1000; s++)
-			exponent = exponent * 10 + (*s - '0');
-		if (s == start)
-			return false;
-		if (minus)
-			exponent = -exponent;
-	}
-	exponent -= scale;
-	if (!any)
-		return word_value(p, len, value);
-	if (digits > 15 || exponent < -22 || exponent > 22)
-	{
-		char		copy[64];
-		char	   *rest;
-
-		if (len >= (int) sizeof(copy))
-			return false;
-		memcpy(copy, p, len);
-		copy[len] = '\0';
-		*value = strtod(copy, &rest);
-		return *rest == '\0';
-	}
-	if (s != end)
+	/* strtod reads blanks, hexadecimal digits and nan(…) as well */
+	if (len == 0 || len >= (int) sizeof(copy) || l4_ascii_blank(*p) || memchr(p, 'x', len) != NULL ||
+		memchr(p, 'X', len) != NULL || memchr(p, '(', len) != NULL)
 		return false;
-	*value = exponent < 0 ? mantissa / powers[-exponent] : mantissa * powers[exponent];
-	if (negative)
-		*value = -*value;
-	return true;
+	for (int i = 0; i < len; i++)
+		if (p[i] != ',' || n == 0 || !l4_ascii_digit(copy[n - 1]))
+			copy[n++] = p[i];
+	copy[n] = '\0';
+	*value = strtod(copy, &end);
+	if (end == copy)
+	{
+		*value = pg_strcasecmp(copy, "true") == 0;
+		return *value == 1 || pg_strcasecmp(copy, "false") == 0;
+	}
+	return *end == '\0';
 }
 
 /* Value of what a group captured; false when it has none. */
