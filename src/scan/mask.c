@@ -12,6 +12,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/memutils.h"
 
+#include "base/grow.h"
 #include "pcre/literal.h"
 #include "pcre/pcre.h"
 #include "scan/mask.h"
@@ -30,6 +31,7 @@ typedef struct Mask
 	L4Literal	literals[LITERALS_MAX];
 } Mask;
 
+/* What was replaced in a text, by position, without overlap. */
 typedef struct SpanList
 {
 	L4MaskSpan *spans;
@@ -37,35 +39,14 @@ typedef struct SpanList
 	int			size;
 } SpanList;
 
-/* A match of one pass: bytes of the text that the pass read. */
-typedef struct Match
-{
-	int			from;
-	int			to;
-} Match;
-
-/* A mask that matched something in the last line. */
-typedef struct Pass
-{
-	int			mask;
-	int			first;			/* of its matches */
-	int			end;
-} Pass;
-
 struct L4Masks
 {
 	MemoryContext cxt;
 	int			count;
 	Mask	   *masks;
 	bool		noticed;		/* the notice about a limit was given */
-	StringInfoData buf[2];		/* current text and the one being built */
-
-	/* what was replaced, pass by pass; spans are made of it only when asked for */
-	Pass	   *passes;
-	int			npasses;
-	Match	   *matches;
-	int			nmatches;
-	int			matches_size;
+	int			current;		/* which of the following is the last text, the other one is being built */
+	StringInfoData buf[2];
 	SpanList	list[2];
 };
 
@@ -122,9 +103,6 @@ l4_masks_create(int n, const char *const *names, const char *const *patterns,
 		find_literals(mask, patterns[i]);
 	}
 	error_context_stack = callback.previous;
-	masks->passes = palloc(sizeof(Pass) * Max(n, 1));
-	masks->matches_size = 64;
-	masks->matches = palloc(sizeof(Match) * masks->matches_size);
 	initStringInfo(&masks->buf[0]);
 	initStringInfo(&masks->buf[1]);
 	MemoryContextSwitchTo(old);
@@ -144,133 +122,9 @@ l4_masks_name(const L4Masks *masks, int i)
 }
 
 static void
-add_match(L4Masks *masks, int from, int to)
-{
-	if (masks->nmatches == masks->matches_size)
-	{
-		masks->matches_size *= 2;
-		masks->matches = repalloc_huge(masks->matches,
-									   sizeof(Match) * (Size) masks->matches_size);
-	}
-	masks->matches[masks->nmatches].from = from;
-	masks->matches[masks->nmatches++].to = to;
-}
-
-/* One mask over one text. 1: out holds the result; 0: no match; -1: gave up at a limit. */
-static int
-apply_one(L4Masks *masks, int index, L4Regex *re, const char *text, int len, StringInfo out)
-{
-	const Mask *mask = &masks->masks[index];
-	Pass	   *pass = &masks->passes[masks->npasses];
-	const size_t *pair = l4_regex_ovector(re);
-	int			copied = 0;
-	int			rc = l4_regex_exec(re, text, len, 0);
-
-	if (rc <= 0)
-		return rc;
-	pass->mask = index;
-	pass->first = masks->nmatches;
-	resetStringInfo(out);
-	while (rc > 0)
-	{
-		int			from = Max((int) pair[0], copied);	/* \K may go back */
-		int			to = Max((int) pair[1], from);
-
-		enlargeStringInfo(out, from - copied + mask->text_len);
-		memcpy(out->data + out->len, text + copied, from - copied);
-		out->len += from - copied;
-		memcpy(out->data + out->len, mask->text, mask->text_len);
-		out->len += mask->text_len;
-		add_match(masks, from, to);
-		copied = to;
-		rc = (from == to) ? l4_regex_exec_nonempty(re, text, len, to)
-			: l4_regex_exec(re, text, len, to);
-	}
-	if (rc < 0)
-	{
-		masks->nmatches = pass->first;
-		return rc;
-	}
-	pass->end = masks->nmatches;
-	masks->npasses++;
-	appendBinaryStringInfo(out, text + copied, len - copied);
-	return 1;
-}
-
-static void
-note_limit(L4Masks *masks, Mask *mask)
-{
-	if (masks->noticed)
-		return;
-	masks->noticed = true;
-	ereport(NOTICE,
-			(errmsg("mask \"%s\" gave up on a line", mask->name),
-			 errdetail("The line was left unmasked by it; it may backtrack %d times from one position.",
-					   L4_PCRE_MATCH_LIMIT),
-			 errhint("Avoid nested quantifiers in the mask's pattern.")));
-}
-
-static bool
-is_ascii(const char *s, int len)
-{
-	uint64		all = 0;
-	int			i = 0;
-
-	for (; i + 8 <= len; i += 8)
-	{
-		uint64		word;
-
-		memcpy(&word, s + i, 8);
-		all |= word;
-	}
-	for (; i < len; i++)
-		all |= (uint64) (unsigned char) s[i];
-	return (all & UINT64CONST(0x8080808080808080)) == 0;
-}
-
-const char *
-l4_masks_apply(L4Masks *masks, const char *line, int len, int *masked_len)
-{
-	bool		ascii = is_ascii(line, len);
-	const char *text = line;
-	int			cur = 0;
-
-	masks->npasses = masks->nmatches = 0;
-	for (int i = 0; i < masks->count; i++)
-	{
-		Mask	   *mask = &masks->masks[i];
-		int			rc;
-
-		if (mask->nliterals > 0 &&
-			!l4_any_literal_in(mask->literals, mask->nliterals, text, len))
-			continue;
-		rc = apply_one(masks, i, ascii ? mask->ascii : mask->unicode, text, len,
-					   &masks->buf[!cur]);
-		if (rc < 0)
-			note_limit(masks, mask);
-		if (rc <= 0)
-			continue;
-		cur = !cur;
-		text = masks->buf[cur].data;
-		len = masks->buf[cur].len;
-	}
-	*masked_len = len;
-	return text;
-}
-
-static void
 add_span(L4Masks *masks, SpanList *list, const L4MaskSpan *span)
 {
-	if (list->count == list->size)
-	{
-		int			size = Max(16, list->size * 2);
-
-		if (list->spans == NULL)
-			list->spans = MemoryContextAlloc(masks->cxt, sizeof(L4MaskSpan) * size);
-		else
-			list->spans = repalloc_huge(list->spans, sizeof(L4MaskSpan) * (Size) size);
-		list->size = size;
-	}
+	L4_GROW(list->spans, list->count, list->size, masks->cxt);
 	list->spans[list->count++] = *span;
 }
 
@@ -326,37 +180,110 @@ map_to_source(const SpanList *before, int *next, int from, int to, int *src_off,
 	*src_len = end - start;
 }
 
+/* One mask over the last text. 1: the other text is the result; 0: no match; -1: gave up at a limit. */
+static int
+apply_one(L4Masks *masks, int index, L4Regex *re, const char *text, int len)
+{
+	const Mask *mask = &masks->masks[index];
+	const size_t *pair = l4_regex_ovector(re);
+	const SpanList *before = &masks->list[masks->current];
+	SpanList   *after = &masks->list[!masks->current];
+	StringInfo	out = &masks->buf[!masks->current];
+	int			next = 0;
+	int			copied = 0;
+	int			rc = l4_regex_exec(re, text, len, 0);
+
+	if (rc <= 0)
+		return rc;
+	resetStringInfo(out);
+	after->count = 0;
+	while (rc > 0)
+	{
+		int			from = Max((int) pair[0], copied);	/* \K may go back */
+		int			to = Max((int) pair[1], from);
+		L4MaskSpan	span;
+
+		appendBinaryStringInfo(out, text + copied, from - copied);
+		keep_spans(masks, before, &next, from, out->len - from, after);
+		map_to_source(before, &next, from, to, &span.src_off, &span.src_len);
+		span.off = out->len;
+		span.len = mask->text_len;
+		span.mask = index;
+		add_span(masks, after, &span);
+		appendBinaryStringInfo(out, mask->text, mask->text_len);
+		copied = to;
+		rc = (from == to) ? l4_regex_exec_nonempty(re, text, len, to)
+			: l4_regex_exec(re, text, len, to);
+	}
+	if (rc < 0)
+		return rc;
+	keep_spans(masks, before, &next, PG_INT32_MAX, out->len - copied, after);
+	appendBinaryStringInfo(out, text + copied, len - copied);
+	return 1;
+}
+
+static void
+note_limit(L4Masks *masks, Mask *mask)
+{
+	if (masks->noticed)
+		return;
+	masks->noticed = true;
+	ereport(NOTICE,
+			(errmsg("mask \"%s\" gave up on a line", mask->name),
+			 errdetail("The line was left unmasked by it; it may backtrack %d times from one position.",
+					   L4_PCRE_MATCH_LIMIT),
+			 errhint("Avoid nested quantifiers in the mask's pattern.")));
+}
+
+static bool
+is_ascii(const char *s, int len)
+{
+	uint64		all = 0;
+	int			i = 0;
+
+	for (; i + 8 <= len; i += 8)
+	{
+		uint64		word;
+
+		memcpy(&word, s + i, 8);
+		all |= word;
+	}
+	for (; i < len; i++)
+		all |= (uint64) (unsigned char) s[i];
+	return (all & UINT64CONST(0x8080808080808080)) == 0;
+}
+
+const char *
+l4_masks_apply(L4Masks *masks, const char *line, int len, int *masked_len)
+{
+	bool		ascii = is_ascii(line, len);
+	const char *text = line;
+
+	masks->list[masks->current].count = 0;
+	for (int i = 0; i < masks->count; i++)
+	{
+		Mask	   *mask = &masks->masks[i];
+		int			rc;
+
+		if (mask->nliterals > 0 &&
+			!l4_any_literal_in(mask->literals, mask->nliterals, text, len))
+			continue;
+		rc = apply_one(masks, i, ascii ? mask->ascii : mask->unicode, text, len);
+		if (rc < 0)
+			note_limit(masks, mask);
+		if (rc <= 0)
+			continue;
+		masks->current = !masks->current;
+		text = masks->buf[masks->current].data;
+		len = masks->buf[masks->current].len;
+	}
+	*masked_len = len;
+	return text;
+}
+
 int
 l4_masks_spans(L4Masks *masks, const L4MaskSpan **spans)
 {
-	int			cur = 0;
-
-	masks->list[0].count = 0;
-	for (int p = 0; p < masks->npasses; p++)
-	{
-		const Pass *pass = &masks->passes[p];
-		const SpanList *before = &masks->list[cur];
-		SpanList   *after = &masks->list[!cur];
-		int			next = 0;
-		int			shift = 0;	/* how much longer the text got so far */
-
-		after->count = 0;
-		for (int m = pass->first; m < pass->end; m++)
-		{
-			const Match *match = &masks->matches[m];
-			L4MaskSpan	span;
-
-			keep_spans(masks, before, &next, match->from, shift, after);
-			map_to_source(before, &next, match->from, match->to, &span.src_off, &span.src_len);
-			span.off = match->from + shift;
-			span.len = masks->masks[pass->mask].text_len;
-			span.mask = pass->mask;
-			add_span(masks, after, &span);
-			shift += span.len - (match->to - match->from);
-		}
-		keep_spans(masks, before, &next, PG_INT32_MAX, shift, after);
-		cur = !cur;
-	}
-	*spans = masks->list[cur].spans;
-	return masks->list[cur].count;
+	*spans = masks->list[masks->current].spans;
+	return masks->list[masks->current].count;
 }
