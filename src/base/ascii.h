@@ -65,4 +65,22 @@ l4_contains(const char *p, int len, const char *word)
 	return false;
 }
 
+/* Is a word, its letters in any case, in a list of words in lower case with a blank around each? */
+static inline bool
+l4_ascii_listed(const char *p, int len, const char *list)
+{
+	char		word[16] = " ";
+
+	if (len < 1 || len > (int) sizeof(word) - 3)
+		return false;
+	for (int i = 0; i < len; i++)
+	{
+		word[i + 1] = p[i] | 0x20;
+		if (word[i + 1] == ' ')
+			return false;
+	}
+	word[len + 1] = ' ';
+	return strstr(list, word) != NULL;
+}
+
 #endif							/* L4_ASCII_H */

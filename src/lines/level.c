@@ -8,29 +8,17 @@
 #include "base/ascii.h"
 #include "lines/lineformat.h"
 
-typedef struct LevelWord
+/* Words of loggers, in lower case, between blanks. */
+static const struct
 {
-	const char *word;			/* lower case */
-	uint8		level;
-} LevelWord;
-
-/* An index would not be worth it: a dozen comparisons of one byte. */
-static const LevelWord level_words[] = {
-	{"d", L4_LEVEL_DEBUG}, {"v", L4_LEVEL_DEBUG}, {"t", L4_LEVEL_DEBUG},
-	{"i", L4_LEVEL_INFO}, {"n", L4_LEVEL_INFO}, {"w", L4_LEVEL_WARNING},
-	{"e", L4_LEVEL_ERROR}, {"x", L4_LEVEL_CRITICAL}, {"f", L4_LEVEL_CRITICAL}, {"c", L4_LEVEL_CRITICAL},
-	{"err", L4_LEVEL_ERROR}, {"dbg", L4_LEVEL_DEBUG}, {"inf", L4_LEVEL_INFO}, {"wrn", L4_LEVEL_WARNING},
-	{"ftl", L4_LEVEL_CRITICAL}, {"trc", L4_LEVEL_DEBUG},
-	{"info", L4_LEVEL_INFO}, {"warn", L4_LEVEL_WARNING}, {"crit", L4_LEVEL_CRITICAL}, {"emrg", L4_LEVEL_CRITICAL},
-	{"note", L4_LEVEL_INFO}, {"fine", L4_LEVEL_DEBUG},
-	{"error", L4_LEVEL_ERROR}, {"debug", L4_LEVEL_DEBUG}, {"fatal", L4_LEVEL_CRITICAL},
-	{"trace", L4_LEVEL_DEBUG}, {"panic", L4_LEVEL_CRITICAL}, {"alert", L4_LEVEL_CRITICAL},
-	{"emerg", L4_LEVEL_CRITICAL}, {"abort", L4_LEVEL_CRITICAL}, {"event", L4_LEVEL_INFO}, {"sched", L4_LEVEL_INFO},
-	{"debug1", L4_LEVEL_DEBUG}, {"debug2", L4_LEVEL_DEBUG}, {"debug3", L4_LEVEL_DEBUG},
-	{"debug4", L4_LEVEL_DEBUG}, {"debug5", L4_LEVEL_DEBUG}, {"notice", L4_LEVEL_INFO}, {"severe", L4_LEVEL_CRITICAL},
-	{"warning", L4_LEVEL_WARNING}, {"version", L4_LEVEL_INFO}, {"verbose", L4_LEVEL_DEBUG}, {"success", L4_LEVEL_INFO},
-	{"critical", L4_LEVEL_CRITICAL}, {"emergency", L4_LEVEL_CRITICAL}, {"exception", L4_LEVEL_ERROR},
-	{"information", L4_LEVEL_INFO},
+	int			level;
+	const char *words;
+}			level_words[] = {
+	{L4_LEVEL_INFO, " i n info inf note notice information event success version sched "},
+	{L4_LEVEL_WARNING, " w warning warn wrn "},
+	{L4_LEVEL_ERROR, " e error err exception "},
+	{L4_LEVEL_DEBUG, " d v t debug dbg trace trc fine verbose debug1 debug2 debug3 debug4 debug5 "},
+	{L4_LEVEL_CRITICAL, " x f c critical crit fatal ftl panic alert emerg emrg emergency abort severe "},
 };
 
 /* Longest word above. */
@@ -62,7 +50,6 @@ level_of_number(const char *word, int len)
 int
 l4_level_of(const char *word, int len)
 {
-	char		low[L4_LEVEL_WORD];
 
 	while (len > 0 && (word[len - 1] == ' ' || word[len - 1] == '\t'))
 		len--;
@@ -75,15 +62,9 @@ l4_level_of(const char *word, int len)
 		return L4_LEVEL_NONE;
 	if (l4_ascii_digit(*word))
 		return level_of_number(word, len);
-	for (int i = 0; i < len; i++)
-		low[i] = (word[i] >= 'A' && word[i] <= 'Z') ? word[i] | 0x20 : word[i];
 	for (int i = 0; i < lengthof(level_words); i++)
-	{
-		const char *w = level_words[i].word;
-
-		if (w[0] == low[0] && strncmp(w, low, len) == 0 && w[len] == '\0')
+		if (l4_ascii_listed(word, len, level_words[i].words))
 			return level_words[i].level;
-	}
 	return L4_LEVEL_NONE;
 }
 

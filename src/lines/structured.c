@@ -8,6 +8,7 @@
 
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "utils/memutils.h"
 
 #include "base/ascii.h"
 #include "lines/structured.h"
@@ -38,68 +39,63 @@ typedef struct KeyValue
 	int			prefer;			/* the lower, the better when several members play a role */
 } KeyValue;
 
+/* Names of keys by what they are for. Within a role the earlier name wins. */
+static const struct
+{
+	int			role;
+	const char *names;
+}			key_names[] = {
+	{L4_FIELD_MESSAGE, "message msg MESSAGE log short_message @message event text body line textPayload"},
+	{L4_FIELD_LEVEL, "level levelname severity lvl log_level loglevel log.level severity_text @level levelno PRIORITY"},
+	{L4_FIELD_TS, "timestamp @timestamp ts time asctime datetime date t __REALTIME_TIMESTAMP created"},
+	{L4_FIELD_RANK, "rank global_rank RANK process_index"},
+	{L4_FIELD_HOST, "host hostname node node_name _HOSTNAME pod pod_name host.name"},
+	{L4_FIELD_PID, "pid process _PID"},
+	{L4_FIELD_COMPONENT, "logger name logger_name component module caller SYSLOG_IDENTIFIER"},
+	{L4_FIELD_STREAM, "stream"},
+	{ROLE_ERROR, "exc_info exception exc_text traceback stack_trace stacktrace error.stack_trace"},
+	{ROLE_DROP, "kubernetes docker @version tag _p container_id container_name lineno pathname filename funcName "
+	"func_name thread threadName processName msecs relativeCreated logtag taskName"},
+};
+
+/* The names by length and first byte; made when first asked for. */
+#define NAME_PLACES 128
+
 typedef struct KeyName
 {
 	const char *name;
-	uint8		len;
-	uint8		role;
+	int			len;
+	int			role;
+	int			prefer;
+	struct KeyName *next;		/* of the same place */
 } KeyName;
 
-#define KEY(name, role) {name, sizeof(name) - 1, role}
+static KeyName *name_places[NAME_PLACES];
 
-/* Within a role the earlier name wins. */
-static const KeyName key_names[] = {
-	KEY("message", L4_FIELD_MESSAGE), KEY("msg", L4_FIELD_MESSAGE), KEY("MESSAGE", L4_FIELD_MESSAGE), KEY("log", L4_FIELD_MESSAGE),
-	KEY("short_message", L4_FIELD_MESSAGE), KEY("@message", L4_FIELD_MESSAGE), KEY("event", L4_FIELD_MESSAGE), KEY("text", L4_FIELD_MESSAGE),
-	KEY("body", L4_FIELD_MESSAGE), KEY("line", L4_FIELD_MESSAGE), KEY("textPayload", L4_FIELD_MESSAGE),
-	KEY("level", L4_FIELD_LEVEL), KEY("levelname", L4_FIELD_LEVEL), KEY("severity", L4_FIELD_LEVEL), KEY("lvl", L4_FIELD_LEVEL),
-	KEY("log_level", L4_FIELD_LEVEL), KEY("loglevel", L4_FIELD_LEVEL), KEY("log.level", L4_FIELD_LEVEL), KEY("severity_text", L4_FIELD_LEVEL),
-	KEY("@level", L4_FIELD_LEVEL), KEY("levelno", L4_FIELD_LEVEL), KEY("PRIORITY", L4_FIELD_LEVEL),
-	KEY("timestamp", L4_FIELD_TS), KEY("@timestamp", L4_FIELD_TS), KEY("ts", L4_FIELD_TS), KEY("time", L4_FIELD_TS),
-	KEY("asctime", L4_FIELD_TS), KEY("datetime", L4_FIELD_TS), KEY("date", L4_FIELD_TS), KEY("t", L4_FIELD_TS),
-	KEY("__REALTIME_TIMESTAMP", L4_FIELD_TS), KEY("created", L4_FIELD_TS),
-	KEY("rank", L4_FIELD_RANK), KEY("global_rank", L4_FIELD_RANK), KEY("RANK", L4_FIELD_RANK), KEY("process_index", L4_FIELD_RANK),
-	KEY("host", L4_FIELD_HOST), KEY("hostname", L4_FIELD_HOST), KEY("node", L4_FIELD_HOST), KEY("node_name", L4_FIELD_HOST),
-	KEY("_HOSTNAME", L4_FIELD_HOST), KEY("pod", L4_FIELD_HOST), KEY("pod_name", L4_FIELD_HOST), KEY("host.name", L4_FIELD_HOST),
-	KEY("pid", L4_FIELD_PID), KEY("process", L4_FIELD_PID), KEY("_PID", L4_FIELD_PID),
-	KEY("logger", L4_FIELD_COMPONENT), KEY("name", L4_FIELD_COMPONENT), KEY("logger_name", L4_FIELD_COMPONENT),
-	KEY("component", L4_FIELD_COMPONENT),
-	KEY("module", L4_FIELD_COMPONENT), KEY("caller", L4_FIELD_COMPONENT), KEY("SYSLOG_IDENTIFIER", L4_FIELD_COMPONENT),
-	KEY("stream", L4_FIELD_STREAM),
-	KEY("exc_info", ROLE_ERROR), KEY("exception", ROLE_ERROR), KEY("exc_text", ROLE_ERROR), KEY("traceback", ROLE_ERROR),
-	KEY("stack_trace", ROLE_ERROR), KEY("stacktrace", ROLE_ERROR), KEY("error.stack_trace", ROLE_ERROR),
-	KEY("kubernetes", ROLE_DROP), KEY("docker", ROLE_DROP), KEY("@version", ROLE_DROP), KEY("tag", ROLE_DROP),
-	KEY("_p", ROLE_DROP), KEY("container_id", ROLE_DROP), KEY("container_name", ROLE_DROP), KEY("lineno", ROLE_DROP),
-	KEY("pathname", ROLE_DROP), KEY("filename", ROLE_DROP), KEY("funcName", ROLE_DROP), KEY("func_name", ROLE_DROP),
-	KEY("thread", ROLE_DROP), KEY("threadName", ROLE_DROP), KEY("processName", ROLE_DROP), KEY("msecs", ROLE_DROP),
-	KEY("relativeCreated", ROLE_DROP), KEY("logtag", ROLE_DROP), KEY("taskName", ROLE_DROP),
-};
-
-/* The names by length and first byte, those of one place chained in their order; made when first asked for. */
-#define NAME_PLACES 128
-
-static int8 name_head[NAME_PLACES];
-static int8 name_next[lengthof(key_names)];
-static bool names_ready = false;
-
-static inline int
+static inline KeyName **
 name_place(const char *key, int len)
 {
-	return (unsigned) (*key * 5 + len) % NAME_PLACES;
+	return &name_places[(unsigned) (*key * 5 + len) % NAME_PLACES];
 }
 
 static void
 prepare_names(void)
 {
-	memset(name_head, -1, sizeof(name_head));
-	for (int i = lengthof(key_names) - 1; i >= 0; i--)
-	{
-		int			place = name_place(key_names[i].name, key_names[i].len);
+	for (int i = 0; i < lengthof(key_names); i++)
+		for (const char *name = key_names[i].names; *name; name += strspn(name, " "))
+		{
+			KeyName    *new = MemoryContextAlloc(TopMemoryContext, sizeof(KeyName));
+			KeyName   **place;
 
-		name_next[i] = name_head[place];
-		name_head[place] = i;
-	}
-	names_ready = true;
+			new->name = name;
+			new->len = strcspn(name, " ");
+			new->role = key_names[i].role;
+			new->prefer = name - key_names[i].names;
+			place = name_place(name, new->len);
+			new->next = *place;
+			*place = new;
+			name += new->len;
+		}
 }
 
 static inline const char *
@@ -184,21 +180,19 @@ may_be_ts(const char *p, int len)
 static void
 find_role(KeyValue *m)
 {
-	m->role = ROLE_REST;
-	m->prefer = lengthof(key_names);
-	if (!names_ready)
+	static bool prepared = false;
+
+	if (!prepared)
 		prepare_names();
-	for (int i = name_head[name_place(m->key, m->key_len)]; i >= 0; i = name_next[i])
-	{
-		if (key_names[i].len == m->key_len && memcmp(key_names[i].name, m->key, m->key_len) == 0)
+	prepared = true;
+	m->role = ROLE_REST;
+	for (const KeyName *k = *name_place(m->key, m->key_len); k != NULL; k = k->next)
+		if (k->len == m->key_len && memcmp(k->name, m->key, k->len) == 0 &&
+			(k->role != L4_FIELD_TS || may_be_ts(m->val, m->val_len)))
 		{
-			if (key_names[i].role == L4_FIELD_TS && !may_be_ts(m->val, m->val_len))
-				return;
-			m->role = key_names[i].role;
-			m->prefer = i;
-			return;
+			m->role = k->role;
+			m->prefer = k->prefer;
 		}
-	}
 }
 
 /* Split the object into members; -1 when the line is not one JSON object. */

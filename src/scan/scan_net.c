@@ -5,6 +5,7 @@
  */
 #include "postgres.h"
 
+#include "base/ascii.h"
 #include "scan/scan_int.h"
 
 /* :port of one to max digits, not followed by a digit */
@@ -188,28 +189,11 @@ l4_rec_url(L4ScanRun *s, const uint8 *p)
 	return q > start ? q - p : 0;
 }
 
-/* Is a label, in whatever case, one of a list of words between blanks? */
-static bool
-is_listed(const uint8 *p, int len, const char *list)
-{
-	char		word[10] = " ";
-
-	if (len < 1 || len > 8)
-		return false;
-	for (int i = 0; i < len; i++)
-		word[i + 1] = p[i] | 0x20;
-	word[len + 1] = ' ';
-	for (const char *at = list; (at = strchr(at, ' ')) != NULL; at++)
-		if (strncmp(at, word, len + 2) == 0)
-			return true;
-	return false;
-}
-
 /* Names that start reversed domains: what follows is a class or a package. */
 #define REVERSE_DNS " com org net java javax io edu gov sun android "
 
 /* Last labels of hosts that have more than two letters. */
-#define GENERIC_TLD " com net org edu gov mil info biz local lan internal arpa "
+#define GENERIC_TLD " com net org edu gov mil info biz local lan internal arpa localdomain "
 
 /* Last labels that are no host's: of files, which may have a line behind them. */
 #define FILE_EXT " c h cc cpp cxx cu cuh hpp py pyx java go rs js ts rb pl sh log txt xml conf cfg json yaml yml so scala kt cs php " \
@@ -236,7 +220,7 @@ l4_is_top_level(L4ScanRun *s, const uint8 *p, int len)
 			second++;
 		return *second != 0;
 	}
-	return is_listed(p, len, GENERIC_TLD) || (len == 11 && l4_text_at(s, p, "localdomain"));
+	return l4_ascii_listed((const char *) p, len, GENERIC_TLD);
 }
 
 /* A host's name without dots, up to q: name-12:port, localhost:port, name-a/IP. */
@@ -272,8 +256,7 @@ l4_rec_host(L4ScanRun *s, const uint8 *p)
 	int			labels = 1;
 	int			first_len;
 	bool		digit = false;
-	bool		ends_ok;
-	bool		known = false;
+	bool		known = true;
 	int			n;
 
 	for (;;)
@@ -304,19 +287,11 @@ l4_rec_host(L4ScanRun *s, const uint8 *p)
 		return single_label(s, p, q, last_part);
 	for (first_len = 0; p[first_len] != '.';)
 		first_len++;
-	if (!IS_ALPHA(*label))
-		ends_ok = false;
-	else
-	{
-		ends_ok = true;
-		for (const uint8 *r = label; r < q; r++)
-			if (!IS_ALPHA(*r))
-				ends_ok = false;
-	}
-	known = ends_ok && ((labels >= 3 && digit && q - label >= 2) || l4_is_top_level(s, label, q - label)) &&
-		!is_listed(p, first_len, REVERSE_DNS);
-	if (known && labels >= 3 && is_listed(label, q - label, FILE_EXT))
-		known = false;
+	for (const uint8 *r = label; r < q; r++)
+		known &= IS_ALPHA(*r);
+	known = known && ((labels >= 3 && digit && q - label >= 2) || l4_is_top_level(s, label, q - label)) &&
+		!l4_ascii_listed((const char *) p, first_len, REVERSE_DNS) &&
+		!(labels >= 3 && l4_ascii_listed((const char *) label, q - label, FILE_EXT));
 	if (known)
 	{
 		if (l4_at(s, q) == '/' && (n = ip4_plain(s, q + 1)) > 0)
@@ -327,7 +302,7 @@ l4_rec_host(L4ScanRun *s, const uint8 *p)
 	/* a name with a port: two digits make a port, a single one a line or a column */
 	n = port(s, q, labels >= 3 ? 1 : 2);
 	if (n > 0 && !l4_is_word(s, q + n) && l4_at(s, q + n) != ':' && l4_at(s, q + n) != '.' &&
-		IS_ALPHA(*label) && !is_listed(label, q - label, FILE_EXT))
+		IS_ALPHA(*label) && !l4_ascii_listed((const char *) label, q - label, FILE_EXT))
 		return q + n - p;
 	return 0;
 }
