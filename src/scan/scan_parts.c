@@ -140,31 +140,35 @@ fix_parts(L4ScanRun *s, int from, int first_slot, const uint8 *raw)
 	out->nslots = nslots;
 }
 
-/* A date written with three marks and its separators; returns its length or 0. */
+/* One mark for each part between separators. */
+static void
+mark_parts(L4ScanRun *s, const uint8 *p, int len, uint8 separator, int kind)
+{
+	const uint8 *part = p;
+
+	for (const uint8 *q = p; q < p + len; q++)
+		if (*q == separator)
+		{
+			l4_mark(s, part, q - part, kind);
+			l4_literal(s, q, 1);
+			part = q + 1;
+		}
+	l4_mark(s, part, p + len - part, kind);
+}
+
+/* A date is written with three marks, with its time as one; returns its length or 0. */
 static int
 date_parts(L4ScanRun *s, const uint8 *p)
 {
 	bool		whole;
 	int			len = l4_rec_date(s, p, &whole);
-	const uint8 *part = p;
 
 	if (len == 0)
 		return 0;
 	if (whole)
 		l4_mark(s, p, len, L4_MASK_DATE);
 	else
-	{
-		uint8		sep = p[4];
-
-		for (const uint8 *q = p; q <= p + len; q++)
-			if (q == p + len || *q == sep)
-			{
-				l4_mark(s, part, q - part, L4_MASK_DATE);
-				if (q < p + len)
-					l4_literal(s, q, 1);
-				part = q + 1;
-			}
-	}
+		mark_parts(s, p, len, p[4], L4_MASK_DATE);
 	s->date_end = p + len;
 	return len;
 }
@@ -174,18 +178,10 @@ static int
 time_parts(L4ScanRun *s, const uint8 *p)
 {
 	int			len = l4_rec_time(s, p);
-	const uint8 *part = p;
 
 	if (len < 7)
 		return 0;
-	for (const uint8 *q = p; q <= p + len; q++)
-		if (q == p + len || *q == ':')
-		{
-			l4_mark(s, part, q - part, L4_MASK_TIME);
-			if (q < p + len)
-				l4_literal(s, q, 1);
-			part = q + 1;
-		}
+	mark_parts(s, p, len, ':', L4_MASK_TIME);
 	return len;
 }
 
@@ -281,113 +277,40 @@ static const uint8 *
 quick_number(L4ScanRun *s, const uint8 *p, int len)
 {
 	int			kind = L4_MASK_NUMBER;
-	int			n = 0;
-	bool		whole;
+	int			n = 8;
 	uint64		digits = l4_digit_bits(s, p, Min(s->end - p, L4_WINDOW));
 
 	/* dddd-dd-dd and dd:dd:dd by the places of their digits */
 	if ((digits & 0x7ff) == 0x36f && (p[4] == '-' || p[4] == '/') && p[7] == p[4] && l4_ends(s, p + 10))
 	{
-		for (int i = 0; i <= 8; i = i == 0 ? 5 : i + 3)
-		{
-			l4_mark(s, p + i, i == 0 ? 4 : 2, L4_MASK_DATE);
-			if (i < 8)
-				l4_literal(s, p + 4, 1);
-		}
+		mark_parts(s, p, 10, p[4], L4_MASK_DATE);
 		s->date_end = p + 10;
 		return s->date_end;
 	}
 	if ((digits & 0x1ff) == 0xdb && p[2] == ':' && p[5] == ':')
 	{
-		n = 8;
 		if ((l4_at(s, p + 8) == ',' || l4_at(s, p + 8) == '.') && (digits & 0x200))
 			n += 1 + l4_digits(s, p + 9, 9);
 		if (!l4_ends(s, p + n))
 			return NULL;
-		if (s->date_end == NULL || p != s->date_end + 1)
-		{
+		if (s->date_end != NULL && p == s->date_end + 1)
+			mark_parts(s, p, n, ':', L4_MASK_TIME);
+		else
 			l4_mark(s, p, n, L4_MASK_TIME);
-			return p + n;
-		}
-		for (int i = 0; i <= 6; i += 3)
-		{
-			l4_mark(s, p + i, i < 6 ? 2 : n - 6, L4_MASK_TIME);
-			if (i < 6)
-				l4_literal(s, p + 2, 1);
-		}
 		return p + n;
 	}
-	switch (p[len])
+	if (p[len] == '/' && l4_ends(s, p + len + 1))
 	{
-		case '.':
-			n = l4_rec_number(s, p, &kind);
-			/* more dots: an address or a version */
-			if (n == 0 || !l4_ends(s, p + n) || memchr(p + len + 1, '.', Max(0, n - len - 1)) != NULL)
-				return NULL;
-			break;
-		case '-':
-			if (len != 4 || (n = l4_rec_date(s, p, &whole)) == 0 || !l4_ends(s, p + n))
-				return NULL;
-			return p + date_parts(s, p);
-		case ':':
-			if (len > 2 || (n = l4_rec_time(s, p)) == 0 || !l4_ends(s, p + n))
-				return NULL;
-			if (s->date_end && p == s->date_end + 1 && n >= 7)
-				return p + time_parts(s, p);
-			kind = L4_MASK_TIME;
-			break;
-		case '/':
-			if (!l4_ends(s, p + len + 1))
-				return NULL;
-			l4_mark(s, p, len, kind);
-			l4_literal(s, p + len, 1);
-			return p + len + 1;
-		default:
-			return NULL;
+		l4_mark(s, p, len, kind);
+		l4_literal(s, p + len, 1);
+		return p + len + 1;
 	}
+	/* more dots: an address or a version */
+	if (p[len] != '.' || (n = l4_rec_number(s, p, &kind)) == 0 || !l4_ends(s, p + n) ||
+		memchr(p + len + 1, '.', Max(0, n - len - 1)) != NULL)
+		return NULL;
 	l4_mark(s, p, n, kind);
 	return p + n;
-}
-
-/*
- * Words of letters with a full stop, a dash or a slash between, as in
- * module.layer.weight or all-reduce: nothing of them varies unless a label is a
- * host's last one, a constant or hex. Returns the length, 0 for anything else.
- */
-static int
-plain_words(L4ScanRun *s, const uint8 *p)
-{
-	const uint8 *q = p;
-	bool		after_dot = false;
-
-	for (;;)
-	{
-		int			len = l4_word_run(s, q);
-		uint8		c;
-
-		if (len == 0 || l4_has_digit(s, q, len) ||
-			(len >= 8 && (s->cls[*q] & s->cls[q[1]] & C_HEXL)) ||
-			((len == 4 || len == 5) && l4_rec_constant(q, len)))
-			return 0;
-		c = l4_at(s, q + len);
-		if (after_dot && c != '.' && l4_is_top_level(s, q, len))
-			return 0;
-		q += len;
-		if (l4_ends(s, q))
-			break;
-		if ((c == '.' || c == ':') && l4_ends(s, q + 1))
-		{
-			if (after_dot && l4_is_top_level(s, q - len, len))
-				return 0;
-			q++;
-			break;
-		}
-		if (c != '.' && c != '-' && c != '/')
-			return 0;
-		after_dot = c == '.';
-		q++;
-	}
-	return after_equals(s, p) ? 0 : q - p;
 }
 
 /* A compound at p; returns where it ended. */
@@ -409,11 +332,6 @@ l4_compound(L4ScanRun *s, const uint8 *p)
 		n = l4_word_run(s, p);
 		if (p + n < s->end && l4_all_digits(s, p, n) && (after = quick_number(s, p, n)) != NULL)
 			return after;
-	}
-	else if ((s->cls[*p] & C_LETTER) && p != s->mark_end && (n = plain_words(s, p)) > 0)
-	{
-		l4_literal(s, p, n);
-		return p + n;
 	}
 	else if (*p == '/' && (n = l4_rec_punct(s, p, 0, &kind)) > 0 && l4_ends(s, p + n))
 	{
