@@ -10,8 +10,9 @@
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 
-#include "lines/prefixmemo.h"
+#include "base/ascii.h"
 #include "lines/iterrule.h"
+#include "lines/prefixmemo.h"
 #include "lines/rules.h"
 
 /* Compiled rulesets that a backend keeps: the current one, and those of running statements. */
@@ -33,20 +34,18 @@ bad_ruleset(const char *detail)
 			 errhint("Pass the result of l4._ruleset().")));
 }
 
-/* Member of an object as a string; false when it is missing or null. */
-static bool
-get_string(JsonbContainer *object, const char *key, const char **value, int *len)
+/* Member of an object as a string; NULL when it is missing or null. */
+static char *
+get_string(JsonbContainer *object, const char *key)
 {
 	JsonbValue	buf;
 	JsonbValue *v = getKeyJsonValueFromContainer(object, key, strlen(key), &buf);
 
 	if (v == NULL || v->type == jbvNull)
-		return false;
+		return NULL;
 	if (v->type != jbvString)
 		bad_ruleset(psprintf("\"%s\" of a rule is not a string.", key));
-	*value = v->val.string.val;
-	*len = v->val.string.len;
-	return true;
+	return pnstrdup(v->val.string.val, v->val.string.len);
 }
 
 static int
@@ -60,15 +59,14 @@ get_id(JsonbContainer *object)
 	return DatumGetInt32(DirectFunctionCall1(numeric_int4, NumericGetDatum(v->val.numeric)));
 }
 
-static L4Regex *
-get_signature(JsonbContainer *object, MemoryContext cxt)
+static char *
+get_signature(JsonbContainer *object)
 {
-	const char *value;
-	int			len;
+	char	   *signature = get_string(object, "signature");
 
-	if (!get_string(object, "signature", &value, &len))
+	if (signature == NULL)
 		bad_ruleset("A rule has no string \"signature\".");
-	return l4_regex_compile(value, len, L4_REGEX_JIT_LATER, cxt);
+	return signature;
 }
 
 /*
@@ -76,16 +74,15 @@ get_signature(JsonbContainer *object, MemoryContext cxt)
  * differ in what it makes of them. Quantifiers in braces and 0-9 do not count.
  */
 static bool
-names_a_digit(const char *p, int len)
+names_a_digit(const char *p)
 {
-	for (int i = 0; i < len; i++)
+	for (; *p; p++)
 	{
-		if (p[i] == '{' && i + 1 < len && p[i + 1] >= '0' && p[i + 1] <= '9')
-			while (i < len && p[i] != '}')
-				i++;
-		else if (i + 2 < len && memcmp(p + i, "0-9", 3) == 0)
-			i += 2;
-		else if (i < len && p[i] >= '0' && p[i] <= '9')
+		if (*p == '{' && l4_ascii_digit(p[1]))
+			p += strcspn(p, "}") - 1;
+		else if (strncmp(p, "0-9", 3) == 0)
+			p += 2;
+		else if (l4_ascii_digit(*p))
 			return true;
 	}
 	return false;
@@ -93,66 +90,36 @@ names_a_digit(const char *p, int len)
 
 /*
  * The part of a pattern that is about the prefix: "^…(?<message>….*)$" without
- * its ".*)$". NULL for patterns of another form.
+ * its ".*)$", where the group holds no other one. NULL for patterns of another form.
  */
 static L4Regex *
-compile_prefix(const char *p, int len, MemoryContext cxt)
+compile_prefix(const char *pattern, MemoryContext cxt)
 {
-	static const char tail[] = ".*)$";
 	const char *message = NULL;
-	int			depth = 0;
-	bool		class = false;
-	bool		bar = false;	/* an alternative of the open group at depth 1 */
-	char	   *prefix;
+	const char *end;
 
-	if (len < 5 || memcmp(p + len - 4, tail, 4) != 0 || p[0] != '^')
+	for (const char *p = pattern; (p = strstr(p, "(?<message>")) != NULL; p++)
+		message = p;
+	if (message == NULL || *pattern != '^')
 		return NULL;
-	for (int i = 0; i < len - 4; i++)
-	{
-		if (p[i] == '\\')
-			i++;
-		else if (class)
-			class = p[i] != ']' || p[i - 1] == '[' || (p[i - 1] == '^' && p[i - 2] == '[');
-		else if (p[i] == '[')
-			class = true;
-		else if (p[i] == '(')
-		{
-			if (depth++ == 0)
-			{
-				message = p + i;
-				bar = false;
-			}
-		}
-		else if (p[i] == ')')
-			depth--;
-		else if (p[i] == '|' && depth == 0)
-			return NULL;
-		else if (p[i] == '|' && depth == 1)
-			bar = true;
-	}
-	/* what is cut off must belong to the group message, to all of it */
-	if (depth != 1 || class || bar || strncmp(message, "(?<message>", 11) != 0)
+	end = message + 1 + strcspn(message + 1, "()[|");
+	if (strcmp(end, ")$") != 0 || strncmp(end - 2, ".*", 2) != 0)
 		return NULL;
-	prefix = palloc(len);
-	memcpy(prefix, p, len - 4);
-	prefix[len - 4] = ')';
-	return l4_regex_compile(prefix, len - 3, L4_REGEX_NO_JIT, cxt);
+	pattern = psprintf("%.*s)", (int) (end - 2 - pattern), pattern);
+	return l4_regex_compile(pattern, strlen(pattern), L4_REGEX_NO_JIT, cxt);
 }
 
 static void
 compile_format(L4Format *format, JsonbContainer *object, MemoryContext cxt)
 {
-	const char *value;
-	int			len;
+	const char *pattern = get_signature(object);
+	const char *ts_format = get_string(object, "ts_format");
 
 	format->id = get_id(object);
-	format->re = get_signature(object, cxt);
-	if (get_string(object, "signature", &value, &len))
-	{
-		format->prefix = compile_prefix(value, len, cxt);
-		format->to_the_end = len > 4 && memcmp(value + len - 4, ".*)$", 4) == 0;
-		format->digits_alike = !names_a_digit(value, len);
-	}
+	format->re = l4_regex_compile(pattern, strlen(pattern), L4_REGEX_JIT_LATER, cxt);
+	format->prefix = compile_prefix(pattern, cxt);
+	format->to_the_end = l4_ends_with(pattern, strlen(pattern), ".*)$");
+	format->digits_alike = !names_a_digit(pattern);
 	for (int i = 0; i < L4_NFIELDS; i++)
 		format->group[i] = Max(l4_regex_group(format->re, field_names[i]), 0);
 	if (format->group[L4_FIELD_MESSAGE] == 0)
@@ -160,22 +127,21 @@ compile_format(L4Format *format, JsonbContainer *object, MemoryContext cxt)
 	format->launcher = format->group[L4_FIELD_RANK] != 0 || format->group[L4_FIELD_HOST] != 0 ||
 		format->group[L4_FIELD_PID] != 0 || format->group[L4_FIELD_STREAM] != 0 ||
 		format->group[L4_FIELD_LOCAL_RANK] != 0;
-	if (format->group[L4_FIELD_TS] != 0 && get_string(object, "ts_format", &value, &len))
-		format->ts = l4_ts_compile(value, len, cxt);
+	if (format->group[L4_FIELD_TS] != 0 && ts_format != NULL)
+		format->ts = l4_ts_compile(ts_format, strlen(ts_format), cxt);
 }
 
 static void
 compile_iteration(L4IterRule *rule, JsonbContainer *object, MemoryContext cxt)
 {
-	const char *value;
-	int			len;
+	const char *pattern = get_signature(object);
+	const char *kind = get_string(object, "kind");
 
 	rule->id = get_id(object);
-	rule->re = get_signature(object, cxt);
-	if (!get_string(object, "kind", &value, &len) ||
-		!((len == 4 && memcmp(value, "done", 4) == 0) || (len == 9 && memcmp(value, "in_flight", 9) == 0)))
+	rule->re = l4_regex_compile(pattern, strlen(pattern), L4_REGEX_JIT_LATER, cxt);
+	if (kind == NULL || (strcmp(kind, "done") != 0 && strcmp(kind, "in_flight") != 0))
 		bad_ruleset(psprintf("Iteration rule %d has no \"kind\" done or in_flight.", rule->id));
-	rule->done = len == 4;
+	rule->done = strcmp(kind, "done") == 0;
 	l4_iter_rule_groups(rule, cxt);
 }
 

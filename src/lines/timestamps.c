@@ -24,30 +24,31 @@ typedef enum TsKind
 
 typedef enum TsOp
 {
-	TS_YEAR4,
-	TS_YEAR2,
+	/* numbers: their places in TsFields.number */
+	TS_YEAR,
 	TS_MONTH,
-	TS_MONTH_NAME,
 	TS_DAY,
-	TS_WORD,					/* name of a day of the week: read over */
-	TS_HOUR24,
-	TS_HOUR12,
+	TS_HOUR,
 	TS_MINUTE,
 	TS_SECOND,
+	/* others */
+	TS_MONTH_NAME,
+	TS_WORD,					/* name of a day of the week: read over */
 	TS_FRACTION,				/* of a second, whatever its number of digits */
 	TS_AMPM,
 	TS_ZONE,
-	TS_ZONE_HOUR,
-	TS_ZONE_MINUTE,
+	TS_ZONE_MINUTE,				/* read with the hours */
 	TS_BLANK,
 	TS_CHAR
 } TsOp;
 
+#define TS_NUMBERS (TS_SECOND + 1)
+
 typedef struct TsStep
 {
 	TsOp		op;
-	int			arg;			/* digits of a number; the character; digits of the numbers that follow without a gap */
-	int			rest;
+	int			arg;			/* digits of a number; the character */
+	int			rest;			/* digits of the numbers that follow without a gap */
 } TsStep;
 
 struct L4TsFormat
@@ -60,42 +61,35 @@ struct L4TsFormat
 /* What is read so far; zone in seconds east. */
 typedef struct TsFields
 {
-	int			year,
-				month,
-				day,
-				hour,
-				minute,
-				second,
-				usec,
-				zone;
-	bool		has_year,
-				has_hour,
-				has_zone,
-				pm,
-				ampm;
+	int			number[TS_NUMBERS];
+	int			usec;
+	int			zone;
+	bool		has_year;
+	bool		has_hour;
+	bool		has_zone;
+	bool		pm;
+	bool		ampm;
 } TsFields;
 
 typedef struct TsWord
 {
 	const char *word;
 	TsOp		op;
-	int			arg;
+	int			digits;
 } TsWord;
 
-/* Longer words first where one begins another. */
+/* In any case; longer words first where one begins another. */
 static const TsWord ts_words[] = {
-	{"YYYY", TS_YEAR4, 4}, {"YY", TS_YEAR2, 2},
-	{"MONTH", TS_MONTH_NAME, 0}, {"Month", TS_MONTH_NAME, 0}, {"month", TS_MONTH_NAME, 0},
-	{"MON", TS_MONTH_NAME, 0}, {"Mon", TS_MONTH_NAME, 0}, {"mon", TS_MONTH_NAME, 0},
-	{"MM", TS_MONTH, 2}, {"MI", TS_MINUTE, 2}, {"MS", TS_FRACTION, 0},
-	{"DAY", TS_WORD, 0}, {"Day", TS_WORD, 0}, {"DY", TS_WORD, 0}, {"Dy", TS_WORD, 0}, {"dy", TS_WORD, 0},
-	{"DD", TS_DAY, 2},
-	{"HH24", TS_HOUR24, 2}, {"HH12", TS_HOUR12, 2}, {"HH", TS_HOUR12, 2},
-	{"SS", TS_SECOND, 2}, {"US", TS_FRACTION, 0}, {"NS", TS_FRACTION, 0},
-	{"FF1", TS_FRACTION, 0}, {"FF2", TS_FRACTION, 0}, {"FF3", TS_FRACTION, 0},
-	{"FF4", TS_FRACTION, 0}, {"FF5", TS_FRACTION, 0}, {"FF6", TS_FRACTION, 0},
-	{"AM", TS_AMPM, 0}, {"PM", TS_AMPM, 0}, {"am", TS_AMPM, 0}, {"pm", TS_AMPM, 0},
-	{"TZH", TS_ZONE_HOUR, 2}, {"TZM", TS_ZONE_MINUTE, 2}, {"TZ", TS_ZONE, 0}, {"OF", TS_ZONE, 0},
+	{"YYYY", TS_YEAR, 4}, {"YY", TS_YEAR, 2},
+	{"MONTH", TS_MONTH_NAME}, {"MON", TS_MONTH_NAME},
+	{"MM", TS_MONTH, 2}, {"MI", TS_MINUTE, 2}, {"MS", TS_FRACTION},
+	{"DAY", TS_WORD}, {"DY", TS_WORD}, {"DD", TS_DAY, 2},
+	{"HH24", TS_HOUR, 2}, {"HH12", TS_HOUR, 2}, {"HH", TS_HOUR, 2},
+	{"SS", TS_SECOND, 2}, {"US", TS_FRACTION}, {"NS", TS_FRACTION},
+	{"FF1", TS_FRACTION}, {"FF2", TS_FRACTION}, {"FF3", TS_FRACTION},
+	{"FF4", TS_FRACTION}, {"FF5", TS_FRACTION}, {"FF6", TS_FRACTION},
+	{"AM", TS_AMPM}, {"PM", TS_AMPM},
+	{"TZH", TS_ZONE}, {"TZM", TS_ZONE_MINUTE}, {"TZ", TS_ZONE}, {"OF", TS_ZONE},
 };
 
 static const char *const month_names = "janfebmaraprmayjunjulaugsepoctnovdec";
@@ -122,9 +116,9 @@ compile_field(L4TsFormat *f, const char *p, int left, const char *format, int le
 	{
 		int			n = strlen(ts_words[i].word);
 
-		if (n <= left && memcmp(p, ts_words[i].word, n) == 0)
+		if (n <= left && pg_strncasecmp(p, ts_words[i].word, n) == 0)
 		{
-			add_step(f, ts_words[i].op, ts_words[i].arg, format, len);
+			add_step(f, ts_words[i].op, ts_words[i].digits, format, len);
 			return n;
 		}
 	}
@@ -176,7 +170,7 @@ l4_ts_compile(const char *format, int len, MemoryContext cxt)
 		/* numbers without a gap share their digits: tell each how many the ones behind it need */
 		for (int i = f->nsteps - 1; i >= 0; i--)
 		{
-			bool		number = f->steps[i].arg > 0 && f->steps[i].op != TS_CHAR && f->steps[i].op != TS_BLANK;
+			bool		number = f->steps[i].op < TS_NUMBERS;
 
 			f->steps[i].rest = number ? rest : 0;
 			rest = number ? rest + f->steps[i].arg : 0;
@@ -317,39 +311,25 @@ run_step(const TsStep *step, const char **p, const char *end, TsFields *f)
 {
 	int			v = 0;
 
+	if (step->op == TS_DAY)
+		while (*p < end && **p == ' ')
+			(*p)++;
+	if (step->op < TS_NUMBERS)
+	{
+		v = read_shared_number(p, end, step->arg, step->rest);
+		f->number[step->op] = v + (step->op == TS_YEAR && step->arg == 2 ? 2000 : 0);
+		f->has_year |= step->op == TS_YEAR;
+		f->has_hour |= step->op == TS_HOUR;
+		return v >= 0;
+	}
 	switch (step->op)
 	{
-		case TS_YEAR4:
-		case TS_YEAR2:
-			v = read_shared_number(p, end, step->arg, step->rest);
-			f->year = step->op == TS_YEAR2 && v >= 0 ? 2000 + v : v;
-			f->has_year = true;
-			break;
-		case TS_MONTH:
-			f->month = v = read_shared_number(p, end, 2, step->rest);
-			break;
 		case TS_MONTH_NAME:
-			f->month = v = read_month_name(p, end);
-			break;
-		case TS_DAY:
-			while (*p < end && **p == ' ')
-				(*p)++;
-			f->day = v = read_shared_number(p, end, 2, step->rest);
+			f->number[TS_MONTH] = v = read_month_name(p, end);
 			break;
 		case TS_WORD:
 			while (*p < end && l4_ascii_letter(**p))
 				(*p)++;
-			break;
-		case TS_HOUR12:
-		case TS_HOUR24:
-			f->hour = v = read_shared_number(p, end, 2, step->rest);
-			f->has_hour = true;
-			break;
-		case TS_MINUTE:
-			f->minute = v = read_shared_number(p, end, 2, step->rest);
-			break;
-		case TS_SECOND:
-			f->second = v = read_shared_number(p, end, 2, step->rest);
 			break;
 		case TS_FRACTION:
 			f->usec = v = read_fraction(p, end);
@@ -362,10 +342,7 @@ run_step(const TsStep *step, const char **p, const char *end, TsFields *f)
 			*p += 2;
 			break;
 		case TS_ZONE:
-		case TS_ZONE_HOUR:
 			return read_zone(p, end, f);
-		case TS_ZONE_MINUTE:
-			break;				/* read with the hours */
 		case TS_BLANK:
 			if (*p == end || **p != ' ')
 				return false;
@@ -378,6 +355,8 @@ run_step(const TsStep *step, const char **p, const char *end, TsFields *f)
 				return false;
 			(*p)++;
 			break;
+		default:
+			break;
 	}
 	return v >= 0;
 }
@@ -386,30 +365,21 @@ run_step(const TsStep *step, const char **p, const char *end, TsFields *f)
 static bool
 parse_iso(const char *p, const char *end, TsFields *f)
 {
-	f->year = read_number(&p, end, 4);
-	if (p < end && (*p == '-' || *p == '/'))
-		p++;
-	f->month = read_number(&p, end, 2);
-	if (p < end && (*p == '-' || *p == '/'))
-		p++;
-	f->day = read_number(&p, end, 2);
-	f->has_year = true;
-	if (f->year < 1000 || p == end || (*p != 'T' && *p != 't' && *p != ' ' && *p != '_' && *p != '-'))
-		return false;
-	p++;
-	f->hour = read_number(&p, end, 2);
-	f->has_hour = true;
-	if (f->hour < 0)
-		return false;
-	if (p < end && *p == ':')
-		p++;
-	f->minute = read_number(&p, end, 2);
-	if (f->minute < 0)
-		return false;
-	if (p < end && *p == ':')
-		p++;
-	if (p < end && l4_ascii_digit(*p))
-		f->second = read_number(&p, end, 2);
+	static const char *const behind[TS_NUMBERS] = {"-/", "-/", "Tt _-", ":", ":", ""};
+
+	for (int i = 0; i < TS_NUMBERS; i++)
+	{
+		if (i == TS_SECOND && (p == end || !l4_ascii_digit(*p)))
+			break;
+		f->number[i] = read_number(&p, end, i == TS_YEAR ? 4 : 2);
+		if (f->number[i] < (i == TS_YEAR ? 1000 : 0))
+			return false;
+		if (p < end && *p && strchr(behind[i], *p) != NULL)
+			p++;
+		else if (i == TS_DAY)
+			return false;
+	}
+	f->has_year = f->has_hour = true;
 	if (p + 1 < end && (*p == '.' || *p == ',') && l4_ascii_digit(p[1]))
 	{
 		p++;
@@ -453,23 +423,16 @@ parse_epoch(const char *p, const char *end, TimestampTz *ts)
 
 /* Local date and hour to UTC by the session's time zone. */
 static int64
-local_hour(L4TsCache *cache, int year, int month, int day, int julian, int hour)
+local_hour(L4TsCache *cache, struct pg_tm *tm, int julian)
 {
-	if (cache->day != julian || cache->hour != hour)
+	if (cache->day != julian || cache->hour != tm->tm_hour)
 	{
-		struct pg_tm tm;
-		int			zone;
+		int			zone = DetermineTimeZoneOffset(tm, session_timezone);
 
-		memset(&tm, 0, sizeof(tm));
-		tm.tm_year = year;
-		tm.tm_mon = month;
-		tm.tm_mday = day;
-		tm.tm_hour = hour;
-		zone = DetermineTimeZoneOffset(&tm, session_timezone);
 		cache->day = julian;
-		cache->hour = hour;
+		cache->hour = tm->tm_hour;
 		cache->base = ((int64) (julian - POSTGRES_EPOCH_JDATE) * SECS_PER_DAY +
-					   hour * SECS_PER_HOUR + zone) * USECS_PER_SEC;
+					   tm->tm_hour * SECS_PER_HOUR + zone) * USECS_PER_SEC;
 	}
 	return cache->base;
 }
@@ -477,15 +440,17 @@ local_hour(L4TsCache *cache, int year, int month, int day, int julian, int hour)
 static TimestampTz
 fields_to_ts(const TsFields *f, L4TsCache *cache, int year)
 {
-	int			julian = date2j(year, f->month, f->day);
+	const int  *n = f->number;
+	struct pg_tm tm = {.tm_year = year, .tm_mon = n[TS_MONTH], .tm_mday = n[TS_DAY], .tm_hour = n[TS_HOUR]};
+	int			julian = date2j(year, n[TS_MONTH], n[TS_DAY]);
 	int64		base;
 
 	if (f->has_zone)
 		base = ((int64) (julian - POSTGRES_EPOCH_JDATE) * SECS_PER_DAY +
-				f->hour * SECS_PER_HOUR - f->zone) * USECS_PER_SEC;
+				n[TS_HOUR] * SECS_PER_HOUR - f->zone) * USECS_PER_SEC;
 	else
-		base = local_hour(cache, year, f->month, f->day, julian, f->hour);
-	return base + (f->minute * SECS_PER_MINUTE + f->second) * USECS_PER_SEC + f->usec;
+		base = local_hour(cache, &tm, julian);
+	return base + (n[TS_MINUTE] * SECS_PER_MINUTE + n[TS_SECOND]) * USECS_PER_SEC + f->usec;
 }
 
 /* Logs are of the past: a date that is further ahead of the reference time is one of the year before. */
@@ -506,7 +471,7 @@ last_year(const TsFields *f, L4TsCache *cache)
 	{
 		TimestampTz ts;
 
-		if (f->day > day_tab[isleap(y)][f->month - 1])
+		if (f->number[TS_DAY] > day_tab[isleap(y)][f->number[TS_MONTH] - 1])
 			continue;
 		ts = fields_to_ts(f, cache, y);
 		if (ts <= cache->reference + FUTURE)
@@ -520,41 +485,35 @@ l4_ts_parse(const L4TsFormat *format, L4TsCache *cache, const char *text, int le
 {
 	const char *p = text;
 	const char *end = text + len;
-	TsFields	f;
+	TsFields	f = {{0}};
+	int		   *n = f.number;
 
 	if (format->kind == TS_OFFSET)
 		return false;
 	if (format->kind == TS_EPOCH)
 		return parse_epoch(p, end, ts);
 
-	memset(&f, 0, sizeof(f));
-	f.month = f.day = 1;
-	if (format->kind == TS_ISO)
+	n[TS_MONTH] = n[TS_DAY] = 1;
+	if (format->kind == TS_ISO && !parse_iso(p, end, &f))
+		return false;
+	for (int i = 0; i < format->nsteps; i++)
 	{
-		if (!parse_iso(p, end, &f))
+		/* some writers leave the fraction or the zone away */
+		if (p == end && f.has_hour)
+			break;
+		if (!run_step(&format->steps[i], &p, end, &f))
 			return false;
 	}
-	else
-	{
-		for (int i = 0; i < format->nsteps; i++)
-		{
-			/* some writers leave the fraction or the zone away */
-			if (p == end && f.has_hour)
-				break;
-			if (!run_step(&format->steps[i], &p, end, &f))
-				return false;
-		}
-	}
-	if (f.ampm && f.hour <= 12)
-		f.hour = f.hour % 12 + (f.pm ? 12 : 0);
-	if (f.month < 1 || f.month > 12 || f.day < 1 || f.hour > 23 || f.minute > 59 || f.second > 60 ||
-		f.day > day_tab[f.has_year ? isleap(f.year) : 1][f.month - 1])
+	if (f.ampm && n[TS_HOUR] <= 12)
+		n[TS_HOUR] = n[TS_HOUR] % 12 + (f.pm ? 12 : 0);
+	if (n[TS_MONTH] < 1 || n[TS_MONTH] > 12 || n[TS_DAY] < 1 || n[TS_HOUR] > 23 || n[TS_MINUTE] > 59 ||
+		n[TS_SECOND] > 60 || n[TS_DAY] > day_tab[f.has_year ? isleap(n[TS_YEAR]) : 1][n[TS_MONTH] - 1])
 		return false;
 	if (!f.has_year)
 		*ts = last_year(&f, cache);
-	else if (f.year < 1970 || f.year > 9999)
+	else if (n[TS_YEAR] < 1970 || n[TS_YEAR] > 9999)
 		return false;
 	else
-		*ts = fields_to_ts(&f, cache, f.year);
+		*ts = fields_to_ts(&f, cache, n[TS_YEAR]);
 	return true;
 }
