@@ -147,16 +147,16 @@ search_format(L4Rules *rules, const char *p, int len, const UsedFormats *used)
 static int
 find_format(L4Rules *rules, const char *p, int len, const UsedFormats *used, L4Fields *fields)
 {
-	const L4Fields *known;
-	int			number = l4_memo_find(rules->memo, p, len, &known);
+	const L4KnownPrefix *known = l4_foldmemo_find(rules->memo, p, len);
+	int			number;
 
-	if (number >= 0 && !is_used(used, number))
-	{
-		memcpy(fields, known, sizeof(L4Fields));
-		return number;
-	}
-	if (number == L4_MEMO_NONE)
+	if (known != NULL && known->format < 0)
 		return -1;
+	if (known != NULL && !is_used(used, known->format))
+	{
+		*fields = known->fields;
+		return known->format;
+	}
 	number = search_format(rules, p, len, NULL);
 	if (number >= 0 && is_used(used, number))
 		number = search_format(rules, p, len, used);

@@ -18,32 +18,6 @@
 #include "lines/lineformat.h"
 #include "lines/prefixmemo.h"
 
-#define L4_MEMO_PLACES	2048
-#define L4_MEMO_COST	16		/* look-ups that an entry is worth: it runs expressions on part of the line */
-
-typedef struct KnownPrefix
-{
-	int			format;
-	L4Fields	fields;
-} KnownPrefix;
-
-L4FoldMemo *
-l4_memo_create(MemoryContext cxt)
-{
-	return l4_foldmemo_create(L4_MEMO_PLACES, L4_MEMO_COST, false, cxt);
-}
-
-int
-l4_memo_find(L4FoldMemo *memo, const char *p, int len, const L4Fields **fields)
-{
-	const KnownPrefix *known = l4_foldmemo_find(memo, p, len);
-
-	if (known == NULL)
-		return L4_MEMO_MISS;
-	*fields = &known->fields;
-	return known->format;
-}
-
 /* Whole characters of the first n bytes. */
 static inline int
 whole_characters(const char *p, int n)
@@ -67,7 +41,7 @@ certain_length(L4Rules *rules, const char *p, int len, int format)
 		const L4Format *f = &rules->formats[*list];
 		bool		found = *list == format;
 
-		if (!f->digits_alike || (found && f->prefix == NULL))
+		if (found && f->prefix == NULL)
 			return 0;
 		for (;; n += L4_FOLD_START)
 		{
@@ -83,20 +57,18 @@ certain_length(L4Rules *rules, const char *p, int len, int format)
 	return n <= len ? n : 0;
 }
 
-/* A whole line is known to its end; only digits could tell lines of one key apart. */
+/* Do the formats up to the one that matches tell digits apart? */
 static bool
-digits_do_not_matter(L4Rules *rules, const char *p, int len, int format)
+digits_matter(L4Rules *rules, const char *p, int format)
 {
-	const int  *list = len > 0 ? rules->by_byte[(unsigned char) *p] : rules->by_byte[0];
-
-	for (; *list >= 0; list++)
+	for (const int *list = rules->by_byte[(unsigned char) *p]; *list >= 0; list++)
 	{
 		if (!rules->formats[*list].digits_alike)
-			return false;
+			return true;
 		if (*list == format)
 			break;
 	}
-	return true;
+	return false;
 }
 
 void
@@ -120,34 +92,28 @@ l4_memo_fields(const L4Format *format, L4Regex *re, const char *p, L4Fields *fie
 									fields->end[L4_FIELD_LEVEL] - fields->start[L4_FIELD_LEVEL]);
 }
 
-static void
-add_entry(L4FoldMemo *memo, const char *p, int len, bool start, int format, const L4Format *f, L4Regex *matched)
-{
-	char	   *key;
-	KnownPrefix *known = l4_foldmemo_add(memo, p, len, start, sizeof(KnownPrefix), &key);
-
-	if (known == NULL)
-		return;
-	l4_fold_digits(key, len);
-	memset(known, 0, sizeof(KnownPrefix));
-	known->format = format;
-	if (matched != NULL)
-		l4_memo_fields(f, matched, p, &known->fields);
-}
-
 void
 l4_memo_learn(L4FoldMemo *memo, L4Rules *rules, const char *p, int len, int format)
 {
-	const L4Format *f = format >= 0 ? &rules->formats[format] : NULL;
+	L4KnownPrefix *known;
+	L4Regex    *matched;
+	char	   *key;
 	int			n;
 
-	if (len == 0 || !l4_foldmemo_wants(memo))
+	if (len == 0 || !l4_foldmemo_wants(memo) || digits_matter(rules, p, format))
 		return;
 	n = certain_length(rules, p, len, format);
-
+	if (n == 0 && len >= L4_FOLD_START_MAX)
+		return;
+	known = l4_foldmemo_add(memo, p, n > 0 ? n : len, n > 0, sizeof(L4KnownPrefix), &key);
+	if (known == NULL)
+		return;
+	l4_fold_digits(key, n > 0 ? n : len);
+	memset(known, 0, sizeof(L4KnownPrefix));
+	known->format = format;
+	if (format < 0)
+		return;
 	/* the fields of a whole line are those of the match that the caller has just made */
-	if (n > 0)
-		add_entry(memo, p, n, true, format, f, f != NULL ? f->prefix : NULL);
-	else if (len < L4_FOLD_START_MAX && digits_do_not_matter(rules, p, len, format))
-		add_entry(memo, p, len, false, format, f, f != NULL ? f->re : NULL);
+	matched = n > 0 ? rules->formats[format].prefix : rules->formats[format].re;
+	l4_memo_fields(&rules->formats[format], matched, p, &known->fields);
 }

@@ -9,9 +9,8 @@
 #include "base/foldmemo.h"
 #include "lines/rules.h"
 
-/* Outcome of a look-up */
-#define L4_MEMO_MISS	(-2)
-#define L4_MEMO_NONE	(-1)	/* no format matches the line */
+#define L4_PREFIX_MEMO_PLACES	2048
+#define L4_PREFIX_MEMO_COST		16	/* look-ups that an entry is worth: it runs expressions on part of the line */
 
 /* Where the fields of a prefix are: offsets in the line, end 0 when absent. */
 typedef struct L4Fields
@@ -21,17 +20,19 @@ typedef struct L4Fields
 	uint8		level;			/* what the field level says */
 } L4Fields;
 
-extern L4FoldMemo *l4_memo_create(MemoryContext cxt);
-
-/* Number of the format of a line, L4_MEMO_NONE or L4_MEMO_MISS. */
-extern int	l4_memo_find(L4FoldMemo *memo, const char *p, int len, const L4Fields **fields);
+/* What is known of a line. */
+typedef struct L4KnownPrefix
+{
+	int			format;			/* the first that matches, -1 none */
+	L4Fields	fields;
+} L4KnownPrefix;
 
 /* Fields of the last match of re, which has the groups of the format. */
 extern void l4_memo_fields(const L4Format *format, L4Regex *re, const char *p, L4Fields *fields);
 
 /*
  * Remember what all formats together made of a line: the number of the first
- * that matches, which has just been run on it, or L4_MEMO_NONE.
+ * that matches, which has just been run on it, or -1.
  */
 extern void l4_memo_learn(L4FoldMemo *memo, L4Rules *rules, const char *p, int len, int format);
 

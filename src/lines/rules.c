@@ -15,10 +15,8 @@
 #include "lines/prefixmemo.h"
 #include "lines/rules.h"
 
-/* Compiled rulesets that a backend keeps: the current one, and those of running statements. */
-#define L4_RULES_CACHED 4
-
-static L4Rules *rules_cache[L4_RULES_CACHED];
+/* The last ruleset that was compiled; others last as long as the statements that use them. */
+static L4Rules *last_rules;
 
 static const char *const field_names[L4_NFIELDS] = {
 	"ts", "level", "rank", "host", "pid", "tid", "device", "stream", "local_rank", "component", "part", "message"
@@ -112,10 +110,11 @@ compile_prefix(const char *pattern, MemoryContext cxt)
 static void
 compile_format(L4Format *format, JsonbContainer *object, MemoryContext cxt)
 {
-	const char *pattern = get_signature(object);
+	const char *pattern;
 	const char *ts_format = get_string(object, "ts_format");
 
 	format->id = get_id(object);
+	pattern = get_signature(object);
 	format->re = l4_regex_compile(pattern, strlen(pattern), L4_REGEX_JIT_LATER, cxt);
 	format->prefix = compile_prefix(pattern, cxt);
 	format->to_the_end = l4_ends_with(pattern, strlen(pattern), ".*)$");
@@ -134,10 +133,11 @@ compile_format(L4Format *format, JsonbContainer *object, MemoryContext cxt)
 static void
 compile_iteration(L4IterRule *rule, JsonbContainer *object, MemoryContext cxt)
 {
-	const char *pattern = get_signature(object);
+	const char *pattern;
 	const char *kind = get_string(object, "kind");
 
 	rule->id = get_id(object);
+	pattern = get_signature(object);
 	rule->re = l4_regex_compile(pattern, strlen(pattern), L4_REGEX_JIT_LATER, cxt);
 	if (kind == NULL || (strcmp(kind, "done") != 0 && strcmp(kind, "in_flight") != 0))
 		bad_ruleset(psprintf("Iteration rule %d has no \"kind\" done or in_flight.", rule->id));
@@ -215,7 +215,7 @@ compile_rules(Jsonb *ruleset, uint64 hash, MemoryContext cxt)
 	rules->nformats = compile_array(ruleset, "formats", rules, true);
 	rules->niters = compile_array(ruleset, "iterations", rules, false);
 	index_formats(rules);
-	rules->memo = l4_memo_create(own);
+	rules->memo = l4_foldmemo_create(L4_PREFIX_MEMO_PLACES, L4_PREFIX_MEMO_COST, false, own);
 	return rules;
 }
 
@@ -236,54 +236,30 @@ pin_rules(L4Rules *rules, MemoryContext holder)
 	rules->pins++;
 }
 
-/* A free place in the cache; -1 when all are in use. */
-static int
-evict_rules(void)
-{
-	for (int i = L4_RULES_CACHED - 1; i >= 0; i--)
-	{
-		if (rules_cache[i] == NULL)
-			return i;
-		if (rules_cache[i]->pins == 0)
-		{
-			MemoryContextDelete(rules_cache[i]->cxt);
-			rules_cache[i] = NULL;
-			return i;
-		}
-	}
-	return -1;
-}
-
 L4Rules *
 l4_rules_get(Jsonb *ruleset, MemoryContext holder)
 {
 	uint64		hash = hash_bytes_extended((unsigned char *) VARDATA(ruleset), VARSIZE(ruleset) - VARHDRSZ, 0);
-	L4Rules    *rules = NULL;
-	int			place = -1;
 
-	for (int i = 0; i < L4_RULES_CACHED && rules == NULL; i++)
-	{
-		if (rules_cache[i] != NULL && rules_cache[i]->hash == hash)
-			rules = rules_cache[i];
-	}
-	if (rules == NULL)
+	if (last_rules == NULL || last_rules->hash != hash)
 	{
 		MemoryContext start = AllocSetContextCreate(CurrentMemoryContext, "l4 rules loading", ALLOCSET_SMALL_SIZES);
+		L4Rules    *rules = compile_rules(ruleset, hash, start);
 
 		/* a failure leaves everything in a context that dies with the statement */
-		rules = compile_rules(ruleset, hash, start);
-		place = evict_rules();
-		if (place < 0)
+		if (last_rules != NULL && last_rules->pins > 0)
 			MemoryContextSetParent(rules->cxt, holder);
 		else
 		{
 			MemoryContextSetParent(rules->cxt, CacheMemoryContext);
-			rules_cache[place] = rules;
+			if (last_rules != NULL)
+				MemoryContextDelete(last_rules->cxt);
+			last_rules = rules;
 		}
 		MemoryContextDelete(start);
-		if (place < 0)
+		if (rules != last_rules)
 			return rules;
 	}
-	pin_rules(rules, holder);
-	return rules;
+	pin_rules(last_rules, holder);
+	return last_rules;
 }

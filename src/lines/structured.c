@@ -392,17 +392,7 @@ static void
 build_message(const KeyValue *members, int n, const KeyValue *msg, bool rest, StringInfo buf, L4Structured *out)
 {
 	L4Span	   *text = &out->field[L4_FIELD_MESSAGE];
-	bool		alone = msg != NULL && !msg->escaped;
 
-	for (int i = 0; rest && alone && i < n; i++)
-		alone = &members[i] == msg || (members[i].role != ROLE_REST && members[i].role != L4_FIELD_MESSAGE && members[i].role != ROLE_ERROR);
-	if (alone)
-	{
-		/* as it stands in the line */
-		while (text->len > 0 && l4_ascii_blank(text->text[text->len - 1]))
-			text->len--;
-		return;
-	}
 	if (msg != NULL)
 		add_value(buf, msg);
 	while (buf->len > 0 && l4_ascii_blank(buf->data[buf->len - 1]))

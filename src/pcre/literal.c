@@ -397,31 +397,3 @@ l4_required_literals(const char *pattern, size_t len, L4Required *required)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(cxt);
 }
-
-/* ---- looking for literals ---- */
-
-static bool
-literal_in(const L4Literal *literal, const char *text, int len)
-{
-	const char *end = text + len - literal->len + 1;
-
-	while (text < end)
-	{
-		text = memchr(text, literal->text[0], end - text);
-		if (text == NULL)
-			return false;
-		if (memcmp(text, literal->text, literal->len) == 0)
-			return true;
-		text++;
-	}
-	return false;
-}
-
-bool
-l4_any_literal_in(const L4Literal *literals, int n, const char *text, int len)
-{
-	for (int i = 0; i < n; i++)
-		if (literal_in(&literals[i], text, len))
-			return true;
-	return false;
-}

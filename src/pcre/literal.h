@@ -35,8 +35,6 @@ typedef struct L4Required
 
 extern void l4_required_literals(const char *pattern, size_t len, L4Required *required);
 
-extern bool l4_any_literal_in(const L4Literal *literals, int n, const char *text, int len);
-
 /* How rare a text is in logs: bits, roughly. */
 extern int	l4_literal_weight(const unsigned char *text, int len);
 

@@ -13,12 +13,8 @@
 #include "utils/memutils.h"
 
 #include "base/grow.h"
-#include "pcre/literal.h"
 #include "pcre/pcre.h"
 #include "scan/mask.h"
-
-/* Up to so many literals are looked for before a mask's pattern is run. */
-#define LITERALS_MAX 4
 
 typedef struct Mask
 {
@@ -27,8 +23,6 @@ typedef struct Mask
 	int			text_len;
 	L4Regex    *ascii;			/* for lines of ASCII */
 	L4Regex    *unicode;		/* for other lines; the same object unless Python's classes are asked for */
-	int			nliterals;		/* one of these is in every line that matches; 0: not known */
-	L4Literal	literals[LITERALS_MAX];
 } Mask;
 
 /* What was replaced in a text, by position, without overlap. */
@@ -54,22 +48,6 @@ static void
 compile_context(void *arg)
 {
 	errcontext("mask \"%s\"", (const char *) arg);
-}
-
-/* Literals that spare most lines the pattern, where it has such. */
-static void
-find_literals(Mask *mask, const char *pattern)
-{
-	L4Required *required = palloc(sizeof(L4Required));
-	const L4LiteralSet *best = &required->best;
-
-	l4_required_literals(pattern, strlen(pattern), required);
-	if (best->n <= LITERALS_MAX && !required->caseless)
-	{
-		mask->nliterals = best->n;
-		memcpy(mask->literals, best->items, sizeof(L4Literal) * best->n);
-	}
-	pfree(required);
 }
 
 L4Masks *
@@ -100,7 +78,6 @@ l4_masks_create(int n, const char *const *names, const char *const *patterns,
 		if (python && GetDatabaseEncoding() == PG_UTF8)
 			mask->unicode = l4_regex_compile(patterns[i], strlen(patterns[i]),
 											 L4_REGEX_UCP, cxt);
-		find_literals(mask, patterns[i]);
 	}
 	error_context_stack = callback.previous;
 	initStringInfo(&masks->buf[0]);
@@ -238,19 +215,11 @@ note_limit(L4Masks *masks, Mask *mask)
 static bool
 is_ascii(const char *s, int len)
 {
-	uint64		all = 0;
-	int			i = 0;
+	char		all = 0;
 
-	for (; i + 8 <= len; i += 8)
-	{
-		uint64		word;
-
-		memcpy(&word, s + i, 8);
-		all |= word;
-	}
-	for (; i < len; i++)
-		all |= (uint64) (unsigned char) s[i];
-	return (all & UINT64CONST(0x8080808080808080)) == 0;
+	for (int i = 0; i < len; i++)
+		all |= s[i];
+	return (all & 0x80) == 0;
 }
 
 const char *
@@ -265,9 +234,6 @@ l4_masks_apply(L4Masks *masks, const char *line, int len, int *masked_len)
 		Mask	   *mask = &masks->masks[i];
 		int			rc;
 
-		if (mask->nliterals > 0 &&
-			!l4_any_literal_in(mask->literals, mask->nliterals, text, len))
-			continue;
 		rc = apply_one(masks, i, ascii ? mask->ascii : mask->unicode, text, len);
 		if (rc < 0)
 			note_limit(masks, mask);
