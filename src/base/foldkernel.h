@@ -1,10 +1,12 @@
 /*
  * foldkernel.h
- *		The loops of foldmemo.c over bytes, for SSE2 and for any machine.
+ *		The loops of foldmemo.c over bytes, as vectors of 16.
  *
  * They add a step of a text, or the eight bytes that starts grow by, its digits
  * left out, to a hash: the halves of eight bytes, told apart by where they
- * stand, multiplied and added up. And they compare a step with a key.
+ * stand, multiplied and added up. And they compare a step with a key. The
+ * vectors are those that GCC and Clang know for every machine. Two operations
+ * that SSE2 has in one instruction are written for it as well.
  */
 #ifndef L4_FOLDKERNEL_H
 #define L4_FOLDKERNEL_H
@@ -14,12 +16,14 @@
 #include <emmintrin.h>
 #endif
 
-#include "port/pg_bswap.h"
-
 #include "base/foldmemo.h"
+#include "base/load.h"
 
 #define STEP			16		/* bytes looked at at once */
 #define SPREAD			UINT64CONST(0x9E3779B185EBCA87)
+
+typedef uint8 FoldBytes __attribute__((vector_size(STEP)));
+typedef uint64 FoldWords __attribute__((vector_size(STEP)));
 
 /* Which bytes of a block are what, one bit a byte. */
 typedef struct FoldBits
@@ -32,100 +36,15 @@ typedef struct FoldBits
 /* A hash being made. */
 typedef struct FoldHash
 {
-#ifdef FOLD_SSE2
-	__m128i		sum;
-	__m128i		place;
-#else
-	uint64		sum[2];
-	uint64		place;
-#endif
+	FoldWords	sum;
+	FoldWords	place;
 } FoldHash;
 
-#ifdef FOLD_SSE2
-
 static inline void
 hash_start(FoldHash *hash, uint64 seed)
 {
-	hash->sum = _mm_setzero_si128();
-	hash->place = _mm_set1_epi64x(seed);
-}
-
-static inline uint64
-hash_end(const FoldHash *hash)
-{
-	uint64		half[2];
-
-	_mm_storeu_si128((__m128i *) half, hash->sum);
-	return (half[0] ^ (half[0] >> 31)) * UINT64CONST(0x9E3779B97F4A7C15) + half[1];
-}
-
-/* 0xff for n bytes from first on */
-static inline __m128i
-in_range(__m128i b, uint8 first, uint8 n)
-{
-	__m128i		from = _mm_sub_epi8(b, _mm_set1_epi8(first));
-
-	return _mm_cmpeq_epi8(_mm_min_epu8(from, _mm_set1_epi8(n - 1)), from);
-}
-
-static inline uint64
-bits_of(__m128i bytes, int at)
-{
-	return (uint64) _mm_movemask_epi8(bytes) << at;
-}
-
-static inline void
-add_bytes(FoldHash *hash, __m128i b, __m128i digits)
-{
-	b = _mm_add_epi64(_mm_andnot_si128(digits, b), hash->place);
-	hash->sum = _mm_add_epi64(hash->sum, _mm_mul_epu32(b, _mm_srli_epi64(b, 32)));
-	hash->place = _mm_add_epi64(hash->place, _mm_set1_epi64x(SPREAD));
-}
-
-static inline void
-hash_step(FoldHash *hash, const char *p, bool hex, FoldBits *bits, int at)
-{
-	__m128i		b = _mm_loadu_si128((const __m128i *) (p + at));
-	__m128i		digits = in_range(b, '0', 10);
-
-	if (hex)
-	{
-		bits->digits |= bits_of(digits, at);
-		bits->hex |= bits_of(in_range(b, 'a', 6), at);
-		bits->letters |= bits_of(in_range(_mm_or_si128(b, _mm_set1_epi8(0x20)), 'a', 26), at);
-	}
-	add_bytes(hash, b, digits);
-}
-
-static inline void
-hash_start_bytes(FoldHash *hash, const char *p)
-{
-	__m128i		b = _mm_loadl_epi64((const __m128i *) p);
-
-	add_bytes(hash, b, in_range(b, '0', 10));
-}
-
-static inline bool
-fits_step(const char *p, const char *key)
-{
-	__m128i		b = _mm_loadu_si128((const __m128i *) p);
-	__m128i		k = _mm_loadu_si128((const __m128i *) key);
-	__m128i		any_hex = _mm_cmpeq_epi8(k, _mm_set1_epi8(L4_FOLD_HEX));
-	__m128i		any = _mm_or_si128(any_hex, _mm_cmpeq_epi8(k, _mm_set1_epi8(L4_FOLD_DIGIT)));
-	__m128i		ok = _mm_andnot_si128(any, _mm_cmpeq_epi8(b, k));
-
-	ok = _mm_or_si128(ok, _mm_and_si128(any, in_range(b, '0', 10)));
-	ok = _mm_or_si128(ok, _mm_and_si128(any_hex, in_range(b, 'a', 6)));
-	return _mm_movemask_epi8(ok) == 0xffff;
-}
-
-#else
-
-static inline void
-hash_start(FoldHash *hash, uint64 seed)
-{
-	hash->sum[0] = hash->sum[1] = 0;
-	hash->place = seed;
+	hash->sum = (FoldWords) {0, 0};
+	hash->place = (FoldWords) {seed, seed};
 }
 
 static inline uint64
@@ -134,97 +53,88 @@ hash_end(const FoldHash *hash)
 	return (hash->sum[0] ^ (hash->sum[0] >> 31)) * UINT64CONST(0x9E3779B97F4A7C15) + hash->sum[1];
 }
 
-#define EACH(byte)		(UINT64CONST(0x0101010101010101) * (byte))
-#define TOP				EACH(0x80)
-
-/* The top bit of each byte of x that is at least n, 0 < n <= 128. */
-static inline uint64
-at_least(uint64 x, int n)
+static inline FoldBytes
+load_step(const char *p)
 {
-	return (((x & EACH(0x7f)) + EACH(0x80 - n)) | x) & TOP;
+	FoldBytes	b;
+
+	memcpy(&b, p, STEP);
+	return b;
 }
 
-static inline uint64
-is_digit(uint64 x)
+/* 0xff for n bytes from first on */
+static inline FoldBytes
+in_range(FoldBytes b, uint8 first, uint8 n)
 {
-	return ~at_least(x ^ EACH('0'), 10) & TOP;
+	return (FoldBytes) (b - first < n);
 }
 
-/* n letters from a on; 0x60 is the byte before them */
+/* The bytes, each 0 or 0xff, as bits. */
 static inline uint64
-is_letter(uint64 x, int n)
+bits_of(FoldBytes bytes)
 {
-	return at_least(x ^ EACH(0x60), 1) & ~at_least(x ^ EACH(0x60), n + 1);
-}
+#ifdef FOLD_SSE2
+	return _mm_movemask_epi8((__m128i) bytes);
+#else
+	FoldBytes	ones = bytes & 1;
 
-/* The top bits of eight bytes as eight bits. */
-static inline uint64
-bits_of(uint64 top, int at)
-{
-#ifdef WORDS_BIGENDIAN
-	top = pg_bswap64(top);
+	/* the multiplication moves the bit of each byte into the highest one */
+	return (l4_load64(&ones) * UINT64CONST(0x0102040810204080)) >> 56 |
+		(l4_load64((char *) &ones + 8) * UINT64CONST(0x0102040810204080)) >> 56 << 8;
 #endif
-	return ((top >> 7) * UINT64CONST(0x0102040810204080)) >> 56 << at;
+}
+
+/* The lower half of each word times its upper half. */
+static inline FoldWords
+multiply_halves(FoldWords x)
+{
+#ifdef FOLD_SSE2
+	return (FoldWords) _mm_mul_epu32((__m128i) x, (__m128i) (x >> 32));
+#else
+	return (x & PG_UINT32_MAX) * (x >> 32);
+#endif
 }
 
 static inline void
-add_bytes(FoldHash *hash, int half, uint64 x, uint64 digits)
+add_bytes(FoldHash *hash, FoldBytes b, FoldBytes digits)
 {
-	x = (x & ~((digits >> 7) * 0xff)) + hash->place;
-	hash->sum[half] += (x >> 32) * (uint32) x;
+	hash->sum += multiply_halves((FoldWords) (b & ~digits) + hash->place);
+	hash->place += SPREAD;
 }
 
 static inline void
 hash_step(FoldHash *hash, const char *p, bool hex, FoldBits *bits, int at)
 {
-	for (int i = 0; i < 2; i++, at += 8)
-	{
-		uint64		x;
-		uint64		digits;
+	FoldBytes	b = load_step(p + at);
+	FoldBytes	digits = in_range(b, '0', 10);
 
-		memcpy(&x, p + at, 8);
-		digits = is_digit(x);
-		if (hex)
-		{
-			bits->digits |= bits_of(digits, at);
-			bits->hex |= bits_of(is_letter(x, 6), at);
-			bits->letters |= bits_of(is_letter(x | EACH(0x20), 26), at);
-		}
-		add_bytes(hash, i, x, digits);
+	if (hex)
+	{
+		bits->digits |= bits_of(digits) << at;
+		bits->hex |= bits_of(in_range(b, 'a', 6)) << at;
+		bits->letters |= bits_of(in_range(b | 0x20, 'a', 26)) << at;
 	}
-	hash->place += SPREAD;
+	add_bytes(hash, b, digits);
 }
 
 static inline void
 hash_start_bytes(FoldHash *hash, const char *p)
 {
-	uint64		x;
+	FoldBytes	b = (FoldBytes) (FoldWords) {l4_load64(p), 0};
 
-	memcpy(&x, p, 8);
-	add_bytes(hash, 0, x, is_digit(x));
-	hash->place += SPREAD;
+	add_bytes(hash, b, in_range(b, '0', 10));
 }
 
 static inline bool
 fits_step(const char *p, const char *key)
 {
-	for (int i = 0; i < 2; i++)
-	{
-		uint64		x;
-		uint64		k;
-		uint64		plain;
-		uint64		ok;
+	FoldBytes	b = load_step(p);
+	FoldBytes	k = load_step(key);
+	FoldBytes	any_hex = (FoldBytes) (k == L4_FOLD_HEX);
+	FoldBytes	any = any_hex | (FoldBytes) (k == L4_FOLD_DIGIT);
+	FoldBytes	fits = (~any & (FoldBytes) (b == k)) | (any & in_range(b, '0', 10)) | (any_hex & in_range(b, 'a', 6));
 
-		memcpy(&x, p + 8 * i, 8);
-		memcpy(&k, key + 8 * i, 8);
-		plain = at_least(k, 2);
-		ok = (plain & ~at_least(x ^ k, 1)) | (~plain & is_digit(x)) | (~plain & at_least(k, 1) & is_letter(x, 6));
-		if ((ok & TOP) != TOP)
-			return false;
-	}
-	return true;
+	return bits_of(fits) == 0xffff;
 }
-
-#endif
 
 #endif							/* L4_FOLDKERNEL_H */

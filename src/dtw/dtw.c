@@ -8,7 +8,6 @@
 
 #include "miscadmin.h"
 
-#include "base/order.h"
 #include "dtw/dtw.h"
 #include "l4_compat.h"
 
@@ -39,11 +38,26 @@ diagonal_bytes(int64 h, int64 cell)
 	return bytes <= 1344 ? bytes : TYPEALIGN(4096, bytes) + 1344;
 }
 
+/*
+ * How far a path may leave the diagonals through the first and through the
+ * last pair: with lengths that differ these are two, and the strip between
+ * them is always allowed, so that every band has a path.
+ */
+static void
+band_limits(int n, int m, int band, int64 *below, int64 *above)
+{
+	if (band == L4_DTW_NO_BAND)
+		band = PG_INT32_MAX;
+	*below = (int64) band + Max(0, n - m);
+	*above = (int64) band + Max(0, m - n);
+}
+
 /* Sequences up to this length have distances that fit 16 bits. */
 #define SHORT_LENGTH	32766
 
 #define CELL		int16
 #define ELEMENT		uint16
+#define SOURCE		int32
 #define COST(x, y)	((int16) ((x) != (y)))
 #define INFINITE	PG_INT16_MAX
 #define LANES		16
@@ -52,6 +66,7 @@ diagonal_bytes(int64 h, int64 cell)
 
 #define CELL		int32
 #define ELEMENT		int32
+#define SOURCE		int32
 #define COST(x, y)	((int32) ((x) != (y)))
 #define INFINITE	(PG_INT32_MAX / 2)	/* a step more must not overflow */
 #define LANES		8
@@ -60,6 +75,7 @@ diagonal_bytes(int64 h, int64 cell)
 
 #define CELL		double
 #define ELEMENT		double
+#define SOURCE		double
 #define COST(x, y)	fabs((x) - (y))
 #define INFINITE	INFINITY
 #define LANES		4
@@ -77,83 +93,15 @@ l4_dtw_check_lengths(int n, int m)
 				 errdetail("The limit is %d.", L4_DTW_MAX_LENGTH)));
 }
 
-/*
- * How far a path may leave the diagonals through the first and through the
- * last pair: with lengths that differ these are two, and the strip between
- * them is always allowed, so that every band has a path.
- */
+/* Make a range of values large enough for a sequence. */
 static void
-band_limits(int n, int m, int band, int64 *below, int64 *above)
+include_values(const int32 *values, int n, int32 *least, int32 *most)
 {
-	if (band == L4_DTW_NO_BAND)
-		band = PG_INT32_MAX;
-	*below = (int64) band + Max(0, n - m);
-	*above = (int64) band + Max(0, m - n);
-}
-
-/* Position of value in sorted values. */
-static int
-find_code(const int32 *values, int n, int32 value)
-{
-	int			lo = 0;
-
-	while (n > 1)
-	{
-		int			half = n / 2;
-
-		if (values[lo + half] <= value)
-			lo += half;
-		n -= half;
-	}
-	return lo;
-}
-
-/*
- * 16-bit codes for both sequences, b reversed: the values less the smallest
- * one where that fits, as event ids mostly do, else their rank.
- */
-static void
-short_codes(const int32 *a, int n, const int32 *b, int m,
-			uint16 *codes_a, uint16 *codes_b)
-{
-	int64		min = a[0];
-	int64		max = a[0];
-	int32	   *values;
-	int			distinct = 0;
-
 	for (int i = 0; i < n; i++)
 	{
-		min = Min(min, a[i]);
-		max = Max(max, a[i]);
+		*least = Min(*least, values[i]);
+		*most = Max(*most, values[i]);
 	}
-	for (int j = 0; j < m; j++)
-	{
-		min = Min(min, b[j]);
-		max = Max(max, b[j]);
-	}
-	if (max - min <= PG_UINT16_MAX)
-	{
-		for (int i = 0; i < n; i++)
-			codes_a[i] = (uint16) (a[i] - min);
-		for (int j = 0; j < m; j++)
-			codes_b[m - 1 - j] = (uint16) (b[j] - min);
-		return;
-	}
-
-	values = palloc(((Size) n + m) * sizeof(int32));
-	memcpy(values, a, n * sizeof(int32));
-	memcpy(values + n, b, m * sizeof(int32));
-	qsort(values, n + m, sizeof(int32), l4_order_int32);
-	for (int i = 0; i < n + m; i++)
-	{
-		if (i == 0 || values[i] != values[distinct - 1])
-			values[distinct++] = values[i];
-	}
-	for (int i = 0; i < n; i++)
-		codes_a[i] = (uint16) find_code(values, distinct, a[i]);
-	for (int j = 0; j < m; j++)
-		codes_b[m - 1 - j] = (uint16) find_code(values, distinct, b[j]);
-	pfree(values);
 }
 
 /* True when one sequence is empty, and what the distance is then. */
@@ -170,8 +118,8 @@ double
 l4_dtw_int(const int32 *a, int n, const int32 *b, int m, int band)
 {
 	double		result;
-	int64		below;
-	int64		above;
+	int32		least = PG_INT32_MAX;
+	int32		most = PG_INT32_MIN;
 
 	if (trivial(n, m, &result))
 		return result;
@@ -180,52 +128,24 @@ l4_dtw_int(const int32 *a, int n, const int32 *b, int m, int band)
 	if (n > m)
 		return l4_dtw_int(b, m, a, n, band);	/* the buffers are as long as a */
 
-	band_limits(n, m, band, &below, &above);
-	if (m <= SHORT_LENGTH)
-	{
-		uint16	   *codes = palloc0(((Size) n + m + 2 * PADDING) * sizeof(uint16));
-
-		short_codes(a, n, b, m, codes, codes + n + PADDING);
-		result = short_walk(codes, n, codes + n + PADDING, m, below, above);
-		pfree(codes);
-	}
-	else
-	{
-		int32	   *copy = palloc0(((Size) n + m + 2 * PADDING) * sizeof(int32));
-		int32	   *reversed = copy + n + PADDING;
-
-		memcpy(copy, a, n * sizeof(int32));
-		for (int j = 0; j < m; j++)
-			reversed[m - 1 - j] = b[j];
-		result = long_walk(copy, n, reversed, m, below, above);
-		pfree(copy);
-	}
-	return result;
+	/* event ids of a job mostly lie close together: twice as many fit a vector */
+	include_values(a, n, &least, &most);
+	include_values(b, m, &least, &most);
+	if (m <= SHORT_LENGTH && (int64) most - least <= PG_UINT16_MAX)
+		return short_distance(a, n, b, m, least, band);
+	return long_distance(a, n, b, m, 0, band);
 }
 
 double
 l4_dtw_float(const double *a, int n, const double *b, int m, int band)
 {
 	double		result;
-	double	   *copy;
-	double	   *reversed;
-	int64		below;
-	int64		above;
 
 	if (trivial(n, m, &result))
 		return result;
 	if (n > m)
 		return l4_dtw_float(b, m, a, n, band);
-
-	band_limits(n, m, band, &below, &above);
-	copy = palloc0(((Size) n + m + 2 * PADDING) * sizeof(double));
-	reversed = copy + n + PADDING;
-	memcpy(copy, a, n * sizeof(double));
-	for (int j = 0; j < m; j++)
-		reversed[m - 1 - j] = b[j];
-	result = float_walk(copy, n, reversed, m, below, above);
-	pfree(copy);
-	return result;
+	return float_distance(a, n, b, m, 0, band);
 }
 
 /* Where a cell's cheapest path comes from. */

@@ -7,7 +7,8 @@
  * is included once for each type of cell, with these macros set:
  *
  *	CELL		type of a distance
- *	ELEMENT		type of a sequence element
+ *	ELEMENT		type of a sequence element in the loops
+ *	SOURCE		type of a sequence element as it is given
  *	COST(x, y)	cost of a step, a CELL
  *	INFINITE	a CELL above every distance
  *	LANES		cells in the widest vector
@@ -119,13 +120,6 @@ NAME(walk_inline) (const ELEMENT *a, int64 n, const ELEMENT *reversed_b, int64 m
 	return result;
 }
 
-static CELL
-NAME(walk_plain) (const ELEMENT *a, int n, const ELEMENT *reversed_b, int m,
-				  int64 below, int64 above)
-{
-	return NAME(walk_inline) (a, n, reversed_b, m, below, above);
-}
-
 #ifdef L4_DTW_AVX2
 __attribute__((target("avx2")))
 static CELL
@@ -144,11 +138,32 @@ NAME(walk) (const ELEMENT *a, int n, const ELEMENT *reversed_b, int m,
 	if (__builtin_cpu_supports("avx2"))
 		return NAME(walk_avx2) (a, n, reversed_b, m, below, above);
 #endif
-	return NAME(walk_plain) (a, n, reversed_b, m, below, above);
+	return NAME(walk_inline) (a, n, reversed_b, m, below, above);
+}
+
+/* The distance of two sequences, none of them empty and a not the longer one; least goes off each element. */
+static double
+NAME(distance) (const SOURCE *a, int n, const SOURCE *b, int m, SOURCE least, int band)
+{
+	ELEMENT    *copy = palloc0(((Size) n + m + 2 * PADDING) * sizeof(ELEMENT));
+	ELEMENT    *reversed = copy + n + PADDING;
+	int64		below;
+	int64		above;
+	CELL		result;
+
+	band_limits(n, m, band, &below, &above);
+	for (int i = 0; i < n; i++)
+		copy[i] = (ELEMENT) (a[i] - least);
+	for (int j = 0; j < m; j++)
+		reversed[m - 1 - j] = (ELEMENT) (b[j] - least);
+	result = NAME(walk) (copy, n, reversed, m, below, above);
+	pfree(copy);
+	return result;
 }
 
 #undef CELL
 #undef ELEMENT
+#undef SOURCE
 #undef COST
 #undef INFINITE
 #undef LANES
