@@ -40,6 +40,7 @@ SELECT u.* FROM packed, l4._unpack(parts[2]) AS u(node int, train_ts timestamptz
 EXCEPT SELECT substr(node, 2)::int, min(ended), max(ended), count(*), (max(ARRAY[epoch, iteration]))[2] FROM l4._iteration WHERE job_id = 'packs-1' GROUP BY node;
 SELECT l4._iteration_table(NULL, NULL, 1, 0, NULL) IS NOT NULL AS empty, l4._iteration_table(iterations, NULL, NULL, 0, NULL) = l4._iteration_table(NULL, NULL, 1, 0, NULL) AS nobody FROM stream;
 SELECT l4._iteration_table(iterations, NULL, -1, 0, NULL) FROM stream;
+SELECT l4._iteration_table(iterations, NULL, 2147483647, 0, NULL) FROM stream;
 SELECT l4._iteration_table(events, NULL, 1, 0, NULL) FROM stream;
 -- sequences: distance to the ten before, three deviations
 WITH sequence AS (

@@ -7,13 +7,14 @@
 
 #include <math.h>
 
-#include "common/hashfn.h"
 #include "common/int.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "base/grow.h"
+#include "base/map.h"
 #include "diagnose/diag_iter.h"
+#include "diagnose/diag_open.h"
 
 /* Iterations whose reports are kept together */
 #define BUCKET_BITS 6
@@ -43,13 +44,6 @@ typedef struct Bucket
 	uint32	   *tags;			/* node and place of the iteration in the bucket; later the node alone */
 } Bucket;
 
-typedef struct Entry
-{
-	uint64		key;			/* epoch and number */
-	char		status;
-	int			place;
-} Entry;
-
 typedef struct NodeSum
 {
 	int64		n;
@@ -65,28 +59,19 @@ typedef struct NodeSum
 	double	   *before;
 } NodeSum;
 
-#define SH_PREFIX iteration
-#define SH_ELEMENT_TYPE Entry
-#define SH_KEY_TYPE uint64
-#define SH_KEY key
-#define SH_HASH_KEY(tb, key) murmurhash32((uint32) ((key) ^ ((key) >> 32) * 0x9e3779b1))
-#define SH_EQUAL(tb, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
 struct L4Iterations
 {
 	MemoryContext cxt;
 	bool		late;
-	iteration_hash *table;		/* place in items */
+	L4Map	   *table;			/* epoch and number to place in items */
 	Iteration  *items;			/* in the order in which they are met */
 	int			nitems;
 	int			items_size;
 	Bucket	   *buckets;
+	int			buckets_size;
 	NodeSum    *nodes;
 	int			nnodes;
+	int			nodes_size;
 };
 
 /* Move the k-th smallest value to its place: smaller ones before it, greater ones behind. */
@@ -125,6 +110,7 @@ select_place(double *values, int n, int k)
 	}
 }
 
+/* The middle of n > 0 values, as percentile_cont(0.5) has it; they are reordered. */
 static double
 median_of(double *values, int n)
 {
@@ -147,7 +133,7 @@ l4_iterations_create(MemoryContext cxt, bool late)
 
 	all->cxt = cxt;
 	all->late = late;
-	all->table = iteration_create(cxt, 1024, NULL);
+	all->table = l4_map_create(cxt, 1024, NULL);
 	return all;
 }
 
@@ -156,12 +142,9 @@ get_node(L4Iterations *all, int number)
 {
 	if (number >= all->nnodes)
 	{
-		int			n = Max(64, Max(number + 1, all->nnodes * 2));
-
-		all->nodes = all->nodes == NULL ? MemoryContextAllocHuge(all->cxt, sizeof(NodeSum) * n)
-			: repalloc_huge(all->nodes, sizeof(NodeSum) * n);
-		memset(all->nodes + all->nnodes, 0, sizeof(NodeSum) * (n - all->nnodes));
-		all->nnodes = n;
+		L4_GROW_FROM(all->nodes, number, all->nodes_size, Max(64, number + 1), all->cxt);
+		memset(all->nodes + all->nnodes, 0, sizeof(NodeSum) * (number + 1 - all->nnodes));
+		all->nnodes = number + 1;
 	}
 	return &all->nodes[number];
 }
@@ -171,14 +154,10 @@ keep_value(L4Iterations *all, int place, double value, int node)
 {
 	Bucket	   *bucket = &all->buckets[place >> BUCKET_BITS];
 
-	if (bucket->n == bucket->size)
-	{
-		bucket->size = Max(BUCKET, bucket->size * 2);
-		bucket->values = bucket->values == NULL ? MemoryContextAlloc(all->cxt, sizeof(double) * bucket->size)
-			: repalloc_huge(bucket->values, sizeof(double) * bucket->size);
-		bucket->tags = bucket->tags == NULL ? MemoryContextAlloc(all->cxt, sizeof(uint32) * bucket->size)
-			: repalloc_huge(bucket->tags, sizeof(uint32) * bucket->size);
-	}
+	int			size = bucket->size;
+
+	L4_GROW_FROM(bucket->values, bucket->n, size, BUCKET, all->cxt);
+	L4_GROW_FROM(bucket->tags, bucket->n, bucket->size, BUCKET, all->cxt);
 	all->items[place].n++;
 	bucket->values[bucket->n] = value;
 	bucket->tags[bucket->n++] = (uint32) node << BUCKET_BITS | (place & (BUCKET - 1));
@@ -227,18 +206,12 @@ static void
 add_item(L4Iterations *all, int32 epoch, int32 iteration)
 {
 	Iteration  *it;
+	int			bucket = all->nitems >> BUCKET_BITS;
 
-	if (all->nitems == all->items_size)
-	{
-		int			size = Max(16 * BUCKET, all->items_size * 2);
-
-		all->items = all->items == NULL ? MemoryContextAllocHuge(all->cxt, sizeof(Iteration) * size)
-			: repalloc_huge(all->items, sizeof(Iteration) * size);
-		all->buckets = all->buckets == NULL ? MemoryContextAllocHuge(all->cxt, sizeof(Bucket) * (size / BUCKET))
-			: repalloc_huge(all->buckets, sizeof(Bucket) * (size / BUCKET));
-		memset(all->buckets + all->items_size / BUCKET, 0, sizeof(Bucket) * ((size - all->items_size) / BUCKET));
-		all->items_size = size;
-	}
+	L4_GROW(all->items, all->nitems, all->items_size, all->cxt);
+	L4_GROW(all->buckets, bucket, all->buckets_size, all->cxt);
+	if (all->nitems % BUCKET == 0)
+		memset(&all->buckets[bucket], 0, sizeof(Bucket));
 	it = &all->items[all->nitems++];
 	memset(it, 0, sizeof(*it));
 	it->epoch = epoch;
@@ -252,17 +225,17 @@ static int
 get_place(L4Iterations *all, int32 epoch, int32 iteration, int before)
 {
 	bool		found;
-	Entry	   *entry;
+	int32	   *place;
 
 	if (before + 1 < all->nitems && all->items[before + 1].iteration == iteration && all->items[before + 1].epoch == epoch)
 		return before + 1;
-	entry = iteration_insert(all->table, ((uint64) (uint32) epoch << 32) | (uint32) iteration, &found);
+	place = l4_map_put(all->table, ((uint64) (uint32) epoch << 32) | (uint32) iteration, &found);
 	if (!found)
 	{
-		entry->place = all->nitems;
+		*place = all->nitems;
 		add_item(all, epoch, iteration);
 	}
-	return entry->place;
+	return *place;
 }
 
 static void
@@ -298,18 +271,9 @@ add_report(L4Iterations *all, int place, int64 ended, const double *ms, int numb
 void
 l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64 since)
 {
-	static const char types[] = {L4_PACK_INT, L4_PACK_INT, L4_PACK_INT, L4_PACK_FLOAT};
-	L4Pack	   *pack = l4_pack_open(packed, CurrentMemoryContext);
+	L4Pack	   *pack = l4_diag_open(packed, "iiif", "iterations");
 	int			place = -1;
 
-	if (pack->ncols < 4)
-		l4_bytes_corrupted("iterations");
-	for (int c = 0; c < 4; c++)
-	{
-		if (pack->cols[c].type != types[c])
-			l4_bytes_corrupted("iterations");
-		l4_pack_need(pack, c);
-	}
 	for (int i = 0; i < pack->nrows; i++)
 	{
 		int64		ended = L4_NO_TS;

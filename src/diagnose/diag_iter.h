@@ -8,6 +8,8 @@
 
 typedef struct L4Iterations L4Iterations;
 
+#define L4_ITERATIONS_NODES (1 << 26)	/* nodes are numbered below that */
+
 /* late: keep who reports when, for l4_iterations_late; else how long iterations take, for the other two. */
 extern L4Iterations *l4_iterations_create(MemoryContext cxt, bool late);
 
@@ -28,7 +30,5 @@ extern L4Pack *l4_iterations_nodes(L4Iterations *all);
  * the median of the ones before; that median; and the median deviation from it. Neither the first iteration counts, nor those with fewer nodes.
  */
 extern L4Pack *l4_iterations_late(L4Iterations *all, int place, double min_nodes);
-
-/* The middle of n > 0 values, as percentile_cont(0.5) has it; they are reordered. */
 
 #endif							/* L4_DIAG_ITER_H */

@@ -14,7 +14,9 @@
 #include "utils/timestamp.h"
 
 #include "base/args.h"
+#include "base/grow.h"
 #include "diagnose/diag_iter.h"
+#include "diagnose/diag_open.h"
 #include "diagnose/diag_sequence.h"
 #include "l4_compat.h"
 
@@ -42,7 +44,8 @@ typedef struct LateState
 typedef struct ActivityState
 {
 	int			nrows;
-	int64	   *lines;			/* nrows x ACTIVITY_COLUMNS */
+	int			size;
+	int64		(*lines)[ACTIVITY_COLUMNS];
 } ActivityState;
 
 /* The context of the aggregate's state. */
@@ -68,10 +71,7 @@ add_iterations(FunctionCallInfo fcinfo, L4Iterations *all, int more)
 
 	if (PG_ARGISNULL(3))
 		return;
-	if (PG_GETARG_INT32(3) < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of a node must not be negative, not %d", PG_GETARG_INT32(3))));
+	l4_check_range(PG_GETARG_INT32(3), "node", 0, L4_ITERATIONS_NODES - 1);
 	for (int i = 1; i <= 2; i++)
 		if (!PG_ARGISNULL(i))
 			l4_iterations_add(all, PG_GETARG_BYTEA_PP(i), PG_GETARG_INT32(3), clock, since);
@@ -171,28 +171,11 @@ l4_deviations_final(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(l4_pack_encode(l4_deviations_result((L4Deviations *) PG_GETARG_POINTER(0))));
 }
 
-/* A packed value whose first columns are integers. */
-static L4Pack *
-open_integers(bytea *packed, int ncols, const char *what)
-{
-	L4Pack	   *pack = l4_pack_open(packed, CurrentMemoryContext);
-
-	if (pack->ncols < ncols)
-		l4_bytes_corrupted(what);
-	for (int c = 0; c < ncols; c++)
-	{
-		if (pack->cols[c].type != L4_PACK_INT)
-			l4_bytes_corrupted(what);
-		l4_pack_need(pack, c);
-	}
-	return pack;
-}
-
 /* Rows of packed durations follow each other by event and slot: one row of sums for each run of them. */
 static void
 put_duration_sums(ReturnSetInfo *rsinfo, bytea *packed, int block)
 {
-	L4Pack	   *pack = open_integers(packed, 5, "durations");
+	L4Pack	   *pack = l4_diag_open(packed, "iiiii", "durations");
 	L4PackCol  *cols = pack->cols;
 	int64		sums[4] = {0, 0, 0, 0};
 
@@ -243,7 +226,7 @@ l4_wrote_between(PG_FUNCTION_ARGS)
 
 		if (PG_ARGISNULL(i) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
 			continue;
-		pack = open_integers(PG_GETARG_BYTEA_PP(i), 1, "activity");
+		pack = l4_diag_open(PG_GETARG_BYTEA_PP(i), "i", "activity");
 		for (int row = 0; row < pack->nrows; row++)
 			if (pack->cols[0].ints[row] >= PG_GETARG_TIMESTAMPTZ(2) && pack->cols[0].ints[row] < PG_GETARG_TIMESTAMPTZ(3))
 				PG_RETURN_BOOL(true);
@@ -269,15 +252,8 @@ l4_activity_accum(PG_FUNCTION_ARGS)
 				 errmsg("row and width of a picture must be positive, not %d and %g", row, PG_GETARG_FLOAT8(6))));
 	if (row >= state->nrows)
 	{
-		Size		size = sizeof(int64) * ACTIVITY_COLUMNS;
-		int64	   *lines = MemoryContextAllocZero(cxt, size * (row + 1));
-
-		if (state->nrows > 0)
-		{
-			memcpy(lines, state->lines, size * state->nrows);
-			pfree(state->lines);
-		}
-		state->lines = lines;
+		L4_GROW_FROM(state->lines, row, state->size, row + 1, cxt);
+		memset(state->lines + state->nrows, 0, sizeof(*state->lines) * (row + 1 - state->nrows));
 		state->nrows = row + 1;
 	}
 	for (int i = 1; i <= 2; i++)
@@ -286,14 +262,14 @@ l4_activity_accum(PG_FUNCTION_ARGS)
 
 		if (PG_ARGISNULL(i))
 			continue;
-		pack = open_integers(PG_GETARG_BYTEA_PP(i), 2, "activity");
+		pack = l4_diag_open(PG_GETARG_BYTEA_PP(i), "ii", "activity");
 		for (int k = 0; k < pack->nrows; k++)
 		{
 			double		seconds = ((double) pack->cols[0].ints[k] - (double) PG_GETARG_TIMESTAMPTZ(4)) / USECS_PER_SEC;
 			double		column = floor(seconds / PG_GETARG_FLOAT8(6)) + 1;
 
 			if (seconds > -1 && pack->cols[0].ints[k] <= PG_GETARG_TIMESTAMPTZ(5) && column >= 0 && column < ACTIVITY_COLUMNS)
-				state->lines[(Size) row * ACTIVITY_COLUMNS + (int) column] += pack->cols[1].ints[k];
+				state->lines[row][(int) column] += pack->cols[1].ints[k];
 		}
 	}
 	PG_RETURN_POINTER(state);
@@ -317,7 +293,7 @@ l4_activity_final(PG_FUNCTION_ARGS)
 	for (int row = 0; row < state->nrows; row++)
 		for (int k = 0; k < ACTIVITY_COLUMNS; k++)
 		{
-			int64		n = state->lines[(Size) row * ACTIVITY_COLUMNS + k];
+			int64		n = state->lines[row][k];
 
 			if (n == 0)
 				continue;

@@ -12,7 +12,9 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/grow.h"
 #include "base/order.h"
+#include "diagnose/diag_open.h"
 #include "diagnose/diag_sequence.h"
 #include "dtw/dtw.h"
 
@@ -22,10 +24,30 @@
 
 typedef struct Sequence
 {
-	uint32		hash;
 	int32		length;
 	int32	   *events;
 } Sequence;
+
+typedef struct KnownSequence
+{
+	Sequence	sequence;
+	uint32		hash;
+	int32		number;
+	char		status;
+} KnownSequence;
+
+#define SH_PREFIX sequences
+#define SH_ELEMENT_TYPE KnownSequence
+#define SH_KEY_TYPE Sequence
+#define SH_KEY sequence
+#define SH_HASH_KEY(tb, key) hash_bytes((const unsigned char *) (key).events, (key).length * sizeof(int32))
+#define SH_EQUAL(tb, a, b) ((a).length == (b).length && memcmp((a).events, (b).events, (a).length * sizeof(int32)) == 0)
+#define SH_STORE_HASH
+#define SH_GET_HASH(tb, a) (a)->hash
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
 
 typedef struct Distance
 {
@@ -65,8 +87,7 @@ struct L4Deviations
 	Sequence   *sequences;
 	int			nsequences;
 	int			sequences_size;
-	uint32	   *slots;			/* hash to number + 1 */
-	uint32		mask;
+	sequences_hash *numbers;
 	int64		nevents;
 	distance_hash *distances;
 	int			stream;
@@ -80,11 +101,10 @@ static void
 forget_known(L4Deviations *all)
 {
 	MemoryContextReset(all->known);
-	all->sequences_size = 256;
-	all->sequences = MemoryContextAlloc(all->known, sizeof(Sequence) * all->sequences_size);
-	all->mask = 2 * all->sequences_size - 1;
-	all->slots = MemoryContextAllocZero(all->known, sizeof(uint32) * (all->mask + 1));
+	all->sequences = NULL;
+	all->sequences_size = 0;
 	all->nsequences = 0;
+	all->numbers = sequences_create(all->known, 256, NULL);
 	all->nevents = 0;
 	all->distances = distance_create(all->known, 1024, NULL);
 }
@@ -114,70 +134,30 @@ l4_deviations_create(MemoryContext cxt, const int32 *merged, const int32 *surviv
 	return all;
 }
 
-static uint32 *
-find_slot(L4Deviations *all, uint32 hash, const int32 *events, int32 n)
-{
-	for (uint32 h = hash;; h++)
-	{
-		uint32	   *slot = &all->slots[h & all->mask];
-		Sequence   *sequence;
-
-		if (*slot == 0)
-			return slot;
-		sequence = &all->sequences[*slot - 1];
-		if (sequence->hash == hash && sequence->length == n &&
-			memcmp(sequence->events, events, n * sizeof(int32)) == 0)
-			return slot;
-	}
-}
-
-static void
-grow(L4Deviations *all)
-{
-	all->sequences_size *= 2;
-	all->mask = (uint32) all->sequences_size * 2 - 1;
-	all->sequences = repalloc_huge(all->sequences, sizeof(Sequence) * all->sequences_size);
-	pfree(all->slots);
-	all->slots = MemoryContextAllocExtended(all->known, sizeof(uint32) * ((Size) all->mask + 1),
-											MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	for (int i = 0; i < all->nsequences; i++)
-	{
-		uint32		h = all->sequences[i].hash;
-
-		while (all->slots[h & all->mask] != 0)
-			h++;
-		all->slots[h & all->mask] = (uint32) i + 1;
-	}
-}
-
 /* Number of a sequence, a new one where it is not known. */
 static int32
-intern_sequence(L4Deviations *all, const int32 *events, int32 n)
+intern_sequence(L4Deviations *all, int32 *events, int32 n)
 {
-	uint32		hash = hash_bytes((const unsigned char *) events, n * sizeof(int32));
-	uint32	   *slot = find_slot(all, hash, events, n);
-	Sequence   *sequence;
+	Sequence	sequence = {n, events};
+	KnownSequence *known;
+	bool		found;
 
-	if (*slot != 0)
-		return (int32) *slot - 1;
-	if (all->nsequences == all->sequences_size)
-	{
-		grow(all);
-		slot = find_slot(all, hash, events, n);
-	}
-	sequence = &all->sequences[all->nsequences];
-	sequence->hash = hash;
-	sequence->length = n;
-	sequence->events = MemoryContextAlloc(all->known, Max(n, 1) * sizeof(int32));
-	memcpy(sequence->events, events, n * sizeof(int32));
+	known = sequences_insert(all->numbers, sequence, &found);
+	if (found)
+		return known->number;
+	sequence.events = MemoryContextAlloc(all->known, Max(n, 1) * sizeof(int32));
+	memcpy(sequence.events, events, n * sizeof(int32));
+	known->sequence = sequence;
+	known->number = all->nsequences;
+	L4_GROW(all->sequences, all->nsequences, all->sequences_size, all->known);
+	all->sequences[all->nsequences++] = sequence;
 	all->nevents += n;
-	*slot = (uint32) ++all->nsequences;
-	return all->nsequences - 1;
+	return known->number;
 }
 
 /* The same for events as they were when the lines were read. */
 static int32
-intern_surviving(L4Deviations *all, const int32 *events, int32 n)
+intern_surviving(L4Deviations *all, int32 *events, int32 n)
 {
 	int32	   *now;
 	int32		number;
@@ -303,36 +283,23 @@ finish_stream(L4Deviations *all)
 void
 l4_deviations_add(L4Deviations *all, bytea *packed, int stream)
 {
-	static const char types[] = {L4_PACK_INT, L4_PACK_INT, L4_PACK_INT, L4_PACK_INTS};
-	L4Pack	   *pack = l4_pack_open(packed, CurrentMemoryContext);
+	L4Pack	   *pack = l4_diag_open(packed, "iiia", "sequences");
 	int32	   *numbers;
 
 	if (stream != all->stream)
 		finish_stream(all);
 	all->stream = stream;
-	if (pack->ncols < 4)
-		l4_bytes_corrupted("sequences");
-	for (int c = 0; c < 4; c++)
-	{
-		if (pack->cols[c].type != types[c])
-			l4_bytes_corrupted("sequences");
-		l4_pack_need(pack, c);
-	}
 	numbers = palloc(sizeof(int32) * Max(pack->cols[3].nentries, 1));
 	for (int i = 0; i < pack->cols[3].nentries; i++)
 		numbers[i] = intern_surviving(all, (int32 *) pack->cols[3].entry[i], pack->cols[3].entry_len[i]);
-	if (all->nrows + pack->nrows > all->rows_size)
-	{
-		all->rows_size = Max(256, Max(all->nrows + pack->nrows, all->rows_size * 2));
-		all->rows = all->rows == NULL ? MemoryContextAllocHuge(all->cxt, sizeof(Row) * all->rows_size)
-			: repalloc_huge(all->rows, sizeof(Row) * all->rows_size);
-	}
 	for (int i = 0; i < pack->nrows; i++)
 	{
-		Row		   *row = &all->rows[all->nrows];
+		Row		   *row;
 
 		if (l4_pack_is_null(pack, 3, i))
 			continue;
+		L4_GROW(all->rows, all->nrows, all->rows_size, all->cxt);
+		row = &all->rows[all->nrows];
 		row->rank = l4_pack_is_null(pack, 0, i) ? PG_INT64_MIN : pack->cols[0].ints[i];
 		row->epoch = (int32) pack->cols[1].ints[i];
 		row->iteration = (int32) pack->cols[2].ints[i];
