@@ -82,11 +82,12 @@ COMMENT ON OPERATOR l4.<=> (l4.event_vector, l4.event_vector) IS 'cosine distanc
 
 -- Order and equality, for grouping, sorting and DISTINCT.
 
+-- each vector has one encoding, so equality is that of bytes
 CREATE FUNCTION l4.event_vector_eq(l4.event_vector, l4.event_vector) RETURNS bool
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_eq';
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteaeq';
 COMMENT ON FUNCTION l4.event_vector_eq(l4.event_vector, l4.event_vector) IS 'implementation of = operator';
 CREATE FUNCTION l4.event_vector_ne(l4.event_vector, l4.event_vector) RETURNS bool
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_ne';
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteane';
 COMMENT ON FUNCTION l4.event_vector_ne(l4.event_vector, l4.event_vector) IS 'implementation of <> operator';
 CREATE FUNCTION l4.event_vector_lt(l4.event_vector, l4.event_vector) RETURNS bool
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_lt';

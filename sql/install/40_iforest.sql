@@ -12,7 +12,7 @@ CREATE FUNCTION l4.iforest_recv(internal) RETURNS l4.iforest
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_recv';
 COMMENT ON FUNCTION l4.iforest_recv(internal) IS 'I/O';
 CREATE FUNCTION l4.iforest_send(l4.iforest) RETURNS bytea
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_send';
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteasend';
 COMMENT ON FUNCTION l4.iforest_send(l4.iforest) IS 'I/O';
 
 CREATE TYPE l4.iforest (

@@ -14,6 +14,7 @@
 #include "utils/numeric.h"
 
 #include "base/args.h"
+#include "base/ascii.h"
 #include "base/grow.h"
 #include "evector/evector.h"
 #include "l4_compat.h"
@@ -28,8 +29,6 @@ PG_FUNCTION_INFO_V1(l4_event_vector_to_jsonb);
 PG_FUNCTION_INFO_V1(l4_event_vector_each);
 PG_FUNCTION_INFO_V1(l4_event_vector_get);
 PG_FUNCTION_INFO_V1(l4_event_vector_add);
-PG_FUNCTION_INFO_V1(l4_event_vector_eq);
-PG_FUNCTION_INFO_V1(l4_event_vector_ne);
 PG_FUNCTION_INFO_V1(l4_event_vector_lt);
 PG_FUNCTION_INFO_V1(l4_event_vector_le);
 PG_FUNCTION_INFO_V1(l4_event_vector_gt);
@@ -76,29 +75,14 @@ skip_space(const char *p)
 static const char *
 parse_integer(const char *p, int64 min, int64 max, int64 *value, bool *fits)
 {
-	bool		negative = *p == '-';
-	uint64		v = 0;
-	uint64		bound;
+	char	   *end;
 
-	if (negative)
-		p++;
-	if (*p < '0' || *p > '9')
+	if (!l4_ascii_digit(p[*p == '-']))
 		return NULL;
-	bound = negative ? -(uint64) min : (uint64) max;
-	*fits = true;
-	for (; *p >= '0' && *p <= '9'; p++)
-	{
-		uint64		digit = *p - '0';
-
-		CHECK_FOR_INTERRUPTS();
-		if (v > (bound - Min(digit, bound)) / 10)
-			*fits = false;
-		if (*fits)
-			v = v * 10 + digit;
-	}
-	*fits = *fits && v <= bound;
-	*value = (int64) (negative ? -v : v);
-	return p;
+	errno = 0;
+	*value = strtoll(p, &end, 10);
+	*fits = errno == 0 && *value >= min && *value <= max;
+	return end;
 }
 
 static void
@@ -373,33 +357,10 @@ l4_event_vector_add(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(l4_evector_sum(L4_GETARG_EVECTOR(0), L4_GETARG_EVECTOR(1)));
 }
 
-/* There is one encoding of each vector. */
-static bool
-equal_arguments(FunctionCallInfo fcinfo)
-{
-	struct varlena *a = L4_GETARG_EVECTOR(0);
-	struct varlena *b = L4_GETARG_EVECTOR(1);
-
-	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
-		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
-}
-
 static int
 compare_arguments(FunctionCallInfo fcinfo)
 {
 	return l4_evector_compare(L4_GETARG_EVECTOR(0), L4_GETARG_EVECTOR(1));
-}
-
-Datum
-l4_event_vector_eq(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(equal_arguments(fcinfo));
-}
-
-Datum
-l4_event_vector_ne(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(!equal_arguments(fcinfo));
 }
 
 Datum

@@ -15,7 +15,6 @@
 PG_FUNCTION_INFO_V1(l4_iforest_in);
 PG_FUNCTION_INFO_V1(l4_iforest_out);
 PG_FUNCTION_INFO_V1(l4_iforest_recv);
-PG_FUNCTION_INFO_V1(l4_iforest_send);
 PG_FUNCTION_INFO_V1(l4_iforest_score_sql);
 PG_FUNCTION_INFO_V1(l4_iforest_explain_rows);
 PG_FUNCTION_INFO_V1(l4_iforest_base_sql);
@@ -86,18 +85,6 @@ l4_iforest_recv(PG_FUNCTION_ARGS)
 	pq_copymsgbytes(buf, VARDATA(bytes), size);
 	check_forest(bytes, ERRCODE_INVALID_BINARY_REPRESENTATION);
 	PG_RETURN_POINTER(bytes);
-}
-
-/* There is no byte order in a forest: the bytes themselves travel. */
-Datum
-l4_iforest_send(PG_FUNCTION_ARGS)
-{
-	struct varlena *bytes = PG_GETARG_VARLENA_PP(0);
-	StringInfoData buf;
-
-	pq_begintypsend(&buf);
-	pq_sendbytes(&buf, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
-	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
 }
 
 /*
