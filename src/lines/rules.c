@@ -104,7 +104,7 @@ compile_prefix(const char *pattern, MemoryContext cxt)
 	if (strcmp(end, ")$") != 0 || strncmp(end - 2, ".*", 2) != 0)
 		return NULL;
 	pattern = psprintf("%.*s)", (int) (end - 2 - pattern), pattern);
-	return l4_regex_compile(pattern, strlen(pattern), L4_REGEX_NO_JIT, cxt);
+	return l4_regex_compile(pattern, strlen(pattern), 0, cxt);
 }
 
 static void
@@ -115,7 +115,7 @@ compile_format(L4Format *format, JsonbContainer *object, MemoryContext cxt)
 
 	format->id = get_id(object);
 	pattern = get_signature(object);
-	format->re = l4_regex_compile(pattern, strlen(pattern), L4_REGEX_JIT_LATER, cxt);
+	format->re = l4_regex_compile(pattern, strlen(pattern), 0, cxt);
 	format->prefix = compile_prefix(pattern, cxt);
 	format->to_the_end = l4_ends_with(pattern, strlen(pattern), ".*)$");
 	format->digits_alike = !names_a_digit(pattern);
@@ -138,7 +138,7 @@ compile_iteration(L4IterRule *rule, JsonbContainer *object, MemoryContext cxt)
 
 	rule->id = get_id(object);
 	pattern = get_signature(object);
-	rule->re = l4_regex_compile(pattern, strlen(pattern), L4_REGEX_JIT_LATER, cxt);
+	rule->re = l4_regex_compile(pattern, strlen(pattern), 0, cxt);
 	if (kind == NULL || (strcmp(kind, "done") != 0 && strcmp(kind, "in_flight") != 0))
 		bad_ruleset(psprintf("Iteration rule %d has no \"kind\" done or in_flight.", rule->id));
 	rule->done = strcmp(kind, "done") == 0;
@@ -193,8 +193,7 @@ index_formats(L4Rules *rules)
 		rules->by_byte[c] = MemoryContextAlloc(rules->cxt, sizeof(int) * (rules->nformats + 1));
 		for (int i = 0; i < rules->nformats; i++)
 		{
-			if (l4_regex_matches_empty(rules->formats[i].re) ||
-				l4_regex_may_start(rules->formats[i].re, (unsigned char) c))
+			if (l4_regex_may_start(rules->formats[i].re, (unsigned char) c))
 				rules->by_byte[c][n++] = i;
 		}
 		rules->by_byte[c][n] = -1;

@@ -42,11 +42,10 @@ struct L4Regex
 	pcre2_code *windowed;		/* same pattern, accepts an offset limit; NULL until needed */
 	pcre2_match_data *match;
 	bool		jit;
-	bool		jit_later;		/* when it runs for the first time */
+	bool		jit_tried;		/* when it ran for the first time */
 	bool		windowed_jit;
 	bool		anchored;		/* one start position: no windows, and \G means what it says */
-	bool		matches_empty;
-	bool		any_start;		/* nothing is known about the first byte */
+	bool		any_start;		/* nothing is known about the first byte, or there may be none */
 	uint32		compile_options;
 	int			ngroups;
 	const char **names;			/* by group number, NULL where a group has none */
@@ -164,7 +163,7 @@ read_first_bytes(L4Regex *re)
 	pcre2_pattern_info(re->code, PCRE2_INFO_FIRSTCODETYPE, &type);
 	pcre2_pattern_info(re->code, PCRE2_INFO_FIRSTBITMAP, &bitmap);
 	pcre2_pattern_info(re->code, PCRE2_INFO_ALLOPTIONS, &options);
-	re->matches_empty = (empty != 0);
+	re->any_start = (empty != 0);
 	re->anchored = (options & PCRE2_ANCHORED) != 0;
 	if (type == 1)
 	{
@@ -212,18 +211,12 @@ jit_compile(pcre2_code *code)
 		pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &size) == 0 && size > 0;
 }
 
-/* Fill re->match and what is known of the pattern. */
 static void
-finish_compile(L4Regex *re, int options)
+need_jit(L4Regex *re)
 {
-	re->match = pcre2_match_data_create_from_pattern(re->code, NULL);
-	if (re->match == NULL)
-		out_of_memory();
-	read_names(re);
-	read_first_bytes(re);
-	re->jit_later = (options & L4_REGEX_JIT_LATER) != 0;
-	if (!(options & (L4_REGEX_NO_JIT | L4_REGEX_JIT_LATER)))
+	if (!re->jit_tried)
 		re->jit = jit_compile(re->code);
+	re->jit_tried = true;
 }
 
 /* Compile the source of a pattern into its context; NULL, and error and offset set, when it is invalid. */
@@ -284,7 +277,11 @@ l4_regex_try_compile(const char *pattern, size_t len, int options, MemoryContext
 	re->callback.func = release_regex;
 	re->callback.arg = re;
 	MemoryContextRegisterResetCallback(cxt, &re->callback);
-	finish_compile(re, options);
+	re->match = pcre2_match_data_create_from_pattern(re->code, NULL);
+	if (re->match == NULL)
+		out_of_memory();
+	read_names(re);
+	read_first_bytes(re);
 	return re;
 }
 
@@ -418,11 +415,7 @@ exec(L4Regex *re, const char *subject, size_t len, size_t start, uint32 flags)
 		return 0;
 	if (len >= L4_WINDOW_FROM && !re->anchored)
 		return run_windows(re, subject, len, start, flags);
-	if (re->jit_later)
-	{
-		re->jit_later = false;
-		re->jit = jit_compile(re->code);
-	}
+	need_jit(re);
 	return run(re, re->code, re->jit, match_limits, subject, len, start, flags);
 }
 
@@ -478,13 +471,7 @@ l4_regex_group_name(L4Regex *re, int group)
 bool
 l4_regex_may_start(L4Regex *re, unsigned char c)
 {
-	return re->any_start || re->matches_empty || (re->first[c >> 3] & (1 << (c & 7))) != 0;
-}
-
-bool
-l4_regex_matches_empty(L4Regex *re)
-{
-	return re->matches_empty;
+	return re->any_start || (re->first[c >> 3] & (1 << (c & 7))) != 0;
 }
 
 const char *
@@ -498,11 +485,8 @@ size_t
 l4_regex_memory(L4Regex *re)
 {
 	size_t		jit = 0;
-	size_t		windowed = 0;
 
-	if (re->code != NULL)
-		pcre2_pattern_info(re->code, PCRE2_INFO_JITSIZE, &jit);
-	if (re->windowed != NULL)
-		pcre2_pattern_info(re->windowed, PCRE2_INFO_JITSIZE, &windowed);
-	return MemoryContextMemAllocated(re->cxt, true) + jit + windowed;
+	need_jit(re);
+	pcre2_pattern_info(re->code, PCRE2_INFO_JITSIZE, &jit);
+	return MemoryContextMemAllocated(re->cxt, true) + jit;
 }

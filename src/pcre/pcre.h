@@ -21,15 +21,14 @@
 
 /* Options of l4_regex_compile */
 #define L4_REGEX_UCP		1	/* \d, \w, \s and \b know Unicode (UTF-8 databases only) */
-#define L4_REGEX_NO_JIT		2	/* compile only to see whether it compiles */
-#define L4_REGEX_JIT_LATER	4	/* machine code when it first runs: of many patterns most never do */
 
 typedef struct L4Regex L4Regex;
 
 /*
  * Compile into a context of its own below cxt. The first raises
  * ERRCODE_INVALID_REGULAR_EXPRESSION with the position; the second returns
- * NULL and the reason (library text) with its byte offset instead.
+ * NULL and the reason (library text) with its byte offset instead. Machine
+ * code is made when a pattern first runs: of many patterns most never do.
  */
 extern L4Regex *l4_regex_compile(const char *pattern, size_t len, int options, MemoryContext cxt);
 extern L4Regex *l4_regex_try_compile(const char *pattern, size_t len, int options,
@@ -60,11 +59,10 @@ extern int	l4_regex_ngroups(L4Regex *re);	/* capture groups, the whole match not
 extern int	l4_regex_group(L4Regex *re, const char *name);	/* number or -1 */
 extern const char *l4_regex_group_name(L4Regex *re, int group); /* NULL when it has none */
 
-/* Can a match start at a byte c? True when not known. Meaningless where an empty match is possible. */
+/* Can a match start at a byte c? True when not known, and where an empty match is possible. */
 extern bool l4_regex_may_start(L4Regex *re, unsigned char c);
-extern bool l4_regex_matches_empty(L4Regex *re);
 extern const char *l4_regex_source(L4Regex *re, size_t *len);
-extern size_t l4_regex_memory(L4Regex *re); /* bytes, JIT code included */
+extern size_t l4_regex_memory(L4Regex *re); /* bytes, with the machine code, which is made now */
 
 /* The pattern for an error message: quoted elsewhere, cut at a character when long. */
 extern char *l4_regex_display(const char *pattern, size_t len);

@@ -27,7 +27,7 @@ PG_FUNCTION_INFO_V1(l4_pcre_captures);
 static void
 check_pattern(const char *pattern, size_t len)
 {
-	l4_regex_free(l4_regex_compile(pattern, len, L4_REGEX_NO_JIT, CurrentMemoryContext));
+	l4_regex_free(l4_regex_compile(pattern, len, 0, CurrentMemoryContext));
 }
 
 Datum
@@ -70,7 +70,7 @@ l4_pcre_error(PG_FUNCTION_ARGS)
 	L4Regex    *re;
 
 	re = l4_regex_try_compile(VARDATA_ANY(pattern), VARSIZE_ANY_EXHDR(pattern),
-							  L4_REGEX_NO_JIT, CurrentMemoryContext, &reason, &offset);
+							  0, CurrentMemoryContext, &reason, &offset);
 	if (re != NULL)
 	{
 		l4_regex_free(re);
