@@ -5,8 +5,8 @@
  * The automaton of Aho and Corasick (Efficient String Matching, 1975) with a
  * complete table: one step a byte. To keep the table small it knows only a
  * key of each literal, its rarest KEY_LEN bytes in a row, and takes letters of
- * both cases for the same. Where a key ends, its literals are compared with
- * the line. There are two automata: to the second all digits are the same.
+ * both cases for the same, and all digits. Where a key ends, its literals are
+ * compared with the line.
  */
 #include "postgres.h"
 
@@ -27,21 +27,15 @@
 /* Bytes of a long line between two checks for a cancel. */
 #define STRETCH 1048576
 
-/* The bytes of a literal that an automaton looks for. */
-typedef struct LiteralKey
-{
-	int			start;			/* offset in the text */
-	int			state;			/* of the automaton behind the key */
-	int			next;			/* other literal whose key ends there, -1 none */
-} LiteralKey;
-
 typedef struct PatternLiteral
 {
 	unsigned char *text;
 	int			len;
 	bool		caseless;
 	int			pattern;
-	LiteralKey	keys[2];		/* by any_digits, as the automata */
+	int			key;			/* offset of its key in the text */
+	int			state;			/* of the automaton behind the key */
+	int			next;			/* other literal whose key ends there, -1 none */
 } PatternLiteral;
 
 typedef struct KeyState
@@ -53,16 +47,6 @@ typedef struct KeyState
 /* Entries of the table: where the row of the next state begins, and whether a key ends there. */
 #define KEY_ENDS UINT32_C(0x80000000)
 
-typedef struct KeyAutomaton
-{
-	bool		ready;
-	int			nclasses;		/* of bytes: those in no key are of class 0 */
-	uint8		class_of[256];
-	uint32	   *table;
-	KeyState   *states;
-	int			nstates;
-} KeyAutomaton;
-
 struct L4LiteralScan
 {
 	MemoryContext cxt;
@@ -70,7 +54,14 @@ struct L4LiteralScan
 	int			nliterals;
 	int			literals_size;
 	int			key_bytes;		/* of all literals: more than there are states */
-	KeyAutomaton automata[2];	/* each is made when it is first asked for */
+
+	/* the automaton, made when it is first asked for */
+	bool		ready;
+	int			nclasses;		/* of bytes: those in no key are of class 0 */
+	uint8		class_of[256];
+	uint32	   *table;
+	KeyState   *states;
+	int			nstates;
 };
 
 L4LiteralScan *
@@ -94,11 +85,11 @@ fold_digit(unsigned char c)
 	return l4_ascii_digit(c) ? '0' : c;
 }
 
-/* What a byte of a key is to an automaton. */
+/* What a byte of a key is to the automaton. */
 static inline unsigned char
-fold(unsigned char c, bool any_digits)
+fold(unsigned char c)
 {
-	return any_digits ? fold_digit(fold_case(c)) : fold_case(c);
+	return fold_digit(fold_case(c));
 }
 
 static inline int
@@ -107,16 +98,16 @@ key_len(const PatternLiteral *literal)
 	return Min(literal->len, KEY_LEN);
 }
 
-/* How rare a byte of a key is: digits are not if any will do. */
+/* How rare a byte of a key is: digits are not, as any will do. */
 static int
-key_weight(unsigned char c, bool any_digits)
+key_weight(unsigned char c)
 {
-	return any_digits && l4_ascii_digit(c) ? 1 : l4_literal_weight(&c, 1);
+	return l4_ascii_digit(c) ? 1 : l4_literal_weight(&c, 1);
 }
 
 /* Where in a literal its key starts: where the sum of weights is largest. */
 static int
-choose_key(const PatternLiteral *literal, bool any_digits)
+choose_key(const PatternLiteral *literal)
 {
 	int			best = 0;
 	int			most = 0;
@@ -124,9 +115,9 @@ choose_key(const PatternLiteral *literal, bool any_digits)
 
 	for (int i = 0; i < literal->len; i++)
 	{
-		weight += key_weight(literal->text[i], any_digits);
+		weight += key_weight(literal->text[i]);
 		if (i >= KEY_LEN)
-			weight -= key_weight(literal->text[i - KEY_LEN], any_digits);
+			weight -= key_weight(literal->text[i - KEY_LEN]);
 		if (weight > most)
 		{
 			best = Max(i + 1 - KEY_LEN, 0);
@@ -151,8 +142,7 @@ l4_literalscan_add(L4LiteralScan *scan, const L4Literal *literal, bool caseless,
 	copy->len = literal->len;
 	copy->caseless = caseless;
 	copy->pattern = pattern;
-	for (int k = 0; k < 2; k++)
-		copy->keys[k].start = choose_key(copy, k);
+	copy->key = choose_key(copy);
 	scan->key_bytes += key_len(copy);
 	return true;
 }
@@ -160,38 +150,39 @@ l4_literalscan_add(L4LiteralScan *scan, const L4Literal *literal, bool caseless,
 /* ---- building ---- */
 
 static void
-find_classes(const L4LiteralScan *scan, KeyAutomaton *a, bool any_digits)
+find_classes(L4LiteralScan *scan)
 {
-	a->nclasses = 1;
+	memset(scan->class_of, 0, sizeof(scan->class_of));
+	scan->nclasses = 1;
 	for (int i = 0; i < scan->nliterals; i++)
 	{
 		const PatternLiteral *literal = &scan->literals[i];
 
 		for (int k = 0; k < key_len(literal); k++)
 		{
-			unsigned char c = fold(literal->text[literal->keys[any_digits].start + k], any_digits);
+			uint8	   *class = &scan->class_of[fold(literal->text[literal->key + k])];
 
-			if (a->class_of[c] == 0)
-				a->class_of[c] = a->nclasses++;
+			if (*class == 0)
+				*class = scan->nclasses++;
 		}
 	}
 	for (int c = 0; c < 256; c++)
-		a->class_of[c] = a->class_of[fold(c, any_digits)];
+		scan->class_of[c] = scan->class_of[fold(c)];
 }
 
 static inline uint32 *
-row_of(const KeyAutomaton *a, int state)
+row_of(const L4LiteralScan *scan, int state)
 {
-	return a->table + (Size) state * a->nclasses;
+	return scan->table + (Size) state * scan->nclasses;
 }
 
 static int
-add_state(KeyAutomaton *a)
+add_state(L4LiteralScan *scan)
 {
-	a->states[a->nstates].ending = -1;
-	a->states[a->nstates].suffix = 0;
-	memset(row_of(a, a->nstates), 0, sizeof(uint32) * a->nclasses);
-	return a->nstates++;
+	scan->states[scan->nstates].ending = -1;
+	scan->states[scan->nstates].suffix = 0;
+	memset(row_of(scan, scan->nstates), 0, sizeof(uint32) * scan->nclasses);
+	return scan->nstates++;
 }
 
 /*
@@ -200,83 +191,79 @@ add_state(KeyAutomaton *a)
  * lead to these most of the time, so they should share the cache.
  */
 static void
-add_keys(L4LiteralScan *scan, KeyAutomaton *a, bool any_digits)
+add_keys(L4LiteralScan *scan)
 {
 	for (int depth = 0; depth < KEY_LEN; depth++)
 		for (int i = 0; i < scan->nliterals; i++)
 		{
 			PatternLiteral *literal = &scan->literals[i];
-			LiteralKey *key = &literal->keys[any_digits];
 			uint32	   *entry;
 
 			CHECK_FOR_INTERRUPTS();
 			if (depth >= key_len(literal))
 				continue;
 			if (depth == 0)
-				key->state = 0;
-			entry = &row_of(a, key->state)[a->class_of[literal->text[key->start + depth]]];
+				literal->state = 0;
+			entry = &row_of(scan, literal->state)[scan->class_of[literal->text[literal->key + depth]]];
 			if (*entry == 0)
-				*entry = add_state(a);
-			key->state = *entry;
+				*entry = add_state(scan);
+			literal->state = *entry;
 			if (depth == key_len(literal) - 1)
 			{
-				key->next = a->states[key->state].ending;
-				a->states[key->state].ending = i;
+				literal->next = scan->states[literal->state].ending;
+				scan->states[literal->state].ending = i;
 			}
 		}
 }
 
 /* Where a key does not go on, its longest suffix does that is the beginning of another one. */
 static void
-add_suffixes(KeyAutomaton *a)
+add_suffixes(L4LiteralScan *scan)
 {
-	for (int i = 0; i < a->nstates; i++)
+	KeyState   *states = scan->states;
+
+	for (int i = 0; i < scan->nstates; i++)
 	{
-		uint32	   *row = row_of(a, i);
-		const uint32 *suffix_row = row_of(a, a->states[i].suffix);
+		uint32	   *row = row_of(scan, i);
+		const uint32 *suffix_row = row_of(scan, states[i].suffix);
 
 		CHECK_FOR_INTERRUPTS();
-		for (int class = 0; class < a->nclasses; class++)
+		for (int class = 0; class < scan->nclasses; class++)
 			if (row[class] == 0)
 				row[class] = suffix_row[class];
 			else if (i > 0)
-				a->states[row[class]].suffix = suffix_row[class];
+				states[row[class]].suffix = suffix_row[class];
 	}
 	/* from here on the longest suffix in which a key ends: that of a shorter text is known already */
-	for (int i = 1; i < a->nstates; i++)
-	{
-		KeyState   *state = &a->states[i];
-
-		if (a->states[state->suffix].ending < 0)
-			state->suffix = a->states[state->suffix].suffix;
-	}
+	for (int i = 1; i < scan->nstates; i++)
+		if (states[states[i].suffix].ending < 0)
+			states[i].suffix = states[states[i].suffix].suffix;
 }
 
 static pg_noinline void
-make_automaton(L4LiteralScan *scan, bool any_digits)
+make_automaton(L4LiteralScan *scan)
 {
-	KeyAutomaton a = {0};
 	int			max_states = scan->key_bytes + 1;
 
-	find_classes(scan, &a, any_digits);
-	a.table = MemoryContextAllocHuge(scan->cxt, sizeof(uint32) * a.nclasses * (Size) max_states);
-	a.states = MemoryContextAllocHuge(scan->cxt, sizeof(KeyState) * (Size) max_states);
-	add_state(&a);
-	add_keys(scan, &a, any_digits);
-	add_suffixes(&a);
+	find_classes(scan);
+	scan->states = MemoryContextAllocHuge(scan->cxt, sizeof(KeyState) * (Size) max_states);
+	scan->table = MemoryContextAllocHuge(scan->cxt, sizeof(uint32) * scan->nclasses * (Size) max_states);
+	scan->nstates = 0;
+	add_state(scan);
+	add_keys(scan);
+	add_suffixes(scan);
 	/* keys have beginnings in common, so there are fewer states */
-	a.table = repalloc_huge(a.table, sizeof(uint32) * a.nclasses * (Size) a.nstates);
-	a.states = repalloc_huge(a.states, sizeof(KeyState) * (Size) a.nstates);
-	for (Size i = 0; i < (Size) a.nstates * a.nclasses; i++)
+	scan->table = repalloc_huge(scan->table, sizeof(uint32) * scan->nclasses * (Size) scan->nstates);
+	scan->states = repalloc_huge(scan->states, sizeof(KeyState) * (Size) scan->nstates);
+	for (Size i = 0; i < (Size) scan->nstates * scan->nclasses; i++)
 	{
-		const KeyState *state = &a.states[a.table[i]];
+		const KeyState *state = &scan->states[scan->table[i]];
 
-		a.table[i] *= a.nclasses;
+		scan->table[i] *= scan->nclasses;
 		if (state->ending >= 0 || state->suffix > 0)
-			a.table[i] |= KEY_ENDS;
+			scan->table[i] |= KEY_ENDS;
 	}
-	a.ready = true;
-	scan->automata[any_digits] = a;
+	scan->ready = true;
 }
 
 /* ---- scanning ---- */
@@ -302,14 +289,14 @@ static bool
 compare_literals(const L4LiteralScan *scan, int state, const unsigned char *line, const unsigned char *p,
 				 const unsigned char *end, bool any_digits, uint64 *found)
 {
-	const KeyState *states = scan->automata[any_digits].states;
+	const KeyState *states = scan->states;
 	bool		any = false;
 
 	for (; state > 0; state = states[state].suffix)
-		for (int i = states[state].ending; i >= 0; i = scan->literals[i].keys[any_digits].next)
+		for (int i = states[state].ending; i >= 0; i = scan->literals[i].next)
 		{
 			const PatternLiteral *literal = &scan->literals[i];
-			int			before = literal->keys[any_digits].start + key_len(literal);
+			int			before = literal->key + key_len(literal);
 
 			if (l4_patternset_has(found, literal->pattern) || p - line < before ||
 				end - p < literal->len - before || !is_at(literal, p - before, any_digits))
@@ -326,25 +313,25 @@ l4_literalscan_run(L4LiteralScan *scan, const char *line, int len, bool any_digi
 	const unsigned char *begin = (const unsigned char *) line;
 	const unsigned char *end = begin + len;
 	const unsigned char *p = begin;
-	const KeyAutomaton *a = &scan->automata[any_digits];
 	uint32		row = 0;
 	bool		any = false;
 
-	if (!a->ready)
-		make_automaton(scan, any_digits);
+	if (!scan->ready)
+		make_automaton(scan);
 	while (p < end)
 	{
 		const unsigned char *stop = p + Min(end - p, STRETCH);
-		const uint32 *table = a->table;
+		const uint32 *table = scan->table;
+		const uint8 *class_of = scan->class_of;
 
 		CHECK_FOR_INTERRUPTS();
 		while (p < stop)
 		{
-			row = table[row + a->class_of[*p++]];
+			row = table[row + class_of[*p++]];
 			if (unlikely(row & KEY_ENDS))
 			{
 				row &= ~KEY_ENDS;
-				any |= compare_literals(scan, row / a->nclasses, begin, p, end, any_digits, found);
+				any |= compare_literals(scan, row / scan->nclasses, begin, p, end, any_digits, found);
 			}
 		}
 	}

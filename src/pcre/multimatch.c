@@ -44,9 +44,8 @@
 #define MEMO_LINES 4096
 #define MEMO_COST 8
 
-/* Candidates in a note, and those of them that lack their literals in the line itself: with more, a note is of no use. */
+/* Candidates in a note: with more, a note is of no use. */
 #define NOTE_MAX 16
-#define UNLIKE_MAX 2
 
 /* What is known of all lines that differ in their digits only. */
 typedef struct LineNote
@@ -73,7 +72,6 @@ struct L4MultiMatch
 	L4LiteralScan *scan;
 	L4FoldMemo *memo;			/* of LineNote; NULL: too few lines so far */
 	L4Dfa	   *group;			/* NULL: none */
-	int			group_max;		/* patterns it may have */
 	uint64		line_no;
 	uint64		last_review;
 	uint64		next_review;
@@ -137,7 +135,6 @@ l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryC
 	mm->certain = palloc0(sizeof(uint64) * mm->words);
 	mm->answer = palloc(sizeof(uint64) * mm->words);
 	mm->word = mm->words;
-	mm->group_max = n;
 	mm->next_review = FIRST_REVIEW;
 	for (int i = 0; i < n; i++)
 	{
@@ -209,21 +206,6 @@ make_group(L4MultiMatch *mm, const int32 *patterns, int n)
 		l4_foldmemo_clear(mm->memo);
 }
 
-/* Members first, then those most often run in vain. */
-static int
-compare_joining(const void *a, const void *b, void *arg)
-{
-	const L4MultiMatch *mm = (const L4MultiMatch *) arg;
-	int			x = *(const int32 *) a;
-	int			y = *(const int32 *) b;
-	int64		x_in_vain = l4_patternset_has(mm->members, x) ? PG_INT64_MAX : mm->patterns[x].in_vain;
-	int64		y_in_vain = l4_patternset_has(mm->members, y) ? PG_INT64_MAX : mm->patterns[y].in_vain;
-
-	if (x_in_vain != y_in_vain)
-		return x_in_vain < y_in_vain ? 1 : -1;
-	return x - y;
-}
-
 /* Let patterns that were often run in vain join the group. */
 static void
 review_group(L4MultiMatch *mm)
@@ -233,19 +215,19 @@ review_group(L4MultiMatch *mm)
 	uint64		saved = 0;		/* runs in vain, if they had been in the group */
 
 	for (int i = 0; i < mm->n; i++)
-		if (!mm->patterns[i].unfit &&
-			(mm->patterns[i].in_vain >= OFTEN || l4_patternset_has(mm->members, i)))
+	{
+		ManyPattern *pattern = &mm->patterns[i];
+		bool		member = l4_patternset_has(mm->members, i);
+
+		if (member || (!pattern->unfit && pattern->in_vain >= OFTEN))
 			joining[n++] = i;
-	qsort_arg(joining, n, sizeof(int32), compare_joining, mm);
-	n = Min(n, mm->group_max);
-	for (int i = 0; i < n; i++)
-		if (!l4_patternset_has(mm->members, joining[i]))
-			saved += mm->patterns[joining[i]].in_vain;
+		if (!member && !pattern->unfit && pattern->in_vain >= OFTEN)
+			saved += pattern->in_vain;
+		pattern->in_vain = 0;
+	}
 	if (saved * WORTH_LINES > mm->line_no - mm->last_review)
 		make_group(mm, joining, n);
 	pfree(joining);
-	for (int i = 0; i < mm->n; i++)
-		mm->patterns[i].in_vain = 0;
 	mm->last_review = mm->line_no;
 	mm->next_review = mm->line_no * 2;
 }
@@ -260,8 +242,15 @@ ask_group(L4MultiMatch *mm)
 			mm->candidates[w] &= mm->answer[w] | ~mm->members[w];
 	else
 	{
-		/* these patterns and lines make too many states: a smaller group may form later */
-		mm->group_max = pg_popcount((const char *) mm->members, sizeof(uint64) * mm->words) / 2;
+		/* these patterns and lines make too many states: without every other one a smaller group may form later */
+		bool		leaves = true;
+
+		for (int i = 0; i < mm->n; i++)
+			if (l4_patternset_has(mm->members, i))
+			{
+				mm->patterns[i].unfit = leaves;
+				leaves = !leaves;
+			}
 		free_group(mm);
 	}
 }
@@ -320,20 +309,13 @@ static bool
 note_candidates(L4MultiMatch *mm)
 {
 	LineNote	note = {0};
-	int			unlike = 0;
 
-	if (mm->found)
-	{
-		memcpy(mm->answer, mm->always, sizeof(uint64) * mm->words);
-		l4_literalscan_run(mm->scan, mm->line, mm->len, false, mm->answer);
-	}
 	for (int w = 0; mm->found && w < mm->words; w++)
 		for (uint64 bits = mm->candidates[w]; bits != 0; bits &= bits - 1)
 		{
 			int			i = w * 64 + pg_rightmost_one_pos64(bits);
 			int			rc = -1;
 
-			unlike += !l4_patternset_has(mm->answer, i);
 			if (!mm->patterns[i].tells_digits && note.n < NOTE_MAX)
 				rc = l4_regex_exec(l4_multimatch_regex(mm, i), mm->line, mm->len, 0);
 			if (rc == 0)
@@ -343,7 +325,7 @@ note_candidates(L4MultiMatch *mm)
 			}
 			if (rc > 0)
 				l4_patternset_add(mm->certain, i);
-			if (note.n == NOTE_MAX || unlike > UNLIKE_MAX)
+			if (note.n == NOTE_MAX)
 			{
 				note.n = -1;
 				put_note(mm, &note);

@@ -11,6 +11,7 @@
 
 #include "miscadmin.h"
 
+#include "base/grow.h"
 #include "pcre/regexnfa.h"
 
 /* Instructions of one pattern. */
@@ -41,12 +42,6 @@ l4_nfa_create(void)
 	L4Nfa	   *nfa = palloc0(sizeof(L4Nfa));
 
 	nfa->cxt = CurrentMemoryContext;
-	nfa->size = 256;
-	nfa->code = palloc(sizeof(L4Instruction) * nfa->size);
-	nfa->sets_size = 64;
-	nfa->sets = palloc(sizeof(L4ByteSet) * nfa->sets_size);
-	nfa->starts_size = 16;
-	nfa->starts = palloc(sizeof(int32) * nfa->starts_size);
 	return nfa;
 }
 
@@ -61,11 +56,7 @@ emit(Compiler *c, L4Op op, int a, int b)
 		c->failed = true;
 		return 0;
 	}
-	if (nfa->n == nfa->size)
-	{
-		nfa->size *= 2;
-		nfa->code = repalloc(nfa->code, sizeof(L4Instruction) * nfa->size);
-	}
+	L4_GROW(nfa->code, nfa->n, nfa->size, nfa->cxt);
 	code = &nfa->code[nfa->n];
 	memset(code, 0, sizeof(L4Instruction));
 	code->op = op;
@@ -85,11 +76,7 @@ emit_set(Compiler *c, const L4ByteSet *set, int next)
 		return 0;
 	while (number < nfa->nsets && memcmp(&nfa->sets[number], set, sizeof(L4ByteSet)) != 0)
 		number++;
-	if (number == nfa->sets_size)
-	{
-		nfa->sets_size *= 2;
-		nfa->sets = repalloc(nfa->sets, sizeof(L4ByteSet) * nfa->sets_size);
-	}
+	L4_GROW(nfa->sets, number, nfa->sets_size, nfa->cxt);
 	if (number == nfa->nsets)
 		nfa->sets[nfa->nsets++] = *set;
 	nfa->code[at].set = number;
@@ -367,11 +354,7 @@ l4_nfa_add(L4Nfa *nfa, const L4RegexNode *tree, int pattern)
 		nfa->n = before;
 		return false;
 	}
-	if (nfa->nstarts == nfa->starts_size)
-	{
-		nfa->starts_size *= 2;
-		nfa->starts = repalloc(nfa->starts, sizeof(int32) * nfa->starts_size);
-	}
+	L4_GROW(nfa->starts, nfa->nstarts, nfa->starts_size, nfa->cxt);
 	nfa->starts[nfa->nstarts++] = start;
 	return true;
 }
