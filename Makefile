@@ -31,13 +31,13 @@ OBJS = \
 	src/iforest/iforest_matrix.o \
 	src/iforest/iforest_score.o \
 	src/iforest/iforest_sql.o \
-	src/ingest/batch_results.o \
+	src/ingest/batch.o \
+	src/ingest/batch_scan.o \
 	src/ingest/ingest_dict.o \
 	src/ingest/ingest_learn.o \
 	src/ingest/ingest_pack.o \
 	src/ingest/ingest_params.o \
 	src/ingest/ingest_parse.o \
-	src/ingest/ingest_piece.o \
 	src/ingest/ingest_query.o \
 	src/ingest/ingest_rows.o \
 	src/ingest/ingest_scan.o \
@@ -45,10 +45,10 @@ OBJS = \
 	src/ingest/ingest_sql.o \
 	src/ingest/ingest_store.o \
 	src/ingest/ingest_stored.o \
-	src/ingest/ingest_worker.o \
 	src/ingest/job_counts.o \
 	src/ingest/pack_iterations.o \
 	src/ingest/pack_state.o \
+	src/ingest/piece_reader.o \
 	src/ingest/scan_result.o \
 	src/ingest/scan_result_shapes.o \
 	src/ingest/scan_state.o \
@@ -124,7 +124,6 @@ FRAGMENTS = \
 	sql/install/65_rules.sql \
 	sql/install/70_ingest.sql \
 	sql/install/71_ingest_run.sql \
-	sql/install/71_ingest_store.sql \
 	sql/install/72_views.sql \
 	sql/install/73_mentions.sql \
 	sql/install/74_packs.sql \

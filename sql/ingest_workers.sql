@@ -9,7 +9,7 @@ CREATE SCHEMA ingest_workers;
 SET search_path = ingest_workers;
 CREATE TABLE lines (job_id text, node text, source text, line_no bigint, line text, PRIMARY KEY (job_id, node, source, line_no));
 INSERT INTO lines SELECT 'plain', 'n' || n, '', i, CASE WHEN i % 3 = 0 THEN 'connection ' || i || ' to 10.0.0.' || n || ' is lost' ELSE 'iteration ' || i || ' done in ' || n || ' ms' END
-FROM generate_series(1, 6) n, generate_series(1, 300) i;
+FROM generate_series(1, 6) n, generate_series(1, 2800) i;
 CREATE TABLE parts (LIKE lines) PARTITION BY LIST (node);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN ('n1', 'n2', 'n3');
 CREATE TABLE parts_2 PARTITION OF parts DEFAULT;
@@ -22,11 +22,7 @@ CREATE INDEX ON pg_temp.temporary (job_id, node, source, line_no);
 CREATE VIEW seen AS SELECT 'seen'::text AS job_id, node, source, line_no, line FROM lines;
 CREATE FUNCTION unsafe(line text) RETURNS text LANGUAGE sql PARALLEL UNSAFE AS 'SELECT $1';
 CREATE VIEW with_function AS SELECT 'with_function'::text AS job_id, node, source, line_no, unsafe(line) AS line FROM lines;
-CREATE FUNCTION may(relation text) RETURNS bool LANGUAGE sql AS $$
-    SELECT l4._ingest_workers_may(l4._ingest_read(relation, true, true, false, false, false))
-$$;
-SELECT r, may(r) FROM unnest(ARRAY['ingest_workers.lines', 'ingest_workers.parts', 'ingest_workers.mat', 'pg_temp.temporary', 'ingest_workers.with_function']) AS r;
--- a policy may forbid it
+-- a policy may forbid it, or may not
 CREATE TABLE guarded (LIKE lines INCLUDING ALL);
 INSERT INTO guarded SELECT 'guarded', node, source, line_no, line FROM lines;
 ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
@@ -38,16 +34,15 @@ GRANT SELECT ON guarded TO regress_l4_lines;
 SELECT l4.grant_access('regress_l4_lines', 'ingester') \g /dev/null
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ingest_workers TO regress_l4_lines;
 SET ROLE regress_l4_lines;
-SELECT may('ingest_workers.guarded');
+CALL l4.ingest('guarded');
 RESET ROLE;
+SELECT node, count(*) FROM l4.event_line WHERE job_id = 'guarded' GROUP BY 1 ORDER BY 1;
+SELECT l4.forget_job('guarded');
 ALTER FUNCTION is_allowed(text) PARALLEL SAFE;
 SET ROLE regress_l4_lines;
-SELECT may('ingest_workers.guarded');
+CALL l4.ingest('guarded');
 RESET ROLE;
--- no workers, no question
-SET max_parallel_workers_per_gather = 0;
-SELECT may('ingest_workers.lines');
-SET max_parallel_workers_per_gather = 2;
+SELECT node, count(*) FROM l4.event_line WHERE job_id = 'guarded' GROUP BY 1 ORDER BY 1;
 -- all of them give the same
 CALL l4.ingest('lines');
 CALL l4.ingest('parts');
@@ -72,7 +67,38 @@ ALTER TABLE stored_apart ALTER line SET STORAGE EXTERNAL;
 INSERT INTO stored_apart (job_id, node, source, line_no, line) SELECT 'apart', 'n', '', i, CASE WHEN i % 7 = 0 THEN NULL WHEN i % 5 = 0 THEN repeat('x' || i || ' ', 3000) ELSE 'short ' || i END FROM generate_series(1, 100) i;
 CALL l4.ingest('stored_apart');
 SELECT sum(lines) FROM l4._stream WHERE job_id = 'apart';
-SELECT l4.forget_job(j) FROM unnest(ARRAY['plain', 'parts', 'mat', 'temporary', 'seen', 'with_function', 'apart']) j;
+-- what goes wrong in a worker is said as it is
+CREATE FUNCTION refuses(line text) RETURNS bool LANGUAGE plpgsql PARALLEL SAFE AS $$
+BEGIN
+    IF line = 'connection 2799 to 10.0.0.5 is lost' THEN
+        RAISE EXCEPTION 'line % is refused', line USING ERRCODE = '22012', DETAIL = 'Of no use.', HINT = 'Leave it out.';
+    END IF;
+    RETURN true;
+END
+$$;
+CREATE POLICY lines ON guarded AS RESTRICTIVE USING (refuses(line));
+SELECT l4.forget_job('guarded');
+SET ROLE regress_l4_lines;
+DO $$
+DECLARE
+    hint text;
+    detail text;
+BEGIN
+    CALL l4.ingest('guarded', commit => false);
+EXCEPTION WHEN division_by_zero THEN
+    GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT, detail = PG_EXCEPTION_DETAIL;
+    RAISE WARNING 'caught: % % %', SQLERRM, detail, hint;
+END
+$$;
+RESET ROLE;
+-- no workers, none that can be had
+DROP POLICY lines ON guarded;
+SET max_parallel_workers = 0;
+SET ROLE regress_l4_lines;
+CALL l4.ingest('guarded');
+RESET ROLE;
+SELECT node, count(*) FROM l4.event_line WHERE job_id = 'guarded' GROUP BY 1 ORDER BY 1;
+SELECT l4.forget_job(j) FROM unnest(ARRAY['plain', 'guarded', 'parts', 'mat', 'temporary', 'seen', 'with_function', 'apart']) j;
 DROP TABLE pg_temp.temporary;
 DROP SCHEMA ingest_workers CASCADE;
 DROP OWNED BY regress_l4_lines;

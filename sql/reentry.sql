@@ -5,54 +5,38 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS l4;
 CREATE SCHEMA reentry;
 SET search_path = reentry;
-SELECT l4.create_log_table('reentry.logs');
-INSERT INTO logs (job_id, node, line_no, line) VALUES ('reentry', 'n', 1, 'INFO:root:one line');
-CALL l4.ingest('reentry.logs');
-SELECT stream_id FROM l4._stream WHERE job_id = 'reentry' \gset
--- a share that is scanned from within another one, with other rules, and fails
-CREATE FUNCTION deeper(n int, rules bigint) RETURNS int LANGUAGE plpgsql AS $$
+SELECT l4.create_log_table('reentry.inner_logs');
+-- lines of a type of their own: the statement that reads them makes text of them by a function of the user's
+CREATE TYPE spoken AS (n int);
+CREATE TABLE outer_logs (job_id text, node text, source text, line_no bigint, line spoken, PRIMARY KEY (job_id, node, source, line_no));
+CREATE FUNCTION say(line spoken) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-    IF n = 0 THEN
-        PERFORM count(*) FROM l4._ingest_worker('SELECT 1::bigint, NULL::timestamptz, 1, ''x''', 'x', rules, '{}');
-        RETURN 0;
-    END IF;
-    RETURN reentry.deeper(n - 1, rules);
-END
-$$;
-CREATE FUNCTION try(rules bigint) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM reentry.deeper((200 + rules % 1200)::int, rules);
-    RETURN 'ok';
-EXCEPTION WHEN OTHERS THEN
-    RETURN left(SQLERRM, 20);
-END
-$$;
-SELECT number, length(result) > 0 FROM l4._ingest_worker(
-    'SELECT g::bigint, NULL::timestamptz, 1, ''ERROR something '' || repeat(md5(g::text), (g % 7)::int) || '' failed at step '' || g || reentry.try(g)
-     FROM generate_series(3000550::bigint, 3000800) AS g WHERE $1 = $1 AND $2 = $2 AND $3 = $3 AND $4 = $4 AND $5 = $5',
-    'x', 1, ARRAY[ROW(1, 1, :stream_id, true, false, 3000000, 3100000, NULL, NULL)::l4._ingest_piece]);
--- lines that read other logs when they are read: the outer call keeps its units
-CREATE TABLE inner_logs (LIKE logs INCLUDING ALL);
-CREATE TABLE outer_logs (LIKE logs INCLUDING ALL);
-CREATE FUNCTION nested(line_no bigint) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-    IF line_no % 100 = 0 THEN
-        INSERT INTO reentry.inner_logs (job_id, node, line_no, line) VALUES ('inner', 'n' || line_no, line_no, 'nested line') ON CONFLICT DO NOTHING;
+    IF line.n % 100 = 0 THEN
+        INSERT INTO reentry.inner_logs (job_id, node, line_no, line) VALUES ('inner', 'n' || line.n, line.n, 'nested line') ON CONFLICT DO NOTHING;
         CALL l4.ingest('reentry.inner_logs', commit => false);
+    ELSIF line.n % 40 = 0 THEN
+        -- with other rules and other masks, and it fails
+        BEGIN
+            INSERT INTO l4.mask_rule (name, pattern) VALUES ('reentry', 'line');
+            INSERT INTO l4.iteration_rule (name, kind, signature, priority) VALUES ('reentry', 'done', 'turn (?<iter>[0-9]+)', 1);
+            INSERT INTO reentry.inner_logs (job_id, node, line_no, line) SELECT 'gone', 'n', i, 'ERROR turn ' || i || repeat(' again', i % 7) FROM generate_series(1, 50) AS i;
+            CALL l4.ingest('reentry.inner_logs', commit => false);
+            RAISE no_data_found;
+        EXCEPTION WHEN no_data_found THEN
+            NULL;
+        END;
     END IF;
-    RETURN '';
+    RETURN 'INFO:root:turn ' || line.n || ' of the outer line' || repeat(' x', line.n % 3);
 END
 $$;
-INSERT INTO outer_logs (job_id, node, line_no, line) SELECT 'outer-' || n, 'n', i, 'line ' || i FROM generate_series(1, 3) AS n, generate_series(1, 250) AS i;
-CREATE VIEW reads AS SELECT job_id, node, line_no, line || reentry.nested(line_no) AS line FROM outer_logs;
-INSERT INTO l4.job (job_id) VALUES ('outer-1'), ('outer-2');
-INSERT INTO l4._stream (job_id, node, source) VALUES ('outer-1', 'n', ''), ('outer-2', 'n', '');
-SELECT l4._ingest_hold(format(
-    'SELECT s.number, s.result FROM l4._ingest_worker(''SELECT line_no, NULL::timestamptz, NULL::int, line FROM reentry.reads '
-    'WHERE job_id = $1 AND node = $2 AND $3 IS NOT NULL AND line_no >= $4 AND line_no <= $5 ORDER BY line_no'', ''x'', 1, %L) AS s',
-    array_agg(ROW(s.n, s.n, s.stream_id, false, false, 1, 1000, NULL, NULL)::l4._ingest_piece)), 2)
-FROM (SELECT stream_id, row_number() OVER (ORDER BY stream_id)::int AS n FROM l4._stream WHERE job_id LIKE 'outer-%') AS s;
-SELECT * FROM l4._ingest_check();
-SELECT count(*) FROM l4.event_line WHERE job_id = 'inner';
+CREATE CAST (spoken AS text) WITH FUNCTION say(spoken);
+INSERT INTO outer_logs SELECT 'outer-' || j, 'n' || n, '', i, ROW(i)::spoken FROM generate_series(1, 2) AS j, generate_series(1, 2) AS n, generate_series(1, 250) AS i;
+CALL l4.ingest('outer_logs');
+SELECT job_id, node, count(*), count(DISTINCT line_no), count(DISTINCT event_id), count(iteration) FROM l4.event_line WHERE job_id ~ '^(inner$|gone$|outer-)' GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT level, template FROM l4.template WHERE template ~ 'outer line|nested line|again' ORDER BY 1, 2;
+-- nothing is left to be read, and no call is left behind
+CALL l4.ingest('outer_logs');
+CALL l4.ingest('inner_logs');
+SELECT logs, state, lines_done FROM l4.ingest_progress WHERE logs ~ 'reentry' ORDER BY 1;
 DROP SCHEMA reentry CASCADE;
-SELECT count(l4.forget_job(job_id)) FROM l4.job WHERE job_id ~ '^(reentry$|inner$|outer-)';
+SELECT count(l4.forget_job(job_id)) FROM l4.job WHERE job_id ~ '^(inner$|gone$|outer-)';

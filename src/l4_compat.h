@@ -67,6 +67,15 @@ l4_init_materialized_srf(FunctionCallInfo fcinfo)
 #define l4_mark_guc_prefix_reserved(prefix) MarkGUCPrefixReserved(prefix)
 #endif
 
+/* Send a message of several parts through a queue, waiting for room; the receiver is told at once. */
+#include "storage/shm_mq.h"
+
+#if PG_VERSION_NUM < 150000
+#define l4_shm_mq_sendv(queue, parts, n) shm_mq_sendv(queue, parts, n, false)
+#else
+#define l4_shm_mq_sendv(queue, parts, n) shm_mq_sendv(queue, parts, n, false, true)
+#endif
+
 /* A function that does not return; stands in front of its declaration. */
 #if PG_VERSION_NUM >= 180000
 #define L4_NORETURN pg_noreturn

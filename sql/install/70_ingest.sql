@@ -1,69 +1,39 @@
--- Reading logs: l4.ingest() and what it is made of. C reads lines and packs rows; SQL passes rows in and stores what
--- comes back.
+-- Reading logs: what l4.ingest() is made of. SQL checks the source and lists the streams that have lines to read; C
+-- (src/ingest/batch.c) reads them, batch by batch.
 
--- A stream that has lines to be read, from lo to hi: those beyond what was read, or late ones that fill a gap.
--- Jobs are numbered in the order in which they are read.
-CREATE TYPE l4._ingest_work AS (job int, stream_id int, late bool, lo bigint, hi bigint, has_null bool);
-COMMENT ON TYPE l4._ingest_work IS 'lines of a stream that l4.ingest() is to read';
+CREATE FUNCTION l4._ingest_begin(ingest_id int, batch_lines int, read text, read_null text, gaps text) RETURNS void
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_ingest_begin';
+COMMENT ON FUNCTION l4._ingest_begin(int, int, text, text, text) IS
+    'a call begins: its number, and the statements that read lines, the same where sources are NULL, and find gaps';
 
--- A piece of a batch: its number, its place in the list of work, what is read, and where the stream was before.
-CREATE TYPE l4._ingest_piece AS (
-    number int, item int, stream_id int, late bool, has_null bool, from_line bigint, to_line bigint,
-        next_line_no bigint, units int);
-COMMENT ON TYPE l4._ingest_piece IS 'lines of a stream that one batch of l4.ingest() reads';
+CREATE FUNCTION l4._ingest_wait(ingest_id int, job_id text, stream_id int, late bool, first_line bigint,
+    last_line bigint, has_null bool, known bool, step bigint, lines bigint) RETURNS void
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_ingest_wait';
+COMMENT ON FUNCTION l4._ingest_wait(int, text, int, bool, bigint, bigint, bool, bool, bigint, bigint) IS
+    'lines of a stream wait to be read by a call; in the order in which they are read, jobs one after the other';
 
--- Rows are what the planner divides among processes, not the cost of functions: with many rows at little cost one
--- worker is worth it, too.
-CREATE FUNCTION l4._ingest_worker(read text, read_null text, rules bigint, pieces l4._ingest_piece[])
-RETURNS TABLE (number int, result bytea)
-LANGUAGE c STABLE STRICT PARALLEL SAFE COST 1 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_ingest_worker';
-COMMENT ON FUNCTION l4._ingest_worker(text, text, bigint, l4._ingest_piece[]) IS
-    'scan results: what pieces of streams hold, read by a statement; NULL for a piece without lines';
+CREATE FUNCTION l4._ingest_read(ingest_id int) RETURNS bool
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS 'MODULE_PATHNAME', 'l4_ingest_read';
+COMMENT ON FUNCTION l4._ingest_read(int) IS
+    'first half of a batch: reads lines and learns what is new in them; was there anything, NULL when no lines wait';
 
--- with this a plan that itself gathers from workers, which no worker may run, is never the cheapest
-CREATE FUNCTION l4._ingest_workers_may(read text) RETURNS bool
-LANGUAGE c STABLE STRICT PARALLEL UNSAFE SET parallel_setup_cost = '1e10' AS 'MODULE_PATHNAME', 'l4_ingest_workers_may';
-COMMENT ON FUNCTION l4._ingest_workers_may(text) IS 'may parallel workers run the statement that reads lines';
-
--- Units are large: they stay in the process, from the statement that reads them until they are stored.
-CREATE FUNCTION l4._ingest_hold(query text, results int) RETURNS void
-LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_ingest_hold';
-COMMENT ON FUNCTION l4._ingest_hold(text, int) IS 'keeps the scan results that a query brings: number, result';
-
-CREATE FUNCTION l4._ingest_check(OUT full_at int, OUT unknown bigint, OUT empty bool[])
-LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_ingest_check';
-COMMENT ON FUNCTION l4._ingest_check() IS
-    'of the scan results that are kept: number of the first that ended early, NULL where none did; up to it: shapes '
-    'that the parser does not know, which have no lines';
-
-CREATE FUNCTION l4._ingest_learn(INOUT parser l4.parser, results int, OUT learnt bytea, OUT news bytea)
-LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE COST 100000 AS 'MODULE_PATHNAME', 'l4_ingest_learn';
-COMMENT ON FUNCTION l4._ingest_learn(l4.parser, int) IS
-    'the parser with all shapes of the first scan results that are kept; events and words of those that it did not '
-    'know, in order; what of them is new';
-
-CREATE FUNCTION l4._ingest_events(parser l4.parser, news bytea, above int)
-RETURNS TABLE (event_id int, merged_into int, level text, template text, example text, example_record text,
-    iteration_rule int, is_stack bool)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_ingest_events';
-COMMENT ON FUNCTION l4._ingest_events(l4.parser, bytea, int) IS
-    'events of the parser with ids above a number, and their first records';
-
-CREATE FUNCTION l4._ingest_slots(parser l4.parser, news bytea)
-RETURNS TABLE (event_id int, slot int, mask text, before text, after text)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_ingest_slots';
-COMMENT ON FUNCTION l4._ingest_slots(l4.parser, bytea) IS
-    'variable parts of messages whose shapes are new, and the text around them';
-
-CREATE FUNCTION l4._ingest_words(parser l4.parser, event_ids int[], messages text[])
-RETURNS TABLE (event_id int, slot int, word text, before text, after text)
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_ingest_words';
-COMMENT ON FUNCTION l4._ingest_words(l4.parser, int[], text[]) IS
-    'words of the messages that made events, in places that are variable by now, and the text around them';
+CREATE FUNCTION l4._ingest_store(ingest_id int) RETURNS text[]
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS 'MODULE_PATHNAME', 'l4_ingest_store';
+COMMENT ON FUNCTION l4._ingest_store(int) IS
+    'second half of a batch: stores what was read; returns the jobs that got lines, NULL when others were faster';
 
 CREATE FUNCTION l4._can_commit() RETURNS bool
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_can_commit';
 COMMENT ON FUNCTION l4._can_commit() IS 'may the calling procedure commit here';
+
+CREATE FUNCTION l4._range_count(ranges anymultirange) RETURNS int
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_range_count';
+COMMENT ON FUNCTION l4._range_count(anymultirange) IS 'number of ranges';
+
+-- unnest() with a truer estimate: few streams have a gap, hardly any has several
+CREATE FUNCTION l4._ranges(ranges int8multirange) RETURNS SETOF int8range
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE ROWS 1 AS 'multirange_unnest';
+COMMENT ON FUNCTION l4._ranges(int8multirange) IS 'the ranges';
 
 CREATE TABLE l4._mention_rule (
     rule_id int NOT NULL,

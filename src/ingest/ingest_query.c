@@ -14,7 +14,8 @@ l4_query_prepare(L4Query *query, const char *sql, int nargs, const Oid *types)
 	query->nargs = nargs;
 	query->n = 0;
 	query->read_only = false;
-	query->plan = SPI_prepare(sql, nargs, unconstify(Oid *, types));
+	/* its values are whole columns: a plan for each of them would cost more than it gains */
+	query->plan = SPI_prepare_cursor(sql, nargs, unconstify(Oid *, types), CURSOR_OPT_GENERIC_PLAN);
 	if (query->plan == NULL)
 		elog(ERROR, "cannot prepare \"%s\": %s", sql, SPI_result_code_string(SPI_result));
 }

@@ -6,22 +6,16 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/multirangetypes.h"
 #include "utils/timestamp.h"
 
-#include "ingest/batch_results.h"
-#include "ingest/ingest_piece.h"
+#include "ingest/batch.h"
 #include "ingest/ingest_store.h"
 #include "l4_compat.h"
 #include "packed/group.h"
-
-PG_FUNCTION_INFO_V1(l4_ingest_store);
-PG_FUNCTION_INFO_V1(l4_range_count);
 
 /* Short streams of a job that are to share a pack. */
 typedef struct SharedPack
@@ -418,64 +412,49 @@ flush(Store *store)
 	l4_rows_flush(&store->node_rank);
 }
 
-/* The streams of pieces as an array of their ids. */
+/* The streams of the pieces as an array of their ids. */
 static Datum
-stream_ids(const L4Piece *pieces, int n)
+stream_ids(const L4Batch *batch)
 {
-	Datum	   *ids = (Datum *) palloc(sizeof(Datum) * Max(n, 1));
+	Datum	   *ids = (Datum *) palloc(sizeof(Datum) * Max(batch->npieces, 1));
 
-	for (int i = 0; i < n; i++)
-		ids[i] = Int32GetDatum(pieces[i].stream_id);
-	return PointerGetDatum(construct_array(ids, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	for (int i = 0; i < batch->npieces; i++)
+		ids[i] = Int32GetDatum(batch->pieces[i].piece.stream_id);
+	return PointerGetDatum(construct_array(ids, batch->npieces, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 
-/* (pieces, what was learnt of unknown shapes) -> lines of the scan results that are kept */
-Datum
-l4_ingest_store(PG_FUNCTION_ARGS)
+int64
+l4_batch_store_results(L4Batch *batch)
 {
 	Store		store;
-	L4Piece    *pieces;
-	bytea	   *learnt;
-	int			n;
 
 	memset(&store, 0, sizeof(store));
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	pieces = l4_pieces(PG_GETARG_ARRAYTYPE_P(0), &n);
-	learnt = PG_GETARG_BYTEA_PP(1);
-	store.learnt = l4_bytea_reader(learnt);
+	if (batch->learnt != NULL)
+		store.learnt = l4_bytea_reader(batch->learnt);
 	prepare(&store);
-	l4_job_counts_begin(store.job_counts, stream_ids(pieces, n));
-	for (int i = 0; i < n; i++)
+	l4_job_counts_begin(store.job_counts, stream_ids(batch));
+	for (int i = 0; i < batch->npieces; i++)
 	{
-		bytea	   *scanned = l4_batch_result(i);
-		L4WriteSet   *set;
+		const L4Piece *piece = &batch->pieces[i].piece;
+		bytea	   *result = batch->pieces[i].result;
+		L4WriteSet *set;
 		MemoryContext old;
 
 		CHECK_FOR_INTERRUPTS();
-		if (scanned == NULL)
+		if (result == NULL)
 			continue;
 		old = MemoryContextSwitchTo(store.result_cxt);
-		set = write_set_of(&store, &pieces[i], scanned);
+		set = write_set_of(&store, piece, result);
 		if (set->is_short)
-			add_to_group(&store, &pieces[i], set);
+			add_to_group(&store, piece, set);
 		else
-			store_alone(&store, &pieces[i], set);
+			store_alone(&store, piece, set);
 		MemoryContextSwitchTo(old);
 		if (!set->is_short)
 			MemoryContextReset(store.result_cxt);
 	}
 	store_group(&store);
-	l4_batch_results_release();
 	flush(&store);
 	l4_job_counts_store(store.job_counts);
-	SPI_finish();
-	PG_RETURN_INT64(store.lines);
-}
-
-/* Number of ranges of a multirange. */
-Datum
-l4_range_count(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_INT32(PG_GETARG_MULTIRANGE_P(0)->rangeCount);
+	return store.lines;
 }

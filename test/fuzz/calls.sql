@@ -30,10 +30,6 @@ $$;
 SELECT fuzz.learn('bytea', format('SELECT %I::text FROM %s WHERE length(%1$I) < 20000', attname, attrelid::regclass))
 FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid
 WHERE relnamespace = 'l4'::regnamespace AND relkind = 'r' AND atttypid = 'bytea'::regtype AND attnum > 0;
-SELECT fuzz.learn('bytea', $$SELECT x::text FROM l4._stream AS s,
-    l4._ingest_read('fuzz.lines', true, true, false, true, false) AS q, l4._ingest_worker(q, q, txid_current(),
-    ARRAY[ROW(1, 1, s.stream_id, true, false, 0, 1000, NULL, NULL)::l4._ingest_piece]) AS w(x)$$)
-WHERE to_regprocedure('l4._ingest_worker(text, text, bigint, l4._ingest_piece[])') IS NOT NULL;
 SELECT fuzz.learn('l4.parser', 'SELECT parser::text FROM l4._model');
 SELECT fuzz.learn('l4.parser', $$SELECT l4._parser_new('{"algorithm": "drain"}')::text$$);
 SELECT fuzz.learn('l4.event_vector', 'SELECT l4.event_vector_agg(i)::text FROM generate_series(1, 9) AS i');

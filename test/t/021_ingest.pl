@@ -7,9 +7,11 @@ use Test::More;
 use lib 'test/lib';
 use SameRows;
 use IPC::Run qw(start finish);
+use Time::HiRes qw(time);
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
+$node->append_conf('postgresql.conf', 'restart_after_crash = on');
 $node->start;
 
 my $make = q{
@@ -64,19 +66,80 @@ $node->safe_psql('parallel', q{CREATE TABLE t AS SELECT * FROM logs ORDER BY md5
 	CREATE INDEX ON logs (job_id, node, source, line_no); ANALYZE logs; CALL l4.ingest('logs', batch_lines => 10000)});
 as_whole('parallel', 'the same with workers, small batches and rows in another order');
 my ($out, $err);
-SKIP:
-for my $workers (1, 2)
+sub scanned_by
 {
-	skip 'auto_explain is not installed', 2 if $node->psql('parallel', q{LOAD 'auto_explain'}) != 0;
+	my ($relation, $workers, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	$node->psql('parallel', qq{
-		LOAD 'auto_explain';
-		SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on; SET auto_explain.log_analyze = on; SET client_min_messages = log;
+		SET client_min_messages = debug1;
 		SET max_parallel_workers_per_gather = $workers;
-		SELECT l4.forget_job('job-1');
-		CALL l4.ingest('logs');
+		SELECT l4.forget_job(job_id) FROM l4.job;
+		CALL l4.ingest('$relation', 'job-1');
 	}, stdout => \$out, stderr => \$err);
-	like($err, qr/Workers Planned: $workers\b(?:(?!Query Text).)*_ingest_worker/s, "pieces are scanned by $workers of $workers workers");
+	my ($most) = sort { $b <=> $a } 0, $err =~ /(\d+) workers scan \d+ pieces/g;
+	is($most, $workers, $name);
+	return;
 }
+scanned_by('logs', 1, 'pieces are scanned by a worker beside the leader');
+scanned_by('logs', 2, 'pieces are scanned by two workers');
+$node->safe_psql('parallel', q{
+	CREATE TABLE parts (LIKE logs) PARTITION BY LIST (node);
+	CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN ('node-1');
+	CREATE TABLE parts_2 PARTITION OF parts DEFAULT;
+	INSERT INTO parts SELECT * FROM logs;
+	CREATE INDEX ON parts (job_id, node, source, line_no);
+	CREATE MATERIALIZED VIEW mat AS SELECT * FROM logs;
+	CREATE INDEX ON mat (job_id, node, source, line_no)});
+scanned_by($_, 2, "workers may read $_") for ('parts', 'mat');
+# even where the planner prefers plans that are parallel themselves
+$node->safe_psql('parallel', qq{ALTER DATABASE parallel SET $_}) for ('parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_index_scan_size = 0', 'min_parallel_table_scan_size = 0');
+scanned_by($_, 2, "workers may read $_ where parallel plans cost nothing") for ('logs', 'parts');
+$node->safe_psql('parallel', 'ALTER DATABASE parallel RESET ALL');
+my $guard = q{CREATE OR REPLACE FUNCTION may_see(node text) RETURNS bool LANGUAGE plpgsql PARALLEL %s AS 'BEGIN RETURN true; END'};
+$node->safe_psql('parallel', sprintf($guard, 'UNSAFE') . q{; CREATE ROLE reads; SELECT l4.grant_access('reads', 'ingester'); GRANT SELECT ON logs TO reads;
+	CREATE POLICY nodes ON logs USING (may_see(node)); ALTER TABLE logs ENABLE ROW LEVEL SECURITY; ALTER ROLE reads LOGIN});
+for my $safety ('UNSAFE', 'RESTRICTED', 'SAFE')
+{
+	$node->safe_psql('parallel', sprintf($guard, $safety));
+	$node->psql('parallel', q{SET ROLE reads; SET client_min_messages = debug1; SET max_parallel_workers_per_gather = 2; SELECT l4.forget_job(job_id) FROM l4.job; CALL l4.ingest('logs', 'job-1')},
+		stdout => \$out, stderr => \$err);
+	is(scalar($err =~ /workers scan/), $safety eq 'SAFE' ? 1 : '', "a policy with a function that is PARALLEL $safety");
+}
+$node->safe_psql('parallel', 'ALTER TABLE logs DISABLE ROW LEVEL SECURITY; DROP POLICY nodes ON logs; DROP OWNED BY reads; DROP ROLE reads');
+$node->psql('parallel', q{SET client_min_messages = debug1; SELECT l4.forget_job(job_id) FROM l4.job; CREATE TEMP TABLE mine AS SELECT * FROM logs; CREATE INDEX ON mine (job_id, node, source, line_no); CALL l4.ingest('mine')},
+	stdout => \$out, stderr => \$err);
+unlike($err, qr/workers scan/, 'a temporary table is read by the leader alone');
+as_whole('parallel', 'with the same outcome');
+
+# cancelled in the middle of a parallel scan, and a worker that is killed takes the server down as any parallel query does
+$node->safe_psql('parallel', sprintf($guard, 'SAFE') =~ s/RETURN true/PERFORM pg_sleep(0.01); RETURN true/r . q{;
+	CREATE TYPE slow AS (t text); CREATE FUNCTION read_slowly(slow) RETURNS text LANGUAGE plpgsql PARALLEL SAFE AS 'BEGIN PERFORM pg_sleep(0.001); RETURN $1.t; END';
+	CREATE CAST (slow AS text) WITH FUNCTION read_slowly(slow);
+	CREATE TABLE slow_logs (job_id text, node text, source text, line_no bigint, line slow, PRIMARY KEY (job_id, node, source, line_no));
+	INSERT INTO slow_logs SELECT 'slow', node, '', line_no, ROW(line)::slow FROM logs WHERE job_id = 'job-1'});
+my $began = time;
+$node->psql('parallel', q{SET statement_timeout = 700; CALL l4.ingest('slow_logs')}, stderr => \$err);
+like($err, qr/canceling statement due to statement timeout/, 'a call can be cancelled while workers scan');
+cmp_ok(time - $began, '<=', 1.5, 'soon');
+is($node->safe_psql('parallel', q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'}), '0', 'and leaves no worker behind');
+$node->safe_psql('parallel', q{INSERT INTO slow_logs SELECT job_id, node, source, 5000 + line_no, line FROM slow_logs});
+{
+	my ($o, $e) = ('', '');
+	my $h = start ['psql', '-X', '-d', $node->connstr('parallel'), '-c', q{CALL l4.ingest('slow_logs')}], '<', \'', '>', \$o, '2>', \$e;
+	$node->poll_query_until('parallel', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker' AND query ~ 'slow_logs'});
+	my $worker = $node->safe_psql('parallel', q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'parallel worker' AND query ~ 'slow_logs' LIMIT 1});
+	kill 'KILL', $worker;
+	eval { finish $h; };
+	like($e, qr/server closed the connection|terminating connection|crash of another server process/, 'a killed worker ends the call as any that reads in parallel');
+	my $up = 0;
+	for (1 .. 100)
+	{
+		$up = $node->psql('postgres', 'SELECT 1') == 0 and last;
+		select(undef, undef, undef, 0.2);
+	}
+	ok($up, 'and the server comes back');
+}
+$node->safe_psql('parallel', q{DROP TABLE slow_logs; SELECT l4.forget_job('slow')});
 
 # SIGKILL in the middle, again and again: the backend first, which would not notice for a while that the server is gone
 fresh('killed');

@@ -1,0 +1,89 @@
+/*
+ * batch.h
+ *		A call of l4.ingest(): the streams that wait, and the batch at hand.
+ */
+#ifndef L4_BATCH_H
+#define L4_BATCH_H
+
+#include "lib/pairingheap.h"
+
+#include "base/map.h"
+#include "ingest/ingest_query.h"
+#include "ingest/piece_reader.h"
+
+/* Lines of a stream that wait: those beyond what was read, or late ones that fill a gap. */
+typedef struct L4Waiting
+{
+	pairingheap_node node;
+	int			job;			/* number of the job: jobs are read one after the other */
+	int			turn;			/* how often the stream was read in this call */
+	int			place;			/* in the list */
+	int32		stream_id;
+	bool		late;
+	bool		has_null;		/* the source is NULL in some rows */
+	int64		from_line;		/* where reading goes on */
+	int64		to_line;
+	int64		step;			/* numbers of a piece */
+	int64		lines;			/* that the stream has so far */
+} L4Waiting;
+
+/* A piece of the batch, where its stream was before, and what reading made of it. */
+typedef struct L4BatchPiece
+{
+	L4Piece		piece;
+	L4Waiting  *waiting;
+	int64		next_line_no;	/* -1: nothing was read before */
+	int			units;
+	bytea	   *result;			/* a scan result or a write set; NULL: the piece has no lines */
+} L4BatchPiece;
+
+typedef struct L4Batch
+{
+	int32		ingest_id;
+	MemoryContext cxt;			/* of the call */
+	L4ReadStatement read;
+	char	   *gaps_sql;
+	int			batch_lines;
+	int			part;			/* the first batches are a part of that */
+	pairingheap *waiting;
+	int			nplaces;
+	int			njobs;
+	int			jobs_size;
+	char	  **jobs;			/* their names, by number */
+	int		   *pending;		/* what waits of each job */
+	double		total;			/* lines to read, by their numbers */
+	bool		known;			/* all streams were read before */
+	int			number;			/* of the batch */
+	L4Map	   *chosen;			/* the last batch that has a piece of a stream */
+	/* the batch at hand */
+	MemoryContext batch_cxt;
+	int			npieces;
+	L4BatchPiece *pieces;
+	int			nlocked;
+	int		   *locked;			/* numbers of its jobs */
+	bytea	   *learnt;			/* about the shapes that the scan results do not know, in their order; NULL nothing */
+} L4Batch;
+
+extern L4Batch *l4_batch_create(MemoryContext cxt);
+
+/* Lines wait; calls come in the order in which streams are read, all of a job together; known: the stream was read before. */
+extern void l4_batch_wait(L4Batch *batch, const char *job_id, bool known, const L4Waiting *lines);
+
+/*
+ * The two halves of a batch. Choose, lock, scan, check, learn: false when
+ * nothing waits. Store: false when other sessions have read the same streams
+ * between the two; then what was read is dropped. SPI must be connected.
+ */
+extern bool l4_batch_read(L4Batch *batch, bool *learnt);
+extern bool l4_batch_store(L4Batch *batch);
+
+/* batch_scan.c: the results of the pieces, by workers where that is allowed and worth it */
+extern void l4_batch_scan(L4Batch *batch);
+
+/* ingest_learn.c: the unknown shapes of the results; sets learnt */
+extern void l4_batch_learn(L4Batch *batch);
+
+/* ingest_store.c: returns the number of lines */
+extern int64 l4_batch_store_results(L4Batch *batch);
+
+#endif							/* L4_BATCH_H */

@@ -1,0 +1,40 @@
+/*
+ * piece_reader.h
+ *		Reads the lines of a piece and scans them, in the leader or in a worker.
+ */
+#ifndef L4_PIECE_READER_H
+#define L4_PIECE_READER_H
+
+#include "utils/jsonb.h"
+
+/* The lines of one stream that a batch reads. */
+typedef struct L4Piece
+{
+	int			number;			/* in the batch, from 0 */
+	int32		stream_id;
+	bool		late;			/* lines that fill a gap */
+	bool		has_null;		/* the source is NULL in some rows */
+	int64		from_line;
+	int64		to_line;
+} L4Piece;
+
+/* The statement that reads lines, and the same where sources are NULL in some rows. */
+typedef struct L4ReadStatement
+{
+	const char *plain;
+	const char *with_null;
+} L4ReadStatement;
+
+typedef struct L4PieceReader L4PieceReader;
+
+/* May parallel workers run the statement? */
+extern bool l4_read_workers_may(const L4ReadStatement *read);
+
+/* A reader that scans with a stored parser and a ruleset; all of it goes with the context. SPI must be connected. */
+extern L4PieceReader *l4_piece_reader_create(const L4ReadStatement *read, struct varlena *parser, Jsonb *ruleset,
+											 MemoryContext cxt);
+
+/* The write set of a piece, or its scan result where something must be learnt first; NULL when it has no lines. */
+extern bytea *l4_piece_read(L4PieceReader *reader, const L4Piece *piece);
+
+#endif							/* L4_PIECE_READER_H */
