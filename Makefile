@@ -39,7 +39,6 @@ OBJS = \
 	src/ingest/ingest_params.o \
 	src/ingest/ingest_parse.o \
 	src/ingest/ingest_query.o \
-	src/ingest/ingest_rows.o \
 	src/ingest/ingest_scan.o \
 	src/ingest/ingest_shape.o \
 	src/ingest/ingest_sql.o \

@@ -21,6 +21,7 @@
 #define FIRST_PART		16		/* the first batch is a sixteenth, the second an eighth */
 #define FEW_LINES		65536	/* so many of streams that were read before are read at once */
 #define SHORT_PIECE		1024	/* a short piece counts as more lines than it has, up to these */
+#define MAX_PIECE		1000000	/* lines of a stream that is alone in its job */
 #define MAX_STEP		(INT64CONST(1) << 50)
 
 /* Where a stream is, and whether another call has read lines of a piece. */
@@ -39,10 +40,8 @@ typedef struct StreamPlace
 	bool		was_read;		/* some of the numbers that were asked for */
 } StreamPlace;
 
-L4_NORETURN static void job_removed(void);
-
-static void
-job_removed(void)
+void
+l4_batch_job_removed(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -133,8 +132,8 @@ read_place(L4Query *query, const L4Waiting *waiting, StreamPlace *place)
 	bool		isnull;
 
 	l4_query_put_int(query, waiting->stream_id);
-	l4_query_put(query, Int64GetDatum(waiting->from_line), false);
-	l4_query_put(query, Int64GetDatum(waiting->to_line), false);
+	l4_query_put_bigint(query, waiting->from_line);
+	l4_query_put_bigint(query, waiting->to_line);
 	if (l4_query_run(query) != 1)
 		return false;
 	place->next_line_no = get_bigint(1, -1);
@@ -151,7 +150,7 @@ read_place(L4Query *query, const L4Waiting *waiting, StreamPlace *place)
 static int64
 piece_end(const L4Batch *batch, const L4Waiting *waiting, int64 room)
 {
-	int64		step = batch->pending[waiting->job] == 1 ? Max(waiting->step, room) : waiting->step;
+	int64		step = batch->pending[waiting->job] == 1 ? Max(waiting->step, Min(room, MAX_PIECE)) : waiting->step;
 
 	return waiting->to_line - waiting->from_line < step ? waiting->to_line : waiting->from_line + step - 1;
 }
@@ -255,7 +254,7 @@ lock_jobs(L4Batch *batch)
 	l4_query_prepare(&query, "SELECT FROM l4.job j WHERE j.job_id = $1 FOR KEY SHARE", 1, types);
 	for (int i = 0; i < batch->nlocked; i++)
 	{
-		l4_query_put(&query, CStringGetTextDatum(batch->jobs[batch->locked[i]]), false);
+		l4_query_put_text(&query, batch->jobs[batch->locked[i]]);
 		if (l4_query_run(&query) == 1)
 			batch->locked[n++] = batch->locked[i];
 	}
@@ -301,9 +300,9 @@ static uint64
 find_gaps(L4Query *query, const L4Waiting *waiting, int64 from_line, int64 to_line)
 {
 	l4_query_put_int(query, waiting->stream_id);
-	l4_query_put(query, BoolGetDatum(waiting->has_null), false);
-	l4_query_put(query, Int64GetDatum(from_line), false);
-	l4_query_put(query, Int64GetDatum(to_line), false);
+	l4_query_put_bool(query, waiting->has_null);
+	l4_query_put_bigint(query, from_line);
+	l4_query_put_bigint(query, to_line);
 	return l4_query_run(query);
 }
 
@@ -364,7 +363,7 @@ look_again(L4Batch *batch)
 		StreamPlace place;
 
 		if (!read_place(&place_query, waiting, &place))
-			job_removed();
+			l4_batch_job_removed();
 		if (waiting->late ? place.was_read : place.next_line_no > piece->piece.to_line)
 		{
 			if (waiting->late)
@@ -383,24 +382,24 @@ look_again(L4Batch *batch)
 	batch->npieces = n;
 }
 
-/* Is there anything to learn? A result that ended early goes on before those after it are learnt: they are read again. */
-static bool
+/* A result that ended early goes on before those after it are learnt: they are read again. */
+static void
 check_results(L4Batch *batch)
 {
-	bool		unknown = false;
-
 	for (int i = 0; i < batch->npieces; i++)
 	{
+		L4BatchPiece *piece = &batch->pieces[i];
 		L4ResultHead head;
 
-		if (batch->pieces[i].result == NULL)
+		if (piece->result == NULL)
 			continue;
-		l4_result_head(batch->pieces[i].result, &head, CurrentMemoryContext);
-		unknown |= head.unknown > 0;
+		l4_result_head(piece->result, &head, CurrentMemoryContext);
 		if (head.full)
 			drop_pieces(batch, i + 1);
+		if (head.unknown > 0)
+			piece->scanned = l4_result_decode(piece->result, batch->batch_cxt);
+		batch->learnt |= head.unknown > 0;
 	}
-	return unknown;
 }
 
 /* How much there is to read, for who asks; and how much of it the first batches take. */
@@ -414,20 +413,19 @@ begin_reading(L4Batch *batch)
 	batch->part = batch->known && batch->total <= FEW_LINES ? 1 : FIRST_PART;
 	l4_query_prepare(&query, "UPDATE l4._ingest i SET total = $2 WHERE i.ingest_id = $1", lengthof(types), types);
 	l4_query_put_int(&query, batch->ingest_id);
-	l4_query_put(&query, Int64GetDatum(batch->total < (double) PG_INT64_MAX ? (int64) batch->total : PG_INT64_MAX), false);
+	l4_query_put_bigint(&query, batch->total < (double) PG_INT64_MAX ? (int64) batch->total : PG_INT64_MAX);
 	l4_query_run(&query);
 }
 
 bool
-l4_batch_read(L4Batch *batch, bool *learnt)
+l4_batch_read(L4Batch *batch)
 {
 	L4Query		masks;
 
-	*learnt = false;
 	drop_pieces(batch, 0);
 	MemoryContextReset(batch->batch_cxt);
 	batch->pieces = NULL;
-	batch->learnt = NULL;
+	batch->learnt = false;
 	if (batch->part == 0)
 		begin_reading(batch);
 	if (pairingheap_is_empty(batch->waiting))
@@ -440,8 +438,8 @@ l4_batch_read(L4Batch *batch, bool *learnt)
 		l4_query_prepare(&masks, "SELECT l4._model_masks()", 0, NULL);
 		l4_query_run(&masks);
 		l4_batch_scan(batch);
-		*learnt = check_results(batch);
-		if (*learnt)
+		check_results(batch);
+		if (batch->learnt)
 			l4_batch_learn(batch);
 	}
 	batch->part = batch->part == FIRST_PART ? FIRST_PART / 2 : 1;
@@ -462,8 +460,8 @@ pass_gap(L4Batch *batch, L4Query *gaps, L4Query *pass, const L4BatchPiece *piece
 		SPI_freetuptable(SPI_tuptable);
 	}
 	l4_query_put_int(pass, waiting->stream_id);
-	l4_query_put(pass, Int64GetDatum(next_line_no), false);
-	l4_query_put(pass, Int64GetDatum(MAX_STEP), false);
+	l4_query_put_bigint(pass, next_line_no);
+	l4_query_put_bigint(pass, MAX_STEP);
 	l4_query_run(pass);
 }
 
@@ -498,7 +496,7 @@ store_pieces(L4Batch *batch, L4Query *gaps)
 	l4_query_prepare(&query, "UPDATE l4._ingest g SET lines = g.lines + $2, updated_at = clock_timestamp() WHERE g.ingest_id = $1",
 					 lengthof(count_types), count_types);
 	l4_query_put_int(&query, batch->ingest_id);
-	l4_query_put(&query, Int64GetDatum(lines), false);
+	l4_query_put_bigint(&query, lines);
 	l4_query_run(&query);
 }
 
@@ -516,7 +514,7 @@ put_back(L4Batch *batch, L4Query *place_query, L4Query *gaps, bool stored)
 		else if (read_place(place_query, waiting, &place))
 			wait_again(batch, waiting, &place, stored);
 		else
-			job_removed();
+			l4_batch_job_removed();
 	}
 	batch->npieces = 0;
 }
@@ -530,7 +528,7 @@ l4_batch_store(L4Batch *batch)
 
 	prepare_place(&place_query);
 	prepare_gaps(batch, &gaps_query);
-	if (batch->learnt != NULL && batch->npieces > 0)
+	if (batch->learnt)
 		lock_jobs(batch);
 	stored = still_same(batch, &place_query);
 	if (stored)

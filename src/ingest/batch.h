@@ -10,6 +10,8 @@
 #include "base/map.h"
 #include "ingest/ingest_query.h"
 #include "ingest/piece_reader.h"
+#include "ingest/scan_result.h"
+#include "l4_compat.h"
 
 /* Lines of a stream that wait: those beyond what was read, or late ones that fill a gap. */
 typedef struct L4Waiting
@@ -35,6 +37,7 @@ typedef struct L4BatchPiece
 	int64		next_line_no;	/* -1: nothing was read before */
 	int			units;
 	bytea	   *result;			/* a scan result or a write set; NULL: the piece has no lines */
+	L4ScanResult *scanned;		/* the scan result, where shapes were unknown; NULL: all is in the write set */
 } L4BatchPiece;
 
 typedef struct L4Batch
@@ -61,7 +64,7 @@ typedef struct L4Batch
 	L4BatchPiece *pieces;
 	int			nlocked;
 	int		   *locked;			/* numbers of its jobs */
-	bytea	   *learnt;			/* about the shapes that the scan results do not know, in their order; NULL nothing */
+	bool		learnt;			/* its scan results had unknown shapes */
 } L4Batch;
 
 extern L4Batch *l4_batch_create(MemoryContext cxt);
@@ -74,13 +77,15 @@ extern void l4_batch_wait(L4Batch *batch, const char *job_id, bool known, const 
  * nothing waits. Store: false when other sessions have read the same streams
  * between the two; then what was read is dropped. SPI must be connected.
  */
-extern bool l4_batch_read(L4Batch *batch, bool *learnt);
+extern bool l4_batch_read(L4Batch *batch);
 extern bool l4_batch_store(L4Batch *batch);
+
+L4_NORETURN extern void l4_batch_job_removed(void);
 
 /* batch_scan.c: the results of the pieces, by workers where that is allowed and worth it */
 extern void l4_batch_scan(L4Batch *batch);
 
-/* ingest_learn.c: the unknown shapes of the results; sets learnt */
+/* ingest_learn.c: the unknown shapes of the scan results */
 extern void l4_batch_learn(L4Batch *batch);
 
 /* ingest_store.c: returns the number of lines */

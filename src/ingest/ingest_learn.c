@@ -18,7 +18,6 @@
 #include "base/clip.h"
 #include "base/grow.h"
 #include "ingest/batch.h"
-#include "ingest/ingest_rows.h"
 #include "ingest/ingest_shape.h"
 #include "l4_compat.h"
 #include "lines/record.h"
@@ -27,18 +26,20 @@
 #define BEFORE_BYTES	48
 #define AFTER_BYTES		32
 
-/* What l4._stage_of() says, in one pass; what reports an iteration as done is training, where no rule says otherwise. */
+/* What reports an iteration as done is training, where no rule says otherwise. */
 static const char event_sql[] =
-"INSERT INTO l4._event (event_id, merged_into, level, template, example, example_record, stage, then_stage, iteration_rule, is_stack) "
-"SELECT u.event_id, u.merged_into, u.level, u.template, u.example, u.example_record, coalesce(u.stages[u.rule], "
-"(SELECT 'train' FROM l4.iteration_rule r WHERE r.rule_id = u.iteration_rule AND r.kind = 'done')), u.then_stages[u.rule], "
-"u.iteration_rule, u.is_stack "
-"FROM (SELECT e.*, s.stages, s.then_stages, l4.pcre_first(e.example, s.ranks, s.signatures) AS rule "
+"INSERT INTO l4._event (event_id, merged_into, level, template, example, example_record, stage, iteration_rule, is_stack) "
+"VALUES ($1, $2, $3, $4, $5, $6, (SELECT 'train' FROM l4.iteration_rule r WHERE r.rule_id = $7 AND r.kind = 'done'), $7, $8)";
+static const Oid event_types[] = {INT4OID, INT4OID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INT4OID, BOOLOID};
+
+/* What l4._stage_of() says of the new events, in one pass. */
+static const char stage_sql[] =
+"UPDATE l4._event e SET stage = u.stages[u.rule], then_stage = u.then_stages[u.rule] "
+"FROM (SELECT n.event_id, s.stages, s.then_stages, l4.pcre_first(n.example, s.ranks, s.signatures) AS rule "
 "FROM (SELECT array_agg(r.rank ORDER BY r.rank) AS ranks, array_agg(r.signature ORDER BY r.rank) AS signatures, "
 "array_agg(r.stage ORDER BY r.rank) AS stages, array_agg(r.then_stage ORDER BY r.rank) AS then_stages FROM l4._active_stage_rule r) s "
-"CROSS JOIN unnest($1, $2, $3, $4, $5, $6, $7, $8) "
-"AS e(event_id, merged_into, level, template, example, example_record, iteration_rule, is_stack) OFFSET 0) u";
-static const Oid event_types[] = {INT4OID, INT4OID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INT4OID, BOOLOID};
+"CROSS JOIN l4._event n WHERE n.event_id > $1 OFFSET 0) u WHERE e.event_id = u.event_id AND u.rule IS NOT NULL";
+static const Oid stage_types[] = {INT4OID};
 
 /* An event that has grown or was merged. */
 static const char grown_sql[] =
@@ -47,19 +48,15 @@ static const Oid grown_types[] = {INT4OID, TEXTOID, INT4OID};
 
 /* Words that events have lost: what was not counted while they were constant. */
 static const char word_sql[] =
-"INSERT INTO l4._event_word (event_id, slot, word) SELECT * FROM unnest($1, $2, $3) ON CONFLICT DO NOTHING";
+"INSERT INTO l4._event_word (event_id, slot, word) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
 static const Oid word_types[] = {INT4OID, INT4OID, TEXTOID};
 
 /* What a variable part means: by the first message that has it. */
 static const char slot_sql[] =
 "INSERT INTO l4._event_slot (event_id, slot, mask, kind) "
-"SELECT u.event_id, u.slot, u.mask, (SELECT nullif(r.kind, 'none') FROM l4._mention_rule r "
-"WHERE (r.masks IS NULL OR u.mask = ANY (r.masks)) AND (r.before IS NULL OR u.before ~* r.before) "
-"AND (r.after IS NULL OR u.after ~* r.after) ORDER BY r.rule_id LIMIT 1) "
-"FROM (SELECT DISTINCT ON (s.event_id, s.slot) s.* "
-"FROM unnest($1, $2, $3, $4, $5) WITH ORDINALITY AS s(event_id, slot, mask, before, after, n) "
-"WHERE NOT EXISTS (SELECT FROM l4._event_slot x WHERE x.event_id = s.event_id AND x.slot = s.slot) "
-"ORDER BY s.event_id, s.slot, s.n) u ON CONFLICT DO NOTHING";
+"SELECT $1, $2, $3, (SELECT nullif(r.kind, 'none') FROM l4._mention_rule r WHERE (r.masks IS NULL OR $3 = ANY (r.masks)) "
+"AND (r.before IS NULL OR $4 ~* r.before) AND (r.after IS NULL OR $5 ~* r.after) ORDER BY r.rule_id LIMIT 1) "
+"WHERE NOT EXISTS (SELECT FROM l4._event_slot x WHERE x.event_id = $1 AND x.slot = $2) ON CONFLICT DO NOTHING";
 static const Oid slot_types[] = {INT4OID, INT4OID, TEXTOID, TEXTOID, TEXTOID};
 
 typedef struct Learning
@@ -67,23 +64,21 @@ typedef struct Learning
 	L4Parser   *parser;
 	L4Shape		shape;
 	int32		above;			/* events up to this one were known */
-	StringInfoData learnt;
 	int			nnews;
 	int			news_size;
 	L4Local   **news;			/* shapes that nobody had before */
 	char	  **templates;		/* of the known events, as they were */
 	int32	   *survivors;
-	L4Rows		events;
-	L4Rows		words;
-	L4Rows		slots;
+	L4Query		events;
+	L4Query		words;
+	L4Query		slots;
 } Learning;
 
-/* The shapes of a part that the parser does not know. */
+/* The shapes of a part that the parser does not know; their words are kept in a context. */
 static void
-learn_part(Learning *learning, L4ResultPart *part)
+learn_part(Learning *learning, L4ResultPart *part, MemoryContext cxt)
 {
 	L4Parser   *parser = learning->parser;
-	L4Codec		codec = {.out = &learning->learnt};
 
 	for (int i = 0; i < part->nlocals; i++)
 	{
@@ -100,8 +95,7 @@ learn_part(Learning *learning, L4ResultPart *part)
 		is_new = local->event_id == 0;
 		if (is_new)
 			local->event_id = l4_parser_learn(parser, local->tag, local->msg, local->msg_len, 1);
-		local->nwords = l4_words_of_shape(parser, local->tag, &learning->shape, &local->words_of, &local->words, CurrentMemoryContext);
-		l4_code_learnt(&codec, local);
+		local->nwords = l4_words_of_shape(parser, local->tag, &learning->shape, &local->words_of, &local->words, cxt);
 		if (!is_new)
 			continue;
 		/* one that made an event is that event's own, even if the event was merged at once */
@@ -130,14 +124,15 @@ excerpt(const char *text, int len)
 static void
 put_slot(Learning *learning, int32 event_id, int slot, const char *mask, const char *msg, int msg_len, int from, int to)
 {
-	L4Rows	   *rows = &learning->slots;
+	L4Query    *rows = &learning->slots;
 	int			start = from <= BEFORE_BYTES ? 0 : pg_mbcliplen(msg, from, from - BEFORE_BYTES);
 
-	l4_rows_put_int(rows, event_id);
-	l4_rows_put_int(rows, slot);
-	l4_rows_put(rows, CStringGetTextDatum(mask), false);
-	l4_rows_put(rows, PointerGetDatum(cstring_to_text_with_len(msg + start, from - start)), false);
-	l4_rows_put(rows, clipped(msg + to, msg_len - to, AFTER_BYTES), false);
+	l4_query_put_int(rows, event_id);
+	l4_query_put_int(rows, slot);
+	l4_query_put_text(rows, mask);
+	l4_query_put(rows, PointerGetDatum(cstring_to_text_with_len(msg + start, from - start)), false);
+	l4_query_put(rows, clipped(msg + to, msg_len - to, AFTER_BYTES), false);
+	l4_query_run(rows);
 }
 
 /* The words of the message that made an event, in places that are variable by now. */
@@ -152,9 +147,10 @@ put_words(Learning *learning, int32 event_id, const char *msg, int len)
 		int			from = words[k].off;
 		int			slot = words[k].slot * L4_MAX_PARAMS;
 
-		l4_rows_put_int(&learning->words, event_id);
-		l4_rows_put_int(&learning->words, slot);
-		l4_rows_put(&learning->words, clipped(msg + from, words[k].len, L4_MAX_VALUE_LEN), false);
+		l4_query_put_int(&learning->words, event_id);
+		l4_query_put_int(&learning->words, slot);
+		l4_query_put(&learning->words, clipped(msg + from, words[k].len, L4_MAX_VALUE_LEN), false);
+		l4_query_run(&learning->words);
 		put_slot(learning, l4_parser_resolve(learning->parser, event_id), slot, "word", msg, len, from, from + words[k].len);
 	}
 }
@@ -183,29 +179,30 @@ put_slots(Learning *learning, const L4Local *local)
 }
 
 static void
-put_survivor(L4Rows *rows, int32 event_id, int32 survivor)
+put_survivor(L4Query *rows, int32 event_id, int32 survivor)
 {
-	l4_rows_put_int(rows, survivor == event_id ? L4_NO_INT : survivor);
+	l4_query_put_int(rows, survivor == event_id ? L4_NO_INT : survivor);
 }
 
 /* A new event and its first record; local NULL: its shape is in no scan result. */
 static void
 put_event(Learning *learning, int32 id, const L4Local *local)
 {
-	L4Rows	   *rows = &learning->events;
+	L4Query    *rows = &learning->events;
 	const char *level = l4_level_name(l4_parser_tag(learning->parser, id));
 	char	   *template_text = l4_parser_template(learning->parser, id, CurrentMemoryContext);
 	Datum		template_datum = CStringGetTextDatum(template_text);
 	Datum		example = local == NULL ? template_datum : excerpt(local->msg, local->msg_len);
 
-	l4_rows_put_int(rows, id);
+	l4_query_put_int(rows, id);
 	put_survivor(rows, id, l4_parser_resolve(learning->parser, id));
-	l4_rows_put(rows, level == NULL ? (Datum) 0 : CStringGetTextDatum(level), level == NULL);
-	l4_rows_put(rows, template_datum, false);
-	l4_rows_put(rows, example, false);
-	l4_rows_put(rows, local == NULL ? template_datum : excerpt(local->text, local->text_len), false);
-	l4_rows_put_int(rows, local == NULL || local->iteration_rule == 0 ? L4_NO_INT : local->iteration_rule);
-	l4_rows_put_bool(rows, local != NULL && local->is_stack);
+	l4_query_put_text(rows, level);
+	l4_query_put(rows, template_datum, false);
+	l4_query_put(rows, example, false);
+	l4_query_put(rows, local == NULL ? template_datum : excerpt(local->text, local->text_len), false);
+	l4_query_put_int(rows, local == NULL || local->iteration_rule == 0 ? L4_NO_INT : local->iteration_rule);
+	l4_query_put_bool(rows, local != NULL && local->is_stack);
+	l4_query_run(rows);
 	put_words(learning, id, VARDATA_ANY(DatumGetPointer(example)), VARSIZE_ANY_EXHDR(DatumGetPointer(example)));
 }
 
@@ -225,7 +222,7 @@ update_grown(Learning *learning)
 		if (survivor != learning->survivors[id] || strcmp(now, learning->templates[id]) != 0)
 		{
 			l4_query_put_int(&query, id);
-			l4_query_put(&query, CStringGetTextDatum(now), false);
+			l4_query_put_text(&query, now);
 			l4_query_put_int(&query, survivor == id ? L4_NO_INT : survivor);
 			if (l4_query_run(&query) == 1)
 			{
@@ -244,13 +241,14 @@ static void
 write_events(Learning *learning)
 {
 	int32		nevents = l4_parser_nevents(learning->parser);
+	L4Query		stages;
 	const L4Local **first = (const L4Local **)
 		MemoryContextAllocExtended(CurrentMemoryContext, sizeof(L4Local *) * (Size) (nevents - learning->above + 1),
 								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
-	l4_rows_prepare(&learning->events, event_sql, lengthof(event_types), event_types);
-	l4_rows_prepare(&learning->words, word_sql, lengthof(word_types), word_types);
-	l4_rows_prepare(&learning->slots, slot_sql, lengthof(slot_types), slot_types);
+	l4_query_prepare(&learning->events, event_sql, lengthof(event_types), event_types);
+	l4_query_prepare(&learning->words, word_sql, lengthof(word_types), word_types);
+	l4_query_prepare(&learning->slots, slot_sql, lengthof(slot_types), slot_types);
 	for (int i = 0; i < learning->nnews; i++)
 		if (learning->news[i]->made_event > learning->above)
 			first[learning->news[i]->made_event - learning->above] = learning->news[i];
@@ -265,9 +263,9 @@ write_events(Learning *learning)
 		CHECK_FOR_INTERRUPTS();
 		put_slots(learning, learning->news[i]);
 	}
-	l4_rows_flush(&learning->events);
-	l4_rows_flush(&learning->words);
-	l4_rows_flush(&learning->slots);
+	l4_query_prepare(&stages, stage_sql, lengthof(stage_types), stage_types);
+	l4_query_put_int(&stages, learning->above);
+	l4_query_run(&stages);
 }
 
 /* The parser, locked: the one row of _model is the lock, and who learns sees what others learnt. Returns its type. */
@@ -288,7 +286,6 @@ begin_learning(Learning *learning)
 	learning->parser = l4_parser_decode(PG_DETOAST_DATUM(stored), CurrentMemoryContext);
 	l4_parser_need_shapes(learning->parser);
 	l4_shape_init(&learning->shape, CurrentMemoryContext);
-	l4_bytea_begin(&learning->learnt);
 	learning->above = l4_parser_nevents(learning->parser);
 	learning->templates = palloc_extended(sizeof(char *) * (Size) (learning->above + 1), MCXT_ALLOC_HUGE);
 	learning->survivors = palloc_extended(sizeof(int32) * (Size) (learning->above + 1), MCXT_ALLOC_HUGE);
@@ -311,25 +308,17 @@ l4_batch_learn(L4Batch *batch)
 
 	for (int i = 0; i < batch->npieces; i++)
 	{
-		bytea	   *result = batch->pieces[i].result;
-		L4ResultHead head;
-		L4ScanResult *scanned;
+		L4ScanResult *scanned = batch->pieces[i].scanned;
 
-		if (result == NULL)
+		if (scanned == NULL)
 			continue;
-		l4_result_head(result, &head, cxt);
-		if (head.unknown == 0)
-			continue;
-		scanned = l4_result_decode_shapes(result, cxt);
-		learn_part(&learning, &scanned->settled);
-		learn_part(&learning, &scanned->open);
+		learn_part(&learning, &scanned->settled, batch->batch_cxt);
+		learn_part(&learning, &scanned->open, batch->batch_cxt);
 	}
 	l4_query_prepare(&query, "UPDATE l4._model SET parser = $1", 1, &type);
 	l4_query_put(&query, PointerGetDatum(l4_parser_encode(learning.parser)), false);
 	l4_query_run(&query);
 	write_events(&learning);
-	MemoryContextSwitchTo(batch->batch_cxt);
-	batch->learnt = DatumGetByteaPCopy(PointerGetDatum(l4_bytea_end(&learning.learnt)));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(cxt);
 }

@@ -45,15 +45,3 @@ l4_query_put(L4Query *query, Datum value, bool isnull)
 	query->values[query->n] = isnull ? (Datum) 0 : value;
 	query->nulls[query->n++] = isnull ? 'n' : ' ';
 }
-
-void
-l4_query_put_bytes(L4Query *query, bytea *value)
-{
-	l4_query_put(query, PointerGetDatum(value), value == NULL);
-}
-
-void
-l4_query_put_int(L4Query *query, int32 value)
-{
-	l4_query_put(query, Int32GetDatum(value), value == L4_NO_INT);
-}

@@ -6,6 +6,7 @@
 #define L4_INGEST_QUERY_H
 
 #include "executor/spi.h"
+#include "utils/builtins.h"
 
 #include "ingest/scan_result.h"
 
@@ -25,7 +26,41 @@ typedef struct L4Query
 extern void l4_query_prepare(L4Query *query, const char *sql, int nargs, const Oid *types);
 extern uint64 l4_query_run(L4Query *query);
 extern void l4_query_put(L4Query *query, Datum value, bool isnull);
-extern void l4_query_put_bytes(L4Query *query, bytea *value);
-extern void l4_query_put_int(L4Query *query, int32 value);
+
+static inline void
+l4_query_put_bytes(L4Query *query, const bytea *value)
+{
+	l4_query_put(query, PointerGetDatum(value), value == NULL);
+}
+
+static inline void
+l4_query_put_ts(L4Query *query, TimestampTz ts)
+{
+	l4_query_put(query, Int64GetDatum(ts), ts == L4_NO_TS);
+}
+
+static inline void
+l4_query_put_int(L4Query *query, int32 value)
+{
+	l4_query_put(query, Int32GetDatum(value), value == L4_NO_INT);
+}
+
+static inline void
+l4_query_put_bigint(L4Query *query, int64 value)
+{
+	l4_query_put(query, Int64GetDatum(value), false);
+}
+
+static inline void
+l4_query_put_bool(L4Query *query, bool value)
+{
+	l4_query_put(query, BoolGetDatum(value), false);
+}
+
+static inline void
+l4_query_put_text(L4Query *query, const char *value)
+{
+	l4_query_put(query, value == NULL ? (Datum) 0 : CStringGetTextDatum(value), value == NULL);
+}
 
 #endif							/* L4_INGEST_QUERY_H */

@@ -95,15 +95,14 @@ Datum
 l4_ingest_read(PG_FUNCTION_ARGS)
 {
 	L4Batch    *batch = find_call(PG_GETARG_INT32(0));
-	bool		learnt;
 	bool		any;
 
 	SPI_connect();
-	any = l4_batch_read(batch, &learnt);
+	any = l4_batch_read(batch);
 	SPI_finish();
 	if (!any)
 		PG_RETURN_NULL();
-	PG_RETURN_BOOL(learnt);
+	PG_RETURN_BOOL(batch->learnt);
 }
 
 /* (call) -> the jobs that got lines, NULL: what was read is dropped */

@@ -12,6 +12,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/grow.h"
 #include "ingest/batch.h"
 #include "ingest/ingest_store.h"
 #include "l4_compat.h"
@@ -27,67 +28,72 @@ typedef struct SharedPack
 	L4WriteSet   *set[L4_GROUP_MAX];
 } SharedPack;
 
+typedef struct MovedStream
+{
+	int32		pack_id;		/* where it was */
+	char	   *job_id;
+} MovedStream;
+
 typedef struct Store
 {
 	L4Packing	packing;
-	L4Rows		chunk;
-	L4Rows		no_tail;
-	L4Rows		new_pack;
-	L4Rows		pack;
-	L4Rows		growth;
-	L4Rows		stream;
-	L4Rows		left;
-	L4Rows		node_rank;
+	L4Query		chunk;
+	L4Query		no_tail;
+	L4Query		new_pack;
+	L4Query		pack;
+	L4Query		growth;
+	L4Query		stream;
+	L4Query		left;
+	L4Query		node_rank;
+	int			nmoved;
+	int			moved_size;
+	MovedStream *moved;			/* streams that are in another pack now */
+	int			nranked;
+	int			ranked_size;
+	int32	   *ranked;			/* streams that have ranks */
 	L4Query		new_id;
 	L4JobCounts   *job_counts;
 	MemoryContext cxt;
 	MemoryContext result_cxt;
 	SharedPack		group;
-	L4ByteReader learnt;		/* about the shapes that the scan results do not know, in their order */
 	int64		lines;
 } Store;
 
 static const char chunk_sql[] =
 "INSERT INTO l4._pack_chunk (pack_id, chunk_no, lines, first_line_no, last_line_no, first_ts, last_ts, body) "
-"SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) "
+"VALUES ($1, $2, $3, $4, $5, $6, $7, $8) "
 "ON CONFLICT ON CONSTRAINT _pack_chunk_pkey DO UPDATE "
 "SET lines = excluded.lines, first_line_no = excluded.first_line_no, last_line_no = excluded.last_line_no, "
 "first_ts = excluded.first_ts, last_ts = excluded.last_ts, body = excluded.body";
 static const Oid chunk_types[] = {INT4OID, INT4OID, INT4OID, INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID};
 
-static const char no_tail_sql[] = "DELETE FROM l4._pack_chunk WHERE pack_id = ANY ($1) AND chunk_no = -1";
+static const char no_tail_sql[] = "DELETE FROM l4._pack_chunk WHERE pack_id = $1 AND chunk_no = -1";
 static const Oid no_tail_types[] = {INT4OID};
 
-/* What grows with time may go to another row. */
-#define PACK_ROWS "unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) " \
-"AS u(pack_id, grows, events, slots, durations, iterations, stages, activity, sequences, " \
-"open_events, open_slots, open_durations, open_iterations, open_stages, open_activity, open_sequences, scan_state, pack_state)"
+/* $2: with what grows with time; it may go to another row. */
 static const char new_pack_sql[] =
 "INSERT INTO l4._pack (pack_id, part, events, slots, durations, iterations, stages, activity, sequences, "
 "open_events, open_slots, open_durations, open_iterations, open_stages, open_activity, open_sequences, scan_state, pack_state) "
-"SELECT u.pack_id, 0, u.events, u.slots, u.durations, u.iterations, u.stages, u.activity, u.sequences, "
-"u.open_events, u.open_slots, u.open_durations, u.open_iterations, u.open_stages, u.open_activity, u.open_sequences, u.scan_state, u.pack_state "
-"FROM " PACK_ROWS;
+"VALUES ($1, 0, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
 static const char pack_sql[] =
-"UPDATE l4._pack m SET events = u.events, slots = u.slots, stages = u.stages, "
-"durations = CASE WHEN u.grows THEN u.durations ELSE m.durations END, iterations = CASE WHEN u.grows THEN u.iterations ELSE m.iterations END, "
-"activity = CASE WHEN u.grows THEN u.activity ELSE m.activity END, sequences = CASE WHEN u.grows THEN u.sequences ELSE m.sequences END, "
-"open_events = u.open_events, open_slots = u.open_slots, open_durations = u.open_durations, open_iterations = u.open_iterations, "
-"open_stages = u.open_stages, open_activity = u.open_activity, open_sequences = u.open_sequences, scan_state = u.scan_state, pack_state = u.pack_state "
-"FROM " PACK_ROWS " WHERE m.pack_id = u.pack_id AND m.part = 0";
+"UPDATE l4._pack m SET events = $3, slots = $4, stages = $7, "
+"durations = CASE WHEN $2 THEN $5 ELSE m.durations END, iterations = CASE WHEN $2 THEN $6 ELSE m.iterations END, "
+"activity = CASE WHEN $2 THEN $8 ELSE m.activity END, sequences = CASE WHEN $2 THEN $9 ELSE m.sequences END, "
+"open_events = $10, open_slots = $11, open_durations = $12, open_iterations = $13, "
+"open_stages = $14, open_activity = $15, open_sequences = $16, scan_state = $17, pack_state = $18 "
+"WHERE m.pack_id = $1 AND m.part = 0";
 static const Oid pack_types[] = {INT4OID, BOOLOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID,
 BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID};
 
 static const char growth_sql[] =
-"INSERT INTO l4._pack (pack_id, part, durations, iterations, activity, sequences) SELECT * FROM unnest($1, $2, $3, $4, $5, $6) "
+"INSERT INTO l4._pack (pack_id, part, durations, iterations, activity, sequences) VALUES ($1, $2, $3, $4, $5, $6) "
 "ON CONFLICT ON CONSTRAINT _pack_pkey DO UPDATE "
 "SET durations = excluded.durations, iterations = excluded.iterations, activity = excluded.activity, sequences = excluded.sequences";
 static const Oid growth_types[] = {INT4OID, INT4OID, BYTEAOID, BYTEAOID, BYTEAOID, BYTEAOID};
 
-/* Packs that streams have left go with the last one: members that are left behind are not worth writing them anew. */
+/* A pack that streams have left goes with the last one: members that are left behind are not worth writing them anew. */
 static const char left_sql[] =
-"WITH gone AS (SELECT DISTINCT u.pack_id FROM unnest($1) AS u(pack_id) "
-"WHERE u.pack_id NOT IN (SELECT s.pack_id FROM l4._stream s WHERE s.job_id = ANY ($2) AND s.pack_id IS NOT NULL)), "
+"WITH gone AS (SELECT $1 AS pack_id WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.job_id = $2 AND s.pack_id = $1)), "
 "chunks AS (DELETE FROM l4._pack_chunk c USING gone WHERE c.pack_id = gone.pack_id) "
 "DELETE FROM l4._pack p USING gone WHERE p.pack_id = gone.pack_id";
 static const Oid left_types[] = {INT4OID, TEXTOID};
@@ -109,7 +115,7 @@ static const char stream_sql[] =
 "FROM (SELECT t.stream_id, t.late, t.lines, t.unparsed, t.next_chunk_no, t.seen::int8multirange, t.tail::int8multirange, t.tail_lines, t.is_full, "
 "t.to_line, t.next_line_no, t.pack_id, t.member, t.first_ts, t.last_ts, t.last_event_id, t.last_iteration, t.max_in_flight, "
 "t.ranks::int4multirange, t.rank "
-"FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) "
+"FROM (VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)) "
 "AS t(stream_id, late, lines, unparsed, next_chunk_no, seen, tail, tail_lines, is_full, to_line, next_line_no, pack_id, member, "
 "first_ts, last_ts, last_event_id, last_iteration, max_in_flight, ranks, rank) OFFSET 0) u "
 "WHERE s.stream_id = u.stream_id";
@@ -118,36 +124,37 @@ INT4OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT4OID, INT4OID, INT4OID, TEX
 
 static const char node_rank_sql[] =
 "UPDATE l4.job_node n SET rank = (SELECT min(s.rank) FROM l4._stream s WHERE s.job_id = n.job_id AND s.node = n.node) "
-"FROM unnest($1) AS u(stream_id) JOIN l4._stream t ON t.stream_id = u.stream_id "
-"WHERE n.job_id = t.job_id AND n.node = t.node AND n.rank IS NULL";
+"FROM l4._stream t WHERE t.stream_id = $1 AND n.job_id = t.job_id AND n.node = t.node AND n.rank IS NULL";
 static const Oid node_rank_types[] = {INT4OID};
 
 static void
 store_chunk(Store *store, int32 pack_id, int chunk_no, const L4Chunk *chunk)
 {
-	L4Rows	   *rows = &store->chunk;
+	L4Query    *rows = &store->chunk;
 
-	l4_rows_put_int(rows, pack_id);
-	l4_rows_put_int(rows, chunk_no);
-	l4_rows_put_int(rows, chunk->lines);
-	l4_rows_put_bigint(rows, chunk->first_line_no);
-	l4_rows_put_bigint(rows, chunk->last_line_no);
-	l4_rows_put_ts(rows, chunk->first_ts);
-	l4_rows_put_ts(rows, chunk->last_ts);
-	l4_rows_put_bytes(rows, chunk->body);
+	l4_query_put_int(rows, pack_id);
+	l4_query_put_int(rows, chunk_no);
+	l4_query_put_int(rows, chunk->lines);
+	l4_query_put_bigint(rows, chunk->first_line_no);
+	l4_query_put_bigint(rows, chunk->last_line_no);
+	l4_query_put_ts(rows, chunk->first_ts);
+	l4_query_put_ts(rows, chunk->last_ts);
+	l4_query_put_bytes(rows, chunk->body);
+	l4_query_run(rows);
 }
 
 static void
-store_pack(L4Rows *rows, int32 pack_id, bool grows, L4Sections *settled, L4Sections *open, const bytea *scan_state, const bytea *pack_state)
+store_pack(L4Query *rows, int32 pack_id, bool grows, L4Sections *settled, L4Sections *open, const bytea *scan_state, const bytea *pack_state)
 {
-	l4_rows_put_int(rows, pack_id);
-	l4_rows_put_bool(rows, grows);
+	l4_query_put_int(rows, pack_id);
+	l4_query_put_bool(rows, grows);
 	for (int i = 0; i < L4_NSECTIONS; i++)
-		l4_rows_put_bytes(rows, *l4_section(settled, i));
+		l4_query_put_bytes(rows, *l4_section(settled, i));
 	for (int i = 0; i < L4_NSECTIONS; i++)
-		l4_rows_put_bytes(rows, *l4_section(open, i));
-	l4_rows_put_bytes(rows, scan_state);
-	l4_rows_put_bytes(rows, pack_state);
+		l4_query_put_bytes(rows, *l4_section(open, i));
+	l4_query_put_bytes(rows, scan_state);
+	l4_query_put_bytes(rows, pack_state);
+	l4_query_run(rows);
 }
 
 static bytea *
@@ -180,62 +187,59 @@ rank_runs(const L4ResultHead *head, int32 *lowest)
 static void
 store_stream(Store *store, const L4Piece *piece, int32 pack_id, int member, const L4WriteSet *set)
 {
-	L4Rows	   *rows = &store->stream;
+	L4Query    *rows = &store->stream;
 	const L4ResultHead *head = &set->head;
 	const L4Packed *packed = set->packed;
 	int32		lowest;
 	Datum		ranks = rank_runs(head, &lowest);
 
-	l4_rows_put_int(rows, piece->stream_id);
-	l4_rows_put_bool(rows, piece->late);
-	l4_rows_put_bigint(rows, head->lines);
-	l4_rows_put_bigint(rows, head->unparsed);
-	l4_rows_put_int(rows, set->chunk_no + packed->nchunks);
-	l4_rows_put(rows, CStringGetTextDatum(set->seen), false);
-	l4_rows_put(rows, CStringGetTextDatum(set->tail), false);
-	l4_rows_put_int(rows, head->open_lines);
-	l4_rows_put_bool(rows, head->full);
-	l4_rows_put_bigint(rows, piece->to_line);
-	l4_rows_put_bigint(rows, head->next_line_no);
-	l4_rows_put_int(rows, pack_id);
-	l4_rows_put_int(rows, member);
-	l4_rows_put_ts(rows, packed->first_ts);
-	l4_rows_put_ts(rows, packed->last_ts);
-	l4_rows_put(rows, Int32GetDatum(packed->last_event_id), packed->last_event_id == 0);
-	l4_rows_put_int(rows, head->last_done);
-	l4_rows_put_int(rows, head->max_in_flight);
-	l4_rows_put(rows, ranks, false);
-	l4_rows_put_int(rows, lowest);
+	l4_query_put_int(rows, piece->stream_id);
+	l4_query_put_bool(rows, piece->late);
+	l4_query_put_bigint(rows, head->lines);
+	l4_query_put_bigint(rows, head->unparsed);
+	l4_query_put_int(rows, set->chunk_no + packed->nchunks);
+	l4_query_put_text(rows, set->seen);
+	l4_query_put_text(rows, set->tail);
+	l4_query_put_int(rows, head->open_lines);
+	l4_query_put_bool(rows, head->full);
+	l4_query_put_bigint(rows, piece->to_line);
+	l4_query_put_bigint(rows, head->next_line_no);
+	l4_query_put_int(rows, pack_id);
+	l4_query_put_int(rows, member);
+	l4_query_put_ts(rows, packed->first_ts);
+	l4_query_put_ts(rows, packed->last_ts);
+	l4_query_put(rows, Int32GetDatum(packed->last_event_id), packed->last_event_id == 0);
+	l4_query_put_int(rows, head->last_done);
+	l4_query_put_int(rows, head->max_in_flight);
+	l4_query_put(rows, ranks, false);
+	l4_query_put_int(rows, lowest);
+	l4_query_run(rows);
 	if (lowest != L4_NO_INT)
-		l4_rows_put_int(&store->node_rank, piece->stream_id);
-	if (set->pack_id != 0 && set->pack_id != pack_id)
 	{
-		l4_rows_put_int(&store->left, set->pack_id);
-		l4_rows_put(&store->left, CStringGetTextDatum(set->job_id), false);
+		L4_GROW(store->ranked, store->nranked, store->ranked_size, store->cxt);
+		store->ranked[store->nranked++] = piece->stream_id;
+	}
+	/* streams that share a pack follow each other */
+	if (set->pack_id != 0 && set->pack_id != pack_id &&
+		(store->nmoved == 0 || store->moved[store->nmoved - 1].pack_id != set->pack_id))
+	{
+		L4_GROW(store->moved, store->nmoved, store->moved_size, store->cxt);
+		store->moved[store->nmoved].pack_id = set->pack_id;
+		store->moved[store->nmoved++].job_id = MemoryContextStrdup(store->cxt, set->job_id);
 	}
 	l4_job_counts_stream(store->job_counts, set->job_id, set->node, set->source, packed);
 	store->lines += head->lines + head->open_lines;
 }
 
-/* The write set of a scan result, packed here where a worker has not done it. */
+/* The write set of a piece, packed here where a worker has not done it. */
 static L4WriteSet *
-write_set_of(Store *store, const L4Piece *piece, bytea *bytes)
+write_set_of(Store *store, const L4BatchPiece *piece)
 {
-	L4ResultHead	head;
-	L4ScanResult	   *scanned;
-
-	memset(&head, 0, sizeof(head));
-	l4_result_head(bytes, &head, CurrentMemoryContext);
-	if (head.packed)
-		return l4_write_set_decode(bytes);
-	scanned = l4_result_decode(bytes, CurrentMemoryContext);
-	l4_result_resolve(scanned, &store->learnt, CurrentMemoryContext);
-	if (!l4_packing_open(&store->packing, piece->stream_id))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("a job was removed while its logs were read"),
-				 errhint("Call l4.ingest() again: it goes on with what there is.")));
-	return l4_packing_pack(&store->packing, piece->stream_id, piece->late, scanned);
+	if (piece->scanned == NULL)
+		return l4_write_set_decode(piece->result);
+	if (!l4_packing_open(&store->packing, piece->piece.stream_id))
+		l4_batch_job_removed();
+	return l4_packing_pack(&store->packing, piece->piece.stream_id, piece->piece.late, piece->scanned);
 }
 
 /* A stream by itself. What it had in a pack of its own is replaced. */
@@ -245,26 +249,30 @@ store_alone(Store *store, const L4Piece *piece, const L4WriteSet *set)
 	int32		stream_id = piece->stream_id;
 	L4Packed   *packed = set->packed;
 	L4Sections *settled = &packed->settled;
-	L4Rows	   *rows = &store->growth;
+	L4Query    *rows = &store->growth;
 
 	for (int i = 0; i < packed->nchunks; i++)
 		store_chunk(store, stream_id, set->chunk_no + i, &packed->chunks[i]);
 	if (packed->open_chunk != NULL)
 		store_chunk(store, stream_id, -1, packed->open_chunk);
 	else if (set->has_tail && set->has_own)
-		l4_rows_put_int(&store->no_tail, stream_id);
+	{
+		l4_query_put_int(&store->no_tail, stream_id);
+		l4_query_run(&store->no_tail);
+	}
 	store_pack(set->has_own ? &store->pack : &store->new_pack, stream_id, set->growth_part == 0, settled, &packed->open,
 			   scan_state(set), packed->pack_state);
 	store_stream(store, piece, stream_id, L4_NO_INT, set);
 	if (set->growth_part == 0 ||
 		(settled->durations == NULL && settled->iterations == NULL && settled->activity == NULL && settled->sequences == NULL))
 		return;
-	l4_rows_put_int(rows, stream_id);
-	l4_rows_put_int(rows, set->growth_part);
-	l4_rows_put_bytes(rows, settled->durations);
-	l4_rows_put_bytes(rows, settled->iterations);
-	l4_rows_put_bytes(rows, settled->activity);
-	l4_rows_put_bytes(rows, settled->sequences);
+	l4_query_put_int(rows, stream_id);
+	l4_query_put_int(rows, set->growth_part);
+	l4_query_put_bytes(rows, settled->durations);
+	l4_query_put_bytes(rows, settled->iterations);
+	l4_query_put_bytes(rows, settled->activity);
+	l4_query_put_bytes(rows, settled->sequences);
+	l4_query_run(rows);
 }
 
 /* The same section of all members. */
@@ -383,14 +391,14 @@ static void
 prepare(Store *store)
 {
 	l4_packing_init(&store->packing, false);
-	l4_rows_prepare(&store->chunk, chunk_sql, lengthof(chunk_types), chunk_types);
-	l4_rows_prepare(&store->no_tail, no_tail_sql, lengthof(no_tail_types), no_tail_types);
-	l4_rows_prepare(&store->new_pack, new_pack_sql, lengthof(pack_types), pack_types);
-	l4_rows_prepare(&store->pack, pack_sql, lengthof(pack_types), pack_types);
-	l4_rows_prepare(&store->growth, growth_sql, lengthof(growth_types), growth_types);
-	l4_rows_prepare(&store->stream, stream_sql, lengthof(stream_types), stream_types);
-	l4_rows_prepare(&store->left, left_sql, lengthof(left_types), left_types);
-	l4_rows_prepare(&store->node_rank, node_rank_sql, lengthof(node_rank_types), node_rank_types);
+	l4_query_prepare(&store->chunk, chunk_sql, lengthof(chunk_types), chunk_types);
+	l4_query_prepare(&store->no_tail, no_tail_sql, lengthof(no_tail_types), no_tail_types);
+	l4_query_prepare(&store->new_pack, new_pack_sql, lengthof(pack_types), pack_types);
+	l4_query_prepare(&store->pack, pack_sql, lengthof(pack_types), pack_types);
+	l4_query_prepare(&store->growth, growth_sql, lengthof(growth_types), growth_types);
+	l4_query_prepare(&store->stream, stream_sql, lengthof(stream_types), stream_types);
+	l4_query_prepare(&store->left, left_sql, lengthof(left_types), left_types);
+	l4_query_prepare(&store->node_rank, node_rank_sql, lengthof(node_rank_types), node_rank_types);
 	store->job_counts = l4_job_counts_create(CurrentMemoryContext);
 	l4_query_prepare(&store->new_id, "SELECT nextval('l4._stream_stream_id_seq')::int", 0, NULL);
 	store->group.cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 group", ALLOCSET_DEFAULT_SIZES);
@@ -398,18 +406,22 @@ prepare(Store *store)
 	store->result_cxt = new_result_context(store->cxt);
 }
 
+/* What depends on where all streams of the batch are now. */
 static void
-flush(Store *store)
+finish(Store *store)
 {
-	l4_rows_flush(&store->chunk);
-	l4_rows_flush(&store->no_tail);
-	l4_rows_flush(&store->new_pack);
-	l4_rows_flush(&store->pack);
-	l4_rows_flush(&store->growth);
-	l4_rows_flush(&store->stream);
-	/* what the streams say now */
-	l4_rows_flush(&store->left);
-	l4_rows_flush(&store->node_rank);
+	for (int i = 0; i < store->nmoved; i++)
+	{
+		l4_query_put_int(&store->left, store->moved[i].pack_id);
+		l4_query_put_text(&store->left, store->moved[i].job_id);
+		l4_query_run(&store->left);
+	}
+	for (int i = 0; i < store->nranked; i++)
+	{
+		l4_query_put_int(&store->node_rank, store->ranked[i]);
+		l4_query_run(&store->node_rank);
+	}
+	l4_job_counts_store(store->job_counts);
 }
 
 /* The streams of the pieces as an array of their ids. */
@@ -429,22 +441,19 @@ l4_batch_store_results(L4Batch *batch)
 	Store		store;
 
 	memset(&store, 0, sizeof(store));
-	if (batch->learnt != NULL)
-		store.learnt = l4_bytea_reader(batch->learnt);
 	prepare(&store);
 	l4_job_counts_begin(store.job_counts, stream_ids(batch));
 	for (int i = 0; i < batch->npieces; i++)
 	{
 		const L4Piece *piece = &batch->pieces[i].piece;
-		bytea	   *result = batch->pieces[i].result;
 		L4WriteSet *set;
 		MemoryContext old;
 
 		CHECK_FOR_INTERRUPTS();
-		if (result == NULL)
+		if (batch->pieces[i].result == NULL)
 			continue;
 		old = MemoryContextSwitchTo(store.result_cxt);
-		set = write_set_of(&store, piece, result);
+		set = write_set_of(&store, &batch->pieces[i]);
 		if (set->is_short)
 			add_to_group(&store, piece, set);
 		else
@@ -454,7 +463,6 @@ l4_batch_store_results(L4Batch *batch)
 			MemoryContextReset(store.result_cxt);
 	}
 	store_group(&store);
-	flush(&store);
-	l4_job_counts_store(store.job_counts);
+	finish(&store);
 	return store.lines;
 }

@@ -6,7 +6,7 @@
 #define L4_INGEST_STORE_H
 
 #include "ingest/write_set.h"
-#include "ingest/ingest_rows.h"
+#include "ingest/ingest_query.h"
 
 /* job_counts.c: events of the jobs of a batch */
 typedef struct L4JobCounts L4JobCounts;

@@ -265,7 +265,7 @@ count_job(Queries *queries, Job *job, bool before, MemoryContext cxt)
 	char	   *name_before = NULL;
 	uint64		n;
 
-	l4_query_put(query, CStringGetTextDatum(job->job_id), false);
+	l4_query_put_text(query, job->job_id);
 	if (job->nodes != (Datum) 0)
 		l4_query_put(query, job->nodes, false);
 	n = l4_query_run(query);

@@ -2,9 +2,8 @@
  * scan_result.h
  *		A scan result: what the scan of a piece of a stream hands to the leader.
  *
- * Its bytes live for one batch, in memory and between processes of one
- * server: they are not stored and have no version. They are checked all the
- * same, so far that no bytes can do harm: they pass through SQL.
+ * Its bytes go from one process of a server to another: they are not stored
+ * and have no version.
  */
 #ifndef L4_SCAN_RESULT_H
 #define L4_SCAN_RESULT_H
@@ -167,9 +166,8 @@ typedef struct L4ResultPart
 /* The front of a scan result: what can be read without decoding the parts. */
 typedef struct L4ResultHead
 {
-	bool		packed;			/* no parts follow, but what became of them: see write_set.h */
 	bool		full;			/* ended early: the dictionary was full */
-	int			unknown;		/* shapes that the parser does not know */
+	int			unknown;		/* shapes that the parser does not know; 0: the result was packed at once, see write_set.h */
 	int			lines;			/* settled */
 	int			open_lines;
 	int64		unparsed;
@@ -191,14 +189,6 @@ typedef struct L4ScanResult
 	L4ResultPart	open;
 } L4ScanResult;
 
-/*
- * What was learnt about a shape that the parser did not know: its event and
- * its words. Written for the shapes of all scan results in their order, and given to
- * them in that order.
- */
-extern void l4_code_learnt(L4Codec *codec, L4Local *local);
-extern void l4_result_resolve(L4ScanResult *scanned, L4ByteReader *learnt, MemoryContext cxt);
-
 /* Put into the head what it says about the parts; encoding does so, too. */
 extern void l4_result_count(L4ScanResult *scanned);
 extern bytea *l4_result_encode(L4ScanResult *scanned);
@@ -206,7 +196,6 @@ extern bytea *l4_result_encode(L4ScanResult *scanned);
 /* Texts of what was decoded, and the state, stay where they are in the bytes. */
 extern void l4_result_head(bytea *bytes, L4ResultHead *head, MemoryContext cxt);
 extern L4ScanResult *l4_result_decode(bytea *bytes, MemoryContext cxt);
-extern L4ScanResult *l4_result_decode_shapes(bytea *bytes, MemoryContext cxt);	/* the dictionaries alone, without counts */
 
 /* The head alone, in front of what others write. */
 extern void l4_code_result_head(L4Codec *codec, L4ResultHead *head);

@@ -7,6 +7,6 @@
 
 #include "ingest/scan_result.h"
 
-extern void l4_code_shapes(L4Codec *codec, L4ResultPart *part, bool counts);
+extern void l4_code_shapes(L4Codec *codec, L4ResultPart *part);
 
 #endif							/* L4_SCAN_RESULT_INT_H */

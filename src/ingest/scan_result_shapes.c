@@ -29,19 +29,6 @@ code_block(L4Codec *codec, L4Block *block)
 	l4_code_int64(codec, &block->max_us);
 }
 
-/* What was counted is most of a dictionary: who learns passes over it. */
-static void
-pass_counts(L4Codec *codec)
-{
-	L4Value		value = {0};
-	L4Block		block = {0};
-
-	for (int i = l4_get_count(codec->in); i > 0; i--)
-		code_value(codec, &value);
-	for (int i = l4_get_count(codec->in); i > 0; i--)
-		code_block(codec, &block);
-}
-
 static void
 code_counts(L4Codec *codec, L4Param *param)
 {
@@ -54,7 +41,7 @@ code_counts(L4Codec *codec, L4Param *param)
 }
 
 static void
-code_param(L4Codec *codec, L4Param *param, bool counts)
+code_param(L4Codec *codec, L4Param *param)
 {
 	l4_code_int(codec, &param->pos);
 	l4_code_uint(codec, &param->mask);
@@ -74,15 +61,16 @@ code_param(L4Codec *codec, L4Param *param, bool counts)
 	l4_code_uint(codec, &param->lead);
 	l4_code_uint(codec, &param->trail);
 	l4_code_bool(codec, &param->many);
-	if (counts)
-		code_counts(codec, param);
-	else
-		pass_counts(codec);
+	code_counts(codec, param);
 }
 
-void
-l4_code_learnt(L4Codec *codec, L4Local *local)
+static void
+code_local(L4Codec *codec, L4Local *local)
 {
+	const char *text = local->text;
+
+	l4_code_uint64(codec, &local->hash);
+	l4_code_uint(codec, &local->tag);
 	l4_code_int(codec, &local->event_id);
 	l4_code_int(codec, &local->words_of);
 	L4_CODE_ARRAY(codec, local->words, local->nwords);
@@ -91,17 +79,6 @@ l4_code_learnt(L4Codec *codec, L4Local *local)
 		l4_code_int(codec, &local->words[i].pos);
 		l4_code_text(codec, &local->words[i].text, &local->words[i].len);
 	}
-}
-
-static void
-code_local(L4Codec *codec, L4Local *local, bool counts)
-{
-	const char *text = local->text;
-
-	l4_code_uint64(codec, &local->hash);
-	l4_code_uint(codec, &local->tag);
-	l4_code_learnt(codec, local);
-	l4_code_uint(codec, &local->made_event);
 	l4_code_int(codec, &local->iteration_rule);
 	l4_code_bool(codec, &local->is_stack);
 	l4_code_int64(codec, &local->occurrences);
@@ -113,12 +90,12 @@ code_local(L4Codec *codec, L4Local *local, bool counts)
 	l4_code_int64(codec, &local->first_line_no);
 	L4_CODE_ARRAY(codec, local->params, local->nparams);
 	for (int k = 0; k < local->nparams; k++)
-		code_param(codec, &local->params[k], counts);
+		code_param(codec, &local->params[k]);
 }
 
-/* The dictionary of a part; counts: with what was counted, else it is passed over. */
+/* The dictionary of a part. */
 void
-l4_code_shapes(L4Codec *codec, L4ResultPart *part, bool counts)
+l4_code_shapes(L4Codec *codec, L4ResultPart *part)
 {
 	L4_CODE_ARRAY(codec, part->locals, part->nlocals);
 	for (int i = 0; i < part->nlocals; i++)
@@ -128,31 +105,13 @@ l4_code_shapes(L4Codec *codec, L4ResultPart *part, bool counts)
 			part->locals[i] = MemoryContextAllocZero(codec->cxt, sizeof(L4Local));
 			part->locals[i]->number = i;
 		}
-		code_local(codec, part->locals[i], counts);
+		code_local(codec, part->locals[i]);
 	}
-}
-
-static void
-resolve_shapes(L4Codec *codec, L4ResultPart *part)
-{
-	for (int i = 0; i < part->nlocals; i++)
-		if (part->locals[i]->event_id == 0)
-			l4_code_learnt(codec, part->locals[i]);
-}
-
-void
-l4_result_resolve(L4ScanResult *scanned, L4ByteReader *learnt, MemoryContext cxt)
-{
-	L4Codec		codec = {.in = learnt, .cxt = cxt};
-
-	resolve_shapes(&codec, &scanned->settled);
-	resolve_shapes(&codec, &scanned->open);
 }
 
 void
 l4_code_result_head(L4Codec *codec, L4ResultHead *head)
 {
-	l4_code_bool(codec, &head->packed);
 	l4_code_bool(codec, &head->full);
 	l4_code_uint(codec, &head->unknown);
 	l4_code_uint(codec, &head->lines);

@@ -228,7 +228,6 @@ l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4ScanResult *sc
 	set->growth_part = l4_stored_sections(&packing->reader, stored, &input.before);
 	set->packed = l4_pack_result(&input, CurrentMemoryContext);
 	set->head = scanned->head;
-	set->head.packed = true;
 	set->job_id = stored->job_id;
 	set->node = stored->node;
 	set->source = stored->source;

@@ -4,8 +4,8 @@
  *		ready to be written.
  *
  * Packing reads but does not write, so it can be done where the scan result was
- * made, in a worker. Between processes a write set has the form of a scan result whose
- * head says "packed".
+ * made, in a worker. Its bytes begin like those of a scan result, with a head that
+ * knows all shapes.
  */
 #ifndef L4_WRITE_SET_H
 #define L4_WRITE_SET_H
