@@ -13,12 +13,14 @@ COMMENT ON FUNCTION l4._ingest_wait(int, text, int, bool, bigint, bigint, bool, 
     'lines of a stream wait to be read by a call; in the order in which they are read, jobs one after the other';
 
 CREATE FUNCTION l4._ingest_read(ingest_id int) RETURNS bool
-LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS 'MODULE_PATHNAME', 'l4_ingest_read';
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS 'MODULE_PATHNAME', 'l4_ingest_read';
 COMMENT ON FUNCTION l4._ingest_read(int) IS
     'first half of a batch: reads lines and learns what is new in them; was there anything, NULL when no lines wait';
 
 CREATE FUNCTION l4._ingest_store(ingest_id int) RETURNS text[]
-LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS 'MODULE_PATHNAME', 'l4_ingest_store';
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS 'MODULE_PATHNAME', 'l4_ingest_store';
 COMMENT ON FUNCTION l4._ingest_store(int) IS
     'second half of a batch: stores what was read; returns the jobs that got lines, NULL when others were faster';
 

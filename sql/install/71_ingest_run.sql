@@ -79,8 +79,8 @@ END
 $$;
 COMMENT ON FUNCTION l4._ingest_lines(text, record, bool) IS 'statement that reads lines of a stream';
 
--- Late lines: each gap of a stream from line lo to before line hi, from its first line that is there; gaps without lines are left
--- out. The stream's row is "s".
+-- Late lines: each gap of a stream from line lo to before line hi, beginning with its first line that is there. Gaps
+-- without lines are left out. The stream's row is "s".
 CREATE FUNCTION l4._ingest_gaps(relation text, src record, has_null text, lo text, hi text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -147,8 +147,8 @@ END
 $$;
 COMMENT ON FUNCTION l4._ingest_find(text, record, text) IS 'the streams of an indexed relation';
 
--- Job by job, gaps first, then streams that were read less.
-CREATE FUNCTION l4._ingest_list(ingest_id int, relation text, src record, job_id text) RETURNS void
+-- Begin a call: how it reads lines, and which wait, job by job, gaps first, then streams that were read less.
+CREATE FUNCTION l4._ingest_open(ingest_id int, relation text, src record, job_id text, batch_lines int) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -176,6 +176,10 @@ BEGIN
         RAISE EXCEPTION 'a job was removed while its logs were read' USING ERRCODE = 'object_not_in_prerequisite_state',
             HINT = 'Call l4.ingest() again: it goes on with what there is.';
     END;
+    PERFORM l4._ingest_begin(ingest_id, batch_lines, l4._ingest_lines(relation, src, false),
+        l4._ingest_lines(relation, src, true),
+        format('SELECT g.lo, g.hi FROM l4._stream s CROSS JOIN LATERAL (%s) g WHERE s.stream_id = $1 ORDER BY g.lo',
+               l4._ingest_gaps(relation, src, '$2', '$3', '$4 + 1')));
     EXECUTE format(
         'SELECT l4._ingest_wait($2, w.job_id, w.stream_id, w.late, w.lo, w.hi, w.has_null, w.next_line_no IS NOT NULL, '
         'w.step, w.lines) FROM (WITH s AS ('
@@ -185,12 +189,12 @@ BEGIN
         'WHERE s.next_line_no IS NULL OR s.last_line >= greatest(upper(s.seen), upper(s.tail), s.next_line_no) '
         'UNION ALL SELECT s.*, true, g.lo, g.hi FROM s CROSS JOIN LATERAL (%s) g '
         'WHERE s.next_line_no IS NOT NULL AND NOT s.sparse ORDER BY job_id, late DESC, units, node, source, lo) w',
-        l4._ingest_gaps(relation, src, 's.has_null', '0', 's.next_line_no'))
+        l4._ingest_gaps(relation, src, 's.has_null', 'least(s.first_line, s.next_line_no)', 's.next_line_no'))
     USING streams, ingest_id;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_list(int, text, record, text) IS
-    'hands a call what there is to read: streams with lines beyond those seen, and gaps in which lines turned up';
+COMMENT ON FUNCTION l4._ingest_open(int, text, record, text, int) IS
+    'begins a call, and hands it what there is to read: streams with lines beyond those seen, gaps that got lines';
 
 -- A call's row in _ingest; those of earlier calls for the same relation and job go.
 CREATE FUNCTION l4._ingest_note(relation text, job_id text) RETURNS int
@@ -204,19 +208,6 @@ AS $$
     RETURNING ingest_id
 $$;
 COMMENT ON FUNCTION l4._ingest_note(text, text) IS 'notes that a call begins';
-
-CREATE FUNCTION l4._ingest_open(ingest_id int, relation text, src record, job_id text, batch_lines int) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    PERFORM l4._ingest_begin(ingest_id, batch_lines, l4._ingest_lines(relation, src, false),
-        l4._ingest_lines(relation, src, true),
-        format('SELECT g.lo, g.hi FROM l4._stream s CROSS JOIN LATERAL (%s) g WHERE s.stream_id = $1 ORDER BY g.lo',
-               l4._ingest_gaps(relation, src, '$2', '$3', '$4 + 1')));
-    PERFORM l4._ingest_list(ingest_id, relation, src, job_id);
-END
-$$;
-COMMENT ON FUNCTION l4._ingest_open(int, text, record, text, int) IS 'begins a call: what it is to read, and how';
 
 CREATE FUNCTION l4._ingest_end(ingest_id int) RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp

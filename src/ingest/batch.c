@@ -477,7 +477,7 @@ still_same(L4Batch *batch, L4Query *place_query)
 			place.next_line_no != batch->pieces[i].next_line_no)
 			return false;
 	}
-	return batch->npieces > 0;
+	return true;
 }
 
 static void
@@ -530,7 +530,7 @@ l4_batch_store(L4Batch *batch)
 	prepare_gaps(batch, &gaps_query);
 	if (batch->learnt)
 		lock_jobs(batch);
-	stored = still_same(batch, &place_query);
+	stored = batch->npieces > 0 && (!batch->learnt || still_same(batch, &place_query));
 	if (stored)
 		store_pieces(batch, &gaps_query);
 	put_back(batch, &place_query, &gaps_query, stored);

@@ -103,22 +103,14 @@ fuzz_scan_result(void)
 	for (int i = 0; i < 80; i++)
 	{
 		bytea	   *damaged = (bytea *) fuzz_damage_varlena((struct varlena *) bytes);
-		bytea	   *learnt = (bytea *) fuzz_damage_varlena((struct varlena *) bytes);
-		L4ByteReader reader;
 		L4ResultHead head;
 
 		FUZZ_TRY();
 		l4_result_head(damaged, &head, CurrentMemoryContext);
 		FUZZ_END();
 		FUZZ_TRY();
-		l4_result_decode_shapes(damaged, CurrentMemoryContext);
-		FUZZ_END();
-		FUZZ_TRY();
 		scanned = l4_result_decode(damaged, CurrentMemoryContext);
 		l4_result_encode(scanned);
-		reader.ptr = (unsigned char *) VARDATA(learnt);
-		reader.end = reader.ptr + VARSIZE(learnt) - VARHDRSZ;
-		l4_result_resolve(scanned, &reader, CurrentMemoryContext);
 		FUZZ_END();
 	}
 }
