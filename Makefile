@@ -49,7 +49,6 @@ OBJS = \
 	src/ingest/pack_state.o \
 	src/ingest/piece_reader.o \
 	src/ingest/scan_result.o \
-	src/ingest/scan_result_shapes.o \
 	src/ingest/scan_state.o \
 	src/ingest/stream_counts.o \
 	src/ingest/write_set.o \

@@ -68,8 +68,6 @@ l4_init_materialized_srf(FunctionCallInfo fcinfo)
 #endif
 
 /* Send a message of several parts through a queue, waiting for room; the receiver is told at once. */
-#include "storage/shm_mq.h"
-
 #if PG_VERSION_NUM < 150000
 #define l4_shm_mq_sendv(queue, parts, n) shm_mq_sendv(queue, parts, n, false)
 #else

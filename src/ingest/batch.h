@@ -58,6 +58,7 @@ typedef struct L4Batch
 	bool		known;			/* all streams were read before */
 	int			number;			/* of the batch */
 	L4Map	   *chosen;			/* the last batch that has a piece of a stream */
+	L4ScanShared *scan_with;	/* parser and rules, where this process scans; NULL not yet */
 	/* the batch at hand */
 	MemoryContext batch_cxt;
 	int			npieces;

@@ -12,9 +12,10 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
-#include "optimizer/paths.h"
 #include "pgstat.h"
 #include "port/atomics.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
 #include "storage/shm_mq.h"
 #include "tcop/tcopprot.h"
 #include "utils/snapmgr.h"
@@ -97,6 +98,7 @@ l4_scan_worker(dsm_segment *seg, shm_toc *toc)
 	L4ReadStatement read = {shm_toc_lookup(toc, KEY_READ, false), shm_toc_lookup(toc, KEY_READ_NULL, false)};
 	shm_mq	   *queue = (shm_mq *) ((char *) shm_toc_lookup(toc, KEY_QUEUES, false) + ParallelWorkerNumber * QUEUE_BYTES);
 	shm_mq_handle *handle;
+	L4ScanShared *scan_with;
 	L4PieceReader *reader;
 	const L4Piece *piece;
 
@@ -105,8 +107,9 @@ l4_scan_worker(dsm_segment *seg, shm_toc *toc)
 	shm_mq_set_sender(queue, MyProc);
 	handle = shm_mq_attach(queue, seg, NULL);
 	SPI_connect();
-	reader = l4_piece_reader_create(&read, shm_toc_lookup(toc, KEY_PARSER, false), shm_toc_lookup(toc, KEY_RULES, false),
-									CurrentMemoryContext);
+	scan_with = l4_scan_shared(NULL, shm_toc_lookup(toc, KEY_PARSER, false), shm_toc_lookup(toc, KEY_RULES, false),
+							   CurrentMemoryContext);
+	reader = l4_piece_reader_create(&read, scan_with, CurrentMemoryContext);
 	while ((piece = take_piece(shared)) != NULL)
 	{
 		bytea	   *result = l4_piece_read(reader, piece);
@@ -161,17 +164,20 @@ static void
 scan_here(BatchScan *scan)
 {
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 scan here", ALLOCSET_DEFAULT_SIZES);
-	L4PieceReader *reader = l4_piece_reader_create(&scan->batch->read, scan->parser, scan->ruleset, cxt);
+	L4Batch    *batch = scan->batch;
+	L4PieceReader *reader;
 	const L4Piece *piece;
 	bool		any;
 
+	batch->scan_with = l4_scan_shared(batch->scan_with, scan->parser, scan->ruleset, batch->cxt);
+	reader = l4_piece_reader_create(&batch->read, batch->scan_with, cxt);
 	while ((piece = take_piece(scan->shared)) != NULL)
 	{
 		bytea	   *result = l4_piece_read(reader, piece);
 
 		CHECK_FOR_INTERRUPTS();
 		if (result != NULL)
-			keep_result(scan->batch, piece->number, result, VARSIZE_ANY(result));
+			keep_result(batch, piece->number, result, VARSIZE_ANY(result));
 		receive_results(scan, &any);
 	}
 	MemoryContextDelete(cxt);

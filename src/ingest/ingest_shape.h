@@ -12,7 +12,10 @@
 #include "lines/iterrule.h"
 #include "miner/parser.h"
 
-/* What does not change from piece to piece, made once a query. */
+/* Bytes by which a stored parser is known again: its TOAST pointer, or its head, which has a checksum */
+#define L4_PARSER_KEY_BYTES 32
+
+/* What does not change from piece to piece: made once a call, and again where the parser has learnt. */
 typedef struct L4ScanShared
 {
 	L4Parser   *parser;
@@ -20,8 +23,7 @@ typedef struct L4ScanShared
 	MemoryContext cxt;
 	struct shapetab_hash *shapes;	/* what is known of shapes: streams of a job have the same ones */
 	MemoryContext shapes_cxt;
-	int			users;			/* calls that scan with it */
-	bool		replaced;		/* goes with the last of them */
+	char		key[L4_PARSER_KEY_BYTES];
 } L4ScanShared;
 
 /* What is worked out once for all messages of a shape. */

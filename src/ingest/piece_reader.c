@@ -3,8 +3,7 @@
  *		Reads the lines of a piece and scans them, in the leader or in a worker.
  *
  * The lines go from the executor straight to the scan, row by row: they are
- * never collected. The decoded parser and the compiled rules stay in the
- * process for its next batch.
+ * never collected.
  */
 #include "postgres.h"
 
@@ -23,16 +22,9 @@
 #include "l4_compat.h"
 #include "lines/lineformat.h"
 
-/* Bytes by which a stored parser is known again: its TOAST pointer, or its head, which has a checksum */
-#define PARSER_KEY_BYTES 32
-
 /* The statement that reads lines: ($1 job, $2 node, $3 source, $4 first line, $5 last line) -> line_no, ts, rank, line */
 #define READ_PARAMS 5
 static Oid	read_types[READ_PARAMS] = {TEXTOID, TEXTOID, TEXTOID, INT8OID, INT8OID};
-
-/* Decoded parser and rules, kept in the process from one batch to the next. */
-static L4ScanShared *shared_scan = NULL;
-static char shared_key[PARSER_KEY_BYTES];
 
 /* Takes the rows of a piece. */
 typedef struct LineReceiver
@@ -140,73 +132,29 @@ l4_read_workers_may(const L4ReadStatement *read)
 	return result;
 }
 
-static void
-replace_shared(L4ScanShared *shared)
+L4ScanShared *
+l4_scan_shared(L4ScanShared *before, struct varlena *parser, Jsonb *ruleset, MemoryContext parent)
 {
-	shared->replaced = true;
-	if (shared->users == 0)
-		MemoryContextDelete(shared->cxt);
-}
+	MemoryContext cxt = AllocSetContextCreate(parent, "l4 scan", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	L4ScanShared *shared = (L4ScanShared *) palloc0(sizeof(L4ScanShared));
 
-/* A call that scans has ended, or failed. */
-static void
-release_shared(void *arg)
-{
-	L4ScanShared *shared = (L4ScanShared *) arg;
-
-	shared->users--;
-	if (shared->replaced)
-		replace_shared(shared);
-}
-
-/*
- * Keep what a call scans with until its context goes: the statement that
- * reads lines may get here again, with other rules or a parser that has
- * learnt.
- */
-static L4ScanShared *
-hold_shared(L4ScanShared *shared, MemoryContext cxt)
-{
-	MemoryContextCallback *callback = MemoryContextAlloc(cxt, sizeof(MemoryContextCallback));
-
-	callback->func = release_shared;
-	callback->arg = shared;
-	shared->users++;
-	MemoryContextRegisterResetCallback(cxt, callback);
-	return shared;
-}
-
-/* The parser and the rules that are in force, decoded where they are not those of the batch before. */
-static L4ScanShared *
-scan_shared(struct varlena *parser, Jsonb *ruleset)
-{
-	char		key[PARSER_KEY_BYTES] = {0};
-	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 scan", ALLOCSET_DEFAULT_SIZES);
-	L4Rules    *rules = l4_rules_get(ruleset, cxt);
-	MemoryContext old;
-	L4ScanShared *shared;
-
+	shared->cxt = cxt;
+	shared->rules = l4_rules_get(ruleset, cxt);
 	if (!VARATT_IS_EXTERNAL_ONDISK(parser))
 		parser = PG_DETOAST_DATUM(PointerGetDatum(parser));
-	memcpy(key, parser, Min(VARSIZE_ANY(parser), PARSER_KEY_BYTES));
-	if (shared_scan != NULL && shared_scan->rules == rules && memcmp(shared_key, key, PARSER_KEY_BYTES) == 0)
+	memcpy(shared->key, parser, Min(VARSIZE_ANY(parser), L4_PARSER_KEY_BYTES));
+	if (before != NULL && before->rules == shared->rules && memcmp(before->key, shared->key, L4_PARSER_KEY_BYTES) == 0)
 	{
+		MemoryContextSwitchTo(old);
 		MemoryContextDelete(cxt);
-		return shared_scan;
+		return before;
 	}
-	old = MemoryContextSwitchTo(cxt);
-	shared = (L4ScanShared *) palloc0(sizeof(L4ScanShared));
-	shared->cxt = cxt;
-	shared->rules = rules;
 	shared->parser = l4_parser_decode(PG_DETOAST_DATUM(PointerGetDatum(parser)), cxt);
 	l4_parser_need_shapes(shared->parser);
 	MemoryContextSwitchTo(old);
-	/* now that nothing can fail any more it may outlive the statement */
-	MemoryContextSetParent(cxt, CacheMemoryContext);
-	if (shared_scan != NULL)
-		replace_shared(shared_scan);
-	memcpy(shared_key, key, PARSER_KEY_BYTES);
-	shared_scan = shared;
+	if (before != NULL)
+		MemoryContextDelete(before->cxt);
 	return shared;
 }
 
@@ -237,13 +185,13 @@ init_receiver(LineReceiver *receiver, L4Scan *scan, MemoryContext cxt)
 }
 
 L4PieceReader *
-l4_piece_reader_create(const L4ReadStatement *read, struct varlena *parser, Jsonb *ruleset, MemoryContext cxt)
+l4_piece_reader_create(const L4ReadStatement *read, L4ScanShared *shared, MemoryContext cxt)
 {
 	MemoryContext old = MemoryContextSwitchTo(cxt);
 	L4PieceReader *reader = (L4PieceReader *) palloc0(sizeof(L4PieceReader));
 
 	reader->read = *read;
-	reader->scan = l4_scan_create(hold_shared(scan_shared(parser, ruleset), cxt), cxt);
+	reader->scan = l4_scan_create(shared, cxt);
 	l4_packing_init(&reader->packing, true);
 	reader->params = read_params();
 	reader->piece_cxt = AllocSetContextCreate(cxt, "l4 piece rows", ALLOCSET_DEFAULT_SIZES);

@@ -7,6 +7,8 @@
 
 #include "utils/jsonb.h"
 
+#include "ingest/ingest_shape.h"
+
 /* The lines of one stream that a batch reads. */
 typedef struct L4Piece
 {
@@ -30,9 +32,14 @@ typedef struct L4PieceReader L4PieceReader;
 /* May parallel workers run the statement? */
 extern bool l4_read_workers_may(const L4ReadStatement *read);
 
-/* A reader that scans with a stored parser and a ruleset; all of it goes with the context. SPI must be connected. */
-extern L4PieceReader *l4_piece_reader_create(const L4ReadStatement *read, struct varlena *parser, Jsonb *ruleset,
-											 MemoryContext cxt);
+/*
+ * A stored parser and a ruleset, decoded for scanning; those of before where
+ * they are the same, else before goes. The memory is below parent.
+ */
+extern L4ScanShared *l4_scan_shared(L4ScanShared *before, struct varlena *parser, Jsonb *ruleset, MemoryContext parent);
+
+/* A reader, all of it in a context. SPI must be connected. */
+extern L4PieceReader *l4_piece_reader_create(const L4ReadStatement *read, L4ScanShared *shared, MemoryContext cxt);
 
 /* The write set of a piece, or its scan result where something must be learnt first; NULL when it has no lines. */
 extern bytea *l4_piece_read(L4PieceReader *reader, const L4Piece *piece);

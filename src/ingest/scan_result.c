@@ -1,12 +1,144 @@
 /*
  * scan_result.c
- *		The bytes of a scan result: lines and records as they are in memory, as
- *		they go from one process of a server to another and are read at once.
+ *		The bytes of a scan result. Lines and records are as in memory: they go
+ *		from one process of a server to another and are read at once.
  */
 #include "postgres.h"
 
-#include "ingest/scan_result_int.h"
+#include "base/codec.h"
+#include "ingest/scan_result.h"
 #include "l4_compat.h"
+
+static void
+code_value(L4Codec *codec, L4Value *value)
+{
+	const char *text = value->text;
+
+	l4_code_text(codec, &text, &value->len);
+	value->text = unconstify(char *, text);
+	l4_code_int64(codec, &value->occurrences);
+	l4_code_int64(codec, &value->first_ts);
+	l4_code_int64(codec, &value->first_line_no);
+}
+
+static void
+code_block(L4Codec *codec, L4Block *block)
+{
+	l4_code_int(codec, &block->block);
+	l4_code_int64(codec, &block->n);
+	l4_code_int64(codec, &block->sum_us);
+	l4_code_int64(codec, &block->max_us);
+}
+
+static void
+code_counts(L4Codec *codec, L4Param *param)
+{
+	L4_CODE_ARRAY(codec, param->values, param->nvalues);
+	for (int i = 0; i < param->nvalues; i++)
+		code_value(codec, &param->values[i]);
+	L4_CODE_ARRAY(codec, param->blocks, param->nblocks);
+	for (int i = 0; i < param->nblocks; i++)
+		code_block(codec, &param->blocks[i]);
+}
+
+static void
+code_param(L4Codec *codec, L4Param *param)
+{
+	l4_code_int(codec, &param->pos);
+	l4_code_uint(codec, &param->mask);
+	if (param->mask >= L4_MASK_USER)
+	{
+		char	   *name = unconstify(char *, param->mask_name);
+
+		l4_code_string(codec, &name);
+		param->mask_name = name;
+	}
+	else if (l4_codec_reads(codec))
+		param->mask_name = l4_mask_name(param->mask);
+	l4_code_uint(codec, &param->first_slot);
+	l4_code_uint(codec, &param->last_slot);
+	if (param->first_slot < 0 || param->first_slot > param->last_slot)
+		l4_bytes_corrupted("slots");
+	l4_code_uint(codec, &param->lead);
+	l4_code_uint(codec, &param->trail);
+	l4_code_bool(codec, &param->many);
+	code_counts(codec, param);
+}
+
+static void
+code_local(L4Codec *codec, L4Local *local)
+{
+	const char *text = local->text;
+
+	l4_code_uint64(codec, &local->hash);
+	l4_code_uint(codec, &local->tag);
+	l4_code_int(codec, &local->event_id);
+	l4_code_int(codec, &local->words_of);
+	L4_CODE_ARRAY(codec, local->words, local->nwords);
+	for (int i = 0; i < local->nwords; i++)
+	{
+		l4_code_int(codec, &local->words[i].pos);
+		l4_code_text(codec, &local->words[i].text, &local->words[i].len);
+	}
+	l4_code_int(codec, &local->iteration_rule);
+	l4_code_bool(codec, &local->is_stack);
+	l4_code_int64(codec, &local->occurrences);
+	l4_code_text(codec, &local->msg, &local->msg_len);
+	l4_code_text(codec, &text, &local->text_len);
+	local->text = unconstify(char *, text);
+	l4_code_int64(codec, &local->ts);
+	l4_code_int64(codec, &local->line_no);
+	l4_code_int64(codec, &local->first_line_no);
+	L4_CODE_ARRAY(codec, local->params, local->nparams);
+	for (int k = 0; k < local->nparams; k++)
+		code_param(codec, &local->params[k]);
+}
+
+/* The dictionary of a part. */
+static void
+code_shapes(L4Codec *codec, L4ResultPart *part)
+{
+	L4_CODE_ARRAY(codec, part->locals, part->nlocals);
+	for (int i = 0; i < part->nlocals; i++)
+	{
+		if (l4_codec_reads(codec))
+		{
+			part->locals[i] = MemoryContextAllocZero(codec->cxt, sizeof(L4Local));
+			part->locals[i]->number = i;
+		}
+		code_local(codec, part->locals[i]);
+	}
+}
+
+void
+l4_code_result_head(L4Codec *codec, L4ResultHead *head)
+{
+	l4_code_bool(codec, &head->full);
+	l4_code_uint(codec, &head->unknown);
+	l4_code_uint(codec, &head->lines);
+	l4_code_uint(codec, &head->open_lines);
+	l4_code_int64(codec, &head->unparsed);
+	l4_code_int64(codec, &head->next_line_no);
+	l4_code_int(codec, &head->last_done);
+	l4_code_int(codec, &head->max_in_flight);
+	L4_CODE_ARRAY(codec, head->ranks, head->nranks);
+	for (int i = 0; i < head->nranks; i++)
+		l4_code_int(codec, &head->ranks[i]);
+	L4_CODE_ARRAY(codec, head->joinable, head->njoinable);
+	for (int i = 0; i < head->njoinable; i++)
+		l4_code_int64(codec, &head->joinable[i]);
+	l4_code_bytes(codec, &head->state, &head->state_len);
+}
+
+/* The front alone. */
+void
+l4_result_head(bytea *bytes, L4ResultHead *head, MemoryContext cxt)
+{
+	L4ByteReader reader = l4_bytea_reader(bytes);
+	L4Codec		codec = {.in = &reader, .cxt = cxt};
+
+	l4_code_result_head(&codec, head);
+}
 
 /* An array of fixed size elements without pointers. */
 static void *
@@ -92,7 +224,7 @@ code_iterations(L4Codec *codec, L4ResultPart *part)
 static void
 code_part(L4Codec *codec, L4ResultPart *part)
 {
-	l4_code_shapes(codec, part);
+	code_shapes(codec, part);
 	part->recs = code_array(codec, part->recs, &part->nrecs, sizeof(L4ResultRecord));
 	part->lines = code_array(codec, part->lines, &part->nlines, sizeof(L4ResultLine));
 	if (l4_codec_reads(codec))
