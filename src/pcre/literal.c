@@ -104,41 +104,6 @@ unite(Strings *a, const Strings *b, int max)
 	}
 }
 
-/* to := the beginnings of the strings, which occur wherever these do. */
-static void
-shorten(Strings *to, const Strings *from, int len)
-{
-	to->any = from->any;
-	to->n = 0;
-	for (int i = 0; i < from->n; i++)
-	{
-		L4Literal	item = from->items[i];
-
-		item.len = Min(item.len, len);
-		if (!contains(to, &item))
-			to->items[to->n++] = item;
-	}
-}
-
-/* a := what occurs where one of a or one of b does. Too many strings become fewer by being made shorter. */
-static void
-require_either(Strings *a, const Strings *b)
-{
-	static const int lens[] = {L4_LITERAL_LEN, 16, 12, 8, 6};
-	Strings		first;
-	Strings		second;
-
-	copy_strings(&first, a);
-	for (int i = 0; i < lengthof(lens); i++)
-	{
-		shorten(a, &first, lens[i]);
-		shorten(&second, b, lens[i]);
-		unite(a, &second, L4_LITERAL_SET);
-		if (!a->any || first.any || b->any)
-			return;
-	}
-}
-
 /* a := a followed by b; false, and a as it was, when that is too many or too long. */
 static bool
 append(Strings *a, const Strings *b)
@@ -325,7 +290,7 @@ read_alternatives(LiteralReader *r, const L4RegexNode *alternatives, Known *out)
 	{
 		read_part(r, node, &other);
 		unite(&out->exact, &other.exact, EXACT_MAX);
-		require_either(&out->required, &other.required);
+		unite(&out->required, &other.required, L4_LITERAL_SET);
 	}
 }
 
