@@ -110,9 +110,4 @@ l4_blame_flow(int nnodes, int nedges, const int *from, const int *to,
 		incoming[to[edge]]++;
 	}
 	flow(&g, incoming, keep, blame);
-	pfree(g.head);
-	pfree(g.next);
-	pfree(g.mark);
-	pfree(g.stack);
-	pfree(incoming);
 }

@@ -74,56 +74,21 @@ struct L4Iterations
 	int			nodes_size;
 };
 
-/* Move the k-th smallest value to its place: smaller ones before it, greater ones behind. */
-static void
-select_place(double *values, int n, int k)
-{
-	int			low = 0;
-	int			high = n - 1;
-
-	while (low < high)
-	{
-		double		pivot = values[low + (high - low) / 2];
-		int			i = low;
-		int			j = high;
-
-		while (i <= j)
-		{
-			while (values[i] < pivot)
-				i++;
-			while (values[j] > pivot)
-				j--;
-			if (i <= j)
-			{
-				double		swap = values[i];
-
-				values[i++] = values[j];
-				values[j--] = swap;
-			}
-		}
-		if (k <= j)
-			high = j;
-		else if (k >= i)
-			low = i;
-		else
-			return;
-	}
-}
+#define ST_SORT sort_values
+#define ST_ELEMENT_TYPE double
+#define ST_COMPARE(a, b) (*(a) < *(b) ? -1 : *(a) > *(b))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 /* The middle of n > 0 values, as percentile_cont(0.5) has it; they are reordered. */
 static double
 median_of(double *values, int n)
 {
 	int			k = n / 2;
-	double		below;
 
-	select_place(values, n, k);
-	if (n % 2 == 1)
-		return values[k];
-	below = values[0];
-	for (int i = 1; i < k; i++)
-		below = Max(below, values[i]);
-	return below + 0.5 * (values[k] - below);
+	sort_values(values, n);
+	return n % 2 == 1 ? values[k] : values[k - 1] + 0.5 * (values[k] - values[k - 1]);
 }
 
 L4Iterations *

@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/map.h"
 #include "base/rng.h"
 #include "iforest/iforest_matrix.h"
 #include "l4_compat.h"
@@ -204,31 +205,24 @@ grow_tree(Builder *b, int first, int n, int ncandidates, int depth)
  * ones. upto[i] is the number of rows up to and including distinct row i.
  */
 static void
-draw_sample(L4Rng *rng, const int64 *upto, int ndistinct, int sample,
-			uint64 *seen, uint32 mask, uint32 *result)
+draw_sample(L4Rng *rng, const int64 *upto, int ndistinct, int sample, L4Map *drawn, uint32 *result)
 {
 	int64		total = upto[ndistinct - 1];
 
-	memset(seen, 0, ((Size) mask + 1) * sizeof(uint64));
+	l4_map_reset(drawn);
 	for (int i = 0; i < sample; i++)
 	{
 		int64		last = total - sample + i;
 		uint64		row = l4_rng_below(rng, (uint64) last + 1);
 		int			lo = 0;
 		int			hi = ndistinct - 1;
+		bool		before;
 
-		for (int attempt = 0; attempt < 2; attempt++)
+		(void) l4_map_put(drawn, row, &before);
+		if (before)
 		{
-			uint32		h = (uint32) ((row * UINT64CONST(0x9e3779b97f4a7c15)) >> 32);
-
-			while (seen[h & mask] != 0 && seen[h & mask] != row + 1)
-				h++;
-			if (seen[h & mask] == 0)
-			{
-				seen[h & mask] = row + 1;
-				break;
-			}
-			row = (uint64) last;	/* drawn before; this one cannot be */
+			row = (uint64) last;	/* which cannot have been drawn */
+			(void) l4_map_put(drawn, row, NULL);
 		}
 		if (total == ndistinct)
 			lo = hi = (int) row;
@@ -255,22 +249,17 @@ draw_samples(const L4ForestOptions *options, int nrows, int sample,
 {
 	uint32	   *samples = palloc_extended((Size) options->trees * sample * sizeof(uint32),
 										  MCXT_ALLOC_HUGE);
-	uint32		slots = 4;
-	uint64	   *seen;
+	L4Map	   *drawn = l4_map_create(CurrentMemoryContext, sample, NULL);
 
-	while (slots < (uint32) sample * 2)
-		slots *= 2;
-	seen = palloc(slots * sizeof(uint64));
 	for (int t = 0; t < options->trees; t++)
 	{
 		L4Rng		rng;
 
 		l4_rng_seed(&rng, (uint64) options->seed, (uint64) t * 2 + 1);
-		draw_sample(&rng, upto, nrows, sample, seen, slots - 1,
-					samples + (Size) t * sample);
+		draw_sample(&rng, upto, nrows, sample, drawn, samples + (Size) t * sample);
 		CHECK_FOR_INTERRUPTS();
 	}
-	pfree(seen);
+	l4_map_destroy(drawn);
 	return samples;
 }
 
