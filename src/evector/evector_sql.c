@@ -172,48 +172,41 @@ l4_event_vector_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(vector_text(L4_GETARG_EVECTOR(0), "", ", "));
 }
 
+static void
+bad_binary(const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+			 errmsg("invalid binary representation of type %s", "event_vector"),
+			 errdetail_internal("%s", detail)));
+}
+
 /* The wire carries version, number of events, then id and count of each. */
 Datum
 l4_event_vector_recv(PG_FUNCTION_ARGS)
 {
 	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
-	const char *detail = NULL;
-	int			version = pq_getmsgbyte(buf);
-	int64		n = 0;
+	int64		n;
 	int64		last = PG_INT64_MIN;
-	L4EventCount *counts = NULL;
+	L4EventCount *counts;
 
-	if (version != L4_EVECTOR_VERSION)
-		detail = "The version is unknown.";
-	else
+	if (pq_getmsgbyte(buf) != L4_EVECTOR_VERSION)
+		bad_binary("The version is unknown.");
+	n = pq_getmsgint(buf, 4);
+	if (n > (buf->len - buf->cursor) / 12)
+		bad_binary("There are fewer events than announced.");
+	l4_evector_check_size(n);
+	counts = palloc(Max(n, 1) * sizeof(L4EventCount));
+	for (int64 i = 0; i < n; i++)
 	{
-		n = pq_getmsgint(buf, 4);
-		if (n > (buf->len - buf->cursor) / 12)
-			detail = "There are fewer events than announced.";
+		counts[i].event_id = (int32) pq_getmsgint(buf, 4);
+		counts[i].count = pq_getmsgint64(buf);
+		if (counts[i].event_id <= last)
+			bad_binary("Event ids must ascend.");
+		if (counts[i].count <= 0)
+			bad_binary("Counts must be positive.");
+		last = counts[i].event_id;
 	}
-	if (detail == NULL)
-	{
-		l4_evector_check_size(n);
-		counts = palloc(Max(n, 1) * sizeof(L4EventCount));
-		for (int64 i = 0; i < n && detail == NULL; i++)
-		{
-			int32		event_id = (int32) pq_getmsgint(buf, 4);
-			int64		count = pq_getmsgint64(buf);
-
-			if (event_id <= last)
-				detail = "Event ids must ascend.";
-			else if (count <= 0)
-				detail = "Counts must be positive.";
-			counts[i].event_id = event_id;
-			counts[i].count = count;
-			last = event_id;
-		}
-	}
-	if (detail != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-				 errmsg("invalid binary representation of type %s", "event_vector"),
-				 errdetail_internal("%s", detail)));
 	PG_RETURN_POINTER(l4_evector_encode(counts, (int32) n));
 }
 
