@@ -253,23 +253,6 @@ empty_room(L4Dfa *dfa)
 	get_state(dfa, &none, &none, BEFORE_START);
 }
 
-/* The same in the middle of a line: keep the state at hand as well. */
-static uint32
-empty_room_at(L4Dfa *dfa, uint32 row)
-{
-	const DfaState *state = &dfa->states[row / row_len(dfa)];
-	Numbers		next = state->next;
-	Numbers		matches = state->matches;
-	Before		before = state->before;
-
-	memcpy(dfa->next.items, next.items, sizeof(int32) * next.n);
-	memcpy(dfa->found.items, matches.items, sizeof(int32) * matches.n);
-	next.items = dfa->next.items;
-	matches.items = dfa->found.items;
-	empty_room(dfa);
-	return get_state(dfa, &next, &matches, before) * row_len(dfa);
-}
-
 void
 l4_dfa_prepare(L4Dfa *dfa)
 {
@@ -438,6 +421,7 @@ l4_dfa_run(L4Dfa *dfa, const char *line, int len, uint64 *found)
 	const uint8 *class_of = dfa->class_of;
 	uint32		state = 0;
 	uint32		entry;
+	bool		emptied = false;
 
 	while (p < end)
 	{
@@ -463,9 +447,13 @@ l4_dfa_run(L4Dfa *dfa, const char *line, int len, uint64 *found)
 		dfa->bytes += p - stretch;
 		if (likely(dfa->used <= ROOM))
 			continue;
-		if (dfa->bytes < (uint64) dfa->nstates * BYTES_A_STATE)
+		if (emptied || dfa->bytes < (uint64) dfa->nstates * BYTES_A_STATE)
 			return false;
-		state = empty_room_at(dfa, state);
+		/* read the line once more: the state at hand is gone, what was found stays */
+		empty_room(dfa);
+		emptied = true;
+		p = (const unsigned char *) line;
+		state = 0;
 	}
 	entry = dfa->table[state + dfa->nclasses];
 	if (entry & LOOK)
