@@ -157,8 +157,6 @@ fill_iteration(const L4IterRule *rule, const double *values, const bool *present
 				out->duration_ms = v * 1000;
 				break;
 			case ROLE_PER_S:
-				rate = v;
-				break;
 			case ROLE_RATE:
 				rate = v;
 				break;
@@ -334,14 +332,9 @@ l4_iter_apply(L4Rules *rules, const L4IterMap *map, const char *msg, int len,
 L4Iteration *
 l4_iter_of_bar(L4Rules *rules, const L4Line *line, MemoryContext cxt)
 {
-	L4Iteration found;
-	L4Iteration *kept;
+	L4Iteration *found = MemoryContextAlloc(cxt, sizeof(L4Iteration));
 
-	if (!l4_iter_match(rules, line->bar, line->bar_len, &found))
-		return NULL;
-	kept = MemoryContextAlloc(cxt, sizeof(found));
-	*kept = found;
-	return kept;
+	return l4_iter_match(rules, line->bar, line->bar_len, found) ? found : NULL;
 }
 
 void

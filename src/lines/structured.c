@@ -244,26 +244,16 @@ json_members(const char *p, const char *end, KeyValue *members)
 	return -1;
 }
 
+/* Four hexadecimal digits, -1 when there are none. */
 static int
 hex_value(const char *p, const char *end)
 {
-	int			v = 0;
+	char		digits[5] = "";
 
 	if (end - p < 4)
 		return -1;
-	for (int i = 0; i < 4; i++)
-	{
-		char		c = p[i];
-
-		v *= 16;
-		if (l4_ascii_digit(c))
-			v += c - '0';
-		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-			v += (c | 0x20) - 'a' + 10;
-		else
-			return -1;
-	}
-	return v;
+	memcpy(digits, p, 4);
+	return strspn(digits, "0123456789abcdefABCDEF") == 4 ? (int) strtol(digits, NULL, 16) : -1;
 }
 
 /* Add the character that \uXXXX at *p (behind the u) stands for, in the encoding of the database. */
@@ -310,6 +300,8 @@ add_unicode(StringInfo buf, const char **p, const char *end)
 static void
 add_unescaped(StringInfo buf, const char *p, int len)
 {
+	static const char escapes[] = "nrtbf";
+	static const char meanings[] = "\n\r\t  ";
 	const char *end = p + len;
 
 	while (p < end)
@@ -324,26 +316,13 @@ add_unescaped(StringInfo buf, const char *p, int len)
 		appendBinaryStringInfo(buf, p, back - p);
 		p = back + 2;
 		CHECK_FOR_INTERRUPTS();
-		switch (back[1])
+		if (back[1] == 'u')
+			add_unicode(buf, &p, end);
+		else
 		{
-			case 'n':
-				appendBinaryStringInfo(buf, "\n", 1);
-				break;
-			case 'r':
-				appendBinaryStringInfo(buf, "\r", 1);
-				break;
-			case 't':
-				appendBinaryStringInfo(buf, "\t", 1);
-				break;
-			case 'b':
-			case 'f':
-				appendBinaryStringInfo(buf, " ", 1);
-				break;
-			case 'u':
-				add_unicode(buf, &p, end);
-				break;
-			default:
-				appendBinaryStringInfo(buf, back + 1, 1);
+			const char *known = back[1] ? strchr(escapes, back[1]) : NULL;
+
+			appendBinaryStringInfo(buf, known ? &meanings[known - escapes] : &back[1], 1);
 		}
 	}
 }

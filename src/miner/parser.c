@@ -152,7 +152,7 @@ scan_builtin(L4Parser *parser, const char *msg, int len, L4Shape *scratch)
 		parser->memo = l4_scanmemo_create(parser->cxt);
 	if (parser->memo != NULL && l4_scanmemo_find(parser->memo, msg, len, &parser->known))
 		return &parser->known;
-	l4_scan(&parser->scanner, msg, len, scratch);
+	l4_scan(&parser->scanner, msg, len, NULL, 0, scratch);
 	if (parser->memo != NULL)
 		l4_scanmemo_learn(parser->memo, &parser->scanner, msg, len, scratch);
 	return scratch;
@@ -179,13 +179,13 @@ scan_message(L4Parser *parser, const char *msg, int len, L4Shape *scratch)
 			if (spans[i].src_len > 0)
 				add_range(parser, &n, spans[i].src_off, spans[i].src_len, spans[i].mask);
 	}
-	l4_scan_ranges(&parser->scanner, msg, len, parser->ranges, n, scratch);
+	l4_scan(&parser->scanner, msg, len, parser->ranges, n, scratch);
 	if (parser->after == NULL)
 		return scratch;
 	known = n;
 	n = ranges_after(parser, msg, len, scratch, n);
 	if (n > known)
-		l4_scan_ranges(&parser->scanner, msg, len, parser->ranges, n, scratch);
+		l4_scan(&parser->scanner, msg, len, parser->ranges, n, scratch);
 	return scratch;
 }
 

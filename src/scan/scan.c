@@ -509,10 +509,10 @@ user_mark(L4ScanRun *s, const L4Range *range)
 	return true;
 }
 
-/* Scan a message of which the ranges were masked already. */
+/* Scan a message of which the ranges, none if NULL, were masked already. */
 void
-l4_scan_ranges(const L4Scanner *scanner, const char *msg, int len,
-			   const L4Range *ranges, int nranges, L4Shape *out)
+l4_scan(const L4Scanner *scanner, const char *msg, int len,
+		const L4Range *ranges, int nranges, L4Shape *out)
 {
 	L4ScanRun	s = {0};
 	const uint8 *p = (const uint8 *) msg;
@@ -558,12 +558,6 @@ l4_scan_ranges(const L4Scanner *scanner, const char *msg, int len,
 	if (out->len > 0 && out->text[out->len - 1] == ' ')
 		out->len--;
 	out->hash = l4_hash_bytes(out->text, out->len);
-}
-
-void
-l4_scan(const L4Scanner *scanner, const char *msg, int len, L4Shape *out)
-{
-	l4_scan_ranges(scanner, msg, len, NULL, 0, out);
 }
 
 /* Name of a built-in mask, as parser_parameters shows it. */

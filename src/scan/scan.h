@@ -96,9 +96,8 @@ typedef struct L4Scanner
 extern void l4_scanner_init(L4Scanner *scanner, bool builtin, const char *delimiters);
 extern void l4_shape_init(L4Shape *shape, MemoryContext cxt);
 extern void l4_shape_copy(L4Shape *to, const L4Shape *from);
-extern void l4_scan(const L4Scanner *scanner, const char *msg, int len, L4Shape *out);
-extern void l4_scan_ranges(const L4Scanner *scanner, const char *msg, int len,
-						   const L4Range *ranges, int nranges, L4Shape *out);
+extern void l4_scan(const L4Scanner *scanner, const char *msg, int len,
+					const L4Range *ranges, int nranges, L4Shape *out);
 extern uint64 l4_hash_bytes(const void *bytes, int len);
 extern const char *l4_mask_name(int mask);
 
