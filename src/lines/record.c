@@ -81,15 +81,19 @@ l4_record_excerpt(const char *text, int len, char out[L4_RECORD_TEXT])
 	return head + TEXT_GAP_LEN + len - from;
 }
 
-/* Add a line to the text of an open record. */
+/* Add a line to the text of an open record; where the text gets long, as much of it as an excerpt has room for behind the gap. */
 static void
 add_text(OpenRecord *o, const L4Line *line)
 {
+	int			len = line->text_len;
+
+	if (o->text.len + 1 + (int64) len > L4_RECORD_TEXT)
+		len = pg_mbcliplen(line->text, len, L4_RECORD_TEXT / 2);
 	o->bytes += line->text_len;
 	o->rec.lines++;
 	if (o->text.len > 0)
 		appendStringInfoChar(&o->text, '\n');
-	appendBinaryStringInfo(&o->text, line->text, pg_mbcliplen(line->text, line->text_len, L4_RECORD_TEXT));
+	appendBinaryStringInfo(&o->text, line->text, len);
 }
 
 /* From now on lines may join a settled record. */

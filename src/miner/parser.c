@@ -223,6 +223,7 @@ l4_parser_print(const L4Parser *parser, const char *text, int len, int *out_len)
 		else
 			appendStringInfoCharMacro(&out, text[i]);
 	}
+	CHECK_FOR_INTERRUPTS();
 	/* a stored value may hold any bytes: what is shown must be text */
 	if (!pg_verifymbstr(out.data, out.len, true))
 		ereport(ERROR,

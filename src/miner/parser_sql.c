@@ -290,6 +290,7 @@ l4_mask(PG_FUNCTION_ARGS)
 	}
 	l4_parser_scan(cache->parser, VARDATA_ANY(line), VARSIZE_ANY_EXHDR(line), &cache->parser->shape);
 	out = l4_parser_print(cache->parser, cache->parser->shape.text, cache->parser->shape.len, &len);
+	CHECK_FOR_INTERRUPTS();
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(out, len));
 }
 
