@@ -366,14 +366,14 @@ is_python_warning(const L4Line *line)
 }
 
 /* What a line of a kind starts: a record that waits for its message, or one that others may join. */
-typedef struct RecordStart
+typedef struct KindStart
 {
 	L4RecordKind kind;
 	L4OpenState open;
 	L4Continuation cont;
-} RecordStart;
+} KindStart;
 
-static const RecordStart starts[L4_LINE_KINDS] = {
+static const KindStart starts[L4_LINE_KINDS] = {
 	[L4_LINE_TRACEBACK] = {L4_RECORD_PYTHON, OPEN_TRACEBACK},
 	[L4_LINE_FILE] = {L4_RECORD_PYTHON, OPEN_TRACEBACK},
 	[L4_LINE_SYNTAX] = {L4_RECORD_PYTHON, OPEN_TRACEBACK},
@@ -399,7 +399,7 @@ static void
 start_record(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed)
 {
 	const L4Line *line = fed->line;
-	RecordStart start = starts[fed->kind];
+	KindStart	start = starts[fed->kind];
 
 	if (fed->kind == L4_LINE_TEXT && line->cut && line->part != NULL && line->msg >= line->part &&
 		line->msg + line->msg_len <= line->part + line->part_len)

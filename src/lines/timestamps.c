@@ -423,16 +423,17 @@ parse_epoch(const char *p, const char *end, TimestampTz *ts)
 
 /* Local date and hour to UTC by the session's time zone. */
 static int64
-local_hour(L4TsCache *cache, struct pg_tm *tm, int julian)
+local_hour(L4TsCache *cache, const int *n, int year, int julian)
 {
-	if (cache->day != julian || cache->hour != tm->tm_hour)
+	if (cache->day != julian || cache->hour != n[TS_HOUR])
 	{
-		int			zone = DetermineTimeZoneOffset(tm, session_timezone);
+		struct pg_tm tm = {.tm_year = year, .tm_mon = n[TS_MONTH], .tm_mday = n[TS_DAY], .tm_hour = n[TS_HOUR]};
+		int			zone = DetermineTimeZoneOffset(&tm, session_timezone);
 
 		cache->day = julian;
-		cache->hour = tm->tm_hour;
+		cache->hour = n[TS_HOUR];
 		cache->base = ((int64) (julian - POSTGRES_EPOCH_JDATE) * SECS_PER_DAY +
-					   tm->tm_hour * SECS_PER_HOUR + zone) * USECS_PER_SEC;
+					   n[TS_HOUR] * SECS_PER_HOUR + zone) * USECS_PER_SEC;
 	}
 	return cache->base;
 }
@@ -441,7 +442,6 @@ static TimestampTz
 fields_to_ts(const TsFields *f, L4TsCache *cache, int year)
 {
 	const int  *n = f->number;
-	struct pg_tm tm = {.tm_year = year, .tm_mon = n[TS_MONTH], .tm_mday = n[TS_DAY], .tm_hour = n[TS_HOUR]};
 	int			julian = date2j(year, n[TS_MONTH], n[TS_DAY]);
 	int64		base;
 
@@ -449,7 +449,7 @@ fields_to_ts(const TsFields *f, L4TsCache *cache, int year)
 		base = ((int64) (julian - POSTGRES_EPOCH_JDATE) * SECS_PER_DAY +
 				n[TS_HOUR] * SECS_PER_HOUR - f->zone) * USECS_PER_SEC;
 	else
-		base = local_hour(cache, &tm, julian);
+		base = local_hour(cache, n, year, julian);
 	return base + (n[TS_MINUTE] * SECS_PER_MINUTE + n[TS_SECOND]) * USECS_PER_SEC + f->usec;
 }
 
