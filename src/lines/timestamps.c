@@ -365,21 +365,32 @@ run_step(const TsStep *step, const char **p, const char *end, TsFields *f)
 static bool
 parse_iso(const char *p, const char *end, TsFields *f)
 {
-	static const char *const behind[TS_NUMBERS] = {"-/", "-/", "Tt _-", ":", ":", ""};
+	int		   *n = f->number;
 
-	for (int i = 0; i < TS_NUMBERS; i++)
-	{
-		if (i == TS_SECOND && (p == end || !l4_ascii_digit(*p)))
-			break;
-		f->number[i] = read_number(&p, end, i == TS_YEAR ? 4 : 2);
-		if (f->number[i] < (i == TS_YEAR ? 1000 : 0))
-			return false;
-		if (p < end && *p && strchr(behind[i], *p) != NULL)
-			p++;
-		else if (i == TS_DAY)
-			return false;
-	}
-	f->has_year = f->has_hour = true;
+	n[TS_YEAR] = read_number(&p, end, 4);
+	if (p < end && (*p == '-' || *p == '/'))
+		p++;
+	n[TS_MONTH] = read_number(&p, end, 2);
+	if (p < end && (*p == '-' || *p == '/'))
+		p++;
+	n[TS_DAY] = read_number(&p, end, 2);
+	f->has_year = true;
+	if (n[TS_YEAR] < 1000 || p == end || (*p != 'T' && *p != 't' && *p != ' ' && *p != '_' && *p != '-'))
+		return false;
+	p++;
+	n[TS_HOUR] = read_number(&p, end, 2);
+	f->has_hour = true;
+	if (n[TS_HOUR] < 0)
+		return false;
+	if (p < end && *p == ':')
+		p++;
+	n[TS_MINUTE] = read_number(&p, end, 2);
+	if (n[TS_MINUTE] < 0)
+		return false;
+	if (p < end && *p == ':')
+		p++;
+	if (p < end && l4_ascii_digit(*p))
+		n[TS_SECOND] = read_number(&p, end, 2);
 	if (p + 1 < end && (*p == '.' || *p == ',') && l4_ascii_digit(p[1]))
 	{
 		p++;
