@@ -363,7 +363,10 @@ look_again(L4Batch *batch)
 		StreamPlace place;
 
 		if (!read_place(&place_query, waiting, &place))
-			l4_batch_job_removed();
+		{
+			batch->removed = true;
+			continue;
+		}
 		if (waiting->late ? place.was_read : place.next_line_no > piece->piece.to_line)
 		{
 			if (waiting->late)
@@ -422,6 +425,8 @@ l4_batch_read(L4Batch *batch)
 {
 	L4Query		masks;
 
+	if (batch->removed)
+		l4_batch_job_removed();
 	drop_pieces(batch, 0);
 	MemoryContextReset(batch->batch_cxt);
 	batch->pieces = NULL;
@@ -514,7 +519,7 @@ put_back(L4Batch *batch, L4Query *place_query, L4Query *gaps, bool stored)
 		else if (read_place(place_query, waiting, &place))
 			wait_again(batch, waiting, &place, stored);
 		else
-			l4_batch_job_removed();
+			batch->removed = true;
 	}
 	batch->npieces = 0;
 }

@@ -56,6 +56,7 @@ typedef struct L4Batch
 	int		   *pending;		/* what waits of each job */
 	double		total;			/* lines to read, by their numbers */
 	bool		known;			/* all streams were read before */
+	bool		removed;		/* a job was: the rest of the batch is stored, and the call ends with an error */
 	int			number;			/* of the batch */
 	L4Map	   *chosen;			/* the last batch that has a piece of a stream */
 	L4ScanShared *scan_with;	/* parser and rules, where this process scans; NULL not yet */
