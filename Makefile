@@ -69,6 +69,7 @@ OBJS = \
 	src/lines/terminal.o \
 	src/lines/timestamps.o \
 	src/miner/cluster_stat.o \
+	src/miner/coarse.o \
 	src/miner/intern.o \
 	src/miner/merge.o \
 	src/miner/miner.o \

@@ -44,7 +44,7 @@ COMMENT ON FUNCTION l4._ingest_learn(l4.parser, int) IS
 
 CREATE FUNCTION l4._ingest_events(parser l4.parser, news bytea, above int)
 RETURNS TABLE (event_id int, merged_into int, level text, template text, example text, example_record text,
-    iteration_rule int, is_stack bool)
+    iteration_rule int, is_stack bool, is_coarse bool)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_ingest_events';
 COMMENT ON FUNCTION l4._ingest_events(l4.parser, bytea, int) IS
     'events of the parser with ids above a number, and their first records';

@@ -294,12 +294,12 @@ BEGIN
         array_agg(r.stage ORDER BY r.rank), array_agg(r.then_stage ORDER BY r.rank)
     INTO ranks, signatures, stages, then_stages FROM l4._active_stage_rule r;
     INSERT INTO l4._event (event_id, merged_into, level, template, example, example_record, stage, then_stage,
-        iteration_rule, is_stack)
+        iteration_rule, is_stack, is_coarse)
     SELECT e.event_id, e.merged_into, e.level, e.template, e.example, e.example_record,
         -- what reports an iteration as done is training, where no rule says otherwise
         coalesce(stages[e.rule], (SELECT 'train' FROM l4.iteration_rule r WHERE r.rule_id = e.iteration_rule
             AND r.kind = 'done')), then_stages[e.rule],
-        e.iteration_rule, e.is_stack
+        e.iteration_rule, e.is_stack, e.is_coarse
     FROM (SELECT e.*, l4.pcre_first(e.example, ranks, signatures) AS rule
         FROM l4._ingest_events(parser, learnt.news, above) e OFFSET 0) e;
     WITH grown AS (

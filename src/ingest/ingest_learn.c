@@ -37,7 +37,15 @@ learn_part(L4Parser *parser, L4ResultPart *part, L4Shape *shape, L4Codec *learnt
 		is_new = local->event_id == 0;
 		if (is_new)
 			local->event_id = l4_parser_learn(parser, local->tag, local->msg, local->msg_len, 1);
-		local->nwords = l4_words_of_shape(parser, local->tag, shape, &local->words_of, &local->words, CurrentMemoryContext);
+		if (l4_parser_is_coarse(parser, local->event_id))
+		{
+			local->words_of = L4_COARSE;
+			is_new &= l4_parser_nevents(parser) > before;
+			local->nparams = 0;
+		}
+		else
+			local->nwords = l4_words_of_shape(parser, local->tag, shape, &local->words_of, &local->words,
+											  CurrentMemoryContext);
 		l4_code_learnt(learnt, local);
 		if (!is_new)
 			continue;

@@ -159,8 +159,8 @@ l4_ingest_events(PG_FUNCTION_ARGS)
 		const L4Local *local = first[id - above - 1];
 		int32		survivor = l4_parser_resolve(parser, id);
 		const char *level = l4_level_name(l4_parser_tag(parser, id));
-		Datum		values[8];
-		bool		nulls[8] = {false};
+		Datum		values[9];
+		bool		nulls[9] = {false};
 		Datum		template_text;
 
 		CHECK_FOR_INTERRUPTS();
@@ -176,6 +176,7 @@ l4_ingest_events(PG_FUNCTION_ARGS)
 		values[6] = Int32GetDatum(local == NULL ? 0 : local->iteration_rule);
 		nulls[6] = local == NULL || local->iteration_rule == 0;
 		values[7] = BoolGetDatum(local != NULL && local->is_stack);
+		values[8] = BoolGetDatum(l4_parser_is_coarse(parser, id));
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;

@@ -137,7 +137,11 @@ resolve_shapes(L4Codec *codec, L4ResultPart *part)
 {
 	for (int i = 0; i < part->nlocals; i++)
 		if (part->locals[i]->event_id == 0)
+		{
 			l4_code_learnt(codec, part->locals[i]);
+			if (part->locals[i]->words_of == L4_COARSE)
+				part->locals[i]->nparams = 0;
+		}
 }
 
 void

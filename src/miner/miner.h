@@ -14,6 +14,7 @@
 
 #define L4_NODE_ROWS	256		/* rows of one node at most: bounds the work of a miss */
 #define L4_SEEN_MAX		65536	/* remembered shapes that are no row */
+#define L4_COARSE_TAG	0x40000000	/* added to the tag of a coarse template; tags are below */
 
 typedef uint32 L4Str;			/* number of an interned string */
 #define L4_STR_UNKNOWN	0
@@ -88,6 +89,13 @@ typedef struct L4Model
 	MemoryContext cxt;
 	const uint32 *cls;			/* class bits of bytes: the scanner's */
 	int			distinct;		/* the precision knob */
+	int32		max_templates;
+
+	int32		live;			/* templates that were not merged away, coarse ones not counted */
+	int32		ordinary;		/* rows that were not strange */
+	int32		spent_strange;	/* see coarse.c */
+	uint32		vocabulary;		/* strings that were known when the model closed; 0: it is open */
+	int32		coarse_words;	/* coarse templates by first word */
 
 	L4String   *strings;
 	uint32		nstrings;
@@ -123,7 +131,7 @@ typedef struct L4Model
 	struct L4Scratch *scratch;
 } L4Model;
 
-extern void l4_model_init(L4Model *m, const uint32 *cls, int distinct, MemoryContext cxt);
+extern void l4_model_init(L4Model *m, const uint32 *cls, int distinct, int32 max_templates, MemoryContext cxt);
 extern uint64 l4_model_key(int tag, const L4Shape *shape);
 extern int32 l4_model_resolve(const L4Model *m, int32 event);
 extern int32 l4_model_lookup(L4Model *m, int tag, const L4Shape *shape);

@@ -1,9 +1,9 @@
 /*
  * miner_int.h
  *		What the files of algorithm l4 share. Each uses those below it:
- *		miner.c (match, learn), node.c (a node's rows become templates),
- *		merge.c (templates that are one event), cluster_stat.c (statistics),
- *		model.c (parts of the model), intern.c (strings, cutting).
+ *		miner.c (match, learn), coarse.c (bounds), node.c (a node's rows become
+ *		templates), merge.c (templates that are one event), cluster_stat.c
+ *		(statistics), model.c (parts of the model), intern.c (strings, cutting).
  */
 #ifndef L4_MINER_INT_H
 #define L4_MINER_INT_H
@@ -92,6 +92,7 @@ l4_child_key(int32 node, L4Str value)
 
 /* model.c */
 extern bool l4_fits(const L4Model *m, const L4Str *pattern, const L4Str *cols, int ncols, int *nvars);
+extern int32 l4_group_of(L4Model *m, int tag, const L4Cut *cut, bool make);
 extern int32 l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value);
 extern void l4_node_attach(L4Model *m, int32 node, int32 template);
 extern int32 l4_template_new(L4Model *m, int32 node, int ncols, const L4Str *cols, int32 event);
@@ -110,6 +111,12 @@ extern void l4_merge_prepare(L4Model *m);
 /* node.c */
 extern void l4_recluster(L4Model *m, int32 node);
 extern void l4_node_compact(L4Model *m, int32 node);
+
+/* coarse.c */
+extern bool l4_is_strange(const L4Model *m, const L4Cut *cut);
+extern void l4_model_spend(L4Model *m, const L4Shape *shape, bool strange);
+extern bool l4_model_is_full(const L4Model *m);
+extern int32 l4_coarse_event(L4Model *m, int tag, const L4Shape *shape, bool make);
 
 /* miner.c */
 extern int32 l4_fitting_template(L4Model *m, int tag, const L4Shape *shape);

@@ -9,12 +9,13 @@
 #include "miner/miner_int.h"
 
 void
-l4_model_init(L4Model *m, const uint32 *cls, int distinct, MemoryContext cxt)
+l4_model_init(L4Model *m, const uint32 *cls, int distinct, int32 max_templates, MemoryContext cxt)
 {
 	memset(m, 0, sizeof(*m));
 	m->cxt = cxt;
 	m->cls = cls;
 	m->distinct = distinct;
+	m->max_templates = max_templates;
 	m->scratch = MemoryContextAllocZero(cxt, sizeof(L4Scratch));
 	m->string_map = l4_map_create(cxt, 64, NULL);
 	m->group_map = l4_map_create(cxt, 64, NULL);
@@ -83,6 +84,31 @@ l4_fits(const L4Model *m, const L4Str *pattern, const L4Str *cols, int ncols, in
 	return true;
 }
 
+/* The group of a cut shape, -1 if there is none; make it when asked to. */
+int32
+l4_group_of(L4Model *m, int tag, const L4Cut *cut, bool make)
+{
+	uint64		key = l4_hash2(cut->hash, tag);
+	int32		id = l4_map_get(m->group_map, key) - 1;
+	L4Group    *g;
+
+	/* the number of slots guards against a collision of hashes */
+	if (id >= 0)
+		return m->groups[id].ncols == cut->ncols && m->groups[id].tag == tag ? id : -1;
+	if (!make)
+		return -1;
+	m->groups = l4_grow(m->groups, &m->groups_size, m->ngroups + 1, sizeof(L4Group), m->cxt);
+	id = m->ngroups++;
+	*l4_map_put(m->group_map, key, NULL) = id + 1;
+	g = &m->groups[id];
+	g->tag = tag;
+	g->ncols = cut->ncols;
+	g->delims = MemoryContextAlloc(m->cxt, cut->ncols * sizeof(L4Str));
+	memcpy(g->delims, cut->delims, cut->ncols * sizeof(L4Str));
+	g->root = l4_node_new(m, id, -1, L4_STR_UNKNOWN);
+	return id;
+}
+
 int32
 l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value)
 {
@@ -130,6 +156,7 @@ l4_template_new(L4Model *m, int32 node, int ncols, const L4Str *cols, int32 even
 	t->cols = MemoryContextAlloc(m->cxt, ncols * sizeof(L4Str));
 	memcpy(t->cols, cols, ncols * sizeof(L4Str));
 	l4_node_attach(m, node, id);
+	m->live += (m->groups[m->nodes[node].group].tag & L4_COARSE_TAG) == 0;
 	if (event == 0)
 	{
 		m->events = l4_grow(m->events, &m->events_size, m->nevents + 1, sizeof(L4Event), m->cxt);

@@ -54,7 +54,7 @@ l4_parser_create_as(Jsonb *options, MemoryContext cxt, bool with_drain)
 	l4_shape_init(&parser->shape, cxt);
 	initStringInfo(&parser->text);
 	if (!parser->o.drain)
-		l4_model_init(&parser->model, parser->scanner.cls, parser->o.distinct, cxt);
+		l4_model_init(&parser->model, parser->scanner.cls, parser->o.distinct, parser->o.max_templates, cxt);
 	else
 		parser->learnt = l4_map_create(cxt, 64, NULL);
 	if (parser->o.drain && with_drain)
@@ -342,7 +342,13 @@ l4_parser_resolve(L4Parser *parser, int32 event_id)
 int
 l4_parser_tag(L4Parser *parser, int32 event_id)
 {
-	return parser->drain ? 0 : parser->model.events[event_id].tag;
+	return parser->drain ? 0 : parser->model.events[event_id].tag & ~L4_COARSE_TAG;
+}
+
+bool
+l4_parser_is_coarse(L4Parser *parser, int32 event_id)
+{
+	return !parser->drain && (parser->model.events[event_id].tag & L4_COARSE_TAG) != 0;
 }
 
 int64

@@ -161,6 +161,7 @@ read_templates(L4Reader *r, L4Model *m)
 		t->cols = MemoryContextAlloc(m->cxt, ncols * sizeof(L4Str));
 		get_cols(r, m, t->cols, ncols);
 		l4_node_attach(m, t->node, i);
+		m->live += (m->groups[node->group].tag & L4_COARSE_TAG) == 0;
 		for (int k = 0; k < L4_CHAINS; k++)
 			t->next[k] = -1;
 	}
@@ -247,6 +248,10 @@ static void
 read_model(L4Reader *r, L4Model *m, const uint8 *marks)
 {
 	m->merges_ready = false;
+	m->ordinary = l4_read_number(r, PG_INT32_MAX / 2, "number of rows");
+	m->spent_strange = l4_read_number(r, PG_INT32_MAX / 2, "cost of strange rows");
+	m->vocabulary = l4_read_number(r, PG_INT32_MAX, "size of the vocabulary");
+	m->coarse_words = l4_read_number(r, PG_INT32_MAX / 2, "number of coarse templates");
 	read_strings(r, m, marks);
 	read_groups(r, m);
 	read_nodes(r, m);

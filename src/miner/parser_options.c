@@ -13,7 +13,7 @@
 #define MAX_DRAIN_MASKS		1000
 #define MAX_DELIMITERS		100
 
-static const char *const l4_only[] = {"distinct_values", "delimiters", NULL};
+static const char *const l4_only[] = {"distinct_values", "max_templates", "delimiters", NULL};
 static const char *const drain_only[] = {
 	"depth", "sim_th", "max_children", "max_clusters", "extra_delimiters", "parametrize_numeric_tokens", NULL
 };
@@ -223,6 +223,8 @@ read_option(const char *name, const JsonbValue *v, L4ParserOptions *o)
 
 	if (strcmp(name, "distinct_values") == 0)
 		o->distinct = int_value(v, name, L4_MIN_DISTINCT, L4_MAX_DISTINCT);
+	else if (strcmp(name, "max_templates") == 0)
+		o->max_templates = int_value(v, name, 1, L4_MOST_TEMPLATES);
 	else if (strcmp(name, "delimiters") == 0)
 		read_delimiters(v, o);
 	else if (strcmp(name, "depth") == 0)
@@ -288,7 +290,7 @@ check_name(const char *name, bool masks_only, bool drain)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown option \"%s\" of a parser", name),
-				 errhint("Options are algorithm and masks; with algorithm l4 distinct_values and delimiters; "
+				 errhint("Options are algorithm and masks; with algorithm l4 distinct_values, max_templates and delimiters; "
 						 "with algorithm drain depth, sim_th, max_children, max_clusters, extra_delimiters "
 						 "and parametrize_numeric_tokens.")));
 	if (ours && drain)
@@ -310,6 +312,7 @@ l4_options_read(Jsonb *jb, bool masks_only, L4ParserOptions *o)
 
 	memset(o, 0, sizeof(*o));
 	o->distinct = L4_DEFAULT_DISTINCT;
+	o->max_templates = L4_DEFAULT_TEMPLATES;
 	l4_drain_default_options(&o->drain_options);
 	if (jb == NULL)
 		return;

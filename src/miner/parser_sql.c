@@ -363,7 +363,7 @@ l4_parser_learn_sql(PG_FUNCTION_ARGS)
 		int64		count = DatumGetInt64(counts[i]);
 
 		CHECK_FOR_INTERRUPTS();
-		if (tag < 0 || count < 0 || (parser->drain && tag != 0))
+		if (tag < 0 || tag >= L4_COARSE_TAG || count < 0 || (parser->drain && tag != 0))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("tags and counts must not be negative, and algorithm drain knows no tags")));

@@ -48,6 +48,10 @@ write_seen(StringInfo out, L4Map *map)
 static void
 write_model(StringInfo out, const L4Model *m)
 {
+	l4_put_uint(out, m->ordinary);
+	l4_put_uint(out, m->spent_strange);
+	l4_put_uint(out, m->vocabulary);
+	l4_put_uint(out, m->coarse_words);
 	l4_put_uint(out, m->nstrings - L4_STR_FIXED);
 	for (uint32 i = L4_STR_FIXED; i < m->nstrings; i++)
 		l4_put_bytes(out, m->strings[i].bytes, m->strings[i].len);
