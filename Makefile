@@ -70,6 +70,7 @@ OBJS = \
 	src/lines/timestamps.o \
 	src/miner/cluster_stat.o \
 	src/miner/coarse.o \
+	src/miner/forget.o \
 	src/miner/intern.o \
 	src/miner/merge.o \
 	src/miner/miner.o \
@@ -126,6 +127,7 @@ FRAGMENTS = \
 	sql/install/71_ingest_run.sql \
 	sql/install/71_ingest_store.sql \
 	sql/install/72_views.sql \
+	sql/install/73_forget_templates.sql \
 	sql/install/73_mentions.sql \
 	sql/install/74_packs.sql \
 	sql/install/75_compare.sql \

@@ -46,12 +46,15 @@ COMMENT ON COLUMN l4.job_node.attributes IS 'anything else the user wants to kee
 CREATE TABLE l4._model (
     id bool NOT NULL DEFAULT true,
     parser l4.parser NOT NULL,
+    generation int NOT NULL DEFAULT 0,
     CONSTRAINT _model_pkey PRIMARY KEY (id),
     CONSTRAINT _model_id_check CHECK (id)
 );
 COMMENT ON TABLE l4._model IS 'the parser of the workflow: one row, locked by whoever learns';
 COMMENT ON COLUMN l4._model.id IS 'true';
 COMMENT ON COLUMN l4._model.parser IS 'what was learnt so far';
+COMMENT ON COLUMN l4._model.generation IS
+    'how often templates were forgotten: what was read before is not stored after';
 
 CREATE TABLE l4._event (
     event_id int NOT NULL,

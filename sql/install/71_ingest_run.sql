@@ -284,7 +284,7 @@ DECLARE
     stages text[];
     then_stages text[];
 BEGIN
-    SELECT m.parser INTO parser FROM l4._model m FOR UPDATE;
+    SELECT m.parser INTO parser FROM l4._model m FOR NO KEY UPDATE;
     SELECT coalesce(max(e.event_id), 0) INTO above FROM l4._event e;
     SELECT * INTO learnt FROM l4._ingest_learn(parser, results);
     parser := learnt.parser;

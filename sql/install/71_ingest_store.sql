@@ -32,7 +32,7 @@ COMMENT ON FUNCTION l4._ingest_lock(text[]) IS
 -- learn until this batch is stored; the second half looks whether others have read the same streams between the two.
 CREATE FUNCTION l4._ingest_read_batch(relation text, src record, batch_lines int, work l4._ingest_work[],
                                       OUT streams int, OUT jobs text[], OUT pieces l4._ingest_piece[], OUT empty bool[],
-                                      OUT learnt bool, OUT events bytea)
+                                      OUT learnt bool, OUT events bytea, OUT generation int)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
@@ -64,6 +64,7 @@ BEGIN
         RETURN;
     END IF;
     PERFORM l4._model_masks();
+    SELECT m.generation INTO generation FROM l4._model m;
     PERFORM l4._ingest_scan_pieces(relation, src, pieces);
     SELECT c.full_at, c.unknown > 0, c.empty INTO full_at, learnt, empty FROM l4._ingest_check() c;
     -- a scan result that ended early goes on before those after it are learnt: they are read again
@@ -98,6 +99,8 @@ BEGIN
         SELECT bool_and(s.units IS NOT DISTINCT FROM p.units AND s.next_line_no IS NOT DISTINCT FROM p.next_line_no)
             INTO same
         FROM unnest(batch.pieces) AS p LEFT JOIN l4._stream s USING (stream_id);
+        -- nobody forgets templates until this is stored
+        SELECT same AND m.generation = batch.generation INTO same FROM l4._model m FOR KEY SHARE;
     END IF;
     IF same THEN
         stored_lines := l4._ingest_store(batch.pieces, batch.events);

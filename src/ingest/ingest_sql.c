@@ -161,10 +161,13 @@ l4_ingest_events(PG_FUNCTION_ARGS)
 		const char *level = l4_level_name(l4_parser_tag(parser, id));
 		Datum		values[9];
 		bool		nulls[9] = {false};
+		char	   *text = l4_parser_template(parser, id, CurrentMemoryContext);
 		Datum		template_text;
 
 		CHECK_FOR_INTERRUPTS();
-		template_text = CStringGetTextDatum(l4_parser_template(parser, id, CurrentMemoryContext));
+		if (text == NULL)
+			continue;
+		template_text = CStringGetTextDatum(text);
 		values[0] = Int32GetDatum(id);
 		values[1] = Int32GetDatum(survivor);
 		nulls[1] = survivor == id;

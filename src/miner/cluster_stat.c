@@ -32,7 +32,7 @@ typedef struct Column
 static inline uint8
 flags_of(const L4Model *m, L4Str s)
 {
-	return m->strings[s].flags;
+	return l4_string(m, s)->flags;
 }
 
 /* Start an empty set of strings. */
@@ -82,11 +82,11 @@ column_value(const L4Model *m, Column *col, L4Str s)
 	col->mark |= s == L4_STR_MARK;
 	col->open |= s == L4_STR_OPEN;
 	col->qualified += (flags & S_DOTTED) != 0;
-	if (m->strings[s].stem != 0)
+	if (l4_string(m, s)->stem != 0)
 	{
 		if (col->values == 1)
-			col->stem = m->strings[s].stem;
-		col->numbered += col->stem == m->strings[s].stem;
+			col->stem = l4_string(m, s)->stem;
+		col->numbered += col->stem == l4_string(m, s)->stem;
 	}
 	col->telling |= (flags & S_TELLING) != 0;
 }

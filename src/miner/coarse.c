@@ -21,7 +21,7 @@
 #define WIDE_SLOTS		64
 
 /* A strange shape costs one, and one more for each of these bytes. */
-#define COST_BYTES		256
+#define COST_BYTES		64
 
 /* What may be spent on strange shapes: one for each other shape, a share of max_templates, and so much in any case. */
 #define STRANGE_SHARE	32
@@ -86,7 +86,7 @@ static bool
 text_by_word(const L4Model *m, const L4Shape *shape, const L4Cut *cut, StringInfo text)
 {
 	if (cut->ncols < 2 || cut->from[1] > 64 || !is_known(m, cut->cols[0]) || !is_known(m, cut->delims[0]) ||
-		(m->strings[cut->cols[0]].flags & (S_LETTER | S_MARK)) != S_LETTER)
+		(l4_string(m, cut->cols[0])->flags & (S_LETTER | S_MARK)) != S_LETTER)
 		return false;
 	appendBinaryStringInfo(text, shape->text, cut->from[1]);
 	appendStringInfoChar(text, L4_OPEN_MARK);

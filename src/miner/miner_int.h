@@ -63,10 +63,18 @@ typedef struct L4Scratch
 
 /* intern.c */
 extern bool l4_is_telling(const char *s, int len);
-extern L4Str l4_string_intern(L4Model *m, const char *bytes, int len);
+extern L4Str l4_string_intern(L4Model *m, const char *bytes, int len, bool copy);
+extern const L4String *l4_string_class(const L4Model *m, L4Str s);
 extern void l4_cut(L4Model *m, const L4Shape *shape, bool intern, L4Cut *cut);
 extern void l4_columns(const L4Model *m, const L4Shape *shape, int *columns);
 extern void *l4_grow(void *array, int32 *size, int32 need, Size item, MemoryContext cxt);
+
+/* A string with its flags and stem. */
+static inline const L4String *
+l4_string(const L4Model *m, L4Str s)
+{
+	return likely(m->strings[s].classed) ? &m->strings[s] : l4_string_class(m, s);
+}
 
 static inline uint64
 l4_mix64(uint64 a)
@@ -92,6 +100,8 @@ l4_child_key(int32 node, L4Str value)
 
 /* model.c */
 extern bool l4_fits(const L4Model *m, const L4Str *pattern, const L4Str *cols, int ncols, int *nvars);
+extern L4Str *l4_cols_copy(L4Model *m, const L4Str *cols, int ncols);
+extern int32 l4_group_new(L4Model *m, int tag, int ncols, const L4Str *delims);
 extern int32 l4_group_of(L4Model *m, int tag, const L4Cut *cut, bool make);
 extern int32 l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value);
 extern void l4_node_attach(L4Model *m, int32 node, int32 template);

@@ -363,12 +363,12 @@ l4_parser_occurrences(L4Parser *parser, int32 event_id)
 	return parser->model.events[event_id].occurrences;
 }
 
-/* Template of an event, NULL for one that drain forgot. */
+/* Template of an event, NULL for one that was forgotten. */
 char *
 l4_parser_template(L4Parser *parser, int32 event_id, MemoryContext cxt)
 {
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	char	   *text;
+	char	   *text = NULL;
 	int			len;
 
 	if (parser->drain)
@@ -377,12 +377,11 @@ l4_parser_template(L4Parser *parser, int32 event_id, MemoryContext cxt)
 
 		text = cluster ? l4_drain_template(parser->drain, cluster, &len) : NULL;
 	}
-	else
+	else if (!l4_event_is_forgotten(&parser->model, event_id))
 	{
-		char	   *pattern;
+		int32		template = parser->model.events[l4_model_resolve(&parser->model, event_id)].template;
+		char	   *pattern = l4_model_pattern(&parser->model, template, &len, cxt);
 
-		event_id = l4_model_resolve(&parser->model, event_id);
-		pattern = l4_model_pattern(&parser->model, parser->model.events[event_id].template, &len, cxt);
 		text = l4_parser_print(parser, pattern, len, &len);
 		pfree(pattern);
 	}

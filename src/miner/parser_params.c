@@ -305,7 +305,7 @@ l4_parser_own_words(L4Parser *parser, int32 event_id, const char *msg, int len, 
 	int			n = 0;
 
 	*words = NULL;
-	if (parser->drain || l4_parser_is_coarse(parser, event_id))
+	if (parser->drain || l4_parser_is_coarse(parser, event_id) || l4_event_is_forgotten(m, event_id))
 		return 0;
 	cut = &m->scratch->cut;
 	l4_parser_scan(parser, msg, len, shape);

@@ -34,6 +34,7 @@ PG_FUNCTION_INFO_V1(l4_parser_learn_sql);
 PG_FUNCTION_INFO_V1(l4_parser_events);
 PG_FUNCTION_INFO_V1(l4_parser_options);
 PG_FUNCTION_INFO_V1(l4_parser_masked);
+PG_FUNCTION_INFO_V1(l4_parser_keep_sql);
 
 /* Decode, check, and encode again: only the canonical form is ever stored. */
 static struct varlena *
@@ -321,6 +322,19 @@ l4_parser_masked(PG_FUNCTION_ARGS)
 	struct varlena *result;
 
 	result = l4_parser_encode(l4_parser_read_masked(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0)), PG_GETARG_JSONB_P(1), cxt));
+	MemoryContextDelete(cxt);
+	PG_RETURN_POINTER(result);
+}
+
+/* (parser, events) -> the parser without the templates of other events */
+Datum
+l4_parser_keep_sql(PG_FUNCTION_ARGS)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 parser", ALLOCSET_DEFAULT_SIZES);
+	int			n;
+	const int32 *events = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "events", &n);
+	struct varlena *result = l4_parser_encode(l4_parser_keep(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0)), events, n, cxt));
+
 	MemoryContextDelete(cxt);
 	PG_RETURN_POINTER(result);
 }

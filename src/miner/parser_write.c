@@ -23,9 +23,12 @@ compare_keys(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Remembered hashes and their events, in order of hash: the same content is the same bytes. */
+/*
+ * Remembered hashes and their events, in order of hash, the lowest ones: the
+ * same content is the same bytes, and what stays does not depend on when it came.
+ */
 static void
-write_seen(StringInfo out, L4Map *map)
+write_seen(StringInfo out, L4Map *map, int most)
 {
 	L4MapEntry *entries = palloc(Max(1, map->members) * sizeof(L4MapEntry));
 	L4MapEntry *entry;
@@ -36,6 +39,7 @@ write_seen(StringInfo out, L4Map *map)
 	while ((entry = l4_map_iterate(map, &it)) != NULL)
 		entries[n++] = *entry;
 	qsort(entries, n, sizeof(L4MapEntry), compare_keys);
+	n = Min(n, most);
 	l4_put_uint(out, n);
 	for (int i = 0; i < n; i++)
 	{
@@ -77,7 +81,7 @@ write_model(StringInfo out, const L4Model *m)
 	{
 		l4_put_uint(out, m->events[i].merged_into);
 		l4_put_uint(out, m->events[i].tag);
-		l4_put_uint(out, m->events[i].template);
+		l4_put_uint(out, m->events[i].template + 1);
 		l4_put_uint(out, m->events[i].occurrences);
 	}
 	l4_put_uint(out, m->ntemplates);
@@ -111,7 +115,7 @@ write_model(StringInfo out, const L4Model *m)
 				put_cols(out, row->cols, ncols);
 		}
 	}
-	write_seen(out, m->seen);
+	write_seen(out, m->seen, L4_SEEN_STORED);
 }
 
 struct varlena *
@@ -131,7 +135,7 @@ l4_parser_encode(L4Parser *parser)
 		appendStringInfoString(&out, parser->options);
 	if (parser->drain)
 	{
-		write_seen(&out, parser->learnt);
+		write_seen(&out, parser->learnt, L4_SEEN_MAX);
 		l4_drain_serialize(parser->drain, &out);
 	}
 	else
