@@ -242,7 +242,8 @@ REGRESS = \
 	diagnose_jobs \
 	diagnose_ranks \
 	evidence \
-	thresholds
+	thresholds \
+	bounded
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale
 

@@ -118,13 +118,17 @@ event_of_text(L4Model *m, int tag, const StringInfoData *text, bool make)
 	uint64		key = l4_model_key(coarse_tag, &shape);
 	int32		event = l4_map_get(m->exact, key);
 	L4Cut	   *cut = &m->scratch->cut;
+	int32		group;
 	int32		node;
 	int32		template;
 
 	if (event != 0 || !make)
 		return event;
 	l4_cut(m, &shape, true, cut);
-	node = m->groups[l4_group_of(m, coarse_tag, cut, true)].root;
+	group = l4_group_of(m, coarse_tag, cut, true);
+	if (group < 0)
+		return 0;
+	node = m->groups[group].root;
 	template = l4_template_new(m, node, cut->ncols, cut->cols, 0);
 	event = m->templates[template].event;
 	l4_row_add(m, node, template, key, cut->cols, cut->ncols);

@@ -123,10 +123,15 @@ read_events(L4Reader *r, L4Model *m)
 	m->nevents = n;
 	for (int i = 1; i < n; i++)
 	{
-		m->events[i].merged_into = l4_read_number(r, i - 1, "merged event");
-		m->events[i].tag = l4_read_number(r, PG_INT32_MAX, "tag");
-		m->events[i].template = (int32) l4_read_number(r, PG_INT32_MAX, "template of an event") - 1;
-		m->events[i].occurrences = l4_read_number(r, PG_INT64_MAX, "number of occurrences");
+		L4Event    *e = &m->events[i];
+
+		memset(e, 0, sizeof(*e));
+		e->template = (int32) l4_read_number(r, PG_INT32_MAX, "template of an event") - 1;
+		e->merged_into = l4_read_number(r, e->template < 0 ? i - 1 : 0, "merged event");
+		if (e->template == L4_FORGOTTEN && e->merged_into == 0)
+			continue;
+		e->tag = l4_read_number(r, PG_INT32_MAX, "tag");
+		e->occurrences = l4_read_number(r, PG_INT64_MAX, "number of occurrences");
 	}
 }
 
@@ -387,9 +392,10 @@ l4_parser_keep(struct varlena *stored, const int32 *events, int n, MemoryContext
 {
 	L4Parser   *from = l4_parser_decode(stored, cxt);
 	L4Parser   *parser = l4_parser_create(l4_parser_read_options(stored), cxt);
-	bool	   *keep = palloc0(from->model.nevents);
+	bool	   *keep;
 
 	l4_parser_need_shapes(from);
+	keep = palloc0(from->model.nevents);
 	for (int i = 0; i < n; i++)
 	{
 		if (events[i] < 1 || events[i] >= from->model.nevents)

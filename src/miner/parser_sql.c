@@ -380,7 +380,8 @@ l4_parser_learn_sql(PG_FUNCTION_ARGS)
 		if (tag < 0 || tag >= L4_COARSE_TAG || count < 0 || (parser->drain && tag != 0))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("tags and counts must not be negative, and algorithm drain knows no tags")));
+					 errmsg("tags must be between 0 and %d, counts must not be negative, and algorithm drain knows no tags",
+							L4_COARSE_TAG - 1)));
 		l4_parser_learn(parser, tag, VARDATA_ANY(message), VARSIZE_ANY_EXHDR(message), count);
 	}
 	result = l4_parser_encode(parser);

@@ -79,10 +79,15 @@ write_model(StringInfo out, const L4Model *m)
 	l4_put_uint(out, m->nevents);
 	for (int i = 1; i < m->nevents; i++)
 	{
-		l4_put_uint(out, m->events[i].merged_into);
-		l4_put_uint(out, m->events[i].tag);
-		l4_put_uint(out, m->events[i].template + 1);
-		l4_put_uint(out, m->events[i].occurrences);
+		const L4Event *e = &m->events[i];
+
+		/* nothing more of one that was forgotten */
+		l4_put_uint(out, e->merged_into == 0 ? e->template + 1 : 0);
+		l4_put_uint(out, e->merged_into);
+		if (e->merged_into == 0 && e->template == L4_FORGOTTEN)
+			continue;
+		l4_put_uint(out, e->tag);
+		l4_put_uint(out, e->occurrences);
 	}
 	l4_put_uint(out, m->ntemplates);
 	for (int i = 0; i < m->ntemplates; i++)
