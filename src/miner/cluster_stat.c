@@ -304,10 +304,11 @@ column_merges(L4Model *m, const L4Group *g, int first, int c)
 	set_clear(x);
 	for (int i = first; i >= 0; i = x->clusters[i].next)
 		column_value(m, &col, x->clusters[i].cols[c]);
-	if (col.open || (col.mark && (col.values >= 3 || col.empty)))
-		return true;
 	for (int k = 0; k < g->ncols; k++)
 		words += k != c && is_word(m, cl->cols[k]);
+	/* without a word left the template would take in whatever has its delimiters */
+	if (words > 0 && (col.open || (col.mark && (col.values >= 3 || col.empty))))
+		return true;
 	return enough(words, 1) &&
 		is_variable(m, g, c, &col, words, c > 0 ? cl->cols[c - 1] : L4_STR_UNKNOWN);
 }
