@@ -17,7 +17,8 @@ BEGIN
           AND (a.attname IN ('event_id', 'last_event_id') AND a.atttypid = 'int4'::regtype
                OR a.attname = 'events' AND a.atttypid = 'int4[]'::regtype)
     LOOP
-        EXECUTE format('SELECT array_agg(DISTINCT e.id) FROM l4.%I t CROSS JOIN LATERAL unnest(%s) AS e(id)', name.relname,
+        EXECUTE format(
+            'SELECT array_agg(DISTINCT e.id) FROM l4.%I t CROSS JOIN LATERAL unnest(%s) AS e(id)', name.relname,
             format(CASE WHEN name.is_array THEN 't.%I' ELSE 'ARRAY[t.%I]' END, name.attname)) INTO more;
         ids := ids || more;
     END LOOP;
