@@ -3,7 +3,8 @@
 #   test/bench/noise.sh [lines ...]         on a server that has l4 installed, as superuser; KINDS picks some kinds
 # Each row is a database that knows three small jobs, then reads one job of so many lines. Times are in milliseconds: of
 # l4.parse(), of reading a small failed job, and of its diagnosis, before and after (the best of nine in new sessions).
-# memory_mb is the peak of the session that reads, bytes_a_line what l4 keeps of the job. exponent is that of reading.
+# read_ms is the processor time of the session that reads, without workers, and memory_mb its peak; bytes_a_line is what
+# l4 keeps of the job. exponent is that of read_ms between this number of lines and the one before.
 set -euo pipefail
 steps=("$@")
 [ $# -gt 0 ] || steps=(10000 20000 40000 80000 160000)
@@ -51,6 +52,9 @@ prepare() {
 		END $$;
 		CREATE FUNCTION ms(since timestamptz) RETURNS float8 LANGUAGE sql VOLATILE
 		RETURN extract(epoch FROM clock_timestamp() - since) * 1000;
+		-- user and system time, in hundredths of a second
+		CREATE FUNCTION processor_ms() RETURNS float8 LANGUAGE sql VOLATILE
+		RETURN (SELECT 10.0 * (s.f[14]::int + s.f[15]::int) FROM string_to_array(pg_read_file('/proc/self/stat'), ' ') AS s(f));
 		CREATE TABLE used (what text, parse float8, read float8, diagnose float8);
 		CREATE PROCEDURE use(what text, turn int) LANGUAGE plpgsql AS $$
 		DECLARE
@@ -91,9 +95,11 @@ measure() {
 		-c 'VACUUM ANALYZE log'
 	before=$(run -c 'SELECT kept()')
 	run <<-SQL
-		SELECT clock_timestamp() AS began \gset
+		SET max_parallel_workers_per_gather = 0;
+		SELECT processor_ms() AS began \gset
 		CALL l4.ingest('log', job_id => 'noise');
-		INSERT INTO noise SELECT ms(:'began'), substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\s+(\d+)')::int, kept() - $before;
+		INSERT INTO noise
+		SELECT processor_ms() - :began, substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\s+(\d+)')::int, kept() - $before;
 	SQL
 	for turn in 1 2 3; do run -c "CALL use('after-', $turn)"; done
 	run -F ' ' -c "
