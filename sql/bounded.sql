@@ -19,7 +19,7 @@ SELECT k.kind, i, CASE k.kind
     WHEN 'known words' THEN (SELECT string_agg(word((i * n * 7919 + n) % 197, 0), ' ') FROM generate_series(1, 8) AS n)
     END AS line
 FROM unnest(ARRAY['first word', 'last word', 'all words', 'lengths', 'same words', 'keys', 'known word', 'known words'])
-    AS k(kind), generate_series(1, 1500) AS i;
+    AS k(kind), generate_series(1, 700) AS i;
 
 -- The parser: templates stay few, every line has one, stored and read again it answers the same.
 CREATE TABLE trained AS
@@ -89,7 +89,7 @@ SELECT a.turn, count(*) AS lines, count(*) FILTER (WHERE a.template IS DISTINCT 
 FROM answer AS a LEFT JOIN answer AS o ON o.turn = 'one batch' AND (o.job_id, o.node, o.line_no) = (a.job_id, a.node, a.line_no)
 GROUP BY a.turn ORDER BY a.turn;
 SELECT count(*) BETWEEN 1 AND 130 AS some_coarse FROM l4._event WHERE is_coarse;
-SELECT state, coarse_records > 1000 AS coarse_records FROM l4.ingest_progress WHERE logs = 'bounded.log';
+SELECT state, coarse_records > 500 AS coarse_records FROM l4.ingest_progress WHERE logs = 'bounded.log';
 SELECT (SELECT count(*) FROM l4._event_word AS w JOIN l4._event AS e USING (event_id) WHERE e.is_coarse) AS words,
     (SELECT count(*) FROM l4._event_slot AS s JOIN l4._event AS e USING (event_id) WHERE e.is_coarse) AS slots;
 -- a line of the job is parsed to the event that it was read as
