@@ -44,6 +44,13 @@ typedef struct L4Cluster
 	bool		leads;			/* such a chain */
 } L4Cluster;
 
+/* What one mark of a printed pattern stands for: bytes of a text. */
+typedef struct L4Found
+{
+	int			from;
+	int			to;
+} L4Found;
+
 typedef struct L4Scratch
 {
 	L4Cut		cut;
@@ -115,6 +122,7 @@ extern void l4_cluster_rows(L4Model *m, const L4GroupNode *node);
 extern int	l4_column_values(L4Model *m, const L4GroupNode *node, int c);
 
 /* merge.c */
+extern int	l4_align(const char *pat, int plen, const char *text, int tlen, L4Found *found, bool blanks);
 extern void l4_merge_template(L4Model *m, int32 template);
 extern void l4_merge_prepare(L4Model *m);
 

@@ -426,7 +426,7 @@ l4_parser_read(const char *bytes, Size len, int sqlstate, MemoryContext cxt)
 	if (parser->o.drain)
 	{
 		read_seen(&r, parser->learnt, NULL);
-		parser->drain = l4_drain_deserialize(&r, cxt);
+		parser->drain = l4_drain_deserialize(&r, &parser->o.drain_options, cxt);
 	}
 	else
 		read_model(&r, &parser->model, NULL);
