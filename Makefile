@@ -254,6 +254,7 @@ ISOLATION = \
 	ingest_readers \
 	ingest_serializable \
 	forget_while_ingest \
+	forget_templates \
 	forget_while_match \
 	diagnose_twice \
 	confirm_twice \
