@@ -67,6 +67,8 @@ OBJS = \
 	src/lines/terminal.o \
 	src/lines/timestamps.o \
 	src/miner/cluster_stat.o \
+	src/miner/coarse.o \
+	src/miner/forget.o \
 	src/miner/intern.o \
 	src/miner/merge.o \
 	src/miner/miner.o \
@@ -123,6 +125,7 @@ FRAGMENTS = \
 	sql/install/70_ingest.sql \
 	sql/install/71_ingest_run.sql \
 	sql/install/72_views.sql \
+	sql/install/73_forget_templates.sql \
 	sql/install/73_mentions.sql \
 	sql/install/74_packs.sql \
 	sql/install/74_windows.sql \
@@ -242,6 +245,7 @@ REGRESS = \
 	diagnose_ranks \
 	evidence \
 	thresholds \
+	bounded \
 	alert
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale
@@ -253,6 +257,7 @@ ISOLATION = \
 	ingest_readers \
 	ingest_serializable \
 	forget_while_ingest \
+	forget_templates \
 	forget_while_match \
 	diagnose_twice \
 	alert_twice \

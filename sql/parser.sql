@@ -89,3 +89,7 @@ SELECT (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events
 	= (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events((SELECT l4.parser_train(line ORDER BY k)
 		FROM (SELECT * FROM parser_many UNION ALL VALUES (3000, 'brand new words here'), (3001, 'and more')) s)) e) AS same_as_in_one_go FROM parser_split;
 DROP TABLE parser_many, parser_split;
+-- a number does not make single words its values, nor the words before a colon
+SELECT t.template, t.occurrences FROM l4.parser_templates((
+    SELECT l4.parser_train(x ORDER BY k) FROM unnest(ARRAY['17', 'start', 'retry', 'done', '3.5', '4: 1', 'left: 2', 'right: 3', 'up: 4']) WITH ORDINALITY AS u(x, k))) AS t
+ORDER BY t.event_id;

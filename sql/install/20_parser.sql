@@ -97,6 +97,11 @@ CREATE FUNCTION l4._parser_options(parser l4.parser) RETURNS jsonb
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_parser_options';
 COMMENT ON FUNCTION l4._parser_options(l4.parser) IS 'options that a parser was made with';
 
+CREATE FUNCTION l4._parser_keep(parser l4.parser, event_ids int[]) RETURNS l4.parser
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'l4_parser_keep_sql';
+COMMENT ON FUNCTION l4._parser_keep(l4.parser, int[]) IS
+    'the parser without the templates of all other events; their ids are not given again';
+
 CREATE FUNCTION l4._parser_masked(parser l4.parser, options jsonb) RETURNS l4.parser
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'l4_parser_masked';
 COMMENT ON FUNCTION l4._parser_masked(l4.parser, jsonb) IS

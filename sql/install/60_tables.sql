@@ -46,12 +46,15 @@ COMMENT ON COLUMN l4.job_node.attributes IS 'anything else the user wants to kee
 CREATE TABLE l4._model (
     id bool NOT NULL DEFAULT true,
     parser l4.parser NOT NULL,
+    generation int NOT NULL DEFAULT 0,
     CONSTRAINT _model_pkey PRIMARY KEY (id),
     CONSTRAINT _model_id_check CHECK (id)
 );
 COMMENT ON TABLE l4._model IS 'the parser of the workflow: one row, locked by whoever learns';
 COMMENT ON COLUMN l4._model.id IS 'true';
 COMMENT ON COLUMN l4._model.parser IS 'what was learnt so far';
+COMMENT ON COLUMN l4._model.generation IS
+    'how often templates were forgotten: what was read before is not stored after';
 
 CREATE TABLE l4._event (
     event_id int NOT NULL,
@@ -64,6 +67,7 @@ CREATE TABLE l4._event (
     then_stage text,
     iteration_rule int,
     is_stack bool NOT NULL DEFAULT false,
+    is_coarse bool NOT NULL DEFAULT false,
     CONSTRAINT _event_pkey PRIMARY KEY (event_id)
 );
 CREATE INDEX _event_merged_into_idx ON l4._event (merged_into) WHERE merged_into IS NOT NULL;
@@ -78,6 +82,7 @@ COMMENT ON COLUMN l4._event.stage IS 'stage that a line of this event marks, by 
 COMMENT ON COLUMN l4._event.then_stage IS 'stage of the lines that follow, where it differs';
 COMMENT ON COLUMN l4._event.iteration_rule IS 'iteration_rule that reads the event; NULL = none';
 COMMENT ON COLUMN l4._event.is_stack IS 'lines of a stack that stand alone: no message of their own';
+COMMENT ON COLUMN l4._event.is_coarse IS 'a coarse template, of lines beyond the bounds of the parser';
 
 CREATE TABLE l4._event_slot (
     event_id int NOT NULL,

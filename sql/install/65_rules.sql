@@ -203,8 +203,8 @@ COMMENT ON FUNCTION l4._ruleset() IS 'private: all rules in force that the scann
 CREATE FUNCTION l4._mask_options(before jsonb) RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
-    SELECT CASE WHEN bool_or(t.place <> 2)
-        THEN jsonb_build_object('masks', jsonb_agg(t.mask ORDER BY t.place, t.rank)) END
+    SELECT nullif(coalesce(_mask_options.before, '{}') - 'masks' || CASE WHEN bool_or(t.place <> 2)
+        THEN jsonb_build_object('masks', jsonb_agg(t.mask ORDER BY t.place, t.rank)) ELSE '{}' END, '{}')
     FROM (SELECT CASE m.position WHEN 'before' THEN 1 ELSE 3 END AS place, m.rank,
             jsonb_build_object('name', m.name, 'pattern', m.pattern::text) AS mask
         FROM l4._active_mask_rule m

@@ -483,7 +483,11 @@ SELECT i.logs, i.job_id,
        CASE WHEN i.ended_at IS NULL THEN
             pg_catalog.make_interval(secs => GREATEST(i.total OPERATOR(pg_catalog.-) i.lines, 0)
                 OPERATOR(pg_catalog.*) d.seconds OPERATOR(pg_catalog./) NULLIF(i.lines, 0))
-       END AS time_left
+       END AS time_left,
+       (SELECT pg_catalog.sum(j.occurrences)::bigint FROM l4._job_event j
+        WHERE EXISTS (SELECT FROM l4._event e WHERE e.is_coarse)
+          AND EXISTS (SELECT FROM l4._event e WHERE e.event_id OPERATOR(pg_catalog.=) j.event_id AND e.is_coarse)
+          AND (i.job_id IS NULL OR j.job_id OPERATOR(pg_catalog.=) i.job_id)) AS coarse_records
 FROM l4._ingest i
 CROSS JOIN LATERAL (SELECT EXTRACT(epoch FROM i.updated_at OPERATOR(pg_catalog.-) i.started_at)::float8) AS d(seconds);
 COMMENT ON VIEW l4.ingest_progress IS 'calls of l4.ingest(): the last one of each relation and job';
@@ -498,6 +502,9 @@ COMMENT ON COLUMN l4.ingest_progress.lines_done IS 'new lines read';
 COMMENT ON COLUMN l4.ingest_progress.lines_total IS 'new lines to read, estimated from line numbers; NULL = not known';
 COMMENT ON COLUMN l4.ingest_progress.lines_per_second IS 'rate';
 COMMENT ON COLUMN l4.ingest_progress.time_left IS 'estimate by rate and total';
+COMMENT ON COLUMN l4.ingest_progress.coarse_records IS
+    'records of the job, or of all jobs, that have a coarse template since the parser learns no more like them; '
+    'NULL = none';
 
 CREATE FUNCTION l4.create_log_table(name text) RETURNS regclass
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE

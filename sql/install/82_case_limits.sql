@@ -132,13 +132,16 @@ BEGIN ATOMIC
             (SELECT max(o.iteration) FROM done AS o))
     ), crash AS (
         SELECT e.event_id
-        FROM l4._event AS e
-        WHERE e.merged_into IS NULL AND NOT e.is_stack
-            AND (l4._level(e.level) = 0 OR l4._level(e.level) >= _doubtful.error_level)
-            AND e.event_id IN (SELECT j.event_id FROM l4._job_event AS j
-                WHERE j.job_id IN (SELECT s.job_id FROM short AS s))
-            AND e.event_id NOT IN (SELECT j.event_id FROM l4._job_event AS j
-                WHERE j.job_id = ANY (_doubtful.jobs) AND j.job_id NOT IN (SELECT s.job_id FROM short AS s))
+        -- a database of many jobs knows many more events: only these are looked at
+        FROM (
+            SELECT e.* FROM l4._event AS e
+            WHERE e.merged_into IS NULL AND NOT e.is_stack
+                AND e.event_id IN (SELECT j.event_id FROM l4._job_event AS j
+                    WHERE j.job_id IN (SELECT s.job_id FROM short AS s))
+                AND e.event_id NOT IN (SELECT j.event_id FROM l4._job_event AS j
+                    WHERE j.job_id = ANY (_doubtful.jobs) AND j.job_id NOT IN (SELECT s.job_id FROM short AS s))
+            OFFSET 0) AS e
+        WHERE (l4._level(e.level) = 0 OR l4._level(e.level) >= _doubtful.error_level)
             AND l4._marked(e.example, 'terminal')
     )
     SELECT coalesce(array_agg(s.job_id ORDER BY s.job_id COLLATE "C"), '{}') FROM short AS s

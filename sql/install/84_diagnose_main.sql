@@ -63,7 +63,10 @@ BEGIN ATOMIC
             || l4._first_few(array_agg(z.node ORDER BY z.node COLLATE "C"))
          FROM l4._case_end AS z WHERE z.job_id = k.job_id AND k.ended_well AND NOT z.ended_well),
         CASE WHEN k.attempt_ts IS NOT NULL THEN 'the job began anew: only its last attempt was looked at' END,
-        CASE WHEN k.nodes = 1 THEN 'one node only: nothing to compare it with' END], NULL);
+        CASE WHEN k.nodes = 1 THEN 'one node only: nothing to compare it with' END,
+        (SELECT sum(j.occurrences) || ' records are like no other and have coarse templates'
+         FROM l4._job_event AS j JOIN l4._event AS e USING (event_id) WHERE j.job_id = k.job_id AND e.is_coarse)],
+        NULL);
 END;
 COMMENT ON FUNCTION l4._limits(l4._case) IS 'what the diagnosis could not use';
 

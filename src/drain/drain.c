@@ -12,8 +12,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/memutils.h"
-
+#include "base/grow.h"
 #include "drain/drain_int.h"
 
 /* Interrupt check once in so many clusters compared. */
@@ -61,7 +60,10 @@ read_line(L4Drain *drain, const char *line, int len, const char **text)
 	int			n = l4_drain_tokenize(drain, line, len, text, &ranges);
 
 	for (int i = 0; i < n; i++)
+	{
+		L4_GROW(drain->line_tokens, i, drain->line_size, drain->cxt);
 		drain->line_tokens[i] = l4_drain_token_find(drain, *text + ranges[i].off, ranges[i].len);
+	}
 	return n;
 }
 

@@ -72,8 +72,8 @@ extern const char *l4_drain_token(const L4Drain *drain, const L4DrainCluster *cl
 extern int	l4_drain_tokenize(L4Drain *drain, const char *line, int len,
 							  const char **text, const L4DrainToken **tokens);
 
-/* Bytes on disk (see docs/internals.md); all that the reader has are Drain's. */
+/* Bytes on disk (see docs/internals.md), without the options; all that the reader has are Drain's. */
 extern void l4_drain_serialize(const L4Drain *drain, StringInfo out);
-extern L4Drain *l4_drain_deserialize(L4Reader *in, MemoryContext parent);
+extern L4Drain *l4_drain_deserialize(L4Reader *in, const L4DrainOptions *options, MemoryContext parent);
 
 #endif							/* L4_DRAIN_H */

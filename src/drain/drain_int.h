@@ -61,13 +61,14 @@ struct L4Drain
 
 	/* the line at hand */
 	L4DrainToken *ranges;
+	int			ranges_size;
 	uint32	   *line_tokens;
-	int			token_size;
+	int			line_size;
 
 	/* interned tokens */
 	DrainToken *tokens;
-	uint32		ntokens;		/* numbers given out, free ones included */
-	uint32		tokens_size;
+	int32		ntokens;		/* numbers given out, free ones included */
+	int32		tokens_size;
 	uint32		free_token;		/* first free number, 0 none */
 	L4Map	   *token_map;		/* hash -> the newest token of it */
 

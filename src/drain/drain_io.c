@@ -2,9 +2,8 @@
  * drain_io.c
  *		Drain as bytes: written canonically, and checked on every reading.
  *
- * All numbers are base-128 varints unless said otherwise:
- *		version (1), depth, max_children, max_clusters, flags, sim_th (8 bytes),
- *		delimiters, last id,
+ * All numbers are base-128 varints:
+ *		last id,
  *		tokens (length and bytes; numbered from 2, since 1 is "<*>", in the
  *		order in which the rest mentions them),
  *		clusters, oldest use first: id, size, tokens,
@@ -19,9 +18,6 @@
 #include "utils/memutils.h"
 
 #include "drain/drain_int.h"
-
-#define DRAIN_VERSION 1
-#define FLAG_PARAMETRIZE 1
 
 /* ---- writing ---- */
 
@@ -104,20 +100,8 @@ put_node(const L4Drain *drain, int32 number, const Numbering *numbering, StringI
 void
 l4_drain_serialize(const L4Drain *drain, StringInfo out)
 {
-	const L4DrainOptions *options = &drain->options;
 	Numbering	numbering;
-	uint64		sim_th;
 
-	l4_put_uint(out, DRAIN_VERSION);
-	l4_put_uint(out, options->depth);
-	l4_put_uint(out, options->max_children);
-	l4_put_uint(out, options->max_clusters);
-	l4_put_uint(out, options->parametrize_numeric_tokens ? FLAG_PARAMETRIZE : 0);
-	memcpy(&sim_th, &options->sim_th, sizeof(sim_th));
-	l4_put_fixed64(out, sim_th);
-	l4_put_uint(out, options->ndelimiters);
-	for (int i = 0; i < options->ndelimiters; i++)
-		l4_put_bytes(out, options->delimiters[i], strlen(options->delimiters[i]));
 	l4_put_uint(out, drain->last_id);
 
 	number_tokens(drain, &numbering);
@@ -161,40 +145,6 @@ read_text(L4Reader *in, int *len, const char *what)
 		!pg_verify_mbstr(GetDatabaseEncoding(), text, *len, true))
 		l4_read_failed(in, what);
 	return text;
-}
-
-static L4Drain *
-get_options(L4Reader *in, MemoryContext parent)
-{
-	L4DrainOptions options;
-	char	  **delimiters;
-	uint64		bits;
-
-	l4_drain_default_options(&options);
-	if (l4_read_number(in, PG_INT32_MAX, "version") != DRAIN_VERSION)
-		l4_read_failed(in, "version");
-	options.depth = l4_read_number(in, L4_DRAIN_MAX_DEPTH, "depth");
-	options.max_children = l4_read_number(in, PG_INT32_MAX, "max_children");
-	options.max_clusters = l4_read_number(in, PG_INT32_MAX, "max_clusters");
-	options.parametrize_numeric_tokens =
-		(l4_read_number(in, FLAG_PARAMETRIZE, "flags") == FLAG_PARAMETRIZE);
-	if (options.depth < L4_DRAIN_MIN_DEPTH || options.max_children < L4_DRAIN_MIN_CHILDREN)
-		l4_read_failed(in, "depth or max_children");
-	bits = l4_read_fixed64(in, "sim_th");
-	memcpy(&options.sim_th, &bits, sizeof(bits));
-	if (!(options.sim_th >= 0 && options.sim_th <= 1))
-		l4_read_failed(in, "sim_th");
-	options.ndelimiters = l4_read_count(in, "number of delimiters");
-	delimiters = palloc(sizeof(char *) * Max(options.ndelimiters, 1));
-	for (int i = 0; i < options.ndelimiters; i++)
-	{
-		int			len;
-		const char *bytes = read_text(in, &len, "delimiter");
-
-		delimiters[i] = pnstrdup(bytes, len);
-	}
-	options.delimiters = (const char *const *) delimiters;
-	return l4_drain_create(&options, parent);
 }
 
 /* Tokens get the numbers that they were written with, and no reference yet. */
@@ -304,9 +254,9 @@ get_node(L4Reader *in, L4Drain *drain, int32 node, int level, int32 n, uint32 ma
 }
 
 L4Drain *
-l4_drain_deserialize(L4Reader *in, MemoryContext parent)
+l4_drain_deserialize(L4Reader *in, const L4DrainOptions *options, MemoryContext parent)
 {
-	L4Drain    *drain = get_options(in, parent);
+	L4Drain    *drain = l4_drain_create(options, parent);
 	Placed		placed = {0};
 	uint32		max_token;
 

@@ -7,49 +7,20 @@
  */
 #include "postgres.h"
 
-#include "utils/memutils.h"
-
+#include "base/grow.h"
 #include "drain/drain_int.h"
 #include "scan/scan.h"
-
-#define FIRST_SIZE 64			/* of each growing array */
-
-/* Grow an array to at least twice its size. */
-static void *
-grow(void *array, int32 *size, size_t entry)
-{
-	if (*size > PG_INT32_MAX / 2)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("too many templates for algorithm drain")));
-	*size *= 2;
-	return repalloc_huge(array, entry * (Size) *size);
-}
 
 void
 l4_drain_store_init(L4Drain *drain)
 {
-	drain->token_size = FIRST_SIZE;
-	drain->ranges = palloc(sizeof(L4DrainToken) * FIRST_SIZE);
-	drain->line_tokens = palloc(sizeof(uint32) * FIRST_SIZE);
-
-	drain->tokens_size = FIRST_SIZE;
-	drain->tokens = palloc0(sizeof(DrainToken) * FIRST_SIZE);
 	drain->ntokens = TOKEN_PARAM;	/* numbers before the first interned one */
-	drain->token_map = l4_map_create(drain->cxt, FIRST_SIZE, NULL);
-
-	drain->nodes_size = FIRST_SIZE;
-	drain->nodes = palloc(sizeof(DrainNode) * FIRST_SIZE);
-	drain->node_map = l4_map_create(drain->cxt, FIRST_SIZE, NULL);
-
-	drain->slots_size = FIRST_SIZE;
-	drain->slots = palloc(sizeof(DrainSlot) * FIRST_SIZE);
+	drain->token_map = l4_map_create(drain->cxt, 64, NULL);
+	drain->node_map = l4_map_create(drain->cxt, 64, NULL);
+	drain->id_map = l4_map_create(drain->cxt, 64, NULL);
 	drain->oldest = drain->newest = -1;
-	drain->id_map = l4_map_create(drain->cxt, FIRST_SIZE, NULL);
-
 	/* number 1 is "<*>" and never goes */
 	l4_drain_token_intern(drain, "<*>", 3);
-	drain->nnodes = 0;
 	l4_drain_node_add(drain, -1, 0);
 }
 
@@ -96,9 +67,7 @@ l4_drain_token_intern(L4Drain *drain, const char *text, int len)
 		}
 		else
 		{
-			if (drain->ntokens == drain->tokens_size)
-				drain->tokens = grow(drain->tokens, (int32 *) &drain->tokens_size,
-									 sizeof(DrainToken));
+			L4_GROW(drain->tokens, drain->ntokens, drain->tokens_size, drain->cxt);
 			number = drain->ntokens++;
 		}
 		token = &drain->tokens[number];
@@ -172,8 +141,7 @@ l4_drain_node_add(L4Drain *drain, int32 parent, uint32 key)
 	DrainNode  *node;
 	int32		number;
 
-	if (drain->nnodes == drain->nodes_size)
-		drain->nodes = grow(drain->nodes, &drain->nodes_size, sizeof(DrainNode));
+	L4_GROW(drain->nodes, drain->nnodes, drain->nodes_size, drain->cxt);
 	number = drain->nnodes++;
 	node = &drain->nodes[number];
 	memset(node, 0, sizeof(DrainNode));
@@ -197,6 +165,7 @@ void
 l4_drain_leaf_add(L4Drain *drain, int32 leaf, int32 slot)
 {
 	DrainNode  *node = &drain->nodes[leaf];
+	int32		slots_size;
 
 	if (drain->options.max_clusters > 0)
 	{
@@ -210,20 +179,9 @@ l4_drain_leaf_add(L4Drain *drain, int32 leaf, int32 slot)
 			}
 		node->nclusters = kept;
 	}
-	if (node->nclusters == node->size)
-	{
-		if (node->size == 0)
-		{
-			node->size = 4;
-			node->ids = MemoryContextAlloc(drain->cxt, sizeof(int32) * node->size);
-			node->slots = MemoryContextAlloc(drain->cxt, sizeof(int32) * node->size);
-		}
-		else
-		{
-			node->ids = grow(node->ids, &node->size, sizeof(int32));
-			node->slots = repalloc_huge(node->slots, sizeof(int32) * (Size) node->size);
-		}
-	}
+	slots_size = node->size;
+	L4_GROW_FROM(node->ids, node->nclusters, node->size, 4, drain->cxt);
+	L4_GROW_FROM(node->slots, node->nclusters, slots_size, 4, drain->cxt);
 	drain->slots[slot].leaf = leaf;
 	node->ids[node->nclusters] = drain->slots[slot].cluster.id;
 	node->slots[node->nclusters++] = slot;
@@ -304,8 +262,7 @@ l4_drain_slot_new(L4Drain *drain, int32 id, int32 ntokens)
 		slot = evict(drain);
 	else
 	{
-		if (drain->nslots == drain->slots_size)
-			drain->slots = grow(drain->slots, &drain->slots_size, sizeof(DrainSlot));
+		L4_GROW(drain->slots, drain->nslots, drain->slots_size, drain->cxt);
 		slot = drain->nslots++;
 	}
 	s = &drain->slots[slot];

@@ -8,8 +8,7 @@
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
-#include "utils/memutils.h"
-
+#include "base/grow.h"
 #include "drain/drain_int.h"
 
 /* Code points beyond ASCII with str.isdigit(), first and last of each run (Unicode 14). */
@@ -116,14 +115,7 @@ replace_delimiter(StringInfo out, const char *text, int len, const char *delimit
 static inline void
 add_token(L4Drain *drain, int n, int off, int len)
 {
-	if (n == drain->token_size)
-	{
-		drain->token_size *= 2;
-		drain->ranges = repalloc_huge(drain->ranges,
-									  sizeof(L4DrainToken) * (Size) drain->token_size);
-		drain->line_tokens = repalloc_huge(drain->line_tokens,
-										   sizeof(uint32) * (Size) drain->token_size);
-	}
+	L4_GROW(drain->ranges, n, drain->ranges_size, drain->cxt);
 	drain->ranges[n].off = off;
 	drain->ranges[n].len = len;
 }

@@ -470,10 +470,17 @@ pass_gap(L4Batch *batch, L4Query *gaps, L4Query *pass, const L4BatchPiece *piece
 	l4_query_run(pass);
 }
 
-/* Have others read the same streams between the two halves? Then what was read is dropped. */
+/*
+ * Have others read the same streams between the two halves, or forgotten
+ * templates? Then what was read is dropped. Nobody forgets any until it is
+ * stored.
+ */
 static bool
 still_same(L4Batch *batch, L4Query *place_query)
 {
+	static const Oid types[] = {INT4OID};
+	L4Query		query;
+
 	for (int i = 0; i < batch->npieces; i++)
 	{
 		StreamPlace place;
@@ -482,7 +489,9 @@ still_same(L4Batch *batch, L4Query *place_query)
 			place.next_line_no != batch->pieces[i].next_line_no)
 			return false;
 	}
-	return true;
+	l4_query_prepare(&query, "SELECT FROM l4._model m WHERE m.generation = $1 FOR KEY SHARE", 1, types);
+	l4_query_put_int(&query, batch->generation);
+	return l4_query_run(&query) == 1;
 }
 
 static void

@@ -67,6 +67,7 @@ typedef struct L4Batch
 	int			nlocked;
 	int		   *locked;			/* numbers of its jobs */
 	bool		learnt;			/* its scan results had unknown shapes */
+	int			generation;		/* of the parser that they were scanned with */
 } L4Batch;
 
 extern L4Batch *l4_batch_create(MemoryContext cxt);

@@ -296,12 +296,13 @@ l4_batch_scan(L4Batch *batch)
 	/* all of it is read as of now: other sessions may have read these streams before they were locked */
 	CommandCounterIncrement();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	l4_query_prepare(&query, "SELECT m.parser, l4._ruleset() FROM l4._model m", 0, NULL);
+	l4_query_prepare(&query, "SELECT m.parser, l4._ruleset(), m.generation FROM l4._model m", 0, NULL);
 	query.read_only = true;
 	if (l4_query_run(&query) != 1)
 		elog(ERROR, "there is no parser");
 	scan.parser = (struct varlena *) DatumGetPointer(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull));
 	scan.ruleset = DatumGetJsonbP(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &isnull));
+	batch->generation = DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 3, &isnull));
 	scan.shared = (SharedScan *) palloc(shared_size(batch->npieces));
 	pg_atomic_init_u32(&scan.shared->next, 0);
 	scan.shared->npieces = batch->npieces;

@@ -78,7 +78,8 @@ new_entry(L4Dict *dict, const L4Record *record, const char *msg, int msg_len, co
 	keep_record(dict, local, record, ts);
 	local->first_line_no = record->line_no;
 	/* not remembered with the shape: what a part is (a number, a hexadecimal one) is not in the shape */
-	local->nparams = l4_params_of_shape(dict->shared->parser, msg, msg_len, shape, &local->params, dict->cxt);
+	if (info->words_of != L4_COARSE)
+		local->nparams = l4_params_of_shape(dict->shared->parser, msg, msg_len, shape, &local->params, dict->cxt);
 	if (info->map.rule != 0)
 	{
 		L4IterMap  *map = MemoryContextAlloc(dict->cxt, sizeof(L4IterMap));

@@ -28,9 +28,10 @@
 
 /* What reports an iteration as done is training, where no rule says otherwise. */
 static const char event_sql[] =
-"INSERT INTO l4._event (event_id, merged_into, level, template, example, example_record, stage, iteration_rule, is_stack) "
-"VALUES ($1, $2, $3, $4, $5, $6, (SELECT 'train' FROM l4.iteration_rule r WHERE r.rule_id = $7 AND r.kind = 'done'), $7, $8)";
-static const Oid event_types[] = {INT4OID, INT4OID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INT4OID, BOOLOID};
+"INSERT INTO l4._event (event_id, merged_into, level, template, example, example_record, stage, iteration_rule, is_stack, "
+"is_coarse) "
+"VALUES ($1, $2, $3, $4, $5, $6, (SELECT 'train' FROM l4.iteration_rule r WHERE r.rule_id = $7 AND r.kind = 'done'), $7, $8, $9)";
+static const Oid event_types[] = {INT4OID, INT4OID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INT4OID, BOOLOID, BOOLOID};
 
 /* What l4._stage_of() says of the new events, in one pass. */
 static const char stage_sql[] =
@@ -95,7 +96,14 @@ learn_part(Learning *learning, L4ResultPart *part, MemoryContext cxt)
 		is_new = local->event_id == 0;
 		if (is_new)
 			local->event_id = l4_parser_learn(parser, local->tag, local->msg, local->msg_len, 1);
-		local->nwords = l4_words_of_shape(parser, local->tag, &learning->shape, &local->words_of, &local->words, cxt);
+		if (l4_parser_is_coarse(parser, local->event_id))
+		{
+			local->words_of = L4_COARSE;
+			is_new &= l4_parser_nevents(parser) > before;
+			local->nparams = 0;
+		}
+		else
+			local->nwords = l4_words_of_shape(parser, local->tag, &learning->shape, &local->words_of, &local->words, cxt);
 		if (!is_new)
 			continue;
 		/* one that made an event is that event's own, even if the event was merged at once */
@@ -184,16 +192,20 @@ put_survivor(L4Query *rows, int32 event_id, int32 survivor)
 	l4_query_put_int(rows, survivor == event_id ? L4_NO_INT : survivor);
 }
 
-/* A new event and its first record; local NULL: its shape is in no scan result. */
+/* A new event and its first record; local NULL: its shape is in no scan result. Of a forgotten one there is nothing. */
 static void
 put_event(Learning *learning, int32 id, const L4Local *local)
 {
 	L4Query    *rows = &learning->events;
 	const char *level = l4_level_name(l4_parser_tag(learning->parser, id));
 	char	   *template_text = l4_parser_template(learning->parser, id, CurrentMemoryContext);
-	Datum		template_datum = CStringGetTextDatum(template_text);
-	Datum		example = local == NULL ? template_datum : excerpt(local->msg, local->msg_len);
+	Datum		template_datum;
+	Datum		example;
 
+	if (template_text == NULL)
+		return;
+	template_datum = CStringGetTextDatum(template_text);
+	example = local == NULL ? template_datum : excerpt(local->msg, local->msg_len);
 	l4_query_put_int(rows, id);
 	put_survivor(rows, id, l4_parser_resolve(learning->parser, id));
 	l4_query_put_text(rows, level);
@@ -202,6 +214,7 @@ put_event(Learning *learning, int32 id, const L4Local *local)
 	l4_query_put(rows, local == NULL ? template_datum : excerpt(local->text, local->text_len), false);
 	l4_query_put_int(rows, local == NULL || local->iteration_rule == 0 ? L4_NO_INT : local->iteration_rule);
 	l4_query_put_bool(rows, local != NULL && local->is_stack);
+	l4_query_put_bool(rows, l4_parser_is_coarse(learning->parser, id));
 	l4_query_run(rows);
 	put_words(learning, id, VARDATA_ANY(DatumGetPointer(example)), VARSIZE_ANY_EXHDR(DatumGetPointer(example)));
 }
@@ -219,6 +232,8 @@ update_grown(Learning *learning)
 		int32		survivor = l4_parser_resolve(learning->parser, id);
 
 		CHECK_FOR_INTERRUPTS();
+		if (now == NULL)
+			continue;
 		if (survivor != learning->survivors[id] || strcmp(now, learning->templates[id]) != 0)
 		{
 			l4_query_put_int(&query, id);
@@ -278,7 +293,7 @@ begin_learning(Learning *learning)
 	Oid			type;
 
 	memset(learning, 0, sizeof(*learning));
-	l4_query_prepare(&query, "SELECT m.parser FROM l4._model m FOR UPDATE", 0, NULL);
+	l4_query_prepare(&query, "SELECT m.parser FROM l4._model m FOR NO KEY UPDATE", 0, NULL);
 	if (l4_query_run(&query) != 1)
 		elog(ERROR, "there is no parser");
 	stored = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);

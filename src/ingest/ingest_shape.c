@@ -45,7 +45,9 @@ l4_shape_info(L4ScanShared *shared, int tag, const char *msg, int len, const L4S
 	memset(&made, 0, sizeof(made));
 	made.key = l4_shape_key(shape, tag);
 	made.event_id = l4_parser_lookup(shared->parser, tag, shape);
-	if (made.event_id != 0)
+	if (made.event_id != 0 && l4_parser_is_coarse(shared->parser, made.event_id))
+		made.words_of = L4_COARSE;
+	else if (made.event_id != 0)
 		made.nwords = l4_words_of_shape(shared->parser, tag, shape, &made.words_of, &made.words, shared->shapes_cxt);
 	if (l4_iter_learn(shared->rules, msg, len, shape->slots, shape->nslots, &made.map, &found))
 		made.iteration_rule = found.rule_id;

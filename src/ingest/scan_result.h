@@ -19,6 +19,7 @@
 #define L4_FIRST_TS			(-INT64CONST(3653) * USECS_PER_DAY)
 #define L4_END_TS			(INT64CONST(73049) * USECS_PER_DAY)
 #define L4_NO_INT			PG_INT32_MIN
+#define L4_COARSE			(-1)
 
 /* A clock that was never set, or one gone wild, tells no time: the line keeps that of the line before. */
 static inline bool
@@ -103,7 +104,8 @@ typedef struct L4Local
 	uint64		hash;
 	int			tag;
 	int32		event_id;		/* 0 not known to the parser yet */
-	int32		words_of;		/* the event whose own words the shape has but for those that follow; see l4_parser_words */
+	int32		words_of;		/* the event whose own words the shape has but for those that follow; see
+								 * l4_parser_words. L4_COARSE: the event is coarse, and no values are counted */
 	int			nwords;
 	L4OpenWord *words;
 	int32		made_event;		/* of shapes just learnt: the event that this one made, 0 none */

@@ -293,7 +293,7 @@ add_text(L4StreamCounts *counts, const L4Local *local, int32 event_id, int pos, 
 void
 l4_stream_counts_add_shape(L4StreamCounts *counts, const L4Local *local)
 {
-	int32		event_id = local->words_of != 0 ? local->words_of : local->event_id;
+	int32		event_id = local->words_of > 0 ? local->words_of : local->event_id;
 
 	for (int k = 0; k < local->nparams; k++)
 		add_values(counts, local, event_id, &local->params[k]);

@@ -32,7 +32,7 @@ typedef struct Column
 static inline uint8
 flags_of(const L4Model *m, L4Str s)
 {
-	return m->strings[s].flags;
+	return l4_string(m, s)->flags;
 }
 
 /* Start an empty set of strings. */
@@ -82,11 +82,11 @@ column_value(const L4Model *m, Column *col, L4Str s)
 	col->mark |= s == L4_STR_MARK;
 	col->open |= s == L4_STR_OPEN;
 	col->qualified += (flags & S_DOTTED) != 0;
-	if (m->strings[s].stem != 0)
+	if (l4_string(m, s)->stem != 0)
 	{
 		if (col->values == 1)
-			col->stem = m->strings[s].stem;
-		col->numbered += col->stem == m->strings[s].stem;
+			col->stem = l4_string(m, s)->stem;
+		col->numbered += col->stem == l4_string(m, s)->stem;
 	}
 	col->telling |= (flags & S_TELLING) != 0;
 }
@@ -304,10 +304,11 @@ column_merges(L4Model *m, const L4Group *g, int first, int c)
 	set_clear(x);
 	for (int i = first; i >= 0; i = x->clusters[i].next)
 		column_value(m, &col, x->clusters[i].cols[c]);
-	if (col.open || (col.mark && (col.values >= 3 || col.empty)))
-		return true;
 	for (int k = 0; k < g->ncols; k++)
 		words += k != c && is_word(m, cl->cols[k]);
+	/* without a word left the template would take in whatever has its delimiters */
+	if (words > 0 && (col.open || (col.mark && (col.values >= 3 || col.empty))))
+		return true;
 	return enough(words, 1) &&
 		is_variable(m, g, c, &col, words, c > 0 ? cl->cols[c - 1] : L4_STR_UNKNOWN);
 }

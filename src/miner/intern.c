@@ -176,8 +176,21 @@ stem_of(const char *s, int len)
 	return ndigits > 0 && letters > 0 ? h | 1 : 0;
 }
 
+/* Fill in what statistics need: most strings of a model that is only asked are never looked at. */
+const L4String *
+l4_string_class(const L4Model *m, L4Str str)
+{
+	L4String   *s = &m->strings[str];
+
+	s->flags = string_flags(s->bytes, s->len);
+	s->stem = s->flags & S_VALUE ? stem_of(s->bytes, s->len) : 0;
+	s->classed = true;
+	return s;
+}
+
+/* The number of a string. Bytes of a new one are copied, or stay where they are. */
 L4Str
-l4_string_intern(L4Model *m, const char *bytes, int len)
+l4_string_intern(L4Model *m, const char *bytes, int len, bool copy)
 {
 	uint64		hash = l4_hash_bytes(bytes, len);
 	bool		found;
@@ -191,12 +204,9 @@ l4_string_intern(L4Model *m, const char *bytes, int len)
 		m->strings = l4_grow(m->strings, &size, m->nstrings + 1, sizeof(L4String), m->cxt);
 		m->strings_size = size;
 		s = &m->strings[m->nstrings];
-		s->bytes = MemoryContextAlloc(m->cxt, len + 1);
-		memcpy(s->bytes, bytes, len);
-		s->bytes[len] = '\0';
+		s->bytes = copy && len > 0 ? memcpy(MemoryContextAlloc(m->cxt, len), bytes, len) : bytes;
 		s->len = len;
-		s->flags = string_flags(bytes, len);
-		s->stem = s->flags & S_VALUE ? stem_of(bytes, len) : 0;
+		s->classed = false;
 		*value = m->nstrings++;
 	}
 	return *value;
@@ -248,7 +258,7 @@ string_of(L4Model *m, const char *p, int len, bool intern)
 	if (len == 1 && *p == L4_MARK)
 		return L4_STR_MARK;
 	if (intern)
-		return l4_string_intern(m, p, len);
+		return l4_string_intern(m, p, len, true);
 	str = l4_map_get(m->string_map, l4_hash_bytes(p, len));
 	if (str == L4_STR_UNKNOWN && l4_is_telling(p, len))
 		str = L4_STR_TELLING;

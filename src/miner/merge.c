@@ -25,53 +25,79 @@ may_stand_for(char mark, const char *bytes, int len)
 }
 
 /*
- * Does text fit the pattern, in which a mark stands for bytes that are no
- * blank? A mark that masks made stands only for what has a mark too, or for
- * nothing: a word in its place says something else. Each mark takes as little
- * as it can and gives way to the next one only inside the same word, so this
- * takes no more steps than the product of both lengths, and both are bounded.
+ * Where the pattern's marks are in a text: n of them, -1 if it does not fit. A
+ * mark takes as little as it can, and no blank unless it may. Each gives way to
+ * the next one, so this takes no more steps than the product of both lengths,
+ * and both are bounded.
  */
-static bool
-pattern_fits(const char *pat, int plen, const char *text, int tlen)
+int
+l4_align(const char *pat, int plen, const char *text, int tlen, L4Found *found, bool blanks)
 {
 	int			p = 0;
 	int			t = 0;
+	int			n = 0;
 	int			back_p = -1;
-	int			back_t = 0;
-	int			from = 0;
+	int			back_n = 0;
 
 	while (t < tlen || p < plen)
 	{
 		if (p < plen && L4_IS_MARK(pat[p]))
 		{
-			if (back_p >= 0 && !may_stand_for(pat[back_p - 1], text + from, back_t - from))
-				return false;
 			back_p = ++p;
-			back_t = from = t;
-			continue;
+			back_n = n;
+			found[n].from = found[n].to = t;
+			n++;
 		}
-		if (p < plen && t < tlen && pat[p] == text[t])
+		else if (p < plen && t < tlen && pat[p] == text[t])
 		{
-			/* a blank ends what the mark before it may take */
-			if (pat[p] == ' ')
+			if (pat[p] == L4_USER_MARK)
 			{
-				if (back_p >= 0 && !may_stand_for(pat[back_p - 1], text + from, back_t - from))
-					return false;
-				back_p = -1;
+				found[n].from = t;
+				found[n++].to = t + 2;
 			}
 			p++;
 			t++;
-			continue;
 		}
-		if (back_p >= 0 && back_t < tlen && text[back_t] != ' ')
+		else if (back_p >= 0 && found[back_n].to < tlen &&
+				 (blanks || text[found[back_n].to] != ' '))
 		{
+			n = back_n + 1;
 			p = back_p;
-			t = ++back_t;
-			continue;
+			t = ++found[back_n].to;
 		}
-		return false;
+		else
+			return -1;
 	}
-	return back_p < 0 || may_stand_for(pat[back_p - 1], text + from, back_t - from);
+	return n;
+}
+
+/*
+ * Does text fit the pattern, in which a mark stands for bytes that are no
+ * blank? A mark that masks made stands only for what has a mark too, or for
+ * nothing: a word in its place says something else.
+ */
+static bool
+pattern_fits(const char *pat, int plen, const char *text, int tlen)
+{
+	L4Found    *found = palloc((plen + 1) * sizeof(L4Found));
+	L4Found    *next = found;
+	bool		fits = l4_align(pat, plen, text, tlen, found, false) >= 0;
+
+	for (int p = 0; p < plen && fits; p++)
+	{
+		if (pat[p] == L4_USER_MARK)
+		{
+			next++;
+			p++;
+		}
+		else if (L4_IS_MARK(pat[p]))
+		{
+			fits = may_stand_for(pat[p], text + next->from, next->to - next->from);
+			next++;
+		}
+	}
+	pfree(found);
+	return fits;
 }
 
 /* Length of the first word of a text. */

@@ -12,18 +12,6 @@
 
 #include "miner/miner_int.h"
 
-/* Event of a shape that was learnt; 0 unknown. */
-int32
-l4_model_lookup(L4Model *m, int tag, const L4Shape *shape)
-{
-	uint64		key = l4_model_key(tag, shape);
-	int32		event = l4_map_get(m->exact, key);
-
-	if (event == 0)
-		event = l4_map_get(m->seen, key);
-	return event == 0 ? 0 : l4_model_resolve(m, event);
-}
-
 /* Remember which event a shape belongs to that is no row; bounded. */
 static void
 remember(L4Model *m, uint64 key, int32 event)
@@ -73,31 +61,6 @@ best_template(L4Model *m, int32 node, const L4Str *cols, int ncols, int *best_va
 	return best;
 }
 
-/* The group of a cut shape, -1 if there is none; make it when asked to. */
-static int32
-find_group(L4Model *m, int tag, const L4Cut *cut, bool make)
-{
-	uint64		key = l4_hash2(cut->hash, tag);
-	int32		id = l4_map_get(m->group_map, key) - 1;
-	L4Group    *g;
-
-	/* the number of slots guards against a collision of hashes */
-	if (id >= 0)
-		return m->groups[id].ncols == cut->ncols && m->groups[id].tag == tag ? id : -1;
-	if (!make)
-		return -1;
-	m->groups = l4_grow(m->groups, &m->groups_size, m->ngroups + 1, sizeof(L4Group), m->cxt);
-	id = m->ngroups++;
-	*l4_map_put(m->group_map, key, NULL) = id + 1;
-	g = &m->groups[id];
-	g->tag = tag;
-	g->ncols = cut->ncols;
-	g->delims = MemoryContextAlloc(m->cxt, cut->ncols * sizeof(L4Str));
-	memcpy(g->delims, cut->delims, cut->ncols * sizeof(L4Str));
-	g->root = l4_node_new(m, id, -1, L4_STR_UNKNOWN);
-	return id;
-}
-
 /* The template that fits a shape best, -1 none; leaves the shape cut in m->scratch->cut. */
 int32
 l4_fitting_template(L4Model *m, int tag, const L4Shape *shape)
@@ -107,7 +70,7 @@ l4_fitting_template(L4Model *m, int tag, const L4Shape *shape)
 	int			nvars = PG_INT32_MAX;
 
 	l4_cut(m, shape, false, cut);
-	group = find_group(m, tag, cut, false);
+	group = l4_group_of(m, tag, cut, false);
 	if (group < 0)
 		return -1;
 	return best_template(m, m->groups[group].root, cut->cols, cut->ncols, &nvars);
@@ -125,6 +88,39 @@ fitting_event(L4Model *m, int tag, const L4Shape *shape)
 	event = l4_model_resolve(m, m->templates[template].event);
 	remember(m, l4_model_key(tag, shape), event);
 	return event;
+}
+
+/*
+ * The event of a shape that a closed or full model does not learn any more. 0
+ * where it would, or where the coarse event is not there yet and not to be made.
+ */
+static int32
+event_out_of_bounds(L4Model *m, int tag, const L4Shape *shape, bool make)
+{
+	int32		event = 0;
+
+	if (m->vocabulary == 0)
+		return 0;
+	l4_cut(m, shape, false, &m->scratch->cut);
+	if (!l4_is_strange(m, &m->scratch->cut))
+	{
+		if (!l4_model_is_full(m))
+			return 0;
+		event = fitting_event(m, tag, shape);
+	}
+	return event != 0 ? event : l4_coarse_event(m, tag, shape, make);
+}
+
+/* Event of a shape whose answer is final: it was learnt, or none like it is learnt any more; 0 unknown. */
+int32
+l4_model_lookup(L4Model *m, int tag, const L4Shape *shape)
+{
+	uint64		key = l4_model_key(tag, shape);
+	int32		event = l4_map_get(m->exact, key);
+
+	if (event == 0)
+		event = l4_map_get(m->seen, key);
+	return event == 0 ? event_out_of_bounds(m, tag, shape, false) : l4_model_resolve(m, event);
 }
 
 /* Event of a shape, learning nothing. */
@@ -162,43 +158,56 @@ leaf_for(L4Model *m, int32 node, const L4Str *cols)
 	return node;
 }
 
+/* A shape that no template fits becomes a row, with an event that others may join. */
+static int32
+learn_row(L4Model *m, int tag, const L4Shape *shape)
+{
+	L4Cut	   *cut = &m->scratch->cut;
+	uint64		key = l4_model_key(tag, shape);
+	bool		strange;
+	int32		group;
+	int32		node;
+	int32		template;
+	int32		event;
+
+	CHECK_FOR_INTERRUPTS();
+	if (m->unfit->members > 0)
+		l4_map_reset(m->unfit);
+	if (!m->merges_ready)
+		l4_merge_prepare(m);
+	l4_cut(m, shape, false, cut);
+	strange = l4_is_strange(m, cut);
+	l4_cut(m, shape, true, cut);
+	group = l4_group_of(m, tag, cut, true);
+	if (group < 0)
+		return 0;
+	node = leaf_for(m, m->groups[group].root, cut->cols);
+	if (m->nodes[node].nrows >= L4_NODE_ROWS)
+	{
+		l4_node_compact(m, node);
+		node = leaf_for(m, node, cut->cols);
+	}
+	template = l4_template_new(m, node, cut->ncols, cut->cols, 0);
+	event = m->templates[template].event;
+	l4_row_add(m, node, template, key, cut->cols, cut->ncols);
+	*l4_map_put(m->exact, key, NULL) = event;
+	l4_recluster(m, node);
+	l4_model_spend(m, shape, strange);
+	return l4_model_resolve(m, event);
+}
+
 /* Learn a shape; returns its event. */
 int32
 l4_model_learn(L4Model *m, int tag, const L4Shape *shape, int64 occurrences)
 {
-	uint64		key = l4_model_key(tag, shape);
 	int32		event = l4_model_lookup(m, tag, shape);
-	L4Cut	   *cut = &m->scratch->cut;
-	int32		group;
-	int32		node;
-	int32		template;
 
+	if (event == 0)
+		event = event_out_of_bounds(m, tag, shape, true);
 	if (event == 0)
 		event = fitting_event(m, tag, shape);
 	if (event == 0)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (m->unfit->members > 0)
-			l4_map_reset(m->unfit);
-		if (!m->merges_ready)
-			l4_merge_prepare(m);
-		l4_cut(m, shape, true, cut);
-		group = find_group(m, tag, cut, true);
-		if (group < 0)
-			return 0;
-		node = leaf_for(m, m->groups[group].root, cut->cols);
-		if (m->nodes[node].nrows >= L4_NODE_ROWS)
-		{
-			l4_node_compact(m, node);
-			node = leaf_for(m, node, cut->cols);
-		}
-		template = l4_template_new(m, node, cut->ncols, cut->cols, 0);
-		event = m->templates[template].event;
-		l4_row_add(m, node, template, key, cut->cols, cut->ncols);
-		*l4_map_put(m->exact, key, NULL) = event;
-		l4_recluster(m, node);
-		event = l4_model_resolve(m, event);
-	}
+		event = learn_row(m, tag, shape);
 	l4_event_add(&m->events[event], occurrences);
 	return event;
 }

@@ -14,6 +14,8 @@
 
 #define L4_NODE_ROWS	256		/* rows of one node at most: bounds the work of a miss */
 #define L4_SEEN_MAX		65536	/* remembered shapes that are no row */
+#define L4_SEEN_STORED	4096	/* of them stored with the parser */
+#define L4_COARSE_TAG	0x40000000	/* added to the tag of a coarse template; tags are below */
 
 typedef uint32 L4Str;			/* number of an interned string */
 #define L4_STR_UNKNOWN	0
@@ -26,8 +28,9 @@ typedef uint32 L4Str;			/* number of an interned string */
 
 typedef struct L4String
 {
-	char	   *bytes;
+	const char *bytes;			/* not terminated */
 	int			len;
+	bool		classed;		/* flags and stem are filled: when they are first asked for */
 	uint8		flags;			/* see miner_int.h */
 	uint64		stem;			/* of a name with digits: hash of the rest; else 0 */
 } L4String;
@@ -75,11 +78,13 @@ typedef struct L4Group
 	int32		root;
 } L4Group;
 
+#define L4_FORGOTTEN	(-1)
+
 typedef struct L4Event
 {
 	int32		merged_into;	/* 0: survives */
 	int32		tag;
-	int32		template;		/* the one that it prints */
+	int32		template;		/* the one that it prints; L4_FORGOTTEN */
 	int64		occurrences;
 } L4Event;
 
@@ -88,6 +93,13 @@ typedef struct L4Model
 	MemoryContext cxt;
 	const uint32 *cls;			/* class bits of bytes: the scanner's */
 	int			distinct;		/* the precision knob */
+	int32		max_templates;
+
+	int32		live;			/* templates that were not merged away, coarse ones not counted */
+	int32		ordinary;		/* rows that were not strange */
+	int32		spent_strange;	/* see coarse.c */
+	uint32		vocabulary;		/* strings that were known when the model closed; 0: it is open */
+	int32		coarse_words;	/* coarse templates by first word */
 
 	L4String   *strings;
 	uint32		nstrings;
@@ -119,16 +131,21 @@ typedef struct L4Model
 	L4Map	   *printed;		/* tag and printed text -> template */
 	L4Map	   *chains;			/* key -> number + 1 of the newest template with it */
 
+	L4Str	   *slab;			/* slots not given out yet */
+	int			slab_left;
+
 	/* scratch, reused */
 	struct L4Scratch *scratch;
 } L4Model;
 
-extern void l4_model_init(L4Model *m, const uint32 *cls, int distinct, MemoryContext cxt);
+extern void l4_model_init(L4Model *m, const uint32 *cls, int distinct, int32 max_templates, MemoryContext cxt);
 extern uint64 l4_model_key(int tag, const L4Shape *shape);
 extern int32 l4_model_resolve(const L4Model *m, int32 event);
+extern bool l4_event_is_forgotten(const L4Model *m, int32 event);
 extern int32 l4_model_lookup(L4Model *m, int tag, const L4Shape *shape);
 extern int32 l4_model_match(L4Model *m, int tag, const L4Shape *shape);
 extern int32 l4_model_learn(L4Model *m, int tag, const L4Shape *shape, int64 occurrences);
+extern void l4_model_copy_kept(const L4Model *from, L4Model *to, bool *keep);
 extern char *l4_model_pattern(L4Model *m, int32 template, int *len, MemoryContext cxt);
 
 #endif							/* L4_MINER_H */

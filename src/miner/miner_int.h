@@ -1,9 +1,9 @@
 /*
  * miner_int.h
  *		What the files of algorithm l4 share. Each uses those below it:
- *		miner.c (match, learn), node.c (a node's rows become templates),
- *		merge.c (templates that are one event), cluster_stat.c (statistics),
- *		model.c (parts of the model), intern.c (strings, cutting).
+ *		miner.c (match, learn), coarse.c (bounds), node.c (a node's rows become
+ *		templates), merge.c (templates that are one event), cluster_stat.c
+ *		(statistics), model.c (parts of the model), intern.c (strings, cutting).
  */
 #ifndef L4_MINER_INT_H
 #define L4_MINER_INT_H
@@ -44,6 +44,13 @@ typedef struct L4Cluster
 	bool		leads;			/* such a chain */
 } L4Cluster;
 
+/* What one mark of a printed pattern stands for: bytes of a text. */
+typedef struct L4Found
+{
+	int			from;
+	int			to;
+} L4Found;
+
 typedef struct L4Scratch
 {
 	L4Cut		cut;
@@ -63,10 +70,18 @@ typedef struct L4Scratch
 
 /* intern.c */
 extern bool l4_is_telling(const char *s, int len);
-extern L4Str l4_string_intern(L4Model *m, const char *bytes, int len);
+extern L4Str l4_string_intern(L4Model *m, const char *bytes, int len, bool copy);
+extern const L4String *l4_string_class(const L4Model *m, L4Str s);
 extern void l4_cut(L4Model *m, const L4Shape *shape, bool intern, L4Cut *cut);
 extern void l4_columns(const L4Model *m, const L4Shape *shape, int *columns);
 extern void *l4_grow(void *array, int32 *size, int32 need, Size item, MemoryContext cxt);
+
+/* A string with its flags and stem. */
+static inline const L4String *
+l4_string(const L4Model *m, L4Str s)
+{
+	return likely(m->strings[s].classed) ? &m->strings[s] : l4_string_class(m, s);
+}
 
 static inline uint64
 l4_mix64(uint64 a)
@@ -92,6 +107,9 @@ l4_child_key(int32 node, L4Str value)
 
 /* model.c */
 extern bool l4_fits(const L4Model *m, const L4Str *pattern, const L4Str *cols, int ncols, int *nvars);
+extern L4Str *l4_cols_copy(L4Model *m, const L4Str *cols, int ncols);
+extern int32 l4_group_new(L4Model *m, int tag, int ncols, const L4Str *delims);
+extern int32 l4_group_of(L4Model *m, int tag, const L4Cut *cut, bool make);
 extern int32 l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value);
 extern void l4_node_attach(L4Model *m, int32 node, int32 template);
 extern int32 l4_template_new(L4Model *m, int32 node, int ncols, const L4Str *cols, int32 event);
@@ -104,12 +122,19 @@ extern void l4_cluster_rows(L4Model *m, const L4GroupNode *node);
 extern int	l4_column_values(L4Model *m, const L4GroupNode *node, int c);
 
 /* merge.c */
+extern int	l4_align(const char *pat, int plen, const char *text, int tlen, L4Found *found, bool blanks);
 extern void l4_merge_template(L4Model *m, int32 template);
 extern void l4_merge_prepare(L4Model *m);
 
 /* node.c */
 extern void l4_recluster(L4Model *m, int32 node);
 extern void l4_node_compact(L4Model *m, int32 node);
+
+/* coarse.c */
+extern bool l4_is_strange(const L4Model *m, const L4Cut *cut);
+extern void l4_model_spend(L4Model *m, const L4Shape *shape, bool strange);
+extern bool l4_model_is_full(const L4Model *m);
+extern int32 l4_coarse_event(L4Model *m, int tag, const L4Shape *shape, bool make);
 
 /* miner.c */
 extern int32 l4_fitting_template(L4Model *m, int tag, const L4Shape *shape);

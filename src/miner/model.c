@@ -8,13 +8,19 @@
 
 #include "miner/miner_int.h"
 
+/* Slots are allocated so many at a time. */
+#define SLAB_SLOTS		1024
+
 void
-l4_model_init(L4Model *m, const uint32 *cls, int distinct, MemoryContext cxt)
+l4_model_init(L4Model *m, const uint32 *cls, int distinct, int32 max_templates, MemoryContext cxt)
 {
+	static const char *const fixed[] = {"\377unknown", "", "\001", "\377telling", "\377open", "\377value0"};
+
 	memset(m, 0, sizeof(*m));
 	m->cxt = cxt;
 	m->cls = cls;
 	m->distinct = distinct;
+	m->max_templates = max_templates;
 	m->scratch = MemoryContextAllocZero(cxt, sizeof(L4Scratch));
 	m->string_map = l4_map_create(cxt, 64, NULL);
 	m->group_map = l4_map_create(cxt, 64, NULL);
@@ -27,15 +33,11 @@ l4_model_init(L4Model *m, const uint32 *cls, int distinct, MemoryContext cxt)
 	m->nevents = 1;
 	m->merges_ready = true;
 	/* the strings that have fixed numbers */
-	l4_string_intern(m, "\377unknown", 8);
-	l4_string_intern(m, "", 0);
-	l4_string_intern(m, "\001", 1);
-	l4_string_intern(m, "\377telling", 8);
+	for (int i = 0; i < lengthof(fixed); i++)
+		(void) l4_string_class(m, l4_string_intern(m, fixed[i], strlen(fixed[i]), false));
 	m->strings[L4_STR_TELLING].flags |= S_TELLING;
 	/* printed as a mark, but no slot of a shape is ever this one */
-	l4_string_intern(m, "\377open", 5);
 	m->strings[L4_STR_OPEN] = m->strings[L4_STR_MARK];
-	l4_string_intern(m, "\377value0", 7);
 }
 
 uint64
@@ -53,6 +55,12 @@ l4_model_resolve(const L4Model *m, int32 event)
 	return event;
 }
 
+bool
+l4_event_is_forgotten(const L4Model *m, int32 event)
+{
+	return m->events[l4_model_resolve(m, event)].template == L4_FORGOTTEN;
+}
+
 /*
  * Does the pattern fit these slots? Counts its variables. What tells that
  * something is wrong (nan) is never taken for a value.
@@ -66,13 +74,13 @@ l4_fits(const L4Model *m, const L4Str *pattern, const L4Str *cols, int ncols, in
 	{
 		if (pattern[i] == L4_STR_OPEN)
 		{
-			if (m->strings[cols[i]].flags & S_TELLING)
+			if (l4_string(m, cols[i])->flags & S_TELLING)
 				return false;
 			n++;
 		}
 		else if (pattern[i] == L4_STR_MARK)
 		{
-			if (!(m->strings[cols[i]].flags & S_VALUE))
+			if (!(l4_string(m, cols[i])->flags & S_VALUE))
 				return false;
 			n++;
 		}
@@ -81,6 +89,63 @@ l4_fits(const L4Model *m, const L4Str *pattern, const L4Str *cols, int ncols, in
 	}
 	*nvars = n;
 	return true;
+}
+
+/* A copy of slots that lives as long as the model. */
+L4Str *
+l4_cols_copy(L4Model *m, const L4Str *cols, int ncols)
+{
+	L4Str	   *copy;
+
+	if (m->slab_left < ncols)
+	{
+		m->slab_left = Max(ncols, SLAB_SLOTS);
+		m->slab = MemoryContextAllocHuge(m->cxt, m->slab_left * sizeof(L4Str));
+	}
+	copy = m->slab;
+	m->slab += ncols;
+	m->slab_left -= ncols;
+	return memcpy(copy, cols, ncols * sizeof(L4Str));
+}
+
+/* A new group, without nodes; -1 if there is one with its tag and delimiters, or with the same hash. */
+int32
+l4_group_new(L4Model *m, int tag, int ncols, const L4Str *delims)
+{
+	uint64		hash = 0;
+	bool		found;
+	int32	   *known;
+	L4Group    *g;
+
+	for (int c = 0; c < ncols; c++)
+		hash = l4_hash2(hash, l4_hash_bytes(m->strings[delims[c]].bytes, m->strings[delims[c]].len));
+	known = l4_map_put(m->group_map, l4_hash2(hash, tag), &found);
+	if (found)
+		return -1;
+	m->groups = l4_grow(m->groups, &m->groups_size, m->ngroups + 1, sizeof(L4Group), m->cxt);
+	*known = m->ngroups + 1;
+	g = &m->groups[m->ngroups];
+	g->tag = tag;
+	g->ncols = ncols;
+	g->delims = l4_cols_copy(m, delims, ncols);
+	g->root = 0;
+	return m->ngroups++;
+}
+
+/* The group of a cut shape, -1 if there is none; make it when asked to. */
+int32
+l4_group_of(L4Model *m, int tag, const L4Cut *cut, bool make)
+{
+	int32		id = l4_map_get(m->group_map, l4_hash2(cut->hash, tag)) - 1;
+
+	/* the number of slots guards against a collision of hashes */
+	if (id >= 0)
+		return m->groups[id].ncols == cut->ncols && m->groups[id].tag == tag ? id : -1;
+	if (!make)
+		return -1;
+	id = l4_group_new(m, tag, cut->ncols, cut->delims);
+	m->groups[id].root = l4_node_new(m, id, -1, L4_STR_UNKNOWN);
+	return id;
 }
 
 int32
@@ -127,9 +192,9 @@ l4_template_new(L4Model *m, int32 node, int ncols, const L4Str *cols, int32 even
 	t = &m->templates[id];
 	for (int k = 0; k < L4_CHAINS; k++)
 		t->next[k] = -1;
-	t->cols = MemoryContextAlloc(m->cxt, ncols * sizeof(L4Str));
-	memcpy(t->cols, cols, ncols * sizeof(L4Str));
+	t->cols = l4_cols_copy(m, cols, ncols);
 	l4_node_attach(m, node, id);
+	m->live += (m->groups[m->nodes[node].group].tag & L4_COARSE_TAG) == 0;
 	if (event == 0)
 	{
 		m->events = l4_grow(m->events, &m->events_size, m->nevents + 1, sizeof(L4Event), m->cxt);
@@ -182,6 +247,5 @@ l4_row_add(L4Model *m, int32 node, int32 template, uint64 key, const L4Str *cols
 	row = &n->rows[n->nrows++];
 	row->template = template;
 	row->key = key;
-	row->cols = MemoryContextAlloc(m->cxt, ncols * sizeof(L4Str));
-	memcpy(row->cols, cols, ncols * sizeof(L4Str));
+	row->cols = l4_cols_copy(m, cols, ncols);
 }

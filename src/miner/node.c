@@ -32,6 +32,7 @@ merge_templates(L4Model *m, L4GroupNode *node, int ncols, int32 a, int32 b)
 	node->ntemplates = w;
 	l4_event_merge(m, m->templates[a].event, m->templates[b].event, prints);
 	m->templates[b].event = 0;
+	m->live--;
 }
 
 static void

@@ -54,7 +54,7 @@ l4_parser_create_as(Jsonb *options, MemoryContext cxt, bool with_drain)
 	l4_shape_init(&parser->shape, cxt);
 	initStringInfo(&parser->text);
 	if (!parser->o.drain)
-		l4_model_init(&parser->model, parser->scanner.cls, parser->o.distinct, cxt);
+		l4_model_init(&parser->model, parser->scanner.cls, parser->o.distinct, parser->o.max_templates, cxt);
 	else
 		parser->learnt = l4_map_create(cxt, 64, NULL);
 	if (parser->o.drain && with_drain)
@@ -343,7 +343,13 @@ l4_parser_resolve(L4Parser *parser, int32 event_id)
 int
 l4_parser_tag(L4Parser *parser, int32 event_id)
 {
-	return parser->drain ? 0 : parser->model.events[event_id].tag;
+	return parser->drain ? 0 : parser->model.events[event_id].tag & ~L4_COARSE_TAG;
+}
+
+bool
+l4_parser_is_coarse(L4Parser *parser, int32 event_id)
+{
+	return !parser->drain && (parser->model.events[event_id].tag & L4_COARSE_TAG) != 0;
 }
 
 int64
@@ -358,12 +364,12 @@ l4_parser_occurrences(L4Parser *parser, int32 event_id)
 	return parser->model.events[event_id].occurrences;
 }
 
-/* Template of an event, NULL for one that drain forgot. */
+/* Template of an event, NULL for one that was forgotten. */
 char *
 l4_parser_template(L4Parser *parser, int32 event_id, MemoryContext cxt)
 {
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	char	   *text;
+	char	   *text = NULL;
 	int			len;
 
 	if (parser->drain)
@@ -372,12 +378,11 @@ l4_parser_template(L4Parser *parser, int32 event_id, MemoryContext cxt)
 
 		text = cluster ? l4_drain_template(parser->drain, cluster, &len) : NULL;
 	}
-	else
+	else if (!l4_event_is_forgotten(&parser->model, event_id))
 	{
-		char	   *pattern;
+		int32		template = parser->model.events[l4_model_resolve(&parser->model, event_id)].template;
+		char	   *pattern = l4_model_pattern(&parser->model, template, &len, cxt);
 
-		event_id = l4_model_resolve(&parser->model, event_id);
-		pattern = l4_model_pattern(&parser->model, parser->model.events[event_id].template, &len, cxt);
 		text = l4_parser_print(parser, pattern, len, &len);
 		pfree(pattern);
 	}

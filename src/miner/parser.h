@@ -58,6 +58,7 @@ extern int32 l4_parser_learn(L4Parser *parser, int tag, const char *msg, int len
 extern int32 l4_parser_nevents(L4Parser *parser);
 extern int32 l4_parser_resolve(L4Parser *parser, int32 event_id);	/* the surviving id */
 extern int	l4_parser_tag(L4Parser *parser, int32 event_id);
+extern bool l4_parser_is_coarse(L4Parser *parser, int32 event_id);	/* of lines beyond the bounds, see coarse.c */
 extern int64 l4_parser_occurrences(L4Parser *parser, int32 event_id);
 extern char *l4_parser_template(L4Parser *parser, int32 event_id, MemoryContext cxt);
 

@@ -51,6 +51,7 @@ extern char *l4_parser_print(const L4Parser *parser, const char *text, int len, 
 /* parser_io.c */
 extern L4Parser *l4_parser_read(const char *bytes, Size len, int sqlstate, MemoryContext cxt);
 extern Jsonb *l4_parser_read_options(struct varlena *stored);
+extern L4Parser *l4_parser_keep(struct varlena *stored, const int32 *events, int n, MemoryContext cxt);
 extern L4Parser *l4_parser_read_masked(struct varlena *stored, Jsonb *options, MemoryContext cxt);
 
 #endif							/* L4_PARSER_INT_H */

@@ -42,17 +42,20 @@ with_marks(const uint8 *marks, const char *bytes, int len)
 	return copy;
 }
 
+/* The strings stay in the bytes that are read. */
 static void
 read_strings(L4Reader *r, L4Model *m, const uint8 *marks)
 {
 	int32		n = l4_read_count(r, "number of strings");
 
+	if (n > 64)
+		l4_map_grow(m->string_map, n + n / 4);
 	for (int32 i = 0; i < n; i++)
 	{
 		int			len;
 		const char *bytes = l4_read_bytes(r, &len, "length of a string");
 
-		if (l4_string_intern(m, with_marks(marks, bytes, len), len) != i + L4_STR_FIXED)
+		if (l4_string_intern(m, with_marks(marks, bytes, len), len, false) != i + L4_STR_FIXED)
 			l4_read_failed(r, "string");
 	}
 }
@@ -60,29 +63,24 @@ read_strings(L4Reader *r, L4Model *m, const uint8 *marks)
 static void
 read_groups(L4Reader *r, L4Model *m)
 {
-	m->ngroups = l4_read_count(r, "number of groups");
-	m->groups = l4_grow(NULL, &m->groups_size, Max(1, m->ngroups), sizeof(L4Group), m->cxt);
-	for (int i = 0; i < m->ngroups; i++)
-	{
-		L4Group    *g = &m->groups[i];
-		uint64		hash = 0;
-		int32	   *known;
-		bool		found;
+	int32		n = l4_read_count(r, "number of groups");
+	L4Str	   *delims = NULL;
+	int32		size = 0;
 
-		g->tag = l4_read_number(r, PG_INT32_MAX, "tag");
-		g->ncols = l4_read_count(r, "number of slots");
-		if (g->ncols < 1)
+	for (int i = 0; i < n; i++)
+	{
+		int			tag = l4_read_number(r, PG_INT32_MAX, "tag");
+		int			ncols = l4_read_count(r, "number of slots");
+
+		if (ncols < 1)
 			l4_read_failed(r, "number of slots");
-		g->delims = MemoryContextAlloc(m->cxt, g->ncols * sizeof(L4Str));
-		get_cols(r, m, g->delims, g->ncols);
-		for (int c = 0; c < g->ncols; c++)
-			hash = l4_hash2(hash, l4_hash_bytes(m->strings[g->delims[c]].bytes, m->strings[g->delims[c]].len));
-		known = l4_map_put(m->group_map, l4_hash2(hash, g->tag), &found);
-		if (found)
+		delims = l4_grow(delims, &size, ncols, sizeof(L4Str), m->cxt);
+		get_cols(r, m, delims, ncols);
+		if (l4_group_new(m, tag, ncols, delims) != i)
 			l4_read_failed(r, "group");
-		*known = i + 1;
-		g->root = 0;
 	}
+	if (delims != NULL)
+		pfree(delims);
 }
 
 static void
@@ -125,10 +123,15 @@ read_events(L4Reader *r, L4Model *m)
 	m->nevents = n;
 	for (int i = 1; i < n; i++)
 	{
-		m->events[i].merged_into = l4_read_number(r, i - 1, "merged event");
-		m->events[i].tag = l4_read_number(r, PG_INT32_MAX, "tag");
-		m->events[i].template = l4_read_number(r, PG_INT32_MAX, "template of an event");
-		m->events[i].occurrences = l4_read_number(r, PG_INT64_MAX, "number of occurrences");
+		L4Event    *e = &m->events[i];
+
+		memset(e, 0, sizeof(*e));
+		e->template = (int32) l4_read_number(r, PG_INT32_MAX, "template of an event") - 1;
+		e->merged_into = l4_read_number(r, e->template < 0 ? i - 1 : 0, "merged event");
+		if (e->template == L4_FORGOTTEN && e->merged_into == 0)
+			continue;
+		e->tag = l4_read_number(r, PG_INT32_MAX, "tag");
+		e->occurrences = l4_read_number(r, PG_INT64_MAX, "number of occurrences");
 	}
 }
 
@@ -136,6 +139,8 @@ static void
 read_templates(L4Reader *r, L4Model *m)
 {
 	int32		n = l4_read_count(r, "number of templates");
+	L4Str	   *cols = NULL;
+	int32		cols_size = 0;
 
 	m->templates = l4_grow(NULL, &m->templates_size, Max(1, n), sizeof(L4Template), m->cxt);
 	m->ntemplates = n;
@@ -149,6 +154,8 @@ read_templates(L4Reader *r, L4Model *m)
 		t->event = l4_read_number(r, m->nevents - 1, "event of a template");
 		if (t->event == 0)
 			continue;
+		if (l4_event_is_forgotten(m, t->event))
+			l4_read_failed(r, "event of a template");
 		t->node = l4_read_number(r, m->nnodes > 0 ? m->nnodes - 1 : 0, "node of a template");
 		if (t->node == 0 || m->nodes[t->node].split >= 0)
 			l4_read_failed(r, "node of a template");
@@ -158,14 +165,16 @@ read_templates(L4Reader *r, L4Model *m)
 			l4_read_failed(r, "node of a template");
 		for (int k = 0; k < L4_CHAINS; k++)
 			t->keys[k] = l4_read_number(r, PG_UINT32_MAX, "key of a template");
-		t->cols = MemoryContextAlloc(m->cxt, ncols * sizeof(L4Str));
-		get_cols(r, m, t->cols, ncols);
+		cols = l4_grow(cols, &cols_size, ncols, sizeof(L4Str), m->cxt);
+		get_cols(r, m, cols, ncols);
+		t->cols = l4_cols_copy(m, cols, ncols);
 		l4_node_attach(m, t->node, i);
+		m->live += (m->groups[node->group].tag & L4_COARSE_TAG) == 0;
 		for (int k = 0; k < L4_CHAINS; k++)
 			t->next[k] = -1;
 	}
 	for (int i = 1; i < m->nevents; i++)
-		if (m->events[i].merged_into == 0 &&
+		if (m->events[i].merged_into == 0 && m->events[i].template != L4_FORGOTTEN &&
 			(m->events[i].template >= n || m->templates[m->events[i].template].event == 0 ||
 			 l4_model_resolve(m, m->templates[m->events[i].template].event) != i))
 			l4_read_failed(r, "template of an event");
@@ -226,8 +235,10 @@ read_rows(L4Reader *r, L4Model *m)
 }
 
 static void
-read_seen(L4Reader *r, L4Map *map, int32 max_event)
+read_seen(L4Reader *r, L4Map *map, const L4Model *m)
 {
+	int32		max_event = m == NULL ? PG_INT32_MAX : m->nevents - 1;
+
 	int			n = l4_read_number(r, L4_SEEN_MAX, "number of shapes");
 	uint64		last = 0;
 
@@ -236,7 +247,7 @@ read_seen(L4Reader *r, L4Map *map, int32 max_event)
 		uint64		key = l4_read_fixed64(r, "shape");
 		int32		event = l4_read_number(r, max_event, "event of a shape");
 
-		if (event == 0 || key <= last)
+		if (event == 0 || key <= last || (m != NULL && l4_event_is_forgotten(m, event)))
 			l4_read_failed(r, "event of a shape");
 		last = key;
 		*l4_map_put(map, key, NULL) = event;
@@ -247,13 +258,17 @@ static void
 read_model(L4Reader *r, L4Model *m, const uint8 *marks)
 {
 	m->merges_ready = false;
+	m->ordinary = l4_read_number(r, PG_INT32_MAX / 2, "number of rows");
+	m->spent_strange = l4_read_number(r, PG_INT32_MAX / 2, "cost of strange rows");
+	m->vocabulary = l4_read_number(r, PG_INT32_MAX, "size of the vocabulary");
+	m->coarse_words = l4_read_number(r, PG_INT32_MAX / 2, "number of coarse templates");
 	read_strings(r, m, marks);
 	read_groups(r, m);
 	read_nodes(r, m);
 	read_events(r, m);
 	read_templates(r, m);
 	read_rows(r, m);
-	read_seen(r, m->seen, m->nevents - 1);
+	read_seen(r, m->seen, m);
 	if (r->ptr != r->end)
 		l4_read_failed(r, "end");
 }
@@ -274,10 +289,11 @@ read_options(L4Reader *r)
 	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
 }
 
-/* Check the header and the checksum, go on behind them. */
+/* Check the header and the checksum, go on behind them. Strings stay in the bytes: cxt gets a copy of these. */
 static void
-read_header(L4Reader *r, const char *bytes, Size len, int sqlstate)
+read_header(L4Reader *r, const char *bytes, Size len, int sqlstate, MemoryContext cxt)
 {
+	bytes = memcpy(MemoryContextAllocHuge(cxt, Max(len, 1)), bytes, len);
 	r->start = r->ptr = (const uint8 *) bytes;
 	r->end = r->ptr + len;
 	r->sqlstate = sqlstate;
@@ -307,7 +323,7 @@ l4_parser_read_options(struct varlena *stored)
 {
 	L4Reader	r;
 
-	read_header(&r, VARDATA_ANY(stored), VARSIZE_ANY_EXHDR(stored), ERRCODE_DATA_CORRUPTED);
+	read_header(&r, VARDATA_ANY(stored), VARSIZE_ANY_EXHDR(stored), ERRCODE_DATA_CORRUPTED, CurrentMemoryContext);
 	return read_options(&r);
 }
 
@@ -357,7 +373,7 @@ l4_parser_read_masked(struct varlena *stored, Jsonb *options, MemoryContext cxt)
 	Jsonb	   *before;
 	L4Parser   *parser;
 
-	read_header(&r, VARDATA_ANY(stored), VARSIZE_ANY_EXHDR(stored), ERRCODE_DATA_CORRUPTED);
+	read_header(&r, VARDATA_ANY(stored), VARSIZE_ANY_EXHDR(stored), ERRCODE_DATA_CORRUPTED, cxt);
 	before = read_options(&r);
 	parser = l4_parser_create(options, cxt);
 	if (parser->o.drain || r.start[1] != 0)
@@ -370,6 +386,29 @@ l4_parser_read_masked(struct varlena *stored, Jsonb *options, MemoryContext cxt)
 	return parser;
 }
 
+/* The parser without what it knows of other events than these. */
+L4Parser *
+l4_parser_keep(struct varlena *stored, const int32 *events, int n, MemoryContext cxt)
+{
+	L4Parser   *from = l4_parser_decode(stored, cxt);
+	L4Parser   *parser = l4_parser_create(l4_parser_read_options(stored), cxt);
+	bool	   *keep;
+
+	l4_parser_need_shapes(from);
+	keep = palloc0(from->model.nevents);
+	for (int i = 0; i < n; i++)
+	{
+		if (events[i] < 1 || events[i] >= from->model.nevents)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("the parser has no event %d", events[i])));
+		if (!l4_event_is_forgotten(&from->model, events[i]))
+			keep[l4_model_resolve(&from->model, events[i])] = true;
+	}
+	l4_model_copy_kept(&from->model, &parser->model, keep);
+	return parser;
+}
+
 /* Decode bytes (without the varlena header). */
 L4Parser *
 l4_parser_read(const char *bytes, Size len, int sqlstate, MemoryContext cxt)
@@ -379,15 +418,15 @@ l4_parser_read(const char *bytes, Size len, int sqlstate, MemoryContext cxt)
 	L4Parser   *parser;
 	Jsonb	   *options;
 
-	read_header(&r, bytes, len, sqlstate);
+	read_header(&r, bytes, len, sqlstate, cxt);
 	options = read_options(&r);
 	parser = l4_parser_create_as(options, cxt, false);
 	if (parser->o.drain != (r.start[1] != 0))
 		l4_read_failed(&r, "algorithm");
 	if (parser->o.drain)
 	{
-		read_seen(&r, parser->learnt, PG_INT32_MAX);
-		parser->drain = l4_drain_deserialize(&r, cxt);
+		read_seen(&r, parser->learnt, NULL);
+		parser->drain = l4_drain_deserialize(&r, &parser->o.drain_options, cxt);
 	}
 	else
 		read_model(&r, &parser->model, NULL);

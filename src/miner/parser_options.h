@@ -12,6 +12,8 @@
 #define L4_MIN_DISTINCT		2
 #define L4_MAX_DISTINCT		1000
 #define L4_DEFAULT_DISTINCT	10
+#define L4_MOST_TEMPLATES	10000000
+#define L4_DEFAULT_TEMPLATES	20000
 
 /* One mask of the user; name NULL stands for all built-in ones at this place. */
 typedef struct L4MaskOption
@@ -27,6 +29,7 @@ typedef struct L4ParserOptions
 	int			nmasks;
 	L4MaskOption *masks;
 	int			distinct;		/* algorithm l4: distinct_values */
+	int			max_templates;	/* algorithm l4 */
 	char	   *delimiters;		/* algorithm l4: NULL none */
 	L4DrainOptions drain_options;
 } L4ParserOptions;

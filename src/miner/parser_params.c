@@ -9,13 +9,6 @@
 #include "miner/miner_int.h"
 #include "miner/parser_int.h"
 
-/* What one mark of a printed pattern stands for: bytes of the shape's text. */
-typedef struct Found
-{
-	int			from;
-	int			to;
-} Found;
-
 static inline bool
 is_blank(char c)
 {
@@ -68,51 +61,6 @@ mask_between(L4Parser *parser, const L4Shape *shape, int from, int to)
 	for (int i = 0; i < from; i++)
 		slot += shape->text[i] == L4_MARK || shape->text[i] == L4_USER_MARK;
 	return l4_parser_mask_name(parser, shape->slots[slot].mask);
-}
-
-/*
- * Where the pattern's marks are in the shape's text: n of them, -1 if it does
- * not fit. A mark takes as little as it can, and no blank unless it may.
- */
-static int
-align(const char *pat, int plen, const L4Shape *shape, Found *found, bool blanks)
-{
-	int			p = 0;
-	int			t = 0;
-	int			n = 0;
-	int			back_p = -1;
-	int			back_n = 0;
-
-	while (t < shape->len || p < plen)
-	{
-		if (p < plen && L4_IS_MARK(pat[p]))
-		{
-			back_p = ++p;
-			back_n = n;
-			found[n].from = found[n].to = t;
-			n++;
-		}
-		else if (p < plen && t < shape->len && pat[p] == shape->text[t])
-		{
-			if (pat[p] == L4_USER_MARK)
-			{
-				found[n].from = t;
-				found[n++].to = t + 2;
-			}
-			p++;
-			t++;
-		}
-		else if (back_p >= 0 && found[back_n].to < shape->len &&
-				 (blanks || shape->text[found[back_n].to] != ' '))
-		{
-			n = back_n + 1;
-			p = back_p;
-			t = ++found[back_n].to;
-		}
-		else
-			return -1;
-	}
-	return n;
 }
 
 /* Start in the message of each byte of the line that drain saw, NULL when several masks made it. */
@@ -212,7 +160,7 @@ l4_parser_parameters(L4Parser *parser, int32 event_id, const char *msg, int len,
 	L4Shape    *shape = &parser->shape;
 	char	   *pattern;
 	int			plen;
-	Found	   *found;
+	L4Found    *found;
 	uint32	   *map;
 	int			n;
 
@@ -222,10 +170,10 @@ l4_parser_parameters(L4Parser *parser, int32 event_id, const char *msg, int len,
 	event_id = l4_model_resolve(&parser->model, event_id);
 	pattern = l4_model_pattern(&parser->model, parser->model.events[event_id].template, &plen,
 							   CurrentMemoryContext);
-	found = palloc((plen + 1) * sizeof(Found));
-	n = align(pattern, plen, shape, found, false);
+	found = palloc((plen + 1) * sizeof(L4Found));
+	n = l4_align(pattern, plen, shape->text, shape->len, found, false);
 	if (n < 0)
-		n = align(pattern, plen, shape, found, true);
+		n = l4_align(pattern, plen, shape->text, shape->len, found, true);
 	*out = palloc(Max(1, n) * sizeof(L4Parameter));
 	map = map_to_message(shape, msg, len);
 	for (int i = 0; i < n; i++)
@@ -298,24 +246,24 @@ l4_parser_own_words(L4Parser *parser, int32 event_id, const char *msg, int len, 
 	L4Shape    *shape = &parser->shape;
 	char	   *pattern;
 	int			plen;
-	Found	   *found;
+	L4Found    *found;
 	uint32	   *map;
 	int			nfound;
 	int			mark = -1;
 	int			n = 0;
 
 	*words = NULL;
-	if (parser->drain)
+	if (parser->drain || l4_parser_is_coarse(parser, event_id) || l4_event_is_forgotten(m, event_id))
 		return 0;
 	cut = &m->scratch->cut;
 	l4_parser_scan(parser, msg, len, shape);
 	pattern = l4_model_pattern(m, m->events[l4_model_resolve(m, event_id)].template, &plen, CurrentMemoryContext);
 	if (memchr(pattern, L4_OPEN_MARK, plen) == NULL)
 		return 0;
-	found = palloc((plen + 1) * sizeof(Found));
-	nfound = align(pattern, plen, shape, found, false);
+	found = palloc((plen + 1) * sizeof(L4Found));
+	nfound = l4_align(pattern, plen, shape->text, shape->len, found, false);
 	if (nfound < 0)
-		nfound = align(pattern, plen, shape, found, true);
+		nfound = l4_align(pattern, plen, shape->text, shape->len, found, true);
 	l4_cut(m, shape, false, cut);
 	*words = palloc(sizeof(L4Word) * cut->ncols);
 	map = map_to_message(shape, msg, len);

@@ -34,6 +34,7 @@ PG_FUNCTION_INFO_V1(l4_parser_learn_sql);
 PG_FUNCTION_INFO_V1(l4_parser_events);
 PG_FUNCTION_INFO_V1(l4_parser_options);
 PG_FUNCTION_INFO_V1(l4_parser_masked);
+PG_FUNCTION_INFO_V1(l4_parser_keep_sql);
 
 /* Decode, check, and encode again: only the canonical form is ever stored. */
 static struct varlena *
@@ -326,6 +327,19 @@ l4_parser_masked(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(result);
 }
 
+/* (parser, events) -> the parser without the templates of other events */
+Datum
+l4_parser_keep_sql(PG_FUNCTION_ARGS)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 parser", ALLOCSET_DEFAULT_SIZES);
+	int			n;
+	const int32 *events = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "events", &n);
+	struct varlena *result = l4_parser_encode(l4_parser_keep(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0)), events, n, cxt));
+
+	MemoryContextDelete(cxt);
+	PG_RETURN_POINTER(result);
+}
+
 /* The elements of an array argument without NULLs; n of them. */
 static Datum *
 array_arg(FunctionCallInfo fcinfo, int argno, const char *name, Oid type, int16 typlen, bool byval, char align, int *n)
@@ -364,10 +378,11 @@ l4_parser_learn_sql(PG_FUNCTION_ARGS)
 		int64		count = DatumGetInt64(counts[i]);
 
 		CHECK_FOR_INTERRUPTS();
-		if (tag < 0 || count < 0 || (parser->drain && tag != 0))
+		if (tag < 0 || tag >= L4_COARSE_TAG || count < 0 || (parser->drain && tag != 0))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("tags and counts must not be negative, and algorithm drain knows no tags")));
+					 errmsg("tags must be between 0 and %d, counts must not be negative, and algorithm drain knows no tags",
+							L4_COARSE_TAG - 1)));
 		l4_parser_learn(parser, tag, VARDATA_ANY(message), VARSIZE_ANY_EXHDR(message), count);
 	}
 	result = l4_parser_encode(parser);

@@ -23,9 +23,12 @@ compare_keys(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Remembered hashes and their events, in order of hash: the same content is the same bytes. */
+/*
+ * Remembered hashes and their events, in order of hash, the lowest ones: the
+ * same content is the same bytes, and what stays does not depend on when it came.
+ */
 static void
-write_seen(StringInfo out, L4Map *map)
+write_seen(StringInfo out, L4Map *map, int most)
 {
 	L4MapEntry *entries = palloc(Max(1, map->members) * sizeof(L4MapEntry));
 	L4MapEntry *entry;
@@ -36,6 +39,7 @@ write_seen(StringInfo out, L4Map *map)
 	while ((entry = l4_map_iterate(map, &it)) != NULL)
 		entries[n++] = *entry;
 	qsort(entries, n, sizeof(L4MapEntry), compare_keys);
+	n = Min(n, most);
 	l4_put_uint(out, n);
 	for (int i = 0; i < n; i++)
 	{
@@ -48,6 +52,10 @@ write_seen(StringInfo out, L4Map *map)
 static void
 write_model(StringInfo out, const L4Model *m)
 {
+	l4_put_uint(out, m->ordinary);
+	l4_put_uint(out, m->spent_strange);
+	l4_put_uint(out, m->vocabulary);
+	l4_put_uint(out, m->coarse_words);
 	l4_put_uint(out, m->nstrings - L4_STR_FIXED);
 	for (uint32 i = L4_STR_FIXED; i < m->nstrings; i++)
 		l4_put_bytes(out, m->strings[i].bytes, m->strings[i].len);
@@ -71,10 +79,15 @@ write_model(StringInfo out, const L4Model *m)
 	l4_put_uint(out, m->nevents);
 	for (int i = 1; i < m->nevents; i++)
 	{
-		l4_put_uint(out, m->events[i].merged_into);
-		l4_put_uint(out, m->events[i].tag);
-		l4_put_uint(out, m->events[i].template);
-		l4_put_uint(out, m->events[i].occurrences);
+		const L4Event *e = &m->events[i];
+
+		/* nothing more of one that was forgotten */
+		l4_put_uint(out, e->merged_into == 0 ? e->template + 1 : 0);
+		l4_put_uint(out, e->merged_into);
+		if (e->merged_into == 0 && e->template == L4_FORGOTTEN)
+			continue;
+		l4_put_uint(out, e->tag);
+		l4_put_uint(out, e->occurrences);
 	}
 	l4_put_uint(out, m->ntemplates);
 	for (int i = 0; i < m->ntemplates; i++)
@@ -107,7 +120,7 @@ write_model(StringInfo out, const L4Model *m)
 				put_cols(out, row->cols, ncols);
 		}
 	}
-	write_seen(out, m->seen);
+	write_seen(out, m->seen, L4_SEEN_STORED);
 }
 
 struct varlena *
@@ -127,7 +140,7 @@ l4_parser_encode(L4Parser *parser)
 		appendStringInfoString(&out, parser->options);
 	if (parser->drain)
 	{
-		write_seen(&out, parser->learnt);
+		write_seen(&out, parser->learnt, L4_SEEN_MAX);
 		l4_drain_serialize(parser->drain, &out);
 	}
 	else

@@ -5,12 +5,10 @@
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
-#include "base/order.h"
 #include "l4_compat.h"
 #include "packed/packed.h"
 #include "packed/packed_int.h"
@@ -136,79 +134,6 @@ put_form(StringInfo buf, const int64 *values, int n, int form, Size bytes)
 	buf->len = (int) ((char *) p - buf->data);
 }
 
-/* Distinct values, and where they are in an open-addressing table that is never more than half full. */
-typedef struct Dictionary
-{
-	int			n;
-	int64	   *values;			/* ascending */
-	uint32		mask;
-	int64	   *slot;
-	int		   *code;			/* -1 free */
-} Dictionary;
-
-static uint32
-find_slot(const Dictionary *dict, int64 value)
-{
-	uint32		at = murmurhash32((uint32) value ^ (uint32) ((uint64) value >> 32)) & dict->mask;
-
-	while (dict->code[at] >= 0 && dict->slot[at] != value)
-		at = (at + 1) & dict->mask;
-	return at;
-}
-
-/* The distinct values, or false when there are too many for a dictionary to pay. */
-static bool
-make_dictionary(Dictionary *dict, const int64 *values, int n)
-{
-	int			max = Min(n / 4, L4_MAX_DICTIONARY);
-
-	dict->mask = 64;
-	while (dict->mask < 2 * (uint32) max)
-		dict->mask *= 2;
-	dict->slot = (int64 *) palloc(sizeof(int64) * dict->mask);
-	dict->code = (int *) palloc(sizeof(int) * dict->mask);
-	memset(dict->code, 0xff, sizeof(int) * dict->mask);
-	dict->mask--;
-	dict->values = (int64 *) palloc(sizeof(int64) * Max(max, 1));
-	dict->n = 0;
-	for (int i = 0; i < n; i++)
-	{
-		uint32		at = find_slot(dict, values[i]);
-
-		if (dict->code[at] >= 0)
-			continue;
-		if (dict->n >= max)
-			return false;
-		dict->code[at] = 0;
-		dict->slot[at] = values[i];
-		dict->values[dict->n++] = values[i];
-	}
-	qsort(dict->values, dict->n, sizeof(int64), l4_order_int64);
-	for (int i = 0; i < dict->n; i++)
-		dict->code[find_slot(dict, dict->values[i])] = i;
-	return true;
-}
-
-/* By dictionary, where that takes less than so many bytes: event ids then take one byte however large they are. */
-static bool
-put_codes(StringInfo buf, const int64 *values, int n, Size bytes)
-{
-	Dictionary	dict;
-	int			start = buf->len;
-
-	if (!make_dictionary(&dict, values, n))
-		return false;
-	appendStringInfoChar(buf, L4_FORM_CODES);
-	l4_put_uint(buf, dict.n);
-	l4_put_ints(buf, dict.values, dict.n);
-	for (int i = 0; i < n && buf->len - start < (int) bytes; i++)
-		l4_put_uint(buf, dict.code[find_slot(&dict, values[i])]);
-	if (buf->len - start < (int) bytes)
-		return true;
-	buf->len = start;
-	return false;
-}
-
 /* Integers in their shortest form. */
 void
 l4_put_ints(StringInfo buf, const int64 *values, int n)
@@ -234,8 +159,6 @@ l4_put_ints(StringInfo buf, const int64 *values, int n)
 			scaled[i] = values[i] / scale;
 	}
 	form = best_form(scaled != NULL ? scaled : values, n, &bytes);
-	if (n >= 16 && bytes > (Size) n && bytes < MaxAllocSize && put_codes(buf, values, n, bytes))
-		return;
 	appendStringInfoChar(buf, (char) (form | (zeros > 0 ? L4_FORM_SCALED : 0)));
 	if (zeros > 0)
 		appendStringInfoChar(buf, (char) zeros);
@@ -244,10 +167,11 @@ l4_put_ints(StringInfo buf, const int64 *values, int n)
 		pfree(scaled);
 }
 
-/* A list of a form other than a dictionary's. */
-static void
-get_form(L4ByteReader *reader, int64 *values, int n, int form)
+/* n integers as they were put; bytes that hold none are an error. */
+void
+l4_get_ints(L4ByteReader *reader, int64 *values, int n)
 {
+	int			form = *l4_get_bytes(reader, 1);
 	bool		differences = (form & L4_FORM_DIFFERENCES) != 0;
 	uint64		scale = 1;
 	uint64		before = 0;
@@ -278,38 +202,4 @@ get_form(L4ByteReader *reader, int64 *values, int n, int form)
 			values[i++] = (int64) before;
 		}
 	}
-}
-
-/* By a dictionary, which has none itself: else a few bytes could nest any number of them. */
-static void
-get_codes(L4ByteReader *reader, int64 *values, int n)
-{
-	uint64		ndistinct = l4_get_uint(reader);
-	int64	   *distinct;
-
-	if (ndistinct > (uint64) n)
-		l4_bytes_corrupted("dictionary");
-	distinct = (int64 *) palloc(sizeof(int64) * Max(ndistinct, 1));
-	get_form(reader, distinct, (int) ndistinct, *l4_get_bytes(reader, 1));
-	for (int i = 0; i < n; i++)
-	{
-		uint64		code = l4_get_uint(reader);
-
-		if (code >= ndistinct)
-			l4_bytes_corrupted("dictionary");
-		values[i] = distinct[code];
-	}
-	pfree(distinct);
-}
-
-/* n integers as they were put; bytes that hold none are an error. */
-void
-l4_get_ints(L4ByteReader *reader, int64 *values, int n)
-{
-	int			form = *l4_get_bytes(reader, 1);
-
-	if (form == L4_FORM_CODES)
-		get_codes(reader, values, n);
-	else
-		get_form(reader, values, n, form);
 }

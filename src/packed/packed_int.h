@@ -15,21 +15,16 @@
 #define L4_FORM_RUNS		2	/* each followed by the length of its run */
 #define L4_FORM_COUNT		4
 #define L4_FORM_SCALED		4	/* without the decimal zeros that all end in; their number comes first */
-#define L4_FORM_CODES		8	/* numbers of a sorted dictionary, which comes first; alone */
 #define L4_FORM_BY_KEY		16	/* one for each different value of a column before, ascending, whose number comes first; alone */
 #define L4_MIN_ZEROS		3
 #define L4_MAX_ZEROS		6
-#define L4_MAX_DICTIONARY	1024
 
 /* What an entry of a text column is: the two lowest bits of its first number */
 #define L4_ENTRY_TEXT		0	/* length, then the bytes */
 #define L4_ENTRY_INTEGER	1	/* difference from the integer before */
 #define L4_ENTRY_DECIMAL	2	/* difference from the mantissa before, then the digits behind the point */
-#define L4_ENTRY_SCIENTIFIC	3	/* difference from the mantissa before, the digits behind the point, the exponent */
 #define L4_ENTRY_KIND_BITS	2
-#define L4_ENTRY_KINDS		4
-#define L4_SCIENTIFIC_SMALL_E 0x40	/* with the digits: "e", not "E" */
-#define L4_SCIENTIFIC_MINUS	0x80	/* with the exponent: it is negative */
+#define L4_ENTRY_KINDS		3
 #define L4_MAX_ENTRY_DIGITS	17
 
 /* What cannot be written as a decimal: exponents that no float8 has */

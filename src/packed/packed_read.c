@@ -59,13 +59,12 @@ get_floats(L4ByteReader *reader, float8 *values, int n)
 	pfree(mantissa);
 }
 
-/* A number as the text that it was made of: digits behind the point, and what follows them. */
+/* A number as the text that it was made of. */
 static char *
-number_text(int64 mantissa, int digits, const char *suffix, int *len, MemoryContext cxt)
+number_text(int64 mantissa, int digits, int *len, MemoryContext cxt)
 {
 	char		reversed[2 * L4_MAX_ENTRY_DIGITS + 2];
 	char	   *text;
-	int			suffix_len = strlen(suffix);
 	int			n = 0;
 
 	do
@@ -75,29 +74,11 @@ number_text(int64 mantissa, int digits, const char *suffix, int *len, MemoryCont
 		reversed[n++] = '0' + mantissa % 10;
 		mantissa /= 10;
 	} while (mantissa > 0 || n <= digits);
-	*len = n + suffix_len;
-	text = MemoryContextAlloc(cxt, *len);
+	*len = n;
+	text = MemoryContextAlloc(cxt, n);
 	for (int i = 0; i < n; i++)
 		text[i] = reversed[n - 1 - i];
-	memcpy(text + n, suffix, suffix_len);
 	return text;
-}
-
-/* What follows the mantissa of a scientific number, by its two bytes. */
-static void
-read_exponent(L4ByteReader *reader, int *digits, char suffix[5])
-{
-	int			exponent = *(const unsigned char *) l4_get_bytes(reader, 1);
-	int			value = exponent & ~L4_SCIENTIFIC_MINUS;
-
-	if (value > 99)
-		l4_bytes_corrupted("entry");
-	suffix[0] = (*digits & L4_SCIENTIFIC_SMALL_E) ? 'e' : 'E';
-	suffix[1] = (exponent & L4_SCIENTIFIC_MINUS) ? '-' : '+';
-	suffix[2] = '0' + value / 10;
-	suffix[3] = '0' + value % 10;
-	suffix[4] = '\0';
-	*digits &= ~L4_SCIENTIFIC_SMALL_E;
 }
 
 /* Distinct texts stay where they are; numbers are written out. */
@@ -110,11 +91,12 @@ get_texts(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
 	for (int i = 0; i < col->nentries; i++)
 	{
 		uint64		head = l4_get_uint(reader);
-		int			kind = head & (L4_ENTRY_KINDS - 1);
+		int			kind = head & ((1 << L4_ENTRY_KIND_BITS) - 1);
 		int			digits = 0;
-		char		suffix[5] = "";
 
 		head >>= L4_ENTRY_KIND_BITS;
+		if (kind >= L4_ENTRY_KINDS)
+			l4_bytes_corrupted("entry");
 		if (kind == L4_ENTRY_TEXT)
 		{
 			col->entry[i] = unconstify(char *, l4_get_bytes(reader, head));
@@ -125,12 +107,10 @@ get_texts(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
 		}
 		if (kind != L4_ENTRY_INTEGER)
 			digits = *(const unsigned char *) l4_get_bytes(reader, 1);
-		if (kind == L4_ENTRY_SCIENTIFIC)
-			read_exponent(reader, &digits, suffix);
 		before[kind] = (int64) ((uint64) before[kind] + (uint64) l4_unzigzag(head));
 		if (before[kind] < 0 || before[kind] >= max_mantissa || digits > L4_MAX_ENTRY_DIGITS)
 			l4_bytes_corrupted("entry");
-		col->entry[i] = number_text(before[kind], digits, suffix, &col->entry_len[i], cxt);
+		col->entry[i] = number_text(before[kind], digits, &col->entry_len[i], cxt);
 	}
 }
 

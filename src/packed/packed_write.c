@@ -145,33 +145,6 @@ plain_number(const char *text, int len, int64 *mantissa)
 	return point < 0 ? 0 : len - 1 - point;
 }
 
-/* A text like 1.25E-04: one digit, a point, digits, two digits of exponent. Says how many are behind the point, -1 for any other text. */
-static int
-scientific_number(const char *text, int len, int64 *mantissa, int *exponent)
-{
-	int			e = len - 4;
-	int			digits;
-
-	if (e < 3 || e - 1 > L4_MAX_ENTRY_DIGITS || (text[e] != 'E' && text[e] != 'e') || (text[e + 1] != '+' && text[e + 1] != '-') ||
-		text[1] != '.' || text[e + 2] < '0' || text[e + 2] > '9' || text[e + 3] < '0' || text[e + 3] > '9')
-		return -1;
-	if (text[0] < '0' || text[0] > '9')
-		return -1;
-	*mantissa = text[0] - '0';
-	for (digits = 0; digits < e - 2; digits++)
-	{
-		char		c = text[2 + digits];
-
-		if (c < '0' || c > '9')
-			return -1;
-		*mantissa = *mantissa * 10 + (c - '0');
-	}
-	*exponent = (text[e + 2] - '0') * 10 + (text[e + 3] - '0');
-	if (text[e + 1] == '-')
-		*exponent |= L4_SCIENTIFIC_MINUS;
-	return text[e] == 'e' ? digits | L4_SCIENTIFIC_SMALL_E : digits;
-}
-
 /* Texts; those that are numbers as the difference from the number of their kind before. */
 static void
 put_texts(StringInfo buf, const L4PackCol *col)
@@ -181,15 +154,9 @@ put_texts(StringInfo buf, const L4PackCol *col)
 	for (int i = 0; i < col->nentries; i++)
 	{
 		int64		mantissa;
-		int			exponent = 0;
 		int			digits = plain_number(col->entry[i], col->entry_len[i], &mantissa);
 		int			kind = digits > 0 ? L4_ENTRY_DECIMAL : L4_ENTRY_INTEGER;
 
-		if (digits < 0)
-		{
-			digits = scientific_number(col->entry[i], col->entry_len[i], &mantissa, &exponent);
-			kind = L4_ENTRY_SCIENTIFIC;
-		}
 		if (digits < 0)
 		{
 			l4_put_uint(buf, (uint64) col->entry_len[i] << L4_ENTRY_KIND_BITS | L4_ENTRY_TEXT);
@@ -200,8 +167,6 @@ put_texts(StringInfo buf, const L4PackCol *col)
 		before[kind] = mantissa;
 		if (kind != L4_ENTRY_INTEGER)
 			appendStringInfoChar(buf, (char) digits);
-		if (kind == L4_ENTRY_SCIENTIFIC)
-			appendStringInfoChar(buf, (char) exponent);
 	}
 }
 

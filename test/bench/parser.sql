@@ -20,7 +20,7 @@ FROM generate_series(1, 100000) AS g, generate_series(1, 9) AS i
 GROUP BY g;
 CREATE TABLE parser AS
 SELECT t.what, (
-    SELECT l4.parser_train(x.line ORDER BY x.o, x.k)
+    SELECT l4.parser_train(x.line, '{"max_templates": 1000000}' ORDER BY x.o, x.k)
     FROM (SELECT 1 AS o, k, line FROM line WHERE k <= 12000 UNION ALL SELECT 0, k, line FROM made WHERE k <= t.n) x) AS p
 FROM (VALUES ('small', 0), ('large', 100000)) AS t (what, n);
 
