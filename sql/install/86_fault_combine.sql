@@ -66,15 +66,13 @@ BEGIN
         WHERE c.kind NOT IN ('quiet', 'ends')
     ), line AS MATERIALIZED (
         SELECT row_number() OVER () AS place, l.* FROM l4._fault_lines(_condition_events.job_id) AS l
-    ), lost_peer AS MATERIALIZED (
+    ), lost_peer AS (
         SELECT l.event_id, (array_agg(l.line ORDER BY l.is_record, l.line_no))[1] AS line, min(l.ts) AS ts
-        FROM l4._pcre_multimatch(
-                (SELECT array_agg(f.signature ORDER BY f.fault_id) FROM l4.active_fault AS f
-                 WHERE f.is_effect AND f.component IN ('network', 'collective', 'node')
-                   AND EXISTS (SELECT FROM condition AS c WHERE c.kind = 'effect')),
-                (SELECT array_agg(l.line ORDER BY l.place) FROM line AS l)) AS m
-        JOIN line AS l ON l.place = m.line
-        WHERE m.matched
+        FROM l4._fault_hit AS h
+        JOIN l4.active_fault AS f ON f.fault_id = h.fault_id
+        JOIN line AS l ON l.kept_id = h.event_id AND l.n = h.n
+        WHERE h.job_id = _condition_events.job_id AND NOT h.gave_up AND f.is_effect
+          AND f.component IN ('network', 'collective', 'node')
         GROUP BY l.event_id
     ), pattern AS MATERIALIZED (
         SELECT array_agg(c.signature ORDER BY c.place) AS signatures FROM condition AS c WHERE c.signature IS NOT NULL
