@@ -41,6 +41,9 @@ CALL say('fl-silent', '{0,2,3,4,5}', 80, 'RuntimeError: [./gloo/transport/tcp/un
 -- nobody falls silent, all time out
 CALL job('fl-network', 20);
 CALL say('fl-network', '{0,1,2,3,4,5}', 80, 'RuntimeError: [./gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 60000ms for recv operation to complete');
+-- all processes are killed, and nothing says why
+CALL job('fl-killed', 20);
+CALL say('fl-killed', '{0,1,2,3,4,5}', 23.4, 'ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 0 (pid: 1421) of binary: /usr/bin/python3');
 -- a node that was expected never wrote
 INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
 SELECT 'fl-absent', 'n' || n, '', n, 1, '2026-05-01 10:00:00+00', 'INFO:dist:initializing process group for rank ' || n FROM generate_series(0, 4) AS n;
@@ -57,7 +60,7 @@ WHERE d.job_id LIKE 'fl-%' AND d.symptom <> 'none' ORDER BY 1;
 SELECT d.job_id, d.symptom, d.category, d.component, d.confidence, cardinality(d.alternatives) > 0 AS has_alternatives
 FROM l4.diagnosis AS d WHERE d.job_id LIKE 'fl-%' ORDER BY 1;
 -- in these words
-SELECT cause, alternatives[1] AS first FROM l4.diagnosis WHERE job_id IN ('fl-ragged', 'fl-silent', 'fl-xid') ORDER BY job_id;
+SELECT cause, alternatives[1] AS first FROM l4.diagnosis WHERE job_id IN ('fl-killed', 'fl-ragged', 'fl-silent', 'fl-xid') ORDER BY job_id;
 -- the summary says what is known, or that nothing is
 SELECT job_id, summary ~ 'Known fault: ' AS known, summary ~ 'No cause is stated' AS unstated FROM l4.diagnosis WHERE job_id IN ('fl-silent', 'fl-xid') ORDER BY 1;
 

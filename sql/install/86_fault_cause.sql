@@ -46,7 +46,7 @@ COMMENT ON FUNCTION l4._general_cause(l4._case)
 -- The kinds of failure whose cause no line states. words: %1$s stands for the nodes or the line.
 CREATE FUNCTION l4._failure_kinds()
 RETURNS TABLE (kind text, category text, component text, words text, alternatives text[])
-LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 9
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 11
 BEGIN ATOMIC
     SELECT t.* FROM (VALUES
         ('absent', 'platform', 'scheduler', 'no cause is stated: nodes that were expected never wrote a line%1$s',
@@ -85,6 +85,11 @@ BEGIN ATOMIC
             ARRAY['links or switches lost packets: error counters of ports and switches',
                 'traffic between some nodes is blocked: firewall and routes',
                 'the ranks do not call the same collectives: the stacks of their processes']),
+        ('ended', NULL, NULL, 'no cause is stated, only how processes ended: "%1$s"',
+            ARRAY['memory ran out (signal 9): the kernel log, and the limit of the container',
+                'somebody or the scheduler ended it (signals 9 and 15): the scheduler''s record',
+                'native code crashed (signals 4, 6, 7, 8 and 11): where, by PYTHONFAULTHANDLER=1 or a core',
+                'the program gave up (other statuses): what it printed before']),
         ('unknown', NULL, NULL, 'no cause is stated',
             ARRAY['what all nodes share: network, storage, the scheduler''s record of that time',
                 'the program: the stacks of its processes when it stands still',
@@ -100,6 +105,11 @@ AS $$
 DECLARE
     absent constant text[] := ARRAY(SELECT n.node FROM l4._case_place AS n
         WHERE n.job_id = k.job_id AND n.lines = 0 ORDER BY n.node COLLATE "C");
+    ended constant text := (SELECT rtrim(left(split_part(t.example, E'\n', 1), 160))
+        FROM l4.suspect_event AS e
+        JOIN l4._case_event AS x USING (job_id, event_id)
+        JOIN l4._event AS t USING (event_id)
+        WHERE e.job_id = k.job_id AND x.exit ORDER BY e.rank LIMIT 1);
     general record;
     s record;   -- the first suspect
 BEGIN
@@ -120,9 +130,11 @@ BEGIN
         WHEN EXISTS (SELECT FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
             WHERE m.job_id = k.job_id AND m.is_suspect AND f.is_effect
               AND f.component IN ('network', 'collective', 'node')) THEN 'lost'
+        WHEN ended IS NOT NULL THEN 'ended'
         ELSE 'unknown' END;
     about := CASE WHEN kind = 'absent' THEN coalesce(': ' || l4._first_few(absent), '')
         WHEN kind IN ('alike', 'few') THEN general.words
+        WHEN kind = 'ended' THEN ended
         ELSE l4._first_few(ARRAY(SELECT n.node FROM l4.suspect_node AS n
             WHERE n.job_id = k.job_id AND n.is_suspect ORDER BY n.rank)) END;
 END;

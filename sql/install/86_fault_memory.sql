@@ -54,35 +54,34 @@ COMMENT ON FUNCTION l4.test_fault(l4.pcre, text[], text[], jsonb)
     IS 'what a signature or templates would match in the jobs that l4 knows, one line an event, or in which of them '
        'conditions would hold; nothing is stored';
 
--- Only what is reached is looked up, name by name: a fault file has many rows to check.
-CREATE FUNCTION l4._check_leads_to(name text, leads_to text[]) RETURNS text
+-- Only what is reached is looked up, name by name, over up to 30 steps: a fault file has many rows to check.
+CREATE FUNCTION l4._check_leads_to(name text, leads_to text[], OUT problem text, OUT is_own_cycle bool)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    WITH RECURSIVE reach(effect, step) AS (
-        SELECT u.effect, 1 FROM unnest(_check_leads_to.leads_to) AS u(effect)
+    WITH RECURSIVE reach(name, effect, is_own, step) AS (
+        SELECT u.effect, u.effect, true, 1 FROM unnest(_check_leads_to.leads_to) AS u(effect)
         UNION
-        SELECT t.effect, r.step + 1
+        SELECT r.name, t.effect, r.is_own AND f.fault_id >= 1000000, r.step + 1
         FROM reach AS r
         CROSS JOIN LATERAL (
-            SELECT f.leads_to FROM l4.fault AS f
+            SELECT f.fault_id, f.leads_to FROM l4.fault AS f
             WHERE f.name = r.effect
               AND NOT EXISTS (SELECT FROM l4.disabled_rule AS d WHERE d.kind = 'fault' AND d.name = r.effect)
             ORDER BY array_position(ARRAY['user', 'confirmed', 'imported', 'builtin'], f.origin) LIMIT 1) AS f
         CROSS JOIN LATERAL unnest(f.leads_to) AS t(effect)
         WHERE r.effect <> _check_leads_to.name AND r.step < 30
-    ), unknown AS (
-        SELECT min(u.effect) AS effect FROM unnest(_check_leads_to.leads_to) AS u(effect)
-        WHERE NOT EXISTS (SELECT FROM l4.fault AS f WHERE f.name = u.effect)
     )
-    SELECT CASE
-        WHEN u.effect IS NOT NULL THEN format('leads_to names a fault that does not exist: "%s"', u.effect)
-        WHEN EXISTS (SELECT FROM reach AS r WHERE r.effect = _check_leads_to.name)
-        THEN format('leads_to makes a cycle: "%s" leads back to "%s"', coalesce((
-                SELECT min(e.name) FROM l4._fault_effects(_check_leads_to.leads_to) AS e
-                WHERE e.effect = _check_leads_to.name), _check_leads_to.name), _check_leads_to.name) END
-    FROM unknown AS u;
+    SELECT coalesce((
+            SELECT format('leads_to names a fault that does not exist: "%s"', min(u.effect))
+            FROM unnest(_check_leads_to.leads_to) AS u(effect)
+            WHERE NOT EXISTS (SELECT FROM l4.fault AS f WHERE f.name = u.effect) HAVING count(*) > 0),
+        CASE WHEN count(*) > 0
+            THEN format('leads_to makes a cycle: "%s" leads back to "%s"', min(r.name), min(r.effect)) END),
+        coalesce(bool_or(r.is_own), false)
+    FROM reach AS r WHERE r.effect = _check_leads_to.name;
 END;
-COMMENT ON FUNCTION l4._check_leads_to(text, text[]) IS 'what is wrong with leads_to of a fault; NULL = nothing';
+COMMENT ON FUNCTION l4._check_leads_to(text, text[])
+    IS 'what is wrong with leads_to of a fault, NULL = nothing; is_own_cycle: it leads to itself over own rows alone';
 
 -- What a fault is recognised by, and what speaks against it. Kept as a type, as it is learnt in steps.
 CREATE TYPE l4._pattern AS (
@@ -125,44 +124,34 @@ END
 $$;
 COMMENT ON FUNCTION l4._judged(text, text, l4._pattern) IS 'a pattern with what it would match in other jobs';
 
-CREATE FUNCTION l4._conditions_json(form l4.fault_condition[]) RETURNS jsonb
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(c) - 'fault_id') ORDER BY c.step) FROM unnest(form) AS c);
-COMMENT ON FUNCTION l4._conditions_json(l4.fault_condition[]) IS 'conditions as in a fault file; NULL for none';
-
 -- What may be learnt, best first: an event in which a cause is known (narrowed by the combination that it proves), the
 -- combination that is known, an event that only the suspects have, the form of a hang.
 CREATE FUNCTION l4._learnable(job_id text) RETURNS SETOF l4._pattern
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 5
 BEGIN ATOMIC
-    WITH known_form AS MATERIALIZED (
-        SELECT m.fault_name AS name, m.event_id
+    WITH known AS MATERIALIZED (
+        SELECT m.fault_id, m.fault_name, m.event_id
         FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
         WHERE m.job_id = _learnable.job_id AND m.rank = 1 AND m.is_suspect AND f.combined
-    ), event AS (
-        SELECT c.event_id, CASE WHEN c.is_known THEN 1 ELSE 3 END AS turn, c.n, p.signature, p.templates,
-            CASE WHEN c.is_known AND p.signature IS NOT NULL THEN (
-                SELECT f.name FROM known_form AS f WHERE f.event_id = c.event_id) END AS form
+    ), candidate AS (
+        SELECT CASE WHEN c.is_known THEN 1 ELSE 3 END AS turn, c.n, ARRAY[c.event_id] AS events,
+            p.signature, p.templates, l4._known_form(f.fault_id, p.signature) AS conditions, f.fault_name
         FROM l4._cause_events(_learnable.job_id) WITH ORDINALITY AS c(event_id, is_known, n)
         CROSS JOIN LATERAL l4._event_pattern(_learnable.job_id, ARRAY[c.event_id]) AS p
+        LEFT JOIN known AS f ON c.is_known AND f.event_id = c.event_id AND p.signature IS NOT NULL
         WHERE c.n <= 5 AND num_nonnulls(p.signature, p.templates) > 0
         UNION ALL
-        SELECT NULL, 2, 0, NULL, NULL, f.name FROM known_form AS f
+        SELECT 2, 0, NULL, NULL, NULL, l4._known_form(f.fault_id, NULL), f.fault_name FROM known AS f
+        UNION ALL
+        SELECT 4, 0, NULL, NULL, NULL, h.conditions, NULL
+        FROM l4._hang_form(_learnable.job_id) AS h(conditions) WHERE h.conditions IS NOT NULL
     )
     SELECT p.*
-    FROM (SELECT e.turn, e.n, CASE WHEN e.form IS NULL THEN e.signature END AS signature,
-            CASE WHEN e.form IS NULL THEN e.templates END AS templates,
-            CASE WHEN e.form IS NOT NULL THEN l4._conditions_json(ARRAY(
-                SELECT c FROM l4._known_form(_learnable.job_id, e.signature) AS c)) END AS conditions,
-            ARRAY[e.event_id] AS events, e.form
-        FROM event AS e
-        UNION ALL
-        SELECT 4, 0, NULL, NULL, l4._conditions_json(ARRAY(SELECT c FROM l4._hang_form(_learnable.job_id) AS c)),
-            NULL, NULL) AS t
-    CROSS JOIN LATERAL (SELECT t.signature, t.templates, t.conditions, t.events, t.form, NULL::text[], NULL, NULL)
-        AS p(signature, templates, conditions, events, form, failed_jobs, good_lines, other_causes)
-    WHERE num_nonnulls(t.signature, t.templates, t.conditions) > 0
-    ORDER BY t.turn, t.n;
+    FROM candidate AS c
+    CROSS JOIN LATERAL (SELECT CASE WHEN c.conditions IS NULL THEN c.signature END,
+        CASE WHEN c.conditions IS NULL THEN c.templates END, c.conditions, c.events, c.fault_name, NULL::text[], NULL,
+        NULL) AS p(signature, templates, conditions, events, form, failed_jobs, good_lines, other_causes)
+    ORDER BY c.turn, c.n;
 END;
 COMMENT ON FUNCTION l4._learnable(text) IS 'what a diagnosis may be recognised by, best first';
 
@@ -254,7 +243,7 @@ BEGIN
         RAISE EXCEPTION 'job "%" has no event %', _check_confirmed.job_id, problem
             USING ERRCODE = 'undefined_object', HINT = 'l4.suspect_event and l4.event_count list the events of a job.';
     END IF;
-    problem := l4._check_leads_to(_check_confirmed.name, leads_to);
+    problem := (SELECT c.problem FROM l4._check_leads_to(_check_confirmed.name, leads_to) AS c);
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION 'invalid leads_to of fault "%"', _check_confirmed.name
             USING ERRCODE = 'invalid_parameter_value', DETAIL = problem || '.';
@@ -275,32 +264,27 @@ RETURN (
     ORDER BY t.line_no, length(l.line) LIMIT 1);
 COMMENT ON FUNCTION l4._cause_line(text, l4.pcre, text[]) IS 'example of a confirmed fault; NULL when no line matches';
 
--- What is known of the events, else of the job, stands in for what the caller left out.
+-- What is known of the events stands in for what the caller left out; else the diagnosis, else the best known cause.
 CREATE FUNCTION l4._usual_class(job_id text, events int[], INOUT category text, INOUT component text)
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    usual record;
-BEGIN
-    SELECT k.category, k.component INTO usual
-    FROM (SELECT f.category, f.component, 1 AS turn, f.is_effect, -f.priority AS place
-        FROM l4._fault_hit AS h JOIN l4.fault AS f USING (fault_id)
-        WHERE h.job_id = _usual_class.job_id AND h.event_id = ANY (events) AND NOT h.gave_up
-        UNION ALL
-        SELECT d.category, d.component, 2, false, 0 FROM l4.diagnosis AS d
-        WHERE d.job_id = _usual_class.job_id AND d.category IS NOT NULL
-        UNION ALL
-        SELECT f.category, f.component, 3, f.is_effect, m.rank
-        FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
-        WHERE m.job_id = _usual_class.job_id) AS k
-    WHERE k.category = coalesce(_usual_class.category, k.category)
-    ORDER BY k.turn, k.is_effect, k.place LIMIT 1;
-    category := coalesce(_usual_class.category, usual.category, 'user');
-    component := coalesce(_usual_class.component, usual.component, CASE category WHEN 'hardware' THEN 'node'
-        WHEN 'framework' THEN 'framework' WHEN 'platform' THEN 'platform_config' ELSE 'program' END);
-END
-$$;
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT c.category, coalesce(_usual_class.component, k.component, CASE c.category WHEN 'hardware' THEN 'node'
+        WHEN 'framework' THEN 'framework' WHEN 'platform' THEN 'platform_config' ELSE 'program' END)
+    FROM (SELECT) AS one
+    LEFT JOIN LATERAL (
+        SELECT u.category, u.component
+        FROM (SELECT f.category, f.component, f.is_effect, f.priority
+            FROM l4._fault_hit AS h JOIN l4.fault AS f USING (fault_id)
+            WHERE h.job_id = _usual_class.job_id AND h.event_id = ANY (events) AND NOT h.gave_up
+            UNION ALL
+            SELECT d.category, d.component, true, 0 FROM l4.diagnosis AS d WHERE d.job_id = _usual_class.job_id
+            UNION ALL
+            SELECT f.category, f.component, true, -m.rank FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
+            WHERE m.job_id = _usual_class.job_id AND NOT m.is_effect) AS u
+        WHERE u.category = coalesce(_usual_class.category, u.category)
+        ORDER BY u.is_effect, u.priority DESC LIMIT 1) AS k ON true
+    CROSS JOIN LATERAL (SELECT coalesce(_usual_class.category, k.category, 'user') AS category) AS c;
+END;
 COMMENT ON FUNCTION l4._usual_class(text, int[], text, text)
     IS 'category and component of a fault that is confirmed, where not given';
 

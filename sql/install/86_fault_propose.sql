@@ -26,33 +26,26 @@ COMMENT ON FUNCTION l4._propose_signature(text, text)
     IS 'pattern of a template that matches its example; NULL when there is none that says enough';
 
 -- A template that was seen once may still hold the name of a node, parts of a path, and a list as many parts as it
--- had then.
+-- had then. What several variable parts make up is a name of something, and no word of it is the message's.
 CREATE FUNCTION l4._general_template(job_id text, template text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
     variable constant text := '<(?:\*|[A-Z][A-Z0-9_]*)>';
-    word text;
+    -- names and addresses, and names whose number is a variable part already
+    names constant text := (
+        SELECT string_agg(DISTINCT regexp_replace(w.name, '([][\.^$|()?*+{}])', '\\\1', 'g') || w.number, '|')
+        FROM l4.job_node AS n
+        CROSS JOIN LATERAL (
+            SELECT a.name, '' AS number FROM unnest(n.addresses || n.node) AS a(name) WHERE length(a.name) > 1
+            UNION SELECT (regexp_match(n.node, '^([[:alpha:]][[:alnum:]_.-]*?)\d+$'))[1], variable) AS w
+        WHERE n.job_id = _general_template.job_id AND strpos(template, w.name) > 0);
     answer text := template;
 BEGIN
-    FOR word IN
-        SELECT regexp_replace(w.name, '([][\.^$|()?*+{}])', '\\\1', 'g') || w.number
-        FROM (
-            SELECT a.name, '' AS number, 1 AS turn
-            FROM l4.job_node n CROSS JOIN LATERAL unnest(n.addresses || n.node) AS a(name)
-            WHERE n.job_id = _general_template.job_id AND length(a.name) > 1 AND strpos(template, a.name) > 0
-            UNION
-            -- a name whose number is a variable part already
-            SELECT (regexp_match(n.node, '^([[:alpha:]][[:alnum:]_.-]*?)\d+$'))[1], variable, 2
-            FROM l4.job_node n
-            WHERE n.job_id = _general_template.job_id AND n.node ~ '^[[:alpha:]][[:alnum:]_.-]*\d$') AS w
-        ORDER BY w.turn, length(w.name) DESC, w.name
-    LOOP
-        answer := regexp_replace(answer, '(?<![[:alnum:]_.-])' || word || '(?![[:alnum:]_-])', '<*>', 'g');
-    END LOOP;
+    answer := coalesce(regexp_replace(answer, '(?<![[:alnum:]_.-])(?:' || names || ')(?![[:alnum:]_-])', '<*>', 'g'),
+        answer);
     answer := regexp_replace(answer, '\[''[^'']*''(?:, ?''[^'']*''){2,}\]', '[<LIST>]', 'g');
-    -- what several variable parts make up is a name of something, and no word of it is the message's
     answer := regexp_replace(answer,
         '(?<!\S)(?!\S*[[:alpha:]]{5})\S*' || variable || '[^\s<>]+' || variable || '\S*', '<*>', 'g');
     RETURN regexp_replace(answer, variable || '(?:, ?' || variable || ')+', '<LIST>', 'g');
@@ -156,25 +149,21 @@ COMMENT ON FUNCTION l4._cause_events(text)
 
 -- Where the best known cause is a combination, what is confirmed has its conditions, with the words of this job in the
 -- first one if they say more: another launcher reports in other words that a process was killed.
-CREATE FUNCTION l4._known_form(job_id text, signature l4.pcre) RETURNS SETOF l4.fault_condition
-LANGUAGE sql STABLE PARALLEL SAFE ROWS 3
-BEGIN ATOMIC
-    SELECT c.fault_id, c.step, c.kind, CASE WHEN c.step = 1 THEN coalesce(_known_form.signature, c.signature)
-            ELSE c.signature END, c.template, c.min_occurrences, c.min_nodes, c.max_nodes, c.same_node, c.within,
-        c.silence
-    FROM l4.fault_match AS m
-    JOIN l4.fault AS f ON f.fault_id = m.fault_id
-    JOIN l4.fault_condition AS c ON c.fault_id = f.fault_id
-    WHERE m.job_id = _known_form.job_id AND m.rank = 1 AND m.is_suspect AND f.combined
-    ORDER BY c.step;
-END;
-COMMENT ON FUNCTION l4._known_form(text, l4.pcre)
-    IS 'conditions of the best known cause of a job, if that is a combination';
+CREATE FUNCTION l4._known_form(fault_id int, signature l4.pcre) RETURNS jsonb
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (
+    SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(c) - 'fault_id' || s.words) ORDER BY c.step)
+    FROM l4.fault_condition AS c
+    CROSS JOIN LATERAL (SELECT CASE WHEN c.step = 1 AND _known_form.signature IS NOT NULL
+        THEN jsonb_build_object('signature', _known_form.signature, 'template', NULL) ELSE '{}' END) AS s(words)
+    WHERE c.fault_id = _known_form.fault_id);
+COMMENT ON FUNCTION l4._known_form(int, l4.pcre)
+    IS 'conditions of a combination as in a fault file, with another signature in step 1 if given';
 
 -- A hang in which no line says the cause: others report a lost peer while a suspect is silent. Half of the time that
 -- it took leaves room for other time-outs.
-CREATE FUNCTION l4._hang_form(job_id text) RETURNS SETOF l4.fault_condition
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 2
+CREATE FUNCTION l4._hang_form(job_id text) RETURNS jsonb
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -183,26 +172,18 @@ DECLARE
         SELECT coalesce(k.terminal_ts, k.last_ts) - k.progress_ts
         FROM l4._case AS k JOIN l4.diagnosis AS d USING (job_id)
         WHERE k.job_id = _hang_form.job_id AND d.symptom = 'hang');
-    silent interval;
-    least interval;
-BEGIN
-    IF (stalled >= 2 * shortest) IS NOT TRUE THEN
-        RETURN;
-    END IF;
-    silent := (SELECT max(s.length)
+    silent constant interval := (
+        SELECT max(s.length)
         FROM l4._silences(_hang_form.job_id, stalled / 2) AS s
         JOIN l4.suspect_node AS n ON n.job_id = _hang_form.job_id AND n.node = s.node
-        WHERE n.is_suspect OR n.rank = 1);
-    IF silent IS NULL THEN
-        RETURN;
-    END IF;
-    least := greatest(date_trunc('second', silent / 2), shortest);
-    RETURN QUERY
-    SELECT 0, t.step, t.kind, NULL::l4.pcre, NULL, 1::bigint, 1, t.max_nodes, false, NULL::interval, t.silence
-    FROM (SELECT 1, 'effect', NULL::int, NULL::interval
-        UNION ALL SELECT 2, 'quiet', CASE count(DISTINCT s.node) WHEN 1 THEN 1 END, least
-        FROM l4._silences(_hang_form.job_id, least) AS s) AS t(step, kind, max_nodes, silence);
+        WHERE stalled >= 2 * shortest AND (n.is_suspect OR n.rank = 1));
+    least constant interval := greatest(date_trunc('second', silent / 2), shortest);
+BEGIN
+    RETURN (SELECT jsonb_build_array(jsonb_build_object('step', 1, 'kind', 'effect'), jsonb_strip_nulls(
+            jsonb_build_object('step', 2, 'kind', 'quiet', 'silence', least,
+                'max_nodes', CASE count(DISTINCT s.node) WHEN 1 THEN 1 END)))
+        FROM l4._silences(_hang_form.job_id, least) AS s HAVING silent IS NOT NULL);
 END
 $$;
 COMMENT ON FUNCTION l4._hang_form(text)
-    IS 'conditions that recognise a hang by who reports and who is silent; none when no suspect was silent';
+    IS 'conditions that recognise a hang by who reports and who is silent; NULL when no suspect was silent';

@@ -183,7 +183,7 @@ BEGIN
             END;
         END LOOP;
         FOR r IN
-            SELECT u.n::int, u.action, l4._check_leads_to(f.name, f.leads_to) AS problem,
+            SELECT u.n::int, u.action, (SELECT c.problem FROM l4._check_leads_to(f.name, f.leads_to) AS c) AS problem,
                 coalesce(w.warning, CASE a.origin WHEN 'builtin' THEN 'replaces the shipped fault of this name'
                     ELSE 'hidden by the ' || a.origin || ' fault of this name' END) AS warning
             FROM unnest(names, actions) WITH ORDINALITY AS u(name, action, n)
