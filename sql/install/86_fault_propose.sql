@@ -110,9 +110,15 @@ BEGIN ATOMIC
     WITH suspect AS MATERIALIZED (
         SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = _cause_events.job_id AND s.is_suspect
     ), said AS MATERIALIZED (
+        -- without a case, as after a restore, counts are unpacked
         SELECT k.event_id, bool_and(k.node IN (SELECT s.node FROM suspect AS s)) AS by_suspects
-        FROM l4._node_counts(_cause_events.job_id, ARRAY(
-            SELECT e.event_id FROM l4.suspect_event AS e WHERE e.job_id = _cause_events.job_id)) AS k
+        FROM (SELECT c.event_id, c.node FROM l4._case_count AS c WHERE c.job_id = _cause_events.job_id
+            UNION ALL
+            SELECT c.event_id, c.node
+            FROM (SELECT array_agg(e.event_id) FROM l4.suspect_event AS e
+                WHERE e.job_id = _cause_events.job_id AND NOT EXISTS (
+                    SELECT FROM l4._case_count AS c WHERE c.job_id = e.job_id AND c.event_id = e.event_id)) AS i(ids)
+            CROSS JOIN LATERAL l4._node_counts(_cause_events.job_id, i.ids) AS c) AS k
         GROUP BY k.event_id
     ), known AS MATERIALIZED (
         SELECT k.event_id, bool_and(k.is_effect) AS is_effect, max(k.priority) AS priority, min(k.rank) AS rank
@@ -177,12 +183,12 @@ DECLARE
         FROM l4._silences(_hang_form.job_id, stalled / 2) AS s
         JOIN l4.suspect_node AS n ON n.job_id = _hang_form.job_id AND n.node = s.node
         WHERE stalled >= 2 * shortest AND (n.is_suspect OR n.rank = 1));
-    least constant interval := greatest(date_trunc('second', silent / 2), shortest);
+    silence constant interval := greatest(date_trunc('second', silent / 2), shortest);
 BEGIN
     RETURN (SELECT jsonb_build_array(jsonb_build_object('step', 1, 'kind', 'effect'), jsonb_strip_nulls(
-            jsonb_build_object('step', 2, 'kind', 'quiet', 'silence', least,
+            jsonb_build_object('step', 2, 'kind', 'quiet', 'silence', silence,
                 'max_nodes', CASE count(DISTINCT s.node) WHEN 1 THEN 1 END)))
-        FROM l4._silences(_hang_form.job_id, least) AS s HAVING silent IS NOT NULL);
+        FROM l4._silences(_hang_form.job_id, silence) AS s HAVING silent IS NOT NULL);
 END
 $$;
 COMMENT ON FUNCTION l4._hang_form(text)
