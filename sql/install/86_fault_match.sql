@@ -55,8 +55,8 @@ BEGIN ATOMIC
         ORDER BY l.event_id, strpos(l.line, e.example) > 0 DESC, l.n) AS l ON l.event_id = t.event_id
     UNION ALL
     SELECT c.fault_id, c.event_id, c.node, c.source, c.line_no, c.line, c.ts, c.occurrences, c.captures, c.gave_up, -1
-    FROM l4._fault_combinations(_fault_hits.job_id, ARRAY(SELECT DISTINCT h.event_id FROM hit AS h),
-        l4._active_conditions()) AS c;
+    FROM l4._fault_combinations(_fault_hits.job_id, ARRAY(
+        SELECT d FROM l4.active_fault AS f JOIN l4.fault_condition AS d USING (fault_id) WHERE f.combined)) AS c;
 END;
 COMMENT ON FUNCTION l4._fault_hits(text)
     IS 'every match of an active fault with an event of the job, after _watch_faults()';

@@ -1,13 +1,5 @@
 -- The memory: try a pattern on past jobs, confirm a diagnosis as a fault, merge duplicates.
 
-CREATE FUNCTION l4._hit_events(job_id text) RETURNS int[]
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN ARRAY(
-    SELECT DISTINCT l4._survivor(e.event_id, e.merged_into)
-    FROM l4._fault_hit AS h JOIN l4._event AS e ON e.event_id = h.event_id
-    WHERE h.job_id = _hit_events.job_id AND h.n > -2);
-COMMENT ON FUNCTION l4._hit_events(text) IS 'events of a job in which signatures were found when it was last matched';
-
 CREATE FUNCTION l4.test_fault(signature l4.pcre DEFAULT NULL, templates text[] DEFAULT NULL,
     job_ids text[] DEFAULT NULL, conditions jsonb DEFAULT NULL)
 RETURNS TABLE (job_id text, status text, node text, line_no bigint, line text, occurrences bigint, captures jsonb,
@@ -44,7 +36,7 @@ BEGIN
             RETURN QUERY
             SELECT j.job_id, j.status, c.node, c.line_no, split_part(c.line, E'\n', 1), c.occurrences, c.captures,
                 c.gave_up
-            FROM l4._fault_combinations(j.job_id, l4._hit_events(j.job_id), steps) AS c
+            FROM l4._fault_combinations(j.job_id, steps) AS c
             ORDER BY c.node, c.line_no;
         END IF;
     END LOOP;

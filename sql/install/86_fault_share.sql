@@ -122,7 +122,7 @@ BEGIN ATOMIC
         FROM (SELECT array_agg(d) AS conditions
             FROM imported AS f JOIN l4.fault_condition AS d ON d.fault_id = f.fault_id WHERE f.combined) AS t
         JOIN l4.job AS j ON j.status = 'succeeded'
-        CROSS JOIN LATERAL l4._fault_combinations(j.job_id, l4._hit_events(j.job_id), t.conditions) AS c
+        CROSS JOIN LATERAL l4._fault_combinations(j.job_id, t.conditions) AS c
         JOIN imported AS f ON f.fault_id = c.fault_id
     )
     SELECT DISTINCT ON (h.name) h.name, format('also matches the healthy job %s, node %s, line %s: %s',
