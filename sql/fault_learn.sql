@@ -12,15 +12,19 @@ CALL job('fl-ok-2');
 -- a sample that one node cannot use: its peers say that they end
 CALL job('fl-ragged', 20);
 CALL say('fl-ragged', '{3}', 23.4, 'ValueError: setting an array element with a sequence, inhomogeneous shape at row 17');
-CALL say('fl-ragged', '{0,1,2,4,5}', 23.5, 'ERROR:engine:Process abort signal is detected, rank 3 is gone');
--- a node that breaks in words that nobody knows: its peers say the same as above
+CALL say('fl-ragged', '{0,1,2,4,5}', 23.5, 'FatalError: `Process abort signal` is detected by the operating system.');
+-- what the library knows of the peers' line is more than of the suspect's
+CALL job('fl-shape', 20);
+CALL say('fl-shape', '{3}', 23.4, 'ValueError: the last batch holds 17 samples of another kind');
+CALL say('fl-shape', '{0,1,2,4,5}', 23.5, 'RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED');
+-- a node that breaks in words that nobody knows: its peers say that they end
 CALL job('fl-widget', 20);
 CALL say('fl-widget', '{4}', 23.4, 'ERROR:engine:widget 7 came loose in slot 3');
 CALL say('fl-widget', '{0,1,2,3,5}', 23.5, 'ERROR:engine:Process abort signal is detected, rank 4 is gone');
 -- a second one of each kind
 CALL job('fl-ragged-2', 20);
 CALL say('fl-ragged-2', '{1}', 23.4, 'ValueError: setting an array element with a sequence, inhomogeneous shape at row 2');
-CALL say('fl-ragged-2', '{0,2,3,4,5}', 23.5, 'ERROR:engine:Process abort signal is detected, rank 1 is gone');
+CALL say('fl-ragged-2', '{0,2,3,4,5}', 23.5, 'FatalError: `Process abort signal` is detected by the operating system.');
 CALL job('fl-widget-2', 20);
 CALL say('fl-widget-2', '{2}', 23.4, 'ERROR:engine:widget 9 came loose in slot 1');
 CALL say('fl-widget-2', '{0,1,3,4,5}', 23.5, 'ERROR:engine:Process abort signal is detected, rank 2 is gone');
@@ -68,6 +72,7 @@ SELECT job_id, summary ~ 'Known fault: ' AS known, summary ~ 'No cause is stated
 SET client_min_messages = notice;
 SELECT l4.confirm_fault('fl-ragged', 'fl_ragged', 'a ragged sample', 'drop it') > 0 AS confirmed;
 SELECT l4.confirm_fault('fl-widget', 'fl_widget', 'a loose widget', 'fasten it') > 0 AS confirmed;
+SELECT l4.confirm_fault('fl-shape', 'fl_shape', 'a batch of another kind', 'sort it out') > 0 AS confirmed;
 SET client_min_messages = warning;
 SELECT name, category, component, severity, example FROM l4.fault WHERE name ~ '^fl_' ORDER BY 1;
 SELECT j.job_id, m.fault_name, m.node FROM l4.job AS j CROSS JOIN LATERAL l4.match_faults(j.job_id) AS m WHERE j.job_id LIKE 'fl-%' AND m.fault_name ~ '^fl_' AND m.rank = 1 ORDER BY 1;

@@ -7,20 +7,20 @@ LANGUAGE sql STABLE ROWS 5
 BEGIN ATOMIC
     SELECT m.rank, e.nodes, m.fault_name, f.category, f.component,
         format('%s: %s', m.fault_name, rtrim(f.root_cause, ' .')),
-        f.severity IN ('error', 'fatal') AND f.priority >= 46 AND NOT f.combined
-            AND (e.nodes >= (k.t).majority * k.nodes OR f.category IN ('hardware', 'platform')
-                AND EXISTS (SELECT FROM l4.suspect_node AS s
-                    WHERE s.job_id = k.job_id AND s.node = m.node AND s.is_suspect)),
+        f.severity IN ('error', 'fatal') AND f.priority >= 46 AND NOT f.combined AND s.by_suspect IS NOT FALSE
+            AND (e.nodes >= (k.t).majority * k.nodes OR f.category IN ('hardware', 'platform') AND s.by_suspect),
         NOT l4._is_catch_all(f.priority)
     FROM l4.fault_match AS m
     JOIN l4.fault AS f USING (fault_id)
     LEFT JOIN l4._job_events(ARRAY[k.job_id]) AS e USING (event_id)
+    CROSS JOIN LATERAL (SELECT bool_or(n.node = m.node) AS by_suspect
+        FROM l4.suspect_node AS n WHERE n.job_id = k.job_id AND n.is_suspect) AS s
     WHERE m.job_id = k.job_id AND m.is_suspect AND NOT m.is_effect
       AND NOT (f.severity IN ('info', 'warning') AND (f.combined OR l4._is_catch_all(f.priority)));
 END;
 COMMENT ON FUNCTION l4._stated_causes(l4._case)
-    IS 'causes that lines of a job state; is_sure: one text with one meaning, on most nodes, or, of hardware and '
-       'platform, on a suspect; is_known: no catch-all';
+    IS 'causes that lines of a job state; is_sure: one text with one meaning, on a suspect if there is one, and on '
+       'most nodes unless it is hardware or platform; is_known: no catch-all';
 
 -- What says that something failed, but not what kind of failure it is: the best catch-all, else an error in words that
 -- no row knows. In a hang, what most nodes report in such words is that they wait.

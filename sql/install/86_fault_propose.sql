@@ -147,11 +147,11 @@ BEGIN ATOMIC
       AND (k.event_id IS NOT NULL OR c.stack IS NOT TRUE AND c.exit IS NOT TRUE)
       AND (w.by_suspects OR NOT l4._is_catch_all(k.priority)
         OR NOT EXISTS (SELECT FROM suspect) AND (k.event_id IS NOT NULL OR d.symptom IS DISTINCT FROM 'hang'))
-    ORDER BY k.event_id IS NULL, k.rank, k.priority DESC, o.jobs, e.rank;
+    ORDER BY k.event_id IS NULL, NOT w.by_suspects, k.rank, k.priority DESC, o.jobs, e.rank;
 END;
 COMMENT ON FUNCTION l4._cause_events(text)
-    IS 'suspect events of a job that may say its cause: first those in which a cause is known, then those that the '
-       'fewest other diagnoses claim';
+    IS 'suspect events of a job that may say its cause: first those in which a cause is known, of them those of the '
+       'suspects alone, then those that the fewest other diagnoses claim';
 
 -- Where the best known cause is a combination, what is confirmed has its conditions, with the words of this job in the
 -- first one if they say more: another launcher reports in other words that a process was killed.
