@@ -157,6 +157,7 @@ FRAGMENTS = \
 	sql/install/86_fault_combine.sql \
 	sql/install/86_fault_match.sql \
 	sql/install/86_fault_propose.sql \
+	sql/install/86_fault_cause.sql \
 	sql/install/86_fault_memory.sql \
 	sql/install/86_fault_share.sql \
 	sql/install/87_rows.sql \
@@ -240,6 +241,7 @@ REGRESS = \
 	source_kinds \
 	fault_match \
 	fault_form \
+	fault_learn \
 	packs \
 	diagnose_jobs \
 	diagnose_ranks \

@@ -55,7 +55,7 @@ INSERT INTO l4.job (job_id, settings, status, started_at) VALUES ('fm-ok', 'fm',
 CALL l4.ingest('lines');
 
 -- ingest has matched the first record of every event: shown at once, nothing of it in a healthy job
-SELECT job_id, fault_name, severity, is_effect, node, line_no, occurrences, left(line, 60) AS line FROM l4.fault_seen WHERE job_id LIKE 'fm-%' ORDER BY job_id, ts, fault_name;
+SELECT job_id, fault_name, severity, is_effect, node, line_no, occurrences FROM l4.fault_seen WHERE job_id LIKE 'fm-%' ORDER BY job_id, ts, fault_name;
 -- what comes later is matched when it comes
 INSERT INTO lines VALUES ('fm-late', 'node0', 0, 5, '2026-03-05 10:00:05+00', 'NVRM: Xid (PCI:0000:3b:00): 63, pid=1896, name=python3'),
 	('fm-late', 'node0', 0, 6, '2026-03-05 10:00:06+00', 'nothing to see here');
@@ -93,9 +93,9 @@ SELECT count(*) FROM l4.fault_match WHERE job_id = 'fm-bad';
 -- a healthy job has none
 SELECT count(*) FROM l4.match_faults('fm-ok');
 -- another value of a variable part decides as well
-SELECT rank, fault_name, node, line_no, ts, line FROM l4.match_faults('fm-xid');
+SELECT rank, fault_name, node, line_no, line ~ '79,' AS has_its_value FROM l4.match_faults('fm-xid');
 -- a combination too goes by the nodes that have the value: one of four, none, two
-SELECT j, m.rank, m.fault_name, m.node, m.line_no, m.caused_by, m.captures -> '1' AS on_nodes, m.line
+SELECT j, m.rank, m.fault_name, m.node, m.line_no, m.caused_by, m.captures -> '1' AS on_nodes
 FROM unnest(ARRAY['fm-exit', 'fm-exit-all', 'fm-exit-two']) AS j CROSS JOIN LATERAL l4.match_faults(j) AS m ORDER BY j, m.rank;
 -- an effect by nature is the cause only of what comes after it; one node without a name is not the same as none with it
 SELECT j AS job_id, m.rank, m.fault_name, m.is_effect, m.caused_by
@@ -193,7 +193,7 @@ SELECT * FROM l4.test_fault(conditions => '[{"step": 1, "signature": "abcd", "co
 SELECT * FROM l4.test_fault(conditions => '[{"step": 1, "signature": "a("}]');
 SELECT * FROM l4.test_fault(conditions => '[{"step": 1, "signature": "abcd", "template": "abcd"}]');
 SELECT * FROM l4.test_fault(conditions => '[{"step": 1, "kind": "effect"}, {"step": 2, "kind": "quiet"}]');
--- what a proposed pattern leaves open: names of nodes, lists of any length; what it keeps: the value by which a known cause is told
+-- what a proposed pattern leaves open: names of nodes, lists of any length
 SELECT l4._general_template('fm-bad', 'Ranks <*>, <NUMBER>, <*> of node1 failed') AS template, l4._general_template('fm-bad', 'peer node<NUMBER> of subnode<*> is lost') AS of_numbers;
 SELECT l4._propose_signature('Ranks <LIST> of <*> failed', 'Ranks 4, 5, 17 of node1 failed') AS signature;
 INSERT INTO lines
@@ -205,11 +205,9 @@ SELECT 'fm-task', 'node' || n, n, 1, timestamptz '2026-03-06 10:00+00' + n * int
 	format('srun: error: node%s: task %s: %s', n, n, CASE n WHEN 2 THEN 'Killed' ELSE 'Exited with exit code 1' END)
 FROM generate_series(0, 3) n;
 CALL l4.ingest('lines');
+-- a launcher's report of how a process ended is not learnt
 INSERT INTO l4.suspect_event SELECT 'fm-kill', 1, event_id, 1, '{new}', 4, 4, first_ts, first_node, first_line_no, example FROM l4._job_event WHERE job_id = 'fm-kill';
-SELECT l4.confirm_fault('fm-kill', 'fm_killed', 'c', 'r') >= 1000000 AS confirmed;
-SELECT signature, example FROM l4.fault WHERE name = 'fm_killed';
-SELECT job_id FROM l4.test_fault((SELECT signature FROM l4.fault WHERE name = 'fm_killed')) ORDER BY 1;
-DELETE FROM l4.fault WHERE name = 'fm_killed';
+SELECT l4.confirm_fault('fm-kill', 'fm_killed', 'c', 'r');
 -- a known combination of whose event only the value says something: its conditions, which other words show as well
 SELECT count(*) FROM l4.match_faults('fm-exit');
 INSERT INTO l4.suspect_event SELECT 'fm-exit', 1, event_id, 1, '{new}', 4, 4, first_ts, first_node, first_line_no, example FROM l4._job_event WHERE job_id = 'fm-exit' AND example ~ 'exitcode';

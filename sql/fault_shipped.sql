@@ -3,7 +3,13 @@
 -- at least 500, all categories, ids fixed and below the users'
 SELECT count(*) >= 500 AS enough, bool_and(fault_id < 1000000) AS ids, bool_and(origin = 'builtin') AS origin FROM l4.fault;
 SELECT category, count(*) >= 50 AS enough FROM l4.fault GROUP BY category ORDER BY category;
-SELECT fault_id, name FROM l4.fault WHERE name ~ '^sym_' <> is_effect;
+SELECT fault_id, name FROM l4.fault WHERE name ~ '^sym_' AND NOT is_effect;
+-- what only reports that a process ended, or that a peer does not answer, is an effect
+SELECT name FROM l4.fault WHERE name ~ '_(sig(kill|bus|segv|abrt)|killed_by_signal|crashed_by_signal)$|^heartbeat_|_heartbeat_(missing|lost)$' AND NOT is_effect;
+-- the class of an exception alone, or an error in words that nobody knows, is a catch-all
+SELECT name FROM l4.fault WHERE name ~ '^error_line_|^python_(value|type|key|index|attribute|runtime|assertion|os)_error$' AND NOT l4._is_catch_all(priority);
+-- what changes or resets something is not the first thing to do
+SELECT name, remedy FROM l4.fault WHERE remedy ~* '^(reset|reboot|drain|power-cycle|replace|delete|kill|remove|raise|disable|clear|increase|restart)\M';
 
 -- complete: example, cause, remedy, source; an effect or a warning need not lead anywhere
 SELECT name FROM l4.fault

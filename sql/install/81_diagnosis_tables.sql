@@ -7,10 +7,15 @@ CREATE TABLE l4.diagnosis (
     symptom text NOT NULL,
     stage text,
     iteration int,
+    category text,
+    component text,
+    cause text,
+    confidence text,
     summary text NOT NULL,
     baseline text[] NOT NULL,
     coverage jsonb NOT NULL,
     parameters jsonb NOT NULL,
+    alternatives text[] NOT NULL DEFAULT '{}',
     CONSTRAINT diagnosis_pkey PRIMARY KEY (job_id),
     CONSTRAINT diagnosis_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE,
     CONSTRAINT diagnosis_status_check CHECK (
@@ -18,7 +23,9 @@ CREATE TABLE l4.diagnosis (
     CONSTRAINT diagnosis_symptom_check CHECK (
         symptom OPERATOR(pg_catalog.=) ANY (ARRAY['launch', 'crash', 'hang', 'slow', 'none'])),
     CONSTRAINT diagnosis_stage_check CHECK (stage OPERATOR(pg_catalog.=) ANY (ARRAY[
-        'init', 'data', 'model', 'checkpoint_load', 'train', 'eval', 'checkpoint_save', 'shutdown']))
+        'init', 'data', 'model', 'checkpoint_load', 'train', 'eval', 'checkpoint_save', 'shutdown'])),
+    CONSTRAINT diagnosis_confidence_check CHECK (
+        confidence OPERATOR(pg_catalog.=) ANY (ARRAY['certain', 'likely', 'weak']))
 );
 COMMENT ON TABLE l4.diagnosis IS 'the last diagnosis of each job';
 COMMENT ON COLUMN l4.diagnosis.job_id IS 'the job';
@@ -30,10 +37,19 @@ COMMENT ON COLUMN l4.diagnosis.symptom IS 'launch, crash, hang, slow or none';
 COMMENT ON COLUMN l4.diagnosis.stage IS 'where the failure shows; NULL = not known';
 COMMENT ON COLUMN l4.diagnosis.iteration IS
     'iteration in flight when the job was struck, for slow the first slow one; NULL outside training';
+COMMENT ON COLUMN l4.diagnosis.category IS
+    'where the cause lies: hardware, user, framework or platform; NULL = not known. Never that of an effect';
+COMMENT ON COLUMN l4.diagnosis.component IS 'what of it, see l4.fault.component';
+COMMENT ON COLUMN l4.diagnosis.cause IS
+    'the cause that a line states, or that none does and what is seen instead; NULL = no failure';
+COMMENT ON COLUMN l4.diagnosis.confidence IS
+    'how sure the category is: certain, likely, weak (no line states it); NULL = category not known';
 COMMENT ON COLUMN l4.diagnosis.summary IS 'two or three sentences for a ticket';
 COMMENT ON COLUMN l4.diagnosis.baseline IS 'jobs that it was compared with';
 COMMENT ON COLUMN l4.diagnosis.coverage IS 'what there was to look at: nodes, lines, baseline jobs, what was missing';
 COMMENT ON COLUMN l4.diagnosis.parameters IS 'method, thresholds and weights that were used';
+COMMENT ON COLUMN l4.diagnosis.alternatives IS
+    'what else fits: other causes that lines state; where none does, what may be and how to check it';
 
 CREATE TABLE l4.suspect_event (
     job_id text NOT NULL,

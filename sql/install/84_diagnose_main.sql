@@ -102,7 +102,7 @@ END;
 $$;
 COMMENT ON FUNCTION l4._coverage(l4._case) IS 'what there was to look at, and what was missing';
 
-CREATE FUNCTION l4._summary_text(k l4._case, stage text, iteration int, limits jsonb) RETURNS text
+CREATE FUNCTION l4._summary_text(k l4._case, stage text, iteration int, cause text, limits jsonb) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -121,7 +121,7 @@ BEGIN
         FROM l4._values(k.job_id, ARRAY[x.event_id], ARRAY[x.example_node]) AS v), t.example) AS example INTO e
     FROM l4.suspect_event AS x JOIN l4._event AS t USING (event_id) WHERE x.job_id = k.job_id AND x.rank = 1;
     SELECT y.* INTO f FROM l4.fault_match AS x JOIN l4.fault AS y USING (fault_id)
-    WHERE x.job_id = k.job_id AND x.rank = 1 AND x.is_suspect;
+    WHERE x.job_id = k.job_id AND x.rank = 1 AND x.is_suspect AND NOT x.is_effect;
     what := CASE k.symptom
         WHEN 'none' THEN CASE WHEN k.nodes = 0 THEN format('Job %s has no log lines.', k.job_id)
             WHEN k.ended_well THEN format('Job %s looks healthy: %s nodes, %s iterations, nothing deviates.', k.job_id,
@@ -153,12 +153,38 @@ BEGIN
         CASE WHEN k.symptom <> 'none' AND f.name IS NOT NULL THEN format('Known fault%s: %s%s. Remedy: %s.',
             ', confirmed in ' || f.source_job, f.name,
             CASE WHEN f.fault_id >= 1000000 THEN format(' (%s)', rtrim(left(f.root_cause, 200), ' .')) END,
-            rtrim(f.remedy, ' .')) END,
+            rtrim(f.remedy, ' .'))
+            WHEN k.symptom <> 'none' THEN upper(left(cause, 1)) || substr(cause, 2) || '.' END,
         (SELECT 'Note: ' || string_agg(l.words, '; ' ORDER BY l.place) || '.'
         FROM jsonb_array_elements_text(limits) WITH ORDINALITY AS l(words, place)));
 END;
 $$;
-COMMENT ON FUNCTION l4._summary_text(l4._case, text, int, jsonb) IS 'two or three sentences for a ticket';
+COMMENT ON FUNCTION l4._summary_text(l4._case, text, int, text, jsonb) IS 'two or three sentences for a ticket';
+
+-- Known faults are matched against what the diagnosis claims, so it is stored before and, with what they say, after.
+CREATE FUNCTION l4._concluded(k l4._case, d l4.diagnosis) RETURNS l4.diagnosis
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    d.job_id := k.job_id;
+    d.diagnosed_at := now();
+    d.symptom := k.symptom;
+    d.baseline := k.baseline;
+    d.alternatives := '{}';
+    d.summary := '';
+    INSERT INTO l4.diagnosis SELECT d.*;
+    IF d.status <> 'HEALTHY' THEN
+        PERFORM l4._rank_effects(k.job_id, (k.t).weak);
+    END IF;
+    d := l4._cause(k, d);
+    d.summary := l4._summary_text(k, d.stage, d.iteration, d.cause, d.coverage -> 'limits');
+    DELETE FROM l4.diagnosis AS x WHERE x.job_id = d.job_id;
+    INSERT INTO l4.diagnosis SELECT d.*;
+    RETURN d;
+END;
+$$;
+COMMENT ON FUNCTION l4._concluded(l4._case, l4.diagnosis)
+    IS 'stores a diagnosis with the known faults, cause and summary';
 
 CREATE FUNCTION l4.diagnose(job_id text, baseline text[] DEFAULT NULL, method text DEFAULT 'l4', top_k int DEFAULT 8,
     options jsonb DEFAULT '{}') RETURNS l4.diagnosis
@@ -225,19 +251,8 @@ BEGIN
         d.iteration := l4._iteration_of_failure(k, d.stage, top);
         PERFORM l4._rank_iterations(k, d.iteration, top_k);
     END IF;
-    d.job_id := k.job_id;
-    d.diagnosed_at := now();
-    d.symptom := k.symptom;
-    d.summary := '';
-    d.baseline := k.baseline;
     d.parameters := k.parameters || jsonb_build_object('method', method, 'top_k', top_k);
-    INSERT INTO l4.diagnosis SELECT d.*;
-    IF d.status <> 'HEALTHY' THEN
-        PERFORM l4._rank_effects(k.job_id, (k.t).weak);
-    END IF;
-    d.summary := l4._summary_text(k, d.stage, d.iteration, d.coverage -> 'limits');
-    UPDATE l4.diagnosis AS x SET summary = d.summary WHERE x.job_id = d.job_id;
-    RETURN d;
+    RETURN l4._concluded(k, d);
 END;
 $$;
 COMMENT ON FUNCTION l4.diagnose(text, text[], text, int, jsonb) IS

@@ -43,6 +43,13 @@ RETURN CASE what
     WHEN 'severity' THEN ARRAY['info', 'warning', 'error', 'fatal'] END;
 COMMENT ON FUNCTION l4._fault_values(text) IS 'what category, component and severity of a fault may be';
 
+-- Such a row says that something failed, not why: any exception of a class, any error that a program states.
+CREATE FUNCTION l4._is_catch_all(priority int) RETURNS bool
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN priority < 13;
+COMMENT ON FUNCTION l4._is_catch_all(int)
+    IS 'is a fault of this priority too general to say what kind of failure it is';
+
 CREATE SEQUENCE l4.fault_fault_id_seq AS int MINVALUE 1000000 START 1000000;
 CREATE TABLE l4.fault (
     fault_id int NOT NULL DEFAULT pg_catalog.nextval('l4.fault_fault_id_seq'),

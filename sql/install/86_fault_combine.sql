@@ -42,17 +42,10 @@ $$;
 COMMENT ON FUNCTION l4._read_conditions(jsonb, int)
     IS 'conditions in the form of a fault file as rows; raises what is wrong with them';
 
-CREATE FUNCTION l4._active_conditions() RETURNS l4.fault_condition[]
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN ARRAY(
-    SELECT c FROM l4.active_fault AS f JOIN l4.fault_condition AS c ON c.fault_id = f.fault_id
-    WHERE f.combined);
-COMMENT ON FUNCTION l4._active_conditions() IS 'conditions of all active faults';
-
 -- A step speaks of an event on all its nodes, or, where a parameter decides (an exit code), on the nodes that have
--- such a value. Values are tried for the events that some signature matched (event_ids): for each group of faults
+-- such a value. Values are tried for the events that some signature matched: for each group of faults
 -- that differ in a value the library has one that matches any.
-CREATE FUNCTION l4._condition_events(job_id text, event_ids int[], conditions l4.fault_condition[])
+CREATE FUNCTION l4._condition_events(job_id text, conditions l4.fault_condition[])
 RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz, gave_up bool)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20
 SET search_path = pg_catalog, pg_temp
@@ -66,15 +59,13 @@ BEGIN
         WHERE c.kind NOT IN ('quiet', 'ends')
     ), line AS MATERIALIZED (
         SELECT row_number() OVER () AS place, l.* FROM l4._fault_lines(_condition_events.job_id) AS l
-    ), lost_peer AS MATERIALIZED (
+    ), lost_peer AS (
         SELECT l.event_id, (array_agg(l.line ORDER BY l.is_record, l.line_no))[1] AS line, min(l.ts) AS ts
-        FROM l4._pcre_multimatch(
-                (SELECT array_agg(f.signature ORDER BY f.fault_id) FROM l4.active_fault AS f
-                 WHERE f.is_effect AND f.component IN ('network', 'collective', 'node')
-                   AND EXISTS (SELECT FROM condition AS c WHERE c.kind = 'effect')),
-                (SELECT array_agg(l.line ORDER BY l.place) FROM line AS l)) AS m
-        JOIN line AS l ON l.place = m.line
-        WHERE m.matched
+        FROM l4._fault_hit AS h
+        JOIN l4.active_fault AS f ON f.fault_id = h.fault_id
+        JOIN line AS l ON l.kept_id = h.event_id AND l.n = h.n
+        WHERE h.job_id = _condition_events.job_id AND NOT h.gave_up AND f.is_effect
+          AND f.component IN ('network', 'collective', 'node')
         GROUP BY l.event_id
     ), pattern AS MATERIALIZED (
         SELECT array_agg(c.signature ORDER BY c.place) AS signatures FROM condition AS c WHERE c.signature IS NOT NULL
@@ -100,7 +91,10 @@ BEGIN
         WHERE c.kind = 'effect'
     ), variant AS MATERIALIZED (
         SELECT row_number() OVER () AS n, v.*
-        FROM l4._line_variants(_condition_events.job_id, _condition_events.event_ids) AS v
+        FROM l4._line_variants(_condition_events.job_id, ARRAY(
+            SELECT DISTINCT l4._survivor(e.event_id, e.merged_into)
+            FROM l4._fault_hit AS h JOIN l4._event AS e ON e.event_id = h.event_id
+            WHERE h.job_id = _condition_events.job_id AND h.n > -2)) AS v
     ), match AS MATERIALIZED (
         SELECT m.pattern, m.line
         FROM l4._pcre_multimatch((TABLE pattern), (SELECT array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS m
@@ -135,7 +129,7 @@ BEGIN
       AND (w.fault_id, w.step, w.event_id) NOT IN (SELECT s.fault_id, s.step, s.event_id FROM slots AS s);
 END
 $$;
-COMMENT ON FUNCTION l4._condition_events(text, int[], l4.fault_condition[])
+COMMENT ON FUNCTION l4._condition_events(text, l4.fault_condition[])
     IS 'events of the job that each step of a combined fault speaks of, and on which nodes; NULL = wherever the event '
        'occurs';
 
@@ -299,7 +293,7 @@ $$;
 COMMENT ON FUNCTION l4._combination_nodes(text, l4.fault_condition[], jsonb)
     IS 'nodes on which a combined fault holds and those of each step; NULL when it does not';
 
-CREATE FUNCTION l4._fault_combinations(job_id text, event_ids int[], conditions l4.fault_condition[])
+CREATE FUNCTION l4._fault_combinations(job_id text, conditions l4.fault_condition[])
 RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz,
     occurrences bigint, captures jsonb, gave_up bool)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10
@@ -309,8 +303,7 @@ BEGIN
     RETURN QUERY
     WITH event AS MATERIALIZED (
         SELECT e.*
-        FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.event_ids,
-            _fault_combinations.conditions) AS e
+        FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.conditions) AS e
     ), fault AS MATERIALIZED (
         -- a step that is wanted and has no event decides without reading times
         SELECT s.fault_id, jsonb_object_agg(s.step, s.events) AS steps
@@ -352,5 +345,5 @@ BEGIN
     WHERE e.gave_up;
 END
 $$;
-COMMENT ON FUNCTION l4._fault_combinations(text, int[], l4.fault_condition[])
+COMMENT ON FUNCTION l4._fault_combinations(text, l4.fault_condition[])
     IS 'combined faults that hold in a job; node and line are those of step 1';

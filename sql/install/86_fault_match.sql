@@ -55,8 +55,8 @@ BEGIN ATOMIC
         ORDER BY l.event_id, strpos(l.line, e.example) > 0 DESC, l.n) AS l ON l.event_id = t.event_id
     UNION ALL
     SELECT c.fault_id, c.event_id, c.node, c.source, c.line_no, c.line, c.ts, c.occurrences, c.captures, c.gave_up, -1
-    FROM l4._fault_combinations(_fault_hits.job_id, ARRAY(SELECT DISTINCT h.event_id FROM hit AS h),
-        l4._active_conditions()) AS c;
+    FROM l4._fault_combinations(_fault_hits.job_id, ARRAY(
+        SELECT d FROM l4.active_fault AS f JOIN l4.fault_condition AS d USING (fault_id) WHERE f.combined)) AS c;
 END;
 COMMENT ON FUNCTION l4._fault_hits(text)
     IS 'every match of an active fault with an event of the job, after _watch_faults()';
@@ -79,32 +79,41 @@ END;
 COMMENT ON FUNCTION l4._fault_effects(text[])
     IS 'what faults lead to, over up to 30 steps; a fault of a cycle leads to itself';
 
+CREATE FUNCTION l4._telling_events(job_id text) RETURNS int[]
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN CASE
+    WHEN EXISTS (SELECT FROM l4.diagnosis AS d WHERE d.job_id = _telling_events.job_id)
+    THEN ARRAY(SELECT s.event_id FROM l4.suspect_event AS s WHERE s.job_id = _telling_events.job_id)
+    ELSE ARRAY(
+        SELECT l4._survivor(e.event_id, t.merged_into)
+        FROM l4._job_event AS e JOIN l4._event AS t USING (event_id) WHERE e.job_id = _telling_events.job_id
+        EXCEPT SELECT e.event_id FROM l4._job_event AS e JOIN l4.job AS j USING (job_id)
+        WHERE j.status = 'succeeded' AND j.job_id <> _telling_events.job_id) END;
+COMMENT ON FUNCTION l4._telling_events(text)
+    IS 'events of a job that tell of its failure by its diagnosis; without one, those that no successful job has';
+
 CREATE FUNCTION l4.match_faults(job_id text) RETURNS SETOF l4.fault_match
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE ROWS 20
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
-    diagnosed bool;
     unclear bigint;
 BEGIN
-    -- the lock that a diagnosis takes first, and that the end of the job waits for
+    -- a diagnosis of the job, and its end, take this lock
     PERFORM FROM l4.job AS j WHERE j.job_id = match_faults.job_id FOR NO KEY UPDATE;
     PERFORM l4._require_job(match_faults.job_id);
     PERFORM l4._watch_faults(ARRAY[match_faults.job_id]);
-    diagnosed := EXISTS (SELECT FROM l4.diagnosis d WHERE d.job_id = match_faults.job_id);
     DELETE FROM l4.fault_match m WHERE m.job_id = match_faults.job_id;
     DELETE FROM l4.fault_given_up g WHERE g.job_id = match_faults.job_id;
     WITH hit AS MATERIALIZED (
         SELECT h.*, f.name, f.severity, f.priority, f.is_effect, f.combined,
             f.fault_id >= 1000000 AND f.priority >= 50 AS is_own,
+            f.combined AND NOT EXISTS (SELECT FROM l4.fault_condition AS c
+                WHERE c.fault_id = f.fault_id AND num_nonnulls(c.signature, c.template) > 0) AS is_form,
             array_position(ARRAY['fatal', 'error', 'warning', 'info'], f.severity) AS place,
             h.node IN (SELECT n.node FROM l4.suspect_node n
                        WHERE n.job_id = match_faults.job_id AND n.is_suspect) AS on_suspect,
-            -- without a diagnosis: it is in no successful job
-            diagnosed = (h.event_id IN (
-                SELECT s.event_id FROM l4.suspect_event s WHERE diagnosed AND s.job_id = match_faults.job_id
-                UNION ALL SELECT e.event_id FROM l4._job_event e JOIN l4.job j ON j.job_id = e.job_id
-                WHERE NOT diagnosed AND j.status = 'succeeded' AND j.job_id <> match_faults.job_id)) AS is_suspect
+            h.event_id = ANY ((SELECT l4._telling_events(match_faults.job_id))::int[]) AS is_suspect
         FROM l4._fault_hits(match_faults.job_id) AS h JOIN l4.fault AS f ON f.fault_id = h.fault_id
     ), given_up AS (
         INSERT INTO l4.fault_given_up (job_id, fault_id, fault_name, node, line_no, line)
@@ -132,8 +141,7 @@ BEGIN
           AND (c.first_ts <= b.first_ts + interval '10 s') IS NOT FALSE
         GROUP BY b.fault_id
     ), better AS (
-        -- What the user knows of an event, or of what struck a node, goes before what is shipped of it: an error as
-        -- if it were as severe.
+        -- what the user knows of an event or a node goes before what is shipped of it: an error as if it were as severe
         SELECT o.fault_id, min(ARRAY[s.place, -s.priority]) AS weight
         FROM best AS o
         JOIN best AS s ON s.fault_id < 1000000 AND NOT s.is_effect AND (o.severity = 'error' OR s.place >= o.place)
@@ -144,13 +152,17 @@ BEGIN
     )
     INSERT INTO l4.fault_match
     SELECT match_faults.job_id,
-        row_number() OVER (ORDER BY b.is_suspect DESC, (b.is_effect OR c.names IS NOT NULL),
-            (b.is_effect OR c.by_effects), c.names IS NOT NULL AND NOT b.is_effect,
-            least(ARRAY[b.place, -b.priority], w.weight), w.fault_id IS NULL, b.on_suspect DESC, b.ts, b.line_no,
+        row_number() OVER (ORDER BY b.is_suspect DESC, b.follows, b.is_effect OR b.by_effects,
+            b.follows AND NOT b.is_effect, b.weight, b.better DESC, b.on_suspect DESC, b.ts, b.line_no,
             b.fault_id < 1000000, b.name),
         b.fault_id, b.node, b.line_no, b.line, b.captures, b.name, b.source, b.event_id, b.ts, b.total,
-        b.is_effect OR c.names IS NOT NULL, coalesce(c.names, '{}'), b.is_suspect
-    FROM best AS b LEFT JOIN cause AS c USING (fault_id) LEFT JOIN better AS w USING (fault_id);
+        b.follows, coalesce(b.names, '{}'), b.is_suspect
+    FROM (SELECT f.*, bool_or(f.is_suspect AND NOT f.follows AND NOT f.is_form AND f.place <= 2) OVER () AS stated
+        FROM (SELECT b.*, c.names, c.by_effects, b.is_effect OR c.names IS NOT NULL AS follows,
+                least(ARRAY[b.place, -b.priority], w.weight) AS weight, w.fault_id IS NOT NULL AS better
+            FROM best AS b LEFT JOIN cause AS c USING (fault_id) LEFT JOIN better AS w USING (fault_id)) AS f) AS b
+    -- a fault without words of its own is for jobs in which no line states a cause
+    WHERE NOT (b.is_form AND b.stated);
     SELECT count(*) INTO unclear FROM l4.fault_given_up g WHERE g.job_id = match_faults.job_id;
     IF unclear > 0 THEN
         RAISE NOTICE '% matches were given up at a limit in job "%"', unclear, match_faults.job_id

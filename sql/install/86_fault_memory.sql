@@ -1,13 +1,5 @@
 -- The memory: try a pattern on past jobs, confirm a diagnosis as a fault, merge duplicates.
 
-CREATE FUNCTION l4._hit_events(job_id text) RETURNS int[]
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN ARRAY(
-    SELECT DISTINCT l4._survivor(e.event_id, e.merged_into)
-    FROM l4._fault_hit AS h JOIN l4._event AS e ON e.event_id = h.event_id
-    WHERE h.job_id = _hit_events.job_id AND h.n > -2);
-COMMENT ON FUNCTION l4._hit_events(text) IS 'events of a job in which signatures were found when it was last matched';
-
 CREATE FUNCTION l4.test_fault(signature l4.pcre DEFAULT NULL, templates text[] DEFAULT NULL,
     job_ids text[] DEFAULT NULL, conditions jsonb DEFAULT NULL)
 RETURNS TABLE (job_id text, status text, node text, line_no bigint, line text, occurrences bigint, captures jsonb,
@@ -44,7 +36,7 @@ BEGIN
             RETURN QUERY
             SELECT j.job_id, j.status, c.node, c.line_no, split_part(c.line, E'\n', 1), c.occurrences, c.captures,
                 c.gave_up
-            FROM l4._fault_combinations(j.job_id, l4._hit_events(j.job_id), steps) AS c
+            FROM l4._fault_combinations(j.job_id, steps) AS c
             ORDER BY c.node, c.line_no;
         END IF;
     END LOOP;
@@ -54,182 +46,166 @@ COMMENT ON FUNCTION l4.test_fault(l4.pcre, text[], text[], jsonb)
     IS 'what a signature or templates would match in the jobs that l4 knows, one line an event, or in which of them '
        'conditions would hold; nothing is stored';
 
--- Only what is reached is looked up, name by name: a fault file has many rows to check.
-CREATE FUNCTION l4._check_leads_to(name text, leads_to text[]) RETURNS text
+-- Only what is reached is looked up, name by name, over up to 30 steps: a fault file has many rows to check.
+CREATE FUNCTION l4._check_leads_to(name text, leads_to text[], OUT problem text, OUT is_own_cycle bool)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    WITH RECURSIVE reach(effect, step) AS (
-        SELECT u.effect, 1 FROM unnest(_check_leads_to.leads_to) AS u(effect)
+    WITH RECURSIVE reach(name, effect, is_own, step) AS (
+        SELECT u.effect, u.effect, true, 1 FROM unnest(_check_leads_to.leads_to) AS u(effect)
         UNION
-        SELECT t.effect, r.step + 1
+        SELECT r.name, t.effect, r.is_own AND f.fault_id >= 1000000, r.step + 1
         FROM reach AS r
         CROSS JOIN LATERAL (
-            SELECT f.leads_to FROM l4.fault AS f
+            SELECT f.fault_id, f.leads_to FROM l4.fault AS f
             WHERE f.name = r.effect
               AND NOT EXISTS (SELECT FROM l4.disabled_rule AS d WHERE d.kind = 'fault' AND d.name = r.effect)
             ORDER BY array_position(ARRAY['user', 'confirmed', 'imported', 'builtin'], f.origin) LIMIT 1) AS f
         CROSS JOIN LATERAL unnest(f.leads_to) AS t(effect)
         WHERE r.effect <> _check_leads_to.name AND r.step < 30
-    ), unknown AS (
-        SELECT min(u.effect) AS effect FROM unnest(_check_leads_to.leads_to) AS u(effect)
-        WHERE NOT EXISTS (SELECT FROM l4.fault AS f WHERE f.name = u.effect)
     )
-    SELECT CASE
-        WHEN u.effect IS NOT NULL THEN format('leads_to names a fault that does not exist: "%s"', u.effect)
-        WHEN EXISTS (SELECT FROM reach AS r WHERE r.effect = _check_leads_to.name)
-        THEN format('leads_to makes a cycle: "%s" leads back to "%s"', coalesce((
-                SELECT min(e.name) FROM l4._fault_effects(_check_leads_to.leads_to) AS e
-                WHERE e.effect = _check_leads_to.name), _check_leads_to.name), _check_leads_to.name) END
-    FROM unknown AS u;
+    SELECT coalesce((
+            SELECT format('leads_to names a fault that does not exist: "%s"', min(u.effect))
+            FROM unnest(_check_leads_to.leads_to) AS u(effect)
+            WHERE NOT EXISTS (SELECT FROM l4.fault AS f WHERE f.name = u.effect) HAVING count(*) > 0),
+        CASE WHEN count(*) > 0
+            THEN format('leads_to makes a cycle: "%s" leads back to "%s"', min(r.name), min(r.effect)) END),
+        coalesce(bool_or(r.is_own), false)
+    FROM reach AS r WHERE r.effect = _check_leads_to.name;
 END;
-COMMENT ON FUNCTION l4._check_leads_to(text, text[]) IS 'what is wrong with leads_to of a fault; NULL = nothing';
+COMMENT ON FUNCTION l4._check_leads_to(text, text[])
+    IS 'what is wrong with leads_to of a fault, NULL = nothing; is_own_cycle: it leads to itself over own rows alone';
 
-CREATE FUNCTION l4._healthy_jobs(job_id text) RETURNS text[]
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN ARRAY(
-    SELECT j.job_id
-    FROM l4.job AS j
-    WHERE j.job_id <> _healthy_jobs.job_id
-      AND (j.status = 'succeeded' OR j.job_id = ANY (
-        (SELECT d.baseline FROM l4.diagnosis AS d WHERE d.job_id = _healthy_jobs.job_id)::text[])));
-COMMENT ON FUNCTION l4._healthy_jobs(text) IS 'successful jobs and the baseline of the diagnosis of a job';
+-- What a fault is recognised by, and what speaks against it. Kept as a type, as it is learnt in steps.
+CREATE TYPE l4._pattern AS (
+    signature l4.pcre,
+    templates text[],
+    conditions jsonb,
+    events int[],
+    form text,
+    failed_jobs text[],
+    good_lines text,
+    other_causes text);
+COMMENT ON TYPE l4._pattern
+    IS 'what a diagnosis is recognised by; form: the combination that it follows; failed_jobs: other ones that match; '
+       'good_lines, other_causes: what must not';
 
-CREATE FUNCTION l4._healthy_matches(job_id text, signature l4.pcre, templates text[])
-RETURNS TABLE (healthy_job text, node text, line_no bigint, line text)
-LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
+-- Another cause: a fault of yours with another name that was confirmed in the job, or is its best match.
+CREATE FUNCTION l4._judged(job_id text, name text, INOUT p l4._pattern)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    WITH claim AS MATERIALIZED (
+        SELECT t.job_id AS job, t.node, t.line_no, t.line, t.status = 'succeeded' OR EXISTS (
+            SELECT FROM l4.diagnosis AS d WHERE d.job_id = _judged.job_id AND t.job_id = ANY (d.baseline)) AS is_good
+        FROM l4.test_fault(p.signature, p.templates, ARRAY(
+            SELECT j.job_id FROM l4.job AS j WHERE j.job_id <> _judged.job_id), p.conditions) AS t
+        WHERE NOT t.gave_up
+    ), cause AS (
+        SELECT DISTINCT c.job, f.name
+        FROM claim AS c JOIN l4.fault AS f ON f.fault_id >= 1000000 AND f.name <> _judged.name AND NOT f.is_effect
+        WHERE NOT c.is_good AND (f.source_job = c.job OR EXISTS (
+            SELECT FROM l4.fault_match AS m WHERE m.job_id = c.job AND m.rank = 1 AND m.fault_id = f.fault_id))
+    )
+    SELECT ARRAY(SELECT DISTINCT c.job FROM claim AS c WHERE NOT c.is_good ORDER BY 1),
+        (SELECT string_agg(format('job %s, node %s, line %s: %s', g.job, g.node, g.line_no, left(g.line, 200)), E'\n')
+         FROM (SELECT c.* FROM claim AS c WHERE c.is_good ORDER BY c.job, c.node, c.line_no LIMIT 10) AS g),
+        (SELECT string_agg(format('job %s: fault "%s"', c.job, c.name), E'\n' ORDER BY c.job, c.name) FROM cause AS c)
+    INTO p.failed_jobs, p.good_lines, p.other_causes;
+END
+$$;
+COMMENT ON FUNCTION l4._judged(text, text, l4._pattern) IS 'a pattern with what it would match in other jobs';
+
+-- What may be learnt, best first: an event in which a cause is known (narrowed by the combination that it proves), the
+-- combination that is known, an event that only the suspects have, the form of a hang.
+CREATE FUNCTION l4._learnable(job_id text) RETURNS SETOF l4._pattern
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 5
 BEGIN ATOMIC
-    SELECT t.job_id, t.node, t.line_no, t.line
-    FROM l4.test_fault(signature, templates, l4._healthy_jobs(_healthy_matches.job_id)) AS t
-    ORDER BY t.job_id, t.node, t.line_no LIMIT 10;
+    WITH known AS MATERIALIZED (
+        SELECT m.fault_id, m.fault_name, m.event_id
+        FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
+        WHERE m.job_id = _learnable.job_id AND m.rank = 1 AND m.is_suspect AND f.combined
+    ), candidate AS (
+        SELECT CASE WHEN c.is_known THEN 1 ELSE 3 END AS turn, c.n, ARRAY[c.event_id] AS events,
+            p.signature, p.templates, l4._known_form(f.fault_id, p.signature) AS conditions, f.fault_name
+        FROM l4._cause_events(_learnable.job_id) WITH ORDINALITY AS c(event_id, is_known, n)
+        CROSS JOIN LATERAL l4._event_pattern(_learnable.job_id, ARRAY[c.event_id]) AS p
+        LEFT JOIN known AS f ON c.is_known AND f.event_id = c.event_id AND p.signature IS NOT NULL
+        WHERE c.n <= 5 AND num_nonnulls(p.signature, p.templates) > 0
+        UNION ALL
+        SELECT 2, 0, NULL, NULL, NULL, l4._known_form(f.fault_id, NULL), f.fault_name FROM known AS f
+        UNION ALL
+        SELECT 4, 0, NULL, NULL, NULL, h.conditions, NULL
+        FROM l4._hang_form(_learnable.job_id) AS h(conditions) WHERE h.conditions IS NOT NULL
+    )
+    SELECT p.*
+    FROM candidate AS c
+    CROSS JOIN LATERAL (SELECT CASE WHEN c.conditions IS NULL THEN c.signature END,
+        CASE WHEN c.conditions IS NULL THEN c.templates END, c.conditions, c.events, c.fault_name, NULL::text[], NULL,
+        NULL) AS p(signature, templates, conditions, events, form, failed_jobs, good_lines, other_causes)
+    ORDER BY c.turn, c.n;
 END;
-COMMENT ON FUNCTION l4._healthy_matches(text, l4.pcre, text[])
-    IS 'what a pattern matches in successful jobs and in the baseline of a diagnosis, up to ten lines';
+COMMENT ON FUNCTION l4._learnable(text) IS 'what a diagnosis may be recognised by, best first';
 
--- The job itself must show what it is confirmed to show, and no healthy job may.
-CREATE FUNCTION l4._check_pattern(job_id text, name text, signature l4.pcre, templates text[]) RETURNS text
+-- What a caller asks for may match jobs of another cause, with a notice: two causes may well print one line.
+CREATE FUNCTION l4._learn(job_id text, name text, asked l4._pattern) RETURNS l4._pattern
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    proof text;
-    problem text;
+    is_asked constant bool := num_nonnulls(asked.signature, asked.templates, asked.events) > 0;
+    p l4._pattern;
+    best l4._pattern;
 BEGIN
-    SELECT t.line INTO proof
-    FROM l4.test_fault(_check_pattern.signature, templates, ARRAY[_check_pattern.job_id]) AS t
-    WHERE NOT t.gave_up ORDER BY _check_pattern.signature IS NOT NULL AND t.captures IS NULL, t.line_no LIMIT 1;
-    IF proof IS NULL THEN
-        RAISE EXCEPTION 'the pattern matches no line of job "%"', _check_pattern.job_id
+    IF asked.events IS NOT NULL THEN
+        SELECT coalesce(asked.signature, e.signature), coalesce(asked.templates, e.templates)
+        INTO asked.signature, asked.templates FROM l4._event_pattern(_learn.job_id, asked.events) AS e;
+        IF num_nonnulls(asked.signature, asked.templates) = 0 THEN
+            RAISE EXCEPTION 'event % says too little to make a pattern of', asked.events[1]
+                USING ERRCODE = 'invalid_parameter_value', HINT = 'Choose other events, or give a signature.';
+        END IF;
+    END IF;
+    FOR p IN
+        SELECT asked.* WHERE is_asked
+        UNION ALL SELECT l.* FROM l4._learnable(_learn.job_id) AS l WHERE NOT is_asked
+    LOOP
+        CONTINUE WHEN NOT EXISTS (
+            SELECT FROM l4.test_fault(p.signature, p.templates, ARRAY[_learn.job_id], p.conditions) AS t
+            WHERE NOT t.gave_up);
+        p := l4._judged(_learn.job_id, _learn.name, p);
+        best := CASE WHEN best IS NULL THEN p ELSE best END;
+        IF p.good_lines IS NULL AND p.other_causes IS NULL THEN
+            best := p;
+            EXIT;
+        END IF;
+    END LOOP;
+    IF best IS NULL AND is_asked THEN
+        RAISE EXCEPTION 'the pattern matches no line of job "%"', _learn.job_id
             USING ERRCODE = 'invalid_parameter_value', HINT = 'l4.test_fault() shows what a pattern matches.';
+    ELSIF best IS NULL THEN
+        RAISE EXCEPTION 'no suspect event of job "%" says a cause', _learn.job_id
+            USING ERRCODE = 'no_data_found',
+                DETAIL = 'What is printed only when a peer is lost, or a process has ended, is not learnt.',
+                HINT = 'Run l4.diagnose() first, or give events, signature or templates.';
+    ELSIF best.good_lines IS NOT NULL THEN
+        RAISE EXCEPTION 'the pattern of fault "%" would match healthy jobs', name
+            USING ERRCODE = 'check_violation', DETAIL = best.good_lines,
+                HINT = 'Give a narrower signature, or other events.';
+    ELSIF best.other_causes IS NOT NULL AND NOT is_asked THEN
+        RAISE EXCEPTION 'the pattern of fault "%" would match jobs of another cause', name
+            USING ERRCODE = 'check_violation',
+                DETAIL = concat_ws(E'\n', coalesce(best.signature::text, best.conditions::text), best.other_causes),
+                HINT = 'Give the signature of a line that only this fault shows, or its events.';
+    ELSIF best.other_causes IS NOT NULL THEN
+        RAISE NOTICE 'fault "%" matches jobs of another cause', name
+            USING DETAIL = best.other_causes, HINT = 'A narrower signature would tell them apart.';
     END IF;
-    SELECT string_agg(format('job %s, node %s, line %s: %s', t.healthy_job, t.node, t.line_no, left(t.line, 200)),
-        E'\n') INTO problem
-    FROM l4._healthy_matches(_check_pattern.job_id, _check_pattern.signature, templates) AS t;
-    IF problem IS NOT NULL THEN
-        RAISE EXCEPTION 'the pattern of fault "%" would match healthy jobs', _check_pattern.name
-            USING ERRCODE = 'check_violation', DETAIL = problem, HINT = 'Give a narrower signature, or other events.';
-    END IF;
-    RETURN CASE WHEN l4.pcre_match(proof, signature) THEN proof END;
+    RETURN best;
 END
 $$;
-COMMENT ON FUNCTION l4._check_pattern(text, text, l4.pcre, text[])
-    IS 'the line of the job that a pattern matches; raises when there is none, or one in a healthy job';
-
-CREATE FUNCTION l4._insert_confirmed(f l4.fault) RETURNS int
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    id int;
-    other text;     -- origin of the fault of this name that counts beside it
-    problem text;
-BEGIN
-    INSERT INTO l4.fault (name, category, component, signature, templates, root_cause, remedy, leads_to, severity,
-        example, source_url, origin, source_job, confirmed_by, confirmed_at, priority, is_effect, combined)
-    VALUES (f.name, f.category, f.component, f.signature, f.templates, f.root_cause, f.remedy, f.leads_to, f.severity,
-        f.example, f.source_url, 'confirmed', f.source_job, session_user, now(), f.priority, f.is_effect, f.combined)
-    ON CONFLICT ON CONSTRAINT fault_origin_name_key DO NOTHING
-    RETURNING fault_id INTO id;
-    IF id IS NULL THEN
-        RAISE EXCEPTION 'fault "%" was confirmed before', f.name
-            USING ERRCODE = 'unique_violation',
-                HINT = 'Choose another name; l4.merge_faults() joins two faults that are the same.';
-    END IF;
-    other := (SELECT o.origin FROM l4.fault o WHERE o.name = f.name AND o.origin <> 'confirmed'
-              ORDER BY array_position(ARRAY['user', 'imported', 'builtin'], o.origin) LIMIT 1);
-    problem := CASE
-        WHEN EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind = 'fault' AND d.name = f.name)
-            THEN 'is switched off by l4.disabled_rule'
-        WHEN other = 'user' THEN 'is hidden by the user fault of this name'
-        ELSE 'replaces the ' || other || ' fault of this name' END;
-    IF problem IS NOT NULL THEN
-        RAISE NOTICE 'fault "%" %', f.name, problem USING HINT = 'l4.active_fault has the faults that are matched.';
-    END IF;
-    RETURN id;
-END
-$$;
-COMMENT ON FUNCTION l4._insert_confirmed(l4.fault) IS 'stores a confirmed fault';
-
-CREATE FUNCTION l4._holds_only_here(job_id text, conditions l4.fault_condition[]) RETURNS bool
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN EXISTS (SELECT FROM l4._fault_combinations(job_id, l4._hit_events(job_id), conditions) AS c WHERE NOT c.gave_up)
-    AND NOT EXISTS (SELECT FROM unnest(l4._healthy_jobs(job_id)) AS h(id)
-                    CROSS JOIN LATERAL l4._fault_combinations(h.id, l4._hit_events(h.id), conditions));
-COMMENT ON FUNCTION l4._holds_only_here(text, l4.fault_condition[])
-    IS 'do conditions hold in a job, and in no healthy one';
-
--- What the known faults of the job say stands in for what the caller left out; before a match, what ingest found in
--- the events.
-CREATE FUNCTION l4._usual_class(job_id text, events int[], INOUT category text, INOUT component text)
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    known record;
-BEGIN
-    SELECT f.category, f.component INTO known
-    FROM l4._fault_hit h JOIN l4.fault f ON f.fault_id = h.fault_id
-    WHERE h.job_id = _usual_class.job_id AND h.event_id = ANY (events) AND NOT h.gave_up
-    ORDER BY f.is_effect, f.priority DESC, f.fault_id LIMIT 1;
-    category := coalesce(_usual_class.category, (
-        SELECT f.category FROM l4.fault_match m JOIN l4.fault f ON f.fault_id = m.fault_id
-        WHERE m.job_id = _usual_class.job_id
-        ORDER BY m.event_id = ANY (events) DESC NULLS LAST, m.rank LIMIT 1), known.category, 'user');
-    component := coalesce(_usual_class.component, (
-        SELECT f.component FROM l4.fault_match m JOIN l4.fault f ON f.fault_id = m.fault_id
-        WHERE m.job_id = _usual_class.job_id AND f.category = _usual_class.category
-        ORDER BY m.event_id = ANY (events) DESC NULLS LAST, m.rank LIMIT 1),
-        CASE WHEN known.category = _usual_class.category THEN known.component END,
-        CASE category WHEN 'hardware' THEN 'node' WHEN 'framework' THEN 'framework'
-            WHEN 'platform' THEN 'platform_config' ELSE 'program' END);
-END
-$$;
-COMMENT ON FUNCTION l4._usual_class(text, int[], text, text)
-    IS 'category and component of a fault that is confirmed, where not given';
-
--- The same pattern again: no second fault.
-CREATE FUNCTION l4._add_templates(name text, signature l4.pcre, templates text[]) RETURNS int
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    old record;
-BEGIN
-    SELECT f.fault_id, f.name INTO old FROM l4.fault f
-    WHERE f.origin <> 'builtin' AND f.name <> _add_templates.name
-      AND f.signature OPERATOR(l4.=) _add_templates.signature ORDER BY f.fault_id LIMIT 1;
-    IF FOUND THEN
-        UPDATE l4.fault f
-        SET templates = (SELECT array_agg(DISTINCT t.template ORDER BY t.template)
-                         FROM unnest(f.templates || _add_templates.templates) AS t(template))
-        WHERE f.fault_id = old.fault_id;
-        RAISE NOTICE 'fault "%" has this signature already', old.name
-            USING DETAIL = 'The templates were added to it; no second fault was made.';
-    END IF;
-    RETURN old.fault_id;
-END
-$$;
-COMMENT ON FUNCTION l4._add_templates(text, l4.pcre, text[])
-    IS 'adds templates to an own fault that has a signature; NULL = there is none';
+COMMENT ON FUNCTION l4._learn(text, text, l4._pattern)
+    IS 'the pattern that is asked for, or the first that may be learnt and matches no good job and no job of another '
+       'confirmed cause; raises when there is none';
 
 CREATE FUNCTION l4._check_confirmed(job_id text, name text, root_cause text, remedy text, events int[], leads_to text[])
 RETURNS void
@@ -259,7 +235,7 @@ BEGIN
         RAISE EXCEPTION 'job "%" has no event %', _check_confirmed.job_id, problem
             USING ERRCODE = 'undefined_object', HINT = 'l4.suspect_event and l4.event_count list the events of a job.';
     END IF;
-    problem := l4._check_leads_to(_check_confirmed.name, leads_to);
+    problem := (SELECT c.problem FROM l4._check_leads_to(_check_confirmed.name, leads_to) AS c);
     IF problem IS NOT NULL THEN
         RAISE EXCEPTION 'invalid leads_to of fault "%"', _check_confirmed.name
             USING ERRCODE = 'invalid_parameter_value', DETAIL = problem || '.';
@@ -269,26 +245,85 @@ $$;
 COMMENT ON FUNCTION l4._check_confirmed(text, text, text, text, int[], text[])
     IS 'raises what is wrong with the arguments of confirm_fault()';
 
--- The form must hold in the job and in no healthy one.
-CREATE FUNCTION l4._confirmed_form(job_id text, events int[], signature l4.pcre, OUT form l4.fault_condition[],
-    OUT known text)
-LANGUAGE plpgsql STABLE PARALLEL SAFE
+-- The line that shows the cause: by itself, and of a progress bar only what came after it.
+CREATE FUNCTION l4._cause_line(job_id text, signature l4.pcre, templates text[]) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (
+    SELECT l.line
+    FROM l4.test_fault(_cause_line.signature, _cause_line.templates, ARRAY[_cause_line.job_id]) AS t
+    CROSS JOIN LATERAL (VALUES (regexp_replace(t.line, '^.*\r(?=\s*\S)', '')), (t.line)) AS l(line)
+    WHERE NOT t.gave_up AND l4.pcre_match(l.line, _cause_line.signature)
+    ORDER BY t.line_no, length(l.line) LIMIT 1);
+COMMENT ON FUNCTION l4._cause_line(text, l4.pcre, text[]) IS 'example of a confirmed fault; NULL when no line matches';
+
+-- What is known of the events stands in for what the caller left out; else the diagnosis, else the best known cause.
+CREATE FUNCTION l4._usual_class(job_id text, events int[], INOUT category text, INOUT component text)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT c.category, coalesce(_usual_class.component, k.component, CASE c.category WHEN 'hardware' THEN 'node'
+        WHEN 'framework' THEN 'framework' WHEN 'platform' THEN 'platform_config' ELSE 'program' END)
+    FROM (SELECT) AS one
+    LEFT JOIN LATERAL (
+        SELECT u.category, u.component
+        FROM (SELECT f.category, f.component, f.is_effect, f.priority
+            FROM l4._fault_hit AS h JOIN l4.fault AS f USING (fault_id)
+            WHERE h.job_id = _usual_class.job_id AND h.event_id = ANY (events) AND NOT h.gave_up
+            UNION ALL
+            SELECT d.category, d.component, true, 0 FROM l4.diagnosis AS d WHERE d.job_id = _usual_class.job_id
+            UNION ALL
+            SELECT f.category, f.component, true, -m.rank FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
+            WHERE m.job_id = _usual_class.job_id AND NOT m.is_effect) AS u
+        WHERE u.category = coalesce(_usual_class.category, u.category)
+        ORDER BY u.is_effect, u.priority DESC LIMIT 1) AS k ON true
+    CROSS JOIN LATERAL (SELECT coalesce(_usual_class.category, k.category, 'user') AS category) AS c;
+END;
+COMMENT ON FUNCTION l4._usual_class(text, int[], text, text)
+    IS 'category and component of a fault that is confirmed, where not given';
+
+CREATE FUNCTION l4._store_confirmed(f l4.fault, conditions jsonb) RETURNS int
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    id int;
+    old record;
 BEGIN
-    form := ARRAY(SELECT h FROM l4._known_form(_confirmed_form.job_id) AS h ORDER BY h.step);
-    IF l4._holds_only_here(_confirmed_form.job_id, form) THEN
-        known := (SELECT m.fault_name FROM l4.fault_match m WHERE m.job_id = _confirmed_form.job_id AND m.rank = 1);
-        RETURN;
+    SELECT o.fault_id, o.name INTO old FROM l4.fault AS o
+    WHERE o.origin <> 'builtin' AND o.name <> f.name AND o.signature OPERATOR(l4.=) f.signature
+    ORDER BY o.fault_id LIMIT 1;
+    IF FOUND THEN
+        UPDATE l4.fault AS o
+        SET templates = (SELECT array_agg(DISTINCT t.template ORDER BY t.template)
+                         FROM unnest(o.templates || f.templates) AS t(template))
+        WHERE o.fault_id = old.fault_id;
+        RAISE NOTICE 'fault "%" has this signature already', old.name
+            USING DETAIL = 'The templates were added to it; no second fault was made.';
+        RETURN old.fault_id;
     END IF;
-    form := ARRAY(SELECT h FROM l4._hang_form(_confirmed_form.job_id, events, signature) AS h ORDER BY h.step);
-    IF NOT l4._holds_only_here(_confirmed_form.job_id, form) THEN
-        form := '{}';
+    INSERT INTO l4.fault (name, category, component, signature, templates, root_cause, remedy, leads_to, severity,
+        example, source_url, origin, source_job, confirmed_by, confirmed_at, priority, is_effect, combined)
+    VALUES (f.name, f.category, f.component, f.signature, f.templates, f.root_cause, f.remedy, f.leads_to, f.severity,
+        f.example, f.source_url, 'confirmed', f.source_job, session_user, now(), f.priority, f.is_effect, f.combined)
+    ON CONFLICT ON CONSTRAINT fault_origin_name_key DO NOTHING
+    RETURNING fault_id INTO id;
+    IF id IS NULL THEN
+        RAISE EXCEPTION 'fault "%" was confirmed before', f.name
+            USING ERRCODE = 'unique_violation',
+                HINT = 'Choose another name; l4.merge_faults() joins two faults that are the same.';
     END IF;
+    INSERT INTO l4.fault_condition SELECT c.* FROM l4._read_conditions(conditions, id) AS c;
+    IF NOT EXISTS (SELECT FROM l4.active_fault AS a WHERE a.fault_id = id) THEN
+        RAISE NOTICE 'fault "%" is switched off, or hidden by another of this name', f.name
+            USING HINT = 'l4.disabled_rule and l4.fault_problem say which.';
+    ELSIF EXISTS (SELECT FROM l4.fault AS o WHERE o.name = f.name AND o.fault_id <> id) THEN
+        RAISE NOTICE 'fault "%" replaces another of this name', f.name
+            USING HINT = 'l4.active_fault has the faults that are matched.';
+    END IF;
+    RETURN id;
 END
 $$;
-COMMENT ON FUNCTION l4._confirmed_form(text, int[], l4.pcre)
-    IS 'conditions to confirm a diagnosis by, and the known fault that they are of; empty when lines say more';
+COMMENT ON FUNCTION l4._store_confirmed(l4.fault, jsonb)
+    IS 'stores a confirmed fault; where an own one has its signature, adds the templates to that';
 
 CREATE FUNCTION l4.confirm_fault(job_id text, name text, root_cause text, remedy text, category text DEFAULT NULL,
     component text DEFAULT NULL, severity text DEFAULT NULL, signature l4.pcre DEFAULT NULL,
@@ -299,75 +334,49 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    chosen int[] := events;
-    form l4.fault_condition[] := '{}';
-    known text;     -- the fault whose form it has
+    p l4._pattern;
     f l4.fault;
-    id int;
+    says_cause bool;
 BEGIN
     PERFORM l4._check_confirmed(confirm_fault.job_id, confirm_fault.name, root_cause, remedy, events, leads_to);
-    IF chosen IS NULL AND signature IS NULL AND templates IS NULL THEN
-        chosen := l4._pattern_event(confirm_fault.job_id);
-    END IF;
-    IF chosen IS NOT NULL THEN
-        SELECT coalesce(confirm_fault.signature, p.signature), p.templates INTO signature, templates
-        FROM l4._event_pattern(confirm_fault.job_id, chosen) AS p;
-        IF signature IS NULL AND templates IS NULL THEN
-            RAISE EXCEPTION 'event % says too little to make a pattern of', chosen[1]
-                USING ERRCODE = 'invalid_parameter_value', HINT = 'Choose other events, or give a signature.';
-        END IF;
-        IF events IS NULL THEN
-            SELECT c.form, c.known INTO form, known
-            FROM l4._confirmed_form(confirm_fault.job_id, chosen, confirm_fault.signature) AS c;
-        END IF;
-    END IF;
-    IF known IS NOT NULL THEN
-        chosen := NULL;
-        RAISE NOTICE 'fault "%" goes by the conditions of fault "%"', confirm_fault.name, known
-            USING DETAIL = 'Which nodes show it decides, in whatever words.',
-                HINT = 'To go by lines of this job, give events or a signature.';
-    END IF;
-    IF severity IS NULL AND known IS NULL AND (form <> '{}' OR EXISTS (
-        SELECT FROM l4._suspect_kinds(confirm_fault.job_id) AS k
-        WHERE k.event_id = ANY (chosen) HAVING bool_and(k.is_effect))) THEN
-        severity := 'warning';
-        RAISE NOTICE 'fault "%" goes by what other faults lead to as well', confirm_fault.name
-            USING DETAIL = 'It is kept as a warning, so that a cause that is found comes before it.',
-                HINT = 'Give the signature of a line that only this fault shows, if there is one.';
-    END IF;
+    p.signature := confirm_fault.signature;
+    p.templates := confirm_fault.templates;
+    p.events := confirm_fault.events;
+    p := l4._learn(confirm_fault.job_id, confirm_fault.name, p);
+    says_cause := p.form IS NOT NULL OR p.conditions IS NULL AND (confirm_fault.signature IS NOT NULL
+        OR p.events IS NULL OR p.events && ARRAY(SELECT e.event_id FROM l4._cause_events(confirm_fault.job_id) AS e)
+        OR NOT EXISTS (SELECT FROM l4.suspect_event AS e WHERE e.job_id = confirm_fault.job_id));
+    SELECT k.category, k.component INTO f.category, f.component
+    FROM l4._usual_class(confirm_fault.job_id, CASE WHEN p.form IS NULL THEN p.events END,
+        confirm_fault.category, confirm_fault.component) AS k;
     f.name := confirm_fault.name;
     f.root_cause := confirm_fault.root_cause;
     f.remedy := confirm_fault.remedy;
-    f.signature := confirm_fault.signature;
-    f.templates := confirm_fault.templates;
+    f.signature := p.signature;
+    f.templates := p.templates;
     f.leads_to := coalesce(confirm_fault.leads_to, '{}');
-    f.severity := coalesce(confirm_fault.severity, 'error');
+    f.severity := coalesce(confirm_fault.severity, CASE WHEN says_cause THEN 'error' ELSE 'warning' END);
+    f.example := l4._cause_line(confirm_fault.job_id, p.signature, p.templates);
     f.source_url := confirm_fault.source_url;
     f.source_job := confirm_fault.job_id;
     f.is_effect := coalesce(confirm_fault.is_effect, false);
-    f.combined := form <> '{}';
+    f.combined := p.conditions IS NOT NULL;
     f.priority := CASE WHEN f.combined THEN 60 ELSE 50 END;
-    SELECT u.category, u.component INTO f.category, f.component
-    FROM l4._usual_class(confirm_fault.job_id, chosen, confirm_fault.category, confirm_fault.component) AS u;
-    IF f.combined THEN
-        f.signature := NULL;
-        f.templates := NULL;
-        id := l4._insert_confirmed(f);
-        INSERT INTO l4.fault_condition
-        SELECT id, c.step, c.kind, c.signature, c.template, c.min_occurrences, c.min_nodes, c.max_nodes, c.same_node,
-            c.within, c.silence
-        FROM unnest(form) AS c;
-    ELSE
-        f.example := l4._check_pattern(f.source_job, f.name, f.signature, f.templates);
-        id := coalesce(l4._add_templates(f.name, f.signature, f.templates), l4._insert_confirmed(f));
-    END IF;
-    RETURN id;
+    RAISE NOTICE 'fault "%" goes by %', f.name, CASE WHEN NOT f.combined
+            THEN 'a line: ' || coalesce(p.signature::text, array_to_string(p.templates, ' or '))
+        WHEN p.form IS NOT NULL THEN format('the nodes that show it, like fault "%s"', p.form)
+        ELSE 'who is silent' END
+        USING DETAIL = concat_ws(' ', CASE WHEN p.failed_jobs = '{}' THEN 'No other job matches.'
+                ELSE format('These match too: %s.', l4._first_few(p.failed_jobs)) END,
+            CASE WHEN NOT says_cause THEN 'It is kept as a warning: what says a cause comes before it.' END),
+        HINT = 'To go by another line, give its event or a signature; l4.test_fault() shows what that matches.';
+    RETURN l4._store_confirmed(f, p.conditions);
 END
 $$;
 COMMENT ON FUNCTION l4.confirm_fault(text, text, text, text, text, text, text, l4.pcre, text[], text[], int[], text,
     bool)
-    IS 'archives what was diagnosed in a job as a fault; makes a pattern of its suspect events, or of the form of a '
-       'hang or of a known combination, unless given; refuses what a healthy job matches';
+    IS 'archives what was diagnosed in a job as a fault; learns its pattern unless given, refuses what a healthy job '
+       'matches, and says what else it matches';
 
 -- A signature that refers to groups by number comes first, so that they keep theirs; a name may stand in both.
 CREATE FUNCTION l4._either_signature(k l4.fault, g l4.fault) RETURNS l4.pcre

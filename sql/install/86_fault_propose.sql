@@ -1,4 +1,4 @@
--- What to make a pattern of when a diagnosis is confirmed: the most telling event of the job, or the form of a hang.
+-- What to learn of a diagnosis that is confirmed: an event of the cause, or, where no line says the cause, its form.
 
 -- Text stays, a variable part becomes a run of non-blanks (or, where that does not fit the example, anything), a list
 -- one of any length.
@@ -26,33 +26,26 @@ COMMENT ON FUNCTION l4._propose_signature(text, text)
     IS 'pattern of a template that matches its example; NULL when there is none that says enough';
 
 -- A template that was seen once may still hold the name of a node, parts of a path, and a list as many parts as it
--- had then.
+-- had then. What several variable parts make up is a name of something, and no word of it is the message's.
 CREATE FUNCTION l4._general_template(job_id text, template text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
     variable constant text := '<(?:\*|[A-Z][A-Z0-9_]*)>';
-    word text;
+    -- names and addresses, and names whose number is a variable part already
+    names constant text := (
+        SELECT string_agg(DISTINCT regexp_replace(w.name, '([][\.^$|()?*+{}])', '\\\1', 'g') || w.number, '|')
+        FROM l4.job_node AS n
+        CROSS JOIN LATERAL (
+            SELECT a.name, '' AS number FROM unnest(n.addresses || n.node) AS a(name) WHERE length(a.name) > 1
+            UNION SELECT (regexp_match(n.node, '^([[:alpha:]][[:alnum:]_.-]*?)\d+$'))[1], variable) AS w
+        WHERE n.job_id = _general_template.job_id AND strpos(template, w.name) > 0);
     answer text := template;
 BEGIN
-    FOR word IN
-        SELECT regexp_replace(w.name, '([][\.^$|()?*+{}])', '\\\1', 'g') || w.number
-        FROM (
-            SELECT a.name, '' AS number, 1 AS turn
-            FROM l4.job_node n CROSS JOIN LATERAL unnest(n.addresses || n.node) AS a(name)
-            WHERE n.job_id = _general_template.job_id AND length(a.name) > 1 AND strpos(template, a.name) > 0
-            UNION
-            -- a name whose number is a variable part already
-            SELECT (regexp_match(n.node, '^([[:alpha:]][[:alnum:]_.-]*?)\d+$'))[1], variable, 2
-            FROM l4.job_node n
-            WHERE n.job_id = _general_template.job_id AND n.node ~ '^[[:alpha:]][[:alnum:]_.-]*\d$') AS w
-        ORDER BY w.turn, length(w.name) DESC, w.name
-    LOOP
-        answer := regexp_replace(answer, '(?<![[:alnum:]_.-])' || word || '(?![[:alnum:]_-])', '<*>', 'g');
-    END LOOP;
+    answer := coalesce(regexp_replace(answer, '(?<![[:alnum:]_.-])(?:' || names || ')(?![[:alnum:]_-])', '<*>', 'g'),
+        answer);
     answer := regexp_replace(answer, '\[''[^'']*''(?:, ?''[^'']*''){2,}\]', '[<LIST>]', 'g');
-    -- what several variable parts make up is a name of something, and no word of it is the message's
     answer := regexp_replace(answer,
         '(?<!\S)(?!\S*[[:alpha:]]{5})\S*' || variable || '[^\s<>]+' || variable || '\S*', '<*>', 'g');
     RETURN regexp_replace(answer, variable || '(?:, ?' || variable || ')+', '<LIST>', 'g');
@@ -61,101 +54,29 @@ $$;
 COMMENT ON FUNCTION l4._general_template(text, text)
     IS 'a template without the names and addresses of the job''s nodes, lists of any length';
 
--- What each suspect event says of the cause. It only reports a failure elsewhere if the faults found in it are
--- effects, if another job, whose cause is known, shows it too, or if most nodes of a job that hangs report it.
-CREATE FUNCTION l4._suspect_kinds(job_id text)
-RETURNS TABLE (event_id int, rank int, is_effect bool, is_known bool, at_fault bool, others bigint, best int)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20
-BEGIN ATOMIC
-    WITH known AS MATERIALIZED (
-        -- by their first records: where a value decides, the pattern of the event would match any value
-        SELECT e.event_id, bool_and(e.is_effect OR e.severity IN ('info', 'warning')) AS is_effect
-        FROM (SELECT f.severity, l4._survivor(t.event_id, t.merged_into) AS event_id,
-                f.is_effect OR coalesce(m.is_effect, false) AS is_effect, f.priority,
-                max(f.priority) OVER (PARTITION BY h.event_id) AS top
-            FROM l4._fault_hit AS h
-            JOIN l4.fault AS f ON f.fault_id = h.fault_id
-            JOIN l4._event AS t ON t.event_id = h.event_id
-            LEFT JOIN l4.fault_match AS m ON m.job_id = h.job_id AND m.fault_id = h.fault_id
-                AND NOT m.caused_by && ARRAY(SELECT c.name FROM l4.fault AS c WHERE c.combined)
-            WHERE h.job_id = _suspect_kinds.job_id AND NOT h.gave_up) AS e
-        WHERE e.priority = e.top
-        GROUP BY e.event_id
-    )
-    SELECT s.event_id, s.rank, coalesce(k.is_effect, o.of_others OR s.nodes * 2 >= w.nodes_seen, false),
-        k.event_id IS NOT NULL,
-        EXISTS (SELECT FROM l4.suspect_node AS n
-                WHERE n.job_id = s.job_id AND n.node = s.example_node AND n.is_suspect),
-        o.jobs,
-        (SELECT min(m.rank) FROM l4.fault_match AS m
-         WHERE m.job_id = s.job_id AND m.event_id = s.event_id AND NOT m.is_effect)
-    FROM l4.suspect_event AS s
-    LEFT JOIN known AS k ON k.event_id = s.event_id
-    -- in a hang, what most nodes report is that they wait
-    LEFT JOIN (SELECT d.job_id, (d.coverage ->> 'nodes_seen')::int AS nodes_seen FROM l4.diagnosis AS d
-        WHERE d.symptom = 'hang') AS w ON w.job_id = s.job_id
-    CROSS JOIN LATERAL (
-        SELECT count(*) AS jobs,
-            bool_or(NOT m.is_effect AND f.severity IN ('error', 'fatal') AND m.event_id <> s.event_id) AS of_others
-        FROM l4.suspect_event AS e
-        LEFT JOIN l4.fault_match AS m ON m.job_id = e.job_id AND m.rank = 1
-        LEFT JOIN l4.fault AS f ON f.fault_id = m.fault_id
-        WHERE e.event_id = s.event_id AND e.job_id <> s.job_id) AS o
-    WHERE s.job_id = _suspect_kinds.job_id;
-END;
-COMMENT ON FUNCTION l4._suspect_kinds(text)
-    IS 'suspect events of a job: it only reports a failure elsewhere, a known fault was found in it, a suspect node '
-       'wrote it, how many other diagnoses claim it, rank of the best known cause in it';
-
--- Best first: events in which a known cause was found, by its rank; events of a suspect node; events that the fewest
--- other diagnoses claim. Those that only report a failure elsewhere come last, as the diagnosis ranks them.
-CREATE FUNCTION l4._telling_events(job_id text) RETURNS int[]
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN (SELECT array_agg(k.event_id ORDER BY k.is_effect, NOT k.is_effect AND NOT k.is_known,
-        CASE WHEN NOT k.is_effect THEN k.best END, NOT k.is_effect AND NOT k.at_fault,
-        CASE WHEN NOT k.is_effect THEN k.others END, k.rank)
-    FROM l4._suspect_kinds(_telling_events.job_id) AS k);
-COMMENT ON FUNCTION l4._telling_events(text)
-    IS 'suspect events of a job, first the one that says most about what was particular to it';
-
--- Where a known cause goes by a value of the event (an exit status), the pattern must keep it.
+-- Where a known cause goes by a value of the event (an Xid), the pattern must keep it. A job may know one value only,
+-- so another one with as many digits is tried.
 CREATE FUNCTION l4._decided_template(job_id text, event_id int, template text) RETURNS text
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
-AS $$
-DECLARE
-    pattern constant text := '<(?:\*|[A-Z][A-Z0-9_]*)>';
-    parts constant text[] := regexp_split_to_array(template, pattern);
-    marks text[] := ARRAY(SELECT m.found[1] FROM regexp_matches(template, '(' || pattern || ')', 'g') AS m(found));
-    known l4.pcre;
-    v record;
-BEGIN
-    SELECT f.signature INTO known
-    FROM l4._fault_hit h JOIN l4.fault f ON f.fault_id = h.fault_id JOIN l4._event t ON t.event_id = h.event_id
-    WHERE h.job_id = _decided_template.job_id
-      AND l4._survivor(t.event_id, t.merged_into) = _decided_template.event_id
-      AND NOT h.gave_up AND NOT f.is_effect AND f.signature IS NOT NULL
-    ORDER BY f.priority DESC, f.fault_id LIMIT 1;
-    IF known IS NULL THEN
-        RETURN template;
-    END IF;
-    FOR v IN
-        SELECT * FROM (
-            SELECT l.value, l.is_first, m.yes, dense_rank() OVER (ORDER BY l.slot) AS k,
-                bool_or(NOT m.yes OR l.is_first AND NOT m.other) OVER (PARTITION BY l.slot) AS varies
-            FROM l4._line_variants(_decided_template.job_id, ARRAY[_decided_template.event_id]) AS l
-            -- a job may know one value only: try another with as many digits too, and none where there was some
-            CROSS JOIN LATERAL (SELECT l4.pcre_match(l.line, known) IS TRUE AS yes,
-                l4.pcre_match(overlay(l.line PLACING translate(l.value, '0123456789', '1234567898')
-                    FROM l.place FOR length(l.value)), known) IS TRUE AS other) AS m) AS w
-        WHERE w.is_first AND w.yes AND w.varies AND w.k <= cardinality(marks)
-    LOOP
-        marks[v.k] := v.value;
-    END LOOP;
-    RETURN (SELECT string_agg(p.text || coalesce(marks[p.n], ''), '' ORDER BY p.n)
-            FROM unnest(parts) WITH ORDINALITY AS p(text, n));
-END
-$$;
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN (
+    WITH known AS (
+        SELECT f.signature
+        FROM l4._fault_hit AS h JOIN l4.fault AS f USING (fault_id) JOIN l4._event AS t ON t.event_id = h.event_id
+        WHERE h.job_id = _decided_template.job_id AND NOT h.gave_up AND NOT f.is_effect AND f.signature IS NOT NULL
+          AND l4._survivor(t.event_id, t.merged_into) = _decided_template.event_id
+        ORDER BY f.priority DESC, f.fault_id LIMIT 1
+    ), value AS (
+        SELECT v.value, dense_rank() OVER (ORDER BY v.slot) AS place, v.is_first,
+            bool_or(NOT l4.pcre_match(v.line, k.signature)) OVER w
+                OR v.is_first AND NOT l4.pcre_match(overlay(v.line PLACING translate(v.value, '0123456789',
+                    '1234567898') FROM v.place FOR length(v.value)), k.signature) AS decides
+        FROM known AS k
+        CROSS JOIN l4._line_variants(_decided_template.job_id, ARRAY[_decided_template.event_id]) AS v
+        WINDOW w AS (PARTITION BY v.slot)
+    )
+    SELECT string_agg(m.part[1] || coalesce(v.value, m.part[2]), '' ORDER BY m.place)
+    FROM regexp_matches(template, '(.*?)(<(?:\*|[A-Z][A-Z0-9_]*)>|$)', 'g') WITH ORDINALITY AS m(part, place)
+    LEFT JOIN value AS v ON v.place = m.place AND v.is_first AND v.decides AND m.part[2] <> '');
 COMMENT ON FUNCTION l4._decided_template(text, int, text)
     IS 'a template with the values by which a known cause is recognised in it';
 
@@ -179,120 +100,96 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._event_pattern(text, int[]) IS 'signature that matches any of some events, and their templates';
 
--- The first telling event whose pattern no successful job matches; when all do, the first, so that the caller sees
--- why. Where all only report a failure elsewhere, all reports of a lost peer: the next time other nodes may be the
--- first to report it.
-CREATE FUNCTION l4._pattern_event(job_id text) RETURNS int[]
+-- What only the suspects say, or what the library knows as a cause and no catch-all. Never what is known as an effect,
+-- in general or in this job, a report of how a process ended, a line of a stack, nor what the peers of a suspect say:
+-- in a hang that no node caused visibly, all are peers.
+CREATE FUNCTION l4._cause_events(job_id text)
+RETURNS TABLE (event_id int, is_known bool)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 10
+BEGIN ATOMIC
+    WITH suspect AS MATERIALIZED (
+        SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = _cause_events.job_id AND s.is_suspect
+    ), said AS MATERIALIZED (
+        -- without a case, as after a restore, counts are unpacked
+        SELECT k.event_id, bool_and(k.node IN (SELECT s.node FROM suspect AS s)) AS by_suspects
+        FROM (SELECT c.event_id, c.node FROM l4._case_count AS c WHERE c.job_id = _cause_events.job_id
+            UNION ALL
+            SELECT c.event_id, c.node
+            FROM (SELECT array_agg(e.event_id) FROM l4.suspect_event AS e
+                WHERE e.job_id = _cause_events.job_id AND NOT EXISTS (
+                    SELECT FROM l4._case_count AS c WHERE c.job_id = e.job_id AND c.event_id = e.event_id)) AS i(ids)
+            CROSS JOIN LATERAL l4._node_counts(_cause_events.job_id, i.ids) AS c) AS k
+        GROUP BY k.event_id
+    ), known AS MATERIALIZED (
+        SELECT k.event_id, bool_and(k.is_effect) AS is_effect, max(k.priority) AS priority, min(k.rank) AS rank
+        FROM (SELECT l4._survivor(t.event_id, t.merged_into) AS event_id, f.priority, m.rank,
+                f.is_effect OR coalesce(m.is_effect, false) AS is_effect,
+                max(f.priority) OVER (PARTITION BY h.event_id) AS top
+            FROM l4._fault_hit AS h
+            JOIN l4.fault AS f ON f.fault_id = h.fault_id
+            JOIN l4._event AS t ON t.event_id = h.event_id
+            -- what a combination leads to is its own line
+            LEFT JOIN l4.fault_match AS m ON m.job_id = h.job_id AND m.fault_id = h.fault_id
+                AND NOT m.caused_by && ARRAY(SELECT c.name FROM l4.fault AS c WHERE c.combined)
+            WHERE h.job_id = _cause_events.job_id AND NOT h.gave_up) AS k
+        WHERE k.priority = k.top
+        GROUP BY k.event_id
+    )
+    SELECT e.event_id, k.event_id IS NOT NULL
+    FROM l4.suspect_event AS e
+    JOIN said AS w ON w.event_id = e.event_id
+    LEFT JOIN known AS k ON k.event_id = e.event_id
+    LEFT JOIN l4._case_event AS c ON c.job_id = e.job_id AND c.event_id = e.event_id
+    LEFT JOIN l4.diagnosis AS d ON d.job_id = e.job_id
+    CROSS JOIN LATERAL (SELECT count(*) AS jobs FROM l4.suspect_event AS o
+        WHERE o.event_id = e.event_id AND o.job_id <> e.job_id) AS o
+    WHERE e.job_id = _cause_events.job_id AND k.is_effect IS NOT TRUE
+      AND (k.event_id IS NOT NULL OR c.stack IS NOT TRUE AND c.exit IS NOT TRUE)
+      AND (w.by_suspects OR NOT l4._is_catch_all(k.priority)
+        OR NOT EXISTS (SELECT FROM suspect) AND (k.event_id IS NOT NULL OR d.symptom IS DISTINCT FROM 'hang'))
+    ORDER BY k.event_id IS NULL, NOT w.by_suspects, k.rank, k.priority DESC, o.jobs, e.rank;
+END;
+COMMENT ON FUNCTION l4._cause_events(text)
+    IS 'suspect events of a job that may say its cause: first those in which a cause is known, of them those of the '
+       'suspects alone, then those that the fewest other diagnoses claim';
+
+-- Where the best known cause is a combination, what is confirmed has its conditions, with the words of this job in the
+-- first one if they say more: another launcher reports in other words that a process was killed.
+CREATE FUNCTION l4._known_form(fault_id int, signature l4.pcre) RETURNS jsonb
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (
+    SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(c) - 'fault_id' || s.words) ORDER BY c.step)
+    FROM l4.fault_condition AS c
+    CROSS JOIN LATERAL (SELECT CASE WHEN c.step = 1 AND _known_form.signature IS NOT NULL
+        THEN jsonb_build_object('signature', _known_form.signature, 'template', NULL) ELSE '{}' END) AS s(words)
+    WHERE c.fault_id = _known_form.fault_id);
+COMMENT ON FUNCTION l4._known_form(int, l4.pcre)
+    IS 'conditions of a combination as in a fault file, with another signature in step 1 if given';
+
+-- A hang in which no line says the cause: others report a lost peer while a suspect is silent. Half of the time that
+-- it took leaves room for other time-outs.
+CREATE FUNCTION l4._hang_form(job_id text) RETURNS jsonb
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    candidates constant int[] := l4._telling_events(_pattern_event.job_id);
-    peers int[];
-    p record;
-BEGIN
-    IF candidates IS NULL THEN
-        RAISE EXCEPTION 'no suspect event of job "%" to make a pattern of', _pattern_event.job_id
-            USING ERRCODE = 'no_data_found', HINT = 'Run l4.diagnose() first, or give events, signature or templates.';
-    END IF;
-    WITH report AS (
-        SELECT k.event_id, k.rank, array_agg(DISTINCT h.fault_id) AS faults
-        FROM (SELECT s.*, bool_and(s.is_effect) OVER () AS all_effects
-            FROM l4._suspect_kinds(_pattern_event.job_id) AS s) AS k
-        JOIN l4._event t ON l4._survivor(t.event_id, t.merged_into) = k.event_id
-        JOIN l4._fault_hit h ON h.job_id = _pattern_event.job_id AND h.event_id = t.event_id AND NOT h.gave_up
-        JOIN l4.fault f ON f.fault_id = h.fault_id AND f.is_effect AND f.component IN ('network', 'collective')
-            AND f.priority >= 50
-        WHERE k.all_effects
-        GROUP BY k.event_id, k.rank
-    )
-    SELECT array_agg(w.event_id ORDER BY w.rank) INTO peers
-    FROM report AS w WHERE w.faults = (SELECT b.faults FROM report AS b ORDER BY b.rank LIMIT 1);
-    FOR i IN CASE WHEN peers IS NULL THEN 1 ELSE 0 END .. least(cardinality(candidates), 5) LOOP
-        SELECT e.events, q.* INTO p
-        FROM (SELECT CASE i WHEN 0 THEN peers ELSE ARRAY[candidates[i]] END AS events) AS e
-        CROSS JOIN LATERAL l4._event_pattern(_pattern_event.job_id, e.events) AS q;
-        IF num_nonnulls(p.signature, p.templates) > 0
-           AND NOT EXISTS (SELECT FROM l4._healthy_matches(_pattern_event.job_id, p.signature, p.templates)) THEN
-            RETURN p.events;
-        END IF;
-    END LOOP;
-    RETURN ARRAY[candidates[1]];
-END
-$$;
-COMMENT ON FUNCTION l4._pattern_event(text) IS 'the suspect event of a job to make a pattern of';
-
--- A hang that no node with the fault reports is recognised by its form: others report a lost peer, while one node is
--- silent or, on the contrary, none is. Half of the time that it took leaves room for other time-outs.
-CREATE FUNCTION l4._hang_form(job_id text, events int[], signature l4.pcre) RETURNS SETOF l4.fault_condition
-LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 2
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
     shortest constant interval := '2 s';
-    c l4.fault_condition;
-    silent interval;
-    stalled interval;
-    speaks bool;    -- of what happened on the node itself
-    reports bool;   -- only of what happened elsewhere
+    stalled constant interval := (
+        SELECT coalesce(k.terminal_ts, k.last_ts) - k.progress_ts
+        FROM l4._case AS k JOIN l4.diagnosis AS d USING (job_id)
+        WHERE k.job_id = _hang_form.job_id AND d.symptom = 'hang');
+    silent constant interval := (
+        SELECT max(s.length)
+        FROM l4._silences(_hang_form.job_id, stalled / 2) AS s
+        JOIN l4.suspect_node AS n ON n.job_id = _hang_form.job_id AND n.node = s.node
+        WHERE stalled >= 2 * shortest AND (n.is_suspect OR n.rank = 1));
+    silence constant interval := greatest(date_trunc('second', silent / 2), shortest);
 BEGIN
-    SELECT bool_or(k.at_fault AND NOT k.is_effect), bool_and(k.is_effect) INTO speaks, reports
-    FROM l4._suspect_kinds(_hang_form.job_id) AS k WHERE k.event_id = ANY (events);
-    IF speaks OR NOT EXISTS (
-        SELECT FROM l4.diagnosis d WHERE d.job_id = _hang_form.job_id AND d.symptom = 'hang') THEN
-        RETURN;
-    END IF;
-    SELECT coalesce(k.terminal_ts, k.last_ts) - k.progress_ts INTO stalled
-    FROM l4._case k WHERE k.job_id = _hang_form.job_id;
-    IF (stalled >= 2 * shortest) IS NOT TRUE THEN
-        RETURN;
-    END IF;
-    SELECT max(s.length) INTO silent
-    FROM l4._silences(_hang_form.job_id, stalled / 2) AS s
-    JOIN l4.suspect_node n ON n.job_id = _hang_form.job_id AND n.node = s.node
-    WHERE n.is_suspect OR n.rank = 1;
-    SELECT 0, 1, 'effect', NULL, NULL, 1, 1, NULL, false, NULL, NULL INTO c;
-    IF silent IS NULL THEN
-        IF signature IS NULL OR NOT reports THEN
-            RETURN;
-        END IF;
-        c.kind := 'event';
-        c.signature := _hang_form.signature;
-    END IF;
-    RETURN NEXT c;
-    c.step := 2;
-    c.kind := 'quiet';
-    c.signature := NULL;
-    c.silence := greatest(date_trunc('second', coalesce(silent, stalled) / 2), shortest);
-    IF silent IS NULL THEN
-        c.min_nodes := 0;
-        c.max_nodes := 0;
-    ELSIF (SELECT count(DISTINCT s.node) = 1 FROM l4._silences(_hang_form.job_id, c.silence) AS s) THEN
-        c.max_nodes := 1;
-    END IF;
-    RETURN NEXT c;
+    RETURN (SELECT jsonb_build_array(jsonb_build_object('step', 1, 'kind', 'effect'), jsonb_strip_nulls(
+            jsonb_build_object('step', 2, 'kind', 'quiet', 'silence', silence,
+                'max_nodes', CASE count(DISTINCT s.node) WHEN 1 THEN 1 END)))
+        FROM l4._silences(_hang_form.job_id, silence) AS s HAVING silent IS NOT NULL);
 END
 $$;
-COMMENT ON FUNCTION l4._hang_form(text, int[], l4.pcre)
-    IS 'conditions that recognise a hang by who reports and who is silent; none when an event says what happened, or '
-       'the job did not hang';
-
--- Where the best known cause is a combination, and the words of its event say nothing more (only a value of it
--- decides, or it is an effect by itself), what is confirmed has the same form: another launcher reports in other
--- words that a process was killed.
-CREATE FUNCTION l4._known_form(job_id text) RETURNS SETOF l4.fault_condition
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 3
-BEGIN ATOMIC
-    SELECT c.*
-    FROM l4.fault_match AS m
-    JOIN l4.fault AS f ON f.fault_id = m.fault_id
-    JOIN l4.fault_condition AS c ON c.fault_id = f.fault_id
-    WHERE m.job_id = _known_form.job_id AND m.rank = 1 AND m.is_suspect AND f.combined
-      AND NOT EXISTS (
-        SELECT FROM l4._suspect_kinds(_known_form.job_id) AS k
-        JOIN l4._event AS t ON t.event_id = k.event_id
-        WHERE k.event_id = m.event_id AND k.is_known AND NOT k.is_effect
-          AND l4._decided_template(_known_form.job_id, t.event_id, t.template) = t.template);
-END;
-COMMENT ON FUNCTION l4._known_form(text)
-    IS 'conditions of the best known cause of a job, if that is a combination which says more than its event does';
+COMMENT ON FUNCTION l4._hang_form(text)
+    IS 'conditions that recognise a hang by who reports and who is silent; NULL when no suspect was silent';

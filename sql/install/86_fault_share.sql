@@ -122,7 +122,7 @@ BEGIN ATOMIC
         FROM (SELECT array_agg(d) AS conditions
             FROM imported AS f JOIN l4.fault_condition AS d ON d.fault_id = f.fault_id WHERE f.combined) AS t
         JOIN l4.job AS j ON j.status = 'succeeded'
-        CROSS JOIN LATERAL l4._fault_combinations(j.job_id, l4._hit_events(j.job_id), t.conditions) AS c
+        CROSS JOIN LATERAL l4._fault_combinations(j.job_id, t.conditions) AS c
         JOIN imported AS f ON f.fault_id = c.fault_id
     )
     SELECT DISTINCT ON (h.name) h.name, format('also matches the healthy job %s, node %s, line %s: %s',
@@ -183,7 +183,7 @@ BEGIN
             END;
         END LOOP;
         FOR r IN
-            SELECT u.n::int, u.action, l4._check_leads_to(f.name, f.leads_to) AS problem,
+            SELECT u.n::int, u.action, (SELECT c.problem FROM l4._check_leads_to(f.name, f.leads_to) AS c) AS problem,
                 coalesce(w.warning, CASE a.origin WHEN 'builtin' THEN 'replaces the shipped fault of this name'
                     ELSE 'hidden by the ' || a.origin || ' fault of this name' END) AS warning
             FROM unnest(names, actions) WITH ORDINALITY AS u(name, action, n)

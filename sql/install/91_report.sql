@@ -65,9 +65,9 @@ BEGIN ATOMIC
     WITH failed AS (
         SELECT d.* FROM l4.diagnosis AS d WHERE d.job_id = _report_brief.job_id AND d.symptom <> 'none'
     ), fault AS (
-        SELECT f.name, f.root_cause, f.remedy, concat_ws(', ', f.category, f.component) AS kind
+        SELECT f.remedy
         FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
-        WHERE m.job_id = _report_brief.job_id AND m.rank = 1 AND m.is_suspect
+        WHERE m.job_id = _report_brief.job_id AND m.rank = 1 AND m.is_suspect AND NOT m.is_effect
     ), suspect AS (
         SELECT s.rank, s.node, s.reasons FROM l4.suspect_node AS s JOIN failed AS d USING (job_id)
         WHERE s.rank <= 3 AND (s.is_suspect OR s.rank = 1 AND s.score > 0)
@@ -92,13 +92,14 @@ BEGIN ATOMIC
         UNION ALL
         SELECT 4, 0, 'how sure', coalesce(l4._how_sure(d.job_id), 'weak: no node stands out') FROM failed AS d
         UNION ALL
-        SELECT 5, 0, 'cause', format('%s (%s): %s', f.name, f.kind, f.root_cause) FROM fault AS f, failed
+        SELECT 5, 0, 'cause', format('%s (%s)', d.cause,
+            coalesce(nullif(concat_ws(', ', d.category, d.component, d.confidence), ''), 'category not known'))
+        FROM failed AS d WHERE d.cause IS NOT NULL
         UNION ALL
         SELECT 6, 0, 'do now', coalesce((SELECT f.remedy FROM fault AS f),
-            (SELECT format('Take %s out of the job, and look at its own log, kernel log and hardware counters '
-                'around that time.', l4._short_name(s.node, 60)) FROM suspect AS s WHERE s.rank = 1),
+            'Check ' || nullif(array_to_string(d.alternatives, '; '), ''),
             'Read the lines below: they are in none of the jobs that went well.')
-        FROM failed
+        FROM failed AS d
         UNION ALL
         SELECT 7, e.rank, CASE e.rank WHEN 1 THEN 'proof' ELSE '' END,
             format('%s:%s  %s', l4._short_name(e.example_node, 40), e.example_line_no,

@@ -1,0 +1,174 @@
+-- What kind of failure it was: by the cause that a line states, else by who failed and how.
+
+-- What a line states. A catch-all says that something failed and sets nothing; an effect is no cause.
+CREATE FUNCTION l4._stated_causes(k l4._case)
+RETURNS TABLE (rank int, nodes int, name text, category text, component text, words text, is_sure bool, is_known bool)
+LANGUAGE sql STABLE ROWS 5
+BEGIN ATOMIC
+    SELECT m.rank, e.nodes, m.fault_name, f.category, f.component,
+        format('%s: %s', m.fault_name, rtrim(f.root_cause, ' .')),
+        f.severity IN ('error', 'fatal') AND f.priority >= 46 AND NOT f.combined AND s.by_suspect IS NOT FALSE
+            AND (e.nodes >= (k.t).majority * k.nodes OR f.category IN ('hardware', 'platform') AND s.by_suspect),
+        NOT l4._is_catch_all(f.priority)
+    FROM l4.fault_match AS m
+    JOIN l4.fault AS f USING (fault_id)
+    LEFT JOIN l4._job_events(ARRAY[k.job_id]) AS e USING (event_id)
+    CROSS JOIN LATERAL (SELECT bool_or(n.node = m.node) AS by_suspect
+        FROM l4.suspect_node AS n WHERE n.job_id = k.job_id AND n.is_suspect) AS s
+    WHERE m.job_id = k.job_id AND m.is_suspect AND NOT m.is_effect
+      AND NOT (f.severity IN ('info', 'warning') AND (f.combined OR l4._is_catch_all(f.priority)));
+END;
+COMMENT ON FUNCTION l4._stated_causes(l4._case)
+    IS 'causes that lines of a job state; is_sure: one text with one meaning, on a suspect if there is one, and on '
+       'most nodes unless it is hardware or platform; is_known: no catch-all';
+
+-- What says that something failed, but not what kind of failure it is: the best catch-all, else an error in words that
+-- no row knows. In a hang, what most nodes report in such words is that they wait.
+CREATE FUNCTION l4._general_cause(k l4._case, OUT words text, OUT nodes int)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT g.words, g.nodes
+    FROM (SELECT c.words, c.nodes, 1 AS turn, c.rank FROM l4._stated_causes(k) AS c
+        UNION ALL
+        SELECT format('in words that no row of the library knows, "%s"',
+            rtrim(left(split_part(t.example, E'\n', 1), 160))), e.nodes, 2, c.n
+        FROM l4._cause_events(k.job_id) WITH ORDINALITY AS c(event_id, is_known, n)
+        JOIN l4.suspect_event AS e ON e.job_id = k.job_id AND e.event_id = c.event_id
+        JOIN l4._case_event AS x ON x.job_id = k.job_id AND x.event_id = c.event_id
+        JOIN l4._event AS t ON t.event_id = c.event_id
+        WHERE NOT c.is_known AND (x.terminal OR x.level >= (k.t).error_level)
+          AND NOT (k.symptom = 'hang' AND e.nodes >= (k.t).majority * k.nodes)) AS g
+    ORDER BY g.turn, g.rank LIMIT 1;
+END;
+COMMENT ON FUNCTION l4._general_cause(l4._case)
+    IS 'what tells of a failure without its kind, and on how many nodes; NULL = nothing';
+
+-- The kinds of failure whose cause no line states. words: %1$s stands for the nodes or the line.
+CREATE FUNCTION l4._failure_kinds()
+RETURNS TABLE (kind text, category text, component text, words text, alternatives text[])
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 11
+BEGIN ATOMIC
+    SELECT t.* FROM (VALUES
+        ('absent', 'platform', 'scheduler', 'no cause is stated: nodes that were expected never wrote a line%1$s',
+            ARRAY['the job was not started there: the scheduler''s record of these nodes',
+                'it was started and could not write: the launcher''s log on these nodes',
+                'its logs were not collected: the collector']),
+        ('slow', 'hardware', 'node', 'no cause is stated: %1$s is slower than the other nodes',
+            ARRAY['its processor or accelerator runs slower: clocks, temperature, other processes there',
+                'its network: error counters and retransmissions of its port', 'its storage: latency of its mounts']),
+        ('slow alike', 'hardware', NULL,
+            'no cause is stated: the nodes became slow alike, as they do when one of them, a link or the storage is',
+            ARRAY['a processor or accelerator runs slower: clocks, temperature, other processes on each node',
+                'the network: error counters and retransmissions of the ports', 'the storage: latency of the mounts']),
+        ('alike', 'user', 'program', '%1$s; the nodes failed alike, so what they share is to blame',
+            ARRAY['the program, its options or its data: the message and the frames above it',
+                'a library that all nodes have: its version in the last good job']),
+        ('few', NULL, NULL, '%1$s; on few nodes only, so it may be the node',
+            ARRAY['the program or its data on that node: the message and the frames above it',
+                'the node''s own files, mounts and libraries: compare them with those of a node that was well',
+                'its hardware: its kernel log']),
+        ('left', 'user', 'program', 'no cause is stated: %1$s ended as in a good job while the others went on',
+            ARRAY['its loop was shorter: number of samples and steps a rank',
+                'it left by a condition of its own: what it printed last']),
+        ('silent', 'hardware', 'node',
+            'no cause is stated: %1$s fell silent and the others lost it; node, network or a stopped process',
+            ARRAY['the node went down: its console, power and kernel log',
+                'its network was cut off: link state and error counters of its port, firewall',
+                'its process stood still or was ended: its stack and state, the scheduler''s record']),
+        ('apart', 'hardware', 'network',
+            'no cause is stated: %1$s lost the others, or they lost it; network, node or a stopped process',
+            ARRAY['its network was cut off: link state and error counters of its port, firewall',
+                'the node went down: its console, power and kernel log',
+                'its process stood still or was ended: its stack and state, the scheduler''s record']),
+        ('lost', 'hardware', 'network', 'no cause is stated: nodes lost each other and none of them stands out; the '
+                'network between them, or ranks that are out of step',
+            ARRAY['links or switches lost packets: error counters of ports and switches',
+                'traffic between some nodes is blocked: firewall and routes',
+                'the ranks do not call the same collectives: the stacks of their processes']),
+        ('ended', NULL, NULL, 'no cause is stated, only how processes ended: "%1$s"',
+            ARRAY['memory ran out (signal 9): the kernel log, and the limit of the container',
+                'somebody or the scheduler ended it (signals 9 and 15): the scheduler''s record',
+                'native code crashed (signals 4, 6, 7, 8 and 11): where, by PYTHONFAULTHANDLER=1 or a core',
+                'the program gave up (other statuses): what it printed before']),
+        ('unknown', NULL, NULL, 'no cause is stated',
+            ARRAY['what all nodes share: network, storage, the scheduler''s record of that time',
+                'the program: the stacks of its processes when it stands still',
+                'a node that wrote nothing of it: its kernel log'])
+    ) AS t(kind, category, component, words, alternatives);
+END;
+COMMENT ON FUNCTION l4._failure_kinds()
+    IS 'what may be behind a failure whose cause no line states, and how to check it';
+
+CREATE FUNCTION l4._failure_kind(k l4._case, OUT kind text, OUT about text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    absent constant text[] := ARRAY(SELECT n.node FROM l4._case_place AS n
+        WHERE n.job_id = k.job_id AND n.lines = 0 ORDER BY n.node COLLATE "C");
+    ended constant text := (SELECT rtrim(left(split_part(t.example, E'\n', 1), 160))
+        FROM l4.suspect_event AS e
+        JOIN l4._case_event AS x USING (job_id, event_id)
+        JOIN l4._event AS t USING (event_id)
+        WHERE e.job_id = k.job_id AND x.exit ORDER BY e.rank LIMIT 1);
+    general record;
+    s record;   -- the first suspect
+BEGIN
+    SELECT * INTO general FROM l4._general_cause(k);
+    SELECT n.evidence ?| ARRAY['silent', 'lag'] AS is_silent, z.went_through INTO s
+    FROM l4.suspect_node AS n JOIN l4._case_node AS z ON z.job_id = n.job_id AND z.node = n.node
+    WHERE n.job_id = k.job_id AND n.rank = 1 AND n.is_suspect;
+    kind := CASE
+        WHEN k.symptom = 'launch' AND greatest((SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id),
+            k.nodes + cardinality(absent)) > k.nodes THEN 'absent'
+        WHEN k.symptom = 'slow' AND s IS NOT NULL THEN 'slow'
+        WHEN k.symptom = 'slow' THEN 'slow alike'
+        WHEN general.nodes >= (k.t).majority * k.nodes THEN 'alike'
+        WHEN general.words IS NOT NULL THEN 'few'
+        WHEN s.went_through THEN 'left'
+        WHEN s.is_silent THEN 'silent'
+        WHEN s IS NOT NULL THEN 'apart'
+        WHEN EXISTS (SELECT FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
+            WHERE m.job_id = k.job_id AND m.is_suspect AND f.is_effect
+              AND f.component IN ('network', 'collective', 'node')) THEN 'lost'
+        WHEN ended IS NOT NULL THEN 'ended'
+        ELSE 'unknown' END;
+    about := CASE WHEN kind = 'absent' THEN coalesce(': ' || l4._first_few(absent), '')
+        WHEN kind IN ('alike', 'few') THEN general.words
+        WHEN kind = 'ended' THEN ended
+        ELSE l4._first_few(ARRAY(SELECT n.node FROM l4.suspect_node AS n
+            WHERE n.job_id = k.job_id AND n.is_suspect ORDER BY n.rank)) END;
+END;
+$$;
+COMMENT ON FUNCTION l4._failure_kind(l4._case)
+    IS 'the first kind of failure that holds, and the nodes or line it is about';
+
+CREATE FUNCTION l4._cause(k l4._case, d l4.diagnosis) RETURNS l4.diagnosis
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    best record;
+BEGIN
+    IF k.symptom = 'none' THEN
+        RETURN d;
+    END IF;
+    SELECT * INTO best FROM l4._stated_causes(k) AS c WHERE c.is_known ORDER BY c.rank LIMIT 1;
+    IF best IS NULL THEN
+        SELECT f.category, f.component, format(f.words, n.about), f.alternatives,
+            CASE WHEN f.category IS NOT NULL THEN 'weak' END
+        INTO d.category, d.component, d.cause, d.alternatives, d.confidence
+        FROM l4._failure_kind(k) AS n JOIN l4._failure_kinds() AS f USING (kind);
+        RETURN d;
+    END IF;
+    d.category := best.category;
+    d.component := best.component;
+    d.cause := best.words;
+    SELECT coalesce(array_agg(format('%s (%s, %s)', c.name, c.category, c.component) ORDER BY c.rank), '{}'),
+        CASE WHEN best.is_sure AND bool_or(c.is_sure AND c.category <> best.category) IS NOT TRUE THEN 'certain'
+            ELSE 'likely' END
+    INTO d.alternatives, d.confidence
+    FROM l4._stated_causes(k) AS c WHERE c.is_known AND c.rank <> best.rank;
+    RETURN d;
+END;
+$$;
+COMMENT ON FUNCTION l4._cause(l4._case, l4.diagnosis)
+    IS 'a diagnosis with category, component and cause of the failure, how sure that is, and what else fits';
