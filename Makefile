@@ -11,6 +11,7 @@ OBJS = \
 	src/base/near_sql.o \
 	src/base/reader.o \
 	src/diagnose/diag_blame.o \
+	src/diagnose/diag_counter.o \
 	src/diagnose/diag_iter.o \
 	src/diagnose/diag_pack_sql.o \
 	src/diagnose/diag_periodic.o \
@@ -136,6 +137,8 @@ FRAGMENTS = \
 	sql/install/82_case_rules.sql \
 	sql/install/82_case_values.sql \
 	sql/install/82_case_nodes.sql \
+	sql/install/82_case_counter.sql \
+	sql/install/82_case_epochs.sql \
 	sql/install/82_case_progress.sql \
 	sql/install/82_case_limits.sql \
 	sql/install/82_case_events.sql \
@@ -201,6 +204,7 @@ REGRESS = \
 	fault \
 	fault_shipped \
 	compare \
+	counter \
 	diagnose_parts \
 	dtw \
 	evector \

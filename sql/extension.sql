@@ -34,7 +34,7 @@ INSERT INTO contract VALUES
     ('iteration', 'job_id text, node text, source text, epoch integer, iteration integer, started timestamp with time zone, duration_ms double precision, metrics jsonb'),
     ('stage_span', 'job_id text, node text, stage text, first_ts timestamp with time zone, last_ts timestamp with time zone, first_line_no bigint, last_line_no bigint'),
     ('mention', 'job_id text, node text, event_id integer, kind text, value text, named_node text, occurrences bigint, first_ts timestamp with time zone'),
-    ('diagnosis', 'job_id text, diagnosed_at timestamp with time zone, status text, symptom text, stage text, iteration integer, category text, component text, cause text, confidence text, summary text, baseline text[], coverage jsonb, parameters jsonb'),
+    ('diagnosis', 'job_id text, diagnosed_at timestamp with time zone, status text, symptom text, stage text, epoch integer, iteration integer, category text, component text, cause text, confidence text, summary text, baseline text[], coverage jsonb, parameters jsonb'),
     ('suspect_event', 'job_id text, rank integer, event_id integer, score double precision, reasons text[], nodes integer, occurrences bigint, first_ts timestamp with time zone, example_node text, example_line_no bigint, example_line text'),
     ('suspect_node', 'job_id text, rank integer, node text, score double precision, is_suspect boolean, iforest_score double precision, reasons text[], evidence jsonb, events integer[]'),
     ('suspect_iteration', 'job_id text, rank integer, iteration integer, node text, distance double precision, sigma double precision, reasons text[]'),

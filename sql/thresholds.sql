@@ -53,6 +53,12 @@ CALL say('tenth', '{0,1,2,3,4,5}', 33 + 35, 'ERROR:comm:RuntimeError: Timed out 
 CALL job('unexplained', 20);
 CALL say('unexplained', '{0,1,2,3,4,5}', 23 + 30, 'ERROR:train:RuntimeError: sizes differ');
 CALL job('flushed', 20);
+-- lines that no rule knows, one a second but for one that takes 15 s; they come in 33 of 60 s
+INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
+SELECT 'counts', 'n' || n, '', n, row_number() OVER (PARTITION BY n ORDER BY l.at), '2026-05-01 10:00:00+00'::timestamptz + l.at * interval '1 s', l.line
+FROM generate_series(0, 5) AS n, (
+    SELECT 0 AS at, 'graph is built' AS line UNION ALL SELECT i + CASE WHEN i > 10 THEN 24 ELSE 10 END, format('%s 2.%s 0.1', i, i * 37 % 100) FROM generate_series(1, 20) AS i
+    UNION ALL SELECT 60, 'RuntimeError: a tensor is broken') AS l;
 CALL say('flushed', '{0,1,2,3,4,5}', 54, 'INFO:train:iteration 21/40 | elapsed time per iteration (ms): 1000.0');
 CALL say('flushed', '{0,1,2,3,4,5}', 55, 'ERROR:comm:RuntimeError: Timed out waiting for the barrier');
 -- clocks
@@ -141,7 +147,7 @@ CALL say('baseline', '{2}', 5, 'WARNING:data:a disk is slow');
 CALL say('baseline', '{1}', 23, 'WARNING:data:a shard is slow to come');
 CALL crash('baseline', 23.5);
 CALL l4.ingest('thresholds.logs');
-UPDATE l4.job SET settings = CASE WHEN job_id = 'other-1' THEN 'thresholds else' ELSE 'thresholds' END,
+UPDATE l4.job SET settings = CASE job_id WHEN 'other-1' THEN 'thresholds else' WHEN 'counts' THEN 'thresholds alone' ELSE 'thresholds' END,
     expected_nodes = CASE WHEN job_id NOT IN ('wide', 'gap') THEN 6 END,
     status = CASE WHEN job_id ~ '^(good|short|other)-' THEN 'succeeded' ELSE 'failed' END
 WHERE job_id IN (SELECT DISTINCT l.job_id FROM logs AS l);
@@ -166,7 +172,7 @@ $$;
 CREATE TABLE decides (name text PRIMARY KEY, job_id text, other numeric, method text DEFAULT 'l4');
 INSERT INTO decides VALUES
 ('absent_value', 'absent', 2.5), ('between_factor', 'edge', 1.2), ('break_bonus', 'edge', 0.04), ('break_value', 'edge', 0.5),
-('clock_agreement', 'clock_log', 1), ('clock_likeness', 'clock', 1), ('clock_spread', 'clock_spread', 0.05), ('end_value', 'edge', 0.5),
+('clock_agreement', 'clock_log', 1), ('clock_likeness', 'clock', 1), ('clock_spread', 'clock_spread', 0.05), ('counter_share', 'counts', 0.6), ('steady_ratio', 'counts', 1.5), ('end_value', 'edge', 0.5),
 ('error_level', 'silent', 5), ('faint', 'late_error', 0.2), ('first_moment', 'edge', 0.04),
 ('flush_seconds', 'flushed', 0.5), ('half', 'near_stalls', 0.4), ('hang_iterations', 'edge', 16), ('hang_reports', 'tenth', 3.2),
 ('hang_seconds', 'fast', 7), ('late_mads', 'behind', 2.4), ('late_part', 'stays_long', 0.4),

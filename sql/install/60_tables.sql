@@ -205,6 +205,20 @@ COMMENT ON COLUMN l4._pack_chunk.last_ts IS 'latest time';
 COMMENT ON COLUMN l4._pack_chunk.body IS
     'line_no, distance to the first line of the record, ts, rank, event_id, stage, epoch, iteration';
 
+CREATE TABLE l4._counted (
+    job_id text NOT NULL,
+    stream_id int NOT NULL,
+    iterations bytea NOT NULL,
+    CONSTRAINT _counted_pkey PRIMARY KEY (stream_id),
+    CONSTRAINT _counted_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+CREATE INDEX _counted_job_id_idx ON l4._counted (job_id);
+COMMENT ON TABLE l4._counted IS
+    'iterations of streams in whose lines no rule reads any: a diagnosis found the event that counts up';
+COMMENT ON COLUMN l4._counted.job_id IS 'the job';
+COMMENT ON COLUMN l4._counted.stream_id IS 'the stream';
+COMMENT ON COLUMN l4._counted.iterations IS 'as in _pack, without metrics';
+
 CREATE TABLE l4._pack (
     pack_id int NOT NULL,
     part int NOT NULL,

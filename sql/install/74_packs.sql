@@ -14,7 +14,14 @@ CREATE AGGREGATE l4._iteration_table(packed bytea, open bytea, node int, clock b
 COMMENT ON AGGREGATE l4._iteration_table(bytea, bytea, int, bigint, timestamptz) IS
     'packed iterations of numbered nodes, ordered by node, whose times are too late by that many microseconds, since '
     'a time, as two packed values: (epoch, iteration, nodes, done_ts, duration_ms: median) and (node, train_ts, '
-    'progress_ts, iterations, last_iteration)';
+    'progress_ts, iterations, last_iteration, last_epoch)';
+
+CREATE FUNCTION l4._count_records(lines bigint[], times timestamptz[], known_lines bigint[], known_numbers int[],
+    epoch_lines bigint[], epochs int[], step int, low int, high int) RETURNS bytea
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_count_records_sql';
+COMMENT ON FUNCTION l4._count_records(bigint[], timestamptz[], bigint[], int[], bigint[], int[], int, int, int) IS
+    'packed iterations of a stream whose records count up by a step, their first numbers and epochs known; high, where '
+    'they begin anew with each epoch, is the last number of one';
 
 CREATE FUNCTION l4._late_accum(internal, bytea, bytea, int, int, float8, bigint, timestamptz) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_late_accum';

@@ -6,6 +6,7 @@ CREATE TABLE l4.diagnosis (
     status text NOT NULL,
     symptom text NOT NULL,
     stage text,
+    epoch int,
     iteration int,
     category text,
     component text,
@@ -35,8 +36,10 @@ COMMENT ON COLUMN l4.diagnosis.status IS
     'with, OK; coverage has all that hold';
 COMMENT ON COLUMN l4.diagnosis.symptom IS 'launch, crash, hang, slow or none';
 COMMENT ON COLUMN l4.diagnosis.stage IS 'where the failure shows; NULL = not known';
+COMMENT ON COLUMN l4.diagnosis.epoch IS 'epoch of the iteration; NULL where the job counts none';
 COMMENT ON COLUMN l4.diagnosis.iteration IS
-    'iteration in flight when the job was struck, for slow the first slow one; NULL outside training';
+    'iteration in flight when the job was struck, for slow the first slow one; counted since the start, or within the '
+    'epoch where the length of an epoch is not known; NULL outside training';
 COMMENT ON COLUMN l4.diagnosis.category IS
     'where the cause lies: hardware, user, framework or platform; NULL = not known. Never that of an effect';
 COMMENT ON COLUMN l4.diagnosis.component IS 'what of it, see l4.fault.component';
@@ -151,6 +154,19 @@ COMMENT ON COLUMN l4.evidence.detail IS 'in words';
 -- The case. Each step of l4._case_open() writes its own table, once. Nothing of it is dumped: what a restored database
 -- lacks, the next diagnosis derives again.
 
+CREATE TYPE l4._epochs AS (first int, low int, length int, exact bool, epochs int);
+COMMENT ON TYPE l4._epochs IS
+    'how iterations that begin anew with each epoch are counted: the first epoch, the first iteration of each, and how '
+    'many each has; exact = false where the length is not known and the least possible one stands for it; how many '
+    'epochs there are to be, where that is known';
+
+CREATE TYPE l4._counter AS (event_id int, slot int, epoch_slot int, total_slot int, step int, low int, high int,
+    uneven bool);
+COMMENT ON TYPE l4._counter IS
+    'an event that counts iterations: the slots of the number, of the epoch, of how many there are to be; the step, '
+    'the first number, and the last one of an epoch where numbers begin anew; slot NULL = records show the progress, '
+    'but no number counts; uneven = in this job they do not count';
+
 CREATE TABLE l4._case (
     job_id text NOT NULL,
     state text NOT NULL,
@@ -167,6 +183,8 @@ CREATE TABLE l4._case (
     timed bool NOT NULL,
     total int,
     step int NOT NULL,
+    counter l4._counter,
+    epochs l4._epochs,
     train_ts timestamptz,
     reported_ts timestamptz,
     last_iteration int,

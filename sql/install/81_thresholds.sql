@@ -59,6 +59,10 @@ BEGIN ATOMIC
         ('min_past', 10, 'iterations', 1, 1000000, 'so many iterations show what is normal'),
         ('min_stayed', 20, 'iterations', 1, 1000000, 'so many iterations show that a job stayed slow'),
         ('still_iterations', 2, 'iterations', 0, 1000000, 'a job stands still after the time of so many'),
+        ('counter_share', 0.5, 'share', 0, 1,
+            'of the time of a log: a number that counts iterations does so for so long'),
+        ('steady_ratio', 2, 'times', 1, 1000,
+            'the mean time between numbers that count iterations is at most so many times the median'),
         ('max_ahead', 3, 'iterations', 1, 1000000, 'a line tells the iteration in flight if it is so close to the '
             'last one done'),
         ('normal_part', 0.25, 'share', 0, 1,

@@ -113,6 +113,7 @@ AS $$
 DECLARE
     packed bytea[];
     onset l4._case_iteration;
+    epochs int;
     took float8;
 BEGIN
     k.attempt_ts := l4._last_attempt(k.job_id);
@@ -123,38 +124,47 @@ BEGIN
     JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
     JOIN l4._summary AS m USING (stream_id)
     WHERE n.place > 0;
-    INSERT INTO l4._case_progress (job_id, node, train_ts, progress_ts, iterations, last_iteration)
-    SELECT k.job_id, n.node, i.train_ts, i.progress_ts, i.iterations, i.last_iteration
-    FROM l4._unpack(packed[2]) AS i(place int, train_ts timestamptz, progress_ts timestamptz, iterations int,
-        last_iteration int)
-    JOIN l4._nodes(k.job_id) AS n USING (place);
     SELECT least(percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms),
         percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms)
-            FILTER (WHERE i.place <= greatest((k.t).min_past, floor((k.t).normal_part * i.places))))
+            FILTER (WHERE i.place <= greatest(least((k.t).min_past, ceil((k.t).half * i.places)),
+                floor((k.t).normal_part * i.places))))
     INTO k.median_ms
     FROM (
         SELECT z.duration_ms, row_number() OVER (ORDER BY z.epoch, z.iteration) AS place, count(*) OVER () AS places
         FROM l4._unpack(packed[1])
             AS z(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8)) AS i
     WHERE i.duration_ms > 0;
+    SELECT coalesce(mode() WITHIN GROUP (ORDER BY d.step), 1) INTO k.step
+    FROM (SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.iteration) AS step
+        FROM l4._unpack(packed[1]) AS i(epoch int, iteration int)) AS d
+    WHERE d.step > 0;
+    IF packed IS NOT NULL THEN
+        SELECT t.total, t.epochs INTO k.total, epochs FROM l4._counter_totals(k) AS t;
+        k.total := coalesce(l4._total_iterations(k.job_id), k.total);
+        k.epochs := l4._epochs(k, packed[1], k.step, k.total);
+        k.epochs.epochs := CASE WHEN k.epochs IS NOT NULL THEN epochs END;
+    END IF;
+    INSERT INTO l4._case_progress (job_id, node, train_ts, progress_ts, iterations, last_iteration)
+    SELECT k.job_id, n.node, i.train_ts, i.progress_ts, i.iterations,
+        l4._since_start(k.epochs, i.last_epoch, i.last_iteration)
+    FROM l4._unpack(packed[2]) AS i(place int, train_ts timestamptz, progress_ts timestamptz, iterations int,
+        last_iteration int, last_epoch int)
+    JOIN l4._nodes(k.job_id) AS n USING (place);
     INSERT INTO l4._case_iteration (job_id, place, epoch, iteration, nodes, done_ts, duration_ms, ratio)
-    SELECT k.job_id, row_number() OVER (ORDER BY i.epoch, i.iteration), i.epoch, i.iteration, i.nodes, i.done_ts,
+    SELECT k.job_id, row_number() OVER (ORDER BY i.epoch, i.iteration), i.epoch,
+        l4._since_start(k.epochs, i.epoch, i.iteration), i.nodes, i.done_ts,
         i.duration_ms, CASE WHEN k.median_ms > 0 THEN i.duration_ms / k.median_ms END
     FROM l4._unpack(packed[1]) AS i(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8);
     GET DIAGNOSTICS k.iterations = ROW_COUNT;
     k.timed := k.first_ts IS NOT NULL;
-    k.step := 1;
     IF k.iterations = 0 THEN
         RETURN k;
     END IF;
     SELECT min(n.train_ts), max(n.progress_ts) INTO k.train_ts, k.reported_ts FROM l4._nodes(k.job_id) AS n;
-    SELECT i.iteration INTO k.last_iteration
+    SELECT i.iteration, coalesce(l4._since_start(k.epochs,
+        (k.epochs).first + (k.epochs).epochs - 1, (k.epochs).length), l4._since_start(k.epochs, i.epoch, k.total))
+    INTO k.last_iteration, k.total
     FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.place = k.iterations;
-    SELECT coalesce(mode() WITHIN GROUP (ORDER BY d.step), 1) INTO k.step
-    FROM (SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.place) AS step
-        FROM l4._case_iteration AS i WHERE i.job_id = k.job_id) AS d
-    WHERE d.step > 0;
-    k.total := l4._total_iterations(k.job_id);
     k.excess := l4._excess(k);
     -- iterations that took longer, as they say, than all lines span: few lines carry times, and the others got those
     took := (SELECT coalesce(sum(i.duration_ms), 0) / 1000 FROM l4._case_iteration AS i WHERE i.job_id = k.job_id);
@@ -162,7 +172,9 @@ BEGIN
     onset := l4._onset(k);
     k.onset_iteration := onset.iteration;
     k.onset_ts := onset.done_ts - onset.duration_ms * interval '1 ms';
-    k.onset_block := onset.iteration / l4._block_iterations();
+    -- durations are kept by the numbers that lines give
+    k.onset_block := coalesce((l4._in_epoch(k.epochs, onset.iteration)).iteration, onset.iteration)
+        / l4._block_iterations();
     RETURN k;
 END;
 $$;

@@ -182,12 +182,12 @@ BEGIN ATOMIC
     ), ended AS (
         SELECT z.node, z.last_iteration > k.total - k.step AS reached,
             v.last_event_id = ANY (l.ids)
-                AND NOT (t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration <= k.total - k.step, false))
+                AND NOT (r.reports AND coalesce(z.last_iteration <= k.total - k.step, false))
                 -- and it says the same
                 AND NOT EXISTS (SELECT FROM l4._case_event AS y
                     WHERE y.job_id = k.job_id AND y.event_id = v.last_event_id AND y.is_new)
                 -- or it came, and what was shown of the progress after it
-                OR t.iteration_rule IS NOT NULL AND coalesce(z.last_iteration > k.total - k.step
+                OR r.reports AND coalesce(z.last_iteration > k.total - k.step
                     AND w.ts >= z.progress_ts - l4._patience(k), false) AS by_line,
             z.terminal_ts IS NULL AND coalesce(h.ts - z.clock >= z.progress_ts, false) AS by_stage,
             j.first_ts > k.last_ts - (k.t).last_part::float8 * (k.last_ts - k.first_ts) AS at_end
@@ -195,6 +195,8 @@ BEGIN ATOMIC
         CROSS JOIN last_ones AS l
         LEFT JOIN l4._node AS v ON v.job_id = z.job_id AND v.node = z.node
         LEFT JOIN l4._event AS t ON t.event_id = v.last_event_id
+        CROSS JOIN LATERAL (SELECT t.iteration_rule IS NOT NULL
+            OR coalesce(v.last_event_id = (k.counter).event_id, false) AS reports) AS r
         LEFT JOIN l4._job_event AS j ON j.job_id = z.job_id AND j.event_id = v.last_event_id
         LEFT JOIN shutdown AS h ON h.node = z.node
         LEFT JOIN seen AS w ON w.node = z.node
@@ -246,7 +248,8 @@ BEGIN ATOMIC
         SELECT EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train') AS announced,
             EXISTS (SELECT FROM l4._nodes(k.job_id) AS x WHERE x.in_flight > 0) AS in_flight,
             EXISTS (SELECT FROM l4._stream AS s
-                WHERE s.job_id = ANY (k.baseline) AND s.last_iteration IS NOT NULL) AS good_jobs_print,
+                WHERE s.job_id = ANY (k.baseline) AND s.last_iteration IS NOT NULL)
+                OR (k.counter).event_id IS NOT NULL AS good_jobs_print,
             (SELECT count(DISTINCT c.node) FROM l4._event_counts(k.job_id, ARRAY(
                 SELECT j.event_id FROM l4._job_event AS j JOIN l4._event AS t USING (event_id)
                 WHERE j.job_id = k.job_id AND t.stage = 'train')) AS c) AS announcing
@@ -256,6 +259,44 @@ BEGIN ATOMIC
     FROM job AS a;
 END;
 COMMENT ON FUNCTION l4._announced(l4._case) IS 'did a job train that reports no iteration';
+
+-- Was the start-up over? What nearly all nodes of good jobs print before their first iteration is all there, the last
+-- of it included: what came next was the first iteration.
+CREATE FUNCTION l4._started(k l4._case) RETURNS bool
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH good AS MATERIALIZED (
+        SELECT b.job_id, min(i.ended) AS first_done,
+            (SELECT count(*) FROM l4._node AS n WHERE n.job_id = b.job_id) AS nodes
+        FROM unnest(k.baseline[1:(k.t).min_pair::int]) AS b(job_id)
+        CROSS JOIN LATERAL (
+            SELECT min(z.first_ts) AS ended FROM l4._job_event AS z
+            JOIN l4._event AS t USING (event_id)
+            LEFT JOIN l4.iteration_rule AS r ON r.rule_id = t.iteration_rule AND r.kind = 'done'
+            WHERE z.job_id = b.job_id AND (r.rule_id IS NOT NULL
+                OR l4._survivor(t.event_id, t.merged_into) = (k.counter).event_id)) AS i
+        GROUP BY b.job_id
+    ), event AS MATERIALIZED (
+        SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, j.job_id, sum(j.nodes) AS nodes,
+            min(j.first_ts) AS first_ts, max(j.last_ts) AS last_ts
+        FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
+        WHERE j.job_id = ANY (k.baseline[1:(k.t).min_pair::int] || k.job_id)
+        GROUP BY 1, 2
+    ), start AS (
+        SELECT e.event_id, max(e.last_ts - g.first_done) AS before
+        FROM good AS g JOIN event AS e USING (job_id)
+        WHERE e.nodes >= (k.t).nearly_all * g.nodes AND e.last_ts < g.first_done
+        GROUP BY e.event_id
+        HAVING count(*) = (SELECT count(*) FROM good AS x)
+    ), here AS (
+        SELECT s.before, s.before = max(s.before) OVER () AS is_last,
+            coalesce(o.nodes >= (k.t).nearly_all * k.nodes, false) AS there
+        FROM start AS s LEFT JOIN event AS o ON o.event_id = s.event_id AND o.job_id = k.job_id
+    )
+    SELECT coalesce(avg(h.there::int) >= (k.t).nearly_all AND bool_and(h.there) FILTER (WHERE h.is_last), false)
+    FROM here AS h;
+END;
+COMMENT ON FUNCTION l4._started(l4._case) IS 'did a job without an iteration get through the start-up';
 
 -- Last iterations that came after a long silence, with nothing behind them, were written when the processes ended:
 -- buffers were flushed.
@@ -273,6 +314,16 @@ END;
 COMMENT ON FUNCTION l4._progress_before_flush(l4._case) IS
     'when the last iteration was done that buffers did not write at the end';
 
+-- Where no line is a crash report: half of the nodes wrote a new line, an error or of no level, and nothing after it.
+CREATE FUNCTION l4._gave_up(k l4._case) RETURNS bool
+LANGUAGE sql STABLE
+RETURN cardinality(k.baseline) > 0 AND (
+    SELECT count(DISTINCT n.node) >= (k.t).half * k.nodes
+    FROM l4._shown(k.job_id) AS s JOIN l4._nodes(k.job_id) AS n USING (node)
+    WHERE (s.level = 0 OR s.level >= (k.t).error_level) AND NOT s.stack
+        AND s.last_ts >= n.last_ts - l4._seconds((k.t).same_moment));
+COMMENT ON FUNCTION l4._gave_up(l4._case) IS 'did half of the nodes end with a new error';
+
 CREATE FUNCTION l4._case_symptom(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -287,13 +338,15 @@ BEGIN
     -- without times a crash report is all that there is to tell by
     k.crashed := k.terminal_ts IS NOT NULL
         OR NOT k.timed AND EXISTS (SELECT FROM l4._claims(k.job_id) AS e WHERE e.terminal);
-    k.trained := k.iterations > 0 OR l4._announced(k);
+    k.trained := k.iterations > 0 OR l4._announced(k) OR l4._started(k);
     -- where half of the nodes that print iterations went through, and none reports a crash, the others' logs were cut
     -- off, or end with whatever came last
     SELECT bool_and(x.ended_well) OR NOT k.crashed AND count(*)
         FILTER (WHERE x.ended_well AND x.went_through AND x.prints)
             >= (k.t).half * greatest(count(*) FILTER (WHERE x.prints), 1) AS ended_well,
-        bool_and(x.last_iteration IS NULL OR x.last_iteration > k.total - k.step) AS reached,
+        -- the end of an epoch is not that of the job
+        bool_and(x.last_iteration IS NULL OR coalesce(x.last_iteration > k.total - k.step, false))
+            AND (k.epochs IS NULL OR (k.epochs).epochs IS NOT NULL) AS reached,
         count(x.last_iteration) AS printing, bool_or(x.significant_ts >= k.reported_ts) AS trouble,
         bool_or(x.significant_ts IS NOT NULL OR x.lines = 0) AS deviates
     INTO n
@@ -307,6 +360,7 @@ BEGIN
     SELECT k.job_id, e.node, e.ended_well OR coalesce(all_well, false), e.went_through FROM unnest(ends) AS e;
     k.ended_well := coalesce(n.ended_well OR all_well, all_well, false);
     k.finished := k.ended_well OR n.printing > 0 AND coalesce(n.reached, false);
+    k.crashed := k.crashed OR NOT k.finished AND l4._gave_up(k);
     k.progress_ts := CASE WHEN k.finished THEN k.reported_ts ELSE l4._progress_before_flush(k) END;
     outlived := coalesce(k.terminal_ts <= k.progress_ts, true);
     k.symptom := CASE

@@ -20,6 +20,7 @@ BEGIN
         WHERE b.job_id <> ALL (k.left_out) ORDER BY b.place);
     k.nodes := (SELECT count(*) FROM l4._node AS z WHERE z.job_id = k.job_id);
     PERFORM l4._case_places(k);
+    k := l4._case_counter(k);
     PERFORM l4._case_clocks(k);
     SELECT min(n.first_ts), greatest(max(n.last_ts), (parameters ->> 'as_of')::timestamptz) INTO k.first_ts, k.last_ts
     FROM l4._nodes(k.job_id) AS n;
@@ -42,6 +43,7 @@ BEGIN ATOMIC
     DELETE FROM l4._case_place AS c WHERE c.job_id = _case_forget.job_id;
     DELETE FROM l4._case_clock AS c WHERE c.job_id = _case_forget.job_id;
     DELETE FROM l4._case_progress AS c WHERE c.job_id = _case_forget.job_id;
+    DELETE FROM l4._counted AS c WHERE c.job_id = _case_forget.job_id;
     DELETE FROM l4._case_iteration AS c WHERE c.job_id = _case_forget.job_id;
     DELETE FROM l4._case_count AS c WHERE c.job_id = _case_forget.job_id;
     DELETE FROM l4._case_event AS c WHERE c.job_id = _case_forget.job_id;

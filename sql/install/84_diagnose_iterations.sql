@@ -28,11 +28,16 @@ CREATE FUNCTION l4._rank_iterations(k l4._case, in_flight int, top_k int) RETURN
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+    IF (k.counter).event_id IS NOT NULL AND (k.counter).slot IS NULL THEN
+        -- no iteration has a number
+        RETURN;
+    END IF;
     INSERT INTO l4.suspect_iteration (job_id, rank, iteration, node, distance, sigma, reasons)
     WITH sequence AS (
         SELECT DISTINCT ON (d.iteration) d.iteration, d.node, d.distance, d.sigma,
             count(*) OVER (PARTITION BY d.iteration) AS nodes
-        FROM l4._deviating_sequences(k.job_id) AS d
+        FROM (SELECT l4._since_start(k.epochs, z.epoch, z.iteration) AS iteration, z.node, z.distance, z.sigma
+            FROM l4._deviating_sequences(k.job_id) AS z) AS d
         ORDER BY d.iteration, d.sigma DESC, d.node COLLATE "C"
     ), routine AS (
         -- what comes every so many iterations (a checkpoint, an evaluation), or deviates in a good job as well, is none
@@ -40,7 +45,8 @@ BEGIN
         SELECT unnest(l4._periodic(array_agg(s.iteration ORDER BY s.iteration),
             array_agg(s.nodes::int ORDER BY s.iteration))) AS iteration
         FROM sequence AS s
-        UNION SELECT d.iteration FROM l4._deviating_sequences(k.baseline[1]) AS d
+        UNION SELECT l4._since_start(k.epochs, d.epoch, d.iteration)
+        FROM l4._deviating_sequences(k.baseline[1]) AS d
     ), slow AS (
         SELECT i.iteration, max(i.ratio) AS ratio FROM l4._case_iteration AS i
         WHERE i.job_id = k.job_id AND i.ratio > (k.t).slow_ratio AND i.place > 1
@@ -52,16 +58,20 @@ BEGIN
         FULL JOIN slow AS w USING (iteration)
         FULL JOIN (SELECT in_flight AS iteration WHERE in_flight IS NOT NULL) AS f USING (iteration)
     )
-    SELECT k.job_id, r.rank, r.iteration, r.node, r.distance, r.sigma, array_remove(ARRAY[
+    SELECT k.job_id, r.rank,
+        CASE WHEN (k.epochs).exact THEN r.iteration ELSE coalesce(e.iteration, r.iteration) END, r.node,
+        r.distance, r.sigma, array_remove(ARRAY[
             CASE WHEN r.is_in_flight AND k.symptom = 'slow' THEN 'the job is slow from here on'
                 WHEN r.is_in_flight THEN 'in flight when the job was struck' END,
             'other events than in the ten iterations before, on ' || r.nodes
                 || CASE WHEN r.nodes = 1 THEN ' node (' ELSE ' nodes (' END || round(r.sigma::numeric, 1) || ' sigma)',
-            'takes ' || round(r.ratio::numeric, 1) || ' times the normal duration'], NULL)
+            'takes ' || round(r.ratio::numeric, 1) || ' times the normal duration',
+            'epoch ' || e.epoch || ', iteration ' || e.iteration], NULL)
     FROM (
         SELECT l.*, row_number() OVER (ORDER BY coalesce(l.is_in_flight, false) DESC,
             greatest(l.sigma / (k.t).three_sigma, l.ratio / (k.t).slow_ratio) DESC, l.iteration) AS rank
         FROM listed AS l) AS r
+    CROSS JOIN LATERAL l4._in_epoch(k.epochs, r.iteration) AS e
     WHERE r.rank <= top_k;
 END;
 $$;

@@ -63,6 +63,12 @@ BEGIN ATOMIC
             || l4._first_few(array_agg(z.node ORDER BY z.node COLLATE "C"))
          FROM l4._case_end AS z WHERE z.job_id = k.job_id AND k.ended_well AND NOT z.ended_well),
         CASE WHEN k.attempt_ts IS NOT NULL THEN 'the job began anew: only its last attempt was looked at' END,
+        CASE WHEN (k.counter).uneven
+            THEN 'the numbers that count iterations in good jobs do not count up here: no iteration is known' END,
+        CASE WHEN (k.counter).event_id IS NOT NULL AND (k.counter).slot IS NULL
+            THEN 'lines show that training goes on, but none counts iterations: no iteration is known' END,
+        CASE WHEN NOT (k.epochs).exact
+            THEN 'how many iterations an epoch has is not known: they are counted within their epoch' END,
         CASE WHEN k.nodes = 1 THEN 'one node only: nothing to compare it with' END,
         (SELECT sum(j.occurrences) || ' records are like no other and have coarse templates'
          FROM l4._job_event AS j JOIN l4._event AS e USING (event_id) WHERE j.job_id = k.job_id AND e.is_coarse)],
@@ -85,7 +91,8 @@ BEGIN
     SELECT jsonb_build_object('nodes_expected', expected, 'nodes_seen', k.nodes, 'nodes_silent', to_jsonb(silent),
         'lines', coalesce(sum(n.lines), 0), 'lines_without_head', coalesce(sum(n.unparsed), 0), 'timed', k.timed,
         'first_ts', l4._utc(k.first_ts), 'last_ts', l4._utc(k.last_ts),
-        'iterations', k.iterations, 'total_iterations', k.total,
+        'iterations', k.iterations, 'total_iterations',
+        CASE WHEN k.epochs IS NULL OR (k.epochs).epochs IS NOT NULL THEN k.total END,
         'baseline_jobs', cardinality(k.baseline), 'jobs_of_other_settings', cardinality(k.elsewhere),
         'finished', k.finished, 'truncated', NOT k.ended_well AND NOT k.crashed, 'limits', to_jsonb(l4._limits(k)))
     INTO result
@@ -102,7 +109,7 @@ END;
 $$;
 COMMENT ON FUNCTION l4._coverage(l4._case) IS 'what there was to look at, and what was missing';
 
-CREATE FUNCTION l4._summary_text(k l4._case, stage text, iteration int, cause text, limits jsonb) RETURNS text
+CREATE FUNCTION l4._summary_text(k l4._case, d l4.diagnosis) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -128,15 +135,15 @@ BEGIN
                 k.nodes, k.iterations)
             ELSE format('Job %s shows no failure so far: the log ends %s and reports no crash.', k.job_id,
                 coalesce('after iteration ' || k.last_iteration, 'before training')) END
-        WHEN 'launch' THEN format('Job %s failed to start: it got as far as stage %s.', k.job_id, stage)
-        WHEN 'crash' THEN format('Job %s crashed in stage %s%s.', k.job_id, stage,
-            coalesce(' at iteration ' || iteration, ''))
-        WHEN 'hang' THEN format('Job %s hung in stage %s%s: no progress%s.', k.job_id, stage,
-            coalesce(' at iteration ' || iteration, ''), coalesce(' for '
+        WHEN 'launch' THEN format('Job %s failed to start: it got as far as stage %s.', k.job_id, d.stage)
+        WHEN 'crash' THEN format('Job %s crashed in stage %s%s.', k.job_id, d.stage,
+            coalesce(' at ' || l4._iteration_words(d), ''))
+        WHEN 'hang' THEN format('Job %s hung in stage %s%s: no progress%s.', k.job_id, d.stage,
+            coalesce(' at ' || l4._iteration_words(d), ''), coalesce(' for '
                 || round(extract(epoch FROM coalesce(k.terminal_ts, k.last_ts) - k.progress_ts)::numeric, 1) || ' s',
                 ' until its processes gave up waiting'))
         ELSE format('Job %s is slow%s: iterations take %s times the normal %s on average.', k.job_id,
-            coalesce(' from iteration ' || iteration || ' on', ''),
+            coalesce(' from ' || l4._iteration_words(d) || ' on', ''),
             (SELECT round(avg(i.ratio ORDER BY i.place)::numeric, 1) FROM l4._case_iteration AS i
             WHERE i.job_id = k.job_id AND i.done_ts >= k.onset_ts), l4._milliseconds(k.median_ms)) END;
     who := CASE WHEN k.symptom = 'none' THEN NULL
@@ -154,12 +161,12 @@ BEGIN
             ', confirmed in ' || f.source_job, f.name,
             CASE WHEN f.fault_id >= 1000000 THEN format(' (%s)', rtrim(left(f.root_cause, 200), ' .')) END,
             rtrim(f.remedy, ' .'))
-            WHEN k.symptom <> 'none' THEN upper(left(cause, 1)) || substr(cause, 2) || '.' END,
+            WHEN k.symptom <> 'none' THEN upper(left(d.cause, 1)) || substr(d.cause, 2) || '.' END,
         (SELECT 'Note: ' || string_agg(l.words, '; ' ORDER BY l.place) || '.'
-        FROM jsonb_array_elements_text(limits) WITH ORDINALITY AS l(words, place)));
+        FROM jsonb_array_elements_text(d.coverage -> 'limits') WITH ORDINALITY AS l(words, place)));
 END;
 $$;
-COMMENT ON FUNCTION l4._summary_text(l4._case, text, int, text, jsonb) IS 'two or three sentences for a ticket';
+COMMENT ON FUNCTION l4._summary_text(l4._case, l4.diagnosis) IS 'two or three sentences for a ticket';
 
 -- Known faults are matched against what the diagnosis claims, so it is stored before and, with what they say, after.
 CREATE FUNCTION l4._concluded(k l4._case, d l4.diagnosis) RETURNS l4.diagnosis
@@ -177,7 +184,7 @@ BEGIN
         PERFORM l4._rank_effects(k.job_id, (k.t).weak);
     END IF;
     d := l4._cause(k, d);
-    d.summary := l4._summary_text(k, d.stage, d.iteration, d.cause, d.coverage -> 'limits');
+    d.summary := l4._summary_text(k, d);
     DELETE FROM l4.diagnosis AS x WHERE x.job_id = d.job_id;
     INSERT INTO l4.diagnosis SELECT d.*;
     RETURN d;
@@ -185,6 +192,22 @@ END;
 $$;
 COMMENT ON FUNCTION l4._concluded(l4._case, l4.diagnosis)
     IS 'stores a diagnosis with the known faults, cause and summary';
+
+CREATE FUNCTION l4._find_iteration(k l4._case, d l4.diagnosis, node text, top_k int) RETURNS l4.diagnosis
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    low int;
+    high int;
+BEGIN
+    SELECT f.iteration, f.low, f.high INTO d.iteration, low, high
+    FROM l4._iteration_of_failure(k, d.stage, node) AS f;
+    PERFORM l4._rank_iterations(k, d.iteration, top_k);
+    RETURN l4._count_epochs(k, d, low, high);
+END;
+$$;
+COMMENT ON FUNCTION l4._find_iteration(l4._case, l4.diagnosis, text, int) IS
+    'a diagnosis with its epoch and iteration; stores the iterations that deviate';
 
 CREATE FUNCTION l4.diagnose(job_id text, baseline text[] DEFAULT NULL, method text DEFAULT 'l4', top_k int DEFAULT 8,
     options jsonb DEFAULT '{}') RETURNS l4.diagnosis
@@ -248,8 +271,7 @@ BEGIN
             PERFORM l4._drop_startup(k);
         END IF;
         PERFORM l4._rank_events(k);
-        d.iteration := l4._iteration_of_failure(k, d.stage, top);
-        PERFORM l4._rank_iterations(k, d.iteration, top_k);
+        d := l4._find_iteration(k, d, top, top_k);
     END IF;
     d.parameters := k.parameters || jsonb_build_object('method', method, 'top_k', top_k);
     RETURN l4._concluded(k, d);

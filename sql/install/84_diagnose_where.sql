@@ -86,14 +86,16 @@ BEGIN
         stage := l4._frame_stage(k, NULL);
     END IF;
     IF stage IS NOT NULL THEN
-        RETURN stage;
+        -- a batch that cannot be read is part of the step that wants it
+        RETURN CASE WHEN stage IN ('data', 'model') AND k.symptom <> 'launch' AND k.iterations > 0
+            THEN 'train' ELSE stage END;
     END IF;
     stage := coalesce(l4._stage_at(k, node, coalesce(n.ts, k.terminal_ts)), l4._stage_at(k, NULL, k.terminal_ts),
         'init');
     -- iterations tell of the training, also where no line announced it
     IF k.symptom <> 'launch' AND stage IN ('init', 'data', 'model', 'checkpoint_load')
         AND (EXISTS (SELECT FROM l4._nodes(k.job_id) AS z WHERE z.in_flight > 0 OR z.last_iteration > 0)
-            OR l4._in_step(k, false)) THEN
+            OR l4._in_step(k, false) OR k.iterations = 0 AND l4._started(k)) THEN
         RETURN 'train';
     ELSIF k.symptom = 'launch' AND stage = 'init' THEN
         RETURN coalesce(l4._called_stage(k, node), stage);
@@ -103,7 +105,25 @@ END;
 $$;
 COMMENT ON FUNCTION l4._stage_of_failure(l4._case, text) IS 'stage in which the failure shows';
 
-CREATE FUNCTION l4._iteration_of_failure(k l4._case, stage text, node text) RETURNS int
+-- The first report of several iterations that is slower is so by the part of its iterations that are slow.
+CREATE FUNCTION l4._slow_from(k l4._case, OUT iteration int, OUT low int, OUT high int)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT (i.iteration::bigint + 1
+            - coalesce(ceil(k.step * least(1, (i.ratio - 1) / nullif(o.ratio - 1, 0))), k.step)::bigint)::int,
+        i.iteration - k.step, i.iteration
+    FROM l4._case_iteration AS i LEFT JOIN l4._case_iteration AS o
+        ON o.job_id = i.job_id AND o.place = i.place + 1 AND o.ratio > i.ratio
+    WHERE i.job_id = k.job_id AND i.ratio > (k.t).raised_ratio
+        AND i.iteration BETWEEN k.onset_iteration::bigint - k.step AND k.onset_iteration
+    ORDER BY i.place LIMIT 1;
+END;
+COMMENT ON FUNCTION l4._slow_from(l4._case) IS
+    'iteration from which on a job is slow whose lines come every so many, and the printed steps around it';
+
+-- What lies between two printed steps, low and high, cannot be told closer than by the time that passed.
+CREATE FUNCTION l4._iteration_of_failure(k l4._case, stage text, node text, OUT iteration int, OUT low int,
+    OUT high int)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -117,9 +137,13 @@ DECLARE
     third constant timestamptz := l4._done_before(k, (k.t).min_iterations);
 BEGIN
     IF k.symptom = 'slow' THEN
-        RETURN k.onset_iteration;
+        iteration := k.onset_iteration;
+        IF step > 1 THEN
+            SELECT f.iteration, f.low, f.high INTO iteration, low, high FROM l4._slow_from(k) AS f;
+        END IF;
+        RETURN;
     ELSIF k.symptom IN ('none', 'launch') OR stage NOT IN ('train', 'eval', 'checkpoint_save') THEN
-        RETURN NULL;
+        RETURN;
     END IF;
     -- of nodes that print at different rhythms the finest count
     SELECT coalesce(max(n.last_iteration) FILTER (WHERE n.fine AND n.node = _iteration_of_failure.node),
@@ -130,29 +154,35 @@ BEGIN
         FROM l4._nodes(k.job_id) AS z) AS n;
     -- nobody tells of iterations here, nor where the job got through
     IF last_done IS NULL AND coalesce(flight, 0) <= 0
+        AND ((k.counter).event_id IS NULL OR (k.counter).uneven)
         AND NOT EXISTS (SELECT FROM l4._stream AS s WHERE s.job_id = ANY (k.baseline) AND s.last_iteration IS NOT NULL)
         AND (cardinality(k.baseline) > 0
             OR NOT EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train')) THEN
-        RETURN NULL;
+        RETURN;
     END IF;
     last_done := coalesce(last_done, 0);
     IF stage IN ('eval', 'checkpoint_save') AND step = 1 THEN
-        RETURN nullif(last_done, 0);
+        iteration := nullif(last_done, 0);
+        RETURN;
     END IF;
     IF step > 1 THEN
         -- Lines come every so many iterations: what was said to be in flight, else the time since. Where the next line
         -- is overdue, the job was struck anywhere between; what follows an iteration takes time of its own.
         since := greatest(0, coalesce(
             extract(epoch FROM least(k.terminal_ts, k.last_ts) - k.progress_ts) * 1000 / nullif(k.median_ms, 0), step));
-        RETURN least(2147483647, last_done + CASE
+        low := last_done;
+        high := least(2147483647, last_done + step);
+        iteration := least(2147483647, last_done + CASE
             WHEN flight BETWEEN last_done + 1 AND last_done + step THEN flight - last_done
             WHEN stage IN ('eval', 'checkpoint_save') THEN greatest(0, floor(least(since, step))::bigint - 1)
             WHEN since >= step THEN (step + 1) / 2
             ELSE 1 + floor(since)::bigint END);
+        RETURN;
     END IF;
     -- the node does not print what it has done: others may have said how far it got
     IF NOT prints AND flight > last_done + 1 AND flight <= last_done + (k.t).max_ahead THEN
-        RETURN flight;
+        iteration := flight;
+        RETURN;
     END IF;
     -- tolerated for a while: warnings on half of the nodes in every iteration up to the end
     SELECT min(i.iteration) INTO back
@@ -161,8 +191,8 @@ BEGIN
     WHERE NOT e.stack AND NOT e.terminal AND e.level >= (k.t).warning_level AND e.nodes >= (k.t).half * k.nodes
         AND e.last_ts >= third
         AND e.occurrences >= e.nodes * (last_done - i.iteration + 1);
-    RETURN least(2147483647, last_done + 1, CASE WHEN k.symptom = 'crash' THEN back END);
+    iteration := least(2147483647, last_done + 1, CASE WHEN k.symptom = 'crash' THEN back END);
 END;
 $$;
 COMMENT ON FUNCTION l4._iteration_of_failure(l4._case, text, text) IS
-    'iteration that was in flight when the job was struck';
+    'iteration since the start that was in flight when the job was struck, and the printed steps around it';

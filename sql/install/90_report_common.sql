@@ -157,7 +157,7 @@ RETURNS TABLE (ts timestamptz, kind text, node text, what text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20
 BEGIN ATOMIC
     WITH named AS MATERIALIZED (
-        SELECT n.node, n.first_ts, n.last_ts, n.last_iteration FROM l4._node AS n
+        SELECT n.node, n.first_ts, n.last_ts, n.last_iteration FROM l4._reporter AS n
         WHERE n.job_id = _report_moments.job_id
     ), job AS (
         SELECT min(n.first_ts) AS first_ts, max(n.last_ts) AS last_ts, count(*) AS nodes,
@@ -174,9 +174,10 @@ BEGIN ATOMIC
         SELECT min(s.first_ts), 2, 'stage', NULL, format('stage %s begins', s.stage)
         FROM l4.stage_span AS s WHERE s.job_id = _report_moments.job_id GROUP BY s.stage
         UNION ALL
-        SELECT (SELECT max(t.ended) FROM l4._iteration AS t WHERE t.job_id = _report_moments.job_id
+        SELECT (SELECT max(t.ended) FROM l4._reported AS t WHERE t.job_id = _report_moments.job_id
                 AND t.node = i.node AND t.iteration = i.iteration), 3, 'iteration', NULL,
-            format('iteration %s is the last one reported (%s of %s nodes)', i.iteration, i.nodes, i.of_nodes)
+            format('%s is the last one reported (%s of %s nodes)', l4._iteration_name((SELECT c.epochs
+                FROM l4._case AS c WHERE c.job_id = _report_moments.job_id), i.iteration), i.nodes, i.of_nodes)
         FROM (SELECT j.last_iteration AS iteration, min(n.node) FILTER (WHERE n.last_iteration = j.last_iteration)
                 AS node, count(*) FILTER (WHERE n.last_iteration = j.last_iteration) AS nodes,
                 count(n.last_iteration) AS of_nodes
@@ -184,7 +185,7 @@ BEGIN ATOMIC
         WHERE i.iteration IS NOT NULL
         UNION ALL
         SELECT c.onset_ts, 4, 'onset', NULL,
-            format('iteration %s begins; the job is slow from here on', c.onset_iteration)
+            l4._iteration_name(c.epochs, c.onset_iteration) || ' begins; the job is slow from here on'
         FROM l4._case AS c WHERE c.job_id = _report_moments.job_id AND c.symptom = 'slow'
         UNION ALL
         SELECT e.first_ts, 4, 'event', e.example_node,

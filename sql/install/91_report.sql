@@ -27,7 +27,7 @@ CREATE FUNCTION l4._verdict(job_id text, OUT head text, OUT rest text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT h.head, CASE WHEN h.head <> d.symptom THEN ''
-        ELSE concat(' in stage ' || d.stage, ', iteration ' || d.iteration,
+        ELSE concat(' in stage ' || d.stage, ', ' || l4._iteration_words(d),
             CASE s.total WHEN 0 THEN '; no node stands out' WHEN 1 THEN '; suspect ' ELSE '; suspects ' END, s.nodes,
             CASE WHEN s.total > 5 THEN format(' and %s more', s.total - 5) END) END
     FROM l4.diagnosis AS d
@@ -296,7 +296,7 @@ BEGIN ATOMIC
                     ELSE l.nodes || ' nodes' END) AS words
         FROM (SELECT n.last_iteration AS iteration, count(*) AS nodes,
                 array_to_string((array_agg(n.node ORDER BY n.rank, n.node))[1:4], ', ') AS names
-            FROM l4._node AS n WHERE n.job_id = _report_iterations.job_id AND n.last_iteration IS NOT NULL
+            FROM l4._reporter AS n WHERE n.job_id = _report_iterations.job_id AND n.last_iteration IS NOT NULL
             GROUP BY n.last_iteration ORDER BY n.last_iteration DESC LIMIT 4) AS l
         UNION ALL
         SELECT 2, s.rank, format('iteration %s%s: %s%s', s.iteration, ' on ' || s.node,

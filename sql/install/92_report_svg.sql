@@ -131,11 +131,11 @@ CREATE FUNCTION l4._svg_iteration_axis(p l4._plot) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
     WITH farthest AS MATERIALIZED (
-        SELECT n.node FROM l4._node AS n WHERE n.job_id = (p).job_id AND n.last_iteration IS NOT NULL
+        SELECT n.node FROM l4._reporter AS n WHERE n.job_id = (p).job_id AND n.last_iteration IS NOT NULL
         ORDER BY n.last_iteration DESC, n.rank, n.node LIMIT 1
     ), done AS MATERIALIZED (
         SELECT i.iteration::bigint AS iteration, min(i.ended) AS ts
-        FROM l4._iteration AS i
+        FROM l4._reported AS i
         WHERE i.job_id = (p).job_id AND i.node = (SELECT f.node FROM farthest AS f)
             AND i.ended BETWEEN (p).from_ts AND (p).to_ts
         GROUP BY i.iteration

@@ -44,7 +44,8 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     WITH chosen AS (
         SELECT n.place, n.node FROM l4._report_nodes(_iteration_columns.job_id) AS n
-        JOIN l4._node AS x ON x.job_id = _iteration_columns.job_id AND x.node = n.node AND x.last_iteration IS NOT NULL
+        JOIN l4._reporter AS x ON x.job_id = _iteration_columns.job_id AND x.node = n.node
+            AND x.last_iteration IS NOT NULL
         ORDER BY n.place LIMIT 16
     ), timed AS (
         -- an iteration without a printed time took what passed since the one before
@@ -52,7 +53,7 @@ BEGIN ATOMIC
         FROM (SELECT t.node, t.epoch, t.iteration, t.duration_ms,
                 1000 * extract(epoch FROM t.ended - lag(t.ended) OVER w)::float8
                     / nullif(t.iteration - lag(t.iteration) OVER w, 0) AS gap_ms
-            FROM l4._iteration AS t
+            FROM l4._reported AS t
             WHERE t.job_id = _iteration_columns.job_id AND t.node = ANY (ARRAY(SELECT c.node FROM chosen AS c))
             WINDOW w AS (PARTITION BY t.node, t.source, t.epoch ORDER BY t.iteration, t.ended)) AS i
         GROUP BY i.node, i.epoch, i.iteration

@@ -216,7 +216,8 @@ RETURN (
          FROM l4.suspect_iteration AS s
          CROSS JOIN (SELECT ARRAY['#', 'iteration', 'node', 'distance', 'sigma', 'why']) AS c(columns)
          WHERE s.job_id = _html_iterations.job_id AND s.rank <= 10 GROUP BY c.columns))
-    WHERE EXISTS (SELECT FROM l4._node AS n WHERE n.job_id = _html_iterations.job_id AND n.last_iteration IS NOT NULL)
+    WHERE EXISTS (SELECT FROM l4._reporter AS n
+        WHERE n.job_id = _html_iterations.job_id AND n.last_iteration IS NOT NULL)
         OR EXISTS (SELECT FROM l4.suspect_iteration AS s WHERE s.job_id = _html_iterations.job_id));
 COMMENT ON FUNCTION l4._html_iterations(text) IS 'part of l4.report_html(): iteration times and deviant iterations';
 

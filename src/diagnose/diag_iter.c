@@ -290,6 +290,7 @@ l4_iterations_nodes(L4Iterations *all)
 	l4_pack_add_col(pack, L4_PACK_INT, "progress_ts");
 	l4_pack_add_col(pack, L4_PACK_INT, "iterations");
 	l4_pack_add_col(pack, L4_PACK_INT, "last_iteration");
+	l4_pack_add_col(pack, L4_PACK_INT, "last_epoch");
 	for (int i = 0; i < all->nnodes; i++)
 	{
 		if (all->nodes[i].n == 0)
@@ -299,6 +300,7 @@ l4_iterations_nodes(L4Iterations *all)
 		l4_pack_ts(pack, 2, all->nodes[i].last);
 		l4_pack_int(pack, 3, all->nodes[i].n);
 		l4_pack_int(pack, 4, all->nodes[i].last_iteration);
+		l4_pack_int(pack, 5, all->nodes[i].last_epoch);
 	}
 	return pack;
 }

@@ -22,7 +22,7 @@ extern void l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 
 /* epoch, iteration, nodes, done_ts, duration_ms: the last report, the median duration */
 extern L4Pack *l4_iterations_table(L4Iterations *all);
 
-/* node, train_ts, progress_ts, iterations, last_iteration */
+/* node, train_ts, progress_ts, iterations, last_iteration, last_epoch */
 extern L4Pack *l4_iterations_nodes(L4Iterations *all);
 
 /*

@@ -15,6 +15,7 @@
 
 #include "base/args.h"
 #include "base/grow.h"
+#include "diagnose/diag_counter.h"
 #include "diagnose/diag_iter.h"
 #include "diagnose/diag_open.h"
 #include "diagnose/diag_sequence.h"
@@ -26,6 +27,7 @@ PG_FUNCTION_INFO_V1(l4_late_accum);
 PG_FUNCTION_INFO_V1(l4_late_final);
 PG_FUNCTION_INFO_V1(l4_deviations_accum);
 PG_FUNCTION_INFO_V1(l4_deviations_final);
+PG_FUNCTION_INFO_V1(l4_count_records_sql);
 PG_FUNCTION_INFO_V1(l4_duration_sums);
 PG_FUNCTION_INFO_V1(l4_wrote_between);
 PG_FUNCTION_INFO_V1(l4_activity_accum);
@@ -302,4 +304,62 @@ l4_activity_final(PG_FUNCTION_ARGS)
 			l4_pack_int(pack, 2, n);
 		}
 	PG_RETURN_BYTEA_P(l4_pack_encode(pack));
+}
+
+/* Two arguments, from "first" on, as lines and numbers; the lines ascend. */
+static L4KnownNumbers
+known_numbers(FunctionCallInfo fcinfo, int first, const char *lines, const char *numbers)
+{
+	L4KnownNumbers known;
+	int			n;
+
+	known.lines = l4_check_int8_array(PG_GETARG_ARRAYTYPE_P(first), lines, &known.n);
+	known.numbers = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(first + 1), numbers, &n);
+	if (n != known.n)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("arrays must have the same length"),
+				 errdetail("%d %s, %d %s.", known.n, lines, n, numbers)));
+	for (int i = 1; i < n; i++)
+		if (known.lines[i] <= known.lines[i - 1])
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s must be ascending", lines)));
+	return known;
+}
+
+/*
+ * l4._count_records(lines bigint[], times timestamptz[], known_lines bigint[], known_numbers int[], epoch_lines bigint[], epochs int[],
+ * step int, low int, high int) -> bytea; strict but for high: NULL where numbers do not begin anew, the greatest integer where they do but not
+ * known when. Of lines and times, one each for every record, -infinity stands for no time.
+ */
+Datum
+l4_count_records_sql(PG_FUNCTION_ARGS)
+{
+	int			n;
+	const int64 *lines;
+	ArrayType  *times;
+	L4KnownNumbers known;
+	L4KnownNumbers epochs;
+	L4CounterRule rule;
+
+	for (int i = 0; i < 8; i++)
+		if (PG_ARGISNULL(i))
+			PG_RETURN_NULL();
+	lines = l4_check_int8_array(PG_GETARG_ARRAYTYPE_P(0), "lines", &n);
+	times = PG_GETARG_ARRAYTYPE_P(1);
+	known = known_numbers(fcinfo, 2, "known_lines", "known_numbers");
+	epochs = known_numbers(fcinfo, 4, "epoch_lines", "epochs");
+	l4_check_range(PG_GETARG_INT32(6), "step", 1, PG_INT32_MAX);
+	if (l4_check_array(times, "times") != n)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("arrays must have the same length"),
+				 errdetail("%d lines, %d times.", n, l4_check_array(times, "times"))));
+	rule.step = PG_GETARG_INT32(6);
+	rule.low = PG_GETARG_INT32(7);
+	rule.begins_anew = !PG_ARGISNULL(8);
+	rule.high = PG_ARGISNULL(8) ? PG_INT32_MAX : PG_GETARG_INT32(8);
+	PG_RETURN_BYTEA_P(l4_pack_encode(l4_count_records(CurrentMemoryContext, n, lines, (const int64 *) ARR_DATA_PTR(times), &known, &epochs,
+													  &rule)));
 }

@@ -1,0 +1,255 @@
+-- Progress without words: the event that counts up in good jobs tells the iterations of a trainer that no rule knows.
+
+-- Trainers print on the first rank, on the last one, or on all.
+CREATE FUNCTION l4._outer_streams(job_id text) RETURNS SETOF int
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 2
+BEGIN ATOMIC
+    SELECT x.stream_id
+    FROM (SELECT s.stream_id, row_number() OVER (ORDER BY s.rank, s.node COLLATE "C", s.source COLLATE "C") AS place,
+            count(*) OVER () AS streams
+        FROM l4._stream AS s WHERE s.job_id = _outer_streams.job_id AND s.lines + s.tail_lines > 0) AS x
+    WHERE x.place IN (1, x.streams)
+    ORDER BY x.place;
+END;
+COMMENT ON FUNCTION l4._outer_streams(text) IS 'the first and the last stream of a job, by rank and name';
+
+-- The first numbers in the variable parts of some events of a stream, in the order of their lines, and by how much each
+-- differs from the one before.
+CREATE FUNCTION l4._first_numbers(streams int[], events int[])
+RETURNS TABLE (stream_id int, event_id int, slot int, number int, occurrences bigint, first_ts timestamptz,
+    first_line_no bigint, step bigint, has_point bool)
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
+BEGIN ATOMIC
+    SELECT m.stream_id, u.event_id, u.slot, n.number, u.occurrences, u.first_ts, u.first_line_no,
+        n.number::bigint - lag(n.number) OVER w, u.value ~ '^[0-9]+\.[0-9]+'
+    FROM (SELECT l4._packed_ids(events) AS ids) AS i
+    CROSS JOIN LATERAL l4._slot_context(i.ids) AS x
+    CROSS JOIN l4._summary AS m
+    CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
+        x.word_events, x.word_slots, x.words, i.ids, NULL, false) AS u
+    CROSS JOIN LATERAL (SELECT CASE WHEN u.value ~ '^[0-9]{1,9}$' THEN u.value::int END AS number) AS n
+    WHERE m.stream_id = ANY (streams) AND m.part = 0
+    WINDOW w AS (PARTITION BY m.stream_id, u.event_id, u.slot ORDER BY u.first_line_no);
+END;
+COMMENT ON FUNCTION l4._first_numbers(int[], int[]) IS
+    'first values of the variable parts of events: as numbers, where they are some, and whether they have a point';
+
+-- What counts up in a stream: nearly each number is the one before and a step, at steady times, for a good part of the
+-- log, but not while the start-up goes on: of the lines that come once before it ends, most come before it begins.
+-- Best is an event that prints measured values as well, then the one with most records; of its numbers the one that
+-- changes most often, then the one with most values, then the smallest step. An epoch is a number of the same event
+-- that grows by one, and less often. How many there are to be may stand right behind: "12/400". Where nothing counts,
+-- an event that prints measured values and recurs like that shows at least that the training goes on.
+CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[],
+    OUT event_id int, OUT slot int, OUT epoch_slot int, OUT total_slot int, OUT step bigint, OUT numbers bigint,
+    OUT low int, OUT high int, OUT total int, OUT all_known bool, OUT first_line_no bigint, OUT last_line_no bigint)
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000
+BEGIN ATOMIC
+    WITH number AS MATERIALIZED (
+        SELECT n.*, extract(epoch FROM n.first_ts - lag(n.first_ts)
+            OVER (PARTITION BY n.event_id, n.slot ORDER BY n.first_line_no))::float8 AS gap
+        FROM l4._first_numbers(ARRAY[_counter_of_stream.stream_id], events) AS n
+    ), series AS MATERIALIZED (
+        SELECT n.event_id, n.slot, count(*) AS numbers, min(n.number) AS low, max(n.number) AS high,
+            mode() WITHIN GROUP (ORDER BY n.step) AS step, bool_and(n.occurrences IS NOT NULL) AS all_known,
+            min(n.first_line_no) AS first_line_no, max(n.first_line_no) AS last_line_no,
+            -- without times nothing speaks against it
+            coalesce((k.t).steady_ratio * percentile_cont(0.5) WITHIN GROUP (ORDER BY n.gap) >= avg(n.gap), true)
+                AS steady
+        FROM number AS n WHERE n.number IS NOT NULL
+        GROUP BY n.event_id, n.slot
+    ), even AS MATERIALIZED (
+        SELECT s.*, (SELECT avg((n.step = s.step)::int) FROM number AS n
+            WHERE n.event_id = s.event_id AND n.slot = s.slot AND n.step IS NOT NULL) AS share
+        FROM series AS s
+        WHERE s.numbers >= (k.t).min_pair AND s.step > 0
+    ), event AS MATERIALIZED (
+        SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, sum(u.occurrences) AS records,
+            extract(epoch FROM max(u.last_ts) - min(u.first_ts)) AS lasts, min(u.first_line_no) AS first_line_no,
+            max(u.last_line_no) AS last_line_no
+        FROM l4._summary AS m
+        CROSS JOIN LATERAL l4._unpack(m.events, m.open_events) AS u(event_id int, occurrences bigint,
+            first_ts timestamptz, last_ts timestamptz, first_line_no bigint, last_line_no bigint)
+        JOIN l4._event AS e ON e.event_id = u.event_id
+        WHERE m.stream_id = _counter_of_stream.stream_id AND m.part = 0
+        GROUP BY 1
+    ), steady AS MATERIALIZED (
+        SELECT e.*, t.template, EXISTS (SELECT FROM number AS n
+            WHERE n.event_id = e.event_id AND n.has_point) AS measures
+        FROM event AS e
+        JOIN l4._event AS t ON t.event_id = e.event_id
+        JOIN l4._stream AS z ON z.stream_id = _counter_of_stream.stream_id
+        WHERE coalesce(e.lasts >= (k.t).counter_share * extract(epoch FROM z.last_ts - z.first_ts), true)
+            -- what recurs from the first line on, while the start-up goes on, is a sign of life
+            AND coalesce((SELECT avg((o.first_line_no > e.first_line_no)::int)
+                FROM event AS o WHERE o.records = 1 AND o.first_line_no < e.last_line_no) <= (k.t).half, true)
+    ), best AS (
+        SELECT e.event_id, c.slot, c.numbers, c.low, c.high, c.step, c.all_known, c.first_line_no, c.last_line_no,
+            e.records
+        FROM steady AS e
+        LEFT JOIN even AS c ON c.event_id = e.event_id AND c.share >= (k.t).nearly_all
+            AND c.numbers >= (k.t).min_iterations AND c.steady
+        WHERE c.event_id IS NOT NULL OR e.measures AND e.records >= (k.t).min_past
+        ORDER BY c.event_id IS NULL, e.measures DESC, e.records DESC, e.template COLLATE "C",
+            (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, c.step, c.slot
+        LIMIT 1
+    )
+    SELECT b.event_id, b.slot, o.slot, CASE WHEN r.high IS NOT NULL THEN b.slot + 1 END, b.step, b.numbers, b.low,
+        b.high, r.high, b.all_known, b.first_line_no, b.last_line_no
+    FROM best AS b
+    LEFT JOIN LATERAL (
+        SELECT s.high FROM series AS s
+        WHERE s.event_id = b.event_id AND s.slot = b.slot + 1 AND s.slot / 64 = b.slot / 64 AND s.numbers = 1
+            AND s.high >= b.high) AS r ON true
+    LEFT JOIN LATERAL (
+        SELECT s.slot FROM even AS s
+        WHERE s.event_id = b.event_id AND s.slot <> b.slot AND s.step = 1 AND s.share = 1
+            AND s.numbers * (k.t).min_pair <= b.records
+            AND (s.first_line_no, s.last_line_no) IS DISTINCT FROM (b.first_line_no, b.last_line_no)
+        ORDER BY s.numbers, s.slot LIMIT 1) AS o ON true;
+END;
+COMMENT ON FUNCTION l4._counter_of_stream(l4._case, int, int[]) IS
+    'the event of a stream that counts iterations, and its first numbers; slot NULL: its records show the progress, '
+    'but no number counts';
+
+-- The lines and times of the records of an event, a row a stream.
+CREATE FUNCTION l4._records(job_id text, event_id int)
+RETURNS TABLE (stream_id int, lines bigint[], times timestamptz[])
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
+BEGIN ATOMIC
+    SELECT s.stream_id, array_agg(u.line_no ORDER BY u.line_no),
+        array_agg(coalesce(u.ts, '-infinity') ORDER BY u.line_no)
+    FROM (SELECT l4._packed_ids(ARRAY[_records.event_id]) AS ids OFFSET 0) AS i
+    CROSS JOIN l4._stream AS s
+    JOIN l4._chunk AS c ON c.stream_id = s.stream_id
+    CROSS JOIN LATERAL l4._unpack(c.body, NULL, i.ids, 5) AS u(line_no bigint, back bigint, ts timestamptz, rank int,
+        event_id int)
+    WHERE s.job_id = _records.job_id AND u.back = 0
+    GROUP BY s.stream_id;
+END;
+COMMENT ON FUNCTION l4._records(text, int) IS 'lines and times (-infinity: none) of the records of an event in a job';
+
+CREATE FUNCTION l4._counts_alike(k l4._case, job_id text, event_id int, slot int, step bigint) RETURNS bool
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000
+BEGIN ATOMIC
+    SELECT coalesce(avg(a.even::int) >= (k.t).nearly_all, false)
+    FROM (
+        SELECT coalesce(avg((n.step = _counts_alike.step)::int) >= (k.t).nearly_all, true) AS even
+        FROM l4._first_numbers(ARRAY(SELECT s.stream_id FROM l4._stream AS s WHERE s.job_id = _counts_alike.job_id),
+            ARRAY[_counts_alike.event_id]) AS n
+        WHERE n.slot = _counts_alike.slot AND n.number IS NOT NULL
+        GROUP BY n.stream_id) AS a;
+END;
+COMMENT ON FUNCTION l4._counts_alike(l4._case, text, int, int, bigint) IS
+    'does a number grow by the same step in nearly all streams of a job that have it';
+
+-- The counter of a job: what counts up in its first or last stream. It begins anew where there are more reports than
+-- numbers; a number that several ranks of the stream report is one report.
+CREATE FUNCTION l4._counter_of_job(k l4._case, job_id text) RETURNS l4._counter
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    events constant int[] := ARRAY(SELECT DISTINCT l4._survivor(e.event_id, e.merged_into)
+        FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
+        WHERE j.job_id = _counter_of_job.job_id AND j.occurrences >= (k.t).min_iterations);
+    stream int;
+    c record;
+    reports numeric;
+    answer l4._counter;
+BEGIN
+    FOR stream IN SELECT l4._outer_streams(_counter_of_job.job_id) LOOP
+        SELECT * INTO c FROM l4._counter_of_stream(k, stream, events);
+        CONTINUE WHEN c.event_id IS NULL OR c.slot IS NOT NULL
+            AND NOT l4._counts_alike(k, _counter_of_job.job_id, c.event_id, c.slot, c.step);
+        answer.event_id := c.event_id;
+        IF c.slot IS NULL THEN
+            RETURN answer;
+        END IF;
+        SELECT cardinality(r.lines) / greatest(1, round((SELECT count(*) FROM unnest(r.lines) AS l(line_no)
+            WHERE l.line_no >= c.first_line_no AND l.line_no < c.last_line_no)::numeric / greatest(c.numbers - 1, 1)))
+        INTO reports
+        FROM l4._records(_counter_of_job.job_id, c.event_id) AS r WHERE r.stream_id = stream;
+        answer.slot := c.slot;
+        answer.epoch_slot := c.epoch_slot;
+        answer.total_slot := c.total_slot;
+        answer.step := least(c.step, 2147483647);
+        answer.low := c.low;
+        answer.high := CASE WHEN c.all_known AND reports > c.numbers + 1 THEN c.high
+            WHEN reports * c.step > c.total::bigint + c.step THEN c.total END;
+        RETURN answer;
+    END LOOP;
+    RETURN NULL;
+END;
+$$;
+COMMENT ON FUNCTION l4._counter_of_job(l4._case, text) IS 'the event that counts the iterations of a job, NULL: none';
+
+-- Good jobs show what counts; without any the job itself. In the job nearly all nodes that print it must count alike.
+CREATE FUNCTION l4._case_counter(k l4._case) RETURNS l4._case
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    good text;
+    c l4._counter;
+BEGIN
+    IF EXISTS (SELECT FROM l4._stream AS s
+        WHERE s.job_id = ANY (k.baseline || k.job_id) AND s.last_iteration IS NOT NULL) THEN
+        RETURN k;
+    END IF;
+    FOREACH good IN ARRAY CASE WHEN cardinality(k.baseline) > 0 THEN k.baseline[1:(k.t).value_jobs::int]
+        ELSE ARRAY[k.job_id] END LOOP
+        c := l4._counter_of_job(k, good);
+        EXIT WHEN (c).event_id IS NOT NULL;
+    END LOOP;
+    IF (c).event_id IS NULL THEN
+        RETURN k;
+    END IF;
+    INSERT INTO l4._counted (job_id, stream_id, iterations)
+    WITH number AS MATERIALIZED (
+        SELECT n.* FROM l4._first_numbers(ARRAY(SELECT s.stream_id FROM l4._stream AS s WHERE s.job_id = k.job_id),
+            ARRAY[c.event_id]) AS n
+        WHERE n.number IS NOT NULL
+    ), known AS (
+        SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
+            array_agg(n.number ORDER BY n.first_line_no) AS numbers,
+            coalesce(avg((n.step = c.step)::int) >= (k.t).nearly_all, true) AS even
+        FROM number AS n WHERE n.slot = c.slot GROUP BY n.stream_id
+    ), epoch AS (
+        SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
+            array_agg(n.number ORDER BY n.first_line_no) AS numbers
+        FROM number AS n WHERE n.slot = c.epoch_slot GROUP BY n.stream_id
+    ), total AS (
+        SELECT max(n.number) AS total FROM number AS n WHERE n.slot = c.total_slot
+    )
+    SELECT k.job_id, r.stream_id, l4._count_records(r.lines, r.times, coalesce(z.lines, '{}'),
+        coalesce(z.numbers, '{}'), coalesce(e.lines, '{}'), coalesce(e.numbers, '{}'), coalesce(c.step, 1),
+        coalesce(c.low, 1), CASE WHEN c.high IS NOT NULL THEN coalesce(t.total, c.high) END)
+    FROM l4._records(k.job_id, c.event_id) AS r
+    LEFT JOIN known AS z USING (stream_id)
+    LEFT JOIN epoch AS e USING (stream_id)
+    CROSS JOIN total AS t
+    WHERE c.slot IS NULL OR (SELECT avg(a.even::int) FROM known AS a) >= (k.t).nearly_all;
+    c.uneven := NOT FOUND AND EXISTS (SELECT FROM l4._job_event AS j
+        WHERE j.job_id = k.job_id AND j.event_id = ANY (l4._packed_ids(ARRAY[c.event_id])));
+    k.counter := c;
+    RETURN k;
+END;
+$$;
+COMMENT ON FUNCTION l4._case_counter(l4._case) IS
+    'case, counter: finds the event that counts iterations where no rule reads any, and writes what it counts';
+
+-- How many there are to be stands right behind a number, the same on all records of the first and the last node.
+CREATE FUNCTION l4._counter_totals(k l4._case, OUT total int, OUT epochs int)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT max(s.number) FILTER (WHERE s.slot = (k.counter).total_slot),
+        max(s.number) FILTER (WHERE s.slot = (k.counter).epoch_slot + 1 AND s.slot / 64 = (k.counter).epoch_slot / 64
+            AND s.slot <> (k.counter).slot)
+    FROM (
+        SELECT n.slot, max(n.number) AS number
+        FROM l4._first_numbers(ARRAY(SELECT z FROM l4._outer_streams(k.job_id) AS z), ARRAY[(k.counter).event_id]) AS n
+        WHERE (k.counter).event_id IS NOT NULL
+        GROUP BY n.slot
+        HAVING min(n.number) = max(n.number)) AS s;
+END;
+COMMENT ON FUNCTION l4._counter_totals(l4._case) IS
+    'how many iterations an event that counts them says there are to be, of an epoch or in all, and how many epochs';

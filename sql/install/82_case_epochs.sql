@@ -1,0 +1,156 @@
+-- Epochs: iterations that begin anew with each of them, and their number since the start.
+
+CREATE FUNCTION l4._since_start(epochs l4._epochs, epoch int, iteration int) RETURNS int
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (epochs).length IS NULL OR iteration IS NULL THEN iteration
+    ELSE least(2147483647, greatest(0, epoch::bigint - (epochs).first) * (epochs).length
+        + least(iteration, (epochs).low::bigint + (epochs).length - 1))::int END;
+COMMENT ON FUNCTION l4._since_start(l4._epochs, int, int) IS
+    'number since the start of an iteration that is numbered within its epoch, at most its last one: a node with more '
+    'counts as the others do; the same number where iterations do not begin anew';
+
+CREATE FUNCTION l4._in_epoch(epochs l4._epochs, since_start int, OUT epoch int, OUT iteration int)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ROW(CASE WHEN (epochs).length IS NOT NULL THEN least(2147483647,
+        (epochs).first::bigint + greatest(0, since_start - (epochs).low) / (epochs).length)::int END,
+    CASE WHEN since_start < (epochs).low THEN since_start
+        ELSE (epochs).low + (since_start - (epochs).low) % (epochs).length END);
+COMMENT ON FUNCTION l4._in_epoch(l4._epochs, int) IS
+    'epoch, and number within it, of an iteration since the start; NULL where iterations do not begin anew';
+
+CREATE FUNCTION l4._iteration_name(epochs l4._epochs, since_start int) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (SELECT concat('epoch ' || e.epoch || ', ', 'iteration ', coalesce(e.iteration, since_start))
+    FROM l4._in_epoch(epochs, since_start) AS e);
+COMMENT ON FUNCTION l4._iteration_name(l4._epochs, int) IS 'an iteration since the start, as the job names it';
+
+-- For reports: what the streams say, counted as the last diagnosis counts.
+CREATE VIEW l4._reported AS
+SELECT i.job_id, i.node, i.source, i.epoch, l4._since_start(c.epochs, i.epoch, i.iteration) AS iteration, i.ended,
+    i.duration_ms
+FROM l4._iteration AS i LEFT JOIN l4._case AS c USING (job_id);
+COMMENT ON VIEW l4._reported IS 'l4._iteration with iterations counted since the start';
+
+CREATE VIEW l4._reporter AS
+SELECT n.job_id, n.node, n.rank, n.first_ts, n.last_ts, COALESCE(g.last_iteration, n.last_iteration) AS last_iteration
+FROM l4._node AS n LEFT JOIN l4._case_progress AS g USING (job_id, node);
+COMMENT ON VIEW l4._reporter IS 'nodes that wrote, with their last iteration since the start';
+
+-- One stream tells: all nodes of a good job count alike.
+CREATE FUNCTION l4._epochs_of_job(job_id text, OUT first int, OUT begin_anew bool)
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000
+BEGIN ATOMIC
+    SELECT min(i.epoch), count(DISTINCT i.iteration) < count(*)
+    FROM (SELECT s.stream_id FROM l4._stream AS s
+        WHERE s.job_id = _epochs_of_job.job_id AND s.last_iteration IS NOT NULL
+        ORDER BY s.rank, s.node COLLATE "C", s.source COLLATE "C" LIMIT 1) AS one
+    JOIN l4._summary AS m USING (stream_id)
+    CROSS JOIN LATERAL l4._unpack(m.iterations, m.open_iterations) AS i(epoch int, iteration int);
+END;
+COMMENT ON FUNCTION l4._epochs_of_job(text) IS
+    'the first epoch of a job, and whether its iterations begin anew with the next one';
+
+-- Iterations begin anew with each epoch when every later epoch begins with the same number, and the first one not
+-- before it. A job that goes back to a checkpoint begins elsewhere, and one that starts over does so once, which good
+-- jobs do not, and prints no epoch. The length is what the lines say it is, else the number of the last iteration: that
+-- of all whole epochs, where every iteration is printed, or the last one although it is none of the printed steps.
+CREATE FUNCTION l4._epochs(k l4._case, packed bytea, step int, total int) RETURNS l4._epochs
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    answer l4._epochs;
+    good record;
+    n record;
+    printed bool;
+BEGIN
+    SELECT count(*) AS epochs, min(e.epoch) AS first, min(e.low) FILTER (WHERE e.place > 1) AS low,
+        count(DISTINCT e.low) FILTER (WHERE e.place > 1) = 1
+            AND min(e.low) FILTER (WHERE e.place = 1) >= min(e.low) FILTER (WHERE e.place > 1)
+            AND bool_and(e.low <= e.before) FILTER (WHERE e.place > 1) AS anew,
+        mode() WITHIN GROUP (ORDER BY e.high) FILTER (WHERE NOT e.is_last) AS high,
+        count(DISTINCT e.high) FILTER (WHERE NOT e.is_last) = 1 AS alike
+    INTO n
+    FROM (
+        SELECT i.epoch, i.low, i.high, lag(i.high) OVER w AS before, row_number() OVER w AS place,
+            lead(i.epoch) OVER w IS NULL AS is_last
+        FROM (
+            SELECT u.epoch, min(u.iteration) AS low, max(u.iteration) AS high
+            FROM (SELECT z.*, max(z.nodes) OVER () AS most FROM l4._unpack(packed)
+                AS z(epoch int, iteration int, nodes int)) AS u
+            WHERE u.nodes >= (k.t).half * u.most
+            GROUP BY u.epoch) AS i
+        WINDOW w AS (ORDER BY i.epoch)) AS e;
+    IF n.epochs < 2 OR NOT n.anew OR total > n.high::bigint + step THEN
+        RETURN NULL;
+    END IF;
+    SELECT count(*) AS jobs, coalesce(bool_or(o.begin_anew), (k.counter).high IS NOT NULL) AS anew,
+        min(o.first) AS first
+    INTO good
+    FROM unnest(k.baseline[1:(k.t).value_jobs::int]) AS b(job_id) CROSS JOIN LATERAL l4._epochs_of_job(b.job_id) AS o
+    WHERE o.first IS NOT NULL;
+    -- where no line prints epochs they count from 0
+    printed := n.first > 0 OR (k.counter).epoch_slot IS NOT NULL;
+    IF n.epochs = 2 AND good.jobs > 0 AND NOT good.anew AND total IS NULL AND NOT printed THEN
+        RETURN NULL;
+    END IF;
+    answer.first := least(n.first, 1, good.first);
+    answer.low := n.low;
+    answer.exact := n.alike AND (coalesce(total >= n.high, false)
+        OR (step = 1 OR (n.high - n.low) % step <> 0) AND (printed OR n.epochs > 2 OR good.anew));
+    answer.length := CASE WHEN total >= n.high THEN greatest(total, 1)
+        WHEN (n.high - n.low) % step <> 0 THEN least(2147483647, n.high::bigint - n.low + 1)
+        ELSE least(2147483647, n.high::bigint - n.low + step) END;
+    RETURN answer;
+END;
+$$;
+COMMENT ON FUNCTION l4._epochs(l4._case, bytea, int, int) IS
+    'how a job counts iterations that begin anew with each epoch; NULL where they go on';
+
+-- The iteration of the answer, which until here counts since the start.
+CREATE FUNCTION l4._count_epochs(k l4._case, d l4.diagnosis, low int, high int) RETURNS l4.diagnosis
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    of_epoch record;
+BEGIN
+    IF (k.counter).event_id IS NOT NULL AND (k.counter).slot IS NULL THEN
+        d.iteration := NULL;
+    END IF;
+    IF d.iteration IS NULL THEN
+        RETURN d;
+    ELSIF (k.epochs).length IS NOT NULL THEN
+        SELECT e.epoch, e.iteration, e.iteration - d.iteration AS less INTO of_epoch
+        FROM l4._in_epoch(k.epochs, d.iteration) AS e;
+        d.epoch := of_epoch.epoch;
+        d.coverage := d.coverage || jsonb_build_object('iteration_in_epoch', of_epoch.iteration);
+        IF NOT (k.epochs).exact THEN
+            d.iteration := of_epoch.iteration;
+            low := low + of_epoch.less;
+            high := high + of_epoch.less;
+        END IF;
+    ELSE
+        -- numbers that go on from epoch to epoch; those of a job that started over count no epochs
+        SELECT CASE WHEN count(*) = count(DISTINCT i.iteration) AND max(i.epoch) > 0
+                AND (k.attempt_ts IS NULL OR min(i.epoch) < max(i.epoch))
+            THEN max(i.epoch) FILTER (WHERE i.iteration <= d.iteration) END
+        INTO d.epoch
+        FROM l4._case_iteration AS i WHERE i.job_id = k.job_id;
+    END IF;
+    IF high - low > 1 THEN
+        d.coverage := d.coverage || jsonb_build_object('iteration_between', jsonb_build_array(low, high));
+    END IF;
+    RETURN d;
+END;
+$$;
+COMMENT ON FUNCTION l4._count_epochs(l4._case, l4.diagnosis, int, int) IS
+    'a diagnosis with its epoch, its iteration since the start or within the epoch, and the printed steps around it';
+
+CREATE FUNCTION l4._iteration_words(d l4.diagnosis) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN d.iteration IS NOT NULL THEN concat('epoch ' || d.epoch || ', ', 'iteration ',
+    coalesce(d.coverage ->> 'iteration_in_epoch', d.iteration::text), ' (' || nullif(concat_ws(', ',
+        CASE WHEN (d.coverage -> 'iteration_in_epoch')::int <> d.iteration THEN d.iteration || ' since the start' END,
+        'between ' || (d.coverage #>> '{iteration_between,0}') || ' and '
+            || (d.coverage #>> '{iteration_between,1}')), '') || ')') END;
+COMMENT ON FUNCTION l4._iteration_words(l4.diagnosis) IS
+    'epoch and iteration of a diagnosis in words, and the printed steps that it lies between';
