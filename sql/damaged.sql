@@ -145,7 +145,7 @@ SELECT read_by('SELECT 1; SELECT 2', '');
 SELECT l4._ingest_read(1);
 SELECT l4._ingest_wait(1, 'damaged-1', 1, true, 5000, 6000, false, true, 1000, 0);
 SELECT l4._ingest_store(1);
-SELECT l4._ingest_begin(1, -5, '', '', ''), l4._ingest_store(1), l4._ingest_wait(1, 'damaged-1', -1, false, 9223372036854775807, -5, false, true, -1, -1), l4._ingest_read(1);
+SELECT l4._ingest_begin(1, -5, '', '', ''), l4._ingest_store(1), l4._ingest_wait(1, 'damaged-1', -1, false, 9223372036854775807, -5, false, true, -1, -1), l4._ingest_read(1), l4._ingest_read(1);
 -- columns that none is
 SELECT * FROM l4._unpack((SELECT events FROM l4._summary LIMIT 1), NULL, '{1}', -2147483648) AS x(event_id int);
 SELECT * FROM l4._unpack((SELECT events FROM l4._summary LIMIT 1), NULL, '{1}', 2147483647) AS x(event_id int);

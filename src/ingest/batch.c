@@ -26,19 +26,8 @@
 
 /* Where a stream is, and whether another call has read lines of a piece. */
 static const char place_sql[] =
-"SELECT s.next_line_no, s.step, s.lines, s.units, greatest(upper(s.seen), upper(s.tail), s.next_line_no), "
-"s.seen && int8range($2, $3, '[]') FROM l4._stream s WHERE s.stream_id = $1";
+"SELECT " L4_PLACE_COLUMNS ", s.seen && int8range($2, $3, '[]') FROM l4._stream s WHERE s.stream_id = $1";
 static const Oid place_types[] = {INT4OID, INT8OID, INT8OID};
-
-typedef struct StreamPlace
-{
-	int64		next_line_no;	/* -1: nothing was read yet */
-	int64		step;
-	int64		lines;
-	int			units;
-	int64		end;			/* beyond all lines that were read; -1: none */
-	bool		was_read;		/* some of the numbers that were asked for */
-} StreamPlace;
 
 void
 l4_batch_job_removed(void)
@@ -125,23 +114,35 @@ get_bigint(int col, int64 otherwise)
 	return isnull ? otherwise : DatumGetInt64(value);
 }
 
-/* Where the stream of some lines is now; false when it is gone. */
-static bool
-read_place(L4Query *query, const L4Waiting *waiting, StreamPlace *place)
+static int
+get_int(int col)
 {
 	bool		isnull;
 
+	return DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, col, &isnull));
+}
+
+void
+l4_stream_place(L4StreamPlace *place)
+{
+	place->next_line_no = get_bigint(1, -1);
+	place->step = get_bigint(2, 1);
+	place->lines = get_bigint(3, 0);
+	place->units = get_int(4);
+	place->end = get_bigint(5, -1);
+}
+
+/* Where the stream of some lines is now, and whether some of them were read; false when it is gone. */
+static bool
+read_place(L4Query *query, const L4Waiting *waiting, L4StreamPlace *place, bool *was_read)
+{
 	l4_query_put_int(query, waiting->stream_id);
 	l4_query_put_bigint(query, waiting->from_line);
 	l4_query_put_bigint(query, waiting->to_line);
 	if (l4_query_run(query) != 1)
 		return false;
-	place->next_line_no = get_bigint(1, -1);
-	place->step = get_bigint(2, 1);
-	place->lines = get_bigint(3, 0);
-	place->units = DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 4, &isnull));
-	place->end = get_bigint(5, -1);
-	place->was_read = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 6, &isnull));
+	l4_stream_place(place);
+	*was_read = get_int(6) != 0;
 	SPI_freetuptable(SPI_tuptable);
 	return true;
 }
@@ -282,7 +283,7 @@ prepare_place(L4Query *query)
 
 /* Put lines back that a batch had taken, as far as they still wait: read: the batch has stored a piece of them. */
 static void
-wait_again(L4Batch *batch, L4Waiting *waiting, const StreamPlace *place, bool read)
+wait_again(L4Batch *batch, L4Waiting *waiting, const L4StreamPlace *place, bool read)
 {
 	waiting->step = place->step;
 	waiting->lines = place->lines;
@@ -360,14 +361,15 @@ look_again(L4Batch *batch)
 	{
 		L4BatchPiece *piece = &batch->pieces[i];
 		L4Waiting  *waiting = piece->waiting;
-		StreamPlace place;
+		L4StreamPlace place;
+		bool		was_read;
 
-		if (!read_place(&place_query, waiting, &place))
+		if (!read_place(&place_query, waiting, &place, &was_read))
 		{
 			batch->removed = true;
 			continue;
 		}
-		if (waiting->late ? place.was_read : place.next_line_no > piece->piece.to_line)
+		if (waiting->late ? was_read : place.next_line_no > piece->piece.to_line)
 		{
 			if (waiting->late)
 				gaps_again(batch, &gaps_query, waiting);
@@ -378,8 +380,7 @@ look_again(L4Batch *batch)
 		if (!waiting->late)
 			piece->piece.from_line = Max(piece->piece.from_line, place.next_line_no);
 		piece->piece.number = n;
-		piece->next_line_no = place.next_line_no;
-		piece->units = place.units;
+		piece->before = place;
 		batch->pieces[n++] = *piece;
 	}
 	batch->npieces = n;
@@ -483,10 +484,12 @@ still_same(L4Batch *batch, L4Query *place_query)
 
 	for (int i = 0; i < batch->npieces; i++)
 	{
-		StreamPlace place;
+		const L4BatchPiece *piece = &batch->pieces[i];
+		L4StreamPlace place;
+		bool		was_read;
 
-		if (!read_place(place_query, batch->pieces[i].waiting, &place) || place.units != batch->pieces[i].units ||
-			place.next_line_no != batch->pieces[i].next_line_no)
+		if (!read_place(place_query, piece->waiting, &place, &was_read) || place.units != piece->before.units ||
+			place.next_line_no != piece->before.next_line_no)
 			return false;
 	}
 	l4_query_prepare(&query, "SELECT FROM l4._model m WHERE m.generation = $1 FOR KEY SHARE", 1, types);
@@ -520,13 +523,14 @@ put_back(L4Batch *batch, L4Query *place_query, L4Query *gaps, bool stored)
 {
 	for (int i = 0; i < batch->npieces; i++)
 	{
-		L4Waiting  *waiting = batch->pieces[i].waiting;
-		StreamPlace place;
+		L4BatchPiece *piece = &batch->pieces[i];
+		L4Waiting  *waiting = piece->waiting;
+		bool		was_read;
 
 		if (waiting->late)
 			gaps_again(batch, gaps, waiting);
-		else if (read_place(place_query, waiting, &place))
-			wait_again(batch, waiting, &place, stored);
+		else if ((stored && piece->result != NULL) || read_place(place_query, waiting, &piece->after, &was_read))
+			wait_again(batch, waiting, &piece->after, stored);
 		else
 			batch->removed = true;
 	}

@@ -29,13 +29,27 @@ typedef struct L4Waiting
 	int64		lines;			/* that the stream has so far */
 } L4Waiting;
 
-/* A piece of the batch, where its stream was before, and what reading made of it. */
+/* Where a stream is. */
+typedef struct L4StreamPlace
+{
+	int64		next_line_no;	/* -1: nothing was read yet */
+	int64		step;
+	int64		lines;
+	int			units;
+	int64		end;			/* beyond all lines that were read; -1: none */
+} L4StreamPlace;
+
+/* Its columns of l4._stream s, and the first row of SPI_tuptable that has them. */
+#define L4_PLACE_COLUMNS "s.next_line_no, s.step, s.lines, s.units, greatest(upper(s.seen), upper(s.tail), s.next_line_no)"
+extern void l4_stream_place(L4StreamPlace *place);
+
+/* A piece of the batch, where its stream is before and after it, and what reading made of it. */
 typedef struct L4BatchPiece
 {
 	L4Piece		piece;
 	L4Waiting  *waiting;
-	int64		next_line_no;	/* -1: nothing was read before */
-	int			units;
+	L4StreamPlace before;
+	L4StreamPlace after;		/* once it is stored */
 	bytea	   *result;			/* a scan result or a write set; NULL: the piece has no lines */
 	L4ScanResult *scanned;		/* the scan result, where shapes were unknown; NULL: all is in the write set */
 } L4BatchPiece;

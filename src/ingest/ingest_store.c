@@ -36,6 +36,7 @@ typedef struct MovedStream
 
 typedef struct Store
 {
+	L4Batch    *batch;
 	L4Packing	packing;
 	L4Query		chunk;
 	L4Query		no_tail;
@@ -118,7 +119,7 @@ static const char stream_sql[] =
 "FROM (VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)) "
 "AS t(stream_id, late, lines, unparsed, next_chunk_no, seen, tail, tail_lines, is_full, to_line, next_line_no, pack_id, member, "
 "first_ts, last_ts, last_event_id, last_iteration, max_in_flight, ranks, rank) OFFSET 0) u "
-"WHERE s.stream_id = u.stream_id";
+"WHERE s.stream_id = u.stream_id RETURNING " L4_PLACE_COLUMNS;
 static const Oid stream_types[] = {INT4OID, BOOLOID, INT8OID, INT8OID, INT4OID, TEXTOID, TEXTOID, INT4OID, BOOLOID, INT8OID, INT8OID,
 INT4OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT4OID, INT4OID, INT4OID, TEXTOID, INT4OID};
 
@@ -213,7 +214,10 @@ store_stream(Store *store, const L4Piece *piece, int32 pack_id, int member, cons
 	l4_query_put_int(rows, head->max_in_flight);
 	l4_query_put(rows, ranks, false);
 	l4_query_put_int(rows, lowest);
-	l4_query_run(rows);
+	if (l4_query_run(rows) != 1)
+		elog(ERROR, "stream %d is gone", piece->stream_id);
+	l4_stream_place(&store->batch->pieces[piece->number].after);
+	SPI_freetuptable(SPI_tuptable);
 	if (lowest != L4_NO_INT)
 	{
 		L4_GROW(store->ranked, store->nranked, store->ranked_size, store->cxt);
@@ -441,6 +445,7 @@ l4_batch_store_results(L4Batch *batch)
 	Store		store;
 
 	memset(&store, 0, sizeof(store));
+	store.batch = batch;
 	prepare(&store);
 	l4_job_counts_begin(store.job_counts, stream_ids(batch));
 	for (int i = 0; i < batch->npieces; i++)
