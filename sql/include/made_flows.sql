@@ -7,7 +7,7 @@ LANGUAGE sql STABLE RETURN '2026-03-01 10:00:00+00'::timestamptz + seconds * int
 -- of two channels within each stage. slow_step takes 150 ms longer. Bandwidth is 20 GB/s.
 CREATE PROCEDURE made_job(machine int, start float8, steps int, dp int DEFAULT 3, stages int DEFAULT 2, slow_step int DEFAULT NULL,
     mb float8 DEFAULT 1, period float8 DEFAULT 0.3)
-LANGUAGE sql AS $$
+LANGUAGE sql SET jit = off AS $$
     INSERT INTO flows (ip_src, ip_dst, port_src, port_dst, ip_proto, packets, bytes, timestamp_start, timestamp_end, exporter)
     SELECT nic(machine + f.a, r), nic(machine + f.b, r), f.port, 4791, 17, (f.bytes * mb / 4096)::bigint, (f.bytes * mb)::bigint,
         at(f.at), at(f.at + f.bytes * mb / 2e10), 'leaf-' || r
