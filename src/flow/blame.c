@@ -21,7 +21,7 @@
 #include "l4_compat.h"
 
 #define LEAST_BIN		(2 * L4_FLOW_SECOND)
-#define MOST_BINS		1024
+#define MOST_BINS		512
 #define BIN_PERIODS		2
 #define IN_BIN			0.75	/* quantile of bandwidths in a bin */
 #define USUAL			0.60	/* quantile of bandwidths of units */

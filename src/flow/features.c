@@ -216,6 +216,8 @@ measure_run(L4Flows *flows, int pair, const L4Flow *flow, int n)
 		packets += flow[i].packets;
 		durations[i] = (double) (flow[i].end - flow[i].start);
 	}
+	flows->first = Min(flows->first, run->first);
+	flows->last = Max(flows->last, run->last);
 	run->one_way = Max(back, run->bytes - back) / run->bytes;
 	run->packets = packets / run->bytes;
 	run->duration = l4_quantile(durations, n, 0.5);

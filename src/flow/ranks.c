@@ -23,7 +23,7 @@
 #define SLOW_STEPS		4
 #define FEW_SENDS		3
 
-/* What a NIC takes in each step: microseconds, NAN where it is not known. */
+/* What a NIC takes in each step: microseconds, then a ratio to its group; NAN where it is not known. */
 typedef struct NicTimes
 {
 	int			group;
@@ -157,31 +157,62 @@ measure_nic(L4Flows *flows, L4FlowStint *stint, const L4FlowCluster *cluster, in
 	pfree(pairs);
 }
 
-/* A time over the lower median of the NIC's group, NAN where there is nothing to compare with. */
-static double
-against_group(const NicTimes *times, int n, int nic, int step, bool answer)
+static int
+order_groups(const void *a, const void *b, void *arg)
 {
-	double	   *values = palloc(sizeof(double) * n);
+	const NicTimes *times = arg;
+	int			x = *(const int *) a;
+	int			y = *(const int *) b;
+
+	if (times[x].group != times[y].group)
+		return times[x].group - times[y].group;
+	return x - y;
+}
+
+/* Times become ratios to the lower median of the group in the step; NAN where there is nothing to compare with. */
+static void
+compare_step(NicTimes *times, const int *nics, int n, int step, bool answer, double *values)
+{
 	int			nvalues = 0;
-	double		own = answer ? times[nic].answer[step] : times[nic].interval[step];
-	double		usual;
 
 	for (int i = 0; i < n; i++)
 	{
-		double		value = answer ? times[i].answer[step] : times[i].interval[step];
+		float		value = (answer ? times[nics[i]].answer : times[nics[i]].interval)[step];
 
-		if (times[i].group == times[nic].group && !isnan(value))
+		if (!isnan(value))
 			values[nvalues++] = value;
 	}
 	qsort(values, nvalues, sizeof(double), l4_order_double);
-	usual = nvalues < 2 ? NAN : values[(nvalues - 1) / 2];
+	for (int i = 0; i < n; i++)
+		(answer ? times[nics[i]].answer : times[nics[i]].interval)[step] /= nvalues < 2 ? NAN : (float) values[(nvalues - 1) / 2];
+}
+
+static void
+compare_groups(NicTimes *times, int n, int nsteps)
+{
+	int		   *order = palloc(sizeof(int) * n);
+	double	   *values = palloc(sizeof(double) * n);
+
+	for (int i = 0; i < n; i++)
+		order[i] = i;
+	qsort_arg(order, n, sizeof(int), order_groups, times);
+	for (int from = 0, to; from < n; from = to)
+	{
+		for (to = from + 1; to < n && times[order[to]].group == times[order[from]].group; to++)
+			;
+		for (int s = 0; s < nsteps && times[order[from]].group >= 0; s++)
+		{
+			compare_step(times, order + from, to - from, s, false, values);
+			compare_step(times, order + from, to - from, s, true, values);
+		}
+	}
+	pfree(order);
 	pfree(values);
-	return own / usual;
 }
 
 /* Steps in which a NIC is slow become an issue where there are enough in a row; one that is not may lie between. */
 static void
-find_slow(L4Flows *flows, const L4FlowStint *stint, const NicTimes *times, int n, int nic, int address)
+find_slow(L4Flows *flows, const L4FlowStint *stint, const NicTimes *times, int address)
 {
 	int			from = -1;
 	int			last = -1;
@@ -194,10 +225,10 @@ find_slow(L4Flows *flows, const L4FlowStint *stint, const NicTimes *times, int n
 
 		if (s < stint->nsteps)
 		{
-			ratio = against_group(times, n, nic, s, false);
-			if (!times[nic].middle)
+			ratio = times->interval[s];
+			if (!times->middle)
 			{
-				double		answer = against_group(times, n, nic, s, true);
+				double		answer = times->answer[s];
 
 				ratio = isnan(answer) ? ratio : isnan(ratio) ? answer : Min(ratio, answer);
 			}
@@ -221,7 +252,7 @@ find_slow(L4Flows *flows, const L4FlowStint *stint, const NicTimes *times, int n
 															 100 * sum / count, count));
 
 				issue->nic = address;
-				issue->answers = times[nic].answers;
+				issue->answers = times->answers;
 			}
 			from = -1;
 			count = 0;
@@ -250,9 +281,10 @@ rank_cluster(L4Flows *flows, L4FlowStint *stint, const L4FlowCluster *cluster)
 		else
 			measure_nic(flows, stint, cluster, cluster->nics[i], &times[i], stint->nic_pp_ms[at - stint->nics]);
 	}
+	compare_groups(times, cluster->nnics, stint->nsteps);
 	for (int i = 0; i < cluster->nnics && !stint->sampled && !stint->coarse; i++)
 		if (times[i].group >= 0)
-			find_slow(flows, stint, times, cluster->nnics, i, cluster->nics[i]);
+			find_slow(flows, stint, &times[i], cluster->nics[i]);
 	for (int i = 0; i < cluster->nnics; i++)
 	{
 		pfree(times[i].interval);

@@ -42,9 +42,8 @@ load_group(L4Flows *flows, const L4FlowGroup *group, GroupRecords *out)
 	int64		last = DT_NOBEGIN;
 	double		packets = 0;
 	double		bytes = 0;
-	double		checked = -1;
 	int			least = l4_flows_least_bursts(flows, group->runs, group->nruns);
-	bool		small = false;
+	L4Map	   *small;			/* 2 for a size that does not divide, else 1 */
 	L4Flow	   *flow;
 	MemoryContext old;
 	int			n;
@@ -64,11 +63,14 @@ load_group(L4Flows *flows, const L4FlowGroup *group, GroupRecords *out)
 	out->end = palloc(sizeof(int64) * Max(n, 1));
 	out->bytes = palloc(sizeof(double) * Max(n, 1));
 	out->part = palloc(sizeof(int) * Max(n, 1));
+	small = l4_map_create(CurrentMemoryContext, 64, NULL);
 	for (int i = 0; i < n; i++)
 	{
-		if (flow[i].bytes != checked)
-			small = l4_flows_small(flows, group->runs, group->nruns, least, checked = flow[i].bytes);
-		if (small)
+		int32	   *known = l4_map_put(small, (uint64) flow[i].bytes, NULL);
+
+		if (*known == 0)
+			*known = 1 + l4_flows_small(flows, group->runs, group->nruns, least, flow[i].bytes);
+		if (*known == 2)
 			continue;
 		out->start[out->records.n] = flow[i].start;
 		out->end[out->records.n] = flow[i].end;
