@@ -26,6 +26,22 @@ OBJS = \
 	src/evector/evector.o \
 	src/evector/evector_agg.o \
 	src/evector/evector_sql.o \
+	src/flow/blame.o \
+	src/flow/change_points.o \
+	src/flow/cluster.o \
+	src/flow/components.o \
+	src/flow/divide.o \
+	src/flow/features.o \
+	src/flow/flow_chunk.o \
+	src/flow/flow_read.o \
+	src/flow/flow_sql.o \
+	src/flow/issues.o \
+	src/flow/jobs.o \
+	src/flow/load.o \
+	src/flow/ranks.o \
+	src/flow/steps.o \
+	src/flow/store.o \
+	src/flow/timeline.o \
 	src/iforest/iforest.o \
 	src/iforest/iforest_agg.o \
 	src/iforest/iforest_build.o \
@@ -171,6 +187,10 @@ FRAGMENTS = \
 	sql/install/92_report_svg.sql \
 	sql/install/93_report_charts.sql \
 	sql/install/94_report_html.sql \
+	sql/install/94_flow_read.sql \
+	sql/install/94_flow_tables.sql \
+	sql/install/94_flow_toolkit.sql \
+	sql/install/94_flow_report.sql \
 	sql/install/95_rights.sql
 
 # Shipped rules and faults: sql/data/rows.pl makes sql/install/87_rows.sql of these.
@@ -252,7 +272,10 @@ REGRESS = \
 	evidence \
 	thresholds \
 	bounded \
-	alert
+	alert \
+	flow \
+	flow_read \
+	flow_toolkit
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale
 

@@ -41,6 +41,14 @@ INSERT INTO contract VALUES
     ('fault_match', 'job_id text, rank integer, fault_id integer, node text, line_no bigint, line text, captures jsonb'),
     ('fault', 'fault_id integer, name text, category text, component text, signature l4.pcre, templates text[], root_cause text, remedy text, leads_to text[], severity text, example text, source_url text, origin text, source_job text, confirmed_by text, confirmed_at timestamp with time zone'),
     ('disabled_rule', 'kind text, name text'),
+    ('flow_endpoint', 'address inet, machine text, nic integer, switch text'),
+    ('flow_job', 'flow_job text, first_ts timestamp with time zone, last_ts timestamp with time zone, runs integer, nics integer, machines integer, period_ms double precision, dp integer, pp integer, status text, coverage jsonb'),
+    ('flow_member', 'flow_job text, address inet, machine text, nic integer, dp_group integer, first_ts timestamp with time zone, last_ts timestamp with time zone'),
+    ('flow_pair', 'flow_job text, a inet, b inet, kind text, records bigint, bytes double precision, sizes double precision[], evidence jsonb'),
+    ('flow_step', 'flow_job text, step integer, started timestamp with time zone, ended timestamp with time zone, duration_ms double precision, dp_ms double precision, cover double precision, reason text'),
+    ('flow_step_nic', 'flow_job text, address inet, step integer, started timestamp with time zone, ended timestamp with time zone, pp_ms double precision, dp_ms double precision, compute_ms double precision'),
+    ('flow_issue', 'flow_job text, rank integer, kind text, subject text, first_ts timestamp with time zone, last_ts timestamp with time zone, score double precision, reasons text[], evidence jsonb'),
+    ('flow_job_match', 'flow_job text, job_id text, shared integer, share double precision'),
     ('ingest_progress', 'logs text'), ('stage_rule', 'rule_id integer'), ('iteration_rule', 'rule_id integer'), ('line_format', 'rule_id integer'), ('mask_rule', 'rule_id integer');
 SELECT x.relation, x.columns AS expected, h.columns AS found
 FROM contract x CROSS JOIN LATERAL (
@@ -57,6 +65,8 @@ INSERT INTO contract VALUES
     ('iforest_score', 'l4.iforest, l4.event_vector > double precision'), ('iforest_explain', 'l4.iforest, l4.event_vector > TABLE(event_id integer, contribution double precision)'),
     ('dtw_distance', 'integer[], integer[], integer > double precision'), ('dtw_distance_numeric', 'double precision[], double precision[], integer > double precision'),
     ('dtw_path', 'integer[], integer[] > TABLE(i integer, j integer, cost double precision)'), ('pcre_match', 'text, l4.pcre, boolean > boolean'), ('pcre_captures', 'text, l4.pcre > jsonb'),
+    ('create_flow_table', 'text > regclass'), ('trace_flows', 'regclass, timestamp with time zone, timestamp with time zone, boolean, jsonb > '), ('flow_report', 'text > SETOF text'),
+    ('divide_steps', 'double precision[], double precision[], double precision[], jsonb > integer[]'), ('component_agg', 'text, text > jsonb'), ('change_points', 'double precision > double precision[]'),
     ('create_log_table', 'text > regclass'), ('ingest', 'regclass, text, boolean > '), ('event_lines', 'text, integer > SETOF l4.event_line'),
     ('parse', 'text > TABLE(ts timestamp with time zone, level text, rank integer, host text, component text, message text, event_id integer, template text, stage text, iteration integer)'),
     ('event_parameters', 'text, integer > TABLE(slot integer, mask text, value text, occurrences bigint, nodes text[])'),
@@ -80,7 +90,7 @@ SELECT p.oid::regprocedure AS not_safe
 FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
 WHERE p.pronamespace = 'l4'::regnamespace
   AND (p.prosecdef OR l.lanname NOT IN ('c', 'internal') AND p.prosqlbody IS NULL AND p.prokind <> 'p'
-       AND NOT coalesce(p.proconfig @> ARRAY['search_path=pg_catalog, pg_temp'], false) AND p.proname <> 'create_log_table')
+       AND NOT coalesce(p.proconfig @> ARRAY['search_path=pg_catalog, pg_temp'], false) AND p.proname NOT IN ('create_log_table', 'create_flow_table'))
 ORDER BY 1;
 -- nor does one claim more than what it calls: to change less, or to run in a worker
 SELECT p.oid::regprocedure AS claims, q.oid::regprocedure AS calls

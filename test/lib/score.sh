@@ -2,10 +2,11 @@
 # make score: diagnoses every job of a labelled corpus and parses labelled logs, and prints how good that is.
 #   CORPUS=folder   jobs.csv, labels.csv, iterations.csv, context.csv and logs/*.csv.gz, see test/score/README.md
 #   LOGHUB=folder   one CSV a dataset with line_no, content, event_id, template
+#   FLOWS=folder    score.sql, score.py and data/SCENARIO, see test/score/README.md
 
 # said before anything is built
-[ -n "${CORPUS:-}${LOGHUB:-}" ] || die "name a folder: make score CORPUS=folder LOGHUB=folder"
-for folder in ${CORPUS:+"$CORPUS"} ${LOGHUB:+"$LOGHUB"}; do
+[ -n "${CORPUS:-}${LOGHUB:-}${FLOWS:-}" ] || die "name a folder: make score CORPUS=folder LOGHUB=folder FLOWS=folder"
+for folder in ${CORPUS:+"$CORPUS"} ${LOGHUB:+"$LOGHUB"} ${FLOWS:+"$FLOWS"}; do
 	[ -d "$folder" ] || die "$folder is no folder"
 done
 
@@ -33,8 +34,27 @@ score_part() {
 	sandbox_psql -d score -v dir="$folder" -f "$2"
 }
 
+# score_flows FOLDER: each scenario in a database of its own, as jobs of others would be found as well
+score_flows() {
+	local folder scenario found
+	folder=$(readable_folder "$1")
+	say
+	say "== Network flows: $1"
+	for scenario in "$folder"/data/*/; do
+		scenario=$(basename "$scenario")
+		found=$box/flows/$scenario
+		as_user mkdir -p "$found"
+		sandbox_psql -d postgres -c "DROP DATABASE IF EXISTS score" 2>/dev/null
+		as_user createdb -U postgres score
+		sandbox_psql -d score -c "CREATE EXTENSION l4"
+		sandbox_psql -d score -v dir="$folder/data/$scenario" -v out="$found" -f "$folder/score.sql" >/dev/null
+	done
+	python3 "$folder/score.py" "$folder/data" "$box/flows"
+}
+
 score_run() {
 	server_start
 	[ -z "${CORPUS:-}" ] || score_part "Diagnosis" test/score/corpus.sql "$CORPUS"
 	[ -z "${LOGHUB:-}" ] || score_part "Parser" test/score/loghub.sql "$LOGHUB"
+	[ -z "${FLOWS:-}" ] || score_flows "$FLOWS"
 }

@@ -1,0 +1,251 @@
+-- Network flows: tables, and reading. C reads rows and packs them by pairs of addresses.
+
+CREATE TABLE l4.flow_endpoint (
+    address inet NOT NULL,
+    machine text NOT NULL,
+    nic int,
+    switch text,
+    CONSTRAINT flow_endpoint_pkey PRIMARY KEY (address)
+);
+COMMENT ON TABLE l4.flow_endpoint IS
+    'the accelerator NICs of a platform; where it has rows, flows of other addresses are left out';
+COMMENT ON COLUMN l4.flow_endpoint.address IS 'address of the NIC';
+COMMENT ON COLUMN l4.flow_endpoint.machine IS 'machine that it is in';
+COMMENT ON COLUMN l4.flow_endpoint.nic IS 'its number in the machine';
+COMMENT ON COLUMN l4.flow_endpoint.switch IS 'leaf switch that it is connected to, by its name as exporter';
+
+CREATE TABLE l4._flow_source (
+    source text NOT NULL,
+    rows_read bigint NOT NULL DEFAULT 0,
+    duplicate bigint NOT NULL DEFAULT 0,
+    control bigint NOT NULL DEFAULT 0,
+    late bigint NOT NULL DEFAULT 0,
+    impossible bigint NOT NULL DEFAULT 0,
+    future bigint NOT NULL DEFAULT 0,
+    unknown bigint NOT NULL DEFAULT 0,
+    no_end bigint NOT NULL DEFAULT 0,
+    first_ts timestamptz,
+    last_ts timestamptz,
+    read_to timestamptz NOT NULL DEFAULT '-infinity',
+    updated_at timestamptz,
+    CONSTRAINT _flow_source_pkey PRIMARY KEY (source)
+);
+COMMENT ON TABLE l4._flow_source IS 'relations that flows were read from';
+
+CREATE TABLE l4._flow_exporter (
+    exporter_id int NOT NULL,
+    name text NOT NULL,
+    CONSTRAINT _flow_exporter_pkey PRIMARY KEY (exporter_id)
+);
+COMMENT ON TABLE l4._flow_exporter IS 'numbers of exporters in packed flows';
+
+CREATE TABLE l4._flow_link (
+    pair_id int NOT NULL,
+    a inet NOT NULL,
+    b inet NOT NULL,
+    CONSTRAINT _flow_link_pkey PRIMARY KEY (pair_id)
+);
+COMMENT ON TABLE l4._flow_link IS 'pairs of addresses that flows were packed of; a < b';
+
+CREATE TABLE l4._flow_chunk (
+    chunk_id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    pair_id int NOT NULL,
+    records int NOT NULL,
+    first_ts timestamptz NOT NULL,
+    last_ts timestamptz NOT NULL,
+    body bytea NOT NULL,
+    CONSTRAINT _flow_chunk_pkey PRIMARY KEY (chunk_id)
+);
+COMMENT ON TABLE l4._flow_chunk IS 'packed flows of a pair, by time';
+CREATE INDEX _flow_chunk_pair ON l4._flow_chunk (pair_id, first_ts);
+ALTER TABLE l4._flow_chunk ALTER COLUMN body SET STORAGE EXTERNAL;
+
+CREATE FUNCTION l4._flow_read(query text, known_to timestamptz, OUT rows_read bigint, OUT duplicate bigint,
+    OUT control bigint, OUT late bigint, OUT impossible bigint, OUT unknown bigint, OUT first_ts timestamptz,
+    OUT last_ts timestamptz)
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_flow_read';
+COMMENT ON FUNCTION l4._flow_read(text, timestamptz) IS 'packs the flows that a statement returns';
+
+CREATE FUNCTION l4.create_flow_table(name text) RETURNS regclass
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+AS $$
+-- No SET search_path: an unqualified name is made where the caller's CREATE TABLE would make it.
+DECLARE
+    parts text[] := pg_catalog.parse_ident(create_flow_table.name);
+    place text;
+BEGIN
+    IF pg_catalog.cardinality(parts) OPERATOR(pg_catalog.>) 2 THEN
+        RAISE EXCEPTION 'invalid name of a flow table: "%"', create_flow_table.name
+            USING ERRCODE = 'invalid_name', HINT = 'Give a name, or a schema and a name.';
+    END IF;
+    SELECT pg_catalog.string_agg(pg_catalog.quote_ident(p.part), '.' ORDER BY p.n) INTO place
+    FROM pg_catalog.unnest(parts) WITH ORDINALITY AS p(part, n);
+    EXECUTE pg_catalog.format('CREATE TABLE %s ('
+        'ip_src pg_catalog.inet, ip_dst pg_catalog.inet, port_src pg_catalog.int4, port_dst pg_catalog.int4, '
+        'ip_proto pg_catalog.int2, packets pg_catalog.int8, bytes pg_catalog.int8, '
+        'timestamp_start pg_catalog.timestamptz, timestamp_end pg_catalog.timestamptz, exporter pg_catalog.text, '
+        'sampling_rate pg_catalog.int4 DEFAULT 1)', place);
+    EXECUTE pg_catalog.format('CREATE INDEX ON %s USING brin (timestamp_end)', place);
+    EXECUTE pg_catalog.format('COMMENT ON TABLE %s IS %L', place, 'flow records for l4.trace_flows()');
+    RETURN place::pg_catalog.regclass;
+END
+$$;
+COMMENT ON FUNCTION l4.create_flow_table(text) IS 'makes a table for flow records, in columns named as by pmacct';
+
+-- The columns that a relation lacks are NULL, which the reader takes as unknown.
+CREATE FUNCTION l4._flow_query(flows regclass) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    kind "char" := (SELECT c.relkind FROM pg_class AS c WHERE c.oid = flows);
+    missing text;
+    columns text;
+BEGIN
+    IF kind IS NULL THEN
+        RAISE EXCEPTION 'relation with OID % does not exist', flows::oid USING ERRCODE = 'undefined_table';
+    ELSIF kind NOT IN ('r', 'p', 'v', 'm', 'f') THEN
+        RAISE EXCEPTION 'cannot read flows from "%"', flows USING ERRCODE = 'wrong_object_type',
+            DETAIL = 'It is not a table, view or foreign table.';
+    END IF;
+    SELECT string_agg(format('"%s"', w.name), ', ' ORDER BY w.n) FILTER (WHERE a.attname IS NULL AND w.needed),
+        string_agg(CASE WHEN a.attname IS NULL THEN format('NULL::%s', w.type)
+            WHEN w.type = 'int4' THEN format('CASE WHEN f.%1$I BETWEEN 0 AND 2147483647 THEN f.%1$I::int4 END', w.name)
+            ELSE format('f.%I::%s', w.name, w.type) END, ', ' ORDER BY w.n)
+    INTO missing, columns
+    FROM (VALUES (1, 'ip_src', 'inet', true), (2, 'ip_dst', 'inet', true), (3, 'port_src', 'int4', false),
+        (4, 'port_dst', 'int4', false), (5, 'ip_proto', 'int4', false), (6, 'packets', 'int8', false),
+        (7, 'bytes', 'int8', true), (8, 'timestamp_start', 'timestamptz', true),
+        (9, 'timestamp_end', 'timestamptz', true), (10, 'exporter', 'text', false),
+        (11, 'sampling_rate', 'int4', false)) AS w(n, name, type, needed)
+    LEFT JOIN pg_attribute AS a
+        ON a.attrelid = flows AND a.attname = w.name AND a.attnum > 0 AND NOT a.attisdropped;
+    IF missing IS NOT NULL THEN
+        RAISE EXCEPTION 'relation "%" has no column %', flows, missing USING ERRCODE = 'undefined_column',
+            HINT = 'l4.trace_flows() reads the columns of l4.create_flow_table(); a view can name them so.';
+    END IF;
+    RETURN (SELECT format('SELECT %s FROM %I.%I AS f', columns, n.nspname, c.relname)
+            FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = flows);
+END
+$$;
+COMMENT ON FUNCTION l4._flow_query(regclass) IS 'statement that reads flows from a relation, to be limited by WHERE';
+
+-- What a call has to read: rows that end from lo to before hi. Without from_ts it goes on where the last call ended,
+-- late_s seconds earlier: rows that were read before are known again by their values.
+CREATE FUNCTION l4._flow_begin(flows regclass, from_ts timestamptz, to_ts timestamptz, late_s float8,
+    OUT source text, OUT query text, OUT lo timestamptz, OUT hi timestamptz)
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    horizon constant timestamptz := now() + interval '1 day';
+BEGIN
+    query := l4._flow_query(flows);
+    source := (SELECT format('%I.%I', n.nspname, c.relname)
+               FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = flows);
+    INSERT INTO l4._flow_source AS s (source) VALUES (_flow_begin.source) ON CONFLICT DO NOTHING;
+    from_ts := coalesce(from_ts, (SELECT s.read_to - late_s * interval '1 second' FROM l4._flow_source AS s
+                                  WHERE s.source = _flow_begin.source));
+    EXECUTE format('SELECT min(f.timestamp_end), max(f.timestamp_end) + interval ''1 us'' FROM %s AS f '
+        'WHERE f.timestamp_end >= $1 AND f.timestamp_end < $2', source)
+    INTO lo, hi USING from_ts, least(to_ts, horizon);
+    EXECUTE format('UPDATE l4._flow_source AS s SET no_end = x.no_end, future = x.future '
+        'FROM (SELECT count(*) FILTER (WHERE f.timestamp_end IS NULL) AS no_end, count(f.timestamp_end) AS future '
+        'FROM %s AS f WHERE f.timestamp_end IS NULL OR f.timestamp_end >= $1) AS x WHERE s.source = $2', source)
+    USING horizon, source;
+END
+$$;
+COMMENT ON FUNCTION l4._flow_begin(regclass, timestamptz, timestamptz, float8) IS 'what l4.trace_flows() has to read';
+
+CREATE FUNCTION l4._flow_window(source text, query text, lo timestamptz, hi timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    known timestamptz;
+BEGIN
+    -- two calls at a time would merge into the same chunks
+    LOCK TABLE l4._flow_chunk IN SHARE ROW EXCLUSIVE MODE;
+    SELECT s.read_to INTO known FROM l4._flow_source AS s WHERE s.source = _flow_window.source;
+    UPDATE l4._flow_source AS s
+    SET rows_read = s.rows_read + r.rows_read, duplicate = s.duplicate + r.duplicate, control = s.control + r.control,
+        late = s.late + r.late, impossible = s.impossible + r.impossible, unknown = s.unknown + r.unknown,
+        first_ts = least(s.first_ts, r.first_ts), last_ts = greatest(s.last_ts, r.last_ts),
+        read_to = greatest(s.read_to, r.last_ts), updated_at = now()
+    FROM l4._flow_read(format('%s WHERE f.timestamp_end >= %L AND f.timestamp_end < %L', query, lo, hi), known) AS r
+    WHERE s.source = _flow_window.source;
+END
+$$;
+COMMENT ON FUNCTION l4._flow_window(text, text, timestamptz, timestamptz) IS 'reads the rows that end within a window';
+
+CREATE FUNCTION l4._flow_analyze() RETURNS void
+LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_flow_analyze';
+COMMENT ON FUNCTION l4._flow_analyze() IS 'jobs, kinds of pairs, steps and issues of all flows that were read';
+
+CREATE FUNCTION l4._flow_parameters(parameters jsonb, OUT late_s float8, OUT window_s float8)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_flow_parameters';
+COMMENT ON FUNCTION l4._flow_parameters(jsonb) IS 'parameters of l4.trace_flows(), checked';
+
+CREATE PROCEDURE l4.trace_flows(flows regclass, from_ts timestamptz DEFAULT NULL, to_ts timestamptz DEFAULT NULL,
+    commit bool DEFAULT true, parameters jsonb DEFAULT '{}')
+LANGUAGE plpgsql
+AS $$
+-- No SET clause: a procedure that commits cannot have one. Every name here is qualified.
+#variable_conflict use_variable
+DECLARE
+    p record;
+    work record;
+    upto timestamptz;
+BEGIN
+    IF flows IS NULL OR commit IS NULL OR parameters IS NULL THEN
+        RAISE EXCEPTION 'flows, commit and parameters must not be NULL' USING ERRCODE = 'null_value_not_allowed';
+    ELSIF commit AND NOT l4._can_commit() THEN
+        RAISE EXCEPTION 'l4.trace_flows() cannot commit inside a transaction block'
+            USING ERRCODE = 'active_sql_transaction',
+            HINT = 'Call it outside of a transaction block, or with commit => false.';
+    END IF;
+    p := l4._flow_parameters(parameters);
+    IF commit THEN
+        COMMIT;
+        SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    END IF;
+    work := l4._flow_begin(flows, from_ts, to_ts, p.late_s);
+    WHILE work.lo OPERATOR(pg_catalog.<) work.hi LOOP
+        upto := LEAST(work.hi, work.lo OPERATOR(pg_catalog.+) pg_catalog.make_interval(secs => p.window_s));
+        PERFORM l4._flow_window(work.source, work.query, work.lo, upto);
+        work.lo := upto;
+        IF commit THEN
+            COMMIT;
+            SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+        END IF;
+    END LOOP;
+    PERFORM l4._flow_analyze();
+    IF commit THEN
+        COMMIT;
+    END IF;
+END
+$$;
+COMMENT ON PROCEDURE l4.trace_flows(regclass, timestamptz, timestamptz, bool, jsonb) IS
+    'reads new flow records from a table or view, and finds jobs, kinds of pairs, steps and issues anew';
+
+CREATE VIEW l4.flow_progress AS
+SELECT s.source, s.rows_read, s.duplicate, s.control, s.late, s.impossible, s.unknown, s.no_end, s.future, s.first_ts,
+    s.last_ts, s.updated_at
+FROM l4._flow_source AS s;
+COMMENT ON VIEW l4.flow_progress IS 'what l4.trace_flows() read of each relation';
+COMMENT ON COLUMN l4.flow_progress.source IS 'the relation';
+COMMENT ON COLUMN l4.flow_progress.rows_read IS 'rows read';
+COMMENT ON COLUMN l4.flow_progress.duplicate IS 'of these: equal to another one';
+COMMENT ON COLUMN l4.flow_progress.control IS 'of these: acknowledgements, short messages, too few sampled packets';
+COMMENT ON COLUMN l4.flow_progress.late IS 'of these: end before what an earlier call had read';
+COMMENT ON COLUMN l4.flow_progress.impossible IS 'of these: end before start, no bytes, one address, a NULL';
+COMMENT ON COLUMN l4.flow_progress.unknown IS 'of these: not between two machines of l4.flow_endpoint';
+COMMENT ON COLUMN l4.flow_progress.no_end IS 'rows without timestamp_end: not read';
+COMMENT ON COLUMN l4.flow_progress.future IS 'rows that end more than a day ahead of the clock: not read';
+COMMENT ON COLUMN l4.flow_progress.first_ts IS 'start of the first record';
+COMMENT ON COLUMN l4.flow_progress.last_ts IS 'end of the last record';
+COMMENT ON COLUMN l4.flow_progress.updated_at IS 'end of the last window that was read';
+
+SELECT pg_catalog.pg_extension_config_dump('l4.flow_endpoint', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._flow_source', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._flow_exporter', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._flow_link', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._flow_chunk', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._flow_chunk_chunk_id_seq', '');

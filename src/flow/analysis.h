@@ -1,0 +1,248 @@
+/*
+ * analysis.h
+ *		What the analysis of flows knows: addresses, pairs, runs of pairs,
+ *		clusters of runs, groups of data parallel runs, jobs, issues.
+ */
+#ifndef L4_FLOW_ANALYSIS_H
+#define L4_FLOW_ANALYSIS_H
+
+#include "flow/divide.h"
+#include "flow/flow.h"
+#include "ingest/ingest_rows.h"
+
+#define L4_FLOW_CLASSES		24	/* size classes of a run that are kept: those with most bytes */
+#define L4_FLOW_SECOND		INT64CONST(1000000)
+#define L4_SAME_STEP		0.45	/* of a period: ends that lie closer are of one step */
+
+/* A record of the exporter that stands for its 5-tuple. */
+typedef struct L4Flow
+{
+	int64		start;
+	int64		end;
+	double		bytes;
+	int32		pair;
+	int32		packets;		/* sampled ones; 0 where all were counted */
+	bool		back;
+} L4Flow;
+
+typedef struct L4FlowAddress
+{
+	Datum		address;		/* inet */
+	const char *text;
+	int			machine;		/* of its own where there is no inventory */
+	int			leaf;			/* switch, -1 not known */
+	int			peers;			/* in regular pairs */
+} L4FlowAddress;
+
+typedef struct L4FlowPair
+{
+	int32		pair_id;
+	int			a;
+	int			b;
+	int			nswitches[2];	/* exporters seen there (a to b) and back */
+	int		   *switches[2];
+} L4FlowPair;
+
+typedef enum L4FlowKind
+{
+	L4_FLOW_OTHER, L4_FLOW_DP, L4_FLOW_PP, L4_FLOW_EP, L4_FLOW_CP
+} L4FlowKind;
+
+typedef struct L4FlowClass
+{
+	double		size;			/* the least */
+	double		top;
+	double		bytes;
+	int			count;
+} L4FlowClass;
+
+typedef struct L4FlowRun
+{
+	int			pair;
+	int64		first;
+	int64		last;
+	int			n;
+	double		bytes;
+	double		one_way;		/* share of the greater direction */
+	double		simultaneous;	/* byte share of records that start with one of the other direction */
+	double		main_size;		/* byte share of the largest class */
+	int			bursts;
+	double		duration;		/* median of its records */
+	double		packets;		/* sampled packets a byte, 0 where all were counted */
+	bool		regular;
+	L4FlowKind	kind;
+	int			cluster;		/* -1 none */
+	int			group;			/* -1 none */
+	int			job;			/* -1 none */
+	int			nclasses;
+	L4FlowClass classes[L4_FLOW_CLASSES];
+} L4FlowRun;
+
+typedef struct L4FlowGroup
+{
+	int			cluster;
+	int			nruns;
+	int		   *runs;
+	int			nnics;
+	int		   *nics;
+	double		period;			/* median duration of its parts; 0 not divided */
+	double		cost;
+	int			nends;
+	int64	   *ends;			/* of its parts */
+	int64	   *busy;			/* time that its records fill of each part */
+	double		usual;			/* bytes of a part */
+	double		open;			/* share of the usual bytes of a last part that is not whole; it is not among them */
+} L4FlowGroup;
+
+typedef struct L4FlowCluster
+{
+	int			nruns;
+	int		   *runs;
+	int			nnics;
+	int		   *nics;
+	int			nmachines;
+	int		   *machines;		/* ascending */
+	int64		first;
+	int64		last;
+	int			first_group;
+	int			ngroups;
+	double		period;
+	int			nends;
+	int64	   *ends;
+	int64		offset;			/* of its clocks against the job's */
+	int			stint;
+} L4FlowCluster;
+
+/* Steps of a stint: a job without an interruption. */
+typedef struct L4FlowStint
+{
+	int			nclusters;
+	int		   *clusters;
+	int			nnics;
+	int		   *nics;			/* ascending */
+	int			nmachines;
+	int		   *machines;
+	int64		first;
+	int64		last;
+	double		period;
+	int			nsteps;
+	int64	   *ends;
+	float	   *cover;
+	float	   *dp_ms;
+	float	   *duration;		/* microseconds; 0 not known */
+	int		   *pp_records;		/* of each step */
+	int		   *records;		/* of each step, and behind the last one */
+	float	  **nic_pp_ms;		/* of each NIC, each step; NULL none */
+	bool		sampled;
+	bool		coarse;
+	bool		hung;			/* ends inside a step */
+	int			job;
+	int			before;			/* steps of the job before this stint */
+	int			nsizes;
+	L4FlowClass *sizes;
+} L4FlowStint;
+
+typedef struct L4FlowJob
+{
+	int			nstints;
+	int		   *stints;			/* by time */
+	char	   *name;
+	int			dp;
+	int			pp;
+	double		period;
+	double		usual;			/* median duration of steps, microseconds */
+	double		deviation;		/* median absolute deviation */
+	float	   *slow;			/* excess of each step over the median, 0 for usual ones */
+	bool	   *evaluation;
+	int			nsteps;
+	bool		gaps;			/* steps imputed */
+} L4FlowJob;
+
+typedef enum L4FlowIssueKind
+{
+	L4_FLOW_SLOW_STEP, L4_FLOW_SLOW_RANK, L4_FLOW_SLOW_GROUP, L4_FLOW_SLOW_SWITCH, L4_FLOW_STOPPED
+} L4FlowIssueKind;
+
+typedef struct L4FlowIssue
+{
+	int			job;			/* -1 several */
+	L4FlowIssueKind kind;
+	const char *subject;
+	int64		first;
+	int64		last;
+	double		score;
+	const char *reason;
+	int			cause;			/* issue that explains it, -1 none */
+	int			nic;			/* of a slow rank */
+	bool		answers;		/* it receives before it sends */
+	int			rank;
+} L4FlowIssue;
+
+typedef struct L4Flows
+{
+	MemoryContext cxt;
+	MemoryContext load_cxt;		/* of what was loaded; whoever loads resets it */
+	L4Query		load;
+	bool		inventory;
+	int64		first;
+	int64		last;
+	int			naddresses;
+	L4FlowAddress *addresses;
+	int			nmachines;
+	int			nswitches;
+	char	  **switches;		/* names, ascending */
+	int			nexporters;
+	int		   *exporter_switch;	/* switch of each exporter */
+	int			npairs;
+	L4FlowPair *pairs;
+	int			nruns;
+	int			runs_size;
+	L4FlowRun  *runs;
+	int			hubs;
+	int			nclusters;
+	int			clusters_size;
+	L4FlowCluster *clusters;
+	int			ngroups;
+	int			groups_size;
+	L4FlowGroup *groups;
+	int			nstints;
+	int			stints_size;
+	L4FlowStint *stints;
+	int			njobs;
+	int			jobs_size;
+	L4FlowJob  *jobs;
+	int			nissues;
+	int			issues_size;
+	L4FlowIssue *issues;
+} L4Flows;
+
+extern L4Flows *l4_flows_open(MemoryContext cxt);
+extern L4Flow *l4_flows_load(L4Flows *flows, const int *pairs, int npairs, int64 from, int64 to, int *n);
+extern void l4_flows_features(L4Flows *flows);
+extern int	l4_flows_least_bursts(const L4Flows *flows, const int *runs, int nruns);
+extern bool l4_flows_small(const L4Flows *flows, const int *runs, int nruns, int least_bursts, double bytes);
+extern void l4_flows_cluster(L4Flows *flows);
+extern L4FlowKind l4_flows_kind(const L4FlowRun *run);
+extern void l4_flows_divide(L4Flows *flows);
+extern int	l4_flows_merge_ends(L4Flows *flows, const int *groups, const int64 *offset, int ngroups, double period, int64 *ends,
+								float *cover);
+extern void l4_flows_jobs(L4Flows *flows);
+extern void l4_flows_steps(L4Flows *flows);
+extern void l4_flows_ranks(L4Flows *flows);
+extern void l4_flows_issues(L4Flows *flows);
+extern int	l4_step_of(const L4FlowStint *stint, int64 at);
+extern int	l4_flows_group_of(const L4Flows *flows, const L4FlowStint *stint, int nic);
+extern void l4_flows_blame(L4Flows *flows);
+extern L4FlowIssue *l4_flows_issue(L4Flows *flows, int job, L4FlowIssueKind kind, const char *subject, int64 first, int64 last,
+								   double score, const char *reason);
+
+/* Union-find: the least member stands for its set. */
+extern int	l4_sets_find(int *parent, int i);
+extern void l4_sets_join(int *parent, int i, int j);
+
+/* Sort ascending; each value once. Returns how many are left. */
+extern int	l4_sort_unique(int *values, int n);
+extern double l4_jaccard(const int *a, int na, const int *b, int nb);
+extern double l4_quantile(double *values, int n, double q);
+
+#endif							/* L4_FLOW_ANALYSIS_H */

@@ -1,0 +1,379 @@
+/*
+ * blame.c
+ *		Slow links, and the NIC or switch that explains most of them.
+ *
+ * A unit is a pipeline pair in one direction, or a data parallel group. Time
+ * is cut into bins; a unit is slow in a bin where its bandwidth is less than
+ * that of most units of its kind in its job. Of the NICs and switches that
+ * slow units have in common the one that explains most of them is blamed, its
+ * units are taken away, and so on.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "base/grow.h"
+#include "base/order.h"
+#include "flow/analysis.h"
+#include "l4_compat.h"
+
+#define LEAST_BIN		(2 * L4_FLOW_SECOND)
+#define MOST_BINS		512
+#define BIN_PERIODS		2
+#define IN_BIN			0.75	/* quantile of bandwidths in a bin */
+#define USUAL			0.60	/* quantile of bandwidths of units */
+#define SLOW			0.75	/* of the usual bandwidth */
+#define EXPLAINS		0.6		/* share of its units that are slow */
+#define NEARLY_BEST		0.6
+#define SWITCH_UNITS	3
+#define SWITCH_NICS		4
+#define FEW_PACKETS		10		/* sampled ones: their bandwidth is noise */
+#define FEWEST_BINS		2
+
+typedef struct LinkUnit
+{
+	int			job;
+	bool		dp;
+	int			npath;
+	int		   *path;			/* addresses, then naddresses + switch; ascending */
+	double		weight;
+	float	   *bandwidth;		/* of each bin, NAN none */
+	bool	   *slow;
+} LinkUnit;
+
+typedef struct Blame
+{
+	L4Flows    *flows;
+	int64		width;			/* of a bin */
+	int			nbins;
+	int			ncandidates;
+	int			nunits;
+	int			units_size;
+	LinkUnit   *units;
+	double	   *total;			/* slow weight of each candidate over all bins */
+	bool	   *blamed;			/* of each candidate in each bin */
+	double	   *slowness;		/* of each candidate: sum over its bins */
+} Blame;
+
+/* Bandwidth in each bin of one direction of a run: a quantile of its records'. */
+static void
+measure_bins(Blame *blame, const L4Flow *flow, int n, bool back, float *bandwidth)
+{
+	double	   *values = palloc(sizeof(double) * Max(n, 1));
+	int			nvalues = 0;
+	int			bin = 0;
+
+	for (int i = 0; i < blame->nbins; i++)
+		bandwidth[i] = NAN;
+	for (int i = 0; i <= n; i++)
+	{
+		int			b = i == n ? -1 : (int) Min((flow[i].start - blame->flows->first) / blame->width, blame->nbins - 1);
+
+		if (b != bin)
+		{
+			if (nvalues > 0)
+				bandwidth[bin] = (float) l4_quantile(values, nvalues, IN_BIN);
+			nvalues = 0;
+			bin = b;
+		}
+		if (i < n && flow[i].back == back && flow[i].end > flow[i].start && (flow[i].packets == 0 || flow[i].packets >= FEW_PACKETS))
+			values[nvalues++] = flow[i].bytes / (flow[i].end - flow[i].start);
+	}
+	pfree(values);
+}
+
+static void
+add_path(LinkUnit *unit, const L4Flows *flows, const L4FlowPair *pair, int d)
+{
+	int			ends[2] = {pair->a, pair->b};
+
+	unit->path = repalloc(unit->path, sizeof(int) * (unit->npath + 4 + pair->nswitches[d]));
+	for (int e = 0; e < 2; e++)
+	{
+		unit->path[unit->npath++] = ends[e];
+		if (flows->addresses[ends[e]].leaf >= 0)
+			unit->path[unit->npath++] = flows->naddresses + flows->addresses[ends[e]].leaf;
+	}
+	for (int s = 0; s < pair->nswitches[d]; s++)
+		unit->path[unit->npath++] = flows->naddresses + pair->switches[d][s];
+}
+
+static LinkUnit *
+add_unit(Blame *blame, int job, bool dp)
+{
+	LinkUnit   *unit;
+
+	L4_GROW(blame->units, blame->nunits, blame->units_size, blame->flows->cxt);
+	unit = &blame->units[blame->nunits++];
+	*unit = (LinkUnit) {.job = job, .dp = dp, .path = palloc(sizeof(int))};
+	unit->bandwidth = palloc(sizeof(float) * blame->nbins);
+	unit->slow = palloc0(blame->nbins);
+	return unit;
+}
+
+static void
+finish_unit(LinkUnit *unit)
+{
+	unit->npath = l4_sort_unique(unit->path, unit->npath);
+	unit->weight = (unit->dp ? 2 : 1) / sqrt(unit->npath);
+}
+
+static void
+pipeline_units(Blame *blame, int job, const L4FlowRun *run)
+{
+	L4Flows    *flows = blame->flows;
+	int			n;
+	L4Flow	   *flow = l4_flows_load(flows, &run->pair, 1, run->first, run->last, &n);
+
+	for (int d = 0; d < 2; d++)
+	{
+		LinkUnit   *unit = add_unit(blame, job, false);
+
+		measure_bins(blame, flow, n, d, unit->bandwidth);
+		add_path(unit, flows, &flows->pairs[run->pair], d);
+		finish_unit(unit);
+	}
+}
+
+/* A ring is as slow as its slowest link: the median of its runs. */
+static void
+group_unit(Blame *blame, int job, const L4FlowGroup *group)
+{
+	L4Flows    *flows = blame->flows;
+	LinkUnit   *unit = add_unit(blame, job, true);
+	float	   *all = palloc(sizeof(float) * blame->nbins * group->nruns * 2);
+	double	   *values = palloc(sizeof(double) * group->nruns * 2);
+
+	for (int r = 0; r < group->nruns; r++)
+	{
+		L4FlowRun  *run = &flows->runs[group->runs[r]];
+		int			n;
+		L4Flow	   *flow = l4_flows_load(flows, &run->pair, 1, run->first, run->last, &n);
+
+		for (int d = 0; d < 2; d++)
+		{
+			measure_bins(blame, flow, n, d, all + (2 * r + d) * blame->nbins);
+			add_path(unit, flows, &flows->pairs[run->pair], d);
+		}
+	}
+	for (int b = 0; b < blame->nbins; b++)
+	{
+		int			n = 0;
+
+		for (int i = 0; i < group->nruns * 2; i++)
+			if (!isnan(all[i * blame->nbins + b]))
+				values[n++] = all[i * blame->nbins + b];
+		unit->bandwidth[b] = n == 0 ? NAN : (float) l4_quantile(values, n, 0.5);
+	}
+	finish_unit(unit);
+	pfree(all);
+	pfree(values);
+}
+
+/* Which units of a job and kind are slow when. */
+static void
+find_slow_units(Blame *blame, int first, bool dp)
+{
+	double	   *values = palloc(sizeof(double) * Max((blame->nunits - first) * blame->nbins, 1));
+	int			n = 0;
+	double		usual;
+
+	for (int u = first; u < blame->nunits; u++)
+		for (int b = 0; blame->units[u].dp == dp && b < blame->nbins; b++)
+			if (!isnan(blame->units[u].bandwidth[b]))
+				values[n++] = blame->units[u].bandwidth[b];
+	usual = l4_quantile(values, n, USUAL);
+	for (int u = first; u < blame->nunits; u++)
+		for (int b = 0; blame->units[u].dp == dp && b < blame->nbins; b++)
+		{
+			blame->units[u].bandwidth[b] /= usual;
+			blame->units[u].slow[b] = blame->units[u].bandwidth[b] < SLOW;
+		}
+	pfree(values);
+}
+
+static void
+measure_job(Blame *blame, int j)
+{
+	L4Flows    *flows = blame->flows;
+	int			first = blame->nunits;
+
+	for (int t = 0; t < flows->jobs[j].nstints; t++)
+	{
+		L4FlowStint *stint = &flows->stints[flows->jobs[j].stints[t]];
+
+		for (int i = 0; i < stint->nclusters; i++)
+		{
+			L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+
+			for (int r = 0; r < cluster->nruns; r++)
+				if (flows->runs[cluster->runs[r]].kind == L4_FLOW_PP)
+					pipeline_units(blame, j, &flows->runs[cluster->runs[r]]);
+			for (int g = 0; g < cluster->ngroups; g++)
+				group_unit(blame, j, &flows->groups[cluster->first_group + g]);
+		}
+	}
+	find_slow_units(blame, first, false);
+	find_slow_units(blame, first, true);
+}
+
+/* Weight of slow units (A) and of all (B) that touch each candidate in a bin; units and NICs of the slow ones. */
+static void
+weigh(const Blame *blame, int bin, const bool *gone, double *a, double *b, int *nslow, int *nics)
+{
+	memset(a, 0, sizeof(double) * blame->ncandidates);
+	memset(b, 0, sizeof(double) * blame->ncandidates);
+	memset(nslow, 0, sizeof(int) * blame->ncandidates);
+	memset(nics, 0, sizeof(int) * blame->ncandidates);
+	for (int u = 0; u < blame->nunits; u++)
+	{
+		const LinkUnit *unit = &blame->units[u];
+
+		if (isnan(unit->bandwidth[bin]) || gone[u])
+			continue;
+		for (int p = 0; p < unit->npath; p++)
+		{
+			b[unit->path[p]] += unit->weight;
+			if (unit->slow[bin])
+			{
+				a[unit->path[p]] += unit->weight;
+				nslow[unit->path[p]]++;
+				nics[unit->path[p]] += unit->dp ? SWITCH_NICS : 2;
+			}
+		}
+	}
+}
+
+static bool
+qualifies(const Blame *blame, int c, const double *a, const double *b, const int *nslow, const int *nics)
+{
+	if (b[c] <= 0 || a[c] / b[c] < EXPLAINS)
+		return false;
+	return c < blame->flows->naddresses || (nslow[c] >= SWITCH_UNITS && nics[c] >= SWITCH_NICS);
+}
+
+/* Blame candidates for the slow units of a bin, one after the other. */
+static void
+blame_bin(Blame *blame, int bin)
+{
+	double	   *a = palloc(sizeof(double) * blame->ncandidates);
+	double	   *b = palloc(sizeof(double) * blame->ncandidates);
+	int		   *nslow = palloc(sizeof(int) * blame->ncandidates);
+	int		   *nics = palloc(sizeof(int) * blame->ncandidates);
+	bool	   *gone = palloc0(Max(blame->nunits, 1));
+
+	for (;;)
+	{
+		double		most = 0;
+		int			best = -1;
+		double		slowness = 0;
+		int			n = 0;
+
+		weigh(blame, bin, gone, a, b, nslow, nics);
+		for (int c = 0; c < blame->ncandidates; c++)
+			if (qualifies(blame, c, a, b, nslow, nics))
+				most = Max(most, a[c] * a[c] / b[c]);
+		for (int c = 0; c < blame->ncandidates; c++)
+			if (most > 0 && qualifies(blame, c, a, b, nslow, nics) && a[c] * a[c] / b[c] >= NEARLY_BEST * most
+				&& (best < 0 || blame->total[c] > blame->total[best]))
+				best = c;
+		if (best < 0)
+			break;
+		for (int u = 0; u < blame->nunits; u++)
+		{
+			LinkUnit   *unit = &blame->units[u];
+
+			if (gone[u] || !unit->slow[bin] || bsearch(&best, unit->path, unit->npath, sizeof(int), l4_order_int32) == NULL)
+				continue;
+			gone[u] = true;
+			slowness += 1 - unit->bandwidth[bin];
+			n++;
+		}
+		blame->blamed[best * blame->nbins + bin] = true;
+		blame->slowness[best] = Max(blame->slowness[best], slowness / n);
+	}
+	pfree(a);
+	pfree(b);
+	pfree(nslow);
+	pfree(nics);
+	pfree(gone);
+}
+
+/* Bins in which a candidate is blamed, one after the other, become an issue. */
+static void
+report_candidate(Blame *blame, int c)
+{
+	L4Flows    *flows = blame->flows;
+	const char *name = c < flows->naddresses ? flows->addresses[c].text : flows->switches[c - flows->naddresses];
+
+	for (int from = 0; from < blame->nbins; from++)
+	{
+		int			last = from;
+		int			count = 0;
+		int			job = -2;
+		int			nslow = 0;
+		int			n = 0;
+
+		if (!blame->blamed[c * blame->nbins + from])
+			continue;
+		for (int b = from; b < blame->nbins && b - last <= 2; b++)
+			if (blame->blamed[c * blame->nbins + b])
+			{
+				last = b;
+				count++;
+			}
+		for (int u = 0; u < blame->nunits; u++)
+		{
+			LinkUnit   *unit = &blame->units[u];
+			bool		slow = false;
+
+			if (bsearch(&c, unit->path, unit->npath, sizeof(int), l4_order_int32) == NULL)
+				continue;
+			for (int b = from; b <= last && !slow; b++)
+				slow = unit->slow[b];
+			n++;
+			nslow += slow;
+			if (slow)
+				job = job == -2 || job == unit->job ? unit->job : -1;
+		}
+		if (count >= FEWEST_BINS)
+			l4_flows_issue(flows, job, c < flows->naddresses ? L4_FLOW_SLOW_GROUP : L4_FLOW_SLOW_SWITCH, name,
+						   flows->first + from * blame->width, flows->first + (last + 1) * blame->width, blame->slowness[c],
+						   psprintf("%d of %d links through it have %.0f %% less bandwidth than usual", nslow, n, 100 * blame->slowness[c]));
+		from = last;
+	}
+}
+
+void
+l4_flows_blame(L4Flows *flows)
+{
+	Blame	   *blame = palloc0(sizeof(Blame));
+
+	if (flows->njobs == 0)
+		return;
+	blame->flows = flows;
+	blame->width = Max(LEAST_BIN, (flows->last - flows->first) / MOST_BINS);
+	for (int j = 0; j < flows->njobs; j++)
+		blame->width = Max(blame->width, (int64) (BIN_PERIODS * flows->jobs[j].period));
+	blame->nbins = (int) ((flows->last - flows->first) / blame->width) + 1;
+	blame->ncandidates = flows->naddresses + flows->nswitches;
+	for (int j = 0; j < flows->njobs; j++)
+		measure_job(blame, j);
+	blame->total = palloc0(sizeof(double) * blame->ncandidates);
+	blame->slowness = palloc0(sizeof(double) * blame->ncandidates);
+	blame->blamed = palloc0((Size) blame->ncandidates * blame->nbins);
+	for (int u = 0; u < blame->nunits; u++)
+		for (int b = 0; b < blame->nbins; b++)
+			for (int p = 0; blame->units[u].slow[b] && p < blame->units[u].npath; p++)
+				blame->total[blame->units[u].path[p]] += blame->units[u].weight;
+	for (int b = 0; b < blame->nbins; b++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		blame_bin(blame, b);
+	}
+	for (int c = 0; c < blame->ncandidates; c++)
+		report_candidate(blame, c);
+}

@@ -1,0 +1,243 @@
+/*
+ * divide.c
+ *		Division of records into parts at silences.
+ *
+ * A training step communicates, computes, communicates again: records lie
+ * close within a step and apart between steps, but buckets and micro-batches
+ * are silent in between, too. Thresholds are tried where the sorted silences
+ * jump; the finest one whose parts are alike wins.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+
+#include "base/order.h"
+#include "flow/analysis.h"
+#include "l4_compat.h"
+
+#define LARGE_CLASS		0.10	/* byte share of a size class that is counted */
+#define MAX_CLASSES		9
+#define LEAST_SILENCE	1000	/* microseconds: shorter ones are noise of what starts together */
+#define FINER			0.03	/* cost that a finer division may have more */
+#define FEWEST_PARTS	4
+
+/* Quantile q of values, which are put in order. 0 of none. */
+double
+l4_quantile(double *values, int n, double q)
+{
+	if (n == 0)
+		return 0;
+	qsort(values, n, sizeof(double), l4_order_double);
+	return values[Min(n - 1, (int) (q * n))];
+}
+
+static double
+median(double *values, int n)
+{
+	if (n == 0)
+		return 0;
+	qsort(values, n, sizeof(double), l4_order_double);
+	return (values[n / 2] + values[(n - 1) / 2]) / 2;
+}
+
+/* Large size classes, as least and greatest size. */
+static int
+large_classes(const L4Records *records, double (*classes)[2])
+{
+	double	   *sizes = palloc(sizeof(double) * records->n);
+	double		total = 0;
+	int			n = 0;
+
+	memcpy(sizes, records->bytes, sizeof(double) * records->n);
+	qsort(sizes, records->n, sizeof(double), l4_order_double);
+	for (int i = 0; i < records->n; i++)
+		total += sizes[i];
+	for (int i = 0; i < records->n && n < MAX_CLASSES;)
+	{
+		double		least = sizes[i];
+		double		sum = 0;
+
+		while (i < records->n && sizes[i] <= least * (1 + 2 * records->tolerance))
+			sum += sizes[i++];
+		if (sum >= LARGE_CLASS * total)
+		{
+			classes[n][0] = least;
+			classes[n++][1] = sizes[i - 1];
+		}
+	}
+	pfree(sizes);
+	return n;
+}
+
+/* Number the parts that silences longer than the threshold divide, from 0; returns how many. */
+int
+l4_divide_parts(const L4Records *records, double threshold, int *part)
+{
+	int64		end = records->n > 0 ? records->end[0] : 0;
+	int			n = 0;
+
+	for (int i = 0; i < records->n; i++)
+	{
+		if (i > 0 && records->start[i] - end > threshold)
+			n++;
+		part[i] = n;
+		end = Max(end, records->end[i]);
+	}
+	return records->n > 0 ? n + 1 : 0;
+}
+
+/* Share of parts with about the usual number of records of each class, and byte share of parts with about the usual bytes. */
+static double
+alikeness(const L4Records *records, const int *part, int nparts, const double *bytes, double (*classes)[2], int nclasses)
+{
+	double	   *values = palloc(sizeof(double) * nparts);
+	double	   *counts = palloc(sizeof(double) * nparts);
+	double		same = 0;
+	double		total = 0;
+	double		usual;
+	double		near = 0;
+
+	for (int c = 0; c < nclasses; c++)
+	{
+		int			alike = 0;
+
+		memset(counts, 0, sizeof(double) * nparts);
+		for (int i = 0; i < records->n; i++)
+			if (records->bytes[i] >= classes[c][0] && records->bytes[i] <= classes[c][1])
+				counts[part[i]]++;
+		memcpy(values, counts, sizeof(double) * nparts);
+		usual = l4_quantile(values, nparts, 0.5);
+		for (int p = 0; p < nparts; p++)
+			alike += fabs(counts[p] - usual) <= 0.1 * usual;
+		same += (double) alike / nparts / nclasses;
+	}
+	memcpy(values, bytes, sizeof(double) * nparts);
+	usual = median(values, nparts);
+	for (int p = 0; p < nparts; p++)
+	{
+		total += bytes[p];
+		if (fabs(bytes[p] - usual) <= 0.1 * usual)
+			near += bytes[p];
+	}
+	pfree(values);
+	pfree(counts);
+	return (nclasses == 0 ? near / total : (same + near / total) / 2);
+}
+
+/* What a threshold costs: parts of a period that varies, or that are unlike. */
+static void
+try_threshold(const L4Records *records, L4Division *division, double (*classes)[2], int nclasses)
+{
+	int		   *part = palloc(sizeof(int) * records->n);
+	int			nparts = l4_divide_parts(records, division->threshold, part);
+	double	   *bytes = palloc0(sizeof(double) * nparts);
+	int64	   *ends = palloc0(sizeof(int64) * nparts);
+	double	   *lengths = palloc(sizeof(double) * nparts);
+	double		sum = 0;
+	double		spread;
+
+	division->nparts = nparts;
+	division->cost = 1e9;
+	division->period = 0;
+	for (int i = 0; i < records->n; i++)
+	{
+		ends[part[i]] = bytes[part[i]] == 0 ? records->end[i] : Max(ends[part[i]], records->end[i]);
+		bytes[part[i]] += records->bytes[i];
+	}
+	for (int p = 1; p < nparts; p++)
+	{
+		lengths[p - 1] = (double) (ends[p] - ends[p - 1]);
+		sum += lengths[p - 1];
+	}
+	if (nparts >= 2)
+		division->period = median(lengths, nparts - 1);
+	if (nparts >= FEWEST_PARTS && division->period > 0)
+	{
+		spread = (l4_quantile(lengths, nparts - 1, 0.85) - l4_quantile(lengths, nparts - 1, 0.15)) / division->period;
+		division->cost = 0.5 * Min(spread, 0.6)
+			+ 0.7 * Max(0, fabs(sum / (nparts - 1) / division->period - 1) - 0.1)
+			+ 1.5 * (1 - alikeness(records, part, nparts, bytes, classes, nclasses));
+	}
+	pfree(part);
+	pfree(bytes);
+	pfree(ends);
+	pfree(lengths);
+}
+
+typedef struct Jump
+{
+	double		ratio;
+	double		threshold;
+} Jump;
+
+static int
+greater_jump(const void *a, const void *b)
+{
+	const Jump *x = a;
+	const Jump *y = b;
+
+	if (x->ratio != y->ratio)
+		return x->ratio > y->ratio ? -1 : 1;
+	return (x->threshold > y->threshold) - (x->threshold < y->threshold);
+}
+
+/* Thresholds where the sorted silences jump, ascending; the first is below all. */
+static int
+find_thresholds(const L4Records *records, L4Division *divisions)
+{
+	double	   *silences = palloc(sizeof(double) * Max(records->n, 1));
+	Jump	   *jumps = palloc(sizeof(Jump) * Max(records->n, 1));
+	double		thresholds[L4_DIVISIONS];
+	int64		end = records->n > 0 ? records->end[0] : 0;
+	int			n = 0;
+	int			njumps = 0;
+	int			found = 0;
+
+	for (int i = 1; i < records->n; i++)
+	{
+		if (records->start[i] - end > LEAST_SILENCE)
+			silences[n++] = (double) (records->start[i] - end);
+		end = Max(end, records->end[i]);
+	}
+	qsort(silences, n, sizeof(double), l4_order_double);
+	for (int i = 1; i < n; i++)
+		if (silences[i] > silences[i - 1])
+			jumps[njumps++] = (Jump) {silences[i] / silences[i - 1], sqrt(silences[i] * silences[i - 1])};
+	qsort(jumps, njumps, sizeof(Jump), greater_jump);
+	thresholds[found++] = LEAST_SILENCE;
+	for (int i = 0; i < njumps && found < L4_DIVISIONS; i++)
+		thresholds[found++] = jumps[i].threshold;
+	qsort(thresholds, found, sizeof(double), l4_order_double);
+	for (int i = 0; i < found; i++)
+		divisions[i].threshold = thresholds[i];
+	pfree(silences);
+	pfree(jumps);
+	return found;
+}
+
+/*
+ * Try all thresholds: at most L4_DIVISIONS, finest first. *best is the finest
+ * one whose cost is near the least, -1 when there are too few parts for any.
+ */
+int
+l4_divide(const L4Records *records, L4Division *divisions, int *best)
+{
+	double		classes[MAX_CLASSES][2];
+	int			nclasses = large_classes(records, classes);
+	int			n = find_thresholds(records, divisions);
+	double		least = 1e9;
+
+	*best = -1;
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		try_threshold(records, &divisions[i], classes, nclasses);
+		least = Min(least, divisions[i].cost);
+	}
+	for (int i = n - 1; i >= 0; i--)
+		if (least < 1e9 && divisions[i].cost <= least + FINER)
+			*best = i;
+	return n;
+}

@@ -1,0 +1,32 @@
+/*
+ * divide.h
+ *		Division of records into parts at silences, and change points.
+ */
+#ifndef L4_FLOW_DIVIDE_H
+#define L4_FLOW_DIVIDE_H
+
+#define L4_DIVISIONS	15		/* thresholds that are tried */
+
+/* Records in order of their start; times in microseconds. */
+typedef struct L4Records
+{
+	int			n;
+	const int64 *start;
+	const int64 *end;
+	const double *bytes;
+	double		tolerance;		/* of sizes that are the same */
+} L4Records;
+
+typedef struct L4Division
+{
+	double		threshold;		/* silences that are longer divide */
+	double		cost;
+	double		period;			/* median between the ends of parts */
+	int			nparts;
+} L4Division;
+
+extern int	l4_divide(const L4Records *records, L4Division *divisions, int *best);
+extern int	l4_divide_parts(const L4Records *records, double threshold, int *part);
+extern void l4_change_points(const double *value, int n, double length, int lag, double *probability);
+
+#endif							/* L4_FLOW_DIVIDE_H */

@@ -1,0 +1,283 @@
+/*
+ * features.c
+ *		Runs of pairs, and what tells their kind: sizes, directions, times.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "base/grow.h"
+#include "flow/analysis.h"
+#include "l4_compat.h"
+
+#define LONG_SILENCES	15		/* whose median tells how long a pair is usually silent */
+#define RUN_SILENCE		(3 * L4_FLOW_SECOND)	/* at least so long between runs */
+#define SIZE_TOLERANCE	0.02
+#define SMALL_SHARE		0.02	/* size classes with fewer bytes say nothing about steps */
+#define MOST_TOLERANCE	0.5
+#define SAME_TIME		150		/* microseconds between records that start together */
+#define BUSIER			1.5		/* times the bursts of the least busy run of a group */
+#define LEAST_BUSY		0.05	/* byte share of the least busy runs */
+#define OFTEN			3		/* records of a size that recurs */
+#define RECURS			(2 * L4_FLOW_SECOND)
+
+typedef struct MessageSize
+{
+	double		bytes;
+	int64		start;
+} MessageSize;
+
+static int
+order_sizes(const void *a, const void *b)
+{
+	const MessageSize *x = a;
+	const MessageSize *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? -1 : 1;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static int
+most_bytes(const void *a, const void *b)
+{
+	const L4FlowClass *x = a;
+	const L4FlowClass *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return (x->size > y->size) - (x->size < y->size);
+}
+
+/* Sizes that are the same for a run: sampled ones vary by what is drawn. */
+static double
+tolerance_at(const L4FlowRun *run, double bytes)
+{
+	if (run->packets <= 0)
+		return SIZE_TOLERANCE;
+	return Min(MOST_TOLERANCE, Max(SIZE_TOLERANCE, 3 / sqrt(Max(run->packets * bytes, 1))));
+}
+
+/* MessageSize classes: those with most bytes are kept. Sets what follows from them. */
+static void
+measure_sizes(L4FlowRun *run, const L4Flow *flow)
+{
+	MessageSize	   *sizes = palloc(sizeof(MessageSize) * run->n);
+	L4FlowClass *classes = palloc(sizeof(L4FlowClass) * run->n);
+	int			n = 0;
+	double		often = 0;
+	bool		recurs = false;
+
+	for (int i = 0; i < run->n; i++)
+		sizes[i] = (MessageSize) {flow[i].bytes, flow[i].start};
+	qsort(sizes, run->n, sizeof(MessageSize), order_sizes);
+	for (int i = 0; i < run->n; n++)
+	{
+		L4FlowClass *c = &classes[n];
+		double		tolerance = tolerance_at(run, sizes[i].bytes);
+		int64		first = sizes[i].start;
+		int64		last = sizes[i].start;
+
+		*c = (L4FlowClass) {.size = sizes[i].bytes};
+		for (; i < run->n && sizes[i].bytes <= c->size * (1 + 2 * tolerance); i++)
+		{
+			c->count++;
+			c->bytes += sizes[i].bytes;
+			c->top = sizes[i].bytes;
+			first = Min(first, sizes[i].start);
+			last = Max(last, sizes[i].start);
+		}
+		if (c->count >= OFTEN)
+		{
+			often += c->bytes;
+			recurs |= last - first >= RECURS;
+		}
+	}
+	qsort(classes, n, sizeof(L4FlowClass), most_bytes);
+	run->nclasses = Min(n, L4_FLOW_CLASSES);
+	memcpy(run->classes, classes, sizeof(L4FlowClass) * run->nclasses);
+	run->main_size = classes[0].bytes / run->bytes;
+	run->regular = recurs && often >= 0.5 * run->bytes;
+	pfree(sizes);
+	pfree(classes);
+}
+
+static int
+fewer_bursts(const void *a, const void *b, void *arg)
+{
+	const L4FlowRun *runs = arg;
+	int			x = *(const int *) a;
+	int			y = *(const int *) b;
+
+	if (runs[x].bursts != runs[y].bursts)
+		return runs[x].bursts - runs[y].bursts;
+	return x - y;
+}
+
+/* Bursts of the least busy runs; those with few bytes in all do not count. */
+int
+l4_flows_least_bursts(const L4Flows *flows, const int *runs, int nruns)
+{
+	int		   *order = palloc(sizeof(int) * nruns);
+	double		total = 0;
+	double		sum = 0;
+	int			least = 0;
+
+	memcpy(order, runs, sizeof(int) * nruns);
+	qsort_arg(order, nruns, sizeof(int), fewer_bursts, flows->runs);
+	for (int i = 0; i < nruns; i++)
+		total += flows->runs[runs[i]].bytes;
+	for (int i = 0; i < nruns && sum < LEAST_BUSY * total; i++)
+	{
+		sum += flows->runs[order[i]].bytes;
+		least = flows->runs[order[i]].bursts;
+	}
+	pfree(order);
+	return least;
+}
+
+/*
+ * Does a size say nothing about the steps of these runs? Its class has few
+ * bytes, or only the busier runs have it: they carry other traffic, too.
+ */
+bool
+l4_flows_small(const L4Flows *flows, const int *runs, int nruns, int least_bursts, double bytes)
+{
+	double		total = 0;
+	double		same = 0;
+
+	for (int i = 0; i < nruns; i++)
+	{
+		const L4FlowRun *run = &flows->runs[runs[i]];
+
+		if (run->bursts > BUSIER * least_bursts)
+			continue;
+		total += run->bytes;
+		for (int c = 0; c < run->nclasses; c++)
+			if (bytes >= run->classes[c].size * (1 - SIZE_TOLERANCE) && bytes <= run->classes[c].top * (1 + SIZE_TOLERANCE))
+				same += run->classes[c].bytes;
+	}
+	return same < SMALL_SHARE * total;
+}
+
+/* Byte share of records that start with one of the other direction. */
+static double
+simultaneous_share(const L4FlowRun *run, const L4Flow *flow)
+{
+	double		bytes = 0;
+	int64		before[2] = {DT_NOBEGIN, DT_NOBEGIN};	/* last start of each direction */
+	int		   *next = palloc(sizeof(int) * run->n);	/* next record of the other direction */
+	int			last[2] = {-1, -1};
+
+	for (int i = run->n - 1; i >= 0; i--)
+	{
+		next[i] = last[!flow[i].back];
+		last[flow[i].back] = i;
+	}
+	for (int i = 0; i < run->n; i++)
+	{
+		int64		near = Max(SAME_TIME, (flow[i].end - flow[i].start) / 4);
+		int64		other = before[!flow[i].back];
+
+		if ((other != DT_NOBEGIN && flow[i].start - other <= near) || (next[i] >= 0 && flow[next[i]].start - flow[i].start <= near))
+			bytes += flow[i].bytes;
+		before[flow[i].back] = flow[i].start;
+	}
+	pfree(next);
+	return bytes / run->bytes;
+}
+
+static void
+measure_run(L4Flows *flows, int pair, const L4Flow *flow, int n)
+{
+	L4FlowRun  *run;
+	double		back = 0;
+	double		packets = 0;
+	double	   *durations = palloc(sizeof(double) * n);
+
+	L4_GROW(flows->runs, flows->nruns, flows->runs_size, flows->cxt);
+	run = &flows->runs[flows->nruns++];
+	memset(run, 0, sizeof(*run));
+	run->pair = pair;
+	run->n = n;
+	run->cluster = run->group = run->job = -1;
+	run->first = flow[0].start;
+	run->last = flow[0].end;
+	for (int i = 0; i < n; i++)
+	{
+		if (i == 0 || flow[i].start > run->last)
+			run->bursts++;
+		run->last = Max(run->last, flow[i].end);
+		run->bytes += flow[i].bytes;
+		back += flow[i].back ? flow[i].bytes : 0;
+		packets += flow[i].packets;
+		durations[i] = (double) (flow[i].end - flow[i].start);
+	}
+	flows->first = Min(flows->first, run->first);
+	flows->last = Max(flows->last, run->last);
+	run->one_way = Max(back, run->bytes - back) / run->bytes;
+	run->packets = packets / run->bytes;
+	run->duration = l4_quantile(durations, n, 0.5);
+	pfree(durations);
+	measure_sizes(run, flow);
+	run->simultaneous = simultaneous_share(run, flow);
+}
+
+/* A run ends at a silence that is long, and long for this pair. */
+static int64
+run_silence(const L4Flow *flow, int n)
+{
+	double		longest[LONG_SILENCES];
+	int			found = 0;
+	int64		end = flow[0].end;
+
+	for (int i = 1; i < n; i++)
+	{
+		double		silence = (double) (flow[i].start - end);
+		int			at;
+
+		end = Max(end, flow[i].end);
+		if (silence <= 0 || (found == LONG_SILENCES && silence <= longest[found - 1]))
+			continue;
+		if (found < LONG_SILENCES)
+			found++;
+		for (at = found - 1; at > 0 && longest[at - 1] < silence; at--)
+			longest[at] = longest[at - 1];
+		longest[at] = silence;
+	}
+	return Max(RUN_SILENCE, (int64) (4 * l4_quantile(longest, found, 0.5)));
+}
+
+void
+l4_flows_features(L4Flows *flows)
+{
+	for (int p = 0; p < flows->npairs; p++)
+	{
+		int			n;
+		L4Flow	   *flow = l4_flows_load(flows, &p, 1, DT_NOBEGIN, DT_NOEND, &n);
+		MemoryContext old = MemoryContextSwitchTo(flows->load_cxt);
+		int64		silence;
+		int64		end;
+		int			from = 0;
+
+		if (n > 0)
+		{
+			silence = run_silence(flow, n);
+			end = flow[0].end;
+			for (int i = 1; i <= n; i++)
+			{
+				if (i == n || flow[i].start - end > silence)
+				{
+					measure_run(flows, p, flow + from, i - from);
+					from = i;
+				}
+				if (i < n)
+					end = Max(end, flow[i].end);
+			}
+		}
+		MemoryContextSwitchTo(old);
+	}
+}

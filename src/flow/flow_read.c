@@ -1,0 +1,522 @@
+/*
+ * flow_read.c
+ *		Reading flow records: each row once, appended to the open chunk of its
+ *		pair; open chunks are merged into the table when they fill the memory,
+ *		and at the end.
+ */
+#include "postgres.h"
+
+#include <sys/socket.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/inet.h"
+#include "utils/memutils.h"
+
+#include "base/grow.h"
+#include "flow/flow.h"
+#include "ingest/ingest_rows.h"
+#include "l4_compat.h"
+
+PG_FUNCTION_INFO_V1(l4_flow_read);
+
+#define CHUNK_RECORDS	2048	/* of a full chunk */
+#define CONTROL_BYTES	16384	/* less is control traffic */
+#define CONTROL_PACKET	200		/* bytes a packet: less are acknowledgements */
+#define SAMPLED_PACKETS	3		/* fewer say nothing */
+
+typedef struct FlowAddress
+{
+	uint8		family;
+	uint8		bytes[16];
+	int32		machine;		/* -1 not in the inventory */
+} FlowAddress;
+
+typedef struct OpenPair
+{
+	int32		pair_id;
+	bool		stored;			/* has rows in the table */
+	L4FlowChunk chunk;
+} OpenPair;
+
+/* What a row is counted as. */
+enum
+{
+	ROWS_READ, ROWS_DUPLICATE, ROWS_CONTROL, ROWS_LATE, ROWS_IMPOSSIBLE, ROWS_UNKNOWN, NCOUNTS
+};
+
+typedef struct FlowReader
+{
+	DestReceiver pub;
+	MemoryContext cxt;			/* of the call */
+	MemoryContext open_cxt;		/* of open chunks */
+	MemoryContext row_cxt;
+	bool		inventory;
+	int64		known_to;		/* rows that end up to here were read before */
+	int64		first;			/* covered by the rows that were kept */
+	int64		last;
+	int64		counts[NCOUNTS];
+	int			late;
+	int			naddresses;
+	int			addresses_size;
+	FlowAddress *addresses;
+	L4Map	   *address_map;
+	int			nexporters;		/* exporter of number n has id n + 1 */
+	int			exporters_size;
+	char	  **exporters;
+	int			exporters_stored;
+	L4Map	   *exporter_map;
+	int			npairs;
+	int			pairs_size;
+	OpenPair   *pairs;
+	L4Map	   *pair_map;
+	L4Map	   *route_map;		/* routes of open chunks */
+	int			last_pair_id;
+	L4Query		take;
+	L4Rows		new_pair;
+	L4Rows		new_exporter;
+	L4Rows		new_chunk;
+} FlowReader;
+
+static const char take_sql[] =
+"WITH t AS (DELETE FROM l4._flow_chunk c WHERE c.pair_id = $1 AND (c.last_ts >= $2 OR c.records < $3) RETURNING c.body) SELECT t.body FROM t";
+static const Oid take_types[] = {INT4OID, TIMESTAMPTZOID, INT4OID};
+static const char new_pair_sql[] = "INSERT INTO l4._flow_link (pair_id, a, b) SELECT * FROM unnest($1, $2, $3)";
+static const Oid new_pair_types[] = {INT4OID, INETOID, INETOID};
+static const char new_exporter_sql[] = "INSERT INTO l4._flow_exporter (exporter_id, name) SELECT * FROM unnest($1, $2)";
+static const Oid new_exporter_types[] = {INT4OID, TEXTOID};
+static const char new_chunk_sql[] =
+"INSERT INTO l4._flow_chunk (pair_id, records, first_ts, last_ts, body) SELECT * FROM unnest($1, $2, $3, $4, $5)";
+static const Oid new_chunk_types[] = {INT4OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID};
+
+/* Number of an address, which is made when it is new. */
+static int
+address_number(FlowReader *r, Datum datum)
+{
+	inet	   *address = (inet *) PG_DETOAST_DATUM_PACKED(datum);
+	FlowAddress key = {.family = ip_family(address), .machine = -1};
+	uint64		low;
+	uint64		high;
+	uint64		hash;
+
+	memcpy(key.bytes, ip_addr(address), ip_addrsize(address));
+	memcpy(&high, key.bytes, 8);
+	memcpy(&low, key.bytes + 8, 8);
+	for (hash = l4_flow_mix(high ^ l4_flow_mix(low + key.family));; hash++)
+	{
+		bool		found;
+		int32	   *number = l4_map_put(r->address_map, hash, &found);
+
+		if (!found)
+		{
+			L4_GROW(r->addresses, r->naddresses, r->addresses_size, r->cxt);
+			*number = r->naddresses;
+			r->addresses[r->naddresses++] = key;
+			return *number;
+		}
+		if (r->addresses[*number].family == key.family && memcmp(r->addresses[*number].bytes, key.bytes, 16) == 0)
+			return *number;
+	}
+}
+
+static int
+exporter_number(FlowReader *r, const char *name, int len)
+{
+	uint64		hash = len;
+
+	for (int i = 0; i < len; i++)
+		hash = (hash ^ (uint8) name[i]) * UINT64CONST(0x100000001b3);
+	for (hash = l4_flow_mix(hash);; hash++)
+	{
+		bool		found;
+		int32	   *number = l4_map_put(r->exporter_map, hash, &found);
+
+		if (!found)
+		{
+			L4_GROW(r->exporters, r->nexporters, r->exporters_size, r->cxt);
+			*number = r->nexporters;
+			r->exporters[r->nexporters] = MemoryContextAlloc(r->cxt, len + 1);
+			memcpy(r->exporters[r->nexporters], name, len);
+			r->exporters[r->nexporters++][len] = '\0';
+			return *number;
+		}
+		if (strncmp(r->exporters[*number], name, len) == 0 && r->exporters[*number][len] == '\0')
+			return *number;
+	}
+}
+
+static int
+pair_number(FlowReader *r, int a, int b)
+{
+	bool		found;
+	int32	   *number = l4_map_put(r->pair_map, ((uint64) (uint32) a << 32) | (uint32) b, &found);
+
+	if (!found)
+	{
+		L4_GROW(r->pairs, r->npairs, r->pairs_size, r->cxt);
+		*number = r->npairs;
+		memset(&r->pairs[r->npairs], 0, sizeof(OpenPair));
+		r->npairs++;
+	}
+	return *number;
+}
+
+static void
+write_chunk(FlowReader *r, int32 pair_id, const L4FlowChunk *chunk)
+{
+	bytea	   *body = l4_flow_chunk_pack(chunk);
+
+	l4_rows_put_int(&r->new_chunk, pair_id);
+	l4_rows_put_int(&r->new_chunk, chunk->n);
+	l4_rows_put_ts(&r->new_chunk, chunk->first);
+	l4_rows_put_ts(&r->new_chunk, chunk->last);
+	l4_rows_put_bytes(&r->new_chunk, body);
+	pfree(body);
+}
+
+/* Records in order become chunks. */
+static void
+write_chunks(FlowReader *r, int32 pair_id, const L4FlowRecords *records)
+{
+	int		   *number = palloc(sizeof(int) * Max(records->nroutes, 1));
+
+	for (int at = 0; at < records->n; at += CHUNK_RECORDS)
+	{
+		L4FlowChunk chunk;
+
+		l4_flow_chunk_init(&chunk, CurrentMemoryContext);
+		memset(number, -1, sizeof(int) * records->nroutes);
+		for (int i = at; i < Min(at + CHUNK_RECORDS, records->n); i++)
+		{
+			L4FlowRecord record = records->rec[i];
+
+			if (number[record.route] < 0)
+				number[record.route] = l4_flow_chunk_route(&chunk, &records->routes[record.route], CurrentMemoryContext);
+			record.route = number[record.route];
+			l4_flow_chunk_put(&chunk, &record);
+		}
+		write_chunk(r, pair_id, &chunk);
+	}
+}
+
+/*
+ * Merge the open chunks into the table: a pair's chunks follow each other in
+ * time, so those that begin later than the open one are taken out, and the
+ * last one if it is not full.
+ */
+static void
+flush_pairs(FlowReader *r)
+{
+	MemoryContext cxt = AllocSetContextCreate(r->cxt, "l4 flow merge", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+
+	for (int p = 0; p < r->npairs; p++)
+	{
+		OpenPair   *pair = &r->pairs[p];
+		L4FlowRecords records;
+
+		CHECK_FOR_INTERRUPTS();
+		if (pair->chunk.n == 0)
+			continue;
+		l4_flow_records_init(&records, cxt);
+		l4_flow_records_add(&records, &pair->chunk);
+		if (pair->stored)
+		{
+			l4_query_put_int(&r->take, pair->pair_id);
+			l4_query_put(&r->take, TimestampTzGetDatum(pair->chunk.first), false);
+			l4_query_put_int(&r->take, CHUNK_RECORDS);
+			l4_query_run(&r->take);
+			for (uint64 i = 0; i < SPI_processed; i++)
+			{
+				bool		isnull;
+				Datum		body = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
+
+				l4_flow_records_unpack(&records, DatumGetByteaPP(body));
+			}
+			SPI_freetuptable(SPI_tuptable);
+		}
+		r->counts[ROWS_DUPLICATE] += l4_flow_records_sort(&records, r->known_to, &r->late);
+		write_chunks(r, pair->pair_id, &records);
+		pair->stored = true;
+		memset(&pair->chunk, 0, sizeof(pair->chunk));
+		MemoryContextReset(cxt);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(cxt);
+	l4_rows_flush(&r->new_pair);
+	l4_rows_flush(&r->new_chunk);
+	MemoryContextReset(r->open_cxt);
+	l4_map_reset(r->route_map);
+}
+
+enum
+{
+	COL_SRC, COL_DST, COL_PORT_SRC, COL_PORT_DST, COL_PROTO, COL_PACKETS, COL_BYTES, COL_START, COL_END, COL_EXPORTER, COL_RATE, NCOLS
+};
+static const Oid column_types[] = {INETOID, INETOID, INT4OID, INT4OID, INT4OID, INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID, INT4OID};
+
+static Datum
+inet_of(const FlowAddress *address)
+{
+	inet	   *result = palloc0(sizeof(inet));
+
+	ip_family(result) = address->family;
+	ip_bits(result) = ip_maxbits(result);
+	memcpy(ip_addr(result), address->bytes, ip_addrsize(result));
+	SET_INET_VARSIZE(result);
+	return InetPGetDatum(result);
+}
+
+/* Append a record to the open chunk of its pair. */
+static void
+add_record(FlowReader *r, int a, int b, L4FlowRoute *route, L4FlowRecord *record)
+{
+	FlowAddress *x = &r->addresses[a];
+	FlowAddress *y = &r->addresses[b];
+	int			number;
+	int32	   *known;
+	bool		found;
+	OpenPair   *pair;
+
+	route->back = x->family != y->family ? x->family > y->family : memcmp(x->bytes, y->bytes, 16) > 0;
+	route->key = l4_flow_route_key(route);
+	number = route->back ? pair_number(r, b, a) : pair_number(r, a, b);
+	pair = &r->pairs[number];
+	if (pair->pair_id == 0)
+	{
+		pair->pair_id = ++r->last_pair_id;
+		l4_rows_put_int(&r->new_pair, pair->pair_id);
+		l4_rows_put(&r->new_pair, inet_of(route->back ? y : x), false);
+		l4_rows_put(&r->new_pair, inet_of(route->back ? x : y), false);
+	}
+	if (pair->chunk.n == 0)
+		l4_flow_chunk_init(&pair->chunk, r->open_cxt);
+	known = l4_map_put(r->route_map, l4_flow_mix(l4_flow_route_id(route) + number), &found);
+	if (!found)
+		*known = l4_flow_chunk_route(&pair->chunk, route, r->open_cxt);
+	record->route = *known;
+	l4_flow_chunk_put(&pair->chunk, record);
+	if (MemoryContextMemAllocated(r->open_cxt, false) > (Size) maintenance_work_mem * 1024)
+		flush_pairs(r);
+}
+
+static inline int64
+number_or(TupleTableSlot *slot, int column, int64 otherwise)
+{
+	if (slot->tts_isnull[column])
+		return otherwise;
+	return column == COL_PACKETS || column == COL_BYTES ? DatumGetInt64(slot->tts_values[column]) : DatumGetInt32(slot->tts_values[column]);
+}
+
+/* A row: what it is counted as, or -1 when it becomes a record. */
+static int
+take_row(FlowReader *r, TupleTableSlot *slot)
+{
+	L4FlowRoute route = {0};
+	L4FlowRecord record;
+	int64		packets = number_or(slot, COL_PACKETS, 0);
+	int64		bytes = number_or(slot, COL_BYTES, 0);
+	int			a;
+	int			b;
+
+	route.rate = (int32) Max(number_or(slot, COL_RATE, 1), 1);
+	if (slot->tts_isnull[COL_SRC] || slot->tts_isnull[COL_DST] || slot->tts_isnull[COL_START] || bytes <= 0 || packets < 0)
+		return ROWS_IMPOSSIBLE;
+	record.start = DatumGetTimestampTz(slot->tts_values[COL_START]);
+	record.end = DatumGetTimestampTz(slot->tts_values[COL_END]);
+	if (record.end < record.start || TIMESTAMP_NOT_FINITE(record.start) || bytes > PG_INT64_MAX / 1024 / route.rate)
+		return ROWS_IMPOSSIBLE;
+	record.bytes = bytes * route.rate;
+	record.packets = (int32) Min(packets, PG_INT32_MAX);
+	r->last = Max(r->last, record.end);
+	r->first = Min(r->first, record.start);
+	if (record.bytes < CONTROL_BYTES || (packets > 0 && bytes / packets < CONTROL_PACKET) || (route.rate > 1 && packets < SAMPLED_PACKETS))
+		return ROWS_CONTROL;
+	a = address_number(r, slot->tts_values[COL_SRC]);
+	b = address_number(r, slot->tts_values[COL_DST]);
+	if (a == b)
+		return ROWS_IMPOSSIBLE;
+	if (r->inventory && (r->addresses[a].machine < 0 || r->addresses[b].machine < 0 || r->addresses[a].machine == r->addresses[b].machine))
+		return ROWS_UNKNOWN;
+	if (record.end <= r->known_to)
+		r->late++;
+	route.port_src = (uint16) number_or(slot, COL_PORT_SRC, 0);
+	route.port_dst = (uint16) number_or(slot, COL_PORT_DST, 0);
+	route.proto = (uint8) number_or(slot, COL_PROTO, 0);
+	if (slot->tts_isnull[COL_EXPORTER])
+		route.exporter = exporter_number(r, "", 0);
+	else
+	{
+		text	   *name = DatumGetTextPP(slot->tts_values[COL_EXPORTER]);
+
+		route.exporter = exporter_number(r, VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
+	}
+	add_record(r, a, b, &route, &record);
+	return -1;
+}
+
+static bool
+receive_row(TupleTableSlot *slot, DestReceiver *self)
+{
+	FlowReader *r = (FlowReader *) self;
+	MemoryContext old = MemoryContextSwitchTo(r->row_cxt);
+	int			counted;
+
+	slot_getallattrs(slot);
+	counted = take_row(r, slot);
+	/* what was read before is counted but once */
+	if (DatumGetTimestampTz(slot->tts_values[COL_END]) > r->known_to)
+	{
+		r->counts[ROWS_READ]++;
+		if (counted >= 0)
+			r->counts[counted]++;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(r->row_cxt);
+	return true;
+}
+
+static void
+receive_startup(DestReceiver *self, int operation, TupleDesc desc)
+{
+	bool		good = desc->natts == NCOLS;
+
+	for (int i = 0; good && i < NCOLS; i++)
+		good = TupleDescAttr(desc, i)->atttypid == column_types[i];
+	if (!good)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("the statement that reads flows must return the columns of a flow table")));
+}
+
+static void
+receive_nothing(DestReceiver *self)
+{
+}
+
+static uint64
+select_rows(const char *sql)
+{
+	if (SPI_execute(sql, false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "\"%s\" is no query", sql);
+	return SPI_processed;
+}
+
+static Datum
+value_of(uint64 row, int column, bool *isnull)
+{
+	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
+}
+
+/* What is known: the inventory, exporters and pairs. */
+static void
+read_known(FlowReader *r)
+{
+	bool		isnull;
+	uint64		n = select_rows("SELECT e.address, dense_rank() OVER (ORDER BY e.machine)::int FROM l4.flow_endpoint e");
+
+	r->inventory = n > 0;
+	for (uint64 i = 0; i < n; i++)
+	{
+		int			address = address_number(r, value_of(i, 1, &isnull));
+
+		r->addresses[address].machine = DatumGetInt32(value_of(i, 2, &isnull));
+	}
+	n = select_rows("SELECT x.name FROM l4._flow_exporter x ORDER BY x.exporter_id");
+	for (uint64 i = 0; i < n; i++)
+	{
+		char	   *name = TextDatumGetCString(value_of(i, 1, &isnull));
+
+		exporter_number(r, name, strlen(name));
+	}
+	r->exporters_stored = r->nexporters;
+	n = select_rows("SELECT k.a, k.b, k.pair_id FROM l4._flow_link k");
+	for (uint64 i = 0; i < n; i++)
+	{
+		int			a = address_number(r, value_of(i, 1, &isnull));
+		int			b = address_number(r, value_of(i, 2, &isnull));
+		int			number = pair_number(r, a, b);	/* may move the pairs */
+		OpenPair   *pair = &r->pairs[number];
+
+		pair->pair_id = DatumGetInt32(value_of(i, 3, &isnull));
+		pair->stored = true;
+		r->last_pair_id = Max(r->last_pair_id, pair->pair_id);
+	}
+}
+
+static FlowReader *
+reader_create(int64 known_to)
+{
+	FlowReader *r = palloc0(sizeof(FlowReader));
+
+	r->pub.receiveSlot = receive_row;
+	r->pub.rStartup = receive_startup;
+	r->pub.rShutdown = receive_nothing;
+	r->pub.rDestroy = receive_nothing;
+	r->pub.mydest = DestTuplestore;
+	r->cxt = CurrentMemoryContext;
+	r->open_cxt = AllocSetContextCreate(r->cxt, "l4 open flows", ALLOCSET_DEFAULT_SIZES);
+	r->row_cxt = AllocSetContextCreate(r->cxt, "l4 flow row", ALLOCSET_DEFAULT_SIZES);
+	r->known_to = known_to;
+	r->first = DT_NOEND;
+	r->last = DT_NOBEGIN;
+	r->address_map = l4_map_create(r->cxt, 1024, NULL);
+	r->exporter_map = l4_map_create(r->cxt, 64, NULL);
+	r->pair_map = l4_map_create(r->cxt, 1024, NULL);
+	r->route_map = l4_map_create(r->cxt, 1024, NULL);
+	l4_query_prepare(&r->take, take_sql, lengthof(take_types), take_types);
+	l4_rows_prepare(&r->new_pair, new_pair_sql, lengthof(new_pair_types), new_pair_types);
+	l4_rows_prepare(&r->new_exporter, new_exporter_sql, lengthof(new_exporter_types), new_exporter_types);
+	l4_rows_prepare(&r->new_chunk, new_chunk_sql, lengthof(new_chunk_types), new_chunk_types);
+	read_known(r);
+	return r;
+}
+
+/*
+ * (statement, end of what was read before) -> (counts, first time, last time,
+ * rows packed). The statement returns the columns of a flow table; a NULL end
+ * may not be among them. Times are NULL when no row was kept.
+ */
+Datum
+l4_flow_read(PG_FUNCTION_ARGS)
+{
+	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	FlowReader *r;
+	SPIExecuteOptions options = {0};
+	SPIPlanPtr	plan;
+	TupleDesc	desc;
+	Datum		values[NCOUNTS + 2];
+	bool		nulls[NCOUNTS + 2] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	desc = BlessTupleDesc(desc);
+	SPI_connect();
+	r = reader_create(PG_GETARG_TIMESTAMPTZ(1));
+	plan = SPI_prepare(query, 0, NULL);
+	if (plan == NULL)
+		elog(ERROR, "cannot prepare the statement that reads flows: %s", SPI_result_code_string(SPI_result));
+	options.must_return_tuples = true;
+	options.dest = &r->pub;
+	if (SPI_execute_plan_extended(plan, &options) != SPI_OK_SELECT)
+		elog(ERROR, "the statement that reads flows is no query");
+	flush_pairs(r);
+	for (int i = r->exporters_stored; i < r->nexporters; i++)
+	{
+		l4_rows_put_int(&r->new_exporter, i);
+		l4_rows_put(&r->new_exporter, CStringGetTextDatum(r->exporters[i]), false);
+	}
+	l4_rows_flush(&r->new_exporter);
+	r->counts[ROWS_LATE] = r->late;
+	r->counts[ROWS_READ] += r->late;
+	for (int i = 0; i < NCOUNTS; i++)
+		values[i] = Int64GetDatum(r->counts[i]);
+	values[NCOUNTS] = TimestampTzGetDatum(r->first);
+	values[NCOUNTS + 1] = TimestampTzGetDatum(r->last);
+	nulls[NCOUNTS] = nulls[NCOUNTS + 1] = r->first > r->last;
+	SPI_finish();
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+}

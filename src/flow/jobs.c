@@ -1,0 +1,405 @@
+/*
+ * jobs.c
+ *		Stints: clusters whose steps end together on the same machines. Jobs:
+ *		stints that follow each other on the same NICs with the same sizes.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "base/grow.h"
+#include "base/order.h"
+#include "flow/analysis.h"
+#include "l4_compat.h"
+
+#define SAME_MACHINES	0.8
+#define SAME_PERIOD		0.03
+#define SAME_END		0.05	/* of a period */
+#define ENDS_AGREE		0.5		/* chance alone makes it a tenth; a slow rail of a job is often late */
+#define RESTART_NICS	0.6
+#define RESTART_SIZES	0.5
+#define SIGNATURE		0.02	/* tolerance of sizes of a restarted job */
+
+/* Share of ends that have one of the other cluster nearby. */
+static double
+ends_agree(const L4FlowCluster *x, const L4FlowCluster *y, int64 from, int64 to)
+{
+	int			n = 0;
+	int			agree = 0;
+	int			j = 0;
+
+	for (int i = 0; i < x->nends; i++)
+	{
+		if (x->ends[i] < from || x->ends[i] > to)
+			continue;
+		while (j + 1 < y->nends && llabs(y->ends[j + 1] - x->ends[i]) <= llabs(y->ends[j] - x->ends[i]))
+			j++;
+		n++;
+		agree += j < y->nends && llabs(y->ends[j] - x->ends[i]) <= SAME_END * x->period;
+	}
+	return n == 0 ? 0 : (double) agree / n;
+}
+
+static bool
+same_stint(const L4Flows *flows, const L4FlowCluster *x, const L4FlowCluster *y)
+{
+	int64		from = Max(x->first, y->first);
+	int64		to = Min(x->last, y->last);
+	int64		slack = (int64) (x->period / 2);
+
+	if (fabs(x->period / y->period - 1) > SAME_PERIOD || 2 * (to - from) < Min(x->last - x->first, y->last - y->first))
+		return false;
+	if (flows->inventory && l4_jaccard(x->machines, x->nmachines, y->machines, y->nmachines) < SAME_MACHINES)
+		return false;
+	return ends_agree(x, y, from - slack, to + slack) >= ENDS_AGREE && ends_agree(y, x, from - slack, to + slack) >= ENDS_AGREE;
+}
+
+static int
+order_periods(const void *a, const void *b, void *arg)
+{
+	const L4FlowCluster *clusters = arg;
+	int			x = *(const int *) a;
+	int			y = *(const int *) b;
+
+	if (clusters[x].period != clusters[y].period)
+		return clusters[x].period < clusters[y].period ? -1 : 1;
+	return x - y;
+}
+
+/* Join clusters of one stint: parent is a set of clusters. Only those of near periods are compared. */
+static void
+join_clusters(L4Flows *flows, int *parent)
+{
+	int		   *by_period = palloc(sizeof(int) * Max(flows->nclusters, 1));
+	int			n = 0;
+
+	for (int c = 0; c < flows->nclusters; c++)
+	{
+		parent[c] = c;
+		if (flows->clusters[c].period > 0)
+			by_period[n++] = c;
+	}
+	qsort_arg(by_period, n, sizeof(int), order_periods, flows->clusters);
+	for (int i = 0; i < n; i++)
+	{
+		L4FlowCluster *x = &flows->clusters[by_period[i]];
+
+		CHECK_FOR_INTERRUPTS();
+		for (int j = i + 1; j < n; j++)
+		{
+			L4FlowCluster *y = &flows->clusters[by_period[j]];
+
+			if (y->period > x->period * (1 + 2 * SAME_PERIOD))
+				break;
+			if (l4_sets_find(parent, by_period[i]) != l4_sets_find(parent, by_period[j]) && same_stint(flows, x, y))
+				l4_sets_join(parent, by_period[i], by_period[j]);
+		}
+	}
+	pfree(by_period);
+}
+
+static int
+order_classes(const void *a, const void *b)
+{
+	const L4FlowClass *x = a;
+	const L4FlowClass *y = b;
+
+	return (x->size > y->size) - (x->size < y->size);
+}
+
+/* Sizes of a stint: classes of all its runs, near ones put together. */
+static void
+collect_sizes(L4Flows *flows, L4FlowStint *stint)
+{
+	int			n = 0;
+
+	for (int i = 0; i < stint->nclusters; i++)
+		n += flows->clusters[stint->clusters[i]].nruns;
+	stint->sizes = palloc(sizeof(L4FlowClass) * n * L4_FLOW_CLASSES);
+	n = 0;
+	for (int i = 0; i < stint->nclusters; i++)
+	{
+		L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+
+		for (int r = 0; r < cluster->nruns; r++)
+		{
+			L4FlowRun  *run = &flows->runs[cluster->runs[r]];
+
+			memcpy(stint->sizes + n, run->classes, sizeof(L4FlowClass) * run->nclasses);
+			n += run->nclasses;
+			stint->sampled |= run->packets > 0;
+		}
+	}
+	qsort(stint->sizes, n, sizeof(L4FlowClass), order_classes);
+	for (int i = 0; i < n; i++)
+	{
+		L4FlowClass *last = &stint->sizes[Max(stint->nsizes - 1, 0)];
+
+		if (stint->nsizes > 0 && stint->sizes[i].size <= last->size * (1 + 2 * SIGNATURE))
+			last->bytes += stint->sizes[i].bytes;
+		else
+			stint->sizes[stint->nsizes++] = stint->sizes[i];
+	}
+}
+
+static void
+make_stint(L4Flows *flows, int *parent, int root)
+{
+	L4FlowStint stint = {.job = -1, .first = DT_NOEND, .last = DT_NOBEGIN, .clusters = palloc(sizeof(int) * flows->nclusters)};
+	double	   *periods = palloc(sizeof(double) * flows->nclusters);
+	int			nics = 0;
+
+	for (int c = 0; c < flows->nclusters; c++)
+	{
+		L4FlowCluster *cluster = &flows->clusters[c];
+
+		if (cluster->period <= 0 || l4_sets_find(parent, c) != root)
+			continue;
+		cluster->stint = flows->nstints;
+		periods[stint.nclusters] = cluster->period;
+		stint.clusters[stint.nclusters++] = c;
+		stint.first = Min(stint.first, cluster->first);
+		stint.last = Max(stint.last, cluster->last);
+		nics += cluster->nnics;
+	}
+	stint.period = l4_quantile(periods, stint.nclusters, 0.5);
+	stint.nics = palloc(sizeof(int) * nics);
+	stint.machines = palloc(sizeof(int) * nics);
+	for (int i = 0; i < stint.nclusters; i++)
+	{
+		L4FlowCluster *cluster = &flows->clusters[stint.clusters[i]];
+
+		memcpy(stint.nics + stint.nnics, cluster->nics, sizeof(int) * cluster->nnics);
+		stint.nnics += cluster->nnics;
+	}
+	stint.nnics = l4_sort_unique(stint.nics, stint.nnics);
+	for (int i = 0; i < stint.nnics; i++)
+		stint.machines[i] = flows->addresses[stint.nics[i]].machine;
+	stint.nmachines = l4_sort_unique(stint.machines, stint.nnics);
+	collect_sizes(flows, &stint);
+	L4_GROW_FROM(flows->stints, flows->nstints, flows->stints_size, 16, flows->cxt);
+	flows->stints[flows->nstints++] = stint;
+	pfree(periods);
+}
+
+/* Median difference of a cluster's ends from the steps: clocks of exporters differ. */
+static int64
+clock_offset(const L4FlowCluster *cluster, const int64 *ends, int nends, double period)
+{
+	double	   *differences = palloc(sizeof(double) * Max(cluster->nends, 1));
+	int			n = 0;
+	int			j = 0;
+	int64		result;
+
+	for (int i = 0; i < cluster->nends && nends > 0; i++)
+	{
+		while (j + 1 < nends && llabs(ends[j + 1] - cluster->ends[i]) <= llabs(ends[j] - cluster->ends[i]))
+			j++;
+		if (llabs(ends[j] - cluster->ends[i]) <= L4_SAME_STEP * period)
+			differences[n++] = (double) (cluster->ends[i] - ends[j]);
+	}
+	result = (int64) l4_quantile(differences, n, 0.5);
+	pfree(differences);
+	return result;
+}
+
+/* Steps of a stint: of all groups together, after their clocks are set. */
+static void
+find_steps(L4Flows *flows, L4FlowStint *stint)
+{
+	int		   *groups;
+	int64	   *offset;
+	int			n = 0;
+	int			nends = 0;
+
+	for (int i = 0; i < stint->nclusters; i++)
+		n += flows->clusters[stint->clusters[i]].ngroups;
+	groups = palloc(sizeof(int) * n);
+	offset = palloc0(sizeof(int64) * n);
+	n = 0;
+	for (int i = 0; i < stint->nclusters; i++)
+	{
+		L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+
+		for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
+			if (flows->groups[g].nends > 0)
+			{
+				groups[n++] = g;
+				nends += flows->groups[g].nends;
+			}
+	}
+	stint->ends = palloc(sizeof(int64) * Max(nends, 1));
+	stint->cover = palloc(sizeof(float) * Max(nends, 1));
+	stint->nsteps = l4_flows_merge_ends(flows, groups, NULL, n, stint->period, stint->ends, stint->cover);
+	if (stint->nclusters > 1)
+	{
+		for (int i = 0; i < n; i++)
+			offset[i] = clock_offset(&flows->clusters[flows->groups[groups[i]].cluster], stint->ends, stint->nsteps, stint->period);
+		stint->nsteps = l4_flows_merge_ends(flows, groups, offset, n, stint->period, stint->ends, stint->cover);
+	}
+	pfree(groups);
+	pfree(offset);
+}
+
+/* Byte share of the sizes of x that y has, too. */
+static double
+sizes_shared(const L4FlowStint *x, const L4FlowStint *y)
+{
+	double		total = 0;
+	double		shared = 0;
+
+	for (int i = 0; i < x->nsizes; i++)
+	{
+		bool		found = false;
+
+		for (int j = 0; j < y->nsizes && !found; j++)
+			found = fabs(x->sizes[i].size / y->sizes[j].size - 1) <= 2 * SIGNATURE;
+		total += x->sizes[i].bytes;
+		shared += found ? x->sizes[i].bytes : 0;
+	}
+	return shared / total;
+}
+
+static int
+order_stints(const void *a, const void *b)
+{
+	const L4FlowStint *x = a;
+	const L4FlowStint *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->nics[0] - y->nics[0];
+}
+
+/* A name that stays while rows are added: when the job began, in UTC, and its least address. */
+static char *
+job_name(const L4Flows *flows, int number, const L4FlowStint *stint)
+{
+	struct pg_tm tm;
+	fsec_t		fsec;
+	char	   *name;
+	int			same = 1;
+
+	if (timestamp2tm(stint->first, NULL, &tm, &fsec, NULL, NULL) != 0)
+		elog(ERROR, "timestamp out of range");
+	name = psprintf("flow-%04d%02d%02dT%02d%02d%02d-%s", tm.tm_year, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+					flows->addresses[stint->nics[0]].text);
+	for (int j = 0; j < number; j++)
+		same += strncmp(flows->jobs[j].name, name, strlen(name)) == 0;
+	return same == 1 ? name : psprintf("%s-%d", name, same);
+}
+
+/* Put stints into jobs, in the order of time. */
+static void
+make_jobs(L4Flows *flows)
+{
+	qsort(flows->stints, flows->nstints, sizeof(L4FlowStint), order_stints);
+	for (int s = 0; s < flows->nstints; s++)
+	{
+		L4FlowStint *stint = &flows->stints[s];
+		L4FlowJob  *job;
+		int			found = -1;
+
+		for (int i = 0; i < stint->nclusters; i++)
+			flows->clusters[stint->clusters[i]].stint = s;
+		for (int j = flows->njobs - 1; j >= 0 && found < 0; j--)
+		{
+			L4FlowStint *last = &flows->stints[flows->jobs[j].stints[flows->jobs[j].nstints - 1]];
+
+			if (last->last <= stint->first && l4_jaccard(last->nics, last->nnics, stint->nics, stint->nnics) >= RESTART_NICS
+				&& sizes_shared(last, stint) >= RESTART_SIZES && sizes_shared(stint, last) >= RESTART_SIZES)
+				found = j;
+		}
+		if (found < 0)
+		{
+			L4_GROW_FROM(flows->jobs, flows->njobs, flows->jobs_size, 16, flows->cxt);
+			found = flows->njobs++;
+			memset(&flows->jobs[found], 0, sizeof(L4FlowJob));
+			flows->jobs[found].stints = palloc(sizeof(int) * flows->nstints);
+			flows->jobs[found].name = job_name(flows, found, stint);
+		}
+		job = &flows->jobs[found];
+		stint->job = found;
+		stint->before = job->nsteps;
+		job->nsteps += stint->nsteps;
+		job->stints[job->nstints++] = s;
+	}
+}
+
+/* Runs of clusters become those of their jobs; so do irregular ones between two NICs of a stint. */
+static void
+adopt_runs(L4Flows *flows)
+{
+	for (int r = 0; r < flows->nruns; r++)
+	{
+		L4FlowRun  *run = &flows->runs[r];
+		int			ends[2] = {flows->pairs[run->pair].a, flows->pairs[run->pair].b};
+
+		if (run->cluster >= 0)
+		{
+			int			stint = flows->clusters[run->cluster].stint;
+
+			run->job = stint < 0 ? -1 : flows->stints[stint].job;
+			continue;
+		}
+		for (int s = 0; s < flows->nstints && run->job < 0; s++)
+		{
+			L4FlowStint *stint = &flows->stints[s];
+
+			if (run->first <= stint->last && run->last >= stint->first
+				&& bsearch(&ends[0], stint->nics, stint->nnics, sizeof(int), l4_order_int32) != NULL
+				&& bsearch(&ends[1], stint->nics, stint->nnics, sizeof(int), l4_order_int32) != NULL)
+			{
+				run->job = stint->job;
+				run->kind = l4_flows_kind(run) == L4_FLOW_EP ? L4_FLOW_EP : L4_FLOW_OTHER;
+			}
+		}
+	}
+}
+
+/* Data parallel size: NICs of the largest group; stages: groups of a cluster. */
+static void
+find_sizes(L4Flows *flows, L4FlowJob *job)
+{
+	double	   *periods = palloc(sizeof(double) * job->nstints);
+
+	for (int s = 0; s < job->nstints; s++)
+	{
+		L4FlowStint *stint = &flows->stints[job->stints[s]];
+
+		periods[s] = stint->period;
+		for (int i = 0; i < stint->nclusters; i++)
+		{
+			L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+
+			job->pp = Max(job->pp, cluster->ngroups);
+			for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
+				job->dp = Max(job->dp, flows->groups[g].nnics);
+		}
+	}
+	job->period = l4_quantile(periods, job->nstints, 0.5);
+	pfree(periods);
+}
+
+void
+l4_flows_jobs(L4Flows *flows)
+{
+	int		   *parent = palloc(sizeof(int) * Max(flows->nclusters, 1));
+
+	join_clusters(flows, parent);
+	for (int c = 0; c < flows->nclusters; c++)
+		if (flows->clusters[c].period > 0 && l4_sets_find(parent, c) == c)
+		{
+			make_stint(flows, parent, c);
+			find_steps(flows, &flows->stints[flows->nstints - 1]);
+		}
+	make_jobs(flows);
+	for (int j = 0; j < flows->njobs; j++)
+		find_sizes(flows, &flows->jobs[j]);
+	adopt_runs(flows);
+	pfree(parent);
+}

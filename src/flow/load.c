@@ -1,0 +1,285 @@
+/*
+ * load.c
+ *		What the analysis starts from: the inventory, the pairs, and the
+ *		records of pairs as the exporters that stand for them saw them.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+
+#include "base/grow.h"
+#include "flow/analysis.h"
+#include "l4_compat.h"
+
+#define CUT_AFTER	L4_FLOW_SECOND	/* a record as long as this may have been cut by an active time-out */
+#define CUT_GAP		1000			/* microseconds to the next part of it */
+
+static const char load_sql[] =
+"SELECT c.body FROM l4._flow_chunk c WHERE c.pair_id = $1 ORDER BY c.first_ts, c.chunk_id";
+static const Oid load_types[] = {INT4OID};
+
+static const char address_sql[] =
+"SELECT a.address, host(a.address), dense_rank() OVER (ORDER BY e.machine, CASE WHEN e.machine IS NULL THEN a.address END)::int - 1, "
+"(SELECT count(*)::int FROM w WHERE w.name < e.switch COLLATE \"C\") "
+"FROM (SELECT k.a AS address FROM l4._flow_link k UNION SELECT k.b FROM l4._flow_link k) a LEFT JOIN l4.flow_endpoint e ON e.address = a.address "
+"ORDER BY a.address";
+#define SWITCHES "WITH w AS MATERIALIZED (SELECT x.name COLLATE \"C\" AS name FROM l4._flow_exporter x " \
+"UNION SELECT e.switch FROM l4.flow_endpoint e WHERE e.switch IS NOT NULL) "
+
+static uint64
+select_rows(const char *sql)
+{
+	if (SPI_execute(sql, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "\"%s\" is no query", sql);
+	return SPI_processed;
+}
+
+static Datum
+value_of(uint64 row, int column, bool *isnull)
+{
+	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
+}
+
+static int
+int_of(uint64 row, int column, int otherwise)
+{
+	bool		isnull;
+	Datum		value = value_of(row, column, &isnull);
+
+	return isnull ? otherwise : DatumGetInt32(value);
+}
+
+static void
+open_addresses(L4Flows *flows)
+{
+	int			n = (int) select_rows(psprintf("%s%s", SWITCHES, address_sql));
+	bool		isnull;
+
+	flows->naddresses = n;
+	flows->addresses = palloc0(sizeof(L4FlowAddress) * Max(n, 1));
+	for (int i = 0; i < n; i++)
+	{
+		L4FlowAddress *address = &flows->addresses[i];
+
+		address->address = datumCopy(value_of(i, 1, &isnull), false, -1);
+		address->text = TextDatumGetCString(value_of(i, 2, &isnull));
+		address->machine = int_of(i, 3, 0);
+		address->leaf = int_of(i, 4, -1);
+		flows->nmachines = Max(flows->nmachines, address->machine + 1);
+	}
+	flows->inventory = select_rows("SELECT 1 FROM l4.flow_endpoint e LIMIT 1") > 0;
+}
+
+static void
+open_switches(L4Flows *flows)
+{
+	bool		isnull;
+
+	flows->nswitches = (int) select_rows(SWITCHES "SELECT w.name FROM w ORDER BY w.name");
+	flows->switches = palloc(sizeof(char *) * Max(flows->nswitches, 1));
+	for (int i = 0; i < flows->nswitches; i++)
+		flows->switches[i] = TextDatumGetCString(value_of(i, 1, &isnull));
+	flows->nexporters = (int) select_rows(SWITCHES "SELECT (SELECT count(*)::int FROM w WHERE w.name < x.name COLLATE \"C\") "
+										  "FROM l4._flow_exporter x ORDER BY x.exporter_id");
+	flows->exporter_switch = palloc(sizeof(int) * Max(flows->nexporters, 1));
+	for (int i = 0; i < flows->nexporters; i++)
+		flows->exporter_switch[i] = int_of(i, 1, 0);
+}
+
+/* The context is the current one and lives as long as the analysis; SPI is connected. */
+L4Flows *
+l4_flows_open(MemoryContext cxt)
+{
+	L4Flows    *flows = palloc0(sizeof(L4Flows));
+	bool		isnull;
+	uint64		n;
+
+	flows->cxt = cxt;
+	flows->load_cxt = AllocSetContextCreate(cxt, "l4 flows of pairs", ALLOCSET_DEFAULT_SIZES);
+	l4_query_prepare(&flows->load, load_sql, lengthof(load_types), load_types);
+	flows->load.read_only = true;
+	open_addresses(flows);
+	open_switches(flows);
+	n = select_rows("WITH n AS MATERIALIZED (SELECT a.address, (row_number() OVER (ORDER BY a.address))::int - 1 AS number "
+					"FROM (SELECT k.a AS address FROM l4._flow_link k UNION SELECT k.b FROM l4._flow_link k) a) "
+					"SELECT k.pair_id, x.number, y.number FROM l4._flow_link k JOIN n x ON x.address = k.a JOIN n y ON y.address = k.b "
+					"ORDER BY x.number, y.number");
+	flows->npairs = (int) n;
+	flows->pairs = palloc0(sizeof(L4FlowPair) * Max(n, 1));
+	for (int i = 0; i < flows->npairs; i++)
+	{
+		flows->pairs[i].pair_id = int_of(i, 1, 0);
+		flows->pairs[i].a = int_of(i, 2, 0);
+		flows->pairs[i].b = int_of(i, 3, 0);
+	}
+	flows->first = DT_NOEND;
+	flows->last = DT_NOBEGIN;
+	if (select_rows("SELECT min(s.first_ts), max(s.last_ts) FROM l4._flow_source s HAVING min(s.first_ts) IS NOT NULL") > 0)
+	{
+		flows->first = DatumGetTimestampTz(value_of(0, 1, &isnull));
+		flows->last = DatumGetTimestampTz(value_of(0, 2, &isnull));
+	}
+	return flows;
+}
+
+typedef struct RouteCount
+{
+	uint64		key;
+	int			route;
+	int			count;
+	int			of_exporter;	/* records of the exporter in the pair */
+	int			exporter;		/* by name */
+} RouteCount;
+
+/* Routes of a 5-tuple together, the one that stands for it first. */
+static int
+order_routes(const void *a, const void *b)
+{
+	const RouteCount *x = a;
+	const RouteCount *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	if (x->of_exporter != y->of_exporter)
+		return x->of_exporter > y->of_exporter ? -1 : 1;
+	return x->exporter - y->exporter;
+}
+
+/* Which routes stand for their 5-tuples: those with most records. Exporters seen become the pair's switches. */
+static bool *
+standing_routes(L4Flows *flows, L4FlowPair *pair, const L4FlowRecords *records)
+{
+	int			n = records->nroutes;
+	RouteCount *counts = palloc0(sizeof(RouteCount) * Max(n, 1));
+	int		   *of_exporter = palloc0(sizeof(int) * Max(flows->nswitches, 1));
+	bool	   *stands = palloc0(Max(n, 1));
+
+	for (int i = 0; i < records->n; i++)
+		counts[records->rec[i].route].count++;
+	for (int d = 0; d < 2; d++)
+	{
+		if (pair->switches[d] == NULL)
+			pair->switches[d] = MemoryContextAlloc(flows->cxt, sizeof(int) * Max(n, 1));
+	}
+	for (int i = 0; i < n; i++)
+	{
+		const L4FlowRoute *route = &records->routes[i];
+
+		if (route->exporter >= flows->nexporters)
+			l4_bytes_corrupted("exporter");
+		counts[i].key = route->key;
+		counts[i].route = i;
+		counts[i].exporter = flows->exporter_switch[route->exporter];
+		of_exporter[counts[i].exporter] += counts[i].count;
+	}
+	for (int i = 0; i < n; i++)
+		counts[i].of_exporter = of_exporter[counts[i].exporter];
+	qsort(counts, n, sizeof(RouteCount), order_routes);
+	pair->nswitches[0] = pair->nswitches[1] = 0;
+	for (int i = 0; i < n; i++)
+	{
+		int			d = records->routes[counts[i].route].back;
+		bool		known = false;
+
+		stands[counts[i].route] = i == 0 || counts[i].key != counts[i - 1].key;
+		for (int s = 0; s < pair->nswitches[d] && !known; s++)
+			known = pair->switches[d][s] == counts[i].exporter;
+		if (!known)
+			pair->switches[d][pair->nswitches[d]++] = counts[i].exporter;
+	}
+	pfree(counts);
+	pfree(of_exporter);
+	return stands;
+}
+
+/* Records of a pair within a time, cut ones joined, appended to what was loaded. */
+static void
+load_pair(L4Flows *flows, int p, int64 from, int64 to, L4Flow **out, int *n, int *size)
+{
+	L4FlowPair *pair = &flows->pairs[p];
+	L4FlowRecords records;
+	bool	   *stands;
+	int		   *before;			/* last record of each route */
+
+	l4_flow_records_init(&records, CurrentMemoryContext);
+	l4_query_put_int(&flows->load, pair->pair_id);
+	l4_query_run(&flows->load);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		bool		isnull;
+
+		l4_flow_records_unpack(&records, DatumGetByteaPP(value_of(i, 1, &isnull)));
+	}
+	SPI_freetuptable(SPI_tuptable);
+	(void) l4_flow_records_sort(&records, PG_INT64_MAX, NULL);
+	stands = standing_routes(flows, pair, &records);
+	before = palloc(sizeof(int) * Max(records.nroutes, 1));
+	memset(before, -1, sizeof(int) * records.nroutes);
+	for (int i = 0; i < records.n; i++)
+	{
+		const L4FlowRecord *record = &records.rec[i];
+		L4Flow	   *flow;
+		int			b = before[record->route];
+
+		if (!stands[record->route] || record->start < from || record->start > to)
+			continue;
+		if (b >= 0 && (*out)[b].end - (*out)[b].start >= CUT_AFTER && record->start - (*out)[b].end <= CUT_GAP)
+		{
+			(*out)[b].end = Max((*out)[b].end, record->end);
+			(*out)[b].bytes += (double) record->bytes;
+			(*out)[b].packets += record->packets;
+			continue;
+		}
+		L4_GROW_FROM(*out, *n, *size, 1024, CurrentMemoryContext);
+		before[record->route] = *n;
+		flow = &(*out)[(*n)++];
+		flow->start = record->start;
+		flow->end = record->end;
+		flow->bytes = (double) record->bytes;
+		flow->pair = p;
+		flow->packets = record->packets;
+		flow->back = records.routes[record->route].back;
+	}
+}
+
+static int
+order_flows(const void *a, const void *b)
+{
+	const L4Flow *x = a;
+	const L4Flow *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	if (x->pair != y->pair)
+		return x->pair - y->pair;
+	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* Records of pairs that start within a time, in order. They live in load_cxt, which is reset first. */
+L4Flow *
+l4_flows_load(L4Flows *flows, const int *pairs, int npairs, int64 from, int64 to, int *n)
+{
+	MemoryContext old;
+	L4Flow	   *out = NULL;
+	int			size = 0;
+
+	CHECK_FOR_INTERRUPTS();
+	MemoryContextReset(flows->load_cxt);
+	old = MemoryContextSwitchTo(flows->load_cxt);
+	*n = 0;
+	for (int i = 0; i < npairs; i++)
+		load_pair(flows, pairs[i], from, to, &out, n, &size);
+	if (npairs > 1)
+		qsort(out, *n, sizeof(L4Flow), order_flows);
+	MemoryContextSwitchTo(old);
+	return out;
+}

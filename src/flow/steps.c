@@ -1,0 +1,285 @@
+/*
+ * steps.c
+ *		What happened in each step: its duration, its records, how long it was
+ *		busy with either kind of traffic.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "base/grow.h"
+#include "flow/analysis.h"
+#include "l4_compat.h"
+
+#define SLOW_SHARE		0.04	/* of the median: a slow step is longer by this at least, */
+#define SLOW_SIGMA		(3 * 1.4826)	/* and by so many median deviations */
+#define CP_BURSTS		2.5		/* times those of the least busy runs of the group */
+#define CP_FILLS		0.6		/* of the step */
+#define EVALUATION		1.08	/* pipeline records of a step with evaluation, of the usual number */
+#define COARSE			0.1		/* of a period: pipeline records as long are several micro-batches */
+
+/* Number of the step in which a time lies; nsteps behind the last one. */
+int
+l4_step_of(const L4FlowStint *stint, int64 at)
+{
+	int			low = 0;
+	int			high = stint->nsteps;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (stint->ends[middle] < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Group of a NIC in a stint, -1 none. */
+int
+l4_flows_group_of(const L4Flows *flows, const L4FlowStint *stint, int nic)
+{
+	for (int i = 0; i < stint->nclusters; i++)
+	{
+		const L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+
+		for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
+			for (int k = 0; k < flows->groups[g].nnics; k++)
+				if (flows->groups[g].nics[k] == nic)
+					return g;
+	}
+	return -1;
+}
+
+/* Count the records of a run in the steps; returns in how many of them it has any, and its steps in all. */
+static int
+count_run(const L4FlowStint *stint, const L4FlowRun *run, const L4Flow *flow, int n, int *steps)
+{
+	int			before = -1;
+	int			seen = 0;
+
+	for (int k = 0; k < n; k++)
+	{
+		int			step = l4_step_of(stint, flow[k].start);
+
+		stint->records[step]++;
+		stint->pp_records[step] += run->kind == L4_FLOW_PP;
+		seen += step != before;
+		before = step;
+	}
+	*steps = n == 0 ? 0 : before - l4_step_of(stint, flow[0].start) + 1;
+	return seen;
+}
+
+/* Part of a step from the first to the last record of the run's main size, in the median. */
+static double
+step_fill(const L4FlowStint *stint, const L4FlowRun *run, const L4Flow *flow, int n)
+{
+	double	   *fills = palloc0(sizeof(double) * (stint->nsteps + 1));
+	int64		first = 0;
+	int			before = -1;
+	double		result;
+
+	for (int i = 0; i < n; i++)
+	{
+		int			step = l4_step_of(stint, flow[i].start);
+
+		if (flow[i].bytes < run->classes[0].size || flow[i].bytes > run->classes[0].top)
+			continue;
+		if (step != before)
+			first = flow[i].start;
+		before = step;
+		fills[step] = Max(fills[step], (double) (flow[i].end - first) / stint->period);
+	}
+	result = l4_quantile(fills, stint->nsteps, 0.5);
+	pfree(fills);
+	return result;
+}
+
+/* Context parallel: a run that is busier than the others of its group, and sends its main size all through the step. */
+static bool
+is_context_parallel(const L4Flows *flows, const L4FlowStint *stint, const L4FlowRun *run, const L4Flow *flow, int n)
+{
+	const L4FlowGroup *group;
+
+	if (run->kind != L4_FLOW_DP || run->group < 0)
+		return false;
+	group = &flows->groups[run->group];
+	return run->bursts >= CP_BURSTS * l4_flows_least_bursts(flows, group->runs, group->nruns)
+		&& step_fill(stint, run, flow, n) >= CP_FILLS;
+}
+
+/* NICs and machines of the runs that are left. */
+static void
+leave_out_strays(L4Flows *flows, L4FlowStint *stint)
+{
+	int			n = 0;
+	int		   *nics = palloc(sizeof(int) * Max(flows->naddresses, 1) * 2);
+	bool	   *used = palloc0(Max(flows->naddresses, 1));
+
+	for (int i = 0; i < stint->nclusters; i++)
+	{
+		L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+
+		for (int r = 0; r < cluster->nruns; r++)
+		{
+			L4FlowRun  *run = &flows->runs[cluster->runs[r]];
+
+			if (run->job < 0)
+				continue;
+			used[flows->pairs[run->pair].a] = used[flows->pairs[run->pair].b] = true;
+		}
+	}
+	for (int i = 0; i < stint->nnics; i++)
+		if (used[stint->nics[i]])
+			nics[n++] = stint->nics[i];
+	memcpy(stint->nics, nics, sizeof(int) * n);
+	stint->nnics = n;
+	for (int i = 0; i < n; i++)
+		stint->machines[i] = flows->addresses[nics[i]].machine;
+	stint->nmachines = l4_sort_unique(stint->machines, n);
+	pfree(nics);
+	pfree(used);
+}
+
+/* Records of the steps of a stint. Runs that are silent in most steps, as those to storage, do not belong to it. */
+static void
+count_records(L4Flows *flows, L4FlowStint *stint)
+{
+	bool		strays = false;
+
+	stint->records = palloc0(sizeof(int) * (stint->nsteps + 1));
+	stint->pp_records = palloc0(sizeof(int) * (stint->nsteps + 1));
+	for (int i = 0; i < stint->nclusters; i++)
+	{
+		L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+
+		for (int r = 0; r < cluster->nruns; r++)
+		{
+			L4FlowRun  *run = &flows->runs[cluster->runs[r]];
+			int			n;
+			L4Flow	   *flow = l4_flows_load(flows, &run->pair, 1, run->first, run->last, &n);
+			int			steps;
+			int			seen = count_run(stint, run, flow, n, &steps);
+
+			if (2 * seen < steps)
+			{
+				run->job = -1;
+				run->kind = L4_FLOW_OTHER;
+				strays = true;
+			}
+			else if (is_context_parallel(flows, stint, run, flow, n))
+				run->kind = L4_FLOW_CP;
+		}
+	}
+	if (strays)
+		leave_out_strays(flows, stint);
+}
+
+static void
+measure_durations(L4Flows *flows, L4FlowStint *stint)
+{
+	stint->duration = palloc0(sizeof(float) * Max(stint->nsteps, 1));
+	stint->dp_ms = palloc0(sizeof(float) * Max(stint->nsteps, 1));
+	for (int s = 1; s < stint->nsteps; s++)
+		stint->duration[s] = (float) (stint->ends[s] - stint->ends[s - 1]);
+	for (int i = 0; i < stint->nclusters; i++)
+	{
+		L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+
+		for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
+			for (int e = 0; e < flows->groups[g].nends; e++)
+			{
+				int			s = l4_step_of(stint, flows->groups[g].ends[e] - cluster->offset);
+
+				if (s < stint->nsteps)
+					stint->dp_ms[s] = Max(stint->dp_ms[s], flows->groups[g].busy[e] / 1000.0f);
+			}
+	}
+}
+
+/* Are records longer than the silences between steps, or micro-batches run together? */
+static bool
+is_coarse(const L4Flows *flows, const L4FlowStint *stint)
+{
+	for (int i = 0; i < stint->nclusters; i++)
+	{
+		const L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+
+		for (int r = 0; r < cluster->nruns; r++)
+		{
+			const L4FlowRun *run = &flows->runs[cluster->runs[r]];
+
+			if (run->duration > (run->kind == L4_FLOW_PP ? COARSE : 0.5) * stint->period)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Usual duration of a job's steps, and which are slow. */
+static void
+find_slow_steps(L4Flows *flows, L4FlowJob *job)
+{
+	double	   *values = palloc(sizeof(double) * Max(job->nsteps, 1));
+	double	   *records = palloc(sizeof(double) * Max(job->nsteps, 1));
+	double		usual_records;
+	int			n = 0;
+	int			all = 0;
+
+	job->slow = palloc0(sizeof(float) * Max(job->nsteps, 1));
+	job->evaluation = palloc0(Max(job->nsteps, 1));
+	for (int t = 0; t < job->nstints; t++)
+	{
+		L4FlowStint *stint = &flows->stints[job->stints[t]];
+
+		for (int s = 0; s < stint->nsteps; s++)
+		{
+			records[all++] = stint->pp_records[s];
+			if (stint->duration[s] > 0)
+				values[n++] = stint->duration[s];
+		}
+	}
+	usual_records = l4_quantile(records, all, 0.5);
+	job->usual = l4_quantile(values, n, 0.5);
+	for (int i = 0; i < n; i++)
+		values[i] = fabs(values[i] - job->usual);
+	job->deviation = l4_quantile(values, n, 0.5);
+	for (int t = 0; t < job->nstints; t++)
+	{
+		L4FlowStint *stint = &flows->stints[job->stints[t]];
+
+		for (int s = 0; s < stint->nsteps; s++)
+		{
+			double		excess = stint->duration[s] - job->usual;
+			int			step = stint->before + s;
+
+			job->gaps |= stint->cover[s] < 0.5;
+			job->evaluation[step] = stint->pp_records[s] > EVALUATION * usual_records;
+			if (stint->duration[s] > 0 && n >= 5 && !job->evaluation[step]
+				&& excess > Max(SLOW_SIGMA * job->deviation, SLOW_SHARE * job->usual))
+				job->slow[step] = (float) (excess / job->usual);
+		}
+	}
+	pfree(values);
+	pfree(records);
+}
+
+void
+l4_flows_steps(L4Flows *flows)
+{
+	for (int s = 0; s < flows->nstints; s++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		count_records(flows, &flows->stints[s]);
+		measure_durations(flows, &flows->stints[s]);
+		flows->stints[s].coarse = is_coarse(flows, &flows->stints[s]);
+	}
+	for (int j = 0; j < flows->njobs; j++)
+		find_slow_steps(flows, &flows->jobs[j]);
+}

@@ -1,0 +1,370 @@
+/*
+ * timeline.c
+ *		Ends of parts of each group, and of its cluster.
+ *
+ * Each group is divided by its own silences, then again by the period of its
+ * cluster where it disagrees. Where a job gathers its parameters layer by
+ * layer the longest silence may lie inside the step: then the first part is
+ * a fraction of a step, by which all ends are moved.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "base/grow.h"
+#include "base/order.h"
+#include "flow/analysis.h"
+#include "l4_compat.h"
+
+#define FEW_GROUPS		0.34	/* share of groups that end a step */
+#define DUE				0.7		/* periods between steps, at least */
+#define WHOLE			0.85	/* of the usual bytes: less is no whole part */
+#define OTHER_PERIOD	0.1		/* a group's period that differs more from the cluster's is wrong */
+
+typedef struct GroupRecords
+{
+	L4Records	records;
+	int64	   *start;
+	int64	   *end;
+	double	   *bytes;
+	int		   *part;
+} GroupRecords;
+
+/* Records of a group that divide it, in load_cxt. */
+static void
+load_group(L4Flows *flows, const L4FlowGroup *group, GroupRecords *out)
+{
+	int		   *pairs = palloc(sizeof(int) * group->nruns);
+	int64		first = DT_NOEND;
+	int64		last = DT_NOBEGIN;
+	double		packets = 0;
+	double		bytes = 0;
+	int			least = l4_flows_least_bursts(flows, group->runs, group->nruns);
+	L4Map	   *small;			/* 2 for a size that does not divide, else 1 */
+	L4Flow	   *flow;
+	MemoryContext old;
+	int			n;
+
+	for (int i = 0; i < group->nruns; i++)
+	{
+		const L4FlowRun *run = &flows->runs[group->runs[i]];
+
+		pairs[i] = run->pair;
+		first = Min(first, run->first);
+		last = Max(last, run->last);
+	}
+	flow = l4_flows_load(flows, pairs, l4_sort_unique(pairs, group->nruns), first, last, &n);
+	old = MemoryContextSwitchTo(flows->load_cxt);
+	memset(out, 0, sizeof(*out));
+	out->start = palloc(sizeof(int64) * Max(n, 1));
+	out->end = palloc(sizeof(int64) * Max(n, 1));
+	out->bytes = palloc(sizeof(double) * Max(n, 1));
+	out->part = palloc(sizeof(int) * Max(n, 1));
+	small = l4_map_create(CurrentMemoryContext, 64, NULL);
+	for (int i = 0; i < n; i++)
+	{
+		int32	   *known = l4_map_put(small, (uint64) flow[i].bytes, NULL);
+
+		if (*known == 0)
+			*known = 1 + l4_flows_small(flows, group->runs, group->nruns, least, flow[i].bytes);
+		if (*known == 2)
+			continue;
+		out->start[out->records.n] = flow[i].start;
+		out->end[out->records.n] = flow[i].end;
+		out->bytes[out->records.n++] = flow[i].bytes;
+		packets += flow[i].packets;
+		bytes += flow[i].bytes;
+	}
+	out->records.start = out->start;
+	out->records.end = out->end;
+	out->records.bytes = out->bytes;
+	out->records.tolerance = packets > 0 ? Min(0.5, Max(0.02, 3 / sqrt(packets / out->records.n))) : 0.02;
+	MemoryContextSwitchTo(old);
+	pfree(pairs);
+}
+
+/* Bytes and ends of the parts; the busy time of each. */
+typedef struct Parts
+{
+	int			n;
+	double	   *bytes;
+	int64	   *ends;
+	int64	   *busy;
+	double		usual;
+} Parts;
+
+static void
+measure_parts(const GroupRecords *g, Parts *parts, int n)
+{
+	double	   *sorted = palloc(sizeof(double) * Max(n, 1));
+	int64		end = DT_NOBEGIN;
+
+	parts->n = n;
+	parts->bytes = palloc0(sizeof(double) * Max(n, 1));
+	parts->ends = palloc0(sizeof(int64) * Max(n, 1));
+	parts->busy = palloc0(sizeof(int64) * Max(n, 1));
+	for (int i = 0; i < g->records.n; i++)
+	{
+		int			p = g->part[i];
+
+		parts->ends[p] = parts->bytes[p] == 0 ? g->end[i] : Max(parts->ends[p], g->end[i]);
+		parts->bytes[p] += g->bytes[i];
+		parts->busy[p] += Max(g->end[i] - Max(g->start[i], end), 0);
+		end = Max(end, g->end[i]);
+	}
+	memcpy(sorted, parts->bytes, sizeof(double) * n);
+	parts->usual = l4_quantile(sorted, n, 0.5);
+	pfree(sorted);
+}
+
+/* Join two parts that have the usual bytes together: a stall cut a step in two. Returns how many parts are left. */
+static int
+join_parts(GroupRecords *g, const Parts *parts)
+{
+	int		   *number = palloc(sizeof(int) * parts->n);
+	int			n = 0;
+
+	for (int p = 0; p < parts->n; p++)
+	{
+		number[p] = n;
+		if (p + 1 < parts->n && Max(parts->bytes[p], parts->bytes[p + 1]) < WHOLE * parts->usual
+			&& fabs((parts->bytes[p] + parts->bytes[p + 1]) / parts->usual - 1) <= 1 - WHOLE)
+			number[++p] = n;
+		n++;
+	}
+	for (int i = 0; i < g->records.n; i++)
+		g->part[i] = number[g->part[i]];
+	pfree(number);
+	return n;
+}
+
+/*
+ * Move the ends so that each part has the last bytes of what the division
+ * made the part before: q is the share of a step that the first part has.
+ */
+static void
+shift_parts(GroupRecords *g, const Parts *parts, double q)
+{
+	double		bytes = 0;
+	int			part = 0;
+
+	for (int i = 0; i < g->records.n; i++)
+	{
+		if (i > 0 && g->part[i] != part)
+		{
+			bytes = 0;
+			part = g->part[i];
+		}
+		bytes += g->bytes[i];
+		/* the first part of the division and the beginning of the second one make a step */
+		if (part > 0 && bytes <= (1 - q) * parts->usual * 1.01)
+			g->part[i] = part - 1;
+	}
+}
+
+/* Divide a group by a threshold; its ends live as long as the analysis. */
+static void
+end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
+{
+	MemoryContext old = MemoryContextSwitchTo(flows->load_cxt);
+	int			n = l4_divide_parts(&g->records, threshold, g->part);
+	Parts		parts;
+	double		q;
+
+	measure_parts(g, &parts, n);
+	n = join_parts(g, &parts);
+	measure_parts(g, &parts, n);
+	q = parts.bytes[0] / parts.usual;
+	if (n > 2 && q > 0.1 && q < 0.9 && g->start[0] - flows->first > group->period / 2)
+	{
+		shift_parts(g, &parts, q);
+		measure_parts(g, &parts, g->part[g->records.n - 1] + 1);
+	}
+	MemoryContextSwitchTo(old);
+	group->usual = parts.usual;
+	group->ends = palloc(sizeof(int64) * Max(parts.n, 1));
+	group->busy = palloc(sizeof(int64) * Max(parts.n, 1));
+	group->nends = 0;
+	for (int i = 0; i < parts.n; i++)
+	{
+		if ((i == 0 || i == parts.n - 1) && parts.bytes[i] < WHOLE * parts.usual)
+		{
+			group->open = i > 0 ? parts.bytes[i] / parts.usual : 0;
+			continue;
+		}
+		group->busy[group->nends] = parts.busy[i];
+		group->ends[group->nends++] = parts.ends[i];
+	}
+}
+
+/* Divide a group, at best by a period that is known (0 none). */
+static void
+divide_group(L4Flows *flows, L4FlowGroup *group, double period)
+{
+	GroupRecords g;
+	L4Division	divisions[L4_DIVISIONS];
+	int			best;
+	int			n;
+
+	load_group(flows, group, &g);
+	n = l4_divide(&g.records, divisions, &best);
+	if (period > 0)
+	{
+		int			nearest = -1;
+
+		for (int i = 0; i < n; i++)
+			if (divisions[i].period > 0 &&
+				(nearest < 0 || fabs(log(divisions[i].period / period)) < fabs(log(divisions[nearest].period / period))))
+				nearest = i;
+		if (nearest < 0 || fabs(divisions[nearest].period / period - 1) > OTHER_PERIOD)
+			return;
+		best = nearest;
+	}
+	if (best < 0)
+		return;
+	group->period = divisions[best].period;
+	group->cost = divisions[best].cost;
+	end_parts(flows, group, &g, divisions[best].threshold);
+}
+
+typedef struct End
+{
+	int64		at;
+	int			group;
+} End;
+
+static int
+order_ends(const void *a, const void *b)
+{
+	const End  *x = a;
+	const End  *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->group - y->group;
+}
+
+/*
+ * What few groups end is a part of theirs that was cut in two, unless it
+ * stands where a step is due: then the other groups were not seen. Returns
+ * how many steps are left.
+ */
+static int
+drop_halves(int64 *ends, float *share, int n, double period)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		int			next = i + 1;
+
+		while (next < n && share[next] < FEW_GROUPS)
+			next++;
+		if (share[i] < FEW_GROUPS && ((kept > 0 && ends[i] - ends[kept - 1] < DUE * period) || (next < n && ends[next] - ends[i] < DUE * period)))
+			continue;
+		ends[kept] = ends[i];
+		share[kept++] = share[i];
+	}
+	return kept;
+}
+
+/*
+ * Steps of several groups: ends that lie within a part of the period belong
+ * together, and the latest is the end of the step. cover,
+ * if wanted, is the share of groups whose end was seen.
+ */
+int
+l4_flows_merge_ends(L4Flows *flows, const int *groups, const int64 *offset, int ngroups, double period, int64 *ends, float *cover)
+{
+	int			n = 0;
+	int			nsteps = 0;
+	int			step = 0;
+	float	   *share;
+	End		   *all;
+	int		   *seen = palloc(sizeof(int) * Max(ngroups, 1));
+
+	for (int g = 0; g < ngroups; g++)
+		n += flows->groups[groups[g]].nends;
+	all = palloc(sizeof(End) * Max(n, 1));
+	share = palloc(sizeof(float) * Max(n, 1));
+	n = 0;
+	for (int g = 0; g < ngroups; g++)
+	{
+		L4FlowGroup *group = &flows->groups[groups[g]];
+
+		seen[g] = -1;
+		for (int i = 0; i < group->nends; i++)
+			all[n++] = (End) {group->ends[i] - (offset == NULL ? 0 : offset[g]), g};
+	}
+	qsort(all, n, sizeof(End), order_ends);
+	for (int i = 0; i < n;)
+	{
+		int64		first = all[i].at;
+		int			members = 0;
+
+		for (; i < n && all[i].at - first <= L4_SAME_STEP * period; i++)
+		{
+			members += seen[all[i].group] != step;
+			seen[all[i].group] = step;
+			ends[nsteps] = all[i].at;
+		}
+		step++;
+		share[nsteps++] = (float) members / ngroups;
+	}
+	nsteps = drop_halves(ends, share, nsteps, period);
+	if (cover != NULL)
+		memcpy(cover, share, sizeof(float) * nsteps);
+	pfree(all);
+	pfree(seen);
+	pfree(share);
+	return nsteps;
+}
+
+static void
+divide_cluster(L4Flows *flows, L4FlowCluster *cluster)
+{
+	double	   *periods = palloc(sizeof(double) * Max(cluster->ngroups, 1));
+	int		   *numbers = palloc(sizeof(int) * Max(cluster->ngroups, 1));
+	int			n = 0;
+	int			nends = 0;
+
+	for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
+	{
+		divide_group(flows, &flows->groups[g], 0);
+		if (flows->groups[g].period > 0)
+			periods[n++] = flows->groups[g].period;
+	}
+	cluster->period = l4_quantile(periods, n, 0.5);
+	n = 0;
+	for (int g = cluster->first_group; cluster->period > 0 && g < cluster->first_group + cluster->ngroups; g++)
+	{
+		L4FlowGroup *group = &flows->groups[g];
+
+		if (fabs(group->period / cluster->period - 1) > OTHER_PERIOD)
+		{
+			group->nends = 0;
+			divide_group(flows, group, cluster->period);
+		}
+		if (group->nends == 0)
+			continue;
+		numbers[n++] = g;
+		nends += group->nends;
+	}
+	cluster->ends = palloc(sizeof(int64) * Max(nends, 1));
+	cluster->nends = l4_flows_merge_ends(flows, numbers, NULL, n, cluster->period, cluster->ends, NULL);
+	pfree(periods);
+	pfree(numbers);
+}
+
+void
+l4_flows_divide(L4Flows *flows)
+{
+	for (int c = 0; c < flows->nclusters; c++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		divide_cluster(flows, &flows->clusters[c]);
+	}
+}
