@@ -8,7 +8,7 @@
 
 #include "flow/divide.h"
 #include "flow/flow.h"
-#include "ingest/ingest_rows.h"
+#include "flow/flow_rows.h"
 
 #define L4_FLOW_CLASSES		24	/* size classes of a run that are kept: those with most bytes */
 #define L4_FLOW_SECOND		INT64CONST(1000000)

@@ -18,7 +18,7 @@
 
 #include "base/grow.h"
 #include "flow/flow.h"
-#include "ingest/ingest_rows.h"
+#include "flow/flow_rows.h"
 #include "l4_compat.h"
 
 PG_FUNCTION_INFO_V1(l4_flow_read);
