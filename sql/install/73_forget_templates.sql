@@ -34,7 +34,7 @@ DECLARE
     kept int[];
     freed int;
 BEGIN
-    -- waits for batches that are being stored; those that are read now are read again, see still_same() in batch.c
+    -- waits for batches that are being stored; those that are read now are read again, see keep_templates() in batch.c
     PERFORM FROM l4._model m FOR UPDATE;
     IF NOT FOUND THEN
         RETURN 0;

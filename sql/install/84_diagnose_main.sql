@@ -109,6 +109,16 @@ END;
 $$;
 COMMENT ON FUNCTION l4._coverage(l4._case) IS 'what there was to look at, and what was missing';
 
+-- The message of a job's own first record of an event on a node: the event's example may be of another job.
+CREATE FUNCTION l4._own_message(job_id text, event_id int, node text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE COST 1000
+BEGIN ATOMIC
+    SELECT coalesce((SELECT l4._fill(t.template, v.slot_values)
+        FROM l4._values(_own_message.job_id, ARRAY[t.event_id], ARRAY[_own_message.node]) AS v), t.example)
+    FROM l4._event AS t WHERE t.event_id = _own_message.event_id;
+END;
+COMMENT ON FUNCTION l4._own_message(text, int, text) IS 'message of an event as a node of a job first had it';
+
 CREATE FUNCTION l4._summary_text(k l4._case, d l4.diagnosis) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -123,10 +133,8 @@ BEGIN
     SELECT string_agg(x.node, ', ' ORDER BY x.rank) INTO suspects
     FROM l4.suspect_node AS x WHERE x.job_id = k.job_id AND x.is_suspect;
     SELECT * INTO s FROM l4.suspect_node AS x WHERE x.job_id = k.job_id AND x.rank = 1;
-    -- the event's own example may be of another job
-    SELECT x.example_node, x.nodes, coalesce((SELECT l4._fill(t.template, v.slot_values)
-        FROM l4._values(k.job_id, ARRAY[x.event_id], ARRAY[x.example_node]) AS v), t.example) AS example INTO e
-    FROM l4.suspect_event AS x JOIN l4._event AS t USING (event_id) WHERE x.job_id = k.job_id AND x.rank = 1;
+    SELECT x.example_node, x.nodes, l4._own_message(k.job_id, x.event_id, x.example_node) AS example INTO e
+    FROM l4.suspect_event AS x WHERE x.job_id = k.job_id AND x.rank = 1;
     SELECT y.* INTO f FROM l4.fault_match AS x JOIN l4.fault AS y USING (fault_id)
     WHERE x.job_id = k.job_id AND x.rank = 1 AND x.is_suspect AND NOT x.is_effect;
     what := CASE k.symptom

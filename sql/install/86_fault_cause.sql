@@ -31,11 +31,11 @@ BEGIN ATOMIC
     FROM (SELECT c.words, c.nodes, 1 AS turn, c.rank FROM l4._stated_causes(k) AS c
         UNION ALL
         SELECT format('in words that no row of the library knows, "%s"',
-            rtrim(left(split_part(t.example, E'\n', 1), 160))), e.nodes, 2, c.n
+            rtrim(left(split_part(l4._own_message(k.job_id, e.event_id, e.example_node), E'\n', 1), 160))),
+            e.nodes, 2, c.n
         FROM l4._cause_events(k.job_id) WITH ORDINALITY AS c(event_id, is_known, n)
         JOIN l4.suspect_event AS e ON e.job_id = k.job_id AND e.event_id = c.event_id
         JOIN l4._case_event AS x ON x.job_id = k.job_id AND x.event_id = c.event_id
-        JOIN l4._event AS t ON t.event_id = c.event_id
         WHERE NOT c.is_known AND (x.terminal OR x.level >= (k.t).error_level)
           AND NOT (k.symptom = 'hang' AND e.nodes >= (k.t).majority * k.nodes)) AS g
     ORDER BY g.turn, g.rank LIMIT 1;
@@ -105,10 +105,9 @@ AS $$
 DECLARE
     absent constant text[] := ARRAY(SELECT n.node FROM l4._case_place AS n
         WHERE n.job_id = k.job_id AND n.lines = 0 ORDER BY n.node COLLATE "C");
-    ended constant text := (SELECT rtrim(left(split_part(t.example, E'\n', 1), 160))
-        FROM l4.suspect_event AS e
-        JOIN l4._case_event AS x USING (job_id, event_id)
-        JOIN l4._event AS t USING (event_id)
+    ended constant text := (
+        SELECT rtrim(left(split_part(l4._own_message(k.job_id, e.event_id, e.example_node), E'\n', 1), 160))
+        FROM l4.suspect_event AS e JOIN l4._case_event AS x USING (job_id, event_id)
         WHERE e.job_id = k.job_id AND x.exit ORDER BY e.rank LIMIT 1);
     general record;
     s record;   -- the first suspect

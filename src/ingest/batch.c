@@ -471,17 +471,22 @@ pass_gap(L4Batch *batch, L4Query *gaps, L4Query *pass, const L4BatchPiece *piece
 	l4_query_run(pass);
 }
 
-/*
- * Have others read the same streams between the two halves, or forgotten
- * templates? Then what was read is dropped. Nobody forgets any until it is
- * stored.
- */
+/* Have others forgotten templates since the lines were scanned? If not, nobody does until they are stored. */
 static bool
-still_same(L4Batch *batch, L4Query *place_query)
+keep_templates(L4Batch *batch)
 {
 	static const Oid types[] = {INT4OID};
 	L4Query		query;
 
+	l4_query_prepare(&query, "SELECT FROM l4._model m WHERE m.generation = $1 FOR KEY SHARE", 1, types);
+	l4_query_put_int(&query, batch->generation);
+	return l4_query_run(&query) == 1;
+}
+
+/* Have others read the same streams between the two halves? Then what was read is dropped. */
+static bool
+still_same(L4Batch *batch, L4Query *place_query)
+{
 	for (int i = 0; i < batch->npieces; i++)
 	{
 		const L4BatchPiece *piece = &batch->pieces[i];
@@ -492,9 +497,7 @@ still_same(L4Batch *batch, L4Query *place_query)
 			place.next_line_no != piece->before.next_line_no)
 			return false;
 	}
-	l4_query_prepare(&query, "SELECT FROM l4._model m WHERE m.generation = $1 FOR KEY SHARE", 1, types);
-	l4_query_put_int(&query, batch->generation);
-	return l4_query_run(&query) == 1;
+	return true;
 }
 
 static void
@@ -548,7 +551,7 @@ l4_batch_store(L4Batch *batch)
 	prepare_gaps(batch, &gaps_query);
 	if (batch->learnt)
 		lock_jobs(batch);
-	stored = batch->npieces > 0 && (!batch->learnt || still_same(batch, &place_query));
+	stored = batch->npieces > 0 && keep_templates(batch) && (!batch->learnt || still_same(batch, &place_query));
 	if (stored)
 		store_pieces(batch, &gaps_query);
 	put_back(batch, &place_query, &gaps_query, stored);
