@@ -109,6 +109,7 @@ typedef struct L4FlowCluster
 	double		period;
 	int			nends;
 	int64	   *ends;
+	bool		pipeline;		/* has pipeline pairs */
 	int64		offset;			/* of its clocks against the job's */
 	int			stint;
 } L4FlowCluster;
