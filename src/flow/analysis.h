@@ -185,6 +185,7 @@ typedef struct L4Flows
 	MemoryContext load_cxt;		/* of what was loaded; whoever loads resets it */
 	L4Query		load;
 	bool		inventory;
+	int64		from;			/* earlier records are left out */
 	int64		first;
 	int64		last;
 	int			naddresses;
