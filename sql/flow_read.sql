@@ -111,6 +111,17 @@ CALL l4.trace_flows('flows');
 SELECT kind, sizes FROM l4.flow_pair WHERE kind = 'dp' LIMIT 1;
 TABLE found;
 
+-- of what was read only the last seconds are kept, and looked at
+CALL forget_flows();
+CALL made_job(0, 1, 200, period => 0.2);
+CALL l4.trace_flows('flows');
+TABLE found;
+CALL l4.trace_flows('flows', parameters => '{"keep_s": 10.1, "late_s": 5}');
+TABLE found;
+SELECT min(started) > at(30) AS late FROM l4.flow_step;
+CALL l4.trace_flows('flows', from_ts => at(100), parameters => '{"keep_s": 0.001}');
+SELECT count(*) AS chunks FROM l4._flow_chunk;
+
 -- errors
 CALL l4.trace_flows(NULL);
 CALL l4.trace_flows('steps');
@@ -126,9 +137,9 @@ COMMIT;
 TABLE found;
 SELECT l4._flow_read('SELECT 1', 'infinity');
 UPDATE l4._flow_chunk SET body = '\x07' WHERE chunk_id = (SELECT min(chunk_id) FROM l4._flow_chunk);
-SELECT l4._flow_analyze();
+SELECT l4._flow_analyze(0);
 UPDATE l4._flow_chunk SET body = '\x01ffff7f' WHERE body = '\x07';
-SELECT l4._flow_analyze();
+SELECT l4._flow_analyze(0);
 CALL forget_flows();
 CALL l4.trace_flows('flows');
 DROP SCHEMA flow_test CASCADE;

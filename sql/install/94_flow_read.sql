@@ -175,11 +175,21 @@ END
 $$;
 COMMENT ON FUNCTION l4._flow_window(text, text, timestamptz, timestamptz) IS 'reads the rows that end within a window';
 
-CREATE FUNCTION l4._flow_analyze() RETURNS void
-LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_flow_analyze';
-COMMENT ON FUNCTION l4._flow_analyze() IS 'jobs, kinds of pairs, steps and issues of all flows that were read';
+CREATE FUNCTION l4._flow_analyze(keep_s float8) RETURNS void
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_flow_analyze';
+COMMENT ON FUNCTION l4._flow_analyze(float8) IS
+    'jobs, kinds of pairs, steps and issues of the flows of the last seconds; 0 = of all that were read';
 
-CREATE FUNCTION l4._flow_parameters(parameters jsonb, OUT late_s float8, OUT window_s float8)
+-- A chunk goes when all of it is older; the analysis leaves out the rest.
+CREATE FUNCTION l4._flow_forget(keep_s float8) RETURNS void
+LANGUAGE sql VOLATILE STRICT
+BEGIN ATOMIC
+    DELETE FROM l4._flow_chunk AS c
+    WHERE c.last_ts < (SELECT max(s.last_ts) FROM l4._flow_source AS s) - keep_s * interval '1 second';
+END;
+COMMENT ON FUNCTION l4._flow_forget(float8) IS 'deletes flows that are older than so many seconds before the last';
+
+CREATE FUNCTION l4._flow_parameters(parameters jsonb, OUT late_s float8, OUT window_s float8, OUT keep_s float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_flow_parameters';
 COMMENT ON FUNCTION l4._flow_parameters(jsonb) IS 'parameters of l4.trace_flows(), checked';
 
@@ -216,7 +226,10 @@ BEGIN
             SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
         END IF;
     END LOOP;
-    PERFORM l4._flow_analyze();
+    IF p.keep_s OPERATOR(pg_catalog.>) 0 THEN
+        PERFORM l4._flow_forget(p.keep_s);
+    END IF;
+    PERFORM l4._flow_analyze(p.keep_s);
     IF commit THEN
         COMMIT;
     END IF;

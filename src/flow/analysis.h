@@ -109,6 +109,7 @@ typedef struct L4FlowCluster
 	double		period;
 	int			nends;
 	int64	   *ends;
+	bool		pipeline;		/* has pipeline pairs */
 	int64		offset;			/* of its clocks against the job's */
 	int			stint;
 } L4FlowCluster;
@@ -184,6 +185,7 @@ typedef struct L4Flows
 	MemoryContext load_cxt;		/* of what was loaded; whoever loads resets it */
 	L4Query		load;
 	bool		inventory;
+	int64		from;			/* earlier records are left out */
 	int64		first;
 	int64		last;
 	int			naddresses;

@@ -236,6 +236,7 @@ find_kinds(L4Flows *flows, L4FlowCluster *cluster)
 		/* sends and receives of a pipeline that pass each other: of one size, and often */
 		if (run->kind == L4_FLOW_DP && run->one_way < ONE_WAY && run->main_size >= ONE_SIZE && run->bursts >= BURSTS * least)
 			run->kind = L4_FLOW_PP;
+		cluster->pipeline |= run->kind == L4_FLOW_PP;
 	}
 }
 

@@ -257,7 +257,7 @@ l4_flows_features(L4Flows *flows)
 	for (int p = 0; p < flows->npairs; p++)
 	{
 		int			n;
-		L4Flow	   *flow = l4_flows_load(flows, &p, 1, DT_NOBEGIN, DT_NOEND, &n);
+		L4Flow	   *flow = l4_flows_load(flows, &p, 1, flows->from, DT_NOEND, &n);
 		MemoryContext old = MemoryContextSwitchTo(flows->load_cxt);
 		int64		silence;
 		int64		end;

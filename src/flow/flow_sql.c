@@ -21,18 +21,20 @@ PG_FUNCTION_INFO_V1(l4_change_points_add);
 PG_FUNCTION_INFO_V1(l4_change_points_final);
 PG_FUNCTION_INFO_V1(l4_divide_steps);
 
-/* parameters jsonb -> (late_s, window_s), seconds; an unknown name or a value out of range is an error */
+/* parameters jsonb -> (late_s, window_s, keep_s), seconds; an unknown name or a value out of range is an error */
 Datum
 l4_flow_parameters(PG_FUNCTION_ARGS)
 {
 	double		late = 60;
 	double		window = 3600;
+	double		keep = 0;
 	const L4Option options[] = {
 		{"late_s", L4_OPTION_FLOAT, 0, 1e6, &late},
 		{"window_s", L4_OPTION_FLOAT, 1, 1e9, &window},
+		{"keep_s", L4_OPTION_FLOAT, 0, 1e9, &keep},
 	};
-	Datum		values[2];
-	bool		nulls[2] = {false, false};
+	Datum		values[3];
+	bool		nulls[3] = {false, false, false};
 	TupleDesc	desc;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
@@ -40,6 +42,7 @@ l4_flow_parameters(PG_FUNCTION_ARGS)
 	l4_check_options(PG_GETARG_JSONB_P(0), options, lengthof(options), "l4.trace_flows()");
 	values[0] = Float8GetDatum(late);
 	values[1] = Float8GetDatum(window);
+	values[2] = Float8GetDatum(keep);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }
 

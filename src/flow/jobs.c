@@ -237,8 +237,14 @@ find_steps(L4Flows *flows, L4FlowStint *stint)
 	stint->nsteps = l4_flows_merge_ends(flows, groups, NULL, n, stint->period, stint->ends, stint->cover);
 	if (stint->nclusters > 1)
 	{
+		for (int i = 0; i < stint->nclusters; i++)
+		{
+			L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+
+			cluster->offset = clock_offset(cluster, stint->ends, stint->nsteps, stint->period);
+		}
 		for (int i = 0; i < n; i++)
-			offset[i] = clock_offset(&flows->clusters[flows->groups[groups[i]].cluster], stint->ends, stint->nsteps, stint->period);
+			offset[i] = flows->clusters[flows->groups[groups[i]].cluster].offset;
 		stint->nsteps = l4_flows_merge_ends(flows, groups, offset, n, stint->period, stint->ends, stint->cover);
 	}
 	pfree(groups);

@@ -117,6 +117,7 @@ l4_flows_open(MemoryContext cxt)
 		flows->pairs[i].a = int_of(i, 2, 0);
 		flows->pairs[i].b = int_of(i, 3, 0);
 	}
+	flows->from = DT_NOBEGIN;
 	flows->first = DT_NOEND;
 	flows->last = DT_NOBEGIN;
 	if (select_rows("SELECT min(s.first_ts), max(s.last_ts) FROM l4._flow_source s HAVING min(s.first_ts) IS NOT NULL") > 0)

@@ -270,10 +270,11 @@ store_jobs(L4Flows *flows)
 	l4_rows_flush(&rows);
 }
 
-/* () -> void: all that was read is analyzed, and what was found before is replaced */
+/* seconds -> void: what was read of the last seconds (0 all) is analyzed, and what was found before is replaced */
 Datum
 l4_flow_analyze(PG_FUNCTION_ARGS)
 {
+	double		keep = PG_GETARG_FLOAT8(0);
 	MemoryContext cxt;
 	L4Flows    *flows;
 
@@ -281,6 +282,9 @@ l4_flow_analyze(PG_FUNCTION_ARGS)
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 flows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(cxt);
 	flows = l4_flows_open(cxt);
+	if (keep > 0 && !TIMESTAMP_NOT_FINITE(flows->last))
+		flows->from = flows->last - (int64) (Min(keep, 1e9) * L4_FLOW_SECOND);
+	flows->first = Max(flows->first, flows->from);
 	l4_flows_features(flows);
 	l4_flows_cluster(flows);
 	l4_flows_divide(flows);

@@ -22,6 +22,9 @@
 #define FEW_GROUPS		0.34	/* share of groups that end a step */
 #define DUE				0.7		/* periods between steps, at least */
 #define WHOLE			0.85	/* of the usual bytes: less is no whole part */
+#define MOST_TURNS		4		/* parts of a step that take turns */
+#define TURN_SHARE		0.02	/* of a part: the first of a step is longer by this at least, */
+#define MOST_SHARE		0.3		/* and at most */
 #define OTHER_PERIOD	0.1		/* a group's period that differs more from the cluster's is wrong */
 
 typedef struct GroupRecords
@@ -142,6 +145,46 @@ join_parts(GroupRecords *g, const Parts *parts)
 }
 
 /*
+ * How many parts make a step, and which is the first one: 1 where all are
+ * alike. Micro-batches of a sharded job follow each other as steps do, but
+ * the first of a step comes later, by the time that the optimizer takes.
+ */
+static int
+parts_in_turn(const Parts *parts, double period, int *first)
+{
+	double	   *lengths = palloc(sizeof(double) * parts->n);
+
+	for (int k = 2; k <= MOST_TURNS && parts->n > 3 * k; k++)
+	{
+		double		turn[MOST_TURNS];
+		double		spread = 0;
+		int			longest = 0;
+		double		next = 0;
+
+		for (int r = 0; r < k; r++)
+		{
+			int			n = 0;
+
+			for (int i = r == 0 ? k : r; i < parts->n; i += k)
+				lengths[n++] = (double) (parts->ends[i] - parts->ends[i - 1]);
+			turn[r] = l4_quantile(lengths, n, 0.5);
+			spread = Max(spread, l4_quantile(lengths, n, 0.8) - l4_quantile(lengths, n, 0.2));
+			longest = turn[r] > turn[longest] ? r : longest;
+		}
+		for (int r = 0; r < k; r++)
+			next = r == longest ? next : Max(next, turn[r]);
+		if (turn[longest] - next > Max(TURN_SHARE * period, 2 * spread) && turn[longest] - next < MOST_SHARE * period)
+		{
+			*first = longest;
+			pfree(lengths);
+			return k;
+		}
+	}
+	pfree(lengths);
+	return 1;
+}
+
+/*
  * Move the ends so that each part has the last bytes of what the division
  * made the part before: q is the share of a step that the first part has.
  */
@@ -172,11 +215,22 @@ end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
 	MemoryContext old = MemoryContextSwitchTo(flows->load_cxt);
 	int			n = l4_divide_parts(&g->records, threshold, g->part);
 	Parts		parts;
+	int			turns;
+	int			first;
 	double		q;
 
 	measure_parts(g, &parts, n);
 	n = join_parts(g, &parts);
 	measure_parts(g, &parts, n);
+	turns = flows->clusters[group->cluster].pipeline ? 1 : parts_in_turn(&parts, group->period, &first);
+	if (turns > 1)
+	{
+		for (int i = 0; i < g->records.n; i++)
+			g->part[i] = (g->part[i] + turns - first) / turns - (first == 0);
+		n = g->part[g->records.n - 1] + 1;
+		group->period *= turns;
+		measure_parts(g, &parts, n);
+	}
 	q = parts.bytes[0] / parts.usual;
 	if (n > 2 && q > 0.1 && q < 0.9 && g->start[0] - flows->first > group->period / 2)
 	{

@@ -51,6 +51,7 @@ extern int	fuzz_line(char *line, int size);
 extern void fuzz_foldmemo(void);
 extern void fuzz_multimatch(void);
 extern void fuzz_chunks(void);
+extern void fuzz_flow_chunks(void);
 extern void fuzz_parser(void);
 extern void fuzz_scan_results(void);
 extern void fuzz_values(void);

@@ -24,6 +24,7 @@ static const struct
 	{"foldmemo", fuzz_foldmemo},
 	{"multimatch", fuzz_multimatch},
 	{"chunks", fuzz_chunks},
+	{"flow_chunks", fuzz_flow_chunks},
 	{"parser", fuzz_parser},
 	{"scan_results", fuzz_scan_results},
 	{"values", fuzz_values},

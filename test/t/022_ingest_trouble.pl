@@ -165,7 +165,7 @@ my $holder = held('learning', 'LOCK TABLE l4._pack_chunk IN SHARE MODE');
 my $storing = call('learning', 'job-1');
 waits('learning', 1, q{'relation'});
 cmp_ok($node->safe_psql('learning', 'SELECT count(*) FROM l4._event'), '>', 0, 'what was learnt can be seen before the batch is stored');
-is($node->safe_psql('learning', 'SELECT count(*) FROM (SELECT FROM l4._model FOR UPDATE NOWAIT) x'), '1', 'and others may learn');
+is($node->safe_psql('learning', 'SELECT count(*) FROM (SELECT FROM l4._model FOR NO KEY UPDATE NOWAIT) x'), '1', 'and others may learn');
 released('learning', $holder);
 ok(finish($storing), 'then it is stored');
 $holder = held('learning', 'SELECT FROM l4._model FOR UPDATE');
