@@ -10,12 +10,12 @@ count_results() {
 	failed=$((failed + bad))
 }
 
-# run_part TITLE MAKE-VARIABLE...: one kind of test; what failed is shown below.
+# run_part TITLE FOLDER MAKE-VARIABLE...: one kind of test, in a copy of the tree; what failed is shown below.
 run_part() {
 	local status=0
 	say
 	say "== $1"
-	as_user make -s installcheck PGUSER=postgres "${@:2}" 2>&1 || status=$?
+	as_user make -s -C "$2" installcheck PGUSER=postgres "${@:3}" 2>&1 || status=$?
 	((status == 0)) || say "== $1: failed"
 	return "$status"
 }
@@ -23,29 +23,42 @@ run_part() {
 show_failures() {
 	as_user sh -c '
 		for f in regression.diffs output_iso/regression.diffs; do [ ! -s "$f" ] || head -n 200 "$f"; done
-		grep -lE "not ok|died|error running|Looks like" tmp_check/log/regress_log_* 2>/dev/null |
+		grep -lE "not ok|died|error running|Looks like" ../tree*/tmp_check/log/regress_log_* 2>/dev/null |
 			while read -r f; do echo "-- $f"; tail -n 40 "$f"; done'
 }
 
 run_on_server() {
 	local status=0
-	run_part "SQL regression tests" TAP_TESTS= ISOLATION= || status=1
-	run_part "isolation tests: concurrent sessions" TAP_TESTS= REGRESS= || status=1
+	run_part "SQL regression tests" . TAP_TESTS= ISOLATION= || status=1
+	run_part "isolation tests: concurrent sessions" . TAP_TESTS= REGRESS= || status=1
 	return "$status"
 }
 
+# tap_part N: every other TAP test, from the first or the second on, in a tree of its own: each run empties its logs.
+tap_part() {
+	local tests=()
+	mapfile -t tests < <(cd "$box/tree" && printf '%s\n' test/t/*.pl | awk -v n="$1" 'NR % 2 == n % 2')
+	as_user cp -R . "../tree.$1"
+	run_part "TAP tests: servers of their own, part $1" "../tree.$1" REGRESS= ISOLATION= "PROVE_FLAGS=--verbose --timer" \
+		"PROVE_TESTS=${tests[*]}"
+}
+
 check_run() {
-	local status=0 tap out=$box/tmp/check.out
+	local status=0 part taps=() out=$box/tmp/check.out
 	passed=0 failed=0
 	server_start
-	# the tests with servers of their own meanwhile, so that both of two cores have work
-	run_part "TAP tests: servers of their own" REGRESS= ISOLATION= "PROVE_FLAGS=--verbose --timer" >"$out.tap" 2>&1 &
-	tap=$!
+	# the tests with servers of their own meanwhile: they wait a lot, so that two cores have work
+	for part in 1 2; do
+		tap_part "$part" >"$out.tap$part" 2>&1 &
+		taps+=($!)
+	done
 	run_on_server | tee "$out" || status=1
-	tail -n +1 --pid="$tap" -f "$out.tap"
-	wait "$tap" || status=1
 	count_results "$out"
-	count_results "$out.tap"
+	for part in 1 2; do
+		tail -n +1 --pid="${taps[part - 1]}" -f "$out.tap$part"
+		wait "${taps[part - 1]}" || status=1
+		count_results "$out.tap$part"
+	done
 	((status == 0)) || show_failures
 	# a part that fails without naming a test counts as one failure
 	((status == 0 || failed > 0)) || failed=1
