@@ -134,7 +134,8 @@ $node->safe_psql('parallel', q{INSERT INTO slow_logs SELECT job_id, node, source
 	my $up = 0;
 	for (1 .. 100)
 	{
-		$up = $node->psql('postgres', 'SELECT 1') == 0 and last;
+		# no statement is handed over: psql may have gone before it takes one
+		$up = system('pg_isready', '-q', '-h', $node->host, '-p', $node->port) == 0 and last;
 		select(undef, undef, undef, 0.2);
 	}
 	ok($up, 'and the server comes back');
