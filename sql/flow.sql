@@ -54,6 +54,14 @@ INSERT INTO l4.job (job_id, status, started_at, ended_at) VALUES ('f-1', 'succee
     ('f-3', 'failed', at(-10), at(-5));
 INSERT INTO l4.job_node (job_id, node, addresses) VALUES ('f-1', 'a', '{10.9.0.1,10.9.0.2}'), ('f-2', 'm6', NULL), ('f-3', 'm6', NULL);
 SELECT * FROM l4.flow_job_match ORDER BY 1, 2;
+-- the report of a job that ran on most of them says what the network saw, whatever the session's zone
+BEGIN;
+INSERT INTO l4.job (job_id, status, started_at, ended_at) VALUES ('f-4', 'running', at(0), NULL), ('f-5', 'failed', at(-10), at(-5));
+INSERT INTO l4.job_node (job_id, node) SELECT j.job_id, 'm' || i FROM (VALUES ('f-4'), ('f-5')) AS j(job_id), generate_series(6, 9) AS i;
+SET LOCAL timezone = 'Asia/Tokyo';
+SELECT l4._report_network('f-4') AS network;
+SELECT l4._html_network('f-4') LIKE '<pre>  Job flow-%</pre>' AS page, l4._html_network('f-2') AS quarter, l4._html_network('f-5') AS of_another_time;
+ROLLBACK;
 
 -- it is said to run, but others go on without it: stopped, and not a finish
 CALL made_job(12, 1, 30);

@@ -416,6 +416,7 @@ BEGIN
     RETURN QUERY SELECT * FROM l4._section('KNOWN FAULTS', ARRAY(SELECT l4._report_faults(j, w)), w);
     RETURN QUERY SELECT * FROM l4._section('PROOF', ARRAY(SELECT l4._report_proof(j, w)), w);
     RETURN QUERY SELECT * FROM l4._section('ITERATIONS', ARRAY(SELECT l4._report_iterations(j, w)), w);
+    RETURN QUERY SELECT * FROM l4._section('NETWORK', ARRAY(SELECT l4._report_network(j)), w);
     RETURN QUERY SELECT * FROM l4._section('WHAT THE DIAGNOSIS SAW', ARRAY(SELECT l4._report_coverage(j, w)), w);
     RETURN QUERY SELECT * FROM l4._section('GO ON WITH', ARRAY(SELECT l4._report_next(j)), w);
 END;

@@ -1,7 +1,7 @@
 -- What a person reads about a job found in network flows.
 
 CREATE FUNCTION l4.flow_report(flow_job text) RETURNS SETOF text
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 30 SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 30 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
 DECLARE
     j l4.flow_job;
@@ -13,7 +13,7 @@ BEGIN
             HINT = 'SELECT * FROM l4.flow_job lists them.';
     END IF;
     RETURN NEXT format('Job %s, seen in network flows (%s)', j.flow_job, j.status);
-    RETURN NEXT format('  %s to %s', to_char(j.first_ts, 'YYYY-MM-DD HH24:MI:SS'), to_char(j.last_ts, 'HH24:MI:SS'))
+    RETURN NEXT format('  %s to %s UTC', to_char(j.first_ts, 'YYYY-MM-DD HH24:MI:SS'), to_char(j.last_ts, 'HH24:MI:SS'))
         || CASE WHEN j.runs > 1 THEN format(', started %s times', j.runs) ELSE '' END;
     RETURN NEXT format('  %s NICs', j.nics) || coalesce(format(' on %s machines', j.machines), '')
         || format(', up to %s in a data parallel group, %s %s', j.dp, j.pp,
@@ -44,3 +44,24 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION l4.flow_report(text) IS 'what network flows say about a job, for people';
+
+-- Of the jobs found in flows those that ran mostly on the addresses or machines of a job of the logs.
+CREATE FUNCTION l4._report_network(job_id text) RETURNS SETOF text
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 30
+BEGIN ATOMIC
+    SELECT CASE WHEN r.place = 1 THEN '  ' ELSE '    ' END || ltrim(r.line)
+    FROM (
+        SELECT m.flow_job, m.share FROM l4.flow_job_match AS m
+        WHERE m.job_id = _report_network.job_id AND m.share >= 0.5 ORDER BY m.share DESC, m.flow_job LIMIT 3) AS x
+    CROSS JOIN LATERAL l4.flow_report(x.flow_job) WITH ORDINALITY AS r(line, place)
+    ORDER BY x.share DESC, x.flow_job, r.place;
+END;
+COMMENT ON FUNCTION l4._report_network(text) IS 'report: what network flows say about the job';
+
+CREATE FUNCTION l4._html_network(job_id text) RETURNS text
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT coalesce('<pre>' || string_agg(l4._html(l4._printable(r.line, 500)), E'\n' ORDER BY r.place) || '</pre>', '')
+    FROM l4._report_network(_html_network.job_id) WITH ORDINALITY AS r(line, place);
+END;
+COMMENT ON FUNCTION l4._html_network(text) IS 'page: what network flows say about the job';

@@ -259,7 +259,8 @@ BEGIN
             (3, 'faults', 'Known faults', l4._html_faults(j)), (4, 'proof', 'Proof', l4._html_proof(j)),
             (5, 'events', 'Events by nodes', l4._html_events(j)),
             (6, 'iterations', 'Iterations', l4._html_iterations(j)),
-            (7, 'coverage', 'What the diagnosis saw', l4._html_coverage(j))) AS s(n, id, title, part)
+            (7, 'network', 'Network', l4._html_network(j)),
+            (8, 'coverage', 'What the diagnosis saw', l4._html_coverage(j))) AS s(n, id, title, part)
     WHERE s.part <> '';
     RETURN concat('<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/>',
         '<meta name="viewport" content="width=device-width,initial-scale=1"/>',
