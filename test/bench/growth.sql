@@ -39,6 +39,8 @@ CREATE PROCEDURE growth_failure(job_id text, nodes int, iterations int, lines in
         SELECT 1 AS n, i, format('ERROR:%s:%s %s while it was %s', growth_word(4 * i), growth_word(4 * i + 1),
             growth_word(4 * i + 2), growth_word(4 * i + 3)) AS line FROM generate_series(1, events) AS i
         UNION ALL
+        SELECT 1, events + 1, 'ERROR:train:RuntimeError: CUDA error: an illegal memory access was encountered'
+        UNION ALL
         SELECT n, 1, 'ERROR:comm:RuntimeError: Connection closed by peer node00001' FROM generate_series(2, nodes) AS n) AS f
 $$;
 
