@@ -24,7 +24,7 @@
 #define COST_BYTES		64
 
 /* What may be spent on strange shapes: one for each other shape, a share of max_templates, and so much in any case. */
-#define STRANGE_SHARE	32
+#define STRANGE_SHARE	4
 #define STRANGE_LEAST	16
 
 /* Coarse templates by first word, of all tags. */

@@ -3,7 +3,7 @@
 # shows in the last column: log2 of the last two times, 1 for a step that is linear.
 #   SIZES="nodes lines"   only these of: lines nodes streams iterations events templates faults jobs
 #   DOUBLED=5             how often
-growth_sizes="lines=4000 nodes=64 streams=32 iterations=1000 events=250 templates=500 faults=250 jobs=4"
+growth_sizes="lines=4000 nodes=64 streams=32 iterations=1000 events=250 templates=125 faults=250 jobs=4"
 
 # growth_step SIZE VALUE: prints "what|milliseconds", a line a step
 growth_step() {
