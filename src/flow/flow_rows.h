@@ -53,10 +53,4 @@ l4_rows_put_bigint(L4Rows *rows, int64 value)
 	l4_rows_put(rows, Int64GetDatum(value), false);
 }
 
-static inline void
-l4_rows_put_bool(L4Rows *rows, bool value)
-{
-	l4_rows_put(rows, BoolGetDatum(value), false);
-}
-
 #endif							/* L4_FLOW_ROWS_H */

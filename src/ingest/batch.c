@@ -105,31 +105,14 @@ l4_batch_wait(L4Batch *batch, const char *job_id, bool known, const L4Waiting *l
 	pairingheap_add(batch->waiting, &waiting->node);
 }
 
-static int64
-get_bigint(int col, int64 otherwise)
-{
-	bool		isnull;
-	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, col, &isnull);
-
-	return isnull ? otherwise : DatumGetInt64(value);
-}
-
-static int
-get_int(int col)
-{
-	bool		isnull;
-
-	return DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, col, &isnull));
-}
-
 void
 l4_stream_place(L4StreamPlace *place)
 {
-	place->next_line_no = get_bigint(1, -1);
-	place->step = get_bigint(2, 1);
-	place->lines = get_bigint(3, 0);
-	place->units = get_int(4);
-	place->end = get_bigint(5, -1);
+	place->next_line_no = l4_query_get_bigint(1, -1);
+	place->step = l4_query_get_bigint(2, 1);
+	place->lines = l4_query_get_bigint(3, 0);
+	place->units = l4_query_get_int(4, 0);
+	place->end = l4_query_get_bigint(5, -1);
 }
 
 /* Where the stream of some lines is now, and whether some of them were read; false when it is gone. */
@@ -142,7 +125,7 @@ read_place(L4Query *query, const L4Waiting *waiting, L4StreamPlace *place, bool 
 	if (l4_query_run(query) != 1)
 		return false;
 	l4_stream_place(place);
-	*was_read = get_int(6) != 0;
+	*was_read = l4_query_get_int(6, 0) != 0;
 	SPI_freetuptable(SPI_tuptable);
 	return true;
 }
@@ -462,7 +445,7 @@ pass_gap(L4Batch *batch, L4Query *gaps, L4Query *pass, const L4BatchPiece *piece
 	if (next_line_no <= waiting->to_line)
 	{
 		if (find_gaps(gaps, waiting, next_line_no, waiting->to_line) > 0)
-			next_line_no = get_bigint(1, next_line_no);
+			next_line_no = l4_query_get_bigint(1, next_line_no);
 		SPI_freetuptable(SPI_tuptable);
 	}
 	l4_query_put_int(pass, waiting->stream_id);

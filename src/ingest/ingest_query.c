@@ -45,3 +45,21 @@ l4_query_put(L4Query *query, Datum value, bool isnull)
 	query->values[query->n] = isnull ? (Datum) 0 : value;
 	query->nulls[query->n++] = isnull ? 'n' : ' ';
 }
+
+int
+l4_query_get_int(int col, int otherwise)
+{
+	bool		isnull;
+	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, col, &isnull);
+
+	return isnull ? otherwise : DatumGetInt32(value);
+}
+
+int64
+l4_query_get_bigint(int col, int64 otherwise)
+{
+	bool		isnull;
+	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, col, &isnull);
+
+	return isnull ? otherwise : DatumGetInt64(value);
+}

@@ -27,6 +27,10 @@ extern void l4_query_prepare(L4Query *query, const char *sql, int nargs, const O
 extern uint64 l4_query_run(L4Query *query);
 extern void l4_query_put(L4Query *query, Datum value, bool isnull);
 
+/* A column of the first row that a statement returned; otherwise: where it is NULL. */
+extern int	l4_query_get_int(int col, int otherwise);
+extern int64 l4_query_get_bigint(int col, int64 otherwise);
+
 static inline void
 l4_query_put_bytes(L4Query *query, const bytea *value)
 {

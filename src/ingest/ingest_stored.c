@@ -45,15 +45,6 @@ l4_stored_init(L4StoredReader *reader, bool read_only)
 	reader->cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 shared pack", ALLOCSET_DEFAULT_SIZES);
 }
 
-static int
-get_int(int col, int otherwise)
-{
-	bool		isnull;
-	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, col, &isnull);
-
-	return isnull ? otherwise : DatumGetInt32(value);
-}
-
 static void
 read_pack(L4StoredReader *reader, const L4Stored *stored)
 {
@@ -90,10 +81,10 @@ l4_stored_read(L4StoredReader *reader, int32 stream_id, L4Stored *stored)
 	stored->job_id = SPI_getvalue(row, desc, 1);
 	stored->node = SPI_getvalue(row, desc, 2);
 	stored->source = SPI_getvalue(row, desc, 3);
-	stored->next_chunk_no = get_int(4, 0);
-	stored->tail_lines = get_int(5, 0);
-	stored->pack_id = get_int(6, 0);
-	stored->member = get_int(7, L4_NO_INT);
+	stored->next_chunk_no = l4_query_get_int(4, 0);
+	stored->tail_lines = l4_query_get_int(5, 0);
+	stored->pack_id = l4_query_get_int(6, 0);
+	stored->member = l4_query_get_int(7, L4_NO_INT);
 	SPI_freetuptable(SPI_tuptable);
 	if (stored->pack_id != 0 && (stored->member == L4_NO_INT || stored->pack_id != reader->shared_id))
 		read_pack(reader, stored);

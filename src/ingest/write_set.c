@@ -76,17 +76,6 @@ get_bytes(int col)
 	return isnull ? NULL : DatumGetByteaPCopy(value);
 }
 
-static int64
-get_int(int col, int64 otherwise)
-{
-	bool		isnull;
-	Datum		value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, col, &isnull);
-
-	if (isnull)
-		return otherwise;
-	return SPI_gettypeid(SPI_tuptable->tupdesc, col) == INT4OID ? DatumGetInt32(value) : DatumGetInt64(value);
-}
-
 /* Lines that fill a gap: what is at the end of the stream stays as it is. */
 static void
 keep_end(L4Packing *packing, int32 stream_id, bytea *pack_state, L4WriteSet *set)
@@ -109,10 +98,10 @@ keep_end(L4Packing *packing, int32 stream_id, bytea *pack_state, L4WriteSet *set
 		packed->open_chunk = (L4Chunk *) palloc(sizeof(L4Chunk));
 		packed->open_chunk->lines = packing->stored.tail_lines;
 		packed->open_chunk->body = get_bytes(END_CHUNK);
-		packed->open_chunk->first_line_no = get_int(END_CHUNK + 1, 0);
-		packed->open_chunk->last_line_no = get_int(END_CHUNK + 2, 0);
-		packed->open_chunk->first_ts = get_int(END_CHUNK + 3, L4_NO_TS);
-		packed->open_chunk->last_ts = get_int(END_CHUNK + 4, L4_NO_TS);
+		packed->open_chunk->first_line_no = l4_query_get_bigint(END_CHUNK + 1, 0);
+		packed->open_chunk->last_line_no = l4_query_get_bigint(END_CHUNK + 2, 0);
+		packed->open_chunk->first_ts = l4_query_get_bigint(END_CHUNK + 3, L4_NO_TS);
+		packed->open_chunk->last_ts = l4_query_get_bigint(END_CHUNK + 4, L4_NO_TS);
 		if (packed->open_chunk->body == NULL)
 			l4_bytes_corrupted("open lines");
 	}
