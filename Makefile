@@ -165,6 +165,7 @@ FRAGMENTS = \
 	sql/install/83_evidence_values.sql \
 	sql/install/83_accusation.sql \
 	sql/install/83_evidence_forest.sql \
+	sql/install/83_evidence_network.sql \
 	sql/install/84_diagnose_state.sql \
 	sql/install/84_diagnose.sql \
 	sql/install/84_diagnose_where.sql \
@@ -191,6 +192,7 @@ FRAGMENTS = \
 	sql/install/94_flow_read.sql \
 	sql/install/94_flow_tables.sql \
 	sql/install/94_flow_toolkit.sql \
+	sql/install/94_flow_logs.sql \
 	sql/install/94_flow_report.sql \
 	sql/install/95_rights.sql
 
@@ -275,6 +277,7 @@ REGRESS = \
 	bounded \
 	alert \
 	flow \
+	flow_logs \
 	flow_read \
 	flow_toolkit
 

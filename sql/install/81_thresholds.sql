@@ -177,7 +177,7 @@ BEGIN ATOMIC
     SELECT jsonb_object_agg(t.name, t.value) || '{
         "elsewhere": true, "as_of": null,
         "weights": {"accused": 2, "unique": 2, "exit": 2, "silent": 2, "step_time": 2, "late": 2, "lag": 1, "edge": 1,
-            "drift": 8}}'
+            "drift": 8, "network": 2}}'
     FROM l4.diagnose_thresholds() AS t;
 END;
 COMMENT ON FUNCTION l4.diagnose_defaults() IS

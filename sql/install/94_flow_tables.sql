@@ -81,7 +81,8 @@ COMMENT ON TABLE l4.flow_issue IS 'what was slow or stopped, by network flows';
 COMMENT ON COLUMN l4.flow_issue.flow_job IS 'the job; NULL where several are hit';
 COMMENT ON COLUMN l4.flow_issue.rank IS 'order in the job: causes first';
 COMMENT ON COLUMN l4.flow_issue.kind IS 'slow_step, slow_rank, slow_group, slow_switch or stopped';
-COMMENT ON COLUMN l4.flow_issue.subject IS 'the step, the addresses, the switch';
+COMMENT ON COLUMN l4.flow_issue.subject IS
+    'the step, the addresses, the switch; of stopped: who sent nothing more first';
 COMMENT ON COLUMN l4.flow_issue.first_ts IS 'begin';
 COMMENT ON COLUMN l4.flow_issue.last_ts IS 'end';
 COMMENT ON COLUMN l4.flow_issue.score IS 'how much slower than usual, as a share; of stopped: seconds';
