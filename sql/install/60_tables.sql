@@ -113,6 +113,27 @@ COMMENT ON COLUMN l4._event_word.event_id IS 'the event, as it was learnt';
 COMMENT ON COLUMN l4._event_word.slot IS 'the place, as in _event_slot';
 COMMENT ON COLUMN l4._event_word.word IS 'the word';
 
+CREATE TABLE l4._job_budget (
+    job_id text NOT NULL,
+    of_errors bool NOT NULL,
+    generation int NOT NULL,
+    templates int NOT NULL,
+    ordinary int NOT NULL,
+    strange int NOT NULL,
+    vocabulary int NOT NULL,
+    CONSTRAINT _job_budget_pkey PRIMARY KEY (job_id, of_errors),
+    CONSTRAINT _job_budget_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+COMMENT ON TABLE l4._job_budget IS 'what a job has taught the parser: no job may fill it';
+COMMENT ON COLUMN l4._job_budget.job_id IS 'the job';
+COMMENT ON COLUMN l4._job_budget.of_errors IS 'of messages of level ERROR and CRITICAL; false: of all others';
+COMMENT ON COLUMN l4._job_budget.generation IS 'of the parser: the row says nothing about another one';
+COMMENT ON COLUMN l4._job_budget.templates IS 'templates that it made, less those that were merged away';
+COMMENT ON COLUMN l4._job_budget.ordinary IS 'messages that it taught and that were not strange';
+COMMENT ON COLUMN l4._job_budget.strange IS 'spent on strange ones';
+COMMENT ON COLUMN l4._job_budget.vocabulary IS
+    'how many words the parser knew when the budget was closed; 0: it is open';
+
 CREATE TABLE l4._job_pack (
     job_id text NOT NULL,
     events bytea NOT NULL,
@@ -312,6 +333,7 @@ SELECT pg_catalog.pg_extension_config_dump('l4._model', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._event', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._event_slot', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._event_word', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._job_budget', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._job_pack', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._stream', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._stream_stream_id_seq', '');

@@ -112,9 +112,13 @@ empty_part(L4ResultPart *part)
 	part->iters_size = kept.iters_size;
 }
 
-/* The next piece: of a node's stream that goes on from a state, up to a line, or beyond it to complete records. */
+/*
+ * The next piece: of a node's stream of a job whose budgets have these vocabularies. It goes on from a state, up to a
+ * line, or beyond it to complete records.
+ */
 void
-l4_scan_begin(L4Scan *scan, const char *node, const char *scan_state, int state_len, int64 last_line_no, bool settle_all)
+l4_scan_begin(L4Scan *scan, const char *node, const uint32 *vocabulary, const char *scan_state, int state_len,
+			  int64 last_line_no, bool settle_all)
 {
 	MemoryContext old;
 
@@ -122,6 +126,7 @@ l4_scan_begin(L4Scan *scan, const char *node, const char *scan_state, int state_
 	empty_part(&scan->settled);
 	empty_part(&scan->open);
 	scan->part = &scan->settled;
+	memcpy(scan->shared->vocabulary, vocabulary, sizeof(scan->shared->vocabulary));
 	scan->dict.memory = 0;
 	scan->last_line_no = last_line_no;
 	scan->settle_all = settle_all;

@@ -219,7 +219,7 @@ begin_piece(L4PieceReader *reader, const L4Piece *piece)
 									: Min(piece->to_line, PG_INT64_MAX - L4_RESULT_OVERRUN - 1) + L4_RESULT_OVERRUN + 1);
 	if (!piece->late)
 		state = l4_packing_scan_state(&reader->packing);
-	l4_scan_begin(reader->scan, stored->node, state == NULL ? NULL : VARDATA_ANY(state),
+	l4_scan_begin(reader->scan, stored->node, piece->vocabulary, state == NULL ? NULL : VARDATA_ANY(state),
 				  state == NULL ? 0 : VARSIZE_ANY_EXHDR(state), piece->to_line, piece->late);
 	return true;
 }
