@@ -16,7 +16,8 @@ CREATE FUNCTION l4._of_members(packed bytea, members int[], has_rows bool DEFAUL
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN members IS NULL THEN packed
     WHEN members OPERATOR(pg_catalog.<>) '{}' THEN l4._keep_members(packed, members, has_rows) END;
-COMMENT ON FUNCTION l4._of_members(bytea, int[], bool) IS 'a value of a pack for some members (NULL = for all that it has)';
+COMMENT ON FUNCTION l4._of_members(bytea, int[], bool) IS
+    'a value of a pack for some members (NULL = for all that it has)';
 
 CREATE FUNCTION l4._export_head(what text) RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -39,12 +40,14 @@ AS $$
         CROSS JOIN LATERAL l4._unpack(m.slots, m.open_slots) AS u(event_id int)
         WHERE s.job_id = _events_of_job.job_id
     ), kept AS (
-        SELECT DISTINCT l4._survivor(e.event_id, e.merged_into) AS event_id FROM l4._event AS e JOIN named USING (event_id)
+        SELECT DISTINCT l4._survivor(e.event_id, e.merged_into) AS event_id
+        FROM l4._event AS e JOIN named USING (event_id)
     )
     SELECT coalesce(array_agg(e.event_id ORDER BY e.event_id), '{}')
     FROM l4._event AS e JOIN kept AS k ON k.event_id = l4._survivor(e.event_id, e.merged_into)
 $$;
-COMMENT ON FUNCTION l4._events_of_job(text) IS 'events that stored values of a job name, and those that are one with them';
+COMMENT ON FUNCTION l4._events_of_job(text) IS
+    'events that stored values of a job name, and those that are one with them';
 
 CREATE FUNCTION l4._event_head(e l4._event) RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp

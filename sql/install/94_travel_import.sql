@@ -61,7 +61,8 @@ BEGIN
         RAISE EXCEPTION 'the export is of l4 %, and this server has %', coalesce(head ->> 'l4', '?'), own ->> 'l4'
             USING ERRCODE = 'feature_not_supported', HINT = 'Update l4 here: exports of older versions can be read.';
     ELSIF head ->> 'encoding' IS DISTINCT FROM own ->> 'encoding' THEN
-        RAISE EXCEPTION 'the export has the encoding %, and this database has %', head ->> 'encoding', own ->> 'encoding'
+        RAISE EXCEPTION 'the export has the encoding %, and this database has %',
+            head ->> 'encoding', own ->> 'encoding'
             USING ERRCODE = 'feature_not_supported', HINT = 'Import it into a database of that encoding.';
     ELSIF head -> 'options' IS DISTINCT FROM own -> 'options' THEN
         RAISE EXCEPTION 'the export was made with other options of the parser'
@@ -165,8 +166,8 @@ $$;
 COMMENT ON FUNCTION l4._import_events(jsonb[]) IS 'which events of an export are which here; unknown ones are learnt';
 
 CREATE FUNCTION l4._exported_events(events jsonb[])
-RETURNS TABLE (event_id int, level text, example text, example_record text, is_stack bool, is_coarse bool, template text,
-    rule text, merged_into int, stage text, then_stage text)
+RETURNS TABLE (event_id int, level text, example text, example_record text, is_stack bool, is_coarse bool,
+    template text, rule text, merged_into int, stage text, then_stage text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT r.event_id, r.level, r.example, coalesce(r.example_record, r.example), coalesce(r.is_stack, false),
@@ -193,8 +194,8 @@ CREATE FUNCTION l4._detail(pack_id int) RETURNS int
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 RETURN CASE WHEN _detail.pack_id IS NULL THEN 0
     WHEN EXISTS (SELECT FROM l4._pack_chunk AS c WHERE c.pack_id = _detail.pack_id) THEN 3
-    WHEN EXISTS (SELECT FROM l4._pack AS p WHERE p.pack_id = _detail.pack_id AND p.part = 0 AND p.pack_state IS NOT NULL)
-        THEN 2 ELSE 1 END;
+    WHEN EXISTS (SELECT FROM l4._pack AS p
+        WHERE p.pack_id = _detail.pack_id AND p.part = 0 AND p.pack_state IS NOT NULL) THEN 2 ELSE 1 END;
 COMMENT ON FUNCTION l4._detail(int) IS 'how much a pack holds: 0 to 3';
 
 CREATE FUNCTION l4._drop_pack(job_id text, pack_id int) RETURNS void
@@ -267,8 +268,8 @@ BEGIN
     VALUES (pack_id, (head ->> 'part')::int, l4._renumber('events', v[1], NULL, shared, map),
         l4._renumber('slots', v[2], v[1], shared, map), l4._renumber('durations', v[3], NULL, shared, map), v[4], v[5],
         v[6], l4._renumber('sequences', v[7], NULL, shared, map), l4._renumber('events', v[8], NULL, shared, map),
-        l4._renumber('slots', v[9], v[8], shared, map), l4._renumber('durations', v[10], NULL, shared, map), v[11], v[12],
-        v[13], l4._renumber('sequences', v[14], NULL, shared, map), v[15],
+        l4._renumber('slots', v[9], v[8], shared, map), l4._renumber('durations', v[10], NULL, shared, map), v[11],
+        v[12], v[13], l4._renumber('sequences', v[14], NULL, shared, map), v[15],
         l4._renumber('pack_state', v[16], NULL, shared, map));
 END;
 $$;
@@ -291,8 +292,8 @@ AS $$
 BEGIN
     UPDATE l4._stream AS s SET last_event_id = map.new_ids[array_position(map.ids, s.last_event_id)]
     WHERE s.stream_id = ANY (taken) AND map.ids IS NOT NULL;
-    PERFORM l4._count_job(_import_roll_up.job_id, coalesce(array_agg(r.new_id), '{}'), coalesce(array_agg(r.first_node), '{}'),
-        coalesce(array_agg(r.first_source), '{}'), coalesce(array_agg(r.first_line_no), '{}'),
+    PERFORM l4._count_job(_import_roll_up.job_id, coalesce(array_agg(r.new_id), '{}'),
+        coalesce(array_agg(r.first_node), '{}'), coalesce(array_agg(r.first_source), '{}'), coalesce(array_agg(r.first_line_no), '{}'),
         coalesce(array_agg(r.example_ts), '{}'), coalesce(array_agg(r.example), '{}'))
     FROM (SELECT coalesce(m.new_id, u.event_id) AS new_id, u.*
         FROM l4._unpack(packed) AS u(event_id int, occurrences bigint, nodes int, first_ts timestamptz,
