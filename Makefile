@@ -271,6 +271,7 @@ REGRESS = \
 	damaged \
 	pipeline \
 	privileges \
+	travel \
 	report \
 	sources \
 	source_kinds \

@@ -293,8 +293,9 @@ BEGIN
     UPDATE l4._stream AS s SET last_event_id = map.new_ids[array_position(map.ids, s.last_event_id)]
     WHERE s.stream_id = ANY (taken) AND map.ids IS NOT NULL;
     PERFORM l4._count_job(_import_roll_up.job_id, coalesce(array_agg(r.new_id), '{}'),
-        coalesce(array_agg(r.first_node), '{}'), coalesce(array_agg(r.first_source), '{}'), coalesce(array_agg(r.first_line_no), '{}'),
-        coalesce(array_agg(r.example_ts), '{}'), coalesce(array_agg(r.example), '{}'))
+        coalesce(array_agg(r.first_node), '{}'), coalesce(array_agg(r.first_source), '{}'),
+        coalesce(array_agg(r.first_line_no), '{}'), coalesce(array_agg(r.example_ts), '{}'),
+        coalesce(array_agg(r.example), '{}'))
     FROM (SELECT coalesce(m.new_id, u.event_id) AS new_id, u.*
         FROM l4._unpack(packed) AS u(event_id int, occurrences bigint, nodes int, first_ts timestamptz,
             last_ts timestamptz, first_node text, first_source text, first_line_no bigint, example text,
@@ -330,6 +331,10 @@ BEGIN
     streams_kept := 0;
     PERFORM l4._model_masks();
     FOR entry IN SELECT * FROM l4._import_entries(parts) LOOP
+        IF (entry.kind = 'h') <> (job_id IS NULL) THEN
+            RAISE EXCEPTION 'the export is damaged' USING ERRCODE = 'data_corrupted',
+                DETAIL = 'It does not begin with its header.';
+        END IF;
         CASE entry.kind
         WHEN 'h' THEN
             PERFORM l4._check_import(entry.head, 'job');
@@ -338,7 +343,7 @@ BEGIN
             -- the lock that a batch of l4.ingest() takes
             PERFORM pg_advisory_xact_lock(27700, hashtext(job_id));
         WHEN 'j' THEN
-            PERFORM l4._import_job_row(entry.head);
+            PERFORM l4._import_job_row(entry.head || jsonb_build_object('job_id', job_id));
         WHEN 'n' THEN
             PERFORM l4._import_node(job_id, entry.head);
         WHEN 'e' THEN
