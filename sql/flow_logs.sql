@@ -85,6 +85,19 @@ CALL forget_flows();
 CALL l4.trace_flows('flows');
 SELECT symptom, category, component, confidence, cause FROM l4.diagnose('flow-hung');
 SELECT count(*) FROM network WHERE kind = 'network' AND job_id = 'flow-hung';
+-- forgotten: packs that are older, then all; and read again
+CALL made_job(0, 3.7, 600, period => 1);
+CALL l4.trace_flows('flows');
+SELECT sum(records) AS records, count(*) AS pairs FROM l4.flow_pair;
+SELECT l4.forget_flows(at(400)) > 0 AS gone;
+SELECT count(*) > 0 AS kept, bool_and(last_ts >= at(400)) AS late FROM l4._flow_chunk;
+SELECT l4.forget_flows(NULL), l4.forget_flows(at(0));
+SELECT l4.forget_flows() > 0 AS gone;
+SELECT (SELECT count(*) FROM l4._flow_link) AS pairs, (SELECT count(*) FROM l4.flow_progress) AS sources,
+    (SELECT count(*) FROM l4.flow_job) AS jobs;
+CALL l4.trace_flows('flows');
+SELECT sum(records) AS records, count(*) AS pairs FROM l4.flow_pair;
+SELECT l4.forget_flows() > 0 AS gone;
 DELETE FROM l4.job WHERE job_id LIKE 'flow-%';
 DROP SCHEMA flow_logs CASCADE;
 DELETE FROM l4._flow_exporter;
