@@ -316,12 +316,12 @@ PROVE_TESTS ?= test/t/*.pl
 EXTRA_CLEAN = sql/l4--*.sql sql/install/87_rows.sql sql/install/87_rows.sql.new
 
 # What sets up a machine or a private server runs in a script of its own; none of it needs PGXS.
-SCRIPTED = help check demo score bench growth
+SCRIPTED = help check check-all demo score bench growth
 ifneq ($(filter $(SCRIPTED),$(MAKECMDGOALS)),)
 .PHONY: $(SCRIPTED)
 help:
 	@test/run help
-check demo score bench growth:
+check check-all demo score bench growth:
 	@test/run $@
 else
 PG_CONFIG ?= pg_config
