@@ -24,7 +24,7 @@ COMMENT ON FUNCTION l4._stated_causes(l4._case)
        'most nodes unless it is hardware or platform; is_known: no catch-all';
 
 -- What says that something failed, but not what kind of failure it is: the best catch-all, else an error in words that
--- no row knows. In a hang, what most nodes report in such words is that they wait.
+-- no row knows. What no suspect says are the words of its peers; in a hang, what most nodes say is that they wait.
 CREATE FUNCTION l4._general_cause(k l4._case, OUT words text, OUT nodes int, OUT owner text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -37,10 +37,14 @@ BEGIN ATOMIC
         FROM l4._cause_events(k.job_id) WITH ORDINALITY AS c(event_id, is_known, n)
         JOIN l4.suspect_event AS e ON e.job_id = k.job_id AND e.event_id = c.event_id
         JOIN l4._case_event AS x ON x.job_id = k.job_id AND x.event_id = c.event_id
-        WHERE NOT c.is_known AND (x.terminal OR x.level >= (k.t).error_level)
-          AND NOT (k.symptom = 'hang' AND e.nodes >= (k.t).majority * k.nodes)) AS g
+        WHERE NOT c.is_known AND (x.terminal OR x.level >= (k.t).error_level)) AS g
     LEFT JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
     LEFT JOIN LATERAL l4._origin(j.example) AS o ON true
+    WHERE NOT (k.symptom = 'hang' AND g.nodes >= (k.t).majority * k.nodes)
+      AND EXISTS (SELECT FROM l4._case_count AS c
+        LEFT JOIN l4.suspect_node AS n ON n.job_id = c.job_id AND n.node = c.node AND n.is_suspect
+        WHERE c.job_id = k.job_id AND c.event_id = g.event_id AND (n.node IS NOT NULL
+            OR NOT EXISTS (SELECT FROM l4.suspect_node AS z WHERE z.job_id = k.job_id AND z.is_suspect)))
     ORDER BY g.turn, g.rank LIMIT 1;
 END;
 COMMENT ON FUNCTION l4._general_cause(l4._case)
