@@ -28,12 +28,14 @@ COMMENT ON FUNCTION l4._stated_causes(l4._case)
 CREATE FUNCTION l4._general_cause(k l4._case, OUT words text, OUT nodes int, OUT owner text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT concat_ws('; ', g.words, o.words), g.nodes, o.owner
-    FROM (SELECT c.words, c.nodes, c.event_id, 1 AS turn, c.rank FROM l4._stated_causes(k) AS c
+    -- a value that is refused comes from who calls
+    SELECT concat_ws('; ', g.words, o.words), g.nodes, CASE WHEN g.refused THEN 'user' ELSE o.owner END
+    FROM (SELECT c.words, c.nodes, c.event_id, c.component = 'configuration' AS refused, 1 AS turn, c.rank
+        FROM l4._stated_causes(k) AS c
         UNION ALL
         SELECT format('in words that no row of the library knows, "%s"',
             rtrim(left(split_part(l4._own_message(k.job_id, e.event_id, e.example_node), E'\n', 1), 160))),
-            e.nodes, e.event_id, 2, c.n
+            e.nodes, e.event_id, false, 2, c.n
         FROM l4._cause_events(k.job_id) WITH ORDINALITY AS c(event_id, is_known, n)
         JOIN l4.suspect_event AS e ON e.job_id = k.job_id AND e.event_id = c.event_id
         JOIN l4._case_event AS x ON x.job_id = k.job_id AND x.event_id = c.event_id
