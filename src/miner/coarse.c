@@ -110,8 +110,8 @@ text_by_length(const L4Shape *shape, StringInfo text)
 }
 
 /* The event of a coarse text; make it when asked to, else 0 where there is none. */
-static int32
-event_of_text(L4Model *m, int tag, const StringInfoData *text, bool make)
+int32
+l4_coarse_event_of(L4Model *m, int tag, const StringInfoData *text, bool make)
 {
 	L4Shape		shape = {.text = text->data, .len = text->len, .hash = l4_hash_bytes(text->data, text->len)};
 	int			coarse_tag = tag | L4_COARSE_TAG;
@@ -152,10 +152,10 @@ l4_coarse_event(L4Model *m, int tag, const L4Shape *shape, bool make)
 	{
 		bool		room = m->coarse_words < MAX_BY_WORD;
 
-		event = event_of_text(m, tag, &text, false);
+		event = l4_coarse_event_of(m, tag, &text, false);
 		if (event == 0 && room && make)
 		{
-			event = event_of_text(m, tag, &text, true);
+			event = l4_coarse_event_of(m, tag, &text, true);
 			m->coarse_words++;
 		}
 		if (event != 0 || room)
@@ -166,7 +166,7 @@ l4_coarse_event(L4Model *m, int tag, const L4Shape *shape, bool make)
 		resetStringInfo(&text);
 	}
 	text_by_length(shape, &text);
-	event = event_of_text(m, tag, &text, make);
+	event = l4_coarse_event_of(m, tag, &text, make);
 	pfree(text.data);
 	return event;
 }

@@ -1,12 +1,15 @@
 /*
  * miner_int.h
  *		What the files of algorithm l4 share. Each uses those below it:
- *		miner.c (match, learn), coarse.c (bounds), node.c (a node's rows become
- *		templates), merge.c (templates that are one event), cluster_stat.c
- *		(statistics), model.c (parts of the model), intern.c (strings, cutting).
+ *		replay.c (what another model learnt), miner.c (match, learn), coarse.c
+ *		(bounds), node.c (a node's rows become templates), merge.c (templates
+ *		that are one event), cluster_stat.c (statistics), model.c (parts of the
+ *		model), intern.c (strings, cutting).
  */
 #ifndef L4_MINER_INT_H
 #define L4_MINER_INT_H
+
+#include "lib/stringinfo.h"
 
 #include "miner/miner.h"
 
@@ -134,9 +137,11 @@ extern void l4_node_compact(L4Model *m, int32 node);
 extern bool l4_is_strange(const L4Model *m, const L4Cut *cut);
 extern void l4_model_spend(L4Model *m, const L4Shape *shape, bool strange);
 extern bool l4_model_is_full(const L4Model *m);
+extern int32 l4_coarse_event_of(L4Model *m, int tag, const StringInfoData *text, bool make);
 extern int32 l4_coarse_event(L4Model *m, int tag, const L4Shape *shape, bool make);
 
 /* miner.c */
 extern int32 l4_fitting_template(L4Model *m, int tag, const L4Shape *shape);
+extern int32 l4_learn_cut(L4Model *m, int tag, uint64 key);
 
 #endif							/* L4_MINER_INT_H */

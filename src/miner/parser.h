@@ -54,6 +54,9 @@ extern int32 l4_parser_match(L4Parser *parser, int tag, const char *msg, int len
 /* Learn a message seen occurrences times; the event's id. May merge older events. */
 extern int32 l4_parser_learn(L4Parser *parser, int tag, const char *msg, int len, int64 occurrences);
 
+/* Learn what another parser of the same options has learnt, in the order in which that one learnt it. */
+extern void l4_parser_replay(L4Parser *parser, const L4Parser *other);
+
 /* Ids are 1 .. l4_parser_nevents(), merged ones included. */
 extern int32 l4_parser_nevents(L4Parser *parser);
 extern int32 l4_parser_resolve(L4Parser *parser, int32 event_id);	/* the surviving id */
