@@ -12,6 +12,8 @@ OBJS = \
 	src/base/reader.o \
 	src/diagnose/diag_blame.o \
 	src/diagnose/diag_counter.o \
+	src/diagnose/diag_frame_owner.o \
+	src/diagnose/diag_frames.o \
 	src/diagnose/diag_iter.o \
 	src/diagnose/diag_pack_sql.o \
 	src/diagnose/diag_periodic.o \
@@ -240,6 +242,7 @@ REGRESS = \
 	lineformat \
 	pcre \
 	record \
+	stack_frames \
 	rules \
 	mask_rule \
 	iteration_count \
