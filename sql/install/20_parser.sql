@@ -44,8 +44,8 @@ CREATE FUNCTION l4._parser_train_final(bytea) RETURNS l4.parser
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train_final';
 COMMENT ON FUNCTION l4._parser_train_final(bytea) IS 'result of parser_train';
 
--- What is learnt depends on the order of the rows and on how they are cut into parts. An engine whose parts are fixed,
--- as shards are, may combine them. Parallel workers take whatever rows come next, so the aggregate is not parallel safe.
+-- What is learnt depends on the order of the rows and on how they are cut into parts. An engine whose parts are
+-- fixed, as shards are, may combine them. Parallel workers take whatever rows come next: it is not parallel safe.
 CREATE AGGREGATE l4.parser_train(message text) (
     SFUNC = l4._parser_train_trans,
     STYPE = bytea,

@@ -86,13 +86,15 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     first_line text := '(SELECT min(l.line_no) FROM %s l WHERE %s AND l.line_no >= g.lo AND l.line_no <= g.hi)';
+    in_gap text;
 BEGIN
     IF src.is_citus THEN
-        RETURN format(
-            'WITH g AS MATERIALIZED (%s) SELECT g.stream_id, min(l.line_no)::bigint AS lo, g.hi FROM g JOIN %s l ON %s%s '
-            'AND l.line_no >= g.lo AND l.line_no <= g.hi GROUP BY g.stream_id, g.lo, g.hi',
-            gaps, relation, l4._ingest_key(src.has_job, false, false, 'g'),
-            CASE WHEN src.has_source THEN ' AND (l.source = g.source OR g.has_null AND l.source IS NULL)' ELSE '' END);
+        in_gap := format('SELECT g.stream_id, min(l.line_no)::bigint AS lo, g.hi FROM g JOIN %s l ON %s AND '
+            'l.line_no >= g.lo AND l.line_no <= g.hi', relation, l4._ingest_key(src.has_job, false, false, 'g'));
+        RETURN format('WITH g AS MATERIALIZED (%s), o AS MATERIALIZED (%s%s GROUP BY g.stream_id, g.lo, g.hi), '
+            'n AS MATERIALIZED (%s%s GROUP BY g.stream_id, g.lo, g.hi) SELECT * FROM o UNION ALL SELECT * FROM n', gaps,
+            in_gap, CASE WHEN src.has_source THEN ' AND l.source = g.source' ELSE '' END,
+            in_gap, CASE WHEN src.has_source THEN ' AND l.source IS NULL AND g.has_null' ELSE ' AND false' END);
     END IF;
     RETURN format(
         'SELECT g.stream_id, p.first AS lo, g.hi FROM (%s) g '
@@ -103,6 +105,29 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION l4._ingest_gaps(text, record, text) IS 'query for those gaps that got lines';
+
+-- The same for a stream of a Citus table: one statement a gap, which goes to one shard.
+CREATE FUNCTION l4._ingest_late(stream_id int, has_null bool, first_line bigint, last_line bigint, statement text,
+    OUT lo bigint, OUT hi bigint) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    s record;
+BEGIN
+    FOR s IN SELECT t.job_id, t.node, t.source, lower(u.r) AS lo, upper(u.r) - 1 AS hi FROM l4._stream t
+        CROSS JOIN LATERAL l4._ranges(int8multirange(int8range(first_line, last_line + 1)) - t.seen) AS u(r)
+        WHERE t.stream_id = _ingest_late.stream_id ORDER BY 4
+    LOOP
+        EXECUTE statement INTO lo USING s.job_id, s.node, s.source, s.lo, s.hi, has_null;
+        hi := s.hi;
+        IF lo IS NOT NULL THEN
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION l4._ingest_late(int, bool, bigint, bigint, text) IS
+    'gaps of a stream of a Citus table that got lines; the statement finds the first line of a gap';
 
 -- Streams of an indexed relation: from key to key by the index, without reading lines.
 CREATE TYPE l4._ingest_found AS (
@@ -197,10 +222,14 @@ BEGIN
     END;
     PERFORM l4._ingest_begin(ingest_id, batch_lines, l4._ingest_lines(relation, src, false),
         l4._ingest_lines(relation, src, true),
-        format('SELECT g.lo, g.hi FROM (%s) g ORDER BY g.lo', l4._ingest_gaps(relation, src,
+        CASE WHEN src.is_citus THEN format('SELECT g.lo, g.hi FROM l4._ingest_late($1, $2, $3, $4, %L) g',
+            format('SELECT min(l.line_no)::bigint FROM %s l WHERE %sl.node = $2%s AND l.line_no >= $4 AND l.line_no <= $5',
+                relation, CASE WHEN src.has_job THEN 'l.job_id = $1 AND ' END,
+                CASE WHEN src.has_source THEN ' AND (l.source = $3 OR $6 AND l.source IS NULL)' END))
+        ELSE format('SELECT g.lo, g.hi FROM (%s) g ORDER BY g.lo', l4._ingest_gaps(relation, src,
             'SELECT s.stream_id, s.job_id, s.node, s.source, $2 AS has_null, lower(u.r) AS lo, upper(u.r) - 1 AS hi '
             'FROM l4._stream s CROSS JOIN LATERAL l4._ranges(int8multirange(int8range($3, $4 + 1)) - s.seen) AS u(r) '
-            'WHERE s.stream_id = $1')));
+            'WHERE s.stream_id = $1')) END);
     EXECUTE format('SELECT array_agg(g.stream_id), array_agg(int8range(g.lo, g.hi, ''[]'')) FROM (%s) g',
         l4._ingest_gaps(relation, src,
             'SELECT s.stream_id, s.job_id, s.node, s.source, f.has_null, lower(u.r) AS lo, upper(u.r) - 1 AS hi '
