@@ -97,7 +97,7 @@ replay_open(Replay *r, const L4Group *g, const L4Str *cols)
 
 	if (known >= 0)
 		return l4_model_resolve(r->to, r->to->templates[known].event);
-	if (r->to->vocabulary > 0 && (l4_is_strange(r->to, cut) || l4_model_is_full(r->to)))
+	if (r->to->budget->vocabulary > 0 && (l4_strangeness(r->to, cut) != L4_NOT_STRANGE || l4_budget_is_used(r->to)))
 		return 0;
 	l4_cut(r->to, &shape, true, cut);
 	if (cut->ncols != g->ncols)
@@ -112,12 +112,8 @@ static int32
 replay_coarse(Replay *r, const L4Group *g, const L4Str *cols)
 {
 	L4Shape		shape = shape_of(r, g, cols);
-	bool		by_word = shape.len > 0 && shape.text[0] != L4_OPEN_MARK;
-	int32		before = r->to->nevents;
-	int32		event = l4_coarse_event_of(r->to, g->tag & ~L4_COARSE_TAG, &r->text, true);
 
-	r->to->coarse_words += by_word && r->to->nevents > before;
-	return event;
+	return l4_model_learn_coarse(r->to, g->tag & ~L4_COARSE_TAG, shape.text, shape.len);
 }
 
 static void
@@ -189,8 +185,8 @@ l4_model_replay(L4Model *to, const L4Model *from)
 		if (from->events[i].merged_into == 0 && r.events[i] != 0)
 			l4_event_add(&to->events[l4_model_resolve(to, r.events[i])], from->events[i].occurrences);
 	replay_seen(&r);
-	if (from->vocabulary > 0 && to->vocabulary == 0)
-		to->vocabulary = to->nstrings;
+	if (from->own.vocabulary > 0)
+		l4_budget_close(to);
 	pfree(r.events);
 	pfree(r.refs);
 	pfree(r.first);
