@@ -96,12 +96,15 @@ OBJS = \
 	src/miner/model.o \
 	src/miner/node.o \
 	src/miner/parser.o \
+	src/miner/parser_agg.o \
 	src/miner/parser_cache.o \
 	src/miner/parser_io.o \
 	src/miner/parser_options.o \
 	src/miner/parser_params.o \
 	src/miner/parser_sql.o \
 	src/miner/parser_write.o \
+	src/miner/replay.o \
+	src/miner/train.o \
 	src/packed/group.o \
 	src/packed/integer_codecs.o \
 	src/packed/packed.o \

@@ -53,6 +53,15 @@ END
 $$;
 SELECT k.kind FROM (SELECT DISTINCT m.kind FROM made AS m) AS k
 WHERE in_parts(k.kind, 100000) IS DISTINCT FROM in_parts(k.kind, 100) OR in_parts(k.kind, 100000) IS DISTINCT FROM in_parts(k.kind, 7);
+-- Learnt apart and put together, they stay few, every line is counted, and has an event.
+CREATE AGGREGATE pg_temp.part(message text, options jsonb) (SFUNC = l4._parser_train_trans, STYPE = bytea);
+CREATE AGGREGATE pg_temp.joined(state bytea) (
+    SFUNC = l4._parser_train_combine, STYPE = bytea, FINALFUNC = l4._parser_train_final);
+SELECT j.kind, (SELECT count(*) FROM l4.parser_templates(j.p)) AS templates, (SELECT sum(t.occurrences) FROM l4.parser_templates(j.p) AS t) AS lines,
+    (SELECT count(*) FROM made AS m WHERE m.kind = j.kind AND l4.parser_match(j.p, m.line) IS NULL) AS without,
+    j.p::text::l4.parser::text = j.p::text AS round_trip
+FROM (SELECT q.kind, pg_temp.joined(q.state) AS p FROM (SELECT m.kind, m.i % 3, pg_temp.part(m.line, '{"max_templates": 200}' ORDER BY m.i)::bytea AS state
+    FROM made AS m GROUP BY 1, 2) AS q GROUP BY 1) AS j ORDER BY 1;
 -- a line that comes again has the event that it had
 SELECT count(*) AS other FROM (SELECT l4.parser_train(m.line ORDER BY r, m.i) AS twice, l4.parser_train(m.line ORDER BY m.i) FILTER (WHERE r = 1) AS once
     FROM made AS m CROSS JOIN generate_series(1, 2) AS r WHERE m.kind <> 'known words') AS p, made AS m

@@ -93,3 +93,35 @@ DROP TABLE parser_many, parser_split;
 SELECT t.template, t.occurrences FROM l4.parser_templates((
     SELECT l4.parser_train(x ORDER BY k) FROM unnest(ARRAY['17', 'start', 'retry', 'done', '3.5', '4: 1', 'left: 2', 'right: 3', 'up: 4']) WITH ORDINALITY AS u(x, k))) AS t
 ORDER BY t.event_id;
+
+-- learnt in parts: in whatever order they come they make one parser; a single part is what one pass gives
+CREATE AGGREGATE pg_temp.part(message text, options jsonb) (SFUNC = l4._parser_train_trans, STYPE = bytea);
+CREATE AGGREGATE pg_temp.joined(state bytea) (
+    SFUNC = l4._parser_train_combine, STYPE = bytea, FINALFUNC = l4._parser_train_final);
+CREATE TEMP TABLE parser_lines AS
+SELECT k, CASE WHEN k % 4 = 0 THEN format('Rank %s joined from 10.0.0.%s:29500 after %s ms', k, k, k / 4.0)
+    ELSE 'service ' || translate((k + 10)::text, '0123456789', 'abcdefghij') || ' was started by the scheduler' END AS line
+FROM generate_series(0, 29) AS k;
+CREATE TEMP TABLE parser_parts AS
+SELECT o.options, n, k * n / 30 AS part, pg_temp.part(line, o.options ORDER BY k)::bytea AS state
+FROM parser_lines, (VALUES (1), (2), (4)) AS c(n), (VALUES ('{"algorithm": "l4"}'::jsonb), ('{"algorithm": "drain"}')) AS o(options)
+GROUP BY 1, 2, 3;
+SELECT options ->> 'algorithm' AS algorithm, n, p::text = back::text AS any_order, p::text = whole::text AS same,
+    (SELECT count(*) FROM (SELECT template, occurrences FROM l4.parser_templates(whole) EXCEPT ALL
+        SELECT template, occurrences FROM l4.parser_templates(p)) AS d) AS missing,
+    (SELECT sum(occurrences) FROM l4.parser_templates(p)) AS lines
+FROM (SELECT options, n, pg_temp.joined(state ORDER BY part) AS p, pg_temp.joined(state ORDER BY part DESC) AS back FROM parser_parts GROUP BY 1, 2) AS j
+JOIN (SELECT o.options, l4.parser_train(line, o.options ORDER BY k) AS whole FROM parser_lines, (SELECT DISTINCT options FROM parser_parts) AS o GROUP BY 1) AS w USING (options)
+ORDER BY 1 DESC, 2;
+-- what is cut into partitions is learnt so where the planner is told to; workers never cut it
+CREATE TABLE parser_half (k int, line text) PARTITION BY RANGE (k);
+CREATE TABLE parser_half_1 PARTITION OF parser_half FOR VALUES FROM (0) TO (15);
+CREATE TABLE parser_half_2 PARTITION OF parser_half FOR VALUES FROM (15) TO (99);
+INSERT INTO parser_half SELECT * FROM parser_lines;
+SET enable_partitionwise_aggregate = on;
+EXPLAIN (COSTS OFF) SELECT l4.parser_train(line) FROM parser_half;
+SELECT l4.parser_train(line, '{"algorithm": "l4"}')::text = (SELECT pg_temp.joined(state)::text FROM parser_parts WHERE n = 2 AND options ->> 'algorithm' = 'l4') AS as_parts
+FROM parser_half;
+RESET enable_partitionwise_aggregate;
+SELECT proparallel FROM pg_proc WHERE oid = 'l4.parser_train(text)'::regprocedure;
+DROP TABLE parser_half;

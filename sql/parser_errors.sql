@@ -59,12 +59,11 @@ SELECT (left(t, -2))::l4.parser FROM parser_good;
 SELECT (t || '00')::l4.parser FROM parser_good;
 SELECT overlay(t placing CASE substr(t, 60, 1) WHEN '0' THEN '1' ELSE '0' END from 60)::l4.parser FROM parser_good;
 DROP TABLE parser_good;
--- the functions of the aggregate cannot be called by hand; how that is said depends on the server's version
-DO $$ BEGIN
-    PERFORM l4._parser_train_trans(NULL, 'x');
-EXCEPTION WHEN undefined_function OR feature_not_supported THEN RAISE WARNING 'refused';
-END $$;
-DO $$ BEGIN
-    PERFORM l4._parser_train_final(NULL);
-EXCEPTION WHEN undefined_function OR feature_not_supported THEN RAISE WARNING 'refused';
-END $$;
+-- states of parser_train that are none, or not of one parser
+SELECT l4._parser_train_final('');
+SELECT l4._parser_train_final('\x03');
+SELECT l4._parser_train_final('\x02');
+SELECT l4._parser_train_final('\x0105');
+SELECT l4._parser_train_final('\x0100');
+SELECT l4._parser_train_final('\x01') IS NULL AS no_part;
+SELECT l4._parser_train_final(l4._parser_train_combine(l4._parser_train_trans(NULL, 'x'), l4._parser_train_trans(NULL, 'x', '{"distinct_values": 9}')));

@@ -28,35 +28,42 @@ CREATE TYPE l4.parser (
 );
 COMMENT ON TYPE l4.parser IS 'a trained template miner: options, templates and what was learnt';
 
-CREATE FUNCTION l4._parser_train_trans(internal, text) RETURNS internal
+CREATE FUNCTION l4._parser_train_trans(bytea, text) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train_trans';
-COMMENT ON FUNCTION l4._parser_train_trans(internal, text) IS 'transition of parser_train';
+COMMENT ON FUNCTION l4._parser_train_trans(bytea, text) IS 'transition of parser_train';
 
-CREATE FUNCTION l4._parser_train_trans(internal, text, jsonb) RETURNS internal
+CREATE FUNCTION l4._parser_train_trans(bytea, text, jsonb) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train_trans';
-COMMENT ON FUNCTION l4._parser_train_trans(internal, text, jsonb) IS 'transition of parser_train with options';
+COMMENT ON FUNCTION l4._parser_train_trans(bytea, text, jsonb) IS 'transition of parser_train with options';
 
-CREATE FUNCTION l4._parser_train_final(internal) RETURNS l4.parser
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train_final';
-COMMENT ON FUNCTION l4._parser_train_final(internal) IS 'result of parser_train';
+CREATE FUNCTION l4._parser_train_combine(bytea, bytea) RETURNS bytea
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train_combine';
+COMMENT ON FUNCTION l4._parser_train_combine(bytea, bytea) IS 'combines what was learnt from parts of the rows';
 
--- What is learnt depends on the order of the rows, so there is no combine function.
+CREATE FUNCTION l4._parser_train_final(bytea) RETURNS l4.parser
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train_final';
+COMMENT ON FUNCTION l4._parser_train_final(bytea) IS 'result of parser_train';
+
+-- What is learnt depends on the order of the rows and on how they are cut into parts. An engine whose parts are
+-- fixed, as shards are, may combine them. Parallel workers take whatever rows come next: it is not parallel safe.
 CREATE AGGREGATE l4.parser_train(message text) (
     SFUNC = l4._parser_train_trans,
-    STYPE = internal,
+    STYPE = bytea,
     SSPACE = 200000,
     FINALFUNC = l4._parser_train_final,
-    PARALLEL = SAFE
+    COMBINEFUNC = l4._parser_train_combine,
+    PARALLEL = RESTRICTED
 );
 COMMENT ON AGGREGATE l4.parser_train(text) IS
     'learns templates from messages; write the order inside: parser_train(message ORDER BY key)';
 
 CREATE AGGREGATE l4.parser_train(message text, options jsonb) (
     SFUNC = l4._parser_train_trans,
-    STYPE = internal,
+    STYPE = bytea,
     SSPACE = 200000,
     FINALFUNC = l4._parser_train_final,
-    PARALLEL = SAFE
+    COMBINEFUNC = l4._parser_train_combine,
+    PARALLEL = RESTRICTED
 );
 COMMENT ON AGGREGATE l4.parser_train(text, jsonb) IS
     'learns templates from messages with options; write the order behind them: '

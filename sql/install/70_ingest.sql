@@ -89,7 +89,7 @@ INSERT INTO l4._mention_rule (rule_id, kind, masks, before, after) VALUES
 -- Which columns a relation has, and whether an index leads with the key.
 CREATE FUNCTION l4._ingest_source(logs regclass, job_id text,
     OUT has_job bool, OUT has_source bool, OUT has_rank bool, OUT has_line_no bool, OUT has_ts bool, OUT indexed bool,
-        OUT is_table bool)
+        OUT is_table bool, OUT is_citus bool)
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -135,6 +135,11 @@ BEGIN
     INTO has_job, has_source, has_rank, has_line_no, has_ts
     FROM pg_attribute a WHERE a.attrelid = logs AND a.attnum > 0 AND NOT a.attisdropped;
     is_table := kind IN ('r', 'p', 'm');
+    is_citus := false;
+    IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+        EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition d WHERE d.logicalrelid = $1)'
+            INTO is_citus USING logs;
+    END IF;
     IF NOT has_line_no AND NOT is_table THEN
         RAISE EXCEPTION 'relation "%" has no column "line_no"', logs USING ERRCODE = 'undefined_column',
             DETAIL = 'The rows of a view or foreign table have no lasting order that could number the lines.',

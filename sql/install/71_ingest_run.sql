@@ -77,24 +77,55 @@ END
 $$;
 COMMENT ON FUNCTION l4._ingest_lines(text, record, bool) IS 'statement that reads lines of a stream';
 
--- Late lines: each gap of a stream from line lo to before line hi, beginning with its first line that is there. Gaps
--- without lines are left out. The stream's row is "s".
-CREATE FUNCTION l4._ingest_gaps(relation text, src record, has_null text, lo text, hi text) RETURNS text
+-- Late lines: gaps (stream_id, job_id, node, source, has_null, lo, hi) of streams, each beginning with its first line
+-- that is there. Gaps without lines are left out. Citus cannot look a gap up by itself, but ships gaps to the lines.
+CREATE FUNCTION l4._ingest_gaps(relation text, src record, gaps text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     first_line text := '(SELECT min(l.line_no) FROM %s l WHERE %s AND l.line_no >= g.lo AND l.line_no <= g.hi)';
+    in_gap text;
 BEGIN
+    IF src.is_citus THEN
+        in_gap := format('SELECT g.stream_id, min(l.line_no)::bigint AS lo, g.hi FROM g JOIN %s l ON %s AND '
+            'l.line_no >= g.lo AND l.line_no <= g.hi', relation, l4._ingest_key(src.has_job, false, false, 'g'));
+        RETURN format('WITH g AS MATERIALIZED (%s), o AS MATERIALIZED (%s%s GROUP BY g.stream_id, g.lo, g.hi), '
+            'n AS MATERIALIZED (%s%s GROUP BY g.stream_id, g.lo, g.hi) SELECT * FROM o UNION ALL SELECT * FROM n', gaps,
+            in_gap, CASE WHEN src.has_source THEN ' AND l.source = g.source' ELSE '' END,
+            in_gap, CASE WHEN src.has_source THEN ' AND l.source IS NULL AND g.has_null' ELSE ' AND false' END);
+    END IF;
     RETURN format(
-        'SELECT p.first AS lo, g.hi FROM (SELECT lower(u.r) AS lo, upper(u.r) - 1 AS hi '
-        'FROM l4._ranges(int8multirange(int8range(%s, %s)) - s.seen) AS u(r)) g '
-        'CROSS JOIN LATERAL (SELECT (CASE WHEN %s THEN %s ELSE %s END)::bigint) p(first) WHERE p.first IS NOT NULL',
-        lo, hi, has_null,
-        format(first_line, relation, l4._ingest_key(src.has_job, src.has_source, true, 's')),
-        format(first_line, relation, l4._ingest_key(src.has_job, src.has_source, false, 's')));
+        'SELECT g.stream_id, p.first AS lo, g.hi FROM (%s) g '
+        'CROSS JOIN LATERAL (SELECT (CASE WHEN g.has_null THEN %s ELSE %s END)::bigint) p(first) '
+        'WHERE p.first IS NOT NULL', gaps,
+        format(first_line, relation, l4._ingest_key(src.has_job, src.has_source, true, 'g')),
+        format(first_line, relation, l4._ingest_key(src.has_job, src.has_source, false, 'g')));
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_gaps(text, record, text, text, text) IS 'query for the gaps of a stream that got lines';
+COMMENT ON FUNCTION l4._ingest_gaps(text, record, text) IS 'query for those gaps that got lines';
+
+-- The same for a stream of a Citus table: one statement a gap, which goes to one shard.
+CREATE FUNCTION l4._ingest_late(stream_id int, has_null bool, first_line bigint, last_line bigint, statement text,
+    OUT lo bigint, OUT hi bigint) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    s record;
+BEGIN
+    FOR s IN SELECT t.job_id, t.node, t.source, lower(u.r) AS lo, upper(u.r) - 1 AS hi FROM l4._stream t
+        CROSS JOIN LATERAL l4._ranges(int8multirange(int8range(first_line, last_line + 1)) - t.seen) AS u(r)
+        WHERE t.stream_id = _ingest_late.stream_id ORDER BY 4
+    LOOP
+        EXECUTE statement INTO lo USING s.job_id, s.node, s.source, s.lo, s.hi, has_null;
+        hi := s.hi;
+        IF lo IS NOT NULL THEN
+            RETURN NEXT;
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION l4._ingest_late(int, bool, bigint, bigint, text) IS
+    'gaps of a stream of a Citus table that got lines; the statement finds the first line of a gap';
 
 -- Streams of an indexed relation: from key to key by the index, without reading lines.
 CREATE TYPE l4._ingest_found AS (
@@ -121,6 +152,17 @@ DECLARE
                         relation, l4._ingest_key(src.has_job, src.has_source, false, 'k'));
     streams l4._ingest_found[];
 BEGIN
+    -- Citus has no walk from key to key: each shard puts its own lines together
+    IF src.is_citus THEN
+        EXECUTE format(
+            'WITH m AS MATERIALIZED (SELECT %s AS job_id, l.node::text AS node, %s AS source, %s AS has_null, '
+            'min(l.line_no)::bigint AS first_line, max(l.line_no)::bigint AS last_line FROM %s l WHERE %s '
+            'GROUP BY 1, 2, 3) SELECT array_agg(m::l4._ingest_found) FROM m WHERE m.last_line IS NOT NULL',
+            job_value, CASE WHEN src.has_source THEN 'coalesce(l.source::text, '''')' ELSE '''''::text' END,
+            CASE WHEN src.has_source THEN 'bool_or(l.source IS NULL)' ELSE 'false' END, relation, nodes_of)
+        INTO streams;
+        RETURN streams;
+    END IF;
     -- NULL comes after the other sources of a node
     IF src.has_source THEN
         next_source := format(
@@ -185,6 +227,8 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     streams l4._ingest_found[] := l4._ingest_find(relation, src, job_id);
+    late_streams int[];
+    late_lines int8range[];
     wrong record;
 BEGIN
     SELECT f.node, CASE WHEN f.first_line < 0 THEN f.first_line ELSE f.last_line END AS line_no INTO wrong
@@ -210,19 +254,35 @@ BEGIN
     END;
     PERFORM l4._ingest_begin(ingest_id, batch_lines, l4._ingest_lines(relation, src, false),
         l4._ingest_lines(relation, src, true),
-        format('SELECT g.lo, g.hi FROM l4._stream s CROSS JOIN LATERAL (%s) g WHERE s.stream_id = $1 ORDER BY g.lo',
-               l4._ingest_gaps(relation, src, '$2', '$3', '$4 + 1')));
-    EXECUTE format(
-        'SELECT l4._ingest_wait($2, w.job_id, w.stream_id, w.late, w.lo, w.hi, w.has_null, w.next_line_no IS NOT NULL, '
-        'w.step, w.lines) FROM (WITH s AS ('
-        'SELECT s.*, f.has_null, f.first_line, f.last_line FROM unnest($1) AS f '
-        'JOIN l4._stream s ON s.job_id = f.job_id AND s.node = f.node AND s.source = f.source) '
-        'SELECT s.*, false AS late, coalesce(s.next_line_no, s.first_line) AS lo, s.last_line AS hi FROM s '
-        'WHERE s.next_line_no IS NULL OR s.last_line >= greatest(upper(s.seen), upper(s.tail), s.next_line_no) '
-        'UNION ALL SELECT s.*, true, g.lo, g.hi FROM s CROSS JOIN LATERAL (%s) g '
-        'WHERE s.next_line_no IS NOT NULL AND NOT s.sparse ORDER BY job_id, late DESC, units, node, source, lo) w',
-        l4._ingest_gaps(relation, src, 's.has_null', 'least(s.first_line, s.next_line_no)', 's.next_line_no'))
-    USING streams, ingest_id;
+        CASE WHEN src.is_citus THEN format('SELECT g.lo, g.hi FROM l4._ingest_late($1, $2, $3, $4, %L) g',
+            format('SELECT min(l.line_no)::bigint FROM %s l '
+                'WHERE %sl.node = $2%s AND l.line_no >= $4 AND l.line_no <= $5', relation,
+                CASE WHEN src.has_job THEN 'l.job_id = $1 AND ' END,
+                CASE WHEN src.has_source THEN ' AND (l.source = $3 OR $6 AND l.source IS NULL)' END))
+        ELSE format('SELECT g.lo, g.hi FROM (%s) g ORDER BY g.lo', l4._ingest_gaps(relation, src,
+            'SELECT s.stream_id, s.job_id, s.node, s.source, $2 AS has_null, lower(u.r) AS lo, upper(u.r) - 1 AS hi '
+            'FROM l4._stream s CROSS JOIN LATERAL l4._ranges(int8multirange(int8range($3, $4 + 1)) - s.seen) AS u(r) '
+            'WHERE s.stream_id = $1')) END);
+    EXECUTE format('SELECT array_agg(g.stream_id), array_agg(int8range(g.lo, g.hi, ''[]'')) FROM (%s) g',
+        l4._ingest_gaps(relation, src,
+            'SELECT s.stream_id, s.job_id, s.node, s.source, f.has_null, lower(u.r) AS lo, upper(u.r) - 1 AS hi '
+            'FROM unnest($1) AS f '
+            'JOIN l4._stream s ON s.job_id = f.job_id AND s.node = f.node AND s.source = f.source '
+            'CROSS JOIN LATERAL l4._ranges(int8multirange(int8range(least(f.first_line, s.next_line_no), '
+            's.next_line_no)) - s.seen) AS u(r) WHERE s.next_line_no IS NOT NULL AND NOT s.sparse'))
+    INTO late_streams, late_lines USING streams;
+    PERFORM l4._ingest_wait(_ingest_open.ingest_id, w.job_id, w.stream_id, w.late, w.lo, w.hi, w.has_null,
+        w.next_line_no IS NOT NULL, w.step, w.lines)
+    FROM (
+        WITH s AS (
+            SELECT s.*, f.has_null, f.first_line, f.last_line FROM unnest(streams) AS f
+            JOIN l4._stream s ON s.job_id = f.job_id AND s.node = f.node AND s.source = f.source)
+        SELECT s.*, false AS late, coalesce(s.next_line_no, s.first_line) AS lo, s.last_line AS hi FROM s
+        WHERE s.next_line_no IS NULL OR s.last_line >= greatest(upper(s.seen), upper(s.tail), s.next_line_no)
+        UNION ALL
+        SELECT s.*, true, lower(g.lines), upper(g.lines) - 1
+        FROM unnest(late_streams, late_lines) AS g(stream_id, lines) JOIN s ON s.stream_id = g.stream_id
+        ORDER BY job_id, late DESC, units, node, source, lo) AS w;
     RETURN l4._ingest_keyless(relation, src, job_id, streams);
 END
 $$;

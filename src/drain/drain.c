@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "common/int.h"
 #include "miscadmin.h"
 #include "base/grow.h"
 #include "drain/drain_int.h"
@@ -329,4 +330,22 @@ l4_drain_template(const L4Drain *drain, const L4DrainCluster *cluster, int *len)
 	if (len != NULL)
 		*len = out.len;
 	return out.data;
+}
+
+int32
+l4_drain_learn_cluster(L4Drain *drain, const char *line, int len, int64 size)
+{
+	int32		id = l4_drain_match(drain, line, len, true);
+	L4DrainCluster *cluster;
+
+	if (id == 0)
+	{
+		id = l4_drain_learn(drain, line, len);
+		size--;
+	}
+	cluster = &drain->slots[l4_drain_slot_of(drain, id)].cluster;
+	if (pg_add_s64_overflow(cluster->size, size, &cluster->size))
+		cluster->size = PG_INT64_MAX;
+	l4_drain_slot_touch(drain, l4_drain_slot_of(drain, id));
+	return id;
 }

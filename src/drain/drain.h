@@ -49,6 +49,12 @@ extern L4Drain *l4_drain_create(const L4DrainOptions *options, MemoryContext par
 extern int32 l4_drain_learn(L4Drain *drain, const char *line, int len);
 
 /*
+ * Learn the template of another tree's cluster, met size times: it joins the
+ * cluster that fits it in every token, else what learning it as a line gives.
+ */
+extern int32 l4_drain_learn_cluster(L4Drain *drain, const char *line, int len, int64 size);
+
+/*
  * The cluster whose template fits the line in every token, 0 when none does.
  * Changes nothing. Searches along the tree as Drain3's match() does by default
  * ("never"), with fallback then among all clusters of as many tokens.

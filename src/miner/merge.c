@@ -168,7 +168,7 @@ level_marks(char *text, int len)
 static void
 merge_same(L4Model *m, int32 template, const char *pattern, int len, int tag)
 {
-	char	   *text = pnstrdup(pattern, len);
+	char	   *text = memcpy(palloc(len + 1), pattern, len);
 	int32	   *same;
 	bool		found;
 

@@ -170,30 +170,25 @@ leaf_for(L4Model *m, int32 node, const L4Str *cols)
 	return node;
 }
 
-/* A shape that no template fits becomes a row, with an event that others may join. */
-static int32
-learn_row(L4Model *m, int tag, const L4Shape *shape)
+/*
+ * What is cut in m->scratch->cut becomes a row, with an event that others may
+ * join: a shape, or a template of another model (key 0). 0 if it cannot.
+ */
+int32
+l4_learn_cut(L4Model *m, int tag, uint64 key)
 {
 	L4Cut	   *cut = &m->scratch->cut;
-	uint64		key = l4_model_key(tag, shape);
-	int32		live = m->live;
-	bool		strange;
-	int32		group;
+	int32		group = l4_group_of(m, tag, cut, true);
 	int32		node;
 	int32		template;
 	int32		event;
 
-	CHECK_FOR_INTERRUPTS();
+	if (group < 0)
+		return 0;
 	if (m->unfit->members > 0)
 		l4_map_reset(m->unfit);
 	if (!m->merges_ready)
 		l4_merge_prepare(m);
-	l4_cut(m, shape, false, cut);
-	strange = l4_strangeness(m, cut) != L4_NOT_STRANGE;
-	l4_cut(m, shape, true, cut);
-	group = l4_group_of(m, tag, cut, true);
-	if (group < 0)
-		return 0;
 	node = leaf_for(m, m->groups[group].root, cut->cols);
 	if (m->nodes[node].nrows >= L4_NODE_ROWS)
 	{
@@ -203,10 +198,29 @@ learn_row(L4Model *m, int tag, const L4Shape *shape)
 	template = l4_template_new(m, node, cut->ncols, cut->cols, 0);
 	event = m->templates[template].event;
 	l4_row_add(m, node, template, key, cut->cols, cut->ncols);
-	*l4_map_put(m->exact, key, NULL) = event;
+	if (key != 0)
+		*l4_map_put(m->exact, key, NULL) = event;
 	l4_recluster(m, node);
-	l4_budget_spend(m, shape, strange, m->live - live);
 	return l4_model_resolve(m, event);
+}
+
+/* A shape that no template fits becomes a row. */
+static int32
+learn_row(L4Model *m, int tag, const L4Shape *shape)
+{
+	L4Cut	   *cut = &m->scratch->cut;
+	int32		live = m->live;
+	bool		strange;
+	int32		event;
+
+	CHECK_FOR_INTERRUPTS();
+	l4_cut(m, shape, false, cut);
+	strange = l4_strangeness(m, cut) != L4_NOT_STRANGE;
+	l4_cut(m, shape, true, cut);
+	event = l4_learn_cut(m, tag, l4_model_key(tag, shape));
+	if (event != 0)
+		l4_budget_spend(m, shape, strange, m->live - live);
+	return event;
 }
 
 /* Learn a shape; returns its event. */

@@ -1,12 +1,15 @@
 /*
  * miner_int.h
  *		What the files of algorithm l4 share. Each uses those below it:
- *		miner.c (match, learn), coarse.c (bounds), node.c (a node's rows become
- *		templates), merge.c (templates that are one event), cluster_stat.c
- *		(statistics), model.c (parts of the model), intern.c (strings, cutting).
+ *		replay.c (what another model learnt), miner.c (match, learn), coarse.c
+ *		(bounds), node.c (a node's rows become templates), merge.c (templates
+ *		that are one event), cluster_stat.c (statistics), model.c (parts of the
+ *		model), intern.c (strings, cutting).
  */
 #ifndef L4_MINER_INT_H
 #define L4_MINER_INT_H
+
+#include "lib/stringinfo.h"
 
 #include "miner/miner.h"
 
@@ -146,5 +149,6 @@ extern int32 l4_coarse_event(L4Model *m, int tag, const L4Shape *shape, bool mak
 
 /* miner.c */
 extern int32 l4_fitting_template(L4Model *m, int tag, const L4Shape *shape);
+extern int32 l4_learn_cut(L4Model *m, int tag, uint64 key);
 
 #endif							/* L4_MINER_INT_H */

@@ -107,6 +107,9 @@ l4_recluster(L4Model *m, int32 node_id)
 	int32		own = node->rows[node->nrows - 1].template;
 
 	x->nchanged = 0;
+	/* a template of another model may fit those of this one */
+	if (node->rows[node->nrows - 1].key == 0)
+		note_changed(x, own);
 	if (node->nrows > 1)
 	{
 		l4_cluster_rows(m, node);

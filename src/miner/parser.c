@@ -334,6 +334,52 @@ l4_parser_learn(L4Parser *parser, int tag, const char *msg, int len, int64 occur
 	return l4_model_learn(&parser->model, tag, scan_message(parser, msg, len, &parser->shape), occurrences);
 }
 
+/* Each cluster of the other tree is a line of this one, as often as it was met; then the lines that have an answer. */
+static void
+replay_drain(L4Parser *parser, const L4Parser *other)
+{
+	int32		last = l4_drain_last_id(other->drain);
+	int32	   *ids = MemoryContextAllocZero(CurrentMemoryContext, (last + 1) * sizeof(int32));
+	L4MapEntry *entry;
+	l4_map_iterator it;
+
+	for (int32 id = 1; id <= last; id++)
+	{
+		const L4DrainCluster *cluster = l4_drain_cluster(other->drain, id);
+		char	   *line;
+		int			len;
+
+		CHECK_FOR_INTERRUPTS();
+		if (cluster == NULL)
+			continue;
+		line = l4_drain_template(other->drain, cluster, &len);
+		ids[id] = l4_drain_learn_cluster(parser->drain, line, len, cluster->size);
+		pfree(line);
+	}
+	l4_map_start_iterate(other->learnt, &it);
+	while ((entry = l4_map_iterate(other->learnt, &it)) != NULL && parser->learnt->members < L4_SEEN_MAX)
+	{
+		int32	   *known;
+		bool		found;
+
+		if (entry->value > last || ids[entry->value] == 0)
+			continue;
+		known = l4_map_put(parser->learnt, entry->key, &found);
+		if (!found)
+			*known = ids[entry->value];
+	}
+	pfree(ids);
+}
+
+void
+l4_parser_replay(L4Parser *parser, const L4Parser *other)
+{
+	if (parser->drain)
+		replay_drain(parser, other);
+	else
+		l4_model_replay(&parser->model, &other->model);
+}
+
 int32
 l4_parser_learn_coarse(L4Parser *parser, int tag, const char *template_text)
 {

@@ -58,6 +58,9 @@ extern int32 l4_parser_match(L4Parser *parser, int tag, const char *msg, int len
 /* Learn a message seen occurrences times; the event's id. May merge older events. */
 extern int32 l4_parser_learn(L4Parser *parser, int tag, const char *msg, int len, int64 occurrences);
 
+/* Learn what another parser of the same options has learnt, in the order in which that one learnt it. */
+extern void l4_parser_replay(L4Parser *parser, const L4Parser *other);
+
 /* The event of a coarse template as another parser prints it, made where there is none. */
 extern int32 l4_parser_learn_coarse(L4Parser *parser, int tag, const char *template_text);
 

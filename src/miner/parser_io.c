@@ -32,7 +32,7 @@ with_marks(const uint8 *marks, const char *bytes, int len)
 
 	if (marks == NULL || memchr(bytes, L4_USER_MARK, len) == NULL)
 		return bytes;
-	copy = pnstrdup(bytes, len);
+	copy = memcpy(palloc(len), bytes, len);
 	for (int i = 0; i + 1 < len; i++)
 		if (copy[i] == L4_USER_MARK)
 		{

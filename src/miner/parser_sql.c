@@ -1,6 +1,6 @@
 /*
  * parser_sql.c
- *		SQL side of the parser: type, aggregate, match, what is in it.
+ *		SQL side of the parser: type, match, what is in it.
  */
 #include "postgres.h"
 
@@ -23,8 +23,6 @@ PG_FUNCTION_INFO_V1(l4_parser_in);
 PG_FUNCTION_INFO_V1(l4_parser_out);
 PG_FUNCTION_INFO_V1(l4_parser_recv);
 PG_FUNCTION_INFO_V1(l4_parser_send);
-PG_FUNCTION_INFO_V1(l4_parser_train_trans);
-PG_FUNCTION_INFO_V1(l4_parser_train_final);
 PG_FUNCTION_INFO_V1(l4_parser_match_sql);
 PG_FUNCTION_INFO_V1(l4_parser_parameters_sql);
 PG_FUNCTION_INFO_V1(l4_parser_templates);
@@ -103,61 +101,6 @@ l4_parser_send(PG_FUNCTION_ARGS)
 	pq_begintypsend(&buf);
 	pq_sendbytes(&buf, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
 	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
-}
-
-/* State of parser_train. */
-typedef struct ParserTrain
-{
-	L4Parser   *parser;
-	Jsonb	   *options;		/* of the first row, NULL none */
-} ParserTrain;
-
-/* parser_train(message [, options]) */
-Datum
-l4_parser_train_trans(PG_FUNCTION_ARGS)
-{
-	MemoryContext aggcontext;
-	ParserTrain *state;
-	Jsonb	   *options = NULL;
-	text	   *message;
-
-	if (!AggCheckCallContext(fcinfo, &aggcontext))
-		elog(ERROR, "l4_parser_train_trans called in non-aggregate context");
-	state = PG_ARGISNULL(0) ? NULL : (ParserTrain *) PG_GETARG_POINTER(0);
-	if (PG_NARGS() > 2 && !PG_ARGISNULL(2))
-		options = PG_GETARG_JSONB_P(2);
-	if (state && !l4_same_value(options, state->options))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("options of parser_train must be the same in all rows")));
-	if (PG_ARGISNULL(1))
-	{
-		if (state)
-			PG_RETURN_POINTER(state);
-		PG_RETURN_NULL();
-	}
-	message = PG_GETARG_TEXT_PP(1);
-	if (state == NULL)
-	{
-		MemoryContext cxt = AllocSetContextCreate(aggcontext, "l4 parser_train", ALLOCSET_DEFAULT_SIZES);
-
-		state = MemoryContextAllocZero(cxt, sizeof(ParserTrain));
-		if (options)
-			state->options = l4_keep_value(options, cxt);
-		state->parser = l4_parser_create(state->options, cxt);
-	}
-	l4_parser_learn(state->parser, 0, VARDATA_ANY(message), VARSIZE_ANY_EXHDR(message), 1);
-	PG_RETURN_POINTER(state);
-}
-
-Datum
-l4_parser_train_final(PG_FUNCTION_ARGS)
-{
-	if (!AggCheckCallContext(fcinfo, NULL))
-		elog(ERROR, "l4_parser_train_final called in non-aggregate context");
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	PG_RETURN_POINTER(l4_parser_encode(((ParserTrain *) PG_GETARG_POINTER(0))->parser));
 }
 
 Datum

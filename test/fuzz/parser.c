@@ -8,6 +8,7 @@
 #include "drain/drain.h"
 #include "miner/parser.h"
 #include "miner/parser_int.h"
+#include "miner/train.h"
 
 #define LINE_SIZE	600
 
@@ -51,6 +52,32 @@ use_parser(L4Parser *parser, const char *line, int len)
 	l4_parser_encode(parser);
 }
 
+/* A state of parser_train: a damaged frame, and parts whose bytes are damaged behind a right checksum. */
+static void
+fuzz_train(L4Parser *parser)
+{
+	L4Train		train = {.cxt = CurrentMemoryContext, .parser = parser};
+	struct varlena *state = l4_train_write(&train);
+	struct varlena *value = l4_parser_encode(parser);
+	struct varlena *result;
+
+	for (int i = 0; i < 20; i++)
+	{
+		L4Train		read = {.cxt = CurrentMemoryContext};
+		struct varlena *part = fuzz_damage_varlena(value);
+		L4TrainPart parts[] = {{VARDATA(value), VARSIZE(value) - VARHDRSZ}, {VARDATA(part), VARSIZE(part) - VARHDRSZ}};
+		L4Train		written = {.cxt = CurrentMemoryContext, .parts = parts, .nparts = 2};
+
+		mend_checksum(part);
+		FUZZ_TRY();
+		l4_train_read(&read, fuzz_random(2) ? fuzz_damage_varlena(state) : l4_train_write(&written));
+		result = l4_train_result(&read);
+		if (result != NULL)
+			l4_parser_decode(result, CurrentMemoryContext);
+		FUZZ_END();
+	}
+}
+
 static void
 fuzz_miner(void)
 {
@@ -74,6 +101,7 @@ fuzz_miner(void)
 		FUZZ_END();
 	}
 	value = l4_parser_encode(parser);
+	fuzz_train(parser);
 	for (int i = 0; i < 60; i++)
 	{
 		struct varlena *damaged = fuzz_damage_varlena(value);

@@ -57,5 +57,6 @@ score_run() {
 	server_start
 	[ -z "${CORPUS:-}" ] || score_part "Diagnosis" test/score/corpus.sql "$CORPUS"
 	[ -z "${LOGHUB:-}" ] || score_part "Parser" test/score/loghub.sql "$LOGHUB"
+	[ -z "${LOGHUB:-}" ] || score_part "Parser in parts" test/score/parts.sql "$LOGHUB"
 	[ -z "${FLOWS:-}" ] || score_flows "$FLOWS"
 }
