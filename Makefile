@@ -53,6 +53,7 @@ OBJS = \
 	src/iforest/iforest_sql.o \
 	src/ingest/batch.o \
 	src/ingest/batch_scan.o \
+	src/ingest/ingest_budget.o \
 	src/ingest/ingest_dict.o \
 	src/ingest/ingest_learn.o \
 	src/ingest/ingest_pack.o \
