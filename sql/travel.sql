@@ -12,7 +12,7 @@ CALL l4.ingest('t_logs');
 SELECT l4.export_job(NULL);
 SELECT l4.export_job('t-1', NULL);
 SELECT l4.export_job('t-1', 'half');
-SELECT l4.export_job('t-2');
+SELECT l4.export_job('nowhere');
 SELECT l4.export_job('t-1', 'all', '{n1,n9}');
 SELECT l4.import_job(NULL);
 SELECT l4.import_job('{}');
