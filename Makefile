@@ -131,6 +131,11 @@ OBJS = \
 	src/scan/scan_rec.o \
 	src/scan/scan_time.o \
 	src/scan/scanmemo.o \
+	src/travel/renumber.o \
+	src/travel/renumber_sql.o \
+	src/travel/travel_learn.o \
+	src/travel/travel_rows.o \
+	src/travel/travel_sql.o \
 	src/l4.o
 
 # The install script is these fragments, in this order.
@@ -168,6 +173,7 @@ FRAGMENTS = \
 	sql/install/83_evidence_values.sql \
 	sql/install/83_accusation.sql \
 	sql/install/83_evidence_forest.sql \
+	sql/install/83_evidence_network.sql \
 	sql/install/84_diagnose_state.sql \
 	sql/install/84_diagnose.sql \
 	sql/install/84_diagnose_where.sql \
@@ -194,7 +200,10 @@ FRAGMENTS = \
 	sql/install/94_flow_read.sql \
 	sql/install/94_flow_tables.sql \
 	sql/install/94_flow_toolkit.sql \
+	sql/install/94_flow_logs.sql \
 	sql/install/94_flow_report.sql \
+	sql/install/94_travel.sql \
+	sql/install/94_travel_import.sql \
 	sql/install/95_rights.sql
 
 # Shipped rules and faults: sql/data/rows.pl makes sql/install/87_rows.sql of these.
@@ -265,6 +274,7 @@ REGRESS = \
 	damaged \
 	pipeline \
 	privileges \
+	travel \
 	report \
 	sources \
 	source_kinds \
@@ -279,6 +289,7 @@ REGRESS = \
 	bounded \
 	alert \
 	flow \
+	flow_logs \
 	flow_read \
 	flow_toolkit
 
@@ -305,12 +316,12 @@ PROVE_TESTS ?= test/t/*.pl
 EXTRA_CLEAN = sql/l4--*.sql sql/install/87_rows.sql sql/install/87_rows.sql.new
 
 # What sets up a machine or a private server runs in a script of its own; none of it needs PGXS.
-SCRIPTED = help check demo score bench growth
+SCRIPTED = help check check-all demo score bench growth
 ifneq ($(filter $(SCRIPTED),$(MAKECMDGOALS)),)
 .PHONY: $(SCRIPTED)
 help:
 	@test/run help
-check demo score bench growth:
+check check-all demo score bench growth:
 	@test/run $@
 else
 PG_CONFIG ?= pg_config

@@ -389,15 +389,17 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'l4_edit
 COMMENT ON FUNCTION l4._edit_distance(text, text) IS
     'insertions, deletions and substitutions of characters between two names; beyond 255 bytes they count as equal';
 
--- A third of a name may be mistyped, and one character of a short one.
+-- A quarter of a name may be mistyped, and one character of a short one; but job-17 is not job-18 mistyped.
 CREATE FUNCTION l4._near_name(name text, names text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT n.known
     FROM (SELECT u.known, l4._edit_distance(lower(u.known), lower(name)) AS distance
         FROM unnest(names) AS u(known)) AS n
-    WHERE n.distance <= greatest(1, length(name) / 3)
-    ORDER BY n.distance, n.known COLLATE "C"
+    WHERE n.distance <= greatest(1, length(name) / 4)
+        AND (n.distance = 0
+            OR regexp_replace(lower(n.known), '\d+', '0', 'g') <> regexp_replace(lower(name), '\d+', '0', 'g'))
+    ORDER BY n.distance, abs(length(n.known) - length(name)), n.known COLLATE "C"
     LIMIT 1;
 END;
 COMMENT ON FUNCTION l4._near_name(text, text[]) IS 'the known name that is nearest to one that is not, if any is near';

@@ -58,14 +58,14 @@ receive_line(TupleTableSlot *slot, DestReceiver *self)
 
 	slot_getallattrs(slot);
 	if (!slot->tts_isnull[1])
-		ts = DatumGetTimestampTz(slot->tts_values[1]);
+		ts = Max(DatumGetTimestampTz(slot->tts_values[1]), L4_NO_TS + 1);	/* minus infinity is a wrong time, not none */
 	if (!slot->tts_isnull[2] && DatumGetInt32(slot->tts_values[2]) >= 0 && DatumGetInt32(slot->tts_values[2]) <= L4_MAX_RANK)
 		rank = DatumGetInt32(slot->tts_values[2]);
 	if (!slot->tts_isnull[3])
 		line = DatumGetTextPP(slot->tts_values[3]);
 	receiver->any = true;
 	more = l4_scan_line(receiver->scan, DatumGetInt64(slot->tts_values[0]), ts, rank,
-						line == NULL ? "" : VARDATA_ANY(line), line == NULL ? 0 : VARSIZE_ANY_EXHDR(line));
+						line == NULL ? NULL : VARDATA_ANY(line), line == NULL ? 0 : VARSIZE_ANY_EXHDR(line));
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(receiver->line_cxt);
 	return more;
