@@ -84,6 +84,8 @@ BEGIN
     DELETE FROM l4.job;
     DELETE FROM l4._model;
     DELETE FROM l4._event;
+    DELETE FROM l4._event_slot;
+    DELETE FROM l4._event_word;
     -- so few that the noise closes the parser
     INSERT INTO l4._model (parser) VALUES (l4._parser_new('{"max_templates": 2500}'));
     CALL l4.ingest('bounded.log', commit => false, batch_lines => lines);
@@ -162,6 +164,8 @@ BEGIN
     DELETE FROM l4.job;
     DELETE FROM l4._model;
     DELETE FROM l4._event;
+    DELETE FROM l4._event_slot;
+    DELETE FROM l4._event_word;
     -- so few that the noise closes its budget
     INSERT INTO l4._model (parser) VALUES (l4._parser_new('{"max_templates": 80}'));
     CALL l4.ingest('bounded.flood', commit => false, batch_lines => lines);

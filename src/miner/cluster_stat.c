@@ -249,7 +249,8 @@ top_down(L4Model *m, const L4GroupNode *node, const L4Group *g, int *order, int 
 		if (!is_variable(m, g, c, &columns[v], words, constant_before ? head[c - 1] : L4_STR_UNKNOWN))
 			one = false;
 	}
-	if (one && enough(words, nvarying))
+	/* rows of a damaged parser may be all the same */
+	if (nvarying == 0 || (one && enough(words, nvarying)))
 		new_cluster(m, node, g->ncols, order, n);
 	else
 	{

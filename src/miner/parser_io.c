@@ -48,7 +48,7 @@ read_strings(L4Reader *r, L4Model *m, const uint8 *marks)
 {
 	int32		n = l4_read_count(r, "number of strings");
 
-	if (n > 64)
+	if (n + n / 4 > m->string_map->size)
 		l4_map_grow(m->string_map, n + n / 4);
 	for (int32 i = 0; i < n; i++)
 	{
