@@ -53,6 +53,7 @@ OBJS = \
 	src/iforest/iforest_sql.o \
 	src/ingest/batch.o \
 	src/ingest/batch_scan.o \
+	src/ingest/ingest_budget.o \
 	src/ingest/ingest_dict.o \
 	src/ingest/ingest_learn.o \
 	src/ingest/ingest_pack.o \
@@ -130,6 +131,11 @@ OBJS = \
 	src/scan/scan_rec.o \
 	src/scan/scan_time.o \
 	src/scan/scanmemo.o \
+	src/travel/renumber.o \
+	src/travel/renumber_sql.o \
+	src/travel/travel_learn.o \
+	src/travel/travel_rows.o \
+	src/travel/travel_sql.o \
 	src/l4.o
 
 # The install script is these fragments, in this order.
@@ -194,6 +200,8 @@ FRAGMENTS = \
 	sql/install/94_flow_tables.sql \
 	sql/install/94_flow_toolkit.sql \
 	sql/install/94_flow_report.sql \
+	sql/install/94_travel.sql \
+	sql/install/94_travel_import.sql \
 	sql/install/95_rights.sql
 
 # Shipped rules and faults: sql/data/rows.pl makes sql/install/87_rows.sql of these.
@@ -264,6 +272,7 @@ REGRESS = \
 	damaged \
 	pipeline \
 	privileges \
+	travel \
 	report \
 	sources \
 	source_kinds \

@@ -273,6 +273,12 @@ l4_parser_drain_line(L4Parser *parser, const char *msg, int len, int *out_len)
 	return line;
 }
 
+void
+l4_parser_use_budget(L4Parser *parser, L4Budget *budget)
+{
+	parser->model.budget = budget != NULL ? budget : &parser->model.own;
+}
+
 int32
 l4_parser_lookup(L4Parser *parser, int tag, const L4Shape *shape)
 {
@@ -326,6 +332,24 @@ l4_parser_learn(L4Parser *parser, int tag, const char *msg, int len, int64 occur
 		return id;
 	}
 	return l4_model_learn(&parser->model, tag, scan_message(parser, msg, len, &parser->shape), occurrences);
+}
+
+int32
+l4_parser_learn_coarse(L4Parser *parser, int tag, const char *template_text)
+{
+	StringInfoData text;
+
+	l4_parser_need_shapes(parser);
+	initStringInfo(&text);
+	for (const char *p = template_text; *p != '\0'; p++)
+		if (strncmp(p, "<*>", 3) == 0)
+		{
+			appendStringInfoChar(&text, L4_OPEN_MARK);
+			p += 2;
+		}
+		else
+			appendStringInfoChar(&text, *p);
+	return l4_model_learn_coarse(&parser->model, tag, text.data, text.len);
 }
 
 int32

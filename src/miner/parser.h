@@ -13,6 +13,7 @@
 #include "lib/stringinfo.h"
 #include "utils/jsonb.h"
 
+#include "miner/budget.h"
 #include "scan/scan.h"
 
 typedef struct L4Parser L4Parser;
@@ -44,6 +45,9 @@ extern void l4_parser_scan(L4Parser *parser, const char *msg, int len, L4Shape *
 /* Event of a shape that was learnt as it is: one hash probe; 0 = not known. */
 extern int32 l4_parser_lookup(L4Parser *parser, int tag, const L4Shape *shape);
 
+/* Whose messages are asked for and learnt from now on; the budget is the caller's and changes as they are learnt. NULL: nobody's. */
+extern void l4_parser_use_budget(L4Parser *parser, L4Budget *budget);
+
 /*
  * Event of a shape or message, learning nothing: also templates that fit an
  * unseen shape. 0 = none. Found answers are cached (bounded).
@@ -53,6 +57,9 @@ extern int32 l4_parser_match(L4Parser *parser, int tag, const char *msg, int len
 
 /* Learn a message seen occurrences times; the event's id. May merge older events. */
 extern int32 l4_parser_learn(L4Parser *parser, int tag, const char *msg, int len, int64 occurrences);
+
+/* The event of a coarse template as another parser prints it, made where there is none. */
+extern int32 l4_parser_learn_coarse(L4Parser *parser, int tag, const char *template_text);
 
 /* Ids are 1 .. l4_parser_nevents(), merged ones included. */
 extern int32 l4_parser_nevents(L4Parser *parser);
@@ -91,6 +98,13 @@ extern int32 l4_parser_words(L4Parser *parser, int tag, const L4Shape *shape, L4
 
 /* The words of the message that made an event where the event is open by now, as bytes of the message. Returns their number. */
 extern int	l4_parser_own_words(L4Parser *parser, int32 event_id, const char *msg, int len, L4Word **words);
+
+/*
+ * The words of a message in slots where another message of the same delimiters
+ * has something else, as bytes of text, which is the shape's and palloc'd.
+ */
+extern int	l4_parser_words_unlike(L4Parser *parser, const char *msg, int len, const char *other, int other_len,
+								   char **text, L4Word **words);
 
 /* Name of a kind of parameter, L4Mask or a mask of the user. */
 extern const char *l4_parser_mask_name(const L4Parser *parser, int mask);
