@@ -53,6 +53,15 @@ UPDATE logs SET ts = ts + (4 * greatest(0, substring(line FROM 'iteration (\d+)'
 WHERE job_id = 'late' AND line ~ 'iteration';
 DELETE FROM logs WHERE job_id = 'late' AND line ~ 'forward';
 
+-- no node's: all refuse a value before the first iteration and end as good jobs do
+CALL job('refused', 0);
+CALL say('refused', '{0,1,2,3,4,5}', 3, 'ValueError: no such optimizer');
+CALL say('refused', '{0,1,2,3,4,5}', 4, 'INFO:train:shutting down');
+-- one fails in words that nobody knows while it writes a file
+CALL job('files', 20);
+CALL say('files', '{0,1,2,3,4,5}', 23.2, 'INFO:train:saving checkpoint at iteration 20');
+CALL say('files', '{2}', 23.5, 'ERROR:train:RuntimeError: the bracket fell off');
+
 CALL l4.ingest('evidence.logs');
 UPDATE l4.job SET settings = 'evidence', expected_nodes = 6,
     status = CASE WHEN job_id LIKE 'good-%' THEN 'succeeded' ELSE 'failed' END
@@ -65,6 +74,9 @@ SELECT k.kind, k.symptom, (SELECT e.node FROM l4.evidence AS e WHERE e.job_id = 
         ORDER BY e.value DESC, e.node LIMIT 1) AS named_first,
     (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = k.kind AND s.rank = 1) AS suspect
 FROM kind AS k ORDER BY k.kind;
+-- what is behind a failure of which no line states the cause
+SELECT j.job_id, d.symptom, d.stage, d.category, d.component, d.confidence
+FROM unnest('{refused,files}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d;
 -- none of them says anything of a good job
 SELECT status FROM l4.diagnose('good-2');
 SELECT kind, node FROM l4.evidence WHERE job_id = 'good-2' AND value > 0 AND kind IN (SELECT k.kind FROM kind AS k);

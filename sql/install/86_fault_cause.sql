@@ -143,7 +143,8 @@ BEGIN
         WHEN general.nodes >= (k.t).majority * k.nodes
             THEN concat_ws(' ', 'alike', CASE WHEN general.owner IN ('library', 'framework') THEN general.owner END)
         WHEN general.words IS NOT NULL
-            THEN concat_ws(' ', 'few', CASE WHEN stage IN ('data', 'checkpoint_load', 'checkpoint_save') THEN 'files' END)
+            THEN concat_ws(' ', 'few',
+                CASE WHEN stage IN ('data', 'checkpoint_load', 'checkpoint_save') THEN 'files' END)
         WHEN s.went_through THEN 'left'
         WHEN s.is_silent THEN 'silent'
         WHEN s IS NOT NULL THEN 'apart'
