@@ -12,6 +12,8 @@ OBJS = \
 	src/base/reader.o \
 	src/diagnose/diag_blame.o \
 	src/diagnose/diag_counter.o \
+	src/diagnose/diag_frame_owner.o \
+	src/diagnose/diag_frames.o \
 	src/diagnose/diag_iter.o \
 	src/diagnose/diag_pack_sql.o \
 	src/diagnose/diag_periodic.o \
@@ -128,6 +130,11 @@ OBJS = \
 	src/scan/scan_rec.o \
 	src/scan/scan_time.o \
 	src/scan/scanmemo.o \
+	src/travel/renumber.o \
+	src/travel/renumber_sql.o \
+	src/travel/travel_learn.o \
+	src/travel/travel_rows.o \
+	src/travel/travel_sql.o \
 	src/l4.o
 
 # The install script is these fragments, in this order.
@@ -192,6 +199,8 @@ FRAGMENTS = \
 	sql/install/94_flow_tables.sql \
 	sql/install/94_flow_toolkit.sql \
 	sql/install/94_flow_report.sql \
+	sql/install/94_travel.sql \
+	sql/install/94_travel_import.sql \
 	sql/install/94_server_tables.sql \
 	sql/install/94_server_calls.sql \
 	sql/install/94_server_directory.sql \
@@ -241,6 +250,7 @@ REGRESS = \
 	lineformat \
 	pcre \
 	record \
+	stack_frames \
 	rules \
 	mask_rule \
 	iteration_count \
@@ -265,6 +275,7 @@ REGRESS = \
 	damaged \
 	pipeline \
 	privileges \
+	travel \
 	report \
 	sources \
 	source_kinds \

@@ -156,32 +156,32 @@ CREATE VIEW l4._active_line_format AS
 SELECT r.*, pg_catalog.row_number() OVER (ORDER BY r.priority DESC, r.rule_id >= 1000000 DESC, r.rule_id)::int AS rank
 FROM l4.line_format r
 WHERE NOT EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind = 'line_format' AND d.name = r.name)
-  AND (r.origin <> 'builtin'
-       OR NOT EXISTS (SELECT FROM l4.line_format u WHERE u.name = r.name AND u.origin <> 'builtin'));
+    AND (r.origin <> 'builtin'
+        OR NOT EXISTS (SELECT FROM l4.line_format u WHERE u.name = r.name AND u.origin <> 'builtin'));
 COMMENT ON VIEW l4._active_line_format IS 'private: the line formats in force';
 
 CREATE VIEW l4._active_stage_rule AS
 SELECT r.*, pg_catalog.row_number() OVER (ORDER BY r.priority DESC, r.rule_id >= 1000000 DESC, r.rule_id)::int AS rank
 FROM l4.stage_rule r
 WHERE NOT EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind = 'stage_rule' AND d.name = r.name)
-  AND (r.origin <> 'builtin'
-       OR NOT EXISTS (SELECT FROM l4.stage_rule u WHERE u.name = r.name AND u.origin <> 'builtin'));
+    AND (r.origin <> 'builtin'
+        OR NOT EXISTS (SELECT FROM l4.stage_rule u WHERE u.name = r.name AND u.origin <> 'builtin'));
 COMMENT ON VIEW l4._active_stage_rule IS 'private: the stage rules in force';
 
 CREATE VIEW l4._active_iteration_rule AS
 SELECT r.*, pg_catalog.row_number() OVER (ORDER BY r.priority DESC, r.rule_id >= 1000000 DESC, r.rule_id)::int AS rank
 FROM l4.iteration_rule r
 WHERE NOT EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind = 'iteration_rule' AND d.name = r.name)
-  AND (r.origin <> 'builtin'
-       OR NOT EXISTS (SELECT FROM l4.iteration_rule u WHERE u.name = r.name AND u.origin <> 'builtin'));
+    AND (r.origin <> 'builtin'
+        OR NOT EXISTS (SELECT FROM l4.iteration_rule u WHERE u.name = r.name AND u.origin <> 'builtin'));
 COMMENT ON VIEW l4._active_iteration_rule IS 'private: the iteration rules in force';
 
 CREATE VIEW l4._active_mask_rule AS
 SELECT r.*, pg_catalog.row_number() OVER (ORDER BY r.rule_id)::int AS rank
 FROM l4.mask_rule r
 WHERE NOT EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind = 'mask_rule' AND d.name = r.name)
-  AND (r.origin <> 'builtin'
-       OR NOT EXISTS (SELECT FROM l4.mask_rule u WHERE u.name = r.name AND u.origin <> 'builtin'));
+    AND (r.origin <> 'builtin'
+        OR NOT EXISTS (SELECT FROM l4.mask_rule u WHERE u.name = r.name AND u.origin <> 'builtin'));
 COMMENT ON VIEW l4._active_mask_rule IS 'private: the masks of users in force';
 
 CREATE FUNCTION l4._ruleset() RETURNS jsonb

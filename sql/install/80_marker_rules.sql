@@ -14,7 +14,7 @@ CREATE TABLE l4.marker_rule (
     CONSTRAINT marker_rule_key UNIQUE (origin, name),
     CONSTRAINT marker_rule_kind_check CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY[
         'terminal', 'exit', 'stack', 'config', 'killed', 'not_named', 'trouble', 'self', 'send', 'receive', 'timeout',
-        'ring_up', 'send_first', 'step', 'frame', 'call', 'file'])),
+        'ring_up', 'send_first', 'step', 'frame', 'call', 'file', 'framework'])),
     CONSTRAINT marker_rule_stage_check CHECK (CASE WHEN kind OPERATOR(pg_catalog.=) ANY (ARRAY['frame', 'call', 'file'])
         THEN stage IS NOT NULL AND stage OPERATOR(pg_catalog.=) ANY (ARRAY[
             'init', 'data', 'model', 'checkpoint_load', 'train', 'eval', 'checkpoint_save', 'shutdown'])
@@ -35,11 +35,11 @@ COMMENT ON COLUMN l4.marker_rule.kind
        'whose ring passes data to the rank after, not the one before; send_first: it waits to send before it waits to '
        'receive; step: a function of a training step, asked where no iteration is known; frame: a function whose name '
        'tells the stage; call: the name of what a line of code in a stack calls tells it; file: a message about a file '
-       'tells it';
+       'tells it; framework: a package, or a folder of code, of a training framework';
 COMMENT ON COLUMN l4.marker_rule.stage IS 'for kinds frame, call and file: the stage; else NULL';
 COMMENT ON COLUMN l4.marker_rule.signature
     IS 'matched against the message; for kinds step and frame against the names of functions in a stack, for call '
-       'against dotted names';
+       'against dotted names, for framework against packages and folders in a stack';
 COMMENT ON COLUMN l4.marker_rule.example IS 'text that the signature matches';
 COMMENT ON COLUMN l4.marker_rule.source_url IS 'where the text is printed or documented';
 COMMENT ON COLUMN l4.marker_rule.origin IS 'builtin, user or imported';

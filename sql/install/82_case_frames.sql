@@ -1,48 +1,81 @@
 -- What the stacks of crash reports tell.
 
--- Names of the functions in the first crash reports of a node (of the job: in the first one), outermost first; or of
--- what its lines of code call.
-CREATE FUNCTION l4._frames(k l4._case, node text, calls bool DEFAULT false)
-RETURNS TABLE (name text, event_id int, place bigint)
-LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 100
+CREATE FUNCTION l4._stack_frames(record text)
+RETURNS TABLE (stack int, place int, owner text, package text, file text, line int, function text)
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 20 AS 'MODULE_PATHNAME', 'l4_stack_frames';
+COMMENT ON FUNCTION l4._stack_frames(text) IS 'frames of the stacks in a text, and whose code they are in by its place';
+
+CREATE FUNCTION l4.stack_frames(record text)
+RETURNS TABLE (stack int, place int, owner text, package text, file text, line int, function text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20
 BEGIN ATOMIC
-    WITH failed AS (
-        SELECT n.node, n.terminal_ts + l4._seconds((k.t).retry_seconds) AS last_ts FROM l4._case_mark AS n
-        WHERE n.job_id = k.job_id
-    ), report AS (
-        SELECT s.event_id
-        FROM l4._shown(k.job_id) AS s LEFT JOIN failed AS f ON f.node = s.node
-        WHERE NOT s.exit AND (s.terminal OR s.stack)
-            AND (_frames.node IS NULL OR s.node = _frames.node
-                -- what an attempt to begin anew fails in says little
-                AND NOT coalesce(s.first_ts > f.last_ts, false))
-        ORDER BY s.stack, s.nodes, s.first_ts, s.first_line_no
-        LIMIT CASE WHEN _frames.node IS NULL THEN 1 ELSE (k.t).max_reports::bigint END
-    )
-    SELECT CASE WHEN calls THEN f.name[1] ELSE regexp_replace(f.name[1], '^.*[.]', '') END, r.event_id, f.place
-    FROM report AS r
-    JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
-    CROSS JOIN LATERAL regexp_matches(j.example,
-        CASE WHEN calls THEN '([A-Za-z_][A-Za-z0-9_.]*)[(]'
-            ELSE '(?:, in |\mat |\min )([A-Za-z_][A-Za-z0-9_.]*)' END,
-        'g') WITH ORDINALITY AS f(name, place);
+    SELECT f.stack, f.place, CASE WHEN EXISTS (SELECT FROM l4._marker('framework') AS r
+            WHERE l4.pcre_match(coalesce(f.package, regexp_replace(f.file, '[^/\\]*$', '')), r.signature))
+        AND f.function IS DISTINCT FROM '<module>' THEN 'framework' ELSE f.owner END,
+        f.package, f.file, f.line, f.function
+    FROM l4._stack_frames(record) AS f;
 END;
-COMMENT ON FUNCTION l4._frames(l4._case, text, bool) IS
-    'functions in the stacks of a node, NULL: in the first of the job; or what their lines of code call';
+COMMENT ON FUNCTION l4.stack_frames(text) IS
+    'frames of the stacks in a text, innermost first (place 1), those of the exception that came first in stack 1; '
+    'owner: user, framework, library, stdlib or NULL = not known';
+
+-- The innermost frame that is neither the language's nor unknown, and if it is not the program's, who called.
+CREATE FUNCTION l4._origin(record text, OUT owner text, OUT words text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000
+BEGIN ATOMIC
+    WITH frame AS MATERIALIZED (
+        SELECT f.stack, f.place, f.owner, f.package,
+            concat(regexp_replace(f.file, '^.*[/\\](?:site|dist)-packages[/\\]', ''), ':' || f.line)
+                || coalesce(' in ' || f.function, '') AS spot
+        FROM l4.stack_frames(record) AS f WHERE f.owner <> 'stdlib'
+    )
+    SELECT i.owner, format('innermost frame: %s, %s',
+        CASE i.owner WHEN 'user' THEN 'the program' ELSE coalesce('package ' || i.package, i.owner) END,
+        i.spot) || CASE WHEN i.owner <> 'user' THEN coalesce((
+            SELECT ', called from ' || f.spot FROM frame AS f
+            WHERE f.stack = i.stack AND f.owner = 'user' ORDER BY f.place LIMIT 1), '') ELSE '' END
+    FROM (SELECT * FROM frame AS f ORDER BY f.stack, f.place LIMIT 1) AS i;
+END;
+COMMENT ON FUNCTION l4._origin(text) IS 'whose code an exception came from, and the innermost frame in words';
+
+-- Crash reports and stacks of a node (of the job: the first one).
+CREATE FUNCTION l4._stack_records(k l4._case, node text) RETURNS TABLE (event_id int, record text)
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 5
+BEGIN ATOMIC
+    SELECT s.event_id, j.example
+    FROM (
+        SELECT s.event_id
+        FROM l4._shown(k.job_id) AS s LEFT JOIN l4._case_mark AS n ON n.job_id = k.job_id AND n.node = s.node
+        WHERE NOT s.exit AND (s.terminal OR s.stack)
+            AND (_stack_records.node IS NULL OR s.node = _stack_records.node
+                -- what an attempt to begin anew fails in says little
+                AND NOT coalesce(s.first_ts > n.terminal_ts + l4._seconds((k.t).retry_seconds), false))
+        ORDER BY s.stack, s.nodes, s.first_ts, s.first_line_no
+        LIMIT CASE WHEN _stack_records.node IS NULL THEN 1 ELSE (k.t).max_reports::bigint END) AS s
+    JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id);
+END;
+COMMENT ON FUNCTION l4._stack_records(l4._case, text) IS
+    'records with a stack of a node, NULL: the first one of the job';
+
+CREATE FUNCTION l4._function(name text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN regexp_replace(name, '^.*[.:]', '');
+COMMENT ON FUNCTION l4._function(text) IS 'name of a function without its class or name space';
 
 -- Who is struck in a step trains, whatever lines say; forward steps are done elsewhere as well.
 CREATE FUNCTION l4._in_step(k l4._case, announced bool) RETURNS bool
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000
 BEGIN ATOMIC
-    SELECT EXISTS (SELECT FROM l4._frames(k, NULL) AS f
-            JOIN l4._marker('step') AS r ON l4.pcre_match(f.name, r.signature)
-            WHERE announced OR f.name !~* '^_*forward$')
-        OR EXISTS (SELECT FROM l4._claims(k.job_id) AS e
-            JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
-            CROSS JOIN LATERAL regexp_matches(j.example, ', in ([A-Za-z_][A-Za-z0-9_]*)', 'g') AS f(name)
-            JOIN l4._marker('step') AS r ON l4.pcre_match(f.name[1], r.signature)
-            WHERE e.terminal AND NOT e.exit AND e.nodes >= (k.t).half * greatest(k.nodes, (k.t).min_pair)
-                AND f.name[1] !~* '^_*forward$');
+    SELECT EXISTS (
+        SELECT FROM (
+            SELECT s.record, announced AS any_step FROM l4._stack_records(k, NULL) AS s
+            UNION ALL
+            SELECT j.example, false
+            FROM l4._claims(k.job_id) AS e JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+            WHERE e.terminal AND NOT e.exit AND e.nodes >= (k.t).half * greatest(k.nodes, (k.t).min_pair)) AS s
+        CROSS JOIN LATERAL l4._stack_frames(s.record) AS f
+        JOIN l4._marker('step') AS r ON l4.pcre_match(l4._function(f.function), r.signature)
+        WHERE s.any_step OR l4._function(f.function) !~* '^_*forward$');
 END;
 COMMENT ON FUNCTION l4._in_step(l4._case, bool) IS
     'is the first crash, or one that half of the nodes report, in a function of a training step';

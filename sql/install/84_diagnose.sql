@@ -184,7 +184,7 @@ BEGIN
             CASE WHEN s.is_first THEN 'first in the job' END,
             CASE WHEN s.names_top THEN 'names ' || top END,
             CASE WHEN s.exit THEN 'reports how a process ended' WHEN s.terminal THEN 'reports a crash' END,
-            CASE WHEN s.stack THEN 'part of a stack' END], NULL),
+            CASE WHEN s.stack THEN 'part of a stack' WHEN NOT s.exit THEN (l4._origin(j.example)).words END], NULL),
         s.nodes, s.occurrences, s.first_ts, coalesce(a.node, j.first_node), coalesce(a.first_line_no, j.first_line_no),
         coalesce(a.line, j.example)
     FROM scored AS s

@@ -5,10 +5,11 @@ CREATE FUNCTION l4._frame_stage(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT r.stage
-    FROM l4._frames(k, _frame_stage.node) AS f
-    JOIN l4._marker('frame') AS r ON l4.pcre_match(f.name, r.signature)
+    FROM l4._stack_records(k, _frame_stage.node) AS s
+    CROSS JOIN LATERAL l4._stack_frames(s.record) AS f
+    JOIN l4._marker('frame') AS r ON l4.pcre_match(l4._function(f.function), r.signature)
     GROUP BY r.stage
-    ORDER BY count(DISTINCT (f.event_id, f.place)) DESC, min(f.place), r.stage
+    ORDER BY count(DISTINCT (s.event_id, f.stack, f.place)) DESC, max(f.place) DESC, r.stage
     LIMIT 1;
 END;
 COMMENT ON FUNCTION l4._frame_stage(l4._case, text) IS 'stage that the functions in the stacks of a node tell';
@@ -53,9 +54,11 @@ LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT coalesce((
         SELECT r.stage
-        FROM l4._frames(k, _called_stage.node, true) AS f
-        JOIN l4._marker('call') AS r ON l4.pcre_match(f.name, r.signature)
-        ORDER BY f.event_id DESC, f.place DESC, r.stage
+        FROM l4._stack_records(k, _called_stage.node) AS s
+        CROSS JOIN LATERAL regexp_matches(s.record, '([A-Za-z_][A-Za-z0-9_.]*)[(]', 'g')
+            WITH ORDINALITY AS f(name, place)
+        JOIN l4._marker('call') AS r ON l4.pcre_match(f.name[1], r.signature)
+        ORDER BY s.event_id DESC, f.place DESC, r.stage
         LIMIT 1), (
         SELECT r.stage
         FROM l4._shown(k.job_id) AS s

@@ -2,10 +2,11 @@
 
 -- What a line states. A catch-all says that something failed and sets nothing; an effect is no cause.
 CREATE FUNCTION l4._stated_causes(k l4._case)
-RETURNS TABLE (rank int, nodes int, name text, category text, component text, words text, is_sure bool, is_known bool)
+RETURNS TABLE (rank int, event_id int, nodes int, name text, category text, component text, words text, is_sure bool,
+    is_known bool)
 LANGUAGE sql STABLE ROWS 5
 BEGIN ATOMIC
-    SELECT m.rank, e.nodes, m.fault_name, f.category, f.component,
+    SELECT m.rank, m.event_id, e.nodes, m.fault_name, f.category, f.component,
         format('%s: %s', m.fault_name, rtrim(f.root_cause, ' .')),
         f.severity IN ('error', 'fatal') AND f.priority >= 46 AND NOT f.combined AND s.by_suspect IS NOT FALSE
             AND (e.nodes >= (k.t).majority * k.nodes OR f.category IN ('hardware', 'platform') AND s.by_suspect),
@@ -24,29 +25,31 @@ COMMENT ON FUNCTION l4._stated_causes(l4._case)
 
 -- What says that something failed, but not what kind of failure it is: the best catch-all, else an error in words that
 -- no row knows. In a hang, what most nodes report in such words is that they wait.
-CREATE FUNCTION l4._general_cause(k l4._case, OUT words text, OUT nodes int)
+CREATE FUNCTION l4._general_cause(k l4._case, OUT words text, OUT nodes int, OUT owner text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT g.words, g.nodes
-    FROM (SELECT c.words, c.nodes, 1 AS turn, c.rank FROM l4._stated_causes(k) AS c
+    SELECT concat_ws('; ', g.words, o.words), g.nodes, o.owner
+    FROM (SELECT c.words, c.nodes, c.event_id, 1 AS turn, c.rank FROM l4._stated_causes(k) AS c
         UNION ALL
         SELECT format('in words that no row of the library knows, "%s"',
             rtrim(left(split_part(l4._own_message(k.job_id, e.event_id, e.example_node), E'\n', 1), 160))),
-            e.nodes, 2, c.n
+            e.nodes, e.event_id, 2, c.n
         FROM l4._cause_events(k.job_id) WITH ORDINALITY AS c(event_id, is_known, n)
         JOIN l4.suspect_event AS e ON e.job_id = k.job_id AND e.event_id = c.event_id
         JOIN l4._case_event AS x ON x.job_id = k.job_id AND x.event_id = c.event_id
         WHERE NOT c.is_known AND (x.terminal OR x.level >= (k.t).error_level)
           AND NOT (k.symptom = 'hang' AND e.nodes >= (k.t).majority * k.nodes)) AS g
+    LEFT JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+    LEFT JOIN LATERAL l4._origin(j.example) AS o ON true
     ORDER BY g.turn, g.rank LIMIT 1;
 END;
 COMMENT ON FUNCTION l4._general_cause(l4._case)
-    IS 'what tells of a failure without its kind, and on how many nodes; NULL = nothing';
+    IS 'what tells of a failure without its kind, on how many nodes, and whose code it came from; NULL = nothing';
 
 -- The kinds of failure whose cause no line states. words: %1$s stands for the nodes or the line.
 CREATE FUNCTION l4._failure_kinds()
 RETURNS TABLE (kind text, category text, component text, words text, alternatives text[])
-LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 11
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 13
 BEGIN ATOMIC
     SELECT t.* FROM (VALUES
         ('absent', 'platform', 'scheduler', 'no cause is stated: nodes that were expected never wrote a line%1$s',
@@ -63,6 +66,11 @@ BEGIN ATOMIC
         ('alike', 'user', 'program', '%1$s; the nodes failed alike, so what they share is to blame',
             ARRAY['the program, its options or its data: the message and the frames above it',
                 'a library that all nodes have: its version in the last good job']),
+        ('alike library', 'user', 'software', '%1$s; the nodes failed alike, in a library that they share',
+            ARRAY['its version: what the last good job had', 'what the program passes to it: the frame that called']),
+        ('alike framework', 'framework', 'framework', '%1$s; the nodes failed alike, in code of the framework',
+            ARRAY['the framework: its issues for this message and frame, its version in the last good job',
+                'what the program passes to it: the frame that called']),
         ('few', NULL, NULL, '%1$s; on few nodes only, so it may be the node',
             ARRAY['the program or its data on that node: the message and the frames above it',
                 'the node''s own files, mounts and libraries: compare them with those of a node that was well',
@@ -121,7 +129,8 @@ BEGIN
             k.nodes + cardinality(absent)) > k.nodes THEN 'absent'
         WHEN k.symptom = 'slow' AND s IS NOT NULL THEN 'slow'
         WHEN k.symptom = 'slow' THEN 'slow alike'
-        WHEN general.nodes >= (k.t).majority * k.nodes THEN 'alike'
+        WHEN general.nodes >= (k.t).majority * k.nodes
+            THEN concat_ws(' ', 'alike', CASE WHEN general.owner IN ('library', 'framework') THEN general.owner END)
         WHEN general.words IS NOT NULL THEN 'few'
         WHEN s.went_through THEN 'left'
         WHEN s.is_silent THEN 'silent'
@@ -132,7 +141,7 @@ BEGIN
         WHEN ended IS NOT NULL THEN 'ended'
         ELSE 'unknown' END;
     about := CASE WHEN kind = 'absent' THEN coalesce(': ' || l4._first_few(absent), '')
-        WHEN kind IN ('alike', 'few') THEN general.words
+        WHEN general.words IS NOT NULL AND kind ~ '^(alike|few)' THEN general.words
         WHEN kind = 'ended' THEN ended
         ELSE l4._first_few(ARRAY(SELECT n.node FROM l4.suspect_node AS n
             WHERE n.job_id = k.job_id AND n.is_suspect ORDER BY n.rank)) END;

@@ -105,7 +105,7 @@ UNION ALL
 SELECT NULL, d.name, NULL, 'switched off by disabled_rule, but there is no fault of this name'
 FROM l4.disabled_rule d
 WHERE d.kind OPERATOR(pg_catalog.=) 'fault'
-  AND NOT EXISTS (SELECT FROM l4.fault f WHERE f.name OPERATOR(pg_catalog.=) d.name);
+    AND NOT EXISTS (SELECT FROM l4.fault f WHERE f.name OPERATOR(pg_catalog.=) d.name);
 COMMENT ON VIEW l4.fault_problem
     IS 'faults that are not as they should be: names in leads_to and disabled_rule, cycles, missing conditions, '
        'duplicates';

@@ -8,16 +8,20 @@
 #include "storage/shmem.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 #include "utils/varlena.h"
 
 #include "base/args.h"
 #include "diagnose/diag_blame.h"
+#include "diagnose/diag_frames.h"
 #include "diagnose/diag_periodic.h"
+#include "l4_compat.h"
 
 PG_FUNCTION_INFO_V1(l4_blame);
 PG_FUNCTION_INFO_V1(l4_common_accum);
 PG_FUNCTION_INFO_V1(l4_common_final);
 PG_FUNCTION_INFO_V1(l4_periodic_iterations);
+PG_FUNCTION_INFO_V1(l4_stack_frames);
 
 /* State of _common_value: different values, at most one more than matter. */
 #define MAX_COMMON 3
@@ -97,6 +101,45 @@ l4_periodic_iterations(PG_FUNCTION_ARGS)
 		if (periodic[i])
 			result[nresult++] = Int32GetDatum(iterations[i]);
 	PG_RETURN_ARRAYTYPE_P(construct_array(result, nresult, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+static void
+set_text(Datum *value, bool *isnull, L4Text text)
+{
+	*isnull = text.len == 0;
+	if (!*isnull)
+		*value = PointerGetDatum(cstring_to_text_with_len(text.data, text.len));
+}
+
+/* l4._stack_frames(record text) -> setof (stack, place, owner, package, file, line, function) */
+Datum
+l4_stack_frames(PG_FUNCTION_ARGS)
+{
+	static const char *const owners[] = {NULL, "user", "library", "stdlib"};
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	text	   *record = PG_GETARG_TEXT_PP(0);
+	L4Frame    *frames;
+	int			n;
+
+	l4_init_materialized_srf(fcinfo);
+	frames = l4_frames(VARDATA_ANY(record), VARSIZE_ANY_EXHDR(record), &n);
+	for (int i = 0; i < n; i++)
+	{
+		const L4Frame *f = &frames[i];
+		Datum		values[7] = {Int32GetDatum(f->stack), Int32GetDatum(f->place)};
+		bool		nulls[7] = {false};
+
+		nulls[2] = owners[f->owner] == NULL;
+		if (!nulls[2])
+			values[2] = CStringGetTextDatum(owners[f->owner]);
+		set_text(&values[3], &nulls[3], f->package);
+		set_text(&values[4], &nulls[4], f->file);
+		values[5] = Int32GetDatum(f->line);
+		nulls[5] = f->line == 0;
+		set_text(&values[6], &nulls[6], f->function);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
 }
 
 /* l4._common_value(text): transition. Most parts of lines differ from node to node: they cost nothing after the fourth value. */

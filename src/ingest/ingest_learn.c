@@ -92,14 +92,15 @@ learn_part(Learning *learning, L4ResultPart *part, MemoryContext cxt)
 			continue;
 		/* a shape that many streams have is learnt for the first of them */
 		l4_parser_scan(parser, local->msg, local->msg_len, &learning->shape);
-		local->event_id = l4_parser_lookup(parser, local->tag, &learning->shape);
+		local->event_id = local->coarse != NULL ? l4_parser_learn_coarse(parser, local->tag, local->coarse)
+			: l4_parser_lookup(parser, local->tag, &learning->shape);
 		is_new = local->event_id == 0;
 		if (is_new)
 			local->event_id = l4_parser_learn(parser, local->tag, local->msg, local->msg_len, 1);
 		if (l4_parser_is_coarse(parser, local->event_id))
 		{
 			local->words_of = L4_COARSE;
-			is_new &= l4_parser_nevents(parser) > before;
+			is_new = l4_parser_nevents(parser) > before;
 			local->nparams = 0;
 		}
 		else

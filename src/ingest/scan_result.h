@@ -114,6 +114,7 @@ typedef struct L4Local
 	int64		occurrences;
 	const char *msg;			/* only where the parser has to learn it */
 	int			msg_len;
+	const char *coarse;			/* the template, where another server has a coarse one for it; else NULL */
 	char	   *text;			/* earliest record */
 	int			text_len;
 	TimestampTz ts;				/* its time, L4_NO_TS none */

@@ -32,6 +32,7 @@ typedef struct SlotSum
 	int32		event_id;
 	int32		pos;
 	bool		many;
+	bool		more;			/* many once all values are there */
 	int64		records;		/* that have the slot */
 	int			nvalues;
 	int			values_size;
@@ -79,7 +80,7 @@ slot_sum(L4StreamCounts *counts, int32 event_id, int32 pos)
 	{
 		slot->event_id = event_id;
 		slot->pos = pos;
-		slot->many = false;
+		slot->many = slot->more = false;
 		slot->records = 0;
 		slot->nvalues = slot->values_size = 0;
 		slot->values = NULL;
@@ -210,6 +211,48 @@ l4_stream_counts_create(bytea *events, bytea *slots, MemoryContext cxt)
 	if (slots != NULL)
 		read_slots(counts, slots);
 	return counts;
+}
+
+/* Counts of an event that were made elsewhere. */
+void
+l4_stream_counts_add_event(L4StreamCounts *counts, int32 event_id, int64 occurrences, TimestampTz first_ts, TimestampTz last_ts,
+						   int64 first_line_no, int64 last_line_no)
+{
+	bool		found;
+	EventSum   *event = eventsum_insert(counts->events, event_id, &found);
+
+	if (!found)
+	{
+		event->occurrences = 0;
+		event->first_ts = event->last_ts = L4_NO_TS;
+		event->first_line_no = first_line_no;
+		event->last_line_no = last_line_no;
+	}
+	event->occurrences += occurrences;
+	if (first_ts != L4_NO_TS && (event->first_ts == L4_NO_TS || first_ts < event->first_ts))
+		event->first_ts = first_ts;
+	event->last_ts = Max(event->last_ts, last_ts);
+	event->first_line_no = Min(event->first_line_no, first_line_no);
+	event->last_line_no = Max(event->last_line_no, last_line_no);
+}
+
+/* A value of a slot that was kept elsewhere; counted: all values of the slot are. */
+void
+l4_stream_counts_add_value(L4StreamCounts *counts, int32 event_id, int32 pos, const L4SlotOut *add, bool counted)
+{
+	SlotSum    *slot = slot_sum(counts, event_id, pos);
+	L4Value		value;
+
+	memset(&value, 0, sizeof(value));
+	value.text = unconstify(char *, add->text);
+	value.len = add->len;
+	value.mask = MemoryContextStrdup(counts->cxt, pnstrdup(add->mask, add->mask_len));
+	value.occurrences = Max(add->occurrences, 0);
+	value.first_ts = add->ts;
+	value.first_line_no = add->line_no;
+	slot_add(counts, slot, &value);
+	slot->records += l4_slot_records(add->occurrences);
+	slot->more |= !counted;
 }
 
 void
@@ -381,10 +424,12 @@ kept_values(const SlotSum *slot)
 }
 
 static void
-put_slot(L4Pack *pack, const SlotSum *slot)
+put_slot(L4Pack *pack, SlotSum *slot)
 {
-	int			nkept = kept_values(slot);
+	int			nkept;
 
+	slot->many |= slot->more;
+	nkept = kept_values(slot);
 	for (int k = 0; k < nkept; k++)
 	{
 		const L4Value *value = &slot->values[k];

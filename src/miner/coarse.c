@@ -170,3 +170,30 @@ l4_coarse_event(L4Model *m, int tag, const L4Shape *shape, bool make)
 	pfree(text.data);
 	return event;
 }
+
+/* The coarse event of a text that another model has, made where there is none; beyond the bound one by length. */
+int32
+l4_model_learn_coarse(L4Model *m, int tag, const char *bytes, int len)
+{
+	L4Shape		shape = {.text = unconstify(char *, bytes), .len = len};
+	StringInfoData text;
+	int32		event;
+
+	initStringInfo(&text);
+	appendBinaryStringInfo(&text, bytes, len);
+	event = event_of_text(m, tag, &text, false);
+	if (event == 0 && len > 0 && bytes[0] != L4_OPEN_MARK)
+	{
+		if (m->coarse_words < MAX_BY_WORD)
+			m->coarse_words++;
+		else
+		{
+			resetStringInfo(&text);
+			text_by_length(&shape, &text);
+		}
+	}
+	if (event == 0)
+		event = event_of_text(m, tag, &text, true);
+	pfree(text.data);
+	return event;
+}

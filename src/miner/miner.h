@@ -145,6 +145,7 @@ extern bool l4_event_is_forgotten(const L4Model *m, int32 event);
 extern int32 l4_model_lookup(L4Model *m, int tag, const L4Shape *shape);
 extern int32 l4_model_match(L4Model *m, int tag, const L4Shape *shape);
 extern int32 l4_model_learn(L4Model *m, int tag, const L4Shape *shape, int64 occurrences);
+extern int32 l4_model_learn_coarse(L4Model *m, int tag, const char *bytes, int len);
 extern void l4_model_copy_kept(const L4Model *from, L4Model *to, bool *keep);
 extern char *l4_model_pattern(L4Model *m, int32 template, int *len, MemoryContext cxt);
 

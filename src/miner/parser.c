@@ -329,6 +329,24 @@ l4_parser_learn(L4Parser *parser, int tag, const char *msg, int len, int64 occur
 }
 
 int32
+l4_parser_learn_coarse(L4Parser *parser, int tag, const char *template_text)
+{
+	StringInfoData text;
+
+	l4_parser_need_shapes(parser);
+	initStringInfo(&text);
+	for (const char *p = template_text; *p != '\0'; p++)
+		if (strncmp(p, "<*>", 3) == 0)
+		{
+			appendStringInfoChar(&text, L4_OPEN_MARK);
+			p += 2;
+		}
+		else
+			appendStringInfoChar(&text, *p);
+	return l4_model_learn_coarse(&parser->model, tag, text.data, text.len);
+}
+
+int32
 l4_parser_nevents(L4Parser *parser)
 {
 	return parser->drain ? l4_drain_last_id(parser->drain) : parser->model.nevents - 1;

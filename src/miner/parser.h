@@ -54,6 +54,9 @@ extern int32 l4_parser_match(L4Parser *parser, int tag, const char *msg, int len
 /* Learn a message seen occurrences times; the event's id. May merge older events. */
 extern int32 l4_parser_learn(L4Parser *parser, int tag, const char *msg, int len, int64 occurrences);
 
+/* The event of a coarse template as another parser prints it, made where there is none. */
+extern int32 l4_parser_learn_coarse(L4Parser *parser, int tag, const char *template_text);
+
 /* Ids are 1 .. l4_parser_nevents(), merged ones included. */
 extern int32 l4_parser_nevents(L4Parser *parser);
 extern int32 l4_parser_resolve(L4Parser *parser, int32 event_id);	/* the surviving id */
@@ -91,6 +94,13 @@ extern int32 l4_parser_words(L4Parser *parser, int tag, const L4Shape *shape, L4
 
 /* The words of the message that made an event where the event is open by now, as bytes of the message. Returns their number. */
 extern int	l4_parser_own_words(L4Parser *parser, int32 event_id, const char *msg, int len, L4Word **words);
+
+/*
+ * The words of a message in slots where another message of the same delimiters
+ * has something else, as bytes of text, which is the shape's and palloc'd.
+ */
+extern int	l4_parser_words_unlike(L4Parser *parser, const char *msg, int len, const char *other, int other_len,
+								   char **text, L4Word **words);
 
 /* Name of a kind of parameter, L4Mask or a mask of the user. */
 extern const char *l4_parser_mask_name(const L4Parser *parser, int mask);

@@ -292,3 +292,35 @@ l4_parser_own_words(L4Parser *parser, int32 event_id, const char *msg, int len, 
 	}
 	return n;
 }
+
+int
+l4_parser_words_unlike(L4Parser *parser, const char *msg, int len, const char *other, int other_len, char **text, L4Word **words)
+{
+	L4Model    *m = &parser->model;
+	L4Cut	   *cut = &m->scratch->cut;
+	L4Shape    *shape = &parser->shape;
+	char	   *other_text;
+	L4Word	   *others;
+	int			ncols;
+	int			n = 0;
+
+	l4_parser_scan(parser, other, other_len, shape);
+	l4_cut(m, shape, false, cut);
+	ncols = cut->ncols;
+	other_text = pnstrdup(shape->text, shape->len);
+	others = palloc(sizeof(L4Word) * ncols);
+	for (int c = 0; c < ncols; c++)
+		others[c] = (L4Word) {.off = cut->from[c], .len = cut->len[c]};
+	l4_parser_scan(parser, msg, len, shape);
+	l4_cut(m, shape, false, cut);
+	*text = pnstrdup(shape->text, shape->len);
+	*words = palloc(sizeof(L4Word) * cut->ncols);
+	for (int c = 0; c < cut->ncols && cut->ncols == ncols; c++)
+	{
+		if (has_mark(shape, cut->from[c], cut->len[c]) ||
+			(cut->len[c] == others[c].len && memcmp(*text + cut->from[c], other_text + others[c].off, cut->len[c]) == 0))
+			continue;
+		(*words)[n++] = (L4Word) {.slot = c, .off = cut->from[c], .len = cut->len[c]};
+	}
+	return n;
+}

@@ -1,0 +1,73 @@
+-- What export and import refuse; the whole way between servers is in test/t/061_travel.pl.
+SET client_min_messages = warning;
+\set SHOW_CONTEXT never
+CREATE EXTENSION IF NOT EXISTS l4;
+CREATE TABLE t_logs (job_id text, node text, source text, line_no bigint, ts timestamptz, line text,
+    PRIMARY KEY (job_id, node, source, line_no));
+INSERT INTO t_logs
+SELECT 't-1', 'n' || n, '', i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 second',
+    format('loader %s opened %s of %s', n, md5((n * 1000 + i)::text), repeat(md5((i * 7 + n)::text), 60))
+FROM generate_series(1, 3) AS n, generate_series(1, 200) AS i;
+CALL l4.ingest('t_logs');
+SELECT l4.export_job(NULL);
+SELECT l4.export_job('t-1', NULL);
+SELECT l4.export_job('t-1', 'half');
+SELECT l4.export_job('t-2');
+SELECT l4.export_job('t-1', 'all', '{n1,n9}');
+SELECT l4.import_job(NULL);
+SELECT l4.import_job('{}');
+SELECT l4.import_job(ARRAY[NULL::bytea]);
+SELECT l4.import_job('{x}');
+SELECT l4.import_job(ARRAY(SELECT l4.export_model()));
+SELECT l4.import_model(ARRAY(SELECT l4.export_job('t-1')));
+
+-- rows: cut, twice, of two exports, of another format, in any order
+CREATE TABLE t_part AS SELECT row_number() OVER () AS n, p FROM l4._export_rows($$
+    SELECT e.* FROM l4._job_entries('t-1', 'all', NULL) AS e
+    UNION ALL SELECT 'j', jsonb_build_object('status', 'running', 'attributes', string_agg(md5(i::text), '')), NULL
+    FROM generate_series(1, 80000) AS i$$) AS p;
+SELECT count(*) AS rows, max(length(p)) <= 1000000 AS short FROM t_part;
+CREATE FUNCTION t_import(parts bytea[]) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    detail text;
+BEGIN
+    PERFORM l4.import_job(parts);
+    RETURN 'imported';
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+    RETURN concat_ws(' | ', SQLSTATE, SQLERRM, nullif(detail, ''));
+END
+$$;
+SELECT t_import(array_agg(p ORDER BY n DESC)) FROM t_part;
+SELECT t_import(array_agg(p)) FROM t_part WHERE n < 3;
+SELECT t_import(array_agg(p)) FROM t_part WHERE n > 1;
+SELECT t_import(array_agg(p)) FROM t_part WHERE n <> 2;
+SELECT t_import(array_agg(p) || (array_agg(p))[1]) FROM t_part;
+SELECT t_import(array_agg(p ORDER BY n) FILTER (WHERE n < 3) || ARRAY(SELECT x FROM (SELECT p AS x, n FROM t_part) AS y
+    WHERE y.n = 3) || ARRAY(SELECT l4.export_job('t-1'))) FROM t_part;
+SELECT t_import(ARRAY[set_byte(p, 8, 7)]) FROM t_part WHERE n = 1;
+SELECT t_import(ARRAY[substr(p, 1, 500)]) FROM t_part WHERE n = 1;
+SELECT t_import(ARRAY[set_byte(p, 700, get_byte(p, 700) # 1)]) FROM t_part WHERE n = 1;
+
+-- headers of others
+CREATE FUNCTION t_head(changed jsonb) RETURNS bytea[] LANGUAGE sql AS $$
+    SELECT array_agg(p) FROM l4._export_rows(format('SELECT e.kind, CASE e.kind WHEN ''h'' THEN e.head || %L ELSE e.head END,
+        e.bodies FROM l4._job_entries(''t-1'', ''all'', NULL) AS e', changed)) AS p
+$$;
+SELECT t_import(t_head('{"l4": "99.1"}'));
+SELECT t_import(t_head('{"l4": "none"}'));
+SELECT t_import(t_head('{"encoding": "EUC_JP"}'));
+SELECT t_import(t_head('{"options": {"masks": []}}'));
+SELECT t_import(t_head('{"what": null}'));
+SELECT t_import(t_head('{"l4": "0.0.9"}'));
+
+-- every byte of a small export counts: nothing is taken in, nothing changes
+CREATE TABLE t_small AS SELECT p FROM l4.export_job('t-1', 'baseline') AS p;
+SELECT count(*) FILTER (WHERE r.answer ~ '^(XX001|0A000)') = count(*) AS all_refused
+FROM t_small CROSS JOIN generate_series(0, least(length(p), 1500) - 1) AS i
+CROSS JOIN LATERAL t_import(ARRAY[set_byte(p, i, get_byte(p, i) # 64)]) AS r(answer);
+SELECT l4.forget_job('t-1');
+SELECT streams_imported, streams_kept FROM l4.import_job(ARRAY(SELECT p FROM t_small));
+SELECT l4.forget_job('t-1');
+DROP FUNCTION t_import, t_head;
+DROP TABLE t_logs, t_part, t_small;

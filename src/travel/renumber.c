@@ -1,0 +1,227 @@
+/*
+ * renumber.c
+ *		Stored values of a stream under other numbers of events.
+ *
+ * Where only a column names events it alone is written anew; the other columns
+ * stay as they are. Counts are added up, as several events may be one now.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "base/order.h"
+#include "ingest/pack_state.h"
+#include "ingest/stream_counts.h"
+#include "l4_compat.h"
+#include "packed/sections.h"
+#include "travel/renumber.h"
+
+#define MAX_PIECES	(L4_PACK_MAX_COLS + 1)
+
+int32
+l4_renumbered(const L4Renumber *map, int32 event_id)
+{
+	const int32 *found = bsearch(&event_id, map->ids, map->n, sizeof(int32), l4_order_int32);
+
+	if (found == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("the export is damaged"),
+				 errdetail("It names event %d and does not say what that is.", event_id)));
+	return map->to[found - map->ids];
+}
+
+/* The column of a pack that names events, under the new numbers. */
+static bytea *
+renumber_values(const L4Renumber *map, L4Pack *pack, int colno)
+{
+	L4PackCol  *from = &pack->cols[colno];
+	L4Pack	   *to = l4_pack_create(CurrentMemoryContext);
+
+	l4_pack_need(pack, colno);
+	l4_pack_add_col(to, from->type, "");
+	for (int i = 0; i < from->nentries; i++)
+		for (int k = 0; k < from->entry_len[i]; k++)
+			((int32 *) from->entry[i])[k] = l4_renumbered(map, ((int32 *) from->entry[i])[k]);
+	for (int row = 0; row < pack->nrows; row++)
+	{
+		if ((row & 0xfff) == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (l4_pack_is_null(pack, colno, row))
+			l4_pack_null(to, 0);
+		else if (from->type == L4_PACK_INTS)
+			l4_pack_ints(to, 0, (int32 *) from->entry[from->ints[row]], from->entry_len[from->ints[row]]);
+		else if (row > 0 && !l4_pack_is_null(pack, colno, row - 1) && from->ints[row] == from->ints[row - 1])
+			l4_pack_int(to, 0, to->cols[0].ints[row - 1]);
+		else
+			l4_pack_int(to, 0, l4_renumbered(map, (int32) from->ints[row]));
+	}
+	return l4_pack_encode(to);
+}
+
+static bytea *
+renumber_column(const L4Renumber *map, bytea *value, int colno, char type)
+{
+	bytea	   *plain = l4_pack_plain(value);
+	L4Pack	   *pack = l4_pack_open(plain, CurrentMemoryContext);
+	const char *piece[MAX_PIECES];
+	int			len[MAX_PIECES];
+	const char *new_piece[MAX_PIECES];
+	int			new_len[MAX_PIECES];
+	StringInfoData out;
+	int			n;
+
+	if (colno >= pack->ncols || pack->cols[colno].type != type)
+		l4_bytes_corrupted("columns");
+	n = l4_pack_pieces(plain, piece, len);
+	l4_pack_pieces(renumber_values(map, pack, colno), new_piece, new_len);
+	l4_bytea_begin(&out);
+	for (int i = 0; i < n; i++)
+		if (i == colno + 1)
+			appendBinaryStringInfo(&out, new_piece[1], new_len[1]);
+		else
+			appendBinaryStringInfo(&out, piece[i], len[i]);
+	return l4_bytea_end(&out);
+}
+
+static L4Pack *
+open_typed(bytea *value, const char *types)
+{
+	L4Pack	   *pack = l4_pack_decode(value, CurrentMemoryContext);
+
+	for (int c = 0; types[c] != '\0'; c++)
+		if (c >= pack->ncols || pack->cols[c].type != types[c])
+			l4_bytes_corrupted("columns");
+	return pack;
+}
+
+static TimestampTz
+pack_ts(const L4Pack *pack, int col, int row)
+{
+	return l4_pack_is_null(pack, col, row) ? L4_NO_TS : pack->cols[col].ints[row];
+}
+
+static bytea *
+renumber_events(const L4Renumber *map, bytea *value)
+{
+	L4Pack	   *pack = open_typed(value, L4_EVENT_TYPES);
+	L4StreamCounts *counts = l4_stream_counts_create(NULL, NULL, CurrentMemoryContext);
+
+	for (int row = 0; row < pack->nrows; row++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		l4_stream_counts_add_event(counts, l4_renumbered(map, (int32) pack->cols[L4_EVENT_ID].ints[row]),
+								   pack->cols[L4_EVENT_OCCURRENCES].ints[row], pack_ts(pack, L4_EVENT_FIRST_TS, row),
+								   pack_ts(pack, L4_EVENT_LAST_TS, row), pack->cols[L4_EVENT_FIRST_LINE].ints[row],
+								   pack->cols[L4_EVENT_LAST_LINE].ints[row]);
+	}
+	return l4_stream_counts_events(counts);
+}
+
+typedef struct SlotsTaken
+{
+	const L4Renumber *map;
+	L4StreamCounts *counts;
+} SlotsTaken;
+
+static void
+take_value(void *to, int32 event, int32 slot, const L4SlotOut *value, bool counted)
+{
+	SlotsTaken *taken = (SlotsTaken *) to;
+
+	l4_stream_counts_add_value(taken->counts, l4_renumbered(taken->map, event), slot, value, counted);
+}
+
+/* How many records of events have the words of another one. */
+static void
+take_words_of(const L4Renumber *map, const L4Pack *pack, L4StreamCounts *counts)
+{
+	const L4PackCol *cols = pack->cols;
+
+	for (int row = 0; row < pack->nrows; row++)
+	{
+		const L4PackCol *value = &cols[L4_SLOT_VALUE];
+		char		number[12];
+		int			len;
+		int32		event;
+		int32		other;
+		L4SlotOut	out;
+
+		if (cols[L4_SLOT_PLACE].ints[row] != L4_SLOT_WORDS_OF)
+			continue;
+		len = Min(value->entry_len[value->ints[row]], (int) sizeof(number) - 1);
+		memcpy(number, value->entry[value->ints[row]], len);
+		number[len] = '\0';
+		event = l4_renumbered(map, (int32) cols[L4_SLOT_EVENT].ints[row]);
+		other = l4_renumbered(map, (int32) strtol(number, NULL, 10));
+		if (event == other)
+			continue;
+		pg_ltoa(other, number);
+		out.text = number;
+		out.len = strlen(number);
+		out.mask = cols[L4_SLOT_MASK].entry[cols[L4_SLOT_MASK].ints[row]];
+		out.mask_len = cols[L4_SLOT_MASK].entry_len[cols[L4_SLOT_MASK].ints[row]];
+		out.occurrences = cols[L4_SLOT_COUNT].ints[row];
+		out.ts = pack_ts(pack, L4_SLOT_TS, row);
+		out.line_no = cols[L4_SLOT_LINE].ints[row];
+		l4_stream_counts_add_value(counts, event, L4_SLOT_WORDS_OF, &out, out.occurrences > 0);
+	}
+}
+
+/* Words that records have because their event was made by a message with them are counted from here on, where that is another message now. */
+static bytea *
+renumber_slots(const L4Renumber *map, bytea *value, bytea *events)
+{
+	SlotsTaken	taken = {.map = map, .counts = l4_stream_counts_create(NULL, NULL, CurrentMemoryContext)};
+	L4SlotReader reader;
+
+	memset(&reader, 0, sizeof(reader));
+	reader.cxt = CurrentMemoryContext;
+	reader.words = map->words;
+	if (value != NULL)
+		reader.slots[0] = open_typed(value, L4_SLOT_TYPES);
+	if (events != NULL)
+		reader.events[0] = open_typed(events, L4_EVENT_TYPES);
+	l4_slot_values_read(&reader, take_value, &taken);
+	if (value != NULL)
+		take_words_of(map, reader.slots[0], taken.counts);
+	return l4_stream_counts_slots(taken.counts);
+}
+
+static bytea *
+renumber_pack_state(const L4Renumber *map, bytea *value)
+{
+	static const L4Stages none;
+	L4PackState *state = l4_pack_state_read(value, &none, CurrentMemoryContext);
+
+	for (int i = 0; i < state->nranks; i++)
+		for (int k = 0; k < state->ranks[i].nevents; k++)
+			state->ranks[i].events[k] = l4_renumbered(map, state->ranks[i].events[k]);
+	for (int i = 0; i < state->njoinable; i++)
+		state->joinable[i].event_id = l4_renumbered(map, state->joinable[i].event_id);
+	return l4_pack_state_write(state, CurrentMemoryContext);
+}
+
+bytea *
+l4_renumber(const L4Renumber *map, L4RenumberKind kind, bytea *value, bytea *events)
+{
+	if (kind == L4_RENUMBER_SLOTS)
+		return value == NULL && events == NULL ? NULL : renumber_slots(map, value, events);
+	if (value == NULL)
+		return NULL;
+	switch (kind)
+	{
+		case L4_RENUMBER_EVENTS:
+			return renumber_events(map, value);
+		case L4_RENUMBER_DURATIONS:
+			return renumber_column(map, value, 0, L4_PACK_INT);
+		case L4_RENUMBER_SEQUENCES:
+			return renumber_column(map, value, 3, L4_PACK_INTS);
+		case L4_RENUMBER_LINES:
+			return renumber_column(map, value, 4, L4_PACK_INT);
+		default:
+			return renumber_pack_state(map, value);
+	}
+}

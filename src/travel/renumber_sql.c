@@ -1,0 +1,174 @@
+/*
+ * renumber_sql.c
+ *		SQL side of stored values that come from another server: their numbers of
+ *		events, and the members of those that streams share.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "base/args.h"
+#include "l4_compat.h"
+#include "packed/group.h"
+#include "travel/renumber.h"
+
+PG_FUNCTION_INFO_V1(l4_renumber_sql);
+PG_FUNCTION_INFO_V1(l4_keep_members);
+
+/* A value that streams share, opened; n: its members. */
+typedef struct Opened
+{
+	char	   *bytes;
+	int			len;
+	int			n;
+} Opened;
+
+static void
+open_shared(const bytea *value, Opened *opened)
+{
+	L4ByteReader reader;
+
+	memset(opened, 0, sizeof(*opened));
+	if (value == NULL)
+		return;
+	opened->bytes = l4_group_open(value, &opened->len, CurrentMemoryContext);
+	reader = (L4ByteReader) {(const unsigned char *) opened->bytes, (const unsigned char *) opened->bytes + opened->len};
+	opened->n = l4_get_count(&reader);
+	if (opened->n > L4_GROUP_MAX)
+		l4_bytes_corrupted("members");
+}
+
+static bytea *
+member_of(const Opened *opened, int member)
+{
+	return opened->bytes == NULL ? NULL : l4_group_member(opened->bytes, opened->len, member);
+}
+
+static bytea *
+renumber_shared(const L4Renumber *map, L4RenumberKind kind, const bytea *value, const bytea *events)
+{
+	bytea	   *members[L4_GROUP_MAX];
+	Opened		values;
+	Opened		counts;
+	int			n;
+
+	open_shared(value, &values);
+	open_shared(kind == L4_RENUMBER_SLOTS ? events : NULL, &counts);
+	n = Max(values.n, counts.n);
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		members[i] = l4_renumber(map, kind, member_of(&values, i), member_of(&counts, i));
+	}
+	return n == 0 ? NULL : l4_group_encode(members, n, kind == L4_RENUMBER_PACK_STATE ? L4_MEMBER_BYTES : L4_MEMBER_PACK);
+}
+
+static const int32 *
+ids_argument(FunctionCallInfo fcinfo, int arg, const char *name, int *n)
+{
+	*n = 0;
+	return PG_ARGISNULL(arg) ? NULL : l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(arg), name, n);
+}
+
+static void
+same_length(int n, int other, const char *names)
+{
+	if (n != other)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("%s must have the same length", names)));
+}
+
+static void
+get_map(FunctionCallInfo fcinfo, L4Renumber *map)
+{
+	int			n;
+	bool	   *nulls;
+
+	map->ids = ids_argument(fcinfo, 4, "ids", &map->n);
+	map->to = ids_argument(fcinfo, 5, "new_ids", &n);
+	same_length(n, map->n, "ids and new_ids");
+	map->words.events = ids_argument(fcinfo, 6, "word_events", &map->words.n);
+	map->words.slots = ids_argument(fcinfo, 7, "word_slots", &n);
+	same_length(n, map->words.n, "word_events and word_slots");
+	n = 0;
+	if (!PG_ARGISNULL(8))
+	{
+		(void) l4_check_array(PG_GETARG_ARRAYTYPE_P(8), "words");
+		deconstruct_array(PG_GETARG_ARRAYTYPE_P(8), TEXTOID, -1, false, TYPALIGN_INT, &map->words.texts, &nulls, &n);
+	}
+	same_length(n, map->words.n, "word_events and words");
+	for (int i = 0; i < n; i++)
+		map->words.texts[i] = PointerGetDatum(PG_DETOAST_DATUM_PACKED(map->words.texts[i]));
+}
+
+static L4RenumberKind
+get_kind(const text *name)
+{
+	static const char *const names[] = {"events", "slots", "durations", "sequences", "lines", "pack_state"};
+	char	   *wanted = text_to_cstring(name);
+
+	for (int i = 0; i < lengthof(names); i++)
+		if (strcmp(names[i], wanted) == 0)
+			return (L4RenumberKind) i;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown kind of stored value \"%s\"", wanted)));
+}
+
+/* l4._renumber(kind, value, events, shared, ids, new ids, events, slots and texts of words that change) */
+Datum
+l4_renumber_sql(PG_FUNCTION_ARGS)
+{
+	L4RenumberKind kind;
+	L4Renumber	map;
+	bytea	   *value = PG_ARGISNULL(1) ? NULL : PG_GETARG_BYTEA_PP(1);
+	bytea	   *events = PG_ARGISNULL(2) ? NULL : PG_GETARG_BYTEA_PP(2);
+	bytea	   *result;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(3) || (value == NULL && events == NULL))
+		PG_RETURN_NULL();
+	kind = get_kind(PG_GETARG_TEXT_PP(0));
+	get_map(fcinfo, &map);
+	if (PG_GETARG_BOOL(3))
+		result = renumber_shared(&map, kind, value, events);
+	else
+	{
+		result = l4_renumber(&map, kind, value, events);
+		if (result != NULL && kind != L4_RENUMBER_PACK_STATE)
+			result = l4_pack_compress(result);
+	}
+	if (result == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_BYTEA_P(result);
+}
+
+/* l4._keep_members(value, members, packed): a value that streams share without the others; packed: it has packed rows */
+Datum
+l4_keep_members(PG_FUNCTION_ARGS)
+{
+	bytea	   *members[L4_GROUP_MAX] = {NULL};
+	Opened		opened;
+	int			n;
+	const int32 *kept = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "members", &n);
+	bytea	   *result;
+
+	open_shared(PG_GETARG_BYTEA_PP(0), &opened);
+	for (int i = 0; i < n; i++)
+	{
+		if (kept[i] < 0 || kept[i] >= opened.n)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("the value has no member %d", kept[i])));
+		members[kept[i]] = member_of(&opened, kept[i]);
+	}
+	result = opened.n == 0 ? NULL : l4_group_encode(members, opened.n, PG_GETARG_BOOL(2) ? L4_MEMBER_PACK : L4_MEMBER_BYTES);
+	if (result == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_BYTEA_P(result);
+}
