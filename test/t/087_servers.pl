@@ -53,9 +53,9 @@ $node->safe_psql('other', "UPDATE pg_extension SET extversion = '0.1.0'; INSERT 
 fails('home', "SELECT l4.add_server('x', '$reach dbname=other')", qr/server "x" has rules of its own/, 'other rules');
 is(sql('home', "SELECT count(*) FROM pg_foreign_server"), '0', 'nothing is left of them');
 
-sql('home', sprintf("SELECT l4.add_server(%s, '$reach dbname=%s password=''it''''s \\\\ secret''')", quoted($_), $database{$_})) foreach @servers;
+sql('home', sprintf("SELECT l4.add_server(%s, '$reach dbname=%s password=''it\\''s secret''')", quoted($_), $database{$_})) foreach @servers;
 is(sql('home', "SELECT count(*) FROM pg_foreign_server WHERE srvoptions::text LIKE '%secret%'"), '0', 'passwords are in user mappings');
-is(sql('home', q{SELECT string_agg(DISTINCT m.umoptions::text, '') FROM pg_user_mappings AS m}), q({"password=it's \\\\ secret"}), 'as they were given');
+is(sql('home', q{SELECT string_agg(DISTINCT m.umoptions::text, '') FROM pg_user_mappings AS m}), q({"password=it's secret"}), 'as they were given');
 
 # rules, faults, jobs; a fault that another server learnt
 sql('home', q{INSERT INTO l4.stage_rule (name, stage, signature) VALUES ('own', 'eval', '^own evaluation'); INSERT INTO l4.disabled_rule (kind, name) VALUES ('fault', 'x')});
