@@ -11,7 +11,7 @@ BEGIN
     IF regexp_replace(conninfo, pair, '', 'g') !~ '^\s*$' THEN
         -- it may have a password: it is not shown
         RAISE EXCEPTION 'conninfo is no list of key=value pairs' USING ERRCODE = 'invalid_parameter_value',
-            HINT = 'Write it as for psql: host=db7 port=5432 dbname=train user=l4. Values with blanks are put in quotes.';
+            HINT = 'Write it as for psql: host=db7 dbname=train user=l4. Values with blanks are put in quotes.';
     END IF;
     RETURN QUERY SELECT m[1], regexp_replace(coalesce(m[2], m[3]), '\\(.)', '\1', 'g')
         FROM regexp_matches(conninfo, pair, 'g') AS m;
@@ -31,8 +31,8 @@ BEGIN
     SELECT * INTO a FROM l4._server_ask(ARRAY[name],
         ARRAY['SELECT e.extversion FROM pg_catalog.pg_extension e WHERE e.extname = ''l4'''], '5 s');
     IF a.problem IS NOT NULL THEN
-        RAISE EXCEPTION 'server "%" does not answer', name USING ERRCODE = 'sqlclient_unable_to_establish_sqlconnection',
-            DETAIL = a.problem;
+        RAISE EXCEPTION 'server "%" does not answer', name
+            USING ERRCODE = 'sqlclient_unable_to_establish_sqlconnection', DETAIL = a.problem;
     END IF;
     version := a.answers[1];
     IF version IS DISTINCT FROM (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'l4') THEN
@@ -94,7 +94,8 @@ BEGIN
             ('fetch_size', '1000'), ('async_capable', 'true'), ('extensions', 'l4')) AS d(key, value)) AS p
         ORDER BY p.key, p.place) AS o;
     EXECUTE format('CREATE SERVER %I FOREIGN DATA WRAPPER postgres_fdw OPTIONS (%s)', name, options);
-    EXECUTE format('CREATE USER MAPPING FOR PUBLIC SERVER %I', name) || coalesce(' OPTIONS (' || user_options || ')', '');
+    EXECUTE format('CREATE USER MAPPING FOR PUBLIC SERVER %I', name) || coalesce(' OPTIONS (' || user_options || ')',
+        '');
     state := l4._server_check(name);
     is_here := state -> 'database' = l4._server_state() -> 'database';
     INSERT INTO l4.server (name, here, rules) VALUES (name, is_here, state ->> 'rules');
@@ -157,7 +158,8 @@ DECLARE
     servers constant text[] := l4._server_active();
 BEGIN
     RETURN QUERY SELECT a.server, a.answers[1]::jsonb, a.problem FROM l4._server_ask(servers, ARRAY(
-        SELECT format('SELECT l4._server_state(%L)', ARRAY(SELECT j.job_id FROM l4.job_server j JOIN l4.job USING (job_id)
+        SELECT format('SELECT l4._server_state(%L)', ARRAY(SELECT j.job_id FROM l4.job_server j JOIN l4.job USING
+            (job_id)
             WHERE j.server = s.name ORDER BY j.job_id))
         FROM unnest(servers) WITH ORDINALITY AS s(name, n) ORDER BY s.n), '5 s') AS a;
 END
@@ -216,7 +218,8 @@ BEGIN
         WHERE most IS NOT NULL);
 END
 $$;
-COMMENT ON FUNCTION l4._server_model(jsonb) IS 'the templates of this database, or of the server that has most; NULL = none';
+COMMENT ON FUNCTION l4._server_model(jsonb) IS
+    'the templates of this database, or of the server that has most; NULL = none';
 
 CREATE FUNCTION l4._server_take(model bytea[], rules jsonb, faults jsonb, jobs jsonb) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -235,7 +238,8 @@ BEGIN
     IF model IS NOT NULL THEN
         PERFORM l4.import_model(model);
     END IF;
-    RETURN array_remove(ARRAY[CASE WHEN rules IS NOT NULL THEN 'rules' END, CASE WHEN faults IS NOT NULL THEN 'faults' END,
+    RETURN array_remove(ARRAY[CASE WHEN rules IS NOT NULL THEN 'rules' END, CASE WHEN faults IS NOT NULL THEN
+        'faults' END,
         CASE WHEN jobs IS NOT NULL THEN 'jobs' END, CASE WHEN model IS NOT NULL THEN 'model' END], NULL);
 END
 $$;

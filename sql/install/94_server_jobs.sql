@@ -157,8 +157,9 @@ BEGIN ATOMIC
     LIMIT 1;
 END;
 COMMENT ON FUNCTION l4._server_choice(text) IS
-    'the server with most of the latest succeeded jobs of these settings that stays within 1.5 times the mean of lines, '
-    'else the one with the fewest lines';
+
+           'the server with most of the latest succeeded jobs of these settings that stays within 1.5 times the mean of '
+    'lines, else the one with the fewest lines';
 
 -- Where the lines of jobs are, as servers say it. Digests of baselines have no chunks.
 CREATE FUNCTION l4._server_note(server text, jobs jsonb) RETURNS void
@@ -185,7 +186,8 @@ BEGIN
         RAISE EXCEPTION 'logs must not be NULL' USING ERRCODE = 'null_value_not_allowed';
     END IF;
     servers := l4._server_readers(job_id);
-    waiting := l4._server_start(servers, pg_catalog.format('CALL l4.ingest(%L::pg_catalog.regclass, %L)', logs, job_id));
+    waiting := l4._server_start(servers,
+        pg_catalog.format('CALL l4.ingest(%L::pg_catalog.regclass, %L)', logs, job_id));
     servers := waiting;
     LOOP
         -- nothing is held while others work
@@ -231,7 +233,8 @@ BEGIN
     RETURN started;
 END
 $$;
-COMMENT ON FUNCTION l4._server_start(text[], text) IS 'sends servers a statement; those that took it, a warning for others';
+COMMENT ON FUNCTION l4._server_start(text[], text) IS
+    'sends servers a statement; those that took it, a warning for others';
 
 CREATE FUNCTION l4._server_finish(servers text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -297,20 +300,20 @@ END;
 COMMENT ON FUNCTION l4._server_absent(text, text[]) IS 'notes which servers did not answer when a job was collected';
 
 -- Of a stream that several servers have the longest counts. Nodes travel by some eight million lines at a time.
-CREATE FUNCTION l4._server_gather(job_id text, target text, found l4._server_stream[])
+CREATE FUNCTION l4._server_gather(job_id text, target text, parts l4._server_stream[])
 RETURNS TABLE (server text, streams int, problem text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_variable
 DECLARE
-    absent text[] := ARRAY(SELECT f.server FROM unnest(found) AS f WHERE f.problem IS NOT NULL);
+    absent text[] := ARRAY(SELECT f.server FROM unnest(parts) AS f WHERE f.problem IS NOT NULL);
     told record;
     part record;
 BEGIN
     FOR part IN
         WITH best AS (
             SELECT DISTINCT ON (f.node, f.source) f.server, f.node, f.lines
-            FROM unnest(found) AS f WHERE f.problem IS NULL
+            FROM unnest(parts) AS f WHERE f.problem IS NULL
             ORDER BY f.node, f.source, f.lines DESC, f.server IS DISTINCT FROM target, f.server COLLATE "C"
         ), node AS (
             SELECT b.server, b.node, sum(sum(b.lines)) OVER (PARTITION BY b.server ORDER BY b.node) / 8000000 AS turn
@@ -320,7 +323,8 @@ BEGIN
         ORDER BY n.server COLLATE "C", trunc(n.turn)
     LOOP
         server := part.server;
-        told := l4._server_tell(server, format('SELECT ARRAY(SELECT l4.export_job(%L, ''all'', %L))', job_id, part.nodes));
+        told := l4._server_tell(server, format('SELECT ARRAY(SELECT l4.export_job(%L, ''all'', %L))',
+            job_id, part.nodes));
         problem := told.problem;
         IF problem IS NOT NULL THEN
             absent := absent || server;
@@ -329,7 +333,7 @@ BEGIN
         RETURN NEXT;
     END LOOP;
     PERFORM l4._server_tell(target, format('SELECT l4._server_absent(%L, %L)', job_id, absent));
-    RETURN QUERY SELECT f.server, NULL::int, f.problem FROM unnest(found) AS f WHERE f.problem IS NOT NULL;
+    RETURN QUERY SELECT f.server, NULL::int, f.problem FROM unnest(parts) AS f WHERE f.problem IS NOT NULL;
 END
 $$;
 COMMENT ON FUNCTION l4._server_gather(text, text, l4._server_stream[]) IS
@@ -350,23 +354,24 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE STRICT SET search_path = pg_catalog, p
 AS $$
 #variable_conflict use_variable
 DECLARE
-    found constant l4._server_stream[] := ARRAY(SELECT f FROM l4._server_streams(job_id) AS f);
-    absent constant text[] := ARRAY(SELECT f.server FROM unnest(found) AS f WHERE f.problem IS NOT NULL);
+    parts constant l4._server_stream[] := ARRAY(SELECT f FROM l4._server_streams(job_id) AS f);
+    absent constant text[] := ARRAY(SELECT f.server FROM unnest(parts) AS f WHERE f.problem IS NOT NULL);
     target text;
     told record;
 BEGIN
     SELECT f.server INTO target
-    FROM unnest(found) AS f
+    FROM unnest(parts) AS f
     LEFT JOIN l4.server AS s ON s.name = f.server OR f.server IS NULL AND s.here
     LEFT JOIN l4.job_server AS p ON p.job_id = job_id AND p.server = s.name
     WHERE f.problem IS NULL GROUP BY f.server
     ORDER BY bool_or(p.placed_at IS NOT NULL) DESC, sum(f.lines) DESC, f.server COLLATE "C" LIMIT 1;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'no server that answers has lines of job "%"', job_id USING ERRCODE = 'undefined_object',
-            DETAIL = (SELECT 'These do not answer: ' || array_to_string(absent, ', ') || '.' WHERE absent <> '{}'),
+            DETAIL = CASE WHEN absent = '{}' THEN 'All servers answer.'
+                ELSE 'These do not: ' || array_to_string(absent, ', ') || '.' END,
             HINT = 'CALL l4.ingest_servers() has the servers read what they have.';
     END IF;
-    PERFORM l4._server_gather(job_id, target, found);
+    PERFORM l4._server_gather(job_id, target, parts);
     PERFORM l4._server_baselines(job_id, target, absent);
     PERFORM l4._server_tell(target, format('SELECT l4._server_take_jobs(%L)', l4._server_jobs(ARRAY[job_id])))
     WHERE target IS NOT NULL;

@@ -60,7 +60,7 @@ is(sql('home', q{SELECT string_agg(DISTINCT m.umoptions::text, '') FROM pg_user_
 # rules, faults, jobs; a fault that another server learnt
 sql('home', q{INSERT INTO l4.stage_rule (name, stage, signature) VALUES ('own', 'eval', '^own evaluation'); INSERT INTO l4.disabled_rule (kind, name) VALUES ('fault', 'x')});
 my $fault = q{SELECT l4.import_faults('[{"name": "disk_gone", "category": "hardware", "component": "storage", "signature": "disk of this node is gone", "root_cause": "x", "remedy": "replace it"}]')};
-sql('c', $fault);
+sql($_, $fault) foreach 'c', 'one';
 is(sql('home', q{SELECT string_agg(concat_ws(' ', server, sent, problem), E'\n') FROM l4.sync()}), qq(a {rules,faults}\nb'"x {rules,faults}\nc {rules}), 'sync sends what differs');
 is(sql('home', q{SELECT string_agg(concat_ws(' ', server, sent, problem), E'\n') FROM l4.sync()}), qq(a {}\nb'"x {}\nc {}), 'and nothing twice');
 is(sql('a', q{SELECT (SELECT rule_id FROM l4.stage_rule WHERE name = 'own'), (SELECT count(*) FROM l4.fault WHERE name = 'disk_gone')}),
