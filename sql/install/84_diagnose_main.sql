@@ -103,8 +103,7 @@ BEGIN
     FROM l4._case_place AS n WHERE n.job_id = k.job_id;
     states := array_remove(ARRAY[
         CASE WHEN k.symptom = 'none' AND k.ended_well THEN 'HEALTHY' END,
-
-                   CASE WHEN absent <> '{}' OR k.nodes < expected OR NOT k.timed OR k.nodes = 0
+        CASE WHEN absent <> '{}' OR k.nodes < expected OR NOT k.timed OR k.nodes = 0
             OR NOT k.ended_well AND NOT k.crashed OR k.ended_well AND EXISTS (SELECT FROM l4._case_end AS n
                 WHERE n.job_id = k.job_id AND NOT n.ended_well) THEN 'PARTIAL' END,
         CASE WHEN cardinality(k.baseline) = 0 THEN 'NO_BASELINE' END], NULL);

@@ -158,8 +158,8 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._server_choice(text) IS
 
-           'the server with most of the latest succeeded jobs of these settings that stays within 1.5 times the mean of '
-    'lines, else the one with the fewest lines';
+    'the server with most of the latest succeeded jobs of these settings that stays within 1.5 times the mean '
+    'of lines, else the one with the fewest';
 
 -- Where the lines of jobs are, as servers say it. Digests of baselines have no chunks.
 CREATE FUNCTION l4._server_note(server text, jobs jsonb) RETURNS void
