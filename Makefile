@@ -53,6 +53,7 @@ OBJS = \
 	src/iforest/iforest_sql.o \
 	src/ingest/batch.o \
 	src/ingest/batch_scan.o \
+	src/ingest/ingest_budget.o \
 	src/ingest/ingest_dict.o \
 	src/ingest/ingest_learn.o \
 	src/ingest/ingest_pack.o \
@@ -172,6 +173,7 @@ FRAGMENTS = \
 	sql/install/83_evidence_values.sql \
 	sql/install/83_accusation.sql \
 	sql/install/83_evidence_forest.sql \
+	sql/install/83_evidence_network.sql \
 	sql/install/84_diagnose_state.sql \
 	sql/install/84_diagnose.sql \
 	sql/install/84_diagnose_where.sql \
@@ -198,6 +200,7 @@ FRAGMENTS = \
 	sql/install/94_flow_read.sql \
 	sql/install/94_flow_tables.sql \
 	sql/install/94_flow_toolkit.sql \
+	sql/install/94_flow_logs.sql \
 	sql/install/94_flow_report.sql \
 	sql/install/94_travel.sql \
 	sql/install/94_travel_import.sql \
@@ -290,6 +293,7 @@ REGRESS = \
 	bounded \
 	alert \
 	flow \
+	flow_logs \
 	flow_read \
 	flow_toolkit
 
@@ -316,12 +320,12 @@ PROVE_TESTS ?= test/t/*.pl
 EXTRA_CLEAN = sql/l4--*.sql sql/install/87_rows.sql sql/install/87_rows.sql.new
 
 # What sets up a machine or a private server runs in a script of its own; none of it needs PGXS.
-SCRIPTED = help check demo score bench growth
+SCRIPTED = help check check-all demo score bench growth
 ifneq ($(filter $(SCRIPTED),$(MAKECMDGOALS)),)
 .PHONY: $(SCRIPTED)
 help:
 	@test/run help
-check demo score bench growth:
+check check-all demo score bench growth:
 	@test/run $@
 else
 PG_CONFIG ?= pg_config

@@ -176,5 +176,28 @@ FROM (VALUES ('bad-15', 1000000000000), ('bad-16', 900000000), ('bad-17', 1)) AS
 WHERE n < 3 OR i < 9;
 CALL l4.ingest('odd_high');
 SELECT d.job_id, d.symptom, d.stage, d.iteration FROM unnest(ARRAY['bad-15', 'bad-16', 'bad-17']) AS j(job), l4.diagnose(j.job) AS d;
+-- what a call says of it
+SET client_min_messages = notice;
+CREATE TABLE said (job_id text, node text, line_no int, ts timestamptz, line text);
+CALL l4.ingest('said');
+INSERT INTO said
+SELECT 'bad-20', 'n' || n, i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 s', format('step %s done', i)
+FROM generate_series(1, 3) AS n, generate_series(1, 30) AS i;
+INSERT INTO said VALUES (NULL, 'n1', 1, NULL, 'no job'), ('bad-20', NULL, 1, NULL, 'no node'), ('bad-20', 'n1', NULL, NULL, 'no number'),
+    ('bad-20', 'n1', 30, NULL, 'again'), ('bad-20', 'n1', 31, NULL, NULL), ('bad-20', 'n2', 31, '1970-01-01 00:00:09+00', 'early'),
+    ('bad-20', 'n2', 32, '-infinity', 'never'), ('bad-21', 'n4', 1, NULL, 'timeless');
+CALL l4.ingest('said', batch_lines => 7);
+CALL l4.ingest('said');
+INSERT INTO said VALUES ('bad-20', 'n3', 31, NULL, 'one more');
+CALL l4.ingest('said');
+CALL l4.ingest('said', 'bad-2l');
+SELECT l4.forget_job('bad-20'), l4.forget_job('bad-21');
+CREATE INDEX ON said (job_id, node, line_no);
+CALL l4.ingest('said');
+CALL l4.ingest('said');
+DELETE FROM said WHERE job_id IS NOT NULL;
+CALL l4.ingest('said');
+SET client_min_messages = warning;
+
 SELECT count(l4.forget_job(job_id)) FROM l4.job WHERE job_id LIKE 'bad-%';
 DROP SCHEMA bad_input CASCADE;

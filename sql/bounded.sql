@@ -90,7 +90,7 @@ RESET max_parallel_workers_per_gather;
 SELECT a.turn, count(*) AS lines, count(*) FILTER (WHERE a.template IS DISTINCT FROM o.template OR a.event_id <> o.event_id) AS other
 FROM answer AS a LEFT JOIN answer AS o ON o.turn = 'one batch' AND (o.job_id, o.node, o.line_no) = (a.job_id, a.node, a.line_no)
 GROUP BY a.turn ORDER BY a.turn;
-SELECT count(*) BETWEEN 1 AND 130 AS some_coarse FROM l4._event WHERE is_coarse;
+SELECT count(*) BETWEEN 1 AND 134 AS some_coarse FROM l4._event WHERE is_coarse;
 SELECT state, coarse_records > 500 AS coarse_records FROM l4.ingest_progress WHERE logs = 'bounded.log';
 SELECT (SELECT count(*) FROM l4._event_word AS w JOIN l4._event AS e USING (event_id) WHERE e.is_coarse) AS words,
     (SELECT count(*) FROM l4._event_slot AS s JOIN l4._event AS e USING (event_id) WHERE e.is_coarse) AS slots;
@@ -104,10 +104,10 @@ SELECT count(*) FROM l4.diagnose('bad');
 
 -- What only a forgotten job had is freed, ids stay, and new words are learnt again.
 CREATE TABLE kept AS SELECT a.job_id, a.node, a.line_no, a.event_id, a.template FROM answer AS a WHERE a.turn = 'one batch' AND a.job_id <> 'noise';
-SELECT count(*) > 300 AS many, max(event_id) > 300 AS high FROM l4._event;
+SELECT count(*) > 250 AS many, max(event_id) > 250 AS high FROM l4._event;
 SELECT l4.forget_templates() AS nothing_yet;
 SELECT l4.forget_job('noise');
-SELECT l4.forget_templates() > 300 AS freed;
+SELECT l4.forget_templates() > 250 AS freed;
 SELECT count(*) < 20 AS few, (SELECT length(l4.parser_send(parser)) < 5000 FROM l4._model) AS small FROM l4._event;
 SELECT count(*) AS other FROM (SELECT l.job_id, l.node, l.line_no, l.event_id, t.template FROM l4.event_line AS l JOIN l4.template AS t USING (event_id)) AS l
 FULL JOIN kept AS k USING (job_id, node, line_no) WHERE (l.event_id, l.template) IS DISTINCT FROM (k.event_id, k.template);
@@ -131,5 +131,48 @@ SELECT parser_learn(l4._parser_new(), ARRAY[1073741824], ARRAY['a'], ARRAY[1::bi
 SELECT count(l4.forget_job(job_id)) FROM l4.job WHERE job_id IN ('good', 'bad', 'next');
 SELECT l4.forget_templates() > 0 AS all_freed;
 SELECT count(*) FROM l4._event;
+
+-- One job prints noise without end, of new words and of old ones. What another job says for the first time is learnt
+-- word by word, and so are the noisy job's own errors, in batches of any size.
+DELETE FROM l4._model;
+SELECT l4.create_log_table('bounded.flood');
+INSERT INTO flood (job_id, node, line_no, line)
+SELECT 'a-noise', 'n' || n, i, CASE WHEN n = 1 AND i = 1500 THEN 'ERROR: gasket crumbled beside sprocket vestibule'
+    WHEN i % 3 > 0 THEN (SELECT string_agg(word(i * 4 + n, k), ' ') FROM generate_series(1, 8) AS k)
+    ELSE (SELECT string_agg(word((i * k * 7919 + n + k) % 197, 0), ' ') FROM generate_series(1, 8) AS k) END
+FROM generate_series(0, 3) AS n, generate_series(1, 1600) AS i;
+INSERT INTO flood (job_id, node, line_no, line)
+SELECT job, 'n' || n, i, CASE WHEN job = 'c-bad' AND n = 2 AND i = 9 THEN 'tantalum wafer shattered amid quorum ballot'
+    WHEN job = 'c-bad' AND n = 2 AND i = 10 THEN 'ERROR: marmalade overflowed under trellis pulley'
+    ELSE 'step ' || i || ' is done' END
+FROM unnest(ARRAY['b-good', 'c-bad']) AS job, generate_series(1, 4) AS n, generate_series(1, 20) AS i
+WHERE NOT (job = 'c-bad' AND n = 2 AND i > 10);
+CREATE TABLE flooded (turn text, job_id text, node text, line_no bigint, event_id int, template text);
+CREATE PROCEDURE flood_all(turn text, lines int) LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM l4.job;
+    DELETE FROM l4._model;
+    DELETE FROM l4._event;
+    -- so few that the noise closes its budget
+    INSERT INTO l4._model (parser) VALUES (l4._parser_new('{"max_templates": 80}'));
+    CALL l4.ingest('bounded.flood', commit => false, batch_lines => lines);
+    INSERT INTO flooded
+    SELECT turn, l.job_id, l.node, l.line_no, l.event_id, t.template FROM l4.event_line AS l JOIN l4.template AS t USING (event_id);
+END
+$$;
+CALL flood_all('small batches', 700);
+CALL flood_all('one batch', 1000000);
+SELECT count(*) AS lines, count(*) FILTER (WHERE a.template IS DISTINCT FROM o.template OR a.event_id <> o.event_id) AS other
+FROM flooded AS a LEFT JOIN flooded AS o ON o.turn = 'one batch' AND (o.job_id, o.node, o.line_no) = (a.job_id, a.node, a.line_no);
+SELECT count(*) > 20 AS many, count(*) < 100 AS bounded FROM l4._event WHERE NOT is_coarse AND merged_into IS NULL;
+SELECT job_id, line_no, template FROM flooded WHERE turn = 'one batch' AND template ~ '(gasket|wafer|marmalade)' ORDER BY job_id;
+UPDATE l4.job SET settings = 'flood', status = CASE job_id WHEN 'b-good' THEN 'succeeded' ELSE 'failed' END;
+SELECT count(*) FROM l4.diagnose('c-bad');
+SELECT s.event_id = f.event_id AS suspected FROM l4.suspect_event AS s JOIN flooded AS f USING (job_id, event_id)
+WHERE f.turn = 'one batch' AND f.template ~ 'marmalade';
+SELECT b.job_id, b.of_errors, b.vocabulary > 0 AS closed FROM l4._job_budget AS b ORDER BY 1, 2;
+SELECT count(l4.forget_job(job_id)) FROM l4.job;
+SELECT count(*) AS budgets FROM l4._job_budget;
+DELETE FROM l4._event;
 DELETE FROM l4._model;
 DROP SCHEMA bounded CASCADE;

@@ -32,16 +32,21 @@ SELECT said();
 -- what was said changes with what it depends on
 UPDATE l4.job SET settings = 'something else' WHERE job_id = 'names-2';
 SELECT said();
-UPDATE l4.job SET settings = 'llama-70b, 9 nodes' WHERE job_id = 'names-2';
+UPDATE l4.job SET settings = 'llama-70b, 8 node' WHERE job_id = 'names-2';
 SELECT said();
 UPDATE l4.job SET status = 'failed' WHERE job_id = 'names-2';
 SELECT said();
 UPDATE l4.job SET settings = NULL WHERE job_id = 'names-1';
 SELECT said();
-UPDATE l4.job SET settings = 'llama-70b, 9 nodes', status = 'failed' WHERE job_id = 'names-1';
+UPDATE l4.job SET settings = 'llama-70b, 8 node', status = 'failed' WHERE job_id = 'names-1';
 UPDATE l4.job SET status = 'succeeded' WHERE job_id = 'names-2';
 SELECT said();
 SELECT (l4.diagnose('names-1', baseline => '{}')).coverage -> 'limits';
 SELECT l4._near_name('abc', '{}'), l4._near_name(NULL, '{a}'), l4._near_name('abc', '{abd,Abc,xyz}');
+-- other words are not mistyped ones; of two as near the one that is as long
+SELECT l4._near_name('counter alone', '{counter bare}'), l4._near_name('job-17', '{job-18,job-71}'), l4._near_name('job-2l', '{job-2,job-21}');
+SELECT l4.diagnose('names-1', options => '{"min_elsewere": 3}');
+SELECT l4.diagnose('names-1', options => '{"weights": {"accussed": 3}}');
+SELECT l4.diagnose('names-1', options => '{"patience": 3}');
 SELECT l4.forget_job('names-1'), l4.forget_job('names-2');
 DROP SCHEMA names CASCADE;

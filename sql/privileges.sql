@@ -36,6 +36,7 @@ SELECT l4.mask('took 35 ms') AS masked;
 SELECT count(*) FROM l4.job;
 SELECT count(*) FROM l4.event_count;
 SELECT l4.report('p-1');
+SELECT l4.export_job('p-1');
 SELECT l4.confirm_fault('p-1', name => 'x', root_cause => 'x', remedy => 'x');
 CREATE FUNCTION l4.planted() RETURNS int LANGUAGE sql RETURN 1;
 RESET ROLE;
@@ -52,6 +53,8 @@ FROM unnest(ARRAY['p-0', 'p-1']) AS job, generate_series(0, 3) AS n, generate_se
 INSERT INTO l4.job (job_id, settings, status) VALUES ('p-0', 'p', 'succeeded'), ('p-1', 'p', 'failed');
 CALL l4.ingest('p_logs');
 SELECT symptom FROM l4.diagnose('p-1');
+SELECT * FROM l4.import_job(ARRAY(SELECT l4.export_job('p-1')));
+SELECT l4.import_model(ARRAY(SELECT l4.export_model()));
 INSERT INTO l4.stage_rule (name, stage, signature, priority) VALUES ('planted', 'eval', 'x', 1);
 SELECT l4.confirm_fault('p-1', name => 'x', root_cause => 'x', remedy => 'x');
 RESET ROLE;
@@ -68,6 +71,8 @@ CALL l4.ingest('regress_logs.p_logs');
 DELETE FROM l4.job;
 UPDATE l4.fault SET remedy = 'nothing';
 SELECT l4.forget_job('p-1');
+SELECT count(*) > 0 AS has_rows FROM l4.export_job('p-1');
+SELECT l4.import_job(ARRAY(SELECT l4.export_job('p-1')));
 SELECT l4.import_faults('[{"name": "p_planted", "category": "hardware", "component": "storage", "signature": "disk of this node", "root_cause": "x", "remedy": "x"}]');
 RESET ROLE;
 

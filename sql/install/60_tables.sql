@@ -113,6 +113,27 @@ COMMENT ON COLUMN l4._event_word.event_id IS 'the event, as it was learnt';
 COMMENT ON COLUMN l4._event_word.slot IS 'the place, as in _event_slot';
 COMMENT ON COLUMN l4._event_word.word IS 'the word';
 
+CREATE TABLE l4._job_budget (
+    job_id text NOT NULL,
+    of_errors bool NOT NULL,
+    generation int NOT NULL,
+    templates int NOT NULL,
+    ordinary int NOT NULL,
+    strange int NOT NULL,
+    vocabulary int NOT NULL,
+    CONSTRAINT _job_budget_pkey PRIMARY KEY (job_id, of_errors),
+    CONSTRAINT _job_budget_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+COMMENT ON TABLE l4._job_budget IS 'what a job has taught the parser: no job may fill it';
+COMMENT ON COLUMN l4._job_budget.job_id IS 'the job';
+COMMENT ON COLUMN l4._job_budget.of_errors IS 'of messages of level ERROR and CRITICAL; false: of all others';
+COMMENT ON COLUMN l4._job_budget.generation IS 'of the parser: the row says nothing about another one';
+COMMENT ON COLUMN l4._job_budget.templates IS 'templates that it made, less those that were merged away';
+COMMENT ON COLUMN l4._job_budget.ordinary IS 'messages that it taught and that were not strange';
+COMMENT ON COLUMN l4._job_budget.strange IS 'spent on strange ones';
+COMMENT ON COLUMN l4._job_budget.vocabulary IS
+    'how many words the parser knew when the budget was closed; 0: it is open';
+
 CREATE TABLE l4._job_pack (
     job_id text NOT NULL,
     events bytea NOT NULL,
@@ -312,6 +333,7 @@ SELECT pg_catalog.pg_extension_config_dump('l4._model', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._event', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._event_slot', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._event_word', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._job_budget', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._job_pack', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._stream', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._stream_stream_id_seq', '');
@@ -367,15 +389,17 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'l4_edit
 COMMENT ON FUNCTION l4._edit_distance(text, text) IS
     'insertions, deletions and substitutions of characters between two names; beyond 255 bytes they count as equal';
 
--- A third of a name may be mistyped, and one character of a short one.
+-- A quarter of a name may be mistyped, and one character of a short one; but job-17 is not job-18 mistyped.
 CREATE FUNCTION l4._near_name(name text, names text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT n.known
     FROM (SELECT u.known, l4._edit_distance(lower(u.known), lower(name)) AS distance
         FROM unnest(names) AS u(known)) AS n
-    WHERE n.distance <= greatest(1, length(name) / 3)
-    ORDER BY n.distance, n.known COLLATE "C"
+    WHERE n.distance <= greatest(1, length(name) / 4)
+        AND (n.distance = 0
+            OR regexp_replace(lower(n.known), '\d+', '0', 'g') <> regexp_replace(lower(name), '\d+', '0', 'g'))
+    ORDER BY n.distance, abs(length(n.known) - length(name)), n.known COLLATE "C"
     LIMIT 1;
 END;
 COMMENT ON FUNCTION l4._near_name(text, text[]) IS 'the known name that is nearest to one that is not, if any is near';

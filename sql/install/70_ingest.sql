@@ -24,6 +24,13 @@ AS 'MODULE_PATHNAME', 'l4_ingest_store';
 COMMENT ON FUNCTION l4._ingest_store(int) IS
     'second half of a batch: stores what was read; returns the jobs that got lines, NULL when others were faster';
 
+CREATE FUNCTION l4._ingest_sum(ingest_id int,
+    OUT lines bigint, OUT streams int[], OUT repeated bigint, OUT no_line bigint, OUT bad_time bigint)
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_ingest_sum';
+COMMENT ON FUNCTION l4._ingest_sum(int) IS
+    'what a call has read: lines, streams, and rows that were not taken as they are: whose number another row has, '
+    'whose line is NULL, whose time is out of range';
+
 CREATE FUNCTION l4._can_commit() RETURNS bool
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_can_commit';
 COMMENT ON FUNCTION l4._can_commit() IS 'may the calling procedure commit here';

@@ -21,10 +21,9 @@ BEGIN
         'SELECT r.job_id, r.node, r.source, r.rank, r.line_no, r.ts, r.line FROM ('
         'SELECT %1$s AS job_id, l.node::text AS node, %2$s AS source, %3$s AS rank, %4$s AS line_no, %5$s AS ts, '
             'l.line::text AS line '
-        'FROM %6$s l WHERE l.node IS NOT NULL%7$s) r '
+        'FROM %6$s l%7$s) r '
         'LEFT JOIN l4._stream s ON s.job_id = r.job_id AND s.node = r.node AND s.source = r.source '
-        'WHERE r.line_no IS NOT NULL AND (s.stream_id IS NULL OR NOT (r.line_no <@ s.seen OR (s.sparse AND r.line_no '
-            '< s.next_line_no)))',
+        'WHERE s.stream_id IS NULL OR (r.line_no <@ s.seen OR (s.sparse AND r.line_no < s.next_line_no)) IS NOT TRUE',
         CASE WHEN src.has_job THEN 'l.job_id::text' ELSE quote_literal(job_id) || '::text' END,
         CASE WHEN src.has_source THEN 'coalesce(l.source::text, '''')' ELSE '''''::text' END,
         CASE WHEN src.has_rank THEN l4._ingest_rank() ELSE 'NULL::int' END,
@@ -34,8 +33,7 @@ BEGIN
                          CASE WHEN src.has_source THEN ', coalesce(l.source::text, '''')' ELSE '' END) END,
         CASE WHEN src.has_ts THEN 'l.ts::timestamptz' ELSE 'NULL::timestamptz' END,
         relation,
-        CASE WHEN src.has_job AND job_id IS NULL THEN ' AND l.job_id IS NOT NULL'
-             WHEN src.has_job THEN format(' AND l.job_id::text = %L', job_id) ELSE '' END);
+        CASE WHEN src.has_job AND job_id IS NOT NULL THEN format(' WHERE l.job_id::text = %L', job_id) ELSE '' END);
     BEGIN
         CREATE INDEX ON pg_temp.l4_ingest_rows (job_id, node, source, line_no);
     EXCEPTION WHEN program_limit_exceeded THEN
@@ -147,8 +145,42 @@ END
 $$;
 COMMENT ON FUNCTION l4._ingest_find(text, record, text) IS 'the streams of an indexed relation';
 
+-- Rows that have no key, as far as they can be found by the index: NULL comes last in it.
+CREATE FUNCTION l4._ingest_keyless(relation text, src record, job_id text, streams l4._ingest_found[]) RETURNS text[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    of_job text := CASE WHEN src.has_job THEN 'l.job_id = s.job_id AND ' ELSE '' END;
+    jobs text := '(SELECT DISTINCT f.job_id FROM unnest($1) AS f)';
+    found bigint;
+    w record;
+    result text[] := '{}';
+BEGIN
+    FOR w IN SELECT a.attname AS name FROM pg_attribute AS a
+        WHERE a.attrelid = relation::regclass AND NOT a.attnotnull AND a.attname IN ('job_id', 'node', 'line_no')
+            AND NOT (a.attname = 'job_id' AND job_id IS NOT NULL)
+        ORDER BY a.attnum
+    LOOP
+        EXECUTE CASE w.name
+            WHEN 'job_id' THEN format('SELECT count(*) FROM %s AS l WHERE l.job_id IS NULL', relation)
+            WHEN 'node' THEN format('SELECT count(*) FROM %s AS s JOIN %s AS l ON %sl.node IS NULL', jobs, relation,
+                of_job)
+            ELSE format('SELECT count(*) FROM unnest($1) AS s JOIN %s AS l ON %s AND l.line_no IS NULL', relation,
+                l4._ingest_key(src.has_job, src.has_source, false, 's')) END
+        INTO found USING streams;
+        IF found > 0 THEN
+            result := result || concat(l4._counted(found, 'row'), ' without ', w.name);
+        END IF;
+    END LOOP;
+    RETURN CASE WHEN streams IS NOT NULL OR result <> '{}' THEN result END;
+END
+$$;
+COMMENT ON FUNCTION l4._ingest_keyless(text, record, text, l4._ingest_found[]) IS
+    'rows that have no key, in words: without a job, of known jobs without a node, of known streams without a number; '
+    'NULL where there is nothing at all';
+
 -- Begin a call: how it reads lines, and which wait, job by job, gaps first, then streams that were read less.
-CREATE FUNCTION l4._ingest_open(ingest_id int, relation text, src record, job_id text, batch_lines int) RETURNS void
+CREATE FUNCTION l4._ingest_open(ingest_id int, relation text, src record, job_id text, batch_lines int) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -191,10 +223,12 @@ BEGIN
         'WHERE s.next_line_no IS NOT NULL AND NOT s.sparse ORDER BY job_id, late DESC, units, node, source, lo) w',
         l4._ingest_gaps(relation, src, 's.has_null', 'least(s.first_line, s.next_line_no)', 's.next_line_no'))
     USING streams, ingest_id;
+    RETURN l4._ingest_keyless(relation, src, job_id, streams);
 END
 $$;
 COMMENT ON FUNCTION l4._ingest_open(int, text, record, text, int) IS
-    'begins a call, and hands it what there is to read: streams with lines beyond those seen, gaps that got lines';
+    'begins a call, and hands it what there is to read: streams with lines beyond those seen, gaps that got lines; '
+    'returns what rows cannot be read';
 
 -- A call's row in _ingest; those of earlier calls for the same relation and job go.
 CREATE FUNCTION l4._ingest_note(relation text, job_id text) RETURNS int
@@ -217,19 +251,50 @@ AS $$
 $$;
 COMMENT ON FUNCTION l4._ingest_end(int) IS 'notes that a call has ended';
 
--- A job of which nothing was ever read: the name was mistyped, or its lines are elsewhere.
-CREATE FUNCTION l4._ingest_seen(logs regclass, job_id text) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+-- What a call has done, for who made it. SET client_min_messages = warning is the way to be spared.
+CREATE FUNCTION l4._ingest_say(ingest_id int, logs regclass, job_id text, left_out text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    done record := l4._ingest_sum(_ingest_say.ingest_id);
+    among record;
+    empty bool;
+    said text;
+    flaws text;
 BEGIN
-    IF NOT EXISTS (SELECT FROM l4._stream s WHERE s.job_id = _ingest_seen.job_id) THEN
+    SELECT count(DISTINCT s.job_id) AS jobs, count(DISTINCT (s.job_id, s.node)) AS nodes,
+        count(*) FILTER (WHERE s.first_ts IS NULL) AS timeless
+    INTO among FROM l4._stream AS s WHERE s.stream_id = ANY (done.streams);
+    IF done.repeated > 0 THEN
+        left_out := left_out || concat(l4._counted(done.repeated, 'row'), ' whose line_no another row has');
+    END IF;
+    flaws := NULLIF(concat_ws(' ', 'Not read: ' || NULLIF(array_to_string(left_out, ', '), '') || '.',
+        'Read as empty: ' || l4._counted(NULLIF(done.no_line, 0), 'row') || ' without line.',
+        'Not used: ' || l4._counted(NULLIF(done.bad_time, 0), 'time') || ' before 1990 or after 2199.',
+        'Without any time: ' || l4._counted(NULLIF(among.timeless, 0), 'stream') || '.'), '');
+    IF done.lines > 0 THEN
+        said := concat_ws(', ', 'read ' || l4._counted(done.lines, 'line'), l4._counted(among.nodes, 'node'),
+            l4._counted(among.jobs, 'job')) || format(' from "%s"', logs);
+    ELSE
+        IF left_out IS NULL THEN
+            EXECUTE format('SELECT NOT EXISTS (SELECT FROM %s)', logs) INTO empty;
+        END IF;
+        said := format(CASE WHEN empty THEN '"%s" is empty' ELSE '"%s" has no new lines' END, logs);
+    END IF;
+    IF done.lines = 0 AND job_id IS NOT NULL
+        AND NOT EXISTS (SELECT FROM l4._stream AS s WHERE s.job_id = _ingest_say.job_id) THEN
+        -- mistyped, or its lines are elsewhere
         RAISE WARNING '% has no lines of job "%"', logs, job_id
             USING HINT = coalesce('Did you mean "' || l4._near_job(job_id) || '"?',
                 'The column job_id must have this value, letter for letter.');
+    ELSIF flaws IS NULL THEN
+        RAISE NOTICE '%', said;
+    ELSE
+        RAISE NOTICE '%', said USING DETAIL = flaws;
     END IF;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_seen(regclass, text) IS 'warns of a job that is limited to and has no lines';
+COMMENT ON FUNCTION l4._ingest_say(int, regclass, text, text[]) IS 'tells what a call has read, and what not and why';
 
 CREATE PROCEDURE l4.ingest(logs regclass, job_id text DEFAULT NULL, commit bool DEFAULT true,
     batch_lines int DEFAULT 1000000)
@@ -241,6 +306,7 @@ DECLARE
     src record;
     relation text;
     call_id int;
+    left_out text[];
     learnt bool;
 BEGIN
     IF logs IS NULL THEN
@@ -272,7 +338,7 @@ BEGIN
         relation := 'pg_temp.l4_ingest_rows';
         src := l4._ingest_source('pg_temp.l4_ingest_rows'::pg_catalog.regclass, NULL);
     END IF;
-    PERFORM l4._ingest_open(call_id, relation, src, job_id, batch_lines);
+    left_out := l4._ingest_open(call_id, relation, src, job_id, batch_lines);
     LOOP
         IF commit THEN
             COMMIT;
@@ -288,9 +354,7 @@ BEGIN
         PERFORM l4._watch_faults(l4._ingest_store(call_id));
     END LOOP;
     PERFORM l4._ingest_end(call_id);
-    IF job_id IS NOT NULL THEN
-        PERFORM l4._ingest_seen(logs, job_id);
-    END IF;
+    PERFORM l4._ingest_say(call_id, logs, job_id, left_out);
     IF relation OPERATOR(pg_catalog.=) 'pg_temp.l4_ingest_rows' THEN
         DROP TABLE pg_temp.l4_ingest_rows;
     END IF;

@@ -46,6 +46,7 @@ BEGIN
             ELSE l4._parser_masked(l4._parser_keep(m.parser, kept),
                 coalesce(l4._parser_options(m.parser), '{}') || jsonb_build_object('max_templates', max_templates)) END,
         generation = m.generation + 1;
+    DELETE FROM l4._job_budget;
     DELETE FROM l4._event_word w USING l4._event e
     WHERE e.event_id = w.event_id
       AND NOT EXISTS (SELECT FROM unnest(kept) AS k(id) WHERE k.id = l4._survivor(e.event_id, e.merged_into));

@@ -177,7 +177,7 @@ BEGIN ATOMIC
     SELECT jsonb_object_agg(t.name, t.value) || '{
         "elsewhere": true, "as_of": null,
         "weights": {"accused": 2, "unique": 2, "exit": 2, "silent": 2, "step_time": 2, "late": 2, "lag": 1, "edge": 1,
-            "drift": 8}}'
+            "drift": 8, "network": 2}}'
     FROM l4.diagnose_thresholds() AS t;
 END;
 COMMENT ON FUNCTION l4.diagnose_defaults() IS
@@ -213,7 +213,10 @@ BEGIN
     LOOP
         IF NOT bad.known THEN
             RAISE EXCEPTION 'unknown option "%"', CASE WHEN bad.weight THEN 'weights.' ELSE '' END || bad.key
-                USING ERRCODE = 'invalid_parameter_value', HINT = 'l4.diagnose_defaults() has them all.';
+                USING ERRCODE = 'invalid_parameter_value', HINT = coalesce(
+                    'Did you mean "' || l4._near_name(bad.key, ARRAY(
+                        SELECT jsonb_object_keys(CASE WHEN bad.weight THEN defaults -> 'weights' ELSE defaults END)))
+                    || '"?', 'l4.diagnose_defaults() has them all.');
         ELSIF NOT coalesce(bad.fits, false) AND bad.low IS NULL THEN
             RAISE EXCEPTION 'option "%" must be true or false', bad.key USING ERRCODE = 'invalid_parameter_value';
         ELSIF NOT coalesce(bad.fits, false) THEN

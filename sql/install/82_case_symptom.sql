@@ -362,7 +362,8 @@ BEGIN
     k.finished := k.ended_well OR n.printing > 0 AND coalesce(n.reached, false);
     k.crashed := k.crashed OR NOT k.finished AND l4._gave_up(k);
     k.progress_ts := CASE WHEN k.finished THEN k.reported_ts ELSE l4._progress_before_flush(k) END;
-    outlived := coalesce(k.terminal_ts <= k.progress_ts, true);
+    -- where no progress is known a crash was not outlived
+    outlived := coalesce(k.terminal_ts <= k.progress_ts, k.terminal_ts IS NULL);
     k.symptom := CASE
         WHEN k.finished AND k.ended_well AND outlived AND NOT slow THEN 'none'
         WHEN (k.finished OR NOT k.crashed) AND slow AND outlived THEN 'slow'

@@ -71,16 +71,22 @@ BEGIN ATOMIC
     UNION ALL SELECT e.node, 'edge', e.value, e.detail FROM l4.evidence_edge(job_id) AS e
     UNION ALL SELECT e.node, 'drift', e.value, e.detail FROM l4.evidence_drift(job_id) AS e
     UNION ALL SELECT e.node, 'step_time', e.value, e.detail FROM l4.evidence_step_time(job_id) AS e
-    UNION ALL SELECT e.node, 'late', e.value, e.detail FROM l4.evidence_late(job_id) AS e;
+    UNION ALL SELECT e.node, 'late', e.value, e.detail FROM l4.evidence_late(job_id) AS e
+    UNION ALL SELECT e.node, 'network', e.value, e.detail FROM l4.evidence_network(job_id) AS e;
 END;
 COMMENT ON FUNCTION l4.node_evidence(text) IS 'all evidence about the nodes of a job that was diagnosed';
 
 CREATE FUNCTION l4._rank_nodes(k l4._case, top_k int) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    behind constant text[] := l4._behind_switch(k.job_id);
 BEGIN
     INSERT INTO l4.evidence (job_id, node, kind, value, weight, detail)
-    SELECT k.job_id, e.node, e.kind, e.value, (k.parameters -> 'weights' ->> e.kind)::float8, e.detail
+    SELECT k.job_id, e.node, e.kind,
+        e.value * CASE WHEN e.kind IN ('step_time', 'late') AND e.node = ANY (behind) THEN (k.t).victim_weight::float8
+            ELSE 1 END,
+        (k.parameters -> 'weights' ->> e.kind)::float8, e.detail
     FROM l4.node_evidence(k.job_id) AS e
     WHERE e.value > 0;
 

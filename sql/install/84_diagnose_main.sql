@@ -31,13 +31,6 @@ $$;
 COMMENT ON FUNCTION l4._rank_effects(text, float8) IS
     'matches known faults and ranks events that are effects of others lower';
 
-CREATE FUNCTION l4._first_few(names text[]) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN cardinality(names) > 5 THEN array_to_string(names[1:5], ', ') || ' and ' || cardinality(names) - 5
-    || ' more'
-    WHEN cardinality(names) > 0 THEN array_to_string(names, ', ') END;
-COMMENT ON FUNCTION l4._first_few(text[]) IS 'the first five of these, and how many there are more; NULL for none';
-
 -- A time in UTC, whatever the session's time zone is.
 CREATE FUNCTION l4._utc(ts timestamptz) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -196,7 +189,7 @@ BEGIN
     IF d.status <> 'HEALTHY' THEN
         PERFORM l4._rank_effects(k.job_id, (k.t).weak);
     END IF;
-    d := l4._cause(k, d);
+    d := l4._network_cause(k, l4._cause(k, d));
     d.summary := l4._summary_text(k, d);
     DELETE FROM l4.diagnosis AS x WHERE x.job_id = d.job_id;
     INSERT INTO l4.diagnosis SELECT d.*;

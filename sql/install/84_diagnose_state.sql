@@ -39,6 +39,7 @@ BEGIN
             FROM l4._event AS e WHERE e.merged_into IS NOT NULL),
         (SELECT sum(hashtextextended(r::text, 0)) FROM l4.marker_rule AS r),
         (SELECT sum(hashtextextended(r::text, 0)) FROM l4.disabled_rule AS r),
+        l4._network_state(_diagnosis_state.job_id),
         (SELECT sum(hashtextextended(f::text, 0)) FROM l4.fault AS f),
         (SELECT sum(hashtextextended(c::text, 0)) FROM l4.fault_condition AS c))::text);
 END;

@@ -24,23 +24,30 @@ COMMENT ON FUNCTION l4._stated_causes(l4._case)
        'most nodes unless it is hardware or platform; is_known: no catch-all';
 
 -- What says that something failed, but not what kind of failure it is: the best catch-all, else an error in words that
--- no row knows. In a hang, what most nodes report in such words is that they wait.
+-- no row knows. What no suspect says are the words of its peers; in a hang, what most say is that they wait.
 CREATE FUNCTION l4._general_cause(k l4._case, OUT words text, OUT nodes int, OUT owner text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT concat_ws('; ', g.words, o.words), g.nodes, o.owner
-    FROM (SELECT c.words, c.nodes, c.event_id, 1 AS turn, c.rank FROM l4._stated_causes(k) AS c
+    -- a value that is refused comes from who calls
+    SELECT concat_ws('; ', g.words, o.words), g.nodes, CASE WHEN g.refused THEN 'user' ELSE o.owner END
+    FROM (SELECT c.words, c.nodes, c.event_id, c.component = 'configuration' AS refused, 1 AS turn, c.rank
+        FROM l4._stated_causes(k) AS c
         UNION ALL
         SELECT format('in words that no row of the library knows, "%s"',
             rtrim(left(split_part(l4._own_message(k.job_id, e.event_id, e.example_node), E'\n', 1), 160))),
-            e.nodes, e.event_id, 2, c.n
+            e.nodes, e.event_id, false, 2, c.n
         FROM l4._cause_events(k.job_id) WITH ORDINALITY AS c(event_id, is_known, n)
         JOIN l4.suspect_event AS e ON e.job_id = k.job_id AND e.event_id = c.event_id
         JOIN l4._case_event AS x ON x.job_id = k.job_id AND x.event_id = c.event_id
-        WHERE NOT c.is_known AND (x.terminal OR x.level >= (k.t).error_level)
-          AND NOT (k.symptom = 'hang' AND e.nodes >= (k.t).majority * k.nodes)) AS g
+        WHERE NOT c.is_known AND (x.terminal OR x.level >= (k.t).error_level)) AS g
     LEFT JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
     LEFT JOIN LATERAL l4._origin(j.example) AS o ON true
+    WHERE NOT (k.symptom = 'hang' AND g.nodes >= (k.t).majority * k.nodes)
+      AND EXISTS (SELECT FROM l4._case_count AS c
+        LEFT JOIN l4.suspect_node AS n ON n.job_id = c.job_id AND n.node = c.node AND n.is_suspect
+        WHERE c.job_id = k.job_id AND c.event_id = g.event_id AND (n.node IS NOT NULL
+            OR k.symptom <> 'hang' AND NOT EXISTS (
+                SELECT FROM l4.suspect_node AS z WHERE z.job_id = k.job_id AND z.is_suspect)))
     ORDER BY g.turn, g.rank LIMIT 1;
 END;
 COMMENT ON FUNCTION l4._general_cause(l4._case)
@@ -49,7 +56,7 @@ COMMENT ON FUNCTION l4._general_cause(l4._case)
 -- The kinds of failure whose cause no line states. words: %1$s stands for the nodes or the line.
 CREATE FUNCTION l4._failure_kinds()
 RETURNS TABLE (kind text, category text, component text, words text, alternatives text[])
-LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 13
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 14
 BEGIN ATOMIC
     SELECT t.* FROM (VALUES
         ('absent', 'platform', 'scheduler', 'no cause is stated: nodes that were expected never wrote a line%1$s',
@@ -75,6 +82,10 @@ BEGIN ATOMIC
             ARRAY['the program or its data on that node: the message and the frames above it',
                 'the node''s own files, mounts and libraries: compare them with those of a node that was well',
                 'its hardware: its kernel log']),
+        ('few files', 'hardware', 'storage', '%1$s; on few nodes only, while files were read or written',
+            ARRAY['the disk, mount or quota of that node: space, errors in its kernel log, how it is mounted',
+                'the file itself: compare it with that of a node that was well',
+                'the program or its data on that node: the message and the frames above it']),
         ('left', 'user', 'program', 'no cause is stated: %1$s ended as in a good job while the others went on',
             ARRAY['its loop was shorter: number of samples and steps a rank',
                 'it left by a condition of its own: what it printed last']),
@@ -107,7 +118,7 @@ END;
 COMMENT ON FUNCTION l4._failure_kinds()
     IS 'what may be behind a failure whose cause no line states, and how to check it';
 
-CREATE FUNCTION l4._failure_kind(k l4._case, OUT kind text, OUT about text)
+CREATE FUNCTION l4._failure_kind(k l4._case, stage text, OUT kind text, OUT about text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -131,13 +142,15 @@ BEGIN
         WHEN k.symptom = 'slow' THEN 'slow alike'
         WHEN general.nodes >= (k.t).majority * k.nodes
             THEN concat_ws(' ', 'alike', CASE WHEN general.owner IN ('library', 'framework') THEN general.owner END)
-        WHEN general.words IS NOT NULL THEN 'few'
+        WHEN general.words IS NOT NULL
+            THEN concat_ws(' ', 'few', CASE WHEN stage IN ('data', 'checkpoint_load', 'checkpoint_save') THEN 'files' END)
         WHEN s.went_through THEN 'left'
         WHEN s.is_silent THEN 'silent'
         WHEN s IS NOT NULL THEN 'apart'
         WHEN EXISTS (SELECT FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
             WHERE m.job_id = k.job_id AND m.is_suspect AND f.is_effect
-              AND f.component IN ('network', 'collective', 'node')) THEN 'lost'
+              AND f.component IN ('network', 'collective', 'node'))
+            OR k.symptom = 'hang' AND k.crashed THEN 'lost'
         WHEN ended IS NOT NULL THEN 'ended'
         ELSE 'unknown' END;
     about := CASE WHEN kind = 'absent' THEN coalesce(': ' || l4._first_few(absent), '')
@@ -147,7 +160,7 @@ BEGIN
             WHERE n.job_id = k.job_id AND n.is_suspect ORDER BY n.rank)) END;
 END;
 $$;
-COMMENT ON FUNCTION l4._failure_kind(l4._case)
+COMMENT ON FUNCTION l4._failure_kind(l4._case, text)
     IS 'the first kind of failure that holds, and the nodes or line it is about';
 
 CREATE FUNCTION l4._cause(k l4._case, d l4.diagnosis) RETURNS l4.diagnosis
@@ -164,7 +177,7 @@ BEGIN
         SELECT f.category, f.component, format(f.words, n.about), f.alternatives,
             CASE WHEN f.category IS NOT NULL THEN 'weak' END
         INTO d.category, d.component, d.cause, d.alternatives, d.confidence
-        FROM l4._failure_kind(k) AS n JOIN l4._failure_kinds() AS f USING (kind);
+        FROM l4._failure_kind(k, d.stage) AS n JOIN l4._failure_kinds() AS f USING (kind);
         RETURN d;
     END IF;
     d.category := best.category;

@@ -264,7 +264,7 @@ CREATE FUNCTION l4._svg_timeline(p l4._plot, title text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
     SELECT l4._svg(_svg_timeline.title,
-        format('One row a node, %s rows; darker means more lines; numbered marks are the suspect events.', f.lines),
+        format('One row a node, %s rows; stronger means more lines; numbered marks are the suspect events.', f.lines),
         (p).width, f.bottom + 20, concat(l4._svg_time_axis(p, f.bottom), l4._svg_iteration_axis(p), l4._svg_labels(p),
         l4._svg_activity(p), l4._svg_stages(p), (
             SELECT string_agg(l4._svg_line('moment-' || m.kind, l4._plot_x(p, m.ts), 22, l4._plot_x(p, m.ts), f.bottom,

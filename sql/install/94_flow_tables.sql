@@ -81,7 +81,8 @@ COMMENT ON TABLE l4.flow_issue IS 'what was slow or stopped, by network flows';
 COMMENT ON COLUMN l4.flow_issue.flow_job IS 'the job; NULL where several are hit';
 COMMENT ON COLUMN l4.flow_issue.rank IS 'order in the job: causes first';
 COMMENT ON COLUMN l4.flow_issue.kind IS 'slow_step, slow_rank, slow_group, slow_switch or stopped';
-COMMENT ON COLUMN l4.flow_issue.subject IS 'the step, the addresses, the switch';
+COMMENT ON COLUMN l4.flow_issue.subject IS
+    'the step, the addresses, the switch; of stopped: who sent nothing more first';
 COMMENT ON COLUMN l4.flow_issue.first_ts IS 'begin';
 COMMENT ON COLUMN l4.flow_issue.last_ts IS 'end';
 COMMENT ON COLUMN l4.flow_issue.score IS 'how much slower than usual, as a share; of stopped: seconds';
@@ -172,6 +173,27 @@ COMMENT ON COLUMN l4.flow_job_match.flow_job IS 'the job found in flows';
 COMMENT ON COLUMN l4.flow_job_match.job_id IS 'the job that logs know';
 COMMENT ON COLUMN l4.flow_job_match.shared IS 'addresses of the former that job_node gives the latter';
 COMMENT ON COLUMN l4.flow_job_match.share IS 'the same as a share of all addresses of the former';
+
+CREATE FUNCTION l4.forget_flows(before timestamptz DEFAULT 'infinity') RETURNS bigint
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    gone bigint;
+BEGIN
+    LOCK TABLE l4._flow_chunk IN SHARE ROW EXCLUSIVE MODE;
+    WITH c AS (DELETE FROM l4._flow_chunk AS x WHERE x.last_ts < before RETURNING x.records)
+    SELECT coalesce(sum(c.records), 0) INTO gone FROM c;
+    DELETE FROM l4._flow_link AS k WHERE NOT EXISTS (SELECT FROM l4._flow_chunk AS c WHERE c.pair_id = k.pair_id);
+    IF NOT EXISTS (SELECT FROM l4._flow_chunk) THEN
+        DELETE FROM l4._flow_exporter;
+        DELETE FROM l4._flow_source;
+    END IF;
+    PERFORM l4._flow_analyze(0);
+    RETURN gone;
+END;
+$$;
+COMMENT ON FUNCTION l4.forget_flows(timestamptz) IS
+    'drops flow records that were read, packs of them that start before a time, and what was found in them';
 
 SELECT pg_catalog.pg_extension_config_dump('l4.flow_job', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._flow_step', '');

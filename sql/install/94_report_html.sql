@@ -128,7 +128,7 @@ RETURN (
                 l4._svg_timeline((w.job, p.from_ts, w.last_ts, 380, w.rows)::l4._plot, p.title)), '' ORDER BY p.n)
          FROM (VALUES (1, 'Around the failure', w.zoom_ts), (2, 'The whole job', w.first_ts)) AS p(n, title, from_ts)
          WHERE p.from_ts IS NOT NULL),
-        '<ul class="legend">', l4._html_key('act2', 'lines (darker: more)'),
+        '<ul class="legend">', l4._html_key('act2', 'lines (stronger: more)'),
         l4._html_key('silent', 'no more lines'), l4._html_key('moment-iteration', 'last iteration reported'),
         l4._html_key('moment-event', CASE WHEN EXISTS (SELECT FROM l4.diagnosis AS d
             WHERE d.job_id = w.job AND d.symptom = 'slow') THEN 'first slow iteration' ELSE 'first suspect event' END),

@@ -329,7 +329,6 @@ BEGIN
         RAISE EXCEPTION 'parts must not be NULL' USING ERRCODE = 'null_value_not_allowed';
     END IF;
     streams_kept := 0;
-    PERFORM l4._model_masks();
     FOR entry IN SELECT * FROM l4._import_entries(parts) LOOP
         IF (entry.kind = 'h') <> (job_id IS NULL) THEN
             RAISE EXCEPTION 'the export is damaged' USING ERRCODE = 'data_corrupted',
@@ -337,6 +336,7 @@ BEGIN
         END IF;
         CASE entry.kind
         WHEN 'h' THEN
+            PERFORM l4._model_masks();
             PERFORM l4._check_import(entry.head, 'job');
             job_id := entry.head ->> 'job_id';
             detail := array_position('{baseline,summary,all}', entry.head ->> 'part');
@@ -429,12 +429,12 @@ BEGIN
     IF parts IS NULL THEN
         RAISE EXCEPTION 'parts must not be NULL' USING ERRCODE = 'null_value_not_allowed';
     END IF;
-    PERFORM l4._model_masks();
-    PERFORM FROM l4._model AS m FOR NO KEY UPDATE;
     FOR entry IN SELECT * FROM l4._import_entries(parts) LOOP
         CASE entry.kind
         WHEN 'h' THEN
+            PERFORM l4._model_masks();
             PERFORM l4._check_import(entry.head, 'model');
+            PERFORM FROM l4._model AS m FOR NO KEY UPDATE;
         WHEN 'm' THEN
             parser := (entry.head ->> 'parser')::l4.parser;
         WHEN 'e' THEN
@@ -445,7 +445,9 @@ BEGIN
             words := words || entry.head;
         END CASE;
     END LOOP;
-    IF EXISTS (SELECT FROM l4._event AS x WHERE NOT EXISTS (
+    IF parser IS NULL THEN
+        RAISE EXCEPTION 'the export is damaged' USING ERRCODE = 'data_corrupted', DETAIL = 'It has no parser.';
+    ELSIF EXISTS (SELECT FROM l4._event AS x WHERE NOT EXISTS (
         SELECT FROM l4._exported_events(events) AS e WHERE e.event_id = x.event_id AND e.is_coarse = x.is_coarse
             AND e.level IS NOT DISTINCT FROM x.level AND e.example = x.example)) THEN
         RETURN (l4._import_events(events)).events_new;

@@ -8,6 +8,7 @@
 #include "utils/varlena.h"
 
 #include "base/clip.h"
+#include "l4_compat.h"
 
 /* What the server compares at most, in bytes: beyond it names are told apart by their beginnings. */
 #define NAME_MAX_BYTES	255

@@ -20,6 +20,7 @@
 #define INSIDE_LEAST	0.05	/* of the usual records of a step: less or more is between steps */
 #define INSIDE_MOST		0.95
 #define ALL_RECORDS		0.8		/* of the pipeline: the first lie before the parameters are there */
+#define SILENT_FIRST	0.05	/* of a period: earlier than others by this */
 #define EQUALLY_FAR		0.03	/* shares of a part's bytes */
 
 /* Add an issue; job -1 for several. Subject and reason live as long as the analysis. */
@@ -109,6 +110,51 @@ ends_together(const L4Flows *flows, const L4FlowStint *stint)
 	return least > 0 && most - least < EQUALLY_FAR;
 }
 
+/*
+ * The NICs of the machine that sent nothing more while others still did, as
+ * addresses; empty where none was first. A rank that waits for one that is
+ * stuck has sent its part before.
+ */
+static const char *
+first_silent(L4Flows *flows, const L4FlowStint *stint)
+{
+	int64		from = stint->nsteps > 1 ? stint->ends[stint->nsteps - 2] : stint->first;
+	int64	   *last = palloc(sizeof(int64) * Max(flows->naddresses, 1));
+	int			first = stint->nics[0];
+	int64		next = DT_NOEND;
+	StringInfoData subject;
+
+	for (int i = 0; i < flows->naddresses; i++)
+		last[i] = from;
+	for (int r = 0; r < flows->nruns; r++)
+	{
+		const L4FlowRun *run = &flows->runs[r];
+		int			n;
+		L4Flow	   *flow;
+
+		if (run->job != stint->job || run->last < from || run->first > stint->last)
+			continue;
+		flow = l4_flows_load(flows, &run->pair, 1, from, stint->last, &n);
+		for (int i = 0; i < n; i++)
+		{
+			int			sender = flow[i].back ? flows->pairs[run->pair].b : flows->pairs[run->pair].a;
+
+			last[sender] = Max(last[sender], flow[i].start);
+		}
+	}
+	for (int i = 1; i < stint->nnics; i++)
+		first = last[stint->nics[i]] < last[first] ? stint->nics[i] : first;
+	for (int i = 0; i < stint->nnics; i++)
+		if (flows->addresses[stint->nics[i]].machine != flows->addresses[first].machine)
+			next = Min(next, last[stint->nics[i]]);
+	initStringInfo(&subject);
+	for (int i = 0; i < stint->nnics && next != DT_NOEND && next - last[first] >= SILENT_FIRST * stint->period; i++)
+		if (flows->addresses[stint->nics[i]].machine == flows->addresses[first].machine && last[stint->nics[i]] < next)
+			appendStringInfo(&subject, "%s%s", subject.len > 0 ? " " : "", flows->addresses[stint->nics[i]].text);
+	pfree(last);
+	return subject.data;
+}
+
 /* A job stopped where it was started again later, or ended inside a step while others went on. */
 static void
 stops(L4Flows *flows, int j)
@@ -130,7 +176,7 @@ stops(L4Flows *flows, int j)
 	share = last_share(last);
 	last->hung = share >= INSIDE_LEAST && share <= INSIDE_MOST && !ends_together(flows, last);
 	if (last->hung || runs_by_status(flows, j))
-		l4_flows_issue(flows, j, L4_FLOW_STOPPED, "", last->last, flows->last, (double) (flows->last - last->last) / L4_FLOW_SECOND,
+		l4_flows_issue(flows, j, L4_FLOW_STOPPED, last->hung ? first_silent(flows, last) : "", last->last, flows->last, (double) (flows->last - last->last) / L4_FLOW_SECOND,
 					   last->hung ? psprintf("flows end inside step %d, after %.0f %% of its records", job->nsteps, 100 * share)
 					   : "flows end, but the job is said to run");
 }

@@ -187,7 +187,7 @@ standing_routes(L4Flows *flows, L4FlowPair *pair, const L4FlowRecords *records)
 	for (int i = 0; i < n; i++)
 	{
 		int			d = records->routes[counts[i].route].back;
-		bool		known = false;
+		bool		known = flows->switches[counts[i].exporter][0] == '\0';	/* not said which */
 
 		stands[counts[i].route] = i == 0 || counts[i].key != counts[i - 1].key;
 		for (int s = 0; s < pair->nswitches[d] && !known; s++)

@@ -98,6 +98,7 @@ l4_batch_wait(L4Batch *batch, const char *job_id, bool known, const L4Waiting *l
 	*waiting = *lines;
 	waiting->job = job_number(batch, job_id);
 	waiting->turn = 0;
+	memset(&waiting->open_flaws, 0, sizeof(waiting->open_flaws));
 	waiting->place = batch->nplaces++;
 	batch->known &= known;
 	batch->total += (double) waiting->to_line - waiting->from_line + 1;
@@ -113,6 +114,7 @@ l4_stream_place(L4StreamPlace *place)
 	place->lines = l4_query_get_bigint(3, 0);
 	place->units = l4_query_get_int(4, 0);
 	place->end = l4_query_get_bigint(5, -1);
+	place->open_lines = l4_query_get_int(6, 0);
 }
 
 /* Where the stream of some lines is now, and whether some of them were read; false when it is gone. */
@@ -125,7 +127,7 @@ read_place(L4Query *query, const L4Waiting *waiting, L4StreamPlace *place, bool 
 	if (l4_query_run(query) != 1)
 		return false;
 	l4_stream_place(place);
-	*was_read = l4_query_get_int(6, 0) != 0;
+	*was_read = l4_query_get_int(7, 0) != 0;
 	SPI_freetuptable(SPI_tuptable);
 	return true;
 }
@@ -484,22 +486,52 @@ still_same(L4Batch *batch, L4Query *place_query)
 }
 
 static void
+add_flaws(L4Flaws *sum, const L4Flaws *flaws, int sign)
+{
+	sum->repeated += sign * flaws->repeated;
+	sum->no_line += sign * flaws->no_line;
+	sum->bad_time += sign * flaws->bad_time;
+}
+
+/* Lines that were open before the piece were read again, and count once. */
+void
+l4_batch_account(L4Batch *batch, L4BatchPiece *piece, const L4ResultHead *head)
+{
+	L4Waiting  *waiting = piece->waiting;
+
+	batch->lines += head->lines;
+	add_flaws(&batch->flaws, &head->flaws, 1);
+	if (!waiting->late)
+	{
+		batch->lines += head->open_lines - piece->before.open_lines;
+		add_flaws(&batch->flaws, &head->open_flaws, 1);
+		add_flaws(&batch->flaws, &waiting->open_flaws, -1);
+		waiting->open_flaws = head->open_flaws;
+	}
+	if (waiting->turn == 0)
+	{
+		L4_GROW(batch->streams, batch->nstreams, batch->streams_size, batch->cxt);
+		batch->streams[batch->nstreams++] = waiting->stream_id;
+	}
+}
+
+static void
 store_pieces(L4Batch *batch, L4Query *gaps)
 {
 	static const Oid pass_types[] = {INT4OID, INT8OID, INT8OID};
 	static const Oid count_types[] = {INT4OID, INT8OID};
 	L4Query		query;
-	int64		lines = l4_batch_store_results(batch);
 
+	l4_batch_store_results(batch);
 	l4_query_prepare(&query, "UPDATE l4._stream s SET step = least(s.step * 4, $3), next_line_no = $2 WHERE s.stream_id = $1",
 					 lengthof(pass_types), pass_types);
 	for (int i = 0; i < batch->npieces; i++)
 		if (batch->pieces[i].result == NULL && !batch->pieces[i].waiting->late)
 			pass_gap(batch, gaps, &query, &batch->pieces[i]);
-	l4_query_prepare(&query, "UPDATE l4._ingest g SET lines = g.lines + $2, updated_at = clock_timestamp() WHERE g.ingest_id = $1",
+	l4_query_prepare(&query, "UPDATE l4._ingest g SET lines = $2, updated_at = clock_timestamp() WHERE g.ingest_id = $1",
 					 lengthof(count_types), count_types);
 	l4_query_put_int(&query, batch->ingest_id);
-	l4_query_put_bigint(&query, lines);
+	l4_query_put_bigint(&query, batch->lines);
 	l4_query_run(&query);
 }
 

@@ -19,6 +19,7 @@ typedef struct L4Waiting
 	pairingheap_node node;
 	int			job;			/* number of the job: jobs are read one after the other */
 	int			turn;			/* how often the stream was read in this call */
+	L4Flaws		open_flaws;		/* of the lines that were open then */
 	int			place;			/* in the list */
 	int32		stream_id;
 	bool		late;
@@ -37,10 +38,11 @@ typedef struct L4StreamPlace
 	int64		lines;
 	int			units;
 	int64		end;			/* beyond all lines that were read; -1: none */
+	int			open_lines;		/* to be read again */
 } L4StreamPlace;
 
 /* Its columns of l4._stream s, and the first row of SPI_tuptable that has them. */
-#define L4_PLACE_COLUMNS "s.next_line_no, s.step, s.lines, s.units, greatest(upper(s.seen), upper(s.tail), s.next_line_no)"
+#define L4_PLACE_COLUMNS "s.next_line_no, s.step, s.lines, s.units, greatest(upper(s.seen), upper(s.tail), s.next_line_no), s.tail_lines"
 extern void l4_stream_place(L4StreamPlace *place);
 
 /* A piece of the batch, where its stream is before and after it, and what reading made of it. */
@@ -73,6 +75,12 @@ typedef struct L4Batch
 	bool		removed;		/* a job was: the rest of the batch is stored, and the call ends with an error */
 	int			number;			/* of the batch */
 	L4Map	   *chosen;			/* the last batch that has a piece of a stream */
+	/* what was read so far */
+	int64		lines;
+	L4Flaws		flaws;
+	int32	   *streams;
+	int			nstreams;
+	int			streams_size;
 	L4ScanShared *scan_with;	/* parser and rules, where this process scans; NULL not yet */
 	/* the batch at hand */
 	MemoryContext batch_cxt;
@@ -105,7 +113,10 @@ extern void l4_batch_scan(L4Batch *batch);
 /* ingest_learn.c: the unknown shapes of the scan results */
 extern void l4_batch_learn(L4Batch *batch);
 
-/* ingest_store.c: returns the number of lines */
-extern int64 l4_batch_store_results(L4Batch *batch);
+/* A piece was stored: what was read by it. */
+extern void l4_batch_account(L4Batch *batch, L4BatchPiece *piece, const L4ResultHead *head);
+
+/* ingest_store.c */
+extern void l4_batch_store_results(L4Batch *batch);
 
 #endif							/* L4_BATCH_H */

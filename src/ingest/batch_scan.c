@@ -22,6 +22,7 @@
 #include "utils/wait_event.h"
 
 #include "ingest/batch.h"
+#include "ingest/ingest_budget.h"
 #include "l4_compat.h"
 
 #define QUEUE_BYTES		(256 * 1024)
@@ -285,6 +286,25 @@ count_workers(L4Batch *batch)
 	return nworkers;
 }
 
+/* What is final for a piece depends on the budgets of its job, as of the parser that it is scanned with. */
+static void
+put_vocabularies(L4Batch *batch)
+{
+	L4Budgets	budgets;
+
+	l4_budgets_prepare(&budgets, batch->generation);
+	budgets.read.read_only = true;
+	for (int i = 0; i < batch->npieces; i++)
+	{
+		L4BatchPiece *piece = &batch->pieces[i];
+
+		if (i == 0 || piece->waiting->job != piece[-1].waiting->job)
+			l4_budgets_of(&budgets, batch->jobs[piece->waiting->job]);
+		for (int k = 0; k < lengthof(budgets.of); k++)
+			piece->piece.vocabulary[k] = budgets.of[k].vocabulary;
+	}
+}
+
 void
 l4_batch_scan(L4Batch *batch)
 {
@@ -306,6 +326,7 @@ l4_batch_scan(L4Batch *batch)
 	scan.shared = (SharedScan *) palloc(shared_size(batch->npieces));
 	pg_atomic_init_u32(&scan.shared->next, 0);
 	scan.shared->npieces = batch->npieces;
+	put_vocabularies(batch);
 	for (int i = 0; i < batch->npieces; i++)
 		scan.shared->pieces[i] = batch->pieces[i].piece;
 	qsort(scan.shared->pieces, batch->npieces, sizeof(L4Piece), compare_pieces);

@@ -18,6 +18,7 @@
 #include "base/clip.h"
 #include "base/grow.h"
 #include "ingest/batch.h"
+#include "ingest/ingest_budget.h"
 #include "ingest/ingest_shape.h"
 #include "l4_compat.h"
 #include "lines/record.h"
@@ -63,6 +64,7 @@ static const Oid slot_types[] = {INT4OID, INT4OID, TEXTOID, TEXTOID, TEXTOID};
 typedef struct Learning
 {
 	L4Parser   *parser;
+	L4Budgets	budgets;
 	L4Shape		shape;
 	int32		above;			/* events up to this one were known */
 	int			nnews;
@@ -90,6 +92,7 @@ learn_part(Learning *learning, L4ResultPart *part, MemoryContext cxt)
 		CHECK_FOR_INTERRUPTS();
 		if (local->event_id != 0)
 			continue;
+		l4_parser_use_budget(parser, l4_budget_of_level(&learning->budgets, local->tag));
 		/* a shape that many streams have is learnt for the first of them */
 		l4_parser_scan(parser, local->msg, local->msg_len, &learning->shape);
 		local->event_id = local->coarse != NULL ? l4_parser_learn_coarse(parser, local->tag, local->coarse)
@@ -294,11 +297,12 @@ begin_learning(Learning *learning)
 	Oid			type;
 
 	memset(learning, 0, sizeof(*learning));
-	l4_query_prepare(&query, "SELECT m.parser FROM l4._model m FOR NO KEY UPDATE", 0, NULL);
+	l4_query_prepare(&query, "SELECT m.parser, m.generation FROM l4._model m FOR NO KEY UPDATE", 0, NULL);
 	if (l4_query_run(&query) != 1)
 		elog(ERROR, "there is no parser");
 	stored = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &isnull);
 	type = SPI_gettypeid(SPI_tuptable->tupdesc, 1);
+	l4_budgets_prepare(&learning->budgets, l4_query_get_int(2, 0));
 	learning->parser = l4_parser_decode(PG_DETOAST_DATUM(stored), CurrentMemoryContext);
 	l4_parser_need_shapes(learning->parser);
 	l4_shape_init(&learning->shape, CurrentMemoryContext);
@@ -321,6 +325,7 @@ l4_batch_learn(L4Batch *batch)
 	Learning	learning;
 	L4Query		query;
 	Oid			type = begin_learning(&learning);
+	int			job = -1;
 
 	for (int i = 0; i < batch->npieces; i++)
 	{
@@ -328,9 +333,17 @@ l4_batch_learn(L4Batch *batch)
 
 		if (scanned == NULL)
 			continue;
+		if (job != batch->pieces[i].waiting->job)
+		{
+			l4_budgets_keep(&learning.budgets);
+			job = batch->pieces[i].waiting->job;
+			l4_budgets_of(&learning.budgets, batch->jobs[job]);
+		}
 		learn_part(&learning, &scanned->settled, batch->batch_cxt);
 		learn_part(&learning, &scanned->open, batch->batch_cxt);
 	}
+	l4_budgets_keep(&learning.budgets);
+	l4_parser_use_budget(learning.parser, NULL);
 	l4_query_prepare(&query, "UPDATE l4._model SET parser = $1", 1, &type);
 	l4_query_put(&query, PointerGetDatum(l4_parser_encode(learning.parser)), false);
 	l4_query_run(&query);

@@ -60,6 +60,7 @@ struct L4Scan
 	int64		unparsed;
 	bool		any;
 	bool		full;
+	bool		flawed;			/* some line has flaws */
 	/* records by number, from first_record on */
 	RecordStart *starts;
 	int			nstarts;
@@ -112,9 +113,13 @@ empty_part(L4ResultPart *part)
 	part->iters_size = kept.iters_size;
 }
 
-/* The next piece: of a node's stream that goes on from a state, up to a line, or beyond it to complete records. */
+/*
+ * The next piece: of a node's stream of a job whose budgets have these vocabularies. It goes on from a state, up to a
+ * line, or beyond it to complete records.
+ */
 void
-l4_scan_begin(L4Scan *scan, const char *node, const char *scan_state, int state_len, int64 last_line_no, bool settle_all)
+l4_scan_begin(L4Scan *scan, const char *node, const uint32 *vocabulary, const char *scan_state, int state_len,
+			  int64 last_line_no, bool settle_all)
 {
 	MemoryContext old;
 
@@ -122,11 +127,12 @@ l4_scan_begin(L4Scan *scan, const char *node, const char *scan_state, int state_
 	empty_part(&scan->settled);
 	empty_part(&scan->open);
 	scan->part = &scan->settled;
+	memcpy(scan->shared->vocabulary, vocabulary, sizeof(scan->shared->vocabulary));
 	scan->dict.memory = 0;
 	scan->last_line_no = last_line_no;
 	scan->settle_all = settle_all;
 	scan->end_line_no = scan->previous = scan->unparsed = 0;
-	scan->any = scan->full = false;
+	scan->any = scan->full = scan->flawed = false;
 	scan->open_from = 0;
 	scan->head_before.learning = false;
 	scan->nstarts = scan->ninherited = scan->nwaiting = 0;
@@ -336,9 +342,19 @@ keep_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const L4Recor
 	line->line_no = line_no;
 	line->ts = ts;
 	line->rec = -1;
-	line->reserved = 0;
+	line->flaws = 0;
 	scan->line_record[part->nlines] = record_number(scan, place, ts, rank);
 	part->nlines++;
+}
+
+static void
+flaw_last_line(L4Scan *scan, uint32 flaw)
+{
+	uint32	   *flaws = &scan->settled.lines[scan->settled.nlines - 1].flaws;
+
+	if (*flaws < PG_UINT32_MAX - L4_FLAW_REPEAT)
+		*flaws += flaw;
+	scan->flawed = true;
 }
 
 /*
@@ -378,11 +394,15 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 {
 	L4Line		peeled;
 	L4RecordPlace place;
+	uint32		flaws = line == NULL ? L4_FLAW_NULL : 0;
 
 	if (scan->end_line_no != 0)
 		return false;
 	if (scan->any && line_no == scan->previous)
+	{
+		flaw_last_line(scan, L4_FLAW_REPEAT);
 		return true;
+	}
 	CHECK_FOR_INTERRUPTS();
 	if (scan->any && line_no < scan->previous)
 		elog(ERROR, "lines are not in order");
@@ -397,10 +417,12 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 	}
 	scan->any = true;
 	scan->previous = line_no;
+	if (l4_plausible_ts(ts))
+		l4_line_reader_reference(scan->lines, ts);
+	else if (ts != L4_NO_TS)
+		flaws |= L4_FLAW_TIME;
 	if (!l4_plausible_ts(ts))
 		ts = L4_NO_TS;
-	if (ts != L4_NO_TS)
-		l4_line_reader_reference(scan->lines, ts);
 	if (scan->open_from == 0)
 	{
 		if (scan->state->head.learning)
@@ -408,12 +430,14 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 		else
 			scan->head_before.learning = false;
 	}
-	l4_line_peel(scan->lines, line, len, &peeled);
+	l4_line_peel(scan->lines, line == NULL ? "" : line, len, &peeled);
 	if (ts == L4_NO_TS)
 		ts = peeled.has_ts && l4_plausible_ts(peeled.ts) ? peeled.ts : scan->state->last_ts;
 	scan->state->last_ts = ts;
 	l4_record_feed(scan->records, line_no, &peeled, &place);
 	keep_line(scan, line_no, ts, rank, &place);
+	if (flaws != 0)
+		flaw_last_line(scan, flaws);
 	if (place.first)
 	{
 		RecordStart *start = &scan->starts[place.record_no - scan->first_record];
@@ -464,6 +488,23 @@ split_lines(L4Scan *scan, L4ScanResult *scanned, int64 oldest)
 	scanned->open = scan->open;
 	scanned->open.lines = all->lines + nsettled;
 	scanned->open.nlines = all->nlines - nsettled;
+}
+
+/* What was wrong with the rows of a part. */
+static L4Flaws
+count_flaws(const L4ResultPart *part)
+{
+	L4Flaws		sum = {0};
+
+	for (int i = 0; i < part->nlines; i++)
+	{
+		uint32		flaws = part->lines[i].flaws;
+
+		sum.repeated += flaws / L4_FLAW_REPEAT;
+		sum.no_line += (flaws & L4_FLAW_NULL) != 0;
+		sum.bad_time += (flaws & L4_FLAW_TIME) != 0;
+	}
+	return sum;
 }
 
 /* What the state is now; oldest: the first line that is open. */
@@ -527,6 +568,11 @@ l4_scan_finish(L4Scan *scan, L4ScanResult *scanned)
 	}
 	scanned->head.next_line_no = oldest != 0 ? oldest : scan->end_line_no != 0 ? scan->end_line_no : scan->previous + 1;
 	split_lines(scan, scanned, oldest);
+	if (scan->flawed)
+	{
+		scanned->head.flaws = count_flaws(&scanned->settled);
+		scanned->head.open_flaws = count_flaws(&scanned->open);
+	}
 	l4_result_count(scanned);
 	MemoryContextSwitchTo(old);
 }

@@ -22,7 +22,9 @@ typedef struct L4Scan L4Scan;
 
 /* One for many pieces, one after the other: begin, lines, finish. */
 extern L4Scan *l4_scan_create(L4ScanShared *shared, MemoryContext cxt);
-extern void l4_scan_begin(L4Scan *scan, const char *node, const char *scan_state, int state_len, int64 last_line_no, bool settle_all);
+extern void l4_scan_begin(L4Scan *scan, const char *node, const uint32 *vocabulary, const char *scan_state, int state_len,
+						  int64 last_line_no, bool settle_all);
+/* line: NULL is an empty one */
 extern bool l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char *line, int len);
 extern void l4_scan_finish(L4Scan *scan, L4ScanResult *scanned);
 

@@ -9,6 +9,7 @@
 
 #include "ingest/ingest_shape.h"
 #include "l4_compat.h"
+#include "lines/lineformat.h"
 
 #define SH_PREFIX shapetab
 #define SH_ELEMENT_TYPE L4ShapeInfo
@@ -25,6 +26,8 @@
 const L4ShapeInfo *
 l4_shape_info(L4ScanShared *shared, int tag, const char *msg, int len, const L4Shape *shape)
 {
+	L4Budget	budget = {.teacher = L4_JOB_MESSAGES, .vocabulary = shared->vocabulary[tag >= L4_LEVEL_ERROR]};
+	uint64		key = l4_shape_key(shape, tag) ^ ((uint64) budget.vocabulary << 32);
 	L4ShapeInfo *info;
 	L4ShapeInfo made;
 	L4Iteration found;
@@ -39,12 +42,14 @@ l4_shape_info(L4ScanShared *shared, int tag, const char *msg, int len, const L4S
 	}
 	if (shared->shapes == NULL)
 		shared->shapes = shapetab_create(shared->shapes_cxt, 256, NULL);
-	info = shapetab_lookup(shared->shapes, l4_shape_key(shape, tag));
+	info = shapetab_lookup(shared->shapes, key);
 	if (info != NULL)
 		return info;
 	memset(&made, 0, sizeof(made));
-	made.key = l4_shape_key(shape, tag);
+	made.key = key;
+	l4_parser_use_budget(shared->parser, &budget);
 	made.event_id = l4_parser_lookup(shared->parser, tag, shape);
+	l4_parser_use_budget(shared->parser, NULL);
 	if (made.event_id != 0 && l4_parser_is_coarse(shared->parser, made.event_id))
 		made.words_of = L4_COARSE;
 	else if (made.event_id != 0)

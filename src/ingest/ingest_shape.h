@@ -24,6 +24,7 @@ typedef struct L4ScanShared
 	struct shapetab_hash *shapes;	/* what is known of shapes: streams of a job have the same ones */
 	MemoryContext shapes_cxt;
 	char		key[L4_PARSER_KEY_BYTES];
+	uint32		vocabulary[2];	/* of the piece at hand: of its messages, and of its errors */
 } L4ScanShared;
 
 /* What is worked out once for all messages of a shape. */

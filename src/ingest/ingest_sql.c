@@ -11,6 +11,7 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
+#include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -25,6 +26,7 @@ PG_FUNCTION_INFO_V1(l4_ingest_begin);
 PG_FUNCTION_INFO_V1(l4_ingest_wait);
 PG_FUNCTION_INFO_V1(l4_ingest_read);
 PG_FUNCTION_INFO_V1(l4_ingest_store);
+PG_FUNCTION_INFO_V1(l4_ingest_sum);
 PG_FUNCTION_INFO_V1(l4_can_commit);
 PG_FUNCTION_INFO_V1(l4_range_count);
 
@@ -122,6 +124,28 @@ l4_ingest_store(PG_FUNCTION_ARGS)
 	for (int i = 0; i < batch->nlocked; i++)
 		names[i] = CStringGetTextDatum(batch->jobs[batch->locked[i]]);
 	PG_RETURN_ARRAYTYPE_P(construct_array(names, batch->nlocked, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+/* (call) -> what it has read: lines, streams, and rows that were not taken as they are */
+Datum
+l4_ingest_sum(PG_FUNCTION_ARGS)
+{
+	L4Batch    *batch = find_call(PG_GETARG_INT32(0));
+	Datum	   *streams = (Datum *) palloc(sizeof(Datum) * Max(batch->nstreams, 1));
+	Datum		values[5];
+	bool		nulls[5] = {false};
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != lengthof(values))
+		elog(ERROR, "return type must be a row of %d columns", (int) lengthof(values));
+	for (int i = 0; i < batch->nstreams; i++)
+		streams[i] = Int32GetDatum(batch->streams[i]);
+	values[0] = Int64GetDatum(batch->lines);
+	values[1] = PointerGetDatum(construct_array(streams, batch->nstreams, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	values[2] = Int64GetDatum(batch->flaws.repeated);
+	values[3] = Int64GetDatum(batch->flaws.no_line);
+	values[4] = Int64GetDatum(batch->flaws.bad_time);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }
 
 /* May the procedure that asks commit: not in a transaction block, not below a function. */

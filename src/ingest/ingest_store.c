@@ -57,7 +57,6 @@ typedef struct Store
 	MemoryContext cxt;
 	MemoryContext result_cxt;
 	SharedPack		group;
-	int64		lines;
 } Store;
 
 static const char chunk_sql[] =
@@ -232,7 +231,7 @@ store_stream(Store *store, const L4Piece *piece, int32 pack_id, int member, cons
 		store->moved[store->nmoved++].job_id = MemoryContextStrdup(store->cxt, set->job_id);
 	}
 	l4_job_counts_stream(store->job_counts, set->job_id, set->node, set->source, packed);
-	store->lines += head->lines + head->open_lines;
+	l4_batch_account(store->batch, &store->batch->pieces[piece->number], head);
 }
 
 /* The write set of a piece, packed here where a worker has not done it. */
@@ -439,7 +438,7 @@ stream_ids(const L4Batch *batch)
 	return PointerGetDatum(construct_array(ids, batch->npieces, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 
-int64
+void
 l4_batch_store_results(L4Batch *batch)
 {
 	Store		store;
@@ -469,5 +468,4 @@ l4_batch_store_results(L4Batch *batch)
 	}
 	store_group(&store);
 	finish(&store);
-	return store.lines;
 }

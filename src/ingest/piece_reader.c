@@ -58,14 +58,14 @@ receive_line(TupleTableSlot *slot, DestReceiver *self)
 
 	slot_getallattrs(slot);
 	if (!slot->tts_isnull[1])
-		ts = DatumGetTimestampTz(slot->tts_values[1]);
+		ts = Max(DatumGetTimestampTz(slot->tts_values[1]), L4_NO_TS + 1);	/* minus infinity is a wrong time, not none */
 	if (!slot->tts_isnull[2] && DatumGetInt32(slot->tts_values[2]) >= 0 && DatumGetInt32(slot->tts_values[2]) <= L4_MAX_RANK)
 		rank = DatumGetInt32(slot->tts_values[2]);
 	if (!slot->tts_isnull[3])
 		line = DatumGetTextPP(slot->tts_values[3]);
 	receiver->any = true;
 	more = l4_scan_line(receiver->scan, DatumGetInt64(slot->tts_values[0]), ts, rank,
-						line == NULL ? "" : VARDATA_ANY(line), line == NULL ? 0 : VARSIZE_ANY_EXHDR(line));
+						line == NULL ? NULL : VARDATA_ANY(line), line == NULL ? 0 : VARSIZE_ANY_EXHDR(line));
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(receiver->line_cxt);
 	return more;
@@ -219,7 +219,7 @@ begin_piece(L4PieceReader *reader, const L4Piece *piece)
 									: Min(piece->to_line, PG_INT64_MAX - L4_RESULT_OVERRUN - 1) + L4_RESULT_OVERRUN + 1);
 	if (!piece->late)
 		state = l4_packing_scan_state(&reader->packing);
-	l4_scan_begin(reader->scan, stored->node, state == NULL ? NULL : VARDATA_ANY(state),
+	l4_scan_begin(reader->scan, stored->node, piece->vocabulary, state == NULL ? NULL : VARDATA_ANY(state),
 				  state == NULL ? 0 : VARSIZE_ANY_EXHDR(state), piece->to_line, piece->late);
 	return true;
 }

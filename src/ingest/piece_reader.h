@@ -18,6 +18,7 @@ typedef struct L4Piece
 	bool		has_null;		/* the source is NULL in some rows */
 	int64		from_line;
 	int64		to_line;
+	uint32		vocabulary[2];	/* of the budgets of its job, see ingest_budget.h */
 } L4Piece;
 
 /* The statement that reads lines, and the same where sources are NULL in some rows. */

@@ -110,6 +110,14 @@ code_shapes(L4Codec *codec, L4ResultPart *part)
 	}
 }
 
+static void
+code_flaws(L4Codec *codec, L4Flaws *flaws)
+{
+	l4_code_int64(codec, &flaws->repeated);
+	l4_code_int64(codec, &flaws->no_line);
+	l4_code_int64(codec, &flaws->bad_time);
+}
+
 void
 l4_code_result_head(L4Codec *codec, L4ResultHead *head)
 {
@@ -118,6 +126,8 @@ l4_code_result_head(L4Codec *codec, L4ResultHead *head)
 	l4_code_uint(codec, &head->lines);
 	l4_code_uint(codec, &head->open_lines);
 	l4_code_int64(codec, &head->unparsed);
+	code_flaws(codec, &head->flaws);
+	code_flaws(codec, &head->open_flaws);
 	l4_code_int64(codec, &head->next_line_no);
 	l4_code_int(codec, &head->last_done);
 	l4_code_int(codec, &head->max_in_flight);

@@ -48,8 +48,20 @@ typedef struct L4ResultLine
 	int64		line_no;
 	TimestampTz ts;
 	int32		rec;			/* number of its record */
-	int32		reserved;
+	uint32		flaws;			/* of its rows: L4_FLAW_NULL, L4_FLAW_TIME, and L4_FLAW_REPEAT for each other row of the number */
 } L4ResultLine;
+
+#define L4_FLAW_NULL		1
+#define L4_FLAW_TIME		2
+#define L4_FLAW_REPEAT		4
+
+/* Rows that were not taken as they are; told at the end of a call. */
+typedef struct L4Flaws
+{
+	int64		repeated;		/* left out: another row has the number */
+	int64		no_line;		/* NULL, taken as an empty line */
+	int64		bad_time;		/* out of range, taken as none */
+} L4Flaws;
 
 typedef struct L4Value
 {
@@ -174,6 +186,8 @@ typedef struct L4ResultHead
 	int			lines;			/* settled */
 	int			open_lines;
 	int64		unparsed;
+	L4Flaws		flaws;			/* of settled lines */
+	L4Flaws		open_flaws;
 	int64		next_line_no;	/* where reading goes on */
 	int32		last_done;		/* L4_NO_INT none */
 	int32		max_in_flight;	/* L4_NO_INT none */

@@ -1,15 +1,18 @@
 /*
  * coarse.c
  *		Bounds of algorithm l4. Lines without end that share no words with
- *		others would each become a template. The model spends a limited sum on
- *		such shapes; then it closes: its vocabulary stays as it is, and shapes
- *		strange to it get a coarse template, by their first word or by their
- *		length. A full model gives one to every shape that fits no template.
+ *		others would each become a template. A teacher (the messages of a job,
+ *		its errors, or all messages) has a limited sum to spend on such shapes;
+ *		then its budget is closed: shapes that are strange to what the model
+ *		knew at that time get a coarse template, by their first word or by
+ *		their length. So does every shape that fits no template, once the
+ *		teacher has made as many as it may.
  *
- * What is strange to a closed model, and which coarse template it gets,
- * follows from the shape and from what was known when the model closed, not
+ * What is strange to a closed budget, and which coarse template it gets,
+ * follows from the shape and from what was known when the budget closed, not
  * from what was learnt since. So the answer is the same whenever, and by
- * whichever process, the shape is looked up.
+ * whichever process, the shape is looked up. Budgets of different teachers do
+ * not touch each other: a job that prints noise closes for itself alone.
  */
 #include "postgres.h"
 
@@ -23,9 +26,19 @@
 /* A strange shape costs one, and one more for each of these bytes. */
 #define COST_BYTES		64
 
-/* What may be spent on strange shapes: one for each other shape, a share of max_templates, and so much in any case. */
-#define STRANGE_SHARE	4
+/* Shares of max_templates. What may be spent on strange shapes: one for each other shape, a share, and so much in any case. */
 #define STRANGE_LEAST	16
+static const struct
+{
+	int			strange;
+	int			templates;
+}			shares[] = {
+	[L4_ALL_MESSAGES] = {4, 1}, [L4_JOB_MESSAGES] = {32, 16}, [L4_JOB_ERRORS] = {64, 32}
+};
+
+/* So many templates a job may add, of errors and of others each, to a model that is full, as long as these are a share of it. */
+#define JOB_LEAST		64
+#define ADDED_SHARE		4
 
 /* Coarse templates by first word, of all tags. */
 #define MAX_BY_WORD		128
@@ -33,24 +46,22 @@
 /* Shapes of more words have one coarse template. */
 #define MAX_BY_LENGTH	6
 
-/* Is a slot a word that the model knew when it closed, or knows now if it is open? */
+/* Is a slot a word that the model knew when the budget closed, or knows now if it is open? */
 static bool
 is_known(const L4Model *m, L4Str s)
 {
-	uint32		limit = m->vocabulary > 0 ? m->vocabulary : m->nstrings;
+	uint32		limit = m->budget->vocabulary > 0 ? m->budget->vocabulary : m->nstrings;
 
 	return s != L4_STR_UNKNOWN && s != L4_STR_VALUE && s < limit;
 }
 
-/* Is a cut shape strange: wide, without any word, or are most of its words unknown? */
-bool
-l4_is_strange(const L4Model *m, const L4Cut *cut)
+/* How strange is a cut shape to the budget's teacher? */
+L4Strange
+l4_strangeness(const L4Model *m, const L4Cut *cut)
 {
 	int			words = 0;
 	int			unknown = 0;
 
-	if (cut->ncols > WIDE_SLOTS)
-		return true;
 	for (int c = 0; c < cut->ncols; c++)
 	{
 		if (cut->cols[c] == L4_STR_EMPTY || cut->cols[c] == L4_STR_MARK)
@@ -58,27 +69,46 @@ l4_is_strange(const L4Model *m, const L4Cut *cut)
 		words++;
 		unknown += !is_known(m, cut->cols[c]);
 	}
-	return words == 0 || unknown * 2 > words;
+	if (unknown * 2 > words)
+		return L4_STRANGE_WORDS;
+	return words == 0 || cut->ncols > WIDE_SLOTS ? L4_STRANGE_FORM : L4_NOT_STRANGE;
 }
 
-/* Note a shape that became a row: the model may be closed now, or full. */
-void
-l4_model_spend(L4Model *m, const L4Shape *shape, bool strange)
-{
-	if (strange)
-		m->spent_strange += 1 + shape->len / COST_BYTES;
-	else
-		m->ordinary++;
-	if (m->vocabulary == 0 &&
-		(m->spent_strange > m->ordinary + m->max_templates / STRANGE_SHARE + STRANGE_LEAST || l4_model_is_full(m)))
-		m->vocabulary = m->nstrings;
-}
-
-/* It stays so: nothing is learnt any more that could join templates. */
+/* May its teacher make no more templates? */
 bool
-l4_model_is_full(const L4Model *m)
+l4_budget_is_used(const L4Model *m)
 {
-	return m->live >= m->max_templates;
+	const L4Budget *b = m->budget;
+	bool		full = m->live >= m->max_templates;
+
+	if (b->teacher == L4_ALL_MESSAGES)
+		return full;
+	if (full)
+		return b->templates >= JOB_LEAST || m->live - m->max_templates >= m->max_templates / ADDED_SHARE;
+	return b->templates >= Max(m->max_templates / shares[b->teacher].templates, JOB_LEAST);
+}
+
+/* What is unknown now stays unknown. */
+void
+l4_budget_close(L4Model *m)
+{
+	if (m->budget->vocabulary == 0)
+		m->budget->vocabulary = m->own.vocabulary = m->nstrings;
+}
+
+/* Note a shape that became a row, and made so many templates: the budget may be closed now. */
+void
+l4_budget_spend(L4Model *m, const L4Shape *shape, bool strange, int32 templates)
+{
+	L4Budget   *b = m->budget;
+
+	b->templates += templates;
+	if (strange)
+		b->strange += 1 + shape->len / COST_BYTES;
+	else
+		b->ordinary++;
+	if (b->strange > b->ordinary + m->max_templates / shares[b->teacher].strange + STRANGE_LEAST || l4_budget_is_used(m))
+		l4_budget_close(m);
 }
 
 /* A coarse shape's text: the first word and the delimiter after it, if the model knows them, and a mark. */

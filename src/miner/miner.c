@@ -90,37 +90,46 @@ fitting_event(L4Model *m, int tag, const L4Shape *shape)
 	return event;
 }
 
-/*
- * The event of a shape that a closed or full model does not learn any more. 0
- * where it would, or where the coarse event is not there yet and not to be made.
- */
-static int32
-event_out_of_bounds(L4Model *m, int tag, const L4Shape *shape, bool make)
+/* How strange is a shape to a closed budget? Leaves it cut. */
+static L4Strange
+strange_to_closed(L4Model *m, const L4Shape *shape)
 {
-	int32		event = 0;
-
-	if (m->vocabulary == 0)
-		return 0;
+	if (m->budget->vocabulary == 0)
+		return L4_NOT_STRANGE;
 	l4_cut(m, shape, false, &m->scratch->cut);
-	if (!l4_is_strange(m, &m->scratch->cut))
-	{
-		if (!l4_model_is_full(m))
-			return 0;
-		event = fitting_event(m, tag, shape);
-	}
-	return event != 0 ? event : l4_coarse_event(m, tag, shape, make);
+	return l4_strangeness(m, &m->scratch->cut);
 }
 
-/* Event of a shape whose answer is final: it was learnt, or none like it is learnt any more; 0 unknown. */
-int32
-l4_model_lookup(L4Model *m, int tag, const L4Shape *shape)
+static int32
+known_event(L4Model *m, int tag, const L4Shape *shape)
 {
 	uint64		key = l4_model_key(tag, shape);
 	int32		event = l4_map_get(m->exact, key);
 
 	if (event == 0)
 		event = l4_map_get(m->seen, key);
-	return event == 0 ? event_out_of_bounds(m, tag, shape, false) : l4_model_resolve(m, event);
+	return event == 0 ? 0 : l4_model_resolve(m, event);
+}
+
+/*
+ * Event of a shape whose answer is final: it was learnt, or none like it is
+ * learnt any more; 0 unknown. Words that a job's budget did not know when it
+ * closed make a shape coarse, even where another job has taught it since: so
+ * the answer does not depend on when that was. Who asks for no job gets what
+ * any job has learnt.
+ */
+int32
+l4_model_lookup(L4Model *m, int tag, const L4Shape *shape)
+{
+	bool		for_all = m->budget->teacher == L4_ALL_MESSAGES;
+	int32		event;
+
+	if (!for_all && strange_to_closed(m, shape) == L4_STRANGE_WORDS)
+		return l4_coarse_event(m, tag, shape, false);
+	event = known_event(m, tag, shape);
+	if (event == 0 && for_all && strange_to_closed(m, shape) != L4_NOT_STRANGE)
+		event = l4_coarse_event(m, tag, shape, false);
+	return event;
 }
 
 /* Event of a shape, learning nothing. */
@@ -129,10 +138,13 @@ l4_model_match(L4Model *m, int tag, const L4Shape *shape)
 {
 	int32		event = l4_model_lookup(m, tag, shape);
 	uint64		key = l4_model_key(tag, shape);
+	bool		taught_by_jobs = m->own.ordinary == 0 && m->own.strange == 0;
 
 	if (event != 0 || l4_map_get(m->unfit, key) != 0)
 		return event;
 	event = fitting_event(m, tag, shape);
+	if (event == 0 && (l4_budget_is_used(m) || (taught_by_jobs && m->own.vocabulary > 0)))
+		event = l4_coarse_event(m, tag, shape, false);
 	if (event == 0)
 	{
 		if (m->unfit->members >= L4_SEEN_MAX)
@@ -164,6 +176,7 @@ learn_row(L4Model *m, int tag, const L4Shape *shape)
 {
 	L4Cut	   *cut = &m->scratch->cut;
 	uint64		key = l4_model_key(tag, shape);
+	int32		live = m->live;
 	bool		strange;
 	int32		group;
 	int32		node;
@@ -176,7 +189,7 @@ learn_row(L4Model *m, int tag, const L4Shape *shape)
 	if (!m->merges_ready)
 		l4_merge_prepare(m);
 	l4_cut(m, shape, false, cut);
-	strange = l4_is_strange(m, cut);
+	strange = l4_strangeness(m, cut) != L4_NOT_STRANGE;
 	l4_cut(m, shape, true, cut);
 	group = l4_group_of(m, tag, cut, true);
 	if (group < 0)
@@ -192,7 +205,7 @@ learn_row(L4Model *m, int tag, const L4Shape *shape)
 	l4_row_add(m, node, template, key, cut->cols, cut->ncols);
 	*l4_map_put(m->exact, key, NULL) = event;
 	l4_recluster(m, node);
-	l4_model_spend(m, shape, strange);
+	l4_budget_spend(m, shape, strange, m->live - live);
 	return l4_model_resolve(m, event);
 }
 
@@ -202,10 +215,15 @@ l4_model_learn(L4Model *m, int tag, const L4Shape *shape, int64 occurrences)
 {
 	int32		event = l4_model_lookup(m, tag, shape);
 
-	if (event == 0)
-		event = event_out_of_bounds(m, tag, shape, true);
+	if (event == 0 && strange_to_closed(m, shape) != L4_NOT_STRANGE)
+		event = l4_coarse_event(m, tag, shape, true);
 	if (event == 0)
 		event = fitting_event(m, tag, shape);
+	if (event == 0 && l4_budget_is_used(m))
+	{
+		l4_budget_close(m);
+		event = l4_coarse_event(m, tag, shape, true);
+	}
 	if (event == 0)
 		event = learn_row(m, tag, shape);
 	l4_event_add(&m->events[event], occurrences);

@@ -10,6 +10,7 @@
 #define L4_MINER_H
 
 #include "base/map.h"
+#include "miner/budget.h"
 #include "scan/scan.h"
 
 #define L4_NODE_ROWS	256		/* rows of one node at most: bounds the work of a miss */
@@ -96,9 +97,8 @@ typedef struct L4Model
 	int32		max_templates;
 
 	int32		live;			/* templates that were not merged away, coarse ones not counted */
-	int32		ordinary;		/* rows that were not strange */
-	int32		spent_strange;	/* see coarse.c */
-	uint32		vocabulary;		/* strings that were known when the model closed; 0: it is open */
+	L4Budget	own;			/* of all messages; for jobs, only the vocabulary when one of them closed last */
+	L4Budget   *budget;			/* of whose messages are asked for and learnt: own, or a job's */
 	int32		coarse_words;	/* coarse templates by first word */
 
 	L4String   *strings;

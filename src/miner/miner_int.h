@@ -44,6 +44,13 @@ typedef struct L4Cluster
 	bool		leads;			/* such a chain */
 } L4Cluster;
 
+typedef enum L4Strange
+{
+	L4_NOT_STRANGE,
+	L4_STRANGE_WORDS,			/* most of its words are unknown */
+	L4_STRANGE_FORM				/* it is wide, or has no word */
+} L4Strange;
+
 /* What one mark of a printed pattern stands for: bytes of a text. */
 typedef struct L4Found
 {
@@ -131,9 +138,10 @@ extern void l4_recluster(L4Model *m, int32 node);
 extern void l4_node_compact(L4Model *m, int32 node);
 
 /* coarse.c */
-extern bool l4_is_strange(const L4Model *m, const L4Cut *cut);
-extern void l4_model_spend(L4Model *m, const L4Shape *shape, bool strange);
-extern bool l4_model_is_full(const L4Model *m);
+extern L4Strange l4_strangeness(const L4Model *m, const L4Cut *cut);
+extern void l4_budget_spend(L4Model *m, const L4Shape *shape, bool strange, int32 templates);
+extern bool l4_budget_is_used(const L4Model *m);
+extern void l4_budget_close(L4Model *m);
 extern int32 l4_coarse_event(L4Model *m, int tag, const L4Shape *shape, bool make);
 
 /* miner.c */

@@ -21,6 +21,7 @@ l4_model_init(L4Model *m, const uint32 *cls, int distinct, int32 max_templates, 
 	m->cls = cls;
 	m->distinct = distinct;
 	m->max_templates = max_templates;
+	m->budget = &m->own;
 	m->scratch = MemoryContextAllocZero(cxt, sizeof(L4Scratch));
 	m->string_map = l4_map_create(cxt, 64, NULL);
 	m->group_map = l4_map_create(cxt, 64, NULL);

@@ -273,6 +273,12 @@ l4_parser_drain_line(L4Parser *parser, const char *msg, int len, int *out_len)
 	return line;
 }
 
+void
+l4_parser_use_budget(L4Parser *parser, L4Budget *budget)
+{
+	parser->model.budget = budget != NULL ? budget : &parser->model.own;
+}
+
 int32
 l4_parser_lookup(L4Parser *parser, int tag, const L4Shape *shape)
 {

@@ -13,6 +13,7 @@
 #include "lib/stringinfo.h"
 #include "utils/jsonb.h"
 
+#include "miner/budget.h"
 #include "scan/scan.h"
 
 typedef struct L4Parser L4Parser;
@@ -43,6 +44,9 @@ extern void l4_parser_scan(L4Parser *parser, const char *msg, int len, L4Shape *
 
 /* Event of a shape that was learnt as it is: one hash probe; 0 = not known. */
 extern int32 l4_parser_lookup(L4Parser *parser, int tag, const L4Shape *shape);
+
+/* Whose messages are asked for and learnt from now on; the budget is the caller's and changes as they are learnt. NULL: nobody's. */
+extern void l4_parser_use_budget(L4Parser *parser, L4Budget *budget);
 
 /*
  * Event of a shape or message, learning nothing: also templates that fit an

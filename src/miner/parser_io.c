@@ -258,9 +258,9 @@ static void
 read_model(L4Reader *r, L4Model *m, const uint8 *marks)
 {
 	m->merges_ready = false;
-	m->ordinary = l4_read_number(r, PG_INT32_MAX / 2, "number of rows");
-	m->spent_strange = l4_read_number(r, PG_INT32_MAX / 2, "cost of strange rows");
-	m->vocabulary = l4_read_number(r, PG_INT32_MAX, "size of the vocabulary");
+	m->own.ordinary = l4_read_number(r, PG_INT32_MAX / 2, "number of rows");
+	m->own.strange = l4_read_number(r, PG_INT32_MAX / 2, "cost of strange rows");
+	m->own.vocabulary = l4_read_number(r, PG_INT32_MAX, "size of the vocabulary");
 	m->coarse_words = l4_read_number(r, PG_INT32_MAX / 2, "number of coarse templates");
 	read_strings(r, m, marks);
 	read_groups(r, m);

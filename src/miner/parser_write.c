@@ -52,9 +52,9 @@ write_seen(StringInfo out, L4Map *map, int most)
 static void
 write_model(StringInfo out, const L4Model *m)
 {
-	l4_put_uint(out, m->ordinary);
-	l4_put_uint(out, m->spent_strange);
-	l4_put_uint(out, m->vocabulary);
+	l4_put_uint(out, m->own.ordinary);
+	l4_put_uint(out, m->own.strange);
+	l4_put_uint(out, m->own.vocabulary);
 	l4_put_uint(out, m->coarse_words);
 	l4_put_uint(out, m->nstrings - L4_STR_FIXED);
 	for (uint32 i = L4_STR_FIXED; i < m->nstrings; i++)

@@ -86,14 +86,23 @@ renumber_column(const L4Renumber *map, bytea *value, int colno, char type)
 	return l4_bytea_end(&out);
 }
 
+/* Counts of stored bytes that nobody made are added up all the same: no sum of a pack's rows may overflow. */
+#define MAX_COUNT	(INT64CONST(1) << 38)
+
+/* A pack of these columns, decoded. Only times may be missing. */
 static L4Pack *
-open_typed(bytea *value, const char *types)
+open_typed(bytea *value, const char *types, int counts)
 {
 	L4Pack	   *pack = l4_pack_decode(value, CurrentMemoryContext);
 
+	if (pack->ncols != strlen(types))
+		l4_bytes_corrupted("columns");
 	for (int c = 0; types[c] != '\0'; c++)
-		if (c >= pack->ncols || pack->cols[c].type != types[c])
+		if (pack->cols[c].type != types[c] || (pack->cols[c].nulls != NULL && types[c] == L4_PACK_TEXT))
 			l4_bytes_corrupted("columns");
+	for (int row = 0; row < pack->nrows; row++)
+		if (pack->cols[counts].ints[row] < -MAX_COUNT || pack->cols[counts].ints[row] > MAX_COUNT)
+			l4_bytes_corrupted("counts");
 	return pack;
 }
 
@@ -106,7 +115,7 @@ pack_ts(const L4Pack *pack, int col, int row)
 static bytea *
 renumber_events(const L4Renumber *map, bytea *value)
 {
-	L4Pack	   *pack = open_typed(value, L4_EVENT_TYPES);
+	L4Pack	   *pack = open_typed(value, L4_EVENT_TYPES, L4_EVENT_OCCURRENCES);
 	L4StreamCounts *counts = l4_stream_counts_create(NULL, NULL, CurrentMemoryContext);
 
 	for (int row = 0; row < pack->nrows; row++)
@@ -181,9 +190,9 @@ renumber_slots(const L4Renumber *map, bytea *value, bytea *events)
 	reader.cxt = CurrentMemoryContext;
 	reader.words = map->words;
 	if (value != NULL)
-		reader.slots[0] = open_typed(value, L4_SLOT_TYPES);
+		reader.slots[0] = open_typed(value, L4_SLOT_TYPES, L4_SLOT_COUNT);
 	if (events != NULL)
-		reader.events[0] = open_typed(events, L4_EVENT_TYPES);
+		reader.events[0] = open_typed(events, L4_EVENT_TYPES, L4_EVENT_OCCURRENCES);
 	l4_slot_values_read(&reader, take_value, &taken);
 	if (value != NULL)
 		take_words_of(map, reader.slots[0], taken.counts);

@@ -129,12 +129,10 @@ l4_learn_events(PG_FUNCTION_ARGS)
 	L4ScanResult *scanned = (L4ScanResult *) palloc0(sizeof(L4ScanResult));
 	L4BatchPiece piece = {.scanned = scanned};
 	L4Batch		batch = {.npieces = 1, .pieces = &piece, .batch_cxt = CurrentMemoryContext};
-	MemoryContext old = CurrentMemoryContext;
 	L4Parser   *parser;
 	L4Shape		shape;
 
 	SPI_connect();
-	MemoryContextSwitchTo(old);
 	parser = stored_parser();
 	l4_shape_init(&shape, CurrentMemoryContext);
 	scanned->settled.locals = (L4Local **) palloc(sizeof(L4Local *) * Max(n, 1));
@@ -154,14 +152,14 @@ l4_learn_events(PG_FUNCTION_ARGS)
 	}
 	if (n > 0)
 		l4_batch_learn(&batch);
-	SPI_finish();
-	MemoryContextSwitchTo(old);
 	for (int i = 0; i < n; i++)
 	{
 		const L4Local *local = scanned->settled.locals[i];
 
 		ids[i] = Int32GetDatum(local->words_of > 0 ? local->words_of : local->event_id);
 	}
+	/* what was made in between goes with it */
+	SPI_finish();
 	PG_RETURN_ARRAYTYPE_P(construct_array(ids, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 }
 

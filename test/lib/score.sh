@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2015,SC2016,SC2034,SC2154 # sourced by test/run, which sets and reads what they share
 # make score: diagnoses every job of a labelled corpus and parses labelled logs, and prints how good that is.
 #   CORPUS=folder   jobs.csv, labels.csv, iterations.csv, context.csv and logs/*.csv.gz, see test/score/README.md
+#   LEAVE_OUT=names  of the corpus: without the rules and faults of these frameworks, such as megatron,pytorch
 #   LOGHUB=folder   one CSV a dataset with line_no, content, event_id, template
 #   FLOWS=folder    score.sql, score.py and data/SCENARIO, see test/score/README.md
 
@@ -31,7 +32,7 @@ score_part() {
 	say "== $1: $3"
 	sandbox_psql -d postgres -c "DROP DATABASE IF EXISTS score" 2>/dev/null
 	as_user createdb -U postgres score
-	sandbox_psql -d score -v dir="$folder" -f "$2"
+	sandbox_psql -d score -v dir="$folder" -v leave_out="${LEAVE_OUT:-}" -f "$2"
 }
 
 # score_flows FOLDER: each scenario in a database of its own, as jobs of others would be found as well

@@ -3,6 +3,7 @@
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS l4;
+\ir corpus_leave_out.sql
 \echo
 \echo Ingest
 \timing on

@@ -1,0 +1,67 @@
+#!/bin/bash
+# test/bench/travel.sh FOLDER: the labelled corpus in FOLDER, its nodes split over three databases, exported and put
+# together in a fourth one, with one model for all and with none; what differs from reading it in one place. Makes and
+# drops databases travel_*; the connection is that of psql, as superuser.
+set -e
+folder=$1
+run() { psql -qXAt -v ON_ERROR_STOP=1 -d "$@"; }
+scratch=$(mktemp -d)
+trap 'for d in whole 1 2 3 home; do psql -qX -d postgres -c "DROP DATABASE IF EXISTS travel_$d" 2>/dev/null; done; rm -rf $scratch' EXIT
+
+database() {
+	psql -qX -d postgres -c "DROP DATABASE IF EXISTS travel_$1" 2>/dev/null
+	psql -qX -d postgres -c "CREATE DATABASE travel_$1"
+	run travel_$1 -c 'CREATE EXTENSION l4' -c 'CREATE TABLE part (job_id text, part bytea)'
+}
+jobs='INSERT INTO l4.job (job_id, settings, status, expected_nodes, started_at, ended_at) SELECT job_id, settings, status, nodes, started, ended FROM job ORDER BY 1'
+columns='job_id text, settings text, status text, nodes int, started timestamptz, ended timestamptz'
+counts='SELECT c.job_id, c.node, e.level, e.template, sum(c.occurrences) FROM l4.event_count c JOIN l4._event e USING (event_id) GROUP BY 1, 2, 3, 4'
+answers="SELECT d.job_id, d.symptom, d.stage, d.iteration, d.category, d.cause FROM l4.diagnosis d"
+suspects="SELECT s.job_id, s.rank, s.node, s.is_suspect, s.score, s.reasons FROM l4.suspect_node s"
+accused="SELECT d.job_id, d.symptom, d.stage, d.iteration, s.node FROM l4.diagnosis d LEFT JOIN l4.suspect_node s ON s.job_id = d.job_id AND s.is_suspect"
+diagnose() { run travel_$1 -c "SELECT count(*) FROM l4.job j CROSS JOIN LATERAL l4.diagnose(j.job_id) WHERE j.status = 'failed'" >/dev/null; }
+dump() { run travel_$1 -c "COPY ($2) TO STDOUT" | LC_ALL=C sort >$scratch/$1.$3; }
+compare() {
+	dump home "$2" $3
+	echo "$1: $(wc -l <$scratch/whole.$3) rows, $(LC_ALL=C comm -3 $scratch/whole.$3 $scratch/home.$3 | wc -l) different"
+}
+
+database whole
+run travel_whole -v dir="$folder" -f "$folder/load.sql" >/dev/null
+run travel_whole -c "CREATE VIEW job AS SELECT * FROM corpus.job" -c "$jobs" -c "CALL l4.ingest('corpus.line')"
+diagnose whole
+dump whole "$counts" counts
+dump whole "$answers" answers
+dump whole "$suspects" suspects
+dump whole "$accused" accused
+run travel_whole -c "COPY (SELECT job_id, settings, status, nodes, started, ended FROM corpus.job) TO STDOUT" >$scratch/jobs
+run travel_whole -c "COPY (SELECT NULL, l4.export_model()) TO STDOUT" >$scratch/model
+for part in all summary baseline; do
+	echo "$part: $(run travel_whole -c "SELECT round(sum(length(p))::numeric / (SELECT count(*) FROM corpus.line), 2), round(sum(length(p)) / (SELECT count(*) FROM l4.job_node)) FROM l4.job j CROSS JOIN LATERAL l4.export_job(j.job_id, '$part') p" | sed 's/|/ bytes a line, /') a node"
+done
+
+for model in one none; do
+	database home
+	for n in 1 2 3; do
+		database $n
+		if [ $model = one ]; then
+			run travel_$n -c "\\copy part FROM $scratch/model" -c "SELECT l4.import_model(array_agg(part)) FROM part" -c "TRUNCATE part" >/dev/null
+		fi
+		run travel_$n -c "CREATE TABLE job ($columns)" -c "\\copy job FROM $scratch/jobs" -c "$jobs" -c "CREATE TABLE line (job_id text, node text, rank int, line_no bigint, ts timestamptz, line text)"
+		run travel_whole -c "COPY (SELECT l.* FROM corpus.line l JOIN (SELECT job_id, node, row_number() OVER (PARTITION BY job_id ORDER BY node) n FROM l4.job_node) k USING (job_id, node) WHERE k.n % 3 = $n - 1) TO STDOUT" | run travel_$n -c "COPY line FROM STDIN"
+		run travel_$n -c 'ALTER TABLE line ADD PRIMARY KEY (job_id, node, line_no)' -c "CALL l4.ingest('line')"
+		run travel_$n -c "COPY (SELECT j.job_id, p FROM l4.job j CROSS JOIN LATERAL l4.export_job(j.job_id) p WHERE EXISTS (SELECT FROM l4._stream s WHERE s.job_id = j.job_id)) TO STDOUT" >$scratch/part.$n
+	done
+	if [ $model = one ]; then
+		run travel_home -c "\\copy part FROM $scratch/model" -c "SELECT l4.import_model(array_agg(part)) FROM part" -c "TRUNCATE part" >/dev/null
+	fi
+	echo "model of $model:"
+	for n in 1 2 3; do
+		run travel_home -c "TRUNCATE part" -c "\\copy part FROM $scratch/part.$n" -c "SELECT 'streams ' || sum(i.streams_imported) || ', kept ' || sum(i.streams_kept) || ', events new ' || sum(i.events_new) FROM (SELECT job_id, array_agg(part) AS parts FROM part GROUP BY 1 ORDER BY 1) g CROSS JOIN LATERAL l4.import_job(g.parts) i"
+	done
+	diagnose home
+	compare 'counts of events' "$counts" counts
+	compare 'diagnoses' "$answers" answers
+	compare 'suspects, with score and reasons' "$suspects" suspects
+	compare 'symptom, stage, iteration, accused nodes' "$accused" accused
+done
