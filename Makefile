@@ -207,6 +207,10 @@ FRAGMENTS = \
 	sql/install/94_flow_report.sql \
 	sql/install/94_travel.sql \
 	sql/install/94_travel_import.sql \
+	sql/install/94_server_tables.sql \
+	sql/install/94_server_calls.sql \
+	sql/install/94_server_directory.sql \
+	sql/install/94_server_jobs.sql \
 	sql/install/95_rights.sql
 
 # Shipped rules and faults: sql/data/rows.pl makes sql/install/87_rows.sql of these.

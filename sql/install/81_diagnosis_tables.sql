@@ -451,6 +451,16 @@ END;
 $$;
 COMMENT ON FUNCTION l4._edges(text) IS 'who names whom in a case';
 
+CREATE TABLE l4._job_absent (
+    job_id text NOT NULL,
+    server text NOT NULL,
+    CONSTRAINT _job_absent_pkey PRIMARY KEY (job_id, server),
+    CONSTRAINT _job_absent_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+);
+COMMENT ON TABLE l4._job_absent IS 'servers that did not answer when the streams of a job were last collected';
+COMMENT ON COLUMN l4._job_absent.job_id IS 'the job';
+COMMENT ON COLUMN l4._job_absent.server IS 'the server';
+SELECT pg_catalog.pg_extension_config_dump('l4._job_absent', '');
 SELECT pg_catalog.pg_extension_config_dump('l4.diagnosis', '');
 SELECT pg_catalog.pg_extension_config_dump('l4.suspect_event', '');
 SELECT pg_catalog.pg_extension_config_dump('l4.suspect_node', '');

@@ -62,6 +62,8 @@ BEGIN ATOMIC
             THEN 'lines show that training goes on, but none counts iterations: no iteration is known' END,
         CASE WHEN NOT (k.epochs).exact
             THEN 'how many iterations an epoch has is not known: they are counted within their epoch' END,
+        (SELECT 'servers did not answer: ' || l4._first_few(array_agg(a.server ORDER BY a.server COLLATE "C"))
+         FROM l4._job_absent AS a WHERE a.job_id = k.job_id),
         CASE WHEN k.nodes = 1 THEN 'one node only: nothing to compare it with' END,
         (SELECT sum(j.occurrences) || ' records are like no other and have coarse templates'
          FROM l4._job_event AS j JOIN l4._event AS e USING (event_id) WHERE j.job_id = k.job_id AND e.is_coarse)],
@@ -77,6 +79,8 @@ DECLARE
     expected int := greatest((SELECT count(*) FROM l4._case_place AS n WHERE n.job_id = k.job_id),
         (SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id));
     silent text[];
+    absent constant text[] := ARRAY(SELECT a.server FROM l4._job_absent AS a
+        WHERE a.job_id = k.job_id ORDER BY a.server COLLATE "C");
     states text[];
 BEGIN
     silent := ARRAY(SELECT n.node FROM l4._case_place AS n
@@ -92,12 +96,13 @@ BEGIN
     FROM l4._case_place AS n WHERE n.job_id = k.job_id;
     states := array_remove(ARRAY[
         CASE WHEN k.symptom = 'none' AND k.ended_well THEN 'HEALTHY' END,
-        CASE WHEN k.nodes < expected OR NOT k.timed OR k.nodes = 0 OR NOT k.ended_well AND NOT k.crashed
-            OR k.ended_well AND EXISTS (SELECT FROM l4._case_end AS n
+        CASE WHEN absent <> '{}' OR k.nodes < expected OR NOT k.timed OR k.nodes = 0
+            OR NOT k.ended_well AND NOT k.crashed OR k.ended_well AND EXISTS (SELECT FROM l4._case_end AS n
                 WHERE n.job_id = k.job_id AND NOT n.ended_well) THEN 'PARTIAL' END,
         CASE WHEN cardinality(k.baseline) = 0 THEN 'NO_BASELINE' END], NULL);
     RETURN result || jsonb_build_object('states', CASE WHEN cardinality(states) = 0 THEN '["OK"]'
-        ELSE to_jsonb(states) END);
+        ELSE to_jsonb(states) END) || CASE WHEN absent = '{}' THEN '{}'
+            ELSE jsonb_build_object('servers_missing', absent) END;
 END;
 $$;
 COMMENT ON FUNCTION l4._coverage(l4._case) IS 'what there was to look at, and what was missing';

@@ -29,7 +29,7 @@ LANGUAGE plpgsql STRICT SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     curated constant name[] := '{fault, fault_condition, stage_rule, iteration_rule, line_format, mask_rule,
-        marker_rule, disabled_rule}';
+        marker_rule, disabled_rule, server}';
     target record;
     routine regprocedure;
 BEGIN
@@ -49,6 +49,7 @@ BEGIN
         LEFT JOIN (pg_depend AS d JOIN pg_class AS s ON s.oid = d.objid AND s.relkind = 'S')
             ON d.refobjid = c.oid AND d.classid = 'pg_class'::regclass
         WHERE c.relnamespace = 'l4'::regnamespace AND c.relkind = 'r' AND c.relname <> '_mention_rule'
+            AND c.relname !~ '^_fleet_'
             AND (c.relname = ANY (curated)) = (access = 'curator')
     LOOP
         EXECUTE format('GRANT INSERT, UPDATE, DELETE ON l4.%I TO %I', target.written, grantee);

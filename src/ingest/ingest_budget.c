@@ -67,7 +67,7 @@ l4_budgets_of(L4Budgets *budgets, const char *job_id)
 L4Budget *
 l4_budget_of_level(L4Budgets *budgets, int level)
 {
-	return &budgets->of[level >= L4_LEVEL_ERROR];
+	return budgets->job_id == NULL ? NULL : &budgets->of[level >= L4_LEVEL_ERROR];
 }
 
 /* Keep what the job at hand has spent; it is at hand no longer. */

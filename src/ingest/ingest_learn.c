@@ -333,7 +333,8 @@ l4_batch_learn(L4Batch *batch)
 
 		if (scanned == NULL)
 			continue;
-		if (job != batch->pieces[i].waiting->job)
+		/* what an import brings was within the budgets of the server that learnt it */
+		if (batch->pieces[i].waiting != NULL && job != batch->pieces[i].waiting->job)
 		{
 			l4_budgets_keep(&learning.budgets);
 			job = batch->pieces[i].waiting->job;

@@ -1,0 +1,387 @@
+-- Jobs of the directory: where they go, who reads them, and how the parts of one job come together. A server that is
+-- NULL is this database.
+
+CREATE FUNCTION l4._server_tell(target text, question text, OUT answers text[], OUT problem text)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF target IS NULL THEN
+        EXECUTE format('SELECT coalesce(array_agg(q.x::text), ''{}'') FROM (%s) AS q(x)', question) INTO answers;
+    ELSE
+        SELECT a.answers, a.problem INTO answers, problem FROM l4._server_ask(ARRAY[target], ARRAY[question]) AS a;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION l4._server_tell(text, text) IS 'runs a query on a server, for as long as it takes';
+
+-- Where the parts are large they go some 32 MB at a time.
+CREATE FUNCTION l4._server_give(target text, jobs text[]) RETURNS int
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    given record;
+    told record;
+    streams int := 0;
+BEGIN
+    FOR given IN
+        SELECT array_agg(s.parts ORDER BY s.n) AS jobs
+        FROM (SELECT j.parts, j.n, sum(length(j.parts)) OVER (ORDER BY j.n) / 64000000 AS turn
+            FROM unnest(jobs) WITH ORDINALITY AS j(parts, n) WHERE j.parts <> '{}') AS s
+        GROUP BY s.turn ORDER BY s.turn
+    LOOP
+        told := l4._server_tell(target, format('SELECT sum(i.streams_imported) '
+            'FROM pg_catalog.unnest(%L::text[]) AS j(parts) CROSS JOIN LATERAL l4.import_job(j.parts::bytea[]) AS i',
+            given.jobs));
+        IF told.problem IS NOT NULL THEN
+            RAISE EXCEPTION 'server "%" did not take a job', target USING ERRCODE = 'connection_exception',
+                DETAIL = told.problem;
+        END IF;
+        streams := streams + coalesce(told.answers[1]::int, 0);
+    END LOOP;
+    RETURN streams;
+END
+$$;
+COMMENT ON FUNCTION l4._server_give(text, text[]) IS
+    'has a server import jobs, a text of bytea[] each; how many streams were new or longer';
+
+-- Jobs of the same settings that got through and lie elsewhere: their digests go to a server that lacks them.
+CREATE FUNCTION l4._server_baselines(job_id text, target text, absent text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+DECLARE
+    wanted constant text[] := ARRAY(
+        SELECT g.job_id FROM l4.job AS j JOIN l4.job AS g USING (settings)
+        WHERE j.job_id = job_id AND g.job_id <> j.job_id AND g.status = 'succeeded'
+            AND EXISTS (SELECT FROM l4.job_server AS p WHERE p.job_id = g.job_id)
+        ORDER BY g.ended_at DESC NULLS LAST, g.job_id COLLATE "C" DESC LIMIT 50);
+    there constant text := 'FROM l4._stream s WHERE s.job_id = j AND s.lines OPERATOR(pg_catalog.+) s.tail_lines > 0';
+    told record;
+    source record;
+BEGIN
+    IF wanted = '{}' THEN
+        RETURN;
+    END IF;
+    told := l4._server_tell(target, format('SELECT j FROM pg_catalog.unnest(%L::text[]) AS j WHERE EXISTS (SELECT %s)',
+        wanted, there));
+    FOR source IN
+        SELECT f.server, array_agg(f.job_id ORDER BY f.job_id) AS jobs
+        FROM (SELECT DISTINCT ON (p.job_id) CASE WHEN NOT s.here THEN s.name END AS server, p.job_id
+            FROM l4.job_server AS p JOIN l4.server AS s ON s.name = p.server
+            WHERE p.job_id = ANY (wanted) AND p.job_id <> ALL (told.answers) AND s.active AND s.name <> ALL (absent)
+            ORDER BY p.job_id, p.lines DESC NULLS LAST, p.placed_at IS NULL, p.server COLLATE "C") AS f
+        WHERE f.server IS DISTINCT FROM target
+        GROUP BY f.server
+    LOOP
+        told := l4._server_tell(source.server, format('SELECT ARRAY(SELECT l4.export_job(j, ''baseline'')) '
+            'FROM pg_catalog.unnest(%L::text[]) AS j WHERE EXISTS (SELECT %s)', source.jobs, there));
+        PERFORM l4._server_give(target, told.answers);
+    END LOOP;
+    PERFORM l4._server_tell(target, format('SELECT l4._server_take_jobs(%L)', l4._server_jobs(wanted)))
+    WHERE target IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION l4._server_baselines(text, text, text[]) IS
+    'gives a server the digests of baseline jobs that it lacks, as far as their servers answer';
+
+-- A job stays where it was put, or where its lines are already. Its lines are not known yet: it counts like the others
+-- of its settings.
+CREATE FUNCTION l4.place(job_id text, settings text DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+DECLARE
+    chosen text;
+    is_here bool;
+BEGIN
+    IF job_id IS NULL THEN
+        RAISE EXCEPTION 'job_id must not be NULL' USING ERRCODE = 'null_value_not_allowed';
+    ELSIF NOT EXISTS (SELECT FROM l4.server AS s WHERE s.active) THEN
+        RAISE EXCEPTION 'there is no server to place jobs on' USING ERRCODE = 'object_not_in_prerequisite_state',
+            HINT = 'l4.add_server() adds one.';
+    END IF;
+    -- one at a time: each looks at what the others carry
+    LOCK TABLE l4.job_server IN SHARE ROW EXCLUSIVE MODE;
+    INSERT INTO l4.job AS j (job_id, settings) VALUES (job_id, settings)
+    ON CONFLICT ON CONSTRAINT job_pkey DO UPDATE SET settings = excluded.settings
+    WHERE excluded.settings IS NOT NULL AND excluded.settings IS DISTINCT FROM j.settings;
+    settings := (SELECT j.settings FROM l4.job AS j WHERE j.job_id = job_id);
+    SELECT p.server INTO chosen FROM l4.job_server AS p WHERE p.job_id = job_id
+    ORDER BY p.placed_at, p.lines DESC NULLS LAST, p.server COLLATE "C" LIMIT 1;
+    IF chosen IS NULL THEN
+        chosen := l4._server_choice(settings);
+    END IF;
+    INSERT INTO l4.job_server AS p (job_id, server, placed_at) VALUES (job_id, chosen, now())
+    ON CONFLICT ON CONSTRAINT job_server_pkey DO UPDATE SET placed_at = coalesce(p.placed_at, excluded.placed_at);
+    SELECT s.here INTO is_here FROM l4.server AS s WHERE s.name = chosen;
+    BEGIN
+        PERFORM l4._server_baselines(job_id, CASE WHEN NOT is_here THEN chosen END, '{}');
+    EXCEPTION WHEN connection_exception THEN
+        RAISE WARNING 'the baselines of job "%" are not on server "%" yet', job_id, chosen
+            USING DETAIL = SQLERRM, HINT = 'l4.diagnose_at() will try again.';
+    END;
+    RETURN chosen;
+END
+$$;
+COMMENT ON FUNCTION l4.place(text, text) IS
+    'the server that a job''s lines should go to: where jobs of its settings are, unless it carries too much';
+
+CREATE FUNCTION l4._server_choice(settings text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    WITH placed AS (
+        SELECT p.server, p.job_id, j.settings, j.status, j.ended_at,
+            coalesce(p.lines, avg(p.lines) OVER (PARTITION BY j.settings), avg(p.lines) OVER (), 1) AS lines
+        FROM l4.job_server AS p LEFT JOIN l4.job AS j USING (job_id)
+    ), latest AS (
+        SELECT p.server, count(*) AS jobs
+        FROM (SELECT p.server FROM placed AS p WHERE p.settings = _server_choice.settings AND p.status = 'succeeded'
+            ORDER BY p.ended_at DESC NULLS LAST, p.job_id COLLATE "C" DESC LIMIT 50) AS p
+        GROUP BY p.server
+    ), load AS (
+        SELECT s.name, coalesce(sum(p.lines), 0) AS lines,
+            count(*) FILTER (WHERE p.settings = _server_choice.settings) AS jobs
+        FROM l4.server AS s LEFT JOIN placed AS p ON p.server = s.name
+        WHERE s.active GROUP BY s.name
+    ), job AS (
+        SELECT coalesce(avg(p.lines) FILTER (WHERE p.settings = _server_choice.settings), avg(p.lines), 1) AS lines
+        FROM placed AS p
+    )
+    SELECT l.name
+    FROM (SELECT l.*, l.jobs > 0 AND l.lines + j.lines <= 1.5 * (sum(l.lines) OVER () + j.lines) / count(*) OVER ()
+            AS fits
+        FROM load AS l CROSS JOIN job AS j) AS l
+    LEFT JOIN latest AS b ON b.server = l.name
+    ORDER BY l.fits DESC, CASE WHEN l.fits THEN coalesce(b.jobs, 0) END DESC, CASE WHEN l.fits THEN l.jobs END DESC,
+        l.lines, l.name COLLATE "C"
+    LIMIT 1;
+END;
+COMMENT ON FUNCTION l4._server_choice(text) IS
+
+    'the server with most of the latest succeeded jobs of these settings that stays within 1.5 times the mean '
+    'of lines, else the one with the fewest';
+
+-- Where the lines of jobs are, as servers say it. Digests of baselines have no chunks.
+CREATE FUNCTION l4._server_note(server text, jobs jsonb) RETURNS void
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+    DELETE FROM l4.job_server AS p
+    WHERE p.server = _server_note.server AND NOT jobs ? p.job_id AND (p.placed_at IS NULL OR p.lines IS NOT NULL);
+    INSERT INTO l4.job_server AS p (job_id, server, lines)
+    SELECT j.key, _server_note.server, j.value::bigint FROM jsonb_each_text(jobs) AS j ORDER BY j.key
+    ON CONFLICT (job_id, server) DO UPDATE SET lines = excluded.lines WHERE p.lines IS DISTINCT FROM excluded.lines;
+END;
+COMMENT ON FUNCTION l4._server_note(text, jsonb) IS 'notes how many lines of which jobs a server has';
+
+CREATE PROCEDURE l4.ingest_servers(logs text, job_id text DEFAULT NULL)
+LANGUAGE plpgsql
+AS $$
+-- No SET clause: a procedure that commits cannot have one. Every name here is qualified.
+#variable_conflict use_variable
+DECLARE
+    servers text[];
+    waiting text[];
+BEGIN
+    IF logs IS NULL THEN
+        RAISE EXCEPTION 'logs must not be NULL' USING ERRCODE = 'null_value_not_allowed';
+    END IF;
+    servers := l4._server_readers(job_id);
+    waiting := l4._server_start(servers,
+        pg_catalog.format('CALL l4.ingest(%L::pg_catalog.regclass, %L)', logs, job_id));
+    servers := waiting;
+    LOOP
+        -- nothing is held while others work
+        IF l4._can_commit() THEN
+            COMMIT;
+        END IF;
+        waiting := l4._server_busy(waiting);
+        EXIT WHEN pg_catalog.cardinality(waiting) OPERATOR(pg_catalog.=) 0;
+        PERFORM pg_catalog.pg_sleep(0.02);
+    END LOOP;
+    PERFORM l4._server_finish(servers);
+END
+$$;
+COMMENT ON PROCEDURE l4.ingest_servers(text, text) IS
+    'has each server read its own relation of this name, all at once; a warning names those that did not';
+
+CREATE FUNCTION l4._server_readers(job_id text) RETURNS text[]
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (
+    SELECT coalesce(array_agg(s.name ORDER BY s.name COLLATE "C") FILTER (WHERE j.server IS NOT NULL),
+        l4._server_active())
+    FROM l4.server AS s
+    LEFT JOIN l4.job_server AS j ON j.server = s.name AND j.job_id = _server_readers.job_id
+    WHERE s.active);
+COMMENT ON FUNCTION l4._server_readers(text) IS 'the servers that a job is on; all where that is not known';
+
+CREATE FUNCTION l4._server_start(servers text[], question text) RETURNS text[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    name text;
+    problem text;
+    started text[] := '{}';
+BEGIN
+    FOREACH name IN ARRAY servers LOOP
+        problem := l4._server_send(name, question);
+        IF problem IS NULL THEN
+            started := started || name;
+        ELSE
+            RAISE WARNING 'server "%" does not answer', name USING DETAIL = problem;
+        END IF;
+    END LOOP;
+    RETURN started;
+END
+$$;
+COMMENT ON FUNCTION l4._server_start(text[], text) IS
+    'sends servers a statement; those that took it, a warning for others';
+
+CREATE FUNCTION l4._server_finish(servers text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    a record;
+BEGIN
+    FOR a IN SELECT s.name, r.problem FROM unnest(servers) AS s(name) CROSS JOIN LATERAL l4._server_receive(s.name) AS r
+    LOOP
+        IF a.problem IS NOT NULL THEN
+            RAISE WARNING 'server "%" did not read all', a.name USING DETAIL = a.problem;
+        END IF;
+    END LOOP;
+    PERFORM l4._server_note(w.server, w.answers[1]::jsonb) FROM l4._server_ask(servers, ARRAY[
+        'SELECT coalesce(pg_catalog.jsonb_object_agg(j.job_id, j.lines), ''{}'') FROM (SELECT s.job_id, '
+        'pg_catalog.sum(s.lines + s.tail_lines) AS lines FROM l4._stream s '
+        'WHERE EXISTS (SELECT FROM l4._pack_chunk c WHERE c.pack_id = s.pack_id) GROUP BY s.job_id) AS j'], '5 s') AS w
+    WHERE w.problem IS NULL;
+END
+$$;
+COMMENT ON FUNCTION l4._server_finish(text[]) IS
+    'takes the answers of servers that read, warns of failures, and notes which lines are where';
+
+CREATE TYPE l4._server_stream AS (server text, node text, source text, lines bigint, problem text);
+COMMENT ON TYPE l4._server_stream IS 'a stream of a job on a server; or, without a node, why a server does not say';
+
+CREATE FUNCTION l4._server_streams(job_id text) RETURNS SETOF l4._server_stream
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 100 SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    question constant text := format(
+        'SELECT coalesce(pg_catalog.jsonb_agg(ROW(NULL, s.node, s.source, s.lines + s.tail_lines, NULL)'
+        '::l4._server_stream), ''[]'') FROM l4._stream s WHERE s.job_id = %L AND s.lines + s.tail_lines > 0 '
+        'AND EXISTS (SELECT FROM l4._pack_chunk c WHERE c.pack_id = s.pack_id)', _server_streams.job_id);
+    servers constant text[] := ARRAY(SELECT s.name FROM l4.server AS s WHERE s.active AND NOT s.here
+        ORDER BY s.name COLLATE "C");
+BEGIN
+    RETURN QUERY
+    WITH answer AS (
+        SELECT a.* FROM l4._server_ask(servers, ARRAY[question], '5 s') AS a
+        UNION ALL SELECT NULL, t.answers, NULL FROM l4._server_tell(NULL, question) AS t
+    )
+    SELECT a.server, r.node, r.source, r.lines, NULL
+    FROM answer AS a
+    CROSS JOIN LATERAL jsonb_populate_recordset(NULL::l4._server_stream, a.answers[1]::jsonb) AS r
+    WHERE a.problem IS NULL
+    UNION ALL SELECT a.server, NULL, NULL, NULL, a.problem FROM answer AS a WHERE a.problem IS NOT NULL
+    UNION ALL SELECT s.name, NULL, NULL, NULL, 'left out by use_server()'
+    FROM l4.server AS s JOIN l4.job_server AS p ON p.server = s.name
+    WHERE NOT s.active AND p.job_id = _server_streams.job_id;
+END
+$$;
+COMMENT ON FUNCTION l4._server_streams(text) IS 'the streams of a job wherever they are, without digests';
+
+CREATE FUNCTION l4._server_absent(job_id text, servers text[]) RETURNS void
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+    DELETE FROM l4._job_absent AS a WHERE a.job_id = _server_absent.job_id;
+    INSERT INTO l4._job_absent (job_id, server)
+    SELECT DISTINCT _server_absent.job_id, s.name FROM unnest(servers) AS s(name)
+    WHERE EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = _server_absent.job_id);
+END;
+COMMENT ON FUNCTION l4._server_absent(text, text[]) IS 'notes which servers did not answer when a job was collected';
+
+-- Of a stream that several servers have the longest counts. Nodes travel by some eight million lines at a time.
+CREATE FUNCTION l4._server_gather(job_id text, target text, parts l4._server_stream[])
+RETURNS TABLE (server text, streams int, problem text)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+DECLARE
+    absent text[] := ARRAY(SELECT f.server FROM unnest(parts) AS f WHERE f.problem IS NOT NULL);
+    told record;
+    part record;
+BEGIN
+    FOR part IN
+        WITH best AS (
+            SELECT DISTINCT ON (f.node, f.source) f.server, f.node, f.lines
+            FROM unnest(parts) AS f WHERE f.problem IS NULL
+            ORDER BY f.node, f.source, f.lines DESC, f.server IS DISTINCT FROM target, f.server COLLATE "C"
+        ), node AS (
+            SELECT b.server, b.node, sum(sum(b.lines)) OVER (PARTITION BY b.server ORDER BY b.node) / 8000000 AS turn
+            FROM best AS b WHERE b.server IS DISTINCT FROM target GROUP BY b.server, b.node
+        )
+        SELECT n.server, array_agg(n.node ORDER BY n.node) AS nodes FROM node AS n GROUP BY n.server, trunc(n.turn)
+        ORDER BY n.server COLLATE "C", trunc(n.turn)
+    LOOP
+        server := part.server;
+        told := l4._server_tell(server, format('SELECT ARRAY(SELECT l4.export_job(%L, ''all'', %L))',
+            job_id, part.nodes));
+        problem := told.problem;
+        IF problem IS NOT NULL THEN
+            absent := absent || server;
+        END IF;
+        streams := CASE WHEN problem IS NULL THEN l4._server_give(target, told.answers) END;
+        RETURN NEXT;
+    END LOOP;
+    PERFORM l4._server_tell(target, format('SELECT l4._server_absent(%L, %L)', job_id, absent));
+    RETURN QUERY SELECT f.server, NULL::int, f.problem FROM unnest(parts) AS f WHERE f.problem IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION l4._server_gather(text, text, l4._server_stream[]) IS
+    'brings the streams of a job to one server, and notes there which servers did not answer';
+
+CREATE FUNCTION l4.collect(job_id text) RETURNS TABLE (server text, streams int, problem text)
+LANGUAGE sql VOLATILE PARALLEL UNSAFE STRICT ROWS 10
+BEGIN ATOMIC
+    SELECT g.server, g.streams, g.problem
+    FROM l4._server_gather(job_id, NULL, ARRAY(SELECT f FROM l4._server_streams(job_id) AS f)) AS g;
+END;
+COMMENT ON FUNCTION l4.collect(text) IS
+    'brings all streams of a job here that other servers have read further; what came from where, and who does not '
+    'answer';
+
+CREATE FUNCTION l4.diagnose_at(job_id text) RETURNS l4.diagnosis
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE STRICT SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_variable
+DECLARE
+    parts constant l4._server_stream[] := ARRAY(SELECT f FROM l4._server_streams(job_id) AS f);
+    absent constant text[] := ARRAY(SELECT f.server FROM unnest(parts) AS f WHERE f.problem IS NOT NULL);
+    target text;
+    told record;
+BEGIN
+    SELECT f.server INTO target
+    FROM unnest(parts) AS f
+    LEFT JOIN l4.server AS s ON s.name = f.server OR f.server IS NULL AND s.here
+    LEFT JOIN l4.job_server AS p ON p.job_id = job_id AND p.server = s.name
+    WHERE f.problem IS NULL GROUP BY f.server
+    ORDER BY bool_or(p.placed_at IS NOT NULL) DESC, sum(f.lines) DESC, f.server COLLATE "C" LIMIT 1;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'no server that answers has lines of job "%"', job_id USING ERRCODE = 'undefined_object',
+            DETAIL = CASE WHEN absent = '{}' THEN 'All servers answer.'
+                ELSE 'These do not: ' || array_to_string(absent, ', ') || '.' END,
+            HINT = 'CALL l4.ingest_servers() has the servers read what they have.';
+    END IF;
+    PERFORM l4._server_gather(job_id, target, parts);
+    PERFORM l4._server_baselines(job_id, target, absent);
+    PERFORM l4._server_tell(target, format('SELECT l4._server_take_jobs(%L)', l4._server_jobs(ARRAY[job_id])))
+    WHERE target IS NOT NULL;
+    told := l4._server_tell(target, format('SELECT pg_catalog.to_jsonb(d) FROM l4.diagnose(%L) AS d', job_id));
+    IF told.problem IS NOT NULL THEN
+        RAISE EXCEPTION 'server "%" could not diagnose job "%"', target, job_id
+            USING ERRCODE = 'external_routine_exception', DETAIL = told.problem;
+    END IF;
+    RETURN jsonb_populate_record(NULL::l4.diagnosis, told.answers[1]::jsonb);
+END
+$$;
+COMMENT ON FUNCTION l4.diagnose_at(text) IS
+    'collects a job where it is, with digests of its baselines, and diagnoses it there';

@@ -1,0 +1,74 @@
+-- Servers side by side, each with an l4 of its own. This database keeps the directory: which servers there are, and
+-- which job is where. Nothing polls: what is written here was asked for by a call.
+
+CREATE TABLE l4.server (
+    name text NOT NULL,
+    here bool NOT NULL DEFAULT false,
+    active bool NOT NULL DEFAULT true,
+    rules text,
+    added_at timestamptz NOT NULL DEFAULT pg_catalog.now(),
+    CONSTRAINT server_pkey PRIMARY KEY (name),
+    CONSTRAINT server_name_check CHECK (pg_catalog.octet_length(name) OPERATOR(pg_catalog.>) 0
+        AND pg_catalog.octet_length(name) OPERATOR(pg_catalog.<=) 40)
+);
+CREATE UNIQUE INDEX server_here_idx ON l4.server (here) WHERE here;
+COMMENT ON TABLE l4.server IS 'the servers of the directory; add_server() and drop_server() write it';
+COMMENT ON COLUMN l4.server.name IS 'name of the server and of its foreign server, up to 40 bytes';
+COMMENT ON COLUMN l4.server.here IS 'it is this database';
+COMMENT ON COLUMN l4.server.active IS 'it is asked; see use_server()';
+COMMENT ON COLUMN l4.server.rules IS 'digest of its own rules when they were last the same as here';
+COMMENT ON COLUMN l4.server.added_at IS 'when it was added';
+
+CREATE TABLE l4.job_server (
+    job_id text NOT NULL,
+    server text NOT NULL,
+    placed_at timestamptz,
+    lines bigint,
+    CONSTRAINT job_server_pkey PRIMARY KEY (job_id, server),
+    CONSTRAINT job_server_server_fkey FOREIGN KEY (server) REFERENCES l4.server ON DELETE CASCADE
+);
+CREATE INDEX job_server_server_idx ON l4.job_server (server);
+CREATE UNIQUE INDEX job_server_placed_idx ON l4.job_server (job_id) WHERE placed_at IS NOT NULL;
+COMMENT ON TABLE l4.job_server IS 'which job is where, by place() and as ingest_servers() found it';
+COMMENT ON COLUMN l4.job_server.job_id IS 'the job';
+COMMENT ON COLUMN l4.job_server.server IS 'a server that has lines of it, or that it was placed on';
+COMMENT ON COLUMN l4.job_server.placed_at IS 'when place() chose the server; NULL = its lines were found there';
+COMMENT ON COLUMN l4.job_server.lines IS 'lines read there when the server was last asked; NULL = none so far';
+SELECT pg_catalog.pg_extension_config_dump('l4.server', '');
+SELECT pg_catalog.pg_extension_config_dump('l4.job_server', '');
+
+-- Foreign tables of the servers inherit from these, so that a condition goes to the servers and all answer at once.
+CREATE TABLE l4._fleet_diagnosis (LIKE l4.diagnosis);
+CREATE TABLE l4._fleet_suspect_node (LIKE l4.suspect_node);
+CREATE TABLE l4._fleet_fault_match (LIKE l4.fault_match);
+CREATE TABLE l4._fleet_fault_trend (LIKE l4.fault_trend);
+COMMENT ON TABLE l4._fleet_diagnosis IS 'diagnoses of all other servers; empty itself';
+COMMENT ON TABLE l4._fleet_suspect_node IS 'suspect nodes of all other servers; empty itself';
+COMMENT ON TABLE l4._fleet_fault_match IS 'matched faults of all other servers; empty itself';
+COMMENT ON TABLE l4._fleet_fault_trend IS 'trends of faults of all other servers; empty itself';
+
+DO $$
+DECLARE
+    kind text;
+    c record;
+BEGIN
+    FOREACH kind IN ARRAY ARRAY['diagnosis', 'suspect_node', 'fault_match', 'fault_trend'] LOOP
+        EXECUTE pg_catalog.format(
+            'CREATE VIEW l4.fleet_%1$s AS SELECT (SELECT s.name FROM l4.server s WHERE s.here) AS server, h.* '
+            'FROM l4.%1$s h UNION ALL SELECT s.srvname, f.* FROM l4._fleet_%1$s f '
+            'JOIN pg_catalog.pg_foreign_table t ON t.ftrelid OPERATOR(pg_catalog.=) f.tableoid '
+            'JOIN pg_catalog.pg_foreign_server s ON s.oid OPERATOR(pg_catalog.=) t.ftserver', kind);
+        EXECUTE pg_catalog.format('COMMENT ON VIEW l4.fleet_%1$s IS %2$L', kind,
+            pg_catalog.format('l4.%s of all servers; an error names the one that does not answer', kind));
+        EXECUTE pg_catalog.format('COMMENT ON COLUMN l4.fleet_%1$s.server IS %2$L', kind,
+            'the server; NULL = this database, where it is none of them');
+        FOR c IN
+            SELECT a.attname, pg_catalog.col_description(a.attrelid, a.attnum) AS text FROM pg_catalog.pg_attribute a
+            WHERE a.attrelid OPERATOR(pg_catalog.=) ('l4.' OPERATOR(pg_catalog.||) kind)::pg_catalog.regclass
+                AND a.attnum OPERATOR(pg_catalog.>) 0
+        LOOP
+            EXECUTE pg_catalog.format('COMMENT ON COLUMN l4.fleet_%s.%I IS %L', kind, c.attname, c.text);
+        END LOOP;
+    END LOOP;
+END
+$$;
