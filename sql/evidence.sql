@@ -61,6 +61,19 @@ CALL say('refused', '{0,1,2,3,4,5}', 4, 'INFO:train:shutting down');
 CALL job('files', 20);
 CALL say('files', '{0,1,2,3,4,5}', 23.2, 'INFO:train:saving checkpoint at iteration 20');
 CALL say('files', '{2}', 23.5, 'ERROR:train:RuntimeError: the bracket fell off');
+-- one gives up again and again under a supervisor, the others train without it, and all end as good jobs do
+CALL job('alone');
+DELETE FROM logs WHERE job_id = 'alone' AND node = 'n2' AND line ~ 'train';
+CALL say('alone', '{2}', 1.5, 'Error: the bracket fell off');
+CALL say('alone', '{2}', 2.5, 'Error: the bracket fell off');
+CALL say('alone', '{2}', 3, 'worker exited (exit status 1; not expected)');
+CALL say('alone', '{2}', 50, 'INFO:train:shutting down');
+-- an exception that names an iteration reports none as done
+CALL job('named', 0);
+CALL say('named', '{0,1,2,3,4,5}', 3, 'ValueError: loss is nan in batch 7 of epoch 0');
+CALL say('named', '{0,1,2,3,4,5}', 4, 'INFO:train:shutting down');
+-- all stop in training and nobody complains
+CALL job('silenced', 20);
 
 CALL l4.ingest('evidence.logs');
 UPDATE l4.job SET settings = 'evidence', expected_nodes = 6,
@@ -77,6 +90,10 @@ FROM kind AS k ORDER BY k.kind;
 -- what is behind a failure of which no line states the cause
 SELECT j.job_id, d.symptom, d.stage, d.category, d.component, d.confidence
 FROM unnest('{refused,files}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d;
+-- orderly last words make no failed job healthy
+SELECT j.job_id, d.status, d.symptom, d.stage, d.iteration, d.summary ~ 'without a word' AS wordless
+FROM unnest('{alone,named,silenced}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d;
+SELECT count(*) AS iterations FROM l4.iteration WHERE job_id = 'named';
 -- none of them says anything of a good job
 SELECT status FROM l4.diagnose('good-2');
 SELECT kind, node FROM l4.evidence WHERE job_id = 'good-2' AND value > 0 AND kind IN (SELECT k.kind FROM kind AS k);

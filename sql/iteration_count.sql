@@ -41,4 +41,5 @@ SELECT kind, iteration, epoch, metrics FROM l4._iteration(l4._ruleset(), '{''los
 -- rows of a table, whatever their columns are called; a sentence about a step is no report, nor is a step of something else
 SELECT m, (l4._iteration(l4._ruleset(), m)).*
 FROM unnest(ARRAY['Batch 12 of 90 | cross-entropy 5.5123 | 0.19 s', '[step=12/90,epoch=1,eta=0:00:12]', 'batch 12 | bits per byte 1.5123', 'step 12: still waiting for rank 3 after 1.5 s',
-	'step 1/4: loading the model', 'eval batch 12 of 90 | cross-entropy 5.5', '[3/10][50/400] loss: 2.31', 'Epoch 3/10 [50/400] loss: 2.31', 'step 12, retrying after 0.5 s']) WITH ORDINALITY AS u(m, i) ORDER BY i;
+	'step 1/4: loading the model', 'eval batch 12 of 90 | cross-entropy 5.5', '[3/10][50/400] loss: 2.31', 'Epoch 3/10 [50/400] loss: 2.31', 'step 12, retrying after 0.5 s',
+	'epochs=5 batch=100 lr=0.3', 'epoch=5 batch=100 lr=0.3', 'ValueError: loss is nan in batch 2 of epoch 0']) WITH ORDINALITY AS u(m, i) ORDER BY i;

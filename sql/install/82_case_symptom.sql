@@ -20,6 +20,18 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._settings(l4._case) IS 'events that echo a setting which good jobs echo too';
 
+-- Where each node of a good job reports iterations, one that reports none did not train with the others.
+CREATE FUNCTION l4._left_out(k l4._case) RETURNS SETOF text
+LANGUAGE sql STABLE ROWS 1
+BEGIN ATOMIC
+    SELECT n.node FROM l4._nodes(k.job_id) AS n
+    WHERE n.train_ts IS NULL AND k.iterations >= (k.t).min_iterations
+        AND (SELECT bool_and(g.reports)
+            FROM (SELECT bool_or(s.last_iteration IS NOT NULL) AS reports FROM l4._stream AS s
+                WHERE s.job_id = k.baseline[1] GROUP BY s.node) AS g);
+END;
+COMMENT ON FUNCTION l4._left_out(l4._case) IS 'nodes that did not train although the job did';
+
 -- Events that were over, on every node that has them, when the node had its first iteration done and training went on,
 -- or, of a node that did not train, when the node got to a later stage.
 CREATE FUNCTION l4._survived(k l4._case) RETURNS TABLE (event_id int)
@@ -31,6 +43,7 @@ BEGIN ATOMIC
     ), over AS (
         SELECT n.node, CASE WHEN k.iterations >= (k.t).min_iterations
                 AND (n.train_ts IS NULL OR n.iterations >= (k.t).min_iterations)
+                AND n.node NOT IN (SELECT o FROM l4._left_out(k) AS o)
             THEN coalesce(n.train_ts, k.train_ts) ELSE s.ts - n.clock END AS ts
         FROM l4._nodes(k.job_id) AS n LEFT JOIN stage AS s USING (node)
     )
@@ -66,7 +79,9 @@ BEGIN ATOMIC
             min(e.first_ts) AS to_ts
         FROM event AS e WHERE e.terminal OR e.exit
     )
-    SELECT e.event_id, 'the job went on' FROM event AS e CROSS JOIN went_on AS w WHERE e.last_ts < w.ts
+    SELECT e.event_id, 'the job went on' FROM event AS e CROSS JOIN went_on AS w
+    WHERE e.last_ts < w.ts AND NOT (e.terminal AND EXISTS (SELECT FROM l4._counts(k.job_id) AS c
+        WHERE c.event_id = e.event_id AND c.node IN (SELECT o FROM l4._left_out(k) AS o)))
     UNION ALL
     SELECT e.event_id, 'says nothing bad'
     FROM event AS e
@@ -166,7 +181,9 @@ COMMENT ON FUNCTION l4._patience(l4._case) IS 'silence that makes a hang';
 
 -- A node ends well with a line that ends a node of a good job, unless that is an iteration before the last one, or when
 -- it got to the shutdown after its work without a crash. It went through when that line cannot have come earlier: it is
--- the shutdown, or one that nobody prints before the last part of the job.
+-- the shutdown, or one that nobody prints before the last part of the job. A node that reported a crash and had no
+-- iteration done after it did not end well, whatever orderly words followed; where few nodes print iterations those of
+-- the job count.
 CREATE FUNCTION l4._ends(k l4._case) RETURNS SETOF l4._case_end
 LANGUAGE sql STABLE ROWS 500
 BEGIN ATOMIC
@@ -179,6 +196,11 @@ BEGIN ATOMIC
     ), shutdown AS (
         SELECT s.node, max(s.first_ts) AS ts FROM l4.stage_span AS s
         WHERE s.job_id = k.job_id AND s.stage = 'shutdown' GROUP BY s.node
+    ), crash AS (
+        SELECT z.node, z.terminal_ts >= coalesce(z.progress_ts,
+            CASE WHEN count(z.progress_ts) OVER () < (k.t).half * count(*) OVER () THEN k.reported_ts END,
+            '-infinity') AS last
+        FROM l4._nodes(k.job_id) AS z
     ), ended AS (
         SELECT z.node, z.last_iteration > k.total - k.step AS reached,
             v.last_event_id = ANY (l.ids)
@@ -188,10 +210,12 @@ BEGIN ATOMIC
                     WHERE y.job_id = k.job_id AND y.event_id = v.last_event_id AND y.is_new)
                 -- or it came, and what was shown of the progress after it
                 OR r.reports AND coalesce(z.last_iteration > k.total - k.step
-                    AND w.ts >= z.progress_ts - l4._patience(k), false) AS by_line,
+                    AND w.ts >= z.progress_ts - l4._patience(k), false) AS said,
             z.terminal_ts IS NULL AND coalesce(h.ts - z.clock >= z.progress_ts, false) AS by_stage,
-            j.first_ts > k.last_ts - (k.t).last_part::float8 * (k.last_ts - k.first_ts) AS at_end
+            j.first_ts > k.last_ts - (k.t).last_part::float8 * (k.last_ts - k.first_ts) AS at_end,
+            coalesce(x.last, false) AS crashed
         FROM l4._nodes(k.job_id) AS z
+        JOIN crash AS x ON x.node = z.node
         CROSS JOIN last_ones AS l
         LEFT JOIN l4._node AS v ON v.job_id = z.job_id AND v.node = z.node
         LEFT JOIN l4._event AS t ON t.event_id = v.last_event_id
@@ -201,9 +225,9 @@ BEGIN ATOMIC
         LEFT JOIN shutdown AS h ON h.node = z.node
         LEFT JOIN seen AS w ON w.node = z.node
     )
-    SELECT k.job_id, e.node, coalesce(e.by_line, false) OR e.by_stage,
-        (e.by_stage OR coalesce(e.by_line AND e.at_end, false)) AND coalesce(e.reached, true)
-    FROM ended AS e;
+    SELECT k.job_id, e.node, coalesce(y.by_line, false) OR e.by_stage,
+        (e.by_stage OR coalesce(y.by_line AND e.at_end, false)) AND coalesce(e.reached, true)
+    FROM ended AS e CROSS JOIN LATERAL (SELECT e.said AND NOT e.crashed AS by_line) AS y;
 END;
 COMMENT ON FUNCTION l4._ends(l4._case) IS 'which nodes ended as nodes of good jobs do';
 
@@ -324,6 +348,15 @@ RETURN cardinality(k.baseline) > 0 AND (
         AND s.last_ts >= n.last_ts - l4._seconds((k.t).same_moment));
 COMMENT ON FUNCTION l4._gave_up(l4._case) IS 'did half of the nodes end with a new error';
 
+-- A job that is known to have failed, and whose nodes all stop in training without a word where good jobs end with
+-- some: what ended it left nobody the time to speak, or nobody noticed.
+CREATE FUNCTION l4._stopped(k l4._case) RETURNS bool
+LANGUAGE sql STABLE
+RETURN k.iterations > 0 AND NOT k.crashed AND cardinality(k.baseline) > 0
+    AND EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = k.job_id AND j.status = 'failed')
+    AND NOT EXISTS (SELECT FROM l4._case_end AS e WHERE e.job_id = k.job_id AND e.ended_well);
+COMMENT ON FUNCTION l4._stopped(l4._case) IS 'did a failed job stop in training without a word';
+
 CREATE FUNCTION l4._case_symptom(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -369,11 +402,15 @@ BEGIN
         WHEN (k.finished OR NOT k.crashed) AND slow AND outlived THEN 'slow'
         WHEN NOT k.trained THEN CASE WHEN k.nodes > 0 AND (k.crashed OR coalesce(n.deviates, false)) THEN 'launch'
             ELSE 'none' END
+        -- that others trained without it is no progress
+        WHEN EXISTS (SELECT FROM l4._nodes(k.job_id) AS z JOIN l4._left_out(k) AS o ON o = z.node
+            WHERE z.terminal_ts IS NOT NULL) THEN 'launch'
         -- who lost a peer may take its time to say so
         WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > patience
                 * CASE WHEN k.terminal_ts IS NULL OR l4._waited(k) THEN 1 ELSE (k.t).unexplained_patience::float8 END
             OR (NOT k.timed OR k.progress_ts IS NULL) AND l4._waited(k) THEN 'hang'
         WHEN k.crashed THEN 'crash'
+        WHEN NOT k.finished AND l4._stopped(k) THEN 'hang'
         ELSE 'none' END;
     RETURN k;
 END;

@@ -144,10 +144,13 @@ BEGIN
         WHEN 'launch' THEN format('Job %s failed to start: it got as far as stage %s.', k.job_id, d.stage)
         WHEN 'crash' THEN format('Job %s crashed in stage %s%s.', k.job_id, d.stage,
             coalesce(' at ' || l4._iteration_words(d), ''))
-        WHEN 'hang' THEN format('Job %s hung in stage %s%s: no progress%s.', k.job_id, d.stage,
+        WHEN 'hang' THEN CASE WHEN l4._stopped(k) AND coalesce(k.last_ts - k.progress_ts <= l4._patience(k), true)
+            THEN format('Job %s stopped in stage %s%s without a word: it hung, or was ended from outside.', k.job_id,
+                d.stage, coalesce(' at ' || l4._iteration_words(d), ''))
+            ELSE format('Job %s hung in stage %s%s: no progress%s.', k.job_id, d.stage,
             coalesce(' at ' || l4._iteration_words(d), ''), coalesce(' for '
                 || round(extract(epoch FROM coalesce(k.terminal_ts, k.last_ts) - k.progress_ts)::numeric, 1) || ' s',
-                ' until its processes gave up waiting'))
+                ' until its processes gave up waiting')) END
         ELSE format('Job %s is slow%s: iterations take %s times the normal %s on average.', k.job_id,
             coalesce(' from ' || l4._iteration_words(d) || ' on', ''),
             (SELECT round(avg(i.ratio ORDER BY i.place)::numeric, 1) FROM l4._case_iteration AS i

@@ -10,6 +10,7 @@
 
 #include "base/ascii.h"
 #include "lines/iterrule.h"
+#include "lines/linekind.h"
 #include "lines/terminal.h"
 
 #define MAX_DURATION_MS 1e11	/* three years */
@@ -194,13 +195,14 @@ match_rule(L4IterRule *rule, const char *msg, int len, double *values, bool *pre
 	return fill_iteration(rule, values, present, out);
 }
 
+/* An exception may name an iteration, it never reports one as done: "ValueError: loss is nan in batch 2". */
 static int
 first_match(L4Rules *rules, const char *msg, int len, double *values, bool *present, L4Iteration *out)
 {
 	for (int i = 0; i < rules->niters; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (match_rule(&rules->iters[i], msg, len, values, present, out))
+		if (match_rule(&rules->iters[i], msg, len, values, present, out) && !(out->done && l4_line_names_error(msg, len)))
 			return i;
 	}
 	return -1;
