@@ -404,7 +404,7 @@ BEGIN
             ELSE 'none' END
         -- that others trained without it is no progress
         WHEN EXISTS (SELECT FROM l4._nodes(k.job_id) AS z JOIN l4._left_out(k) AS o ON o = z.node
-            WHERE z.terminal_ts IS NOT NULL) THEN 'launch'
+            WHERE z.terminal_ts < k.train_ts) THEN 'launch'
         -- who lost a peer may take its time to say so
         WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > patience
                 * CASE WHEN k.terminal_ts IS NULL OR l4._waited(k) THEN 1 ELSE (k.t).unexplained_patience::float8 END
