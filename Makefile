@@ -298,6 +298,7 @@ REGRESS = \
 	alert \
 	flow \
 	flow_logs \
+	flow_capture \
 	flow_read \
 	flow_toolkit
 
