@@ -15,7 +15,7 @@ BEGIN
     RETURN NEXT format('Job %s, seen in network flows (%s)', j.flow_job, j.status);
     RETURN NEXT format('  %s to %s UTC', to_char(j.first_ts, 'YYYY-MM-DD HH24:MI:SS'), to_char(j.last_ts, 'HH24:MI:SS'))
         || CASE WHEN j.runs > 1 THEN format(', started %s times', j.runs) ELSE '' END;
-    RETURN NEXT format('  %s NICs', j.nics) || coalesce(format(' on %s machines', j.machines), '')
+    RETURN NEXT format('  %s NICs', j.nics) || coalesce(' on ' || j.machines || ' machines', '')
         || format(', up to %s in a data parallel group, %s %s', j.dp, j.pp,
                   CASE j.pp WHEN 1 THEN 'stage' ELSE 'stages' END);
     RETURN QUERY SELECT format('  %s pairs: %s, %s GB', p.pairs, p.kind, round((p.bytes / 1e9)::numeric, 1))
