@@ -105,7 +105,7 @@ fresh('removed');
 for my $round (1 .. 4)
 {
 	my ($o, $e) = ('', '');
-	my $h = start [ 'psql', '-X', '-d', $node->connstr('removed'), '-c', q{CALL l4.ingest('logs', batch_lines => 1)} ], '<', \'', '>', \$o, '2>', \$e;
+	my $h = start [ 'psql', '-X', '-d', $node->connstr('removed'), '-c', 'SET client_min_messages = warning', '-c', q{CALL l4.ingest('logs', batch_lines => 1)} ], '<', \'', '>', \$o, '2>', \$e;
 	$node->poll_query_until('removed', 'SELECT coalesce(sum(lines), 0) > 0 FROM l4._stream');
 	$node->safe_psql('removed', 'SELECT l4.forget_job(job_id) FROM l4.job ORDER BY job_id LIMIT 2');
 	finish $h;
