@@ -204,6 +204,7 @@ FRAGMENTS = \
 	sql/install/94_flow_tables.sql \
 	sql/install/94_flow_toolkit.sql \
 	sql/install/94_flow_logs.sql \
+	sql/install/94_flow_picture.sql \
 	sql/install/94_flow_report.sql \
 	sql/install/94_travel.sql \
 	sql/install/94_travel_import.sql \
@@ -297,6 +298,7 @@ REGRESS = \
 	alert \
 	flow \
 	flow_logs \
+	flow_capture \
 	flow_read \
 	flow_toolkit
 

@@ -184,6 +184,22 @@ SELECT count(*) FROM l4.diagnose('c-bad');
 SELECT s.event_id = f.event_id AS suspected FROM l4.suspect_event AS s JOIN flooded AS f USING (job_id, event_id)
 WHERE f.turn = 'one batch' AND f.template ~ 'marmalade';
 SELECT b.job_id, b.of_errors, b.vocabulary > 0 AS closed FROM l4._job_budget AS b ORDER BY 1, 2;
+-- A parser that fills up: the first jobs fill it, which leaves each later one its 64 templates of errors and 64 of others,
+-- until these are a quarter more than it may have.
+DELETE FROM l4.job;
+DELETE FROM l4._event;
+DELETE FROM l4._model;
+INSERT INTO l4._model (parser) VALUES (l4._parser_new('{"max_templates": 1000}'));
+SELECT l4.create_log_table('bounded.filling');
+INSERT INTO filling (job_id, node, line_no, line)
+SELECT 'fill-' || j, 'n', i, CASE WHEN i % 2 = 0 THEN 'ERROR: ' ELSE '' END
+    || (SELECT string_agg(word((hashint8extended(j * 1000 + i, n) & 127)::int, 0), ' ') FROM generate_series(1, 9) AS n)
+FROM generate_series(11, 20) AS j, generate_series(1, 220) AS i;
+CALL l4.ingest('filling', batch_lines => 90);
+SELECT b.job_id, max(b.templates) FILTER (WHERE b.of_errors) AS of_errors, max(b.templates) FILTER (WHERE NOT b.of_errors) AS others
+FROM l4._job_budget AS b GROUP BY 1 ORDER BY 1;
+SELECT count(*) FILTER (WHERE NOT is_coarse) AS templates FROM l4._event WHERE merged_into IS NULL;
+SELECT count(*) = 2200 AS all_lines FROM l4.event_line;
 SELECT count(l4.forget_job(job_id)) FROM l4.job;
 SELECT count(*) AS budgets FROM l4._job_budget;
 DELETE FROM l4._event;

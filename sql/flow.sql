@@ -60,7 +60,7 @@ INSERT INTO l4.job (job_id, status, started_at, ended_at) VALUES ('f-4', 'runnin
 INSERT INTO l4.job_node (job_id, node) SELECT j.job_id, 'm' || i FROM (VALUES ('f-4'), ('f-5')) AS j(job_id), generate_series(6, 9) AS i;
 SET LOCAL timezone = 'Asia/Tokyo';
 SELECT l4._report_network('f-4') AS network;
-SELECT l4._html_network('f-4') LIKE '<pre>  Job flow-%</pre>' AS page, l4._html_network('f-2') AS quarter, l4._html_network('f-5') AS of_another_time;
+SELECT l4._html_network('f-4') LIKE '<figure>%<pre>  Job flow-%</pre>' AS page, l4._html_network('f-2') AS quarter, l4._html_network('f-5') AS of_another_time;
 ROLLBACK;
 
 -- it is said to run, but others go on without it: stopped, and not a finish

@@ -70,6 +70,31 @@ CALL l4.trace_flows('flows');
 SELECT symptom, category, component, confidence, cause FROM l4.diagnose('flow-slow');
 SELECT * FROM network WHERE kind = 'network' ORDER BY node;
 
+-- its picture: around the first issue and the whole job, each wide and narrow; red marks slow steps and the slow NIC
+CREATE FUNCTION times(page text, pattern text) RETURNS bigint
+LANGUAGE sql IMMUTABLE RETURN (SELECT count(*) FROM regexp_matches(page, pattern, 'g'));
+CREATE FUNCTION page(job text) RETURNS text
+LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN l4._html_flow(job); END $$;
+CREATE VIEW picture AS
+SELECT substring(p.part FROM '<figcaption>(.*?)</figcaption>') AS caption, times(p.part, '<svg') AS pictures, times(p.part, 'class="act1"') AS computing,
+    times(p.part, 'class="part1"') AS pipeline, times(p.part, 'class="part0"') AS data, times(p.part, 'class="slow" x1="\S+" y1="19.0"') AS slow_steps,
+    times(p.part, 'node suspect') AS suspects, times(p.part, 'class="node') AS rows, length(p.part) / 1000 AS kb,
+    substring(p.part FROM '<title>([^<]* slow [^<]*)</title>') AS why
+FROM l4.flow_job, page(flow_job), LATERAL regexp_split_to_table(page, '</figure>') AS p(part) WHERE p.part ~ 'figcaption';
+SELECT caption, pictures, computing, pipeline, data, slow_steps, suspects, rows, kb < 250 AS small, why FROM picture;
+-- 1,024 NICs get 16 rows: those that issues name, and one of each group
+BEGIN;
+DELETE FROM l4.flow_job;
+INSERT INTO l4.flow_job SELECT 'large', at(0), at(3000), 1, 1024, NULL, 1000, 64, 16, 'OK', '{}';
+INSERT INTO l4._flow_step SELECT 'large', 0, s, at(s), at(s + 1), 100, 1, NULL FROM generate_series(0, 2999) AS s;
+INSERT INTO l4._flow_member SELECT 'large', 0, '10.8.0.0'::inet + n, 1 + n / 128, at(0), at(3000), 0, array_fill((n / 4)::float4, '{3000}')
+FROM generate_series(0, 1023) AS n;
+INSERT INTO l4.flow_issue SELECT 'large', n, 'slow_rank', '10.8.0.' || n, at(60), at(90 * n), 1, '{"so it is"}', '{}' FROM generate_series(1, 9) AS n;
+INSERT INTO l4.flow_issue SELECT 'large', 10 + s, 'slow_step', s, at(s), at(s + 1), 1, '{long}', '{}' FROM generate_series(0, 2999, 2) AS s;
+SELECT caption, pictures, slow_steps > 10 AS slow_steps, suspects, rows, kb < 250 AS small, why FROM picture;
+SELECT substring(l4._html_flow('large') FROM '[^.]+ more NICs in l4.flow_step_nic') AS more;
+ROLLBACK;
+
 -- who sent nothing more first
 CALL forget_flows();
 CALL made_job(0, 3.7, 80, period => 1);

@@ -363,7 +363,8 @@ AS $$
 -- No SET clause: a procedure that commits cannot have one. Every name here is qualified.
 #variable_conflict use_variable
 DECLARE
-    src record;
+    -- qualified: the caller may have a table of this name
+    src pg_catalog.record;
     relation text;
     call_id int;
     left_out text[];

@@ -200,8 +200,9 @@ AS $$
 -- No SET clause: a procedure that commits cannot have one. Every name here is qualified.
 #variable_conflict use_variable
 DECLARE
-    p record;
-    work record;
+    -- qualified: the caller may have a table of this name
+    p pg_catalog.record;
+    work pg_catalog.record;
     upto timestamptz;
 BEGIN
     IF flows IS NULL OR commit IS NULL OR parameters IS NULL THEN

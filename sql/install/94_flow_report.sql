@@ -15,7 +15,7 @@ BEGIN
     RETURN NEXT format('Job %s, seen in network flows (%s)', j.flow_job, j.status);
     RETURN NEXT format('  %s to %s UTC', to_char(j.first_ts, 'YYYY-MM-DD HH24:MI:SS'), to_char(j.last_ts, 'HH24:MI:SS'))
         || CASE WHEN j.runs > 1 THEN format(', started %s times', j.runs) ELSE '' END;
-    RETURN NEXT format('  %s NICs', j.nics) || coalesce(format(' on %s machines', j.machines), '')
+    RETURN NEXT format('  %s NICs', j.nics) || coalesce(' on ' || j.machines || ' machines', '')
         || format(', up to %s in a data parallel group, %s %s', j.dp, j.pp,
                   CASE j.pp WHEN 1 THEN 'stage' ELSE 'stages' END);
     RETURN QUERY SELECT format('  %s pairs: %s, %s GB', p.pairs, p.kind, round((p.bytes / 1e9)::numeric, 1))
@@ -46,22 +46,29 @@ $$;
 COMMENT ON FUNCTION l4.flow_report(text) IS 'what network flows say about a job, for people';
 
 -- Of the jobs found in flows those that ran mostly on the addresses or machines of a job of the logs.
+CREATE FUNCTION l4._report_flow_jobs(job_id text, OUT flow_job text, OUT place bigint) RETURNS SETOF record
+LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1
+BEGIN ATOMIC
+    SELECT m.flow_job, row_number() OVER (ORDER BY m.share DESC, m.flow_job)
+    FROM l4.flow_job_match AS m WHERE m.job_id = _report_flow_jobs.job_id AND m.share >= 0.5 ORDER BY 2 LIMIT 3;
+END;
+COMMENT ON FUNCTION l4._report_flow_jobs(text) IS 'report: the jobs found in network flows that are the job';
+
 CREATE FUNCTION l4._report_network(job_id text) RETURNS SETOF text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 30
 BEGIN ATOMIC
     SELECT CASE WHEN r.place = 1 THEN '  ' ELSE '    ' END || ltrim(r.line)
-    FROM (
-        SELECT m.flow_job, m.share FROM l4.flow_job_match AS m
-        WHERE m.job_id = _report_network.job_id AND m.share >= 0.5 ORDER BY m.share DESC, m.flow_job LIMIT 3) AS x
+    FROM l4._report_flow_jobs(_report_network.job_id) AS x
     CROSS JOIN LATERAL l4.flow_report(x.flow_job) WITH ORDINALITY AS r(line, place)
-    ORDER BY x.share DESC, x.flow_job, r.place;
+    ORDER BY x.place, r.place;
 END;
 COMMENT ON FUNCTION l4._report_network(text) IS 'report: what network flows say about the job';
 
 CREATE FUNCTION l4._html_network(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT coalesce('<pre>' || string_agg(l4._html(l4._printable(r.line, 500)), E'\n' ORDER BY r.place) || '</pre>', '')
-    FROM l4._report_network(_html_network.job_id) WITH ORDINALITY AS r(line, place);
-END;
+RETURN (
+    SELECT concat((SELECT string_agg(l4._html_flow(x.flow_job), '' ORDER BY x.place)
+            FROM l4._report_flow_jobs(_html_network.job_id) AS x),
+        '<pre>' || string_agg(l4._html(l4._printable(r.line, 500)), E'\n' ORDER BY r.place) || '</pre>')
+    FROM l4._report_network(_html_network.job_id) WITH ORDINALITY AS r(line, place));
 COMMENT ON FUNCTION l4._html_network(text) IS 'page: what network flows say about the job';

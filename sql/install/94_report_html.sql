@@ -43,7 +43,7 @@ ol.marks li::marker{color:var(--bad);font-weight:700}
 .suspect{fill:var(--bad);font-weight:700}
 .act1,.act2,.act3,.act4{fill:var(--act);background:var(--act)}
 .act1{opacity:.2}.act2{opacity:.38}.act3{opacity:.6}.act4{opacity:.85}
-.silent{stroke:var(--bad);stroke-width:2;stroke-dasharray:2 5}
+.silent{stroke:var(--bad);stroke-width:2;stroke-dasharray:2 5}.slow{stroke:var(--bad);stroke-width:3}
 .moment-event,.moment-onset{stroke:var(--bad);stroke-width:1.5}
 .moment-iteration{stroke:var(--soft);stroke-width:1.5;stroke-dasharray:5 3}
 .mark circle{fill:var(--paper);stroke:var(--bad);stroke-width:1.6}

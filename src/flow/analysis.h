@@ -148,7 +148,6 @@ typedef struct L4FlowJob
 	int			nstints;
 	int		   *stints;			/* by time */
 	char	   *name;
-	int			dp;
 	int			pp;
 	double		period;
 	double		usual;			/* median duration of steps, microseconds */

@@ -367,7 +367,7 @@ adopt_runs(L4Flows *flows)
 	}
 }
 
-/* Data parallel size: NICs of the largest group; stages: groups of a cluster. */
+/* Stages: groups of a cluster. */
 static void
 find_sizes(L4Flows *flows, L4FlowJob *job)
 {
@@ -383,8 +383,6 @@ find_sizes(L4Flows *flows, L4FlowJob *job)
 			L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
 
 			job->pp = Max(job->pp, cluster->ngroups);
-			for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
-				job->dp = Max(job->dp, flows->groups[g].nnics);
 		}
 	}
 	job->period = l4_quantile(periods, job->nstints, 0.5);

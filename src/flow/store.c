@@ -11,6 +11,7 @@
 #include "utils/json.h"
 
 #include "base/grow.h"
+#include "base/order.h"
 #include "flow/analysis.h"
 #include "l4_compat.h"
 
@@ -67,6 +68,33 @@ job_status(const L4Flows *flows, const L4FlowJob *job)
 	return sampled ? "SAMPLED" : coarse ? "COARSE" : job->gaps ? "PARTIAL" : job->nsteps < 5 ? "UNSETTLED" : "OK";
 }
 
+/* NICs of the largest data parallel group, without those that are no members, such as a storage. */
+static int
+largest_group(const L4Flows *flows, const L4FlowJob *job)
+{
+	int			largest = 0;
+
+	for (int t = 0; t < job->nstints; t++)
+	{
+		const L4FlowStint *stint = &flows->stints[job->stints[t]];
+
+		for (int c = 0; c < stint->nclusters; c++)
+		{
+			const L4FlowCluster *cluster = &flows->clusters[stint->clusters[c]];
+
+			for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
+			{
+				int			n = 0;
+
+				for (int k = 0; k < flows->groups[g].nnics; k++)
+					n += bsearch(&flows->groups[g].nics[k], stint->nics, stint->nnics, sizeof(int), l4_order_int32) != NULL;
+				largest = Max(largest, n);
+			}
+		}
+	}
+	return largest;
+}
+
 static void
 store_job(L4Flows *flows, L4Rows *rows, const L4FlowJob *job)
 {
@@ -92,7 +120,7 @@ store_job(L4Flows *flows, L4Rows *rows, const L4FlowJob *job)
 	else
 		l4_rows_put(rows, (Datum) 0, true);
 	put_float(rows, job->usual > 0 ? job->usual / 1000 : job->period / 1000);
-	l4_rows_put_int(rows, job->dp);
+	l4_rows_put_int(rows, largest_group(flows, job));
 	l4_rows_put_int(rows, job->pp);
 	put_text(rows, job_status(flows, job));
 	put_text(rows, psprintf("{\"steps\": %d, \"inventory\": %s, \"hubs\": %d}", job->nsteps, flows->inventory ? "true" : "false", flows->hubs));

@@ -1,21 +1,24 @@
 #!/usr/bin/env bash
 # What lines without end that are like no other cost: time and memory of reading them, and of what comes after.
 #   test/bench/noise.sh [lines ...]         on a server that has l4 installed, as superuser; KINDS picks some kinds
+#   NODES=8                                 nodes of the job
 # Each row is a database that knows three small jobs, then reads one job of so many lines. Times are in milliseconds: of
 # l4.parse(), of reading a small failed job, and of its diagnosis, before and after (the best of nine in new sessions).
-# read_ms is the processor time of the session that reads, without workers, and memory_mb its peak; bytes_a_line is what
-# l4 keeps of the job. exponent is that of read_ms between this number of lines and the one before.
+# read_ms is the processor time of the session that reads, without workers, memory_mb its peak, and private_mb that of
+# its private memory, looked at ten times a second; bytes_a_line is what l4 keeps of the job. exponent is that of read_ms
+# between this number of lines and the one before.
 set -euo pipefail
 steps=("$@")
 [ $# -gt 0 ] || steps=(10000 20000 40000 80000 160000)
 IFS='|' read -ra kinds <<<"${KINDS:-first word|last word|all words|lengths|same words|keys|base64|punctuation|prose}"
 db=l4_noise_$$
-trap 'dropdb --if-exists "$db" 2>/dev/null' EXIT
+export PGOPTIONS="-c client_min_messages=warning"
+rss=$(mktemp)
+trap 'rm -f "$rss"; dropdb --if-exists "$db" 2>/dev/null' EXIT
 run() { psql -X -q -A -t -v ON_ERROR_STOP=1 -d "$db" "$@"; }
 
 prepare() {
 	run <<-'SQL'
-		SET client_min_messages = warning;
 		CREATE EXTENSION l4;
 		SELECT l4.create_log_table('log') \g /dev/null
 		CREATE FUNCTION word(i int, k int) RETURNS text LANGUAGE sql IMMUTABLE
@@ -87,23 +90,26 @@ prepare() {
 
 # kind, lines -> one row
 measure() {
-	local before turn
+	local before turn private
 	createdb "$db"
 	prepare
 	for turn in 1 2 3; do run -c "CALL use('before-', $turn)"; done
-	run -c "INSERT INTO log (job_id, node, line_no, line) SELECT 'noise', 'n' || i % 8, i, line('$1', i) FROM generate_series(1, $2) AS i" \
+	run -c "INSERT INTO log (job_id, node, line_no, line) SELECT 'noise', 'n' || i % ${NODES:-8}, i, line('$1', i) FROM generate_series(1, $2) AS i" \
 		-c 'VACUUM ANALYZE log'
 	before=$(run -c 'SELECT kept()')
 	run <<-SQL
 		SET max_parallel_workers_per_gather = 0;
-		SELECT processor_ms() AS began \gset
+		SELECT processor_ms() AS began, pg_backend_pid() AS pid \gset
+		\setenv PID :pid
+		\! while grep RssAnon "/proc/\$PID/status"; do sleep 0.1; done >"$rss" 2>/dev/null &
 		CALL l4.ingest('log', job_id => 'noise');
 		INSERT INTO noise
 		SELECT processor_ms() - :began, substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\s+(\d+)')::int, kept() - $before;
 	SQL
+	private=$(awk '$2 > most {most = $2} END {print int(most / 1024)}' "$rss")
 	for turn in 1 2 3; do run -c "CALL use('after-', $turn)"; done
 	run -F ' ' -c "
-		SELECT round(n.ms), n.memory_kb / 1024, round(n.kept / $2.0, 1), (SELECT count(*) FROM l4._event WHERE merged_into IS NULL),
+		SELECT round(n.ms), n.memory_kb / 1024, $private, round(n.kept / $2.0, 1), (SELECT count(*) FROM l4._event WHERE merged_into IS NULL),
 		    (SELECT length(l4.parser_send(parser)) / 1024 FROM l4._model),
 		    b.parse, a.parse, b.read, a.read, b.diagnose, a.diagnose
 		FROM noise AS n,
@@ -114,16 +120,16 @@ measure() {
 	dropdb "$db"
 }
 
-printf '%-12s %8s %8s %8s %9s %12s %9s %9s %13s %13s %15s\n' kind lines read_ms exponent memory_mb bytes_a_line templates parser_kb \
+printf '%-12s %8s %8s %8s %9s %10s %12s %9s %9s %13s %13s %15s\n' kind lines read_ms exponent memory_mb private_mb bytes_a_line templates parser_kb \
 	parse read_small diagnose
 for kind in "${kinds[@]}"; do
 	last_ms=0 last_lines=0
 	for lines in "${steps[@]}"; do
 		row=$(measure "$kind" "$lines")
-		read -r ms memory bytes templates parser pb pa rb ra fb fa <<<"$row"
+		read -r ms memory private bytes templates parser pb pa rb ra fb fa <<<"$row"
 		exponent=$(awk -v a="$last_ms" -v b="$ms" -v m="$last_lines" -v n="$lines" \
 			'BEGIN { if (a > 0) printf "%.2f", log(b / a) / log(n / m); else printf "-" }')
-		printf '%-12s %8s %8s %8s %9s %12s %9s %9s %13s %13s %15s\n' "$kind" "$lines" "$ms" "$exponent" "$memory" "$bytes" \
+		printf '%-12s %8s %8s %8s %9s %10s %12s %9s %9s %13s %13s %15s\n' "$kind" "$lines" "$ms" "$exponent" "$memory" "$private" "$bytes" \
 			"$templates" "$parser" "$pb -> $pa" "$rb -> $ra" "$fb -> $fa"
 		last_ms=$ms last_lines=$lines
 	done

@@ -119,6 +119,10 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM picky'), '0', 'nothing is 
 my $bad = PostgreSQL::Test::Utils::tempdir();
 my $whole = slurp_file("$folder/gpu-2/rank_3.log.gz");
 append_to_file("$bad/half.log.gz", substr($whole, 0, length($whole) - 12));
+append_to_file("$bad/stub.log.gz", substr($whole, 0, 5));
+append_to_file("$bad/other.log.zst", "this was never compressed\n");
+$whole = slurp_file("$folder/gpu-4.log.zst");
+append_to_file("$bad/part.log.zst", substr($whole, 0, length($whole) - 3));
 append_to_file("$bad/empty.log", '');
 append_to_file("$bad/program.log", join('', map { chr($_ * 7 % 256) } 1 .. 9000));
 append_to_file("$bad/good.log", "one\ntwo\n");
@@ -126,8 +130,9 @@ symlink("$bad/none", "$bad/gone.log");
 ($status, $out, $err) = l4load('-q', 'job-4', $bad);
 is($status, 2, 'a file that cannot be read to its end is an error');
 is($err =~ s/\Q$bad\E\///gr, join('', map { "l4load: $_\n" } 'empty.log is empty', 'cannot read half.log.gz to its end; what comes before is loaded',
-	'program.log is no text, and is left out'), 'the files are named, each once');
-is($node->safe_psql('postgres', "SELECT node, count(*) > 0 FROM logs WHERE job_id = 'job-4' GROUP BY 1 ORDER BY 1"), "good|t\nhalf|t", 'the rest is loaded');
+	'cannot read other.log.zst to its end; what comes before is loaded', 'cannot read part.log.zst to its end; what comes before is loaded',
+	'program.log is no text, and is left out', 'cannot read stub.log.gz to its end; what comes before is loaded'), 'the files are named, each once');
+is($node->safe_psql('postgres', "SELECT node, count(*) > 0 FROM logs WHERE job_id = 'job-4' GROUP BY 1 ORDER BY 1"), "good|t\nhalf|t\npart|t", 'the rest is loaded');
 SKIP:
 {
 	skip 'root reads everything', 2 if $> == 0;
@@ -136,7 +141,32 @@ SKIP:
 	($status, $out, $err) = l4load('-q', 'job-8', $bad);
 	is($status, 2, 'a file without permission is an error');
 	like($err, qr/^l4load: cannot read \S+locked\.log$/m, 'which names the file');
+	# neither can what is in a folder that nobody may look into
+	my $shut = PostgreSQL::Test::Utils::tempdir();
+	mkdir "$shut/gpu-$_" or die for 1 .. 3;
+	append_to_file("$shut/gpu-$_/a.log", "one\n") for 1 .. 3;
+	chmod 0111, "$shut/gpu-2";
+	chmod 0444, "$shut/gpu-3";
+	($status, $out, $err) = l4load('-q', 'job-12', $shut);
+	is($status, 2, 'a folder without permission is an error');
+	is($err =~ s/\Q$shut\E\///gr, "l4load: cannot read gpu-2\nl4load: cannot read gpu-3\n", 'which names the folders');
+	is($node->safe_psql('postgres', "SELECT node FROM logs WHERE job_id = 'job-12'"), 'gpu-1', 'the rest is loaded');
+	chmod 0755, "$shut/gpu-2", "$shut/gpu-3";
 }
+
+# a file that somebody empties while it is read: here, whoever reads it first
+my $cut = PostgreSQL::Test::Utils::tempdir();
+mkdir "$cut/bin" or die;
+append_to_file("$cut/bin/cat", "#!/bin/sh\n/bin/cat \"\$@\"\ncase \$2 in *b.log) : >\"\$2\" ;; esac\n");
+chmod 0755, "$cut/bin/cat";
+append_to_file("$cut/$_.log", "one\n") for 'a', 'b';
+{
+	local $ENV{PATH} = "$cut/bin:$ENV{PATH}";
+	($status, $out, $err) = l4load('-q', 'job-13', $cut);
+}
+is($status, 2, 'a file that is cut is an error');
+like($err, qr/^l4load: \S+b\.log was cut while it was read; what was still there is loaded$/, 'which names the file');
+is($node->safe_psql('postgres', "SELECT node FROM logs WHERE job_id = 'job-13'"), 'a', 'the rest is loaded');
 
 # a file that grows while it is read
 my $growing = PostgreSQL::Test::Utils::tempdir();
