@@ -10,7 +10,7 @@ $$;
 SELECT * FROM pg_temp.frames($$[default3]:Traceback (most recent call last):
 [default3]:  File "/opt/venv/bin/torchrun", line 8, in <module>
 [default3]:    sys.exit(main())
-[default3]:  File "/work/llm/train.py", line 88, in <module>
+[default3]:  File "/code/llm/train.py", line 88, in <module>
 [default3]:    main()
 [default3]:  File "/opt/Megatron-LM/megatron/training.py", line 120, in train_step
 [default3]:  File "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", line 1518, in _call_impl
@@ -58,7 +58,7 @@ Root Cause (first observed failure):
   ValueError: no such split
 ============================================================$$);
 SELECT * FROM pg_temp.frames($$+------ Traceback (most recent call last) ------+
-| /work/train.py:12 in <module>                 |
+| /code/train.py:12 in <module>                 |
 | /v/lib/python3.10/site-packages/jax/_src/api.py:5 in grad |
 +-----------------------------------------------+$$);
 SELECT * FROM pg_temp.frames($$Fatal Python error: Segmentation fault
@@ -92,7 +92,7 @@ SELECT * FROM pg_temp.frames($$[node3:4711] *** Process received signal ***
 [node3:4711] [ 2] ./train(+0x1234) [0x7f03]$$);
 SELECT * FROM pg_temp.frames($$#0  0x00007f in raise () from /lib/x86_64-linux-gnu/libc.so.6
 #1  0x00007f in Trainer::step (this=0x1, n=3) at src/trainer.cc:12
-#0 0x7f in foo(int) /work/src/foo.cc:12:5
+#0 0x7f in foo(int) /code/src/foo.cc:12:5
 #1 0x7f (/usr/lib/libfoo.so+0x12)$$);
 
 -- Java: the last cause is where it came from.

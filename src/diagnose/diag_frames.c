@@ -177,7 +177,7 @@ read_python(Reader *r, L4Text line)
 	return true;
 }
 
-/* In rich's boxes: /work/train.py:5 in main */
+/* In rich's boxes: /code/train.py:5 in main */
 static bool
 read_boxed(Reader *r, L4Text line)
 {

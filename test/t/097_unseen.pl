@@ -1,4 +1,4 @@
-# Trainers that no rule knew when their jobs were made: what is right stays right. docs/benchmarks.md has the figures.
+# Trainers that no rule knew when their jobs were made: what is right stays right. docs/accuracy.md has the figures.
 use strict;
 use warnings;
 use Cwd qw(getcwd);
