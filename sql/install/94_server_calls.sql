@@ -164,12 +164,13 @@ BEGIN ATOMIC
         'database', (SELECT c.system_identifier FROM pg_control_system() AS c) || '/' || d.oid,
         'shipped', md5(l4._server_rules(false)::text
             || (SELECT sum(hashtextextended(f::text, 0)) FROM l4.fault AS f WHERE f.fault_id < 1000000)),
-        'rules', md5(l4._server_rules(true)::text), 'has_rules', jsonb_strip_nulls(l4._server_rules(true))
-            <> '{}', 'faults', md5(l4._server_faults()::text),
+        'rules', md5(own.rules::text), 'has_rules', jsonb_strip_nulls(own.rules) <> '{}',
+        'faults', md5(l4._server_faults()::text),
         'jobs', md5(l4._server_jobs(job_ids)::text), 'events', (SELECT count(*) FROM l4._event),
         'lines', s.lines, 'all_jobs', s.jobs)
     FROM (SELECT count(DISTINCT s.job_id) AS jobs, coalesce(sum(s.lines + s.tail_lines), 0) AS lines
         FROM l4._stream AS s) AS s
+    CROSS JOIN (SELECT l4._server_rules(true) AS rules) AS own
     CROSS JOIN pg_database AS d WHERE d.datname = current_database();
 END;
 COMMENT ON FUNCTION l4._server_state(text[]) IS 'what a server has, in digests, to compare with another one';

@@ -213,7 +213,7 @@ l4_stream_counts_create(bytea *events, bytea *slots, MemoryContext cxt)
 	return counts;
 }
 
-/* Counts of an event that were made elsewhere. */
+/* Records of an event: one, or those that another server has counted. */
 void
 l4_stream_counts_add_event(L4StreamCounts *counts, int32 event_id, int64 occurrences, TimestampTz first_ts, TimestampTz last_ts,
 						   int64 first_line_no, int64 last_line_no)
@@ -258,25 +258,7 @@ l4_stream_counts_add_value(L4StreamCounts *counts, int32 event_id, int32 pos, co
 void
 l4_stream_counts_add_record(L4StreamCounts *counts, int32 event_id, const L4ResultRecord *rec)
 {
-	bool		found;
-	EventSum   *event = eventsum_insert(counts->events, event_id, &found);
-
-	if (!found)
-	{
-		event->occurrences = 0;
-		event->first_ts = event->last_ts = L4_NO_TS;
-		event->first_line_no = event->last_line_no = rec->line_no;
-	}
-	event->occurrences++;
-	if (rec->ts != L4_NO_TS)
-	{
-		if (event->first_ts == L4_NO_TS || rec->ts < event->first_ts)
-			event->first_ts = rec->ts;
-		if (event->last_ts == L4_NO_TS || rec->ts > event->last_ts)
-			event->last_ts = rec->ts;
-	}
-	event->first_line_no = Min(event->first_line_no, rec->line_no);
-	event->last_line_no = Max(event->last_line_no, rec->line_no);
+	l4_stream_counts_add_event(counts, event_id, 1, rec->ts, rec->ts, rec->line_no, rec->line_no);
 }
 
 /* May a record of this time and line be the first one of its event in the stream? By time, those without one last, then by line. */

@@ -45,15 +45,13 @@ bytea_elements(ArrayType *array, int *n)
 static void
 read_entry(HeapTuple row, TupleDesc desc, L4ExportEntry *entry)
 {
-	bool		isnull;
 	bool		no_bodies;
 	char	   *kind = SPI_getvalue(row, desc, 1);
 	char	   *head = SPI_getvalue(row, desc, 2);
 	Datum		bodies = SPI_getbinval(row, desc, 3, &no_bodies);
 
-	(void) SPI_getbinval(row, desc, 2, &isnull);
 	entry->kind = kind == NULL ? ' ' : kind[0];
-	entry->head = isnull ? "null" : (const char *) pg_server_to_any(head, strlen(head), PG_UTF8);
+	entry->head = head == NULL ? "null" : (const char *) pg_server_to_any(head, strlen(head), PG_UTF8);
 	entry->head_len = strlen(entry->head);
 	entry->nbodies = 0;
 	entry->bodies = NULL;
