@@ -108,7 +108,6 @@ OBJS = \
 	src/packed/group.o \
 	src/packed/integer_codecs.o \
 	src/packed/packed.o \
-	src/packed/packed_key.o \
 	src/packed/packed_read.o \
 	src/packed/packed_sql.o \
 	src/packed/packed_window.o \
