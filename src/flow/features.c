@@ -212,12 +212,15 @@ measure_run(L4Flows *flows, int pair, const L4Flow *flow, int n)
 			run->bursts++;
 		run->last = Max(run->last, flow[i].end);
 		run->bytes += flow[i].bytes;
+		if (flow[i].start >= flows->begin && flow[i].start < flows->end)
+		{
+			run->own++;
+			run->own_bytes += flow[i].bytes;
+		}
 		back += flow[i].back ? flow[i].bytes : 0;
 		packets += flow[i].packets;
 		durations[i] = (double) (flow[i].end - flow[i].start);
 	}
-	flows->first = Min(flows->first, run->first);
-	flows->last = Max(flows->last, run->last);
 	run->one_way = Max(back, run->bytes - back) / run->bytes;
 	run->packets = packets / run->bytes;
 	run->duration = l4_quantile(durations, n, 0.5);
@@ -257,7 +260,7 @@ l4_flows_features(L4Flows *flows)
 	for (int p = 0; p < flows->npairs; p++)
 	{
 		int			n;
-		L4Flow	   *flow = l4_flows_load(flows, &p, 1, flows->from, DT_NOEND, &n);
+		L4Flow	   *flow = l4_flows_load(flows, &p, 1, flows->from, flows->to, &n);
 		MemoryContext old = MemoryContextSwitchTo(flows->load_cxt);
 		int64		silence;
 		int64		end;
@@ -271,7 +274,9 @@ l4_flows_features(L4Flows *flows)
 			{
 				if (i == n || flow[i].start - end > silence)
 				{
-					measure_run(flows, p, flow + from, i - from);
+					/* what does not recur, as of a scanner, takes no memory */
+					if (i - from >= OFTEN)
+						measure_run(flows, p, flow + from, i - from);
 					from = i;
 				}
 				if (i < n)
