@@ -299,6 +299,7 @@ REGRESS = \
 	flow_logs \
 	flow_capture \
 	flow_read \
+	flow_spans \
 	flow_toolkit
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale

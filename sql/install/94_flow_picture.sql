@@ -36,8 +36,8 @@ RETURNS TABLE (line int, k int, steps bigint, x0 float8, x1 float8, pp float8, d
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1000
 BEGIN ATOMIC
     WITH numbered AS (
-        SELECT s.run, s.span, s.stint, s.step, s.started, s.ended, s.dp_ms, row_number() OVER (ORDER BY s.step) - 1 AS n,
-            count(*) OVER () AS total
+        SELECT s.run, s.span, s.stint, s.step, s.started, s.ended, s.dp_ms, count(*) OVER () AS total,
+            row_number() OVER (ORDER BY s.step) - 1 AS n
         FROM l4._flow_step AS s
         WHERE s.flow_job = (p).job_id AND s.ended > (p).from_ts AND s.started < (p).to_ts
     ), placed AS MATERIALIZED (

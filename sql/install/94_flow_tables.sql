@@ -131,7 +131,8 @@ COMMENT ON COLUMN l4.flow_issue.reasons IS 'why';
 COMMENT ON COLUMN l4.flow_issue.evidence IS 'cause and subject: kind and subject of the issue that explains this one';
 
 CREATE VIEW l4._flow_step AS
-SELECT s.flow_job, s.run, s.span, s.stint, s.before OPERATOR(pg_catalog.+) t.n AS step, t.started, t.ended, t.dp_ms, t.cover, t.reason
+SELECT s.flow_job, s.run, s.span, s.stint, s.before OPERATOR(pg_catalog.+) t.n AS step, t.started, t.ended, t.dp_ms,
+    t.cover, t.reason
 FROM l4._flow_stint AS s
 JOIN l4._flow_stint_step AS t ON t.span OPERATOR(pg_catalog.=) s.span AND t.stint OPERATOR(pg_catalog.=) s.stint
 WHERE s.flow_job IS NOT NULL;
@@ -160,8 +161,8 @@ COMMENT ON COLUMN l4.flow_member.first_ts IS 'begin of the first run that it is 
 COMMENT ON COLUMN l4.flow_member.last_ts IS 'end of the last run that it is in';
 
 CREATE VIEW l4.flow_pair AS
-SELECT DISTINCT ON (s.flow_job, p.a, p.b) s.flow_job, p.a, p.b, p.kind, (pg_catalog.sum(p.records) OVER w)::bigint AS records,
-    pg_catalog.sum(p.bytes) OVER w AS bytes, p.sizes, p.evidence
+SELECT DISTINCT ON (s.flow_job, p.a, p.b) s.flow_job, p.a, p.b, p.kind,
+    (pg_catalog.sum(p.records) OVER w)::bigint AS records, pg_catalog.sum(p.bytes) OVER w AS bytes, p.sizes, p.evidence
 FROM l4._flow_stint AS s
 JOIN l4._flow_stint_pair AS p ON p.span OPERATOR(pg_catalog.=) s.span AND p.stint OPERATOR(pg_catalog.=) s.stint
 WHERE s.flow_job IS NOT NULL
@@ -235,12 +236,10 @@ COMMENT ON COLUMN l4.flow_job_match.job_id IS 'the job that logs know';
 COMMENT ON COLUMN l4.flow_job_match.shared IS 'addresses of the former that job_node gives the latter';
 COMMENT ON COLUMN l4.flow_job_match.share IS 'the same as a share of all addresses of the former';
 
--- Stints of one job: they have the same NICs, or most of them; and sizes, by bytes.
-CREATE FUNCTION l4._flow_alike(a inet[], b inet[]) RETURNS float8
+CREATE FUNCTION l4._flow_shared(a inet[], b inet[]) RETURNS int
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (SELECT count(*) FILTER (WHERE x.n = 2)::float8 / count(*)
-        FROM (SELECT count(*) AS n FROM unnest(a || b) AS u(address) GROUP BY u.address) AS x);
-COMMENT ON FUNCTION l4._flow_alike(inet[], inet[]) IS 'share of the addresses of either of two sets that both have';
+RETURN (SELECT count(*) FROM (SELECT FROM unnest(a || b) AS u(address) GROUP BY u.address HAVING count(*) = 2) AS x);
+COMMENT ON FUNCTION l4._flow_shared(inet[], inet[]) IS 'how many addresses two sets have in common';
 
 CREATE FUNCTION l4._flow_sizes_shared(sizes float8[], weights float8[], others float8[]) RETURNS float8
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -250,7 +249,8 @@ RETURN (SELECT coalesce(sum(x.weight) FILTER (WHERE EXISTS (SELECT FROM unnest(o
 COMMENT ON FUNCTION l4._flow_sizes_shared(float8[], float8[], float8[]) IS
     'byte share of sizes that others have, too';
 
--- A stint is that of the span before which it overlaps; else its job started again, where there was one like it.
+-- A stint goes on with one of the span before that it overlaps, on most NICs of the smaller one; else its job started
+-- again, where there was one like it.
 CREATE FUNCTION l4._flow_name_stint(s l4._flow_stint, OUT flow_job text, OUT run int)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -258,10 +258,12 @@ DECLARE
     same int;
 BEGIN
     SELECT p.flow_job, p.run INTO flow_job, run
-    FROM (SELECT p.*, l4._flow_alike(p.nics, (s).nics) AS alike FROM l4._flow_stint AS p
-          WHERE p.span = (s).span - 1 AND p.first_ts <= (s).last_ts AND p.last_ts >= (s).first_ts
-              AND p.nics && (s).nics) AS p
-    WHERE p.alike >= 0.6 ORDER BY p.alike DESC, p.stint LIMIT 1;
+    FROM (SELECT p.*, l4._flow_shared(p.nics, (s).nics) AS shared FROM l4._flow_stint AS p
+          WHERE p.span = (s).span - 1 AND p.first_ts <= (s).last_ts AND p.last_ts >= (s).first_ts) AS p
+    WHERE p.shared >= 0.6 * least(cardinality(p.nics), cardinality((s).nics))
+        AND NOT EXISTS (SELECT FROM l4._flow_stint AS q
+            WHERE q.span = (s).span AND q.flow_job = p.flow_job AND q.run = p.run)
+    ORDER BY p.shared DESC, p.stint LIMIT 1;
     IF FOUND THEN
         RETURN;
     END IF;
@@ -270,14 +272,15 @@ BEGIN
     WHERE p.flow_job IS NOT NULL AND p.last_ts <= (s).first_ts AND p.nics && (s).nics
         AND NOT EXISTS (SELECT FROM l4._flow_stint AS q WHERE q.flow_job = p.flow_job
             AND (q.span, q.first_ts, q.stint) > (p.span, p.first_ts, p.stint))
-        AND l4._flow_alike(p.nics, (s).nics) >= 0.6
+        AND l4._flow_shared(p.nics, (s).nics) >= 0.375 * (cardinality(p.nics) + cardinality((s).nics))
         AND l4._flow_sizes_shared(p.sizes, p.weights, (s).sizes) >= 0.5
         AND l4._flow_sizes_shared((s).sizes, (s).weights, p.sizes) >= 0.5
     ORDER BY p.last_ts DESC, p.flow_job COLLATE "C" LIMIT 1;
     IF FOUND THEN
         RETURN;
     END IF;
-    flow_job := format('flow-%s-%s', to_char((s).first_ts AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS'), host((s).nics[1]));
+    flow_job := format('flow-%s-%s', to_char((s).first_ts AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS'),
+        host((s).nics[1]));
     same := (SELECT count(DISTINCT p.flow_job) FROM l4._flow_stint AS p
              WHERE p.flow_job = _flow_name_stint.flow_job OR starts_with(p.flow_job, _flow_name_stint.flow_job || '-'));
     flow_job := concat(flow_job, '-' || nullif(same, 0) + 1);
@@ -302,8 +305,8 @@ BEGIN ATOMIC
     INSERT INTO l4.flow_job (flow_job, first_ts, last_ts, runs, nics, machines, period_ms, dp, pp, status, coverage)
     SELECT s.flow_job, min(s.first_ts), max(s.last_ts), count(DISTINCT s.run), n.nics, n.machines,
         (array_agg(s.usual_ms ORDER BY s.span DESC, s.first_ts DESC, s.stint DESC))[1], max(s.dp), max(s.pp),
-        CASE WHEN bool_or(s.sampled) THEN 'SAMPLED' WHEN bool_or(s.coarse) THEN 'COARSE' WHEN bool_or(s.gaps) THEN 'PARTIAL'
-            WHEN sum(s.steps) < 5 THEN 'UNSETTLED' ELSE 'OK' END,
+        CASE WHEN bool_or(s.sampled) THEN 'SAMPLED' WHEN bool_or(s.coarse) THEN 'COARSE'
+            WHEN bool_or(s.gaps) THEN 'PARTIAL' WHEN sum(s.steps) < 5 THEN 'UNSETTLED' ELSE 'OK' END,
         jsonb_build_object('steps', sum(s.steps), 'inventory', n.machines IS NOT NULL, 'hubs', max(s.hubs))
     FROM l4._flow_stint AS s
     CROSS JOIN LATERAL (
@@ -323,10 +326,12 @@ RETURNS TABLE (flow_job text, subject text, first_ts timestamptz, last_ts timest
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
     WITH run AS (
-        SELECT s.flow_job, max(s.last_ts) AS ended, lead(min(s.first_ts)) OVER (PARTITION BY s.flow_job ORDER BY s.run) AS next
+        SELECT s.flow_job, max(s.last_ts) AS ended,
+            lead(min(s.first_ts)) OVER (PARTITION BY s.flow_job ORDER BY s.run) AS next
         FROM l4._flow_stint AS s GROUP BY s.flow_job, s.run
     ), last AS (
-        SELECT DISTINCT ON (s.flow_job) s.flow_job, s.last_ts, s.period_ms, s.before + s.steps AS steps, s.stopped, s.silent
+        SELECT DISTINCT ON (s.flow_job) s.flow_job, s.last_ts, s.period_ms, s.before + s.steps AS steps, s.stopped,
+            s.silent
         FROM l4._flow_stint AS s
         ORDER BY s.flow_job, s.span DESC, s.first_ts DESC, s.stint DESC
     )
@@ -362,7 +367,8 @@ BEGIN ATOMIC
             ORDER BY b.first_ts, b.span) AS n
         FROM begun AS b
     ), issue AS (
-        SELECT x.flow_job, x.kind, x.subject, min(x.first_ts) AS first_ts, max(x.last_ts) AS last_ts, max(x.score) AS score,
+        SELECT x.flow_job, x.kind, x.subject, min(x.first_ts) AS first_ts, max(x.last_ts) AS last_ts,
+            max(x.score) AS score,
             (array_agg(x.reason ORDER BY x.score DESC, x.span))[1] AS reason,
             (array_agg(x.evidence ORDER BY x.score DESC, x.span))[1] AS evidence
         FROM numbered AS x GROUP BY x.flow_job, x.kind, x.subject, x.n
@@ -388,8 +394,10 @@ DECLARE
 BEGIN
     LOCK TABLE l4._flow_chunk IN SHARE ROW EXCLUSIVE MODE;
     FOR s IN SELECT x.* FROM l4._flow_stint AS x WHERE x.flow_job IS NULL ORDER BY x.span, x.first_ts, x.nics[1] LOOP
-        UPDATE l4._flow_stint AS x SET flow_job = n.flow_job, run = n.run
-        FROM l4._flow_name_stint(s) AS n WHERE x.span = s.span AND x.stint = s.stint;
+        SELECT n.* INTO s.flow_job, s.run FROM l4._flow_name_stint(s) AS n;
+        UPDATE l4._flow_stint AS x SET flow_job = s.flow_job, run = s.run WHERE x.span = s.span AND x.stint = s.stint;
+        -- what a job gains changes its row
+        DELETE FROM l4.flow_job AS j WHERE j.flow_job = s.flow_job;
     END LOOP;
     PERFORM l4._flow_write_jobs();
     PERFORM l4._flow_write_issues();

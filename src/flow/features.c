@@ -30,16 +30,12 @@ typedef struct MessageSize
 	int64		start;
 } MessageSize;
 
-static int
-order_sizes(const void *a, const void *b)
-{
-	const MessageSize *x = a;
-	const MessageSize *y = b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? -1 : 1;
-	return (x->start > y->start) - (x->start < y->start);
-}
+#define ST_SORT sort_sizes
+#define ST_ELEMENT_TYPE MessageSize
+#define ST_COMPARE(a, b) (((a)->bytes > (b)->bytes) - ((a)->bytes < (b)->bytes))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 static int
 most_bytes(const void *a, const void *b)
@@ -73,7 +69,7 @@ measure_sizes(L4FlowRun *run, const L4Flow *flow)
 
 	for (int i = 0; i < run->n; i++)
 		sizes[i] = (MessageSize) {flow[i].bytes, flow[i].start};
-	qsort(sizes, run->n, sizeof(MessageSize), order_sizes);
+	sort_sizes(sizes, run->n);
 	for (int i = 0; i < run->n; n++)
 	{
 		L4FlowClass *c = &classes[n];

@@ -39,6 +39,7 @@ typedef struct OpenPair
 {
 	int32		pair_id;
 	bool		stored;			/* has rows in the table */
+	int32		late;			/* open records that may have been read before */
 	L4FlowChunk *chunk;			/* NULL none is open */
 } OpenPair;
 
@@ -59,7 +60,6 @@ typedef struct FlowReader
 	int64		first;			/* covered by the rows that were kept */
 	int64		last;
 	int64		counts[NCOUNTS];
-	int			late;
 	int			naddresses;
 	int			addresses_size;
 	FlowAddress *addresses;
@@ -183,6 +183,36 @@ pair_number(FlowReader *r, int a, int b)
 	return *number;
 }
 
+static int64
+slice_of(int64 at)
+{
+	return at / L4_FLOW_SLICE - (at % L4_FLOW_SLICE < 0);
+}
+
+/*
+ * Records that start between two times are new: the spans that they are seen
+ * in have to be analyzed, which are their own and, at its rim, the one beside.
+ */
+static void
+change_slices(FlowReader *r, int64 from, int64 to)
+{
+	for (int64 slice = slice_of(from); slice <= slice_of(to); slice++)
+	{
+		int64		spans[2] = {(slice + 1) / L4_FLOW_SPAN_SLICES - ((slice + 1) % L4_FLOW_SPAN_SLICES < 0),
+		(slice - 1) / L4_FLOW_SPAN_SLICES - ((slice - 1) % L4_FLOW_SPAN_SLICES < 0)};
+		bool		known = slice == r->slice;
+
+		r->slice = slice;
+		if (!known)
+			(void) l4_map_put(r->slices, (uint64) slice, &known);
+		for (int i = 0; !known && i < (spans[0] == spans[1] ? 1 : 2); i++)
+		{
+			l4_query_put_bigint(&r->change, spans[i]);
+			run_between(&r->change);
+		}
+	}
+}
+
 static void
 write_chunk(FlowReader *r, int32 pair_id, const L4FlowChunk *chunk)
 {
@@ -260,8 +290,12 @@ flush_pairs(FlowReader *r)
 			}
 			SPI_freetuptable(SPI_tuptable);
 		}
-		r->counts[ROWS_DUPLICATE] += l4_flow_records_sort(&records, r->known_to, &r->late);
+		r->counts[ROWS_DUPLICATE] += l4_flow_records_sort(&records, r->known_to, &pair->late);
 		write_chunks(r, pair->pair_id, &records);
+		if (pair->late > 0)
+			change_slices(r, pair->chunk->first, pair->chunk->last);
+		r->counts[ROWS_LATE] += pair->late;
+		pair->late = 0;
 		pair->stored = true;
 		pair->chunk = NULL;
 		MemoryContextReset(cxt);
@@ -291,21 +325,6 @@ inet_of(const FlowAddress *address)
 	return InetPGetDatum(result);
 }
 
-/* The spans that a slice is seen in have to be analyzed: its own, and the one beside it where it is the first or the last. */
-static void
-change_spans(FlowReader *r, int64 slice)
-{
-	int64		place = (slice % L4_FLOW_SPAN_SLICES + L4_FLOW_SPAN_SLICES) % L4_FLOW_SPAN_SLICES;
-	int64		span = (slice - place) / L4_FLOW_SPAN_SLICES;
-
-	l4_query_put_bigint(&r->change, span);
-	run_between(&r->change);
-	if (place > 0 && place < L4_FLOW_SPAN_SLICES - 1)
-		return;
-	l4_query_put_bigint(&r->change, place == 0 ? span - 1 : span + 1);
-	run_between(&r->change);
-}
-
 /* Append a record to the open chunk of its pair. */
 static void
 add_record(FlowReader *r, int a, int b, L4FlowRoute *route, L4FlowRecord *record)
@@ -316,7 +335,6 @@ add_record(FlowReader *r, int a, int b, L4FlowRoute *route, L4FlowRecord *record
 	int32	   *known;
 	bool		found;
 	OpenPair   *pair;
-	int64		slice;
 
 	route->back = x->family != y->family ? x->family > y->family : memcmp(x->bytes, y->bytes, 16) > 0;
 	route->key = l4_flow_route_key(route);
@@ -340,14 +358,10 @@ add_record(FlowReader *r, int a, int b, L4FlowRoute *route, L4FlowRecord *record
 		*known = l4_flow_chunk_route(pair->chunk, route, r->open_cxt);
 	record->route = *known;
 	l4_flow_chunk_put(pair->chunk, record);
-	slice = record->start / L4_FLOW_SLICE - (record->start < 0);
-	if (slice != r->slice)
-	{
-		r->slice = slice;
-		(void) l4_map_put(r->slices, (uint64) slice, &found);
-		if (!found)
-			change_spans(r, slice);
-	}
+	if (record->end > r->known_to)
+		change_slices(r, record->start, record->start);
+	else
+		pair->late++;
 	if (MemoryContextMemAllocated(r->open_cxt, false) > (Size) maintenance_work_mem * 1024)
 		flush_pairs(r);
 }
@@ -390,8 +404,6 @@ take_row(FlowReader *r, TupleTableSlot *slot)
 		return ROWS_IMPOSSIBLE;
 	if (r->inventory && (r->addresses[a].machine < 0 || r->addresses[b].machine < 0 || r->addresses[a].machine == r->addresses[b].machine))
 		return ROWS_UNKNOWN;
-	if (record.end <= r->known_to)
-		r->late++;
 	route.port_src = (uint16) number_or(slot, COL_PORT_SRC, 0);
 	route.port_dst = (uint16) number_or(slot, COL_PORT_DST, 0);
 	route.proto = (uint8) number_or(slot, COL_PROTO, 0);
@@ -562,8 +574,7 @@ l4_flow_read(PG_FUNCTION_ARGS)
 		l4_query_put_text(&r->new_exporter, r->exporters[i]);
 		l4_query_run(&r->new_exporter);
 	}
-	r->counts[ROWS_LATE] = r->late;
-	r->counts[ROWS_READ] += r->late;
+	r->counts[ROWS_READ] += r->counts[ROWS_LATE];
 	for (int i = 0; i < NCOUNTS; i++)
 		values[i] = Int64GetDatum(r->counts[i]);
 	values[NCOUNTS] = TimestampTzGetDatum(r->first);

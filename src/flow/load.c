@@ -260,12 +260,9 @@ load_pair(L4Flows *flows, int p, int64 from, int64 to, L4Flow **out, int *n, int
 	}
 }
 
-static int
-order_flows(const void *a, const void *b)
+static inline int
+order_flows(const L4Flow *x, const L4Flow *y)
 {
-	const L4Flow *x = a;
-	const L4Flow *y = b;
-
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	if (x->end != y->end)
@@ -274,6 +271,13 @@ order_flows(const void *a, const void *b)
 		return x->pair - y->pair;
 	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
+
+#define ST_SORT sort_flows
+#define ST_ELEMENT_TYPE L4Flow
+#define ST_COMPARE(a, b) order_flows(a, b)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 /* Records of pairs that start within a time, in order. They live in load_cxt, which is reset first. */
 L4Flow *
@@ -290,7 +294,7 @@ l4_flows_load(L4Flows *flows, const int *pairs, int npairs, int64 from, int64 to
 	for (int i = 0; i < npairs; i++)
 		load_pair(flows, pairs[i], from, to, &out, n, &size);
 	if (npairs > 1)
-		qsort(out, *n, sizeof(L4Flow), order_flows);
+		sort_flows(out, *n);
 	MemoryContextSwitchTo(old);
 	return out;
 }

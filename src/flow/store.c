@@ -42,21 +42,21 @@ static const char issue_sql[] =
 "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb)";
 static const Oid issue_types[] = {INT8OID, INT4OID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, FLOAT8OID, TEXTOID, TEXTOID};
 
-typedef struct Store
+typedef struct SpanRows
 {
 	L4Flows    *flows;
 	int64		span;
 	int		   *number;			/* of each stint among the rows, -1 it lies around the span */
 	int		   *first;			/* first step that ends in the span, */
 	int		   *behind;			/* and the one behind the last */
-} Store;
+} SpanRows;
 
 /* A row begins with the span and the stint; none (-1) of issues of several jobs. */
 static void
-begin_row(const Store *store, L4Query *query, int stint)
+begin_row(const SpanRows *rows, L4Query *query, int stint)
 {
-	l4_query_put_bigint(query, store->span);
-	l4_query_put(query, Int32GetDatum(stint < 0 ? -1 : store->number[stint]), stint < 0);
+	l4_query_put_bigint(query, rows->span);
+	l4_query_put(query, Int32GetDatum(stint < 0 ? -1 : rows->number[stint]), stint < 0);
 }
 
 static void
@@ -97,9 +97,9 @@ largest_group(const L4Flows *flows, const L4FlowStint *stint)
 }
 
 static void
-store_stint(const Store *store, L4Query *query, int s)
+store_stint(const SpanRows *rows, L4Query *query, int s)
 {
-	const L4Flows *flows = store->flows;
+	const L4Flows *flows = rows->flows;
 	const L4FlowStint *stint = &flows->stints[s];
 	const L4FlowJob *job = &flows->jobs[stint->job];
 	int			n = Max(stint->nnics, Max(stint->nsizes, 1));
@@ -107,12 +107,12 @@ store_stint(const Store *store, L4Query *query, int s)
 	int			pp = 0;
 	bool		gaps = false;
 
-	begin_row(store, query, s);
+	begin_row(rows, query, s);
 	l4_query_put_ts(query, stint->first);
 	l4_query_put_ts(query, stint->last);
 	put_float(query, stint->period / 1000);
 	put_float(query, (job->usual > 0 ? job->usual : stint->period) / 1000);
-	l4_query_put_int(query, store->behind[s] - store->first[s]);
+	l4_query_put_int(query, rows->behind[s] - rows->first[s]);
 	for (int i = 0; i < stint->nnics; i++)
 		values[i] = flows->addresses[stint->nics[i]].address;
 	put_array(query, values, stint->nnics, INETOID);
@@ -124,7 +124,7 @@ store_stint(const Store *store, L4Query *query, int s)
 	put_array(query, values, stint->nsizes, FLOAT8OID);
 	for (int c = 0; c < stint->nclusters; c++)
 		pp = Max(pp, flows->clusters[stint->clusters[c]].ngroups);
-	for (int i = store->first[s]; i < store->behind[s]; i++)
+	for (int i = rows->first[s]; i < rows->behind[s]; i++)
 		gaps |= stint->cover[i] < 0.5;
 	l4_query_put_int(query, largest_group(flows, stint));
 	l4_query_put_int(query, pp);
@@ -139,17 +139,17 @@ store_stint(const Store *store, L4Query *query, int s)
 }
 
 static void
-store_steps(const Store *store, L4Query *query, int s)
+store_steps(const SpanRows *rows, L4Query *query, int s)
 {
-	const L4FlowStint *stint = &store->flows->stints[s];
-	const L4FlowJob *job = &store->flows->jobs[stint->job];
+	const L4FlowStint *stint = &rows->flows->stints[s];
+	const L4FlowJob *job = &rows->flows->jobs[stint->job];
 
-	for (int i = store->first[s]; i < store->behind[s]; i++)
+	for (int i = rows->first[s]; i < rows->behind[s]; i++)
 	{
 		int			step = stint->before + i;
 
-		begin_row(store, query, s);
-		l4_query_put_int(query, i - store->first[s]);
+		begin_row(rows, query, s);
+		l4_query_put_int(query, i - rows->first[s]);
 		l4_query_put_ts(query, i == 0 ? stint->first : stint->ends[i - 1]);
 		l4_query_put_ts(query, stint->ends[i]);
 		put_float(query, stint->dp_ms[i]);
@@ -162,20 +162,20 @@ store_steps(const Store *store, L4Query *query, int s)
 }
 
 static void
-store_nics(const Store *store, L4Query *query, int s)
+store_nics(const SpanRows *rows, L4Query *query, int s)
 {
-	const L4Flows *flows = store->flows;
+	const L4Flows *flows = rows->flows;
 	const L4FlowStint *stint = &flows->stints[s];
-	int			n = store->behind[s] - store->first[s];
+	int			n = rows->behind[s] - rows->first[s];
 	Datum	   *values = palloc(sizeof(Datum) * Max(n, 1));
 
 	for (int i = 0; i < stint->nnics; i++)
 	{
-		begin_row(store, query, s);
+		begin_row(rows, query, s);
 		l4_query_put(query, flows->addresses[stint->nics[i]].address, false);
 		l4_query_put_int(query, l4_flows_group_of(flows, stint, stint->nics[i]) + 1);
 		for (int k = 0; k < n; k++)
-			values[k] = Float4GetDatum(rintf(stint->nic_pp_ms[i][store->first[s] + k] * 1000) / 1000);
+			values[k] = Float4GetDatum(rintf(stint->nic_pp_ms[i][rows->first[s] + k] * 1000) / 1000);
 		put_array(query, values, n, FLOAT4OID);
 		l4_query_run(query);
 	}
@@ -184,22 +184,22 @@ store_nics(const Store *store, L4Query *query, int s)
 
 /* The stint of a job that a time lies in, or the one before it. */
 static int
-stint_at(const Store *store, int job, int64 at)
+stint_at(const SpanRows *rows, int job, int64 at)
 {
-	const L4FlowJob *x = &store->flows->jobs[job];
+	const L4FlowJob *x = &rows->flows->jobs[job];
 	int			found = -1;
 
 	for (int t = 0; t < x->nstints; t++)
-		if (store->number[x->stints[t]] >= 0 && (found < 0 || store->flows->stints[x->stints[t]].first <= at))
+		if (rows->number[x->stints[t]] >= 0 && (found < 0 || rows->flows->stints[x->stints[t]].first <= at))
 			found = x->stints[t];
 	return found;
 }
 
 /* Runs of a pair in one job become a row: with the kind that has most bytes. */
 static void
-store_pair(const Store *store, L4Query *query, int from, int to, int job)
+store_pair(const SpanRows *rows, L4Query *query, int from, int to, int job)
 {
-	const L4Flows *flows = store->flows;
+	const L4Flows *flows = rows->flows;
 	const L4FlowPair *pair = &flows->pairs[flows->runs[from].pair];
 	const L4FlowRun *main = NULL;
 	double		bytes[5] = {0};
@@ -223,12 +223,12 @@ store_pair(const Store *store, L4Query *query, int from, int to, int job)
 		if (main == NULL || run->bytes > main->bytes)
 			main = run;
 	}
-	stint = own == 0 ? -1 : stint_at(store, job, main->first);
+	stint = own == 0 ? -1 : stint_at(rows, job, main->first);
 	if (stint < 0)
 		return;
 	for (int k = 0; k < lengthof(bytes); k++)
 		kind = bytes[k] > bytes[kind] ? k : kind;
-	begin_row(store, query, stint);
+	begin_row(rows, query, stint);
 	l4_query_put(query, flows->addresses[pair->a].address, false);
 	l4_query_put(query, flows->addresses[pair->b].address, false);
 	l4_query_put_text(query, kinds[kind]);
@@ -244,9 +244,9 @@ store_pair(const Store *store, L4Query *query, int from, int to, int job)
 }
 
 static void
-store_pairs(const Store *store, L4Query *query)
+store_pairs(const SpanRows *rows, L4Query *query)
 {
-	const L4Flows *flows = store->flows;
+	const L4Flows *flows = rows->flows;
 
 	for (int r = 0, end; r < flows->nruns; r = end)
 	{
@@ -260,20 +260,20 @@ store_pairs(const Store *store, L4Query *query)
 			for (int k = r; k < i && first; k++)
 				first = flows->runs[k].job != flows->runs[i].job;
 			if (first)
-				store_pair(store, query, i, end, flows->runs[i].job);
+				store_pair(rows, query, i, end, flows->runs[i].job);
 		}
 	}
 }
 
 static void
-store_issues(const Store *store, L4Query *query)
+store_issues(const SpanRows *rows, L4Query *query)
 {
-	const L4Flows *flows = store->flows;
+	const L4Flows *flows = rows->flows;
 
 	for (int i = 0; i < flows->nissues; i++)
 	{
 		const L4FlowIssue *issue = &flows->issues[i];
-		int			stint = issue->job < 0 ? -1 : stint_at(store, issue->job, issue->kind == L4_FLOW_SLOW_STEP ? issue->last : issue->first);
+		int			stint = issue->job < 0 ? -1 : stint_at(rows, issue->job, issue->kind == L4_FLOW_SLOW_STEP ? issue->last : issue->first);
 		int64		first = issue->kind == L4_FLOW_SLOW_STEP ? issue->last : issue->first;
 		const char *subject = issue->subject;
 		StringInfoData evidence;
@@ -282,7 +282,7 @@ store_issues(const Store *store, L4Query *query)
 		if ((issue->job >= 0 && stint < 0) || first >= flows->end || issue->last < flows->begin)
 			continue;
 		if (issue->kind == L4_FLOW_SLOW_STEP)
-			subject = psprintf("%d", l4_step_of(&flows->stints[stint], issue->last) - store->first[stint]);
+			subject = psprintf("%d", l4_step_of(&flows->stints[stint], issue->last) - rows->first[stint]);
 		initStringInfo(&evidence);
 		appendStringInfoChar(&evidence, '{');
 		if (issue->cause >= 0)
@@ -293,7 +293,7 @@ store_issues(const Store *store, L4Query *query)
 			escape_json(&evidence, cause->subject);
 		}
 		appendStringInfoChar(&evidence, '}');
-		begin_row(store, query, stint);
+		begin_row(rows, query, stint);
 		l4_query_put_text(query, issue_kinds[issue->kind]);
 		l4_query_put_text(query, subject);
 		l4_query_put_ts(query, issue->first);
@@ -307,35 +307,35 @@ store_issues(const Store *store, L4Query *query)
 
 /* Which stints lie in the span, at least in part, and which of their steps end in it. */
 static void
-choose_stints(Store *store)
+choose_stints(SpanRows *rows)
 {
-	const L4Flows *flows = store->flows;
+	const L4Flows *flows = rows->flows;
 	int			n = 0;
 
-	store->number = palloc(sizeof(int) * Max(flows->nstints, 1));
-	store->first = palloc0(sizeof(int) * Max(flows->nstints, 1));
-	store->behind = palloc0(sizeof(int) * Max(flows->nstints, 1));
+	rows->number = palloc(sizeof(int) * Max(flows->nstints, 1));
+	rows->first = palloc0(sizeof(int) * Max(flows->nstints, 1));
+	rows->behind = palloc0(sizeof(int) * Max(flows->nstints, 1));
 	for (int s = 0; s < flows->nstints; s++)
 	{
 		const L4FlowStint *stint = &flows->stints[s];
 
-		store->number[s] = stint->last < flows->begin || stint->first >= flows->end ? -1 : n++;
-		store->first[s] = l4_step_of(stint, flows->begin);
-		store->behind[s] = l4_step_of(stint, flows->end);
+		rows->number[s] = stint->last < flows->begin || stint->first >= flows->end ? -1 : n++;
+		rows->first[s] = l4_step_of(stint, flows->begin);
+		rows->behind[s] = l4_step_of(stint, flows->end);
 	}
 }
 
 static void
 store_span(L4Flows *flows, int64 span)
 {
-	Store		store = {.flows = flows, .span = span};
+	SpanRows	rows = {.flows = flows, .span = span};
 	L4Query		stint;
 	L4Query		step;
 	L4Query		nic;
 	L4Query		pair;
 	L4Query		issue;
 
-	choose_stints(&store);
+	choose_stints(&rows);
 	l4_query_prepare(&stint, stint_sql, lengthof(stint_types), stint_types);
 	l4_query_prepare(&step, step_sql, lengthof(step_types), step_types);
 	l4_query_prepare(&nic, nic_sql, lengthof(nic_types), nic_types);
@@ -344,14 +344,14 @@ store_span(L4Flows *flows, int64 span)
 	for (int s = 0; s < flows->nstints; s++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (store.number[s] < 0)
+		if (rows.number[s] < 0)
 			continue;
-		store_stint(&store, &stint, s);
-		store_steps(&store, &step, s);
-		store_nics(&store, &nic, s);
+		store_stint(&rows, &stint, s);
+		store_steps(&rows, &step, s);
+		store_nics(&rows, &nic, s);
 	}
-	store_pairs(&store, &pair);
-	store_issues(&store, &issue);
+	store_pairs(&rows, &pair);
+	store_issues(&rows, &issue);
 }
 
 /* (span, begin and end of all flows) -> void: the flows of a span are analyzed; of it there are no rows */
