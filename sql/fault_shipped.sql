@@ -9,7 +9,7 @@ SELECT name FROM l4.fault WHERE name ~ '_(sig(kill|bus|segv|abrt)|killed_by_sign
 -- the class of an exception alone, or an error in words that nobody knows, is a catch-all
 SELECT name FROM l4.fault WHERE name ~ '^error_line_|^python_(value|type|key|index|attribute|runtime|assertion|os)_error$' AND NOT l4._is_catch_all(priority);
 -- what changes or resets something is not the first thing to do
-SELECT name, remedy FROM l4.fault WHERE remedy ~* '^(reset|reboot|drain|power-cycle|replace|delete|kill|remove|raise|disable|clear|increase|restart)\M';
+SELECT name, remedy FROM l4.fault WHERE remedy ~* '^(reset|reboot|drain|power-cycle|replace|delete|kill|remove|raise|disable|clear|increase|restart|update|upgrade|downgrade|install|reinstall|reload|remount|recreate|isolate|free|end|retry)\M';
 
 -- complete: example, cause, remedy, source; an effect or a warning need not lead anywhere
 SELECT name FROM l4.fault
