@@ -199,7 +199,8 @@ BEGIN
         RETURN d;
     END IF;
     -- what is set up wrong fails at the start: what was there and is lost later broke
-    IF d.stage IN ('train', 'eval', 'checkpoint_save') AND (best.is_form AND best.component = 'data'
+    IF (d.stage = 'train' AND d.iteration > 1 OR d.stage IN ('eval', 'checkpoint_save'))
+        AND (best.is_form AND best.component = 'data'
         OR best.category = 'platform' AND (best.component = 'network' OR best.is_form AND best.component = 'storage'))
     THEN
         best.category := 'hardware';
