@@ -287,7 +287,8 @@ measure_job(Blame *blame, int j)
 	{
 		L4FlowStint *stint = &flows->stints[flows->jobs[j].stints[t]];
 
-		for (int i = 0; i < stint->nclusters; i++)
+		/* of a record that has silences in it no bandwidth is known */
+		for (int i = 0; i < stint->nclusters && !stint->coarse; i++)
 		{
 			L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
 

@@ -141,11 +141,16 @@ try_threshold(const L4Records *records, L4Division *division, double (*classes)[
 	division->nparts = nparts;
 	division->cost = 1e9;
 	division->period = 0;
+	division->uneven = 0;
 	for (int i = 0; i < records->n; i++)
 	{
 		ends[part[i]] = bytes[part[i]] == 0 ? records->end[i] : Max(ends[part[i]], records->end[i]);
 		bytes[part[i]] += records->bytes[i];
 	}
+	for (int p = 2; p < nparts; p++)
+		lengths[p - 2] = fabs((double) (ends[p] - 2 * ends[p - 1] + ends[p - 2])) / Max(ends[p] - ends[p - 2], 1);
+	if (nparts >= 3)
+		division->uneven = median(lengths, nparts - 2);
 	for (int p = 1; p < nparts; p++)
 	{
 		lengths[p - 1] = (double) (ends[p] - ends[p - 1]);
