@@ -299,6 +299,7 @@ REGRESS = \
 	flow \
 	flow_logs \
 	flow_capture \
+	flow_rules \
 	flow_read \
 	flow_toolkit
 

@@ -88,7 +88,8 @@ measure_bins(Blame *blame, const L4Flow *flow, int n, bool back, float *bandwidt
 			if (nvalues > 0)
 			{
 				bandwidth[bin] = (float) l4_quantile(values, nvalues, IN_BIN);
-				low[bin] = (float) l4_quantile(values, nvalues, LOW_IN_BIN);
+				/* sorted; one slow record alone says nothing */
+				low[bin] = (float) values[Max(Min(1, nvalues - 1), (int) (LOW_IN_BIN * nvalues))];
 			}
 			nvalues = 0;
 			bin = b;

@@ -294,11 +294,9 @@ divide_group(L4Flows *flows, L4FlowGroup *group, double period)
 			return;
 		best = nearest;
 	}
-	if (best < 0)
-		return;
-	if (period == 0 && divisions[best].uneven > UNEVEN)
+	if (best < 0 || (period == 0 && divisions[best].uneven > UNEVEN))
 	{
-		flows->clusters[group->cluster].coarse |= fills_time(&g.records);
+		flows->clusters[group->cluster].coarse |= g.records.n > 0 && fills_time(&g.records);
 		return;
 	}
 	group->period = divisions[best].period;
