@@ -479,11 +479,8 @@ read_pairs(FlowReader *r)
 	Portal		portal = SPI_cursor_open_with_args(NULL, "SELECT k.a, k.b, k.pair_id FROM l4._flow_link k", 0, NULL, NULL, NULL, false, 0);
 	bool		isnull;
 
-	for (;;)
+	while (SPI_cursor_fetch(portal, true, 10000), SPI_processed > 0)
 	{
-		SPI_cursor_fetch(portal, true, 10000);
-		if (SPI_processed == 0)
-			break;
 		for (uint64 i = 0; i < SPI_processed; i++)
 		{
 			int			a = address_number(r, value_of(i, 1, &isnull));
@@ -522,7 +519,6 @@ read_known(FlowReader *r)
 		exporter_number(r, name, strlen(name));
 	}
 	r->exporters_stored = r->nexporters;
-	SPI_freetuptable(SPI_tuptable);
 	read_pairs(r);
 }
 
