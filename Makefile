@@ -37,7 +37,6 @@ OBJS = \
 	src/flow/features.o \
 	src/flow/flow_chunk.o \
 	src/flow/flow_read.o \
-	src/flow/flow_rows.o \
 	src/flow/flow_sql.o \
 	src/flow/issues.o \
 	src/flow/jobs.o \
@@ -299,6 +298,7 @@ REGRESS = \
 	flow_logs \
 	flow_capture \
 	flow_read \
+	flow_spans \
 	flow_toolkit
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale

@@ -158,9 +158,9 @@ BEGIN
     who := CASE WHEN k.symptom = 'none' THEN NULL
         WHEN suspects IS NULL AND s.score >= (k.t).mention_score AND cardinality(s.reasons) > 0
             THEN format('No node stands out; first to look at: %s (%s).', s.node,
-                l4._in_words(k.job_id, s.node, s.reasons[1:1]))
+                l4._in_words(s.reasons[1:1]))
         WHEN suspects IS NULL THEN 'No node stands out.'
-        ELSE format('Suspect: %s (%s).', suspects, l4._in_words(k.job_id, s.node, s.reasons[1:2])) END;
+        ELSE format('Suspect: %s (%s).', suspects, l4._in_words(s.reasons[1:2])) END;
     RETURN concat_ws(' ', what, who,
         CASE WHEN k.symptom <> 'none' AND e.example IS NOT NULL THEN format('Most telling line, %s: %s.',
             CASE WHEN e.nodes = 1 THEN 'only on ' || e.example_node ELSE 'on ' || e.nodes || ' nodes' END,

@@ -25,14 +25,29 @@
 int
 l4_step_of(const L4FlowStint *stint, int64 at)
 {
+	const int64 *ends = stint->ends;
 	int			low = 0;
 	int			high = stint->nsteps;
+	int			guess;
 
+	if (high == 0 || at <= ends[0])
+		return 0;
+	if (at > ends[high - 1])
+		return high;
+	/* steps are much alike: most are where the period says, or beside it */
+	guess = Min(high - 1, 1 + (int) ((at - ends[0]) / stint->period));
+	while (guess < high - 1 && low++ < 4 && ends[guess] < at)
+		guess++;
+	while (guess > 1 && low++ < 4 && ends[guess - 1] >= at)
+		guess--;
+	if (ends[guess - 1] < at && ends[guess] >= at)
+		return guess;
+	low = 0;
 	while (low < high)
 	{
 		int			middle = (low + high) / 2;
 
-		if (stint->ends[middle] < at)
+		if (ends[middle] < at)
 			low = middle + 1;
 		else
 			high = middle;
