@@ -297,6 +297,7 @@ REGRESS = \
 	flow \
 	flow_logs \
 	flow_capture \
+	flow_rules \
 	flow_read \
 	flow_spans \
 	flow_toolkit

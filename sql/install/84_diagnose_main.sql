@@ -220,7 +220,7 @@ COMMENT ON FUNCTION l4._find_iteration(l4._case, l4.diagnosis, text, int) IS
 
 CREATE FUNCTION l4.diagnose(job_id text, baseline text[] DEFAULT NULL, method text DEFAULT 'l4', top_k int DEFAULT 8,
     options jsonb DEFAULT '{}') RETURNS l4.diagnosis
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET random_page_cost = 1
 AS $$
 DECLARE
     k l4._case;

@@ -12,6 +12,7 @@
 
 #define L4_FLOW_CLASSES		24	/* size classes of a run that are kept: those with most bytes */
 #define L4_FLOW_SECOND		INT64CONST(1000000)
+#define L4_ONE_WAY			0.85	/* byte share of the greater direction of a ring's pair, at least */
 #define L4_SAME_STEP		0.45	/* of a period: ends that lie closer are of one step */
 
 /* A record of the exporter that stands for its 5-tuple. */
@@ -112,6 +113,7 @@ typedef struct L4FlowCluster
 	int			nends;
 	int64	   *ends;
 	bool		pipeline;		/* has pipeline pairs */
+	bool		coarse;			/* records hide its steps; its period says nothing */
 	int64		offset;			/* of its clocks against the job's */
 	int			stint;
 } L4FlowCluster;

@@ -21,6 +21,8 @@
 #define LEAST_SILENCE	1000	/* microseconds: shorter ones are noise of what starts together */
 #define FINER			0.03	/* cost that a finer division may have more */
 #define FEWEST_PARTS	4
+#define NEAR_PARTS		12		/* at least so many lie together */
+#define PERIOD			0.25	/* quantile of the lengths of parts: what ends so close is of one step, also where most are longer */
 
 #define ST_SORT sort_doubles
 #define ST_ELEMENT_TYPE double
@@ -162,6 +164,29 @@ alikeness(const L4Records *records, const int *part, int nparts, const double *b
 	return (nclasses == 0 ? near / total : (same + near / total) / 2);
 }
 
+/*
+ * Lengths of parts as ratios to the median of a few that lie together, as
+ * micro-batches in a step may become more or less; returns their sum.
+ */
+static double
+compare_near(const double *lengths, int n, double *ratios)
+{
+	double		values[2 * NEAR_PARTS];
+	double		sum = 0;
+
+	for (int from = 0, to; from < n; from = to)
+	{
+		double		usual;
+
+		to = n - from < 2 * NEAR_PARTS ? n : from + NEAR_PARTS;
+		memcpy(values, lengths + from, sizeof(double) * (to - from));
+		usual = median(values, to - from);
+		for (int i = from; i < to; i++)
+			sum += ratios[i] = usual > 0 ? lengths[i] / usual : 1;
+	}
+	return sum;
+}
+
 /* What a threshold costs: parts of a period that varies, or that are unlike. */
 static void
 try_threshold(const L4Records *records, L4Division *division, const uint8 *class_of, int nclasses)
@@ -171,35 +196,42 @@ try_threshold(const L4Records *records, L4Division *division, const uint8 *class
 	double	   *bytes = palloc0(sizeof(double) * nparts);
 	int64	   *ends = palloc0(sizeof(int64) * nparts);
 	double	   *lengths = palloc(sizeof(double) * nparts);
+	double	   *ratios = palloc(sizeof(double) * nparts);
 	double		sum = 0;
 	double		spread;
 
 	division->nparts = nparts;
 	division->cost = 1e9;
 	division->period = 0;
+	division->uneven = 0;
 	for (int i = 0; i < records->n; i++)
 	{
 		ends[part[i]] = bytes[part[i]] == 0 ? records->end[i] : Max(ends[part[i]], records->end[i]);
 		bytes[part[i]] += records->bytes[i];
 	}
+	for (int p = 2; p < nparts; p++)
+		lengths[p - 2] = fabs((double) (ends[p] - 2 * ends[p - 1] + ends[p - 2])) / Max(ends[p] - ends[p - 2], 1);
+	if (nparts >= 3)
+		division->uneven = median(lengths, nparts - 2);
 	for (int p = 1; p < nparts; p++)
-	{
 		lengths[p - 1] = (double) (ends[p] - ends[p - 1]);
-		sum += lengths[p - 1];
-	}
 	if (nparts >= 2)
-		division->period = median(lengths, nparts - 1);
+	{
+		sum = compare_near(lengths, nparts - 1, ratios);
+		division->period = l4_quantile(lengths, nparts - 1, PERIOD);
+	}
 	if (nparts >= FEWEST_PARTS && division->period > 0)
 	{
-		spread = (l4_quantile(lengths, nparts - 1, 0.85) - l4_quantile(lengths, nparts - 1, 0.15)) / division->period;
+		spread = l4_quantile(ratios, nparts - 1, 0.85) - l4_quantile(ratios, nparts - 1, 0.15);
 		division->cost = 0.5 * Min(spread, 0.6)
-			+ 0.7 * Max(0, fabs(sum / (nparts - 1) / division->period - 1) - 0.1)
+			+ 0.7 * Max(0, fabs(sum / (nparts - 1) - 1) - 0.1)
 			+ 1.5 * (1 - alikeness(records, part, nparts, bytes, class_of, nclasses));
 	}
 	pfree(part);
 	pfree(bytes);
 	pfree(ends);
 	pfree(lengths);
+	pfree(ratios);
 }
 
 typedef struct Jump

@@ -77,23 +77,27 @@ static bool
 ends_together(const L4Flows *flows, const L4FlowStint *stint)
 {
 	double	   *records = palloc(sizeof(double) * Max(stint->nsteps, 1));
-	double		least = 1;
-	double		most = 0;
+	double	   *open;
+	int			n = 0;
+	double		least;
+	double		most;
 
 	for (int s = 0; s < stint->nsteps; s++)
 		records[s] = stint->pp_records[s];
 	if (stint->pp_records[stint->nsteps] < ALL_RECORDS * l4_quantile(records, stint->nsteps, 0.5))
 		return false;
+	open = palloc(sizeof(double) * flows->ngroups);
 	for (int i = 0; i < stint->nclusters; i++)
 	{
 		const L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
 
 		for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
-		{
-			least = Min(least, flows->groups[g].open);
-			most = Max(most, flows->groups[g].open);
-		}
+			open[n++] = flows->groups[g].open;
 	}
+	/* a few have lost records */
+	least = l4_quantile(open, n, 0.2);
+	most = l4_quantile(open, n, 0.8);
+	pfree(open);
 	pfree(records);
 	return least > 0 && most - least < EQUALLY_FAR;
 }

@@ -55,6 +55,8 @@ same_stint(const L4Flows *flows, const L4FlowCluster *x, const L4FlowCluster *y)
 		return false;
 	if (flows->inventory && l4_jaccard(x->machines, x->nmachines, y->machines, y->nmachines) < SAME_MACHINES)
 		return false;
+	if (x->coarse && y->coarse)
+		return flows->inventory;
 	return ends_agree(x, y, from - slack, to + slack) >= ENDS_AGREE && ends_agree(y, x, from - slack, to + slack) >= ENDS_AGREE;
 }
 
