@@ -33,6 +33,7 @@
 #define USUAL			0.60	/* quantile of bandwidths of units */
 #define SLOW			0.75	/* of the usual bandwidth */
 #define FLAPS			0.6		/* and of the lower ones */
+#define ALONE			0.5		/* of a link that nothing else explains */
 #define EXPLAINS		0.6		/* share of its units that are slow */
 #define NEARLY_BEST		0.6
 #define SWITCH_UNITS	3
@@ -381,7 +382,7 @@ blame_bin(Blame *blame, int bin)
 		blame->slowness[best] = Max(blame->slowness[best], slowness / n);
 	}
 	for (int u = 0; u < blame->nunits; u++)
-		blame->units[u].alone[bin] = blame->units[u].slow[bin] && !gone[u];
+		blame->units[u].alone[bin] = blame->units[u].slow[bin] && blame->units[u].bandwidth[bin] < ALONE && !gone[u];
 	pfree(a);
 	pfree(b);
 	pfree(nslow);
