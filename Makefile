@@ -298,6 +298,8 @@ REGRESS = \
 	flow_logs \
 	flow_capture \
 	flow_rules \
+	flow_bad \
+	flow_exporters \
 	flow_read \
 	flow_spans \
 	flow_toolkit

@@ -29,10 +29,12 @@
 #define BIN_PERIODS		2
 #define IN_BIN			0.75	/* quantile of bandwidths in a bin */
 #define LOW_IN_BIN		0.20	/* another: it tells what flaps */
-#define OWN_USUAL		0.80	/* quantile of what a unit has in all bins */
 #define USUAL			0.60	/* quantile of bandwidths of units */
 #define SLOW			0.75	/* of the usual bandwidth */
-#define FLAPS			0.6		/* and of the lower ones */
+#define LARGE_CLASS		0.1		/* byte share of a size that has a bandwidth of its own */
+#define OWN_USUAL		0.80	/* quantile of what a link has in all bins */
+#define FLAPS			0.6		/* of what is usual for records of a size, and in other bins */
+#define ALONE			0.5		/* of a link that nothing else explains */
 #define EXPLAINS		0.6		/* share of its units that are slow */
 #define NEARLY_BEST		0.6
 #define SWITCH_UNITS	3
@@ -50,7 +52,7 @@ typedef struct LinkUnit
 	int		   *path;			/* addresses, then naddresses + switch; ascending */
 	double		weight;
 	float	   *bandwidth;		/* of each bin, NAN none */
-	float	   *low;
+	float	   *low;			/* ratio to what it usually has */
 	bool	   *slow;
 	bool	   *alone;			/* slow, and no candidate explains it */
 } LinkUnit;
@@ -69,16 +71,59 @@ typedef struct Blame
 	double	   *slowness;		/* of each candidate: sum over its bins */
 } Blame;
 
-/* Bandwidth in each bin of one direction of a run: quantiles of its records'. */
+static bool
+counts(const L4Flow *flow, bool back)
+{
+	return flow->back == back && flow->end > flow->start && (flow->packets == 0 || flow->packets >= FEW_PACKETS);
+}
+
+/* Class of a record's size, the number of classes for none: few of a size may all be slow. */
+static int
+class_of(const L4FlowRun *run, double bytes)
+{
+	for (int c = 0; c < run->nclasses; c++)
+		if (bytes >= run->classes[c].size && bytes <= run->classes[c].top && run->classes[c].bytes >= LARGE_CLASS * run->bytes)
+			return c;
+	return run->nclasses;
+}
+
+/* Usual bandwidth of the records of each class in one direction, and of all. */
 static void
-measure_bins(Blame *blame, const L4Flow *flow, int n, bool back, float *bandwidth, float *low)
+class_bandwidths(const L4FlowRun *run, const L4Flow *flow, int n, bool back, double *usual)
 {
 	double	   *values = palloc(sizeof(double) * Max(n, 1));
+
+	for (int c = 0; c <= run->nclasses; c++)
+	{
+		int			nvalues = 0;
+
+		for (int i = 0; i < n; i++)
+			if (counts(&flow[i], back)
+				&& (c == run->nclasses || (flow[i].bytes >= run->classes[c].size && flow[i].bytes <= run->classes[c].top)))
+				values[nvalues++] = flow[i].bytes / (flow[i].end - flow[i].start);
+		usual[c] = l4_quantile(values, nvalues, 0.5);
+	}
+	pfree(values);
+}
+
+/* Bandwidth in each bin of one direction of a run: a quantile of its records', and the lower ones, each against its size. */
+static void
+measure_bins(Blame *blame, const L4FlowRun *run, const L4Flow *flow, int n, bool back, float *bandwidth, float *low)
+{
+	double	   *values = palloc(sizeof(double) * Max(n, 1));
+	double	   *ratios = palloc(sizeof(double) * Max(n, 1));
+	double		usual[L4_FLOW_CLASSES + 1];
+	double	   *lows = palloc(sizeof(double) * blame->nbins);
+	float	   *all = palloc(sizeof(float) * blame->nbins);
+	int			nlows = 0;
+	double		own;
 	int			nvalues = 0;
+	int			nratios = 0;
 	int			bin = 0;
 
+	class_bandwidths(run, flow, n, back, usual);
 	for (int i = 0; i < blame->nbins; i++)
-		bandwidth[i] = low[i] = NAN;
+		bandwidth[i] = low[i] = all[i] = NAN;
 	for (int i = 0; i <= n; i++)
 	{
 		int			b = i == n ? -1 : (int) Min((flow[i].start - blame->flows->first) / blame->width, blame->nbins - 1);
@@ -86,18 +131,28 @@ measure_bins(Blame *blame, const L4Flow *flow, int n, bool back, float *bandwidt
 		if (b != bin)
 		{
 			if (nvalues > 0)
-			{
 				bandwidth[bin] = (float) l4_quantile(values, nvalues, IN_BIN);
-				/* sorted; one slow record alone says nothing */
-				low[bin] = (float) values[Max(Min(1, nvalues - 1), (int) (LOW_IN_BIN * nvalues))];
+			/* one slow record alone says nothing */
+			if (nratios > 0)
+			{
+				low[bin] = (float) l4_quantile(ratios, nratios, Max(LOW_IN_BIN, 1.5 / nratios));
+				lows[nlows++] = all[bin] = (float) l4_quantile(values, nvalues, Max(LOW_IN_BIN, 1.5 / nvalues));
 			}
-			nvalues = 0;
+			nvalues = nratios = 0;
 			bin = b;
 		}
-		if (i < n && flow[i].back == back && flow[i].end > flow[i].start && (flow[i].packets == 0 || flow[i].packets >= FEW_PACKETS))
-			values[nvalues++] = flow[i].bytes / (flow[i].end - flow[i].start);
+		if (i == n || !counts(&flow[i], back))
+			continue;
+		values[nvalues++] = flow[i].bytes / (flow[i].end - flow[i].start);
+		ratios[nratios++] = values[nvalues - 1] / usual[class_of(run, flow[i].bytes)];
 	}
+	own = l4_quantile(lows, nlows, OWN_USUAL);
+	for (int i = 0; i < blame->nbins; i++)
+		low[i] = Max(low[i], (float) (all[i] / own));
+	pfree(lows);
+	pfree(all);
 	pfree(values);
+	pfree(ratios);
 }
 
 static void
@@ -156,7 +211,7 @@ pipeline_units(Blame *blame, int job, const L4FlowRun *run)
 	{
 		LinkUnit   *unit = add_unit(blame, job, false);
 
-		measure_bins(blame, flow, n, d, unit->bandwidth, unit->low);
+		measure_bins(blame, run, flow, n, d, unit->bandwidth, unit->low);
 		add_path(unit, flows, &flows->pairs[run->pair], d);
 		finish_unit(unit);
 	}
@@ -204,7 +259,7 @@ group_unit(Blame *blame, int job, const L4FlowGroup *group)
 
 		for (int d = 0; d < 2; d++)
 		{
-			measure_bins(blame, flow, n, d, bandwidth + (2 * r + d) * nbins, low + (2 * r + d) * nbins);
+			measure_bins(blame, run, flow, n, d, bandwidth + (2 * r + d) * nbins, low + (2 * r + d) * nbins);
 			add_path(unit, flows, &flows->pairs[run->pair], d);
 		}
 	}
@@ -216,7 +271,7 @@ group_unit(Blame *blame, int job, const L4FlowGroup *group)
 		int			slower = 0;
 
 		for (int b = 0; b < nbins; b++)
-			slower += low[i * nbins + b] < FLAPS * unit->low[b];
+			slower += low[i * nbins + b] < FLAPS * Min(unit->low[b], 1);
 		differ = slower >= FEWEST_BINS;
 	}
 	if (differ)
@@ -234,48 +289,32 @@ group_unit(Blame *blame, int job, const L4FlowGroup *group)
 	pfree(low);
 }
 
-/* A quantile of what units of a kind have in their bins; of one unit that of its own. */
-static double
-usual_of(const Blame *blame, int from, int to, bool dp, bool low, double q)
-{
-	double	   *values = palloc(sizeof(double) * Max((to - from) * blame->nbins, 1));
-	int			n = 0;
-	double		usual;
-
-	for (int u = from; u < to; u++)
-		for (int b = 0; blame->units[u].dp == dp && b < blame->nbins; b++)
-		{
-			float		value = (low ? blame->units[u].low : blame->units[u].bandwidth)[b];
-
-			if (!isnan(value))
-				values[n++] = value;
-		}
-	usual = l4_quantile(values, n, q);
-	pfree(values);
-	return usual;
-}
-
 /* Which units of a job and kind are slow when; their bandwidths become ratios to the usual one. */
 static void
 find_slow_units(Blame *blame, int first, bool dp)
 {
-	double		usual = usual_of(blame, first, blame->nunits, dp, false, USUAL);
-	double		usual_low = usual_of(blame, first, blame->nunits, dp, true, USUAL);
+	double	   *values = palloc(sizeof(double) * Max((blame->nunits - first) * blame->nbins, 1));
+	int			n = 0;
+	double		usual;
 
+	for (int u = first; u < blame->nunits; u++)
+		for (int b = 0; blame->units[u].dp == dp && b < blame->nbins; b++)
+			if (!isnan(blame->units[u].bandwidth[b]))
+				values[n++] = blame->units[u].bandwidth[b];
+	usual = l4_quantile(values, n, USUAL);
 	for (int u = first; u < blame->nunits; u++)
 	{
 		LinkUnit   *unit = &blame->units[u];
-		double		own = usual_of(blame, u, u + 1, dp, true, OWN_USUAL);
 
 		for (int b = 0; unit->dp == dp && b < blame->nbins; b++)
 		{
-			double		low = unit->low[b] / Min(usual_low, own);
-
 			unit->bandwidth[b] /= usual;
-			unit->slow[b] = low < FLAPS || (unit->bandwidth[b] < SLOW && !unit->single);
-			unit->bandwidth[b] = Min(unit->bandwidth[b], low);
+			unit->slow[b] = unit->low[b] < FLAPS || (unit->bandwidth[b] < SLOW && !unit->single);
+			if (unit->low[b] < unit->bandwidth[b])
+				unit->bandwidth[b] = unit->low[b];
 		}
 	}
+	pfree(values);
 }
 
 static void
@@ -381,7 +420,7 @@ blame_bin(Blame *blame, int bin)
 		blame->slowness[best] = Max(blame->slowness[best], slowness / n);
 	}
 	for (int u = 0; u < blame->nunits; u++)
-		blame->units[u].alone[bin] = blame->units[u].slow[bin] && !gone[u];
+		blame->units[u].alone[bin] = blame->units[u].slow[bin] && blame->units[u].bandwidth[bin] < ALONE && !gone[u];
 	pfree(a);
 	pfree(b);
 	pfree(nslow);

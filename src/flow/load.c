@@ -36,7 +36,10 @@ static const char address_sql[] = LINKS ", " SWITCHES
 "(SELECT count(*)::int FROM w WHERE w.name < e.switch COLLATE \"C\") "
 "FROM a LEFT JOIN l4.flow_endpoint e ON e.address = a.address ORDER BY a.address";
 static const char pair_sql[] = LINKS
-"SELECT l.pair_id, x.number, y.number FROM l JOIN a x ON x.address = l.a JOIN a y ON y.address = l.b ORDER BY x.number, y.number";
+/* of a NIC that has several addresses, as of IPv4 and of IPv6, the least one stands for it */
+", n AS MATERIALIZED (SELECT a.address, CASE WHEN e.nic IS NULL THEN a.number ELSE min(a.number) OVER (PARTITION BY e.machine, e.nic) END AS number "
+"FROM a LEFT JOIN l4.flow_endpoint e ON e.address = a.address) "
+"SELECT l.pair_id, x.number, y.number FROM l JOIN n x ON x.address = l.a JOIN n y ON y.address = l.b ORDER BY x.number, y.number";
 
 static uint64
 select_rows(const L4Flows *flows, const char *sql)

@@ -125,7 +125,8 @@ if [ "$kind" = exporters ]; then
 	sleep 8
 	kill "${pids[@]:0:3}"
 	sleep 3
-	nfdump -R "$raw/nfcapd" -q -o csv >"$out/nfdump.csv"
+	# its csv has whole seconds only
+	nfdump -R "$raw/nfcapd" -q -N -o 'fmt:%tsr,%td,%sa,%da,%sp,%dp,%pkt,%byt' | tr -d ' ' >"$out/nfdump.csv"
 	cp "$raw"/{nfacctd.csv,goflow2.json} "$out"
 	steps >"$out/steps.csv"
 	exit
