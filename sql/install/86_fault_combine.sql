@@ -97,7 +97,19 @@ RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    by_words constant bool := EXISTS (
+        SELECT FROM unnest(_condition_events.conditions) AS c
+        WHERE c.kind NOT IN ('quiet', 'ends') AND num_nonnulls(c.signature, c.template) > 0);
+    -- without words, only what reports others is read: a hang is known by who reports and who is silent
+    reports constant int4multirange := (
+        SELECT range_agg(int4range(h.event_id, h.event_id, '[]'))
+        FROM l4._fault_hit AS h JOIN l4.fault AS f USING (fault_id)
+        WHERE h.job_id = _condition_events.job_id AND NOT h.gave_up AND f.is_effect);
 BEGIN
+    IF NOT by_words AND reports IS NULL THEN
+        RETURN;
+    END IF;
     RETURN QUERY
     WITH condition AS MATERIALIZED (
         SELECT row_number() OVER (ORDER BY c.signature IS NULL, c.fault_id, c.step) AS place, c.fault_id, c.step,
@@ -105,7 +117,9 @@ BEGIN
         FROM unnest(_condition_events.conditions) AS c
         WHERE c.kind NOT IN ('quiet', 'ends')
     ), line AS MATERIALIZED (
-        SELECT row_number() OVER () AS place, l.* FROM l4._fault_lines(_condition_events.job_id) AS l
+        SELECT row_number() OVER () AS place, l.*
+        FROM l4._fault_lines(_condition_events.job_id,
+            CASE WHEN by_words THEN '{}' ELSE '{(,)}'::int4multirange - reports END) AS l
     ), lost_peer AS (
         SELECT l.event_id, (array_agg(l.line ORDER BY l.is_record, l.line_no))[1] AS line, min(l.ts) AS ts
         FROM l4._fault_hit AS h
@@ -138,6 +152,7 @@ BEGIN
         WHERE c.kind = 'effect'
     ), decided AS MATERIALIZED (
         SELECT v.* FROM l4._condition_values(_condition_events.job_id, _condition_events.conditions) AS v
+        WHERE by_words
     )
     SELECT d.fault_id, d.step, d.event_id, d.nodes, d.line, d.ts, false FROM decided AS d WHERE d.nodes IS NOT NULL
     UNION ALL
