@@ -12,6 +12,7 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
+#include "base/ascii.h"
 #include "pcre/literal.h"
 #include "pcre/regextree.h"
 
@@ -32,6 +33,7 @@ typedef struct Strings
 {
 	bool		any;
 	int			n;
+	int			score;			/* of a required set: how good it is to look for */
 	L4Literal	items[L4_LITERAL_SET];
 } Strings;
 
@@ -57,6 +59,7 @@ set_any(Strings *s)
 {
 	s->any = true;
 	s->n = 0;
+	s->score = 0;
 }
 
 /* The set of the empty string. */
@@ -104,6 +107,13 @@ unite(Strings *a, const Strings *b, int max)
 	}
 }
 
+static void
+append_text(L4Literal *to, const L4Literal *more)
+{
+	memcpy(to->text + to->len, more->text, more->len);
+	to->len += more->len;
+}
+
 /* a := a followed by b; false, and a as it was, when that is too many or too long. */
 static bool
 append(Strings *a, const Strings *b)
@@ -121,9 +131,8 @@ append(Strings *a, const Strings *b)
 
 			if (a->items[i].len + b->items[j].len > L4_LITERAL_LEN)
 				return false;
-			memcpy(item->text, a->items[i].text, a->items[i].len);
-			memcpy(item->text + a->items[i].len, b->items[j].text, b->items[j].len);
-			item->len = a->items[i].len + b->items[j].len;
+			*item = a->items[i];
+			append_text(item, &b->items[j]);
 			if (!contains(&product, item))
 				product.n++;
 		}
@@ -136,21 +145,23 @@ append(Strings *a, const Strings *b)
 int
 l4_literal_weight(const unsigned char *text, int len)
 {
+	static const char common[] = "etainorsl0123456789";
+	static const char between[] = ":,.=-_/[]()\"'";
+	static uint8 weights[256];
 	int			weight = 0;
 
-	for (int i = 0; i < len; i++)
+	if (weights[0] == 0)
 	{
-		unsigned char c = text[i];
-
-		if (c == ' ')
-			weight += 2;
-		else if (c != '\0' && strchr(":,.=-_/[]()\"'", c) != NULL)
-			weight += 3;
-		else if (c != '\0' && strchr("etainorsl0123456789", c) != NULL)
-			weight += 4;
-		else
-			weight += (c >= 'a' && c <= 'z') ? 5 : 6;
+		memset(weights, 6, sizeof(weights));
+		memset(weights + 'a', 5, 'z' - 'a' + 1);
+		for (const char *c = common; *c != '\0'; c++)
+			weights[(unsigned char) *c] = 4;
+		for (const char *c = between; *c != '\0'; c++)
+			weights[(unsigned char) *c] = 3;
+		weights[' '] = 2;
 	}
+	for (int i = 0; i < len; i++)
+		weight += weights[text[i]];
 	return weight;
 }
 
@@ -176,10 +187,12 @@ score(const Strings *s)
 
 /* One of these occurs as well: is that better to know? */
 static void
-require(Known *out, const Strings *candidate)
+require(Known *out, const Strings *candidate, int value)
 {
-	if (score(candidate) > score(&out->required))
-		copy_strings(&out->required, candidate);
+	if (value <= out->required.score)
+		return;
+	copy_strings(&out->required, candidate);
+	out->required.score = value;
 }
 
 /* ---- reading a tree ---- */
@@ -229,6 +242,20 @@ read_set(const LiteralReader *r, const L4RegexNode *set, Known *out)
 		set_any(members);
 }
 
+/* a := a followed by a byte that is written out, as it mostly is; false, and a as it was, when that is too long. */
+static bool
+append_byte(const LiteralReader *r, Strings *a, const L4RegexNode *node)
+{
+	if (!node->plain)
+		return false;
+	for (int i = 0; i < a->n; i++)
+		if (a->items[i].len == L4_LITERAL_LEN)
+			return false;
+	for (int i = 0; i < a->n; i++)
+		a->items[i].text[a->items[i].len++] = r->caseless && l4_ascii_upper(node->byte) ? node->byte | 0x20 : node->byte;
+	return true;
+}
+
 static void
 read_repeat(LiteralReader *r, const L4RegexNode *repeat, Known *out)
 {
@@ -239,7 +266,7 @@ read_repeat(LiteralReader *r, const L4RegexNode *repeat, Known *out)
 	{
 		if (repeat->most == 1)
 			return;
-		require(out, &out->exact);
+		require(out, &out->exact, score(&out->exact));
 		set_any(&out->exact);
 	}
 	else if (repeat->most == 1 && !out->exact.any)
@@ -264,17 +291,19 @@ read_sequence(LiteralReader *r, const L4RegexNode *sequence, Known *out)
 	for (const L4RegexNode *node = sequence->first; node != NULL; node = node->next)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (append_byte(r, &run, node))
+			continue;
 		read_part(r, node, &item);
-		require(out, &item.required);
+		require(out, &item.required, item.required.score);
 		if (append(&run, &item.exact))
 			continue;
-		require(out, &run);
+		require(out, &run, score(&run));
 		whole = false;
 		copy_strings(&run, &item.exact);
 		if (run.any)
 			set_empty(&run);
 	}
-	require(out, &run);
+	require(out, &run, score(&run));
 	copy_strings(&out->exact, &run);
 	if (!whole)
 		set_any(&out->exact);
@@ -291,6 +320,7 @@ read_alternatives(LiteralReader *r, const L4RegexNode *alternatives, Known *out)
 		read_part(r, node, &other);
 		unite(&out->exact, &other.exact, EXACT_MAX);
 		unite(&out->required, &other.required, L4_LITERAL_SET);
+		out->required.score = score(&out->required);
 	}
 }
 
@@ -320,7 +350,7 @@ read_part(LiteralReader *r, const L4RegexNode *node, Known *out)
 		case L4_NODE_LOOK:
 			/* what it looks at is in the line, but not part of the text around */
 			read_part(r, node->first, out);
-			require(out, &out->exact);
+			require(out, &out->exact, score(&out->exact));
 			set_empty(&out->exact);
 			break;
 		case L4_NODE_SET:
@@ -340,7 +370,7 @@ read_part(LiteralReader *r, const L4RegexNode *node, Known *out)
 			break;
 	}
 	if (group)
-		require(out, &out->exact);
+		require(out, &out->exact, score(&out->exact));
 	r->nesting--;
 }
 
@@ -357,7 +387,7 @@ l4_required_literals(const char *pattern, size_t len, L4Required *required)
 	know_nothing(&whole);
 	if (tree != NULL)
 		read_part(&r, tree, &whole);
-	required->best.n = score(&whole.required) > 0 ? whole.required.n : 0;
+	required->best.n = whole.required.score > 0 ? whole.required.n : 0;
 	memcpy(required->best.items, whole.required.items, sizeof(L4Literal) * required->best.n);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(cxt);
