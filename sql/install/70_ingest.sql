@@ -89,7 +89,7 @@ INSERT INTO l4._mention_rule (rule_id, kind, masks, before, after) VALUES
 -- Which columns a relation has, and whether an index leads with the key.
 CREATE FUNCTION l4._ingest_source(logs regclass, job_id text,
     OUT has_job bool, OUT has_source bool, OUT has_rank bool, OUT has_line_no bool, OUT has_ts bool, OUT indexed bool,
-        OUT is_table bool, OUT is_citus bool)
+        OUT is_table bool, OUT is_citus bool, OUT has_lines bool)
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -106,8 +106,12 @@ BEGIN
         RAISE EXCEPTION 'cannot ingest from "%"', logs USING ERRCODE = 'wrong_object_type',
             DETAIL = 'It is not a table, view or foreign table.';
     END IF;
+    -- many lines a row: their text, and the numbers of the first and the last one
+    has_lines := (SELECT count(*) = 2 AND bool_and(a.attname <> 'line') FROM pg_attribute a
+        WHERE a.attrelid = logs AND a.attnum > 0 AND NOT a.attisdropped AND (a.attname = 'line'
+            OR (a.attname, a.atttypid) IN (('lines', 'text'::regtype), ('last_line_no', 'int8'::regtype))));
     SELECT string_agg(format('"%s"', w.name), ', ' ORDER BY w.n) INTO missing
-    FROM unnest(ARRAY['job_id', 'node', 'line']) WITH ORDINALITY AS w(name, n)
+    FROM unnest(ARRAY['job_id', 'node', CASE WHEN has_lines THEN 'line_no' ELSE 'line' END]) WITH ORDINALITY AS w(name, n)
     WHERE NOT (w.name = 'job_id' AND _ingest_source.job_id IS NOT NULL)
       AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = logs AND a.attname = w.name AND a.attnum > 0
           AND NOT a.attisdropped);
@@ -161,6 +165,11 @@ BEGIN
       AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = logs AND a.attname = 'line_no' AND a.attnum > 0
           AND NOT a.attisdropped
                       AND a.atttypid = 'numeric'::regtype);
+    IF has_lines AND (is_citus OR NOT indexed) THEN
+        RAISE EXCEPTION 'relation "%" has many lines in a row, but no index to find them by', logs
+            USING ERRCODE = 'wrong_object_type',
+            HINT = format('It must be a table of this server, with a primary key (%s).', array_to_string(key, ', '));
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION l4._ingest_source(regclass, text) IS

@@ -62,17 +62,20 @@ RETURN pg_catalog.concat(
         ELSE pg_catalog.format(' AND l.source = %s.source', s) END);
 COMMENT ON FUNCTION l4._ingest_key(bool, bool, bool, text) IS 'condition on the lines of a stream';
 
--- The statement that reads lines of a stream: $1 job, $2 node, $3 source, $4 first line, $5 last line.
+-- The statement that reads lines of a stream: $1 job, $2 node, $3 source, $4 first line, $5 last line. Where rows have
+-- many lines, it returns those that have some of these, and the number of each one's last line.
 CREATE FUNCTION l4._ingest_lines(relation text, src record, has_null bool) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN concat('SELECT l.line_no::bigint, ', CASE WHEN src.has_ts THEN 'l.ts' ELSE 'NULL' END, '::timestamptz, ',
-        CASE WHEN src.has_rank THEN l4._ingest_rank() ELSE 'NULL::int' END, ', l.line::text FROM ', relation,
+        CASE WHEN src.has_rank THEN l4._ingest_rank() ELSE 'NULL::int' END,
+        CASE WHEN src.has_lines THEN ', l.lines, l.last_line_no FROM ' ELSE ', l.line::text FROM ' END, relation,
         ' l WHERE ', CASE WHEN src.has_job THEN 'l.job_id = $1 AND ' END, 'l.node = $2 AND ',
         CASE WHEN NOT src.has_source THEN '' WHEN has_null THEN 'coalesce(l.source, '''') = '''' AND '
             ELSE 'l.source = $3 AND ' END,
-        'l.line_no >= $4 AND l.line_no <= $5 ORDER BY l.line_no');
+        CASE WHEN src.has_lines THEN 'l.last_line_no' ELSE 'l.line_no' END,
+        ' >= $4 AND l.line_no <= $5 ORDER BY l.line_no');
 END
 $$;
 COMMENT ON FUNCTION l4._ingest_lines(text, record, bool) IS 'statement that reads lines of a stream';
@@ -83,7 +86,9 @@ CREATE FUNCTION l4._ingest_gaps(relation text, src record, gaps text) RETURNS te
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    first_line text := '(SELECT min(l.line_no) FROM %s l WHERE %s AND l.line_no >= g.lo AND l.line_no <= g.hi)';
+    first_line text := CASE WHEN src.has_lines
+        THEN '(SELECT greatest(min(l.line_no), g.lo) FROM %s l WHERE %s AND l.last_line_no >= g.lo AND l.line_no <= g.hi)'
+        ELSE '(SELECT min(l.line_no) FROM %s l WHERE %s AND l.line_no >= g.lo AND l.line_no <= g.hi)' END;
     in_gap text;
 BEGIN
     IF src.is_citus THEN
@@ -148,8 +153,9 @@ DECLARE
     in_order text := concat(' ORDER BY ', keys, CASE WHEN src.has_source THEN ', l.source' END, ', l.line_no LIMIT 1');
     node_key text := l4._ingest_key(src.has_job, false, false, 'k');
     next_source text := '';
-    last text := format('(SELECT max(l.line_no) FROM %s l WHERE %s)::bigint',
-                        relation, l4._ingest_key(src.has_job, src.has_source, false, 'k'));
+    last_of text := CASE WHEN src.has_lines THEN '(SELECT l.last_line_no FROM %s l WHERE %s%s AND l.line_no IS NOT NULL '
+        'ORDER BY l.line_no DESC LIMIT 1)' ELSE '(SELECT max(l.line_no) FROM %s l WHERE %s%s)::bigint' END;
+    last text := format(last_of, relation, l4._ingest_key(src.has_job, src.has_source, false, 'k'), '');
     streams l4._ingest_found[];
 BEGIN
     -- Citus has no walk from key to key: each shard puts its own lines together
@@ -169,9 +175,8 @@ BEGIN
             '(SELECT 1 AS turn, %1$s%2$s AND l.source > k.source%3$s) UNION ALL '
             '(SELECT 2, %1$s%2$s AND k.source IS NOT NULL AND l.source IS NULL%3$s) UNION ALL ',
             first_row, node_key, in_order);
-        last := format('CASE WHEN k.source IS NULL THEN '
-                       '(SELECT max(l.line_no) FROM %s l WHERE %s AND l.source IS NULL)::bigint ELSE %s END',
-                       relation, node_key, last);
+        last := format('CASE WHEN k.source IS NULL THEN %s ELSE %s END',
+            format(last_of, relation, node_key, ' AND l.source IS NULL'), last);
     END IF;
     EXECUTE format(
         'WITH RECURSIVE k AS ((SELECT %1$s%2$s%3$s) UNION ALL '
