@@ -111,7 +111,8 @@ BEGIN
         WHERE a.attrelid = logs AND a.attnum > 0 AND NOT a.attisdropped AND (a.attname = 'line'
             OR (a.attname, a.atttypid) IN (('lines', 'text'::regtype), ('last_line_no', 'int8'::regtype))));
     SELECT string_agg(format('"%s"', w.name), ', ' ORDER BY w.n) INTO missing
-    FROM unnest(ARRAY['job_id', 'node', CASE WHEN has_lines THEN 'line_no' ELSE 'line' END]) WITH ORDINALITY AS w(name, n)
+    FROM unnest(ARRAY['job_id', 'node', CASE WHEN has_lines THEN 'line_no' ELSE 'line' END])
+        WITH ORDINALITY AS w(name, n)
     WHERE NOT (w.name = 'job_id' AND _ingest_source.job_id IS NOT NULL)
       AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = logs AND a.attname = w.name AND a.attnum > 0
           AND NOT a.attisdropped);
@@ -134,8 +135,8 @@ BEGIN
                 ELSE 'It must be an integer; a view can cast it.' END;
     END IF;
     SELECT coalesce(bool_or(a.attname = 'job_id'), false), coalesce(bool_or(a.attname = 'source'), false),
-        coalesce(bool_or(a.attname = 'rank'), false),
-           coalesce(bool_or(a.attname = 'line_no'), false), coalesce(bool_or(a.attname = 'ts'), false)
+        coalesce(bool_or(a.attname = 'rank'), false), coalesce(bool_or(a.attname = 'line_no'), false),
+        coalesce(bool_or(a.attname = 'ts'), false)
     INTO has_job, has_source, has_rank, has_line_no, has_ts
     FROM pg_attribute a WHERE a.attrelid = logs AND a.attnum > 0 AND NOT a.attisdropped;
     is_table := kind IN ('r', 'p', 'm');
@@ -151,7 +152,7 @@ BEGIN
     END IF;
     key := ARRAY(SELECT w.name FROM unnest(ARRAY['job_id', 'node', 'source', 'line_no']) WITH ORDINALITY AS w(name, n)
                  WHERE (w.name <> 'job_id' OR has_job) AND (w.name <> 'source' OR has_source) ORDER BY w.n);
-    indexed := has_line_no AND EXISTS (
+    indexed := has_line_no AND NOT (has_lines AND is_citus) AND EXISTS (
         SELECT FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am am ON am.oid = c.relam
         WHERE i.indrelid = logs AND i.indisvalid AND i.indisready AND am.amname = 'btree' AND i.indpred IS NULL
           AND (SELECT array_agg(a.attname::text ORDER BY k.n)
@@ -159,17 +160,9 @@ BEGIN
                    AND a.attnum = k.attnum
                WHERE k.n <= cardinality(key)) = key)
       AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = logs
-          AND a.attname = ANY (ARRAY['job_id', 'node', 'source'])
-                      AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid NOT IN ('text'::regtype,
-                          'varchar'::regtype))
-      AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = logs AND a.attname = 'line_no' AND a.attnum > 0
-          AND NOT a.attisdropped
-                      AND a.atttypid = 'numeric'::regtype);
-    IF has_lines AND (is_citus OR NOT indexed) THEN
-        RAISE EXCEPTION 'relation "%" has many lines in a row, but no index to find them by', logs
-            USING ERRCODE = 'wrong_object_type',
-            HINT = format('It must be a table of this server, with a primary key (%s).', array_to_string(key, ', '));
-    END IF;
+          AND a.attnum > 0 AND NOT a.attisdropped AND (a.attname = 'line_no' AND a.atttypid = 'numeric'::regtype
+              OR a.attname IN ('job_id', 'node', 'source')
+                  AND a.atttypid NOT IN ('text'::regtype, 'varchar'::regtype)));
 END
 $$;
 COMMENT ON FUNCTION l4._ingest_source(regclass, text) IS

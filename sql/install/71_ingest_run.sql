@@ -13,6 +13,11 @@ AS $$
 DECLARE
     too_long text;
 BEGIN
+    IF src.has_lines THEN
+        RAISE EXCEPTION 'no index of relation "%" leads with job_id, node, source and line_no', relation
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+            HINT = 'A relation with many lines in a row must be a table of this server that has one.';
+    END IF;
     IF to_regclass('pg_temp.l4_ingest_rows') IS NOT NULL THEN
         DROP TABLE pg_temp.l4_ingest_rows;
     END IF;
@@ -87,7 +92,8 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     first_line text := CASE WHEN src.has_lines
-        THEN '(SELECT greatest(min(l.line_no), g.lo) FROM %s l WHERE %s AND l.last_line_no >= g.lo AND l.line_no <= g.hi)'
+        THEN '(SELECT greatest(min(l.line_no), g.lo) FROM %s l '
+            'WHERE %s AND l.last_line_no >= g.lo AND l.line_no <= g.hi)'
         ELSE '(SELECT min(l.line_no) FROM %s l WHERE %s AND l.line_no >= g.lo AND l.line_no <= g.hi)' END;
     in_gap text;
 BEGIN
@@ -153,8 +159,9 @@ DECLARE
     in_order text := concat(' ORDER BY ', keys, CASE WHEN src.has_source THEN ', l.source' END, ', l.line_no LIMIT 1');
     node_key text := l4._ingest_key(src.has_job, false, false, 'k');
     next_source text := '';
-    last_of text := CASE WHEN src.has_lines THEN '(SELECT l.last_line_no FROM %s l WHERE %s%s AND l.line_no IS NOT NULL '
-        'ORDER BY l.line_no DESC LIMIT 1)' ELSE '(SELECT max(l.line_no) FROM %s l WHERE %s%s)::bigint' END;
+    last_of text := CASE WHEN src.has_lines
+        THEN '(SELECT l.last_line_no FROM %s l WHERE %s%s AND l.line_no IS NOT NULL ORDER BY l.line_no DESC LIMIT 1)'
+        ELSE '(SELECT max(l.line_no) FROM %s l WHERE %s%s)::bigint' END;
     last text := format(last_of, relation, l4._ingest_key(src.has_job, src.has_source, false, 'k'), '');
     streams l4._ingest_found[];
 BEGIN

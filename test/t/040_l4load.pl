@@ -154,6 +154,21 @@ SKIP:
 	chmod 0755, "$shut/gpu-2", "$shut/gpu-3";
 }
 
+# links are named, or followed where that is wished
+my $links = PostgreSQL::Test::Utils::tempdir();
+mkdir "$links/$_" or die for 'logs', 'elsewhere';
+append_to_file("$links/elsewhere/gpu-1.log", "one\n");
+symlink("../elsewhere/gpu-1.log", "$links/logs/gpu-1.log");
+symlink("../elsewhere", "$links/logs/gpu-2");
+symlink("none", "$links/logs/gpu-3.log");
+append_to_file("$links/logs/gpu-4.log", "two\n");
+($status, $out, $err) = l4load('-q', 'job-14', "$links/logs");
+is($status, 0, 'a link is no error');
+is($err, join('', map { "l4load: $links/logs/$_ is a link, and is left out\n" } 'gpu-1.log', 'gpu-2', 'gpu-3.log'), 'but named');
+($status, $out, $err) = l4load('-q', '--follow', 'job-15', "$links/logs");
+is($node->safe_psql('postgres', "SELECT source FROM logs WHERE job_id = 'job-15' ORDER BY 1"), "gpu-1.log\ngpu-2/gpu-1.log\ngpu-4.log", 'links are followed');
+is($err, "l4load: $links/logs/gpu-3.log is a link, and is left out\n", 'one to nothing cannot be');
+
 # a file that somebody empties while it is read: here, whoever reads it first
 my $cut = PostgreSQL::Test::Utils::tempdir();
 mkdir "$cut/bin" or die;
