@@ -136,7 +136,29 @@ CREATE INDEX ON nothing (job_id, node, source, line_no);
 CALL l4.ingest('nothing');
 SELECT state, lines_done FROM l4.ingest_progress WHERE logs = 'kinds.nothing';
 
+-- many lines a row: the same is read as from a line a row, from any part of it, and a row that fills a gap
+CREATE TABLE single AS SELECT * FROM lines('single', 1, 40);
+CREATE UNIQUE INDEX ON single (job_id, node, source, line_no);
+CALL l4.ingest('single');
+CREATE TABLE many (job_id text, node text, source text, rank int, line_no bigint, last_line_no bigint, ts timestamptz,
+    lines text);
+CALL l4.ingest('many');
+ALTER TABLE many ADD PRIMARY KEY (job_id, node, source, line_no);
+CREATE FUNCTION pack(first int, last int, size int) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO kinds.many SELECT 'many-' || split_part(job_id, '-', 2), node, source, rank, min(line_no), max(line_no), min(ts),
+        string_agg(line, E'\n' ORDER BY line_no)
+    FROM kinds.single WHERE line_no BETWEEN first AND last GROUP BY job_id, node, source, rank, (line_no - first) / size
+$$;
+SELECT pack(1, 10, 3), pack(31, 35, 100);
+CALL l4.ingest('many');
+SELECT pack(36, 40, 1), pack(11, 30, 7);
+CALL l4.ingest('many');
+CALL l4.ingest('many');
+SELECT count(*), count(*) FILTER (WHERE s.record_line_no = m.record_line_no AND s.event_id = m.event_id) AS same
+FROM l4.event_line AS s JOIN l4.event_line AS m USING (node, source, line_no)
+WHERE s.job_id LIKE 'single-%' AND m.job_id = 'many-' || split_part(s.job_id, '-', 2);
+
 DROP SCHEMA kinds CASCADE;
 DROP OWNED BY regress_l4_kinds;
 DROP ROLE regress_l4_kinds;
-SELECT count(l4.forget_job(job_id)) FROM l4.job WHERE job_id ~ '^(by_job|by_time|parent|refreshed|quoted|anonymous|secured|passing|unlogged)-';
+SELECT count(l4.forget_job(job_id)) FROM l4.job WHERE job_id ~ '^(by_job|by_time|parent|refreshed|quoted|anonymous|secured|passing|unlogged|single|many)-';

@@ -89,7 +89,7 @@ INSERT INTO l4._mention_rule (rule_id, kind, masks, before, after) VALUES
 -- Which columns a relation has, and whether an index leads with the key.
 CREATE FUNCTION l4._ingest_source(logs regclass, job_id text,
     OUT has_job bool, OUT has_source bool, OUT has_rank bool, OUT has_line_no bool, OUT has_ts bool, OUT indexed bool,
-        OUT is_table bool, OUT is_citus bool)
+        OUT is_table bool, OUT is_citus bool, OUT has_lines bool)
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -106,8 +106,13 @@ BEGIN
         RAISE EXCEPTION 'cannot ingest from "%"', logs USING ERRCODE = 'wrong_object_type',
             DETAIL = 'It is not a table, view or foreign table.';
     END IF;
+    -- many lines a row: their text, and the numbers of the first and the last one
+    has_lines := (SELECT count(*) = 2 AND bool_and(a.attname <> 'line') FROM pg_attribute a
+        WHERE a.attrelid = logs AND a.attnum > 0 AND NOT a.attisdropped AND (a.attname = 'line'
+            OR (a.attname, a.atttypid) IN (('lines', 'text'::regtype), ('last_line_no', 'int8'::regtype))));
     SELECT string_agg(format('"%s"', w.name), ', ' ORDER BY w.n) INTO missing
-    FROM unnest(ARRAY['job_id', 'node', 'line']) WITH ORDINALITY AS w(name, n)
+    FROM unnest(ARRAY['job_id', 'node', CASE WHEN has_lines THEN 'line_no' ELSE 'line' END])
+        WITH ORDINALITY AS w(name, n)
     WHERE NOT (w.name = 'job_id' AND _ingest_source.job_id IS NOT NULL)
       AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = logs AND a.attname = w.name AND a.attnum > 0
           AND NOT a.attisdropped);
@@ -130,8 +135,8 @@ BEGIN
                 ELSE 'It must be an integer; a view can cast it.' END;
     END IF;
     SELECT coalesce(bool_or(a.attname = 'job_id'), false), coalesce(bool_or(a.attname = 'source'), false),
-        coalesce(bool_or(a.attname = 'rank'), false),
-           coalesce(bool_or(a.attname = 'line_no'), false), coalesce(bool_or(a.attname = 'ts'), false)
+        coalesce(bool_or(a.attname = 'rank'), false), coalesce(bool_or(a.attname = 'line_no'), false),
+        coalesce(bool_or(a.attname = 'ts'), false)
     INTO has_job, has_source, has_rank, has_line_no, has_ts
     FROM pg_attribute a WHERE a.attrelid = logs AND a.attnum > 0 AND NOT a.attisdropped;
     is_table := kind IN ('r', 'p', 'm');
@@ -147,7 +152,7 @@ BEGIN
     END IF;
     key := ARRAY(SELECT w.name FROM unnest(ARRAY['job_id', 'node', 'source', 'line_no']) WITH ORDINALITY AS w(name, n)
                  WHERE (w.name <> 'job_id' OR has_job) AND (w.name <> 'source' OR has_source) ORDER BY w.n);
-    indexed := has_line_no AND EXISTS (
+    indexed := has_line_no AND NOT (has_lines AND is_citus) AND EXISTS (
         SELECT FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am am ON am.oid = c.relam
         WHERE i.indrelid = logs AND i.indisvalid AND i.indisready AND am.amname = 'btree' AND i.indpred IS NULL
           AND (SELECT array_agg(a.attname::text ORDER BY k.n)
@@ -155,12 +160,9 @@ BEGIN
                    AND a.attnum = k.attnum
                WHERE k.n <= cardinality(key)) = key)
       AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = logs
-          AND a.attname = ANY (ARRAY['job_id', 'node', 'source'])
-                      AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid NOT IN ('text'::regtype,
-                          'varchar'::regtype))
-      AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = logs AND a.attname = 'line_no' AND a.attnum > 0
-          AND NOT a.attisdropped
-                      AND a.atttypid = 'numeric'::regtype);
+          AND a.attnum > 0 AND NOT a.attisdropped AND (a.attname = 'line_no' AND a.atttypid = 'numeric'::regtype
+              OR a.attname IN ('job_id', 'node', 'source')
+                  AND a.atttypid NOT IN ('text'::regtype, 'varchar'::regtype)));
 END
 $$;
 COMMENT ON FUNCTION l4._ingest_source(regclass, text) IS

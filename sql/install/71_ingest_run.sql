@@ -13,6 +13,11 @@ AS $$
 DECLARE
     too_long text;
 BEGIN
+    IF src.has_lines THEN
+        RAISE EXCEPTION 'no index of relation "%" leads with job_id, node, source and line_no', relation
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+            HINT = 'A relation with many lines in a row must be a table of this server that has one.';
+    END IF;
     IF to_regclass('pg_temp.l4_ingest_rows') IS NOT NULL THEN
         DROP TABLE pg_temp.l4_ingest_rows;
     END IF;
@@ -62,17 +67,20 @@ RETURN pg_catalog.concat(
         ELSE pg_catalog.format(' AND l.source = %s.source', s) END);
 COMMENT ON FUNCTION l4._ingest_key(bool, bool, bool, text) IS 'condition on the lines of a stream';
 
--- The statement that reads lines of a stream: $1 job, $2 node, $3 source, $4 first line, $5 last line.
+-- The statement that reads lines of a stream: $1 job, $2 node, $3 source, $4 first line, $5 last line. Where rows have
+-- many lines, it returns those that have some of these, and the number of each one's last line.
 CREATE FUNCTION l4._ingest_lines(relation text, src record, has_null bool) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN concat('SELECT l.line_no::bigint, ', CASE WHEN src.has_ts THEN 'l.ts' ELSE 'NULL' END, '::timestamptz, ',
-        CASE WHEN src.has_rank THEN l4._ingest_rank() ELSE 'NULL::int' END, ', l.line::text FROM ', relation,
+        CASE WHEN src.has_rank THEN l4._ingest_rank() ELSE 'NULL::int' END,
+        CASE WHEN src.has_lines THEN ', l.lines, l.last_line_no FROM ' ELSE ', l.line::text FROM ' END, relation,
         ' l WHERE ', CASE WHEN src.has_job THEN 'l.job_id = $1 AND ' END, 'l.node = $2 AND ',
         CASE WHEN NOT src.has_source THEN '' WHEN has_null THEN 'coalesce(l.source, '''') = '''' AND '
             ELSE 'l.source = $3 AND ' END,
-        'l.line_no >= $4 AND l.line_no <= $5 ORDER BY l.line_no');
+        CASE WHEN src.has_lines THEN 'l.last_line_no' ELSE 'l.line_no' END,
+        ' >= $4 AND l.line_no <= $5 ORDER BY l.line_no');
 END
 $$;
 COMMENT ON FUNCTION l4._ingest_lines(text, record, bool) IS 'statement that reads lines of a stream';
@@ -83,7 +91,10 @@ CREATE FUNCTION l4._ingest_gaps(relation text, src record, gaps text) RETURNS te
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    first_line text := '(SELECT min(l.line_no) FROM %s l WHERE %s AND l.line_no >= g.lo AND l.line_no <= g.hi)';
+    first_line text := CASE WHEN src.has_lines
+        THEN '(SELECT greatest(min(l.line_no), g.lo) FROM %s l '
+            'WHERE %s AND l.last_line_no >= g.lo AND l.line_no <= g.hi)'
+        ELSE '(SELECT min(l.line_no) FROM %s l WHERE %s AND l.line_no >= g.lo AND l.line_no <= g.hi)' END;
     in_gap text;
 BEGIN
     IF src.is_citus THEN
@@ -191,7 +202,8 @@ DECLARE
     node_key text := l4._ingest_key(src.has_job, false, false, 'k');
     next_source text := '';
     -- max() would read a whole stream whose source is NULL: PostgreSQL does not take that for equality
-    last_of text := format('(SELECT l.line_no FROM %s l WHERE ', relation);
+    last_of text := format('(SELECT l.%s FROM %s l WHERE ',
+        CASE WHEN src.has_lines THEN 'last_line_no' ELSE 'line_no' END, relation);
     by_number text := concat(' AND l.line_no IS NOT NULL ORDER BY ',
         CASE WHEN src.has_source THEN 'l.source DESC, ' END, 'l.line_no DESC LIMIT 1)::bigint');
     last text := concat(last_of, l4._ingest_key(src.has_job, src.has_source, false, 'k'), by_number);

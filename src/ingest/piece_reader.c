@@ -24,14 +24,19 @@
 
 /* The statement that reads lines: ($1 job, $2 node, $3 source, $4 first line, $5 last line) -> line_no, ts, rank, line */
 #define READ_PARAMS 5
+/* or, where a row has several lines, first line_no, ts, rank, lines, last line_no */
+#define LINES_COLUMNS 5
 static Oid	read_types[READ_PARAMS] = {TEXTOID, TEXTOID, TEXTOID, INT8OID, INT8OID};
 
-/* Takes the rows of a piece. */
+/* Takes the rows of a piece: a line each, or several and the number of the last one. */
 typedef struct LineReceiver
 {
 	DestReceiver pub;
 	L4Scan	   *scan;
-	MemoryContext line_cxt;		/* for one row */
+	MemoryContext row_cxt;
+	MemoryContext line_cxt;
+	int64		from_line;
+	int64		to_line;
 	bool		any;
 } LineReceiver;
 
@@ -47,35 +52,73 @@ struct L4PieceReader
 };
 
 static bool
-receive_line(TupleTableSlot *slot, DestReceiver *self)
+give_line(LineReceiver *receiver, int64 line_no, TimestampTz ts, int32 rank, const char *line, int len)
+{
+	MemoryContext old = MemoryContextSwitchTo(receiver->line_cxt);
+	bool		more = l4_scan_line(receiver->scan, line_no, ts, rank, line, len);
+
+	receiver->any = true;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(receiver->line_cxt);
+	return more;
+}
+
+/* Of a row with several lines those that the piece asks for. */
+static bool
+give_lines(LineReceiver *receiver, int64 line_no, int64 last_line_no, TimestampTz ts, int32 rank, const text *lines)
+{
+	const char *p = VARDATA_ANY(lines);
+	const char *end = p + VARSIZE_ANY_EXHDR(lines);
+	bool		more = true;
+
+	last_line_no = Min(last_line_no, receiver->to_line);
+	for (; more && line_no <= last_line_no; line_no++)
+	{
+		const char *newline = memchr(p, '\n', end - p);
+
+		if (newline == NULL)
+			newline = end;
+		if (line_no >= receiver->from_line)
+			more = give_line(receiver, line_no, ts, rank, p, newline - p);
+		p = Min(newline + 1, end);
+	}
+	return more;
+}
+
+static bool
+receive_row(TupleTableSlot *slot, DestReceiver *self)
 {
 	LineReceiver *receiver = (LineReceiver *) self;
-	MemoryContext old = MemoryContextSwitchTo(receiver->line_cxt);
+	MemoryContext old = MemoryContextSwitchTo(receiver->row_cxt);
 	TimestampTz ts = L4_NO_TS;
 	int32		rank = L4_NO_INT;
 	text	   *line = NULL;
+	int64		line_no;
 	bool		more;
 
 	slot_getallattrs(slot);
+	line_no = DatumGetInt64(slot->tts_values[0]);
 	if (!slot->tts_isnull[1])
 		ts = Max(DatumGetTimestampTz(slot->tts_values[1]), L4_NO_TS + 1);	/* minus infinity is a wrong time, not none */
 	if (!slot->tts_isnull[2] && DatumGetInt32(slot->tts_values[2]) >= 0 && DatumGetInt32(slot->tts_values[2]) <= L4_MAX_RANK)
 		rank = DatumGetInt32(slot->tts_values[2]);
 	if (!slot->tts_isnull[3])
 		line = DatumGetTextPP(slot->tts_values[3]);
-	receiver->any = true;
-	more = l4_scan_line(receiver->scan, DatumGetInt64(slot->tts_values[0]), ts, rank,
-						line == NULL ? NULL : VARDATA_ANY(line), line == NULL ? 0 : VARSIZE_ANY_EXHDR(line));
+	if (slot->tts_tupleDescriptor->natts == LINES_COLUMNS && line != NULL)
+		more = give_lines(receiver, line_no, DatumGetInt64(slot->tts_values[4]), ts, rank, line);
+	else
+		more = give_line(receiver, line_no, ts, rank, line == NULL ? NULL : VARDATA_ANY(line),
+						 line == NULL ? 0 : VARSIZE_ANY_EXHDR(line));
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(receiver->line_cxt);
+	MemoryContextReset(receiver->row_cxt);
 	return more;
 }
 
 static void
 receive_startup(DestReceiver *self, int operation, TupleDesc desc)
 {
-	static const Oid types[] = {INT8OID, TIMESTAMPTZOID, INT4OID, TEXTOID};
-	bool		good = desc->natts == lengthof(types);
+	static const Oid types[] = {INT8OID, TIMESTAMPTZOID, INT4OID, TEXTOID, INT8OID};
+	bool		good = desc->natts == LINES_COLUMNS || desc->natts == LINES_COLUMNS - 1;
 
 	for (int i = 0; good && i < desc->natts; i++)
 		good = TupleDescAttr(desc, i)->atttypid == types[i];
@@ -175,12 +218,13 @@ read_params(void)
 static void
 init_receiver(LineReceiver *receiver, L4Scan *scan, MemoryContext cxt)
 {
-	receiver->pub.receiveSlot = receive_line;
+	receiver->pub.receiveSlot = receive_row;
 	receiver->pub.rStartup = receive_startup;
 	receiver->pub.rShutdown = receive_nothing;
 	receiver->pub.rDestroy = receive_nothing;
 	receiver->pub.mydest = DestTuplestore;
 	receiver->scan = scan;
+	receiver->row_cxt = AllocSetContextCreate(cxt, "l4 row", ALLOCSET_DEFAULT_SIZES);
 	receiver->line_cxt = AllocSetContextCreate(cxt, "l4 line", ALLOCSET_DEFAULT_SIZES);
 }
 
@@ -217,6 +261,8 @@ begin_piece(L4PieceReader *reader, const L4Piece *piece)
 	/* lines beyond the end complete its last records */
 	params[4].value = Int64GetDatum(piece->late ? piece->to_line
 									: Min(piece->to_line, PG_INT64_MAX - L4_RESULT_OVERRUN - 1) + L4_RESULT_OVERRUN + 1);
+	reader->receiver.from_line = piece->from_line;
+	reader->receiver.to_line = DatumGetInt64(params[4].value);
 	if (!piece->late)
 		state = l4_packing_scan_state(&reader->packing);
 	l4_scan_begin(reader->scan, stored->node, piece->vocabulary, state == NULL ? NULL : VARDATA_ANY(state),

@@ -10,6 +10,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/ascii.h"
 #include "pcre/literal.h"
 #include "pcre/regextree.h"
 
@@ -81,21 +82,23 @@ unite(L4LiteralSet *a, const L4LiteralSet *b)
 int
 l4_literal_weight(const unsigned char *text, int len)
 {
+	static const char common[] = "etainorsl0123456789";
+	static const char between[] = ":,.=-_/[]()\"'";
+	static uint8 weights[256];
 	int			weight = 0;
 
-	for (int i = 0; i < len; i++)
+	if (weights[0] == 0)
 	{
-		unsigned char c = text[i];
-
-		if (c == ' ')
-			weight += 2;
-		else if (c != '\0' && strchr(":,.=-_/[]()\"'", c) != NULL)
-			weight += 3;
-		else if (c != '\0' && strchr("etainorsl0123456789", c) != NULL)
-			weight += 4;
-		else
-			weight += (c >= 'a' && c <= 'z') ? 5 : 6;
+		memset(weights, 6, sizeof(weights));
+		memset(weights + 'a', 5, 'z' - 'a' + 1);
+		for (const char *c = common; *c != '\0'; c++)
+			weights[(unsigned char) *c] = 4;
+		for (const char *c = between; *c != '\0'; c++)
+			weights[(unsigned char) *c] = 3;
+		weights[' '] = 2;
 	}
+	for (int i = 0; i < len; i++)
+		weight += weights[text[i]];
 	return weight;
 }
 
@@ -152,7 +155,12 @@ know_nothing(Known *out, bool exact)
 static void
 read_set(const LiteralReader *r, const L4RegexNode *set, Known *out)
 {
-	know_nothing(out, false);
+	know_nothing(out, set->plain);
+	if (set->plain)
+	{
+		out->text.text[out->text.len++] = r->caseless && l4_ascii_upper(set->byte) ? set->byte | 0x20 : set->byte;
+		return;
+	}
 	for (int c = 0; c < 256 && set->listed; c++)
 	{
 		bool		capital = c >= 'A' && c <= 'Z';

@@ -3,10 +3,11 @@
  *		Which of many patterns have one of their literals in a line?
  *
  * The automaton of Aho and Corasick (Efficient String Matching, 1975) with a
- * complete table: one step a byte. To keep the table small it knows only a
- * key of each literal, its rarest KEY_LEN bytes in a row, and takes letters of
- * both cases for the same, and all digits. Where a key ends, its literals are
- * compared with the line.
+ * table of which a row is made when a line first leads to its state: one step
+ * a byte, and few lines cost no more than their few states. To keep it small
+ * it knows only a key of each literal, its rarest KEY_LEN bytes in a row, and
+ * takes letters of both cases for the same, and all digits. Where a key ends,
+ * its literals are compared with the line.
  */
 #include "postgres.h"
 
@@ -21,7 +22,7 @@
 /* Bytes of a literal that the automaton looks for. */
 #define KEY_LEN 8
 
-/* States there may be: with the 60 or so bytes that keys are made of the table has 120 MB. */
+/* States there may be: with the 60 or so bytes that keys are made of a table of all has 120 MB. */
 #define MAX_STATES (1 << 19)
 
 /* Bytes of a long line between two checks for a cancel. */
@@ -38,14 +39,24 @@ typedef struct PatternLiteral
 	int			next;			/* other literal whose key ends there, -1 none */
 } PatternLiteral;
 
+/* A beginning of keys. States of shorter ones have lower numbers; the empty one is 0. */
 typedef struct KeyState
 {
+	int			child;			/* first state with a byte more, 0 none */
+	int			sibling;		/* next one with another last byte, 0 none */
 	int			ending;			/* first literal whose key ends here, -1 none */
 	int			suffix;			/* state of the longest proper suffix that is the beginning of a key */
+	int			ended;			/* the longest proper suffix in which a key ends, 0 none */
+	uint32		row;			/* where its row begins, NOT_MADE */
+	uint8		class;			/* of its last byte */
 } KeyState;
 
-/* Entries of the table: where the row of the next state begins, and whether a key ends there. */
+/*
+ * Entries of the table: where the row of the next state begins, and whether a
+ * key ends there; or the number of a state and that it is to be looked up.
+ */
 #define KEY_ENDS UINT32_C(0x80000000)
+#define NOT_MADE UINT32_C(0x40000000)
 
 struct L4LiteralScan
 {
@@ -59,9 +70,12 @@ struct L4LiteralScan
 	bool		ready;
 	int			nclasses;		/* of bytes: those in no key are of class 0 */
 	uint8		class_of[256];
-	uint32	   *table;
 	KeyState   *states;
 	int			nstates;
+	uint32	   *table;
+	int		   *row_states;		/* of which state each row is */
+	int			nrows;
+	int			rows_size;
 };
 
 L4LiteralScan *
@@ -170,26 +184,35 @@ find_classes(L4LiteralScan *scan)
 		scan->class_of[c] = scan->class_of[fold(c)];
 }
 
-static inline uint32 *
-row_of(const L4LiteralScan *scan, int state)
+static int
+find_child(const L4LiteralScan *scan, int state, uint8 class)
 {
-	return scan->table + (Size) state * scan->nclasses;
+	int			child = scan->states[state].child;
+
+	while (child != 0 && scan->states[child].class != class)
+		child = scan->states[child].sibling;
+	return child;
 }
 
 static int
-add_state(L4LiteralScan *scan)
+add_state(L4LiteralScan *scan, int parent, uint8 class)
 {
-	scan->states[scan->nstates].ending = -1;
-	scan->states[scan->nstates].suffix = 0;
-	memset(row_of(scan, scan->nstates), 0, sizeof(uint32) * scan->nclasses);
-	return scan->nstates++;
+	int			number = scan->nstates++;
+	KeyState   *state = &scan->states[number];
+
+	memset(state, 0, sizeof(KeyState));
+	state->ending = -1;
+	state->row = NOT_MADE;
+	state->class = class;
+	if (number > 0)
+	{
+		state->sibling = scan->states[parent].child;
+		scan->states[parent].child = number;
+	}
+	return number;
 }
 
-/*
- * The keys as a tree: entries of the table are the numbers of states so far, 0
- * where there is none. States that stand for shorter texts come first: lines
- * lead to these most of the time, so they should share the cache.
- */
+/* The keys as a tree. */
 static void
 add_keys(L4LiteralScan *scan)
 {
@@ -197,17 +220,17 @@ add_keys(L4LiteralScan *scan)
 		for (int i = 0; i < scan->nliterals; i++)
 		{
 			PatternLiteral *literal = &scan->literals[i];
-			uint32	   *entry;
+			uint8		class;
+			int			child;
 
 			CHECK_FOR_INTERRUPTS();
 			if (depth >= key_len(literal))
 				continue;
 			if (depth == 0)
 				literal->state = 0;
-			entry = &row_of(scan, literal->state)[scan->class_of[literal->text[literal->key + depth]]];
-			if (*entry == 0)
-				*entry = add_state(scan);
-			literal->state = *entry;
+			class = scan->class_of[literal->text[literal->key + depth]];
+			child = find_child(scan, literal->state, class);
+			literal->state = child > 0 ? child : add_state(scan, literal->state, class);
 			if (depth == key_len(literal) - 1)
 			{
 				literal->next = scan->states[literal->state].ending;
@@ -223,46 +246,76 @@ add_suffixes(L4LiteralScan *scan)
 	KeyState   *states = scan->states;
 
 	for (int i = 0; i < scan->nstates; i++)
-	{
-		uint32	   *row = row_of(scan, i);
-		const uint32 *suffix_row = row_of(scan, states[i].suffix);
+		for (int child = states[i].child; child != 0; child = states[child].sibling)
+		{
+			int			from = i;
+			int			suffix = 0;
 
-		CHECK_FOR_INTERRUPTS();
-		for (int class = 0; class < scan->nclasses; class++)
-			if (row[class] == 0)
-				row[class] = suffix_row[class];
-			else if (i > 0)
-				states[row[class]].suffix = suffix_row[class];
+			CHECK_FOR_INTERRUPTS();
+			while (from != 0 && suffix == 0)
+			{
+				from = states[from].suffix;
+				suffix = find_child(scan, from, states[child].class);
+			}
+			states[child].suffix = suffix;
+			states[child].ended = states[suffix].ending >= 0 ? suffix : states[suffix].ended;
+		}
+}
+
+/* The row of a state: its own next bytes, else those of its suffixes, the longest first. */
+static void
+make_row(L4LiteralScan *scan, int number)
+{
+	int			chain[KEY_LEN + 1];
+	int			n = 0;
+	uint32	   *row;
+
+	if (scan->nrows >= scan->rows_size)
+	{
+		scan->rows_size = Max(scan->rows_size * 2, 64);
+		scan->table = repalloc_huge(scan->table, sizeof(uint32) * scan->nclasses * (Size) scan->rows_size);
+		scan->row_states = repalloc_huge(scan->row_states, sizeof(int) * (Size) scan->rows_size);
 	}
-	/* from here on the longest suffix in which a key ends: that of a shorter text is known already */
-	for (int i = 1; i < scan->nstates; i++)
-		if (states[states[i].suffix].ending < 0)
-			states[i].suffix = states[states[i].suffix].suffix;
+	scan->states[number].row = (uint32) scan->nrows * scan->nclasses;
+	scan->row_states[scan->nrows++] = number;
+	row = scan->table + scan->states[number].row;
+	for (int i = 0; i < scan->nclasses; i++)
+		row[i] = NOT_MADE;
+	for (int state = number; state != 0; state = scan->states[state].suffix)
+		chain[n++] = state;
+	chain[n++] = 0;
+	while (n-- > 0)
+		for (int child = scan->states[chain[n]].child; child != 0; child = scan->states[child].sibling)
+			row[scan->states[child].class] = NOT_MADE | child;
+}
+
+/* An entry names a state: from now on where its row begins, which is made if it is not there yet. */
+static pg_noinline uint32
+look_up(L4LiteralScan *scan, Size entry)
+{
+	int			number = scan->table[entry] & ~NOT_MADE;
+	const KeyState *state = &scan->states[number];
+
+	if (state->row == NOT_MADE)
+		make_row(scan, number);
+	scan->table[entry] = state->row | (state->ending >= 0 || state->ended > 0 ? KEY_ENDS : 0);
+	return scan->table[entry];
 }
 
 static pg_noinline void
 make_automaton(L4LiteralScan *scan)
 {
-	int			max_states = scan->key_bytes + 1;
-
 	find_classes(scan);
-	scan->states = MemoryContextAllocHuge(scan->cxt, sizeof(KeyState) * (Size) max_states);
-	scan->table = MemoryContextAllocHuge(scan->cxt, sizeof(uint32) * scan->nclasses * (Size) max_states);
+	scan->states = MemoryContextAllocHuge(scan->cxt, sizeof(KeyState) * ((Size) scan->key_bytes + 1));
 	scan->nstates = 0;
-	add_state(scan);
+	add_state(scan, 0, 0);
 	add_keys(scan);
 	add_suffixes(scan);
 	/* keys have beginnings in common, so there are fewer states */
-	scan->table = repalloc_huge(scan->table, sizeof(uint32) * scan->nclasses * (Size) scan->nstates);
 	scan->states = repalloc_huge(scan->states, sizeof(KeyState) * (Size) scan->nstates);
-	for (Size i = 0; i < (Size) scan->nstates * scan->nclasses; i++)
-	{
-		const KeyState *state = &scan->states[scan->table[i]];
-
-		scan->table[i] *= scan->nclasses;
-		if (state->ending >= 0 || state->suffix > 0)
-			scan->table[i] |= KEY_ENDS;
-	}
+	scan->table = MemoryContextAlloc(scan->cxt, sizeof(uint32));
+	scan->row_states = MemoryContextAlloc(scan->cxt, sizeof(int));
+	make_row(scan, 0);
 	scan->ready = true;
 }
 
@@ -292,7 +345,7 @@ compare_literals(const L4LiteralScan *scan, int state, const unsigned char *line
 	const KeyState *states = scan->states;
 	bool		any = false;
 
-	for (; state > 0; state = states[state].suffix)
+	for (; state > 0; state = states[state].ended)
 		for (int i = states[state].ending; i >= 0; i = scan->literals[i].next)
 		{
 			const PatternLiteral *literal = &scan->literals[i];
@@ -327,11 +380,20 @@ l4_literalscan_run(L4LiteralScan *scan, const char *line, int len, bool any_digi
 		CHECK_FOR_INTERRUPTS();
 		while (p < stop)
 		{
-			row = table[row + class_of[*p++]];
-			if (unlikely(row & KEY_ENDS))
+			uint32		entry = row + class_of[*p++];
+
+			row = table[entry];
+			if (unlikely(row >= NOT_MADE))
 			{
+				if (row < KEY_ENDS)
+				{
+					row = look_up(scan, entry);
+					table = scan->table;
+					if (row < KEY_ENDS)
+						continue;
+				}
 				row &= ~KEY_ENDS;
-				any |= compare_literals(scan, row / scan->nclasses, begin, p, end, any_digits, found);
+				any |= compare_literals(scan, scan->row_states[row / scan->nclasses], begin, p, end, any_digits, found);
 			}
 		}
 	}

@@ -52,19 +52,16 @@ add_byte(L4RegexNode *set, unsigned char c)
 static void
 add_class(L4RegexNode *set, char class)
 {
-	static const char *const members[] = {"d0123456789", "s \t\n\v\f\r", "h \t", "v\n\v\f\r"};
-	bool		opposite = l4_ascii_upper(class);
+	static const char *const members[] = {"d0123456789", "s \t\n\v\f\r", "h \t", "v\n\v\f\r",
+	"w0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"};
+	L4RegexNode in = {0};
 
-	for (int c = 0; c < 0x80; c++)
-	{
-		bool		in = tolower((unsigned char) class) == 'w' && l4_ascii_word(c);
-
-		for (int i = 0; i < lengthof(members); i++)
-			if (members[i][0] == tolower((unsigned char) class))
-				in = c != '\0' && strchr(members[i] + 1, c) != NULL;
-		if (in != opposite)
-			add_byte(set, c);
-	}
+	for (int i = 0; i < lengthof(members); i++)
+		if (members[i][0] == tolower((unsigned char) class))
+			for (const char *c = members[i] + 1; *c != '\0'; c++)
+				add_byte(&in, *c);
+	for (int i = 0; i < 2; i++)
+		set->bytes.bits[i] |= l4_ascii_upper(class) ? ~in.bytes.bits[i] : in.bytes.bits[i];
 	/* \h and \v have some beyond ASCII as well */
 	set->wide |= (strchr("dws", class) == NULL);
 	set->listed = false;
@@ -100,9 +97,14 @@ l4_regex_byte(L4RegexReader *r, unsigned char c)
 
 	add_byte(node, c);
 	node->listed = true;
+	node->plain = true;
+	node->byte = c;
 	r->tells_digits |= (isdigit(c) != 0);
-	if (r->flags.caseless)
-		add_cases(node);
+	if (r->flags.caseless && l4_ascii_letter(c))
+	{
+		add_byte(node, c ^ 0x20);
+		node->wide = ((c | 0x20) == 'k' || (c | 0x20) == 's');
+	}
 	return node;
 }
 

@@ -206,7 +206,9 @@ skip_ignored(L4RegexReader *r)
 {
 	while (l4_regex_more(r))
 	{
-		if (l4_regex_next_is(r, "\\E"))
+		if (*r->at != '\\' && *r->at != '(' && !r->flags.extended)
+			break;
+		else if (l4_regex_next_is(r, "\\E"))
 		{
 			r->at += 2;
 			r->quoted = false;

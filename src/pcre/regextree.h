@@ -58,6 +58,8 @@ typedef struct L4RegexNode
 	L4ByteSet	bytes;
 	bool		wide;
 	bool		listed;
+	bool		plain;			/* one byte that stands for itself, maybe in either case */
+	unsigned char byte;
 } L4RegexNode;
 
 static inline bool

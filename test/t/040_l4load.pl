@@ -44,7 +44,7 @@ sub l4load
 
 my ($status, $out, $err) = l4load('job-1', $folder);
 is($status, 0, 'loads a folder');
-like($err, qr/\[#{40}\] 3 of 3 files\n$/, 'the progress bar ends at all files');
+like($err, qr/\[#{40}\] 3 of 3 files, [0-9.e-]+ million lines, \d+ a second\s*\n$/, 'the progress bar ends at all files');
 is($node->safe_psql('postgres', "SELECT node, source, rank, count(*), min(line_no), max(line_no) FROM logs WHERE job_id = 'job-1' GROUP BY 1, 2, 3 ORDER BY 1"),
 	"gpu-1|gpu-1.log||5|1|5\ngpu-2|gpu-2/rank_3.log.gz|3|5|1|5\ngpu-4|gpu-4.log.zst||5|1|5", 'plain, gzip and zstd; node, source and rank by the path');
 is($node->safe_psql('postgres', "SELECT string_agg(line, '/' ORDER BY line_no) FROM logs WHERE node = 'gpu-4'"),
@@ -129,7 +129,7 @@ append_to_file("$bad/good.log", "one\ntwo\n");
 symlink("$bad/none", "$bad/gone.log");
 ($status, $out, $err) = l4load('-q', 'job-4', $bad);
 is($status, 2, 'a file that cannot be read to its end is an error');
-is($err =~ s/\Q$bad\E\///gr, join('', map { "l4load: $_\n" } 'empty.log is empty', 'cannot read half.log.gz to its end; what comes before is loaded',
+is($err =~ s/\Q$bad\E\///gr, join('', map { "l4load: $_\n" } 'gone.log is a link, and is left out', 'empty.log is empty', 'cannot read half.log.gz to its end; what comes before is loaded',
 	'cannot read other.log.zst to its end; what comes before is loaded', 'cannot read part.log.zst to its end; what comes before is loaded',
 	'program.log is no text, and is left out', 'cannot read stub.log.gz to its end; what comes before is loaded'), 'the files are named, each once');
 is($node->safe_psql('postgres', "SELECT node, count(*) > 0 FROM logs WHERE job_id = 'job-4' GROUP BY 1 ORDER BY 1"), "good|t\nhalf|t\npart|t", 'the rest is loaded');
@@ -154,19 +154,34 @@ SKIP:
 	chmod 0755, "$shut/gpu-2", "$shut/gpu-3";
 }
 
+# links are named, or followed where that is wished
+my $links = PostgreSQL::Test::Utils::tempdir();
+mkdir "$links/$_" or die for 'logs', 'elsewhere';
+append_to_file("$links/elsewhere/gpu-1.log", "one\n");
+symlink("../elsewhere/gpu-1.log", "$links/logs/gpu-1.log");
+symlink("../elsewhere", "$links/logs/gpu-2");
+symlink("none", "$links/logs/gpu-3.log");
+append_to_file("$links/logs/gpu-4.log", "two\n");
+($status, $out, $err) = l4load('-q', 'job-14', "$links/logs");
+is($status, 0, 'a link is no error');
+is($err, join('', map { "l4load: $links/logs/$_ is a link, and is left out\n" } 'gpu-1.log', 'gpu-2', 'gpu-3.log'), 'but named');
+($status, $out, $err) = l4load('-q', '--follow', 'job-15', "$links/logs");
+is($node->safe_psql('postgres', "SELECT source FROM logs WHERE job_id = 'job-15' ORDER BY 1"), "gpu-1.log\ngpu-2/gpu-1.log\ngpu-4.log", 'links are followed');
+is($err, "l4load: $links/logs/gpu-3.log is a link, and is left out\n", 'one to nothing cannot be');
+
 # a file that somebody empties while it is read: here, whoever reads it first
 my $cut = PostgreSQL::Test::Utils::tempdir();
 mkdir "$cut/bin" or die;
-append_to_file("$cut/bin/cat", "#!/bin/sh\n/bin/cat \"\$@\"\ncase \$2 in *b.log) : >\"\$2\" ;; esac\n");
-chmod 0755, "$cut/bin/cat";
-append_to_file("$cut/$_.log", "one\n") for 'a', 'b';
+append_to_file("$cut/bin/zstd", "#!/bin/sh\necho two\ncase \$3 in *b.log.zst) : >\"\$3\" ;; esac\n");
+chmod 0755, "$cut/bin/zstd";
+append_to_file("$cut/$_", "one\n") for 'a.log', 'b.log.zst';
 {
 	local $ENV{PATH} = "$cut/bin:$ENV{PATH}";
 	($status, $out, $err) = l4load('-q', 'job-13', $cut);
 }
 is($status, 2, 'a file that is cut is an error');
-like($err, qr/^l4load: \S+b\.log was cut while it was read; what was still there is loaded$/, 'which names the file');
-is($node->safe_psql('postgres', "SELECT node FROM logs WHERE job_id = 'job-13'"), 'a', 'the rest is loaded');
+like($err, qr/^l4load: \S+b\.log\.zst was cut while it was read; what was still there is loaded$/, 'which names the file');
+is($node->safe_psql('postgres', "SELECT node, line FROM logs WHERE job_id = 'job-13' ORDER BY node"), "a|one\nb|two", 'what was still there is loaded');
 
 # a file that grows while it is read
 my $growing = PostgreSQL::Test::Utils::tempdir();
