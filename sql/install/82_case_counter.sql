@@ -13,23 +13,60 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._outer_streams(text) IS 'the first and the last stream of a job, by rank and name';
 
--- The first numbers in the variable parts of some events of a stream, in the order of their lines, and by how much each
--- differs from the one before.
+-- What a launcher puts in front of lines is known only after some of them: until then it is part of the message, and
+-- the same lines are another event.
+CREATE FUNCTION l4._labelled(job_id text, events int[]) RETURNS TABLE (event_id int, bare int)
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 100
+BEGIN ATOMIC
+    WITH event AS MATERIALIZED (
+        SELECT DISTINCT t.event_id, t.template
+        FROM (SELECT j.event_id FROM l4._job_event AS j WHERE j.job_id = _labelled.job_id
+            UNION SELECT unnest(events)) AS j
+        JOIN l4._event AS e USING (event_id)
+        JOIN l4._event AS t ON t.event_id = l4._survivor(e.event_id, e.merged_into)
+    ), cut AS (
+        SELECT e.event_id, c.label[1] AS label, substr(e.template, length(c.label[1]) + 1) AS rest
+        FROM event AS e
+        CROSS JOIN (VALUES ('^\S+ +'), ('^\S+ +\S+ +'), ('^\S+ +\S+ +\S+ +')) AS w(words)
+        CROSS JOIN LATERAL regexp_match(e.template, '(' || w.words || ')') AS c(label)
+        WHERE c.label IS NOT NULL
+    ), same AS MATERIALIZED (
+        SELECT e.event_id, coalesce(b.event_id, e.event_id) AS bare
+        FROM event AS e
+        LEFT JOIN (SELECT c.event_id, min(o.event_id) AS event_id_bare
+            FROM cut AS c JOIN event AS o ON o.template = c.rest
+            WHERE c.label ~ '[0-9]|<\*>' AND c.label !~* 'epoch|step|iter|batch|round|update'
+            GROUP BY c.event_id) AS b(labelled, event_id) ON b.labelled = e.event_id
+    )
+    SELECT s.event_id, s.bare FROM same AS s
+    WHERE events IS NULL OR s.bare IN (SELECT z.bare FROM same AS z WHERE z.event_id = ANY (events));
+END;
+COMMENT ON FUNCTION l4._labelled(text, int[]) IS
+    'events of a job (NULL: all) and those that are the same with another label, each with the event without label';
+
+-- The first numbers in the variable parts of some events of a job's streams, in the order of their lines, and by how
+-- much each differs from the one before. Slots are counted from the last word, as a label in front shifts them.
 CREATE FUNCTION l4._first_numbers(streams int[], events int[])
 RETURNS TABLE (stream_id int, event_id int, slot int, number int, occurrences bigint, first_ts timestamptz,
     first_line_no bigint, step bigint, has_point bool)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
 BEGIN ATOMIC
-    SELECT m.stream_id, u.event_id, u.slot, n.number, u.occurrences, u.first_ts, u.first_line_no,
-        n.number::bigint - lag(n.number) OVER w, u.value ~ '^[0-9]+\.[0-9]+'
-    FROM (SELECT l4._packed_ids(events) AS ids) AS i
+    SELECT m.stream_id, u.bare, u.slot, u.number, u.occurrences, u.first_ts, u.first_line_no,
+        u.number::bigint - lag(u.number) OVER w, u.value ~ '^[0-9]+\.[0-9]+'
+    FROM (SELECT array_agg(z.event_id) AS events, array_agg(z.bare) AS bare
+        FROM l4._stream AS s CROSS JOIN LATERAL l4._labelled(s.job_id, events) AS z
+        WHERE s.stream_id = streams[1]) AS l
+    CROSS JOIN LATERAL (SELECT l4._packed_ids(l.events) AS ids) AS i
     CROSS JOIN LATERAL l4._slot_context(i.ids) AS x
     CROSS JOIN l4._summary AS m
-    CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
-        x.word_events, x.word_slots, x.words, i.ids, NULL, false) AS u
-    CROSS JOIN LATERAL (SELECT CASE WHEN u.value ~ '^[0-9]{1,9}$' THEN u.value::int END AS number) AS n
+    CROSS JOIN LATERAL (
+        SELECT v.value, v.occurrences, v.first_ts, v.first_line_no, l.bare[array_position(l.events, v.event_id)] AS bare,
+            CASE WHEN v.value ~ '^[0-9]{1,9}$' THEN v.value::int END AS number,
+            v.slot - max(v.slot / 64) OVER (PARTITION BY v.event_id) * 64 + 65536 AS slot
+        FROM l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
+            x.word_events, x.word_slots, x.words, i.ids, NULL, false) AS v) AS u
     WHERE m.stream_id = ANY (streams) AND m.part = 0
-    WINDOW w AS (PARTITION BY m.stream_id, u.event_id, u.slot ORDER BY u.first_line_no);
+    WINDOW w AS (PARTITION BY m.stream_id, u.bare, u.slot ORDER BY u.first_line_no);
 END;
 COMMENT ON FUNCTION l4._first_numbers(int[], int[]) IS
     'first values of the variable parts of events: as numbers, where they are some, and whether they have a point';
@@ -37,7 +74,7 @@ COMMENT ON FUNCTION l4._first_numbers(int[], int[]) IS
 -- What counts up in a stream: nearly each number is the one before and a step, at steady times, for a good part of the
 -- log, but not while the start-up goes on: of the lines that come once before it ends, most come before it begins.
 -- Best is an event that prints measured values as well, then the one with most records; of its numbers the one that
--- changes most often, then the one with most values, then the smallest step. An epoch is a number of the same event
+-- changes most often, then the one with most values, then the smallest step, of a range its end. An epoch is a number of the same event
 -- that grows by one, and less often. How many there are to be may stand right behind: "12/400". Where nothing counts,
 -- an event that prints measured values and recurs like that shows at least that the training goes on.
 CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[],
@@ -45,7 +82,11 @@ CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[],
     OUT low int, OUT high int, OUT total int, OUT all_known bool, OUT first_line_no bigint, OUT last_line_no bigint)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000
 BEGIN ATOMIC
-    WITH number AS MATERIALIZED (
+    WITH labelled AS MATERIALIZED (
+        SELECT l.event_id, l.bare
+        FROM l4._stream AS s CROSS JOIN LATERAL l4._labelled(s.job_id, NULL) AS l
+        WHERE s.stream_id = _counter_of_stream.stream_id
+    ), number AS MATERIALIZED (
         SELECT n.*, extract(epoch FROM n.first_ts - lag(n.first_ts)
             OVER (PARTITION BY n.event_id, n.slot ORDER BY n.first_line_no))::float8 AS gap
         FROM l4._first_numbers(ARRAY[_counter_of_stream.stream_id], events) AS n
@@ -64,13 +105,14 @@ BEGIN ATOMIC
         FROM series AS s
         WHERE s.numbers >= (k.t).min_pair AND s.step > 0
     ), event AS MATERIALIZED (
-        SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, sum(u.occurrences) AS records,
+        SELECT l.bare AS event_id, sum(u.occurrences) AS records,
             extract(epoch FROM max(u.last_ts) - min(u.first_ts)) AS lasts, min(u.first_line_no) AS first_line_no,
             max(u.last_line_no) AS last_line_no
         FROM l4._summary AS m
         CROSS JOIN LATERAL l4._unpack(m.events, m.open_events) AS u(event_id int, occurrences bigint,
             first_ts timestamptz, last_ts timestamptz, first_line_no bigint, last_line_no bigint)
         JOIN l4._event AS e ON e.event_id = u.event_id
+        JOIN labelled AS l ON l.event_id = l4._survivor(e.event_id, e.merged_into)
         WHERE m.stream_id = _counter_of_stream.stream_id AND m.part = 0
         GROUP BY 1
     ), steady AS MATERIALIZED (
@@ -91,7 +133,10 @@ BEGIN ATOMIC
             AND c.numbers >= (k.t).min_iterations AND c.steady
         WHERE c.event_id IS NOT NULL OR e.measures AND e.records >= (k.t).min_past
         ORDER BY c.event_id IS NULL, e.measures DESC, e.records DESC, e.template COLLATE "C",
-            (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, c.step, c.slot
+            (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, c.step,
+            -- of "[20-40]" the end is what is done
+            EXISTS (SELECT FROM even AS o WHERE o.event_id = c.event_id AND o.slot = c.slot + 1
+                AND o.slot / 64 = c.slot / 64 AND o.step = c.step AND o.low = c.low + c.step), c.slot
         LIMIT 1
     )
     SELECT b.event_id, b.slot, o.slot, CASE WHEN r.high IS NOT NULL THEN b.slot + 1 END, b.step, b.numbers, b.low,
@@ -119,7 +164,8 @@ LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
 BEGIN ATOMIC
     SELECT s.stream_id, array_agg(u.line_no ORDER BY u.line_no),
         array_agg(coalesce(u.ts, '-infinity') ORDER BY u.line_no)
-    FROM (SELECT l4._packed_ids(ARRAY[_records.event_id]) AS ids OFFSET 0) AS i
+    FROM (SELECT l4._packed_ids(ARRAY(SELECT z.event_id
+            FROM l4._labelled(_records.job_id, ARRAY[_records.event_id]) AS z)) AS ids OFFSET 0) AS i
     CROSS JOIN l4._stream AS s
     JOIN l4._chunk AS c ON c.stream_id = s.stream_id
     CROSS JOIN LATERAL l4._unpack(c.body, NULL, i.ids, 5) AS u(line_no bigint, back bigint, ts timestamptz, rank int,
@@ -127,7 +173,7 @@ BEGIN ATOMIC
     WHERE s.job_id = _records.job_id AND u.back = 0
     GROUP BY s.stream_id;
 END;
-COMMENT ON FUNCTION l4._records(text, int) IS 'lines and times (-infinity: none) of the records of an event in a job';
+COMMENT ON FUNCTION l4._records(text, int) IS 'lines and times (-infinity: none) of the records of an event in a job, whatever label is in front';
 
 CREATE FUNCTION l4._counts_alike(k l4._case, job_id text, event_id int, slot int, step bigint) RETURNS bool
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000
@@ -229,7 +275,8 @@ BEGIN
     CROSS JOIN total AS t
     WHERE c.slot IS NULL OR (SELECT avg(a.even::int) FROM known AS a) >= (k.t).nearly_all;
     c.uneven := NOT FOUND AND EXISTS (SELECT FROM l4._job_event AS j
-        WHERE j.job_id = k.job_id AND j.event_id = ANY (l4._packed_ids(ARRAY[c.event_id])));
+        WHERE j.job_id = k.job_id AND j.event_id = ANY (l4._packed_ids(ARRAY(SELECT z.event_id
+            FROM l4._labelled(k.job_id, ARRAY[c.event_id]) AS z))));
     k.counter := c;
     RETURN k;
 END;

@@ -187,7 +187,10 @@ COMMENT ON FUNCTION l4._patience(l4._case) IS 'silence that makes a hang';
 CREATE FUNCTION l4._ends(k l4._case) RETURNS SETOF l4._case_end
 LANGUAGE sql STABLE ROWS 500
 BEGIN ATOMIC
-    WITH last_ones AS MATERIALIZED (
+    WITH counter AS MATERIALIZED (
+        SELECT l.event_id FROM l4._labelled(k.job_id, ARRAY[(k.counter).event_id]) AS l
+        WHERE (k.counter).event_id IS NOT NULL
+    ), last_ones AS MATERIALIZED (
         SELECT coalesce(array_agg(DISTINCT o.last_event_id), '{}') AS ids
         FROM l4._node AS o WHERE o.job_id = ANY (k.baseline)
     ), seen AS (
@@ -220,7 +223,7 @@ BEGIN ATOMIC
         LEFT JOIN l4._node AS v ON v.job_id = z.job_id AND v.node = z.node
         LEFT JOIN l4._event AS t ON t.event_id = v.last_event_id
         CROSS JOIN LATERAL (SELECT t.iteration_rule IS NOT NULL
-            OR coalesce(v.last_event_id = (k.counter).event_id, false) AS reports) AS r
+            OR v.last_event_id IN (SELECT c.event_id FROM counter AS c) AS reports) AS r
         LEFT JOIN l4._job_event AS j ON j.job_id = z.job_id AND j.event_id = v.last_event_id
         LEFT JOIN shutdown AS h ON h.node = z.node
         LEFT JOIN seen AS w ON w.node = z.node
@@ -298,7 +301,8 @@ BEGIN ATOMIC
             JOIN l4._event AS t USING (event_id)
             LEFT JOIN l4.iteration_rule AS r ON r.rule_id = t.iteration_rule AND r.kind = 'done'
             WHERE z.job_id = b.job_id AND (r.rule_id IS NOT NULL
-                OR l4._survivor(t.event_id, t.merged_into) = (k.counter).event_id)) AS i
+                OR l4._survivor(t.event_id, t.merged_into) IN (SELECT l.event_id
+                    FROM l4._labelled(b.job_id, ARRAY[(k.counter).event_id]) AS l))) AS i
         GROUP BY b.job_id
     ), event AS MATERIALIZED (
         SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, j.job_id, sum(j.nodes) AS nodes,
