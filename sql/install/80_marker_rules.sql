@@ -14,8 +14,9 @@ CREATE TABLE l4.marker_rule (
     CONSTRAINT marker_rule_key UNIQUE (origin, name),
     CONSTRAINT marker_rule_kind_check CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY[
         'terminal', 'exit', 'stack', 'config', 'killed', 'not_named', 'trouble', 'self', 'send', 'receive', 'timeout',
-        'ring_up', 'send_first', 'step', 'frame', 'call', 'file', 'framework'])),
-    CONSTRAINT marker_rule_stage_check CHECK (CASE WHEN kind OPERATOR(pg_catalog.=) ANY (ARRAY['frame', 'call', 'file'])
+        'ring_up', 'send_first', 'step', 'frame', 'module', 'call', 'file', 'framework'])),
+    CONSTRAINT marker_rule_stage_check CHECK (CASE
+        WHEN kind OPERATOR(pg_catalog.=) ANY (ARRAY['frame', 'module', 'call', 'file'])
         THEN stage IS NOT NULL AND stage OPERATOR(pg_catalog.=) ANY (ARRAY[
             'init', 'data', 'model', 'checkpoint_load', 'train', 'eval', 'checkpoint_save', 'shutdown'])
         ELSE stage IS NULL END),
