@@ -71,12 +71,13 @@ END;
 COMMENT ON FUNCTION l4._first_numbers(int[], int[]) IS
     'first values of the variable parts of events: as numbers, where they are some, and whether they have a point';
 
--- What counts up in a stream: nearly each number is the one before and a step, at steady times, for a good part of the
--- log, but not while the start-up goes on: of the lines that come once before it ends, most come before it begins.
--- Best is an event that prints measured values as well, then the one with most records; of its numbers the one that
--- changes most often, then the one with most values, then the smallest step, of a range its end. An epoch is a number of the same event
--- that grows by one, and less often. How many there are to be may stand right behind: "12/400". Where nothing counts,
--- an event that prints measured values and recurs like that shows at least that the training goes on.
+-- What counts in a stream: nearly each number is the one before and a step, at steady times, for a good part of the log,
+-- but not while the start-up goes on: of the lines that come once before it ends, most come before it begins. Best is an
+-- event that prints measured values as well, then the one with most records; of its numbers one that grows (one that
+-- falls is what is left), the one that changes most often, then the one with most values, then the smallest step, of a
+-- range its end. An epoch is a number of the same event that grows by one, and less often. How many there are to be may
+-- stand right behind: "12/400". Where nothing counts, an event that prints measured values and recurs like that shows at
+-- least that the training goes on.
 CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[],
     OUT event_id int, OUT slot int, OUT epoch_slot int, OUT total_slot int, OUT step bigint, OUT numbers bigint,
     OUT low int, OUT high int, OUT total int, OUT all_known bool, OUT first_line_no bigint, OUT last_line_no bigint)
@@ -103,7 +104,7 @@ BEGIN ATOMIC
         SELECT s.*, (SELECT avg((n.step = s.step)::int) FROM number AS n
             WHERE n.event_id = s.event_id AND n.slot = s.slot AND n.step IS NOT NULL) AS share
         FROM series AS s
-        WHERE s.numbers >= (k.t).min_pair AND s.step > 0
+        WHERE s.numbers >= (k.t).min_pair AND s.step <> 0
     ), event AS MATERIALIZED (
         SELECT l.bare AS event_id, sum(u.occurrences) AS records,
             extract(epoch FROM max(u.last_ts) - min(u.first_ts)) AS lasts, min(u.first_line_no) AS first_line_no,
@@ -132,8 +133,8 @@ BEGIN ATOMIC
         LEFT JOIN even AS c ON c.event_id = e.event_id AND c.share >= (k.t).nearly_all
             AND c.numbers >= (k.t).min_iterations AND c.steady
         WHERE c.event_id IS NOT NULL OR e.measures AND e.records >= (k.t).min_past
-        ORDER BY c.event_id IS NULL, e.measures DESC, e.records DESC, e.template COLLATE "C",
-            (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, c.step,
+        ORDER BY c.event_id IS NULL, e.measures DESC, e.records DESC, e.template COLLATE "C", c.step < 0,
+            (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, abs(c.step),
             -- of "[20-40]" the end is what is done
             EXISTS (SELECT FROM even AS o WHERE o.event_id = c.event_id AND o.slot = c.slot + 1
                 AND o.slot / 64 = c.slot / 64 AND o.step = c.step AND o.low = c.low + c.step), c.slot
@@ -218,8 +219,12 @@ BEGIN
         answer.slot := c.slot;
         answer.epoch_slot := c.epoch_slot;
         answer.total_slot := c.total_slot;
-        answer.step := least(c.step, 2147483647);
+        answer.step := c.step;
         answer.low := c.low;
+        IF c.step < 0 THEN
+            -- what is left
+            RETURN answer;
+        END IF;
         answer.high := CASE WHEN c.all_known AND reports > c.numbers + 1 THEN c.high
             WHEN reports * c.step > c.total::bigint + c.step THEN c.total END;
         RETURN answer;
@@ -256,9 +261,11 @@ BEGIN
         WHERE n.number IS NOT NULL
     ), known AS (
         SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
-            array_agg(n.number ORDER BY n.first_line_no) AS numbers,
+            array_agg(CASE WHEN c.step < 0 THEN least(2147483647, n.most::bigint - n.number - c.step)::int
+                ELSE n.number END ORDER BY n.first_line_no) AS numbers,
             coalesce(avg((n.step = c.step)::int) >= (k.t).nearly_all, true) AS even
-        FROM number AS n WHERE n.slot = c.slot GROUP BY n.stream_id
+        FROM (SELECT z.*, max(z.number) OVER () AS most FROM number AS z WHERE z.slot = c.slot) AS n
+        GROUP BY n.stream_id
     ), epoch AS (
         SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
             array_agg(n.number ORDER BY n.first_line_no) AS numbers
@@ -267,8 +274,8 @@ BEGIN
         SELECT max(n.number) AS total FROM number AS n WHERE n.slot = c.total_slot
     )
     SELECT k.job_id, r.stream_id, l4._count_records(r.lines, r.times, coalesce(z.lines, '{}'),
-        coalesce(z.numbers, '{}'), coalesce(e.lines, '{}'), coalesce(e.numbers, '{}'), coalesce(c.step, 1),
-        coalesce(c.low, 1), CASE WHEN c.high IS NOT NULL THEN coalesce(t.total, c.high) END)
+        coalesce(z.numbers, '{}'), coalesce(e.lines, '{}'), coalesce(e.numbers, '{}'), coalesce(abs(c.step), 1),
+        coalesce(CASE WHEN c.step < 0 THEN -c.step ELSE c.low END, 1), CASE WHEN c.high IS NOT NULL THEN coalesce(t.total, c.high) END)
     FROM l4._records(k.job_id, c.event_id) AS r
     LEFT JOIN known AS z USING (stream_id)
     LEFT JOIN epoch AS e USING (stream_id)

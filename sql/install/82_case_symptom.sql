@@ -451,8 +451,11 @@ BEGIN
         WHEN EXISTS (SELECT FROM l4._nodes(k.job_id) AS z JOIN l4._left_out(k) AS o ON o = z.node
             WHERE z.terminal_ts < k.train_ts) THEN 'launch'
         -- who lost a peer may take its time to say so
-        WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > patience
-                * CASE WHEN k.terminal_ts IS NULL OR l4._waited(k) THEN 1 ELSE (k.t).unexplained_patience::float8 END
+        WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > CASE WHEN k.terminal_ts IS NULL THEN patience
+            WHEN NOT l4._waited(k) THEN (k.t).unexplained_patience::float8 * patience
+            -- they say so themselves
+            ELSE least(patience, greatest(l4._seconds((k.t).hang_seconds),
+                (k.t).hang_reports::float8 * k.step * coalesce(k.median_ms, 0) * interval '1 ms')) END
             OR (NOT k.timed OR k.progress_ts IS NULL) AND l4._waited(k) THEN 'hang'
         WHEN k.crashed THEN 'crash'
         WHEN NOT k.finished AND l4._stopped(k) THEN 'hang'

@@ -236,46 +236,6 @@ read_java(Reader *r, L4Text line)
 	return true;
 }
 
-/* at async Model.save (/app/model.js:45:20);  at /app/train.js:27:40 */
-static bool
-read_located(Reader *r, L4Text line)
-{
-	int			at = find(line, 0, "at ");
-	int			name = at + 3;
-	int			end = line.len;
-	int			open;
-	int			column;
-	int			colon;
-	int			line_no;
-
-	if (at < 0 || !begins_at(line, at))
-		return false;
-	if (is_at(line, name, "async "))
-		name += 6;
-	if (is_at(line, name, "new "))
-		name += 4;
-	open = find(line, name, " (");
-	while (end > name && strchr(" {)", line.data[end - 1]) != NULL)
-		end--;
-	column = end;
-	while (column > name && l4_ascii_digit(line.data[column - 1]))
-		column--;
-	colon = column - 1;
-	while (colon > name && l4_ascii_digit(line.data[colon - 1]))
-		colon--;
-	if (column == end || line.data[column - 1] != ':' || colon >= column - 1 || colon <= name || line.data[colon - 1] != ':' ||
-		memchr(line.data + name, '/', colon - name) == NULL)
-		return false;
-	line_no = number(line, &colon);
-	colon = column - 1;
-	while (line.data[colon - 1] != ':')
-		colon--;
-	if (r->java || r->outer_first)
-		begin_stack(r, false, false);
-	add(r, part(line, open < 0 ? name : open + 2, colon - 1), line_no, part(line, name, open < 0 ? name : open));
-	return true;
-}
-
 /* A name without the type before it and the arguments behind it. */
 static L4Text
 function_name(L4Text line, int from, int to)
@@ -403,7 +363,7 @@ l4_frames(const char *text, int len, int *n)
 
 		CHECK_FOR_INTERRUPTS();
 		read_head(&r, line);
-		if (!read_python(&r, line) && !read_boxed(&r, line) && !read_java(&r, line) && !read_located(&r, line) && !read_numbered(&r, line))
+		if (!read_python(&r, line) && !read_boxed(&r, line) && !read_java(&r, line) && !read_numbered(&r, line))
 			read_address(&r, line);
 		at += line.len + 1;
 	}
