@@ -14,12 +14,13 @@ END;
 COMMENT ON FUNCTION l4._outer_streams(text) IS 'the first and the last stream of a job, by rank and name';
 
 -- What a launcher puts in front of lines is known only after some of them: until then it is part of the message, and
--- the same lines are another event.
+-- the same lines are another event. So they are with another number of signs in a bar.
 CREATE FUNCTION l4._labelled(job_id text, events int[]) RETURNS TABLE (event_id int, bare int)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
     WITH event AS MATERIALIZED (
-        SELECT DISTINCT t.event_id, t.template
+        SELECT DISTINCT t.event_id,
+            ltrim(regexp_replace(t.template, '(?:^| )[^[:alnum:]<> ]+(?= |$)', '', 'g')) AS template
         FROM (SELECT j.event_id FROM l4._job_event AS j WHERE j.job_id = _labelled.job_id
             UNION SELECT unnest(events)) AS j
         JOIN l4._event AS e USING (event_id)
@@ -31,18 +32,18 @@ BEGIN ATOMIC
         CROSS JOIN LATERAL regexp_match(e.template, '(' || w.words || ')') AS c(label)
         WHERE c.label IS NOT NULL
     ), same AS MATERIALIZED (
-        SELECT e.event_id, coalesce(b.event_id, e.event_id) AS bare
+        SELECT e.event_id, min(coalesce(b.event_id, e.event_id)) OVER (PARTITION BY coalesce(b.rest, e.template)) AS bare
         FROM event AS e
-        LEFT JOIN (SELECT c.event_id, min(o.event_id) AS event_id_bare
+        LEFT JOIN (SELECT c.event_id, min(o.event_id) AS bare, min(c.rest) AS rest
             FROM cut AS c JOIN event AS o ON o.template = c.rest
             WHERE c.label ~ '[0-9]|<\*>' AND c.label !~* 'epoch|step|iter|batch|round|update'
-            GROUP BY c.event_id) AS b(labelled, event_id) ON b.labelled = e.event_id
+            GROUP BY c.event_id) AS b(labelled, event_id, rest) ON b.labelled = e.event_id
     )
     SELECT s.event_id, s.bare FROM same AS s
     WHERE events IS NULL OR s.bare IN (SELECT z.bare FROM same AS z WHERE z.event_id = ANY (events));
 END;
 COMMENT ON FUNCTION l4._labelled(text, int[]) IS
-    'events of a job (NULL: all) and those that are the same with another label, each with the event without label';
+    'events of a job (NULL: all) and those that are the same with another label or bar, each with the event without';
 
 -- The first numbers in the variable parts of some events of a job's streams, in the order of their lines, and by how
 -- much each differs from the one before. Slots are counted from the last word, as a label in front shifts them.
@@ -70,6 +71,44 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._first_numbers(int[], int[]) IS
     'first values of the variable parts of events: as numbers, where they are some, and whether they have a point';
+
+-- How many nodes there are to be: a number that two good jobs of different size print, and that is as many times the
+-- nodes in both, as ranks are.
+CREATE FUNCTION l4._told_nodes(k l4._case) RETURNS int
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000
+BEGIN ATOMIC
+    WITH size AS (
+        SELECT s.job_id, count(DISTINCT s.node)::int AS nodes FROM l4._stream AS s
+        WHERE s.job_id = ANY (k.baseline) AND s.lines + s.tail_lines > 0 GROUP BY s.job_id
+    ), good AS (
+        SELECT z.job_id, z.nodes
+        FROM (SELECT s.*, row_number() OVER (ORDER BY s.nodes, s.job_id COLLATE "C") AS up,
+                row_number() OVER (ORDER BY s.nodes DESC, s.job_id COLLATE "C") AS down,
+                min(s.nodes) OVER () < max(s.nodes) OVER () AS differ FROM size AS s) AS z
+        WHERE z.differ AND (z.up = 1 OR z.down = 1)
+    ), number AS (
+        SELECT g.job_id, g.nodes, n.event_id, n.slot, min(n.number) AS number
+        FROM good AS g
+        CROSS JOIN LATERAL l4._first_numbers(ARRAY(SELECT o FROM l4._outer_streams(g.job_id) AS o),
+            ARRAY(SELECT j.event_id FROM l4._job_event AS j
+                WHERE j.job_id = g.job_id AND j.occurrences <= (k.t).min_pair * j.nodes)) AS n
+        GROUP BY g.job_id, g.nodes, n.event_id, n.slot
+        HAVING min(n.number) = max(n.number) AND min(n.number) % g.nodes = 0 AND min(n.number) > 0
+    ), told AS MATERIALIZED (
+        SELECT n.event_id, n.slot, min(n.number / n.nodes) AS ranks FROM number AS n
+        GROUP BY n.event_id, n.slot
+        HAVING count(*) = 2 AND min(n.number / n.nodes) = max(n.number / n.nodes)
+            AND min(n.number / n.nodes) <= (k.t).max_ranks
+    )
+    SELECT CASE WHEN min(n.number / t.ranks) = max(n.number / t.ranks) THEN min(n.number / t.ranks) END
+    FROM l4._first_numbers(ARRAY(SELECT o FROM l4._outer_streams(k.job_id) AS o),
+        ARRAY(SELECT t.event_id FROM told AS t)) AS n
+    JOIN told AS t USING (event_id, slot)
+    HAVING min(n.number / t.ranks) > (SELECT count(DISTINCT s.node) FROM l4._stream AS s
+        WHERE s.job_id = k.job_id AND s.lines + s.tail_lines > 0);
+END;
+COMMENT ON FUNCTION l4._told_nodes(l4._case) IS
+    'nodes that a job is to have by its own lines, where good jobs show which number tells them; NULL: as many as wrote';
 
 -- What counts in a stream: nearly each number is the one before and a step, at steady times, for a good part of the log,
 -- but not while the start-up goes on: of the lines that come once before it ends, most come before it begins. Best is an
