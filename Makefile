@@ -10,6 +10,7 @@ OBJS = \
 	src/base/foldmemo.o \
 	src/base/near_sql.o \
 	src/base/reader.o \
+	src/base/seen.o \
 	src/diagnose/diag_blame.o \
 	src/diagnose/diag_counter.o \
 	src/diagnose/diag_frame_owner.o \
@@ -36,7 +37,6 @@ OBJS = \
 	src/flow/features.o \
 	src/flow/flow_chunk.o \
 	src/flow/flow_read.o \
-	src/flow/flow_rows.o \
 	src/flow/flow_sql.o \
 	src/flow/issues.o \
 	src/flow/jobs.o \
@@ -97,7 +97,6 @@ OBJS = \
 	src/miner/node.o \
 	src/miner/parser.o \
 	src/miner/parser_agg.o \
-	src/miner/parser_cache.o \
 	src/miner/parser_io.o \
 	src/miner/parser_options.o \
 	src/miner/parser_params.o \
@@ -108,7 +107,6 @@ OBJS = \
 	src/packed/group.o \
 	src/packed/integer_codecs.o \
 	src/packed/packed.o \
-	src/packed/packed_key.o \
 	src/packed/packed_read.o \
 	src/packed/packed_sql.o \
 	src/packed/packed_window.o \
@@ -299,7 +297,9 @@ REGRESS = \
 	flow \
 	flow_logs \
 	flow_capture \
+	flow_rules \
 	flow_read \
+	flow_spans \
 	flow_toolkit
 
 REGRESS_OPTS = --inputdir=. --encoding=UTF8 --no-locale

@@ -185,11 +185,11 @@ SELECT s.event_id = f.event_id AS suspected FROM l4.suspect_event AS s JOIN floo
 WHERE f.turn = 'one batch' AND f.template ~ 'marmalade';
 SELECT b.job_id, b.of_errors, b.vocabulary > 0 AS closed FROM l4._job_budget AS b ORDER BY 1, 2;
 -- A parser that fills up: the first jobs fill it, which leaves each later one its 64 templates of errors and 64 of others,
--- until these are a quarter more than it may have.
+-- until these are four times what it may have.
 DELETE FROM l4.job;
 DELETE FROM l4._event;
 DELETE FROM l4._model;
-INSERT INTO l4._model (parser) VALUES (l4._parser_new('{"max_templates": 1000}'));
+INSERT INTO l4._model (parser) VALUES (l4._parser_new('{"max_templates": 200}'));
 SELECT l4.create_log_table('bounded.filling');
 INSERT INTO filling (job_id, node, line_no, line)
 SELECT 'fill-' || j, 'n', i, CASE WHEN i % 2 = 0 THEN 'ERROR: ' ELSE '' END

@@ -101,16 +101,6 @@ SELECT note, failure('SELECT count(x::text) FROM l4._unpack($1) AS x(a int)', de
     (6, 'of how many is not said', '02 28b52ffd 00 58 190000 616263'),
     (7, 'compressed bytes of fewer', '02 28b52ffd 20 04 190000 616263'),
     (8, 'nothing compressed', '02')) AS t(o, note, bytes) ORDER BY o;
--- values that follow from those of another column
-SELECT note, failure('SELECT sum(b) FROM l4._unpack($1) AS x(a int, b int)', decode(replace(bytes, ' ', ''), 'hex')) FROM (VALUES
-    (1, 'from the one before', '01 03 02 69 04 00 02 04 02 69 05 10 00 00 06 08'),
-    (2, 'from itself', '01 03 02 69 04 00 02 04 02 69 05 10 01 00 06 08'),
-    (3, 'from one that is not there', '01 03 02 69 04 00 02 04 02 69 05 10 07 00 06 08'),
-    (4, 'from one with NULL', '01 02 02 e9 05 00 00 02 00 02 69 05 10 00 00 06 08'),
-    (5, 'in a column with NULL', '01 02 02 69 03 00 02 04 e9 07 00 00 02 10 00 00 06'),
-    (6, 'fewer values', '01 03 02 69 04 00 02 04 02 69 04 10 00 00 06'),
-    (7, 'more values', '01 03 02 69 04 00 02 04 02 69 06 10 00 00 06 08 08')) AS t(o, note, bytes) ORDER BY o;
-SELECT * FROM l4._unpack('\x0103026904000204026905100000060a') AS x(a int, b int);
 SELECT note, failure('SELECT l4._member($1, 0)', decode(replace(bytes, ' ', ''), 'hex')) FROM (VALUES
     (1, 'bytes of one stream', '01 00 00'),
     (2, 'compressed bytes of too many', '03 28b52ffd a0 00000001' || '03 1000 00'),
@@ -119,11 +109,10 @@ SELECT note, failure('SELECT l4._member($1, 0)', decode(replace(bytes, ' ', ''),
     (5, 'more pieces than there may be', '03 28b52ffd 20 65 290300 0150' || repeat('00', 99)),
     (6, 'a piece beyond the bytes', '03 28b52ffd 20 03 190000 010203'),
     (7, 'no member', '03 28b52ffd 20 02 110000 0100')) AS t(o, note, bytes) ORDER BY o;
--- a form, and a kind of entry, that there are none
-SELECT failure('SELECT count(x::text) FROM l4._unpack($1) AS x(a int)', '\x010101690208' || '\x00'::bytea),
-    failure('SELECT count(x::text) FROM l4._unpack($1) AS x(a text)', '\x0101017304010702' || '\x01'::bytea);
+-- a form that there is none
+SELECT failure('SELECT count(x::text) FROM l4._unpack($1) AS x(a int)', '\x010101690208' || '\x00'::bytea);
 -- a text that is none
-SELECT * FROM l4._unpack('\x01010173050108ff0000') AS u(a text);
+SELECT * FROM l4._unpack('\x01010173050102ff0000') AS u(a text);
 -- a parser that knows no shapes
 CREATE TABLE damaged.drained AS SELECT l4.parser_train(m, '{"algorithm": "drain", "max_clusters": 1}' ORDER BY m) AS parser FROM unnest(ARRAY['a b c', 'one two three four']) AS m;
 SELECT l4._parse(d.parser, '{}', 'a b c') FROM damaged.drained AS d;

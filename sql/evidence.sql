@@ -74,6 +74,22 @@ CALL say('named', '{0,1,2,3,4,5}', 3, 'ValueError: loss is nan in batch 7 of epo
 CALL say('named', '{0,1,2,3,4,5}', 4, 'INFO:train:shutting down');
 -- all stop in training and nobody complains
 CALL job('silenced', 20);
+-- what is missing at the start was never there; what is missing later was lost, as a way to the others is
+CALL job('absent', 0);
+CALL say('absent', '{2}', 3, 'FileNotFoundError: [Errno 2] No such file or directory: ''/data/valid.bin''');
+CALL job('mislaid', 20);
+CALL say('mislaid', '{2}', 23.5, 'FileNotFoundError: [Errno 2] No such file or directory: ''/data/valid.bin''');
+CALL say('mislaid', '{0,1,3,4,5}', 24, 'ERROR:comm:RuntimeError: Connection closed by peer');
+CALL job('cut', 20);
+CALL say('cut', '{2}', 23.5, 'OSError: [Errno 101] Network is unreachable');
+CALL say('cut', '{0,1,3,4,5}', 24, 'ERROR:comm:RuntimeError: Connection closed by peer');
+-- a cause that good jobs state as well causes nothing here
+CALL say('good-1', '{0,1,2,3,4,5}', 0.5, 'fatal: chdir to /opt/csrc - No such file or directory');
+CALL say('good-2', '{0,1,2,3,4,5}', 0.5, 'fatal: chdir to /opt/csrc - No such file or directory');
+CALL job('common', 20);
+CALL say('common', '{2}', 0.5, 'fatal: chdir to /opt/csrc - No such file or directory');
+CALL say('common', '{2}', 23.5, 'Received 15 death signal, shutting down workers');
+CALL say('common', '{0,1,3,4,5}', 24, 'ERROR:agent:failed (exitcode: 1) local_rank: 0 (pid: 4711) of binary: /usr/bin/python3');
 
 CALL l4.ingest('evidence.logs');
 UPDATE l4.job SET settings = 'evidence', expected_nodes = 6,
@@ -89,7 +105,9 @@ SELECT k.kind, k.symptom, (SELECT e.node FROM l4.evidence AS e WHERE e.job_id = 
 FROM kind AS k ORDER BY k.kind;
 -- what is behind a failure of which no line states the cause
 SELECT j.job_id, d.symptom, d.stage, d.category, d.component, d.confidence
-FROM unnest('{refused,files}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d;
+FROM unnest('{refused,files,drift,absent,mislaid,cut,common}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d;
+SELECT cause FROM l4.diagnosis WHERE job_id = 'drift';
+SELECT m.rank, m.fault_name, m.is_suspect, m.caused_by FROM l4.fault_match AS m WHERE m.job_id = 'common' ORDER BY m.rank;
 -- orderly last words make no failed job healthy
 SELECT j.job_id, d.status, d.symptom, d.stage, d.iteration, d.summary ~ 'without a word' AS wordless
 FROM unnest('{alone,named,silenced}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d;

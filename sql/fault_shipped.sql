@@ -9,7 +9,7 @@ SELECT name FROM l4.fault WHERE name ~ '_(sig(kill|bus|segv|abrt)|killed_by_sign
 -- the class of an exception alone, or an error in words that nobody knows, is a catch-all
 SELECT name FROM l4.fault WHERE name ~ '^error_line_|^python_(value|type|key|index|attribute|runtime|assertion|os)_error$' AND NOT l4._is_catch_all(priority);
 -- what changes or resets something is not the first thing to do
-SELECT name, remedy FROM l4.fault WHERE remedy ~* '^(reset|reboot|drain|power-cycle|replace|delete|kill|remove|raise|disable|clear|increase|restart)\M';
+SELECT name, remedy FROM l4.fault WHERE remedy ~* '^(reset|reboot|drain|power-cycle|replace|delete|kill|remove|raise|disable|clear|increase|restart|update|upgrade|downgrade|install|reinstall|reload|remount|recreate|isolate|free|end|retry)\M';
 
 -- complete: example, cause, remedy, source; an effect or a warning need not lead anywhere
 SELECT name FROM l4.fault
@@ -43,6 +43,13 @@ FROM (VALUES
 	('AttributeError: ''Linear'' object has no attribute ''ds_grads_remaining'''), ('AttributeError: ''Linear'' object has no attribute ''weigth'''),
 	('gpu17 4: [rank4]: KeyError: ''text'''), ('trainer/1 KeyError: ''text'''), ('2026-01-07 10:11:12,345 - ERROR - KeyError: ''text'''), ('RuntimeError: CUDA out of memory'),
 	('gpu17: rank 5 died from signal 9'), ('Task 2 heartbeat timeout. This indicates that the remote task has failed'), ('recvmsg:Connection reset by peer: UnavailableError: Graph execution error:'),
+	('Error: cannot read /data/shard-7.bin: No such file or directory (os error 2)'), ('Error: Os { code: 5, kind: Uncategorized, message: "Input/output error" }'),
+	('panic: open /data/x: no such file or directory'), ('Error: EACCES: permission denied, open ''/data/x'''), ('Error: invalid value for --batch: 7'),
+	('Error: all-reduce failed in step 3 of epoch 1'), ('java.io.FileNotFoundException: /data/x (No such file or directory)'), ('RuntimeError: Connection closed by peer [10.0.0.7]:4711'),
+	('exited: trainer (terminated by SIGTERM; not expected)'), ('srun: error: If munged is up, restart with --num-threads=10'), ('slurmd[12]: fatal: can''t stat gres.conf file /dev/nvidia0: No such file or directory'),
+	('node1:1:2 [0] NCCL WARN Net : connecting to address  with family 7 is neither AF_INET(2) nor AF_INET6(10)'), ('MCCL WARN transport lost peer 10.1.1.7'), ('aclrtSynchronizeStream failed: 507018'),
+	('status = StatusCode.PERMISSION_DENIED'), ('google.api_core.exceptions.TooManyRequests: 429'), ('RuntimeError: HCCL function error: HcclAllReduce, error code is 19'),
+	('loaded runtime CuDNN library: 8.0.4 but source was compiled with: 8.1.0.'), ('NFS: state manager: lease expired failed on NFSv4 server nas1 with error 5'),
 	('INFO: Unable to initialize backend ''tpu'': libtpu.so: cannot open shared object file: No such file or directory'),
 	('veth3f2a: Link is down'), ('eth0 link state changed: carrier 0 -> 1'), ('ens1f0: Link is Up - 100Gbps')) AS w(line);
 

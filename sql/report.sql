@@ -77,9 +77,8 @@ CROSS JOIN LATERAL (SELECT r, n, min(n) FILTER (WHERE r ~ '^W') OVER () AS first
 WHERE b.n > 2 AND b.n < b.first_n GROUP BY j ORDER BY j;
 SELECT label, value FROM l4._report_brief('r-wide');
 -- reasons in words: the job's own line where it names the node, dots elsewhere
-SELECT l4._in_words('r-bad<b>', s.node, ARRAY['a <*> of nothing', 'named: ' || left(t.template, 120)])
-FROM l4.suspect_node AS s JOIN l4.suspect_event AS e USING (job_id) JOIN l4._event AS t USING (event_id)
-WHERE s.job_id = 'r-bad<b>' AND s.rank = 1 AND t.template LIKE '%timed out%';
+SELECT l4._in_words(ARRAY['a <*> of nothing', e'ends\x1b[2J\nhere']) AS in_words;
+SELECT l4._in_words(reasons) FROM l4.suspect_node WHERE job_id = 'r-bad<b>' AND rank = 1;
 -- a page of many iterations is linear in them: quadratic, this takes minutes
 INSERT INTO wide (job_id, node, rank, line_no, ts, line)
 SELECT 'r-long', 'n0', 0, i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 second',

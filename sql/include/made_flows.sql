@@ -38,8 +38,6 @@ $$;
 -- a new start
 CREATE PROCEDURE forget_flows()
 LANGUAGE sql AS $$
-    DELETE FROM l4._flow_chunk;
-    DELETE FROM l4._flow_link;
-    DELETE FROM l4._flow_source;
+    SELECT l4.forget_flows();
     DELETE FROM flows;
 $$;

@@ -132,10 +132,38 @@ CREATE TYPE l4._ingest_found AS (
     job_id text, node text, source text, has_null bool, first_line bigint, last_line bigint);
 COMMENT ON TYPE l4._ingest_found IS 'a stream of a relation';
 
-CREATE FUNCTION l4._ingest_find(relation text, src record, job_id text) RETURNS l4._ingest_found[]
+-- Citus has no walk from key to key over all shards, but each shard has one, in a session of its own.
+CREATE FUNCTION l4._ingest_find_shards(relation text, statement text) RETURNS l4._ingest_found[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    shard record;
+    streams l4._ingest_found[] := '{}';
+BEGIN
+    FOR shard IN EXECUTE 'SELECT c.* FROM pg_catalog.run_command_on_shards($1, $2) AS c'
+        USING relation::regclass, format('SELECT coalesce((%s), ''{}'')', statement)
+    LOOP
+        IF NOT shard.success THEN
+            RAISE EXCEPTION 'shard % of "%" cannot be read', shard.shardid, relation
+                USING ERRCODE = 'external_routine_exception', DETAIL = shard.result;
+        END IF;
+        streams := streams || shard.result::l4._ingest_found[];
+    END LOOP;
+    RETURN (SELECT array_agg(m::l4._ingest_found)
+        FROM (SELECT f.job_id, f.node, f.source, bool_or(f.has_null), min(f.first_line), max(f.last_line)
+            FROM unnest(streams) AS f GROUP BY 1, 2, 3) AS m);
+END
+$$;
+COMMENT ON FUNCTION l4._ingest_find_shards(text, text) IS
+    'the streams of a Citus table: those that a statement over %s finds in its shards, put together';
+
+CREATE FUNCTION l4._ingest_find(logs text, src record, job_id text, committed bool) RETURNS l4._ingest_found[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    -- a session of a shard does not see what this transaction wrote; of one job, most shards have nothing
+    of_shards bool := src.is_citus AND committed AND job_id IS NULL;
+    relation text := CASE WHEN of_shards THEN '%1$s' ELSE logs END;
     job_is text := CASE WHEN src.has_job AND job_id IS NOT NULL THEN format('l.job_id = %L AND ', job_id) ELSE '' END;
     job_value text := CASE WHEN src.has_job THEN 'l.job_id::text' ELSE quote_literal(job_id) || '::text' END;
     -- of one job the node alone: a condition on both would start the search for the next node at the first one
@@ -148,12 +176,15 @@ DECLARE
     in_order text := concat(' ORDER BY ', keys, CASE WHEN src.has_source THEN ', l.source' END, ', l.line_no LIMIT 1');
     node_key text := l4._ingest_key(src.has_job, false, false, 'k');
     next_source text := '';
-    last text := format('(SELECT max(l.line_no) FROM %s l WHERE %s)::bigint',
-                        relation, l4._ingest_key(src.has_job, src.has_source, false, 'k'));
+    -- max() would read a whole stream whose source is NULL: PostgreSQL does not take that for equality
+    last_of text := format('(SELECT l.line_no FROM %s l WHERE ', relation);
+    by_number text := concat(' AND l.line_no IS NOT NULL ORDER BY ',
+        CASE WHEN src.has_source THEN 'l.source DESC, ' END, 'l.line_no DESC LIMIT 1)::bigint');
+    last text := concat(last_of, l4._ingest_key(src.has_job, src.has_source, false, 'k'), by_number);
+    walk text;
     streams l4._ingest_found[];
 BEGIN
-    -- Citus has no walk from key to key: each shard puts its own lines together
-    IF src.is_citus THEN
+    IF src.is_citus AND NOT of_shards THEN
         EXECUTE format(
             'WITH m AS MATERIALIZED (SELECT %s AS job_id, l.node::text AS node, %s AS source, %s AS has_null, '
             'min(l.line_no)::bigint AS first_line, max(l.line_no)::bigint AS last_line FROM %s l WHERE %s '
@@ -169,23 +200,25 @@ BEGIN
             '(SELECT 1 AS turn, %1$s%2$s AND l.source > k.source%3$s) UNION ALL '
             '(SELECT 2, %1$s%2$s AND k.source IS NOT NULL AND l.source IS NULL%3$s) UNION ALL ',
             first_row, node_key, in_order);
-        last := format('CASE WHEN k.source IS NULL THEN '
-                       '(SELECT max(l.line_no) FROM %s l WHERE %s AND l.source IS NULL)::bigint ELSE %s END',
-                       relation, node_key, last);
+        last := concat('CASE WHEN k.source IS NULL THEN ', last_of, node_key, ' AND l.source IS NULL', by_number,
+            ' ELSE ', last, ' END');
     END IF;
-    EXECUTE format(
+    walk := format(
         'WITH RECURSIVE k AS ((SELECT %1$s%2$s%3$s) UNION ALL '
         'SELECT n.job_id, n.node, n.source, n.line_no FROM k CROSS JOIN LATERAL ('
         'SELECT n.* FROM (%4$s(SELECT 3 AS turn, %1$s%2$s AND (%5$s) > (%6$s)%3$s)) n ORDER BY n.turn LIMIT 1) n), '
         'm AS MATERIALIZED (SELECT k.job_id, k.node, coalesce(k.source, ''''), bool_or(k.source IS NULL), '
         'min(k.line_no), max(%7$s) AS last_line FROM k GROUP BY 1, 2, 3) '
         'SELECT array_agg(m::l4._ingest_found) FROM m WHERE m.last_line IS NOT NULL',
-        first_row, nodes_of, in_order, next_source, keys, replace(keys, 'l.', 'k.'), last)
-    INTO streams;
+        first_row, nodes_of, in_order, next_source, keys, replace(keys, 'l.', 'k.'), last);
+    IF src.is_citus THEN
+        RETURN l4._ingest_find_shards(logs, walk);
+    END IF;
+    EXECUTE walk INTO streams;
     RETURN streams;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_find(text, record, text) IS 'the streams of an indexed relation';
+COMMENT ON FUNCTION l4._ingest_find(text, record, text, bool) IS 'the streams of an indexed relation';
 
 -- Rows that have no key, as far as they can be found by the index: NULL comes last in it.
 CREATE FUNCTION l4._ingest_keyless(relation text, src record, job_id text, streams l4._ingest_found[]) RETURNS text[]
@@ -222,11 +255,12 @@ COMMENT ON FUNCTION l4._ingest_keyless(text, record, text, l4._ingest_found[]) I
     'NULL where there is nothing at all';
 
 -- Begin a call: how it reads lines, and which wait, job by job, gaps first, then streams that were read less.
-CREATE FUNCTION l4._ingest_open(ingest_id int, relation text, src record, job_id text, batch_lines int) RETURNS text[]
+CREATE FUNCTION l4._ingest_open(ingest_id int, relation text, src record, job_id text, batch_lines int,
+    committed bool) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    streams l4._ingest_found[] := l4._ingest_find(relation, src, job_id);
+    streams l4._ingest_found[] := l4._ingest_find(relation, src, job_id, committed);
     late_streams int[];
     late_lines int8range[];
     wrong record;
@@ -286,7 +320,7 @@ BEGIN
     RETURN l4._ingest_keyless(relation, src, job_id, streams);
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_open(int, text, record, text, int) IS
+COMMENT ON FUNCTION l4._ingest_open(int, text, record, text, int, bool) IS
     'begins a call, and hands it what there is to read: streams with lines beyond those seen, gaps that got lines; '
     'returns what rows cannot be read';
 
@@ -399,7 +433,7 @@ BEGIN
         relation := 'pg_temp.l4_ingest_rows';
         src := l4._ingest_source('pg_temp.l4_ingest_rows'::pg_catalog.regclass, NULL);
     END IF;
-    left_out := l4._ingest_open(call_id, relation, src, job_id, batch_lines);
+    left_out := l4._ingest_open(call_id, relation, src, job_id, batch_lines, commit);
     LOOP
         IF commit THEN
             COMMIT;

@@ -2,11 +2,11 @@
 -- All start with job_id; a condition on it, and on node, decides which packed values are opened.
 
 CREATE FUNCTION l4._unpack(packed bytea) RETURNS SETOF record
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_unpack';
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_unpack';
 COMMENT ON FUNCTION l4._unpack(bytea) IS 'rows of a packed value';
 
 CREATE FUNCTION l4._unpack(packed bytea, open bytea) RETURNS SETOF record
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_unpack';
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_unpack';
 COMMENT ON FUNCTION l4._unpack(bytea, bytea) IS
     'rows of two packed values: those of what is settled, those of what is open';
 

@@ -110,6 +110,18 @@ RETURN CASE WHEN template ~ '-\S*<\*>|<\*>\S*-|[[(]<\*>,'
         FROM unnest(string_to_array(template, '<*>')) WITH ORDINALITY AS p(part, place)) END;
 COMMENT ON FUNCTION l4._fill(text, text[]) IS 'a template with values for its variable parts';
 
+-- Pairs of a node and an event, by place in both arrays.
+CREATE FUNCTION l4._messages(job_id text, nodes text[], events int[])
+RETURNS TABLE (node text, event_id int, message text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
+BEGIN ATOMIC
+    SELECT p.node, p.event_id, coalesce(l4._fill(t.template, v.slot_values), t.template)
+    FROM (SELECT DISTINCT u.* FROM unnest(_messages.nodes, _messages.events) AS u(node, event_id)) AS p
+    JOIN l4._event AS t USING (event_id)
+    LEFT JOIN l4._values(_messages.job_id, _messages.events, _messages.nodes) AS v USING (node, event_id);
+END;
+COMMENT ON FUNCTION l4._messages(text, text[], int[]) IS 'what the first records of some events said on some nodes';
+
 -- Words of a line as names of nodes are spelled.
 CREATE FUNCTION l4._name_words(line text) RETURNS SETOF text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 20

@@ -384,9 +384,10 @@ BEGIN ATOMIC
     ), accuser AS (
         SELECT e.accuser AS node, max(e.weight) AS weight, min(e.first_ts) AS first_ts FROM kept AS e GROUP BY e.accuser
     ), named AS (
-        SELECT e.accused AS node, count(*) AS accusers,
-            (array_agg(e.events[1] ORDER BY e.weight DESC, e.first_ts, e.events[1]))[1] AS event_id
-        FROM edge AS e GROUP BY e.accused
+        SELECT DISTINCT ON (e.accused) e.accused AS node, count(*) OVER (PARTITION BY e.accused) AS accusers,
+            e.accuser, e.events[1] AS event_id
+        FROM edge AS e
+        ORDER BY e.accused, e.weight DESC, e.first_ts, e.events[1], e.accuser COLLATE "C"
     ), weighed AS MATERIALIZED (
         SELECT n.number, n.node, c.node IS NOT NULL AS mass_accuser,
             coalesce(a.weight, 0) + CASE WHEN c.node IS NOT NULL THEN (k.t).half::float8 * k.nodes ELSE 0 END AS weight,
@@ -412,12 +413,13 @@ BEGIN ATOMIC
     SELECT b.node, b.blame / greatest(b.total, (k.t).min_blame),
         CASE WHEN b.mass_accuser THEN 'complains about half of the others'
             WHEN f.accusers > 0 THEN 'named by ' || f.accusers
-                || CASE WHEN f.accusers = 1 THEN ' node: ' ELSE ' nodes: ' END || left(t.template, 120)
+                || CASE WHEN f.accusers = 1 THEN ' node: ' ELSE ' nodes: ' END || left(m.message, 120)
             ELSE 'deviates before it complains about others' END
     FROM blamed AS b
     CROSS JOIN k
     LEFT JOIN named AS f USING (node)
-    LEFT JOIN l4._event AS t ON t.event_id = f.event_id
+    LEFT JOIN l4._messages(evidence_accused.job_id, ARRAY(SELECT f.accuser FROM named AS f ORDER BY f.node),
+        ARRAY(SELECT f.event_id FROM named AS f ORDER BY f.node)) AS m ON m.node = f.accuser AND m.event_id = f.event_id
     WHERE b.blame > 0;
 END;
 COMMENT ON FUNCTION l4.evidence_accused(text) IS

@@ -64,14 +64,19 @@ BEGIN ATOMIC
         LEFT JOIN report AS r ON r.event_id = s.event_id
         LEFT JOIN naming AS a ON a.node = s.node AND a.event_id = s.event_id
         WHERE a.node IS NULL
+    ), first AS MATERIALIZED (
+        SELECT DISTINCT ON (r.node) r.node, r.event_id, r.value, r.nodes
+        FROM rated AS r
+        JOIN l4._event AS t USING (event_id)
+        WHERE r.value > 0
+        ORDER BY r.node, r.value DESC, r.first_ts, t.template COLLATE "C"
     )
-    SELECT DISTINCT ON (r.node) r.node, r.value::float8,
-        CASE WHEN r.nodes = 1 THEN 'only on this node: ' ELSE 'only on ' || r.nodes || ' nodes: ' END
-            || left(t.template, 160)
-    FROM rated AS r
-    JOIN l4._event AS t USING (event_id)
-    WHERE r.value > 0
-    ORDER BY r.node, r.value DESC, r.first_ts, t.template COLLATE "C";
+    SELECT f.node, f.value::float8,
+        CASE WHEN f.nodes = 1 THEN 'only on this node: ' ELSE 'only on ' || f.nodes || ' nodes: ' END
+            || left(m.message, 160)
+    FROM first AS f
+    JOIN l4._messages(evidence_unique.job_id, ARRAY(SELECT f.node FROM first AS f ORDER BY f.node),
+        ARRAY(SELECT f.event_id FROM first AS f ORDER BY f.node)) AS m USING (node, event_id);
 END;
 COMMENT ON FUNCTION l4.evidence_unique(text) IS 'evidence: new events that only this node, or few nodes, show';
 

@@ -160,9 +160,9 @@ BEGIN
     who := CASE WHEN k.symptom = 'none' THEN NULL
         WHEN suspects IS NULL AND s.score >= (k.t).mention_score AND cardinality(s.reasons) > 0
             THEN format('No node stands out; first to look at: %s (%s).', s.node,
-                l4._in_words(k.job_id, s.node, s.reasons[1:1]))
+                l4._in_words(s.reasons[1:1]))
         WHEN suspects IS NULL THEN 'No node stands out.'
-        ELSE format('Suspect: %s (%s).', suspects, l4._in_words(k.job_id, s.node, s.reasons[1:2])) END;
+        ELSE format('Suspect: %s (%s).', suspects, l4._in_words(s.reasons[1:2])) END;
     RETURN concat_ws(' ', what, who,
         CASE WHEN k.symptom <> 'none' AND e.example IS NOT NULL THEN format('Most telling line, %s: %s.',
             CASE WHEN e.nodes = 1 THEN 'only on ' || e.example_node ELSE 'on ' || e.nodes || ' nodes' END,
@@ -222,7 +222,7 @@ COMMENT ON FUNCTION l4._find_iteration(l4._case, l4.diagnosis, text, int) IS
 
 CREATE FUNCTION l4.diagnose(job_id text, baseline text[] DEFAULT NULL, method text DEFAULT 'l4', top_k int DEFAULT 8,
     options jsonb DEFAULT '{}') RETURNS l4.diagnosis
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET random_page_cost = 1
 AS $$
 DECLARE
     k l4._case;

@@ -3,14 +3,14 @@
 -- What a line states. A catch-all says that something failed and sets nothing; an effect is no cause.
 CREATE FUNCTION l4._stated_causes(k l4._case)
 RETURNS TABLE (rank int, event_id int, nodes int, name text, category text, component text, words text, is_sure bool,
-    is_known bool)
+    is_known bool, is_form bool)
 LANGUAGE sql STABLE ROWS 5
 BEGIN ATOMIC
     SELECT m.rank, m.event_id, e.nodes, m.fault_name, f.category, f.component,
         format('%s: %s', m.fault_name, rtrim(f.root_cause, ' .')),
         f.severity IN ('error', 'fatal') AND f.priority >= 46 AND NOT f.combined AND s.by_suspect IS NOT FALSE
             AND (e.nodes >= (k.t).majority * k.nodes OR f.category IN ('hardware', 'platform') AND s.by_suspect),
-        NOT l4._is_catch_all(f.priority)
+        NOT l4._is_catch_all(f.priority), f.combined
     FROM l4.fault_match AS m
     JOIN l4.fault AS f USING (fault_id)
     LEFT JOIN l4._job_events(ARRAY[k.job_id]) AS e USING (event_id)
@@ -21,7 +21,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._stated_causes(l4._case)
     IS 'causes that lines of a job state; is_sure: one text with one meaning, on a suspect if there is one, and on '
-       'most nodes unless it is hardware or platform; is_known: no catch-all';
+       'most nodes unless it is hardware or platform; is_known: no catch-all; is_form: which nodes show it decides';
 
 -- What says that something failed, but not what kind of failure it is: the best catch-all, else an error in words that
 -- no row knows. What no suspect says are the words of its peers; in a hang, what most say is that they wait.
@@ -70,6 +70,10 @@ BEGIN ATOMIC
             'no cause is stated: the nodes became slow alike, as they do when one of them, a link or the storage is',
             ARRAY['a processor or accelerator runs slower: clocks, temperature, other processes on each node',
                 'the network: error counters and retransmissions of the ports', 'the storage: latency of the mounts']),
+        ('differs', 'user', 'configuration', 'no cause is stated: %1$s',
+            ARRAY['its options, files or version of the program: compare them with those of a node that agrees',
+                'another job or an old process answers there: what was started on it and when',
+                'the difference does no harm: look at what it printed last, and at what the others wait for']),
         ('alike', 'user', 'program', '%1$s; the nodes failed alike, so what they share is to blame',
             ARRAY['the program, its options or its data: the message and the frames above it',
                 'a library that all nodes have: its version in the last good job']),
@@ -78,8 +82,8 @@ BEGIN ATOMIC
         ('alike framework', 'framework', 'framework', '%1$s; the nodes failed alike, in code of the framework',
             ARRAY['the framework: its issues for this message and frame, its version in the last good job',
                 'what the program passes to it: the frame that called']),
-        ('few', NULL, NULL, '%1$s; on few nodes only, so it may be the node',
-            ARRAY['the program or its data on that node: the message and the frames above it',
+        ('few', 'user', 'program', '%1$s; on few nodes only, so it may be the node',
+            ARRAY['the options, program or data of that node: the message and the frames above it',
                 'the node''s own files, mounts and libraries: compare them with those of a node that was well',
                 'its hardware: its kernel log']),
         ('few files', 'hardware', 'storage', '%1$s; on few nodes only, while files were read or written',
@@ -132,14 +136,17 @@ DECLARE
     s record;   -- the first suspect
 BEGIN
     SELECT * INTO general FROM l4._general_cause(k);
-    SELECT n.evidence ?| ARRAY['silent', 'lag'] AS is_silent, z.went_through INTO s
+    SELECT n.node, n.evidence ?| ARRAY['silent', 'lag'] AS is_silent, z.went_through,
+        CASE WHEN n.evidence #>> '{drift,detail}' !~ '[ :][Ee]xit'
+            THEN concat_ws(' ', n.node, n.evidence #>> '{drift,detail}') END AS differs INTO s
     FROM l4.suspect_node AS n JOIN l4._case_node AS z ON z.job_id = n.job_id AND z.node = n.node
     WHERE n.job_id = k.job_id AND n.rank = 1 AND n.is_suspect;
     kind := CASE
         WHEN k.symptom = 'launch' AND greatest((SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id),
             k.nodes + cardinality(absent)) > k.nodes THEN 'absent'
-        WHEN k.symptom = 'slow' AND s IS NOT NULL THEN 'slow'
+        WHEN k.symptom = 'slow' AND s.node IS NOT NULL THEN 'slow'
         WHEN k.symptom = 'slow' THEN 'slow alike'
+        WHEN s.differs IS NOT NULL THEN 'differs'
         WHEN general.nodes >= (k.t).majority * k.nodes
             THEN concat_ws(' ', 'alike', CASE WHEN general.owner IN ('library', 'framework') THEN general.owner END)
         WHEN general.words IS NOT NULL
@@ -147,7 +154,7 @@ BEGIN
                 CASE WHEN stage IN ('data', 'checkpoint_load', 'checkpoint_save') THEN 'files' END)
         WHEN s.went_through THEN 'left'
         WHEN s.is_silent THEN 'silent'
-        WHEN s IS NOT NULL THEN 'apart'
+        WHEN s.node IS NOT NULL THEN 'apart'
         WHEN EXISTS (SELECT FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
             WHERE m.job_id = k.job_id AND m.is_suspect AND f.is_effect
               AND f.component IN ('network', 'collective', 'node'))
@@ -155,6 +162,7 @@ BEGIN
         WHEN ended IS NOT NULL THEN 'ended'
         ELSE 'unknown' END;
     about := CASE WHEN kind = 'absent' THEN coalesce(': ' || l4._first_few(absent), '')
+        WHEN kind = 'differs' THEN s.differs
         WHEN general.words IS NOT NULL AND kind ~ '^(alike|few)' THEN general.words
         WHEN kind = 'ended' THEN ended
         ELSE l4._first_few(ARRAY(SELECT n.node FROM l4.suspect_node AS n
@@ -169,17 +177,34 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     best record;
+    other record;   -- by who failed and how
+    differs bool := false;
 BEGIN
     IF k.symptom = 'none' THEN
         RETURN d;
     END IF;
     SELECT * INTO best FROM l4._stated_causes(k) AS c WHERE c.is_known ORDER BY c.rank LIMIT 1;
-    IF best IS NULL THEN
-        SELECT f.category, f.component, format(f.words, n.about), f.alternatives,
-            CASE WHEN f.category IS NOT NULL THEN 'weak' END
-        INTO d.category, d.component, d.cause, d.alternatives, d.confidence
+    IF best IS NULL OR best.component = 'collective' THEN
+        SELECT n.kind, f.category, f.component, format(f.words, n.about) AS words, f.alternatives INTO other
         FROM l4._failure_kind(k, d.stage) AS n JOIN l4._failure_kinds() AS f USING (kind);
+        differs := other.kind = 'differs';
+    END IF;
+    -- ranks that are out of step are so because one has other settings
+    IF best IS NULL OR differs THEN
+        d.category := other.category;
+        d.component := other.component;
+        d.cause := other.words;
+        d.alternatives := other.alternatives;
+        d.confidence := CASE WHEN other.category IS NOT NULL THEN 'weak' END;
         RETURN d;
+    END IF;
+    -- what is set up wrong fails at the start: what was there and is lost later broke
+    IF (d.stage = 'train' AND d.iteration > 1 OR d.stage IN ('eval', 'checkpoint_save'))
+        AND (best.is_form AND best.component = 'data'
+        OR best.category = 'platform' AND (best.component = 'network' OR best.is_form AND best.component = 'storage'))
+    THEN
+        best.category := 'hardware';
+        best.component := replace(best.component, 'data', 'storage');
     END IF;
     d.category := best.category;
     d.component := best.component;

@@ -42,9 +42,56 @@ $$;
 COMMENT ON FUNCTION l4._read_conditions(jsonb, int)
     IS 'conditions in the form of a fault file as rows; raises what is wrong with them';
 
--- A step speaks of an event on all its nodes, or, where a parameter decides (an exit code), on the nodes that have
--- such a value. Values are tried for the events that some signature matched: for each group of faults
--- that differ in a value the library has one that matches any.
+-- Where a parameter decides (an exit code), a step speaks of the nodes that have such a value. Values are tried for the
+-- events that some signature matched: for each group of faults that differ in a value the library has one that
+-- matches any.
+CREATE FUNCTION l4._condition_values(job_id text, conditions l4.fault_condition[])
+RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20
+BEGIN ATOMIC
+    WITH condition AS MATERIALIZED (
+        SELECT row_number() OVER (ORDER BY c.fault_id, c.step) AS place, c.fault_id, c.step, c.signature
+        FROM unnest(_condition_values.conditions) AS c
+        WHERE c.kind NOT IN ('quiet', 'ends') AND c.signature IS NOT NULL
+    ), variant AS MATERIALIZED (
+        SELECT row_number() OVER () AS n, v.*
+        FROM l4._line_variants(_condition_values.job_id, ARRAY(
+            SELECT DISTINCT l4._survivor(e.event_id, e.merged_into)
+            FROM l4._fault_hit AS h JOIN l4._event AS e ON e.event_id = h.event_id
+            WHERE h.job_id = _condition_values.job_id AND h.n > -2)) AS v
+    ), match AS MATERIALIZED (
+        SELECT m.pattern, m.line
+        FROM l4._pcre_multimatch((SELECT array_agg(c.signature ORDER BY c.place) FROM condition AS c),
+            (SELECT array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS m
+        WHERE m.matched
+    ), deciding AS MATERIALIZED (
+        -- slots of which some values match and others do not
+        SELECT v.*
+        FROM (SELECT c.fault_id, c.step, v.event_id, v.slot, v.nodes, v.line, v.ts, m.line IS NOT NULL AS yes,
+                bool_or(m.line IS NOT NULL) OVER w AND NOT bool_and(m.line IS NOT NULL) OVER w AS decides
+            FROM variant AS v
+            CROSS JOIN condition AS c
+            LEFT JOIN match AS m ON m.line = v.n AND m.pattern = c.place
+            WINDOW w AS (PARTITION BY c.fault_id, c.step, v.event_id, v.slot)) AS v
+        WHERE v.decides
+    ), node AS (
+        SELECT d.fault_id, d.step, d.event_id, t.node, (array_agg(d.line ORDER BY d.ts, d.line))[1] AS line,
+            min(d.ts) AS ts, count(DISTINCT d.slot) AS slots
+        FROM deciding AS d CROSS JOIN LATERAL unnest(d.nodes) AS t(node)
+        WHERE d.yes
+        GROUP BY d.fault_id, d.step, d.event_id, t.node
+    )
+    SELECT s.fault_id, s.step, s.event_id, array_agg(n.node ORDER BY n.node) FILTER (WHERE n.node IS NOT NULL),
+        min(n.line), min(n.ts)
+    FROM (SELECT d.fault_id, d.step, d.event_id, count(DISTINCT d.slot) AS slots
+        FROM deciding AS d GROUP BY 1, 2, 3) AS s
+    LEFT JOIN node AS n USING (fault_id, step, event_id, slots)
+    GROUP BY s.fault_id, s.step, s.event_id;
+END;
+COMMENT ON FUNCTION l4._condition_values(text, l4.fault_condition[])
+    IS 'events of which some values fit a step of a combined fault and others do not, and the nodes with values that '
+       'fit; NULL = none';
+
 CREATE FUNCTION l4._condition_events(job_id text, conditions l4.fault_condition[])
 RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz, gave_up bool)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20
@@ -67,13 +114,13 @@ BEGIN
         WHERE h.job_id = _condition_events.job_id AND NOT h.gave_up AND f.is_effect
           AND f.component IN ('network', 'collective', 'node')
         GROUP BY l.event_id
-    ), pattern AS MATERIALIZED (
-        SELECT array_agg(c.signature ORDER BY c.place) AS signatures FROM condition AS c WHERE c.signature IS NOT NULL
     ), whole AS (
         SELECT c.fault_id, c.step, l.event_id, coalesce(bool_or(m.matched), false) AS yes,
             bool_or(m.matched IS NULL) AS unknown,
             (array_agg(l.line ORDER BY l.is_record, l.line_no) FILTER (WHERE m.matched))[1] AS line, min(l.ts) AS ts
-        FROM l4._pcre_multimatch((TABLE pattern), (SELECT array_agg(l.line ORDER BY l.place) FROM line AS l)) AS m
+        FROM l4._pcre_multimatch(
+            (SELECT array_agg(c.signature ORDER BY c.place) FROM condition AS c WHERE c.signature IS NOT NULL),
+            (SELECT array_agg(l.line ORDER BY l.place) FROM line AS l)) AS m
         JOIN condition AS c ON c.place = m.pattern
         JOIN line AS l ON l.place = m.line
         GROUP BY c.fault_id, c.step, l.event_id
@@ -89,44 +136,15 @@ BEGIN
         SELECT c.fault_id, c.step, p.event_id, true, false, p.line, p.ts
         FROM condition AS c CROSS JOIN lost_peer AS p
         WHERE c.kind = 'effect'
-    ), variant AS MATERIALIZED (
-        SELECT row_number() OVER () AS n, v.*
-        FROM l4._line_variants(_condition_events.job_id, ARRAY(
-            SELECT DISTINCT l4._survivor(e.event_id, e.merged_into)
-            FROM l4._fault_hit AS h JOIN l4._event AS e ON e.event_id = h.event_id
-            WHERE h.job_id = _condition_events.job_id AND h.n > -2)) AS v
-    ), match AS MATERIALIZED (
-        SELECT m.pattern, m.line
-        FROM l4._pcre_multimatch((TABLE pattern), (SELECT array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS m
-        WHERE m.matched
-    ), deciding AS MATERIALIZED (
-        -- slots of which some values match and others do not
-        SELECT v.*
-        FROM (SELECT c.fault_id, c.step, v.event_id, v.slot, v.nodes, v.line, v.ts, m.line IS NOT NULL AS yes,
-                bool_or(m.line IS NOT NULL) OVER w AND NOT bool_and(m.line IS NOT NULL) OVER w AS decides
-            FROM variant AS v
-            JOIN condition AS c ON c.signature IS NOT NULL
-            LEFT JOIN match AS m ON m.line = v.n AND m.pattern = c.place
-            WINDOW w AS (PARTITION BY c.fault_id, c.step, v.event_id, v.slot)) AS v
-        WHERE v.decides
-    ), node AS (
-        SELECT d.fault_id, d.step, d.event_id, t.node, (array_agg(d.line ORDER BY d.ts, d.line))[1] AS line,
-            min(d.ts) AS ts, count(DISTINCT d.slot) AS slots
-        FROM deciding AS d CROSS JOIN LATERAL unnest(d.nodes) AS t(node)
-        WHERE d.yes
-        GROUP BY d.fault_id, d.step, d.event_id, t.node
-    ), slots AS (
-        SELECT d.fault_id, d.step, d.event_id, count(DISTINCT d.slot) AS n FROM deciding AS d GROUP BY 1, 2, 3
+    ), decided AS MATERIALIZED (
+        SELECT v.* FROM l4._condition_values(_condition_events.job_id, _condition_events.conditions) AS v
     )
-    SELECT n.fault_id, n.step, n.event_id, array_agg(n.node ORDER BY n.node), min(n.line), min(n.ts), false
-    FROM node AS n
-    JOIN slots AS s ON (s.fault_id, s.step, s.event_id, s.n) = (n.fault_id, n.step, n.event_id, n.slots)
-    GROUP BY n.fault_id, n.step, n.event_id
+    SELECT d.fault_id, d.step, d.event_id, d.nodes, d.line, d.ts, false FROM decided AS d WHERE d.nodes IS NOT NULL
     UNION ALL
     SELECT w.fault_id, w.step, w.event_id, NULL, w.line, w.ts, NOT w.yes
     FROM whole AS w
     WHERE (w.yes OR w.unknown)
-      AND (w.fault_id, w.step, w.event_id) NOT IN (SELECT s.fault_id, s.step, s.event_id FROM slots AS s);
+      AND (w.fault_id, w.step, w.event_id) NOT IN (SELECT d.fault_id, d.step, d.event_id FROM decided AS d);
 END
 $$;
 COMMENT ON FUNCTION l4._condition_events(text, l4.fault_condition[])

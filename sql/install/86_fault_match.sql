@@ -132,12 +132,13 @@ BEGIN
         SELECT e.* FROM l4._fault_effects((SELECT array_agg(b.name) FROM best AS b)) AS e WHERE e.name <> e.effect
     ), cause AS (
         -- Of two that lead to each other, the earlier one is the cause. What by nature is an effect causes only what
-        -- comes after it. What shows much later than reports take (10 s) causes nothing that was there before.
+        -- comes after it. What shows much later than reports take (10 s) causes nothing that was there before, and
+        -- what does not tell of the failure, nothing that does.
         SELECT b.fault_id, array_agg(DISTINCT c.name ORDER BY c.name) AS names, bool_and(c.is_effect) AS by_effects
         FROM best AS b JOIN reach AS r ON r.effect = b.name JOIN best AS c ON c.name = r.name
         WHERE (NOT EXISTS (SELECT FROM reach AS back WHERE back.name = b.name AND back.effect = c.name)
             OR (c.ts, c.name) < (b.ts, b.name))
-          AND (b.is_effect OR NOT c.is_effect OR c.ts < b.ts)
+          AND (b.is_effect OR NOT c.is_effect OR c.ts < b.ts) AND (c.is_suspect OR NOT b.is_suspect)
           AND (c.first_ts <= b.first_ts + interval '10 s') IS NOT FALSE
         GROUP BY b.fault_id
     ), better AS (

@@ -113,26 +113,11 @@ RETURN (
 COMMENT ON FUNCTION l4._last_message(text) IS
     'what a record says, without the prefix of its line: of a stack trace, the exception';
 
--- Reasons quote templates. Where the job's own line can stand for one, it does; what is left of masks is dots.
--- A line stands for a reason to blame a node only where it names that node.
-CREATE FUNCTION l4._in_words(job_id text, node text, reasons text[]) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (
-    SELECT string_agg(replace(coalesce(q.line, r.reason), '<*>', '...'), '; ' ORDER BY r.n)
-    FROM unnest(_in_words.reasons) WITH ORDINALITY AS r(reason, n)
-    LEFT JOIN LATERAL (
-        SELECT left(r.reason, strpos(r.reason, e.quoted) - 1) || l4._printable(m.said, 160) AS line
-        FROM (SELECT x.example_node, x.example_line, left(t.template, 120) AS quoted
-            FROM l4.suspect_event AS x JOIN l4._event AS t USING (event_id)
-            WHERE x.job_id = _in_words.job_id AND t.template LIKE '%<*>%'
-                AND strpos(r.reason, left(t.template, 120)) > 0
-            ORDER BY length(t.template) DESC, x.rank
-            LIMIT 1) AS e
-        LEFT JOIN l4.job_node AS j ON j.job_id = _in_words.job_id AND j.node = _in_words.node
-        CROSS JOIN LATERAL (SELECT l4._last_message(e.example_line) OFFSET 0) AS m(said)
-        WHERE e.example_node = _in_words.node OR strpos(m.said, _in_words.node) > 0 OR m.said ~ ('\m' || j.rank || '\M')
-    ) AS q ON r.reason LIKE '%<*>%');
-COMMENT ON FUNCTION l4._in_words(text, text, text[]) IS 'reasons as one sentence, with lines of the job for templates';
+CREATE FUNCTION l4._in_words(reasons text[]) RETURNS text
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN (SELECT string_agg(l4._printable(replace(r.reason, '<*>', '...'), 200), '; ' ORDER BY r.n)
+    FROM unnest(_in_words.reasons) WITH ORDINALITY AS r(reason, n));
+COMMENT ON FUNCTION l4._in_words(text[]) IS 'reasons as one sentence; what is left of masks is dots';
 
 -- Which node of the job stands where in a report: suspects first, then the others in the order of their ranks.
 CREATE FUNCTION l4._report_nodes(job_id text)

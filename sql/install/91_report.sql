@@ -77,7 +77,7 @@ BEGIN ATOMIC
         FROM l4.diagnosis AS d WHERE d.job_id = _report_brief.job_id
         UNION ALL
         SELECT 2, s.rank, CASE s.rank WHEN 1 THEN 'where' ELSE '' END,
-            concat(l4._short_name(s.node, 60), ': ' || l4._in_words(_report_brief.job_id, s.node, s.reasons[1:3]))
+            concat(l4._short_name(s.node, 60), ': ' || l4._in_words(s.reasons[1:3]))
         FROM suspect AS s
         UNION ALL
         SELECT 2, 0, 'where', 'no node stands out' FROM failed WHERE NOT EXISTS (SELECT FROM suspect)
@@ -166,7 +166,7 @@ BEGIN ATOMIC
     WITH listed AS (
         SELECT s.rank, s.node, round(s.score::numeric, 2)::text AS score, s.is_suspect,
             s.score / nullif(max(s.score) OVER (), 0) AS part, coalesce(n.rank::text, '-') AS node_rank,
-            coalesce(nullif(l4._in_words(s.job_id, s.node, s.reasons), ''), '-') AS reasons,
+            coalesce(nullif(l4._in_words(s.reasons), ''), '-') AS reasons,
             (SELECT count(*) FROM l4.suspect_node AS x WHERE x.job_id = s.job_id) AS listed
         FROM l4.suspect_node AS s LEFT JOIN l4.job_node AS n ON n.job_id = s.job_id AND n.node = s.node
         WHERE s.job_id = _report_suspects.job_id AND s.rank <= 8 AND (s.is_suspect OR s.rank <= 3 AND s.score > 0)
@@ -275,7 +275,7 @@ BEGIN ATOMIC
         UNION ALL
         SELECT e.rank, 3, 0, w.m, w.line
         FROM shown AS e
-        CROSS JOIN LATERAL l4._block(l4._in_words(e.job_id, e.example_node, e.reasons), _report_proof.width,
+        CROSS JOIN LATERAL l4._block(l4._in_words(e.reasons), _report_proof.width,
             '      why: ', '           ') WITH ORDINALITY AS w(line, m)
         UNION ALL
         SELECT 1000000, 4, 0, 0, format('      %s more in l4.suspect_event', count(*) - 10)
@@ -300,7 +300,7 @@ BEGIN ATOMIC
             GROUP BY n.last_iteration ORDER BY n.last_iteration DESC LIMIT 4) AS l
         UNION ALL
         SELECT 2, s.rank, format('iteration %s%s: %s%s', s.iteration, ' on ' || s.node,
-            coalesce(l4._in_words(s.job_id, s.node, s.reasons), 'deviates'),
+            coalesce(l4._in_words(s.reasons), 'deviates'),
             CASE WHEN s.distance IS NOT NULL AND s.sigma IS NOT NULL AND array_to_string(s.reasons, ' ') !~ 'sigma'
                 THEN format(' (distance %s, %s sigma)', round(s.distance::numeric, 1), round(s.sigma::numeric, 1)) END)
         FROM l4.suspect_iteration AS s

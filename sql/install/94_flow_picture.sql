@@ -36,8 +36,8 @@ RETURNS TABLE (line int, k int, steps bigint, x0 float8, x1 float8, pp float8, d
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1000
 BEGIN ATOMIC
     WITH numbered AS (
-        SELECT s.run, s.step, s.started, s.ended, s.dp_ms, row_number() OVER (ORDER BY s.step) - 1 AS n,
-            count(*) OVER () AS total
+        SELECT s.run, s.span, s.stint, s.step, s.started, s.ended, s.dp_ms, count(*) OVER () AS total,
+            row_number() OVER (ORDER BY s.step) - 1 AS n
         FROM l4._flow_step AS s
         WHERE s.flow_job = (p).job_id AND s.ended > (p).from_ts AND s.started < (p).to_ts
     ), placed AS MATERIALIZED (
@@ -45,7 +45,7 @@ BEGIN ATOMIC
             1000 * extract(epoch FROM s.ended - s.started)::float8 AS ms
         FROM numbered AS s
     ), member AS MATERIALIZED (
-        SELECT r.line, m.run, m.first_step, m.pp_ms
+        SELECT r.line, m.span, m.stint, m.first_step, m.pp_ms
         FROM unnest((p).rows) AS r
         JOIN l4._flow_member AS m ON m.flow_job = (p).job_id AND host(m.address) = r.node
     ), pipeline AS (
@@ -57,7 +57,7 @@ BEGIN ATOMIC
         coalesce(sum(v.ms), 0) / sum(greatest(s.ms, coalesce(v.ms, 0) + s.dp_ms, 1e-3)),
         sum(s.dp_ms) / sum(greatest(s.ms, coalesce(v.ms, 0) + s.dp_ms, 1e-3))
     FROM member AS m
-    JOIN placed AS s ON s.run = m.run
+    JOIN placed AS s ON s.span = m.span AND s.stint = m.stint
     LEFT JOIN pipeline AS v ON v.line = m.line AND v.step = s.step
     GROUP BY m.line, s.run, s.k;
 END;

@@ -57,8 +57,20 @@ CREATE TABLE l4._flow_chunk (
     CONSTRAINT _flow_chunk_pkey PRIMARY KEY (chunk_id)
 );
 COMMENT ON TABLE l4._flow_chunk IS 'packed flows of a pair, by time';
-CREATE INDEX _flow_chunk_pair ON l4._flow_chunk (pair_id, first_ts);
+CREATE INDEX _flow_chunk_pair ON l4._flow_chunk (pair_id, last_ts, first_ts);
+CREATE INDEX _flow_chunk_time ON l4._flow_chunk (last_ts, first_ts);
 ALTER TABLE l4._flow_chunk ALTER COLUMN body SET STORAGE EXTERNAL;
+
+CREATE TABLE l4._flow_span (
+    span bigint NOT NULL,
+    changed bool NOT NULL,
+    first_ts timestamptz,
+    last_ts timestamptz,
+    endpoints bigint,
+    CONSTRAINT _flow_span_pkey PRIMARY KEY (span)
+);
+COMMENT ON TABLE l4._flow_span IS
+    'spans of ten minutes that flows lie in or near; first_ts, last_ts, endpoints: what their analysis depended on';
 
 CREATE FUNCTION l4._flow_read(query text, known_to timestamptz, OUT rows_read bigint, OUT duplicate bigint,
     OUT control bigint, OUT late bigint, OUT impossible bigint, OUT unknown bigint, OUT first_ts timestamptz,
@@ -175,18 +187,99 @@ END
 $$;
 COMMENT ON FUNCTION l4._flow_window(text, text, timestamptz, timestamptz) IS 'reads the rows that end within a window';
 
-CREATE FUNCTION l4._flow_analyze(keep_s float8) RETURNS void
-LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_flow_analyze';
-COMMENT ON FUNCTION l4._flow_analyze(float8) IS
-    'jobs, kinds of pairs, steps and issues of the flows of the last seconds; 0 = of all that were read';
+-- The span of a time, and its first moment: src/flow/flow.h has the same lengths.
+CREATE FUNCTION l4._flow_span_of(at timestamptz) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN floor(extract(epoch FROM at - '2000-01-01 00:00:00+00'::timestamptz) / 600)::bigint;
+COMMENT ON FUNCTION l4._flow_span_of(timestamptz) IS 'number of the span of flows in which a time lies';
 
--- A chunk goes when all of it is older; the analysis leaves out the rest.
-CREATE FUNCTION l4._flow_forget(keep_s float8) RETURNS void
-LANGUAGE sql VOLATILE STRICT
+CREATE FUNCTION l4._flow_span_start(span bigint) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN '2000-01-01 00:00:00+00'::timestamptz + span * interval '600 s';
+COMMENT ON FUNCTION l4._flow_span_start(bigint) IS 'when a span of flows begins';
+
+-- The next span is begun when all that is seen with the one before it is there. Till then that one is open.
+CREATE FUNCTION l4._flow_open_span() RETURNS bigint
+LANGUAGE sql STABLE
+RETURN (SELECT l4._flow_span_of(max(s.last_ts) - interval '200 s') FROM l4._flow_source AS s);
+COMMENT ON FUNCTION l4._flow_open_span() IS 'the last span of flows, to which all belongs that came since';
+
+CREATE FUNCTION l4._flow_due(OUT span bigint, OUT first_ts timestamptz, OUT last_ts timestamptz, OUT endpoints bigint)
+RETURNS SETOF record
+LANGUAGE sql STABLE ROWS 2
 BEGIN ATOMIC
-    DELETE FROM l4._flow_chunk AS c
-    WHERE c.last_ts < (SELECT max(s.last_ts) FROM l4._flow_source AS s) - keep_s * interval '1 second';
+    SELECT p.span, w.first_ts, w.last_ts, k.endpoints
+    FROM (SELECT min(s.first_ts) AS first_ts, max(s.last_ts) AS last_ts, l4._flow_open_span() AS open,
+            (SELECT coalesce(sum(hashtext(concat(e.address, '|', e.machine, '|', e.switch))::bigint), 0)::bigint
+             FROM l4.flow_endpoint AS e) AS endpoints
+        FROM l4._flow_source AS s) AS k
+    JOIN l4._flow_span AS p ON p.span <= k.open
+    CROSS JOIN LATERAL (SELECT greatest(k.first_ts, l4._flow_span_start(p.span) - interval '200 s') AS first_ts,
+        CASE WHEN p.span < k.open THEN 'infinity' ELSE k.last_ts END AS last_ts) AS w
+    WHERE p.changed OR p.first_ts IS DISTINCT FROM w.first_ts OR p.last_ts IS DISTINCT FROM w.last_ts
+        OR p.endpoints IS DISTINCT FROM k.endpoints
+    ORDER BY p.span LIMIT 2;
 END;
+COMMENT ON FUNCTION l4._flow_due() IS 'the first two spans of flows whose analysis would find something else now';
+
+CREATE FUNCTION l4._flow_analyze_span(span bigint, first_ts timestamptz, last_ts timestamptz) RETURNS void
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_flow_analyze';
+COMMENT ON FUNCTION l4._flow_analyze_span(bigint, timestamptz, timestamptz) IS
+    'stints, kinds of pairs, steps and issues of a span of flows; first_ts, last_ts: of all flows';
+
+-- Names are taken from the span and all later ones, so that a job is named anew by what it began with.
+CREATE FUNCTION l4._flow_clear(span bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    DELETE FROM l4.flow_job AS j USING l4._flow_stint AS s WHERE s.span >= _flow_clear.span AND s.flow_job = j.flow_job;
+    DELETE FROM l4._flow_stint AS x WHERE x.span = _flow_clear.span;
+    DELETE FROM l4._flow_stint_step AS x WHERE x.span = _flow_clear.span;
+    DELETE FROM l4._flow_stint_nic AS x WHERE x.span = _flow_clear.span;
+    DELETE FROM l4._flow_stint_pair AS x WHERE x.span = _flow_clear.span;
+    DELETE FROM l4._flow_stint_issue AS x WHERE x.span = _flow_clear.span;
+    UPDATE l4._flow_stint AS x SET flow_job = NULL WHERE x.span > _flow_clear.span AND x.flow_job IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION l4._flow_clear(bigint) IS 'deletes what was found in a span of flows';
+
+CREATE FUNCTION l4._flow_analyze() RETURNS bool
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    due record;
+BEGIN
+    LOCK TABLE l4._flow_chunk IN SHARE ROW EXCLUSIVE MODE;
+    SELECT d.*, count(*) OVER () > 1 AS more INTO due FROM l4._flow_due() AS d ORDER BY d.span LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM l4._flow_clear(due.span);
+    PERFORM l4._flow_analyze_span(due.span, due.first_ts, due.last_ts);
+    UPDATE l4._flow_span AS p
+    SET changed = false, first_ts = due.first_ts, last_ts = due.last_ts, endpoints = due.endpoints
+    WHERE p.span = due.span;
+    RETURN due.more;
+END
+$$;
+COMMENT ON FUNCTION l4._flow_analyze() IS 'analyzes the first span of flows that is due; true if there are more';
+
+-- Whole spans go, with what was found in them: of those that are left all flows are there.
+CREATE FUNCTION l4._flow_forget(keep_s float8) RETURNS void
+LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    kept bigint := (SELECT least(l4._flow_open_span(), l4._flow_span_of(max(s.last_ts) - keep_s * interval '1 second'))
+                    FROM l4._flow_source AS s);
+    old bigint;
+BEGIN
+    LOCK TABLE l4._flow_chunk IN SHARE ROW EXCLUSIVE MODE;
+    DELETE FROM l4._flow_chunk AS c WHERE c.last_ts < l4._flow_span_start(kept) - interval '200 s';
+    FOR old IN DELETE FROM l4._flow_span AS p WHERE p.span < kept RETURNING p.span LOOP
+        PERFORM l4._flow_clear(old);
+    END LOOP;
+END
+$$;
 COMMENT ON FUNCTION l4._flow_forget(float8) IS 'deletes flows that are older than so many seconds before the last';
 
 CREATE FUNCTION l4._flow_parameters(parameters jsonb, OUT late_s float8, OUT window_s float8, OUT keep_s float8)
@@ -230,14 +323,20 @@ BEGIN
     IF p.keep_s OPERATOR(pg_catalog.>) 0 THEN
         PERFORM l4._flow_forget(p.keep_s);
     END IF;
-    PERFORM l4._flow_analyze(p.keep_s);
+    WHILE l4._flow_analyze() LOOP
+        IF commit THEN
+            COMMIT;
+            SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+        END IF;
+    END LOOP;
+    PERFORM l4._flow_find_jobs();
     IF commit THEN
         COMMIT;
     END IF;
 END
 $$;
 COMMENT ON PROCEDURE l4.trace_flows(regclass, timestamptz, timestamptz, bool, jsonb) IS
-    'reads new flow records from a table or view, and finds jobs, kinds of pairs, steps and issues anew';
+    'reads new flow records from a table or view, and finds jobs, kinds of pairs, steps and issues';
 
 CREATE VIEW l4.flow_progress AS
 SELECT s.source, s.rows_read, s.duplicate, s.control, s.late, s.impossible, s.unknown, s.no_end, s.future, s.first_ts,
@@ -261,5 +360,6 @@ SELECT pg_catalog.pg_extension_config_dump('l4.flow_endpoint', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._flow_source', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._flow_exporter', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._flow_link', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._flow_span', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._flow_chunk', '');
 SELECT pg_catalog.pg_extension_config_dump('l4._flow_chunk_chunk_id_seq', '');

@@ -1,4 +1,4 @@
--- Network flows: what their analysis finds. All of it is written anew by each l4.trace_flows().
+-- Network flows: what their analysis finds, span by span, and what SQL makes of all spans.
 
 CREATE TABLE l4.flow_job (
     flow_job text NOT NULL,
@@ -27,34 +27,60 @@ COMMENT ON COLUMN l4.flow_job.pp IS 'data parallel groups that pipeline pairs co
 COMMENT ON COLUMN l4.flow_job.status IS 'SAMPLED, COARSE, PARTIAL, UNSETTLED or OK: the first that holds';
 COMMENT ON COLUMN l4.flow_job.coverage IS 'steps found, whether there is an inventory, addresses left out as hubs';
 
-CREATE TABLE l4._flow_step (
-    flow_job text NOT NULL,
-    run int NOT NULL,
-    step int NOT NULL,
+CREATE TABLE l4._flow_stint (
+    span bigint NOT NULL,
+    stint int NOT NULL,
+    first_ts timestamptz NOT NULL,
+    last_ts timestamptz NOT NULL,
+    period_ms float8 NOT NULL,
+    usual_ms float8 NOT NULL,
+    steps int NOT NULL,
+    nics inet[] NOT NULL,
+    sizes float8[] NOT NULL,
+    weights float8[] NOT NULL,
+    dp int NOT NULL,
+    pp int NOT NULL,
+    hubs int NOT NULL,
+    sampled bool NOT NULL,
+    coarse bool NOT NULL,
+    gaps bool NOT NULL,
+    stopped float8,
+    silent text,
+    flow_job text,
+    run int,
+    before int,
+    CONSTRAINT _flow_stint_pkey PRIMARY KEY (span, stint)
+);
+COMMENT ON TABLE l4._flow_stint IS
+    'what of a job without an interruption lies in a span of flows; flow_job, run and steps before are known last';
+CREATE INDEX _flow_stint_job ON l4._flow_stint (flow_job);
+
+CREATE TABLE l4._flow_stint_step (
+    span bigint NOT NULL,
+    stint int NOT NULL,
+    n int NOT NULL,
     started timestamptz NOT NULL,
     ended timestamptz NOT NULL,
     dp_ms float8 NOT NULL,
     cover float8 NOT NULL,
     reason text,
-    CONSTRAINT _flow_step_pkey PRIMARY KEY (flow_job, step)
+    CONSTRAINT _flow_stint_step_pkey PRIMARY KEY (span, stint, n)
 );
-COMMENT ON TABLE l4._flow_step IS 'steps of the jobs found in network flows';
+COMMENT ON TABLE l4._flow_stint_step IS 'steps that end in a span of flows';
 
-CREATE TABLE l4._flow_member (
-    flow_job text NOT NULL,
-    run int NOT NULL,
+CREATE TABLE l4._flow_stint_nic (
+    span bigint NOT NULL,
+    stint int NOT NULL,
     address inet NOT NULL,
     dp_group int NOT NULL,
-    first_ts timestamptz NOT NULL,
-    last_ts timestamptz NOT NULL,
-    first_step int NOT NULL,
     pp_ms float4[] NOT NULL,
-    CONSTRAINT _flow_member_pkey PRIMARY KEY (flow_job, run, address)
+    CONSTRAINT _flow_stint_nic_pkey PRIMARY KEY (span, stint, address)
 );
-COMMENT ON TABLE l4._flow_member IS 'addresses of the runs of jobs found in network flows';
+COMMENT ON TABLE l4._flow_stint_nic IS 'addresses of stints; pp_ms: of each step';
 
-CREATE TABLE l4._flow_edge (
-    flow_job text NOT NULL,
+CREATE TABLE l4._flow_stint_pair (
+    span bigint NOT NULL,
+    stint int NOT NULL,
     a inet NOT NULL,
     b inet NOT NULL,
     kind text NOT NULL,
@@ -62,9 +88,24 @@ CREATE TABLE l4._flow_edge (
     bytes float8 NOT NULL,
     sizes float8[] NOT NULL,
     evidence jsonb NOT NULL,
-    CONSTRAINT _flow_edge_pkey PRIMARY KEY (flow_job, a, b)
+    CONSTRAINT _flow_stint_pair_pkey PRIMARY KEY (span, stint, a, b)
 );
-COMMENT ON TABLE l4._flow_edge IS 'pairs of addresses of the jobs found in network flows';
+COMMENT ON TABLE l4._flow_stint_pair IS 'pairs of addresses of stints';
+
+CREATE TABLE l4._flow_stint_issue (
+    span bigint NOT NULL,
+    stint int,
+    kind text NOT NULL,
+    subject text NOT NULL,
+    first_ts timestamptz NOT NULL,
+    last_ts timestamptz NOT NULL,
+    score float8 NOT NULL,
+    reason text NOT NULL,
+    evidence jsonb NOT NULL
+);
+COMMENT ON TABLE l4._flow_stint_issue IS
+    'what was slow in a span of flows; stint NULL: of several jobs; subject of a slow step: its n';
+CREATE INDEX _flow_stint_issue_span ON l4._flow_stint_issue (span);
 
 CREATE TABLE l4.flow_issue (
     flow_job text,
@@ -89,9 +130,24 @@ COMMENT ON COLUMN l4.flow_issue.score IS 'how much slower than usual, as a share
 COMMENT ON COLUMN l4.flow_issue.reasons IS 'why';
 COMMENT ON COLUMN l4.flow_issue.evidence IS 'cause and subject: kind and subject of the issue that explains this one';
 
+CREATE VIEW l4._flow_step AS
+SELECT s.flow_job, s.run, s.span, s.stint, s.before OPERATOR(pg_catalog.+) t.n AS step, t.started, t.ended, t.dp_ms,
+    t.cover, t.reason
+FROM l4._flow_stint AS s
+JOIN l4._flow_stint_step AS t ON t.span OPERATOR(pg_catalog.=) s.span AND t.stint OPERATOR(pg_catalog.=) s.stint
+WHERE s.flow_job IS NOT NULL;
+COMMENT ON VIEW l4._flow_step IS 'steps of the jobs found in network flows';
+
+CREATE VIEW l4._flow_member AS
+SELECT s.flow_job, s.run, s.span, s.stint, n.address, n.dp_group, s.first_ts, s.last_ts, s.before AS first_step, n.pp_ms
+FROM l4._flow_stint AS s
+JOIN l4._flow_stint_nic AS n ON n.span OPERATOR(pg_catalog.=) s.span AND n.stint OPERATOR(pg_catalog.=) s.stint
+WHERE s.flow_job IS NOT NULL;
+COMMENT ON VIEW l4._flow_member IS 'addresses of the jobs found in network flows, of each span a row';
+
 CREATE VIEW l4.flow_member AS
-SELECT m.flow_job, m.address, e.machine, e.nic, (pg_catalog.array_agg(m.dp_group ORDER BY m.run))[1] AS dp_group,
-    pg_catalog.min(m.first_ts) AS first_ts, pg_catalog.max(m.last_ts) AS last_ts
+SELECT m.flow_job, m.address, e.machine, e.nic, (pg_catalog.array_agg(m.dp_group ORDER BY m.first_step, m.span))[1]
+    AS dp_group, pg_catalog.min(m.first_ts) AS first_ts, pg_catalog.max(m.last_ts) AS last_ts
 FROM l4._flow_member AS m
 LEFT JOIN l4.flow_endpoint AS e ON e.address OPERATOR(pg_catalog.=) m.address
 GROUP BY m.flow_job, m.address, e.machine, e.nic;
@@ -105,7 +161,13 @@ COMMENT ON COLUMN l4.flow_member.first_ts IS 'begin of the first run that it is 
 COMMENT ON COLUMN l4.flow_member.last_ts IS 'end of the last run that it is in';
 
 CREATE VIEW l4.flow_pair AS
-SELECT p.flow_job, p.a, p.b, p.kind, p.records, p.bytes, p.sizes, p.evidence FROM l4._flow_edge AS p;
+SELECT DISTINCT ON (s.flow_job, p.a, p.b) s.flow_job, p.a, p.b, p.kind,
+    (pg_catalog.sum(p.records) OVER w)::bigint AS records, pg_catalog.sum(p.bytes) OVER w AS bytes, p.sizes, p.evidence
+FROM l4._flow_stint AS s
+JOIN l4._flow_stint_pair AS p ON p.span OPERATOR(pg_catalog.=) s.span AND p.stint OPERATOR(pg_catalog.=) s.stint
+WHERE s.flow_job IS NOT NULL
+WINDOW w AS (PARTITION BY s.flow_job, p.a, p.b)
+ORDER BY s.flow_job, p.a, p.b, p.bytes DESC, p.span;
 COMMENT ON VIEW l4.flow_pair IS 'pairs of addresses of each job, and what they exchange';
 COMMENT ON COLUMN l4.flow_pair.flow_job IS 'the job';
 COMMENT ON COLUMN l4.flow_pair.a IS 'the lesser address';
@@ -136,7 +198,7 @@ SELECT m.flow_job, m.address, s.step, s.started, s.ended, t.pp_ms, s.dp_ms,
     GREATEST((EXTRACT(epoch FROM s.ended OPERATOR(pg_catalog.-) s.started) OPERATOR(pg_catalog.*) 1000)::float8
         OPERATOR(pg_catalog.-) s.dp_ms OPERATOR(pg_catalog.-) t.pp_ms, 0) AS compute_ms
 FROM l4._flow_member AS m
-JOIN l4._flow_step AS s ON s.flow_job OPERATOR(pg_catalog.=) m.flow_job AND s.run OPERATOR(pg_catalog.=) m.run
+JOIN l4._flow_step AS s ON s.span OPERATOR(pg_catalog.=) m.span AND s.stint OPERATOR(pg_catalog.=) m.stint
 CROSS JOIN LATERAL (SELECT COALESCE(m.pp_ms[s.step OPERATOR(pg_catalog.-) m.first_step OPERATOR(pg_catalog.+) 1], 0)
     ::float8) AS t(pp_ms);
 COMMENT ON VIEW l4.flow_step_nic IS 'training steps of each address of a job';
@@ -174,6 +236,175 @@ COMMENT ON COLUMN l4.flow_job_match.job_id IS 'the job that logs know';
 COMMENT ON COLUMN l4.flow_job_match.shared IS 'addresses of the former that job_node gives the latter';
 COMMENT ON COLUMN l4.flow_job_match.share IS 'the same as a share of all addresses of the former';
 
+CREATE FUNCTION l4._flow_shared(a inet[], b inet[]) RETURNS int
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (SELECT count(*) FROM (SELECT FROM unnest(a || b) AS u(address) GROUP BY u.address HAVING count(*) = 2) AS x);
+COMMENT ON FUNCTION l4._flow_shared(inet[], inet[]) IS 'how many addresses two sets have in common';
+
+CREATE FUNCTION l4._flow_sizes_shared(sizes float8[], weights float8[], others float8[]) RETURNS float8
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (SELECT coalesce(sum(x.weight) FILTER (WHERE EXISTS (SELECT FROM unnest(others) AS o(size)
+            WHERE abs(x.size / o.size - 1) <= 0.04)), 0) / sum(x.weight)
+        FROM unnest(sizes, weights) AS x(size, weight));
+COMMENT ON FUNCTION l4._flow_sizes_shared(float8[], float8[], float8[]) IS
+    'byte share of sizes that others have, too';
+
+-- A stint goes on with one of the span before that it overlaps, on most NICs of the smaller one; else its job started
+-- again, where there was one like it.
+CREATE FUNCTION l4._flow_name_stint(s l4._flow_stint, OUT flow_job text, OUT run int)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    same int;
+BEGIN
+    SELECT p.flow_job, p.run INTO flow_job, run
+    FROM (SELECT p.*, l4._flow_shared(p.nics, (s).nics) AS shared FROM l4._flow_stint AS p
+          WHERE p.span = (s).span - 1 AND p.first_ts <= (s).last_ts AND p.last_ts >= (s).first_ts) AS p
+    WHERE p.shared >= 0.6 * least(cardinality(p.nics), cardinality((s).nics))
+        AND NOT EXISTS (SELECT FROM l4._flow_stint AS q
+            WHERE q.span = (s).span AND q.flow_job = p.flow_job AND q.run = p.run)
+    ORDER BY p.shared DESC, p.stint LIMIT 1;
+    IF FOUND THEN
+        RETURN;
+    END IF;
+    SELECT p.flow_job, p.run + 1 INTO flow_job, run
+    FROM l4._flow_stint AS p
+    WHERE p.flow_job IS NOT NULL AND p.last_ts <= (s).first_ts AND p.nics && (s).nics
+        AND NOT EXISTS (SELECT FROM l4._flow_stint AS q WHERE q.flow_job = p.flow_job
+            AND (q.span, q.first_ts, q.stint) > (p.span, p.first_ts, p.stint))
+        AND l4._flow_shared(p.nics, (s).nics) >= 0.375 * (cardinality(p.nics) + cardinality((s).nics))
+        AND l4._flow_sizes_shared(p.sizes, p.weights, (s).sizes) >= 0.5
+        AND l4._flow_sizes_shared((s).sizes, (s).weights, p.sizes) >= 0.5
+    ORDER BY p.last_ts DESC, p.flow_job COLLATE "C" LIMIT 1;
+    IF FOUND THEN
+        RETURN;
+    END IF;
+    flow_job := format('flow-%s-%s', to_char((s).first_ts AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS'),
+        host((s).nics[1]));
+    same := (SELECT count(DISTINCT p.flow_job) FROM l4._flow_stint AS p
+             WHERE p.flow_job = _flow_name_stint.flow_job OR starts_with(p.flow_job, _flow_name_stint.flow_job || '-'));
+    flow_job := concat(flow_job, '-' || nullif(same, 0) + 1);
+    run := 1;
+END
+$$;
+COMMENT ON FUNCTION l4._flow_name_stint(l4._flow_stint) IS 'job of a stint, which may be a new one, and its run';
+
+CREATE FUNCTION l4._flow_write_jobs() RETURNS void
+LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    WITH fresh AS MATERIALIZED (
+        SELECT DISTINCT s.flow_job FROM l4._flow_stint AS s
+        WHERE NOT EXISTS (SELECT FROM l4.flow_job AS j WHERE j.flow_job = s.flow_job)
+    ), placed AS (
+        SELECT s.span, s.stint,
+            sum(s.steps) OVER (PARTITION BY s.flow_job ORDER BY s.span, s.first_ts, s.stint) - s.steps AS before
+        FROM l4._flow_stint AS s JOIN fresh AS f ON f.flow_job = s.flow_job
+    )
+    UPDATE l4._flow_stint AS s SET before = p.before FROM placed AS p
+    WHERE s.span = p.span AND s.stint = p.stint AND s.before IS DISTINCT FROM p.before;
+    INSERT INTO l4.flow_job (flow_job, first_ts, last_ts, runs, nics, machines, period_ms, dp, pp, status, coverage)
+    SELECT s.flow_job, min(s.first_ts), max(s.last_ts), count(DISTINCT s.run), n.nics, n.machines,
+        (array_agg(s.usual_ms ORDER BY s.span DESC, s.first_ts DESC, s.stint DESC))[1], max(s.dp), max(s.pp),
+        CASE WHEN bool_or(s.sampled) THEN 'SAMPLED' WHEN bool_or(s.coarse) THEN 'COARSE'
+            WHEN bool_or(s.gaps) THEN 'PARTIAL' WHEN sum(s.steps) < 5 THEN 'UNSETTLED' ELSE 'OK' END,
+        jsonb_build_object('steps', sum(s.steps), 'inventory', n.machines IS NOT NULL, 'hubs', max(s.hubs))
+    FROM l4._flow_stint AS s
+    CROSS JOIN LATERAL (
+        SELECT count(DISTINCT u.address) AS nics, CASE WHEN EXISTS (SELECT FROM l4.flow_endpoint)
+            THEN count(DISTINCT coalesce(e.machine, host(u.address))) END AS machines
+        FROM l4._flow_stint AS x CROSS JOIN unnest(x.nics) AS u(address)
+        LEFT JOIN l4.flow_endpoint AS e ON e.address = u.address
+        WHERE x.flow_job = s.flow_job) AS n
+    WHERE NOT EXISTS (SELECT FROM l4.flow_job AS j WHERE j.flow_job = s.flow_job)
+    GROUP BY s.flow_job, n.nics, n.machines;
+END;
+COMMENT ON FUNCTION l4._flow_write_jobs() IS 'numbers the steps of jobs that have no row of their own, and writes it';
+
+-- A job stopped where it was started again later, ended inside a step while others went on, or is said to run.
+CREATE FUNCTION l4._flow_stops()
+RETURNS TABLE (flow_job text, subject text, first_ts timestamptz, last_ts timestamptz, reason text)
+LANGUAGE sql STABLE ROWS 10
+BEGIN ATOMIC
+    WITH run AS (
+        SELECT s.flow_job, max(s.last_ts) AS ended,
+            lead(min(s.first_ts)) OVER (PARTITION BY s.flow_job ORDER BY s.run) AS next
+        FROM l4._flow_stint AS s GROUP BY s.flow_job, s.run
+    ), last AS (
+        SELECT DISTINCT ON (s.flow_job) s.flow_job, s.last_ts, s.period_ms, s.before + s.steps AS steps, s.stopped,
+            s.silent
+        FROM l4._flow_stint AS s
+        ORDER BY s.flow_job, s.span DESC, s.first_ts DESC, s.stint DESC
+    )
+    SELECT r.flow_job, '', r.ended, r.next, format('no flows for %s s, then started again',
+        round(extract(epoch FROM r.next - r.ended), 1))
+    FROM run AS r WHERE r.next IS NOT NULL
+    UNION ALL
+    SELECT l.flow_job, coalesce(l.silent, ''), l.last_ts, k.last_ts, CASE WHEN l.stopped IS NULL
+        THEN 'flows end, but the job is said to run'
+        ELSE format('flows end inside step %s, after %s %% of its records', l.steps, round(100 * l.stopped)) END
+    FROM last AS l JOIN (SELECT max(x.last_ts) AS last_ts FROM l4._flow_source AS x) AS k
+        ON k.last_ts - l.last_ts > greatest(3, 0.003 * l.period_ms) * interval '1 second'
+    WHERE l.stopped IS NOT NULL OR l.flow_job IN (SELECT m.flow_job FROM l4.flow_job_match AS m
+        JOIN l4.job AS j ON j.job_id = m.job_id WHERE j.status = 'running');
+END;
+COMMENT ON FUNCTION l4._flow_stops() IS 'where jobs found in flows stopped';
+
+-- What spans that follow each other found of one subject is one issue.
+CREATE FUNCTION l4._flow_write_issues() RETURNS void
+LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    DELETE FROM l4.flow_issue;
+    WITH found AS (
+        SELECT s.flow_job, i.kind, i.first_ts, i.last_ts, i.score, i.reason, i.evidence, i.span,
+            CASE i.kind WHEN 'slow_step' THEN (s.before + i.subject::int)::text ELSE i.subject END AS subject
+        FROM l4._flow_stint_issue AS i LEFT JOIN l4._flow_stint AS s ON s.span = i.span AND s.stint = i.stint
+    ), begun AS (
+        SELECT f.*, (f.first_ts > max(f.last_ts) OVER (PARTITION BY f.flow_job, f.kind, f.subject
+            ORDER BY f.first_ts, f.span ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) IS NOT FALSE AS first
+        FROM found AS f
+    ), numbered AS (
+        SELECT b.*, count(*) FILTER (WHERE b.first) OVER (PARTITION BY b.flow_job, b.kind, b.subject
+            ORDER BY b.first_ts, b.span) AS n
+        FROM begun AS b
+    ), issue AS (
+        SELECT x.flow_job, x.kind, x.subject, min(x.first_ts) AS first_ts, max(x.last_ts) AS last_ts,
+            max(x.score) AS score,
+            (array_agg(x.reason ORDER BY x.score DESC, x.span))[1] AS reason,
+            (array_agg(x.evidence ORDER BY x.score DESC, x.span))[1] AS evidence
+        FROM numbered AS x GROUP BY x.flow_job, x.kind, x.subject, x.n
+        UNION ALL
+        SELECT s.flow_job, 'stopped', s.subject, s.first_ts, s.last_ts,
+            extract(epoch FROM s.last_ts - s.first_ts)::float8, s.reason, '{}'
+        FROM l4._flow_stops() AS s
+    )
+    INSERT INTO l4.flow_issue (flow_job, rank, kind, subject, first_ts, last_ts, score, reasons, evidence)
+    SELECT i.flow_job, row_number() OVER (PARTITION BY i.flow_job ORDER BY i.evidence ? 'cause',
+            array_position('{stopped,slow_switch,slow_group,slow_rank,slow_step}', i.kind), i.score DESC, i.first_ts,
+            i.subject COLLATE "C"),
+        i.kind, i.subject, i.first_ts, i.last_ts, i.score, ARRAY[i.reason], i.evidence
+    FROM issue AS i;
+END;
+COMMENT ON FUNCTION l4._flow_write_issues() IS 'puts the issues of all spans together';
+
+CREATE FUNCTION l4._flow_find_jobs() RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    s l4._flow_stint;
+BEGIN
+    LOCK TABLE l4._flow_chunk IN SHARE ROW EXCLUSIVE MODE;
+    FOR s IN SELECT x.* FROM l4._flow_stint AS x WHERE x.flow_job IS NULL ORDER BY x.span, x.first_ts, x.nics[1] LOOP
+        SELECT n.* INTO s.flow_job, s.run FROM l4._flow_name_stint(s) AS n;
+        UPDATE l4._flow_stint AS x SET flow_job = s.flow_job, run = s.run WHERE x.span = s.span AND x.stint = s.stint;
+        -- what a job gains changes its row
+        DELETE FROM l4.flow_job AS j WHERE j.flow_job = s.flow_job;
+    END LOOP;
+    PERFORM l4._flow_write_jobs();
+    PERFORM l4._flow_write_issues();
+END
+$$;
+COMMENT ON FUNCTION l4._flow_find_jobs() IS 'puts stints into jobs, and what was found in all spans together';
+
 CREATE FUNCTION l4.forget_flows(before timestamptz DEFAULT 'infinity') RETURNS bigint
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -184,11 +415,16 @@ BEGIN
     WITH c AS (DELETE FROM l4._flow_chunk AS x WHERE x.last_ts < before RETURNING x.records)
     SELECT coalesce(sum(c.records), 0) INTO gone FROM c;
     DELETE FROM l4._flow_link AS k WHERE NOT EXISTS (SELECT FROM l4._flow_chunk AS c WHERE c.pair_id = k.pair_id);
+    UPDATE l4._flow_span AS p SET changed = true WHERE l4._flow_span_start(p.span) - interval '200 s' < before;
+    WHILE l4._flow_analyze() LOOP
+    END LOOP;
     IF NOT EXISTS (SELECT FROM l4._flow_chunk) THEN
+        PERFORM l4._flow_clear(p.span) FROM l4._flow_span AS p;
+        DELETE FROM l4._flow_span;
         DELETE FROM l4._flow_exporter;
         DELETE FROM l4._flow_source;
     END IF;
-    PERFORM l4._flow_analyze(0);
+    PERFORM l4._flow_find_jobs();
     RETURN gone;
 END;
 $$;
@@ -196,7 +432,9 @@ COMMENT ON FUNCTION l4.forget_flows(timestamptz) IS
     'drops flow records that were read, packs of them that start before a time, and what was found in them';
 
 SELECT pg_catalog.pg_extension_config_dump('l4.flow_job', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_step', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_member', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_edge', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._flow_stint', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._flow_stint_step', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._flow_stint_nic', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._flow_stint_pair', '');
+SELECT pg_catalog.pg_extension_config_dump('l4._flow_stint_issue', '');
 SELECT pg_catalog.pg_extension_config_dump('l4.flow_issue', '');

@@ -157,7 +157,7 @@ RETURN (
             FROM l4._evidence_parts(_html_nodes.job_id) AS e), '</ul>',
         l4._html_table(c.columns, string_agg(l4._html_row(c.columns, ARRAY[s.rank::text, l4._short_name(s.node, 100),
             n.rank::text, round(s.score::numeric, 2)::text, round(s.iforest_score::numeric, 3)::text,
-            l4._printable(l4._in_words(s.job_id, s.node, s.reasons), 1000)]), '' ORDER BY s.rank)),
+            l4._printable(l4._in_words(s.reasons), 1000)]), '' ORDER BY s.rank)),
         (SELECT format('<p class="why">%s more in l4.suspect_node</p>', count(*)) FROM l4.suspect_node AS x
          WHERE x.job_id = _html_nodes.job_id AND (x.rank > 12 OR x.score <= 0 AND NOT x.is_suspect)
          HAVING count(*) > 0))
@@ -196,7 +196,7 @@ RETURN (
             e.rank, l4._html(l4._printable(e.example_node, 100)), e.example_line_no,
             ' at ' || to_char(e.first_ts, 'HH24:MI:SS.MS'), l4._how_often(e.occurrences, e.nodes), e.event_id,
             round(e.score::numeric, 2), l4._html(left(e.example_line, 2000)),
-            l4._html(l4._in_words(e.job_id, e.example_node, e.reasons))), '' ORDER BY e.rank)
+            l4._html(l4._in_words(e.reasons))), '' ORDER BY e.rank)
     FROM l4.suspect_event AS e WHERE e.job_id = _html_proof.job_id AND e.rank <= 20);
 COMMENT ON FUNCTION l4._html_proof(text) IS 'part of l4.report_html(): the lines that tell the failure';
 
@@ -212,7 +212,7 @@ RETURN (
             FROM l4._report_nodes(_html_iterations.job_id) AS n WHERE n.place <= 3), '</ul>',
         (SELECT l4._html_table(c.columns, string_agg(l4._html_row(c.columns, ARRAY[s.rank::text, s.iteration::text,
                 l4._short_name(s.node, 100), round(s.distance::numeric, 1)::text, round(s.sigma::numeric, 1)::text,
-                l4._in_words(s.job_id, s.node, s.reasons)]), '' ORDER BY s.rank))
+                l4._in_words(s.reasons)]), '' ORDER BY s.rank))
          FROM l4.suspect_iteration AS s
          CROSS JOIN (SELECT ARRAY['#', 'iteration', 'node', 'distance', 'sigma', 'why']) AS c(columns)
          WHERE s.job_id = _html_iterations.job_id AND s.rank <= 10 GROUP BY c.columns))

@@ -19,6 +19,107 @@ END
 $$;
 COMMENT ON FUNCTION l4._server_options(text) IS 'the pairs of a connection string';
 
+CREATE FUNCTION l4._server_rules() RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ARRAY['disabled_rule', 'line_format', 'stage_rule', 'iteration_rule', 'mask_rule', 'marker_rule'];
+COMMENT ON FUNCTION l4._server_rules() IS 'tables of rules that servers have in common';
+
+CREATE FUNCTION l4._server_own(rule jsonb) RETURNS bool
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN coalesce((rule ->> 'rule_id')::int >= 1000000, true);
+COMMENT ON FUNCTION l4._server_own(jsonb) IS 'a rule was not shipped';
+
+-- What servers must have in common, or have of some jobs. Rules keep their ids, which events name; faults are known by
+-- their names. Of the rules that were shipped, and of shipped faults, a digest is enough.
+CREATE FUNCTION l4._server_part(part text, job_ids text[] DEFAULT '{}') RETURNS jsonb
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET bytea_output = hex
+AS $$
+DECLARE
+    kind text;
+    found jsonb;
+    result jsonb := '{}';
+BEGIN
+    IF part = 'faults' THEN
+        RETURN (SELECT coalesce(jsonb_agg(f.fault - 'origin' ORDER BY f.fault ->> 'name' COLLATE "C"), '[]')
+            FROM jsonb_array_elements(l4.export_faults() -> 'faults') AS f(fault));
+    ELSIF part = 'jobs' THEN
+        RETURN (SELECT coalesce(jsonb_agg(to_jsonb(j) ORDER BY j.job_id COLLATE "C"), '[]') FROM l4.job AS j
+            WHERE j.job_id = ANY (job_ids));
+    ELSIF part = 'model' THEN
+        RETURN (SELECT jsonb_agg(x) FROM l4.export_model() AS x WHERE EXISTS (SELECT FROM l4._event));
+    END IF;
+    FOREACH kind IN ARRAY l4._server_rules() LOOP
+        EXECUTE format('SELECT jsonb_agg(r.x ORDER BY r.x) FROM (SELECT to_jsonb(r) FROM l4.%I AS r) AS r(x) '
+            'WHERE l4._server_own(r.x) = $1', kind) INTO found USING part = 'rules';
+        result := result || jsonb_strip_nulls(jsonb_build_object(kind, found));
+    END LOOP;
+    RETURN result || CASE WHEN part = 'shipped' THEN jsonb_build_object('fault', (SELECT sum(hashtextextended(f::text,
+        0)) FROM l4.fault AS f WHERE f.fault_id < 1000000)) ELSE '{}' END;
+END
+$$;
+COMMENT ON FUNCTION l4._server_part(text, text[]) IS
+    'the shipped or own rules, faults that are not shipped, rows of l4.job, or the model (NULL = none)';
+
+CREATE FUNCTION l4._server_state(job_ids text[] DEFAULT '{}') RETURNS jsonb
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT jsonb_object_agg(p.part, md5(l4._server_part(p.part, job_ids)::text)) || jsonb_build_object(
+        'database', (SELECT c.system_identifier FROM pg_control_system() AS c) || '/'
+            || (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()),
+        'has_rules', l4._server_part('rules') <> '{}', 'events', (SELECT count(*) FROM l4._event),
+        'lines', (SELECT coalesce(sum(s.lines + s.tail_lines), 0) FROM l4._stream AS s),
+        'all_jobs', (SELECT count(DISTINCT s.job_id) FROM l4._stream AS s))
+    FROM unnest(ARRAY['shipped', 'rules', 'faults', 'jobs']) AS p(part);
+END;
+COMMENT ON FUNCTION l4._server_state(text[]) IS 'what a server has, in digests, to compare with another one';
+
+-- Rules first: they are applied to what is learnt.
+CREATE FUNCTION l4._server_take(parts jsonb) RETURNS text[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    kind text;
+    wrong record;
+BEGIN
+    FOREACH kind IN ARRAY CASE WHEN parts ? 'rules' THEN l4._server_rules() ELSE '{}' END LOOP
+        EXECUTE format('DELETE FROM l4.%I AS r WHERE l4._server_own(to_jsonb(r))', kind);
+        EXECUTE format('INSERT INTO l4.%1$I SELECT r.* FROM jsonb_populate_recordset(NULL::l4.%1$I, $1) AS r', kind)
+            USING parts -> 'rules' -> kind;
+        CONTINUE WHEN kind = 'disabled_rule';
+        -- a rule that is added here by hand is found as such, and takes no number twice
+        EXECUTE format('SELECT setval(%L, greatest(1000000, max(rule_id) + 1), false) FROM l4.%I',
+            pg_get_serial_sequence('l4.' || kind, 'rule_id'), kind);
+    END LOOP;
+    IF parts ? 'faults' THEN
+        SELECT i.* INTO wrong FROM l4.import_faults(jsonb_build_object('format', 'l4 faults', 'version', 1, 'faults',
+            parts -> 'faults')) AS i WHERE i.action = 'error' ORDER BY i.n LIMIT 1;
+        IF FOUND THEN
+            RAISE EXCEPTION 'fault "%": %', wrong.name, wrong.problem USING ERRCODE = 'data_exception';
+        END IF;
+    END IF;
+    INSERT INTO l4.job AS t
+    SELECT r.* FROM jsonb_populate_recordset(NULL::l4.job, parts -> 'jobs') AS r ORDER BY r.job_id
+    ON CONFLICT (job_id) DO UPDATE SET settings = excluded.settings, status = excluded.status,
+        expected_nodes = excluded.expected_nodes, started_at = excluded.started_at, ended_at = excluded.ended_at,
+        attributes = excluded.attributes
+    WHERE t IS DISTINCT FROM excluded;
+    IF parts ? 'absent' THEN
+        DELETE FROM l4._job_absent AS a WHERE a.job_id = parts ->> 'job_id';
+        INSERT INTO l4._job_absent (job_id, server) SELECT DISTINCT j.job_id, s.name
+        FROM jsonb_array_elements_text(parts -> 'absent') AS s(name) JOIN l4.job AS j ON j.job_id = parts ->> 'job_id';
+    END IF;
+    IF parts ? 'model' THEN
+        PERFORM l4.import_model(ARRAY(SELECT x::bytea FROM jsonb_array_elements_text(parts -> 'model') AS x));
+    END IF;
+    RETURN ARRAY(SELECT w.part FROM unnest(ARRAY['rules', 'faults', 'jobs', 'model']) WITH ORDINALITY AS w(part, n)
+        WHERE parts ? w.part ORDER BY w.n);
+END
+$$;
+COMMENT ON FUNCTION l4._server_take(jsonb) IS
+    'takes over what another server sends: rules, faults, jobs, model; which servers were absent when a job was '
+    'collected; what there was of it';
+
 CREATE FUNCTION l4._server_check(name text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -29,27 +130,25 @@ DECLARE
     version text;
 BEGIN
     SELECT * INTO a FROM l4._server_ask(ARRAY[name],
-        ARRAY['SELECT e.extversion FROM pg_catalog.pg_extension e WHERE e.extname = ''l4'''], '5 s');
+        ARRAY['SELECT e.extversion FROM pg_catalog.pg_extension e WHERE e.extname = ''l4''']);
+    version := a.answers[1];
     IF a.problem IS NOT NULL THEN
         RAISE EXCEPTION 'server "%" does not answer', name
             USING ERRCODE = 'sqlclient_unable_to_establish_sqlconnection', DETAIL = a.problem;
-    END IF;
-    version := a.answers[1];
-    IF version IS DISTINCT FROM (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'l4') THEN
+    ELSIF version IS DISTINCT FROM (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'l4') THEN
         RAISE EXCEPTION 'server "%" has %', name, coalesce('version ' || version || ' of l4', 'no l4')
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = CASE WHEN version IS NULL
                 THEN 'CREATE EXTENSION l4 in its database.' ELSE 'All servers must have the same version.' END;
     END IF;
-    SELECT * INTO a FROM l4._server_ask(ARRAY[name], ARRAY['SELECT l4._server_state()'], '5 s');
+    SELECT * INTO a FROM l4._server_ask(ARRAY[name], ARRAY['SELECT l4._server_state()']);
+    other := a.answers[1];
     IF a.problem IS NOT NULL THEN
         RAISE EXCEPTION 'server "%" does not say what it has', name USING ERRCODE = 'insufficient_privilege',
             DETAIL = a.problem, HINT = 'Its user needs the grants of an ingester and of a curator there.';
-    END IF;
-    other := a.answers[1];
-    IF other ->> 'shipped' <> own ->> 'shipped' THEN
+    ELSIF other -> 'shipped' <> own -> 'shipped' THEN
         RAISE EXCEPTION 'the rules and faults that came with l4 on server "%" are others', name
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Install the same build of l4 on all servers.';
-    ELSIF (other -> 'has_rules')::bool AND other ->> 'rules' <> own ->> 'rules' THEN
+    ELSIF (other -> 'has_rules')::bool AND other -> 'rules' <> own -> 'rules' THEN
         RAISE EXCEPTION 'server "%" has rules of its own', name USING ERRCODE = 'object_not_in_prerequisite_state',
             DETAIL = 'l4.sync() makes the rules of all servers those of this database.',
             HINT = 'Bring its rules here, or delete them there.';
@@ -58,14 +157,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION l4._server_check(text) IS 'state of a server, or an error that says why it cannot be added';
-
-CREATE FUNCTION l4._server_tables(name text) RETURNS TABLE (kind text, child text, parent text)
-LANGUAGE sql STABLE PARALLEL SAFE ROWS 4
-BEGIN ATOMIC
-    SELECT k.kind, format('l4.%I', '_fleet_' || k.kind || '@' || _server_tables.name), 'l4._fleet_' || k.kind
-    FROM unnest(ARRAY['diagnosis', 'suspect_node', 'fault_match', 'fault_trend']) AS k(kind);
-END;
-COMMENT ON FUNCTION l4._server_tables(text) IS 'the foreign tables of a server';
 
 CREATE FUNCTION l4.add_server(name text, conninfo text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE STRICT SET search_path = pg_catalog, pg_temp
@@ -151,152 +242,112 @@ $$;
 COMMENT ON FUNCTION l4.drop_server(text) IS 'takes a server out of the directory; what it has stays there';
 REVOKE EXECUTE ON FUNCTION l4.add_server(text, text), l4.use_server(text, bool), l4.drop_server(text) FROM PUBLIC;
 
+CREATE FUNCTION l4._server_active() RETURNS text[]
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN ARRAY(SELECT s.name FROM l4.server s WHERE s.active ORDER BY s.name COLLATE "C");
+COMMENT ON FUNCTION l4._server_active() IS 'the servers that are asked';
+
 CREATE FUNCTION l4._server_states() RETURNS TABLE (server text, state jsonb, problem text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     servers constant text[] := l4._server_active();
 BEGIN
-    RETURN QUERY SELECT a.server, a.answers[1]::jsonb, a.problem FROM l4._server_ask(servers, ARRAY(
-        SELECT format('SELECT l4._server_state(%L)', ARRAY(SELECT j.job_id FROM l4.job_server j JOIN l4.job USING
-            (job_id)
-            WHERE j.server = s.name ORDER BY j.job_id))
-        FROM unnest(servers) WITH ORDINALITY AS s(name, n) ORDER BY s.n), '5 s') AS a;
+    RETURN QUERY
+    SELECT s.name, a.answers[1]::jsonb, CASE WHEN s.active THEN a.problem ELSE 'left out by use_server()' END
+    FROM l4.server AS s LEFT JOIN l4._server_ask(servers, ARRAY(
+        SELECT format('SELECT l4._server_state(%L)', ARRAY(SELECT j.job_id FROM l4.job_server AS j JOIN l4.job USING
+            (job_id) WHERE j.server = w.name))
+        FROM unnest(servers) WITH ORDINALITY AS w(name, n) ORDER BY w.n)) AS a ON a.server = s.name
+    ORDER BY s.name COLLATE "C";
 END
 $$;
 COMMENT ON FUNCTION l4._server_states() IS 'what the servers have, or why they do not say';
 
 CREATE FUNCTION l4.fleet_status()
 RETURNS TABLE (server text, answers bool, in_step bool, jobs bigint, lines bigint, events bigint, problem text)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    own constant jsonb := l4._server_state();
-BEGIN
-    RETURN QUERY
-    SELECT s.name, a.state IS NOT NULL, ROW(a.state -> 'shipped', a.state -> 'rules', a.state -> 'faults')
-            = ROW(own -> 'shipped', own -> 'rules', own -> 'faults'), (a.state -> 'all_jobs')::bigint,
-        (a.state -> 'lines')::bigint, (a.state -> 'events')::bigint,
-        CASE WHEN s.active THEN a.problem ELSE 'left out by use_server()' END
-    FROM l4.server AS s LEFT JOIN l4._server_states() AS a ON a.server = s.name
-    ORDER BY s.name COLLATE "C";
-END
-$$;
+LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 10
+BEGIN ATOMIC
+    SELECT a.server, a.state IS NOT NULL, ROW(a.state -> 'shipped', a.state -> 'rules', a.state -> 'faults')
+            = ROW(o.own -> 'shipped', o.own -> 'rules', o.own -> 'faults'), (a.state -> 'all_jobs')::bigint,
+        (a.state -> 'lines')::bigint, (a.state -> 'events')::bigint, a.problem
+    FROM l4._server_states() AS a CROSS JOIN l4._server_state() AS o(own);
+END;
 COMMENT ON FUNCTION l4.fleet_status() IS
     'whether each server answers, has the rules and faults of this database, and how much it holds';
 
 -- Faults that another server has and this one does not, confirmed where a job was diagnosed, come here first.
-CREATE FUNCTION l4._server_fetch_faults(states jsonb) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    PERFORM l4._server_take_faults(f.faults)
-    FROM (SELECT jsonb_agg(f.fault) AS faults
-        FROM (SELECT DISTINCT ON (f.fault ->> 'name') f.fault
-            FROM l4._server_ask(ARRAY(SELECT jsonb_object_keys(states)), ARRAY[
-                'SELECT f FROM pg_catalog.jsonb_array_elements(l4.export_faults() -> ''faults'') AS f'], '5 s') AS a
-            CROSS JOIN LATERAL (SELECT u.fault::jsonb FROM unnest(a.answers) AS u(fault)) AS f(fault)
-            WHERE NOT EXISTS (SELECT FROM l4.fault AS o WHERE o.fault_id >= 1000000 AND o.name = f.fault ->> 'name')
-            ORDER BY f.fault ->> 'name', a.server COLLATE "C") AS f) AS f
-    WHERE f.faults IS NOT NULL;
-END
-$$;
-COMMENT ON FUNCTION l4._server_fetch_faults(jsonb) IS 'imports the faults of servers that are not known here';
+CREATE FUNCTION l4._server_fetch_faults(servers text[]) RETURNS void
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+    SELECT l4._server_take(jsonb_build_object('faults', jsonb_agg(f.fault)))
+    FROM (SELECT DISTINCT ON (f.fault ->> 'name') f.fault
+        FROM l4._server_ask(servers, ARRAY['SELECT l4._server_part(''faults'')']) AS a
+        CROSS JOIN LATERAL jsonb_array_elements(a.answers[1]::jsonb) AS f(fault)
+        WHERE NOT EXISTS (SELECT FROM l4.fault AS o WHERE o.fault_id >= 1000000 AND o.name = f.fault ->> 'name')
+        ORDER BY f.fault ->> 'name', a.server COLLATE "C") AS f
+    HAVING count(*) > 0;
+END;
+COMMENT ON FUNCTION l4._server_fetch_faults(text[]) IS 'imports the faults of servers that are not known here';
 
-CREATE FUNCTION l4._server_model(states jsonb) RETURNS bytea[]
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+-- What a server gets of each part, or why it gets nothing. The templates of this database, or of the server that has
+-- most, go to those that have none.
+CREATE FUNCTION l4._server_plan() RETURNS TABLE (server text, parts jsonb, problem text)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    states jsonb;
+    own jsonb;
     most text;
+    model jsonb;
 BEGIN
-    IF EXISTS (SELECT FROM l4._event) THEN
-        RETURN ARRAY(SELECT l4.export_model());
+    SELECT coalesce(jsonb_agg(to_jsonb(a)), '[]') INTO states
+    FROM l4._server_states() AS a JOIN l4.server AS h ON h.name = a.server AND h.active AND NOT h.here;
+    PERFORM l4._server_fetch_faults(ARRAY(SELECT s ->> 'server' FROM jsonb_array_elements(states) AS s
+        WHERE s ->> 'problem' IS NULL));
+    own := l4._server_state();
+    IF jsonb_path_exists(states, '$[*].state.events ? (@ == 0)') THEN
+        SELECT s ->> 'server' INTO most FROM jsonb_array_elements(states) AS s
+        WHERE own -> 'events' = '0' AND s -> 'state' -> 'events' > '0'
+        ORDER BY (s -> 'state' -> 'events')::bigint DESC, s ->> 'server' COLLATE "C" LIMIT 1;
+        model := (SELECT t.answers[1] FROM l4._server_tell(most, 'SELECT l4._server_part(''model'')') AS t);
     END IF;
-    SELECT s.server INTO most FROM jsonb_each(states) AS s(server, state) WHERE (s.state -> 'events')::bigint > 0
-    ORDER BY (s.state -> 'events')::bigint DESC, s.server COLLATE "C" LIMIT 1;
-    RETURN (SELECT a.answers::bytea[] FROM l4._server_ask(ARRAY[most], ARRAY['SELECT l4.export_model()']) AS a
-        WHERE most IS NOT NULL);
+    RETURN QUERY
+    SELECT h.name, jsonb_strip_nulls(jsonb_build_object('model', CASE WHEN s.state -> 'events' = '0' THEN model END))
+        || CASE WHEN s.state -> 'rules' <> own -> 'rules' THEN jsonb_build_object('rules', l4._server_part('rules'))
+            ELSE '{}' END
+        || CASE WHEN s.state -> 'faults' <> own -> 'faults' THEN jsonb_build_object('faults', l4._server_part('faults'))
+            ELSE '{}' END
+        || CASE WHEN s.state ->> 'jobs' <> md5(j.jobs::text) THEN jsonb_build_object('jobs', j.jobs) ELSE '{}' END,
+        CASE WHEN s.problem IS NOT NULL THEN s.problem
+            WHEN s.state -> 'shipped' <> own -> 'shipped' THEN 'it has another version or build of l4'
+            WHEN s.state -> 'rules' <> own -> 'rules' AND s.state ->> 'rules' <> h.rules
+                THEN 'its rules were changed there: change them here, and there back to what they were' END
+    FROM jsonb_to_recordset(states) AS s(server text, state jsonb, problem text)
+    JOIN l4.server AS h ON h.name = s.server
+    CROSS JOIN LATERAL l4._server_part('jobs', ARRAY(SELECT p.job_id FROM l4.job_server AS p
+        WHERE p.server = s.server)) AS j(jobs);
 END
 $$;
-COMMENT ON FUNCTION l4._server_model(jsonb) IS
-    'the templates of this database, or of the server that has most; NULL = none';
-
-CREATE FUNCTION l4._server_take(model bytea[], rules jsonb, faults jsonb, jobs jsonb) RETURNS text[]
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    -- rules first: they are applied to what is learnt
-    IF rules IS NOT NULL THEN
-        PERFORM l4._server_take_rules(rules);
-    END IF;
-    IF faults IS NOT NULL THEN
-        PERFORM l4._server_take_faults(faults);
-    END IF;
-    IF jobs IS NOT NULL THEN
-        PERFORM l4._server_take_jobs(jobs);
-    END IF;
-    IF model IS NOT NULL THEN
-        PERFORM l4.import_model(model);
-    END IF;
-    RETURN array_remove(ARRAY[CASE WHEN rules IS NOT NULL THEN 'rules' END, CASE WHEN faults IS NOT NULL THEN
-        'faults' END,
-        CASE WHEN jobs IS NOT NULL THEN 'jobs' END, CASE WHEN model IS NOT NULL THEN 'model' END], NULL);
-END
-$$;
-COMMENT ON FUNCTION l4._server_take(bytea[], jsonb, jsonb, jsonb) IS
-    'takes over what another server sends, NULL = nothing of it; what there was of it';
+COMMENT ON FUNCTION l4._server_plan() IS 'what sync() sends to each server';
 
 CREATE FUNCTION l4.sync() RETURNS TABLE (server text, sent text[], problem text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
-#variable_conflict use_column
-DECLARE
-    states jsonb;
-    problems jsonb;
-    own jsonb;
-    model bytea[];
-    jobs jsonb;
-    asked text[] := '{}';
-    questions text[] := '{}';
-    s record;
 BEGIN
-    SELECT coalesce(jsonb_object_agg(a.server, a.state) FILTER (WHERE a.problem IS NULL), '{}'),
-        coalesce(jsonb_object_agg(a.server, a.problem), '{}')
-    INTO states, problems
-    FROM l4._server_states() AS a JOIN l4.server AS h ON h.name = a.server AND NOT h.here;
-    PERFORM l4._server_fetch_faults(states);
-    own := l4._server_state();
-    IF EXISTS (SELECT FROM jsonb_each(states) AS t(name, state) WHERE t.state -> 'events' = '0') THEN
-        model := l4._server_model(states);
-    END IF;
-    FOR s IN
-        SELECT p.key AS name, p.value AS problem, states -> p.key AS state, h.rules
-        FROM jsonb_each_text(problems) AS p JOIN l4.server AS h ON h.name = p.key ORDER BY p.key COLLATE "C"
-    LOOP
-        server := s.name;
-        problem := CASE WHEN s.problem IS NOT NULL THEN s.problem
-            WHEN s.state -> 'shipped' <> own -> 'shipped' THEN 'it has another version or build of l4'
-            WHEN s.state -> 'rules' <> own -> 'rules' AND s.state ->> 'rules' <> s.rules
-                THEN 'its rules were changed there: change them here, and there back to what they were' END;
-        IF problem IS NOT NULL THEN
-            RETURN NEXT;
-        ELSE
-            jobs := l4._server_jobs(ARRAY(SELECT p.job_id FROM l4.job_server AS p WHERE p.server = s.name));
-            asked := asked || s.name;
-            questions := questions || format('SELECT l4._server_take(%L, %L, %L, %L)',
-                CASE WHEN s.state -> 'events' = '0' THEN model END,
-                CASE WHEN s.state -> 'rules' <> own -> 'rules' THEN l4._server_rules(true) END,
-                CASE WHEN s.state -> 'faults' <> own -> 'faults' THEN l4.export_faults() -> 'faults' END,
-                CASE WHEN s.state ->> 'jobs' <> md5(jobs::text) THEN jobs END);
-        END IF;
-    END LOOP;
     RETURN QUERY
-    WITH answer AS MATERIALIZED (
-        SELECT a.* FROM l4._server_ask(asked, questions) AS a
+    WITH plan AS MATERIALIZED (
+        SELECT p.* FROM l4._server_plan() AS p
+    ), answer AS MATERIALIZED (
+        SELECT a.* FROM (SELECT array_agg(p.server) AS servers, array_agg(format('SELECT l4._server_take(%L)', p.parts))
+            AS questions FROM plan AS p WHERE p.problem IS NULL HAVING count(*) > 0) AS q
+        CROSS JOIN LATERAL l4._server_ask(q.servers, q.questions, NULL) AS a
     ), noted AS (
-        UPDATE l4.server AS h SET rules = own ->> 'rules' FROM answer AS a WHERE a.server = h.name AND a.problem IS NULL
+        UPDATE l4.server AS h SET rules = md5(l4._server_part('rules')::text)
+        FROM answer AS a WHERE a.server = h.name AND a.problem IS NULL
     )
-    SELECT a.server, a.answers[1]::text[], a.problem FROM answer AS a;
+    SELECT p.server, a.answers[1]::text[], coalesce(p.problem, a.problem)
+    FROM plan AS p LEFT JOIN answer AS a ON a.server = p.server ORDER BY p.server COLLATE "C";
 END
 $$;
 COMMENT ON FUNCTION l4.sync() IS

@@ -1,18 +1,4 @@
--- Jobs of the directory: where they go, who reads them, and how the parts of one job come together. A server that is
--- NULL is this database.
-
-CREATE FUNCTION l4._server_tell(target text, question text, OUT answers text[], OUT problem text)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    IF target IS NULL THEN
-        EXECUTE format('SELECT coalesce(array_agg(q.x::text), ''{}'') FROM (%s) AS q(x)', question) INTO answers;
-    ELSE
-        SELECT a.answers, a.problem INTO answers, problem FROM l4._server_ask(ARRAY[target], ARRAY[question]) AS a;
-    END IF;
-END
-$$;
-COMMENT ON FUNCTION l4._server_tell(text, text) IS 'runs a query on a server, for as long as it takes';
+-- Jobs of the directory: where they go, who reads them, and how the parts of one job come together.
 
 -- Where the parts are large they go some 32 MB at a time.
 CREATE FUNCTION l4._server_give(target text, jobs text[]) RETURNS int
@@ -77,8 +63,8 @@ BEGIN
             'FROM pg_catalog.unnest(%L::text[]) AS j WHERE EXISTS (SELECT %s)', source.jobs, there));
         PERFORM l4._server_give(target, told.answers);
     END LOOP;
-    PERFORM l4._server_tell(target, format('SELECT l4._server_take_jobs(%L)', l4._server_jobs(wanted)))
-    WHERE target IS NOT NULL;
+    PERFORM l4._server_tell(target, format('SELECT l4._server_take(%L)',
+        jsonb_build_object('jobs', l4._server_part('jobs', wanted)))) WHERE target IS NOT NULL;
 END
 $$;
 COMMENT ON FUNCTION l4._server_baselines(text, text, text[]) IS
@@ -157,21 +143,8 @@ BEGIN ATOMIC
     LIMIT 1;
 END;
 COMMENT ON FUNCTION l4._server_choice(text) IS
-
     'the server with most of the latest succeeded jobs of these settings that stays within 1.5 times the mean '
     'of lines, else the one with the fewest';
-
--- Where the lines of jobs are, as servers say it. Digests of baselines have no chunks.
-CREATE FUNCTION l4._server_note(server text, jobs jsonb) RETURNS void
-LANGUAGE sql VOLATILE PARALLEL UNSAFE
-BEGIN ATOMIC
-    DELETE FROM l4.job_server AS p
-    WHERE p.server = _server_note.server AND NOT jobs ? p.job_id AND (p.placed_at IS NULL OR p.lines IS NOT NULL);
-    INSERT INTO l4.job_server AS p (job_id, server, lines)
-    SELECT j.key, _server_note.server, j.value::bigint FROM jsonb_each_text(jobs) AS j ORDER BY j.key
-    ON CONFLICT (job_id, server) DO UPDATE SET lines = excluded.lines WHERE p.lines IS DISTINCT FROM excluded.lines;
-END;
-COMMENT ON FUNCTION l4._server_note(text, jsonb) IS 'notes how many lines of which jobs a server has';
 
 CREATE PROCEDURE l4.ingest_servers(logs text, job_id text DEFAULT NULL)
 LANGUAGE plpgsql
@@ -180,25 +153,23 @@ AS $$
 #variable_conflict use_variable
 DECLARE
     servers text[];
-    waiting text[];
+    problems text[];
 BEGIN
     IF logs IS NULL THEN
         RAISE EXCEPTION 'logs must not be NULL' USING ERRCODE = 'null_value_not_allowed';
     END IF;
     servers := l4._server_readers(job_id);
-    waiting := l4._server_start(servers,
-        pg_catalog.format('CALL l4.ingest(%L::pg_catalog.regclass, %L)', logs, job_id));
-    servers := waiting;
+    problems := l4._server_send(servers,
+        ARRAY[pg_catalog.format('CALL l4.ingest(%L::pg_catalog.regclass, %L)', logs, job_id)]);
     LOOP
         -- nothing is held while others work
         IF l4._can_commit() THEN
             COMMIT;
         END IF;
-        waiting := l4._server_busy(waiting);
-        EXIT WHEN pg_catalog.cardinality(waiting) OPERATOR(pg_catalog.=) 0;
+        EXIT WHEN pg_catalog.cardinality(l4._server_busy(servers, problems)) OPERATOR(pg_catalog.=) 0;
         PERFORM pg_catalog.pg_sleep(0.02);
     END LOOP;
-    PERFORM l4._server_finish(servers);
+    PERFORM l4._server_finish(servers, problems);
 END
 $$;
 COMMENT ON PROCEDURE l4.ingest_servers(text, text) IS
@@ -214,136 +185,107 @@ RETURN (
     WHERE s.active);
 COMMENT ON FUNCTION l4._server_readers(text) IS 'the servers that a job is on; all where that is not known';
 
-CREATE FUNCTION l4._server_start(servers text[], question text) RETURNS text[]
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    name text;
-    problem text;
-    started text[] := '{}';
-BEGIN
-    FOREACH name IN ARRAY servers LOOP
-        problem := l4._server_send(name, question);
-        IF problem IS NULL THEN
-            started := started || name;
-        ELSE
-            RAISE WARNING 'server "%" does not answer', name USING DETAIL = problem;
-        END IF;
-    END LOOP;
-    RETURN started;
-END
-$$;
-COMMENT ON FUNCTION l4._server_start(text[], text) IS
-    'sends servers a statement; those that took it, a warning for others';
-
-CREATE FUNCTION l4._server_finish(servers text[]) RETURNS void
+-- Digests of baselines have no chunks: their lines are elsewhere.
+CREATE FUNCTION l4._server_finish(servers text[], problems text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     a record;
+    jobs jsonb;
 BEGIN
-    FOR a IN SELECT s.name, r.problem FROM unnest(servers) AS s(name) CROSS JOIN LATERAL l4._server_receive(s.name) AS r
-    LOOP
-        IF a.problem IS NOT NULL THEN
-            RAISE WARNING 'server "%" did not read all', a.name USING DETAIL = a.problem;
-        END IF;
+    FOR a IN SELECT * FROM l4._server_answers(servers, problems, NULL) AS r WHERE r.problem IS NOT NULL LOOP
+        RAISE WARNING 'server "%" %', a.server, CASE WHEN problems[array_position(servers, a.server)] IS NULL
+            THEN 'did not read all' ELSE 'does not answer' END USING DETAIL = a.problem;
     END LOOP;
-    PERFORM l4._server_note(w.server, w.answers[1]::jsonb) FROM l4._server_ask(servers, ARRAY[
+    FOR a IN SELECT * FROM l4._server_ask(servers, ARRAY[
         'SELECT coalesce(pg_catalog.jsonb_object_agg(j.job_id, j.lines), ''{}'') FROM (SELECT s.job_id, '
         'pg_catalog.sum(s.lines + s.tail_lines) AS lines FROM l4._stream s '
-        'WHERE EXISTS (SELECT FROM l4._pack_chunk c WHERE c.pack_id = s.pack_id) GROUP BY s.job_id) AS j'], '5 s') AS w
-    WHERE w.problem IS NULL;
+        'WHERE EXISTS (SELECT FROM l4._pack_chunk c WHERE c.pack_id = s.pack_id) GROUP BY s.job_id) AS j']) AS w
+        WHERE w.problem IS NULL
+    LOOP
+        jobs := a.answers[1];
+        DELETE FROM l4.job_server AS p
+        WHERE p.server = a.server AND NOT jobs ? p.job_id AND (p.placed_at IS NULL OR p.lines IS NOT NULL);
+        INSERT INTO l4.job_server AS p (job_id, server, lines)
+        SELECT j.key, a.server, j.value::bigint FROM jsonb_each_text(jobs) AS j ORDER BY j.key
+        ON CONFLICT (job_id, server) DO UPDATE SET lines = excluded.lines WHERE p.lines IS DISTINCT FROM excluded.lines;
+    END LOOP;
 END
 $$;
-COMMENT ON FUNCTION l4._server_finish(text[]) IS
+COMMENT ON FUNCTION l4._server_finish(text[], text[]) IS
     'takes the answers of servers that read, warns of failures, and notes which lines are where';
 
-CREATE TYPE l4._server_stream AS (server text, node text, source text, lines bigint, problem text);
-COMMENT ON TYPE l4._server_stream IS 'a stream of a job on a server; or, without a node, why a server does not say';
-
-CREATE FUNCTION l4._server_streams(job_id text) RETURNS SETOF l4._server_stream
+CREATE FUNCTION l4._server_streams(job_id text)
+RETURNS TABLE (server text, node text, source text, lines bigint, problem text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 100 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    question constant text := format(
-        'SELECT coalesce(pg_catalog.jsonb_agg(ROW(NULL, s.node, s.source, s.lines + s.tail_lines, NULL)'
-        '::l4._server_stream), ''[]'') FROM l4._stream s WHERE s.job_id = %L AND s.lines + s.tail_lines > 0 '
-        'AND EXISTS (SELECT FROM l4._pack_chunk c WHERE c.pack_id = s.pack_id)', _server_streams.job_id);
-    servers constant text[] := ARRAY(SELECT s.name FROM l4.server AS s WHERE s.active AND NOT s.here
-        ORDER BY s.name COLLATE "C");
+    question constant text := format('SELECT coalesce(pg_catalog.jsonb_agg(s), ''[]'') FROM (SELECT s.node, s.source, '
+        's.lines + s.tail_lines AS lines FROM l4._stream s WHERE s.job_id = %L AND s.lines + s.tail_lines > 0 '
+        'AND EXISTS (SELECT FROM l4._pack_chunk c WHERE c.pack_id = s.pack_id)) AS s', _server_streams.job_id);
 BEGIN
     RETURN QUERY
-    WITH answer AS (
-        SELECT a.* FROM l4._server_ask(servers, ARRAY[question], '5 s') AS a
-        UNION ALL SELECT NULL, t.answers, NULL FROM l4._server_tell(NULL, question) AS t
-    )
-    SELECT a.server, r.node, r.source, r.lines, NULL
-    FROM answer AS a
-    CROSS JOIN LATERAL jsonb_populate_recordset(NULL::l4._server_stream, a.answers[1]::jsonb) AS r
-    WHERE a.problem IS NULL
-    UNION ALL SELECT a.server, NULL, NULL, NULL, a.problem FROM answer AS a WHERE a.problem IS NOT NULL
+    SELECT a.server, r.node, r.source, r.lines, a.problem
+    FROM (SELECT a.* FROM l4._server_ask(ARRAY(SELECT s.name FROM l4.server AS s WHERE s.active AND NOT s.here
+            ORDER BY s.name COLLATE "C"), ARRAY[question]) AS a
+        UNION ALL SELECT NULL, t.answers, NULL FROM l4._server_tell(NULL, question) AS t) AS a
+    LEFT JOIN LATERAL jsonb_to_recordset(a.answers[1]::jsonb) AS r(node text, source text, lines bigint) ON true
+    WHERE r.node IS NOT NULL OR a.problem IS NOT NULL
     UNION ALL SELECT s.name, NULL, NULL, NULL, 'left out by use_server()'
     FROM l4.server AS s JOIN l4.job_server AS p ON p.server = s.name
     WHERE NOT s.active AND p.job_id = _server_streams.job_id;
 END
 $$;
-COMMENT ON FUNCTION l4._server_streams(text) IS 'the streams of a job wherever they are, without digests';
-
-CREATE FUNCTION l4._server_absent(job_id text, servers text[]) RETURNS void
-LANGUAGE sql VOLATILE PARALLEL UNSAFE
-BEGIN ATOMIC
-    DELETE FROM l4._job_absent AS a WHERE a.job_id = _server_absent.job_id;
-    INSERT INTO l4._job_absent (job_id, server)
-    SELECT DISTINCT _server_absent.job_id, s.name FROM unnest(servers) AS s(name)
-    WHERE EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = _server_absent.job_id);
-END;
-COMMENT ON FUNCTION l4._server_absent(text, text[]) IS 'notes which servers did not answer when a job was collected';
+COMMENT ON FUNCTION l4._server_streams(text) IS
+    'the streams of a job wherever they are, without digests; without a node, why a server does not say';
 
 -- Of a stream that several servers have the longest counts. Nodes travel by some eight million lines at a time.
-CREATE FUNCTION l4._server_gather(job_id text, target text, parts l4._server_stream[])
-RETURNS TABLE (server text, streams int, problem text)
+CREATE FUNCTION l4._server_gather(job_id text, target text, streams jsonb)
+RETURNS TABLE (server text, streams_imported int, problem text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_variable
 DECLARE
-    absent text[] := ARRAY(SELECT f.server FROM unnest(parts) AS f WHERE f.problem IS NOT NULL);
+    absent text[] := ARRAY(SELECT s ->> 'server' FROM jsonb_array_elements(streams) AS s WHERE s ->> 'problem' <> '');
     told record;
     part record;
 BEGIN
     FOR part IN
         WITH best AS (
             SELECT DISTINCT ON (f.node, f.source) f.server, f.node, f.lines
-            FROM unnest(parts) AS f WHERE f.problem IS NULL
+            FROM jsonb_to_recordset(streams) AS f(server text, node text, source text, lines bigint, problem text)
+            WHERE f.problem IS NULL
             ORDER BY f.node, f.source, f.lines DESC, f.server IS DISTINCT FROM target, f.server COLLATE "C"
-        ), node AS (
-            SELECT b.server, b.node, sum(sum(b.lines)) OVER (PARTITION BY b.server ORDER BY b.node) / 8000000 AS turn
-            FROM best AS b WHERE b.server IS DISTINCT FROM target GROUP BY b.server, b.node
         )
-        SELECT n.server, array_agg(n.node ORDER BY n.node) AS nodes FROM node AS n GROUP BY n.server, trunc(n.turn)
-        ORDER BY n.server COLLATE "C", trunc(n.turn)
+        SELECT n.server, array_agg(n.node ORDER BY n.node) AS nodes
+        FROM (SELECT b.server, b.node, sum(sum(b.lines)) OVER (PARTITION BY b.server ORDER BY b.node) / 8000000 AS turn
+            FROM best AS b WHERE b.server IS DISTINCT FROM target GROUP BY b.server, b.node) AS n
+        GROUP BY n.server, trunc(n.turn) ORDER BY n.server COLLATE "C", trunc(n.turn)
     LOOP
         server := part.server;
         told := l4._server_tell(server, format('SELECT ARRAY(SELECT l4.export_job(%L, ''all'', %L))',
             job_id, part.nodes));
         problem := told.problem;
-        IF problem IS NOT NULL THEN
-            absent := absent || server;
-        END IF;
-        streams := CASE WHEN problem IS NULL THEN l4._server_give(target, told.answers) END;
+        absent := absent || CASE WHEN problem IS NOT NULL THEN ARRAY[server] END;
+        streams_imported := CASE WHEN problem IS NULL THEN l4._server_give(target, told.answers) END;
         RETURN NEXT;
     END LOOP;
-    PERFORM l4._server_tell(target, format('SELECT l4._server_absent(%L, %L)', job_id, absent));
-    RETURN QUERY SELECT f.server, NULL::int, f.problem FROM unnest(parts) AS f WHERE f.problem IS NOT NULL;
+    PERFORM l4._server_tell(target, format('SELECT l4._server_take(%L)', jsonb_build_object('job_id', job_id, 'absent',
+        absent) || CASE WHEN target IS NULL THEN '{}'
+            ELSE jsonb_build_object('jobs', l4._server_part('jobs', ARRAY[job_id])) END));
+    RETURN QUERY SELECT s ->> 'server', NULL::int, s ->> 'problem' FROM jsonb_array_elements(streams) AS s
+        WHERE s ->> 'problem' <> '';
 END
 $$;
-COMMENT ON FUNCTION l4._server_gather(text, text, l4._server_stream[]) IS
-    'brings the streams of a job to one server, and notes there which servers did not answer';
+COMMENT ON FUNCTION l4._server_gather(text, text, jsonb) IS
+    'brings the streams of a job and its row to one server, and notes there which servers did not answer';
 
 CREATE FUNCTION l4.collect(job_id text) RETURNS TABLE (server text, streams int, problem text)
 LANGUAGE sql VOLATILE PARALLEL UNSAFE STRICT ROWS 10
 BEGIN ATOMIC
-    SELECT g.server, g.streams, g.problem
-    FROM l4._server_gather(job_id, NULL, ARRAY(SELECT f FROM l4._server_streams(job_id) AS f)) AS g;
+    SELECT g.server, g.streams_imported, g.problem
+    FROM (SELECT coalesce(jsonb_agg(s), '[]') AS streams FROM l4._server_streams(job_id) AS s) AS f
+    CROSS JOIN LATERAL l4._server_gather(job_id, NULL, f.streams) AS g;
 END;
 COMMENT ON FUNCTION l4.collect(text) IS
     'brings all streams of a job here that other servers have read further; what came from where, and who does not '
@@ -354,13 +296,15 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE STRICT SET search_path = pg_catalog, p
 AS $$
 #variable_conflict use_variable
 DECLARE
-    parts constant l4._server_stream[] := ARRAY(SELECT f FROM l4._server_streams(job_id) AS f);
-    absent constant text[] := ARRAY(SELECT f.server FROM unnest(parts) AS f WHERE f.problem IS NOT NULL);
+    streams jsonb;
+    absent text[];
     target text;
     told record;
 BEGIN
+    SELECT coalesce(jsonb_agg(s), '[]'), coalesce(array_agg(s.server) FILTER (WHERE s.problem IS NOT NULL), '{}')
+    INTO streams, absent FROM l4._server_streams(job_id) AS s;
     SELECT f.server INTO target
-    FROM unnest(parts) AS f
+    FROM jsonb_to_recordset(streams) AS f(server text, lines bigint, problem text)
     LEFT JOIN l4.server AS s ON s.name = f.server OR f.server IS NULL AND s.here
     LEFT JOIN l4.job_server AS p ON p.job_id = job_id AND p.server = s.name
     WHERE f.problem IS NULL GROUP BY f.server
@@ -371,10 +315,8 @@ BEGIN
                 ELSE 'These do not: ' || array_to_string(absent, ', ') || '.' END,
             HINT = 'CALL l4.ingest_servers() has the servers read what they have.';
     END IF;
-    PERFORM l4._server_gather(job_id, target, parts);
+    PERFORM l4._server_gather(job_id, target, streams);
     PERFORM l4._server_baselines(job_id, target, absent);
-    PERFORM l4._server_tell(target, format('SELECT l4._server_take_jobs(%L)', l4._server_jobs(ARRAY[job_id])))
-    WHERE target IS NOT NULL;
     told := l4._server_tell(target, format('SELECT pg_catalog.to_jsonb(d) FROM l4.diagnose(%L) AS d', job_id));
     IF told.problem IS NOT NULL THEN
         RAISE EXCEPTION 'server "%" could not diagnose job "%"', target, job_id

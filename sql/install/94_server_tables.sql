@@ -38,36 +38,38 @@ SELECT pg_catalog.pg_extension_config_dump('l4.server', '');
 SELECT pg_catalog.pg_extension_config_dump('l4.job_server', '');
 
 -- Foreign tables of the servers inherit from these, so that a condition goes to the servers and all answer at once.
-CREATE TABLE l4._fleet_diagnosis (LIKE l4.diagnosis);
-CREATE TABLE l4._fleet_suspect_node (LIKE l4.suspect_node);
-CREATE TABLE l4._fleet_fault_match (LIKE l4.fault_match);
-CREATE TABLE l4._fleet_fault_trend (LIKE l4.fault_trend);
-COMMENT ON TABLE l4._fleet_diagnosis IS 'diagnoses of all other servers; empty itself';
-COMMENT ON TABLE l4._fleet_suspect_node IS 'suspect nodes of all other servers; empty itself';
-COMMENT ON TABLE l4._fleet_fault_match IS 'matched faults of all other servers; empty itself';
-COMMENT ON TABLE l4._fleet_fault_trend IS 'trends of faults of all other servers; empty itself';
+CREATE FUNCTION l4._server_tables(name text) RETURNS TABLE (kind text, child text, parent text)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 4
+BEGIN ATOMIC
+    SELECT k.kind, format('l4.%I', '_fleet_' || k.kind || '@' || _server_tables.name), 'l4._fleet_' || k.kind
+    FROM unnest(ARRAY['diagnosis', 'suspect_node', 'fault_match', 'fault_trend']) AS k(kind);
+END;
+COMMENT ON FUNCTION l4._server_tables(text) IS 'the foreign tables of a server';
 
 DO $$
 DECLARE
-    kind text;
+    t record;
     c record;
 BEGIN
-    FOREACH kind IN ARRAY ARRAY['diagnosis', 'suspect_node', 'fault_match', 'fault_trend'] LOOP
+    FOR t IN SELECT * FROM l4._server_tables('') LOOP
+        EXECUTE pg_catalog.format('CREATE TABLE %s (LIKE l4.%s)', t.parent, t.kind);
+        EXECUTE pg_catalog.format('COMMENT ON TABLE %s IS %L', t.parent,
+            pg_catalog.format('l4.%s of all other servers; empty itself', t.kind));
         EXECUTE pg_catalog.format(
             'CREATE VIEW l4.fleet_%1$s AS SELECT (SELECT s.name FROM l4.server s WHERE s.here) AS server, h.* '
             'FROM l4.%1$s h UNION ALL SELECT s.srvname, f.* FROM l4._fleet_%1$s f '
             'JOIN pg_catalog.pg_foreign_table t ON t.ftrelid OPERATOR(pg_catalog.=) f.tableoid '
-            'JOIN pg_catalog.pg_foreign_server s ON s.oid OPERATOR(pg_catalog.=) t.ftserver', kind);
-        EXECUTE pg_catalog.format('COMMENT ON VIEW l4.fleet_%1$s IS %2$L', kind,
-            pg_catalog.format('l4.%s of all servers; an error names the one that does not answer', kind));
-        EXECUTE pg_catalog.format('COMMENT ON COLUMN l4.fleet_%1$s.server IS %2$L', kind,
+            'JOIN pg_catalog.pg_foreign_server s ON s.oid OPERATOR(pg_catalog.=) t.ftserver', t.kind);
+        EXECUTE pg_catalog.format('COMMENT ON VIEW l4.fleet_%s IS %L', t.kind,
+            pg_catalog.format('l4.%s of all servers; an error names the one that does not answer', t.kind));
+        EXECUTE pg_catalog.format('COMMENT ON COLUMN l4.fleet_%s.server IS %L', t.kind,
             'the server; NULL = this database, where it is none of them');
         FOR c IN
             SELECT a.attname, pg_catalog.col_description(a.attrelid, a.attnum) AS text FROM pg_catalog.pg_attribute a
-            WHERE a.attrelid OPERATOR(pg_catalog.=) ('l4.' OPERATOR(pg_catalog.||) kind)::pg_catalog.regclass
+            WHERE a.attrelid OPERATOR(pg_catalog.=) ('l4.' OPERATOR(pg_catalog.||) t.kind)::pg_catalog.regclass
                 AND a.attnum OPERATOR(pg_catalog.>) 0
         LOOP
-            EXECUTE pg_catalog.format('COMMENT ON COLUMN l4.fleet_%s.%I IS %L', kind, c.attname, c.text);
+            EXECUTE pg_catalog.format('COMMENT ON COLUMN l4.fleet_%s.%I IS %L', t.kind, c.attname, c.text);
         END LOOP;
     END LOOP;
 END

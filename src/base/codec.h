@@ -48,6 +48,15 @@ l4_code_uint(L4Codec *codec, int32 *value)
 }
 
 static inline void
+l4_code_byte(L4Codec *codec, uint8 *value)
+{
+	if (l4_codec_reads(codec))
+		*value = *(const uint8 *) l4_get_bytes(codec->in, 1);
+	else
+		appendStringInfoCharMacro(codec->out, (char) *value);
+}
+
+static inline void
 l4_code_bool(L4Codec *codec, bool *value)
 {
 	if (l4_codec_reads(codec))

@@ -8,10 +8,11 @@
 
 #include "flow/divide.h"
 #include "flow/flow.h"
-#include "flow/flow_rows.h"
+#include "ingest/ingest_query.h"
 
 #define L4_FLOW_CLASSES		24	/* size classes of a run that are kept: those with most bytes */
 #define L4_FLOW_SECOND		INT64CONST(1000000)
+#define L4_ONE_WAY			0.85	/* byte share of the greater direction of a ring's pair, at least */
 #define L4_SAME_STEP		0.45	/* of a period: ends that lie closer are of one step */
 
 /* A record of the exporter that stands for its 5-tuple. */
@@ -63,6 +64,8 @@ typedef struct L4FlowRun
 	int64		last;
 	int			n;
 	double		bytes;
+	int			own;			/* records that start in the span, not around it, */
+	double		own_bytes;		/* and their bytes */
 	double		one_way;		/* share of the greater direction */
 	double		simultaneous;	/* byte share of records that start with one of the other direction */
 	double		main_size;		/* byte share of the largest class */
@@ -110,6 +113,7 @@ typedef struct L4FlowCluster
 	int			nends;
 	int64	   *ends;
 	bool		pipeline;		/* has pipeline pairs */
+	bool		coarse;			/* records hide its steps; its period says nothing */
 	int64		offset;			/* of its clocks against the job's */
 	int			stint;
 } L4FlowCluster;
@@ -136,7 +140,8 @@ typedef struct L4FlowStint
 	float	  **nic_pp_ms;		/* of each NIC, each step; NULL none */
 	bool		sampled;
 	bool		coarse;
-	bool		hung;			/* ends inside a step */
+	double		stopped;		/* share of a usual step's records behind the last step; 0 it did not end inside a step */
+	const char *silent;			/* addresses that sent nothing more first; then */
 	int			job;
 	int			before;			/* steps of the job before this stint */
 	int			nsizes;
@@ -147,8 +152,6 @@ typedef struct L4FlowJob
 {
 	int			nstints;
 	int		   *stints;			/* by time */
-	char	   *name;
-	int			pp;
 	double		period;
 	double		usual;			/* median duration of steps, microseconds */
 	double		deviation;		/* median absolute deviation */
@@ -160,14 +163,14 @@ typedef struct L4FlowJob
 
 typedef enum L4FlowIssueKind
 {
-	L4_FLOW_SLOW_STEP, L4_FLOW_SLOW_RANK, L4_FLOW_SLOW_GROUP, L4_FLOW_SLOW_SWITCH, L4_FLOW_STOPPED
+	L4_FLOW_SLOW_STEP, L4_FLOW_SLOW_RANK, L4_FLOW_SLOW_GROUP, L4_FLOW_SLOW_SWITCH
 } L4FlowIssueKind;
 
 typedef struct L4FlowIssue
 {
 	int			job;			/* -1 several */
 	L4FlowIssueKind kind;
-	const char *subject;
+	const char *subject;		/* of a slow step: the step that ends with it */
 	int64		first;
 	int64		last;
 	double		score;
@@ -175,7 +178,6 @@ typedef struct L4FlowIssue
 	int			cause;			/* issue that explains it, -1 none */
 	int			nic;			/* of a slow rank */
 	bool		answers;		/* it receives before it sends */
-	int			rank;
 } L4FlowIssue;
 
 typedef struct L4Flows
@@ -184,7 +186,10 @@ typedef struct L4Flows
 	MemoryContext load_cxt;		/* of what was loaded; whoever loads resets it */
 	L4Query		load;
 	bool		inventory;
-	int64		from;			/* earlier records are left out */
+	int64		from;			/* records that start from here */
+	int64		to;				/* to here are looked at; */
+	int64		begin;			/* what happens from here */
+	int64		end;			/* to before here is stored */
 	int64		first;
 	int64		last;
 	int			naddresses;
@@ -217,7 +222,7 @@ typedef struct L4Flows
 	L4FlowIssue *issues;
 } L4Flows;
 
-extern L4Flows *l4_flows_open(MemoryContext cxt);
+extern L4Flows *l4_flows_open(MemoryContext cxt, int64 span, int64 first, int64 known);
 extern L4Flow *l4_flows_load(L4Flows *flows, const int *pairs, int npairs, int64 from, int64 to, int *n);
 extern void l4_flows_features(L4Flows *flows);
 extern int	l4_flows_least_bursts(const L4Flows *flows, const int *runs, int nruns);

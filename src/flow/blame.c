@@ -6,7 +6,11 @@
  * is cut into bins; a unit is slow in a bin where its bandwidth is less than
  * that of most units of its kind in its job. Of the NICs and switches that
  * slow units have in common the one that explains most of them is blamed, its
- * units are taken away, and so on.
+ * units are taken away, and so on. A link that none of them explains is named
+ * by its two ends.
+ *
+ * The greater part of a slow unit's records is slow. Of a flapping one some
+ * are, which it does not always have.
  */
 #include "postgres.h"
 
@@ -24,8 +28,11 @@
 #define MOST_BINS		512
 #define BIN_PERIODS		2
 #define IN_BIN			0.75	/* quantile of bandwidths in a bin */
+#define LOW_IN_BIN		0.20	/* another: it tells what flaps */
+#define OWN_USUAL		0.80	/* quantile of what a unit has in all bins */
 #define USUAL			0.60	/* quantile of bandwidths of units */
 #define SLOW			0.75	/* of the usual bandwidth */
+#define FLAPS			0.6		/* and of the lower ones */
 #define EXPLAINS		0.6		/* share of its units that are slow */
 #define NEARLY_BEST		0.6
 #define SWITCH_UNITS	3
@@ -37,11 +44,15 @@ typedef struct LinkUnit
 {
 	int			job;
 	bool		dp;
+	bool		single;			/* one direction of a pair in a group whose links differ */
+	int			ends[2];		/* addresses: sender, receiver */
 	int			npath;
 	int		   *path;			/* addresses, then naddresses + switch; ascending */
 	double		weight;
 	float	   *bandwidth;		/* of each bin, NAN none */
+	float	   *low;
 	bool	   *slow;
+	bool	   *alone;			/* slow, and no candidate explains it */
 } LinkUnit;
 
 typedef struct Blame
@@ -58,16 +69,16 @@ typedef struct Blame
 	double	   *slowness;		/* of each candidate: sum over its bins */
 } Blame;
 
-/* Bandwidth in each bin of one direction of a run: a quantile of its records'. */
+/* Bandwidth in each bin of one direction of a run: quantiles of its records'. */
 static void
-measure_bins(Blame *blame, const L4Flow *flow, int n, bool back, float *bandwidth)
+measure_bins(Blame *blame, const L4Flow *flow, int n, bool back, float *bandwidth, float *low)
 {
 	double	   *values = palloc(sizeof(double) * Max(n, 1));
 	int			nvalues = 0;
 	int			bin = 0;
 
 	for (int i = 0; i < blame->nbins; i++)
-		bandwidth[i] = NAN;
+		bandwidth[i] = low[i] = NAN;
 	for (int i = 0; i <= n; i++)
 	{
 		int			b = i == n ? -1 : (int) Min((flow[i].start - blame->flows->first) / blame->width, blame->nbins - 1);
@@ -75,7 +86,11 @@ measure_bins(Blame *blame, const L4Flow *flow, int n, bool back, float *bandwidt
 		if (b != bin)
 		{
 			if (nvalues > 0)
+			{
 				bandwidth[bin] = (float) l4_quantile(values, nvalues, IN_BIN);
+				/* sorted; one slow record alone says nothing */
+				low[bin] = (float) values[Max(Min(1, nvalues - 1), (int) (LOW_IN_BIN * nvalues))];
+			}
 			nvalues = 0;
 			bin = b;
 		}
@@ -88,8 +103,9 @@ measure_bins(Blame *blame, const L4Flow *flow, int n, bool back, float *bandwidt
 static void
 add_path(LinkUnit *unit, const L4Flows *flows, const L4FlowPair *pair, int d)
 {
-	int			ends[2] = {pair->a, pair->b};
+	int			ends[2] = {d == 0 ? pair->a : pair->b, d == 0 ? pair->b : pair->a};
 
+	memcpy(unit->ends, ends, sizeof(ends));
 	unit->path = repalloc(unit->path, sizeof(int) * (unit->npath + 4 + pair->nswitches[d]));
 	for (int e = 0; e < 2; e++)
 	{
@@ -101,6 +117,12 @@ add_path(LinkUnit *unit, const L4Flows *flows, const L4FlowPair *pair, int d)
 		unit->path[unit->npath++] = flows->naddresses + pair->switches[d][s];
 }
 
+static bool
+has_link(const LinkUnit *unit, int candidate)
+{
+	return bsearch(&candidate, unit->path, unit->npath, sizeof(int), l4_order_int32) != NULL;
+}
+
 static LinkUnit *
 add_unit(Blame *blame, int job, bool dp)
 {
@@ -110,6 +132,8 @@ add_unit(Blame *blame, int job, bool dp)
 	unit = &blame->units[blame->nunits++];
 	*unit = (LinkUnit) {.job = job, .dp = dp, .path = palloc(sizeof(int))};
 	unit->bandwidth = palloc(sizeof(float) * blame->nbins);
+	unit->low = palloc(sizeof(float) * blame->nbins);
+	unit->alone = palloc0(blame->nbins);
 	unit->slow = palloc0(blame->nbins);
 	return unit;
 }
@@ -118,7 +142,7 @@ static void
 finish_unit(LinkUnit *unit)
 {
 	unit->npath = l4_sort_unique(unit->path, unit->npath);
-	unit->weight = (unit->dp ? 2 : 1) / sqrt(unit->npath);
+	unit->weight = (unit->dp && !unit->single ? 2 : 1) / sqrt(unit->npath);
 }
 
 static void
@@ -132,20 +156,45 @@ pipeline_units(Blame *blame, int job, const L4FlowRun *run)
 	{
 		LinkUnit   *unit = add_unit(blame, job, false);
 
-		measure_bins(blame, flow, n, d, unit->bandwidth);
+		measure_bins(blame, flow, n, d, unit->bandwidth, unit->low);
 		add_path(unit, flows, &flows->pairs[run->pair], d);
 		finish_unit(unit);
 	}
 }
 
-/* A ring is as slow as its slowest link: the median of its runs. */
+/* Medians over the links of a group in each bin. */
+static void
+median_links(const Blame *blame, const float *links, int nlinks, float *medians)
+{
+	double	   *values = palloc(sizeof(double) * nlinks);
+
+	for (int b = 0; b < blame->nbins; b++)
+	{
+		int			n = 0;
+
+		for (int i = 0; i < nlinks; i++)
+			if (!isnan(links[i * blame->nbins + b]))
+				values[n++] = links[i * blame->nbins + b];
+		medians[b] = n == 0 ? NAN : (float) l4_quantile(values, n, 0.5);
+	}
+	pfree(values);
+}
+
+/*
+ * A ring is as slow as its slowest link: one unit, of the median of its links.
+ * But where short time-outs cut the waiting of the other links out of their
+ * records they are faster than the slow one: then each is a unit of its own.
+ */
 static void
 group_unit(Blame *blame, int job, const L4FlowGroup *group)
 {
 	L4Flows    *flows = blame->flows;
 	LinkUnit   *unit = add_unit(blame, job, true);
-	float	   *all = palloc(sizeof(float) * blame->nbins * group->nruns * 2);
-	double	   *values = palloc(sizeof(double) * group->nruns * 2);
+	int			nbins = blame->nbins;
+	int			nlinks = group->nruns * 2;
+	float	   *bandwidth = palloc(sizeof(float) * nbins * nlinks);
+	float	   *low = palloc(sizeof(float) * nbins * nlinks);
+	bool		differ = false;
 
 	for (int r = 0; r < group->nruns; r++)
 	{
@@ -155,44 +204,78 @@ group_unit(Blame *blame, int job, const L4FlowGroup *group)
 
 		for (int d = 0; d < 2; d++)
 		{
-			measure_bins(blame, flow, n, d, all + (2 * r + d) * blame->nbins);
+			measure_bins(blame, flow, n, d, bandwidth + (2 * r + d) * nbins, low + (2 * r + d) * nbins);
 			add_path(unit, flows, &flows->pairs[run->pair], d);
 		}
 	}
-	for (int b = 0; b < blame->nbins; b++)
-	{
-		int			n = 0;
-
-		for (int i = 0; i < group->nruns * 2; i++)
-			if (!isnan(all[i * blame->nbins + b]))
-				values[n++] = all[i * blame->nbins + b];
-		unit->bandwidth[b] = n == 0 ? NAN : (float) l4_quantile(values, n, 0.5);
-	}
+	median_links(blame, bandwidth, nlinks, unit->bandwidth);
+	median_links(blame, low, nlinks, unit->low);
 	finish_unit(unit);
-	pfree(all);
-	pfree(values);
+	for (int i = 0; i < nlinks && !differ; i++)
+	{
+		int			slower = 0;
+
+		for (int b = 0; b < nbins; b++)
+			slower += low[i * nbins + b] < FLAPS * unit->low[b];
+		differ = slower >= FEWEST_BINS;
+	}
+	if (differ)
+		blame->nunits--;
+	for (int i = 0; i < nlinks && differ; i++)
+	{
+		unit = add_unit(blame, job, true);
+		unit->single = true;
+		memcpy(unit->bandwidth, bandwidth + i * nbins, sizeof(float) * nbins);
+		memcpy(unit->low, low + i * nbins, sizeof(float) * nbins);
+		add_path(unit, flows, &flows->pairs[flows->runs[group->runs[i / 2]].pair], i % 2);
+		finish_unit(unit);
+	}
+	pfree(bandwidth);
+	pfree(low);
 }
 
-/* Which units of a job and kind are slow when. */
-static void
-find_slow_units(Blame *blame, int first, bool dp)
+/* A quantile of what units of a kind have in their bins; of one unit that of its own. */
+static double
+usual_of(const Blame *blame, int from, int to, bool dp, bool low, double q)
 {
-	double	   *values = palloc(sizeof(double) * Max((blame->nunits - first) * blame->nbins, 1));
+	double	   *values = palloc(sizeof(double) * Max((to - from) * blame->nbins, 1));
 	int			n = 0;
 	double		usual;
 
-	for (int u = first; u < blame->nunits; u++)
-		for (int b = 0; blame->units[u].dp == dp && b < blame->nbins; b++)
-			if (!isnan(blame->units[u].bandwidth[b]))
-				values[n++] = blame->units[u].bandwidth[b];
-	usual = l4_quantile(values, n, USUAL);
-	for (int u = first; u < blame->nunits; u++)
+	for (int u = from; u < to; u++)
 		for (int b = 0; blame->units[u].dp == dp && b < blame->nbins; b++)
 		{
-			blame->units[u].bandwidth[b] /= usual;
-			blame->units[u].slow[b] = blame->units[u].bandwidth[b] < SLOW;
+			float		value = (low ? blame->units[u].low : blame->units[u].bandwidth)[b];
+
+			if (!isnan(value))
+				values[n++] = value;
 		}
+	usual = l4_quantile(values, n, q);
 	pfree(values);
+	return usual;
+}
+
+/* Which units of a job and kind are slow when; their bandwidths become ratios to the usual one. */
+static void
+find_slow_units(Blame *blame, int first, bool dp)
+{
+	double		usual = usual_of(blame, first, blame->nunits, dp, false, USUAL);
+	double		usual_low = usual_of(blame, first, blame->nunits, dp, true, USUAL);
+
+	for (int u = first; u < blame->nunits; u++)
+	{
+		LinkUnit   *unit = &blame->units[u];
+		double		own = usual_of(blame, u, u + 1, dp, true, OWN_USUAL);
+
+		for (int b = 0; unit->dp == dp && b < blame->nbins; b++)
+		{
+			double		low = unit->low[b] / Min(usual_low, own);
+
+			unit->bandwidth[b] /= usual;
+			unit->slow[b] = low < FLAPS || (unit->bandwidth[b] < SLOW && !unit->single);
+			unit->bandwidth[b] = Min(unit->bandwidth[b], low);
+		}
+	}
 }
 
 static void
@@ -205,7 +288,8 @@ measure_job(Blame *blame, int j)
 	{
 		L4FlowStint *stint = &flows->stints[flows->jobs[j].stints[t]];
 
-		for (int i = 0; i < stint->nclusters; i++)
+		/* of a record that has silences in it no bandwidth is known */
+		for (int i = 0; i < stint->nclusters && !stint->coarse; i++)
 		{
 			L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
 
@@ -278,7 +362,8 @@ blame_bin(Blame *blame, int bin)
 				most = Max(most, a[c] * a[c] / b[c]);
 		for (int c = 0; c < blame->ncandidates; c++)
 			if (most > 0 && qualifies(blame, c, a, b, nslow, nics) && a[c] * a[c] / b[c] >= NEARLY_BEST * most
-				&& (best < 0 || blame->total[c] > blame->total[best]))
+				&& (best < 0 || blame->total[c] > blame->total[best]
+					|| (blame->total[c] == blame->total[best] && a[c] * a[c] / b[c] > a[best] * a[best] / b[best])))
 				best = c;
 		if (best < 0)
 			break;
@@ -286,7 +371,7 @@ blame_bin(Blame *blame, int bin)
 		{
 			LinkUnit   *unit = &blame->units[u];
 
-			if (gone[u] || !unit->slow[bin] || bsearch(&best, unit->path, unit->npath, sizeof(int), l4_order_int32) == NULL)
+			if (gone[u] || !unit->slow[bin] || !has_link(unit, best))
 				continue;
 			gone[u] = true;
 			slowness += 1 - unit->bandwidth[bin];
@@ -295,6 +380,8 @@ blame_bin(Blame *blame, int bin)
 		blame->blamed[best * blame->nbins + bin] = true;
 		blame->slowness[best] = Max(blame->slowness[best], slowness / n);
 	}
+	for (int u = 0; u < blame->nunits; u++)
+		blame->units[u].alone[bin] = blame->units[u].slow[bin] && !gone[u];
 	pfree(a);
 	pfree(b);
 	pfree(nslow);
@@ -302,48 +389,112 @@ blame_bin(Blame *blame, int bin)
 	pfree(gone);
 }
 
-/* Bins in which a candidate is blamed, one after the other, become an issue. */
+static bool
+slow_within(const LinkUnit *unit, int from, int last)
+{
+	for (int b = from; b <= last; b++)
+		if (unit->slow[b])
+			return true;
+	return false;
+}
+
+/* The next stretch of marked bins behind *last that is long enough; one that is not marked may lie between. */
+static bool
+next_stretch(const Blame *blame, const bool *marked, int *from, int *last)
+{
+	for (int b = *last + 1; b < blame->nbins; b = *last + 1)
+	{
+		int			count = 0;
+
+		*from = *last = b;
+		for (; b < blame->nbins && b - *last <= 2; b++)
+			if (marked[b])
+			{
+				*from = count++ == 0 ? b : *from;
+				*last = b;
+			}
+		if (count >= FEWEST_BINS)
+			return true;
+	}
+	return false;
+}
+
+/* Do the same links go through two candidates, as far as they were slow? */
+static bool
+same_links(const Blame *blame, int c, int other, int from, int last)
+{
+	int			links = 0;
+
+	for (int u = 0; u < blame->nunits; u++)
+	{
+		bool		through = has_link(&blame->units[u], c);
+		bool		also = has_link(&blame->units[u], other);
+
+		if (through != also && slow_within(&blame->units[u], from, last))
+			return false;
+		links += through - also;
+	}
+	return links == 0;
+}
+
+/* Bins in which a candidate is blamed, one after the other, become an issue. Of a NIC with those that cannot be told from it. */
 static void
 report_candidate(Blame *blame, int c)
 {
 	L4Flows    *flows = blame->flows;
-	const char *name = c < flows->naddresses ? flows->addresses[c].text : flows->switches[c - flows->naddresses];
+	bool		nic = c < flows->naddresses;
+	int			from;
+	int			last = -1;
 
-	for (int from = 0; from < blame->nbins; from++)
+	while (next_stretch(blame, blame->blamed + c * blame->nbins, &from, &last))
 	{
-		int			last = from;
-		int			count = 0;
 		int			job = -2;
 		int			nslow = 0;
 		int			n = 0;
+		StringInfoData subject;
 
-		if (!blame->blamed[c * blame->nbins + from])
-			continue;
-		for (int b = from; b < blame->nbins && b - last <= 2; b++)
-			if (blame->blamed[c * blame->nbins + b])
-			{
-				last = b;
-				count++;
-			}
+		initStringInfo(&subject);
+		appendStringInfoString(&subject, nic ? flows->addresses[c].text : flows->switches[c - flows->naddresses]);
+		for (int other = 0; nic && other < flows->naddresses; other++)
+			if (other != c && blame->total[other] == blame->total[c] && same_links(blame, c, other, from, last))
+				appendStringInfo(&subject, " %s", flows->addresses[other].text);
 		for (int u = 0; u < blame->nunits; u++)
 		{
 			LinkUnit   *unit = &blame->units[u];
-			bool		slow = false;
 
-			if (bsearch(&c, unit->path, unit->npath, sizeof(int), l4_order_int32) == NULL)
+			if (!has_link(unit, c))
 				continue;
-			for (int b = from; b <= last && !slow; b++)
-				slow = unit->slow[b];
 			n++;
-			nslow += slow;
-			if (slow)
-				job = job == -2 || job == unit->job ? unit->job : -1;
+			if (!slow_within(unit, from, last))
+				continue;
+			nslow++;
+			job = job == -2 || job == unit->job ? unit->job : -1;
 		}
-		if (count >= FEWEST_BINS)
-			l4_flows_issue(flows, job, c < flows->naddresses ? L4_FLOW_SLOW_GROUP : L4_FLOW_SLOW_SWITCH, name,
-						   flows->first + from * blame->width, flows->first + (last + 1) * blame->width, blame->slowness[c],
-						   psprintf("%d of %d links through it have %.0f %% less bandwidth than usual", nslow, n, 100 * blame->slowness[c]));
-		from = last;
+		l4_flows_issue(flows, job, nic ? L4_FLOW_SLOW_GROUP : L4_FLOW_SLOW_SWITCH, subject.data,
+					   flows->first + from * blame->width, flows->first + (last + 1) * blame->width, blame->slowness[c],
+					   psprintf("%d of %d links through it have %.0f %% less bandwidth than usual", nslow, n, 100 * blame->slowness[c]));
+	}
+}
+
+/* A link that is slow by itself: one of its two ends. */
+static void
+report_alone(Blame *blame, const LinkUnit *unit)
+{
+	L4Flows    *flows = blame->flows;
+	int			from;
+	int			last = -1;
+
+	while (next_stretch(blame, unit->alone, &from, &last))
+	{
+		double		slowness = 0;
+
+		for (int b = from; b <= last; b++)
+			if (unit->alone[b])
+				slowness = Max(slowness, 1 - unit->bandwidth[b]);
+		l4_flows_issue(flows, unit->job, L4_FLOW_SLOW_GROUP,
+					   psprintf("%s %s", flows->addresses[unit->ends[0]].text, flows->addresses[unit->ends[1]].text),
+					   flows->first + from * blame->width, flows->first + (last + 1) * blame->width, slowness,
+					   psprintf("the link from the one to the other has %.0f %% less bandwidth than usual", 100 * slowness));
 	}
 }
 
@@ -376,4 +527,7 @@ l4_flows_blame(L4Flows *flows)
 	}
 	for (int c = 0; c < blame->ncandidates; c++)
 		report_candidate(blame, c);
+	for (int u = 0; u < blame->nunits; u++)
+		if (blame->units[u].single)
+			report_alone(blame, &blame->units[u]);
 }

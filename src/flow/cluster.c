@@ -16,7 +16,6 @@
 #include "l4_compat.h"
 
 #define HUB_PEERS		64		/* an address with more peers is translated, or no NIC */
-#define ONE_WAY			0.85
 #define SIMULTANEOUS	0.9
 #define VARIED			0.3		/* main size of experts' traffic is less; of simultaneous traffic: */
 #define VARIED_BOTH		0.12
@@ -213,7 +212,7 @@ l4_flows_kind(const L4FlowRun *run)
 {
 	bool		together = run->simultaneous >= SIMULTANEOUS;
 
-	if (run->one_way >= ONE_WAY)
+	if (run->one_way >= L4_ONE_WAY)
 		return L4_FLOW_DP;
 	if (run->main_size < (together ? VARIED_BOTH : VARIED))
 		return L4_FLOW_EP;
@@ -234,7 +233,7 @@ find_kinds(L4Flows *flows, L4FlowCluster *cluster)
 
 		run->kind = l4_flows_kind(run);
 		/* sends and receives of a pipeline that pass each other: of one size, and often */
-		if (run->kind == L4_FLOW_DP && run->one_way < ONE_WAY && run->main_size >= ONE_SIZE && run->bursts >= BURSTS * least)
+		if (run->kind == L4_FLOW_DP && run->one_way < L4_ONE_WAY && run->main_size >= ONE_SIZE && run->bursts >= BURSTS * least)
 			run->kind = L4_FLOW_PP;
 		cluster->pipeline |= run->kind == L4_FLOW_PP;
 	}

@@ -13,7 +13,6 @@
 
 #include "miscadmin.h"
 
-#include "base/order.h"
 #include "flow/analysis.h"
 #include "l4_compat.h"
 
@@ -22,24 +21,64 @@
 #define LEAST_SILENCE	1000	/* microseconds: shorter ones are noise of what starts together */
 #define FINER			0.03	/* cost that a finer division may have more */
 #define FEWEST_PARTS	4
+#define NEAR_PARTS		12		/* at least so many lie together */
+#define PERIOD			0.25	/* quantile of the lengths of parts: what ends so close is of one step, also where most are longer */
 
-/* Quantile q of values, which are put in order. 0 of none. */
+#define ST_SORT sort_doubles
+#define ST_ELEMENT_TYPE double
+#define ST_COMPARE(a, b) ((*(a) > *(b)) - (*(a) < *(b)))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* The value that would be at a place if values were in order. They are partly put in order. */
+static double
+select_value(double *values, int n, int place)
+{
+	int			low = 0;
+	int			high = n - 1;
+
+	while (low < high)
+	{
+		double		middle = values[low + (high - low) / 2];
+		int			i = low;
+		int			j = high;
+
+		while (i <= j)
+		{
+			while (values[i] < middle)
+				i++;
+			while (values[j] > middle)
+				j--;
+			if (i <= j)
+			{
+				double		value = values[i];
+
+				values[i++] = values[j];
+				values[j--] = value;
+			}
+		}
+		if (place <= j)
+			high = j;
+		else if (place >= i)
+			low = i;
+		else
+			break;
+	}
+	return values[place];
+}
+
+/* Quantile q of values, whose order may change. 0 of none. */
 double
 l4_quantile(double *values, int n, double q)
 {
-	if (n == 0)
-		return 0;
-	qsort(values, n, sizeof(double), l4_order_double);
-	return values[Min(n - 1, (int) (q * n))];
+	return n == 0 ? 0 : select_value(values, n, Min(n - 1, (int) (q * n)));
 }
 
 static double
 median(double *values, int n)
 {
-	if (n == 0)
-		return 0;
-	qsort(values, n, sizeof(double), l4_order_double);
-	return (values[n / 2] + values[(n - 1) / 2]) / 2;
+	return n == 0 ? 0 : (select_value(values, n, n / 2) + select_value(values, n, (n - 1) / 2)) / 2;
 }
 
 /* Large size classes, as least and greatest size. */
@@ -51,7 +90,7 @@ large_classes(const L4Records *records, double (*classes)[2])
 	int			n = 0;
 
 	memcpy(sizes, records->bytes, sizeof(double) * records->n);
-	qsort(sizes, records->n, sizeof(double), l4_order_double);
+	sort_doubles(sizes, records->n);
 	for (int i = 0; i < records->n; i++)
 		total += sizes[i];
 	for (int i = 0; i < records->n && n < MAX_CLASSES;)
@@ -90,27 +129,26 @@ l4_divide_parts(const L4Records *records, double threshold, int *part)
 
 /* Share of parts with about the usual number of records of each class, and byte share of parts with about the usual bytes. */
 static double
-alikeness(const L4Records *records, const int *part, int nparts, const double *bytes, double (*classes)[2], int nclasses)
+alikeness(const L4Records *records, const int *part, int nparts, const double *bytes, const uint8 *class_of, int nclasses)
 {
 	double	   *values = palloc(sizeof(double) * nparts);
-	double	   *counts = palloc(sizeof(double) * nparts);
+	int		   *counts = palloc0(sizeof(int) * nparts * (nclasses + 1));
 	double		same = 0;
 	double		total = 0;
 	double		usual;
 	double		near = 0;
 
+	for (int i = 0; i < records->n; i++)
+		counts[class_of[i] * nparts + part[i]]++;
 	for (int c = 0; c < nclasses; c++)
 	{
 		int			alike = 0;
 
-		memset(counts, 0, sizeof(double) * nparts);
-		for (int i = 0; i < records->n; i++)
-			if (records->bytes[i] >= classes[c][0] && records->bytes[i] <= classes[c][1])
-				counts[part[i]]++;
-		memcpy(values, counts, sizeof(double) * nparts);
+		for (int p = 0; p < nparts; p++)
+			values[p] = counts[c * nparts + p];
 		usual = l4_quantile(values, nparts, 0.5);
 		for (int p = 0; p < nparts; p++)
-			alike += fabs(counts[p] - usual) <= 0.1 * usual;
+			alike += fabs(counts[c * nparts + p] - usual) <= 0.1 * usual;
 		same += (double) alike / nparts / nclasses;
 	}
 	memcpy(values, bytes, sizeof(double) * nparts);
@@ -126,44 +164,74 @@ alikeness(const L4Records *records, const int *part, int nparts, const double *b
 	return (nclasses == 0 ? near / total : (same + near / total) / 2);
 }
 
+/*
+ * Lengths of parts as ratios to the median of a few that lie together, as
+ * micro-batches in a step may become more or less; returns their sum.
+ */
+static double
+compare_near(const double *lengths, int n, double *ratios)
+{
+	double		values[2 * NEAR_PARTS];
+	double		sum = 0;
+
+	for (int from = 0, to; from < n; from = to)
+	{
+		double		usual;
+
+		to = n - from < 2 * NEAR_PARTS ? n : from + NEAR_PARTS;
+		memcpy(values, lengths + from, sizeof(double) * (to - from));
+		usual = median(values, to - from);
+		for (int i = from; i < to; i++)
+			sum += ratios[i] = usual > 0 ? lengths[i] / usual : 1;
+	}
+	return sum;
+}
+
 /* What a threshold costs: parts of a period that varies, or that are unlike. */
 static void
-try_threshold(const L4Records *records, L4Division *division, double (*classes)[2], int nclasses)
+try_threshold(const L4Records *records, L4Division *division, const uint8 *class_of, int nclasses)
 {
 	int		   *part = palloc(sizeof(int) * records->n);
 	int			nparts = l4_divide_parts(records, division->threshold, part);
 	double	   *bytes = palloc0(sizeof(double) * nparts);
 	int64	   *ends = palloc0(sizeof(int64) * nparts);
 	double	   *lengths = palloc(sizeof(double) * nparts);
+	double	   *ratios = palloc(sizeof(double) * nparts);
 	double		sum = 0;
 	double		spread;
 
 	division->nparts = nparts;
 	division->cost = 1e9;
 	division->period = 0;
+	division->uneven = 0;
 	for (int i = 0; i < records->n; i++)
 	{
 		ends[part[i]] = bytes[part[i]] == 0 ? records->end[i] : Max(ends[part[i]], records->end[i]);
 		bytes[part[i]] += records->bytes[i];
 	}
+	for (int p = 2; p < nparts; p++)
+		lengths[p - 2] = fabs((double) (ends[p] - 2 * ends[p - 1] + ends[p - 2])) / Max(ends[p] - ends[p - 2], 1);
+	if (nparts >= 3)
+		division->uneven = median(lengths, nparts - 2);
 	for (int p = 1; p < nparts; p++)
-	{
 		lengths[p - 1] = (double) (ends[p] - ends[p - 1]);
-		sum += lengths[p - 1];
-	}
 	if (nparts >= 2)
-		division->period = median(lengths, nparts - 1);
+	{
+		sum = compare_near(lengths, nparts - 1, ratios);
+		division->period = l4_quantile(lengths, nparts - 1, PERIOD);
+	}
 	if (nparts >= FEWEST_PARTS && division->period > 0)
 	{
-		spread = (l4_quantile(lengths, nparts - 1, 0.85) - l4_quantile(lengths, nparts - 1, 0.15)) / division->period;
+		spread = l4_quantile(ratios, nparts - 1, 0.85) - l4_quantile(ratios, nparts - 1, 0.15);
 		division->cost = 0.5 * Min(spread, 0.6)
-			+ 0.7 * Max(0, fabs(sum / (nparts - 1) / division->period - 1) - 0.1)
-			+ 1.5 * (1 - alikeness(records, part, nparts, bytes, classes, nclasses));
+			+ 0.7 * Max(0, fabs(sum / (nparts - 1) - 1) - 0.1)
+			+ 1.5 * (1 - alikeness(records, part, nparts, bytes, class_of, nclasses));
 	}
 	pfree(part);
 	pfree(bytes);
 	pfree(ends);
 	pfree(lengths);
+	pfree(ratios);
 }
 
 typedef struct Jump
@@ -201,7 +269,7 @@ find_thresholds(const L4Records *records, L4Division *divisions)
 			silences[n++] = (double) (records->start[i] - end);
 		end = Max(end, records->end[i]);
 	}
-	qsort(silences, n, sizeof(double), l4_order_double);
+	sort_doubles(silences, n);
 	for (int i = 1; i < n; i++)
 		if (silences[i] > silences[i - 1])
 			jumps[njumps++] = (Jump) {silences[i] / silences[i - 1], sqrt(silences[i] * silences[i - 1])};
@@ -209,7 +277,7 @@ find_thresholds(const L4Records *records, L4Division *divisions)
 	thresholds[found++] = LEAST_SILENCE;
 	for (int i = 0; i < njumps && found < L4_DIVISIONS; i++)
 		thresholds[found++] = jumps[i].threshold;
-	qsort(thresholds, found, sizeof(double), l4_order_double);
+	sort_doubles(thresholds, found);
 	for (int i = 0; i < found; i++)
 		divisions[i].threshold = thresholds[i];
 	pfree(silences);
@@ -228,16 +296,23 @@ l4_divide(const L4Records *records, L4Division *divisions, int *best)
 	int			nclasses = large_classes(records, classes);
 	int			n = find_thresholds(records, divisions);
 	double		least = 1e9;
+	uint8	   *class_of = palloc(Max(records->n, 1));
 
+	/* behind the last class: of none */
+	for (int i = 0; i < records->n; i++)
+		for (class_of[i] = 0; class_of[i] < nclasses; class_of[i]++)
+			if (records->bytes[i] >= classes[class_of[i]][0] && records->bytes[i] <= classes[class_of[i]][1])
+				break;
 	*best = -1;
 	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		try_threshold(records, &divisions[i], classes, nclasses);
+		try_threshold(records, &divisions[i], class_of, nclasses);
 		least = Min(least, divisions[i].cost);
 	}
 	for (int i = n - 1; i >= 0; i--)
 		if (least < 1e9 && divisions[i].cost <= least + FINER)
 			*best = i;
+	pfree(class_of);
 	return n;
 }

@@ -21,7 +21,8 @@ typedef struct L4Division
 {
 	double		threshold;		/* silences that are longer divide */
 	double		cost;
-	double		period;			/* median between the ends of parts */
+	double		period;			/* between the ends of parts, a low quantile */
+	double		uneven;			/* median difference of two that follow each other, of their sum */
 	int			nparts;
 } L4Division;
 

@@ -30,16 +30,12 @@ typedef struct MessageSize
 	int64		start;
 } MessageSize;
 
-static int
-order_sizes(const void *a, const void *b)
-{
-	const MessageSize *x = a;
-	const MessageSize *y = b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? -1 : 1;
-	return (x->start > y->start) - (x->start < y->start);
-}
+#define ST_SORT sort_sizes
+#define ST_ELEMENT_TYPE MessageSize
+#define ST_COMPARE(a, b) (((a)->bytes > (b)->bytes) - ((a)->bytes < (b)->bytes))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 static int
 most_bytes(const void *a, const void *b)
@@ -73,7 +69,7 @@ measure_sizes(L4FlowRun *run, const L4Flow *flow)
 
 	for (int i = 0; i < run->n; i++)
 		sizes[i] = (MessageSize) {flow[i].bytes, flow[i].start};
-	qsort(sizes, run->n, sizeof(MessageSize), order_sizes);
+	sort_sizes(sizes, run->n);
 	for (int i = 0; i < run->n; n++)
 	{
 		L4FlowClass *c = &classes[n];
@@ -212,12 +208,15 @@ measure_run(L4Flows *flows, int pair, const L4Flow *flow, int n)
 			run->bursts++;
 		run->last = Max(run->last, flow[i].end);
 		run->bytes += flow[i].bytes;
+		if (flow[i].start >= flows->begin && flow[i].start < flows->end)
+		{
+			run->own++;
+			run->own_bytes += flow[i].bytes;
+		}
 		back += flow[i].back ? flow[i].bytes : 0;
 		packets += flow[i].packets;
 		durations[i] = (double) (flow[i].end - flow[i].start);
 	}
-	flows->first = Min(flows->first, run->first);
-	flows->last = Max(flows->last, run->last);
 	run->one_way = Max(back, run->bytes - back) / run->bytes;
 	run->packets = packets / run->bytes;
 	run->duration = l4_quantile(durations, n, 0.5);
@@ -257,7 +256,7 @@ l4_flows_features(L4Flows *flows)
 	for (int p = 0; p < flows->npairs; p++)
 	{
 		int			n;
-		L4Flow	   *flow = l4_flows_load(flows, &p, 1, flows->from, DT_NOEND, &n);
+		L4Flow	   *flow = l4_flows_load(flows, &p, 1, flows->from, flows->to, &n);
 		MemoryContext old = MemoryContextSwitchTo(flows->load_cxt);
 		int64		silence;
 		int64		end;
@@ -271,7 +270,9 @@ l4_flows_features(L4Flows *flows)
 			{
 				if (i == n || flow[i].start - end > silence)
 				{
-					measure_run(flows, p, flow + from, i - from);
+					/* what does not recur, as of a scanner, takes no memory */
+					if (i - from >= OFTEN)
+						measure_run(flows, p, flow + from, i - from);
 					from = i;
 				}
 				if (i < n)

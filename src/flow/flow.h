@@ -12,6 +12,13 @@
 #include "base/map.h"
 
 /*
+ * Flows are analyzed a span of time after the other: three slices that begin
+ * at a multiple, seen with the slice before and the one behind it.
+ */
+#define L4_FLOW_SLICE		INT64CONST(200000000)
+#define L4_FLOW_SPAN_SLICES 3
+
+/*
  * A route: a 5-tuple as one exporter reports it. back: from the greater
  * address of the pair to the lesser.
  */

@@ -239,12 +239,9 @@ l4_flow_records_unpack(L4FlowRecords *records, const bytea *body)
 }
 
 /* By time, then by what does not depend on the order in which routes were numbered. */
-static int
-by_time(const void *x, const void *y, void *arg)
+static inline int
+by_time(const L4FlowRecord *a, const L4FlowRecord *b, const L4FlowRoute *routes)
 {
-	const L4FlowRecord *a = x;
-	const L4FlowRecord *b = y;
-	const L4FlowRoute *routes = arg;
 	uint64		ka;
 	uint64		kb;
 
@@ -258,6 +255,14 @@ by_time(const void *x, const void *y, void *arg)
 	kb = l4_flow_route_id(&routes[b->route]);
 	return (ka > kb) - (ka < kb);
 }
+
+#define ST_SORT sort_records
+#define ST_ELEMENT_TYPE L4FlowRecord
+#define ST_COMPARE_ARG_TYPE const L4FlowRoute
+#define ST_COMPARE(a, b, routes) by_time(a, b, routes)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 /*
  * Put records in order, each once. Returns how many went that were there
@@ -274,7 +279,7 @@ l4_flow_records_sort(L4FlowRecords *records, int64 known_to, int *late)
 		sorted = by_time(&records->rec[i - 1], &records->rec[i], records->routes) < 0;
 	if (sorted)
 		return 0;
-	qsort_arg(records->rec, records->n, sizeof(L4FlowRecord), by_time, records->routes);
+	sort_records(records->rec, records->n, records->routes);
 	for (int i = 0; i < records->n; i++)
 	{
 		if (kept > 0 && by_time(&records->rec[kept - 1], &records->rec[i], records->routes) == 0)

@@ -18,7 +18,7 @@
 
 #include "base/grow.h"
 #include "flow/flow.h"
-#include "flow/flow_rows.h"
+#include "ingest/ingest_query.h"
 #include "l4_compat.h"
 
 PG_FUNCTION_INFO_V1(l4_flow_read);
@@ -39,7 +39,8 @@ typedef struct OpenPair
 {
 	int32		pair_id;
 	bool		stored;			/* has rows in the table */
-	L4FlowChunk chunk;
+	int32		late;			/* open records that may have been read before */
+	L4FlowChunk *chunk;			/* NULL none is open */
 } OpenPair;
 
 /* What a row is counted as. */
@@ -59,7 +60,6 @@ typedef struct FlowReader
 	int64		first;			/* covered by the rows that were kept */
 	int64		last;
 	int64		counts[NCOUNTS];
-	int			late;
 	int			naddresses;
 	int			addresses_size;
 	FlowAddress *addresses;
@@ -75,22 +75,41 @@ typedef struct FlowReader
 	L4Map	   *pair_map;
 	L4Map	   *route_map;		/* routes of open chunks */
 	int			last_pair_id;
+	int64		slice;			/* of the record before */
+	L4Map	   *slices;			/* that records start in */
 	L4Query		take;
-	L4Rows		new_pair;
-	L4Rows		new_exporter;
-	L4Rows		new_chunk;
+	L4Query		new_pair;
+	L4Query		new_exporter;
+	L4Query		new_chunk;
+	L4Query		change;
 } FlowReader;
 
+/* Chunks of a pair follow each other: those that reach behind a time, and the last one if it is not full. */
 static const char take_sql[] =
-"WITH t AS (DELETE FROM l4._flow_chunk c WHERE c.pair_id = $1 AND (c.last_ts >= $2 OR c.records < $3) RETURNING c.body) SELECT t.body FROM t";
+"WITH t AS (DELETE FROM l4._flow_chunk c WHERE c.chunk_id IN "
+"(SELECT x.chunk_id FROM l4._flow_chunk x WHERE x.pair_id = $1 AND x.last_ts >= $2 UNION ALL "
+"SELECT y.chunk_id FROM (SELECT x.chunk_id, x.records FROM l4._flow_chunk x WHERE x.pair_id = $1 ORDER BY x.last_ts DESC LIMIT 1) y "
+"WHERE y.records < $3) RETURNING c.body) SELECT t.body FROM t";
 static const Oid take_types[] = {INT4OID, TIMESTAMPTZOID, INT4OID};
-static const char new_pair_sql[] = "INSERT INTO l4._flow_link (pair_id, a, b) SELECT * FROM unnest($1, $2, $3)";
+static const char new_pair_sql[] = "INSERT INTO l4._flow_link (pair_id, a, b) VALUES ($1, $2, $3)";
 static const Oid new_pair_types[] = {INT4OID, INETOID, INETOID};
-static const char new_exporter_sql[] = "INSERT INTO l4._flow_exporter (exporter_id, name) SELECT * FROM unnest($1, $2)";
+static const char new_exporter_sql[] = "INSERT INTO l4._flow_exporter (exporter_id, name) VALUES ($1, $2)";
 static const Oid new_exporter_types[] = {INT4OID, TEXTOID};
 static const char new_chunk_sql[] =
-"INSERT INTO l4._flow_chunk (pair_id, records, first_ts, last_ts, body) SELECT * FROM unnest($1, $2, $3, $4, $5)";
+"INSERT INTO l4._flow_chunk (pair_id, records, first_ts, last_ts, body) VALUES ($1, $2, $3, $4, $5)";
 static const Oid new_chunk_types[] = {INT4OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID};
+static const char change_sql[] =
+"INSERT INTO l4._flow_span AS s (span, changed) VALUES ($1, true) ON CONFLICT (span) DO UPDATE SET changed = true WHERE NOT s.changed";
+static const Oid change_types[] = {INT8OID};
+
+/* While the statement that reads runs, others need a connection of their own: the end of each frees what it has. */
+static void
+run_between(L4Query *query)
+{
+	SPI_connect();
+	l4_query_run(query);
+	SPI_finish();
+}
 
 /* Number of an address, which is made when it is new. */
 static int
@@ -164,16 +183,47 @@ pair_number(FlowReader *r, int a, int b)
 	return *number;
 }
 
+static int64
+slice_of(int64 at)
+{
+	return at / L4_FLOW_SLICE - (at % L4_FLOW_SLICE < 0);
+}
+
+/*
+ * Records that start between two times are new: the spans that they are seen
+ * in have to be analyzed, which are their own and, at its rim, the one beside.
+ */
+static void
+change_slices(FlowReader *r, int64 from, int64 to)
+{
+	for (int64 slice = slice_of(from); slice <= slice_of(to); slice++)
+	{
+		int64		spans[2] = {(slice + 1) / L4_FLOW_SPAN_SLICES - ((slice + 1) % L4_FLOW_SPAN_SLICES < 0),
+		(slice - 1) / L4_FLOW_SPAN_SLICES - ((slice - 1) % L4_FLOW_SPAN_SLICES < 0)};
+		bool		known = slice == r->slice;
+
+		r->slice = slice;
+		if (!known)
+			(void) l4_map_put(r->slices, (uint64) slice, &known);
+		for (int i = 0; !known && i < (spans[0] == spans[1] ? 1 : 2); i++)
+		{
+			l4_query_put_bigint(&r->change, spans[i]);
+			run_between(&r->change);
+		}
+	}
+}
+
 static void
 write_chunk(FlowReader *r, int32 pair_id, const L4FlowChunk *chunk)
 {
 	bytea	   *body = l4_flow_chunk_pack(chunk);
 
-	l4_rows_put_int(&r->new_chunk, pair_id);
-	l4_rows_put_int(&r->new_chunk, chunk->n);
-	l4_rows_put_ts(&r->new_chunk, chunk->first);
-	l4_rows_put_ts(&r->new_chunk, chunk->last);
-	l4_rows_put_bytes(&r->new_chunk, body);
+	l4_query_put_int(&r->new_chunk, pair_id);
+	l4_query_put_int(&r->new_chunk, chunk->n);
+	l4_query_put_ts(&r->new_chunk, chunk->first);
+	l4_query_put_ts(&r->new_chunk, chunk->last);
+	l4_query_put_bytes(&r->new_chunk, body);
+	l4_query_run(&r->new_chunk);
 	pfree(body);
 }
 
@@ -211,22 +261,24 @@ static void
 flush_pairs(FlowReader *r)
 {
 	MemoryContext cxt = AllocSetContextCreate(r->cxt, "l4 flow merge", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(cxt);
+	MemoryContext old = CurrentMemoryContext;
 
+	SPI_connect();
+	MemoryContextSwitchTo(cxt);
 	for (int p = 0; p < r->npairs; p++)
 	{
 		OpenPair   *pair = &r->pairs[p];
 		L4FlowRecords records;
 
 		CHECK_FOR_INTERRUPTS();
-		if (pair->chunk.n == 0)
+		if (pair->chunk == NULL)
 			continue;
 		l4_flow_records_init(&records, cxt);
-		l4_flow_records_add(&records, &pair->chunk);
+		l4_flow_records_add(&records, pair->chunk);
 		if (pair->stored)
 		{
 			l4_query_put_int(&r->take, pair->pair_id);
-			l4_query_put(&r->take, TimestampTzGetDatum(pair->chunk.first), false);
+			l4_query_put(&r->take, TimestampTzGetDatum(pair->chunk->first), false);
 			l4_query_put_int(&r->take, CHUNK_RECORDS);
 			l4_query_run(&r->take);
 			for (uint64 i = 0; i < SPI_processed; i++)
@@ -238,16 +290,19 @@ flush_pairs(FlowReader *r)
 			}
 			SPI_freetuptable(SPI_tuptable);
 		}
-		r->counts[ROWS_DUPLICATE] += l4_flow_records_sort(&records, r->known_to, &r->late);
+		r->counts[ROWS_DUPLICATE] += l4_flow_records_sort(&records, r->known_to, &pair->late);
 		write_chunks(r, pair->pair_id, &records);
+		if (pair->late > 0)
+			change_slices(r, pair->chunk->first, pair->chunk->last);
+		r->counts[ROWS_LATE] += pair->late;
+		pair->late = 0;
 		pair->stored = true;
-		memset(&pair->chunk, 0, sizeof(pair->chunk));
+		pair->chunk = NULL;
 		MemoryContextReset(cxt);
 	}
+	SPI_finish();
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(cxt);
-	l4_rows_flush(&r->new_pair);
-	l4_rows_flush(&r->new_chunk);
 	MemoryContextReset(r->open_cxt);
 	l4_map_reset(r->route_map);
 }
@@ -288,17 +343,25 @@ add_record(FlowReader *r, int a, int b, L4FlowRoute *route, L4FlowRecord *record
 	if (pair->pair_id == 0)
 	{
 		pair->pair_id = ++r->last_pair_id;
-		l4_rows_put_int(&r->new_pair, pair->pair_id);
-		l4_rows_put(&r->new_pair, inet_of(route->back ? y : x), false);
-		l4_rows_put(&r->new_pair, inet_of(route->back ? x : y), false);
+		l4_query_put_int(&r->new_pair, pair->pair_id);
+		l4_query_put(&r->new_pair, inet_of(route->back ? y : x), false);
+		l4_query_put(&r->new_pair, inet_of(route->back ? x : y), false);
+		run_between(&r->new_pair);
 	}
-	if (pair->chunk.n == 0)
-		l4_flow_chunk_init(&pair->chunk, r->open_cxt);
+	if (pair->chunk == NULL)
+	{
+		pair->chunk = MemoryContextAlloc(r->open_cxt, sizeof(L4FlowChunk));
+		l4_flow_chunk_init(pair->chunk, r->open_cxt);
+	}
 	known = l4_map_put(r->route_map, l4_flow_mix(l4_flow_route_id(route) + number), &found);
 	if (!found)
-		*known = l4_flow_chunk_route(&pair->chunk, route, r->open_cxt);
+		*known = l4_flow_chunk_route(pair->chunk, route, r->open_cxt);
 	record->route = *known;
-	l4_flow_chunk_put(&pair->chunk, record);
+	l4_flow_chunk_put(pair->chunk, record);
+	if (record->end > r->known_to)
+		change_slices(r, record->start, record->start);
+	else
+		pair->late++;
 	if (MemoryContextMemAllocated(r->open_cxt, false) > (Size) maintenance_work_mem * 1024)
 		flush_pairs(r);
 }
@@ -341,8 +404,6 @@ take_row(FlowReader *r, TupleTableSlot *slot)
 		return ROWS_IMPOSSIBLE;
 	if (r->inventory && (r->addresses[a].machine < 0 || r->addresses[b].machine < 0 || r->addresses[a].machine == r->addresses[b].machine))
 		return ROWS_UNKNOWN;
-	if (record.end <= r->known_to)
-		r->late++;
 	route.port_src = (uint16) number_or(slot, COL_PORT_SRC, 0);
 	route.port_dst = (uint16) number_or(slot, COL_PORT_DST, 0);
 	route.proto = (uint8) number_or(slot, COL_PROTO, 0);
@@ -467,10 +528,13 @@ reader_create(int64 known_to)
 	r->exporter_map = l4_map_create(r->cxt, 64, NULL);
 	r->pair_map = l4_map_create(r->cxt, 1024, NULL);
 	r->route_map = l4_map_create(r->cxt, 1024, NULL);
+	r->slices = l4_map_create(r->cxt, 64, NULL);
+	r->slice = PG_INT64_MIN;
 	l4_query_prepare(&r->take, take_sql, lengthof(take_types), take_types);
-	l4_rows_prepare(&r->new_pair, new_pair_sql, lengthof(new_pair_types), new_pair_types);
-	l4_rows_prepare(&r->new_exporter, new_exporter_sql, lengthof(new_exporter_types), new_exporter_types);
-	l4_rows_prepare(&r->new_chunk, new_chunk_sql, lengthof(new_chunk_types), new_chunk_types);
+	l4_query_prepare(&r->new_pair, new_pair_sql, lengthof(new_pair_types), new_pair_types);
+	l4_query_prepare(&r->new_exporter, new_exporter_sql, lengthof(new_exporter_types), new_exporter_types);
+	l4_query_prepare(&r->new_chunk, new_chunk_sql, lengthof(new_chunk_types), new_chunk_types);
+	l4_query_prepare(&r->change, change_sql, lengthof(change_types), change_types);
 	read_known(r);
 	return r;
 }
@@ -506,12 +570,11 @@ l4_flow_read(PG_FUNCTION_ARGS)
 	flush_pairs(r);
 	for (int i = r->exporters_stored; i < r->nexporters; i++)
 	{
-		l4_rows_put_int(&r->new_exporter, i);
-		l4_rows_put(&r->new_exporter, CStringGetTextDatum(r->exporters[i]), false);
+		l4_query_put_int(&r->new_exporter, i);
+		l4_query_put_text(&r->new_exporter, r->exporters[i]);
+		l4_query_run(&r->new_exporter);
 	}
-	l4_rows_flush(&r->new_exporter);
-	r->counts[ROWS_LATE] = r->late;
-	r->counts[ROWS_READ] += r->late;
+	r->counts[ROWS_READ] += r->counts[ROWS_LATE];
 	for (int i = 0; i < NCOUNTS; i++)
 		values[i] = Int64GetDatum(r->counts[i]);
 	values[NCOUNTS] = TimestampTzGetDatum(r->first);

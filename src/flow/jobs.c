@@ -55,6 +55,8 @@ same_stint(const L4Flows *flows, const L4FlowCluster *x, const L4FlowCluster *y)
 		return false;
 	if (flows->inventory && l4_jaccard(x->machines, x->nmachines, y->machines, y->nmachines) < SAME_MACHINES)
 		return false;
+	if (x->coarse && y->coarse)
+		return flows->inventory;
 	return ends_agree(x, y, from - slack, to + slack) >= ENDS_AGREE && ends_agree(y, x, from - slack, to + slack) >= ENDS_AGREE;
 }
 
@@ -281,24 +283,6 @@ order_stints(const void *a, const void *b)
 	return x->nics[0] - y->nics[0];
 }
 
-/* A name that stays while rows are added: when the job began, in UTC, and its least address. */
-static char *
-job_name(const L4Flows *flows, int number, const L4FlowStint *stint)
-{
-	struct pg_tm tm;
-	fsec_t		fsec;
-	char	   *name;
-	int			same = 1;
-
-	if (timestamp2tm(stint->first, NULL, &tm, &fsec, NULL, NULL) != 0)
-		elog(ERROR, "timestamp out of range");
-	name = psprintf("flow-%04d%02d%02dT%02d%02d%02d-%s", tm.tm_year, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-					flows->addresses[stint->nics[0]].text);
-	for (int j = 0; j < number; j++)
-		same += strncmp(flows->jobs[j].name, name, strlen(name)) == 0;
-	return same == 1 ? name : psprintf("%s-%d", name, same);
-}
-
 /* Put stints into jobs, in the order of time. */
 static void
 make_jobs(L4Flows *flows)
@@ -326,13 +310,13 @@ make_jobs(L4Flows *flows)
 			found = flows->njobs++;
 			memset(&flows->jobs[found], 0, sizeof(L4FlowJob));
 			flows->jobs[found].stints = palloc(sizeof(int) * flows->nstints);
-			flows->jobs[found].name = job_name(flows, found, stint);
 		}
 		job = &flows->jobs[found];
 		stint->job = found;
 		stint->before = job->nsteps;
 		job->nsteps += stint->nsteps;
 		job->stints[job->nstints++] = s;
+		job->period = Max(job->period, stint->period);
 	}
 }
 
@@ -367,28 +351,6 @@ adopt_runs(L4Flows *flows)
 	}
 }
 
-/* Stages: groups of a cluster. */
-static void
-find_sizes(L4Flows *flows, L4FlowJob *job)
-{
-	double	   *periods = palloc(sizeof(double) * job->nstints);
-
-	for (int s = 0; s < job->nstints; s++)
-	{
-		L4FlowStint *stint = &flows->stints[job->stints[s]];
-
-		periods[s] = stint->period;
-		for (int i = 0; i < stint->nclusters; i++)
-		{
-			L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
-
-			job->pp = Max(job->pp, cluster->ngroups);
-		}
-	}
-	job->period = l4_quantile(periods, job->nstints, 0.5);
-	pfree(periods);
-}
-
 void
 l4_flows_jobs(L4Flows *flows)
 {
@@ -402,8 +364,6 @@ l4_flows_jobs(L4Flows *flows)
 			find_steps(flows, &flows->stints[flows->nstints - 1]);
 		}
 	make_jobs(flows);
-	for (int j = 0; j < flows->njobs; j++)
-		find_sizes(flows, &flows->jobs[j]);
 	adopt_runs(flows);
 	pfree(parent);
 }

@@ -20,21 +20,31 @@
 #define CUT_GAP		1000			/* microseconds to the next part of it */
 
 static const char load_sql[] =
-"SELECT c.body FROM l4._flow_chunk c WHERE c.pair_id = $1 ORDER BY c.first_ts, c.chunk_id";
-static const Oid load_types[] = {INT4OID};
+"SELECT c.body FROM l4._flow_chunk c WHERE c.pair_id = $1 AND c.last_ts >= $2 AND c.first_ts <= $3 ORDER BY c.first_ts, c.chunk_id";
+static const Oid load_types[] = {INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID};
 
-static const char address_sql[] =
-"SELECT a.address, host(a.address), dense_rank() OVER (ORDER BY e.machine, CASE WHEN e.machine IS NULL THEN a.address END)::int - 1, "
-"(SELECT count(*)::int FROM w WHERE w.name < e.switch COLLATE \"C\") "
-"FROM (SELECT k.a AS address FROM l4._flow_link k UNION SELECT k.b FROM l4._flow_link k) a LEFT JOIN l4.flow_endpoint e ON e.address = a.address "
-"ORDER BY a.address";
-#define SWITCHES "WITH w AS MATERIALIZED (SELECT x.name COLLATE \"C\" AS name FROM l4._flow_exporter x " \
+/* Pairs that have enough records for a run in the chunks that reach into the span, $1 to $2. */
+#define LINKS "WITH l AS MATERIALIZED (SELECT k.pair_id, k.a, k.b FROM l4._flow_link k WHERE k.pair_id IN " \
+"(SELECT c.pair_id FROM l4._flow_chunk c WHERE c.last_ts >= $1 AND c.first_ts <= $2 GROUP BY c.pair_id HAVING sum(c.records) >= 3)), " \
+"a AS MATERIALIZED (SELECT x.address, (row_number() OVER (ORDER BY x.address))::int - 1 AS number " \
+"FROM (SELECT l.a AS address FROM l UNION SELECT l.b FROM l) x) "
+#define SWITCHES "w AS MATERIALIZED (SELECT x.name COLLATE \"C\" AS name FROM l4._flow_exporter x " \
 "UNION SELECT e.switch FROM l4.flow_endpoint e WHERE e.switch IS NOT NULL) "
 
+static const char address_sql[] = LINKS ", " SWITCHES
+"SELECT a.address, host(a.address), dense_rank() OVER (ORDER BY e.machine, CASE WHEN e.machine IS NULL THEN a.address END)::int - 1, "
+"(SELECT count(*)::int FROM w WHERE w.name < e.switch COLLATE \"C\") "
+"FROM a LEFT JOIN l4.flow_endpoint e ON e.address = a.address ORDER BY a.address";
+static const char pair_sql[] = LINKS
+"SELECT l.pair_id, x.number, y.number FROM l JOIN a x ON x.address = l.a JOIN a y ON y.address = l.b ORDER BY x.number, y.number";
+
 static uint64
-select_rows(const char *sql)
+select_rows(const L4Flows *flows, const char *sql)
 {
-	if (SPI_execute(sql, true, 0) != SPI_OK_SELECT)
+	Oid			types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID};
+	Datum		values[] = {TimestampTzGetDatum(flows->from), TimestampTzGetDatum(flows->to)};
+
+	if (SPI_execute_with_args(sql, lengthof(types), types, values, NULL, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "\"%s\" is no query", sql);
 	return SPI_processed;
 }
@@ -57,22 +67,28 @@ int_of(uint64 row, int column, int otherwise)
 static void
 open_addresses(L4Flows *flows)
 {
-	int			n = (int) select_rows(psprintf("%s%s", SWITCHES, address_sql));
+	int			n = (int) select_rows(flows, address_sql);
 	bool		isnull;
 
 	flows->naddresses = n;
-	flows->addresses = palloc0(sizeof(L4FlowAddress) * Max(n, 1));
+	flows->addresses = MemoryContextAllocHuge(flows->cxt, sizeof(L4FlowAddress) * Max(n, 1));
 	for (int i = 0; i < n; i++)
-	{
-		L4FlowAddress *address = &flows->addresses[i];
+		flows->addresses[i] = (L4FlowAddress) {
+			.address = datumCopy(value_of(i, 1, &isnull), false, -1),
+			.text = TextDatumGetCString(value_of(i, 2, &isnull)),
+			.machine = int_of(i, 3, 0),
+			.leaf = int_of(i, 4, -1)
+		};
+	flows->inventory = select_rows(flows, "SELECT 1 FROM l4.flow_endpoint e LIMIT 1") > 0;
+}
 
-		address->address = datumCopy(value_of(i, 1, &isnull), false, -1);
-		address->text = TextDatumGetCString(value_of(i, 2, &isnull));
-		address->machine = int_of(i, 3, 0);
-		address->leaf = int_of(i, 4, -1);
-		flows->nmachines = Max(flows->nmachines, address->machine + 1);
-	}
-	flows->inventory = select_rows("SELECT 1 FROM l4.flow_endpoint e LIMIT 1") > 0;
+static void
+open_pairs(L4Flows *flows)
+{
+	flows->npairs = (int) select_rows(flows, pair_sql);
+	flows->pairs = MemoryContextAllocHuge(flows->cxt, sizeof(L4FlowPair) * Max(flows->npairs, 1));
+	for (int i = 0; i < flows->npairs; i++)
+		flows->pairs[i] = (L4FlowPair) {.pair_id = int_of(i, 1, 0), .a = int_of(i, 2, 0), .b = int_of(i, 3, 0)};
 }
 
 static void
@@ -80,51 +96,42 @@ open_switches(L4Flows *flows)
 {
 	bool		isnull;
 
-	flows->nswitches = (int) select_rows(SWITCHES "SELECT w.name FROM w ORDER BY w.name");
+	flows->nswitches = (int) select_rows(flows, "WITH " SWITCHES "SELECT w.name FROM w ORDER BY w.name");
 	flows->switches = palloc(sizeof(char *) * Max(flows->nswitches, 1));
 	for (int i = 0; i < flows->nswitches; i++)
 		flows->switches[i] = TextDatumGetCString(value_of(i, 1, &isnull));
-	flows->nexporters = (int) select_rows(SWITCHES "SELECT (SELECT count(*)::int FROM w WHERE w.name < x.name COLLATE \"C\") "
+	flows->nexporters = (int) select_rows(flows, "WITH " SWITCHES "SELECT (SELECT count(*)::int FROM w WHERE w.name < x.name COLLATE \"C\") "
 										  "FROM l4._flow_exporter x ORDER BY x.exporter_id");
 	flows->exporter_switch = palloc(sizeof(int) * Max(flows->nexporters, 1));
 	for (int i = 0; i < flows->nexporters; i++)
 		flows->exporter_switch[i] = int_of(i, 1, 0);
 }
 
-/* The context is the current one and lives as long as the analysis; SPI is connected. */
+/*
+ * Flows of a span, its number counted from 2000. known is the end of all
+ * flows; the last span is open: it has all that came since. The context is
+ * the current one and lives as long as the analysis; SPI is connected.
+ */
 L4Flows *
-l4_flows_open(MemoryContext cxt)
+l4_flows_open(MemoryContext cxt, int64 span, int64 first, int64 known)
 {
 	L4Flows    *flows = palloc0(sizeof(L4Flows));
-	bool		isnull;
-	uint64		n;
 
 	flows->cxt = cxt;
 	flows->load_cxt = AllocSetContextCreate(cxt, "l4 flows of pairs", ALLOCSET_DEFAULT_SIZES);
+	flows->begin = span * L4_FLOW_SPAN_SLICES * L4_FLOW_SLICE;
+	flows->end = flows->begin + L4_FLOW_SPAN_SLICES * L4_FLOW_SLICE;
+	flows->from = flows->begin - L4_FLOW_SLICE;
+	flows->to = flows->end + L4_FLOW_SLICE - 1;
+	if (known <= flows->to)
+		flows->end = DT_NOEND;
+	flows->first = Max(first, flows->from);
+	flows->last = Min(known, flows->to);
 	l4_query_prepare(&flows->load, load_sql, lengthof(load_types), load_types);
 	flows->load.read_only = true;
 	open_addresses(flows);
+	open_pairs(flows);
 	open_switches(flows);
-	n = select_rows("WITH n AS MATERIALIZED (SELECT a.address, (row_number() OVER (ORDER BY a.address))::int - 1 AS number "
-					"FROM (SELECT k.a AS address FROM l4._flow_link k UNION SELECT k.b FROM l4._flow_link k) a) "
-					"SELECT k.pair_id, x.number, y.number FROM l4._flow_link k JOIN n x ON x.address = k.a JOIN n y ON y.address = k.b "
-					"ORDER BY x.number, y.number");
-	flows->npairs = (int) n;
-	flows->pairs = palloc0(sizeof(L4FlowPair) * Max(n, 1));
-	for (int i = 0; i < flows->npairs; i++)
-	{
-		flows->pairs[i].pair_id = int_of(i, 1, 0);
-		flows->pairs[i].a = int_of(i, 2, 0);
-		flows->pairs[i].b = int_of(i, 3, 0);
-	}
-	flows->from = DT_NOBEGIN;
-	flows->first = DT_NOEND;
-	flows->last = DT_NOBEGIN;
-	if (select_rows("SELECT min(s.first_ts), max(s.last_ts) FROM l4._flow_source s HAVING min(s.first_ts) IS NOT NULL") > 0)
-	{
-		flows->first = DatumGetTimestampTz(value_of(0, 1, &isnull));
-		flows->last = DatumGetTimestampTz(value_of(0, 2, &isnull));
-	}
 	return flows;
 }
 
@@ -162,8 +169,9 @@ standing_routes(L4Flows *flows, L4FlowPair *pair, const L4FlowRecords *records)
 	int		   *of_exporter = palloc0(sizeof(int) * Max(flows->nswitches, 1));
 	bool	   *stands = palloc0(Max(n, 1));
 
+	/* a chunk may reach out of the span */
 	for (int i = 0; i < records->n; i++)
-		counts[records->rec[i].route].count++;
+		counts[records->rec[i].route].count += records->rec[i].start >= flows->from && records->rec[i].start <= flows->to;
 	for (int d = 0; d < 2; d++)
 	{
 		if (pair->switches[d] == NULL)
@@ -187,7 +195,7 @@ standing_routes(L4Flows *flows, L4FlowPair *pair, const L4FlowRecords *records)
 	for (int i = 0; i < n; i++)
 	{
 		int			d = records->routes[counts[i].route].back;
-		bool		known = flows->switches[counts[i].exporter][0] == '\0';	/* not said which */
+		bool		known = counts[i].count == 0 || flows->switches[counts[i].exporter][0] == '\0';	/* not said which */
 
 		stands[counts[i].route] = i == 0 || counts[i].key != counts[i - 1].key;
 		for (int s = 0; s < pair->nswitches[d] && !known; s++)
@@ -211,6 +219,8 @@ load_pair(L4Flows *flows, int p, int64 from, int64 to, L4Flow **out, int *n, int
 
 	l4_flow_records_init(&records, CurrentMemoryContext);
 	l4_query_put_int(&flows->load, pair->pair_id);
+	l4_query_put_ts(&flows->load, flows->from);
+	l4_query_put_ts(&flows->load, flows->to);
 	l4_query_run(&flows->load);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
@@ -250,12 +260,9 @@ load_pair(L4Flows *flows, int p, int64 from, int64 to, L4Flow **out, int *n, int
 	}
 }
 
-static int
-order_flows(const void *a, const void *b)
+static inline int
+order_flows(const L4Flow *x, const L4Flow *y)
 {
-	const L4Flow *x = a;
-	const L4Flow *y = b;
-
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	if (x->end != y->end)
@@ -264,6 +271,13 @@ order_flows(const void *a, const void *b)
 		return x->pair - y->pair;
 	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
+
+#define ST_SORT sort_flows
+#define ST_ELEMENT_TYPE L4Flow
+#define ST_COMPARE(a, b) order_flows(a, b)
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 /* Records of pairs that start within a time, in order. They live in load_cxt, which is reset first. */
 L4Flow *
@@ -280,7 +294,7 @@ l4_flows_load(L4Flows *flows, const int *pairs, int npairs, int64 from, int64 to
 	for (int i = 0; i < npairs; i++)
 		load_pair(flows, pairs[i], from, to, &out, n, &size);
 	if (npairs > 1)
-		qsort(out, *n, sizeof(L4Flow), order_flows);
+		sort_flows(out, *n);
 	MemoryContextSwitchTo(old);
 	return out;
 }

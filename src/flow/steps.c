@@ -18,21 +18,38 @@
 #define SLOW_SIGMA		(3 * 1.4826)	/* and by so many median deviations */
 #define CP_BURSTS		2.5		/* times those of the least busy runs of the group */
 #define CP_FILLS		0.6		/* of the step */
+#define NEAR_RECORD		0.05	/* of the usual records: an evaluation has as many more or less than was counted */
 #define EVALUATION		1.08	/* pipeline records of a step with evaluation, of the usual number */
+#define HIDDEN			0.5		/* of a period: records as long hide the order of what was sent both ways */
 #define COARSE			0.1		/* of a period: pipeline records as long are several micro-batches */
 
 /* Number of the step in which a time lies; nsteps behind the last one. */
 int
 l4_step_of(const L4FlowStint *stint, int64 at)
 {
+	const int64 *ends = stint->ends;
 	int			low = 0;
 	int			high = stint->nsteps;
+	int			guess;
 
+	if (high == 0 || at <= ends[0])
+		return 0;
+	if (at > ends[high - 1])
+		return high;
+	/* steps are much alike: most are where the period says, or beside it */
+	guess = Min(high - 1, 1 + (int) ((at - ends[0]) / stint->period));
+	while (guess < high - 1 && low++ < 4 && ends[guess] < at)
+		guess++;
+	while (guess > 1 && low++ < 4 && ends[guess - 1] >= at)
+		guess--;
+	if (ends[guess - 1] < at && ends[guess] >= at)
+		return guess;
+	low = 0;
 	while (low < high)
 	{
 		int			middle = (low + high) / 2;
 
-		if (stint->ends[middle] < at)
+		if (ends[middle] < at)
 			low = middle + 1;
 		else
 			high = middle;
@@ -215,11 +232,135 @@ is_coarse(const L4Flows *flows, const L4FlowStint *stint)
 		{
 			const L4FlowRun *run = &flows->runs[cluster->runs[r]];
 
-			if (run->duration > (run->kind == L4_FLOW_PP ? COARSE : 0.5) * stint->period)
+			if (stint->nsteps == 0 || run->duration > (run->kind == L4_FLOW_PP ? COARSE : HIDDEN) * stint->period)
 				return true;
 		}
 	}
 	return false;
+}
+
+/* A kind that records are too long to tell is not guessed. */
+static void
+withhold_kinds(L4Flows *flows, const L4FlowStint *stint)
+{
+	for (int i = 0; i < stint->nclusters; i++)
+	{
+		const L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+
+		for (int r = 0; r < cluster->nruns; r++)
+		{
+			L4FlowRun  *run = &flows->runs[cluster->runs[r]];
+
+			if (run->one_way < L4_ONE_WAY && (stint->nsteps == 0 || run->duration > HIDDEN * stint->period))
+				run->kind = L4_FLOW_OTHER;
+		}
+	}
+}
+
+typedef struct PipelineRecord
+{
+	int			step;
+	int64		start;
+	int64		end;
+} PipelineRecord;
+
+static int
+order_records(const void *a, const void *b)
+{
+	const PipelineRecord *x = a;
+	const PipelineRecord *y = b;
+
+	if (x->step != y->step)
+		return x->step - y->step;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Records of the pipeline in order: all those of steps that have more than the limit, of others the first one. */
+static PipelineRecord *
+pipeline_records(L4Flows *flows, const L4FlowStint *stint, double limit, int *n)
+{
+	PipelineRecord *all = palloc(sizeof(PipelineRecord) * (stint->nsteps + 1));
+	int			size = stint->nsteps + 1;
+
+	for (*n = 0; *n <= stint->nsteps; (*n)++)
+		all[*n] = (PipelineRecord) {*n, DT_NOEND, DT_NOEND};
+	for (int i = 0; i < stint->nclusters; i++)
+	{
+		const L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+
+		for (int r = 0; r < cluster->nruns; r++)
+		{
+			const L4FlowRun *run = &flows->runs[cluster->runs[r]];
+			int			nflow = 0;
+			L4Flow	   *flow = run->kind != L4_FLOW_PP ? NULL : l4_flows_load(flows, &run->pair, 1, run->first, run->last, &nflow);
+
+			for (int k = 0; k < nflow; k++)
+			{
+				int			step = l4_step_of(stint, flow[k].start);
+
+				if (step < stint->nsteps && stint->pp_records[step] > limit)
+				{
+					L4_GROW(all, *n, size, flows->cxt);
+					all[(*n)++] = (PipelineRecord) {step, flow[k].start, flow[k].end};
+				}
+				else
+					all[step].start = Min(all[step].start, flow[k].start);
+			}
+		}
+	}
+	qsort(all, *n, sizeof(PipelineRecord), order_records);
+	return all;
+}
+
+/*
+ * An evaluation sends forward only, behind the end of a step: the records that
+ * the next one has more are the first ones. The step ends before the first
+ * that is not of the evaluation, by the time that usually passes.
+ */
+static void
+end_evaluations(L4Flows *flows, L4FlowStint *stint)
+{
+	double	   *values = palloc(sizeof(double) * Max(stint->nsteps, 1));
+	double		usual;
+	double		lag;
+	int			nlags = 0;
+	int			n;
+	PipelineRecord *all;
+
+	for (int s = 0; s < stint->nsteps; s++)
+		values[s] = stint->pp_records[s];
+	usual = l4_quantile(values, stint->nsteps, 0.5);
+	all = pipeline_records(flows, stint, EVALUATION * usual, &n);
+	for (int i = 0; i < n; i++)
+		if (all[i].step > 0 && all[i].start != DT_NOEND && all[i].step < stint->nsteps && stint->pp_records[all[i].step] <= EVALUATION * usual)
+			values[nlags++] = (double) (all[i].start - stint->ends[all[i].step - 1]);
+	lag = l4_quantile(values, nlags, 0.5);
+	for (int from = 0, to; from < n && nlags > 0; from = to)
+	{
+		int			step = all[from].step;
+		int			more = stint->pp_records[Min(step, stint->nsteps - 1)] - (int) usual;
+		int			slack = Max(2, (int) (NEAR_RECORD * usual));
+		int64		end = all[from].end;
+		int64		longest = 0;
+		int64		at = DT_NOBEGIN;
+
+		for (to = from; to < n && all[to].step == step; to++)
+		{
+			if (abs(to - from - more) <= slack && all[to].start - end > longest)
+			{
+				longest = all[to].start - end;
+				at = all[to].start - (int64) lag;
+			}
+			end = Max(end, all[to].end == DT_NOEND ? end : all[to].end);
+		}
+		if (step == 0 || step >= stint->nsteps || stint->pp_records[step] <= EVALUATION * usual || at <= stint->ends[step - 1])
+			continue;
+		stint->ends[step - 1] = at;
+		stint->pp_records[step - 1] += more;
+		stint->pp_records[step] -= more;
+	}
+	pfree(values);
+	pfree(all);
 }
 
 /* Usual duration of a job's steps, and which are slow. */
@@ -277,8 +418,10 @@ l4_flows_steps(L4Flows *flows)
 	{
 		CHECK_FOR_INTERRUPTS();
 		count_records(flows, &flows->stints[s]);
+		end_evaluations(flows, &flows->stints[s]);
 		measure_durations(flows, &flows->stints[s]);
 		flows->stints[s].coarse = is_coarse(flows, &flows->stints[s]);
+		withhold_kinds(flows, &flows->stints[s]);
 	}
 	for (int j = 0; j < flows->njobs; j++)
 		find_slow_steps(flows, &flows->jobs[j]);

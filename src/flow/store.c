@@ -1,16 +1,19 @@
 /*
  * store.c
- *		What the analysis found becomes rows: all of it anew.
+ *		What the analysis of a span found becomes rows: those of the span
+ *		before are replaced. SQL joins the spans.
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/json.h"
 
-#include "base/grow.h"
 #include "base/order.h"
 #include "flow/analysis.h"
 #include "l4_compat.h"
@@ -18,236 +21,268 @@
 PG_FUNCTION_INFO_V1(l4_flow_analyze);
 
 static const char *const kinds[] = {"other", "dp", "pp", "ep", "cp"};
-static const char *const issue_kinds[] = {"slow_step", "slow_rank", "slow_group", "slow_switch", "stopped"};
+static const char *const issue_kinds[] = {"slow_step", "slow_rank", "slow_group", "slow_switch"};
 
-static const char job_sql[] =
-"INSERT INTO l4.flow_job (flow_job, first_ts, last_ts, runs, nics, machines, period_ms, dp, pp, status, coverage) "
-"SELECT a, b, c, d, e, f, g, h, i, j, k::jsonb FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) AS u(a, b, c, d, e, f, g, h, i, j, k)";
-static const Oid job_types[] = {TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT4OID, INT4OID, INT4OID, FLOAT8OID, INT4OID, INT4OID, TEXTOID, TEXTOID};
+static const char stint_sql[] =
+"INSERT INTO l4._flow_stint (span, stint, first_ts, last_ts, period_ms, usual_ms, steps, nics, sizes, weights, dp, pp, hubs, sampled, coarse, gaps, stopped, silent) "
+"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
+static const Oid stint_types[] = {INT8OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, FLOAT8OID, FLOAT8OID, INT4OID, INETARRAYOID, FLOAT8ARRAYOID,
+	FLOAT8ARRAYOID, INT4OID, INT4OID, INT4OID, BOOLOID, BOOLOID, BOOLOID, FLOAT8OID, TEXTOID};
 static const char step_sql[] =
-"INSERT INTO l4._flow_step (flow_job, run, step, started, ended, dp_ms, cover, reason) "
-"SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)";
-static const Oid step_types[] = {TEXTOID, INT4OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, FLOAT8OID, FLOAT8OID, TEXTOID};
-static const char member_sql[] =
-"INSERT INTO l4._flow_member (flow_job, run, address, dp_group, first_ts, last_ts, first_step, pp_ms) "
-"SELECT a, b, c, d, e, f, g, h::float4[] FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) AS u(a, b, c, d, e, f, g, h)";
-static const Oid member_types[] = {TEXTOID, INT4OID, INETOID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT4OID, TEXTOID};
+"INSERT INTO l4._flow_stint_step (span, stint, n, started, ended, dp_ms, cover, reason) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+static const Oid step_types[] = {INT8OID, INT4OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, FLOAT8OID, FLOAT8OID, TEXTOID};
+static const char nic_sql[] =
+"INSERT INTO l4._flow_stint_nic (span, stint, address, dp_group, pp_ms) VALUES ($1, $2, $3, $4, $5)";
+static const Oid nic_types[] = {INT8OID, INT4OID, INETOID, INT4OID, FLOAT4ARRAYOID};
 static const char pair_sql[] =
-"INSERT INTO l4._flow_edge (flow_job, a, b, kind, records, bytes, sizes, evidence) "
-"SELECT a, b, c, d, e, f, g::float8[], h::jsonb FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) AS u(a, b, c, d, e, f, g, h)";
-static const Oid pair_types[] = {TEXTOID, INETOID, INETOID, TEXTOID, INT8OID, FLOAT8OID, TEXTOID, TEXTOID};
+"INSERT INTO l4._flow_stint_pair (span, stint, a, b, kind, records, bytes, sizes, evidence) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb)";
+static const Oid pair_types[] = {INT8OID, INT4OID, INETOID, INETOID, TEXTOID, INT8OID, FLOAT8OID, FLOAT8ARRAYOID, TEXTOID};
 static const char issue_sql[] =
-"INSERT INTO l4.flow_issue (flow_job, rank, kind, subject, first_ts, last_ts, score, reasons, evidence) "
-"SELECT a, b, c, d, e, f, g, ARRAY[h], i::jsonb FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9) AS u(a, b, c, d, e, f, g, h, i)";
-static const Oid issue_types[] = {TEXTOID, INT4OID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, FLOAT8OID, TEXTOID, TEXTOID};
+"INSERT INTO l4._flow_stint_issue (span, stint, kind, subject, first_ts, last_ts, score, reason, evidence) "
+"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb)";
+static const Oid issue_types[] = {INT8OID, INT4OID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, FLOAT8OID, TEXTOID, TEXTOID};
 
-static void
-put_text(L4Rows *rows, const char *value)
+typedef struct SpanRows
 {
-	l4_rows_put(rows, value == NULL ? (Datum) 0 : CStringGetTextDatum(value), value == NULL);
+	L4Flows    *flows;
+	int64		span;
+	int		   *number;			/* of each stint among the rows, -1 it lies around the span */
+	int		   *first;			/* first step that ends in the span, */
+	int		   *behind;			/* and the one behind the last */
+} SpanRows;
+
+/* A row begins with the span and the stint; none (-1) of issues of several jobs. */
+static void
+begin_row(const SpanRows *rows, L4Query *query, int stint)
+{
+	l4_query_put_bigint(query, rows->span);
+	l4_query_put(query, Int32GetDatum(stint < 0 ? -1 : rows->number[stint]), stint < 0);
 }
 
 static void
-put_float(L4Rows *rows, double value)
+put_float(L4Query *query, double value)
 {
-	l4_rows_put(rows, Float8GetDatum(value), false);
+	l4_query_put(query, Float8GetDatum(value), false);
 }
 
-/* The first that holds. */
-static const char *
-job_status(const L4Flows *flows, const L4FlowJob *job)
+static void
+put_array(L4Query *query, Datum *values, int n, Oid type)
 {
-	bool		sampled = false;
-	bool		coarse = false;
+	int			len = type == INETOID ? -1 : type == FLOAT8OID ? 8 : 4;
 
-	for (int t = 0; t < job->nstints; t++)
-	{
-		sampled |= flows->stints[job->stints[t]].sampled;
-		coarse |= flows->stints[job->stints[t]].coarse;
-	}
-	return sampled ? "SAMPLED" : coarse ? "COARSE" : job->gaps ? "PARTIAL" : job->nsteps < 5 ? "UNSETTLED" : "OK";
+	l4_query_put(query, PointerGetDatum(construct_array(values, n, type, len, len == 4 || (len == 8 && FLOAT8PASSBYVAL),
+														len == 8 ? TYPALIGN_DOUBLE : TYPALIGN_INT)), false);
 }
 
 /* NICs of the largest data parallel group, without those that are no members, such as a storage. */
 static int
-largest_group(const L4Flows *flows, const L4FlowJob *job)
+largest_group(const L4Flows *flows, const L4FlowStint *stint)
 {
 	int			largest = 0;
 
-	for (int t = 0; t < job->nstints; t++)
+	for (int c = 0; c < stint->nclusters; c++)
 	{
-		const L4FlowStint *stint = &flows->stints[job->stints[t]];
+		const L4FlowCluster *cluster = &flows->clusters[stint->clusters[c]];
 
-		for (int c = 0; c < stint->nclusters; c++)
+		for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
 		{
-			const L4FlowCluster *cluster = &flows->clusters[stint->clusters[c]];
+			int			n = 0;
 
-			for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
-			{
-				int			n = 0;
-
-				for (int k = 0; k < flows->groups[g].nnics; k++)
-					n += bsearch(&flows->groups[g].nics[k], stint->nics, stint->nnics, sizeof(int), l4_order_int32) != NULL;
-				largest = Max(largest, n);
-			}
+			for (int k = 0; k < flows->groups[g].nnics; k++)
+				n += bsearch(&flows->groups[g].nics[k], stint->nics, stint->nnics, sizeof(int), l4_order_int32) != NULL;
+			largest = Max(largest, n);
 		}
 	}
 	return largest;
 }
 
 static void
-store_job(L4Flows *flows, L4Rows *rows, const L4FlowJob *job)
+store_stint(const SpanRows *rows, L4Query *query, int s)
 {
-	const L4FlowStint *first = &flows->stints[job->stints[0]];
-	const L4FlowStint *last = &flows->stints[job->stints[job->nstints - 1]];
-	int		   *nics = palloc(sizeof(int) * Max(flows->naddresses, 1) * job->nstints);
-	int			n = 0;
-	int			nnics;
+	const L4Flows *flows = rows->flows;
+	const L4FlowStint *stint = &flows->stints[s];
+	const L4FlowJob *job = &flows->jobs[stint->job];
+	int			n = Max(stint->nnics, Max(stint->nsizes, 1));
+	Datum	   *values = palloc(sizeof(Datum) * n);
+	int			pp = 0;
+	bool		gaps = false;
 
-	for (int t = 0; t < job->nstints; t++)
-		for (int i = 0; i < flows->stints[job->stints[t]].nnics; i++)
-			nics[n++] = flows->stints[job->stints[t]].nics[i];
-	nnics = n = l4_sort_unique(nics, n);
-	put_text(rows, job->name);
-	l4_rows_put_ts(rows, first->first);
-	l4_rows_put_ts(rows, last->last);
-	l4_rows_put_int(rows, job->nstints);
-	l4_rows_put_int(rows, nnics);
-	for (int i = 0; i < n; i++)
-		nics[i] = flows->addresses[nics[i]].machine;
-	if (flows->inventory)
-		l4_rows_put_int(rows, l4_sort_unique(nics, n));
-	else
-		l4_rows_put(rows, (Datum) 0, true);
-	put_float(rows, job->usual > 0 ? job->usual / 1000 : job->period / 1000);
-	l4_rows_put_int(rows, largest_group(flows, job));
-	l4_rows_put_int(rows, job->pp);
-	put_text(rows, job_status(flows, job));
-	put_text(rows, psprintf("{\"steps\": %d, \"inventory\": %s, \"hubs\": %d}", job->nsteps, flows->inventory ? "true" : "false", flows->hubs));
-	pfree(nics);
+	begin_row(rows, query, s);
+	l4_query_put_ts(query, stint->first);
+	l4_query_put_ts(query, stint->last);
+	put_float(query, stint->period / 1000);
+	put_float(query, (job->usual > 0 ? job->usual : stint->period) / 1000);
+	l4_query_put_int(query, rows->behind[s] - rows->first[s]);
+	for (int i = 0; i < stint->nnics; i++)
+		values[i] = flows->addresses[stint->nics[i]].address;
+	put_array(query, values, stint->nnics, INETOID);
+	for (int i = 0; i < stint->nsizes; i++)
+		values[i] = Float8GetDatum(stint->sizes[i].size);
+	put_array(query, values, stint->nsizes, FLOAT8OID);
+	for (int i = 0; i < stint->nsizes; i++)
+		values[i] = Float8GetDatum(stint->sizes[i].bytes);
+	put_array(query, values, stint->nsizes, FLOAT8OID);
+	for (int c = 0; c < stint->nclusters; c++)
+		pp = Max(pp, flows->clusters[stint->clusters[c]].ngroups);
+	for (int i = rows->first[s]; i < rows->behind[s]; i++)
+		gaps |= stint->cover[i] < 0.5;
+	l4_query_put_int(query, largest_group(flows, stint));
+	l4_query_put_int(query, pp);
+	l4_query_put_int(query, flows->hubs);
+	l4_query_put_bool(query, stint->sampled);
+	l4_query_put_bool(query, stint->coarse);
+	l4_query_put_bool(query, gaps);
+	l4_query_put(query, Float8GetDatum(stint->stopped), stint->stopped == 0 || stint->last >= flows->end);
+	l4_query_put_text(query, stint->silent);
+	l4_query_run(query);
+	pfree(values);
 }
 
 static void
-store_steps(L4Flows *flows, L4Rows *rows, const L4FlowJob *job)
+store_steps(const SpanRows *rows, L4Query *query, int s)
 {
-	for (int t = 0; t < job->nstints; t++)
+	const L4FlowStint *stint = &rows->flows->stints[s];
+	const L4FlowJob *job = &rows->flows->jobs[stint->job];
+
+	for (int i = rows->first[s]; i < rows->behind[s]; i++)
 	{
-		const L4FlowStint *stint = &flows->stints[job->stints[t]];
+		int			step = stint->before + i;
 
-		for (int s = 0; s < stint->nsteps; s++)
+		begin_row(rows, query, s);
+		l4_query_put_int(query, i - rows->first[s]);
+		l4_query_put_ts(query, i == 0 ? stint->first : stint->ends[i - 1]);
+		l4_query_put_ts(query, stint->ends[i]);
+		put_float(query, stint->dp_ms[i]);
+		put_float(query, stint->cover[i]);
+		l4_query_put_text(query, i == 0 ? "its start is not on the network" :
+						  job->evaluation[step] ? "more pipeline records than usual: evaluation" :
+						  job->slow[step] > 0 ? psprintf("%.0f %% longer than usual", 100 * job->slow[step]) : NULL);
+		l4_query_run(query);
+	}
+}
+
+static void
+store_nics(const SpanRows *rows, L4Query *query, int s)
+{
+	const L4Flows *flows = rows->flows;
+	const L4FlowStint *stint = &flows->stints[s];
+	int			n = rows->behind[s] - rows->first[s];
+	Datum	   *values = palloc(sizeof(Datum) * Max(n, 1));
+
+	for (int i = 0; i < stint->nnics; i++)
+	{
+		begin_row(rows, query, s);
+		l4_query_put(query, flows->addresses[stint->nics[i]].address, false);
+		l4_query_put_int(query, l4_flows_group_of(flows, stint, stint->nics[i]) + 1);
+		for (int k = 0; k < n; k++)
+			values[k] = Float4GetDatum(rintf(stint->nic_pp_ms[i][rows->first[s] + k] * 1000) / 1000);
+		put_array(query, values, n, FLOAT4OID);
+		l4_query_run(query);
+	}
+	pfree(values);
+}
+
+/* The stint of a job that a time lies in, or the one before it. */
+static int
+stint_at(const SpanRows *rows, int job, int64 at)
+{
+	const L4FlowJob *x = &rows->flows->jobs[job];
+	int			found = -1;
+
+	for (int t = 0; t < x->nstints; t++)
+		if (rows->number[x->stints[t]] >= 0 && (found < 0 || rows->flows->stints[x->stints[t]].first <= at))
+			found = x->stints[t];
+	return found;
+}
+
+/* Runs of a pair in one job become a row: with the kind that has most bytes. */
+static void
+store_pair(const SpanRows *rows, L4Query *query, int from, int to, int job)
+{
+	const L4Flows *flows = rows->flows;
+	const L4FlowPair *pair = &flows->pairs[flows->runs[from].pair];
+	const L4FlowRun *main = NULL;
+	double		bytes[5] = {0};
+	double		own_bytes = 0;
+	int64		records = 0;
+	int64		own = 0;
+	L4FlowKind	kind = L4_FLOW_OTHER;
+	Datum		sizes[L4_FLOW_CLASSES];
+	int			stint;
+
+	for (int i = from; i < to; i++)
+	{
+		const L4FlowRun *run = &flows->runs[i];
+
+		if (run->job != job)
+			continue;
+		bytes[run->kind] += run->bytes;
+		records += run->n;
+		own += run->own;
+		own_bytes += run->own_bytes;
+		if (main == NULL || run->bytes > main->bytes)
+			main = run;
+	}
+	stint = own == 0 ? -1 : stint_at(rows, job, main->first);
+	if (stint < 0)
+		return;
+	for (int k = 0; k < lengthof(bytes); k++)
+		kind = bytes[k] > bytes[kind] ? k : kind;
+	begin_row(rows, query, stint);
+	l4_query_put(query, flows->addresses[pair->a].address, false);
+	l4_query_put(query, flows->addresses[pair->b].address, false);
+	l4_query_put_text(query, kinds[kind]);
+	l4_query_put_bigint(query, own);
+	put_float(query, own_bytes);
+	for (int c = 0; c < main->nclasses; c++)
+		sizes[c] = Float8GetDatum(main->classes[c].size);
+	put_array(query, sizes, main->nclasses, FLOAT8OID);
+	l4_query_put_text(query, psprintf("{\"one_way\": %.3f, \"simultaneous\": %.3f, \"main_size\": %.3f, \"records_a_step\": %.1f}",
+									  main->one_way, main->simultaneous, main->main_size,
+									  (double) records / Max(flows->jobs[job].nsteps, 1)));
+	l4_query_run(query);
+}
+
+static void
+store_pairs(const SpanRows *rows, L4Query *query)
+{
+	const L4Flows *flows = rows->flows;
+
+	for (int r = 0, end; r < flows->nruns; r = end)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (end = r + 1; end < flows->nruns && flows->runs[end].pair == flows->runs[r].pair; end++)
+			;
+		for (int i = r; i < end; i++)
 		{
-			int			step = stint->before + s;
+			bool		first = flows->runs[i].job >= 0;
 
-			put_text(rows, job->name);
-			l4_rows_put_int(rows, t + 1);
-			l4_rows_put_int(rows, step);
-			l4_rows_put_ts(rows, s == 0 ? stint->first : stint->ends[s - 1]);
-			l4_rows_put_ts(rows, stint->ends[s]);
-			put_float(rows, stint->dp_ms[s]);
-			put_float(rows, stint->cover[s]);
-			put_text(rows, s == 0 ? "its start is not on the network" :
-					 job->evaluation[step] ? "more pipeline records than usual: evaluation" :
-					 job->slow[step] > 0 ? psprintf("%.0f %% longer than usual", 100 * job->slow[step]) : NULL);
+			for (int k = r; k < i && first; k++)
+				first = flows->runs[k].job != flows->runs[i].job;
+			if (first)
+				store_pair(rows, query, i, end, flows->runs[i].job);
 		}
 	}
 }
 
 static void
-store_members(L4Flows *flows, L4Rows *rows, const L4FlowJob *job)
+store_issues(const SpanRows *rows, L4Query *query)
 {
-	StringInfoData list;
+	const L4Flows *flows = rows->flows;
 
-	initStringInfo(&list);
-	for (int t = 0; t < job->nstints; t++)
-	{
-		const L4FlowStint *stint = &flows->stints[job->stints[t]];
-
-		for (int i = 0; i < stint->nnics; i++)
-		{
-			put_text(rows, job->name);
-			l4_rows_put_int(rows, t + 1);
-			l4_rows_put(rows, flows->addresses[stint->nics[i]].address, false);
-			l4_rows_put_int(rows, l4_flows_group_of(flows, stint, stint->nics[i]) + 1);
-			l4_rows_put_ts(rows, stint->first);
-			l4_rows_put_ts(rows, stint->last);
-			l4_rows_put_int(rows, stint->before);
-			resetStringInfo(&list);
-			appendStringInfoChar(&list, '{');
-			for (int s = 0; stint->nic_pp_ms != NULL && s < stint->nsteps; s++)
-				appendStringInfo(&list, "%s%.3f", s == 0 ? "" : ",", stint->nic_pp_ms[i][s]);
-			appendStringInfoChar(&list, '}');
-			put_text(rows, list.data);
-		}
-	}
-	pfree(list.data);
-}
-
-/* Runs of one pair in one job become a row: with the kind that has most bytes. */
-static void
-store_pairs(L4Flows *flows, L4Rows *rows)
-{
-	for (int r = 0; r < flows->nruns;)
-	{
-		int			pair = flows->runs[r].pair;
-		int			end = r;
-
-		while (end < flows->nruns && flows->runs[end].pair == pair)
-			end++;
-		for (int j = 0; j < flows->njobs; j++)
-		{
-			double		bytes[5] = {0};
-			double		total = 0;
-			int64		records = 0;
-			L4FlowKind	kind = L4_FLOW_OTHER;
-			L4FlowRun  *main = NULL;
-			StringInfoData sizes;
-
-			for (int i = r; i < end; i++)
-			{
-				L4FlowRun  *run = &flows->runs[i];
-
-				if (run->job != j)
-					continue;
-				bytes[run->kind] += run->bytes;
-				total += run->bytes;
-				records += run->n;
-				if (main == NULL || run->bytes > main->bytes)
-					main = run;
-			}
-			if (main == NULL)
-				continue;
-			for (int k = 0; k < lengthof(bytes); k++)
-				kind = bytes[k] > bytes[kind] ? k : kind;
-			put_text(rows, flows->jobs[j].name);
-			l4_rows_put(rows, flows->addresses[flows->pairs[pair].a].address, false);
-			l4_rows_put(rows, flows->addresses[flows->pairs[pair].b].address, false);
-			put_text(rows, kinds[kind]);
-			l4_rows_put_bigint(rows, records);
-			put_float(rows, total);
-			initStringInfo(&sizes);
-			for (int c = 0; c < main->nclasses; c++)
-				appendStringInfo(&sizes, "%c%.0f", c == 0 ? '{' : ',', main->classes[c].size);
-			appendStringInfoChar(&sizes, '}');
-			put_text(rows, sizes.data);
-			put_text(rows, psprintf("{\"one_way\": %.3f, \"simultaneous\": %.3f, \"main_size\": %.3f, \"records_a_step\": %.1f}",
-									main->one_way, main->simultaneous, main->main_size,
-									(double) records / Max(flows->jobs[j].nsteps, 1)));
-		}
-		r = end;
-	}
-}
-
-static void
-store_issues(L4Flows *flows)
-{
-	L4Rows		rows;
-
-	l4_rows_prepare(&rows, issue_sql, lengthof(issue_types), issue_types);
 	for (int i = 0; i < flows->nissues; i++)
 	{
-		L4FlowIssue *issue = &flows->issues[i];
+		const L4FlowIssue *issue = &flows->issues[i];
+		int			stint = issue->job < 0 ? -1 : stint_at(rows, issue->job, issue->kind == L4_FLOW_SLOW_STEP ? issue->last : issue->first);
+		int64		first = issue->kind == L4_FLOW_SLOW_STEP ? issue->last : issue->first;
+		const char *subject = issue->subject;
 		StringInfoData evidence;
 
+		/* what lies around the span is found again in the one before or behind it */
+		if ((issue->job >= 0 && stint < 0) || first >= flows->end || issue->last < flows->begin)
+			continue;
+		if (issue->kind == L4_FLOW_SLOW_STEP)
+			subject = psprintf("%d", l4_step_of(&flows->stints[stint], issue->last) - rows->first[stint]);
 		initStringInfo(&evidence);
 		appendStringInfoChar(&evidence, '{');
 		if (issue->cause >= 0)
@@ -258,71 +293,88 @@ store_issues(L4Flows *flows)
 			escape_json(&evidence, cause->subject);
 		}
 		appendStringInfoChar(&evidence, '}');
-		put_text(&rows, issue->job < 0 ? NULL : flows->jobs[issue->job].name);
-		l4_rows_put_int(&rows, issue->rank);
-		put_text(&rows, issue_kinds[issue->kind]);
-		put_text(&rows, issue->subject);
-		l4_rows_put_ts(&rows, issue->first);
-		l4_rows_put_ts(&rows, issue->last);
-		put_float(&rows, issue->score);
-		put_text(&rows, issue->reason);
-		put_text(&rows, evidence.data);
+		begin_row(rows, query, stint);
+		l4_query_put_text(query, issue_kinds[issue->kind]);
+		l4_query_put_text(query, subject);
+		l4_query_put_ts(query, issue->first);
+		l4_query_put_ts(query, issue->last);
+		put_float(query, issue->score);
+		l4_query_put_text(query, issue->reason);
+		l4_query_put_text(query, evidence.data);
+		l4_query_run(query);
 	}
-	l4_rows_flush(&rows);
+}
+
+/* Which stints lie in the span, at least in part, and which of their steps end in it. */
+static void
+choose_stints(SpanRows *rows)
+{
+	const L4Flows *flows = rows->flows;
+	int			n = 0;
+
+	rows->number = palloc(sizeof(int) * Max(flows->nstints, 1));
+	rows->first = palloc0(sizeof(int) * Max(flows->nstints, 1));
+	rows->behind = palloc0(sizeof(int) * Max(flows->nstints, 1));
+	for (int s = 0; s < flows->nstints; s++)
+	{
+		const L4FlowStint *stint = &flows->stints[s];
+
+		rows->number[s] = stint->last < flows->begin || stint->first >= flows->end ? -1 : n++;
+		rows->first[s] = l4_step_of(stint, flows->begin);
+		rows->behind[s] = l4_step_of(stint, flows->end);
+	}
 }
 
 static void
-store_jobs(L4Flows *flows)
+store_span(L4Flows *flows, int64 span)
 {
-	L4Rows		rows;
+	SpanRows	rows = {.flows = flows, .span = span};
+	L4Query		stint;
+	L4Query		step;
+	L4Query		nic;
+	L4Query		pair;
+	L4Query		issue;
 
-	static const char *const tables[] = {"flow_job", "_flow_step", "_flow_member", "_flow_edge", "flow_issue"};
-
-	for (int i = 0; i < lengthof(tables); i++)
-		if (SPI_execute(psprintf("DELETE FROM l4.%s", tables[i]), false, 0) < 0)
-			elog(ERROR, "cannot delete what was found before");
-	l4_rows_prepare(&rows, job_sql, lengthof(job_types), job_types);
-	for (int j = 0; j < flows->njobs; j++)
-		store_job(flows, &rows, &flows->jobs[j]);
-	l4_rows_flush(&rows);
-	l4_rows_prepare(&rows, step_sql, lengthof(step_types), step_types);
-	for (int j = 0; j < flows->njobs; j++)
-		store_steps(flows, &rows, &flows->jobs[j]);
-	l4_rows_flush(&rows);
-	l4_rows_prepare(&rows, member_sql, lengthof(member_types), member_types);
-	for (int j = 0; j < flows->njobs; j++)
-		store_members(flows, &rows, &flows->jobs[j]);
-	l4_rows_flush(&rows);
-	l4_rows_prepare(&rows, pair_sql, lengthof(pair_types), pair_types);
-	store_pairs(flows, &rows);
-	l4_rows_flush(&rows);
+	choose_stints(&rows);
+	l4_query_prepare(&stint, stint_sql, lengthof(stint_types), stint_types);
+	l4_query_prepare(&step, step_sql, lengthof(step_types), step_types);
+	l4_query_prepare(&nic, nic_sql, lengthof(nic_types), nic_types);
+	l4_query_prepare(&pair, pair_sql, lengthof(pair_types), pair_types);
+	l4_query_prepare(&issue, issue_sql, lengthof(issue_types), issue_types);
+	for (int s = 0; s < flows->nstints; s++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (rows.number[s] < 0)
+			continue;
+		store_stint(&rows, &stint, s);
+		store_steps(&rows, &step, s);
+		store_nics(&rows, &nic, s);
+	}
+	store_pairs(&rows, &pair);
+	store_issues(&rows, &issue);
 }
 
-/* seconds -> void: what was read of the last seconds (0 all) is analyzed, and what was found before is replaced */
+/* (span, begin and end of all flows) -> void: the flows of a span are analyzed; of it there are no rows */
 Datum
 l4_flow_analyze(PG_FUNCTION_ARGS)
 {
-	double		keep = PG_GETARG_FLOAT8(0);
+	int64		span = PG_GETARG_INT64(0);
 	MemoryContext cxt;
 	L4Flows    *flows;
 
 	SPI_connect();
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 flows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(cxt);
-	flows = l4_flows_open(cxt);
-	if (keep > 0 && !TIMESTAMP_NOT_FINITE(flows->last))
-		flows->from = flows->last - (int64) (Min(keep, 1e9) * L4_FLOW_SECOND);
-	flows->first = Max(flows->first, flows->from);
+	flows = l4_flows_open(cxt, span, PG_GETARG_TIMESTAMPTZ(1), PG_GETARG_TIMESTAMPTZ(2));
 	l4_flows_features(flows);
 	l4_flows_cluster(flows);
 	l4_flows_divide(flows);
 	l4_flows_jobs(flows);
 	l4_flows_steps(flows);
 	l4_flows_ranks(flows);
-	store_jobs(flows);
 	l4_flows_blame(flows);
 	l4_flows_issues(flows);
-	store_issues(flows);
+	store_span(flows, span);
 	SPI_finish();
 	PG_RETURN_VOID();
 }

@@ -25,6 +25,8 @@
 #define MOST_TURNS		4		/* parts of a step that take turns */
 #define TURN_SHARE		0.02	/* of a part: the first of a step is longer by this at least, */
 #define MOST_SHARE		0.3		/* and at most */
+#define UNEVEN			0.25	/* parts that differ more from the next are no steps; requests at random times: 0.5 */
+#define FILLS			0.5		/* of the time: records that hide the silences between steps */
 #define OTHER_PERIOD	0.1		/* a group's period that differs more from the cluster's is wrong */
 
 typedef struct GroupRecords
@@ -254,6 +256,21 @@ end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
 	}
 }
 
+/* Do the records of a group fill most of the time? */
+static bool
+fills_time(const L4Records *records)
+{
+	int64		end = records->start[0];
+	int64		busy = 0;
+
+	for (int i = 0; i < records->n; i++)
+	{
+		busy += Max(records->end[i] - Max(records->start[i], end), 0);
+		end = Max(end, records->end[i]);
+	}
+	return busy >= FILLS * (end - records->start[0]);
+}
+
 /* Divide a group, at best by a period that is known (0 none). */
 static void
 divide_group(L4Flows *flows, L4FlowGroup *group, double period)
@@ -277,8 +294,11 @@ divide_group(L4Flows *flows, L4FlowGroup *group, double period)
 			return;
 		best = nearest;
 	}
-	if (best < 0)
+	if (best < 0 || (period == 0 && divisions[best].uneven > UNEVEN))
+	{
+		flows->clusters[group->cluster].coarse |= g.records.n > 0 && fills_time(&g.records);
 		return;
+	}
 	group->period = divisions[best].period;
 	group->cost = divisions[best].cost;
 	end_parts(flows, group, &g, divisions[best].threshold);
@@ -392,6 +412,8 @@ divide_cluster(L4Flows *flows, L4FlowCluster *cluster)
 			periods[n++] = flows->groups[g].period;
 	}
 	cluster->period = l4_quantile(periods, n, 0.5);
+	/* training whose steps cannot be seen; what sends now and then is none */
+	cluster->coarse &= n == 0;
 	n = 0;
 	for (int g = cluster->first_group; cluster->period > 0 && g < cluster->first_group + cluster->ngroups; g++)
 	{
@@ -407,6 +429,8 @@ divide_cluster(L4Flows *flows, L4FlowCluster *cluster)
 		numbers[n++] = g;
 		nends += group->nends;
 	}
+	if (cluster->coarse)
+		cluster->period = L4_FLOW_SECOND;
 	cluster->ends = palloc(sizeof(int64) * Max(nends, 1));
 	cluster->nends = l4_flows_merge_ends(flows, numbers, NULL, n, cluster->period, cluster->ends, NULL);
 	pfree(periods);

@@ -9,6 +9,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 
+#include "base/seen.h"
 #include "iforest/iforest.h"
 #include "l4_compat.h"
 
@@ -87,57 +88,30 @@ l4_iforest_recv(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(bytes);
 }
 
-/*
- * The forest that a call site decoded last. It is told by the size and the
- * first bytes of the value: those are the TOAST pointer of a forest in a
- * table, which is then not even read, and the fingerprint of any other.
- */
-typedef struct ForestCache
+static void *
+make_forest(struct varlena *value, MemoryContext cxt)
 {
-	MemoryContext context;		/* of forest; child of fn_mcxt */
-	L4Forest   *forest;
-	Size		size;
-	char		start[32];
-} ForestCache;
-
-/* The decoded forest of argument 0. */
-static L4Forest *
-get_forest(FunctionCallInfo fcinfo)
-{
-	ForestCache *cache = fcinfo->flinfo->fn_extra;
-	struct varlena *value = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(0));
-	Size		size;
-	const char *detail;
 	MemoryContext old;
+	L4Forest   *forest;
+	const char *detail;
 
-	if (cache == NULL)
-	{
-		cache = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(ForestCache));
-		cache->context = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 iforest",
-											   ALLOCSET_DEFAULT_SIZES);
-		fcinfo->flinfo->fn_extra = cache;
-	}
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
-		value = pg_detoast_datum_packed(value);
-	size = VARSIZE_ANY(value);
-	if (cache->forest != NULL && cache->size == size &&
-		memcmp(cache->start, value, Min(size, sizeof(cache->start))) == 0)
-		return cache->forest;
-
-	cache->forest = NULL;
-	cache->size = size;
-	memcpy(cache->start, value, Min(size, sizeof(cache->start)));
-	MemoryContextReset(cache->context);
 	value = pg_detoast_datum_packed(value);
-	old = MemoryContextSwitchTo(cache->context);
-	cache->forest = l4_iforest_decode(value, &detail);
+	old = MemoryContextSwitchTo(cxt);
+	forest = l4_iforest_decode(value, &detail);
 	MemoryContextSwitchTo(old);
-	if (cache->forest == NULL)
+	if (forest == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("stored iforest is corrupted"),
 				 errdetail_internal("%s", detail)));
-	return cache->forest;
+	return forest;
+}
+
+/* The decoded forest of argument 0: its fingerprint is among the first bytes. */
+static L4Forest *
+get_forest(FunctionCallInfo fcinfo)
+{
+	return l4_seen_argument(fcinfo, 0, true, make_forest);
 }
 
 Datum

@@ -148,7 +148,12 @@ l4_scan_begin(L4Scan *scan, const char *node, const uint32 *vocabulary, const ch
 	l4_line_reader_prefixes(scan->lines, &scan->state->head);
 	initStringInfo(&scan->state_before);
 	if (scan->state->record_state.len > 0)
-		l4_record_load(scan->records, &scan->state->record_state);
+	{
+		L4ByteReader in = {(const unsigned char *) scan->state->record_state.data,
+		(const unsigned char *) scan->state->record_state.data + scan->state->record_state.len};
+
+		l4_record_code(scan->records, &(L4Codec) {.in = &in});
+	}
 	scan->first_record = l4_record_count(scan->records) + 1;
 	l4_dict_begin(&scan->dict, scan->shared, scan->piece_cxt);
 	MemoryContextSwitchTo(old);
@@ -375,7 +380,7 @@ follow_open(L4Scan *scan)
 	if (opens)
 	{
 		resetStringInfo(&scan->state_before);
-		l4_record_save(scan->records, &scan->state_before);
+		l4_record_code(scan->records, &(L4Codec) {.out = &scan->state_before});
 		if (scan->joinable_before != NULL)
 			pfree(scan->joinable_before);
 		old = MemoryContextSwitchTo(scan->piece_cxt);
@@ -516,7 +521,7 @@ finish_state(L4Scan *scan, L4ResultHead *head, int64 oldest)
 	resetStringInfo(&scan->state->record_state);
 	if (oldest == 0)
 	{
-		l4_record_save(scan->records, &scan->state->record_state);
+		l4_record_code(scan->records, &(L4Codec) {.out = &scan->state->record_state});
 		head->njoinable = l4_record_joinable(scan->records, &head->joinable);
 	}
 	else

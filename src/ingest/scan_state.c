@@ -46,7 +46,7 @@ code_rank(L4Codec *codec, L4RankState *rank)
 	l4_code_int64(codec, &rank->own_ts);
 }
 
-/* What is stored of the state in front of what the readers of lines and records have to store. */
+/* What is stored of the state in front of what the reader of records has to store. */
 static void
 code_state(L4Codec *codec, L4ScanState *scan_state)
 {
@@ -60,6 +60,7 @@ code_state(L4Codec *codec, L4ScanState *scan_state)
 		l4_bytes_corrupted("ranks");
 	for (int i = 0; i < scan_state->nranks; i++)
 		code_rank(codec, &scan_state->ranks[i]);
+	l4_prefix_code(&scan_state->head, codec);
 }
 
 void
@@ -68,7 +69,6 @@ l4_scan_state_write(L4ScanState *scan_state, StringInfo buf)
 	L4Codec		codec = {.out = buf};
 
 	code_state(&codec, scan_state);
-	l4_prefix_write(&scan_state->head, buf);
 	l4_put_bytes(buf, scan_state->record_state.data, scan_state->record_state.len);
 }
 
@@ -77,13 +77,12 @@ l4_scan_state_read(L4ScanState *scan_state, const char *bytes, int len)
 {
 	L4ByteReader reader = {.ptr = (const unsigned char *) bytes, .end = (const unsigned char *) bytes + len};
 	L4Codec		codec = {.in = &reader};
-	int			n;
+	int			n = 0;
 
 	state_init(scan_state);
 	if (len == 0)
 		return;
 	code_state(&codec, scan_state);
-	l4_prefix_read(&scan_state->head, &reader);
 	l4_code_bytes(&codec, &bytes, &n);
 	appendBinaryStringInfo(&scan_state->record_state, bytes, n);
 }

@@ -438,7 +438,6 @@ l4_stream_counts_slots(L4StreamCounts *counts)
 	for (int c = 0; c < L4_SLOT_COLS; c++)
 		l4_pack_add_col(pack, L4_SLOT_TYPES[c], "");
 	/* a line has one time */
-	l4_pack_key(pack, L4_SLOT_TS, L4_SLOT_LINE);
 	slotsum_start_iterate(counts->slots, &it);
 	while ((slot = slotsum_iterate(counts->slots, &it)) != NULL)
 		sorted[n++] = slot;

@@ -8,10 +8,9 @@
 #include <math.h>
 
 #include "utils/builtins.h"
-#include "utils/json.h"
-#include "utils/jsonb.h"
 #include "utils/timestamp.h"
 
+#include "base/json.h"
 #include "l4_compat.h"
 #include "lines/iterrule.h"
 #include "lines/lineformat.h"
@@ -75,46 +74,15 @@ l4_peel(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
 }
 
-static void
-push_key(JsonbParseState **state, const char *name)
-{
-	JsonbValue	v;
-
-	v.type = jbvString;
-	v.val.string.val = (char *) name;
-	v.val.string.len = strlen(name);
-	pushJsonbValue(state, WJB_KEY, &v);
-}
-
-/* Metrics as jsonb; what jsonb has no number for is a string, as in to_jsonb(float8). */
 static Jsonb *
 metrics_to_jsonb(const L4Iteration *it)
 {
 	JsonbParseState *state = NULL;
-	JsonbValue *result;
 
 	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
 	for (int i = 0; i < it->nmetrics; i++)
-	{
-		JsonbValue	v;
-
-		push_key(&state, it->metrics[i].name);
-		if (isnan(it->metrics[i].value) || isinf(it->metrics[i].value))
-		{
-			v.type = jbvString;
-			v.val.string.val = isnan(it->metrics[i].value) ? "NaN" : it->metrics[i].value > 0 ? "Infinity" : "-Infinity";
-			v.val.string.len = strlen(v.val.string.val);
-		}
-		else
-		{
-			v.type = jbvNumeric;
-			v.val.numeric = DatumGetNumeric(DirectFunctionCall1(float8_numeric,
-																Float8GetDatum(it->metrics[i].value)));
-		}
-		pushJsonbValue(&state, WJB_VALUE, &v);
-	}
-	result = pushJsonbValue(&state, WJB_END_OBJECT, NULL);
-	return JsonbValueToJsonb(result);
+		l4_json_number(&state, it->metrics[i].name, it->metrics[i].value);
+	return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL));
 }
 
 /* _iteration(ruleset jsonb, message text) */

@@ -18,8 +18,7 @@
 #ifndef L4_RECORD_H
 #define L4_RECORD_H
 
-#include "lib/stringinfo.h"
-
+#include "base/codec.h"
 #include "lines/lineformat.h"
 
 /* A record that stays open longer than this is settled with what it has. */
@@ -81,12 +80,11 @@ extern void l4_record_finish(L4RecordReader *reader);
  * First line of the oldest record that waits, 0 when none does. A batch ends
  * where none does, which takes at most L4_RECORD_MAX_LINES more lines (but for
  * tracebacks that overlap without end: then finish). What the next batch has
- * to know is saved and loaded; lines that join a record of an earlier batch
+ * to know is written and read; lines that join a record of an earlier batch
  * carry its record_no.
  */
 extern int64 l4_record_oldest_open(const L4RecordReader *reader);
-extern void l4_record_save(const L4RecordReader *reader, StringInfo buf);
-extern void l4_record_load(L4RecordReader *reader, StringInfo buf);
+extern void l4_record_code(L4RecordReader *reader, L4Codec *codec);
 
 /* Records that were started, here and in earlier batches. */
 extern int64 l4_record_count(const L4RecordReader *reader);

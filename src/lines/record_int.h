@@ -94,7 +94,7 @@ typedef struct L4Tail
 	bool		logged;
 	bool		blank;			/* its last line is empty */
 	bool		opens;			/* its last line announces more: ends with a colon or open bracket */
-	char		rule;
+	uint8		rule;
 } L4Tail;
 
 /* One writer of the stream. */

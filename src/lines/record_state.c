@@ -4,8 +4,6 @@
  */
 #include "postgres.h"
 
-#include "libpq/pqformat.h"
-
 #include "base/order.h"
 #include "lines/record_int.h"
 
@@ -76,79 +74,75 @@ l4_record_sub(L4RecordReader *r, uint64 key)
 }
 
 static void
-save_tail(StringInfo buf, const L4Tail *t)
+code_tail(L4Codec *codec, const L4RecordReader *r, L4Tail *t)
 {
-	pq_sendint64(buf, t->record_no);
-	pq_sendint64(buf, t->line_no);
-	pq_sendint64(buf, t->seen);
-	pq_sendint32(buf, t->joined);
-	pq_sendint32(buf, t->foreign);
-	pq_sendint8(buf, t->level);
-	pq_sendint8(buf, t->cont);
-	pq_sendint8(buf, (t->logged ? 1 : 0) | (t->blank ? 2 : 0) | (t->opens ? 4 : 0));
-	pq_sendint8(buf, (uint8) t->rule);
-}
-
-static void
-load_tail(const L4RecordReader *r, StringInfo buf, L4Tail *t)
-{
-	int			flags;
-
-	t->record_no = pq_getmsgint64(buf);
-	t->line_no = pq_getmsgint64(buf);
-	t->seen = pq_getmsgint64(buf);
-	t->joined = pq_getmsgint(buf, 4);
-	t->foreign = pq_getmsgint(buf, 4);
-	t->level = pq_getmsgint(buf, 1);
-	t->cont = pq_getmsgint(buf, 1);
-	flags = pq_getmsgint(buf, 1);
-	t->logged = (flags & 1) != 0;
-	t->blank = (flags & 2) != 0;
-	t->opens = (flags & 4) != 0;
-	t->rule = (char) pq_getmsgint(buf, 1);
+	l4_code_int64(codec, &t->record_no);
+	l4_code_int64(codec, &t->line_no);
+	l4_code_int64(codec, &t->seen);
+	l4_code_int(codec, &t->joined);
+	l4_code_int(codec, &t->foreign);
+	l4_code_byte(codec, &t->level);
+	l4_code_byte(codec, &t->cont);
+	l4_code_byte(codec, &t->rule);
+	l4_code_bool(codec, &t->logged);
+	l4_code_bool(codec, &t->blank);
+	l4_code_bool(codec, &t->opens);
 	if (t->cont > CONT_GO || t->record_no < 0 || t->seen < 0 || t->seen > r->lines ||
 		t->joined < 0 || t->joined > MAX_LINES || t->foreign < 0 || t->foreign > MAX_LINES)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("stored state of a log stream is damaged")));
+		l4_bytes_corrupted("tail of a record");
 }
 
 static void
-save_sub(StringInfo buf, const L4Sub *sub)
+code_sub(L4Codec *codec, const L4RecordReader *r, L4Sub *sub)
 {
-	pq_sendint64(buf, (int64) sub->key);
-	save_tail(buf, &sub->last);
-	save_tail(buf, &sub->special);
+	code_tail(codec, r, &sub->last);
+	code_tail(codec, r, &sub->special);
 }
 
 void
-l4_record_save(const L4RecordReader *r, StringInfo buf)
+l4_record_code(L4RecordReader *r, L4Codec *codec)
 {
 	l4_subs_iterator it;
 	L4Sub	   *sub;
-	int			count_at;
-	uint32		n = 0;
+	uint8		version = L4_RECORD_STATE_VERSION;
+	int			n = 0;
 
-	pq_sendint8(buf, L4_RECORD_STATE_VERSION);
-	pq_sendint64(buf, r->lines);
-	pq_sendint64(buf, r->records);
-	pq_sendint32(buf, r->logged);
-	pq_sendint32(buf, r->bare);
-	count_at = buf->len;
-	pq_sendint32(buf, 0);
-	save_sub(buf, &r->unlabelled);
+	l4_code_byte(codec, &version);
+	if (version != L4_RECORD_STATE_VERSION)
+		l4_bytes_corrupted("version of the state of records");
+	l4_code_int64(codec, &r->lines);
+	l4_code_int64(codec, &r->records);
+	l4_code_int(codec, &r->logged);
+	l4_code_int(codec, &r->bare);
+	if (r->lines < 0 || r->lines > PG_INT64_MAX / 2 || r->records < 0 || r->records > PG_INT64_MAX / 2 ||
+		r->logged < 0 || r->logged > MAX_LINES || r->bare < 0 || r->bare > MAX_LINES)
+		l4_bytes_corrupted("numbers of records");
+	code_sub(codec, r, &r->unlabelled);
 	if (r->subs == NULL)
-		return;
+		r->subs = l4_subs_create(r->cxt, 64, NULL);
 	l4_subs_start_iterate(r->subs, &it);
-	while ((sub = l4_subs_iterate(r->subs, &it)) != NULL)
+	while (!l4_codec_reads(codec) && (sub = l4_subs_iterate(r->subs, &it)) != NULL)
+		n += is_recent(r, sub);
+	l4_code_count(codec, &n);
+	if (n > L4_RECORD_MAX_SUBS)
+		l4_bytes_corrupted("writers");
+	l4_subs_start_iterate(r->subs, &it);
+	for (int i = 0; i < n; i++)
 	{
-		if (!is_recent(r, sub))
-			continue;
-		save_sub(buf, sub);
-		n++;
+		uint64		key = 0;
+
+		if (!l4_codec_reads(codec))
+		{
+			do
+				sub = l4_subs_iterate(r->subs, &it);
+			while (!is_recent(r, sub));
+			key = sub->key;
+		}
+		l4_code_uint64(codec, &key);
+		if (l4_codec_reads(codec))
+			sub = l4_record_sub(r, key);
+		code_sub(codec, r, sub);
 	}
-	n = pg_hton32(n);
-	memcpy(buf->data + count_at, &n, sizeof(n));
 }
 
 int64
@@ -190,33 +184,4 @@ l4_record_joinable(const L4RecordReader *r, int64 **line_nos)
 			found[ndistinct++] = found[i];
 	*line_nos = found;
 	return ndistinct;
-}
-
-void
-l4_record_load(L4RecordReader *r, StringInfo buf)
-{
-	int			n;
-
-	if (pq_getmsgint(buf, 1) != L4_RECORD_STATE_VERSION)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("stored state of a log stream has an unknown version")));
-	r->lines = pq_getmsgint64(buf);
-	r->records = pq_getmsgint64(buf);
-	r->logged = pq_getmsgint(buf, 4);
-	r->bare = pq_getmsgint(buf, 4);
-	n = pq_getmsgint(buf, 4);
-	if (r->lines < 0 || r->lines > PG_INT64_MAX / 2 || r->records < 0 || r->records > PG_INT64_MAX / 2 ||
-		r->logged < 0 || r->logged > MAX_LINES || r->bare < 0 || r->bare > MAX_LINES || n < 0 || n > L4_RECORD_MAX_SUBS)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("stored state of a log stream is damaged")));
-	for (int i = -1; i < n; i++)
-	{
-		uint64		key = (uint64) pq_getmsgint64(buf);
-		L4Sub	   *sub = l4_record_sub(r, i < 0 ? 0 : key);
-
-		load_tail(r, buf, &sub->last);
-		load_tail(r, buf, &sub->special);
-	}
 }

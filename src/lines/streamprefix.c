@@ -34,76 +34,60 @@ l4_prefix_init(L4StreamPrefix *known)
 	known->lines = known->strangers = known->writers = known->ncounts = known->nprefixes = 0;
 }
 
-void
-l4_prefix_write(const L4StreamPrefix *known, StringInfo buf)
+static void
+code_number(L4Codec *codec, int *n, int max)
 {
-	l4_put_uint(buf, known->nprefixes);
-	for (int i = 0; i < known->nprefixes; i++)
-		l4_put_bytes(buf, known->prefixes[i].text, known->prefixes[i].len);
-	l4_put_uint(buf, known->learning);
-	if (!known->learning)
-		return;
-	l4_put_uint(buf, known->lines);
-	l4_put_uint(buf, known->strangers);
-	l4_put_uint(buf, known->writers);
-	l4_put_uint(buf, known->ncounts);
-	for (int i = 0; i < known->ncounts; i++)
-	{
-		const L4PrefixCount *c = &known->counts[i];
-
-		l4_put_uint(buf, c->hash);
-		l4_put_uint(buf, c->lines);
-		l4_put_uint(buf, c->kinds);
-		for (int k = 0; k < c->kinds; k++)
-			l4_put_uint(buf, c->next[k]);
-	}
-}
-
-static int
-get_number(L4ByteReader *reader, int max)
-{
-	uint64		n = l4_get_uint(reader);
-
-	if (n > (uint64) max)
+	l4_code_uint(codec, n);
+	if (*n < 0 || *n > max)
 		l4_bytes_corrupted("starts of lines");
-	return (int) n;
+}
+
+static void
+code_start(L4Codec *codec, L4PrefixCount *c)
+{
+	int			kinds = c->kinds;
+
+	l4_code_uint64(codec, &c->hash);
+	l4_code_byte(codec, &c->lines);
+	code_number(codec, &kinds, L4_PREFIX_KINDS);
+	c->kinds = (uint8) kinds;
+	for (int k = 0; k < kinds; k++)
+	{
+		int			next = c->next[k];
+
+		code_number(codec, &next, PG_UINT16_MAX);
+		c->next[k] = (uint16) next;
+	}
 }
 
 void
-l4_prefix_read(L4StreamPrefix *known, L4ByteReader *reader)
+l4_prefix_code(L4StreamPrefix *known, L4Codec *codec)
 {
-	uint64		n = l4_get_uint(reader);
-
-	l4_prefix_init(known);
-	if (n > L4_PREFIX_MAX)
-		l4_bytes_corrupted("prefixes");
-	known->nprefixes = (int) n;
+	if (l4_codec_reads(codec))
+		l4_prefix_init(known);
+	code_number(codec, &known->nprefixes, L4_PREFIX_MAX);
 	for (int i = 0; i < known->nprefixes; i++)
 	{
-		n = l4_get_uint(reader);
-		if (n == 0 || n > L4_PREFIX_TEXT)
+		L4Prefix   *prefix = &known->prefixes[i];
+		const char *text = prefix->text;
+		int			len = prefix->len;
+
+		l4_code_bytes(codec, &text, &len);
+		if (len == 0 || len > L4_PREFIX_TEXT)
 			l4_bytes_corrupted("prefix");
-		known->prefixes[i].len = (uint8) n;
-		memcpy(known->prefixes[i].text, l4_get_bytes(reader, n), n);
+		prefix->len = (uint8) len;
+		memmove(prefix->text, text, len);
 	}
-	known->learning = l4_get_uint(reader) != 0;
+	l4_code_bool(codec, &known->learning);
 	if (!known->learning)
 		return;
-	known->lines = get_number(reader, L4_PREFIX_LINES - 1);
-	known->strangers = get_number(reader, known->lines);
-	known->writers = get_number(reader, known->lines);
+	code_number(codec, &known->lines, L4_PREFIX_LINES - 1);
+	code_number(codec, &known->strangers, known->lines);
+	code_number(codec, &known->writers, known->lines);
 	/* each line adds as many as it has words: so those to come have room */
-	known->ncounts = get_number(reader, known->lines * L4_PREFIX_WORDS);
+	code_number(codec, &known->ncounts, known->lines * L4_PREFIX_WORDS);
 	for (int i = 0; i < known->ncounts; i++)
-	{
-		L4PrefixCount *c = &known->counts[i];
-
-		c->hash = l4_get_uint(reader);
-		c->lines = (uint8) l4_get_uint(reader);
-		c->kinds = (uint8) get_number(reader, L4_PREFIX_KINDS);
-		for (int k = 0; k < c->kinds; k++)
-			c->next[k] = (uint16) l4_get_uint(reader);
-	}
+		code_start(codec, &known->counts[i]);
 }
 
 int

@@ -6,9 +6,7 @@
 #ifndef L4_STREAMPREFIX_H
 #define L4_STREAMPREFIX_H
 
-#include "lib/stringinfo.h"
-
-#include "base/bytes.h"
+#include "base/codec.h"
 
 #define L4_PREFIX_LINES	64		/* lines of a stream that prefixes are learnt from */
 #define L4_PREFIX_WORDS	3		/* words that a prefix may have */
@@ -46,8 +44,7 @@ typedef struct L4StreamPrefix
 } L4StreamPrefix;
 
 extern void l4_prefix_init(L4StreamPrefix *known);
-extern void l4_prefix_write(const L4StreamPrefix *known, StringInfo buf);
-extern void l4_prefix_read(L4StreamPrefix *known, L4ByteReader *reader);
+extern void l4_prefix_code(L4StreamPrefix *known, L4Codec *codec);
 
 /* Where the first words of a line end, behind one blank each. Returns how many there are. */
 extern int	l4_prefix_words(const char *p, int len, int *ends);

@@ -36,9 +36,13 @@ static const struct
 	[L4_ALL_MESSAGES] = {4, 1}, [L4_JOB_MESSAGES] = {32, 16}, [L4_JOB_ERRORS] = {64, 32}
 };
 
-/* So many templates a job may add, of errors and of others each, to a model that is full, as long as these are a share of it. */
+/*
+ * So many templates a job may add, of errors and of others each, to a model
+ * that is full. What it adds goes with the number of jobs, as all that is
+ * stored does; all together so many times what fills the model.
+ */
 #define JOB_LEAST		64
-#define ADDED_SHARE		4
+#define ADDED_TIMES		4
 
 /* Coarse templates by first word, of all tags. */
 #define MAX_BY_WORD		128
@@ -84,7 +88,7 @@ l4_budget_is_used(const L4Model *m)
 	if (b->teacher == L4_ALL_MESSAGES)
 		return full;
 	if (full)
-		return b->templates >= JOB_LEAST || m->live - m->max_templates >= m->max_templates / ADDED_SHARE;
+		return b->templates >= JOB_LEAST || m->live / (ADDED_TIMES + 1) >= m->max_templates;
 	return b->templates >= Max(m->max_templates / shares[b->teacher].templates, JOB_LEAST);
 }
 

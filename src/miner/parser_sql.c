@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "libpq/pqformat.h"
@@ -33,6 +34,18 @@ PG_FUNCTION_INFO_V1(l4_parser_events);
 PG_FUNCTION_INFO_V1(l4_parser_options);
 PG_FUNCTION_INFO_V1(l4_parser_masked);
 PG_FUNCTION_INFO_V1(l4_parser_keep_sql);
+
+static void *
+make_parser(struct varlena *value, MemoryContext cxt)
+{
+	return l4_parser_decode(detoast_attr(value), cxt);
+}
+
+L4Parser *
+l4_parser_cached(FunctionCallInfo fcinfo, int argno)
+{
+	return l4_seen_argument(fcinfo, argno, true, make_parser);
+}
 
 /* Decode, check, and encode again: only the canonical form is ever stored. */
 static struct varlena *

@@ -37,7 +37,6 @@ l4_pack_add_col(L4Pack *pack, char type, const char *name)
 	}
 	col = &pack->cols[pack->ncols];
 	col->type = type;
-	col->key = -1;
 	strlcpy(col->name, name, sizeof(col->name));
 	while (col->nvalues < pack->nrows)
 	{
@@ -47,14 +46,6 @@ l4_pack_add_col(L4Pack *pack, char type, const char *name)
 		pack->nrows = nrows;
 	}
 	return pack->ncols++;
-}
-
-/* Where all rows with one value in column "key" have one value here, they are written once. Both hold integers. */
-void
-l4_pack_key(L4Pack *pack, int colno, int key)
-{
-	Assert(key < colno && pack->cols[key].type == L4_PACK_INT && pack->cols[colno].type == L4_PACK_INT);
-	pack->cols[colno].key = key;
 }
 
 /* Room for one more row where there is none, or where rows are NULL. */
@@ -140,7 +131,6 @@ l4_pack_go_on(L4Pack *pack, int colno)
 	L4PackCol  *col = &pack->cols[colno];
 	int			size = 16;
 
-	col->key = -1;
 	if (col->type == L4_PACK_FLOAT)
 		col->ints = MemoryContextAllocZero(pack->cxt, sizeof(int64) * Max(col->size, 1));
 	if (col->nentries == 0)

@@ -43,10 +43,9 @@ typedef struct L4PackCol
 	int			entries_size;
 	char	  **entry;			/* bytes of a text, int32 of an array */
 	int		   *entry_len;		/* bytes, or number of elements */
-	/* writer only: entries by hash, 0 none, else number + 1; the column before from which this one may follow, -1 none */
+	/* writer only: entries by hash, 0 none, else number + 1 */
 	int		   *table;
 	uint32	   *entry_hash;
-	int			key;
 	/* reader only: bytes that are still to be decoded, and whether they begin with NULLs */
 	L4ByteReader data;
 	bool		has_nulls;
@@ -67,7 +66,6 @@ typedef struct L4Pack
  */
 extern L4Pack *l4_pack_create(MemoryContext cxt);
 extern int	l4_pack_add_col(L4Pack *pack, char type, const char *name);
-extern void l4_pack_key(L4Pack *pack, int col, int key);
 extern L4PackCol *l4_pack_grow(L4Pack *pack, int col, bool isnull);
 extern void l4_pack_float(L4Pack *pack, int col, float8 value);
 extern void l4_pack_text(L4Pack *pack, int col, const char *value, int len);

@@ -59,58 +59,16 @@ get_floats(L4ByteReader *reader, float8 *values, int n)
 	pfree(mantissa);
 }
 
-/* A number as the text that it was made of. */
-static char *
-number_text(int64 mantissa, int digits, int *len, MemoryContext cxt)
-{
-	char		reversed[2 * L4_MAX_ENTRY_DIGITS + 2];
-	char	   *text;
-	int			n = 0;
-
-	do
-	{
-		if (n == digits && digits > 0)
-			reversed[n++] = '.';
-		reversed[n++] = '0' + mantissa % 10;
-		mantissa /= 10;
-	} while (mantissa > 0 || n <= digits);
-	*len = n;
-	text = MemoryContextAlloc(cxt, n);
-	for (int i = 0; i < n; i++)
-		text[i] = reversed[n - 1 - i];
-	return text;
-}
-
-/* Distinct texts stay where they are; numbers are written out. */
+/* Distinct texts stay where they are. */
 static void
-get_texts(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
+get_texts(L4ByteReader *reader, L4PackCol *col)
 {
-	static const int64 max_mantissa = INT64CONST(100000000000000000);
-	int64		before[L4_ENTRY_KINDS] = {0};
-
 	for (int i = 0; i < col->nentries; i++)
 	{
-		uint64		head = l4_get_uint(reader);
-		int			kind = head & ((1 << L4_ENTRY_KIND_BITS) - 1);
-		int			digits = 0;
-
-		head >>= L4_ENTRY_KIND_BITS;
-		if (kind >= L4_ENTRY_KINDS)
+		col->entry_len[i] = l4_get_count(reader);
+		col->entry[i] = unconstify(char *, l4_get_bytes(reader, col->entry_len[i]));
+		if (!pg_verifymbstr(col->entry[i], col->entry_len[i], true))
 			l4_bytes_corrupted("entry");
-		if (kind == L4_ENTRY_TEXT)
-		{
-			col->entry[i] = unconstify(char *, l4_get_bytes(reader, head));
-			col->entry_len[i] = (int) head;
-			if (!pg_verifymbstr(col->entry[i], col->entry_len[i], true))
-				l4_bytes_corrupted("entry");
-			continue;
-		}
-		if (kind != L4_ENTRY_INTEGER)
-			digits = *(const unsigned char *) l4_get_bytes(reader, 1);
-		before[kind] = (int64) ((uint64) before[kind] + (uint64) l4_unzigzag(head));
-		if (before[kind] < 0 || before[kind] >= max_mantissa || digits > L4_MAX_ENTRY_DIGITS)
-			l4_bytes_corrupted("entry");
-		col->entry[i] = number_text(before[kind], digits, &col->entry_len[i], cxt);
 	}
 }
 
@@ -149,7 +107,7 @@ get_entries(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
 	col->entry = MemoryContextAlloc(cxt, sizeof(char *) * Max(n, 1));
 	col->entry_len = MemoryContextAlloc(cxt, sizeof(int) * Max(n, 1));
 	if (col->type == L4_PACK_TEXT)
-		get_texts(reader, col, cxt);
+		get_texts(reader, col);
 	else
 		get_arrays(reader, col, cxt);
 }
@@ -215,40 +173,6 @@ open_column(L4ByteReader *reader, L4PackCol *col)
 	col->data.end = col->data.ptr + len;
 }
 
-/* The values of an integer column, which may follow from a column before. */
-static void
-get_values(L4Pack *pack, int colno, L4ByteReader *reader, int nvalues)
-{
-	L4PackCol  *col = &pack->cols[colno];
-	const L4PackCol *key;
-	uint64		number;
-	int		   *place;
-	int64	   *by_key;
-	int			n;
-
-	if (col->type != L4_PACK_INT || reader->ptr == reader->end || *reader->ptr != L4_FORM_BY_KEY)
-	{
-		l4_get_ints(reader, col->ints, nvalues);
-		return;
-	}
-	reader->ptr++;
-	number = l4_get_uint(reader);
-	/* of those before: so no two columns wait for each other */
-	if (number >= (uint64) colno || pack->cols[number].type != L4_PACK_INT || nvalues != pack->nrows)
-		l4_bytes_corrupted("key");
-	l4_pack_need(pack, (int) number);
-	key = &pack->cols[number];
-	if (key->nulls != NULL)
-		l4_bytes_corrupted("key");
-	place = l4_key_places(key->ints, nvalues, &n);
-	by_key = (int64 *) palloc(sizeof(int64) * Max(n, 1));
-	l4_get_ints(reader, by_key, n);
-	for (int i = 0; i < nvalues; i++)
-		col->ints[i] = by_key[place[i]];
-	pfree(place);
-	pfree(by_key);
-}
-
 void
 l4_pack_need(L4Pack *pack, int colno)
 {
@@ -272,7 +196,7 @@ l4_pack_need(L4Pack *pack, int colno)
 	else
 	{
 		col->ints = MemoryContextAlloc(pack->cxt, sizeof(int64) * Max(pack->nrows, 1));
-		get_values(pack, colno, &data, nvalues);
+		l4_get_ints(&data, col->ints, nvalues);
 	}
 	if (col->type != L4_PACK_INT && col->type != L4_PACK_FLOAT)
 		for (int i = 0; i < nvalues; i++)

@@ -4,20 +4,17 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/jsonb.h"
 #include "utils/memutils.h"
-#include "utils/numeric.h"
 #include "utils/timestamp.h"
 
 #include "base/args.h"
+#include "base/json.h"
 #include "base/order.h"
 #include "base/seen.h"
 #include "l4_compat.h"
@@ -90,9 +87,8 @@ static Datum
 rest_as_jsonb(L4Pack *pack, int first, int row, bool *isnull)
 {
 	JsonbParseState *state = NULL;
-	JsonbValue	value;
-	bool		any = false;
 
+	*isnull = true;
 	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
 	for (int c = first; c < pack->ncols; c++)
 	{
@@ -100,25 +96,9 @@ rest_as_jsonb(L4Pack *pack, int first, int row, bool *isnull)
 
 		if (col->type != L4_PACK_FLOAT || l4_pack_is_null(pack, c, row))
 			continue;
-		any = true;
-		value.type = jbvString;
-		value.val.string.val = col->name;
-		value.val.string.len = strlen(col->name);
-		pushJsonbValue(&state, WJB_KEY, &value);
-		if (isfinite(col->floats[row]))
-		{
-			value.type = jbvNumeric;
-			value.val.numeric = DatumGetNumeric(DirectFunctionCall1(float8_numeric, Float8GetDatum(col->floats[row])));
-		}
-		else
-		{
-			value.type = jbvString;
-			value.val.string.val = isnan(col->floats[row]) ? "NaN" : col->floats[row] > 0 ? "Infinity" : "-Infinity";
-			value.val.string.len = strlen(value.val.string.val);
-		}
-		pushJsonbValue(&state, WJB_VALUE, &value);
+		*isnull = false;
+		l4_json_number(&state, col->name, col->floats[row]);
 	}
-	*isnull = !any;
 	return PointerGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
 }
 
@@ -213,32 +193,26 @@ l4_put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row)
 static void
 put_rows(ReturnSetInfo *rsinfo, bytea *packed, int colno, const int32 *ids, int nids)
 {
-	TupleDesc	desc = rsinfo->setDesc;
-	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unpacked", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext rowcxt;
-	MemoryContext old = MemoryContextSwitchTo(cxt);
-	L4Pack	   *pack = l4_pack_open(packed, cxt);
+	MemoryContext rowcxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unpacked row", ALLOCSET_SMALL_SIZES);
+	MemoryContext old;
+	L4Pack	   *pack = l4_pack_open(packed, CurrentMemoryContext);
 	int			nrows = pack->nrows;
 	int		   *rows = NULL;
 
-	l4_check_columns(pack, desc);
+	l4_check_columns(pack, rsinfo->setDesc);
 	if (ids != NULL && nrows > 0)
 		rows = l4_choose_rows(pack, colno, ids, nids, &nrows);
-	if (nrows > 0)
+	for (int c = 0; c < rsinfo->setDesc->natts && nrows > 0; c++)
+		l4_pack_need(pack, c);
+	old = MemoryContextSwitchTo(rowcxt);
+	for (int i = 0; i < nrows; i++)
 	{
-		for (int c = 0; c < desc->natts; c++)
-			l4_pack_need(pack, c);
-		rowcxt = AllocSetContextCreate(cxt, "l4 unpacked row", ALLOCSET_SMALL_SIZES);
-		MemoryContextSwitchTo(rowcxt);
-		for (int i = 0; i < nrows; i++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			l4_put_row(rsinfo, pack, rows == NULL ? i : rows[i]);
-			MemoryContextReset(rowcxt);
-		}
+		CHECK_FOR_INTERRUPTS();
+		l4_put_row(rsinfo, pack, rows == NULL ? i : rows[i]);
+		MemoryContextReset(rowcxt);
 	}
 	MemoryContextSwitchTo(old);
-	MemoryContextDelete(cxt);
+	MemoryContextDelete(rowcxt);
 }
 
 void
@@ -287,38 +261,14 @@ l4_unpack(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* The value that was read last at a call site: rows of one packed value follow each other. */
-typedef struct LastPack
+static void *
+make_pack(struct varlena *value, MemoryContext cxt)
 {
-	MemoryContext cxt;			/* everything below; reset for another value */
-	struct varlena *raw;		/* as it came: a TOAST pointer, or all of it */
-	L4Pack	   *pack;
-} LastPack;
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	L4Pack	   *pack = l4_pack_decode((bytea *) PG_DETOAST_DATUM_COPY(PointerGetDatum(value)), cxt);
 
-static L4Pack *
-last_pack(FunctionCallInfo fcinfo, int argno)
-{
-	LastPack   *last = (LastPack *) fcinfo->flinfo->fn_extra;
-	struct varlena *raw = PG_GETARG_RAW_VARLENA_P(argno);
-	MemoryContext old;
-
-	if (last == NULL)
-	{
-		last = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, 2 * sizeof(LastPack));
-		for (int i = 0; i < 2; i++)
-			last[i].cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 last packed value", ALLOCSET_DEFAULT_SIZES);
-		fcinfo->flinfo->fn_extra = last;
-	}
-	last += argno;
-	if (l4_same_value(last->raw, raw))
-		return last->pack;
-	last->raw = NULL;
-	MemoryContextReset(last->cxt);
-	old = MemoryContextSwitchTo(last->cxt);
-	last->pack = l4_pack_decode((bytea *) PG_DETOAST_DATUM_COPY(PointerGetDatum(raw)), last->cxt);
-	last->raw = l4_keep_value(raw, last->cxt);
 	MemoryContextSwitchTo(old);
-	return last->pack;
+	return pack;
 }
 
 /* l4._iteration_metrics(packed, open, place): metrics of the place-th row, of both values from 1 on; only for rows that are shown */
@@ -329,7 +279,7 @@ l4_iteration_metrics(PG_FUNCTION_ARGS)
 
 	for (int i = 0; i < 2 && row >= 0; i++)
 	{
-		L4Pack	   *pack = PG_ARGISNULL(i) ? NULL : last_pack(fcinfo, i);
+		L4Pack	   *pack = PG_ARGISNULL(i) ? NULL : l4_seen_argument(fcinfo, i, false, make_pack);
 		bool		isnull;
 		Datum		metrics;
 
@@ -348,64 +298,49 @@ l4_iteration_metrics(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* The shared value that was read last at a call site, and the member of it: members of one value follow each other. */
-typedef struct LastGroup
+/* A shared value, and the member of it that was read last: members of one value follow each other. */
+typedef struct OpenGroup
 {
-	MemoryContext cxt;			/* of the group; reset for another one */
-	MemoryContext member_cxt;	/* below it */
-	struct varlena *raw;		/* as it came: a TOAST pointer, or all of it */
+	MemoryContext member_cxt;
 	char	   *opened;
 	int			len;
 	int			number;			/* of the member, -1 none */
 	bytea	   *member;
-} LastGroup;
+} OpenGroup;
 
-static LastGroup *
-last_group(FunctionCallInfo fcinfo)
+static void *
+make_group(struct varlena *value, MemoryContext cxt)
 {
-	LastGroup  *last = (LastGroup *) fcinfo->flinfo->fn_extra;
-	struct varlena *raw = PG_GETARG_RAW_VARLENA_P(0);
+	OpenGroup  *group = MemoryContextAllocZero(cxt, sizeof(OpenGroup));
 
-	if (last == NULL)
-	{
-		last = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(LastGroup));
-		last->cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 shared value", ALLOCSET_DEFAULT_SIZES);
-		last->member_cxt = AllocSetContextCreate(last->cxt, "l4 member", ALLOCSET_SMALL_SIZES);
-		fcinfo->flinfo->fn_extra = last;
-	}
-	if (l4_same_value(last->raw, raw))
-		return last;
-	last->raw = NULL;
-	last->number = -1;
-	MemoryContextResetOnly(last->cxt);
-	MemoryContextReset(last->member_cxt);
-	last->opened = l4_group_open(PG_GETARG_BYTEA_PP(0), &last->len, last->cxt);
-	last->raw = l4_keep_value(raw, last->cxt);
-	return last;
+	group->member_cxt = AllocSetContextCreate(cxt, "l4 member", ALLOCSET_SMALL_SIZES);
+	group->opened = l4_group_open((bytea *) pg_detoast_datum_packed(value), &group->len, cxt);
+	group->number = -1;
+	return group;
 }
 
 /* l4._member(packed, member): what a value of a pack holds of a stream */
 Datum
 l4_member(PG_FUNCTION_ARGS)
 {
-	LastGroup  *last;
+	OpenGroup  *group;
 	MemoryContext old;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	if (PG_ARGISNULL(1))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	last = last_group(fcinfo);
-	if (last->number != PG_GETARG_INT32(1))
+	group = l4_seen_argument(fcinfo, 0, false, make_group);
+	if (group->number != PG_GETARG_INT32(1))
 	{
-		last->number = -1;
-		MemoryContextReset(last->member_cxt);
-		old = MemoryContextSwitchTo(last->member_cxt);
-		last->member = l4_group_member(last->opened, last->len, PG_GETARG_INT32(1));
+		group->number = -1;
+		MemoryContextReset(group->member_cxt);
+		old = MemoryContextSwitchTo(group->member_cxt);
+		group->member = l4_group_member(group->opened, group->len, PG_GETARG_INT32(1));
 		MemoryContextSwitchTo(old);
-		last->number = PG_GETARG_INT32(1);
+		group->number = PG_GETARG_INT32(1);
 	}
-	if (last->member == NULL)
+	if (group->member == NULL)
 		PG_RETURN_NULL();
-	PG_RETURN_BYTEA_P(last->member);
+	PG_RETURN_BYTEA_P(group->member);
 }

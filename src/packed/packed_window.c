@@ -61,9 +61,9 @@ in_window(const Window *window, bool known, TimestampTz ts)
 
 /* The columns of a packed value that its kind has, all others left encoded. */
 static L4Pack *
-open_columns(bytea *packed, const char *types, MemoryContext cxt)
+open_columns(bytea *packed, const char *types)
 {
-	L4Pack	   *pack = l4_pack_open(packed, cxt);
+	L4Pack	   *pack = l4_pack_open(packed, CurrentMemoryContext);
 
 	for (int c = 0; types[c] != '\0'; c++)
 		if (types[c] != ' ')
@@ -86,29 +86,26 @@ l4_lines_between(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Window		window = get_window(fcinfo, 2);
-	MemoryContext cxt;
 	MemoryContext rowcxt;
 	MemoryContext old;
 	L4Pack	   *pack;
 	int		   *rows = NULL;
 	int			nrows;
-	int			nids;
 
 	l4_begin_rows(rsinfo);
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;
-	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 lines", ALLOCSET_DEFAULT_SIZES);
-	rowcxt = AllocSetContextCreate(cxt, "l4 line", ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(cxt);
-	pack = l4_pack_open(PG_GETARG_BYTEA_PP(0), cxt);
+	pack = open_columns(PG_GETARG_BYTEA_PP(0), "");
 	l4_check_columns(pack, rsinfo->setDesc);
 	nrows = pack->nrows;
 	if (!PG_ARGISNULL(1))
 	{
+		int			nids;
 		const int32 *ids = l4_sorted_ids(PG_GETARG_ARRAYTYPE_P(1), &nids);
 
 		rows = l4_choose_rows(pack, LINE_EVENT + 1, ids, nids, &nrows);
 	}
+	rowcxt = AllocSetContextCreate(CurrentMemoryContext, "l4 line", ALLOCSET_SMALL_SIZES);
 	for (int i = 0; i < nrows; i++)
 	{
 		int			row = rows == NULL ? i : rows[i];
@@ -119,13 +116,11 @@ l4_lines_between(PG_FUNCTION_ARGS)
 			continue;
 		for (int c = 0; c < LINE_COLUMNS; c++)
 			l4_pack_need(pack, c);
-		MemoryContextSwitchTo(rowcxt);
+		old = MemoryContextSwitchTo(rowcxt);
 		l4_put_row(rsinfo, pack, row);
-		MemoryContextSwitchTo(cxt);
+		MemoryContextSwitchTo(old);
 		MemoryContextReset(rowcxt);
 	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(cxt);
 	return (Datum) 0;
 }
 
@@ -159,16 +154,9 @@ l4_iterations_between(PG_FUNCTION_ARGS)
 	l4_begin_rows(rsinfo);
 	for (int i = 0; i < 2; i++)
 	{
-		MemoryContext cxt;
-		MemoryContext old;
-		L4Pack	   *pack;
+		L4Pack	   *pack = PG_ARGISNULL(i) ? NULL : open_columns(PG_GETARG_BYTEA_PP(i), "iiif");
 
-		if (PG_ARGISNULL(i))
-			continue;
-		cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 iterations", ALLOCSET_DEFAULT_SIZES);
-		old = MemoryContextSwitchTo(cxt);
-		pack = open_columns(PG_GETARG_BYTEA_PP(i), "iiif", cxt);
-		for (int row = 0; row < pack->nrows; row++)
+		for (int row = 0; pack != NULL && row < pack->nrows; row++)
 		{
 			Datum		values[5];
 			bool		nulls[5] = {0};
@@ -189,8 +177,6 @@ l4_iterations_between(PG_FUNCTION_ARGS)
 			values[4] = Int64GetDatum(place);
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		}
-		MemoryContextSwitchTo(old);
-		MemoryContextDelete(cxt);
 	}
 	return (Datum) 0;
 }
@@ -222,9 +208,9 @@ typedef struct Sums
 } Sums;
 
 static void
-begin_sums(Sums *sums, int64 width, MemoryContext cxt)
+begin_sums(Sums *sums, int64 width)
 {
-	HASHCTL		ctl = {.keysize = sizeof(SumKey), .entrysize = sizeof(Sum), .hcxt = cxt};
+	HASHCTL		ctl = {.keysize = sizeof(SumKey), .entrysize = sizeof(Sum), .hcxt = CurrentMemoryContext};
 
 	if (width <= 0 || width > MAX_WIDTH)
 		ereport(ERROR,
@@ -262,6 +248,32 @@ sum_of(Sums *sums, bool known, TimestampTz ts, int64 event_id)
 	return *recent;
 }
 
+/* Rows of begin and, of lines, event and number; of iterations number, total and highest. */
+static void
+put_sums(ReturnSetInfo *rsinfo, Sums *sums, bool lines)
+{
+	HASH_SEQ_STATUS scan;
+	Sum		   *sum;
+
+	hash_seq_init(&scan, sums->table);
+	while ((sum = (Sum *) hash_seq_search(&scan)) != NULL)
+	{
+		Datum		values[4] = {TimestampTzGetDatum(sum->key.begin)};
+		bool		nulls[4] = {sum->key.begin == L4_NO_TS};
+		int			c = 1;
+
+		if (lines)
+			values[c++] = Int32GetDatum((int32) sum->key.event_id);
+		values[c++] = Int64GetDatum(sum->n);
+		if (!lines)
+		{
+			values[c++] = Float8GetDatum(sum->total);
+			values[c++] = Float8GetDatum(sum->highest);
+		}
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+}
+
 /*
  * l4._line_counts(packed, width_us, from_ts, to_ts): begin, event_id and lines
  * of the packed lines between two times (NULL = open).
@@ -271,20 +283,14 @@ l4_line_counts(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Window		window = get_window(fcinfo, 2);
-	MemoryContext cxt;
-	MemoryContext old;
-	HASH_SEQ_STATUS scan;
 	L4Pack	   *pack;
 	Sums		sums;
-	Sum		   *sum;
 
 	l4_begin_rows(rsinfo);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return (Datum) 0;
-	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 line counts", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(cxt);
-	begin_sums(&sums, PG_GETARG_INT64(1), cxt);
-	pack = open_columns(PG_GETARG_BYTEA_PP(0), "  i i", cxt);
+	begin_sums(&sums, PG_GETARG_INT64(1));
+	pack = open_columns(PG_GETARG_BYTEA_PP(0), "  i i");
 	for (int row = 0; row < pack->nrows; row++)
 	{
 		bool		known = !l4_pack_is_null(pack, LINE_TS, row);
@@ -294,16 +300,7 @@ l4_line_counts(PG_FUNCTION_ARGS)
 		if (in_window(&window, known, ts))
 			sum_of(&sums, known, ts, pack->cols[LINE_EVENT].ints[row])->n++;
 	}
-	hash_seq_init(&scan, sums.table);
-	while ((sum = (Sum *) hash_seq_search(&scan)) != NULL)
-	{
-		Datum		values[3] = {TimestampTzGetDatum(sum->key.begin), Int32GetDatum((int32) sum->key.event_id), Int64GetDatum(sum->n)};
-		bool		nulls[3] = {sum->key.begin == L4_NO_TS};
-
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(cxt);
+	put_sums(rsinfo, &sums, true);
 	return (Datum) 0;
 }
 
@@ -317,26 +314,21 @@ l4_iteration_times(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Window		window = get_window(fcinfo, 3);
-	MemoryContext cxt;
-	MemoryContext old;
-	HASH_SEQ_STATUS scan;
 	Sums		sums;
-	Sum		   *sum;
 
 	l4_begin_rows(rsinfo);
 	if (PG_ARGISNULL(2))
 		return (Datum) 0;
-	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 iteration times", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(cxt);
-	begin_sums(&sums, PG_GETARG_INT64(2), cxt);
+	begin_sums(&sums, PG_GETARG_INT64(2));
 	for (int i = 0; i < 2; i++)
 	{
-		L4Pack	   *pack = PG_ARGISNULL(i) ? NULL : open_columns(PG_GETARG_BYTEA_PP(i), "  if", cxt);
+		L4Pack	   *pack = PG_ARGISNULL(i) ? NULL : open_columns(PG_GETARG_BYTEA_PP(i), "  if");
 
 		for (int row = 0; pack != NULL && row < pack->nrows; row++)
 		{
 			float8		ms = pack->cols[ITER_MS].floats[row];
 			TimestampTz started;
+			Sum		   *sum;
 
 			CHECK_FOR_INTERRUPTS();
 			if (l4_pack_is_null(pack, ITER_MS, row) || !iteration_started(pack, row, &started) ||
@@ -348,15 +340,6 @@ l4_iteration_times(PG_FUNCTION_ARGS)
 			sum->highest = Max(sum->highest, ms);
 		}
 	}
-	hash_seq_init(&scan, sums.table);
-	while ((sum = (Sum *) hash_seq_search(&scan)) != NULL)
-	{
-		Datum		values[4] = {TimestampTzGetDatum(sum->key.begin), Int64GetDatum(sum->n), Float8GetDatum(sum->total), Float8GetDatum(sum->highest)};
-		bool		nulls[4] = {0};
-
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(cxt);
+	put_sums(rsinfo, &sums, false);
 	return (Datum) 0;
 }

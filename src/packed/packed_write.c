@@ -19,29 +19,6 @@
 
 #define MIN_COMPRESSED	64		/* bytes that may be worth it */
 
-/* Few digits behind the point: the mantissa that reads back as the value, without writing it as text. */
-static bool
-short_decimal(float8 value, int64 *mantissa, int64 *exponent)
-{
-	float8		power = 1;
-
-	if (!(fabs(value) < 1e9) || (value == 0 && signbit(value)))
-		return false;
-	for (int digits = 0; digits <= 6; digits++)
-	{
-		float8		whole = rint(value * power);
-
-		if (whole / power == value)
-		{
-			*mantissa = (int64) whole;
-			*exponent = -digits;
-			return true;
-		}
-		power *= 10;
-	}
-	return false;
-}
-
 /* value = mantissa * 10^exponent, exactly: the shortest decimal that reads back as value. */
 static void
 split_float(float8 value, int64 *mantissa, int64 *exponent)
@@ -53,8 +30,6 @@ split_float(float8 value, int64 *mantissa, int64 *exponent)
 
 	*mantissa = 0;
 	*exponent = 0;
-	if (short_decimal(value, mantissa, exponent))
-		return;
 	if (isnan(value) || isinf(value))
 	{
 		*exponent = isnan(value) ? L4_EXPONENT_NAN : value > 0 ? L4_EXPONENT_INF : L4_EXPONENT_NEG_INF;
@@ -117,57 +92,11 @@ put_floats(StringInfo buf, const float8 *values, int n)
 	pfree(exponent);
 }
 
-/*
- * A text that is a number in its plain form: digits without leading zeros,
- * then perhaps a point and more digits. Says how many are behind the point,
- * -1 for any other text.
- */
-static int
-plain_number(const char *text, int len, int64 *mantissa)
-{
-	int			i = 0;
-	int			point = -1;
-
-	if (len == 0 || len > L4_MAX_ENTRY_DIGITS + 1 || (text[0] == '0' && len > 1 && text[1] != '.'))
-		return -1;
-	*mantissa = 0;
-	for (; i < len; i++)
-	{
-		if (text[i] >= '0' && text[i] <= '9')
-			*mantissa = *mantissa * 10 + (text[i] - '0');
-		else if (text[i] == '.' && i > 0 && point < 0 && i < len - 1)
-			point = i;
-		else
-			return -1;
-	}
-	if (len - (point >= 0) > L4_MAX_ENTRY_DIGITS)
-		return -1;
-	return point < 0 ? 0 : len - 1 - point;
-}
-
-/* Texts; those that are numbers as the difference from the number of their kind before. */
 static void
 put_texts(StringInfo buf, const L4PackCol *col)
 {
-	int64		before[L4_ENTRY_KINDS] = {0};
-
 	for (int i = 0; i < col->nentries; i++)
-	{
-		int64		mantissa;
-		int			digits = plain_number(col->entry[i], col->entry_len[i], &mantissa);
-		int			kind = digits > 0 ? L4_ENTRY_DECIMAL : L4_ENTRY_INTEGER;
-
-		if (digits < 0)
-		{
-			l4_put_uint(buf, (uint64) col->entry_len[i] << L4_ENTRY_KIND_BITS | L4_ENTRY_TEXT);
-			appendBinaryStringInfo(buf, col->entry[i], col->entry_len[i]);
-			continue;
-		}
-		l4_put_uint(buf, l4_zigzag(mantissa - before[kind]) << L4_ENTRY_KIND_BITS | kind);
-		before[kind] = mantissa;
-		if (kind != L4_ENTRY_INTEGER)
-			appendStringInfoChar(buf, (char) digits);
-	}
+		l4_put_bytes(buf, col->entry[i], col->entry_len[i]);
 }
 
 static void
@@ -210,27 +139,8 @@ without_nulls(L4PackCol *col)
 	return n;
 }
 
-/* As values of another column, where they follow from it. */
-static bool
-put_by_key(StringInfo buf, const L4Pack *pack, const L4PackCol *col)
-{
-	const L4PackCol *key = col->key < 0 ? NULL : &pack->cols[col->key];
-	int64	   *values;
-	int			n;
-
-	if (key == NULL || key->nulls != NULL || col->nulls != NULL)
-		return false;
-	values = l4_values_by_key(key->ints, col->ints, col->nvalues, &n);
-	if (values == NULL)
-		return false;
-	appendStringInfoChar(buf, L4_FORM_BY_KEY);
-	l4_put_uint(buf, col->key);
-	l4_put_ints(buf, values, n);
-	return true;
-}
-
 static void
-put_values(StringInfo buf, const L4Pack *pack, L4PackCol *col)
+put_values(StringInfo buf, L4PackCol *col)
 {
 	int			n = col->nvalues;
 
@@ -249,7 +159,7 @@ put_values(StringInfo buf, const L4Pack *pack, L4PackCol *col)
 	}
 	if (col->type == L4_PACK_FLOAT)
 		put_floats(buf, col->floats, n);
-	else if (!put_by_key(buf, pack, col))
+	else
 		l4_put_ints(buf, col->ints, n);
 }
 
@@ -278,7 +188,7 @@ l4_pack_encode(L4Pack *pack)
 			appendStringInfoString(&out, col->name);
 		}
 		resetStringInfo(&data);
-		put_values(&data, pack, col);
+		put_values(&data, col);
 		l4_put_bytes(&out, data.data, data.len);
 	}
 	pfree(data.data);

@@ -2,24 +2,16 @@
  * literal.c
  *		What text a regular expression cannot match without.
  *
- * For every part of the pattern's tree: the set of strings that it matches
- * exactly, as long as that is small, and the best set of which one string
- * must occur in what it matches.
+ * For every part of the pattern's tree: the text that it matches, if that is
+ * one, and the best set of which one text must occur in what it matches.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
 #include "pcre/literal.h"
 #include "pcre/regextree.h"
-
-/* A character class counts as its members up to this number. */
-#define CLASS_MAX 8
-
-/* Sets of what a part matches exactly have at most this many strings. */
-#define EXACT_MAX 16
 
 /* Parts nested deeper are taken for any text: each level takes some kB of stack. */
 #define NESTING_MAX 24
@@ -27,108 +19,61 @@
 /* The weight of a string of four letters or so. */
 #define NOT_COMMON 16
 
-/* A set of strings; any means "not known", and then n is 0. */
-typedef struct Strings
-{
-	bool		any;
-	int			n;
-	L4Literal	items[L4_LITERAL_SET];
-} Strings;
-
 /* What is known of a part of the pattern. */
 typedef struct Known
 {
-	Strings		exact;			/* it matches one of these and nothing else */
-	Strings		required;		/* one of these is in what it matches */
+	bool		exact;			/* it matches this text and nothing else */
+	L4Literal	text;
+	L4LiteralSet required;		/* one of these is in what it matches; none: not known */
 } Known;
 
 typedef struct LiteralReader
 {
-	bool		caseless;		/* the whole pattern: strings in lower case */
+	bool		caseless;		/* the whole pattern: texts in lower case */
 	int			nesting;
 } LiteralReader;
 
 static void read_part(LiteralReader *r, const L4RegexNode *node, Known *out);
 
-/* ---- sets of strings ---- */
-
-static void
-set_any(Strings *s)
-{
-	s->any = true;
-	s->n = 0;
-}
-
-/* The set of the empty string. */
-static void
-set_empty(Strings *s)
-{
-	s->any = false;
-	s->n = 1;
-	s->items[0].len = 0;
-}
+/* ---- sets of texts ---- */
 
 /* Without the room that is not used. */
 static void
-copy_strings(Strings *to, const Strings *from)
+copy_set(L4LiteralSet *to, const L4LiteralSet *from)
 {
-	to->any = from->any;
 	to->n = from->n;
 	memcpy(to->items, from->items, sizeof(L4Literal) * from->n);
 }
 
 static bool
-contains(const Strings *s, const L4Literal *item)
+contains(const L4LiteralSet *set, const L4Literal *item)
 {
-	for (int i = 0; i < s->n; i++)
-		if (s->items[i].len == item->len &&
-			memcmp(s->items[i].text, item->text, item->len) == 0)
+	for (int i = 0; i < set->n; i++)
+		if (set->items[i].len == item->len &&
+			memcmp(set->items[i].text, item->text, item->len) == 0)
 			return true;
 	return false;
 }
 
-/* a := a or b; not known when it gets larger than max. */
+/* a := a or b; not known when one of them is not, or the set gets too large. */
 static void
-unite(Strings *a, const Strings *b, int max)
+unite(L4LiteralSet *a, const L4LiteralSet *b)
 {
-	if (b->any)
-		set_any(a);
-	for (int i = 0; i < b->n && !a->any; i++)
+	if (a->n == 0)
+		return;
+	if (b->n == 0)
+		a->n = 0;
+	for (int i = 0; i < b->n; i++)
 	{
 		if (contains(a, &b->items[i]))
 			continue;
-		if (a->n == max)
-			set_any(a);
-		else
-			a->items[a->n++] = b->items[i];
-	}
-}
-
-/* a := a followed by b; false, and a as it was, when that is too many or too long. */
-static bool
-append(Strings *a, const Strings *b)
-{
-	Strings		product;
-
-	if (a->any || b->any || a->n * b->n > EXACT_MAX)
-		return false;
-	product.any = false;
-	product.n = 0;
-	for (int i = 0; i < a->n; i++)
-		for (int j = 0; j < b->n; j++)
+		if (a->n == L4_LITERAL_SET)
 		{
-			L4Literal  *item = &product.items[product.n];
-
-			if (a->items[i].len + b->items[j].len > L4_LITERAL_LEN)
-				return false;
-			memcpy(item->text, a->items[i].text, a->items[i].len);
-			memcpy(item->text + a->items[i].len, b->items[j].text, b->items[j].len);
-			item->len = a->items[i].len + b->items[j].len;
-			if (!contains(&product, item))
-				product.n++;
+			a->n = 0;
+			return;
 		}
-	copy_strings(a, &product);
-	return true;
+		a->items[a->n++] = b->items[i];
+	}
 }
 
 /* ---- which set is best ---- */
@@ -154,130 +99,102 @@ l4_literal_weight(const unsigned char *text, int len)
 	return weight;
 }
 
-/* How good a set is to look for: the commonest of its strings decides. */
+/* How good a set is to look for: the commonest of its texts decides. */
 static int
-score(const Strings *s)
+score(const L4LiteralSet *set)
 {
 	int			least = PG_INT32_MAX;
 
-	if (s->any || s->n == 0)
+	if (set->n == 0)
 		return 0;
-	for (int i = 0; i < s->n; i++)
+	for (int i = 0; i < set->n; i++)
 	{
 		/* a single byte is everywhere */
-		int			weight = s->items[i].len < 2 ? 0 :
-			l4_literal_weight(s->items[i].text, s->items[i].len);
+		int			weight = set->items[i].len < 2 ? 0 :
+			l4_literal_weight(set->items[i].text, set->items[i].len);
 
 		least = Min(least, weight);
 	}
 	/* many are worse than few, but those that are not common are better than none */
-	return Max(least < NOT_COMMON ? 0 : 1, least - s->n / 3);
+	return Max(least < NOT_COMMON ? 0 : 1, least - set->n / 3);
 }
 
 /* One of these occurs as well: is that better to know? */
 static void
-require(Known *out, const Strings *candidate)
+require(Known *out, const L4LiteralSet *candidate)
 {
 	if (score(candidate) > score(&out->required))
-		copy_strings(&out->required, candidate);
+		copy_set(&out->required, candidate);
+}
+
+static void
+require_text(Known *out, const L4Literal *text)
+{
+	L4LiteralSet one;
+
+	one.n = 1;
+	one.items[0] = *text;
+	require(out, &one);
 }
 
 /* ---- reading a tree ---- */
 
+/* It matches no text itself, as an assertion, or any text. */
 static void
-know_nothing(Known *out)
+know_nothing(Known *out, bool exact)
 {
-	set_any(&out->exact);
-	set_any(&out->required);
+	out->exact = exact;
+	out->text.len = 0;
+	out->required.n = 0;
 }
 
-/* It matches no text itself: an assertion. */
-static void
-know_empty(Known *out)
-{
-	set_empty(&out->exact);
-	set_any(&out->required);
-}
-
-/* A character: its members when they are few and written out, else anything. */
+/* A character that is written out, in one case or, without case, in both. */
 static void
 read_set(const LiteralReader *r, const L4RegexNode *set, Known *out)
 {
-	Strings    *members = &out->exact;
-
-	know_empty(out);
-	members->n = 0;
-	for (int i = 0; i < 4; i++)
-		for (uint64 bits = set->listed ? set->bytes.bits[i] : 0; bits != 0; bits &= bits - 1)
-		{
-			unsigned char byte = i * 64 + pg_rightmost_one_pos64(bits);
-
-			/* capital letters are there in lower case as well when there is no difference */
-			if (r->caseless && byte >= 'A' && byte <= 'Z' && l4_byte_set_has(&set->bytes, byte | 0x20))
-				continue;
-			if (r->caseless && byte >= 'A' && byte <= 'Z')
-				byte |= 0x20;
-			if (members->n == CLASS_MAX)
-			{
-				set_any(members);
-				return;
-			}
-			members->items[members->n].len = 1;
-			members->items[members->n++].text[0] = byte;
-		}
-	if (members->n == 0)
-		set_any(members);
-}
-
-static void
-read_repeat(LiteralReader *r, const L4RegexNode *repeat, Known *out)
-{
-	Strings		empty;
-
-	read_part(r, repeat->first, out);
-	if (repeat->least > 0)
+	know_nothing(out, false);
+	for (int c = 0; c < 256 && set->listed; c++)
 	{
-		if (repeat->most == 1)
+		bool		capital = c >= 'A' && c <= 'Z';
+
+		if (!l4_byte_set_has(&set->bytes, c) || (r->caseless && capital && l4_byte_set_has(&set->bytes, c | 0x20)))
+			continue;
+		out->exact = out->text.len == 0;
+		if (!out->exact)
 			return;
-		require(out, &out->exact);
-		set_any(&out->exact);
+		out->text.text[out->text.len++] = r->caseless && capital ? c | 0x20 : c;
 	}
-	else if (repeat->most == 1 && !out->exact.any)
-	{
-		set_empty(&empty);
-		unite(&out->exact, &empty, EXACT_MAX);
-		set_any(&out->required);
-	}
-	else
-		know_nothing(out);
 }
 
 static void
 read_sequence(LiteralReader *r, const L4RegexNode *sequence, Known *out)
 {
-	Strings		run;			/* what the items since the last unknown one match exactly */
+	L4Literal	run;			/* what the items since the last unknown one match */
 	bool		whole = true;	/* run is the whole sequence so far */
 	Known		item;
 
-	set_any(&out->required);
-	set_empty(&run);
+	know_nothing(out, false);
+	run.len = 0;
 	for (const L4RegexNode *node = sequence->first; node != NULL; node = node->next)
 	{
 		CHECK_FOR_INTERRUPTS();
 		read_part(r, node, &item);
 		require(out, &item.required);
-		if (append(&run, &item.exact))
-			continue;
-		require(out, &run);
-		whole = false;
-		copy_strings(&run, &item.exact);
-		if (run.any)
-			set_empty(&run);
+		if (!item.exact || run.len + item.text.len > L4_LITERAL_LEN)
+		{
+			require_text(out, &run);
+			whole = false;
+			run.len = 0;
+		}
+		if (item.exact)
+		{
+			memcpy(run.text + run.len, item.text.text, item.text.len);
+			run.len += item.text.len;
+		}
 	}
-	require(out, &run);
-	copy_strings(&out->exact, &run);
-	if (!whole)
-		set_any(&out->exact);
+	require_text(out, &run);
+	out->text = run;
+	out->exact = whole;
 }
 
 static void
@@ -286,11 +203,11 @@ read_alternatives(LiteralReader *r, const L4RegexNode *alternatives, Known *out)
 	Known		other;
 
 	read_part(r, alternatives->first, out);
+	out->exact = false;
 	for (const L4RegexNode *node = alternatives->first->next; node != NULL; node = node->next)
 	{
 		read_part(r, node, &other);
-		unite(&out->exact, &other.exact, EXACT_MAX);
-		unite(&out->required, &other.required, L4_LITERAL_SET);
+		unite(&out->required, &other.required);
 	}
 }
 
@@ -307,7 +224,7 @@ read_part(LiteralReader *r, const L4RegexNode *node, Known *out)
 	}
 	if (r->nesting >= NESTING_MAX)
 	{
-		know_nothing(out);
+		know_nothing(out, false);
 		return;
 	}
 	r->nesting++;
@@ -315,13 +232,15 @@ read_part(LiteralReader *r, const L4RegexNode *node, Known *out)
 	{
 		case L4_NODE_NOTHING:
 		case L4_NODE_ASSERT:
-			know_empty(out);
+			know_nothing(out, true);
 			break;
 		case L4_NODE_LOOK:
 			/* what it looks at is in the line, but not part of the text around */
 			read_part(r, node->first, out);
-			require(out, &out->exact);
-			set_empty(&out->exact);
+			if (out->exact)
+				require_text(out, &out->text);
+			out->exact = true;
+			out->text.len = 0;
 			break;
 		case L4_NODE_SET:
 			read_set(r, node, out);
@@ -333,14 +252,19 @@ read_part(LiteralReader *r, const L4RegexNode *node, Known *out)
 			read_alternatives(r, node, out);
 			break;
 		case L4_NODE_REPEAT:
-			read_repeat(r, node, out);
+			read_part(r, node->first, out);
+			if (node->least == 0)
+				out->required.n = 0;
+			else if (out->exact)
+				require_text(out, &out->text);
+			out->exact = out->exact && node->least == 1 && node->most == 1;
 			break;
 		case L4_NODE_ANY:
-			know_nothing(out);
+			know_nothing(out, false);
 			break;
 	}
-	if (group)
-		require(out, &out->exact);
+	if (group && out->exact)
+		require_text(out, &out->text);
 	r->nesting--;
 }
 
@@ -354,11 +278,12 @@ l4_required_literals(const char *pattern, size_t len, L4Required *required)
 	LiteralReader r = {required->caseless, 0};
 	Known		whole;
 
-	know_nothing(&whole);
+	know_nothing(&whole, false);
 	if (tree != NULL)
 		read_part(&r, tree, &whole);
-	required->best.n = score(&whole.required) > 0 ? whole.required.n : 0;
-	memcpy(required->best.items, whole.required.items, sizeof(L4Literal) * required->best.n);
+	required->best.n = 0;
+	if (score(&whole.required) > 0)
+		copy_set(&required->best, &whole.required);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(cxt);
 }

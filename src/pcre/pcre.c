@@ -39,11 +39,9 @@ struct L4Regex
 {
 	MemoryContext cxt;
 	pcre2_code *code;
-	pcre2_code *windowed;		/* same pattern, accepts an offset limit; NULL until needed */
 	pcre2_match_data *match;
 	bool		jit;
 	bool		jit_tried;		/* when it ran for the first time */
-	bool		windowed_jit;
 	bool		anchored;		/* one start position: no windows, and \G means what it says */
 	bool		any_start;		/* nothing is known about the first byte, or there may be none */
 	uint32		compile_options;
@@ -120,8 +118,7 @@ release_regex(void *arg)
 	L4Regex    *re = (L4Regex *) arg;
 
 	pcre2_code_free(re->code);
-	pcre2_code_free(re->windowed);
-	re->code = re->windowed = NULL;
+	re->code = NULL;
 }
 
 /* Group names by number. With duplicate names (?J) each number keeps its own. */
@@ -188,7 +185,7 @@ read_first_bytes(L4Regex *re)
 static uint32
 compile_options(int options)
 {
-	uint32		flags = PCRE2_NEVER_BACKSLASH_C;
+	uint32		flags = PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT;
 
 	if (GetDatabaseEncoding() == PG_UTF8)
 	{
@@ -202,26 +199,20 @@ compile_options(int options)
 }
 
 /* The JIT is optional; a pattern that starts with (*NO_JIT) compiles well and has no code. */
-static bool
-jit_compile(pcre2_code *code)
-{
-	size_t		size = 0;
-
-	return pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0 &&
-		pcre2_pattern_info(code, PCRE2_INFO_JITSIZE, &size) == 0 && size > 0;
-}
-
 static void
 need_jit(L4Regex *re)
 {
+	size_t		size = 0;
+
 	if (!re->jit_tried)
-		re->jit = jit_compile(re->code);
+		re->jit = pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE) == 0 &&
+			pcre2_pattern_info(re->code, PCRE2_INFO_JITSIZE, &size) == 0 && size > 0;
 	re->jit_tried = true;
 }
 
 /* Compile the source of a pattern into its context; NULL, and error and offset set, when it is invalid. */
 static pcre2_code *
-compile_source(const L4Regex *re, uint32 more_options, int *error, PCRE2_SIZE *offset)
+compile_source(const L4Regex *re, int *error, PCRE2_SIZE *offset)
 {
 	pcre2_general_context *general = pcre2_general_context_create(pcre_malloc, pcre_free, re->cxt);
 	pcre2_compile_context *compile;
@@ -232,7 +223,7 @@ compile_source(const L4Regex *re, uint32 more_options, int *error, PCRE2_SIZE *o
 	compile = pcre2_compile_context_create(general);
 	if (compile == NULL)
 		out_of_memory();
-	code = pcre2_compile((PCRE2_SPTR) re->source, re->source_len, re->compile_options | more_options,
+	code = pcre2_compile((PCRE2_SPTR) re->source, re->source_len, re->compile_options,
 						 error, offset, compile);
 	pcre2_compile_context_free(compile);
 	pcre2_general_context_free(general);
@@ -263,7 +254,7 @@ l4_regex_try_compile(const char *pattern, size_t len, int options, MemoryContext
 	memcpy(re->source, pattern, len);
 	re->source[len] = '\0';
 	re->source_len = len;
-	re->code = compile_source(re, 0, &error, &error_offset);
+	re->code = compile_source(re, &error, &error_offset);
 	if (re->code == NULL)
 	{
 		char		text[256];
@@ -329,32 +320,19 @@ l4_regex_free(L4Regex *re)
 	MemoryContextDelete(re->cxt);
 }
 
-/* The same pattern once more, able to stop at an offset limit: for long subjects only, since it costs speed. */
-static void
-compile_windowed(L4Regex *re)
-{
-	int			error;
-	PCRE2_SIZE	offset;
-
-	re->windowed = compile_source(re, PCRE2_USE_OFFSET_LIMIT, &error, &offset);
-	if (re->windowed == NULL)
-		out_of_memory();		/* it compiled before */
-	re->windowed_jit = jit_compile(re->windowed);
-}
-
-/* Run one compiled form once; translate the outcome. */
+/* Run once; translate the outcome. */
 static int
-run(L4Regex *re, const pcre2_code *code, bool jit, pcre2_match_context *limits,
-	const char *subject, size_t len, size_t start, uint32 flags)
+run(L4Regex *re, pcre2_match_context *limits, const char *subject, size_t len, size_t start, uint32 flags)
 {
 	int			rc;
 	PCRE2_SIZE *pairs;
 
-	if (jit)
-		rc = pcre2_jit_match(code, (PCRE2_SPTR) subject, len, start, flags,
+	need_jit(re);
+	if (re->jit)
+		rc = pcre2_jit_match(re->code, (PCRE2_SPTR) subject, len, start, flags,
 							 re->match, limits);
 	else
-		rc = pcre2_match(code, (PCRE2_SPTR) subject, len, start,
+		rc = pcre2_match(re->code, (PCRE2_SPTR) subject, len, start,
 						 flags | PCRE2_NO_UTF_CHECK, re->match, limits);
 	switch (rc)
 	{
@@ -388,8 +366,6 @@ run_windows(L4Regex *re, const char *subject, size_t len, size_t start, uint32 f
 	size_t		limit;
 	int			rc;
 
-	if (re->windowed == NULL)
-		compile_windowed(re);
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -399,8 +375,7 @@ run_windows(L4Regex *re, const char *subject, size_t len, size_t start, uint32 f
 			while (limit < len && ((unsigned char) subject[limit] & 0xC0) == 0x80)
 				limit++;
 		pcre2_set_offset_limit(window_limits, limit);
-		rc = run(re, re->windowed, re->windowed_jit, window_limits,
-				 subject, len, start, flags);
+		rc = run(re, window_limits, subject, len, start, flags);
 		if (rc != 0 || limit >= len)
 			return rc;
 		start = limit;
@@ -415,8 +390,7 @@ exec(L4Regex *re, const char *subject, size_t len, size_t start, uint32 flags)
 		return 0;
 	if (len >= L4_WINDOW_FROM && !re->anchored)
 		return run_windows(re, subject, len, start, flags);
-	need_jit(re);
-	return run(re, re->code, re->jit, match_limits, subject, len, start, flags);
+	return run(re, match_limits, subject, len, start, flags);
 }
 
 int

@@ -11,8 +11,8 @@
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
-#include "utils/jsonb.h"
 
+#include "base/json.h"
 #include "l4_compat.h"
 #include "pcre/pcre.h"
 
@@ -121,17 +121,6 @@ l4_pcre_match(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(rc > 0);
 }
 
-static void
-push_key(JsonbParseState **state, const char *key)
-{
-	JsonbValue	v;
-
-	v.type = jbvString;
-	v.val.string.val = pstrdup(key);
-	v.val.string.len = strlen(key);
-	pushJsonbValue(state, WJB_KEY, &v);
-}
-
 /*
  * The value of one group. NULL also where a match on bytes (database encodings
  * other than UTF8) cut a character, which jsonb could not hold.
@@ -183,7 +172,7 @@ l4_pcre_captures(PG_FUNCTION_ARGS)
 
 			if ((pairs[2 * i] != L4_REGEX_UNSET) != (pass == 1))
 				continue;
-			push_key(&state, name != NULL ? name : psprintf("%d", i));
+			l4_json_string(&state, WJB_KEY, name != NULL ? name : psprintf("%d", i));
 			push_group(&state, bytes, pairs + 2 * i);
 		}
 	PG_RETURN_JSONB_P(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));

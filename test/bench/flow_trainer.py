@@ -4,7 +4,7 @@ flow_trainer.py KIND RANK WORLD ADDRESS MASTER:PORT STEPS [STORE]
 
 KIND ddp: DistributedDataParallel; rank 0 sends a checkpoint to STORE every 20 steps. KIND pp: two pipeline stages of
 WORLD / 2 replicas each, four micro-batches forward and back, then all-reduce in the stage. A sleep stands for the
-accelerator. Prints "address,step,end of its last all-reduce in microseconds" for each step."""
+accelerator, PACE times as long as usual. Prints "address,step,end of its last all-reduce in microseconds" for each step."""
 import os
 import random
 import socket
@@ -22,6 +22,7 @@ import torch.distributed as dist
 torch.set_num_threads(1)
 dist.init_process_group('gloo', rank=rank, world_size=world)
 jitter = random.Random(7)       # the same on all ranks
+pace = float(os.environ.get('PACE', 1))
 
 
 def done(step):
@@ -33,7 +34,7 @@ def train_ddp():
     net = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*layers), bucket_cap_mb=4)
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
     for step in range(steps):
-        time.sleep(0.7 + 0.05 * jitter.random())
+        time.sleep(pace * (0.7 + 0.05 * jitter.random()))
         loss = net(torch.randn(8, 1024)).square().mean()
         optimizer.zero_grad()
         loss.backward()
@@ -55,11 +56,11 @@ def train_pp():
     def pass_on(sender, seconds):
         for _ in range(4):
             if stage == sender:
-                time.sleep(seconds + 0.005 * jitter.random())
+                time.sleep(pace * (seconds + 0.005 * jitter.random()))
                 dist.send(activation, peer)
             else:
                 dist.recv(activation, peer)
-                time.sleep(seconds)
+                time.sleep(pace * seconds)
 
     for step in range(steps):
         pass_on(0, 0.06)
@@ -67,7 +68,7 @@ def train_pp():
         for gradient in gradients:
             dist.all_reduce(gradient, group=groups[stage])
         done(step)
-        time.sleep(0.03)
+        time.sleep(pace * 0.03)
 
 
 train_ddp() if kind == 'ddp' else train_pp()

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Flow records of two real training jobs, with their truth: what docs/accuracy.md calls real traffic.
-#   test/bench/flows.sh FOLDER [normal|trouble] [STEPS]     then: make score FLOWS=FOLDER
+#   test/bench/flows.sh FOLDER [normal|trouble|exporters] [STEPS]     then: make score FLOWS=FOLDER
 # Needs root (network namespaces), ip, tc, tcpdump, xz and a Python with PyTorch (PYTHON, else python3). Takes three
 # minutes with 90 steps, the default. FOLDER needs score.sql and score.py, see test/score/README.md.
 # Nine hosts on one bridge, a gigabit each: 1 to 4 run DistributedDataParallel (job a), 5 to 8 two pipeline stages by two
@@ -23,13 +23,39 @@ limit() { at "$2" tc qdisc "$1" dev eth0 root tbf rate "$3" burst "$4" latency 5
 now() { date +%s%6N; }
 # trainer JOB KIND RANK HOST MASTER STEPS [STORE]: its process is $!
 trainer() {
-	at "$4" "$python" "$here/flow_trainer.py" "$2" "$3" 4 "10.50.0.$4" "$5" "${@:6}" >"$raw/$1$3.csv" 2>"$raw/$1$3.err" &
+	ip netns exec "$net$4" "$python" "$here/flow_trainer.py" "$2" "$3" 4 "10.50.0.$4" "$5" "${@:6}" >"$raw/$1$3.csv" \
+		2>"$raw/$1$3.err" &
 	pids+=($!)
 }
 
 ip netns add ${net}sw
 ip -n ${net}sw link add br0 type bridge
 ip -n ${net}sw link set br0 up
+if [ "$kind" = exporters ]; then
+	export PACE=4
+	ip -n ${net}sw link set lo up
+	mkdir "$raw/nfcapd"
+	chmod -R a+rwX "$raw"
+	cat >"$raw/nfacctd.conf" <<-END
+		daemonize: false
+		nfacctd_ip: 127.0.0.1
+		nfacctd_port: 9002
+		aggregate: peer_src_ip,src_host,dst_host,src_port,dst_port,proto,timestamp_start,timestamp_end
+		plugins: print[all]
+		print_output: csv
+		print_output_file: $raw/nfacctd.csv
+		print_output_file_append: true
+		print_refresh_time: 5
+	END
+	ip netns exec ${net}sw nfcapd -w "$raw/nfcapd" -b 127.0.0.1 -p 9001 >"$raw/nfcapd.log" 2>&1 &
+	pids+=($!)
+	ip netns exec ${net}sw nfacctd -f "$raw/nfacctd.conf" >"$raw/nfacctd.log" 2>&1 &
+	pids+=($!)
+	ip netns exec ${net}sw "${GOFLOW2:-goflow2}" -listen netflow://127.0.0.1:9003 -format json -transport file \
+		-transport.file "$raw/goflow2.json" >"$raw/goflow2.log" 2>&1 &
+	pids+=($!)
+	sleep 2
+fi
 for n in {1..9}; do
 	ip netns add $net$n
 	ip -n ${net}sw link add p$n type veth peer name eth0 netns $net$n
@@ -38,7 +64,13 @@ for n in {1..9}; do
 	ip -n $net$n link set eth0 up
 	ip -n $net$n link set lo up
 	limit add $n 1gbit 256kb
-	at sw tcpdump -i p$n -Q in -s 80 -B 16384 -U -w - tcp >"$raw/p$n.pcap" 2>/dev/null &
+	if [ "$kind" = exporters ]; then
+		ip netns exec ${net}sw softflowd -i p$n -d -v 10 -A milli -n 127.0.0.1:9001,127.0.0.1:9002,127.0.0.1:9003 \
+			-t maxlife=1 -t tcp=1 -t general=1 -t expint=1 -p "$raw/$n.pid" -c "$raw/$n.ctl" "tcp and src 10.50.0.$n" \
+			>"$raw/softflowd$n.log" 2>&1 &
+	else
+		ip netns exec ${net}sw tcpdump -i p$n -Q in -s 80 -B 16384 -U -w - tcp >"$raw/p$n.pcap" 2>/dev/null &
+	fi
 	pids+=($!)
 done
 at 9 "$python" -c "
@@ -75,6 +107,29 @@ else
 fi
 sleep 1
 
+# a step ends when the last of its four ranks is done
+steps() {
+	echo job,address,step,start_us,end_us
+	for job in a b; do
+		cat "$raw/$job"?.csv | awk -F, -v job=$job '{ n[$2]++; rank[$1]; if ($3 > end[$2]) end[$2] = $3 }
+			END { for (a in rank) for (s in n) if (n[s] == 4 && n[s - 1] == 4) printf "%s,%s,%d,%.0f,%.0f\n", job, a, s, end[s - 1], end[s] }' |
+			sort -t, -k2,2 -k3,3n
+	done
+}
+
+if [ "$kind" = exporters ]; then
+	out=$folder/exporters
+	mkdir -p "$out"
+	sleep 10		# the last records expire, and are written
+	for n in {1..9}; do softflowctl -c "$raw/$n.ctl" shutdown; done >/dev/null
+	sleep 8
+	kill "${pids[@]:0:3}"
+	sleep 3
+	nfdump -R "$raw/nfcapd" -q -o csv >"$out/nfdump.csv"
+	cp "$raw"/{nfacctd.csv,goflow2.json} "$out"
+	steps >"$out/steps.csv"
+	exit
+fi
 for o in 20 20_bare 1000; do
 	out=$folder/data/$kind$o
 	mkdir -p "$out"
@@ -88,15 +143,7 @@ for o in 20 20_bare 1000; do
 		done
 	} >"$out/truth_pairs.csv"
 	{ echo job,kind,subject,from_us,to_us,detail; [ -z "$issues" ] || echo "$issues"; } >"$out/truth_issues.csv"
-	{
-		echo job,address,step,start_us,end_us
-		# a step ends when the last of its four ranks is done
-		for job in a b; do
-			cat "$raw/$job"?.csv | awk -F, -v job=$job '{ n[$2]++; rank[$1]; if ($3 > end[$2]) end[$2] = $3 }
-				END { for (a in rank) for (s in n) if (n[s] == 4 && n[s - 1] == 4) printf "%s,%s,%d,%.0f,%.0f\n", job, a, s, end[s - 1], end[s] }' |
-				sort -t, -k2,2 -k3,3n
-		done
-	} >"$out/truth_steps.csv"
+	steps >"$out/truth_steps.csv"
 	[ $o = 20_bare ] || { echo address,machine,nic,leaf; for n in {1..8}; do echo 10.50.0.$n,m$n,0,sw0; done; } >"$out/inventory.csv"
 done
 chmod -R a+rX "$folder"

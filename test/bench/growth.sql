@@ -1,5 +1,6 @@
 -- psql -v jobs=2 -v nodes=4 -v streams=1 -v iterations=20 -v lines=20 -v events=5 -v templates=0 -v faults=0 -f test/bench/growth.sql
--- Milliseconds of each public step on made jobs: one failed, the others good. In an empty database, as superuser.
+-- Milliseconds of processor time of each public step on made jobs: one failed, the others good. In an empty database, as
+-- superuser; workers are off, so that all of it is this process's.
 --   jobs        good jobs of the same settings      nodes       of each job
 --   streams     sources a node                      iterations  of each job, one line a node
 --   lines       other lines a stream                events      new ones of the failed job, on one node
@@ -8,6 +9,7 @@
 \set ON_ERROR_STOP on
 \set QUIET on
 SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 0;
 CREATE EXTENSION l4;
 SELECT l4.create_log_table('growth_line') AS made \gset
 CREATE TABLE growth_result (n serial, what text, ms float8);
@@ -44,15 +46,18 @@ CREATE PROCEDURE growth_failure(job_id text, nodes int, iterations int, lines in
         SELECT n, 1, 'ERROR:comm:RuntimeError: Connection closed by peer node00001' FROM generate_series(2, nodes) AS n) AS f
 $$;
 
+CREATE FUNCTION growth_used() RETURNS float8 LANGUAGE sql VOLATILE
+RETURN split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::float8 / 1e6;
+
 CREATE PROCEDURE growth_time(what text, statement text, times int DEFAULT 3) LANGUAGE plpgsql AS $$
 DECLARE
-    began timestamptz;
+    began float8;
     least float8;
 BEGIN
     FOR i IN 1 .. times LOOP
-        began := clock_timestamp();
+        began := growth_used();
         EXECUTE statement;
-        least := least(least, extract(epoch FROM clock_timestamp() - began) * 1000);
+        least := least(least, growth_used() - began);
     END LOOP;
     INSERT INTO growth_result (what, ms) VALUES (what, least);
 END
@@ -74,10 +79,9 @@ FROM generate_series(1, :faults) AS i;
 VACUUM ANALYZE growth_line;
 
 CALL l4.ingest('growth_line', job_id => 'other');
-\set before `date +%s%N`
+SELECT growth_used() AS before \gset
 CALL l4.ingest('growth_line');
-\set after `date +%s%N`
-INSERT INTO growth_result (what, ms) VALUES ('ingest', (:after - :before) / 1e6);
+INSERT INTO growth_result (what, ms) VALUES ('ingest', growth_used() - :before);
 CALL growth_time('first diagnose', $$SELECT l4.diagnose('failed')$$, 1);
 CALL growth_time('diagnose', $$DELETE FROM l4.diagnosis; SELECT l4.diagnose('failed')$$);
 CALL growth_time('compare', $$SELECT count(*) FROM l4.compare('failed')$$);
@@ -90,12 +94,32 @@ CALL growth_time('event_count', $$SELECT count(*) FROM l4.event_count WHERE job_
 CALL growth_time('iteration', $$SELECT count(*) FROM l4.iteration WHERE job_id = 'failed'$$);
 CALL growth_time('event_line', $$SELECT count(*) FROM l4.event_line WHERE job_id = 'failed'$$);
 CALL growth_time('template', $$SELECT count(*) FROM l4.template$$);
-\set before `date +%s%N`
+SELECT growth_used() AS before \gset
 CALL l4.ingest('growth_line');
-\set after `date +%s%N`
-INSERT INTO growth_result (what, ms) VALUES ('ingest, nothing new', (:after - :before) / 1e6);
+INSERT INTO growth_result (what, ms) VALUES ('ingest, nothing new', growth_used() - :before);
+CREATE FUNCTION growth_event() RETURNS int LANGUAGE sql STABLE
+RETURN (SELECT event_id FROM l4.event_count WHERE job_id = 'failed' GROUP BY event_id ORDER BY sum(occurrences) DESC, event_id LIMIT 1);
+CALL growth_time('event_lines', $$SELECT count(*) FROM l4.event_lines('failed', growth_event())$$);
+CALL growth_time('event_parameters', $$SELECT count(*) FROM l4.event_parameters('failed', growth_event())$$);
+CALL growth_time('lines', $$SELECT count(*) FROM l4.lines('failed')$$);
+CALL growth_time('line_counts', $$SELECT count(*) FROM l4.line_counts('failed', '1 min')$$);
+CALL growth_time('iterations', $$SELECT count(*) FROM l4.iterations('failed')$$);
+CALL growth_time('iteration_times', $$SELECT count(*) FROM l4.iteration_times('failed', '1 min')$$);
+CALL growth_time('node_evidence', $$SELECT count(*) FROM l4.node_evidence('failed')$$);
+CALL growth_time('node_forest', $$SELECT count(*) FROM l4.node_forest('failed')$$);
+CALL growth_time('address_book', $$SELECT count(*) FROM l4.address_book('failed')$$);
+CALL growth_time('stage_span', $$SELECT count(*) FROM (SELECT * FROM l4.stage_span WHERE job_id = 'failed' OFFSET 0) AS v$$);
+CALL growth_time('mention', $$SELECT count(*) FROM (SELECT * FROM l4.mention WHERE job_id = 'failed' OFFSET 0) AS v$$);
+CALL growth_time('ingest_progress', $$SELECT count(*) FROM l4.ingest_progress$$);
+CALL growth_time('faults', $$SELECT (SELECT count(*) FROM l4.fault_seen), (SELECT count(*) FROM l4.fault_trend),
+    (SELECT count(*) FROM l4.fault_problem), (SELECT count(*) FROM l4.fault_history), (SELECT jsonb_typeof(l4.export_faults()))$$);
+CREATE TABLE growth_export (parts bytea[]);
+CALL growth_time('export_job', $$TRUNCATE growth_export; INSERT INTO growth_export SELECT array(SELECT l4.export_job('failed'))$$);
+CALL growth_time('export_model', $$SELECT sum(length(p)) FROM l4.export_model() AS p$$);
 CALL growth_time('confirm_fault', $$SELECT count(*) FROM l4.confirm_fault('failed', 'growth', 'c', 'r')$$, 1);
 CALL growth_time('forget_job', $$SELECT l4.forget_job('failed')$$, 1);
+CALL growth_time('import_job', $$SELECT count(*) FROM growth_export AS e, l4.import_job(e.parts)$$, 1);
+CALL growth_time('forget_templates', $$SELECT l4.forget_templates()$$, 1);
 \t on
 \a
 SELECT what, round(ms::numeric, 1) FROM growth_result ORDER BY n;

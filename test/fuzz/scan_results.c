@@ -141,16 +141,19 @@ fuzz_record_state(StringInfo saved)
 
 	feed(reader, fuzz_random(300));
 	initStringInfo(saved);
-	l4_record_save(reader, saved);
+	l4_record_code(reader, &(L4Codec) {.out = saved});
 	for (int i = 0; i < 40; i++)
 	{
-		StringInfoData damaged = {0};
+		L4ByteReader in;
+		char	   *damaged;
+		int			len;
 		int64	   *line_nos;
 
-		damaged.data = fuzz_damage(saved->data, saved->len, &damaged.len);
+		damaged = fuzz_damage(saved->data, saved->len, &len);
+		in = (L4ByteReader) {(const unsigned char *) damaged, (const unsigned char *) damaged + len};
 		FUZZ_TRY();
 		reader = l4_record_reader_create(CurrentMemoryContext);
-		l4_record_load(reader, &damaged);
+		l4_record_code(reader, &(L4Codec) {.in = &in});
 		l4_record_joinable(reader, &line_nos);
 		l4_record_oldest_open(reader);
 		feed(reader, 50);

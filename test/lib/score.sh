@@ -3,11 +3,13 @@
 #   CORPUS=folder   jobs.csv, labels.csv, iterations.csv, context.csv and logs/*.csv.gz, see test/score/README.md
 #   LEAVE_OUT=names  of the corpus: without the rules and faults of these frameworks, such as megatron,pytorch
 #   LOGHUB=folder   one CSV a dataset with line_no, content, event_id, template
+#   EXCERPTS=folder  excerpts.csv and lines.csv, see test/score/README.md
 #   FLOWS=folder    score.sql, score.py and data/SCENARIO, see test/score/README.md
 
 # said before anything is built
-[ -n "${CORPUS:-}${LOGHUB:-}${FLOWS:-}" ] || die "name a folder: make score CORPUS=folder LOGHUB=folder FLOWS=folder"
-for folder in ${CORPUS:+"$CORPUS"} ${LOGHUB:+"$LOGHUB"} ${FLOWS:+"$FLOWS"}; do
+[ -n "${CORPUS:-}${LOGHUB:-}${FLOWS:-}${EXCERPTS:-}" ] ||
+	die "name a folder: make score CORPUS=folder LOGHUB=folder FLOWS=folder EXCERPTS=folder"
+for folder in ${CORPUS:+"$CORPUS"} ${LOGHUB:+"$LOGHUB"} ${FLOWS:+"$FLOWS"} ${EXCERPTS:+"$EXCERPTS"}; do
 	[ -d "$folder" ] || die "$folder is no folder"
 done
 
@@ -59,4 +61,5 @@ score_run() {
 	[ -z "${LOGHUB:-}" ] || score_part "Parser" test/score/loghub.sql "$LOGHUB"
 	[ -z "${LOGHUB:-}" ] || score_part "Parser in parts" test/score/parts.sql "$LOGHUB"
 	[ -z "${FLOWS:-}" ] || score_flows "$FLOWS"
+	[ -z "${EXCERPTS:-}" ] || score_part "Excerpts" test/score/excerpts.sql "$EXCERPTS"
 }

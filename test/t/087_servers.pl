@@ -67,7 +67,7 @@ is(sql('a', q{SELECT (SELECT rule_id FROM l4.stage_rule WHERE name = 'own'), (SE
 	sql('home', q{SELECT rule_id, 1 FROM l4.stage_rule WHERE name = 'own'}), 'rules keep their ids, faults come from anywhere');
 sql('a', "DELETE FROM l4.stage_rule WHERE name = 'own'");
 like(sql('home', "SELECT problem FROM l4.sync() WHERE server = 'a'"), qr/its rules were changed there/, 'rules that were changed elsewhere');
-sql('a', sprintf("SELECT l4._server_take_rules(%s)", quoted(sql('home', 'SELECT l4._server_rules(true)'))));
+sql('a', sprintf("SELECT l4._server_take(%s)", quoted(sql('home', q{SELECT jsonb_build_object('rules', l4._server_part('rules'))}))));
 
 # by job: jobs of the same settings meet, or their digests come along
 sql('home', "SELECT l4.place('good-1', 's')");

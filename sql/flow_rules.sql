@@ -1,0 +1,90 @@
+-- What is no training, and what is hard to see: serving, evaluation, records without silences, links that flap.
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS l4;
+CREATE SCHEMA flow_rules;
+SET search_path = flow_rules;
+SET timezone = 'UTC';
+SELECT l4.create_flow_table('flows');
+\i sql/include/made_flows.sql
+CREATE VIEW jobs AS SELECT flow_job, nics, dp, pp, status, (SELECT count(*) FROM l4.flow_step AS s WHERE s.flow_job = j.flow_job) AS steps FROM l4.flow_job AS j;
+CREATE VIEW issues AS
+SELECT flow_job, kind, subject, to_char(first_ts, 'MI:SS') AS first, to_char(last_ts, 'MI:SS') AS last, reasons FROM l4.flow_issue WHERE kind <> 'slow_step';
+-- slower by a factor
+CREATE PROCEDURE slow(factor float8, condition text)
+LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE 'UPDATE flows SET timestamp_end = timestamp_start + $1 * (timestamp_end - timestamp_start) WHERE ' || condition USING factor;
+END;
+$$;
+
+-- serving beside training: blocks of one size between two NICs, at random times
+CALL made_inventory(20);
+CALL made_job(0, 1, 30);
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(10 + i % 2, 0), nic(12, i % 2), 61000, 6000, 24e6, at(s.t), at(s.t + 0.002), 'leaf-0'
+FROM (SELECT i, sum(-0.08 * ln((1 + ('x' || left(md5(i::text), 6))::bit(24)::int) / 16777217.0)) OVER (PARTITION BY i % 2 ORDER BY i) AS t
+      FROM generate_series(1, 300) AS i) AS s;
+CALL l4.trace_flows('flows');
+TABLE jobs;
+TABLE issues;
+
+-- an evaluation behind step 9: it sends forward only, and the step has it, not the next one
+CALL forget_flows();
+CALL made_job(0, 1, 10);
+CALL made_job(0, 4.09, 10);
+INSERT INTO flows SELECT ip_src, ip_dst, port_src, port_dst, ip_proto, packets, bytes, timestamp_start + interval '2.99 s', timestamp_end + interval '2.99 s', exporter
+FROM flows WHERE port_src = 50000 AND timestamp_start < at(1.2);
+CALL l4.trace_flows('flows');
+SELECT step, round(duration_ms) AS duration_ms FROM l4.flow_step WHERE step BETWEEN 8 AND 11;
+SELECT kind, subject FROM l4.flow_issue;
+
+-- records that fill the time hide the steps: a job, but no steps, and no kind of what was sent both ways
+CALL forget_flows();
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(d, 0), nic(e, 0), 50100, 6000, 24e6 + 8e6 * (i % 3), at(s.t - s.l), at(s.t - 0.05), 'leaf-0'
+FROM (SELECT i, l, sum(l) OVER (ORDER BY i) AS t
+      FROM generate_series(1, 60) AS i, LATERAL (SELECT 0.3 - 1.5 * ln((1 + ('x' || left(md5(i::text), 6))::bit(24)::int) / 16777217.0) AS l) AS r) AS s
+CROSS JOIN (VALUES (0, 1), (1, 0), (1, 2), (2, 3), (3, 0)) AS p(d, e);
+CALL l4.trace_flows('flows');
+TABLE jobs;
+SELECT kind, count(*) FROM l4.flow_pair GROUP BY 1 ORDER BY 1;
+
+-- a switch that is slow for 0.6 of every 1.5 s; a NIC that is
+CALL forget_flows();
+CALL made_job(0, 1, 60);
+CALL slow(3, $$exporter = 'leaf-1' AND timestamp_start BETWEEN at(5) AND at(14) AND mod(extract(epoch FROM timestamp_start - at(0)), 1.5) < 0.6$$);
+CALL l4.trace_flows('flows');
+TABLE issues;
+CALL forget_flows();
+CALL made_job(0, 1, 60);
+CALL slow(3, $$timestamp_start BETWEEN at(5) AND at(14) AND mod(extract(epoch FROM timestamp_start - at(0)), 1.5) < 0.6
+    AND (nic(1, 0) IN (ip_src, ip_dst) OR port_src > 50001 AND ip_src IN (nic(0, 0), nic(2, 0)))$$);
+CALL l4.trace_flows('flows');
+TABLE issues;
+-- one link of a ring, where the time-out cuts the waiting out of the records of the others
+CALL forget_flows();
+CALL made_job(0, 1, 60);
+CALL slow(4, $$ip_src = nic(1, 0) AND ip_dst = nic(2, 0) AND timestamp_start BETWEEN at(5) AND at(14)$$);
+CALL l4.trace_flows('flows');
+TABLE issues;
+-- all that a slow ring has in common: its NICs, each of which may be the cause
+CALL forget_flows();
+CALL made_job(0, 1, 60, dp => 4, stages => 1);
+CALL slow(4, $$exporter = 'leaf-0' AND timestamp_start BETWEEN at(5) AND at(14)$$);
+CALL l4.trace_flows('flows');
+TABLE issues;
+-- a slow switch that exports nothing: the rings behind it are not seen, those behind its neighbour are as fast as ever
+CALL forget_flows();
+UPDATE l4.flow_endpoint SET switch = 'rack-' || (right(machine, -1)::int / 3);
+CALL made_job(0, 1, 60);
+DELETE FROM flows WHERE port_src > 50001 AND ip_src >= nic(3, 0);
+UPDATE flows SET exporter = 'core';
+CALL slow(3, $$port_src < 50100 AND timestamp_start BETWEEN at(5) AND at(14)$$);
+CALL l4.trace_flows('flows');
+TABLE issues;
+DROP SCHEMA flow_rules CASCADE;
+DELETE FROM l4.flow_endpoint;
+DELETE FROM l4._flow_chunk;
+DELETE FROM l4._flow_link;
+DELETE FROM l4._flow_source;
+DELETE FROM l4._flow_exporter;
