@@ -35,9 +35,10 @@ COMMENT ON COLUMN l4.marker_rule.kind
        'waited for; timeout: a crash report that comes of waiting too long; ring_up: the stack is in a collective '
        'whose ring passes data to the rank after, not the one before; send_first: it waits to send before it waits to '
        'receive; step: a function of a training step, asked where no iteration is known; frame: a function whose name '
-       'tells the stage; call: the name of what a line of code in a stack calls tells it; file: a message about a file '
-       'tells it; framework: a package, or a folder of code, of a training framework';
-COMMENT ON COLUMN l4.marker_rule.stage IS 'for kinds frame, call and file: the stage; else NULL';
+       'tells the stage; module: the module and class of a function of the user tell it; call: the name of what a '
+       'line of code in a stack calls tells it; file: a message about a file tells it; '
+       'framework: a package, or a folder of code, of a training framework';
+COMMENT ON COLUMN l4.marker_rule.stage IS 'for kinds frame, module, call and file: the stage; else NULL';
 COMMENT ON COLUMN l4.marker_rule.signature
     IS 'matched against the message; for kinds step and frame against the names of functions in a stack, for call '
        'against dotted names, for framework against packages and folders in a stack';

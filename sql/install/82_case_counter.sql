@@ -32,7 +32,8 @@ BEGIN ATOMIC
         CROSS JOIN LATERAL regexp_match(e.template, '(' || w.words || ')') AS c(label)
         WHERE c.label IS NOT NULL
     ), same AS MATERIALIZED (
-        SELECT e.event_id, min(coalesce(b.event_id, e.event_id)) OVER (PARTITION BY coalesce(b.rest, e.template)) AS bare
+        SELECT e.event_id,
+            min(coalesce(b.event_id, e.event_id)) OVER (PARTITION BY coalesce(b.rest, e.template)) AS bare
         FROM event AS e
         LEFT JOIN (SELECT c.event_id, min(o.event_id) AS bare, min(c.rest) AS rest
             FROM cut AS c JOIN event AS o ON o.template = c.rest
@@ -52,22 +53,27 @@ RETURNS TABLE (stream_id int, event_id int, slot int, number int, occurrences bi
     first_line_no bigint, step bigint, has_point bool)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
 BEGIN ATOMIC
-    SELECT m.stream_id, u.bare, u.slot, u.number, u.occurrences, u.first_ts, u.first_line_no,
+    SELECT u.stream_id, u.bare, u.slot, u.number, u.occurrences, u.first_ts, u.first_line_no,
         u.number::bigint - lag(u.number) OVER w, u.value ~ '^[0-9]+\.[0-9]+'
-    FROM (SELECT array_agg(z.event_id) AS events, array_agg(z.bare) AS bare
-        FROM l4._stream AS s CROSS JOIN LATERAL l4._labelled(s.job_id, events) AS z
-        WHERE s.stream_id = streams[1]) AS l
-    CROSS JOIN LATERAL (SELECT l4._packed_ids(l.events) AS ids) AS i
-    CROSS JOIN LATERAL l4._slot_context(i.ids) AS x
-    CROSS JOIN l4._summary AS m
-    CROSS JOIN LATERAL (
-        SELECT v.value, v.occurrences, v.first_ts, v.first_line_no, l.bare[array_position(l.events, v.event_id)] AS bare,
-            CASE WHEN v.value ~ '^[0-9]{1,9}$' THEN v.value::int END AS number,
-            v.slot - max(v.slot / 64) OVER (PARTITION BY v.event_id) * 64 + 65536 AS slot
-        FROM l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
-            x.word_events, x.word_slots, x.words, i.ids, NULL, false) AS v) AS u
-    WHERE m.stream_id = ANY (streams) AND m.part = 0
-    WINDOW w AS (PARTITION BY m.stream_id, u.bare, u.slot ORDER BY u.first_line_no);
+    FROM (
+        -- another label has values of its own
+        SELECT DISTINCT ON (m.stream_id, v.bare, v.slot, v.value) m.stream_id, v.*
+        FROM (SELECT array_agg(z.event_id) AS events, array_agg(z.bare) AS bare
+            FROM l4._stream AS s CROSS JOIN LATERAL l4._labelled(s.job_id, events) AS z
+            WHERE s.stream_id = streams[1]) AS l
+        CROSS JOIN LATERAL (SELECT l4._packed_ids(l.events) AS ids) AS i
+        CROSS JOIN LATERAL l4._slot_context(i.ids) AS x
+        CROSS JOIN l4._summary AS m
+        CROSS JOIN LATERAL (
+            SELECT z.value, z.occurrences, z.first_ts, z.first_line_no,
+                l.bare[array_position(l.events, z.event_id)] AS bare,
+                CASE WHEN z.value ~ '^[0-9]{1,9}$' THEN z.value::int END AS number,
+                z.slot - max(z.slot / 64) OVER (PARTITION BY z.event_id) * 64 + 65536 AS slot
+            FROM l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
+                x.word_events, x.word_slots, x.words, i.ids, NULL, false) AS z) AS v
+        WHERE m.stream_id = ANY (streams) AND m.part = 0
+        ORDER BY m.stream_id, v.bare, v.slot, v.value, v.first_line_no) AS u
+    WINDOW w AS (PARTITION BY u.stream_id, u.bare, u.slot ORDER BY u.first_line_no);
 END;
 COMMENT ON FUNCTION l4._first_numbers(int[], int[]) IS
     'first values of the variable parts of events: as numbers, where they are some, and whether they have a point';
@@ -108,15 +114,15 @@ BEGIN ATOMIC
         WHERE s.job_id = k.job_id AND s.lines + s.tail_lines > 0);
 END;
 COMMENT ON FUNCTION l4._told_nodes(l4._case) IS
-    'nodes that a job is to have by its own lines, where good jobs show which number tells them; NULL: as many as wrote';
+    'nodes that a job is to have by its own lines, where good jobs show which number tells them';
 
--- What counts in a stream: nearly each number is the one before and a step, at steady times, for a good part of the log,
--- but not while the start-up goes on: of the lines that come once before it ends, most come before it begins. Best is an
--- event that prints measured values as well, then the one with most records; of its numbers one that grows (one that
--- falls is what is left), the one that changes most often, then the one with most values, then the smallest step, of a
--- range its end. An epoch is a number of the same event that grows by one, and less often. How many there are to be may
--- stand right behind: "12/400". Where nothing counts, an event that prints measured values and recurs like that shows at
--- least that the training goes on.
+-- What counts in a stream: nearly each number is the one before and a step, at steady times, for a good part of the
+-- log, but not while the start-up goes on: of the lines that come once before it ends, most come before it begins.
+-- Best is an event that prints measured values as well, then the one with most records; of its numbers one that grows
+-- (one that falls is what is left), the one that changes most often, then the one with most values, then the smallest
+-- step, of a range its end. An epoch is a number of the same event that grows by one, and less often. How many there
+-- are to be may stand right behind: "12/400". Where nothing counts, an event that prints measured values and recurs
+-- like that shows at least that the training goes on.
 CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[],
     OUT event_id int, OUT slot int, OUT epoch_slot int, OUT total_slot int, OUT step bigint, OUT numbers bigint,
     OUT low int, OUT high int, OUT total int, OUT all_known bool, OUT first_line_no bigint, OUT last_line_no bigint)
@@ -213,7 +219,8 @@ BEGIN ATOMIC
     WHERE s.job_id = _records.job_id AND u.back = 0
     GROUP BY s.stream_id;
 END;
-COMMENT ON FUNCTION l4._records(text, int) IS 'lines and times (-infinity: none) of the records of an event in a job, whatever label is in front';
+COMMENT ON FUNCTION l4._records(text, int) IS
+    'lines and times (-infinity: none) of the records of an event in a job, whatever label is in front';
 
 CREATE FUNCTION l4._counts_alike(k l4._case, job_id text, event_id int, slot int, step bigint) RETURNS bool
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000
@@ -314,7 +321,8 @@ BEGIN
     )
     SELECT k.job_id, r.stream_id, l4._count_records(r.lines, r.times, coalesce(z.lines, '{}'),
         coalesce(z.numbers, '{}'), coalesce(e.lines, '{}'), coalesce(e.numbers, '{}'), coalesce(abs(c.step), 1),
-        coalesce(CASE WHEN c.step < 0 THEN -c.step ELSE c.low END, 1), CASE WHEN c.high IS NOT NULL THEN coalesce(t.total, c.high) END)
+        coalesce(CASE WHEN c.step < 0 THEN -c.step ELSE c.low END, 1),
+        CASE WHEN c.high IS NOT NULL THEN coalesce(t.total, c.high) END)
     FROM l4._records(k.job_id, c.event_id) AS r
     LEFT JOIN known AS z USING (stream_id)
     LEFT JOIN epoch AS e USING (stream_id)

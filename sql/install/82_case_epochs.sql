@@ -59,7 +59,8 @@ BEGIN ATOMIC
         SELECT i.*, dense_rank() OVER (ORDER BY i.epoch) AS place
         FROM l4._unpack(packed) AS i(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8)
     ), epoch AS (
-        SELECT max(i.done_ts) FILTER (WHERE i.place = 1) AS done_ts, min(i.done_ts) FILTER (WHERE i.place = 2) AS next_ts,
+        SELECT max(i.done_ts) FILTER (WHERE i.place = 1) AS done_ts,
+            min(i.done_ts) FILTER (WHERE i.place = 2) AS next_ts,
             percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms) FILTER (WHERE i.place = 1) AS ms
         FROM iteration AS i
     )
@@ -118,11 +119,12 @@ BEGIN
         RETURN NULL;
     END IF;
     answer.first := least(n.first, 1, good.first);
-    answer.low := n.low;
+    -- of lines every so many, the first is about the last of so many
+    answer.low := CASE WHEN n.low = step THEN 1 ELSE n.low END;
     answer.exact := n.alike AND (coalesce(total >= n.high, false)
         OR (step = 1 OR (n.high - n.low) % step <> 0) AND (printed OR n.epochs > 2 OR good.anew));
     answer.length := CASE WHEN total >= n.high THEN greatest(total, 1)
-        WHEN (n.high - n.low) % step <> 0 THEN least(2147483647, n.high::bigint - n.low + 1)
+        WHEN (n.high - n.low) % step <> 0 THEN least(2147483647, n.high::bigint - answer.low + 1)
         ELSE least(2147483647, n.high::bigint - n.low + step) END;
     IF NOT answer.exact AND n.alike THEN
         rest := l4._rest_of_epoch(k, packed);

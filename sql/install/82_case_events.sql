@@ -23,7 +23,8 @@ BEGIN
     SELECT jsonb_agg(h), array_agg(DISTINCT h.event_id) INTO bad, candidates
     FROM here AS h
     JOIN (SELECT DISTINCT z.place
-        FROM l4._marks(ARRAY(SELECT y.value FROM here AS y ORDER BY y.place), '{trouble,killed}') AS z) AS m USING (place);
+        FROM l4._marks(ARRAY(SELECT y.value FROM here AS y ORDER BY y.place), '{trouble,killed}') AS z) AS m
+        USING (place);
     IF bad IS NULL THEN
         RETURN;
     END IF;
@@ -42,7 +43,7 @@ COMMENT ON FUNCTION l4._new_words(text, text[]) IS 'known events with a word of 
 
 -- A known line with a status behind a word for it that is 0 in good jobs, and not here: "stopped (rc=-9)".
 CREATE FUNCTION l4._new_status(job_id text, good_jobs text[]) RETURNS SETOF int
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
     known constant int[] := ARRAY(
@@ -72,7 +73,8 @@ BEGIN
     HAVING bool_and(v.value = '0') FILTER (WHERE v.good) AND bool_or(v.value <> '0') FILTER (WHERE NOT v.good);
 END;
 $$;
-COMMENT ON FUNCTION l4._new_status(text, text[]) IS 'known events with a status that is 0 in good jobs, and not in this';
+COMMENT ON FUNCTION l4._new_status(text, text[]) IS
+    'known events with a status that is 0 in good jobs, and not in this';
 
 -- Events whose texts are equal but for one word of so many, exception class aside, are near-duplicates: "... for
 -- send" and "... for recv". But "nan" where the other has a number is something else. The oldest near-duplicate of an
@@ -117,14 +119,16 @@ BEGIN ATOMIC
         GROUP BY 1
     ), candidate AS MATERIALIZED (
         SELECT j.*, l4._level(e.level) AS level, e.is_stack, e.example AS text, e.example_record AS record, b.jobs,
-            w.words IS NOT NULL OR s.event_id IS NOT NULL AS new_words, e.example ~* 'exit' AND j.example <> e.example AS other_exit,
+            w.words IS NOT NULL OR s.event_id IS NOT NULL AS new_words,
+            e.example ~* 'exit' AND j.example <> e.example AS other_exit,
             row_number() OVER ()::int AS place
         FROM l4._job_events(ARRAY[k.job_id]) AS j
         JOIN l4._event AS e USING (event_id)
         LEFT JOIN known AS b USING (event_id)
         LEFT JOIN l4._new_words(k.job_id, (k.baseline || k.elsewhere)[1:(k.t).word_jobs::int]) AS w USING (event_id)
         LEFT JOIN l4._new_status(k.job_id, k.baseline[1:(k.t).word_jobs::int]) AS s(event_id) USING (event_id)
-        WHERE b.event_id IS NULL OR w.words IS NOT NULL OR s.event_id IS NOT NULL OR l4._level(e.level) >= (k.t).warning_level
+        WHERE b.event_id IS NULL OR w.words IS NOT NULL OR s.event_id IS NOT NULL
+            OR l4._level(e.level) >= (k.t).warning_level
             OR e.example ~* 'exit' AND j.example <> e.example
     ), marked AS (
         SELECT m.place, array_agg(m.kind) AS kinds

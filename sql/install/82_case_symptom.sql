@@ -298,7 +298,8 @@ BEGIN ATOMIC
                 SELECT j.event_id FROM l4._job_event AS j JOIN l4._event AS t USING (event_id)
                 WHERE j.job_id = k.job_id AND t.stage = 'train')) AS c) AS announcing
     )
-    SELECT a.announced AND NOT l4._failed_before(k) AND (a.in_flight OR NOT a.good_jobs_print OR a.announcing >= (k.t).half * k.nodes)
+    SELECT a.announced AND NOT l4._failed_before(k)
+            AND (a.in_flight OR NOT a.good_jobs_print OR a.announcing >= (k.t).half * k.nodes)
         OR l4._in_step(k, a.announced)
     FROM job AS a;
 END;

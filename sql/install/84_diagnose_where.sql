@@ -9,8 +9,8 @@ BEGIN ATOMIC
     FROM l4._stack_records(k, _frame_stage.node) AS s
     CROSS JOIN LATERAL l4._stack_frames(s.record) AS f
     CROSS JOIN LATERAL (VALUES (1, 'frame', l4._function(f.function)),
-        (2, 'module', CASE WHEN f.owner = 'user' THEN concat_ws('.', regexp_replace(f.file, '^.*[/\\]|[.][^.]*$', '', 'g'),
-            f.function) END)) AS n(place, kind, name)
+        (2, 'module', CASE WHEN f.owner = 'user' THEN concat_ws('.',
+            regexp_replace(f.file, '^.*[/\\]|[.][^.]*$', '', 'g'), f.function) END)) AS n(place, kind, name)
     JOIN LATERAL l4._marker(n.kind) AS r ON l4.pcre_match(n.name, r.signature)
     GROUP BY r.stage, n.place
     ORDER BY n.place, count(DISTINCT (s.event_id, f.stack, f.place)) DESC, max(f.place) DESC, r.stage
@@ -75,8 +75,8 @@ END;
 COMMENT ON FUNCTION l4._called_stage(l4._case, text) IS
     'stage that the calls in the stacks of a node tell, or the file that it failed to read, NULL when they tell none';
 
--- The first line of the start-up of good jobs that the node does not print, where it says that a stage was gone through:
--- the node failed in that stage.
+-- The first line of the start-up of good jobs that the node does not print, where it says that a stage was gone
+-- through: the node failed in that stage.
 CREATE FUNCTION l4._missed_stage(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE
 BEGIN ATOMIC
