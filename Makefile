@@ -292,6 +292,7 @@ REGRESS = \
 	diagnose_ranks \
 	evidence \
 	thresholds \
+	unknown_trainer \
 	bounded \
 	alert \
 	flow \

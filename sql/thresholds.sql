@@ -111,6 +111,7 @@ CALL say('retry', '{2}', 35.5002, 'ConnectionError: the store is gone');
 CALL job('known', 20);
 CALL say('known', '{2}', 20, 'WARNING:kernel:NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, GPU has fallen off the bus.');
 CALL crash('known', 23.5);
+CALL job('mute', 20);
 -- evidence
 CALL job('step', 30);
 UPDATE logs SET ts = ts + 4 * greatest(0, substring(line FROM 'iteration (\d+)')::int - 15) * interval '1 s',
@@ -149,7 +150,7 @@ CALL crash('baseline', 23.5);
 CALL l4.ingest('thresholds.logs');
 UPDATE l4.job SET settings = CASE job_id WHEN 'other-1' THEN 'thresholds else' WHEN 'counts' THEN 'thresholds alone' ELSE 'thresholds' END,
     expected_nodes = CASE WHEN job_id NOT IN ('wide', 'gap') THEN 6 END,
-    status = CASE WHEN job_id ~ '^(good|short|other)-' THEN 'succeeded' ELSE 'failed' END
+    status = CASE WHEN job_id ~ '^(good|short|other)-' THEN 'succeeded' WHEN job_id = 'mute' THEN 'running' ELSE 'failed' END
 WHERE job_id IN (SELECT DISTINCT l.job_id FROM logs AS l);
 
 -- symptom, stage, iteration, baseline, limits, nodes, evidence, events and iterations, a row each
@@ -174,7 +175,7 @@ INSERT INTO decides VALUES
 ('absent_value', 'absent', 2.5), ('between_factor', 'edge', 1.2), ('break_bonus', 'edge', 0.04), ('break_value', 'edge', 0.5),
 ('clock_agreement', 'clock_log', 1), ('clock_likeness', 'clock', 1), ('clock_spread', 'clock_spread', 0.05), ('counter_share', 'counts', 0.6), ('steady_ratio', 'counts', 1.5), ('end_value', 'edge', 0.5),
 ('error_level', 'silent', 5), ('faint', 'late_error', 0.2), ('first_moment', 'edge', 0.04),
-('flush_seconds', 'flushed', 0.5), ('half', 'near_stalls', 0.4), ('hang_iterations', 'edge', 16), ('hang_reports', 'tenth', 3.2),
+('flush_seconds', 'flushed', 0.5), ('half', 'near_stalls', 0.4), ('hang_iterations', 'unexplained', 10), ('silent_seconds', 'mute', 1000000000), ('hang_reports', 'tenth', 3.2),
 ('hang_seconds', 'fast', 7), ('late_mads', 'behind', 2.4), ('late_part', 'stays_long', 0.4),
 ('late_seconds', 'late_error', 3), ('mad_sigma', 'step', 1.2), ('majority', 'rare', 0.75), ('max_baseline', 'baseline', 1),
 ('max_elsewhere', 'baseline', 0), ('max_excess', 'two_stalls', 8), ('max_overlap', 'overlap', 2.5), ('mention_score', 'gap', 0.625),

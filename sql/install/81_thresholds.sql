@@ -104,6 +104,8 @@ BEGIN ATOMIC
         ('hang_iterations', 20, 'iterations', 0, 1000000, 'silence of that many iterations'),
         ('hang_reports', 4, 'reports', 0, 1000000,
             'silence of that many lines about iterations that are printed every so often'),
+        ('silent_seconds', 46800, 's', 0, 1000000000,
+            'silence until now after which a job stands that is not known to have ended: more than a time zone'),
         ('unexplained_patience', 2, 'factor', 1, 1000, 'so much longer where crash reports do not speak of waiting')
     ) AS t(name, value, unit, low, high, meaning);
 END;

@@ -13,39 +13,126 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._outer_streams(text) IS 'the first and the last stream of a job, by rank and name';
 
--- The first numbers in the variable parts of some events of a stream, in the order of their lines, and by how much each
--- differs from the one before.
+-- What a launcher puts in front of lines is known only after some of them: until then it is part of the message, and
+-- the same lines are another event. So they are with another number of signs in a bar.
+CREATE FUNCTION l4._labelled(job_id text, events int[]) RETURNS TABLE (event_id int, bare int)
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 100
+BEGIN ATOMIC
+    WITH event AS MATERIALIZED (
+        SELECT DISTINCT t.event_id,
+            ltrim(regexp_replace(t.template, '(?:^| )[^[:alnum:]<> ]+(?= |$)', '', 'g')) AS template
+        FROM (SELECT j.event_id FROM l4._job_event AS j WHERE j.job_id = _labelled.job_id
+            UNION SELECT unnest(events)) AS j
+        JOIN l4._event AS e USING (event_id)
+        JOIN l4._event AS t ON t.event_id = l4._survivor(e.event_id, e.merged_into)
+    ), cut AS (
+        SELECT e.event_id, c.label[1] AS label, substr(e.template, length(c.label[1]) + 1) AS rest
+        FROM event AS e
+        CROSS JOIN (VALUES ('^\S+ +'), ('^\S+ +\S+ +'), ('^\S+ +\S+ +\S+ +')) AS w(words)
+        CROSS JOIN LATERAL regexp_match(e.template, '(' || w.words || ')') AS c(label)
+        WHERE c.label IS NOT NULL
+    ), same AS MATERIALIZED (
+        SELECT e.event_id,
+            min(coalesce(b.event_id, e.event_id)) OVER (PARTITION BY coalesce(b.rest, e.template)) AS bare
+        FROM event AS e
+        LEFT JOIN (SELECT c.event_id, min(o.event_id) AS bare, min(c.rest) AS rest
+            FROM cut AS c JOIN event AS o ON o.template = c.rest
+            WHERE c.label ~ '[0-9]|<\*>' AND c.label !~* 'epoch|step|iter|batch|round|update'
+            GROUP BY c.event_id) AS b(labelled, event_id, rest) ON b.labelled = e.event_id
+    )
+    SELECT s.event_id, s.bare FROM same AS s
+    WHERE events IS NULL OR s.bare IN (SELECT z.bare FROM same AS z WHERE z.event_id = ANY (events));
+END;
+COMMENT ON FUNCTION l4._labelled(text, int[]) IS
+    'events of a job (NULL: all) and those that are the same with another label or bar, each with the event without';
+
+-- The first numbers in the variable parts of some events of a job's streams, in the order of their lines, and by how
+-- much each differs from the one before. Slots are counted from the last word, as a label in front shifts them.
 CREATE FUNCTION l4._first_numbers(streams int[], events int[])
 RETURNS TABLE (stream_id int, event_id int, slot int, number int, occurrences bigint, first_ts timestamptz,
     first_line_no bigint, step bigint, has_point bool)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
 BEGIN ATOMIC
-    SELECT m.stream_id, u.event_id, u.slot, n.number, u.occurrences, u.first_ts, u.first_line_no,
-        n.number::bigint - lag(n.number) OVER w, u.value ~ '^[0-9]+\.[0-9]+'
-    FROM (SELECT l4._packed_ids(events) AS ids) AS i
-    CROSS JOIN LATERAL l4._slot_context(i.ids) AS x
-    CROSS JOIN l4._summary AS m
-    CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
-        x.word_events, x.word_slots, x.words, i.ids, NULL, false) AS u
-    CROSS JOIN LATERAL (SELECT CASE WHEN u.value ~ '^[0-9]{1,9}$' THEN u.value::int END AS number) AS n
-    WHERE m.stream_id = ANY (streams) AND m.part = 0
-    WINDOW w AS (PARTITION BY m.stream_id, u.event_id, u.slot ORDER BY u.first_line_no);
+    SELECT u.stream_id, u.bare, u.slot, u.number, u.occurrences, u.first_ts, u.first_line_no,
+        u.number::bigint - lag(u.number) OVER w, u.value ~ '^[0-9]+\.[0-9]+'
+    FROM (
+        -- another label has values of its own
+        SELECT DISTINCT ON (m.stream_id, v.bare, v.slot, v.value) m.stream_id, v.*
+        FROM (SELECT array_agg(z.event_id) AS events, array_agg(z.bare) AS bare
+            FROM l4._stream AS s CROSS JOIN LATERAL l4._labelled(s.job_id, events) AS z
+            WHERE s.stream_id = streams[1]) AS l
+        CROSS JOIN LATERAL (SELECT l4._packed_ids(l.events) AS ids) AS i
+        CROSS JOIN LATERAL l4._slot_context(i.ids) AS x
+        CROSS JOIN l4._summary AS m
+        CROSS JOIN LATERAL (
+            SELECT z.value, z.occurrences, z.first_ts, z.first_line_no,
+                l.bare[array_position(l.events, z.event_id)] AS bare,
+                CASE WHEN z.value ~ '^[0-9]{1,9}$' THEN z.value::int END AS number,
+                z.slot - max(z.slot / 64) OVER (PARTITION BY z.event_id) * 64 + 65536 AS slot
+            FROM l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
+                x.word_events, x.word_slots, x.words, i.ids, NULL, false) AS z) AS v
+        WHERE m.stream_id = ANY (streams) AND m.part = 0
+        ORDER BY m.stream_id, v.bare, v.slot, v.value, v.first_line_no) AS u
+    WINDOW w AS (PARTITION BY u.stream_id, u.bare, u.slot ORDER BY u.first_line_no);
 END;
 COMMENT ON FUNCTION l4._first_numbers(int[], int[]) IS
     'first values of the variable parts of events: as numbers, where they are some, and whether they have a point';
 
--- What counts up in a stream: nearly each number is the one before and a step, at steady times, for a good part of the
+-- How many nodes there are to be: a number that two good jobs of different size print, and that is as many times the
+-- nodes in both, as ranks are.
+CREATE FUNCTION l4._told_nodes(k l4._case) RETURNS int
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000
+BEGIN ATOMIC
+    WITH size AS (
+        SELECT s.job_id, count(DISTINCT s.node)::int AS nodes FROM l4._stream AS s
+        WHERE s.job_id = ANY (k.baseline) AND s.lines + s.tail_lines > 0 GROUP BY s.job_id
+    ), good AS (
+        SELECT z.job_id, z.nodes
+        FROM (SELECT s.*, row_number() OVER (ORDER BY s.nodes, s.job_id COLLATE "C") AS up,
+                row_number() OVER (ORDER BY s.nodes DESC, s.job_id COLLATE "C") AS down,
+                min(s.nodes) OVER () < max(s.nodes) OVER () AS differ FROM size AS s) AS z
+        WHERE z.differ AND (z.up = 1 OR z.down = 1)
+    ), number AS (
+        SELECT g.job_id, g.nodes, n.event_id, n.slot, min(n.number) AS number
+        FROM good AS g
+        CROSS JOIN LATERAL l4._first_numbers(ARRAY(SELECT o FROM l4._outer_streams(g.job_id) AS o),
+            ARRAY(SELECT j.event_id FROM l4._job_event AS j
+                WHERE j.job_id = g.job_id AND j.occurrences <= (k.t).min_pair * j.nodes)) AS n
+        GROUP BY g.job_id, g.nodes, n.event_id, n.slot
+        HAVING min(n.number) = max(n.number) AND min(n.number) % g.nodes = 0 AND min(n.number) > 0
+    ), told AS MATERIALIZED (
+        SELECT n.event_id, n.slot, min(n.number / n.nodes) AS ranks FROM number AS n
+        GROUP BY n.event_id, n.slot
+        HAVING count(*) = 2 AND min(n.number / n.nodes) = max(n.number / n.nodes)
+            AND min(n.number / n.nodes) <= (k.t).max_ranks
+    )
+    SELECT CASE WHEN min(n.number / t.ranks) = max(n.number / t.ranks) THEN min(n.number / t.ranks) END
+    FROM l4._first_numbers(ARRAY(SELECT o FROM l4._outer_streams(k.job_id) AS o),
+        ARRAY(SELECT t.event_id FROM told AS t)) AS n
+    JOIN told AS t USING (event_id, slot)
+    HAVING min(n.number / t.ranks) > (SELECT count(DISTINCT s.node) FROM l4._stream AS s
+        WHERE s.job_id = k.job_id AND s.lines + s.tail_lines > 0);
+END;
+COMMENT ON FUNCTION l4._told_nodes(l4._case) IS
+    'nodes that a job is to have by its own lines, where good jobs show which number tells them';
+
+-- What counts in a stream: nearly each number is the one before and a step, at steady times, for a good part of the
 -- log, but not while the start-up goes on: of the lines that come once before it ends, most come before it begins.
--- Best is an event that prints measured values as well, then the one with most records; of its numbers the one that
--- changes most often, then the one with most values, then the smallest step. An epoch is a number of the same event
--- that grows by one, and less often. How many there are to be may stand right behind: "12/400". Where nothing counts,
--- an event that prints measured values and recurs like that shows at least that the training goes on.
+-- Best is an event that prints measured values as well, then the one with most records; of its numbers one that grows
+-- (one that falls is what is left), the one that changes most often, then the one with most values, then the smallest
+-- step, of a range its end. An epoch is a number of the same event that grows by one, and less often. How many there
+-- are to be may stand right behind: "12/400". Where nothing counts, an event that prints measured values and recurs
+-- like that shows at least that the training goes on.
 CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[],
     OUT event_id int, OUT slot int, OUT epoch_slot int, OUT total_slot int, OUT step bigint, OUT numbers bigint,
     OUT low int, OUT high int, OUT total int, OUT all_known bool, OUT first_line_no bigint, OUT last_line_no bigint)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000
 BEGIN ATOMIC
-    WITH number AS MATERIALIZED (
+    WITH labelled AS MATERIALIZED (
+        SELECT l.event_id, l.bare
+        FROM l4._stream AS s CROSS JOIN LATERAL l4._labelled(s.job_id, NULL) AS l
+        WHERE s.stream_id = _counter_of_stream.stream_id
+    ), number AS MATERIALIZED (
         SELECT n.*, extract(epoch FROM n.first_ts - lag(n.first_ts)
             OVER (PARTITION BY n.event_id, n.slot ORDER BY n.first_line_no))::float8 AS gap
         FROM l4._first_numbers(ARRAY[_counter_of_stream.stream_id], events) AS n
@@ -62,15 +149,16 @@ BEGIN ATOMIC
         SELECT s.*, (SELECT avg((n.step = s.step)::int) FROM number AS n
             WHERE n.event_id = s.event_id AND n.slot = s.slot AND n.step IS NOT NULL) AS share
         FROM series AS s
-        WHERE s.numbers >= (k.t).min_pair AND s.step > 0
+        WHERE s.numbers >= (k.t).min_pair AND s.step <> 0
     ), event AS MATERIALIZED (
-        SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, sum(u.occurrences) AS records,
+        SELECT l.bare AS event_id, sum(u.occurrences) AS records,
             extract(epoch FROM max(u.last_ts) - min(u.first_ts)) AS lasts, min(u.first_line_no) AS first_line_no,
             max(u.last_line_no) AS last_line_no
         FROM l4._summary AS m
         CROSS JOIN LATERAL l4._unpack(m.events, m.open_events) AS u(event_id int, occurrences bigint,
             first_ts timestamptz, last_ts timestamptz, first_line_no bigint, last_line_no bigint)
         JOIN l4._event AS e ON e.event_id = u.event_id
+        JOIN labelled AS l ON l.event_id = l4._survivor(e.event_id, e.merged_into)
         WHERE m.stream_id = _counter_of_stream.stream_id AND m.part = 0
         GROUP BY 1
     ), steady AS MATERIALIZED (
@@ -90,8 +178,11 @@ BEGIN ATOMIC
         LEFT JOIN even AS c ON c.event_id = e.event_id AND c.share >= (k.t).nearly_all
             AND c.numbers >= (k.t).min_iterations AND c.steady
         WHERE c.event_id IS NOT NULL OR e.measures AND e.records >= (k.t).min_past
-        ORDER BY c.event_id IS NULL, e.measures DESC, e.records DESC, e.template COLLATE "C",
-            (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, c.step, c.slot
+        ORDER BY c.event_id IS NULL, e.measures DESC, e.records DESC, e.template COLLATE "C", c.step < 0,
+            (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, abs(c.step),
+            -- of "[20-40]" the end is what is done
+            EXISTS (SELECT FROM even AS o WHERE o.event_id = c.event_id AND o.slot = c.slot + 1
+                AND o.slot / 64 = c.slot / 64 AND o.step = c.step AND o.low = c.low + c.step), c.slot
         LIMIT 1
     )
     SELECT b.event_id, b.slot, o.slot, CASE WHEN r.high IS NOT NULL THEN b.slot + 1 END, b.step, b.numbers, b.low,
@@ -119,7 +210,8 @@ LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
 BEGIN ATOMIC
     SELECT s.stream_id, array_agg(u.line_no ORDER BY u.line_no),
         array_agg(coalesce(u.ts, '-infinity') ORDER BY u.line_no)
-    FROM (SELECT l4._packed_ids(ARRAY[_records.event_id]) AS ids OFFSET 0) AS i
+    FROM (SELECT l4._packed_ids(ARRAY(SELECT z.event_id
+            FROM l4._labelled(_records.job_id, ARRAY[_records.event_id]) AS z)) AS ids OFFSET 0) AS i
     CROSS JOIN l4._stream AS s
     JOIN l4._chunk AS c ON c.stream_id = s.stream_id
     CROSS JOIN LATERAL l4._unpack(c.body, NULL, i.ids, 5) AS u(line_no bigint, back bigint, ts timestamptz, rank int,
@@ -127,7 +219,8 @@ BEGIN ATOMIC
     WHERE s.job_id = _records.job_id AND u.back = 0
     GROUP BY s.stream_id;
 END;
-COMMENT ON FUNCTION l4._records(text, int) IS 'lines and times (-infinity: none) of the records of an event in a job';
+COMMENT ON FUNCTION l4._records(text, int) IS
+    'lines and times (-infinity: none) of the records of an event in a job, whatever label is in front';
 
 CREATE FUNCTION l4._counts_alike(k l4._case, job_id text, event_id int, slot int, step bigint) RETURNS bool
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000
@@ -172,8 +265,12 @@ BEGIN
         answer.slot := c.slot;
         answer.epoch_slot := c.epoch_slot;
         answer.total_slot := c.total_slot;
-        answer.step := least(c.step, 2147483647);
+        answer.step := c.step;
         answer.low := c.low;
+        IF c.step < 0 THEN
+            -- what is left
+            RETURN answer;
+        END IF;
         answer.high := CASE WHEN c.all_known AND reports > c.numbers + 1 THEN c.high
             WHEN reports * c.step > c.total::bigint + c.step THEN c.total END;
         RETURN answer;
@@ -210,9 +307,11 @@ BEGIN
         WHERE n.number IS NOT NULL
     ), known AS (
         SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
-            array_agg(n.number ORDER BY n.first_line_no) AS numbers,
+            array_agg(CASE WHEN c.step < 0 THEN least(2147483647, n.most::bigint - n.number - c.step)::int
+                ELSE n.number END ORDER BY n.first_line_no) AS numbers,
             coalesce(avg((n.step = c.step)::int) >= (k.t).nearly_all, true) AS even
-        FROM number AS n WHERE n.slot = c.slot GROUP BY n.stream_id
+        FROM (SELECT z.*, max(z.number) OVER () AS most FROM number AS z WHERE z.slot = c.slot) AS n
+        GROUP BY n.stream_id
     ), epoch AS (
         SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
             array_agg(n.number ORDER BY n.first_line_no) AS numbers
@@ -221,15 +320,17 @@ BEGIN
         SELECT max(n.number) AS total FROM number AS n WHERE n.slot = c.total_slot
     )
     SELECT k.job_id, r.stream_id, l4._count_records(r.lines, r.times, coalesce(z.lines, '{}'),
-        coalesce(z.numbers, '{}'), coalesce(e.lines, '{}'), coalesce(e.numbers, '{}'), coalesce(c.step, 1),
-        coalesce(c.low, 1), CASE WHEN c.high IS NOT NULL THEN coalesce(t.total, c.high) END)
+        coalesce(z.numbers, '{}'), coalesce(e.lines, '{}'), coalesce(e.numbers, '{}'), coalesce(abs(c.step), 1),
+        coalesce(CASE WHEN c.step < 0 THEN -c.step ELSE c.low END, 1),
+        CASE WHEN c.high IS NOT NULL THEN coalesce(t.total, c.high) END)
     FROM l4._records(k.job_id, c.event_id) AS r
     LEFT JOIN known AS z USING (stream_id)
     LEFT JOIN epoch AS e USING (stream_id)
     CROSS JOIN total AS t
     WHERE c.slot IS NULL OR (SELECT avg(a.even::int) FROM known AS a) >= (k.t).nearly_all;
     c.uneven := NOT FOUND AND EXISTS (SELECT FROM l4._job_event AS j
-        WHERE j.job_id = k.job_id AND j.event_id = ANY (l4._packed_ids(ARRAY[c.event_id])));
+        WHERE j.job_id = k.job_id AND j.event_id = ANY (l4._packed_ids(ARRAY(SELECT z.event_id
+            FROM l4._labelled(k.job_id, ARRAY[c.event_id]) AS z))));
     k.counter := c;
     RETURN k;
 END;

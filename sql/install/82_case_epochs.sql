@@ -50,10 +50,34 @@ END;
 COMMENT ON FUNCTION l4._epochs_of_job(text) IS
     'the first epoch of a job, and whether its iterations begin anew with the next one';
 
+-- What is printed for the first time after the last printed iteration of the first epoch, and before the second one
+-- begins, ends the first one: until then its other iterations were done.
+CREATE FUNCTION l4._rest_of_epoch(k l4._case, packed bytea) RETURNS float8
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH iteration AS MATERIALIZED (
+        SELECT i.*, dense_rank() OVER (ORDER BY i.epoch) AS place
+        FROM l4._unpack(packed) AS i(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8)
+    ), epoch AS (
+        SELECT max(i.done_ts) FILTER (WHERE i.place = 1) AS done_ts,
+            min(i.done_ts) FILTER (WHERE i.place = 2) AS next_ts,
+            percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms) FILTER (WHERE i.place = 1) AS ms
+        FROM iteration AS i
+    )
+    SELECT greatest(0, extract(epoch FROM min(j.first_ts) - e.done_ts) * 1000 / e.ms)
+    FROM epoch AS e JOIN l4._job_event AS j
+        ON j.job_id = k.job_id AND j.first_ts >= e.done_ts - e.ms * interval '1 ms' AND j.first_ts < e.next_ts
+    WHERE e.ms > 0
+    GROUP BY e.done_ts, e.ms;
+END;
+COMMENT ON FUNCTION l4._rest_of_epoch(l4._case, bytea) IS
+    'iterations of the first epoch after its last printed one, by the time that passed; NULL where nothing tells';
+
 -- Iterations begin anew with each epoch when every later epoch begins with the same number, and the first one not
 -- before it. A job that goes back to a checkpoint begins elsewhere, and one that starts over does so once, which good
 -- jobs do not, and prints no epoch. The length is what the lines say it is, else the number of the last iteration: that
--- of all whole epochs, where every iteration is printed, or the last one although it is none of the printed steps.
+-- of all whole epochs, where every iteration is printed, or the last one although it is none of the printed steps; else
+-- what follows its last printed iteration tells by its time.
 CREATE FUNCTION l4._epochs(k l4._case, packed bytea, step int, total int) RETURNS l4._epochs
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -62,6 +86,7 @@ DECLARE
     good record;
     n record;
     printed bool;
+    rest float8;
 BEGIN
     SELECT count(*) AS epochs, min(e.epoch) AS first, min(e.low) FILTER (WHERE e.place > 1) AS low,
         count(DISTINCT e.low) FILTER (WHERE e.place > 1) = 1
@@ -94,12 +119,24 @@ BEGIN
         RETURN NULL;
     END IF;
     answer.first := least(n.first, 1, good.first);
-    answer.low := n.low;
+    -- of lines every so many, the first is about the last of so many
+    answer.low := CASE WHEN n.low = step THEN 1 ELSE n.low END;
     answer.exact := n.alike AND (coalesce(total >= n.high, false)
         OR (step = 1 OR (n.high - n.low) % step <> 0) AND (printed OR n.epochs > 2 OR good.anew));
     answer.length := CASE WHEN total >= n.high THEN greatest(total, 1)
-        WHEN (n.high - n.low) % step <> 0 THEN least(2147483647, n.high::bigint - n.low + 1)
+        WHEN (n.high - n.low) % step <> 0 THEN least(2147483647, n.high::bigint - answer.low + 1)
         ELSE least(2147483647, n.high::bigint - n.low + step) END;
+    IF NOT answer.exact AND n.alike THEN
+        rest := l4._rest_of_epoch(k, packed);
+        IF rest < (k.t).raised_ratio * step THEN
+            answer.exact := true;
+            -- the first one is printed when it is done, or when so many are
+            rest := CASE WHEN n.low = step THEN n.high ELSE n.high::bigint - n.low + 1 END + round(rest);
+            IF abs(rest - answer.length) > (k.t).uncommon_share * step THEN
+                answer.length := least(2147483647, rest);
+            END IF;
+        END IF;
+    END IF;
     RETURN answer;
 END;
 $$;

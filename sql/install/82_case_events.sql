@@ -22,7 +22,9 @@ BEGIN
     )
     SELECT jsonb_agg(h), array_agg(DISTINCT h.event_id) INTO bad, candidates
     FROM here AS h
-    JOIN l4._marks(ARRAY(SELECT z.value FROM here AS z ORDER BY z.place), '{trouble}') AS m USING (place);
+    JOIN (SELECT DISTINCT z.place
+        FROM l4._marks(ARRAY(SELECT y.value FROM here AS y ORDER BY y.place), '{trouble,killed}') AS z) AS m
+        USING (place);
     IF bad IS NULL THEN
         RETURN;
     END IF;
@@ -38,6 +40,41 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION l4._new_words(text, text[]) IS 'known events with a word of trouble that no good job has there';
+
+-- A known line with a status behind a word for it that is 0 in good jobs, and not here: "stopped (rc=-9)".
+CREATE FUNCTION l4._new_status(job_id text, good_jobs text[]) RETURNS SETOF int
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
+AS $$
+DECLARE
+    known constant int[] := ARRAY(
+        SELECT DISTINCT l4._survivor(e.event_id, e.merged_into)
+        FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
+        WHERE j.job_id = _new_status.job_id
+            AND e.template ~* '\m(?:exit(?:ed|[ _-]?(?:code|status|value))?|code|status|rc|returncode)[ =:(\[]*<\*>');
+BEGIN
+    RETURN QUERY
+    WITH status AS (
+        SELECT e.event_id, p.place
+        FROM l4._event AS e
+        CROSS JOIN LATERAL unnest(string_to_array(e.template, '<*>')) WITH ORDINALITY AS p(words, place)
+        WHERE e.event_id = ANY (known)
+            AND p.words ~* '\m(?:exit(?:ed|[ _-]?(?:code|status|value))?|code|status|rc|returncode)[ =:(\[]*$'
+    ), value AS (
+        SELECT x.event_id, x.value, x.job_id <> _new_status.job_id AS good
+        FROM (SELECT v.job_id, v.event_id, v.value,
+                dense_rank() OVER (PARTITION BY v.event_id ORDER BY v.slot) AS place
+            FROM unnest(_new_status.job_id || good_jobs) AS g(job_id)
+            CROSS JOIN LATERAL l4._slot_values(g.job_id, known) AS v) AS x
+        JOIN status USING (event_id, place)
+    )
+    SELECT v.event_id FROM value AS v
+    WHERE v.value ~ '^-?[0-9]+$'
+    GROUP BY v.event_id
+    HAVING bool_and(v.value = '0') FILTER (WHERE v.good) AND bool_or(v.value <> '0') FILTER (WHERE NOT v.good);
+END;
+$$;
+COMMENT ON FUNCTION l4._new_status(text, text[]) IS
+    'known events with a status that is 0 in good jobs, and not in this';
 
 -- Events whose texts are equal but for one word of so many, exception class aside, are near-duplicates: "... for
 -- send" and "... for recv". But "nan" where the other has a number is something else. The oldest near-duplicate of an
@@ -82,13 +119,16 @@ BEGIN ATOMIC
         GROUP BY 1
     ), candidate AS MATERIALIZED (
         SELECT j.*, l4._level(e.level) AS level, e.is_stack, e.example AS text, e.example_record AS record, b.jobs,
-            w.words IS NOT NULL AS new_words, e.example ~* 'exit' AND j.example <> e.example AS other_exit,
+            w.words IS NOT NULL OR s.event_id IS NOT NULL AS new_words,
+            e.example ~* 'exit' AND j.example <> e.example AS other_exit,
             row_number() OVER ()::int AS place
         FROM l4._job_events(ARRAY[k.job_id]) AS j
         JOIN l4._event AS e USING (event_id)
         LEFT JOIN known AS b USING (event_id)
         LEFT JOIN l4._new_words(k.job_id, (k.baseline || k.elsewhere)[1:(k.t).word_jobs::int]) AS w USING (event_id)
-        WHERE b.event_id IS NULL OR w.words IS NOT NULL OR l4._level(e.level) >= (k.t).warning_level
+        LEFT JOIN l4._new_status(k.job_id, k.baseline[1:(k.t).word_jobs::int]) AS s(event_id) USING (event_id)
+        WHERE b.event_id IS NULL OR w.words IS NOT NULL OR s.event_id IS NOT NULL
+            OR l4._level(e.level) >= (k.t).warning_level
             OR e.example ~* 'exit' AND j.example <> e.example
     ), marked AS (
         SELECT m.place, array_agg(m.kind) AS kinds

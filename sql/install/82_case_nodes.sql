@@ -204,7 +204,8 @@ CREATE FUNCTION l4._case_places(k l4._case) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    expected constant int := (SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id);
+    expected constant int := coalesce(
+        (SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id), l4._told_nodes(k));
     n l4._case_place[];
     wrote int;
     per int;

@@ -187,7 +187,10 @@ COMMENT ON FUNCTION l4._patience(l4._case) IS 'silence that makes a hang';
 CREATE FUNCTION l4._ends(k l4._case) RETURNS SETOF l4._case_end
 LANGUAGE sql STABLE ROWS 500
 BEGIN ATOMIC
-    WITH last_ones AS MATERIALIZED (
+    WITH counter AS MATERIALIZED (
+        SELECT l.event_id FROM l4._labelled(k.job_id, ARRAY[(k.counter).event_id]) AS l
+        WHERE (k.counter).event_id IS NOT NULL
+    ), last_ones AS MATERIALIZED (
         SELECT coalesce(array_agg(DISTINCT o.last_event_id), '{}') AS ids
         FROM l4._node AS o WHERE o.job_id = ANY (k.baseline)
     ), seen AS (
@@ -220,7 +223,7 @@ BEGIN ATOMIC
         LEFT JOIN l4._node AS v ON v.job_id = z.job_id AND v.node = z.node
         LEFT JOIN l4._event AS t ON t.event_id = v.last_event_id
         CROSS JOIN LATERAL (SELECT t.iteration_rule IS NOT NULL
-            OR coalesce(v.last_event_id = (k.counter).event_id, false) AS reports) AS r
+            OR v.last_event_id IN (SELECT c.event_id FROM counter AS c) AS reports) AS r
         LEFT JOIN l4._job_event AS j ON j.job_id = z.job_id AND j.event_id = v.last_event_id
         LEFT JOIN shutdown AS h ON h.node = z.node
         LEFT JOIN seen AS w ON w.node = z.node
@@ -262,6 +265,23 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._waited(l4._case) IS 'do the first crash reports say that something was waited for too long';
 
+-- Others may announce the training and wait in vain for a node that failed before.
+CREATE FUNCTION l4._failed_before(k l4._case) RETURNS bool
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH training AS MATERIALIZED (
+        SELECT s.node, min(s.first_ts) AS first_ts FROM l4.stage_span AS s
+        WHERE s.job_id = k.job_id AND s.stage = 'train' GROUP BY s.node
+    )
+    SELECT coalesce((SELECT count(*) >= (k.t).half * k.nodes FROM training AS t) AND (
+        SELECT t.first_ts IS NULL OR t.first_ts - n.clock > n.terminal_ts
+        FROM l4._nodes(k.job_id) AS n LEFT JOIN training AS t USING (node)
+        WHERE n.terminal_ts IS NOT NULL
+        ORDER BY n.terminal_ts, n.place LIMIT 1), false);
+END;
+COMMENT ON FUNCTION l4._failed_before(l4._case) IS
+    'did the first node that reports a crash not announce the training, as half of the nodes did';
+
 -- Did a job without iterations train? A stage that is announced is not enough where good jobs report iterations and no
 -- line here is about one: half of the nodes must announce it, or the first crash be in a step of the training. One node
 -- may say that it begins while others still load.
@@ -278,16 +298,16 @@ BEGIN ATOMIC
                 SELECT j.event_id FROM l4._job_event AS j JOIN l4._event AS t USING (event_id)
                 WHERE j.job_id = k.job_id AND t.stage = 'train')) AS c) AS announcing
     )
-    SELECT a.announced AND (a.in_flight OR NOT a.good_jobs_print OR a.announcing >= (k.t).half * k.nodes)
+    SELECT a.announced AND NOT l4._failed_before(k)
+            AND (a.in_flight OR NOT a.good_jobs_print OR a.announcing >= (k.t).half * k.nodes)
         OR l4._in_step(k, a.announced)
     FROM job AS a;
 END;
 COMMENT ON FUNCTION l4._announced(l4._case) IS 'did a job train that reports no iteration';
 
--- Was the start-up over? What nearly all nodes of good jobs print before their first iteration is all there, the last
--- of it included: what came next was the first iteration.
-CREATE FUNCTION l4._started(k l4._case) RETURNS bool
-LANGUAGE sql STABLE
+-- What nearly all nodes of good jobs print before their first iteration.
+CREATE FUNCTION l4._start_up(k l4._case) RETURNS TABLE (event_id int, before interval)
+LANGUAGE sql STABLE ROWS 50
 BEGIN ATOMIC
     WITH good AS MATERIALIZED (
         SELECT b.job_id, min(i.ended) AS first_done,
@@ -298,24 +318,38 @@ BEGIN ATOMIC
             JOIN l4._event AS t USING (event_id)
             LEFT JOIN l4.iteration_rule AS r ON r.rule_id = t.iteration_rule AND r.kind = 'done'
             WHERE z.job_id = b.job_id AND (r.rule_id IS NOT NULL
-                OR l4._survivor(t.event_id, t.merged_into) = (k.counter).event_id)) AS i
+                OR l4._survivor(t.event_id, t.merged_into) IN (SELECT l.event_id
+                    FROM l4._labelled(b.job_id, ARRAY[(k.counter).event_id]) AS l))) AS i
         GROUP BY b.job_id
     ), event AS MATERIALIZED (
         SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, j.job_id, sum(j.nodes) AS nodes,
             min(j.first_ts) AS first_ts, max(j.last_ts) AS last_ts
         FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
-        WHERE j.job_id = ANY (k.baseline[1:(k.t).min_pair::int] || k.job_id)
+        WHERE j.job_id = ANY (k.baseline[1:(k.t).min_pair::int])
         GROUP BY 1, 2
-    ), start AS (
-        SELECT e.event_id, max(e.last_ts - g.first_done) AS before
-        FROM good AS g JOIN event AS e USING (job_id)
-        WHERE e.nodes >= (k.t).nearly_all * g.nodes AND e.last_ts < g.first_done
-        GROUP BY e.event_id
-        HAVING count(*) = (SELECT count(*) FROM good AS x)
+    )
+    SELECT e.event_id, max(e.last_ts - g.first_done)
+    FROM good AS g JOIN event AS e USING (job_id)
+    WHERE e.nodes >= (k.t).nearly_all * g.nodes AND e.last_ts < g.first_done
+    GROUP BY e.event_id
+    HAVING count(*) = (SELECT count(*) FROM good AS x);
+END;
+COMMENT ON FUNCTION l4._start_up(l4._case) IS
+    'events of the start-up of good jobs, and how long before the first iteration the last node prints them';
+
+-- Was the start-up over? All of it is there, the last of it included: what came next was the first iteration.
+CREATE FUNCTION l4._started(k l4._case) RETURNS bool
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH event AS MATERIALIZED (
+        SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, sum(j.nodes) AS nodes
+        FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
+        WHERE j.job_id = k.job_id
+        GROUP BY 1
     ), here AS (
         SELECT s.before, s.before = max(s.before) OVER () AS is_last,
             coalesce(o.nodes >= (k.t).nearly_all * k.nodes, false) AS there
-        FROM start AS s LEFT JOIN event AS o ON o.event_id = s.event_id AND o.job_id = k.job_id
+        FROM l4._start_up(k) AS s LEFT JOIN event AS o USING (event_id)
     )
     SELECT coalesce(avg(h.there::int) >= (k.t).nearly_all AND bool_and(h.there) FILTER (WHERE h.is_last), false)
     FROM here AS h;
@@ -348,14 +382,26 @@ RETURN cardinality(k.baseline) > 0 AND (
         AND s.last_ts >= n.last_ts - l4._seconds((k.t).same_moment));
 COMMENT ON FUNCTION l4._gave_up(l4._case) IS 'did half of the nodes end with a new error';
 
--- A job that is known to have failed, and whose nodes all stop in training without a word where good jobs end with
--- some: what ended it left nobody the time to speak, or nobody noticed.
+-- The clock on the wall is evidence too: nothing came for longer than a time zone can be mistaken.
+CREATE FUNCTION l4._silent(job_id text, seconds float8) RETURNS bool
+LANGUAGE sql STABLE
+RETURN coalesce(now() - (SELECT max(s.last_ts) FROM l4._stream AS s WHERE s.job_id = _silent.job_id)
+    > _silent.seconds * interval '1 s', false);
+COMMENT ON FUNCTION l4._silent(text, float8) IS 'did a job write nothing for so long until now';
+
+-- A job that is known to have failed, or fell silent and is not known to have succeeded, and whose nodes all stop
+-- without a word where good jobs end with some: what ended it left nobody the time to speak, or nobody noticed.
 CREATE FUNCTION l4._stopped(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
-RETURN k.iterations > 0 AND NOT k.crashed AND cardinality(k.baseline) > 0
-    AND EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = k.job_id AND j.status = 'failed')
+RETURN NOT k.crashed AND cardinality(k.baseline) > 0
+    AND EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = k.job_id AND (j.status = 'failed'
+        OR j.status = 'running' AND (k.parameters ->> 'as_of') IS NULL
+            AND l4._silent(j.job_id, greatest((k.t).silent_seconds, extract(epoch FROM l4._patience(k)))::float8)
+            -- not logs of which each was cut elsewhere
+            AND (SELECT max(n.last_iteration) - min(n.last_iteration) <= greatest((k.t).max_ahead, k.step)
+                FROM l4._nodes(k.job_id) AS n) IS NOT FALSE))
     AND NOT EXISTS (SELECT FROM l4._case_end AS e WHERE e.job_id = k.job_id AND e.ended_well);
-COMMENT ON FUNCTION l4._stopped(l4._case) IS 'did a failed job stop in training without a word';
+COMMENT ON FUNCTION l4._stopped(l4._case) IS 'did a job stop without a word that failed or fell silent';
 
 CREATE FUNCTION l4._case_symptom(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -400,14 +446,17 @@ BEGIN
     k.symptom := CASE
         WHEN k.finished AND k.ended_well AND outlived AND NOT slow THEN 'none'
         WHEN (k.finished OR NOT k.crashed) AND slow AND outlived THEN 'slow'
-        WHEN NOT k.trained THEN CASE WHEN k.nodes > 0 AND (k.crashed OR coalesce(n.deviates, false)) THEN 'launch'
-            ELSE 'none' END
+        WHEN NOT k.trained THEN CASE WHEN k.nodes > 0 AND (k.crashed OR coalesce(n.deviates, false) OR l4._stopped(k))
+            THEN 'launch' ELSE 'none' END
         -- that others trained without it is no progress
         WHEN EXISTS (SELECT FROM l4._nodes(k.job_id) AS z JOIN l4._left_out(k) AS o ON o = z.node
             WHERE z.terminal_ts < k.train_ts) THEN 'launch'
         -- who lost a peer may take its time to say so
-        WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > patience
-                * CASE WHEN k.terminal_ts IS NULL OR l4._waited(k) THEN 1 ELSE (k.t).unexplained_patience::float8 END
+        WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > CASE WHEN k.terminal_ts IS NULL THEN patience
+            WHEN NOT l4._waited(k) THEN (k.t).unexplained_patience::float8 * patience
+            -- they say so themselves
+            ELSE least(patience, greatest(l4._seconds((k.t).hang_seconds),
+                (k.t).hang_reports::float8 * k.step * coalesce(k.median_ms, 0) * interval '1 ms')) END
             OR (NOT k.timed OR k.progress_ts IS NULL) AND l4._waited(k) THEN 'hang'
         WHEN k.crashed THEN 'crash'
         WHEN NOT k.finished AND l4._stopped(k) THEN 'hang'

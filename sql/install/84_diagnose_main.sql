@@ -145,8 +145,10 @@ BEGIN
         WHEN 'crash' THEN format('Job %s crashed in stage %s%s.', k.job_id, d.stage,
             coalesce(' at ' || l4._iteration_words(d), ''))
         WHEN 'hang' THEN CASE WHEN l4._stopped(k) AND coalesce(k.last_ts - k.progress_ts <= l4._patience(k), true)
-            THEN format('Job %s stopped in stage %s%s without a word: it hung, or was ended from outside.', k.job_id,
-                d.stage, coalesce(' at ' || l4._iteration_words(d), ''))
+            THEN format('Job %s stopped in stage %s%s without a word: it hung, %s.', k.job_id, d.stage,
+                coalesce(' at ' || l4._iteration_words(d), ''),
+                CASE WHEN EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = k.job_id AND j.status = 'failed')
+                    THEN 'or was ended from outside' ELSE 'was ended from outside, or its log is cut' END)
             ELSE format('Job %s hung in stage %s%s: no progress%s.', k.job_id, d.stage,
             coalesce(' at ' || l4._iteration_words(d), ''), coalesce(' for '
                 || round(extract(epoch FROM coalesce(k.terminal_ts, k.last_ts) - k.progress_ts)::numeric, 1) || ' s',

@@ -27,7 +27,9 @@ DECLARE
 BEGIN
     RETURN md5(ROW(parameters, jobs, others, l4._without_baseline(_diagnosis_state.job_id),
         (SELECT e.extversion FROM pg_extension AS e WHERE e.extname = 'l4'),
-        (SELECT ROW(j.expected_nodes, j.status = 'failed') FROM l4.job AS j WHERE j.job_id = _diagnosis_state.job_id),
+        (SELECT ROW(j.expected_nodes, j.status = 'failed',
+                j.status = 'succeeded' OR l4._silent(j.job_id, (parameters -> 'silent_seconds')::float8))
+            FROM l4.job AS j WHERE j.job_id = _diagnosis_state.job_id),
         ARRAY(SELECT a.server FROM l4._job_absent AS a WHERE a.job_id = _diagnosis_state.job_id ORDER BY 1),
         (SELECT sum(hashtextextended(ROW(s.stream_id, s.lines, s.tail_lines, s.units, s.last_ts)::text, 0))
             FROM l4._stream AS s WHERE s.job_id = ANY (near)),

@@ -1,15 +1,19 @@
 -- In which stage and iteration the failure shows.
 
--- Stage of the functions in a node's stacks: the one that occurs most often, the outermost on ties.
+-- Stage of the functions in a node's stacks, else of the user's modules and classes that they are in: the one that
+-- occurs most often, the outermost on ties.
 CREATE FUNCTION l4._frame_stage(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT r.stage
     FROM l4._stack_records(k, _frame_stage.node) AS s
     CROSS JOIN LATERAL l4._stack_frames(s.record) AS f
-    JOIN l4._marker('frame') AS r ON l4.pcre_match(l4._function(f.function), r.signature)
-    GROUP BY r.stage
-    ORDER BY count(DISTINCT (s.event_id, f.stack, f.place)) DESC, max(f.place) DESC, r.stage
+    CROSS JOIN LATERAL (VALUES (1, 'frame', l4._function(f.function)),
+        (2, 'module', CASE WHEN f.owner = 'user' THEN concat_ws('.',
+            regexp_replace(f.file, '^.*[/\\]|[.][^.]*$', '', 'g'), f.function) END)) AS n(place, kind, name)
+    JOIN LATERAL l4._marker(n.kind) AS r ON l4.pcre_match(n.name, r.signature)
+    GROUP BY r.stage, n.place
+    ORDER BY n.place, count(DISTINCT (s.event_id, f.stack, f.place)) DESC, max(f.place) DESC, r.stage
     LIMIT 1;
 END;
 COMMENT ON FUNCTION l4._frame_stage(l4._case, text) IS 'stage that the functions in the stacks of a node tell';
@@ -71,6 +75,25 @@ END;
 COMMENT ON FUNCTION l4._called_stage(l4._case, text) IS
     'stage that the calls in the stacks of a node tell, or the file that it failed to read, NULL when they tell none';
 
+-- The first line of the start-up of good jobs that the node does not print, where it says that a stage was gone
+-- through: the node failed in that stage.
+CREATE FUNCTION l4._missed_stage(k l4._case, node text) RETURNS text
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH here AS MATERIALIZED (
+        SELECT c.event_id FROM l4._counts(k.job_id) AS c WHERE c.node = _missed_stage.node
+    ), start AS MATERIALIZED (
+        SELECT s.event_id, s.before, s.event_id IN (SELECT h.event_id FROM here AS h) AS there FROM l4._start_up(k) AS s
+    )
+    SELECT (SELECT t.stage FROM l4._event AS t
+        WHERE t.event_id = m.event_id AND t.stage IN ('data', 'model', 'checkpoint_load'))
+    FROM start AS m
+    WHERE NOT m.there AND EXISTS (SELECT FROM start AS z WHERE z.there AND z.before < m.before)
+    ORDER BY m.before, m.event_id LIMIT 1;
+END;
+COMMENT ON FUNCTION l4._missed_stage(l4._case, text) IS
+    'stage of the line that good jobs print next after the last one of a node, NULL where it tells none';
+
 CREATE FUNCTION l4._stage_of_failure(k l4._case, node text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -101,7 +124,7 @@ BEGIN
             OR l4._in_step(k, false) OR k.iterations = 0 AND l4._started(k)) THEN
         RETURN 'train';
     ELSIF k.symptom = 'launch' AND stage = 'init' THEN
-        RETURN coalesce(l4._called_stage(k, node), stage);
+        RETURN coalesce(l4._called_stage(k, node), l4._missed_stage(k, node), stage);
     END IF;
     RETURN stage;
 END;

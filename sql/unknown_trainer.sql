@@ -1,0 +1,78 @@
+-- A trainer and a launcher that no rule knows: progress, stages and statuses by what good jobs print.
+\pset format unaligned
+CREATE SCHEMA unknown_trainer;
+SET search_path = unknown_trainer, public;
+CREATE TABLE logs (job_id text, node text, source text DEFAULT '', rank int, line_no bigint, ts timestamptz, line text);
+CREATE PROCEDURE say(job_id text, node int, at float8, line text)
+LANGUAGE sql AS $$
+    INSERT INTO logs (job_id, node, line_no, ts, line)
+    SELECT say.job_id, 'box-' || say.node,
+        (SELECT count(*) + 1 FROM logs AS x WHERE x.job_id = say.job_id AND x.node = 'box-' || say.node),
+        '2026-05-01 10:00:00+00'::timestamptz + (say.at + say.node * 0.001) * interval '1 s', say.line
+$$;
+-- epochs of 22 steps of 0.1 s, one line every 5 steps, of the last two none; a label that is learnt from a few lines
+CREATE PROCEDURE job(job_id text, nodes int, bars bool, upto int DEFAULT 66)
+LANGUAGE plpgsql AS $$
+BEGIN
+    FOR n IN 0 .. nodes - 1 LOOP
+        CALL say(job_id, n, 0, format('Peer[%s] joins a mesh of %s', n, nodes));
+        CALL say(job_id, n, 1, format('Peer[%s] loaded 100 samples', n));
+        CALL say(job_id, n, 2, format('Peer[%s] weights allocated: 600', n));
+        FOR s IN 1 .. upto LOOP
+            IF (s - 1) % 22 % 5 = 4 THEN
+                CALL say(job_id, n, 3 + 0.1 * s, CASE
+                    WHEN bars THEN format('[%s] %s left cost 0.%s', rpad(repeat('=', s / 6), 12), 66 - s, 100 + s * 7 % 800)
+                    ELSE format('Peer[%s] pass %s part [%s-%s] cost 0.%s', n, (s - 1) / 22, (s - 1) % 22 - 4, (s - 1) % 22 + 1, 100 + s * 7 % 800) END);
+            ELSIF s % 22 = 0 THEN
+                CALL say(job_id, n, 3 + 0.1 * s, format('Peer[%s] held out: 0.%s wrong', n, s));
+            END IF;
+        END LOOP;
+        IF upto = 66 THEN
+            CALL say(job_id, n, 10, 'the mesh is left');
+            CALL say(job_id, n, 11, 'unit stopped (rc=0)');
+        END IF;
+    END LOOP;
+END
+$$;
+DO $$
+BEGIN
+    FOR size IN 3 .. 5 LOOP
+        CALL job('range-' || size, size, false);
+        CALL job('bar-' || size, size, true);
+    END LOOP;
+END
+$$;
+-- one process is killed: its launcher's line is known, its status is not
+CALL job('range-killed', 4, false, 48);
+CALL say('range-killed', 2, 7.85, 'unit stopped (rc=-9)');
+-- nothing more is said by any node
+CALL job('bar-silent', 4, true, 48);
+-- nodes whose logs are cut at different places
+CALL job('bar-cut', 4, true, 48);
+DELETE FROM logs WHERE job_id = 'bar-cut' AND node = 'box-1' AND line_no > 8;
+-- one of the nodes that the others tell of is not there
+CALL job('range-missing', 3, false, 0);
+UPDATE logs SET line = replace(line, 'mesh of 3', 'mesh of 4') WHERE job_id = 'range-missing';
+DELETE FROM logs WHERE job_id = 'range-missing' AND line ~ 'loaded|weights';
+DO $$ BEGIN FOR n IN 0 .. 2 LOOP CALL say('range-missing', n, 30, 'TimeoutError: the mesh is not complete'); END LOOP; END $$;
+-- fails where good jobs say that the data is loaded, in code that tells nothing
+CALL job('range-data', 4, false, 0);
+DELETE FROM logs WHERE job_id = 'range-data' AND node = 'box-1' AND line ~ 'loaded|weights';
+CALL say('range-data', 1, 1.2, 'ValueError: 7 is too few');
+-- fails in a module of the user's
+CALL job('range-module', 4, false, 48);
+CALL say('range-module', 3, 7.82, 'Traceback (most recent call last):');
+CALL say('range-module', 3, 7.82, '  File "/app/evaluation.py", line 8, in run');
+CALL say('range-module', 3, 7.82, 'ValueError: 7 is too few');
+CALL l4.ingest('unknown_trainer.logs');
+UPDATE l4.job SET settings = 'unknown ' || split_part(job_id, '-', 1), status = CASE WHEN job_id ~ '[0-9]$' THEN 'succeeded' ELSE 'running' END
+WHERE job_id IN (SELECT l.job_id FROM logs AS l);
+CREATE TABLE answer AS
+SELECT (d).* FROM (SELECT l4.diagnose(j.job_id) AS d FROM l4.job AS j WHERE j.settings LIKE 'unknown%') AS x;
+SELECT a.job_id, a.status, a.symptom, a.stage, a.epoch, a.iteration, a.coverage -> 'iteration_between' AS between,
+    (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = a.job_id AND s.rank = 1 AND s.is_suspect) AS suspect
+FROM answer AS a ORDER BY a.job_id;
+SELECT a.job_id, s.example_line FROM answer AS a JOIN l4.suspect_event AS s USING (job_id) ORDER BY a.job_id, s.rank;
+SELECT a.summary FROM answer AS a WHERE a.job_id = 'bar-silent';
+SELECT count(l4.forget_job(job_id)) AS forgotten FROM answer;
+DROP SCHEMA unknown_trainer CASCADE;
