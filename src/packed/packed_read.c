@@ -259,9 +259,7 @@ l4_pack_open_as(bytea *packed, const char *types, MemoryContext cxt)
 		if (types[c] == ' ')
 			continue;
 		if (c >= pack->ncols || pack->cols[c].type != types[c])
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("packed rows have no column %d of type \"%c\"", c + 1, types[c])));
+			l4_bytes_corrupted("columns");
 		l4_pack_need(pack, c);
 	}
 	return pack;
