@@ -41,3 +41,5 @@ SELECT length(template), left(template, 20) AS starts, right(template, 8) AS end
 SELECT l, l4.mask(l) FROM unnest(ARRAY['Epoch 3:  45%|####5     | 450/1000 [01:30<01:50,  5.00it/s]', 'Epoch 4: 100%|██████████| 9/9 [00:09<00:00,  1.00s/it]', '  0%|          | 0/9 [00:00<?, ?it/s]', 'cpu 45%|user| 3', 'disk 45%|##',
 	'saved 2,147,483,648 bytes, 1,532 files and 12 more', 'list 1,2,3 and 100,200,30 and 1000,200 and 1,234,56', 'paid 1,234.50 and 1,234ms', '[21/Nov/2026:11:01:02 +0000] "GET /a HTTP/1.1" 200', '1/Feb/2026:11:01:02 x', '12/Foo/2026:11:01:02',
 	'via env:// or // or /', 'in /data/ or /data/. or /a//', 'mlx5_core 0000:3b:00.0: failed', 'EXT4-fs and R02-M1-N0 are up']) l;
+-- a date and a time that one sign joins
+SELECT l4.mask('a=2026-03-01:10:00:05 and run-2026-03-01/10:00:05');

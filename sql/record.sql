@@ -337,5 +337,13 @@ SELECT * FROM records(
 E'2025-02-23T16:24:18.101123456Z stderr P \r 10%|#         | 1/10 [00:01<00:09,  1.00s/it]',
 E'2025-02-23T16:24:18.101123456Z stderr P \r 20%|##        | 2/10 [00:02<00:08,  1.00s/it]',
 '2025-02-23T16:24:18.101123456Z stderr F ');
+-- frames by number, of gdb and of sanitizers; not every such line is one
+SELECT * FROM records(
+'[ERROR] worker: Fatal error: Segmentation fault',
+'#0  0x00007f2a in raise () from /lib/libc.so.6',
+'#1  run (n=3) at train.c:12',
+'#2  main at train.c:40',
+'[INFO] loader: shards',
+'#3 of 8 shards is read');
 SET client_min_messages = warning;
 DROP SCHEMA record CASCADE;

@@ -46,17 +46,30 @@ COMMENT ON FUNCTION l4._iforest_accum(internal, l4.event_vector) IS 'transition 
 CREATE FUNCTION l4._iforest_accum(internal, l4.event_vector, jsonb) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_accum';
 COMMENT ON FUNCTION l4._iforest_accum(internal, l4.event_vector, jsonb) IS 'transition of iforest_train';
+CREATE FUNCTION l4._iforest_combine(internal, internal) RETURNS internal
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_combine';
+COMMENT ON FUNCTION l4._iforest_combine(internal, internal) IS 'combines partial training sets';
+CREATE FUNCTION l4._iforest_serialize(internal) RETURNS bytea
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_serialize';
+COMMENT ON FUNCTION l4._iforest_serialize(internal) IS 'partial training set to bytes';
+CREATE FUNCTION l4._iforest_deserialize(bytea, internal) RETURNS internal
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_deserialize';
+COMMENT ON FUNCTION l4._iforest_deserialize(bytea, internal) IS 'partial training set from bytes';
 CREATE FUNCTION l4._iforest_final(internal) RETURNS l4.iforest
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_final';
 COMMENT ON FUNCTION l4._iforest_final(internal) IS 'grows the forest of iforest_train';
 
 CREATE AGGREGATE l4.iforest_train(vector l4.event_vector) (
-    SFUNC = l4._iforest_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._iforest_final, PARALLEL = SAFE
+    SFUNC = l4._iforest_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._iforest_final,
+    COMBINEFUNC = l4._iforest_combine, SERIALFUNC = l4._iforest_serialize,
+    DESERIALFUNC = l4._iforest_deserialize, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE l4.iforest_train(l4.event_vector) IS
     'trains an isolation forest: 100 trees, samples of 256, seed 0';
 CREATE AGGREGATE l4.iforest_train(vector l4.event_vector, options jsonb) (
-    SFUNC = l4._iforest_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._iforest_final, PARALLEL = SAFE
+    SFUNC = l4._iforest_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._iforest_final,
+    COMBINEFUNC = l4._iforest_combine, SERIALFUNC = l4._iforest_serialize,
+    DESERIALFUNC = l4._iforest_deserialize, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE l4.iforest_train(l4.event_vector, jsonb) IS
     'trains an isolation forest; options: trees, sample_size, seed';

@@ -132,48 +132,62 @@ CREATE TYPE l4._ingest_found AS (
     job_id text, node text, source text, has_null bool, first_line bigint, last_line bigint);
 COMMENT ON TYPE l4._ingest_found IS 'a stream of a relation';
 
--- Citus has no walk from key to key over all shards, but each shard has one, in a session of its own.
-CREATE FUNCTION l4._ingest_find_shards(relation text, statement text) RETURNS l4._ingest_found[]
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+-- A walk over all shards or foreign partitions would take more than a row of each at a step. So each has a walk of its
+-- own; those of shards are in sessions of their own. Other servers sort where sorting here is not wanted.
+CREATE FUNCTION l4._ingest_find_parts(relation text, is_citus bool, statement text) RETURNS l4._ingest_found[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET enable_sort = off
 AS $$
 DECLARE
-    shard record;
+    part record;
+    found l4._ingest_found[];
     streams l4._ingest_found[] := '{}';
 BEGIN
-    FOR shard IN EXECUTE 'SELECT c.* FROM pg_catalog.run_command_on_shards($1, $2) AS c'
+    FOR part IN EXECUTE CASE WHEN is_citus THEN 'SELECT c.* FROM pg_catalog.run_command_on_shards($1, $2) AS c'
+        ELSE 'SELECT format($2, t.relid::regclass) AS result, true AS success FROM pg_partition_tree($1) AS t '
+            'WHERE t.isleaf' END
         USING relation::regclass, format('SELECT coalesce((%s), ''{}'')', statement)
     LOOP
-        IF NOT shard.success THEN
-            RAISE EXCEPTION 'shard % of "%" cannot be read', shard.shardid, relation
-                USING ERRCODE = 'external_routine_exception', DETAIL = shard.result;
+        IF NOT part.success THEN
+            RAISE EXCEPTION 'shard % of "%" cannot be read', part.shardid, relation
+                USING ERRCODE = 'external_routine_exception', DETAIL = part.result;
+        ELSIF is_citus THEN
+            found := part.result;
+        ELSE
+            EXECUTE part.result INTO found;
         END IF;
-        streams := streams || shard.result::l4._ingest_found[];
+        streams := streams || found;
     END LOOP;
     RETURN (SELECT array_agg(m::l4._ingest_found)
         FROM (SELECT f.job_id, f.node, f.source, bool_or(f.has_null), min(f.first_line), max(f.last_line)
             FROM unnest(streams) AS f GROUP BY 1, 2, 3) AS m);
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_find_shards(text, text) IS
-    'the streams of a Citus table: those that a statement over %s finds in its shards, put together';
+COMMENT ON FUNCTION l4._ingest_find_parts(text, bool, text) IS
+    'the streams that a statement over %s finds in the shards or partitions of a relation, put together';
 
 CREATE FUNCTION l4._ingest_find(logs text, src record, job_id text, committed bool) RETURNS l4._ingest_found[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     -- a session of a shard does not see what this transaction wrote; of one job, most shards have nothing
-    of_shards bool := src.is_citus AND committed AND job_id IS NULL;
-    relation text := CASE WHEN of_shards THEN '%1$s' ELSE logs END;
-    job_is text := CASE WHEN src.has_job AND job_id IS NOT NULL THEN format('l.job_id = %L AND ', job_id) ELSE '' END;
-    job_value text := CASE WHEN src.has_job THEN 'l.job_id::text' ELSE quote_literal(job_id) || '::text' END;
+    in_parts bool := src.is_citus AND committed AND job_id IS NULL OR EXISTS (SELECT
+        FROM pg_partition_tree(logs::regclass) AS t JOIN pg_class AS c ON c.oid = t.relid WHERE c.relkind = 'f');
+    relation text := CASE WHEN in_parts THEN '%1$s' ELSE logs END;
+    job text := CASE WHEN in_parts THEN replace(job_id, '%', '%%') ELSE job_id END;
+    job_is text := CASE WHEN src.has_job AND job_id IS NOT NULL THEN format('l.job_id = %L AND ', job) ELSE '' END;
+    job_value text := CASE WHEN src.has_job THEN 'l.job_id::text' ELSE quote_literal(job) || '::text' END;
     -- of one job the node alone: a condition on both would start the search for the next node at the first one
-    keys text := CASE WHEN src.has_job AND job_id IS NULL THEN 'l.job_id, l.node' ELSE 'l.node' END;
+    all_jobs bool := src.has_job AND job_id IS NULL;
     -- in the order of the index the first row of a stream has its first line number
     first_row text := format(
         '%s AS job_id, l.node::text AS node, %s AS source, l.line_no::bigint AS line_no FROM %s l WHERE ',
         job_value, CASE WHEN src.has_source THEN 'l.source::text' ELSE '''''::text' END, relation);
     nodes_of text := concat(job_is, CASE WHEN src.has_job THEN 'l.job_id IS NOT NULL AND ' END, 'l.node IS NOT NULL');
-    in_order text := concat(' ORDER BY ', keys, CASE WHEN src.has_source THEN ', l.source' END, ', l.line_no LIMIT 1');
+    in_order text := concat(' ORDER BY ', CASE WHEN all_jobs THEN 'l.job_id, ' END, 'l.node',
+        CASE WHEN src.has_source THEN ', l.source' END, ', l.line_no LIMIT 1');
+    -- other servers take comparisons of columns, but not of rows
+    next_node text := format('(SELECT 3 AS turn, %1$s%2$sl.node > k.node%3$s)', first_row,
+        CASE WHEN all_jobs THEN 'l.job_id = k.job_id AND ' ELSE job_is END, in_order);
     node_key text := l4._ingest_key(src.has_job, false, false, 'k');
     next_source text := '';
     -- max() would read a whole stream whose source is NULL: PostgreSQL does not take that for equality
@@ -184,7 +198,7 @@ DECLARE
     walk text;
     streams l4._ingest_found[];
 BEGIN
-    IF src.is_citus AND NOT of_shards THEN
+    IF src.is_citus AND NOT in_parts THEN
         EXECUTE format(
             'WITH m AS MATERIALIZED (SELECT %s AS job_id, l.node::text AS node, %s AS source, %s AS has_null, '
             'min(l.line_no)::bigint AS first_line, max(l.line_no)::bigint AS last_line FROM %s l WHERE %s '
@@ -193,6 +207,10 @@ BEGIN
             CASE WHEN src.has_source THEN 'bool_or(l.source IS NULL)' ELSE 'false' END, relation, nodes_of)
         INTO streams;
         RETURN streams;
+    END IF;
+    IF all_jobs THEN
+        next_node := format('%s UNION ALL (SELECT 4, %sl.job_id > k.job_id AND l.node IS NOT NULL%s)', next_node,
+            first_row, in_order);
     END IF;
     -- NULL comes after the other sources of a node
     IF src.has_source THEN
@@ -206,13 +224,13 @@ BEGIN
     walk := format(
         'WITH RECURSIVE k AS ((SELECT %1$s%2$s%3$s) UNION ALL '
         'SELECT n.job_id, n.node, n.source, n.line_no FROM k CROSS JOIN LATERAL ('
-        'SELECT n.* FROM (%4$s(SELECT 3 AS turn, %1$s%2$s AND (%5$s) > (%6$s)%3$s)) n ORDER BY n.turn LIMIT 1) n), '
+        'SELECT n.* FROM (%4$s%5$s) n ORDER BY n.turn LIMIT 1) n), '
         'm AS MATERIALIZED (SELECT k.job_id, k.node, coalesce(k.source, ''''), bool_or(k.source IS NULL), '
-        'min(k.line_no), max(%7$s) AS last_line FROM k GROUP BY 1, 2, 3) '
+        'min(k.line_no), max(%6$s) AS last_line FROM k GROUP BY 1, 2, 3) '
         'SELECT array_agg(m::l4._ingest_found) FROM m WHERE m.last_line IS NOT NULL',
-        first_row, nodes_of, in_order, next_source, keys, replace(keys, 'l.', 'k.'), last);
-    IF src.is_citus THEN
-        RETURN l4._ingest_find_shards(logs, walk);
+        first_row, nodes_of, in_order, next_source, next_node, last);
+    IF in_parts THEN
+        RETURN l4._ingest_find_parts(logs, src.is_citus, walk);
     END IF;
     EXECUTE walk INTO streams;
     RETURN streams;

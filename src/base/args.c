@@ -73,6 +73,26 @@ l4_check_float8_array(ArrayType *array, const char *name, int *n)
 }
 
 void
+l4_check_same_length(int n, const char *name, int other, const char *other_name)
+{
+	if (n != other)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("arrays must have the same length"),
+				 errdetail("%d %s, %d %s.", n, name, other, other_name)));
+}
+
+MemoryContext
+l4_aggregate_context(FunctionCallInfo fcinfo)
+{
+	MemoryContext cxt;
+
+	if (!AggCheckCallContext(fcinfo, &cxt))
+		elog(ERROR, "support function called outside an aggregate");
+	return cxt;
+}
+
+void
 l4_check_range(int64 value, const char *name, int64 min, int64 max)
 {
 	if (value < min || value > max)

@@ -6,6 +6,7 @@
 #ifndef L4_ARGS_H
 #define L4_ARGS_H
 
+#include "fmgr.h"
 #include "utils/array.h"
 #include "utils/jsonb.h"
 
@@ -18,6 +19,12 @@ extern const int64 *l4_check_int8_array(ArrayType *array, const char *name, int 
 
 /* The same for float8, where every element must also be finite. */
 extern const float8 *l4_check_float8_array(ArrayType *array, const char *name, int *n);
+
+/* Arrays that go together. */
+extern void l4_check_same_length(int n, const char *name, int other, const char *other_name);
+
+/* The context of the state of the aggregate whose support function is called. */
+extern MemoryContext l4_aggregate_context(FunctionCallInfo fcinfo);
 
 /* An integer argument that must lie between min and max. */
 extern void l4_check_range(int64 value, const char *name, int64 min, int64 max);

@@ -11,6 +11,7 @@
 #include "storage/shmem.h"
 #include "utils/memutils.h"
 
+#include "base/order.h"
 #include "diagnose/diag_counter.h"
 
 /* What a record reports */
@@ -30,15 +31,6 @@ typedef struct Count
 	int			copies;			/* records that reported it */
 } Count;
 
-static int
-compare_counts(const void *a, const void *b)
-{
-	int			x = *(const int *) a;
-	int			y = *(const int *) b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* How many records report one number: the median between the lines at which numbers are known. */
 static int
 records_a_number(int n, const int64 *lines, const L4KnownNumbers *known)
@@ -57,7 +49,7 @@ records_a_number(int n, const int64 *lines, const L4KnownNumbers *known)
 			counts[at]++;
 	}
 	if (ncounts > 0)
-		qsort(counts, ncounts, sizeof(int), compare_counts);
+		qsort(counts, ncounts, sizeof(int), l4_order_int32);
 	median = ncounts > 0 ? Max(counts[ncounts / 2], 1) : 1;
 	pfree(counts);
 	return median;

@@ -14,7 +14,6 @@
 #include "base/grow.h"
 #include "base/map.h"
 #include "diagnose/diag_iter.h"
-#include "diagnose/diag_open.h"
 
 /* Iterations whose reports are kept together */
 #define BUCKET_BITS 6
@@ -236,7 +235,7 @@ add_report(L4Iterations *all, int place, int64 ended, const double *ms, int numb
 void
 l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64 since)
 {
-	L4Pack	   *pack = l4_diag_open(packed, "iiif", "iterations");
+	L4Pack	   *pack = l4_pack_open_as(packed, "iiif", CurrentMemoryContext);
 	int			place = -1;
 
 	for (int i = 0; i < pack->nrows; i++)

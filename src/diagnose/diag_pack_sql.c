@@ -17,7 +17,6 @@
 #include "base/grow.h"
 #include "diagnose/diag_counter.h"
 #include "diagnose/diag_iter.h"
-#include "diagnose/diag_open.h"
 #include "diagnose/diag_sequence.h"
 #include "l4_compat.h"
 
@@ -50,17 +49,6 @@ typedef struct ActivityState
 	int64		(*lines)[ACTIVITY_COLUMNS];
 } ActivityState;
 
-/* The context of the aggregate's state. */
-static MemoryContext
-state_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext cxt;
-
-	if (!AggCheckCallContext(fcinfo, &cxt))
-		elog(ERROR, "support function of a diagnosis called outside an aggregate");
-	return cxt;
-}
-
 /*
  * Add arguments 1 and 2, settled and open iterations, of the node that argument 3 numbers; its clock, and since when reports count, are
  * the arguments from "more" on.
@@ -83,7 +71,7 @@ add_iterations(FunctionCallInfo fcinfo, L4Iterations *all, int more)
 Datum
 l4_iterations_accum(PG_FUNCTION_ARGS)
 {
-	MemoryContext cxt = state_context(fcinfo);
+	MemoryContext cxt = l4_aggregate_context(fcinfo);
 	L4Iterations *all = PG_ARGISNULL(0) ? l4_iterations_create(cxt, false) : (L4Iterations *) PG_GETARG_POINTER(0);
 
 	add_iterations(fcinfo, all, 4);
@@ -99,7 +87,7 @@ l4_iterations_final(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	state_context(fcinfo);
+	l4_aggregate_context(fcinfo);
 	all = (L4Iterations *) PG_GETARG_POINTER(0);
 	parts[0] = PointerGetDatum(l4_pack_encode(l4_iterations_table(all)));
 	parts[1] = PointerGetDatum(l4_pack_encode(l4_iterations_nodes(all)));
@@ -110,7 +98,7 @@ l4_iterations_final(PG_FUNCTION_ARGS)
 Datum
 l4_late_accum(PG_FUNCTION_ARGS)
 {
-	MemoryContext cxt = state_context(fcinfo);
+	MemoryContext cxt = l4_aggregate_context(fcinfo);
 	LateState  *state = PG_ARGISNULL(0) ? NULL : (LateState *) PG_GETARG_POINTER(0);
 
 	if (state == NULL)
@@ -133,7 +121,7 @@ l4_late_final(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	state_context(fcinfo);
+	l4_aggregate_context(fcinfo);
 	state = (LateState *) PG_GETARG_POINTER(0);
 	PG_RETURN_BYTEA_P(l4_pack_encode(l4_iterations_late(state->all, state->place, state->min_nodes)));
 }
@@ -155,7 +143,7 @@ create_deviations(FunctionCallInfo fcinfo, MemoryContext cxt)
 Datum
 l4_deviations_accum(PG_FUNCTION_ARGS)
 {
-	MemoryContext cxt = state_context(fcinfo);
+	MemoryContext cxt = l4_aggregate_context(fcinfo);
 	L4Deviations *all = PG_ARGISNULL(0) ? create_deviations(fcinfo, cxt) : (L4Deviations *) PG_GETARG_POINTER(0);
 
 	for (int i = 1; i <= 2; i++)
@@ -169,7 +157,7 @@ l4_deviations_final(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
-	state_context(fcinfo);
+	l4_aggregate_context(fcinfo);
 	PG_RETURN_BYTEA_P(l4_pack_encode(l4_deviations_result((L4Deviations *) PG_GETARG_POINTER(0))));
 }
 
@@ -177,7 +165,7 @@ l4_deviations_final(PG_FUNCTION_ARGS)
 static void
 put_duration_sums(ReturnSetInfo *rsinfo, bytea *packed, int block)
 {
-	L4Pack	   *pack = l4_diag_open(packed, "iiiii", "durations");
+	L4Pack	   *pack = l4_pack_open_as(packed, "iiiii", CurrentMemoryContext);
 	L4PackCol  *cols = pack->cols;
 	int64		sums[4] = {0, 0, 0, 0};
 
@@ -228,7 +216,7 @@ l4_wrote_between(PG_FUNCTION_ARGS)
 
 		if (PG_ARGISNULL(i) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
 			continue;
-		pack = l4_diag_open(PG_GETARG_BYTEA_PP(i), "i", "activity");
+		pack = l4_pack_open_as(PG_GETARG_BYTEA_PP(i), "i", CurrentMemoryContext);
 		for (int row = 0; row < pack->nrows; row++)
 			if (pack->cols[0].ints[row] >= PG_GETARG_TIMESTAMPTZ(2) && pack->cols[0].ints[row] < PG_GETARG_TIMESTAMPTZ(3))
 				PG_RETURN_BOOL(true);
@@ -240,7 +228,7 @@ l4_wrote_between(PG_FUNCTION_ARGS)
 Datum
 l4_activity_accum(PG_FUNCTION_ARGS)
 {
-	MemoryContext cxt = state_context(fcinfo);
+	MemoryContext cxt = l4_aggregate_context(fcinfo);
 	ActivityState *state = PG_ARGISNULL(0) ? MemoryContextAllocZero(cxt, sizeof(ActivityState)) : (ActivityState *) PG_GETARG_POINTER(0);
 	int			row;
 
@@ -264,7 +252,7 @@ l4_activity_accum(PG_FUNCTION_ARGS)
 
 		if (PG_ARGISNULL(i))
 			continue;
-		pack = l4_diag_open(PG_GETARG_BYTEA_PP(i), "ii", "activity");
+		pack = l4_pack_open_as(PG_GETARG_BYTEA_PP(i), "ii", CurrentMemoryContext);
 		for (int k = 0; k < pack->nrows; k++)
 		{
 			double		seconds = ((double) pack->cols[0].ints[k] - (double) PG_GETARG_TIMESTAMPTZ(4)) / USECS_PER_SEC;
@@ -284,7 +272,7 @@ l4_activity_final(PG_FUNCTION_ARGS)
 	ActivityState *state;
 	L4Pack	   *pack;
 
-	state_context(fcinfo);
+	l4_aggregate_context(fcinfo);
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	state = (ActivityState *) PG_GETARG_POINTER(0);
@@ -315,11 +303,7 @@ known_numbers(FunctionCallInfo fcinfo, int first, const char *lines, const char 
 
 	known.lines = l4_check_int8_array(PG_GETARG_ARRAYTYPE_P(first), lines, &known.n);
 	known.numbers = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(first + 1), numbers, &n);
-	if (n != known.n)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("arrays must have the same length"),
-				 errdetail("%d %s, %d %s.", known.n, lines, n, numbers)));
+	l4_check_same_length(known.n, lines, n, numbers);
 	for (int i = 1; i < n; i++)
 		if (known.lines[i] <= known.lines[i - 1])
 			ereport(ERROR,
@@ -351,11 +335,7 @@ l4_count_records_sql(PG_FUNCTION_ARGS)
 	known = known_numbers(fcinfo, 2, "known_lines", "known_numbers");
 	epochs = known_numbers(fcinfo, 4, "epoch_lines", "epochs");
 	l4_check_range(PG_GETARG_INT32(6), "step", 1, PG_INT32_MAX);
-	if (l4_check_array(times, "times") != n)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("arrays must have the same length"),
-				 errdetail("%d lines, %d times.", n, l4_check_array(times, "times"))));
+	l4_check_same_length(n, "lines", l4_check_array(times, "times"), "times");
 	rule.step = PG_GETARG_INT32(6);
 	rule.low = PG_GETARG_INT32(7);
 	rule.begins_anew = !PG_ARGISNULL(8);

@@ -14,7 +14,6 @@
 
 #include "base/grow.h"
 #include "base/order.h"
-#include "diagnose/diag_open.h"
 #include "diagnose/diag_sequence.h"
 #include "dtw/dtw.h"
 
@@ -283,7 +282,7 @@ finish_stream(L4Deviations *all)
 void
 l4_deviations_add(L4Deviations *all, bytea *packed, int stream)
 {
-	L4Pack	   *pack = l4_diag_open(packed, "iiia", "sequences");
+	L4Pack	   *pack = l4_pack_open_as(packed, "iiia", CurrentMemoryContext);
 	int32	   *numbers;
 
 	if (stream != all->stream)

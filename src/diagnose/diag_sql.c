@@ -49,11 +49,8 @@ l4_blame(PG_FUNCTION_ARGS)
 	double	   *blame;
 	Datum	   *result;
 
-	if (nfrom != nto || nnodes != nkeeps)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("arrays must have the same length"),
-				 errdetail("%d accusers and %d accused, %d weights and %d shares.", nfrom, nto, nnodes, nkeeps)));
+	l4_check_same_length(nfrom, "accusers", nto, "accused");
+	l4_check_same_length(nnodes, "weights", nkeeps, "keeps");
 	edges = palloc(add_size(mul_size(mul_size(sizeof(int), 2), nfrom), 1));
 	for (int i = 0; i < nfrom; i++)
 	{
@@ -84,11 +81,7 @@ l4_periodic_iterations(PG_FUNCTION_ARGS)
 	Datum	   *result;
 	int			nresult = 0;
 
-	if (n != nnodes)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("arrays must have the same length"),
-				 errdetail("%d iterations, %d numbers of nodes.", n, nnodes)));
+	l4_check_same_length(n, "iterations", nnodes, "nodes");
 	for (int i = 1; i < n; i++)
 		if (iterations[i] <= iterations[i - 1])
 			ereport(ERROR,
@@ -146,13 +139,11 @@ l4_stack_frames(PG_FUNCTION_ARGS)
 Datum
 l4_common_accum(PG_FUNCTION_ARGS)
 {
-	MemoryContext cxt;
+	MemoryContext cxt = l4_aggregate_context(fcinfo);
 	MemoryContext old;
 	Common	   *common;
 	text	   *value;
 
-	if (!AggCheckCallContext(fcinfo, &cxt))
-		elog(ERROR, "support function of a diagnosis called outside an aggregate");
 	common = PG_ARGISNULL(0) ? MemoryContextAllocZero(cxt, sizeof(Common)) : (Common *) PG_GETARG_POINTER(0);
 	if (PG_ARGISNULL(1) || common->n > MAX_COMMON)
 		PG_RETURN_POINTER(common);
@@ -181,8 +172,7 @@ l4_common_final(PG_FUNCTION_ARGS)
 	Common	   *common;
 	int			best = 0;
 
-	if (!AggCheckCallContext(fcinfo, NULL))
-		elog(ERROR, "support function of a diagnosis called outside an aggregate");
+	l4_aggregate_context(fcinfo);
 	common = PG_ARGISNULL(0) ? NULL : (Common *) PG_GETARG_POINTER(0);
 	if (common == NULL || common->n < 2 || common->n > MAX_COMMON)
 		PG_RETURN_NULL();

@@ -472,6 +472,31 @@ value_of(uint64 row, int column, bool *isnull)
 	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
 }
 
+/* Pairs may be a million where the network is scanned: their rows are not held all at once. */
+static void
+read_pairs(FlowReader *r)
+{
+	Portal		portal = SPI_cursor_open_with_args(NULL, "SELECT k.a, k.b, k.pair_id FROM l4._flow_link k", 0, NULL, NULL, NULL, false, 0);
+	bool		isnull;
+
+	while (SPI_cursor_fetch(portal, true, 10000), SPI_processed > 0)
+	{
+		for (uint64 i = 0; i < SPI_processed; i++)
+		{
+			int			a = address_number(r, value_of(i, 1, &isnull));
+			int			b = address_number(r, value_of(i, 2, &isnull));
+			int			number = pair_number(r, a, b);	/* may move the pairs */
+			OpenPair   *pair = &r->pairs[number];
+
+			pair->pair_id = DatumGetInt32(value_of(i, 3, &isnull));
+			pair->stored = true;
+			r->last_pair_id = Max(r->last_pair_id, pair->pair_id);
+		}
+		SPI_freetuptable(SPI_tuptable);
+	}
+	SPI_cursor_close(portal);
+}
+
 /* What is known: the inventory, exporters and pairs. */
 static void
 read_known(FlowReader *r)
@@ -494,18 +519,7 @@ read_known(FlowReader *r)
 		exporter_number(r, name, strlen(name));
 	}
 	r->exporters_stored = r->nexporters;
-	n = select_rows("SELECT k.a, k.b, k.pair_id FROM l4._flow_link k");
-	for (uint64 i = 0; i < n; i++)
-	{
-		int			a = address_number(r, value_of(i, 1, &isnull));
-		int			b = address_number(r, value_of(i, 2, &isnull));
-		int			number = pair_number(r, a, b);	/* may move the pairs */
-		OpenPair   *pair = &r->pairs[number];
-
-		pair->pair_id = DatumGetInt32(value_of(i, 3, &isnull));
-		pair->stored = true;
-		r->last_pair_id = Max(r->last_pair_id, pair->pair_id);
-	}
+	read_pairs(r);
 }
 
 static FlowReader *

@@ -154,7 +154,7 @@ find_stop(L4Flows *flows, const L4FlowJob *job)
 	L4FlowStint *last = &flows->stints[job->stints[job->nstints - 1]];
 	double		share;
 
-	if (flows->last - last->last <= Max(STOP_SILENCE, STOP_PERIODS * last->period))
+	if (flows->last - last->last <= Max(STOP_SILENCE, Min(STOP_PERIODS * last->period, L4_FLOW_SLICE / 2)))
 		return;
 	share = last_share(last);
 	if (share < INSIDE_LEAST || share > INSIDE_MOST || ends_together(flows, last))

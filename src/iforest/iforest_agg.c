@@ -3,7 +3,8 @@
  *		Aggregate iforest_train.
  *
  * The state is the set of distinct vectors, each with its number of rows. A
- * set has no order, so row order cannot show in the result. Beyond L4_IFOREST_MAX_POOL only the
+ * set has no order, so neither row order nor the way partial states were
+ * combined can show in the result. Beyond L4_IFOREST_MAX_POOL only the
  * vectors with the smallest hashes stay: as many, from the smallest hash on,
  * as fit. Which those are depends on the whole set alone, and a vector that
  * was left out once can never come back in, so nothing needs to be kept of
@@ -11,6 +12,9 @@
  */
 #include "postgres.h"
 
+#include "common/int.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "base/args.h"
@@ -19,7 +23,12 @@
 #include "l4_compat.h"
 
 PG_FUNCTION_INFO_V1(l4_iforest_accum);
+PG_FUNCTION_INFO_V1(l4_iforest_combine);
+PG_FUNCTION_INFO_V1(l4_iforest_serialize);
+PG_FUNCTION_INFO_V1(l4_iforest_deserialize);
 PG_FUNCTION_INFO_V1(l4_iforest_final);
+
+#define STATE_VERSION	1
 
 /* What an entry counts beside its bytes. */
 #define ENTRY_SIZE		64
@@ -45,9 +54,10 @@ typedef struct ForestState
 {
 	MemoryContext context;
 	L4ForestOptions options;
-	Jsonb	   *given;			/* the options as given; NULL: none */
+	Jsonb	   *given;			/* the options as given; NULL: none or unknown */
 	pool_hash  *pool;
 	int64		bytes;			/* of its vectors */
+	int64		total;			/* rows seen */
 	bool		cut;			/* vectors from cutoff on are left out */
 	uint64		cutoff;
 } ForestState;
@@ -161,26 +171,30 @@ trim(ForestState *state)
 	pfree(rows);
 }
 
-/* Add a row of a vector, whose bytes are copied where they are new. */
+/* Add rows of one vector; its bytes are copied where they are new. */
 static void
-add_row(ForestState *state, struct varlena *vector)
+add_rows(ForestState *state, struct varlena *vector, int64 rows)
 {
 	L4ForestRow row;
 	PoolEntry  *entry;
 	bool		found;
 
+	if (pg_add_s64_overflow(state->total, rows, &state->total))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many rows for an isolation forest")));
 	row.hash = l4_evector_hash(vector, (uint64) state->options.seed);
-	row.rows = 1;
+	row.rows = rows;
 	row.vector = vector;
 	if (state->cut && row.hash >= state->cutoff)
 		return;
 	entry = pool_insert(state->pool, row, &found);
 	if (found)
 	{
-		entry->row.rows++;
+		entry->row.rows += rows;
 		return;
 	}
-	entry->row.rows = 1;
+	entry->row.rows = rows;
 	entry->row.vector = l4_keep_value(vector, state->context);
 	state->bytes += row_size(&entry->row);
 	if (state->bytes > L4_IFOREST_MAX_POOL + L4_IFOREST_MAX_POOL / 4)
@@ -237,7 +251,131 @@ l4_iforest_accum(PG_FUNCTION_ARGS)
 	}
 	else
 		check_same_options(state, json);
-	add_row(state, L4_GETARG_EVECTOR(1));
+	add_rows(state, L4_GETARG_EVECTOR(1), 1);
+	PG_RETURN_POINTER(state);
+}
+
+Datum
+l4_iforest_combine(PG_FUNCTION_ARGS)
+{
+	ForestState *state = get_state(fcinfo, 0);
+	ForestState *other = get_state(fcinfo, 1);
+	pool_iterator it;
+	PoolEntry  *entry;
+	MemoryContext parent;
+
+	(void) AggCheckCallContext(fcinfo, &parent);
+	if (other == NULL)
+	{
+		if (state == NULL)
+			PG_RETURN_NULL();
+		PG_RETURN_POINTER(state);
+	}
+	if (state == NULL)
+		state = create_state(parent, &other->options);
+	else if (memcmp(&state->options, &other->options, sizeof(L4ForestOptions)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("options of iforest_train must be the same in every row")));
+	if (other->cut && (!state->cut || other->cutoff < state->cutoff))
+	{
+		state->cut = true;
+		state->cutoff = other->cutoff;
+		trim(state);
+	}
+	pool_start_iterate(other->pool, &it);
+	while ((entry = pool_iterate(other->pool, &it)) != NULL)
+	{
+		add_rows(state, entry->row.vector, entry->row.rows);
+		CHECK_FOR_INTERRUPTS();
+	}
+	PG_RETURN_POINTER(state);
+}
+
+Datum
+l4_iforest_serialize(PG_FUNCTION_ARGS)
+{
+	ForestState *state = get_state(fcinfo, 0);
+	pool_iterator it;
+	PoolEntry  *entry;
+	StringInfoData buf;
+
+	pq_begintypsend(&buf);
+	pq_sendbyte(&buf, STATE_VERSION);
+	pq_sendint64(&buf, state->options.trees);
+	pq_sendint64(&buf, state->options.sample_size);
+	pq_sendint64(&buf, state->options.seed);
+	pq_sendbyte(&buf, state->cut);
+	pq_sendint64(&buf, (int64) state->cutoff);
+	pq_sendint32(&buf, state->pool->members);
+	pool_start_iterate(state->pool, &it);
+	while ((entry = pool_iterate(state->pool, &it)) != NULL)
+	{
+		struct varlena *vector = entry->row.vector;
+
+		pq_sendint64(&buf, entry->row.rows);
+		pq_sendint32(&buf, (uint32) VARSIZE_ANY_EXHDR(vector));
+		pq_sendbytes(&buf, VARDATA_ANY(vector), VARSIZE_ANY_EXHDR(vector));
+	}
+	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
+}
+
+static void
+bad_state(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("state of iforest_train is corrupted")));
+}
+
+Datum
+l4_iforest_deserialize(PG_FUNCTION_ARGS)
+{
+	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
+	StringInfoData buf;
+	L4ForestOptions options;
+	ForestState *state;
+	bool		cut;
+	uint64		cutoff;
+	int			n;
+
+	(void) get_state(fcinfo, 1);
+	buf.data = VARDATA_ANY(bytes);
+	buf.len = buf.maxlen = VARSIZE_ANY_EXHDR(bytes);
+	buf.cursor = 0;
+	if (pq_getmsgbyte(&buf) != STATE_VERSION)
+		bad_state();
+	options.trees = pq_getmsgint64(&buf);
+	options.sample_size = pq_getmsgint64(&buf);
+	options.seed = pq_getmsgint64(&buf);
+	if (options.trees < 1 || options.trees > L4_IFOREST_MAX_TREES ||
+		options.sample_size < L4_IFOREST_MIN_SAMPLE ||
+		options.sample_size > L4_IFOREST_MAX_SAMPLE ||
+		options.trees * options.sample_size > L4_IFOREST_MAX_LEAVES)
+		bad_state();
+	cut = pq_getmsgbyte(&buf) != 0;
+	cutoff = (uint64) pq_getmsgint64(&buf);
+	n = (int) pq_getmsgint(&buf, 4);
+
+	state = create_state(CurrentMemoryContext, &options);
+	for (int i = 0; i < n; i++)
+	{
+		int64		rows = pq_getmsgint64(&buf);
+		int			size = (int) pq_getmsgint(&buf, 4);
+		struct varlena *vector;
+
+		if (rows < 1 || size < 0 || size > L4_EVECTOR_MAX_BYTES(L4_EVECTOR_MAX_EVENTS))
+			bad_state();
+		vector = palloc(VARHDRSZ + size);
+		SET_VARSIZE(vector, VARHDRSZ + size);
+		pq_copymsgbytes(&buf, VARDATA(vector), size);
+		add_rows(state, vector, rows);
+		pfree(vector);
+		CHECK_FOR_INTERRUPTS();
+	}
+	pq_getmsgend(&buf);
+	state->cut = cut;
+	state->cutoff = cutoff;
 	PG_RETURN_POINTER(state);
 }
 

@@ -19,6 +19,8 @@
 
 #define LOCK_CLASS		27700	/* of the advisory locks, one a job */
 #define FIRST_PART		16		/* the first batch is a sixteenth, the second an eighth */
+#define MOST_PART		1024
+#define BATCH_MEMORY	(64 * 1024 * 1024)	/* what a batch should keep at most until it is stored */
 #define FEW_LINES		65536	/* so many of streams that were read before are read at once */
 #define SHORT_PIECE		1024	/* a short piece counts as more lines than it has, up to these */
 #define MAX_PIECE		1000000	/* lines of a stream that is alone in its job */
@@ -406,6 +408,19 @@ begin_reading(L4Batch *batch)
 	l4_query_run(&query);
 }
 
+/*
+ * The next batch takes a smaller part of the lines where this one kept much:
+ * what scanning found new is kept until it was learnt, and lines that are all
+ * different keep more than their text.
+ */
+static int
+next_part(const L4Batch *batch)
+{
+	Size		kept = MemoryContextMemAllocated(batch->batch_cxt, true);
+
+	return Max(batch->part == FIRST_PART ? FIRST_PART / 2 : 1, (int) Min(kept / (BATCH_MEMORY / batch->part), MOST_PART));
+}
+
 bool
 l4_batch_read(L4Batch *batch)
 {
@@ -433,7 +448,7 @@ l4_batch_read(L4Batch *batch)
 		if (batch->learnt)
 			l4_batch_learn(batch);
 	}
-	batch->part = batch->part == FIRST_PART ? FIRST_PART / 2 : 1;
+	batch->part = next_part(batch);
 	return true;
 }
 

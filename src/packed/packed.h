@@ -121,6 +121,7 @@ l4_pack_ts(L4Pack *pack, int colno, int64 ts)
  * keeps pointing into the bytes, has the columns that were said to be needed.
  */
 extern L4Pack *l4_pack_open(bytea *packed, MemoryContext cxt);
+extern L4Pack *l4_pack_open_as(bytea *packed, const char *types, MemoryContext cxt);
 extern void l4_pack_need(L4Pack *pack, int colno);
 extern L4Pack *l4_pack_decode(bytea *packed, MemoryContext cxt);
 extern L4Pack *l4_pack_reopen(bytea *packed, MemoryContext cxt);

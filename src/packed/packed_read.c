@@ -248,6 +248,25 @@ l4_pack_open(bytea *packed, MemoryContext cxt)
 	return pack;
 }
 
+/* With a letter for each of its first columns, which are of these types and needed; a blank is for any other one. */
+L4Pack *
+l4_pack_open_as(bytea *packed, const char *types, MemoryContext cxt)
+{
+	L4Pack	   *pack = l4_pack_open(packed, cxt);
+
+	for (int c = 0; types[c] != '\0'; c++)
+	{
+		if (types[c] == ' ')
+			continue;
+		if (c >= pack->ncols || pack->cols[c].type != types[c])
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("packed rows have no column %d of type \"%c\"", c + 1, types[c])));
+		l4_pack_need(pack, c);
+	}
+	return pack;
+}
+
 /* The same pack, not compressed. */
 bytea *
 l4_pack_plain(bytea *packed)

@@ -59,24 +59,6 @@ in_window(const Window *window, bool known, TimestampTz ts)
 	return known ? ts >= window->from && ts < window->to : !window->bounded;
 }
 
-/* The columns of a packed value that its kind has, all others left encoded. */
-static L4Pack *
-open_columns(bytea *packed, const char *types)
-{
-	L4Pack	   *pack = l4_pack_open(packed, CurrentMemoryContext);
-
-	for (int c = 0; types[c] != '\0'; c++)
-		if (types[c] != ' ')
-		{
-			if (c >= pack->ncols || pack->cols[c].type != types[c])
-				ereport(ERROR,
-						(errcode(ERRCODE_DATATYPE_MISMATCH),
-						 errmsg("packed rows have no column %d of type \"%c\"", c + 1, types[c])));
-			l4_pack_need(pack, c);
-		}
-	return pack;
-}
-
 /*
  * l4._lines_between(packed, ids, from_ts, to_ts): the packed lines of some
  * events (NULL = of all) from a time on and before another one (NULL = open).
@@ -95,7 +77,7 @@ l4_lines_between(PG_FUNCTION_ARGS)
 	l4_begin_rows(rsinfo);
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;
-	pack = open_columns(PG_GETARG_BYTEA_PP(0), "");
+	pack = l4_pack_open(PG_GETARG_BYTEA_PP(0), CurrentMemoryContext);
 	l4_check_columns(pack, rsinfo->setDesc);
 	nrows = pack->nrows;
 	if (!PG_ARGISNULL(1))
@@ -154,7 +136,7 @@ l4_iterations_between(PG_FUNCTION_ARGS)
 	l4_begin_rows(rsinfo);
 	for (int i = 0; i < 2; i++)
 	{
-		L4Pack	   *pack = PG_ARGISNULL(i) ? NULL : open_columns(PG_GETARG_BYTEA_PP(i), "iiif");
+		L4Pack	   *pack = PG_ARGISNULL(i) ? NULL : l4_pack_open_as(PG_GETARG_BYTEA_PP(i), "iiif", CurrentMemoryContext);
 
 		for (int row = 0; pack != NULL && row < pack->nrows; row++)
 		{
@@ -290,7 +272,7 @@ l4_line_counts(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return (Datum) 0;
 	begin_sums(&sums, PG_GETARG_INT64(1));
-	pack = open_columns(PG_GETARG_BYTEA_PP(0), "  i i");
+	pack = l4_pack_open_as(PG_GETARG_BYTEA_PP(0), "  i i", CurrentMemoryContext);
 	for (int row = 0; row < pack->nrows; row++)
 	{
 		bool		known = !l4_pack_is_null(pack, LINE_TS, row);
@@ -322,7 +304,7 @@ l4_iteration_times(PG_FUNCTION_ARGS)
 	begin_sums(&sums, PG_GETARG_INT64(2));
 	for (int i = 0; i < 2; i++)
 	{
-		L4Pack	   *pack = PG_ARGISNULL(i) ? NULL : open_columns(PG_GETARG_BYTEA_PP(i), "  if");
+		L4Pack	   *pack = PG_ARGISNULL(i) ? NULL : l4_pack_open_as(PG_GETARG_BYTEA_PP(i), "  if", CurrentMemoryContext);
 
 		for (int row = 0; pack != NULL && row < pack->nrows; row++)
 		{

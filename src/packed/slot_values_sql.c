@@ -54,22 +54,14 @@ static L4Pack *
 get_pack(FunctionCallInfo fcinfo, int arg, const char *types, MemoryContext cxt)
 {
 	L4Pack	   *pack;
-	int			ncols = strlen(types);
 
 	if (PG_ARGISNULL(arg))
 		return NULL;
-	pack = l4_pack_open(PG_GETARG_BYTEA_PP(arg), cxt);
-	if (pack->ncols != ncols)
-		l4_bytes_corrupted("columns");
-	for (int c = 0; c < ncols; c++)
-	{
-		if (pack->cols[c].type != types[c])
-			l4_bytes_corrupted("columns");
-		l4_pack_need(pack, c);
-		/* only times may be missing */
+	pack = l4_pack_open_as(PG_GETARG_BYTEA_PP(arg), types, cxt);
+	/* only times may be missing */
+	for (int c = 0; types[c] != '\0'; c++)
 		if (pack->cols[c].nulls != NULL && types[c] == L4_PACK_TEXT)
 			l4_bytes_corrupted("columns");
-	}
 	return pack;
 }
 

@@ -2,15 +2,15 @@
 # What lines without end that are like no other cost: time and memory of reading them, and of what comes after.
 #   test/bench/noise.sh [lines ...]         on a server that has l4 installed, as superuser; KINDS picks some kinds
 #   NODES=8                                 nodes of the job
-# Each row is a database that knows three small jobs, then reads one job of so many lines. Times are in milliseconds: of
-# l4.parse(), of reading a small failed job, and of its diagnosis, before and after (the best of nine in new sessions).
+# Each row is a database that knows three small jobs, then reads one job of so many lines. Times are in milliseconds of
+# the process: of l4.parse(), of reading a small failed job, and of its diagnosis, before and after (the best of nine).
 # read_ms is the processor time of the session that reads, without workers, memory_mb its peak, and private_mb that of
 # its private memory, looked at ten times a second; bytes_a_line is what l4 keeps of the job. exponent is that of read_ms
 # between this number of lines and the one before.
 set -euo pipefail
 steps=("$@")
 [ $# -gt 0 ] || steps=(10000 20000 40000 80000 160000)
-IFS='|' read -ra kinds <<<"${KINDS:-first word|last word|all words|lengths|same words|keys|base64|punctuation|prose}"
+IFS='|' read -ra kinds <<<"${KINDS:-first word|last word|all words|lengths|same words|keys|base64|punctuation|prose|ids}"
 db=l4_noise_$$
 export PGOPTIONS="-c client_min_messages=warning"
 rss=$(mktemp)
@@ -36,6 +36,7 @@ prepare() {
 		    WHEN 'base64' THEN translate(encode(decode(md5(i::text) || md5('a' || i) || md5('b' || i), 'hex'), 'base64'), E'\n', '')
 		    WHEN 'punctuation' THEN (SELECT string_agg(word(i, k) || substr(':,;=()[]{}|', 1 + random_int(i, k, 11), 1), '')
 		        FROM generate_series(1, 10) AS k)
+		    WHEN 'ids' THEN 'request ' || md5(i::text) || ' of ' || word(i, 1) || ' is done'
 		    WHEN 'prose' THEN (SELECT string_agg(word(random_int(i, k, 3000), 0), ' ')
 		        FROM generate_series(1, 5 + random_int(i, 63, 12)) AS k)
 		    END;
@@ -53,28 +54,25 @@ prepare() {
 		    UPDATE l4.job AS j SET settings = 'small', status = small_job.status WHERE j.job_id = job;
 		    COMMIT;
 		END $$;
-		CREATE FUNCTION ms(since timestamptz) RETURNS float8 LANGUAGE sql VOLATILE
-		RETURN extract(epoch FROM clock_timestamp() - since) * 1000;
-		-- user and system time, in hundredths of a second
 		CREATE FUNCTION processor_ms() RETURNS float8 LANGUAGE sql VOLATILE
-		RETURN (SELECT 10.0 * (s.f[14]::int + s.f[15]::int) FROM string_to_array(pg_read_file('/proc/self/stat'), ' ') AS s(f));
+		RETURN split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::float8 / 1e6;
 		CREATE TABLE used (what text, parse float8, read float8, diagnose float8);
 		CREATE PROCEDURE use(what text, turn int) LANGUAGE plpgsql AS $$
 		DECLARE
-		    began timestamptz;
+		    began float8;
 		    u used;
 		BEGIN
 		    FOR i IN 1 .. 3 LOOP
 		        u := ROW(what, 0, 0, 0);
-		        began := clock_timestamp();
+		        began := processor_ms();
 		        PERFORM l4.parse('INFO iteration 5/100 loss 1.5');
-		        u.parse := ms(began);
-		        began := clock_timestamp();
+		        u.parse := processor_ms() - began;
+		        began := processor_ms();
 		        CALL small_job(what || turn || i, 'failed');
-		        u.read := ms(began);
-		        began := clock_timestamp();
+		        u.read := processor_ms() - began;
+		        began := processor_ms();
 		        PERFORM l4.diagnose(what || turn || i);
-		        u.diagnose := ms(began);
+		        u.diagnose := processor_ms() - began;
 		        INSERT INTO used SELECT u.*;
 		        COMMIT;
 		    END LOOP;

@@ -1,12 +1,14 @@
 #!/bin/bash
 # test/bench/travel.sh FOLDER: the labelled corpus in FOLDER, its nodes split over three databases, exported and put
-# together in a fourth one, with one model for all and with none; what differs from reading it in one place. Makes and
-# drops databases travel_*; the connection is that of psql, as superuser.
+# together in a fourth one, with one model for all and with none; what differs from reading it in one place. Then a job
+# of two million lines of 64 nodes: bytes, and seconds of processor and private memory of the session that imports it.
+# Makes and drops databases travel_*; the connection is that of psql, as superuser. Linux.
 set -e
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$1
 run() { psql -qXAt -v ON_ERROR_STOP=1 -d "$@"; }
 scratch=$(mktemp -d)
-trap 'for d in whole 1 2 3 home; do psql -qX -d postgres -c "DROP DATABASE IF EXISTS travel_$d" 2>/dev/null; done; rm -rf $scratch' EXIT
+trap 'for d in whole 1 2 3 home large; do psql -qX -d postgres -c "DROP DATABASE IF EXISTS travel_$d" 2>/dev/null; done; rm -rf $scratch' EXIT
 
 database() {
 	psql -qX -d postgres -c "DROP DATABASE IF EXISTS travel_$1" 2>/dev/null
@@ -65,3 +67,33 @@ for model in one none; do
 	compare 'suspects, with score and reasons' "$suspects" suspects
 	compare 'symptom, stage, iteration, accused nodes' "$accused" accused
 done
+
+# one large job
+status="SELECT (split_part(s, ' ', 14)::int + split_part(s, ' ', 15)::int) FROM pg_read_file('/proc/self/stat') AS s"
+memory="SELECT substring(s FROM 'RssAnon:\\s*(\\d+)')::int FROM pg_read_file('/proc/self/status') AS s"
+import() {
+	run travel_home -c "$memory" -c "$status" -c 'SELECT FROM l4.import_job((SELECT array_agg(part) FROM part))' -c "$status" -c "$memory" |
+		grep . | tr '\n' ' ' | awk -v what="$1" '{printf "import %s: %.2f s of processor, %d MB more private memory when done\n", what, ($3 - $2) / 100, ($4 - $1) / 1024}'
+}
+${CC:-cc} -O2 -o $scratch/genjob "$here/genjob.c"
+database large
+run travel_large -c "SELECT l4.create_log_table('logs')" >/dev/null
+$scratch/genjob -j large -n 64 -l 2000000 -f hang -b 5 | run travel_large -c 'COPY logs FROM STDIN' -c "CALL l4.ingest('logs')"
+for part in all summary baseline; do
+	echo "$part of the large job: $(run travel_large -c "SELECT round(sum(length(p))::numeric / (SELECT sum(lines + tail_lines) FROM l4._stream), 2), round(sum(length(p)) / 64) FROM l4.export_job('large', '$part') p" | awk -F '|' '{print $1 " bytes a line, " $2 " a node"}')"
+done
+bytes="SELECT sum(length(p)), (SELECT sum(lines + tail_lines) FROM l4._stream) FROM l4.job j CROSS JOIN LATERAL l4.export_job(j.job_id, '%s') p"
+for part in all summary; do
+	for d in whole large; do run travel_$d -c "$(printf "$bytes" $part)"; done |
+		awk -F '|' -v part=$part '{b += $1; l += $2} END {printf "%s of both: %.2f bytes a line\n", part, b / l}'
+done
+run travel_large -c "COPY (SELECT NULL, l4.export_job('large')) TO STDOUT" >$scratch/large
+run travel_large -c 'COPY (SELECT NULL, l4.export_model()) TO STDOUT' >$scratch/model
+database home
+run travel_home -c "\\copy part FROM $scratch/model" -c 'SELECT l4.import_model(array_agg(part)) FROM part' -c 'TRUNCATE part' -c "\\copy part FROM $scratch/large" >/dev/null
+import 'with its numbers'
+import 'with nothing new'
+database home
+run travel_home -c "\\copy part FROM $scratch/large"
+run travel_home -c "SELECT l4.create_log_table('own')" -c "INSERT INTO own (job_id, node, line_no, line) SELECT 'own', 'n', i, 'lamp ' || i || ' of the hall burns' FROM generate_series(1, 9) AS i" -c "CALL l4.ingest('own')" >/dev/null
+import 'renumbered'

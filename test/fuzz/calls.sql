@@ -15,6 +15,17 @@ FROM generate_series(1, 60) AS i, generate_series(1, 2) AS n, generate_series(1,
 CALL l4.ingest('fuzz.lines');
 UPDATE l4.job SET status = 'failed' WHERE job_id = 'job1';
 
+-- flows, for what their tables hold
+CREATE SCHEMA fuzz_flow;
+SET search_path = fuzz_flow;
+SET timezone = 'UTC';
+SELECT l4.create_flow_table('flows');
+\ir ../../sql/include/made_flows.sql
+CALL made_inventory(6);
+CALL made_job(0, 1, 20);
+CALL l4.trace_flows('flows');
+RESET search_path;
+
 -- right values to begin with, by the name of their type
 CREATE TABLE fuzz.value (type text, n int, value text, PRIMARY KEY (type, n));
 CREATE FUNCTION fuzz.learn(type_name text, statement text) RETURNS void LANGUAGE plpgsql AS $$

@@ -147,4 +147,35 @@ same_rows([ $node, diagnosed('three') ], [ $node, 'whole' ], 'the diagnosis is t
 	map { "SELECT x.* FROM ($_) AS x WHERE job_id = 'bad'" } @rows[ 0, 1, 3, 7, 8, 9 ]);
 is((split /\|/, take_job('whole', 'three', "'bad', 'baseline'"))[2], 12, 'a baseline takes the place of nothing else');
 is((split /\|/, take_job('whole', 'three', "'bad'"))[1], 12, 'all takes the place of a summary');
+
+# a server whose events are others, under the same numbers
+database('other');
+$node->safe_psql('other', q{SELECT l4.create_log_table('logs'); INSERT INTO logs (job_id, node, source, line_no, ts, line)
+	SELECT 'own', 'n', '', i, now(), CASE i % 4 WHEN 0 THEN 'cache ' || i || ' filled' WHEN 1 THEN 'queue of lane ' || i || ' drained'
+		WHEN 2 THEN 'route ' || i || ' chosen over ' || i * 7 ELSE 'token ' || i || ' was refused' END FROM generate_series(1, 80) AS i;
+	CALL l4.ingest('logs')});
+my $own = "SELECT string_agg(concat_ws('|', e.template, c.occurrences), ',' ORDER BY e.template) FROM l4.event_count AS c JOIN l4.template AS e USING (event_id) WHERE c.job_id = 'own'";
+my $own_before = $node->safe_psql('other', $own);
+like(take_job('whole', 'other', "'good'"), qr/^good\|12\|0\|[1-9]/, 'it learns events of others');
+like(take_job('whole', 'other', "'bad'"), qr/^bad\|12\|0\|\d/, 'of each job');
+same_rows([ $node, diagnosed('other') ], [ $node, 'whole' ], 'among events of others it is the same',
+	map { "SELECT x.* FROM ($_) AS x WHERE job_id IN ('good', 'bad')" } @rows);
+is($node->safe_psql('other', $own), $own_before, 'and so are those');
+
+# as a file, by the commands of the documents
+my $file = PostgreSQL::Test::Utils::tempdir() . '/job.l4';
+my @psql = ('psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d');
+database('two');
+command_ok([ @psql, $node->connstr('whole'), '-o', $file, '-c', q{COPY (SELECT l4.export_job('bad')) TO STDOUT (FORMAT binary)} ], 'psql writes a job to a file');
+command_like([ @psql, $node->connstr('two'), '-c', 'CREATE TABLE incoming (part bytea)', '-c', "\\copy incoming FROM $file (FORMAT binary)",
+	'-c', 'SELECT streams_imported, streams_kept FROM l4.import_job((SELECT array_agg(part) FROM incoming))' ], qr/^12\|0$/m, 'and takes it in from there');
+
+# rights
+$node->safe_psql('two', "CREATE ROLE no_one; CREATE ROLE some_reader; SELECT l4.grant_access('some_reader', 'reader'); GRANT SELECT ON incoming TO PUBLIC");
+foreach (["SELECT l4.export_job('bad')", 'no_one', 'export'], ['SELECT l4.import_job((SELECT array_agg(part) FROM incoming))', 'some_reader', 'import'])
+{
+	my ($statement, $role, $what) = @$_;
+	my ($status, $out, $err) = $node->psql('two', "SET ROLE $role; $statement");
+	ok($status != 0 && $err =~ /permission denied/, "$role may not $what") or diag("status $status: $err");
+}
 done_testing();
