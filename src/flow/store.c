@@ -367,7 +367,7 @@ l4_flow_analyze(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("there is no span %lld of flows", (long long) span),
-				 errdetail("Spans of five minutes are counted from 2000.")));
+				 errdetail("Spans are counted from 2000.")));
 	SPI_connect();
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 flows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(cxt);
