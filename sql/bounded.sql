@@ -117,6 +117,10 @@ SELECT count(*) FROM l4.diagnose('bad');
 CREATE TABLE kept AS SELECT a.job_id, a.node, a.line_no, a.event_id, a.template FROM answer AS a WHERE a.turn = 'one batch' AND a.job_id <> 'noise';
 SELECT count(*) > 250 AS many, max(event_id) > 250 AS high FROM l4._event;
 SELECT l4.forget_templates() AS nothing_yet;
+-- with an old snapshot it would free what others began to use
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT l4.forget_templates();
+ROLLBACK;
 SELECT l4.forget_job('noise');
 SELECT l4.forget_templates() > 250 AS freed;
 SELECT count(*) < 20 AS few, (SELECT length(l4.parser_send(parser)) < 5000 FROM l4._model) AS small FROM l4._event;

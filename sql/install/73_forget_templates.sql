@@ -34,9 +34,21 @@ DECLARE
     kept int[];
     freed int;
 BEGIN
+    -- with one snapshot for the whole transaction, what others stored since would be freed under them
+    IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        RAISE EXCEPTION 'l4.forget_templates() runs at isolation level read committed only'
+            USING ERRCODE = 'invalid_transaction_state',
+                DETAIL = 'A snapshot from before does not see which templates other sessions began to use.',
+                HINT = 'BEGIN ISOLATION LEVEL READ COMMITTED; SELECT l4.forget_templates(); COMMIT;';
+    END IF;
     -- waits for batches that are being stored; those that are read now are read again, see keep_templates() in batch.c
     PERFORM FROM l4._model m FOR UPDATE;
     IF NOT FOUND THEN
+        IF max_templates IS NOT NULL THEN
+            RAISE EXCEPTION 'there is no parser yet'
+                USING ERRCODE = 'object_not_in_prerequisite_state',
+                    HINT = 'Ingest some lines first: CALL l4.ingest(...).';
+        END IF;
         RETURN 0;
     END IF;
     kept := ARRAY(SELECT DISTINCT l4._survivor(e.event_id, e.merged_into) FROM l4._event e
