@@ -1,11 +1,11 @@
 #!/bin/bash
 # test/bench/servers_load.sh [LINES]: 30 jobs of that many lines each, of six settings, read on one server and placed on
-# three, beginning with the same templates: processor seconds of the session that reads on each, and how many times as
-# much three servers of one core each read as one. Databases load_* of the psql connection stand for servers, as
-# superuser over a socket; makes and drops them. Linux.
+# three, beginning with the same templates: processor seconds of the session that reads on each, the least of three
+# turns, and how many times as much three servers of one core each read as one. Databases load_* of the psql connection
+# stand for servers, as superuser over a socket; makes and drops them. Linux.
 set -e
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-lines=${1:-150000}
+lines=${1:-100000}
 run() { psql -qXAt -v ON_ERROR_STOP=1 -d "$@"; }
 scratch=$(mktemp -d)
 names='one home 1 2 3'
@@ -33,8 +33,12 @@ for j in $(seq 1 30); do
 	"$scratch/genjob" -j job-$j -n 8 -l "$lines" -s "$j" >"$scratch/lines"
 	for d in one "$server"; do run load_$d -c 'COPY logs FROM STDIN' <"$scratch/lines"; done
 done
-for d in one 1 2 3; do
-	run load_$d -c 'VACUUM ANALYZE logs'
-	echo "$d $(run load_$d -c "$ticks" -c "CALL l4.ingest('logs')" -c "$ticks" -c "SELECT count(*) FROM l4.job WHERE job_id <> 'first'" | tr '\n' ' ')"
-done | awk '{s = ($3 - $2) / 100; printf "server %s: %d jobs, %.2f s of processor\n", $1, $4, s; if ($1 == "one") one = s; else if (s > most) most = s}
-	END {printf "three servers read %.2f times as much as one\n", one / most}'
+for d in one 1 2 3; do run load_$d -c 'VACUUM ANALYZE logs'; done
+for turn in 1 2 3; do
+	for d in one 1 2 3; do
+		run load_$d -c "SELECT count(l4.forget_job(job_id)) FROM l4.job WHERE job_id <> 'first'" >/dev/null
+		echo "$d $(run load_$d -c "$ticks" -c "CALL l4.ingest('logs')" -c "$ticks" -c "SELECT count(*) FROM l4.job WHERE job_id <> 'first'" | tr '\n' ' ')"
+	done
+done | awk '{s = ($3 - $2) / 100; jobs[$1] = $4; if (!($1 in least) || s < least[$1]) least[$1] = s}
+	END {for (d in least) {printf "server %s: %d jobs, %.2f s of processor\n", d, jobs[d], least[d]; if (d != "one" && least[d] > most) most = least[d]}
+	printf "three servers read %.2f times as much as one\n", least["one"] / most}'
