@@ -148,7 +148,8 @@ BEGIN ATOMIC
     )
     SELECT coalesce(array_agg(s.job_id ORDER BY s.job_id COLLATE "C"), '{}')
     FROM short AS s JOIN crash AS c USING (job_id)
-    WHERE s.short OR l4._began_anew(s.job_id, c.ts, _doubtful.jobs) IS NOT NULL;
+    -- a part of what it had printed is its start-up
+    WHERE s.short OR l4._began_anew(s.job_id, c.ts, _doubtful.jobs, 0.2) IS NOT NULL;
 END;
 COMMENT ON FUNCTION l4._doubtful(text[], numeric, numeric) IS
     'which of these good jobs look like failures, or crashed and began anew';

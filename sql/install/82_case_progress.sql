@@ -27,7 +27,7 @@ END;
 COMMENT ON FUNCTION l4._total_iterations(text) IS 'iterations that a job was to do, NULL where no line says so';
 
 -- What a job printed before a time, once a node as in other jobs, it printed again after it: it began anew.
-CREATE FUNCTION l4._began_anew(job_id text, ts timestamptz, others text[]) RETURNS timestamptz
+CREATE FUNCTION l4._began_anew(job_id text, ts timestamptz, others text[], share float8) RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE COST 100000
 BEGIN ATOMIC
     SELECT max(j.last_ts) FILTER (WHERE j.again)
@@ -38,10 +38,11 @@ BEGIN ATOMIC
             AND (SELECT bool_and(o.occurrences = o.nodes) FROM l4._job_event AS o
                 WHERE o.event_id = x.event_id AND o.job_id = ANY (_began_anew.others)
                     AND o.job_id <> _began_anew.job_id)) AS j
-    HAVING count(*) FILTER (WHERE j.again) >= greatest(2, 0.5 * count(*));
+    HAVING count(*) FILTER (WHERE j.again) >= greatest(2, _began_anew.share * count(*));
 END;
-COMMENT ON FUNCTION l4._began_anew(text, timestamptz, text[]) IS
-    'when a job went through its start-up again after a time, as these other jobs do not';
+COMMENT ON FUNCTION l4._began_anew(text, timestamptz, text[], float8) IS
+    'when a job went through its start-up again after a time, as these other jobs do not: at least that share of what '
+    'it had printed';
 
 -- A counter that starts over, as one epoch follows another, is a new attempt if the node went through its start-up in
 -- between, also where the counter goes on from a checkpoint. One stream of the node with the lowest rank tells, since
@@ -52,7 +53,8 @@ BEGIN ATOMIC
     WITH one AS (
         SELECT s.node, s.source, n.clock
         FROM l4._stream AS s JOIN l4._case_node AS n ON n.job_id = s.job_id AND n.node = s.node
-        WHERE s.job_id = _last_attempt.job_id AND s.last_iteration IS NOT NULL
+        WHERE s.job_id = _last_attempt.job_id AND (s.last_iteration IS NOT NULL
+            OR EXISTS (SELECT FROM l4._counted AS z WHERE z.stream_id = s.stream_id))
         ORDER BY n.place, s.node COLLATE "C", s.source COLLATE "C" LIMIT 1
     ), epoch AS (
         SELECT o.node, o.clock, min(i.ended) AS began, lag(max(i.ended)) OVER (ORDER BY i.epoch) AS before
@@ -63,7 +65,7 @@ BEGIN ATOMIC
     SELECT greatest(max(e.began - e.clock), (
         SELECT min(i.ended - o.clock) FROM one AS o JOIN l4._iteration AS i ON o.node = i.node AND o.source = i.source
         WHERE i.job_id = _last_attempt.job_id AND i.ended - o.clock > l4._began_anew(_last_attempt.job_id,
-            (SELECT min(z.began - z.clock) FROM epoch AS z), _last_attempt.good_jobs)))
+            (SELECT min(z.began - z.clock) FROM epoch AS z), _last_attempt.good_jobs, 0.5)))
     FROM epoch AS e
     WHERE EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = _last_attempt.job_id AND s.node = e.node
         AND s.stage IN ('init', 'model') AND s.first_ts > e.before AND s.first_ts < e.began);
