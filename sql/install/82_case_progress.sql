@@ -26,23 +26,32 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._total_iterations(text) IS 'iterations that a job was to do, NULL where no line says so';
 
--- What a job printed before a time, once a node as in other jobs, it printed again after it: it began anew.
+-- What a job printed before a time, once a node as in other jobs, it printed again after it; and then what they print
+-- once and it had not, with all its nodes: it began anew and got on. Of attempts that all fail the first one tells as
+-- much as the last.
 CREATE FUNCTION l4._began_anew(job_id text, ts timestamptz, others text[], share float8) RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE COST 100000
 BEGIN ATOMIC
-    SELECT max(j.last_ts) FILTER (WHERE j.again)
-    FROM (
-        SELECT x.last_ts, x.last_ts > _began_anew.ts AND x.occurrences >= 2 * x.nodes AS again
+    WITH once AS MATERIALIZED (
+        SELECT x.first_ts, x.last_ts, x.occurrences, x.nodes
         FROM l4._job_event AS x
-        WHERE x.job_id = _began_anew.job_id AND x.first_ts < _began_anew.ts
+        WHERE x.job_id = _began_anew.job_id
             AND (SELECT bool_and(o.occurrences = o.nodes) FROM l4._job_event AS o
                 WHERE o.event_id = x.event_id AND o.job_id = ANY (_began_anew.others)
-                    AND o.job_id <> _began_anew.job_id)) AS j
-    HAVING count(*) FILTER (WHERE j.again) >= greatest(2, _began_anew.share * count(*));
+                    AND o.job_id <> _began_anew.job_id)
+    ), start_up AS (
+        SELECT max(j.last_ts) FILTER (WHERE j.again) AS again_ts
+        FROM (SELECT o.last_ts, o.last_ts > _began_anew.ts AND o.occurrences >= 2 * o.nodes AS again
+            FROM once AS o WHERE o.first_ts < _began_anew.ts) AS j
+        HAVING count(*) FILTER (WHERE j.again) >= greatest(2, _began_anew.share * count(*))
+    )
+    SELECT s.again_ts FROM start_up AS s
+    WHERE (SELECT bool_and(o.occurrences = o.nodes AND o.nodes = (SELECT max(x.nodes) FROM once AS x))
+        FROM once AS o WHERE o.first_ts > s.again_ts);
 END;
 COMMENT ON FUNCTION l4._began_anew(text, timestamptz, text[], float8) IS
-    'when a job went through its start-up again after a time, as these other jobs do not: at least that share of what '
-    'it had printed';
+    'when a job went through its start-up again after a time and got on, as these other jobs do not: at least that '
+    'share of what it had printed';
 
 -- A counter that starts over, as one epoch follows another, is a new attempt if the node went through its start-up in
 -- between, also where the counter goes on from a checkpoint. One stream of the node with the lowest rank tells, since
