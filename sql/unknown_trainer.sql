@@ -64,8 +64,42 @@ CALL job('range-module', 4, false, 48);
 CALL say('range-module', 3, 7.82, 'Traceback (most recent call last):');
 CALL say('range-module', 3, 7.82, '  File "/app/evaluation.py", line 8, in run');
 CALL say('range-module', 3, 7.82, 'ValueError: 7 is too few');
+-- two stalls of 8 s: together longer than the whole job without them
+CALL job('range-stalled', 4, false);
+UPDATE logs SET ts = ts + interval '8 s' WHERE job_id = 'range-stalled' AND ts > '2026-05-01 10:00:05+00';
+UPDATE logs SET ts = ts + interval '8 s' WHERE job_id = 'range-stalled' AND ts > '2026-05-01 10:00:16+00';
+-- a process is killed, all begin anew where they left off, and the job gets through: what is said then is not normal
+CALL job('plain-3', 3, true);
+CALL job('plain-4', 4, true);
+CALL job('plain-5', 5, true);
+CALL job('plain-again', 4, true, 48);
+CALL say('plain-again', 2, 7.85, 'unit stopped (rc=-9)');
+DO $$
+BEGIN
+    FOR n IN 0 .. 3 LOOP
+        IF n <> 2 THEN
+            CALL say('plain-again', n, 7.9, 'ConnectionResetError: a peer left the mesh');
+        END IF;
+        CALL say('plain-again', n, 9, 'joins a mesh of 4');
+        CALL say('plain-again', n, 10, 'loaded 100 samples');
+        CALL say('plain-again', n, 11, 'weights allocated: 600');
+    END LOOP;
+END
+$$;
+INSERT INTO logs (job_id, node, line_no, ts, line)
+SELECT 'plain-again', l.node, l.line_no + 100, l.ts + interval '5.2 s', l.line
+FROM logs AS l WHERE l.job_id = 'plain-4' AND l.ts > '2026-05-01 10:00:07.41+00';
+CALL job('plain-reset', 4, true, 48);
+DO $$
+BEGIN
+    FOR n IN 0 .. 2 LOOP
+        CALL say('plain-reset', n, 7.9, 'ConnectionResetError: a peer left the mesh');
+    END LOOP;
+END
+$$;
+UPDATE logs SET line = regexp_replace(line, '^Peer.[0-9]. ', '') WHERE job_id LIKE 'plain-%';
 CALL l4.ingest('unknown_trainer.logs');
-UPDATE l4.job SET settings = 'unknown ' || split_part(job_id, '-', 1), status = CASE WHEN job_id ~ '[0-9]$' THEN 'succeeded' ELSE 'running' END
+UPDATE l4.job SET settings = 'unknown ' || split_part(job_id, '-', 1), status = CASE WHEN job_id ~ '[0-9]$' OR job_id IN ('plain-again', 'range-stalled') THEN 'succeeded' ELSE 'running' END
 WHERE job_id IN (SELECT l.job_id FROM logs AS l);
 CREATE TABLE answer AS
 SELECT (d).* FROM (SELECT l4.diagnose(j.job_id) AS d FROM l4.job AS j WHERE j.settings LIKE 'unknown%') AS x;
@@ -73,6 +107,6 @@ SELECT a.job_id, a.status, a.symptom, a.stage, a.epoch, a.iteration, a.coverage 
     (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = a.job_id AND s.rank = 1 AND s.is_suspect) AS suspect
 FROM answer AS a ORDER BY a.job_id;
 SELECT a.job_id, s.example_line FROM answer AS a JOIN l4.suspect_event AS s USING (job_id) ORDER BY a.job_id, s.rank;
-SELECT a.summary FROM answer AS a WHERE a.job_id = 'bar-silent';
+SELECT a.job_id, a.summary FROM answer AS a WHERE a.job_id IN ('bar-silent', 'plain-again', 'plain-reset');
 SELECT count(l4.forget_job(job_id)) AS forgotten FROM answer;
 DROP SCHEMA unknown_trainer CASCADE;

@@ -120,13 +120,16 @@ BEGIN ATOMIC
     ), candidate AS MATERIALIZED (
         SELECT j.*, l4._level(e.level) AS level, e.is_stack, e.example AS text, e.example_record AS record, b.jobs,
             w.words IS NOT NULL OR s.event_id IS NOT NULL AS new_words,
-            e.example ~* 'exit' AND j.example <> e.example AS other_exit,
+            e.example ~* 'exit' AND j.example <> e.example AND NOT r.before AS other_exit,
             row_number() OVER ()::int AS place
         FROM l4._job_events(ARRAY[k.job_id]) AS j
         JOIN l4._event AS e USING (event_id)
+        -- the status that it had first is an earlier attempt's
+        CROSS JOIN LATERAL (SELECT coalesce(j.first_ts < k.attempt_ts, false) AS before) AS r
         LEFT JOIN known AS b USING (event_id)
         LEFT JOIN l4._new_words(k.job_id, (k.baseline || k.elsewhere)[1:(k.t).word_jobs::int]) AS w USING (event_id)
-        LEFT JOIN l4._new_status(k.job_id, k.baseline[1:(k.t).word_jobs::int]) AS s(event_id) USING (event_id)
+        LEFT JOIN l4._new_status(k.job_id, k.baseline[1:(k.t).word_jobs::int]) AS s(event_id)
+            ON s.event_id = j.event_id AND NOT r.before
         WHERE b.event_id IS NULL OR w.words IS NOT NULL OR s.event_id IS NOT NULL
             OR l4._level(e.level) >= (k.t).warning_level
             OR e.example ~* 'exit' AND j.example <> e.example

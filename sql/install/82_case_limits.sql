@@ -118,7 +118,7 @@ COMMENT ON FUNCTION l4._case_clocks(l4._case) IS 'case, clocks: writes by how mu
 
 -- A "succeeded" job that stopped short of the iterations that it was to do (where that is not known, that the others
 -- do), and reports a crash that no job which got through reports, was a failure: as a baseline it would hide the very
--- lines that matter.
+-- lines that matter. So would a job that crashed and began anew.
 CREATE FUNCTION l4._doubtful(jobs text[], reached numeric, error_level numeric) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -127,24 +127,29 @@ BEGIN ATOMIC
         FROM unnest(_doubtful.jobs) AS b(job_id) JOIN l4._stream AS n ON n.job_id = b.job_id
         GROUP BY b.job_id
     ), short AS (
-        SELECT r.job_id FROM done AS r
-        WHERE r.iteration < coalesce(_doubtful.reached * l4._total_iterations(r.job_id) - 1,
-            (SELECT max(o.iteration) FROM done AS o))
+        SELECT r.job_id, r.iteration < coalesce(_doubtful.reached * l4._total_iterations(r.job_id) - 1,
+            (SELECT max(o.iteration) FROM done AS o)) AS short
+        FROM done AS r
     ), crash AS (
-        SELECT e.event_id
+        SELECT j.job_id, min(j.first_ts) AS ts
         -- a database of many jobs knows many more events: only these are looked at
         FROM (
             SELECT e.* FROM l4._event AS e
             WHERE e.merged_into IS NULL AND NOT e.is_stack
-                AND e.event_id IN (SELECT j.event_id FROM l4._job_event AS j
-                    WHERE j.job_id IN (SELECT s.job_id FROM short AS s))
-                AND e.event_id NOT IN (SELECT j.event_id FROM l4._job_event AS j
-                    WHERE j.job_id = ANY (_doubtful.jobs) AND j.job_id NOT IN (SELECT s.job_id FROM short AS s))
+                AND e.event_id IN (SELECT x.event_id FROM l4._job_event AS x
+                    WHERE x.job_id = ANY (_doubtful.jobs)
+                    GROUP BY x.event_id HAVING count(*) = 1 OR bool_and(x.job_id IN (
+                        SELECT s.job_id FROM short AS s WHERE s.short)))
             OFFSET 0) AS e
+        JOIN l4._job_event AS j ON j.event_id = e.event_id AND j.job_id = ANY (_doubtful.jobs)
         WHERE (l4._level(e.level) = 0 OR l4._level(e.level) >= _doubtful.error_level)
             AND l4._marked(e.example, 'terminal')
+        GROUP BY j.job_id
     )
-    SELECT coalesce(array_agg(s.job_id ORDER BY s.job_id COLLATE "C"), '{}') FROM short AS s
-    WHERE EXISTS (SELECT FROM l4._job_event AS j JOIN crash USING (event_id) WHERE j.job_id = s.job_id);
+    SELECT coalesce(array_agg(s.job_id ORDER BY s.job_id COLLATE "C"), '{}')
+    FROM short AS s JOIN crash AS c USING (job_id)
+    -- a part of what it had printed is its start-up
+    WHERE s.short OR l4._began_anew(s.job_id, c.ts, _doubtful.jobs, 0.2) IS NOT NULL;
 END;
-COMMENT ON FUNCTION l4._doubtful(text[], numeric, numeric) IS 'which of these good jobs look like failures';
+COMMENT ON FUNCTION l4._doubtful(text[], numeric, numeric) IS
+    'which of these good jobs look like failures, or crashed and began anew';

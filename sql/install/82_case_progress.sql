@@ -26,15 +26,44 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._total_iterations(text) IS 'iterations that a job was to do, NULL where no line says so';
 
+-- What a job printed before a time, once a node as in other jobs, it printed again after it; and then what they print
+-- once and it had not, with all its nodes: it began anew and got on. Of attempts that all fail the first one tells as
+-- much as the last.
+CREATE FUNCTION l4._began_anew(job_id text, ts timestamptz, others text[], share float8) RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE COST 100000
+BEGIN ATOMIC
+    WITH once AS MATERIALIZED (
+        SELECT x.first_ts, x.last_ts, x.occurrences, x.nodes
+        FROM l4._job_event AS x
+        WHERE x.job_id = _began_anew.job_id
+            AND (SELECT bool_and(o.occurrences = o.nodes) FROM l4._job_event AS o
+                WHERE o.event_id = x.event_id AND o.job_id = ANY (_began_anew.others)
+                    AND o.job_id <> _began_anew.job_id)
+    ), start_up AS (
+        SELECT max(j.last_ts) FILTER (WHERE j.again) AS again_ts
+        FROM (SELECT o.last_ts, o.last_ts > _began_anew.ts AND o.occurrences >= 2 * o.nodes AS again
+            FROM once AS o WHERE o.first_ts < _began_anew.ts) AS j
+        HAVING count(*) FILTER (WHERE j.again) >= greatest(2, _began_anew.share * count(*))
+    )
+    SELECT s.again_ts FROM start_up AS s
+    WHERE (SELECT bool_and(o.occurrences = o.nodes AND o.nodes = (SELECT max(x.nodes) FROM once AS x))
+        FROM once AS o WHERE o.first_ts > s.again_ts);
+END;
+COMMENT ON FUNCTION l4._began_anew(text, timestamptz, text[], float8) IS
+    'when a job went through its start-up again after a time and got on, as these other jobs do not: at least that '
+    'share of what it had printed';
+
 -- A counter that starts over, as one epoch follows another, is a new attempt if the node went through its start-up in
--- between. One stream of the node with the lowest rank tells, since ranks that write to one log do not report in step.
-CREATE FUNCTION l4._last_attempt(job_id text) RETURNS timestamptz
+-- between, also where the counter goes on from a checkpoint. One stream of the node with the lowest rank tells, since
+-- ranks that write to one log do not report in step.
+CREATE FUNCTION l4._last_attempt(job_id text, good_jobs text[]) RETURNS timestamptz
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH one AS (
         SELECT s.node, s.source, n.clock
         FROM l4._stream AS s JOIN l4._case_node AS n ON n.job_id = s.job_id AND n.node = s.node
-        WHERE s.job_id = _last_attempt.job_id AND s.last_iteration IS NOT NULL
+        WHERE s.job_id = _last_attempt.job_id AND (s.last_iteration IS NOT NULL
+            OR EXISTS (SELECT FROM l4._counted AS z WHERE z.stream_id = s.stream_id))
         ORDER BY n.place, s.node COLLATE "C", s.source COLLATE "C" LIMIT 1
     ), epoch AS (
         SELECT o.node, o.clock, min(i.ended) AS began, lag(max(i.ended)) OVER (ORDER BY i.epoch) AS before
@@ -42,15 +71,25 @@ BEGIN ATOMIC
         WHERE i.job_id = _last_attempt.job_id AND i.ended IS NOT NULL
         GROUP BY o.node, o.clock, i.epoch
     )
-    SELECT max(e.began - e.clock) FROM epoch AS e
+    SELECT greatest(max(e.began - e.clock), (
+        SELECT min(i.ended - o.clock) FROM one AS o JOIN l4._iteration AS i ON o.node = i.node AND o.source = i.source
+        WHERE i.job_id = _last_attempt.job_id AND i.ended - o.clock > l4._began_anew(_last_attempt.job_id,
+            (SELECT min(z.began - z.clock) FROM epoch AS z), _last_attempt.good_jobs, 0.5)))
+    FROM epoch AS e
     WHERE EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = _last_attempt.job_id AND s.node = e.node
         AND s.stage IN ('init', 'model') AND s.first_ts > e.before AND s.first_ts < e.began);
 END;
-COMMENT ON FUNCTION l4._last_attempt(text) IS
+COMMENT ON FUNCTION l4._last_attempt(text, text[]) IS
     'when the last attempt of a job that began anew had its first iteration done, NULL for a job with one attempt';
 
+-- The longest iteration of good jobs: what recurs there, such as a checkpoint, is no stall.
+CREATE FUNCTION l4._usual_stall(k l4._case) RETURNS float8
+LANGUAGE sql STABLE COST 100000
+RETURN (SELECT max(i.duration_ms) FROM l4._iteration AS i WHERE i.job_id = ANY (k.baseline[1:(k.t).value_jobs::int]));
+COMMENT ON FUNCTION l4._usual_stall(l4._case) IS 'how long the longest iteration of good jobs takes, in milliseconds';
+
 -- The first iteration warms up, one stall does not make a slow job, and noise counts half. But what most iterations of
--- the last part take, has stayed.
+-- the last part take, has stayed, and stalls after the longest one count in full where good jobs have none so long.
 CREATE FUNCTION l4._excess(k l4._case) RETURNS float8
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -59,17 +98,22 @@ BEGIN ATOMIC
             THEN (k.t).noise_weight * (x.late - 1) END)
     FROM (
         SELECT count(*) AS iterations,
-            sum(least(i.ratio - 1, (k.t).max_excess)) FILTER (WHERE i.ratio > (k.t).slow_ratio) / count(*) AS stalls,
+            sum(CASE WHEN i.longest > 1 AND i.ratio - 1 > (k.t).max_excess
+                    AND i.duration_ms > (k.t).raised_ratio * l4._usual_stall(k) THEN i.ratio - 1
+                ELSE least(i.ratio - 1, (k.t).max_excess) END)
+                FILTER (WHERE i.ratio > (k.t).slow_ratio) / count(*) AS stalls,
             avg(least(greatest(0, i.ratio - 1), (k.t).max_excess)) AS noise,
             percentile_cont((k.t).stayed_quantile::float8) WITHIN GROUP (ORDER BY i.ratio)
                 FILTER (WHERE i.back <= greatest((k.t).min_past, (k.t).late_part * i.places)) AS late
-        FROM (SELECT z.ratio, row_number() OVER (ORDER BY z.place DESC) AS back, count(*) OVER () AS places
+        FROM (SELECT z.ratio, z.duration_ms, row_number() OVER (ORDER BY z.place DESC) AS back,
+                row_number() OVER (ORDER BY z.ratio DESC, z.place) AS longest, count(*) OVER () AS places
             FROM l4._case_iteration AS z WHERE z.job_id = k.job_id AND z.place > 1) AS i) AS x;
 END;
 COMMENT ON FUNCTION l4._excess(l4._case) IS 'by how much iterations take longer than normal on average';
 
 -- A job turned slow where a slow iteration is followed by another one soon. Where most of what follows is less slow
--- than that, it turned slow earlier: where most of a few iterations are more than half as slow as the slow ones.
+-- than that, it turned slow earlier: where most of a few iterations are more than half as slow as the slow ones. A job
+-- that only stalls is slow from its first stall on.
 CREATE FUNCTION l4._onset(k l4._case) RETURNS l4._case_iteration
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -87,6 +131,7 @@ BEGIN
         FROM (
             SELECT i.*, i.ratio > (k.t).slow_ratio
                     AND count(*) FILTER (WHERE i.ratio > (k.t).slow_ratio) OVER next > 0 AS sudden,
+                i.ratio - 1 > (k.t).max_excess AND coalesce(k.excess, 0) >= (k.t).slow_excess AS stalls,
                 avg((i.ratio > (k.t).slow_ratio)::int) OVER rest AS slow_share,
                 -- not one that is slow by itself, such as with a checkpoint
                 i.ratio > raised AND lead(i.ratio) OVER line > raised
@@ -96,9 +141,9 @@ BEGIN
                 next AS (ORDER BY i.place ROWS BETWEEN 1 FOLLOWING AND soon FOLLOWING),
                 here AS (ORDER BY i.place ROWS BETWEEN CURRENT ROW AND soon FOLLOWING),
                 rest AS (ORDER BY i.place ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)) AS s) AS x
-    WHERE x.place = x.first_sudden OR x.gradual
+    WHERE x.place = x.first_sudden OR x.gradual OR x.stalls
     ORDER BY CASE WHEN x.place = x.first_sudden AND x.slow_share >= (k.t).half THEN 1
-        WHEN x.gradual THEN 2 ELSE 3 END, x.place
+        WHEN x.gradual THEN 2 WHEN x.place = x.first_sudden THEN 3 ELSE 4 END, x.place
     LIMIT 1;
     RETURN answer;
 END;
@@ -116,7 +161,7 @@ DECLARE
     epochs int;
     took float8;
 BEGIN
-    k.attempt_ts := l4._last_attempt(k.job_id);
+    k.attempt_ts := l4._last_attempt(k.job_id, k.baseline);
     SELECT l4._iteration_table(m.iterations, m.open_iterations, n.place,
         (extract(epoch FROM n.clock) * 1000000)::bigint, k.attempt_ts ORDER BY n.place)
     INTO packed
