@@ -1,4 +1,4 @@
--- Flows are analyzed a span of five minutes after the other, and only where something changed. However rows are divided
+-- Flows are analyzed a span of ten minutes after the other, and only where something changed. However rows are divided
 -- among calls, the answer is that of one call.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never

@@ -343,7 +343,7 @@ BEGIN ATOMIC
         THEN 'flows end, but the job is said to run'
         ELSE format('flows end inside step %s, after %s %% of its records', l.steps, round(100 * l.stopped)) END
     FROM last AS l JOIN (SELECT max(x.last_ts) AS last_ts FROM l4._flow_source AS x) AS k
-        ON k.last_ts - l.last_ts > greatest(3, least(0.003 * l.period_ms, 50)) * interval '1 second'
+        ON k.last_ts - l.last_ts > greatest(3, least(0.003 * l.period_ms, 100)) * interval '1 second'
     WHERE l.stopped IS NOT NULL OR l.flow_job IN (SELECT m.flow_job FROM l4.flow_job_match AS m
         JOIN l4.job AS j ON j.job_id = m.job_id WHERE j.status = 'running');
 END;
@@ -415,7 +415,7 @@ BEGIN
     WITH c AS (DELETE FROM l4._flow_chunk AS x WHERE x.last_ts < before RETURNING x.records)
     SELECT coalesce(sum(c.records), 0) INTO gone FROM c;
     DELETE FROM l4._flow_link AS k WHERE NOT EXISTS (SELECT FROM l4._flow_chunk AS c WHERE c.pair_id = k.pair_id);
-    UPDATE l4._flow_span AS p SET changed = true WHERE l4._flow_span_start(p.span) - interval '100 s' < before;
+    UPDATE l4._flow_span AS p SET changed = true WHERE l4._flow_span_start(p.span) - interval '200 s' < before;
     WHILE l4._flow_analyze() LOOP
     END LOOP;
     IF NOT EXISTS (SELECT FROM l4._flow_chunk) THEN

@@ -225,13 +225,19 @@ measure_run(L4Flows *flows, int pair, const L4Flow *flow, int n)
 	run->simultaneous = simultaneous_share(run, flow);
 }
 
-/* A run ends at a silence that is long, and long for this pair. */
+/*
+ * A run ends at a silence that is long, and long for this pair: of a job whose
+ * steps take minutes few of the longest lie between steps, but these fill most
+ * of the time, which those between starts of a job do not.
+ */
 static int64
 run_silence(const L4Flow *flow, int n)
 {
 	double		longest[LONG_SILENCES];
 	int			found = 0;
 	int64		end = flow[0].end;
+	double		third;
+	double		filled = 0;
 
 	for (int i = 1; i < n; i++)
 	{
@@ -247,6 +253,11 @@ run_silence(const L4Flow *flow, int n)
 			longest[at] = longest[at - 1];
 		longest[at] = silence;
 	}
+	third = found >= OFTEN ? longest[OFTEN - 1] : 0;
+	for (int i = 0; i < found && longest[i] >= third / 2; i++)
+		filled += Min(longest[i], 2 * third);
+	if (2 * filled >= end - flow[0].start)
+		return Max(RUN_SILENCE, (int64) (4 * third));
 	return Max(RUN_SILENCE, (int64) (4 * l4_quantile(longest, found, 0.5)));
 }
 
