@@ -264,7 +264,7 @@ run_silence(const L4Flow *flow, int n)
 	return Max(RUN_SILENCE, (int64) (4 * l4_quantile(longest, found, 0.5)));
 }
 
-/* Runs of a pair; returns the byte share of their largest size classes, 1 without any. */
+/* Runs of a pair; returns the byte share of their largest size classes, 0 without any. */
 static double
 measure_pair(L4Flows *flows, int p)
 {
@@ -294,7 +294,7 @@ measure_pair(L4Flows *flows, int p)
 			end = Max(end, flow[i].end);
 	}
 	MemoryContextSwitchTo(old);
-	return bytes > 0 ? main / bytes : 1;
+	return bytes > 0 ? main / bytes : 0;
 }
 
 /*
@@ -309,7 +309,7 @@ l4_flows_features(L4Flows *flows)
 		int			first = flows->nruns;
 		double		alike = measure_pair(flows, p);
 
-		if (alike >= WHOLE)
+		if (alike >= WHOLE || flows->nruns == first)
 			continue;
 		for (int64 gap = LEAST_PIECE_GAP; alike < WHOLE && gap <= MOST_PIECE_GAP; gap *= 4)
 		{
