@@ -1,10 +1,12 @@
 -- Reading logs: what l4.ingest() is made of. SQL checks the source and lists the streams that have lines to read; C
 -- (src/ingest/batch.c) reads them, batch by batch.
 
-CREATE FUNCTION l4._ingest_begin(ingest_id int, batch_lines int, read text, read_null text, gaps text) RETURNS void
+CREATE FUNCTION l4._ingest_begin(ingest_id int, batch_lines int, read text, read_null text, gaps text,
+    by_workers bool DEFAULT false) RETURNS void
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_ingest_begin';
-COMMENT ON FUNCTION l4._ingest_begin(int, int, text, text, text) IS
-    'a call begins: its number, and the statements that read lines, the same where sources are NULL, and find gaps';
+COMMENT ON FUNCTION l4._ingest_begin(int, int, text, text, text, bool) IS
+    'a call begins: its number, the statements that read lines, the same where sources are NULL, and find gaps, and '
+    'whether workers may read whatever the planner says of them';
 
 CREATE FUNCTION l4._ingest_wait(ingest_id int, job_id text, stream_id int, late bool, first_line bigint,
     last_line bigint, has_null bool, known bool, step bigint, lines bigint) RETURNS void
@@ -13,7 +15,7 @@ COMMENT ON FUNCTION l4._ingest_wait(int, text, int, bool, bigint, bigint, bool, 
     'lines of a stream wait to be read by a call; in the order in which they are read, jobs one after the other';
 
 CREATE FUNCTION l4._ingest_read(ingest_id int) RETURNS bool
-LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
 AS 'MODULE_PATHNAME', 'l4_ingest_read';
 COMMENT ON FUNCTION l4._ingest_read(int) IS
     'first half of a batch: reads lines and learns what is new in them; was there anything, NULL when no lines wait';

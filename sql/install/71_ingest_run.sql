@@ -284,10 +284,24 @@ COMMENT ON FUNCTION l4._ingest_keyless(text, record, text, l4._ingest_found[]) I
     'rows that have no key, in words: without a job, of known jobs without a node, of known streams without a number; '
     'NULL where there is nothing at all';
 
+-- The planner gives foreign partitions to no worker, as a transaction has one connection to each server. But what was
+-- committed there a worker sees by a connection of its own.
+CREATE FUNCTION l4._ingest_by_workers(relation text) RETURNS bool
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT coalesce(bool_or(w.fdwname IS NOT NULL) AND NOT bool_or(c.relrowsecurity)
+        AND bool_and(c.relkind IN ('p', 'r') OR w.fdwname = 'postgres_fdw'), false)
+    FROM pg_partition_tree(relation::regclass) AS t JOIN pg_class AS c ON c.oid = t.relid
+    LEFT JOIN pg_foreign_table AS f ON f.ftrelid = c.oid LEFT JOIN pg_foreign_server AS s ON s.oid = f.ftserver
+    LEFT JOIN pg_foreign_data_wrapper AS w ON w.oid = s.srvfdw;
+END;
+COMMENT ON FUNCTION l4._ingest_by_workers(text) IS
+    'some partitions of a relation are those of other servers, read by postgres_fdw, and others forbid no workers';
+
 -- Begin a call: how it reads lines, and which wait, job by job, gaps first, then streams that were read less.
 CREATE FUNCTION l4._ingest_open(ingest_id int, relation text, src record, job_id text, batch_lines int,
     committed bool) RETURNS text[]
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
     streams l4._ingest_found[] := l4._ingest_find(relation, src, job_id, committed);
@@ -326,7 +340,7 @@ BEGIN
         ELSE format('SELECT g.lo, g.hi FROM (%s) g ORDER BY g.lo', l4._ingest_gaps(relation, src,
             'SELECT s.stream_id, s.job_id, s.node, s.source, $2 AS has_null, lower(u.r) AS lo, upper(u.r) - 1 AS hi '
             'FROM l4._stream s CROSS JOIN LATERAL l4._ranges(int8multirange(int8range($3, $4 + 1)) - s.seen) AS u(r) '
-            'WHERE s.stream_id = $1')) END);
+            'WHERE s.stream_id = $1')) END, committed AND l4._ingest_by_workers(relation));
     EXECUTE format('SELECT array_agg(g.stream_id), array_agg(int8range(g.lo, g.hi, ''[]'')) FROM (%s) g',
         l4._ingest_gaps(relation, src,
             'SELECT s.stream_id, s.job_id, s.node, s.source, f.has_null, lower(u.r) AS lo, upper(u.r) - 1 AS hi '

@@ -364,12 +364,6 @@ WHERE e.is_new AND NOT EXISTS (SELECT FROM l4._case_dropped AS d
     WHERE d.job_id OPERATOR(pg_catalog.=) e.job_id AND d.event_id OPERATOR(pg_catalog.=) e.event_id);
 COMMENT ON VIEW l4._case_claim IS 'case: new events that were not dropped';
 
-CREATE VIEW l4._case_shown AS
-SELECT job_id, event_id, c.node, c.occurrences, c.first_ts, c.last_ts, c.first_line_no, e.level, e.nodes, e.terminal,
-    e.exit, e.stack, e.alike
-FROM l4._case_claim AS e JOIN l4._case_count AS c USING (job_id, event_id);
-COMMENT ON VIEW l4._case_shown IS 'case: which node shows which of the new events that were not dropped';
-
 -- The planner cannot know how much a case has: the next job is in no statistics. So the case is read through functions
 -- that say how many rows are usual, which are enough to join by hash. They are in PL/pgSQL, which keeps their plans for
 -- the session.
@@ -421,13 +415,20 @@ END;
 $$;
 COMMENT ON FUNCTION l4._claims(text) IS 'new events of a case that were not dropped';
 
-CREATE FUNCTION l4._shown(job_id text) RETURNS SETOF l4._case_shown
+-- Joined as functions, whose rows are estimated: the tables are filled anew by each diagnosis, so that what is known of
+-- their size is of another one, and with none known the join is a loop over all counts for each event.
+CREATE FUNCTION l4._shown(job_id text)
+RETURNS TABLE (event_id int, node text, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
+    first_line_no bigint, level int, nodes int, terminal bool, exit bool, stack bool, alike int)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 2000
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    RETURN QUERY SELECT s.* FROM l4._case_shown AS s WHERE s.job_id = _shown.job_id;
-END;
+    RETURN QUERY
+    SELECT c.event_id, c.node, c.occurrences, c.first_ts, c.last_ts, c.first_line_no, e.level, e.nodes, e.terminal,
+        e.exit, e.stack, e.alike
+    FROM l4._claims(_shown.job_id) AS e JOIN l4._counts(_shown.job_id) AS c ON c.event_id = e.event_id;
+END
 $$;
 COMMENT ON FUNCTION l4._shown(text) IS 'which node shows which of the new events that were not dropped';
 

@@ -112,8 +112,7 @@ BEGIN
         k.symptom <> 'none' AND r.score >= (k.t).suspect_score AND r.score >= (k.t).suspect_share * r.best,
         f.score, r.reasons, r.evidence,
         coalesce((SELECT array_agg(s.event_id ORDER BY s.nodes, s.stack, t.template COLLATE "C")
-            FROM l4._case_shown AS s JOIN l4._event AS t USING (event_id)
-            WHERE s.job_id = k.job_id AND s.node = r.node), '{}')
+            FROM l4._shown(k.job_id) AS s JOIN l4._event AS t USING (event_id) WHERE s.node = r.node), '{}')
     FROM ranked AS r
     LEFT JOIN l4.node_forest(k.job_id) AS f USING (node)
     WHERE r.rank <= top_k;

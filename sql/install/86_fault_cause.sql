@@ -35,26 +35,26 @@ CREATE FUNCTION l4._general_cause(k l4._case, OUT words text, OUT nodes int, OUT
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     -- a value that is refused comes from who calls
-    SELECT concat_ws('; ', g.words, o.words), g.nodes, CASE WHEN g.refused THEN 'user' ELSE o.owner END
-    FROM (SELECT c.words, c.nodes, c.event_id, c.component = 'configuration' AS refused, 1 AS turn, c.rank
-        FROM l4._stated_causes(k) AS c
-        UNION ALL
-        SELECT format('in words that no row of the library knows, "%s"',
-            rtrim(left(split_part(l4._own_message(k.job_id, e.event_id, e.example_node), E'\n', 1), 160))),
-            e.nodes, e.event_id, false, 2, c.n
-        FROM l4._cause_events(k.job_id) WITH ORDINALITY AS c(event_id, is_known, n)
-        JOIN l4.suspect_event AS e ON e.job_id = k.job_id AND e.event_id = c.event_id
-        JOIN l4._case_event AS x ON x.job_id = k.job_id AND x.event_id = c.event_id
-        WHERE NOT c.is_known AND (x.terminal OR x.level >= (k.t).error_level)) AS g
+    SELECT concat_ws('; ', coalesce(g.words, format('in words that no row of the library knows, "%s"',
+            rtrim(left(split_part(l4._own_message(k.job_id, g.event_id, g.node), E'\n', 1), 160)))), o.words),
+        g.nodes, CASE WHEN g.refused THEN 'user' ELSE o.owner END
+    FROM (SELECT u.*
+        FROM (SELECT c.words, c.nodes, c.event_id, NULL AS node, c.component = 'configuration' AS refused, 1 AS turn,
+                c.rank
+            FROM l4._stated_causes(k) AS c
+            UNION ALL
+            SELECT NULL, c.nodes, c.event_id, c.node, false, 2, c.n
+            FROM l4._cause_events(k.job_id) WITH ORDINALITY AS c(event_id, is_known, nodes, node, level, terminal, n)
+            WHERE NOT c.is_known AND (c.terminal OR c.level >= (k.t).error_level)) AS u
+        WHERE NOT (k.symptom = 'hang' AND u.nodes >= (k.t).majority * k.nodes)
+          AND EXISTS (SELECT FROM l4._counts(k.job_id) AS c
+            LEFT JOIN l4.suspect_node AS n ON n.job_id = c.job_id AND n.node = c.node AND n.is_suspect
+            WHERE c.event_id = u.event_id AND (n.node IS NOT NULL
+                OR k.symptom <> 'hang' AND NOT EXISTS (
+                    SELECT FROM l4.suspect_node AS z WHERE z.job_id = k.job_id AND z.is_suspect)))
+        ORDER BY u.turn, u.rank LIMIT 1) AS g
     LEFT JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
-    LEFT JOIN LATERAL l4._origin(j.example) AS o ON true
-    WHERE NOT (k.symptom = 'hang' AND g.nodes >= (k.t).majority * k.nodes)
-      AND EXISTS (SELECT FROM l4._case_count AS c
-        LEFT JOIN l4.suspect_node AS n ON n.job_id = c.job_id AND n.node = c.node AND n.is_suspect
-        WHERE c.job_id = k.job_id AND c.event_id = g.event_id AND (n.node IS NOT NULL
-            OR k.symptom <> 'hang' AND NOT EXISTS (
-                SELECT FROM l4.suspect_node AS z WHERE z.job_id = k.job_id AND z.is_suspect)))
-    ORDER BY g.turn, g.rank LIMIT 1;
+    LEFT JOIN LATERAL l4._origin(j.example) AS o ON true;
 END;
 COMMENT ON FUNCTION l4._general_cause(l4._case)
     IS 'what tells of a failure without its kind, on how many nodes, and whose code it came from; NULL = nothing';

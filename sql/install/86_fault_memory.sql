@@ -128,7 +128,8 @@ BEGIN ATOMIC
     ), candidate AS (
         SELECT CASE WHEN c.is_known THEN 1 ELSE 3 END AS turn, c.n, ARRAY[c.event_id] AS events,
             p.signature, p.templates, l4._known_form(f.fault_id, p.signature) AS conditions, f.fault_name
-        FROM l4._cause_events(_learnable.job_id) WITH ORDINALITY AS c(event_id, is_known, n)
+        FROM l4._cause_events(_learnable.job_id) WITH ORDINALITY
+            AS c(event_id, is_known, nodes, node, level, terminal, n)
         CROSS JOIN LATERAL l4._event_pattern(_learnable.job_id, ARRAY[c.event_id]) AS p
         LEFT JOIN known AS f ON c.is_known AND f.event_id = c.event_id AND p.signature IS NOT NULL
         WHERE c.n <= 5 AND num_nonnulls(p.signature, p.templates) > 0

@@ -104,7 +104,7 @@ COMMENT ON FUNCTION l4._event_pattern(text, int[]) IS 'signature that matches an
 -- in general or in this job, a report of how a process ended, a line of a stack, nor what the peers of a suspect say:
 -- in a hang that no node caused visibly, all are peers.
 CREATE FUNCTION l4._cause_events(job_id text)
-RETURNS TABLE (event_id int, is_known bool)
+RETURNS TABLE (event_id int, is_known bool, nodes int, node text, level int, terminal bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 10
 BEGIN ATOMIC
     WITH suspect AS MATERIALIZED (
@@ -134,20 +134,23 @@ BEGIN ATOMIC
             WHERE h.job_id = _cause_events.job_id AND NOT h.gave_up) AS k
         WHERE k.priority = k.top
         GROUP BY k.event_id
+    ), other AS MATERIALIZED (
+        SELECT o.event_id, count(*) AS jobs FROM l4.suspect_event AS o WHERE o.job_id <> _cause_events.job_id
+        GROUP BY o.event_id
     )
-    SELECT e.event_id, k.event_id IS NOT NULL
+    SELECT e.event_id, k.event_id IS NOT NULL, e.nodes, e.example_node, c.level, c.terminal
     FROM l4.suspect_event AS e
     JOIN said AS w ON w.event_id = e.event_id
     LEFT JOIN known AS k ON k.event_id = e.event_id
     LEFT JOIN l4._case_event AS c ON c.job_id = e.job_id AND c.event_id = e.event_id
     LEFT JOIN l4.diagnosis AS d ON d.job_id = e.job_id
-    CROSS JOIN LATERAL (SELECT count(*) AS jobs FROM l4.suspect_event AS o
-        WHERE o.event_id = e.event_id AND o.job_id <> e.job_id) AS o
+    LEFT JOIN other AS o ON o.event_id = e.event_id
     WHERE e.job_id = _cause_events.job_id AND k.is_effect IS NOT TRUE
       AND (k.event_id IS NOT NULL OR c.stack IS NOT TRUE AND c.exit IS NOT TRUE)
       AND (w.by_suspects OR NOT l4._is_catch_all(k.priority)
         OR NOT EXISTS (SELECT FROM suspect) AND (k.event_id IS NOT NULL OR d.symptom IS DISTINCT FROM 'hang'))
-    ORDER BY k.event_id IS NULL, NOT w.by_suspects, k.rank, k.priority DESC, o.jobs, e.rank;
+    ORDER BY k.event_id IS NULL, NOT w.by_suspects, k.rank, k.priority DESC, coalesce(o.jobs, 0),
+        e.rank;
 END;
 COMMENT ON FUNCTION l4._cause_events(text)
     IS 'suspect events of a job that may say its cause: first those in which a cause is known, of them those of the '

@@ -54,6 +54,9 @@ BEGIN
         END;
     END LOOP;
     RETURN problems;
+EXCEPTION WHEN query_canceled THEN
+    PERFORM l4._server_close(servers);
+    RAISE;
 END
 $$;
 COMMENT ON FUNCTION l4._server_send(text[], text[]) IS

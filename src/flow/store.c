@@ -361,7 +361,13 @@ l4_flow_analyze(PG_FUNCTION_ARGS)
 	int64		span = PG_GETARG_INT64(0);
 	MemoryContext cxt;
 	L4Flows    *flows;
+	const int64 span_us = L4_FLOW_SPAN_SLICES * L4_FLOW_SLICE;
 
+	if (span < MIN_TIMESTAMP / span_us || span >= END_TIMESTAMP / span_us)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("there is no span %lld of flows", (long long) span),
+				 errdetail("Spans are counted from 2000.")));
 	SPI_connect();
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 flows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(cxt);

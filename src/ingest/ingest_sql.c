@@ -54,7 +54,10 @@ find_call(int32 ingest_id)
 			 errmsg("no call %d of l4.ingest() is running in this session", ingest_id)));
 }
 
-/* (call, batch_lines, statement that reads lines, the same where sources are NULL, statement that finds gaps) */
+/*
+ * (call, batch_lines, statement that reads lines, the same where sources are
+ * NULL, statement that finds gaps, workers may read whatever the planner says)
+ */
 Datum
 l4_ingest_begin(PG_FUNCTION_ARGS)
 {
@@ -69,6 +72,7 @@ l4_ingest_begin(PG_FUNCTION_ARGS)
 	batch->read.plain = text_to_cstring(PG_GETARG_TEXT_PP(2));
 	batch->read.with_null = text_to_cstring(PG_GETARG_TEXT_PP(3));
 	batch->gaps_sql = text_to_cstring(PG_GETARG_TEXT_PP(4));
+	batch->read.by_workers = PG_GETARG_BOOL(5);
 	L4_GROW_FROM(calls, ncalls, calls_size, 4, TopMemoryContext);
 	calls[ncalls++] = batch;
 	callback->func = forget_call;

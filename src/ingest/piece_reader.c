@@ -147,15 +147,20 @@ prepare(const char *query, int options)
 
 /*
  * What the statement reads is the user's: a temporary table, a policy or a
- * foreign partition may forbid workers. The planner knows. A plan that itself
- * gathers from workers says so below.
+ * foreign partition may forbid workers. The planner knows, unless the caller
+ * knows better. A plan that itself gathers from workers says so below.
  */
 bool
 l4_read_workers_may(const L4ReadStatement *read)
 {
-	SPIPlanPtr	plan = prepare(read->plain, CURSOR_OPT_PARALLEL_OK);
-	CachedPlan *cached = SPI_plan_get_cached_plan(plan);
+	SPIPlanPtr	plan;
+	CachedPlan *cached;
 	bool		result = false;
+
+	if (read->by_workers)
+		return true;
+	plan = prepare(read->plain, CURSOR_OPT_PARALLEL_OK);
+	cached = SPI_plan_get_cached_plan(plan);
 
 	if (cached != NULL)
 	{

@@ -26,6 +26,7 @@ typedef struct L4ReadStatement
 {
 	const char *plain;
 	const char *with_null;
+	bool		by_workers;		/* whatever the planner says of workers */
 } L4ReadStatement;
 
 typedef struct L4PieceReader L4PieceReader;

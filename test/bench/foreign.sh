@@ -27,7 +27,7 @@ for n in 1 2 3; do
 	run foreign_$n -c "CREATE TABLE logs $table, PRIMARY KEY (job_id, node, source, line_no))"
 	"$scratch/genjob" -j job-$n -n 16 -l $((lines / 3)) -s $n >"$scratch/lines"
 	for d in $n local; do run foreign_$d -c 'COPY logs FROM STDIN' <"$scratch/lines"; done
-	run foreign_home -c "CREATE SERVER s$n FOREIGN DATA WRAPPER postgres_fdw OPTIONS ($reach, dbname 'foreign_$n', fetch_size '10000', async_capable 'true')" \
+	run foreign_home -c "CREATE SERVER s$n FOREIGN DATA WRAPPER postgres_fdw OPTIONS ($reach, dbname 'foreign_$n', fetch_size '1000')" \
 		-c "CREATE USER MAPPING FOR CURRENT_USER SERVER s$n" \
 		-c "CREATE FOREIGN TABLE logs_$n PARTITION OF logs FOR VALUES IN ('job-$n') SERVER s$n OPTIONS (table_name 'logs')"
 done

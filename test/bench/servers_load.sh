@@ -5,7 +5,7 @@
 # superuser over a socket; makes and drops them. Linux.
 set -e
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-lines=${1:-60000}
+lines=${1:-150000}
 run() { psql -qXAt -v ON_ERROR_STOP=1 -d "$@"; }
 scratch=$(mktemp -d)
 names='one home 1 2 3'

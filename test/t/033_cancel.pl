@@ -99,7 +99,9 @@ for my $name (sort keys %calls)
 		SET statement_timeout = 0;
 		SELECT 'took ' || (cpu_seconds() - :began);), stdout => \$out, stderr => \$error, on_error_stop => 0);
 	my ($took) = $out =~ /^took (.*)$/m;
-	like($error, qr/^$|statement timeout|ERROR:  event id of an event_vector is out of range/, "$name is done or cancelled");
+	# done is also to have read a large value to the end and refused it
+	like($error, qr/^$|statement timeout|ERROR:  (?:event id of an event_vector is out of range|invalid input syntax for type iforest)/,
+		"$name is done or cancelled");
 	cmp_ok($took, '<=', 0.8, "$name is cancelled within half a second");
 }
 

@@ -63,5 +63,18 @@ $node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN');
 	is($status, 3, 'a role without rights: the database refused');
 }
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_class WHERE relname LIKE 'l4load%'"), '0', 'and no table stays');
+
+# A piece is refused, as the role may have one session only: all ends, and the same call goes on when it may have more.
+$node->safe_psql('postgres', "CREATE ROLE loader LOGIN; GRANT CREATE ON SCHEMA public TO loader;
+	SELECT l4.grant_access('loader', 'ingester')");
+foreach my $limit (1, -1)
+{
+	$node->safe_psql('postgres', "ALTER ROLE loader CONNECTION LIMIT $limit");
+	local $ENV{PGUSER} = 'loader';
+	($status, $out, $err) = l4load('-q', '--no-raw', '--piece', '7', 'no-raw-loader', $grown);
+	is($status, $limit > 0 ? 3 : 0, "limit $limit: the status says whether all was read") or diag($err);
+	like($err, qr/too many connections/, "limit $limit: why is said") if $limit > 0;
+}
+is($node->safe_psql('postgres', "$read 'no-raw-loader'"), $node->safe_psql('postgres', "$read 'no-raw-all'"), 'the same is read');
 $node->stop;
 done_testing();

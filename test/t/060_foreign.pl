@@ -71,6 +71,34 @@ $remote->safe_psql('postgres', "INSERT INTO logs VALUES ('job-2', 'gpu-1', '', 1
 $node->safe_psql('postgres', "CALL l4.ingest('logs')");
 is($node->safe_psql('postgres', "SELECT count(*) FROM l4.event_line WHERE job_id = 'job-2'"), '301', 'and again, with what is new');
 
+# foreign partitions under an indexed parent: each read by a worker with a connection of its own, unless the
+# transaction may have written there
+$remote->safe_psql('postgres', q{
+	CREATE DATABASE second;
+	INSERT INTO logs SELECT 'job-5', 'gpu-' || n, '', i, NULL, format('step %s took %s ms', i, i * n) FROM generate_series(1, 2) AS n, generate_series(1, 9000) AS i});
+$remote->safe_psql('second', q{
+	CREATE TABLE logs (job_id text, node text, source text, line_no bigint, ts timestamptz, line text, PRIMARY KEY (job_id, node, source, line_no));
+	INSERT INTO logs SELECT 'job-6', 'gpu-' || n, '', i, NULL, format('step %s took %s ms', i, i * n) FROM generate_series(1, 2) AS n, generate_series(1, 9000) AS i});
+$node->safe_psql('postgres', qq{
+	CREATE SERVER second FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '$host', port '$port', dbname 'second', fetch_size '1000');
+	CREATE USER MAPPING FOR CURRENT_USER SERVER second;
+	CREATE TABLE fleet (job_id text, node text, source text, line_no bigint, ts timestamptz, line text) PARTITION BY LIST (job_id);
+	CREATE FOREIGN TABLE fleet_5 PARTITION OF fleet FOR VALUES IN ('job-5') SERVER remote OPTIONS (table_name 'logs');
+	CREATE FOREIGN TABLE fleet_6 PARTITION OF fleet FOR VALUES IN ('job-6') SERVER second OPTIONS (table_name 'logs');
+	CREATE INDEX ON fleet (job_id, node, source, line_no)});
+my $counts = q{SELECT string_agg(concat_ws('|', c.job_id, c.node, t.template, c.occurrences, c.last_line_no), E'\n' ORDER BY c.job_id, c.node, t.template)
+	FROM l4.event_count AS c JOIN l4.template AS t USING (event_id) WHERE c.job_id IN ('job-5', 'job-6')};
+my ($read, undef, $said) = $node->psql('postgres', "SET client_min_messages = debug1; SET max_parallel_workers_per_gather = 2; CALL l4.ingest('fleet')");
+ok($read == 0 && $said =~ /[12] workers scan \d+ pieces/, 'workers read foreign partitions') or diag($said);
+my $by_workers = $node->safe_psql('postgres', $counts);
+like($by_workers, qr/^job-5\|gpu-1\|[^\n]*\|9000\|9000\njob-5\|gpu-2\|.*job-6\|gpu-2\|[^\n]*\|9000\|9000$/s, 'all of them');
+$node->safe_psql('postgres', "SELECT l4.forget_job('job-5'), l4.forget_job('job-6')");
+($read, undef, $said) = $node->psql('postgres', "SET client_min_messages = debug1; BEGIN; INSERT INTO fleet_5 VALUES ('job-5', 'gpu-3', '', 1, NULL, 'step 1 took 3 ms');
+	CALL l4.ingest('fleet', commit => false); COMMIT");
+ok($read == 0 && $said !~ /workers scan/, 'this process alone reads what it wrote there itself') or diag($said);
+(my $grown = $by_workers) =~ s/(?=^job-6\|gpu-1)/job-5|gpu-3|step <*> took <*> ms|1|1\n/m;
+is($node->safe_psql('postgres', $counts), $grown, 'with equal counts');
+
 # a foreign table without line numbers is refused, with a hint
 $node->safe_psql('postgres', "CREATE FOREIGN TABLE plain (line text) SERVER files OPTIONS (filename '$folder/gpu-1.log', format 'text', delimiter E'\\x01')");
 $node->safe_psql('postgres', "CREATE VIEW unnumbered AS SELECT 'job-4' AS job_id, 'gpu-1' AS node, line FROM plain");

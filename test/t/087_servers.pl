@@ -2,6 +2,7 @@
 # diagnosed where they are, and a server that fails is named.
 use strict;
 use warnings;
+use IO::Socket::UNIX;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -135,6 +136,15 @@ sql('a', "INSERT INTO logs (job_id, node, source, rank, line_no, ts, line) VALUE
 my $started = time;
 is(sql('home', "SELECT status, coverage -> 'servers_missing', summary ~ 'servers did not answer: c' FROM l4.diagnose_at('bad-2')"), 'PARTIAL|["c"]|t', 'a diagnosis names it');
 cmp_ok(time - $started, '<=', 5, 'within five seconds');
+# a call that is cancelled while it waits for a server that takes connections and never speaks
+my $mute = IO::Socket::UNIX->new(Type => SOCK_STREAM(), Local => "$host/.s.PGSQL.2", Listen => 5) or die "no socket in $host: $!";
+sql('home', "ALTER SERVER c OPTIONS (SET port '2')");
+my ($mute_status, $mute_out, $mute_err) = $node->psql('home',
+	"SET statement_timeout = '500ms'; SELECT count(*) FROM l4.fleet_status(); RESET statement_timeout; SELECT coalesce(cardinality(dblink_get_connections()), 0)", on_error_stop => 0);
+ok($mute_out eq '0' && $mute_err =~ /canceling statement due to statement timeout/, 'a call that is cancelled leaves no connection') or diag("$mute_out $mute_err");
+close($mute);
+unlink("$host/.s.PGSQL.2");
+sql('home', "ALTER SERVER c OPTIONS (SET port '1')");
 fails('home', 'SELECT count(*) FROM l4.fleet_diagnosis', qr/could not connect to server "c"/, 'a view says which one it is');
 sql('home', "SELECT l4.use_server('c', false)");
 is(sql('home', 'SELECT count(*) > 0 FROM l4.fleet_diagnosis'), 't', 'left out, the view has the others');
