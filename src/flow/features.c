@@ -25,7 +25,7 @@
 #define RECURS			(2 * L4_FLOW_SECOND)
 #define WHOLE			0.6		/* byte share of the largest size class: pieces of messages have less */
 #define LEAST_PIECE_GAP	4000	/* microseconds between pieces: this is tried first, */
-#define MOST_PIECE_GAP	64000	/* and this last */
+#define MOST_PIECE_GAP	16000	/* and this last */
 
 typedef struct MessageSize
 {
