@@ -1,4 +1,4 @@
--- Flows are analyzed a span of five minutes after the other, and only where something changed. However rows are divided
+-- Flows are analyzed a span of ten minutes after the other, and only where something changed. However rows are divided
 -- among calls, the answer is that of one call.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
@@ -17,17 +17,20 @@ UNION ALL SELECT 'flow_step', to_jsonb(x) FROM l4.flow_step AS x
 UNION ALL SELECT 'flow_step_nic', to_jsonb(x) FROM l4.flow_step_nic AS x
 UNION ALL SELECT 'flow_issue', to_jsonb(x) FROM l4.flow_issue AS x;
 -- a job over four spans with a slow step and, where two spans meet, a slow NIC; one that starts again in the third span;
--- one that hangs in the first; a link that is no job's
-CALL made_inventory(16);
+-- one that hangs in the first; one that is slower
+-- from 650 s on; a link that is no job's
+CALL made_inventory(20);
 CALL made_job(0, 130, 380, period => 5, slow_step => 150);
 UPDATE flows SET timestamp_end = timestamp_start + 2.5 * (timestamp_end - timestamp_start)
 WHERE timestamp_start BETWEEN at(1130) AND at(1270) AND (nic(1, 0) IN (ip_src, ip_dst) OR port_src > 50001 AND ip_src IN (nic(0, 0), nic(2, 0)));
 CALL made_job(6, 201, 100, dp => 4, stages => 1, period => 4);
 CALL made_job(6, 1390, 60, dp => 4, stages => 1, period => 4);
 CALL made_job(10, 20, 90, period => 3);
-DELETE FROM flows WHERE ip_src >= nic(10, 0) AND timestamp_start > at(20 + 70 * 3 + 0.1);
+CALL made_job(16, 50, 150, dp => 4, stages => 1, period => 4);
+CALL made_job(16, 650, 235, dp => 4, stages => 1, period => 5.3);
+DELETE FROM flows WHERE ip_src BETWEEN nic(10, 0) AND nic(15, 1) AND timestamp_start > at(20 + 70 * 3 + 0.1);
 INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end)
-SELECT nic(15, 0), nic(0, 0), n, 10000, 100000 * n * n, at(n * 7.3), at(n * 7.3 + 0.1) FROM generate_series(1, 250) AS n;
+SELECT nic(15, 0), nic(0, 0), n, 10000, 1000 * exp(('x' || left(md5(n::text), 4))::bit(16)::int / 5000.0), at(n * 7.3), at(n * 7.3 + 0.1) FROM generate_series(1, 250) AS n;
 CREATE TABLE kept AS SELECT row_number() OVER (ORDER BY md5(f::text)) AS n, f.* FROM flows AS f;
 CALL l4.trace_flows('flows');
 SELECT flow_job, runs, nics, machines, round(period_ms) AS period_ms, dp, pp, status, coverage FROM l4.flow_job ORDER BY 1;

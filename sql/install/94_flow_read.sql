@@ -70,7 +70,7 @@ CREATE TABLE l4._flow_span (
     CONSTRAINT _flow_span_pkey PRIMARY KEY (span)
 );
 COMMENT ON TABLE l4._flow_span IS
-    'spans of five minutes that flows lie in or near; first_ts, last_ts, endpoints: what their analysis depended on';
+    'spans of ten minutes that flows lie in or near; first_ts, last_ts, endpoints: what their analysis depended on';
 
 CREATE FUNCTION l4._flow_read(query text, known_to timestamptz, OUT rows_read bigint, OUT duplicate bigint,
     OUT control bigint, OUT late bigint, OUT impossible bigint, OUT unknown bigint, OUT first_ts timestamptz,
@@ -190,18 +190,18 @@ COMMENT ON FUNCTION l4._flow_window(text, text, timestamptz, timestamptz) IS 're
 -- The span of a time, and its first moment: src/flow/flow.h has the same lengths.
 CREATE FUNCTION l4._flow_span_of(at timestamptz) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN floor(extract(epoch FROM at - '2000-01-01 00:00:00+00'::timestamptz) / 300)::bigint;
+RETURN floor(extract(epoch FROM at - '2000-01-01 00:00:00+00'::timestamptz) / 600)::bigint;
 COMMENT ON FUNCTION l4._flow_span_of(timestamptz) IS 'number of the span of flows in which a time lies';
 
 CREATE FUNCTION l4._flow_span_start(span bigint) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN '2000-01-01 00:00:00+00'::timestamptz + span * interval '300 s';
+RETURN '2000-01-01 00:00:00+00'::timestamptz + span * interval '600 s';
 COMMENT ON FUNCTION l4._flow_span_start(bigint) IS 'when a span of flows begins';
 
 -- The next span is begun when all that is seen with the one before it is there. Till then that one is open.
 CREATE FUNCTION l4._flow_open_span() RETURNS bigint
 LANGUAGE sql STABLE
-RETURN (SELECT l4._flow_span_of(max(s.last_ts) - interval '100 s') FROM l4._flow_source AS s);
+RETURN (SELECT l4._flow_span_of(max(s.last_ts) - interval '200 s') FROM l4._flow_source AS s);
 COMMENT ON FUNCTION l4._flow_open_span() IS 'the last span of flows, to which all belongs that came since';
 
 CREATE FUNCTION l4._flow_due(OUT span bigint, OUT first_ts timestamptz, OUT last_ts timestamptz, OUT endpoints bigint)
@@ -214,7 +214,7 @@ BEGIN ATOMIC
              FROM l4.flow_endpoint AS e) AS endpoints
         FROM l4._flow_source AS s) AS k
     JOIN l4._flow_span AS p ON p.span <= k.open
-    CROSS JOIN LATERAL (SELECT greatest(k.first_ts, l4._flow_span_start(p.span) - interval '100 s') AS first_ts,
+    CROSS JOIN LATERAL (SELECT greatest(k.first_ts, l4._flow_span_start(p.span) - interval '200 s') AS first_ts,
         CASE WHEN p.span < k.open THEN 'infinity' ELSE k.last_ts END AS last_ts) AS w
     WHERE p.changed OR p.first_ts IS DISTINCT FROM w.first_ts OR p.last_ts IS DISTINCT FROM w.last_ts
         OR p.endpoints IS DISTINCT FROM k.endpoints
@@ -274,7 +274,7 @@ DECLARE
     old bigint;
 BEGIN
     LOCK TABLE l4._flow_chunk IN SHARE ROW EXCLUSIVE MODE;
-    DELETE FROM l4._flow_chunk AS c WHERE c.last_ts < l4._flow_span_start(kept) - interval '100 s';
+    DELETE FROM l4._flow_chunk AS c WHERE c.last_ts < l4._flow_span_start(kept) - interval '200 s';
     FOR old IN DELETE FROM l4._flow_span AS p WHERE p.span < kept RETURNING p.span LOOP
         PERFORM l4._flow_clear(old);
     END LOOP;

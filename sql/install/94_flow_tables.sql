@@ -343,11 +343,44 @@ BEGIN ATOMIC
         THEN 'flows end, but the job is said to run'
         ELSE format('flows end inside step %s, after %s %% of its records', l.steps, round(100 * l.stopped)) END
     FROM last AS l JOIN (SELECT max(x.last_ts) AS last_ts FROM l4._flow_source AS x) AS k
-        ON k.last_ts - l.last_ts > greatest(3, least(0.003 * l.period_ms, 50)) * interval '1 second'
+        ON k.last_ts - l.last_ts > greatest(3, least(0.003 * l.period_ms, 100)) * interval '1 second'
     WHERE l.stopped IS NOT NULL OR l.flow_job IN (SELECT m.flow_job FROM l4.flow_job_match AS m
         JOIN l4.job AS j ON j.job_id = m.job_id WHERE j.status = 'running');
 END;
 COMMENT ON FUNCTION l4._flow_stops() IS 'where jobs found in flows stopped';
+
+-- A slowdown that lasts becomes the usual duration of a span: then the steps of whole spans are compared with the
+-- fastest span of the job before. More traffic a step is more work, not a slowdown.
+CREATE FUNCTION l4._flow_slow_spans()
+RETURNS TABLE (flow_job text, subject text, first_ts timestamptz, last_ts timestamptz, score float8, reason text)
+LANGUAGE sql STABLE ROWS 10
+BEGIN ATOMIC
+    WITH stint AS (
+        SELECT s.flow_job, s.span, s.stint, s.first_ts, s.before, s.usual_ms, x.bytes / s.steps AS bytes
+        FROM l4._flow_stint AS s
+        CROSS JOIN LATERAL (SELECT sum(p.bytes) AS bytes FROM l4._flow_stint_pair AS p
+            WHERE p.span = s.span AND p.stint = s.stint AND p.kind <> 'other') AS x
+        WHERE s.steps >= 5 AND NOT s.coarse
+    ), compared AS (
+        SELECT s.*, b.usual_ms AS fastest, s.usual_ms > 1.1 * b.usual_ms AND s.bytes <= 1.1 * b.bytes AS slow
+        FROM stint AS s
+        LEFT JOIN LATERAL (SELECT x.usual_ms, x.bytes FROM stint AS x
+            WHERE x.flow_job = s.flow_job AND (x.span, x.first_ts, x.stint) < (s.span, s.first_ts, s.stint)
+            ORDER BY x.usual_ms, x.span, x.first_ts, x.stint LIMIT 1) AS b ON true
+    ), numbered AS (
+        SELECT c.*, count(*) FILTER (WHERE c.slow IS NOT TRUE) OVER (PARTITION BY c.flow_job
+            ORDER BY c.span, c.first_ts, c.stint) AS n
+        FROM compared AS c
+    )
+    SELECT n.flow_job, min(n.before + t.n)::text, min(t.started), max(t.ended), max(n.usual_ms / n.fastest) - 1,
+        format('%s ms since step %s, where %s ms were usual', round(max(n.usual_ms)::numeric, 1), min(n.before + t.n),
+            round(min(n.fastest)::numeric, 1))
+    FROM numbered AS n
+    JOIN l4._flow_stint_step AS t ON t.span = n.span AND t.stint = n.stint
+    WHERE n.slow AND 1000 * extract(epoch FROM t.ended - t.started)::float8 > (n.usual_ms + n.fastest) / 2
+    GROUP BY n.flow_job, n.n;
+END;
+COMMENT ON FUNCTION l4._flow_slow_spans() IS 'since when the steps of jobs found in flows take longer';
 
 -- What spans that follow each other found of one subject is one issue.
 CREATE FUNCTION l4._flow_write_issues() RETURNS void
@@ -376,6 +409,9 @@ BEGIN ATOMIC
         SELECT s.flow_job, 'stopped', s.subject, s.first_ts, s.last_ts,
             extract(epoch FROM s.last_ts - s.first_ts)::float8, s.reason, '{}'
         FROM l4._flow_stops() AS s
+        UNION ALL
+        SELECT s.flow_job, 'slow_step', s.subject, s.first_ts, s.last_ts, s.score, s.reason, '{}'
+        FROM l4._flow_slow_spans() AS s
     )
     INSERT INTO l4.flow_issue (flow_job, rank, kind, subject, first_ts, last_ts, score, reasons, evidence)
     SELECT i.flow_job, row_number() OVER (PARTITION BY i.flow_job ORDER BY i.evidence ? 'cause',
@@ -415,7 +451,7 @@ BEGIN
     WITH c AS (DELETE FROM l4._flow_chunk AS x WHERE x.last_ts < before RETURNING x.records)
     SELECT coalesce(sum(c.records), 0) INTO gone FROM c;
     DELETE FROM l4._flow_link AS k WHERE NOT EXISTS (SELECT FROM l4._flow_chunk AS c WHERE c.pair_id = k.pair_id);
-    UPDATE l4._flow_span AS p SET changed = true WHERE l4._flow_span_start(p.span) - interval '100 s' < before;
+    UPDATE l4._flow_span AS p SET changed = true WHERE l4._flow_span_start(p.span) - interval '200 s' < before;
     WHILE l4._flow_analyze() LOOP
     END LOOP;
     IF NOT EXISTS (SELECT FROM l4._flow_chunk) THEN

@@ -42,6 +42,7 @@ typedef struct L4FlowPair
 	int			b;
 	int			nswitches[2];	/* exporters seen there (a to b) and back */
 	int		   *switches[2];
+	int64		join;			/* records of a route that follow each other so soon are pieces of one */
 } L4FlowPair;
 
 typedef enum L4FlowKind

@@ -23,6 +23,9 @@
 #define LEAST_BUSY		0.05	/* byte share of the least busy runs */
 #define OFTEN			3		/* records of a size that recurs */
 #define RECURS			(2 * L4_FLOW_SECOND)
+#define WHOLE			0.6		/* byte share of the largest size class: pieces of messages have less */
+#define LEAST_PIECE_GAP	4000	/* microseconds between pieces: this is tried first, */
+#define MOST_PIECE_GAP	16000	/* and this last */
 
 typedef struct MessageSize
 {
@@ -225,13 +228,19 @@ measure_run(L4Flows *flows, int pair, const L4Flow *flow, int n)
 	run->simultaneous = simultaneous_share(run, flow);
 }
 
-/* A run ends at a silence that is long, and long for this pair. */
+/*
+ * A run ends at a silence that is long, and long for this pair: of a job whose
+ * steps take minutes few of the longest lie between steps, but these fill most
+ * of the time, which those between starts of a job do not.
+ */
 static int64
 run_silence(const L4Flow *flow, int n)
 {
 	double		longest[LONG_SILENCES];
 	int			found = 0;
 	int64		end = flow[0].end;
+	double		third;
+	double		filled = 0;
 
 	for (int i = 1; i < n; i++)
 	{
@@ -247,38 +256,71 @@ run_silence(const L4Flow *flow, int n)
 			longest[at] = longest[at - 1];
 		longest[at] = silence;
 	}
+	third = found >= OFTEN ? longest[OFTEN - 1] : 0;
+	for (int i = 0; i < found && longest[i] >= third / 2; i++)
+		filled += Min(longest[i], 2 * third);
+	if (2 * filled >= end - flow[0].start)
+		return Max(RUN_SILENCE, (int64) (4 * third));
 	return Max(RUN_SILENCE, (int64) (4 * l4_quantile(longest, found, 0.5)));
 }
 
+/* Runs of a pair; returns the byte share of their largest size classes, 0 without any. */
+static double
+measure_pair(L4Flows *flows, int p)
+{
+	int			n;
+	L4Flow	   *flow = l4_flows_load(flows, &p, 1, flows->from, flows->to, &n);
+	MemoryContext old = MemoryContextSwitchTo(flows->load_cxt);
+	int64		silence = n > 0 ? run_silence(flow, n) : 0;
+	int64		end = n > 0 ? flow[0].end : 0;
+	int			from = 0;
+	double		main = 0;
+	double		bytes = 0;
+
+	for (int i = 1; i <= n; i++)
+	{
+		if (i == n || flow[i].start - end > silence)
+		{
+			/* what does not recur, as of a scanner, takes no memory */
+			if (i - from >= OFTEN)
+			{
+				measure_run(flows, p, flow + from, i - from);
+				bytes += flows->runs[flows->nruns - 1].bytes;
+				main += flows->runs[flows->nruns - 1].bytes * flows->runs[flows->nruns - 1].main_size;
+			}
+			from = i;
+		}
+		if (i < n)
+			end = Max(end, flow[i].end);
+	}
+	MemoryContextSwitchTo(old);
+	return bytes > 0 ? main / bytes : 0;
+}
+
+/*
+ * Where a token bucket tears messages into pieces of any size, those that
+ * follow each other soon are put together again, if that makes them alike.
+ */
 void
 l4_flows_features(L4Flows *flows)
 {
 	for (int p = 0; p < flows->npairs; p++)
 	{
-		int			n;
-		L4Flow	   *flow = l4_flows_load(flows, &p, 1, flows->from, flows->to, &n);
-		MemoryContext old = MemoryContextSwitchTo(flows->load_cxt);
-		int64		silence;
-		int64		end;
-		int			from = 0;
+		int			first = flows->nruns;
+		double		alike = measure_pair(flows, p);
 
-		if (n > 0)
+		if (alike >= WHOLE || flows->nruns == first)
+			continue;
+		for (int64 gap = LEAST_PIECE_GAP; alike < WHOLE && gap <= MOST_PIECE_GAP; gap *= 4)
 		{
-			silence = run_silence(flow, n);
-			end = flow[0].end;
-			for (int i = 1; i <= n; i++)
-			{
-				if (i == n || flow[i].start - end > silence)
-				{
-					/* what does not recur, as of a scanner, takes no memory */
-					if (i - from >= OFTEN)
-						measure_run(flows, p, flow + from, i - from);
-					from = i;
-				}
-				if (i < n)
-					end = Max(end, flow[i].end);
-			}
+			flows->nruns = first;
+			flows->pairs[p].join = gap;
+			alike = measure_pair(flows, p);
 		}
-		MemoryContextSwitchTo(old);
+		if (alike >= WHOLE)
+			continue;
+		flows->nruns = first;
+		flows->pairs[p].join = 0;
+		(void) measure_pair(flows, p);
 	}
 }

@@ -15,7 +15,7 @@
  * Flows are analyzed a span of time after the other: three slices that begin
  * at a multiple, seen with the slice before and the one behind it.
  */
-#define L4_FLOW_SLICE		INT64CONST(100000000)
+#define L4_FLOW_SLICE		INT64CONST(200000000)
 #define L4_FLOW_SPAN_SLICES 3
 
 /*

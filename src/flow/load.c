@@ -244,7 +244,8 @@ load_pair(L4Flows *flows, int p, int64 from, int64 to, L4Flow **out, int *n, int
 
 		if (!stands[record->route] || record->start < from || record->start > to)
 			continue;
-		if (b >= 0 && (*out)[b].end - (*out)[b].start >= CUT_AFTER && record->start - (*out)[b].end <= CUT_GAP)
+		if (b >= 0 && (pair->join > 0 || (*out)[b].end - (*out)[b].start >= CUT_AFTER)
+			&& record->start - (*out)[b].end <= Max(CUT_GAP, pair->join))
 		{
 			(*out)[b].end = Max((*out)[b].end, record->end);
 			(*out)[b].bytes += (double) record->bytes;
