@@ -32,13 +32,16 @@ COMMENT ON FUNCTION l4._total_iterations(text) IS 'iterations that a job was to 
 CREATE FUNCTION l4._began_anew(job_id text, ts timestamptz, others text[], share float8) RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE COST 100000
 BEGIN ATOMIC
-    WITH once AS MATERIALIZED (
+    WITH other AS MATERIALIZED (
+        SELECT o.event_id
+        FROM l4._job_event AS o
+        WHERE o.job_id = ANY (_began_anew.others) AND o.job_id <> _began_anew.job_id
+        GROUP BY o.event_id
+        HAVING bool_and(o.occurrences = o.nodes)
+    ), once AS MATERIALIZED (
         SELECT x.first_ts, x.last_ts, x.occurrences, x.nodes
-        FROM l4._job_event AS x
+        FROM l4._job_event AS x JOIN other AS o USING (event_id)
         WHERE x.job_id = _began_anew.job_id
-            AND (SELECT bool_and(o.occurrences = o.nodes) FROM l4._job_event AS o
-                WHERE o.event_id = x.event_id AND o.job_id = ANY (_began_anew.others)
-                    AND o.job_id <> _began_anew.job_id)
     ), start_up AS (
         SELECT max(j.last_ts) FILTER (WHERE j.again) AS again_ts
         FROM (SELECT o.last_ts, o.last_ts > _began_anew.ts AND o.occurrences >= 2 * o.nodes AS again
@@ -73,8 +76,8 @@ BEGIN ATOMIC
     )
     SELECT greatest(max(e.began - e.clock), (
         SELECT min(i.ended - o.clock) FROM one AS o JOIN l4._iteration AS i ON o.node = i.node AND o.source = i.source
-        WHERE i.job_id = _last_attempt.job_id AND i.ended - o.clock > l4._began_anew(_last_attempt.job_id,
-            (SELECT min(z.began - z.clock) FROM epoch AS z), _last_attempt.good_jobs, 0.5)))
+        WHERE i.job_id = _last_attempt.job_id AND i.ended - o.clock > (SELECT l4._began_anew(_last_attempt.job_id,
+            (SELECT min(z.began - z.clock) FROM epoch AS z), _last_attempt.good_jobs, 0.5))))
     FROM epoch AS e
     WHERE EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = _last_attempt.job_id AND s.node = e.node
         AND s.stage IN ('init', 'model') AND s.first_ts > e.before AND s.first_ts < e.began);
