@@ -107,6 +107,6 @@ SELECT a.job_id, a.status, a.symptom, a.stage, a.epoch, a.iteration, a.coverage 
     (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = a.job_id AND s.rank = 1 AND s.is_suspect) AS suspect
 FROM answer AS a ORDER BY a.job_id;
 SELECT a.job_id, s.example_line FROM answer AS a JOIN l4.suspect_event AS s USING (job_id) ORDER BY a.job_id, s.rank;
-SELECT a.job_id, a.summary FROM answer AS a WHERE a.job_id IN ('bar-silent', 'plain-again', 'plain-reset');
+SELECT a.job_id, a.summary FROM answer AS a WHERE a.job_id IN ('bar-silent', 'plain-again', 'plain-reset') ORDER BY a.job_id;
 SELECT count(l4.forget_job(job_id)) AS forgotten FROM answer;
 DROP SCHEMA unknown_trainer CASCADE;
