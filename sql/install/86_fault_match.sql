@@ -23,7 +23,8 @@ BEGIN ATOMIC
         SELECT row_number() OVER () AS n, v.*
         FROM l4._line_variants(_fault_hits.job_id, (SELECT array_agg(DISTINCT h.event_id) FROM hit AS h)) AS v
         WHERE NOT v.is_first
-    ), variant_hit AS (
+    ), variant_hit AS MATERIALIZED (
+        -- a proof line is looked up of those that are left
         SELECT s.fault_id, s.gave_up, f.signature, v.*
         FROM l4._fault_scan((SELECT array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS s
         JOIN variant AS v ON v.n = s.n
