@@ -17,12 +17,12 @@
 #include "diagnose/diag_reports.h"
 
 /* What an iteration counts for in l4_iterations_late */
-typedef enum Part
+typedef enum IterationPart
 {
 	PART_NONE,
 	PART_BEFORE,
 	PART_SLOW,
-} Part;
+} IterationPart;
 
 typedef struct Iteration
 {
@@ -32,7 +32,7 @@ typedef struct Iteration
 	int			last_node;
 	int64		done;
 	int			n;				/* reports: durations in milliseconds, or times */
-	Part		part;
+	IterationPart part;
 	double		median;
 } Iteration;
 
