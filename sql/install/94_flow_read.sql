@@ -355,11 +355,3 @@ COMMENT ON COLUMN l4.flow_progress.future IS 'rows that end more than a day ahea
 COMMENT ON COLUMN l4.flow_progress.first_ts IS 'start of the first record';
 COMMENT ON COLUMN l4.flow_progress.last_ts IS 'end of the last record';
 COMMENT ON COLUMN l4.flow_progress.updated_at IS 'end of the last window that was read';
-
-SELECT pg_catalog.pg_extension_config_dump('l4.flow_endpoint', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_source', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_exporter', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_link', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_span', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_chunk', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_chunk_chunk_id_seq', '');
