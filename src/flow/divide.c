@@ -78,7 +78,13 @@ l4_quantile(double *values, int n, double q)
 static double
 median(double *values, int n)
 {
-	return n == 0 ? 0 : (select_value(values, n, n / 2) + select_value(values, n, (n - 1) / 2)) / 2;
+	double		high = n == 0 ? 0 : select_value(values, n, n / 2);
+	double		low = n == 0 || n % 2 == 1 ? high : values[0];
+
+	/* none before the place is greater now */
+	for (int i = 1; i < n / 2 && n % 2 == 0; i++)
+		low = Max(low, values[i]);
+	return (low + high) / 2;
 }
 
 /* Large size classes, as least and greatest size. */

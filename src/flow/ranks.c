@@ -121,7 +121,7 @@ measure_nic(L4Flows *flows, L4FlowStint *stint, const L4FlowCluster *cluster, in
 	int			npairs = 0;
 	int			n;
 	int			from = 0;
-	L4Flow	   *flow;
+	const L4Flow *flow;
 	MemoryContext old;
 
 	for (int r = 0; r < cluster->nruns; r++)
@@ -355,11 +355,11 @@ join_machines(L4Flows *flows)
 }
 
 void
-l4_flows_ranks(L4Flows *flows)
+l4_flows_ranks(L4Flows *flows, const L4FlowJob *job)
 {
-	for (int s = 0; s < flows->nstints; s++)
+	for (int t = 0; t < job->nstints; t++)
 	{
-		L4FlowStint *stint = &flows->stints[s];
+		L4FlowStint *stint = &flows->stints[job->stints[t]];
 
 		stint->nic_pp_ms = palloc(sizeof(float *) * stint->nnics);
 		for (int i = 0; i < stint->nnics; i++)
@@ -367,6 +367,12 @@ l4_flows_ranks(L4Flows *flows)
 		for (int i = 0; i < stint->nclusters; i++)
 			rank_cluster(flows, stint, &flows->clusters[stint->clusters[i]]);
 	}
+}
+
+/* Slow ranks of all jobs together. */
+void
+l4_flows_join_ranks(L4Flows *flows)
+{
 	drop_waiting(flows);
 	join_machines(flows);
 }
