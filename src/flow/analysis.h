@@ -98,7 +98,6 @@ typedef struct L4FlowGroup
 	int			nnics;
 	int		   *nics;
 	double		period;			/* median duration of its parts; 0 not divided */
-	double		cost;
 	int			nends;
 	int64	   *ends;			/* of its parts */
 	int64	   *busy;			/* time that its records fill of each part */
@@ -253,6 +252,16 @@ extern void l4_flows_ranks(L4Flows *flows, const L4FlowJob *job);
 extern void l4_flows_join_ranks(L4Flows *flows);
 extern void l4_flows_issues(L4Flows *flows);
 extern int	l4_step_of(const L4FlowStint *stint, int64 at);
+
+/* The same, behind an earlier step. */
+static inline int
+l4_step_from(const L4FlowStint *stint, int step, int64 at)
+{
+	while (step < stint->nsteps && stint->ends[step] < at)
+		step++;
+	return step;
+}
+
 extern int	l4_flows_group_of(const L4Flows *flows, const L4FlowStint *stint, int nic);
 extern L4Blame *l4_flows_blame_begin(L4Flows *flows);
 extern void l4_flows_links(L4Blame *blame, int j);

@@ -77,17 +77,23 @@ counts(const L4Flow *flow, bool back)
 	return flow->back == back && flow->end > flow->start && (flow->packets == 0 || flow->packets >= FEW_PACKETS);
 }
 
+static bool
+is_large(const L4FlowRun *run, int c)
+{
+	return run->classes[c].bytes >= LARGE_CLASS * run->bytes;
+}
+
 /* Class of a record's size, the number of classes for none: few of a size may all be slow. */
 static int
 class_of(const L4FlowRun *run, double bytes)
 {
 	for (int c = 0; c < run->nclasses; c++)
-		if (bytes >= run->classes[c].size && bytes <= run->classes[c].top && run->classes[c].bytes >= LARGE_CLASS * run->bytes)
+		if (bytes >= run->classes[c].size && bytes <= run->classes[c].top && is_large(run, c))
 			return c;
 	return run->nclasses;
 }
 
-/* Usual bandwidth of the records of each class in one direction, and of all. */
+/* Usual bandwidth of the records of each large class in one direction, and of all. */
 static void
 class_bandwidths(const L4FlowRun *run, const L4Flow *flow, int n, bool back, double *usual)
 {
@@ -97,6 +103,8 @@ class_bandwidths(const L4FlowRun *run, const L4Flow *flow, int n, bool back, dou
 	{
 		int			nvalues = 0;
 
+		if (c < run->nclasses && !is_large(run, c))
+			continue;
 		for (int i = 0; i < n; i++)
 			if (counts(&flow[i], back)
 				&& (c == run->nclasses || (flow[i].bytes >= run->classes[c].size && flow[i].bytes <= run->classes[c].top)))

@@ -100,10 +100,9 @@ answers_first(const L4Flows *flows, const L4FlowStint *stint, int nic, const L4F
 	int			receives = 0;
 	int			steps = 0;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0, step = 0; i < n; i++)
 	{
-		int			step = l4_step_of(stint, flow[i].start);
-
+		step = l4_step_from(stint, step, flow[i].start);
 		if (step == before)
 			continue;
 		before = step;
@@ -142,13 +141,13 @@ measure_nic(L4Flows *flows, L4FlowStint *stint, const L4FlowCluster *cluster, in
 		flow = l4_flows_load(flows, pairs, npairs, stint->first, stint->last, &n);
 		old = MemoryContextSwitchTo(flows->load_cxt);
 		times->answers = !times->middle && answers_first(flows, stint, nic, flow, n);
-		for (int i = 1; i <= n; i++)
+		for (int i = 0, step = 0, next = 0; i <= n; i++, step = next)
 		{
-			int			step = l4_step_of(stint, flow[from].start);
-
-			if (i < n && l4_step_of(stint, flow[i].start) == step)
+			if (i < n)
+				next = l4_step_from(stint, step, flow[i].start);
+			if (i < n && next == step)
 				continue;
-			if (step < stint->nsteps)
+			if (step < stint->nsteps && i > from)
 				measure_step(flows, nic, flow + from, i - from, times, step, &pp_ms[step]);
 			from = i;
 		}

@@ -79,17 +79,18 @@ count_run(const L4FlowStint *stint, const L4FlowRun *run, const L4Flow *flow, in
 {
 	int			before = -1;
 	int			seen = 0;
+	int			first = n == 0 ? 0 : l4_step_of(stint, flow[0].start);
+	int			step = first;
 
 	for (int k = 0; k < n; k++)
 	{
-		int			step = l4_step_of(stint, flow[k].start);
-
+		step = l4_step_from(stint, step, flow[k].start);
 		stint->records[step]++;
 		stint->pp_records[step] += run->kind == L4_FLOW_PP;
 		seen += step != before;
 		before = step;
 	}
-	*steps = n == 0 ? 0 : before - l4_step_of(stint, flow[0].start) + 1;
+	*steps = n == 0 ? 0 : step - first + 1;
 	return seen;
 }
 
@@ -294,10 +295,9 @@ pipeline_records(L4Flows *flows, const L4FlowStint *stint, double limit, int *n)
 			int			nflow = 0;
 			const L4Flow *flow = run->kind != L4_FLOW_PP ? NULL : l4_flows_load(flows, &run->pair, 1, run->first, run->last, &nflow);
 
-			for (int k = 0; k < nflow; k++)
+			for (int k = 0, step = 0; k < nflow; k++)
 			{
-				int			step = l4_step_of(stint, flow[k].start);
-
+				step = l4_step_from(stint, step, flow[k].start);
 				if (step < stint->nsteps && stint->pp_records[step] > limit)
 				{
 					L4_GROW(all, *n, size, flows->cxt);

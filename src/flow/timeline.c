@@ -300,7 +300,6 @@ divide_group(L4Flows *flows, L4FlowGroup *group, double period)
 		return;
 	}
 	group->period = divisions[best].period;
-	group->cost = divisions[best].cost;
 	end_parts(flows, group, &g, divisions[best].threshold);
 }
 
