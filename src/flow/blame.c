@@ -103,7 +103,8 @@ class_bandwidths(const L4FlowRun *run, const L4Flow *flow, int n, bool back, dou
 	{
 		int			nvalues = 0;
 
-		if (c < run->nclasses && !is_large(run, c))
+		/* all records are of a single class */
+		if (c < run->nclasses ? !is_large(run, c) : c == 1)
 			continue;
 		for (int i = 0; i < n; i++)
 			if (counts(&flow[i], back)
