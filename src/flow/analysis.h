@@ -67,7 +67,8 @@ typedef struct L4FlowRun
 	double		bytes;
 	int			own;			/* records that start in the span, not around it, */
 	double		own_bytes;		/* and their bytes */
-	double		one_way;		/* share of the greater direction */
+	double		one_way;		/* share of the greater direction, of large size classes */
+	double		sized_one_way;	/* the same, for each of these classes by itself */
 	double		simultaneous;	/* byte share of records that start with one of the other direction */
 	double		main_size;		/* byte share of the largest class */
 	int			bursts;

@@ -25,6 +25,8 @@
 #define MOST_TURNS		4		/* parts of a step that take turns */
 #define TURN_SHARE		0.02	/* of a part: the first of a step is longer by this at least, */
 #define MOST_SHARE		0.3		/* and at most */
+#define NEAR_BYTES		0.02	/* of the usual bytes: the end of a step is so near to where it should be */
+#define END_SILENCE		0.25	/* of the silences that divide: one at the end of a step is as long */
 #define UNEVEN			0.25	/* parts that differ more from the next are no steps; requests at random times: 0.5 */
 #define FILLS			0.5		/* of the time: records that hide the silences between steps */
 #define OTHER_PERIOD	0.1		/* a group's period that differs more from the cluster's is wrong */
@@ -187,27 +189,56 @@ parts_in_turn(const Parts *parts, double period, int *first)
 }
 
 /*
- * Move the ends so that each part has the last bytes of what the division
- * made the part before: q is the share of a step that the first part has.
+ * Where the longest silence lies inside the step the first part has a share q
+ * of a step's bytes, and each other one the end of a step behind the rest of
+ * them, before a silence. Moves these ends; false where there is no silence,
+ * as the records began inside a step.
  */
-static void
+static bool
 shift_parts(GroupRecords *g, const Parts *parts, double q)
 {
+	int		   *last = palloc(sizeof(int) * parts->n);	/* record of the end in each part */
+	double	   *inside = palloc(sizeof(double) * parts->n);
+	double	   *between = palloc(sizeof(double) * parts->n);
+	int64		end = g->end[0];
 	double		bytes = 0;
-	int			part = 0;
+	double		left = parts->bytes[0];	/* of the part before, behind its end */
+	double		cut = 0;
+	int			n = 0;
 
-	for (int i = 0; i < g->records.n; i++)
+	for (int i = 1; i < g->records.n; i++)
 	{
-		if (i > 0 && g->part[i] != part)
+		int			p = g->part[i];
+		double		silence = (double) (g->start[i] - end);
+
+		end = Max(end, g->end[i]);
+		bytes += g->bytes[i - 1];
+		if (p != g->part[i - 1])
 		{
-			bytes = 0;
-			part = g->part[i];
+			left = n > 0 ? bytes - cut : left;
+			between[n] = silence;
+			inside[n++] = bytes = cut = 0;
+			last[p] = i - 1;
 		}
-		bytes += g->bytes[i];
-		/* the first part of the division and the beginning of the second one make a step */
-		if (part > 0 && bytes <= (1 - q) * parts->usual * 1.01)
-			g->part[i] = part - 1;
+		else if (p > 0 && inside[n - 1] == 0 && (bytes + left) / parts->usual <= 1 - NEAR_BYTES)
+		{
+			cut = bytes;
+			last[p] = i - 1;
+		}
+		else if (p > 0 && silence > inside[n - 1]
+				 && Min(fabs(bytes / parts->usual - (1 - q)), fabs((bytes + left) / parts->usual - 1)) <= NEAR_BYTES)
+		{
+			inside[n - 1] = silence;
+			cut = bytes;
+			last[p] = i - 1;
+		}
 	}
+	if (n == 0 || l4_quantile(inside, n, 0.5) < END_SILENCE * l4_quantile(between, n, 0.5))
+		return false;
+	for (int i = 0; i < g->records.n; i++)
+		if (g->part[i] > 0 && (i <= last[g->part[i]] || (g->part[i] == parts->n - 1 && parts->bytes[parts->n - 1] < (1 - q + NEAR_BYTES) * parts->usual)))
+			g->part[i]--;
+	return true;
 }
 
 /* Divide a group by a threshold; its ends live as long as the analysis. */
@@ -234,11 +265,8 @@ end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
 		measure_parts(g, &parts, n);
 	}
 	q = parts.bytes[0] / parts.usual;
-	if (n > 2 && q > 0.1 && q < 0.9 && g->start[0] - flows->first > group->period / 2)
-	{
-		shift_parts(g, &parts, q);
+	if (n > 2 && q > 0.1 && q < 0.9 && g->start[0] - flows->first > group->period / 2 && shift_parts(g, &parts, q))
 		measure_parts(g, &parts, g->part[g->records.n - 1] + 1);
-	}
 	MemoryContextSwitchTo(old);
 	group->usual = parts.usual;
 	group->ends = palloc(sizeof(int64) * Max(parts.n, 1));
