@@ -137,7 +137,8 @@ typedef struct L4FlowStint
 	float	   *cover;
 	float	   *dp_ms;
 	float	   *duration;		/* microseconds; 0 not known */
-	int		   *pp_records;		/* of each step */
+	int		   *pp_records;		/* of each step, */
+	int		   *pp_usual;		/* and what the pairs that are seen in it usually have */
 	int		   *records;		/* of each step, and behind the last one */
 	float	  **nic_pp_ms;		/* of each NIC, each step; NULL none */
 	bool		sampled;
