@@ -28,6 +28,7 @@
 #define NEAR_BYTES		0.02	/* of the usual bytes: the end of a step is so near to where it should be */
 #define END_SILENCE		0.25	/* of the silences that divide: one at the end of a step is as long */
 #define UNEVEN			0.25	/* parts that differ more from the next are no steps; requests at random times: 0.5 */
+#define LEFT_OUT		0.02	/* byte share of records that do not divide: more may be pieces */
 #define FILLS			0.5		/* of the time: records that hide the silences between steps */
 #define OTHER_PERIOD	0.1		/* a group's period that differs more from the cluster's is wrong */
 
@@ -40,15 +41,16 @@ typedef struct GroupRecords
 	int		   *part;
 } GroupRecords;
 
-/* Records of a group that divide it, in load_cxt. */
-static void
-load_group(L4Flows *flows, const L4FlowGroup *group, GroupRecords *out)
+/* Records of a group that divide it, or all of them, in load_cxt. Returns the byte share of those that are left out. */
+static double
+load_group(L4Flows *flows, const L4FlowGroup *group, bool all, GroupRecords *out)
 {
 	int		   *pairs = palloc(sizeof(int) * group->nruns);
 	int64		first = DT_NOEND;
 	int64		last = DT_NOBEGIN;
 	double		packets = 0;
 	double		bytes = 0;
+	double		small_bytes = 0;
 	int			least = l4_flows_least_bursts(flows, group->runs, group->nruns);
 	L4Map	   *small;			/* 2 for a size that does not divide, else 1 */
 	L4Flow	   *flow;
@@ -78,6 +80,8 @@ load_group(L4Flows *flows, const L4FlowGroup *group, GroupRecords *out)
 		if (*known == 0)
 			*known = 1 + l4_flows_small(flows, group->runs, group->nruns, least, flow[i].bytes);
 		if (*known == 2)
+			small_bytes += flow[i].bytes;
+		if (*known == 2 && !all)
 			continue;
 		out->start[out->records.n] = flow[i].start;
 		out->end[out->records.n] = flow[i].end;
@@ -91,6 +95,7 @@ load_group(L4Flows *flows, const L4FlowGroup *group, GroupRecords *out)
 	out->records.tolerance = packets > 0 ? Min(0.5, Max(0.02, 3 / sqrt(packets / out->records.n))) : 0.02;
 	MemoryContextSwitchTo(old);
 	pfree(pairs);
+	return small_bytes / (small_bytes + bytes);
 }
 
 /* Bytes and ends of the parts; the busy time of each. */
@@ -299,6 +304,35 @@ fills_time(const L4Records *records)
 	return busy >= FILLS * (end - records->start[0]);
 }
 
+/*
+ * Divide what divides a group; where that is not nearly all of it all records,
+ * if their period is the same and they cost less: then the others are pieces
+ * of its messages, not other traffic.
+ */
+static int
+load_division(L4Flows *flows, const L4FlowGroup *group, GroupRecords *g, L4Division *divisions, int *best)
+{
+	double		left_out = load_group(flows, group, false, g);
+	int			n = l4_divide(&g->records, divisions, best);
+	L4Division	others[L4_DIVISIONS];
+	int			best_other;
+	int			nothers;
+
+	if (*best < 0 || left_out < LEFT_OUT)
+		return n;
+	(void) load_group(flows, group, true, g);
+	nothers = l4_divide(&g->records, others, &best_other);
+	if (best_other >= 0 && others[best_other].cost < divisions[*best].cost
+		&& fabs(others[best_other].period / divisions[*best].period - 1) <= OTHER_PERIOD)
+	{
+		memcpy(divisions, others, sizeof(others));
+		*best = best_other;
+		return nothers;
+	}
+	(void) load_group(flows, group, false, g);
+	return n;
+}
+
 /* Divide a group, at best by a period that is known (0 none). */
 static void
 divide_group(L4Flows *flows, L4FlowGroup *group, double period)
@@ -308,8 +342,7 @@ divide_group(L4Flows *flows, L4FlowGroup *group, double period)
 	int			best;
 	int			n;
 
-	load_group(flows, group, &g);
-	n = l4_divide(&g.records, divisions, &best);
+	n = load_division(flows, group, &g, divisions, &best);
 	if (period > 0)
 	{
 		int			nearest = -1;
