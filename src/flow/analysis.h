@@ -68,6 +68,7 @@ typedef struct L4FlowRun
 	int			own;			/* records that start in the span, not around it, */
 	double		own_bytes;		/* and their bytes */
 	double		one_way;		/* share of the greater direction, of large size classes */
+	bool		back;			/* the greater direction */
 	double		sized_one_way;	/* the same, for each of these classes by itself */
 	double		simultaneous;	/* byte share of records that start with one of the other direction */
 	double		main_size;		/* byte share of the largest class */
@@ -197,7 +198,6 @@ typedef struct L4Flows
 	int64		last;
 	int			naddresses;
 	L4FlowAddress *addresses;
-	int			nmachines;
 	int			nswitches;
 	char	  **switches;		/* names, ascending */
 	int			nexporters;

@@ -218,6 +218,7 @@ measure_directions(L4FlowRun *run, const L4Flow *flow)
 		sum[1] += bytes[c][1];
 		sized += Max(bytes[c][0], bytes[c][1]);
 	}
+	run->back = sum[1] > sum[0];
 	run->one_way = Max(sum[0], sum[1]) / (sum[0] + sum[1]);
 	run->sized_one_way = sized / (sum[0] + sum[1]);
 }
