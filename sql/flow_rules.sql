@@ -17,16 +17,55 @@ BEGIN
 END;
 $$;
 
+CREATE FUNCTION random_at(i int) RETURNS float8 LANGUAGE sql RETURN (1 + ('x' || left(md5(i::text), 6))::bit(24)::int) / 16777217.0;
+
 -- serving beside training: blocks of one size between two NICs, at random times
 CALL made_inventory(20);
 CALL made_job(0, 1, 30);
 INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
 SELECT nic(10 + i % 2, 0), nic(12, i % 2), 61000, 6000, 24e6, at(s.t), at(s.t + 0.002), 'leaf-0'
-FROM (SELECT i, sum(-0.08 * ln((1 + ('x' || left(md5(i::text), 6))::bit(24)::int) / 16777217.0)) OVER (PARTITION BY i % 2 ORDER BY i) AS t
+FROM (SELECT i, sum(-0.08 * ln(random_at(i))) OVER (PARTITION BY i % 2 ORDER BY i) AS t
       FROM generate_series(1, 300) AS i) AS s;
 CALL l4.trace_flows('flows');
 TABLE jobs;
 TABLE issues;
+
+-- tokens of a model on three machines, handed on from one to the next every 50 ms
+CALL forget_flows();
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(d, 0), nic(d + 1, 0), 62000, 6000, 24e6, at(i * 0.05 + d * 0.005), at(i * 0.05 + d * 0.005 + 0.004), 'leaf-0'
+FROM generate_series(1, 400) AS i, generate_series(0, 1) AS d;
+CALL l4.trace_flows('flows');
+TABLE jobs;
+
+-- a ring that reduces one way round, then gathers the other way
+CALL forget_flows();
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(d, 0), nic((d + way) % 3, 0), 50100, 6000, CASE way WHEN 1 THEN 24e6 ELSE 12e6 END, at(i * 0.7 + way * 0.02), at(i * 0.7 + way * 0.02 + 0.015), 'leaf-0'
+FROM generate_series(1, 30) AS i, generate_series(0, 2) AS d, generate_series(1, 2) AS way;
+CALL l4.trace_flows('flows');
+TABLE jobs;
+SELECT kind, count(*) FROM l4.flow_pair GROUP BY 1;
+
+-- an exporter is silent for four seconds that begin and end inside a step: it is as long as ever, and no evaluation
+CALL forget_flows();
+CALL made_job(0, 1, 30);
+DELETE FROM flows WHERE exporter = 'leaf-1' AND timestamp_start BETWEEN at(2.35) AND at(6.52);
+CALL l4.trace_flows('flows');
+TABLE jobs;
+SELECT reason, count(*), min(round(duration_ms)), max(round(duration_ms)) FROM l4.flow_step WHERE step > 0 GROUP BY 1;
+
+-- a ring whose pairs carry what is sent to experts, too, in sizes that vary
+CALL forget_flows();
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(d, 0), nic((d + 1) % 4, 0), 50100, 6000, 24e6, at(i * 0.7), at(i * 0.7 + 0.015), 'leaf-0'
+FROM generate_series(1, 30) AS i, generate_series(0, 3) AS d
+UNION ALL
+SELECT nic((d + way) % 4, 0), nic((d + 1 - way) % 4, 0), 55000, 500, 5e5 + 2e6 * random_at(i * 100 + d * 20 + way * 10 + k),
+       at(i * 0.7 + 0.2 + k * 0.1 + way * 0.03), at(i * 0.7 + 0.202 + k * 0.1 + way * 0.03), 'leaf-0'
+FROM generate_series(1, 30) AS i, generate_series(0, 3) AS d, generate_series(0, 1) AS way, generate_series(0, 3) AS k;
+CALL l4.trace_flows('flows');
+SELECT kind, count(*) FROM l4.flow_pair GROUP BY 1;
 
 -- an evaluation behind step 9: it sends forward only, and the step has it, not the next one
 CALL forget_flows();
@@ -43,7 +82,7 @@ CALL forget_flows();
 INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
 SELECT nic(d, 0), nic(e, 0), 50100, 6000, 24e6 + 8e6 * (i % 3), at(s.t - s.l), at(s.t - 0.05), 'leaf-0'
 FROM (SELECT i, l, sum(l) OVER (ORDER BY i) AS t
-      FROM generate_series(1, 60) AS i, LATERAL (SELECT 0.3 - 1.5 * ln((1 + ('x' || left(md5(i::text), 6))::bit(24)::int) / 16777217.0) AS l) AS r) AS s
+      FROM generate_series(1, 60) AS i, LATERAL (SELECT 0.3 - 1.5 * ln(random_at(i)) AS l) AS r) AS s
 CROSS JOIN (VALUES (0, 1), (1, 0), (1, 2), (2, 3), (3, 0)) AS p(d, e);
 CALL l4.trace_flows('flows');
 TABLE jobs;

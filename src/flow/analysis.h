@@ -75,7 +75,9 @@ typedef struct L4FlowRun
 	double		bytes;
 	int			own;			/* records that start in the span, not around it, */
 	double		own_bytes;		/* and their bytes */
-	double		one_way;		/* share of the greater direction */
+	double		one_way;		/* share of the greater direction, of large size classes */
+	bool		back;			/* the greater direction */
+	double		sized_one_way;	/* the same, for each of these classes by itself */
 	double		simultaneous;	/* byte share of records that start with one of the other direction */
 	double		main_size;		/* byte share of the largest class */
 	int			bursts;
@@ -143,7 +145,8 @@ typedef struct L4FlowStint
 	float	   *cover;
 	float	   *dp_ms;
 	float	   *duration;		/* microseconds; 0 not known */
-	int		   *pp_records;		/* of each step */
+	int		   *pp_records;		/* of each step, */
+	int		   *pp_usual;		/* and what the pairs that are seen in it usually have */
 	int		   *records;		/* of each step, and behind the last one */
 	float	  **nic_pp_ms;		/* of each NIC, each step; NULL none */
 	bool		sampled;
@@ -207,7 +210,6 @@ typedef struct L4Flows
 	int64		last;
 	int			naddresses;
 	L4FlowAddress *addresses;
-	int			nmachines;
 	int			nswitches;
 	char	  **switches;		/* names, ascending */
 	int			nexporters;

@@ -224,6 +224,7 @@ static void
 find_kinds(L4Flows *flows, L4FlowCluster *cluster)
 {
 	int			least = PG_INT32_MAX;
+	bool		parallel = false;
 
 	for (int i = 0; i < cluster->nruns; i++)
 		least = Min(least, flows->runs[cluster->runs[i]].bursts);
@@ -235,6 +236,15 @@ find_kinds(L4Flows *flows, L4FlowCluster *cluster)
 		/* sends and receives of a pipeline that pass each other: of one size, and often */
 		if (run->kind == L4_FLOW_DP && run->one_way < L4_ONE_WAY && run->main_size >= ONE_SIZE && run->bursts >= BURSTS * least)
 			run->kind = L4_FLOW_PP;
+		parallel |= run->kind == L4_FLOW_DP;
+	}
+	for (int i = 0; i < cluster->nruns; i++)
+	{
+		L4FlowRun  *run = &flows->runs[cluster->runs[i]];
+
+		/* a ring that gathers the other way round than it reduces: other sizes each way, and nothing else in the cluster */
+		if (!parallel && run->kind == L4_FLOW_PP && run->sized_one_way >= L4_ONE_WAY)
+			run->kind = L4_FLOW_DP;
 		cluster->pipeline |= run->kind == L4_FLOW_PP;
 	}
 }

@@ -18,6 +18,7 @@
 #define SIZE_TOLERANCE	0.02
 #define SMALL_SHARE		0.02	/* size classes with fewer bytes say nothing about steps */
 #define MOST_TOLERANCE	0.5
+#define LARGE_CLASS		0.1		/* byte share of a size class whose direction counts */
 #define SAME_TIME		150		/* microseconds between records that start together */
 #define BUSIER			1.5		/* times the bursts of the least busy run of a group */
 #define LEAST_BUSY		0.05	/* byte share of the least busy runs */
@@ -189,11 +190,43 @@ simultaneous_share(const L4FlowRun *run, const L4Flow *flow)
 	return bytes / run->bytes;
 }
 
+/*
+ * Share of the greater direction: of all the bytes of large size classes, and
+ * of those of each class. What varies in size comes beside it, as of experts.
+ */
+static void
+measure_directions(L4FlowRun *run, const L4Flow *flow)
+{
+	double		bytes[L4_FLOW_CLASSES + 1][2] = {0};
+	double		sum[2] = {0};
+	double		sized = 0;
+	int			large = 0;
+
+	while (large < run->nclasses && run->classes[large].bytes >= LARGE_CLASS * run->bytes)
+		large++;
+	for (int i = 0; i < run->n; i++)
+	{
+		int			c = 0;
+
+		while (c < large && (flow[i].bytes < run->classes[c].size || flow[i].bytes > run->classes[c].top))
+			c++;
+		bytes[c][flow[i].back] += flow[i].bytes;
+	}
+	for (int c = 0; c < Max(large, 1); c++)
+	{
+		sum[0] += bytes[c][0];
+		sum[1] += bytes[c][1];
+		sized += Max(bytes[c][0], bytes[c][1]);
+	}
+	run->back = sum[1] > sum[0];
+	run->one_way = Max(sum[0], sum[1]) / (sum[0] + sum[1]);
+	run->sized_one_way = sized / (sum[0] + sum[1]);
+}
+
 static void
 measure_run(L4Flows *flows, int pair, const L4Flow *flow, int n)
 {
 	L4FlowRun  *run;
-	double		back = 0;
 	double		packets = 0;
 	double	   *durations = palloc(sizeof(double) * n);
 
@@ -216,15 +249,14 @@ measure_run(L4Flows *flows, int pair, const L4Flow *flow, int n)
 			run->own++;
 			run->own_bytes += flow[i].bytes;
 		}
-		back += flow[i].back ? flow[i].bytes : 0;
 		packets += flow[i].packets;
 		durations[i] = (double) (flow[i].end - flow[i].start);
 	}
-	run->one_way = Max(back, run->bytes - back) / run->bytes;
 	run->packets = packets / run->bytes;
 	run->duration = l4_quantile(durations, n, 0.5);
 	pfree(durations);
 	measure_sizes(run, flow);
+	measure_directions(run, flow);
 	run->simultaneous = simultaneous_share(run, flow);
 }
 

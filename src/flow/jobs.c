@@ -104,6 +104,43 @@ join_clusters(L4Flows *flows, int *parent)
 	pfree(by_period);
 }
 
+/*
+ * Do most machines both send and receive, as in rings and trees? Of caches
+ * and tokens that are handed on, some only send and others only receive.
+ * Without an inventory each address is a machine.
+ */
+static bool
+sends_round(L4Flows *flows, int *parent, int root)
+{
+	int			machines = 0;
+	uint8	   *seen;			/* of each machine: 1 sends, 2 receives */
+	int			n = 0;
+	int			both = 0;
+
+	for (int i = 0; i < flows->naddresses; i++)
+		machines = Max(machines, flows->addresses[i].machine + 1);
+	seen = palloc0(Max(machines, 1));
+	for (int r = 0; r < flows->nruns; r++)
+	{
+		const L4FlowRun *run = &flows->runs[r];
+		const L4FlowPair *pair = &flows->pairs[run->pair];
+		int			a = flows->addresses[pair->a].machine;
+		int			b = flows->addresses[pair->b].machine;
+
+		if (run->cluster < 0 || flows->clusters[run->cluster].period <= 0 || l4_sets_find(parent, run->cluster) != root)
+			continue;
+		seen[a] |= run->one_way < L4_ONE_WAY ? 3 : run->back ? 2 : 1;
+		seen[b] |= run->one_way < L4_ONE_WAY ? 3 : run->back ? 1 : 2;
+	}
+	for (int m = 0; m < machines; m++)
+	{
+		n += seen[m] != 0;
+		both += seen[m] == 3;
+	}
+	pfree(seen);
+	return 2 * both > n;
+}
+
 static int
 order_classes(const void *a, const void *b)
 {
@@ -359,7 +396,7 @@ l4_flows_jobs(L4Flows *flows)
 
 	join_clusters(flows, parent);
 	for (int c = 0; c < flows->nclusters; c++)
-		if (flows->clusters[c].period > 0 && l4_sets_find(parent, c) == c)
+		if (flows->clusters[c].period > 0 && l4_sets_find(parent, c) == c && sends_round(flows, parent, c))
 		{
 			make_stint(flows, parent, c);
 			find_steps(flows, &flows->stints[flows->nstints - 1]);

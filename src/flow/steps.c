@@ -77,21 +77,35 @@ l4_flows_group_of(const L4Flows *flows, const L4FlowStint *stint, int nic)
 static int
 count_run(const L4FlowStint *stint, const L4FlowRun *run, const L4Flow *flow, int n, int *steps)
 {
-	int			before = -1;
+	double	   *counts = palloc0(sizeof(double) * (stint->nsteps + 1));
+	int		   *step = palloc(sizeof(int) * (stint->nsteps + 1));
 	int			seen = 0;
-	int			first = n == 0 ? 0 : l4_step_of(stint, flow[0].start);
-	int			step = first;
+	int			usual;
 
-	for (int k = 0; k < n; k++)
+	for (int k = 0, at = 0; k < n; k++)
 	{
-		step = l4_step_from(stint, step, flow[k].start);
-		stint->records[step]++;
-		stint->pp_records[step] += run->kind == L4_FLOW_PP;
-		seen += step != before;
-		before = step;
+		at = l4_step_from(stint, at, flow[k].start);
+		stint->records[at]++;
+		if (seen == 0 || step[seen - 1] != at)
+			step[seen++] = at;
+		counts[seen - 1]++;
 	}
-	*steps = n == 0 ? 0 : step - first + 1;
+	for (int i = 0; i < seen && run->kind == L4_FLOW_PP; i++)
+		stint->pp_records[step[i]] += (int) counts[i];
+	usual = (int) l4_quantile(counts, seen, 0.5);
+	for (int i = 0; i < seen && run->kind == L4_FLOW_PP; i++)
+		stint->pp_usual[step[i]] += usual;
+	*steps = seen == 0 ? 0 : step[seen - 1] - step[0] + 1;
+	pfree(counts);
+	pfree(step);
 	return seen;
+}
+
+/* Has a step more records of the pipeline than its pairs usually have: an evaluation? */
+static bool
+has_evaluation(const L4FlowStint *stint, int step)
+{
+	return stint->pp_records[step] > EVALUATION * stint->pp_usual[step];
 }
 
 /* Part of a step from the first to the last record of the run's main size, in the median. */
@@ -173,6 +187,7 @@ count_records(L4Flows *flows, L4FlowStint *stint)
 
 	stint->records = palloc0(sizeof(int) * (stint->nsteps + 1));
 	stint->pp_records = palloc0(sizeof(int) * (stint->nsteps + 1));
+	stint->pp_usual = palloc0(sizeof(int) * (stint->nsteps + 1));
 	for (int i = 0; i < stint->nclusters; i++)
 	{
 		L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
@@ -276,9 +291,9 @@ order_records(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Records of the pipeline in order: all those of steps that have more than the limit, of others the first one. */
+/* Records of the pipeline in order: all those of steps with an evaluation, of others the first one. */
 static PipelineRecord *
-pipeline_records(L4Flows *flows, const L4FlowStint *stint, double limit, int *n)
+pipeline_records(L4Flows *flows, const L4FlowStint *stint, int *n)
 {
 	PipelineRecord *all = palloc(sizeof(PipelineRecord) * (stint->nsteps + 1));
 	int			size = stint->nsteps + 1;
@@ -298,7 +313,7 @@ pipeline_records(L4Flows *flows, const L4FlowStint *stint, double limit, int *n)
 			for (int k = 0, step = 0; k < nflow; k++)
 			{
 				step = l4_step_from(stint, step, flow[k].start);
-				if (step < stint->nsteps && stint->pp_records[step] > limit)
+				if (step < stint->nsteps && has_evaluation(stint, step))
 				{
 					L4_GROW(all, *n, size, flows->cxt);
 					all[(*n)++] = (PipelineRecord) {step, flow[k].start, flow[k].end};
@@ -321,24 +336,21 @@ static void
 end_evaluations(L4Flows *flows, L4FlowStint *stint)
 {
 	double	   *values = palloc(sizeof(double) * Max(stint->nsteps, 1));
-	double		usual;
 	double		lag;
 	int			nlags = 0;
 	int			n;
 	PipelineRecord *all;
 
-	for (int s = 0; s < stint->nsteps; s++)
-		values[s] = stint->pp_records[s];
-	usual = l4_quantile(values, stint->nsteps, 0.5);
-	all = pipeline_records(flows, stint, EVALUATION * usual, &n);
+	all = pipeline_records(flows, stint, &n);
 	for (int i = 0; i < n; i++)
-		if (all[i].step > 0 && all[i].start != DT_NOEND && all[i].step < stint->nsteps && stint->pp_records[all[i].step] <= EVALUATION * usual)
+		if (all[i].step > 0 && all[i].start != DT_NOEND && all[i].step < stint->nsteps && !has_evaluation(stint, all[i].step))
 			values[nlags++] = (double) (all[i].start - stint->ends[all[i].step - 1]);
 	lag = l4_quantile(values, nlags, 0.5);
 	for (int from = 0, to; from < n && nlags > 0; from = to)
 	{
 		int			step = all[from].step;
-		int			more = stint->pp_records[Min(step, stint->nsteps - 1)] - (int) usual;
+		int			usual = stint->pp_usual[step];
+		int			more = stint->pp_records[step] - usual;
 		int			slack = Max(2, (int) (NEAR_RECORD * usual));
 		int64		end = all[from].end;
 		int64		longest = 0;
@@ -353,7 +365,7 @@ end_evaluations(L4Flows *flows, L4FlowStint *stint)
 			}
 			end = Max(end, all[to].end == DT_NOEND ? end : all[to].end);
 		}
-		if (step == 0 || step >= stint->nsteps || stint->pp_records[step] <= EVALUATION * usual || at <= stint->ends[step - 1])
+		if (step == 0 || step >= stint->nsteps || !has_evaluation(stint, step) || at <= stint->ends[step - 1])
 			continue;
 		stint->ends[step - 1] = at;
 		stint->pp_records[step - 1] += more;
@@ -368,10 +380,7 @@ static void
 find_slow_steps(L4Flows *flows, L4FlowJob *job)
 {
 	double	   *values = palloc(sizeof(double) * Max(job->nsteps, 1));
-	double	   *records = palloc(sizeof(double) * Max(job->nsteps, 1));
-	double		usual_records;
 	int			n = 0;
-	int			all = 0;
 
 	job->slow = palloc0(sizeof(float) * Max(job->nsteps, 1));
 	job->evaluation = palloc0(Max(job->nsteps, 1));
@@ -380,13 +389,9 @@ find_slow_steps(L4Flows *flows, L4FlowJob *job)
 		L4FlowStint *stint = &flows->stints[job->stints[t]];
 
 		for (int s = 0; s < stint->nsteps; s++)
-		{
-			records[all++] = stint->pp_records[s];
 			if (stint->duration[s] > 0)
 				values[n++] = stint->duration[s];
-		}
 	}
-	usual_records = l4_quantile(records, all, 0.5);
 	job->usual = l4_quantile(values, n, 0.5);
 	for (int i = 0; i < n; i++)
 		values[i] = fabs(values[i] - job->usual);
@@ -401,14 +406,13 @@ find_slow_steps(L4Flows *flows, L4FlowJob *job)
 			int			step = stint->before + s;
 
 			job->gaps |= stint->cover[s] < 0.5;
-			job->evaluation[step] = stint->pp_records[s] > EVALUATION * usual_records;
+			job->evaluation[step] = has_evaluation(stint, s);
 			if (stint->duration[s] > 0 && n >= 5 && !job->evaluation[step]
 				&& excess > Max(SLOW_SIGMA * job->deviation, SLOW_SHARE * job->usual))
 				job->slow[step] = (float) (excess / job->usual);
 		}
 	}
 	pfree(values);
-	pfree(records);
 }
 
 void

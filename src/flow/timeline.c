@@ -25,7 +25,10 @@
 #define MOST_TURNS		4		/* parts of a step that take turns */
 #define TURN_SHARE		0.02	/* of a part: the first of a step is longer by this at least, */
 #define MOST_SHARE		0.3		/* and at most */
+#define NEAR_BYTES		0.02	/* of the usual bytes: the end of a step is so near to where it should be */
+#define END_SILENCE		0.25	/* of the silences that divide: one at the end of a step is as long */
 #define UNEVEN			0.25	/* parts that differ more from the next are no steps; requests at random times: 0.5 */
+#define LEFT_OUT		0.02	/* byte share of records that do not divide: more may be pieces */
 #define FILLS			0.5		/* of the time: records that hide the silences between steps */
 #define OTHER_PERIOD	0.1		/* a group's period that differs more from the cluster's is wrong */
 
@@ -38,15 +41,16 @@ typedef struct GroupRecords
 	int		   *part;
 } GroupRecords;
 
-/* Records of a group that divide it, in load_cxt. */
-static void
-load_group(L4Flows *flows, const L4FlowGroup *group, GroupRecords *out)
+/* Records of a group that divide it, or all of them, in load_cxt. Returns the byte share of those that are left out. */
+static double
+load_group(L4Flows *flows, const L4FlowGroup *group, bool all, GroupRecords *out)
 {
 	int		   *pairs = palloc(sizeof(int) * group->nruns);
 	int64		first = DT_NOEND;
 	int64		last = DT_NOBEGIN;
 	double		packets = 0;
 	double		bytes = 0;
+	double		small_bytes = 0;
 	int			least = l4_flows_least_bursts(flows, group->runs, group->nruns);
 	L4Map	   *small;			/* 2 for a size that does not divide, else 1 */
 	const L4Flow *flow;
@@ -76,6 +80,8 @@ load_group(L4Flows *flows, const L4FlowGroup *group, GroupRecords *out)
 		if (*known == 0)
 			*known = 1 + l4_flows_small(flows, group->runs, group->nruns, least, flow[i].bytes);
 		if (*known == 2)
+			small_bytes += flow[i].bytes;
+		if (*known == 2 && !all)
 			continue;
 		out->start[out->records.n] = flow[i].start;
 		out->end[out->records.n] = flow[i].end;
@@ -89,6 +95,7 @@ load_group(L4Flows *flows, const L4FlowGroup *group, GroupRecords *out)
 	out->records.tolerance = packets > 0 ? Min(0.5, Max(0.02, 3 / sqrt(packets / out->records.n))) : 0.02;
 	MemoryContextSwitchTo(old);
 	pfree(pairs);
+	return small_bytes / (small_bytes + bytes);
 }
 
 /* Bytes and ends of the parts; the busy time of each. */
@@ -187,27 +194,56 @@ parts_in_turn(const Parts *parts, double period, int *first)
 }
 
 /*
- * Move the ends so that each part has the last bytes of what the division
- * made the part before: q is the share of a step that the first part has.
+ * Where the longest silence lies inside the step the first part has a share q
+ * of a step's bytes, and each other one the end of a step behind the rest of
+ * them, before a silence. Moves these ends; false where there is no silence,
+ * as the records began inside a step.
  */
-static void
+static bool
 shift_parts(GroupRecords *g, const Parts *parts, double q)
 {
+	int		   *last = palloc(sizeof(int) * parts->n);	/* record of the end in each part */
+	double	   *inside = palloc(sizeof(double) * parts->n);
+	double	   *between = palloc(sizeof(double) * parts->n);
+	int64		end = g->end[0];
 	double		bytes = 0;
-	int			part = 0;
+	double		left = parts->bytes[0];	/* of the part before, behind its end */
+	double		cut = 0;
+	int			n = 0;
 
-	for (int i = 0; i < g->records.n; i++)
+	for (int i = 1; i < g->records.n; i++)
 	{
-		if (i > 0 && g->part[i] != part)
+		int			p = g->part[i];
+		double		silence = (double) (g->start[i] - end);
+
+		end = Max(end, g->end[i]);
+		bytes += g->bytes[i - 1];
+		if (p != g->part[i - 1])
 		{
-			bytes = 0;
-			part = g->part[i];
+			left = n > 0 ? bytes - cut : left;
+			between[n] = silence;
+			inside[n++] = bytes = cut = 0;
+			last[p] = i - 1;
 		}
-		bytes += g->bytes[i];
-		/* the first part of the division and the beginning of the second one make a step */
-		if (part > 0 && bytes <= (1 - q) * parts->usual * 1.01)
-			g->part[i] = part - 1;
+		else if (p > 0 && inside[n - 1] == 0 && (bytes + left) / parts->usual <= 1 - NEAR_BYTES)
+		{
+			cut = bytes;
+			last[p] = i - 1;
+		}
+		else if (p > 0 && silence > inside[n - 1]
+				 && Min(fabs(bytes / parts->usual - (1 - q)), fabs((bytes + left) / parts->usual - 1)) <= NEAR_BYTES)
+		{
+			inside[n - 1] = silence;
+			cut = bytes;
+			last[p] = i - 1;
+		}
 	}
+	if (n == 0 || l4_quantile(inside, n, 0.5) < END_SILENCE * l4_quantile(between, n, 0.5))
+		return false;
+	for (int i = 0; i < g->records.n; i++)
+		if (g->part[i] > 0 && (i <= last[g->part[i]] || (g->part[i] == parts->n - 1 && parts->bytes[parts->n - 1] < (1 - q + NEAR_BYTES) * parts->usual)))
+			g->part[i]--;
+	return true;
 }
 
 /* Divide a group by a threshold; its ends live as long as the analysis. */
@@ -234,11 +270,8 @@ end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
 		measure_parts(g, &parts, n);
 	}
 	q = parts.bytes[0] / parts.usual;
-	if (n > 2 && q > 0.1 && q < 0.9 && g->start[0] - flows->first > group->period / 2)
-	{
-		shift_parts(g, &parts, q);
+	if (n > 2 && q > 0.1 && q < 0.9 && g->start[0] - flows->first > group->period / 2 && shift_parts(g, &parts, q))
 		measure_parts(g, &parts, g->part[g->records.n - 1] + 1);
-	}
 	MemoryContextSwitchTo(old);
 	group->usual = parts.usual;
 	group->ends = palloc(sizeof(int64) * Max(parts.n, 1));
@@ -271,6 +304,35 @@ fills_time(const L4Records *records)
 	return busy >= FILLS * (end - records->start[0]);
 }
 
+/*
+ * Divide what divides a group; where that is not nearly all of it all records,
+ * if their period is the same and they cost less: then the others are pieces
+ * of its messages, not other traffic.
+ */
+static int
+load_division(L4Flows *flows, const L4FlowGroup *group, GroupRecords *g, L4Division *divisions, int *best)
+{
+	double		left_out = load_group(flows, group, false, g);
+	int			n = l4_divide(&g->records, divisions, best);
+	L4Division	others[L4_DIVISIONS];
+	int			best_other;
+	int			nothers;
+
+	if (*best < 0 || left_out < LEFT_OUT)
+		return n;
+	(void) load_group(flows, group, true, g);
+	nothers = l4_divide(&g->records, others, &best_other);
+	if (best_other >= 0 && others[best_other].cost < divisions[*best].cost
+		&& fabs(others[best_other].period / divisions[*best].period - 1) <= OTHER_PERIOD)
+	{
+		memcpy(divisions, others, sizeof(others));
+		*best = best_other;
+		return nothers;
+	}
+	(void) load_group(flows, group, false, g);
+	return n;
+}
+
 /* Divide a group, at best by a period that is known (0 none). */
 static void
 divide_group(L4Flows *flows, L4FlowGroup *group, double period)
@@ -280,8 +342,7 @@ divide_group(L4Flows *flows, L4FlowGroup *group, double period)
 	int			best;
 	int			n;
 
-	load_group(flows, group, &g);
-	n = l4_divide(&g.records, divisions, &best);
+	n = load_division(flows, group, &g, divisions, &best);
 	if (period > 0)
 	{
 		int			nearest = -1;

@@ -3,8 +3,9 @@
 flow_trainer.py KIND RANK WORLD ADDRESS MASTER:PORT STEPS [STORE]
 
 KIND ddp: DistributedDataParallel; rank 0 sends a checkpoint to STORE every 20 steps. KIND pp: two pipeline stages of
-WORLD / 2 replicas each, four micro-batches forward and back, then all-reduce in the stage. A sleep stands for the
-accelerator, PACE times as long as usual. Prints "address,step,end of its last all-reduce in microseconds" for each step."""
+WORLD / 2 replicas each, four micro-batches forward and back, then all-reduce in the stage. KIND zero: three
+micro-batches, all-reduce in buckets, then each rank sends its part of the parameters to all. A sleep stands for the
+accelerator, PACE times as long as usual. Prints "address,step,end of its last collective in microseconds" for each step."""
 import os
 import random
 import socket
@@ -71,5 +72,19 @@ def train_pp():
         time.sleep(pace * 0.03)
 
 
-train_ddp() if kind == 'ddp' else train_pp()
+def train_zero():
+    buckets = [torch.randn(768 * 1024) for _ in range(3)]
+    part = torch.randn(2304 * 1024 // world)
+    for step in range(steps):
+        for _ in range(3):
+            time.sleep(pace * (0.15 + 0.02 * jitter.random()))
+        for bucket in buckets:
+            time.sleep(pace * 0.01)
+            dist.all_reduce(bucket)
+        time.sleep(pace * 0.02)
+        dist.all_gather([torch.empty_like(part) for _ in range(world)], part)
+        done(step)
+
+
+{'ddp': train_ddp, 'pp': train_pp, 'zero': train_zero}[kind]()
 time.sleep(1)
