@@ -90,10 +90,42 @@ SET statement_timeout = '30s';
 SELECT length(l4.report_html('r-long')) BETWEEN 10000 AND 100000 AS is_small;
 RESET statement_timeout;
 
+-- one node; names of right-to-left letters, a job's with quotes, a line break and markup; ten thousand events
+INSERT INTO wide (job_id, node, rank, line_no, ts, line)
+SELECT 'r-one', U&'\05E9\05E8\05EA-\062E\0627\062F\0645', 0, i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 second',
+    CASE WHEN i > 20 THEN U&'RuntimeError: \05E0\05DB\05E9\05DC CUDA error: an illegal memory access was encountered'
+         ELSE format('iteration %s/60 | elapsed time per iteration (ms): 1000.%s | lm loss: 2.5E+00', i, i % 7) END
+FROM generate_series(1, 21) AS i;
+INSERT INTO wide (job_id, node, rank, line_no, ts, line)
+SELECT E'r-"o''\n<b>\x1b[2J%s \\', E'a''"b;\t&' || n, n, i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 second',
+    CASE WHEN i = 21 THEN E'ERROR: it''s "over" \\ %s' ELSE format('iteration %s/60', i) END
+FROM generate_series(0, 2) AS n, generate_series(1, 21) AS i WHERE n = 1 OR i <= 20;
+INSERT INTO wide (job_id, node, rank, line_no, ts, line)
+SELECT 'r-many', 'n' || n, n, i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 ms',
+    CASE WHEN i > 100 THEN format('ERROR %s: %s failed in %s', translate(i::text, '0123456789', 'abcdefghij'), translate(md5(i::text), '0123456789', 'ghijklmnop'),
+            translate(md5(n::text || i), '0123456789', 'ghijklmnop'))
+         ELSE format('iteration %s/60000', i) END
+FROM generate_series(0, 3) AS n, generate_series(1, 2600) AS i;
+CALL l4.ingest('wide');
+SELECT count(symptom) FROM unnest(ARRAY['r-one', E'r-"o''\n<b>\x1b[2J%s \\', 'r-many']) AS j(job), l4.diagnose(j.job);
+SELECT left(j, 5) AS job, count(*) BETWEEN 20 AND 200 AS readable, max(length(r)) FILTER (WHERE r !~ '^  (SELECT|UPDATE)') <= 100 AS fits,
+       bool_or(r ~ '[\x01-\x1f\x7f]') AS has_controls
+FROM unnest(ARRAY['r-one', E'r-"o''\n<b>\x1b[2J%s \\', 'r-many']) AS j, l4.report(j) AS r GROUP BY j ORDER BY 1;
+SELECT left(j, 5) AS job, h ~ '^<!DOCTYPE html>.*</html>$' AS is_a_page, length(h) BETWEEN 10000 AND 200000 AS is_small, h ~ '<b>[^A-Z]' AS has_foreign_markup,
+       h ~ '[\x01-\x08\x0b-\x1f\x7f]' AS has_controls
+FROM unnest(ARRAY['r-one', E'r-"o''\n<b>\x1b[2J%s \\', 'r-many']) AS j, l4.report_html(j) AS h ORDER BY 1;
+SELECT r FROM l4.report('r-one') WITH ORDINALITY AS l(r, n) WHERE n = 3 OR r ~ '^  (where|seen)|one node' ORDER BY n;
+SELECT r FROM l4.report(E'r-"o''\n<b>\x1b[2J%s \\') WITH ORDINALITY AS l(r, n) WHERE n IN (1, 3) OR r ~ 'suspect_event' ORDER BY n;
+-- the axis of the iterations has round numbers, also where they begin anew
+SELECT (SELECT array_agg(t[1]::int) FROM regexp_matches(l4._svg_iterations(j, 1160), 'y="244.0"[^>]*>([0-9]+)<', 'g') AS t)
+FROM unnest(ARRAY['r-wide', 'r-slow', 'r-long', 'r-far']) AS j;
+
 -- errors
 SELECT l4.report('nothing');
 SELECT l4.report_html('nothing');
 SELECT l4.report('r-ok2');
+SELECT l4.report_html('r-ok2');
+SELECT l4.report(E'no ''"\n\x1b[2J<b>');
 SELECT l4.report('r-bad<b>', width => 59);
 SELECT l4.report('r-bad<b>', width => 241);
 SELECT l4.report(NULL), l4.report_html(NULL) IS NULL AS is_null;
@@ -109,5 +141,5 @@ SELECT l4._excerpt(E'1\n2\n3\n4'), l4._excerpt(E'1\n2\n3\n4\n5\n6\n');
 SELECT l4._html('<a href="x">&''' || chr(27));
 SELECT l4._short_name(n, 20) FROM unnest(ARRAY['worker-0', 'llama-70b-pretrain-worker-17', 'exactly-twenty-chars', 'gpu-09-node-0300.cluster.internal', 'a-name-that-is-long-worker-12.local', '10.20.30.40.extra.5678']) AS n;
 SELECT l4._nice_step(s, 5) FROM unnest(ARRAY[0.7, 9, 23, 4100]::float8[]) AS s;
-SELECT l4.forget_job(job_id) FROM l4.job WHERE job_id LIKE 'r-%' ORDER BY job_id;
+SELECT count(l4.forget_job(job_id)) FROM l4.job WHERE job_id LIKE 'r-%';
 DROP TABLE hostile, wide;

@@ -203,7 +203,7 @@ COMMENT ON COLUMN l4.event_count.last_line_no IS 'line of the last record';
 -- With the ids in hand only their rows are unpacked: of a thousand nodes some thousand rows instead of half a million.
 CREATE FUNCTION l4._event_counts(job_id text, event_ids int[]) RETURNS SETOF l4.event_count
 LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
-SET search_path = pg_catalog, pg_temp SET jit = off SET enable_nestloop = on SET work_mem = '64MB'
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     ids constant int[] := l4._packed_ids(event_ids);
@@ -360,7 +360,7 @@ COMMENT ON VIEW l4._slot_value IS
 
 CREATE FUNCTION l4._slot_values(job_id text, event_ids int[], keys bigint[] DEFAULT NULL) RETURNS SETOF l4._slot_value
 LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
-SET search_path = pg_catalog, pg_temp SET jit = off SET enable_nestloop = on SET work_mem = '64MB'
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     ids constant int[] := l4._packed_ids(event_ids);

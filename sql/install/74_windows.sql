@@ -83,7 +83,7 @@ CREATE FUNCTION l4.iteration_times(job_id text, width interval, from_ts timestam
     to_ts timestamptz DEFAULT NULL, on_node text DEFAULT NULL)
 RETURNS TABLE (started timestamptz, node text, iterations bigint, mean_ms float8, highest_ms float8)
 LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     span constant bigint := l4._microseconds(width);
@@ -106,7 +106,7 @@ CREATE FUNCTION l4.line_counts(job_id text, width interval, from_ts timestamptz 
     to_ts timestamptz DEFAULT NULL, on_node text DEFAULT NULL)
 RETURNS TABLE (started timestamptz, level text, lines bigint)
 LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     span constant bigint := l4._microseconds(width);

@@ -102,7 +102,7 @@ BEGIN ATOMIC
     FROM (
         SELECT count(*) AS iterations,
             sum(CASE WHEN i.longest > 1 AND i.ratio - 1 > (k.t).max_excess
-                    AND i.duration_ms > (k.t).raised_ratio * l4._usual_stall(k) THEN i.ratio - 1
+                    AND i.duration_ms > (k.t).raised_ratio * (SELECT l4._usual_stall(k)) THEN i.ratio - 1
                 ELSE least(i.ratio - 1, (k.t).max_excess) END)
                 FILTER (WHERE i.ratio > (k.t).slow_ratio) / count(*) AS stalls,
             avg(least(greatest(0, i.ratio - 1), (k.t).max_excess)) AS noise,

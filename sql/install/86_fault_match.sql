@@ -10,8 +10,10 @@ COMMENT ON FUNCTION l4._proof_line_no(text, text) IS 'lines of a record before t
 CREATE FUNCTION l4._fault_hits(job_id text)
 RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz,
     occurrences bigint, captures jsonb, gave_up bool, variant bigint)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100 SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY
     WITH line AS MATERIALIZED (
         SELECT l.* FROM l4._fault_lines(_fault_hits.job_id) AS l
     ), hit AS MATERIALIZED (
@@ -23,7 +25,8 @@ BEGIN ATOMIC
         SELECT row_number() OVER () AS n, v.*
         FROM l4._line_variants(_fault_hits.job_id, (SELECT array_agg(DISTINCT h.event_id) FROM hit AS h)) AS v
         WHERE NOT v.is_first
-    ), variant_hit AS (
+    ), variant_hit AS MATERIALIZED (
+        -- a proof line is looked up of those that are left
         SELECT s.fault_id, s.gave_up, f.signature, v.*
         FROM l4._fault_scan((SELECT array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS s
         JOIN variant AS v ON v.n = s.n
@@ -52,12 +55,14 @@ BEGIN ATOMIC
     JOIN (SELECT DISTINCT ON (l.event_id) l.*
         FROM line AS l JOIN l4._event AS e ON e.event_id = l.event_id
         WHERE NOT l.is_record
-        ORDER BY l.event_id, strpos(l.line, e.example) > 0 DESC, l.n) AS l ON l.event_id = t.event_id
-    UNION ALL
-    SELECT c.fault_id, c.event_id, c.node, c.source, c.line_no, c.line, c.ts, c.occurrences, c.captures, c.gave_up, -1
+        ORDER BY l.event_id, strpos(l.line, e.example) > 0 DESC, l.n) AS l ON l.event_id = t.event_id;
+    RETURN QUERY
+    SELECT c.fault_id, c.event_id, c.node, c.source, c.line_no, c.line, c.ts, c.occurrences, c.captures, c.gave_up,
+        -1::bigint
     FROM l4._fault_combinations(_fault_hits.job_id, ARRAY(
         SELECT d FROM l4.active_fault AS f JOIN l4.fault_condition AS d USING (fault_id) WHERE f.combined)) AS c;
 END;
+$$;
 COMMENT ON FUNCTION l4._fault_hits(text)
     IS 'every match of an active fault with an event of the job, after _watch_faults()';
 

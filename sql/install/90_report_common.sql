@@ -88,7 +88,7 @@ COMMENT ON FUNCTION l4._elapsed(float8) IS 'a number of seconds as a person says
 
 CREATE FUNCTION l4._milliseconds(value float8) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN CASE WHEN _milliseconds.value < 10 THEN round(_milliseconds.value::numeric, 1) || ' ms'
+RETURN CASE WHEN _milliseconds.value < 10 THEN trim_scale(round(_milliseconds.value::numeric, 1)) || ' ms'
     WHEN _milliseconds.value < 1000 THEN round(_milliseconds.value::numeric) || ' ms'
     ELSE l4._elapsed(_milliseconds.value / 1000) END;
 COMMENT ON FUNCTION l4._milliseconds(float8) IS 'a number of milliseconds as a person says it';

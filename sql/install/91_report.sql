@@ -341,12 +341,21 @@ END;
 COMMENT ON FUNCTION l4._report_coverage(text, int) IS
     'section of l4.report(): what the diagnosis could see, and what it missed';
 
+CREATE FUNCTION l4._literal(value text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN CASE WHEN _literal.value = l4._printable(_literal.value, 8000) THEN quote_literal(_literal.value)
+    ELSE (SELECT format('E''%s''', string_agg(CASE WHEN c.char <> l4._printable(c.char, 8000)
+            THEN '\u' || lpad(to_hex(ascii(c.char)), 4, '0') ELSE replace(replace(c.char, '\', '\\'), '''', '''''') END,
+            '' ORDER BY c.n))
+        FROM regexp_split_to_table(_literal.value, '') WITH ORDINALITY AS c(char, n)) END;
+COMMENT ON FUNCTION l4._literal(text) IS 'quote_literal() without control characters, so that it can be copied';
+
 CREATE FUNCTION l4._report_next(job_id text) RETURNS SETOF text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT '  ' || q.line
     FROM l4.diagnosis AS d
-    CROSS JOIN LATERAL (SELECT quote_literal(l4._printable(d.job_id, 200)),
+    CROSS JOIN LATERAL (SELECT l4._literal(d.job_id),
         coalesce((d.coverage ->> 'lines')::bigint, 0), cardinality(d.baseline) > 0) AS j(id, lines, compared)
     LEFT JOIN l4.suspect_event AS e ON e.job_id = d.job_id AND e.rank = 1
     CROSS JOIN LATERAL (VALUES

@@ -87,8 +87,13 @@ RETURN (
         FROM cell AS c CROSS JOIN scale AS s
     ), middle AS (
         SELECT p.k, p.x, percentile_cont(0.5) WITHIN GROUP (ORDER BY p.y) AS y, min(p.y) AS y_min, max(p.y) AS y_max,
-            max(p.iteration) AS iteration
+            max(p.iteration)::bigint AS iteration, lag(max(p.iteration)::bigint) OVER (ORDER BY p.k) AS before
         FROM point AS p GROUP BY p.k, p.x
+    ), apart AS (
+        -- of a job that began anew the way that it went
+        SELECT greatest(1, l4._nice_step(sum(greatest(1, m.iteration - m.before))::float8,
+            (max(s.x1 - s.x0) / 100)::int))::bigint AS step
+        FROM middle AS m CROSS JOIN scale AS s
     ), level AS (
         SELECT v.ms, 226 - 210 * CASE WHEN s.logarithmic THEN ln(v.ms / s.low) / ln(s.high / s.low)
             ELSE v.ms / s.high END AS y
@@ -107,8 +112,10 @@ RETURN (
         (SELECT string_agg(l4._svg_line('grid', s.x0, l.y, s.x1, l.y, NULL)
             || l4._svg_text('tick', 'end', s.x0 - 8, l.y + 4, l4._milliseconds(l.ms)), '' ORDER BY l.ms)
          FROM level AS l),
-        (SELECT string_agg(l4._svg_text('tick', 'middle', m.x, 244, m.iteration::text), '' ORDER BY m.x)
-         FROM middle AS m WHERE m.k % greatest(s.columns * 100 / (s.x1 - s.x0), 1) = 0),
+        (SELECT string_agg(l4._svg_text('tick', 'middle', m.x, 244, (m.iteration / a.step * a.step)::text), ''
+                ORDER BY m.x)
+         FROM middle AS m CROSS JOIN apart AS a
+         WHERE m.iteration / a.step > coalesce(m.before, m.iteration - 1) / a.step),
         (SELECT format('<polygon class="band" points="%s %s"/>',
             string_agg(format('%s,%s', l4._at(m.x), l4._at(m.y_min)), ' ' ORDER BY m.k),
             string_agg(format('%s,%s', l4._at(m.x), l4._at(m.y_max)), ' ' ORDER BY m.k DESC))
@@ -121,11 +128,14 @@ RETURN (
         (SELECT format('<polyline class="median" points="%s"/>',
             string_agg(format('%s,%s', l4._at(m.x), l4._at(m.y)), ' ' ORDER BY m.k)) FROM middle AS m),
         -- the iteration of the failure: where the last one before it is, or behind it
-        (SELECT l4._svg_line('moment-event', v.x, 10, v.x, 226, format('iteration %s', d.iteration))
+        (SELECT l4._svg_line('moment-event', v.x, 10, v.x, 226, 'iteration of the failure')
          FROM l4.diagnosis AS d
-         CROSS JOIN LATERAL (SELECT least(s.x1, max(m.x) + CASE WHEN max(m.iteration) < d.iteration
+         LEFT JOIN l4._case AS c USING (job_id)
+         CROSS JOIN LATERAL (SELECT coalesce(l4._since_start(c.epochs, d.epoch,
+            (d.coverage ->> 'iteration_in_epoch')::int), d.iteration)) AS f(iteration)
+         CROSS JOIN LATERAL (SELECT least(s.x1, max(m.x) + CASE WHEN max(m.iteration) < f.iteration
                 THEN (s.x1 - s.x0) / (2.0 * s.columns) ELSE 0 END)
-            FROM middle AS m WHERE m.iteration <= d.iteration) AS v(x)
+            FROM middle AS m WHERE m.iteration <= f.iteration) AS v(x)
          WHERE d.job_id = _svg_iterations.job_id AND v.x IS NOT NULL)))
     FROM scale AS s);
 COMMENT ON FUNCTION l4._svg_iterations(text, int) IS

@@ -1,7 +1,7 @@
 /*
  * diag_iter.c: iterations of all nodes of a job, put together.
  *
- * A thousand nodes report millions of iterations. They are read once, in place of grouping and sorting them in SQL; twelve bytes are kept of each.
+ * A thousand nodes report millions of iterations. They are read once, in place of grouping and sorting them in SQL, and kept in a few bytes each.
  */
 #include "postgres.h"
 
@@ -14,10 +14,15 @@
 #include "base/grow.h"
 #include "base/map.h"
 #include "diagnose/diag_iter.h"
+#include "diagnose/diag_reports.h"
 
-/* Iterations whose reports are kept together */
-#define BUCKET_BITS 6
-#define BUCKET (1 << BUCKET_BITS)
+/* What an iteration counts for in l4_iterations_late */
+typedef enum IterationPart
+{
+	PART_NONE,
+	PART_BEFORE,
+	PART_SLOW,
+} IterationPart;
 
 typedef struct Iteration
 {
@@ -26,22 +31,10 @@ typedef struct Iteration
 	int			nodes;
 	int			last_node;
 	int64		done;
-	int			n;
-	double	   *values;			/* durations, or times of reports */
-	uint32	   *reporters;		/* nodes of the reports */
+	int			n;				/* reports: durations in milliseconds, or times */
+	IterationPart part;
+	double		median;
 } Iteration;
-
-/*
- * Reports of BUCKET iterations, as they come: node by node. An array for each iteration would have the next report go to another place in memory
- * every time.
- */
-typedef struct Bucket
-{
-	int			n;
-	int			size;
-	double	   *values;
-	uint32	   *tags;			/* node and place of the iteration in the bucket; later the node alone */
-} Bucket;
 
 typedef struct NodeSum
 {
@@ -50,12 +43,6 @@ typedef struct NodeSum
 	int64		last;
 	int32		last_epoch;
 	int32		last_iteration;
-	/* lateness: sum over slow iterations, and each of the others */
-	double		sum;
-	int			nslow;
-	int			nbefore;
-	int			size;
-	double	   *before;
 } NodeSum;
 
 struct L4Iterations
@@ -66,11 +53,14 @@ struct L4Iterations
 	Iteration  *items;			/* in the order in which they are met */
 	int			nitems;
 	int			items_size;
-	Bucket	   *buckets;
-	int			buckets_size;
+	L4Reports  *reports;		/* one for each L4_REPORTS_MANY of them */
+	int			reports_size;
 	NodeSum    *nodes;
 	int			nnodes;
 	int			nodes_size;
+	int		   *turns;			/* nodes in the order in which they come */
+	int			nturns;
+	int			turns_size;
 };
 
 #define ST_SORT sort_values
@@ -114,68 +104,66 @@ get_node(L4Iterations *all, int number)
 }
 
 static void
-keep_value(L4Iterations *all, int place, double value, int node)
+keep_value(L4Iterations *all, int place, double value)
 {
-	Bucket	   *bucket = &all->buckets[place >> BUCKET_BITS];
-
-	int			size = bucket->size;
-
-	L4_GROW_FROM(bucket->values, bucket->n, size, BUCKET, all->cxt);
-	L4_GROW_FROM(bucket->tags, bucket->n, bucket->size, BUCKET, all->cxt);
 	all->items[place].n++;
-	bucket->values[bucket->n] = value;
-	bucket->tags[bucket->n++] = (uint32) node << BUCKET_BITS | (place & (BUCKET - 1));
+	l4_reports_put(&all->reports[place >> L4_REPORTS_BITS], all->cxt, all->nturns - 1, place & (L4_REPORTS_MANY - 1), value);
 }
 
-/* Sorts the reports of each bucket by iteration, those of one in the order in which they came. */
+/* The median of what is reported of each iteration; of some nothing is. */
 static void
-sort_reports(L4Iterations *all)
+find_medians(L4Iterations *all)
 {
-	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 reports", ALLOCSET_DEFAULT_SIZES);
+	double	   *values = NULL;
+	int			size = 0;
 
-	for (int from = 0; from < all->nitems; from += BUCKET)
+	for (int from = 0; from < all->nitems; from += L4_REPORTS_MANY)
 	{
-		Bucket	   *bucket = &all->buckets[from >> BUCKET_BITS];
-		double	   *values = MemoryContextAllocHuge(cxt, sizeof(double) * Max(bucket->n, 1));
-		uint32	   *nodes = MemoryContextAllocHuge(cxt, sizeof(uint32) * Max(bucket->n, 1));
-		int			next[BUCKET];
+		const L4Reports *reports = &all->reports[from >> L4_REPORTS_BITS];
+		Iteration  *items = all->items + from;
+		int			n = Min(L4_REPORTS_MANY, all->nitems - from);
+		int			next[L4_REPORTS_MANY];
 		int			start = 0;
+		L4ReportReader reader;
 
 		CHECK_FOR_INTERRUPTS();
-		for (int i = from; i < Min(from + BUCKET, all->nitems); i++)
+		if (reports->n > size)
 		{
-			all->items[i].values = bucket->values + start;
-			all->items[i].reporters = bucket->tags + start;
-			next[i - from] = start;
-			start += all->items[i].n;
+			if (values != NULL)
+				pfree(values);
+			size = reports->n;
+			values = MemoryContextAllocHuge(all->cxt, sizeof(double) * size);
 		}
-		for (int i = 0; i < bucket->n; i++)
+		for (int i = 0; i < n; i++)
 		{
-			int			to = next[bucket->tags[i] & (BUCKET - 1)]++;
-
-			values[to] = bucket->values[i];
-			nodes[to] = bucket->tags[i] >> BUCKET_BITS;
+			next[i] = start;
+			start += items[i].n;
 		}
-		if (bucket->n > 0)
-		{
-			memcpy(bucket->values, values, sizeof(double) * bucket->n);
-			memcpy(bucket->tags, nodes, sizeof(uint32) * bucket->n);
-		}
-		MemoryContextReset(cxt);
+		l4_reports_read(&reader, reports);
+		while (l4_reports_next(&reader))
+			values[next[reader.place]++] = reader.value;
+		for (int i = 0; i < n; i++)
+			if (items[i].n > 0)
+				items[i].median = median_of(values + next[i] - items[i].n, items[i].n);
 	}
-	MemoryContextDelete(cxt);
+	if (values != NULL)
+		pfree(values);
 }
 
 static void
 add_item(L4Iterations *all, int32 epoch, int32 iteration)
 {
 	Iteration  *it;
-	int			bucket = all->nitems >> BUCKET_BITS;
+	int			kept = all->nitems >> L4_REPORTS_BITS;
 
 	L4_GROW(all->items, all->nitems, all->items_size, all->cxt);
-	L4_GROW(all->buckets, bucket, all->buckets_size, all->cxt);
-	if (all->nitems % BUCKET == 0)
-		memset(&all->buckets[bucket], 0, sizeof(Bucket));
+	L4_GROW_FROM(all->reports, kept, all->reports_size, 4, all->cxt);
+	if (all->nitems % L4_REPORTS_MANY == 0)
+	{
+		memset(&all->reports[kept], 0, sizeof(L4Reports));
+		/* of durations thousandths */
+		all->reports[kept].scale = all->late ? 1 : 1000;
+	}
 	it = &all->items[all->nitems++];
 	memset(it, 0, sizeof(*it));
 	it->epoch = epoch;
@@ -215,9 +203,9 @@ add_report(L4Iterations *all, int place, int64 ended, const double *ms, int numb
 	}
 	it->done = Max(it->done, ended);
 	if (!all->late && ms != NULL)
-		keep_value(all, place, *ms, number);
+		keep_value(all, place, *ms);
 	else if (all->late && ended != L4_NO_TS)
-		keep_value(all, place, (double) ended, number);
+		keep_value(all, place, (double) ended);
 	if (node->n++ == 0)
 		node->first = node->last = L4_NO_TS;
 	if (ended != L4_NO_TS)
@@ -238,6 +226,11 @@ l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64
 	L4Pack	   *pack = l4_pack_open_as(packed, "iiif", CurrentMemoryContext);
 	int			place = -1;
 
+	if (all->nturns == 0 || all->turns[all->nturns - 1] != node)
+	{
+		L4_GROW(all->turns, all->nturns, all->turns_size, all->cxt);
+		all->turns[all->nturns++] = node;
+	}
 	for (int i = 0; i < pack->nrows; i++)
 	{
 		int64		ended = L4_NO_TS;
@@ -256,7 +249,7 @@ l4_iterations_table(L4Iterations *all)
 {
 	L4Pack	   *pack = l4_pack_create(all->cxt);
 
-	sort_reports(all);
+	find_medians(all);
 	l4_pack_add_col(pack, L4_PACK_INT, "epoch");
 	l4_pack_add_col(pack, L4_PACK_INT, "iteration");
 	l4_pack_add_col(pack, L4_PACK_INT, "nodes");
@@ -274,7 +267,7 @@ l4_iterations_table(L4Iterations *all)
 		if (it->n == 0)
 			l4_pack_null(pack, 4);
 		else
-			l4_pack_float(pack, 4, median_of(it->values, it->n));
+			l4_pack_float(pack, 4, it->median);
 	}
 	return pack;
 }
@@ -315,81 +308,94 @@ compare_iterations(const void *a, const void *b)
 	return x->iteration < y->iteration ? -1 : x->iteration > y->iteration;
 }
 
-/* How late each node reports one iteration. */
+/* A row of l4_iterations_late; the values before the slow iterations are reordered. */
 static void
-add_lateness(L4Iterations *all, const Iteration *it, double *room, bool slow)
+put_lateness(L4Pack *pack, int number, double sum, int nslow, double *before, int nbefore)
 {
-	double		median;
+	double		median = nbefore == 0 ? 0 : median_of(before, nbefore);
 
-	memcpy(room, it->values, sizeof(double) * it->n);
-	median = median_of(room, it->n);
-	for (int i = 0; i < it->n; i++)
-	{
-		NodeSum    *node = &all->nodes[it->reporters[i]];
-		double		ms = (it->values[i] - median) / 1000;
-
-		if (slow)
-		{
-			node->sum += ms;
-			node->nslow++;
-			continue;
-		}
-		L4_GROW_FROM(node->before, node->nbefore, node->size, 16, all->cxt);
-		node->before[node->nbefore++] = ms;
-	}
-}
-
-static void
-put_lateness(L4Pack *pack, int number, NodeSum *node)
-{
-	double		before = node->nbefore == 0 ? 0 : median_of(node->before, node->nbefore);
-
+	if (nslow == 0 && nbefore == 0)
+		return;
 	l4_pack_int(pack, 0, number);
-	if (node->nslow == 0)
+	if (nslow == 0)
 		l4_pack_null(pack, 1);
 	else
-		l4_pack_float(pack, 1, node->sum / node->nslow - before);
-	if (node->nbefore == 0)
+		l4_pack_float(pack, 1, sum / nslow - median);
+	if (nbefore == 0)
 	{
 		l4_pack_null(pack, 2);
 		l4_pack_null(pack, 3);
 		return;
 	}
-	for (int i = 0; i < node->nbefore; i++)
-		node->before[i] = fabs(node->before[i] - before);
-	l4_pack_float(pack, 2, before);
-	l4_pack_float(pack, 3, median_of(node->before, node->nbefore));
+	for (int i = 0; i < nbefore; i++)
+		before[i] = fabs(before[i] - median);
+	l4_pack_float(pack, 2, median);
+	l4_pack_float(pack, 3, median_of(before, nbefore));
+}
+
+/* What iterations count for: all but the first one, if enough nodes report it. */
+static void
+divide_iterations(L4Iterations *all, int place, double min_nodes)
+{
+	int			n = all->nitems;
+	Iteration **sorted = MemoryContextAllocHuge(all->cxt, sizeof(Iteration *) * Max(n, 1));
+
+	for (int i = 0; i < n; i++)
+		sorted[i] = &all->items[i];
+	qsort(sorted, n, sizeof(Iteration *), compare_iterations);
+	for (int i = 1; i < n; i++)
+		if (sorted[i]->nodes >= min_nodes)
+			sorted[i]->part = i + 1 >= place ? PART_SLOW : PART_BEFORE;
+	pfree(sorted);
 }
 
 L4Pack *
 l4_iterations_late(L4Iterations *all, int place, double min_nodes)
 {
 	L4Pack	   *pack = l4_pack_create(all->cxt);
-	int			n = all->nitems;
-	int			most = 0;
-	Iteration **sorted = MemoryContextAllocHuge(all->cxt, sizeof(Iteration *) * Max(n, 1));
-	double	   *room;
+	int			kept = (all->nitems + L4_REPORTS_MANY - 1) >> L4_REPORTS_BITS;
+	L4ReportReader *readers = palloc(sizeof(L4ReportReader) * Max(kept, 1));
+	bool	   *more = palloc(sizeof(bool) * Max(kept, 1));
+	double	   *before = NULL;
+	int			size = 0;
 
-	sort_reports(all);
-	for (int i = 0; i < n; i++)
-	{
-		sorted[i] = &all->items[i];
-		most = Max(most, sorted[i]->n);
-	}
-	qsort(sorted, n, sizeof(Iteration *), compare_iterations);
-	room = MemoryContextAllocHuge(all->cxt, sizeof(double) * Max(most, 1));
-	for (int i = 1; i < n; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (sorted[i]->n > 0 && sorted[i]->nodes >= min_nodes)
-			add_lateness(all, sorted[i], room, i + 1 >= place);
-	}
+	find_medians(all);
+	divide_iterations(all, place, min_nodes);
 	l4_pack_add_col(pack, L4_PACK_INT, "node");
 	l4_pack_add_col(pack, L4_PACK_FLOAT, "ms");
 	l4_pack_add_col(pack, L4_PACK_FLOAT, "before_ms");
 	l4_pack_add_col(pack, L4_PACK_FLOAT, "spread_ms");
-	for (int i = 0; i < all->nnodes; i++)
-		if (all->nodes[i].nslow > 0 || all->nodes[i].nbefore > 0)
-			put_lateness(pack, i, &all->nodes[i]);
+	for (int k = 0; k < kept; k++)
+	{
+		l4_reports_read(&readers[k], &all->reports[k]);
+		more[k] = l4_reports_next(&readers[k]);
+	}
+	/* node by node, as they came */
+	for (int turn = 0; turn < all->nturns; turn++)
+	{
+		double		sum = 0;
+		int			nslow = 0;
+		int			nbefore = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		for (int k = 0; k < kept; k++)
+			for (; more[k] && readers[k].turn == (uint32) turn; more[k] = l4_reports_next(&readers[k]))
+			{
+				const Iteration *it = &all->items[(k << L4_REPORTS_BITS) + readers[k].place];
+				double		ms = (readers[k].value - it->median) / 1000;
+
+				if (it->part == PART_SLOW)
+				{
+					sum += ms;
+					nslow++;
+				}
+				else if (it->part == PART_BEFORE)
+				{
+					L4_GROW(before, nbefore, size, CurrentMemoryContext);
+					before[nbefore++] = ms;
+				}
+			}
+		put_lateness(pack, all->turns[turn], sum, nslow, before, nbefore);
+	}
 	return pack;
 }

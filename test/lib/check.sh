@@ -38,7 +38,7 @@ run_on_server() {
 tap_part() {
 	local tests=()
 	mapfile -t tests < <(cd "$box/tree" && printf '%s\n' test/t/*.pl | awk -v n="$1" 'NR % 2 == n % 2')
-	as_user cp -R . "../tree.$1"
+	as_user cp -Rp . "../tree.$1"
 	run_part "TAP tests: servers of their own, part $1" "../tree.$1" REGRESS= ISOLATION= "PROVE_FLAGS=--verbose --timer" \
 		"PROVE_TESTS=${tests[*]}"
 }

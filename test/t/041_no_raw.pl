@@ -76,5 +76,33 @@ foreach my $limit (1, -1)
 	like($err, qr/too many connections/, "limit $limit: why is said") if $limit > 0;
 }
 is($node->safe_psql('postgres', "$read 'no-raw-loader'"), $node->safe_psql('postgres', "$read 'no-raw-all'"), 'the same is read');
+
+# files that cannot be read, or not to their end, are named; the rest is read
+my $bad = PostgreSQL::Test::Utils::tempdir();
+append_to_file("$bad/half.log", join '', map { "step $_ of 900\n" } 1 .. 900);
+system('gzip', "$bad/half.log") == 0 or die;
+truncate "$bad/half.log.gz", (-s "$bad/half.log.gz") - 12;
+append_to_file("$bad/empty.log", '');
+append_to_file("$bad/program.log", join('', map { chr($_ * 7 % 256) } 1 .. 9000));
+append_to_file("$bad/good.log", "step 1 of 9\nstep 2 of 9\n");
+($status, $out, $err) = l4load('-q', '--no-raw', '--report', 'no-raw-bad', $bad);
+is($status, 2, 'files that cannot be read to their end');
+is(join('', grep { /^l4load/ } split /^/, $err =~ s/\Q$bad\E\///gr), join('', map { "l4load: $_\n" } 'empty.log is empty', 'cannot read half.log.gz to its end; what comes before is loaded',
+	'program.log is no text, and is left out'), 'are named, each once');
+is($node->safe_psql('postgres', "SELECT node, count(*) > 1 FROM l4.event_line WHERE job_id = 'no-raw-bad' GROUP BY 1 ORDER BY 1"), "good|t\nhalf|t", 'the rest is read');
+like($out, qr/l4 report  no-raw-bad/, 'and reported on');
+
+# a file that grows while it is read: the same call reads on
+my $growing = PostgreSQL::Test::Utils::tempdir();
+append_to_file("$growing/a.log", "step 1 of 9\n" x 300000);
+my $writer = IPC::Run::start([ 'sh', '-c', "until test -e $growing/stop; do echo more >> $growing/a.log; sleep 0.02; done" ]);
+($status, $out, $err) = l4load('-q', '--no-raw', 'no-raw-growing', $growing);
+append_to_file("$growing/stop", '');
+$writer->finish;
+is($status, 0, 'reads a file that grows');
+like($err, qr/a\.log grew while it was read; the same call loads what came since/, 'and says so');
+($status, $out, $err) = l4load('-q', '--no-raw', 'no-raw-growing', $growing);
+chomp(my $lines = `wc -l < $growing/a.log`);
+is($node->safe_psql('postgres', "SELECT count(*), max(line_no) FROM l4.event_line WHERE job_id = 'no-raw-growing'"), "$lines|$lines", 'called again it reads the rest');
 $node->stop;
 done_testing();
