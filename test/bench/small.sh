@@ -57,14 +57,14 @@ for n in 64 256 1024; do echo "$n nodes: $(median <"$scratch/cold-$n"), $(median
 # jobs 1 to 24 by one session, then by eight at once, three each: the sum of their times
 : >"$scratch/one"
 : >"$scratch/eight"
-sample="SELECT coalesce(wait_event_type, 'Running') FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'CALL l4.%'"
+sample="SELECT coalesce(wait_event_type || '/' || wait_event, 'none/') FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'CALL l4.%'"
 for ((round = 0; round < rounds; round++)); do
 	forget
 	calls=()
 	for n in {1..24}; do calls+=("CALL l4.ingest('logs', 'small-$n')"); done
 	session "${calls[@]}" | awk '{s += $1} END {print s}' >>"$scratch/one"
 	forget
-	echo "$sample \\watch 0.02" | run >>"$scratch/samples" 2>/dev/null &
+	psql -qXAt -d bench_small <<<"$sample \\watch 0.02" >>"$scratch/samples" 2>/dev/null &
 	sampler=$!
 	sessions=()
 	for ((s = 0; s < 8; s++)); do session "${calls[@]:s * 3:3}" >"$scratch/of-$s" & sessions+=($!); done
@@ -75,4 +75,5 @@ for ((round = 0; round < rounds; round++)); do
 	for ((s = 0; s < 8; s++)); do session "${calls[@]:s * 3:3}"; done | awk '{s += $1} END {print s}' >>"$scratch/after"
 done
 echo "24 jobs, ms: one session $(median <"$scratch/one"), eight one after the other $(median <"$scratch/after"), eight at once $(median <"$scratch/eight")"
-awk '/^[A-Z][A-Za-z]*$/ {n++; locked += /Lock$/} END {printf "samples of eight at once: %d, waiting for locks: %d\n", n, locked}' "$scratch/samples"
+awk -F / 'NF == 2 {n++; if ($2 == "WALWrite") wal++; else if ($1 ~ /Lock$/) locked++}
+	END {printf "samples of eight at once: %d, waiting for locks: %d, for the log to be written: %d\n", n, locked, wal}' "$scratch/samples"
