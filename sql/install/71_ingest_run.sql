@@ -56,19 +56,31 @@ $$;
 COMMENT ON FUNCTION l4._ingest_copy(text, record, text) IS
     'new rows of a relation without a fitting index or without line numbers, as a temporary table that has both';
 
--- Condition on the lines of a stream, with the stream's row as "s". NULL and '' are the same source; where both or
--- NULL occur, has_null is set.
-CREATE FUNCTION l4._ingest_key(has_job bool, has_source bool, has_null bool, s text) RETURNS text
+-- Condition on all lines of a stream whose source is not NULL, with the stream's row as "s".
+CREATE FUNCTION l4._ingest_key(has_job bool, has_source bool, s text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_catalog.concat(
     CASE WHEN has_job THEN pg_catalog.format('l.job_id = %s.job_id AND ', s) END,
-        pg_catalog.format('l.node = %s.node', s),
-    CASE WHEN NOT has_source THEN '' WHEN has_null THEN ' AND coalesce(l.source, '''') = '''''
-        ELSE pg_catalog.format(' AND l.source = %s.source', s) END);
-COMMENT ON FUNCTION l4._ingest_key(bool, bool, bool, text) IS 'condition on the lines of a stream';
+    pg_catalog.format('l.node = %s.node', s),
+    CASE WHEN has_source THEN pg_catalog.format(' AND l.source = %s.source', s) END);
+COMMENT ON FUNCTION l4._ingest_key(bool, bool, text) IS 'condition on the lines of a stream';
+
+-- Condition on some lines of a stream: s names its job, node, source, the first line and the last one. NULL and '' are
+-- the same source; where both or NULL occur, has_null is set. Rows that have many lines fit with some of these.
+CREATE FUNCTION l4._ingest_range(src record, has_null bool, s text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN concat(CASE WHEN src.has_job THEN 'l.job_id = ' || s[1] || ' AND ' END, 'l.node = ', s[2], ' AND ',
+        CASE WHEN NOT src.has_source THEN '' WHEN has_null THEN 'coalesce(l.source, '''') = '''' AND '
+            ELSE 'l.source = ' || s[3] || ' AND ' END,
+        CASE WHEN src.has_lines THEN 'l.last_line_no' ELSE 'l.line_no' END, ' >= ', s[4], ' AND l.line_no <= ', s[5]);
+END
+$$;
+COMMENT ON FUNCTION l4._ingest_range(record, bool, text[]) IS 'condition on some lines of a stream';
 
 -- The statement that reads lines of a stream: $1 job, $2 node, $3 source, $4 first line, $5 last line. Where rows have
--- many lines, it returns those that have some of these, and the number of each one's last line.
+-- many lines, it returns the number of each one's last line.
 CREATE FUNCTION l4._ingest_lines(relation text, src record, has_null bool) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -76,67 +88,46 @@ BEGIN
     RETURN concat('SELECT l.line_no::bigint, ', CASE WHEN src.has_ts THEN 'l.ts' ELSE 'NULL' END, '::timestamptz, ',
         CASE WHEN src.has_rank THEN l4._ingest_rank() ELSE 'NULL::int' END,
         CASE WHEN src.has_lines THEN ', l.lines, l.last_line_no FROM ' ELSE ', l.line::text FROM ' END, relation,
-        ' l WHERE ', CASE WHEN src.has_job THEN 'l.job_id = $1 AND ' END, 'l.node = $2 AND ',
-        CASE WHEN NOT src.has_source THEN '' WHEN has_null THEN 'coalesce(l.source, '''') = '''' AND '
-            ELSE 'l.source = $3 AND ' END,
-        CASE WHEN src.has_lines THEN 'l.last_line_no' ELSE 'l.line_no' END,
-        ' >= $4 AND l.line_no <= $5 ORDER BY l.line_no');
+        ' l WHERE ', l4._ingest_range(src, has_null, '{$1,$2,$3,$4,$5}'), ' ORDER BY l.line_no');
 END
 $$;
 COMMENT ON FUNCTION l4._ingest_lines(text, record, bool) IS 'statement that reads lines of a stream';
 
+CREATE FUNCTION l4._ingest_first(statement text, job_id text, node text, source text, lo bigint, hi bigint)
+RETURNS bigint
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    first_line bigint;
+BEGIN
+    EXECUTE statement INTO first_line USING job_id, node, source, lo, hi;
+    RETURN first_line;
+END
+$$;
+COMMENT ON FUNCTION l4._ingest_first(text, text, text, text, bigint, bigint) IS
+    'what a statement finds in a gap of a stream';
+
 -- Late lines: gaps (stream_id, job_id, node, source, has_null, lo, hi) of streams, each beginning with its first line
--- that is there. Gaps without lines are left out. Citus cannot look a gap up by itself, but ships gaps to the lines.
+-- that is there. Gaps without lines are left out. Citus cannot look gaps up in a query: there each is a statement of
+-- its own, which goes to one shard.
 CREATE FUNCTION l4._ingest_gaps(relation text, src record, gaps text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    first_line text := CASE WHEN src.has_lines
-        THEN '(SELECT greatest(min(l.line_no), g.lo) FROM %s l '
-            'WHERE %s AND l.last_line_no >= g.lo AND l.line_no <= g.hi)'
-        ELSE '(SELECT min(l.line_no) FROM %s l WHERE %s AND l.line_no >= g.lo AND l.line_no <= g.hi)' END;
-    in_gap text;
+    g text[] := CASE WHEN src.is_citus THEN '{$1,$2,$3,$4,$5}' ELSE '{g.job_id,g.node,g.source,g.lo,g.hi}' END;
+    first_line text := concat('SELECT ', CASE WHEN src.has_lines THEN format('greatest(min(l.line_no), %s)', g[4])
+        ELSE 'min(l.line_no)' END, ' FROM ', relation, ' l WHERE ');
+    found text := CASE WHEN src.is_citus THEN 'l4._ingest_first(%L, g.job_id, g.node, g.source, g.lo, g.hi)'
+        ELSE '(%s)' END;
 BEGIN
-    IF src.is_citus THEN
-        in_gap := format('SELECT g.stream_id, min(l.line_no)::bigint AS lo, g.hi FROM g JOIN %s l ON %s AND '
-            'l.line_no >= g.lo AND l.line_no <= g.hi', relation, l4._ingest_key(src.has_job, false, false, 'g'));
-        RETURN format('WITH g AS MATERIALIZED (%s), o AS MATERIALIZED (%s%s GROUP BY g.stream_id, g.lo, g.hi), '
-            'n AS MATERIALIZED (%s%s GROUP BY g.stream_id, g.lo, g.hi) SELECT * FROM o UNION ALL SELECT * FROM n', gaps,
-            in_gap, CASE WHEN src.has_source THEN ' AND l.source = g.source' ELSE '' END,
-            in_gap, CASE WHEN src.has_source THEN ' AND l.source IS NULL AND g.has_null' ELSE ' AND false' END);
-    END IF;
     RETURN format(
         'SELECT g.stream_id, p.first AS lo, g.hi FROM (%s) g '
         'CROSS JOIN LATERAL (SELECT (CASE WHEN g.has_null THEN %s ELSE %s END)::bigint) p(first) '
-        'WHERE p.first IS NOT NULL', gaps,
-        format(first_line, relation, l4._ingest_key(src.has_job, src.has_source, true, 'g')),
-        format(first_line, relation, l4._ingest_key(src.has_job, src.has_source, false, 'g')));
+        'WHERE p.first IS NOT NULL', gaps, format(found, first_line || l4._ingest_range(src, true, g)),
+        format(found, first_line || l4._ingest_range(src, false, g)));
 END
 $$;
 COMMENT ON FUNCTION l4._ingest_gaps(text, record, text) IS 'query for those gaps that got lines';
-
--- The same for a stream of a Citus table: one statement a gap, which goes to one shard.
-CREATE FUNCTION l4._ingest_late(stream_id int, has_null bool, first_line bigint, last_line bigint, statement text,
-    OUT lo bigint, OUT hi bigint) RETURNS SETOF record
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    s record;
-BEGIN
-    FOR s IN SELECT t.job_id, t.node, t.source, lower(u.r) AS lo, upper(u.r) - 1 AS hi FROM l4._stream t
-        CROSS JOIN LATERAL l4._ranges(int8multirange(int8range(first_line, last_line + 1)) - t.seen) AS u(r)
-        WHERE t.stream_id = _ingest_late.stream_id ORDER BY 4
-    LOOP
-        EXECUTE statement INTO lo USING s.job_id, s.node, s.source, s.lo, s.hi, has_null;
-        hi := s.hi;
-        IF lo IS NOT NULL THEN
-            RETURN NEXT;
-        END IF;
-    END LOOP;
-END
-$$;
-COMMENT ON FUNCTION l4._ingest_late(int, bool, bigint, bigint, text) IS
-    'gaps of a stream of a Citus table that got lines; the statement finds the first line of a gap';
 
 -- Streams of an indexed relation: from key to key by the index, without reading lines.
 CREATE TYPE l4._ingest_found AS (
@@ -144,7 +135,7 @@ CREATE TYPE l4._ingest_found AS (
 COMMENT ON TYPE l4._ingest_found IS 'a stream of a relation';
 
 -- A walk over all shards or foreign partitions would take more than a row of each at a step. So each has a walk of its
--- own; those of shards are in sessions of their own. Other servers sort where sorting here is not wanted.
+-- own; those of the shards of a worker are in one session there. Other servers sort where sorting here is not wanted.
 CREATE FUNCTION l4._ingest_find_parts(relation text, is_citus bool, statement text) RETURNS l4._ingest_found[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET enable_sort = off
 AS $$
@@ -153,13 +144,19 @@ DECLARE
     found l4._ingest_found[];
     streams l4._ingest_found[] := '{}';
 BEGIN
-    FOR part IN EXECUTE CASE WHEN is_citus THEN 'SELECT c.* FROM pg_catalog.run_command_on_shards($1, $2) AS c'
-        ELSE 'SELECT format($2, t.relid::regclass) AS result, true AS success FROM pg_partition_tree($1) AS t '
-            'WHERE t.isleaf' END
-        USING relation::regclass, format('SELECT coalesce((%s), ''{}'')', statement)
+    FOR part IN EXECUTE CASE WHEN is_citus THEN
+            'WITH w AS (SELECT p.nodename, p.nodeport::int, ''SELECT '' || string_agg(format($2, '
+            'shard_name(s.logicalrelid, s.shardid)), '' || '') AS walks FROM pg_dist_shard AS s '
+            'JOIN pg_dist_shard_placement AS p USING (shardid) WHERE s.logicalrelid = $1 GROUP BY 1, 2) '
+            'SELECT r.* FROM (SELECT array_agg(w.nodename) AS names, array_agg(w.nodeport) AS ports, '
+            'array_agg(w.walks) AS walks FROM w) AS w '
+            'CROSS JOIN LATERAL master_run_on_worker(w.names, w.ports, w.walks, true) AS r'
+        ELSE 'SELECT format(''SELECT '' || $2, t.relid::regclass) AS result, true AS success '
+            'FROM pg_partition_tree($1) AS t WHERE t.isleaf' END
+        USING relation::regclass, format('coalesce((%s), ''{}'')', statement)
     LOOP
         IF NOT part.success THEN
-            RAISE EXCEPTION 'shard % of "%" cannot be read', part.shardid, relation
+            RAISE EXCEPTION 'the shards of "%" on worker %:% cannot be read', relation, part.node_name, part.node_port
                 USING ERRCODE = 'external_routine_exception', DETAIL = part.result;
         ELSIF is_citus THEN
             found := part.result;
@@ -199,14 +196,14 @@ DECLARE
     -- other servers take comparisons of columns, but not of rows
     next_node text := format('(SELECT 3 AS turn, %1$s%2$sl.node > k.node%3$s)', first_row,
         CASE WHEN all_jobs THEN 'l.job_id = k.job_id AND ' ELSE job_is END, in_order);
-    node_key text := l4._ingest_key(src.has_job, false, false, 'k');
+    node_key text := l4._ingest_key(src.has_job, false, 'k');
     next_source text := '';
     -- max() would read a whole stream whose source is NULL: PostgreSQL does not take that for equality
     last_of text := format('(SELECT l.%s FROM %s l WHERE ',
         CASE WHEN src.has_lines THEN 'last_line_no' ELSE 'line_no' END, relation);
     by_number text := concat(' AND l.line_no IS NOT NULL ORDER BY ',
         CASE WHEN src.has_source THEN 'l.source DESC, ' END, 'l.line_no DESC LIMIT 1)::bigint');
-    last text := concat(last_of, l4._ingest_key(src.has_job, src.has_source, false, 'k'), by_number);
+    last text := concat(last_of, l4._ingest_key(src.has_job, src.has_source, 'k'), by_number);
     walk text;
     streams l4._ingest_found[];
 BEGIN
@@ -271,7 +268,7 @@ BEGIN
             WHEN 'node' THEN format('SELECT count(*) FROM %s AS s JOIN %s AS l ON %sl.node IS NULL', jobs, relation,
                 of_job)
             ELSE format('SELECT count(*) FROM unnest($1) AS s JOIN %s AS l ON %s AND l.line_no IS NULL', relation,
-                l4._ingest_key(src.has_job, src.has_source, false, 's')) END
+                l4._ingest_key(src.has_job, src.has_source, 's')) END
         INTO found USING streams;
         IF found > 0 THEN
             result := result || concat(l4._counted(found, 'row'), ' without ', w.name);
@@ -332,15 +329,10 @@ BEGIN
     END;
     PERFORM l4._ingest_begin(ingest_id, batch_lines, l4._ingest_lines(relation, src, false),
         l4._ingest_lines(relation, src, true),
-        CASE WHEN src.is_citus THEN format('SELECT g.lo, g.hi FROM l4._ingest_late($1, $2, $3, $4, %L) g',
-            format('SELECT min(l.line_no)::bigint FROM %s l '
-                'WHERE %sl.node = $2%s AND l.line_no >= $4 AND l.line_no <= $5', relation,
-                CASE WHEN src.has_job THEN 'l.job_id = $1 AND ' END,
-                CASE WHEN src.has_source THEN ' AND (l.source = $3 OR $6 AND l.source IS NULL)' END))
-        ELSE format('SELECT g.lo, g.hi FROM (%s) g ORDER BY g.lo', l4._ingest_gaps(relation, src,
+        format('SELECT g.lo, g.hi FROM (%s) g ORDER BY g.lo', l4._ingest_gaps(relation, src,
             'SELECT s.stream_id, s.job_id, s.node, s.source, $2 AS has_null, lower(u.r) AS lo, upper(u.r) - 1 AS hi '
             'FROM l4._stream s CROSS JOIN LATERAL l4._ranges(int8multirange(int8range($3, $4 + 1)) - s.seen) AS u(r) '
-            'WHERE s.stream_id = $1')) END, committed AND l4._ingest_by_workers(relation));
+            'WHERE s.stream_id = $1')), committed AND l4._ingest_by_workers(relation));
     EXECUTE format('SELECT array_agg(g.stream_id), array_agg(int8range(g.lo, g.hi, ''[]'')) FROM (%s) g',
         l4._ingest_gaps(relation, src,
             'SELECT s.stream_id, s.job_id, s.node, s.source, f.has_null, lower(u.r) AS lo, upper(u.r) - 1 AS hi '

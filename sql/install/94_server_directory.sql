@@ -19,15 +19,14 @@ END
 $$;
 COMMENT ON FUNCTION l4._server_options(text) IS 'the pairs of a connection string';
 
-CREATE FUNCTION l4._server_rules() RETURNS text[]
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ARRAY['disabled_rule', 'line_format', 'stage_rule', 'iteration_rule', 'mask_rule', 'marker_rule'];
-COMMENT ON FUNCTION l4._server_rules() IS 'tables of rules that servers have in common';
-
-CREATE FUNCTION l4._server_own(rule jsonb) RETURNS bool
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN coalesce((rule ->> 'rule_id')::int >= 1000000, true);
-COMMENT ON FUNCTION l4._server_own(jsonb) IS 'a rule was not shipped';
+CREATE FUNCTION l4._server_rules(OUT kind text, OUT own text) RETURNS SETOF record
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 6
+BEGIN ATOMIC
+    SELECT k.kind, CASE k.kind WHEN 'disabled_rule' THEN 'true' ELSE 'r.rule_id >= 1000000' END
+    FROM unnest(ARRAY['disabled_rule', 'line_format', 'stage_rule', 'iteration_rule', 'mask_rule', 'marker_rule'])
+        WITH ORDINALITY AS k(kind, n) ORDER BY k.n;
+END;
+COMMENT ON FUNCTION l4._server_rules() IS 'tables of rules that servers have in common; which rows were not shipped';
 
 -- What servers must have in common, or have of some jobs. Rules keep their ids, which events name; faults are known by
 -- their names. Of the rules that were shipped, and of shipped faults, a digest is enough.
@@ -36,7 +35,7 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET bytea_output = hex
 AS $$
 DECLARE
-    kind text;
+    rule record;
     found jsonb;
     result jsonb := '{}';
 BEGIN
@@ -49,10 +48,10 @@ BEGIN
     ELSIF part = 'model' THEN
         RETURN (SELECT jsonb_agg(x) FROM l4.export_model() AS x WHERE EXISTS (SELECT FROM l4._event));
     END IF;
-    FOREACH kind IN ARRAY l4._server_rules() LOOP
-        EXECUTE format('SELECT jsonb_agg(r.x ORDER BY r.x) FROM (SELECT to_jsonb(r) FROM l4.%I AS r) AS r(x) '
-            'WHERE l4._server_own(r.x) = $1', kind) INTO found USING part = 'rules';
-        result := result || jsonb_strip_nulls(jsonb_build_object(kind, found));
+    FOR rule IN SELECT * FROM l4._server_rules() LOOP
+        EXECUTE format('SELECT jsonb_agg(to_jsonb(r) ORDER BY to_jsonb(r)) FROM l4.%I AS r WHERE (%s) = $1', rule.kind,
+            rule.own) INTO found USING part = 'rules';
+        result := result || jsonb_strip_nulls(jsonb_build_object(rule.kind, found));
     END LOOP;
     RETURN result || CASE WHEN part = 'shipped' THEN jsonb_build_object('fault', (SELECT sum(hashtextextended(f::text,
         0)) FROM l4.fault AS f WHERE f.fault_id < 1000000)) ELSE '{}' END;
@@ -64,32 +63,34 @@ COMMENT ON FUNCTION l4._server_part(text, text[]) IS
 CREATE FUNCTION l4._server_state(job_ids text[] DEFAULT '{}') RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT jsonb_object_agg(p.part, md5(l4._server_part(p.part, job_ids)::text)) || jsonb_build_object(
+    SELECT jsonb_build_object('l4', (SELECT e.extversion FROM pg_extension AS e WHERE e.extname = 'l4'),
         'database', (SELECT c.system_identifier FROM pg_control_system() AS c) || '/'
             || (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()),
-        'has_rules', l4._server_part('rules') <> '{}', 'events', (SELECT count(*) FROM l4._event),
+        'shipped', md5(l4._server_part('shipped')::text), 'rules', l4._server_part('rules'),
+        'faults', l4._server_part('faults'), 'jobs', md5(l4._server_part('jobs', job_ids)::text),
+        'events', (SELECT count(*) FROM l4._event),
         'lines', (SELECT coalesce(sum(s.lines + s.tail_lines), 0) FROM l4._stream AS s),
-        'all_jobs', (SELECT count(DISTINCT s.job_id) FROM l4._stream AS s))
-    FROM unnest(ARRAY['shipped', 'rules', 'faults', 'jobs']) AS p(part);
+        'all_jobs', (SELECT count(DISTINCT s.job_id) FROM l4._stream AS s));
 END;
-COMMENT ON FUNCTION l4._server_state(text[]) IS 'what a server has, in digests, to compare with another one';
+COMMENT ON FUNCTION l4._server_state(text[]) IS
+    'what a server has, to compare with another one; of what was shipped and of jobs a digest';
 
 -- Rules first: they are applied to what is learnt.
 CREATE FUNCTION l4._server_take(parts jsonb) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    kind text;
+    rule record;
     wrong record;
 BEGIN
-    FOREACH kind IN ARRAY CASE WHEN parts ? 'rules' THEN l4._server_rules() ELSE '{}' END LOOP
-        EXECUTE format('DELETE FROM l4.%I AS r WHERE l4._server_own(to_jsonb(r))', kind);
-        EXECUTE format('INSERT INTO l4.%1$I SELECT r.* FROM jsonb_populate_recordset(NULL::l4.%1$I, $1) AS r', kind)
-            USING parts -> 'rules' -> kind;
-        CONTINUE WHEN kind = 'disabled_rule';
+    FOR rule IN SELECT * FROM l4._server_rules() WHERE parts ? 'rules' LOOP
+        EXECUTE format('DELETE FROM l4.%I AS r WHERE %s', rule.kind, rule.own);
+        EXECUTE format('INSERT INTO l4.%1$I SELECT r.* FROM jsonb_populate_recordset(NULL::l4.%1$I, $1) AS r',
+            rule.kind) USING parts -> 'rules' -> rule.kind;
+        CONTINUE WHEN rule.own = 'true';
         -- a rule that is added here by hand is found as such, and takes no number twice
         EXECUTE format('SELECT setval(%L, greatest(1000000, max(rule_id) + 1), false) FROM l4.%I',
-            pg_get_serial_sequence('l4.' || kind, 'rule_id'), kind);
+            pg_get_serial_sequence('l4.' || rule.kind, 'rule_id'), rule.kind);
     END LOOP;
     IF parts ? 'faults' THEN
         SELECT i.* INTO wrong FROM l4.import_faults(jsonb_build_object('format', 'l4 faults', 'version', 1, 'faults',
@@ -124,36 +125,34 @@ CREATE FUNCTION l4._server_check(name text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    a record;
     own constant jsonb := l4._server_state();
-    other jsonb;
-    version text;
+    a record;
+    b record;
+    wrong record;
 BEGIN
     SELECT * INTO a FROM l4._server_ask(ARRAY[name],
         ARRAY['SELECT e.extversion FROM pg_catalog.pg_extension e WHERE e.extname = ''l4''']);
-    version := a.answers[1];
-    IF a.problem IS NOT NULL THEN
-        RAISE EXCEPTION 'server "%" does not answer', name
-            USING ERRCODE = 'sqlclient_unable_to_establish_sqlconnection', DETAIL = a.problem;
-    ELSIF version IS DISTINCT FROM (SELECT e.extversion FROM pg_extension e WHERE e.extname = 'l4') THEN
-        RAISE EXCEPTION 'server "%" has %', name, coalesce('version ' || version || ' of l4', 'no l4')
-            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = CASE WHEN version IS NULL
-                THEN 'CREATE EXTENSION l4 in its database.' ELSE 'All servers must have the same version.' END;
+    SELECT s.answers[1]::jsonb AS state, s.problem INTO b
+    FROM l4._server_ask(ARRAY[name], ARRAY['SELECT l4._server_state()']) AS s;
+    SELECT w.* INTO wrong FROM (VALUES
+        (1, a.problem IS NOT NULL, 'does not answer', a.problem, 'Try the same connection with psql.'),
+        (2, a.answers = '{}', 'has no l4', 'Each server has an l4 of its own.', 'CREATE EXTENSION l4 in its database.'),
+        (3, a.answers[1] <> own ->> 'l4', format('has version %s of l4', a.answers[1]),
+            format('Here it is version %s.', own ->> 'l4'), 'All servers must have the same version.'),
+        (4, b.problem IS NOT NULL, 'does not say what it has', b.problem,
+            'Its user needs the grants of an ingester and of a curator there.'),
+        (5, b.state -> 'shipped' <> own -> 'shipped', 'has other rules and faults that came with l4',
+            'Its version is the same.', 'Install the same build of l4 on all servers.'),
+        (6, b.state -> 'rules' NOT IN ('{}', own -> 'rules'), 'has rules of its own',
+            'l4.sync() makes the rules of all servers those of this database.',
+            'Bring its rules here, or delete them there.')) AS w(n, holds, text, detail, hint)
+    WHERE w.holds ORDER BY w.n LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'server "%" %', name, wrong.text USING DETAIL = wrong.detail, HINT = wrong.hint,
+            ERRCODE = CASE wrong.n WHEN 1 THEN 'sqlclient_unable_to_establish_sqlconnection'
+                WHEN 4 THEN 'insufficient_privilege' ELSE 'object_not_in_prerequisite_state' END;
     END IF;
-    SELECT * INTO a FROM l4._server_ask(ARRAY[name], ARRAY['SELECT l4._server_state()']);
-    other := a.answers[1];
-    IF a.problem IS NOT NULL THEN
-        RAISE EXCEPTION 'server "%" does not say what it has', name USING ERRCODE = 'insufficient_privilege',
-            DETAIL = a.problem, HINT = 'Its user needs the grants of an ingester and of a curator there.';
-    ELSIF other -> 'shipped' <> own -> 'shipped' THEN
-        RAISE EXCEPTION 'the rules and faults that came with l4 on server "%" are others', name
-            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Install the same build of l4 on all servers.';
-    ELSIF (other -> 'has_rules')::bool AND other -> 'rules' <> own -> 'rules' THEN
-        RAISE EXCEPTION 'server "%" has rules of its own', name USING ERRCODE = 'object_not_in_prerequisite_state',
-            DETAIL = 'l4.sync() makes the rules of all servers those of this database.',
-            HINT = 'Bring its rules here, or delete them there.';
-    END IF;
-    RETURN other;
+    RETURN b.state;
 END
 $$;
 COMMENT ON FUNCTION l4._server_check(text) IS 'state of a server, or an error that says why it cannot be added';
@@ -189,7 +188,7 @@ BEGIN
         '');
     state := l4._server_check(name);
     is_here := state -> 'database' = l4._server_state() -> 'database';
-    INSERT INTO l4.server (name, here, rules) VALUES (name, is_here, state ->> 'rules');
+    INSERT INTO l4.server (name, here, rules) VALUES (name, is_here, md5(state ->> 'rules'));
     FOR t IN SELECT * FROM l4._server_tables(name) WHERE NOT is_here LOOP
         EXECUTE format('CREATE FOREIGN TABLE %s () INHERITS (%s) SERVER %I OPTIONS (schema_name ''l4'', table_name %L)',
             t.child, t.parent, name, t.kind);
@@ -242,26 +241,29 @@ $$;
 COMMENT ON FUNCTION l4.drop_server(text) IS 'takes a server out of the directory; what it has stays there';
 REVOKE EXECUTE ON FUNCTION l4.add_server(text, text), l4.use_server(text, bool), l4.drop_server(text) FROM PUBLIC;
 
-CREATE FUNCTION l4._server_active() RETURNS text[]
+CREATE FUNCTION l4._server_asked(job_id text DEFAULT NULL) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN ARRAY(SELECT s.name FROM l4.server s WHERE s.active ORDER BY s.name COLLATE "C");
-COMMENT ON FUNCTION l4._server_active() IS 'the servers that are asked';
+RETURN (
+    SELECT coalesce(array_agg(s.name ORDER BY s.name COLLATE "C") FILTER (WHERE j.server IS NOT NULL),
+        array_agg(s.name ORDER BY s.name COLLATE "C"), '{}')
+    FROM l4.server AS s
+    LEFT JOIN l4.job_server AS j ON j.server = s.name AND j.job_id = _server_asked.job_id
+    WHERE s.active);
+COMMENT ON FUNCTION l4._server_asked(text) IS
+    'the servers that are asked: those that a job is on; all where that is not known';
 
 CREATE FUNCTION l4._server_states() RETURNS TABLE (server text, state jsonb, problem text)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    servers constant text[] := l4._server_active();
-BEGIN
-    RETURN QUERY
+LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 10
+BEGIN ATOMIC
     SELECT s.name, a.answers[1]::jsonb, CASE WHEN s.active THEN a.problem ELSE 'left out by use_server()' END
-    FROM l4.server AS s LEFT JOIN l4._server_ask(servers, ARRAY(
-        SELECT format('SELECT l4._server_state(%L)', ARRAY(SELECT j.job_id FROM l4.job_server AS j JOIN l4.job USING
-            (job_id) WHERE j.server = w.name))
-        FROM unnest(servers) WITH ORDINALITY AS w(name, n) ORDER BY w.n)) AS a ON a.server = s.name
+    FROM (SELECT array_agg(w.name ORDER BY w.name) AS names, array_agg(format('SELECT l4._server_state(%L)',
+            ARRAY(SELECT j.job_id FROM l4.job_server AS j JOIN l4.job USING (job_id) WHERE j.server = w.name))
+            ORDER BY w.name) AS questions
+        FROM l4.server AS w WHERE w.active HAVING count(*) > 0) AS q
+    CROSS JOIN LATERAL l4._server_ask(q.names, q.questions) AS a
+    RIGHT JOIN l4.server AS s ON s.name = a.server
     ORDER BY s.name COLLATE "C";
-END
-$$;
+END;
 COMMENT ON FUNCTION l4._server_states() IS 'what the servers have, or why they do not say';
 
 CREATE FUNCTION l4.fleet_status()
@@ -276,35 +278,25 @@ END;
 COMMENT ON FUNCTION l4.fleet_status() IS
     'whether each server answers, has the rules and faults of this database, and how much it holds';
 
--- Faults that another server has and this one does not, confirmed where a job was diagnosed, come here first.
-CREATE FUNCTION l4._server_fetch_faults(servers text[]) RETURNS void
-LANGUAGE sql VOLATILE PARALLEL UNSAFE
-BEGIN ATOMIC
-    SELECT l4._server_take(jsonb_build_object('faults', jsonb_agg(f.fault)))
-    FROM (SELECT DISTINCT ON (f.fault ->> 'name') f.fault
-        FROM l4._server_ask(servers, ARRAY['SELECT l4._server_part(''faults'')']) AS a
-        CROSS JOIN LATERAL jsonb_array_elements(a.answers[1]::jsonb) AS f(fault)
-        WHERE NOT EXISTS (SELECT FROM l4.fault AS o WHERE o.fault_id >= 1000000 AND o.name = f.fault ->> 'name')
-        ORDER BY f.fault ->> 'name', a.server COLLATE "C") AS f
-    HAVING count(*) > 0;
-END;
-COMMENT ON FUNCTION l4._server_fetch_faults(text[]) IS 'imports the faults of servers that are not known here';
-
--- What a server gets of each part, or why it gets nothing. The templates of this database, or of the server that has
--- most, go to those that have none.
-CREATE FUNCTION l4._server_plan() RETURNS TABLE (server text, parts jsonb, problem text)
+-- Faults of other servers, confirmed where a job was diagnosed, come here first. The templates of this database, or of
+-- the server that has most, go to those that have none.
+CREATE FUNCTION l4.sync() RETURNS TABLE (server text, sent text[], problem text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    states jsonb;
+    states jsonb := (SELECT coalesce(jsonb_agg(to_jsonb(a)), '[]')
+        FROM l4._server_states() AS a JOIN l4.server AS h ON h.name = a.server AND h.active AND NOT h.here);
     own jsonb;
     most text;
     model jsonb;
 BEGIN
-    SELECT coalesce(jsonb_agg(to_jsonb(a)), '[]') INTO states
-    FROM l4._server_states() AS a JOIN l4.server AS h ON h.name = a.server AND h.active AND NOT h.here;
-    PERFORM l4._server_fetch_faults(ARRAY(SELECT s ->> 'server' FROM jsonb_array_elements(states) AS s
-        WHERE s ->> 'problem' IS NULL));
+    PERFORM l4._server_take(jsonb_build_object('faults', jsonb_agg(f.fault)))
+    FROM (SELECT DISTINCT ON (f.fault ->> 'name') f.fault
+        FROM jsonb_to_recordset(states) AS s(server text, state jsonb)
+        CROSS JOIN LATERAL jsonb_array_elements(s.state -> 'faults') AS f(fault)
+        WHERE NOT EXISTS (SELECT FROM l4.fault AS o WHERE o.fault_id >= 1000000 AND o.name = f.fault ->> 'name')
+        ORDER BY f.fault ->> 'name', s.server COLLATE "C") AS f
+    HAVING count(*) > 0;
     own := l4._server_state();
     IF jsonb_path_exists(states, '$[*].state.events ? (@ == 0)') THEN
         SELECT s ->> 'server' INTO most FROM jsonb_array_elements(states) AS s
@@ -313,41 +305,32 @@ BEGIN
         model := (SELECT t.answers[1] FROM l4._server_tell(most, 'SELECT l4._server_part(''model'')') AS t);
     END IF;
     RETURN QUERY
-    SELECT h.name, jsonb_strip_nulls(jsonb_build_object('model', CASE WHEN s.state -> 'events' = '0' THEN model END))
-        || CASE WHEN s.state -> 'rules' <> own -> 'rules' THEN jsonb_build_object('rules', l4._server_part('rules'))
-            ELSE '{}' END
-        || CASE WHEN s.state -> 'faults' <> own -> 'faults' THEN jsonb_build_object('faults', l4._server_part('faults'))
-            ELSE '{}' END
-        || CASE WHEN s.state ->> 'jobs' <> md5(j.jobs::text) THEN jsonb_build_object('jobs', j.jobs) ELSE '{}' END,
-        CASE WHEN s.problem IS NOT NULL THEN s.problem
-            WHEN s.state -> 'shipped' <> own -> 'shipped' THEN 'it has another version or build of l4'
-            WHEN s.state -> 'rules' <> own -> 'rules' AND s.state ->> 'rules' <> h.rules
-                THEN 'its rules were changed there: change them here, and there back to what they were' END
-    FROM jsonb_to_recordset(states) AS s(server text, state jsonb, problem text)
-    JOIN l4.server AS h ON h.name = s.server
-    CROSS JOIN LATERAL l4._server_part('jobs', ARRAY(SELECT p.job_id FROM l4.job_server AS p
-        WHERE p.server = s.server)) AS j(jobs);
-END
-$$;
-COMMENT ON FUNCTION l4._server_plan() IS 'what sync() sends to each server';
-
-CREATE FUNCTION l4.sync() RETURNS TABLE (server text, sent text[], problem text)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    RETURN QUERY
     WITH plan AS MATERIALIZED (
-        SELECT p.* FROM l4._server_plan() AS p
+        SELECT h.name, (SELECT coalesce(jsonb_object_agg(p.part, p.ours), '{}') FROM (VALUES
+                ('model', model, s.state -> 'events' = '0' AND model IS NOT NULL),
+                ('rules', own -> 'rules', s.state -> 'rules' <> own -> 'rules'),
+                ('faults', own -> 'faults', s.state -> 'faults' <> own -> 'faults'),
+                ('jobs', j.jobs, s.state ->> 'jobs' <> md5(j.jobs::text))) AS p(part, ours, differs)
+                WHERE p.differs) AS parts,
+            CASE WHEN s.problem IS NOT NULL THEN s.problem
+                WHEN s.state -> 'shipped' <> own -> 'shipped' THEN 'it has another version or build of l4'
+                WHEN s.state -> 'rules' <> own -> 'rules' AND md5(s.state ->> 'rules') <> h.rules
+                    THEN 'its rules were changed there: change them here, and there back to what they were'
+            END AS problem
+        FROM jsonb_to_recordset(states) AS s(server text, state jsonb, problem text)
+        JOIN l4.server AS h ON h.name = s.server
+        CROSS JOIN LATERAL l4._server_part('jobs', ARRAY(SELECT p.job_id FROM l4.job_server AS p
+            WHERE p.server = s.server)) AS j(jobs)
     ), answer AS MATERIALIZED (
-        SELECT a.* FROM (SELECT array_agg(p.server) AS servers, array_agg(format('SELECT l4._server_take(%L)', p.parts))
+        SELECT a.* FROM (SELECT array_agg(p.name) AS servers, array_agg(format('SELECT l4._server_take(%L)', p.parts))
             AS questions FROM plan AS p WHERE p.problem IS NULL HAVING count(*) > 0) AS q
         CROSS JOIN LATERAL l4._server_ask(q.servers, q.questions, NULL) AS a
     ), noted AS (
-        UPDATE l4.server AS h SET rules = md5(l4._server_part('rules')::text)
+        UPDATE l4.server AS h SET rules = md5(own ->> 'rules')
         FROM answer AS a WHERE a.server = h.name AND a.problem IS NULL
     )
-    SELECT p.server, a.answers[1]::text[], coalesce(p.problem, a.problem)
-    FROM plan AS p LEFT JOIN answer AS a ON a.server = p.server ORDER BY p.server COLLATE "C";
+    SELECT p.name, a.answers[1]::text[], coalesce(p.problem, a.problem)
+    FROM plan AS p LEFT JOIN answer AS a ON a.server = p.name ORDER BY p.name COLLATE "C";
 END
 $$;
 COMMENT ON FUNCTION l4.sync() IS

@@ -158,7 +158,7 @@ BEGIN
     IF logs IS NULL THEN
         RAISE EXCEPTION 'logs must not be NULL' USING ERRCODE = 'null_value_not_allowed';
     END IF;
-    servers := l4._server_readers(job_id);
+    servers := l4._server_asked(job_id);
     problems := l4._server_send(servers,
         ARRAY[pg_catalog.format('CALL l4.ingest(%L::pg_catalog.regclass, %L)', logs, job_id)]);
     LOOP
@@ -174,16 +174,6 @@ END
 $$;
 COMMENT ON PROCEDURE l4.ingest_servers(text, text) IS
     'has each server read its own relation of this name, all at once; a warning names those that did not';
-
-CREATE FUNCTION l4._server_readers(job_id text) RETURNS text[]
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (
-    SELECT coalesce(array_agg(s.name ORDER BY s.name COLLATE "C") FILTER (WHERE j.server IS NOT NULL),
-        l4._server_active())
-    FROM l4.server AS s
-    LEFT JOIN l4.job_server AS j ON j.server = s.name AND j.job_id = _server_readers.job_id
-    WHERE s.active);
-COMMENT ON FUNCTION l4._server_readers(text) IS 'the servers that a job is on; all where that is not known';
 
 -- Digests of baselines have no chunks: their lines are elsewhere.
 CREATE FUNCTION l4._server_finish(servers text[], problems text[]) RETURNS void

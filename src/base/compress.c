@@ -10,7 +10,8 @@
 #include "base/compress.h"
 #include "l4_compat.h"
 
-#define LEVEL	3
+#define LEVEL		3		/* of what is stored */
+#define LEVEL_SENT	15		/* of what travels: ten times the time */
 
 /* What zstd works with, once a backend: to make it takes longer than to compress a short pack. */
 static ZSTD_CCtx *compressor = NULL;
@@ -34,9 +35,8 @@ may_become(uint64 plain, uint64 len)
 	return plain <= Max((uint64) L4_COMPRESS_FREE, len * L4_COMPRESS_MAX_RATIO);
 }
 
-/* Append the bytes compressed; false, and nothing is appended, where they would become too few to be read again. */
-bool
-l4_compress(StringInfo out, const char *bytes, int len)
+static bool
+compress_at(int level, StringInfo out, const char *bytes, int len)
 {
 	size_t		room = ZSTD_compressBound(len);
 	size_t		result;
@@ -46,13 +46,36 @@ l4_compress(StringInfo out, const char *bytes, int len)
 	if (len > L4_COMPRESS_MAX_BYTES)
 		return false;
 	enlargeStringInfo(out, (int) room);
-	result = ZSTD_compressCCtx(compressor, out->data + out->len, room, bytes, len, LEVEL);
+	result = ZSTD_compressCCtx(compressor, out->data + out->len, room, bytes, len, level);
 	if (ZSTD_isError(result))
 		no_memory();
 	if (!may_become(len, result))
 		return false;
 	out->len += (int) result;
 	return true;
+}
+
+/* Append the bytes compressed; false, and nothing is appended, where they would become too few to be read again. */
+bool
+l4_compress(StringInfo out, const char *bytes, int len)
+{
+	return compress_at(LEVEL, out, bytes, len);
+}
+
+/* The same in fewer bytes and more time. */
+bool
+l4_compress_to_send(StringInfo out, const char *bytes, int len)
+{
+	return compress_at(LEVEL_SENT, out, bytes, len);
+}
+
+/* Are these the bytes of one compressed piece? */
+bool
+l4_is_compressed(const char *bytes, int len)
+{
+	unsigned long long plain = ZSTD_getFrameContentSize(bytes, len);
+
+	return plain <= L4_COMPRESS_MAX_BYTES && may_become(plain, len) && ZSTD_findFrameCompressedSize(bytes, len) == (size_t) len;
 }
 
 /* What was compressed, in memory of the context. */

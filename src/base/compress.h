@@ -15,6 +15,8 @@
 #define L4_COMPRESS_MAX_RATIO	256
 
 extern bool l4_compress(StringInfo out, const char *bytes, int len);
+extern bool l4_compress_to_send(StringInfo out, const char *bytes, int len);
+extern bool l4_is_compressed(const char *bytes, int len);
 extern char *l4_decompress(const char *bytes, int len, int *plain_len, MemoryContext cxt);
 
 #endif							/* L4_COMPRESS_H */

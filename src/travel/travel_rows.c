@@ -7,6 +7,8 @@
  * of the row, 1 in the last one and else 0, and a zstd frame. So rows that are
  * missing, come twice or belong to another export are told apart whatever order
  * they come in. The frames make one run of entries, each behind its length.
+ * Stored values are a byte and a zstd frame, or not compressed. They travel
+ * open: what they have in common, with each other and with texts, counts once.
  */
 #include "postgres.h"
 
@@ -43,6 +45,57 @@ l4_export_begin(L4ExportWriter *writer)
 	writer->number = 0;
 }
 
+enum
+{
+	BODY_NULL,
+	BODY_AS_STORED,
+	BODY_OPENED					/* a byte, and what was compressed behind it */
+};
+
+static void
+write_body(L4Codec *codec, bytea *body)
+{
+	int32		form = body == NULL ? BODY_NULL : BODY_AS_STORED;
+	const char *bytes = body == NULL ? NULL : VARDATA_ANY(body);
+	int			len = body == NULL ? 0 : VARSIZE_ANY_EXHDR(body);
+
+	if (len > 1 && l4_is_compressed(bytes + 1, len - 1))
+	{
+		form = BODY_OPENED;
+		l4_code_uint(codec, &form);
+		appendStringInfoChar(codec->out, *bytes);
+		bytes = l4_decompress(bytes + 1, len - 1, &len, codec->cxt);
+	}
+	else
+		l4_code_uint(codec, &form);
+	if (form != BODY_NULL)
+		l4_code_bytes(codec, &bytes, &len);
+}
+
+static bytea *
+read_body(L4Codec *codec)
+{
+	StringInfoData out;
+	int32		form;
+	const char *bytes = NULL;
+	int			len = 0;
+
+	l4_code_uint(codec, &form);
+	if (form == BODY_NULL)
+		return NULL;
+	if (form != BODY_AS_STORED && form != BODY_OPENED)
+		l4_bytes_corrupted("form of a value");
+	l4_bytea_begin(&out);
+	if (form == BODY_OPENED)
+		appendStringInfoChar(&out, *l4_get_bytes(codec->in, 1));
+	l4_code_bytes(codec, &bytes, &len);
+	if (form == BODY_AS_STORED)
+		appendBinaryStringInfo(&out, bytes, len);
+	else if (!l4_compress(&out, bytes, len))
+		l4_bytes_corrupted("size");
+	return l4_bytea_end(&out);
+}
+
 static void
 code_entry(L4Codec *codec, L4ExportEntry *entry)
 {
@@ -53,7 +106,12 @@ code_entry(L4Codec *codec, L4ExportEntry *entry)
 	l4_code_bytes(codec, &entry->head, &entry->head_len);
 	L4_CODE_ARRAY(codec, entry->bodies, entry->nbodies);
 	for (int i = 0; i < entry->nbodies; i++)
-		l4_code_bytea(codec, &entry->bodies[i]);
+	{
+		if (l4_codec_reads(codec))
+			entry->bodies[i] = read_body(codec);
+		else
+			write_body(codec, entry->bodies[i]);
+	}
 }
 
 void
@@ -61,7 +119,7 @@ l4_export_entry(L4ExportWriter *writer, const L4ExportEntry *entry)
 {
 	L4ExportEntry copy = *entry;
 	StringInfoData buf;
-	L4Codec		codec = {.out = &buf};
+	L4Codec		codec = {.out = &buf, .cxt = CurrentMemoryContext};
 
 	initStringInfo(&buf);
 	code_entry(&codec, &copy);
@@ -90,7 +148,7 @@ l4_export_row(L4ExportWriter *writer, bool last)
 	l4_put_fixed64(&out, writer->chain);
 	l4_put_uint(&out, ++writer->number);
 	appendStringInfoChar(&out, last);
-	if (!l4_compress(&out, writer->plain.data, len))
+	if (!l4_compress_to_send(&out, writer->plain.data, len))
 		elog(ERROR, "%d bytes of an export cannot be compressed", len);
 	memmove(writer->plain.data, writer->plain.data + len, writer->plain.len - len);
 	writer->plain.len -= len;

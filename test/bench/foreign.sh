@@ -1,31 +1,23 @@
 #!/bin/bash
 # test/bench/foreign.sh [LINES]: three jobs of that many lines in all, read from a local table and from three servers by
-# foreign partitions whose parent is indexed: processor seconds of the reader, the ratio, and what differs. The servers
-# are databases foreign_* of the psql connection, as superuser over a socket; makes and drops them. Linux.
+# foreign partitions whose parent is indexed: processor seconds of the reader, the ratio, and what differs. Databases
+# foreign_* stand for servers, see databases.sh.
 set -e
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$(dirname "$0")/databases.sh"
 lines=${1:-2000000}
-run() { psql -qXAt -v ON_ERROR_STOP=1 -d "$@"; }
-scratch=$(mktemp -d)
-names='local home 1 2 3'
-drop() { for d in $names; do psql -qX -d postgres -c "DROP DATABASE IF EXISTS foreign_$d" 2>/dev/null; done; }
-trap 'drop; rm -rf $scratch' EXIT
-export PGOPTIONS='-c client_min_messages=warning -c max_parallel_workers=0'
+PGOPTIONS="$PGOPTIONS -c max_parallel_workers=0"
 table='(job_id text NOT NULL, node text NOT NULL, source text NOT NULL, rank int, line_no bigint NOT NULL, ts timestamptz, line text'
-ticks="SELECT split_part(s, ' ', 14)::int + split_part(s, ' ', 15)::int FROM pg_read_file('/proc/self/stat') AS s"
 counts='SELECT c.job_id, c.node, e.level, e.template, c.occurrences, c.last_line_no FROM l4.event_count c JOIN l4._event e USING (event_id)'
 
-drop
-${CC:-cc} -O2 -o "$scratch/genjob" "$here/genjob.c"
-for d in $names; do run postgres -c "CREATE DATABASE foreign_$d"; done
+begin foreign local home 1 2 3
 for d in local home; do run foreign_$d -c 'CREATE EXTENSION l4'; done
-reach=$(run foreign_home -c "SELECT format('host %L, port %L', split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'))")
+reach=$(reach 'host %L, port %L')
 run foreign_local -c "CREATE TABLE logs $table, PRIMARY KEY (job_id, node, source, line_no))"
 run foreign_home -c 'CREATE EXTENSION postgres_fdw' -c "CREATE TABLE logs $table) PARTITION BY LIST (job_id)" \
 	-c 'CREATE INDEX ON logs (job_id, node, source, line_no)'
 for n in 1 2 3; do
 	run foreign_$n -c "CREATE TABLE logs $table, PRIMARY KEY (job_id, node, source, line_no))"
-	"$scratch/genjob" -j job-$n -n 16 -l $((lines / 3)) -s $n >"$scratch/lines"
+	genjob -j job-$n -n 16 -l $((lines / 3)) -s $n >"$scratch/lines"
 	for d in $n local; do run foreign_$d -c 'COPY logs FROM STDIN' <"$scratch/lines"; done
 	run foreign_home -c "CREATE SERVER s$n FOREIGN DATA WRAPPER postgres_fdw OPTIONS ($reach, dbname 'foreign_$n', fetch_size '1000')" \
 		-c "CREATE USER MAPPING FOR CURRENT_USER SERVER s$n" \

@@ -1,25 +1,19 @@
 #!/bin/bash
 # test/bench/servers.sh FOLDER: the jobs of the labelled corpus in FOLDER placed on three databases by settings, in the
 # order in which they started, read and diagnosed there: how many baselines the failed ones find, how the lines are
-# spread, and what is diagnosed otherwise than in one place. Makes and drops databases servers_*; the connection is that
-# of psql, as superuser, over a socket.
+# spread, and what is diagnosed otherwise than in one place. Databases servers_* stand for servers, see databases.sh.
 set -e
+. "$(dirname "$0")/databases.sh"
 folder=$1
-run() { psql -qXAt -v ON_ERROR_STOP=1 -d "$@"; }
-scratch=$(mktemp -d)
-names='whole home 1 2 3'
-drop() { for d in $names; do psql -qX -d postgres -c "DROP DATABASE IF EXISTS servers_$d" 2>/dev/null; done; }
-trap 'drop; rm -rf $scratch' EXIT
-export PGOPTIONS='-c client_min_messages=warning'
 line='CREATE TABLE line (job_id text, node text, rank int, line_no bigint, ts timestamptz, line text, PRIMARY KEY (job_id, node, line_no))'
 answers="SELECT d.job_id, d.symptom, d.stage, d.iteration, cardinality(d.baseline) AS baselines, (SELECT string_agg(s.node, ' ' ORDER BY s.rank) FROM l4.suspect_node s WHERE s.job_id = d.job_id AND s.is_suspect) AS accused"
 
-drop
-for d in $names; do run postgres -c "CREATE DATABASE servers_$d"; run servers_$d -c 'CREATE EXTENSION l4'; done
+begin servers whole home 1 2 3
+for d in $names; do run servers_$d -c 'CREATE EXTENSION l4'; done
 run servers_whole -v dir="$folder" -f "$folder/load.sql" >/dev/null
 run servers_whole -c "INSERT INTO l4.job (job_id, settings, status, expected_nodes, started_at, ended_at) SELECT job_id, settings, status, nodes, started, ended FROM corpus.job" -c "CALL l4.ingest('corpus.line')"
 run servers_home -c 'CREATE EXTENSION dblink' -c 'CREATE EXTENSION postgres_fdw'
-reach=$(run servers_home -c "SELECT format('host=%s port=%s user=%s', split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'), current_user)")
+reach=$(reach 'host=%s port=%s user=%s')
 for n in 1 2 3; do
 	run servers_$n -c "$line"
 	run servers_home -c "SELECT l4.add_server('$n', '$reach dbname=servers_$n')" >/dev/null

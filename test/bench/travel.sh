@@ -41,6 +41,10 @@ run travel_whole -c "COPY (SELECT NULL, l4.export_model()) TO STDOUT" >$scratch/
 for part in all summary baseline; do
 	echo "$part: $(run travel_whole -c "SELECT round(sum(length(p))::numeric / (SELECT count(*) FROM corpus.line), 2), round(sum(length(p)) / (SELECT count(*) FROM l4.job_node)) FROM l4.job j CROSS JOIN LATERAL l4.export_job(j.job_id, '$part') p" | sed 's/|/ bytes a line, /') a node"
 done
+run travel_whole -F ' ' -c "SELECT 'jobs of', min(lines), 'to', max(lines), 'lines:', count(*), 'with', round(sum(bytes) / sum(lines), 2), 'bytes a line' FROM (SELECT (SELECT sum(length(p)) FROM l4.export_job(job_id) p) AS bytes, sum(lines + tail_lines) AS lines FROM l4._stream GROUP BY job_id) j GROUP BY width_bucket(lines, ARRAY[600, 1500, 3000, 6000]) ORDER BY min(lines)"
+# a row is 27 bytes of front and a zstd frame
+echo "all, at the highest level: $(run travel_whole -c "SELECT encode(substr(p, 28), 'hex') FROM l4.job j CROSS JOIN LATERAL l4.export_job(j.job_id) p" |
+	while read -r row; do perl -e 'print pack("H*", <STDIN> =~ s/\s//r)' <<<"$row" | zstd -dcq | zstd -19cq | wc -c; done | awk '{s += $1} END {print s}') bytes of $(run travel_whole -c 'SELECT count(*) FROM corpus.line') lines"
 
 for model in one none; do
 	database home
