@@ -90,7 +90,7 @@ EXCEPTION WHEN data_corrupted THEN
     RETURN detail;
 END
 $$;
-SELECT occurrences FROM l4._parser_events(pg_temp.parser_learn(l4._parser_new(), ARRAY[0, 0], ARRAY['one line', 'one line'], ARRAY[9223372036854775807, 9223372036854775807]));
+SELECT occurrences FROM l4.parser_templates(pg_temp.parser_learn(l4._parser_new(), ARRAY[0, 0], ARRAY['one line', 'one line'], ARRAY[9223372036854775807, 9223372036854775807]));
 SELECT * FROM l4._unpack_values(NULL, NULL, NULL, NULL, NULL, NULL, '{1}', '{1}', NULL, NULL, NULL, NULL);
 -- a few bytes that would take gigabytes: rows, rows and columns, what is compressed, members; and members of what has none
 SELECT note, failure('SELECT count(x::text) FROM l4._unpack($1) AS x(a int)', decode(replace(bytes, ' ', ''), 'hex')) FROM (VALUES
@@ -118,7 +118,7 @@ CREATE TABLE damaged.drained AS SELECT l4.parser_train(m, '{"algorithm": "drain"
 SELECT l4._parse(d.parser, '{}', 'a b c') FROM damaged.drained AS d;
 -- a parser of '5 %' and '5 6' whose second row was made like the first: rows that are all the same, and have no word,
 -- have no column to tell them apart by (another version of the format needs these bytes anew)
-SELECT e.event_id, e.template, e.occurrences FROM l4._parser_events(pg_temp.parser_learn(('l4:'
+SELECT e.event_id, e.template, e.occurrences FROM l4.parser_templates(pg_temp.parser_learn(('l4:'
     '010000006017c26086f7247b0000020000020120012501000206010200000000030100000102000001020101ed899be501abc6f4c90502070201'
     'ed899be501bcf7b4c40e0207020003010300')::l4.parser, ARRAY[0], ARRAY['5 6'], ARRAY[1]::bigint[])) AS e;
 -- statements that read no lines, and calls that are none

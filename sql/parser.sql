@@ -30,12 +30,11 @@ SELECT k, (SELECT count(*) FROM l4.parser_templates(p)) AS templates FROM (SELEC
 SELECT sum(occurrences) FROM (SELECT l4.parser_train(DISTINCT line) AS p FROM parser_log) s, l4.parser_templates(p);
 SELECT sum(occurrences) FROM (SELECT l4.parser_train(line) FILTER (WHERE k > 6) AS p FROM parser_log) s, l4.parser_templates(p);
 
--- a word that takes many values is a variable; the event keeps its oldest id, and older ids lead to it
+-- a word that takes many values is a variable; the event keeps its oldest id
 CREATE TABLE parser_words AS
 SELECT g AS k, 'service ' || translate(g::text, '0123456789', 'abcdefghij') || ' was started by the scheduler' AS line FROM generate_series(11, 31) AS g;
 SELECT t.* FROM (SELECT l4.parser_train(line ORDER BY k) AS p FROM parser_words) s, l4.parser_templates(p) t;
 SELECT t.* FROM (SELECT l4.parser_train(line, '{"distinct_values": 1000}' ORDER BY k) AS p FROM parser_words) s, l4.parser_templates(p) t ORDER BY 1 LIMIT 2;
-SELECT event_id, merged_into FROM l4._parser_events((SELECT l4.parser_train(line ORDER BY k) FROM parser_words)) ORDER BY 1 LIMIT 3;
 SELECT slot, mask, value FROM (SELECT l4.parser_train(line ORDER BY k) AS p FROM parser_words) s, l4.parser_parameters(p, 'service never_seen was started by the scheduler');
 -- names that differ in a number alone are variable at once; a few values of a key are too
 SELECT template FROM l4.parser_templates((SELECT l4.parser_train(x) FROM unnest(ARRAY['link eth0 is up now', 'link eth1 is up now']) x));
@@ -45,11 +44,11 @@ SELECT template FROM l4.parser_templates((SELECT l4.parser_train(x) FROM unnest(
 WITH whole AS (SELECT pg_temp.parser_learn(l4._parser_new(), array_agg(0 ORDER BY k), array_agg(line ORDER BY k), array_agg(1::bigint ORDER BY k)) AS p FROM parser_words),
 	first AS (SELECT pg_temp.parser_learn(l4._parser_new(), array_agg(0 ORDER BY k), array_agg(line ORDER BY k), array_agg(1::bigint ORDER BY k)) AS p FROM parser_words WHERE k <= 17),
 	second AS (SELECT pg_temp.parser_learn((SELECT p FROM first), array_agg(0 ORDER BY k), array_agg(line ORDER BY k), array_agg(1::bigint ORDER BY k)) AS p FROM parser_words WHERE k > 17)
-SELECT (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events(whole.p) e) = (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events(second.p) e) AS batches,
+SELECT (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4.parser_templates(whole.p) e) = (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4.parser_templates(second.p) e) AS batches,
 	(SELECT string_agg(e::text, ' ') FROM l4.parser_templates(whole.p) e) = (SELECT string_agg(e::text, ' ') FROM l4.parser_templates((SELECT l4.parser_train(line ORDER BY k) FROM parser_words)) e) AS aggregate
 FROM whole, second;
 -- tags keep events apart
-SELECT event_id, merged_into, tag, template, occurrences FROM l4._parser_events(pg_temp.parser_learn(l4._parser_new(), '{2,4,2}', ARRAY['link 1 down', 'link 2 down', 'link 3 down'], '{5,1,7}')) ORDER BY 1;
+SELECT event_id, template, occurrences FROM l4.parser_templates(pg_temp.parser_learn(l4._parser_new(), '{2,4,2}', ARRAY['link 1 down', 'link 2 down', 'link 3 down'], '{5,1,7}')) ORDER BY 1;
 
 -- text form and binary form are the same parser
 SELECT p::text::l4.parser::text = p::text AS round_trip, l4.parser_match(p::text::l4.parser, 'loss: 7') FROM parser_kept;
@@ -85,8 +84,8 @@ SELECT g AS k, string_agg(translate(((g * 7919 + i * i * 104729) % 997)::text, '
 CREATE TABLE parser_split AS SELECT l4.parser_train(line ORDER BY k) AS p FROM parser_many;
 SELECT count(*) > 1000 AS many, count(*) FILTER (WHERE l4.parser_match(p, line) IS NULL) AS lost FROM parser_split, parser_many;
 SELECT p::text::l4.parser::text = p::text AS round_trip FROM parser_split;
-SELECT (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events(pg_temp.parser_learn(p, '{0,0}', '{brand new words here,and more}', '{1,1}')) e)
-	= (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4._parser_events((SELECT l4.parser_train(line ORDER BY k)
+SELECT (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4.parser_templates(pg_temp.parser_learn(p, '{0,0}', '{brand new words here,and more}', '{1,1}')) e)
+	= (SELECT string_agg(e::text, ' ' ORDER BY event_id) FROM l4.parser_templates((SELECT l4.parser_train(line ORDER BY k)
 		FROM (SELECT * FROM parser_many UNION ALL VALUES (3000, 'brand new words here'), (3001, 'and more')) s)) e) AS same_as_in_one_go FROM parser_split;
 DROP TABLE parser_many, parser_split;
 -- a number does not make single words its values, nor the words before a colon

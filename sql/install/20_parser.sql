@@ -94,12 +94,6 @@ CREATE FUNCTION l4._parser_new(options jsonb DEFAULT NULL) RETURNS l4.parser
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_new';
 COMMENT ON FUNCTION l4._parser_new(jsonb) IS 'a parser that knows no template yet';
 
-CREATE FUNCTION l4._parser_events(parser l4.parser, OUT event_id integer, OUT merged_into integer, OUT tag integer,
-    OUT template text, OUT occurrences bigint)
-RETURNS SETOF record
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_parser_events';
-COMMENT ON FUNCTION l4._parser_events(l4.parser) IS 'all events of a parser, merged ones too';
-
 CREATE FUNCTION l4._parser_options(parser l4.parser) RETURNS jsonb
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_parser_options';
 COMMENT ON FUNCTION l4._parser_options(l4.parser) IS 'options that a parser was made with';

@@ -96,25 +96,27 @@ multiply_halves(FoldWords x)
 }
 
 static inline void
-add_bytes(FoldHash *hash, FoldBytes b, FoldBytes digits)
+add_bytes(FoldHash *hash, FoldBytes b, FoldBytes varying)
 {
-	hash->sum += multiply_halves((FoldWords) (b & ~digits) + hash->place);
+	hash->sum += multiply_halves((FoldWords) (b & ~varying) + hash->place);
 	hash->place += SPREAD;
 }
 
+/* hide: the letters a to f are left out as well. bits: those of the block that the step at p + at is of, or NULL */
 static inline void
-hash_step(FoldHash *hash, const char *p, bool hex, FoldBits *bits, int at)
+hash_step(FoldHash *hash, const char *p, int at, bool hide, FoldBits *bits)
 {
 	FoldBytes	b = load_step(p + at);
 	FoldBytes	digits = in_range(b, '0', 10);
+	FoldBytes	hex = in_range(b, 'a', 6);
 
-	if (hex)
+	if (bits != NULL)
 	{
 		bits->digits |= bits_of(digits) << at;
-		bits->hex |= bits_of(in_range(b, 'a', 6)) << at;
+		bits->hex |= bits_of(hex) << at;
 		bits->letters |= bits_of(in_range(b | 0x20, 'a', 26)) << at;
 	}
-	add_bytes(hash, b, digits);
+	add_bytes(hash, b, hide ? digits | hex : digits);
 }
 
 static inline void

@@ -12,7 +12,7 @@
 
 #include "base/foldkernel.h"
 
-#define WAYS			4		/* entries of one hash */
+#define WAYS			8		/* entries of one hash */
 
 /* After so many look-ups with few hits, for what a hit spares, the memo is left alone for a while. */
 #define TRIAL			1024
@@ -62,6 +62,7 @@ l4_foldmemo_create(int places, int cost, bool hex, MemoryContext cxt)
 {
 	L4FoldMemo *memo = MemoryContextAllocZero(cxt, offsetof(L4FoldMemo, places) + places * sizeof(FoldPlace));
 
+	Assert(places >= WAYS);
 	memo->cxt = cxt;
 	memo->mask = places / WAYS - 1;
 	memo->hex = hex;
@@ -81,62 +82,21 @@ l4_foldmemo_clear(L4FoldMemo *memo)
 }
 
 #define BLOCK			64		/* bytes hashed at once */
-#define BLOCKS			(L4_FOLD_MAX / BLOCK)
 
-/* The bits of x that are in runs of six. */
+/* The bits of a block that are in runs of L4_FOLD_HEX_RUN, or at its ends in runs of six: those may go on in another. */
 static inline uint64
-runs_of_six(uint64 x)
+long_runs(uint64 x)
 {
 	uint64		two = x & x >> 1;
-	uint64		run = two & two >> 2 & two >> 4;
+	uint64		four = two & two >> 2;
+	uint64		six = four & two >> 4;
+	uint64		run = four & four >> 4 & four >> 8;
 
+	StaticAssertStmt(L4_FOLD_HEX_RUN == 12, "runs of twelve are looked for");
 	run |= run << 1;
-	return run | run << 2 | run << 4;
-}
-
-/*
- * Where letters are in long runs of hexadecimal digits and dashes, copy the
- * text with zeros for them to out.
- */
-static bool
-hide_hex(const char *text, int len, const FoldBits *bits, char *out)
-{
-	static const int steps[] = {1, 2, 4, 4};
-	int			n = (len + BLOCK - 1) / BLOCK;
-	uint64		run[BLOCKS + 1] = {0};
-	uint64		any = 0;
-
-	StaticAssertStmt(L4_FOLD_HEX_RUN == 12, "the steps make runs of twelve");
-	for (int i = 0; i < n; i++)
-	{
-		uint64		near = bits[i].digits | bits[i].hex;
-		uint64		two = near & near << 1;
-
-		/* a dash between has four such digits before it, or is the first byte */
-		run[i] = near;
-		for (uint64 next = ~near & ((two & two << 2) << 1 | 1); next != 0; next &= next - 1)
-		{
-			int			k = pg_rightmost_one_pos64(next);
-
-			if (BLOCK * i + k < len && text[BLOCK * i + k] == '-')
-				run[i] |= UINT64CONST(1) << k;
-		}
-	}
-	for (int k = 0; k < lengthof(steps); k++)
-		for (int i = 0; i < n; i++)
-			run[i] &= run[i] >> steps[k] | run[i + 1] << (64 - steps[k]);
-	for (int k = 0; k < lengthof(steps); k++)
-		for (int i = n - 1; i >= 0; i--)
-			run[i] |= run[i] << steps[k] | (i > 0 ? run[i - 1] >> (64 - steps[k]) : 0);
-	for (int i = 0; i < n; i++)
-		any |= run[i] & bits[i].hex;
-	if (any == 0)
-		return false;
-	memcpy(out, text, len);
-	for (int i = 0; i < n; i++)
-		for (uint64 hex = run[i] & bits[i].hex; hex != 0; hex &= hex - 1)
-			out[BLOCK * i + pg_rightmost_one_pos64(hex)] = '0';
-	return true;
+	run |= run << 2;
+	run |= (run | run << 4) << 4;
+	return run | (six & 1) * 0x3f | (six >> 58) * (UINT64CONST(0x3f) << 58);
 }
 
 /*
@@ -144,9 +104,9 @@ hide_hex(const char *text, int len, const FoldBits *bits, char *out)
  * eth0) that does not vary: the first one of each block goes into the hash.
  */
 static inline uint64
-hash_name(uint64 hash, const char *text, const FoldBits *bits)
+hash_name(uint64 hash, const char *text, uint64 digits, uint64 letters)
 {
-	uint64		names = bits->digits & bits->letters << 1 & ~((bits->digits | bits->letters) >> 1);
+	uint64		names = digits & letters << 1 & ~((digits | letters) >> 1);
 	int			at;
 
 	if (names == 0)
@@ -155,53 +115,39 @@ hash_name(uint64 hash, const char *text, const FoldBits *bits)
 	return (hash ^ (text[at] << 8 | at)) * SPREAD;
 }
 
-static uint64 hash_hidden(const char *text, int len, uint64 seed, const FoldBits *bits);
+static uint64 hash_hidden(const char *text, int len, uint64 seed);
 
 /* Hash of a text of at least a block without its digits; the last block may overlap the one before. */
 static pg_attribute_always_inline uint64
-hash_blocks(const char *text, int len, uint64 seed, bool hex)
+hash_blocks(const char *text, int len, uint64 seed, bool hex, bool hide)
 {
 	FoldHash	hash;
-	FoldBits	bits[BLOCKS];
 	uint64		names = len;
 	bool		hidden = false;
 
 	hash_start(&hash, seed);
 	for (int i = 0; i < len; i += BLOCK)
 	{
-		FoldBits	b = {0};
+		FoldBits	bits = {0};
 		int			skip = Max(i + BLOCK - len, 0);
 
-		hash_step(&hash, text + i - skip, hex, &b, 0);
-		hash_step(&hash, text + i - skip, hex, &b, STEP);
-		hash_step(&hash, text + i - skip, hex, &b, 2 * STEP);
-		hash_step(&hash, text + i - skip, hex, &b, 3 * STEP);
+		for (int at = 0; at < BLOCK; at += STEP)
+			hash_step(&hash, text + i - skip, at, hide, hex ? &bits : NULL);
 		if (!hex)
 			continue;
-		b.digits >>= skip;
-		b.hex >>= skip;
-		b.letters >>= skip;
-		bits[i / BLOCK] = b;
-		hidden |= (runs_of_six(b.digits | b.hex) & b.hex) != 0;
-		names = hash_name(names, text + i, &b);
+		hidden |= (long_runs((bits.digits | bits.hex) >> skip) & bits.hex >> skip) != 0;
+		names = hash_name(names, text + i, bits.digits >> skip, bits.letters >> skip);
 	}
 	if (hidden)
-	{
-		uint64		other = hash_hidden(text, len, seed, bits);
-
-		if (other != 0)
-			return other;
-	}
+		return hash_hidden(text, len, seed);
 	return (hash_end(&hash) ^ names) * UINT64CONST(0xD6E8FEB86659FD93);
 }
 
-/* The same of what hide_hex makes of the text; 0 if that hides nothing. */
+/* The same without the letters a to f, wherever they are: some are in a long hexadecimal number. */
 static pg_noinline uint64
-hash_hidden(const char *text, int len, uint64 seed, const FoldBits *bits)
+hash_hidden(const char *text, int len, uint64 seed)
 {
-	char		out[L4_FOLD_MAX];
-
-	return hide_hex(text, len, bits, out) ? hash_blocks(out, len, seed, false) : 0;
+	return hash_blocks(text, len, seed, false, true);
 }
 
 /* Hash of a text: a short one has blanks behind it. */
@@ -218,7 +164,7 @@ hash_text(const char *text, int len, bool hex)
 		text = block;
 	}
 	len = Max(len, BLOCK);
-	return (hex ? hash_blocks(text, len, seed, true) : hash_blocks(text, len, seed, false)) >> 32;
+	return hash_blocks(text, len, seed, hex, false) >> 32;
 }
 
 /* A text shorter than a step, with blanks behind it. */

@@ -28,9 +28,10 @@
 typedef struct L4FoldMemo L4FoldMemo;
 
 /*
- * places: how many texts are kept, a power of two. cost: how many look-ups are
- * as expensive as making one entry. hex: keys may hold L4_FOLD_HEX, in runs of
- * L4_FOLD_HEX_RUN or more hexadecimal digits and dashes. All memory is of cxt.
+ * places: how many texts are kept, a power of two, at least 8. cost: how many
+ * look-ups are as expensive as making one entry. hex: keys may hold L4_FOLD_HEX,
+ * in runs of L4_FOLD_HEX_RUN or more hexadecimal digits and dashes. All memory
+ * is of cxt.
  */
 extern L4FoldMemo *l4_foldmemo_create(int places, int cost, bool hex, MemoryContext cxt);
 extern void l4_foldmemo_clear(L4FoldMemo *memo);

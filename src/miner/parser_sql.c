@@ -30,7 +30,6 @@ PG_FUNCTION_INFO_V1(l4_parser_templates);
 PG_FUNCTION_INFO_V1(l4_mask);
 PG_FUNCTION_INFO_V1(l4_parser_new);
 PG_FUNCTION_INFO_V1(l4_parser_learn_sql);
-PG_FUNCTION_INFO_V1(l4_parser_events);
 PG_FUNCTION_INFO_V1(l4_parser_options);
 PG_FUNCTION_INFO_V1(l4_parser_masked);
 PG_FUNCTION_INFO_V1(l4_parser_keep_sql);
@@ -155,9 +154,9 @@ l4_parser_parameters_sql(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Events as rows: all with what they were merged into and their tags, or those that survive. */
-static void
-put_events(FunctionCallInfo fcinfo, bool all)
+/* The events that survive, as rows. */
+Datum
+l4_parser_templates(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4Parser   *parser = l4_parser_cached(fcinfo, 0);
@@ -166,45 +165,19 @@ put_events(FunctionCallInfo fcinfo, bool all)
 	l4_init_materialized_srf(fcinfo);
 	for (int32 id = 1; id <= n; id++)
 	{
-		Datum		values[5];
-		bool		nulls[5] = {false, false, false, false, false};
-		int32		into = l4_parser_resolve(parser, id);
-		int			column = 0;
+		Datum		values[3];
+		bool		nulls[3] = {false, false, false};
 		char	   *template;
 
 		CHECK_FOR_INTERRUPTS();
-		if (into != id && !all)
+		if (l4_parser_resolve(parser, id) != id || (template = l4_parser_template(parser, id, CurrentMemoryContext)) == NULL)
 			continue;
-		template = l4_parser_template(parser, id, CurrentMemoryContext);
-		if (template == NULL && !all)
-			continue;
-		values[column++] = Int32GetDatum(id);
-		if (all)
-		{
-			nulls[column] = into == id;
-			values[column++] = Int32GetDatum(into);
-			values[column++] = Int32GetDatum(l4_parser_tag(parser, id));
-		}
-		nulls[column] = template == NULL;
-		values[column++] = template ? CStringGetTextDatum(template) : (Datum) 0;
-		values[column] = Int64GetDatum(l4_parser_occurrences(parser, id));
+		values[0] = Int32GetDatum(id);
+		values[1] = CStringGetTextDatum(template);
+		values[2] = Int64GetDatum(l4_parser_occurrences(parser, id));
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-		if (template)
-			pfree(template);
+		pfree(template);
 	}
-}
-
-Datum
-l4_parser_templates(PG_FUNCTION_ARGS)
-{
-	put_events(fcinfo, false);
-	return (Datum) 0;
-}
-
-Datum
-l4_parser_events(PG_FUNCTION_ARGS)
-{
-	put_events(fcinfo, true);
 	return (Datum) 0;
 }
 

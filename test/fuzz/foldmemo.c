@@ -68,7 +68,7 @@ void
 fuzz_foldmemo(void)
 {
 	bool		hex = fuzz_random(2);
-	L4FoldMemo *memo = l4_foldmemo_create(4 << fuzz_random(8), 1 + fuzz_random(4), hex, CurrentMemoryContext);
+	L4FoldMemo *memo = l4_foldmemo_create(8 << fuzz_random(7), 1 + fuzz_random(4), hex, CurrentMemoryContext);
 	char		texts[ENTRIES][TEXT_SIZE];
 	int			lens[ENTRIES];
 

@@ -105,7 +105,7 @@ CREATE FUNCTION pg_temp.use(value text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE p l4.parser;
 BEGIN
 	p := value::l4.parser;
-	PERFORM count(*) FROM l4._parser_events(p);
+	PERFORM count(*) FROM l4.parser_templates(p);
 	PERFORM l4.parser_match(p, x), (SELECT count(*) FROM l4.parser_parameters(p, x)) FROM unnest(ARRAY['a b 1', 'link eth7 up', 'x (9)', 'd e', '']) x;
 	p := public.parser_learn(p, '{0,0,0,0}', '{a d 1,a e 2,link eth9 up,new words}', '{1,1,1,1}');
 	RETURN 'used';
