@@ -32,6 +32,7 @@
 #define USUAL			0.60	/* quantile of bandwidths of units */
 #define SLOW			0.75	/* of the usual bandwidth */
 #define LARGE_CLASS		0.1		/* byte share of a size that has a bandwidth of its own */
+#define OWN_USUAL		0.80	/* quantile of what a link has in all bins */
 #define FLAPS			0.6		/* of what is usual for records of a size, and in other bins */
 #define ALONE			0.5		/* of a link that nothing else explains */
 #define EXPLAINS		0.6		/* share of its units that are slow */
@@ -112,12 +113,17 @@ measure_bins(Blame *blame, const L4FlowRun *run, const L4Flow *flow, int n, bool
 	double	   *values = palloc(sizeof(double) * Max(n, 1));
 	double	   *ratios = palloc(sizeof(double) * Max(n, 1));
 	double		usual[L4_FLOW_CLASSES + 1];
+	double	   *lows = palloc(sizeof(double) * blame->nbins);
+	float	   *all = palloc(sizeof(float) * blame->nbins);
+	int			nlows = 0;
+	double		own;
 	int			nvalues = 0;
+	int			nratios = 0;
 	int			bin = 0;
 
 	class_bandwidths(run, flow, n, back, usual);
 	for (int i = 0; i < blame->nbins; i++)
-		bandwidth[i] = low[i] = NAN;
+		bandwidth[i] = low[i] = all[i] = NAN;
 	for (int i = 0; i <= n; i++)
 	{
 		int			b = i == n ? -1 : (int) Min((flow[i].start - blame->flows->first) / blame->width, blame->nbins - 1);
@@ -125,20 +131,26 @@ measure_bins(Blame *blame, const L4FlowRun *run, const L4Flow *flow, int n, bool
 		if (b != bin)
 		{
 			if (nvalues > 0)
-			{
 				bandwidth[bin] = (float) l4_quantile(values, nvalues, IN_BIN);
-				/* one slow record alone says nothing */
-				low[bin] = (float) l4_quantile(ratios, nvalues, Max(LOW_IN_BIN, 1.5 / nvalues));
+			/* one slow record alone says nothing */
+			if (nratios > 0)
+			{
+				low[bin] = (float) l4_quantile(ratios, nratios, Max(LOW_IN_BIN, 1.5 / nratios));
+				lows[nlows++] = all[bin] = (float) l4_quantile(values, nvalues, Max(LOW_IN_BIN, 1.5 / nvalues));
 			}
-			nvalues = 0;
+			nvalues = nratios = 0;
 			bin = b;
 		}
 		if (i == n || !counts(&flow[i], back))
 			continue;
-		values[nvalues] = flow[i].bytes / (flow[i].end - flow[i].start);
-		ratios[nvalues] = values[nvalues] / usual[class_of(run, flow[i].bytes)];
-		nvalues++;
+		values[nvalues++] = flow[i].bytes / (flow[i].end - flow[i].start);
+		ratios[nratios++] = values[nvalues - 1] / usual[class_of(run, flow[i].bytes)];
 	}
+	own = l4_quantile(lows, nlows, OWN_USUAL);
+	for (int i = 0; i < blame->nbins; i++)
+		low[i] = Max(low[i], (float) (all[i] / own));
+	pfree(lows);
+	pfree(all);
 	pfree(values);
 	pfree(ratios);
 }
