@@ -8,6 +8,7 @@ OBJS = \
 	src/base/bytes.o \
 	src/base/compress.o \
 	src/base/foldmemo.o \
+	src/base/names.o \
 	src/base/near_sql.o \
 	src/base/reader.o \
 	src/base/seen.o \

@@ -122,9 +122,9 @@ SELECT name, category, component, signature, root_cause, 'ask the site''s team',
 SELECT origin, remedy FROM l4.active_fault WHERE name = 'host_oom_kill';
 
 -- templates as patterns
-SELECT t, l4._template_pattern(t) FROM unnest(ARRAY['worker <*> died (code <NUMBER>)', '<*><*>x', 'a+b [c]  d']) AS t;
-SELECT l4.pcre_match('worker 7 died (code -9)', l4._template_pattern('worker <*> died (code <NUMBER>)')::l4.pcre) AS yes,
-	l4.pcre_match('worker 7 died (code -9) again', l4._template_pattern('worker <*> died (code <NUMBER>)')::l4.pcre) AS no;
+SELECT t, (l4._template_patterns(ARRAY[t]))[1] FROM unnest(ARRAY['worker <*> died (code <NUMBER>)', '<*><*>x', 'a+b [c]  d']) AS t;
+SELECT l4.pcre_match('worker 7 died (code -9)', (l4._template_patterns(ARRAY['worker <*> died (code <NUMBER>)']))[1]) AS yes,
+	l4.pcre_match('worker 7 died (code -9) again', (l4._template_patterns(ARRAY['worker <*> died (code <NUMBER>)']))[1]) AS no;
 SELECT l4._propose_signature('worker <*> died (code <*>)', 'worker 7 died (code -9)'), l4._propose_signature('<*> failed:<*>', 'gpu 3 failed: no memory'),
 	l4._propose_signature('<*> <*>', 'a b') IS NULL AS says_nothing;
 DELETE FROM l4.fault WHERE fault_id >= 1000000;

@@ -44,7 +44,7 @@ SELECT j.first_node, j.first_line_no, j.occurrences, j.nodes, j.example FROM l4.
 SELECT ts, level, rank, component, message, template, stage, iteration
 FROM l4.parse('2026-01-01 00:00:02,500 [INFO] [rank 3] training: iteration 77/ 100 | consumed samples: 16 | elapsed time per iteration (ms): 41.0 | learning rate: 1.0E-04 | lm loss: 8.25');
 SELECT level, message, event_id, template FROM l4.parse('nothing that was seen');
-SELECT message, event_id FROM l4.parse('');
+SELECT message FROM l4.parse('');
 
 -- called twice, nothing is counted twice
 CREATE TABLE before AS SELECT * FROM l4.event_line WHERE job_id = 'job-1';

@@ -56,6 +56,11 @@ FROM unnest(ARRAY['  1%|▏         | 1/72 [00:27<32:54, 27.82s/it]', ' 50%|█�
 	(SELECT l4._ruleset() AS rules OFFSET 0) r, l4._iteration(r.rules, m) t;
 
 -- users' rules: ids from 1,000,000, first among equals, they replace shipped ones of the same name
+-- (the ids are printed: whatever other tests took of them)
+ALTER TABLE l4.line_format ALTER rule_id RESTART;
+ALTER TABLE l4.stage_rule ALTER rule_id RESTART;
+ALTER TABLE l4.iteration_rule ALTER rule_id RESTART;
+ALTER TABLE l4.mask_rule ALTER rule_id RESTART;
 INSERT INTO l4.line_format (name, signature, ts_format, priority) VALUES ('ours', '^<<(?<ts>[^>]+)>> (?<level>\w+) (?<message>.*)$', 'DD.MM.YYYY HH24:MI', 200) RETURNING rule_id, framework, origin;
 INSERT INTO l4.stage_rule (name, stage, signature) VALUES ('ours', 'data', '^gathering shards') RETURNING rule_id, priority;
 INSERT INTO l4.iteration_rule (name, signature) VALUES ('ours', '^tick (?<iter>\d+) (?<temperature>\d+)C') RETURNING rule_id, kind;

@@ -10,9 +10,8 @@ CREATE TABLE l4.job (
     ended_at timestamptz,
     attributes jsonb,
     CONSTRAINT job_pkey PRIMARY KEY (job_id),
-    CONSTRAINT job_status_check CHECK (status OPERATOR(pg_catalog.=) ANY (ARRAY['running', 'succeeded', 'failed'])),
-    CONSTRAINT job_expected_nodes_check CHECK (expected_nodes OPERATOR(pg_catalog.>) 0 AND expected_nodes
-        OPERATOR(pg_catalog.<=) 1000000)
+    CONSTRAINT job_status_check CHECK (status = ANY (ARRAY['running', 'succeeded', 'failed'])),
+    CONSTRAINT job_expected_nodes_check CHECK (expected_nodes > 0 AND expected_nodes <= 1000000)
 );
 CREATE INDEX job_settings_idx ON l4.job (settings, status);
 COMMENT ON TABLE l4.job IS 'the jobs; jobs that may serve each other as baseline share settings';
@@ -33,7 +32,7 @@ CREATE TABLE l4.job_node (
     addresses text[],
     attributes jsonb,
     CONSTRAINT job_node_pkey PRIMARY KEY (job_id, node),
-    CONSTRAINT job_node_rank_check CHECK (rank OPERATOR(pg_catalog.>=) 0 AND rank OPERATOR(pg_catalog.<=) 99999999),
+    CONSTRAINT job_node_rank_check CHECK (rank >= 0 AND rank <= 99999999),
     CONSTRAINT job_node_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
 COMMENT ON TABLE l4.job_node IS 'the nodes of a job: from an inventory, else learnt at ingest';
@@ -139,7 +138,6 @@ CREATE TABLE l4._job_pack (
     events bytea NOT NULL,
     CONSTRAINT _job_pack_pkey PRIMARY KEY (job_id)
 );
-ALTER TABLE l4._job_pack ALTER events SET STORAGE EXTERNAL;
 COMMENT ON TABLE l4._job_pack IS 'roll-up of a job; read it by _job_event';
 COMMENT ON COLUMN l4._job_pack.job_id IS 'the job';
 COMMENT ON COLUMN l4._job_pack.events IS 'rows of _job_event, packed';
@@ -260,20 +258,22 @@ CREATE TABLE l4._pack (
     scan_state bytea,
     pack_state bytea,
     CONSTRAINT _pack_pkey PRIMARY KEY (pack_id, part),
-    CONSTRAINT _pack_part_check CHECK (part OPERATOR(pg_catalog.>=) 0)
+    CONSTRAINT _pack_part_check CHECK (part >= 0)
 );
 -- packed and compressed where they are made
-ALTER TABLE l4._pack_chunk ALTER body SET STORAGE EXTERNAL;
-ALTER TABLE l4._pack ALTER events SET STORAGE EXTERNAL, ALTER slots SET STORAGE EXTERNAL, ALTER durations
-    SET STORAGE EXTERNAL,
-    ALTER iterations SET STORAGE EXTERNAL, ALTER stages SET STORAGE EXTERNAL, ALTER activity SET STORAGE EXTERNAL,
-        ALTER sequences SET STORAGE EXTERNAL,
-    ALTER open_events SET STORAGE EXTERNAL, ALTER open_slots SET STORAGE EXTERNAL, ALTER open_durations
-        SET STORAGE EXTERNAL,
-    ALTER open_iterations SET STORAGE EXTERNAL, ALTER open_stages SET STORAGE EXTERNAL, ALTER open_activity
-        SET STORAGE EXTERNAL,
-    ALTER open_sequences SET STORAGE EXTERNAL, ALTER scan_state SET STORAGE EXTERNAL, ALTER pack_state
-        SET STORAGE EXTERNAL;
+DO $$
+DECLARE
+    c record;
+BEGIN
+    FOR c IN
+        SELECT a.attrelid::regclass AS name, a.attname FROM pg_attribute AS a
+        WHERE a.attrelid IN ('l4._job_pack'::regclass, 'l4._pack_chunk'::regclass, 'l4._pack'::regclass)
+            AND a.atttypid = 'bytea'::regtype
+    LOOP
+        EXECUTE format('ALTER TABLE %s ALTER %I SET STORAGE EXTERNAL', c.name, c.attname);
+    END LOOP;
+END
+$$;
 COMMENT ON TABLE l4._pack IS
     'what diagnosis reads of streams, and what reading goes on with; most packs have one row, further parts hold '
     'more of what grows with time; read it by _summary';
@@ -327,62 +327,31 @@ COMMENT ON COLUMN l4._ingest.ended_at IS 'end of the call; NULL while it runs, a
 COMMENT ON COLUMN l4._ingest.lines IS 'lines read so far';
 COMMENT ON COLUMN l4._ingest.total IS 'lines to read, estimated; NULL = not known';
 
-SELECT pg_catalog.pg_extension_config_dump('l4.job', '');
-SELECT pg_catalog.pg_extension_config_dump('l4.job_node', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._model', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._event', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._event_slot', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._event_word', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._job_budget', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._job_pack', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._stream', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._stream_stream_id_seq', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._pack_chunk', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._pack', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._ingest', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._ingest_ingest_id_seq', '');
-
 -- No foreign keys from these tables: to check one costs more than to insert a row. A job's row is locked while its
 -- rows are written, and what is deleted takes them along, all in one statement.
-CREATE FUNCTION l4._delete_of_jobs() RETURNS trigger
+CREATE FUNCTION l4._delete_packs() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    DELETE FROM l4._job_pack e USING gone g WHERE e.job_id = g.job_id;
+    IF TG_OP = 'TRUNCATE' THEN
+        TRUNCATE l4._job_pack, l4._pack_chunk, l4._pack;
+    ELSIF TG_TABLE_NAME = 'job' THEN
+        DELETE FROM l4._job_pack e USING gone g WHERE e.job_id = g.job_id;
+    ELSE
+        DELETE FROM l4._pack_chunk c USING gone g WHERE c.pack_id = g.pack_id;
+        DELETE FROM l4._pack p USING gone g WHERE p.pack_id = g.pack_id;
+    END IF;
     RETURN NULL;
 END
 $$;
-REVOKE ALL ON FUNCTION l4._delete_of_jobs() FROM PUBLIC;
-COMMENT ON FUNCTION l4._delete_of_jobs() IS 'what jobs have besides their streams goes with them';
+REVOKE ALL ON FUNCTION l4._delete_packs() FROM PUBLIC;
+COMMENT ON FUNCTION l4._delete_packs() IS
+    'trigger: what is packed of jobs or streams goes with them, all at once';
 CREATE TRIGGER job_delete AFTER DELETE ON l4.job REFERENCING OLD TABLE AS gone
-    FOR EACH STATEMENT EXECUTE FUNCTION l4._delete_of_jobs();
-
-CREATE FUNCTION l4._delete_of_streams() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    DELETE FROM l4._pack_chunk c USING gone g WHERE c.pack_id = g.pack_id;
-    DELETE FROM l4._pack p USING gone g WHERE p.pack_id = g.pack_id;
-    RETURN NULL;
-END
-$$;
-REVOKE ALL ON FUNCTION l4._delete_of_streams() FROM PUBLIC;
-COMMENT ON FUNCTION l4._delete_of_streams() IS
-    'what packs hold of streams goes with them, all streams of a job at once';
+    FOR EACH STATEMENT EXECUTE FUNCTION l4._delete_packs();
 CREATE TRIGGER _stream_delete AFTER DELETE ON l4._stream REFERENCING OLD TABLE AS gone
-    FOR EACH STATEMENT EXECUTE FUNCTION l4._delete_of_streams();
-
-CREATE FUNCTION l4._truncate_of_jobs() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    TRUNCATE l4._job_pack, l4._pack_chunk, l4._pack;
-    RETURN NULL;
-END
-$$;
-REVOKE ALL ON FUNCTION l4._truncate_of_jobs() FROM PUBLIC;
-COMMENT ON FUNCTION l4._truncate_of_jobs() IS 'without jobs nothing is kept of any';
-CREATE TRIGGER job_truncate AFTER TRUNCATE ON l4.job FOR EACH STATEMENT EXECUTE FUNCTION l4._truncate_of_jobs();
+    FOR EACH STATEMENT EXECUTE FUNCTION l4._delete_packs();
+CREATE TRIGGER job_truncate AFTER TRUNCATE ON l4.job FOR EACH STATEMENT EXECUTE FUNCTION l4._delete_packs();
 
 CREATE FUNCTION l4._edit_distance(a text, b text) RETURNS int
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'l4_edit_distance';
@@ -422,7 +391,7 @@ $$;
 REVOKE ALL ON FUNCTION l4._wrong_status() FROM PUBLIC;
 COMMENT ON FUNCTION l4._wrong_status() IS 'says which values a status may have, before the constraint refuses it';
 CREATE TRIGGER job_wrong_status BEFORE INSERT OR UPDATE OF status ON l4.job FOR EACH ROW
-    WHEN (NEW.status OPERATOR(pg_catalog.<>) ALL (ARRAY['running', 'succeeded', 'failed']))
+    WHEN (NEW.status <> ALL (ARRAY['running', 'succeeded', 'failed']))
     EXECUTE FUNCTION l4._wrong_status();
 
 CREATE FUNCTION l4._require_job(job_id text) RETURNS void
@@ -442,7 +411,7 @@ COMMENT ON FUNCTION l4._require_job(text) IS 'raises an error for a job that is 
 CREATE FUNCTION l4.forget_job(job_id text) RETURNS bool
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
 BEGIN ATOMIC
-    WITH gone AS (DELETE FROM l4.job j WHERE j.job_id OPERATOR(pg_catalog.=) forget_job.job_id RETURNING 1)
-    SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>) 0 FROM gone;
+    WITH gone AS (DELETE FROM l4.job j WHERE j.job_id = forget_job.job_id RETURNING 1)
+    SELECT count(*) > 0 FROM gone;
 END;
 COMMENT ON FUNCTION l4.forget_job(text) IS 'drops everything that l4 keeps of a job; false when there is no such job';

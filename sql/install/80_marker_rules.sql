@@ -45,6 +45,3 @@ COMMENT ON COLUMN l4.marker_rule.signature
 COMMENT ON COLUMN l4.marker_rule.example IS 'text that the signature matches';
 COMMENT ON COLUMN l4.marker_rule.source_url IS 'where the text is printed or documented';
 COMMENT ON COLUMN l4.marker_rule.origin IS 'builtin, user or imported';
-
-SELECT pg_catalog.pg_extension_config_dump('l4.marker_rule', 'WHERE rule_id >= 1000000');
-SELECT pg_catalog.pg_extension_config_dump('l4.marker_rule_rule_id_seq', '');

@@ -461,9 +461,3 @@ CREATE TABLE l4._job_absent (
 COMMENT ON TABLE l4._job_absent IS 'servers that did not answer when the streams of a job were last collected';
 COMMENT ON COLUMN l4._job_absent.job_id IS 'the job';
 COMMENT ON COLUMN l4._job_absent.server IS 'the server';
-SELECT pg_catalog.pg_extension_config_dump('l4._job_absent', '');
-SELECT pg_catalog.pg_extension_config_dump('l4.diagnosis', '');
-SELECT pg_catalog.pg_extension_config_dump('l4.suspect_event', '');
-SELECT pg_catalog.pg_extension_config_dump('l4.suspect_node', '');
-SELECT pg_catalog.pg_extension_config_dump('l4.suspect_iteration', '');
-SELECT pg_catalog.pg_extension_config_dump('l4.evidence', '');

@@ -1,14 +1,18 @@
 -- What cannot be taken as it is: clocks that are off, and good jobs that were none.
 
 CREATE FUNCTION l4._late_reports(job_id text, place int, min_nodes float8, attempt_ts timestamptz) RETURNS bytea
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
     SELECT l4._late_nodes(m.iterations, m.open_iterations, n.place, _late_reports.place, _late_reports.min_nodes,
             (extract(epoch FROM n.clock) * 1000000)::bigint, _late_reports.attempt_ts ORDER BY n.place)
     FROM l4._nodes(_late_reports.job_id) AS n
     JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
     JOIN l4._summary AS m USING (stream_id)
     WHERE n.place > 0);
+END;
+$$;
 COMMENT ON FUNCTION l4._late_reports(text, int, float8, timestamptz) IS
     'packed (place of the node, ms, before_ms, spread_ms): how late nodes report iterations from the place-th '
     'on, and before';
@@ -120,8 +124,10 @@ COMMENT ON FUNCTION l4._case_clocks(l4._case) IS 'case, clocks: writes by how mu
 -- do), and reports a crash that no job which got through reports, was a failure: as a baseline it would hide the very
 -- lines that matter. So would a job that crashed and began anew.
 CREATE FUNCTION l4._doubtful(jobs text[], reached numeric, error_level numeric) RETURNS text[]
-LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
     WITH done AS (
         SELECT b.job_id, coalesce(max(n.last_iteration), 0) AS iteration
         FROM unnest(_doubtful.jobs) AS b(job_id) JOIN l4._stream AS n ON n.job_id = b.job_id
@@ -149,7 +155,8 @@ BEGIN ATOMIC
     SELECT coalesce(array_agg(s.job_id ORDER BY s.job_id COLLATE "C"), '{}')
     FROM short AS s JOIN crash AS c USING (job_id)
     -- a part of what it had printed is its start-up
-    WHERE s.short OR l4._began_anew(s.job_id, c.ts, _doubtful.jobs, 0.2) IS NOT NULL;
+    WHERE s.short OR l4._began_anew(s.job_id, c.ts, _doubtful.jobs, 0.2) IS NOT NULL);
 END;
+$$;
 COMMENT ON FUNCTION l4._doubtful(text[], numeric, numeric) IS
     'which of these good jobs look like failures, or crashed and began anew';

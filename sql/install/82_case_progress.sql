@@ -60,8 +60,10 @@ COMMENT ON FUNCTION l4._began_anew(text, timestamptz, text[], float8) IS
 -- between, also where the counter goes on from a checkpoint. One stream of the node with the lowest rank tells, since
 -- ranks that write to one log do not report in step.
 CREATE FUNCTION l4._last_attempt(job_id text, good_jobs text[]) RETURNS timestamptz
-LANGUAGE sql STABLE
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
     WITH one AS (
         SELECT s.node, s.source, n.clock
         FROM l4._stream AS s JOIN l4._case_node AS n ON n.job_id = s.job_id AND n.node = s.node
@@ -80,8 +82,9 @@ BEGIN ATOMIC
             (SELECT min(z.began - z.clock) FROM epoch AS z), _last_attempt.good_jobs, 0.5))))
     FROM epoch AS e
     WHERE EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = _last_attempt.job_id AND s.node = e.node
-        AND s.stage IN ('init', 'model') AND s.first_ts > e.before AND s.first_ts < e.began);
+        AND s.stage IN ('init', 'model') AND s.first_ts > e.before AND s.first_ts < e.began));
 END;
+$$;
 COMMENT ON FUNCTION l4._last_attempt(text, text[]) IS
     'when the last attempt of a job that began anew had its first iteration done, NULL for a job with one attempt';
 

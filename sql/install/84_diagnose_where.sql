@@ -19,8 +19,10 @@ END;
 COMMENT ON FUNCTION l4._frame_stage(l4._case, text) IS 'stage that the functions in the stacks of a node tell';
 
 CREATE FUNCTION l4._stage_at(k l4._case, node text, ts timestamptz) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
     WITH last AS (
         SELECT z.node, z.stage, z.last_ts, z.last_ts - coalesce(n.clock, '0') AS ended,
             z.first_ts - coalesce(n.clock, '0') AS began
@@ -46,8 +48,9 @@ BEGIN ATOMIC
                 AND i.done_ts > s.began + (k.t).half::float8 * coalesce(k.median_ms, 0) * interval '1 ms')
                     THEN 'train' END,
         s.stage)
-    FROM last AS s;
+    FROM last AS s);
 END;
+$$;
 COMMENT ON FUNCTION l4._stage_at(l4._case, text, timestamptz) IS
     'stage of a node (NULL: of the job) at a time (NULL: at its end)';
 

@@ -9,21 +9,22 @@ RETURN signature IS NULL OR NOT EXISTS (
     WHERE l4.pcre_match(t.line, signature) IS NOT FALSE);
 COMMENT ON FUNCTION l4._signature_usable(l4.pcre) IS 'false for a pattern that matches empty or meaningless lines';
 
--- A template read as a pattern: its variable parts stand for any text of one line.
-CREATE FUNCTION l4._template_pattern(template text) RETURNS text
+CREATE FUNCTION l4._quoted(words text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (
-    SELECT '^\s*' || string_agg(
-        regexp_replace(regexp_replace(p.piece, '([][\\.^$|()?*+{}#-])', '\\\1', 'g'), '\s+', '\\s+', 'g'),
-        '.*?' ORDER BY p.n) || '\s*$'
-    FROM regexp_split_to_table(template, '(?:<(?:\*|[A-Z][A-Z0-9_]*)>)+') WITH ORDINALITY AS p(piece, n));
-COMMENT ON FUNCTION l4._template_pattern(text) IS 'source of the pattern that a template stands for';
+RETURN regexp_replace(regexp_replace(words, '([][\\.^$|()?*+{}#-])', '\\\1', 'g'), '\s+', '\\s+', 'g');
+COMMENT ON FUNCTION l4._quoted(text) IS 'a pattern that matches a text, with any blanks where it has some';
 
 CREATE FUNCTION l4._template_patterns(templates text[]) RETURNS l4.pcre[]
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (SELECT array_agg(l4._template_pattern(t.template)::l4.pcre ORDER BY t.n)
-    FROM unnest(templates) WITH ORDINALITY AS t(template, n));
-COMMENT ON FUNCTION l4._template_patterns(text[]) IS 'the patterns that templates stand for';
+RETURN (
+    SELECT array_agg(p.pattern::l4.pcre ORDER BY t.n)
+    FROM unnest(templates) WITH ORDINALITY AS t(template, n)
+    CROSS JOIN LATERAL (
+        SELECT '^\s*' || string_agg(l4._quoted(w.words), '.*?' ORDER BY w.n) || '\s*$'
+        FROM regexp_split_to_table(t.template, '(?:<(?:\*|[A-Z][A-Z0-9_]*)>)+') WITH ORDINALITY AS w(words, n))
+        AS p(pattern));
+COMMENT ON FUNCTION l4._template_patterns(text[])
+    IS 'the patterns that templates stand for: their variable parts match any text of one line';
 
 CREATE FUNCTION l4._templates_usable(templates text[]) RETURNS bool
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -34,15 +35,6 @@ RETURN templates IS NULL OR (cardinality(templates) > 0 AND NOT EXISTS (
 COMMENT ON FUNCTION l4._templates_usable(text[])
     IS 'false when a template is missing or has fewer than four letters of its own';
 
-CREATE FUNCTION l4._fault_values(what text) RETURNS text[]
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN CASE what
-    WHEN 'category' THEN ARRAY['hardware', 'user', 'framework', 'platform']
-    WHEN 'component' THEN ARRAY['accelerator', 'network', 'node', 'storage', 'configuration', 'program', 'data',
-        'software', 'misoperation', 'framework', 'collective', 'compiler', 'scheduler', 'resource', 'platform_config']
-    WHEN 'severity' THEN ARRAY['info', 'warning', 'error', 'fatal'] END;
-COMMENT ON FUNCTION l4._fault_values(text) IS 'what category, component and severity of a fault may be';
-
 -- Such a row says that something failed, not why: any exception of a class, any error that a program states.
 CREATE FUNCTION l4._is_catch_all(priority int) RETURNS bool
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -52,7 +44,7 @@ COMMENT ON FUNCTION l4._is_catch_all(int)
 
 CREATE SEQUENCE l4.fault_fault_id_seq AS int MINVALUE 1000000 START 1000000;
 CREATE TABLE l4.fault (
-    fault_id int NOT NULL DEFAULT pg_catalog.nextval('l4.fault_fault_id_seq'),
+    fault_id int NOT NULL DEFAULT nextval('l4.fault_fault_id_seq'),
     name text NOT NULL,
     category text NOT NULL,
     component text NOT NULL,
@@ -107,57 +99,44 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    r record;
+    wrong record;
 BEGIN
-    IF f.name !~ '^[[:alnum:]][[:alnum:]_.:/-]{0,199}$' THEN
-        RAISE EXCEPTION 'a fault cannot be named "%"', left(f.name, 200)
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_name_check',
-                HINT = 'A name has up to 200 letters, digits and _ . : / -, and starts with a letter or digit.';
-    END IF;
-    FOR r IN
-        SELECT v.*, l4._fault_values(v.name) AS allowed
-        FROM (VALUES ('category', f.category), ('component', f.component), ('severity', f.severity))
-            AS v(name, value)
-    LOOP
-        IF r.value <> ALL (r.allowed) THEN
-            RAISE EXCEPTION '% of fault "%" cannot be "%"', r.name, f.name, r.value
-                USING ERRCODE = 'check_violation', CONSTRAINT = format('fault_%s_check', r.name),
-                    HINT = format('It is one of %s.', array_to_string(r.allowed, ', '));
-        END IF;
-    END LOOP;
-    IF (f.origin = 'builtin') <> (f.fault_id < 1000000) THEN
-        RAISE EXCEPTION 'fault "%" with id % cannot have origin "%"', f.name, f.fault_id, f.origin
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_id_check',
-                HINT = 'Shipped faults, and only they, are builtin and have ids below 1000000.';
-    ELSIF f.origin <> ALL (ARRAY['builtin', 'user', 'confirmed', 'imported']) THEN
-        RAISE EXCEPTION 'origin of fault "%" cannot be "%"', f.name, f.origin
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_origin_check',
-                HINT = 'It is one of builtin, user, confirmed, imported.';
-    ELSIF NOT f.priority BETWEEN 0 AND 100 THEN
-        RAISE EXCEPTION 'priority of fault "%" cannot be %', f.name, f.priority
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_priority_check', HINT = 'It is from 0 to 100.';
-    ELSIF f.name = ANY (f.leads_to) OR array_position(f.leads_to, NULL) IS NOT NULL THEN
-        RAISE EXCEPTION 'leads_to of fault "%" names the fault itself or nothing', f.name
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_leads_to_check',
-                HINT = 'It lists names of other faults.';
-    ELSIF f.combined <> (f.signature IS NULL AND f.templates IS NULL) THEN
-        RAISE EXCEPTION 'fault "%" must have a signature or templates, or be combined', f.name
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_pattern_check',
-                HINT = 'A combined fault has neither: rows of l4.fault_condition say what it is recognised by.';
-    ELSIF NOT l4._signature_usable(f.signature) THEN
-        RAISE EXCEPTION 'the signature of fault "%" matches lines that say nothing', f.name
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_signature_check',
-                DETAIL = format('Signature: %s', left(f.signature::text, 200)),
-                HINT = 'Neither an empty line nor one of a healthy step may match: write what only the fault shows.';
-    ELSIF NOT l4._templates_usable(f.templates) THEN
-        RAISE EXCEPTION 'a template of fault "%" says too little', f.name
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_templates_check',
-                HINT = 'A template needs four letters besides its variable parts.';
-    ELSIF NOT l4.pcre_match(f.example, f.signature) THEN
-        RAISE EXCEPTION 'the signature of fault "%" does not match its example', f.name
-            USING ERRCODE = 'check_violation', CONSTRAINT = 'fault_example_check',
-                DETAIL = format('Example: %s', left(f.example, 200)),
-                HINT = 'Give a line that it matches, or none.';
+    SELECT w.* INTO wrong FROM (
+        SELECT v.name AS rule, format('%s of fault "%s" cannot be "%s"', v.name, f.name, v.value) AS problem,
+            format('It is one of %s.', v.allowed) AS hint
+        FROM (VALUES ('category', f.category, 'hardware, user, framework, platform'),
+            ('component', f.component, 'accelerator, network, node, storage, configuration, program, data, software, '
+                'misoperation, framework, collective, compiler, scheduler, resource, platform_config'),
+            ('severity', f.severity, 'info, warning, error, fatal'),
+            ('origin', f.origin, 'builtin, user, confirmed, imported')) AS v(name, value, allowed)
+        WHERE v.value <> ALL (string_to_array(v.allowed, ', '))
+        UNION ALL
+        SELECT v.rule, format(v.problem, left(f.name, 200), f.fault_id, f.origin, f.priority), v.hint
+        FROM (VALUES
+            ('name', f.name !~ '^[[:alnum:]][[:alnum:]_.:/-]{0,199}$', 'a fault cannot be named "%s"',
+                'A name has up to 200 letters, digits and _ . : / -, and starts with a letter or digit.'),
+            ('id', l4._is_own(f.fault_id) = (f.origin = 'builtin'),
+                'fault "%s" with id %s cannot have origin "%s"',
+                'Shipped faults, and only they, are builtin and have ids below 1000000.'),
+            ('priority', f.priority NOT BETWEEN 0 AND 100, 'priority of fault "%s" cannot be %4$s',
+                'It is from 0 to 100.'),
+            ('leads_to', f.name = ANY (f.leads_to) OR array_position(f.leads_to, NULL) IS NOT NULL,
+                'leads_to of fault "%s" names the fault itself or nothing', 'It lists names of other faults.'),
+            ('pattern', f.combined <> (f.signature IS NULL AND f.templates IS NULL),
+                'fault "%s" must have a signature or templates, or be combined',
+                'A combined fault has neither: rows of l4.fault_condition say what it is recognised by.'),
+            ('signature', NOT l4._signature_usable(f.signature),
+                'the signature of fault "%s" matches lines that say nothing',
+                'Neither an empty line nor one of a healthy step may match: write what only the fault shows.'),
+            ('templates', NOT l4._templates_usable(f.templates), 'a template of fault "%s" says too little',
+                'A template needs four letters besides its variable parts.'),
+            ('example', NOT l4.pcre_match(f.example, f.signature),
+                'the signature of fault "%s" does not match its example', 'Give a line that it matches, or none.')
+        ) AS v(rule, is_broken, problem, hint)
+        WHERE v.is_broken) AS w;
+    IF FOUND THEN
+        RAISE EXCEPTION '%', wrong.problem
+            USING ERRCODE = 'check_violation', CONSTRAINT = format('fault_%s_check', wrong.rule), HINT = wrong.hint;
     END IF;
     RETURN true;
 END
@@ -298,19 +277,13 @@ COMMENT ON COLUMN l4.fault_given_up.node IS 'node of the line';
 COMMENT ON COLUMN l4.fault_given_up.line_no IS 'number of the line';
 COMMENT ON COLUMN l4.fault_given_up.line IS 'the line';
 
-SELECT pg_catalog.pg_extension_config_dump('l4.fault', 'WHERE fault_id >= 1000000');
-SELECT pg_catalog.pg_extension_config_dump('l4.fault_fault_id_seq', '');
-SELECT pg_catalog.pg_extension_config_dump('l4.fault_condition', 'WHERE fault_id >= 1000000');
-SELECT pg_catalog.pg_extension_config_dump('l4.fault_match', '');
-SELECT pg_catalog.pg_extension_config_dump('l4.fault_given_up', '');
-
 -- Which of the rows count: not switched off, and of one name the one nearest to the user.
 CREATE VIEW l4.active_fault AS
 SELECT DISTINCT ON (f.name) f.*
 FROM l4.fault f
 WHERE NOT EXISTS (
-    SELECT FROM l4.disabled_rule d WHERE d.kind OPERATOR(pg_catalog.=) 'fault' AND d.name OPERATOR(pg_catalog.=) f.name)
-ORDER BY f.name, pg_catalog.array_position(ARRAY['user', 'confirmed', 'imported', 'builtin'], f.origin);
+    SELECT FROM l4.disabled_rule d WHERE d.kind = 'fault' AND d.name = f.name)
+ORDER BY f.name, array_position(ARRAY['user', 'confirmed', 'imported', 'builtin'], f.origin);
 COMMENT ON VIEW l4.active_fault
     IS 'the faults that are matched: not in disabled_rule, and of several with one name the user''s, confirmed, '
        'imported, shipped one';
@@ -319,26 +292,26 @@ DECLARE
     c record;
 BEGIN
     FOR c IN
-        SELECT a.attname, pg_catalog.col_description(a.attrelid, a.attnum) AS text FROM pg_catalog.pg_attribute a
-        WHERE a.attrelid OPERATOR(pg_catalog.=) 'l4.fault'::regclass AND a.attnum OPERATOR(pg_catalog.>) 0
+        SELECT a.attname, col_description(a.attrelid, a.attnum) AS text FROM pg_attribute a
+        WHERE a.attrelid = 'l4.fault'::regclass AND a.attnum > 0
     LOOP
-        EXECUTE pg_catalog.format('COMMENT ON COLUMN l4.active_fault.%I IS %L', c.attname, c.text);
+        EXECUTE format('COMMENT ON COLUMN l4.active_fault.%I IS %L', c.attname, c.text);
     END LOOP;
 END
 $$;
 
 CREATE VIEW l4.fault_history AS
 SELECT m.fault_name AS name, f.fault_id, f.category, f.component, f.severity,
-    pg_catalog.count(*) AS jobs,
-    pg_catalog.count(*) FILTER (WHERE m.rank OPERATOR(pg_catalog.=) 1) AS first_ranks,
-    pg_catalog.count(*) FILTER (WHERE m.is_effect) AS as_effect,
-    pg_catalog.sum(m.occurrences)::bigint AS occurrences,
-    pg_catalog.min(COALESCE(m.ts, j.started_at)) AS first_seen,
-    pg_catalog.max(COALESCE(m.ts, j.started_at)) AS last_seen,
-    (pg_catalog.array_agg(m.job_id ORDER BY COALESCE(m.ts, j.started_at) DESC NULLS LAST, m.job_id))[1] AS last_job
+    count(*) AS jobs,
+    count(*) FILTER (WHERE m.rank = 1) AS first_ranks,
+    count(*) FILTER (WHERE m.is_effect) AS as_effect,
+    sum(m.occurrences)::bigint AS occurrences,
+    min(COALESCE(m.ts, j.started_at)) AS first_seen,
+    max(COALESCE(m.ts, j.started_at)) AS last_seen,
+    (array_agg(m.job_id ORDER BY COALESCE(m.ts, j.started_at) DESC NULLS LAST, m.job_id))[1] AS last_job
 FROM l4.fault_match m
-JOIN l4.job j ON j.job_id OPERATOR(pg_catalog.=) m.job_id
-LEFT JOIN l4.active_fault f ON f.name OPERATOR(pg_catalog.=) m.fault_name
+JOIN l4.job j ON j.job_id = m.job_id
+LEFT JOIN l4.active_fault f ON f.name = m.fault_name
 GROUP BY m.fault_name, f.fault_id, f.category, f.component, f.severity;
 COMMENT ON VIEW l4.fault_history IS 'each fault that was ever matched: how often, when, where last';
 COMMENT ON COLUMN l4.fault_history.name IS 'the fault';
@@ -355,13 +328,13 @@ COMMENT ON COLUMN l4.fault_history.last_seen IS 'last time';
 COMMENT ON COLUMN l4.fault_history.last_job IS 'last job';
 
 CREATE VIEW l4.fault_trend AS
-SELECT pg_catalog.date_trunc('week', COALESCE(m.ts, j.ended_at, j.started_at), 'UTC') AS week, f.category, f.component,
-    pg_catalog.count(DISTINCT m.job_id) AS jobs,
-    pg_catalog.count(DISTINCT m.job_id) FILTER (WHERE m.rank OPERATOR(pg_catalog.=) 1) AS first_ranks,
-    pg_catalog.count(DISTINCT m.fault_name) AS faults
+SELECT date_trunc('week', COALESCE(m.ts, j.ended_at, j.started_at), 'UTC') AS week, f.category, f.component,
+    count(DISTINCT m.job_id) AS jobs,
+    count(DISTINCT m.job_id) FILTER (WHERE m.rank = 1) AS first_ranks,
+    count(DISTINCT m.fault_name) AS faults
 FROM l4.fault_match m
-JOIN l4.job j ON j.job_id OPERATOR(pg_catalog.=) m.job_id
-JOIN l4.active_fault f ON f.name OPERATOR(pg_catalog.=) m.fault_name
+JOIN l4.job j ON j.job_id = m.job_id
+JOIN l4.active_fault f ON f.name = m.fault_name
 WHERE NOT m.is_effect
 GROUP BY 1, 2, 3;
 COMMENT ON VIEW l4.fault_trend IS 'matched causes per week (UTC, from Monday), category and component';

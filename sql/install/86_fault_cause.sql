@@ -16,13 +16,7 @@ BEGIN ATOMIC
     LEFT JOIN l4._job_events(ARRAY[k.job_id]) AS e USING (event_id)
     CROSS JOIN LATERAL (SELECT bool_or(n.node = m.node) AS by_suspect
         FROM l4.suspect_node AS n WHERE n.job_id = k.job_id AND n.is_suspect) AS s
-    WHERE m.job_id = k.job_id AND NOT m.is_effect
-      -- a text with one meaning that no good job has counts where nothing else does, as routine as it looks
-      AND (m.is_suspect OR f.severity IN ('error', 'fatal') AND f.priority >= 46 AND s.by_suspect IS NOT FALSE
-          AND EXISTS (SELECT FROM l4._case_event AS x
-              WHERE x.job_id = k.job_id AND x.event_id = m.event_id AND x.is_new)
-          AND NOT EXISTS (SELECT FROM l4.fault_match AS o JOIN l4.fault AS g USING (fault_id)
-              WHERE o.job_id = k.job_id AND o.is_suspect AND NOT o.is_effect AND NOT l4._is_catch_all(g.priority)))
+    WHERE m.job_id = k.job_id AND m.is_suspect AND NOT m.is_effect
       AND NOT (f.severity IN ('info', 'warning') AND (f.combined OR l4._is_catch_all(f.priority)));
 END;
 COMMENT ON FUNCTION l4._stated_causes(l4._case)

@@ -190,18 +190,6 @@ RETURN ARRAY(
     HAVING sum(k.occurrences) >= _event_nodes.min_occurrences);
 COMMENT ON FUNCTION l4._event_nodes(text, jsonb, bigint) IS 'nodes with at least so many records of some events';
 
-CREATE FUNCTION l4._silent_nodes(job_id text, events jsonb, silence interval) RETURNS text[]
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN ARRAY(
-    SELECT DISTINCT g.node
-    FROM (SELECT t.node, coalesce(lead(t.ts) OVER (PARTITION BY t.node ORDER BY t.ts), e.ts) - t.ts AS gap
-        FROM l4._event_times(_silent_nodes.job_id, _silent_nodes.events) AS t
-        CROSS JOIN (SELECT max(n.last_ts) AS ts FROM l4._node AS n WHERE n.job_id = _silent_nodes.job_id) AS e) AS g
-    WHERE g.gap >= _silent_nodes.silence
-    ORDER BY 1);
-COMMENT ON FUNCTION l4._silent_nodes(text, jsonb, interval)
-    IS 'nodes on which some events stop for at least that long, at the latest by the end of the job''s log';
-
 -- Times at which a node wrote nothing while others went on. One whose log ends is compared with the end of most logs.
 -- Between two lines of its own, at least half of the others must write in the middle half of the time: when all wait,
 -- the last one to write is not quiet. Times are compared by the clock of most nodes.
@@ -281,7 +269,13 @@ BEGIN
             held := ARRAY(SELECT DISTINCT q.node FROM l4._silences(_combination_nodes.job_id, c.silence) AS q
                           WHERE q.ended OR c.kind = 'quiet');
         ELSIF events IS NOT NULL AND c.kind = 'silence' THEN
-            held := l4._silent_nodes(_combination_nodes.job_id, events, c.silence);
+            held := ARRAY(
+                SELECT DISTINCT g.node
+                FROM (SELECT t.node, coalesce(lead(t.ts) OVER (PARTITION BY t.node ORDER BY t.ts), e.ts) - t.ts AS gap
+                    FROM l4._event_times(_combination_nodes.job_id, events) AS t
+                    CROSS JOIN (SELECT max(n.last_ts) AS ts FROM l4._node AS n
+                        WHERE n.job_id = _combination_nodes.job_id) AS e) AS g
+                WHERE g.gap >= c.silence);
         ELSIF events IS NOT NULL AND c.within IS NOT NULL THEN
             -- the latest time of the step before that is not after this one decides
             SELECT array_agg(q.node), array_agg(q.ts) INTO at_nodes, at_times

@@ -1,16 +1,10 @@
 -- Which known faults a job shows.
 
--- The line in which a match ends: of a stack the exception.
-CREATE FUNCTION l4._proof_line_no(record text, matched text) RETURNS int
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN coalesce(length(regexp_replace(
-    left(record, strpos(record, matched) + length(matched) - 1), '[^\n]', '', 'g')), 0);
-COMMENT ON FUNCTION l4._proof_line_no(text, text) IS 'lines of a record before the one in which a match ends';
-
 CREATE FUNCTION l4._fault_hits(job_id text)
 RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz,
     occurrences bigint, captures jsonb, gave_up bool, variant bigint)
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100 SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
+SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 BEGIN
     RETURN QUERY
@@ -38,7 +32,9 @@ BEGIN
         h.ts, h.occurrences, c.captures, h.gave_up, 0
     FROM hit AS h
     CROSS JOIN LATERAL l4.pcre_captures(h.line, h.signature) AS c(captures)
-    CROSS JOIN LATERAL coalesce(l4._proof_line_no(h.line, c.captures ->> '0'), 0) AS p(n)
+    -- the line in which the match ends: of a stack the exception
+    CROSS JOIN LATERAL (SELECT coalesce(length(regexp_replace(left(h.line, strpos(h.line, c.captures ->> '0')
+        + length(c.captures ->> '0') - 1), '[^\n]', '', 'g')), 0)) AS p(n)
     -- a line by itself is a shorter proof than the record
     WHERE NOT h.is_record OR NOT EXISTS (
         SELECT FROM hit AS l WHERE NOT l.is_record AND l.fault_id = h.fault_id AND l.event_id = h.event_id)
@@ -112,7 +108,7 @@ BEGIN
     DELETE FROM l4.fault_given_up g WHERE g.job_id = match_faults.job_id;
     WITH hit AS MATERIALIZED (
         SELECT h.*, f.name, f.severity, f.priority, f.is_effect, f.combined,
-            f.fault_id >= 1000000 AND f.priority >= 50 AS is_own,
+            l4._is_own(f.fault_id) AND f.priority >= 50 AS is_own,
             f.combined AND NOT EXISTS (SELECT FROM l4.fault_condition AS c
                 WHERE c.fault_id = f.fault_id AND num_nonnulls(c.signature, c.template) > 0) AS is_form,
             array_position(ARRAY['fatal', 'error', 'warning', 'info'], f.severity) AS place,
@@ -150,7 +146,7 @@ BEGIN
         -- what the user knows of an event or a node goes before what is shipped of it: an error as if it were as severe
         SELECT o.fault_id, min(ARRAY[s.place, -s.priority]) AS weight
         FROM best AS o
-        JOIN best AS s ON s.fault_id < 1000000 AND NOT s.is_effect AND (o.severity = 'error' OR s.place >= o.place)
+        JOIN best AS s ON NOT (s.is_effect OR l4._is_own(s.fault_id)) AND (o.severity = 'error' OR s.place >= o.place)
             AND (s.combined AND s.node = o.node OR EXISTS (
                 SELECT FROM hit AS h WHERE h.fault_id = o.fault_id AND h.event_id = s.event_id AND NOT h.gave_up))
         WHERE o.is_own AND NOT EXISTS (SELECT FROM cause AS c WHERE c.fault_id = s.fault_id)
@@ -160,7 +156,7 @@ BEGIN
     SELECT match_faults.job_id,
         row_number() OVER (ORDER BY b.is_suspect DESC, b.follows, b.is_effect OR b.by_effects,
             b.follows AND NOT b.is_effect, b.weight, b.better DESC, b.on_suspect DESC, b.ts, b.line_no,
-            b.fault_id < 1000000, b.name),
+            NOT l4._is_own(b.fault_id), b.name),
         b.fault_id, b.node, b.line_no, b.line, b.captures, b.name, b.source, b.event_id, b.ts, b.total,
         b.follows, coalesce(b.names, '{}'), b.is_suspect
     FROM (SELECT f.*, bool_or(f.is_suspect AND NOT f.follows AND NOT f.is_form AND f.place <= 2) OVER () AS stated

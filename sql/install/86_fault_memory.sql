@@ -53,13 +53,10 @@ BEGIN ATOMIC
     WITH RECURSIVE reach(name, effect, is_own, step) AS (
         SELECT u.effect, u.effect, true, 1 FROM unnest(_check_leads_to.leads_to) AS u(effect)
         UNION
-        SELECT r.name, t.effect, r.is_own AND f.fault_id >= 1000000, r.step + 1
+        SELECT r.name, t.effect, r.is_own AND l4._is_own(f.fault_id), r.step + 1
         FROM reach AS r
         CROSS JOIN LATERAL (
-            SELECT f.fault_id, f.leads_to FROM l4.fault AS f
-            WHERE f.name = r.effect
-              AND NOT EXISTS (SELECT FROM l4.disabled_rule AS d WHERE d.kind = 'fault' AND d.name = r.effect)
-            ORDER BY array_position(ARRAY['user', 'confirmed', 'imported', 'builtin'], f.origin) LIMIT 1) AS f
+            SELECT a.fault_id, a.leads_to FROM l4.active_fault AS a WHERE a.name = r.effect LIMIT 1) AS f
         CROSS JOIN LATERAL unnest(f.leads_to) AS t(effect)
         WHERE r.effect <> _check_leads_to.name AND r.step < 30
     )
@@ -89,33 +86,6 @@ COMMENT ON TYPE l4._pattern
     IS 'what a diagnosis is recognised by; form: the combination that it follows; failed_jobs: other ones that match; '
        'good_lines, other_causes: what must not';
 
--- Another cause: a fault of yours with another name that was confirmed in the job, or is its best match.
-CREATE FUNCTION l4._judged(job_id text, name text, INOUT p l4._pattern)
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    WITH claim AS MATERIALIZED (
-        SELECT t.job_id AS job, t.node, t.line_no, t.line, t.status = 'succeeded' OR EXISTS (
-            SELECT FROM l4.diagnosis AS d WHERE d.job_id = _judged.job_id AND t.job_id = ANY (d.baseline)) AS is_good
-        FROM l4.test_fault(p.signature, p.templates, ARRAY(
-            SELECT j.job_id FROM l4.job AS j WHERE j.job_id <> _judged.job_id), p.conditions) AS t
-        WHERE NOT t.gave_up
-    ), cause AS (
-        SELECT DISTINCT c.job, f.name
-        FROM claim AS c JOIN l4.fault AS f ON f.fault_id >= 1000000 AND f.name <> _judged.name AND NOT f.is_effect
-        WHERE NOT c.is_good AND (f.source_job = c.job OR EXISTS (
-            SELECT FROM l4.fault_match AS m WHERE m.job_id = c.job AND m.rank = 1 AND m.fault_id = f.fault_id))
-    )
-    SELECT ARRAY(SELECT DISTINCT c.job FROM claim AS c WHERE NOT c.is_good ORDER BY 1),
-        (SELECT string_agg(format('job %s, node %s, line %s: %s', g.job, g.node, g.line_no, left(g.line, 200)), E'\n')
-         FROM (SELECT c.* FROM claim AS c WHERE c.is_good ORDER BY c.job, c.node, c.line_no LIMIT 10) AS g),
-        (SELECT string_agg(format('job %s: fault "%s"', c.job, c.name), E'\n' ORDER BY c.job, c.name) FROM cause AS c)
-    INTO p.failed_jobs, p.good_lines, p.other_causes;
-END
-$$;
-COMMENT ON FUNCTION l4._judged(text, text, l4._pattern) IS 'a pattern with what it would match in other jobs';
-
 -- What may be learnt, best first: an event in which a cause is known (narrowed by the combination that it proves), the
 -- combination that is known, an event that only the suspects have, the form of a hang.
 CREATE FUNCTION l4._learnable(job_id text) RETURNS SETOF l4._pattern
@@ -127,23 +97,28 @@ BEGIN ATOMIC
         WHERE m.job_id = _learnable.job_id AND m.rank = 1 AND m.is_suspect AND f.combined
     ), candidate AS (
         SELECT CASE WHEN c.is_known THEN 1 ELSE 3 END AS turn, c.n, ARRAY[c.event_id] AS events,
-            p.signature, p.templates, l4._known_form(f.fault_id, p.signature) AS conditions, f.fault_name
+            p.signature, p.templates, NULL::jsonb AS conditions, f.fault_id, f.fault_name
         FROM l4._cause_events(_learnable.job_id) WITH ORDINALITY
             AS c(event_id, is_known, nodes, node, level, terminal, n)
         CROSS JOIN LATERAL l4._event_pattern(_learnable.job_id, ARRAY[c.event_id]) AS p
         LEFT JOIN known AS f ON c.is_known AND f.event_id = c.event_id AND p.signature IS NOT NULL
         WHERE c.n <= 5 AND num_nonnulls(p.signature, p.templates) > 0
         UNION ALL
-        SELECT 2, 0, NULL, NULL, NULL, l4._known_form(f.fault_id, NULL), f.fault_name FROM known AS f
+        SELECT 2, 0, NULL, NULL, NULL, NULL, f.fault_id, f.fault_name FROM known AS f
         UNION ALL
-        SELECT 4, 0, NULL, NULL, NULL, h.conditions, NULL
+        SELECT 4, 0, NULL, NULL, NULL, h.conditions, NULL, NULL
         FROM l4._hang_form(_learnable.job_id) AS h(conditions) WHERE h.conditions IS NOT NULL
     )
-    SELECT p.*
+    SELECT CASE WHEN k.conditions IS NULL THEN c.signature END, CASE WHEN k.conditions IS NULL THEN c.templates END,
+        k.conditions, c.events, c.fault_name, NULL::text[], NULL, NULL
     FROM candidate AS c
-    CROSS JOIN LATERAL (SELECT CASE WHEN c.conditions IS NULL THEN c.signature END,
-        CASE WHEN c.conditions IS NULL THEN c.templates END, c.conditions, c.events, c.fault_name, NULL::text[], NULL,
-        NULL) AS p(signature, templates, conditions, events, form, failed_jobs, good_lines, other_causes)
+    -- of a combination its conditions, with the words of this job in step 1 if they say more: another launcher reports
+    -- in other words that a process was killed
+    CROSS JOIN LATERAL (
+        SELECT coalesce(c.conditions, jsonb_agg(jsonb_strip_nulls(to_jsonb(d) - 'fault_id'
+            || CASE WHEN d.step = 1 AND c.signature IS NOT NULL
+                THEN jsonb_build_object('signature', c.signature, 'template', NULL) ELSE '{}' END) ORDER BY d.step))
+        FROM l4.fault_condition AS d WHERE d.fault_id = c.fault_id) AS k(conditions)
     ORDER BY c.turn, c.n;
 END;
 COMMENT ON FUNCTION l4._learnable(text) IS 'what a diagnosis may be recognised by, best first';
@@ -173,12 +148,28 @@ BEGIN
         CONTINUE WHEN NOT EXISTS (
             SELECT FROM l4.test_fault(p.signature, p.templates, ARRAY[_learn.job_id], p.conditions) AS t
             WHERE NOT t.gave_up);
-        p := l4._judged(_learn.job_id, _learn.name, p);
-        best := CASE WHEN best IS NULL THEN p ELSE best END;
-        IF p.good_lines IS NULL AND p.other_causes IS NULL THEN
-            best := p;
-            EXIT;
-        END IF;
+        WITH claim AS MATERIALIZED (
+            SELECT t.job_id AS job, t.node, t.line_no, t.line, t.status = 'succeeded' OR EXISTS (
+                SELECT FROM l4.diagnosis AS d WHERE d.job_id = _learn.job_id AND t.job_id = ANY (d.baseline)) AS is_good
+            FROM l4.test_fault(p.signature, p.templates, ARRAY(
+                SELECT j.job_id FROM l4.job AS j WHERE j.job_id <> _learn.job_id), p.conditions) AS t
+            WHERE NOT t.gave_up
+        ), cause AS (
+            -- a fault of yours with another name that was confirmed in the job, or is its best match
+            SELECT DISTINCT c.job, f.name
+            FROM claim AS c JOIN l4.fault AS f ON l4._is_own(f.fault_id) AND f.name <> _learn.name AND NOT f.is_effect
+            WHERE NOT c.is_good AND (f.source_job = c.job OR EXISTS (
+                SELECT FROM l4.fault_match AS m WHERE m.job_id = c.job AND m.rank = 1 AND m.fault_id = f.fault_id))
+        )
+        SELECT ARRAY(SELECT DISTINCT c.job FROM claim AS c WHERE NOT c.is_good ORDER BY 1),
+            (SELECT string_agg(
+                format('job %s, node %s, line %s: %s', g.job, g.node, g.line_no, left(g.line, 200)), E'\n')
+            FROM (SELECT c.* FROM claim AS c WHERE c.is_good ORDER BY c.job, c.node, c.line_no LIMIT 10) AS g),
+            (SELECT string_agg(format('job %s: fault "%s"', c.job, c.name), E'\n' ORDER BY c.job, c.name)
+            FROM cause AS c)
+        INTO p.failed_jobs, p.good_lines, p.other_causes;
+        best := CASE WHEN best IS NULL OR num_nonnulls(p.good_lines, p.other_causes) = 0 THEN p ELSE best END;
+        EXIT WHEN num_nonnulls(p.good_lines, p.other_causes) = 0;
     END LOOP;
     IF best IS NULL AND is_asked THEN
         RAISE EXCEPTION 'the pattern matches no line of job "%"', _learn.job_id
@@ -214,48 +205,35 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    problem text;
+    wrong record;
 BEGIN
     PERFORM l4._require_job(_check_confirmed.job_id);
-    SELECT a.name INTO problem
-    FROM (VALUES ('name', _check_confirmed.name), ('root_cause', root_cause), ('remedy', remedy)) AS a(name, value)
-    WHERE a.value IS NULL OR a.value !~ '[^[:space:]]' LIMIT 1;
+    SELECT w.* INTO wrong FROM (
+        SELECT format('%s of a fault must not be empty', a.name) AS problem, 'invalid_parameter_value' AS code,
+            'Say what the next one who meets it must know.' AS hint
+        FROM (VALUES ('name', _check_confirmed.name), ('root_cause', root_cause), ('remedy', remedy)) AS a(name, value)
+        WHERE a.value IS NULL OR a.value !~ '[^[:space:]]'
+        UNION ALL
+        SELECT 'no event to make a pattern of', 'invalid_parameter_value',
+            'Leave events out, or give some of l4.suspect_event or l4.event_count.'
+        WHERE events = '{}'
+        UNION ALL
+        (SELECT format('job "%s" has no event %s', _check_confirmed.job_id, coalesce(e.id::text, 'NULL')),
+            'undefined_object', 'l4.suspect_event and l4.event_count list the events of a job.'
+        FROM unnest(events) AS e(id)
+        WHERE NOT EXISTS (SELECT FROM l4._fault_lines(_check_confirmed.job_id) AS l WHERE l.event_id = e.id)
+        ORDER BY e.id)
+        UNION ALL
+        SELECT format('invalid leads_to of fault "%s"', _check_confirmed.name), 'invalid_parameter_value',
+            c.problem || '.'
+        FROM l4._check_leads_to(_check_confirmed.name, leads_to) AS c WHERE c.problem IS NOT NULL) AS w;
     IF FOUND THEN
-        RAISE EXCEPTION '% of a fault must not be empty', problem
-            USING ERRCODE = 'invalid_parameter_value', HINT = 'Say what the next one who meets it must know.';
-    END IF;
-    IF events = '{}' THEN
-        RAISE EXCEPTION 'no event to make a pattern of'
-            USING ERRCODE = 'invalid_parameter_value',
-                HINT = 'Leave events out, or give some of l4.suspect_event or l4.event_count.';
-    END IF;
-    SELECT coalesce(e.id::text, 'NULL') INTO problem FROM unnest(events) AS e(id)
-    WHERE NOT EXISTS (SELECT FROM l4._fault_lines(_check_confirmed.job_id) AS l WHERE l.event_id = e.id)
-    ORDER BY e.id LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION 'job "%" has no event %', _check_confirmed.job_id, problem
-            USING ERRCODE = 'undefined_object', HINT = 'l4.suspect_event and l4.event_count list the events of a job.';
-    END IF;
-    problem := (SELECT c.problem FROM l4._check_leads_to(_check_confirmed.name, leads_to) AS c);
-    IF problem IS NOT NULL THEN
-        RAISE EXCEPTION 'invalid leads_to of fault "%"', _check_confirmed.name
-            USING ERRCODE = 'invalid_parameter_value', DETAIL = problem || '.';
+        RAISE EXCEPTION '%', wrong.problem USING ERRCODE = wrong.code, HINT = wrong.hint;
     END IF;
 END
 $$;
 COMMENT ON FUNCTION l4._check_confirmed(text, text, text, text, int[], text[])
     IS 'raises what is wrong with the arguments of confirm_fault()';
-
--- The line that shows the cause: by itself, and of a progress bar only what came after it.
-CREATE FUNCTION l4._cause_line(job_id text, signature l4.pcre, templates text[]) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (
-    SELECT l.line
-    FROM l4.test_fault(_cause_line.signature, _cause_line.templates, ARRAY[_cause_line.job_id]) AS t
-    CROSS JOIN LATERAL (VALUES (regexp_replace(t.line, '^.*\r(?=\s*\S)', '')), (t.line)) AS l(line)
-    WHERE NOT t.gave_up AND l4.pcre_match(l.line, _cause_line.signature)
-    ORDER BY t.line_no, length(l.line) LIMIT 1);
-COMMENT ON FUNCTION l4._cause_line(text, l4.pcre, text[]) IS 'example of a confirmed fault; NULL when no line matches';
 
 -- What is known of the events stands in for what the caller left out; else the diagnosis, else the best known cause.
 CREATE FUNCTION l4._usual_class(job_id text, events int[], INOUT category text, INOUT component text)
@@ -281,46 +259,57 @@ END;
 COMMENT ON FUNCTION l4._usual_class(text, int[], text, text)
     IS 'category and component of a fault that is confirmed, where not given';
 
+CREATE FUNCTION l4._store_fault(f l4.fault, conditions jsonb) RETURNS int
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    INSERT INTO l4.fault (fault_id, name, category, component, signature, templates, root_cause, remedy, leads_to,
+        severity, example, source_url, origin, source_job, confirmed_by, confirmed_at, priority, is_effect, combined)
+    VALUES (coalesce(f.fault_id, nextval('l4.fault_fault_id_seq')), f.name, f.category, f.component, f.signature,
+        f.templates, f.root_cause, f.remedy, f.leads_to, f.severity, f.example, f.source_url, f.origin, f.source_job,
+        f.confirmed_by, f.confirmed_at, f.priority, f.is_effect, f.combined)
+    ON CONFLICT ON CONSTRAINT fault_origin_name_key DO NOTHING
+    RETURNING fault_id INTO f.fault_id;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'fault "%" was % before', f.name, f.origin
+            USING ERRCODE = 'unique_violation',
+                HINT = 'Choose another name; l4.merge_faults() joins two faults that are the same.';
+    END IF;
+    INSERT INTO l4.fault_condition SELECT c.* FROM l4._read_conditions(conditions, f.fault_id) AS c;
+    RETURN f.fault_id;
+END
+$$;
+COMMENT ON FUNCTION l4._store_fault(l4.fault, jsonb)
+    IS 'stores a fault with its conditions; NULL as its id is a new one';
+
 CREATE FUNCTION l4._store_confirmed(f l4.fault, conditions jsonb) RETURNS int
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    id int;
     old record;
 BEGIN
-    SELECT o.fault_id, o.name INTO old FROM l4.fault AS o
-    WHERE o.origin <> 'builtin' AND o.name <> f.name AND o.signature OPERATOR(l4.=) f.signature
-    ORDER BY o.fault_id LIMIT 1;
+    UPDATE l4.fault AS o
+    SET templates = (SELECT array_agg(DISTINCT t.template ORDER BY t.template)
+                     FROM unnest(o.templates || f.templates) AS t(template))
+    WHERE o.fault_id = (SELECT min(s.fault_id) FROM l4.fault AS s
+        WHERE s.origin <> 'builtin' AND s.name <> f.name AND s.signature OPERATOR(l4.=) f.signature)
+    RETURNING o.fault_id, o.name INTO old;
     IF FOUND THEN
-        UPDATE l4.fault AS o
-        SET templates = (SELECT array_agg(DISTINCT t.template ORDER BY t.template)
-                         FROM unnest(o.templates || f.templates) AS t(template))
-        WHERE o.fault_id = old.fault_id;
         RAISE NOTICE 'fault "%" has this signature already', old.name
             USING DETAIL = 'The templates were added to it; no second fault was made.';
         RETURN old.fault_id;
     END IF;
-    INSERT INTO l4.fault (name, category, component, signature, templates, root_cause, remedy, leads_to, severity,
-        example, source_url, origin, source_job, confirmed_by, confirmed_at, priority, is_effect, combined)
-    VALUES (f.name, f.category, f.component, f.signature, f.templates, f.root_cause, f.remedy, f.leads_to, f.severity,
-        f.example, f.source_url, 'confirmed', f.source_job, session_user, now(), f.priority, f.is_effect, f.combined)
-    ON CONFLICT ON CONSTRAINT fault_origin_name_key DO NOTHING
-    RETURNING fault_id INTO id;
-    IF id IS NULL THEN
-        RAISE EXCEPTION 'fault "%" was confirmed before', f.name
-            USING ERRCODE = 'unique_violation',
-                HINT = 'Choose another name; l4.merge_faults() joins two faults that are the same.';
-    END IF;
-    INSERT INTO l4.fault_condition SELECT c.* FROM l4._read_conditions(conditions, id) AS c;
-    IF NOT EXISTS (SELECT FROM l4.active_fault AS a WHERE a.fault_id = id) THEN
+    f.fault_id := l4._store_fault(f, conditions);
+    IF NOT EXISTS (SELECT FROM l4.active_fault AS a WHERE a.fault_id = f.fault_id) THEN
         RAISE NOTICE 'fault "%" is switched off, or hidden by another of this name', f.name
             USING HINT = 'l4.disabled_rule and l4.fault_problem say which.';
-    ELSIF EXISTS (SELECT FROM l4.fault AS o WHERE o.name = f.name AND o.fault_id <> id) THEN
+    ELSIF EXISTS (SELECT FROM l4.fault AS o WHERE o.name = f.name AND o.fault_id <> f.fault_id) THEN
         RAISE NOTICE 'fault "%" replaces another of this name', f.name
             USING HINT = 'l4.active_fault has the faults that are matched.';
     END IF;
-    RETURN id;
+    RETURN f.fault_id;
 END
 $$;
 COMMENT ON FUNCTION l4._store_confirmed(l4.fault, jsonb)
@@ -332,7 +321,7 @@ CREATE FUNCTION l4.confirm_fault(job_id text, name text, root_cause text, remedy
     source_url text DEFAULT NULL, is_effect bool DEFAULT false)
 RETURNS int
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
     p l4._pattern;
@@ -357,9 +346,18 @@ BEGIN
     f.templates := p.templates;
     f.leads_to := coalesce(confirm_fault.leads_to, '{}');
     f.severity := coalesce(confirm_fault.severity, CASE WHEN says_cause THEN 'error' ELSE 'warning' END);
-    f.example := l4._cause_line(confirm_fault.job_id, p.signature, p.templates);
+    -- the line by itself, and of a progress bar only what came after it
+    f.example := (
+        SELECT l.line
+        FROM l4.test_fault(p.signature, p.templates, ARRAY[confirm_fault.job_id]) AS t
+        CROSS JOIN LATERAL (VALUES (regexp_replace(t.line, '^.*\r(?=\s*\S)', '')), (t.line)) AS l(line)
+        WHERE NOT t.gave_up AND l4.pcre_match(l.line, p.signature)
+        ORDER BY t.line_no, length(l.line) LIMIT 1);
     f.source_url := confirm_fault.source_url;
+    f.origin := 'confirmed';
     f.source_job := confirm_fault.job_id;
+    f.confirmed_by := session_user;
+    f.confirmed_at := now();
     f.is_effect := coalesce(confirm_fault.is_effect, false);
     f.combined := p.conditions IS NOT NULL;
     f.priority := CASE WHEN f.combined THEN 60 ELSE 50 END;
@@ -379,37 +377,15 @@ COMMENT ON FUNCTION l4.confirm_fault(text, text, text, text, text, text, text, l
     IS 'archives what was diagnosed in a job as a fault; learns its pattern unless given, refuses what a healthy job '
        'matches, and says what else it matches';
 
--- A signature that refers to groups by number comes first, so that they keep theirs; a name may stand in both.
-CREATE FUNCTION l4._either_signature(k l4.fault, g l4.fault) RETURNS l4.pcre
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
-AS $$
-DECLARE
-    by_number constant text := '\\[1-9]|\\g|\(\?[0-9R+-]';
-    joined text := CASE WHEN g.signature::text ~ by_number THEN format('(?:%s)|(?:%s)', g.signature, k.signature)
-        ELSE format('(?:%s)|(?:%s)', k.signature, g.signature) END;
-BEGIN
-    IF l4.pcre_error(joined) IS NOT NULL THEN
-        joined := '(?J)' || joined;
-    END IF;
-    IF l4.pcre_error(joined) IS NOT NULL OR k.signature::text ~ by_number AND g.signature::text ~ by_number THEN
-        RAISE EXCEPTION 'the signatures of faults "%" and "%" do not go together', k.name, g.name
-            USING ERRCODE = 'invalid_parameter_value',
-                DETAIL = coalesce(l4.pcre_error(joined), 'Both refer to groups by number.'),
-                HINT = 'Write one that matches both, and delete the other fault.';
-    END IF;
-    RETURN joined::l4.pcre;
-END
-$$;
-COMMENT ON FUNCTION l4._either_signature(l4.fault, l4.fault) IS 'signature that matches what either fault matches';
-
 CREATE FUNCTION l4.merge_faults(keep int, gone int) RETURNS int
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
     k l4.fault;
     g l4.fault;
+    by_number constant text := '\\[1-9]|\\g|\(\?[0-9R+-]';
+    either text;
 BEGIN
     -- in one order, whichever of two sessions keeps which
     PERFORM FROM l4.fault f WHERE f.fault_id IN (keep, gone) ORDER BY f.fault_id FOR UPDATE;
@@ -427,14 +403,24 @@ BEGIN
                 'and combinations only if they differ in silence alone.',
                 HINT = 'A shipped fault is switched off by a row of l4.disabled_rule.';
     END IF;
+    -- a signature that refers to groups by number comes first, so that they keep theirs; a name may stand in both
+    either := CASE WHEN g.signature::text ~ by_number THEN format('(?:%s)|(?:%s)', g.signature, k.signature)
+        ELSE format('(?:%s)|(?:%s)', k.signature, g.signature) END;
+    either := CASE WHEN l4.pcre_error(either) IS NULL THEN '' ELSE '(?J)' END || either;
+    IF k.signature OPERATOR(l4.=) g.signature OR num_nonnulls(k.signature, g.signature) < 2 THEN
+        either := coalesce(k.signature, g.signature);
+    ELSIF l4.pcre_error(either) IS NOT NULL OR k.signature::text ~ by_number AND g.signature::text ~ by_number THEN
+        RAISE EXCEPTION 'the signatures of faults "%" and "%" do not go together', k.name, g.name
+            USING ERRCODE = 'invalid_parameter_value',
+                DETAIL = coalesce(l4.pcre_error(either), 'Both refer to groups by number.'),
+                HINT = 'Write one that matches both, and delete the other fault.';
+    END IF;
     UPDATE l4.fault_condition c
     SET silence = CASE c.max_nodes WHEN 0 THEN greatest(c.silence, o.silence) ELSE least(c.silence, o.silence) END
     FROM l4.fault_condition o
     WHERE c.fault_id = keep AND o.fault_id = gone AND o.step = c.step AND o.silence <> c.silence;
     UPDATE l4.fault f
-    SET signature = CASE WHEN k.signature IS NULL THEN g.signature
-            WHEN g.signature IS NULL OR g.signature OPERATOR(l4.=) k.signature THEN k.signature
-            ELSE l4._either_signature(k, g) END,
+    SET signature = either::l4.pcre,
         templates = (SELECT array_agg(DISTINCT t.template ORDER BY t.template)
                      FROM unnest(k.templates || g.templates) AS t(template)),
         leads_to = ARRAY(SELECT DISTINCT t.effect FROM unnest(k.leads_to || g.leads_to) AS t(effect)
@@ -445,7 +431,7 @@ BEGIN
     UPDATE l4.fault f
     SET leads_to = ARRAY(SELECT DISTINCT CASE t.effect WHEN g.name THEN k.name ELSE t.effect END
                          FROM unnest(f.leads_to) AS t(effect) ORDER BY 1)
-    WHERE g.name = ANY (f.leads_to) AND f.fault_id >= 1000000 AND f.fault_id <> keep
+    WHERE g.name = ANY (f.leads_to) AND l4._is_own(f.fault_id) AND f.fault_id <> keep
       AND NOT EXISTS (SELECT FROM l4.fault o WHERE o.name = g.name);
     UPDATE l4.fault_match m SET fault_id = keep, fault_name = k.name WHERE m.fault_id = gone;
     RETURN keep;

@@ -6,8 +6,7 @@ CREATE FUNCTION l4._propose_signature(template text, example text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (
     WITH piece AS (
-        SELECT p.n, regexp_replace(regexp_replace(p.piece, '([][\\.^$|()?*+{}#-])', '\\\1', 'g'),
-            '\s+', '\\s+', 'g') AS text
+        SELECT p.n, l4._quoted(p.piece) AS text
         FROM regexp_split_to_table(replace(template, '<LIST>', E'\x01'), '(?:<(?:\*|[A-Z][A-Z0-9_]*)>)+')
             WITH ORDINALITY AS p(piece, n)
     ), pattern AS (
@@ -155,19 +154,6 @@ END;
 COMMENT ON FUNCTION l4._cause_events(text)
     IS 'suspect events of a job that may say its cause: first those in which a cause is known, of them those of the '
        'suspects alone, then those that the fewest other diagnoses claim';
-
--- Where the best known cause is a combination, what is confirmed has its conditions, with the words of this job in the
--- first one if they say more: another launcher reports in other words that a process was killed.
-CREATE FUNCTION l4._known_form(fault_id int, signature l4.pcre) RETURNS jsonb
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (
-    SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(c) - 'fault_id' || s.words) ORDER BY c.step)
-    FROM l4.fault_condition AS c
-    CROSS JOIN LATERAL (SELECT CASE WHEN c.step = 1 AND _known_form.signature IS NOT NULL
-        THEN jsonb_build_object('signature', _known_form.signature, 'template', NULL) ELSE '{}' END) AS s(words)
-    WHERE c.fault_id = _known_form.fault_id);
-COMMENT ON FUNCTION l4._known_form(int, l4.pcre)
-    IS 'conditions of a combination as in a fault file, with another signature in step 1 if given';
 
 -- A hang in which no line says the cause: others report a lost peer while a suspect is silent. Half of the time that
 -- it took leaves room for other time-outs.

@@ -15,7 +15,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     unknown text := (SELECT min(coalesce(n.name, '')) FROM unnest(names) AS n(name)
-                     WHERE NOT EXISTS (SELECT FROM l4.fault f WHERE f.name = n.name AND f.fault_id >= 1000000));
+                     WHERE NOT EXISTS (SELECT FROM l4.fault f WHERE f.name = n.name AND l4._is_own(f.fault_id)));
 BEGIN
     IF unknown IS NOT NULL THEN
         RAISE EXCEPTION 'fault "%" is not one of yours', unknown
@@ -25,7 +25,7 @@ BEGIN
         SELECT l4._fault_json(o.fault_id)
         FROM (SELECT DISTINCT ON (f.name) f.name, f.fault_id
             FROM l4.fault f
-            WHERE f.fault_id >= 1000000 AND (names IS NULL OR f.name = ANY (names))
+            WHERE l4._is_own(f.fault_id) AND (names IS NULL OR f.name = ANY (names))
             ORDER BY f.name, array_position(ARRAY['user', 'confirmed', 'imported'], f.origin)) AS o
         ORDER BY o.name));
 END
@@ -60,23 +60,12 @@ BEGIN
     row_value := jsonb_strip_nulls(row_value);
     f := jsonb_populate_record(NULL::l4.fault, defaults || row_value);
     old := (SELECT l4._fault_json(o.fault_id) FROM l4.fault o WHERE o.origin = 'imported' AND o.name = f.name);
-    INSERT INTO l4.fault AS t (name, category, component, signature, templates, root_cause, remedy, leads_to, severity,
-        example, source_url, origin, source_job, confirmed_by, confirmed_at, priority, is_effect, combined)
-    VALUES (f.name, f.category, f.component, f.signature, f.templates, f.root_cause, f.remedy, f.leads_to, f.severity,
-        f.example, f.source_url, 'imported', f.source_job, f.confirmed_by, f.confirmed_at, f.priority, f.is_effect,
-        row_value ? 'conditions')
-    ON CONFLICT (origin, name) DO UPDATE SET category = excluded.category, component = excluded.component,
-        signature = excluded.signature, templates = excluded.templates, root_cause = excluded.root_cause,
-        remedy = excluded.remedy, leads_to = excluded.leads_to, severity = excluded.severity,
-        example = excluded.example, source_url = excluded.source_url, source_job = excluded.source_job,
-        confirmed_by = excluded.confirmed_by, confirmed_at = excluded.confirmed_at, priority = excluded.priority,
-        is_effect = excluded.is_effect, combined = excluded.combined
-    RETURNING t.fault_id INTO id;
-    DELETE FROM l4.fault_condition c WHERE c.fault_id = id;
-    INSERT INTO l4.fault_condition
-    SELECT c.* FROM l4._read_conditions(row_value -> 'conditions', id) AS c;
+    DELETE FROM l4.fault o WHERE o.origin = 'imported' AND o.name = f.name RETURNING o.fault_id INTO f.fault_id;
+    f.origin := 'imported';
+    f.combined := row_value ? 'conditions';
+    id := l4._store_fault(f, row_value -> 'conditions');
     -- what the user has already, under whatever origin, is not kept twice
-    IF EXISTS (SELECT FROM l4.fault o WHERE o.name = f.name AND o.fault_id <> id AND o.fault_id >= 1000000
+    IF EXISTS (SELECT FROM l4.fault o WHERE o.name = f.name AND o.fault_id <> id AND l4._is_own(o.fault_id)
                AND l4._fault_json(o.fault_id) - 'origin' = l4._fault_json(id) - 'origin') THEN
         DELETE FROM l4.fault o WHERE o.fault_id = id;
         RETURN 'same';

@@ -11,7 +11,8 @@ CREATE TABLE l4._fault_watch (
 );
 COMMENT ON TABLE l4._fault_watch IS 'which events of a job have been matched';
 COMMENT ON COLUMN l4._fault_watch.job_id IS 'the job';
-COMMENT ON COLUMN l4._fault_watch.signatures IS 'what they were matched with, see _fault_signatures()';
+COMMENT ON COLUMN l4._fault_watch.signatures
+    IS 'what they were matched with: a number that changes with the active faults';
 COMMENT ON COLUMN l4._fault_watch.examples IS 'the records that were matched, see _fault_examples()';
 COMMENT ON COLUMN l4._fault_watch.events IS 'the events';
 
@@ -31,17 +32,6 @@ COMMENT ON COLUMN l4._fault_hit.n
     IS 'line of the record; 0 = the record as a whole, -1 = its message, -2 = by its template';
 COMMENT ON COLUMN l4._fault_hit.fault_id IS 'the fault';
 COMMENT ON COLUMN l4._fault_hit.gave_up IS 'whether it matches is not known: given up at a limit';
-SELECT pg_catalog.pg_extension_config_dump('l4._fault_watch', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._fault_hit', '');
-
-CREATE FUNCTION l4._fault_signatures() RETURNS numeric
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (
-    SELECT COALESCE(sum(hashtextextended(
-        concat_ws(E'\n', f.fault_id, f.signature, f.templates), 0)), 0)
-    FROM l4.active_fault AS f);
-COMMENT ON FUNCTION l4._fault_signatures()
-    IS 'a number that changes with the signatures and templates of the active faults';
 
 CREATE FUNCTION l4._fault_examples(job_id text, events int4multirange) RETURNS numeric
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -58,7 +48,10 @@ LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    present constant numeric := l4._fault_signatures();
+    -- changes with the signatures and templates of the active faults
+    present constant numeric := (
+        SELECT coalesce(sum(hashtextextended(concat_ws(E'\n', f.fault_id, f.signature, f.templates), 0)), 0)
+        FROM l4.active_fault AS f);
     stale text[];
     fresh text[];
 BEGIN
@@ -109,25 +102,22 @@ COMMENT ON FUNCTION l4._watch_faults(text[])
 CREATE VIEW l4.fault_seen AS
 SELECT DISTINCT ON (k.job_id, k.fault_id) k.job_id, k.fault_id, k.name AS fault_name, k.category, k.component,
     k.severity, k.is_effect, k.event_id, k.first_node AS node, k.first_source AS source,
-    k.first_line_no OPERATOR(pg_catalog.+) greatest(k.n OPERATOR(pg_catalog.-) 1, 0) AS line_no,
-    CASE WHEN k.n OPERATOR(pg_catalog.>) 0 THEN pg_catalog.split_part(k.record, E'\n', k.n)
-        ELSE pg_catalog.split_part(k.message, E'\n', 1) END AS line,
+    k.first_line_no + greatest(k.n - 1, 0) AS line_no,
+    CASE WHEN k.n > 0 THEN split_part(k.record, E'\n', k.n) ELSE split_part(k.message, E'\n', 1) END AS line,
     k.first_ts AS ts, k.occurrences
 FROM (SELECT h.job_id, h.fault_id, h.n, f.name, f.category, f.component, f.severity, f.is_effect, f.priority,
         l4._survivor(e.event_id, e.merged_into) AS event_id, j.first_node, j.first_source, j.first_line_no,
         j.example AS record, e.example AS message, j.first_ts, j.occurrences,
-        pg_catalog.max(f.priority) OVER (PARTITION BY h.job_id, h.event_id) AS top, own.yes AS is_own,
-        pg_catalog.max(f.priority) OVER (PARTITION BY h.job_id, h.event_id, own.yes) AS own_top
+        max(f.priority) OVER (PARTITION BY h.job_id, h.event_id) AS top, own.yes AS is_own,
+        max(f.priority) OVER (PARTITION BY h.job_id, h.event_id, own.yes) AS own_top
     FROM l4._fault_hit AS h
-    JOIN l4.active_fault AS f ON f.fault_id OPERATOR(pg_catalog.=) h.fault_id
-    JOIN l4._job_event AS j
-        ON j.job_id OPERATOR(pg_catalog.=) h.job_id AND j.event_id OPERATOR(pg_catalog.=) h.event_id
-    JOIN l4._event AS e ON e.event_id OPERATOR(pg_catalog.=) h.event_id
-    CROSS JOIN LATERAL (
-        SELECT f.fault_id OPERATOR(pg_catalog.>=) 1000000 AND f.priority OPERATOR(pg_catalog.>=) 50 AS yes) AS own
+    JOIN l4.active_fault AS f ON f.fault_id = h.fault_id
+    JOIN l4._job_event AS j ON j.job_id = h.job_id AND j.event_id = h.event_id
+    JOIN l4._event AS e ON e.event_id = h.event_id
+    CROSS JOIN LATERAL (SELECT l4._is_own(f.fault_id) AND f.priority >= 50 AS yes) AS own
     WHERE NOT h.gave_up) AS k
-WHERE k.priority OPERATOR(pg_catalog.=) k.top OR k.is_own AND k.priority OPERATOR(pg_catalog.=) k.own_top
-ORDER BY k.job_id, k.fault_id, k.first_ts, k.event_id, k.n OPERATOR(pg_catalog.<=) 0, k.n;
+WHERE k.priority = k.top OR k.is_own AND k.priority = k.own_top
+ORDER BY k.job_id, k.fault_id, k.first_ts, k.event_id, k.n <= 0, k.n;
 COMMENT ON VIEW l4.fault_seen
     IS 'known faults in the first records of the events of a job, kept up to date by ingest; match_faults() ranks, '
        'combines and tries other values';

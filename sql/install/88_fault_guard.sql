@@ -21,7 +21,7 @@ END
 $$;
 COMMENT ON FUNCTION l4._fault_guard() IS 'trigger: no cycles in leads_to';
 CREATE TRIGGER fault_guard AFTER INSERT OR UPDATE OF name, leads_to ON l4.fault
-    FOR EACH ROW WHEN (NEW.leads_to OPERATOR(pg_catalog.<>) '{}'::text[]) EXECUTE FUNCTION l4._fault_guard();
+    FOR EACH ROW WHEN (NEW.leads_to <> '{}'::text[]) EXECUTE FUNCTION l4._fault_guard();
 
 -- Shipped rows are not dumped, and an update replaces them: what somebody changes in them would be lost without a
 -- word. The script of an update switches these triggers off while it replaces rows.
@@ -52,9 +52,9 @@ BEGIN
         id := CASE WHEN name LIKE 'fault%' THEN 'fault_id' ELSE 'rule_id' END;
         FOREACH trigger IN ARRAY ARRAY[
             'shipped_new BEFORE INSERT OR UPDATE ON l4.%1$I FOR EACH ROW '
-                'WHEN (NEW.%2$I OPERATOR(pg_catalog.<) 1000000)',
+                'WHEN (NOT l4._is_own(NEW.%2$I))',
             'shipped_old BEFORE UPDATE OR DELETE ON l4.%1$I FOR EACH ROW '
-                'WHEN (OLD.%2$I OPERATOR(pg_catalog.<) 1000000)',
+                'WHEN (NOT l4._is_own(OLD.%2$I))',
             'shipped_all BEFORE TRUNCATE ON l4.%1$I FOR EACH STATEMENT']
         LOOP
             EXECUTE format('CREATE TRIGGER ' || trigger || ' EXECUTE FUNCTION l4._shipped_guard()', name, id);
@@ -64,48 +64,35 @@ END
 $$;
 
 CREATE VIEW l4.fault_problem AS
-WITH edge AS MATERIALIZED (
-    SELECT f.fault_id, f.name, f.origin, t.effect
-    FROM l4.fault f CROSS JOIN LATERAL pg_catalog.unnest(f.leads_to) AS t(effect)
-), reach AS MATERIALIZED (
-    SELECT r.name, r.effect
-    FROM l4._fault_effects((SELECT pg_catalog.array_agg(DISTINCT a.name) FROM l4.active_fault a)) r
-)
-SELECT e.fault_id, e.name, e.origin,
-    pg_catalog.format('leads_to names a fault that does not exist: "%s"', e.effect) AS problem
-FROM edge e
-WHERE NOT EXISTS (SELECT FROM l4.fault f WHERE f.name OPERATOR(pg_catalog.=) e.effect)
-UNION ALL
-SELECT e.fault_id, e.name, e.origin,
-    pg_catalog.format('leads_to makes a cycle: "%s" leads back to "%s"', e.effect, e.name)
-FROM edge e
-JOIN reach r ON r.name OPERATOR(pg_catalog.=) e.effect AND r.effect OPERATOR(pg_catalog.=) e.name
+SELECT f.fault_id, f.name, f.origin, c.problem
+FROM l4.fault f
+CROSS JOIN LATERAL unnest(f.leads_to) AS t(effect)
+CROSS JOIN LATERAL l4._check_leads_to(f.name, ARRAY[t.effect]) AS c
+WHERE c.problem IS NOT NULL
 UNION ALL
 SELECT f.fault_id, f.name, f.origin, p.problem
 FROM l4.fault f
-LEFT JOIN (SELECT c.fault_id, pg_catalog.min(c.step) AS step FROM l4.fault_condition c GROUP BY c.fault_id) AS c
-    ON c.fault_id OPERATOR(pg_catalog.=) f.fault_id
+LEFT JOIN (SELECT c.fault_id, min(c.step) AS step FROM l4.fault_condition c GROUP BY 1) AS c USING (fault_id)
 CROSS JOIN LATERAL (SELECT CASE
     WHEN f.combined AND c.step IS NULL THEN 'combined, but it has no conditions'
     WHEN NOT f.combined AND c.step IS NOT NULL THEN 'it has conditions, but is not combined: they do not count'
-    WHEN f.combined AND c.step OPERATOR(pg_catalog.>) 1 THEN 'the conditions do not start with step 1'
+    WHEN f.combined AND c.step > 1 THEN 'the conditions do not start with step 1'
     END AS problem) AS p
 WHERE p.problem IS NOT NULL
 UNION ALL
-SELECT f.fault_id, f.name, f.origin, pg_catalog.format('hidden by the %s fault of this name', a.origin)
+SELECT f.fault_id, f.name, f.origin, format('hidden by the %s fault of this name', a.origin)
 FROM l4.fault f
-JOIN l4.active_fault a ON a.name OPERATOR(pg_catalog.=) f.name AND a.fault_id OPERATOR(pg_catalog.<>) f.fault_id
-WHERE f.origin OPERATOR(pg_catalog.<>) 'builtin'
+JOIN l4.active_fault a ON a.name = f.name AND a.fault_id <> f.fault_id
+WHERE f.origin <> 'builtin'
 UNION ALL
-SELECT f.fault_id, f.name, f.origin, pg_catalog.format('same signature as fault "%s"', o.name)
+SELECT f.fault_id, f.name, f.origin, format('same signature as fault "%s"', o.name)
 FROM l4.fault f
-JOIN l4.fault o ON o.signature OPERATOR(l4.=) f.signature AND o.fault_id OPERATOR(pg_catalog.<) f.fault_id
-WHERE o.name OPERATOR(pg_catalog.<>) f.name
+JOIN l4.fault o ON o.signature OPERATOR(l4.=) f.signature AND o.fault_id < f.fault_id
+WHERE o.name <> f.name
 UNION ALL
 SELECT NULL, d.name, NULL, 'switched off by disabled_rule, but there is no fault of this name'
 FROM l4.disabled_rule d
-WHERE d.kind OPERATOR(pg_catalog.=) 'fault'
-    AND NOT EXISTS (SELECT FROM l4.fault f WHERE f.name OPERATOR(pg_catalog.=) d.name);
+WHERE d.kind = 'fault' AND NOT EXISTS (SELECT FROM l4.fault f WHERE f.name = d.name);
 COMMENT ON VIEW l4.fault_problem
     IS 'faults that are not as they should be: names in leads_to and disabled_rule, cycles, missing conditions, '
        'duplicates';

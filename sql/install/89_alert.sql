@@ -13,31 +13,28 @@ COMMENT ON COLUMN l4._alert_told.job_id IS 'the job';
 COMMENT ON COLUMN l4._alert_told.node IS 'the suspect node; empty = the job itself';
 COMMENT ON COLUMN l4._alert_told.symptom IS 'symptom of the job at that time';
 COMMENT ON COLUMN l4._alert_told.told_at IS 'when it was taken';
-SELECT pg_catalog.pg_extension_config_dump('l4._alert_told', '');
 
 CREATE VIEW l4.alert AS
 WITH found AS (
     SELECT d.job_id, '' AS node, d.symptom, d.summary AS what, d.diagnosed_at
     FROM l4.diagnosis d
     UNION ALL
-    SELECT d.job_id, s.node, d.symptom, pg_catalog.array_to_string(s.reasons, '; '), d.diagnosed_at
-    FROM l4.diagnosis d JOIN l4.suspect_node s ON s.job_id OPERATOR(pg_catalog.=) d.job_id
+    SELECT d.job_id, s.node, d.symptom, array_to_string(s.reasons, '; '), d.diagnosed_at
+    FROM l4.diagnosis d JOIN l4.suspect_node s ON s.job_id = d.job_id
     WHERE s.is_suspect
 ), failing AS (
     SELECT f.*
-    FROM found f JOIN l4.job j ON j.job_id OPERATOR(pg_catalog.=) f.job_id
-    WHERE f.symptom OPERATOR(pg_catalog.<>) 'none' AND j.status OPERATOR(pg_catalog.<>) 'succeeded'
+    FROM found f JOIN l4.job j ON j.job_id = f.job_id
+    WHERE f.symptom <> 'none' AND j.status <> 'succeeded'
 )
 SELECT COALESCE(f.job_id, t.job_id) AS job_id, NULLIF(COALESCE(f.node, t.node), '') AS node,
     COALESCE(f.symptom, t.symptom) AS symptom,
     CASE WHEN f.job_id IS NULL THEN 'over'
-        WHEN t.job_id IS NULL OR f.node OPERATOR(pg_catalog.=) '' AND f.symptom OPERATOR(pg_catalog.<>) t.symptom
-            THEN 'new'
+        WHEN t.job_id IS NULL OR f.node = '' AND f.symptom <> t.symptom THEN 'new'
         ELSE 'open' END AS state,
     f.what, f.diagnosed_at, t.told_at
 FROM failing f
-FULL JOIN l4._alert_told t
-    ON t.job_id OPERATOR(pg_catalog.=) f.job_id AND t.node OPERATOR(pg_catalog.=) f.node;
+FULL JOIN l4._alert_told t ON t.job_id = f.job_id AND t.node = f.node;
 COMMENT ON VIEW l4.alert IS
     'jobs whose diagnosis says that something is wrong, and their suspect nodes: new, open (told before) or over';
 COMMENT ON COLUMN l4.alert.job_id IS 'the job';

@@ -1,27 +1,11 @@
 -- l4.report(): a diagnosis as text, for a person at a terminal: a first screen in plain words, the rest below.
--- Each section is a function of its own; an empty one is left out.
+-- An empty section is left out.
 
 CREATE FUNCTION l4._status_words(status text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE _status_words.status WHEN 'HEALTHY' THEN 'nothing deviates' WHEN 'PARTIAL' THEN 'some input was missing'
     WHEN 'NO_BASELINE' THEN 'no successful job to compare with' ELSE 'comparison complete' END;
 COMMENT ON FUNCTION l4._status_words(text) IS 'what a status of a diagnosis means';
-
-CREATE FUNCTION l4._how_sure(job_id text) RETURNS text
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN (
-    SELECT CASE WHEN NOT s.is_suspect THEN 'weak: no node stands out'
-        WHEN s.score >= t.certain_score AND s.score >= t.certain_ratio * n.score THEN 'certain'
-        WHEN s.score >= t.likely_score THEN 'likely' ELSE 'weak' END
-        || CASE WHEN s.is_suspect THEN format(': %s scores %s, the next node %s', l4._short_name(s.node, 40),
-            round(s.score::numeric, 1), round(n.score::numeric, 1)) ELSE '' END
-    FROM l4.suspect_node AS s
-    JOIN l4.diagnosis AS d ON d.job_id = s.job_id
-    CROSS JOIN LATERAL jsonb_populate_record(NULL::l4._thresholds, l4.diagnose_defaults() || d.parameters) AS t
-    CROSS JOIN LATERAL (SELECT coalesce(max(x.score), 0) AS score FROM l4.suspect_node AS x
-        WHERE x.job_id = s.job_id AND x.rank = 2) AS n
-    WHERE s.job_id = _how_sure.job_id AND s.rank = 1);
-COMMENT ON FUNCTION l4._how_sure(text) IS 'how sure it is which node failed, in words, from its score and the next one';
 
 CREATE FUNCTION l4._verdict(job_id text, OUT head text, OUT rest text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -42,22 +26,6 @@ BEGIN ATOMIC
     WHERE d.job_id = _verdict.job_id;
 END;
 COMMENT ON FUNCTION l4._verdict(text) IS 'the answer in a line: symptom, and its stage, iteration and suspects';
-
-CREATE FUNCTION l4._seen(job_id text) RETURNS text
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN (
-    SELECT format('%s; %s%s; %s wrote %s', l4._status_words(d.status),
-        CASE WHEN cardinality(d.baseline) = 0 THEN 'compared with no other job'
-            ELSE 'compared with ' || l4._counted(cardinality(d.baseline), 'successful job') END,
-        ' (settings ' || l4._printable(nullif(j.settings, ''), 60) || ')',
-        coalesce(n.nodes || ' of ' || l4._counted(j.expected_nodes, 'node'), l4._counted(n.nodes, 'node')),
-        l4._counted(n.lines, 'line'))
-    FROM l4.diagnosis AS d
-    LEFT JOIN l4.job AS j ON j.job_id = d.job_id
-    CROSS JOIN LATERAL (SELECT count(*) AS nodes, coalesce(sum(x.lines), 0)::bigint AS lines
-        FROM l4._node AS x WHERE x.job_id = d.job_id) AS n
-    WHERE d.job_id = _seen.job_id);
-COMMENT ON FUNCTION l4._seen(text) IS 'what a diagnosis looked at and compared with, and whether that was all';
 
 CREATE FUNCTION l4._report_brief(job_id text) RETURNS TABLE (label text, value text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 12
@@ -90,7 +58,18 @@ BEGIN ATOMIC
                 ELSE 'not known: the lines carry no times' END)
         FROM failed AS d
         UNION ALL
-        SELECT 4, 0, 'how sure', coalesce(l4._how_sure(d.job_id), 'weak: no node stands out') FROM failed AS d
+        SELECT 4, 0, 'how sure', coalesce((
+            SELECT CASE WHEN NOT s.is_suspect THEN 'weak: no node stands out'
+                ELSE format('%s: %s scores %s, the next node %s', CASE
+                    WHEN s.score >= t.certain_score AND s.score >= t.certain_ratio * n.score THEN 'certain'
+                    WHEN s.score >= t.likely_score THEN 'likely' ELSE 'weak' END,
+                    l4._short_name(s.node, 40), round(s.score::numeric, 1), round(n.score::numeric, 1)) END
+            FROM l4.suspect_node AS s
+            CROSS JOIN LATERAL jsonb_populate_record(NULL::l4._thresholds, l4.diagnose_defaults() || d.parameters) AS t
+            CROSS JOIN LATERAL (SELECT coalesce(max(x.score), 0) AS score FROM l4.suspect_node AS x
+                WHERE x.job_id = s.job_id AND x.rank = 2) AS n
+            WHERE s.job_id = d.job_id AND s.rank = 1), 'weak: no node stands out')
+        FROM failed AS d
         UNION ALL
         SELECT 5, 0, 'cause', format('%s (%s)', d.cause,
             coalesce(nullif(concat_ws(', ', d.category, d.component, d.confidence), ''), 'category not known'))
@@ -106,60 +85,40 @@ BEGIN ATOMIC
                 l4._last_message(e.example_line))
         FROM l4.suspect_event AS e JOIN failed AS d USING (job_id) WHERE e.rank <= 3
         UNION ALL
-        SELECT 8, 0, 'seen', l4._seen(_report_brief.job_id)
+        SELECT 8, 0, 'seen', format('%s; compared with %s%s; %s wrote %s', l4._status_words(d.status),
+            CASE WHEN cardinality(d.baseline) = 0 THEN 'no other job'
+                ELSE l4._counted(cardinality(d.baseline), 'successful job') END,
+            ' (settings ' || l4._printable(nullif(j.settings, ''), 60) || ')',
+            coalesce(n.nodes || ' of ' || l4._counted(j.expected_nodes, 'node'), l4._counted(n.nodes, 'node')),
+            l4._counted(n.lines, 'line'))
+        FROM l4.diagnosis AS d
+        LEFT JOIN l4.job AS j USING (job_id)
+        CROSS JOIN LATERAL (SELECT count(*) AS nodes, coalesce(sum(x.lines), 0)::bigint AS lines
+            FROM l4._node AS x WHERE x.job_id = d.job_id) AS n
+        WHERE d.job_id = _report_brief.job_id
     ) AS b
     ORDER BY b.turn, b.n;
 END;
 COMMENT ON FUNCTION l4._report_brief(text) IS
     'first screen of a report: what, where, since when, how sure, the cause, what to do now, proof, what was seen';
 
-CREATE FUNCTION l4._report_title(job_id text, width int) RETURNS SETOF text
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT t.line FROM (
-        SELECT 1 AS part, 'l4 report  ' || l4._printable(_report_title.job_id, _report_title.width - 12) AS line
-        UNION ALL
-        SELECT 2, repeat('=', _report_title.width)
-        UNION ALL
-        SELECT 3, w.line
-        FROM l4._verdict(_report_title.job_id) AS v
-        CROSS JOIN LATERAL l4._wrap(upper(v.head) || v.rest, _report_title.width) AS w(line)
-        UNION ALL
-        SELECT 4, format('diagnosed %s', to_char(d.diagnosed_at, 'YYYY-MM-DD HH24:MI:SS TZ'))
-        FROM l4.diagnosis AS d WHERE d.job_id = _report_title.job_id
-    ) AS t
-    ORDER BY t.part;
-END;
-COMMENT ON FUNCTION l4._report_title(text, int) IS 'section of l4.report(): the verdict';
+-- A paragraph of a section: the prefixes of its first line and of the others (NULL = blanks), and the words, which are
+-- wrapped; without words the first one is a line that stands as it is.
+CREATE TYPE l4._paragraph AS (first text, rest text, words text);
+COMMENT ON TYPE l4._paragraph IS 'a paragraph of l4.report(): prefix of its first line, of the others, words';
 
-CREATE FUNCTION l4._report_first(job_id text, width int) RETURNS SETOF text
+CREATE FUNCTION l4._report_story(job_id text) RETURNS SETOF l4._paragraph
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT w.line
-    FROM l4._report_brief(_report_first.job_id) WITH ORDINALITY AS b(label, value, n)
-    -- two or three lines a row, so that the whole fits a screen
-    CROSS JOIN LATERAL l4._block(
-        l4._printable(b.value, (_report_first.width - 12) * CASE WHEN b.label IN ('proof', '') THEN 1 ELSE 3 END),
-        _report_first.width, '  ' || rpad(b.label, 10), repeat(' ', 12)) WITH ORDINALITY AS w(line, m)
-    ORDER BY b.n, w.m;
-END;
-COMMENT ON FUNCTION l4._report_first(text, int) IS 'section of l4.report(): the first screen';
-
-CREATE FUNCTION l4._report_story(job_id text, width int) RETURNS SETOF text
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT w.line
+    SELECT '  ' || to_char(m.ts, CASE WHEN m.days THEN 'MM-DD HH24:MI:SS' ELSE 'HH24:MI:SS.MS' END) || '  ', NULL,
+        m.what
     FROM (SELECT x.ts, x.what, x.n, max(x.ts) OVER () - min(x.ts) OVER () > interval '20 hours' AS days
         FROM l4._report_moments(_report_story.job_id) WITH ORDINALITY AS x(ts, kind, node, what, n)) AS m
-    CROSS JOIN LATERAL (SELECT '  ' || to_char(m.ts,
-        CASE WHEN m.days THEN 'MM-DD HH24:MI:SS' ELSE 'HH24:MI:SS.MS' END) || '  ') AS h(head)
-    CROSS JOIN LATERAL l4._block(m.what, _report_story.width, h.head, repeat(' ', length(h.head)))
-        WITH ORDINALITY AS w(line, m)
-    ORDER BY m.n, w.m;
+    ORDER BY m.n;
 END;
-COMMENT ON FUNCTION l4._report_story(text, int) IS 'section of l4.report(): what happened, in the order of time';
+COMMENT ON FUNCTION l4._report_story(text) IS 'section of l4.report(): what happened, in the order of time';
 
-CREATE FUNCTION l4._report_suspects(job_id text, width int) RETURNS SETOF text
+CREATE FUNCTION l4._report_suspects(job_id text, width int) RETURNS SETOF l4._paragraph
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     -- suspects, and the next ones for comparison: at least three, at most eight
@@ -178,26 +137,21 @@ BEGIN ATOMIC
         SELECT l.*, f.*, _report_suspects.width - 24 - f.name - f.rank - f.score < 30 AS narrow
         FROM listed AS l(place, node, points, is_suspect, part, node_rank, reasons, listed) CROSS JOIN fitted AS f
     )
-    SELECT r.line FROM (
-        SELECT 0 AS part, 0 AS n, 0::bigint AS m, format('    #  %s  %s  %s%s', rpad('node', s.name),
-            lpad('rank', s.rank), rpad('score', s.score), CASE WHEN NOT s.narrow THEN repeat(' ', 14) || 'why' END)
-            AS line
+    SELECT r.first, NULL, r.words FROM (
+        SELECT 0 AS part, 0 AS n, 0 AS m, format('    #  %s  %s  %s%s', rpad('node', s.name), lpad('rank', s.rank),
+            rpad('score', s.score), CASE WHEN NOT s.narrow THEN repeat(' ', 14) || 'why' END) AS first, NULL AS words
         FROM shown AS s WHERE s.place = 1
         UNION ALL
-        SELECT 1, s.place, w.m, w.line
+        SELECT 1, s.place, w.m, w.first, w.words
         FROM shown AS s
-        CROSS JOIN LATERAL (SELECT format('  %s %s  %s  %s  %s %s  ', CASE WHEN s.is_suspect THEN '>' ELSE ' ' END,
-            s.place, rpad(l4._short_name(s.node, s.name), s.name), lpad(s.node_rank, s.rank),
-            lpad(s.points, s.score), rpad(repeat('#', round(10 * s.part)::int), 10))) AS h(head)
-        CROSS JOIN LATERAL (SELECT repeat(' ', CASE WHEN s.narrow THEN 7 ELSE length(h.head) END)) AS i(indent)
-        CROSS JOIN LATERAL (
-            SELECT h.head AS line, 0::bigint AS m WHERE s.narrow
-            UNION ALL
-            SELECT b.line, b.m
-            FROM l4._block(s.reasons, _report_suspects.width, CASE WHEN s.narrow THEN i.indent ELSE h.head END,
-                i.indent) WITH ORDINALITY AS b(line, m)) AS w
+        CROSS JOIN LATERAL (VALUES
+            (1, format('  %s %s  %s  %s  %s %s  ', CASE WHEN s.is_suspect THEN '>' ELSE ' ' END, s.place,
+                rpad(l4._short_name(s.node, s.name), s.name), lpad(s.node_rank, s.rank), lpad(s.points, s.score),
+                rpad(repeat('#', round(10 * s.part)::int), 10)), CASE WHEN NOT s.narrow THEN s.reasons END),
+            (2, repeat(' ', 7), CASE WHEN s.narrow THEN s.reasons END)) AS w(m, first, words)
+        WHERE w.m = 1 OR w.words IS NOT NULL
         UNION ALL
-        SELECT 2, 0, 0, format('       %s more in l4.suspect_node', max(s.listed) - count(*))
+        SELECT 2, 0, 0, format('       %s more in l4.suspect_node', max(s.listed) - count(*)), NULL
         FROM shown AS s HAVING max(s.listed) > count(*)
     ) AS r
     ORDER BY r.part, r.n, r.m;
@@ -223,73 +177,64 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._report_known(text) IS 'known faults of a job as a report shows them';
 
-CREATE FUNCTION l4._report_faults(job_id text, width int) RETURNS SETOF text
+CREATE FUNCTION l4._report_faults(job_id text) RETURNS SETOF l4._paragraph
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     -- the first three in full, the others by name
     WITH shown AS (
         SELECT f.* FROM l4._report_known(_report_faults.job_id) AS f
     )
-    SELECT r.line FROM (
-        SELECT s.place, 0 AS part, 0::bigint AS m, format('  %s  %s  (%s)%s', s.place, l4._printable(s.name, 60),
-            s.kind, coalesce(format('  at %s:%s', l4._short_name(s.node, 40), s.line_no), '')) AS line
+    SELECT r.first, NULL, r.words FROM (
+        SELECT s.place, 0 AS part, format('  %s  %s  (%s)%s', s.place, l4._printable(s.name, 60), s.kind,
+            coalesce(format('  at %s:%s', l4._short_name(s.node, 40), s.line_no), '')) AS first, NULL AS words
         FROM shown AS s WHERE s.place <= 8
         UNION ALL
-        SELECT s.place, p.part, w.m, w.line
+        SELECT s.place, p.part, '     ' || rpad(p.label, 10), p.words
         FROM shown AS s
         CROSS JOIN LATERAL (VALUES (1, 'cause:', s.root_cause), (2, 'remedy:', s.remedy), (3, 'leads to:', s.effects),
             (4, 'known:', 'confirmed in ' || l4._printable(s.source_job, 60))) AS p(part, label, words)
-        CROSS JOIN LATERAL l4._block(p.words, _report_faults.width, '     ' || rpad(p.label, 10), repeat(' ', 15))
-            WITH ORDINALITY AS w(line, m)
-        WHERE s.place <= 3
+        WHERE s.place <= 3 AND p.words <> ''
         UNION ALL
-        SELECT s.place, 5, 0, '     see:      ' || l4._printable(s.source_url, 400)
+        SELECT s.place, 5, '     see:      ' || l4._printable(s.source_url, 400), NULL
         FROM shown AS s WHERE s.place <= 3 AND s.source_url IS NOT NULL
         UNION ALL
-        SELECT 1000000, 6, 0, format('     %s more in l4.fault_match', count(*) - 8) FROM shown HAVING count(*) > 8
+        SELECT NULL, 6, format('     %s more in l4.fault_match', count(*) - 8), NULL FROM shown HAVING count(*) > 8
     ) AS r
-    ORDER BY r.place, r.part, r.m;
+    ORDER BY r.place, r.part;
 END;
-COMMENT ON FUNCTION l4._report_faults(text, int) IS
+COMMENT ON FUNCTION l4._report_faults(text) IS
     'section of l4.report(): known faults whose signature occurs in the job';
 
-CREATE FUNCTION l4._report_proof(job_id text, width int) RETURNS SETOF text
+CREATE FUNCTION l4._report_proof(job_id text, width int) RETURNS SETOF l4._paragraph
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     WITH shown AS (
         SELECT e.* FROM l4.suspect_event AS e WHERE e.job_id = _report_proof.job_id AND e.rank <= 10
     )
-    SELECT r.line FROM (
-        SELECT e.rank AS n, 1 AS part, 0::bigint AS k, 0::bigint AS m,
-            format('  %s  %s:%s%s  %s  (event %s, score %s)', lpad(e.rank::text, 2),
-                l4._short_name(e.example_node, 40), e.example_line_no,
-                coalesce('  ' || to_char(e.first_ts, 'HH24:MI:SS.MS'), ''), l4._how_often(e.occurrences, e.nodes),
-                e.event_id, round(e.score::numeric, 2)) AS line
+    SELECT r.first, r.rest, r.words FROM (
+        SELECT e.rank AS n, 1 AS part, 0::bigint AS k, format('  %s  %s:%s%s  %s  (event %s, score %s)',
+            lpad(e.rank::text, 2), l4._short_name(e.example_node, 40), e.example_line_no,
+            coalesce('  ' || to_char(e.first_ts, 'HH24:MI:SS.MS'), ''), l4._how_often(e.occurrences, e.nodes),
+            e.event_id, round(e.score::numeric, 2)) AS first, NULL AS rest, NULL AS words
         FROM shown AS e
         UNION ALL
-        SELECT e.rank, 2, l.k, w.m, w.line
-        FROM shown AS e
-        CROSS JOIN LATERAL unnest(l4._excerpt(e.example_line)) WITH ORDINALITY AS l(line, k)
-        CROSS JOIN LATERAL l4._block(l4._printable(l.line, 3 * (_report_proof.width - 8)), _report_proof.width,
-            '      | ', '      |   ') WITH ORDINALITY AS w(line, m)
+        SELECT e.rank, 2, l.k, '      | ', '      |   ', l4._printable(l.line, 3 * (_report_proof.width - 8))
+        FROM shown AS e CROSS JOIN LATERAL unnest(l4._excerpt(e.example_line)) WITH ORDINALITY AS l(line, k)
         UNION ALL
-        SELECT e.rank, 3, 0, w.m, w.line
-        FROM shown AS e
-        CROSS JOIN LATERAL l4._block(l4._in_words(e.reasons), _report_proof.width,
-            '      why: ', '           ') WITH ORDINALITY AS w(line, m)
+        SELECT e.rank, 3, 0, '      why: ', NULL, l4._in_words(e.reasons) FROM shown AS e WHERE e.reasons <> '{}'
         UNION ALL
-        SELECT 1000000, 4, 0, 0, format('      %s more in l4.suspect_event', count(*) - 10)
+        SELECT NULL, 4, 0, format('      %s more in l4.suspect_event', count(*) - 10), NULL, NULL
         FROM l4.suspect_event AS e WHERE e.job_id = _report_proof.job_id HAVING count(*) > 10
     ) AS r
-    ORDER BY r.n, r.part, r.k, r.m;
+    ORDER BY r.n, r.part, r.k;
 END;
 COMMENT ON FUNCTION l4._report_proof(text, int) IS
     'section of l4.report(): the lines that tell the failure, with reasons';
 
-CREATE FUNCTION l4._report_iterations(job_id text, width int) RETURNS SETOF text
+CREATE FUNCTION l4._report_iterations(job_id text) RETURNS SETOF l4._paragraph
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT w.line FROM (
+    SELECT '  ', '    ', r.words FROM (
         SELECT 1 AS part, row_number() OVER (ORDER BY l.iteration DESC) AS n,
             format('last iteration reported: %s by %s', l.iteration,
                 CASE WHEN l.nodes = 1 THEN l.names WHEN l.nodes <= 4 THEN format('%s nodes (%s)', l.nodes, l.names)
@@ -306,10 +251,10 @@ BEGIN ATOMIC
         FROM l4.suspect_iteration AS s
         WHERE s.job_id = _report_iterations.job_id AND s.rank <= 5
     ) AS r
-    CROSS JOIN LATERAL l4._block(r.words, _report_iterations.width, '  ', '    ') WITH ORDINALITY AS w(line, m)
-    ORDER BY r.part, r.n, w.m;
+    WHERE r.words <> ''
+    ORDER BY r.part, r.n;
 END;
-COMMENT ON FUNCTION l4._report_iterations(text, int) IS
+COMMENT ON FUNCTION l4._report_iterations(text) IS
     'section of l4.report(): how far training came, and which iterations deviate';
 
 CREATE FUNCTION l4._coverage_rows(job_id text) RETURNS TABLE (name text, words text)
@@ -328,18 +273,6 @@ BEGIN ATOMIC
     ORDER BY c.key;
 END;
 COMMENT ON FUNCTION l4._coverage_rows(text) IS 'what the diagnosis could see and what it missed, in words';
-
-CREATE FUNCTION l4._report_coverage(job_id text, width int) RETURNS SETOF text
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT w.line
-    FROM l4._coverage_rows(_report_coverage.job_id) AS c
-    CROSS JOIN LATERAL l4._block(c.name || ': ' || l4._printable(c.words, 600), _report_coverage.width, '  ', '    ')
-        WITH ORDINALITY AS w(line, m)
-    ORDER BY c.name, w.m;
-END;
-COMMENT ON FUNCTION l4._report_coverage(text, int) IS
-    'section of l4.report(): what the diagnosis could see, and what it missed';
 
 CREATE FUNCTION l4._literal(value text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -387,24 +320,29 @@ END;
 $$;
 COMMENT ON FUNCTION l4._require_diagnosis(text) IS 'raises an error when there is nothing to report on';
 
-CREATE FUNCTION l4._section(title text, lines text[], width int) RETURNS SETOF text
+CREATE FUNCTION l4._section(title text, paragraphs l4._paragraph[], width int) RETURNS SETOF text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT s.line FROM (
-        SELECT 0 AS part, 0::bigint AS n, 0::bigint AS m, '' AS line WHERE cardinality(_section.lines) > 0
-        UNION ALL
-        SELECT 1, 0, 0, _section.title WHERE cardinality(_section.lines) > 0 AND _section.title <> ''
+        SELECT 0::bigint AS n, t.n AS m, t.line
+        FROM unnest(ARRAY['', nullif(_section.title, '')]) WITH ORDINALITY AS t(line, n)
+        WHERE cardinality(_section.paragraphs) > 0 AND t.line IS NOT NULL
         UNION ALL
         -- statements and addresses stay whole, so that they can be copied
-        SELECT 2, l.n, w.m, rtrim(coalesce(w.line, l.line))
-        FROM unnest(_section.lines) WITH ORDINALITY AS l(line, n)
-        CROSS JOIN LATERAL (SELECT substring(l.line FROM '^ *')) AS s(indent)
-        LEFT JOIN LATERAL l4._block(l.line, _section.width, s.indent, s.indent || '    ') WITH ORDINALITY AS w(line, m)
-            ON length(l.line) > _section.width AND l.line !~ '^ +(?:see: |SELECT |UPDATE |CALL )'
+        SELECT p.n, w.m, rtrim(coalesce(w.line, p.first))
+        FROM unnest(_section.paragraphs) WITH ORDINALITY AS p(first, rest, words, n)
+        CROSS JOIN LATERAL (SELECT substring(p.first FROM '^ *')) AS s(indent)
+        LEFT JOIN LATERAL l4._block(coalesce(p.words, p.first), _section.width,
+            CASE WHEN p.words IS NULL THEN s.indent ELSE p.first END,
+            coalesce(p.rest, CASE WHEN p.words IS NULL THEN s.indent || '    ' END, repeat(' ', length(p.first))))
+            WITH ORDINALITY AS w(line, m)
+            ON p.words IS NOT NULL
+                OR length(p.first) > _section.width AND p.first !~ '^ +(?:see: |SELECT |UPDATE |CALL )'
     ) AS s
-    ORDER BY s.part, s.n, s.m;
+    ORDER BY s.n, s.m;
 END;
-COMMENT ON FUNCTION l4._section(text, text[], int) IS 'lines below a title, wrapped; nothing where there are none';
+COMMENT ON FUNCTION l4._section(text, l4._paragraph[], int) IS
+    'paragraphs below a title, wrapped; nothing where there are none';
 
 CREATE FUNCTION l4.report(job_id text, width int DEFAULT 100) RETURNS SETOF text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 100 SET search_path = pg_catalog, pg_temp
@@ -418,16 +356,28 @@ BEGIN
         RAISE EXCEPTION 'width must be between 60 and 240, not %', w USING ERRCODE = 'invalid_parameter_value';
     END IF;
     PERFORM l4._require_diagnosis(j);
-    RETURN QUERY SELECT * FROM l4._report_title(j, w);
-    RETURN QUERY SELECT * FROM l4._section('', ARRAY(SELECT l4._report_first(j, w)), w);
-    RETURN QUERY SELECT * FROM l4._section('WHAT HAPPENED', ARRAY(SELECT l4._report_story(j, w)), w);
-    RETURN QUERY SELECT * FROM l4._section('NODES', ARRAY(SELECT l4._report_suspects(j, w)), w);
-    RETURN QUERY SELECT * FROM l4._section('KNOWN FAULTS', ARRAY(SELECT l4._report_faults(j, w)), w);
-    RETURN QUERY SELECT * FROM l4._section('PROOF', ARRAY(SELECT l4._report_proof(j, w)), w);
-    RETURN QUERY SELECT * FROM l4._section('ITERATIONS', ARRAY(SELECT l4._report_iterations(j, w)), w);
-    RETURN QUERY SELECT * FROM l4._section('NETWORK', ARRAY(SELECT l4._report_network(j)), w);
-    RETURN QUERY SELECT * FROM l4._section('WHAT THE DIAGNOSIS SAW', ARRAY(SELECT l4._report_coverage(j, w)), w);
-    RETURN QUERY SELECT * FROM l4._section('GO ON WITH', ARRAY(SELECT l4._report_next(j)), w);
+    RETURN NEXT 'l4 report  ' || l4._printable(j, w - 12);
+    RETURN NEXT repeat('=', w);
+    RETURN QUERY SELECT l4._wrap(upper(v.head) || v.rest, w) FROM l4._verdict(j) AS v;
+    RETURN QUERY SELECT format('diagnosed %s', to_char(d.diagnosed_at, 'YYYY-MM-DD HH24:MI:SS TZ'))
+        FROM l4.diagnosis AS d WHERE d.job_id = j;
+    -- two or three lines a row, so that the whole fits a screen
+    RETURN QUERY SELECT l4._section('', ARRAY(
+        SELECT ('  ' || rpad(b.label, 10), NULL, l4._printable(b.value,
+            (w - 12) * CASE WHEN b.label IN ('proof', '') THEN 1 ELSE 3 END))::l4._paragraph
+        FROM l4._report_brief(j) WITH ORDINALITY AS b(label, value, n) WHERE b.value <> '' ORDER BY b.n), w);
+    RETURN QUERY SELECT l4._section('WHAT HAPPENED', ARRAY(SELECT p FROM l4._report_story(j) AS p), w);
+    RETURN QUERY SELECT l4._section('NODES', ARRAY(SELECT p FROM l4._report_suspects(j, w) AS p), w);
+    RETURN QUERY SELECT l4._section('KNOWN FAULTS', ARRAY(SELECT p FROM l4._report_faults(j) AS p), w);
+    RETURN QUERY SELECT l4._section('PROOF', ARRAY(SELECT p FROM l4._report_proof(j, w) AS p), w);
+    RETURN QUERY SELECT l4._section('ITERATIONS', ARRAY(SELECT p FROM l4._report_iterations(j) AS p), w);
+    RETURN QUERY SELECT l4._section('NETWORK', ARRAY(
+        SELECT (x, NULL, NULL)::l4._paragraph FROM l4._report_network(j) AS x), w);
+    RETURN QUERY SELECT l4._section('WHAT THE DIAGNOSIS SAW', ARRAY(
+        SELECT ('  ', '    ', c.name || ': ' || l4._printable(c.words, 600))::l4._paragraph
+        FROM l4._coverage_rows(j) AS c ORDER BY c.name), w);
+    RETURN QUERY SELECT l4._section('GO ON WITH', ARRAY(
+        SELECT (x, NULL, NULL)::l4._paragraph FROM l4._report_next(j) AS x), w);
 END;
 $$;
 COMMENT ON FUNCTION l4.report(text, int) IS 'the diagnosis of a job as text for a terminal of the given width';

@@ -149,6 +149,8 @@ LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     horizon constant timestamptz := now() + interval '1 day';
+    without_end bigint;
+    ahead bigint;
 BEGIN
     query := l4._flow_query(flows);
     source := (SELECT format('%I.%I', n.nspname, c.relname)
@@ -156,13 +158,14 @@ BEGIN
     INSERT INTO l4._flow_source AS s (source) VALUES (_flow_begin.source) ON CONFLICT DO NOTHING;
     from_ts := coalesce(from_ts, (SELECT s.read_to - late_s * interval '1 second' FROM l4._flow_source AS s
                                   WHERE s.source = _flow_begin.source));
-    EXECUTE format('SELECT min(f.timestamp_end), max(f.timestamp_end) + interval ''1 us'' FROM %s AS f '
-        'WHERE f.timestamp_end >= $1 AND f.timestamp_end < $2', source)
-    INTO lo, hi USING from_ts, least(to_ts, horizon);
-    EXECUTE format('UPDATE l4._flow_source AS s SET no_end = x.no_end, future = x.future '
-        'FROM (SELECT count(*) FILTER (WHERE f.timestamp_end IS NULL) AS no_end, count(f.timestamp_end) AS future '
-        'FROM %s AS f WHERE f.timestamp_end IS NULL OR f.timestamp_end >= $1) AS x WHERE s.source = $2', source)
-    USING horizon, source;
+    -- one scan for all that is asked
+    EXECUTE format('SELECT min(x.at) FILTER (WHERE x.due), max(x.at) FILTER (WHERE x.due) + interval ''1 us'', '
+        'count(*) FILTER (WHERE x.at IS NULL), count(*) FILTER (WHERE x.at >= $3) '
+        'FROM (SELECT f.timestamp_end AS at, f.timestamp_end >= $1 AND f.timestamp_end < $2 AS due FROM %s AS f '
+        'WHERE f.timestamp_end IS NULL OR f.timestamp_end >= $3 OR f.timestamp_end >= $1 AND f.timestamp_end < $2) '
+        'AS x', source)
+    INTO lo, hi, without_end, ahead USING from_ts, least(to_ts, horizon), horizon;
+    UPDATE l4._flow_source AS s SET no_end = without_end, future = ahead WHERE s.source = _flow_begin.source;
 END
 $$;
 COMMENT ON FUNCTION l4._flow_begin(regclass, timestamptz, timestamptz, float8) IS 'what l4.trace_flows() has to read';
@@ -355,11 +358,3 @@ COMMENT ON COLUMN l4.flow_progress.future IS 'rows that end more than a day ahea
 COMMENT ON COLUMN l4.flow_progress.first_ts IS 'start of the first record';
 COMMENT ON COLUMN l4.flow_progress.last_ts IS 'end of the last record';
 COMMENT ON COLUMN l4.flow_progress.updated_at IS 'end of the last window that was read';
-
-SELECT pg_catalog.pg_extension_config_dump('l4.flow_endpoint', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_source', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_exporter', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_link', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_span', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_chunk', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_chunk_chunk_id_seq', '');

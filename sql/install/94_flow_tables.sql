@@ -466,11 +466,3 @@ END;
 $$;
 COMMENT ON FUNCTION l4.forget_flows(timestamptz) IS
     'drops flow records that were read, packs of them that start before a time, and what was found in them';
-
-SELECT pg_catalog.pg_extension_config_dump('l4.flow_job', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_stint', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_stint_step', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_stint_nic', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_stint_pair', '');
-SELECT pg_catalog.pg_extension_config_dump('l4._flow_stint_issue', '');
-SELECT pg_catalog.pg_extension_config_dump('l4.flow_issue', '');

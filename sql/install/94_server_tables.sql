@@ -34,8 +34,6 @@ COMMENT ON COLUMN l4.job_server.job_id IS 'the job';
 COMMENT ON COLUMN l4.job_server.server IS 'a server that has lines of it, or that it was placed on';
 COMMENT ON COLUMN l4.job_server.placed_at IS 'when place() chose the server; NULL = its lines were found there';
 COMMENT ON COLUMN l4.job_server.lines IS 'lines read there when the server was last asked; NULL = none so far';
-SELECT pg_catalog.pg_extension_config_dump('l4.server', '');
-SELECT pg_catalog.pg_extension_config_dump('l4.job_server', '');
 
 -- Foreign tables of the servers inherit from these, so that a condition goes to the servers and all answer at once.
 CREATE FUNCTION l4._server_tables(name text) RETURNS TABLE (kind text, child text, parent text)

@@ -24,6 +24,26 @@ BEGIN
 END;
 $$;
 
+-- pg_dump takes along what cannot be derived again, and of rules and faults the user's rows.
+DO $$
+DECLARE
+    stored record;
+BEGIN
+    FOR stored IN
+        SELECT c.oid::regclass AS name, (
+            SELECT format('WHERE l4._is_own(%I)', a.attname)
+            FROM pg_attribute AS a JOIN pg_trigger AS t ON t.tgrelid = a.attrelid AND t.tgname = 'shipped_old'
+            WHERE a.attrelid = c.oid AND a.attname IN ('fault_id', 'rule_id')) AS own
+        FROM pg_class AS c
+        WHERE c.relnamespace = 'l4'::regnamespace AND c.relkind IN ('r', 'S')
+            AND c.relname !~ '^_(case|counted|fleet|mention_rule)'
+        ORDER BY c.oid
+    LOOP
+        PERFORM pg_extension_config_dump(stored.name, coalesce(stored.own, ''));
+    END LOOP;
+END;
+$$;
+
 CREATE FUNCTION l4.grant_access(grantee name, access text) RETURNS void
 LANGUAGE plpgsql STRICT SET search_path = pg_catalog, pg_temp
 AS $$

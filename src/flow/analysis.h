@@ -45,6 +45,14 @@ typedef struct L4FlowPair
 	int64		join;			/* records of a route that follow each other so soon are pieces of one */
 } L4FlowPair;
 
+/* Records of a pair that are kept in memory. */
+typedef struct L4FlowKept
+{
+	L4Flow	   *flow;			/* NULL none */
+	int			n;
+	int64		join;			/* of the pair, when they were joined */
+} L4FlowKept;
+
 typedef enum L4FlowKind
 {
 	L4_FLOW_OTHER, L4_FLOW_DP, L4_FLOW_PP, L4_FLOW_EP, L4_FLOW_CP
@@ -92,7 +100,6 @@ typedef struct L4FlowGroup
 	int			nnics;
 	int		   *nics;
 	double		period;			/* median duration of its parts; 0 not divided */
-	double		cost;
 	int			nends;
 	int64	   *ends;			/* of its parts */
 	int64	   *busy;			/* time that its records fill of each part */
@@ -184,10 +191,15 @@ typedef struct L4FlowIssue
 	bool		answers;		/* it receives before it sends */
 } L4FlowIssue;
 
+typedef struct L4Blame L4Blame;
+
 typedef struct L4Flows
 {
 	MemoryContext cxt;
 	MemoryContext load_cxt;		/* of what was loaded; whoever loads resets it */
+	MemoryContext kept_cxt;		/* of records that are looked at again: */
+	L4FlowKept *kept;			/* those of each pair, */
+	bool		kept_full;		/* as long as maintenance_work_mem had room */
 	L4Query		load;
 	bool		inventory;
 	int64		from;			/* records that start from here */
@@ -226,7 +238,8 @@ typedef struct L4Flows
 } L4Flows;
 
 extern L4Flows *l4_flows_open(MemoryContext cxt, int64 span, int64 first, int64 known);
-extern L4Flow *l4_flows_load(L4Flows *flows, const int *pairs, int npairs, int64 from, int64 to, int *n);
+extern void l4_flows_keep(L4Flows *flows);
+extern const L4Flow *l4_flows_load(L4Flows *flows, const int *pairs, int npairs, int64 from, int64 to, int *n);
 extern void l4_flows_features(L4Flows *flows);
 extern int	l4_flows_least_bursts(const L4Flows *flows, const int *runs, int nruns);
 extern bool l4_flows_small(const L4Flows *flows, const int *runs, int nruns, int least_bursts, double bytes);
@@ -236,12 +249,25 @@ extern void l4_flows_divide(L4Flows *flows);
 extern int	l4_flows_merge_ends(L4Flows *flows, const int *groups, const int64 *offset, int ngroups, double period, int64 *ends,
 								float *cover);
 extern void l4_flows_jobs(L4Flows *flows);
-extern void l4_flows_steps(L4Flows *flows);
-extern void l4_flows_ranks(L4Flows *flows);
+extern void l4_flows_steps(L4Flows *flows, L4FlowJob *job);
+extern void l4_flows_ranks(L4Flows *flows, const L4FlowJob *job);
+extern void l4_flows_join_ranks(L4Flows *flows);
 extern void l4_flows_issues(L4Flows *flows);
 extern int	l4_step_of(const L4FlowStint *stint, int64 at);
+
+/* The same, behind an earlier step. */
+static inline int
+l4_step_from(const L4FlowStint *stint, int step, int64 at)
+{
+	while (step < stint->nsteps && stint->ends[step] < at)
+		step++;
+	return step;
+}
+
 extern int	l4_flows_group_of(const L4Flows *flows, const L4FlowStint *stint, int nic);
-extern void l4_flows_blame(L4Flows *flows);
+extern L4Blame *l4_flows_blame_begin(L4Flows *flows);
+extern void l4_flows_links(L4Blame *blame, int j);
+extern void l4_flows_blame(L4Blame *blame);
 extern L4FlowIssue *l4_flows_issue(L4Flows *flows, int job, L4FlowIssueKind kind, const char *subject, int64 first, int64 last,
 								   double score, const char *reason);
 

@@ -57,7 +57,7 @@ typedef struct LinkUnit
 	bool	   *alone;			/* slow, and no candidate explains it */
 } LinkUnit;
 
-typedef struct Blame
+struct L4Blame
 {
 	L4Flows    *flows;
 	int64		width;			/* of a bin */
@@ -69,7 +69,7 @@ typedef struct Blame
 	double	   *total;			/* slow weight of each candidate over all bins */
 	bool	   *blamed;			/* of each candidate in each bin */
 	double	   *slowness;		/* of each candidate: sum over its bins */
-} Blame;
+};
 
 static bool
 counts(const L4Flow *flow, bool back)
@@ -77,17 +77,23 @@ counts(const L4Flow *flow, bool back)
 	return flow->back == back && flow->end > flow->start && (flow->packets == 0 || flow->packets >= FEW_PACKETS);
 }
 
+static bool
+is_large(const L4FlowRun *run, int c)
+{
+	return run->classes[c].bytes >= LARGE_CLASS * run->bytes;
+}
+
 /* Class of a record's size, the number of classes for none: few of a size may all be slow. */
 static int
 class_of(const L4FlowRun *run, double bytes)
 {
 	for (int c = 0; c < run->nclasses; c++)
-		if (bytes >= run->classes[c].size && bytes <= run->classes[c].top && run->classes[c].bytes >= LARGE_CLASS * run->bytes)
+		if (bytes >= run->classes[c].size && bytes <= run->classes[c].top && is_large(run, c))
 			return c;
 	return run->nclasses;
 }
 
-/* Usual bandwidth of the records of each class in one direction, and of all. */
+/* Usual bandwidth of the records of each large class in one direction, and of all. */
 static void
 class_bandwidths(const L4FlowRun *run, const L4Flow *flow, int n, bool back, double *usual)
 {
@@ -97,6 +103,9 @@ class_bandwidths(const L4FlowRun *run, const L4Flow *flow, int n, bool back, dou
 	{
 		int			nvalues = 0;
 
+		/* all records are of a single class */
+		if (c < run->nclasses ? !is_large(run, c) : c == 1)
+			continue;
 		for (int i = 0; i < n; i++)
 			if (counts(&flow[i], back)
 				&& (c == run->nclasses || (flow[i].bytes >= run->classes[c].size && flow[i].bytes <= run->classes[c].top)))
@@ -108,7 +117,7 @@ class_bandwidths(const L4FlowRun *run, const L4Flow *flow, int n, bool back, dou
 
 /* Bandwidth in each bin of one direction of a run: a quantile of its records', and the lower ones, each against its size. */
 static void
-measure_bins(Blame *blame, const L4FlowRun *run, const L4Flow *flow, int n, bool back, float *bandwidth, float *low)
+measure_bins(L4Blame *blame, const L4FlowRun *run, const L4Flow *flow, int n, bool back, float *bandwidth, float *low)
 {
 	double	   *values = palloc(sizeof(double) * Max(n, 1));
 	double	   *ratios = palloc(sizeof(double) * Max(n, 1));
@@ -179,7 +188,7 @@ has_link(const LinkUnit *unit, int candidate)
 }
 
 static LinkUnit *
-add_unit(Blame *blame, int job, bool dp)
+add_unit(L4Blame *blame, int job, bool dp)
 {
 	LinkUnit   *unit;
 
@@ -201,11 +210,11 @@ finish_unit(LinkUnit *unit)
 }
 
 static void
-pipeline_units(Blame *blame, int job, const L4FlowRun *run)
+pipeline_units(L4Blame *blame, int job, const L4FlowRun *run)
 {
 	L4Flows    *flows = blame->flows;
 	int			n;
-	L4Flow	   *flow = l4_flows_load(flows, &run->pair, 1, run->first, run->last, &n);
+	const L4Flow *flow = l4_flows_load(flows, &run->pair, 1, run->first, run->last, &n);
 
 	for (int d = 0; d < 2; d++)
 	{
@@ -219,7 +228,7 @@ pipeline_units(Blame *blame, int job, const L4FlowRun *run)
 
 /* Medians over the links of a group in each bin. */
 static void
-median_links(const Blame *blame, const float *links, int nlinks, float *medians)
+median_links(const L4Blame *blame, const float *links, int nlinks, float *medians)
 {
 	double	   *values = palloc(sizeof(double) * nlinks);
 
@@ -241,7 +250,7 @@ median_links(const Blame *blame, const float *links, int nlinks, float *medians)
  * records they are faster than the slow one: then each is a unit of its own.
  */
 static void
-group_unit(Blame *blame, int job, const L4FlowGroup *group)
+group_unit(L4Blame *blame, int job, const L4FlowGroup *group)
 {
 	L4Flows    *flows = blame->flows;
 	LinkUnit   *unit = add_unit(blame, job, true);
@@ -255,7 +264,7 @@ group_unit(Blame *blame, int job, const L4FlowGroup *group)
 	{
 		L4FlowRun  *run = &flows->runs[group->runs[r]];
 		int			n;
-		L4Flow	   *flow = l4_flows_load(flows, &run->pair, 1, run->first, run->last, &n);
+		const L4Flow *flow = l4_flows_load(flows, &run->pair, 1, run->first, run->last, &n);
 
 		for (int d = 0; d < 2; d++)
 		{
@@ -291,7 +300,7 @@ group_unit(Blame *blame, int job, const L4FlowGroup *group)
 
 /* Which units of a job and kind are slow when; their bandwidths become ratios to the usual one. */
 static void
-find_slow_units(Blame *blame, int first, bool dp)
+find_slow_units(L4Blame *blame, int first, bool dp)
 {
 	double	   *values = palloc(sizeof(double) * Max((blame->nunits - first) * blame->nbins, 1));
 	int			n = 0;
@@ -317,8 +326,9 @@ find_slow_units(Blame *blame, int first, bool dp)
 	pfree(values);
 }
 
-static void
-measure_job(Blame *blame, int j)
+/* Measure the links of a job. */
+void
+l4_flows_links(L4Blame *blame, int j)
 {
 	L4Flows    *flows = blame->flows;
 	int			first = blame->nunits;
@@ -345,7 +355,7 @@ measure_job(Blame *blame, int j)
 
 /* Weight of slow units (A) and of all (B) that touch each candidate in a bin; units and NICs of the slow ones. */
 static void
-weigh(const Blame *blame, int bin, const bool *gone, double *a, double *b, int *nslow, int *nics)
+weigh(const L4Blame *blame, int bin, const bool *gone, double *a, double *b, int *nslow, int *nics)
 {
 	memset(a, 0, sizeof(double) * blame->ncandidates);
 	memset(b, 0, sizeof(double) * blame->ncandidates);
@@ -371,7 +381,7 @@ weigh(const Blame *blame, int bin, const bool *gone, double *a, double *b, int *
 }
 
 static bool
-qualifies(const Blame *blame, int c, const double *a, const double *b, const int *nslow, const int *nics)
+qualifies(const L4Blame *blame, int c, const double *a, const double *b, const int *nslow, const int *nics)
 {
 	if (b[c] <= 0 || a[c] / b[c] < EXPLAINS)
 		return false;
@@ -380,7 +390,7 @@ qualifies(const Blame *blame, int c, const double *a, const double *b, const int
 
 /* Blame candidates for the slow units of a bin, one after the other. */
 static void
-blame_bin(Blame *blame, int bin)
+blame_bin(L4Blame *blame, int bin)
 {
 	double	   *a = palloc(sizeof(double) * blame->ncandidates);
 	double	   *b = palloc(sizeof(double) * blame->ncandidates);
@@ -439,7 +449,7 @@ slow_within(const LinkUnit *unit, int from, int last)
 
 /* The next stretch of marked bins behind *last that is long enough; one that is not marked may lie between. */
 static bool
-next_stretch(const Blame *blame, const bool *marked, int *from, int *last)
+next_stretch(const L4Blame *blame, const bool *marked, int *from, int *last)
 {
 	for (int b = *last + 1; b < blame->nbins; b = *last + 1)
 	{
@@ -460,7 +470,7 @@ next_stretch(const Blame *blame, const bool *marked, int *from, int *last)
 
 /* Do the same links go through two candidates, as far as they were slow? */
 static bool
-same_links(const Blame *blame, int c, int other, int from, int last)
+same_links(const L4Blame *blame, int c, int other, int from, int last)
 {
 	int			links = 0;
 
@@ -478,7 +488,7 @@ same_links(const Blame *blame, int c, int other, int from, int last)
 
 /* Bins in which a candidate is blamed, one after the other, become an issue. Of a NIC with those that cannot be told from it. */
 static void
-report_candidate(Blame *blame, int c)
+report_candidate(L4Blame *blame, int c)
 {
 	L4Flows    *flows = blame->flows;
 	bool		nic = c < flows->naddresses;
@@ -517,7 +527,7 @@ report_candidate(Blame *blame, int c)
 
 /* A link that is slow by itself: one of its two ends. */
 static void
-report_alone(Blame *blame, const LinkUnit *unit)
+report_alone(L4Blame *blame, const LinkUnit *unit)
 {
 	L4Flows    *flows = blame->flows;
 	int			from;
@@ -537,21 +547,26 @@ report_alone(Blame *blame, const LinkUnit *unit)
 	}
 }
 
-void
-l4_flows_blame(L4Flows *flows)
+L4Blame *
+l4_flows_blame_begin(L4Flows *flows)
 {
-	Blame	   *blame = palloc0(sizeof(Blame));
+	L4Blame    *blame = palloc0(sizeof(L4Blame));
 
-	if (flows->njobs == 0)
-		return;
 	blame->flows = flows;
 	blame->width = Max(LEAST_BIN, (flows->last - flows->first) / MOST_BINS);
 	for (int j = 0; j < flows->njobs; j++)
 		blame->width = Max(blame->width, (int64) (BIN_PERIODS * flows->jobs[j].period));
 	blame->nbins = (int) ((flows->last - flows->first) / blame->width) + 1;
 	blame->ncandidates = flows->naddresses + flows->nswitches;
-	for (int j = 0; j < flows->njobs; j++)
-		measure_job(blame, j);
+	return blame;
+}
+
+/* Blame for the slow links of all jobs. */
+void
+l4_flows_blame(L4Blame *blame)
+{
+	if (blame->nunits == 0)
+		return;
 	blame->total = palloc0(sizeof(double) * blame->ncandidates);
 	blame->slowness = palloc0(sizeof(double) * blame->ncandidates);
 	blame->blamed = palloc0((Size) blame->ncandidates * blame->nbins);

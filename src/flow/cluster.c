@@ -268,10 +268,12 @@ make_groups(L4Flows *flows, int c, int *parent)
 	for (int i = 0; i < cluster->nnics; i++)
 	{
 		int			root = cluster->nics[i];
-		L4FlowGroup group = {.cluster = c, .runs = palloc(sizeof(int) * cluster->nruns), .nics = palloc(sizeof(int) * cluster->nnics)};
+		L4FlowGroup group = {.cluster = c};
 
 		if (l4_sets_find(parent, root) != root)
 			continue;
+		group.runs = palloc(sizeof(int) * cluster->nruns);
+		group.nics = palloc(sizeof(int) * cluster->nnics);
 		for (int j = 0; j < cluster->nruns; j++)
 		{
 			L4FlowRun  *run = &flows->runs[cluster->runs[j]];
@@ -282,10 +284,16 @@ make_groups(L4Flows *flows, int c, int *parent)
 			group.runs[group.nruns++] = cluster->runs[j];
 		}
 		if (group.nruns == 0)
+		{
+			pfree(group.runs);
+			pfree(group.nics);
 			continue;
+		}
 		for (int j = 0; j < cluster->nnics; j++)
 			if (l4_sets_find(parent, cluster->nics[j]) == root)
 				group.nics[group.nnics++] = cluster->nics[j];
+		group.runs = repalloc(group.runs, sizeof(int) * group.nruns);
+		group.nics = repalloc(group.nics, sizeof(int) * group.nnics);
 		L4_GROW(flows->groups, flows->ngroups, flows->groups_size, flows->cxt);
 		flows->groups[flows->ngroups++] = group;
 	}

@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/grow.h"
+#include "base/names.h"
 #include "flow/analysis.h"
 #include "l4_compat.h"
 
@@ -24,11 +25,9 @@ PG_FUNCTION_INFO_V1(l4_component_final);
 typedef struct Components
 {
 	MemoryContext cxt;
-	L4Map	   *map;			/* numbers by hash; the next one where it is another name's */
+	L4Names		names;
 	int			n;
-	int			names_size;
 	int			parent_size;
-	char	  **names;
 	int		   *parent;
 } Components;
 
@@ -38,36 +37,22 @@ create_components(MemoryContext cxt)
 	Components *c = MemoryContextAllocZero(cxt, sizeof(Components));
 
 	c->cxt = cxt;
-	c->map = l4_map_create(cxt, 64, NULL);
+	l4_names_init(&c->names, cxt);
 	return c;
 }
 
+/* Number of a member; a new one is a component of its own. */
 static int
 member_number(Components *c, const char *name, int len)
 {
-	uint64		hash = len;
+	int			number = l4_names_number(&c->names, name, len);
 
-	for (int i = 0; i < len; i++)
-		hash = (hash ^ (uint8) name[i]) * UINT64CONST(0x100000001b3);
-	for (hash = l4_flow_mix(hash);; hash++)
+	if (number == c->n)
 	{
-		bool		found;
-		int32	   *number = l4_map_put(c->map, hash, &found);
-
-		if (!found)
-		{
-			*number = c->n;
-			L4_GROW(c->names, c->n, c->names_size, c->cxt);
-			L4_GROW(c->parent, c->n, c->parent_size, c->cxt);
-			c->names[c->n] = MemoryContextAlloc(c->cxt, len + 1);
-			memcpy(c->names[c->n], name, len);
-			c->names[c->n][len] = '\0';
-			c->parent[c->n] = c->n;
-			return c->n++;
-		}
-		if (strncmp(c->names[*number], name, len) == 0 && c->names[*number][len] == '\0')
-			return *number;
+		L4_GROW(c->parent, c->n, c->parent_size, c->cxt);
+		c->parent[c->n++] = number;
 	}
+	return number;
 }
 
 static MemoryContext
@@ -108,8 +93,8 @@ l4_component_combine(PG_FUNCTION_ARGS)
 
 	for (int i = 0; other != NULL && i < other->n; i++)
 	{
-		const char *root = other->names[l4_sets_find(other->parent, i)];
-		int			x = member_number(c, other->names[i], strlen(other->names[i]));
+		const char *root = other->names.names[l4_sets_find(other->parent, i)];
+		int			x = member_number(c, other->names.names[i], strlen(other->names.names[i]));
 
 		l4_sets_join(c->parent, x, member_number(c, root, strlen(root)));
 	}
@@ -128,7 +113,7 @@ l4_component_serialize(PG_FUNCTION_ARGS)
 	l4_put_uint(&buf, c->n);
 	for (int i = 0; i < c->n; i++)
 	{
-		l4_put_bytes(&buf, c->names[i], strlen(c->names[i]));
+		l4_put_bytes(&buf, c->names.names[i], strlen(c->names.names[i]));
 		l4_put_uint(&buf, l4_sets_find(c->parent, i));
 	}
 	PG_RETURN_BYTEA_P(l4_bytea_end(&buf));
@@ -173,14 +158,14 @@ l4_component_final(PG_FUNCTION_ARGS)
 	{
 		int			root = l4_sets_find(c->parent, i);
 
-		if (strcmp(c->names[i], c->names[least[root]]) < 0)
+		if (strcmp(c->names.names[i], c->names.names[least[root]]) < 0)
 			least[root] = i;
 	}
 	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
 	for (int i = 0; i < n; i++)
 	{
-		const char *name = c->names[least[l4_sets_find(c->parent, i)]];
-		JsonbValue	key = {.type = jbvString, .val.string = {.len = strlen(c->names[i]), .val = c->names[i]}};
+		const char *name = c->names.names[least[l4_sets_find(c->parent, i)]];
+		JsonbValue	key = {.type = jbvString, .val.string = {.len = strlen(c->names.names[i]), .val = c->names.names[i]}};
 		JsonbValue	value = {.type = jbvString, .val.string = {.len = strlen(name), .val = unconstify(char *, name)}};
 
 		CHECK_FOR_INTERRUPTS();

@@ -20,6 +20,7 @@
 #define MAX_CLASSES		9
 #define LEAST_SILENCE	1000	/* microseconds: shorter ones are noise of what starts together */
 #define FINER			0.03	/* cost that a finer division may have more */
+#define NO_COST			1e9		/* of too few parts, or more than is needed */
 #define FEWEST_PARTS	4
 #define NEAR_PARTS		12		/* at least so many lie together */
 #define PERIOD			0.25	/* quantile of the lengths of parts: what ends so close is of one step, also where most are longer */
@@ -78,7 +79,13 @@ l4_quantile(double *values, int n, double q)
 static double
 median(double *values, int n)
 {
-	return n == 0 ? 0 : (select_value(values, n, n / 2) + select_value(values, n, (n - 1) / 2)) / 2;
+	double		high = n == 0 ? 0 : select_value(values, n, n / 2);
+	double		low = n == 0 || n % 2 == 1 ? high : values[0];
+
+	/* none before the place is greater now */
+	for (int i = 1; i < n / 2 && n % 2 == 0; i++)
+		low = Max(low, values[i]);
+	return (low + high) / 2;
 }
 
 /* Large size classes, as least and greatest size. */
@@ -187,9 +194,33 @@ compare_near(const double *lengths, int n, double *ratios)
 	return sum;
 }
 
-/* What a threshold costs: parts of a period that varies, or that are unlike. */
+/* Median difference of the lengths of two parts that follow each other, of their sum. */
+static double
+unevenness(const L4Records *records, double threshold)
+{
+	int		   *part = palloc(sizeof(int) * records->n);
+	int			nparts = l4_divide_parts(records, threshold, part);
+	int64	   *ends = palloc(sizeof(int64) * nparts);
+	double	   *differences = palloc(sizeof(double) * nparts);
+	double		result;
+
+	for (int i = 0; i < records->n; i++)
+		ends[part[i]] = i == 0 || part[i] != part[i - 1] ? records->end[i] : Max(ends[part[i]], records->end[i]);
+	for (int p = 2; p < nparts; p++)
+		differences[p - 2] = fabs((double) (ends[p] - 2 * ends[p - 1] + ends[p - 2])) / Max(ends[p] - ends[p - 2], 1);
+	result = median(differences, nparts - 2);
+	pfree(part);
+	pfree(ends);
+	pfree(differences);
+	return result;
+}
+
+/*
+ * What a threshold costs: parts of a period that varies, or that are unlike.
+ * A cost above the limit is not needed, nor found out.
+ */
 static void
-try_threshold(const L4Records *records, L4Division *division, const uint8 *class_of, int nclasses)
+try_threshold(const L4Records *records, L4Division *division, double limit, const uint8 *class_of, int nclasses)
 {
 	int		   *part = palloc(sizeof(int) * records->n);
 	int			nparts = l4_divide_parts(records, division->threshold, part);
@@ -198,21 +229,15 @@ try_threshold(const L4Records *records, L4Division *division, const uint8 *class
 	double	   *lengths = palloc(sizeof(double) * nparts);
 	double	   *ratios = palloc(sizeof(double) * nparts);
 	double		sum = 0;
-	double		spread;
 
 	division->nparts = nparts;
-	division->cost = 1e9;
+	division->cost = NO_COST;
 	division->period = 0;
-	division->uneven = 0;
 	for (int i = 0; i < records->n; i++)
 	{
 		ends[part[i]] = bytes[part[i]] == 0 ? records->end[i] : Max(ends[part[i]], records->end[i]);
 		bytes[part[i]] += records->bytes[i];
 	}
-	for (int p = 2; p < nparts; p++)
-		lengths[p - 2] = fabs((double) (ends[p] - 2 * ends[p - 1] + ends[p - 2])) / Max(ends[p] - ends[p - 2], 1);
-	if (nparts >= 3)
-		division->uneven = median(lengths, nparts - 2);
 	for (int p = 1; p < nparts; p++)
 		lengths[p - 1] = (double) (ends[p] - ends[p - 1]);
 	if (nparts >= 2)
@@ -222,10 +247,12 @@ try_threshold(const L4Records *records, L4Division *division, const uint8 *class
 	}
 	if (nparts >= FEWEST_PARTS && division->period > 0)
 	{
-		spread = l4_quantile(ratios, nparts - 1, 0.85) - l4_quantile(ratios, nparts - 1, 0.15);
-		division->cost = 0.5 * Min(spread, 0.6)
-			+ 0.7 * Max(0, fabs(sum / (nparts - 1) - 1) - 0.1)
-			+ 1.5 * (1 - alikeness(records, part, nparts, bytes, class_of, nclasses));
+		double		cost = 0.7 * Max(0, fabs(sum / (nparts - 1) - 1) - 0.1);
+
+		if (cost <= limit)
+			cost += 0.5 * Min(l4_quantile(ratios, nparts - 1, 0.85) - l4_quantile(ratios, nparts - 1, 0.15), 0.6);
+		if (cost <= limit)
+			division->cost = cost + 1.5 * (1 - alikeness(records, part, nparts, bytes, class_of, nclasses));
 	}
 	pfree(part);
 	pfree(bytes);
@@ -295,7 +322,7 @@ l4_divide(const L4Records *records, L4Division *divisions, int *best)
 	double		classes[MAX_CLASSES][2];
 	int			nclasses = large_classes(records, classes);
 	int			n = find_thresholds(records, divisions);
-	double		least = 1e9;
+	double		least = NO_COST;
 	uint8	   *class_of = palloc(Max(records->n, 1));
 
 	/* behind the last class: of none */
@@ -304,15 +331,18 @@ l4_divide(const L4Records *records, L4Division *divisions, int *best)
 			if (records->bytes[i] >= classes[class_of[i]][0] && records->bytes[i] <= classes[class_of[i]][1])
 				break;
 	*best = -1;
-	for (int i = 0; i < n; i++)
+	/* few parts first: they tell soon which costs are needed */
+	for (int i = n - 1; i >= 0; i--)
 	{
 		CHECK_FOR_INTERRUPTS();
-		try_threshold(records, &divisions[i], class_of, nclasses);
+		try_threshold(records, &divisions[i], least + FINER, class_of, nclasses);
 		least = Min(least, divisions[i].cost);
 	}
 	for (int i = n - 1; i >= 0; i--)
-		if (least < 1e9 && divisions[i].cost <= least + FINER)
+		if (least < NO_COST && divisions[i].cost <= least + FINER)
 			*best = i;
+	if (*best >= 0)
+		divisions[*best].uneven = unevenness(records, divisions[*best].threshold);
 	pfree(class_of);
 	return n;
 }

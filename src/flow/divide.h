@@ -20,9 +20,9 @@ typedef struct L4Records
 typedef struct L4Division
 {
 	double		threshold;		/* silences that are longer divide */
-	double		cost;
+	double		cost;			/* of those that may be the best */
 	double		period;			/* between the ends of parts, a low quantile */
-	double		uneven;			/* median difference of two that follow each other, of their sum */
+	double		uneven;			/* of the best: median difference of two that follow each other, of their sum */
 	int			nparts;
 } L4Division;
 

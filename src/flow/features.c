@@ -301,7 +301,7 @@ static double
 measure_pair(L4Flows *flows, int p)
 {
 	int			n;
-	L4Flow	   *flow = l4_flows_load(flows, &p, 1, flows->from, flows->to, &n);
+	const L4Flow *flow = l4_flows_load(flows, &p, 1, flows->from, flows->to, &n);
 	MemoryContext old = MemoryContextSwitchTo(flows->load_cxt);
 	int64		silence = n > 0 ? run_silence(flow, n) : 0;
 	int64		end = n > 0 ? flow[0].end : 0;

@@ -17,6 +17,7 @@
 #include "utils/memutils.h"
 
 #include "base/grow.h"
+#include "base/names.h"
 #include "flow/flow.h"
 #include "ingest/ingest_query.h"
 #include "l4_compat.h"
@@ -24,6 +25,7 @@
 PG_FUNCTION_INFO_V1(l4_flow_read);
 
 #define CHUNK_RECORDS	2048	/* of a full chunk */
+#define SHORT_CHUNK		512		/* one that has fewer is written anew when more come */
 #define CONTROL_BYTES	16384	/* less is control traffic */
 #define CONTROL_PACKET	200		/* bytes a packet: less are acknowledgements */
 #define SAMPLED_PACKETS	3		/* fewer say nothing */
@@ -64,11 +66,8 @@ typedef struct FlowReader
 	int			addresses_size;
 	FlowAddress *addresses;
 	L4Map	   *address_map;
-	int			nexporters;		/* exporter of number n has id n + 1 */
-	int			exporters_size;
-	char	  **exporters;
+	L4Names		exporters;
 	int			exporters_stored;
-	L4Map	   *exporter_map;
 	int			npairs;
 	int			pairs_size;
 	OpenPair   *pairs;
@@ -84,7 +83,7 @@ typedef struct FlowReader
 	L4Query		change;
 } FlowReader;
 
-/* Chunks of a pair follow each other: those that reach behind a time, and the last one if it is not full. */
+/* Chunks of a pair follow each other: those that reach behind a time, and the last one if it is short. */
 static const char take_sql[] =
 "WITH t AS (DELETE FROM l4._flow_chunk c WHERE c.chunk_id IN "
 "(SELECT x.chunk_id FROM l4._flow_chunk x WHERE x.pair_id = $1 AND x.last_ts >= $2 UNION ALL "
@@ -137,32 +136,6 @@ address_number(FlowReader *r, Datum datum)
 			return *number;
 		}
 		if (r->addresses[*number].family == key.family && memcmp(r->addresses[*number].bytes, key.bytes, 16) == 0)
-			return *number;
-	}
-}
-
-static int
-exporter_number(FlowReader *r, const char *name, int len)
-{
-	uint64		hash = len;
-
-	for (int i = 0; i < len; i++)
-		hash = (hash ^ (uint8) name[i]) * UINT64CONST(0x100000001b3);
-	for (hash = l4_flow_mix(hash);; hash++)
-	{
-		bool		found;
-		int32	   *number = l4_map_put(r->exporter_map, hash, &found);
-
-		if (!found)
-		{
-			L4_GROW(r->exporters, r->nexporters, r->exporters_size, r->cxt);
-			*number = r->nexporters;
-			r->exporters[r->nexporters] = MemoryContextAlloc(r->cxt, len + 1);
-			memcpy(r->exporters[r->nexporters], name, len);
-			r->exporters[r->nexporters++][len] = '\0';
-			return *number;
-		}
-		if (strncmp(r->exporters[*number], name, len) == 0 && r->exporters[*number][len] == '\0')
 			return *number;
 	}
 }
@@ -254,8 +227,8 @@ write_chunks(FlowReader *r, int32 pair_id, const L4FlowRecords *records)
 
 /*
  * Merge the open chunks into the table: a pair's chunks follow each other in
- * time, so those that begin later than the open one are taken out, and the
- * last one if it is not full.
+ * time, so those that reach behind the begin of the open one are taken out,
+ * and the last one if it is short.
  */
 static void
 flush_pairs(FlowReader *r)
@@ -279,7 +252,7 @@ flush_pairs(FlowReader *r)
 		{
 			l4_query_put_int(&r->take, pair->pair_id);
 			l4_query_put(&r->take, TimestampTzGetDatum(pair->chunk->first), false);
-			l4_query_put_int(&r->take, CHUNK_RECORDS);
+			l4_query_put_int(&r->take, SHORT_CHUNK);
 			l4_query_run(&r->take);
 			for (uint64 i = 0; i < SPI_processed; i++)
 			{
@@ -408,12 +381,12 @@ take_row(FlowReader *r, TupleTableSlot *slot)
 	route.port_dst = (uint16) number_or(slot, COL_PORT_DST, 0);
 	route.proto = (uint8) number_or(slot, COL_PROTO, 0);
 	if (slot->tts_isnull[COL_EXPORTER])
-		route.exporter = exporter_number(r, "", 0);
+		route.exporter = l4_names_number(&r->exporters, "", 0);
 	else
 	{
 		text	   *name = DatumGetTextPP(slot->tts_values[COL_EXPORTER]);
 
-		route.exporter = exporter_number(r, VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
+		route.exporter = l4_names_number(&r->exporters, VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
 	}
 	add_record(r, a, b, &route, &record);
 	return -1;
@@ -516,9 +489,9 @@ read_known(FlowReader *r)
 	{
 		char	   *name = TextDatumGetCString(value_of(i, 1, &isnull));
 
-		exporter_number(r, name, strlen(name));
+		(void) l4_names_number(&r->exporters, name, strlen(name));
 	}
-	r->exporters_stored = r->nexporters;
+	r->exporters_stored = r->exporters.n;
 	read_pairs(r);
 }
 
@@ -539,7 +512,7 @@ reader_create(int64 known_to)
 	r->first = DT_NOEND;
 	r->last = DT_NOBEGIN;
 	r->address_map = l4_map_create(r->cxt, 1024, NULL);
-	r->exporter_map = l4_map_create(r->cxt, 64, NULL);
+	l4_names_init(&r->exporters, r->cxt);
 	r->pair_map = l4_map_create(r->cxt, 1024, NULL);
 	r->route_map = l4_map_create(r->cxt, 1024, NULL);
 	r->slices = l4_map_create(r->cxt, 64, NULL);
@@ -582,10 +555,10 @@ l4_flow_read(PG_FUNCTION_ARGS)
 	if (SPI_execute_plan_extended(plan, &options) != SPI_OK_SELECT)
 		elog(ERROR, "the statement that reads flows is no query");
 	flush_pairs(r);
-	for (int i = r->exporters_stored; i < r->nexporters; i++)
+	for (int i = r->exporters_stored; i < r->exporters.n; i++)
 	{
 		l4_query_put_int(&r->new_exporter, i);
-		l4_query_put_text(&r->new_exporter, r->exporters[i]);
+		l4_query_put_text(&r->new_exporter, r->exporters.names[i]);
 		l4_query_run(&r->new_exporter);
 	}
 	r->counts[ROWS_READ] += r->counts[ROWS_LATE];

@@ -122,7 +122,7 @@ first_silent(L4Flows *flows, const L4FlowStint *stint)
 	{
 		const L4FlowRun *run = &flows->runs[r];
 		int			n;
-		L4Flow	   *flow;
+		const L4Flow *flow;
 
 		if (run->job != stint->job || run->last < from || run->first > stint->last)
 			continue;

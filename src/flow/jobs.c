@@ -183,6 +183,7 @@ collect_sizes(L4Flows *flows, L4FlowStint *stint)
 		else
 			stint->sizes[stint->nsizes++] = stint->sizes[i];
 	}
+	stint->sizes = repalloc(stint->sizes, sizeof(L4FlowClass) * Max(stint->nsizes, 1));
 }
 
 static void

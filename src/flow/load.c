@@ -122,6 +122,7 @@ l4_flows_open(MemoryContext cxt, int64 span, int64 first, int64 known)
 
 	flows->cxt = cxt;
 	flows->load_cxt = AllocSetContextCreate(cxt, "l4 flows of pairs", ALLOCSET_DEFAULT_SIZES);
+	flows->kept_cxt = AllocSetContextCreate(cxt, "l4 kept flows", ALLOCSET_DEFAULT_SIZES);
 	flows->begin = span * L4_FLOW_SPAN_SLICES * L4_FLOW_SLICE;
 	flows->end = flows->begin + L4_FLOW_SPAN_SLICES * L4_FLOW_SLICE;
 	flows->from = flows->begin - L4_FLOW_SLICE;
@@ -135,6 +136,7 @@ l4_flows_open(MemoryContext cxt, int64 span, int64 first, int64 known)
 	open_addresses(flows);
 	open_pairs(flows);
 	open_switches(flows);
+	flows->kept = MemoryContextAllocExtended(cxt, sizeof(L4FlowKept) * Max(flows->npairs, 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	return flows;
 }
 
@@ -211,14 +213,15 @@ standing_routes(L4Flows *flows, L4FlowPair *pair, const L4FlowRecords *records)
 	return stands;
 }
 
-/* Records of a pair within a time, cut ones joined, appended to what was loaded. */
-static void
-load_pair(L4Flows *flows, int p, int64 from, int64 to, L4Flow **out, int *n, int *size)
+/* Records of a pair that the analysis looks at, cut ones joined, in the current context. */
+static L4Flow *
+load_pair(L4Flows *flows, int p, int *n)
 {
 	L4FlowPair *pair = &flows->pairs[p];
 	L4FlowRecords records;
 	bool	   *stands;
 	int		   *before;			/* last record of each route */
+	L4Flow	   *out;
 
 	l4_flow_records_init(&records, CurrentMemoryContext);
 	l4_query_put_int(&flows->load, pair->pair_id);
@@ -236,25 +239,26 @@ load_pair(L4Flows *flows, int p, int64 from, int64 to, L4Flow **out, int *n, int
 	stands = standing_routes(flows, pair, &records);
 	before = palloc(sizeof(int) * Max(records.nroutes, 1));
 	memset(before, -1, sizeof(int) * records.nroutes);
+	out = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(L4Flow) * Max((Size) records.n, 1));
+	*n = 0;
 	for (int i = 0; i < records.n; i++)
 	{
 		const L4FlowRecord *record = &records.rec[i];
 		L4Flow	   *flow;
 		int			b = before[record->route];
 
-		if (!stands[record->route] || record->start < from || record->start > to)
+		if (!stands[record->route] || record->start < flows->from || record->start > flows->to)
 			continue;
-		if (b >= 0 && (pair->join > 0 || (*out)[b].end - (*out)[b].start >= CUT_AFTER)
-			&& record->start - (*out)[b].end <= Max(CUT_GAP, pair->join))
+		if (b >= 0 && (pair->join > 0 || out[b].end - out[b].start >= CUT_AFTER)
+			&& record->start - out[b].end <= Max(CUT_GAP, pair->join))
 		{
-			(*out)[b].end = Max((*out)[b].end, record->end);
-			(*out)[b].bytes += (double) record->bytes;
-			(*out)[b].packets += record->packets;
+			out[b].end = Max(out[b].end, record->end);
+			out[b].bytes += (double) record->bytes;
+			out[b].packets += record->packets;
 			continue;
 		}
-		L4_GROW_FROM(*out, *n, *size, 1024, CurrentMemoryContext);
 		before[record->route] = *n;
-		flow = &(*out)[(*n)++];
+		flow = &out[(*n)++];
 		flow->start = record->start;
 		flow->end = record->end;
 		flow->bytes = (double) record->bytes;
@@ -262,6 +266,61 @@ load_pair(L4Flows *flows, int p, int64 from, int64 to, L4Flow **out, int *n, int
 		flow->packets = record->packets;
 		flow->back = records.routes[record->route].back;
 	}
+	pfree(records.rec);
+	return out;
+}
+
+/* What was kept of other records goes, if there was no room for all. */
+void
+l4_flows_keep(L4Flows *flows)
+{
+	if (!flows->kept_full)
+		return;
+	MemoryContextReset(flows->kept_cxt);
+	memset(flows->kept, 0, sizeof(L4FlowKept) * flows->npairs);
+	flows->kept_full = false;
+}
+
+/* The first record that starts at a time or behind it. */
+static int
+first_from(const L4Flow *flow, int n, int64 at)
+{
+	int			low = 0;
+
+	while (low < n)
+	{
+		int			middle = (low + n) / 2;
+
+		if (flow[middle].start < at)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}
+
+/* Records of a pair that start within a time: kept ones, or in load_cxt if there is no room for them. */
+static L4Flow *
+pair_flows(L4Flows *flows, int p, int64 from, int64 to, int *n)
+{
+	L4FlowKept *kept = &flows->kept[p];
+	L4Flow	   *all = kept->flow;
+	int			nall = kept->n;
+	int			first;
+
+	if (all == NULL || kept->join != flows->pairs[p].join)
+	{
+		all = load_pair(flows, p, &nall);
+		flows->kept_full |= MemoryContextMemAllocated(flows->kept_cxt, false) + sizeof(L4Flow) * nall > (Size) maintenance_work_mem * 1024;
+		if (!flows->kept_full)
+		{
+			*kept = (L4FlowKept) {MemoryContextAllocHuge(flows->kept_cxt, sizeof(L4Flow) * Max(nall, 1)), nall, flows->pairs[p].join};
+			all = memcpy(kept->flow, all, sizeof(L4Flow) * nall);
+		}
+	}
+	first = first_from(all, nall, from);
+	*n = first_from(all, nall, to + 1) - first;
+	return all + first;
 }
 
 static inline int
@@ -283,8 +342,8 @@ order_flows(const L4Flow *x, const L4Flow *y)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Records of pairs that start within a time, in order. They live in load_cxt, which is reset first. */
-L4Flow *
+/* Records of pairs that start within a time, in order. They live as long as load_cxt, which is reset first. */
+const L4Flow *
 l4_flows_load(L4Flows *flows, const int *pairs, int npairs, int64 from, int64 to, int *n)
 {
 	MemoryContext old;
@@ -294,11 +353,22 @@ l4_flows_load(L4Flows *flows, const int *pairs, int npairs, int64 from, int64 to
 	CHECK_FOR_INTERRUPTS();
 	MemoryContextReset(flows->load_cxt);
 	old = MemoryContextSwitchTo(flows->load_cxt);
-	*n = 0;
-	for (int i = 0; i < npairs; i++)
-		load_pair(flows, pairs[i], from, to, &out, n, &size);
-	if (npairs > 1)
+	if (npairs == 1)
+		out = pair_flows(flows, pairs[0], from, to, n);
+	else
+	{
+		*n = 0;
+		for (int i = 0; i < npairs; i++)
+		{
+			int			more;
+			const L4Flow *flow = pair_flows(flows, pairs[i], from, to, &more);
+
+			L4_GROW_FROM(out, *n + more, size, *n + more + 1, flows->load_cxt);
+			memcpy(out + *n, flow, sizeof(L4Flow) * more);
+			*n += more;
+		}
 		sort_flows(out, *n);
+	}
 	MemoryContextSwitchTo(old);
 	return out;
 }

@@ -100,10 +100,9 @@ answers_first(const L4Flows *flows, const L4FlowStint *stint, int nic, const L4F
 	int			receives = 0;
 	int			steps = 0;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0, step = 0; i < n; i++)
 	{
-		int			step = l4_step_of(stint, flow[i].start);
-
+		step = l4_step_from(stint, step, flow[i].start);
 		if (step == before)
 			continue;
 		before = step;
@@ -121,7 +120,7 @@ measure_nic(L4Flows *flows, L4FlowStint *stint, const L4FlowCluster *cluster, in
 	int			npairs = 0;
 	int			n;
 	int			from = 0;
-	L4Flow	   *flow;
+	const L4Flow *flow;
 	MemoryContext old;
 
 	for (int r = 0; r < cluster->nruns; r++)
@@ -142,13 +141,13 @@ measure_nic(L4Flows *flows, L4FlowStint *stint, const L4FlowCluster *cluster, in
 		flow = l4_flows_load(flows, pairs, npairs, stint->first, stint->last, &n);
 		old = MemoryContextSwitchTo(flows->load_cxt);
 		times->answers = !times->middle && answers_first(flows, stint, nic, flow, n);
-		for (int i = 1; i <= n; i++)
+		for (int i = 0, step = 0, next = 0; i <= n; i++, step = next)
 		{
-			int			step = l4_step_of(stint, flow[from].start);
-
-			if (i < n && l4_step_of(stint, flow[i].start) == step)
+			if (i < n)
+				next = l4_step_from(stint, step, flow[i].start);
+			if (i < n && next == step)
 				continue;
-			if (step < stint->nsteps)
+			if (step < stint->nsteps && i > from)
 				measure_step(flows, nic, flow + from, i - from, times, step, &pp_ms[step]);
 			from = i;
 		}
@@ -355,11 +354,11 @@ join_machines(L4Flows *flows)
 }
 
 void
-l4_flows_ranks(L4Flows *flows)
+l4_flows_ranks(L4Flows *flows, const L4FlowJob *job)
 {
-	for (int s = 0; s < flows->nstints; s++)
+	for (int t = 0; t < job->nstints; t++)
 	{
-		L4FlowStint *stint = &flows->stints[s];
+		L4FlowStint *stint = &flows->stints[job->stints[t]];
 
 		stint->nic_pp_ms = palloc(sizeof(float *) * stint->nnics);
 		for (int i = 0; i < stint->nnics; i++)
@@ -367,6 +366,12 @@ l4_flows_ranks(L4Flows *flows)
 		for (int i = 0; i < stint->nclusters; i++)
 			rank_cluster(flows, stint, &flows->clusters[stint->clusters[i]]);
 	}
+}
+
+/* Slow ranks of all jobs together. */
+void
+l4_flows_join_ranks(L4Flows *flows)
+{
 	drop_waiting(flows);
 	join_machines(flows);
 }

@@ -81,11 +81,11 @@ count_run(const L4FlowStint *stint, const L4FlowRun *run, const L4Flow *flow, in
 	int		   *step = palloc(sizeof(int) * (stint->nsteps + 1));
 	int			seen = 0;
 	int			usual;
+	int			at = 0;
 
 	for (int k = 0; k < n; k++)
 	{
-		int			at = l4_step_of(stint, flow[k].start);
-
+		at = k == 0 ? l4_step_of(stint, flow[0].start) : l4_step_from(stint, at, flow[k].start);
 		stint->records[at]++;
 		if (seen == 0 || step[seen - 1] != at)
 			step[seen++] = at;
@@ -197,7 +197,7 @@ count_records(L4Flows *flows, L4FlowStint *stint)
 		{
 			L4FlowRun  *run = &flows->runs[cluster->runs[r]];
 			int			n;
-			L4Flow	   *flow = l4_flows_load(flows, &run->pair, 1, run->first, run->last, &n);
+			const L4Flow *flow = l4_flows_load(flows, &run->pair, 1, run->first, run->last, &n);
 			int			steps;
 			int			seen = count_run(stint, run, flow, n, &steps);
 
@@ -309,12 +309,11 @@ pipeline_records(L4Flows *flows, const L4FlowStint *stint, int *n)
 		{
 			const L4FlowRun *run = &flows->runs[cluster->runs[r]];
 			int			nflow = 0;
-			L4Flow	   *flow = run->kind != L4_FLOW_PP ? NULL : l4_flows_load(flows, &run->pair, 1, run->first, run->last, &nflow);
+			const L4Flow *flow = run->kind != L4_FLOW_PP ? NULL : l4_flows_load(flows, &run->pair, 1, run->first, run->last, &nflow);
 
-			for (int k = 0; k < nflow; k++)
+			for (int k = 0, step = 0; k < nflow; k++)
 			{
-				int			step = l4_step_of(stint, flow[k].start);
-
+				step = l4_step_from(stint, step, flow[k].start);
 				if (step < stint->nsteps && has_evaluation(stint, step))
 				{
 					L4_GROW(all, *n, size, flows->cxt);
@@ -418,17 +417,18 @@ find_slow_steps(L4Flows *flows, L4FlowJob *job)
 }
 
 void
-l4_flows_steps(L4Flows *flows)
+l4_flows_steps(L4Flows *flows, L4FlowJob *job)
 {
-	for (int s = 0; s < flows->nstints; s++)
+	for (int t = 0; t < job->nstints; t++)
 	{
+		L4FlowStint *stint = &flows->stints[job->stints[t]];
+
 		CHECK_FOR_INTERRUPTS();
-		count_records(flows, &flows->stints[s]);
-		end_evaluations(flows, &flows->stints[s]);
-		measure_durations(flows, &flows->stints[s]);
-		flows->stints[s].coarse = is_coarse(flows, &flows->stints[s]);
-		withhold_kinds(flows, &flows->stints[s]);
+		count_records(flows, stint);
+		end_evaluations(flows, stint);
+		measure_durations(flows, stint);
+		stint->coarse = is_coarse(flows, stint);
+		withhold_kinds(flows, stint);
 	}
-	for (int j = 0; j < flows->njobs; j++)
-		find_slow_steps(flows, &flows->jobs[j]);
+	find_slow_steps(flows, job);
 }

@@ -361,6 +361,7 @@ l4_flow_analyze(PG_FUNCTION_ARGS)
 	int64		span = PG_GETARG_INT64(0);
 	MemoryContext cxt;
 	L4Flows    *flows;
+	L4Blame    *blame;
 	const int64 span_us = L4_FLOW_SPAN_SLICES * L4_FLOW_SLICE;
 
 	if (span < MIN_TIMESTAMP / span_us || span >= END_TIMESTAMP / span_us)
@@ -376,9 +377,16 @@ l4_flow_analyze(PG_FUNCTION_ARGS)
 	l4_flows_cluster(flows);
 	l4_flows_divide(flows);
 	l4_flows_jobs(flows);
-	l4_flows_steps(flows);
-	l4_flows_ranks(flows);
-	l4_flows_blame(flows);
+	blame = l4_flows_blame_begin(flows);
+	for (int j = 0; j < flows->njobs; j++)
+	{
+		l4_flows_keep(flows);
+		l4_flows_steps(flows, &flows->jobs[j]);
+		l4_flows_ranks(flows, &flows->jobs[j]);
+		l4_flows_links(blame, j);
+	}
+	l4_flows_join_ranks(flows);
+	l4_flows_blame(blame);
 	l4_flows_issues(flows);
 	store_span(flows, span);
 	SPI_finish();

@@ -53,7 +53,7 @@ load_group(L4Flows *flows, const L4FlowGroup *group, bool all, GroupRecords *out
 	double		small_bytes = 0;
 	int			least = l4_flows_least_bursts(flows, group->runs, group->nruns);
 	L4Map	   *small;			/* 2 for a size that does not divide, else 1 */
-	L4Flow	   *flow;
+	const L4Flow *flow;
 	MemoryContext old;
 	int			n;
 
@@ -367,7 +367,6 @@ divide_group(L4Flows *flows, L4FlowGroup *group, double period)
 		return;
 	}
 	group->period = divisions[best].period;
-	group->cost = divisions[best].cost;
 	end_parts(flows, group, &g, divisions[best].threshold);
 }
 
@@ -509,7 +508,7 @@ l4_flows_divide(L4Flows *flows)
 {
 	for (int c = 0; c < flows->nclusters; c++)
 	{
-		CHECK_FOR_INTERRUPTS();
+		l4_flows_keep(flows);
 		divide_cluster(flows, &flows->clusters[c]);
 	}
 }

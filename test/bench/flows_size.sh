@@ -1,11 +1,11 @@
 #!/bin/bash
 # What network flows cost: rows a second, seconds of a minute of new rows, bytes a row, memory.
-#   test/bench/flows_size.sh [ROWS-IN-MILLIONS...]          1 and 10, if nothing is said; 100 takes ten minutes
+#   test/bench/flows_size.sh [ROWS-IN-MILLIONS...]          1 and 10, if nothing is said; 100 takes 14 GB
 # As superuser of the server of PGHOST and PGPORT, in a database l4_flows_size that is made and dropped. The platform is
 # made by flows_size.sql: jobs of 64 NICs, 13 rows a second and NIC; 256 NICs for 1 million rows, 1,024 for 10, 4,096 for
-# 100. Rows come by ten minutes, then by one; the disk holds two of these at a time. Seconds are processor time of the
-# backend, user and system: of trace_flows, and of a scan of the new rows, which is taken off. Memory is that of the
-# backend without shared buffers, at most, above what it has before. Each minute reads the minute before it again, too.
+# 100. All rows are read by one call, then ten minutes by one each. Seconds are processor time of the backend, user and
+# system: of trace_flows, and of a scan of the new rows, which is taken off. Memory is that of the backend without shared
+# buffers and files, at most, above what it has before. Each minute reads the minute before it again, too.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 export PGDATABASE=postgres

@@ -45,27 +45,25 @@ RETURN (SELECT (f[14]::float8 + f[15]::float8) / 100
         FROM regexp_split_to_array(pg_read_file('/proc/self/stat', 0, 2000), ' ') AS f);
 CREATE FUNCTION memory_mb(field text) RETURNS int LANGUAGE sql VOLATILE
 RETURN (SELECT (regexp_match(pg_read_file('/proc/self/status', 0, 9000), field || ':\s+(\d+)'))[1]::int / 1024);
-CREATE TABLE flows (ip_src inet, ip_dst inet, port_src int, port_dst int, ip_proto smallint, packets bigint, bytes bigint,
-    timestamp_start timestamptz, timestamp_end timestamptz, exporter text, sampling_rate int, batch int DEFAULT 0)
-    PARTITION BY LIST (batch);
+CREATE UNLOGGED TABLE flows (ip_src inet, ip_dst inet, port_src int, port_dst int, ip_proto smallint, packets bigint,
+    bytes bigint, timestamp_start timestamptz, timestamp_end timestamptz, exporter text, sampling_rate int);
+CREATE INDEX ON flows USING brin (timestamp_end);
 INSERT INTO l4.flow_endpoint
 SELECT flow_nic(j, m, r), format('j%sm%s', j, m), r, 'leaf-' || j % 16
 FROM generate_series(0, :jobs - 1) AS j, generate_series(0, 7) AS m, generate_series(0, 7) AS r;
 
-CREATE PROCEDURE take_batch(batch int, jobs int, from_step int, to_step int, INOUT made bigint, INOUT scan float8, INOUT trace float8)
+-- Seconds of a scan of steps, and of the call that reads them.
+CREATE PROCEDURE take_steps(jobs int, from_step int, to_step int, INOUT made bigint, INOUT scan float8, INOUT trace float8)
 LANGUAGE plpgsql AS $$
 DECLARE
     t float8;
 BEGIN
-    EXECUTE format('DROP TABLE IF EXISTS %I', 'flows_' || batch - 2);
-    EXECUTE format('CREATE UNLOGGED TABLE flows_%s PARTITION OF flows FOR VALUES IN (%1$s)', batch);
-    EXECUTE format('CREATE INDEX ON flows_%s USING brin (timestamp_end)', batch);
-    EXECUTE format('ALTER TABLE flows ALTER COLUMN batch SET DEFAULT %s', batch);
     made := make_flows(jobs, from_step, to_step);
     COMMIT;
-    EXECUTE format('ANALYZE flows_%s', batch);
+    ANALYZE flows;
     t := spent();
-    PERFORM count(ip_src), count(sampling_rate) FROM flows AS f WHERE f.batch = take_batch.batch;
+    PERFORM count(ip_src), count(sampling_rate) FROM flows AS f
+    WHERE f.timestamp_end >= '2026-01-01 00:01:00+00'::timestamptz + from_step * interval '1 second';
     scan := spent() - t;
     t := spent();
     CALL l4.trace_flows('flows');
@@ -77,37 +75,25 @@ CREATE PROCEDURE measure(millions int, jobs int)
 LANGUAGE plpgsql AS $$
 DECLARE
     steps constant int := 1000000 * millions::bigint / (832 * jobs);
-    before constant int := memory_mb('VmRSS') - memory_mb('RssShmem');
-    span constant int := 600;
-    upto int := 0;
+    before constant int := memory_mb('RssAnon');
+    upto int := steps;
     made bigint;
     scan float8;
     trace float8;
-    rows bigint := 0;
-    scans float8 := 0;
-    traces float8 := 0;
-    k int := 0;
 BEGIN
-    WHILE upto < steps LOOP
-        CALL take_batch(k, jobs, upto, least(upto + span, steps), made, scan, trace);
-        rows := rows + made;
-        scans := scans + scan;
-        traces := traces + trace;
-        upto := least(upto + span, steps);
-        k := k + 1;
-    END LOOP;
-    RAISE NOTICE '% NICs, % rows: % s, without reading % s: % rows a second; % bytes a row; % MB more memory',
-        64 * jobs, rows, round(traces::numeric, 1), round((traces - scans)::numeric, 1), round(rows / (traces - scans)),
+    CALL take_steps(jobs, 0, steps, made, scan, trace);
+    RAISE NOTICE '% NICs, % rows: % s, without reading % s: % rows a second; % bytes a row, % with all of the table',
+        64 * jobs, made, round(trace::numeric, 1), round((trace - scan)::numeric, 1), round(made / (trace - scan)),
         (SELECT round(sum(length(c.body))::numeric / sum(c.records), 2) FROM l4._flow_chunk AS c),
-        memory_mb('VmHWM') - memory_mb('RssShmem') - before;
-    -- and three minutes, one after the other
-    FOR i IN 1 .. 3 LOOP
-        CALL take_batch(k, jobs, upto, upto + 60, made, scan, trace);
+        round(pg_total_relation_size('l4._flow_chunk')::numeric / made, 2);
+    -- and minutes, one after the other: ten, so that a span ends among them
+    FOR i IN 1 .. 10 LOOP
+        CALL take_steps(jobs, upto, upto + 60, made, scan, trace);
         RAISE NOTICE 'a minute of % rows: % s, without reading % s', made, round(trace::numeric, 2), round((trace - scan)::numeric, 2);
         upto := upto + 60;
-        k := k + 1;
     END LOOP;
-    RAISE NOTICE '% of % jobs found, % of % steps, % issues', (SELECT count(*) FROM l4.flow_job), jobs,
+    RAISE NOTICE '% MB more memory; % of % jobs found, % of % steps, % issues',
+        memory_mb('VmHWM') - memory_mb('RssShmem') - memory_mb('RssFile') - before, (SELECT count(*) FROM l4.flow_job), jobs,
         (SELECT count(*) FROM l4.flow_step), upto::bigint * jobs, (SELECT count(*) FROM l4.flow_issue);
 END
 $$;

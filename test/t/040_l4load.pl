@@ -44,7 +44,7 @@ sub l4load
 
 my ($status, $out, $err) = l4load('job-1', $folder);
 is($status, 0, 'loads a folder');
-like($err, qr/\[#{40}\] 3 of 3 files, [0-9.e-]+ million lines, \d+ a second\s*\n$/, 'the progress bar ends at all files');
+like($err, qr/\[#{40}\] 3 of 3 files, 15 lines, \d+ a second\s*\n$/, 'the progress bar ends at all files');
 is($node->safe_psql('postgres', "SELECT node, source, rank, count(*), min(line_no), max(line_no) FROM logs WHERE job_id = 'job-1' GROUP BY 1, 2, 3 ORDER BY 1"),
 	"gpu-1|gpu-1.log||5|1|5\ngpu-2|gpu-2/rank_3.log.gz|3|5|1|5\ngpu-4|gpu-4.log.zst||5|1|5", 'plain, gzip and zstd; node, source and rank by the path');
 is($node->safe_psql('postgres', "SELECT string_agg(line, '/' ORDER BY line_no) FROM logs WHERE node = 'gpu-4'"),
@@ -214,9 +214,11 @@ foreach my $case (
 	[ [ '--time', '(', 'a', $folder ], 1, qr/perl does not understand "\("/ ],
 	[ [ '', $folder ], 1, qr/the name of the job is empty/ ],
 	[ [ 'a', "$folder/none" ], 2, qr/is no folder/ ],
-	[ [ '--glob', '*.nothing', 'a', $folder ], 2, qr/no file named \*\.nothing/ ],
+	[ [ '--glob', '*.nothing', 'a', $folder ], 2, qr/no file named \*\.nothing in \S+; there are \d+ \*\.\w+, .*: name yours by --glob$/ ],
+	[ [ 'a', PostgreSQL::Test::Utils::tempdir() ], 2, qr/no file named \*\.log \*\.log\.gz \*\.log\.zst in \S+$/ ],
 	[ [ '--append', '--update', 'a', $folder ], 1, qr/--append and --update exclude each other/ ],
 	[ [ '-q', '-d', 'host=/nowhere', 'a', $folder ], 3, qr/connection to server/ ],
+	[ [ '-q', '-d', 'dbname=template1', 'a', $folder ], 3, qr/the database has no l4: run CREATE EXTENSION l4 in it/ ],
 	[ [ '-q', '-d', 'dbname=nowhere', 'a', $folder ], 3, qr/database "nowhere" does not exist/ ])
 {
 	my ($args, $expected, $message) = @$case;
