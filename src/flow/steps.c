@@ -81,10 +81,11 @@ count_run(const L4FlowStint *stint, const L4FlowRun *run, const L4Flow *flow, in
 	int		   *step = palloc(sizeof(int) * (stint->nsteps + 1));
 	int			seen = 0;
 	int			usual;
+	int			at = 0;
 
-	for (int k = 0, at = 0; k < n; k++)
+	for (int k = 0; k < n; k++)
 	{
-		at = l4_step_from(stint, at, flow[k].start);
+		at = k == 0 ? l4_step_of(stint, flow[0].start) : l4_step_from(stint, at, flow[k].start);
 		stint->records[at]++;
 		if (seen == 0 || step[seen - 1] != at)
 			step[seen++] = at;

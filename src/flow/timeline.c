@@ -240,8 +240,11 @@ shift_parts(GroupRecords *g, const Parts *parts, double q)
 	}
 	if (n == 0 || l4_quantile(inside, n, 0.5) < END_SILENCE * l4_quantile(between, n, 0.5))
 		return false;
+	/* the last part may be no more than the end of a step */
+	if (parts->bytes[parts->n - 1] < (1 - q + NEAR_BYTES) * parts->usual)
+		last[parts->n - 1] = g->records.n - 1;
 	for (int i = 0; i < g->records.n; i++)
-		if (g->part[i] > 0 && (i <= last[g->part[i]] || (g->part[i] == parts->n - 1 && parts->bytes[parts->n - 1] < (1 - q + NEAR_BYTES) * parts->usual)))
+		if (g->part[i] > 0 && i <= last[g->part[i]])
 			g->part[i]--;
 	return true;
 }
@@ -279,6 +282,9 @@ end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
 	group->nends = 0;
 	for (int i = 0; i < parts.n; i++)
 	{
+		/* all its records lie before the end that was moved */
+		if (parts.bytes[i] == 0)
+			continue;
 		if ((i == 0 || i == parts.n - 1) && parts.bytes[i] < WHOLE * parts.usual)
 		{
 			group->open = i > 0 ? parts.bytes[i] / parts.usual : 0;
@@ -325,7 +331,7 @@ load_division(L4Flows *flows, const L4FlowGroup *group, GroupRecords *g, L4Divis
 	if (best_other >= 0 && others[best_other].cost < divisions[*best].cost
 		&& fabs(others[best_other].period / divisions[*best].period - 1) <= OTHER_PERIOD)
 	{
-		memcpy(divisions, others, sizeof(others));
+		memcpy(divisions, others, sizeof(L4Division) * nothers);
 		*best = best_other;
 		return nothers;
 	}
