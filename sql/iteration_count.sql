@@ -36,6 +36,12 @@ SELECT job, 'n1', i, format('{''loss'': 1.%s, ''learning_rate'': 0.0002, ''%s'':
 FROM generate_series(1, 30) i, LATERAL (VALUES ('count-2', 'step', i::text), ('count-3', 'global_step/max_steps', quote_literal(i || '/40'))) AS v(job, name, value);
 CALL l4.ingest('pg_temp.logs', commit => false);
 SELECT job, l4._total_iterations(job) FROM unnest(ARRAY['count-2', 'count-3', 'count-4']) AS job;
+-- stamps of whole seconds: the first report of an epoch is none shown again
+INSERT INTO logs (job_id, node, line_no, line)
+SELECT 'count-5', 'n1', 1000 + e * 5 + i, format('2025-02-23 10:00:0%s,000 INFO Epoch %s/3 [%s0/50] loss: 1.5', e / 2, e, i)
+FROM generate_series(1, 3) AS e, generate_series(1, 5) AS i;
+CALL l4.ingest('pg_temp.logs', commit => false);
+SELECT epoch, count(*), min(iteration), max(iteration) FROM l4.iteration WHERE job_id = 'count-5' GROUP BY 1 ORDER BY 1;
 ROLLBACK;
 SELECT kind, iteration, epoch, metrics FROM l4._iteration(l4._ruleset(), '{''loss'': 2.075, ''grad_norm'': nan, ''learning_rate'': 2e-05, ''epoch'': 1.5}');
 -- rows of a table, whatever their columns are called; a sentence about a step is no report, nor is a step of something else

@@ -64,6 +64,21 @@ CALL job('range-module', 4, false, 48);
 CALL say('range-module', 3, 7.82, 'Traceback (most recent call last):');
 CALL say('range-module', 3, 7.82, '  File "/app/evaluation.py", line 8, in run');
 CALL say('range-module', 3, 7.82, 'ValueError: 7 is too few');
+-- fails alike on all nodes where the line of an evaluation is due
+CALL job('range-eval', 4, false, 42);
+-- fails in the middle of an epoch, in a file of a checkpoint
+CALL job('range-file', 4, false, 34);
+DO $$
+BEGIN
+    FOR n IN 0 .. 3 LOOP
+        CALL say('range-eval', n, 7.42, 'ValueError: 7 is too few');
+        CALL say('range-file', n, 6.5, 'OSError: no room for /ckpt/weights-' || n);
+    END LOOP;
+END
+$$;
+-- slow from the start, and on all nodes alike
+CALL job('range-slow', 4, false);
+UPDATE logs SET ts = ts + 19 * (ts - '2026-05-01 10:00:03+00') WHERE job_id = 'range-slow' AND ts > '2026-05-01 10:00:03+00';
 -- two stalls of 8 s: together longer than the whole job without them
 CALL job('range-stalled', 4, false);
 UPDATE logs SET ts = ts + interval '8 s' WHERE job_id = 'range-stalled' AND ts > '2026-05-01 10:00:05+00';

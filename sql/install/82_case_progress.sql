@@ -117,6 +117,40 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._excess(l4._case) IS 'by how much iterations take longer than normal on average';
 
+-- What the first node of a job that reports iterations says about them.
+CREATE FUNCTION l4._first_reports(k l4._case, job_id text) RETURNS SETOF l4.event_count
+LANGUAGE sql STABLE COST 10000 ROWS 2
+BEGIN ATOMIC
+    WITH report AS MATERIALIZED (
+        SELECT c.* FROM l4._event_counts(_first_reports.job_id, ARRAY(
+            SELECT j.event_id FROM l4._job_event AS j
+            JOIN l4._event AS e USING (event_id)
+            JOIN l4._event AS t ON t.event_id = l4._survivor(e.event_id, e.merged_into)
+            JOIN l4.iteration_rule AS i ON i.rule_id = t.iteration_rule AND i.kind = 'done'
+            WHERE j.job_id = _first_reports.job_id
+            UNION SELECT l.event_id FROM l4._labelled(_first_reports.job_id, ARRAY[(k.counter).event_id]) AS l
+            WHERE (k.counter).event_id IS NOT NULL)) AS c
+    )
+    SELECT r.* FROM report AS r
+    WHERE r.node = (SELECT z.node FROM report AS z JOIN l4._node AS n USING (job_id, node)
+        ORDER BY n.rank, z.node COLLATE "C" LIMIT 1);
+END;
+COMMENT ON FUNCTION l4._first_reports(l4._case, text) IS
+    'events in which the first node of a job that reports iterations does so';
+
+-- A job that is slow from its start, and on all nodes alike, is so only by what good jobs take.
+CREATE FUNCTION l4._pace(k l4._case) RETURNS float8
+LANGUAGE sql STABLE COST 100000
+BEGIN ATOMIC
+    SELECT k.step * k.median_ms / 1000 / nullif(max(g.seconds), 0)
+    FROM (SELECT (SELECT extract(epoch FROM max(r.last_ts) - min(r.first_ts))::float8
+                / nullif(sum(r.occurrences) - 1, 0)::float8 FROM l4._first_reports(k, b.job_id) AS r) AS seconds
+        FROM unnest(k.baseline[1:(k.t).value_jobs::int]) AS b(job_id)) AS g
+    HAVING count(g.seconds) >= (k.t).min_pair;
+END;
+COMMENT ON FUNCTION l4._pace(l4._case) IS
+    'how many times longer a job takes for an iteration than the slowest good job, NULL where none tells';
+
 -- A job turned slow where a slow iteration is followed by another one soon. Where most of what follows is less slow
 -- than that, it turned slow earlier: where most of a few iterations are more than half as slow as the slow ones. A job
 -- that only stalls is slow from its first stall on.
@@ -166,6 +200,7 @@ DECLARE
     onset l4._case_iteration;
     epochs int;
     took float8;
+    pace float8;
 BEGIN
     k.attempt_ts := l4._last_attempt(k.job_id, k.baseline);
     SELECT l4._iteration_table(m.iterations, m.open_iterations, n.place,
@@ -217,12 +252,20 @@ BEGIN
     INTO k.last_iteration, k.total
     FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.place = k.iterations;
     k.excess := l4._excess(k);
+    IF k.iterations >= (k.t).min_past AND k.excess < (k.t).slow_excess THEN
+        pace := l4._pace(k);
+        IF pace > (k.t).slow_ratio THEN
+            UPDATE l4._case_iteration AS i SET ratio = pace * coalesce(i.ratio, 1) WHERE i.job_id = k.job_id;
+            k.excess := l4._excess(k);
+            SELECT i.* INTO onset FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.place = 1;
+        END IF;
+    END IF;
     -- iterations that took longer, as they say, than all lines span: few lines carry times, and the others got those
     took := (SELECT coalesce(sum(i.duration_ms), 0) / 1000 FROM l4._case_iteration AS i WHERE i.job_id = k.job_id);
     k.timed := k.timed AND took <= (k.t).max_overlap * extract(epoch FROM k.last_ts - k.first_ts);
-    onset := l4._onset(k);
+    onset := coalesce(onset, l4._onset(k));
     k.onset_iteration := onset.iteration;
-    k.onset_ts := onset.done_ts - onset.duration_ms * interval '1 ms';
+    k.onset_ts := onset.done_ts - coalesce(onset.duration_ms, 0) * interval '1 ms';
     -- durations are kept by the numbers that lines give
     k.onset_block := coalesce((l4._in_epoch(k.epochs, onset.iteration)).iteration, onset.iteration)
         / l4._block_iterations();

@@ -400,7 +400,8 @@ RETURN NOT k.crashed AND cardinality(k.baseline) > 0
             -- not logs of which each was cut elsewhere
             AND (SELECT max(n.last_iteration) - min(n.last_iteration) <= greatest((k.t).max_ahead, k.step)
                 FROM l4._nodes(k.job_id) AS n) IS NOT FALSE))
-    AND NOT EXISTS (SELECT FROM l4._case_end AS e WHERE e.job_id = k.job_id AND e.ended_well);
+    -- a node that writes at the start alone ends like those of good jobs whenever it does
+    AND NOT EXISTS (SELECT FROM l4._case_end AS e WHERE e.job_id = k.job_id AND e.ended_well AND e.went_through);
 COMMENT ON FUNCTION l4._stopped(l4._case) IS 'did a job stop without a word that failed or fell silent';
 
 CREATE FUNCTION l4._case_symptom(k l4._case) RETURNS l4._case

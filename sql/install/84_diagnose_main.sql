@@ -156,7 +156,9 @@ BEGIN
         ELSE format('Job %s is slow%s: iterations take %s times the normal %s on average.', k.job_id,
             coalesce(' from ' || l4._iteration_words(d) || ' on', ''),
             (SELECT round(avg(i.ratio ORDER BY i.place)::numeric, 1) FROM l4._case_iteration AS i
-            WHERE i.job_id = k.job_id AND i.done_ts >= k.onset_ts), l4._milliseconds(k.median_ms)) END;
+            WHERE i.job_id = k.job_id AND i.done_ts >= k.onset_ts),
+            l4._milliseconds((SELECT max(i.duration_ms / i.ratio) FROM l4._case_iteration AS i
+                WHERE i.job_id = k.job_id AND i.ratio > 0))) END;
     who := CASE WHEN k.symptom = 'none' THEN NULL
         WHEN suspects IS NULL AND s.score >= (k.t).mention_score AND cardinality(s.reasons) > 0
             THEN format('No node stands out; first to look at: %s (%s).', s.node,

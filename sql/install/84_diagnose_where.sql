@@ -1,7 +1,7 @@
 -- In which stage and iteration the failure shows.
 
--- Stage of the functions in a node's stacks, else of the user's modules and classes that they are in: the one that
--- occurs most often, the outermost on ties.
+-- Stage of the functions in a node's stacks, else of the modules and classes that they are in, the user's first: the
+-- one that occurs most often, the outermost on ties.
 CREATE FUNCTION l4._frame_stage(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -9,7 +9,7 @@ BEGIN ATOMIC
     FROM l4._stack_records(k, _frame_stage.node) AS s
     CROSS JOIN LATERAL l4._stack_frames(s.record) AS f
     CROSS JOIN LATERAL (VALUES (1, 'frame', l4._function(f.function)),
-        (2, 'module', CASE WHEN f.owner = 'user' THEN concat_ws('.',
+        (CASE WHEN f.owner = 'user' THEN 2 ELSE 3 END, 'module', CASE WHEN f.owner <> 'stdlib' THEN concat_ws('.',
             regexp_replace(f.file, '^.*[/\\]|[.][^.]*$', '', 'g'), f.function) END)) AS n(place, kind, name)
     JOIN LATERAL l4._marker(n.kind) AS r ON l4.pcre_match(n.name, r.signature)
     GROUP BY r.stage, n.place
@@ -97,6 +97,78 @@ END;
 COMMENT ON FUNCTION l4._missed_stage(l4._case, text) IS
     'stage of the line that good jobs print next after the last one of a node, NULL where it tells none';
 
+-- The files that a node's first crash reports name, read as a module with a function that opens it.
+CREATE FUNCTION l4._path_stage(k l4._case, node text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT r.stage
+    FROM l4._shown(k.job_id) AS s
+    JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+    -- places of code are none
+    CROSS JOIN LATERAL regexp_replace(j.example, 'File "[^"]*"', '', 'g') AS x(text)
+    CROSS JOIN LATERAL regexp_matches(x.text, '(?:^|[[:space:]''"(=:,])/([[:alnum:]_.@+/-]+)', 'g') AS p(path)
+    JOIN LATERAL l4._marker('module') AS r
+        ON l4.pcre_match(replace(p.path[1], '/', '.') || '.open', r.signature)
+    WHERE coalesce(s.node = _path_stage.node, true) AND NOT s.exit
+        AND p.path[1] !~ '-packages/|[.](?:py|so|js|java|go|rs|cc?|cpp|cu)$'
+        AND (s.terminal OR s.level = 0 OR s.level >= (k.t).error_level)
+    ORDER BY s.first_ts, s.first_line_no, r.stage LIMIT 1;
+END;
+COMMENT ON FUNCTION l4._path_stage(l4._case, text) IS
+    'stage that the files tell which the crash reports of a node name, NULL when they tell none';
+
+-- Lines that a good job prints after every so many reports of iterations end a phase that no line begins: measured
+-- values an evaluation, a file a checkpoint. Where such a line is due, the job was in that phase. The first node that
+-- reports iterations tells.
+CREATE FUNCTION l4._phase_stage(k l4._case, ts timestamptz) RETURNS text
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH job AS (
+        SELECT k.job_id, true AS here UNION ALL SELECT k.baseline[1], false WHERE cardinality(k.baseline) > 0
+    ), one AS MATERIALIZED (
+        SELECT j.job_id, j.here, r.node, array_agg(r.event_id) AS reports
+        FROM job AS j CROSS JOIN LATERAL l4._first_reports(k, j.job_id) AS r
+        GROUP BY j.job_id, j.here, r.node
+    ), line AS (
+        SELECT o.here, e.event_id, e.line_no, e.ts, e.event_id = ANY (o.reports) AS report
+        FROM one AS o
+        JOIN l4.event_line AS e ON e.job_id = o.job_id AND e.node = o.node AND e.line_no = e.record_line_no
+        WHERE NOT o.here OR coalesce(e.ts <= _phase_stage.ts + l4._seconds((k.t).same_moment), true)
+    ), counted AS MATERIALIZED (
+        SELECT l.*, count(*) FILTER (WHERE l.report) OVER w AS reports,
+            max(l.ts) FILTER (WHERE l.report) OVER w AS report_ts
+        FROM line AS l WINDOW w AS (PARTITION BY l.here ORDER BY l.line_no)
+    ), ended AS (
+        SELECT p.event_id, percentile_disc(0.5) WITHIN GROUP (ORDER BY p.ts - p.report_ts) AS after,
+            mode() WITHIN GROUP (ORDER BY p.reports) AS reports
+        FROM (SELECT c.event_id, c.ts, c.report_ts,
+                c.reports - lag(c.reports, 1, 0::bigint) OVER (PARTITION BY c.event_id ORDER BY c.line_no) AS reports
+            FROM counted AS c WHERE NOT c.here AND NOT c.report) AS p
+        WHERE p.reports > 0
+        GROUP BY p.event_id
+        -- what comes with every report is part of the iteration
+        HAVING count(*) >= (k.t).min_pair AND max(p.reports) >= (k.t).min_pair
+            AND max(p.reports) = percentile_disc(1 - (k.t).nearly_all::float8) WITHIN GROUP (ORDER BY p.reports)
+    ), due AS (
+        SELECT e.after, CASE WHEN t.stage IN ('eval', 'checkpoint_save') THEN t.stage
+            WHEN t.example ~ '(?:^|[[:space:]''"(=:,])/[^ ]*/' THEN 'checkpoint_save'
+            WHEN t.example ~ '(?<![0-9:.])[0-9]+[.][0-9]+(?![0-9:.])' THEN 'eval' END AS stage
+        FROM ended AS e JOIN l4._event AS t USING (event_id)
+        CROSS JOIN (SELECT max(c.reports) AS reports, max(c.report_ts) AS ts FROM counted AS c WHERE c.here) AS h
+        WHERE e.reports = h.reports - coalesce((SELECT max(c.reports) FROM counted AS c
+                WHERE c.here AND c.event_id = e.event_id), 0)
+            AND coalesce(_phase_stage.ts - h.ts >= (k.t).nearly_all::float8 * e.after
+                OR e.after <= l4._seconds((k.t).first_moment), true)
+    )
+    SELECT d.stage FROM due AS d
+    -- a stage that a line begins is known by that
+    WHERE d.stage NOT IN (SELECT t.stage FROM counted AS c JOIN l4._event AS t USING (event_id)
+        WHERE NOT c.here AND t.stage IS NOT NULL AND t.then_stage IS NULL)
+    ORDER BY d.after LIMIT 1;
+END;
+COMMENT ON FUNCTION l4._phase_stage(l4._case, timestamptz) IS
+    'stage of a phase of good jobs that a job had come to at a time, where no line begins it; NULL: none';
+
 CREATE FUNCTION l4._stage_of_failure(k l4._case, node text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -125,9 +197,14 @@ BEGIN
     IF k.symptom <> 'launch' AND stage IN ('init', 'data', 'model', 'checkpoint_load')
         AND (EXISTS (SELECT FROM l4._nodes(k.job_id) AS z WHERE z.in_flight > 0 OR z.last_iteration > 0)
             OR l4._in_step(k, false) OR k.iterations = 0 AND l4._started(k)) THEN
-        RETURN 'train';
+        stage := 'train';
     ELSIF k.symptom = 'launch' AND stage = 'init' THEN
-        RETURN coalesce(l4._called_stage(k, node), l4._missed_stage(k, node), stage);
+        RETURN coalesce(l4._called_stage(k, node), l4._missed_stage(k, node), l4._path_stage(k, node), stage);
+    END IF;
+    IF stage = 'train' AND k.iterations > 0 THEN
+        RETURN coalesce(CASE WHEN l4._path_stage(k, node) LIKE 'checkpoint%' THEN 'checkpoint_save' END,
+            -- of a hang the time tells nothing
+            CASE WHEN k.symptom = 'crash' THEN l4._phase_stage(k, coalesce(n.ts, k.terminal_ts, k.last_ts)) END, stage);
     END IF;
     RETURN stage;
 END;

@@ -175,8 +175,8 @@ of_other_loop(L4ScanState *scan_state, L4RankState *state, const L4Iteration *fo
 
 /*
  * A report that gives an earlier time than the one before, or the same or (cut
- * off) none and no later iteration: a launcher shows the end of a log again
- * when a process failed.
+ * off) none and no later iteration or epoch: a launcher shows the end of a log
+ * again when a process failed.
  */
 static bool
 comes_again(const L4RankState *state, const L4Iteration *found, TimestampTz own_ts)
@@ -184,7 +184,7 @@ comes_again(const L4RankState *state, const L4Iteration *found, TimestampTz own_
 	if (!found->done || state->own_ts == L4_NO_TS)
 		return false;
 	if (own_ts == L4_NO_TS || own_ts == state->own_ts)
-		return found->iter != L4_ITER_NEXT && found->iter <= state->done;
+		return found->iter != L4_ITER_NEXT && found->iter <= state->done && found->epoch <= state->epoch;
 	return own_ts < state->own_ts;
 }
 
