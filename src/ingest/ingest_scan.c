@@ -556,6 +556,12 @@ l4_scan_finish(L4Scan *scan, L4ScanResult *scanned)
 		take_records(scan, true);
 		scan->open_from = 0;
 	}
+	else
+	{
+		l4_record_finish_stacks(scan->records);
+		if (l4_record_oldest_open(scan->records) == 0)
+			scan->open_from = 0;
+	}
 	take_records(scan, false);
 	oldest = scan->open_from;
 	memset(scanned, 0, sizeof(*scanned));

@@ -344,18 +344,18 @@ take(OpenRecord *o, const L4FedLine *fed)
 }
 
 void
-l4_record_joined(L4RecordReader *r, int64 record_no, const L4FedLine *fed)
+l4_record_joined(L4RecordReader *r, const L4Tail *tail, const L4FedLine *fed)
 {
 	for (int i = 0; r->nopen > 0 && i < L4_RECORD_MAX_OPEN; i++)
 	{
 		OpenRecord *o = r->open[i];
 
-		if (o == NULL || o->state != OPEN_STACK || o->rec.record_no != record_no)
+		if (o == NULL || o->state != OPEN_STACK || o->rec.record_no != tail->record_no)
 			continue;
 		o->seen = r->lines;
-		/* of a traceback the rest of its message, if that pushes no frame out, not what native code called below */
-		if (o->rec.kind != L4_RECORD_PYTHON ||
-			(fed->kind == L4_LINE_TEXT && o->text.len + 1 + fed->line->text_len <= L4_RECORD_TEXT))
+		/* of a traceback the rest of its message, if that pushes no frame out; neither native frames nor a launcher's report */
+		if (o->rec.kind != L4_RECORD_PYTHON || (fed->kind == L4_LINE_TEXT && tail->cont == CONT_EXCEPTION &&
+												o->text.len + 1 + fed->line->text_len <= L4_RECORD_TEXT))
 			add_text(o, fed->line);
 	}
 }
@@ -521,6 +521,16 @@ const L4Record *
 l4_record_next(L4RecordReader *r)
 {
 	return r->next_ready < r->nready ? r->ready[r->next_ready++] : NULL;
+}
+
+void
+l4_record_finish_stacks(L4RecordReader *r)
+{
+	OpenRecord *o;
+
+	while ((o = oldest_open(r, OPEN_STACK)) != NULL)
+		settle(r, o, CONT_NONE);
+	r->opened = 0;
 }
 
 void

@@ -132,7 +132,7 @@ struct L4RecordReader
 extern L4Sub *l4_record_sub(L4RecordReader *r, uint64 key);
 
 /* record.c: a line joined the record, whose text gets it where it is still open */
-extern void l4_record_joined(L4RecordReader *r, int64 record_no, const L4FedLine *fed);
+extern void l4_record_joined(L4RecordReader *r, const L4Tail *tail, const L4FedLine *fed);
 
 /* record_join.c */
 extern L4Feed l4_record_feed_open(OpenRecord *o, const L4FedLine *fed);
