@@ -44,10 +44,10 @@ COMMENT ON FUNCTION l4._read_conditions(jsonb, int)
 
 -- Where a parameter decides (an exit code), a step speaks of the nodes that have such a value. Values are tried for the
 -- events that some signature matched: for each group of faults that differ in a value the library has one that
--- matches any.
-CREATE FUNCTION l4._condition_values(job_id text, conditions l4.fault_condition[])
+-- matches any. tried: only for these.
+CREATE FUNCTION l4._condition_values(job_id text, conditions l4.fault_condition[], tried int[] DEFAULT NULL)
 RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20
+LANGUAGE sql STABLE PARALLEL SAFE COST 1000 ROWS 20
 BEGIN ATOMIC
     WITH condition AS MATERIALIZED (
         SELECT row_number() OVER (ORDER BY c.fault_id, c.step) AS place, c.fault_id, c.step, c.signature
@@ -58,7 +58,8 @@ BEGIN ATOMIC
         FROM l4._line_variants(_condition_values.job_id, ARRAY(
             SELECT DISTINCT l4._survivor(e.event_id, e.merged_into)
             FROM l4._fault_hit AS h JOIN l4._event AS e ON e.event_id = h.event_id
-            WHERE h.job_id = _condition_values.job_id AND h.n > -2)) AS v
+            WHERE h.job_id = _condition_values.job_id AND h.n > -2
+              AND (tried IS NULL OR l4._survivor(e.event_id, e.merged_into) = ANY (tried)))) AS v
     ), match AS MATERIALIZED (
         SELECT m.pattern, m.line
         FROM l4._pcre_multimatch((SELECT array_agg(c.signature ORDER BY c.place) FROM condition AS c),
@@ -88,13 +89,13 @@ BEGIN ATOMIC
     LEFT JOIN node AS n USING (fault_id, step, event_id, slots)
     GROUP BY s.fault_id, s.step, s.event_id;
 END;
-COMMENT ON FUNCTION l4._condition_values(text, l4.fault_condition[])
+COMMENT ON FUNCTION l4._condition_values(text, l4.fault_condition[], int[])
     IS 'events of which some values fit a step of a combined fault and others do not, and the nodes with values that '
        'fit; NULL = none';
 
-CREATE FUNCTION l4._condition_events(job_id text, conditions l4.fault_condition[])
+CREATE FUNCTION l4._condition_events(job_id text, conditions l4.fault_condition[], tried int[] DEFAULT NULL)
 RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz, gave_up bool)
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 20
+LANGUAGE plpgsql STABLE PARALLEL SAFE COST 1000 ROWS 20
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -123,7 +124,7 @@ BEGIN
     ), lost_peer AS (
         SELECT l.event_id, (array_agg(l.line ORDER BY l.is_record, l.line_no))[1] AS line, min(l.ts) AS ts
         FROM l4._fault_hit AS h
-        JOIN l4.active_fault AS f ON f.fault_id = h.fault_id
+        JOIN l4.fault AS f ON f.fault_id = h.fault_id
         JOIN line AS l ON l.kept_id = h.event_id AND l.n = h.n
         WHERE h.job_id = _condition_events.job_id AND NOT h.gave_up AND f.is_effect
           AND f.component IN ('network', 'collective', 'node')
@@ -151,7 +152,7 @@ BEGIN
         FROM condition AS c CROSS JOIN lost_peer AS p
         WHERE c.kind = 'effect'
     ), decided AS MATERIALIZED (
-        SELECT v.* FROM l4._condition_values(_condition_events.job_id, _condition_events.conditions) AS v
+        SELECT v.* FROM l4._condition_values(_condition_events.job_id, _condition_events.conditions, tried) AS v
         WHERE by_words
     )
     SELECT d.fault_id, d.step, d.event_id, d.nodes, d.line, d.ts, false FROM decided AS d WHERE d.nodes IS NOT NULL
@@ -162,7 +163,7 @@ BEGIN
       AND (w.fault_id, w.step, w.event_id) NOT IN (SELECT d.fault_id, d.step, d.event_id FROM decided AS d);
 END
 $$;
-COMMENT ON FUNCTION l4._condition_events(text, l4.fault_condition[])
+COMMENT ON FUNCTION l4._condition_events(text, l4.fault_condition[], int[])
     IS 'events of the job that each step of a combined fault speaks of, and on which nodes; NULL = wherever the event '
        'occurs';
 
@@ -320,17 +321,17 @@ $$;
 COMMENT ON FUNCTION l4._combination_nodes(text, l4.fault_condition[], jsonb)
     IS 'nodes on which a combined fault holds and those of each step; NULL when it does not';
 
-CREATE FUNCTION l4._fault_combinations(job_id text, conditions l4.fault_condition[])
+CREATE FUNCTION l4._fault_combinations(job_id text, conditions l4.fault_condition[], tried int[] DEFAULT NULL)
 RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz,
     occurrences bigint, captures jsonb, gave_up bool)
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10
+LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY
     WITH event AS MATERIALIZED (
         SELECT e.*
-        FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.conditions) AS e
+        FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.conditions, tried) AS e
     ), fault AS MATERIALIZED (
         -- a step that is wanted and has no event decides without reading times
         SELECT s.fault_id, jsonb_object_agg(s.step, s.events) AS steps
@@ -372,5 +373,5 @@ BEGIN
     WHERE e.gave_up;
 END
 $$;
-COMMENT ON FUNCTION l4._fault_combinations(text, l4.fault_condition[])
+COMMENT ON FUNCTION l4._fault_combinations(text, l4.fault_condition[], int[])
     IS 'combined faults that hold in a job; node and line are those of step 1';

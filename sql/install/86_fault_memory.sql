@@ -11,8 +11,22 @@ DECLARE
     steps constant l4.fault_condition[] := ARRAY(SELECT c FROM l4._read_conditions(test_fault.conditions, 0) AS c);
     fit int[];          -- events that a template fits, whatever job has them
     unclear int[];      -- or may fit: given up at a limit
+    worded int[];       -- events that steps speak of in some job: their values are tried
+    first int[];        -- those of step 1; NULL = it has no signature, or only values that no first record has may fit
     j record;
 BEGIN
+    WITH line AS MATERIALIZED (
+        SELECT row_number() OVER () AS place, l4._survivor(e.event_id, e.merged_into) AS event_id, t.line
+        FROM l4._job_event AS k JOIN l4._event AS e USING (event_id)
+        CROSS JOIN LATERAL unnest(string_to_array(k.example, E'\n') || ARRAY[k.example, e.example]) AS t(line)
+        WHERE EXISTS (SELECT FROM unnest(steps) AS c WHERE c.signature IS NOT NULL)
+    )
+    SELECT array_agg(DISTINCT l.event_id), array_agg(DISTINCT l.event_id) FILTER (WHERE m.pattern = 1)
+    INTO worded, first
+    FROM l4._pcre_multimatch(
+        ARRAY(SELECT c.signature FROM unnest(steps) AS c WHERE c.signature IS NOT NULL ORDER BY c.step),
+        (SELECT array_agg(l.line ORDER BY l.place) FROM line AS l)) AS m
+    JOIN line AS l ON l.place = m.line;
     SELECT array_agg(e.event_id) FILTER (WHERE NOT e.gave_up), array_agg(e.event_id) FILTER (WHERE e.gave_up)
     INTO fit, unclear FROM l4._template_events(templates, l4._template_patterns(templates)) AS e;
     FOR j IN
@@ -32,11 +46,14 @@ BEGIN
             ORDER BY l.event_id, m.yes IS NULL, s.yes IS NOT TRUE, l.is_record, l.line_no) AS r(node, line_no)
         ORDER BY r.node, r.line_no;
         -- a statement of its own: together with the one above it would be planned anew for every job
-        IF steps <> '{}' THEN
+        IF steps <> '{}' AND (first IS NULL OR EXISTS (
+            SELECT FROM l4._job_event AS k JOIN l4._event AS e USING (event_id)
+            WHERE k.job_id = j.job_id AND l4._survivor(e.event_id, e.merged_into) = ANY (first)))
+        THEN
             RETURN QUERY
             SELECT j.job_id, j.status, c.node, c.line_no, split_part(c.line, E'\n', 1), c.occurrences, c.captures,
                 c.gave_up
-            FROM l4._fault_combinations(j.job_id, steps) AS c
+            FROM l4._fault_combinations(j.job_id, steps, worded) AS c
             ORDER BY c.node, c.line_no;
         END IF;
     END LOOP;

@@ -118,10 +118,10 @@ owner_by_path(L4Frame *frame)
 	L4Text		before = {"", 0};
 	int			at = 0;
 
-	frame->owner = begins(frame->file, "<frozen ") ? L4_FRAME_STDLIB : L4_FRAME_USER;
+	frame->owner = begins(frame->file, "<frozen ") || begins(frame->file, "node:") ? L4_FRAME_STDLIB : L4_FRAME_USER;
 	while (next_component(frame->file, &at, &name))
 	{
-		if (is_text(before, "site-packages") || is_text(before, "dist-packages"))
+		if (is_text(before, "site-packages") || is_text(before, "dist-packages") || is_text(before, "node_modules"))
 		{
 			/* of several the last one counts */
 			frame->owner = L4_FRAME_LIBRARY;
@@ -198,7 +198,7 @@ void
 l4_frame_owner(L4Frame *frame, bool java)
 {
 	frame->owner = L4_FRAME_UNKNOWN;
-	if (java)
+	if (java && memchr(frame->file.data, '/', frame->file.len) == NULL && !begins(frame->file, "node:"))
 		owner_by_class(frame);
 	else if (frame->file.len > 0)
 		owner_by_path(frame);

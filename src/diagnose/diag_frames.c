@@ -201,7 +201,7 @@ read_boxed(Reader *r, L4Text line)
 	return true;
 }
 
-/* at java.base/java.lang.Thread.run(Thread.java:829) */
+/* at java.base/java.lang.Thread.run(Thread.java:829); JavaScript has a blank: at Loader.open (/app/loader.js:12:7) */
 static bool
 read_java(Reader *r, L4Text line)
 {
@@ -214,11 +214,29 @@ read_java(Reader *r, L4Text line)
 
 	if (at < 0 || !begins_at(line, at))
 		return false;
+	if (is_at(line, name, "async "))
+		open = name += 6;
 	for (; open < line.len && (l4_ascii_word(line.data[open]) || strchr(".$<>/-@", line.data[open])); open++)
 	{
 		dotted = dotted || line.data[open] == '.';
 		if (line.data[open] == '/')
 			name = open + 1;	/* a module */
+	}
+	if (is_at(line, open, " ("))
+	{
+		file = open + 2;
+		if ((at = find(line, file, ")")) < 0 || !l4_ascii_digit(line.data[at - 1]))
+			return false;
+		/* line and column stand behind the last two colons */
+		for (int colons = 0; at > file && colons < 2;)
+			colons += line.data[--at] == ':';
+		open = at + 1;
+		line_no = number(line, &open);
+		if (!r->java)
+			begin_stack(r, false, false);
+		r->java = true;
+		add(r, part(line, file, at), line_no, part(line, name, file - 2));
+		return true;
 	}
 	if (!dotted || open >= line.len || line.data[open] != '(' || find(line, open, ")") < 0)
 		return false;
@@ -348,6 +366,30 @@ compare(const void *a, const void *b)
 	return f->stack != g->stack ? (f->stack < g->stack ? -1 : 1) : (f->place > g->place) - (f->place < g->place);
 }
 
+/* The name space of Java's classes in which a stack begins is the program's own, but of a foundation's launchers. */
+static void
+find_program(L4Frame *frames, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		L4Text		space = frames[i].function;
+
+		if (frames[i].owner != L4_FRAME_LIBRARY || (i + 1 < n && frames[i + 1].stack == frames[i].stack) ||
+			!is_at(space, space.len - 5, ".main") || is_at(space, 0, "org.apache."))
+			continue;
+		space.len -= 5;
+		while (space.len > 0 && space.data[space.len - 1] != '.')
+			space.len--;
+		for (int j = 0; j < n && space.len > 0; j++)
+			if (frames[j].owner == L4_FRAME_LIBRARY && frames[j].function.len > space.len &&
+				memcmp(frames[j].function.data, space.data, space.len) == 0)
+			{
+				frames[j].owner = L4_FRAME_USER;
+				frames[j].package.len = 0;
+			}
+	}
+}
+
 L4Frame *
 l4_frames(const char *text, int len, int *n)
 {
@@ -380,6 +422,7 @@ l4_frames(const char *text, int len, int *n)
 		r.frames[i].stack = stack;
 		r.frames[i].place = ++place;
 	}
+	find_program(r.frames, r.n);
 	*n = r.n;
 	return r.frames;
 }
