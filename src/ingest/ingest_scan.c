@@ -82,7 +82,6 @@ struct L4Scan
 	int			njoinable_before;
 	int64	   *joinable_before;	/* records that lines may join from there on */
 	L4StreamPrefix head_before;
-	L4StreamPrefix head_of_line;	/* before the last line */
 };
 
 L4Scan *
@@ -372,7 +371,7 @@ static void
 follow_open(L4Scan *scan)
 {
 	int64		oldest = l4_record_oldest_open(scan->records);
-	bool		opens = oldest != 0 && (scan->open_from == 0 || oldest == scan->previous);
+	bool		opens = oldest != 0 && scan->open_from == 0;
 	MemoryContext old;
 
 	if (oldest == 0 || opens)
@@ -380,7 +379,6 @@ follow_open(L4Scan *scan)
 	take_records(scan, false);
 	if (opens)
 	{
-		scan->head_before = scan->head_of_line;
 		resetStringInfo(&scan->state_before);
 		l4_record_code(scan->records, &(L4Codec) {.out = &scan->state_before});
 		if (scan->joinable_before != NULL)
@@ -430,10 +428,13 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 		flaws |= L4_FLAW_TIME;
 	if (!l4_plausible_ts(ts))
 		ts = L4_NO_TS;
-	if (scan->state->head.learning)
-		scan->head_of_line = scan->state->head;
-	else
-		scan->head_of_line.learning = false;
+	if (scan->open_from == 0)
+	{
+		if (scan->state->head.learning)
+			scan->head_before = scan->state->head;
+		else
+			scan->head_before.learning = false;
+	}
 	l4_line_peel(scan->lines, line == NULL ? "" : line, len, &peeled);
 	if (ts == L4_NO_TS)
 		ts = peeled.has_ts && l4_plausible_ts(peeled.ts) ? peeled.ts : scan->state->last_ts;
@@ -555,12 +556,6 @@ l4_scan_finish(L4Scan *scan, L4ScanResult *scanned)
 		l4_record_finish(scan->records);
 		take_records(scan, true);
 		scan->open_from = 0;
-	}
-	else
-	{
-		l4_record_finish_stacks(scan->records);
-		if (l4_record_oldest_open(scan->records) == 0)
-			scan->open_from = 0;
 	}
 	take_records(scan, false);
 	oldest = scan->open_from;

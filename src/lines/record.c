@@ -109,9 +109,9 @@ start_tail(L4Tail *tail, const L4Record *rec, int64 lines, bool logged, L4Contin
 	tail->cont = cont;
 }
 
-/* An open record's message is final: later lines may join it as cont says. */
+/* An open record's message is final: hand it out, and let later lines join it as cont says. */
 static void
-end_message(L4RecordReader *r, OpenRecord *o, L4Continuation cont)
+settle(L4RecordReader *r, OpenRecord *o, L4Continuation cont)
 {
 	L4Sub	   *sub = l4_record_sub(r, o->key);
 	L4Record   *rec = &o->rec;
@@ -123,11 +123,13 @@ end_message(L4RecordReader *r, OpenRecord *o, L4Continuation cont)
 		if (rec->level == L4_LEVEL_NONE)
 			rec->level = l4_level_guess(o->msg, rec->msg_len);
 	}
+	o->state = OPEN_SETTLED;
 	if (!o->logged)
 		rec->level = Max(rec->level, rec->kind == L4_RECORD_FAULT ? L4_LEVEL_CRITICAL :
 						 rec->kind == L4_RECORD_PYTHON ? L4_LEVEL_ERROR : L4_LEVEL_NONE);
-	o->state = OPEN_STACK;
-	o->seen = r->lines;
+	rec->text_len = l4_record_excerpt(o->text.data, o->text.len, o->excerpt);
+	r->ready[r->nready++] = rec;
+	r->nopen--;
 
 	/* a record that began after this one stays the last */
 	if (sub->last.record_no < rec->record_no)
@@ -137,20 +139,6 @@ end_message(L4RecordReader *r, OpenRecord *o, L4Continuation cont)
 		start_tail(&sub->special, rec, r->lines, o->logged, cont);
 		sub->special.rule = o->rule;
 	}
-}
-
-/* Hand an open record out; later lines may join it as cont says, if that is not known yet. */
-static void
-settle(L4RecordReader *r, OpenRecord *o, L4Continuation cont)
-{
-	if (o->state != OPEN_STACK)
-		end_message(r, o, cont);
-	while (o->text.len > 0 && o->text.data[o->text.len - 1] == '\n')
-		o->text.len--;
-	o->rec.text_len = l4_record_excerpt(o->text.data, o->text.len, o->excerpt);
-	o->state = OPEN_SETTLED;
-	r->ready[r->nready++] = &o->rec;
-	r->nopen--;
 }
 
 /* Let go of the records that were handed out. */
@@ -175,15 +163,13 @@ settle_overdue(L4RecordReader *r)
 		OpenRecord *o = r->open[i];
 
 		if (o != NULL && o->state > OPEN_SETTLED &&
-			(r->lines - o->started >= L4_RECORD_MAX_LINES || o->bytes > L4_RECORD_MAX_BYTES ||
-			 (o->state == OPEN_STACK && r->lines - o->seen > L4_RECORD_FOREIGN)))
+			(r->lines - o->started >= L4_RECORD_MAX_LINES || o->bytes > L4_RECORD_MAX_BYTES))
 			settle(r, o, CONT_NONE);
 	}
 }
 
-/* Of the open records that wait for this at least. */
 static OpenRecord *
-oldest_open(const L4RecordReader *r, L4OpenState from)
+oldest_open(const L4RecordReader *r)
 {
 	OpenRecord *oldest = NULL;
 
@@ -191,19 +177,11 @@ oldest_open(const L4RecordReader *r, L4OpenState from)
 	{
 		OpenRecord *o = r->open[i];
 
-		if (o != NULL && o->state >= from && (oldest == NULL || o->rec.record_no < oldest->rec.record_no))
+		if (o != NULL && o->state > OPEN_SETTLED &&
+			(oldest == NULL || o->rec.record_no < oldest->rec.record_no))
 			oldest = o;
 	}
 	return oldest;
-}
-
-/* The writer begins another record: its stack is over. */
-static void
-settle_stack(L4RecordReader *r, uint64 key)
-{
-	for (int i = 0; r->nopen > 0 && i < L4_RECORD_MAX_OPEN; i++)
-		if (r->open[i] != NULL && r->open[i]->state == OPEN_STACK && r->open[i]->key == key)
-			settle(r, r->open[i], CONT_NONE);
 }
 
 /* A free place for an open record. */
@@ -211,11 +189,7 @@ static OpenRecord *
 new_open(L4RecordReader *r)
 {
 	if (r->nopen >= L4_RECORD_MAX_OPEN / 2)
-	{
-		OpenRecord *oldest = oldest_open(r, OPEN_STACK);	/* its message is known */
-
-		settle(r, oldest != NULL ? oldest : oldest_open(r, OPEN_TRACEBACK), CONT_NONE);
-	}
+		settle(r, oldest_open(r), CONT_NONE);
 	for (int i = 0; i < L4_RECORD_MAX_OPEN; i++)
 	{
 		OpenRecord *o = r->open[i];
@@ -235,7 +209,7 @@ new_open(L4RecordReader *r)
 	return NULL;
 }
 
-static const L4Record *
+static void
 start_open(L4RecordReader *r, const L4FedLine *fed, const L4Line *line, L4OpenState state, L4RecordKind kind)
 {
 	OpenRecord *o = new_open(r);
@@ -253,21 +227,22 @@ start_open(L4RecordReader *r, const L4FedLine *fed, const L4Line *line, L4OpenSt
 	o->part_key = line->part_key;
 	o->logged = line->logged;
 	o->indent = line->indent;
-	o->started = o->seen = r->lines;
+	o->started = r->lines;
 	o->rule = line->msg_len > 0 ? *line->msg : '\0';
 	l4_record_set_message(o, fed->no, line);
 	add_text(o, line);
 	r->nopen++;
 	*fed->place = (L4RecordPlace) {o->rec.record_no, fed->no, true};
-	return &o->rec;
 }
 
-/* A line by itself, as a record that is settled. */
-static const L4Record *
-plain_record(L4RecordReader *r, const L4FedLine *fed, L4RecordKind kind)
+/* A line that is a record by itself, and how others may join it. */
+static void
+start_plain(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed, L4RecordKind kind, L4Continuation cont)
 {
 	const L4Line *line = fed->line;
 	L4Record   *rec = &r->plain;
+	L4Tail	   *last = &sub->last;
+	char		end = line->msg_len > 0 ? line->msg[line->msg_len - 1] : '\0';
 
 	rec->record_no = ++r->records;
 	rec->line_no = fed->no;
@@ -289,50 +264,21 @@ plain_record(L4RecordReader *r, const L4FedLine *fed, L4RecordKind kind)
 	rec->rank = line->rank;
 	rec->format_id = line->format_id;
 	r->ready[r->nready++] = rec;
-	*fed->place = (L4RecordPlace) {rec->record_no, fed->no, true};
-	return rec;
-}
 
-/* May frames of a stack follow the line, by which its record is told better? */
-static bool
-may_head_stack(const L4Line *line, L4RecordKind kind)
-{
-	return kind != L4_RECORD_PLAIN || line->level >= (line->logged ? L4_LEVEL_CRITICAL : L4_LEVEL_ERROR) ||
-		l4_line_names_error(line->msg, line->msg_len);
-}
-
-/* A line whose message is known, and how others may join it. */
-static void
-start_plain(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed, L4RecordKind kind, L4Continuation cont)
-{
-	const L4Line *line = fed->line;
-	const L4Record *rec;
-	L4Tail	   *last = &sub->last;
-	char		end = line->msg_len > 0 ? line->msg[line->msg_len - 1] : '\0';
-
-	if (may_head_stack(line, kind))
-	{
-		r->opened = r->lines;
-		r->before = *sub;
-		rec = start_open(r, fed, line, OPEN_STACK, kind);
-	}
-	else
-	{
-		rec = plain_record(r, fed, kind);
-		if (line->logged)
-			r->logged++;
-		else
-			r->bare++;
-		if (r->logged + r->bare >= 512)
-		{
-			r->logged /= 2;
-			r->bare /= 2;
-		}
-	}
 	start_tail(last, rec, r->lines, line->logged, cont);
 	last->opens = end == ':' || end == ',' || end == '(' || end == '{' || end == '[';
 	if (cont != CONT_NONE || line->level >= L4_LEVEL_ERROR)
 		sub->special = *last;
+	if (line->logged)
+		r->logged++;
+	else
+		r->bare++;
+	if (r->logged + r->bare >= 512)
+	{
+		r->logged /= 2;
+		r->bare /= 2;
+	}
+	*fed->place = (L4RecordPlace) {rec->record_no, fed->no, true};
 }
 
 /* An open record gets one more line. */
@@ -341,23 +287,6 @@ take(OpenRecord *o, const L4FedLine *fed)
 {
 	add_text(o, fed->line);
 	*fed->place = (L4RecordPlace) {o->rec.record_no, o->rec.line_no, false};
-}
-
-void
-l4_record_joined(L4RecordReader *r, const L4Tail *tail, const L4FedLine *fed)
-{
-	for (int i = 0; r->nopen > 0 && i < L4_RECORD_MAX_OPEN; i++)
-	{
-		OpenRecord *o = r->open[i];
-
-		if (o == NULL || o->state != OPEN_STACK || o->rec.record_no != tail->record_no)
-			continue;
-		o->seen = r->lines;
-		/* of a traceback the rest of its message, if that pushes no frame out; neither native frames nor a launcher's report */
-		if (o->rec.kind != L4_RECORD_PYTHON || (fed->kind == L4_LINE_TEXT && tail->cont == CONT_EXCEPTION &&
-												o->text.len + 1 + fed->line->text_len <= L4_RECORD_TEXT))
-			add_text(o, fed->line);
-	}
 }
 
 /* Does an open record of this writer take the line? The newest is asked first. */
@@ -380,8 +309,8 @@ join_open(L4RecordReader *r, const L4FedLine *fed)
 		{
 			OpenRecord *c = r->open[i];
 
-			if (c != NULL && c->state > OPEN_SETTLED && c->state != OPEN_STACK && c->key == line->key &&
-				c->rec.record_no < below && (o == NULL || c->rec.record_no > o->rec.record_no))
+			if (c != NULL && c->state > OPEN_SETTLED && c->key == line->key && c->rec.record_no < below &&
+				(o == NULL || c->rec.record_no > o->rec.record_no))
 				o = c;
 		}
 		if (o == NULL)
@@ -400,9 +329,7 @@ join_open(L4RecordReader *r, const L4FedLine *fed)
 				o->logged = o->logged && line->logged;
 			take(o, fed);
 		}
-		if (feed == FEED_TAKE_END && o->state != OPEN_RULE)
-			end_message(r, o, cont[o->state]);
-		else if (feed & FEED_END)
+		if (feed & FEED_END)
 			settle(r, o, cont[o->state]);
 		if (feed & FEED_TAKE)
 			return true;
@@ -474,7 +401,6 @@ start_record(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed)
 	const L4Line *line = fed->line;
 	KindStart	start = starts[fed->kind];
 
-	settle_stack(r, line->key);
 	if (fed->kind == L4_LINE_TEXT && line->cut && line->part != NULL && line->msg >= line->part &&
 		line->msg + line->msg_len <= line->part + line->part_len)
 	{
@@ -524,28 +450,18 @@ l4_record_next(L4RecordReader *r)
 }
 
 void
-l4_record_finish_stacks(L4RecordReader *r)
-{
-	OpenRecord *o;
-
-	while ((o = oldest_open(r, OPEN_STACK)) != NULL)
-		settle(r, o, CONT_NONE);
-	r->opened = 0;
-}
-
-void
 l4_record_finish(L4RecordReader *r)
 {
 	OpenRecord *o;
 
-	while ((o = oldest_open(r, OPEN_TRACEBACK)) != NULL)
+	while ((o = oldest_open(r)) != NULL)
 		settle(r, o, CONT_NONE);
 }
 
 int64
 l4_record_oldest_open(const L4RecordReader *r)
 {
-	OpenRecord *o = oldest_open(r, OPEN_TRACEBACK);
+	OpenRecord *o = oldest_open(r);
 
 	return o != NULL ? o->rec.line_no : 0;
 }

@@ -10,10 +10,9 @@
  *			... rec->record_no now has its message: scan it, once ...
  *
  * A plain line settles at once, with its message pointing into the line; of a
- * traceback the message is known when it ends, so its lines wait, and so does
- * a line that a stack may follow, until its writer begins another record.
- * place tells for each line which record it joined (a record may still get
- * lines after it is settled: indented text below the line of a logger). Records are numbered in the
+ * traceback the message is known when it ends, so its lines wait. place tells
+ * for each line which record it joined (a record may still get lines after it
+ * is settled: stack frames below an error line). Records are numbered in the
  * order of their first lines.
  */
 #ifndef L4_RECORD_H
@@ -77,9 +76,6 @@ extern const L4Record *l4_record_next(L4RecordReader *reader);
 /* Settle all open records (end of the stream, or of what there is of it). */
 extern void l4_record_finish(L4RecordReader *reader);
 
-/* Settle those whose message is known: what joins them later is not in their text. */
-extern void l4_record_finish_stacks(L4RecordReader *reader);
-
 /*
  * First line of the oldest record that waits, 0 when none does. A batch ends
  * where none does, which takes at most L4_RECORD_MAX_LINES more lines (but for
@@ -94,6 +90,6 @@ extern void l4_record_code(L4RecordReader *reader, L4Codec *codec);
 extern int64 l4_record_count(const L4RecordReader *reader);
 
 /* First lines of the records that lines of the next batch may join, ascending; in the current context. */
-extern int	l4_record_joinable(L4RecordReader *reader, int64 **line_nos);
+extern int	l4_record_joinable(const L4RecordReader *reader, int64 **line_nos);
 
 #endif							/* L4_RECORD_H */

@@ -30,8 +30,7 @@ typedef enum L4OpenState
 	OPEN_RULE,					/* the title of a banner */
 	OPEN_USAGE,					/* error: */
 	OPEN_RUST,					/* the reason of a panic */
-	OPEN_CUT,					/* the rest of the line */
-	OPEN_STACK					/* frames: lines that join it by its writer's tails, which know it already */
+	OPEN_CUT					/* the rest of the line */
 } L4OpenState;
 
 /* What may follow a settled record. */
@@ -74,7 +73,6 @@ typedef struct OpenRecord
 	bool		logged;			/* each of its lines has a logger's prefix */
 	int			indent;			/* of the traceback's first line */
 	int64		started;		/* the reader's lines then */
-	int64		seen;			/* and when a stack got its last line */
 	int			bytes;
 	int			foreign;		/* lines of others since */
 	char		rule;			/* character of a banner's rules */
@@ -124,15 +122,10 @@ struct L4RecordReader
 	int			next_ready;
 	L4Sub		unlabelled;		/* the writer of lines without launcher prefix */
 	struct l4_subs_hash *subs;	/* the others, by key; NULL while there are none */
-	int64		opened;			/* the line that began the last stack, and its writer before it */
-	L4Sub		before;
 };
 
 /* record_state.c; the pointer is valid until the next call */
 extern L4Sub *l4_record_sub(L4RecordReader *r, uint64 key);
-
-/* record.c: a line joined the record, whose text gets it where it is still open */
-extern void l4_record_joined(L4RecordReader *r, const L4Tail *tail, const L4FedLine *fed);
 
 /* record_join.c */
 extern L4Feed l4_record_feed_open(OpenRecord *o, const L4FedLine *fed);

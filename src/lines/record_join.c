@@ -176,7 +176,6 @@ join(L4RecordReader *r, L4Tail *tail, const L4FedLine *fed)
 	if (!tail->blank)
 		tail->opens = fed->line->msg[fed->line->msg_len - 1] == ':';
 	*fed->place = (L4RecordPlace) {tail->record_no, tail->line_no, false};
-	l4_record_joined(r, tail, fed);
 	return true;
 }
 

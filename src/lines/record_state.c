@@ -92,18 +92,9 @@ code_tail(L4Codec *codec, const L4RecordReader *r, L4Tail *t)
 		l4_bytes_corrupted("tail of a record");
 }
 
-/* What is read again from the line that began a stack on has not been read yet. */
-static L4Sub *
-before_stack(L4RecordReader *r, L4Sub *sub)
-{
-	return r->opened == r->lines && r->before.key == sub->key ? &r->before : sub;
-}
-
 static void
-code_sub(L4Codec *codec, L4RecordReader *r, L4Sub *sub)
+code_sub(L4Codec *codec, const L4RecordReader *r, L4Sub *sub)
 {
-	if (!l4_codec_reads(codec))
-		sub = before_stack(r, sub);
 	code_tail(codec, r, &sub->last);
 	code_tail(codec, r, &sub->special);
 }
@@ -161,9 +152,8 @@ l4_record_count(const L4RecordReader *r)
 }
 
 static int
-add_joinable(L4RecordReader *r, int64 *line_nos, int n, L4Sub *sub)
+add_joinable(int64 *line_nos, int n, const L4Sub *sub)
 {
-	sub = before_stack(r, sub);
 	if (sub->last.record_no > 0)
 		line_nos[n++] = sub->last.line_no;
 	if (sub->special.record_no > 0)
@@ -172,11 +162,11 @@ add_joinable(L4RecordReader *r, int64 *line_nos, int n, L4Sub *sub)
 }
 
 int
-l4_record_joinable(L4RecordReader *r, int64 **line_nos)
+l4_record_joinable(const L4RecordReader *r, int64 **line_nos)
 {
 	uint32		nsubs = r->subs == NULL ? 0 : r->subs->members;
 	int64	   *found = palloc(sizeof(int64) * 2 * (nsubs + 1));
-	int			n = add_joinable(r, found, 0, &r->unlabelled);
+	int			n = add_joinable(found, 0, &r->unlabelled);
 	int			ndistinct = 0;
 	l4_subs_iterator it;
 	L4Sub	   *sub;
@@ -186,7 +176,7 @@ l4_record_joinable(L4RecordReader *r, int64 **line_nos)
 		l4_subs_start_iterate(r->subs, &it);
 		while ((sub = l4_subs_iterate(r->subs, &it)) != NULL)
 			if (is_recent(r, sub))
-				n = add_joinable(r, found, n, sub);
+				n = add_joinable(found, n, sub);
 	}
 	qsort(found, n, sizeof(int64), l4_order_int64);
 	for (int i = 0; i < n; i++)
