@@ -105,6 +105,7 @@ typedef struct Parts
 	double	   *bytes;
 	int64	   *ends;
 	int64	   *busy;
+	bool	   *doubtful;		/* its end was moved, but not to a silence as long as those of the others */
 	double		usual;
 } Parts;
 
@@ -118,6 +119,7 @@ measure_parts(const GroupRecords *g, Parts *parts, int n)
 	parts->bytes = palloc0(sizeof(double) * Max(n, 1));
 	parts->ends = palloc0(sizeof(int64) * Max(n, 1));
 	parts->busy = palloc0(sizeof(int64) * Max(n, 1));
+	parts->doubtful = palloc0(Max(n, 1));
 	for (int i = 0; i < g->records.n; i++)
 	{
 		int			p = g->part[i];
@@ -196,19 +198,21 @@ parts_in_turn(const Parts *parts, double period, int *first)
 /*
  * Where the longest silence lies inside the step the first part has a share q
  * of a step's bytes, and each other one the end of a step behind the rest of
- * them, before a silence. Moves these ends; false where there is no silence,
- * as the records began inside a step.
+ * them, before a silence. Moves these ends, unless there is no silence, as
+ * the records began inside a step.
  */
-static bool
-shift_parts(GroupRecords *g, const Parts *parts, double q)
+static void
+shift_parts(GroupRecords *g, Parts *parts, double q)
 {
 	int		   *last = palloc(sizeof(int) * parts->n);	/* record of the end in each part */
 	double	   *inside = palloc(sizeof(double) * parts->n);
+	double	   *sorted = palloc(sizeof(double) * parts->n);
 	double	   *between = palloc(sizeof(double) * parts->n);
 	int64		end = g->end[0];
 	double		bytes = 0;
 	double		left = parts->bytes[0];	/* of the part before, behind its end */
 	double		cut = 0;
+	double		usual;
 	int			n = 0;
 
 	for (int i = 1; i < g->records.n; i++)
@@ -238,15 +242,19 @@ shift_parts(GroupRecords *g, const Parts *parts, double q)
 			last[p] = i - 1;
 		}
 	}
-	if (n == 0 || l4_quantile(inside, n, 0.5) < END_SILENCE * l4_quantile(between, n, 0.5))
-		return false;
+	memcpy(sorted, inside, sizeof(double) * n);
+	usual = l4_quantile(sorted, n, 0.5);
+	if (n == 0 || usual < END_SILENCE * l4_quantile(between, n, 0.5))
+		return;
 	/* the last part may be no more than the end of a step */
 	if (parts->bytes[parts->n - 1] < (1 - q + NEAR_BYTES) * parts->usual)
 		last[parts->n - 1] = g->records.n - 1;
 	for (int i = 0; i < g->records.n; i++)
 		if (g->part[i] > 0 && i <= last[g->part[i]])
 			g->part[i]--;
-	return true;
+	measure_parts(g, parts, g->part[g->records.n - 1] + 1);
+	for (int i = 0; i < n; i++)
+		parts->doubtful[i] = inside[i] < END_SILENCE * usual;
 }
 
 /* Divide a group by a threshold; its ends live as long as the analysis. */
@@ -273,12 +281,13 @@ end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
 		measure_parts(g, &parts, n);
 	}
 	q = parts.bytes[0] / parts.usual;
-	if (n > 2 && q > 0.1 && q < 0.9 && g->start[0] - flows->first > group->period / 2 && shift_parts(g, &parts, q))
-		measure_parts(g, &parts, g->part[g->records.n - 1] + 1);
+	if (n > 2 && q > 0.1 && q < 0.9 && g->start[0] - flows->first > group->period / 2)
+		shift_parts(g, &parts, q);
 	MemoryContextSwitchTo(old);
 	group->usual = parts.usual;
 	group->ends = palloc(sizeof(int64) * Max(parts.n, 1));
 	group->busy = palloc(sizeof(int64) * Max(parts.n, 1));
+	group->doubtful = palloc(Max(parts.n, 1));
 	group->nends = 0;
 	for (int i = 0; i < parts.n; i++)
 	{
@@ -291,6 +300,7 @@ end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
 			continue;
 		}
 		group->busy[group->nends] = parts.busy[i];
+		group->doubtful[group->nends] = parts.doubtful[i];
 		group->ends[group->nends++] = parts.ends[i];
 	}
 }
@@ -374,6 +384,7 @@ typedef struct End
 {
 	int64		at;
 	int			group;
+	bool		doubtful;
 } End;
 
 static int
@@ -413,7 +424,8 @@ drop_halves(int64 *ends, float *share, int n, double period)
 
 /*
  * Steps of several groups: ends that lie within a part of the period belong
- * together, and the latest is the end of the step. cover,
+ * together, and the latest is the end of the step: of those that are sure, if
+ * there is one, as records that were lost move ends. cover,
  * if wanted, is the share of groups whose end was seen.
  */
 int
@@ -437,19 +449,22 @@ l4_flows_merge_ends(L4Flows *flows, const int *groups, const int64 *offset, int 
 
 		seen[g] = -1;
 		for (int i = 0; i < group->nends; i++)
-			all[n++] = (End) {group->ends[i] - (offset == NULL ? 0 : offset[g]), g};
+			all[n++] = (End) {group->ends[i] - (offset == NULL ? 0 : offset[g]), g, group->doubtful[i]};
 	}
 	qsort(all, n, sizeof(End), order_ends);
 	for (int i = 0; i < n;)
 	{
 		int64		first = all[i].at;
 		int			members = 0;
+		bool		sure = false;
 
 		for (; i < n && all[i].at - first <= L4_SAME_STEP * period; i++)
 		{
 			members += seen[all[i].group] != step;
 			seen[all[i].group] = step;
-			ends[nsteps] = all[i].at;
+			if (!sure || !all[i].doubtful)
+				ends[nsteps] = all[i].at;
+			sure |= !all[i].doubtful;
 		}
 		step++;
 		share[nsteps++] = (float) members / ngroups;
