@@ -427,7 +427,8 @@ BEGIN
     RETURN QUERY
     SELECT c.event_id, c.node, c.occurrences, c.first_ts, c.last_ts, c.first_line_no, e.level, e.nodes, e.terminal,
         e.exit, e.stack, e.alike
-    FROM l4._claims(_shown.job_id) AS e JOIN l4._counts(_shown.job_id) AS c ON c.event_id = e.event_id;
+    FROM l4._claims(_shown.job_id) AS e
+    JOIN l4._case_count AS c ON c.job_id = _shown.job_id AND c.event_id = e.event_id;
 END
 $$;
 COMMENT ON FUNCTION l4._shown(text) IS 'which node shows which of the new events that were not dropped';

@@ -190,7 +190,7 @@ BEGIN ATOMIC
         FROM l4._mentions(k.job_id, _reported.events) AS m
         JOIN l4._nodes(k.job_id) AS n ON n.node = m.node
         CROSS JOIN LATERAL (SELECT m.first_ts - n.clock AS first_ts) AS t) AS h
-    JOIN l4._counts(k.job_id) AS c ON c.event_id = h.event_id AND c.node = h.node
+    JOIN l4._case_count AS c ON c.job_id = k.job_id AND c.event_id = h.event_id AND c.node = h.node
     WHERE k.attempt_ts IS NULL OR h.first_ts >= k.attempt_ts OR NOT coalesce(h.last_ts >= k.attempt_ts, false);
 END;
 COMMENT ON FUNCTION l4._reported(l4._case, int[]) IS 'mentions in some events of the last attempt of a job';
@@ -264,7 +264,7 @@ BEGIN ATOMIC
         -- names of nodes that are more than one parameter: job-7f3a-worker-12
         SELECT f.node, a.node, c.first_ts, f.event_id
         FROM spoken AS f
-        JOIN l4._counts(_complaints.job_id) AS c ON c.event_id = f.event_id AND c.node = f.node
+        JOIN l4._case_count AS c ON c.job_id = _complaints.job_id AND c.event_id = f.event_id AND c.node = f.node
         CROSS JOIN LATERAL l4._name_words(f.line) AS w(word)
         JOIN n AS a ON a.node = rtrim(w.word, '.-')
         UNION ALL
@@ -361,8 +361,15 @@ COMMENT ON FUNCTION l4._case_edges(l4._case) IS
     'case, accusations: writes who names whom, and which complaints are heard';
 
 CREATE FUNCTION l4.evidence_accused(job_id text) RETURNS TABLE (node text, value float8, detail text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    -- by itself, since both statements take much memory
+    own constant text[] := ARRAY(
+        SELECT u.node FROM l4.evidence_unique(evidence_accused.job_id) AS u WHERE u.value >= 1);
+BEGIN
+    RETURN QUERY
     WITH k AS (
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_accused.job_id
     ), n AS MATERIALIZED (
@@ -379,8 +386,6 @@ BEGIN ATOMIC
     ), kept AS MATERIALIZED (
         SELECT e.* FROM edge AS e CROSS JOIN k
         WHERE e.place <= (k.t).max_edges AND e.accuser NOT IN (SELECT c.node FROM mass_accuser AS c)
-    ), own AS MATERIALIZED (
-        SELECT u.node FROM l4.evidence_unique(evidence_accused.job_id) AS u WHERE u.value >= 1
     ), accuser AS (
         SELECT e.accuser AS node, max(e.weight) AS weight, min(e.first_ts) AS first_ts FROM kept AS e GROUP BY e.accuser
     ), named AS (
@@ -391,8 +396,8 @@ BEGIN ATOMIC
     ), weighed AS MATERIALIZED (
         SELECT n.number, n.node, c.node IS NOT NULL AS mass_accuser,
             coalesce(a.weight, 0) + CASE WHEN c.node IS NOT NULL THEN (k.t).half::float8 * k.nodes ELSE 0 END AS weight,
-            CASE WHEN n.node NOT IN (SELECT o.node FROM own AS o) OR n.new_ts >= a.first_ts THEN 0
-                WHEN (SELECT count(*) FROM own) = 1 THEN 1 ELSE (k.t).kept_blame END AS keep
+            CASE WHEN n.node <> ALL (own) OR n.new_ts >= a.first_ts THEN 0
+                WHEN cardinality(own) = 1 THEN 1 ELSE (k.t).kept_blame END AS keep
         FROM n LEFT JOIN accuser AS a USING (node) LEFT JOIN mass_accuser AS c USING (node) CROSS JOIN k
     ), numbered AS (
         SELECT coalesce(array_agg(a.number ORDER BY e.first_ts, a.number, d.number), '{}') AS accusers,
@@ -422,5 +427,6 @@ BEGIN ATOMIC
         ARRAY(SELECT f.event_id FROM named AS f ORDER BY f.node)) AS m ON m.node = f.accuser AND m.event_id = f.event_id
     WHERE b.blame > 0;
 END;
+$$;
 COMMENT ON FUNCTION l4.evidence_accused(text) IS
     'evidence: the share of the blame that the others'' complaints leave with this node';

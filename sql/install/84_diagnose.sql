@@ -59,21 +59,23 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._case_forget(text) IS 'drops the case and the answer of an earlier diagnosis';
 
--- Every kind of evidence about every node.
+-- Every kind of evidence about every node; one statement each, so that only one at a time takes memory.
 CREATE FUNCTION l4.node_evidence(job_id text) RETURNS TABLE (node text, kind text, value float8, detail text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 100000 ROWS 500
-BEGIN ATOMIC
-    SELECT e.node, 'accused', e.value, e.detail FROM l4.evidence_accused(job_id) AS e
-    UNION ALL SELECT e.node, 'unique', e.value, e.detail FROM l4.evidence_unique(job_id) AS e
-    UNION ALL SELECT e.node, 'exit', e.value, e.detail FROM l4.evidence_exit(job_id) AS e
-    UNION ALL SELECT e.node, 'silent', e.value, e.detail FROM l4.evidence_silent(job_id) AS e
-    UNION ALL SELECT e.node, 'lag', e.value, e.detail FROM l4.evidence_lag(job_id) AS e
-    UNION ALL SELECT e.node, 'edge', e.value, e.detail FROM l4.evidence_edge(job_id) AS e
-    UNION ALL SELECT e.node, 'drift', e.value, e.detail FROM l4.evidence_drift(job_id) AS e
-    UNION ALL SELECT e.node, 'step_time', e.value, e.detail FROM l4.evidence_step_time(job_id) AS e
-    UNION ALL SELECT e.node, 'late', e.value, e.detail FROM l4.evidence_late(job_id) AS e
-    UNION ALL SELECT e.node, 'network', e.value, e.detail FROM l4.evidence_network(job_id) AS e;
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 100000 ROWS 500 SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN QUERY SELECT e.node, 'accused', e.value, e.detail FROM l4.evidence_accused(node_evidence.job_id) AS e;
+    RETURN QUERY SELECT e.node, 'unique', e.value, e.detail FROM l4.evidence_unique(node_evidence.job_id) AS e;
+    RETURN QUERY SELECT e.node, 'exit', e.value, e.detail FROM l4.evidence_exit(node_evidence.job_id) AS e;
+    RETURN QUERY SELECT e.node, 'silent', e.value, e.detail FROM l4.evidence_silent(node_evidence.job_id) AS e;
+    RETURN QUERY SELECT e.node, 'lag', e.value, e.detail FROM l4.evidence_lag(node_evidence.job_id) AS e;
+    RETURN QUERY SELECT e.node, 'edge', e.value, e.detail FROM l4.evidence_edge(node_evidence.job_id) AS e;
+    RETURN QUERY SELECT e.node, 'drift', e.value, e.detail FROM l4.evidence_drift(node_evidence.job_id) AS e;
+    RETURN QUERY SELECT e.node, 'step_time', e.value, e.detail FROM l4.evidence_step_time(node_evidence.job_id) AS e;
+    RETURN QUERY SELECT e.node, 'late', e.value, e.detail FROM l4.evidence_late(node_evidence.job_id) AS e;
+    RETURN QUERY SELECT e.node, 'network', e.value, e.detail FROM l4.evidence_network(node_evidence.job_id) AS e;
 END;
+$$;
 COMMENT ON FUNCTION l4.node_evidence(text) IS 'all evidence about the nodes of a job that was diagnosed';
 
 CREATE FUNCTION l4._rank_nodes(k l4._case, top_k int) RETURNS void
@@ -159,7 +161,7 @@ BEGIN
         FROM l4._edges(k.job_id) AS a CROSS JOIN LATERAL unnest(a.events) AS x(event_id)
         WHERE a.accused = top GROUP BY x.event_id
     ), on_top AS (
-        SELECT c.event_id FROM l4._counts(k.job_id) AS c WHERE c.node = top
+        SELECT c.event_id FROM l4._case_count AS c WHERE c.job_id = k.job_id AND c.node = top
     ), first AS (
         SELECT min(c.first_ts) AS ts FROM claim AS c WHERE NOT c.stack
     ), rated AS (

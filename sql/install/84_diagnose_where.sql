@@ -84,7 +84,7 @@ CREATE FUNCTION l4._missed_stage(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH here AS MATERIALIZED (
-        SELECT c.event_id FROM l4._counts(k.job_id) AS c WHERE c.node = _missed_stage.node
+        SELECT c.event_id FROM l4._case_count AS c WHERE c.job_id = k.job_id AND c.node = _missed_stage.node
     ), start AS MATERIALIZED (
         SELECT s.event_id, s.before, s.event_id IN (SELECT h.event_id FROM here AS h) AS there FROM l4._start_up(k) AS s
     )
@@ -202,9 +202,10 @@ BEGIN
         RETURN coalesce(l4._called_stage(k, node), l4._missed_stage(k, node), l4._path_stage(k, node), stage);
     END IF;
     IF stage = 'train' AND k.iterations > 0 THEN
-        RETURN coalesce(CASE WHEN l4._path_stage(k, node) LIKE 'checkpoint%' THEN 'checkpoint_save' END,
+        RETURN coalesce(CASE WHEN (SELECT l4._path_stage(k, node)) LIKE 'checkpoint%' THEN 'checkpoint_save' END,
             -- of a hang the time tells nothing
-            CASE WHEN k.symptom = 'crash' THEN l4._phase_stage(k, coalesce(n.ts, k.terminal_ts, k.last_ts)) END, stage);
+            CASE WHEN k.symptom = 'crash'
+                THEN (SELECT l4._phase_stage(k, coalesce(n.ts, k.terminal_ts, k.last_ts))) END, stage);
     END IF;
     RETURN stage;
 END;

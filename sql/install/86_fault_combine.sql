@@ -93,8 +93,12 @@ COMMENT ON FUNCTION l4._condition_values(text, l4.fault_condition[], int[])
     IS 'events of which some values fit a step of a combined fault and others do not, and the nodes with values that '
        'fit; NULL = none';
 
+CREATE TYPE l4._condition_event AS (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz,
+    gave_up bool);
+COMMENT ON TYPE l4._condition_event IS 'an event that a step of a combined fault fits, and on which nodes; NULL = all';
+
 CREATE FUNCTION l4._condition_events(job_id text, conditions l4.fault_condition[], tried int[] DEFAULT NULL)
-RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz, gave_up bool)
+RETURNS SETOF l4._condition_event
 LANGUAGE plpgsql STABLE PARALLEL SAFE COST 1000 ROWS 20
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -107,6 +111,9 @@ DECLARE
         SELECT range_agg(int4range(h.event_id, h.event_id, '[]'))
         FROM l4._fault_hit AS h JOIN l4.fault AS f USING (fault_id)
         WHERE h.job_id = _condition_events.job_id AND NOT h.gave_up AND f.is_effect);
+    decided constant l4._condition_event[] := CASE WHEN by_words THEN ARRAY(
+        SELECT ROW(v.*, false)::l4._condition_event
+        FROM l4._condition_values(_condition_events.job_id, _condition_events.conditions, tried) AS v) ELSE '{}' END;
 BEGIN
     IF NOT by_words AND reports IS NULL THEN
         RETURN;
@@ -151,16 +158,13 @@ BEGIN
         SELECT c.fault_id, c.step, p.event_id, true, false, p.line, p.ts
         FROM condition AS c CROSS JOIN lost_peer AS p
         WHERE c.kind = 'effect'
-    ), decided AS MATERIALIZED (
-        SELECT v.* FROM l4._condition_values(_condition_events.job_id, _condition_events.conditions, tried) AS v
-        WHERE by_words
     )
-    SELECT d.fault_id, d.step, d.event_id, d.nodes, d.line, d.ts, false FROM decided AS d WHERE d.nodes IS NOT NULL
+    SELECT d.* FROM unnest(decided) AS d WHERE d.nodes IS NOT NULL
     UNION ALL
     SELECT w.fault_id, w.step, w.event_id, NULL, w.line, w.ts, NOT w.yes
     FROM whole AS w
     WHERE (w.yes OR w.unknown)
-      AND (w.fault_id, w.step, w.event_id) NOT IN (SELECT d.fault_id, d.step, d.event_id FROM decided AS d);
+      AND (w.fault_id, w.step, w.event_id) NOT IN (SELECT d.fault_id, d.step, d.event_id FROM unnest(decided) AS d);
 END
 $$;
 COMMENT ON FUNCTION l4._condition_events(text, l4.fault_condition[], int[])
@@ -327,11 +331,13 @@ RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigin
 LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    events constant l4._condition_event[] := ARRAY(SELECT e::l4._condition_event
+        FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.conditions, tried) AS e);
 BEGIN
     RETURN QUERY
     WITH event AS MATERIALIZED (
-        SELECT e.*
-        FROM l4._condition_events(_fault_combinations.job_id, _fault_combinations.conditions, tried) AS e
+        SELECT e.* FROM unnest(events) AS e
     ), fault AS MATERIALIZED (
         -- a step that is wanted and has no event decides without reading times
         SELECT s.fault_id, jsonb_object_agg(s.step, s.events) AS steps

@@ -1,8 +1,10 @@
 -- Which known faults a job shows.
 
-CREATE FUNCTION l4._fault_hits(job_id text)
-RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz,
-    occurrences bigint, captures jsonb, gave_up bool, variant bigint)
+CREATE TYPE l4._fault_found AS (fault_id int, event_id int, node text, source text, line_no bigint, line text,
+    ts timestamptz, occurrences bigint, captures jsonb, gave_up bool, variant bigint);
+COMMENT ON TYPE l4._fault_found IS 'a match of a fault with an event, and the line that shows it';
+
+CREATE FUNCTION l4._fault_hits(job_id text) RETURNS SETOF l4._fault_found
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -98,6 +100,7 @@ LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE ROWS 20
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
+    found l4._fault_found[];  -- read first: one statement within the other would take the memory of both
     unclear bigint;
 BEGIN
     -- a diagnosis of the job, and its end, take this lock
@@ -106,6 +109,7 @@ BEGIN
     PERFORM l4._watch_faults(ARRAY[match_faults.job_id]);
     DELETE FROM l4.fault_match m WHERE m.job_id = match_faults.job_id;
     DELETE FROM l4.fault_given_up g WHERE g.job_id = match_faults.job_id;
+    found := ARRAY(SELECT h::l4._fault_found FROM l4._fault_hits(match_faults.job_id) AS h);
     WITH hit AS MATERIALIZED (
         SELECT h.*, f.name, f.severity, f.priority, f.is_effect, f.combined,
             l4._is_own(f.fault_id) AND f.priority >= 50 AS is_own,
@@ -115,7 +119,7 @@ BEGIN
             h.node IN (SELECT n.node FROM l4.suspect_node n
                        WHERE n.job_id = match_faults.job_id AND n.is_suspect) AS on_suspect,
             h.event_id = ANY ((SELECT l4._telling_events(match_faults.job_id))::int[]) AS is_suspect
-        FROM l4._fault_hits(match_faults.job_id) AS h JOIN l4.fault AS f ON f.fault_id = h.fault_id
+        FROM unnest(found) AS h JOIN l4.fault AS f ON f.fault_id = h.fault_id
     ), given_up AS (
         INSERT INTO l4.fault_given_up (job_id, fault_id, fault_name, node, line_no, line)
         SELECT match_faults.job_id, h.fault_id, h.name, h.node, h.line_no, h.line FROM hit AS h WHERE h.gave_up
@@ -125,8 +129,7 @@ BEGIN
         FROM (SELECT h.*, max(h.priority) OVER (PARTITION BY h.event_id, h.variant) AS top,
                 max(h.priority) OVER (PARTITION BY h.event_id, h.variant, h.is_own) AS own_top
             FROM hit AS h WHERE NOT h.gave_up) AS k
-        WHERE k.priority = k.top OR k.is_own AND k.priority = k.own_top
-        WINDOW w AS (PARTITION BY k.fault_id)
+        WHERE k.priority = k.top OR k.is_own AND k.priority = k.own_top WINDOW w AS (PARTITION BY k.fault_id)
         ORDER BY k.fault_id, k.is_suspect DESC, k.on_suspect DESC, k.ts, k.captures IS NULL,
             k.line ~ '^\S*\s*(raise|assert) ', k.node, k.source, k.line_no
     ), reach AS MATERIALIZED (
@@ -152,8 +155,7 @@ BEGIN
         WHERE o.is_own AND NOT EXISTS (SELECT FROM cause AS c WHERE c.fault_id = s.fault_id)
         GROUP BY o.fault_id
     )
-    INSERT INTO l4.fault_match
-    SELECT match_faults.job_id,
+    INSERT INTO l4.fault_match SELECT match_faults.job_id,
         row_number() OVER (ORDER BY b.is_suspect DESC, b.follows, b.is_effect OR b.by_effects,
             b.follows AND NOT b.is_effect, b.weight, b.better DESC, b.on_suspect DESC, b.ts, b.line_no,
             NOT l4._is_own(b.fault_id), b.name),
