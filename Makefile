@@ -37,6 +37,7 @@ OBJS = \
 	src/flow/divide.o \
 	src/flow/features.o \
 	src/flow/flow_chunk.o \
+	src/flow/flow_merge.o \
 	src/flow/flow_read.o \
 	src/flow/flow_sql.o \
 	src/flow/issues.o \

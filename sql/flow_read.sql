@@ -54,6 +54,18 @@ CALL l4.trace_flows('flows', from_ts => at(0), to_ts => at(1));
 SELECT rows_read, duplicate, late FROM progress;
 SELECT sum(c.records) AS packed, sum(length(c.body)) < 10 * sum(c.records) AS small FROM l4._flow_chunk AS c;
 
+-- a full pack stays as it is when rows come that lie in it, which are told from those that it has
+CALL forget_flows();
+INSERT INTO flows (ip_src, ip_dst, packets, bytes, timestamp_start, timestamp_end)
+SELECT nic(0, 0), nic(1, 0), 100, 400000, at(n * 0.01), at(n * 0.01 + 0.005) FROM generate_series(1, 600) AS n;
+CALL l4.trace_flows('flows');
+CREATE TABLE packs AS SELECT chunk_id, records FROM l4._flow_chunk;
+INSERT INTO flows (ip_src, ip_dst, packets, bytes, timestamp_start, timestamp_end)
+SELECT nic(0, 0), nic(1, 0), 100, 400000, at(n * 0.005), at(n * 0.005 + 0.005) FROM generate_series(1190, 1209) AS n;
+CALL l4.trace_flows('flows');
+SELECT rows_read, duplicate, late FROM progress;
+SELECT c.records, p.chunk_id IS NOT NULL AS kept FROM l4._flow_chunk AS c LEFT JOIN packs AS p USING (chunk_id) ORDER BY c.chunk_id;
+
 -- the tables of pmacct and goflow2, by views
 CALL forget_flows();
 CALL made_job(0, 1, 20);

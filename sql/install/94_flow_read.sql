@@ -72,6 +72,17 @@ CREATE TABLE l4._flow_span (
 COMMENT ON TABLE l4._flow_span IS
     'spans of ten minutes that flows lie in or near; first_ts, last_ts, endpoints: what their analysis depended on';
 
+-- Slices are the 200 seconds that a span is seen with before and behind it: three are a span, src/flow/flow.h says.
+CREATE FUNCTION l4._flow_changed(slices bigint[]) RETURNS void
+LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    INSERT INTO l4._flow_span AS p (span, changed)
+    SELECT DISTINCT floor((s.slice + r.rim)::float8 / 3), true
+    FROM unnest(slices) AS s(slice) CROSS JOIN (VALUES (-1), (1)) AS r(rim)
+    ON CONFLICT (span) DO UPDATE SET changed = true WHERE NOT p.changed;
+END;
+COMMENT ON FUNCTION l4._flow_changed(bigint[]) IS 'notes the spans in which flows that are new are seen';
+
 CREATE FUNCTION l4._flow_read(query text, known_to timestamptz, OUT rows_read bigint, OUT duplicate bigint,
     OUT control bigint, OUT late bigint, OUT impossible bigint, OUT unknown bigint, OUT first_ts timestamptz,
     OUT last_ts timestamptz)
@@ -97,7 +108,7 @@ BEGIN
         'ip_proto pg_catalog.int2, packets pg_catalog.int8, bytes pg_catalog.int8, '
         'timestamp_start pg_catalog.timestamptz, timestamp_end pg_catalog.timestamptz, exporter pg_catalog.text, '
         'sampling_rate pg_catalog.int4 DEFAULT 1)', place);
-    EXECUTE pg_catalog.format('CREATE INDEX ON %s USING brin (timestamp_end)', place);
+    EXECUTE pg_catalog.format('CREATE INDEX ON %s USING brin (timestamp_end) WITH (autosummarize = on)', place);
     EXECUTE pg_catalog.format('COMMENT ON TABLE %s IS %L', place, 'flow records for l4.trace_flows()');
     RETURN place::pg_catalog.regclass;
 END
@@ -143,12 +154,14 @@ COMMENT ON FUNCTION l4._flow_query(regclass) IS 'statement that reads flows from
 
 -- What a call has to read: rows that end from lo to before hi. Without from_ts it goes on where the last call ended,
 -- late_s seconds earlier: rows that were read before are known again by their values.
-CREATE FUNCTION l4._flow_begin(flows regclass, from_ts timestamptz, to_ts timestamptz, late_s float8,
+CREATE FUNCTION l4._flow_begin(flows regclass, from_ts timestamptz, to_ts timestamptz, late_s float8, window_s float8,
     OUT source text, OUT query text, OUT lo timestamptz, OUT hi timestamptz)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     horizon constant timestamptz := now() + interval '1 day';
+    upto constant timestamptz := least(to_ts, horizon);
+    first_hi timestamptz;
     without_end bigint;
     ahead bigint;
 BEGIN
@@ -158,17 +171,28 @@ BEGIN
     INSERT INTO l4._flow_source AS s (source) VALUES (_flow_begin.source) ON CONFLICT DO NOTHING;
     from_ts := coalesce(from_ts, (SELECT s.read_to - late_s * interval '1 second' FROM l4._flow_source AS s
                                   WHERE s.source = _flow_begin.source));
-    -- one scan for all that is asked
-    EXECUTE format('SELECT min(x.at) FILTER (WHERE x.due), max(x.at) FILTER (WHERE x.due) + interval ''1 us'', '
-        'count(*) FILTER (WHERE x.at IS NULL), count(*) FILTER (WHERE x.at >= $3) '
-        'FROM (SELECT f.timestamp_end AS at, f.timestamp_end >= $1 AND f.timestamp_end < $2 AS due FROM %s AS f '
-        'WHERE f.timestamp_end IS NULL OR f.timestamp_end >= $3 OR f.timestamp_end >= $1 AND f.timestamp_end < $2) '
-        'AS x', source)
-    INTO lo, hi, without_end, ahead USING from_ts, least(to_ts, horizon), horizon;
+    -- where it goes on, the first window is read anyway, and mostly has all: no scan is spent on it
+    first_hi := least(upto, from_ts + window_s * interval '1 second');
+    LOOP
+        -- one scan for all that is asked
+        EXECUTE format('SELECT min(x.at) FILTER (WHERE x.due), max(x.at) FILTER (WHERE x.due) + interval ''1 us'', '
+            'count(*) FILTER (WHERE x.at IS NULL), count(*) FILTER (WHERE x.at >= $3) '
+            'FROM (SELECT f.timestamp_end AS at, f.timestamp_end >= $1 AND f.timestamp_end < $2 AS due FROM %s AS f '
+            'WHERE f.timestamp_end IS NULL OR f.timestamp_end >= $3 OR f.timestamp_end >= $1 AND f.timestamp_end < $2) '
+            'AS x', source)
+        INTO lo, hi, without_end, ahead USING first_hi, upto, horizon;
+        EXIT WHEN first_hi <= from_ts OR lo IS NULL;
+        first_hi := from_ts;
+    END LOOP;
+    IF lo IS NULL AND first_hi > from_ts THEN
+        lo := from_ts;
+        hi := first_hi;
+    END IF;
     UPDATE l4._flow_source AS s SET no_end = without_end, future = ahead WHERE s.source = _flow_begin.source;
 END
 $$;
-COMMENT ON FUNCTION l4._flow_begin(regclass, timestamptz, timestamptz, float8) IS 'what l4.trace_flows() has to read';
+COMMENT ON FUNCTION l4._flow_begin(regclass, timestamptz, timestamptz, float8, float8) IS
+    'what l4.trace_flows() has to read';
 
 CREATE FUNCTION l4._flow_window(source text, query text, lo timestamptz, hi timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -313,7 +337,7 @@ BEGIN
         COMMIT;
         SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     END IF;
-    work := l4._flow_begin(flows, from_ts, to_ts, p.late_s);
+    work := l4._flow_begin(flows, from_ts, to_ts, p.late_s, p.window_s);
     WHILE work.lo OPERATOR(pg_catalog.<) work.hi LOOP
         upto := LEAST(work.hi, work.lo OPERATOR(pg_catalog.+) pg_catalog.make_interval(secs => p.window_s));
         PERFORM l4._flow_window(work.source, work.query, work.lo, upto);

@@ -56,6 +56,15 @@ typedef struct L4FlowChunk
 	L4FlowRoute *routes;
 } L4FlowChunk;
 
+/* A pair of addresses of which rows are read. */
+typedef struct L4FlowOpen
+{
+	int32		pair_id;
+	bool		stored;			/* has rows in the table */
+	int			late;			/* open records that may have been read before */
+	L4FlowChunk *chunk;			/* NULL none is open */
+} L4FlowOpen;
+
 /* Records of one pair, unpacked. */
 typedef struct L4FlowRecords
 {
@@ -86,6 +95,7 @@ extern bytea *l4_flow_chunk_pack(const L4FlowChunk *chunk);
 extern void l4_flow_records_init(L4FlowRecords *records, MemoryContext cxt);
 extern void l4_flow_records_add(L4FlowRecords *records, const L4FlowChunk *chunk);
 extern void l4_flow_records_unpack(L4FlowRecords *records, const bytea *body);
-extern int	l4_flow_records_sort(L4FlowRecords *records, int64 known_to, int *late);
+extern int	l4_flow_records_sort(L4FlowRecords *records, int known, int64 known_to, int *late);
+extern int64 l4_flow_merge(L4FlowOpen *open, int n, int64 known_to);
 
 #endif							/* L4_FLOW_H */

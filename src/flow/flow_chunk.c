@@ -264,33 +264,63 @@ by_time(const L4FlowRecord *a, const L4FlowRecord *b, const L4FlowRoute *routes)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
+/* Put records in order. Mostly they are, but for some at the end that lie between others. */
+static void
+sort_tail(L4FlowRecord *rec, int n, const L4FlowRoute *routes)
+{
+	int			behind = 1;
+	int			low = 0;
+	int			least;
+	int			high;
+
+	while (behind < n && by_time(&rec[behind - 1], &rec[behind], routes) <= 0)
+		behind++;
+	if (behind >= n)
+		return;
+	least = behind;
+	for (int i = behind + 1; i < n; i++)
+		least = by_time(&rec[i], &rec[least], routes) < 0 ? i : least;
+	for (high = behind; low < high;)
+	{
+		int			middle = (low + high) / 2;
+
+		if (by_time(&rec[middle], &rec[least], routes) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	sort_records(rec + low, n - low, routes);
+}
+
 /*
- * Put records in order, each once. Returns how many went that were there
- * twice and end after known_to; *late is less by those that end before it.
+ * Put records in order, each once. The first ones are known, and stay where
+ * they are; others that are equal to one of them go, too. Returns how many
+ * went that end after known_to; *late is less by those that end before it.
  */
 int
-l4_flow_records_sort(L4FlowRecords *records, int64 known_to, int *late)
+l4_flow_records_sort(L4FlowRecords *records, int known, int64 known_to, int *late)
 {
-	int			kept = 0;
+	L4FlowRecord *rec = records->rec;
+	const L4FlowRoute *routes = records->routes;
+	int			kept = known;
 	int			twice = 0;
-	bool		sorted = true;
 
-	for (int i = 1; i < records->n && sorted; i++)
-		sorted = by_time(&records->rec[i - 1], &records->rec[i], records->routes) < 0;
-	if (sorted)
-		return 0;
-	sort_records(records->rec, records->n, records->routes);
-	for (int i = 0; i < records->n; i++)
+	sort_tail(rec, known, routes);
+	sort_tail(rec + known, records->n - known, routes);
+	for (int i = known, k = 0; i < records->n; i++)
 	{
-		if (kept > 0 && by_time(&records->rec[kept - 1], &records->rec[i], records->routes) == 0)
+		while (k < known && by_time(&rec[k], &rec[i], routes) < 0)
+			k++;
+		if ((k < known && by_time(&rec[k], &rec[i], routes) == 0)
+			|| (kept > known && by_time(&rec[kept - 1], &rec[i], routes) == 0))
 		{
-			if (records->rec[i].end > known_to)
+			if (rec[i].end > known_to)
 				twice++;
 			else if (late != NULL)
 				(*late)--;
 			continue;
 		}
-		records->rec[kept++] = records->rec[i];
+		rec[kept++] = rec[i];
 	}
 	records->n = kept;
 	return twice;

@@ -12,6 +12,7 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/inet.h"
 #include "utils/memutils.h"
@@ -24,8 +25,6 @@
 
 PG_FUNCTION_INFO_V1(l4_flow_read);
 
-#define CHUNK_RECORDS	2048	/* of a full chunk */
-#define SHORT_CHUNK		512		/* one that has fewer is written anew when more come */
 #define CONTROL_BYTES	16384	/* less is control traffic */
 #define CONTROL_PACKET	200		/* bytes a packet: less are acknowledgements */
 #define SAMPLED_PACKETS	3		/* fewer say nothing */
@@ -36,14 +35,6 @@ typedef struct FlowAddress
 	uint8		bytes[16];
 	int32		machine;		/* -1 not in the inventory */
 } FlowAddress;
-
-typedef struct OpenPair
-{
-	int32		pair_id;
-	bool		stored;			/* has rows in the table */
-	int32		late;			/* open records that may have been read before */
-	L4FlowChunk *chunk;			/* NULL none is open */
-} OpenPair;
 
 /* What a row is counted as. */
 enum
@@ -70,36 +61,23 @@ typedef struct FlowReader
 	int			exporters_stored;
 	int			npairs;
 	int			pairs_size;
-	OpenPair   *pairs;
+	L4FlowOpen   *pairs;
 	L4Map	   *pair_map;
 	L4Map	   *route_map;		/* routes of open chunks */
 	int			last_pair_id;
 	int64		slice;			/* of the record before */
 	L4Map	   *slices;			/* that records start in */
-	L4Query		take;
 	L4Query		new_pair;
 	L4Query		new_exporter;
-	L4Query		new_chunk;
 	L4Query		change;
 } FlowReader;
 
-/* Chunks of a pair follow each other: those that reach behind a time, and the last one if it is short. */
-static const char take_sql[] =
-"WITH t AS (DELETE FROM l4._flow_chunk c WHERE c.chunk_id IN "
-"(SELECT x.chunk_id FROM l4._flow_chunk x WHERE x.pair_id = $1 AND x.last_ts >= $2 UNION ALL "
-"SELECT y.chunk_id FROM (SELECT x.chunk_id, x.records FROM l4._flow_chunk x WHERE x.pair_id = $1 ORDER BY x.last_ts DESC LIMIT 1) y "
-"WHERE y.records < $3) RETURNING c.body) SELECT t.body FROM t";
-static const Oid take_types[] = {INT4OID, TIMESTAMPTZOID, INT4OID};
 static const char new_pair_sql[] = "INSERT INTO l4._flow_link (pair_id, a, b) VALUES ($1, $2, $3)";
 static const Oid new_pair_types[] = {INT4OID, INETOID, INETOID};
 static const char new_exporter_sql[] = "INSERT INTO l4._flow_exporter (exporter_id, name) VALUES ($1, $2)";
 static const Oid new_exporter_types[] = {INT4OID, TEXTOID};
-static const char new_chunk_sql[] =
-"INSERT INTO l4._flow_chunk (pair_id, records, first_ts, last_ts, body) VALUES ($1, $2, $3, $4, $5)";
-static const Oid new_chunk_types[] = {INT4OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, BYTEAOID};
-static const char change_sql[] =
-"INSERT INTO l4._flow_span AS s (span, changed) VALUES ($1, true) ON CONFLICT (span) DO UPDATE SET changed = true WHERE NOT s.changed";
-static const Oid change_types[] = {INT8OID};
+static const char change_sql[] = "SELECT l4._flow_changed($1)";
+static const Oid change_types[] = {INT8ARRAYOID};
 
 /* While the statement that reads runs, others need a connection of their own: the end of each frees what it has. */
 static void
@@ -150,7 +128,7 @@ pair_number(FlowReader *r, int a, int b)
 	{
 		L4_GROW(r->pairs, r->npairs, r->pairs_size, r->cxt);
 		*number = r->npairs;
-		memset(&r->pairs[r->npairs], 0, sizeof(OpenPair));
+		memset(&r->pairs[r->npairs], 0, sizeof(L4FlowOpen));
 		r->npairs++;
 	}
 	return *number;
@@ -162,122 +140,53 @@ slice_of(int64 at)
 	return at / L4_FLOW_SLICE - (at % L4_FLOW_SLICE < 0);
 }
 
-/*
- * Records that start between two times are new: the spans that they are seen
- * in have to be analyzed, which are their own and, at its rim, the one beside.
- */
+/* Records that start between two times are new. */
 static void
 change_slices(FlowReader *r, int64 from, int64 to)
 {
 	for (int64 slice = slice_of(from); slice <= slice_of(to); slice++)
 	{
-		int64		spans[2] = {(slice + 1) / L4_FLOW_SPAN_SLICES - ((slice + 1) % L4_FLOW_SPAN_SLICES < 0),
-		(slice - 1) / L4_FLOW_SPAN_SLICES - ((slice - 1) % L4_FLOW_SPAN_SLICES < 0)};
-		bool		known = slice == r->slice;
-
+		if (slice != r->slice)
+			(void) l4_map_put(r->slices, (uint64) slice, NULL);
 		r->slice = slice;
-		if (!known)
-			(void) l4_map_put(r->slices, (uint64) slice, &known);
-		for (int i = 0; !known && i < (spans[0] == spans[1] ? 1 : 2); i++)
-		{
-			l4_query_put_bigint(&r->change, spans[i]);
-			run_between(&r->change);
-		}
 	}
 }
 
-static void
-write_chunk(FlowReader *r, int32 pair_id, const L4FlowChunk *chunk)
-{
-	bytea	   *body = l4_flow_chunk_pack(chunk);
-
-	l4_query_put_int(&r->new_chunk, pair_id);
-	l4_query_put_int(&r->new_chunk, chunk->n);
-	l4_query_put_ts(&r->new_chunk, chunk->first);
-	l4_query_put_ts(&r->new_chunk, chunk->last);
-	l4_query_put_bytes(&r->new_chunk, body);
-	l4_query_run(&r->new_chunk);
-	pfree(body);
-}
-
-/* Records in order become chunks. */
-static void
-write_chunks(FlowReader *r, int32 pair_id, const L4FlowRecords *records)
-{
-	int		   *number = palloc(sizeof(int) * Max(records->nroutes, 1));
-
-	for (int at = 0; at < records->n; at += CHUNK_RECORDS)
-	{
-		L4FlowChunk chunk;
-
-		l4_flow_chunk_init(&chunk, CurrentMemoryContext);
-		memset(number, -1, sizeof(int) * records->nroutes);
-		for (int i = at; i < Min(at + CHUNK_RECORDS, records->n); i++)
-		{
-			L4FlowRecord record = records->rec[i];
-
-			if (number[record.route] < 0)
-				number[record.route] = l4_flow_chunk_route(&chunk, &records->routes[record.route], CurrentMemoryContext);
-			record.route = number[record.route];
-			l4_flow_chunk_put(&chunk, &record);
-		}
-		write_chunk(r, pair_id, &chunk);
-	}
-}
-
-/*
- * Merge the open chunks into the table: a pair's chunks follow each other in
- * time, so those that reach behind the begin of the open one are taken out,
- * and the last one if it is short.
- */
+/* Merge the open chunks into the table. */
 static void
 flush_pairs(FlowReader *r)
 {
-	MemoryContext cxt = AllocSetContextCreate(r->cxt, "l4 flow merge", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = CurrentMemoryContext;
-
 	SPI_connect();
-	MemoryContextSwitchTo(cxt);
+	r->counts[ROWS_DUPLICATE] += l4_flow_merge(r->pairs, r->npairs, r->known_to);
+	SPI_finish();
 	for (int p = 0; p < r->npairs; p++)
 	{
-		OpenPair   *pair = &r->pairs[p];
-		L4FlowRecords records;
+		L4FlowOpen   *pair = &r->pairs[p];
 
-		CHECK_FOR_INTERRUPTS();
-		if (pair->chunk == NULL)
-			continue;
-		l4_flow_records_init(&records, cxt);
-		l4_flow_records_add(&records, pair->chunk);
-		if (pair->stored)
-		{
-			l4_query_put_int(&r->take, pair->pair_id);
-			l4_query_put(&r->take, TimestampTzGetDatum(pair->chunk->first), false);
-			l4_query_put_int(&r->take, SHORT_CHUNK);
-			l4_query_run(&r->take);
-			for (uint64 i = 0; i < SPI_processed; i++)
-			{
-				bool		isnull;
-				Datum		body = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &isnull);
-
-				l4_flow_records_unpack(&records, DatumGetByteaPP(body));
-			}
-			SPI_freetuptable(SPI_tuptable);
-		}
-		r->counts[ROWS_DUPLICATE] += l4_flow_records_sort(&records, r->known_to, &pair->late);
-		write_chunks(r, pair->pair_id, &records);
 		if (pair->late > 0)
 			change_slices(r, pair->chunk->first, pair->chunk->last);
 		r->counts[ROWS_LATE] += pair->late;
 		pair->late = 0;
-		pair->stored = true;
 		pair->chunk = NULL;
-		MemoryContextReset(cxt);
 	}
-	SPI_finish();
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(cxt);
 	MemoryContextReset(r->open_cxt);
 	l4_map_reset(r->route_map);
+}
+
+/* Slices of time whose records are not those that were analyzed. */
+static void
+store_slices(FlowReader *r)
+{
+	Datum	   *values = palloc(sizeof(Datum) * Max(r->slices->members, 1));
+	l4_map_iterator i;
+	int			n = 0;
+
+	l4_map_start_iterate(r->slices, &i);
+	for (L4MapEntry *entry; (entry = l4_map_iterate(r->slices, &i)) != NULL;)
+		values[n++] = Int64GetDatum((int64) entry->key);
+	l4_query_put(&r->change, PointerGetDatum(construct_array(values, n, INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)), false);
+	l4_query_run(&r->change);
+	pfree(values);
 }
 
 enum
@@ -307,7 +216,7 @@ add_record(FlowReader *r, int a, int b, L4FlowRoute *route, L4FlowRecord *record
 	int			number;
 	int32	   *known;
 	bool		found;
-	OpenPair   *pair;
+	L4FlowOpen   *pair;
 
 	route->back = x->family != y->family ? x->family > y->family : memcmp(x->bytes, y->bytes, 16) > 0;
 	route->key = l4_flow_route_key(route);
@@ -459,7 +368,7 @@ read_pairs(FlowReader *r)
 			int			a = address_number(r, value_of(i, 1, &isnull));
 			int			b = address_number(r, value_of(i, 2, &isnull));
 			int			number = pair_number(r, a, b);	/* may move the pairs */
-			OpenPair   *pair = &r->pairs[number];
+			L4FlowOpen   *pair = &r->pairs[number];
 
 			pair->pair_id = DatumGetInt32(value_of(i, 3, &isnull));
 			pair->stored = true;
@@ -517,10 +426,8 @@ reader_create(int64 known_to)
 	r->route_map = l4_map_create(r->cxt, 1024, NULL);
 	r->slices = l4_map_create(r->cxt, 64, NULL);
 	r->slice = PG_INT64_MIN;
-	l4_query_prepare(&r->take, take_sql, lengthof(take_types), take_types);
 	l4_query_prepare(&r->new_pair, new_pair_sql, lengthof(new_pair_types), new_pair_types);
 	l4_query_prepare(&r->new_exporter, new_exporter_sql, lengthof(new_exporter_types), new_exporter_types);
-	l4_query_prepare(&r->new_chunk, new_chunk_sql, lengthof(new_chunk_types), new_chunk_types);
 	l4_query_prepare(&r->change, change_sql, lengthof(change_types), change_types);
 	read_known(r);
 	return r;
@@ -555,6 +462,7 @@ l4_flow_read(PG_FUNCTION_ARGS)
 	if (SPI_execute_plan_extended(plan, &options) != SPI_OK_SELECT)
 		elog(ERROR, "the statement that reads flows is no query");
 	flush_pairs(r);
+	store_slices(r);
 	for (int i = r->exporters_stored; i < r->exporters.n; i++)
 	{
 		l4_query_put_int(&r->new_exporter, i);

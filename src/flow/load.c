@@ -235,7 +235,7 @@ load_pair(L4Flows *flows, int p, int *n)
 		l4_flow_records_unpack(&records, DatumGetByteaPP(value_of(i, 1, &isnull)));
 	}
 	SPI_freetuptable(SPI_tuptable);
-	(void) l4_flow_records_sort(&records, PG_INT64_MAX, NULL);
+	(void) l4_flow_records_sort(&records, 0, PG_INT64_MAX, NULL);
 	stands = standing_routes(flows, pair, &records);
 	before = palloc(sizeof(int) * Max(records.nroutes, 1));
 	memset(before, -1, sizeof(int) * records.nroutes);

@@ -55,7 +55,7 @@ fuzz_flow_chunks(void)
 	if (records.n != chunk->n || again.n != chunk->n || records.nroutes != again.nroutes
 		|| memcmp(records.rec, again.rec, sizeof(L4FlowRecord) * records.n) != 0)
 		fuzz_wrong("%d records became %d and %d", chunk->n, records.n, again.n);
-	l4_flow_records_sort(&again, 0, NULL);
+	l4_flow_records_sort(&again, 0, 0, NULL);
 	for (int i = 1; i < again.n; i++)
 		if (again.rec[i].start < again.rec[i - 1].start)
 			fuzz_wrong("record %d of %d is not in order", i, again.n);
@@ -64,7 +64,7 @@ fuzz_flow_chunks(void)
 		FUZZ_TRY();
 		l4_flow_records_init(&again, CurrentMemoryContext);
 		l4_flow_records_unpack(&again, (bytea *) fuzz_damage_varlena((struct varlena *) bytes));
-		l4_flow_records_sort(&again, 0, NULL);
+		l4_flow_records_sort(&again, 0, 0, NULL);
 		FUZZ_END();
 	}
 }
