@@ -168,7 +168,7 @@ typedef struct L4FlowJob
 	double		usual;			/* median duration of steps, microseconds */
 	double		deviation;		/* median absolute deviation */
 	float	   *slow;			/* excess of each step over the median, 0 for usual ones */
-	bool	   *evaluation;
+	const char **reason;		/* of steps that are unusual, but not slow; else NULL */
 	int			nsteps;
 	bool		gaps;			/* steps imputed */
 } L4FlowJob;

@@ -23,6 +23,11 @@
 #define NO_COST			1e9		/* of too few parts, or more than is needed */
 #define FEWEST_PARTS	4
 #define NEAR_PARTS		12		/* at least so many lie together */
+#define PAUSE			1.5		/* of the usual length: a part that is longer has a pause before it, */
+#define MOST_PAUSES		0.4		/* if no more of them do, */
+#define PAUSE_BYTES		1.5		/* and it has not more than so many times the usual bytes */
+#define PAUSE_COST		0.12		/* of pauses between parts that are sent at once, as a bucket is */
+#define STEP_BEATS		2		/* records of the pipeline of a step, at least: one each way */
 #define PERIOD			0.25	/* quantile of the lengths of parts: what ends so close is of one step, also where most are longer */
 
 #define ST_SORT sort_doubles
@@ -134,7 +139,11 @@ l4_divide_parts(const L4Records *records, double threshold, int *part)
 	return records->n > 0 ? n + 1 : 0;
 }
 
-/* Share of parts with about the usual number of records of each class, and byte share of parts with about the usual bytes. */
+/*
+ * Share of parts with about the usual number of records of each class, and
+ * byte share of parts with about the usual bytes. Records of part -1 are left
+ * out.
+ */
 static double
 alikeness(const L4Records *records, const int *part, int nparts, const double *bytes, const uint8 *class_of, int nclasses)
 {
@@ -146,7 +155,8 @@ alikeness(const L4Records *records, const int *part, int nparts, const double *b
 	double		near = 0;
 
 	for (int i = 0; i < records->n; i++)
-		counts[class_of[i] * nparts + part[i]]++;
+		if (part[i] >= 0)
+			counts[class_of[i] * nparts + part[i]]++;
 	for (int c = 0; c < nclasses; c++)
 	{
 		int			alike = 0;
@@ -173,13 +183,12 @@ alikeness(const L4Records *records, const int *part, int nparts, const double *b
 
 /*
  * Lengths of parts as ratios to the median of a few that lie together, as
- * micro-batches in a step may become more or less; returns their sum.
+ * micro-batches in a step may become more or less.
  */
-static double
+static void
 compare_near(const double *lengths, int n, double *ratios)
 {
 	double		values[2 * NEAR_PARTS];
-	double		sum = 0;
 
 	for (int from = 0, to; from < n; from = to)
 	{
@@ -189,30 +198,90 @@ compare_near(const double *lengths, int n, double *ratios)
 		memcpy(values, lengths + from, sizeof(double) * (to - from));
 		usual = median(values, to - from);
 		for (int i = from; i < to; i++)
-			sum += ratios[i] = usual > 0 ? lengths[i] / usual : 1;
+			ratios[i] = usual > 0 ? lengths[i] / usual : 1;
 	}
-	return sum;
 }
 
-/* Median difference of the lengths of two parts that follow each other, of their sum. */
+/* Median difference of two values that follow each other, of their sum. */
 static double
-unevenness(const L4Records *records, double threshold)
+unevenness(const double *values, int n)
 {
-	int		   *part = palloc(sizeof(int) * records->n);
-	int			nparts = l4_divide_parts(records, threshold, part);
-	int64	   *ends = palloc(sizeof(int64) * nparts);
-	double	   *differences = palloc(sizeof(double) * nparts);
+	double	   *differences = palloc(sizeof(double) * n);
 	double		result;
 
-	for (int i = 0; i < records->n; i++)
-		ends[part[i]] = i == 0 || part[i] != part[i - 1] ? records->end[i] : Max(ends[part[i]], records->end[i]);
-	for (int p = 2; p < nparts; p++)
-		differences[p - 2] = fabs((double) (ends[p] - 2 * ends[p - 1] + ends[p - 2])) / Max(ends[p] - ends[p - 2], 1);
-	result = median(differences, nparts - 2);
-	pfree(part);
-	pfree(ends);
+	for (int i = 1; i < n; i++)
+		differences[i - 1] = fabs(values[i] - values[i - 1]) / (values[i] + values[i - 1]);
+	result = median(differences, n - 1);
 	pfree(differences);
 	return result;
+}
+
+/*
+ * Are most parts sent at once, with nothing of the pipeline between them?
+ * They may be buckets.
+ */
+static bool
+sent_at_once(const L4Records *records, const int *part, int nparts, const int64 *ends)
+{
+	int			n = 0;
+	int			beat = 0;
+	bool		at_once = true;
+
+	for (int i = 1; i <= records->n; i++)
+	{
+		if (i < records->n && part[i] == part[i - 1])
+		{
+			at_once &= records->start[i] - records->start[i - 1] <= LEAST_SILENCE;
+			continue;
+		}
+		for (int between = 0; beat < records->nbeats && records->beats[beat] <= ends[part[i - 1]]; beat++)
+			at_once &= ++between < STEP_BEATS;
+		n += at_once;
+		at_once = true;
+	}
+	return 2 * n > nparts;
+}
+
+/* What lengths of parts cost, as ratios to the usual one. Their order changes. */
+static double
+length_cost(double *ratios, int n)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += ratios[i];
+	return 0.7 * Max(0, fabs(sum / n - 1) - 0.1)
+		+ 0.5 * Min(l4_quantile(ratios, n, 0.85) - l4_quantile(ratios, n, 0.15), 0.6);
+}
+
+/*
+ * Number the parts that have no pause, as of an evaluation, a checkpoint or
+ * of what the trained model generates, before them or behind: others may have
+ * less in them or a little more, and are -1. Returns how many are left, 0
+ * where that does not look like pauses. Where bytes take the time it is none.
+ */
+static int
+leave_out_pauses(int nparts, const double *bytes, const double *ratios, int *number)
+{
+	double	   *values = palloc(sizeof(double) * nparts);
+	bool	   *pause = palloc0(nparts + 1);	/* before each part, and behind the last */
+	double		usual;
+	int			pauses = 0;
+	int			kept = 0;
+
+	memcpy(values, bytes, sizeof(double) * nparts);
+	usual = l4_quantile(values, nparts, 0.5);
+	for (int p = 1; p < nparts; p++)
+	{
+		pause[p] = ratios[p - 1] > PAUSE && bytes[p] <= PAUSE_BYTES * usual;
+		pauses += pause[p];
+	}
+	pause[0] = pause[nparts] = true;
+	for (int p = 0; p < nparts; p++)
+		number[p] = pause[p] || pause[p + 1] ? -1 : kept++;
+	pfree(values);
+	pfree(pause);
+	return pauses == 0 || pauses > MOST_PAUSES * nparts || kept < FEWEST_PARTS ? 0 : kept;
 }
 
 /*
@@ -228,7 +297,7 @@ try_threshold(const L4Records *records, L4Division *division, double limit, cons
 	int64	   *ends = palloc0(sizeof(int64) * nparts);
 	double	   *lengths = palloc(sizeof(double) * nparts);
 	double	   *ratios = palloc(sizeof(double) * nparts);
-	double		sum = 0;
+	int		   *number = palloc(sizeof(int) * nparts);
 
 	division->nparts = nparts;
 	division->cost = NO_COST;
@@ -242,15 +311,31 @@ try_threshold(const L4Records *records, L4Division *division, double limit, cons
 		lengths[p - 1] = (double) (ends[p] - ends[p - 1]);
 	if (nparts >= 2)
 	{
-		sum = compare_near(lengths, nparts - 1, ratios);
+		compare_near(lengths, nparts - 1, ratios);
 		division->period = l4_quantile(lengths, nparts - 1, PERIOD);
 	}
 	if (nparts >= FEWEST_PARTS && division->period > 0)
 	{
-		double		cost = 0.7 * Max(0, fabs(sum / (nparts - 1) - 1) - 0.1);
+		bool		at_once = sent_at_once(records, part, nparts, ends);
+		int			kept = leave_out_pauses(nparts, bytes, ratios, number);
+		int			n = 0;
+		double		cost;
 
-		if (cost <= limit)
-			cost += 0.5 * Min(l4_quantile(ratios, nparts - 1, 0.85) - l4_quantile(ratios, nparts - 1, 0.15), 0.6);
+		for (int p = 1; p < nparts; p++)
+			if (number[p] >= 0)
+				lengths[n++] = ratios[p - 1];
+		division->uneven = at_once || kept == 0 ? unevenness(ratios, nparts - 1) : unevenness(lengths, n);
+		cost = length_cost(ratios, nparts - 1);
+		if (kept > 0 && length_cost(lengths, n) + (at_once ? PAUSE_COST : 0) < cost)
+		{
+			cost = length_cost(lengths, n) + (at_once ? PAUSE_COST : 0);
+			for (int i = 0; i < records->n; i++)
+				part[i] = number[part[i]];
+			for (int p = 0; p < nparts; p++)
+				if (number[p] >= 0)
+					bytes[number[p]] = bytes[p];
+			nparts = kept;
+		}
 		if (cost <= limit)
 			division->cost = cost + 1.5 * (1 - alikeness(records, part, nparts, bytes, class_of, nclasses));
 	}
@@ -259,6 +344,7 @@ try_threshold(const L4Records *records, L4Division *division, double limit, cons
 	pfree(ends);
 	pfree(lengths);
 	pfree(ratios);
+	pfree(number);
 }
 
 typedef struct Jump
@@ -341,8 +427,6 @@ l4_divide(const L4Records *records, L4Division *divisions, int *best)
 	for (int i = n - 1; i >= 0; i--)
 		if (least < NO_COST && divisions[i].cost <= least + FINER)
 			*best = i;
-	if (*best >= 0)
-		divisions[*best].uneven = unevenness(records, divisions[*best].threshold);
 	pfree(class_of);
 	return n;
 }

@@ -15,6 +15,8 @@ typedef struct L4Records
 	const int64 *end;
 	const double *bytes;
 	double		tolerance;		/* of sizes that are the same */
+	int			nbeats;
+	const int64 *beats;			/* starts of the pipeline's records of one of the NICs, in order */
 } L4Records;
 
 typedef struct L4Division
@@ -22,7 +24,7 @@ typedef struct L4Division
 	double		threshold;		/* silences that are longer divide */
 	double		cost;			/* of those that may be the best */
 	double		period;			/* between the ends of parts, a low quantile */
-	double		uneven;			/* of the best: median difference of two that follow each other, of their sum */
+	double		uneven;			/* median difference of two that follow each other, of their sum */
 	int			nparts;
 } L4Division;
 

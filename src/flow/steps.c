@@ -18,7 +18,11 @@
 #define SLOW_SIGMA		(3 * 1.4826)	/* and by so many median deviations */
 #define CP_BURSTS		2.5		/* times those of the least busy runs of the group */
 #define CP_FILLS		0.6		/* of the step */
+#define LONG_PAUSE		4		/* times the usual duration: a pause before a step, */
+#define FEWEST_PAUSES	2		/* and there are more than so many, */
+#define SAME_APART		0.8		/* most of them as many steps apart */
 #define NEAR_RECORD		0.05	/* of the usual records: an evaluation has as many more or less than was counted */
+#define AROUND			6		/* steps before one and behind that are looked at */
 #define EVALUATION		1.08	/* pipeline records of a step with evaluation, of the usual number */
 #define HIDDEN			0.5		/* of a period: records as long hide the order of what was sent both ways */
 #define COARSE			0.1		/* of a period: pipeline records as long are several micro-batches */
@@ -100,6 +104,37 @@ count_run(const L4FlowStint *stint, const L4FlowRun *run, const L4Flow *flow, in
 	pfree(counts);
 	pfree(step);
 	return seen;
+}
+
+/* The usual value around a step: the greater median of the few before it and of those behind. */
+static double
+value_around(const double *values, int n, int at)
+{
+	double		few[AROUND];
+	double		result = 0;
+
+	for (int from = at - AROUND; from <= at + 1; from += AROUND + 1)
+	{
+		int			nfew = 0;
+
+		for (int i = Max(from, 0); i < Min(from + AROUND, n); i++)
+			few[nfew++] = values[i];
+		result = Max(result, l4_quantile(few, nfew, 0.5));
+	}
+	return result;
+}
+
+/* Records of the pipeline that the steps around have, too, as micro-batches in a step may become more, are usual. */
+static void
+set_usual_records(const L4FlowStint *stint)
+{
+	double	   *ratios = palloc(sizeof(double) * Max(stint->nsteps, 1));
+
+	for (int s = 0; s < stint->nsteps; s++)
+		ratios[s] = (double) stint->pp_records[s] / Max(stint->pp_usual[s], 1);
+	for (int s = 0; s < stint->nsteps; s++)
+		stint->pp_usual[s] = (int) rint(stint->pp_usual[s] * value_around(ratios, stint->nsteps, s));
+	pfree(ratios);
 }
 
 /* Has a step more records of the pipeline than its pairs usually have: an evaluation? */
@@ -211,6 +246,7 @@ count_records(L4Flows *flows, L4FlowStint *stint)
 				run->kind = L4_FLOW_CP;
 		}
 	}
+	set_usual_records(stint);
 	if (strays)
 		leave_out_strays(flows, stint);
 }
@@ -376,6 +412,35 @@ end_evaluations(L4Flows *flows, L4FlowStint *stint)
 	pfree(all);
 }
 
+/*
+ * Long pauses before each so manieth step belong to the job, as where the
+ * trained model generates what is learnt from next: its steps are not slow.
+ */
+static void
+find_pauses(const L4FlowJob *job, const L4FlowStint *stint)
+{
+	double	   *apart = palloc(sizeof(double) * Max(stint->nsteps, 1));
+	int			before = -1;
+	int			n = 0;
+	int			same = 0;
+	double		usual;
+
+	for (int s = 0; s < stint->nsteps; s++)
+		if (stint->duration[s] > LONG_PAUSE * job->usual)
+		{
+			if (before >= 0)
+				apart[n++] = s - before;
+			before = s;
+		}
+	usual = l4_quantile(apart, n, 0.5);
+	for (int i = 0; i < n; i++)
+		same += apart[i] == usual;
+	for (int s = 0; s < stint->nsteps && n >= FEWEST_PAUSES && same >= SAME_APART * n; s++)
+		if (stint->duration[s] > LONG_PAUSE * job->usual)
+			job->reason[stint->before + s] = psprintf("a pause before it, as before each %.0f steps", usual);
+	pfree(apart);
+}
+
 /* Usual duration of a job's steps, and which are slow. */
 static void
 find_slow_steps(L4Flows *flows, L4FlowJob *job)
@@ -384,7 +449,7 @@ find_slow_steps(L4Flows *flows, L4FlowJob *job)
 	int			n = 0;
 
 	job->slow = palloc0(sizeof(float) * Max(job->nsteps, 1));
-	job->evaluation = palloc0(Max(job->nsteps, 1));
+	job->reason = palloc0(sizeof(char *) * Max(job->nsteps, 1));
 	for (int t = 0; t < job->nstints; t++)
 	{
 		L4FlowStint *stint = &flows->stints[job->stints[t]];
@@ -401,14 +466,16 @@ find_slow_steps(L4Flows *flows, L4FlowJob *job)
 	{
 		L4FlowStint *stint = &flows->stints[job->stints[t]];
 
+		find_pauses(job, stint);
 		for (int s = 0; s < stint->nsteps; s++)
 		{
 			double		excess = stint->duration[s] - job->usual;
 			int			step = stint->before + s;
 
 			job->gaps |= stint->cover[s] < 0.5;
-			job->evaluation[step] = has_evaluation(stint, s);
-			if (stint->duration[s] > 0 && n >= 5 && !job->evaluation[step]
+			if (has_evaluation(stint, s))
+				job->reason[step] = "more pipeline records than usual: evaluation";
+			if (stint->duration[s] > 0 && n >= 5 && job->reason[step] == NULL
 				&& excess > Max(SLOW_SIGMA * job->deviation, SLOW_SHARE * job->usual))
 				job->slow[step] = (float) (excess / job->usual);
 		}

@@ -155,7 +155,7 @@ store_steps(const SpanRows *rows, L4Query *query, int s)
 		put_float(query, stint->dp_ms[i]);
 		put_float(query, stint->cover[i]);
 		l4_query_put_text(query, i == 0 ? "its start is not on the network" :
-						  job->evaluation[step] ? "more pipeline records than usual: evaluation" :
+						  job->reason[step] != NULL ? job->reason[step] :
 						  job->slow[step] > 0 ? psprintf("%.0f %% longer than usual", 100 * job->slow[step]) : NULL);
 		l4_query_run(query);
 	}

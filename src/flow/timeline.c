@@ -30,6 +30,7 @@
 #define UNEVEN			0.25	/* parts that differ more from the next are no steps; requests at random times: 0.5 */
 #define LEFT_OUT		0.02	/* byte share of records that do not divide: more may be pieces */
 #define FILLS			0.5		/* of the time: records that hide the silences between steps */
+#define MOST_PEERS		4		/* of a NIC in the pipeline */
 #define OTHER_PERIOD	0.1		/* a group's period that differs more from the cluster's is wrong */
 
 typedef struct GroupRecords
@@ -40,6 +41,36 @@ typedef struct GroupRecords
 	double	   *bytes;
 	int		   *part;
 } GroupRecords;
+
+/* Starts of the pipeline's records of a NIC of the group, if it has any: all its ranks do the same. */
+static void
+load_beats(L4Flows *flows, const L4FlowGroup *group, int64 first, int64 last, L4Records *records)
+{
+	const L4FlowCluster *cluster = &flows->clusters[group->cluster];
+	int			pairs[MOST_PEERS];
+	int			npairs = 0;
+	int			nic = -1;
+	const L4Flow *flow;
+	int64	   *beats;
+
+	for (int r = 0; r < cluster->nruns && npairs < MOST_PEERS; r++)
+	{
+		const L4FlowRun *run = &flows->runs[cluster->runs[r]];
+		const L4FlowPair *pair = &flows->pairs[run->pair];
+
+		if (run->kind != L4_FLOW_PP)
+			continue;
+		for (int i = 0; i < group->nnics && nic < 0; i++)
+			nic = pair->a == group->nics[i] || pair->b == group->nics[i] ? group->nics[i] : -1;
+		if (nic >= 0 && (pair->a == nic || pair->b == nic))
+			pairs[npairs++] = run->pair;
+	}
+	flow = l4_flows_load(flows, pairs, l4_sort_unique(pairs, npairs), first, last, &records->nbeats);
+	beats = MemoryContextAllocHuge(flows->cxt, sizeof(int64) * Max(records->nbeats, 1));
+	for (int i = 0; i < records->nbeats; i++)
+		beats[i] = flow[i].start;
+	records->beats = beats;
+}
 
 /* Records of a group that divide it, or all of them, in load_cxt. Returns the byte share of those that are left out. */
 static double
@@ -65,9 +96,10 @@ load_group(L4Flows *flows, const L4FlowGroup *group, bool all, GroupRecords *out
 		first = Min(first, run->first);
 		last = Max(last, run->last);
 	}
+	memset(out, 0, sizeof(*out));
+	load_beats(flows, group, first, last, &out->records);
 	flow = l4_flows_load(flows, pairs, l4_sort_unique(pairs, group->nruns), first, last, &n);
 	old = MemoryContextSwitchTo(flows->load_cxt);
-	memset(out, 0, sizeof(*out));
 	out->start = palloc(sizeof(int64) * Max(n, 1));
 	out->end = palloc(sizeof(int64) * Max(n, 1));
 	out->bytes = palloc(sizeof(double) * Max(n, 1));
@@ -198,63 +230,67 @@ parts_in_turn(const Parts *parts, double period, int *first)
 /*
  * Where the longest silence lies inside the step the first part has a share q
  * of a step's bytes, and each other one the end of a step behind the rest of
- * them, before a silence. Moves these ends, unless there is no silence, as
+ * them, before a silence: of those that are not much shorter than the longest
+ * one so near, the nearest. Moves these ends, unless there is no silence, as
  * the records began inside a step.
  */
 static void
 shift_parts(GroupRecords *g, Parts *parts, double q)
 {
 	int		   *last = palloc(sizeof(int) * parts->n);	/* record of the end in each part */
-	double	   *inside = palloc(sizeof(double) * parts->n);
-	double	   *sorted = palloc(sizeof(double) * parts->n);
-	double	   *between = palloc(sizeof(double) * parts->n);
-	int64		end = g->end[0];
-	double		bytes = 0;
-	double		left = parts->bytes[0];	/* of the part before, behind its end */
-	double		cut = 0;
+	double	   *between = palloc0(sizeof(double) * parts->n);	/* silence before it, */
+	double	   *longest = palloc0(sizeof(double) * parts->n);	/* in it, where the end may be, */
+	double	   *inside = palloc0(sizeof(double) * parts->n);	/* and at the end */
+	double	   *off = palloc(sizeof(double) * parts->n);
 	double		usual;
-	int			n = 0;
+	int			n = parts->n - 1;
 
-	for (int i = 1; i < g->records.n; i++)
+	for (int pass = 0; pass < 2; pass++)
 	{
-		int			p = g->part[i];
-		double		silence = (double) (g->start[i] - end);
+		int64		end = g->end[0];
+		double		bytes = 0;
 
-		end = Max(end, g->end[i]);
-		bytes += g->bytes[i - 1];
-		if (p != g->part[i - 1])
+		for (int i = 1; i < g->records.n; i++)
 		{
-			left = n > 0 ? bytes - cut : left;
-			between[n] = silence;
-			inside[n++] = bytes = cut = 0;
-			last[p] = i - 1;
-		}
-		else if (p > 0 && inside[n - 1] == 0 && (bytes + left) / parts->usual <= 1 - NEAR_BYTES)
-		{
-			cut = bytes;
-			last[p] = i - 1;
-		}
-		else if (p > 0 && silence > inside[n - 1]
-				 && Min(fabs(bytes / parts->usual - (1 - q)), fabs((bytes + left) / parts->usual - 1)) <= NEAR_BYTES)
-		{
-			inside[n - 1] = silence;
-			cut = bytes;
-			last[p] = i - 1;
+			int			p = g->part[i];
+			double		silence = (double) (g->start[i] - end);
+			double		place;
+
+			end = Max(end, g->end[i]);
+			bytes = p == g->part[i - 1] ? bytes + g->bytes[i - 1] : 0;
+			place = bytes / parts->usual - (1 - q);
+			if (pass == 0 && p != g->part[i - 1])
+				between[p] = silence;
+			if (pass == 0 && (p != g->part[i - 1] || place <= -NEAR_BYTES))
+			{
+				last[p] = i - 1;
+				off[p] = NEAR_BYTES;
+			}
+			else if (fabs(place) > NEAR_BYTES || silence <= 0)
+				continue;
+			else if (pass == 0)
+				longest[p] = Max(longest[p], silence);
+			else if (silence >= END_SILENCE * longest[p] && fabs(place) <= off[p])
+			{
+				off[p] = fabs(place);
+				inside[p] = silence;
+				last[p] = i - 1;
+			}
 		}
 	}
-	memcpy(sorted, inside, sizeof(double) * n);
-	usual = l4_quantile(sorted, n, 0.5);
-	if (n == 0 || usual < END_SILENCE * l4_quantile(between, n, 0.5))
+	memcpy(off + 1, inside + 1, sizeof(double) * n);
+	usual = l4_quantile(off + 1, n, 0.5);
+	if (usual < END_SILENCE * l4_quantile(between + 1, n, 0.5))
 		return;
 	/* the last part may be no more than the end of a step */
-	if (parts->bytes[parts->n - 1] < (1 - q + NEAR_BYTES) * parts->usual)
-		last[parts->n - 1] = g->records.n - 1;
+	if (parts->bytes[n] < (1 - q + NEAR_BYTES) * parts->usual)
+		last[n] = g->records.n - 1;
 	for (int i = 0; i < g->records.n; i++)
 		if (g->part[i] > 0 && i <= last[g->part[i]])
 			g->part[i]--;
 	measure_parts(g, parts, g->part[g->records.n - 1] + 1);
-	for (int i = 0; i < n; i++)
-		parts->doubtful[i] = inside[i] < END_SILENCE * usual;
+	for (int i = 0; i < Min(n, parts->n); i++)
+		parts->doubtful[i] = inside[i + 1] < END_SILENCE * usual;
 }
 
 /* Divide a group by a threshold; its ends live as long as the analysis. */
