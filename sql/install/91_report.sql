@@ -85,10 +85,14 @@ BEGIN ATOMIC
                 l4._last_message(e.example_line))
         FROM l4.suspect_event AS e JOIN failed AS d USING (job_id) WHERE e.rank <= 3
         UNION ALL
-        SELECT 8, 0, 'seen', format('%s; compared with %s%s; %s wrote %s', l4._status_words(d.status),
-            CASE WHEN cardinality(d.baseline) = 0 THEN 'no other job'
-                ELSE l4._counted(cardinality(d.baseline), 'successful job') END,
-            ' (settings ' || l4._printable(nullif(j.settings, ''), 60) || ')',
+        SELECT 8, 0, 'seen', format('%s%s%s; %s wrote %s', l4._status_words(d.status),
+            CASE WHEN d.status = 'NO_BASELINE' THEN '' WHEN cardinality(d.baseline) = 0
+                THEN '; compared with no other job'
+                ELSE '; compared with ' || l4._counted(cardinality(d.baseline), 'successful job') END,
+            ' (settings ' || l4._printable(nullif(j.settings, ''), 60) || coalesce((
+                SELECT '; ' || l4._printable(substring(x.words FROM '[(](did you mean ".*"[?])[)]: what is normal'), 90)
+                FROM jsonb_array_elements_text(d.coverage -> 'limits') AS x(words)
+                WHERE x.words LIKE 'no baseline job has%'), '') || ')',
             coalesce(n.nodes || ' of ' || l4._counted(j.expected_nodes, 'node'), l4._counted(n.nodes, 'node')),
             l4._counted(n.lines, 'line'))
         FROM l4.diagnosis AS d
