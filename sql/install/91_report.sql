@@ -19,7 +19,7 @@ BEGIN ATOMIC
         WHEN d.status = 'HEALTHY' THEN 'nothing deviates' WHEN d.symptom = 'none' THEN 'no failure seen'
         ELSE d.symptom END) AS h(head)
     CROSS JOIN LATERAL (
-        SELECT string_agg(l4._short_name(s.node, 60) || coalesce(format(' (rank %s)', n.rank), ''), ', '
+        SELECT string_agg(l4._short_name(s.node, 60) || coalesce(' (rank ' || n.rank || ')', ''), ', '
             ORDER BY s.rank) FILTER (WHERE s.rank <= 5) AS nodes, count(*) AS total
         FROM l4.suspect_node AS s LEFT JOIN l4.job_node AS n ON n.job_id = s.job_id AND n.node = s.node
         WHERE s.job_id = d.job_id AND s.is_suspect) AS s
@@ -60,13 +60,15 @@ BEGIN ATOMIC
         UNION ALL
         SELECT 4, 0, 'how sure', coalesce((
             SELECT CASE WHEN NOT s.is_suspect THEN 'weak: no node stands out'
-                ELSE format('%s: %s scores %s, the next node %s', CASE
-                    WHEN s.score >= t.certain_score AND s.score >= t.certain_ratio * n.score THEN 'certain'
+                ELSE format('%s: %s scores %s%s', CASE
+                    WHEN s.score >= t.certain_score AND s.score >= t.certain_ratio * coalesce(n.score, 0)
+                        THEN 'certain'
                     WHEN s.score >= t.likely_score THEN 'likely' ELSE 'weak' END,
-                    l4._short_name(s.node, 40), round(s.score::numeric, 1), round(n.score::numeric, 1)) END
+                    l4._short_name(s.node, 40), round(s.score::numeric, 1),
+                    coalesce(', the next node ' || round(n.score::numeric, 1), ' and is the only node')) END
             FROM l4.suspect_node AS s
             CROSS JOIN LATERAL jsonb_populate_record(NULL::l4._thresholds, l4.diagnose_defaults() || d.parameters) AS t
-            CROSS JOIN LATERAL (SELECT coalesce(max(x.score), 0) AS score FROM l4.suspect_node AS x
+            CROSS JOIN LATERAL (SELECT max(x.score) AS score FROM l4.suspect_node AS x
                 WHERE x.job_id = s.job_id AND x.rank = 2) AS n
             WHERE s.job_id = d.job_id AND s.rank = 1), 'weak: no node stands out')
         FROM failed AS d
