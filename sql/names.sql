@@ -29,6 +29,7 @@ CALL l4.ingest('logs');
 CREATE FUNCTION said() RETURNS jsonb LANGUAGE sql AS $$SELECT (l4.diagnose('names-1')).coverage -> 'limits'$$;
 UPDATE l4.job SET settings = 'Llama 70b, 8 nodes', status = 'succeeded' WHERE job_id = 'names-2';
 SELECT said();
+SELECT r FROM l4.report('names-1') AS r WHERE r LIKE '  seen %' OR r ~ 'did you' ORDER BY r;
 -- what was said changes with what it depends on
 UPDATE l4.job SET settings = 'something else' WHERE job_id = 'names-2';
 SELECT said();

@@ -96,6 +96,11 @@ SELECT 'r-one', U&'\05E9\05E8\05EA-\062E\0627\062F\0645', 0, i, '2026-03-01 10:0
     CASE WHEN i > 20 THEN U&'RuntimeError: \05E0\05DB\05E9\05DC CUDA error: an illegal memory access was encountered'
          ELSE format('iteration %s/60 | elapsed time per iteration (ms): 1000.%s | lm loss: 2.5E+00', i, i % 7) END
 FROM generate_series(1, 21) AS i;
+-- and without a rank
+INSERT INTO wide (job_id, node, line_no, ts, line)
+SELECT 'r-alone', 'alone', i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 second',
+    CASE WHEN i > 20 THEN 'ValueError: bad shape' ELSE format('iteration %s/60 | loss: 2.%s', i, i % 7) END
+FROM generate_series(1, 21) AS i;
 INSERT INTO wide (job_id, node, rank, line_no, ts, line)
 SELECT E'r-"o''\n<b>\x1b[2J%s \\', E'a''"b;\t&' || n, n, i, '2026-03-01 10:00:00+00'::timestamptz + i * interval '1 second',
     CASE WHEN i = 21 THEN E'ERROR: it''s "over" \\ %s' ELSE format('iteration %s/60', i) END
@@ -107,14 +112,15 @@ SELECT 'r-many', 'n' || n, n, i, '2026-03-01 10:00:00+00'::timestamptz + i * int
          ELSE format('iteration %s/60000', i) END
 FROM generate_series(0, 3) AS n, generate_series(1, 2600) AS i;
 CALL l4.ingest('wide');
-SELECT count(symptom) FROM unnest(ARRAY['r-one', E'r-"o''\n<b>\x1b[2J%s \\', 'r-many']) AS j(job), l4.diagnose(j.job);
+SELECT count(symptom) FROM unnest(ARRAY['r-one', 'r-alone', E'r-"o''\n<b>\x1b[2J%s \\', 'r-many']) AS j(job), l4.diagnose(j.job);
 SELECT left(j, 5) AS job, count(*) BETWEEN 20 AND 200 AS readable, max(length(r)) FILTER (WHERE r !~ '^  (SELECT|UPDATE)') <= 100 AS fits,
        bool_or(r ~ '[\x01-\x1f\x7f]') AS has_controls
 FROM unnest(ARRAY['r-one', E'r-"o''\n<b>\x1b[2J%s \\', 'r-many']) AS j, l4.report(j) AS r GROUP BY j ORDER BY 1;
 SELECT left(j, 5) AS job, h ~ '^<!DOCTYPE html>.*</html>$' AS is_a_page, length(h) BETWEEN 10000 AND 200000 AS is_small, h ~ '<b>[^A-Z]' AS has_foreign_markup,
        h ~ '[\x01-\x08\x0b-\x1f\x7f]' AS has_controls
 FROM unnest(ARRAY['r-one', E'r-"o''\n<b>\x1b[2J%s \\', 'r-many']) AS j, l4.report_html(j) AS h ORDER BY 1;
-SELECT r FROM l4.report('r-one') WITH ORDINALITY AS l(r, n) WHERE n = 3 OR r ~ '^  (where|seen)|one node' ORDER BY n;
+SELECT r FROM l4.report('r-one') WITH ORDINALITY AS l(r, n) WHERE n = 3 OR r ~ '^  (where|how sure|seen)|1 of 1|one node' ORDER BY n;
+SELECT r FROM l4.report('r-alone') WITH ORDINALITY AS l(r, n) WHERE n = 3 OR r ~ '^  cause|alike' ORDER BY n;
 SELECT r FROM l4.report(E'r-"o''\n<b>\x1b[2J%s \\') WITH ORDINALITY AS l(r, n) WHERE n IN (1, 3) OR r ~ 'suspect_event' ORDER BY n;
 -- the axis of the iterations has round numbers, also where they begin anew
 SELECT (SELECT array_agg(t[1]::int) FROM regexp_matches(l4._svg_iterations(j, 1160), 'y="244.0"[^>]*>([0-9]+)<', 'g') AS t)

@@ -124,8 +124,8 @@ BEGIN ATOMIC
     SELECT z.node, 1, 'was killed, as ' || z.accuser || ' says' FROM killed AS z
     UNION ALL
     SELECT s.node, CASE WHEN bool_or(s.also_common) THEN (k.t).weak ELSE 1 END::float8,
-        'exit status ' || string_agg(s.value, ', ' ORDER BY s.value COLLATE "C") || ', ' || min(c.value) || ' on '
-            || min(c.nodes) || ' other nodes'
+        format('exit status %s (%s on most nodes)', string_agg(s.value, ', ' ORDER BY s.value COLLATE "C"),
+            min(c.value))
     FROM k CROSS JOIN common AS c CROSS JOIN other AS s
     -- of several processes on a node one may have ended like those of other nodes
     WHERE c.reporting >= (k.t).min_nodes AND c.nodes >= (k.t).majority * c.reporting AND s.value <> c.value

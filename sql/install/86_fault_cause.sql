@@ -193,7 +193,8 @@ BEGIN
     IF best IS NULL OR differs THEN
         d.category := other.category;
         d.component := other.component;
-        d.cause := other.words;
+        -- one node is like itself
+        d.cause := CASE k.nodes WHEN 1 THEN split_part(other.words, '; the nodes failed alike', 1) ELSE other.words END;
         d.alternatives := other.alternatives;
         d.confidence := CASE WHEN other.category IS NOT NULL THEN 'weak' END;
         RETURN d;

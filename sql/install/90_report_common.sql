@@ -161,8 +161,9 @@ BEGIN ATOMIC
         UNION ALL
         SELECT (SELECT max(t.ended) FROM l4._reported AS t WHERE t.job_id = _report_moments.job_id
                 AND t.node = i.node AND t.iteration = i.iteration), 3, 'iteration', NULL,
-            format('%s is the last one reported (%s of %s nodes)', l4._iteration_name((SELECT c.epochs
-                FROM l4._case AS c WHERE c.job_id = _report_moments.job_id), i.iteration), i.nodes, i.of_nodes)
+            format('%s is the last one reported (%s of %s)', l4._iteration_name((SELECT c.epochs
+                FROM l4._case AS c WHERE c.job_id = _report_moments.job_id), i.iteration), i.nodes,
+                l4._counted(i.of_nodes, 'node'))
         FROM (SELECT j.last_iteration AS iteration, min(n.node) FILTER (WHERE n.last_iteration = j.last_iteration)
                 AS node, count(*) FILTER (WHERE n.last_iteration = j.last_iteration) AS nodes,
                 count(n.last_iteration) AS of_nodes

@@ -19,7 +19,7 @@ BEGIN ATOMIC
         WHEN d.status = 'HEALTHY' THEN 'nothing deviates' WHEN d.symptom = 'none' THEN 'no failure seen'
         ELSE d.symptom END) AS h(head)
     CROSS JOIN LATERAL (
-        SELECT string_agg(l4._short_name(s.node, 60) || coalesce(format(' (rank %s)', n.rank), ''), ', '
+        SELECT string_agg(l4._short_name(s.node, 60) || coalesce(' (rank ' || n.rank || ')', ''), ', '
             ORDER BY s.rank) FILTER (WHERE s.rank <= 5) AS nodes, count(*) AS total
         FROM l4.suspect_node AS s LEFT JOIN l4.job_node AS n ON n.job_id = s.job_id AND n.node = s.node
         WHERE s.job_id = d.job_id AND s.is_suspect) AS s
@@ -60,13 +60,15 @@ BEGIN ATOMIC
         UNION ALL
         SELECT 4, 0, 'how sure', coalesce((
             SELECT CASE WHEN NOT s.is_suspect THEN 'weak: no node stands out'
-                ELSE format('%s: %s scores %s, the next node %s', CASE
-                    WHEN s.score >= t.certain_score AND s.score >= t.certain_ratio * n.score THEN 'certain'
+                ELSE format('%s: %s scores %s%s', CASE
+                    WHEN s.score >= t.certain_score AND s.score >= t.certain_ratio * coalesce(n.score, 0)
+                        THEN 'certain'
                     WHEN s.score >= t.likely_score THEN 'likely' ELSE 'weak' END,
-                    l4._short_name(s.node, 40), round(s.score::numeric, 1), round(n.score::numeric, 1)) END
+                    l4._short_name(s.node, 40), round(s.score::numeric, 1),
+                    coalesce(', the next node ' || round(n.score::numeric, 1), ' and is the only node')) END
             FROM l4.suspect_node AS s
             CROSS JOIN LATERAL jsonb_populate_record(NULL::l4._thresholds, l4.diagnose_defaults() || d.parameters) AS t
-            CROSS JOIN LATERAL (SELECT coalesce(max(x.score), 0) AS score FROM l4.suspect_node AS x
+            CROSS JOIN LATERAL (SELECT max(x.score) AS score FROM l4.suspect_node AS x
                 WHERE x.job_id = s.job_id AND x.rank = 2) AS n
             WHERE s.job_id = d.job_id AND s.rank = 1), 'weak: no node stands out')
         FROM failed AS d
@@ -85,10 +87,14 @@ BEGIN ATOMIC
                 l4._last_message(e.example_line))
         FROM l4.suspect_event AS e JOIN failed AS d USING (job_id) WHERE e.rank <= 3
         UNION ALL
-        SELECT 8, 0, 'seen', format('%s; compared with %s%s; %s wrote %s', l4._status_words(d.status),
-            CASE WHEN cardinality(d.baseline) = 0 THEN 'no other job'
-                ELSE l4._counted(cardinality(d.baseline), 'successful job') END,
-            ' (settings ' || l4._printable(nullif(j.settings, ''), 60) || ')',
+        SELECT 8, 0, 'seen', format('%s%s%s; %s wrote %s', l4._status_words(d.status),
+            CASE WHEN d.status = 'NO_BASELINE' THEN '' WHEN cardinality(d.baseline) = 0
+                THEN '; compared with no other job'
+                ELSE '; compared with ' || l4._counted(cardinality(d.baseline), 'successful job') END,
+            ' (settings ' || l4._printable(nullif(j.settings, ''), 60) || coalesce((
+                SELECT '; ' || l4._printable(substring(x.words FROM '[(](did you mean ".*"[?])[)]: what is normal'), 90)
+                FROM jsonb_array_elements_text(d.coverage -> 'limits') AS x(words)
+                WHERE x.words LIKE 'no baseline job has%'), '') || ')',
             coalesce(n.nodes || ' of ' || l4._counted(j.expected_nodes, 'node'), l4._counted(n.nodes, 'node')),
             l4._counted(n.lines, 'line'))
         FROM l4.diagnosis AS d
