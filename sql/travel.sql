@@ -50,9 +50,9 @@ SELECT t_import(ARRAY[substr(p, 1, 500)]) FROM t_part WHERE n = 1;
 SELECT t_import(ARRAY[set_byte(p, 700, get_byte(p, 700) # 1)]) FROM t_part WHERE n = 1;
 
 -- headers of others
-CREATE FUNCTION t_head(changed jsonb) RETURNS bytea[] LANGUAGE sql AS $$
-    SELECT array_agg(p) FROM l4._export_rows(format('SELECT e.kind, CASE e.kind WHEN ''h'' THEN e.head || %L ELSE e.head END,
-        e.bodies FROM l4._job_entries(''t-1'', ''all'', NULL) AS e', changed)) AS p
+CREATE FUNCTION t_head(changed jsonb, kind text DEFAULT 'h') RETURNS bytea[] LANGUAGE sql AS $$
+    SELECT array_agg(p) FROM l4._export_rows(format('SELECT e.kind, CASE e.kind WHEN %L THEN e.head || %L ELSE e.head END,
+        e.bodies FROM l4._job_entries(''t-1'', ''all'', NULL) AS e', kind, changed)) AS p
 $$;
 SELECT t_import(t_head('{"l4": "99.1"}'));
 SELECT t_import(t_head('{"l4": "none"}'));
@@ -60,6 +60,7 @@ SELECT t_import(t_head('{"encoding": "EUC_JP"}'));
 SELECT t_import(t_head('{"options": {"masks": []}}'));
 SELECT t_import(t_head('{"what": null}'));
 SELECT t_import(t_head('{"l4": "0.0.9"}'));
+CREATE TABLE t_rule AS SELECT unnest(t_head('{"example": "seen nowhere", "rule": "of no one here"}', 'e')) AS p;
 
 -- every byte of a small export counts, here 150 of them: nothing is taken in, nothing changes
 CREATE TABLE t_small AS SELECT p FROM l4.export_job('t-1', 'baseline') AS p;
@@ -67,7 +68,32 @@ SELECT count(*) FILTER (WHERE r.answer ~ '^(XX001|0A000)') = count(*) AS all_ref
 FROM t_small CROSS JOIN generate_series(0, length(p) - 1, greatest(1, length(p) / 150)) AS i
 CROSS JOIN LATERAL t_import(ARRAY[set_byte(p, i, get_byte(p, i) # 64)]) AS r(answer);
 SELECT l4.forget_job('t-1');
+SELECT t_import(array_agg(p)) FROM t_rule;
 SELECT streams_imported, streams_kept FROM l4.import_job(ARRAY(SELECT p FROM t_small));
 SELECT l4.forget_job('t-1');
+
+-- an export as it was made once: it reads the same on machines of either byte order, and by later versions
+SELECT streams_imported, streams_kept FROM l4.import_job(ARRAY[decode('
+bDRleHBvcnQBNAkPFUKSW2MAAAAAAAAAAAEBKLUv/WDECs0jAJazrkYAdZsDdBui6KR+zk9w/CMccJpiQz8dSyMQcjFm6TekXUt2xfZ/375oNyxI
+P+/kTCO6phmxIV+zme47PaQo8NHayu4tZUoppgCgAJQAHieDv5ETuThwcWkJw0614Lb0yiPxpWCtgZYEKh5OlLMYcqfQU7HWepwoJZ8IcONFcfcE
+klzpZtQXXu4CZz8IPA51+mbuN14SHGFxJD/TPYUqz3Cdg8fDKhQcoFcYp8acIj8yq1JiOr3qQAwgRDBhsCSS8F2psAiSKBHfUiiaSuCoE4YpzIm6
+fEsiniDGfDAVwvAjxw/VcZ3OqngqtuNEHUvYqTIMhaVvSsdKdwzVy9eccv4tEDPxLeuccDZsZv8a5mvb49CuEC5WyLis+hr9nuD1blmbjWXN+qb5
+2sqqOKjNDM/jKxmcgiGBSBgTGL6MMDia+ayIR+TMxXYUwilvBF9WZEgGQlZkPQiePbBiD3w81tONyPzdHH4vefxQpDEl2vFOON2TR4I4lUMYDEPw
+I1lAKx/UJVcp1ut4ElT43j+SX0mvPGT1PcP87H/Wz9zSJv3Q/O37c1AM7MbgN5KWZ9lypzTLOKP5noumqG4CxVf/2i8YjYbSHwkMGzuSqCgnys/a
+P0Gr+glHw97CfJoOH2g21GgKpMRw6IjRltb9WNnz+0H3C6PUorP+g/nYO6b91Oo/BnoAjwvYvPfELvt5kCvwjydwFl9xj3vOKWDSn8KXc7L27Sf1
+Z/YB3VuDJ+V2K3e3h9+xTCm3efcV7nT0Fln/JtemNf1Z5jVzyzLBrs37iPm+8kIW5KlcBOlZtNPNqW8d+q8wXwShRIUQGkV4lOim3Vtvmw+YHki4
+e40ZQYAQOUFixwvvLPPuGfdxY0ipbe0Almha/7BhpIx5mX/vMb+bultff8+aLJv1SfO7/92vr+s/rbmqa1q1rGsGgNGowTQHmaqZkSTJclDEQEW0
+aQMy0UTJwpRixszIiIzkpKSkjCQZxurKDDFK0EUy5ZlSZBnSpZxDaHMpYduKaNbGb6BbRpRbJL6QZhMsF8Ck7PhgJtV42W0GQPYD7nONiBLjLE9I
+2UhtMyPI3X3oIjDnqAUSwubFs4BSWT9aiEt52CpautPbCeweYY0YXXcWG4sRqHgBq/nPldaJNgI7+aWjNwkA2dr7DZDzzR1y78w1Sxmh3/0NcCTW
+SM8NA0XoCP6Kzhu3UFFbTIabCct/qyAvQkYT1JoZRQdHd0Clc5X1kUWkz0S1XyJSINIV1Ez2znVrBtE8CgmZ1bjzXDzHEsGPhYLc7J21K50q+RVe
+BQofKStLmpseVqz9MITVim+fpIhqG3ALUZoAWzIvxxtbHVDyE8TdtmJToZYWVIJY0B+AJI6kwO0GvUpQrfsDeNF/XALLuqP+3RVrppAT44yPqIQB
+xn5nrlJOjousKYCKsU6S4ud6kkNypLPFR8lEO9J4eGzBR3cnJyVQnNEp/0YzVdzadCeMoCqIvLmsMHUnlkpVRw+OGbxTdF9B+BmTiH/jf3Bf3g4L
+XlQIZUUV
+', 'base64')]);
+SELECT c.node, e.level, e.template, c.occurrences, c.first_ts, c.last_line_no
+FROM l4.event_count AS c JOIN l4.template AS e USING (event_id) WHERE c.job_id = 'golden' ORDER BY 1, 3;
+SELECT node, count(*), sum(iteration), max(duration_ms) FROM l4.iteration WHERE job_id = 'golden' GROUP BY 1 ORDER BY 1;
+SELECT node, line_no, level, iteration FROM l4.event_line WHERE job_id = 'golden' AND line_no > 7 ORDER BY 1, 2;
+SELECT l4.forget_job('golden');
 DROP FUNCTION t_import, t_head;
-DROP TABLE t_logs, t_part, t_small;
+DROP TABLE t_logs, t_part, t_small, t_rule;

@@ -459,6 +459,6 @@ CREATE TABLE l4._job_absent (
     CONSTRAINT _job_absent_pkey PRIMARY KEY (job_id, server),
     CONSTRAINT _job_absent_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._job_absent IS 'servers that did not answer when the streams of a job were last collected';
+COMMENT ON TABLE l4._job_absent IS 'servers whose streams of a job are missing since it was last collected';
 COMMENT ON COLUMN l4._job_absent.job_id IS 'the job';
 COMMENT ON COLUMN l4._job_absent.server IS 'the server';

@@ -62,7 +62,7 @@ BEGIN ATOMIC
             THEN 'lines show that training goes on, but none counts iterations: no iteration is known' END,
         CASE WHEN NOT (k.epochs).exact
             THEN 'how many iterations an epoch has is not known: they are counted within their epoch' END,
-        (SELECT 'servers did not answer: ' || l4._first_few(array_agg(a.server ORDER BY a.server COLLATE "C"))
+        (SELECT 'servers are missing: ' || l4._first_few(array_agg(a.server ORDER BY a.server COLLATE "C"))
          FROM l4._job_absent AS a WHERE a.job_id = k.job_id),
         CASE WHEN k.nodes = 1 THEN 'one node only: nothing to compare it with' END,
         (SELECT sum(j.occurrences) || ' records are like no other and have coarse templates'

@@ -63,14 +63,15 @@ COMMENT ON FUNCTION l4._server_part(text, text[]) IS
 CREATE FUNCTION l4._server_state(job_ids text[] DEFAULT '{}') RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT jsonb_build_object('l4', (SELECT e.extversion FROM pg_extension AS e WHERE e.extname = 'l4'),
+    SELECT jsonb_build_object('l4', x.extversion,
         'database', (SELECT c.system_identifier FROM pg_control_system() AS c) || '/'
             || (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()),
-        'shipped', md5(l4._server_part('shipped')::text), 'rules', l4._server_part('rules'),
+        'shipped', md5(x.extversion || l4._server_part('shipped')::text), 'rules', l4._server_part('rules'),
         'faults', l4._server_part('faults'), 'jobs', md5(l4._server_part('jobs', job_ids)::text),
         'events', (SELECT count(*) FROM l4._event),
         'lines', (SELECT coalesce(sum(s.lines + s.tail_lines), 0) FROM l4._stream AS s),
-        'all_jobs', (SELECT count(DISTINCT s.job_id) FROM l4._stream AS s));
+        'all_jobs', (SELECT count(DISTINCT s.job_id) FROM l4._stream AS s))
+    FROM pg_extension AS x WHERE x.extname = 'l4';
 END;
 COMMENT ON FUNCTION l4._server_state(text[]) IS
     'what a server has, to compare with another one; of what was shipped and of jobs a digest';

@@ -239,6 +239,7 @@ DECLARE
     absent text[] := ARRAY(SELECT s ->> 'server' FROM jsonb_array_elements(streams) AS s WHERE s ->> 'problem' <> '');
     told record;
     part record;
+    detail text;
 BEGIN
     FOR part IN
         WITH best AS (
@@ -256,8 +257,16 @@ BEGIN
         told := l4._server_tell(server, format('SELECT ARRAY(SELECT l4.export_job(%L, ''all'', %L))',
             job_id, part.nodes));
         problem := told.problem;
+        streams_imported := NULL;
+        BEGIN
+            IF problem IS NULL THEN
+                streams_imported := l4._server_give(target, told.answers);
+            END IF;
+        EXCEPTION WHEN OTHERS THEN
+            GET STACKED DIAGNOSTICS problem = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+            problem := concat_ws(': ', problem, nullif(detail, ''));
+        END;
         absent := absent || CASE WHEN problem IS NOT NULL THEN ARRAY[server] END;
-        streams_imported := CASE WHEN problem IS NULL THEN l4._server_give(target, told.answers) END;
         RETURN NEXT;
     END LOOP;
     PERFORM l4._server_tell(target, format('SELECT l4._server_take(%L)', jsonb_build_object('job_id', job_id, 'absent',
@@ -268,7 +277,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION l4._server_gather(text, text, jsonb) IS
-    'brings the streams of a job and its row to one server, and notes there which servers did not answer';
+    'brings the streams of a job and its row to one server, and notes there which servers are missing';
 
 CREATE FUNCTION l4.collect(job_id text) RETURNS TABLE (server text, streams int, problem text)
 LANGUAGE sql VOLATILE PARALLEL UNSAFE STRICT ROWS 10

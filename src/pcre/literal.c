@@ -151,6 +151,13 @@ know_nothing(Known *out, bool exact)
 	out->required.n = 0;
 }
 
+/* The byte of a plain set. */
+static inline unsigned char
+plain_byte(const LiteralReader *r, const L4RegexNode *set)
+{
+	return r->caseless && l4_ascii_upper(set->byte) ? set->byte | 0x20 : set->byte;
+}
+
 /* A character that is written out, in one case or, without case, in both. */
 static void
 read_set(const LiteralReader *r, const L4RegexNode *set, Known *out)
@@ -158,7 +165,7 @@ read_set(const LiteralReader *r, const L4RegexNode *set, Known *out)
 	know_nothing(out, set->plain);
 	if (set->plain)
 	{
-		out->text.text[out->text.len++] = r->caseless && l4_ascii_upper(set->byte) ? set->byte | 0x20 : set->byte;
+		out->text.text[out->text.len++] = plain_byte(r, set);
 		return;
 	}
 	for (int c = 0; c < 256 && set->listed; c++)
@@ -186,6 +193,11 @@ read_sequence(LiteralReader *r, const L4RegexNode *sequence, Known *out)
 	for (const L4RegexNode *node = sequence->first; node != NULL; node = node->next)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (node->kind == L4_NODE_SET && node->plain && run.len < L4_LITERAL_LEN)
+		{
+			run.text[run.len++] = plain_byte(r, node);
+			continue;
+		}
 		read_part(r, node, &item);
 		require(out, &item.required);
 		if (!item.exact || run.len + item.text.len > L4_LITERAL_LEN)

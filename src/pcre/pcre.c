@@ -35,13 +35,22 @@
 #define L4_JIT_STACK_MIN (32 * 1024)
 #define L4_JIT_STACK_MAX (1024 * 1024)
 
+/*
+ * To make machine code takes as long as the interpreter takes for this many
+ * bytes of subjects. It runs up to so many steps, far below all limits: what
+ * needs more is left to the machine code, so that limits are hit alike.
+ */
+#define L4_INTERPRET_BYTES 4096
+#define L4_INTERPRET_STEPS 1000
+
 struct L4Regex
 {
 	MemoryContext cxt;
 	pcre2_code *code;
 	pcre2_match_data *match;
 	bool		jit;
-	bool		jit_tried;		/* when it ran for the first time */
+	bool		jit_tried;
+	size_t		interpreted;	/* bytes of subjects so far */
 	bool		anchored;		/* one start position: no windows, and \G means what it says */
 	bool		any_start;		/* nothing is known about the first byte, or there may be none */
 	uint32		compile_options;
@@ -56,6 +65,7 @@ struct L4Regex
 /* Limits and the JIT stack are the same for all patterns of a backend. */
 static pcre2_match_context *match_limits = NULL;
 static pcre2_match_context *window_limits = NULL;	/* the same, with an offset limit set at will */
+static pcre2_match_context *interpret_limits = NULL;
 static pcre2_jit_stack *jit_stack = NULL;
 
 static void *
@@ -105,8 +115,10 @@ init_limits(void)
 	if (jit_stack != NULL)
 		pcre2_jit_stack_assign(limits, NULL, jit_stack);
 	window_limits = pcre2_match_context_copy(limits);
-	if (window_limits == NULL)
+	interpret_limits = pcre2_match_context_copy(limits);
+	if (window_limits == NULL || interpret_limits == NULL)
 		out_of_memory();
+	pcre2_set_match_limit(interpret_limits, L4_INTERPRET_STEPS);
 	pcre2_general_context_free(general);
 	match_limits = limits;
 }
@@ -320,20 +332,31 @@ l4_regex_free(L4Regex *re)
 	MemoryContextDelete(re->cxt);
 }
 
+static inline int
+match(L4Regex *re, pcre2_match_context *limits, const char *subject, size_t len, size_t start, uint32 flags)
+{
+	if (re->jit)
+		return pcre2_jit_match(re->code, (PCRE2_SPTR) subject, len, start, flags, re->match, limits);
+	return pcre2_match(re->code, (PCRE2_SPTR) subject, len, start, flags | PCRE2_NO_UTF_CHECK, re->match, limits);
+}
+
 /* Run once; translate the outcome. */
 static int
 run(L4Regex *re, pcre2_match_context *limits, const char *subject, size_t len, size_t start, uint32 flags)
 {
-	int			rc;
+	int			rc = PCRE2_ERROR_MATCHLIMIT;
 	PCRE2_SIZE *pairs;
 
-	need_jit(re);
-	if (re->jit)
-		rc = pcre2_jit_match(re->code, (PCRE2_SPTR) subject, len, start, flags,
-							 re->match, limits);
-	else
-		rc = pcre2_match(re->code, (PCRE2_SPTR) subject, len, start,
-						 flags | PCRE2_NO_UTF_CHECK, re->match, limits);
+	if (!re->jit_tried && re->interpreted + len <= L4_INTERPRET_BYTES)
+	{
+		re->interpreted += len;
+		rc = match(re, interpret_limits, subject, len, start, flags);
+	}
+	if (rc <= 0 && rc != PCRE2_ERROR_NOMATCH)
+	{
+		need_jit(re);
+		rc = match(re, limits, subject, len, start, flags);
+	}
 	switch (rc)
 	{
 		case PCRE2_ERROR_NOMATCH:

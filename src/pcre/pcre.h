@@ -28,7 +28,7 @@ typedef struct L4Regex L4Regex;
  * Compile into a context of its own below cxt. The first raises
  * ERRCODE_INVALID_REGULAR_EXPRESSION with the position; the second returns
  * NULL and the reason (library text) with its byte offset instead. Machine
- * code is made when a pattern first runs: of many patterns most never do.
+ * code is made when a pattern has run for a while: of many most never do.
  */
 extern L4Regex *l4_regex_compile(const char *pattern, size_t len, int options, MemoryContext cxt);
 extern L4Regex *l4_regex_try_compile(const char *pattern, size_t len, int options,

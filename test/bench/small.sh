@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# test/bench/small.sh [LINES [NODES [ROUNDS]]]: what a CALL of l4.ingest() for a small job costs when its events are known,
+# test/bench/small.sh [LINES [NODES [ROUNDS [JOBS]]]]: what a CALL of l4.ingest() for a small job costs when its events are known,
 # in a new session and later in it; what one costs that finds no new lines, by number of nodes; eight sessions at once
 # beside one, and how often those wait for locks. Milliseconds of processor time of the session, read from /proc at its
 # begin and after each call, the median of so many rounds; no parallel workers. Makes and drops database bench_small; the
 # connection is that of psql, as superuser, on Linux.
 set -euo pipefail
-lines=${1:-3400} nodes=${2:-8} rounds=${3:-9}
+lines=${1:-3400} nodes=${2:-8} rounds=${3:-9} jobs=${4:-24}
 here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
 trap 'psql -qX -d postgres -c "DROP DATABASE IF EXISTS bench_small" 2>/dev/null; rm -rf $scratch' EXIT
@@ -19,7 +19,7 @@ used="SELECT (string_to_array(pg_read_file('/proc/self/schedstat'), ' '))[1]"
 ${CC:-cc} -O2 -o "$scratch/genjob" "$here/genjob.c"
 psql -qX -d postgres -c 'DROP DATABASE IF EXISTS bench_small' -c 'CREATE DATABASE bench_small' 2>/dev/null
 run -c 'CREATE EXTENSION l4' -c "SELECT l4.create_log_table('logs')" >/dev/null
-for ((n = 1; n <= 24; n++)); do job -j "small-$n" -n "$nodes" -l "$lines" -s "$n" -f "$( ((n % 3)) && echo none || echo nic)"; done
+for ((n = 1; n <= jobs; n++)); do job -j "small-$n" -n "$nodes" -l "$lines" -s "$n" -f "$( ((n % 3)) && echo none || echo nic)"; done
 for n in 64 256 1024; do job -j "wide-$n" -n $n -l $((n * 40)) -s 99; done
 run -c 'VACUUM ANALYZE logs' -c "CALL l4.ingest('logs')"
 
@@ -54,26 +54,26 @@ echo "third: $(median <"$scratch/third")"
 echo 'no new lines, ms: first call of a session, second'
 for n in 64 256 1024; do echo "$n nodes: $(median <"$scratch/cold-$n"), $(median <"$scratch/warm-$n")"; done
 
-# jobs 1 to 24 by one session, then by eight at once, three each: the sum of their times
+# all jobs by one session, then by eight at once, an eighth each: the sum of their times
 : >"$scratch/one"
 : >"$scratch/eight"
 sample="SELECT coalesce(wait_event_type || '/' || wait_event, 'none/') FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'CALL l4.%'"
 for ((round = 0; round < rounds; round++)); do
 	forget
 	calls=()
-	for n in {1..24}; do calls+=("CALL l4.ingest('logs', 'small-$n')"); done
+	for ((n = 1; n <= jobs; n++)); do calls+=("CALL l4.ingest('logs', 'small-$n')"); done
 	session "${calls[@]}" | awk '{s += $1} END {print s}' >>"$scratch/one"
 	forget
 	psql -qXAt -d bench_small <<<"$sample \\watch 0.02" >>"$scratch/samples" 2>/dev/null &
 	sampler=$!
 	sessions=()
-	for ((s = 0; s < 8; s++)); do session "${calls[@]:s * 3:3}" >"$scratch/of-$s" & sessions+=($!); done
+	for ((s = 0; s < 8; s++)); do session "${calls[@]:s * jobs / 8:jobs / 8}" >"$scratch/of-$s" & sessions+=($!); done
 	wait "${sessions[@]}"
 	kill "$sampler"
 	cat "$scratch"/of-* | awk '{s += $1} END {print s}' >>"$scratch/eight"
 	forget
-	for ((s = 0; s < 8; s++)); do session "${calls[@]:s * 3:3}"; done | awk '{s += $1} END {print s}' >>"$scratch/after"
+	for ((s = 0; s < 8; s++)); do session "${calls[@]:s * jobs / 8:jobs / 8}"; done | awk '{s += $1} END {print s}' >>"$scratch/after"
 done
-echo "24 jobs, ms: one session $(median <"$scratch/one"), eight one after the other $(median <"$scratch/after"), eight at once $(median <"$scratch/eight")"
+echo "$jobs jobs, ms: one session $(median <"$scratch/one"), eight one after the other $(median <"$scratch/after"), eight at once $(median <"$scratch/eight")"
 awk -F / 'NF == 2 {n++; if ($2 == "WALWrite") wal++; else if ($1 ~ /Lock$/) locked++}
 	END {printf "samples of eight at once: %d, waiting for locks: %d, for the log to be written: %d\n", n, locked, wal}' "$scratch/samples"
