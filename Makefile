@@ -116,8 +116,6 @@ OBJS = \
 	src/packed/slot_values.o \
 	src/packed/slot_values_sql.o \
 	src/pcre/lazydfa.o \
-	src/pcre/literal.o \
-	src/pcre/literalscan.o \
 	src/pcre/multimatch.o \
 	src/pcre/multimatch_sql.o \
 	src/pcre/pcre.o \
@@ -126,6 +124,7 @@ OBJS = \
 	src/pcre/regexchar.o \
 	src/pcre/regexnfa.o \
 	src/pcre/regextree.o \
+	src/pcre/regexwindow.o \
 	src/scan/mask.o \
 	src/scan/scan.o \
 	src/scan/scan_net.o \

@@ -8,7 +8,8 @@
  * just read. Instructions that read no byte are followed when the next byte
  * is known, since assertions depend on it. So a match is told one byte late,
  * at the end of the line by a step that reads no byte. What may begin at any
- * byte is left out of the sets, since all of them would have it.
+ * byte is left out of the sets, since all of them would have it; what is next
+ * of what began with the byte just read is the same for all that read it.
  *
  * States have a limited room. When it is full, all are thrown away and made
  * again as needed; when that happens too soon, the caller is told.
@@ -20,13 +21,13 @@
 #include "utils/memutils.h"
 
 #include "base/ascii.h"
+#include "base/grow.h"
 #include "base/order.h"
 #include "pcre/lazydfa.h"
 #include "pcre/patternset.h"
-#include "pcre/regexnfa.h"
 
 /* Room for states, in bytes. */
-#define ROOM (8 * 1024 * 1024)
+#define ROOM (16 * 1024 * 1024)
 
 /* States pay if so many bytes were read for each of them before the room is full. */
 #define BYTES_A_STATE 100
@@ -54,7 +55,8 @@ typedef struct Numbers
 
 typedef struct DfaState
 {
-	Numbers		next;			/* instructions, ascending */
+	const Numbers *begun;		/* next of what began with the byte just read */
+	Numbers		next;			/* other instructions, ascending */
 	Numbers		matches;		/* patterns that were found on the way into it, ascending */
 	Before		before;
 	uint32		hash;
@@ -68,11 +70,15 @@ typedef struct DfaState
 struct L4Dfa
 {
 	MemoryContext cxt;
-	L4Nfa	   *nfa;
+	const L4Nfa *nfa;
+	L4ByteSet  *sets;			/* its sets; where digits are alike with all digits or none */
 	int			nclasses;		/* of bytes that no set tells apart; one more is the end */
 	uint8		class_of[256];
 	uint8		example[256];	/* a byte of each class */
+	Numbers		starts[257];	/* by class: first instructions of patterns that may begin with it; of the end none */
+	int			starts_size[257];
 	Numbers	   *begun[N_BEFORE];	/* next if a pattern begins with a byte, by its class; items NULL: not known yet */
+	Numbers		none;
 
 	MemoryContext room;			/* states and table; reset when full */
 	DfaState   *states;
@@ -92,44 +98,12 @@ struct L4Dfa
 	Numbers		found;
 };
 
-L4Dfa *
-l4_dfa_create(MemoryContext parent)
-{
-	MemoryContext cxt = AllocSetContextCreate(parent, "l4 automaton", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(cxt);
-	L4Dfa	   *dfa = palloc0(sizeof(L4Dfa));
-
-	dfa->cxt = cxt;
-	dfa->nfa = l4_nfa_create();
-	dfa->room = AllocSetContextCreate(cxt, "l4 automaton states", ALLOCSET_DEFAULT_SIZES);
-	MemoryContextSwitchTo(old);
-	return dfa;
-}
-
-void
-l4_dfa_free(L4Dfa *dfa)
-{
-	MemoryContextDelete(dfa->cxt);
-}
-
-bool
-l4_dfa_add(L4Dfa *dfa, const char *text, int len, int pattern)
-{
-	MemoryContext cxt = AllocSetContextCreate(dfa->cxt, "l4 pattern tree", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(cxt);
-	bool		caseless;
-	bool		tells_digits;
-	L4RegexNode *tree = l4_regex_tree(text, len, &caseless, &tells_digits);
-	bool		fit = tree != NULL && l4_nfa_add(dfa->nfa, tree, pattern);
-
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(cxt);
-	return fit;
-}
-
+/* Where no assertion asks, all bytes are alike. */
 static Before
-before_next(unsigned char c)
+before_next(const L4Dfa *dfa, unsigned char c)
 {
+	if (!dfa->nfa->asserts)
+		return BEFORE_START;
 	return l4_ascii_word(c) ? BEFORE_WORD : l4_may_be_newline(c) ? BEFORE_NEWLINE : BEFORE_OTHER;
 }
 
@@ -138,7 +112,7 @@ static void
 find_classes(L4Dfa *dfa)
 {
 	for (int c = 0; c < 256; c++)
-		dfa->class_of[c] = before_next(c);
+		dfa->class_of[c] = before_next(dfa, c);
 	for (int i = 0; i < dfa->nfa->nsets; i++)
 	{
 		int16		split[2][256];
@@ -147,7 +121,7 @@ find_classes(L4Dfa *dfa)
 		memset(split, 0xFF, sizeof(split));
 		for (int c = 0; c < 256; c++)
 		{
-			int16	   *class = &split[l4_byte_set_has(&dfa->nfa->sets[i], c)][dfa->class_of[c]];
+			int16	   *class = &split[l4_byte_set_has(&dfa->sets[i], c)][dfa->class_of[c]];
 
 			if (*class < 0)
 				*class = n++;
@@ -165,6 +139,51 @@ static inline int
 row_len(const L4Dfa *dfa)
 {
 	return dfa->nclasses + 1;
+}
+
+static void
+start_step(L4Dfa *dfa)
+{
+	dfa->generation++;
+	if (dfa->generation == 0)
+		elog(ERROR, "too many steps of an automaton");
+	dfa->next.n = 0;
+	dfa->found.n = 0;
+}
+
+/* Which patterns may begin with a byte of which class, if all assertions hold. */
+static void
+index_starts(L4Dfa *dfa)
+{
+	const L4Nfa *nfa = dfa->nfa;
+	Numbers    *starts = dfa->starts;
+
+	for (int s = 0; s < nfa->nstarts; s++)
+	{
+		int			depth = 0;
+
+		start_step(dfa);
+		dfa->stack[depth++] = nfa->starts[s];
+		while (depth > 0)
+		{
+			int32		i = dfa->stack[--depth];
+			const L4Instruction *code = &nfa->code[i];
+
+			if (dfa->read_marks[i] == dfa->generation)
+				continue;
+			dfa->read_marks[i] = dfa->generation;
+			if (code->op == L4_OP_SPLIT)
+				dfa->stack[depth++] = code->b;
+			if (code->op == L4_OP_SPLIT || code->op == L4_OP_ASSERT)
+				dfa->stack[depth++] = code->a;
+			for (int class = 0; class < dfa->nclasses && code->op == L4_OP_SET; class++)
+				if (l4_byte_set_has(&dfa->sets[code->set], dfa->example[class]))
+				{
+					L4_GROW(starts[class].items, starts[class].n, dfa->starts_size[class], dfa->cxt);
+					starts[class].items[starts[class].n++] = nfa->starts[s];
+				}
+		}
+	}
 }
 
 /* ---- states ---- */
@@ -193,9 +212,10 @@ hash_list(const Numbers *list)
 
 /* The state with these lists, made if there is none yet. */
 static int
-get_state(L4Dfa *dfa, const Numbers *next, const Numbers *matches, Before before)
+get_state(L4Dfa *dfa, const Numbers *begun, const Numbers *next, const Numbers *matches, Before before)
 {
-	uint32		hash = hash_combine(hash_combine(hash_list(next), hash_list(matches)), before);
+	uint32		hash = hash_combine(hash_combine(hash_list(next), hash_list(matches)),
+									murmurhash32((uint32) (uintptr_t) begun + before));
 	int			slot = hash & (STATE_SLOTS - 1);
 	MemoryContext old;
 	DfaState   *state;
@@ -204,7 +224,7 @@ get_state(L4Dfa *dfa, const Numbers *next, const Numbers *matches, Before before
 	for (int i = dfa->slots[slot]; i >= 0; i = dfa->states[i].chain)
 	{
 		state = &dfa->states[i];
-		if (state->hash == hash && state->before == before &&
+		if (state->hash == hash && state->begun == begun && state->before == before &&
 			same_list(&state->next, next) && same_list(&state->matches, matches))
 			return i;
 	}
@@ -216,6 +236,7 @@ get_state(L4Dfa *dfa, const Numbers *next, const Numbers *matches, Before before
 		dfa->table = repalloc(dfa->table, sizeof(uint32) * dfa->states_size * row_len(dfa));
 	}
 	state = &dfa->states[dfa->nstates];
+	state->begun = begun;
 	state->next = copy_list(next);
 	state->matches = copy_list(matches);
 	state->before = before;
@@ -236,8 +257,6 @@ static void
 empty_room(L4Dfa *dfa)
 {
 	MemoryContext old;
-	int32		unused = 0;
-	Numbers		none = {0, &unused};
 
 	MemoryContextReset(dfa->room);
 	old = MemoryContextSwitchTo(dfa->room);
@@ -250,15 +269,34 @@ empty_room(L4Dfa *dfa)
 	dfa->used = 0;
 	dfa->bytes = 0;
 	MemoryContextSwitchTo(old);
-	get_state(dfa, &none, &none, BEFORE_START);
+	get_state(dfa, &dfa->none, &dfa->none, &dfa->none, BEFORE_START);
 }
 
-void
-l4_dfa_prepare(L4Dfa *dfa)
+static void
+copy_sets(L4Dfa *dfa, bool digits_alike)
 {
-	MemoryContext old = MemoryContextSwitchTo(dfa->cxt);
-	int			n = dfa->nfa->n + 1;
+	static const uint64 digits = UINT64CONST(0x3FF) << '0';
 
+	dfa->sets = palloc(sizeof(L4ByteSet) * Max(dfa->nfa->nsets, 1));
+	for (int i = 0; i < dfa->nfa->nsets; i++)
+	{
+		dfa->sets[i] = dfa->nfa->sets[i];
+		if (digits_alike && (dfa->sets[i].bits[0] & digits))
+			dfa->sets[i].bits[0] |= digits;
+	}
+}
+
+L4Dfa *
+l4_dfa_create(const L4Nfa *nfa, bool digits_alike, MemoryContext parent)
+{
+	MemoryContext cxt = AllocSetContextCreate(parent, "l4 automaton", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	L4Dfa	   *dfa = palloc0(sizeof(L4Dfa));
+	int			n = nfa->n + 1;
+
+	dfa->cxt = cxt;
+	dfa->nfa = nfa;
+	copy_sets(dfa, digits_alike);
 	find_classes(dfa);
 	for (int i = 0; i < N_BEFORE; i++)
 		dfa->begun[i] = palloc0(sizeof(Numbers) * row_len(dfa));
@@ -266,9 +304,13 @@ l4_dfa_prepare(L4Dfa *dfa)
 	dfa->next_marks = palloc0(sizeof(uint32) * n);
 	dfa->stack = palloc(sizeof(int32) * 2 * n);
 	dfa->next.items = palloc(sizeof(int32) * n);
-	dfa->found.items = palloc(sizeof(int32) * n);
+	dfa->found.items = palloc(sizeof(int32) * 2 * n);
+	dfa->none.items = palloc0(sizeof(int32));
+	index_starts(dfa);
+	dfa->room = AllocSetContextCreate(cxt, "l4 automaton states", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(old);
 	empty_room(dfa);
+	return dfa;
 }
 
 /* ---- steps ---- */
@@ -332,7 +374,7 @@ read_byte(L4Dfa *dfa, int32 instruction, Before before, int c, bool end)
 					dfa->stack[depth++] = code->a;
 				break;
 			case L4_OP_SET:
-				if (!end && l4_byte_set_has(&dfa->nfa->sets[code->set], c))
+				if (!end && l4_byte_set_has(&dfa->sets[code->set], c))
 					add_next(dfa, code->a);
 				break;
 			case L4_OP_MATCH:
@@ -342,54 +384,74 @@ read_byte(L4Dfa *dfa, int32 instruction, Before before, int c, bool end)
 	}
 }
 
-static void
-start_step(L4Dfa *dfa)
-{
-	dfa->generation++;
-	if (dfa->generation == 0)
-		elog(ERROR, "too many steps of an automaton");
-	dfa->next.n = 0;
-	dfa->found.n = 0;
-}
-
 /* What is next if a pattern begins with a byte of this class: found out once. */
-static void
+static const Numbers *
 find_begun(L4Dfa *dfa, Before before, int class)
 {
 	bool		end = (class == dfa->nclasses);
+	Numbers    *begun = &dfa->begun[before][class];
 	MemoryContext old;
 
-	if (dfa->begun[before][class].items != NULL)
-		return;
-	start_step(dfa);
-	for (int i = 0; i < dfa->nfa->nstarts; i++)
-		read_byte(dfa, dfa->nfa->starts[i], before, end ? 0 : dfa->example[class], end);
-	old = MemoryContextSwitchTo(dfa->cxt);
-	dfa->begun[before][class] = copy_list(&dfa->next);
-	MemoryContextSwitchTo(old);
+	if (begun->items == NULL)
+	{
+		start_step(dfa);
+		for (int i = 0; i < dfa->starts[class].n; i++)
+			read_byte(dfa, dfa->starts[class].items[i], before, end ? 0 : dfa->example[class], end);
+		old = MemoryContextSwitchTo(dfa->cxt);
+		*begun = copy_list(&dfa->next);
+		MemoryContextSwitchTo(old);
+	}
+	return begun->n == 0 ? &dfa->none : begun;
 }
 
-/* From a state over a class of bytes: the entry of the table, made now. */
+/* Add what an entry's state has. */
+static void
+add_state(L4Dfa *dfa, uint32 entry)
+{
+	const DfaState *state = &dfa->states[(entry & ~LOOK) / row_len(dfa)];
+
+	for (int i = 0; i < state->next.n; i++)
+		add_next(dfa, state->next.items[i]);
+	for (int i = 0; i < state->matches.n; i++)
+		dfa->found.items[dfa->found.n++] = state->matches.items[i];
+}
+
+/*
+ * From a state over a class of bytes: the entry of the table, made now. What
+ * began with the byte before goes on as from the state that has nothing else.
+ */
 static uint32
 make_entry(L4Dfa *dfa, uint32 from, int class)
 {
 	int			row = from / row_len(dfa);
-	const DfaState *state = &dfa->states[row];
-	Before		before = state->before;
+	const Numbers *begun = dfa->states[row].begun;
+	Before		before = dfa->states[row].before;
 	bool		end = (class == dfa->nclasses);
 	int			c = end ? 0 : dfa->example[class];
+	uint32		alone = from;
+	const Numbers *next_begun;
 	int			to;
 	uint32		entry;
 
-	find_begun(dfa, before, class);
+	if (begun->n > 0 && dfa->states[row].next.n > 0)
+	{
+		alone = (uint32) get_state(dfa, begun, &dfa->none, &dfa->none, before) * row_len(dfa);
+		if (dfa->table[alone + class] == UNKNOWN)
+			make_entry(dfa, alone, class);
+	}
+	next_begun = find_begun(dfa, before, class);
 	start_step(dfa);
-	for (int i = 0; i < state->next.n; i++)
-		read_byte(dfa, state->next.items[i], before, c, end);
-	for (int i = 0; i < dfa->begun[before][class].n; i++)
-		add_next(dfa, dfa->begun[before][class].items[i]);
+	for (int i = 0; i < next_begun->n; i++)
+		dfa->next_marks[next_begun->items[i]] = dfa->generation;
+	if (alone != from)
+		add_state(dfa, dfa->table[alone + class]);
+	for (int i = 0; i < begun->n && alone == from; i++)
+		read_byte(dfa, begun->items[i], before, c, end);
+	for (int i = 0; i < dfa->states[row].next.n; i++)
+		read_byte(dfa, dfa->states[row].next.items[i], before, c, end);
 	qsort(dfa->next.items, dfa->next.n, sizeof(int32), l4_order_int32);
 	qsort(dfa->found.items, dfa->found.n, sizeof(int32), l4_order_int32);
-	to = get_state(dfa, &dfa->next, &dfa->found, end ? BEFORE_OTHER : before_next(c));
+	to = get_state(dfa, next_begun, &dfa->next, &dfa->found, end ? BEFORE_START : before_next(dfa, c));
 	entry = (uint32) to * row_len(dfa) | (dfa->found.n > 0 ? LOOK : 0);
 	dfa->table[from + class] = entry;
 	return entry;
@@ -413,15 +475,28 @@ look(L4Dfa *dfa, uint32 from, int class, uint64 *found)
 	return entry;
 }
 
+/* Throw all states away but that of a row, which gets another one. */
+static uint32
+begin_anew(L4Dfa *dfa, uint32 row)
+{
+	const DfaState *state = &dfa->states[row / row_len(dfa)];
+	const Numbers *begun = state->begun;
+	Before		before = state->before;
+
+	dfa->next.n = state->next.n;
+	memcpy(dfa->next.items, state->next.items, sizeof(int32) * state->next.n);
+	empty_room(dfa);
+	return get_state(dfa, begun, &dfa->next, &dfa->none, before) * row_len(dfa);
+}
+
 bool
-l4_dfa_run(L4Dfa *dfa, const char *line, int len, uint64 *found)
+l4_dfa_run(L4Dfa *dfa, const char *line, int len, bool at_any_cost, uint64 *found)
 {
 	const unsigned char *p = (const unsigned char *) line;
 	const unsigned char *end = p + len;
 	const uint8 *class_of = dfa->class_of;
 	uint32		state = 0;
 	uint32		entry;
-	bool		emptied = false;
 
 	while (p < end)
 	{
@@ -447,13 +522,9 @@ l4_dfa_run(L4Dfa *dfa, const char *line, int len, uint64 *found)
 		dfa->bytes += p - stretch;
 		if (likely(dfa->used <= ROOM))
 			continue;
-		if (emptied || dfa->bytes < (uint64) dfa->nstates * BYTES_A_STATE)
+		if (!at_any_cost && dfa->bytes < (uint64) dfa->nstates * BYTES_A_STATE)
 			return false;
-		/* read the line once more: the state at hand is gone, what was found stays */
-		empty_room(dfa);
-		emptied = true;
-		p = (const unsigned char *) line;
-		state = 0;
+		state = begin_anew(dfa, state);
 	}
 	entry = dfa->table[state + dfa->nclasses];
 	if (entry & LOOK)

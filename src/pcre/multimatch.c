@@ -2,28 +2,27 @@
  * multimatch.c
  *		Many regular expressions over many lines, each line read once.
  *
- * Each pattern has literals of which one occurs in every line that it matches
- * (literal.c). All of them are looked for at once (literalscan.c). Patterns
- * that have one in the line are candidates, and so are those of which no
- * literal is known. PCRE2 runs the candidates and nothing else.
+ * Each pattern has a window, a part of which one text occurs in every line that
+ * it matches (regexwindow.c). An automaton (lazydfa.c) looks for those of all
+ * patterns at once. Patterns that have theirs in the line are candidates, and so
+ * are those without one. PCRE2 runs the candidates and nothing else.
  *
  * Two things make candidates fewer. Patterns that were often run in vain form
- * a group, which an automaton (lazydfa.c) looks at together: it tells which of
+ * a group, of which another automaton has the whole patterns: it tells which of
  * them may match the line. And what was found out about a line is noted for all
  * lines that differ from it in digits only (base/foldmemo.c).
  */
 #include "postgres.h"
 
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
 #include "base/foldmemo.h"
 #include "pcre/lazydfa.h"
-#include "pcre/literalscan.h"
 #include "pcre/multimatch.h"
 #include "pcre/patternset.h"
+#include "pcre/regexwindow.h"
 
 /* The group is chosen after this many lines, and again whenever their number has doubled. */
 #define FIRST_REVIEW 64
@@ -69,16 +68,17 @@ struct L4MultiMatch
 	MemoryContext cxt;
 	int			n;
 	ManyPattern *patterns;
-	L4LiteralScan *scan;
+	L4Nfa	   *windows;		/* of all patterns that have one */
+	L4Dfa	   *windows_in[2];	/* a line, all lines that differ from it in digits only; NULL not yet */
 	L4FoldMemo *memo;			/* of LineNote; NULL: too few lines so far */
+	MemoryContext group_cxt;
 	L4Dfa	   *group;			/* NULL: none */
 	uint64		line_no;
 	uint64		last_review;
 	uint64		next_review;
 
 	int			words;			/* of the sets below */
-	uint64	   *always;			/* patterns without a literal */
-	bool		any_always;
+	uint64	   *always;			/* patterns without a window */
 	uint64	   *members;		/* of the group */
 
 	/* the line at hand */
@@ -94,26 +94,23 @@ struct L4MultiMatch
 
 /* ---- building ---- */
 
-/* Look for the literals of pattern i, whose text is in place. */
-static void
-add_literals(L4MultiMatch *mm, int i, L4Required *required)
+/* Add a pattern to an automaton: its window, or all of it. False when it has none, or is not fit. */
+static bool
+add_pattern(L4MultiMatch *mm, L4Nfa *nfa, int i, bool window)
 {
-	/* U+017F and U+212A match S and K without case: where they are, the pattern is a candidate */
-	static const L4Literal other_cases[] = {{2, "\xC5\xBF"}, {3, "\xE2\x84\xAA"}};
-	bool		room = true;
+	ManyPattern *pattern = &mm->patterns[i];
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 pattern tree", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	L4RegexNode *tree = l4_regex_tree(pattern->text, pattern->len, &pattern->tells_digits);
+	bool		added;
 
-	l4_required_literals(mm->patterns[i].text, mm->patterns[i].len, required);
-	mm->patterns[i].tells_digits = required->tells_digits;
-	for (int k = 0; k < required->best.n; k++)
-		room &= l4_literalscan_add(mm->scan, &required->best.items[k], required->caseless, i);
-	if (required->caseless && GetDatabaseEncoding() == PG_UTF8)
-		for (int k = 0; k < lengthof(other_cases); k++)
-			room &= l4_literalscan_add(mm->scan, &other_cases[k], false, i);
-	if (required->best.n == 0 || !room)
-	{
-		l4_patternset_add(mm->always, i);
-		mm->any_always = true;
-	}
+	CHECK_FOR_INTERRUPTS();
+	if (tree != NULL && window)
+		tree = l4_regex_window(tree);
+	added = tree != NULL && l4_nfa_add(nfa, tree, i);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(cxt);
+	return added;
 }
 
 L4MultiMatch *
@@ -122,12 +119,10 @@ l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryC
 	MemoryContext cxt = AllocSetContextCreate(parent, "l4 multimatch", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(cxt);
 	L4MultiMatch *mm = palloc0(sizeof(L4MultiMatch));
-	L4Required *required = palloc(sizeof(L4Required));
 
 	mm->cxt = cxt;
 	mm->n = n;
 	mm->patterns = palloc0(sizeof(ManyPattern) * Max(n, 1));
-	mm->scan = l4_literalscan_create(cxt);
 	mm->words = Max(L4_PATTERNSET_WORDS(n), 1);
 	mm->always = palloc0(sizeof(uint64) * mm->words);
 	mm->members = palloc0(sizeof(uint64) * mm->words);
@@ -136,14 +131,15 @@ l4_multimatch_build(int n, const char *const *patterns, const int *lens, MemoryC
 	mm->answer = palloc(sizeof(uint64) * mm->words);
 	mm->word = mm->words;
 	mm->next_review = FIRST_REVIEW;
+	mm->windows = l4_nfa_create();
+	mm->group_cxt = AllocSetContextCreate(cxt, "l4 group of patterns", ALLOCSET_DEFAULT_SIZES);
 	for (int i = 0; i < n; i++)
 	{
-		CHECK_FOR_INTERRUPTS();
 		mm->patterns[i].text = pnstrdup(patterns[i], lens[i]);
 		mm->patterns[i].len = lens[i];
-		add_literals(mm, i, required);
+		if (!add_pattern(mm, mm->windows, i, true))
+			l4_patternset_add(mm->always, i);
 	}
-	pfree(required);
 	MemoryContextSwitchTo(old);
 	return mm;
 }
@@ -169,9 +165,8 @@ l4_multimatch_regex(L4MultiMatch *mm, int i)
 static void
 free_group(L4MultiMatch *mm)
 {
-	if (mm->group != NULL)
-		l4_dfa_free(mm->group);
 	mm->group = NULL;
+	MemoryContextReset(mm->group_cxt);
 	memset(mm->members, 0, sizeof(uint64) * mm->words);
 }
 
@@ -179,28 +174,21 @@ free_group(L4MultiMatch *mm)
 static void
 make_group(L4MultiMatch *mm, const int32 *patterns, int n)
 {
-	L4Dfa	   *group = l4_dfa_create(mm->cxt);
-	int			members = 0;
+	MemoryContext old;
+	L4Nfa	   *nfa;
 
-	for (int i = 0; i < n; i++)
-	{
-		ManyPattern *pattern = &mm->patterns[patterns[i]];
-
-		CHECK_FOR_INTERRUPTS();
-		pattern->unfit = !l4_dfa_add(group, pattern->text, pattern->len, patterns[i]);
-		members += !pattern->unfit;
-	}
 	free_group(mm);
-	if (members == 0)
-	{
-		l4_dfa_free(group);
-		return;
-	}
-	l4_dfa_prepare(group);
-	mm->group = group;
+	old = MemoryContextSwitchTo(mm->group_cxt);
+	nfa = l4_nfa_create();
 	for (int i = 0; i < n; i++)
+	{
+		mm->patterns[patterns[i]].unfit = !add_pattern(mm, nfa, patterns[i], false);
 		if (!mm->patterns[patterns[i]].unfit)
 			l4_patternset_add(mm->members, patterns[i]);
+	}
+	if (nfa->nstarts > 0)
+		mm->group = l4_dfa_create(nfa, true, mm->group_cxt);
+	MemoryContextSwitchTo(old);
 	/* notes on lines may have fewer candidates now */
 	if (mm->memo != NULL)
 		l4_foldmemo_clear(mm->memo);
@@ -237,7 +225,7 @@ static void
 ask_group(L4MultiMatch *mm)
 {
 	memset(mm->answer, 0, sizeof(uint64) * mm->words);
-	if (l4_dfa_run(mm->group, mm->line, mm->len, mm->answer))
+	if (l4_dfa_run(mm->group, mm->line, mm->len, false, mm->answer))
 		for (int w = 0; w < mm->words; w++)
 			mm->candidates[w] &= mm->answer[w] | ~mm->members[w];
 	else
@@ -272,19 +260,21 @@ clear_candidates(L4MultiMatch *mm)
 static void
 find_candidates(L4MultiMatch *mm, bool any_digits)
 {
+	L4Dfa	  **dfa = &mm->windows_in[any_digits];
 	int			asked = 0;
 
 	clear_candidates(mm);
-	if (mm->any_always)
-		memcpy(mm->candidates, mm->always, sizeof(uint64) * mm->words);
-	mm->found = mm->any_always;
-	mm->found |= l4_literalscan_run(mm->scan, mm->line, mm->len, any_digits, mm->candidates);
-	if (!mm->found || mm->group == NULL)
-		return;
+	memcpy(mm->candidates, mm->always, sizeof(uint64) * mm->words);
+	if (*dfa == NULL)
+		*dfa = l4_dfa_create(mm->windows, any_digits, mm->cxt);
+	l4_dfa_run(*dfa, mm->line, mm->len, true, mm->candidates);
 	for (int w = 0; w < mm->words; w++)
+	{
+		mm->found |= mm->candidates[w] != 0;
 		asked += pg_popcount64(mm->candidates[w] & mm->members[w]);
+	}
 	/* an answer that is noted is worth more */
-	if (asked >= (any_digits ? 1 : WORTH_ASKING))
+	if (mm->group != NULL && asked >= (any_digits ? 1 : WORTH_ASKING))
 		ask_group(mm);
 }
 

@@ -21,7 +21,6 @@ typedef struct L4RegexReader
 	bool		failed;
 	bool		quoted;			/* between \Q and \E */
 	L4RegexFlags flags;
-	bool		ever_caseless;
 	bool		tells_digits;	/* it may matter which digits a line has */
 } L4RegexReader;
 

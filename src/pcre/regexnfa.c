@@ -17,6 +17,9 @@
 /* Instructions of one pattern. */
 #define PATTERN_MAX 1500
 
+/* And of all together. */
+#define ALL_MAX (4 * 1024 * 1024)
+
 /* An item is written out this often at most: "x{20,}" becomes "x{16,}". */
 #define COPIES_MAX 16
 
@@ -69,13 +72,17 @@ static int
 emit_set(Compiler *c, const L4ByteSet *set, int next)
 {
 	L4Nfa	   *nfa = c->nfa;
-	int			number = 0;
+	int		   *likely_number = &nfa->likely_numbers[(set->bits[0] * 31 + set->bits[1] + set->bits[2]) % L4_LIKELY_NUMBERS];
+	int			number = *likely_number;
 	int			at = emit(c, L4_OP_SET, next, 0);
 
 	if (c->failed)
 		return 0;
+	if (number >= nfa->nsets || memcmp(&nfa->sets[number], set, sizeof(L4ByteSet)) != 0)
+		number = 0;
 	while (number < nfa->nsets && memcmp(&nfa->sets[number], set, sizeof(L4ByteSet)) != 0)
 		number++;
+	*likely_number = number;
 	L4_GROW(nfa->sets, number, nfa->sets_size, nfa->cxt);
 	if (number == nfa->nsets)
 		nfa->sets[nfa->nsets++] = *set;
@@ -83,19 +90,12 @@ emit_set(Compiler *c, const L4ByteSet *set, int next)
 	return at;
 }
 
-/*
- * The bytes that a character of the set may begin with; without wide these
- * are all of it. With one digit it has all of them, since the answer may be
- * noted for lines with other digits (multimatch.c).
- */
+/* The bytes that a character of the set may begin with; without wide these are all of it. */
 static L4ByteSet
 first_bytes(const L4RegexNode *node)
 {
-	static const uint64 digits = UINT64CONST(0x3FF) << '0';
 	L4ByteSet	set = node->bytes;
 
-	if (set.bits[0] & digits)
-		set.bits[0] |= digits;
 	if (node->wide)
 		set.bits[2] = set.bits[3] = PG_UINT64_MAX;
 	return set;
@@ -280,6 +280,7 @@ compile(Compiler *c, const L4RegexNode *node, int next)
 			entry = emit(c, L4_OP_ASSERT, next, 0);
 			if (!c->failed)
 				c->nfa->code[entry].assertion = node->assertion;
+			c->nfa->asserts = true;
 			break;
 		case L4_NODE_SET:
 			entry = compile_set(c, node, next);
@@ -340,7 +341,7 @@ without_front(const L4RegexNode *tree, L4RegexNode *copy)
 bool
 l4_nfa_add(L4Nfa *nfa, const L4RegexNode *tree, int pattern)
 {
-	Compiler	c = {nfa, nfa->n + PATTERN_MAX};
+	Compiler	c = {nfa, Min(nfa->n + PATTERN_MAX, ALL_MAX)};
 	L4RegexNode		copy;
 	int			before = nfa->n;
 	int			start;

@@ -24,16 +24,20 @@ typedef struct L4Instruction
 	int32		set;
 } L4Instruction;
 
+#define L4_LIKELY_NUMBERS 509
+
 /* Everything is allocated in the context that was current when it was created. */
 typedef struct L4Nfa
 {
 	MemoryContext cxt;
+	bool		asserts;		/* some instruction is an assertion */
 	L4Instruction *code;
 	int			n;
 	int			size;
 	L4ByteSet  *sets;			/* distinct ones */
 	int			nsets;
 	int			sets_size;
+	int			likely_numbers[L4_LIKELY_NUMBERS];	/* of sets, by a hash of them */
 	int32	   *starts;			/* first instruction by pattern added */
 	int			nstarts;
 	int			starts_size;

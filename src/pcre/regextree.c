@@ -37,7 +37,6 @@ read_flags(L4RegexReader *r)
 				break;
 			case 'i':
 				r->flags.caseless = on;
-				r->ever_caseless |= on;
 				break;
 			case 'x':
 				if (l4_regex_next_is(r, "x"))
@@ -325,12 +324,11 @@ read_alternatives(L4RegexReader *r)
 }
 
 L4RegexNode *
-l4_regex_tree(const char *pattern, size_t len, bool *caseless, bool *tells_digits)
+l4_regex_tree(const char *pattern, size_t len, bool *tells_digits)
 {
 	L4RegexReader r = {(const unsigned char *) pattern, (const unsigned char *) pattern + len};
 	L4RegexNode *tree = read_alternatives(&r);
 
-	*caseless = r.ever_caseless;
 	*tells_digits = r.tells_digits || r.failed || r.at < r.end;
 	return (r.failed || r.at < r.end) ? NULL : tree;
 }

@@ -80,6 +80,6 @@ l4_may_be_newline(unsigned char c)
  * cannot be read. Unless it tells digits, it matches a line with other digits
  * in place of some if and only if it matches the line.
  */
-extern L4RegexNode *l4_regex_tree(const char *pattern, size_t len, bool *caseless, bool *tells_digits);
+extern L4RegexNode *l4_regex_tree(const char *pattern, size_t len, bool *tells_digits);
 
 #endif							/* L4_REGEXTREE_H */
