@@ -253,6 +253,7 @@ REGRESS = \
 	parser_errors \
 	parser_mask \
 	parser_memo \
+	leader \
 	lineformat \
 	pcre \
 	record \

@@ -161,11 +161,12 @@ COMMENT ON TYPE l4._epochs IS
     'epochs there are to be, where that is known';
 
 CREATE TYPE l4._counter AS (event_id int, slot int, epoch_slot int, total_slot int, step int, low int, high int,
-    uneven bool);
+    cycle int[], uneven bool);
 COMMENT ON TYPE l4._counter IS
     'an event that counts iterations: the slots of the number, of the epoch, of how many there are to be; the step, '
     'the first number, and the last one of an epoch where numbers begin anew; slot NULL = records show the progress, '
-    'but no number counts; uneven = in this job they do not count';
+    'but no number counts; cycle = events that tell of an iteration, where the number announces it; uneven = in this '
+    'job they do not count';
 
 CREATE TABLE l4._case (
     job_id text NOT NULL,

@@ -1,17 +1,20 @@
 -- Progress without words: the event that counts up in good jobs tells the iterations of a trainer that no rule knows.
 
--- Trainers print on the first rank, on the last one, or on all.
+-- Trainers print on the first rank, on the last one, on all, or where the one runs that leads the others.
 CREATE FUNCTION l4._outer_streams(job_id text) RETURNS SETOF int
-LANGUAGE sql STABLE PARALLEL SAFE ROWS 2
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 3
 BEGIN ATOMIC
     SELECT x.stream_id
-    FROM (SELECT s.stream_id, row_number() OVER (ORDER BY s.rank, s.node COLLATE "C", s.source COLLATE "C") AS place,
-            count(*) OVER () AS streams
-        FROM l4._stream AS s WHERE s.job_id = _outer_streams.job_id AND s.lines + s.tail_lines > 0) AS x
-    WHERE x.place IN (1, x.streams)
-    ORDER BY x.place;
+    FROM (SELECT s.stream_id, row_number() OVER w AS place, count(*) OVER () AS streams,
+            row_number() OVER (ORDER BY s.lines + s.tail_lines DESC, s.rank, s.node COLLATE "C", s.source COLLATE "C")
+                AS longest
+        FROM l4._stream AS s WHERE s.job_id = _outer_streams.job_id AND s.lines + s.tail_lines > 0
+        WINDOW w AS (ORDER BY s.rank, s.node COLLATE "C", s.source COLLATE "C")) AS x
+    WHERE x.place IN (1, x.streams) OR x.longest = 1
+    ORDER BY x.place IN (1, x.streams) DESC, x.place;
 END;
-COMMENT ON FUNCTION l4._outer_streams(text) IS 'the first and the last stream of a job, by rank and name';
+COMMENT ON FUNCTION l4._outer_streams(text) IS
+    'the first and the last stream of a job, by rank and name, and the longest one';
 
 -- What a launcher puts in front of lines is known only after some of them: until then it is part of the message, and
 -- the same lines are another event. So they are with another number of signs in a bar.
@@ -116,6 +119,28 @@ END;
 COMMENT ON FUNCTION l4._told_nodes(l4._case) IS
     'nodes that a job is to have by its own lines, where good jobs show which number tells them';
 
+CREATE FUNCTION l4._events_of_stream(stream_id int)
+RETURNS TABLE (event_id int, records numeric, lasts numeric, first_line_no bigint, last_line_no bigint)
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 100
+BEGIN ATOMIC
+    WITH labelled AS MATERIALIZED (
+        SELECT l.event_id, l.bare
+        FROM l4._stream AS s CROSS JOIN LATERAL l4._labelled(s.job_id, NULL) AS l
+        WHERE s.stream_id = _events_of_stream.stream_id
+    )
+    SELECT l.bare, sum(u.occurrences), extract(epoch FROM max(u.last_ts) - min(u.first_ts)), min(u.first_line_no),
+        max(u.last_line_no)
+    FROM l4._summary AS m
+    CROSS JOIN LATERAL l4._unpack(m.events, m.open_events) AS u(event_id int, occurrences bigint,
+        first_ts timestamptz, last_ts timestamptz, first_line_no bigint, last_line_no bigint)
+    JOIN l4._event AS e ON e.event_id = u.event_id
+    JOIN labelled AS l ON l.event_id = l4._survivor(e.event_id, e.merged_into)
+    WHERE m.stream_id = _events_of_stream.stream_id AND m.part = 0
+    GROUP BY l.bare;
+END;
+COMMENT ON FUNCTION l4._events_of_stream(int) IS
+    'events of a stream, whatever label is in front: how many records, for how many seconds, and between which lines';
+
 -- What counts in a stream: nearly each number is the one before and a step, at steady times, for a good part of the
 -- log, but not while the start-up goes on: of the lines that come once before it ends, most come before it begins.
 -- Best is an event that prints measured values as well, then the one with most records; of its numbers one that grows
@@ -125,14 +150,11 @@ COMMENT ON FUNCTION l4._told_nodes(l4._case) IS
 -- like that shows at least that the training goes on.
 CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[],
     OUT event_id int, OUT slot int, OUT epoch_slot int, OUT total_slot int, OUT step bigint, OUT numbers bigint,
-    OUT low int, OUT high int, OUT total int, OUT all_known bool, OUT first_line_no bigint, OUT last_line_no bigint)
+    OUT low int, OUT high int, OUT total int, OUT all_known bool, OUT first_line_no bigint, OUT last_line_no bigint,
+    OUT measures bool)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000
 BEGIN ATOMIC
-    WITH labelled AS MATERIALIZED (
-        SELECT l.event_id, l.bare
-        FROM l4._stream AS s CROSS JOIN LATERAL l4._labelled(s.job_id, NULL) AS l
-        WHERE s.stream_id = _counter_of_stream.stream_id
-    ), number AS MATERIALIZED (
+    WITH number AS MATERIALIZED (
         SELECT n.*, extract(epoch FROM n.first_ts - lag(n.first_ts)
             OVER (PARTITION BY n.event_id, n.slot ORDER BY n.first_line_no))::float8 AS gap
         FROM l4._first_numbers(ARRAY[_counter_of_stream.stream_id], events) AS n
@@ -151,16 +173,7 @@ BEGIN ATOMIC
         FROM series AS s
         WHERE s.numbers >= (k.t).min_pair AND s.step <> 0
     ), event AS MATERIALIZED (
-        SELECT l.bare AS event_id, sum(u.occurrences) AS records,
-            extract(epoch FROM max(u.last_ts) - min(u.first_ts)) AS lasts, min(u.first_line_no) AS first_line_no,
-            max(u.last_line_no) AS last_line_no
-        FROM l4._summary AS m
-        CROSS JOIN LATERAL l4._unpack(m.events, m.open_events) AS u(event_id int, occurrences bigint,
-            first_ts timestamptz, last_ts timestamptz, first_line_no bigint, last_line_no bigint)
-        JOIN l4._event AS e ON e.event_id = u.event_id
-        JOIN labelled AS l ON l.event_id = l4._survivor(e.event_id, e.merged_into)
-        WHERE m.stream_id = _counter_of_stream.stream_id AND m.part = 0
-        GROUP BY 1
+        SELECT z.* FROM l4._events_of_stream(_counter_of_stream.stream_id) AS z
     ), steady AS MATERIALIZED (
         SELECT e.*, t.template, EXISTS (SELECT FROM number AS n
             WHERE n.event_id = e.event_id AND n.has_point) AS measures
@@ -173,7 +186,7 @@ BEGIN ATOMIC
                 FROM event AS o WHERE o.records = 1 AND o.first_line_no < e.last_line_no) <= (k.t).half, true)
     ), best AS (
         SELECT e.event_id, c.slot, c.numbers, c.low, c.high, c.step, c.all_known, c.first_line_no, c.last_line_no,
-            e.records
+            e.records, e.measures
         FROM steady AS e
         LEFT JOIN even AS c ON c.event_id = e.event_id AND c.share >= (k.t).nearly_all
             AND c.numbers >= (k.t).min_iterations AND c.steady
@@ -186,7 +199,7 @@ BEGIN ATOMIC
         LIMIT 1
     )
     SELECT b.event_id, b.slot, o.slot, CASE WHEN r.high IS NOT NULL THEN b.slot + 1 END, b.step, b.numbers, b.low,
-        b.high, r.high, b.all_known, b.first_line_no, b.last_line_no
+        b.high, r.high, b.all_known, b.first_line_no, b.last_line_no, b.measures
     FROM best AS b
     LEFT JOIN LATERAL (
         SELECT s.high FROM series AS s
@@ -202,6 +215,27 @@ END;
 COMMENT ON FUNCTION l4._counter_of_stream(l4._case, int, int[]) IS
     'the event of a stream that counts iterations, and its first numbers; slot NULL: its records show the progress, '
     'but no number counts';
+
+-- A number announces an iteration, "[ROUND 7]", where other lines come as often or more often, the first of them before
+-- the second number, the last of them after the last one, and none of them ends before it.
+CREATE FUNCTION l4._cycle(stream_id int, counter int, slot int) RETURNS int[]
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000
+BEGIN ATOMIC
+    WITH event AS MATERIALIZED (
+        SELECT z.* FROM l4._events_of_stream(_cycle.stream_id) AS z
+    ), number AS (
+        SELECT min(n.first_line_no) AS second
+        FROM l4._first_numbers(ARRAY[_cycle.stream_id], ARRAY[_cycle.counter]) AS n
+        WHERE n.slot = _cycle.slot AND n.step IS NOT NULL
+    )
+    SELECT array_agg(e.event_id ORDER BY e.event_id) FILTER (WHERE e.first_line_no > c.first_line_no
+        AND e.first_line_no < n.second AND e.last_line_no > c.last_line_no)
+    FROM event AS c CROSS JOIN number AS n JOIN event AS e ON e.event_id <> c.event_id AND e.records >= c.records - 1
+    WHERE c.event_id = _cycle.counter
+    HAVING NOT bool_or(e.first_line_no < c.first_line_no AND e.last_line_no < c.last_line_no);
+END;
+COMMENT ON FUNCTION l4._cycle(int, int, int) IS
+    'events of a stream that tell of each iteration which a number announces, NULL where it reports them';
 
 -- The lines and times of the records of an event, a row a stream.
 CREATE FUNCTION l4._records(job_id text, event_id int)
@@ -273,6 +307,8 @@ BEGIN
         END IF;
         answer.high := CASE WHEN c.all_known AND reports > c.numbers + 1 THEN c.high
             WHEN reports * c.step > c.total::bigint + c.step THEN c.total END;
+        answer.cycle := CASE WHEN NOT c.measures AND answer.high IS NULL AND c.epoch_slot IS NULL
+            THEN l4._cycle(stream, c.event_id, c.slot) END;
         RETURN answer;
     END LOOP;
     RETURN NULL;
@@ -310,7 +346,13 @@ BEGIN
             array_agg(CASE WHEN c.step < 0 THEN least(2147483647, n.most::bigint - n.number - c.step)::int
                 ELSE n.number END ORDER BY n.first_line_no) AS numbers,
             coalesce(avg((n.step = c.step)::int) >= (k.t).nearly_all, true) AS even
-        FROM (SELECT z.*, max(z.number) OVER () AS most FROM number AS z WHERE z.slot = c.slot) AS n
+        FROM (SELECT z.stream_id, z.first_line_no, z.step, max(z.number) OVER () AS most,
+                -- an iteration that begins ends the one before
+                CASE WHEN c.cycle IS NOT NULL THEN z.number - c.step ELSE z.number END AS number,
+                c.cycle IS NOT NULL
+                    AND z.first_line_no = min(z.first_line_no) OVER (PARTITION BY z.stream_id) AS is_first
+            FROM number AS z WHERE z.slot = c.slot) AS n
+        WHERE NOT n.is_first
         GROUP BY n.stream_id
     ), epoch AS (
         SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
@@ -323,12 +365,15 @@ BEGIN
         coalesce(z.numbers, '{}'), coalesce(e.lines, '{}'), coalesce(e.numbers, '{}'), coalesce(abs(c.step), 1),
         coalesce(CASE WHEN c.step < 0 THEN -c.step ELSE c.low END, 1),
         CASE WHEN c.high IS NOT NULL THEN coalesce(t.total, c.high) END)
-    FROM l4._records(k.job_id, c.event_id) AS r
+    FROM (SELECT z.stream_id, z.lines[f.first:] AS lines, z.times[f.first:] AS times
+        FROM l4._records(k.job_id, c.event_id) AS z
+        CROSS JOIN (SELECT CASE WHEN c.cycle IS NULL THEN 1 ELSE 2 END AS first) AS f
+        WHERE cardinality(z.lines) >= f.first) AS r
     LEFT JOIN known AS z USING (stream_id)
     LEFT JOIN epoch AS e USING (stream_id)
     CROSS JOIN total AS t
     WHERE c.slot IS NULL OR (SELECT avg(a.even::int) FROM known AS a) >= (k.t).nearly_all;
-    c.uneven := NOT FOUND AND EXISTS (SELECT FROM l4._job_event AS j
+    c.uneven := NOT FOUND AND c.cycle IS NULL AND EXISTS (SELECT FROM l4._job_event AS j
         WHERE j.job_id = k.job_id AND j.event_id = ANY (l4._packed_ids(ARRAY(SELECT z.event_id
             FROM l4._labelled(k.job_id, ARRAY[c.event_id]) AS z))));
     k.counter := c;

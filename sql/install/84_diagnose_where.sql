@@ -87,6 +87,7 @@ BEGIN ATOMIC
         SELECT c.event_id FROM l4._case_count AS c WHERE c.job_id = k.job_id AND c.node = _missed_stage.node
     ), start AS MATERIALIZED (
         SELECT s.event_id, s.before, s.event_id IN (SELECT h.event_id FROM here AS h) AS there FROM l4._start_up(k) AS s
+        WHERE s.share >= (k.t).nearly_all
     )
     SELECT (SELECT t.stage FROM l4._event AS t
         WHERE t.event_id = m.event_id AND t.stage IN ('data', 'model', 'checkpoint_load'))
@@ -188,11 +189,13 @@ BEGIN
     END IF;
     IF stage IS NOT NULL THEN
         -- a batch that cannot be read is part of the step that wants it
-        RETURN CASE WHEN stage IN ('data', 'model') AND k.symptom <> 'launch' AND k.iterations > 0
+        RETURN CASE WHEN stage IN ('data', 'model', 'checkpoint_load') AND k.symptom <> 'launch' AND k.iterations > 0
             THEN 'train' ELSE stage END;
     END IF;
     stage := coalesce(l4._stage_at(k, node, coalesce(n.ts, k.terminal_ts)), l4._stage_at(k, NULL, k.terminal_ts),
         'init');
+    -- what is evaluated before the first iteration belongs to the start
+    stage := CASE WHEN stage = 'eval' AND k.iterations = 0 THEN 'init' ELSE stage END;
     -- iterations tell of the training, also where no line announced it
     IF k.symptom <> 'launch' AND stage IN ('init', 'data', 'model', 'checkpoint_load')
         AND (EXISTS (SELECT FROM l4._nodes(k.job_id) AS z WHERE z.in_flight > 0 OR z.last_iteration > 0)

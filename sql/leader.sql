@@ -1,0 +1,96 @@
+-- A node that leads the others, neither the first nor the last one: it alone prints what counts, and announces it.
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+CREATE EXTENSION IF NOT EXISTS l4;
+CREATE SCHEMA leader;
+SET search_path = leader;
+SELECT l4.create_log_table('leader.logs');
+CREATE PROCEDURE say(job_id text, node text, at float8, line text)
+LANGUAGE sql AS $$
+    INSERT INTO logs (job_id, node, line_no, ts, line)
+    SELECT say.job_id, say.node, 1 + (SELECT count(*) FROM logs AS l WHERE l.job_id = say.job_id AND l.node = say.node),
+        '2026-05-01 10:00:00+00'::timestamptz + say.at * interval '1 s', say.line;
+$$;
+
+-- The leader m says what it plans, evaluates, announces the first turn, and waits for the parts; then two lines a turn.
+CREATE PROCEDURE turns(job_id text, parts bool, upto int, finished bool)
+LANGUAGE plpgsql AS $$
+BEGIN
+    CALL say(job_id, 'm', 0, 'plan is read');
+    CALL say(job_id, 'm', 0.5, 'Starting evaluation of initial parameters');
+    CALL say(job_id, 'm', 1, '[turn 1]');
+    CALL say(job_id, 'a', 1, 'part is here');
+    IF parts THEN
+        CALL say(job_id, 'z', 9, 'part is here');
+    END IF;
+    FOR i IN 1 .. upto LOOP
+        IF i > 1 THEN
+            CALL say(job_id, 'm', 9 + i, format('[turn %s]', i));
+        END IF;
+        CALL say(job_id, 'm', 9.2 + i, 'parts are asked');
+        IF finished OR i < upto THEN
+            CALL say(job_id, 'm', 9.7 + i, 'parts have answered');
+        END IF;
+    END LOOP;
+    IF finished THEN
+        CALL say(job_id, 'a', 11 + upto, 'all is through');
+        CALL say(job_id, 'm', 11 + upto, 'all is through');
+    END IF;
+    IF upto > 1 THEN
+        CALL say(job_id, 'z', 11 + upto, 'all is through');
+    END IF;
+END
+$$;
+CALL turns('turns-good-1', true, 40, true);
+CALL turns('turns-good-2', true, 50, true);
+-- a part that never comes: the turn that was announced did not begin
+CALL turns('turns-wait', false, 0, false);
+CALL say('turns-wait', 'z', 5, 'OSError: the part cannot be read');
+-- it breaks within the first turn
+CALL turns('turns-first', true, 1, false);
+CALL say('turns-first', 'z', 10.5, 'ValueError: the part has 7 columns');
+-- nobody says why it stands still, and a part ends as it would have anyway
+CALL turns('turns-still', true, 8, false);
+
+-- The same with reports: the table that the leader builds is the last of the start.
+CREATE PROCEDURE reports(job_id text, built bool, upto int, finished bool)
+LANGUAGE plpgsql AS $$
+BEGIN
+    CALL say(job_id, 'm', 0, 'plan is read');
+    CALL say(job_id, 'a', 1, 'part is here');
+    CALL say(job_id, 'm', 1, 'part is here');
+    CALL say(job_id, 'z', 1, 'part is here');
+    IF built THEN
+        CALL say(job_id, 'm', 9, 'table is built');
+    END IF;
+    FOR i IN 1 .. upto LOOP
+        CALL say(job_id, 'm', 9 + i, format('[%s] %s', i, round(1.0 / i, 3)));
+    END LOOP;
+    IF finished THEN
+        CALL say(job_id, 'a', 11 + upto, 'all is through');
+        CALL say(job_id, 'm', 11 + upto, 'all is through');
+        CALL say(job_id, 'z', 11 + upto, 'all is through');
+    END IF;
+END
+$$;
+CALL reports('reports-good-1', true, 40, true);
+CALL reports('reports-good-2', true, 50, true);
+CALL reports('reports-built', true, 0, false);
+CALL say('reports-built', 'z', 9.5, 'ValueError: the part has 7 columns');
+CALL reports('reports-table', false, 0, false);
+CALL say('reports-table', 'z', 9.5, 'ValueError: the part has 7 columns');
+CALL reports('reports-crash', true, 21, false);
+-- it reads a state again, long after the start
+CALL say('reports-crash', 'z', 30.5, 'Traceback (most recent call last):');
+CALL say('reports-crash', 'z', 30.5, '  File "run.py", line 3, in load_checkpoint');
+CALL say('reports-crash', 'z', 30.5, 'ValueError: the part has 7 columns');
+
+CALL l4.ingest('leader.logs');
+UPDATE l4.job SET settings = 'leader ' || split_part(job_id, '-', 1),
+    status = CASE WHEN job_id ~ 'good' THEN 'succeeded' ELSE 'failed' END
+WHERE job_id IN (SELECT l.job_id FROM logs AS l);
+SELECT j.job_id, d.status, d.symptom, d.stage, d.iteration
+FROM (SELECT DISTINCT l.job_id FROM logs AS l) AS j CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d
+ORDER BY j.job_id COLLATE "C";
+SELECT count(l4.forget_job(j.job_id)) AS forgotten FROM (SELECT DISTINCT l.job_id FROM logs AS l) AS j;
+DROP SCHEMA leader CASCADE;
