@@ -170,19 +170,22 @@ END;
 COMMENT ON FUNCTION l4._missing_ranks(l4._case, l4._case_place[], int, int) IS 'nodes that never wrote, by their ranks';
 
 -- Those whose ranks are not known: names that count (worker-0, worker-2) show the gap, if the numbers of those that
--- wrote begin and end as many expected nodes, or begin with 0. Else it is only known that there are such nodes.
+-- wrote begin and end as many expected nodes, or begin with 0. A leader beside them has a name of its own. Else it is
+-- only known that there are such nodes.
 CREATE FUNCTION l4._missing_names(k l4._case, places l4._case_place[], expected int) RETURNS SETOF l4._case_place
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH seen AS (
-        SELECT n.node, c.stem, c.digits, c.width
+        SELECT n.node, c.stem, c.digits, c.width, count(*) OVER (PARTITION BY c.stem) AS alike, count(*) OVER () AS known
         FROM unnest(places) AS n CROSS JOIN LATERAL l4._counted_name(n.node) AS c
     ), span AS (
-        SELECT count(*) AS known, min(s.digits) AS low, min(s.stem) AS stem, min(s.width) AS width,
-            count(DISTINCT s.stem) = 1 AND count(DISTINCT s.digits) = count(*)
-                AND (max(s.digits) - min(s.digits) + 1 = expected
-                    OR min(s.digits) = 0 AND max(s.digits) < expected) AS counts
-        FROM seen AS s
+        SELECT max(s.known) AS known, min(s.digits) AS low, min(s.stem) AS stem,
+            min(s.width) AS width,
+            count(DISTINCT s.stem) = 1 AND count(DISTINCT s.digits) = count(*) AND (count(*) = max(s.known)
+                OR max(s.known) - count(*) = 1 AND min(s.digits) = 0)
+                AND (max(s.digits) - min(s.digits) + 1 = expected - max(s.known) + count(*)
+                    OR min(s.digits) = 0 AND max(s.digits) < expected - max(s.known) + count(*)) AS counts
+        FROM seen AS s WHERE s.alike = (SELECT max(z.alike) FROM seen AS z)
     )
     SELECT k.job_id,
         CASE WHEN s.counts THEN l4._count_name(s.stem, x.digits, s.width) ELSE 'missing node ' || x.place END,
@@ -192,7 +195,7 @@ BEGIN ATOMIC
     CROSS JOIN LATERAL (
         SELECT d.digits, row_number() OVER (ORDER BY d.digits) AS place
         FROM generate_series(coalesce(s.low, 0), coalesce(s.low, 0) + expected - 1) AS d(digits)
-        WHERE NOT s.counts OR NOT EXISTS (SELECT FROM seen AS z WHERE z.digits = d.digits)) AS x
+        WHERE NOT s.counts OR NOT EXISTS (SELECT FROM seen AS z WHERE z.stem = s.stem AND z.digits = d.digits)) AS x
     WHERE x.place <= expected - s.known AND s.known >= greatest((k.t).min_pair, floor((k.t).half * expected))
         -- not where some nodes write nothing in good jobs either
         AND l4._all_wrote(k.baseline);
@@ -200,12 +203,25 @@ END;
 COMMENT ON FUNCTION l4._missing_names(l4._case, l4._case_place[], int) IS
     'nodes that never wrote and whose ranks are not known';
 
+-- "3/4 clients joined", said by those that waited: as many ranks a node as those that joined have.
+CREATE FUNCTION l4._said_nodes(k l4._case, wrote int) RETURNS int
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT max(p.counts[2]::int / (p.counts[1]::int / wrote))
+    FROM l4._job_events(ARRAY[k.job_id]) AS j
+    CROSS JOIN LATERAL regexp_matches(j.example, '\m([0-9]{1,6}) ?(?:/|(?:out )?of) ?([0-9]{1,6}) '
+        '(?:clients?|workers?|nodes?|ranks?|process(?:es)?|peers?|tasks?|members?) (?:have |has )?'
+        '(?:joined|arrived|connected|registered)', 'g') AS p(counts)
+    WHERE p.counts[1]::int BETWEEN greatest(1, _said_nodes.wrote) AND p.counts[2]::int - 1
+        AND p.counts[1]::int % wrote = 0;
+END;
+COMMENT ON FUNCTION l4._said_nodes(l4._case, int) IS 'nodes that a job waited for, as a line counts who joined';
+
 CREATE FUNCTION l4._case_places(k l4._case) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    expected constant int := coalesce(
-        (SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id), l4._told_nodes(k));
+    expected int;
     n l4._case_place[];
     wrote int;
     per int;
@@ -225,6 +241,8 @@ BEGIN
             LEFT JOIN l4._ranks_of_nodes(k) AS r ON r.node = x.node
             WHERE x.job_id = k.job_id) AS z);
     wrote := cardinality(n);
+    expected := coalesce((SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id), l4._told_nodes(k),
+        l4._said_nodes(k, wrote));
     per := l4._ranks_a_node(k.t, n,
         coalesce(expected, wrote + greatest(1, floor((k.t).gap_share * wrote)))::bigint);
     blocks := greatest(expected, wrote, (SELECT max(upper(z.ranks) - 1) / per + 1 FROM unnest(n) AS z));

@@ -11,8 +11,7 @@ BEGIN ATOMIC
             s.level >= (k.t).warning_level OR s.terminal OR s.exit AS significant,
             -- nobody knows whether good jobs show it, and this one went on
             cardinality(k.baseline || k.elsewhere) = 0 AND s.level < (k.t).error_level AND NOT s.terminal AND NOT s.exit
-                AND coalesce(s.last_ts < n.progress_ts, false) AS outlived,
-            n.is_victim AND n.terminal_ts <= s.first_ts AS failed
+                AND coalesce(s.last_ts < n.progress_ts, false) AS outlived
         FROM k
         CROSS JOIN l4._shown(evidence_unique.job_id) AS s
         JOIN l4._nodes(evidence_unique.job_id) AS n USING (node)
@@ -26,18 +25,19 @@ BEGIN ATOMIC
         SELECT a.accuser AS node, x.event_id, a.first_ts, a.weight
         FROM l4._edges(evidence_unique.job_id) AS a CROSS JOIN LATERAL unnest(a.events) AS x(event_id)
     ), asked AS MATERIALIZED (
-        SELECT e.event_id, e.exit, t.example, row_number() OVER ()::int AS place
-        FROM l4._new_events(evidence_unique.job_id) AS e JOIN l4._event AS t USING (event_id)
+        SELECT e.event_id, e.exit, j.example, row_number() OVER ()::int AS place
+        FROM l4._new_events(evidence_unique.job_id) AS e
+        JOIN l4._job_events(ARRAY[evidence_unique.job_id]) AS j USING (event_id)
     ), report AS MATERIALIZED (
         -- how a process ended
         SELECT a.event_id, m.place IS NOT NULL AS killed
         FROM asked AS a
         LEFT JOIN l4._marks(ARRAY(SELECT z.example FROM asked AS z ORDER BY z.place), '{killed}') AS m USING (place)
         WHERE a.exit OR m.place IS NOT NULL
+    ), mentioned AS MATERIALIZED (
+        SELECT m.* FROM l4._mentions(evidence_unique.job_id, ARRAY(SELECT r.event_id FROM report AS r)) AS m
     ), of_itself AS (
-        SELECT DISTINCT m.node, m.event_id
-        FROM l4._mentions(evidence_unique.job_id, ARRAY(SELECT r.event_id FROM report AS r)) AS m
-        WHERE m.named_node = m.node
+        SELECT DISTINCT m.node, m.event_id FROM mentioned AS m WHERE m.named_node = m.node
     ), beside AS (
         -- how the process ended that is named beside, but for its own
         SELECT DISTINCT s.node, s.event_id
@@ -50,14 +50,16 @@ BEGIN ATOMIC
     ), naming AS (
         -- what names others is not held against its writer
         SELECT a.node, a.event_id FROM named AS a UNION SELECT b.node, b.event_id FROM beside AS b
+        -- nor is how processes of other nodes ended
+        UNION SELECT m.node, m.event_id FROM mentioned AS m WHERE m.kind = 'host' AND m.named_node <> m.node
     ), rated AS (
         SELECT s.node, s.event_id, s.first_ts, f.nodes,
             CASE WHEN f.nodes <= greatest(1, least((k.t).rare_share * k.nodes, (k.t).rare_nodes)) THEN 1.0
                 WHEN f.nodes <= least((k.t).uncommon_share * k.nodes, (k.t).uncommon_nodes) THEN (k.t).weak END
             * CASE WHEN s.first_ts > k.terminal_ts + l4._seconds((k.t).late_seconds) THEN (k.t).faint ELSE 1 END
             * CASE WHEN s.significant THEN 1 ELSE (k.t).weak END * CASE WHEN s.outlived THEN (k.t).weak ELSE 1 END
-            -- that it ended then is no news
-            * CASE WHEN s.failed AND NOT r.killed THEN (k.t).weak ELSE 1 END AS value
+            -- that processes ended is no news
+            * CASE WHEN NOT r.killed THEN (k.t).faint ELSE 1 END AS value
         FROM shown AS s
         JOIN alike AS f ON f.alike = s.alike
         CROSS JOIN k
@@ -81,12 +83,12 @@ END;
 COMMENT ON FUNCTION l4.evidence_unique(text) IS 'evidence: new events that only this node, or few nodes, show';
 
 -- Who was killed, as exactly one other node's complaint tells. A launcher that ends all when one failed may say so of
--- each.
-CREATE FUNCTION l4._killed(job_id text) RETURNS TABLE (node text, accuser text)
+-- each; what it kills long after the first crash report did not end when it was told to.
+CREATE FUNCTION l4._killed(job_id text) RETURNS TABLE (node text, accuser text, late bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 1
 BEGIN ATOMIC
     WITH accused AS MATERIALIZED (
-        SELECT a.accused AS node, a.accuser, x.event_id
+        SELECT a.accused AS node, a.accuser, a.first_ts, x.event_id
         FROM l4._edges(_killed.job_id) AS a CROSS JOIN LATERAL unnest(a.events) AS x(event_id)
         WHERE a.weight > 0
     ), named_in AS MATERIALIZED (
@@ -94,7 +96,9 @@ BEGIN ATOMIC
     ), report AS MATERIALIZED (
         SELECT e.event_id FROM named_in AS e WHERE l4._reports_kill(_killed.job_id, e.event_id)
     )
-    SELECT min(a.node), min(a.accuser) FROM accused AS a JOIN report AS t USING (event_id)
+    SELECT min(a.node), min(a.accuser),
+        coalesce(min(a.first_ts) > min(k.terminal_ts) + l4._seconds(min((k.t).late_seconds)), false)
+    FROM accused AS a JOIN report AS t USING (event_id) JOIN l4._case AS k ON k.job_id = _killed.job_id
     HAVING count(DISTINCT a.node) = 1;
 END;
 COMMENT ON FUNCTION l4._killed(text) IS 'the one node on which a process was killed, as others report';
@@ -121,7 +125,8 @@ BEGIN ATOMIC
             bool_or(z.value = c.value) OVER (PARTITION BY z.node) AS also_common
         FROM status AS z CROSS JOIN common AS c
     )
-    SELECT z.node, 1, 'was killed, as ' || z.accuser || ' says' FROM killed AS z
+    SELECT z.node, CASE WHEN z.late THEN (k.t).faint ELSE 1 END::float8, 'was killed, as ' || z.accuser || ' says'
+    FROM killed AS z CROSS JOIN k
     UNION ALL
     SELECT s.node, CASE WHEN bool_or(s.also_common) THEN (k.t).weak ELSE 1 END::float8,
         format('exit status %s (%s on most nodes)', string_agg(s.value, ', ' ORDER BY s.value COLLATE "C"),

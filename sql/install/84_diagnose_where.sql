@@ -139,12 +139,22 @@ BEGIN ATOMIC
         SELECT l.*, count(*) FILTER (WHERE l.report) OVER w AS reports,
             max(l.ts) FILTER (WHERE l.report) OVER w AS report_ts
         FROM line AS l WINDOW w AS (PARTITION BY l.here ORDER BY l.line_no)
+    ), report AS MATERIALIZED (
+        SELECT c.reports, c.ts, lead(c.ts) OVER (ORDER BY c.reports) AS next_ts
+        FROM counted AS c WHERE NOT c.here AND c.report
+    ), usual AS (
+        SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY r.next_ts - r.ts) AS gap FROM report AS r
     ), ended AS (
+        -- The phase begins as much later than a report as the next one comes earlier after it. At the end of an epoch
+        -- that is not known.
         SELECT p.event_id, percentile_disc(0.5) WITHIN GROUP (ORDER BY p.ts - p.report_ts) AS after,
+            CASE WHEN (k.epochs).length IS NULL THEN
+                percentile_disc(0.5) WITHIN GROUP (ORDER BY greatest(u.gap - (p.next_ts - p.ts), '0')) END AS begins,
             mode() WITHIN GROUP (ORDER BY p.reports) AS reports
-        FROM (SELECT c.event_id, c.ts, c.report_ts,
+        FROM (SELECT c.event_id, c.ts, c.report_ts, r.next_ts,
                 c.reports - lag(c.reports, 1, 0::bigint) OVER (PARTITION BY c.event_id ORDER BY c.line_no) AS reports
-            FROM counted AS c WHERE NOT c.here AND NOT c.report) AS p
+            FROM counted AS c LEFT JOIN report AS r USING (reports) WHERE NOT c.here AND NOT c.report) AS p
+        CROSS JOIN usual AS u
         WHERE p.reports > 0
         GROUP BY p.event_id
         -- what comes with every report is part of the iteration
@@ -158,8 +168,8 @@ BEGIN ATOMIC
         CROSS JOIN (SELECT max(c.reports) AS reports, max(c.report_ts) AS ts FROM counted AS c WHERE c.here) AS h
         WHERE e.reports = h.reports - coalesce((SELECT max(c.reports) FROM counted AS c
                 WHERE c.here AND c.event_id = e.event_id), 0)
-            AND coalesce(_phase_stage.ts - h.ts >= (k.t).nearly_all::float8 * e.after
-                OR e.after <= l4._seconds((k.t).first_moment), true)
+            AND coalesce(_phase_stage.ts - h.ts >= (k.t).nearly_all::float8 * least(e.begins, e.after)
+                OR least(e.begins, e.after) <= l4._seconds((k.t).first_moment), true)
     )
     SELECT d.stage FROM due AS d
     -- a stage that a line begins is known by that

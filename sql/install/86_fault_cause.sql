@@ -3,14 +3,14 @@
 -- What a line states. A catch-all says that something failed and sets nothing; an effect is no cause.
 CREATE FUNCTION l4._stated_causes(k l4._case)
 RETURNS TABLE (rank int, event_id int, nodes int, name text, category text, component text, words text, is_sure bool,
-    is_known bool, is_form bool)
+    is_known bool, is_form bool, by_suspect bool)
 LANGUAGE sql STABLE ROWS 5
 BEGIN ATOMIC
     SELECT m.rank, m.event_id, e.nodes, m.fault_name, f.category, f.component,
         format('%s: %s', m.fault_name, rtrim(f.root_cause, ' .')),
         f.severity IN ('error', 'fatal') AND f.priority >= 46 AND NOT f.combined AND s.by_suspect IS NOT FALSE
             AND (e.nodes >= (k.t).majority * k.nodes OR f.category IN ('hardware', 'platform') AND s.by_suspect),
-        NOT l4._is_catch_all(f.priority), f.combined
+        NOT l4._is_catch_all(f.priority), f.combined, s.by_suspect
     FROM l4.fault_match AS m
     JOIN l4.fault AS f USING (fault_id)
     LEFT JOIN l4._job_events(ARRAY[k.job_id]) AS e USING (event_id)
@@ -21,7 +21,17 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._stated_causes(l4._case)
     IS 'causes that lines of a job state; is_sure: one text with one meaning, on a suspect if there is one, and on '
-       'most nodes unless it is hardware or platform; is_known: no catch-all; is_form: which nodes show it decides';
+       'most nodes unless it is hardware or platform; is_known: no catch-all; is_form: which nodes show it decides; '
+       'by_suspect: NULL where nobody is suspect';
+
+-- The last thing that a process says before it is reported to have ended tells of it, whatever its level.
+CREATE FUNCTION l4._last_words(k l4._case, event_id int) RETURNS bool
+LANGUAGE sql STABLE
+RETURN EXISTS (
+    SELECT FROM l4._shown(k.job_id) AS s JOIN l4._shown(k.job_id) AS x ON x.node = s.node AND x.exit
+    WHERE s.event_id = _last_words.event_id AND NOT s.exit
+      AND x.first_line_no - s.first_line_no BETWEEN 1 AND (k.t).beside_lines);
+COMMENT ON FUNCTION l4._last_words(l4._case, int) IS 'does the event come right before a report of how a process ended';
 
 -- What says that something failed, but not what kind of failure it is: the best catch-all, else an error in words that
 -- no row knows. What no suspect says are the words of its peers; in a hang, what most say is that they wait.
@@ -39,7 +49,18 @@ BEGIN ATOMIC
             UNION ALL
             SELECT NULL, c.nodes, c.event_id, c.node, false, 2, c.n
             FROM l4._cause_events(k.job_id) WITH ORDINALITY AS c(event_id, is_known, nodes, node, level, terminal, n)
-            WHERE NOT c.is_known AND (c.terminal OR c.level >= (k.t).error_level)) AS u
+            WHERE NOT c.is_known AND (c.terminal OR c.level >= (k.t).error_level
+                OR c.level = 0 AND l4._last_words(k, c.event_id)) AND NOT l4._marked((SELECT x.example
+                FROM l4._job_events(ARRAY[k.job_id]) AS x WHERE x.event_id = c.event_id), 'killed')
+            UNION ALL
+            -- native code that crashes on most nodes alike is no effect of the others' end
+            SELECT format('%s: %s', m.fault_name, rtrim(f.root_cause, ' .')), x.nodes, m.event_id, NULL, false, 3,
+                m.rank
+            FROM l4.fault_match AS m
+            JOIN l4.fault AS f USING (fault_id)
+            JOIN l4._job_events(ARRAY[k.job_id]) AS x USING (event_id)
+            WHERE m.job_id = k.job_id AND m.is_suspect AND f.is_effect AND f.component = 'framework'
+                AND x.nodes >= (k.t).majority * k.nodes AND l4._marked(x.example, 'killed')) AS u
         WHERE NOT (k.symptom = 'hang' AND u.nodes >= (k.t).majority * k.nodes)
           AND EXISTS (SELECT FROM l4._counts(k.job_id) AS c
             LEFT JOIN l4.suspect_node AS n ON n.job_id = c.job_id AND n.node = c.node AND n.is_suspect
@@ -56,7 +77,7 @@ COMMENT ON FUNCTION l4._general_cause(l4._case)
 -- The kinds of failure whose cause no line states. words: %1$s stands for the nodes or the line.
 CREATE FUNCTION l4._failure_kinds()
 RETURNS TABLE (kind text, category text, component text, words text, alternatives text[])
-LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 14
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 18
 BEGIN ATOMIC
     SELECT t.* FROM (VALUES
         ('absent', 'platform', 'scheduler', 'no cause is stated: nodes that were expected never wrote a line%1$s',
@@ -90,6 +111,10 @@ BEGIN ATOMIC
             ARRAY['the disk, mount or quota of that node: space, errors in its kernel log, how it is mounted',
                 'the file itself: compare it with that of a node that was well',
                 'the program or its data on that node: the message and the frames above it']),
+        ('killed', 'hardware', 'node', 'no cause is stated: a process of %1$s was killed, and said nothing itself',
+            ARRAY['its memory ran out: the kernel log of the node, and the limit of the container',
+                'the node, its accelerator or a damaged file: signals 4, 7, 8 and 11, and the kernel log',
+                'somebody or the scheduler ended it: the scheduler''s record']),
         ('left', 'user', 'program', 'no cause is stated: %1$s ended as in a good job while the others went on',
             ARRAY['its loop was shorter: number of samples and steps a rank',
                 'it left by a condition of its own: what it printed last']),
@@ -108,11 +133,22 @@ BEGIN ATOMIC
             ARRAY['links or switches lost packets: error counters of ports and switches',
                 'traffic between some nodes is blocked: firewall and routes',
                 'the ranks do not call the same collectives: the stacks of their processes']),
+        ('stopped', NULL, NULL, 'no cause is stated: the job was told to end before anything failed, "%1$s"',
+            ARRAY['somebody or the scheduler ended it: the scheduler''s record, with the reason',
+                'a limit of the job was reached: its time and memory against what it asked for']),
         ('ended', NULL, NULL, 'no cause is stated, only how processes ended: "%1$s"',
             ARRAY['memory ran out (signal 9): the kernel log, and the limit of the container',
                 'somebody or the scheduler ended it (signals 9 and 15): the scheduler''s record',
                 'native code crashed (signals 4, 6, 7, 8 and 11): where, by PYTHONFAULTHANDLER=1 or a core',
                 'the program gave up (other statuses): what it printed before']),
+        ('still', 'hardware', 'node', 'no cause is stated; node, network, storage or a stopped process',
+            ARRAY['a node went down or was cut off: consoles, link states and kernel logs of all nodes',
+                'a process stands still: stack and state of each, what it reads or waits for',
+                'the ranks do not call the same collectives: the stacks of their processes']),
+        ('unmet', 'user', 'configuration', 'no cause is stated: the nodes did not get to train together',
+            ARRAY['the addresses, ports and number of nodes that each was given: compare them',
+                'a node that waits for another one: the last line of each',
+                'a firewall or a name that is not resolved: connect from node to node by hand']),
         ('unknown', NULL, NULL, 'no cause is stated',
             ARRAY['what all nodes share: network, storage, the scheduler''s record of that time',
                 'the program: the stacks of its processes when it stands still',
@@ -122,7 +158,21 @@ END;
 COMMENT ON FUNCTION l4._failure_kinds()
     IS 'what may be behind a failure whose cause no line states, and how to check it';
 
-CREATE FUNCTION l4._failure_kind(k l4._case, stage text, OUT kind text, OUT about text)
+-- Where a scheduler's words come before any error, they are no consequence.
+CREATE FUNCTION l4._told_to_end(k l4._case) RETURNS int
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT m.fault_id
+    FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id) JOIN l4._claims(k.job_id) AS e USING (event_id)
+    WHERE m.job_id = k.job_id AND m.is_suspect AND f.is_effect AND f.component = 'scheduler'
+      AND e.first_ts = (SELECT min(c.first_ts) FROM l4._claims(k.job_id) AS c
+        WHERE c.terminal OR c.exit OR c.level >= (k.t).error_level)
+    ORDER BY m.rank LIMIT 1;
+END;
+COMMENT ON FUNCTION l4._told_to_end(l4._case)
+    IS 'fault whose line says that the job was told to end, before anything failed; NULL: none';
+
+CREATE FUNCTION l4._failure_kind(k l4._case, stage text, OUT kind text, OUT about text, OUT fault_id int)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -137,21 +187,27 @@ DECLARE
 BEGIN
     SELECT * INTO general FROM l4._general_cause(k);
     SELECT n.node, n.evidence ?| ARRAY['silent', 'lag'] AS is_silent, z.went_through,
-        CASE WHEN n.evidence #>> '{drift,detail}' !~ '[ :][Ee]xit'
+        n.evidence #>> '{exit,detail}' ~ 'was killed' OR EXISTS (
+            SELECT FROM l4._shown(k.job_id) AS e JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+            WHERE e.node = n.node AND e.nodes = 1 AND l4._marked(j.example, 'killed')) AS killed,
+        CASE WHEN n.evidence #>> '{drift,detail}' !~* '[ :]exit|\m(?:code|status|rc|returncode)[ =:(\[]*<'
             THEN concat_ws(' ', n.node, n.evidence #>> '{drift,detail}') END AS differs INTO s
     FROM l4.suspect_node AS n JOIN l4._case_node AS z ON z.job_id = n.job_id AND z.node = n.node
     WHERE n.job_id = k.job_id AND n.rank = 1 AND n.is_suspect;
+    fault_id := CASE WHEN s.is_silent IS NOT TRUE AND k.symptom <> 'hang' THEN l4._told_to_end(k) END;
     kind := CASE
         WHEN k.symptom = 'launch' AND greatest((SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id),
             k.nodes + cardinality(absent)) > k.nodes THEN 'absent'
         WHEN k.symptom = 'slow' AND s.node IS NOT NULL THEN 'slow'
         WHEN k.symptom = 'slow' THEN 'slow alike'
         WHEN s.differs IS NOT NULL THEN 'differs'
+        WHEN fault_id IS NOT NULL THEN 'stopped'
         WHEN general.nodes >= (k.t).majority * k.nodes
             THEN concat_ws(' ', 'alike', CASE WHEN general.owner IN ('library', 'framework') THEN general.owner END)
         WHEN general.words IS NOT NULL
             THEN concat_ws(' ', 'few',
                 CASE WHEN stage IN ('data', 'checkpoint_load', 'checkpoint_save') THEN 'files' END)
+        WHEN s.killed THEN 'killed'
         WHEN s.went_through THEN 'left'
         WHEN s.is_silent THEN 'silent'
         WHEN s.node IS NOT NULL THEN 'apart'
@@ -159,11 +215,15 @@ BEGIN
             WHERE m.job_id = k.job_id AND m.is_suspect AND f.is_effect
               AND f.component IN ('network', 'collective', 'node'))
             OR k.symptom = 'hang' AND k.crashed THEN 'lost'
+        WHEN k.symptom = 'hang' THEN 'still'
         WHEN ended IS NOT NULL THEN 'ended'
+        WHEN k.symptom = 'launch' THEN 'unmet'
         ELSE 'unknown' END;
     about := CASE WHEN kind = 'absent' THEN coalesce(': ' || l4._first_few(absent), '')
         WHEN kind = 'differs' THEN s.differs
         WHEN general.words IS NOT NULL AND kind ~ '^(alike|few)' THEN general.words
+        WHEN kind = 'stopped' THEN (SELECT left(btrim(m.line), 160) FROM l4.fault_match AS m
+            WHERE m.job_id = k.job_id AND m.fault_id = _failure_kind.fault_id)
         WHEN kind = 'ended' THEN ended
         ELSE l4._first_few(ARRAY(SELECT n.node FROM l4.suspect_node AS n
             WHERE n.job_id = k.job_id AND n.is_suspect ORDER BY n.rank)) END;
@@ -184,12 +244,15 @@ BEGIN
         RETURN d;
     END IF;
     SELECT * INTO best FROM l4._stated_causes(k) AS c WHERE c.is_known ORDER BY c.rank LIMIT 1;
-    IF best IS NULL OR best.component = 'collective' THEN
-        SELECT n.kind, f.category, f.component, format(f.words, n.about) AS words, f.alternatives INTO other
-        FROM l4._failure_kind(k, d.stage) AS n JOIN l4._failure_kinds() AS f USING (kind);
-        differs := other.kind = 'differs';
+    IF best IS NULL OR best.component = 'collective' OR k.symptom = 'launch' AND best.by_suspect IS FALSE THEN
+        SELECT n.kind, coalesce(z.category, f.category) AS category, coalesce(z.component, f.component) AS component,
+            format(f.words, n.about) AS words, f.alternatives INTO other
+        FROM l4._failure_kind(k, d.stage) AS n JOIN l4._failure_kinds() AS f USING (kind)
+        LEFT JOIN l4.fault AS z ON z.fault_id = n.fault_id AND n.kind = 'stopped';
+        differs := other.kind = CASE WHEN best.component = 'collective' THEN 'differs' ELSE 'absent' END;
     END IF;
-    -- ranks that are out of step are so because one has other settings
+    -- ranks that are out of step are so because one has other settings; what the others say of a node that never wrote
+    -- is an effect
     IF best IS NULL OR differs THEN
         d.category := other.category;
         d.component := other.component;
