@@ -307,7 +307,8 @@ BEGIN
     -- tolerated for a while: warnings on half of the nodes in every iteration up to the end
     SELECT min(i.iteration) INTO back
     FROM l4._claims(k.job_id) AS e
-    JOIN l4._case_iteration AS i ON i.job_id = k.job_id AND i.done_ts >= e.first_ts
+    CROSS JOIN LATERAL (SELECT min(z.iteration) AS iteration FROM l4._case_iteration AS z
+        WHERE z.job_id = k.job_id AND z.done_ts >= e.first_ts) AS i
     WHERE NOT e.stack AND NOT e.terminal AND e.level >= (k.t).warning_level AND e.nodes >= (k.t).half * k.nodes
         AND e.last_ts >= third
         AND e.occurrences >= e.nodes * (last_done - i.iteration + 1);

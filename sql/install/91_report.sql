@@ -52,8 +52,10 @@ BEGIN ATOMIC
         UNION ALL
         SELECT 3, 0, 'since', coalesce((SELECT to_char(m.ts, 'YYYY-MM-DD HH24:MI:SS TZ, ') || m.what
             FROM l4._report_moments(_report_brief.job_id) WITH ORDINALITY AS m(ts, kind, node, what, n)
-            LEFT JOIN suspect AS s USING (node)
-            WHERE m.kind IN ('event', 'onset', 'silence') ORDER BY m.ts, s.rank, m.n LIMIT 1),
+            LEFT JOIN suspect AS s USING (node) LEFT JOIN l4._case AS k ON k.job_id = d.job_id
+            -- with nothing to compare with, what the job went on after may be usual
+            WHERE m.kind IN ('event', 'onset', 'silence') ORDER BY cardinality(d.baseline) = 0
+                AND d.symptom <> 'slow' AND m.ts < k.progress_ts, m.ts, s.rank, m.n LIMIT 1),
             CASE WHEN (d.coverage ->> 'timed')::bool THEN 'not known'
                 ELSE 'not known: the lines carry no times' END)
         FROM failed AS d

@@ -65,8 +65,8 @@ svg.wide{display:none}svg.narrow{display:block}ol.marks{columns:1}dl.brief{displ
 thead{display:none}table,tbody,tr,td,th{display:block;border:0;padding:1px 0}td:empty{display:none}
 tr{border-bottom:1px solid var(--rule);padding:6px 0}td.short{display:inline;margin-right:14px}
 td[data-name]::before{content:attr(data-name) " ";color:var(--soft);font-size:12px}}
-@media print{nav,details{display:none}main{padding:0}.verdict,article,figure{break-inside:avoid}
-*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}';
+@media print{nav,details{display:none}main{padding:0}.verdict,article,figure,ol,tr{break-inside:avoid}
+h2{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}';
 COMMENT ON FUNCTION l4._html_style() IS 'style sheet of l4.report_html()';
 
 CREATE FUNCTION l4._html_figure(caption text, wide text, narrow text) RETURNS text

@@ -393,9 +393,8 @@ AS $$
 DECLARE
     known constant int := (SELECT count(*) FROM l4._event);
 BEGIN
-    UPDATE l4._model AS m SET parser = CASE WHEN max_templates IS NULL THEN _adopt_model.parser
-        ELSE l4._parser_masked(_adopt_model.parser, l4._parser_options(m.parser)) END
-    FROM (SELECT l4._parser_options(o.parser) ->> 'max_templates' AS max_templates FROM l4._model AS o) AS o;
+    UPDATE l4._model AS m SET parser = CASE WHEN l4._parser_options(m.parser) ->> 'max_templates' IS NULL
+        THEN _adopt_model.parser ELSE l4._parser_masked(_adopt_model.parser, l4._parser_options(m.parser)) END;
     INSERT INTO l4._event AS x (event_id, merged_into, level, template, example, example_record, stage, then_stage,
         iteration_rule, is_stack, is_coarse)
     SELECT e.event_id, e.merged_into, e.level, e.template, e.example, e.example_record, e.stage, e.then_stage,
