@@ -38,11 +38,13 @@ certain_length(L4Rules *rules, const char *p, int len, int format)
 
 	for (const int *list = rules->by_byte[(unsigned char) *p]; *list >= 0; list++)
 	{
-		const L4Format *f = &rules->formats[*list];
+		L4Format   *f = &rules->formats[*list];
 		bool		found = *list == format;
 
-		if (found && f->prefix == NULL)
+		if (found && f->prefix_pattern == NULL)
 			return 0;
+		if (found && f->prefix == NULL)
+			f->prefix = l4_regex_compile(f->prefix_pattern, strlen(f->prefix_pattern), 0, rules->cxt);
 		for (;; n += L4_FOLD_START)
 		{
 			if (n > Min(len, L4_FOLD_START_MAX))

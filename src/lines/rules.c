@@ -90,8 +90,8 @@ names_a_digit(const char *p)
  * The part of a pattern that is about the prefix: "^…(?<message>….*)$" without
  * its ".*)$", where the group holds no other one. NULL for patterns of another form.
  */
-static L4Regex *
-compile_prefix(const char *pattern, MemoryContext cxt)
+static char *
+prefix_pattern(const char *pattern, MemoryContext cxt)
 {
 	const char *message = NULL;
 	const char *end;
@@ -103,8 +103,7 @@ compile_prefix(const char *pattern, MemoryContext cxt)
 	end = message + 1 + strcspn(message + 1, "()[|");
 	if (strcmp(end, ")$") != 0 || strncmp(end - 2, ".*", 2) != 0)
 		return NULL;
-	pattern = psprintf("%.*s)", (int) (end - 2 - pattern), pattern);
-	return l4_regex_compile(pattern, strlen(pattern), 0, cxt);
+	return MemoryContextStrdup(cxt, psprintf("%.*s)", (int) (end - 2 - pattern), pattern));
 }
 
 static void
@@ -116,7 +115,7 @@ compile_format(L4Format *format, JsonbContainer *object, MemoryContext cxt)
 	format->id = get_id(object);
 	pattern = get_signature(object);
 	format->re = l4_regex_compile(pattern, strlen(pattern), 0, cxt);
-	format->prefix = compile_prefix(pattern, cxt);
+	format->prefix_pattern = prefix_pattern(pattern, cxt);
 	format->to_the_end = l4_ends_with(pattern, strlen(pattern), ".*)$");
 	format->digits_alike = !names_a_digit(pattern);
 	for (int i = 0; i < L4_NFIELDS; i++)

@@ -48,7 +48,8 @@ typedef struct L4Format
 	int16		group[L4_NFIELDS];	/* number of the group, 0 when the format has none */
 	bool		launcher;		/* says who wrote (rank, host, pid, stream) and has no level: what follows has a prefix of its own */
 	L4TsFormat *ts;				/* NULL when the format has no time stamp */
-	L4Regex    *prefix;			/* the pattern without the .*)$ at its end, NULL when it ends in another way; groups have the same numbers */
+	char	   *prefix_pattern; /* the pattern without the .*)$ at its end, NULL when it ends in another way */
+	L4Regex    *prefix;			/* compiled when it is first asked for; groups have the same numbers */
 	bool		to_the_end;		/* the message ends with the line, however long that is */
 	bool		digits_alike;	/* the pattern does not tell one digit from another */
 } L4Format;
