@@ -33,7 +33,7 @@ GROUP BY 1, 2, 3, 4;
 CREATE TABLE logs (job_id text, node text, source text, line_no bigint, ts timestamptz, line text);
 CREATE INDEX ON logs (job_id, node, source, line_no);
 CREATE TABLE result (run text, event text, slot int, mask text, value text, occurrences bigint, nodes text[]);
-CREATE TABLE first_value (run text, node text, event text, slot_values text[], slot_masks text[]);
+CREATE TABLE first_value (run text, node text, event text, slot_values text[]);
 CREATE TABLE counted (run text, node text, event text, slot int, value text, occurrences bigint, first_ts timestamptz);
 CREATE TABLE events (run text, template text, event_ids int);
 CREATE FUNCTION event_of(template text) RETURNS text LANGUAGE sql RETURN
@@ -54,8 +54,8 @@ BEGIN
     END LOOP;
     INSERT INTO event_words.result SELECT run.run, event_words.event_of(t.template), p.*
     FROM l4.template t CROSS JOIN LATERAL l4.event_parameters('words', t.event_id) p WHERE t.merged_into IS NULL;
-    INSERT INTO event_words.first_value SELECT run.run, f.node, event_words.event_of(t.template), f.slot_values, f.slot_masks
-    FROM l4._first_values f JOIN l4.template t USING (event_id) WHERE f.job_id = 'words';
+    INSERT INTO event_words.first_value SELECT run.run, f.node, event_words.event_of(t.template), f.slot_values
+    FROM l4._values('words', ARRAY(SELECT t.event_id FROM l4.template t)) f JOIN l4.template t USING (event_id);
     INSERT INTO event_words.counted SELECT run.run, v.node, event_words.event_of(t.template), dense_rank() OVER (PARTITION BY v.event_id ORDER BY v.slot), v.value, v.occurrences, v.first_ts
     FROM l4._slot_value v JOIN l4.template t USING (event_id) WHERE v.job_id = 'words';
     INSERT INTO event_words.events SELECT run.run, t.template, count(*) FROM l4.template t WHERE t.merged_into IS NULL GROUP BY 1, 2;
@@ -67,7 +67,7 @@ SELECT template, event_ids FROM events WHERE run = 'plain' ORDER BY 1;
 SELECT slot, mask, value, occurrences, nodes FROM result WHERE run = 'plain' AND (event IN ('scheduler slow', 'ring') AND mask <> 'duration' OR event = 'session') ORDER BY event, slot, value COLLATE "C";
 -- of the owners 32 a node, not counted
 SELECT event, slot, bool_and(occurrences IS NULL) AS not_counted, count(DISTINCT value) FROM result WHERE run = 'plain' AND event = 'volume' GROUP BY 1, 2;
-SELECT node, event, slot_values, slot_masks FROM first_value WHERE run = 'plain' ORDER BY 2, 1;
+SELECT node, event, slot_values FROM first_value WHERE run = 'plain' ORDER BY 2, 1;
 -- as the lines say, with their first times
 SELECT c.* FROM counted c LEFT JOIN truth t USING (node, event, slot, value) WHERE c.run = 'plain' AND (t.value IS NULL OR c.occurrences <> t.occurrences OR c.first_ts <> t.first_ts);
 SELECT t.event, t.slot, count(*) AS missing, bool_and((SELECT count(*) FROM truth o WHERE (o.node, o.event, o.slot) = (t.node, t.event, t.slot)) > 32) AS more_than_32
@@ -83,7 +83,7 @@ CALL run('2 workers, 100 a batch, backwards', true, 100, '{200,400}');
 SET max_parallel_workers_per_gather = 0;
 CREATE VIEW outcome AS
 SELECT run, event, (slot, mask, value, occurrences, nodes)::text AS row FROM result
-UNION ALL SELECT run, event, (node, slot_values, slot_masks)::text FROM first_value
+UNION ALL SELECT run, event, (node, slot_values)::text FROM first_value
 UNION ALL SELECT run, event, (node, slot, value, occurrences, first_ts)::text FROM counted
 UNION ALL SELECT run, event_of(template), template FROM events;
 SELECT run, count(DISTINCT event) AS events, count(*) AS rows FROM outcome GROUP BY 1 ORDER BY 1;

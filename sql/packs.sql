@@ -106,7 +106,7 @@ SELECT c.* FROM (TABLE wanted) AS w, l4._event_counts('packs-1', w.ids) AS c EXC
 SELECT count(*) FROM (SELECT * FROM l4._event_counts('packs-1', NULL) EXCEPT SELECT * FROM l4.event_count WHERE job_id = 'packs-1') AS x;
 SELECT count(*) AS values FROM (TABLE wanted) AS w, l4._slot_values('packs-1', w.ids);
 SELECT v.* FROM (TABLE wanted) AS w, l4._slot_values('packs-1', w.ids) AS v EXCEPT SELECT v.* FROM wanted AS w, l4._slot_value AS v WHERE job_id = 'packs-1' AND event_id = ANY (w.ids);
-SELECT v.* FROM (TABLE wanted) AS w, l4._values('packs-1', w.ids) AS v EXCEPT SELECT v.node, v.event_id, v.slot_values FROM wanted AS w, l4._first_values AS v WHERE job_id = 'packs-1' AND event_id = ANY (w.ids);
+SELECT v.* FROM (TABLE wanted) AS w, l4._values('packs-1', w.ids) AS v EXCEPT SELECT v.* FROM wanted AS w, l4._values('packs-1', ARRAY(SELECT event_id FROM l4.template)) AS v WHERE v.event_id = ANY (w.ids);
 SELECT count(*), bool_and(v.node = n.node) AS of_the_node, count(*) = (SELECT count(*) FROM (TABLE wanted) AS w, l4._values('packs-1', w.ids) AS a WHERE a.node = min(n.node)) AS all_of_it
 FROM (TABLE wanted) AS w, (SELECT max(node) AS node FROM l4._node WHERE job_id = 'packs-1') AS n, l4._values('packs-1', w.ids, ARRAY[n.node]) AS v;
 SELECT m.* FROM (TABLE wanted) AS w, l4._mentions('packs-1', w.ids) AS m EXCEPT SELECT m.* FROM wanted AS w, l4.mention AS m WHERE job_id = 'packs-1' AND event_id = ANY (w.ids);

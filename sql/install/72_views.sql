@@ -385,24 +385,6 @@ COMMENT ON FUNCTION l4._slot_values(text, int[], bigint[]) IS
     'l4._slot_value of some events of a job; with keys those that may name something, as l4._unpack_values() takes '
     'them';
 
-CREATE VIEW l4._first_values AS
-SELECT f.job_id, f.node, f.event_id, c.occurrences, f.slot_values, f.slot_masks
-FROM (SELECT v.job_id, v.node, v.event_id, pg_catalog.array_agg(v.value ORDER BY v.slot) AS slot_values,
-             pg_catalog.array_agg(v.mask ORDER BY v.slot) AS slot_masks
-      FROM (SELECT DISTINCT ON (s.job_id, s.node, u.event_id, u.slot) s.job_id, s.node, u.event_id, u.slot, u.value,
-          u.mask
-            FROM l4._slot_context x
-            CROSS JOIN l4._stream s
-            JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id AND m.part OPERATOR(pg_catalog.=) 0
-            CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
-                x.word_events, x.word_slots,
-                                                 x.words, NULL, NULL, true) AS u
-            ORDER BY 1, 2, 3, 4, u.first_ts, s.source, u.first_line_no) v
-      GROUP BY 1, 2, 3) f
-JOIN l4.event_count c ON c.job_id OPERATOR(pg_catalog.=) f.job_id AND c.node OPERATOR(pg_catalog.=) f.node
-                     AND c.event_id OPERATOR(pg_catalog.=) f.event_id;
-COMMENT ON VIEW l4._first_values IS 'variable parts of the first record of each event on each node, in order';
-
 CREATE VIEW l4._duration AS
 SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.block,
     pg_catalog.sum(u.n)::bigint AS n,

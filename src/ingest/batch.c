@@ -14,6 +14,7 @@
 #include "utils/memutils.h"
 
 #include "base/grow.h"
+#include "base/order.h"
 #include "ingest/batch.h"
 #include "l4_compat.h"
 
@@ -211,16 +212,6 @@ choose(L4Batch *batch)
 		pairingheap_add(batch->waiting, &((L4Waiting *) lfirst(cell))->node);
 }
 
-/* Locks by their numbers, so that sessions do not wait for each other in a circle. */
-static int
-compare_ints(const void *a, const void *b)
-{
-	int32		x = *(const int32 *) a;
-	int32		y = *(const int32 *) b;
-
-	return x < y ? -1 : x > y;
-}
-
 /*
  * Wait until no other session reads logs of the jobs of the batch, to the end
  * of the transaction. Jobs that were removed meanwhile are gone from the list.
@@ -236,7 +227,8 @@ lock_jobs(L4Batch *batch)
 	for (int i = 0; i < batch->nlocked; i++)
 		hashes[i] = DatumGetInt32(DirectFunctionCall1Coll(hashtext, DEFAULT_COLLATION_OID,
 														  CStringGetTextDatum(batch->jobs[batch->locked[i]])));
-	qsort(hashes, batch->nlocked, sizeof(int32), compare_ints);
+	/* by their numbers, so that sessions do not wait for each other in a circle */
+	qsort(hashes, batch->nlocked, sizeof(int32), l4_order_int32);
 	for (int i = 0; i < batch->nlocked; i++)
 		DirectFunctionCall2(pg_advisory_xact_lock_int4, Int32GetDatum(LOCK_CLASS), Int32GetDatum(hashes[i]));
 	l4_query_prepare(&query, "SELECT FROM l4.job j WHERE j.job_id = $1 FOR KEY SHARE", 1, types);

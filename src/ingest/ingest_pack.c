@@ -10,6 +10,7 @@
 #include "utils/timestamp.h"
 
 #include "base/grow.h"
+#include "base/order.h"
 #include "ingest/ingest_pack.h"
 #include "ingest/pack_state.h"
 #include "ingest/stream_counts.h"
@@ -71,10 +72,7 @@ open_pack(bytea *before, MemoryContext cxt, const char *types)
 				l4_bytes_corrupted("columns");
 		return pack;
 	}
-	pack = l4_pack_create(cxt);
-	for (int i = 0; types[i] != '\0'; i++)
-		l4_pack_add_col(pack, types[i], "");
-	return pack;
+	return l4_pack_create_as(types, cxt);
 }
 
 static void
@@ -116,8 +114,8 @@ reopen_span(Packer *p)
 	if (row < 0)
 		return;
 	p->span_stage = l4_pack_state_stage(p->state, cols[0].entry[cols[0].ints[row]], cols[0].entry_len[cols[0].ints[row]]);
-	p->span_first = l4_pack_is_null(p->stages, 1, row) ? L4_NO_TS : cols[1].ints[row];
-	p->span_last = l4_pack_is_null(p->stages, 2, row) ? L4_NO_TS : cols[2].ints[row];
+	p->span_first = l4_pack_get_ts(p->stages, 1, row);
+	p->span_last = l4_pack_get_ts(p->stages, 2, row);
 	p->span_first_line = cols[3].ints[row];
 	p->span_last_line = cols[4].ints[row];
 	for (int c = 0; c < p->stages->ncols; c++)
@@ -151,8 +149,7 @@ add_to_span(Packer *p, const L4ResultLine *line, int stage)
 		p->span_last = line->ts;
 		p->span_first_line = line->line_no;
 	}
-	if (line->ts != L4_NO_TS && (p->span_last == L4_NO_TS || line->ts > p->span_last))
-		p->span_last = line->ts;
+	p->span_last = Max(p->span_last, line->ts);
 	p->span_last_line = line->line_no;
 }
 
@@ -186,11 +183,8 @@ widen_chunk(L4Chunk *head, int64 line_no, TimestampTz ts, bool first)
 {
 	head->first_line_no = first ? line_no : Min(head->first_line_no, line_no);
 	head->last_line_no = first ? line_no : Max(head->last_line_no, line_no);
-	if (ts != L4_NO_TS)
-	{
-		head->first_ts = head->first_ts == L4_NO_TS ? ts : Min(head->first_ts, ts);
-		head->last_ts = head->last_ts == L4_NO_TS ? ts : Max(head->last_ts, ts);
-	}
+	head->first_ts = l4_earlier(head->first_ts, ts);
+	head->last_ts = Max(head->last_ts, ts);
 }
 
 static void
@@ -201,8 +195,7 @@ start_chunk(Packer *p, bytea *before)
 	memset(&p->head, 0, sizeof(p->head));
 	p->head.first_ts = p->head.last_ts = L4_NO_TS;
 	for (int row = 0; row < p->chunk->nrows; row++)
-		widen_chunk(&p->head, p->chunk->cols[CH_LINE].ints[row],
-					l4_pack_is_null(p->chunk, CH_TS, row) ? L4_NO_TS : p->chunk->cols[CH_TS].ints[row], row == 0);
+		widen_chunk(&p->head, p->chunk->cols[CH_LINE].ints[row], l4_pack_get_ts(p->chunk, CH_TS, row), row == 0);
 }
 
 static void
@@ -236,10 +229,8 @@ add_line(Packer *p, const L4ResultLine *line, const L4ResultRecord *rec, const R
 	}
 	l4_pack_int(chunk, CH_EPOCH, rec->epoch);
 	put_optional(chunk, CH_ITERATION, rec->iteration);
-	if (line->ts == L4_NO_TS)
-		return;
-	out->first_ts = out->first_ts == L4_NO_TS ? line->ts : Min(out->first_ts, line->ts);
-	out->last_ts = out->last_ts == L4_NO_TS ? line->ts : Max(out->last_ts, line->ts);
+	out->first_ts = l4_earlier(out->first_ts, line->ts);
+	out->last_ts = Max(out->last_ts, line->ts);
 }
 
 static void
@@ -303,24 +294,6 @@ add_to_sequence(Packer *p, L4PackRank *rank, const L4ResultRecord *rec, int32 ev
 		l4_pack_state_event(p->state, rank, event_id);
 }
 
-static const L4StageMark *
-stage_mark(const L4Stages *stages, int32 event_id)
-{
-	int			low = 0;
-	int			high = stages->nmarks;
-
-	while (low < high)
-	{
-		int			mid = (low + high) / 2;
-
-		if (stages->marks[mid].event_id < event_id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < stages->nmarks && stages->marks[low].event_id == event_id ? &stages->marks[low] : NULL;
-}
-
 /* Stage of a record, and of what follows it on its rank. */
 static int
 place_in_stages(Packer *p, L4PackRank *rank, const L4StageMark *mark)
@@ -371,10 +344,11 @@ add_examples(Packer *p, const L4ResultPart *part)
 static void
 add_records(Packer *p, const L4ResultPart *part, RecInfo *info)
 {
+	const L4Stages *stages = p->in->stages;
 	const L4StageMark **marks = (const L4StageMark **) palloc(sizeof(void *) * Max(part->nlocals, 1));
 
 	for (int i = 0; i < part->nlocals; i++)
-		marks[i] = stage_mark(p->in->stages, part->locals[i]->event_id);
+		marks[i] = bsearch(&part->locals[i]->event_id, stages->marks, stages->nmarks, sizeof(L4StageMark), l4_order_int32);
 	for (int i = 0; i < part->nrecs; i++)
 	{
 		const L4ResultRecord *rec = &part->recs[i];
@@ -436,26 +410,10 @@ add_values(Packer *p, const L4ResultPart *part)
 	}
 }
 
-/* The record of the settled part that begins at a line. Those that were begun in it are in front, in order. */
-static int
-find_record(const L4ResultPart *part, int nbegun, int64 line_no)
-{
-	int			low = 0;
-	int			high = nbegun;
-
-	while (low < high)
-	{
-		int			mid = (low + high) / 2;
-
-		if (part->recs[mid].line_no < line_no)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < nbegun && part->recs[low].line_no == line_no ? low : -1;
-}
-
-/* The records that later lines may join: some of those that were joinable before, some of the settled part. */
+/*
+ * The records that later lines may join: some of those that were joinable before, some of the settled part. Those that
+ * were begun in it are in front, in order of their lines.
+ */
 static void
 keep_joinable(Packer *p, const L4ResultPart *part, const RecInfo *info)
 {
@@ -468,15 +426,16 @@ keep_joinable(Packer *p, const L4ResultPart *part, const RecInfo *info)
 	for (int i = 0; i < head->njoinable; i++)
 	{
 		const L4Joinable *before = l4_pack_state_joinable(p->state, head->joinable[i]);
-		int			r = before != NULL ? -1 : find_record(part, nbegun, head->joinable[i]);
+		const L4ResultRecord *rec = before != NULL || nbegun == 0 ? NULL
+			: bsearch(&head->joinable[i], part->recs, nbegun, sizeof(L4ResultRecord), l4_order_int64);
 
-		if (before == NULL && r < 0)
+		if (before == NULL && rec == NULL)
 			l4_bytes_corrupted("joinable records");
 		if (before != NULL)
 			kept[i] = *before;
 		else
-			kept[i] = (L4Joinable) {.line_no = part->recs[r].line_no, .event_id = info[r].event_id, .stage = info[r].stage,
-			.rank = part->recs[r].rank, .context = part->recs[r].context, .epoch = part->recs[r].epoch, .iteration = part->recs[r].iteration};
+			kept[i] = (L4Joinable) {.line_no = rec->line_no, .event_id = info[rec - part->recs].event_id,
+			.stage = info[rec - part->recs].stage, .rank = rec->rank, .context = rec->context, .epoch = rec->epoch, .iteration = rec->iteration};
 	}
 	p->state->joinable = kept;
 	p->state->njoinable = head->njoinable;

@@ -309,8 +309,7 @@ count_value(L4Param *param, const char *text, int len, TimestampTz ts, int64 lin
 		if (value->hash == hash)
 		{
 			value->occurrences++;
-			if (ts != L4_NO_TS && (value->first_ts == L4_NO_TS || ts < value->first_ts))
-				value->first_ts = ts;
+			value->first_ts = l4_earlier(value->first_ts, ts);
 			return 0;
 		}
 	}

@@ -310,8 +310,7 @@ store_group_chunk(Store *store, const SharedPack *group, int32 pack_id, bool ope
 		all.first_line_no = all.lines == 0 ? chunk->first_line_no : Min(all.first_line_no, chunk->first_line_no);
 		all.last_line_no = all.lines == 0 ? chunk->last_line_no : Max(all.last_line_no, chunk->last_line_no);
 		all.lines += chunk->lines;
-		if (chunk->first_ts != L4_NO_TS && (all.first_ts == L4_NO_TS || chunk->first_ts < all.first_ts))
-			all.first_ts = chunk->first_ts;
+		all.first_ts = l4_earlier(all.first_ts, chunk->first_ts);
 		all.last_ts = Max(all.last_ts, chunk->last_ts);
 	}
 	if (all.lines == 0)

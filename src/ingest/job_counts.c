@@ -22,6 +22,7 @@
 #include "utils/timestamp.h"
 
 #include "base/grow.h"
+#include "base/order.h"
 #include "ingest/ingest_store.h"
 #include "l4_compat.h"
 #include "packed/sections.h"
@@ -210,20 +211,12 @@ l4_job_counts_stream(L4JobCounts *job_counts, const char *job_id, const char *no
 	MemoryContextSwitchTo(old);
 }
 
-static TimestampTz
-pack_ts(const L4Pack *pack, int col, int row)
-{
-	return l4_pack_is_null(pack, col, row) ? L4_NO_TS : pack->cols[col].ints[row];
-}
-
 /* Widen a span of time by another one. */
 static void
 add_span(TimestampTz *first, TimestampTz *last, TimestampTz other_first, TimestampTz other_last)
 {
-	if (other_first != L4_NO_TS && (*first == L4_NO_TS || other_first < *first))
-		*first = other_first;
-	if (other_last != L4_NO_TS && (*last == L4_NO_TS || other_last > *last))
-		*last = other_last;
+	*first = l4_earlier(*first, other_first);
+	*last = Max(*last, other_last);
 }
 
 static void
@@ -241,8 +234,8 @@ add_counts(Job *job, Datum packed, bool isnull, bool before)
 	for (int row = 0; row < pack->nrows; row++)
 	{
 		JobEvent   *event = job_event(job, (int32) pack->cols[L4_EVENT_ID].ints[row]);
-		TimestampTz first_ts = pack_ts(pack, L4_EVENT_FIRST_TS, row);
-		TimestampTz last_ts = pack_ts(pack, L4_EVENT_LAST_TS, row);
+		TimestampTz first_ts = l4_pack_get_ts(pack, L4_EVENT_FIRST_TS, row);
+		TimestampTz last_ts = l4_pack_get_ts(pack, L4_EVENT_LAST_TS, row);
 		int			sign = before ? -1 : 1;
 
 		event->occurrences += sign * pack->cols[L4_EVENT_OCCURRENCES].ints[row];
@@ -324,15 +317,6 @@ l4_job_counts_begin(L4JobCounts *job_counts, Datum streams)
 	MemoryContextDelete(cxt);
 }
 
-static int
-compare_events(const void *a, const void *b)
-{
-	int32		x = (*(JobEvent *const *) a)->event_id;
-	int32		y = (*(JobEvent *const *) b)->event_id;
-
-	return x < y ? -1 : x > y;
-}
-
 static char *
 pack_text(const L4Pack *pack, int col, int row)
 {
@@ -351,8 +335,8 @@ add_stored_counts(Job *job, const L4Pack *pack)
 	for (int row = 0; row < pack->nrows; row++)
 	{
 		JobEvent   *event = job_event(job, (int32) pack->cols[COL_EVENT].ints[row]);
-		TimestampTz first_ts = pack_ts(pack, COL_FIRST_TS, row);
-		TimestampTz last_ts = pack_ts(pack, COL_LAST_TS, row);
+		TimestampTz first_ts = l4_pack_get_ts(pack, COL_FIRST_TS, row);
+		TimestampTz last_ts = l4_pack_get_ts(pack, COL_LAST_TS, row);
 
 		if (event->first_before != L4_NO_TS &&
 			((event->first_before == first_ts && (event->first_ts == L4_NO_TS || event->first_ts > first_ts)) ||
@@ -400,10 +384,10 @@ add_stored(Job *job, const L4Pack *pack)
 			continue;
 		node = pack_text(pack, COL_NODE, row);
 		source = pack_text(pack, COL_SOURCE, row);
-		if (!comes_first(event, pack_ts(pack, COL_TS, row), node, source, pack->cols[COL_LINE].ints[row]))
+		if (!comes_first(event, l4_pack_get_ts(pack, COL_TS, row), node, source, pack->cols[COL_LINE].ints[row]))
 			continue;
 		event->text = cstring_to_text_with_len(pack->cols[COL_EXAMPLE].entry[entry], pack->cols[COL_EXAMPLE].entry_len[entry]);
-		event->ts = pack_ts(pack, COL_TS, row);
+		event->ts = l4_pack_get_ts(pack, COL_TS, row);
 		event->node = node;
 		event->source = source;
 		event->line_no = pack->cols[COL_LINE].ints[row];
@@ -414,22 +398,20 @@ add_stored(Job *job, const L4Pack *pack)
 static bytea *
 pack_events(Job *job)
 {
-	L4Pack	   *pack = l4_pack_create(CurrentMemoryContext);
-	JobEvent  **sorted = (JobEvent **) palloc(sizeof(JobEvent *) * Max(job->events->members, 1));
+	L4Pack	   *pack = l4_pack_create_as(columns, CurrentMemoryContext);
+	JobEvent   *sorted = (JobEvent *) palloc(sizeof(JobEvent) * Max(job->events->members, 1));
 	jobevent_iterator it;
 	JobEvent   *event;
 	int			n = 0;
 
-	for (int c = 0; c < NCOLS; c++)
-		l4_pack_add_col(pack, columns[c], "");
 	jobevent_start_iterate(job->events, &it);
 	while ((event = jobevent_iterate(job->events, &it)) != NULL)
 		if (event->text != NULL && event->occurrences > 0)
-			sorted[n++] = event;
-	qsort(sorted, n, sizeof(JobEvent *), compare_events);
+			sorted[n++] = *event;
+	qsort(sorted, n, sizeof(JobEvent), l4_order_int32);
 	for (int i = 0; i < n; i++)
 	{
-		event = sorted[i];
+		event = &sorted[i];
 		l4_pack_int(pack, COL_EVENT, event->event_id);
 		l4_pack_int(pack, COL_OCCURRENCES, event->occurrences);
 		l4_pack_int(pack, COL_NODES, event->nodes);

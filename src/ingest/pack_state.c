@@ -9,6 +9,7 @@
 
 #include "base/codec.h"
 #include "base/grow.h"
+#include "base/order.h"
 #include "ingest/pack_state.h"
 #include "l4_compat.h"
 
@@ -62,19 +63,9 @@ l4_pack_state_event(L4PackState *pack_state, L4PackRank *rank, int32 event_id)
 const L4Joinable *
 l4_pack_state_joinable(const L4PackState *pack_state, int64 line_no)
 {
-	int			low = 0;
-	int			high = pack_state->njoinable;
-
-	while (low < high)
-	{
-		int			mid = (low + high) / 2;
-
-		if (pack_state->joinable[mid].line_no < line_no)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < pack_state->njoinable && pack_state->joinable[low].line_no == line_no ? &pack_state->joinable[low] : NULL;
+	if (pack_state->njoinable == 0)
+		return NULL;
+	return bsearch(&line_no, pack_state->joinable, pack_state->njoinable, sizeof(L4Joinable), l4_order_int64);
 }
 
 static void

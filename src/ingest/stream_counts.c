@@ -10,6 +10,7 @@
 #include "utils/memutils.h"
 
 #include "base/grow.h"
+#include "base/order.h"
 #include "ingest/stream_counts.h"
 #include "l4_compat.h"
 #include "packed/sections.h"
@@ -123,8 +124,7 @@ slot_add(L4StreamCounts *counts, SlotSum *slot, const L4Value *add)
 		if (value->hash != hash)
 			continue;
 		value->occurrences += add->occurrences;
-		if (add->first_ts != L4_NO_TS && (value->first_ts == L4_NO_TS || add->first_ts < value->first_ts))
-			value->first_ts = add->first_ts;
+		value->first_ts = l4_earlier(value->first_ts, add->first_ts);
 		value->first_line_no = Min(value->first_line_no, add->first_line_no);
 		if (strcmp(add->mask, value->mask) < 0)
 			value->mask = add->mask;
@@ -152,8 +152,8 @@ read_events(L4StreamCounts *counts, bytea *packed)
 		EventSum   *event = eventsum_insert(counts->events, (int32) pack->cols[L4_EVENT_ID].ints[i], &found);
 
 		event->occurrences = pack->cols[L4_EVENT_OCCURRENCES].ints[i];
-		event->first_ts = l4_pack_is_null(pack, L4_EVENT_FIRST_TS, i) ? L4_NO_TS : pack->cols[L4_EVENT_FIRST_TS].ints[i];
-		event->last_ts = l4_pack_is_null(pack, L4_EVENT_LAST_TS, i) ? L4_NO_TS : pack->cols[L4_EVENT_LAST_TS].ints[i];
+		event->first_ts = l4_pack_get_ts(pack, L4_EVENT_FIRST_TS, i);
+		event->last_ts = l4_pack_get_ts(pack, L4_EVENT_LAST_TS, i);
 		event->first_line_no = pack->cols[L4_EVENT_FIRST_LINE].ints[i];
 		event->last_line_no = pack->cols[L4_EVENT_LAST_LINE].ints[i];
 	}
@@ -187,7 +187,7 @@ read_slots(L4StreamCounts *counts, bytea *packed)
 		value.len = cols[L4_SLOT_VALUE].entry_len[entry];
 		value.mask = masks[cols[L4_SLOT_MASK].ints[i]];
 		value.occurrences = Max(cols[L4_SLOT_COUNT].ints[i], 0);
-		value.first_ts = l4_pack_is_null(pack, L4_SLOT_TS, i) ? L4_NO_TS : cols[L4_SLOT_TS].ints[i];
+		value.first_ts = l4_pack_get_ts(pack, L4_SLOT_TS, i);
 		value.first_line_no = cols[L4_SLOT_LINE].ints[i];
 		slot_add(counts, slot, &value);
 		slot->records += l4_slot_records(cols[L4_SLOT_COUNT].ints[i]);
@@ -229,8 +229,7 @@ l4_stream_counts_add_event(L4StreamCounts *counts, int32 event_id, int64 occurre
 		event->last_line_no = last_line_no;
 	}
 	event->occurrences += occurrences;
-	if (first_ts != L4_NO_TS && (event->first_ts == L4_NO_TS || first_ts < event->first_ts))
-		event->first_ts = first_ts;
+	event->first_ts = l4_earlier(event->first_ts, first_ts);
 	event->last_ts = Max(event->last_ts, last_ts);
 	event->first_line_no = Min(event->first_line_no, first_line_no);
 	event->last_line_no = Max(event->last_line_no, last_line_no);
@@ -333,46 +332,22 @@ l4_stream_counts_add_shape(L4StreamCounts *counts, const L4Local *local)
 	}
 }
 
-static int
-compare_events(const void *a, const void *b)
-{
-	int32		x = (*(EventSum *const *) a)->event_id;
-	int32		y = (*(EventSum *const *) b)->event_id;
-
-	return x < y ? -1 : x > y;
-}
-
-static int
-compare_slots(const void *a, const void *b)
-{
-	uint64		x = (*(SlotSum *const *) a)->key;
-	uint64		y = (*(SlotSum *const *) b)->key;
-
-	return x < y ? -1 : x > y;
-}
-
 bytea *
 l4_stream_counts_events(L4StreamCounts *counts)
 {
-	L4Pack	   *pack = l4_pack_create(counts->cxt);
-	EventSum  **sorted = (EventSum **) palloc(sizeof(EventSum *) * Max(counts->events->members, 1));
+	L4Pack	   *pack = l4_pack_create_as(L4_EVENT_TYPES, counts->cxt);
+	EventSum   *sorted = (EventSum *) palloc(sizeof(EventSum) * Max(counts->events->members, 1));
 	eventsum_iterator it;
 	EventSum   *event;
 	int			n = 0;
 
-	l4_pack_add_col(pack, L4_PACK_INT, "");
-	l4_pack_add_col(pack, L4_PACK_INT, "");
-	l4_pack_add_col(pack, L4_PACK_INT, "");
-	l4_pack_add_col(pack, L4_PACK_INT, "");
-	l4_pack_add_col(pack, L4_PACK_INT, "");
-	l4_pack_add_col(pack, L4_PACK_INT, "");
 	eventsum_start_iterate(counts->events, &it);
 	while ((event = eventsum_iterate(counts->events, &it)) != NULL)
-		sorted[n++] = event;
-	qsort(sorted, n, sizeof(EventSum *), compare_events);
+		sorted[n++] = *event;
+	qsort(sorted, n, sizeof(EventSum), l4_order_int32);
 	for (int i = 0; i < n; i++)
 	{
-		event = sorted[i];
+		event = &sorted[i];
 		l4_pack_int(pack, L4_EVENT_ID, event->event_id);
 		l4_pack_int(pack, L4_EVENT_OCCURRENCES, event->occurrences);
 		l4_pack_ts(pack, L4_EVENT_FIRST_TS, event->first_ts);
@@ -429,23 +404,21 @@ put_slot(L4Pack *pack, SlotSum *slot)
 bytea *
 l4_stream_counts_slots(L4StreamCounts *counts)
 {
-	L4Pack	   *pack = l4_pack_create(counts->cxt);
-	SlotSum   **sorted = (SlotSum **) palloc(sizeof(SlotSum *) * Max(counts->slots->members, 1));
+	L4Pack	   *pack = l4_pack_create_as(L4_SLOT_TYPES, counts->cxt);
+	SlotSum    *sorted = (SlotSum *) palloc(sizeof(SlotSum) * Max(counts->slots->members, 1));
 	slotsum_iterator it;
 	SlotSum    *slot;
 	int			n = 0;
 
-	for (int c = 0; c < L4_SLOT_COLS; c++)
-		l4_pack_add_col(pack, L4_SLOT_TYPES[c], "");
-	/* a line has one time */
 	slotsum_start_iterate(counts->slots, &it);
 	while ((slot = slotsum_iterate(counts->slots, &it)) != NULL)
-		sorted[n++] = slot;
-	qsort(sorted, n, sizeof(SlotSum *), compare_slots);
+		sorted[n++] = *slot;
+	qsort(sorted, n, sizeof(SlotSum), l4_order_int64);
 	for (int i = 0; i < n; i++)
 	{
-		qsort(sorted[i]->values, sorted[i]->nvalues, sizeof(L4Value), compare_values);
-		put_slot(pack, sorted[i]);
+		/* a line has one time */
+		qsort(sorted[i].values, sorted[i].nvalues, sizeof(L4Value), compare_values);
+		put_slot(pack, &sorted[i]);
 	}
 	pfree(sorted);
 	return n == 0 ? NULL : l4_pack_encode(pack);

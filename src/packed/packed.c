@@ -7,6 +7,8 @@
 #include "common/hashfn.h"
 #include "utils/memutils.h"
 
+#include "base/grow.h"
+#include "base/map.h"
 #include "l4_compat.h"
 #include "packed/packed.h"
 
@@ -18,6 +20,17 @@ l4_pack_create(MemoryContext cxt)
 	pack->cxt = cxt;
 	pack->cols_size = 8;
 	pack->cols = MemoryContextAllocZero(cxt, sizeof(L4PackCol) * pack->cols_size);
+	return pack;
+}
+
+/* With a column for each of the letters. */
+L4Pack *
+l4_pack_create_as(const char *types, MemoryContext cxt)
+{
+	L4Pack	   *pack = l4_pack_create(cxt);
+
+	for (; *types != '\0'; types++)
+		l4_pack_add_col(pack, *types, "");
 	return pack;
 }
 
@@ -88,40 +101,42 @@ l4_pack_float(L4Pack *pack, int colno, float8 value)
 	col->floats[col->nvalues++] = value;
 }
 
-/* Room for so many entries, a power of two, and their table anew. */
-static void
-grow_entries(L4Pack *pack, L4PackCol *col, int size)
+/* Where the number of an entry, and one more, is or is to be put; 0: it is new. */
+static int32 *
+find_entry(L4Pack *pack, L4PackCol *col, const char *data, int len)
 {
-	if (col->entry == NULL)
-	{
-		col->entry = MemoryContextAlloc(pack->cxt, sizeof(char *) * size);
-		col->entry_len = MemoryContextAlloc(pack->cxt, sizeof(int) * size);
-	}
-	else
-	{
-		col->entry = repalloc(col->entry, sizeof(char *) * size);
-		col->entry_len = repalloc(col->entry_len, sizeof(int) * size);
-	}
-	col->entry_hash = col->entry_hash == NULL ? MemoryContextAlloc(pack->cxt, sizeof(uint32) * size)
-		: repalloc(col->entry_hash, sizeof(uint32) * size);
-	if (col->table != NULL)
-		pfree(col->table);
-	col->entries_size = size;
-	col->table = MemoryContextAllocZero(pack->cxt, sizeof(int) * size * 2);
-	for (int i = 0; i < col->nentries; i++)
-	{
-		uint32		at = col->entry_hash[i] & (size * 2 - 1);
+	Size		bytes = col->type == L4_PACK_INTS ? len * sizeof(int32) : len;
+	uint64		hash = hash_bytes((const unsigned char *) data, bytes);
+	int32	   *number;
 
-		while (col->table[at] != 0)
-			at = (at + 1) & (size * 2 - 1);
-		col->table[at] = i + 1;
+	if (col->numbers == NULL)
+		col->numbers = l4_map_create(pack->cxt, 16, NULL);
+	for (;; hash++)
+	{
+		number = l4_map_put(col->numbers, hash, NULL);
+		if (*number == 0 ||
+			(col->entry_len[*number - 1] == len && memcmp(col->entry[*number - 1], data, bytes) == 0))
+			return number;
 	}
 }
 
-static uint32
-hash_entry(const char *data, int bytes)
+/* Number of an entry, a new one where it is not known yet. */
+static int
+entry_number(L4Pack *pack, L4PackCol *col, const char *data, int len)
 {
-	return hash_bytes((const unsigned char *) data, bytes);
+	int32	   *number = find_entry(pack, col, data, len);
+	int			size = col->entries_size;
+
+	if (*number > 0)
+		return *number - 1;
+	L4_GROW_FROM(col->entry, col->nentries, size, 16, pack->cxt);
+	L4_GROW_FROM(col->entry_len, col->nentries, col->entries_size, 16, pack->cxt);
+	col->entry[col->nentries] = unconstify(char *, data);
+	if (col->type == L4_PACK_INTS)
+		col->entry[col->nentries] = memcpy(MemoryContextAlloc(pack->cxt, Max(len, 1) * sizeof(int32)), data, len * sizeof(int32));
+	col->entry_len[col->nentries] = len;
+	*number = ++col->nentries;
+	return *number - 1;
 }
 
 /* A column that was decoded is written on. */
@@ -129,46 +144,12 @@ void
 l4_pack_go_on(L4Pack *pack, int colno)
 {
 	L4PackCol  *col = &pack->cols[colno];
-	int			size = 16;
 
 	if (col->type == L4_PACK_FLOAT)
 		col->ints = MemoryContextAllocZero(pack->cxt, sizeof(int64) * Max(col->size, 1));
-	if (col->nentries == 0)
-		return;
-	while (size < col->nentries)
-		size *= 2;
-	col->entry_hash = MemoryContextAlloc(pack->cxt, sizeof(uint32) * size);
+	col->entries_size = col->nentries;
 	for (int i = 0; i < col->nentries; i++)
-		col->entry_hash[i] = hash_entry(col->entry[i], col->entry_len[i] * (col->type == L4_PACK_INTS ? sizeof(int32) : 1));
-	grow_entries(pack, col, size);
-}
-
-/* Number of an entry, a new one where it is not known yet. */
-static int
-entry_number(L4Pack *pack, L4PackCol *col, const char *data, int bytes, int len)
-{
-	uint32		hash = hash_entry(data, bytes);
-	uint32		at;
-
-	if (col->nentries >= col->entries_size)
-		grow_entries(pack, col, Max(16, col->entries_size * 2));
-	for (at = hash & (col->entries_size * 2 - 1); col->table[at] != 0; at = (at + 1) & (col->entries_size * 2 - 1))
-	{
-		int			i = col->table[at] - 1;
-
-		if (col->entry_hash[i] == hash && col->entry_len[i] == len && memcmp(col->entry[i], data, bytes) == 0)
-			return i;
-	}
-	col->entry[col->nentries] = unconstify(char *, data);
-	if (col->type == L4_PACK_INTS)
-	{
-		col->entry[col->nentries] = MemoryContextAlloc(pack->cxt, Max(bytes, 1));
-		memcpy(col->entry[col->nentries], data, bytes);
-	}
-	col->entry_len[col->nentries] = len;
-	col->entry_hash[col->nentries] = hash;
-	col->table[at] = ++col->nentries;
-	return col->nentries - 1;
+		*find_entry(pack, col, col->entry[i], col->entry_len[i]) = i + 1;
 }
 
 void
@@ -176,7 +157,7 @@ l4_pack_text(L4Pack *pack, int colno, const char *value, int len)
 {
 	L4PackCol  *col = l4_pack_next(pack, colno, false);
 
-	col->ints[col->nvalues] = entry_number(pack, col, value, len, len);
+	col->ints[col->nvalues] = entry_number(pack, col, value, len);
 	col->nvalues++;
 }
 
@@ -195,6 +176,6 @@ l4_pack_ints(L4Pack *pack, int colno, const int32 *values, int n)
 {
 	L4PackCol  *col = l4_pack_next(pack, colno, false);
 
-	col->ints[col->nvalues] = entry_number(pack, col, (const char *) values, n * sizeof(int32), n);
+	col->ints[col->nvalues] = entry_number(pack, col, (const char *) values, n);
 	col->nvalues++;
 }

@@ -43,9 +43,7 @@ typedef struct L4PackCol
 	int			entries_size;
 	char	  **entry;			/* bytes of a text, int32 of an array */
 	int		   *entry_len;		/* bytes, or number of elements */
-	/* writer only: entries by hash, 0 none, else number + 1 */
-	int		   *table;
-	uint32	   *entry_hash;
+	struct l4_map_hash *numbers;	/* writer only: of entries + 1, by hash, of the next one where it is another entry's */
 	/* reader only: bytes that are still to be decoded, and whether they begin with NULLs */
 	L4ByteReader data;
 	bool		has_nulls;
@@ -65,6 +63,7 @@ typedef struct L4Pack
  * its value. Texts are not copied: they must last as long as the pack.
  */
 extern L4Pack *l4_pack_create(MemoryContext cxt);
+extern L4Pack *l4_pack_create_as(const char *types, MemoryContext cxt);
 extern int	l4_pack_add_col(L4Pack *pack, char type, const char *name);
 extern L4PackCol *l4_pack_grow(L4Pack *pack, int col, bool isnull);
 extern void l4_pack_float(L4Pack *pack, int col, float8 value);
@@ -132,6 +131,19 @@ static inline bool
 l4_pack_is_null(const L4Pack *pack, int col, int row)
 {
 	return pack->cols[col].nulls != NULL && pack->cols[col].nulls[row];
+}
+
+static inline int64
+l4_pack_get_ts(const L4Pack *pack, int col, int row)
+{
+	return l4_pack_is_null(pack, col, row) ? L4_NO_TS : pack->cols[col].ints[row];
+}
+
+/* The earlier of two times, of which any may be unknown. The later one is the greater number. */
+static inline int64
+l4_earlier(int64 a, int64 b)
+{
+	return a == L4_NO_TS ? b : b == L4_NO_TS ? a : Min(a, b);
 }
 
 /* Runs make many values of few bytes: how many, so that stored bytes cannot ask for any amount of memory. */

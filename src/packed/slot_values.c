@@ -58,18 +58,6 @@ is_wanted(const L4SlotReader *r, int32 event)
 	return r->ids == NULL || bsearch(&event, r->ids, r->nids, sizeof(int32), l4_order_int32) != NULL;
 }
 
-static TimestampTz
-pack_ts(const L4Pack *pack, int col, int row)
-{
-	return l4_pack_is_null(pack, col, row) ? L4_NO_TS : pack->cols[col].ints[row];
-}
-
-static bool
-before(TimestampTz a, TimestampTz b)
-{
-	return a != L4_NO_TS && (b == L4_NO_TS || a < b);
-}
-
 /* Records that have the words of an event: more, or less where the number is negative. */
 static void
 add_lines(L4SlotReader *r, int32 event, int64 records, TimestampTz ts, int64 line_no)
@@ -91,8 +79,7 @@ add_lines(L4SlotReader *r, int32 event, int64 records, TimestampTz ts, int64 lin
 	lines->records += records;
 	if (records > 0)
 	{
-		if (before(ts, lines->ts))
-			lines->ts = ts;
+		lines->ts = l4_earlier(lines->ts, ts);
 		lines->line_no = Min(lines->line_no, line_no);
 	}
 }
@@ -133,7 +120,7 @@ read_events(L4SlotReader *r, int part)
 
 		CHECK_FOR_INTERRUPTS();
 		if (is_wanted(r, event) && words_of(r, event) != NULL)
-			add_lines(r, event, pack->cols[L4_EVENT_OCCURRENCES].ints[row], pack_ts(pack, L4_EVENT_FIRST_TS, row),
+			add_lines(r, event, pack->cols[L4_EVENT_OCCURRENCES].ints[row], l4_pack_get_ts(pack, L4_EVENT_FIRST_TS, row),
 					  pack->cols[L4_EVENT_FIRST_LINE].ints[row]);
 	}
 }
@@ -153,9 +140,9 @@ move_lines(L4SlotReader *r, int part, int32 event, int row)
 	number[len] = '\0';
 	other = (int32) strtol(number, NULL, 10);
 	if (words_of(r, event) != NULL)
-		add_lines(r, event, -records, pack_ts(pack, L4_SLOT_TS, row), pack->cols[L4_SLOT_LINE].ints[row]);
+		add_lines(r, event, -records, l4_pack_get_ts(pack, L4_SLOT_TS, row), pack->cols[L4_SLOT_LINE].ints[row]);
 	if (words_of(r, other) != NULL)
-		add_lines(r, other, records, pack_ts(pack, L4_SLOT_TS, row), pack->cols[L4_SLOT_LINE].ints[row]);
+		add_lines(r, other, records, l4_pack_get_ts(pack, L4_SLOT_TS, row), pack->cols[L4_SLOT_LINE].ints[row]);
 }
 
 static void
@@ -260,7 +247,7 @@ get_value(const L4SlotReader *r, const L4SlotRange *range, int row, L4SlotOut *o
 	out->mask = mask->entry[mask->ints[row]];
 	out->mask_len = mask->entry_len[mask->ints[row]];
 	out->occurrences = pack->cols[L4_SLOT_COUNT].ints[row];
-	out->ts = pack_ts(pack, L4_SLOT_TS, row);
+	out->ts = l4_pack_get_ts(pack, L4_SLOT_TS, row);
 	out->line_no = pack->cols[L4_SLOT_LINE].ints[row];
 }
 
@@ -289,8 +276,7 @@ merge_value(L4SlotOut *values, int n, const L4SlotOut *add)
 		if (value->len != add->len || memcmp(value->text, add->text, add->len) != 0)
 			continue;
 		value->occurrences += add->occurrences;
-		if (before(add->ts, value->ts))
-			value->ts = add->ts;
+		value->ts = l4_earlier(value->ts, add->ts);
 		value->line_no = Min(value->line_no, add->line_no);
 		if (strncmp(add->mask, value->mask, Min(add->mask_len, value->mask_len)) < 0)
 		{

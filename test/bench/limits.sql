@@ -41,6 +41,13 @@ BEGIN
         INSERT INTO limits.small VALUES (model, step[1], limits.used() - began);
     END LOOP;
 END $$;
+CREATE FUNCTION limits.diagnosed(job text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    began constant float8 := limits.used();
+BEGIN
+    PERFORM l4.diagnose(job);
+    RETURN format('diagnosed in %s ms', round(limits.used() - began));
+END $$;
 CALL limits.use('empty', 1);
 \connect
 CALL limits.use('empty', 2);
@@ -56,9 +63,7 @@ SELECT 'iterations', 'n' || n, i, timestamptz '2026-03-01' + i * interval '1 s',
     format('iteration %s/100000 | elapsed time per iteration (ms): 99%s.0 | lm loss: 5.1E+00', i, i % 9)
 FROM generate_series(1, 2) AS n, generate_series(1, 100000) AS i;
 CALL l4.ingest('limits.log');
-SELECT limits.used() AS began \gset
-SELECT l4.diagnose('iterations') \g /dev/null
-SELECT '100,000 iterations: diagnosed in ' || round(limits.used() - :began) || ' ms';
+SELECT '100,000 iterations: ' || limits.diagnosed('iterations');
 SELECT limits.used() AS began \gset
 SELECT length(l4.report_html('iterations')) AS bytes \gset
 SELECT 'their page: ' || round(limits.used() - :began) || ' ms, ' || :bytes || ' bytes';
@@ -70,10 +75,8 @@ SELECT 'events', 'n' || i % 8, i, timestamptz '2026-03-01' + i * interval '1 ms'
     'ERROR ' || (SELECT string_agg(limits.word(limits.random(i, k, 1024)), ' ') FROM generate_series(1, 12) AS k)
 FROM generate_series(1, 20000) AS i;
 CALL l4.ingest('limits.log');
-SELECT limits.used() AS began \gset
-SELECT l4.diagnose('events') \g /dev/null
-SELECT count(*) || ' new events: diagnosed in ' || round(limits.used() - :began) || ' ms'
-FROM l4._case_event WHERE job_id = 'events';
+SELECT limits.diagnosed('events') \gset
+SELECT count(*) || ' new events: ' || :'diagnosed' FROM l4._case_event WHERE job_id = 'events';
 
 -- each of the noisy jobs prints lines of 5 to 16 of 3,000 words of its own, a third of them errors
 SELECT l4.forget_job(job_id) FROM l4.job \g /dev/null
