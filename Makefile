@@ -201,6 +201,7 @@ FRAGMENTS = \
 	sql/install/94_report_html.sql \
 	sql/install/94_flow_read.sql \
 	sql/install/94_flow_tables.sql \
+	sql/install/94_flow_spans.sql \
 	sql/install/94_flow_toolkit.sql \
 	sql/install/94_flow_logs.sql \
 	sql/install/94_flow_picture.sql \

@@ -87,7 +87,7 @@ BEGIN;
 DELETE FROM l4.flow_job;
 INSERT INTO l4.flow_job SELECT 'large', at(0), at(3000), 1, 1024, NULL, 1000, 64, 16, 'OK', '{}';
 DELETE FROM l4._flow_stint;
-INSERT INTO l4._flow_stint SELECT 1, 0, at(0), at(3000), 1000, 1000, 3000, '{}', '{}', '{}', 64, 16, 0, false, false, false, NULL, NULL, 'large', 1, 0;
+INSERT INTO l4._flow_stint SELECT 1, 0, at(0), at(3000), 1000, 1000, 3000, '{}', '{}', '{}', 64, 16, 0, false, false, false, 0, NULL, NULL, false, 'large', 1, 0;
 INSERT INTO l4._flow_stint_step SELECT 1, 0, s, at(s), at(s + 1), 100, 1, NULL FROM generate_series(0, 2999) AS s;
 INSERT INTO l4._flow_stint_nic SELECT 1, 0, '10.8.0.0'::inet + n, 1 + n / 128, array_fill((n / 4)::float4, '{3000}')
 FROM generate_series(0, 1023) AS n;

@@ -1,5 +1,5 @@
--- Flows are analyzed a span of ten minutes after the other, and only where something changed. However rows are divided
--- among calls, the answer is that of one call.
+-- Flows are analyzed a span after the other, long ones and short ones, and only where something changed. However rows
+-- are divided among calls, the answer is that of one call.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE EXTENSION IF NOT EXISTS l4;
@@ -18,8 +18,8 @@ UNION ALL SELECT 'flow_step_nic', to_jsonb(x) FROM l4.flow_step_nic AS x
 UNION ALL SELECT 'flow_issue', to_jsonb(x) FROM l4.flow_issue AS x;
 -- a job over four spans with a slow step and, where two spans meet, a slow NIC; one that starts again in the third span;
 -- one that hangs in the first; one that is slower
--- from 650 s on; a link that is no job's
-CALL made_inventory(20);
+-- from 650 s on; one in the second and third, of which a slow job on more machines takes the NICs; a link that is no job's
+CALL made_inventory(26);
 CALL made_job(0, 130, 380, period => 5, slow_step => 150);
 UPDATE flows SET timestamp_end = timestamp_start + 2.5 * (timestamp_end - timestamp_start)
 WHERE timestamp_start BETWEEN at(1130) AND at(1270) AND (nic(1, 0) IN (ip_src, ip_dst) OR port_src > 50001 AND ip_src IN (nic(0, 0), nic(2, 0)));
@@ -28,6 +28,8 @@ CALL made_job(6, 1390, 60, dp => 4, stages => 1, period => 4);
 CALL made_job(10, 20, 90, period => 3);
 CALL made_job(16, 50, 150, dp => 4, stages => 1, period => 4);
 CALL made_job(16, 650, 235, dp => 4, stages => 1, period => 5.3);
+CALL made_job(20, 10, 260, dp => 4, stages => 1, period => 4.7);
+CALL made_job(20, 1480, 18, dp => 6, stages => 1, mb => 0.7, period => 25);
 DELETE FROM flows WHERE ip_src BETWEEN nic(10, 0) AND nic(15, 1) AND timestamp_start > at(20 + 70 * 3 + 0.1);
 INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end)
 SELECT nic(15, 0), nic(0, 0), n, 10000, 1000 * exp(('x' || left(md5(n::text), 4))::bit(16)::int / 5000.0), at(n * 7.3), at(n * 7.3 + 0.1) FROM generate_series(1, 250) AS n;
@@ -40,6 +42,9 @@ FROM l4.flow_step GROUP BY 1 ORDER BY 1;
 SELECT flow_job, kind, count(*) AS pairs, sum(records) AS records FROM l4.flow_pair GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT flow_job, rank, kind, subject, to_char(first_ts, 'MI:SS') AS first, to_char(last_ts, 'MI:SS') AS last, reasons
 FROM l4.flow_issue ORDER BY 1, 2;
+-- short spans had jobs that went on as they were; of those of the third block whose NICs another job took nothing is shown
+SELECT s.span & 3 AS size, s.hidden, count(DISTINCT s.span) AS spans, array_agg(DISTINCT s.nics[1] ORDER BY s.nics[1]) AS least_nics
+FROM l4._flow_stint AS s GROUP BY 1, 2 ORDER BY 1, 2;
 CREATE TABLE at_once AS TABLE answer;
 
 -- Rows in pieces, a call after each: piece of a row is given by an expression. Returns calls, and rows of the answer that
@@ -61,13 +66,13 @@ BEGIN
     RETURN NEXT;
 END
 $$;
--- shuffled; in windows of time of one length and another, also where spans meet; a part of the rows late; one by one at a border
+-- shuffled; in windows of time of one length and another, also where spans meet; a part of the rows late; little by little where spans of both kinds end
 SELECT * FROM in_pieces('1');
 SELECT * FROM in_pieces('1', '{"window_s": 100}');
 SELECT * FROM in_pieces('n % 3');
-SELECT * FROM in_pieces('extract(epoch FROM timestamp_end - at(0)) / 97', '{"late_s": 1}');
-SELECT * FROM in_pieces('extract(epoch FROM timestamp_end - at(0)) / 150 + CASE WHEN n % 20 = 0 THEN 3 ELSE 0 END');
-SELECT * FROM in_pieces('CASE WHEN timestamp_end < at(1400) THEN 0 WHEN timestamp_end < at(1402) THEN extract(epoch FROM timestamp_end - at(1400)) * 5 ELSE 99 END', '{"late_s": 1}');
+SELECT * FROM in_pieces('extract(epoch FROM timestamp_end - at(0)) / 197', '{"late_s": 1}');
+SELECT * FROM in_pieces('extract(epoch FROM timestamp_end - at(0)) / 250 + CASE WHEN n % 20 = 0 THEN 2 ELSE 0 END');
+SELECT * FROM in_pieces('CASE WHEN timestamp_end < at(1399) THEN 0 WHEN timestamp_end < at(1411) THEN extract(epoch FROM timestamp_end - at(1399)) / 2 ELSE 99 END', '{"late_s": 1}');
 SELECT * FROM in_pieces('CASE WHEN n % 2 = 0 THEN -extract(epoch FROM timestamp_end - at(0)) / 300 ELSE 1 END');
 -- spans that did not change are not looked at again, but a late row opens its own
 CREATE TABLE looked AS SELECT span, xmin::text AS row FROM l4._flow_stint;

@@ -61,24 +61,69 @@ CREATE INDEX _flow_chunk_pair ON l4._flow_chunk (pair_id, last_ts, first_ts);
 CREATE INDEX _flow_chunk_time ON l4._flow_chunk (last_ts, first_ts);
 ALTER TABLE l4._flow_chunk ALTER COLUMN body SET STORAGE EXTERNAL;
 
+-- Long spans see all flows. A job whose steps are short needs less time, where it goes on as it was: it is analyzed by
+-- short spans, till one of them does not find it as before. Its long span sees what is left.
+--
+-- A span's number is four times the minute in which it begins, counted from 2000, and its size. Ten minutes are a
+-- block.
+
+CREATE FUNCTION l4._flow_sizes()
+RETURNS TABLE (size int, seconds int, rim int, period_ms float8)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 3
+BEGIN ATOMIC
+    VALUES (0, 600, 200, float8 'infinity'), (1, 120, 60, 12000), (2, 60, 30, 6000);
+END;
+COMMENT ON FUNCTION l4._flow_sizes() IS
+    'sizes of spans of flows: their length, what is seen before and behind it, the longest steps';
+
 CREATE TABLE l4._flow_span (
     span bigint NOT NULL,
     changed bool NOT NULL,
     first_ts timestamptz,
     last_ts timestamptz,
     endpoints bigint,
+    nics inet[] NOT NULL DEFAULT '{}',
+    unsure inet[] NOT NULL DEFAULT '{}',
+    settled bool NOT NULL DEFAULT false,
     CONSTRAINT _flow_span_pkey PRIMARY KEY (span)
 );
 COMMENT ON TABLE l4._flow_span IS
-    'spans of ten minutes that flows lie in or near; first_ts, last_ts, endpoints: what their analysis depended on';
+    'spans that flows lie in or near; what their analysis depended on: begin and end of all flows, inventory, NICs';
+COMMENT ON COLUMN l4._flow_span.nics IS 'whose flows a short span looks at, or a long one does not';
+COMMENT ON COLUMN l4._flow_span.unsure IS 'of these: not found in a job as before';
+COMMENT ON COLUMN l4._flow_span.settled IS 'of a long one: the spans of its block look at the right NICs';
 
--- Slices are the 200 seconds that a span is seen with before and behind it: three are a span, src/flow/flow.h says.
+CREATE FUNCTION l4._flow_span_of(at timestamptz, size int, seconds int) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN floor(extract(epoch FROM at - '2000-01-01 00:00:00+00'::timestamptz) / seconds)::bigint * (seconds / 15) + size;
+COMMENT ON FUNCTION l4._flow_span_of(timestamptz, int, int) IS 'number of the span of flows in which a time lies';
+
+CREATE FUNCTION l4._flow_span_start(span bigint) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN '2000-01-01 00:00:00+00'::timestamptz + (span >> 2) * interval '1 minute';
+COMMENT ON FUNCTION l4._flow_span_start(bigint) IS 'when a span of flows begins';
+
+CREATE FUNCTION l4._flow_span_end(span bigint) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (SELECT l4._flow_span_start(span) + z.seconds * interval '1 second'
+        FROM l4._flow_sizes() AS z WHERE z.size = span & 3);
+COMMENT ON FUNCTION l4._flow_span_end(bigint) IS 'when a span of flows ends';
+
+CREATE FUNCTION l4._flow_block(span bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN l4._flow_span_of(l4._flow_span_start(span), 0, 600);
+COMMENT ON FUNCTION l4._flow_block(bigint) IS 'the long span in which a span of flows begins';
+
+-- Slices of ten seconds divide the lengths of all spans and what is seen around them. Short spans are begun as needed.
 CREATE FUNCTION l4._flow_changed(slices bigint[]) RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
     INSERT INTO l4._flow_span AS p (span, changed)
-    SELECT DISTINCT floor((s.slice + r.rim)::float8 / 3), true
-    FROM unnest(slices) AS s(slice) CROSS JOIN (VALUES (-1), (1)) AS r(rim)
+    SELECT DISTINCT x.span, true
+    FROM unnest(slices) AS s(slice) CROSS JOIN l4._flow_sizes() AS z CROSS JOIN (VALUES (-1), (1)) AS r(side)
+    CROSS JOIN LATERAL (SELECT l4._flow_span_of('2000-01-01 00:00:00+00'::timestamptz
+        + (10 * s.slice + r.side * z.rim) * interval '1 second', z.size, z.seconds) AS span) AS x
+    WHERE z.size = 0 OR EXISTS (SELECT FROM l4._flow_span AS b WHERE b.span = x.span)
     ON CONFLICT (span) DO UPDATE SET changed = true WHERE NOT p.changed;
 END;
 COMMENT ON FUNCTION l4._flow_changed(bigint[]) IS 'notes the spans in which flows that are new are seen';
@@ -94,15 +139,8 @@ LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 AS $$
 -- No SET search_path: an unqualified name is made where the caller's CREATE TABLE would make it.
 DECLARE
-    parts text[] := pg_catalog.parse_ident(create_flow_table.name);
-    place text;
+    place text := l4._new_table(create_flow_table.name, 'flow');
 BEGIN
-    IF pg_catalog.cardinality(parts) OPERATOR(pg_catalog.>) 2 THEN
-        RAISE EXCEPTION 'invalid name of a flow table: "%"', create_flow_table.name
-            USING ERRCODE = 'invalid_name', HINT = 'Give a name, or a schema and a name.';
-    END IF;
-    SELECT pg_catalog.string_agg(pg_catalog.quote_ident(p.part), '.' ORDER BY p.n) INTO place
-    FROM pg_catalog.unnest(parts) WITH ORDINALITY AS p(part, n);
     EXECUTE pg_catalog.format('CREATE TABLE %s ('
         'ip_src pg_catalog.inet, ip_dst pg_catalog.inet, port_src pg_catalog.int4, port_dst pg_catalog.int4, '
         'ip_proto pg_catalog.int2, packets pg_catalog.int8, bytes pg_catalog.int8, '
@@ -213,101 +251,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION l4._flow_window(text, text, timestamptz, timestamptz) IS 'reads the rows that end within a window';
-
--- The span of a time, and its first moment: src/flow/flow.h has the same lengths.
-CREATE FUNCTION l4._flow_span_of(at timestamptz) RETURNS bigint
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN floor(extract(epoch FROM at - '2000-01-01 00:00:00+00'::timestamptz) / 600)::bigint;
-COMMENT ON FUNCTION l4._flow_span_of(timestamptz) IS 'number of the span of flows in which a time lies';
-
-CREATE FUNCTION l4._flow_span_start(span bigint) RETURNS timestamptz
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN '2000-01-01 00:00:00+00'::timestamptz + span * interval '600 s';
-COMMENT ON FUNCTION l4._flow_span_start(bigint) IS 'when a span of flows begins';
-
--- The next span is begun when all that is seen with the one before it is there. Till then that one is open.
-CREATE FUNCTION l4._flow_open_span() RETURNS bigint
-LANGUAGE sql STABLE
-RETURN (SELECT l4._flow_span_of(max(s.last_ts) - interval '200 s') FROM l4._flow_source AS s);
-COMMENT ON FUNCTION l4._flow_open_span() IS 'the last span of flows, to which all belongs that came since';
-
-CREATE FUNCTION l4._flow_due(OUT span bigint, OUT first_ts timestamptz, OUT last_ts timestamptz, OUT endpoints bigint)
-RETURNS SETOF record
-LANGUAGE sql STABLE ROWS 2
-BEGIN ATOMIC
-    SELECT p.span, w.first_ts, w.last_ts, k.endpoints
-    FROM (SELECT min(s.first_ts) AS first_ts, max(s.last_ts) AS last_ts, l4._flow_open_span() AS open,
-            (SELECT coalesce(sum(hashtext(concat(e.address, '|', e.machine, '|', e.switch))::bigint), 0)::bigint
-             FROM l4.flow_endpoint AS e) AS endpoints
-        FROM l4._flow_source AS s) AS k
-    JOIN l4._flow_span AS p ON p.span <= k.open
-    CROSS JOIN LATERAL (SELECT greatest(k.first_ts, l4._flow_span_start(p.span) - interval '200 s') AS first_ts,
-        CASE WHEN p.span < k.open THEN 'infinity' ELSE k.last_ts END AS last_ts) AS w
-    WHERE p.changed OR p.first_ts IS DISTINCT FROM w.first_ts OR p.last_ts IS DISTINCT FROM w.last_ts
-        OR p.endpoints IS DISTINCT FROM k.endpoints
-    ORDER BY p.span LIMIT 2;
-END;
-COMMENT ON FUNCTION l4._flow_due() IS 'the first two spans of flows whose analysis would find something else now';
-
-CREATE FUNCTION l4._flow_analyze_span(span bigint, first_ts timestamptz, last_ts timestamptz) RETURNS void
-LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_flow_analyze';
-COMMENT ON FUNCTION l4._flow_analyze_span(bigint, timestamptz, timestamptz) IS
-    'stints, kinds of pairs, steps and issues of a span of flows; first_ts, last_ts: of all flows';
-
--- Names are taken from the span and all later ones, so that a job is named anew by what it began with.
-CREATE FUNCTION l4._flow_clear(span bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    DELETE FROM l4.flow_job AS j USING l4._flow_stint AS s WHERE s.span >= _flow_clear.span AND s.flow_job = j.flow_job;
-    DELETE FROM l4._flow_stint AS x WHERE x.span = _flow_clear.span;
-    DELETE FROM l4._flow_stint_step AS x WHERE x.span = _flow_clear.span;
-    DELETE FROM l4._flow_stint_nic AS x WHERE x.span = _flow_clear.span;
-    DELETE FROM l4._flow_stint_pair AS x WHERE x.span = _flow_clear.span;
-    DELETE FROM l4._flow_stint_issue AS x WHERE x.span = _flow_clear.span;
-    UPDATE l4._flow_stint AS x SET flow_job = NULL WHERE x.span > _flow_clear.span AND x.flow_job IS NOT NULL;
-END
-$$;
-COMMENT ON FUNCTION l4._flow_clear(bigint) IS 'deletes what was found in a span of flows';
-
-CREATE FUNCTION l4._flow_analyze() RETURNS bool
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    due record;
-BEGIN
-    LOCK TABLE l4._flow_chunk IN SHARE ROW EXCLUSIVE MODE;
-    SELECT d.*, count(*) OVER () > 1 AS more INTO due FROM l4._flow_due() AS d ORDER BY d.span LIMIT 1;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
-    PERFORM l4._flow_clear(due.span);
-    PERFORM l4._flow_analyze_span(due.span, due.first_ts, due.last_ts);
-    UPDATE l4._flow_span AS p
-    SET changed = false, first_ts = due.first_ts, last_ts = due.last_ts, endpoints = due.endpoints
-    WHERE p.span = due.span;
-    RETURN due.more;
-END
-$$;
-COMMENT ON FUNCTION l4._flow_analyze() IS 'analyzes the first span of flows that is due; true if there are more';
-
--- Whole spans go, with what was found in them: of those that are left all flows are there.
-CREATE FUNCTION l4._flow_forget(keep_s float8) RETURNS void
-LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    kept bigint := (SELECT least(l4._flow_open_span(), l4._flow_span_of(max(s.last_ts) - keep_s * interval '1 second'))
-                    FROM l4._flow_source AS s);
-    old bigint;
-BEGIN
-    LOCK TABLE l4._flow_chunk IN SHARE ROW EXCLUSIVE MODE;
-    DELETE FROM l4._flow_chunk AS c WHERE c.last_ts < l4._flow_span_start(kept) - interval '200 s';
-    FOR old IN DELETE FROM l4._flow_span AS p WHERE p.span < kept RETURNING p.span LOOP
-        PERFORM l4._flow_clear(old);
-    END LOOP;
-END
-$$;
-COMMENT ON FUNCTION l4._flow_forget(float8) IS 'deletes flows that are older than so many seconds before the last';
 
 CREATE FUNCTION l4._flow_parameters(parameters jsonb, OUT late_s float8, OUT window_s float8, OUT keep_s float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_flow_parameters';

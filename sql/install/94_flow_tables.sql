@@ -44,15 +44,18 @@ CREATE TABLE l4._flow_stint (
     sampled bool NOT NULL,
     coarse bool NOT NULL,
     gaps bool NOT NULL,
+    bytes float8 NOT NULL,
     stopped float8,
     silent text,
+    hidden bool NOT NULL DEFAULT false,
     flow_job text,
     run int,
     before int,
     CONSTRAINT _flow_stint_pkey PRIMARY KEY (span, stint)
 );
 COMMENT ON TABLE l4._flow_stint IS
-    'what of a job without an interruption lies in a span of flows; flow_job, run and steps before are known last';
+    'what of a job without an interruption lies in a span of flows; flow_job, run and steps before are known last; '
+    'hidden: the long span of the block has it';
 CREATE INDEX _flow_stint_job ON l4._flow_stint (flow_job);
 
 CREATE TABLE l4._flow_stint_step (
@@ -249,27 +252,33 @@ RETURN (SELECT coalesce(sum(x.weight) FILTER (WHERE EXISTS (SELECT FROM unnest(o
 COMMENT ON FUNCTION l4._flow_sizes_shared(float8[], float8[], float8[]) IS
     'byte share of sizes that others have, too';
 
--- A stint goes on with one of the span before that it overlaps, on most NICs of the smaller one; else its job started
--- again, where there was one like it.
+-- A stint goes on with one of a span that ends where its own begins, and that it overlaps, on most NICs of the smaller
+-- one; else its job started again, where there was one like it.
 CREATE FUNCTION l4._flow_name_stint(s l4._flow_stint, OUT flow_job text, OUT run int)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    least_nic constant inet := (s).nics[1];
+    most_nic constant inet := (s).nics[cardinality((s).nics)];
+    starts constant timestamptz := l4._flow_span_start((s).span);
     same int;
 BEGIN
     SELECT p.flow_job, p.run INTO flow_job, run
     FROM (SELECT p.*, l4._flow_shared(p.nics, (s).nics) AS shared FROM l4._flow_stint AS p
-          WHERE p.span = (s).span - 1 AND p.first_ts <= (s).last_ts AND p.last_ts >= (s).first_ts) AS p
+          WHERE p.span >= (s).span - 43 AND p.span < (s).span AND l4._flow_span_end(p.span) = starts AND NOT p.hidden
+            AND p.nics[1] <= most_nic AND p.nics[cardinality(p.nics)] >= least_nic
+            AND p.first_ts <= (s).last_ts AND p.last_ts >= (s).first_ts) AS p
     WHERE p.shared >= 0.6 * least(cardinality(p.nics), cardinality((s).nics))
         AND NOT EXISTS (SELECT FROM l4._flow_stint AS q
             WHERE q.span = (s).span AND q.flow_job = p.flow_job AND q.run = p.run)
-    ORDER BY p.shared DESC, p.stint LIMIT 1;
+    ORDER BY p.shared DESC, p.span, p.stint LIMIT 1;
     IF FOUND THEN
         RETURN;
     END IF;
     SELECT p.flow_job, p.run + 1 INTO flow_job, run
     FROM l4._flow_stint AS p
-    WHERE p.flow_job IS NOT NULL AND p.last_ts <= (s).first_ts AND p.nics && (s).nics
+    WHERE p.flow_job IS NOT NULL AND p.last_ts <= (s).first_ts
+        AND p.nics[1] <= most_nic AND p.nics[cardinality(p.nics)] >= least_nic
         AND NOT EXISTS (SELECT FROM l4._flow_stint AS q WHERE q.flow_job = p.flow_job
             AND (q.span, q.first_ts, q.stint) > (p.span, p.first_ts, p.stint))
         AND l4._flow_shared(p.nics, (s).nics) >= 0.375 * (cardinality(p.nics) + cardinality((s).nics))
@@ -279,8 +288,7 @@ BEGIN
     IF FOUND THEN
         RETURN;
     END IF;
-    flow_job := format('flow-%s-%s', to_char((s).first_ts AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS'),
-        host((s).nics[1]));
+    flow_job := format('flow-%s-%s', to_char((s).first_ts AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS'), host(least_nic));
     same := (SELECT count(DISTINCT p.flow_job) FROM l4._flow_stint AS p
              WHERE p.flow_job = _flow_name_stint.flow_job OR starts_with(p.flow_job, _flow_name_stint.flow_job || '-'));
     flow_job := concat(flow_job, '-' || nullif(same, 0) + 1);
@@ -294,7 +302,7 @@ LANGUAGE sql VOLATILE
 BEGIN ATOMIC
     WITH fresh AS MATERIALIZED (
         SELECT DISTINCT s.flow_job FROM l4._flow_stint AS s
-        WHERE NOT EXISTS (SELECT FROM l4.flow_job AS j WHERE j.flow_job = s.flow_job)
+        WHERE NOT s.hidden AND NOT EXISTS (SELECT FROM l4.flow_job AS j WHERE j.flow_job = s.flow_job)
     ), placed AS (
         SELECT s.span, s.stint,
             sum(s.steps) OVER (PARTITION BY s.flow_job ORDER BY s.span, s.first_ts, s.stint) - s.steps AS before
@@ -312,10 +320,11 @@ BEGIN ATOMIC
     CROSS JOIN LATERAL (
         SELECT count(DISTINCT u.address) AS nics, CASE WHEN EXISTS (SELECT FROM l4.flow_endpoint)
             THEN count(DISTINCT coalesce(e.machine, host(u.address))) END AS machines
-        FROM l4._flow_stint AS x CROSS JOIN unnest(x.nics) AS u(address)
-        LEFT JOIN l4.flow_endpoint AS e ON e.address = u.address
-        WHERE x.flow_job = s.flow_job) AS n
-    WHERE NOT EXISTS (SELECT FROM l4.flow_job AS j WHERE j.flow_job = s.flow_job)
+        -- mostly all spans have the same
+        FROM (SELECT DISTINCT x.nics FROM l4._flow_stint AS x WHERE x.flow_job = s.flow_job) AS x
+        CROSS JOIN unnest(x.nics) AS u(address)
+        LEFT JOIN l4.flow_endpoint AS e ON e.address = u.address) AS n
+    WHERE NOT s.hidden AND NOT EXISTS (SELECT FROM l4.flow_job AS j WHERE j.flow_job = s.flow_job)
     GROUP BY s.flow_job, n.nics, n.machines;
 END;
 COMMENT ON FUNCTION l4._flow_write_jobs() IS 'numbers the steps of jobs that have no row of their own, and writes it';
@@ -328,11 +337,11 @@ BEGIN ATOMIC
     WITH run AS (
         SELECT s.flow_job, max(s.last_ts) AS ended,
             lead(min(s.first_ts)) OVER (PARTITION BY s.flow_job ORDER BY s.run) AS next
-        FROM l4._flow_stint AS s GROUP BY s.flow_job, s.run
+        FROM l4._flow_stint AS s WHERE NOT s.hidden GROUP BY s.flow_job, s.run
     ), last AS (
         SELECT DISTINCT ON (s.flow_job) s.flow_job, s.last_ts, s.period_ms, s.before + s.steps AS steps, s.stopped,
             s.silent
-        FROM l4._flow_stint AS s
+        FROM l4._flow_stint AS s WHERE NOT s.hidden
         ORDER BY s.flow_job, s.span DESC, s.first_ts DESC, s.stint DESC
     )
     SELECT r.flow_job, '', r.ended, r.next, format('no flows for %s s, then started again',
@@ -350,23 +359,28 @@ END;
 COMMENT ON FUNCTION l4._flow_stops() IS 'where jobs found in flows stopped';
 
 -- A slowdown that lasts becomes the usual duration of a span: then the steps of whole spans are compared with the
--- fastest span of the job before. More traffic a step is more work, not a slowdown.
+-- fastest block of the job till then. More traffic a step is more work, not a slowdown.
 CREATE FUNCTION l4._flow_slow_spans()
 RETURNS TABLE (flow_job text, subject text, first_ts timestamptz, last_ts timestamptz, score float8, reason text)
 LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
     WITH stint AS (
-        SELECT s.flow_job, s.span, s.stint, s.first_ts, s.before, s.usual_ms, x.bytes / s.steps AS bytes
-        FROM l4._flow_stint AS s
-        CROSS JOIN LATERAL (SELECT sum(p.bytes) AS bytes FROM l4._flow_stint_pair AS p
-            WHERE p.span = s.span AND p.stint = s.stint AND p.kind <> 'other') AS x
-        WHERE s.steps >= 5 AND NOT s.coarse
+        SELECT s.*, l4._flow_block(s.span) AS block FROM l4._flow_stint AS s
+        WHERE s.steps >= 5 AND NOT s.coarse AND NOT s.hidden
+    ), block AS (
+        SELECT s.flow_job, s.block, s.run, min(s.first_ts) AS first_ts, sum(s.bytes) / sum(s.steps) AS bytes,
+            percentile_disc(0.5) WITHIN GROUP (ORDER BY s.usual_ms) AS usual_ms
+        FROM stint AS s GROUP BY s.flow_job, s.block, s.run
+    ), fastest AS (
+        SELECT b.*, f.usual_ms AS fastest, f.bytes AS fastest_bytes
+        FROM block AS b
+        CROSS JOIN LATERAL (SELECT x.usual_ms, x.bytes FROM block AS x
+            WHERE x.flow_job = b.flow_job AND (x.block, x.run) <= (b.block, b.run)
+            ORDER BY x.usual_ms, x.block, x.run LIMIT 1) AS f
     ), compared AS (
-        SELECT s.*, b.usual_ms AS fastest, s.usual_ms > 1.1 * b.usual_ms AND s.bytes <= 1.1 * b.bytes AS slow
-        FROM stint AS s
-        LEFT JOIN LATERAL (SELECT x.usual_ms, x.bytes FROM stint AS x
-            WHERE x.flow_job = s.flow_job AND (x.span, x.first_ts, x.stint) < (s.span, s.first_ts, s.stint)
-            ORDER BY x.usual_ms, x.span, x.first_ts, x.stint LIMIT 1) AS b ON true
+        SELECT s.flow_job, s.span, s.stint, s.first_ts, s.before, s.usual_ms, f.fastest,
+            s.usual_ms > 1.1 * f.fastest AND f.bytes <= 1.1 * f.fastest_bytes AS slow
+        FROM stint AS s JOIN fastest AS f ON f.flow_job = s.flow_job AND f.block = s.block AND f.run = s.run
     ), numbered AS (
         SELECT c.*, count(*) FILTER (WHERE c.slow IS NOT TRUE) OVER (PARTITION BY c.flow_job
             ORDER BY c.span, c.first_ts, c.stint) AS n
@@ -391,6 +405,7 @@ BEGIN ATOMIC
         SELECT s.flow_job, i.kind, i.first_ts, i.last_ts, i.score, i.reason, i.evidence, i.span,
             CASE i.kind WHEN 'slow_step' THEN (s.before + i.subject::int)::text ELSE i.subject END AS subject
         FROM l4._flow_stint_issue AS i LEFT JOIN l4._flow_stint AS s ON s.span = i.span AND s.stint = i.stint
+        WHERE s.hidden IS NOT TRUE
     ), begun AS (
         SELECT f.*, (f.first_ts > max(f.last_ts) OVER (PARTITION BY f.flow_job, f.kind, f.subject
             ORDER BY f.first_ts, f.span ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) IS NOT FALSE AS first
@@ -429,7 +444,10 @@ DECLARE
     s l4._flow_stint;
 BEGIN
     LOCK TABLE l4._flow_chunk IN SHARE ROW EXCLUSIVE MODE;
-    FOR s IN SELECT x.* FROM l4._flow_stint AS x WHERE x.flow_job IS NULL ORDER BY x.span, x.first_ts, x.nics[1] LOOP
+    FOR s IN
+        SELECT x.* FROM l4._flow_stint AS x WHERE x.flow_job IS NULL AND NOT x.hidden
+        ORDER BY x.span, x.first_ts, x.nics[1]
+    LOOP
         SELECT n.* INTO s.flow_job, s.run FROM l4._flow_name_stint(s) AS n;
         UPDATE l4._flow_stint AS x SET flow_job = s.flow_job, run = s.run WHERE x.span = s.span AND x.stint = s.stint;
         -- what a job gains changes its row

@@ -33,6 +33,7 @@ typedef struct L4FlowAddress
 	int			machine;		/* of its own where there is no inventory */
 	int			leaf;			/* switch, -1 not known */
 	int			peers;			/* in regular pairs */
+	bool		chosen;			/* the span looks at its pairs, or leaves them out */
 } L4FlowAddress;
 
 typedef struct L4FlowPair
@@ -52,6 +53,16 @@ typedef struct L4FlowKept
 	int			n;
 	int64		join;			/* of the pair, when they were joined */
 } L4FlowKept;
+
+/* Chunks that were asked for: of pairs that follow each other. */
+typedef struct L4FlowFetched
+{
+	int			pair;
+	int			npairs;
+	struct SPITupleTable *rows;
+	uint64		nrows;
+	uint64		next;			/* row behind those that were read last */
+} L4FlowFetched;
 
 typedef enum L4FlowKind
 {
@@ -202,7 +213,10 @@ typedef struct L4Flows
 	L4FlowKept *kept;			/* those of each pair, */
 	bool		kept_full;		/* as long as maintenance_work_mem had room */
 	L4Query		load;
+	L4FlowFetched fetched;
 	bool		inventory;
+	Datum		nics;			/* inet[]: whose pairs are looked at, */
+	bool		only;			/* or, if false, all others */
 	int64		from;			/* records that start from here */
 	int64		to;				/* to here are looked at; */
 	int64		begin;			/* what happens from here */
@@ -238,7 +252,7 @@ typedef struct L4Flows
 	L4FlowIssue *issues;
 } L4Flows;
 
-extern L4Flows *l4_flows_open(MemoryContext cxt, int64 span, int64 first, int64 known);
+extern L4Flows *l4_flows_open(MemoryContext cxt, int64 begin, int64 end, int64 rim, int64 first, int64 known, Datum nics, bool only);
 extern void l4_flows_keep(L4Flows *flows);
 extern const L4Flow *l4_flows_load(L4Flows *flows, const int *pairs, int npairs, int64 from, int64 to, int *n);
 extern void l4_flows_features(L4Flows *flows);

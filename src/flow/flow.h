@@ -11,12 +11,8 @@
 #include "base/bytes.h"
 #include "base/map.h"
 
-/*
- * Flows are analyzed a span of time after the other: three slices that begin
- * at a multiple, seen with the slice before and the one behind it.
- */
-#define L4_FLOW_SLICE		INT64CONST(200000000)
-#define L4_FLOW_SPAN_SLICES 3
+/* Times at which spans of time begin and end that are analyzed together, and what is seen around them, are multiples of this. */
+#define L4_FLOW_SLICE		INT64CONST(10000000)
 
 /*
  * A route: a 5-tuple as one exporter reports it. back: from the greater

@@ -20,7 +20,7 @@
 #include "l4_compat.h"
 
 #define CHUNK_RECORDS	2048	/* of a full chunk */
-#define SHORT_CHUNK		512		/* one that has fewer is written anew when more come */
+#define SHORT_CHUNK		256		/* one that has fewer is written anew when more come */
 #define BATCH			256		/* pairs, or chunks, at a time */
 
 /* Chunks that the open ones of pairs are merged with, and whether they stay where they are. */
@@ -114,14 +114,6 @@ write_chunks(FlowMerge *merge, int32 pair_id, const L4FlowRecords *records, int 
 	}
 }
 
-static Datum
-value_of(const SPITupleTable *rows, uint64 row, int column)
-{
-	bool		isnull;
-
-	return SPI_getbinval(rows->vals[row], rows->tupdesc, column, &isnull);
-}
-
 /* Merge a pair with its stored chunks: rows from *row on, those that stay first. Returns how many records were there twice. */
 static int
 merge_pair(FlowMerge *merge, L4FlowOpen *open, int n, const SPITupleTable *rows, uint64 nrows, uint64 *row, int64 known_to)
@@ -130,12 +122,13 @@ merge_pair(FlowMerge *merge, L4FlowOpen *open, int n, const SPITupleTable *rows,
 	L4FlowRecords records;
 	int			known = 0;
 	int			twice;
+	bool		isnull;
 
 	l4_flow_records_init(&records, CurrentMemoryContext);
-	for (; *row < nrows && DatumGetInt32(value_of(rows, *row, 1)) == n; (*row)++)
+	for (; *row < nrows && DatumGetInt32(l4_query_value(rows, *row, 1, &isnull)) == n; (*row)++)
 	{
-		l4_flow_records_unpack(&records, DatumGetByteaPP(value_of(rows, *row, 3)));
-		if (DatumGetBool(value_of(rows, *row, 2)))
+		l4_flow_records_unpack(&records, DatumGetByteaPP(l4_query_value(rows, *row, 3, &isnull)));
+		if (DatumGetBool(l4_query_value(rows, *row, 2, &isnull)))
 			known = records.n;
 	}
 	l4_flow_records_add(&records, open->chunk);

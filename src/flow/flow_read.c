@@ -348,12 +348,6 @@ select_rows(const char *sql)
 	return SPI_processed;
 }
 
-static Datum
-value_of(uint64 row, int column, bool *isnull)
-{
-	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
-}
-
 /* Pairs may be a million where the network is scanned: their rows are not held all at once. */
 static void
 read_pairs(FlowReader *r)
@@ -365,12 +359,12 @@ read_pairs(FlowReader *r)
 	{
 		for (uint64 i = 0; i < SPI_processed; i++)
 		{
-			int			a = address_number(r, value_of(i, 1, &isnull));
-			int			b = address_number(r, value_of(i, 2, &isnull));
+			int			a = address_number(r, l4_query_value(SPI_tuptable, i, 1, &isnull));
+			int			b = address_number(r, l4_query_value(SPI_tuptable, i, 2, &isnull));
 			int			number = pair_number(r, a, b);	/* may move the pairs */
 			L4FlowOpen   *pair = &r->pairs[number];
 
-			pair->pair_id = DatumGetInt32(value_of(i, 3, &isnull));
+			pair->pair_id = DatumGetInt32(l4_query_value(SPI_tuptable, i, 3, &isnull));
 			pair->stored = true;
 			r->last_pair_id = Max(r->last_pair_id, pair->pair_id);
 		}
@@ -389,14 +383,14 @@ read_known(FlowReader *r)
 	r->inventory = n > 0;
 	for (uint64 i = 0; i < n; i++)
 	{
-		int			address = address_number(r, value_of(i, 1, &isnull));
+		int			address = address_number(r, l4_query_value(SPI_tuptable, i, 1, &isnull));
 
-		r->addresses[address].machine = DatumGetInt32(value_of(i, 2, &isnull));
+		r->addresses[address].machine = DatumGetInt32(l4_query_value(SPI_tuptable, i, 2, &isnull));
 	}
 	n = select_rows("SELECT x.name FROM l4._flow_exporter x ORDER BY x.exporter_id");
 	for (uint64 i = 0; i < n; i++)
 	{
-		char	   *name = TextDatumGetCString(value_of(i, 1, &isnull));
+		char	   *name = TextDatumGetCString(l4_query_value(SPI_tuptable, i, 1, &isnull));
 
 		(void) l4_names_number(&r->exporters, name, strlen(name));
 	}

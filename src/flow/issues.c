@@ -15,6 +15,7 @@
 
 #define STOP_SILENCE	(3 * L4_FLOW_SECOND)	/* of a job while others send, and so many periods: */
 #define STOP_PERIODS	3
+#define MOST_SILENCE	(100 * L4_FLOW_SECOND)	/* but no more */
 #define INSIDE_LEAST	0.05	/* of the usual records of a step: less or more is between steps */
 #define INSIDE_MOST		0.95
 #define ALL_RECORDS		0.8		/* of the pipeline: the first lie before the parameters are there */
@@ -154,7 +155,7 @@ find_stop(L4Flows *flows, const L4FlowJob *job)
 	L4FlowStint *last = &flows->stints[job->stints[job->nstints - 1]];
 	double		share;
 
-	if (flows->last - last->last <= Max(STOP_SILENCE, Min(STOP_PERIODS * last->period, L4_FLOW_SLICE / 2)))
+	if (flows->last - last->last <= Max(STOP_SILENCE, Min(STOP_PERIODS * last->period, MOST_SILENCE)))
 		return;
 	share = last_share(last);
 	if (share < INSIDE_LEAST || share > INSIDE_MOST || ends_together(flows, last))

@@ -8,6 +8,7 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
@@ -18,14 +19,20 @@
 
 #define CUT_AFTER	L4_FLOW_SECOND	/* a record as long as this may have been cut by an active time-out */
 #define CUT_GAP		1000			/* microseconds to the next part of it */
+#define BATCH		256				/* pairs that are asked for at once, where one follows the other */
 
 static const char load_sql[] =
-"SELECT c.body FROM l4._flow_chunk c WHERE c.pair_id = $1 AND c.last_ts >= $2 AND c.first_ts <= $3 ORDER BY c.first_ts, c.chunk_id";
-static const Oid load_types[] = {INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID};
+"SELECT o.n::int, c.body FROM pg_catalog.unnest($1) WITH ORDINALITY o(pair_id, n) CROSS JOIN LATERAL ("
+"SELECT y.* FROM l4._flow_chunk y WHERE y.pair_id = o.pair_id AND y.last_ts >= $2 AND y.first_ts <= $3) c "
+"ORDER BY o.n, c.first_ts, c.chunk_id";
+static const Oid load_types[] = {INT4ARRAYOID, TIMESTAMPTZOID, TIMESTAMPTZOID};
 
-/* Pairs that have enough records for a run in the chunks that reach into the span, $1 to $2. */
-#define LINKS "WITH l AS MATERIALIZED (SELECT k.pair_id, k.a, k.b FROM l4._flow_link k WHERE k.pair_id IN " \
-"(SELECT c.pair_id FROM l4._flow_chunk c WHERE c.last_ts >= $1 AND c.first_ts <= $2 GROUP BY c.pair_id HAVING sum(c.records) >= 3)), " \
+/* Pairs that have enough records for a run in the chunks that reach into the span, $1 to $2: those with one of $3, or all others. */
+#define LINKS "WITH chosen AS MATERIALIZED (SELECT u.address FROM pg_catalog.unnest($3) u(address)), " \
+"e AS MATERIALIZED (SELECT c.pair_id FROM l4._flow_chunk c WHERE c.last_ts >= $1 AND c.first_ts <= $2 GROUP BY c.pair_id " \
+"HAVING sum(c.records) >= 3), " \
+"l AS MATERIALIZED (SELECT k.pair_id, k.a, k.b FROM e JOIN l4._flow_link k ON k.pair_id = e.pair_id " \
+"WHERE (k.a IN (SELECT chosen.address FROM chosen) OR k.b IN (SELECT chosen.address FROM chosen)) = $4), " \
 "a AS MATERIALIZED (SELECT x.address, (row_number() OVER (ORDER BY x.address))::int - 1 AS number " \
 "FROM (SELECT l.a AS address FROM l UNION SELECT l.b FROM l) x) "
 #define SWITCHES "w AS MATERIALIZED (SELECT x.name COLLATE \"C\" AS name FROM l4._flow_exporter x " \
@@ -33,7 +40,7 @@ static const Oid load_types[] = {INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID};
 
 static const char address_sql[] = LINKS ", " SWITCHES
 "SELECT a.address, host(a.address), dense_rank() OVER (ORDER BY e.machine, CASE WHEN e.machine IS NULL THEN a.address END)::int - 1, "
-"(SELECT count(*)::int FROM w WHERE w.name < e.switch COLLATE \"C\") "
+"(SELECT count(*)::int FROM w WHERE w.name < e.switch COLLATE \"C\"), a.address IN (SELECT chosen.address FROM chosen) "
 "FROM a LEFT JOIN l4.flow_endpoint e ON e.address = a.address ORDER BY a.address";
 static const char pair_sql[] = LINKS
 /* of a NIC that has several addresses, as of IPv4 and of IPv6, the least one stands for it */
@@ -44,25 +51,19 @@ static const char pair_sql[] = LINKS
 static uint64
 select_rows(const L4Flows *flows, const char *sql)
 {
-	Oid			types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID};
-	Datum		values[] = {TimestampTzGetDatum(flows->from), TimestampTzGetDatum(flows->to)};
+	Oid			types[] = {TIMESTAMPTZOID, TIMESTAMPTZOID, INETARRAYOID, BOOLOID};
+	Datum		values[] = {TimestampTzGetDatum(flows->from), TimestampTzGetDatum(flows->to), flows->nics, BoolGetDatum(flows->only)};
 
 	if (SPI_execute_with_args(sql, lengthof(types), types, values, NULL, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "\"%s\" is no query", sql);
 	return SPI_processed;
 }
 
-static Datum
-value_of(uint64 row, int column, bool *isnull)
-{
-	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, column, isnull);
-}
-
 static int
 int_of(uint64 row, int column, int otherwise)
 {
 	bool		isnull;
-	Datum		value = value_of(row, column, &isnull);
+	Datum		value = l4_query_value(SPI_tuptable, row, column, &isnull);
 
 	return isnull ? otherwise : DatumGetInt32(value);
 }
@@ -77,10 +78,11 @@ open_addresses(L4Flows *flows)
 	flows->addresses = MemoryContextAllocHuge(flows->cxt, sizeof(L4FlowAddress) * Max(n, 1));
 	for (int i = 0; i < n; i++)
 		flows->addresses[i] = (L4FlowAddress) {
-			.address = datumCopy(value_of(i, 1, &isnull), false, -1),
-			.text = TextDatumGetCString(value_of(i, 2, &isnull)),
+			.address = datumCopy(l4_query_value(SPI_tuptable, i, 1, &isnull), false, -1),
+			.text = TextDatumGetCString(l4_query_value(SPI_tuptable, i, 2, &isnull)),
 			.machine = int_of(i, 3, 0),
-			.leaf = int_of(i, 4, -1)
+			.leaf = int_of(i, 4, -1),
+			.chosen = DatumGetBool(l4_query_value(SPI_tuptable, i, 5, &isnull))
 		};
 	flows->inventory = select_rows(flows, "SELECT 1 FROM l4.flow_endpoint e LIMIT 1") > 0;
 }
@@ -102,7 +104,7 @@ open_switches(L4Flows *flows)
 	flows->nswitches = (int) select_rows(flows, "WITH " SWITCHES "SELECT w.name FROM w ORDER BY w.name");
 	flows->switches = palloc(sizeof(char *) * Max(flows->nswitches, 1));
 	for (int i = 0; i < flows->nswitches; i++)
-		flows->switches[i] = TextDatumGetCString(value_of(i, 1, &isnull));
+		flows->switches[i] = TextDatumGetCString(l4_query_value(SPI_tuptable, i, 1, &isnull));
 	flows->nexporters = (int) select_rows(flows, "WITH " SWITCHES "SELECT (SELECT count(*)::int FROM w WHERE w.name < x.name COLLATE \"C\") "
 										  "FROM l4._flow_exporter x ORDER BY x.exporter_id");
 	flows->exporter_switch = palloc(sizeof(int) * Max(flows->nexporters, 1));
@@ -111,24 +113,25 @@ open_switches(L4Flows *flows)
 }
 
 /*
- * Flows of a span, its number counted from 2000. known is the end of all
- * flows; the last span is open: it has all that came since. The context is
- * the current one and lives as long as the analysis; SPI is connected.
+ * Flows of a span, seen with a rim before and behind it. known is the end of
+ * all flows; the last span is open: it has all that came since. Looks at the
+ * pairs of some addresses only, or at all but those. The context is the
+ * current one and lives as long as the analysis; SPI is connected.
  */
 L4Flows *
-l4_flows_open(MemoryContext cxt, int64 span, int64 first, int64 known)
+l4_flows_open(MemoryContext cxt, int64 begin, int64 end, int64 rim, int64 first, int64 known, Datum nics, bool only)
 {
 	L4Flows    *flows = palloc0(sizeof(L4Flows));
 
 	flows->cxt = cxt;
 	flows->load_cxt = AllocSetContextCreate(cxt, "l4 flows of pairs", ALLOCSET_DEFAULT_SIZES);
 	flows->kept_cxt = AllocSetContextCreate(cxt, "l4 kept flows", ALLOCSET_DEFAULT_SIZES);
-	flows->begin = span * L4_FLOW_SPAN_SLICES * L4_FLOW_SLICE;
-	flows->end = flows->begin + L4_FLOW_SPAN_SLICES * L4_FLOW_SLICE;
-	flows->from = flows->begin - L4_FLOW_SLICE;
-	flows->to = flows->end + L4_FLOW_SLICE - 1;
-	if (known <= flows->to)
-		flows->end = DT_NOEND;
+	flows->nics = nics;
+	flows->only = only;
+	flows->begin = begin;
+	flows->from = begin - rim;
+	flows->to = end + rim - 1;
+	flows->end = known <= flows->to ? DT_NOEND : end;
 	flows->first = Max(first, flows->from);
 	flows->last = Min(known, flows->to);
 	l4_query_prepare(&flows->load, load_sql, lengthof(load_types), load_types);
@@ -213,6 +216,51 @@ standing_routes(L4Flows *flows, L4FlowPair *pair, const L4FlowRecords *records)
 	return stands;
 }
 
+/* Ask for the chunks of a pair; of those behind it, too, if the pairs before were asked for last. */
+static void
+fetch_chunks(L4Flows *flows, int p)
+{
+	L4FlowFetched *fetched = &flows->fetched;
+	Datum		pair_ids[BATCH];
+
+	if (p >= fetched->pair && p < fetched->pair + fetched->npairs)
+		return;
+	fetched->npairs = p == fetched->pair + fetched->npairs ? Min(BATCH, flows->npairs - p) : 1;
+	fetched->pair = p;
+	for (int i = 0; i < fetched->npairs; i++)
+		pair_ids[i] = Int32GetDatum(flows->pairs[p + i].pair_id);
+	SPI_freetuptable(fetched->rows);
+	l4_query_put(&flows->load, PointerGetDatum(construct_array(pair_ids, fetched->npairs, INT4OID, 4, true, TYPALIGN_INT)), false);
+	l4_query_put_ts(&flows->load, flows->from);
+	l4_query_put_ts(&flows->load, flows->to);
+	fetched->nrows = l4_query_run(&flows->load);
+	fetched->rows = SPI_tuptable;
+	fetched->next = 0;
+}
+
+/* All records of a pair in the chunks that reach into the span. */
+static void
+load_records(L4Flows *flows, int p, L4FlowRecords *records)
+{
+	L4FlowFetched *fetched = &flows->fetched;
+	int			n;
+
+	fetch_chunks(flows, p);
+	n = p - fetched->pair + 1;
+	l4_flow_records_init(records, CurrentMemoryContext);
+	SPI_tuptable = fetched->rows;
+	/* the same pair again, or one behind it */
+	while (fetched->next > 0 && int_of(fetched->next - 1, 1, 0) >= n)
+		fetched->next--;
+	for (; fetched->next < fetched->nrows && int_of(fetched->next, 1, 0) <= n; fetched->next++)
+	{
+		bool		isnull;
+
+		if (int_of(fetched->next, 1, 0) == n)
+			l4_flow_records_unpack(records, DatumGetByteaPP(l4_query_value(fetched->rows, fetched->next, 2, &isnull)));
+	}
+}
+
 /* Records of a pair that the analysis looks at, cut ones joined, in the current context. */
 static L4Flow *
 load_pair(L4Flows *flows, int p, int *n)
@@ -223,18 +271,7 @@ load_pair(L4Flows *flows, int p, int *n)
 	int		   *before;			/* last record of each route */
 	L4Flow	   *out;
 
-	l4_flow_records_init(&records, CurrentMemoryContext);
-	l4_query_put_int(&flows->load, pair->pair_id);
-	l4_query_put_ts(&flows->load, flows->from);
-	l4_query_put_ts(&flows->load, flows->to);
-	l4_query_run(&flows->load);
-	for (uint64 i = 0; i < SPI_processed; i++)
-	{
-		bool		isnull;
-
-		l4_flow_records_unpack(&records, DatumGetByteaPP(value_of(i, 1, &isnull)));
-	}
-	SPI_freetuptable(SPI_tuptable);
+	load_records(flows, p, &records);
 	(void) l4_flow_records_sort(&records, 0, PG_INT64_MAX, NULL);
 	stands = standing_routes(flows, pair, &records);
 	before = palloc(sizeof(int) * Max(records.nroutes, 1));

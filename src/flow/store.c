@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/datum.h"
 #include "utils/json.h"
 
 #include "base/order.h"
@@ -20,14 +21,17 @@
 
 PG_FUNCTION_INFO_V1(l4_flow_analyze);
 
+#define SPAN_NUMBER		(15 * L4_FLOW_SECOND)	/* numbers of spans: four a minute, of which one is for each size */
+#define FEW_STEPS		5		/* of a job that is found as before, at least */
+
 static const char *const kinds[] = {"other", "dp", "pp", "ep", "cp"};
 static const char *const issue_kinds[] = {"slow_step", "slow_rank", "slow_group", "slow_switch"};
 
 static const char stint_sql[] =
-"INSERT INTO l4._flow_stint (span, stint, first_ts, last_ts, period_ms, usual_ms, steps, nics, sizes, weights, dp, pp, hubs, sampled, coarse, gaps, stopped, silent) "
-"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
+"INSERT INTO l4._flow_stint (span, stint, first_ts, last_ts, period_ms, usual_ms, steps, nics, sizes, weights, dp, pp, hubs, sampled, coarse, gaps, bytes, stopped, silent) "
+"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
 static const Oid stint_types[] = {INT8OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, FLOAT8OID, FLOAT8OID, INT4OID, INETARRAYOID, FLOAT8ARRAYOID,
-	FLOAT8ARRAYOID, INT4OID, INT4OID, INT4OID, BOOLOID, BOOLOID, BOOLOID, FLOAT8OID, TEXTOID};
+	FLOAT8ARRAYOID, INT4OID, INT4OID, INT4OID, BOOLOID, BOOLOID, BOOLOID, FLOAT8OID, FLOAT8OID, TEXTOID};
 static const char step_sql[] =
 "INSERT INTO l4._flow_stint_step (span, stint, n, started, ended, dp_ms, cover, reason) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 static const Oid step_types[] = {INT8OID, INT4OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, FLOAT8OID, FLOAT8OID, TEXTOID};
@@ -49,6 +53,7 @@ typedef struct SpanRows
 	int		   *number;			/* of each stint among the rows, -1 it lies around the span */
 	int		   *first;			/* first step that ends in the span, */
 	int		   *behind;			/* and the one behind the last */
+	double	   *bytes;			/* of its pairs whose kind is known */
 } SpanRows;
 
 /* A row begins with the span and the stint; none (-1) of issues of several jobs. */
@@ -132,6 +137,7 @@ store_stint(const SpanRows *rows, L4Query *query, int s)
 	l4_query_put_bool(query, stint->sampled);
 	l4_query_put_bool(query, stint->coarse);
 	l4_query_put_bool(query, gaps);
+	put_float(query, rows->bytes[s]);
 	l4_query_put(query, Float8GetDatum(stint->stopped), stint->stopped == 0 || stint->last >= flows->end);
 	l4_query_put_text(query, stint->silent);
 	l4_query_run(query);
@@ -228,6 +234,7 @@ store_pair(const SpanRows *rows, L4Query *query, int from, int to, int job)
 		return;
 	for (int k = 0; k < lengthof(bytes); k++)
 		kind = bytes[k] > bytes[kind] ? k : kind;
+	rows->bytes[stint] += kind == L4_FLOW_OTHER ? 0 : own_bytes;
 	begin_row(rows, query, stint);
 	l4_query_put(query, flows->addresses[pair->a].address, false);
 	l4_query_put(query, flows->addresses[pair->b].address, false);
@@ -315,6 +322,7 @@ choose_stints(SpanRows *rows)
 	rows->number = palloc(sizeof(int) * Max(flows->nstints, 1));
 	rows->first = palloc0(sizeof(int) * Max(flows->nstints, 1));
 	rows->behind = palloc0(sizeof(int) * Max(flows->nstints, 1));
+	rows->bytes = palloc0(sizeof(double) * Max(flows->nstints, 1));
 	for (int s = 0; s < flows->nstints; s++)
 	{
 		const L4FlowStint *stint = &flows->stints[s];
@@ -325,46 +333,94 @@ choose_stints(SpanRows *rows)
 	}
 }
 
-static void
-store_span(L4Flows *flows, int64 span)
+/*
+ * Chosen addresses that send as jobs do in the span, but that it does not find
+ * in a job of chosen ones alone: something is not as it was before.
+ */
+static Datum
+not_found(const SpanRows *rows)
 {
-	SpanRows	rows = {.flows = flows, .span = span};
+	const L4Flows *flows = rows->flows;
+	bool	   *found = palloc0(Max(flows->naddresses, 1));
+	bool	   *sends = palloc0(Max(flows->naddresses, 1));
+	Datum	   *values = palloc(sizeof(Datum) * Max(flows->naddresses, 1));
+	int			n = 0;
+
+	for (int s = 0; s < flows->nstints; s++)
+	{
+		const L4FlowStint *stint = &flows->stints[s];
+		bool		all = rows->number[s] >= 0 && stint->nsteps >= FEW_STEPS && !stint->coarse;
+
+		for (int i = 0; i < stint->nnics; i++)
+			all = all && flows->addresses[stint->nics[i]].chosen;
+		for (int i = 0; i < stint->nnics; i++)
+			found[stint->nics[i]] |= all;
+	}
+	for (int r = 0; r < flows->nruns; r++)
+	{
+		const L4FlowRun *run = &flows->runs[r];
+		const L4FlowPair *pair = &flows->pairs[run->pair];
+
+		if (run->regular && run->last >= flows->begin && run->first < flows->end)
+			sends[pair->a] = sends[pair->b] = true;
+	}
+	for (int a = 0; a < flows->naddresses && flows->only; a++)
+		if (flows->addresses[a].chosen && sends[a] && !found[a])
+			values[n++] = flows->addresses[a].address;
+	return PointerGetDatum(construct_array(values, n, INETOID, -1, false, TYPALIGN_INT));
+}
+
+static void
+store_span(SpanRows *rows)
+{
+	const L4Flows *flows = rows->flows;
 	L4Query		stint;
 	L4Query		step;
 	L4Query		nic;
 	L4Query		pair;
 	L4Query		issue;
 
-	choose_stints(&rows);
+	choose_stints(rows);
 	l4_query_prepare(&stint, stint_sql, lengthof(stint_types), stint_types);
 	l4_query_prepare(&step, step_sql, lengthof(step_types), step_types);
 	l4_query_prepare(&nic, nic_sql, lengthof(nic_types), nic_types);
 	l4_query_prepare(&pair, pair_sql, lengthof(pair_types), pair_types);
 	l4_query_prepare(&issue, issue_sql, lengthof(issue_types), issue_types);
+	store_pairs(rows, &pair);
 	for (int s = 0; s < flows->nstints; s++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (rows.number[s] < 0)
+		if (rows->number[s] < 0)
 			continue;
-		store_stint(&rows, &stint, s);
-		store_steps(&rows, &step, s);
-		store_nics(&rows, &nic, s);
+		store_stint(rows, &stint, s);
+		store_steps(rows, &step, s);
+		store_nics(rows, &nic, s);
 	}
-	store_pairs(&rows, &pair);
-	store_issues(&rows, &issue);
+	store_issues(rows, &issue);
 }
 
-/* (span, begin and end of all flows) -> void: the flows of a span are analyzed; of it there are no rows */
+/*
+ * (span, begin and end of all flows, its seconds and those seen around it,
+ * addresses) -> addresses: the flows of a span are analyzed; of it there are
+ * no rows. A short span looks at pairs of the addresses only, and returns
+ * those that it does not find as before; a long one looks at all others.
+ */
 Datum
 l4_flow_analyze(PG_FUNCTION_ARGS)
 {
 	int64		span = PG_GETARG_INT64(0);
+	int64		seconds = PG_GETARG_INT32(3);
+	int64		rim = PG_GETARG_INT32(4);
+	int64		begin;
+	MemoryContext old = CurrentMemoryContext;
 	MemoryContext cxt;
+	SpanRows	rows = {.span = span};
 	L4Flows    *flows;
 	L4Blame    *blame;
-	const int64 span_us = L4_FLOW_SPAN_SLICES * L4_FLOW_SLICE;
+	Datum		result;
 
-	if (span < MIN_TIMESTAMP / span_us || span >= END_TIMESTAMP / span_us)
+	if (span < MIN_TIMESTAMP / SPAN_NUMBER || span >= END_TIMESTAMP / SPAN_NUMBER || seconds <= 0 || seconds > SECS_PER_DAY
+		|| rim < 0 || rim > SECS_PER_DAY)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("there is no span %lld of flows", (long long) span),
@@ -372,7 +428,9 @@ l4_flow_analyze(PG_FUNCTION_ARGS)
 	SPI_connect();
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 flows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(cxt);
-	flows = l4_flows_open(cxt, span, PG_GETARG_TIMESTAMPTZ(1), PG_GETARG_TIMESTAMPTZ(2));
+	begin = (span >> 2) * 4 * SPAN_NUMBER;
+	flows = l4_flows_open(cxt, begin, begin + seconds * L4_FLOW_SECOND, rim * L4_FLOW_SECOND, PG_GETARG_TIMESTAMPTZ(1),
+						  PG_GETARG_TIMESTAMPTZ(2), PG_GETARG_DATUM(5), (span & 3) != 0);
 	l4_flows_features(flows);
 	l4_flows_cluster(flows);
 	l4_flows_divide(flows);
@@ -388,7 +446,11 @@ l4_flow_analyze(PG_FUNCTION_ARGS)
 	l4_flows_join_ranks(flows);
 	l4_flows_blame(blame);
 	l4_flows_issues(flows);
-	store_span(flows, span);
+	rows.flows = flows;
+	store_span(&rows);
+	result = not_found(&rows);
+	MemoryContextSwitchTo(old);
+	result = datumCopy(result, false, -1);
 	SPI_finish();
-	PG_RETURN_VOID();
+	PG_RETURN_DATUM(result);
 }

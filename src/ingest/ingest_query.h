@@ -31,6 +31,13 @@ extern void l4_query_put(L4Query *query, Datum value, bool isnull);
 extern int	l4_query_get_int(int col, int otherwise);
 extern int64 l4_query_get_bigint(int col, int64 otherwise);
 
+/* A column, from 1, of any row. */
+static inline Datum
+l4_query_value(const SPITupleTable *rows, uint64 row, int col, bool *isnull)
+{
+	return SPI_getbinval(rows->vals[row], rows->tupdesc, col, isnull);
+}
+
 static inline void
 l4_query_put_bytes(L4Query *query, const bytea *value)
 {

@@ -1,10 +1,11 @@
 -- Flow records of a made platform, for test/bench/flows_size.sh: jobs of 64 NICs (8 machines of 8 NICs, two pipeline
--- stages of four replicas on each rail), a step a second, 832 records a step: 8 micro-batches each way over a pipeline
--- pair, 5 buckets over a link of a ring. The same numbers give the same rows.
+-- stages of four replicas on each rail), 832 records a step: 8 micro-batches each way over a pipeline
+-- pair, 5 buckets over a link of a ring. Steps take :period seconds. Rows come as they end. The same numbers give the
+-- same rows.
 CREATE FUNCTION flow_nic(job int, machine int, rail int) RETURNS inet
 LANGUAGE sql IMMUTABLE RETURN '10.0.0.0'::inet + (job * 64 + machine * 8 + rail + 1);
 
-CREATE FUNCTION make_flows(jobs int, from_step int, to_step int) RETURNS bigint
+CREATE FUNCTION make_flows(jobs int, from_step int, to_step int, period int) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     made bigint;
@@ -32,7 +33,9 @@ BEGIN
     CROSS JOIN record AS x
     CROSS JOIN LATERAL (SELECT abs(hashint8(step * 1000003::bigint + x.n * 7919 + x.job * 31 + x.r * 17 + x.at)) AS noise) AS h
     CROSS JOIN LATERAL (SELECT h.noise, '2026-01-01 00:01:00+00'::timestamptz
-        + (step * 1000000::bigint + at * 1000 + x.job * 13331 % 977000 + h.noise % 900) * interval '1 us' AS start) AS t;
+        + ((step * 1000000::bigint + at * 1000) * period + x.job * 13331 % 977000 + h.noise % 900) * interval '1 us'
+        AS start) AS t
+    ORDER BY 9;
     GET DIAGNOSTICS made = ROW_COUNT;
     RETURN made;
 END
@@ -53,17 +56,20 @@ SELECT flow_nic(j, m, r), format('j%sm%s', j, m), r, 'leaf-' || j % 16
 FROM generate_series(0, :jobs - 1) AS j, generate_series(0, 7) AS m, generate_series(0, 7) AS r;
 
 -- Seconds of a scan of steps, and of the call that reads them.
-CREATE PROCEDURE take_steps(jobs int, from_step int, to_step int, INOUT made bigint, INOUT scan float8, INOUT trace float8)
+CREATE PROCEDURE take_steps(jobs int, from_step int, to_step int, period int, INOUT made bigint, INOUT scan float8, INOUT trace float8)
 LANGUAGE plpgsql AS $$
 DECLARE
     t float8;
 BEGIN
-    made := make_flows(jobs, from_step, to_step);
+    made := make_flows(jobs, from_step, to_step, period);
     COMMIT;
+    -- as autovacuum does
+    PERFORM brin_summarize_new_values('flows_timestamp_end_idx');
     ANALYZE flows;
+    COMMIT;
     t := spent();
     PERFORM count(ip_src), count(sampling_rate) FROM flows AS f
-    WHERE f.timestamp_end >= '2026-01-01 00:01:00+00'::timestamptz + from_step * interval '1 second';
+    WHERE f.timestamp_end >= '2026-01-01 00:01:00+00'::timestamptz + from_step * period * interval '1 second';
     scan := spent() - t;
     t := spent();
     CALL l4.trace_flows('flows');
@@ -71,7 +77,7 @@ BEGIN
 END
 $$;
 
-CREATE PROCEDURE measure(millions int, jobs int)
+CREATE PROCEDURE measure(millions int, jobs int, period int)
 LANGUAGE plpgsql AS $$
 DECLARE
     steps constant int := 1000000 * millions::bigint / (832 * jobs);
@@ -81,20 +87,20 @@ DECLARE
     scan float8;
     trace float8;
 BEGIN
-    CALL take_steps(jobs, 0, steps, made, scan, trace);
+    CALL take_steps(jobs, 0, steps, period, made, scan, trace);
     RAISE NOTICE '% NICs, % rows: % s, without reading % s: % rows a second; % bytes a row, % with all of the table',
         64 * jobs, made, round(trace::numeric, 1), round((trace - scan)::numeric, 1), round(made / (trace - scan)),
         (SELECT round(sum(length(c.body))::numeric / sum(c.records), 2) FROM l4._flow_chunk AS c),
         round(pg_total_relation_size('l4._flow_chunk')::numeric / made, 2);
     -- and minutes, one after the other: ten, so that a span ends among them
     FOR i IN 1 .. 10 LOOP
-        CALL take_steps(jobs, upto, upto + 60, made, scan, trace);
+        CALL take_steps(jobs, upto, upto + 60 / period, period, made, scan, trace);
         RAISE NOTICE 'a minute of % rows: % s, without reading % s', made, round(trace::numeric, 2), round((trace - scan)::numeric, 2);
-        upto := upto + 60;
+        upto := upto + 60 / period;
     END LOOP;
     RAISE NOTICE '% MB more memory; % of % jobs found, % of % steps, % issues',
         memory_mb('VmHWM') - memory_mb('RssShmem') - memory_mb('RssFile') - before, (SELECT count(*) FROM l4.flow_job), jobs,
         (SELECT count(*) FROM l4.flow_step), upto::bigint * jobs, (SELECT count(*) FROM l4.flow_issue);
 END
 $$;
-CALL measure(:rows, :jobs);
+CALL measure(:rows, :jobs, :period);
