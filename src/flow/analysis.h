@@ -95,6 +95,7 @@ typedef struct L4FlowRun
 typedef struct L4FlowGroup
 {
 	int			cluster;
+	L4FlowKind	kind;			/* of its runs: that of a pipeline where there is no data parallel one */
 	int			nruns;
 	int		   *runs;
 	int			nnics;

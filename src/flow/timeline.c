@@ -53,7 +53,7 @@ load_beats(L4Flows *flows, const L4FlowGroup *group, int64 first, int64 last, L4
 	const L4Flow *flow;
 	int64	   *beats;
 
-	for (int r = 0; r < cluster->nruns && npairs < MOST_PEERS; r++)
+	for (int r = 0; r < cluster->nruns && npairs < MOST_PEERS && group->kind == L4_FLOW_DP; r++)
 	{
 		const L4FlowRun *run = &flows->runs[cluster->runs[r]];
 		const L4FlowPair *pair = &flows->pairs[run->pair];
