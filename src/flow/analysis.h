@@ -104,7 +104,6 @@ typedef struct L4FlowGroup
 	int			nends;
 	int64	   *ends;			/* of its parts */
 	int64	   *busy;			/* time that its records fill of each part */
-	bool	   *doubtful;		/* ends that lost records may have moved */
 	double		usual;			/* bytes of a part */
 	double		open;			/* share of the usual bytes of a last part that is not whole; it is not among them */
 } L4FlowGroup;
