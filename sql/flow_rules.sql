@@ -67,6 +67,21 @@ CALL l4.trace_flows('flows');
 SELECT flow_job, count(*) AS steps, min(round(duration_ms)), max(round(duration_ms)) FROM l4.flow_step WHERE step > 0 GROUP BY 1 ORDER BY 1;
 SELECT flow_job, kind, subject FROM l4.flow_issue ORDER BY 1, 2, 3;
 
+-- a pipeline of one replica, which reduces nothing
+CALL forget_flows();
+CALL made_job(0, 1, 30, dp => 1, stages => 3);
+CALL l4.trace_flows('flows');
+TABLE jobs;
+SELECT kind, count(*) FROM l4.flow_pair GROUP BY 1;
+
+-- packets get lost: in some steps a link sends in three pieces what it sends at once in others
+CALL forget_flows();
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(d, 0), nic((d + 1) % 3, 0), 50100, 6000, 24e6 / n, at(i * 0.7 + k * 0.1), at(i * 0.7 + k * 0.1 + 0.02), 'leaf-0'
+FROM generate_series(1, 30) AS i, generate_series(0, 2) AS d, LATERAL (SELECT CASE WHEN i % 7 = 0 THEN 3 ELSE 1 END AS n) AS x, generate_series(0, n - 1) AS k;
+CALL l4.trace_flows('flows');
+TABLE jobs;
+
 -- a ring whose pairs carry what is sent to experts, too, in sizes that vary
 CALL forget_flows();
 INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)

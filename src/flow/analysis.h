@@ -106,6 +106,7 @@ typedef struct L4FlowRun
 typedef struct L4FlowGroup
 {
 	int			cluster;
+	L4FlowKind	kind;			/* of its runs: that of a pipeline where there is no data parallel one */
 	int			nruns;
 	int		   *runs;
 	int			nnics;
@@ -114,7 +115,6 @@ typedef struct L4FlowGroup
 	int			nends;
 	int64	   *ends;			/* of its parts */
 	int64	   *busy;			/* time that its records fill of each part */
-	bool	   *doubtful;		/* ends that lost records may have moved */
 	double		usual;			/* bytes of a part */
 	double		open;			/* share of the usual bytes of a last part that is not whole; it is not among them */
 } L4FlowGroup;

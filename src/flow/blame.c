@@ -345,7 +345,7 @@ l4_flows_links(L4Blame *blame, int j)
 			for (int r = 0; r < cluster->nruns; r++)
 				if (flows->runs[cluster->runs[r]].kind == L4_FLOW_PP)
 					pipeline_units(blame, j, &flows->runs[cluster->runs[r]]);
-			for (int g = 0; g < cluster->ngroups; g++)
+			for (int g = 0; g < cluster->ngroups && flows->groups[cluster->first_group + g].kind == L4_FLOW_DP; g++)
 				group_unit(blame, j, &flows->groups[cluster->first_group + g]);
 		}
 	}

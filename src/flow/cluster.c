@@ -249,26 +249,30 @@ find_kinds(L4Flows *flows, L4FlowCluster *cluster)
 	}
 }
 
-/* Groups of a cluster: components of its data parallel pairs. */
+/* Groups of a cluster: components of its data parallel pairs; of a pipeline of one replica those of all. */
 static void
 make_groups(L4Flows *flows, int c, int *parent)
 {
 	L4FlowCluster *cluster = &flows->clusters[c];
+	L4FlowKind	kind = L4_FLOW_PP;
 
 	cluster->first_group = flows->ngroups;
+	for (int i = 0; i < cluster->nruns; i++)
+		if (flows->runs[cluster->runs[i]].kind == L4_FLOW_DP)
+			kind = L4_FLOW_DP;
 	for (int i = 0; i < cluster->nnics; i++)
 		parent[cluster->nics[i]] = cluster->nics[i];
 	for (int i = 0; i < cluster->nruns; i++)
 	{
 		L4FlowRun  *run = &flows->runs[cluster->runs[i]];
 
-		if (run->kind == L4_FLOW_DP)
+		if (run->kind == kind)
 			l4_sets_join(parent, flows->pairs[run->pair].a, flows->pairs[run->pair].b);
 	}
 	for (int i = 0; i < cluster->nnics; i++)
 	{
 		int			root = cluster->nics[i];
-		L4FlowGroup group = {.cluster = c};
+		L4FlowGroup group = {.cluster = c, .kind = kind};
 
 		if (l4_sets_find(parent, root) != root)
 			continue;
@@ -278,7 +282,7 @@ make_groups(L4Flows *flows, int c, int *parent)
 		{
 			L4FlowRun  *run = &flows->runs[cluster->runs[j]];
 
-			if (run->kind != L4_FLOW_DP || l4_sets_find(parent, flows->pairs[run->pair].a) != root)
+			if (run->kind != kind || l4_sets_find(parent, flows->pairs[run->pair].a) != root)
 				continue;
 			run->group = flows->ngroups;
 			group.runs[group.nruns++] = cluster->runs[j];

@@ -27,7 +27,6 @@
 #define MOST_PAUSES		0.4		/* if no more of them do, */
 #define PAUSE_BYTES		1.5		/* and it has not more than so many times the usual bytes */
 #define PAUSE_COST		0.12		/* of pauses between parts that are sent at once, as a bucket is */
-#define STEP_BEATS		2		/* records of the pipeline of a step, at least: one each way */
 #define PERIOD			0.25	/* quantile of the lengths of parts: what ends so close is of one step, also where most are longer */
 
 #define ST_SORT sort_doubles
@@ -217,8 +216,8 @@ unevenness(const double *values, int n)
 }
 
 /*
- * Are most parts sent at once, with nothing of the pipeline between them?
- * They may be buckets.
+ * Are most parts sent at once, with much less of the pipeline before them than
+ * before others? They may be buckets.
  */
 static bool
 sent_at_once(const L4Records *records, const int *part, int nparts, const int64 *ends)
@@ -229,14 +228,16 @@ sent_at_once(const L4Records *records, const int *part, int nparts, const int64 
 
 	for (int i = 1; i <= records->n; i++)
 	{
+		int			first = beat;
+
 		if (i < records->n && part[i] == part[i - 1])
 		{
 			at_once &= records->start[i] - records->start[i - 1] <= LEAST_SILENCE;
 			continue;
 		}
-		for (int between = 0; beat < records->nbeats && records->beats[beat] <= ends[part[i - 1]]; beat++)
-			at_once &= ++between < STEP_BEATS;
-		n += at_once;
+		while (beat < records->nbeats && records->beats[beat] <= ends[part[i - 1]])
+			beat++;
+		n += at_once && 2 * nparts * (beat - first) <= records->nbeats;
 		at_once = true;
 	}
 	return 2 * n > nparts;

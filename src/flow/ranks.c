@@ -274,11 +274,11 @@ rank_cluster(L4Flows *flows, L4FlowStint *stint, const L4FlowCluster *cluster)
 		times[i].group = l4_flows_group_of(flows, stint, cluster->nics[i]);
 		times[i].interval = palloc(bytes);
 		times[i].answer = palloc(bytes);
-		/* a stray, as storage */
-		if (at == NULL)
-			times[i].group = -1;
-		else
+		if (at != NULL)
 			measure_nic(flows, stint, cluster, cluster->nics[i], &times[i], stint->nic_pp_ms[at - stint->nics]);
+		/* a stray, as storage, or a stage of a single replica, which has nothing to be compared with */
+		if (at == NULL || (times[i].group >= 0 && flows->groups[times[i].group].kind != L4_FLOW_DP))
+			times[i].group = -1;
 	}
 	compare_groups(times, cluster->nnics, stint->nsteps);
 	for (int i = 0; i < cluster->nnics && !stint->sampled && !stint->coarse; i++)

@@ -141,7 +141,7 @@ set_usual_records(const L4FlowStint *stint)
 static bool
 has_evaluation(const L4FlowStint *stint, int step)
 {
-	return stint->pp_records[step] > EVALUATION * stint->pp_usual[step];
+	return stint->pp_usual[step] > 0 && stint->pp_records[step] > EVALUATION * stint->pp_usual[step];
 }
 
 /* Part of a step from the first to the last record of the run's main size, in the median. */
@@ -395,7 +395,7 @@ end_evaluations(L4Flows *flows, L4FlowStint *stint)
 
 		for (to = from; to < n && all[to].step == step; to++)
 		{
-			if (abs(to - from - more) <= slack && all[to].start - end > longest)
+			if (all[to].start != DT_NOEND && abs(to - from - more) <= slack && all[to].start - end > longest)
 			{
 				longest = all[to].start - end;
 				at = all[to].start - (int64) lag;

@@ -95,7 +95,7 @@ largest_group(const L4Flows *flows, const L4FlowStint *stint)
 
 			for (int k = 0; k < flows->groups[g].nnics; k++)
 				n += bsearch(&flows->groups[g].nics[k], stint->nics, stint->nnics, sizeof(int), l4_order_int32) != NULL;
-			largest = Max(largest, n);
+			largest = Max(largest, flows->groups[g].kind == L4_FLOW_DP ? n : 1);
 		}
 	}
 	return largest;
@@ -128,7 +128,12 @@ store_stint(const SpanRows *rows, L4Query *query, int s)
 		values[i] = Float8GetDatum(stint->sizes[i].bytes);
 	put_array(query, values, stint->nsizes, FLOAT8OID);
 	for (int c = 0; c < stint->nclusters; c++)
-		pp = Max(pp, flows->clusters[stint->clusters[c]].ngroups);
+	{
+		const L4FlowCluster *cluster = &flows->clusters[stint->clusters[c]];
+		const L4FlowGroup *group = &flows->groups[cluster->first_group];
+
+		pp = Max(pp, cluster->ngroups > 0 && group->kind == L4_FLOW_PP ? group->nnics : cluster->ngroups);
+	}
 	for (int i = rows->first[s]; i < rows->behind[s]; i++)
 		gaps |= stint->cover[i] < 0.5;
 	l4_query_put_int(query, largest_group(flows, stint));

@@ -53,7 +53,7 @@ load_beats(L4Flows *flows, const L4FlowGroup *group, int64 first, int64 last, L4
 	const L4Flow *flow;
 	int64	   *beats;
 
-	for (int r = 0; r < cluster->nruns && npairs < MOST_PEERS; r++)
+	for (int r = 0; r < cluster->nruns && npairs < MOST_PEERS && group->kind == L4_FLOW_DP; r++)
 	{
 		const L4FlowRun *run = &flows->runs[cluster->runs[r]];
 		const L4FlowPair *pair = &flows->pairs[run->pair];
@@ -137,7 +137,6 @@ typedef struct Parts
 	double	   *bytes;
 	int64	   *ends;
 	int64	   *busy;
-	bool	   *doubtful;		/* its end was moved, but not to a silence as long as those of the others */
 	double		usual;
 } Parts;
 
@@ -151,7 +150,6 @@ measure_parts(const GroupRecords *g, Parts *parts, int n)
 	parts->bytes = palloc0(sizeof(double) * Max(n, 1));
 	parts->ends = palloc0(sizeof(int64) * Max(n, 1));
 	parts->busy = palloc0(sizeof(int64) * Max(n, 1));
-	parts->doubtful = palloc0(Max(n, 1));
 	for (int i = 0; i < g->records.n; i++)
 	{
 		int			p = g->part[i];
@@ -166,20 +164,27 @@ measure_parts(const GroupRecords *g, Parts *parts, int n)
 	pfree(sorted);
 }
 
-/* Join two parts that have the usual bytes together: a stall cut a step in two. Returns how many parts are left. */
+/*
+ * Join parts that have the usual bytes together: stalls cut a step, as those
+ * of a connection that lost packets. Returns how many parts are left.
+ */
 static int
 join_parts(GroupRecords *g, const Parts *parts)
 {
 	int		   *number = palloc(sizeof(int) * parts->n);
 	int			n = 0;
 
-	for (int p = 0; p < parts->n; p++)
+	for (int p = 0; p < parts->n; n++)
 	{
-		number[p] = n;
-		if (p + 1 < parts->n && Max(parts->bytes[p], parts->bytes[p + 1]) < WHOLE * parts->usual
-			&& fabs((parts->bytes[p] + parts->bytes[p + 1]) / parts->usual - 1) <= 1 - WHOLE)
-			number[++p] = n;
-		n++;
+		double		bytes = parts->bytes[p];
+		int			last = p;
+
+		while (bytes < WHOLE * parts->usual && last + 1 < parts->n && parts->bytes[last + 1] < WHOLE * parts->usual)
+			bytes += parts->bytes[++last];
+		if (fabs(bytes / parts->usual - 1) > 1 - WHOLE)
+			last = p;
+		while (p <= last)
+			number[p++] = n;
 	}
 	for (int i = 0; i < g->records.n; i++)
 		g->part[i] = number[g->part[i]];
@@ -289,8 +294,6 @@ shift_parts(GroupRecords *g, Parts *parts, double q)
 		if (g->part[i] > 0 && i <= last[g->part[i]])
 			g->part[i]--;
 	measure_parts(g, parts, g->part[g->records.n - 1] + 1);
-	for (int i = 0; i < Min(n, parts->n); i++)
-		parts->doubtful[i] = inside[i + 1] < END_SILENCE * usual;
 }
 
 /* Divide a group by a threshold; its ends live as long as the analysis. */
@@ -323,7 +326,6 @@ end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
 	group->usual = parts.usual;
 	group->ends = palloc(sizeof(int64) * Max(parts.n, 1));
 	group->busy = palloc(sizeof(int64) * Max(parts.n, 1));
-	group->doubtful = palloc(Max(parts.n, 1));
 	group->nends = 0;
 	for (int i = 0; i < parts.n; i++)
 	{
@@ -336,7 +338,6 @@ end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
 			continue;
 		}
 		group->busy[group->nends] = parts.busy[i];
-		group->doubtful[group->nends] = parts.doubtful[i];
 		group->ends[group->nends++] = parts.ends[i];
 	}
 }
@@ -420,7 +421,6 @@ typedef struct End
 {
 	int64		at;
 	int			group;
-	bool		doubtful;
 } End;
 
 static int
@@ -460,9 +460,8 @@ drop_halves(int64 *ends, float *share, int n, double period)
 
 /*
  * Steps of several groups: ends that lie within a part of the period belong
- * together, and the latest is the end of the step: of those that are sure, if
- * there is one, as records that were lost move ends. cover,
- * if wanted, is the share of groups whose end was seen.
+ * together, and the latest is the end of the step. cover, if wanted, is the
+ * share of groups whose end was seen.
  */
 int
 l4_flows_merge_ends(L4Flows *flows, const int *groups, const int64 *offset, int ngroups, double period, int64 *ends, float *cover)
@@ -485,22 +484,19 @@ l4_flows_merge_ends(L4Flows *flows, const int *groups, const int64 *offset, int 
 
 		seen[g] = -1;
 		for (int i = 0; i < group->nends; i++)
-			all[n++] = (End) {group->ends[i] - (offset == NULL ? 0 : offset[g]), g, group->doubtful[i]};
+			all[n++] = (End) {group->ends[i] - (offset == NULL ? 0 : offset[g]), g};
 	}
 	qsort(all, n, sizeof(End), order_ends);
 	for (int i = 0; i < n;)
 	{
 		int64		first = all[i].at;
 		int			members = 0;
-		bool		sure = false;
 
 		for (; i < n && all[i].at - first <= L4_SAME_STEP * period; i++)
 		{
 			members += seen[all[i].group] != step;
 			seen[all[i].group] = step;
-			if (!sure || !all[i].doubtful)
-				ends[nsteps] = all[i].at;
-			sure |= !all[i].doubtful;
+			ends[nsteps] = all[i].at;
 		}
 		step++;
 		share[nsteps++] = (float) members / ngroups;

@@ -7,7 +7,8 @@
 # replicas (job b), 9 to 11 a sharded optimizer (job c), 12 stores checkpoints. trouble: the link of host 3 is slow for
 # 20 s, then a rank of job b is stopped.
 # Made are FOLDER/data/KIND{20,20_bare,1000}: metered with an idle time-out of 20 ms, with an inventory and without one,
-# and of 1 s; the active time-out is 1 s.
+# and of 1 s; the active time-out is 1 s. A step ends when its last rank has read its clock; in KIND20_packets, where
+# its last packet was sent.
 set -euo pipefail
 folder=$(realpath -m "$1")
 kind=${2:-normal}
@@ -109,11 +110,11 @@ else
 fi
 sleep 1
 
-# a step ends when the last of its ranks is done
+# steps COMMAND: a step ends when the last of its ranks is done, by times that the command makes of their clocks'
 steps() {
 	echo job,address,step,start_us,end_us
 	for job in a b c; do
-		cat "$raw/$job"?.csv | awk -F, -v job=$job '{ n[$2]++; rank[$1]; if ($3 > end[$2]) end[$2] = $3 }
+		cat "$raw/$job"?.csv | "$@" | awk -F, -v job=$job '{ n[$2]++; rank[$1]; if ($3 > end[$2]) end[$2] = $3 }
 			END { for (a in rank) for (s in n) if (n[s] == length(rank) && n[s - 1] == n[s]) printf "%s,%s,%d,%.0f,%.0f\n", job, a, s, end[s - 1], end[s] }' |
 			sort -t, -k2,2 -k3,3n
 	done
@@ -130,13 +131,13 @@ if [ "$kind" = exporters ]; then
 	# its csv has whole seconds only
 	nfdump -R "$raw/nfcapd" -q -N -o 'fmt:%tsr,%td,%sa,%da,%sp,%dp,%pkt,%byt' | tr -d ' ' >"$out/nfdump.csv"
 	cp "$raw"/{nfacctd.csv,goflow2.json} "$out"
-	steps >"$out/steps.csv"
+	steps cat >"$out/steps.csv"
 	exit
 fi
-for o in 20 20_bare 1000; do
+for o in 20 20_bare 20_packets 1000; do
 	out=$folder/data/$kind$o
 	mkdir -p "$out"
-	"$python" "$here/flow_meter.py" ${o%_bare} 1000 "$raw"/p*.pcap | xz >"$out/flows.csv.xz"
+	"$python" "$here/flow_meter.py" ${o%_*} 1000 "$raw"/p*.pcap | xz >"$out/flows.csv.xz"
 	{ echo job,address; for n in {1..11}; do echo $([ $n -le 4 ] && echo a || { [ $n -le 8 ] && echo b || echo c; }),10.50.0.$n; done; } >"$out/truth_jobs.csv"
 	{
 		echo job,a,b,kind,all_kinds
@@ -146,7 +147,11 @@ for o in 20 20_bare 1000; do
 		done
 	} >"$out/truth_pairs.csv"
 	{ echo job,kind,subject,from_us,to_us,detail; [ -z "$issues" ] || echo "$issues"; } >"$out/truth_issues.csv"
-	steps >"$out/truth_steps.csv"
+	if [ $o = 20_packets ]; then
+		steps "$python" "$here/flow_ends.py" "$raw"/p*.pcap >"$out/truth_steps.csv"
+	else
+		steps cat >"$out/truth_steps.csv"
+	fi
 	[ $o = 20_bare ] || { echo address,machine,nic,leaf; for n in {1..11}; do echo 10.50.0.$n,m$n,0,sw0; done; } >"$out/inventory.csv"
 done
 chmod -R a+rX "$folder"
