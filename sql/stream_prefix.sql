@@ -28,6 +28,7 @@ SELECT * FROM read_named(
 'nid-07 3: loading shard 3',
 'NID-07/trainer> RuntimeError: boom',
 'job/nid-07.cluster: rank 3: loading shard 3',
+E'nid-07\t  loading shard 3',
 'nid-07');
 -- but a sentence about the node is one, and another name is no prefix
 SELECT * FROM read_named(
