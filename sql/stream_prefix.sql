@@ -36,6 +36,10 @@ SELECT * FROM read_named(
 'nid-070 | loading shard 3',
 'other-07 | loading shard 3');
 
+-- what a collector puts in front of time and host is no prefix to be learnt
+SELECT DISTINCT r.event FROM read_node('nid-07', VARIADIC ARRAY(SELECT
+    format('<14>1 2024-05-21T11:58:%s.441Z nid-07 trainer 4711 - - shard %s is open', 10 + i, i) FROM generate_series(1, 12) AS i)) AS r;
+
 -- other prefixes must have been seen: lines of many kinds that begin alike
 CREATE TABLE lines AS
 SELECT 8 * k + i AS line_no, CASE WHEN k % 2 = 0 THEN '[2] ' ELSE '[3] ' END || CASE i
