@@ -84,6 +84,7 @@ CALL reports('reports-crash', true, 21, false);
 CALL say('reports-crash', 'z', 30.5, 'Traceback (most recent call last):');
 CALL say('reports-crash', 'z', 30.5, '  File "run.py", line 3, in load_checkpoint');
 CALL say('reports-crash', 'z', 30.5, 'ValueError: the part has 7 columns');
+CALL say('reports-crash', 'z', 30.6, '>)');
 
 CALL l4.ingest('leader.logs');
 UPDATE l4.job SET settings = 'leader ' || split_part(job_id, '-', 1),
@@ -92,5 +93,6 @@ WHERE job_id IN (SELECT l.job_id FROM logs AS l);
 SELECT j.job_id, d.status, d.symptom, d.stage, d.iteration
 FROM (SELECT DISTINCT l.job_id FROM logs AS l) AS j CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d
 ORDER BY j.job_id COLLATE "C";
+SELECT s.example_line FROM l4.suspect_event AS s WHERE s.job_id = 'reports-crash';
 SELECT count(l4.forget_job(j.job_id)) AS forgotten FROM (SELECT DISTINCT l.job_id FROM logs AS l) AS j;
 DROP SCHEMA leader CASCADE;

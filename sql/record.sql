@@ -238,6 +238,11 @@ SELECT * FROM records(
 '/w/functional.py:504: UserWarning: torch.meshgrid needs an argument',
 '  return _VF.meshgrid(tensors, **kwargs)',
 '  a second one');
+-- so it is where each line has a stamp
+SELECT * FROM records(
+'2024-05-21 11:58:06,441 WARNING /w/functional.py:504: UserWarning: torch.meshgrid needs an argument',
+'2024-05-21 11:58:06,441   return _VF.meshgrid(tensors, **kwargs)',
+'2024-05-21 11:58:06,441   a second one');
 
 -- saving and loading the state between lines changes nothing
 WITH s AS (

@@ -28,12 +28,17 @@ SELECT * FROM read_named(
 'nid-07 3: loading shard 3',
 'NID-07/trainer> RuntimeError: boom',
 'job/nid-07.cluster: rank 3: loading shard 3',
+E'nid-07\t  loading shard 3',
 'nid-07');
 -- but a sentence about the node is one, and another name is no prefix
 SELECT * FROM read_named(
 'nid-07 is ready to load shard 3',
 'nid-070 | loading shard 3',
 'other-07 | loading shard 3');
+
+-- what a collector puts in front of time and host is no prefix to be learnt
+SELECT DISTINCT r.event FROM read_node('nid-07', VARIADIC ARRAY(SELECT
+    format('<14>1 2024-05-21T11:58:%s.441Z nid-07 trainer 4711 - - shard %s is open', 10 + i, i) FROM generate_series(1, 12) AS i)) AS r;
 
 -- other prefixes must have been seen: lines of many kinds that begin alike
 CREATE TABLE lines AS

@@ -126,7 +126,12 @@ BEGIN
         UNION ALL
         SELECT s.event_id, 4, false, 'over before training began' FROM l4._survived(k) AS s
         UNION ALL
-        SELECT p.event_id, 5, false, p.reason FROM l4._own_past(k) AS p) AS r USING (event_id)
+        SELECT p.event_id, 5, false, p.reason FROM l4._own_past(k) AS p
+        UNION ALL
+        -- the rest of a line or report that was cut: ">", "====", "})"
+        SELECT t.event_id, 6, false, 'has no words' FROM l4._event AS t
+        WHERE t.event_id IN (SELECT x.event_id FROM l4._new_events(k.job_id) AS x)
+            AND t.example ~ '^[[:punct:][:space:]]*$') AS r USING (event_id)
     WHERE NOT r.low OR e.level < (k.t).warning_level AND NOT e.terminal
     ORDER BY e.event_id, r.place, r.reason DESC;
     -- a crash that a node outlived by some iterations was none: then its last report counts

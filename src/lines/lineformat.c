@@ -352,7 +352,8 @@ peel_layer(L4LineReader *reader, int depth, const char **p, int *len, UsedFormat
 	number = find_format(reader->rules, *p, span, used, &fields);
 	if (number < 0 && peel_stream_prefix(reader, span, false, p, len, used, out))
 		return true;
-	if (number < 0 || reader->rules->formats[number].ts != NULL)
+	/* what names the host is whole */
+	if (number < 0 || (reader->rules->formats[number].ts != NULL && reader->rules->formats[number].group[L4_FIELD_HOST] == 0))
 		learn_prefix(reader, *p, span, number < 0 ? NULL : &fields);
 	if (number >= 0)
 	{

@@ -415,8 +415,8 @@ start_record(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed)
 	if ((fed->kind == L4_LINE_RUST_PANIC && line->msg[line->msg_len - 1] != ':') ||
 		(fed->kind == L4_LINE_USAGE && line->logged))
 		start.open = OPEN_FREE;
-	if (start.kind == L4_RECORD_PLAIN && line->level >= L4_LEVEL_WARNING && !line->logged)
-		start.cont = l4_line_names_error(line->msg, line->msg_len) ? CONT_EXCEPTION :
+	if (start.kind == L4_RECORD_PLAIN && line->level >= L4_LEVEL_WARNING)
+		start.cont = !line->logged && l4_line_names_error(line->msg, line->msg_len) ? CONT_EXCEPTION :
 			is_python_warning(line) ? CONT_WARNING : CONT_NONE;
 	if (start.open != OPEN_FREE)
 		start_open(r, fed, line, start.open, start.kind);

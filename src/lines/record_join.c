@@ -264,7 +264,7 @@ join_special(L4RecordReader *r, L4Tail *t, const L4FedLine *fed)
 			takes = kind == L4_LINE_GROUP;
 			break;
 		case CONT_WARNING:
-			takes = !line->logged && line->indent == 2 && t->joined == 0;
+			takes = line->logged == t->logged && line->indent == 2 && t->joined == 0;
 			break;
 		case CONT_RUST:
 			takes = kind == L4_LINE_RUST_NOTE || (!line->logged && is_rust_frame(line->text, line->text_len));

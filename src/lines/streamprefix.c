@@ -331,7 +331,7 @@ ends_label(const char *p, int len)
 	return true;
 }
 
-/* A label with the node's own name: "name: ", "[name] ", "name | ", "pod/name> ", "name 3: ". */
+/* A label with the node's own name: "name: ", "[name] ", "name | ", "pod/name> ", "name 3: ", or a tab behind it. */
 static int
 named_prefix(const L4StreamPrefix *known, const char *p, int len)
 {
@@ -348,7 +348,7 @@ named_prefix(const L4StreamPrefix *known, const char *p, int len)
 		return 0;
 	if (n > 1 && ends_label(p + ends[0], ends[1] - 1 - ends[0]))
 		return ends[1];
-	return strchr(":]|>)", p[first - 1]) != NULL ? ends[0] : 0;
+	return p[first] == '\t' || strchr(":]|>)", p[first - 1]) != NULL ? ends[0] : 0;
 }
 
 int
