@@ -78,7 +78,7 @@ INSERT INTO l4._mention_rule (rule_id, kind, masks, before, after) VALUES
      '(?:exit|return|status)[ _-]?(?:code|status|value)?\s*(?:[:=(]|is|was|of|with)?\s*\(?$', NULL),
     (51, 'exit', '{number}',
      '\m(?:exited|exit|terminated|died|failed|killed)\s+(?:with|by|on)\s+'
-     '(?:exit\s+|return\s+)?(?:code|status|signal|value)?\s*[:=]?\s*$', NULL),
+     '(?:(?:exit|return|error)\s+)?(?:code|status|signal|value)?\s*[:=]?\s*$', NULL),
     (52, 'exit', '{number}', '\msignal(?:\s+number)?\s*[:=(]?\s*$', NULL),
     (60, 'device', '{number,hex,id,word}',
      '\m(?:gpu|cuda|npu|device|devices|hca|nic|xpu|accelerator|local[ _-]?gpu)'

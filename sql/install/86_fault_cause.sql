@@ -35,13 +35,15 @@ COMMENT ON FUNCTION l4._last_words(l4._case, int) IS 'does the event come right 
 
 -- What says that something failed, but not what kind of failure it is: the best catch-all, else an error in words that
 -- no row knows. What no suspect says are the words of its peers; in a hang, what most say is that they wait.
-CREATE FUNCTION l4._general_cause(k l4._case, OUT words text, OUT nodes int, OUT owner text)
+CREATE FUNCTION l4._general_cause(k l4._case, OUT words text, OUT nodes int, OUT owner text, OUT by_first bool)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     -- a value that is refused comes from who calls
     SELECT concat_ws('; ', coalesce(g.words, format('in words that no row of the library knows, "%s"',
             rtrim(left(split_part(l4._own_message(k.job_id, g.event_id, g.node), E'\n', 1), 160)))), o.words),
-        g.nodes, CASE WHEN g.refused THEN 'user' ELSE o.owner END
+        g.nodes, CASE WHEN g.refused THEN 'user' ELSE o.owner END,
+        EXISTS (SELECT FROM l4._counts(k.job_id) AS c JOIN l4.suspect_node AS n USING (job_id, node)
+            WHERE c.event_id = g.event_id AND n.rank = 1)
     FROM (SELECT u.*
         FROM (SELECT c.words, c.nodes, c.event_id, NULL AS node, c.component = 'configuration' AS refused, 1 AS turn,
                 c.rank
@@ -72,7 +74,8 @@ BEGIN ATOMIC
     LEFT JOIN LATERAL l4._origin(j.example) AS o ON true;
 END;
 COMMENT ON FUNCTION l4._general_cause(l4._case)
-    IS 'what tells of a failure without its kind, on how many nodes, and whose code it came from; NULL = nothing';
+    IS 'what tells of a failure without its kind, on how many nodes, whose code it came from, and whether the first '
+       'suspect says so; NULL = nothing';
 
 -- The kinds of failure whose cause no line states. words: %1$s stands for the nodes or the line.
 CREATE FUNCTION l4._failure_kinds()
@@ -187,7 +190,8 @@ DECLARE
 BEGIN
     SELECT * INTO general FROM l4._general_cause(k);
     SELECT n.node, n.evidence ?| ARRAY['silent', 'lag'] AS is_silent, z.went_through,
-        n.evidence #>> '{exit,detail}' ~ 'was killed' OR EXISTS (
+        (n.evidence #>> '{exit,value}')::float8 > (k.t).faint
+            AND n.evidence #>> '{exit,detail}' ~ 'was killed|exit status (?:-(?:[4789]|11)|13[25679])\M' OR EXISTS (
             SELECT FROM l4._shown(k.job_id) AS e JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
             WHERE e.node = n.node AND e.nodes = 1 AND l4._marked(j.example, 'killed')) AS killed,
         CASE WHEN n.evidence #>> '{drift,detail}' !~* '[ :]exit|\m(?:code|status|rc|returncode)[ =:(\[]*<'
@@ -202,12 +206,14 @@ BEGIN
         WHEN k.symptom = 'slow' THEN 'slow alike'
         WHEN s.differs IS NOT NULL THEN 'differs'
         WHEN fault_id IS NOT NULL THEN 'stopped'
+        -- who lost a node says so in many words
+        WHEN s.killed AND general.by_first IS NOT TRUE THEN 'killed'
+        WHEN s.is_silent AND NOT general.by_first AND general.nodes >= (k.t).majority * k.nodes THEN 'silent'
         WHEN general.nodes >= (k.t).majority * k.nodes
             THEN concat_ws(' ', 'alike', CASE WHEN general.owner IN ('library', 'framework') THEN general.owner END)
         WHEN general.words IS NOT NULL
             THEN concat_ws(' ', 'few',
                 CASE WHEN stage IN ('data', 'checkpoint_load', 'checkpoint_save') THEN 'files' END)
-        WHEN s.killed THEN 'killed'
         WHEN s.went_through THEN 'left'
         WHEN s.is_silent THEN 'silent'
         WHEN s.node IS NOT NULL THEN 'apart'
@@ -225,6 +231,7 @@ BEGIN
         WHEN kind = 'stopped' THEN (SELECT left(btrim(m.line), 160) FROM l4.fault_match AS m
             WHERE m.job_id = k.job_id AND m.fault_id = _failure_kind.fault_id)
         WHEN kind = 'ended' THEN ended
+        WHEN kind = 'killed' THEN s.node
         ELSE l4._first_few(ARRAY(SELECT n.node FROM l4.suspect_node AS n
             WHERE n.job_id = k.job_id AND n.is_suspect ORDER BY n.rank)) END;
 END;
