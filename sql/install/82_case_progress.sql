@@ -253,7 +253,7 @@ BEGIN
     FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.place = k.iterations;
     k.excess := l4._excess(k);
     IF k.iterations >= (k.t).min_past AND k.excess < (k.t).slow_excess THEN
-        pace := (SELECT l4._pace(k));
+        pace := (SELECT l4._pace(k));  -- a function without a query around it would keep its plan, 4 MB, to the end
         IF pace > (k.t).slow_ratio THEN
             UPDATE l4._case_iteration AS i SET ratio = pace * coalesce(i.ratio, 1) WHERE i.job_id = k.job_id;
             k.excess := l4._excess(k);

@@ -215,6 +215,7 @@ BEGIN
         RETURN coalesce(l4._called_stage(k, node), l4._missed_stage(k, node), l4._path_stage(k, node), stage);
     END IF;
     IF stage = 'train' AND k.iterations > 0 THEN
+        -- functions without a query around them would keep their plans, 5 MB, to the end of the transaction
         RETURN coalesce(CASE WHEN (SELECT l4._path_stage(k, node)) LIKE 'checkpoint%' THEN 'checkpoint_save' END,
             -- of a hang the time tells nothing
             CASE WHEN k.symptom = 'crash'
