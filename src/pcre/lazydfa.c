@@ -162,6 +162,7 @@ index_starts(L4Dfa *dfa)
 	{
 		int			depth = 0;
 
+		CHECK_FOR_INTERRUPTS();
 		start_step(dfa);
 		dfa->stack[depth++] = nfa->starts[s];
 		while (depth > 0)
