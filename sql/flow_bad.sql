@@ -90,6 +90,15 @@ CALL l4.trace_flows('flows');
 TABLE progress;
 TABLE found;
 CALL forget_flows();
+-- a late record that began long ago
+CALL made_job(0, 1, 20);
+CALL l4.trace_flows('flows');
+INSERT INTO flows (ip_src, ip_dst, packets, bytes, timestamp_start, timestamp_end)
+VALUES (nic(0, 0), nic(1, 0), 100, 400000, '0101-01-01', at(1.5));
+CALL l4.trace_flows('flows');
+SELECT late FROM l4.flow_progress;
+SELECT count(*) FROM l4._flow_span;
+CALL forget_flows();
 -- no such span
 SELECT l4._flow_analyze_span(-9223372036854775808, '2026-03-01', '2026-03-02', 600, 200, '{}');
 SELECT l4._flow_analyze_span(9223372036854775807, '2026-03-01', '2026-03-02', 600, 200, '{}');

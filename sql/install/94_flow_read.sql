@@ -65,7 +65,7 @@ ALTER TABLE l4._flow_chunk ALTER COLUMN body SET STORAGE EXTERNAL;
 -- short spans, till one of them does not find it as before. Its long span sees what is left.
 --
 -- A span's number is four times the minute in which it begins, counted from 2000, and its size. Ten minutes are a
--- block.
+-- block, which has 40 numbers.
 
 CREATE FUNCTION l4._flow_sizes()
 RETURNS TABLE (size int, seconds int, rim int, period_ms float8)

@@ -61,7 +61,7 @@ typedef struct FlowReader
 	int			exporters_stored;
 	int			npairs;
 	int			pairs_size;
-	L4FlowOpen   *pairs;
+	L4FlowOpen *pairs;
 	L4Map	   *pair_map;
 	L4Map	   *route_map;		/* routes of open chunks */
 	int			last_pair_id;
@@ -140,35 +140,54 @@ slice_of(int64 at)
 	return at / L4_FLOW_SLICE - (at % L4_FLOW_SLICE < 0);
 }
 
-/* Records that start between two times are new. */
+/* A record that starts at a time is new. */
 static void
-change_slices(FlowReader *r, int64 from, int64 to)
+change_slice(FlowReader *r, int64 at)
 {
-	for (int64 slice = slice_of(from); slice <= slice_of(to); slice++)
-	{
-		if (slice != r->slice)
-			(void) l4_map_put(r->slices, (uint64) slice, NULL);
-		r->slice = slice;
-	}
+	int64		slice = slice_of(at);
+
+	if (slice != r->slice)
+		(void) l4_map_put(r->slices, (uint64) slice, NULL);
+	r->slice = slice;
+}
+
+/* Of a pair with late records those that may be late are taken as new. */
+static void
+change_late(FlowReader *r, const L4FlowChunk *chunk)
+{
+	L4FlowRecords records;
+
+	l4_flow_records_init(&records, CurrentMemoryContext);
+	l4_flow_records_add(&records, chunk);
+	for (int i = 0; i < records.n; i++)
+		if (records.rec[i].end <= r->known_to)
+			change_slice(r, records.rec[i].start);
 }
 
 /* Merge the open chunks into the table. */
 static void
 flush_pairs(FlowReader *r)
 {
+	MemoryContext cxt = AllocSetContextCreate(r->cxt, "l4 late flows", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old;
+
 	SPI_connect();
 	r->counts[ROWS_DUPLICATE] += l4_flow_merge(r->pairs, r->npairs, r->known_to);
 	SPI_finish();
+	old = MemoryContextSwitchTo(cxt);
 	for (int p = 0; p < r->npairs; p++)
 	{
-		L4FlowOpen   *pair = &r->pairs[p];
+		L4FlowOpen *pair = &r->pairs[p];
 
 		if (pair->late > 0)
-			change_slices(r, pair->chunk->first, pair->chunk->last);
+			change_late(r, pair->chunk);
+		MemoryContextReset(cxt);
 		r->counts[ROWS_LATE] += pair->late;
 		pair->late = 0;
 		pair->chunk = NULL;
 	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(cxt);
 	MemoryContextReset(r->open_cxt);
 	l4_map_reset(r->route_map);
 }
@@ -216,7 +235,7 @@ add_record(FlowReader *r, int a, int b, L4FlowRoute *route, L4FlowRecord *record
 	int			number;
 	int32	   *known;
 	bool		found;
-	L4FlowOpen   *pair;
+	L4FlowOpen *pair;
 
 	route->back = x->family != y->family ? x->family > y->family : memcmp(x->bytes, y->bytes, 16) > 0;
 	route->key = l4_flow_route_key(route);
@@ -241,7 +260,7 @@ add_record(FlowReader *r, int a, int b, L4FlowRoute *route, L4FlowRecord *record
 	record->route = *known;
 	l4_flow_chunk_put(pair->chunk, record);
 	if (record->end > r->known_to)
-		change_slices(r, record->start, record->start);
+		change_slice(r, record->start);
 	else
 		pair->late++;
 	if (MemoryContextMemAllocated(r->open_cxt, false) > (Size) maintenance_work_mem * 1024)
@@ -362,7 +381,7 @@ read_pairs(FlowReader *r)
 			int			a = address_number(r, l4_query_value(SPI_tuptable, i, 1, &isnull));
 			int			b = address_number(r, l4_query_value(SPI_tuptable, i, 2, &isnull));
 			int			number = pair_number(r, a, b);	/* may move the pairs */
-			L4FlowOpen   *pair = &r->pairs[number];
+			L4FlowOpen *pair = &r->pairs[number];
 
 			pair->pair_id = DatumGetInt32(l4_query_value(SPI_tuptable, i, 3, &isnull));
 			pair->stored = true;

@@ -46,6 +46,7 @@ fuzz_flow_chunks(void)
 	bytea	   *bytes = l4_flow_chunk_pack(chunk);
 	L4FlowRecords records;
 	L4FlowRecords again;
+	int			known;
 
 	fuzz_calls++;
 	l4_flow_records_init(&records, CurrentMemoryContext);
@@ -59,6 +60,12 @@ fuzz_flow_chunks(void)
 	for (int i = 1; i < again.n; i++)
 		if (again.rec[i].start < again.rec[i - 1].start)
 			fuzz_wrong("record %d of %d is not in order", i, again.n);
+	/* what is known already goes */
+	known = again.n;
+	l4_flow_records_unpack(&again, bytes);
+	l4_flow_records_sort(&again, known, 0, NULL);
+	if (again.n != known)
+		fuzz_wrong("%d records became %d with those that are known", known, again.n);
 	for (int i = 0; i < 40; i++)
 	{
 		FUZZ_TRY();
