@@ -321,15 +321,17 @@ try_threshold(const L4Records *records, L4Division *division, double limit, cons
 		int			kept = leave_out_pauses(nparts, bytes, ratios, number);
 		int			n = 0;
 		double		cost;
+		double		without;
 
 		for (int p = 1; p < nparts; p++)
 			if (number[p] >= 0)
 				lengths[n++] = ratios[p - 1];
 		division->uneven = at_once || kept == 0 ? unevenness(ratios, nparts - 1) : unevenness(lengths, n);
 		cost = length_cost(ratios, nparts - 1);
-		if (kept > 0 && length_cost(lengths, n) + (at_once ? PAUSE_COST : 0) < cost)
+		without = kept == 0 ? NO_COST : length_cost(lengths, n) + (at_once ? PAUSE_COST : 0);
+		if (without < cost)
 		{
-			cost = length_cost(lengths, n) + (at_once ? PAUSE_COST : 0);
+			cost = without;
 			for (int i = 0; i < records->n; i++)
 				part[i] = number[part[i]];
 			for (int p = 0; p < nparts; p++)

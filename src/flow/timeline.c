@@ -42,9 +42,9 @@ typedef struct GroupRecords
 	int		   *part;
 } GroupRecords;
 
-/* Starts of the pipeline's records of a NIC of the group, if it has any: all its ranks do the same. */
-static void
-load_beats(L4Flows *flows, const L4FlowGroup *group, int64 first, int64 last, L4Records *records)
+/* Starts of the pipeline's records of a NIC of the group, if it has any: all its ranks do the same. To be freed. */
+static int64 *
+load_beats(L4Flows *flows, const L4FlowGroup *group, int64 first, int64 last, int *n)
 {
 	const L4FlowCluster *cluster = &flows->clusters[group->cluster];
 	int			pairs[MOST_PEERS];
@@ -65,11 +65,11 @@ load_beats(L4Flows *flows, const L4FlowGroup *group, int64 first, int64 last, L4
 		if (nic >= 0 && (pair->a == nic || pair->b == nic))
 			pairs[npairs++] = run->pair;
 	}
-	flow = l4_flows_load(flows, pairs, l4_sort_unique(pairs, npairs), first, last, &records->nbeats);
-	beats = MemoryContextAllocHuge(flows->cxt, sizeof(int64) * Max(records->nbeats, 1));
-	for (int i = 0; i < records->nbeats; i++)
+	flow = l4_flows_load(flows, pairs, l4_sort_unique(pairs, npairs), first, last, n);
+	beats = palloc(sizeof(int64) * Max(*n, 1));
+	for (int i = 0; i < *n; i++)
 		beats[i] = flow[i].start;
-	records->beats = beats;
+	return beats;
 }
 
 /* Records of a group that divide it, or all of them, in load_cxt. Returns the byte share of those that are left out. */
@@ -85,6 +85,7 @@ load_group(L4Flows *flows, const L4FlowGroup *group, bool all, GroupRecords *out
 	int			least = l4_flows_least_bursts(flows, group->runs, group->nruns);
 	L4Map	   *small;			/* 2 for a size that does not divide, else 1 */
 	const L4Flow *flow;
+	int64	   *beats;
 	MemoryContext old;
 	int			n;
 
@@ -97,7 +98,7 @@ load_group(L4Flows *flows, const L4FlowGroup *group, bool all, GroupRecords *out
 		last = Max(last, run->last);
 	}
 	memset(out, 0, sizeof(*out));
-	load_beats(flows, group, first, last, &out->records);
+	beats = load_beats(flows, group, first, last, &out->records.nbeats);
 	flow = l4_flows_load(flows, pairs, l4_sort_unique(pairs, group->nruns), first, last, &n);
 	old = MemoryContextSwitchTo(flows->load_cxt);
 	out->start = palloc(sizeof(int64) * Max(n, 1));
@@ -121,12 +122,14 @@ load_group(L4Flows *flows, const L4FlowGroup *group, bool all, GroupRecords *out
 		packets += flow[i].packets;
 		bytes += flow[i].bytes;
 	}
+	out->records.beats = memcpy(palloc(sizeof(int64) * Max(out->records.nbeats, 1)), beats, sizeof(int64) * out->records.nbeats);
 	out->records.start = out->start;
 	out->records.end = out->end;
 	out->records.bytes = out->bytes;
 	out->records.tolerance = packets > 0 ? Min(0.5, Max(0.02, 3 / sqrt(packets / out->records.n))) : 0.02;
 	MemoryContextSwitchTo(old);
 	pfree(pairs);
+	pfree(beats);
 	return small_bytes / (small_bytes + bytes);
 }
 
