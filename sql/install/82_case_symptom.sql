@@ -355,7 +355,9 @@ BEGIN ATOMIC
         GROUP BY 1
     ), here AS (
         SELECT s.before, s.before = max(s.before) OVER () AS is_last,
-            coalesce(o.nodes >= (k.t).nearly_all * least(s.nodes, s.share * k.nodes), false) AS there
+            -- that the one which leads prints, it alone prints in larger jobs too
+            coalesce(o.nodes >= (k.t).nearly_all * least(s.share * k.nodes,
+                CASE WHEN s.share < (k.t).nearly_all THEN s.nodes END), false) AS there
         FROM l4._start_up(k) AS s LEFT JOIN event AS o USING (event_id)
     )
     SELECT CASE WHEN (k.counter).cycle IS NOT NULL
