@@ -296,6 +296,7 @@ REGRESS = \
 	evidence \
 	thresholds \
 	unknown_trainer \
+	launcher_words \
 	bounded \
 	alert \
 	flow \

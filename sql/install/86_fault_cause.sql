@@ -176,7 +176,7 @@ COMMENT ON FUNCTION l4._told_to_end(l4._case)
     IS 'fault whose line says that the job was told to end, before anything failed; NULL: none';
 
 CREATE FUNCTION l4._failure_kind(k l4._case, stage text, OUT kind text, OUT about text, OUT fault_id int)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
     absent constant text[] := ARRAY(SELECT n.node FROM l4._case_place AS n
@@ -276,6 +276,11 @@ BEGIN
     THEN
         best.category := 'hardware';
         best.component := replace(best.component, 'data', 'storage');
+    END IF;
+    -- ranks that do not fit each other from the first step on were set up otherwise
+    IF best.component = 'collective' AND best.category = 'framework' AND coalesce(d.iteration, 0) <= 1 THEN
+        best.category := 'user';
+        best.component := 'configuration';
     END IF;
     d.category := best.category;
     d.component := best.component;
