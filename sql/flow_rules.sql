@@ -77,7 +77,7 @@ SELECT kind, count(*) FROM l4.flow_pair GROUP BY 1;
 -- packets get lost: in some steps a link sends in three pieces what it sends at once in others
 CALL forget_flows();
 INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
-SELECT nic(d, 0), nic((d + 1) % 3, 0), 50100, 6000, 24e6 / n, at(i * 0.7 + k * 0.1), at(i * 0.7 + k * 0.1 + 0.02), 'leaf-0'
+SELECT nic(d, 0), nic((d + 1) % 3, 0), 50100, 6000, 24e6 / n, at(i * 0.7 + k * 0.25), at(i * 0.7 + k * 0.25 + 0.02), 'leaf-0'
 FROM generate_series(1, 30) AS i, generate_series(0, 2) AS d, LATERAL (SELECT CASE WHEN i % 7 = 0 THEN 3 ELSE 1 END AS n) AS x, generate_series(0, n - 1) AS k;
 CALL l4.trace_flows('flows');
 TABLE jobs;
@@ -124,11 +124,11 @@ SELECT flow_job, count(*) AS steps, percentile_disc(0.5) WITHIN GROUP (ORDER BY 
 FROM l4.flow_step GROUP BY 1 ORDER BY 1;
 SELECT kind, count(*) FROM l4.flow_issue GROUP BY 1;
 
--- twice as many micro-batches from step 20 on are no evaluations
+-- twice as many micro-batches from step 25 on are no evaluations
 CALL forget_flows();
 CALL made_job(0, 1, 40);
 INSERT INTO flows SELECT ip_src, ip_dst, port_src, port_dst, ip_proto, packets, bytes, timestamp_start + interval '8 ms', timestamp_end + interval '8 ms', exporter
-FROM flows WHERE port_src <= 50001 AND timestamp_start > at(6.99);
+FROM flows WHERE port_src <= 50001 AND timestamp_start > at(8.49);
 CALL l4.trace_flows('flows');
 SELECT reason, count(*), min(round(duration_ms)), max(round(duration_ms)) FROM l4.flow_step WHERE step > 0 GROUP BY 1;
 
