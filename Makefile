@@ -294,6 +294,7 @@ REGRESS = \
 	evidence \
 	thresholds \
 	unknown_trainer \
+	launcher_words \
 	bounded \
 	alert \
 	flow \

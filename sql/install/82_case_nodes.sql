@@ -176,7 +176,8 @@ CREATE FUNCTION l4._missing_names(k l4._case, places l4._case_place[], expected 
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH seen AS (
-        SELECT n.node, c.stem, c.digits, c.width, count(*) OVER (PARTITION BY c.stem) AS alike, count(*) OVER () AS known
+        SELECT n.node, c.stem, c.digits, c.width, count(*) OVER (PARTITION BY c.stem) AS alike,
+            count(*) OVER () AS known
         FROM unnest(places) AS n CROSS JOIN LATERAL l4._counted_name(n.node) AS c
     ), span AS (
         SELECT max(s.known) AS known, min(s.digits) AS low, min(s.stem) AS stem,

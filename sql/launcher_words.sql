@@ -1,0 +1,74 @@
+-- What launchers say of how processes ended, and what stands in where nobody says why: causes of jobs of four nodes.
+SET client_min_messages = warning;
+\pset format unaligned
+\pset tuples_only on
+SET timezone = 'UTC';
+CREATE EXTENSION IF NOT EXISTS l4;
+CREATE SCHEMA launcher_words;
+SET search_path = launcher_words;
+SELECT l4.create_log_table('launcher_words.logs');
+CREATE TABLE said (job_id text, node text, at float8, line text, place int GENERATED ALWAYS AS IDENTITY);
+CREATE PROCEDURE say(job_id text, node int, at float8, line text)
+LANGUAGE sql AS $$ INSERT INTO said (job_id, node, at, line) VALUES (job_id, 'box-' || node, at, line) $$;
+CREATE PROCEDURE job(job_id text, upto int, nodes int DEFAULT 4, leader text DEFAULT 'box-0')
+LANGUAGE sql AS $$
+    INSERT INTO said (job_id, node, at, line)
+    SELECT job.job_id, CASE n WHEN 0 THEN leader ELSE 'box-' || n - (leader <> 'box-0')::int END, l.at + n * 0.001, l.line
+    FROM generate_series(0, nodes - 1) AS n
+    CROSS JOIN LATERAL (
+        SELECT 0 AS at, 'INFO joining' AS line
+        UNION ALL SELECT 1, 'INFO training starts' WHERE upto > 0
+        UNION ALL SELECT 1 + i, format('INFO iteration %s/20 loss 2.%s', i, i * 7 % 10) FROM generate_series(1, upto) AS i
+        UNION ALL SELECT 22, 'INFO shutting down' WHERE upto = 20
+        UNION ALL SELECT 23, 'host exited with error code 0' WHERE upto = 20) AS l
+$$;
+CALL job('good-1', 20);
+CALL job('good-2', 20);
+CALL job('good-3', 20);
+-- told to end
+CALL job('stopped', 9);
+CALL say('stopped', 0, 10.2, 'slurmstepd: error: *** STEP 7.0 ON box-0 CANCELLED AT 2026-05-01T10:00:10 ***');
+DO $$ BEGIN FOR n IN 0 .. 3 LOOP CALL say('stopped', n, 10.3, 'ERROR SIGTERM received by the trainer'); END LOOP; END $$;
+-- the step is cancelled because a task was killed, as the launcher on another node says
+CALL job('killed', 9);
+CALL say('killed', 0, 10.2, 'srun: error: box-2: task 2: Killed');
+CALL say('killed', 0, 10.3, 'slurmstepd: error: *** STEP 7.0 ON box-0 CANCELLED AT 2026-05-01T10:00:10 ***');
+DO $$ BEGIN FOR n IN 0 .. 3 LOOP IF n <> 2 THEN CALL say('killed', n, 10.25, 'ERROR the ring of gradients is open'); END IF; END LOOP; END $$;
+-- one that did not end when it was told to is killed later
+CALL job('late', 9);
+CALL say('late', 1, 10.2, 'ERROR RuntimeError: no such option: depht');
+CALL say('late', 0, 10.3, 'slurmstepd: error: *** STEP 7.0 ON box-0 CANCELLED AT 2026-05-01T10:00:10 ***');
+CALL say('late', 0, 18, 'srun: error: box-3: task 3: Killed');
+-- a status that tells of a signal
+CALL job('status', 9);
+DO $$ BEGIN FOR n IN 0 .. 3 LOOP
+    IF n <> 3 THEN CALL say('status', n, 10.25, 'ERROR RuntimeError: the ring of gradients is open'); END IF;
+    CALL say('status', n, 10.3, 'host exited with error code ' || CASE n WHEN 3 THEN 137 ELSE 1 END);
+END LOOP; END $$;
+-- the last words before the end have no level
+CALL job('words', 9);
+CALL say('words', 1, 10.2, 'table of merges is not sorted');
+DO $$ BEGIN FOR n IN 0 .. 3 LOOP CALL say('words', n, 10.3 + n * 0.01, 'unit: main process exited, code=exited, status=1/FAILURE'); END LOOP; END $$;
+-- nobody says a word
+CALL job('still', 9);
+-- a leader and two workers wait for a third
+CALL job('joined', 0, 3, 'chief-0');
+DO $$ BEGIN FOR n IN 0 .. 1 LOOP CALL say('joined', n, 60, 'ERROR gave up: 3/4 workers joined'); END LOOP; END $$;
+CALL job('good-4', 20, 3);
+-- nobody comes to train
+CALL job('unmet', 0);
+INSERT INTO logs (job_id, node, source, line_no, ts, line)
+SELECT s.job_id, s.node, '', row_number() OVER (PARTITION BY s.job_id, s.node ORDER BY s.at, s.place),
+    '2026-05-01 10:00:00+00'::timestamptz + s.at * interval '1 s', s.line
+FROM said AS s;
+CALL l4.ingest('launcher_words.logs');
+UPDATE l4.job SET settings = 'launcher_words', status = CASE WHEN job_id LIKE 'good%' THEN 'succeeded' ELSE 'failed' END
+WHERE job_id IN (SELECT s.job_id FROM said AS s);
+SELECT l4.diagnose(j) IS NULL FROM unnest('{stopped,killed,late,status,words,still,joined,unmet}'::text[]) AS j;
+SELECT d.job_id, d.symptom, d.stage, d.category, d.component, d.cause,
+    (SELECT string_agg(n.node || ' ' || round(n.score::numeric, 2), ', ' ORDER BY n.rank) FROM l4.suspect_node AS n
+     WHERE n.job_id = d.job_id AND n.score > 0)
+FROM l4.diagnosis AS d WHERE d.job_id IN (SELECT s.job_id FROM said AS s) ORDER BY d.job_id;
+SELECT l4.forget_job(j) IS NULL FROM (SELECT DISTINCT s.job_id FROM said AS s ORDER BY 1) AS s(j);
+SET client_min_messages = warning;
+DROP SCHEMA launcher_words CASCADE;
