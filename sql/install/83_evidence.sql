@@ -125,7 +125,7 @@ BEGIN ATOMIC
             bool_or(z.value = c.value) OVER (PARTITION BY z.node) AS also_common
         FROM status AS z CROSS JOIN common AS c
     )
-    SELECT z.node, CASE WHEN z.late THEN (k.t).faint ELSE 1 END::float8, 'was killed, as ' || z.accuser || ' says'
+    SELECT z.node, CASE WHEN z.late THEN (k.t).weak ELSE 1 END::float8, 'was killed, as ' || z.accuser || ' says'
     FROM killed AS z CROSS JOIN k
     UNION ALL
     SELECT s.node, CASE WHEN bool_or(s.also_common) THEN (k.t).weak ELSE 1 END::float8,

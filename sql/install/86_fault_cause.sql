@@ -30,7 +30,10 @@ LANGUAGE sql STABLE
 RETURN EXISTS (
     SELECT FROM l4._shown(k.job_id) AS s JOIN l4._shown(k.job_id) AS x ON x.node = s.node AND x.exit
     WHERE s.event_id = _last_words.event_id AND NOT s.exit
-      AND x.first_line_no - s.first_line_no BETWEEN 1 AND (k.t).beside_lines);
+      AND x.first_line_no - s.first_line_no BETWEEN 1 AND (k.t).beside_lines
+      -- what a crash handler prints tells less than the signal
+      AND NOT EXISTS (SELECT FROM l4._shown(k.job_id) AS z JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+        WHERE z.node = s.node AND NOT z.exit AND l4._marked(j.example, 'killed')));
 COMMENT ON FUNCTION l4._last_words(l4._case, int) IS 'does the event come right before a report of how a process ended';
 
 -- What says that something failed, but not what kind of failure it is: the best catch-all, else an error in words that
@@ -190,7 +193,7 @@ DECLARE
 BEGIN
     SELECT * INTO general FROM l4._general_cause(k);
     SELECT n.node, n.evidence ?| ARRAY['silent', 'lag'] AS is_silent, z.went_through,
-        (n.evidence #>> '{exit,value}')::float8 > (k.t).faint
+        (n.evidence #>> '{exit,value}')::float8 > (k.t).weak
             AND n.evidence #>> '{exit,detail}' ~ 'was killed|exit status (?:-(?:[4789]|11)|13[25679])\M' OR EXISTS (
             SELECT FROM l4._shown(k.job_id) AS e JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
             WHERE e.node = n.node AND e.nodes = 1 AND l4._marked(j.example, 'killed')) AS killed,
