@@ -42,6 +42,22 @@ SELECT 'count-5', 'n1', 1000 + e * 5 + i, format('2025-02-23 10:00:0%s,000 INFO 
 FROM generate_series(1, 3) AS e, generate_series(1, 5) AS i;
 CALL l4.ingest('pg_temp.logs', commit => false);
 SELECT epoch, count(*), min(iteration), max(iteration) FROM l4.iteration WHERE job_id = 'count-5' GROUP BY 1 ORDER BY 1;
+-- an evaluation that reports as the training does, and the end of the log, shown again; shorter loops that go on
+INSERT INTO logs (job_id, node, line_no, ts, line)
+SELECT 'count-6', 'n1', i, '2025-02-23 10:00Z'::timestamptz + i * interval '1 s', format('step %s - loss: 0.%s - %sms/step', l, i, ms)
+FROM unnest(ARRAY['4/12', '8/12', '12/12', '2/2', '4/12', '8/12', '12/12', '2/2', '4/12'], ARRAY[250, 240, 230, 90, 220, 210, 200, 80, 190]) WITH ORDINALITY AS u(l, ms, i)
+UNION ALL
+SELECT 'count-6', 'n1', 10 + i, '2025-02-23 10:01Z', format('step %s - loss: 0.%s - %sms/step', l, i, ms)
+FROM unnest(ARRAY['12/12', '2/2', '4/12', '8/12', '12/12', '2/2', '4/12'], ARRAY[230, 90, 220, 210, 200, 80, 190]) WITH ORDINALITY AS u(l, ms, i)
+UNION ALL
+SELECT 'count-7', 'n1', i, '2025-02-23 10:00Z'::timestamptz + i * interval '1 s', format('step %s/3 - loss: 0.%s', i, i) FROM generate_series(1, 3) AS i
+UNION ALL
+SELECT 'count-7', 'n1', 3 + i, '2025-02-23 10:01Z'::timestamptz + i * interval '1 s', format('step %s/2 - loss: 0.%s', 1 + (i - 1) % 2, i) FROM generate_series(1, 6) AS i;
+CALL l4.ingest('pg_temp.logs', commit => false);
+SELECT i.job_id, i.epoch, i.iteration, i.duration_ms, i.ended FROM l4._iteration AS i WHERE i.job_id IN ('count-6', 'count-7') ORDER BY 1, i.ended, 2, 3;
+SELECT u.* FROM (SELECT l4._iteration_table(m.iterations, m.open_iterations, 1, 0, NULL) AS packed
+	FROM l4._stream AS s JOIN l4._summary AS m USING (stream_id) WHERE s.job_id = 'count-6') AS t
+CROSS JOIN LATERAL l4._unpack(t.packed[1]) AS u(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8) ORDER BY 1, 2;
 ROLLBACK;
 SELECT kind, iteration, epoch, metrics FROM l4._iteration(l4._ruleset(), '{''loss'': 2.075, ''grad_norm'': nan, ''learning_rate'': 2e-05, ''epoch'': 1.5}');
 -- rows of a table, whatever their columns are called; a sentence about a step is no report, nor is a step of something else

@@ -76,6 +76,19 @@ BEGIN
     END LOOP;
 END
 $$;
+-- a launcher shows the last line of the start-up, which one node prints, together with the first iteration
+DO $$
+BEGIN
+    FOR size IN 3 .. 5 LOOP
+        CALL job('shown-' || size, size, false);
+    END LOOP;
+END
+$$;
+CALL job('shown-early', 4, false, 0);
+UPDATE logs SET line = 'the plan is written', ts = '2026-05-01 10:00:03.5+00'
+WHERE job_id LIKE 'shown-%' AND node = 'box-0' AND line ~ 'weights';
+DELETE FROM logs WHERE job_id = 'shown-early' AND line ~ 'plan';
+CALL say('shown-early', 1, 2.2, 'ValueError: 7 is too few');
 -- slow from the start, and on all nodes alike
 CALL job('range-slow', 4, false);
 UPDATE logs SET ts = ts + 19 * (ts - '2026-05-01 10:00:03+00') WHERE job_id = 'range-slow' AND ts > '2026-05-01 10:00:03+00';

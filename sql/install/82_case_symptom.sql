@@ -328,14 +328,18 @@ BEGIN ATOMIC
         GROUP BY b.job_id
     ), event AS MATERIALIZED (
         SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, j.job_id, sum(j.nodes) AS nodes,
-            min(j.first_ts) AS first_ts, max(j.last_ts) AS last_ts
+            max(j.last_ts) AS last_ts, array_agg(j.event_id) AS events
         FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
         WHERE j.job_id = ANY (k.baseline[1:(k.t).min_pair::int])
         GROUP BY 1, 2
     )
     SELECT e.event_id, max(e.last_ts - g.first_done), min(e.nodes), min(e.nodes / g.nodes)
     FROM good AS g JOIN event AS e USING (job_id)
-    WHERE e.last_ts < g.first_done
+    WHERE e.last_ts < g.first_done OR e.last_ts = g.first_done AND (
+        -- a launcher may show several lines at once: then their order tells
+        SELECT bool_and(c.last_line_no < r.first_line_no)
+        FROM l4._first_reports(k, g.job_id) AS r
+        JOIN l4._event_counts(g.job_id, e.events) AS c ON c.node = r.node)
     GROUP BY e.event_id
     HAVING count(*) = (SELECT count(*) FROM good AS x);
 END;

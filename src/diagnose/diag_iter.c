@@ -220,10 +220,47 @@ add_report(L4Iterations *all, int place, int64 ended, const double *ms, int numb
 	}
 }
 
+static bool
+same_report(const L4Pack *pack, int a, int b)
+{
+	return pack->cols[1].ints[a] == pack->cols[1].ints[b] && !l4_pack_is_null(pack, 3, a) && !l4_pack_is_null(pack, 3, b) &&
+		pack->cols[3].floats[a] == pack->cols[3].floats[b];
+}
+
+/*
+ * Reports without those at the end that a launcher shows again when a process failed: they repeat the ones before them, durations included,
+ * in less time than they say to have taken.
+ */
+static int
+reports_shown_once(const L4Pack *pack)
+{
+	int			n = pack->nrows;
+	double		ms = 0;
+
+	for (int again = 2; again <= n / 2; again++)
+	{
+		int			first = n - again;
+		int			same = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		if (l4_pack_is_null(pack, 2, first) || l4_pack_is_null(pack, 2, n - 1) || l4_pack_is_null(pack, 3, first + 1))
+			break;
+		ms += pack->cols[3].floats[first + 1];
+		if ((double) (pack->cols[2].ints[n - 1] - pack->cols[2].ints[first]) / 1000 >= ms)
+			break;
+		while (same < again && same_report(pack, n - 1 - same, first - 1 - same))
+			same++;
+		if (same == again)
+			return first;
+	}
+	return n;
+}
+
 void
 l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64 since)
 {
 	L4Pack	   *pack = l4_pack_open_as(packed, "iiif", CurrentMemoryContext);
+	int			n = reports_shown_once(pack);
 	int			place = -1;
 
 	if (all->nturns == 0 || all->turns[all->nturns - 1] != node)
@@ -231,7 +268,7 @@ l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64
 		L4_GROW(all->turns, all->nturns, all->turns_size, all->cxt);
 		all->turns[all->nturns++] = node;
 	}
-	for (int i = 0; i < pack->nrows; i++)
+	for (int i = 0; i < n; i++)
 	{
 		int64		ended = L4_NO_TS;
 

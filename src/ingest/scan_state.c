@@ -40,6 +40,8 @@ code_rank(L4Codec *codec, L4RankState *rank)
 	l4_code_int64(codec, &rank->done_ts);
 	l4_code_bool(codec, &rank->numbered);
 	l4_code_int(codec, &rank->total);
+	l4_code_int(codec, &rank->reports);
+	l4_code_int(codec, &rank->others);
 	l4_code_bool(codec, &rank->counted);
 	l4_code_int(codec, &rank->elapsed);
 	l4_code_int64(codec, &rank->elapsed_ts);
@@ -117,6 +119,8 @@ l4_scan_state_rank(L4ScanState *scan_state, int32 rank)
 	state->done_ts = L4_NO_TS;
 	state->numbered = false;
 	state->total = 0;
+	state->reports = 0;
+	state->others = 0;
 	state->counted = false;
 	state->elapsed = -1;
 	state->elapsed_ts = L4_NO_TS;
@@ -148,7 +152,8 @@ bar_time(L4RankState *state, int elapsed, TimestampTz ts)
 /*
  * A report out of another total than that of the training: evaluation paints
  * bars of its own. The training's total is the one under which reports came
- * that only a training loop writes; until then each loop begins anew.
+ * that only a training loop writes. Until then a greater one begins anew, and
+ * so does a lesser one that is reported more often than the greater one was.
  */
 static bool
 of_other_loop(L4ScanState *scan_state, L4RankState *state, const L4Iteration *found)
@@ -159,7 +164,7 @@ of_other_loop(L4ScanState *scan_state, L4RankState *state, const L4Iteration *fo
 		state->counted |= state->total > 0;
 	else if (found->done && total > 0 && total != state->total)
 	{
-		if (state->counted)
+		if (state->counted || (total < state->total && !found->counted && ++state->others <= state->reports))
 			return true;
 		if (state->total > 0)
 		{
@@ -168,6 +173,12 @@ of_other_loop(L4ScanState *scan_state, L4RankState *state, const L4Iteration *fo
 			scan_state->stored_iteration = L4_NO_INT;
 		}
 		state->total = total;
+		state->reports = state->others = 0;
+	}
+	if (found->done && total > 0)
+	{
+		state->reports = state->others > 0 ? 1 : Min(state->reports, PG_INT32_MAX - 1) + 1;
+		state->others = 0;
 	}
 	state->counted |= found->counted && total > 0;
 	return false;

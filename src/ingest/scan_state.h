@@ -24,6 +24,8 @@ typedef struct L4RankState
 	TimestampTz done_ts;
 	bool		numbered;		/* some report gave its number */
 	int32		total;			/* of the reports that give numbers, 0 not known */
+	int32		reports;		/* with that total, since others came last */
+	int32		others;			/* with less than that total, since then */
 	bool		counted;		/* reports without numbers came with that total: others are of other bars */
 	int32		elapsed;		/* seconds that the last bar gave, -1 none did */
 	TimestampTz elapsed_ts;		/* when that was */
