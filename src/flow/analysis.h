@@ -177,7 +177,6 @@ typedef struct L4FlowJob
 	int		   *stints;			/* by time */
 	double		period;
 	double		usual;			/* median duration of steps, microseconds */
-	double		deviation;		/* median absolute deviation */
 	float	   *slow;			/* excess of each step over the median, 0 for usual ones */
 	const char **reason;		/* of steps that are unusual, but not slow; else NULL */
 	int			nsteps;

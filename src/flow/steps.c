@@ -15,7 +15,7 @@
 #include "l4_compat.h"
 
 #define SLOW_SHARE		0.04	/* of the median: a slow step is longer by this at least, */
-#define SLOW_SIGMA		(3 * 1.4826)	/* and by so many median deviations */
+#define SLOW_SIGMA		(3 * 1.4826)	/* and by so many median deviations of logarithms: steps vary by factors */
 #define CP_BURSTS		2.5		/* times those of the least busy runs of the group */
 #define CP_FILLS		0.6		/* of the step */
 #define LONG_PAUSE		4		/* times the usual duration: a pause before a step, */
@@ -414,7 +414,8 @@ end_evaluations(L4Flows *flows, L4FlowStint *stint)
 
 /*
  * Long pauses before each so manieth step belong to the job, as where the
- * trained model generates what is learnt from next: its steps are not slow.
+ * trained model generates what is learnt from next: its steps are not slow,
+ * nor are those that end with sending its weights there.
  */
 static void
 find_pauses(const L4FlowJob *job, const L4FlowStint *stint)
@@ -435,9 +436,12 @@ find_pauses(const L4FlowJob *job, const L4FlowStint *stint)
 	usual = l4_quantile(apart, n, 0.5);
 	for (int i = 0; i < n; i++)
 		same += apart[i] == usual;
-	for (int s = 0; s < stint->nsteps && n >= FEWEST_PAUSES && same >= SAME_APART * n; s++)
+	for (int s = 1; s < stint->nsteps && n >= FEWEST_PAUSES && same >= SAME_APART * n; s++)
 		if (stint->duration[s] > LONG_PAUSE * job->usual)
+		{
 			job->reason[stint->before + s] = psprintf("a pause before it, as before each %.0f steps", usual);
+			job->reason[stint->before + s - 1] = psprintf("a pause behind it, as behind each %.0f steps", usual);
+		}
 	pfree(apart);
 }
 
@@ -446,6 +450,7 @@ static void
 find_slow_steps(L4Flows *flows, L4FlowJob *job)
 {
 	double	   *values = palloc(sizeof(double) * Max(job->nsteps, 1));
+	double		least;
 	int			n = 0;
 
 	job->slow = palloc0(sizeof(float) * Max(job->nsteps, 1));
@@ -460,8 +465,8 @@ find_slow_steps(L4Flows *flows, L4FlowJob *job)
 	}
 	job->usual = l4_quantile(values, n, 0.5);
 	for (int i = 0; i < n; i++)
-		values[i] = fabs(values[i] - job->usual);
-	job->deviation = l4_quantile(values, n, 0.5);
+		values[i] = fabs(log(values[i] / job->usual));
+	least = Max(exp(SLOW_SIGMA * l4_quantile(values, n, 0.5)), 1 + SLOW_SHARE);
 	for (int t = 0; t < job->nstints; t++)
 	{
 		L4FlowStint *stint = &flows->stints[job->stints[t]];
@@ -469,15 +474,14 @@ find_slow_steps(L4Flows *flows, L4FlowJob *job)
 		find_pauses(job, stint);
 		for (int s = 0; s < stint->nsteps; s++)
 		{
-			double		excess = stint->duration[s] - job->usual;
+			double		ratio = stint->duration[s] / job->usual;
 			int			step = stint->before + s;
 
 			job->gaps |= stint->cover[s] < 0.5;
 			if (has_evaluation(stint, s))
 				job->reason[step] = "more pipeline records than usual: evaluation";
-			if (stint->duration[s] > 0 && n >= 5 && job->reason[step] == NULL
-				&& excess > Max(SLOW_SIGMA * job->deviation, SLOW_SHARE * job->usual))
-				job->slow[step] = (float) (excess / job->usual);
+			if (n >= 5 && ratio > least && job->reason[step] == NULL)
+				job->slow[step] = (float) (ratio - 1);
 		}
 	}
 	pfree(values);
