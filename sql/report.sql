@@ -59,8 +59,8 @@ WHERE n BETWEEN a AND b ORDER BY n;
 SELECT h ~ '>llama-[.][.]9c2-worker-5<' AS has_name FROM l4.report_html('r-wide') AS h;
 SELECT length(l4.report_html('r-far')) > 10000 AS has_page;
 -- the failure is in the middle of the closer look
-SELECT zoom_ts FROM l4._failure_window('r-wide');
-SELECT zoom_ts FROM l4._failure_window('r-slow');
+SELECT zoom_ts FROM l4._failure_window('r-wide', ARRAY(SELECT m FROM l4._report_moments('r-wide') AS m));
+SELECT zoom_ts FROM l4._failure_window('r-slow', ARRAY(SELECT m FROM l4._report_moments('r-slow') AS m));
 SELECT r FROM l4.report('r-slow') AS r WHERE r ~ 'slow from here on$';
 SELECT h ~ 'moment-onset"' AS has_line, h ~ 'first slow iteration</li>' AS has_key FROM l4.report_html('r-slow') AS h;
 SELECT l4._html_timeline('r-timeless');
@@ -123,7 +123,7 @@ SELECT r FROM l4.report('r-one') WITH ORDINALITY AS l(r, n) WHERE n = 3 OR r ~ '
 SELECT r FROM l4.report('r-alone') WITH ORDINALITY AS l(r, n) WHERE n = 3 OR r ~ '^  (since|cause)|alike' ORDER BY n;
 SELECT r FROM l4.report(E'r-"o''\n<b>\x1b[2J%s \\') WITH ORDINALITY AS l(r, n) WHERE n IN (1, 3) OR r ~ 'suspect_event' ORDER BY n;
 -- the axis of the iterations has round numbers, also where they begin anew
-SELECT (SELECT array_agg(t[1]::int) FROM regexp_matches(l4._svg_iterations(j, 1160), 'y="244.0"[^>]*>([0-9]+)<', 'g') AS t)
+SELECT (SELECT array_agg(t[1]::int) FROM regexp_matches(l4._svg_iterations(j, 1160, l4._iteration_columns(j)), 'y="244.0"[^>]*>([0-9]+)<', 'g') AS t)
 FROM unnest(ARRAY['r-wide', 'r-slow', 'r-long', 'r-far']) AS j;
 
 -- errors

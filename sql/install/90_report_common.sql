@@ -136,9 +136,11 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._report_nodes(text) IS 'nodes of a diagnosed job in the order in which a report shows them';
 
+CREATE TYPE l4._moment AS (ts timestamptz, kind text, node text, what text);
+COMMENT ON TYPE l4._moment IS 'when something happened in a job, and what; node: NULL = in the whole job';
+
 -- The story of a job in a few moments, for the report and for the picture.
-CREATE FUNCTION l4._report_moments(job_id text)
-RETURNS TABLE (ts timestamptz, kind text, node text, what text)
+CREATE FUNCTION l4._report_moments(job_id text) RETURNS SETOF l4._moment
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20
 BEGIN ATOMIC
     WITH named AS MATERIALIZED (

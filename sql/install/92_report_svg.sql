@@ -88,8 +88,8 @@ RETURN l4._plot_left((p).width) + ((p).width - 20 - l4._plot_left((p).width))
 COMMENT ON FUNCTION l4._plot_x(l4._plot, timestamptz) IS 'where a moment lies on the axis of time';
 
 -- Where the failure shows first is the middle of the closer look, as long as the logs go on after it.
-CREATE FUNCTION l4._failure_window(job_id text, OUT first_ts timestamptz, OUT last_ts timestamptz,
-    OUT zoom_ts timestamptz)
+CREATE FUNCTION l4._failure_window(job_id text, moments l4._moment[], OUT first_ts timestamptz,
+    OUT last_ts timestamptz, OUT zoom_ts timestamptz)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT j.first_ts, j.last_ts, CASE WHEN z.ts > j.first_ts + 0.2 * (j.last_ts - j.first_ts)
@@ -97,11 +97,11 @@ BEGIN ATOMIC
         THEN z.ts END
     FROM (SELECT min(n.first_ts) AS first_ts, max(n.last_ts) AS last_ts FROM l4._node AS n
         WHERE n.job_id = _failure_window.job_id) AS j
-    CROSS JOIN (SELECT min(m.ts) AS ts FROM l4._report_moments(_failure_window.job_id) AS m
+    CROSS JOIN (SELECT min(m.ts) AS ts FROM unnest(_failure_window.moments) AS m
         WHERE m.kind IN ('event', 'onset', 'iteration', 'silence')) AS f
     CROSS JOIN LATERAL (SELECT f.ts - greatest(j.last_ts - f.ts, interval '1 second') AS ts) AS z;
 END;
-COMMENT ON FUNCTION l4._failure_window(text) IS
+COMMENT ON FUNCTION l4._failure_window(text, l4._moment[]) IS
     'begin and end of a job''s logs, and where a closer look begins; NULL where the whole shows it or none failed';
 
 CREATE FUNCTION l4._svg_time_axis(p l4._plot, bottom float8) RETURNS text
@@ -260,7 +260,7 @@ RETURN (
         GROUP BY r.line) AS l);
 COMMENT ON FUNCTION l4._svg_labels(l4._plot) IS 'names of the nodes beside a timeline, and where each fell silent';
 
-CREATE FUNCTION l4._svg_timeline(p l4._plot, title text) RETURNS text
+CREATE FUNCTION l4._svg_timeline(p l4._plot, title text, moments l4._moment[]) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
     SELECT l4._svg(_svg_timeline.title,
@@ -270,9 +270,9 @@ RETURN (
             SELECT string_agg(l4._svg_line('moment-' || m.kind, l4._plot_x(p, m.ts), 22, l4._plot_x(p, m.ts), f.bottom,
                 CASE m.kind WHEN 'event' THEN 'first suspect event' WHEN 'onset' THEN 'first slow iteration'
                     ELSE 'last iteration reported' END), '' ORDER BY m.kind)
-            FROM (SELECT x.kind, min(x.ts) AS ts FROM l4._report_moments((p).job_id) AS x
+            FROM (SELECT x.kind, min(x.ts) AS ts FROM unnest(_svg_timeline.moments) AS x
                 WHERE x.kind IN ('iteration', 'event', 'onset') AND x.ts BETWEEN (p).from_ts AND (p).to_ts
                 GROUP BY x.kind) AS m), l4._svg_markers(p)))
     FROM (SELECT max(r.line) AS lines, 28 + 20 * max(r.line) AS bottom FROM unnest((p).rows) AS r) AS f
     WHERE f.lines > 0);
-COMMENT ON FUNCTION l4._svg_timeline(l4._plot, text) IS 'picture: nodes x time';
+COMMENT ON FUNCTION l4._svg_timeline(l4._plot, text, l4._moment[]) IS 'picture: nodes x time';

@@ -37,11 +37,14 @@ RETURN (
     FROM node AS n LEFT JOIN bar AS b ON b.rank = n.rank HAVING count(*) > 0);
 COMMENT ON FUNCTION l4._svg_scores(text, int) IS 'picture: score of each suspect node, by kind of evidence';
 
--- Durations of the iterations of at most 16 nodes (the most suspect first), in at most so many columns.
-CREATE FUNCTION l4._iteration_columns(job_id text, columns int)
-RETURNS TABLE (place int, node text, k int, iteration int, ms float8)
+CREATE TYPE l4._iteration_column AS (place int, node text, k int, iteration int, ms float8);
+COMMENT ON TYPE l4._iteration_column IS 'the longest iteration of a node in a column of the picture';
+
+-- Durations of the iterations of at most 16 nodes (the most suspect first), in at most 330 columns. Found once for all
+-- pictures of a page.
+CREATE FUNCTION l4._iteration_columns(job_id text) RETURNS l4._iteration_column[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
+RETURN ARRAY(
     WITH chosen AS (
         SELECT n.place, n.node FROM l4._report_nodes(_iteration_columns.job_id) AS n
         JOIN l4._reporter AS x ON x.job_id = _iteration_columns.job_id AND x.node = n.node
@@ -63,18 +66,23 @@ BEGIN ATOMIC
         -- a window: joined with its own maximum the plan for few rows is quadratic for many
         SELECT t.*, max(t.n) OVER () + 1 AS total FROM counted AS t
     )
-    SELECT c.place, c.node, (t.n * least(t.total, _iteration_columns.columns) / t.total)::int, max(t.iteration),
-        max(t.ms)
-    FROM chosen AS c JOIN totalled AS t USING (node)
-    GROUP BY 1, 2, 3;
-END;
-COMMENT ON FUNCTION l4._iteration_columns(text, int) IS 'longest iteration of each node in each column of the picture';
+    SELECT (f.place, f.node, f.k, f.iteration, f.ms)::l4._iteration_column
+    FROM (SELECT c.place, c.node, (t.n * least(t.total, 330) / t.total)::int AS k, max(t.iteration) AS iteration,
+            max(t.ms) AS ms
+        FROM chosen AS c JOIN totalled AS t USING (node)
+        GROUP BY 1, 2, 3) AS f);
+COMMENT ON FUNCTION l4._iteration_columns(text) IS 'longest iteration of each node in each column of the picture';
 
-CREATE FUNCTION l4._svg_iterations(job_id text, width int) RETURNS text
+CREATE FUNCTION l4._svg_iterations(job_id text, width int, columns l4._iteration_column[]) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
     WITH cell AS MATERIALIZED (
-        SELECT c.* FROM l4._iteration_columns(_svg_iterations.job_id, _svg_iterations.width * 330 / 1160) AS c
+        -- in a narrow picture fewer columns
+        SELECT c.place, c.node, c.k * least(t.n, _svg_iterations.width * 330 / 1160) / t.n AS k,
+            max(c.iteration) AS iteration, max(c.ms) AS ms
+        FROM unnest(_svg_iterations.columns) AS c
+        CROSS JOIN (SELECT max(u.k) + 1 AS n FROM unnest(_svg_iterations.columns) AS u) AS t
+        GROUP BY 1, 2, 3
     ), scale AS (
         SELECT max(c.k) + 1 AS columns, min(c.ms) * 0.9 AS low, max(c.ms) * 1.05 AS high,
             max(c.ms) > 8 * percentile_cont(0.5) WITHIN GROUP (ORDER BY c.ms) AS logarithmic,
@@ -138,7 +146,7 @@ RETURN (
             FROM middle AS m WHERE m.iteration <= f.iteration) AS v(x)
          WHERE d.job_id = _svg_iterations.job_id AND v.x IS NOT NULL)))
     FROM scale AS s);
-COMMENT ON FUNCTION l4._svg_iterations(text, int) IS
+COMMENT ON FUNCTION l4._svg_iterations(text, int, l4._iteration_column[]) IS
     'picture: time of each iteration, all nodes and the most suspect ones';
 
 -- A cell of a matrix: n of the row-th label on a node.

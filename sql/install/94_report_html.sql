@@ -124,8 +124,9 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
     SELECT CASE WHEN w.first_ts IS NULL THEN '<p>The lines of this job carry no times.</p>' ELSE concat(
         (SELECT string_agg(l4._html_figure(p.title,
-                l4._svg_timeline((w.job, p.from_ts, w.last_ts, 1160, w.rows)::l4._plot, p.title),
-                l4._svg_timeline((w.job, p.from_ts, w.last_ts, 380, w.rows)::l4._plot, p.title)), '' ORDER BY p.n)
+                l4._svg_timeline((w.job, p.from_ts, w.last_ts, 1160, w.rows)::l4._plot, p.title, w.moments),
+                l4._svg_timeline((w.job, p.from_ts, w.last_ts, 380, w.rows)::l4._plot, p.title, w.moments)), ''
+                ORDER BY p.n)
          FROM (VALUES (1, 'Around the failure', w.zoom_ts), (2, 'The whole job', w.first_ts)) AS p(n, title, from_ts)
          WHERE p.from_ts IS NOT NULL),
         '<ul class="legend">', l4._html_key('act2', 'lines (stronger: more)'),
@@ -141,9 +142,10 @@ RETURN (
         '<details><summary>The same as a list</summary>', (
             SELECT l4._html_table(ARRAY['time', 'what'], string_agg(l4._html_row(ARRAY['time', 'what'],
                 ARRAY[to_char(m.ts, 'MM-DD HH24:MI:SS.MS'), l4._printable(m.what, 600)]), '' ORDER BY m.n))
-            FROM l4._report_moments(w.job) WITH ORDINALITY AS m(ts, kind, node, what, n)), '</details>') END
-    FROM (SELECT _html_timeline.job_id AS job, f.*, l4._plot_rows(_html_timeline.job_id) AS rows
-        FROM l4._failure_window(_html_timeline.job_id) AS f OFFSET 0) AS w);
+            FROM unnest(w.moments) WITH ORDINALITY AS m(ts, kind, node, what, n)), '</details>') END
+    FROM (SELECT _html_timeline.job_id AS job, f.*, m.moments, l4._plot_rows(_html_timeline.job_id) AS rows
+        FROM (SELECT ARRAY(SELECT m FROM l4._report_moments(_html_timeline.job_id) AS m) AS moments OFFSET 0) AS m
+        CROSS JOIN LATERAL l4._failure_window(_html_timeline.job_id, m.moments) AS f OFFSET 0) AS w);
 COMMENT ON FUNCTION l4._html_timeline(text) IS 'part of l4.report_html(): nodes x time';
 
 CREATE FUNCTION l4._html_nodes(job_id text) RETURNS text
@@ -205,8 +207,8 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
     SELECT concat(
         l4._html_figure('Time of each iteration: band and median of the nodes, and the most suspect nodes; the red '
-            'line is the iteration of the failure', l4._svg_iterations(_html_iterations.job_id, 1160),
-            l4._svg_iterations(_html_iterations.job_id, 380)),
+            'line is the iteration of the failure', l4._svg_iterations(_html_iterations.job_id, 1160, x.columns),
+            l4._svg_iterations(_html_iterations.job_id, 380, x.columns)),
         '<ul class="legend">', (SELECT string_agg(l4._html_key('line' || n.place, l4._printable(n.node, 60)), ''
                 ORDER BY n.place)
             FROM l4._report_nodes(_html_iterations.job_id) AS n WHERE n.place <= 3), '</ul>',
@@ -216,6 +218,7 @@ RETURN (
          FROM l4.suspect_iteration AS s
          CROSS JOIN (SELECT ARRAY['#', 'iteration', 'node', 'distance', 'sigma', 'why']) AS c(columns)
          WHERE s.job_id = _html_iterations.job_id AND s.rank <= 10 GROUP BY c.columns))
+    FROM (SELECT l4._iteration_columns(_html_iterations.job_id) AS columns OFFSET 0) AS x
     WHERE EXISTS (SELECT FROM l4._reporter AS n
         WHERE n.job_id = _html_iterations.job_id AND n.last_iteration IS NOT NULL)
         OR EXISTS (SELECT FROM l4.suspect_iteration AS s WHERE s.job_id = _html_iterations.job_id));
