@@ -97,8 +97,6 @@ FULL JOIN (SELECT substr(node, 2)::int % 2 AS line, floor(extract(epoch FROM buc
     FROM l4._activity WHERE job_id = 'packs-1' AND bucket > '2026-03-01 10:00:09+00' AND bucket <= '2026-03-01 10:01:30+00' GROUP BY 1, 2) AS b USING (line, k);
 SELECT l4._activity_columns(activity, open_activity, -1, '2026-03-01 10:00:10+00', '2026-03-01 10:01:30+00', 7.5) FROM stream;
 SELECT l4._activity_columns(activity, open_activity, 1, '2026-03-01 10:00:10+00', '2026-03-01 10:01:30+00', 0) FROM stream;
--- a value that all but few share
-SELECT g, l4._common_value(v), count(*) FROM (VALUES (1, 'a'), (1, 'a'), (2, 'b'), (2, 'a'), (2, NULL), (3, 'a'), (3, 'c'), (3, 'c'), (4, 'a'), (4, 'b'), (4, 'c'), (4, 'd'), (4, 'a')) AS t(g, v) GROUP BY g ORDER BY g;
 -- some events of the views
 CREATE TEMP TABLE wanted AS SELECT array_agg(event_id) AS ids FROM l4.template WHERE template ~ 'retrying|world size';
 SELECT count(*) AS counts FROM (TABLE wanted) AS w, l4._event_counts('packs-1', w.ids);

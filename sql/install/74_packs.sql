@@ -78,16 +78,3 @@ CREATE AGGREGATE l4._activity_columns(packed bytea, open bytea, line int, from_t
 COMMENT ON AGGREGATE l4._activity_columns(bytea, bytea, int, timestamptz, timestamptz, float8) IS
     'packed activity of streams that share lines of a picture, to packed (line, column, lines): columns are so many '
     'seconds wide, at most 1,023 from a second before from_ts on';
-
-CREATE FUNCTION l4._common_accum(internal, text) RETURNS internal
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_common_accum';
-COMMENT ON FUNCTION l4._common_accum(internal, text) IS 'transition of _common_value';
-CREATE FUNCTION l4._common_final(internal) RETURNS text
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_common_final';
-COMMENT ON FUNCTION l4._common_final(internal) IS 'result of _common_value';
-CREATE AGGREGATE l4._common_value(text) (
-    SFUNC = l4._common_accum, STYPE = internal, SSPACE = 200, FINALFUNC = l4._common_final, PARALLEL = SAFE
-);
-COMMENT ON AGGREGATE l4._common_value(text) IS
-    'the most frequent of two or three different values, the first in order among equals; NULL for one value or more '
-    'than three';

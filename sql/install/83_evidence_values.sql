@@ -21,12 +21,16 @@ BEGIN ATOMIC
         JOIN once AS o USING (node, event_id)
         GROUP BY s.node, s.event_id, s.slot
         HAVING count(*) = 1
+    ), said AS MATERIALIZED (
+        SELECT h.event_id, h.slot, h.value, count(*) AS nodes FROM here AS h GROUP BY h.event_id, h.slot, h.value
     ), common AS (
-        SELECT x.*
-        FROM (SELECT h.event_id, h.slot, l4._common_value(h.value) AS value, count(*) AS nodes
-            FROM here AS h GROUP BY h.event_id, h.slot) AS x
+        -- most parts of lines differ from node to node
+        SELECT DISTINCT ON (s.event_id, s.slot) s.event_id, s.slot, s.value, x.nodes
+        FROM (SELECT s.event_id, s.slot, sum(s.nodes)::bigint AS nodes FROM said AS s GROUP BY s.event_id, s.slot
+            HAVING count(*) BETWEEN 2 AND 3) AS x
         JOIN k ON x.nodes >= greatest((k.t).min_nodes, (k.t).nearly_all * k.nodes)
-        WHERE x.value IS NOT NULL
+        JOIN said AS s ON s.event_id = x.event_id AND s.slot = x.slot
+        ORDER BY s.event_id, s.slot, s.nodes DESC, s.value
     ), odd AS (
         SELECT c.event_id, c.slot, c.value AS common_value, c.nodes, count(*) AS nodes_off
         FROM common AS c JOIN here AS h ON h.event_id = c.event_id AND h.slot = c.slot AND h.value <> c.value

@@ -9,7 +9,6 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
-#include "utils/varlena.h"
 
 #include "base/args.h"
 #include "diagnose/diag_blame.h"
@@ -18,20 +17,8 @@
 #include "l4_compat.h"
 
 PG_FUNCTION_INFO_V1(l4_blame);
-PG_FUNCTION_INFO_V1(l4_common_accum);
-PG_FUNCTION_INFO_V1(l4_common_final);
 PG_FUNCTION_INFO_V1(l4_periodic_iterations);
 PG_FUNCTION_INFO_V1(l4_stack_frames);
-
-/* State of _common_value: different values, at most one more than matter. */
-#define MAX_COMMON 3
-
-typedef struct Common
-{
-	int			n;
-	text	   *values[MAX_COMMON];
-	int64		times[MAX_COMMON];
-} Common;
 
 /* l4._blame(accusers int[], accused int[], weights float8[], keeps float8[]) -> float8[] */
 Datum
@@ -133,58 +120,4 @@ l4_stack_frames(PG_FUNCTION_ARGS)
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;
-}
-
-/* l4._common_value(text): transition. Most parts of lines differ from node to node: they cost nothing after the fourth value. */
-Datum
-l4_common_accum(PG_FUNCTION_ARGS)
-{
-	MemoryContext cxt = l4_aggregate_context(fcinfo);
-	MemoryContext old;
-	Common	   *common;
-	text	   *value;
-
-	common = PG_ARGISNULL(0) ? MemoryContextAllocZero(cxt, sizeof(Common)) : (Common *) PG_GETARG_POINTER(0);
-	if (PG_ARGISNULL(1) || common->n > MAX_COMMON)
-		PG_RETURN_POINTER(common);
-	value = PG_GETARG_TEXT_PP(1);
-	for (int i = 0; i < common->n; i++)
-		if (VARSIZE_ANY_EXHDR(common->values[i]) == VARSIZE_ANY_EXHDR(value) &&
-			memcmp(VARDATA_ANY(common->values[i]), VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value)) == 0)
-		{
-			common->times[i]++;
-			PG_RETURN_POINTER(common);
-		}
-	if (common->n < MAX_COMMON)
-	{
-		old = MemoryContextSwitchTo(cxt);
-		common->values[common->n] = cstring_to_text_with_len(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
-		common->times[common->n] = 1;
-		MemoryContextSwitchTo(old);
-	}
-	common->n++;
-	PG_RETURN_POINTER(common);
-}
-
-Datum
-l4_common_final(PG_FUNCTION_ARGS)
-{
-	Common	   *common;
-	int			best = 0;
-
-	l4_aggregate_context(fcinfo);
-	common = PG_ARGISNULL(0) ? NULL : (Common *) PG_GETARG_POINTER(0);
-	if (common == NULL || common->n < 2 || common->n > MAX_COMMON)
-		PG_RETURN_NULL();
-	for (int i = 1; i < common->n; i++)
-	{
-		text	   *a = common->values[i];
-		text	   *b = common->values[best];
-
-		if (common->times[i] > common->times[best] ||
-			(common->times[i] == common->times[best] &&
-			 varstr_cmp(VARDATA_ANY(a), VARSIZE_ANY_EXHDR(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(b), PG_GET_COLLATION()) < 0))
-			best = i;
-	}
-	PG_RETURN_TEXT_P(common->values[best]);
 }
