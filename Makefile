@@ -10,7 +10,6 @@ OBJS = \
 	src/base/foldmemo.o \
 	src/base/names.o \
 	src/base/near_sql.o \
-	src/base/reader.o \
 	src/base/seen.o \
 	src/diagnose/diag_blame.o \
 	src/diagnose/diag_counter.o \

@@ -142,7 +142,6 @@ SELECT l4.forget_templates(max_templates => 0);
 SELECT l4._parser_keep((SELECT parser FROM l4._model), ARRAY[0]);
 SELECT l4._parser_keep(l4._parser_new('{"algorithm": "drain"}'), ARRAY[1]);
 SELECT l4._parser_new('{"max_templates": 0}');
-SELECT parser_learn(l4._parser_new(), ARRAY[1073741824], ARRAY['a'], ARRAY[1::bigint]);
 SELECT count(l4.forget_job(job_id)) FROM l4.job WHERE job_id IN ('good', 'bad', 'next');
 SELECT l4.forget_templates() > 0 AS all_freed;
 SELECT count(*) FROM l4._event;

@@ -1,8 +1,6 @@
 -- What is refused, and how.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS l4;
-CREATE FUNCTION pg_temp.parser_learn(parser l4.parser, tags integer[], messages text[], counts bigint[]) RETURNS l4.parser
-LANGUAGE c STRICT AS '$libdir/l4', 'l4_parser_learn_sql';
 \set VERBOSITY default
 -- options
 SELECT l4._parser_new('[]');
@@ -40,12 +38,6 @@ SELECT l4.mask('x', '{"algorithm": "l4"}');
 SELECT l4.mask('x', '{"masks": [{"name": "", "pattern": "x"}]}');
 SELECT l4.parser_train(x, CASE x WHEN 'a' THEN '{}'::jsonb ELSE '{"masks": []}' END) FROM unnest(ARRAY['a', 'b']) x;
 SELECT l4.parser_train(x, CASE x WHEN 'a' THEN '{}'::jsonb END) FROM unnest(ARRAY['a', 'b']) x;
--- learning
-SELECT pg_temp.parser_learn(l4._parser_new(), '{0}', '{a,b}', '{1,1}');
-SELECT pg_temp.parser_learn(l4._parser_new(), '{0,NULL}', '{a,b}', '{1,1}');
-SELECT pg_temp.parser_learn(l4._parser_new(), '{{0}}', '{a}', '{1}');
-SELECT pg_temp.parser_learn(l4._parser_new(), '{-1}', '{a}', '{1}');
-SELECT pg_temp.parser_learn(l4._parser_new('{"algorithm": "drain"}'), '{1}', '{a}', '{1}');
 -- values
 SELECT 'x'::l4.parser;
 SELECT 'l4:0'::l4.parser;

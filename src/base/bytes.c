@@ -11,7 +11,7 @@ l4_bytes_corrupted(const char *what)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("packed rows are corrupted"),
+			 errmsg("stored bytes are corrupted"),
 			 errdetail("Wrong part: %s.", what)));
 }
 
@@ -26,6 +26,24 @@ l4_get_long_uint(L4ByteReader *reader)
 	return value;
 }
 
+/* A number from 0 to max. */
+uint64
+l4_get_number(L4ByteReader *reader, uint64 max, const char *what)
+{
+	uint64		value = l4_get_uint(reader);
+
+	if (value > max)
+		l4_bytes_corrupted(what);
+	return value;
+}
+
+/* Eight bytes, lowest first, on any machine. */
+uint64
+l4_get_fixed64(L4ByteReader *reader)
+{
+	return l4_load64(l4_get_bytes(reader, 8));
+}
+
 const char *
 l4_get_bytes(L4ByteReader *reader, uint64 len)
 {
@@ -35,6 +53,14 @@ l4_get_bytes(L4ByteReader *reader, uint64 len)
 		l4_bytes_corrupted("length");
 	reader->ptr += len;
 	return bytes;
+}
+
+/* Bytes behind their number. */
+const char *
+l4_get_run(L4ByteReader *reader, int *len)
+{
+	*len = l4_get_count(reader);
+	return l4_get_bytes(reader, *len);
 }
 
 /* How many things follow: each takes a byte at least. */

@@ -8,6 +8,7 @@
 
 #include "lib/stringinfo.h"
 
+#include "base/load.h"
 #include "base/varint.h"
 #include "l4_compat.h"
 
@@ -61,8 +62,10 @@ l4_put_bytes(StringInfo buf, const char *bytes, int len)
 static inline void
 l4_put_fixed64(StringInfo buf, uint64 value)
 {
-	for (int i = 0; i < 8; i++)
-		appendStringInfoCharMacro(buf, (char) (value >> (8 * i)));
+	char		bytes[8];
+
+	l4_store64(bytes, value);
+	appendBinaryStringInfo(buf, bytes, sizeof(bytes));
 }
 
 /* Small negative numbers are short too: the sign goes to the lowest bit. */
@@ -74,7 +77,10 @@ l4_put_int(StringInfo buf, int64 value)
 
 /* Errors are ERRCODE_DATA_CORRUPTED: no stored byte is trusted. */
 extern uint64 l4_get_long_uint(L4ByteReader *reader);
+extern uint64 l4_get_number(L4ByteReader *reader, uint64 max, const char *what);
+extern uint64 l4_get_fixed64(L4ByteReader *reader);
 extern const char *l4_get_bytes(L4ByteReader *reader, uint64 len);
+extern const char *l4_get_run(L4ByteReader *reader, int *len);
 extern int	l4_get_count(L4ByteReader *reader);
 extern int	l4_get_count_or_none(L4ByteReader *reader);
 extern L4_NORETURN void l4_bytes_corrupted(const char *what);

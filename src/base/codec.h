@@ -97,10 +97,7 @@ static inline void
 l4_code_bytes(L4Codec *codec, const char **bytes, int *len)
 {
 	if (l4_codec_reads(codec))
-	{
-		*len = l4_get_count(codec->in);
-		*bytes = l4_get_bytes(codec->in, *len);
-	}
+		*bytes = l4_get_run(codec->in, len);
 	else
 		l4_put_bytes(codec->out, *bytes, *len);
 }

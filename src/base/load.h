@@ -19,4 +19,13 @@ l4_load64(const void *bytes)
 	return v;
 }
 
+static inline void
+l4_store64(void *bytes, uint64 v)
+{
+#ifdef WORDS_BIGENDIAN
+	v = pg_bswap64(v);
+#endif
+	memcpy(bytes, &v, sizeof(v));
+}
+
 #endif							/* L4_LOAD_H */

@@ -8,7 +8,7 @@
 
 #include "utils/palloc.h"
 
-#include "base/reader.h"
+#include "base/bytes.h"
 
 #define L4_DRAIN_MIN_DEPTH 3
 #define L4_DRAIN_MAX_DEPTH 1000
@@ -80,6 +80,6 @@ extern int	l4_drain_tokenize(L4Drain *drain, const char *line, int len,
 
 /* Bytes on disk (see docs/internals.md), without the options; all that the reader has are Drain's. */
 extern void l4_drain_serialize(const L4Drain *drain, StringInfo out);
-extern L4Drain *l4_drain_deserialize(L4Reader *in, const L4DrainOptions *options, MemoryContext parent);
+extern L4Drain *l4_drain_deserialize(L4ByteReader *in, const L4DrainOptions *options, MemoryContext parent);
 
 #endif							/* L4_DRAIN_H */

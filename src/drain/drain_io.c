@@ -137,21 +137,21 @@ typedef struct Placed
 
 /* Text of the database's encoding that is not empty. */
 static const char *
-read_text(L4Reader *in, int *len, const char *what)
+read_text(L4ByteReader *in, int *len, const char *what)
 {
-	const char *text = l4_read_bytes(in, len, what);
+	const char *text = l4_get_run(in, len);
 
 	if (*len == 0 || memchr(text, '\0', *len) != NULL ||
 		!pg_verify_mbstr(GetDatabaseEncoding(), text, *len, true))
-		l4_read_failed(in, what);
+		l4_bytes_corrupted(what);
 	return text;
 }
 
 /* Tokens get the numbers that they were written with, and no reference yet. */
 static uint32
-get_tokens(L4Reader *in, L4Drain *drain)
+get_tokens(L4ByteReader *in, L4Drain *drain)
 {
-	uint32		count = l4_read_count(in, "number of tokens");
+	uint32		count = l4_get_count(in);
 
 	for (uint32 i = 0; i < count; i++)
 	{
@@ -160,7 +160,7 @@ get_tokens(L4Reader *in, L4Drain *drain)
 		uint32		number;
 
 		if (l4_drain_token_find(drain, bytes, len) != TOKEN_UNKNOWN)
-			l4_read_failed(in, "token");
+			l4_bytes_corrupted("token");
 		number = l4_drain_token_intern(drain, bytes, len);	/* may move drain->tokens */
 		drain->tokens[number].refs = 0;
 	}
@@ -168,34 +168,34 @@ get_tokens(L4Reader *in, L4Drain *drain)
 }
 
 static void
-get_clusters(L4Reader *in, L4Drain *drain, uint32 max_token)
+get_clusters(L4ByteReader *in, L4Drain *drain, uint32 max_token)
 {
-	int32		count = l4_read_count(in, "number of clusters");
+	int32		count = l4_get_count(in);
 
 	if (drain->options.max_clusters == 0 ? count != drain->last_id
 		: count > drain->options.max_clusters)
-		l4_read_failed(in, "number of clusters");
+		l4_bytes_corrupted("number of clusters");
 	for (int32 c = 0; c < count; c++)
 	{
-		int32		id = l4_read_number(in, drain->last_id, "cluster id");
-		int64		size = l4_read_number(in, PG_INT64_MAX, "cluster size");
-		int32		n = l4_read_count(in, "number of tokens");
+		int32		id = l4_get_number(in, drain->last_id, "cluster id");
+		int64		size = l4_get_number(in, PG_INT64_MAX, "cluster size");
+		int32		n = l4_get_count(in);
 		int32		slot;
 
 		CHECK_FOR_INTERRUPTS();
 		if (drain->options.max_clusters == 0 ? id != c + 1
 			: id == 0 || l4_drain_slot_of(drain, id) >= 0)
-			l4_read_failed(in, "cluster id");
+			l4_bytes_corrupted("cluster id");
 		if (size == 0)
-			l4_read_failed(in, "cluster size");
+			l4_bytes_corrupted("cluster size");
 		slot = l4_drain_slot_new(drain, id, n);
 		drain->slots[slot].cluster.size = size;
 		for (int32 i = 0; i < n; i++)
 		{
-			uint32		token = l4_read_number(in, max_token, "token number");
+			uint32		token = l4_get_number(in, max_token, "token number");
 
 			if (token == TOKEN_UNKNOWN)
-				l4_read_failed(in, "token number");
+				l4_bytes_corrupted("token number");
 			drain->slots[slot].tokens[i] = token;
 			drain->tokens[token].refs++;
 		}
@@ -204,16 +204,16 @@ get_clusters(L4Reader *in, L4Drain *drain, uint32 max_token)
 
 /* The clusters of a leaf below n tokens, ids ascending. */
 static void
-get_leaf(L4Reader *in, L4Drain *drain, int32 node, int32 count, int32 n, Placed *placed)
+get_leaf(L4ByteReader *in, L4Drain *drain, int32 node, int32 count, int32 n, Placed *placed)
 {
 	for (int32 i = 0; i < count; i++)
 	{
-		int32		id = l4_read_number(in, drain->last_id, "cluster in the tree");
+		int32		id = l4_get_number(in, drain->last_id, "cluster in the tree");
 		int32		slot = l4_drain_slot_of(drain, id);
 
 		if (slot < 0 || placed->slots[slot] || drain->slots[slot].cluster.ntokens != n ||
 			(i > 0 && id <= drain->nodes[node].ids[i - 1]))
-			l4_read_failed(in, "cluster in the tree");
+			l4_bytes_corrupted("cluster in the tree");
 		placed->slots[slot] = true;
 		placed->n++;
 		l4_drain_leaf_add(drain, node, slot);
@@ -222,25 +222,25 @@ get_leaf(L4Reader *in, L4Drain *drain, int32 node, int32 count, int32 n, Placed 
 
 /* Level 0 is the root, level 1 is below the number of tokens n. */
 static void
-get_node(L4Reader *in, L4Drain *drain, int32 node, int level, int32 n, uint32 max_token, Placed *placed)
+get_node(L4ByteReader *in, L4Drain *drain, int32 node, int level, int32 n, uint32 max_token, Placed *placed)
 {
 	bool		leaf = level > 0 && level >= Min(drain->options.depth - 2, Max(n, 1));
-	int32		nchildren = l4_read_count(in, "number of children");
-	int32		nclusters = l4_read_count(in, "number of clusters");
+	int32		nchildren = l4_get_count(in);
+	int32		nclusters = l4_get_count(in);
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
 	if (leaf ? nchildren > 0 : nclusters > 0)
-		l4_read_failed(in, "kind of node");
+		l4_bytes_corrupted("kind of node");
 	if (level > 0 && nchildren > drain->options.max_children)
-		l4_read_failed(in, "number of children");
+		l4_bytes_corrupted("number of children");
 	get_leaf(in, drain, node, nclusters, n, placed);
 	for (int32 i = 0; i < nchildren; i++)
 	{
-		uint32		key = l4_read_number(in, level == 0 ? PG_INT32_MAX : max_token, "key");
+		uint32		key = l4_get_number(in, level == 0 ? PG_INT32_MAX : max_token, "key");
 
 		if ((level > 0 && key == TOKEN_UNKNOWN) || l4_drain_node_child(drain, node, key) >= 0)
-			l4_read_failed(in, "key");
+			l4_bytes_corrupted("key");
 		if (level > 0)
 			drain->tokens[key].refs++;
 		get_node(in, drain, l4_drain_node_add(drain, node, key), level + 1,
@@ -250,17 +250,17 @@ get_node(L4Reader *in, L4Drain *drain, int32 node, int level, int32 n, uint32 ma
 	/* a full node has "<*>" */
 	if (level > 0 && nchildren == drain->options.max_children &&
 		l4_drain_node_child(drain, node, TOKEN_PARAM) < 0)
-		l4_read_failed(in, "number of children");
+		l4_bytes_corrupted("number of children");
 }
 
 L4Drain *
-l4_drain_deserialize(L4Reader *in, const L4DrainOptions *options, MemoryContext parent)
+l4_drain_deserialize(L4ByteReader *in, const L4DrainOptions *options, MemoryContext parent)
 {
 	L4Drain    *drain = l4_drain_create(options, parent);
 	Placed		placed = {0};
 	uint32		max_token;
 
-	drain->last_id = l4_read_number(in, PG_INT32_MAX, "last id");
+	drain->last_id = l4_get_number(in, PG_INT32_MAX, "last id");
 	max_token = get_tokens(in, drain);
 	get_clusters(in, drain, max_token);
 	placed.slots = MemoryContextAllocExtended(CurrentMemoryContext, Max(drain->nslots, 1),
@@ -268,11 +268,11 @@ l4_drain_deserialize(L4Reader *in, const L4DrainOptions *options, MemoryContext 
 	get_node(in, drain, 0, 0, 0, max_token, &placed);
 	pfree(placed.slots);
 	if (placed.n != drain->nslots)
-		l4_read_failed(in, "number of clusters in the tree");
+		l4_bytes_corrupted("number of clusters in the tree");
 	for (uint32 i = TOKEN_PARAM + 1; i <= max_token; i++)
 		if (drain->tokens[i].refs == 0)
-			l4_read_failed(in, "token");
+			l4_bytes_corrupted("token");
 	if (in->ptr != in->end)
-		l4_read_failed(in, "end");
+		l4_bytes_corrupted("end");
 	return drain;
 }

@@ -88,13 +88,6 @@ fingerprint_of(const uint8 *p, Size size)
 	return h;
 }
 
-static void
-store64(uint8 *p, uint64 value)
-{
-	for (int i = 0; i < 8; i++)
-		p[i] = (uint8) (value >> (8 * i));
-}
-
 /*
  * Bytes: version; fingerprint of all that follows; trees, sample, seed
  * (zigzag), rows of the training set; the events that are tested, their
@@ -136,7 +129,7 @@ l4_iforest_encode(const L4ForestOptions *options, int sample, int64 rows,
 		p = l4_varint_put(p, (uint64) splits[i].value);
 	}
 	size = p - start;
-	store64(start + 1, fingerprint_of(start + HEADER_SIZE, size - HEADER_SIZE));
+	l4_store64(start + 1, fingerprint_of(start + HEADER_SIZE, size - HEADER_SIZE));
 	pfree(events);
 	l4_map_destroy(positions);
 

@@ -14,13 +14,13 @@
 #include "miner/parser_int.h"
 
 static void
-get_cols(L4Reader *r, const L4Model *m, L4Str *cols, int ncols)
+get_cols(L4ByteReader *r, const L4Model *m, L4Str *cols, int ncols)
 {
 	for (int c = 0; c < ncols; c++)
 	{
-		cols[c] = l4_read_number(r, m->nstrings - 1, "slot");
+		cols[c] = l4_get_number(r, m->nstrings - 1, "slot");
 		if (cols[c] == L4_STR_UNKNOWN)
-			l4_read_failed(r, "slot");
+			l4_bytes_corrupted("slot");
 	}
 }
 
@@ -44,81 +44,81 @@ with_marks(const uint8 *marks, const char *bytes, int len)
 
 /* The strings stay in the bytes that are read. */
 static void
-read_strings(L4Reader *r, L4Model *m, const uint8 *marks)
+read_strings(L4ByteReader *r, L4Model *m, const uint8 *marks)
 {
-	int32		n = l4_read_count(r, "number of strings");
+	int32		n = l4_get_count(r);
 
 	if (n + n / 4 > m->string_map->size)
 		l4_map_grow(m->string_map, n + n / 4);
 	for (int32 i = 0; i < n; i++)
 	{
 		int			len;
-		const char *bytes = l4_read_bytes(r, &len, "length of a string");
+		const char *bytes = l4_get_run(r, &len);
 
 		if (l4_string_intern(m, with_marks(marks, bytes, len), len, false) != i + L4_STR_FIXED)
-			l4_read_failed(r, "string");
+			l4_bytes_corrupted("string");
 	}
 }
 
 static void
-read_groups(L4Reader *r, L4Model *m)
+read_groups(L4ByteReader *r, L4Model *m)
 {
-	int32		n = l4_read_count(r, "number of groups");
+	int32		n = l4_get_count(r);
 	L4Str	   *delims = NULL;
 	int32		size = 0;
 
 	for (int i = 0; i < n; i++)
 	{
-		int			tag = l4_read_number(r, PG_INT32_MAX, "tag");
-		int			ncols = l4_read_count(r, "number of slots");
+		int			tag = l4_get_number(r, PG_INT32_MAX, "tag");
+		int			ncols = l4_get_count(r);
 
 		if (ncols < 1)
-			l4_read_failed(r, "number of slots");
+			l4_bytes_corrupted("number of slots");
 		delims = l4_grow(delims, &size, ncols, sizeof(L4Str), m->cxt);
 		get_cols(r, m, delims, ncols);
 		if (l4_group_new(m, tag, ncols, delims) != i)
-			l4_read_failed(r, "group");
+			l4_bytes_corrupted("group");
 	}
 	if (delims != NULL)
 		pfree(delims);
 }
 
 static void
-read_nodes(L4Reader *r, L4Model *m)
+read_nodes(L4ByteReader *r, L4Model *m)
 {
-	int32		n = l4_read_number(r, r->end - r->ptr + 1, "number of nodes");
+	int32		n = l4_get_number(r, r->end - r->ptr + 1, "number of nodes");
 
 	for (int i = 1; i < n; i++)
 	{
-		int32		group = l4_read_number(r, (uint64) m->ngroups - 1, "group of a node");
-		int32		parent = (int32) l4_read_number(r, i, "parent of a node") - 1;
-		L4Str		value = l4_read_number(r, m->nstrings - 1, "value of a node");
+		int32		group = l4_get_number(r, (uint64) m->ngroups - 1, "group of a node");
+		int32		parent = (int32) l4_get_number(r, i, "parent of a node") - 1;
+		L4Str		value = l4_get_number(r, m->nstrings - 1, "value of a node");
 		int32		split;
 
 		if (m->ngroups == 0)
-			l4_read_failed(r, "group of a node");
-		split = (int32) l4_read_number(r, m->groups[group].ncols, "split of a node") - 1;
+			l4_bytes_corrupted("group of a node");
+		split = (int32) l4_get_number(r, m->groups[group].ncols, "split of a node") - 1;
 		if (parent >= 0 ? (parent == 0 || m->nodes[parent].group != group || m->nodes[parent].split < 0)
 			: m->groups[group].root != 0)
-			l4_read_failed(r, "parent of a node");
+			l4_bytes_corrupted("parent of a node");
 		if (l4_node_new(m, group, parent, value) != i)
-			l4_read_failed(r, "number of a node");
+			l4_bytes_corrupted("number of a node");
 		m->nodes[i].split = split;
 		if (parent < 0)
 			m->groups[group].root = i;
 	}
 	for (int i = 0; i < m->ngroups; i++)
 		if (m->groups[i].root == 0)
-			l4_read_failed(r, "root of a group");
+			l4_bytes_corrupted("root of a group");
 }
 
 static void
-read_events(L4Reader *r, L4Model *m)
+read_events(L4ByteReader *r, L4Model *m)
 {
-	int32		n = l4_read_number(r, r->end - r->ptr + 1, "number of events");
+	int32		n = l4_get_number(r, r->end - r->ptr + 1, "number of events");
 
 	if (n < 1)
-		l4_read_failed(r, "number of events");
+		l4_bytes_corrupted("number of events");
 	m->events = l4_grow(m->events, &m->events_size, n, sizeof(L4Event), m->cxt);
 	m->nevents = n;
 	for (int i = 1; i < n; i++)
@@ -126,19 +126,19 @@ read_events(L4Reader *r, L4Model *m)
 		L4Event    *e = &m->events[i];
 
 		memset(e, 0, sizeof(*e));
-		e->template = (int32) l4_read_number(r, PG_INT32_MAX, "template of an event") - 1;
-		e->merged_into = l4_read_number(r, e->template < 0 ? i - 1 : 0, "merged event");
+		e->template = (int32) l4_get_number(r, PG_INT32_MAX, "template of an event") - 1;
+		e->merged_into = l4_get_number(r, e->template < 0 ? i - 1 : 0, "merged event");
 		if (e->template == L4_FORGOTTEN && e->merged_into == 0)
 			continue;
-		e->tag = l4_read_number(r, PG_INT32_MAX, "tag");
-		e->occurrences = l4_read_number(r, PG_INT64_MAX, "number of occurrences");
+		e->tag = l4_get_number(r, PG_INT32_MAX, "tag");
+		e->occurrences = l4_get_number(r, PG_INT64_MAX, "number of occurrences");
 	}
 }
 
 static void
-read_templates(L4Reader *r, L4Model *m)
+read_templates(L4ByteReader *r, L4Model *m)
 {
-	int32		n = l4_read_count(r, "number of templates");
+	int32		n = l4_get_count(r);
 	L4Str	   *cols = NULL;
 	int32		cols_size = 0;
 
@@ -151,20 +151,20 @@ read_templates(L4Reader *r, L4Model *m)
 		int			ncols;
 
 		memset(t, 0, sizeof(*t));
-		t->event = l4_read_number(r, m->nevents - 1, "event of a template");
+		t->event = l4_get_number(r, m->nevents - 1, "event of a template");
 		if (t->event == 0)
 			continue;
 		if (l4_event_is_forgotten(m, t->event))
-			l4_read_failed(r, "event of a template");
-		t->node = l4_read_number(r, m->nnodes > 0 ? m->nnodes - 1 : 0, "node of a template");
+			l4_bytes_corrupted("event of a template");
+		t->node = l4_get_number(r, m->nnodes > 0 ? m->nnodes - 1 : 0, "node of a template");
 		if (t->node == 0 || m->nodes[t->node].split >= 0)
-			l4_read_failed(r, "node of a template");
+			l4_bytes_corrupted("node of a template");
 		node = &m->nodes[t->node];
 		ncols = m->groups[node->group].ncols;
 		if (node->ntemplates >= L4_NODE_ROWS || m->events[t->event].tag != m->groups[node->group].tag)
-			l4_read_failed(r, "node of a template");
+			l4_bytes_corrupted("node of a template");
 		for (int k = 0; k < L4_CHAINS; k++)
-			t->keys[k] = l4_read_number(r, PG_UINT32_MAX, "key of a template");
+			t->keys[k] = l4_get_number(r, PG_UINT32_MAX, "key of a template");
 		cols = l4_grow(cols, &cols_size, ncols, sizeof(L4Str), m->cxt);
 		get_cols(r, m, cols, ncols);
 		t->cols = l4_cols_copy(m, cols, ncols);
@@ -177,7 +177,7 @@ read_templates(L4Reader *r, L4Model *m)
 		if (m->events[i].merged_into == 0 && m->events[i].template != L4_FORGOTTEN &&
 			(m->events[i].template >= n || m->templates[m->events[i].template].event == 0 ||
 			 l4_model_resolve(m, m->templates[m->events[i].template].event) != i))
-			l4_read_failed(r, "template of an event");
+			l4_bytes_corrupted("template of an event");
 }
 
 /* The hash of the shape that a row's slots and its group's delimiters make. */
@@ -197,7 +197,7 @@ row_key(const L4Model *m, const L4Group *g, const L4Str *cols, StringInfo buf)
 }
 
 static void
-read_rows(L4Reader *r, L4Model *m)
+read_rows(L4ByteReader *r, L4Model *m)
 {
 	StringInfoData buf;
 
@@ -206,19 +206,19 @@ read_rows(L4Reader *r, L4Model *m)
 	{
 		L4GroupNode *n = &m->nodes[i];
 		const L4Group *g = &m->groups[n->group];
-		int			nrows = l4_read_number(r, L4_NODE_ROWS, "number of rows");
+		int			nrows = l4_get_number(r, L4_NODE_ROWS, "number of rows");
 
 		if (nrows > 0 && n->split >= 0)
-			l4_read_failed(r, "number of rows");
+			l4_bytes_corrupted("number of rows");
 		for (int j = 0; j < nrows; j++)
 		{
-			int32		template = l4_read_number(r, PG_INT32_MAX, "template of a row");
-			int			flags = l4_read_number(r, ROW_SHAPE | ROW_AS_TEMPLATE, "flags of a row");
+			int32		template = l4_get_number(r, PG_INT32_MAX, "template of a row");
+			int			flags = l4_get_number(r, ROW_SHAPE | ROW_AS_TEMPLATE, "flags of a row");
 			L4Row	   *row;
 
 			if (template >= m->ntemplates || m->templates[template].event == 0 ||
 				m->templates[template].node != i)
-				l4_read_failed(r, "template of a row");
+				l4_bytes_corrupted("template of a row");
 			l4_row_add(m, i, template, 0, m->templates[template].cols, g->ncols);
 			row = &n->rows[n->nrows - 1];
 			if (!(flags & ROW_AS_TEMPLATE))
@@ -235,33 +235,33 @@ read_rows(L4Reader *r, L4Model *m)
 }
 
 static void
-read_seen(L4Reader *r, L4Map *map, const L4Model *m)
+read_seen(L4ByteReader *r, L4Map *map, const L4Model *m)
 {
 	int32		max_event = m == NULL ? PG_INT32_MAX : m->nevents - 1;
 
-	int			n = l4_read_number(r, L4_SEEN_MAX, "number of shapes");
+	int			n = l4_get_number(r, L4_SEEN_MAX, "number of shapes");
 	uint64		last = 0;
 
 	for (int i = 0; i < n; i++)
 	{
-		uint64		key = l4_read_fixed64(r, "shape");
-		int32		event = l4_read_number(r, max_event, "event of a shape");
+		uint64		key = l4_get_fixed64(r);
+		int32		event = l4_get_number(r, max_event, "event of a shape");
 
 		if (event == 0 || key <= last || (m != NULL && l4_event_is_forgotten(m, event)))
-			l4_read_failed(r, "event of a shape");
+			l4_bytes_corrupted("event of a shape");
 		last = key;
 		*l4_map_put(map, key, NULL) = event;
 	}
 }
 
 static void
-read_model(L4Reader *r, L4Model *m, const uint8 *marks)
+read_model(L4ByteReader *r, L4Model *m, const uint8 *marks)
 {
 	m->merges_ready = false;
-	m->own.ordinary = l4_read_number(r, PG_INT32_MAX / 2, "number of rows");
-	m->own.strange = l4_read_number(r, PG_INT32_MAX / 2, "cost of strange rows");
-	m->own.vocabulary = l4_read_number(r, PG_INT32_MAX, "size of the vocabulary");
-	m->coarse_words = l4_read_number(r, PG_INT32_MAX / 2, "number of coarse templates");
+	m->own.ordinary = l4_get_number(r, PG_INT32_MAX / 2, "number of rows");
+	m->own.strange = l4_get_number(r, PG_INT32_MAX / 2, "cost of strange rows");
+	m->own.vocabulary = l4_get_number(r, PG_INT32_MAX, "size of the vocabulary");
+	m->coarse_words = l4_get_number(r, PG_INT32_MAX / 2, "number of coarse templates");
 	read_strings(r, m, marks);
 	read_groups(r, m);
 	read_nodes(r, m);
@@ -270,58 +270,64 @@ read_model(L4Reader *r, L4Model *m, const uint8 *marks)
 	read_rows(r, m);
 	read_seen(r, m->seen, m);
 	if (r->ptr != r->end)
-		l4_read_failed(r, "end");
+		l4_bytes_corrupted("end");
 }
 
 /* Options as they were stored, as the text of a jsonb; NULL none. */
 static Jsonb *
-read_options(L4Reader *r)
+read_options(L4ByteReader *r)
 {
 	int			len;
-	const char *bytes = l4_read_bytes(r, &len, "length of the options");
+	const char *bytes = l4_get_run(r, &len);
 	char	   *text;
 
 	if (len == 0)
 		return NULL;
 	text = pnstrdup(bytes, len);
 	if (strlen(text) != len || !pg_verifymbstr(text, len, true))
-		l4_read_failed(r, "options");
+		l4_bytes_corrupted("options");
 	return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
 }
 
-/* Check the header and the checksum, go on behind them. Strings stay in the bytes: cxt gets a copy of these. */
 static void
-read_header(L4Reader *r, const char *bytes, Size len, int sqlstate, MemoryContext cxt)
+invalid_parser(int sqlstate, const char *detail)
 {
+	ereport(ERROR,
+			(errcode(sqlstate),
+			 errmsg("invalid parser value"),
+			 errdetail_internal("%s", detail)));
+}
+
+/*
+ * Check the header and the checksum, go on behind them. Strings stay in the
+ * bytes: cxt gets a copy of these. Is it of algorithm drain?
+ */
+static bool
+read_header(L4ByteReader *r, const char *bytes, Size len, int sqlstate, MemoryContext cxt)
+{
+	uint8		algorithm;
+
 	bytes = memcpy(MemoryContextAllocHuge(cxt, Max(len, 1)), bytes, len);
-	r->start = r->ptr = (const uint8 *) bytes;
+	r->ptr = (const uint8 *) bytes;
 	r->end = r->ptr + len;
-	r->sqlstate = sqlstate;
 	if (len < L4_PARSER_HEADER)
-		ereport(ERROR,
-				(errcode(sqlstate),
-				 errmsg("invalid parser value"),
-				 errdetail("Its length is %zu; a parser has at least %d bytes.", len, L4_PARSER_HEADER)));
+		invalid_parser(sqlstate, psprintf("Its length is %zu; a parser has at least %d bytes.", len, L4_PARSER_HEADER));
 	if (r->ptr[0] != L4_PARSER_VERSION)
-		ereport(ERROR,
-				(errcode(sqlstate),
-				 errmsg("invalid parser value"),
-				 errdetail("Its version is %d; this library reads version %d.", r->ptr[0], L4_PARSER_VERSION)));
-	if (r->ptr[1] > 1 || r->ptr[2] != 0 || r->ptr[3] != 0)
-		l4_read_failed(r, "header");
+		invalid_parser(sqlstate, psprintf("Its version is %d; this library reads version %d.", r->ptr[0], L4_PARSER_VERSION));
+	algorithm = r->ptr[1];
+	if (algorithm > 1 || r->ptr[2] != 0 || r->ptr[3] != 0)
+		invalid_parser(sqlstate, "Its header is wrong.");
 	r->ptr += 4;
-	if (l4_read_fixed64(r, "checksum") != l4_hash_bytes(bytes + L4_PARSER_HEADER, len - L4_PARSER_HEADER))
-		ereport(ERROR,
-				(errcode(sqlstate),
-				 errmsg("invalid parser value"),
-				 errdetail("Its checksum does not match its bytes.")));
+	if (l4_get_fixed64(r) != l4_hash_bytes(bytes + L4_PARSER_HEADER, len - L4_PARSER_HEADER))
+		invalid_parser(sqlstate, "Its checksum does not match its bytes.");
+	return algorithm == 1;
 }
 
 /* Options of a stored parser, NULL none. */
 Jsonb *
 l4_parser_read_options(struct varlena *stored)
 {
-	L4Reader	r;
+	L4ByteReader r;
 
 	read_header(&r, VARDATA_ANY(stored), VARSIZE_ANY_EXHDR(stored), ERRCODE_DATA_CORRUPTED, CurrentMemoryContext);
 	return read_options(&r);
@@ -369,14 +375,14 @@ L4Parser *
 l4_parser_read_masked(struct varlena *stored, Jsonb *options, MemoryContext cxt)
 {
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	L4Reader	r;
+	L4ByteReader r;
 	Jsonb	   *before;
 	L4Parser   *parser;
+	bool		drain = read_header(&r, VARDATA_ANY(stored), VARSIZE_ANY_EXHDR(stored), ERRCODE_DATA_CORRUPTED, cxt);
 
-	read_header(&r, VARDATA_ANY(stored), VARSIZE_ANY_EXHDR(stored), ERRCODE_DATA_CORRUPTED, cxt);
 	before = read_options(&r);
 	parser = l4_parser_create(options, cxt);
-	if (parser->o.drain || r.start[1] != 0)
+	if (parser->o.drain || drain)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("masks of a parser of algorithm drain cannot change")));
@@ -414,15 +420,13 @@ L4Parser *
 l4_parser_read(const char *bytes, Size len, int sqlstate, MemoryContext cxt)
 {
 	MemoryContext old = MemoryContextSwitchTo(cxt);
-	L4Reader	r;
+	L4ByteReader r;
 	L4Parser   *parser;
-	Jsonb	   *options;
+	bool		drain = read_header(&r, bytes, len, sqlstate, cxt);
 
-	read_header(&r, bytes, len, sqlstate, cxt);
-	options = read_options(&r);
-	parser = l4_parser_create_as(options, cxt, false);
-	if (parser->o.drain != (r.start[1] != 0))
-		l4_read_failed(&r, "algorithm");
+	parser = l4_parser_create_as(read_options(&r), cxt, false);
+	if (parser->o.drain != drain)
+		l4_bytes_corrupted("algorithm");
 	if (parser->o.drain)
 	{
 		read_seen(&r, parser->learnt, NULL);

@@ -127,7 +127,6 @@ struct varlena *
 l4_parser_encode(L4Parser *parser)
 {
 	StringInfoData out;
-	uint64		sum;
 
 	initStringInfo(&out);
 	appendBinaryStringInfo(&out, "\0\0\0\0", VARHDRSZ);
@@ -145,9 +144,8 @@ l4_parser_encode(L4Parser *parser)
 	}
 	else
 		write_model(&out, &parser->model);
-	sum = l4_hash_bytes(out.data + VARHDRSZ + L4_PARSER_HEADER, out.len - VARHDRSZ - L4_PARSER_HEADER);
-	for (int i = 0; i < 8; i++)
-		out.data[VARHDRSZ + 4 + i] = (char) (sum >> (8 * i));
+	l4_store64(out.data + VARHDRSZ + 4,
+			   l4_hash_bytes(out.data + VARHDRSZ + L4_PARSER_HEADER, out.len - VARHDRSZ - L4_PARSER_HEADER));
 	SET_VARSIZE(out.data, out.len);
 	return (struct varlena *) out.data;
 }

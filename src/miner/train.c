@@ -36,7 +36,7 @@ l4_train_read(L4Train *train, const struct varlena *stored)
 {
 	const char *bytes = VARDATA_ANY(stored);
 	int			len = VARSIZE_ANY_EXHDR(stored);
-	L4Reader	r = {.sqlstate = ERRCODE_DATA_CORRUPTED};
+	L4ByteReader r;
 	char	   *copy;
 
 	if (len < 1 || (bytes[0] != TRAIN_PLAIN && bytes[0] != TRAIN_PACKED))
@@ -50,12 +50,12 @@ l4_train_read(L4Train *train, const struct varlena *stored)
 		len--;
 		copy = memcpy(MemoryContextAllocHuge(train->cxt, len), bytes + 1, len);
 	}
-	r.start = r.ptr = (const uint8 *) copy;
-	r.end = r.start + len;
+	r.ptr = (const uint8 *) copy;
+	r.end = r.ptr + len;
 	while (r.ptr < r.end)
 	{
 		int			part_len;
-		const char *part = l4_read_bytes(&r, &part_len, "length of a part");
+		const char *part = l4_get_run(&r, &part_len);
 
 		CHECK_FOR_INTERRUPTS();
 		add_part(train, part, part_len);

@@ -154,20 +154,8 @@ l4_export_row(L4ExportWriter *writer, bool last)
 	writer->plain.len -= len;
 	front = out.data + VARHDRSZ + FRONT_BYTES;
 	writer->chain = l4_hash_bytes(front, out.len - VARHDRSZ - FRONT_BYTES);
-	for (int i = 0; i < 8; i++)
-		front[i - 8] = (char) (writer->chain >> (8 * i));
+	l4_store64(front - 8, writer->chain);
 	return l4_bytea_end(&out);
-}
-
-static uint64
-get_fixed64(L4ByteReader *reader)
-{
-	const unsigned char *bytes = (const unsigned char *) l4_get_bytes(reader, 8);
-	uint64		value = 0;
-
-	for (int i = 0; i < 8; i++)
-		value |= (uint64) bytes[i] << (8 * i);
-	return value;
 }
 
 /* The front of a row, and its checksum. */
@@ -191,10 +179,10 @@ read_row(L4ExportRow *row, bytea *bytes)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("the export has format %d, and this server reads format %d", format, L4_EXPORT_FORMAT),
 				 errhint("Use the same version of l4 on both servers.")));
-	row->checksum = get_fixed64(&reader);
+	row->checksum = l4_get_fixed64(&reader);
 	if (row->checksum != l4_hash_bytes((const char *) reader.ptr, reader.end - reader.ptr))
 		damaged("The checksum of a row does not match its bytes.");
-	row->chain = get_fixed64(&reader);
+	row->chain = l4_get_fixed64(&reader);
 	number = l4_get_uint(&reader);
 	row->number = (int) Min(number, PG_INT32_MAX);
 	row->last = *l4_get_bytes(&reader, 1) != 0;

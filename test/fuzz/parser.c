@@ -133,11 +133,11 @@ fuzz_drain(void)
 	l4_drain_serialize(drain, &bytes);
 	for (int i = 0; i < 60; i++)
 	{
-		L4Reader	reader = {.sqlstate = ERRCODE_DATA_CORRUPTED};
+		L4ByteReader reader;
 		int			len;
 
-		reader.start = reader.ptr = (const uint8 *) fuzz_damage(bytes.data, bytes.len, &len);
-		reader.end = reader.start + len;
+		reader.ptr = (const uint8 *) fuzz_damage(bytes.data, bytes.len, &len);
+		reader.end = reader.ptr + len;
 		len = fuzz_line(line, LINE_SIZE);
 		FUZZ_TRY();
 		drain = l4_drain_deserialize(&reader, &options, CurrentMemoryContext);
