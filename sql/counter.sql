@@ -18,6 +18,10 @@ LANGUAGE sql RETURN CASE form
     WHEN 'passes' THEN format('p=%s t=%s: %s', (i - 1) / 12, (i - 1) % 12, loss(i))
     WHEN 'skips' THEN CASE WHEN ((i - 1) % 23 + 1) % 5 = 0 THEN format('p=%s t=%s: %s', (i - 1) / 23, (i - 1) % 23 + 1, loss(i)) END
     WHEN 'bag' THEN format('{"n": %s, "seen": %s, "v": %s}', i - 1, i * 256, loss(i))
+    -- one more column in some lines, lines that are torn, and two lines in one moment, values with a decimal comma
+    WHEN 'table' THEN format('%s %s %s%s', (i - 1) / 20, i, CASE WHEN i % 8 = 0 THEN '0.25 ' END, loss(i))
+    WHEN 'torn' THEN CASE WHEN i % 3 = 0 AND i < 10 THEN 'torn' ELSE format('%s %s 0.0003', i, loss(i)) END
+    WHEN 'pair' THEN format('turn %s is over, %s to come', i, 100 - i)
     WHEN 'first' THEN CASE WHEN n = 0 THEN format('round %s is through', i) END
     -- numbers that count nothing
     WHEN 'jumps' THEN format('%s %s 0.0003', 1 + i * i * 7919 % 1009, loss(i))
@@ -38,6 +42,8 @@ LANGUAGE sql AS $$
         UNION ALL SELECT n, 0.1 + i * 0.5, format('alive %s', i)
         FROM generate_series(0, 3) AS n, generate_series(1, 2 + 2 * upto) AS i
         UNION ALL SELECT n, 2 + i, said(form, i, n) FROM generate_series(0, 3) AS n, generate_series(1, upto) AS i
+        UNION ALL SELECT n, 2.0001 + i, translate(format('mean %s; took 1.0 s', loss(i)), '.', ',')
+        FROM generate_series(0, 3) AS n, generate_series(1, upto) AS i WHERE form = 'pair'
         UNION ALL SELECT n, 3 + upto, 'all is through' FROM generate_series(0, 3) AS n WHERE finished
         UNION ALL SELECT 2, 2.4 + upto, 'RuntimeError: a tensor is broken' WHERE NOT finished
         UNION ALL SELECT n, 2.6 + upto, 'RuntimeError: Connection closed by rank 2'
@@ -57,7 +63,8 @@ END
 $$;
 SELECT count(make(f.form, f.good, f.failed)) FROM (VALUES
     ('bare', '{60,50}'::int[], 41), ('tenth', '{90,60}', 47), ('brackets', '{80,80}', 53), ('fifth', '{80,120}', 97), ('passes', '{48,36}', 31),
-    ('bag', '{60,50}', 44), ('skips', '{92,69}', 57), ('first', '{60,50}', 35), ('jumps', '{60,50}', 30), ('backwards', '{60,50}', 30), ('repeats', '{60,50}', 30),
+    ('bag', '{60,50}', 44), ('skips', '{92,69}', 57), ('table', '{30,25}', 21), ('torn', '{60,50}', 11), ('pair', '{60,50}', 30),
+    ('first', '{60,50}', 35), ('jumps', '{60,50}', 30), ('backwards', '{60,50}', 30), ('repeats', '{60,50}', 30),
     ('differs', '{60,50}', 30)) AS f(form, good, failed);
 -- of the plain form: before the first iteration, after it, without good jobs, slow from 31 on, cut at the head, cut at the tail, an epoch
 -- that is begun again, and several ranks in a stream

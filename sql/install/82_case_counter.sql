@@ -56,11 +56,13 @@ RETURNS TABLE (stream_id int, event_id int, slot int, number int, occurrences bi
     first_line_no bigint, step bigint, has_point bool)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
 BEGIN ATOMIC
-    SELECT u.stream_id, u.bare, u.slot, u.number, u.occurrences, u.first_ts, u.first_line_no,
+    SELECT u.stream_id, u.bare, u.slot, u.number, u.occurrences::bigint, u.first_ts, u.first_line_no,
         u.number::bigint - lag(u.number) OVER w, u.value ~ '^[0-9]+\.[0-9]+'
     FROM (
         -- another label has values of its own
-        SELECT DISTINCT ON (m.stream_id, v.bare, v.slot, v.value) m.stream_id, v.*
+        SELECT DISTINCT ON (m.stream_id, v.bare, v.slot, v.value) m.stream_id, v.bare, v.slot, v.value, v.number,
+            v.first_ts, v.first_line_no,
+            CASE WHEN bool_and(v.occurrences IS NOT NULL) OVER same THEN sum(v.occurrences) OVER same END AS occurrences
         FROM (SELECT array_agg(z.event_id) AS events, array_agg(z.bare) AS bare
             FROM l4._stream AS s CROSS JOIN LATERAL l4._labelled(s.job_id, events) AS z
             WHERE s.stream_id = streams[1]) AS l
@@ -75,6 +77,7 @@ BEGIN ATOMIC
             FROM l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
                 x.word_events, x.word_slots, x.words, i.ids, NULL, false) AS z) AS v
         WHERE m.stream_id = ANY (streams) AND m.part = 0
+        WINDOW same AS (PARTITION BY m.stream_id, v.bare, v.slot, v.value)
         ORDER BY m.stream_id, v.bare, v.slot, v.value, v.first_line_no) AS u
     WINDOW w AS (PARTITION BY u.stream_id, u.bare, u.slot ORDER BY u.first_line_no);
 END;
@@ -120,7 +123,8 @@ COMMENT ON FUNCTION l4._told_nodes(l4._case) IS
     'nodes that a job is to have by its own lines, where good jobs show which number tells them';
 
 CREATE FUNCTION l4._events_of_stream(stream_id int)
-RETURNS TABLE (event_id int, records numeric, lasts numeric, first_line_no bigint, last_line_no bigint)
+RETURNS TABLE (event_id int, records numeric, lasts numeric, first_line_no bigint, last_line_no bigint,
+    first_ts timestamptz)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
     WITH labelled AS MATERIALIZED (
@@ -129,7 +133,7 @@ BEGIN ATOMIC
         WHERE s.stream_id = _events_of_stream.stream_id
     )
     SELECT l.bare, sum(u.occurrences), extract(epoch FROM max(u.last_ts) - min(u.first_ts)), min(u.first_line_no),
-        max(u.last_line_no)
+        max(u.last_line_no), min(u.first_ts)
     FROM l4._summary AS m
     CROSS JOIN LATERAL l4._unpack(m.events, m.open_events) AS u(event_id int, occurrences bigint,
         first_ts timestamptz, last_ts timestamptz, first_line_no bigint, last_line_no bigint)
@@ -143,14 +147,14 @@ COMMENT ON FUNCTION l4._events_of_stream(int) IS
 
 -- What counts in a stream: nearly each number is the one before and a step, at steady times, for a good part of the
 -- log, but not while the start-up goes on: of the lines that come once before it ends, most come before it begins.
--- Best is an event that prints measured values as well, then the one with most records; of its numbers one that grows
+-- Best is an event that prints measured values as well, then one with most records; of their numbers one that grows
 -- (one that falls is what is left), the one that changes most often, then the one with most values, then the smallest
 -- step, of a range its end. An epoch is a number of the same event that grows by one, and less often. How many there
 -- are to be may stand right behind: "12/400". Where nothing counts, an event that prints measured values and recurs
 -- like that shows at least that the training goes on.
 CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[],
     OUT event_id int, OUT slot int, OUT epoch_slot int, OUT total_slot int, OUT step bigint, OUT numbers bigint,
-    OUT low int, OUT high int, OUT total int, OUT all_known bool, OUT first_line_no bigint, OUT last_line_no bigint,
+    OUT low int, OUT high int, OUT total int, OUT times numeric, OUT first_line_no bigint, OUT last_line_no bigint,
     OUT measures bool)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000
 BEGIN ATOMIC
@@ -160,7 +164,8 @@ BEGIN ATOMIC
         FROM l4._first_numbers(ARRAY[_counter_of_stream.stream_id], events) AS n
     ), series AS MATERIALIZED (
         SELECT n.event_id, n.slot, count(*) AS numbers, min(n.number) AS low, max(n.number) AS high,
-            mode() WITHIN GROUP (ORDER BY n.step) AS step, bool_and(n.occurrences IS NOT NULL) AS all_known,
+            mode() WITHIN GROUP (ORDER BY n.step) AS step, 
+            CASE WHEN bool_and(n.occurrences IS NOT NULL) THEN sum(n.occurrences) END AS times,
             min(n.first_line_no) AS first_line_no, max(n.first_line_no) AS last_line_no,
             -- without times nothing speaks against it
             coalesce((k.t).steady_ratio * percentile_cont(0.5) WITHIN GROUP (ORDER BY n.gap) >= avg(n.gap), true)
@@ -185,21 +190,22 @@ BEGIN ATOMIC
             AND coalesce((SELECT avg((o.first_line_no > e.first_line_no)::int)
                 FROM event AS o WHERE o.records = 1 AND o.first_line_no < e.last_line_no) <= (k.t).half, true)
     ), best AS (
-        SELECT e.event_id, c.slot, c.numbers, c.low, c.high, c.step, c.all_known, c.first_line_no, c.last_line_no,
+        SELECT e.event_id, c.slot, c.numbers, c.low, c.high, c.step, c.times, c.first_line_no, c.last_line_no,
             e.records, e.measures
         FROM steady AS e
         LEFT JOIN even AS c ON c.event_id = e.event_id AND c.share >= (k.t).nearly_all
             AND c.numbers >= (k.t).min_iterations AND c.steady
         WHERE c.event_id IS NOT NULL OR e.measures AND e.records >= (k.t).min_past
-        ORDER BY c.event_id IS NULL, e.measures DESC, e.records DESC, e.template COLLATE "C", c.step < 0,
-            (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, abs(c.step),
+        ORDER BY c.event_id IS NULL, e.measures DESC, e.records DESC, c.step < 0,
+            (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, e.template COLLATE "C",
+            abs(c.step),
             -- of "[20-40]" the end is what is done
             EXISTS (SELECT FROM even AS o WHERE o.event_id = c.event_id AND o.slot = c.slot + 1
                 AND o.slot / 64 = c.slot / 64 AND o.step = c.step AND o.low = c.low + c.step), c.slot
         LIMIT 1
     )
     SELECT b.event_id, b.slot, o.slot, CASE WHEN r.high IS NOT NULL THEN b.slot + 1 END, b.step, b.numbers, b.low,
-        b.high, r.high, b.all_known, b.first_line_no, b.last_line_no, b.measures
+        b.high, r.high, b.times, b.first_line_no, b.last_line_no, b.measures
     FROM best AS b
     LEFT JOIN LATERAL (
         SELECT s.high FROM series AS s
@@ -217,8 +223,9 @@ COMMENT ON FUNCTION l4._counter_of_stream(l4._case, int, int[]) IS
     'but no number counts';
 
 -- A number announces an iteration, "[ROUND 7]", where other lines come as often or more often, the first of them before
--- the second number, the last of them after the last one, and none of them ends before it.
-CREATE FUNCTION l4._cycle(stream_id int, counter int, slot int) RETURNS int[]
+-- the second number, the last of them after the last one, and none of them ends before it. What it announces takes
+-- time: lines that come with it are the rest of a report.
+CREATE FUNCTION l4._cycle(k l4._case, stream_id int, counter int, slot int) RETURNS int[]
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000
 BEGIN ATOMIC
     WITH event AS MATERIALIZED (
@@ -228,13 +235,18 @@ BEGIN ATOMIC
         FROM l4._first_numbers(ARRAY[_cycle.stream_id], ARRAY[_cycle.counter]) AS n
         WHERE n.slot = _cycle.slot AND n.step IS NOT NULL
     )
-    SELECT array_agg(e.event_id ORDER BY e.event_id) FILTER (WHERE e.first_line_no > c.first_line_no
-        AND e.first_line_no < n.second AND e.last_line_no > c.last_line_no)
-    FROM event AS c CROSS JOIN number AS n JOIN event AS e ON e.event_id <> c.event_id AND e.records >= c.records - 1
-    WHERE c.event_id = _cycle.counter
-    HAVING NOT bool_or(e.first_line_no < c.first_line_no AND e.last_line_no < c.last_line_no);
+    SELECT array_agg(o.event_id ORDER BY o.event_id) FILTER (WHERE o.within)
+    FROM (
+        SELECT e.event_id, e.first_line_no > c.first_line_no AND e.first_line_no < n.second
+                AND e.last_line_no > c.last_line_no AS within,
+            e.first_line_no < c.first_line_no AND e.last_line_no < c.last_line_no AS before,
+            extract(epoch FROM e.first_ts - c.first_ts) >= (k.t).half * c.lasts / (c.records - 1) AS later
+        FROM event AS c CROSS JOIN number AS n
+        JOIN event AS e ON e.event_id <> c.event_id AND e.records >= c.records - 1
+        WHERE c.event_id = _cycle.counter) AS o
+    HAVING NOT bool_or(o.before) AND coalesce(bool_or(o.later) FILTER (WHERE o.within), true);
 END;
-COMMENT ON FUNCTION l4._cycle(int, int, int) IS
+COMMENT ON FUNCTION l4._cycle(l4._case, int, int, int) IS
     'events of a stream that tell of each iteration which a number announces, NULL where it reports them';
 
 -- The lines and times of the records of an event, a row a stream.
@@ -261,17 +273,18 @@ LANGUAGE sql STABLE PARALLEL SAFE COST 10000
 BEGIN ATOMIC
     SELECT coalesce(avg(a.even::int) >= (k.t).nearly_all, false)
     FROM (
-        SELECT coalesce(avg((n.step = _counts_alike.step)::int) >= (k.t).nearly_all, true) AS even
+        SELECT coalesce(avg((n.step IN (_counts_alike.step, 2 * _counts_alike.step))::int) >= (k.t).nearly_all, true)
+            AS even
         FROM l4._first_numbers(ARRAY(SELECT s.stream_id FROM l4._stream AS s WHERE s.job_id = _counts_alike.job_id),
             ARRAY[_counts_alike.event_id]) AS n
         WHERE n.slot = _counts_alike.slot AND n.number IS NOT NULL
         GROUP BY n.stream_id) AS a;
 END;
 COMMENT ON FUNCTION l4._counts_alike(l4._case, text, int, int, bigint) IS
-    'does a number grow by the same step in nearly all streams of a job that have it';
+    'does a number grow by the same step in nearly all streams of a job that have it; one in between may be missing';
 
--- The counter of a job: what counts up in its first or last stream. It begins anew where there are more reports than
--- numbers; a number that several ranks of the stream report is one report.
+-- The counter of a job: what counts up in its first or last stream. It begins anew where its numbers come more often
+-- than there are of them, or more reports than are to be; a number that several ranks of the stream report is one.
 CREATE FUNCTION l4._counter_of_job(k l4._case, job_id text) RETURNS l4._counter
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -282,6 +295,7 @@ DECLARE
     stream int;
     c record;
     reports numeric;
+    copies numeric;
     answer l4._counter;
 BEGIN
     FOR stream IN SELECT l4._outer_streams(_counter_of_job.job_id) LOOP
@@ -292,9 +306,9 @@ BEGIN
         IF c.slot IS NULL THEN
             RETURN answer;
         END IF;
-        SELECT cardinality(r.lines) / greatest(1, round((SELECT count(*) FROM unnest(r.lines) AS l(line_no)
+        SELECT cardinality(r.lines), greatest(1, round((SELECT count(*) FROM unnest(r.lines) AS l(line_no)
             WHERE l.line_no >= c.first_line_no AND l.line_no < c.last_line_no)::numeric / greatest(c.numbers - 1, 1)))
-        INTO reports
+        INTO reports, copies
         FROM l4._records(_counter_of_job.job_id, c.event_id) AS r WHERE r.stream_id = stream;
         answer.slot := c.slot;
         answer.epoch_slot := c.epoch_slot;
@@ -305,10 +319,10 @@ BEGIN
             -- what is left
             RETURN answer;
         END IF;
-        answer.high := CASE WHEN c.all_known AND reports > c.numbers + 1 THEN c.high
-            WHEN reports * c.step > c.total::bigint + c.step THEN c.total END;
+        answer.high := CASE WHEN c.times > copies * (c.numbers + 1) THEN c.high
+            WHEN reports * c.step > copies * (c.total::bigint + c.step) THEN c.total END;
         answer.cycle := CASE WHEN NOT c.measures AND answer.high IS NULL AND c.epoch_slot IS NULL
-            THEN l4._cycle(stream, c.event_id, c.slot) END;
+            THEN l4._cycle(k, stream, c.event_id, c.slot) END;
         RETURN answer;
     END LOOP;
     RETURN NULL;
@@ -345,7 +359,7 @@ BEGIN
         SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
             array_agg(CASE WHEN c.step < 0 THEN least(2147483647, n.most::bigint - n.number - c.step)::int
                 ELSE n.number END ORDER BY n.first_line_no) AS numbers,
-            coalesce(avg((n.step = c.step)::int) >= (k.t).nearly_all, true) AS even
+            coalesce(avg((n.step IN (c.step, 2 * c.step))::int) >= (k.t).nearly_all, true) AS even
         FROM (SELECT z.stream_id, z.first_line_no, z.step, max(z.number) OVER () AS most,
                 -- an iteration that begins ends the one before
                 CASE WHEN c.cycle IS NOT NULL THEN z.number - c.step ELSE z.number END AS number,

@@ -100,7 +100,7 @@ CREATE FUNCTION l4._excess(k l4._case) RETURNS float8
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT greatest(x.stalls, (k.t).noise_weight * x.noise,
-        CASE WHEN x.iterations >= (k.t).min_stayed AND x.late >= (k.t).stayed_ratio
+        CASE WHEN x.iterations * k.step >= (k.t).min_stayed AND x.late >= (k.t).stayed_ratio
             THEN (k.t).noise_weight * (x.late - 1) END)
     FROM (
         SELECT count(*) AS iterations,

@@ -333,7 +333,7 @@ BEGIN ATOMIC
         WHERE j.job_id = ANY (k.baseline[1:(k.t).min_pair::int])
         GROUP BY 1, 2
     )
-    SELECT e.event_id, max(e.last_ts - g.first_done), min(e.nodes), min(e.nodes / g.nodes)
+    SELECT e.event_id, max(e.last_ts - g.first_done), min(e.nodes), min(e.nodes::float8 / g.nodes)
     FROM good AS g JOIN event AS e USING (job_id)
     WHERE e.last_ts < g.first_done OR e.last_ts = g.first_done AND (
         -- a launcher may show several lines at once: then their order tells
@@ -434,7 +434,9 @@ BEGIN
     -- without times a crash report is all that there is to tell by
     k.crashed := k.terminal_ts IS NOT NULL
         OR NOT k.timed AND EXISTS (SELECT FROM l4._claims(k.job_id) AS e WHERE e.terminal);
-    k.trained := k.iterations > 0 OR l4._announced(k) OR l4._started(k);
+    -- before any iteration nothing is left to do with a checkpoint but to load it
+    k.trained := k.iterations > 0 OR l4._announced(k)
+        OR l4._started(k) AND l4._path_stage(k, NULL) IS DISTINCT FROM 'checkpoint_load';
     -- where half of the nodes that print iterations went through, and none reports a crash, the others' logs were cut
     -- off, or end with whatever came last
     SELECT bool_and(x.ended_well) OR NOT k.crashed AND count(*)

@@ -163,7 +163,9 @@ BEGIN ATOMIC
     ), due AS (
         SELECT e.after, CASE WHEN t.stage IN ('eval', 'checkpoint_save') THEN t.stage
             WHEN t.example ~ '(?:^|[[:space:]''"(=:,])/[^ ]*/' THEN 'checkpoint_save'
-            WHEN t.example ~ '(?<![0-9:.])[0-9]+[.][0-9]+(?![0-9:.])' THEN 'eval' END AS stage
+            -- also with a decimal comma, which no three digits follow as in thousands
+            WHEN t.example ~ '(?<![0-9:.,])[0-9]+(?:[.]|,(?![0-9]{3}(?![0-9])))[0-9]+(?![0-9:.,])' THEN 'eval'
+            END AS stage
         FROM ended AS e JOIN l4._event AS t USING (event_id)
         CROSS JOIN (SELECT max(c.reports) AS reports, max(c.report_ts) AS ts FROM counted AS c WHERE c.here) AS h
         WHERE e.reports = h.reports - coalesce((SELECT max(c.reports) FROM counted AS c
@@ -232,7 +234,9 @@ LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT (i.iteration::bigint + 1
             - coalesce(ceil(k.step * least(1, (i.ratio - 1) / nullif(o.ratio - 1, 0))), k.step)::bigint)::int,
-        i.iteration - k.step, i.iteration
+        -- what the first report of an epoch took is not known
+        coalesce((SELECT max(z.iteration) FROM l4._case_iteration AS z
+            WHERE z.job_id = i.job_id AND z.place < i.place AND z.ratio IS NOT NULL), i.iteration - k.step), i.iteration
     FROM l4._case_iteration AS i LEFT JOIN l4._case_iteration AS o
         ON o.job_id = i.job_id AND o.place = i.place + 1 AND o.ratio > i.ratio
     WHERE i.job_id = k.job_id AND i.ratio > (k.t).raised_ratio
