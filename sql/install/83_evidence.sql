@@ -296,12 +296,40 @@ BEGIN ATOMIC
     ), behind AS (
         SELECT n.node, n.last_iteration, m.median, m.nodes, count(*) OVER () AS nodes_behind
         FROM n CROSS JOIN middle AS m WHERE n.last_iteration < m.median
+    ), fewer AS MATERIALIZED (
+        -- In a hang, lines that one node has less often than the others, which have them equally often. Other failures
+        -- cut nodes off while they write.
+        SELECT c.event_id, (array_agg(c.node ORDER BY c.occurrences))[1] AS node, min(c.occurrences) AS times,
+            max(c.occurrences) AS usual
+        FROM k CROSS JOIN LATERAL l4._event_counts(k.job_id, NULL) AS c
+        WHERE k.symptom = 'hang'
+        GROUP BY c.event_id, k.t, k.nodes
+        HAVING count(*) >= greatest((k.t).min_nodes, (k.t).majority * k.nodes)
+            AND min(c.occurrences) < max(c.occurrences)
+            AND sum(c.occurrences) = max(c.occurrences) * (count(*) - 1) + min(c.occurrences)
+    ), even AS (
+        SELECT c.event_id, b.job_id, min(c.occurrences) = max(c.occurrences) AS even
+        FROM k
+        CROSS JOIN LATERAL unnest(k.baseline[1:(k.t).value_jobs::int]) AS b(job_id)
+        CROSS JOIN LATERAL l4._event_counts(b.job_id, ARRAY(SELECT f.event_id FROM fewer AS f)) AS c
+        GROUP BY c.event_id, b.job_id
+    ), short AS (
+        SELECT DISTINCT ON (f.node) f.node, f.times, f.usual, t.template
+        FROM fewer AS f JOIN l4._event AS t USING (event_id)
+        WHERE (SELECT bool_and(e.even) FROM even AS e WHERE e.event_id = f.event_id)
+        ORDER BY f.node, f.usual DESC, t.template COLLATE "C"
     )
     SELECT b.node, 1.0::float8, 'stopped at iteration ' || b.last_iteration || ', most nodes at ' || b.median
     FROM behind AS b CROSS JOIN k
-    WHERE b.nodes_behind <= greatest(1, floor((k.t).uncommon_share * b.nodes));
+    WHERE b.nodes_behind <= greatest(1, floor((k.t).uncommon_share * b.nodes))
+    UNION ALL
+    SELECT s.node, 1, format('wrote %s times what the others wrote %s times: %s', s.times, s.usual, left(s.template, 120))
+    FROM short AS s
+    WHERE NOT EXISTS (SELECT FROM behind) AND (SELECT count(*) FROM short) = 1;
 END;
-COMMENT ON FUNCTION l4.evidence_lag(text) IS 'evidence: a node whose last iteration is behind that of most nodes';
+COMMENT ON FUNCTION l4.evidence_lag(text) IS
+    'evidence: a node whose last iteration is behind that of most nodes, or, in a hang, a line that others wrote once '
+    'more';
 
 -- A ring breaks. The ranks that data no longer reaches wait to receive, and those that cannot pass it on wait to send.
 -- The two runs meet twice: at the break, and where they end, on a node between two of its ranks or between two nodes.

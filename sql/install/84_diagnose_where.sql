@@ -182,6 +182,21 @@ END;
 COMMENT ON FUNCTION l4._phase_stage(l4._case, timestamptz) IS
     'stage of a phase of good jobs that a job had come to at a time, where no line begins it; NULL: none';
 
+-- A node that leaves the others in training, for a stage to which nearly all nodes of a good job come: the last
+-- checkpoint.
+CREATE FUNCTION l4._left_for(k l4._case, stage text) RETURNS bool
+LANGUAGE sql STABLE
+RETURN k.symptom = 'hang' AND k.iterations > 0 AND _left_for.stage IN ('eval', 'checkpoint_save', 'shutdown') AND (
+    SELECT count(DISTINCT s.node) < (k.t).half * k.nodes
+    FROM l4.stage_span AS s JOIN l4._nodes(k.job_id) AS n USING (node)
+    WHERE s.job_id = k.job_id AND s.stage = _left_for.stage
+        AND s.first_ts - n.clock >= coalesce(n.progress_ts, k.progress_ts)) AND (
+    SELECT count(DISTINCT s.node) >= (k.t).nearly_all * (SELECT count(*) FROM l4._node AS n
+        WHERE n.job_id = k.baseline[1])
+    FROM l4.stage_span AS s WHERE s.job_id = k.baseline[1] AND s.stage = _left_for.stage);
+COMMENT ON FUNCTION l4._left_for(l4._case, text) IS
+    'did fewer than half of the nodes of a job that hangs come to a stage after their last iteration';
+
 CREATE FUNCTION l4._stage_of_failure(k l4._case, node text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -195,7 +210,9 @@ BEGIN
     SELECT z.lines = 0 AS absent, least(z.terminal_ts, k.terminal_ts) AS ts INTO n
     FROM l4._case_node AS z WHERE z.job_id = k.job_id AND z.node = _stage_of_failure.node;
     stage := l4._frame_stage(k, node);
-    IF stage IS NULL AND n.absent THEN
+    IF node IS NOT NULL AND l4._left_for(k, coalesce(stage, l4._stage_at(k, node, n.ts))) THEN
+        RETURN 'train';
+    ELSIF stage IS NULL AND n.absent THEN
         -- a node that never wrote: what the first of the others waited in
         stage := l4._frame_stage(k, NULL);
     END IF;
