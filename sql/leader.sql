@@ -86,6 +86,23 @@ CALL say('reports-crash', 'z', 30.5, '  File "run.py", line 3, in load_checkpoin
 CALL say('reports-crash', 'z', 30.5, 'ValueError: the part has 7 columns');
 CALL say('reports-crash', 'z', 30.6, '>)');
 
+-- The same with a leader that tells more at the start. One that is struck before it tells the last of it was through
+-- with the start, as the others were; not one that read a state, which good jobs do not.
+CREATE PROCEDURE plans(job_id text, built bool, upto int, finished bool)
+LANGUAGE sql AS $$
+    CALL say(job_id, 'm', 0, 'paths are set');
+    CALL say(job_id, 'm', 0, 'seeds are drawn');
+    CALL say(job_id, 'm', 0, 'sizes are known');
+    CALL reports(job_id, built, upto, finished);
+$$;
+CALL plans('plans-good-1', true, 40, true);
+CALL plans('plans-good-2', true, 50, true);
+CALL plans('plans-struck', false, 0, false);
+CALL say('plans-struck', 'z', 9.5, 'ValueError: the part has 7 columns');
+CALL plans('plans-state', false, 0, false);
+CALL say('plans-state', 'z', 9.2, 'loading checkpoint from /ckpt/3');
+CALL say('plans-state', 'z', 9.5, 'ValueError: the part has 7 columns');
+
 CALL l4.ingest('leader.logs');
 UPDATE l4.job SET settings = 'leader ' || split_part(job_id, '-', 1),
     status = CASE WHEN job_id ~ 'good' THEN 'succeeded' ELSE 'failed' END

@@ -348,7 +348,8 @@ COMMENT ON FUNCTION l4._start_up(l4._case) IS
     'nodes, and on which share of them';
 
 -- Was the start-up over? All of it is there, the last of it included: what came next was the first iteration. Of one
--- that is announced something must be told.
+-- that is announced something must be told. The last line of all nodes is enough, as the one that leads may fail before
+-- it tells more, but not where other things were loaded than in good jobs.
 CREATE FUNCTION l4._started(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -358,7 +359,8 @@ BEGIN ATOMIC
         WHERE j.job_id = k.job_id
         GROUP BY 1
     ), here AS (
-        SELECT s.before, s.before = max(s.before) OVER () AS is_last,
+        SELECT s.event_id, s.before = max(s.before) OVER () AS is_last,
+            s.before = max(s.before) FILTER (WHERE s.share >= (k.t).nearly_all) OVER () AS is_last_of_all,
             -- that the one which leads prints, it alone prints in larger jobs too
             coalesce(o.nodes >= (k.t).nearly_all * least(s.share * k.nodes,
                 CASE WHEN s.share < (k.t).nearly_all THEN s.nodes END), false) AS there
@@ -366,7 +368,11 @@ BEGIN ATOMIC
     )
     SELECT CASE WHEN (k.counter).cycle IS NOT NULL
             THEN EXISTS (SELECT FROM event AS e WHERE e.event_id = ANY ((k.counter).cycle))
-        ELSE coalesce(avg(h.there::int) >= (k.t).nearly_all AND bool_and(h.there) FILTER (WHERE h.is_last), false) END
+        ELSE coalesce(avg(h.there::int) >= (k.t).nearly_all AND (bool_and(h.there) FILTER (WHERE h.is_last)
+            OR bool_and(h.there) FILTER (WHERE h.is_last_of_all) AND NOT EXISTS (
+                SELECT FROM event AS e JOIN l4._event AS t USING (event_id)
+                WHERE t.stage IN ('data', 'model', 'checkpoint_load')
+                    AND e.event_id NOT IN (SELECT z.event_id FROM here AS z))), false) END
     FROM here AS h;
 END;
 COMMENT ON FUNCTION l4._started(l4._case) IS 'did a job without an iteration get through the start-up';
