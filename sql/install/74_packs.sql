@@ -57,7 +57,7 @@ CREATE FUNCTION l4._duration_sums(packed bytea, open bytea, block int)
 RETURNS TABLE (event_id int, slot int, n_before bigint, us_before bigint, n_since bigint, us_since bigint)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 10 AS 'MODULE_PATHNAME', 'l4_duration_sums';
 COMMENT ON FUNCTION l4._duration_sums(bytea, bytea, int) IS
-    'packed durations summed before a block of iterations and since';
+    'packed durations summed before a block of iterations and since; -1: all, those without iterations too';
 
 CREATE FUNCTION l4._wrote_between(packed bytea, open bytea, from_ts timestamptz, to_ts timestamptz) RETURNS bool
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_wrote_between';

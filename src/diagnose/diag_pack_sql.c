@@ -161,7 +161,10 @@ l4_deviations_final(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(l4_pack_encode(l4_deviations_result((L4Deviations *) PG_GETARG_POINTER(0))));
 }
 
-/* Rows of packed durations follow each other by event and slot: one row of sums for each run of them. */
+/*
+ * Rows of packed durations follow each other by event and slot: one row of
+ * sums for each run of them. Block -1 is what came without an iteration.
+ */
 static void
 put_duration_sums(ReturnSetInfo *rsinfo, bytea *packed, int block)
 {
@@ -173,7 +176,7 @@ put_duration_sums(ReturnSetInfo *rsinfo, bytea *packed, int block)
 	{
 		int			since = cols[2].ints[i] >= block ? 2 : 0;
 
-		if (cols[2].ints[i] >= 0)
+		if (cols[2].ints[i] >= 0 || block < 0)
 		{
 			sums[since] += cols[3].ints[i];
 			sums[since + 1] += cols[4].ints[i];
