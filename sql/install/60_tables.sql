@@ -97,7 +97,7 @@ COMMENT ON COLUMN l4._event_slot.slot IS
     'grows';
 COMMENT ON COLUMN l4._event_slot.mask IS 'mask of its first value';
 COMMENT ON COLUMN l4._event_slot.kind IS
-    'rank, host, address, exit, device or list, by _mention_rule; NULL = none of them';
+    'rank, host, address, own, exit, device or list, by _mention_rule; NULL = none of them';
 
 CREATE TABLE l4._event_word (
     event_id int NOT NULL,

@@ -54,7 +54,7 @@ CREATE TABLE l4._mention_rule (
     after text,
     CONSTRAINT _mention_rule_pkey PRIMARY KEY (rule_id),
     CONSTRAINT _mention_rule_kind_check CHECK (kind
-        OPERATOR(pg_catalog.=) ANY (ARRAY['rank', 'host', 'address', 'exit', 'device', 'list', 'none']))
+        OPERATOR(pg_catalog.=) ANY (ARRAY['rank', 'host', 'address', 'own', 'exit', 'device', 'list', 'none']))
 );
 COMMENT ON TABLE l4._mention_rule IS
     'what a variable part of a message means, by its mask and the words around it; the lowest id counts';
@@ -65,6 +65,9 @@ COMMENT ON COLUMN l4._mention_rule.before IS 'regular expression on the text bef
 COMMENT ON COLUMN l4._mention_rule.after IS 'regular expression on the text after it, caseless; NULL = any';
 INSERT INTO l4._mention_rule (rule_id, kind, masks, before, after) VALUES
     (10, 'list', '{list}', NULL, NULL),
+    -- the writer's own end of a connection: "10.0.0.1:80->10.0.0.2:90", "local=... remote=..."
+    (15, 'own', '{ip,host,url}', NULL, '^\s*-+>'),
+    (16, 'own', '{ip,host,url}', '\mlocal(?:[ _-]?addr(?:ess)?)?[\s:=("'']{1,3}(?:\w+://)?$', NULL),
     (20, 'address', '{ip}', NULL, NULL),
     (30, 'none', '{number,id,word}',
      '(?:local|node|group|tensor|pipeline|data|expert|context|virtual|tp|pp|dp|ep|cp|vpp)[ _-]?'

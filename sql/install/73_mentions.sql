@@ -80,7 +80,8 @@ COMMENT ON VIEW l4.mention IS
 COMMENT ON COLUMN l4.mention.job_id IS 'the job';
 COMMENT ON COLUMN l4.mention.node IS 'the node that writes';
 COMMENT ON COLUMN l4.mention.event_id IS 'the event in which it writes';
-COMMENT ON COLUMN l4.mention.kind IS 'rank, host, address, exit, device or list';
+COMMENT ON COLUMN l4.mention.kind IS
+    'rank, host, address, own (an address of the node that writes), exit, device or list';
 COMMENT ON COLUMN l4.mention.value IS 'as written';
 COMMENT ON COLUMN l4.mention.named_node IS 'the node that is meant, where ranks, names or addresses of the job tell';
 COMMENT ON COLUMN l4.mention.occurrences IS 'records; NULL = not counted, too many different values';

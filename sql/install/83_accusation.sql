@@ -11,13 +11,13 @@ COMMENT ON FUNCTION l4._ip_number(text) IS 'IPv4 address as a number, NULL for a
 CREATE FUNCTION l4._named_addresses(job_id text) RETURNS TABLE (node text, address text, number bigint, ts timestamptz)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
-    SELECT m.node, CASE m.kind WHEN 'host' THEN l4._host_of(m.value) ELSE m.value END, l4._ip_number(m.value),
-        min(m.first_ts - n.clock)
+    SELECT m.node, h.host, l4._ip_number(h.host), min(m.first_ts - n.clock)
     FROM l4._mentions(_named_addresses.job_id, ARRAY(SELECT a.event_id
         FROM l4._accusing(_named_addresses.job_id) AS a(event_id)
         WHERE EXISTS (SELECT FROM l4._slot_kind AS z WHERE z.event_id = a.event_id
             AND z.kind IN ('address', 'host')))) AS m
     JOIN l4._nodes(_named_addresses.job_id) AS n ON n.node = m.node
+    CROSS JOIN LATERAL (SELECT l4._host_of(m.value) AS host) AS h
     WHERE m.kind = 'address' OR m.kind = 'host' AND m.named_node IS NULL
     GROUP BY 1, 2, 3;
 END;
@@ -153,10 +153,18 @@ BEGIN ATOMIC
         SELECT address, s.node, 'host name', 2
         FROM l4._spelled_addresses(address_book.job_id) AS s JOIN named USING (address)
         UNION ALL
-        SELECT p.address, p.node, 'only printed there', 3
+        SELECT min(l4._host_of(m.value)), min(m.node), 'its own end of connections', 3
+        FROM l4._mentions(address_book.job_id, ARRAY(
+            SELECT j.event_id FROM l4._job_events(ARRAY[address_book.job_id]) AS j
+            JOIN l4._slot_kind AS z USING (event_id) WHERE z.kind = 'own')) AS m
+        WHERE m.kind = 'own' AND EXISTS (SELECT FROM named)
+        GROUP BY l4._host_of(m.value)
+        HAVING count(DISTINCT m.node) = 1
+        UNION ALL
+        SELECT p.address, p.node, 'only printed there', 4
         FROM k CROSS JOIN LATERAL l4._printed_addresses(k.k) AS p WHERE EXISTS (SELECT FROM named)
         UNION ALL
-        SELECT c.address, c.node, 'counts up with the ranks', 4
+        SELECT c.address, c.node, 'counts up with the ranks', 5
         FROM k CROSS JOIN LATERAL l4._counted_addresses(k.k) AS c WHERE EXISTS (SELECT FROM named)
     )
     SELECT DISTINCT ON (u.address) u.address, u.node, u.how FROM known AS u ORDER BY u.address, u.trust, u.node;
@@ -178,20 +186,72 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._own_ranks(text[]) IS 'which rank speaks, as the line says; lines that say it only';
 
--- Mentions in some events, by the clock of most nodes, but for those of an earlier attempt.
+-- Ranks under another name. Where nearly all nodes say "worker 3" of themselves, each with its own rank, "worker 3" in
+-- a complaint is that rank.
+CREATE FUNCTION l4._numbered(k l4._case, accusing int[]) RETURNS TABLE (node text, event_id int, rank bigint)
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 10
+BEGIN ATOMIC
+    WITH word AS MATERIALIZED (
+        SELECT e.event_id, p.place, lower(substring(p.words FROM '([[:alpha:]]{4,})[ #]?$')) AS word,
+            e.event_id = ANY (_numbered.accusing) AS accuses
+        FROM l4._job_events(ARRAY[k.job_id]) AS j
+        JOIN l4._event AS e USING (event_id)
+        CROSS JOIN LATERAL unnest(string_to_array(e.template, '<*>')) WITH ORDINALITY AS p(words, place)
+        WHERE e.event_id = ANY (_numbered.accusing) OR j.nodes >= (k.t).nearly_all * k.nodes
+    ), asked AS MATERIALIZED (
+        SELECT w.* FROM word AS w WHERE w.word IN (SELECT a.word FROM word AS a WHERE a.accuses)
+    ), said AS MATERIALIZED (
+        SELECT v.node, v.event_id, v.slot, a.word, a.accuses, v.value::bigint AS rank
+        FROM (SELECT f.*, dense_rank() OVER (PARTITION BY f.event_id ORDER BY f.slot) AS place
+            FROM l4._first_parameters(k.job_id, ARRAY(SELECT a.event_id FROM asked AS a)) AS f) AS v
+        JOIN asked AS a USING (event_id, place)
+        WHERE v.value ~ '^[0-9]{1,9}$'
+    ), own AS (
+        SELECT s.word
+        FROM said AS s JOIN l4._ranks(k.job_id) AS r ON r.node = s.node AND r.rank = s.rank
+        WHERE NOT s.accuses
+        GROUP BY s.word, s.event_id, s.slot
+        HAVING count(*) >= greatest((k.t).min_pair, (k.t).nearly_all * k.nodes)
+    )
+    SELECT s.node, s.event_id, s.rank
+    FROM said AS s LEFT JOIN l4._slot_kind AS z USING (event_id, slot)
+    WHERE s.accuses AND s.word IN (SELECT o.word FROM own AS o) AND z.kind IS NULL;
+END;
+COMMENT ON FUNCTION l4._numbered(l4._case, int[]) IS
+    'ranks in complaints by a word with which the nodes of a job number themselves';
+
+-- Mentions in some events, by the clock of most nodes, but for those of an earlier attempt, and for ranks that begin
+-- anew on each node: several nodes speak of ranks of the first node alone, and so does it itself.
 CREATE FUNCTION l4._reported(k l4._case, events int[])
 RETURNS TABLE (node text, event_id int, kind text, value text, named_node text, first_ts timestamptz)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
 BEGIN ATOMIC
-    SELECT h.node, h.event_id, h.kind, h.value, h.named_node, h.first_ts
-    FROM (
-        SELECT m.node, m.event_id, m.kind, m.value, m.named_node, t.first_ts,
-            max(t.first_ts) OVER (PARTITION BY m.node, m.event_id, m.kind) AS last_ts
-        FROM l4._mentions(k.job_id, _reported.events) AS m
-        JOIN l4._nodes(k.job_id) AS n ON n.node = m.node
-        CROSS JOIN LATERAL (SELECT m.first_ts - n.clock AS first_ts) AS t) AS h
-    JOIN l4._case_count AS c ON c.job_id = k.job_id AND c.event_id = h.event_id AND c.node = h.node
-    WHERE k.attempt_ts IS NULL OR h.first_ts >= k.attempt_ts OR NOT coalesce(h.last_ts >= k.attempt_ts, false);
+    WITH said AS MATERIALIZED (
+        SELECT h.*
+        FROM (
+            SELECT m.node, m.event_id, m.kind, m.value, m.named_node, t.first_ts,
+                max(t.first_ts) OVER (PARTITION BY m.node, m.event_id, m.kind) AS last_ts
+            FROM l4._mentions(k.job_id, _reported.events) AS m
+            JOIN l4._nodes(k.job_id) AS n ON n.node = m.node
+            CROSS JOIN LATERAL (SELECT m.first_ts - n.clock AS first_ts) AS t) AS h
+        JOIN l4._case_count AS c ON c.job_id = k.job_id AND c.event_id = h.event_id AND c.node = h.node
+        WHERE k.attempt_ts IS NULL OR h.first_ts >= k.attempt_ts OR NOT coalesce(h.last_ts >= k.attempt_ts, false)
+        UNION ALL
+        SELECT s.node, s.event_id, 'rank', s.rank::text, NULL, c.first_ts, NULL
+        FROM l4._numbered(k, _reported.events) AS s
+        JOIN l4._case_count AS c ON c.job_id = k.job_id AND c.event_id = s.event_id AND c.node = s.node
+    ), by_node AS (
+        SELECT s.event_id
+        FROM said AS s
+        JOIN l4._ranks(k.job_id) AS r ON r.rank::text = s.value
+        CROSS JOIN (SELECT min(z.node) AS node FROM l4._ranks(k.job_id) AS z WHERE z.rank = 0) AS f
+        WHERE s.kind = 'rank'
+        GROUP BY s.event_id
+        HAVING count(DISTINCT s.node) > 1 AND bool_or(s.node = r.node) AND bool_and(r.node = f.node)
+    )
+    SELECT s.node, s.event_id, s.kind, s.value, s.named_node, s.first_ts
+    FROM said AS s
+    WHERE s.kind <> 'rank' OR s.event_id NOT IN (SELECT b.event_id FROM by_node AS b);
 END;
 COMMENT ON FUNCTION l4._reported(l4._case, int[]) IS 'mentions in some events of the last attempt of a job';
 
@@ -269,9 +329,7 @@ BEGIN ATOMIC
         JOIN n AS a ON a.node = rtrim(w.word, '.-')
         UNION ALL
         SELECT s.node, b.node, s.first_ts, s.event_id
-        FROM reported AS s
-        JOIN l4.address_book(_complaints.job_id) AS b
-            ON b.address = CASE s.kind WHEN 'host' THEN l4._host_of(s.value) ELSE s.value END
+        FROM reported AS s JOIN l4.address_book(_complaints.job_id) AS b ON b.address = l4._host_of(s.value)
         WHERE s.kind = 'address' OR s.kind = 'host' AND s.named_node IS NULL
         UNION ALL
         SELECT s.node, a.node, s.first_ts, s.event_id
