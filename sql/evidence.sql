@@ -71,6 +71,49 @@ UPDATE logs SET ts = ts + (4 * greatest(0, substring(line FROM 'iteration (\d+)'
 WHERE job_id = 'late' AND line ~ 'iteration';
 DELETE FROM logs WHERE job_id = 'late' AND line ~ 'forward';
 
+-- step_time as well where one node alone prints iterations
+CALL job('unnumbered', 30);
+UPDATE logs SET ts = ts + 4 * greatest(0, substring(line FROM 'iteration (\d+)')::int - 15) * interval '1 s',
+    line = replace(line, '1000.0', CASE WHEN substring(line FROM 'iteration (\d+)')::int > 15 THEN '5000.0' ELSE '1000.0' END)
+WHERE job_id = 'unnumbered' AND line ~ 'iteration';
+UPDATE logs SET line = 'DEBUG:train:forward step took 900 ms' WHERE job_id = 'unnumbered' AND node = 'n2' AND line ~ 'forward';
+DELETE FROM logs WHERE job_id = 'unnumbered' AND line ~ 'iteration' AND node <> 'n0';
+
+-- What is about others is not held against who says it. n4 lost somebody, and n2 has trouble of its own.
+CALL job('lost', 20);
+CALL say('lost', '{4}', 23.4, 'RuntimeError: Connection reset by peer');
+CALL say('lost', '{2}', 23.5, 'WARNING:train:the bracket is loose');
+CALL say('lost', '{0,1,3,5}', 24, 'ERROR:comm:RuntimeError: the step was given up');
+-- n2 falls silent; n4 never wrote in training
+CALL job('mute', 20);
+DELETE FROM logs WHERE job_id = 'mute' AND node = 'n4' AND line ~ 'forward|iteration';
+CALL say('mute', '{0,1,3,5}', 40, 'INFO:io:buffers were flushed');
+CALL say('mute', '{0,1,2,3,5}', 60, 'INFO:io:buffers were flushed');
+-- launchers that count ranks by node
+CALL job('local', 20);
+CALL say('local', '{2}', 23.5, 'ERROR:train:RuntimeError: a tensor is broken');
+CALL say('local', '{0,2,4}', 24, 'ERROR:pod:container of rank 0 is gone');
+-- the near end of a connection is the writer's own: n0 waits for n2, which says so later
+CALL job('ends', 20);
+CALL say('ends', '{0}', 24, 'ERROR:comm:RuntimeError: read tcp 10.0.7.31:51->10.0.7.58:40: i/o timeout');
+CALL say('ends', '{4}', 24.1, 'ERROR:comm:RuntimeError: read tcp 10.0.7.12:33->10.0.7.31:51: EOF');
+CALL say('ends', '{2}', 30, 'ERROR:comm:RuntimeError: read tcp 10.0.7.58:40->10.0.7.31:51: i/o timeout');
+-- ranks by the word that nodes use for themselves
+CALL job('numbered', 20);
+CALL say('numbered', '{0,1,3,4,5}', 24, 'ERROR:comm:RuntimeError: worker 2 sent 7 values');
+-- n2 leaves the others for the last checkpoint: they hang in training
+CALL job('leaving', 20);
+CALL say('leaving', '{2}', 23.3, 'INFO:train:saving checkpoint at iteration 40');
+CALL say('leaving', '{0,1,3,4,5}', 60, 'ERROR:comm:RuntimeError: Timed out waiting for the barrier');
+-- good jobs for those
+CALL job('saved-1');
+CALL job('saved-2');
+CALL say('saved-1', '{0,1,2,3,4,5}', 43.5, 'INFO:train:saving checkpoint at iteration 40');
+CALL say('saved-2', '{0,1,2,3,4,5}', 43.5, 'INFO:train:saving checkpoint at iteration 40');
+INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
+SELECT j.job_id, 'n' || n, '', n, 1000, '2026-05-01 10:00:00.5+00', format('INFO:dist:worker %s of 6 is ready', n)
+FROM unnest('{saved-1,saved-2,numbered}'::text[]) AS j(job_id), generate_series(0, 5) AS n;
+
 -- no node's: all refuse a value before the first iteration and end as good jobs do
 CALL job('refused', 0);
 CALL say('refused', '{0,1,2,3,4,5}', 3, 'ValueError: no such optimizer');
@@ -111,7 +154,7 @@ CALL say('common', '{0,1,3,4,5}', 24, 'ERROR:agent:failed (exitcode: 1) local_ra
 
 CALL l4.ingest('evidence.logs');
 UPDATE l4.job SET settings = 'evidence', expected_nodes = 6,
-    status = CASE WHEN job_id LIKE 'good-%' THEN 'succeeded' ELSE 'failed' END
+    status = CASE WHEN job_id ~ '^(good|saved)-' THEN 'succeeded' ELSE 'failed' END
 WHERE job_id IN (SELECT DISTINCT l.job_id FROM logs AS l);
 
 CREATE TABLE kind AS SELECT k.kind, d.symptom
@@ -134,6 +177,13 @@ SELECT symptom FROM l4.diagnose('step');
 SELECT node, reasons FROM l4.suspect_node WHERE job_id = 'step' AND rank = 1;
 SELECT symptom FROM l4.diagnose('torn');
 SELECT node FROM l4.evidence_lag('torn');
+CREATE TABLE other AS SELECT j.job_id, d.symptom, d.stage
+FROM unnest('{unnumbered,lost,mute,local,ends,numbered,leaving}'::text[]) AS j(job_id)
+CROSS JOIN LATERAL l4.diagnose(j.job_id, CASE WHEN j.job_id IN ('numbered', 'leaving') THEN '{saved-1,saved-2}' END::text[]) AS d;
+SELECT o.*, s.node, s.reasons FROM other AS o JOIN l4.suspect_node AS s USING (job_id) WHERE s.rank = 1;
+SELECT node FROM l4.evidence_silent('mute');
+SELECT accuser, accused FROM l4._case_edge WHERE job_id = 'local';
+SELECT * FROM l4.address_book('ends');
 -- none of them says anything of a good job
 SELECT status FROM l4.diagnose('good-2');
 SELECT kind, node FROM l4.evidence WHERE job_id = 'good-2' AND value > 0 AND kind IN (SELECT k.kind FROM kind AS k);

@@ -14,7 +14,7 @@ CREATE TABLE l4.marker_rule (
     CONSTRAINT marker_rule_key UNIQUE (origin, name),
     CONSTRAINT marker_rule_kind_check CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY[
         'terminal', 'exit', 'stack', 'config', 'killed', 'not_named', 'trouble', 'self', 'send', 'receive', 'timeout',
-        'ring_up', 'send_first', 'step', 'frame', 'module', 'call', 'file', 'framework'])),
+        'lost', 'ring_up', 'send_first', 'step', 'frame', 'module', 'call', 'file', 'framework'])),
     CONSTRAINT marker_rule_stage_check CHECK (CASE
         WHEN kind OPERATOR(pg_catalog.=) ANY (ARRAY['frame', 'module', 'call', 'file'])
         THEN stage IS NOT NULL AND stage OPERATOR(pg_catalog.=) ANY (ARRAY[
@@ -32,11 +32,12 @@ COMMENT ON COLUMN l4.marker_rule.kind
        'time to speak; stack: code, no message; config: a setting is echoed (group key); not_named: ranks and hosts in '
        'the line are no complaint about them; trouble: the words say that something is wrong, asked where there is '
        'nothing to compare with; self: the line says which rank speaks (group rank); send, receive: what the line '
-       'waited for; timeout: a crash report that comes of waiting too long; ring_up: the stack is in a collective '
-       'whose ring passes data to the rank after, not the one before; send_first: it waits to send before it waits to '
-       'receive; step: a function of a training step, asked where no iteration is known; frame: a function whose name '
-       'tells the stage; module: the module and class of a function of the user tell it; call: the name of what a '
-       'line of code in a stack calls tells it; file: a message about a file tells it; '
+       'waited for; timeout: a crash report that comes of waiting too long; lost: one that comes of a lost connection; '
+       'ring_up: the stack is in a collective whose ring passes data to the rank after, not the one before; '
+       'send_first: it waits to send before it waits to receive; step: a function of a training step, asked where no '
+       'iteration is known; frame: a function whose name tells the stage; module: the module and class of a function '
+       'of the user tell it; call: the name of what a line of code in a stack calls tells it; file: a message about a '
+       'file tells it; '
        'framework: a package, or a folder of code, of a training framework';
 COMMENT ON COLUMN l4.marker_rule.stage IS 'for kinds frame, module, call and file: the stage; else NULL';
 COMMENT ON COLUMN l4.marker_rule.signature

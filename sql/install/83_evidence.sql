@@ -1,6 +1,24 @@
 -- Evidence about nodes. Each function is one kind of evidence and reads the case that l4.diagnose() left behind:
 -- (node, value, detail); a node without a row has none of it.
 
+CREATE FUNCTION l4._ends_told(job_id text) RETURNS TABLE (event_id int, ended bool, killed bool, lost bool)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
+BEGIN ATOMIC
+    WITH asked AS MATERIALIZED (
+        SELECT e.event_id, e.exit, j.example, row_number() OVER ()::int AS place
+        FROM l4._new_events(_ends_told.job_id) AS e
+        JOIN l4._job_events(ARRAY[_ends_told.job_id]) AS j USING (event_id)
+    ), marked AS (
+        SELECT m.place, bool_or(m.kind = 'killed') AS killed, bool_or(m.kind = 'lost') AS lost
+        FROM l4._marks(ARRAY(SELECT z.example FROM asked AS z ORDER BY z.place), '{killed,lost}') AS m GROUP BY m.place
+    )
+    SELECT a.event_id, a.exit OR coalesce(m.killed, false), coalesce(m.killed, false), coalesce(m.lost, false)
+    FROM asked AS a LEFT JOIN marked AS m USING (place)
+    WHERE a.exit OR m.place IS NOT NULL;
+END;
+COMMENT ON FUNCTION l4._ends_told(text) IS
+    'new events that tell how a process ended, or that somebody was lost; killed: it had no time to speak';
+
 CREATE FUNCTION l4.evidence_unique(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
@@ -24,25 +42,18 @@ BEGIN ATOMIC
     ), named AS MATERIALIZED (
         SELECT a.accuser AS node, x.event_id, a.first_ts, a.weight
         FROM l4._edges(evidence_unique.job_id) AS a CROSS JOIN LATERAL unnest(a.events) AS x(event_id)
-    ), asked AS MATERIALIZED (
-        SELECT e.event_id, e.exit, j.example, row_number() OVER ()::int AS place
-        FROM l4._new_events(evidence_unique.job_id) AS e
-        JOIN l4._job_events(ARRAY[evidence_unique.job_id]) AS j USING (event_id)
     ), report AS MATERIALIZED (
-        -- how a process ended
-        SELECT a.event_id, m.place IS NOT NULL AS killed
-        FROM asked AS a
-        LEFT JOIN l4._marks(ARRAY(SELECT z.example FROM asked AS z ORDER BY z.place), '{killed}') AS m USING (place)
-        WHERE a.exit OR m.place IS NOT NULL
+        SELECT r.* FROM l4._ends_told(evidence_unique.job_id) AS r
     ), mentioned AS MATERIALIZED (
-        SELECT m.* FROM l4._mentions(evidence_unique.job_id, ARRAY(SELECT r.event_id FROM report AS r)) AS m
+        SELECT m.* FROM l4._mentions(evidence_unique.job_id,
+            ARRAY(SELECT r.event_id FROM report AS r WHERE r.ended)) AS m
     ), of_itself AS (
         SELECT DISTINCT m.node, m.event_id FROM mentioned AS m WHERE m.named_node = m.node
     ), beside AS (
         -- how the process ended that is named beside, but for its own
         SELECT DISTINCT s.node, s.event_id
         FROM shown AS s
-        JOIN report AS r USING (event_id)
+        JOIN report AS r ON r.event_id = s.event_id AND r.ended
         JOIN named AS a ON a.node = s.node AND a.weight > 0
         CROSS JOIN k
         LEFT JOIN of_itself AS i ON i.node = s.node AND i.event_id = s.event_id
@@ -58,8 +69,8 @@ BEGIN ATOMIC
                 WHEN f.nodes <= least((k.t).uncommon_share * k.nodes, (k.t).uncommon_nodes) THEN (k.t).weak END
             * CASE WHEN s.first_ts > k.terminal_ts + l4._seconds((k.t).late_seconds) THEN (k.t).faint ELSE 1 END
             * CASE WHEN s.significant THEN 1 ELSE (k.t).weak END * CASE WHEN s.outlived THEN (k.t).weak ELSE 1 END
-            -- that processes ended is no news
-            * CASE WHEN NOT r.killed THEN (k.t).faint ELSE 1 END AS value
+            -- that processes ended is no news, and who lost somebody is not who was lost
+            * CASE WHEN r.ended AND NOT r.killed OR r.lost THEN (k.t).faint ELSE 1 END AS value
         FROM shown AS s
         JOIN alike AS f ON f.alike = s.alike
         CROSS JOIN k
@@ -198,18 +209,24 @@ END;
 COMMENT ON FUNCTION l4._silent_ranks(l4._case) IS 'nodes that report less often than others do, by a rank';
 
 -- Who wrote between the last iteration and the first crash report, or the end.
-CREATE FUNCTION l4._stalled(k l4._case) RETURNS TABLE (node text, wrote bool)
+CREATE FUNCTION l4._stalled(k l4._case) RETURNS TABLE (node text, wrote bool, before bool)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 500
 BEGIN ATOMIC
     SELECT z.node, coalesce(bool_or(l4._wrote_between(m.activity, m.open_activity, k.progress_ts + z.clock,
-        coalesce(k.terminal_ts, k.last_ts) + z.clock - l4._seconds((k.t).same_moment))), false)
+            e.ts + z.clock - l4._seconds((k.t).same_moment))), false),
+        coalesce(bool_or(l4._wrote_between(m.activity, m.open_activity, z.clock + greatest(
+                k.progress_ts - (e.ts - k.progress_ts),
+                CASE WHEN k.iterations >= (k.t).min_iterations THEN k.train_ts END),
+            k.progress_ts + z.clock)), false)
     FROM l4._nodes(k.job_id) AS z
     JOIN l4._stream AS s ON s.job_id = k.job_id AND s.node = z.node
     JOIN l4._summary AS m USING (stream_id)
-    WHERE z.lines > 0 AND coalesce(k.terminal_ts, k.last_ts) > k.progress_ts + l4._seconds((k.t).min_stall)
+    CROSS JOIN LATERAL (SELECT coalesce(k.terminal_ts, k.last_ts) AS ts) AS e
+    WHERE z.lines > 0 AND e.ts > k.progress_ts + l4._seconds((k.t).min_stall)
     GROUP BY z.node;
 END;
-COMMENT ON FUNCTION l4._stalled(l4._case) IS 'which nodes wrote while nothing progressed';
+COMMENT ON FUNCTION l4._stalled(l4._case) IS
+    'which nodes wrote while nothing progressed, and which in the training before, for as long';
 
 CREATE FUNCTION l4._usual_delay(jobs text[]) RETURNS interval
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -235,7 +252,7 @@ BEGIN ATOMIC
             count(*) FILTER (WHERE z.lines = 0) AS absent, count(z.new_ts) AS reporting
         FROM n AS z
     ), stall AS MATERIALIZED (
-        SELECT s.node, s.wrote FROM job CROSS JOIN LATERAL l4._stalled(job.k) AS s
+        SELECT s.* FROM job CROSS JOIN LATERAL l4._stalled(job.k) AS s
     ), missing AS (
         SELECT m.node, m.share, z.last_ts, e.median_ts,
             z.last_ts < k.terminal_ts AND z.last_ts < e.median_ts - l4._seconds((k.t).same_moment) AS ends_early
@@ -271,7 +288,7 @@ BEGIN ATOMIC
         SELECT s.node, 1, CASE WHEN k.terminal_ts IS NULL THEN 'wrote nothing since the last iteration'
             ELSE 'wrote nothing between the last iteration and the first error' END
         FROM stall AS s CROSS JOIN k
-        WHERE NOT s.wrote AND (SELECT avg(o.wrote::int) FROM stall AS o) >= (k.t).majority
+        WHERE NOT s.wrote AND s.before AND (SELECT avg(o.wrote::int) FROM stall AS o) >= (k.t).majority
     )
     -- the strongest, and a quarter of what else there is: of two silent nodes the one that is silent in more ways
     SELECT r.node, ((1 - (k.t).faint) * max(r.value) + (k.t).faint * sum(r.value ORDER BY r.value))::float8,
@@ -323,7 +340,8 @@ BEGIN ATOMIC
     FROM behind AS b CROSS JOIN k
     WHERE b.nodes_behind <= greatest(1, floor((k.t).uncommon_share * b.nodes))
     UNION ALL
-    SELECT s.node, 1, format('wrote %s times what the others wrote %s times: %s', s.times, s.usual, left(s.template, 120))
+    SELECT s.node, 1, format('wrote %s times what the others wrote %s times: %s', s.times, s.usual,
+        left(s.template, 120))
     FROM short AS s
     WHERE NOT EXISTS (SELECT FROM behind) AND (SELECT count(*) FROM short) = 1;
 END;

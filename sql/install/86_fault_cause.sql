@@ -55,8 +55,9 @@ BEGIN ATOMIC
             SELECT NULL, c.nodes, c.event_id, c.node, false, 2, c.n
             FROM l4._cause_events(k.job_id) WITH ORDINALITY AS c(event_id, is_known, nodes, node, level, terminal, n)
             WHERE NOT c.is_known AND (c.terminal OR c.level >= (k.t).error_level
-                OR c.level = 0 AND l4._last_words(k, c.event_id)) AND NOT l4._marked((SELECT x.example
-                FROM l4._job_events(ARRAY[k.job_id]) AS x WHERE x.event_id = c.event_id), 'killed')
+                OR c.level = 0 AND l4._last_words(k, c.event_id)) AND NOT EXISTS (SELECT FROM l4._marks(ARRAY(
+                SELECT x.example FROM l4._job_events(ARRAY[k.job_id]) AS x WHERE x.event_id = c.event_id),
+                '{killed,timeout,lost}'))
             UNION ALL
             -- native code that crashes on most nodes alike is no effect of the others' end
             SELECT format('%s: %s', m.fault_name, rtrim(f.root_cause, ' .')), x.nodes, m.event_id, NULL, false, 3,
