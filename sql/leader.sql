@@ -103,13 +103,20 @@ CALL plans('plans-state', false, 0, false);
 CALL say('plans-state', 'z', 9.2, 'loading checkpoint from /ckpt/3');
 CALL say('plans-state', 'z', 9.5, 'ValueError: the part has 7 columns');
 
+-- one of three nodes is not there: the one that good jobs have beside the others
+CALL plans('plans-less', false, 0, false);
+DELETE FROM logs WHERE job_id = 'plans-less' AND node = 'z';
+CALL say('plans-less', 'a', 9.5, 'ValueError: the part has 7 columns');
+
 CALL l4.ingest('leader.logs');
 UPDATE l4.job SET settings = 'leader ' || split_part(job_id, '-', 1),
-    status = CASE WHEN job_id ~ 'good' THEN 'succeeded' ELSE 'failed' END
+    status = CASE WHEN job_id ~ 'good' THEN 'succeeded' ELSE 'failed' END,
+    expected_nodes = CASE WHEN job_id = 'plans-less' THEN 3 END
 WHERE job_id IN (SELECT l.job_id FROM logs AS l);
 SELECT j.job_id, d.status, d.symptom, d.stage, d.iteration
 FROM (SELECT DISTINCT l.job_id FROM logs AS l) AS j CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d
 ORDER BY j.job_id COLLATE "C";
 SELECT s.example_line FROM l4.suspect_event AS s WHERE s.job_id = 'reports-crash';
+SELECT d.coverage -> 'nodes_silent' AS absent FROM l4.diagnosis AS d WHERE d.job_id = 'plans-less';
 SELECT count(l4.forget_job(j.job_id)) AS forgotten FROM (SELECT DISTINCT l.job_id FROM logs AS l) AS j;
 DROP SCHEMA leader CASCADE;
