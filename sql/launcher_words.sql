@@ -29,6 +29,13 @@ CALL job('good-3', 20);
 CALL job('stopped', 9);
 CALL say('stopped', 0, 10.2, 'slurmstepd: error: *** STEP 7.0 ON box-0 CANCELLED AT 2026-05-01T10:00:10 ***');
 DO $$ BEGIN FOR n IN 0 .. 3 LOOP CALL say('stopped', n, 10.3, 'ERROR SIGTERM received by the trainer'); END LOOP; END $$;
+-- who was told to end falls silent, and the others lose it; who was not told fell silent before
+CALL job('told', 9);
+CALL say('told', 1, 10.2, 'WARNING Received 15 death signal, shutting down workers');
+DO $$ BEGIN FOR n IN 0 .. 3 LOOP IF n <> 1 THEN CALL say('told', n, 10.3, 'ERROR RuntimeError: Connection closed by peer'); END IF; END LOOP; END $$;
+CALL job('untold', 9);
+CALL say('untold', 1, 10.2, 'WARNING Received 15 death signal, shutting down workers');
+DO $$ BEGIN FOR n IN 0 .. 3 LOOP IF n <> 2 THEN CALL say('untold', n, 10.3, 'ERROR RuntimeError: Connection closed by peer'); END IF; END LOOP; END $$;
 -- the step is cancelled because a task was killed, as the launcher on another node says
 CALL job('killed', 9);
 CALL say('killed', 0, 10.2, 'srun: error: box-2: task 2: Killed');
@@ -45,6 +52,23 @@ DO $$ BEGIN FOR n IN 0 .. 3 LOOP
     IF n <> 3 THEN CALL say('status', n, 10.25, 'ERROR RuntimeError: the ring of gradients is open'); END IF;
     CALL say('status', n, 10.3, 'host exited with error code ' || CASE n WHEN 3 THEN 137 ELSE 1 END);
 END LOOP; END $$;
+-- the launcher's line with the statuses of all is no crash of most
+CALL job('crashed', 9);
+CALL say('crashed', 2, 10.2, 'run.sh: line 6: 9926 Segmentation fault      python3 train.py');
+DO $$ BEGIN FOR n IN 0 .. 3 LOOP
+    IF n <> 2 THEN CALL say('crashed', n, 10.25, 'ERROR RuntimeError: Connection closed by peer'); END IF;
+    CALL say('crashed', n, 10.3, 'host exited with error code ' || CASE n WHEN 2 THEN 139 ELSE 1 END);
+END LOOP; END $$;
+-- a file that is not there: a path of the user at the start, a checkpoint that was there, a file that was read before
+CALL job('path', 0);
+CALL job('checkpoint', 0);
+DO $$ BEGIN FOR n IN 0 .. 3 LOOP
+    CALL say('path', n, 1, 'ERROR cannot open /etc/run.yaml: No such file or directory');
+    CALL say('checkpoint', n, 1, 'INFO loading checkpoint /ckpt/step-9');
+    CALL say('checkpoint', n, 2, 'ERROR cannot open /ckpt/step-9: No such file or directory');
+END LOOP; END $$;
+CALL job('lost', 9);
+CALL say('lost', 1, 10.2, 'ERROR cannot open /data/part-3: No such file or directory');
 -- the last words before the end have no level
 CALL job('words', 9);
 CALL say('words', 1, 10.2, 'table of merges is not sorted');
@@ -64,7 +88,7 @@ FROM said AS s;
 CALL l4.ingest('launcher_words.logs');
 UPDATE l4.job SET settings = 'launcher_words', status = CASE WHEN job_id LIKE 'good%' THEN 'succeeded' ELSE 'failed' END
 WHERE job_id IN (SELECT s.job_id FROM said AS s);
-SELECT l4.diagnose(j) IS NULL FROM unnest('{stopped,killed,late,status,words,still,joined,unmet}'::text[]) AS j;
+SELECT l4.diagnose(j) IS NULL FROM unnest('{stopped,told,untold,killed,late,status,crashed,path,checkpoint,lost,words,still,joined,unmet}'::text[]) AS j;
 SELECT d.job_id, d.symptom, d.stage, d.category, d.component, d.cause,
     (SELECT string_agg(n.node || ' ' || round(n.score::numeric, 2), ', ' ORDER BY n.rank) FROM l4.suspect_node AS n
      WHERE n.job_id = d.job_id AND n.score > 0)

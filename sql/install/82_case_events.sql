@@ -41,6 +41,11 @@ END;
 $$;
 COMMENT ON FUNCTION l4._new_words(text, text[]) IS 'known events with a word of trouble that no good job has there';
 
+CREATE FUNCTION l4._has_status(template text) RETURNS bool
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN template ~* '\m(?:exit(?:ed|[ _-]?(?:code|status|value))?|code|status|rc|returncode)[ =:(\[]*<\*>';
+COMMENT ON FUNCTION l4._has_status(text) IS 'is a value of the template the status with which a process ended';
+
 -- A known line with a status behind a word for it that is 0 in good jobs, and not here: "stopped (rc=-9)".
 CREATE FUNCTION l4._new_status(job_id text, good_jobs text[]) RETURNS SETOF int
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -49,16 +54,14 @@ DECLARE
     known constant int[] := ARRAY(
         SELECT DISTINCT l4._survivor(e.event_id, e.merged_into)
         FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
-        WHERE j.job_id = _new_status.job_id
-            AND e.template ~* '\m(?:exit(?:ed|[ _-]?(?:code|status|value))?|code|status|rc|returncode)[ =:(\[]*<\*>');
+        WHERE j.job_id = _new_status.job_id AND l4._has_status(e.template));
 BEGIN
     RETURN QUERY
     WITH status AS (
         SELECT e.event_id, p.place
         FROM l4._event AS e
         CROSS JOIN LATERAL unnest(string_to_array(e.template, '<*>')) WITH ORDINALITY AS p(words, place)
-        WHERE e.event_id = ANY (known)
-            AND p.words ~* '\m(?:exit(?:ed|[ _-]?(?:code|status|value))?|code|status|rc|returncode)[ =:(\[]*$'
+        WHERE e.event_id = ANY (known) AND l4._has_status(p.words || '<*>')
     ), value AS (
         SELECT x.event_id, x.value, x.job_id <> _new_status.job_id AS good
         FROM (SELECT v.job_id, v.event_id, v.value,

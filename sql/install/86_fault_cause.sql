@@ -3,14 +3,14 @@
 -- What a line states. A catch-all says that something failed and sets nothing; an effect is no cause.
 CREATE FUNCTION l4._stated_causes(k l4._case)
 RETURNS TABLE (rank int, event_id int, nodes int, name text, category text, component text, words text, is_sure bool,
-    is_known bool, is_form bool, by_suspect bool)
+    is_known bool, is_form bool, is_few bool, by_suspect bool)
 LANGUAGE sql STABLE ROWS 5
 BEGIN ATOMIC
     SELECT m.rank, m.event_id, e.nodes, m.fault_name, f.category, f.component,
         format('%s: %s', m.fault_name, rtrim(f.root_cause, ' .')),
         f.severity IN ('error', 'fatal') AND f.priority >= 46 AND NOT f.combined AND s.by_suspect IS NOT FALSE
             AND (e.nodes >= (k.t).majority * k.nodes OR f.category IN ('hardware', 'platform') AND s.by_suspect),
-        NOT l4._is_catch_all(f.priority), f.combined, s.by_suspect
+        NOT l4._is_catch_all(f.priority), f.combined, e.nodes < (k.t).majority * k.nodes, s.by_suspect
     FROM l4.fault_match AS m
     JOIN l4.fault AS f USING (fault_id)
     LEFT JOIN l4._job_events(ARRAY[k.job_id]) AS e USING (event_id)
@@ -22,7 +22,7 @@ END;
 COMMENT ON FUNCTION l4._stated_causes(l4._case)
     IS 'causes that lines of a job state; is_sure: one text with one meaning, on a suspect if there is one, and on '
        'most nodes unless it is hardware or platform; is_known: no catch-all; is_form: which nodes show it decides; '
-       'by_suspect: NULL where nobody is suspect';
+       'is_few: most nodes do not show it; by_suspect: NULL where nobody is suspect';
 
 -- The last thing that a process says before it is reported to have ended tells of it, whatever its level.
 CREATE FUNCTION l4._last_words(k l4._case, event_id int) RETURNS bool
@@ -66,7 +66,9 @@ BEGIN ATOMIC
             JOIN l4.fault AS f USING (fault_id)
             JOIN l4._job_events(ARRAY[k.job_id]) AS x USING (event_id)
             WHERE m.job_id = k.job_id AND m.is_suspect AND f.is_effect AND f.component = 'framework'
-                AND x.nodes >= (k.t).majority * k.nodes AND l4._marked(x.example, 'killed')) AS u
+                AND x.nodes >= (k.t).majority * k.nodes AND l4._marked(x.example, 'killed')
+                -- the status with which each ended is a value of the line
+                AND NOT EXISTS (SELECT FROM l4._claims(k.job_id) AS c WHERE c.event_id = m.event_id AND c.exit)) AS u
         WHERE NOT (k.symptom = 'hang' AND u.nodes >= (k.t).majority * k.nodes)
           AND EXISTS (SELECT FROM l4._counts(k.job_id) AS c
             LEFT JOIN l4.suspect_node AS n ON n.job_id = c.job_id AND n.node = c.node AND n.is_suspect
@@ -165,8 +167,9 @@ END;
 COMMENT ON FUNCTION l4._failure_kinds()
     IS 'what may be behind a failure whose cause no line states, and how to check it';
 
--- Where a scheduler's words come before any error, they are no consequence.
-CREATE FUNCTION l4._told_to_end(k l4._case) RETURNS int
+-- Where a scheduler's words come before any error, they are no consequence. Who is silent without having been told to
+-- end fell silent before.
+CREATE FUNCTION l4._told_to_end(k l4._case, silent text) RETURNS int
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT m.fault_id
@@ -174,9 +177,11 @@ BEGIN ATOMIC
     WHERE m.job_id = k.job_id AND m.is_suspect AND f.is_effect AND f.component = 'scheduler'
       AND e.first_ts = (SELECT min(c.first_ts) FROM l4._claims(k.job_id) AS c
         WHERE c.terminal OR c.exit OR c.level >= (k.t).error_level)
+      AND (silent IS NULL OR EXISTS (
+        SELECT FROM l4._counts(k.job_id) AS c WHERE c.event_id = m.event_id AND c.node = silent))
     ORDER BY m.rank LIMIT 1;
 END;
-COMMENT ON FUNCTION l4._told_to_end(l4._case)
+COMMENT ON FUNCTION l4._told_to_end(l4._case, text)
     IS 'fault whose line says that the job was told to end, before anything failed; NULL: none';
 
 CREATE FUNCTION l4._failure_kind(k l4._case, stage text, OUT kind text, OUT about text, OUT fault_id int)
@@ -195,14 +200,15 @@ BEGIN
     SELECT * INTO general FROM l4._general_cause(k);
     SELECT n.node, n.evidence ?| ARRAY['silent', 'lag'] AS is_silent, z.went_through,
         (n.evidence #>> '{exit,value}')::float8 > (k.t).weak
-            AND n.evidence #>> '{exit,detail}' ~ 'was killed|exit status (?:-(?:[4789]|11)|13[25679])\M' OR EXISTS (
+            AND (n.evidence #>> '{exit,detail}' LIKE 'was killed%'
+                OR l4._marked(n.evidence #>> '{exit,detail}', 'killed')) OR EXISTS (
             SELECT FROM l4._shown(k.job_id) AS e JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
             WHERE e.node = n.node AND e.nodes = 1 AND l4._marked(j.example, 'killed')) AS killed,
-        CASE WHEN n.evidence #>> '{drift,detail}' !~* '[ :]exit|\m(?:code|status|rc|returncode)[ =:(\[]*<'
+        CASE WHEN NOT l4._has_status(n.evidence #>> '{drift,detail}')
             THEN concat_ws(' ', n.node, n.evidence #>> '{drift,detail}') END AS differs INTO s
     FROM l4.suspect_node AS n JOIN l4._case_node AS z ON z.job_id = n.job_id AND z.node = n.node
     WHERE n.job_id = k.job_id AND n.rank = 1 AND n.is_suspect;
-    fault_id := CASE WHEN s.is_silent IS NOT TRUE AND k.symptom <> 'hang' THEN l4._told_to_end(k) END;
+    fault_id := CASE WHEN k.symptom <> 'hang' THEN l4._told_to_end(k, CASE WHEN s.is_silent THEN s.node END) END;
     kind := CASE
         WHEN k.symptom = 'launch' AND greatest((SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id),
             k.nodes + cardinality(absent)) > k.nodes THEN 'absent'
@@ -273,13 +279,14 @@ BEGIN
         d.confidence := CASE WHEN other.category IS NOT NULL THEN 'weak' END;
         RETURN d;
     END IF;
-    -- what is set up wrong fails at the start: what was there and is lost later broke
+    -- what is set up wrong fails at the start: what was there and is lost later broke, and a checkpoint was there
     IF (d.stage = 'train' AND d.iteration > 1 OR d.stage IN ('eval', 'checkpoint_save'))
-        AND (best.is_form AND best.component = 'data'
-        OR best.category = 'platform' AND (best.component = 'network' OR best.is_form AND best.component = 'storage'))
+        AND (best.component = 'storage' AND (best.is_form OR best.category = 'user' AND best.is_few)
+            OR best.category = 'platform' AND best.component = 'network')
     THEN
         best.category := 'hardware';
-        best.component := replace(best.component, 'data', 'storage');
+    ELSIF d.stage = 'checkpoint_load' AND best.category = 'user' AND best.component = 'storage' THEN
+        best.category := 'platform';
     END IF;
     -- ranks that do not fit each other from the first step on were set up otherwise
     IF best.component = 'collective' AND best.category = 'framework' AND coalesce(d.iteration, 0) <= 1 THEN

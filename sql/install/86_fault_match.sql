@@ -111,7 +111,7 @@ BEGIN
     DELETE FROM l4.fault_given_up g WHERE g.job_id = match_faults.job_id;
     found := ARRAY(SELECT h::l4._fault_found FROM l4._fault_hits(match_faults.job_id) AS h);
     WITH hit AS MATERIALIZED (
-        SELECT h.*, f.name, f.severity, f.priority, f.is_effect, f.combined,
+        SELECT h.*, f.name, f.component, f.severity, f.priority, f.is_effect, f.combined,
             l4._is_own(f.fault_id) AND f.priority >= 50 AS is_own,
             f.combined AND NOT EXISTS (SELECT FROM l4.fault_condition AS c
                 WHERE c.fault_id = f.fault_id AND num_nonnulls(c.signature, c.template) > 0) AS is_form,
@@ -136,14 +136,14 @@ BEGIN
         SELECT e.* FROM l4._fault_effects((SELECT array_agg(b.name) FROM best AS b)) AS e WHERE e.name <> e.effect
     ), cause AS (
         -- Of two that lead to each other, the earlier one is the cause. What by nature is an effect causes only what
-        -- comes after it. What shows much later than reports take (10 s) causes nothing that was there before, and
-        -- what does not tell of the failure, nothing that does.
+        -- comes after it, or other effects, but tells nobody to end before. What shows much later than reports take
+        -- (10 s) causes nothing that was there before, and what does not tell of the failure, nothing that does.
         SELECT b.fault_id, array_agg(DISTINCT c.name ORDER BY c.name) AS names, bool_and(c.is_effect) AS by_effects
         FROM best AS b JOIN reach AS r ON r.effect = b.name JOIN best AS c ON c.name = r.name
         WHERE (NOT EXISTS (SELECT FROM reach AS back WHERE back.name = b.name AND back.effect = c.name)
             OR (c.ts, c.name) < (b.ts, b.name))
-          AND (b.is_effect OR NOT c.is_effect OR c.ts < b.ts) AND (c.is_suspect OR NOT b.is_suspect)
-          AND (c.first_ts <= b.first_ts + interval '10 s') IS NOT FALSE
+          AND (b.is_effect AND b.component <> 'scheduler' OR NOT c.is_effect OR c.ts < b.ts)
+          AND (c.first_ts <= b.first_ts + interval '10 s') IS NOT FALSE AND (c.is_suspect OR NOT b.is_suspect)
         GROUP BY b.fault_id
     ), better AS (
         -- what the user knows of an event or a node goes before what is shipped of it: an error as if it were as severe
