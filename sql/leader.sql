@@ -5,11 +5,13 @@ CREATE EXTENSION IF NOT EXISTS l4;
 CREATE SCHEMA leader;
 SET search_path = leader;
 SELECT l4.create_log_table('leader.logs');
-CREATE PROCEDURE say(job_id text, node text, at float8, line text)
+-- what nodes say, each of one letter
+CREATE PROCEDURE say(job_id text, nodes text, at float8, line text)
 LANGUAGE sql AS $$
     INSERT INTO logs (job_id, node, line_no, ts, line)
-    SELECT say.job_id, say.node, 1 + (SELECT count(*) FROM logs AS l WHERE l.job_id = say.job_id AND l.node = say.node),
-        '2026-05-01 10:00:00+00'::timestamptz + say.at * interval '1 s', say.line;
+    SELECT say.job_id, n.node, 1 + (SELECT count(*) FROM logs AS l WHERE l.job_id = say.job_id AND l.node = n.node),
+        '2026-05-01 10:00:00+00'::timestamptz + say.at * interval '1 s', say.line
+    FROM string_to_table(say.nodes, NULL) AS n(node);
 $$;
 
 -- The leader m says what it plans, evaluates, announces the first turn, and waits for the parts; then two lines a turn.
@@ -33,8 +35,7 @@ BEGIN
         END IF;
     END LOOP;
     IF finished THEN
-        CALL say(job_id, 'a', 11 + upto, 'all is through');
-        CALL say(job_id, 'm', 11 + upto, 'all is through');
+        CALL say(job_id, 'am', 11 + upto, 'all is through');
     END IF;
     IF upto > 1 THEN
         CALL say(job_id, 'z', 11 + upto, 'all is through');
@@ -57,9 +58,7 @@ CREATE PROCEDURE reports(job_id text, built bool, upto int, finished bool)
 LANGUAGE plpgsql AS $$
 BEGIN
     CALL say(job_id, 'm', 0, 'plan is read');
-    CALL say(job_id, 'a', 1, 'part is here');
-    CALL say(job_id, 'm', 1, 'part is here');
-    CALL say(job_id, 'z', 1, 'part is here');
+    CALL say(job_id, 'amz', 1, 'part is here');
     IF built THEN
         CALL say(job_id, 'm', 9, 'table is built');
     END IF;
@@ -67,9 +66,7 @@ BEGIN
         CALL say(job_id, 'm', 9 + i, format('[%s] %s', i, round(1.0 / i, 3)));
     END LOOP;
     IF finished THEN
-        CALL say(job_id, 'a', 11 + upto, 'all is through');
-        CALL say(job_id, 'm', 11 + upto, 'all is through');
-        CALL say(job_id, 'z', 11 + upto, 'all is through');
+        CALL say(job_id, 'amz', 11 + upto, 'all is through');
     END IF;
 END
 $$;
