@@ -11,7 +11,7 @@ CREATE TABLE said (job_id text, node text, rank int, at float8, line text, place
 
 -- A job that goes well up to an iteration; the last one is followed by the shutdown.
 CREATE PROCEDURE job(job_id text, nodes int, first int DEFAULT 1, upto int DEFAULT 40, ms int DEFAULT 1000, begin_at float8 DEFAULT 0)
-LANGUAGE sql AS $$
+LANGUAGE sql SET jit = off AS $$
     INSERT INTO said (job_id, node, rank, at, line)
     SELECT job.job_id, 'n' || n, n, begin_at + l.at + n * 0.001, l.line
     FROM generate_series(0, nodes - 1) AS n
