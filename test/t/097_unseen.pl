@@ -1,4 +1,5 @@
 # Trainers that no rule knew when their jobs were made: what is right stays right. docs/accuracy.md has the figures.
+# Every other set, in the order of their names; UNSEEN=all reads all of them, as .ci/run does.
 use strict;
 use warnings;
 use Cwd qw(getcwd);
@@ -32,9 +33,13 @@ my %least = (
 	'torchrun' => [ .95, .90, .99, .99, .81, .78, .83 ],
 	'xgboost-dask' => [ .85, .53, .78, .57, .99, .52 ],
 	'xgboost-pssh' => [ .95, .99, .99, .99, .99, .92 ]);
-foreach my $set (sort keys %least)
+my @sets = sort keys %least;
+@sets = @sets[ grep { $_ % 2 == 0 } 0 .. $#sets ] if ($ENV{UNSEEN} // '') ne 'all';
+$node->safe_psql('postgres', 'CREATE DATABASE empty');
+$node->safe_psql('empty', 'CREATE EXTENSION l4');
+foreach my $set (@sets)
 {
-	$node->safe_psql('postgres', qq(CREATE DATABASE "$set"));
+	$node->safe_psql('postgres', qq(CREATE DATABASE "$set" TEMPLATE empty));
 	my $folder = getcwd() . "/test/data/unseen/$set";
 	my ($out, $err);
 	IPC::Run::run([ 'psql', '-XAtq', '-d', $node->connstr($set), '-v', "dir=$folder",
