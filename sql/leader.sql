@@ -54,11 +54,11 @@ CALL say('turns-first', 'z', 10.5, 'ValueError: the part has 7 columns');
 CALL turns('turns-still', true, 8, false);
 
 -- The same with reports: the table that the leader builds is the last of the start.
-CREATE PROCEDURE reports(job_id text, built bool, upto int, finished bool)
+CREATE PROCEDURE reports(job_id text, built bool, upto int, finished bool, read float8 DEFAULT 8.4)
 LANGUAGE plpgsql AS $$
 BEGIN
     CALL say(job_id, 'm', 0, 'plan is read');
-    CALL say(job_id, 'amz', 1, 'part is here');
+    CALL say(job_id, 'amz', read, 'part is here');
     IF built THEN
         CALL say(job_id, 'm', 9, 'table is built');
     END IF;
@@ -85,12 +85,12 @@ CALL say('reports-crash', 'z', 30.6, '>)');
 
 -- The same with a leader that tells more at the start. One that is struck before it tells the last of it was through
 -- with the start, as the others were; not one that read a state, which good jobs do not.
-CREATE PROCEDURE plans(job_id text, built bool, upto int, finished bool)
+CREATE PROCEDURE plans(job_id text, built bool, upto int, finished bool, read float8 DEFAULT 8.4)
 LANGUAGE sql AS $$
     CALL say(job_id, 'm', 0, 'paths are set');
     CALL say(job_id, 'm', 0, 'seeds are drawn');
     CALL say(job_id, 'm', 0, 'sizes are known');
-    CALL reports(job_id, built, upto, finished);
+    CALL reports(job_id, built, upto, finished, read);
 $$;
 CALL plans('plans-good-1', true, 40, true);
 CALL plans('plans-good-2', true, 50, true);
@@ -104,6 +104,11 @@ CALL say('plans-state', 'z', 9.5, 'ValueError: the part has 7 columns');
 CALL plans('plans-less', false, 0, false);
 DELETE FROM logs WHERE job_id = 'plans-less' AND node = 'z';
 CALL say('plans-less', 'a', 9.5, 'ValueError: the part has 7 columns');
+-- what all tell comes early: the table took most of the start
+CALL plans('early-good-1', true, 40, true, 1);
+CALL plans('early-good-2', true, 50, true, 1);
+CALL plans('early-struck', false, 0, false, 1);
+CALL say('early-struck', 'z', 9.5, 'ValueError: the part has 7 columns');
 
 CALL l4.ingest('leader.logs');
 UPDATE l4.job SET settings = 'leader ' || split_part(job_id, '-', 1),

@@ -68,7 +68,7 @@ BEGIN ATOMIC
         ('normal_part', 0.25, 'share', 0, 1,
             'of the iterations, the first ones: their median is the normal duration, if that of all is not less'),
         ('late_part', 0.2, 'share', 0, 1, 'of the iterations, the last ones: what most of them take has stayed'),
-        ('last_part', 0.1, 'share', 0, 1, 'of the job''s time: a line that nobody prints before is of its end'),
+        ('last_part', 0.1, 'share', 0, 1, 'of a job''s time or start-up: what nobody prints before is of its end'),
         ('slow_ratio', 3, 'times normal', 1, 1000000, 'an iteration is slow above this many times the normal duration'),
         ('raised_ratio', 1.5, 'times normal', 1, 1000000,
             'the least that an iteration takes of a job that turns slow gradually'),

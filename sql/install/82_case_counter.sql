@@ -164,7 +164,7 @@ BEGIN ATOMIC
         FROM l4._first_numbers(ARRAY[_counter_of_stream.stream_id], events) AS n
     ), series AS MATERIALIZED (
         SELECT n.event_id, n.slot, count(*) AS numbers, min(n.number) AS low, max(n.number) AS high,
-            mode() WITHIN GROUP (ORDER BY n.step) AS step, 
+            mode() WITHIN GROUP (ORDER BY n.step) AS step,
             CASE WHEN bool_and(n.occurrences IS NOT NULL) THEN sum(n.occurrences) END AS times,
             min(n.first_line_no) AS first_line_no, max(n.first_line_no) AS last_line_no,
             -- without times nothing speaks against it

@@ -311,7 +311,7 @@ END;
 COMMENT ON FUNCTION l4._announced(l4._case) IS 'did a job train that reports no iteration';
 
 -- What good jobs print before their first iteration, and on how many nodes: the one that leads the others as well.
-CREATE FUNCTION l4._start_up(k l4._case) RETURNS TABLE (event_id int, before interval, nodes float8, share float8)
+CREATE FUNCTION l4._start_up(k l4._case) RETURNS TABLE (event_id int, before interval, share float8)
 LANGUAGE sql STABLE ROWS 50
 BEGIN ATOMIC
     WITH good AS MATERIALIZED (
@@ -333,7 +333,7 @@ BEGIN ATOMIC
         WHERE j.job_id = ANY (k.baseline[1:(k.t).min_pair::int])
         GROUP BY 1, 2
     )
-    SELECT e.event_id, max(e.last_ts - g.first_done), min(e.nodes), min(e.nodes::float8 / g.nodes)
+    SELECT e.event_id, max(e.last_ts - g.first_done), min(e.nodes::float8 / g.nodes)
     FROM good AS g JOIN event AS e USING (job_id)
     WHERE e.last_ts < g.first_done OR e.last_ts = g.first_done AND (
         -- a launcher may show several lines at once: then their order tells
@@ -344,12 +344,12 @@ BEGIN ATOMIC
     HAVING count(*) = (SELECT count(*) FROM good AS x);
 END;
 COMMENT ON FUNCTION l4._start_up(l4._case) IS
-    'events of the start-up of good jobs, how long before the first iteration the last node prints them, on how many '
-    'nodes, and on which share of them';
+    'events of the start-up of good jobs, how long before the first iteration the last node prints them, on which '
+    'share of the nodes';
 
 -- Was the start-up over? All of it is there, the last of it included: what came next was the first iteration. Of one
--- that is announced something must be told. The last line of all nodes is enough, as the one that leads may fail before
--- it tells more, but not where other things were loaded than in good jobs.
+-- that is announced something must be told. The last line of all nodes is enough if it comes near the end, as the one
+-- that leads may fail before it tells more, but not where other things were loaded than in good jobs.
 CREATE FUNCTION l4._started(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -360,10 +360,11 @@ BEGIN ATOMIC
         GROUP BY 1
     ), here AS (
         SELECT s.event_id, s.before = max(s.before) OVER () AS is_last,
-            s.before = max(s.before) FILTER (WHERE s.share >= (k.t).nearly_all) OVER () AS is_last_of_all,
-            -- that the one which leads prints, it alone prints in larger jobs too
-            coalesce(o.nodes >= (k.t).nearly_all * least(s.share * k.nodes,
-                CASE WHEN s.share < (k.t).nearly_all THEN s.nodes END), false) AS there
+            s.before = max(s.before) FILTER (WHERE s.share >= (k.t).nearly_all) OVER ()
+                AND s.before >= max(s.before) OVER () + (k.t).last_part * min(s.before) OVER () AS is_last_of_all,
+            -- what few print, as the one that leads, may be on any of them
+            coalesce(s.share < (k.t).nearly_all OR o.nodes >= (k.t).nearly_all * s.share * k.nodes, false)
+                AND o.event_id IS NOT NULL AS there
         FROM l4._start_up(k) AS s LEFT JOIN event AS o USING (event_id)
     )
     SELECT CASE WHEN (k.counter).cycle IS NOT NULL
