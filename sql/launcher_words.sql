@@ -59,7 +59,7 @@ DO $$ BEGIN FOR n IN 0 .. 3 LOOP
     IF n <> 2 THEN CALL say('crashed', n, 10.25, 'ERROR RuntimeError: Connection closed by peer'); END IF;
     CALL say('crashed', n, 10.3, 'host exited with error code ' || CASE n WHEN 2 THEN 139 ELSE 1 END);
 END LOOP; END $$;
--- a file that is not there: a path of the user at the start, a checkpoint that was there, a file that was read before
+-- a file that is not there: a path of the user at the start, a checkpoint that was there, a file that one node lost, or that nobody has
 CALL job('path', 0);
 CALL job('checkpoint', 0);
 DO $$ BEGIN FOR n IN 0 .. 3 LOOP
@@ -69,6 +69,8 @@ DO $$ BEGIN FOR n IN 0 .. 3 LOOP
 END LOOP; END $$;
 CALL job('lost', 9);
 CALL say('lost', 1, 10.2, 'ERROR cannot open /data/part-3: No such file or directory');
+CALL job('moved', 9);
+DO $$ BEGIN FOR n IN 0 .. 3 LOOP CALL say('moved', n, 10.2, 'ERROR cannot open /data/part-3: No such file or directory'); END LOOP; END $$;
 -- the last words before the end have no level
 CALL job('words', 9);
 CALL say('words', 1, 10.2, 'table of merges is not sorted');
@@ -88,7 +90,7 @@ FROM said AS s;
 CALL l4.ingest('launcher_words.logs');
 UPDATE l4.job SET settings = 'launcher_words', status = CASE WHEN job_id LIKE 'good%' THEN 'succeeded' ELSE 'failed' END
 WHERE job_id IN (SELECT s.job_id FROM said AS s);
-SELECT l4.diagnose(j) IS NULL FROM unnest('{stopped,told,untold,killed,late,status,crashed,path,checkpoint,lost,words,still,joined,unmet}'::text[]) AS j;
+SELECT l4.diagnose(j) IS NULL FROM unnest('{stopped,told,untold,killed,late,status,crashed,path,checkpoint,lost,moved,words,still,joined,unmet}'::text[]) AS j;
 SELECT d.job_id, d.symptom, d.stage, d.category, d.component, d.cause,
     (SELECT string_agg(n.node || ' ' || round(n.score::numeric, 2), ', ' ORDER BY n.rank) FROM l4.suspect_node AS n
      WHERE n.job_id = d.job_id AND n.score > 0)
