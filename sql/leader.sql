@@ -120,5 +120,11 @@ FROM (SELECT DISTINCT l.job_id FROM logs AS l) AS j CROSS JOIN LATERAL l4.diagno
 ORDER BY j.job_id COLLATE "C";
 SELECT s.example_line FROM l4.suspect_event AS s WHERE s.job_id = 'reports-crash';
 SELECT d.coverage -> 'nodes_silent' AS absent FROM l4.diagnosis AS d WHERE d.job_id = 'plans-less';
+-- on which shares of the nodes good jobs print lines of the start-up
+SELECT DISTINCT round(s.share::numeric, 2) AS share
+FROM l4._case AS c CROSS JOIN LATERAL l4._start_up(c) AS s WHERE c.job_id = 'turns-wait' ORDER BY share;
+-- the class of an exception may stand in brackets
+SELECT e.line, l4._marked(e.line, 'terminal') FROM (VALUES ('** (File.Error) could not write to file'),
+    ('/app/run.rb:4:in `step'': undefined method (NoMethodError)'), ('trying again (ConnectionError)')) AS e(line);
 SELECT count(l4.forget_job(j.job_id)) AS forgotten FROM (SELECT DISTINCT l.job_id FROM logs AS l) AS j;
 DROP SCHEMA leader CASCADE;
