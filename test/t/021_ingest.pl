@@ -24,7 +24,7 @@ SELECT 'job-' || j, 'node-' || n, i, '2026-01-01'::timestamptz + make_interval(s
     WHEN i % 500 = 9 THEN 'ValueError: wrong value ' || i
     WHEN i % 10 = 0 THEN format('2026-01-01 00:00:00,000 [INFO] training: iteration %s/ 1000 | elapsed time per iteration (ms): %s.5 | lm loss: 2.5', i / 10, i % 7)
     ELSE format('2026-01-01 00:00:00,000 [DEBUG] step %s of phase %s took %s ms', i, 'p' || i % 40, i % 13) END
-FROM generate_series(1, 3) j, generate_series(1, 6) n, generate_series(1, 2000) i;
+FROM generate_series(1, 3) j, generate_series(1, 6) n, generate_series(1, 4000) i;
 };
 # two tables have the ids that events had when a line was read, which depends on what was learnt by then: those that they became are the same
 my @kept = ('SELECT * FROM l4.event_line', 'SELECT * FROM l4.event_count', 'SELECT * FROM l4.iteration',
@@ -58,7 +58,7 @@ $node->safe_psql('filled', $make);
 fresh('whole');
 $node->safe_psql('whole', q{SET max_parallel_workers_per_gather = 0; CALL l4.ingest('logs')});
 is($node->safe_psql('whole', 'SELECT count(*), count(DISTINCT (job_id, node, line_no)) FROM l4.event_line'),
-	'36000|36000', 'every line once');
+	'72000|72000', 'every line once');
 
 # workers, batches, physical order
 fresh('parallel');
@@ -190,7 +190,7 @@ $node->command_ok(['psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->con
 as_whole('restored', 'the same after dump and restore');
 $node->safe_psql('restored', q{CALL l4.ingest('logs')});
 as_whole('restored', 'and nothing to read again');
-my $more = q{INSERT INTO logs (job_id, node, line_no, ts, line) VALUES ('job-1', 'node-1', 2001, '2026-01-02', 'something new'), ('job-4', 'n', 1, '2026-01-02', 'something newer');
+my $more = q{INSERT INTO logs (job_id, node, line_no, ts, line) VALUES ('job-1', 'node-1', 4001, '2026-01-02', 'something new'), ('job-4', 'n', 1, '2026-01-02', 'something newer');
 	CALL l4.ingest('logs')};
 $node->safe_psql($_, $more) for ('whole', 'restored');
 as_whole('restored', 'new lines get the same events');
