@@ -240,7 +240,7 @@ BEGIN ATOMIC
         SELECT e.event_id, e.first_line_no > c.first_line_no AND e.first_line_no < n.second
                 AND e.last_line_no > c.last_line_no AS within,
             e.first_line_no < c.first_line_no AND e.last_line_no < c.last_line_no AS before,
-            extract(epoch FROM e.first_ts - c.first_ts) >= (k.t).half * c.lasts / (c.records - 1) AS later
+            extract(epoch FROM e.first_ts - c.first_ts) >= (k.t).half * c.lasts / greatest(c.records - 1, 1) AS later
         FROM event AS c CROSS JOIN number AS n
         JOIN event AS e ON e.event_id <> c.event_id AND e.records >= c.records - 1
         WHERE c.event_id = _cycle.counter) AS o
