@@ -115,16 +115,15 @@ l4_budget_spend(L4Model *m, const L4Shape *shape, bool strange, int32 templates)
 		l4_budget_close(m);
 }
 
-/* A coarse shape's text: the first word and the delimiter after it, if the model knows them, and a mark. */
-static bool
+/* A coarse shape's text: the first word and the delimiter after it, if the model knows them, and a mark; else none. */
+static void
 text_by_word(const L4Model *m, const L4Shape *shape, const L4Cut *cut, StringInfo text)
 {
 	if (cut->ncols < 2 || cut->from[1] > 64 || !is_known(m, cut->cols[0]) || !is_known(m, cut->delims[0]) ||
 		(l4_string(m, cut->cols[0])->flags & (S_LETTER | S_MARK)) != S_LETTER)
-		return false;
+		return;
 	appendBinaryStringInfo(text, shape->text, cut->from[1]);
 	appendStringInfoChar(text, L4_OPEN_MARK);
-	return true;
 }
 
 /* A mark for each word of a short shape, one for all of a long one. */
@@ -171,63 +170,52 @@ event_of_text(L4Model *m, int tag, const StringInfoData *text, bool make)
 }
 
 /*
- * The coarse event of a shape that is cut in m->scratch->cut; 0 if there is
- * none yet and none is to be made. Which one it is cannot change: once there
- * are as many by first word as there may be, no other word gets one.
+ * The coarse event of a text by word, or where it is empty or there are too
+ * many by word, of one by the length of the shape; 0 if there is none yet and
+ * none is to be made. Which one it is cannot change: once there are as many by
+ * first word as there may be, no other word gets one. The text is used up.
  */
+static int32
+coarse_event(L4Model *m, int tag, StringInfo text, const L4Shape *shape, bool make)
+{
+	int32		event = 0;
+	bool		room = m->coarse_words < MAX_BY_WORD;
+	int32		before = m->nevents;
+
+	if (text->len > 0 && text->data[0] != L4_OPEN_MARK)
+	{
+		event = event_of_text(m, tag, text, make && room);
+		m->coarse_words += m->nevents > before;
+		if (event == 0 && !room)
+			resetStringInfo(text);
+	}
+	if (text->len == 0)
+		text_by_length(shape, text);
+	if (text->data[0] == L4_OPEN_MARK)
+		event = event_of_text(m, tag, text, make);
+	pfree(text->data);
+	return event;
+}
+
+/* Of a shape that is cut in m->scratch->cut. */
 int32
 l4_coarse_event(L4Model *m, int tag, const L4Shape *shape, bool make)
 {
 	StringInfoData text;
-	int32		event = 0;
 
 	initStringInfo(&text);
-	if (text_by_word(m, shape, &m->scratch->cut, &text))
-	{
-		bool		room = m->coarse_words < MAX_BY_WORD;
-
-		event = event_of_text(m, tag, &text, false);
-		if (event == 0 && room && make)
-		{
-			event = event_of_text(m, tag, &text, true);
-			m->coarse_words++;
-		}
-		if (event != 0 || room)
-		{
-			pfree(text.data);
-			return event;
-		}
-		resetStringInfo(&text);
-	}
-	text_by_length(shape, &text);
-	event = event_of_text(m, tag, &text, make);
-	pfree(text.data);
-	return event;
+	text_by_word(m, shape, &m->scratch->cut, &text);
+	return coarse_event(m, tag, &text, shape, make);
 }
 
-/* The coarse event of a text that another model has, made where there is none; beyond the bound one by length. */
+/* Of a text that another model has, made where there is none. */
 int32
 l4_model_learn_coarse(L4Model *m, int tag, const char *bytes, int len)
 {
 	L4Shape		shape = {.text = unconstify(char *, bytes), .len = len};
 	StringInfoData text;
-	int32		event;
 
 	initStringInfo(&text);
 	appendBinaryStringInfo(&text, bytes, len);
-	event = event_of_text(m, tag, &text, false);
-	if (event == 0 && len > 0 && bytes[0] != L4_OPEN_MARK)
-	{
-		if (m->coarse_words < MAX_BY_WORD)
-			m->coarse_words++;
-		else
-		{
-			resetStringInfo(&text);
-			text_by_length(&shape, &text);
-		}
-	}
-	if (event == 0)
-		event = event_of_text(m, tag, &text, true);
-	pfree(text.data);
-	return event;
+	return coarse_event(m, tag, &text, &shape, true);
 }

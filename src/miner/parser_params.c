@@ -154,6 +154,21 @@ drain_parameters(L4Parser *parser, int32 event_id, const char *msg, int len, L4P
 	return nout;
 }
 
+/* Where the marks of an event's template are in a message, which is scanned into the parser's shape; -1: it does not fit. */
+static int
+align_message(L4Parser *parser, int32 event_id, const char *msg, int len, char **pattern, int *plen, L4Found **found)
+{
+	L4Model    *m = &parser->model;
+	L4Shape    *shape = &parser->shape;
+	int			n;
+
+	l4_parser_scan(parser, msg, len, shape);
+	*pattern = l4_model_pattern(m, m->events[l4_model_resolve(m, event_id)].template, plen, CurrentMemoryContext);
+	*found = palloc((*plen + 1) * sizeof(L4Found));
+	n = l4_align(*pattern, *plen, shape->text, shape->len, *found, false);
+	return n >= 0 ? n : l4_align(*pattern, *plen, shape->text, shape->len, *found, true);
+}
+
 int
 l4_parser_parameters(L4Parser *parser, int32 event_id, const char *msg, int len, L4Parameter **out)
 {
@@ -166,14 +181,7 @@ l4_parser_parameters(L4Parser *parser, int32 event_id, const char *msg, int len,
 
 	if (parser->drain)
 		return drain_parameters(parser, event_id, msg, len, out);
-	l4_parser_scan(parser, msg, len, shape);
-	event_id = l4_model_resolve(&parser->model, event_id);
-	pattern = l4_model_pattern(&parser->model, parser->model.events[event_id].template, &plen,
-							   CurrentMemoryContext);
-	found = palloc((plen + 1) * sizeof(L4Found));
-	n = l4_align(pattern, plen, shape->text, shape->len, found, false);
-	if (n < 0)
-		n = l4_align(pattern, plen, shape->text, shape->len, found, true);
+	n = align_message(parser, event_id, msg, len, &pattern, &plen, &found);
 	*out = palloc(Max(1, n) * sizeof(L4Parameter));
 	map = map_to_message(shape, msg, len);
 	for (int i = 0; i < n; i++)
@@ -256,14 +264,9 @@ l4_parser_own_words(L4Parser *parser, int32 event_id, const char *msg, int len, 
 	if (parser->drain || l4_parser_is_coarse(parser, event_id) || l4_event_is_forgotten(m, event_id))
 		return 0;
 	cut = &m->scratch->cut;
-	l4_parser_scan(parser, msg, len, shape);
-	pattern = l4_model_pattern(m, m->events[l4_model_resolve(m, event_id)].template, &plen, CurrentMemoryContext);
+	nfound = align_message(parser, event_id, msg, len, &pattern, &plen, &found);
 	if (memchr(pattern, L4_OPEN_MARK, plen) == NULL)
 		return 0;
-	found = palloc((plen + 1) * sizeof(L4Found));
-	nfound = l4_align(pattern, plen, shape->text, shape->len, found, false);
-	if (nfound < 0)
-		nfound = l4_align(pattern, plen, shape->text, shape->len, found, true);
 	l4_cut(m, shape, false, cut);
 	*words = palloc(sizeof(L4Word) * cut->ncols);
 	map = map_to_message(shape, msg, len);
