@@ -21,9 +21,9 @@ typedef struct L4Flow
 	int64		start;
 	int64		end;
 	double		bytes;
-	int32		pair;
 	int32		packets;		/* sampled ones; 0 where all were counted */
-	bool		back;
+	uint32		pair:31;
+	uint32		back:1;
 } L4Flow;
 
 typedef struct L4FlowAddress
@@ -92,7 +92,7 @@ typedef struct L4FlowRun
 	double		simultaneous;	/* byte share of records that start with one of the other direction */
 	double		main_size;		/* byte share of the largest class */
 	int			bursts;
-	double		duration;		/* median of its records */
+	double		duration;		/* of its records, mean by bytes */
 	double		packets;		/* sampled packets a byte, 0 where all were counted */
 	bool		regular;
 	L4FlowKind	kind;

@@ -31,12 +31,10 @@
 #define LOW_IN_BIN		0.20	/* another: it tells what flaps */
 #define USUAL			0.60	/* quantile of bandwidths of units */
 #define SLOW			0.75	/* of the usual bandwidth */
-#define LARGE_CLASS		0.1		/* byte share of a size that has a bandwidth of its own */
 #define OWN_USUAL		0.80	/* quantile of what a link has in all bins */
 #define FLAPS			0.6		/* of what is usual for records of a size, and in other bins */
 #define ALONE			0.5		/* of a link that nothing else explains */
 #define EXPLAINS		0.6		/* share of its units that are slow */
-#define NEARLY_BEST		0.6
 #define SWITCH_UNITS	3
 #define SWITCH_NICS		4
 #define FEW_PACKETS		10		/* sampled ones: their bandwidth is noise */
@@ -66,7 +64,6 @@ struct L4Blame
 	int			nunits;
 	int			units_size;
 	LinkUnit   *units;
-	double	   *total;			/* slow weight of each candidate over all bins */
 	bool	   *blamed;			/* of each candidate in each bin */
 	double	   *slowness;		/* of each candidate: sum over its bins */
 };
@@ -77,60 +74,26 @@ counts(const L4Flow *flow, bool back)
 	return flow->back == back && flow->end > flow->start && (flow->packets == 0 || flow->packets >= FEW_PACKETS);
 }
 
-static bool
-is_large(const L4FlowRun *run, int c)
-{
-	return run->classes[c].bytes >= LARGE_CLASS * run->bytes;
-}
-
-/* Class of a record's size, the number of classes for none: few of a size may all be slow. */
-static int
-class_of(const L4FlowRun *run, double bytes)
-{
-	for (int c = 0; c < run->nclasses; c++)
-		if (bytes >= run->classes[c].size && bytes <= run->classes[c].top && is_large(run, c))
-			return c;
-	return run->nclasses;
-}
-
-/* Usual bandwidth of the records of each large class in one direction, and of all. */
-static void
-class_bandwidths(const L4FlowRun *run, const L4Flow *flow, int n, bool back, double *usual)
-{
-	double	   *values = palloc(sizeof(double) * Max(n, 1));
-
-	for (int c = 0; c <= run->nclasses; c++)
-	{
-		int			nvalues = 0;
-
-		/* all records are of a single class */
-		if (c < run->nclasses ? !is_large(run, c) : c == 1)
-			continue;
-		for (int i = 0; i < n; i++)
-			if (counts(&flow[i], back)
-				&& (c == run->nclasses || (flow[i].bytes >= run->classes[c].size && flow[i].bytes <= run->classes[c].top)))
-				values[nvalues++] = flow[i].bytes / (flow[i].end - flow[i].start);
-		usual[c] = l4_quantile(values, nvalues, 0.5);
-	}
-	pfree(values);
-}
-
 /* Bandwidth in each bin of one direction of a run: a quantile of its records', and the lower ones, each against its size. */
 static void
 measure_bins(L4Blame *blame, const L4FlowRun *run, const L4Flow *flow, int n, bool back, float *bandwidth, float *low)
 {
 	double	   *values = palloc(sizeof(double) * Max(n, 1));
 	double	   *ratios = palloc(sizeof(double) * Max(n, 1));
-	double		usual[L4_FLOW_CLASSES + 1];
 	double	   *lows = palloc(sizeof(double) * blame->nbins);
 	float	   *all = palloc(sizeof(float) * blame->nbins);
 	int			nlows = 0;
+	double		usual;
 	double		own;
 	int			nvalues = 0;
 	int			nratios = 0;
 	int			bin = 0;
 
-	class_bandwidths(run, flow, n, back, usual);
+	for (int i = 0; i < n; i++)
+		if (counts(&flow[i], back))
+			values[nvalues++] = flow[i].bytes / (flow[i].end - flow[i].start);
+	usual = l4_quantile(values, nvalues, 0.5);
+	nvalues = 0;
 	for (int i = 0; i < blame->nbins; i++)
 		bandwidth[i] = low[i] = all[i] = NAN;
 	for (int i = 0; i <= n; i++)
@@ -153,7 +116,7 @@ measure_bins(L4Blame *blame, const L4FlowRun *run, const L4Flow *flow, int n, bo
 		if (i == n || !counts(&flow[i], back))
 			continue;
 		values[nvalues++] = flow[i].bytes / (flow[i].end - flow[i].start);
-		ratios[nratios++] = values[nvalues - 1] / usual[class_of(run, flow[i].bytes)];
+		ratios[nratios++] = values[nvalues - 1] / usual;
 	}
 	own = l4_quantile(lows, nlows, OWN_USUAL);
 	for (int i = 0; i < blame->nbins; i++)
@@ -407,13 +370,11 @@ blame_bin(L4Blame *blame, int bin)
 
 		weigh(blame, bin, gone, a, b, nslow, nics);
 		for (int c = 0; c < blame->ncandidates; c++)
-			if (qualifies(blame, c, a, b, nslow, nics))
-				most = Max(most, a[c] * a[c] / b[c]);
-		for (int c = 0; c < blame->ncandidates; c++)
-			if (most > 0 && qualifies(blame, c, a, b, nslow, nics) && a[c] * a[c] / b[c] >= NEARLY_BEST * most
-				&& (best < 0 || blame->total[c] > blame->total[best]
-					|| (blame->total[c] == blame->total[best] && a[c] * a[c] / b[c] > a[best] * a[best] / b[best])))
+			if (qualifies(blame, c, a, b, nslow, nics) && a[c] * a[c] / b[c] > most)
+			{
+				most = a[c] * a[c] / b[c];
 				best = c;
+			}
 		if (best < 0)
 			break;
 		for (int u = 0; u < blame->nunits; u++)
@@ -505,7 +466,7 @@ report_candidate(L4Blame *blame, int c)
 		initStringInfo(&subject);
 		appendStringInfoString(&subject, nic ? flows->addresses[c].text : flows->switches[c - flows->naddresses]);
 		for (int other = 0; nic && other < flows->naddresses; other++)
-			if (other != c && blame->total[other] == blame->total[c] && same_links(blame, c, other, from, last))
+			if (other != c && same_links(blame, c, other, from, last))
 				appendStringInfo(&subject, " %s", flows->addresses[other].text);
 		for (int u = 0; u < blame->nunits; u++)
 		{
@@ -567,13 +528,8 @@ l4_flows_blame(L4Blame *blame)
 {
 	if (blame->nunits == 0)
 		return;
-	blame->total = palloc0(sizeof(double) * blame->ncandidates);
 	blame->slowness = palloc0(sizeof(double) * blame->ncandidates);
 	blame->blamed = palloc0((Size) blame->ncandidates * blame->nbins);
-	for (int u = 0; u < blame->nunits; u++)
-		for (int b = 0; b < blame->nbins; b++)
-			for (int p = 0; blame->units[u].slow[b] && p < blame->units[u].npath; p++)
-				blame->total[blame->units[u].path[p]] += blame->units[u].weight;
 	for (int b = 0; b < blame->nbins; b++)
 	{
 		CHECK_FOR_INTERRUPTS();

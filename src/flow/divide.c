@@ -16,8 +16,6 @@
 #include "flow/analysis.h"
 #include "l4_compat.h"
 
-#define LARGE_CLASS		0.10	/* byte share of a size class that is counted */
-#define MAX_CLASSES		9
 #define LEAST_SILENCE	1000	/* microseconds: shorter ones are noise of what starts together */
 #define FINER			0.03	/* cost that a finer division may have more */
 #define NO_COST			1e9		/* of too few parts, or more than is needed */
@@ -92,35 +90,6 @@ median(double *values, int n)
 	return (low + high) / 2;
 }
 
-/* Large size classes, as least and greatest size. */
-static int
-large_classes(const L4Records *records, double (*classes)[2])
-{
-	double	   *sizes = palloc(sizeof(double) * records->n);
-	double		total = 0;
-	int			n = 0;
-
-	memcpy(sizes, records->bytes, sizeof(double) * records->n);
-	sort_doubles(sizes, records->n);
-	for (int i = 0; i < records->n; i++)
-		total += sizes[i];
-	for (int i = 0; i < records->n && n < MAX_CLASSES;)
-	{
-		double		least = sizes[i];
-		double		sum = 0;
-
-		while (i < records->n && sizes[i] <= least * (1 + 2 * records->tolerance))
-			sum += sizes[i++];
-		if (sum >= LARGE_CLASS * total)
-		{
-			classes[n][0] = least;
-			classes[n++][1] = sizes[i - 1];
-		}
-	}
-	pfree(sizes);
-	return n;
-}
-
 /* Number the parts that silences longer than the threshold divide, from 0; returns how many. */
 int
 l4_divide_parts(const L4Records *records, double threshold, int *part)
@@ -138,35 +107,51 @@ l4_divide_parts(const L4Records *records, double threshold, int *part)
 	return records->n > 0 ? n + 1 : 0;
 }
 
-/*
- * Share of parts with about the usual number of records of each class, and
- * byte share of parts with about the usual bytes. Records of part -1 are left
- * out.
- */
+/* Records that no threshold parts, as they lie too close. */
+typedef struct Bursts
+{
+	int			n;
+	int64	   *start;
+	int64	   *end;
+	double	   *bytes;
+	bool	   *at_once;		/* its records start together */
+} Bursts;
+
+static void
+find_bursts(const L4Records *records, Bursts *bursts)
+{
+	int			at = -1;
+
+	bursts->start = palloc(sizeof(int64) * Max(records->n, 1));
+	bursts->end = palloc(sizeof(int64) * Max(records->n, 1));
+	bursts->bytes = palloc(sizeof(double) * Max(records->n, 1));
+	bursts->at_once = palloc(Max(records->n, 1));
+	for (int i = 0; i < records->n; i++)
+	{
+		if (at < 0 || records->start[i] - bursts->end[at] > LEAST_SILENCE)
+		{
+			bursts->start[++at] = records->start[i];
+			bursts->end[at] = records->end[i];
+			bursts->bytes[at] = 0;
+			bursts->at_once[at] = true;
+		}
+		else
+			bursts->at_once[at] &= records->start[i] - records->start[i - 1] <= LEAST_SILENCE;
+		bursts->end[at] = Max(bursts->end[at], records->end[i]);
+		bursts->bytes[at] += records->bytes[i];
+	}
+	bursts->n = at + 1;
+}
+
+/* Byte share of parts with about the usual bytes. */
 static double
-alikeness(const L4Records *records, const int *part, int nparts, const double *bytes, const uint8 *class_of, int nclasses)
+alikeness(const double *bytes, int nparts)
 {
 	double	   *values = palloc(sizeof(double) * nparts);
-	int		   *counts = palloc0(sizeof(int) * nparts * (nclasses + 1));
-	double		same = 0;
 	double		total = 0;
 	double		usual;
 	double		near = 0;
 
-	for (int i = 0; i < records->n; i++)
-		if (part[i] >= 0)
-			counts[class_of[i] * nparts + part[i]]++;
-	for (int c = 0; c < nclasses; c++)
-	{
-		int			alike = 0;
-
-		for (int p = 0; p < nparts; p++)
-			values[p] = counts[c * nparts + p];
-		usual = l4_quantile(values, nparts, 0.5);
-		for (int p = 0; p < nparts; p++)
-			alike += fabs(counts[c * nparts + p] - usual) <= 0.1 * usual;
-		same += (double) alike / nparts / nclasses;
-	}
 	memcpy(values, bytes, sizeof(double) * nparts);
 	usual = median(values, nparts);
 	for (int p = 0; p < nparts; p++)
@@ -176,8 +161,7 @@ alikeness(const L4Records *records, const int *part, int nparts, const double *b
 			near += bytes[p];
 	}
 	pfree(values);
-	pfree(counts);
-	return (nclasses == 0 ? near / total : (same + near / total) / 2);
+	return near / total;
 }
 
 /*
@@ -220,25 +204,20 @@ unevenness(const double *values, int n)
  * before others? They may be buckets.
  */
 static bool
-sent_at_once(const L4Records *records, const int *part, int nparts, const int64 *ends)
+sent_at_once(const L4Records *records, const Bursts *bursts, const int *part, int nparts)
 {
 	int			n = 0;
 	int			beat = 0;
-	bool		at_once = true;
 
-	for (int i = 1; i <= records->n; i++)
+	for (int i = 0; i < bursts->n; i++)
 	{
 		int			first = beat;
 
-		if (i < records->n && part[i] == part[i - 1])
-		{
-			at_once &= records->start[i] - records->start[i - 1] <= LEAST_SILENCE;
+		if (i + 1 < bursts->n && part[i + 1] == part[i])
 			continue;
-		}
-		while (beat < records->nbeats && records->beats[beat] <= ends[part[i - 1]])
+		while (beat < records->nbeats && records->beats[beat] <= bursts->end[i])
 			beat++;
-		n += at_once && 2 * nparts * (beat - first) <= records->nbeats;
-		at_once = true;
+		n += bursts->at_once[i] && (i == 0 || part[i - 1] != part[i]) && 2 * nparts * (beat - first) <= records->nbeats;
 	}
 	return 2 * n > nparts;
 }
@@ -290,23 +269,24 @@ leave_out_pauses(int nparts, const double *bytes, const double *ratios, int *num
  * A cost above the limit is not needed, nor found out.
  */
 static void
-try_threshold(const L4Records *records, L4Division *division, double limit, const uint8 *class_of, int nclasses)
+try_threshold(const L4Records *records, const Bursts *bursts, L4Division *division, double limit)
 {
-	int		   *part = palloc(sizeof(int) * records->n);
-	int			nparts = l4_divide_parts(records, division->threshold, part);
-	double	   *bytes = palloc0(sizeof(double) * nparts);
-	int64	   *ends = palloc0(sizeof(int64) * nparts);
-	double	   *lengths = palloc(sizeof(double) * nparts);
-	double	   *ratios = palloc(sizeof(double) * nparts);
-	int		   *number = palloc(sizeof(int) * nparts);
+	int		   *part = palloc(sizeof(int) * bursts->n);
+	double	   *bytes = palloc0(sizeof(double) * bursts->n);
+	int64	   *ends = palloc(sizeof(int64) * bursts->n);
+	double	   *lengths = palloc(sizeof(double) * bursts->n);
+	double	   *ratios = palloc(sizeof(double) * bursts->n);
+	int		   *number = palloc(sizeof(int) * bursts->n);
+	int			nparts = 0;
 
-	division->nparts = nparts;
 	division->cost = NO_COST;
 	division->period = 0;
-	for (int i = 0; i < records->n; i++)
+	for (int i = 0; i < bursts->n; i++)
 	{
-		ends[part[i]] = bytes[part[i]] == 0 ? records->end[i] : Max(ends[part[i]], records->end[i]);
-		bytes[part[i]] += records->bytes[i];
+		nparts += i == 0 || bursts->start[i] - bursts->end[i - 1] > division->threshold;
+		part[i] = nparts - 1;
+		bytes[nparts - 1] += bursts->bytes[i];
+		ends[nparts - 1] = bursts->end[i];
 	}
 	for (int p = 1; p < nparts; p++)
 		lengths[p - 1] = (double) (ends[p] - ends[p - 1]);
@@ -317,7 +297,7 @@ try_threshold(const L4Records *records, L4Division *division, double limit, cons
 	}
 	if (nparts >= FEWEST_PARTS && division->period > 0)
 	{
-		bool		at_once = sent_at_once(records, part, nparts, ends);
+		bool		at_once = sent_at_once(records, bursts, part, nparts);
 		int			kept = leave_out_pauses(nparts, bytes, ratios, number);
 		int			n = 0;
 		double		cost;
@@ -332,15 +312,13 @@ try_threshold(const L4Records *records, L4Division *division, double limit, cons
 		if (without < cost)
 		{
 			cost = without;
-			for (int i = 0; i < records->n; i++)
-				part[i] = number[part[i]];
 			for (int p = 0; p < nparts; p++)
 				if (number[p] >= 0)
 					bytes[number[p]] = bytes[p];
 			nparts = kept;
 		}
 		if (cost <= limit)
-			division->cost = cost + 1.5 * (1 - alikeness(records, part, nparts, bytes, class_of, nclasses));
+			division->cost = cost + 1.5 * (1 - alikeness(bytes, nparts));
 	}
 	pfree(part);
 	pfree(bytes);
@@ -369,24 +347,18 @@ greater_jump(const void *a, const void *b)
 
 /* Thresholds where the sorted silences jump, ascending; the first is below all. */
 static int
-find_thresholds(const L4Records *records, L4Division *divisions)
+find_thresholds(const Bursts *bursts, L4Division *divisions)
 {
-	double	   *silences = palloc(sizeof(double) * Max(records->n, 1));
-	Jump	   *jumps = palloc(sizeof(Jump) * Max(records->n, 1));
+	double	   *silences = palloc(sizeof(double) * Max(bursts->n, 1));
+	Jump	   *jumps = palloc(sizeof(Jump) * Max(bursts->n, 1));
 	double		thresholds[L4_DIVISIONS];
-	int64		end = records->n > 0 ? records->end[0] : 0;
-	int			n = 0;
 	int			njumps = 0;
 	int			found = 0;
 
-	for (int i = 1; i < records->n; i++)
-	{
-		if (records->start[i] - end > LEAST_SILENCE)
-			silences[n++] = (double) (records->start[i] - end);
-		end = Max(end, records->end[i]);
-	}
-	sort_doubles(silences, n);
-	for (int i = 1; i < n; i++)
+	for (int i = 1; i < bursts->n; i++)
+		silences[i - 1] = (double) (bursts->start[i] - bursts->end[i - 1]);
+	sort_doubles(silences, Max(bursts->n - 1, 0));
+	for (int i = 1; i < bursts->n - 1; i++)
 		if (silences[i] > silences[i - 1])
 			jumps[njumps++] = (Jump) {silences[i] / silences[i - 1], sqrt(silences[i] * silences[i - 1])};
 	qsort(jumps, njumps, sizeof(Jump), greater_jump);
@@ -408,28 +380,26 @@ find_thresholds(const L4Records *records, L4Division *divisions)
 int
 l4_divide(const L4Records *records, L4Division *divisions, int *best)
 {
-	double		classes[MAX_CLASSES][2];
-	int			nclasses = large_classes(records, classes);
-	int			n = find_thresholds(records, divisions);
+	Bursts		bursts;
+	int			n;
 	double		least = NO_COST;
-	uint8	   *class_of = palloc(Max(records->n, 1));
 
-	/* behind the last class: of none */
-	for (int i = 0; i < records->n; i++)
-		for (class_of[i] = 0; class_of[i] < nclasses; class_of[i]++)
-			if (records->bytes[i] >= classes[class_of[i]][0] && records->bytes[i] <= classes[class_of[i]][1])
-				break;
+	find_bursts(records, &bursts);
+	n = find_thresholds(&bursts, divisions);
 	*best = -1;
 	/* few parts first: they tell soon which costs are needed */
 	for (int i = n - 1; i >= 0; i--)
 	{
 		CHECK_FOR_INTERRUPTS();
-		try_threshold(records, &divisions[i], least + FINER, class_of, nclasses);
+		try_threshold(records, &bursts, &divisions[i], least + FINER);
 		least = Min(least, divisions[i].cost);
 	}
 	for (int i = n - 1; i >= 0; i--)
 		if (least < NO_COST && divisions[i].cost <= least + FINER)
 			*best = i;
-	pfree(class_of);
+	pfree(bursts.start);
+	pfree(bursts.end);
+	pfree(bursts.bytes);
+	pfree(bursts.at_once);
 	return n;
 }

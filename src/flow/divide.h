@@ -14,7 +14,6 @@ typedef struct L4Records
 	const int64 *start;
 	const int64 *end;
 	const double *bytes;
-	double		tolerance;		/* of sizes that are the same */
 	int			nbeats;
 	const int64 *beats;			/* starts of the pipeline's records of one of the NICs, in order */
 } L4Records;
@@ -25,7 +24,6 @@ typedef struct L4Division
 	double		cost;			/* of those that may be the best */
 	double		period;			/* between the ends of parts, a low quantile */
 	double		uneven;			/* median difference of two that follow each other, of their sum */
-	int			nparts;
 } L4Division;
 
 extern int	l4_divide(const L4Records *records, L4Division *divisions, int *best);

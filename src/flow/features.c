@@ -13,7 +13,7 @@
 #include "flow/analysis.h"
 #include "l4_compat.h"
 
-#define LONG_SILENCES	15		/* whose median tells how long a pair is usually silent */
+#define LONG_SILENCES	3		/* the least of so many tells how long a pair is usually silent */
 #define RUN_SILENCE		(3 * L4_FLOW_SECOND)	/* at least so long between runs */
 #define SIZE_TOLERANCE	0.02
 #define SMALL_SHARE		0.02	/* size classes with fewer bytes say nothing about steps */
@@ -228,7 +228,6 @@ measure_run(L4Flows *flows, int pair, const L4Flow *flow, int n)
 {
 	L4FlowRun  *run;
 	double		packets = 0;
-	double	   *durations = palloc(sizeof(double) * n);
 
 	L4_GROW(flows->runs, flows->nruns, flows->runs_size, flows->cxt);
 	run = &flows->runs[flows->nruns++];
@@ -250,29 +249,22 @@ measure_run(L4Flows *flows, int pair, const L4Flow *flow, int n)
 			run->own_bytes += flow[i].bytes;
 		}
 		packets += flow[i].packets;
-		durations[i] = (double) (flow[i].end - flow[i].start);
+		run->duration += (flow[i].end - flow[i].start) * flow[i].bytes;
 	}
 	run->packets = packets / run->bytes;
-	run->duration = l4_quantile(durations, n, 0.5);
-	pfree(durations);
+	run->duration /= run->bytes;
 	measure_sizes(run, flow);
 	measure_directions(run, flow);
 	run->simultaneous = simultaneous_share(run, flow);
 }
 
-/*
- * A run ends at a silence that is long, and long for this pair: of a job whose
- * steps take minutes few of the longest lie between steps, but these fill most
- * of the time, which those between starts of a job do not.
- */
+/* A run ends at a silence that is long, and long for this pair. */
 static int64
 run_silence(const L4Flow *flow, int n)
 {
 	double		longest[LONG_SILENCES];
 	int			found = 0;
 	int64		end = flow[0].end;
-	double		third;
-	double		filled = 0;
 
 	for (int i = 1; i < n; i++)
 	{
@@ -288,12 +280,7 @@ run_silence(const L4Flow *flow, int n)
 			longest[at] = longest[at - 1];
 		longest[at] = silence;
 	}
-	third = found >= OFTEN ? longest[OFTEN - 1] : 0;
-	for (int i = 0; i < found && longest[i] >= third / 2; i++)
-		filled += Min(longest[i], 2 * third);
-	if (2 * filled >= end - flow[0].start)
-		return Max(RUN_SILENCE, (int64) (4 * third));
-	return Max(RUN_SILENCE, (int64) (4 * l4_quantile(longest, found, 0.5)));
+	return Max(RUN_SILENCE, found < LONG_SILENCES ? 0 : (int64) (4 * longest[LONG_SILENCES - 1]));
 }
 
 /* Runs of a pair; returns the byte share of their largest size classes, 0 without any. */

@@ -132,7 +132,7 @@ order_indices(const void *a, const void *b, void *arg)
 
 /* Number of the part in which each record lies, in the order of the arguments. */
 static Datum
-divide(const float8 *start, const float8 *finish, const float8 *bytes, int n, double tolerance, double period)
+divide(const float8 *start, const float8 *finish, const float8 *bytes, int n, double period)
 {
 	int		   *order = palloc(sizeof(int) * Max(n, 1));
 	int64	   *starts = palloc(sizeof(int64) * Max(n, 1));
@@ -141,7 +141,7 @@ divide(const float8 *start, const float8 *finish, const float8 *bytes, int n, do
 	int		   *part = palloc0(sizeof(int) * Max(n, 1));
 	Datum	   *result = palloc(sizeof(Datum) * Max(n, 1));
 	L4Division	divisions[L4_DIVISIONS];
-	L4Records	records = {.n = n, .start = starts, .end = ends, .bytes = sizes, .tolerance = tolerance};
+	L4Records	records = {.n = n, .start = starts, .end = ends, .bytes = sizes};
 	int			best;
 	int			ndivisions;
 
@@ -178,10 +178,8 @@ l4_divide_steps(PG_FUNCTION_ARGS)
 	const float8 *start = l4_check_float8_array(PG_GETARG_ARRAYTYPE_P(0), "start", &n[0]);
 	const float8 *finish = l4_check_float8_array(PG_GETARG_ARRAYTYPE_P(1), "finish", &n[1]);
 	const float8 *bytes = l4_check_float8_array(PG_GETARG_ARRAYTYPE_P(2), "bytes", &n[2]);
-	double		tolerance = 0.02;
 	double		period = 0;
 	const L4Option options[] = {
-		{"tolerance", L4_OPTION_FLOAT, 0, 0.5, &tolerance},
 		{"period", L4_OPTION_FLOAT, 0, 1e9, &period},
 	};
 
@@ -196,5 +194,5 @@ l4_divide_steps(PG_FUNCTION_ARGS)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("record %d ends before it starts, has no bytes, or lies out of range", i + 1)));
-	return divide(start, finish, bytes, n[0], tolerance, period);
+	return divide(start, finish, bytes, n[0], period);
 }

@@ -368,7 +368,7 @@ order_flows(const L4Flow *x, const L4Flow *y)
 	if (x->end != y->end)
 		return x->end < y->end ? -1 : 1;
 	if (x->pair != y->pair)
-		return x->pair - y->pair;
+		return (int) x->pair - (int) y->pair;
 	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 

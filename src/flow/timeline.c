@@ -19,8 +19,6 @@
 #include "flow/analysis.h"
 #include "l4_compat.h"
 
-#define FEW_GROUPS		0.34	/* share of groups that end a step */
-#define DUE				0.7		/* periods between steps, at least */
 #define WHOLE			0.85	/* of the usual bytes: less is no whole part */
 #define MOST_TURNS		4		/* parts of a step that take turns */
 #define TURN_SHARE		0.02	/* of a part: the first of a step is longer by this at least, */
@@ -79,7 +77,6 @@ load_group(L4Flows *flows, const L4FlowGroup *group, bool all, GroupRecords *out
 	int		   *pairs = palloc(sizeof(int) * group->nruns);
 	int64		first = DT_NOEND;
 	int64		last = DT_NOBEGIN;
-	double		packets = 0;
 	double		bytes = 0;
 	double		small_bytes = 0;
 	int			least = l4_flows_least_bursts(flows, group->runs, group->nruns);
@@ -119,14 +116,12 @@ load_group(L4Flows *flows, const L4FlowGroup *group, bool all, GroupRecords *out
 		out->start[out->records.n] = flow[i].start;
 		out->end[out->records.n] = flow[i].end;
 		out->bytes[out->records.n++] = flow[i].bytes;
-		packets += flow[i].packets;
 		bytes += flow[i].bytes;
 	}
 	out->records.beats = memcpy(palloc(sizeof(int64) * Max(out->records.nbeats, 1)), beats, sizeof(int64) * out->records.nbeats);
 	out->records.start = out->start;
 	out->records.end = out->end;
 	out->records.bytes = out->bytes;
-	out->records.tolerance = packets > 0 ? Min(0.5, Max(0.02, 3 / sqrt(packets / out->records.n))) : 0.02;
 	MemoryContextSwitchTo(old);
 	pfree(pairs);
 	pfree(beats);
@@ -438,30 +433,6 @@ order_ends(const void *a, const void *b)
 }
 
 /*
- * What few groups end is a part of theirs that was cut in two, unless it
- * stands where a step is due: then the other groups were not seen. Returns
- * how many steps are left.
- */
-static int
-drop_halves(int64 *ends, float *share, int n, double period)
-{
-	int			kept = 0;
-
-	for (int i = 0; i < n; i++)
-	{
-		int			next = i + 1;
-
-		while (next < n && share[next] < FEW_GROUPS)
-			next++;
-		if (share[i] < FEW_GROUPS && ((kept > 0 && ends[i] - ends[kept - 1] < DUE * period) || (next < n && ends[next] - ends[i] < DUE * period)))
-			continue;
-		ends[kept] = ends[i];
-		share[kept++] = share[i];
-	}
-	return kept;
-}
-
-/*
  * Steps of several groups: ends that lie within a part of the period belong
  * together, and the latest is the end of the step. cover, if wanted, is the
  * share of groups whose end was seen.
@@ -504,7 +475,6 @@ l4_flows_merge_ends(L4Flows *flows, const int *groups, const int64 *offset, int 
 		step++;
 		share[nsteps++] = (float) members / ngroups;
 	}
-	nsteps = drop_halves(ends, share, nsteps, period);
 	if (cover != NULL)
 		memcpy(cover, share, sizeof(float) * nsteps);
 	pfree(all);
