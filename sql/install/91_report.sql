@@ -276,7 +276,9 @@ BEGIN ATOMIC
             FROM jsonb_array_elements_text(c.value) WITH ORDINALITY AS x(v, n))
         WHEN 'object' THEN (SELECT string_agg(x.k || ' ' || x.v, ', ' ORDER BY x.k)
             FROM jsonb_each_text(c.value) AS x(k, v))
-        ELSE c.value #>> '{}' END) AS v(words)
+        ELSE CASE WHEN c.key IN ('first_ts', 'last_ts')
+            THEN to_char((c.value #>> '{}')::timestamptz, 'YYYY-MM-DD HH24:MI:SS.MS TZ')
+            ELSE c.value #>> '{}' END END) AS v(words)
     WHERE d.job_id = _coverage_rows.job_id AND v.words <> ''
     ORDER BY c.key;
 END;
