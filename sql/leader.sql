@@ -109,6 +109,12 @@ CALL plans('early-good-1', true, 40, true, 1);
 CALL plans('early-good-2', true, 50, true, 1);
 CALL plans('early-struck', false, 0, false, 1);
 CALL say('early-struck', 'z', 9.5, 'ValueError: the part has 7 columns');
+-- nobody reports a crash in words that are known: the last ones of who leaves first tell the cause
+CALL reports('foreign-good-1', true, 40, true);
+CALL reports('foreign-good-2', true, 50, true);
+CALL reports('foreign-words', true, 21, false);
+CALL say('foreign-words', 'z', 30.5, 'die Spalten passen nicht');
+CALL say('foreign-words', 'am', 30.6, 'die Verbindung ist weg');
 
 CALL l4.ingest('leader.logs');
 UPDATE l4.job SET settings = 'leader ' || split_part(job_id, '-', 1),
@@ -118,6 +124,7 @@ WHERE job_id IN (SELECT l.job_id FROM logs AS l);
 SELECT j.job_id, d.status, d.symptom, d.stage, d.iteration
 FROM (SELECT DISTINCT l.job_id FROM logs AS l) AS j CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d
 ORDER BY j.job_id COLLATE "C";
+SELECT d.symptom, d.cause FROM l4.diagnosis AS d WHERE d.job_id = 'foreign-words';
 SELECT s.example_line FROM l4.suspect_event AS s WHERE s.job_id = 'reports-crash';
 SELECT d.coverage -> 'nodes_silent' AS absent FROM l4.diagnosis AS d WHERE d.job_id = 'plans-less';
 -- on which shares of the nodes good jobs print lines of the start-up

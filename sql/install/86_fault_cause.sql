@@ -33,8 +33,13 @@ RETURN EXISTS (
       AND x.first_line_no - s.first_line_no BETWEEN 1 AND (k.t).beside_lines
       -- what a crash handler prints tells less than the signal
       AND NOT EXISTS (SELECT FROM l4._shown(k.job_id) AS z JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
-        WHERE z.node = s.node AND NOT z.exit AND l4._marked(j.example, 'killed')));
-COMMENT ON FUNCTION l4._last_words(l4._case, int) IS 'does the event come right before a report of how a process ended';
+        WHERE z.node = s.node AND NOT z.exit AND l4._marked(j.example, 'killed')))
+    -- or, where nobody reports a crash in words that are known, it is the last that a node writes
+    OR k.terminal_ts IS NULL AND k.symptom IN ('crash', 'launch') AND EXISTS (
+        SELECT FROM l4._shown(k.job_id) AS s JOIN l4._nodes(k.job_id) AS n ON n.node = s.node AND n.last_ts = s.last_ts
+        WHERE s.event_id = _last_words.event_id);
+COMMENT ON FUNCTION l4._last_words(l4._case, int) IS
+    'does the event come right before a report of how a process ended, or end the log of a node that tells none';
 
 -- What says that something failed, but not what kind of failure it is: the best catch-all, else an error in words that
 -- no row knows. What no suspect says are the words of its peers; in a hang, what most say is that they wait.
