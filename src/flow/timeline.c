@@ -442,15 +442,12 @@ l4_flows_merge_ends(L4Flows *flows, const int *groups, const int64 *offset, int 
 {
 	int			n = 0;
 	int			nsteps = 0;
-	int			step = 0;
-	float	   *share;
 	End		   *all;
 	int		   *seen = palloc(sizeof(int) * Max(ngroups, 1));
 
 	for (int g = 0; g < ngroups; g++)
 		n += flows->groups[groups[g]].nends;
 	all = palloc(sizeof(End) * Max(n, 1));
-	share = palloc(sizeof(float) * Max(n, 1));
 	n = 0;
 	for (int g = 0; g < ngroups; g++)
 	{
@@ -468,18 +465,16 @@ l4_flows_merge_ends(L4Flows *flows, const int *groups, const int64 *offset, int 
 
 		for (; i < n && all[i].at - first <= L4_SAME_STEP * period; i++)
 		{
-			members += seen[all[i].group] != step;
-			seen[all[i].group] = step;
+			members += seen[all[i].group] != nsteps;
+			seen[all[i].group] = nsteps;
 			ends[nsteps] = all[i].at;
 		}
-		step++;
-		share[nsteps++] = (float) members / ngroups;
+		if (cover != NULL)
+			cover[nsteps] = (float) members / ngroups;
+		nsteps++;
 	}
-	if (cover != NULL)
-		memcpy(cover, share, sizeof(float) * nsteps);
 	pfree(all);
 	pfree(seen);
-	pfree(share);
 	return nsteps;
 }
 
