@@ -363,8 +363,8 @@ BEGIN ATOMIC
             s.before = max(s.before) FILTER (WHERE s.share >= (k.t).nearly_all) OVER ()
                 AND s.before >= max(s.before) OVER () + (k.t).last_part * min(s.before) OVER () AS is_last_of_all,
             -- what few print, as the one that leads, may be on any of them
-            coalesce(s.share < (k.t).nearly_all OR o.nodes >= (k.t).nearly_all * s.share * k.nodes, false)
-                AND o.event_id IS NOT NULL AS there
+            coalesce(o.nodes >= CASE WHEN s.share >= (k.t).nearly_all
+                THEN (k.t).nearly_all * s.share * k.nodes ELSE 1 END, false) AS there
         FROM l4._start_up(k) AS s LEFT JOIN event AS o USING (event_id)
     )
     SELECT CASE WHEN (k.counter).cycle IS NOT NULL
