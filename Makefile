@@ -295,6 +295,7 @@ REGRESS = \
 	evidence \
 	thresholds \
 	unknown_trainer \
+	first_job \
 	launcher_words \
 	bounded \
 	alert \

@@ -57,7 +57,7 @@ RETURNS TABLE (stream_id int, event_id int, slot int, number int, occurrences bi
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
 BEGIN ATOMIC
     SELECT u.stream_id, u.bare, u.slot, u.number, u.occurrences::bigint, u.first_ts, u.first_line_no,
-        u.number::bigint - lag(u.number) OVER w, u.value ~ '^[0-9]+\.[0-9]+'
+        u.number::bigint - lag(u.number) OVER w, u.value ~ '^[0-9]+\.[0-9]+([^0-9.]|$)'
     FROM (
         -- another label has values of its own
         SELECT DISTINCT ON (m.stream_id, v.bare, v.slot, v.value) m.stream_id, v.bare, v.slot, v.value, v.number,
@@ -180,12 +180,18 @@ BEGIN ATOMIC
     ), event AS MATERIALIZED (
         SELECT z.* FROM l4._events_of_stream(_counter_of_stream.stream_id) AS z
     ), steady AS MATERIALIZED (
-        SELECT e.*, t.template, EXISTS (SELECT FROM number AS n
-            WHERE n.event_id = e.event_id AND n.has_point) AS measures
+        SELECT e.*, t.template, m.measures
         FROM event AS e
         JOIN l4._event AS t ON t.event_id = e.event_id
         JOIN l4._stream AS z ON z.stream_id = _counter_of_stream.stream_id
-        WHERE coalesce(e.lasts >= (k.t).counter_share * extract(epoch FROM z.last_ts - z.first_ts), true)
+        CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM number AS n
+            WHERE n.event_id = e.event_id AND n.has_point)) AS m(measures)
+        WHERE coalesce(CASE WHEN k.baseline <> '{}'
+                THEN e.lasts >= (k.t).counter_share * extract(epoch FROM z.last_ts - z.first_ts)
+                -- a failed job may have trained for a short while, and hung for a long one
+                ELSE m.measures AND e.lasts > (k.t).same_moment
+                    OR e.lasts >= (k.t).counter_share * (e.lasts + extract(epoch FROM e.first_ts - z.first_ts))
+                END, true)
             -- what recurs from the first line on, while the start-up goes on, is a sign of life
             AND coalesce((SELECT avg((o.first_line_no > e.first_line_no)::int)
                 FROM event AS o WHERE o.records = 1 AND o.first_line_no < e.last_line_no) <= (k.t).half, true)
@@ -195,7 +201,9 @@ BEGIN ATOMIC
         FROM steady AS e
         LEFT JOIN even AS c ON c.event_id = e.event_id AND c.share >= (k.t).nearly_all
             AND c.numbers >= (k.t).min_iterations AND c.steady
-        WHERE c.event_id IS NOT NULL OR e.measures AND e.records >= (k.t).min_past
+        WHERE c.event_id IS NULL AND e.measures AND e.records >= (k.t).min_past
+            -- without good jobs numbers below that of the nodes may be ranks
+            OR c.event_id IS NOT NULL AND (k.baseline <> '{}' OR e.measures OR c.high > k.nodes)
         ORDER BY c.event_id IS NULL, e.measures DESC, e.records DESC, c.step < 0,
             (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, e.template COLLATE "C",
             abs(c.step),
@@ -283,8 +291,9 @@ END;
 COMMENT ON FUNCTION l4._counts_alike(l4._case, text, int, int, bigint) IS
     'does a number grow by the same step in nearly all streams of a job that have it; one in between may be missing';
 
--- The counter of a job: what counts up in its first or last stream. It begins anew where its numbers come more often
--- than there are of them, or more reports than are to be; a number that several ranks of the stream report is one.
+-- The counter of a job: what counts up in its first, last or longest stream. It begins anew where its numbers come
+-- more often than there are of them, or more reports than are to be; a number that several ranks of a stream report is
+-- one.
 CREATE FUNCTION l4._counter_of_job(k l4._case, job_id text) RETURNS l4._counter
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -297,15 +306,17 @@ DECLARE
     reports numeric;
     copies numeric;
     answer l4._counter;
+    uncounted l4._counter;  -- where none of the streams counts
 BEGIN
     FOR stream IN SELECT l4._outer_streams(_counter_of_job.job_id) LOOP
         SELECT * INTO c FROM l4._counter_of_stream(k, stream, events);
         CONTINUE WHEN c.event_id IS NULL OR c.slot IS NOT NULL
             AND NOT l4._counts_alike(k, _counter_of_job.job_id, c.event_id, c.slot, c.step);
-        answer.event_id := c.event_id;
         IF c.slot IS NULL THEN
-            RETURN answer;
+            uncounted.event_id := coalesce(uncounted.event_id, c.event_id);
+            CONTINUE;
         END IF;
+        answer.event_id := c.event_id;
         SELECT cardinality(r.lines), greatest(1, round((SELECT count(*) FROM unnest(r.lines) AS l(line_no)
             WHERE l.line_no >= c.first_line_no AND l.line_no < c.last_line_no)::numeric / greatest(c.numbers - 1, 1)))
         INTO reports, copies
@@ -325,7 +336,7 @@ BEGIN
             THEN l4._cycle(k, stream, c.event_id, c.slot) END;
         RETURN answer;
     END LOOP;
-    RETURN NULL;
+    RETURN uncounted;
 END;
 $$;
 COMMENT ON FUNCTION l4._counter_of_job(l4._case, text) IS 'the event that counts the iterations of a job, NULL: none';

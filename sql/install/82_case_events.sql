@@ -46,7 +46,7 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN template ~* '\m(?:exit(?:ed|[ _-]?(?:code|status|value))?|code|status|rc|returncode)[ =:(\[]*<\*>';
 COMMENT ON FUNCTION l4._has_status(text) IS 'is a value of the template the status with which a process ended';
 
--- A known line with a status behind a word for it that is 0 in good jobs, and not here: "stopped (rc=-9)".
+-- A line with a status behind a word for it that is 0 in good jobs, if there are any, and not here: "stopped (rc=-9)".
 CREATE FUNCTION l4._new_status(job_id text, good_jobs text[]) RETURNS SETOF int
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -73,7 +73,8 @@ BEGIN
     SELECT v.event_id FROM value AS v
     WHERE v.value ~ '^-?[0-9]+$'
     GROUP BY v.event_id
-    HAVING bool_and(v.value = '0') FILTER (WHERE v.good) AND bool_or(v.value <> '0') FILTER (WHERE NOT v.good);
+    HAVING (good_jobs = '{}' OR bool_and(v.value = '0') FILTER (WHERE v.good))
+        AND bool_or(v.value <> '0') FILTER (WHERE NOT v.good);
 END;
 $$;
 COMMENT ON FUNCTION l4._new_status(text, text[]) IS

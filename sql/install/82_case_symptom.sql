@@ -20,15 +20,18 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._settings(l4._case) IS 'events that echo a setting which good jobs echo too';
 
--- Where each node of a good job reports iterations, one that reports none did not train with the others.
+-- Where each node of a good job reports iterations, one that reports none did not train with the others; without a good
+-- job, where most nodes of this one do.
 CREATE FUNCTION l4._left_out(k l4._case) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 1
 BEGIN ATOMIC
     SELECT n.node FROM l4._nodes(k.job_id) AS n
     WHERE n.train_ts IS NULL AND k.iterations >= (k.t).min_iterations
-        AND (SELECT bool_and(g.reports)
-            FROM (SELECT bool_or(s.last_iteration IS NOT NULL) AS reports FROM l4._stream AS s
-                WHERE s.job_id = k.baseline[1] GROUP BY s.node) AS g);
+        AND CASE WHEN k.baseline = '{}'
+            THEN (SELECT count(z.train_ts) > (k.t).half * count(*) FROM l4._nodes(k.job_id) AS z)
+            ELSE (SELECT bool_and(g.reports)
+                FROM (SELECT bool_or(s.last_iteration IS NOT NULL) AS reports FROM l4._stream AS s
+                    WHERE s.job_id = k.baseline[1] GROUP BY s.node) AS g) END;
 END;
 COMMENT ON FUNCTION l4._left_out(l4._case) IS 'nodes that did not train although the job did';
 
@@ -60,8 +63,14 @@ LANGUAGE sql STABLE
 RETURN (SELECT i.done_ts FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.place = k.iterations - back + 1);
 COMMENT ON FUNCTION l4._done_before(l4._case, numeric) IS 'when the last but so many iterations of a job were done';
 
+CREATE FUNCTION l4._has_failed(job_id text) RETURNS bool
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = _has_failed.job_id AND j.status = 'failed');
+COMMENT ON FUNCTION l4._has_failed(text) IS 'is a job known to have failed';
+
 -- With few good jobs the job's own past is what good jobs look like; with none, a line below a warning must say that
--- something is wrong, or come for the first time while the job stands still.
+-- something is wrong, come for the first time while the job stands still, or be the last word of a node of a job that
+-- is known to have failed.
 CREATE FUNCTION l4._own_past(k l4._case) RETURNS TABLE (event_id int, reason text)
 LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
@@ -78,6 +87,9 @@ BEGIN ATOMIC
         SELECT k.reported_ts + (k.t).still_iterations::float8 * k.median_ms * interval '1 ms' AS from_ts,
             min(e.first_ts) AS to_ts
         FROM event AS e WHERE e.terminal OR e.exit
+    ), last_word AS MATERIALIZED (
+        SELECT DISTINCT n.last_event_id AS event_id FROM l4._node AS n
+        WHERE n.job_id = k.job_id AND l4._has_failed(k.job_id)
     )
     SELECT e.event_id, 'the job went on' FROM event AS e CROSS JOIN went_on AS w
     WHERE e.last_ts < w.ts AND NOT (e.terminal AND EXISTS (SELECT FROM l4._counts(k.job_id) AS c
@@ -91,7 +103,10 @@ BEGIN ATOMIC
         AND NOT e.stack
         AND m.place IS NULL
         AND NOT coalesce(k.iterations >= (k.t).min_past AND e.stage IS NULL AND e.first_ts > s.from_ts
-            AND e.first_ts < s.to_ts, false);
+            AND e.first_ts < s.to_ts, false)
+        AND NOT (e.level = 0 AND e.occurrences = e.nodes
+            AND e.event_id IN (SELECT w.event_id FROM last_word AS w))
+        AND e.event_id NOT IN (SELECT x FROM l4._new_status(k.job_id, '{}') AS x);
 END;
 COMMENT ON FUNCTION l4._own_past(l4._case) IS 'events that are no sign of the failure where few good jobs are known';
 
@@ -397,7 +412,8 @@ COMMENT ON FUNCTION l4._progress_before_flush(l4._case) IS
 -- Where no line is a crash report: half of the nodes wrote a new line, an error or of no level, and nothing after it.
 CREATE FUNCTION l4._gave_up(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
-RETURN cardinality(k.baseline) > 0 AND (
+RETURN (cardinality(k.baseline) > 0
+    OR l4._has_failed(k.job_id) AND coalesce(k.excess, 0) < (k.t).slow_excess) AND (
     SELECT count(DISTINCT n.node) >= (k.t).half * k.nodes
     FROM l4._shown(k.job_id) AS s JOIN l4._nodes(k.job_id) AS n USING (node)
     WHERE (s.level = 0 OR s.level >= (k.t).error_level) AND NOT s.stack
@@ -415,9 +431,9 @@ COMMENT ON FUNCTION l4._silent(text, float8) IS 'did a job write nothing for so 
 -- without a word where good jobs end with some: what ended it left nobody the time to speak, or nobody noticed.
 CREATE FUNCTION l4._stopped(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
-RETURN NOT k.crashed AND cardinality(k.baseline) > 0
+RETURN NOT k.crashed
     AND EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = k.job_id AND (j.status = 'failed'
-        OR j.status = 'running' AND (k.parameters ->> 'as_of') IS NULL
+        OR j.status = 'running' AND cardinality(k.baseline) > 0 AND (k.parameters ->> 'as_of') IS NULL
             AND l4._silent(j.job_id, greatest((k.t).silent_seconds, extract(epoch FROM l4._patience(k)))::float8)
             -- not logs of which each was cut elsewhere
             AND (SELECT max(n.last_iteration) - min(n.last_iteration) <= greatest((k.t).max_ahead, k.step)

@@ -147,7 +147,7 @@ BEGIN
         WHEN 'hang' THEN CASE WHEN l4._stopped(k) AND coalesce(k.last_ts - k.progress_ts <= l4._patience(k), true)
             THEN format('Job %s stopped in stage %s%s without a word: it hung, %s.', k.job_id, d.stage,
                 coalesce(' at ' || l4._iteration_words(d), ''),
-                CASE WHEN EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = k.job_id AND j.status = 'failed')
+                CASE WHEN l4._has_failed(k.job_id)
                     THEN 'or was ended from outside' ELSE 'was ended from outside, or its log is cut' END)
             ELSE format('Job %s hung in stage %s%s: no progress%s.', k.job_id, d.stage,
             coalesce(' at ' || l4._iteration_words(d), ''), coalesce(' for '

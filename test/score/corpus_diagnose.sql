@@ -1,4 +1,4 @@
--- Ingests the corpus and diagnoses every job while its own row says "running": statuses choose baselines and are never evidence.
+-- Ingests the corpus and diagnoses every job while its own row says "running", unless the variable status is empty.
 -- Each job is compared with the successful ones of its settings, a successful one with the others.
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
@@ -21,11 +21,12 @@ CREATE OR REPLACE FUNCTION corpus.good_job(job_id text, place int) RETURNS text[
     FROM corpus.job AS j JOIN corpus.job AS b USING (settings)
     WHERE j.job_id = good_job.job_id AND b.job_id <> j.job_id AND b.status = 'succeeded'
 $$;
-CREATE OR REPLACE PROCEDURE corpus.diagnose(job_id text, arguments text) LANGUAGE plpgsql AS $$
+CREATE OR REPLACE PROCEDURE corpus.diagnose(job_id text, arguments text, status text) LANGUAGE plpgsql AS $$
 DECLARE
     began timestamptz;
 BEGIN
-    UPDATE l4.job AS j SET status = 'running', ended_at = NULL WHERE j.job_id = diagnose.job_id;
+    UPDATE l4.job AS j SET status = coalesce(nullif(diagnose.status, ''), j.status), ended_at = NULL
+    WHERE j.job_id = diagnose.job_id;
     began := clock_timestamp();
     EXECUTE 'SELECT l4.diagnose($1' || arguments || ')' USING job_id;
     INSERT INTO seconds SELECT job_id, extract(epoch FROM clock_timestamp() - began);
@@ -34,5 +35,5 @@ BEGIN
 END
 $$;
 \echo Diagnose
-SELECT format('CALL corpus.diagnose(%L, %L)', job_id, :'arguments') FROM corpus.job ORDER BY job_id \gexec
+SELECT format('CALL corpus.diagnose(%L, %L, %L)', job_id, :'arguments', :'status') FROM corpus.job ORDER BY job_id \gexec
 SELECT count(*) AS jobs, round(avg(seconds)::numeric, 3) AS seconds_a_job, round(max(seconds)::numeric, 3) AS at_most FROM seconds;
