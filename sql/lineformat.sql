@@ -48,7 +48,7 @@ SELECT * FROM pg_temp.peel(
 '{"MESSAGE": "Out of memory: Killed process 1204", "PRIORITY": "3", "_HOSTNAME": "gpu07", "SYSLOG_IDENTIFIER": "kernel", "__REALTIME_TIMESTAMP": "1740327858101123"}',
 '{"level": "ERROR", "message": "step failed", "exc_info": "Traceback (most recent call last):\n  File \"a.py\", line 1, in f\nValueError: bad batch"}',
 '{"step": 10, "loss": 2.31, "time": 0.41}',
-'{"levelno": 40, "event": "epoch", "epoch": 3}',
+'{"levelno": 40, "event": "epoch", "epoch": 3}', '{"level": 30, "msg": "Node.js informs"}', '{"level": 60, "msg": "and fails"}',
 '{}', '{"a"', '{"a": 1} and more', '{''loss'': 0.81}', '{"message": {"a": 1}}', '{"level": "info", "message": ""}');
 
 -- logfmt, and what only looks like it

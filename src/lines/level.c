@@ -24,7 +24,7 @@ static const struct
 /* Longest word above. */
 #define L4_LEVEL_WORD 11
 
-/* Python's numbers (10 to 50), pino's 60, or syslog's severities (0 to 7). */
+/* Python's numbers (10 to 50), or syslog's severities (0 to 7). */
 static int
 level_of_number(const char *word, int len)
 {

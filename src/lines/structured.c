@@ -405,6 +405,18 @@ is_key(const KeyValue *m, const char *key)
 	return m->key_len == (int) strlen(key) && memcmp(m->key, key, m->key_len) == 0;
 }
 
+/* Numbers of levels from 10 to 60 are those of Node.js's loggers, of which 30 is no warning, but under Python's name. */
+static void
+name_level(const KeyValue *m, L4Span *level)
+{
+	static const char *const names[] = {"trace", "debug", "info", "warn", "error", "fatal"};
+
+	if (m->val_len != 2 || m->val[0] < '1' || m->val[0] > '6' || m->val[1] != '0' || is_key(m, "levelno"))
+		return;
+	level->text = names[m->val[0] - '1'];
+	level->len = strlen(level->text);
+}
+
 /* From members to fields. */
 static void
 use_members(KeyValue *members, int n, StringInfo buf, L4Structured *out)
@@ -427,6 +439,8 @@ use_members(KeyValue *members, int n, StringInfo buf, L4Structured *out)
 		out->field[f].text = best[f]->val;
 		out->field[f].len = best[f]->val_len;
 	}
+	if (best[L4_FIELD_LEVEL] != NULL)
+		name_level(best[L4_FIELD_LEVEL], &out->field[L4_FIELD_LEVEL]);
 
 	/*
 	 * docker's "log", journald's "MESSAGE" and Google Cloud's "textPayload"
