@@ -71,5 +71,6 @@ SELECT a.job_id, a.symptom, a.events FROM answer AS a ORDER BY a.job_id COLLATE 
 UPDATE l4.job SET status = 'failed';
 SELECT l4.diagnose(j.job_id) IS NULL AS failed FROM l4.job AS j \g /dev/null
 SELECT * FROM answer AS a ORDER BY a.job_id COLLATE "C";
+SELECT b.value FROM l4._report_brief('stopped') AS b WHERE b.label = 'since';
 SELECT l4.forget_job(j.job_id) IS NULL AS forgotten FROM l4.job AS j \g /dev/null
 DROP SCHEMA first_job CASCADE;

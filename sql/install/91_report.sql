@@ -54,7 +54,8 @@ BEGIN ATOMIC
             FROM l4._report_moments(_report_brief.job_id) WITH ORDINALITY AS m(ts, kind, node, what, n)
             LEFT JOIN suspect AS s USING (node) LEFT JOIN l4._case AS k ON k.job_id = d.job_id
             -- with nothing to compare with, what the job went on after may be usual
-            WHERE m.kind IN ('event', 'onset', 'silence') ORDER BY cardinality(d.baseline) = 0
+            WHERE m.kind IN ('event', 'onset', 'silence', 'iteration')
+            ORDER BY m.kind = 'iteration', cardinality(d.baseline) = 0
                 AND d.symptom <> 'slow' AND m.ts < k.progress_ts, m.ts, s.rank, m.n LIMIT 1),
             CASE WHEN (d.coverage ->> 'timed')::bool THEN 'not known'
                 ELSE 'not known: the lines carry no times' END)
