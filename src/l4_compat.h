@@ -25,8 +25,9 @@
 #endif
 
 /*
- * Set up the materialized result of a set-returning function: afterwards
- * rsinfo->setResult and rsinfo->setDesc are there to be filled.
+ * Set up the materialized result of a set-returning function, with the columns
+ * that the caller expects: afterwards rsinfo->setResult and rsinfo->setDesc are
+ * there to be filled.
  */
 #if PG_VERSION_NUM < 150000
 #include "miscadmin.h"
@@ -36,29 +37,24 @@ static inline void
 l4_init_materialized_srf(FunctionCallInfo fcinfo)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	TupleDesc	tupdesc;
 	MemoryContext old;
 
 	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("set-valued function called in context that cannot accept a set")));
-	if (!(rsinfo->allowedModes & SFRM_Materialize))
+	if (!(rsinfo->allowedModes & SFRM_Materialize) || rsinfo->expectedDesc == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYNTAX_ERROR),
 				 errmsg("materialize mode required, but it is not allowed in this context")));
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
 	rsinfo->returnMode = SFRM_Materialize;
-	rsinfo->setDesc = CreateTupleDescCopy(tupdesc);
-	rsinfo->setResult = tuplestore_begin_heap(
-											  (rsinfo->allowedModes & SFRM_Materialize_Random) != 0,
-											  false, work_mem);
+	rsinfo->setDesc = CreateTupleDescCopy(rsinfo->expectedDesc);
+	rsinfo->setResult = tuplestore_begin_heap((rsinfo->allowedModes & SFRM_Materialize_Random) != 0, false, work_mem);
 	MemoryContextSwitchTo(old);
 }
 #else
-#define l4_init_materialized_srf(fcinfo) InitMaterializedSRF(fcinfo, 0)
+#define l4_init_materialized_srf(fcinfo) InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC)
 #endif
 
 #if PG_VERSION_NUM < 150000

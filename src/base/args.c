@@ -1,12 +1,14 @@
 /*
  * args.c
- *		Checks of arguments that every entry of the library shares.
+ *		Arguments and results of the library's functions.
  */
 #include "postgres.h"
 
 #include <math.h>
 
+#include "access/htup_details.h"
 #include "catalog/pg_type.h"
+#include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
@@ -80,6 +82,26 @@ l4_check_same_length(int n, const char *name, int other, const char *other_name)
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("arrays must have the same length"),
 				 errdetail("%d %s, %d %s.", n, name, other, other_name)));
+}
+
+Datum
+l4_int4_array(const int32 *values, int n)
+{
+	Datum	   *elements = (Datum *) palloc(sizeof(Datum) * Max(n, 1));
+
+	for (int i = 0; i < n; i++)
+		elements[i] = Int32GetDatum(values[i]);
+	return PointerGetDatum(construct_array(elements, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+Datum
+l4_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
+{
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }
 
 MemoryContext

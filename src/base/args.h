@@ -1,7 +1,7 @@
 /*
  * args.h
  *		Checks of arguments that every entry of the library shares, so that the
- *		same fault always reads the same.
+ *		same fault always reads the same, and the making of results.
  */
 #ifndef L4_ARGS_H
 #define L4_ARGS_H
@@ -22,6 +22,10 @@ extern const float8 *l4_check_float8_array(ArrayType *array, const char *name, i
 
 /* Arrays that go together. */
 extern void l4_check_same_length(int n, const char *name, int other, const char *other_name);
+
+/* Results: an array of integers; a row of the type that the function returns. */
+extern Datum l4_int4_array(const int32 *values, int n);
+extern Datum l4_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 
 /* The context of the state of the aggregate whose support function is called. */
 extern MemoryContext l4_aggregate_context(FunctionCallInfo fcinfo);

@@ -140,15 +140,11 @@ L4Pack *
 l4_count_records(MemoryContext cxt, int n, const int64 *lines, const int64 *times, const L4KnownNumbers *known,
 				 const L4KnownNumbers *epochs, const L4CounterRule *rule)
 {
-	L4Pack	   *pack = l4_pack_create(cxt);
+	L4Pack	   *pack = l4_pack_create("iiif", cxt);
 	Report	   *reports = MemoryContextAllocHuge(cxt, mul_size(sizeof(Report), Max(n, 1)));
 	int			before = -1;
 
 	count_up(reports, n, lines, known, epochs, rule);
-	l4_pack_add_col(pack, L4_PACK_INT, "epoch");
-	l4_pack_add_col(pack, L4_PACK_INT, "iteration");
-	l4_pack_add_col(pack, L4_PACK_INT, "ended");
-	l4_pack_add_col(pack, L4_PACK_FLOAT, "duration_ms");
 	for (int i = 0; i < n; i++)
 	{
 		int64		took;

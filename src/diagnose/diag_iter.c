@@ -284,14 +284,9 @@ l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64
 L4Pack *
 l4_iterations_table(L4Iterations *all)
 {
-	L4Pack	   *pack = l4_pack_create(all->cxt);
+	L4Pack	   *pack = l4_pack_create("iiiif", all->cxt);
 
 	find_medians(all);
-	l4_pack_add_col(pack, L4_PACK_INT, "epoch");
-	l4_pack_add_col(pack, L4_PACK_INT, "iteration");
-	l4_pack_add_col(pack, L4_PACK_INT, "nodes");
-	l4_pack_add_col(pack, L4_PACK_INT, "done_ts");
-	l4_pack_add_col(pack, L4_PACK_FLOAT, "duration_ms");
 	for (int i = 0; i < all->nitems; i++)
 	{
 		const Iteration *it = &all->items[i];
@@ -312,14 +307,8 @@ l4_iterations_table(L4Iterations *all)
 L4Pack *
 l4_iterations_nodes(L4Iterations *all)
 {
-	L4Pack	   *pack = l4_pack_create(all->cxt);
+	L4Pack	   *pack = l4_pack_create("iiiiii", all->cxt);
 
-	l4_pack_add_col(pack, L4_PACK_INT, "node");
-	l4_pack_add_col(pack, L4_PACK_INT, "train_ts");
-	l4_pack_add_col(pack, L4_PACK_INT, "progress_ts");
-	l4_pack_add_col(pack, L4_PACK_INT, "iterations");
-	l4_pack_add_col(pack, L4_PACK_INT, "last_iteration");
-	l4_pack_add_col(pack, L4_PACK_INT, "last_epoch");
 	for (int i = 0; i < all->nnodes; i++)
 	{
 		if (all->nodes[i].n == 0)
@@ -389,7 +378,7 @@ divide_iterations(L4Iterations *all, int place, double min_nodes)
 L4Pack *
 l4_iterations_late(L4Iterations *all, int place, double min_nodes)
 {
-	L4Pack	   *pack = l4_pack_create(all->cxt);
+	L4Pack	   *pack = l4_pack_create("ifff", all->cxt);
 	int			kept = (all->nitems + L4_REPORTS_MANY - 1) >> L4_REPORTS_BITS;
 	L4ReportReader *readers = palloc(sizeof(L4ReportReader) * Max(kept, 1));
 	bool	   *more = palloc(sizeof(bool) * Max(kept, 1));
@@ -398,10 +387,6 @@ l4_iterations_late(L4Iterations *all, int place, double min_nodes)
 
 	find_medians(all);
 	divide_iterations(all, place, min_nodes);
-	l4_pack_add_col(pack, L4_PACK_INT, "node");
-	l4_pack_add_col(pack, L4_PACK_FLOAT, "ms");
-	l4_pack_add_col(pack, L4_PACK_FLOAT, "before_ms");
-	l4_pack_add_col(pack, L4_PACK_FLOAT, "spread_ms");
 	for (int k = 0; k < kept; k++)
 	{
 		l4_reports_read(&readers[k], &all->reports[k]);

@@ -19,6 +19,7 @@
 #include "diagnose/diag_iter.h"
 #include "diagnose/diag_sequence.h"
 #include "l4_compat.h"
+#include "packed/slot_values.h"
 
 PG_FUNCTION_INFO_V1(l4_iterations_accum);
 PG_FUNCTION_INFO_V1(l4_iterations_final);
@@ -129,13 +130,12 @@ l4_late_final(PG_FUNCTION_ARGS)
 static L4Deviations *
 create_deviations(FunctionCallInfo fcinfo, MemoryContext cxt)
 {
-	int			nmerged = 0;
-	int			nsurvivors = 0;
-	const int32 *merged = PG_ARGISNULL(4) ? NULL : l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(4), "merged", &nmerged);
-	const int32 *survivors = PG_ARGISNULL(5) ? NULL : l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(5), "survivors", &nsurvivors);
+	int			nmerged;
+	int			nsurvivors;
+	const int32 *merged = l4_get_ids(fcinfo, 4, "merged", &nmerged);
+	const int32 *survivors = l4_get_ids(fcinfo, 5, "survivors", &nsurvivors);
 
-	if (nmerged != nsurvivors)
-		elog(ERROR, "%d merged events, %d survivors", nmerged, nsurvivors);
+	l4_check_same_length(nmerged, "merged", nsurvivors, "survivors");
 	return l4_deviations_create(cxt, merged, survivors, nmerged);
 }
 
@@ -279,10 +279,7 @@ l4_activity_final(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	state = (ActivityState *) PG_GETARG_POINTER(0);
-	pack = l4_pack_create(CurrentMemoryContext);
-	l4_pack_add_col(pack, L4_PACK_INT, "row");
-	l4_pack_add_col(pack, L4_PACK_INT, "column");
-	l4_pack_add_col(pack, L4_PACK_INT, "lines");
+	pack = l4_pack_create("iii", CurrentMemoryContext);
 	for (int row = 0; row < state->nrows; row++)
 		for (int k = 0; k < ACTIVITY_COLUMNS; k++)
 		{

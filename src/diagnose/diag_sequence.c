@@ -124,12 +124,7 @@ l4_deviations_create(MemoryContext cxt, const int32 *merged, const int32 *surviv
 	}
 	all->known = AllocSetContextCreate(cxt, "l4 known sequences", ALLOCSET_DEFAULT_SIZES);
 	forget_known(all);
-	all->result = l4_pack_create(cxt);
-	l4_pack_add_col(all->result, L4_PACK_INT, "stream");
-	l4_pack_add_col(all->result, L4_PACK_INT, "epoch");
-	l4_pack_add_col(all->result, L4_PACK_INT, "iteration");
-	l4_pack_add_col(all->result, L4_PACK_FLOAT, "distance");
-	l4_pack_add_col(all->result, L4_PACK_FLOAT, "sigma");
+	all->result = l4_pack_create("iiiff", cxt);
 	return all;
 }
 

@@ -65,7 +65,7 @@ l4_periodic_iterations(PG_FUNCTION_ARGS)
 	const int32 *iterations = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(0), "iterations", &n);
 	const int32 *nodes = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "nodes", &nnodes);
 	bool	   *periodic;
-	Datum	   *result;
+	int32	   *result;
 	int			nresult = 0;
 
 	l4_check_same_length(n, "iterations", nnodes, "nodes");
@@ -76,11 +76,11 @@ l4_periodic_iterations(PG_FUNCTION_ARGS)
 					 errmsg("iterations must be ascending")));
 	periodic = palloc(add_size(mul_size(sizeof(bool), n), 1));
 	l4_periodic(n, iterations, nodes, periodic);
-	result = palloc(add_size(mul_size(sizeof(Datum), n), 1));
+	result = palloc(add_size(mul_size(sizeof(int32), n), 1));
 	for (int i = 0; i < n; i++)
 		if (periodic[i])
-			result[nresult++] = Int32GetDatum(iterations[i]);
-	PG_RETURN_ARRAYTYPE_P(construct_array(result, nresult, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+			result[nresult++] = iterations[i];
+	return l4_int4_array(result, nresult);
 }
 
 static void

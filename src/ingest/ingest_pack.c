@@ -72,7 +72,7 @@ open_pack(bytea *before, MemoryContext cxt, const char *types)
 				l4_bytes_corrupted("columns");
 		return pack;
 	}
-	return l4_pack_create_as(types, cxt);
+	return l4_pack_create(types, cxt);
 }
 
 static void

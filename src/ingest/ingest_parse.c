@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/args.h"
 #include "base/clip.h"
 #include "ingest/ingest_scan.h"
 #include "l4_compat.h"
@@ -42,7 +43,6 @@ l4_ingest_parse(PG_FUNCTION_ARGS)
 	L4Line		line;
 	L4Shape		shape;
 	text	   *raw;
-	TupleDesc	desc;
 	Datum		values[7];
 	bool		nulls[7] = {false};
 	int32		event_id = 0;
@@ -81,7 +81,5 @@ l4_ingest_parse(PG_FUNCTION_ARGS)
 	values[5] = PointerGetDatum(cstring_to_text_with_len(record->msg, record->msg_len));
 	values[6] = Int32GetDatum(event_id);
 	nulls[6] = event_id == 0;
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+	return l4_row(fcinfo, values, nulls);
 }

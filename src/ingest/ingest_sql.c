@@ -18,6 +18,7 @@
 #include "utils/multirangetypes.h"
 #include "utils/portal.h"
 
+#include "base/args.h"
 #include "base/grow.h"
 #include "ingest/batch.h"
 #include "l4_compat.h"
@@ -135,21 +136,15 @@ Datum
 l4_ingest_sum(PG_FUNCTION_ARGS)
 {
 	L4Batch    *batch = find_call(PG_GETARG_INT32(0));
-	Datum	   *streams = (Datum *) palloc(sizeof(Datum) * Max(batch->nstreams, 1));
 	Datum		values[5];
 	bool		nulls[5] = {false};
-	TupleDesc	desc;
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE || desc->natts != lengthof(values))
-		elog(ERROR, "return type must be a row of %d columns", (int) lengthof(values));
-	for (int i = 0; i < batch->nstreams; i++)
-		streams[i] = Int32GetDatum(batch->streams[i]);
 	values[0] = Int64GetDatum(batch->lines);
-	values[1] = PointerGetDatum(construct_array(streams, batch->nstreams, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	values[1] = l4_int4_array(batch->streams, batch->nstreams);
 	values[2] = Int64GetDatum(batch->flaws.repeated);
 	values[3] = Int64GetDatum(batch->flaws.no_line);
 	values[4] = Int64GetDatum(batch->flaws.bad_time);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+	return l4_row(fcinfo, values, nulls);
 }
 
 /* May the procedure that asks commit: not in a transaction block, not below a function. */

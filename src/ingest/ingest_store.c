@@ -12,6 +12,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/args.h"
 #include "base/grow.h"
 #include "ingest/batch.h"
 #include "ingest/ingest_store.h"
@@ -430,11 +431,11 @@ finish(Store *store)
 static Datum
 stream_ids(const L4Batch *batch)
 {
-	Datum	   *ids = (Datum *) palloc(sizeof(Datum) * Max(batch->npieces, 1));
+	int32	   *ids = (int32 *) palloc(sizeof(int32) * Max(batch->npieces, 1));
 
 	for (int i = 0; i < batch->npieces; i++)
-		ids[i] = Int32GetDatum(batch->pieces[i].piece.stream_id);
-	return PointerGetDatum(construct_array(ids, batch->npieces, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+		ids[i] = batch->pieces[i].piece.stream_id;
+	return l4_int4_array(ids, batch->npieces);
 }
 
 void

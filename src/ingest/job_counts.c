@@ -398,7 +398,7 @@ add_stored(Job *job, const L4Pack *pack)
 static bytea *
 pack_events(Job *job)
 {
-	L4Pack	   *pack = l4_pack_create_as(columns, CurrentMemoryContext);
+	L4Pack	   *pack = l4_pack_create(columns, CurrentMemoryContext);
 	JobEvent   *sorted = (JobEvent *) palloc(sizeof(JobEvent) * Max(job->events->members, 1));
 	jobevent_iterator it;
 	JobEvent   *event;

@@ -335,7 +335,7 @@ l4_stream_counts_add_shape(L4StreamCounts *counts, const L4Local *local)
 bytea *
 l4_stream_counts_events(L4StreamCounts *counts)
 {
-	L4Pack	   *pack = l4_pack_create_as(L4_EVENT_TYPES, counts->cxt);
+	L4Pack	   *pack = l4_pack_create(L4_EVENT_TYPES, counts->cxt);
 	EventSum   *sorted = (EventSum *) palloc(sizeof(EventSum) * Max(counts->events->members, 1));
 	eventsum_iterator it;
 	EventSum   *event;
@@ -404,7 +404,7 @@ put_slot(L4Pack *pack, SlotSum *slot)
 bytea *
 l4_stream_counts_slots(L4StreamCounts *counts)
 {
-	L4Pack	   *pack = l4_pack_create_as(L4_SLOT_TYPES, counts->cxt);
+	L4Pack	   *pack = l4_pack_create(L4_SLOT_TYPES, counts->cxt);
 	SlotSum    *sorted = (SlotSum *) palloc(sizeof(SlotSum) * Max(counts->slots->members, 1));
 	slotsum_iterator it;
 	SlotSum    *slot;

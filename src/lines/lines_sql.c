@@ -10,6 +10,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "base/args.h"
 #include "base/json.h"
 #include "l4_compat.h"
 #include "lines/iterrule.h"
@@ -25,18 +26,6 @@ text_datum(const char *p, int len)
 	return PointerGetDatum(cstring_to_text_with_len(p, len));
 }
 
-/* Result row's descriptor, checked to have n columns. */
-static TupleDesc
-result_desc(FunctionCallInfo fcinfo, int n)
-{
-	TupleDesc	desc;
-
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	Assert(desc->natts == n);
-	return BlessTupleDesc(desc);
-}
-
 /* _peel(ruleset jsonb, line text, reference timestamptz) */
 Datum
 l4_peel(PG_FUNCTION_ARGS)
@@ -46,7 +35,6 @@ l4_peel(PG_FUNCTION_ARGS)
 	L4Line		out;
 	Datum		values[9];
 	bool		nulls[9] = {false};
-	TupleDesc	desc = result_desc(fcinfo, 9);
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
@@ -71,7 +59,7 @@ l4_peel(PG_FUNCTION_ARGS)
 	nulls[7] = out.format_id <= 0;
 	values[7] = Int32GetDatum(out.format_id);
 	values[8] = BoolGetDatum(out.logged);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+	return l4_row(fcinfo, values, nulls);
 }
 
 static Jsonb *
@@ -95,7 +83,6 @@ l4_iteration(PG_FUNCTION_ARGS)
 	L4Iteration it;
 	Datum		values[7];
 	bool		nulls[7] = {false};
-	TupleDesc	desc = result_desc(fcinfo, 7);
 
 	if (!l4_iter_match(rules, VARDATA_ANY(msg), VARSIZE_ANY_EXHDR(msg), &it))
 		PG_RETURN_NULL();
@@ -110,7 +97,7 @@ l4_iteration(PG_FUNCTION_ARGS)
 	nulls[5] = isnan(it.duration_ms);
 	values[5] = Float8GetDatum(it.duration_ms);
 	values[6] = JsonbPGetDatum(metrics_to_jsonb(&it));
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+	return l4_row(fcinfo, values, nulls);
 }
 
 /* _check_ts_format(text): true, or the error that says what is wrong */

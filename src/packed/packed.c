@@ -12,23 +12,15 @@
 #include "l4_compat.h"
 #include "packed/packed.h"
 
+/* With a column for each of the letters. */
 L4Pack *
-l4_pack_create(MemoryContext cxt)
+l4_pack_create(const char *types, MemoryContext cxt)
 {
 	L4Pack	   *pack = MemoryContextAllocZero(cxt, sizeof(L4Pack));
 
 	pack->cxt = cxt;
 	pack->cols_size = 8;
 	pack->cols = MemoryContextAllocZero(cxt, sizeof(L4PackCol) * pack->cols_size);
-	return pack;
-}
-
-/* With a column for each of the letters. */
-L4Pack *
-l4_pack_create_as(const char *types, MemoryContext cxt)
-{
-	L4Pack	   *pack = l4_pack_create(cxt);
-
 	for (; *types != '\0'; types++)
 		l4_pack_add_col(pack, *types, "");
 	return pack;

@@ -62,8 +62,7 @@ typedef struct L4Pack
  * Write: a value for each column in turn; a row ends when the last one has
  * its value. Texts are not copied: they must last as long as the pack.
  */
-extern L4Pack *l4_pack_create(MemoryContext cxt);
-extern L4Pack *l4_pack_create_as(const char *types, MemoryContext cxt);
+extern L4Pack *l4_pack_create(const char *types, MemoryContext cxt);
 extern int	l4_pack_add_col(L4Pack *pack, char type, const char *name);
 extern L4PackCol *l4_pack_grow(L4Pack *pack, int col, bool isnull);
 extern void l4_pack_float(L4Pack *pack, int col, float8 value);

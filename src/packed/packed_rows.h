@@ -9,7 +9,6 @@
 
 #include "packed/packed.h"
 
-extern void l4_begin_rows(ReturnSetInfo *rsinfo);
 extern void l4_check_columns(L4Pack *pack, TupleDesc desc);
 extern const int32 *l4_sorted_ids(ArrayType *array, int *n);
 extern int *l4_choose_rows(L4Pack *pack, int colno, const int32 *ids, int nids, int *nrows);

@@ -48,16 +48,6 @@ type_fits(char type, Oid sqltype)
 }
 
 static Datum
-int_array(const int32 *values, int n)
-{
-	Datum	   *elems = (Datum *) palloc(sizeof(Datum) * Max(n, 1));
-
-	for (int i = 0; i < n; i++)
-		elems[i] = Int32GetDatum(values[i]);
-	return PointerGetDatum(construct_array(elems, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
-}
-
-static Datum
 column_value(L4Pack *pack, int c, int row, Oid sqltype)
 {
 	L4PackCol  *col = &pack->cols[c];
@@ -76,7 +66,7 @@ column_value(L4Pack *pack, int c, int row, Oid sqltype)
 			return PointerGetDatum(cstring_to_text_with_len(col->entry[k], col->entry_len[k]));
 		case INT4ARRAYOID:
 			k = (int) col->ints[row];
-			return int_array((int32 *) col->entry[k], col->entry_len[k]);
+			return l4_int4_array((int32 *) col->entry[k], col->entry_len[k]);
 		default:
 			return Int64GetDatum(col->ints[row]);
 	}
@@ -215,24 +205,6 @@ put_rows(ReturnSetInfo *rsinfo, bytea *packed, int colno, const int32 *ids, int 
 	MemoryContextDelete(rowcxt);
 }
 
-void
-l4_begin_rows(ReturnSetInfo *rsinfo)
-{
-	MemoryContext old;
-
-	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || rsinfo->expectedDesc == NULL ||
-		!(rsinfo->allowedModes & SFRM_Materialize))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("function returning rows called in context that cannot accept them")));
-	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
-	rsinfo->returnMode = SFRM_Materialize;
-	rsinfo->setDesc = CreateTupleDescCopy(rsinfo->expectedDesc);
-	rsinfo->setResult = tuplestore_begin_heap((rsinfo->allowedModes & SFRM_Materialize_Random) != 0,
-											  false, work_mem);
-	MemoryContextSwitchTo(old);
-}
-
 /*
  * Rows of packed values, as the caller's column definition list names them:
  * the first so many columns. With a third argument, the rows whose first
@@ -246,7 +218,7 @@ l4_unpack(PG_FUNCTION_ARGS)
 	int			nids = 0;
 	int			colno = 1;
 
-	l4_begin_rows(rsinfo);
+	l4_init_materialized_srf(fcinfo);
 	if (PG_NARGS() > 2)
 	{
 		if (PG_ARGISNULL(2) || (PG_NARGS() > 3 && PG_ARGISNULL(3)))

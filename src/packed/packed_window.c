@@ -74,7 +74,7 @@ l4_lines_between(PG_FUNCTION_ARGS)
 	int		   *rows = NULL;
 	int			nrows;
 
-	l4_begin_rows(rsinfo);
+	l4_init_materialized_srf(fcinfo);
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;
 	pack = l4_pack_open(PG_GETARG_BYTEA_PP(0), CurrentMemoryContext);
@@ -133,7 +133,7 @@ l4_iterations_between(PG_FUNCTION_ARGS)
 	Window		window = get_window(fcinfo, 2);
 	int64		place = 0;
 
-	l4_begin_rows(rsinfo);
+	l4_init_materialized_srf(fcinfo);
 	for (int i = 0; i < 2; i++)
 	{
 		L4Pack	   *pack = PG_ARGISNULL(i) ? NULL : l4_pack_open_as(PG_GETARG_BYTEA_PP(i), "iiif", CurrentMemoryContext);
@@ -268,7 +268,7 @@ l4_line_counts(PG_FUNCTION_ARGS)
 	L4Pack	   *pack;
 	Sums		sums;
 
-	l4_begin_rows(rsinfo);
+	l4_init_materialized_srf(fcinfo);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return (Datum) 0;
 	begin_sums(&sums, PG_GETARG_INT64(1));
@@ -298,7 +298,7 @@ l4_iteration_times(PG_FUNCTION_ARGS)
 	Window		window = get_window(fcinfo, 3);
 	Sums		sums;
 
-	l4_begin_rows(rsinfo);
+	l4_init_materialized_srf(fcinfo);
 	if (PG_ARGISNULL(2))
 		return (Datum) 0;
 	begin_sums(&sums, PG_GETARG_INT64(2));

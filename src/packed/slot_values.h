@@ -7,6 +7,7 @@
 #define L4_SLOT_VALUES_H
 
 #include "datatype/timestamp.h"
+#include "fmgr.h"
 
 #include "packed/packed.h"
 
@@ -62,6 +63,10 @@ typedef struct L4SlotReader
 	int			nlines;
 	int			lines_size;
 } L4SlotReader;
+
+/* Arguments of a function: ids (NULL: none), and own words in three of them. */
+extern const int32 *l4_get_ids(FunctionCallInfo fcinfo, int arg, const char *name, int *n);
+extern void l4_get_own_words(FunctionCallInfo fcinfo, int arg, L4OwnWords *words);
 
 /* All values, of each slot together, in the order in which they came. */
 extern void l4_slot_values_read(L4SlotReader *r, L4SlotTake take, void *to);

@@ -65,8 +65,8 @@ get_pack(FunctionCallInfo fcinfo, int arg, const char *types, MemoryContext cxt)
 	return pack;
 }
 
-static const int32 *
-get_ids(FunctionCallInfo fcinfo, int arg, const char *name, int *n)
+const int32 *
+l4_get_ids(FunctionCallInfo fcinfo, int arg, const char *name, int *n)
 {
 	*n = 0;
 	return PG_ARGISNULL(arg) ? NULL : l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(arg), name, n);
@@ -88,21 +88,23 @@ get_keys(FunctionCallInfo fcinfo, L4SlotReader *r)
 	r->keys = copy;
 }
 
-static void
-get_words(FunctionCallInfo fcinfo, L4OwnWords *words)
+void
+l4_get_own_words(FunctionCallInfo fcinfo, int arg, L4OwnWords *words)
 {
 	int			nslots;
-	int			ntexts;
+	int			ntexts = 0;
 
-	words->events = get_ids(fcinfo, ARG_WORD_EVENTS, "word_events", &words->n);
-	words->slots = get_ids(fcinfo, ARG_WORD_SLOTS, "word_slots", &nslots);
-	if (words->n == 0)
-		return;
-	ntexts = 0;
-	if (!PG_ARGISNULL(ARG_WORDS))
-		deconstruct_array(PG_GETARG_ARRAYTYPE_P(ARG_WORDS), TEXTOID, -1, false, TYPALIGN_INT, &words->texts, NULL, &ntexts);
-	if (nslots != words->n || ntexts != words->n)
-		elog(ERROR, "%d events of words, %d slots, %d words", words->n, nslots, ntexts);
+	words->events = l4_get_ids(fcinfo, arg, "word_events", &words->n);
+	words->slots = l4_get_ids(fcinfo, arg + 1, "word_slots", &nslots);
+	if (!PG_ARGISNULL(arg + 2))
+	{
+		(void) l4_check_array(PG_GETARG_ARRAYTYPE_P(arg + 2), "words");
+		deconstruct_array(PG_GETARG_ARRAYTYPE_P(arg + 2), TEXTOID, -1, false, TYPALIGN_INT, &words->texts, NULL, &ntexts);
+	}
+	l4_check_same_length(words->n, "word_events", nslots, "word_slots");
+	l4_check_same_length(words->n, "word_events", ntexts, "words");
+	for (int i = 0; i < ntexts; i++)
+		words->texts[i] = PointerGetDatum(PG_DETOAST_DATUM_PACKED(words->texts[i]));
 }
 
 /*
@@ -121,12 +123,11 @@ l4_slot_values(PG_FUNCTION_ARGS)
 	memset(&r, 0, sizeof(r));
 	r.cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 slot values", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(r.cxt);
-	r.merged = get_ids(fcinfo, ARG_MERGED, "merged", &r.nmerged);
-	r.survivors = get_ids(fcinfo, ARG_SURVIVORS, "survivors", &n);
-	if (n != r.nmerged)
-		elog(ERROR, "%d merged events, %d survivors", r.nmerged, n);
-	get_words(fcinfo, &r.words);
-	r.ids = get_ids(fcinfo, ARG_IDS, "ids", &r.nids);
+	r.merged = l4_get_ids(fcinfo, ARG_MERGED, "merged", &r.nmerged);
+	r.survivors = l4_get_ids(fcinfo, ARG_SURVIVORS, "survivors", &n);
+	l4_check_same_length(r.nmerged, "merged", n, "survivors");
+	l4_get_own_words(fcinfo, ARG_WORD_EVENTS, &r.words);
+	r.ids = l4_get_ids(fcinfo, ARG_IDS, "ids", &r.nids);
 	get_keys(fcinfo, &r);
 	r.first = !PG_ARGISNULL(ARG_FIRST) && PG_GETARG_BOOL(ARG_FIRST);
 	for (int part = 0; part < L4_SLOT_PARTS; part++)

@@ -38,10 +38,9 @@ static bytea *
 renumber_values(const L4Renumber *map, L4Pack *pack, int colno)
 {
 	L4PackCol  *from = &pack->cols[colno];
-	L4Pack	   *to = l4_pack_create(CurrentMemoryContext);
+	L4Pack	   *to = l4_pack_create((char[]) {from->type, '\0'}, CurrentMemoryContext);
 
 	l4_pack_need(pack, colno);
-	l4_pack_add_col(to, from->type, "");
 	for (int i = 0; i < from->nentries; i++)
 		for (int k = 0; k < from->entry_len[i]; k++)
 			((int32 *) from->entry[i])[k] = l4_renumbered(map, ((int32 *) from->entry[i])[k]);
@@ -106,12 +105,6 @@ open_typed(bytea *value, const char *types, int counts)
 	return pack;
 }
 
-static TimestampTz
-pack_ts(const L4Pack *pack, int col, int row)
-{
-	return l4_pack_is_null(pack, col, row) ? L4_NO_TS : pack->cols[col].ints[row];
-}
-
 static bytea *
 renumber_events(const L4Renumber *map, bytea *value)
 {
@@ -122,8 +115,8 @@ renumber_events(const L4Renumber *map, bytea *value)
 	{
 		CHECK_FOR_INTERRUPTS();
 		l4_stream_counts_add_event(counts, l4_renumbered(map, (int32) pack->cols[L4_EVENT_ID].ints[row]),
-								   pack->cols[L4_EVENT_OCCURRENCES].ints[row], pack_ts(pack, L4_EVENT_FIRST_TS, row),
-								   pack_ts(pack, L4_EVENT_LAST_TS, row), pack->cols[L4_EVENT_FIRST_LINE].ints[row],
+								   pack->cols[L4_EVENT_OCCURRENCES].ints[row], l4_pack_get_ts(pack, L4_EVENT_FIRST_TS, row),
+								   l4_pack_get_ts(pack, L4_EVENT_LAST_TS, row), pack->cols[L4_EVENT_FIRST_LINE].ints[row],
 								   pack->cols[L4_EVENT_LAST_LINE].ints[row]);
 	}
 	return l4_stream_counts_events(counts);
@@ -173,7 +166,7 @@ take_words_of(const L4Renumber *map, const L4Pack *pack, L4StreamCounts *counts)
 		out.mask = cols[L4_SLOT_MASK].entry[cols[L4_SLOT_MASK].ints[row]];
 		out.mask_len = cols[L4_SLOT_MASK].entry_len[cols[L4_SLOT_MASK].ints[row]];
 		out.occurrences = cols[L4_SLOT_COUNT].ints[row];
-		out.ts = pack_ts(pack, L4_SLOT_TS, row);
+		out.ts = l4_pack_get_ts(pack, L4_SLOT_TS, row);
 		out.line_no = cols[L4_SLOT_LINE].ints[row];
 		l4_stream_counts_add_value(counts, event, L4_SLOT_WORDS_OF, &out, out.occurrences > 0);
 	}

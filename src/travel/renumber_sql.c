@@ -68,43 +68,15 @@ renumber_shared(const L4Renumber *map, L4RenumberKind kind, const bytea *value, 
 	return n == 0 ? NULL : l4_group_encode(members, n, kind == L4_RENUMBER_PACK_STATE ? L4_MEMBER_BYTES : L4_MEMBER_PACK);
 }
 
-static const int32 *
-ids_argument(FunctionCallInfo fcinfo, int arg, const char *name, int *n)
-{
-	*n = 0;
-	return PG_ARGISNULL(arg) ? NULL : l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(arg), name, n);
-}
-
-static void
-same_length(int n, int other, const char *names)
-{
-	if (n != other)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("%s must have the same length", names)));
-}
-
 static void
 get_map(FunctionCallInfo fcinfo, L4Renumber *map)
 {
 	int			n;
-	bool	   *nulls;
 
-	map->ids = ids_argument(fcinfo, 4, "ids", &map->n);
-	map->to = ids_argument(fcinfo, 5, "new_ids", &n);
-	same_length(n, map->n, "ids and new_ids");
-	map->words.events = ids_argument(fcinfo, 6, "word_events", &map->words.n);
-	map->words.slots = ids_argument(fcinfo, 7, "word_slots", &n);
-	same_length(n, map->words.n, "word_events and word_slots");
-	n = 0;
-	if (!PG_ARGISNULL(8))
-	{
-		(void) l4_check_array(PG_GETARG_ARRAYTYPE_P(8), "words");
-		deconstruct_array(PG_GETARG_ARRAYTYPE_P(8), TEXTOID, -1, false, TYPALIGN_INT, &map->words.texts, &nulls, &n);
-	}
-	same_length(n, map->words.n, "word_events and words");
-	for (int i = 0; i < n; i++)
-		map->words.texts[i] = PointerGetDatum(PG_DETOAST_DATUM_PACKED(map->words.texts[i]));
+	map->ids = l4_get_ids(fcinfo, 4, "ids", &map->n);
+	map->to = l4_get_ids(fcinfo, 5, "new_ids", &n);
+	l4_check_same_length(map->n, "ids", n, "new_ids");
+	l4_get_own_words(fcinfo, 6, &map->words);
 }
 
 static L4RenumberKind

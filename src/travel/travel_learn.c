@@ -125,7 +125,7 @@ l4_learn_events(PG_FUNCTION_ARGS)
 	Elements	rules = array_argument(fcinfo, 3, INT4OID, n);
 	Elements	stacks = array_argument(fcinfo, 4, BOOLOID, n);
 	Elements	coarse = array_argument(fcinfo, 5, TEXTOID, n);
-	Datum	   *ids = (Datum *) palloc(sizeof(Datum) * Max(n, 1));
+	int32	   *ids = (int32 *) palloc(sizeof(int32) * Max(n, 1));
 	L4ScanResult *scanned = (L4ScanResult *) palloc0(sizeof(L4ScanResult));
 	L4BatchPiece piece = {.scanned = scanned};
 	L4Batch		batch = {.npieces = 1, .pieces = &piece, .batch_cxt = CurrentMemoryContext};
@@ -156,11 +156,11 @@ l4_learn_events(PG_FUNCTION_ARGS)
 	{
 		const L4Local *local = scanned->settled.locals[i];
 
-		ids[i] = Int32GetDatum(local->words_of > 0 ? local->words_of : local->event_id);
+		ids[i] = local->words_of > 0 ? local->words_of : local->event_id;
 	}
 	/* what was made in between goes with it */
 	SPI_finish();
-	PG_RETURN_ARRAYTYPE_P(construct_array(ids, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	return l4_int4_array(ids, n);
 }
 
 /* l4._words_unlike(parser, message, other): slots and words of a message where the other one has something else */
@@ -172,30 +172,27 @@ l4_words_unlike(PG_FUNCTION_ARGS)
 	char	   *other = text_to_cstring(PG_GETARG_TEXT_PP(2));
 	L4Word	   *words;
 	char	   *shape;
-	Datum	   *slots;
+	int32	   *slots;
 	Datum	   *texts;
 	Datum		values[2];
 	bool		nulls[2] = {false};
-	TupleDesc	desc;
 	int			n;
 
 	l4_parser_need_shapes(parser);
 	n = l4_parser_words_unlike(parser, message, l4_clip(message, strlen(message), L4_MAX_SCAN_MSG),
 							   other, l4_clip(other, strlen(other), L4_MAX_SCAN_MSG), &shape, &words);
-	slots = (Datum *) palloc(sizeof(Datum) * Max(n, 1));
+	slots = (int32 *) palloc(sizeof(int32) * Max(n, 1));
 	texts = (Datum *) palloc(sizeof(Datum) * Max(n, 1));
 	for (int i = 0; i < n; i++)
 	{
 		const char *word = shape + words[i].off;
 
-		slots[i] = Int32GetDatum(words[i].slot * L4_MAX_PARAMS);
+		slots[i] = words[i].slot * L4_MAX_PARAMS;
 		texts[i] = PointerGetDatum(cstring_to_text_with_len(word, l4_clip(word, words[i].len, L4_MAX_VALUE_LEN)));
 	}
-	values[0] = PointerGetDatum(construct_array(slots, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	values[0] = l4_int4_array(slots, n);
 	values[1] = PointerGetDatum(construct_array(texts, n, TEXTOID, -1, false, TYPALIGN_INT));
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+	return l4_row(fcinfo, values, nulls);
 }
 
 /*

@@ -98,7 +98,7 @@ l4_export_rows(PG_FUNCTION_ARGS)
 	SPIPlanPtr	plan;
 	Portal		portal;
 
-	l4_begin_rows(rsinfo);
+	l4_init_materialized_srf(fcinfo);
 	l4_export_begin(&writer);
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 export", ALLOCSET_DEFAULT_SIZES);
 	SPI_connect();
@@ -174,7 +174,7 @@ l4_import_entries(PG_FUNCTION_ARGS)
 	MemoryContext cxt;
 	MemoryContext old;
 
-	l4_begin_rows(rsinfo);
+	l4_init_materialized_srf(fcinfo);
 	l4_import_begin(&reader, rows, n);
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 import entry", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(cxt);

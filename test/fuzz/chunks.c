@@ -68,7 +68,7 @@ put_value(L4Pack *pack, int colno)
 static L4Pack *
 make_pack(const char *types)
 {
-	L4Pack	   *pack = l4_pack_create(CurrentMemoryContext);
+	L4Pack	   *pack = l4_pack_create("", CurrentMemoryContext);
 	int			rows = 1 + fuzz_random(fuzz_random(4) ? 50 : 1000);
 
 	for (int c = 0; c < COLUMNS; c++)
