@@ -5,11 +5,9 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
-#include "utils/memutils.h"
 
 #include "base/grow.h"
 #include "base/names.h"
-#include "l4_compat.h"
 
 void
 l4_names_init(L4Names *names, MemoryContext cxt)

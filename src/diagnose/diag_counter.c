@@ -9,7 +9,6 @@
 #include "common/int.h"
 #include "miscadmin.h"
 #include "storage/shmem.h"
-#include "utils/memutils.h"
 
 #include "base/order.h"
 #include "diagnose/diag_counter.h"

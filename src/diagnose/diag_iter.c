@@ -9,7 +9,6 @@
 
 #include "common/int.h"
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "base/grow.h"
 #include "base/map.h"

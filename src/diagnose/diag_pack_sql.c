@@ -10,7 +10,6 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
-#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "base/args.h"

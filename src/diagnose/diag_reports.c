@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "utils/memutils.h"
 
 #include "base/varint.h"
 #include "diagnose/diag_reports.h"

@@ -9,7 +9,6 @@
 #include "miscadmin.h"
 
 #include "dtw/dtw.h"
-#include "l4_compat.h"
 
 /*
  * Twice the lanes of the SSE2 that every x86-64 has, chosen at run time: the

@@ -18,7 +18,6 @@
 #include "base/map.h"
 #include "evector/evector_scatter.h"
 #include "iforest/iforest_matrix.h"
-#include "l4_compat.h"
 
 /* A column for each id where that makes so many cells an event at most, and some more. */
 #define CELLS_PER_EVENT 8

@@ -13,7 +13,6 @@
 
 #include "evector/evector_scatter.h"
 #include "iforest/iforest.h"
-#include "l4_compat.h"
 
 static int32
 event_of_slot(const L4Forest *forest, int64 slot)

@@ -16,7 +16,6 @@
 #include "base/grow.h"
 #include "base/order.h"
 #include "ingest/batch.h"
-#include "l4_compat.h"
 
 #define LOCK_CLASS		27700	/* of the advisory locks, one a job */
 #define FIRST_PART		16		/* the first batch is a sixteenth, the second an eighth */

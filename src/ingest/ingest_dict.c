@@ -4,12 +4,10 @@
  */
 #include "postgres.h"
 
-#include "utils/memutils.h"
 
 #include "base/grow.h"
 #include "base/map.h"
 #include "ingest/ingest_dict.h"
-#include "l4_compat.h"
 #include "packed/packed.h"
 
 void

@@ -6,16 +6,12 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/memutils.h"
-#include "utils/timestamp.h"
 
 #include "base/grow.h"
 #include "base/order.h"
 #include "ingest/ingest_pack.h"
 #include "ingest/pack_state.h"
 #include "ingest/stream_counts.h"
-#include "l4_compat.h"
-#include "packed/sections.h"
 
 /* What is known of a record of the scan result, by its number. */
 typedef struct RecInfo

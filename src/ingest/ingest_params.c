@@ -13,7 +13,6 @@
 #include "base/clip.h"
 #include "base/grow.h"
 #include "ingest/ingest_shape.h"
-#include "l4_compat.h"
 #include "packed/sections.h"
 
 /* Words for units of time, and how many microseconds one is. */

@@ -10,7 +10,6 @@
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
-#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "base/args.h"

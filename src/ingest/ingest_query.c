@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "ingest/ingest_query.h"
-#include "l4_compat.h"
 
 void
 l4_query_prepare(L4Query *query, const char *sql, int nargs, const Oid *types)

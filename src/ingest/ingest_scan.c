@@ -17,7 +17,6 @@
 #include "ingest/ingest_dict.h"
 #include "ingest/ingest_scan.h"
 #include "ingest/scan_state.h"
-#include "l4_compat.h"
 #include "lines/lineformat.h"
 #include "lines/record.h"
 #include "packed/packed.h"

@@ -8,7 +8,6 @@
 #include "utils/memutils.h"
 
 #include "ingest/ingest_shape.h"
-#include "l4_compat.h"
 #include "lines/lineformat.h"
 
 #define SH_PREFIX shapetab

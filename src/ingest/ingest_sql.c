@@ -16,12 +16,10 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/multirangetypes.h"
-#include "utils/portal.h"
 
 #include "base/args.h"
 #include "base/grow.h"
 #include "ingest/batch.h"
-#include "l4_compat.h"
 
 PG_FUNCTION_INFO_V1(l4_ingest_begin);
 PG_FUNCTION_INFO_V1(l4_ingest_wait);

@@ -7,16 +7,13 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/timestamp.h"
 
 #include "base/args.h"
 #include "base/grow.h"
 #include "ingest/batch.h"
 #include "ingest/ingest_store.h"
-#include "l4_compat.h"
 #include "packed/group.h"
 
 /* Short streams of a job that are to share a pack. */

@@ -8,7 +8,6 @@
 #include <math.h>
 
 #include "ingest/ingest_pack.h"
-#include "l4_compat.h"
 
 /* Which of the metrics a column of the pack has, -1 none; metrics get a column each, by name. */
 static void

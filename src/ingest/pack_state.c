@@ -5,13 +5,11 @@
  */
 #include "postgres.h"
 
-#include "utils/memutils.h"
 
 #include "base/codec.h"
 #include "base/grow.h"
 #include "base/order.h"
 #include "ingest/pack_state.h"
-#include "l4_compat.h"
 
 #define STATE_VERSION 2
 #define STATE_MAX_RANKS 256

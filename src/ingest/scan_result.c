@@ -7,7 +7,6 @@
 
 #include "base/codec.h"
 #include "ingest/scan_result.h"
-#include "l4_compat.h"
 
 static void
 code_value(L4Codec *codec, L4Value *value)

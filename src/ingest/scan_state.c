@@ -11,7 +11,6 @@
 
 #include "base/codec.h"
 #include "ingest/scan_state.h"
-#include "l4_compat.h"
 #include "packed/packed.h"
 
 /* Bars count whole seconds, and lines take a while: a line that comes so much later than its bar says is not late. */

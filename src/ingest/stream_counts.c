@@ -12,7 +12,6 @@
 #include "base/grow.h"
 #include "base/order.h"
 #include "ingest/stream_counts.h"
-#include "l4_compat.h"
 #include "packed/sections.h"
 
 typedef struct EventSum

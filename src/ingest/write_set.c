@@ -6,9 +6,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "utils/builtins.h"
-#include "utils/memutils.h"
-#include "utils/timestamp.h"
 
 #include "ingest/write_set.h"
 #include "l4_compat.h"

@@ -14,7 +14,6 @@
 #include "common/hashfn.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "base/ascii.h"
 #include "lines/prefixmemo.h"

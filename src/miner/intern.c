@@ -5,7 +5,6 @@
  */
 #include "postgres.h"
 
-#include "utils/memutils.h"
 
 #include "base/ascii.h"
 #include "miner/miner_int.h"

@@ -7,8 +7,6 @@
 
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
-#include "utils/memutils.h"
 
 #include "miner/miner_int.h"
 #include "miner/parser_int.h"

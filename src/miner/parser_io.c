@@ -7,7 +7,6 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
 
 #include "l4_compat.h"
 #include "miner/miner_int.h"

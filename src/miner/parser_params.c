@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include "utils/memutils.h"
 
 #include "miner/miner_int.h"
 #include "miner/parser_int.h"

@@ -10,7 +10,6 @@
 #include "utils/memutils.h"
 
 #include "l4_compat.h"
-#include "packed/packed.h"
 #include "packed/packed_int.h"
 
 /* Bytes of an unsigned integer as l4_put_uint writes it. */

@@ -9,7 +9,6 @@
 
 #include "base/grow.h"
 #include "base/map.h"
-#include "l4_compat.h"
 #include "packed/packed.h"
 
 /* With a column for each of the letters. */

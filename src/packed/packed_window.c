@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/float.h"

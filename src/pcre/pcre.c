@@ -21,7 +21,6 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "l4_compat.h"
 #include "pcre/pcre.h"
 
 /* Subjects from this length on (bytes) are searched window by window. */

@@ -9,12 +9,10 @@
 
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
 
 #include "base/order.h"
 #include "ingest/pack_state.h"
 #include "ingest/stream_counts.h"
-#include "l4_compat.h"
 #include "packed/sections.h"
 #include "travel/renumber.h"
 

@@ -10,10 +10,8 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
 
 #include "base/args.h"
-#include "l4_compat.h"
 #include "packed/group.h"
 #include "travel/renumber.h"
 

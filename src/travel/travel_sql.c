@@ -7,18 +7,15 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "base/args.h"
 #include "l4_compat.h"
-#include "packed/packed_rows.h"
 #include "travel/travel_rows.h"
 
 PG_FUNCTION_INFO_V1(l4_export_rows);
