@@ -8,7 +8,7 @@
 #include "miscadmin.h"
 #include "storage/shmem.h"
 
-#include "diagnose/diag_blame.h"
+#include "diagnose/diagnose.h"
 
 /* Edges that were taken, as linked lists: head[node] is its latest edge, next[edge] the one before. */
 typedef struct Graph

@@ -11,7 +11,7 @@
 #include "storage/shmem.h"
 
 #include "base/order.h"
-#include "diagnose/diag_counter.h"
+#include "diagnose/diagnose.h"
 
 /* What a record reports */
 typedef struct Report

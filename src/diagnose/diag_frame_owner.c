@@ -4,7 +4,7 @@
 #include "postgres.h"
 
 #include "base/ascii.h"
-#include "diagnose/diag_frames.h"
+#include "diagnose/diagnose.h"
 
 static bool
 is_text(L4Text a, const char *b)

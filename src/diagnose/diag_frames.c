@@ -10,7 +10,7 @@
 #include "miscadmin.h"
 
 #include "base/ascii.h"
-#include "diagnose/diag_frames.h"
+#include "diagnose/diagnose.h"
 
 /* More frames than any record keeps. */
 #define MAX_FRAMES 10000

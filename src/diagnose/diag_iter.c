@@ -12,8 +12,7 @@
 
 #include "base/grow.h"
 #include "base/map.h"
-#include "diagnose/diag_iter.h"
-#include "diagnose/diag_reports.h"
+#include "diagnose/diagnose.h"
 
 /* What an iteration counts for in l4_iterations_late */
 typedef enum IterationPart

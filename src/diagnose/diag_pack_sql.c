@@ -14,9 +14,7 @@
 
 #include "base/args.h"
 #include "base/grow.h"
-#include "diagnose/diag_counter.h"
-#include "diagnose/diag_iter.h"
-#include "diagnose/diag_sequence.h"
+#include "diagnose/diagnose.h"
 #include "l4_compat.h"
 #include "packed/slot_values.h"
 

@@ -8,7 +8,7 @@
 
 #include "miscadmin.h"
 
-#include "diagnose/diag_periodic.h"
+#include "diagnose/diagnose.h"
 
 #define MIN_PERIOD 3
 

@@ -10,7 +10,7 @@
 
 
 #include "base/varint.h"
-#include "diagnose/diag_reports.h"
+#include "diagnose/diagnose.h"
 
 #define WHOLE_MAX 9007199254740992.0	/* up to here a double holds every whole number */
 

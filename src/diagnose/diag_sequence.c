@@ -14,7 +14,7 @@
 
 #include "base/grow.h"
 #include "base/order.h"
-#include "diagnose/diag_sequence.h"
+#include "diagnose/diagnose.h"
 #include "dtw/dtw.h"
 
 /* Known sequences and distances are forgotten between two streams when they hold more than this. */

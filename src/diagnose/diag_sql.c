@@ -11,9 +11,7 @@
 #include "utils/tuplestore.h"
 
 #include "base/args.h"
-#include "diagnose/diag_blame.h"
-#include "diagnose/diag_frames.h"
-#include "diagnose/diag_periodic.h"
+#include "diagnose/diagnose.h"
 #include "l4_compat.h"
 
 PG_FUNCTION_INFO_V1(l4_blame);
