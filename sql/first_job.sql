@@ -59,18 +59,19 @@ UPDATE logs SET ts = ts + 9 * (ts - '2026-05-01 10:00:44+00') WHERE job_id = 'sl
 CALL say('slow', '{0,1,2,3}', 85, 'tout est fini');
 SET client_min_messages = warning;
 CALL l4.ingest('first_job.logs');
+CREATE VIEW job AS SELECT j.* FROM l4.job AS j WHERE j.job_id IN (SELECT l.job_id FROM logs AS l);
 CREATE VIEW answer AS
 SELECT d.job_id, d.symptom, d.stage, d.iteration,
     (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = d.job_id AND s.rank = 1) AS node,
     (SELECT string_agg(e.template, ' | ' ORDER BY s.rank) FROM l4.suspect_event AS s JOIN l4._event AS e USING (event_id)
         WHERE s.job_id = d.job_id) AS events
-FROM l4.diagnosis AS d;
+FROM l4.diagnosis AS d JOIN job USING (job_id);
 -- while nobody says that they failed, nothing is made of last words and silence
-SELECT l4.diagnose(j.job_id) IS NULL AS failed FROM l4.job AS j WHERE j.job_id IN ('words', 'start', 'stopped') \g /dev/null
+SELECT l4.diagnose(j.job_id) IS NULL AS failed FROM job AS j WHERE j.job_id IN ('words', 'start', 'stopped') \g /dev/null
 SELECT a.job_id, a.symptom, a.events FROM answer AS a ORDER BY a.job_id COLLATE "C";
-UPDATE l4.job SET status = 'failed';
-SELECT l4.diagnose(j.job_id) IS NULL AS failed FROM l4.job AS j \g /dev/null
+UPDATE job SET status = 'failed';
+SELECT l4.diagnose(j.job_id) IS NULL AS failed FROM job AS j \g /dev/null
 SELECT * FROM answer AS a ORDER BY a.job_id COLLATE "C";
 SELECT b.value FROM l4._report_brief('stopped') AS b WHERE b.label = 'since';
-SELECT l4.forget_job(j.job_id) IS NULL AS forgotten FROM l4.job AS j \g /dev/null
+SELECT l4.forget_job(j.job_id) IS NULL AS forgotten FROM job AS j \g /dev/null
 DROP SCHEMA first_job CASCADE;

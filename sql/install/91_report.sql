@@ -57,8 +57,7 @@ BEGIN ATOMIC
             WHERE m.kind IN ('event', 'onset', 'silence', 'iteration')
             ORDER BY m.kind = 'iteration', cardinality(d.baseline) = 0
                 AND d.symptom <> 'slow' AND m.ts < k.progress_ts, m.ts, s.rank, m.n LIMIT 1),
-            CASE WHEN (d.coverage ->> 'timed')::bool THEN 'not known'
-                ELSE 'not known: the lines carry no times' END)
+            'not known' || CASE WHEN (d.coverage ->> 'timed')::bool THEN '' ELSE ': the lines carry no times' END)
         FROM failed AS d
         UNION ALL
         SELECT 4, 0, 'how sure', coalesce((
