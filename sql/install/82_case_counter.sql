@@ -146,12 +146,12 @@ COMMENT ON FUNCTION l4._events_of_stream(int) IS
     'events of a stream, whatever label is in front: how many records, for how many seconds, and between which lines';
 
 -- What counts in a stream: nearly each number is the one before and a step, at steady times, for a good part of the
--- log, but not while the start-up goes on: of the lines that come once before it ends, most come before it begins.
--- Best is an event that prints measured values as well, then one with most records; of their numbers one that grows
--- (one that falls is what is left), the one that changes most often, then the one with most values, then the smallest
--- step, of a range its end. An epoch is a number of the same event that grows by one, and less often. How many there
--- are to be may stand right behind: "12/400". Where nothing counts, an event that prints measured values and recurs
--- like that shows at least that the training goes on.
+-- log or beside measured values, but not while the start-up goes on: of the lines that come once before it ends, most
+-- come before it begins. Best is an event that prints measured values as well, then one with most records; of their
+-- numbers one that grows (one that falls is what is left), the one that changes most often, then the one with most
+-- values, then the smallest step, of a range its end. An epoch is a number of the same event that grows by one, and
+-- less often. How many there are to be may stand right behind: "12/400". Where nothing counts, an event that prints
+-- measured values and recurs like that shows at least that the training goes on.
 CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[],
     OUT event_id int, OUT slot int, OUT epoch_slot int, OUT total_slot int, OUT step bigint, OUT numbers bigint,
     OUT low int, OUT high int, OUT total int, OUT times numeric, OUT first_line_no bigint, OUT last_line_no bigint,
@@ -186,12 +186,11 @@ BEGIN ATOMIC
         JOIN l4._stream AS z ON z.stream_id = _counter_of_stream.stream_id
         CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM number AS n
             WHERE n.event_id = e.event_id AND n.has_point)) AS m(measures)
-        WHERE coalesce(CASE WHEN k.baseline <> '{}'
-                THEN e.lasts >= (k.t).counter_share * extract(epoch FROM z.last_ts - z.first_ts)
-                -- a failed job may have trained for a short while, and hung for a long one
-                ELSE m.measures AND e.lasts > (k.t).same_moment
-                    OR e.lasts >= (k.t).counter_share * (e.lasts + extract(epoch FROM e.first_ts - z.first_ts))
-                END, true)
+        -- a failed job may hang for long: what comes behind the last record does not count
+        WHERE coalesce(m.measures AND e.lasts > (k.t).same_moment
+                OR e.lasts >= (k.t).counter_share * CASE WHEN k.baseline = '{}'
+                    THEN e.lasts + extract(epoch FROM e.first_ts - z.first_ts)
+                    ELSE extract(epoch FROM z.last_ts - z.first_ts) END, true)
             -- what recurs from the first line on, while the start-up goes on, is a sign of life
             AND coalesce((SELECT avg((o.first_line_no > e.first_line_no)::int)
                 FROM event AS o WHERE o.records = 1 AND o.first_line_no < e.last_line_no) <= (k.t).half, true)
@@ -201,9 +200,9 @@ BEGIN ATOMIC
         FROM steady AS e
         LEFT JOIN even AS c ON c.event_id = e.event_id AND c.share >= (k.t).nearly_all
             AND c.numbers >= (k.t).min_iterations AND c.steady
-        WHERE c.event_id IS NULL AND e.measures AND e.records >= (k.t).min_past
-            -- without good jobs numbers below that of the nodes may be ranks
-            OR c.event_id IS NOT NULL AND (k.baseline <> '{}' OR e.measures OR c.high > k.nodes)
+        WHERE CASE WHEN c.event_id IS NULL THEN e.measures AND e.records >= (k.t).min_past
+            -- numbers below that of the nodes may be ranks
+            ELSE e.measures OR c.high > k.nodes END
         ORDER BY c.event_id IS NULL, e.measures DESC, e.records DESC, c.step < 0,
             (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, e.template COLLATE "C",
             abs(c.step),
