@@ -25,13 +25,13 @@ l4_keep_value(const void *value, MemoryContext cxt)
 	return memcpy(MemoryContextAlloc(cxt, size), value, size);
 }
 
-/* Makes something of a value, toasted or not, in a context. */
+/* Makes something of a value, NULL or toasted or not, in a context. */
 typedef void *(*L4SeenMake) (struct varlena *value, MemoryContext cxt);
 
 /*
- * What make gave for an argument, which is not NULL; valid until the call site
- * sees another value. summed: the first bytes of a value have a checksum of
- * all. Takes fn_extra.
+ * What make gave for an argument; valid until the call site sees another
+ * value. summed: not NULL, and the first bytes have a checksum of all. Takes
+ * fn_extra.
  */
 extern void *l4_seen_argument(FunctionCallInfo fcinfo, int argno, bool summed, L4SeenMake make);
 

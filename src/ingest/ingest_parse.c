@@ -18,7 +18,7 @@
 #include "l4_compat.h"
 #include "lines/lineformat.h"
 #include "lines/record.h"
-#include "miner/parser_cache.h"
+#include "miner/parser.h"
 
 PG_FUNCTION_INFO_V1(l4_ingest_parse);
 

@@ -10,6 +10,7 @@
 #ifndef L4_PARSER_H
 #define L4_PARSER_H
 
+#include "fmgr.h"
 #include "lib/stringinfo.h"
 #include "utils/jsonb.h"
 
@@ -111,5 +112,8 @@ extern int	l4_parser_words_unlike(L4Parser *parser, const char *msg, int len, co
 
 /* Name of a kind of parameter, L4Mask or a mask of the user. */
 extern const char *l4_parser_mask_name(const L4Parser *parser, int mask);
+
+/* The parser of an argument of a SQL function, which is not NULL; valid as long as the call site. Takes fn_extra. */
+extern L4Parser *l4_parser_cached(FunctionCallInfo fcinfo, int argno);
 
 #endif							/* L4_PARSER_H */

@@ -16,7 +16,6 @@
 #include "base/args.h"
 #include "base/seen.h"
 #include "l4_compat.h"
-#include "miner/parser_cache.h"
 #include "miner/parser_int.h"
 
 PG_FUNCTION_INFO_V1(l4_parser_in);
@@ -180,19 +179,24 @@ l4_parser_templates(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Masks of l4.mask(), kept while the options stay the same. */
-typedef struct MaskCache
+/* The masks of options, as a parser that has learnt nothing. */
+static void *
+make_masks(struct varlena *value, MemoryContext cxt)
 {
-	MemoryContext cxt;
+	Jsonb	   *options = value == NULL ? NULL : (Jsonb *) detoast_attr(value);
+	L4ParserOptions checked;
 	L4Parser   *parser;
-	Jsonb	   *options;
-} MaskCache;
+
+	l4_options_read(options, true, &checked);
+	parser = l4_parser_create(options, cxt);
+	parser->scanner.max_text = PG_INT32_MAX;
+	return parser;
+}
 
 Datum
 l4_mask(PG_FUNCTION_ARGS)
 {
-	MaskCache  *cache = fcinfo->flinfo->fn_extra;
-	Jsonb	   *options = PG_ARGISNULL(1) ? NULL : PG_GETARG_JSONB_P(1);
+	L4Parser   *parser;
 	text	   *line;
 	char	   *out;
 	int			len;
@@ -200,25 +204,9 @@ l4_mask(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	line = PG_GETARG_TEXT_PP(0);
-	if (cache == NULL || !l4_same_value(options, cache->options))
-	{
-		MemoryContext cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 mask", ALLOCSET_DEFAULT_SIZES);
-		L4ParserOptions checked;
-
-		fcinfo->flinfo->fn_extra = NULL;
-		if (cache)
-			MemoryContextDelete(cache->cxt);
-		l4_options_read(options, true, &checked);
-		cache = MemoryContextAllocZero(cxt, sizeof(MaskCache));
-		cache->cxt = cxt;
-		if (options)
-			cache->options = l4_keep_value(options, cxt);
-		cache->parser = l4_parser_create(options, cxt);
-		cache->parser->scanner.max_text = PG_INT32_MAX;
-		fcinfo->flinfo->fn_extra = cache;
-	}
-	l4_parser_scan(cache->parser, VARDATA_ANY(line), VARSIZE_ANY_EXHDR(line), &cache->parser->shape);
-	out = l4_parser_print(cache->parser, cache->parser->shape.text, cache->parser->shape.len, &len);
+	parser = l4_seen_argument(fcinfo, 1, false, make_masks);
+	l4_parser_scan(parser, VARDATA_ANY(line), VARSIZE_ANY_EXHDR(line), &parser->shape);
+	out = l4_parser_print(parser, parser->shape.text, parser->shape.len, &len);
 	CHECK_FOR_INTERRUPTS();
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(out, len));
 }

@@ -5,14 +5,13 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "nodes/primnodes.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 
 #include "base/args.h"
@@ -24,17 +23,6 @@ PG_FUNCTION_INFO_V1(l4_pcre_first);
 PG_FUNCTION_INFO_V1(l4_pcre_all);
 PG_FUNCTION_INFO_V1(l4_pcre_scan);
 PG_FUNCTION_INFO_V1(l4_pcre_multimatch);
-
-/* The prepared patterns of one call site. */
-typedef struct CallState
-{
-	bool		constant;		/* ids and patterns are */
-	MemoryContext cxt;			/* everything below; NULL before the first row */
-	void	   *arrays[2];		/* ids and patterns as they were given, to know them again */
-	int32	   *ids;
-	L4MultiMatch *mm;
-	bool		noticed;		/* that a match gave up */
-} CallState;
 
 static L4MultiMatch *
 build(ArrayType *array, int n, MemoryContext cxt)
@@ -54,91 +42,54 @@ build(ArrayType *array, int n, MemoryContext cxt)
 	return l4_multimatch_build(n, patterns, lens, cxt);
 }
 
-/*
- * An array in the form in which it is compared with that of the row before: as
- * it is stored, without reading it if it is stored out of line. What is only
- * pointed to in memory may change behind the same pointer.
- */
+/* The arrays of ids and patterns of a call, prepared. */
+typedef struct CallState
+{
+	const int32 *ids;
+	L4MultiMatch *mm;
+	int			n;
+	bool		noticed;		/* that a match gave up */
+} CallState;
+
 static void *
-stored_form(Datum array)
+make_ids(struct varlena *value, MemoryContext cxt)
 {
-	struct varlena *value = (struct varlena *) DatumGetPointer(array);
+	ArrayType  *ids = (ArrayType *) detoast_attr(value);
 
-	if (VARATT_IS_EXTERNAL_EXPANDED(value))
-	{
-		ExpandedArrayHeader *expanded = (ExpandedArrayHeader *) DatumGetEOHP(array);
-
-		if (expanded->fvalue != NULL)
-			return expanded->fvalue;
-	}
-	if (VARATT_IS_EXTERNAL(value) && !VARATT_IS_EXTERNAL_ONDISK(value))
-		return DatumGetArrayTypeP(array);
-	return value;
+	l4_check_array(ids, "ids");
+	return l4_keep_value(ids, cxt);
 }
 
-static void
-prepare(CallState *state, FunctionCallInfo fcinfo, void *const arrays[2])
+static void *
+make_state(struct varlena *value, MemoryContext cxt)
 {
-	ArrayType  *ids = PG_GETARG_ARRAYTYPE_P(1);
-	ArrayType  *patterns = PG_GETARG_ARRAYTYPE_P(2);
-	int			n = l4_check_array(ids, "ids");
-	int			npatterns = l4_check_array(patterns, "patterns");
-	MemoryContext cxt;
-	MemoryContext old;
+	CallState  *state = MemoryContextAllocZero(cxt, sizeof(CallState));
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	ArrayType  *patterns = (ArrayType *) detoast_attr(value);
 
-	if (n != npatterns)
-		ereport(ERROR,
-				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-				 errmsg("different numbers of ids and patterns: %d and %d", n, npatterns)));
-	if (state->cxt != NULL)
-		MemoryContextDelete(state->cxt);
-	state->cxt = NULL;
-	cxt = AllocSetContextCreate(fcinfo->flinfo->fn_mcxt, "l4 patterns", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(cxt);
-	for (int k = 0; k < 2; k++)
-		state->arrays[k] = l4_keep_value(arrays[k], cxt);
-	state->ids = palloc(sizeof(int32) * Max(n, 1));
-	memcpy(state->ids, ARR_DATA_PTR(ids), sizeof(int32) * n);
-	state->mm = build(patterns, n, cxt);
+	state->n = l4_check_array(patterns, "patterns");
+	state->mm = build(patterns, state->n, cxt);
 	MemoryContextSwitchTo(old);
-	state->cxt = cxt;
-}
-
-static bool
-is_constant(const FmgrInfo *flinfo, int argument)
-{
-	return flinfo->fn_expr != NULL && IsA(flinfo->fn_expr, FuncExpr) &&
-		IsA(list_nth(((FuncExpr *) flinfo->fn_expr)->args, argument), Const);
-}
-
-/*
- * The prepared form of arguments 1 (ids) and 2 (patterns). They are compared
- * with those of the row before unless they are constants. Parameters are
- * compared, too: in expressions of PL/pgSQL they change from call to call.
- */
-static CallState *
-get_state(FunctionCallInfo fcinfo)
-{
-	FmgrInfo   *flinfo = fcinfo->flinfo;
-	CallState  *state = (CallState *) flinfo->fn_extra;
-	void	   *arrays[2];
-
-	if (state == NULL)
-	{
-		state = flinfo->fn_extra = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(CallState));
-		state->constant = is_constant(flinfo, 1) && is_constant(flinfo, 2);
-	}
-	if (state->cxt != NULL && state->constant)
-		return state;
-	for (int k = 0; k < 2; k++)
-		arrays[k] = stored_form(PG_GETARG_DATUM(1 + k));
-	if (state->cxt == NULL || !l4_same_value(arrays[0], state->arrays[0]) ||
-		!l4_same_value(arrays[1], state->arrays[1]))
-		prepare(state, fcinfo, arrays);
 	return state;
 }
 
-/* A match that gave up is told once a query, where the result has no place for it. */
+/* The prepared form of arguments 1 (ids) and 2 (patterns). */
+static CallState *
+get_state(FunctionCallInfo fcinfo)
+{
+	ArrayType  *ids = l4_seen_argument(fcinfo, 1, false, make_ids);
+	CallState  *state = l4_seen_argument(fcinfo, 2, false, make_state);
+	int			n = ArrayGetNItems(ARR_NDIM(ids), ARR_DIMS(ids));
+
+	if (n != state->n)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("different numbers of ids and patterns: %d and %d", n, state->n)));
+	state->ids = (const int32 *) ARR_DATA_PTR(ids);
+	return state;
+}
+
+/* A match that gave up is told once a set of patterns, where the result has no place for it. */
 static void
 note_limit(CallState *state, int pattern)
 {

@@ -22,7 +22,7 @@
 #include "ingest/ingest_store.h"
 #include "l4_compat.h"
 #include "lines/lineformat.h"
-#include "miner/parser_cache.h"
+#include "miner/parser.h"
 
 PG_FUNCTION_INFO_V1(l4_learn_events);
 PG_FUNCTION_INFO_V1(l4_words_unlike);
