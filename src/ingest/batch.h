@@ -6,12 +6,76 @@
 #define L4_BATCH_H
 
 #include "lib/pairingheap.h"
+#include "utils/jsonb.h"
 
 #include "base/map.h"
 #include "ingest/ingest_query.h"
-#include "ingest/piece_reader.h"
+#include "ingest/ingest_shape.h"
 #include "ingest/scan_result.h"
+#include "ingest/write_set.h"
 #include "l4_compat.h"
+#include "miner/budget.h"
+
+/* ---- piece_reader.c: reads the lines of a piece and scans them, in the leader or in a worker ---- */
+
+/* The lines of one stream that a batch reads. */
+typedef struct L4Piece
+{
+	int			number;			/* in the batch, from 0 */
+	int32		stream_id;
+	bool		late;			/* lines that fill a gap */
+	bool		has_null;		/* the source is NULL in some rows */
+	int64		from_line;
+	int64		to_line;
+	uint32		vocabulary[2];	/* of the budgets of its job, see ingest_budget.c */
+} L4Piece;
+
+/* The statement that reads lines, and the same where sources are NULL in some rows. */
+typedef struct L4ReadStatement
+{
+	const char *plain;
+	const char *with_null;
+	bool		by_workers;		/* whatever the planner says of workers */
+} L4ReadStatement;
+
+typedef struct L4PieceReader L4PieceReader;
+
+/* May parallel workers run the statement? */
+extern bool l4_read_workers_may(const L4ReadStatement *read);
+
+/*
+ * A stored parser and a ruleset, decoded for scanning; those of before where
+ * they are the same, else before goes. The memory is below parent.
+ */
+extern L4ScanShared *l4_scan_shared(L4ScanShared *before, struct varlena *parser, Jsonb *ruleset, MemoryContext parent);
+
+/* A reader, all of it in a context. SPI must be connected. */
+extern L4PieceReader *l4_piece_reader_create(const L4ReadStatement *read, L4ScanShared *shared, MemoryContext cxt);
+
+/* The write set of a piece, or its scan result where something must be learnt first; NULL when it has no lines. */
+extern bytea *l4_piece_read(L4PieceReader *reader, const L4Piece *piece);
+
+/*
+ * ---- ingest_budget.c ----
+ * What each job may still teach the parser: two budgets, of its errors and of its other messages.
+ */
+
+typedef struct L4Budgets
+{
+	int			generation;		/* of the parser */
+	L4Query		read;
+	L4Query		write;
+	const char *job_id;			/* whose are at hand; NULL none */
+	L4Budget	before[2];		/* as they are stored */
+	L4Budget	of[2];
+} L4Budgets;
+
+extern void l4_budgets_prepare(L4Budgets *budgets, int generation);
+extern void l4_budgets_of(L4Budgets *budgets, const char *job_id);
+extern L4Budget *l4_budget_of_level(L4Budgets *budgets, int level);
+extern void l4_budgets_keep(L4Budgets *budgets);
+
+/* ---- batch.c, batch_scan.c, ingest_learn.c, ingest_store.c ---- */
 
 /* Lines of a stream that wait: those beyond what was read, or late ones that fill a gap. */
 typedef struct L4Waiting
@@ -118,5 +182,15 @@ extern void l4_batch_account(L4Batch *batch, L4BatchPiece *piece, const L4Result
 
 /* ingest_store.c */
 extern void l4_batch_store_results(L4Batch *batch);
+
+/* ---- job_counts.c: events of the jobs of a batch ---- */
+
+typedef struct L4JobCounts L4JobCounts;
+
+extern L4JobCounts *l4_job_counts_create(MemoryContext cxt);
+extern void l4_job_counts_begin(L4JobCounts *job_counts, Datum streams);
+extern void l4_job_counts_stream(L4JobCounts *job_counts, const char *job_id, const char *node, const char *source,
+							 const L4Packed *packed);
+extern void l4_job_counts_store(L4JobCounts *job_counts);
 
 #endif							/* L4_BATCH_H */

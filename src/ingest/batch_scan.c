@@ -22,7 +22,6 @@
 #include "utils/wait_event.h"
 
 #include "ingest/batch.h"
-#include "ingest/ingest_budget.h"
 #include "l4_compat.h"
 
 #define QUEUE_BYTES		(256 * 1024)

@@ -7,7 +7,7 @@
 
 #include "catalog/pg_type.h"
 
-#include "ingest/ingest_budget.h"
+#include "ingest/batch.h"
 #include "lines/lineformat.h"
 
 /* A budget of an older generation belongs to a parser that was thinned out since. */

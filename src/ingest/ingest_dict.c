@@ -7,7 +7,7 @@
 
 #include "base/grow.h"
 #include "base/map.h"
-#include "ingest/ingest_dict.h"
+#include "ingest/ingest_scan.h"
 #include "packed/packed.h"
 
 void

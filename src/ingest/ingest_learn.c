@@ -18,7 +18,6 @@
 #include "base/clip.h"
 #include "base/grow.h"
 #include "ingest/batch.h"
-#include "ingest/ingest_budget.h"
 #include "ingest/ingest_shape.h"
 #include "l4_compat.h"
 #include "lines/record.h"

@@ -10,8 +10,6 @@
 #include "base/grow.h"
 #include "base/order.h"
 #include "ingest/ingest_pack.h"
-#include "ingest/pack_state.h"
-#include "ingest/stream_counts.h"
 
 /* What is known of a record of the scan result, by its number. */
 typedef struct RecInfo

@@ -14,9 +14,7 @@
 
 #include "base/clip.h"
 #include "base/grow.h"
-#include "ingest/ingest_dict.h"
 #include "ingest/ingest_scan.h"
-#include "ingest/scan_state.h"
 #include "lines/lineformat.h"
 #include "lines/record.h"
 #include "packed/packed.h"

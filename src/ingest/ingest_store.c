@@ -13,7 +13,6 @@
 #include "base/args.h"
 #include "base/grow.h"
 #include "ingest/batch.h"
-#include "ingest/ingest_store.h"
 #include "packed/group.h"
 
 /* Short streams of a job that are to share a pack. */

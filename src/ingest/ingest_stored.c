@@ -12,7 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "ingest/ingest_stored.h"
+#include "ingest/write_set.h"
 #include "l4_compat.h"
 #include "packed/group.h"
 

@@ -20,7 +20,7 @@
 
 #include "base/grow.h"
 #include "base/order.h"
-#include "ingest/ingest_store.h"
+#include "ingest/batch.h"
 #include "l4_compat.h"
 #include "packed/sections.h"
 

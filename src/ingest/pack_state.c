@@ -9,7 +9,7 @@
 #include "base/codec.h"
 #include "base/grow.h"
 #include "base/order.h"
-#include "ingest/pack_state.h"
+#include "ingest/ingest_pack.h"
 
 #define STATE_VERSION 2
 #define STATE_MAX_RANKS 256

@@ -16,8 +16,8 @@
 #include "utils/plancache.h"
 #include "utils/timestamp.h"
 
+#include "ingest/batch.h"
 #include "ingest/ingest_scan.h"
-#include "ingest/piece_reader.h"
 #include "ingest/write_set.h"
 #include "l4_compat.h"
 #include "lines/lineformat.h"

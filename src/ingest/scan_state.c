@@ -10,7 +10,7 @@
 #include "common/int.h"
 
 #include "base/codec.h"
-#include "ingest/scan_state.h"
+#include "ingest/ingest_scan.h"
 #include "packed/packed.h"
 
 /* Bars count whole seconds, and lines take a while: a line that comes so much later than its bar says is not late. */

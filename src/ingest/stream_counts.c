@@ -11,7 +11,7 @@
 
 #include "base/grow.h"
 #include "base/order.h"
-#include "ingest/stream_counts.h"
+#include "ingest/ingest_pack.h"
 #include "packed/sections.h"
 
 typedef struct EventSum

@@ -10,8 +10,7 @@
 
 #include "base/ascii.h"
 #include "lines/iterrule.h"
-#include "lines/linekind.h"
-#include "lines/terminal.h"
+#include "lines/line_int.h"
 
 #define MAX_DURATION_MS 1e11	/* three years */
 

@@ -16,11 +16,9 @@
 #include "miscadmin.h"
 
 #include "base/ascii.h"
-#include "lines/prefixmemo.h"
+#include "lines/line_int.h"
 #include "lines/lineformat.h"
 #include "lines/streamprefix.h"
-#include "lines/structured.h"
-#include "lines/terminal.h"
 
 /* A prefix is looked for in so many bytes of a line. */
 #define L4_PREFIX_SPAN 1024

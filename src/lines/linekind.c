@@ -8,7 +8,7 @@
 #include "postgres.h"
 
 #include "base/ascii.h"
-#include "lines/linekind.h"
+#include "lines/line_int.h"
 
 /* What lines of a kind begin with, sorted by the first byte. Some must also have, or end with, another text. */
 typedef struct LineStart

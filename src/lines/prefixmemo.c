@@ -15,8 +15,8 @@
 
 #include "mb/pg_wchar.h"
 
+#include "lines/line_int.h"
 #include "lines/lineformat.h"
-#include "lines/prefixmemo.h"
 
 /* Whole characters of the first n bytes. */
 static inline int

@@ -5,7 +5,7 @@
 #ifndef L4_RECORD_INT_H
 #define L4_RECORD_INT_H
 
-#include "lines/linekind.h"
+#include "lines/line_int.h"
 #include "lines/record.h"
 
 /* Places for open records. Half of them may be open, the rest are for those settled by one line. */

@@ -12,7 +12,7 @@
 
 #include "base/ascii.h"
 #include "lines/iterrule.h"
-#include "lines/prefixmemo.h"
+#include "lines/line_int.h"
 #include "lines/rules.h"
 
 /* The last ruleset that was compiled; others last as long as the statements that use them. */

@@ -11,7 +11,7 @@
 #include "utils/memutils.h"
 
 #include "base/ascii.h"
-#include "lines/structured.h"
+#include "lines/line_int.h"
 
 /* Members looked at; the rest of a wider object is left away. */
 #define L4_MAX_MEMBERS 64

@@ -11,7 +11,7 @@
 #include "miscadmin.h"
 
 #include "base/ascii.h"
-#include "lines/terminal.h"
+#include "lines/line_int.h"
 
 /* A bar's label, its drawing and its figures are not longer than this. */
 #define L4_BAR_LABEL 80

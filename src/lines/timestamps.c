@@ -9,7 +9,7 @@
 #include "utils/timestamp.h"
 
 #include "base/ascii.h"
-#include "lines/timestamps.h"
+#include "lines/rules.h"
 
 /* Steps of a template at most; the longest sensible one has about twenty. */
 #define L4_TS_STEPS 40

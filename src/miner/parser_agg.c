@@ -14,7 +14,7 @@
 #include "utils/memutils.h"
 
 #include "base/seen.h"
-#include "miner/train.h"
+#include "miner/parser_int.h"
 
 PG_FUNCTION_INFO_V1(l4_parser_train_trans);
 PG_FUNCTION_INFO_V1(l4_parser_train_combine);

@@ -1,16 +1,49 @@
 /*
  * parser_int.h
- *		The parser value inside: shared by parser.c and parser_io.c.
+ *		The parser value inside, its options, and its training.
  */
 #ifndef L4_PARSER_INT_H
 #define L4_PARSER_INT_H
 
+#include "utils/jsonb.h"
+
 #include "drain/drain.h"
 #include "miner/miner.h"
 #include "miner/parser.h"
-#include "miner/parser_options.h"
 #include "scan/mask.h"
-#include "scan/scanmemo.h"
+#include "scan/scan.h"
+
+/* ---- parser_options.c: options of a parser, from jsonb and to jsonb ---- */
+
+#define L4_MIN_DISTINCT		2
+#define L4_MAX_DISTINCT		1000
+#define L4_DEFAULT_DISTINCT	10
+#define L4_MOST_TEMPLATES	10000000
+#define L4_DEFAULT_TEMPLATES	20000
+
+/* One mask of the user; name NULL stands for all built-in ones at this place. */
+typedef struct L4MaskOption
+{
+	char	   *name;
+	char	   *pattern;
+} L4MaskOption;
+
+typedef struct L4ParserOptions
+{
+	bool		drain;			/* algorithm */
+	bool		has_masks;		/* masks was given; if not, the built-in ones apply */
+	int			nmasks;
+	L4MaskOption *masks;
+	int			distinct;		/* algorithm l4: distinct_values */
+	int			max_templates;	/* algorithm l4 */
+	char	   *delimiters;		/* algorithm l4: NULL none */
+	L4DrainOptions drain_options;
+} L4ParserOptions;
+
+/* masks_only: nothing but "masks" is an option (l4.mask) */
+extern void l4_options_read(Jsonb *jb, bool masks_only, L4ParserOptions *options);
+
+/* ---- parser.c, parser_io.c, parser_write.c ---- */
 
 struct L4Parser
 {
@@ -53,5 +86,34 @@ extern L4Parser *l4_parser_read(const char *bytes, Size len, int sqlstate, Memor
 extern Jsonb *l4_parser_read_options(struct varlena *stored);
 extern L4Parser *l4_parser_keep(struct varlena *stored, const int32 *events, int n, MemoryContext cxt);
 extern L4Parser *l4_parser_read_masked(struct varlena *stored, Jsonb *options, MemoryContext cxt);
+
+/*
+ * ---- train.c ----
+ * State of parser_train: what was learnt here, and what others have learnt
+ * apart, as bytes until the end. Pure: knows no SQL.
+ */
+
+/* A part: the bytes of a parser without the varlena header. */
+typedef struct L4TrainPart
+{
+	const char *bytes;
+	int			len;
+} L4TrainPart;
+
+typedef struct L4Train
+{
+	MemoryContext cxt;
+	L4Parser   *parser;			/* NULL: nothing was learnt here */
+	L4TrainPart *parts;
+	int32		nparts;
+	int32		parts_size;
+} L4Train;
+
+/* The parts of stored bytes are added; they are checked when they are put together. */
+extern void l4_train_read(L4Train *train, const struct varlena *stored);
+extern struct varlena *l4_train_write(const L4Train *train);
+
+/* All parts as one parser. The answer depends on the parts alone, not on the order in which they came. */
+extern struct varlena *l4_train_result(const L4Train *train);
 
 #endif							/* L4_PARSER_INT_H */

@@ -5,7 +5,7 @@
 #include "postgres.h"
 
 #include "base/args.h"
-#include "miner/parser_options.h"
+#include "miner/parser_int.h"
 #include "scan/scan.h"
 
 #define MAX_DRAIN_MASKS		1000

@@ -18,7 +18,6 @@
 #include "base/compress.h"
 #include "miner/miner_int.h"
 #include "miner/parser_int.h"
-#include "miner/train.h"
 
 #define TRAIN_PLAIN		1
 #define TRAIN_PACKED	2

@@ -24,7 +24,6 @@
 #include "base/grow.h"
 #include "base/order.h"
 #include "pcre/lazydfa.h"
-#include "pcre/patternset.h"
 
 /* Room for states, in bytes. */
 #define ROOM (16 * 1024 * 1024)

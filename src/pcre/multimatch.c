@@ -21,8 +21,7 @@
 #include "base/foldmemo.h"
 #include "pcre/lazydfa.h"
 #include "pcre/multimatch.h"
-#include "pcre/patternset.h"
-#include "pcre/regexwindow.h"
+#include "pcre/regextree.h"
 
 /* The group is chosen after this many lines, and again whenever their number has doubled. */
 #define FIRST_REVIEW 64

@@ -7,7 +7,7 @@
 #include <ctype.h>
 
 #include "base/ascii.h"
-#include "pcre/regexchar.h"
+#include "pcre/regextree.h"
 
 /* Letters that stand for a class of characters behind a backslash. */
 static const char classes[] = "dDwWsShHvV";

@@ -12,7 +12,7 @@
 #include "miscadmin.h"
 
 #include "base/grow.h"
-#include "pcre/regexnfa.h"
+#include "pcre/lazydfa.h"
 
 /* Instructions of one pattern. */
 #define PATTERN_MAX 1500

@@ -12,7 +12,6 @@
 
 #include "miscadmin.h"
 
-#include "pcre/regexchar.h"
 #include "pcre/regextree.h"
 
 static L4RegexNode *read_alternatives(L4RegexReader *r);

@@ -82,4 +82,58 @@ l4_may_be_newline(unsigned char c)
  */
 extern L4RegexNode *l4_regex_tree(const char *pattern, size_t len, bool *tells_digits);
 
+/* ---- regexchar.c: reads single characters of a pattern: what regextree.c and regexchar.c share ---- */
+
+typedef struct L4RegexFlags
+{
+	bool		caseless;
+	bool		extended;		/* (?x) */
+	bool		multiline;		/* (?m) */
+} L4RegexFlags;
+
+typedef struct L4RegexReader
+{
+	const unsigned char *at;
+	const unsigned char *end;
+	bool		failed;
+	bool		quoted;			/* between \Q and \E */
+	L4RegexFlags flags;
+	bool		tells_digits;	/* it may matter which digits a line has */
+} L4RegexReader;
+
+static inline bool
+l4_regex_more(const L4RegexReader *r)
+{
+	return r->at < r->end && !r->failed;
+}
+
+static inline bool
+l4_regex_next_is(const L4RegexReader *r, const char *text)
+{
+	size_t		len = strlen(text);
+
+	return r->end - r->at >= len && memcmp(r->at, text, len) == 0;
+}
+
+extern L4RegexNode *l4_regex_node(L4RegexNodeKind kind);
+extern L4RegexNode *l4_regex_assert(L4Assert assertion);
+extern void l4_regex_add(L4RegexNode *parent, L4RegexNode *child);
+extern void l4_regex_fill(L4RegexNode *set); /* any character */
+
+/* Each is called behind the first byte of what it reads. */
+extern L4RegexNode *l4_regex_byte(L4RegexReader *r, unsigned char c);
+extern L4RegexNode *l4_regex_run(L4RegexReader *r);
+extern L4RegexNode *l4_regex_escape(L4RegexReader *r);
+extern L4RegexNode *l4_regex_class(L4RegexReader *r);
+extern void l4_regex_skip_past(L4RegexReader *r, unsigned char closing);
+
+/* ---- regexwindow.c: what must be somewhere in a line for a pattern to match ---- */
+
+/*
+ * The rarest part of a tree of which one text is in every text that the tree
+ * matches: a few characters in a row, or some such, one for each alternative.
+ * NULL: all of them are common, or none is known. The tree is used up.
+ */
+extern L4RegexNode *l4_regex_window(L4RegexNode *tree);
+
 #endif							/* L4_REGEXTREE_H */

@@ -10,8 +10,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-#include "pcre/regexchar.h"
-#include "pcre/regexwindow.h"
+#include "pcre/regextree.h"
 
 /* Characters of a run that are looked for: of a longer one the rarest. */
 #define WINDOW_LEN	24

@@ -11,6 +11,8 @@
 #ifndef L4_SCAN_H
 #define L4_SCAN_H
 
+#include "base/foldmemo.h"
+
 #define L4_MARK			'\001'
 #define L4_USER_MARK	'\002'	/* followed by L4_USER_MARK_BASE + number */
 #define L4_USER_MARK_BASE 0x80
@@ -100,5 +102,22 @@ extern void l4_scan(const L4Scanner *scanner, const char *msg, int len,
 					const L4Range *ranges, int nranges, L4Shape *out);
 extern uint64 l4_hash_bytes(const void *bytes, int len);
 extern const char *l4_mask_name(int mask);
+
+/*
+ * ---- scanmemo.c ----
+ * Remembers what scans made of messages, so that most messages need not be
+ * scanned: see scanmemo.c.
+ */
+
+extern L4FoldMemo *l4_scanmemo_create(MemoryContext cxt);
+
+/*
+ * What a scan of the message would give; false if that is not known. The shape
+ * points into the memo until the next l4_scanmemo_learn.
+ */
+extern bool l4_scanmemo_find(L4FoldMemo *memo, const char *msg, int len, L4Shape *out);
+
+/* Remember what a scan gave of the message that was just not found. */
+extern void l4_scanmemo_learn(L4FoldMemo *memo, const L4Scanner *scanner, const char *msg, int len, const L4Shape *shape);
 
 #endif							/* L4_SCAN_H */

@@ -10,8 +10,8 @@
  */
 #include "postgres.h"
 
+#include "scan/scan.h"
 #include "scan/scan_int.h"
-#include "scan/scanmemo.h"
 
 #define MEMO_PLACES		8192
 #define MEMO_COST		2		/* look-ups that an entry is worth */

@@ -11,8 +11,7 @@
 #include "utils/builtins.h"
 
 #include "base/order.h"
-#include "ingest/pack_state.h"
-#include "ingest/stream_counts.h"
+#include "ingest/ingest_pack.h"
 #include "packed/sections.h"
 #include "travel/renumber.h"
 

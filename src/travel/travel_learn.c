@@ -19,7 +19,6 @@
 #include "ingest/batch.h"
 #include "ingest/ingest_scan.h"
 #include "ingest/ingest_shape.h"
-#include "ingest/ingest_store.h"
 #include "l4_compat.h"
 #include "lines/lineformat.h"
 #include "miner/parser.h"

@@ -8,7 +8,6 @@
 #include "drain/drain.h"
 #include "miner/parser.h"
 #include "miner/parser_int.h"
-#include "miner/train.h"
 
 #define LINE_SIZE	600
 

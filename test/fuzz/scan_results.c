@@ -5,9 +5,9 @@
  */
 #include "fuzz.h"
 
-#include "ingest/pack_state.h"
+#include "ingest/ingest_pack.h"
+#include "ingest/ingest_scan.h"
 #include "ingest/scan_result.h"
-#include "ingest/scan_state.h"
 #include "lines/record.h"
 
 #define LINE_SIZE	600
