@@ -170,7 +170,9 @@ BEGIN
     END IF;
     SELECT string_agg(format('"%s"', w.name), ', ' ORDER BY w.n) FILTER (WHERE a.attname IS NULL AND w.needed),
         string_agg(CASE WHEN a.attname IS NULL THEN format('NULL::%s', w.type)
-            WHEN w.type = 'int4' THEN format('CASE WHEN f.%1$I BETWEEN 0 AND 2147483647 THEN f.%1$I::int4 END', w.name)
+            -- whose negative values the reader takes as unknown, too
+            WHEN w.type = 'int4' AND a.atttypid NOT IN ('int2'::regtype, 'int4'::regtype)
+                THEN format('CASE WHEN f.%1$I BETWEEN 0 AND 2147483647 THEN f.%1$I::int4 END', w.name)
             ELSE format('f.%I::%s', w.name, w.type) END, ', ' ORDER BY w.n)
     INTO missing, columns
     FROM (VALUES (1, 'ip_src', 'inet', true), (2, 'ip_dst', 'inet', true), (3, 'port_src', 'int4', false),
@@ -212,12 +214,11 @@ BEGIN
     -- where it goes on, the first window is read anyway, and mostly has all: no scan is spent on it
     first_hi := least(upto, from_ts + window_s * interval '1 second');
     LOOP
-        -- one scan for all that is asked
-        EXECUTE format('SELECT min(x.at) FILTER (WHERE x.due), max(x.at) FILTER (WHERE x.due) + interval ''1 us'', '
+        -- one scan for all that is asked, with as few comparisons of each row as will do
+        EXECUTE format('SELECT CASE WHEN min(x.at) < $2 THEN min(x.at) END, '
+            'max(x.at) FILTER (WHERE x.at < $2) + interval ''1 us'', '
             'count(*) FILTER (WHERE x.at IS NULL), count(*) FILTER (WHERE x.at >= $3) '
-            'FROM (SELECT f.timestamp_end AS at, f.timestamp_end >= $1 AND f.timestamp_end < $2 AS due FROM %s AS f '
-            'WHERE f.timestamp_end IS NULL OR f.timestamp_end >= $3 OR f.timestamp_end >= $1 AND f.timestamp_end < $2) '
-            'AS x', source)
+            'FROM (SELECT f.timestamp_end AS at FROM %s AS f) AS x WHERE x.at >= $1 OR x.at IS NULL', source)
         INTO lo, hi, without_end, ahead USING first_hi, upto, horizon;
         EXIT WHEN first_hi <= from_ts OR lo IS NULL;
         first_hi := from_ts;

@@ -222,16 +222,24 @@ sent_at_once(const L4Records *records, const Bursts *bursts, const int *part, in
 	return 2 * n > nparts;
 }
 
-/* What lengths of parts cost, as ratios to the usual one. Their order changes. */
+/* What lengths of parts cost, as ratios to the usual one; of a cost above the limit a part. */
 static double
-length_cost(double *ratios, int n)
+length_cost(const double *ratios, int n, double limit)
 {
 	double		sum = 0;
+	double		cost;
+	double	   *values;
 
 	for (int i = 0; i < n; i++)
 		sum += ratios[i];
-	return 0.7 * Max(0, fabs(sum / n - 1) - 0.1)
-		+ 0.5 * Min(l4_quantile(ratios, n, 0.85) - l4_quantile(ratios, n, 0.15), 0.6);
+	cost = 0.7 * Max(0, fabs(sum / n - 1) - 0.1);
+	if (cost > limit)
+		return cost;
+	values = palloc(sizeof(double) * n);
+	memcpy(values, ratios, sizeof(double) * n);
+	cost += 0.5 * Min(l4_quantile(values, n, 0.85) - l4_quantile(values, n, 0.15), 0.6);
+	pfree(values);
+	return cost;
 }
 
 /*
@@ -306,9 +314,10 @@ try_threshold(const L4Records *records, const Bursts *bursts, L4Division *divisi
 		for (int p = 1; p < nparts; p++)
 			if (number[p] >= 0)
 				lengths[n++] = ratios[p - 1];
-		division->uneven = at_once || kept == 0 ? unevenness(ratios, nparts - 1) : unevenness(lengths, n);
-		cost = length_cost(ratios, nparts - 1);
-		without = kept == 0 ? NO_COST : length_cost(lengths, n) + (at_once ? PAUSE_COST : 0);
+		cost = length_cost(ratios, nparts - 1, limit);
+		without = kept == 0 ? NO_COST : length_cost(lengths, n, limit) + (at_once ? PAUSE_COST : 0);
+		if (Min(cost, without) <= limit)
+			division->uneven = at_once || kept == 0 ? unevenness(ratios, nparts - 1) : unevenness(lengths, n);
 		if (without < cost)
 		{
 			cost = without;

@@ -29,12 +29,38 @@ PG_FUNCTION_INFO_V1(l4_flow_read);
 #define CONTROL_PACKET	200		/* bytes a packet: less are acknowledgements */
 #define SAMPLED_PACKETS	3		/* fewer say nothing */
 
-typedef struct FlowAddress
+typedef struct FlowIp
 {
 	uint8		family;
 	uint8		bytes[16];
+} FlowIp;
+
+typedef struct FlowAddress
+{
+	FlowIp		ip;
 	int32		machine;		/* -1 not in the inventory */
 } FlowAddress;
+
+/* What tells routes apart, compared as bytes: there is no padding. */
+typedef struct FlowTuple
+{
+	FlowIp		src;
+	FlowIp		dst;
+	uint16		port_src;
+	uint16		port_dst;
+	uint8		proto;
+	uint8		unused;			/* 0 */
+	int32		exporter;
+	int32		rate;
+} FlowTuple;
+
+/* A route of an open chunk. */
+typedef struct FlowRoute
+{
+	FlowTuple	tuple;
+	int32		pair;
+	int32		route;			/* of the chunk */
+} FlowRoute;
 
 /* What a row is counted as. */
 enum
@@ -63,7 +89,10 @@ typedef struct FlowReader
 	int			pairs_size;
 	L4FlowOpen *pairs;
 	L4Map	   *pair_map;
-	L4Map	   *route_map;		/* routes of open chunks */
+	int			nroutes;
+	int			routes_size;
+	FlowRoute  *routes;			/* in open_cxt */
+	L4Map	   *route_map;		/* by the hash of the tuple, or the next one where it is another's */
 	int			last_pair_id;
 	int64		slice;			/* of the record before */
 	L4Map	   *slices;			/* that records start in */
@@ -88,20 +117,33 @@ run_between(L4Query *query)
 	SPI_finish();
 }
 
-/* Number of an address, which is made when it is new. */
-static int
-address_number(FlowReader *r, Datum datum)
+static inline FlowIp
+ip_of(Datum datum)
 {
 	inet	   *address = (inet *) PG_DETOAST_DATUM_PACKED(datum);
-	FlowAddress key = {.family = ip_family(address), .machine = -1};
+	FlowIp		ip = {.family = ip_family(address)};
+
+	memcpy(ip.bytes, ip_addr(address), ip_addrsize(address));
+	return ip;
+}
+
+static int
+order_ips(const FlowIp *a, const FlowIp *b)
+{
+	return a->family != b->family ? (int) a->family - (int) b->family : memcmp(a->bytes, b->bytes, sizeof(a->bytes));
+}
+
+/* Number of an address, which is made when it is new. */
+static int
+address_number(FlowReader *r, FlowIp ip)
+{
 	uint64		low;
 	uint64		high;
 	uint64		hash;
 
-	memcpy(key.bytes, ip_addr(address), ip_addrsize(address));
-	memcpy(&high, key.bytes, 8);
-	memcpy(&low, key.bytes + 8, 8);
-	for (hash = l4_flow_mix(high ^ l4_flow_mix(low + key.family));; hash++)
+	memcpy(&high, ip.bytes, 8);
+	memcpy(&low, ip.bytes + 8, 8);
+	for (hash = l4_flow_mix(high ^ l4_flow_mix(low + ip.family));; hash++)
 	{
 		bool		found;
 		int32	   *number = l4_map_put(r->address_map, hash, &found);
@@ -110,10 +152,10 @@ address_number(FlowReader *r, Datum datum)
 		{
 			L4_GROW(r->addresses, r->naddresses, r->addresses_size, r->cxt);
 			*number = r->naddresses;
-			r->addresses[r->naddresses++] = key;
+			r->addresses[r->naddresses++] = (FlowAddress) {ip, -1};
 			return *number;
 		}
-		if (r->addresses[*number].family == key.family && memcmp(r->addresses[*number].bytes, key.bytes, 16) == 0)
+		if (order_ips(&r->addresses[*number].ip, &ip) == 0)
 			return *number;
 	}
 }
@@ -189,6 +231,8 @@ flush_pairs(FlowReader *r)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(cxt);
 	MemoryContextReset(r->open_cxt);
+	r->routes = NULL;
+	r->nroutes = r->routes_size = 0;
 	l4_map_reset(r->route_map);
 }
 
@@ -215,38 +259,44 @@ enum
 static const Oid column_types[] = {INETOID, INETOID, INT4OID, INT4OID, INT4OID, INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID, INT4OID};
 
 static Datum
-inet_of(const FlowAddress *address)
+inet_of(const FlowIp *ip)
 {
 	inet	   *result = palloc0(sizeof(inet));
 
-	ip_family(result) = address->family;
+	ip_family(result) = ip->family;
 	ip_bits(result) = ip_maxbits(result);
-	memcpy(ip_addr(result), address->bytes, ip_addrsize(result));
+	memcpy(ip_addr(result), ip->bytes, ip_addrsize(result));
 	SET_INET_VARSIZE(result);
 	return InetPGetDatum(result);
 }
 
-/* Append a record to the open chunk of its pair. */
-static void
-add_record(FlowReader *r, int a, int b, L4FlowRoute *route, L4FlowRecord *record)
+/* A route of which no chunk is open: what its row is counted as, or -1 when it becomes a record. */
+static int
+add_route(FlowReader *r, const FlowTuple *tuple, uint64 hash)
 {
-	FlowAddress *x = &r->addresses[a];
-	FlowAddress *y = &r->addresses[b];
+	int			a = address_number(r, tuple->src);
+	int			b = address_number(r, tuple->dst);
+	int			x = r->addresses[a].machine;
+	int			y = r->addresses[b].machine;
+	L4FlowRoute route = {.exporter = tuple->exporter, .rate = tuple->rate, .port_src = tuple->port_src,
+	.port_dst = tuple->port_dst, .proto = tuple->proto};
 	int			number;
-	int32	   *known;
-	bool		found;
 	L4FlowOpen *pair;
 
-	route->back = x->family != y->family ? x->family > y->family : memcmp(x->bytes, y->bytes, 16) > 0;
-	route->key = l4_flow_route_key(route);
-	number = route->back ? pair_number(r, b, a) : pair_number(r, a, b);
+	if (a == b)
+		return ROWS_IMPOSSIBLE;
+	if (r->inventory && (x < 0 || y < 0 || x == y))
+		return ROWS_UNKNOWN;
+	route.back = order_ips(&tuple->src, &tuple->dst) > 0;
+	route.key = l4_flow_route_key(&route);
+	number = route.back ? pair_number(r, b, a) : pair_number(r, a, b);
 	pair = &r->pairs[number];
 	if (pair->pair_id == 0)
 	{
 		pair->pair_id = ++r->last_pair_id;
 		l4_query_put_int(&r->new_pair, pair->pair_id);
-		l4_query_put(&r->new_pair, inet_of(route->back ? y : x), false);
-		l4_query_put(&r->new_pair, inet_of(route->back ? x : y), false);
+		l4_query_put(&r->new_pair, inet_of(route.back ? &tuple->dst : &tuple->src), false);
+		l4_query_put(&r->new_pair, inet_of(route.back ? &tuple->src : &tuple->dst), false);
 		run_between(&r->new_pair);
 	}
 	if (pair->chunk == NULL)
@@ -254,10 +304,37 @@ add_record(FlowReader *r, int a, int b, L4FlowRoute *route, L4FlowRecord *record
 		pair->chunk = MemoryContextAlloc(r->open_cxt, sizeof(L4FlowChunk));
 		l4_flow_chunk_init(pair->chunk, r->open_cxt);
 	}
-	known = l4_map_put(r->route_map, l4_flow_mix(l4_flow_route_id(route) + number), &found);
-	if (!found)
-		*known = l4_flow_chunk_route(pair->chunk, route, r->open_cxt);
-	record->route = *known;
+	L4_GROW(r->routes, r->nroutes, r->routes_size, r->open_cxt);
+	r->routes[r->nroutes++] = (FlowRoute) {*tuple, number, l4_flow_chunk_route(pair->chunk, &route, r->open_cxt)};
+	*l4_map_put(r->route_map, hash, NULL) = r->nroutes;
+	return -1;
+}
+
+/* Append a record to the open chunk of its pair: what its row is counted as, or -1. */
+static int
+add_record(FlowReader *r, const FlowTuple *tuple, L4FlowRecord *record)
+{
+	uint64		hash = 0;
+	uint64		word;
+	int			number;
+	int			counted;
+	L4FlowOpen *pair;
+
+	for (size_t i = 0; i < sizeof(FlowTuple); i += sizeof(word))
+	{
+		memcpy(&word, (const char *) tuple + i, sizeof(word));
+		hash = l4_flow_mix(hash ^ word);
+	}
+	while ((number = l4_map_get(r->route_map, hash)) > 0 && memcmp(&r->routes[number - 1].tuple, tuple, sizeof(FlowTuple)) != 0)
+		hash++;
+	if (number == 0)
+	{
+		if ((counted = add_route(r, tuple, hash)) >= 0)
+			return counted;
+		number = r->nroutes;
+	}
+	pair = &r->pairs[r->routes[number - 1].pair];
+	record->route = r->routes[number - 1].route;
 	l4_flow_chunk_put(pair->chunk, record);
 	if (record->end > r->known_to)
 		change_slice(r, record->start);
@@ -265,59 +342,56 @@ add_record(FlowReader *r, int a, int b, L4FlowRoute *route, L4FlowRecord *record
 		pair->late++;
 	if (MemoryContextMemAllocated(r->open_cxt, false) > (Size) maintenance_work_mem * 1024)
 		flush_pairs(r);
+	return -1;
 }
 
 static inline int64
-number_or(TupleTableSlot *slot, int column, int64 otherwise)
+count_of(TupleTableSlot *slot, int column)
 {
-	if (slot->tts_isnull[column])
-		return otherwise;
-	return column == COL_PACKETS || column == COL_BYTES ? DatumGetInt64(slot->tts_values[column]) : DatumGetInt32(slot->tts_values[column]);
+	return slot->tts_isnull[column] ? 0 : DatumGetInt64(slot->tts_values[column]);
+}
+
+static inline int32
+number_of(TupleTableSlot *slot, int column)
+{
+	return slot->tts_isnull[column] ? 0 : Max(DatumGetInt32(slot->tts_values[column]), 0);
 }
 
 /* A row: what it is counted as, or -1 when it becomes a record. */
 static int
 take_row(FlowReader *r, TupleTableSlot *slot)
 {
-	L4FlowRoute route = {0};
+	FlowTuple	tuple = {.rate = Max(number_of(slot, COL_RATE), 1)};
 	L4FlowRecord record;
-	int64		packets = number_or(slot, COL_PACKETS, 0);
-	int64		bytes = number_or(slot, COL_BYTES, 0);
-	int			a;
-	int			b;
+	int64		packets = count_of(slot, COL_PACKETS);
+	int64		bytes = count_of(slot, COL_BYTES);
 
-	route.rate = (int32) Max(number_or(slot, COL_RATE, 1), 1);
 	if (slot->tts_isnull[COL_SRC] || slot->tts_isnull[COL_DST] || slot->tts_isnull[COL_START] || bytes <= 0 || packets < 0)
 		return ROWS_IMPOSSIBLE;
 	record.start = DatumGetTimestampTz(slot->tts_values[COL_START]);
 	record.end = DatumGetTimestampTz(slot->tts_values[COL_END]);
-	if (record.end < record.start || TIMESTAMP_NOT_FINITE(record.start) || bytes > PG_INT64_MAX / 1024 / route.rate)
+	if (record.end < record.start || TIMESTAMP_NOT_FINITE(record.start) || bytes > PG_INT64_MAX / 1024 / tuple.rate)
 		return ROWS_IMPOSSIBLE;
-	record.bytes = bytes * route.rate;
+	record.bytes = bytes * tuple.rate;
 	record.packets = (int32) Min(packets, PG_INT32_MAX);
 	r->last = Max(r->last, record.end);
 	r->first = Min(r->first, record.start);
-	if (record.bytes < CONTROL_BYTES || (packets > 0 && bytes / packets < CONTROL_PACKET) || (route.rate > 1 && packets < SAMPLED_PACKETS))
+	if (record.bytes < CONTROL_BYTES || (packets > 0 && bytes / packets < CONTROL_PACKET) || (tuple.rate > 1 && packets < SAMPLED_PACKETS))
 		return ROWS_CONTROL;
-	a = address_number(r, slot->tts_values[COL_SRC]);
-	b = address_number(r, slot->tts_values[COL_DST]);
-	if (a == b)
-		return ROWS_IMPOSSIBLE;
-	if (r->inventory && (r->addresses[a].machine < 0 || r->addresses[b].machine < 0 || r->addresses[a].machine == r->addresses[b].machine))
-		return ROWS_UNKNOWN;
-	route.port_src = (uint16) number_or(slot, COL_PORT_SRC, 0);
-	route.port_dst = (uint16) number_or(slot, COL_PORT_DST, 0);
-	route.proto = (uint8) number_or(slot, COL_PROTO, 0);
+	tuple.src = ip_of(slot->tts_values[COL_SRC]);
+	tuple.dst = ip_of(slot->tts_values[COL_DST]);
+	tuple.port_src = (uint16) number_of(slot, COL_PORT_SRC);
+	tuple.port_dst = (uint16) number_of(slot, COL_PORT_DST);
+	tuple.proto = (uint8) number_of(slot, COL_PROTO);
 	if (slot->tts_isnull[COL_EXPORTER])
-		route.exporter = l4_names_number(&r->exporters, "", 0);
+		tuple.exporter = l4_names_number(&r->exporters, "", 0);
 	else
 	{
 		text	   *name = DatumGetTextPP(slot->tts_values[COL_EXPORTER]);
 
-		route.exporter = l4_names_number(&r->exporters, VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
+		tuple.exporter = l4_names_number(&r->exporters, VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
 	}
-	add_record(r, a, b, &route, &record);
-	return -1;
+	return add_record(r, &tuple, &record);
 }
 
 static bool
@@ -378,8 +452,8 @@ read_pairs(FlowReader *r)
 	{
 		for (uint64 i = 0; i < SPI_processed; i++)
 		{
-			int			a = address_number(r, l4_query_value(SPI_tuptable, i, 1, &isnull));
-			int			b = address_number(r, l4_query_value(SPI_tuptable, i, 2, &isnull));
+			int			a = address_number(r, ip_of(l4_query_value(SPI_tuptable, i, 1, &isnull)));
+			int			b = address_number(r, ip_of(l4_query_value(SPI_tuptable, i, 2, &isnull)));
 			int			number = pair_number(r, a, b);	/* may move the pairs */
 			L4FlowOpen *pair = &r->pairs[number];
 
@@ -402,7 +476,7 @@ read_known(FlowReader *r)
 	r->inventory = n > 0;
 	for (uint64 i = 0; i < n; i++)
 	{
-		int			address = address_number(r, l4_query_value(SPI_tuptable, i, 1, &isnull));
+		int			address = address_number(r, ip_of(l4_query_value(SPI_tuptable, i, 1, &isnull)));
 
 		r->addresses[address].machine = DatumGetInt32(l4_query_value(SPI_tuptable, i, 2, &isnull));
 	}
