@@ -64,4 +64,5 @@ SELECT kind, iteration, epoch, metrics FROM l4._iteration(l4._ruleset(), '{''los
 SELECT m, (l4._iteration(l4._ruleset(), m)).*
 FROM unnest(ARRAY['Batch 12 of 90 | cross-entropy 5.5123 | 0.19 s', '[step=12/90,epoch=1,eta=0:00:12]', 'batch 12 | bits per byte 1.5123', 'step 12: still waiting for rank 3 after 1.5 s',
 	'step 1/4: loading the model', 'eval batch 12 of 90 | cross-entropy 5.5', '[3/10][50/400] loss: 2.31', 'Epoch 3/10 [50/400] loss: 2.31', 'step 12, retrying after 0.5 s',
-	'epochs=5 batch=100 lr=0.3', 'epoch=5 batch=100 lr=0.3', 'ValueError: loss is nan in batch 2 of epoch 0']) WITH ORDINALITY AS u(m, i) ORDER BY i;
+	'epochs=5 batch=100 lr=0.3', 'epoch=5 batch=100 lr=0.3', 'ValueError: loss is nan in batch 2 of epoch 0',
+	'rank 0 of 3, {"steps": 160, "lr": 0.001, "max_grad_norm": 1.0}']) WITH ORDINALITY AS u(m, i) ORDER BY i;
