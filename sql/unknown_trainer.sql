@@ -126,6 +126,22 @@ BEGIN
 END
 $$;
 UPDATE logs SET line = regexp_replace(line, '^Peer.[0-9]. ', '') WHERE job_id LIKE 'plain-%';
+-- what takes longer is printed with another unit: the same bar, and slow
+DO $$
+BEGIN
+    FOR size IN 3 .. 6 LOOP
+        FOR n IN 0 .. size - 1 LOOP
+            CALL say('rate-' || size, n, 0, 'joins a mesh of ' || size);
+            FOR s IN 1 .. 20 LOOP
+                CALL say('rate-' || size, n, CASE WHEN size = 6 AND s > 10 THEN 20 * s - 195 ELSE 0.5 * s END, format('fit: %s/20 [%s, cost=0.%s]',
+                    5 * s, CASE WHEN size = 6 AND s > 10 THEN '4.0' || s % 7 || 's/it' ELSE '10.' || s % 7 || 'it/s' END, 100 + s * 7));
+            END LOOP;
+            CALL say('rate-' || size, n, CASE size WHEN 6 THEN 206 ELSE 11 END, 'the mesh is left');
+        END LOOP;
+    END LOOP;
+END
+$$;
+UPDATE logs SET job_id = 'rate-slow' WHERE job_id = 'rate-6';
 CALL l4.ingest('unknown_trainer.logs');
 UPDATE l4.job SET settings = 'unknown ' || split_part(job_id, '-', 1), status = CASE WHEN job_id ~ '[0-9]$' OR job_id IN ('plain-again', 'range-stalled') THEN 'succeeded' ELSE 'running' END
 WHERE job_id IN (SELECT l.job_id FROM logs AS l);

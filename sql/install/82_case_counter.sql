@@ -17,13 +17,14 @@ COMMENT ON FUNCTION l4._outer_streams(text) IS
     'the first and the last stream of a job, by rank and name, and the longest one';
 
 -- What a launcher puts in front of lines is known only after some of them: until then it is part of the message, and
--- the same lines are another event. So they are with another number of signs in a bar.
+-- the same lines are another event. So they are with another number of signs in a bar, or another unit of a rate.
 CREATE FUNCTION l4._labelled(job_id text, events int[]) RETURNS TABLE (event_id int, bare int)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
     WITH event AS MATERIALIZED (
         SELECT DISTINCT t.event_id,
-            ltrim(regexp_replace(t.template, '(?:^| )[^[:alnum:]<> ]+(?= |$)', '', 'g')) AS template
+            ltrim(regexp_replace(t.template, '(?:^| )[^[:alnum:]<> ]+(?= |$)|(?<=<\*>)/[a-z]+(?![[:alnum:]/.])', '',
+                'g')) AS template
         FROM (SELECT j.event_id FROM l4._job_event AS j WHERE j.job_id = _labelled.job_id
             UNION SELECT unnest(events)) AS j
         JOIN l4._event AS e USING (event_id)
