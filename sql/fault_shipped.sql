@@ -51,6 +51,8 @@ FROM (VALUES
 	('status = StatusCode.PERMISSION_DENIED'), ('google.api_core.exceptions.TooManyRequests: 429'), ('RuntimeError: HCCL function error: HcclAllReduce, error code is 19'),
 	('loaded runtime CuDNN library: 8.0.4 but source was compiled with: 8.1.0.'), ('NFS: state manager: lease expired failed on NFSv4 server nas1 with error 5'),
 	('INFO: Unable to initialize backend ''tpu'': libtpu.so: cannot open shared object file: No such file or directory'),
+	('RuntimeError: [write] Unable to write 2809 bytes to file.'), ('RuntimeError: [load] Failed to open file /ckpt/step-9.bin'), ('RuntimeError: invalid offsets (0, 9) exceeding the size of the file.'),
+	('ValueError: Expected shape (192, 64) but received shape (128, 64) for parameter mlp.gate.weight'),
 	('veth3f2a: Link is down'), ('eth0 link state changed: carrier 0 -> 1'), ('ens1f0: Link is Up - 100Gbps')) AS w(line);
 
 -- no signature matches a healthy line: examples of the rules that describe healthy logs, and lines that only sound bad
