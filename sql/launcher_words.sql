@@ -83,6 +83,23 @@ DO $$ BEGIN FOR n IN 0 .. 1 LOOP CALL say('joined', n, 60, 'ERROR gave up: 3/4 w
 CALL job('good-4', 20, 3);
 -- nobody comes to train
 CALL job('unmet', 0);
+-- a launcher on a node of its own does not lack what all nodes report
+CALL job('told-by', 9);
+DO $$ BEGIN FOR n IN 0 .. 3 LOOP
+    CALL say('told-by', n, 10.2, 'ERROR ValueError: 7 is too few');
+    CALL say('told-by', 9, 10.3 + n * 0.1, format('launcher: box-%s: exited with error code 1', n));
+END LOOP; END $$;
+-- nothing is left to train; a function that is not written in Python has no frame
+CALL job('after', 20);
+DELETE FROM said WHERE job_id = 'after' AND line ~ 'shutting|exited';
+CALL say('after', 2, 21.2, 'Traceback (most recent call last):');
+CALL say('after', 2, 21.2, '  File "/app/fit.py", line 9, in fit');
+CALL say('after', 2, 21.2, 'ValueError: 7 is too few');
+CALL job('native', 9);
+CALL say('native', 1, 10.2, 'Traceback (most recent call last):');
+CALL say('native', 1, 10.2, '  File "/app/fit.py", line 9, in fit');
+CALL say('native', 1, 10.2, '    store.save_weights(path)');
+CALL say('native', 1, 10.2, 'RuntimeError: [write] Unable to write 2809 bytes to file.');
 INSERT INTO logs (job_id, node, source, line_no, ts, line)
 SELECT s.job_id, s.node, '', row_number() OVER (PARTITION BY s.job_id, s.node ORDER BY s.at, s.place),
     '2026-05-01 10:00:00+00'::timestamptz + s.at * interval '1 s', s.line
@@ -90,7 +107,7 @@ FROM said AS s;
 CALL l4.ingest('launcher_words.logs');
 UPDATE l4.job SET settings = 'launcher_words', status = CASE WHEN job_id LIKE 'good%' THEN 'succeeded' ELSE 'failed' END
 WHERE job_id IN (SELECT s.job_id FROM said AS s);
-SELECT l4.diagnose(j) IS NULL FROM unnest('{stopped,told,untold,killed,late,status,crashed,path,checkpoint,lost,moved,words,still,joined,unmet}'::text[]) AS j;
+SELECT l4.diagnose(j) IS NULL FROM unnest('{stopped,told,untold,killed,late,status,crashed,path,checkpoint,lost,moved,words,still,joined,unmet,told-by,after,native}'::text[]) AS j;
 SELECT d.job_id, d.symptom, d.stage, d.category, d.component, d.cause,
     (SELECT string_agg(n.node || ' ' || round(n.score::numeric, 2), ', ' ORDER BY n.rank) FROM l4.suspect_node AS n
      WHERE n.job_id = d.job_id AND n.score > 0)

@@ -159,20 +159,29 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._usual_ranks(text) IS 'ranks that most nodes of a job have';
 
--- What most nodes report, in near-duplicate groups: who waits to send does not miss that others wait to receive.
+-- What most nodes report, in near-duplicate groups: who waits to send does not miss that others wait to receive. A
+-- launcher, which only tells how processes of other nodes ended, has none to report.
 CREATE FUNCTION l4._missing_reports(k l4._case) RETURNS TABLE (node text, share float8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 500
 BEGIN ATOMIC
     WITH shown AS MATERIALIZED (
-        SELECT DISTINCT s.node, s.alike FROM l4._shown(k.job_id) AS s WHERE NOT s.stack
+        SELECT s.node, s.alike, s.event_id, s.exit FROM l4._shown(k.job_id) AS s WHERE NOT s.stack
+    ), told AS (
+        SELECT DISTINCT m.node, m.event_id
+        FROM l4._mentions(k.job_id, ARRAY(SELECT DISTINCT s.event_id FROM shown AS s WHERE s.exit)) AS m
+        WHERE m.kind = 'host' AND m.named_node <> m.node
+    ), launcher AS MATERIALIZED (
+        SELECT s.node FROM shown AS s LEFT JOIN told AS o USING (node, event_id)
+        GROUP BY s.node HAVING bool_and(o.event_id IS NOT NULL)
     ), common AS MATERIALIZED (
-        SELECT s.alike FROM shown AS s GROUP BY s.alike HAVING count(*) >= (k.t).majority * k.nodes
+        SELECT s.alike FROM shown AS s GROUP BY s.alike
+        HAVING count(DISTINCT s.node) >= (k.t).majority * k.nodes
     ), had AS (
-        SELECT s.node, count(*) AS n FROM shown AS s JOIN common USING (alike) GROUP BY s.node
+        SELECT s.node, count(DISTINCT s.alike) AS n FROM shown AS s JOIN common USING (alike) GROUP BY s.node
     )
     SELECT z.node, 1 - coalesce(h.n, 0)::float8 / nullif((SELECT count(*) FROM common), 0)
     FROM l4._nodes(k.job_id) AS z LEFT JOIN had AS h USING (node)
-    WHERE z.lines > 0;
+    WHERE z.lines > 0 AND z.node NOT IN (SELECT o.node FROM launcher AS o);
 END;
 COMMENT ON FUNCTION l4._missing_reports(l4._case) IS 'share of what most nodes report that is missing on each node';
 

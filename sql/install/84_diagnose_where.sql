@@ -7,7 +7,13 @@ LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT r.stage
     FROM l4._stack_records(k, _frame_stage.node) AS s
-    CROSS JOIN LATERAL l4._stack_frames(s.record) AS f
+    CROSS JOIN LATERAL (
+        SELECT f.stack, f.place, f.owner, f.file, f.function FROM l4._stack_frames(s.record) AS f
+        UNION ALL
+        -- what is not written in Python has no frame: the innermost line calls it
+        SELECT 1, 0, NULL, NULL, c.name[1]
+        FROM regexp_matches(s.record, ' File "[^\n]*\n[^\n(]*?([[:alpha:]_]\w*)[(][^\n]*\n(?:[^\n]*[~^] *\n)?'
+            '(?![^\n]*(?: File "|[~^] *(?:\n|$)))') AS c(name)) AS f
     CROSS JOIN LATERAL (VALUES (1, 'frame', l4._function(f.function)),
         (CASE WHEN f.owner = 'user' THEN 2 ELSE 3 END, 'module', CASE WHEN f.owner <> 'stdlib' THEN concat_ws('.',
             regexp_replace(f.file, '^.*[/\\]|[.][^.]*$', '', 'g'), f.function) END)) AS n(place, kind, name)
@@ -238,7 +244,11 @@ BEGIN
         RETURN coalesce(CASE WHEN (SELECT l4._path_stage(k, node)) LIKE 'checkpoint%' THEN 'checkpoint_save' END,
             -- of a hang the time tells nothing
             CASE WHEN k.symptom = 'crash'
-                THEN (SELECT l4._phase_stage(k, coalesce(n.ts, k.terminal_ts, k.last_ts))) END, stage);
+                THEN (SELECT l4._phase_stage(k, coalesce(n.ts, k.terminal_ts, k.last_ts))) END,
+            -- nothing is left to train; with epochs nobody says how many there are to be
+            CASE WHEN k.symptom = 'crash' AND (k.epochs).length IS NULL
+                    AND (SELECT min(z.last_iteration) > k.total - k.step FROM l4._nodes(k.job_id) AS z)
+                THEN 'shutdown' END, stage);
     END IF;
     RETURN stage;
 END;
