@@ -12,13 +12,13 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
 
 #include "base/grow.h"
+#include "base/map.h"
 #include "base/order.h"
 #include "ingest/batch.h"
 #include "l4_compat.h"
@@ -27,7 +27,6 @@
 typedef struct JobEvent
 {
 	int32		event_id;
-	char		status;
 	/* counts */
 	int64		occurrences;
 	int			nodes;
@@ -44,21 +43,14 @@ typedef struct JobEvent
 	text	   *text;
 } JobEvent;
 
-#define SH_PREFIX jobevent
-#define SH_ELEMENT_TYPE JobEvent
-#define SH_KEY_TYPE int32
-#define SH_KEY event_id
-#define SH_HASH_KEY(tb, key) murmurhash32((uint32) (key))
-#define SH_EQUAL(tb, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
 typedef struct Job
 {
+	MemoryContext cxt;
 	char	   *job_id;
-	jobevent_hash *events;
+	L4Map	   *event_numbers;	/* places in events, from 1 */
+	int			nevents;
+	int			events_size;
+	JobEvent   *events;
 	int			node;			/* number of the node that was counted last */
 	Datum		nodes;			/* of the batch, where these alone are counted; 0 all of the job */
 } Job;
@@ -135,29 +127,25 @@ find_job(L4JobCounts *job_counts, const char *job_id)
 			return &job_counts->jobs[i];
 	L4_GROW_FROM(job_counts->jobs, job_counts->njobs, job_counts->jobs_size, 16, job_counts->cxt);
 	job = &job_counts->jobs[job_counts->njobs++];
-	job->job_id = MemoryContextStrdup(job_counts->cxt, job_id);
-	job->events = jobevent_create(job_counts->cxt, 256, NULL);
-	job->node = -1;
-	job->nodes = (Datum) 0;
+	*job = (Job) {.job_id = MemoryContextStrdup(job_counts->cxt, job_id), .cxt = job_counts->cxt,
+		.event_numbers = l4_map_create(job_counts->cxt, 256, NULL), .node = -1};
 	return job;
 }
 
+/* An event, valid until another one is asked for. */
 static JobEvent *
 job_event(Job *job, int32 event_id)
 {
-	bool		found;
-	JobEvent   *event = jobevent_insert(job->events, event_id, &found);
+	int32	   *number = l4_map_put(job->event_numbers, event_id, NULL);
 
-	if (!found)
+	if (*number == 0)
 	{
-		event->occurrences = 0;
-		event->nodes = 0;
-		event->last_node = -1;
-		event->first_ts = event->last_ts = event->ts = L4_NO_TS;
-		event->first_before = event->last_before = L4_NO_TS;
-		event->text = NULL;
+		L4_GROW(job->events, job->nevents, job->events_size, job->cxt);
+		job->events[job->nevents++] = (JobEvent) {.event_id = event_id, .last_node = -1, .first_ts = L4_NO_TS,
+			.last_ts = L4_NO_TS, .first_before = L4_NO_TS, .last_before = L4_NO_TS, .ts = L4_NO_TS};
+		*number = job->nevents;
 	}
-	return event;
+	return &job->events[*number - 1];
 }
 
 /* Is a record before the one that is known? Those without a time come last. */
@@ -350,12 +338,10 @@ add_stored_counts(Job *job, const L4Pack *pack)
 static void
 count_anew(Queries *queries, Job *job, MemoryContext cxt)
 {
-	jobevent_iterator it;
-	JobEvent   *event;
-
-	jobevent_start_iterate(job->events, &it);
-	while ((event = jobevent_iterate(job->events, &it)) != NULL)
+	for (int i = 0; i < job->nevents; i++)
 	{
+		JobEvent   *event = &job->events[i];
+
 		event->occurrences = 0;
 		event->nodes = 0;
 		event->last_node = -1;
@@ -371,14 +357,16 @@ add_stored(Job *job, const L4Pack *pack)
 {
 	for (int row = 0; row < pack->nrows; row++)
 	{
-		JobEvent   *event = jobevent_lookup(job->events, (int32) pack->cols[COL_EVENT].ints[row]);
+		int32		number = l4_map_get(job->event_numbers, (int32) pack->cols[COL_EVENT].ints[row]);
 		int			entry = (int) pack->cols[COL_EXAMPLE].ints[row];
+		JobEvent   *event;
 		char	   *node;
 		char	   *source;
 
 		/* records were open: the event is gone */
-		if (event == NULL)
+		if (number == 0)
 			continue;
+		event = &job->events[number - 1];
 		node = pack_text(pack, COL_NODE, row);
 		source = pack_text(pack, COL_SOURCE, row);
 		if (!comes_first(event, l4_pack_get_ts(pack, COL_TS, row), node, source, pack->cols[COL_LINE].ints[row]))
@@ -391,24 +379,19 @@ add_stored(Job *job, const L4Pack *pack)
 	}
 }
 
-/* In one order, so that equal input makes equal bytes. */
+/* In one order, so that equal input makes equal bytes. Ends the counting of the job. */
 static bytea *
 pack_events(Job *job)
 {
 	L4Pack	   *pack = l4_pack_create(columns, CurrentMemoryContext);
-	JobEvent   *sorted = (JobEvent *) palloc(sizeof(JobEvent) * Max(job->events->members, 1));
-	jobevent_iterator it;
-	JobEvent   *event;
-	int			n = 0;
 
-	jobevent_start_iterate(job->events, &it);
-	while ((event = jobevent_iterate(job->events, &it)) != NULL)
-		if (event->text != NULL && event->occurrences > 0)
-			sorted[n++] = *event;
-	qsort(sorted, n, sizeof(JobEvent), l4_order_int32);
-	for (int i = 0; i < n; i++)
+	qsort(job->events, job->nevents, sizeof(JobEvent), l4_order_int32);
+	for (int i = 0; i < job->nevents; i++)
 	{
-		event = &sorted[i];
+		const JobEvent *event = &job->events[i];
+
+		if (event->text == NULL || event->occurrences <= 0)
+			continue;
 		l4_pack_int(pack, COL_EVENT, event->event_id);
 		l4_pack_int(pack, COL_OCCURRENCES, event->occurrences);
 		l4_pack_int(pack, COL_NODES, event->nodes);

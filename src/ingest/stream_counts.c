@@ -10,6 +10,7 @@
 #include "utils/memutils.h"
 
 #include "base/grow.h"
+#include "base/map.h"
 #include "base/order.h"
 #include "ingest/ingest_pack.h"
 #include "packed/sections.h"
@@ -17,7 +18,6 @@
 typedef struct EventSum
 {
 	int32		event_id;
-	char		status;
 	int64		occurrences;
 	TimestampTz first_ts;
 	TimestampTz last_ts;
@@ -28,7 +28,6 @@ typedef struct EventSum
 typedef struct SlotSum
 {
 	uint64		key;			/* event and place */
-	char		status;
 	int32		event_id;
 	int32		pos;
 	bool		many;
@@ -39,53 +38,49 @@ typedef struct SlotSum
 	L4Value    *values;
 } SlotSum;
 
-#define SH_PREFIX eventsum
-#define SH_ELEMENT_TYPE EventSum
-#define SH_KEY_TYPE int32
-#define SH_KEY event_id
-#define SH_HASH_KEY(tb, key) murmurhash32((uint32) (key))
-#define SH_EQUAL(tb, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
-#define SH_PREFIX slotsum
-#define SH_ELEMENT_TYPE SlotSum
-#define SH_KEY_TYPE uint64
-#define SH_KEY key
-#define SH_HASH_KEY(tb, key) murmurhash32((uint32) ((key) ^ ((key) >> 32) * 0x9e3779b1))
-#define SH_EQUAL(tb, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
+/* Numbers are places in the arrays, from 1. */
 struct L4StreamCounts
 {
 	MemoryContext cxt;
-	eventsum_hash *events;
-	slotsum_hash *slots;
+	L4Map	   *event_numbers;
+	int			nevents;
+	int			events_size;
+	EventSum   *events;
+	L4Map	   *slot_numbers;
+	int			nslots;
+	int			slots_size;
+	SlotSum    *slots;
 };
+
+/* The sum of an event, valid until that of another one is asked for. */
+static EventSum *
+event_sum(L4StreamCounts *counts, int32 event_id, int64 line_no)
+{
+	int32	   *number = l4_map_put(counts->event_numbers, event_id, NULL);
+
+	if (*number == 0)
+	{
+		L4_GROW(counts->events, counts->nevents, counts->events_size, counts->cxt);
+		counts->events[counts->nevents++] = (EventSum) {.event_id = event_id, .first_ts = L4_NO_TS, .last_ts = L4_NO_TS,
+			.first_line_no = line_no, .last_line_no = line_no};
+		*number = counts->nevents;
+	}
+	return &counts->events[*number - 1];
+}
 
 static SlotSum *
 slot_sum(L4StreamCounts *counts, int32 event_id, int32 pos)
 {
 	uint64		key = ((uint64) (uint32) event_id << 32) | (uint32) pos;
-	SlotSum    *slot;
-	bool		found;
+	int32	   *number = l4_map_put(counts->slot_numbers, key, NULL);
 
-	slot = slotsum_insert(counts->slots, key, &found);
-	if (!found)
+	if (*number == 0)
 	{
-		slot->event_id = event_id;
-		slot->pos = pos;
-		slot->many = slot->more = false;
-		slot->records = 0;
-		slot->nvalues = slot->values_size = 0;
-		slot->values = NULL;
+		L4_GROW(counts->slots, counts->nslots, counts->slots_size, counts->cxt);
+		counts->slots[counts->nslots++] = (SlotSum) {.key = key, .event_id = event_id, .pos = pos};
+		*number = counts->nslots;
 	}
-	return slot;
+	return &counts->slots[*number - 1];
 }
 
 /* A place for one more value: where there are enough, that of the one that came last, if this one came before it. */
@@ -147,8 +142,7 @@ read_events(L4StreamCounts *counts, bytea *packed)
 		l4_bytes_corrupted("events");
 	for (int i = 0; i < pack->nrows; i++)
 	{
-		bool		found;
-		EventSum   *event = eventsum_insert(counts->events, (int32) pack->cols[L4_EVENT_ID].ints[i], &found);
+		EventSum   *event = event_sum(counts, (int32) pack->cols[L4_EVENT_ID].ints[i], 0);
 
 		event->occurrences = pack->cols[L4_EVENT_OCCURRENCES].ints[i];
 		event->first_ts = l4_pack_get_ts(pack, L4_EVENT_FIRST_TS, i);
@@ -203,8 +197,8 @@ l4_stream_counts_create(bytea *events, bytea *slots, MemoryContext cxt)
 	L4StreamCounts	   *counts = MemoryContextAllocZero(cxt, sizeof(L4StreamCounts));
 
 	counts->cxt = cxt;
-	counts->events = eventsum_create(cxt, 256, NULL);
-	counts->slots = slotsum_create(cxt, 256, NULL);
+	counts->event_numbers = l4_map_create(cxt, 256, NULL);
+	counts->slot_numbers = l4_map_create(cxt, 256, NULL);
 	if (events != NULL)
 		read_events(counts, events);
 	if (slots != NULL)
@@ -217,16 +211,8 @@ void
 l4_stream_counts_add_event(L4StreamCounts *counts, int32 event_id, int64 occurrences, TimestampTz first_ts, TimestampTz last_ts,
 						   int64 first_line_no, int64 last_line_no)
 {
-	bool		found;
-	EventSum   *event = eventsum_insert(counts->events, event_id, &found);
+	EventSum   *event = event_sum(counts, event_id, first_line_no);
 
-	if (!found)
-	{
-		event->occurrences = 0;
-		event->first_ts = event->last_ts = L4_NO_TS;
-		event->first_line_no = first_line_no;
-		event->last_line_no = last_line_no;
-	}
 	event->occurrences += occurrences;
 	event->first_ts = l4_earlier(event->first_ts, first_ts);
 	event->last_ts = Max(event->last_ts, last_ts);
@@ -263,10 +249,12 @@ l4_stream_counts_add_record(L4StreamCounts *counts, int32 event_id, const L4Resu
 bool
 l4_stream_counts_may_be_first(L4StreamCounts *counts, int32 event_id, TimestampTz ts, int64 line_no)
 {
-	const EventSum *event = eventsum_lookup(counts->events, event_id);
+	int32		number = l4_map_get(counts->event_numbers, event_id);
+	const EventSum *event;
 
-	if (event == NULL)
+	if (number == 0)
 		return true;
+	event = &counts->events[number - 1];
 	if (ts == L4_NO_TS)
 		return event->first_ts == L4_NO_TS && line_no < event->first_line_no;
 	/* which line had the lowest time is not kept: the job's record decides */
@@ -331,22 +319,17 @@ l4_stream_counts_add_shape(L4StreamCounts *counts, const L4Local *local)
 	}
 }
 
+/* Both of these end the counting. */
 bytea *
 l4_stream_counts_events(L4StreamCounts *counts)
 {
 	L4Pack	   *pack = l4_pack_create(L4_EVENT_TYPES, counts->cxt);
-	EventSum   *sorted = (EventSum *) palloc(sizeof(EventSum) * Max(counts->events->members, 1));
-	eventsum_iterator it;
-	EventSum   *event;
-	int			n = 0;
 
-	eventsum_start_iterate(counts->events, &it);
-	while ((event = eventsum_iterate(counts->events, &it)) != NULL)
-		sorted[n++] = *event;
-	qsort(sorted, n, sizeof(EventSum), l4_order_int32);
-	for (int i = 0; i < n; i++)
+	qsort(counts->events, counts->nevents, sizeof(EventSum), l4_order_int32);
+	for (int i = 0; i < counts->nevents; i++)
 	{
-		event = &sorted[i];
+		const EventSum *event = &counts->events[i];
+
 		l4_pack_int(pack, L4_EVENT_ID, event->event_id);
 		l4_pack_int(pack, L4_EVENT_OCCURRENCES, event->occurrences);
 		l4_pack_ts(pack, L4_EVENT_FIRST_TS, event->first_ts);
@@ -354,8 +337,7 @@ l4_stream_counts_events(L4StreamCounts *counts)
 		l4_pack_int(pack, L4_EVENT_FIRST_LINE, event->first_line_no);
 		l4_pack_int(pack, L4_EVENT_LAST_LINE, event->last_line_no);
 	}
-	pfree(sorted);
-	return n == 0 ? NULL : l4_pack_encode(pack);
+	return counts->nevents == 0 ? NULL : l4_pack_encode(pack);
 }
 
 static int
@@ -404,21 +386,15 @@ bytea *
 l4_stream_counts_slots(L4StreamCounts *counts)
 {
 	L4Pack	   *pack = l4_pack_create(L4_SLOT_TYPES, counts->cxt);
-	SlotSum    *sorted = (SlotSum *) palloc(sizeof(SlotSum) * Max(counts->slots->members, 1));
-	slotsum_iterator it;
-	SlotSum    *slot;
-	int			n = 0;
 
-	slotsum_start_iterate(counts->slots, &it);
-	while ((slot = slotsum_iterate(counts->slots, &it)) != NULL)
-		sorted[n++] = *slot;
-	qsort(sorted, n, sizeof(SlotSum), l4_order_int64);
-	for (int i = 0; i < n; i++)
+	qsort(counts->slots, counts->nslots, sizeof(SlotSum), l4_order_int64);
+	for (int i = 0; i < counts->nslots; i++)
 	{
+		SlotSum    *slot = &counts->slots[i];
+
 		/* a line has one time */
-		qsort(sorted[i].values, sorted[i].nvalues, sizeof(L4Value), compare_values);
-		put_slot(pack, &sorted[i]);
+		qsort(slot->values, slot->nvalues, sizeof(L4Value), compare_values);
+		put_slot(pack, slot);
 	}
-	pfree(sorted);
-	return n == 0 ? NULL : l4_pack_encode(pack);
+	return counts->nslots == 0 ? NULL : l4_pack_encode(pack);
 }

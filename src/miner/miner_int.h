@@ -126,6 +126,7 @@ extern int32 l4_template_new(L4Model *m, int32 node, int ncols, const L4Str *col
 extern void l4_event_add(L4Event *event, int64 occurrences);
 extern void l4_event_merge(L4Model *m, int32 a, int32 b, int32 prints);
 extern void l4_row_add(L4Model *m, int32 node, int32 template, uint64 key, const L4Str *cols, int ncols);
+extern L4Shape l4_row_shape(const L4Model *m, const L4Group *g, const L4Str *cols, StringInfo text);
 
 /* cluster_stat.c */
 extern void l4_cluster_rows(L4Model *m, const L4GroupNode *node);

@@ -169,6 +169,19 @@ l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value)
 	return m->nnodes++;
 }
 
+/* The shape that slots and their group's delimiters make, in text; an open slot is a mark. */
+L4Shape
+l4_row_shape(const L4Model *m, const L4Group *g, const L4Str *cols, StringInfo text)
+{
+	resetStringInfo(text);
+	for (int c = 0; c < g->ncols; c++)
+	{
+		appendBinaryStringInfo(text, m->strings[cols[c]].bytes, m->strings[cols[c]].len);
+		appendBinaryStringInfo(text, m->strings[g->delims[c]].bytes, m->strings[g->delims[c]].len);
+	}
+	return (L4Shape) {.text = text->data, .len = text->len, .hash = l4_hash_bytes(text->data, text->len)};
+}
+
 /* Give a template to a node. */
 void
 l4_node_attach(L4Model *m, int32 node, int32 template)

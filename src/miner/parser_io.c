@@ -179,22 +179,6 @@ read_templates(L4ByteReader *r, L4Model *m)
 			l4_bytes_corrupted("template of an event");
 }
 
-/* The hash of the shape that a row's slots and its group's delimiters make. */
-static uint64
-row_key(const L4Model *m, const L4Group *g, const L4Str *cols, StringInfo buf)
-{
-	L4Shape		shape = {0};
-
-	resetStringInfo(buf);
-	for (int c = 0; c < g->ncols; c++)
-	{
-		appendBinaryStringInfo(buf, m->strings[cols[c]].bytes, m->strings[cols[c]].len);
-		appendBinaryStringInfo(buf, m->strings[g->delims[c]].bytes, m->strings[g->delims[c]].len);
-	}
-	shape.hash = l4_hash_bytes(buf->data, buf->len);
-	return l4_model_key(g->tag, &shape);
-}
-
 static void
 read_rows(L4ByteReader *r, L4Model *m)
 {
@@ -224,7 +208,9 @@ read_rows(L4ByteReader *r, L4Model *m)
 				get_cols(r, m, row->cols, g->ncols);
 			if (flags & ROW_SHAPE)
 			{
-				row->key = row_key(m, g, row->cols, &buf);
+				L4Shape		shape = l4_row_shape(m, g, row->cols, &buf);
+
+				row->key = l4_model_key(g->tag, &shape);
 				*l4_map_put(m->exact, row->key, NULL) = m->templates[template].event;
 			}
 		}

@@ -50,21 +50,6 @@ chain_rows(Replay *r)
 		}
 }
 
-/* The shape that slots and their group's delimiters make; an open slot is a mark. */
-static L4Shape
-shape_of(Replay *r, const L4Group *g, const L4Str *cols)
-{
-	const L4String *strings = r->from->strings;
-
-	resetStringInfo(&r->text);
-	for (int c = 0; c < g->ncols; c++)
-	{
-		appendBinaryStringInfo(&r->text, strings[cols[c]].bytes, strings[cols[c]].len);
-		appendBinaryStringInfo(&r->text, strings[g->delims[c]].bytes, strings[g->delims[c]].len);
-	}
-	return (L4Shape) {.text = r->text.data, .len = r->text.len, .hash = l4_hash_bytes(r->text.data, r->text.len)};
-}
-
 /* An event of to has rows of that of a template of from: events of to that have rows of the same one are one. */
 static void
 note_event(Replay *r, int32 template, int32 event)
@@ -91,7 +76,7 @@ note_event(Replay *r, int32 template, int32 event)
 static int32
 replay_open(Replay *r, const L4Group *g, const L4Str *cols)
 {
-	L4Shape		shape = shape_of(r, g, cols);
+	L4Shape		shape = l4_row_shape(r->from, g, cols, &r->text);
 	L4Cut	   *cut = &r->to->scratch->cut;
 	int32		known = l4_fitting_template(r->to, g->tag, &shape);
 
@@ -111,7 +96,7 @@ replay_open(Replay *r, const L4Group *g, const L4Str *cols)
 static int32
 replay_coarse(Replay *r, const L4Group *g, const L4Str *cols)
 {
-	L4Shape		shape = shape_of(r, g, cols);
+	L4Shape		shape = l4_row_shape(r->from, g, cols, &r->text);
 
 	return l4_model_learn_coarse(r->to, g->tag & ~L4_COARSE_TAG, shape.text, shape.len);
 }
@@ -135,7 +120,7 @@ replay_template(Replay *r, int32 template)
 		CHECK_FOR_INTERRUPTS();
 		if (r->refs[i - 1].row->key == 0)
 			continue;
-		shape = shape_of(r, g, r->refs[i - 1].row->cols);
+		shape = l4_row_shape(r->from, g, r->refs[i - 1].row->cols, &r->text);
 		note_event(r, template, l4_model_learn(r->to, g->tag, &shape, 0));
 	}
 	for (int c = 0; c < g->ncols && !open; c++)
