@@ -28,7 +28,6 @@ typedef struct DrainToken
  */
 typedef struct DrainNode
 {
-	int32		parent;
 	uint32		key;
 	int32		nchildren;
 	int32		first_child;	/* in order of creation; -1 none */
@@ -45,7 +44,6 @@ typedef struct DrainSlot
 {
 	L4DrainCluster cluster;
 	uint32	   *tokens;			/* what cluster.tokens shows */
-	int32		leaf;
 	int32		older;
 	int32		newer;
 } DrainSlot;

@@ -145,7 +145,6 @@ l4_drain_node_add(L4Drain *drain, int32 parent, uint32 key)
 	number = drain->nnodes++;
 	node = &drain->nodes[number];
 	memset(node, 0, sizeof(DrainNode));
-	node->parent = parent;
 	node->key = key;
 	node->first_child = node->last_child = node->next_sibling = -1;
 	if (parent < 0)
@@ -182,7 +181,6 @@ l4_drain_leaf_add(L4Drain *drain, int32 leaf, int32 slot)
 	slots_size = node->size;
 	L4_GROW_FROM(node->ids, node->nclusters, node->size, 4, drain->cxt);
 	L4_GROW_FROM(node->slots, node->nclusters, slots_size, 4, drain->cxt);
-	drain->slots[slot].leaf = leaf;
 	node->ids[node->nclusters] = drain->slots[slot].cluster.id;
 	node->slots[node->nclusters++] = slot;
 }

@@ -19,6 +19,7 @@
 #include "common/int.h"
 
 #include "base/load.h"
+#include "base/order.h"
 #include "evector/evector.h"
 #include "l4_compat.h"
 
@@ -193,15 +194,6 @@ l4_evector_encode(const L4EventCount *counts, int32 n)
 	return vector;
 }
 
-static int
-compare_event_ids(const void *a, const void *b)
-{
-	int32		x = ((const L4EventCount *) a)->event_id;
-	int32		y = ((const L4EventCount *) b)->event_id;
-
-	return (x > y) - (x < y);
-}
-
 struct varlena *
 l4_evector_from_counts(L4EventCount *counts, int64 n)
 {
@@ -216,7 +208,7 @@ l4_evector_from_counts(L4EventCount *counts, int64 n)
 			sorted = false;
 	}
 	if (!sorted)
-		qsort(counts, n, sizeof(L4EventCount), compare_event_ids);
+		qsort(counts, n, sizeof(L4EventCount), l4_order_int32);
 	for (int64 i = 0; i < n; i++)
 	{
 		if (i > 0 && counts[i].event_id == counts[i - 1].event_id)

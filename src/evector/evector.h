@@ -20,8 +20,8 @@
 
 typedef struct L4EventCount
 {
-	int64		count;			/* > 0 in a finished vector */
 	int32		event_id;
+	int64		count;			/* > 0 in a finished vector */
 } L4EventCount;
 
 /* Walks through the events of a vector in order, checking the bytes. */

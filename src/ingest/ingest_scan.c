@@ -69,7 +69,6 @@ struct L4Scan
 	int			inherited_size;
 	/* lines with the number of their record, until the end */
 	int64	   *line_record;
-	int			line_record_size;
 	Waiting    *waiting;
 	int			nwaiting;
 	int			waiting_size;

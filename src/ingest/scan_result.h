@@ -65,13 +65,13 @@ typedef struct L4Flaws
 
 typedef struct L4Value
 {
+	int64		first_line_no;	/* lowest */
 	uint64		hash;
 	char	   *text;
 	int			len;
 	const char *mask;			/* name of its kind; only in counts of a stream */
 	int64		occurrences;
 	TimestampTz first_ts;		/* lowest */
-	int64		first_line_no;	/* lowest */
 } L4Value;
 
 /* Durations of one block of ten iterations */
@@ -175,7 +175,6 @@ typedef struct L4ResultPart
 	int			niters;
 	int			iters_size;
 	L4IterEntry *iters;
-	int64		unparsed;
 } L4ResultPart;
 
 /* The front of a scan result: what can be read without decoding the parts. */

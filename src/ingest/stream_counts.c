@@ -340,15 +340,6 @@ l4_stream_counts_events(L4StreamCounts *counts)
 	return counts->nevents == 0 ? NULL : l4_pack_encode(pack);
 }
 
-static int
-compare_values(const void *a, const void *b)
-{
-	int64		x = ((const L4Value *) a)->first_line_no;
-	int64		y = ((const L4Value *) b)->first_line_no;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Values that are kept: of many different ones that are all measured some show what they are like. */
 static int
 kept_values(const SlotSum *slot)
@@ -393,7 +384,7 @@ l4_stream_counts_slots(L4StreamCounts *counts)
 		SlotSum    *slot = &counts->slots[i];
 
 		/* a line has one time */
-		qsort(slot->values, slot->nvalues, sizeof(L4Value), compare_values);
+		qsort(slot->values, slot->nvalues, sizeof(L4Value), l4_order_int64);
 		put_slot(pack, slot);
 	}
 	return counts->nslots == 0 ? NULL : l4_pack_encode(pack);

@@ -8,6 +8,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 
+#include "base/order.h"
 #include "miner/miner_int.h"
 #include "miner/parser_int.h"
 
@@ -97,15 +98,6 @@ add_range(L4Parser *parser, int *n, uint32 off, uint32 len, int mask)
 	(*n)++;
 }
 
-static int
-compare_ranges(const void *a, const void *b)
-{
-	uint32		x = ((const L4Range *) a)->off;
-	uint32		y = ((const L4Range *) b)->off;
-
-	return x < y ? -1 : x > y;
-}
-
 /*
  * What the masks after the built-in ones find and these left: added to the n
  * ranges known. The slots of out are where the built-in masks were.
@@ -132,7 +124,7 @@ ranges_after(L4Parser *parser, const char *msg, int len, const L4Shape *out, int
 					  nmasks_before(parser) + spans[i].mask);
 	}
 	if (found > n)
-		qsort(parser->ranges, found, sizeof(L4Range), compare_ranges);
+		qsort(parser->ranges, found, sizeof(L4Range), l4_order_int32);
 	return found;
 }
 

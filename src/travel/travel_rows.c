@@ -17,6 +17,7 @@
 
 #include "base/codec.h"
 #include "base/compress.h"
+#include "base/order.h"
 #include "scan/scan.h"
 #include "travel/travel_rows.h"
 
@@ -189,15 +190,6 @@ read_row(L4ExportRow *row, bytea *bytes)
 	row->block = reader;
 }
 
-static int
-compare_rows(const void *a, const void *b)
-{
-	int			x = ((const L4ExportRow *) a)->number;
-	int			y = ((const L4ExportRow *) b)->number;
-
-	return x < y ? -1 : x > y;
-}
-
 void
 l4_import_begin(L4ExportReader *reader, bytea **rows, int nrows)
 {
@@ -213,7 +205,7 @@ l4_import_begin(L4ExportReader *reader, bytea **rows, int nrows)
 		CHECK_FOR_INTERRUPTS();
 		read_row(&reader->rows[i], rows[i]);
 	}
-	qsort(reader->rows, nrows, sizeof(L4ExportRow), compare_rows);
+	qsort(reader->rows, nrows, sizeof(L4ExportRow), l4_order_int32);
 	for (int i = 0; i < nrows; i++)
 	{
 		if (reader->rows[i].number != i + 1)

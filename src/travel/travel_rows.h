@@ -35,8 +35,8 @@ extern bytea *l4_export_row(L4ExportWriter *writer, bool last);
 
 typedef struct L4ExportRow
 {
-	bytea	   *bytes;
 	int			number;
+	bytea	   *bytes;
 	bool		last;
 	uint64		checksum;
 	uint64		chain;
