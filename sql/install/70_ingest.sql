@@ -94,13 +94,14 @@ INSERT INTO l4._mention_rule (rule_id, kind, masks, before, after) VALUES
 -- Which columns a relation has, and whether an index leads with the key.
 CREATE FUNCTION l4._ingest_source(logs regclass, job_id text,
     OUT has_job bool, OUT has_source bool, OUT has_rank bool, OUT has_line_no bool, OUT has_ts bool, OUT indexed bool,
-        OUT is_table bool, OUT is_citus bool, OUT has_lines bool)
+        OUT has_parts bool, OUT is_citus bool, OUT has_lines bool)
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     missing text;
     kind "char";
-    wrong record;
+    types jsonb;
+    wrong text;
     key text[];
 BEGIN
     SELECT c.relkind INTO kind FROM pg_class c WHERE c.oid = logs;
@@ -111,63 +112,56 @@ BEGIN
         RAISE EXCEPTION 'cannot ingest from "%"', logs USING ERRCODE = 'wrong_object_type',
             DETAIL = 'It is not a table, view or foreign table.';
     END IF;
+    types := (SELECT coalesce(jsonb_object_agg(a.attname, a.atttypid::regtype), '{}') FROM pg_attribute a
+        WHERE a.attrelid = logs AND a.attnum > 0 AND NOT a.attisdropped);
+    has_job := types ? 'job_id';
+    has_source := types ? 'source';
+    has_rank := types ? 'rank';
+    has_line_no := types ? 'line_no';
+    has_ts := types ? 'ts';
     -- many lines a row: their text, and the numbers of the first and the last one
-    has_lines := (SELECT count(*) = 2 AND bool_and(a.attname <> 'line') FROM pg_attribute a
-        WHERE a.attrelid = logs AND a.attnum > 0 AND NOT a.attisdropped AND (a.attname = 'line'
-            OR (a.attname, a.atttypid) IN (('lines', 'text'::regtype), ('last_line_no', 'int8'::regtype))));
-    SELECT string_agg(format('"%s"', w.name), ', ' ORDER BY w.n) INTO missing
-    FROM unnest(ARRAY['job_id', 'node', CASE WHEN has_lines THEN 'line_no' ELSE 'line' END])
-        WITH ORDINALITY AS w(name, n)
-    WHERE NOT (w.name = 'job_id' AND _ingest_source.job_id IS NOT NULL)
-      AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = logs AND a.attname = w.name AND a.attnum > 0
-          AND NOT a.attisdropped);
-    IF missing IS NOT NULL THEN
+    has_lines := types @> '{"lines": "text", "last_line_no": "bigint"}' AND NOT types ? 'line';
+    missing := concat_ws(', ', CASE WHEN NOT has_job AND job_id IS NULL THEN '"job_id"' END,
+        CASE WHEN NOT types ? 'node' THEN '"node"' END,
+        CASE WHEN NOT has_lines AND NOT types ? 'line' THEN '"line"'
+            WHEN has_lines AND NOT has_line_no THEN '"line_no"' END);
+    IF missing <> '' THEN
         RAISE EXCEPTION 'relation "%" has no column %', logs, missing USING ERRCODE = 'undefined_column',
             HINT = 'l4.ingest() reads the columns job_id, node and line, and where there are any source, rank, '
                 'line_no and ts; a view can name them so.';
     END IF;
-    SELECT a.attname, format_type(a.atttypid, a.atttypmod) AS type INTO wrong
-    FROM pg_attribute a
-    WHERE a.attrelid = logs AND a.attnum > 0 AND NOT a.attisdropped
-      AND ((a.attname = 'ts' AND a.atttypid NOT IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype))
-           OR (a.attname IN ('line_no', 'rank') AND a.atttypid NOT IN ('int2'::regtype, 'int4'::regtype,
-               'int8'::regtype, 'numeric'::regtype)))
-    ORDER BY a.attnum LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION 'column "%" of relation "%" has type %', wrong.attname, logs, wrong.type
+    wrong := CASE
+        WHEN types ->> 'ts' NOT IN ('timestamp with time zone', 'timestamp without time zone', 'date') THEN 'ts'
+        WHEN types ->> 'rank' NOT IN ('smallint', 'integer', 'bigint', 'numeric') THEN 'rank'
+        WHEN types ->> 'line_no' NOT IN ('smallint', 'integer', 'bigint', 'numeric') THEN 'line_no' END;
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION 'column "%" of relation "%" has type %', wrong, logs, types ->> wrong
             USING ERRCODE = 'datatype_mismatch',
-            HINT = CASE wrong.attname WHEN 'ts' THEN 'It must be timestamptz or timestamp; a view can cast it.'
+            HINT = CASE wrong WHEN 'ts' THEN 'It must be timestamptz or timestamp; a view can cast it.'
                 ELSE 'It must be an integer; a view can cast it.' END;
     END IF;
-    SELECT coalesce(bool_or(a.attname = 'job_id'), false), coalesce(bool_or(a.attname = 'source'), false),
-        coalesce(bool_or(a.attname = 'rank'), false), coalesce(bool_or(a.attname = 'line_no'), false),
-        coalesce(bool_or(a.attname = 'ts'), false)
-    INTO has_job, has_source, has_rank, has_line_no, has_ts
-    FROM pg_attribute a WHERE a.attrelid = logs AND a.attnum > 0 AND NOT a.attisdropped;
-    is_table := kind IN ('r', 'p', 'm');
+    has_parts := kind IN ('p', 'f');
     is_citus := false;
     IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
         EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition d WHERE d.logicalrelid = $1)'
             INTO is_citus USING logs;
     END IF;
-    IF NOT has_line_no AND NOT is_table THEN
+    IF NOT has_line_no AND kind NOT IN ('r', 'p', 'm') THEN
         RAISE EXCEPTION 'relation "%" has no column "line_no"', logs USING ERRCODE = 'undefined_column',
             DETAIL = 'The rows of a view or foreign table have no lasting order that could number the lines.',
             HINT = 'Add a column line_no, or copy the rows into a table.';
     END IF;
-    key := ARRAY(SELECT w.name FROM unnest(ARRAY['job_id', 'node', 'source', 'line_no']) WITH ORDINALITY AS w(name, n)
-                 WHERE (w.name <> 'job_id' OR has_job) AND (w.name <> 'source' OR has_source) ORDER BY w.n);
-    indexed := has_line_no AND NOT (has_lines AND is_citus) AND EXISTS (
-        SELECT FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am am ON am.oid = c.relam
-        WHERE i.indrelid = logs AND i.indisvalid AND i.indisready AND am.amname = 'btree' AND i.indpred IS NULL
-          AND (SELECT array_agg(a.attname::text ORDER BY k.n)
-               FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) JOIN pg_attribute a ON a.attrelid = logs
-                   AND a.attnum = k.attnum
-               WHERE k.n <= cardinality(key)) = key)
-      AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = logs
-          AND a.attnum > 0 AND NOT a.attisdropped AND (a.attname = 'line_no' AND a.atttypid = 'numeric'::regtype
-              OR a.attname IN ('job_id', 'node', 'source')
-                  AND a.atttypid NOT IN ('text'::regtype, 'varchar'::regtype)));
+    key := array_remove(ARRAY[CASE WHEN has_job THEN 'job_id' END, 'node', CASE WHEN has_source THEN 'source' END,
+        'line_no'], NULL);
+    indexed := has_line_no AND NOT (has_lines AND is_citus) AND types ->> 'line_no' <> 'numeric'
+        AND coalesce(types ->> 'job_id', 'text') IN ('text', 'character varying')
+        AND types ->> 'node' IN ('text', 'character varying')
+        AND coalesce(types ->> 'source', 'text') IN ('text', 'character varying')
+        AND EXISTS (SELECT FROM pg_index i
+            WHERE i.indrelid = logs AND i.indisvalid AND i.indisready AND i.indpred IS NULL
+                AND pg_index_column_has_property(i.indexrelid, 1, 'orderable')
+                AND ARRAY(SELECT pg_get_indexdef(i.indexrelid, n, false)
+                    FROM generate_series(1, cardinality(key)) AS n) = key);
 END
 $$;
 COMMENT ON FUNCTION l4._ingest_source(regclass, text) IS

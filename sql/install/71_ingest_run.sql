@@ -178,7 +178,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     -- a session of a shard does not see what this transaction wrote; of one job, most shards have nothing
-    in_parts bool := src.is_citus AND committed AND job_id IS NULL OR EXISTS (SELECT
+    in_parts bool := src.is_citus AND committed AND job_id IS NULL OR src.has_parts AND EXISTS (SELECT
         FROM pg_partition_tree(logs::regclass) AS t JOIN pg_class AS c ON c.oid = t.relid WHERE c.relkind = 'f');
     relation text := CASE WHEN in_parts THEN '%1$s' ELSE logs END;
     job text := CASE WHEN in_parts THEN replace(job_id, '%', '%%') ELSE job_id END;
@@ -305,6 +305,7 @@ DECLARE
     late_streams int[];
     late_lines int8range[];
     wrong record;
+    added bigint;
 BEGIN
     SELECT f.node, CASE WHEN f.first_line < 0 THEN f.first_line ELSE f.last_line END AS line_no INTO wrong
     FROM unnest(streams) AS f WHERE f.first_line < 0 OR f.last_line > 9223372036854773806 LIMIT 1;
@@ -323,6 +324,7 @@ BEGIN
         WHERE NOT EXISTS (SELECT FROM l4._stream s WHERE s.job_id = f.job_id AND s.node = f.node
             AND s.source = f.source)
         ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING;
+        GET DIAGNOSTICS added = ROW_COUNT;
     EXCEPTION WHEN foreign_key_violation THEN
         RAISE EXCEPTION 'a job was removed while its logs were read' USING ERRCODE = 'object_not_in_prerequisite_state',
             HINT = 'Call l4.ingest() again: it goes on with what there is.';
@@ -332,15 +334,18 @@ BEGIN
         format('SELECT g.lo, g.hi FROM (%s) g ORDER BY g.lo', l4._ingest_gaps(relation, src,
             'SELECT s.stream_id, s.job_id, s.node, s.source, $2 AS has_null, lower(u.r) AS lo, upper(u.r) - 1 AS hi '
             'FROM l4._stream s CROSS JOIN LATERAL l4._ranges(int8multirange(int8range($3, $4 + 1)) - s.seen) AS u(r) '
-            'WHERE s.stream_id = $1')), committed AND l4._ingest_by_workers(relation));
-    EXECUTE format('SELECT array_agg(g.stream_id), array_agg(int8range(g.lo, g.hi, ''[]'')) FROM (%s) g',
-        l4._ingest_gaps(relation, src,
-            'SELECT s.stream_id, s.job_id, s.node, s.source, f.has_null, lower(u.r) AS lo, upper(u.r) - 1 AS hi '
-            'FROM unnest($1) AS f '
-            'JOIN l4._stream s ON s.job_id = f.job_id AND s.node = f.node AND s.source = f.source '
-            'CROSS JOIN LATERAL l4._ranges(int8multirange(int8range(least(f.first_line, s.next_line_no), '
-            's.next_line_no)) - s.seen) AS u(r) WHERE s.next_line_no IS NOT NULL AND NOT s.sparse'))
-    INTO late_streams, late_lines USING streams;
+            'WHERE s.stream_id = $1')), committed AND src.has_parts AND l4._ingest_by_workers(relation));
+    -- new streams have no gaps
+    IF added < cardinality(streams) THEN
+        EXECUTE format('SELECT array_agg(g.stream_id), array_agg(int8range(g.lo, g.hi, ''[]'')) FROM (%s) g',
+            l4._ingest_gaps(relation, src,
+                'SELECT s.stream_id, s.job_id, s.node, s.source, f.has_null, lower(u.r) AS lo, upper(u.r) - 1 AS hi '
+                'FROM unnest($1) AS f '
+                'JOIN l4._stream s ON s.job_id = f.job_id AND s.node = f.node AND s.source = f.source '
+                'CROSS JOIN LATERAL l4._ranges(int8multirange(int8range(least(f.first_line, s.next_line_no), '
+                's.next_line_no)) - s.seen) AS u(r) WHERE s.next_line_no IS NOT NULL AND NOT s.sparse'))
+        INTO late_streams, late_lines USING streams;
+    END IF;
     PERFORM l4._ingest_wait(_ingest_open.ingest_id, w.job_id, w.stream_id, w.late, w.lo, w.hi, w.has_null,
         w.next_line_no IS NOT NULL, w.step, w.lines)
     FROM (

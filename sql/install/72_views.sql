@@ -106,8 +106,11 @@ SELECT (SELECT COALESCE(pg_catalog.array_agg(e.event_id ORDER BY e.event_id), '{
 COMMENT ON VIEW l4._slot_context IS 'one row: what l4._unpack_values() needs to know besides packed values';
 
 CREATE FUNCTION l4._slot_context(ids int[]) RETURNS SETOF l4._slot_context
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 1
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    RETURN QUERY
     SELECT m.merged, m.survivors, w.word_events, w.word_slots, w.words
     FROM (SELECT COALESCE(pg_catalog.array_agg(e.event_id ORDER BY e.event_id), '{}') AS merged,
                  COALESCE(pg_catalog.array_agg(e.merged_into ORDER BY e.event_id), '{}') AS survivors
@@ -116,7 +119,8 @@ BEGIN ATOMIC
                        COALESCE(pg_catalog.array_agg(w.slot ORDER BY w.event_id, w.slot), '{}') AS word_slots,
                        COALESCE(pg_catalog.array_agg(w.word ORDER BY w.event_id, w.slot), '{}') AS words
                 FROM l4._event_word w WHERE w.event_id OPERATOR(pg_catalog.=) ANY (ids)) AS w;
-END;
+END
+$$;
 COMMENT ON FUNCTION l4._slot_context(int[]) IS
     'l4._slot_context of some events as packed: a database of many jobs knows many more';
 

@@ -45,8 +45,12 @@ COMMENT ON FUNCTION l4._without_baseline(text) IS
 CREATE FUNCTION l4._job_events(job_ids text[])
 RETURNS TABLE (job_id text, event_id int, occurrences bigint, nodes int, first_ts timestamptz, last_ts timestamptz,
     first_node text, first_source text, first_line_no bigint, example text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1000
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 1000
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     SELECT j.job_id, coalesce(e.merged_into, e.event_id), sum(j.occurrences)::bigint, max(j.nodes),
         min(j.first_ts), max(j.last_ts),
         (array_agg(j.first_node ORDER BY j.first_ts, j.first_node, j.first_line_no))[1],
@@ -57,7 +61,8 @@ BEGIN ATOMIC
     JOIN l4._event AS e USING (event_id)
     WHERE j.job_id = ANY (_job_events.job_ids)
     GROUP BY 1, 2;
-END;
+END
+$$;
 COMMENT ON FUNCTION l4._job_events(text[]) IS 'roll-up of jobs by surviving event';
 
 CREATE FUNCTION l4.compare(job_id text, baseline text[] DEFAULT NULL, min_lift float8 DEFAULT 2, sigma float8 DEFAULT 3)

@@ -7,15 +7,19 @@ RETURN CASE level WHEN 'DEBUG' THEN 1 WHEN 'INFO' THEN 2 WHEN 'WARNING' THEN 3 W
 COMMENT ON FUNCTION l4._level(text) IS 'level as number: 0 none, 1 DEBUG, 2 INFO, 3 WARNING, 4 ERROR, 5 CRITICAL';
 
 CREATE FUNCTION l4._marker(kind text) RETURNS SETOF l4.marker_rule
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 10
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 10
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    RETURN QUERY
     SELECT r.* FROM l4.marker_rule AS r
     WHERE r.kind = _marker.kind
         AND NOT EXISTS (SELECT FROM l4.disabled_rule AS d WHERE d.kind = 'marker_rule' AND d.name = r.name)
         AND (r.origin <> 'builtin'
             OR NOT EXISTS (SELECT FROM l4.marker_rule AS u WHERE u.name = r.name AND u.origin <> 'builtin'))
     ORDER BY r.rule_id DESC;
-END;
+END
+$$;
 COMMENT ON FUNCTION l4._marker(text) IS 'marker rules of a kind that are in force';
 
 CREATE FUNCTION l4._marked(message text, kind text) RETURNS bool

@@ -30,21 +30,18 @@ COMMENT ON FUNCTION l4._fault_lines(text, int4multirange)
     IS 'what is matched of each event of a job, but those known: the lines of its first record (n = 1, 2, ...), a '
        'record of several lines as a whole (0), its message if cut off (-1)';
 
-CREATE FUNCTION l4._fault_scan(lines text[])
-RETURNS TABLE (n int, fault_id int, gave_up bool)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
-BEGIN ATOMIC
-    WITH f AS MATERIALIZED (
-        SELECT array_agg(a.fault_id ORDER BY a.fault_id) AS ids,
-            array_agg(a.signature ORDER BY a.fault_id) AS signatures
-        FROM l4.active_fault AS a
-        WHERE a.signature IS NOT NULL
-    )
-    SELECT m.line, f.ids[m.pattern], m.matched IS NULL
-    FROM f CROSS JOIN LATERAL l4._pcre_multimatch(f.signatures, _fault_scan.lines) AS m;
-END;
-COMMENT ON FUNCTION l4._fault_scan(text[])
-    IS 'which active signatures match which of the lines; gave_up: not known, given up at a limit';
+CREATE FUNCTION l4._fault_library(OUT version numeric, OUT ids int[], OUT signatures l4.pcre[])
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    SELECT coalesce(sum(hashtextextended(concat_ws(E'\n', a.fault_id, a.signature, a.templates), 0)), 0),
+        array_agg(a.fault_id ORDER BY a.fault_id) FILTER (WHERE a.signature IS NOT NULL),
+        array_agg(a.signature ORDER BY a.fault_id) FILTER (WHERE a.signature IS NOT NULL)
+    INTO version, ids, signatures FROM l4.active_fault AS a;
+END
+$$;
+COMMENT ON FUNCTION l4._fault_library()
+    IS 'the signatures of the active faults, and a number that changes with them or with templates';
 
 -- A template fits by its pattern, or because it is the event's own: that may have become more general than the example.
 CREATE FUNCTION l4._template_events(templates text[], patterns l4.pcre[], event_ids int[] DEFAULT NULL)
@@ -71,20 +68,25 @@ COMMENT ON FUNCTION l4._template_events(text[], l4.pcre[], int[])
 
 CREATE FUNCTION l4._fault_template_scan(event_ids int[])
 RETURNS TABLE (event_id int, fault_id int, gave_up bool)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
-BEGIN ATOMIC
-    WITH f AS MATERIALIZED (
-        SELECT array_agg(t.template ORDER BY a.fault_id, t.n) AS templates,
-            array_agg(t.pattern ORDER BY a.fault_id, t.n) AS patterns,
-            array_agg(a.fault_id ORDER BY a.fault_id, t.n) AS ids
-        FROM l4.active_fault AS a
-        CROSS JOIN LATERAL ROWS FROM (unnest(a.templates), unnest(a.template_patterns))
-            WITH ORDINALITY AS t(template, pattern, n)
-    )
-    SELECT e.event_id, f.ids[e.n], bool_and(e.gave_up)
-    FROM f CROSS JOIN LATERAL l4._template_events(f.templates, f.patterns, _fault_template_scan.event_ids) AS e
-    GROUP BY 1, 2;
-END;
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 100 SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF EXISTS (SELECT FROM l4.fault AS a WHERE a.templates <> '{}') THEN
+        RETURN QUERY
+        WITH f AS MATERIALIZED (
+            SELECT array_agg(t.template ORDER BY a.fault_id, t.n) AS templates,
+                array_agg(t.pattern ORDER BY a.fault_id, t.n) AS patterns,
+                array_agg(a.fault_id ORDER BY a.fault_id, t.n) AS ids
+            FROM l4.active_fault AS a
+            CROSS JOIN LATERAL ROWS FROM (unnest(a.templates), unnest(a.template_patterns))
+                WITH ORDINALITY AS t(template, pattern, n)
+        )
+        SELECT e.event_id, f.ids[e.n], bool_and(e.gave_up)
+        FROM f CROSS JOIN LATERAL l4._template_events(f.templates, f.patterns, _fault_template_scan.event_ids) AS e
+        GROUP BY 1, 2;
+    END IF;
+END
+$$;
 COMMENT ON FUNCTION l4._fault_template_scan(int[])
     IS 'which active faults have a template that fits which of the events; gave_up: not known, given up at a limit';
 

@@ -23,11 +23,13 @@ BEGIN
         WHERE NOT v.is_first
     ), variant_hit AS MATERIALIZED (
         -- a proof line is looked up of those that are left
-        SELECT s.fault_id, s.gave_up, f.signature, v.*
-        FROM l4._fault_scan((SELECT array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS s
-        JOIN variant AS v ON v.n = s.n
-        JOIN l4.fault AS f ON f.fault_id = s.fault_id
-        WHERE NOT EXISTS (SELECT FROM hit AS h WHERE h.fault_id = s.fault_id AND h.event_id = v.event_id)
+        SELECT f.fault_id, s.matched IS NULL AS gave_up, f.signature, v.*
+        FROM l4._fault_library() AS a
+        CROSS JOIN LATERAL l4._pcre_multimatch(a.signatures,
+            ARRAY(SELECT v.line FROM variant AS v ORDER BY v.n)) AS s
+        JOIN variant AS v ON v.n = s.line
+        JOIN l4.fault AS f ON f.fault_id = a.ids[s.pattern]
+        WHERE NOT EXISTS (SELECT FROM hit AS h WHERE h.fault_id = f.fault_id AND h.event_id = v.event_id)
     )
     SELECT h.fault_id, h.event_id, h.node, h.source, h.line_no + p.n,
         CASE WHEN h.is_record THEN split_part(h.line, E'\n', p.n + 1) ELSE h.line END,

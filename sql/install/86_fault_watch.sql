@@ -48,17 +48,14 @@ LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    -- changes with the signatures and templates of the active faults
-    present constant numeric := (
-        SELECT coalesce(sum(hashtextextended(concat_ws(E'\n', f.fault_id, f.signature, f.templates), 0)), 0)
-        FROM l4.active_fault AS f);
+    library constant record := l4._fault_library();
     stale text[];
     fresh text[];
 BEGIN
     -- Where nothing is to be done, nothing is waited for: an ingest that has not committed holds rows of its job.
     jobs := ARRAY(
         SELECT j.job_id FROM unnest(jobs) AS j(job_id) LEFT JOIN l4._fault_watch w ON w.job_id = j.job_id
-        WHERE w.signatures IS DISTINCT FROM present
+        WHERE w.signatures IS DISTINCT FROM library.version
            OR EXISTS (SELECT FROM l4._job_event e WHERE e.job_id = j.job_id AND NOT w.events @> e.event_id)
            OR w.examples <> l4._fault_examples(w.job_id, w.events));
     -- A job that is being forgotten is waited for, and left out when it is gone.
@@ -67,14 +64,15 @@ BEGIN
         RETURN;
     END IF;
     INSERT INTO l4._fault_watch (job_id, signatures, examples, events)
-    SELECT j.job_id, present, 0, '{}' FROM unnest(jobs) AS j(job_id) ORDER BY 1 ON CONFLICT DO NOTHING;
+    SELECT j.job_id, library.version, 0, '{}' FROM unnest(jobs) AS j(job_id) ORDER BY 1 ON CONFLICT DO NOTHING;
     PERFORM FROM l4._fault_watch w WHERE w.job_id = ANY (jobs) ORDER BY w.job_id FOR UPDATE;
     stale := ARRAY(
         SELECT w.job_id FROM l4._fault_watch w
         WHERE w.job_id = ANY (jobs)
-          AND (w.signatures <> present OR w.events <> '{}' AND w.examples <> l4._fault_examples(w.job_id, w.events)));
+          AND (w.signatures <> library.version
+            OR w.events <> '{}' AND w.examples <> l4._fault_examples(w.job_id, w.events)));
     DELETE FROM l4._fault_hit h WHERE h.job_id = ANY (stale);
-    UPDATE l4._fault_watch w SET signatures = present, examples = 0, events = '{}' WHERE w.job_id = ANY (stale);
+    UPDATE l4._fault_watch w SET signatures = library.version, examples = 0, events = '{}' WHERE w.job_id = ANY (stale);
     WITH line AS MATERIALIZED (
         SELECT row_number() OVER () AS place, w.job_id, l.kept_id, l.n, l.line
         FROM l4._fault_watch w CROSS JOIN LATERAL l4._fault_lines(w.job_id, w.events) AS l
@@ -83,8 +81,9 @@ BEGIN
         SELECT DISTINCT l.job_id, l.kept_id FROM line l
     ), hit AS (
         INSERT INTO l4._fault_hit (job_id, event_id, n, fault_id, gave_up)
-        SELECT l.job_id, l.kept_id, l.n, s.fault_id, s.gave_up
-        FROM l4._fault_scan((SELECT array_agg(l.line ORDER BY l.place) FROM line l)) AS s JOIN line l ON l.place = s.n
+        SELECT l.job_id, l.kept_id, l.n, library.ids[s.pattern], s.matched IS NULL
+        FROM l4._pcre_multimatch(library.signatures, ARRAY(SELECT l.line FROM line l ORDER BY l.place)) AS s
+        JOIN line l ON l.place = s.line
         UNION ALL
         SELECT e.job_id, e.kept_id, -2, t.fault_id, t.gave_up
         FROM l4._fault_template_scan(ARRAY(SELECT e.kept_id FROM event e)) AS t JOIN event e ON e.kept_id = t.event_id

@@ -40,9 +40,10 @@ WHERE NOT is_named OR truth IS DISTINCT FROM first_category ORDER BY truth, exce
 CREATE TABLE excerpt.false_match AS
 SELECT DISTINCT h.line, f.name, f.severity
 FROM (SELECT array_agg(DISTINCT h.line) AS lines FROM excerpt.healthy AS h) AS a
-CROSS JOIN LATERAL l4._fault_scan(a.lines) AS s
-CROSS JOIN LATERAL (SELECT a.lines[s.n]) AS h(line)
-JOIN l4.fault AS f ON f.fault_id = s.fault_id;
+CROSS JOIN l4._fault_library() AS b
+CROSS JOIN LATERAL l4._pcre_multimatch(b.signatures, a.lines) AS s
+CROSS JOIN LATERAL (SELECT a.lines[s.line]) AS h(line)
+JOIN l4.fault AS f ON f.fault_id = b.ids[s.pattern];
 SELECT (SELECT count(DISTINCT h.line) FROM excerpt.healthy AS h) AS lines, count(DISTINCT m.line) AS matched,
     count(DISTINCT m.line) FILTER (WHERE m.severity IN ('error', 'fatal')) AS as_error
 FROM excerpt.false_match AS m;
