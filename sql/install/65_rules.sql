@@ -175,35 +175,47 @@ WHERE NOT EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind = 'mask_rule' AND 
 COMMENT ON VIEW l4._active_mask_rule IS 'private: the masks of users in force';
 
 CREATE FUNCTION l4._ruleset() RETURNS jsonb
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN jsonb_build_object(
-    'formats', (SELECT coalesce(jsonb_agg(jsonb_build_object(
-            'id', f.rule_id, 'name', f.name, 'signature', f.signature::text, 'ts_format', f.ts_format)
-            ORDER BY f.rank), '[]')
-        FROM l4._active_line_format f),
-    'iterations', (SELECT coalesce(jsonb_agg(jsonb_build_object(
-            'id', i.rule_id, 'name', i.name, 'kind', i.kind, 'signature', i.signature::text) ORDER BY i.rank), '[]')
-        FROM l4._active_iteration_rule i),
-    'masks', (SELECT coalesce(jsonb_agg(jsonb_build_object(
-            'name', m.name, 'pattern', m.pattern::text, 'position', m.position) ORDER BY m.rank), '[]')
-        FROM l4._active_mask_rule m));
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN jsonb_build_object(
+        'formats', (SELECT coalesce(jsonb_agg(jsonb_build_object(
+                'id', f.rule_id, 'name', f.name, 'signature', f.signature::text, 'ts_format', f.ts_format)
+                ORDER BY f.rank), '[]')
+            FROM l4._active_line_format f),
+        'iterations', (SELECT coalesce(jsonb_agg(jsonb_build_object(
+                'id', i.rule_id, 'name', i.name, 'kind', i.kind, 'signature', i.signature::text) ORDER BY i.rank), '[]')
+            FROM l4._active_iteration_rule i),
+        'masks', (SELECT coalesce(jsonb_agg(jsonb_build_object(
+                'name', m.name, 'pattern', m.pattern::text, 'position', m.position) ORDER BY m.rank), '[]')
+            FROM l4._active_mask_rule m));
+END
+$$;
 COMMENT ON FUNCTION l4._ruleset() IS 'private: all rules in force that the scanner of lines needs, in order';
 
 -- Templates name masks, so a mask that is no rule any more stays in the list with a pattern that matches nothing.
 CREATE FUNCTION l4._mask_options(before jsonb) RETURNS jsonb
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (
-    SELECT nullif(coalesce(_mask_options.before, '{}') - 'masks' || CASE WHEN bool_or(t.place <> 2)
-        THEN jsonb_build_object('masks', jsonb_agg(t.mask ORDER BY t.place, t.rank)) ELSE '{}' END, '{}')
-    FROM (SELECT CASE m.position WHEN 'before' THEN 1 ELSE 3 END AS place, m.rank,
-            jsonb_build_object('name', m.name, 'pattern', m.pattern::text) AS mask
-        FROM l4._active_mask_rule m
-        UNION ALL SELECT 2, 0, '"builtin"'
-        UNION ALL
-        SELECT 4, o.n::int, jsonb_build_object('name', o.mask ->> 'name', 'pattern', '(?!)')
-        FROM jsonb_array_elements(_mask_options.before -> 'masks') WITH ORDINALITY AS o(mask, n)
-        WHERE jsonb_typeof(o.mask) = 'object'
-          AND NOT EXISTS (SELECT FROM l4._active_mask_rule m WHERE m.name = o.mask ->> 'name')) t);
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- mostly so, and planning the rest is dear to a new session
+    IF before -> 'masks' IS NULL AND NOT EXISTS (SELECT FROM l4.mask_rule) THEN
+        RETURN nullif(before, '{}');
+    END IF;
+    RETURN (
+        SELECT nullif(coalesce(_mask_options.before, '{}') - 'masks' || CASE WHEN bool_or(t.place <> 2)
+            THEN jsonb_build_object('masks', jsonb_agg(t.mask ORDER BY t.place, t.rank)) ELSE '{}' END, '{}')
+        FROM (SELECT CASE m.position WHEN 'before' THEN 1 ELSE 3 END AS place, m.rank,
+                jsonb_build_object('name', m.name, 'pattern', m.pattern::text) AS mask
+            FROM l4._active_mask_rule m
+            UNION ALL SELECT 2, 0, '"builtin"'
+            UNION ALL
+            SELECT 4, o.n::int, jsonb_build_object('name', o.mask ->> 'name', 'pattern', '(?!)')
+            FROM jsonb_array_elements(_mask_options.before -> 'masks') WITH ORDINALITY AS o(mask, n)
+            WHERE jsonb_typeof(o.mask) = 'object'
+              AND NOT EXISTS (SELECT FROM l4._active_mask_rule m WHERE m.name = o.mask ->> 'name')) t);
+END
+$$;
 COMMENT ON FUNCTION l4._mask_options(jsonb)
     IS 'private: options of the workflow''s parser by the mask rules in force, where it had these; NULL for the '
        'defaults';

@@ -350,7 +350,9 @@ BEGIN
         w.next_line_no IS NOT NULL, w.step, w.lines)
     FROM (
         WITH s AS (
-            SELECT s.*, f.has_null, f.first_line, f.last_line FROM unnest(streams) AS f
+            SELECT s.job_id, s.stream_id, s.node, s.source, s.units, s.next_line_no, s.step, s.lines, s.seen, s.tail,
+                f.has_null, f.first_line, f.last_line
+            FROM unnest(streams) AS f
             JOIN l4._stream s ON s.job_id = f.job_id AND s.node = f.node AND s.source = f.source)
         SELECT s.*, false AS late, coalesce(s.next_line_no, s.first_line) AS lo, s.last_line AS hi FROM s
         WHERE s.next_line_no IS NULL OR s.last_line >= greatest(upper(s.seen), upper(s.tail), s.next_line_no)
