@@ -36,7 +36,6 @@
 #define ALONE			0.5		/* of a link that nothing else explains */
 #define EXPLAINS		0.6		/* share of its units that are slow */
 #define SWITCH_UNITS	3
-#define SWITCH_NICS		4
 #define FEW_PACKETS		10		/* sampled ones: their bandwidth is noise */
 #define FEWEST_BINS		2
 
@@ -316,14 +315,13 @@ l4_flows_links(L4Blame *blame, int j)
 	find_slow_units(blame, first, true);
 }
 
-/* Weight of slow units (A) and of all (B) that touch each candidate in a bin; units and NICs of the slow ones. */
+/* Weight of slow units (A) and of all (B) that touch each candidate in a bin, and how many are slow. */
 static void
-weigh(const L4Blame *blame, int bin, const bool *gone, double *a, double *b, int *nslow, int *nics)
+weigh(const L4Blame *blame, int bin, const bool *gone, double *a, double *b, int *nslow)
 {
 	memset(a, 0, sizeof(double) * blame->ncandidates);
 	memset(b, 0, sizeof(double) * blame->ncandidates);
 	memset(nslow, 0, sizeof(int) * blame->ncandidates);
-	memset(nics, 0, sizeof(int) * blame->ncandidates);
 	for (int u = 0; u < blame->nunits; u++)
 	{
 		const LinkUnit *unit = &blame->units[u];
@@ -337,18 +335,17 @@ weigh(const L4Blame *blame, int bin, const bool *gone, double *a, double *b, int
 			{
 				a[unit->path[p]] += unit->weight;
 				nslow[unit->path[p]]++;
-				nics[unit->path[p]] += unit->dp ? SWITCH_NICS : 2;
 			}
 		}
 	}
 }
 
 static bool
-qualifies(const L4Blame *blame, int c, const double *a, const double *b, const int *nslow, const int *nics)
+qualifies(const L4Blame *blame, int c, const double *a, const double *b, const int *nslow)
 {
 	if (b[c] <= 0 || a[c] / b[c] < EXPLAINS)
 		return false;
-	return c < blame->flows->naddresses || (nslow[c] >= SWITCH_UNITS && nics[c] >= SWITCH_NICS);
+	return c < blame->flows->naddresses || nslow[c] >= SWITCH_UNITS;
 }
 
 /* Blame candidates for the slow units of a bin, one after the other. */
@@ -358,7 +355,6 @@ blame_bin(L4Blame *blame, int bin)
 	double	   *a = palloc(sizeof(double) * blame->ncandidates);
 	double	   *b = palloc(sizeof(double) * blame->ncandidates);
 	int		   *nslow = palloc(sizeof(int) * blame->ncandidates);
-	int		   *nics = palloc(sizeof(int) * blame->ncandidates);
 	bool	   *gone = palloc0(Max(blame->nunits, 1));
 
 	for (;;)
@@ -368,9 +364,9 @@ blame_bin(L4Blame *blame, int bin)
 		double		slowness = 0;
 		int			n = 0;
 
-		weigh(blame, bin, gone, a, b, nslow, nics);
+		weigh(blame, bin, gone, a, b, nslow);
 		for (int c = 0; c < blame->ncandidates; c++)
-			if (qualifies(blame, c, a, b, nslow, nics) && a[c] * a[c] / b[c] > most)
+			if (qualifies(blame, c, a, b, nslow) && a[c] * a[c] / b[c] > most)
 			{
 				most = a[c] * a[c] / b[c];
 				best = c;
@@ -395,7 +391,6 @@ blame_bin(L4Blame *blame, int bin)
 	pfree(a);
 	pfree(b);
 	pfree(nslow);
-	pfree(nics);
 	pfree(gone);
 }
 

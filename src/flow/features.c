@@ -61,7 +61,7 @@ tolerance_at(const L4FlowRun *run, double bytes)
 	return Min(MOST_TOLERANCE, Max(SIZE_TOLERANCE, 3 / sqrt(Max(run->packets * bytes, 1))));
 }
 
-/* MessageSize classes: those with most bytes are kept. Sets what follows from them. */
+/* Size classes: those with most bytes are kept. Sets what follows from them. */
 static void
 measure_sizes(L4FlowRun *run, const L4Flow *flow)
 {
