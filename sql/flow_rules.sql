@@ -106,11 +106,13 @@ CALL l4.trace_flows('flows');
 SELECT step, round(duration_ms) AS duration_ms FROM l4.flow_step WHERE step BETWEEN 8 AND 11;
 SELECT kind, subject FROM l4.flow_issue;
 
--- an evaluation of a pipeline with few records, and steps of which most lost those of the pipeline: no end is moved too far
+-- an evaluation of a pipeline with few records, a message in two pieces, which is none, and steps of which most lost
+-- those of the pipeline: no end is moved too far
 CALL forget_flows();
 INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
 SELECT nic(r.a, 0), nic(1 - r.a, 0), 50000 + r.a, 6000, 24e6, at(i * 0.7 + r.at), at(i * 0.7 + r.at + 0.005), 'leaf-0'
-FROM generate_series(1, 30) AS i CROSS JOIN (VALUES (0, 0.1), (1, 0.2), (0, 0)) AS r(a, at) WHERE r.at > 0 OR i = 16;
+FROM generate_series(1, 30) AS i CROSS JOIN (VALUES (0, 0.1), (1, 0.2), (0, -0.05), (0, -0.03), (0, -0.01), (0, 0.12)) AS r(a, at)
+WHERE r.at IN (0.1, 0.2) OR i = 16 AND r.at < 0.1 OR i = 20 AND r.at = 0.12;
 CALL made_job(4, 1, 40);
 DELETE FROM flows WHERE port_src <= 50001 AND ip_src >= nic(4, 0) AND timestamp_start > at(7) AND mod(extract(epoch FROM timestamp_start - at(1)), 1.2) > 0.29;
 CALL l4.trace_flows('flows');

@@ -180,7 +180,6 @@ typedef struct L4FlowJob
 	float	   *slow;			/* excess of each step over the median, 0 for usual ones */
 	const char **reason;		/* of steps that are unusual, but not slow; else NULL */
 	int			nsteps;
-	bool		gaps;			/* steps imputed */
 } L4FlowJob;
 
 typedef enum L4FlowIssueKind

@@ -21,9 +21,9 @@
 #define LONG_PAUSE		4		/* times the usual duration: a pause before a step, */
 #define FEWEST_PAUSES	2		/* and there are more than so many, */
 #define SAME_APART		0.8		/* most of them as many steps apart */
-#define NEAR_RECORD		0.05	/* of the usual records: an evaluation has as many more or less than was counted */
+#define NEAR_RECORD		0.08	/* of the usual pipeline records of a step, and */
+#define FEW_RECORDS		2		/* so many: counts are off by that, as of messages that are sent in pieces */
 #define AROUND			6		/* steps before one and behind that are looked at */
-#define EVALUATION		1.08	/* pipeline records of a step with evaluation, of the usual number */
 #define HIDDEN			0.5		/* of a period: records as long hide the order of what was sent both ways */
 #define COARSE			0.1		/* of a period: pipeline records as long are several micro-batches */
 
@@ -137,11 +137,18 @@ set_usual_records(const L4FlowStint *stint)
 	pfree(ratios);
 }
 
+/* By how many records of the pipeline a step may differ from what is usual. */
+static int
+record_slack(const L4FlowStint *stint, int step)
+{
+	return Max(FEW_RECORDS, (int) (NEAR_RECORD * stint->pp_usual[step]));
+}
+
 /* Has a step more records of the pipeline than its pairs usually have: an evaluation? */
 static bool
 has_evaluation(const L4FlowStint *stint, int step)
 {
-	return stint->pp_usual[step] > 0 && stint->pp_records[step] > EVALUATION * stint->pp_usual[step];
+	return stint->pp_usual[step] > 0 && stint->pp_records[step] - stint->pp_usual[step] > record_slack(stint, step);
 }
 
 /* Part of a step from the first to the last record of the run's main size, in the median. */
@@ -386,9 +393,8 @@ end_evaluations(L4Flows *flows, L4FlowStint *stint)
 	for (int from = 0, to; from < n && nlags > 0; from = to)
 	{
 		int			step = all[from].step;
-		int			usual = stint->pp_usual[step];
-		int			more = stint->pp_records[step] - usual;
-		int			slack = Max(2, (int) (NEAR_RECORD * usual));
+		int			more = stint->pp_records[step] - stint->pp_usual[step];
+		int			slack = record_slack(stint, step);
 		int64		end = all[from].end;
 		int64		longest = 0;
 		int64		at = DT_NOBEGIN;
@@ -477,7 +483,6 @@ find_slow_steps(L4Flows *flows, L4FlowJob *job)
 			double		ratio = stint->duration[s] / job->usual;
 			int			step = stint->before + s;
 
-			job->gaps |= stint->cover[s] < 0.5;
 			if (has_evaluation(stint, s))
 				job->reason[step] = "more pipeline records than usual: evaluation";
 			if (n >= 5 && ratio > least && job->reason[step] == NULL)
