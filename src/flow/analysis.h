@@ -98,7 +98,7 @@ typedef struct L4FlowRun
 	L4FlowKind	kind;
 	int			cluster;		/* -1 none */
 	int			group;			/* -1 none */
-	int			job;			/* -1 none */
+	int			stint;			/* -1 none */
 	int			nclasses;
 	L4FlowClass classes[L4_FLOW_CLASSES];
 } L4FlowRun;
@@ -140,7 +140,7 @@ typedef struct L4FlowCluster
 	int			stint;
 } L4FlowCluster;
 
-/* Steps of a stint: a job without an interruption. */
+/* A stint: what of a job without an interruption lies in the span. SQL puts them together. */
 typedef struct L4FlowStint
 {
 	int			nclusters;
@@ -152,9 +152,12 @@ typedef struct L4FlowStint
 	int64		first;
 	int64		last;
 	double		period;
+	double		usual;			/* median duration of steps, microseconds */
 	int			nsteps;
 	int64	   *ends;
 	float	   *cover;
+	float	   *slow;			/* excess of each step over the median, 0 for usual ones */
+	const char **reason;		/* of steps that are unusual, but not slow; else NULL */
 	float	   *dp_ms;
 	float	   *duration;		/* microseconds; 0 not known */
 	int		   *pp_records;		/* of each step, */
@@ -165,22 +168,9 @@ typedef struct L4FlowStint
 	bool		coarse;
 	double		stopped;		/* share of a usual step's records behind the last step; 0 it did not end inside a step */
 	const char *silent;			/* addresses that sent nothing more first; then */
-	int			job;
-	int			before;			/* steps of the job before this stint */
 	int			nsizes;
 	L4FlowClass *sizes;
 } L4FlowStint;
-
-typedef struct L4FlowJob
-{
-	int			nstints;
-	int		   *stints;			/* by time */
-	double		period;
-	double		usual;			/* median duration of steps, microseconds */
-	float	   *slow;			/* excess of each step over the median, 0 for usual ones */
-	const char **reason;		/* of steps that are unusual, but not slow; else NULL */
-	int			nsteps;
-} L4FlowJob;
 
 typedef enum L4FlowIssueKind
 {
@@ -189,7 +179,7 @@ typedef enum L4FlowIssueKind
 
 typedef struct L4FlowIssue
 {
-	int			job;			/* -1 several */
+	int			stint;			/* -1 several */
 	L4FlowIssueKind kind;
 	const char *subject;		/* of a slow step: the step that ends with it */
 	int64		first;
@@ -242,9 +232,6 @@ typedef struct L4Flows
 	int			nstints;
 	int			stints_size;
 	L4FlowStint *stints;
-	int			njobs;
-	int			jobs_size;
-	L4FlowJob  *jobs;
 	int			nissues;
 	int			issues_size;
 	L4FlowIssue *issues;
@@ -262,8 +249,8 @@ extern void l4_flows_divide(L4Flows *flows);
 extern int	l4_flows_merge_ends(L4Flows *flows, const int *groups, const int64 *offset, int ngroups, double period, int64 *ends,
 								float *cover);
 extern void l4_flows_jobs(L4Flows *flows);
-extern void l4_flows_steps(L4Flows *flows, L4FlowJob *job);
-extern void l4_flows_ranks(L4Flows *flows, const L4FlowJob *job);
+extern void l4_flows_steps(L4Flows *flows, L4FlowStint *stint);
+extern void l4_flows_ranks(L4Flows *flows, L4FlowStint *stint);
 extern void l4_flows_join_ranks(L4Flows *flows);
 extern void l4_flows_issues(L4Flows *flows);
 extern int	l4_step_of(const L4FlowStint *stint, int64 at);
@@ -279,9 +266,9 @@ l4_step_from(const L4FlowStint *stint, int step, int64 at)
 
 extern int	l4_flows_group_of(const L4Flows *flows, const L4FlowStint *stint, int nic);
 extern L4Blame *l4_flows_blame_begin(L4Flows *flows);
-extern void l4_flows_links(L4Blame *blame, int j);
+extern void l4_flows_links(L4Blame *blame, int s);
 extern void l4_flows_blame(L4Blame *blame);
-extern L4FlowIssue *l4_flows_issue(L4Flows *flows, int job, L4FlowIssueKind kind, const char *subject, int64 first, int64 last,
+extern L4FlowIssue *l4_flows_issue(L4Flows *flows, int stint, L4FlowIssueKind kind, const char *subject, int64 first, int64 last,
 								   double score, const char *reason);
 
 /* Union-find: the least member stands for its set. */

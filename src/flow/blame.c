@@ -41,7 +41,7 @@
 
 typedef struct LinkUnit
 {
-	int			job;
+	int			stint;
 	bool		dp;
 	bool		single;			/* one direction of a pair in a group whose links differ */
 	int			ends[2];		/* addresses: sender, receiver */
@@ -150,13 +150,13 @@ has_link(const LinkUnit *unit, int candidate)
 }
 
 static LinkUnit *
-add_unit(L4Blame *blame, int job, bool dp)
+add_unit(L4Blame *blame, int stint, bool dp)
 {
 	LinkUnit   *unit;
 
 	L4_GROW(blame->units, blame->nunits, blame->units_size, blame->flows->cxt);
 	unit = &blame->units[blame->nunits++];
-	*unit = (LinkUnit) {.job = job, .dp = dp, .path = palloc(sizeof(int))};
+	*unit = (LinkUnit) {.stint = stint, .dp = dp, .path = palloc(sizeof(int))};
 	unit->bandwidth = palloc(sizeof(float) * blame->nbins);
 	unit->low = palloc(sizeof(float) * blame->nbins);
 	unit->alone = palloc0(blame->nbins);
@@ -172,7 +172,7 @@ finish_unit(LinkUnit *unit)
 }
 
 static void
-pipeline_units(L4Blame *blame, int job, const L4FlowRun *run)
+pipeline_units(L4Blame *blame, int stint, const L4FlowRun *run)
 {
 	L4Flows    *flows = blame->flows;
 	int			n;
@@ -180,7 +180,7 @@ pipeline_units(L4Blame *blame, int job, const L4FlowRun *run)
 
 	for (int d = 0; d < 2; d++)
 	{
-		LinkUnit   *unit = add_unit(blame, job, false);
+		LinkUnit   *unit = add_unit(blame, stint, false);
 
 		measure_bins(blame, run, flow, n, d, unit->bandwidth, unit->low);
 		add_path(unit, flows, &flows->pairs[run->pair], d);
@@ -212,10 +212,10 @@ median_links(const L4Blame *blame, const float *links, int nlinks, float *median
  * records they are faster than the slow one: then each is a unit of its own.
  */
 static void
-group_unit(L4Blame *blame, int job, const L4FlowGroup *group)
+group_unit(L4Blame *blame, int stint, const L4FlowGroup *group)
 {
 	L4Flows    *flows = blame->flows;
-	LinkUnit   *unit = add_unit(blame, job, true);
+	LinkUnit   *unit = add_unit(blame, stint, true);
 	int			nbins = blame->nbins;
 	int			nlinks = group->nruns * 2;
 	float	   *bandwidth = palloc(sizeof(float) * nbins * nlinks);
@@ -249,7 +249,7 @@ group_unit(L4Blame *blame, int job, const L4FlowGroup *group)
 		blame->nunits--;
 	for (int i = 0; i < nlinks && differ; i++)
 	{
-		unit = add_unit(blame, job, true);
+		unit = add_unit(blame, stint, true);
 		unit->single = true;
 		memcpy(unit->bandwidth, bandwidth + i * nbins, sizeof(float) * nbins);
 		memcpy(unit->low, low + i * nbins, sizeof(float) * nbins);
@@ -288,28 +288,24 @@ find_slow_units(L4Blame *blame, int first, bool dp)
 	pfree(values);
 }
 
-/* Measure the links of a job. */
+/* Measure the links of a stint. */
 void
-l4_flows_links(L4Blame *blame, int j)
+l4_flows_links(L4Blame *blame, int s)
 {
 	L4Flows    *flows = blame->flows;
+	const L4FlowStint *stint = &flows->stints[s];
 	int			first = blame->nunits;
 
-	for (int t = 0; t < flows->jobs[j].nstints; t++)
+	/* of a record that has silences in it no bandwidth is known */
+	for (int i = 0; i < stint->nclusters && !stint->coarse; i++)
 	{
-		L4FlowStint *stint = &flows->stints[flows->jobs[j].stints[t]];
+		L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
 
-		/* of a record that has silences in it no bandwidth is known */
-		for (int i = 0; i < stint->nclusters && !stint->coarse; i++)
-		{
-			L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
-
-			for (int r = 0; r < cluster->nruns; r++)
-				if (flows->runs[cluster->runs[r]].kind == L4_FLOW_PP)
-					pipeline_units(blame, j, &flows->runs[cluster->runs[r]]);
-			for (int g = 0; g < cluster->ngroups && flows->groups[cluster->first_group + g].kind == L4_FLOW_DP; g++)
-				group_unit(blame, j, &flows->groups[cluster->first_group + g]);
-		}
+		for (int r = 0; r < cluster->nruns; r++)
+			if (flows->runs[cluster->runs[r]].kind == L4_FLOW_PP)
+				pipeline_units(blame, s, &flows->runs[cluster->runs[r]]);
+		for (int g = 0; g < cluster->ngroups && flows->groups[cluster->first_group + g].kind == L4_FLOW_DP; g++)
+			group_unit(blame, s, &flows->groups[cluster->first_group + g]);
 	}
 	find_slow_units(blame, first, false);
 	find_slow_units(blame, first, true);
@@ -453,7 +449,7 @@ report_candidate(L4Blame *blame, int c)
 
 	while (next_stretch(blame, blame->blamed + c * blame->nbins, &from, &last))
 	{
-		int			job = -2;
+		int			stint = -2;
 		int			nslow = 0;
 		int			n = 0;
 		StringInfoData subject;
@@ -473,9 +469,9 @@ report_candidate(L4Blame *blame, int c)
 			if (!slow_within(unit, from, last))
 				continue;
 			nslow++;
-			job = job == -2 || job == unit->job ? unit->job : -1;
+			stint = stint == -2 || stint == unit->stint ? unit->stint : -1;
 		}
-		l4_flows_issue(flows, job, nic ? L4_FLOW_SLOW_GROUP : L4_FLOW_SLOW_SWITCH, subject.data,
+		l4_flows_issue(flows, stint, nic ? L4_FLOW_SLOW_GROUP : L4_FLOW_SLOW_SWITCH, subject.data,
 					   flows->first + from * blame->width, flows->first + (last + 1) * blame->width, blame->slowness[c],
 					   psprintf("%d of %d links through it have %.0f %% less bandwidth than usual", nslow, n, 100 * blame->slowness[c]));
 	}
@@ -496,7 +492,7 @@ report_alone(L4Blame *blame, const LinkUnit *unit)
 		for (int b = from; b <= last; b++)
 			if (unit->alone[b])
 				slowness = Max(slowness, 1 - unit->bandwidth[b]);
-		l4_flows_issue(flows, unit->job, L4_FLOW_SLOW_GROUP,
+		l4_flows_issue(flows, unit->stint, L4_FLOW_SLOW_GROUP,
 					   psprintf("%s %s", flows->addresses[unit->ends[0]].text, flows->addresses[unit->ends[1]].text),
 					   flows->first + from * blame->width, flows->first + (last + 1) * blame->width, slowness,
 					   psprintf("the link from the one to the other has %.0f %% less bandwidth than usual", 100 * slowness));
@@ -510,8 +506,8 @@ l4_flows_blame_begin(L4Flows *flows)
 
 	blame->flows = flows;
 	blame->width = Max(LEAST_BIN, (flows->last - flows->first) / MOST_BINS);
-	for (int j = 0; j < flows->njobs; j++)
-		blame->width = Max(blame->width, (int64) (BIN_PERIODS * flows->jobs[j].period));
+	for (int s = 0; s < flows->nstints; s++)
+		blame->width = Max(blame->width, (int64) (BIN_PERIODS * flows->stints[s].period));
 	blame->nbins = (int) ((flows->last - flows->first) / blame->width) + 1;
 	blame->ncandidates = flows->naddresses + flows->nswitches;
 	return blame;

@@ -234,7 +234,7 @@ measure_run(L4Flows *flows, int pair, const L4Flow *flow, int n)
 	memset(run, 0, sizeof(*run));
 	run->pair = pair;
 	run->n = n;
-	run->cluster = run->group = run->job = -1;
+	run->cluster = run->group = run->stint = -1;
 	run->first = flow[0].start;
 	run->last = flow[0].end;
 	for (int i = 0; i < n; i++)

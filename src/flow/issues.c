@@ -22,38 +22,29 @@
 #define SILENT_FIRST	0.05	/* of a period: earlier than others by this */
 #define EQUALLY_FAR		0.03	/* shares of a part's bytes */
 
-/* Add an issue; job -1 for several. Subject and reason live as long as the analysis. */
+/* Add an issue; stint -1 for several. Subject and reason live as long as the analysis. */
 L4FlowIssue *
-l4_flows_issue(L4Flows *flows, int job, L4FlowIssueKind kind, const char *subject, int64 first, int64 last,
+l4_flows_issue(L4Flows *flows, int stint, L4FlowIssueKind kind, const char *subject, int64 first, int64 last,
 			   double score, const char *reason)
 {
 	L4FlowIssue *issue;
 
 	L4_GROW_FROM(flows->issues, flows->nissues, flows->issues_size, 16, flows->cxt);
 	issue = &flows->issues[flows->nissues++];
-	*issue = (L4FlowIssue) {.job = job, .kind = kind, .subject = subject, .first = first, .last = last, .score = score,
+	*issue = (L4FlowIssue) {.stint = stint, .kind = kind, .subject = subject, .first = first, .last = last, .score = score,
 	.reason = reason, .cause = -1};
 	return issue;
 }
 
 static void
-slow_steps(L4Flows *flows, int j)
+slow_steps(L4Flows *flows, int s)
 {
-	L4FlowJob  *job = &flows->jobs[j];
+	const L4FlowStint *stint = &flows->stints[s];
 
-	for (int t = 0; t < job->nstints; t++)
-	{
-		L4FlowStint *stint = &flows->stints[job->stints[t]];
-
-		for (int s = 1; s < stint->nsteps; s++)
-		{
-			double		slow = job->slow[stint->before + s];
-
-			if (slow > 0)
-				l4_flows_issue(flows, j, L4_FLOW_SLOW_STEP, "", stint->ends[s - 1], stint->ends[s], slow,
-							   psprintf("%.1f ms, where %.1f ms are usual", stint->duration[s] / 1000, job->usual / 1000));
-		}
-	}
+	for (int i = 1; i < stint->nsteps; i++)
+		if (stint->slow[i] > 0)
+			l4_flows_issue(flows, s, L4_FLOW_SLOW_STEP, "", stint->ends[i - 1], stint->ends[i], stint->slow[i],
+						   psprintf("%.1f ms, where %.1f ms are usual", stint->duration[i] / 1000, stint->usual / 1000));
 }
 
 /* Share of a usual step's records behind the last step of a stint. */
@@ -125,7 +116,7 @@ first_silent(L4Flows *flows, const L4FlowStint *stint)
 		int			n;
 		const L4Flow *flow;
 
-		if (run->job != stint->job || run->last < from || run->first > stint->last)
+		if (run->stint != stint - flows->stints || run->last < from || run->first > stint->last)
 			continue;
 		flow = l4_flows_load(flows, &run->pair, 1, from, stint->last, &n);
 		for (int i = 0; i < n; i++)
@@ -148,11 +139,10 @@ first_silent(L4Flows *flows, const L4FlowStint *stint)
 	return subject.data;
 }
 
-/* Did the last stint of a job end inside a step while others went on? */
+/* Did a stint end inside a step while others went on? */
 static void
-find_stop(L4Flows *flows, const L4FlowJob *job)
+find_stop(L4Flows *flows, L4FlowStint *last)
 {
-	L4FlowStint *last = &flows->stints[job->stints[job->nstints - 1]];
 	double		share;
 
 	if (flows->last - last->last <= Max(STOP_SILENCE, Min(STOP_PERIODS * last->period, MOST_SILENCE)))
@@ -170,7 +160,7 @@ explains(const L4FlowIssue *cause, const L4FlowIssue *issue)
 {
 	if (cause->kind <= issue->kind || issue->kind > L4_FLOW_SLOW_GROUP)
 		return false;
-	if (cause->job >= 0 && cause->job != issue->job)
+	if (cause->stint >= 0 && cause->stint != issue->stint)
 		return false;
 	return Min(cause->last, issue->last) > Max(cause->first, issue->first);
 }
@@ -188,10 +178,10 @@ find_causes(L4Flows *flows)
 void
 l4_flows_issues(L4Flows *flows)
 {
-	for (int j = 0; j < flows->njobs; j++)
+	for (int s = 0; s < flows->nstints; s++)
 	{
-		slow_steps(flows, j);
-		find_stop(flows, &flows->jobs[j]);
+		slow_steps(flows, s);
+		find_stop(flows, &flows->stints[s]);
 	}
 	find_causes(flows);
 }

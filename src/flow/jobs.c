@@ -1,7 +1,6 @@
 /*
  * jobs.c
- *		Stints: clusters whose steps end together on the same machines. Jobs:
- *		stints that follow each other on the same NICs with the same sizes.
+ *		Stints: clusters whose steps end together on the same machines.
  */
 #include "postgres.h"
 
@@ -20,9 +19,7 @@
 #define SAME_PERIOD		0.03
 #define SAME_END		0.05	/* of a period */
 #define ENDS_AGREE		0.5		/* chance alone makes it a tenth; a slow rail of a job is often late */
-#define RESTART_NICS	0.6
-#define RESTART_SIZES	0.5
-#define SIGNATURE		0.02	/* tolerance of sizes of a restarted job */
+#define SIGNATURE		0.02	/* tolerance of sizes by which a job that is started again is known */
 
 /* Share of ends that have one of the other cluster nearby. */
 static double
@@ -189,7 +186,7 @@ collect_sizes(L4Flows *flows, L4FlowStint *stint)
 static void
 make_stint(L4Flows *flows, int *parent, int root)
 {
-	L4FlowStint stint = {.job = -1, .first = DT_NOEND, .last = DT_NOBEGIN, .clusters = palloc(sizeof(int) * flows->nclusters)};
+	L4FlowStint stint = {.first = DT_NOEND, .last = DT_NOBEGIN, .clusters = palloc(sizeof(int) * flows->nclusters)};
 	double	   *periods = palloc(sizeof(double) * flows->nclusters);
 	int			nics = 0;
 
@@ -199,7 +196,6 @@ make_stint(L4Flows *flows, int *parent, int root)
 
 		if (cluster->period <= 0 || l4_sets_find(parent, c) != root)
 			continue;
-		cluster->stint = flows->nstints;
 		periods[stint.nclusters] = cluster->period;
 		stint.clusters[stint.nclusters++] = c;
 		stint.first = Min(stint.first, cluster->first);
@@ -291,25 +287,6 @@ find_steps(L4Flows *flows, L4FlowStint *stint)
 	pfree(offset);
 }
 
-/* Byte share of the sizes of x that y has, too. */
-static double
-sizes_shared(const L4FlowStint *x, const L4FlowStint *y)
-{
-	double		total = 0;
-	double		shared = 0;
-
-	for (int i = 0; i < x->nsizes; i++)
-	{
-		bool		found = false;
-
-		for (int j = 0; j < y->nsizes && !found; j++)
-			found = fabs(x->sizes[i].size / y->sizes[j].size - 1) <= 2 * SIGNATURE;
-		total += x->sizes[i].bytes;
-		shared += found ? x->sizes[i].bytes : 0;
-	}
-	return shared / total;
-}
-
 static int
 order_stints(const void *a, const void *b)
 {
@@ -321,44 +298,17 @@ order_stints(const void *a, const void *b)
 	return x->nics[0] - y->nics[0];
 }
 
-/* Put stints into jobs, in the order of time. */
+/* Put stints in the order of time. */
 static void
-make_jobs(L4Flows *flows)
+order_all(L4Flows *flows)
 {
 	qsort(flows->stints, flows->nstints, sizeof(L4FlowStint), order_stints);
 	for (int s = 0; s < flows->nstints; s++)
-	{
-		L4FlowStint *stint = &flows->stints[s];
-		L4FlowJob  *job;
-		int			found = -1;
-
-		for (int i = 0; i < stint->nclusters; i++)
-			flows->clusters[stint->clusters[i]].stint = s;
-		for (int j = flows->njobs - 1; j >= 0 && found < 0; j--)
-		{
-			L4FlowStint *last = &flows->stints[flows->jobs[j].stints[flows->jobs[j].nstints - 1]];
-
-			if (last->last <= stint->first && l4_jaccard(last->nics, last->nnics, stint->nics, stint->nnics) >= RESTART_NICS
-				&& sizes_shared(last, stint) >= RESTART_SIZES && sizes_shared(stint, last) >= RESTART_SIZES)
-				found = j;
-		}
-		if (found < 0)
-		{
-			L4_GROW_FROM(flows->jobs, flows->njobs, flows->jobs_size, 16, flows->cxt);
-			found = flows->njobs++;
-			memset(&flows->jobs[found], 0, sizeof(L4FlowJob));
-			flows->jobs[found].stints = palloc(sizeof(int) * flows->nstints);
-		}
-		job = &flows->jobs[found];
-		stint->job = found;
-		stint->before = job->nsteps;
-		job->nsteps += stint->nsteps;
-		job->stints[job->nstints++] = s;
-		job->period = Max(job->period, stint->period);
-	}
+		for (int i = 0; i < flows->stints[s].nclusters; i++)
+			flows->clusters[flows->stints[s].clusters[i]].stint = s;
 }
 
-/* Runs of clusters become those of their jobs; so do irregular ones between two NICs of a stint. */
+/* Runs of clusters become those of their stints; so do irregular ones between two NICs of a stint. */
 static void
 adopt_runs(L4Flows *flows)
 {
@@ -368,13 +318,8 @@ adopt_runs(L4Flows *flows)
 		int			ends[2] = {flows->pairs[run->pair].a, flows->pairs[run->pair].b};
 
 		if (run->cluster >= 0)
-		{
-			int			stint = flows->clusters[run->cluster].stint;
-
-			run->job = stint < 0 ? -1 : flows->stints[stint].job;
-			continue;
-		}
-		for (int s = 0; s < flows->nstints && run->job < 0; s++)
+			run->stint = flows->clusters[run->cluster].stint;
+		for (int s = 0; s < flows->nstints && run->cluster < 0 && run->stint < 0; s++)
 		{
 			L4FlowStint *stint = &flows->stints[s];
 
@@ -382,7 +327,7 @@ adopt_runs(L4Flows *flows)
 				&& bsearch(&ends[0], stint->nics, stint->nnics, sizeof(int), l4_order_int32) != NULL
 				&& bsearch(&ends[1], stint->nics, stint->nnics, sizeof(int), l4_order_int32) != NULL)
 			{
-				run->job = stint->job;
+				run->stint = s;
 				run->kind = l4_flows_kind(run) == L4_FLOW_EP ? L4_FLOW_EP : L4_FLOW_OTHER;
 			}
 		}
@@ -401,7 +346,7 @@ l4_flows_jobs(L4Flows *flows)
 			make_stint(flows, parent, c);
 			find_steps(flows, &flows->stints[flows->nstints - 1]);
 		}
-	make_jobs(flows);
+	order_all(flows);
 	adopt_runs(flows);
 	pfree(parent);
 }

@@ -244,7 +244,7 @@ find_slow(L4Flows *flows, const L4FlowStint *stint, const NicTimes *times, int a
 		{
 			if (count >= SLOW_STEPS)
 			{
-				L4FlowIssue *issue = l4_flows_issue(flows, stint->job, L4_FLOW_SLOW_RANK, flows->addresses[address].text,
+				L4FlowIssue *issue = l4_flows_issue(flows, (int) (stint - flows->stints), L4_FLOW_SLOW_RANK, flows->addresses[address].text,
 													from == 0 ? stint->first : stint->ends[from - 1], stint->ends[last],
 													sum / count,
 													psprintf("%.0f %% longer between sends than its data parallel group in %d steps",
@@ -307,13 +307,13 @@ drop_waiting(L4Flows *flows)
 			L4FlowIssue *y = &flows->issues[j];
 			bool		linked = false;
 
-			if (!y->answers || y->job != x->job || Min(x->last, y->last) <= Max(x->first, y->first))
+			if (!y->answers || y->stint != x->stint || Min(x->last, y->last) <= Max(x->first, y->first))
 				continue;
 			for (int r = 0; r < flows->nruns && !linked; r++)
 			{
 				L4FlowPair *pair = &flows->pairs[flows->runs[r].pair];
 
-				linked = flows->runs[r].kind == L4_FLOW_PP && flows->runs[r].job == x->job
+				linked = flows->runs[r].kind == L4_FLOW_PP && flows->runs[r].stint == x->stint
 					&& Min(pair->a, pair->b) == Min(x->nic, y->nic) && Max(pair->a, pair->b) == Max(x->nic, y->nic);
 			}
 			if (linked)
@@ -338,7 +338,7 @@ join_machines(L4Flows *flows)
 		{
 			L4FlowIssue *y = &flows->issues[j];
 
-			if (y->kind != L4_FLOW_SLOW_RANK || y->job != x->job || flows->addresses[y->nic].machine != flows->addresses[x->nic].machine
+			if (y->kind != L4_FLOW_SLOW_RANK || y->stint != x->stint || flows->addresses[y->nic].machine != flows->addresses[x->nic].machine
 				|| Min(x->last, y->last) <= Max(x->first, y->first))
 			{
 				j++;
@@ -354,21 +354,16 @@ join_machines(L4Flows *flows)
 }
 
 void
-l4_flows_ranks(L4Flows *flows, const L4FlowJob *job)
+l4_flows_ranks(L4Flows *flows, L4FlowStint *stint)
 {
-	for (int t = 0; t < job->nstints; t++)
-	{
-		L4FlowStint *stint = &flows->stints[job->stints[t]];
-
-		stint->nic_pp_ms = palloc(sizeof(float *) * stint->nnics);
-		for (int i = 0; i < stint->nnics; i++)
-			stint->nic_pp_ms[i] = palloc0(sizeof(float) * Max(stint->nsteps, 1));
-		for (int i = 0; i < stint->nclusters; i++)
-			rank_cluster(flows, stint, &flows->clusters[stint->clusters[i]]);
-	}
+	stint->nic_pp_ms = palloc(sizeof(float *) * stint->nnics);
+	for (int i = 0; i < stint->nnics; i++)
+		stint->nic_pp_ms[i] = palloc0(sizeof(float) * Max(stint->nsteps, 1));
+	for (int i = 0; i < stint->nclusters; i++)
+		rank_cluster(flows, stint, &flows->clusters[stint->clusters[i]]);
 }
 
-/* Slow ranks of all jobs together. */
+/* Slow ranks of all stints together. */
 void
 l4_flows_join_ranks(L4Flows *flows)
 {

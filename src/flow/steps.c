@@ -19,8 +19,7 @@
 #define CP_BURSTS		2.5		/* times those of the least busy runs of the group */
 #define CP_FILLS		0.6		/* of the step */
 #define LONG_PAUSE		4		/* times the usual duration: a pause before a step, */
-#define FEWEST_PAUSES	2		/* and there are more than so many, */
-#define SAME_APART		0.8		/* most of them as many steps apart */
+#define FEWEST_PAUSES	3		/* where there are so many */
 #define NEAR_RECORD		0.08	/* of the usual pipeline records of a step, and */
 #define FEW_RECORDS		2		/* so many: counts are off by that, as of messages that are sent in pieces */
 #define AROUND			6		/* steps before one and behind that are looked at */
@@ -205,7 +204,7 @@ leave_out_strays(L4Flows *flows, L4FlowStint *stint)
 		{
 			L4FlowRun  *run = &flows->runs[cluster->runs[r]];
 
-			if (run->job < 0)
+			if (run->stint < 0)
 				continue;
 			used[flows->pairs[run->pair].a] = used[flows->pairs[run->pair].b] = true;
 		}
@@ -245,7 +244,7 @@ count_records(L4Flows *flows, L4FlowStint *stint)
 
 			if (2 * seen < steps)
 			{
-				run->job = -1;
+				run->stint = -1;
 				run->kind = L4_FLOW_OTHER;
 				strays = true;
 			}
@@ -419,92 +418,63 @@ end_evaluations(L4Flows *flows, L4FlowStint *stint)
 }
 
 /*
- * Long pauses before each so manieth step belong to the job, as where the
- * trained model generates what is learnt from next: its steps are not slow,
- * nor are those that end with sending its weights there.
+ * Several long pauses belong to the job, as where the trained model generates
+ * what is learnt from next: its steps are not slow, nor are those that end
+ * with sending its weights there.
  */
 static void
-find_pauses(const L4FlowJob *job, const L4FlowStint *stint)
+find_pauses(const L4FlowStint *stint)
 {
-	double	   *apart = palloc(sizeof(double) * Max(stint->nsteps, 1));
-	int			before = -1;
 	int			n = 0;
-	int			same = 0;
-	double		usual;
 
-	for (int s = 0; s < stint->nsteps; s++)
-		if (stint->duration[s] > LONG_PAUSE * job->usual)
+	for (int s = 1; s < stint->nsteps; s++)
+		n += stint->duration[s] > LONG_PAUSE * stint->usual;
+	for (int s = 1; s < stint->nsteps && n >= FEWEST_PAUSES; s++)
+		if (stint->duration[s] > LONG_PAUSE * stint->usual)
 		{
-			if (before >= 0)
-				apart[n++] = s - before;
-			before = s;
+			stint->reason[s] = psprintf("a pause before it, one of %d", n);
+			stint->reason[s - 1] = psprintf("a pause behind it, one of %d", n);
 		}
-	usual = l4_quantile(apart, n, 0.5);
-	for (int i = 0; i < n; i++)
-		same += apart[i] == usual;
-	for (int s = 1; s < stint->nsteps && n >= FEWEST_PAUSES && same >= SAME_APART * n; s++)
-		if (stint->duration[s] > LONG_PAUSE * job->usual)
-		{
-			job->reason[stint->before + s] = psprintf("a pause before it, as before each %.0f steps", usual);
-			job->reason[stint->before + s - 1] = psprintf("a pause behind it, as behind each %.0f steps", usual);
-		}
-	pfree(apart);
 }
 
-/* Usual duration of a job's steps, and which are slow. */
+/* Usual duration of steps, and which are slow. */
 static void
-find_slow_steps(L4Flows *flows, L4FlowJob *job)
+find_slow_steps(L4FlowStint *stint)
 {
-	double	   *values = palloc(sizeof(double) * Max(job->nsteps, 1));
+	double	   *values = palloc(sizeof(double) * Max(stint->nsteps, 1));
 	double		least;
 	int			n = 0;
 
-	job->slow = palloc0(sizeof(float) * Max(job->nsteps, 1));
-	job->reason = palloc0(sizeof(char *) * Max(job->nsteps, 1));
-	for (int t = 0; t < job->nstints; t++)
-	{
-		L4FlowStint *stint = &flows->stints[job->stints[t]];
-
-		for (int s = 0; s < stint->nsteps; s++)
-			if (stint->duration[s] > 0)
-				values[n++] = stint->duration[s];
-	}
-	job->usual = l4_quantile(values, n, 0.5);
+	stint->slow = palloc0(sizeof(float) * Max(stint->nsteps, 1));
+	stint->reason = palloc0(sizeof(char *) * Max(stint->nsteps, 1));
+	for (int s = 0; s < stint->nsteps; s++)
+		if (stint->duration[s] > 0)
+			values[n++] = stint->duration[s];
+	stint->usual = l4_quantile(values, n, 0.5);
 	for (int i = 0; i < n; i++)
-		values[i] = fabs(log(values[i] / job->usual));
+		values[i] = fabs(log(values[i] / stint->usual));
 	least = Max(exp(SLOW_SIGMA * l4_quantile(values, n, 0.5)), 1 + SLOW_SHARE);
-	for (int t = 0; t < job->nstints; t++)
+	find_pauses(stint);
+	for (int s = 0; s < stint->nsteps; s++)
 	{
-		L4FlowStint *stint = &flows->stints[job->stints[t]];
+		double		ratio = stint->duration[s] / stint->usual;
 
-		find_pauses(job, stint);
-		for (int s = 0; s < stint->nsteps; s++)
-		{
-			double		ratio = stint->duration[s] / job->usual;
-			int			step = stint->before + s;
-
-			if (has_evaluation(stint, s))
-				job->reason[step] = "more pipeline records than usual: evaluation";
-			if (n >= 5 && ratio > least && job->reason[step] == NULL)
-				job->slow[step] = (float) (ratio - 1);
-		}
+		if (has_evaluation(stint, s))
+			stint->reason[s] = "more pipeline records than usual: evaluation";
+		if (n >= 5 && ratio > least && stint->reason[s] == NULL)
+			stint->slow[s] = (float) (ratio - 1);
 	}
 	pfree(values);
 }
 
 void
-l4_flows_steps(L4Flows *flows, L4FlowJob *job)
+l4_flows_steps(L4Flows *flows, L4FlowStint *stint)
 {
-	for (int t = 0; t < job->nstints; t++)
-	{
-		L4FlowStint *stint = &flows->stints[job->stints[t]];
-
-		CHECK_FOR_INTERRUPTS();
-		count_records(flows, stint);
-		end_evaluations(flows, stint);
-		measure_durations(flows, stint);
-		stint->coarse = is_coarse(flows, stint);
-		withhold_kinds(flows, stint);
-	}
-	find_slow_steps(flows, job);
+	CHECK_FOR_INTERRUPTS();
+	count_records(flows, stint);
+	end_evaluations(flows, stint);
+	measure_durations(flows, stint);
+	stint->coarse = is_coarse(flows, stint);
+	withhold_kinds(flows, stint);
+	find_slow_steps(stint);
 }

@@ -106,7 +106,6 @@ store_stint(const SpanRows *rows, L4Query *query, int s)
 {
 	const L4Flows *flows = rows->flows;
 	const L4FlowStint *stint = &flows->stints[s];
-	const L4FlowJob *job = &flows->jobs[stint->job];
 	int			n = Max(stint->nnics, Max(stint->nsizes, 1));
 	Datum	   *values = palloc(sizeof(Datum) * n);
 	int			pp = 0;
@@ -116,7 +115,7 @@ store_stint(const SpanRows *rows, L4Query *query, int s)
 	l4_query_put_ts(query, stint->first);
 	l4_query_put_ts(query, stint->last);
 	put_float(query, stint->period / 1000);
-	put_float(query, (job->usual > 0 ? job->usual : stint->period) / 1000);
+	put_float(query, (stint->usual > 0 ? stint->usual : stint->period) / 1000);
 	l4_query_put_int(query, rows->behind[s] - rows->first[s]);
 	for (int i = 0; i < stint->nnics; i++)
 		values[i] = flows->addresses[stint->nics[i]].address;
@@ -153,12 +152,9 @@ static void
 store_steps(const SpanRows *rows, L4Query *query, int s)
 {
 	const L4FlowStint *stint = &rows->flows->stints[s];
-	const L4FlowJob *job = &rows->flows->jobs[stint->job];
 
 	for (int i = rows->first[s]; i < rows->behind[s]; i++)
 	{
-		int			step = stint->before + i;
-
 		begin_row(rows, query, s);
 		l4_query_put_int(query, i - rows->first[s]);
 		l4_query_put_ts(query, i == 0 ? stint->first : stint->ends[i - 1]);
@@ -166,8 +162,8 @@ store_steps(const SpanRows *rows, L4Query *query, int s)
 		put_float(query, stint->dp_ms[i]);
 		put_float(query, stint->cover[i]);
 		l4_query_put_text(query, i == 0 ? "its start is not on the network" :
-						  job->reason[step] != NULL ? job->reason[step] :
-						  job->slow[step] > 0 ? psprintf("%.0f %% longer than usual", 100 * job->slow[step]) : NULL);
+						  stint->reason[i] != NULL ? stint->reason[i] :
+						  stint->slow[i] > 0 ? psprintf("%.0f %% longer than usual", 100 * stint->slow[i]) : NULL);
 		l4_query_run(query);
 	}
 }
@@ -193,22 +189,9 @@ store_nics(const SpanRows *rows, L4Query *query, int s)
 	pfree(values);
 }
 
-/* The stint of a job that a time lies in, or the one before it. */
-static int
-stint_at(const SpanRows *rows, int job, int64 at)
-{
-	const L4FlowJob *x = &rows->flows->jobs[job];
-	int			found = -1;
-
-	for (int t = 0; t < x->nstints; t++)
-		if (rows->number[x->stints[t]] >= 0 && (found < 0 || rows->flows->stints[x->stints[t]].first <= at))
-			found = x->stints[t];
-	return found;
-}
-
-/* Runs of a pair in one job become a row: with the kind that has most bytes. */
+/* Runs of a pair in one stint become a row: with the kind that has most bytes. */
 static void
-store_pair(const SpanRows *rows, L4Query *query, int from, int to, int job)
+store_pair(const SpanRows *rows, L4Query *query, int from, int to, int stint)
 {
 	const L4Flows *flows = rows->flows;
 	const L4FlowPair *pair = &flows->pairs[flows->runs[from].pair];
@@ -219,13 +202,12 @@ store_pair(const SpanRows *rows, L4Query *query, int from, int to, int job)
 	int64		own = 0;
 	L4FlowKind	kind = L4_FLOW_OTHER;
 	Datum		sizes[L4_FLOW_CLASSES];
-	int			stint;
 
 	for (int i = from; i < to; i++)
 	{
 		const L4FlowRun *run = &flows->runs[i];
 
-		if (run->job != job)
+		if (run->stint != stint)
 			continue;
 		bytes[run->kind] += run->bytes;
 		records += run->n;
@@ -234,8 +216,7 @@ store_pair(const SpanRows *rows, L4Query *query, int from, int to, int job)
 		if (main == NULL || run->bytes > main->bytes)
 			main = run;
 	}
-	stint = own == 0 ? -1 : stint_at(rows, job, main->first);
-	if (stint < 0)
+	if (own == 0 || rows->number[stint] < 0)
 		return;
 	for (int k = 0; k < lengthof(bytes); k++)
 		kind = bytes[k] > bytes[kind] ? k : kind;
@@ -251,7 +232,7 @@ store_pair(const SpanRows *rows, L4Query *query, int from, int to, int job)
 	put_array(query, sizes, main->nclasses, FLOAT8OID);
 	l4_query_put_text(query, psprintf("{\"one_way\": %.3f, \"simultaneous\": %.3f, \"main_size\": %.3f, \"records_a_step\": %.1f}",
 									  main->one_way, main->simultaneous, main->main_size,
-									  (double) records / Max(flows->jobs[job].nsteps, 1)));
+									  (double) records / Max(flows->stints[stint].nsteps, 1)));
 	l4_query_run(query);
 }
 
@@ -267,12 +248,12 @@ store_pairs(const SpanRows *rows, L4Query *query)
 			;
 		for (int i = r; i < end; i++)
 		{
-			bool		first = flows->runs[i].job >= 0;
+			bool		first = flows->runs[i].stint >= 0;
 
 			for (int k = r; k < i && first; k++)
-				first = flows->runs[k].job != flows->runs[i].job;
+				first = flows->runs[k].stint != flows->runs[i].stint;
 			if (first)
-				store_pair(rows, query, i, end, flows->runs[i].job);
+				store_pair(rows, query, i, end, flows->runs[i].stint);
 		}
 	}
 }
@@ -285,13 +266,13 @@ store_issues(const SpanRows *rows, L4Query *query)
 	for (int i = 0; i < flows->nissues; i++)
 	{
 		const L4FlowIssue *issue = &flows->issues[i];
-		int			stint = issue->job < 0 ? -1 : stint_at(rows, issue->job, issue->kind == L4_FLOW_SLOW_STEP ? issue->last : issue->first);
+		int			stint = issue->stint;
 		int64		first = issue->kind == L4_FLOW_SLOW_STEP ? issue->last : issue->first;
 		const char *subject = issue->subject;
 		StringInfoData evidence;
 
 		/* what lies around the span is found again in the one before or behind it */
-		if ((issue->job >= 0 && stint < 0) || first >= flows->end || issue->last < flows->begin)
+		if ((stint >= 0 && rows->number[stint] < 0) || first >= flows->end || issue->last < flows->begin)
 			continue;
 		if (issue->kind == L4_FLOW_SLOW_STEP)
 			subject = psprintf("%d", l4_step_of(&flows->stints[stint], issue->last) - rows->first[stint]);
@@ -441,12 +422,12 @@ l4_flow_analyze(PG_FUNCTION_ARGS)
 	l4_flows_divide(flows);
 	l4_flows_jobs(flows);
 	blame = l4_flows_blame_begin(flows);
-	for (int j = 0; j < flows->njobs; j++)
+	for (int s = 0; s < flows->nstints; s++)
 	{
 		l4_flows_keep(flows);
-		l4_flows_steps(flows, &flows->jobs[j]);
-		l4_flows_ranks(flows, &flows->jobs[j]);
-		l4_flows_links(blame, j);
+		l4_flows_steps(flows, &flows->stints[s]);
+		l4_flows_ranks(flows, &flows->stints[s]);
+		l4_flows_links(blame, s);
 	}
 	l4_flows_join_ranks(flows);
 	l4_flows_blame(blame);
