@@ -145,6 +145,10 @@ typedef struct L4FlowStint
 {
 	int			nclusters;
 	int		   *clusters;
+	int			nruns;			/* of the clusters */
+	int		   *runs;
+	int			ngroups;
+	int		   *groups;
 	int			nnics;
 	int		   *nics;			/* ascending */
 	int			nmachines;

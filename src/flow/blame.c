@@ -297,16 +297,12 @@ l4_flows_links(L4Blame *blame, int s)
 	int			first = blame->nunits;
 
 	/* of a record that has silences in it no bandwidth is known */
-	for (int i = 0; i < stint->nclusters && !stint->coarse; i++)
-	{
-		L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
-
-		for (int r = 0; r < cluster->nruns; r++)
-			if (flows->runs[cluster->runs[r]].kind == L4_FLOW_PP)
-				pipeline_units(blame, s, &flows->runs[cluster->runs[r]]);
-		for (int g = 0; g < cluster->ngroups && flows->groups[cluster->first_group + g].kind == L4_FLOW_DP; g++)
-			group_unit(blame, s, &flows->groups[cluster->first_group + g]);
-	}
+	for (int r = 0; r < stint->nruns && !stint->coarse; r++)
+		if (flows->runs[stint->runs[r]].kind == L4_FLOW_PP)
+			pipeline_units(blame, s, &flows->runs[stint->runs[r]]);
+	for (int g = 0; g < stint->ngroups && !stint->coarse; g++)
+		if (flows->groups[stint->groups[g]].kind == L4_FLOW_DP)
+			group_unit(blame, s, &flows->groups[stint->groups[g]]);
 	find_slow_units(blame, first, false);
 	find_slow_units(blame, first, true);
 }

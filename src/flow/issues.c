@@ -78,14 +78,9 @@ ends_together(const L4Flows *flows, const L4FlowStint *stint)
 		records[s] = stint->pp_records[s];
 	if (stint->pp_records[stint->nsteps] < ALL_RECORDS * l4_quantile(records, stint->nsteps, 0.5))
 		return false;
-	open = palloc(sizeof(double) * flows->ngroups);
-	for (int i = 0; i < stint->nclusters; i++)
-	{
-		const L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
-
-		for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
-			open[n++] = flows->groups[g].open;
-	}
+	open = palloc(sizeof(double) * Max(stint->ngroups, 1));
+	for (int g = 0; g < stint->ngroups; g++)
+		open[n++] = flows->groups[stint->groups[g]].open;
 	/* a few have lost records */
 	least = l4_quantile(open, n, 0.2);
 	most = l4_quantile(open, n, 0.8);

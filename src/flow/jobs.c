@@ -153,22 +153,14 @@ collect_sizes(L4Flows *flows, L4FlowStint *stint)
 {
 	int			n = 0;
 
-	for (int i = 0; i < stint->nclusters; i++)
-		n += flows->clusters[stint->clusters[i]].nruns;
-	stint->sizes = palloc(sizeof(L4FlowClass) * n * L4_FLOW_CLASSES);
-	n = 0;
-	for (int i = 0; i < stint->nclusters; i++)
+	stint->sizes = palloc(sizeof(L4FlowClass) * stint->nruns * L4_FLOW_CLASSES);
+	for (int r = 0; r < stint->nruns; r++)
 	{
-		L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+		L4FlowRun  *run = &flows->runs[stint->runs[r]];
 
-		for (int r = 0; r < cluster->nruns; r++)
-		{
-			L4FlowRun  *run = &flows->runs[cluster->runs[r]];
-
-			memcpy(stint->sizes + n, run->classes, sizeof(L4FlowClass) * run->nclasses);
-			n += run->nclasses;
-			stint->sampled |= run->packets > 0;
-		}
+		memcpy(stint->sizes + n, run->classes, sizeof(L4FlowClass) * run->nclasses);
+		n += run->nclasses;
+		stint->sampled |= run->packets > 0;
 	}
 	qsort(stint->sizes, n, sizeof(L4FlowClass), order_classes);
 	for (int i = 0; i < n; i++)
@@ -201,16 +193,25 @@ make_stint(L4Flows *flows, int *parent, int root)
 		stint.first = Min(stint.first, cluster->first);
 		stint.last = Max(stint.last, cluster->last);
 		nics += cluster->nnics;
+		stint.nruns += cluster->nruns;
+		stint.ngroups += cluster->ngroups;
 	}
 	stint.period = l4_quantile(periods, stint.nclusters, 0.5);
 	stint.nics = palloc(sizeof(int) * nics);
 	stint.machines = palloc(sizeof(int) * nics);
+	stint.runs = palloc(sizeof(int) * stint.nruns);
+	stint.groups = palloc(sizeof(int) * Max(stint.ngroups, 1));
+	stint.nruns = stint.ngroups = 0;
 	for (int i = 0; i < stint.nclusters; i++)
 	{
 		L4FlowCluster *cluster = &flows->clusters[stint.clusters[i]];
 
 		memcpy(stint.nics + stint.nnics, cluster->nics, sizeof(int) * cluster->nnics);
 		stint.nnics += cluster->nnics;
+		memcpy(stint.runs + stint.nruns, cluster->runs, sizeof(int) * cluster->nruns);
+		stint.nruns += cluster->nruns;
+		for (int g = 0; g < cluster->ngroups; g++)
+			stint.groups[stint.ngroups++] = cluster->first_group + g;
 	}
 	stint.nnics = l4_sort_unique(stint.nics, stint.nnics);
 	for (int i = 0; i < stint.nnics; i++)
@@ -247,27 +248,17 @@ clock_offset(const L4FlowCluster *cluster, const int64 *ends, int nends, double 
 static void
 find_steps(L4Flows *flows, L4FlowStint *stint)
 {
-	int		   *groups;
-	int64	   *offset;
+	int		   *groups = palloc(sizeof(int) * Max(stint->ngroups, 1));
+	int64	   *offset = palloc0(sizeof(int64) * Max(stint->ngroups, 1));
 	int			n = 0;
 	int			nends = 0;
 
-	for (int i = 0; i < stint->nclusters; i++)
-		n += flows->clusters[stint->clusters[i]].ngroups;
-	groups = palloc(sizeof(int) * n);
-	offset = palloc0(sizeof(int64) * n);
-	n = 0;
-	for (int i = 0; i < stint->nclusters; i++)
-	{
-		L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
-
-		for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
-			if (flows->groups[g].nends > 0)
-			{
-				groups[n++] = g;
-				nends += flows->groups[g].nends;
-			}
-	}
+	for (int g = 0; g < stint->ngroups; g++)
+		if (flows->groups[stint->groups[g]].nends > 0)
+		{
+			groups[n++] = stint->groups[g];
+			nends += flows->groups[stint->groups[g]].nends;
+		}
 	stint->ends = palloc(sizeof(int64) * Max(nends, 1));
 	stint->cover = palloc(sizeof(float) * Max(nends, 1));
 	stint->nsteps = l4_flows_merge_ends(flows, groups, NULL, n, stint->period, stint->ends, stint->cover);

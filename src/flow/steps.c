@@ -64,15 +64,10 @@ l4_step_of(const L4FlowStint *stint, int64 at)
 int
 l4_flows_group_of(const L4Flows *flows, const L4FlowStint *stint, int nic)
 {
-	for (int i = 0; i < stint->nclusters; i++)
-	{
-		const L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
-
-		for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
-			for (int k = 0; k < flows->groups[g].nnics; k++)
-				if (flows->groups[g].nics[k] == nic)
-					return g;
-	}
+	for (int g = 0; g < stint->ngroups; g++)
+		for (int k = 0; k < flows->groups[stint->groups[g]].nnics; k++)
+			if (flows->groups[stint->groups[g]].nics[k] == nic)
+				return stint->groups[g];
 	return -1;
 }
 
@@ -196,18 +191,12 @@ leave_out_strays(L4Flows *flows, L4FlowStint *stint)
 	int		   *nics = palloc(sizeof(int) * Max(flows->naddresses, 1) * 2);
 	bool	   *used = palloc0(Max(flows->naddresses, 1));
 
-	for (int i = 0; i < stint->nclusters; i++)
+	for (int r = 0; r < stint->nruns; r++)
 	{
-		L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+		L4FlowRun  *run = &flows->runs[stint->runs[r]];
 
-		for (int r = 0; r < cluster->nruns; r++)
-		{
-			L4FlowRun  *run = &flows->runs[cluster->runs[r]];
-
-			if (run->stint < 0)
-				continue;
+		if (run->stint >= 0)
 			used[flows->pairs[run->pair].a] = used[flows->pairs[run->pair].b] = true;
-		}
 	}
 	for (int i = 0; i < stint->nnics; i++)
 		if (used[stint->nics[i]])
@@ -230,27 +219,22 @@ count_records(L4Flows *flows, L4FlowStint *stint)
 	stint->records = palloc0(sizeof(int) * (stint->nsteps + 1));
 	stint->pp_records = palloc0(sizeof(int) * (stint->nsteps + 1));
 	stint->pp_usual = palloc0(sizeof(int) * (stint->nsteps + 1));
-	for (int i = 0; i < stint->nclusters; i++)
+	for (int r = 0; r < stint->nruns; r++)
 	{
-		L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+		L4FlowRun  *run = &flows->runs[stint->runs[r]];
+		int			n;
+		const L4Flow *flow = l4_flows_load(flows, &run->pair, 1, run->first, run->last, &n);
+		int			steps;
+		int			seen = count_run(stint, run, flow, n, &steps);
 
-		for (int r = 0; r < cluster->nruns; r++)
+		if (2 * seen < steps)
 		{
-			L4FlowRun  *run = &flows->runs[cluster->runs[r]];
-			int			n;
-			const L4Flow *flow = l4_flows_load(flows, &run->pair, 1, run->first, run->last, &n);
-			int			steps;
-			int			seen = count_run(stint, run, flow, n, &steps);
-
-			if (2 * seen < steps)
-			{
-				run->stint = -1;
-				run->kind = L4_FLOW_OTHER;
-				strays = true;
-			}
-			else if (is_context_parallel(flows, stint, run, flow, n))
-				run->kind = L4_FLOW_CP;
+			run->stint = -1;
+			run->kind = L4_FLOW_OTHER;
+			strays = true;
 		}
+		else if (is_context_parallel(flows, stint, run, flow, n))
+			run->kind = L4_FLOW_CP;
 	}
 	set_usual_records(stint);
 	if (strays)
@@ -264,18 +248,17 @@ measure_durations(L4Flows *flows, L4FlowStint *stint)
 	stint->dp_ms = palloc0(sizeof(float) * Max(stint->nsteps, 1));
 	for (int s = 1; s < stint->nsteps; s++)
 		stint->duration[s] = (float) (stint->ends[s] - stint->ends[s - 1]);
-	for (int i = 0; i < stint->nclusters; i++)
+	for (int g = 0; g < stint->ngroups; g++)
 	{
-		L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+		const L4FlowGroup *group = &flows->groups[stint->groups[g]];
 
-		for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
-			for (int e = 0; e < flows->groups[g].nends; e++)
-			{
-				int			s = l4_step_of(stint, flows->groups[g].ends[e] - cluster->offset);
+		for (int e = 0; e < group->nends; e++)
+		{
+			int			s = l4_step_of(stint, group->ends[e] - flows->clusters[group->cluster].offset);
 
-				if (s < stint->nsteps)
-					stint->dp_ms[s] = Max(stint->dp_ms[s], flows->groups[g].busy[e] / 1000.0f);
-			}
+			if (s < stint->nsteps)
+				stint->dp_ms[s] = Max(stint->dp_ms[s], group->busy[e] / 1000.0f);
+		}
 	}
 }
 
@@ -283,17 +266,12 @@ measure_durations(L4Flows *flows, L4FlowStint *stint)
 static bool
 is_coarse(const L4Flows *flows, const L4FlowStint *stint)
 {
-	for (int i = 0; i < stint->nclusters; i++)
+	for (int r = 0; r < stint->nruns; r++)
 	{
-		const L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+		const L4FlowRun *run = &flows->runs[stint->runs[r]];
 
-		for (int r = 0; r < cluster->nruns; r++)
-		{
-			const L4FlowRun *run = &flows->runs[cluster->runs[r]];
-
-			if (stint->nsteps == 0 || run->duration > (run->kind == L4_FLOW_PP ? COARSE : HIDDEN) * stint->period)
-				return true;
-		}
+		if (stint->nsteps == 0 || run->duration > (run->kind == L4_FLOW_PP ? COARSE : HIDDEN) * stint->period)
+			return true;
 	}
 	return false;
 }
@@ -302,17 +280,12 @@ is_coarse(const L4Flows *flows, const L4FlowStint *stint)
 static void
 withhold_kinds(L4Flows *flows, const L4FlowStint *stint)
 {
-	for (int i = 0; i < stint->nclusters; i++)
+	for (int r = 0; r < stint->nruns; r++)
 	{
-		const L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+		L4FlowRun  *run = &flows->runs[stint->runs[r]];
 
-		for (int r = 0; r < cluster->nruns; r++)
-		{
-			L4FlowRun  *run = &flows->runs[cluster->runs[r]];
-
-			if (run->one_way < L4_ONE_WAY && (stint->nsteps == 0 || run->duration > HIDDEN * stint->period))
-				run->kind = L4_FLOW_OTHER;
-		}
+		if (run->one_way < L4_ONE_WAY && (stint->nsteps == 0 || run->duration > HIDDEN * stint->period))
+			run->kind = L4_FLOW_OTHER;
 	}
 }
 
@@ -343,27 +316,22 @@ pipeline_records(L4Flows *flows, const L4FlowStint *stint, int *n)
 
 	for (*n = 0; *n <= stint->nsteps; (*n)++)
 		all[*n] = (PipelineRecord) {*n, DT_NOEND, DT_NOEND};
-	for (int i = 0; i < stint->nclusters; i++)
+	for (int r = 0; r < stint->nruns; r++)
 	{
-		const L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+		const L4FlowRun *run = &flows->runs[stint->runs[r]];
+		int			nflow = 0;
+		const L4Flow *flow = run->kind != L4_FLOW_PP ? NULL : l4_flows_load(flows, &run->pair, 1, run->first, run->last, &nflow);
 
-		for (int r = 0; r < cluster->nruns; r++)
+		for (int k = 0, step = 0; k < nflow; k++)
 		{
-			const L4FlowRun *run = &flows->runs[cluster->runs[r]];
-			int			nflow = 0;
-			const L4Flow *flow = run->kind != L4_FLOW_PP ? NULL : l4_flows_load(flows, &run->pair, 1, run->first, run->last, &nflow);
-
-			for (int k = 0, step = 0; k < nflow; k++)
+			step = l4_step_from(stint, step, flow[k].start);
+			if (step < stint->nsteps && has_evaluation(stint, step))
 			{
-				step = l4_step_from(stint, step, flow[k].start);
-				if (step < stint->nsteps && has_evaluation(stint, step))
-				{
-					L4_GROW(all, *n, size, flows->cxt);
-					all[(*n)++] = (PipelineRecord) {step, flow[k].start, flow[k].end};
-				}
-				else
-					all[step].start = Min(all[step].start, flow[k].start);
+				L4_GROW(all, *n, size, flows->cxt);
+				all[(*n)++] = (PipelineRecord) {step, flow[k].start, flow[k].end};
 			}
+			else
+				all[step].start = Min(all[step].start, flow[k].start);
 		}
 	}
 	qsort(all, *n, sizeof(PipelineRecord), order_records);

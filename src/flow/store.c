@@ -85,18 +85,14 @@ largest_group(const L4Flows *flows, const L4FlowStint *stint)
 {
 	int			largest = 0;
 
-	for (int c = 0; c < stint->nclusters; c++)
+	for (int g = 0; g < stint->ngroups; g++)
 	{
-		const L4FlowCluster *cluster = &flows->clusters[stint->clusters[c]];
+		const L4FlowGroup *group = &flows->groups[stint->groups[g]];
+		int			n = 0;
 
-		for (int g = cluster->first_group; g < cluster->first_group + cluster->ngroups; g++)
-		{
-			int			n = 0;
-
-			for (int k = 0; k < flows->groups[g].nnics; k++)
-				n += bsearch(&flows->groups[g].nics[k], stint->nics, stint->nnics, sizeof(int), l4_order_int32) != NULL;
-			largest = Max(largest, flows->groups[g].kind == L4_FLOW_DP ? n : 1);
-		}
+		for (int k = 0; k < group->nnics; k++)
+			n += bsearch(&group->nics[k], stint->nics, stint->nnics, sizeof(int), l4_order_int32) != NULL;
+		largest = Max(largest, group->kind == L4_FLOW_DP ? n : 1);
 	}
 	return largest;
 }
