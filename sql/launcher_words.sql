@@ -19,6 +19,7 @@ LANGUAGE sql AS $$
         SELECT 0 AS at, 'INFO joining' AS line
         UNION ALL SELECT 1, 'INFO training starts' WHERE upto > 0
         UNION ALL SELECT 1 + i, format('INFO iteration %s/20 loss 2.%s', i, i * 7 % 10) FROM generate_series(1, upto) AS i
+        UNION ALL SELECT 21.1, 'fit ██████ 20/20' WHERE upto = 20
         UNION ALL SELECT 22, 'INFO shutting down' WHERE upto = 20
         UNION ALL SELECT 23, 'host exited with error code 0' WHERE upto = 20) AS l
 $$;
@@ -89,13 +90,15 @@ DO $$ BEGIN FOR n IN 0 .. 3 LOOP
     CALL say('told-by', n, 10.2, 'ERROR ValueError: 7 is too few');
     CALL say('told-by', 9, 10.3 + n * 0.1, format('launcher: box-%s: exited with error code 1', n));
 END LOOP; END $$;
--- nothing is left to train; a function that is not written in Python has no frame
+-- nothing is left to train; a function that is not written in Python has no frame, and a bar that
+-- differs by its signs is no news
 CALL job('after', 20);
 DELETE FROM said WHERE job_id = 'after' AND line ~ 'shutting|exited';
 CALL say('after', 2, 21.2, 'Traceback (most recent call last):');
 CALL say('after', 2, 21.2, '  File "/app/fit.py", line 9, in fit');
 CALL say('after', 2, 21.2, 'ValueError: 7 is too few');
 CALL job('native', 9);
+CALL say('native', 0, 10.1, 'fit ██▊░░░ 9/20');
 CALL say('native', 1, 10.2, 'Traceback (most recent call last):');
 CALL say('native', 1, 10.2, '  File "/app/fit.py", line 9, in fit');
 CALL say('native', 1, 10.2, '    store.save_weights(path)');

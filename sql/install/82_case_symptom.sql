@@ -139,6 +139,14 @@ BEGIN
         SELECT t.event_id, 3, true, 'reports progress'
         FROM l4._event AS t JOIN l4.iteration_rule AS i ON i.rule_id = t.iteration_rule AND i.kind = 'done'
         UNION ALL
+        SELECT b.event_id, 3, true, 'reports progress'
+        FROM (SELECT array_remove(array_agg(j.event_id) || (k.counter).event_id, NULL) AS bars
+            FROM l4._job_event AS j JOIN l4._event AS t USING (event_id)
+            WHERE j.job_id = ANY (k.baseline[1:(k.t).word_jobs::int])
+                AND t.template ~ '[^[:alnum:][:space:]<>*]{4}') AS g
+        CROSS JOIN LATERAL l4._labelled(k.job_id, g.bars) AS b
+        WHERE g.bars <> '{}'
+        UNION ALL
         SELECT s.event_id, 4, false, 'over before training began' FROM l4._survived(k) AS s
         UNION ALL
         SELECT p.event_id, 5, false, p.reason FROM l4._own_past(k) AS p
