@@ -50,6 +50,10 @@ CALL job('bar-silent', 4, true, 48);
 -- nodes whose logs are cut at different places
 CALL job('bar-cut', 4, true, 48);
 DELETE FROM logs WHERE job_id = 'bar-cut' AND node = 'box-1' AND line_no > 8;
+-- a node that does not get to print what the others do
+CALL job('bar-behind', 4, true, 42);
+DELETE FROM logs WHERE job_id = 'bar-behind' AND node = 'box-1' AND line ~ ' 24 left';
+CALL say('bar-behind', 1, 7.3, 'RuntimeError: 7 is too few');
 -- one of the nodes that the others tell of is not there
 CALL job('range-missing', 3, false, 0);
 UPDATE logs SET line = replace(line, 'mesh of 3', 'mesh of 4') WHERE job_id = 'range-missing';

@@ -283,6 +283,7 @@ DECLARE
     last_done bigint;
     flight bigint;
     prints bool;
+    usual bigint;
     back int;
     step constant bigint := k.step;
     since float8;
@@ -300,8 +301,9 @@ BEGIN
     -- of nodes that print at different rhythms the finest count
     SELECT coalesce(max(n.last_iteration) FILTER (WHERE n.fine AND n.node = _iteration_of_failure.node),
             min(n.last_iteration) FILTER (WHERE n.fine)), max(n.in_flight),
-        coalesce(bool_or(n.last_iteration IS NOT NULL) FILTER (WHERE n.node = _iteration_of_failure.node), false)
-    INTO last_done, flight, prints
+        coalesce(bool_or(n.last_iteration IS NOT NULL) FILTER (WHERE n.node = _iteration_of_failure.node), false),
+        percentile_disc(0.5) WITHIN GROUP (ORDER BY n.last_iteration) FILTER (WHERE n.fine)
+    INTO last_done, flight, prints, usual
     FROM (SELECT z.*, z.iterations >= (k.t).half * max(z.iterations) OVER () AS fine
         FROM l4._nodes(k.job_id) AS z) AS n;
     -- nobody tells of iterations here, nor where the job got through
@@ -319,12 +321,14 @@ BEGIN
     END IF;
     IF step > 1 THEN
         -- Lines come every so many iterations: what was said to be in flight, else the time since. Where the next line
-        -- is overdue, the job was struck anywhere between; what follows an iteration takes time of its own.
+        -- is overdue, the job was struck anywhere between; what follows an iteration takes time of its own. A node that
+        -- lacks the line which most nodes have was in that iteration.
         since := greatest(0, coalesce(
             extract(epoch FROM least(k.terminal_ts, k.last_ts) - k.progress_ts) * 1000 / nullif(k.median_ms, 0), step));
         low := last_done;
         high := least(2147483647, last_done + step);
         iteration := least(2147483647, last_done + CASE
+            WHEN usual > last_done THEN least(usual - last_done, step)
             WHEN flight BETWEEN last_done + 1 AND last_done + step THEN flight - last_done
             WHEN stage IN ('eval', 'checkpoint_save') THEN greatest(0, floor(least(since, step))::bigint - 1)
             WHEN since >= step THEN (step + 1) / 2
