@@ -169,22 +169,17 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._missing_ranks(l4._case, l4._case_place[], int, int) IS 'nodes that never wrote, by their ranks';
 
--- Good jobs of as many nodes as were expected, which all ran on the same ones, those that wrote among them, name the
--- others.
-CREATE FUNCTION l4._lacking(k l4._case, wrote text[], expected int) RETURNS text[]
+CREATE FUNCTION l4._lacking(k l4._case, wrote text[]) RETURNS text[]
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    WITH good AS (
-        SELECT array_agg(n.node ORDER BY n.node COLLATE "C") AS nodes
-        FROM l4._node AS n WHERE n.job_id = ANY (k.baseline) AND n.lines > 0 GROUP BY n.job_id
-        HAVING count(*) = _lacking.expected
-    )
-    SELECT ARRAY(SELECT u.node FROM unnest(min(g.nodes)) WITH ORDINALITY AS u(node, place)
-        WHERE u.node <> ALL (_lacking.wrote) ORDER BY u.place)
-    FROM good AS g
-    HAVING count(*) >= (k.t).min_pair AND count(DISTINCT g.nodes) = 1 AND min(g.nodes) @> _lacking.wrote;
+    SELECT array_agg(g.node ORDER BY g.node COLLATE "C")
+        FILTER (WHERE g.jobs = cardinality(k.baseline) AND g.node <> ALL (_lacking.wrote))
+    FROM (SELECT n.node, count(*) AS jobs FROM l4._node AS n WHERE n.job_id = ANY (k.baseline) AND n.lines > 0
+        GROUP BY n.node) AS g
+    HAVING cardinality(k.baseline) >= (k.t).min_pair AND array_agg(g.node) @> _lacking.wrote;
 END;
-COMMENT ON FUNCTION l4._lacking(l4._case, text[], int) IS 'nodes that good jobs ran on, beside those that wrote';
+COMMENT ON FUNCTION l4._lacking(l4._case, text[])
+    IS 'nodes that all good jobs ran on, beside those that wrote, where these are nodes of good jobs too';
 
 -- Those whose ranks are not known: names that count (worker-0, worker-2) show the gap, if the numbers of those that
 -- wrote begin and end as many expected nodes, or begin with 0. A leader beside them has a name of its own. Else it is
@@ -206,12 +201,12 @@ BEGIN ATOMIC
         FROM seen AS s WHERE s.alike = (SELECT max(z.alike) FROM seen AS z)
     )
     SELECT k.job_id,
-        CASE WHEN l.nodes <> '{}' THEN l.nodes[x.place]
+        CASE WHEN cardinality(l.nodes) = expected - s.known THEN l.nodes[x.place]
             WHEN s.counts THEN l4._count_name(s.stem, x.digits, s.width) ELSE 'missing node ' || x.place END,
         NULL::int, '{}'::int4multirange, NULL::int, (-2000000 - x.place)::int, 0::bigint, NULL::timestamptz,
         NULL::timestamptz, NULL::int, 0::bigint
     FROM span AS s
-    CROSS JOIN (SELECT l4._lacking(k, ARRAY(SELECT z.node FROM unnest(places) AS z), expected) AS nodes) AS l
+    CROSS JOIN (SELECT l4._lacking(k, ARRAY(SELECT z.node FROM unnest(places) AS z)) AS nodes) AS l
     CROSS JOIN LATERAL (
         SELECT d.digits, row_number() OVER (ORDER BY d.digits) AS place
         FROM generate_series(coalesce(s.low, 0), coalesce(s.low, 0) + expected - 1) AS d(digits)
@@ -304,3 +299,18 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION l4._case_places(l4._case) IS 'case, nodes: writes those that wrote, and those that should have';
+
+-- A job that never got to train and that nobody expected more nodes of.
+CREATE FUNCTION l4._case_lacking(k l4._case) RETURNS void
+LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    WITH there AS (
+        SELECT array_agg(z) AS places, array_agg(z.node) AS nodes FROM l4._case_place AS z WHERE z.job_id = k.job_id
+        HAVING min(z.lines) > 0
+    )
+    INSERT INTO l4._case_place
+    SELECT m.* FROM there AS t CROSS JOIN LATERAL l4._missing_names(k, t.places,
+        cardinality(t.nodes) + cardinality(l4._lacking(k, t.nodes))) AS m;
+END;
+COMMENT ON FUNCTION l4._case_lacking(l4._case)
+    IS 'case, nodes: adds those that all good jobs ran on, and that never wrote';

@@ -165,9 +165,10 @@ BEGIN
     FROM l4._shown(k.job_id) AS s;
     k.trouble_ts := least(k.terminal_ts, k.trouble_ts);
     INSERT INTO l4._case_dropped (job_id, event_id, reason)
-    SELECT k.job_id, e.event_id, 'routine before the trouble' FROM l4._claims(k.job_id) AS e
+    SELECT k.job_id, e.event_id, 'routine before the trouble'
+    FROM l4._claims(k.job_id) AS e JOIN l4._event AS t USING (event_id)
     WHERE e.level < (k.t).warning_level AND NOT e.terminal
-        AND e.first_ts < k.trouble_ts - l4._seconds((k.t).routine_lead);
+        AND e.last_ts < k.trouble_ts - l4._seconds((k.t).routine_lead) AND NOT l4._marked(t.example, 'trouble');
     IF k.iterations = 0 THEN
         PERFORM l4._drop_startup(k);
     END IF;

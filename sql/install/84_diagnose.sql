@@ -25,6 +25,9 @@ BEGIN
     SELECT min(n.first_ts), greatest(max(n.last_ts), (parameters ->> 'as_of')::timestamptz) INTO k.first_ts, k.last_ts
     FROM l4._nodes(k.job_id) AS n;
     k := l4._case_progress(k);
+    IF k.iterations = 0 THEN
+        PERFORM l4._case_lacking(k);
+    END IF;
     PERFORM l4._case_events(k);
     k := l4._case_drop(k);
     PERFORM l4._case_marks(k);
@@ -102,7 +105,8 @@ BEGIN
         FROM l4.evidence AS e WHERE e.job_id = k.job_id AND e.weight > 0
         GROUP BY e.node
     ), named AS (
-        SELECT a.accused AS node, min(a.first_ts) AS first_ts FROM l4._edges(k.job_id) AS a GROUP BY a.accused
+        SELECT a.accused AS node, min(a.first_ts) AS first_ts FROM l4._edges(k.job_id) AS a WHERE a.weight > 0
+        GROUP BY a.accused
     ), ranked AS (
         SELECT n.node, coalesce(s.score, 0) AS score, coalesce(s.reasons, '{}') AS reasons,
             coalesce(s.evidence, '{}') AS evidence, max(s.score) OVER () AS best,
