@@ -49,15 +49,15 @@ SELECT array_agg(l4._level(l)) FROM unnest('{DEBUG,INFO,WARNING,ERROR,CRITICAL,F
 -- functions that tell a stage, and two that hold several
 SELECT f, (SELECT string_agg(r.stage, ', ') FROM l4._marker('frame') AS r WHERE l4.pcre_match(f, r.signature)) AS stage
 FROM unnest('{evaluate,run_validation,test_step,_maybe_log_save_evaluate,train_and_evaluate,save_checkpoint,load_state_dict}'::text[]) AS f;
--- blame: a chain ends where nobody else is named; the edge that would close a cycle is left out; who deviated before keeps a share
-SELECT l4._blame('{}', '{}', '{1,0}', '{0,0}');
-SELECT l4._blame('{1,2}', '{2,3}', '{1,1,0}', '{0,0,0}');
-SELECT l4._blame('{1,2,3}', '{2,3,1}', '{1,1,1}', '{0,0,0}');
-SELECT l4._blame('{1,1}', '{2,3}', '{1,0,0}', '{0.7,0,0}');
-SELECT l4._blame('{1}', '{2,3}', '{1,0,0}', '{0,0,0}');
-SELECT l4._blame('{1}', '{4}', '{1,0,0}', '{0,0,0}');
-SELECT l4._blame('{1}', '{1}', '{1,0,0}', '{0,0,0}');
-SELECT l4._blame('{1,NULL}', '{2,3}', '{1,0,0}', '{0,0,0}');
+-- blame: a chain ends where nobody else is named; the edge that would close a cycle is left out
+SELECT l4._blame('{}', '{}', '{1,0}');
+SELECT l4._blame('{1,2}', '{2,3}', '{1,1,0}');
+SELECT l4._blame('{1,2,3}', '{2,3,1}', '{1,1,1}');
+SELECT l4._blame('{1,1}', '{2,3}', '{1,0,0}');
+SELECT l4._blame('{1}', '{2,3}', '{1,0,0}');
+SELECT l4._blame('{1}', '{4}', '{1,0,0}');
+SELECT l4._blame('{1}', '{1}', '{1,0,0}');
+SELECT l4._blame('{1,NULL}', '{2,3}', '{1,0,0}');
 
 -- what comes every so many iterations: as all triples tell
 SELECT l4._periodic('{1,4,7}', '{1,1,1}'), l4._periodic('{1,3,5}', '{1,1,1}'), l4._periodic('{1,4,7}', '{1,2,3}'), l4._periodic('{1,4,7}', '{2,1,4}'),

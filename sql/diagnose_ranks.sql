@@ -69,9 +69,6 @@ CALL ring('link', 60, '{0,1,2}', '{3,4,5,6,7}');
 -- A barrier passes on to the rank after: who waits to receive from the last sender is cut off.
 CALL job('barrier', upto => 20);
 CALL ring('barrier', 60, '{2,3}', '{4,5,6,7,0,1}', 'barrier');
--- Both ends of the shorter run are on one node.
-CALL job('within', upto => 20);
-CALL ring('within', 60, '{0,1,2,4,5,6,7}', '{3}');
 -- A global rank is named, by a line that says which of several ranks speaks; a complaint about the rank beside it is none about another node.
 CALL job('named', upto => 20);
 CALL say('named', 3, 60, 'ERROR:comm:RuntimeError: [Rank 3] watchdog timeout: rank 5 did not join the collective');
@@ -153,7 +150,7 @@ FROM generate_series(0, 3) AS n, generate_series(15, 20) AS i;
 CALL ingest();
 UPDATE l4.job SET settings = regexp_replace(job_id, '[0-9]+$', ''), expected_nodes = 4, status = 'succeeded' WHERE job_id ~ '[0-9]$';
 UPDATE l4.job SET settings = CASE job_id WHEN 'sparse' THEN 'sparse' WHEN 'bare' THEN 'bare' WHEN 'shown' THEN 'shown' ELSE 'g' END, expected_nodes = 4 WHERE settings IS NULL;
-SELECT job_id, answer(job_id) FROM unnest('{quiet,link,barrier,within,named,bare,world,head,lost,waited,sparse,stop,rhythm,partly,instead,corners,killed,banner,exited,evaled,shown}'::text[]) AS j(job_id);
+SELECT job_id, answer(job_id) FROM unnest('{quiet,link,barrier,named,bare,world,head,lost,waited,sparse,stop,rhythm,partly,instead,corners,killed,banner,exited,evaled,shown}'::text[]) AS j(job_id);
 SELECT node, rank, ranks, block FROM l4._case_node WHERE job_id = 'bare' ORDER BY place;
 
 -- Ranks a node: {0}, {3}, {4}, {6} fit four nodes by twos only; a node that tells none has the block that is left.

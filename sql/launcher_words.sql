@@ -47,6 +47,12 @@ CALL job('late', 9);
 CALL say('late', 1, 10.2, 'ERROR RuntimeError: no such option: depht');
 CALL say('late', 0, 10.3, 'slurmstepd: error: *** STEP 7.0 ON box-0 CANCELLED AT 2026-05-01T10:00:10 ***');
 CALL say('late', 0, 18, 'srun: error: box-3: task 3: Killed');
+-- the launcher names who ended, and right after it all others
+CALL job('report', 9);
+CALL say('report', 0, 10.2, 'one of the processes ended in a bad way');
+CALL say('report', 0, 10.2, 'it ran at box-2 with status 9 as the trainer');
+CALL say('report', 0, 10.25, 'box-1: the daemon gives up since its stream was closed');
+CALL say('report', 0, 10.25, 'box-3: the daemon gives up since its stream was closed');
 -- a status that tells of a signal
 CALL job('status', 9);
 DO $$ BEGIN FOR n IN 0 .. 3 LOOP
@@ -110,7 +116,7 @@ FROM said AS s;
 CALL l4.ingest('launcher_words.logs');
 UPDATE l4.job SET settings = 'launcher_words', status = CASE WHEN job_id LIKE 'good%' THEN 'succeeded' ELSE 'failed' END
 WHERE job_id IN (SELECT s.job_id FROM said AS s);
-SELECT l4.diagnose(j) IS NULL FROM unnest('{stopped,told,untold,killed,late,status,crashed,path,checkpoint,lost,moved,words,still,joined,unmet,told-by,after,native}'::text[]) AS j;
+SELECT l4.diagnose(j) IS NULL FROM unnest('{stopped,told,untold,killed,late,report,status,crashed,path,checkpoint,lost,moved,words,still,joined,unmet,told-by,after,native}'::text[]) AS j;
 SELECT d.job_id, d.symptom, d.stage, d.category, d.component, d.cause,
     (SELECT string_agg(n.node || ' ' || round(n.score::numeric, 2), ', ' ORDER BY n.rank) FROM l4.suspect_node AS n
      WHERE n.job_id = d.job_id AND n.score > 0)

@@ -172,7 +172,7 @@ $$;
 -- the number, a job that it decides, and a value on the other side
 CREATE TABLE decides (name text PRIMARY KEY, job_id text, other numeric, method text DEFAULT 'l4');
 INSERT INTO decides VALUES
-('absent_value', 'absent', 2.5), ('between_factor', 'edge', 1.2), ('break_bonus', 'edge', 0.04), ('break_value', 'edge', 0.5),
+('absent_value', 'absent', 2.5), ('break_bonus', 'edge', 0.04), ('break_value', 'edge', 0.5),
 ('clock_agreement', 'clock_log', 1), ('clock_likeness', 'clock', 1), ('clock_spread', 'clock_spread', 0.05), ('counter_share', 'counts', 0.8), ('steady_ratio', 'counts', 1.5), ('end_value', 'edge', 0.5),
 ('error_level', 'silent', 5), ('faint', 'late_error', 0.2), ('first_moment', 'edge', 0.04),
 ('flush_seconds', 'flushed', 0.5), ('half', 'near_stalls', 0.4), ('hang_iterations', 'unexplained', 10), ('silent_seconds', 'mute', 1000000000), ('hang_reports', 'tenth', 3.2),

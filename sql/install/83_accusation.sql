@@ -353,13 +353,12 @@ END;
 COMMENT ON FUNCTION l4._complaints(text) IS
     'who names whom in new lines, and when first; accused is empty where it cannot be told who is meant';
 
--- Blame that flows through the graph: each accuser has its weight, keeps a share, and passes the rest along its edges
--- in equal parts; it stays where no edge leaves. Edges come in order of time; one that would close a cycle is left out.
-CREATE FUNCTION l4._blame(accusers int[], accused int[], weights float8[], keeps float8[]) RETURNS float8[]
+-- Blame that flows through the graph: each accuser passes its weight along its edges in equal parts; it stays where no
+-- edge leaves. Edges come in order of time; one that would close a cycle is left out.
+CREATE FUNCTION l4._blame(accusers int[], accused int[], weights float8[]) RETURNS float8[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_blame';
-COMMENT ON FUNCTION l4._blame(int[], int[], float8[], float8[]) IS
-    'blame of each node: edges in order of time by node number from 1; of each node its own weight and the share '
-    'that it keeps';
+COMMENT ON FUNCTION l4._blame(int[], int[], float8[]) IS
+    'blame of each node: edges in order of time by node number from 1; of each node its own weight';
 
 CREATE FUNCTION l4._case_edges(k l4._case) RETURNS void
 LANGUAGE sql VOLATILE
@@ -374,8 +373,10 @@ BEGIN ATOMIC
         FROM named_in AS x WHERE l4._reports_kill(k.job_id, x.event_id)
     ), weighed AS (
         -- Complaints about a node that fails like others do are about a victim, once the first failure was reported.
-        -- Who was killed is none, whatever the other processes of its node say.
+        -- Who was killed is none, whatever the other processes of its node say; but who was killed long after it did
+        -- not end when it was told to.
         SELECT c.*, CASE WHEN v.node IS NULL THEN 0
+            WHEN c.events && z.events AND c.first_ts > k.terminal_ts + l4._seconds((k.t).late_seconds) THEN 0
             WHEN v.is_victim AND c.first_ts >= k.terminal_ts AND NOT c.events && z.events THEN (k.t).victim_weight
             ELSE 1 END::float8 AS weight
         FROM complaint AS c CROSS JOIN kill AS z LEFT JOIN l4._nodes(k.job_id) AS v ON v.node = c.accused
@@ -419,72 +420,46 @@ COMMENT ON FUNCTION l4._case_edges(l4._case) IS
     'case, accusations: writes who names whom, and which complaints are heard';
 
 CREATE FUNCTION l4.evidence_accused(job_id text) RETURNS TABLE (node text, value float8, detail text)
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-    -- by itself, since both statements take much memory
-    own constant text[] := ARRAY(
-        SELECT u.node FROM l4.evidence_unique(evidence_accused.job_id) AS u WHERE u.value >= 1);
-BEGIN
-    RETURN QUERY
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
+BEGIN ATOMIC
     WITH k AS (
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_accused.job_id
     ), n AS MATERIALIZED (
-        SELECT z.node, z.new_ts, row_number() OVER (ORDER BY z.place, z.node)::int AS number
+        SELECT z.node, row_number() OVER (ORDER BY z.place, z.node)::int AS number
         FROM l4._nodes(evidence_accused.job_id) AS z
     ), edge AS MATERIALIZED (
         SELECT e.*, row_number() OVER (PARTITION BY e.accuser ORDER BY e.first_ts, e.accused COLLATE "C") AS place
         FROM l4._edges(evidence_accused.job_id) AS e WHERE e.weight > 0
-    ), mass_accuser AS (
-        -- who names half of the others is the odd one itself, unless they had failed by then
-        SELECT x.node
-        FROM (SELECT e.accuser AS node, count(*) AS accused FROM edge AS e WHERE e.weight = 1 GROUP BY e.accuser) AS x
-        JOIN k ON x.accused >= greatest((k.t).min_nodes, floor((k.t).half * k.nodes))
     ), kept AS MATERIALIZED (
-        SELECT e.* FROM edge AS e CROSS JOIN k
-        WHERE e.place <= (k.t).max_edges AND e.accuser NOT IN (SELECT c.node FROM mass_accuser AS c)
+        SELECT e.* FROM edge AS e CROSS JOIN k WHERE e.place <= (k.t).max_edges
     ), accuser AS (
-        SELECT e.accuser AS node, max(e.weight) AS weight, min(e.first_ts) AS first_ts FROM kept AS e GROUP BY e.accuser
+        SELECT e.accuser AS node, max(e.weight) AS weight FROM kept AS e GROUP BY e.accuser
     ), named AS (
         SELECT DISTINCT ON (e.accused) e.accused AS node, count(*) OVER (PARTITION BY e.accused) AS accusers,
             e.accuser, e.events[1] AS event_id
         FROM edge AS e
         ORDER BY e.accused, e.weight DESC, e.first_ts, e.events[1], e.accuser COLLATE "C"
-    ), weighed AS MATERIALIZED (
-        SELECT n.number, n.node, c.node IS NOT NULL AS mass_accuser,
-            coalesce(a.weight, 0) + CASE WHEN c.node IS NOT NULL THEN (k.t).half::float8 * k.nodes ELSE 0 END AS weight,
-            CASE WHEN n.node <> ALL (own) OR n.new_ts >= a.first_ts THEN 0
-                WHEN cardinality(own) = 1 THEN 1 ELSE (k.t).kept_blame END AS keep
-        FROM n LEFT JOIN accuser AS a USING (node) LEFT JOIN mass_accuser AS c USING (node) CROSS JOIN k
     ), numbered AS (
         SELECT coalesce(array_agg(a.number ORDER BY e.first_ts, a.number, d.number), '{}') AS accusers,
             coalesce(array_agg(d.number ORDER BY e.first_ts, a.number, d.number), '{}') AS accused
         FROM kept AS e JOIN n AS a ON a.node = e.accuser JOIN n AS d ON d.node = e.accused
     ), blamed AS (
-        SELECT w.node, w.mass_accuser, b.blame, sum(b.blame) OVER (ORDER BY b.number
+        SELECT n.node, b.blame, sum(b.blame) OVER (ORDER BY b.number
             ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS total
         FROM numbered AS z
-        CROSS JOIN (
-            SELECT array_agg(x.weight ORDER BY x.number) AS weights,
-                array_agg(x.keep::float8 ORDER BY x.number) AS keeps
-            FROM weighed AS x) AS x
-        CROSS JOIN LATERAL unnest(l4._blame(z.accusers, z.accused, x.weights, x.keeps))
-            WITH ORDINALITY AS b(blame, number)
-        JOIN weighed AS w ON w.number = b.number
+        CROSS JOIN (SELECT array_agg(coalesce(a.weight, 0)::float8 ORDER BY n.number) AS weights
+            FROM n LEFT JOIN accuser AS a USING (node)) AS x
+        CROSS JOIN LATERAL unnest(l4._blame(z.accusers, z.accused, x.weights)) WITH ORDINALITY AS b(blame, number)
+        JOIN n ON n.number = b.number
     )
-    SELECT b.node, b.blame / greatest(b.total, (k.t).min_blame),
-        CASE WHEN b.mass_accuser THEN 'complains about half of the others'
-            WHEN f.accusers > 0 THEN 'named by ' || f.accusers
-                || CASE WHEN f.accusers = 1 THEN ' node: ' ELSE ' nodes: ' END || left(m.message, 120)
-            ELSE 'deviates before it complains about others' END
+    SELECT b.node, b.blame / greatest(b.total, (k.t).min_blame), 'named by ' || f.accusers
+        || CASE WHEN f.accusers = 1 THEN ' node: ' ELSE ' nodes: ' END || left(m.message, 120)
     FROM blamed AS b
     CROSS JOIN k
-    LEFT JOIN named AS f USING (node)
+    JOIN named AS f USING (node)
     LEFT JOIN l4._messages(evidence_accused.job_id, ARRAY(SELECT f.accuser FROM named AS f ORDER BY f.node),
         ARRAY(SELECT f.event_id FROM named AS f ORDER BY f.node)) AS m ON m.node = f.accuser AND m.event_id = f.event_id
     WHERE b.blame > 0;
 END;
-$$;
 COMMENT ON FUNCTION l4.evidence_accused(text) IS
     'evidence: the share of the blame that the others'' complaints leave with this node';

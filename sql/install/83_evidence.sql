@@ -50,14 +50,13 @@ BEGIN ATOMIC
     ), of_itself AS (
         SELECT DISTINCT m.node, m.event_id FROM mentioned AS m WHERE m.named_node = m.node
     ), beside AS (
-        -- how the process ended that is named beside, but for its own
+        -- what is said with it or right after it, but of its own process
         SELECT DISTINCT s.node, s.event_id
         FROM shown AS s
-        JOIN report AS r ON r.event_id = s.event_id AND r.ended
         JOIN named AS a ON a.node = s.node AND a.weight > 0
         CROSS JOIN k
         LEFT JOIN of_itself AS i ON i.node = s.node AND i.event_id = s.event_id
-        WHERE abs(extract(epoch FROM a.first_ts - s.first_ts)) < (k.t).same_moment AND i.node IS NULL
+        WHERE s.first_ts >= a.first_ts AND s.first_ts < a.first_ts + l4._seconds((k.t).same_moment) AND i.node IS NULL
     ), naming AS (
         -- what names others is not held against its writer
         SELECT a.node, a.event_id FROM named AS a UNION SELECT b.node, b.event_id FROM beside AS b
@@ -94,12 +93,12 @@ END;
 COMMENT ON FUNCTION l4.evidence_unique(text) IS 'evidence: new events that only this node, or few nodes, show';
 
 -- Who was killed, as exactly one other node's complaint tells. A launcher that ends all when one failed may say so of
--- each; what it kills long after the first crash report did not end when it was told to.
-CREATE FUNCTION l4._killed(job_id text) RETURNS TABLE (node text, accuser text, late bool)
+-- each.
+CREATE FUNCTION l4._killed(job_id text) RETURNS TABLE (node text, accuser text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 1
 BEGIN ATOMIC
     WITH accused AS MATERIALIZED (
-        SELECT a.accused AS node, a.accuser, a.first_ts, x.event_id
+        SELECT a.accused AS node, a.accuser, x.event_id
         FROM l4._edges(_killed.job_id) AS a CROSS JOIN LATERAL unnest(a.events) AS x(event_id)
         WHERE a.weight > 0
     ), named_in AS MATERIALIZED (
@@ -107,9 +106,8 @@ BEGIN ATOMIC
     ), report AS MATERIALIZED (
         SELECT e.event_id FROM named_in AS e WHERE l4._reports_kill(_killed.job_id, e.event_id)
     )
-    SELECT min(a.node), min(a.accuser),
-        coalesce(min(a.first_ts) > min(k.terminal_ts) + l4._seconds(min((k.t).late_seconds)), false)
-    FROM accused AS a JOIN report AS t USING (event_id) JOIN l4._case AS k ON k.job_id = _killed.job_id
+    SELECT min(a.node), min(a.accuser)
+    FROM accused AS a JOIN report AS t USING (event_id)
     HAVING count(DISTINCT a.node) = 1;
 END;
 COMMENT ON FUNCTION l4._killed(text) IS 'the one node on which a process was killed, as others report';
@@ -131,22 +129,17 @@ BEGIN ATOMIC
         FROM status AS s GROUP BY s.value ORDER BY 2 DESC, s.value COLLATE "C" LIMIT 1
     ), killed AS MATERIALIZED (
         SELECT z.* FROM l4._killed(evidence_exit.job_id) AS z
-    ), other AS (
-        SELECT z.*, count(*) OVER (PARTITION BY z.value) AS nodes,
-            bool_or(z.value = c.value) OVER (PARTITION BY z.node) AS also_common
-        FROM status AS z CROSS JOIN common AS c
     )
-    SELECT z.node, CASE WHEN z.late THEN (k.t).weak ELSE 1 END::float8, 'was killed, as ' || z.accuser || ' says'
-    FROM killed AS z CROSS JOIN k
+    SELECT z.node, 1::float8, 'was killed, as ' || z.accuser || ' says' FROM killed AS z
     UNION ALL
-    SELECT s.node, CASE WHEN bool_or(s.also_common) THEN (k.t).weak ELSE 1 END::float8,
-        format('exit status %s (%s on most nodes)', string_agg(s.value, ', ' ORDER BY s.value COLLATE "C"),
-            min(c.value))
-    FROM k CROSS JOIN common AS c CROSS JOIN other AS s
+    SELECT s.node, 1, format('exit status %s (%s on most nodes)',
+        string_agg(s.value, ', ' ORDER BY s.value COLLATE "C"), min(c.value))
+    FROM k CROSS JOIN common AS c CROSS JOIN status AS s
+    WHERE c.reporting >= (k.t).min_nodes AND c.nodes >= (k.t).majority * c.reporting
+        AND s.node NOT IN (SELECT z.node FROM killed AS z)
+    GROUP BY s.node
     -- of several processes on a node one may have ended like those of other nodes
-    WHERE c.reporting >= (k.t).min_nodes AND c.nodes >= (k.t).majority * c.reporting AND s.value <> c.value
-        AND (NOT s.also_common OR s.nodes = 1) AND s.node NOT IN (SELECT z.node FROM killed AS z)
-    GROUP BY s.node, k.t;
+    HAVING bool_and(s.value <> c.value);
 END;
 COMMENT ON FUNCTION l4.evidence_exit(text) IS
     'evidence: processes ended with another status than on most nodes, or were killed, as another node says';
@@ -371,81 +364,32 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._waiting(l4._case) IS 'crash reports of ranks that wait to send or to receive';
 
-CREATE FUNCTION l4._ring_nodes(k l4._case)
-RETURNS TABLE (node text, place int, quiet bool, first text, mixed bool, ranks bigint, errors float8)
-LANGUAGE sql STABLE PARALLEL SAFE ROWS 500
-BEGIN ATOMIC
-    WITH failed AS (
-        SELECT s.node, sum(s.occurrences)::float8 AS errors FROM l4._shown(k.job_id) AS s
-        WHERE s.terminal AND NOT s.exit
-        GROUP BY s.node
-    ), reported AS (
-        SELECT c.node, (array_agg(w.waits ORDER BY c.first_ts, c.first_line_no))[1] AS first,
-            count(DISTINCT w.waits) > 1 AS mixed
-        FROM l4._waiting(k) AS w JOIN l4._counts(k.job_id) AS c USING (event_id)
-        GROUP BY c.node
-    )
-    SELECT z.node, z.place, z.terminal_ts IS NULL, s.first, coalesce(s.mixed AND r.ranks > 1, false), r.ranks,
-        f.errors / r.ranks
-    FROM l4._nodes(k.job_id) AS z
-    CROSS JOIN LATERAL (SELECT sum(upper(x.span) - lower(x.span)) AS ranks FROM unnest(z.ranks) AS x(span)) AS r
-    LEFT JOIN reported AS s USING (node)
-    LEFT JOIN failed AS f USING (node)
-    WHERE z.lines > 0;
-END;
-COMMENT ON FUNCTION l4._ring_nodes(l4._case) IS 'what the nodes of a ring wait for first, and crash reports a rank';
-
 CREATE FUNCTION l4._ring_breaks(k l4._case)
-RETURNS TABLE (node text, partly_quiet bool, place int, next_node text, next_partly_quiet bool, next_place int,
-    below text, above text)
+RETURNS TABLE (node text, next_node text, below text, above text, waiting bigint)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 2
 BEGIN ATOMIC
-    WITH n AS MATERIALIZED (
-        SELECT z.* FROM l4._ring_nodes(k) AS z WHERE z.first IS NOT NULL
-    ), usual AS (
-        SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY n.errors) AS errors FROM n
-    ), closed AS (
-        SELECT w.*, w.ranks > 1 AND w.ranks * (1 - w.errors / u.errors) > (k.t).one_rank AS partly_quiet,
-            coalesce(lag(w.first) OVER o, last_value(w.first) OVER whole) AS before,
-            coalesce(lag(w.mixed) OVER o, last_value(w.mixed) OVER whole) AS before_mixed,
-            coalesce(lead(w.first) OVER o, first_value(w.first) OVER o) AS after,
-            coalesce(lead(w.mixed) OVER o, first_value(w.mixed) OVER o) AS after_mixed
-        FROM n AS w CROSS JOIN usual AS u
-        WINDOW o AS (ORDER BY w.place),
-            whole AS (ORDER BY w.place ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
-    ), split AS (
-        -- of a node of both kinds, the neighbours tell which ranks wait for what
-        SELECT c.*, CASE WHEN c.mixed AND NOT c.before_mixed THEN c.before ELSE c.first END AS low,
-            CASE WHEN c.mixed AND NOT c.after_mixed THEN c.after ELSE c.first END AS high
-        FROM closed AS c
-    ), ring AS MATERIALIZED (
-        SELECT s.*, coalesce(lead(s.node) OVER o, first_value(s.node) OVER o) AS next_node,
-            coalesce(lead(s.low) OVER o, first_value(s.low) OVER o) AS next_low,
-            coalesce(lead(s.place) OVER o, first_value(s.place) OVER o) AS next_place,
-            coalesce(lead(s.partly_quiet) OVER o, first_value(s.partly_quiet) OVER o) AS next_partly_quiet
-        FROM split AS s
-        WINDOW o AS (ORDER BY s.place)
+    WITH n AS (
+        SELECT c.node, min(z.place) AS place, (array_agg(w.waits ORDER BY c.first_ts, c.first_line_no))[1] AS first
+        FROM l4._waiting(k) AS w
+        JOIN l4._counts(k.job_id) AS c USING (event_id)
+        JOIN l4._nodes(k.job_id) AS z USING (node)
+        GROUP BY c.node
+    ), ring AS (
+        SELECT n.node, coalesce(lead(n.node) OVER o, first_value(n.node) OVER o) AS next_node,
+            n.first, coalesce(lead(n.first) OVER o, first_value(n.first) OVER o) AS next_first,
+            count(*) OVER () AS waiting
+        FROM n WINDOW o AS (ORDER BY n.place)
     )
-    SELECT r.node, r.partly_quiet, r.place, r.next_node, r.next_partly_quiet, r.next_place, r.high, r.next_low
-    FROM ring AS r WHERE r.high <> r.next_low
-    UNION ALL
-    SELECT r.node, r.partly_quiet, r.place, r.node, r.partly_quiet, r.place, r.low, r.high
-    FROM ring AS r WHERE r.low <> r.high
-    UNION ALL
-    -- the shorter run is within the node
-    SELECT r.node, r.partly_quiet, r.place, r.node, r.partly_quiet, r.place, w.below, w.above
-    FROM ring AS r CROSS JOIN (VALUES ('send', 'receive'), ('receive', 'send')) AS w(below, above)
-    WHERE r.mixed AND NOT r.before_mixed AND NOT r.after_mixed AND r.before = r.after;
+    SELECT r.node, r.next_node, r.first, r.next_first, r.waiting FROM ring AS r WHERE r.first <> r.next_first;
 END;
-COMMENT ON FUNCTION l4._ring_breaks(l4._case) IS 'where ranks that wait to send meet ranks that wait to receive';
+COMMENT ON FUNCTION l4._ring_breaks(l4._case) IS
+    'where nodes that wait to send first meet nodes that wait to receive first, and how many wait';
 
 CREATE FUNCTION l4.evidence_edge(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10
 BEGIN ATOMIC
     WITH k AS MATERIALIZED (
         SELECT c AS k, c.t FROM l4._case AS c WHERE c.job_id = evidence_edge.job_id
-    ), n AS MATERIALIZED (
-        SELECT z.* FROM k CROSS JOIN LATERAL l4._ring_nodes(k.k) AS z
     ), direction AS (
         SELECT bool_and(l4._marked(j.example, 'ring_up')) AS upwards,
             bool_and(l4._marked(j.example, 'send_first')) AS send_first
@@ -459,32 +403,14 @@ BEGIN ATOMIC
             (b.below = 'send') = d.upwards AND (b.below = 'send') = d.send_first AS first,
             (b.below = 'send') = d.upwards AND (b.below = 'send') <> d.send_first AS next_first
         FROM ring_break AS b CROSS JOIN direction AS d CROSS JOIN k
-        WHERE (SELECT count(*) FROM ring_break) = 2 AND (SELECT count(n.first) FROM n) >= (k.t).min_nodes
+        WHERE (SELECT count(*) FROM ring_break) = 2 AND b.waiting >= (k.t).min_nodes
     ), side AS (
-        SELECT g.node, g.partly_quiet, g.value, g.first FROM gap AS g
-        UNION ALL
-        SELECT g.next_node, g.next_partly_quiet, g.value, g.next_first FROM gap AS g
-    ), rated AS (
-        SELECT s.node,
-            CASE WHEN s.partly_quiet THEN s.value * (k.t).between_factor
-                WHEN s.first THEN s.value + (k.t).break_bonus
-                ELSE s.value END AS value,
-            CASE WHEN s.partly_quiet THEN 'not all of its ranks report an error, and ' ELSE '' END
-                || 'ranks on one side wait to receive, on the other to send: the ring breaks here' AS detail
-        FROM side AS s CROSS JOIN k
-        UNION ALL
-        SELECT m.node, g.value * (k.t).between_factor,
-            'no error of its own, between ranks that wait to receive and ranks that wait to send'
-        FROM gap AS g
-        CROSS JOIN k
-        JOIN n AS m ON m.first IS NULL AND m.quiet
-            AND CASE WHEN g.next_place > g.place THEN m.place > g.place AND m.place < g.next_place
-                WHEN g.next_place < g.place THEN m.place > g.place OR m.place < g.next_place
-                ELSE false END
+        SELECT g.node, g.value, g.first FROM gap AS g UNION ALL SELECT g.next_node, g.value, g.next_first FROM gap AS g
     )
-    SELECT DISTINCT ON (r.node) r.node, r.value::float8, r.detail
-    FROM rated AS r
-    ORDER BY r.node, r.value DESC, r.detail COLLATE "C";
+    SELECT s.node, max(CASE WHEN s.first THEN s.value + (k.t).break_bonus ELSE s.value END)::float8,
+        'ranks on one side wait to receive, on the other to send: the ring breaks here'
+    FROM side AS s CROSS JOIN k
+    GROUP BY s.node;
 END;
 COMMENT ON FUNCTION l4.evidence_edge(text) IS
     'evidence: the node where ranks that wait to receive meet ranks that wait to send';

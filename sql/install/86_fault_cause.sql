@@ -204,9 +204,8 @@ DECLARE
 BEGIN
     SELECT * INTO general FROM l4._general_cause(k);
     SELECT n.node, n.evidence ?| ARRAY['silent', 'lag'] AS is_silent, z.went_through,
-        (n.evidence #>> '{exit,value}')::float8 > (k.t).weak
-            AND (n.evidence #>> '{exit,detail}' LIKE 'was killed%'
-                OR l4._marked(n.evidence #>> '{exit,detail}', 'killed')) OR EXISTS (
+        n.evidence #>> '{exit,detail}' LIKE 'was killed%'
+            OR l4._marked(n.evidence #>> '{exit,detail}', 'killed') OR EXISTS (
             SELECT FROM l4._shown(k.job_id) AS e JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
             WHERE e.node = n.node AND e.nodes = 1 AND l4._marked(j.example, 'killed')) AS killed,
         CASE WHEN NOT l4._has_status(n.evidence #>> '{drift,detail}')

@@ -54,7 +54,7 @@ reaches(Graph *g, int from, int goal)
 
 /* Passes blame on from nodes whose incoming edges are all done, until none is left: the graph has no cycles. */
 static void
-flow(Graph *g, int *incoming, const double *keep, double *blame)
+flow(Graph *g, int *incoming, double *blame)
 {
 	int			top = 0;
 
@@ -71,8 +71,8 @@ flow(Graph *g, int *incoming, const double *keep, double *blame)
 			out++;
 		if (out == 0)
 			continue;
-		part = blame[node] * (1 - keep[node]) / out;
-		blame[node] *= keep[node];
+		part = blame[node] / out;
+		blame[node] = 0;
 		for (int edge = g->head[node]; edge >= 0; edge = g->next[edge])
 		{
 			blame[g->to[edge]] += part;
@@ -84,7 +84,7 @@ flow(Graph *g, int *incoming, const double *keep, double *blame)
 
 void
 l4_blame_flow(int nnodes, int nedges, const int *from, const int *to,
-			  const double *weight, const double *keep, double *blame)
+			  const double *weight, double *blame)
 {
 	Graph		g;
 	int		   *incoming;
@@ -109,5 +109,5 @@ l4_blame_flow(int nnodes, int nedges, const int *from, const int *to,
 		g.head[from[edge]] = edge;
 		incoming[to[edge]]++;
 	}
-	flow(&g, incoming, keep, blame);
+	flow(&g, incoming, blame);
 }

@@ -18,24 +18,21 @@ PG_FUNCTION_INFO_V1(l4_blame);
 PG_FUNCTION_INFO_V1(l4_periodic_iterations);
 PG_FUNCTION_INFO_V1(l4_stack_frames);
 
-/* l4._blame(accusers int[], accused int[], weights float8[], keeps float8[]) -> float8[] */
+/* l4._blame(accusers int[], accused int[], weights float8[]) -> float8[] */
 Datum
 l4_blame(PG_FUNCTION_ARGS)
 {
 	int			nfrom;
 	int			nto;
 	int			nnodes;
-	int			nkeeps;
 	const int32 *from = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(0), "accusers", &nfrom);
 	const int32 *to = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "accused", &nto);
 	const float8 *weight = l4_check_float8_array(PG_GETARG_ARRAYTYPE_P(2), "weights", &nnodes);
-	const float8 *keep = l4_check_float8_array(PG_GETARG_ARRAYTYPE_P(3), "keeps", &nkeeps);
 	int		   *edges;
 	double	   *blame;
 	Datum	   *result;
 
 	l4_check_same_length(nfrom, "accusers", nto, "accused");
-	l4_check_same_length(nnodes, "weights", nkeeps, "keeps");
 	edges = palloc(add_size(mul_size(mul_size(sizeof(int), 2), nfrom), 1));
 	for (int i = 0; i < nfrom; i++)
 	{
@@ -47,7 +44,7 @@ l4_blame(PG_FUNCTION_ARGS)
 		edges[nfrom + i] = to[i] - 1;
 	}
 	blame = palloc(add_size(mul_size(sizeof(double), nnodes), 1));
-	l4_blame_flow(nnodes, nfrom, edges, edges + nfrom, weight, keep, blame);
+	l4_blame_flow(nnodes, nfrom, edges, edges + nfrom, weight, blame);
 	result = palloc(add_size(mul_size(sizeof(Datum), nnodes), 1));
 	for (int i = 0; i < nnodes; i++)
 		result[i] = Float8GetDatum(blame[i]);

@@ -9,11 +9,11 @@
 /* ---- diag_blame.c: blame that flows through a graph of complaints ---- */
 
 /*
- * Nodes are numbered from 0. Edges come in order of time; an edge that would close a cycle is left out. Node i starts with weight[i], keeps the
- * share keep[i] of what it has and passes the rest along its edges in equal parts; a node without edges keeps all.
+ * Nodes are numbered from 0. Edges come in order of time; an edge that would close a cycle is left out. Node i starts with weight[i] and passes
+ * what it has along its edges in equal parts; a node without edges keeps it.
  */
 extern void l4_blame_flow(int nnodes, int nedges, const int *from, const int *to,
-						  const double *weight, const double *keep, double *blame);
+						  const double *weight, double *blame);
 
 /* ---- diag_counter.c: iterations counted from the records of one event ---- */
 
