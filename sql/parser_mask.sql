@@ -4,6 +4,7 @@ CREATE EXTENSION IF NOT EXISTS l4;
 SELECT x AS line, l4.mask(x) FROM unnest(ARRAY[
 	'took 12.5ms, 3 s and 1e-05 of 100% at -7 (+8) 0x7ffe 2.3450E+00',
 	'2024-05-01 12:00:05,123 and 2024/5/1 and 2024-05-01T12:00:05.123Z at 09:21:58.929',
+	'at=26.11.2026-23:30:53 and 11/26/2026 07:08 or 26-11-2026, not 1.10.2024',
 	'Mon Jan  2 10:11:12 CET 2024 then Thu Jan 4 2024',
 	'from 10.0.0.7:29500 to /10.0.0.8:80,10.0.0.9:80 (fe80::1 and ::1) 2607:f140:6000:8:c6b3:1ff:fecd:467f',
 	'5c:50:15:4c:18:13 at 0000:3b:00.0 or 00000000:3B:00',

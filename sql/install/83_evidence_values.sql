@@ -19,6 +19,7 @@ BEGIN ATOMIC
         FROM asked AS a
         CROSS JOIN LATERAL l4._slot_values(evidence_drift.job_id, a.ids) AS s
         JOIN once AS o USING (node, event_id)
+        WHERE coalesce(s.mask NOT IN ('date', 'time'), true)
         GROUP BY s.node, s.event_id, s.slot
         HAVING count(*) = 1
     ), said AS MATERIALIZED (

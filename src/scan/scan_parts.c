@@ -168,7 +168,7 @@ date_parts(L4ScanRun *s, const uint8 *p)
 	if (whole)
 		l4_mark(s, p, len, L4_MASK_DATE);
 	else
-		mark_parts(s, p, len, p[4], L4_MASK_DATE);
+		mark_parts(s, p, len, IS_DIGIT(p[2]) ? p[4] : p[2], L4_MASK_DATE);
 	s->date_end = p + len;
 	return len;
 }
@@ -209,7 +209,7 @@ piece(L4ScanRun *s, const uint8 *p, uint32 sig)
 	{
 		if (c & C_DIGIT)
 		{
-			if ((sig & (C_DASH | C_SLASH)) && (n = date_parts(s, p)) > 0)
+			if ((sig & (C_DASH | C_SLASH | C_DOT)) && (n = date_parts(s, p)) > 0)
 				return p + n;
 			if ((sig & C_SLASH) && (sig & C_LETTER) && (n = l4_rec_web_date(s, p)) > 0)
 			{

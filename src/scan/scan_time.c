@@ -29,9 +29,21 @@ l4_rec_time(L4ScanRun *s, const uint8 *p)
 	return q - p;
 }
 
+/* 26.11.2026, 26/11/2026 or 11-26-2026: two digits, two and the year. */
+static int
+rec_year_last(L4ScanRun *s, const uint8 *p)
+{
+	uint8		sep = l4_at(s, p + 2);
+
+	if ((sep != '.' && sep != '/' && sep != '-') || l4_digits(s, p, 3) != 2 || l4_digits(s, p + 3, 3) != 2 ||
+		l4_at(s, p + 5) != sep || l4_digits(s, p + 6, 5) != 4 || l4_is_word(s, p + 10))
+		return 0;
+	return 10;
+}
+
 /*
- * A date at p: its length, 0 if there is none. Years have four digits and come
- * first; with a T and a time right behind it is one value (*whole).
+ * A date at p: its length, 0 if there is none. Years have four digits; where they come first, with a T and a time right
+ * behind, it is one value (*whole).
  */
 int
 l4_rec_date(L4ScanRun *s, const uint8 *p, bool *whole)
@@ -42,7 +54,7 @@ l4_rec_date(L4ScanRun *s, const uint8 *p, bool *whole)
 
 	*whole = false;
 	if ((sep != '-' && sep != '/') || l4_digits(s, p, 5) != 4)
-		return 0;
+		return rec_year_last(s, p);
 	n = l4_digits(s, q, 3);
 	if (n < 1 || n > 2 || (sep == '-' && n != 2) || l4_at(s, q + n) != sep)
 		return 0;
