@@ -135,7 +135,9 @@ SELECT d.coverage -> 'nodes_silent' AS absent FROM l4.diagnosis AS d WHERE d.job
 SELECT DISTINCT round(s.share::numeric, 2) AS share
 FROM l4._case AS c CROSS JOIN LATERAL l4._start_up(c) AS s WHERE c.job_id = 'turns-wait' ORDER BY share;
 -- the class of an exception may stand in brackets
-SELECT e.line, l4._marked(e.line, 'terminal') FROM (VALUES ('** (File.Error) could not write to file'),
-    ('/app/run.rb:4:in `step'': undefined method (NoMethodError)'), ('trying again (ConnectionError)')) AS e(line);
+SELECT e.line, l4._marked(e.line, 'terminal'), l4._marked(e.line, 'timeout') AS waited
+FROM (VALUES ('** (File.Error) could not write to file'),
+    ('/app/run.rb:4:in `step'': undefined method (NoMethodError)'),
+    ('/app/run.rb:4:in `take'': nothing received for 20 s (Ring::Silence)'), ('trying again (ConnectionError)')) AS e(line);
 SELECT count(l4.forget_job(j.job_id)) AS forgotten FROM (SELECT DISTINCT l.job_id FROM logs AS l) AS j;
 DROP SCHEMA leader CASCADE;
