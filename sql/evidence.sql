@@ -105,6 +105,18 @@ CALL say('numbered', '{0,1,3,4,5}', 24, 'ERROR:comm:RuntimeError: worker 2 sent 
 CALL job('leaving', 20);
 CALL say('leaving', '{2}', 23.3, 'INFO:train:saving checkpoint at iteration 40');
 CALL say('leaving', '{0,1,3,4,5}', 60, 'ERROR:comm:RuntimeError: Timed out waiting for the barrier');
+-- a stall that good jobs have in the same iteration makes nothing slow
+CALL job('warm', 20);
+CALL job('warm-1');
+CALL job('warm-2');
+UPDATE logs SET ts = ts + interval '29 s', line = replace(line, 'iteration 10/40 | elapsed time per iteration (ms): 1',
+    'iteration 10/40 | elapsed time per iteration (ms): 30') WHERE job_id ~ 'warm' AND line_no > 21;
+-- functions of the language tell no stage
+UPDATE logs SET line = E'ERROR:train:Traceback (most recent call last):\n  File "/usr/lib/python3.11/ast.py", line 64, in '
+    'literal_eval\nValueError: malformed node' WHERE job_id = 'local' AND node = 'n2' AND line ~ 'RuntimeError';
+-- a clock is no setting
+UPDATE logs SET line = line || ', at=26.11.2026-10:00:0' || CASE WHEN job_id = 'drift' AND node = 'n0' THEN 6 ELSE 5 END
+WHERE line ~ 'training starts';
 -- good jobs for those
 CALL job('saved-1');
 CALL job('saved-2');
@@ -154,7 +166,7 @@ CALL say('common', '{0,1,3,4,5}', 24, 'ERROR:agent:failed (exitcode: 1) local_ra
 
 CALL l4.ingest('evidence.logs');
 UPDATE l4.job SET settings = 'evidence', expected_nodes = 6,
-    status = CASE WHEN job_id ~ '^(good|saved)-' THEN 'succeeded' ELSE 'failed' END
+    status = CASE WHEN job_id ~ '^(good|saved|warm)-' THEN 'succeeded' ELSE 'failed' END
 WHERE job_id IN (SELECT DISTINCT l.job_id FROM logs AS l);
 
 CREATE TABLE kind AS SELECT k.kind, d.symptom
@@ -181,6 +193,7 @@ CREATE TABLE other AS SELECT j.job_id, d.symptom, d.stage
 FROM unnest('{unnumbered,lost,mute,local,ends,numbered,leaving}'::text[]) AS j(job_id)
 CROSS JOIN LATERAL l4.diagnose(j.job_id, CASE WHEN j.job_id IN ('numbered', 'leaving') THEN '{saved-1,saved-2}' END::text[]) AS d;
 SELECT o.*, s.node, s.reasons FROM other AS o JOIN l4.suspect_node AS s USING (job_id) WHERE s.rank = 1;
+SELECT symptom FROM l4.diagnose('warm', '{warm-1,warm-2}');
 SELECT node FROM l4.evidence_silent('mute');
 SELECT accuser, accused FROM l4._case_edge WHERE job_id = 'local';
 SELECT * FROM l4.address_book('ends');

@@ -117,6 +117,29 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._excess(l4._case) IS 'by how much iterations take longer than normal on average';
 
+-- Where good jobs stall in the same iteration, as for an evaluation that is compiled first, it is measured by theirs.
+CREATE FUNCTION l4._case_excess(k l4._case) RETURNS float8
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF l4._excess(k) >= (k.t).slow_excess THEN
+        UPDATE l4._case_iteration AS i SET ratio = i.duration_ms / u.ms
+        FROM (
+            SELECT g.epoch, g.iteration, min(g.ms) AS ms
+            FROM (SELECT z.epoch, z.iteration, percentile_cont(0.5) WITHIN GROUP (ORDER BY z.duration_ms) AS ms
+                FROM l4._iteration AS z WHERE z.job_id = ANY (k.baseline[1:(k.t).value_jobs::int])
+                GROUP BY z.job_id, z.epoch, z.iteration) AS g
+            GROUP BY g.epoch, g.iteration
+            HAVING count(*) >= (k.t).min_pair AND min(g.ms) > (k.t).slow_ratio * k.median_ms) AS u
+        WHERE i.job_id = k.job_id AND i.ratio > (k.t).slow_ratio AND i.epoch IS NOT DISTINCT FROM u.epoch
+            AND i.iteration = l4._since_start(k.epochs, u.epoch, u.iteration);
+    END IF;
+    RETURN l4._excess(k);
+END;
+$$;
+COMMENT ON FUNCTION l4._case_excess(l4._case) IS
+    'case: the excess, stalls of good jobs left out; writes how slow those iterations are';
+
 -- What the first node of a job that reports iterations says about them.
 CREATE FUNCTION l4._first_reports(k l4._case, job_id text) RETURNS SETOF l4.event_count
 LANGUAGE sql STABLE COST 10000 ROWS 2
@@ -251,7 +274,7 @@ BEGIN
         (k.epochs).first + (k.epochs).epochs - 1, (k.epochs).length), l4._since_start(k.epochs, i.epoch, k.total))
     INTO k.last_iteration, k.total
     FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.place = k.iterations;
-    k.excess := l4._excess(k);
+    k.excess := l4._case_excess(k);
     IF k.iterations >= (k.t).min_past AND k.excess < (k.t).slow_excess THEN
         pace := (SELECT l4._pace(k));  -- a function without a query around it would keep its plan, 4 MB, to the end
         IF pace > (k.t).slow_ratio THEN

@@ -15,9 +15,10 @@ BEGIN ATOMIC
         FROM regexp_matches(s.record, ' File "[^\n]*\n[^\n(]*?([[:alpha:]_]\w*)[(][^\n]*\n(?:[^\n]*[~^] *\n)?'
             '(?![^\n]*(?: File "|[~^] *(?:\n|$)))') AS c(name)) AS f
     CROSS JOIN LATERAL (VALUES (1, 'frame', l4._function(f.function)),
-        (CASE WHEN f.owner = 'user' THEN 2 ELSE 3 END, 'module', CASE WHEN f.owner <> 'stdlib' THEN concat_ws('.',
+        (CASE WHEN f.owner = 'user' THEN 2 ELSE 3 END, 'module', CASE WHEN f.owner IS NOT NULL THEN concat_ws('.',
             regexp_replace(f.file, '^.*[/\\]|[.][^.]*$', '', 'g'), f.function) END)) AS n(place, kind, name)
     JOIN LATERAL l4._marker(n.kind) AS r ON l4.pcre_match(n.name, r.signature)
+    WHERE f.owner IS DISTINCT FROM 'stdlib'
     GROUP BY r.stage, n.place
     ORDER BY n.place, count(DISTINCT (s.event_id, f.stack, f.place)) DESC, max(f.place) DESC, r.stage
     LIMIT 1;
