@@ -169,16 +169,22 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._missing_ranks(l4._case, l4._case_place[], int, int) IS 'nodes that never wrote, by their ranks';
 
-CREATE FUNCTION l4._lacking(k l4._case, wrote text[]) RETURNS text[]
+-- Of good jobs with that many nodes; NULL: of all.
+CREATE FUNCTION l4._lacking(k l4._case, wrote text[], expected int) RETURNS text[]
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT array_agg(g.node ORDER BY g.node COLLATE "C")
-        FILTER (WHERE g.jobs = cardinality(k.baseline) AND g.node <> ALL (_lacking.wrote))
-    FROM (SELECT n.node, count(*) AS jobs FROM l4._node AS n WHERE n.job_id = ANY (k.baseline) AND n.lines > 0
-        GROUP BY n.node) AS g
-    HAVING cardinality(k.baseline) >= (k.t).min_pair AND array_agg(g.node) @> _lacking.wrote;
+    WITH good AS MATERIALIZED (
+        SELECT array_agg(n.node) AS nodes
+        FROM l4._node AS n WHERE n.job_id = ANY (k.baseline) AND n.lines > 0 GROUP BY n.job_id
+        HAVING count(*) = _lacking.expected OR _lacking.expected IS NULL
+    )
+    SELECT array_agg(n.node ORDER BY n.node COLLATE "C")
+        FILTER (WHERE n.jobs = (SELECT count(*) FROM good) AND n.node <> ALL (_lacking.wrote))
+    FROM (SELECT u.node, count(*) AS jobs FROM good AS g CROSS JOIN LATERAL unnest(g.nodes) AS u(node)
+        GROUP BY u.node) AS n
+    HAVING (SELECT count(*) FROM good) >= (k.t).min_pair AND array_agg(n.node) @> _lacking.wrote;
 END;
-COMMENT ON FUNCTION l4._lacking(l4._case, text[])
+COMMENT ON FUNCTION l4._lacking(l4._case, text[], int)
     IS 'nodes that all good jobs ran on, beside those that wrote, where these are nodes of good jobs too';
 
 -- Those whose ranks are not known: names that count (worker-0, worker-2) show the gap, if the numbers of those that
@@ -201,12 +207,17 @@ BEGIN ATOMIC
         FROM seen AS s WHERE s.alike = (SELECT max(z.alike) FROM seen AS z)
     )
     SELECT k.job_id,
-        CASE WHEN cardinality(l.nodes) = expected - s.known THEN l.nodes[x.place]
+        CASE WHEN l.nodes IS NOT NULL THEN l.nodes[x.place]
             WHEN s.counts THEN l4._count_name(s.stem, x.digits, s.width) ELSE 'missing node ' || x.place END,
         NULL::int, '{}'::int4multirange, NULL::int, (-2000000 - x.place)::int, 0::bigint, NULL::timestamptz,
         NULL::timestamptz, NULL::int, 0::bigint
     FROM span AS s
-    CROSS JOIN (SELECT l4._lacking(k, ARRAY(SELECT z.node FROM unnest(places) AS z)) AS nodes) AS l
+    LEFT JOIN LATERAL (
+        SELECT g.nodes
+        FROM (VALUES (expected), (NULL)) AS e(nodes)
+        CROSS JOIN LATERAL l4._lacking(k, ARRAY(SELECT z.node FROM unnest(places) AS z), e.nodes) AS g(nodes)
+        WHERE cardinality(g.nodes) = expected - s.known
+        ORDER BY e.nodes LIMIT 1) AS l ON true
     CROSS JOIN LATERAL (
         SELECT d.digits, row_number() OVER (ORDER BY d.digits) AS place
         FROM generate_series(coalesce(s.low, 0), coalesce(s.low, 0) + expected - 1) AS d(digits)
@@ -310,7 +321,7 @@ BEGIN ATOMIC
     )
     INSERT INTO l4._case_place
     SELECT m.* FROM there AS t CROSS JOIN LATERAL l4._missing_names(k, t.places,
-        cardinality(t.nodes) + cardinality(l4._lacking(k, t.nodes))) AS m;
+        cardinality(t.nodes) + cardinality(l4._lacking(k, t.nodes, NULL))) AS m;
 END;
 COMMENT ON FUNCTION l4._case_lacking(l4._case)
     IS 'case, nodes: adds those that all good jobs ran on, and that never wrote';
