@@ -168,7 +168,10 @@ BEGIN
     SELECT k.job_id, e.event_id, 'routine before the trouble'
     FROM l4._claims(k.job_id) AS e JOIN l4._event AS t USING (event_id)
     WHERE e.level < (k.t).warning_level AND NOT e.terminal
-        AND e.last_ts < k.trouble_ts - l4._seconds((k.t).routine_lead) AND NOT l4._marked(t.example, 'trouble');
+        -- what good jobs do not have is no routine while it comes again, or where it tells of trouble
+        AND CASE WHEN k.baseline = '{}' THEN e.first_ts ELSE e.last_ts END
+            < k.trouble_ts - l4._seconds((k.t).routine_lead)
+        AND (k.baseline = '{}' OR NOT l4._marked(t.example, 'trouble'));
     IF k.iterations = 0 THEN
         PERFORM l4._drop_startup(k);
     END IF;
