@@ -133,7 +133,7 @@ BEGIN ATOMIC
         LEFT JOIN known AS b USING (event_id)
         LEFT JOIN l4._new_words(k.job_id, (k.baseline || k.elsewhere)[1:(k.t).word_jobs::int]) AS w USING (event_id)
         LEFT JOIN l4._new_status(k.job_id, k.baseline[1:(k.t).word_jobs::int]) AS s(event_id)
-            ON s.event_id = j.event_id AND NOT r.before
+            ON s.event_id = j.event_id AND NOT r.before AND k.baseline <> '{}'
         WHERE b.event_id IS NULL OR w.words IS NOT NULL OR s.event_id IS NOT NULL
             OR l4._level(e.level) >= (k.t).warning_level
             OR e.example ~* 'exit' AND j.example <> e.example

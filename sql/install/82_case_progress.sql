@@ -121,8 +121,10 @@ COMMENT ON FUNCTION l4._excess(l4._case) IS 'by how much iterations take longer 
 CREATE FUNCTION l4._case_excess(k l4._case) RETURNS float8
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    excess float8 := l4._excess(k);
 BEGIN
-    IF l4._excess(k) >= (k.t).slow_excess THEN
+    IF excess >= (k.t).slow_excess THEN
         UPDATE l4._case_iteration AS i SET ratio = i.duration_ms / u.ms
         FROM (
             SELECT g.epoch, g.iteration, min(g.ms) AS ms
@@ -133,8 +135,11 @@ BEGIN
             HAVING count(*) >= (k.t).min_pair AND min(g.ms) > (k.t).slow_ratio * k.median_ms) AS u
         WHERE i.job_id = k.job_id AND i.ratio > (k.t).slow_ratio AND i.epoch IS NOT DISTINCT FROM u.epoch
             AND i.iteration = l4._since_start(k.epochs, u.epoch, u.iteration);
+        IF FOUND THEN
+            excess := l4._excess(k);
+        END IF;
     END IF;
-    RETURN l4._excess(k);
+    RETURN excess;
 END;
 $$;
 COMMENT ON FUNCTION l4._case_excess(l4._case) IS

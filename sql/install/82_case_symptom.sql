@@ -444,12 +444,13 @@ COMMENT ON FUNCTION l4._silent(text, float8) IS 'did a job write nothing for so 
 CREATE FUNCTION l4._stopped(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 RETURN NOT k.crashed
-    AND EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = k.job_id AND (j.status = 'failed'
-        OR j.status = 'running' AND cardinality(k.baseline) > 0 AND (k.parameters ->> 'as_of') IS NULL
-            AND l4._silent(j.job_id, greatest((k.t).silent_seconds, extract(epoch FROM l4._patience(k)))::float8)
+    AND (l4._has_failed(k.job_id)
+        OR cardinality(k.baseline) > 0 AND (k.parameters ->> 'as_of') IS NULL
+            AND EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = k.job_id AND j.status = 'running')
+            AND l4._silent(k.job_id, greatest((k.t).silent_seconds, extract(epoch FROM l4._patience(k)))::float8)
             -- not logs of which each was cut elsewhere
             AND (SELECT max(n.last_iteration) - min(n.last_iteration) <= greatest((k.t).max_ahead, k.step)
-                FROM l4._nodes(k.job_id) AS n) IS NOT FALSE))
+                FROM l4._nodes(k.job_id) AS n) IS NOT FALSE)
     -- a node that writes at the start alone ends like those of good jobs whenever it does
     AND (SELECT count(*) FILTER (WHERE e.ended_well AND e.went_through) < (k.t).half * count(*)
         FROM l4._case_end AS e WHERE e.job_id = k.job_id);
