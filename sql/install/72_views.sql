@@ -130,12 +130,13 @@ RETURN COALESCE(merged_into, event_id);
 COMMENT ON FUNCTION l4._survivor(int, int) IS 'the event that counts: merged_into where there is one';
 
 CREATE FUNCTION l4._packed_ids(event_ids int[]) RETURNS int[]
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN (SELECT COALESCE(pg_catalog.array_agg(u.event_id ORDER BY u.event_id), '{}')
-        FROM (SELECT e.event_id FROM l4._event e WHERE e.event_id OPERATOR(pg_catalog.=) ANY (event_ids)
-            AND e.merged_into IS NULL
-              UNION ALL SELECT e.event_id FROM l4._event e WHERE e.merged_into OPERATOR(pg_catalog.=) ANY (event_ids))
-                  AS u);
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN ARRAY(SELECT e.event_id FROM l4._event AS e WHERE e.event_id = ANY (event_ids) AND e.merged_into IS NULL
+        UNION ALL SELECT e.event_id FROM l4._event AS e WHERE e.merged_into = ANY (event_ids) ORDER BY 1);
+END
+$$;
 COMMENT ON FUNCTION l4._packed_ids(int[]) IS
     'ids by which packed values may hold some events: their own and those of events merged into them';
 

@@ -46,7 +46,7 @@ CREATE FUNCTION l4._job_events(job_ids text[])
 RETURNS TABLE (job_id text, event_id int, occurrences bigint, nodes int, first_ts timestamptz, last_ts timestamptz,
     first_node text, first_source text, first_line_no bigint, example text)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 1000
-SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 BEGIN

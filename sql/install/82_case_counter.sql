@@ -55,10 +55,13 @@ COMMENT ON FUNCTION l4._labelled(text, int[]) IS
 CREATE FUNCTION l4._first_numbers(streams int[], events int[])
 RETURNS TABLE (stream_id int, event_id int, slot int, number int, occurrences bigint, first_ts timestamptz,
     first_line_no bigint, step bigint, has_point bool)
-LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 ROWS 500 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     SELECT u.stream_id, u.bare, u.slot, u.number, u.occurrences::bigint, u.first_ts, u.first_line_no,
-        u.number::bigint - lag(u.number) OVER w, u.value ~ '^[0-9]+\.[0-9]+([^0-9.]|$)'
+        u.number::bigint - lag(u.number) OVER w, u.value ~ '^[0-9]+[.][0-9]+([^0-9.]|$)'
     FROM (
         -- another label has values of its own
         SELECT DISTINCT ON (m.stream_id, v.bare, v.slot, v.value) m.stream_id, v.bare, v.slot, v.value, v.number,
@@ -67,7 +70,7 @@ BEGIN ATOMIC
         FROM (SELECT array_agg(z.event_id) AS events, array_agg(z.bare) AS bare
             FROM l4._stream AS s CROSS JOIN LATERAL l4._labelled(s.job_id, events) AS z
             WHERE s.stream_id = streams[1]) AS l
-        CROSS JOIN LATERAL (SELECT l4._packed_ids(l.events) AS ids) AS i
+        CROSS JOIN LATERAL (SELECT l4._packed_ids(l.events) AS ids OFFSET 0) AS i
         CROSS JOIN LATERAL l4._slot_context(i.ids) AS x
         CROSS JOIN l4._summary AS m
         CROSS JOIN LATERAL (
@@ -81,15 +84,19 @@ BEGIN ATOMIC
         WINDOW same AS (PARTITION BY m.stream_id, v.bare, v.slot, v.value)
         ORDER BY m.stream_id, v.bare, v.slot, v.value, v.first_line_no) AS u
     WINDOW w AS (PARTITION BY u.stream_id, u.bare, u.slot ORDER BY u.first_line_no);
-END;
+END
+$$;
 COMMENT ON FUNCTION l4._first_numbers(int[], int[]) IS
     'first values of the variable parts of events: as numbers, where they are some, and whether they have a point';
 
 -- How many nodes there are to be: a number that two good jobs of different size print, and that is as many times the
 -- nodes in both, as ranks are.
 CREATE FUNCTION l4._told_nodes(k l4._case) RETURNS int
-LANGUAGE sql STABLE PARALLEL SAFE COST 10000
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN (
     WITH size AS (
         SELECT s.job_id, count(DISTINCT s.node)::int AS nodes FROM l4._stream AS s
         WHERE s.job_id = ANY (k.baseline) AND s.lines + s.tail_lines > 0 GROUP BY s.job_id
@@ -118,8 +125,9 @@ BEGIN ATOMIC
         ARRAY(SELECT t.event_id FROM told AS t)) AS n
     JOIN told AS t USING (event_id, slot)
     HAVING min(n.number / t.ranks) > (SELECT count(DISTINCT s.node) FROM l4._stream AS s
-        WHERE s.job_id = k.job_id AND s.lines + s.tail_lines > 0);
-END;
+        WHERE s.job_id = k.job_id AND s.lines + s.tail_lines > 0));
+END
+$$;
 COMMENT ON FUNCTION l4._told_nodes(l4._case) IS
     'nodes that a job is to have by its own lines, where good jobs show which number tells them';
 
@@ -153,12 +161,14 @@ COMMENT ON FUNCTION l4._events_of_stream(int) IS
 -- values, then the smallest step, of a range its end. An epoch is a number of the same event that grows by one, and
 -- less often. How many there are to be may stand right behind: "12/400". Where nothing counts, an event that prints
 -- measured values and recurs like that shows at least that the training goes on.
-CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[],
-    OUT event_id int, OUT slot int, OUT epoch_slot int, OUT total_slot int, OUT step bigint, OUT numbers bigint,
-    OUT low int, OUT high int, OUT total int, OUT times numeric, OUT first_line_no bigint, OUT last_line_no bigint,
-    OUT measures bool)
-LANGUAGE sql STABLE PARALLEL SAFE COST 10000
-BEGIN ATOMIC
+CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[])
+RETURNS TABLE (event_id int, slot int, epoch_slot int, total_slot int, step bigint, numbers bigint, low int, high int,
+    total int, times numeric, first_line_no bigint, last_line_no bigint, measures bool)
+LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 ROWS 1 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH number AS MATERIALIZED (
         SELECT n.*, extract(epoch FROM n.first_ts - lag(n.first_ts)
             OVER (PARTITION BY n.event_id, n.slot ORDER BY n.first_line_no))::float8 AS gap
@@ -225,7 +235,8 @@ BEGIN ATOMIC
             AND s.numbers * (k.t).min_pair <= b.records
             AND (s.first_line_no, s.last_line_no) IS DISTINCT FROM (b.first_line_no, b.last_line_no)
         ORDER BY s.numbers, s.slot LIMIT 1) AS o ON true;
-END;
+END
+$$;
 COMMENT ON FUNCTION l4._counter_of_stream(l4._case, int, int[]) IS
     'the event of a stream that counts iterations, and its first numbers; slot NULL: its records show the progress, '
     'but no number counts';

@@ -2,8 +2,11 @@
 
 -- How many iterations a job was to do, as its first line about an iteration says it ("iteration 3/ 500").
 CREATE FUNCTION l4._total_iterations(job_id text) RETURNS int
-LANGUAGE sql STABLE PARALLEL SAFE COST 10000
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN (
     WITH line AS MATERIALIZED (
         -- one node tells: the values of a thousand are not read
         SELECT c.event_id, min(c.node COLLATE "C") AS node
@@ -22,8 +25,9 @@ BEGIN ATOMIC
             ARRAY(SELECT DISTINCT z.node FROM line AS z)) AS v ON v.event_id = s.event_id AND v.node = s.node
         JOIN l4._event AS e ON e.event_id = v.event_id
         JOIN l4.iteration_rule AS r ON r.rule_id = e.iteration_rule AND r.kind = 'done'
-            AND r.signature::text ~ '<total>') AS t;
-END;
+            AND r.signature::text ~ '<total>') AS t);
+END
+$$;
 COMMENT ON FUNCTION l4._total_iterations(text) IS 'iterations that a job was to do, NULL where no line says so';
 
 -- What a job printed before a time, once a node as in other jobs, it printed again after it; and then what they print
@@ -168,14 +172,18 @@ COMMENT ON FUNCTION l4._first_reports(l4._case, text) IS
 
 -- A job that is slow from its start, and on all nodes alike, is so only by what good jobs take.
 CREATE FUNCTION l4._pace(k l4._case) RETURNS float8
-LANGUAGE sql STABLE COST 100000
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE COST 100000 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN (
     SELECT k.step * k.median_ms / 1000 / nullif(max(g.seconds), 0)
     FROM (SELECT (SELECT extract(epoch FROM max(r.last_ts) - min(r.first_ts))::float8
                 / nullif(sum(r.occurrences) - 1, 0)::float8 FROM l4._first_reports(k, b.job_id) AS r) AS seconds
         FROM unnest(k.baseline[1:(k.t).value_jobs::int]) AS b(job_id)) AS g
-    HAVING count(g.seconds) >= (k.t).min_pair;
-END;
+    HAVING count(g.seconds) >= (k.t).min_pair);
+END
+$$;
 COMMENT ON FUNCTION l4._pace(l4._case) IS
     'how many times longer a job takes for an iteration than the slowest good job, NULL where none tells';
 

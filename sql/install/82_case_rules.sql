@@ -7,8 +7,7 @@ RETURN CASE level WHEN 'DEBUG' THEN 1 WHEN 'INFO' THEN 2 WHEN 'WARNING' THEN 3 W
 COMMENT ON FUNCTION l4._level(text) IS 'level as number: 0 none, 1 DEBUG, 2 INFO, 3 WARNING, 4 ERROR, 5 CRITICAL';
 
 CREATE FUNCTION l4._marker(kind text) RETURNS SETOF l4.marker_rule
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 10
-SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN QUERY

@@ -274,8 +274,11 @@ COMMENT ON FUNCTION l4._odd_ranks(text, bigint, numeric) IS 'ranks whose item in
 
 CREATE FUNCTION l4._complaints(job_id text)
 RETURNS TABLE (accuser text, accused text, first_ts timestamptz, events int[])
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 500
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 500 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH k AS (
         SELECT c AS k, c.t FROM l4._case AS c WHERE c.job_id = _complaints.job_id
     ), n AS MATERIALIZED (
@@ -301,8 +304,7 @@ BEGIN ATOMIC
         LEFT JOIN self AS f ON f.node = h.node AND f.event_id = h.event_id
     ), ranked AS (
         SELECT s.*, s.value::int + coalesce(s.shift, 0) AS rank
-        FROM reported AS s
-        WHERE s.kind = 'rank' AND s.value ~ '^[0-9]{1,9}$'
+        FROM reported AS s WHERE s.kind = 'rank' AND s.value ~ '^[0-9]{1,9}$'
     ), named AS (
         -- each way to name a node is a join of its own: a thousand names and a thousand nodes are hashed, not compared
         SELECT s.node, s.named_node AS accused, s.first_ts, s.event_id
@@ -314,8 +316,7 @@ BEGIN ATOMIC
         WHERE s.shift IS NOT NULL OR s.named_node IS NULL
         UNION ALL
         SELECT s.node, a.node, s.first_ts, s.event_id
-        FROM reported AS s JOIN n AS a ON a.node = coalesce(s.named_node, s.value)
-        WHERE s.kind = 'host'
+        FROM reported AS s JOIN n AS a ON a.node = coalesce(s.named_node, s.value) WHERE s.kind = 'host'
         UNION ALL
         SELECT s.node, a.node, s.first_ts, s.event_id
         FROM reported AS s JOIN n AS a ON split_part(a.node, '.', 1) = split_part(s.value, '.', 1)
@@ -349,7 +350,8 @@ BEGIN ATOMIC
     FROM meant AS d
     WHERE d.node <> d.accused
     GROUP BY d.node, d.accused;
-END;
+END
+$$;
 COMMENT ON FUNCTION l4._complaints(text) IS
     'who names whom in new lines, and when first; accused is empty where it cannot be told who is meant';
 
@@ -361,8 +363,10 @@ COMMENT ON FUNCTION l4._blame(int[], int[], float8[]) IS
     'blame of each node: edges in order of time by node number from 1; of each node its own weight';
 
 CREATE FUNCTION l4._case_edges(k l4._case) RETURNS void
-LANGUAGE sql VOLATILE
-BEGIN ATOMIC
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
     INSERT INTO l4._case_edge (job_id, accuser, accused, first_ts, weight, events)
     WITH complaint AS MATERIALIZED (
         SELECT z.* FROM l4._complaints(k.job_id) AS z
@@ -415,7 +419,8 @@ BEGIN ATOMIC
     SELECT k.job_id, f.accuser, f.accused, f.first_ts, CASE WHEN r.accuser IS NOT NULL THEN 0 ELSE f.weight END,
         f.events
     FROM fair AS f LEFT JOIN round AS r ON r.accuser = f.accuser AND r.accused = f.accused;
-END;
+END
+$$;
 COMMENT ON FUNCTION l4._case_edges(l4._case) IS
     'case, accusations: writes who names whom, and which complaints are heard';
 

@@ -20,8 +20,11 @@ COMMENT ON FUNCTION l4._ends_told(text) IS
     'new events that tell how a process ended, or that somebody was lost; killed: it had no time to speak';
 
 CREATE FUNCTION l4.evidence_unique(job_id text) RETURNS TABLE (node text, value float8, detail text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH k AS (
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_unique.job_id
     ), shown AS MATERIALIZED (
@@ -89,7 +92,8 @@ BEGIN ATOMIC
     FROM first AS f
     JOIN l4._messages(evidence_unique.job_id, ARRAY(SELECT f.node FROM first AS f ORDER BY f.node),
         ARRAY(SELECT f.event_id FROM first AS f ORDER BY f.node)) AS m USING (node, event_id);
-END;
+END
+$$;
 COMMENT ON FUNCTION l4.evidence_unique(text) IS 'evidence: new events that only this node, or few nodes, show';
 
 -- Who was killed, as exactly one other node's complaint tells. A launcher that ends all when one failed may say so of
@@ -241,8 +245,11 @@ COMMENT ON FUNCTION l4._usual_delay(text[]) IS
     'how long after the first node the median node of these jobs begins to write';
 
 CREATE FUNCTION l4.evidence_silent(job_id text) RETURNS TABLE (node text, value float8, detail text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH job AS MATERIALIZED (
         SELECT c AS k FROM l4._case AS c WHERE c.job_id = evidence_silent.job_id AND c.symptom <> 'slow'
     ), k AS MATERIALIZED (
@@ -298,7 +305,8 @@ BEGIN ATOMIC
     FROM rated AS r CROSS JOIN k
     WHERE r.value > 0
     GROUP BY r.node, k.t;
-END;
+END
+$$;
 COMMENT ON FUNCTION l4.evidence_silent(text) IS
     'evidence: a node that does not say what the others say, falls silent first, or never wrote';
 

@@ -1,8 +1,11 @@
 -- Evidence about nodes in values and times rather than in words.
 
 CREATE FUNCTION l4.evidence_drift(job_id text) RETURNS TABLE (node text, value float8, detail text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH k AS MATERIALIZED (
         SELECT c.*, l4._usual_ranks(evidence_drift.job_id) AS ranks
         FROM l4._case AS c WHERE c.job_id = evidence_drift.job_id AND c.nodes >= (c.t).min_nodes
@@ -65,7 +68,8 @@ BEGIN ATOMIC
     CROSS JOIN k
     WHERE b.jobs >= least((k.t).min_pair, greatest(1, cardinality(k.baseline))) AND NOT b.differs
     ORDER BY h.node, d.nodes DESC, t.template COLLATE "C", d.slot;
-END;
+END
+$$;
 COMMENT ON FUNCTION l4.evidence_drift(text) IS
     'evidence: a value that is the same on all nodes of good jobs differs on this node';
 

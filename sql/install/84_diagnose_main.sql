@@ -222,10 +222,12 @@ $$;
 COMMENT ON FUNCTION l4._find_iteration(l4._case, l4.diagnosis, text, int) IS
     'a diagnosis with its epoch and iteration; stores the iterations that deviate';
 
--- Nothing is known of a case's rows while they are made: the planner's guesses of thousands are no reason to compile.
+-- Nothing is known of a case's rows while they are made: the planner's guesses of thousands are no reason to compile,
+-- and plans for each job's own values are no better than those that are kept.
 CREATE FUNCTION l4.diagnose(job_id text, baseline text[] DEFAULT NULL, method text DEFAULT 'l4', top_k int DEFAULT 8,
     options jsonb DEFAULT '{}') RETURNS l4.diagnosis
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET random_page_cost = 1 SET jit = off
+SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     k l4._case;

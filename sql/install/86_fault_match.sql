@@ -70,8 +70,11 @@ COMMENT ON FUNCTION l4._fault_hits(text)
 -- make, do no harm.
 CREATE FUNCTION l4._fault_effects(names text[])
 RETURNS TABLE (name text, effect text)
-LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 500
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 500 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH RECURSIVE edge AS MATERIALIZED (
         SELECT f.name, t.effect FROM l4.active_fault f CROSS JOIN LATERAL unnest(f.leads_to) AS t(effect)
     ), reach(name, effect, step) AS (
@@ -80,7 +83,8 @@ BEGIN ATOMIC
         SELECT r.name, e.effect, r.step + 1 FROM reach r JOIN edge e ON e.name = r.effect WHERE r.step < 30
     )
     SELECT DISTINCT r.name, r.effect FROM reach r;
-END;
+END
+$$;
 COMMENT ON FUNCTION l4._fault_effects(text[])
     IS 'what faults lead to, over up to 30 steps; a fault of a cycle leads to itself';
 
