@@ -19,9 +19,6 @@
 #include "iforest/iforest_matrix.h"
 #include "l4_compat.h"
 
-/* After so many events that do not differ in a node, look at all at once. */
-#define MAX_MISSES		64
-
 /* Cells of a matrix for all trees; above, each tree makes its own. */
 #define MAX_SHARED_CELLS	(32 * 1024 * 1024)
 
@@ -33,7 +30,6 @@ typedef struct Builder
 	uint32	   *rows;			/* of the matrix, permuted by the splits */
 	int64	   *values;			/* by position in rows: counts of one event */
 	uint32	   *candidates;		/* columns, those that may differ first */
-	uint64	   *differ;			/* work space of filter_candidates */
 	L4ForestSplit *splits;
 	int64		nsplits;
 } Builder;
@@ -98,41 +94,6 @@ fetch_values(const Builder *b, int first, int n, uint32 column, int64 *min, int6
 }
 
 /*
- * Of the candidates, put those that differ between the node's rows first and
- * return how many they are. One pass over whole rows, eight bytes at a time.
- */
-static int
-filter_candidates(Builder *b, int first, int n, int ncandidates)
-{
-	const L4Matrix *matrix = b->matrix;
-	Size		words = matrix->stride * matrix->width / sizeof(uint64);
-	const uint64 *cells = (const uint64 *) matrix->cells;
-	const uint64 *reference = cells + b->rows[first] * words;
-	int			kept = 0;
-
-	memset(b->differ, 0, words * sizeof(uint64));
-	for (int i = 1; i < n; i++)
-	{
-		const uint64 *row = cells + b->rows[first + i] * words;
-
-		for (Size w = 0; w < words; w++)
-			b->differ[w] |= row[w] ^ reference[w];
-		CHECK_FOR_INTERRUPTS();
-	}
-	for (int c = 0; c < ncandidates; c++)
-	{
-		uint32		column = b->candidates[c];
-
-		if (cell(b->differ, matrix->width, column) != 0)
-		{
-			b->candidates[c] = b->candidates[kept];
-			b->candidates[kept++] = column;
-		}
-	}
-	return kept;
-}
-
-/*
  * Draw an event that differs between the node's rows, uniformly. What is
  * found not to differ leaves the candidates, here and below. Returns the
  * column, or -1 when all rows are the same.
@@ -140,19 +101,16 @@ filter_candidates(Builder *b, int first, int n, int ncandidates)
 static int
 draw_event(Builder *b, int first, int n, int *ncandidates, int64 *min, int64 *max)
 {
-	int			misses = 0;
-
 	while (*ncandidates > 0)
 	{
 		int			c = (int) l4_rng_below(&b->rng, *ncandidates);
 		uint32		column = b->candidates[c];
 
+		CHECK_FOR_INTERRUPTS();
 		if (fetch_values(b, first, n, column, min, max))
 			return (int) column;
 		b->candidates[c] = b->candidates[*ncandidates - 1];
 		b->candidates[--*ncandidates] = column;
-		if (++misses == MAX_MISSES)
-			*ncandidates = filter_candidates(b, first, n, *ncandidates);
 	}
 	return -1;
 }
@@ -274,13 +232,12 @@ grow(Builder *b, const L4ForestOptions *options, int t, int sample)
 	grow_tree(b, 0, sample, ncolumns, 0);
 }
 
-/* Grow from a matrix; the work space belongs to it. */
+/* Grow from a matrix; the candidates belong to it. */
 static void
 set_matrix(Builder *b, L4Matrix *matrix)
 {
 	b->matrix = matrix;
 	b->candidates = MemoryContextAllocHuge(matrix->context, matrix->stride * sizeof(uint32));
-	b->differ = MemoryContextAllocHuge(matrix->context, matrix->stride * matrix->width);
 }
 
 /*

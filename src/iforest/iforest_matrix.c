@@ -74,7 +74,6 @@ create_matrix(int nrows, Size ncolumns, Size width)
 	L4Matrix   *matrix = MemoryContextAllocZero(context, sizeof(L4Matrix));
 
 	matrix->context = context;
-	matrix->nrows = nrows;
 	matrix->stride = stride_of(ncolumns);
 	matrix->width = width;
 	matrix->cells = alloc_cells(context, nrows * matrix->stride * width);

@@ -15,7 +15,6 @@
 typedef struct L4Matrix
 {
 	MemoryContext context;		/* of all that follows */
-	int			nrows;
 	int			ncolumns;
 	Size		stride;			/* cells from row to row, a multiple of 16 */
 	Size		width;			/* of a cell: uint8, uint16 or int64 */
