@@ -201,37 +201,24 @@ add_rows(ForestState *state, struct varlena *vector, int64 rows)
 		trim(state);
 }
 
-/* The same options in every row: compared by value, and by bytes first. */
 static void
-check_same_options(ForestState *state, Jsonb *json)
+check_same_options(const ForestState *state, const L4ForestOptions *options)
 {
-	L4ForestOptions options;
-
-	if (l4_same_value(json, state->given))
-		return;
-	parse_options(json, &options);
-	if (memcmp(&options, &state->options, sizeof(options)) != 0)
+	if (memcmp(options, &state->options, sizeof(*options)) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("options of iforest_train must be the same in every row")));
 }
 
-static ForestState *
-get_state(FunctionCallInfo fcinfo, int argno)
-{
-	if (!AggCheckCallContext(fcinfo, NULL))
-		elog(ERROR, "iforest_train support function called outside an aggregate");
-	return PG_ARGISNULL(argno) ? NULL : (ForestState *) PG_GETARG_POINTER(argno);
-}
+#define STATE_ARGUMENT(n)	(PG_ARGISNULL(n) ? NULL : (ForestState *) PG_GETARG_POINTER(n))
 
 Datum
 l4_iforest_accum(PG_FUNCTION_ARGS)
 {
-	ForestState *state = get_state(fcinfo, 0);
+	MemoryContext parent = l4_aggregate_context(fcinfo);
+	ForestState *state = STATE_ARGUMENT(0);
 	Jsonb	   *json = NULL;
-	MemoryContext parent;
 
-	(void) AggCheckCallContext(fcinfo, &parent);
 	if (PG_ARGISNULL(1))
 	{
 		if (state == NULL)
@@ -240,17 +227,21 @@ l4_iforest_accum(PG_FUNCTION_ARGS)
 	}
 	if (PG_NARGS() > 2 && !PG_ARGISNULL(2))
 		json = PG_GETARG_JSONB_P(2);
-	if (state == NULL)
+	/* options are compared by bytes first */
+	if (state == NULL || !l4_same_value(json, state->given))
 	{
 		L4ForestOptions options;
 
 		parse_options(json, &options);
-		state = create_state(parent, &options);
-		if (json != NULL)
-			state->given = l4_keep_value(json, state->context);
+		if (state != NULL)
+			check_same_options(state, &options);
+		else
+		{
+			state = create_state(parent, &options);
+			if (json != NULL)
+				state->given = l4_keep_value(json, state->context);
+		}
 	}
-	else
-		check_same_options(state, json);
 	add_rows(state, L4_GETARG_EVECTOR(1), 1);
 	PG_RETURN_POINTER(state);
 }
@@ -258,13 +249,12 @@ l4_iforest_accum(PG_FUNCTION_ARGS)
 Datum
 l4_iforest_combine(PG_FUNCTION_ARGS)
 {
-	ForestState *state = get_state(fcinfo, 0);
-	ForestState *other = get_state(fcinfo, 1);
+	MemoryContext parent = l4_aggregate_context(fcinfo);
+	ForestState *state = STATE_ARGUMENT(0);
+	ForestState *other = STATE_ARGUMENT(1);
 	pool_iterator it;
 	PoolEntry  *entry;
-	MemoryContext parent;
 
-	(void) AggCheckCallContext(fcinfo, &parent);
 	if (other == NULL)
 	{
 		if (state == NULL)
@@ -273,10 +263,8 @@ l4_iforest_combine(PG_FUNCTION_ARGS)
 	}
 	if (state == NULL)
 		state = create_state(parent, &other->options);
-	else if (memcmp(&state->options, &other->options, sizeof(L4ForestOptions)) != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("options of iforest_train must be the same in every row")));
+	else
+		check_same_options(state, &other->options);
 	if (other->cut && (!state->cut || other->cutoff < state->cutoff))
 	{
 		state->cut = true;
@@ -295,11 +283,12 @@ l4_iforest_combine(PG_FUNCTION_ARGS)
 Datum
 l4_iforest_serialize(PG_FUNCTION_ARGS)
 {
-	ForestState *state = get_state(fcinfo, 0);
+	ForestState *state = STATE_ARGUMENT(0);
 	pool_iterator it;
 	PoolEntry  *entry;
 	StringInfoData buf;
 
+	l4_aggregate_context(fcinfo);
 	pq_begintypsend(&buf);
 	pq_sendbyte(&buf, STATE_VERSION);
 	pq_sendint64(&buf, state->options.trees);
@@ -339,7 +328,7 @@ l4_iforest_deserialize(PG_FUNCTION_ARGS)
 	uint64		cutoff;
 	int			n;
 
-	(void) get_state(fcinfo, 1);
+	l4_aggregate_context(fcinfo);
 	buf.data = VARDATA_ANY(bytes);
 	buf.len = buf.maxlen = VARSIZE_ANY_EXHDR(bytes);
 	buf.cursor = 0;
@@ -383,7 +372,7 @@ l4_iforest_deserialize(PG_FUNCTION_ARGS)
 Datum
 l4_iforest_final(PG_FUNCTION_ARGS)
 {
-	ForestState *state = get_state(fcinfo, 0);
+	ForestState *state = STATE_ARGUMENT(0);
 	MemoryContext context;
 	MemoryContext old;
 	L4ForestRow *rows;
@@ -391,6 +380,7 @@ l4_iforest_final(PG_FUNCTION_ARGS)
 	struct varlena *trained;
 	struct varlena *result;
 
+	l4_aggregate_context(fcinfo);
 	if (state == NULL)
 		PG_RETURN_NULL();
 	context = AllocSetContextCreate(CurrentMemoryContext, "l4 iforest training",
