@@ -7,6 +7,7 @@ OBJS = \
 	src/base/args.o \
 	src/base/bytes.o \
 	src/base/compress.o \
+	src/base/expanded.o \
 	src/base/foldmemo.o \
 	src/base/names.o \
 	src/base/near_sql.o \

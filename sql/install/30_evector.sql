@@ -162,7 +162,7 @@ CREATE FUNCTION l4._event_vector_accum(l4.event_vector, int) RETURNS l4.event_ve
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_accum';
 COMMENT ON FUNCTION l4._event_vector_accum(l4.event_vector, int) IS 'transition of event_vector_agg';
 CREATE FUNCTION l4._event_vector_accum(l4.event_vector, int, bigint) RETURNS l4.event_vector
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_accum_n';
+LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_accum';
 COMMENT ON FUNCTION l4._event_vector_accum(l4.event_vector, int, bigint) IS 'transition of event_vector_agg';
 CREATE FUNCTION l4._event_vector_combine(l4.event_vector, l4.event_vector) RETURNS l4.event_vector
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_combine';
