@@ -14,7 +14,7 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_pa
 COMMENT ON FUNCTION l4.parser_recv(internal) IS 'binary input of parser; checks the value';
 
 CREATE FUNCTION l4.parser_send(l4.parser) RETURNS bytea
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_parser_send';
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteasend';
 COMMENT ON FUNCTION l4.parser_send(l4.parser) IS 'binary output of parser';
 
 CREATE TYPE l4.parser (

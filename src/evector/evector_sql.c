@@ -67,12 +67,9 @@ skip_space(const char *p)
 	return p;
 }
 
-/*
- * Digits with an optional minus, no more: the position after them, or NULL
- * when there are none. *fits tells whether the number is between min and max.
- */
+/* Digits with an optional minus, no more: the position after them, or NULL when there are none. An event id or a count. */
 static const char *
-parse_integer(const char *p, int64 min, int64 max, int64 *value, bool *fits)
+parse_integer(const char *p, bool is_id, int64 *value)
 {
 	char	   *end;
 
@@ -80,7 +77,11 @@ parse_integer(const char *p, int64 min, int64 max, int64 *value, bool *fits)
 		return NULL;
 	errno = 0;
 	*value = strtoll(p, &end, 10);
-	*fits = errno == 0 && *value >= min && *value <= max;
+	if (errno != 0 || (is_id && *value != (int32) *value))
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("%s of an event_vector is out of range for type %s",
+						is_id ? "event id" : "count", is_id ? "integer" : "bigint")));
 	return end;
 }
 
@@ -91,14 +92,6 @@ bad_text(const char *text, const char *detail)
 			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 			 errmsg("invalid input syntax for type %s: \"%s\"", "event_vector", text),
 			 errdetail_internal("%s", detail)));
-}
-
-static void
-out_of_range(const char *what, const char *type)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 errmsg("%s of an event_vector is out of range for type %s", what, type)));
 }
 
 /*
@@ -119,24 +112,18 @@ l4_event_vector_in(PG_FUNCTION_ARGS)
 	{
 		int64		event_id = 0;
 		int64		count = 0;
-		bool		fits = true;
 
 		if (list.n > 0 && *p++ != ',')
 			bad_text(text, "Expected \",\" or \"}\" after a count.");
-		p = skip_space(p);
-		p = parse_integer(p, PG_INT32_MIN, PG_INT32_MAX, &event_id, &fits);
+		p = parse_integer(skip_space(p), true, &event_id);
 		if (p == NULL)
 			bad_text(text, "Expected an event id.");
-		if (!fits)
-			out_of_range("event id", "integer");
 		p = skip_space(p);
 		if (*p++ != ':')
 			bad_text(text, "Expected \":\" after an event id.");
-		p = parse_integer(skip_space(p), PG_INT64_MIN, PG_INT64_MAX, &count, &fits);
+		p = parse_integer(skip_space(p), false, &count);
 		if (p == NULL)
 			bad_text(text, "Expected a count after \":\".");
-		if (!fits)
-			out_of_range("count", "bigint");
 		add_count(&list, (int32) event_id, count);
 		p = skip_space(p);
 	}
@@ -236,11 +223,7 @@ l4_event_vector_from_arrays(PG_FUNCTION_ARGS)
 	const int64 *values = l4_check_int8_array(PG_GETARG_ARRAYTYPE_P(1), "counts", &ncounts);
 	L4EventCount *counts;
 
-	if (nids != ncounts)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_EXCEPTION),
-				 errmsg("arrays of event ids and counts have different lengths: %d and %d",
-						nids, ncounts)));
+	l4_check_same_length(nids, "event_ids", ncounts, "counts");
 	l4_evector_check_size(nids);
 	counts = palloc(Max(nids, 1) * sizeof(L4EventCount));
 	for (int i = 0; i < nids; i++)
@@ -276,18 +259,15 @@ l4_event_vector_from_jsonb(PG_FUNCTION_ARGS)
 	{
 		int64		event_id = 0;
 		int64		count = 0;
-		bool		fits = true;
 		const char *end;
 		char	   *text;
 
 		if (token != WJB_KEY)
 			continue;
 		text = pnstrdup(v.val.string.val, v.val.string.len);
-		end = parse_integer(text, PG_INT32_MIN, PG_INT32_MAX, &event_id, &fits);
+		end = parse_integer(text, true, &event_id);
 		if (end == NULL || *end != '\0')
 			bad_json("Key \"%s\" is not an event id.", text);
-		if (!fits)
-			out_of_range("event id", "integer");
 		pfree(text);
 
 		(void) JsonbIteratorNext(&it, &v, true);
@@ -295,11 +275,9 @@ l4_event_vector_from_jsonb(PG_FUNCTION_ARGS)
 			bad_json("A count is not a number.%s", "");
 		text = DatumGetCString(DirectFunctionCall1(numeric_out,
 												   NumericGetDatum(v.val.numeric)));
-		end = parse_integer(text, PG_INT64_MIN, PG_INT64_MAX, &count, &fits);
+		end = parse_integer(text, false, &count);
 		if (end == NULL || *end != '\0')
 			bad_json("Count %s is not an integer.", text);
-		if (!fits)
-			out_of_range("count", "bigint");
 		pfree(text);
 		add_count(&list, (int32) event_id, count);
 	}

@@ -4,7 +4,6 @@
  */
 #include "postgres.h"
 
-#include "libpq/pqformat.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
@@ -78,12 +77,8 @@ l4_iforest_out(PG_FUNCTION_ARGS)
 Datum
 l4_iforest_recv(PG_FUNCTION_ARGS)
 {
-	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
-	int			size = buf->len - buf->cursor;
-	struct varlena *bytes = palloc(VARHDRSZ + size);
+	struct varlena *bytes = (struct varlena *) DatumGetPointer(DirectFunctionCall1(bytearecv, PG_GETARG_DATUM(0)));
 
-	SET_VARSIZE(bytes, VARHDRSZ + size);
-	pq_copymsgbytes(buf, VARDATA(bytes), size);
 	check_forest(bytes, ERRCODE_INVALID_BINARY_REPRESENTATION);
 	PG_RETURN_POINTER(bytes);
 }

@@ -21,7 +21,6 @@
 PG_FUNCTION_INFO_V1(l4_parser_in);
 PG_FUNCTION_INFO_V1(l4_parser_out);
 PG_FUNCTION_INFO_V1(l4_parser_recv);
-PG_FUNCTION_INFO_V1(l4_parser_send);
 PG_FUNCTION_INFO_V1(l4_parser_match_sql);
 PG_FUNCTION_INFO_V1(l4_parser_parameters_sql);
 PG_FUNCTION_INFO_V1(l4_parser_templates);
@@ -100,17 +99,6 @@ l4_parser_recv(PG_FUNCTION_ARGS)
 	Size		len = buf->len - buf->cursor;
 
 	PG_RETURN_POINTER(canonical(pq_getmsgbytes(buf, len), len, ERRCODE_INVALID_BINARY_REPRESENTATION));
-}
-
-Datum
-l4_parser_send(PG_FUNCTION_ARGS)
-{
-	struct varlena *value = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
-	StringInfoData buf;
-
-	pq_begintypsend(&buf);
-	pq_sendbytes(&buf, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
-	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
 }
 
 Datum
