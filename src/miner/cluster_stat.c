@@ -364,20 +364,7 @@ bottom_up(L4Model *m, const L4Group *g)
 	{
 		again = false;
 		for (int c = 0; c < g->ncols; c++)
-		{
-			L4Str		value = L4_STR_UNKNOWN;
-			bool		varies = false;
-
-			/* a column in which all clusters agree cannot merge any */
-			for (int i = 0; i < x->nclusters && !varies; i++)
-				if (!x->clusters[i].dead)
-				{
-					varies = value != L4_STR_UNKNOWN && x->clusters[i].cols[c] != value;
-					value = x->clusters[i].cols[c];
-				}
-			if (varies)
-				again |= merge_column(m, g, c);
-		}
+			again |= merge_column(m, g, c);
 	}
 }
 
