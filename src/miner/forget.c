@@ -102,9 +102,8 @@ copy_events(Copy *c)
 {
 	L4Model    *to = c->to;
 
-	to->nevents = c->from->nevents;
-	to->events = l4_grow(to->events, &to->events_size, to->nevents, sizeof(L4Event), to->cxt);
-	memset(to->events, 0, to->nevents * sizeof(L4Event));
+	to->nevents = to->events_size = c->from->nevents;
+	to->events = MemoryContextAllocExtended(to->cxt, to->nevents * sizeof(L4Event), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	for (int i = 1; i < to->nevents; i++)
 	{
 		if (c->keep[i])

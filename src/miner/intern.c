@@ -5,33 +5,13 @@
  */
 #include "postgres.h"
 
-
 #include "base/ascii.h"
+#include "base/grow.h"
 #include "miner/miner_int.h"
 #include "scan/scan_int.h"
 
 /* A run of this many variables with one same separator prints as one. */
 #define LIST_RUN	7
-
-/* Make room for need items. */
-void *
-l4_grow(void *array, int32 *size, int32 need, Size item, MemoryContext cxt)
-{
-	int32		n = Max(*size, 4);
-
-	if (need <= *size)
-		return array;
-	if (need > PG_INT32_MAX / 2)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("too many templates in one parser")));
-	while (n < need)
-		n *= 2;
-	*size = n;
-	if (array == NULL)
-		return MemoryContextAllocHuge(cxt, n * item);
-	return repalloc_huge(array, n * item);
-}
 
 /* Does it hold a digit or a mark, as values do? */
 static bool
@@ -197,11 +177,9 @@ l4_string_intern(L4Model *m, const char *bytes, int len, bool copy)
 
 	if (!found)
 	{
-		int32		size = m->strings_size;
 		L4String   *s;
 
-		m->strings = l4_grow(m->strings, &size, m->nstrings + 1, sizeof(L4String), m->cxt);
-		m->strings_size = size;
+		L4_GROW(m->strings, m->nstrings, m->strings_size, m->cxt);
 		s = &m->strings[m->nstrings];
 		s->bytes = copy && len > 0 ? memcpy(MemoryContextAlloc(m->cxt, len), bytes, len) : bytes;
 		s->len = len;
@@ -312,16 +290,16 @@ l4_cut(L4Model *m, const L4Shape *shape, bool intern, L4Cut *cut)
 			p += *p == L4_USER_MARK ? 2 : 1;
 			continue;
 		}
-		if (n + 2 > cut->size)
+		if (n == cut->size)
 		{
-			int32		size = cut->size;
+			int			size = cut->size;
 
-			cut->cols = l4_grow(cut->cols, &size, n + 64, sizeof(L4Str), m->cxt);
+			L4_GROW(cut->cols, n, size, m->cxt);
 			size = cut->size;
-			cut->delims = l4_grow(cut->delims, &size, n + 64, sizeof(L4Str), m->cxt);
+			L4_GROW(cut->delims, n, size, m->cxt);
 			size = cut->size;
-			cut->from = l4_grow(cut->from, &size, n + 64, sizeof(int32), m->cxt);
-			cut->len = l4_grow(cut->len, &cut->size, n + 64, sizeof(int32), m->cxt);
+			L4_GROW(cut->from, n, size, m->cxt);
+			L4_GROW(cut->len, n, cut->size, m->cxt);
 		}
 		cut->from[n] = slot - shape->text;
 		cut->len[n] = p - slot;

@@ -84,7 +84,6 @@ extern L4Str l4_string_intern(L4Model *m, const char *bytes, int len, bool copy)
 extern const L4String *l4_string_class(const L4Model *m, L4Str s);
 extern void l4_cut(L4Model *m, const L4Shape *shape, bool intern, L4Cut *cut);
 extern void l4_columns(const L4Model *m, const L4Shape *shape, int *columns);
-extern void *l4_grow(void *array, int32 *size, int32 need, Size item, MemoryContext cxt);
 
 /* A string with its flags and stem. */
 static inline const L4String *

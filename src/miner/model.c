@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-
+#include "base/grow.h"
 #include "miner/miner_int.h"
 
 /* Slots are allocated so many at a time. */
@@ -122,7 +122,7 @@ l4_group_new(L4Model *m, int tag, int ncols, const L4Str *delims)
 	known = l4_map_put(m->group_map, l4_hash2(hash, tag), &found);
 	if (found)
 		return -1;
-	m->groups = l4_grow(m->groups, &m->groups_size, m->ngroups + 1, sizeof(L4Group), m->cxt);
+	L4_GROW(m->groups, m->ngroups, m->groups_size, m->cxt);
 	*known = m->ngroups + 1;
 	g = &m->groups[m->ngroups];
 	g->tag = tag;
@@ -153,11 +153,10 @@ l4_node_new(L4Model *m, int32 group, int32 parent, L4Str value)
 {
 	L4GroupNode *n;
 
-	m->nodes = l4_grow(m->nodes, &m->nodes_size, m->nnodes + 1, sizeof(L4GroupNode), m->cxt);
+	L4_GROW(m->nodes, m->nnodes, m->nodes_size, m->cxt);
 	/* number 0 means "no child": it is never used */
 	if (m->nnodes == 0)
 		memset(&m->nodes[m->nnodes++], 0, sizeof(L4GroupNode));
-	m->nodes = l4_grow(m->nodes, &m->nodes_size, m->nnodes + 1, sizeof(L4GroupNode), m->cxt);
 	n = &m->nodes[m->nnodes];
 	memset(n, 0, sizeof(*n));
 	n->group = group;
@@ -188,7 +187,7 @@ l4_node_attach(L4Model *m, int32 node, int32 template)
 {
 	L4GroupNode *n = &m->nodes[node];
 
-	n->templates = l4_grow(n->templates, &n->templates_size, n->ntemplates + 1, sizeof(int32), m->cxt);
+	L4_GROW_FROM(n->templates, n->ntemplates, n->templates_size, 4, m->cxt);
 	n->templates[n->ntemplates++] = template;
 	m->templates[template].node = node;
 }
@@ -200,7 +199,7 @@ l4_template_new(L4Model *m, int32 node, int ncols, const L4Str *cols, int32 even
 	L4Template *t;
 	int32		id;
 
-	m->templates = l4_grow(m->templates, &m->templates_size, m->ntemplates + 1, sizeof(L4Template), m->cxt);
+	L4_GROW(m->templates, m->ntemplates, m->templates_size, m->cxt);
 	id = m->ntemplates++;
 	t = &m->templates[id];
 	for (int k = 0; k < L4_CHAINS; k++)
@@ -210,7 +209,7 @@ l4_template_new(L4Model *m, int32 node, int ncols, const L4Str *cols, int32 even
 	m->live += (m->groups[m->nodes[node].group].tag & L4_COARSE_TAG) == 0;
 	if (event == 0)
 	{
-		m->events = l4_grow(m->events, &m->events_size, m->nevents + 1, sizeof(L4Event), m->cxt);
+		L4_GROW(m->events, m->nevents, m->events_size, m->cxt);
 		event = m->nevents++;
 		memset(&m->events[event], 0, sizeof(L4Event));
 		m->events[event].tag = m->groups[m->nodes[node].group].tag;
@@ -256,7 +255,7 @@ l4_row_add(L4Model *m, int32 node, int32 template, uint64 key, const L4Str *cols
 	L4GroupNode *n = &m->nodes[node];
 	L4Row	   *row;
 
-	n->rows = l4_grow(n->rows, &n->rows_size, n->nrows + 1, sizeof(L4Row), m->cxt);
+	L4_GROW_FROM(n->rows, n->nrows, n->rows_size, 4, m->cxt);
 	row = &n->rows[n->nrows++];
 	row->template = template;
 	row->key = key;

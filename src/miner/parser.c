@@ -8,6 +8,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 
+#include "base/grow.h"
 #include "base/order.h"
 #include "miner/miner_int.h"
 #include "miner/parser_int.h"
@@ -31,9 +32,8 @@ compile_masks(const L4ParserOptions *o, int from, int to, MemoryContext cxt)
 	return l4_masks_create(to - from, names, patterns, o->drain, cxt);
 }
 
-/* with_drain: make the tree of algorithm drain, else it is read afterwards */
 L4Parser *
-l4_parser_create_as(Jsonb *options, MemoryContext cxt, bool with_drain)
+l4_parser_create(Jsonb *options, MemoryContext cxt)
 {
 	MemoryContext old = MemoryContextSwitchTo(cxt);
 	L4Parser   *parser = palloc0(sizeof(L4Parser));
@@ -52,20 +52,15 @@ l4_parser_create_as(Jsonb *options, MemoryContext cxt, bool with_drain)
 	l4_scanner_init(&parser->scanner, builtin, parser->o.delimiters);
 	l4_shape_init(&parser->shape, cxt);
 	initStringInfo(&parser->text);
-	if (!parser->o.drain)
-		l4_model_init(&parser->model, parser->scanner.cls, parser->o.distinct, parser->o.max_templates, cxt);
-	else
+	if (parser->o.drain)
+	{
 		parser->learnt = l4_map_create(cxt, 64, NULL);
-	if (parser->o.drain && with_drain)
 		parser->drain = l4_drain_create(&parser->o.drain_options, cxt);
+	}
+	else
+		l4_model_init(&parser->model, parser->scanner.cls, parser->o.distinct, parser->o.max_templates, cxt);
 	MemoryContextSwitchTo(old);
 	return parser;
-}
-
-L4Parser *
-l4_parser_create(Jsonb *options, MemoryContext cxt)
-{
-	return l4_parser_create_as(options, cxt, true);
 }
 
 static int
@@ -91,7 +86,7 @@ l4_parser_mask_name(const L4Parser *parser, int mask)
 static void
 add_range(L4Parser *parser, int *n, uint32 off, uint32 len, int mask)
 {
-	parser->ranges = l4_grow(parser->ranges, &parser->ranges_size, *n + 1, sizeof(L4Range), parser->cxt);
+	L4_GROW(parser->ranges, *n, parser->ranges_size, parser->cxt);
 	parser->ranges[*n].off = off;
 	parser->ranges[*n].len = len;
 	parser->ranges[*n].user_mask = mask;

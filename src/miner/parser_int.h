@@ -77,7 +77,6 @@ struct L4Parser
 #define ROW_AS_TEMPLATE 0x02	/* its slots are those of its template */
 
 /* parser.c */
-extern L4Parser *l4_parser_create_as(Jsonb *options, MemoryContext cxt, bool with_drain);
 extern const char *l4_parser_drain_line(L4Parser *parser, const char *msg, int len, int *out_len);
 extern char *l4_parser_print(const L4Parser *parser, const char *text, int len, int *out_len);
 

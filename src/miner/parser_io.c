@@ -8,6 +8,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "base/grow.h"
 #include "l4_compat.h"
 #include "miner/miner_int.h"
 #include "miner/parser_int.h"
@@ -73,7 +74,7 @@ read_groups(L4ByteReader *r, L4Model *m)
 
 		if (ncols < 1)
 			l4_bytes_corrupted("number of slots");
-		delims = l4_grow(delims, &size, ncols, sizeof(L4Str), m->cxt);
+		L4_GROW_FROM(delims, ncols - 1, size, ncols, m->cxt);
 		get_cols(r, m, delims, ncols);
 		if (l4_group_new(m, tag, ncols, delims) != i)
 			l4_bytes_corrupted("group");
@@ -118,13 +119,12 @@ read_events(L4ByteReader *r, L4Model *m)
 
 	if (n < 1)
 		l4_bytes_corrupted("number of events");
-	m->events = l4_grow(m->events, &m->events_size, n, sizeof(L4Event), m->cxt);
-	m->nevents = n;
+	m->events = MemoryContextAllocExtended(m->cxt, n * sizeof(L4Event), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	m->nevents = m->events_size = n;
 	for (int i = 1; i < n; i++)
 	{
 		L4Event    *e = &m->events[i];
 
-		memset(e, 0, sizeof(*e));
 		e->template = (int32) l4_get_number(r, PG_INT32_MAX, "template of an event") - 1;
 		e->merged_into = l4_get_number(r, e->template < 0 ? i - 1 : 0, "merged event");
 		if (e->template == L4_FORGOTTEN && e->merged_into == 0)
@@ -141,15 +141,14 @@ read_templates(L4ByteReader *r, L4Model *m)
 	L4Str	   *cols = NULL;
 	int32		cols_size = 0;
 
-	m->templates = l4_grow(NULL, &m->templates_size, Max(1, n), sizeof(L4Template), m->cxt);
-	m->ntemplates = n;
+	m->ntemplates = m->templates_size = n;
+	m->templates = MemoryContextAllocExtended(m->cxt, Max(1, n) * sizeof(L4Template), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	for (int i = 0; i < n; i++)
 	{
 		L4Template *t = &m->templates[i];
 		L4GroupNode *node;
 		int			ncols;
 
-		memset(t, 0, sizeof(*t));
 		t->event = l4_get_number(r, m->nevents - 1, "event of a template");
 		if (t->event == 0)
 			continue;
@@ -164,7 +163,7 @@ read_templates(L4ByteReader *r, L4Model *m)
 			l4_bytes_corrupted("node of a template");
 		for (int k = 0; k < L4_CHAINS; k++)
 			t->keys[k] = l4_get_number(r, PG_UINT32_MAX, "key of a template");
-		cols = l4_grow(cols, &cols_size, ncols, sizeof(L4Str), m->cxt);
+		L4_GROW_FROM(cols, ncols - 1, cols_size, ncols, m->cxt);
 		get_cols(r, m, cols, ncols);
 		t->cols = l4_cols_copy(m, cols, ncols);
 		l4_node_attach(m, t->node, i);
@@ -409,7 +408,7 @@ l4_parser_read(const char *bytes, Size len, int sqlstate, MemoryContext cxt)
 	L4Parser   *parser;
 	bool		drain = read_header(&r, bytes, len, sqlstate, cxt);
 
-	parser = l4_parser_create_as(read_options(&r), cxt, false);
+	parser = l4_parser_create(read_options(&r), cxt);
 	if (parser->o.drain != drain)
 		l4_bytes_corrupted("algorithm");
 	if (parser->o.drain)

@@ -13,10 +13,9 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "base/compress.h"
-#include "miner/miner_int.h"
+#include "base/grow.h"
 #include "miner/parser_int.h"
 
 #define TRAIN_PLAIN		1
@@ -25,7 +24,7 @@
 static void
 add_part(L4Train *train, const char *bytes, int len)
 {
-	train->parts = l4_grow(train->parts, &train->parts_size, train->nparts + 1, sizeof(L4TrainPart), train->cxt);
+	L4_GROW_FROM(train->parts, train->nparts, train->parts_size, 4, train->cxt);
 	train->parts[train->nparts].bytes = bytes;
 	train->parts[train->nparts++].len = len;
 }
