@@ -234,18 +234,6 @@ find_entry(L4FoldMemo *memo, uint32 hash, const char *text, int len, bool start)
 	return NULL;
 }
 
-/* May there be an entry with this hash? */
-static inline bool
-has_hash(const L4FoldMemo *memo, uint32 hash)
-{
-	const FoldPlace *set = memo->places[hash & memo->mask];
-	bool		found = false;
-
-	for (int k = 0; k < WAYS; k++)
-		found |= set[k].hash == hash;
-	return found;
-}
-
 /* The value of the shortest key that a text starts with: one pass gives the hashes of all starts. */
 static void *
 find_start(L4FoldMemo *memo, const char *text, int len)
@@ -256,14 +244,10 @@ find_start(L4FoldMemo *memo, const char *text, int len)
 	hash_start(&hash, SPREAD);
 	for (int i = L4_FOLD_START; i <= len && (starts >>= 1) != 0; i += L4_FOLD_START)
 	{
-		uint32		sum;
 		void	   *value;
 
 		hash_start_bytes(&hash, text + i - L4_FOLD_START);
-		if (!(starts & 1))
-			continue;
-		sum = hash_end(&hash) >> 32;
-		if (has_hash(memo, sum) && (value = find_entry(memo, sum, text, i, true)) != NULL)
+		if ((starts & 1) && (value = find_entry(memo, hash_end(&hash) >> 32, text, i, true)) != NULL)
 			return value;
 	}
 	return NULL;

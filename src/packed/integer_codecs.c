@@ -40,21 +40,6 @@ common_zeros(const int64 *values, int n, int64 *scale)
 	return any ? zeros : 0;
 }
 
-/* Is each the one before plus the same: numbers of lines, and what does not change? */
-static bool
-is_progression(const int64 *values, int n)
-{
-	uint64		step;
-
-	if (n < 3)
-		return false;
-	step = (uint64) values[1] - (uint64) values[0];
-	for (int i = 2; i < n; i++)
-		if ((uint64) values[i] - (uint64) values[i - 1] != step)
-			return false;
-	return true;
-}
-
 /* Plain or as differences, one by one or as runs: whichever is shortest. */
 static int
 best_form(const int64 *values, int n, Size *bytes)
@@ -138,19 +123,11 @@ void
 l4_put_ints(StringInfo buf, const int64 *values, int n)
 {
 	int64		scale;
+	int			zeros = common_zeros(values, n, &scale);
 	int64	   *scaled = NULL;
 	Size		bytes;
-	int			zeros;
 	int			form;
 
-	if (is_progression(values, n))
-	{
-		form = values[0] == values[1] ? L4_FORM_RUNS : L4_FORM_RUNS | L4_FORM_DIFFERENCES;
-		appendStringInfoChar(buf, (char) form);
-		put_form(buf, values, n, form, 4 * L4_VARINT_MAX);
-		return;
-	}
-	zeros = common_zeros(values, n, &scale);
 	if (zeros > 0)
 	{
 		scaled = (int64 *) palloc(sizeof(int64) * Max(n, 1));
