@@ -9,9 +9,8 @@
 
 #include "packed/packed.h"
 
-extern void l4_check_columns(L4Pack *pack, TupleDesc desc);
 extern const int32 *l4_sorted_ids(ArrayType *array, int *n);
-extern int *l4_choose_rows(L4Pack *pack, int colno, const int32 *ids, int nids, int *nrows);
-extern void l4_put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row);
+extern L4Pack *l4_open_rows(ReturnSetInfo *rsinfo, bytea *packed, int colno, const int32 *ids, int nids, int **rows, int *nrows);
+extern void l4_put_rows(ReturnSetInfo *rsinfo, L4Pack *pack, const int *rows, int nrows);
 
 #endif							/* L4_PACKED_ROWS_H */

@@ -92,8 +92,8 @@ rest_as_jsonb(L4Pack *pack, int first, int row, bool *isnull)
 	return PointerGetDatum(JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL)));
 }
 
-void
-l4_check_columns(L4Pack *pack, TupleDesc desc)
+static void
+check_columns(L4Pack *pack, TupleDesc desc)
 {
 	for (int c = 0; c < desc->natts; c++)
 	{
@@ -137,32 +137,38 @@ key_column(L4Pack *pack, int number)
 	return pack->cols[number - 1].ints;
 }
 
-/* Numbers of the rows that have one of these ids in a column. */
-int *
-l4_choose_rows(L4Pack *pack, int colno, const int32 *ids, int nids, int *nrows)
+/*
+ * A packed value that has the columns of the result, and the numbers of those
+ * of its rows that have one of these ids in a column; ids NULL: of all rows.
+ */
+L4Pack *
+l4_open_rows(ReturnSetInfo *rsinfo, bytea *packed, int colno, const int32 *ids, int nids, int **rows, int *nrows)
 {
-	int		   *rows = (int *) palloc(sizeof(int) * Max(pack->nrows, 1));
-	const int64 *id = key_column(pack, colno);
-	bool		keep = false;
+	L4Pack	   *pack = l4_pack_open(packed, CurrentMemoryContext);
+	const int64 *id;
+	bool		keep = true;
 
+	check_columns(pack, rsinfo->setDesc);
+	id = ids != NULL && pack->nrows > 0 ? key_column(pack, colno) : NULL;
+	*rows = (int *) palloc(sizeof(int) * Max(pack->nrows, 1));
 	*nrows = 0;
 	for (int row = 0; row < pack->nrows; row++)
 	{
 		/* rows of one id mostly follow each other */
-		if (row == 0 || id[row] != id[row - 1])
+		if (id != NULL && (row == 0 || id[row] != id[row - 1]))
 		{
 			int32		key = (int32) id[row];
 
 			keep = bsearch(&key, ids, nids, sizeof(int32), l4_order_int32) != NULL;
 		}
 		if (keep)
-			rows[(*nrows)++] = row;
+			(*rows)[(*nrows)++] = row;
 	}
-	return rows;
+	return pack;
 }
 
-void
-l4_put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row)
+static void
+put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row)
 {
 	TupleDesc	desc = rsinfo->setDesc;
 	Datum		values[L4_PACK_MAX_COLS];
@@ -179,26 +185,20 @@ l4_put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row)
 	tuplestore_putvalues(rsinfo->setResult, desc, values, nulls);
 }
 
-/* Add the rows of a packed value to the result, those of some ids in a column or all (NULL). What nobody asks for is not decoded. */
-static void
-put_rows(ReturnSetInfo *rsinfo, bytea *packed, int colno, const int32 *ids, int nids)
+/* Add rows of a packed value to the result. What nobody asks for is not decoded. */
+void
+l4_put_rows(ReturnSetInfo *rsinfo, L4Pack *pack, const int *rows, int nrows)
 {
 	MemoryContext rowcxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unpacked row", ALLOCSET_SMALL_SIZES);
 	MemoryContext old;
-	L4Pack	   *pack = l4_pack_open(packed, CurrentMemoryContext);
-	int			nrows = pack->nrows;
-	int		   *rows = NULL;
 
-	l4_check_columns(pack, rsinfo->setDesc);
-	if (ids != NULL && nrows > 0)
-		rows = l4_choose_rows(pack, colno, ids, nids, &nrows);
 	for (int c = 0; c < rsinfo->setDesc->natts && nrows > 0; c++)
 		l4_pack_need(pack, c);
 	old = MemoryContextSwitchTo(rowcxt);
 	for (int i = 0; i < nrows; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		l4_put_row(rsinfo, pack, rows == NULL ? i : rows[i]);
+		put_row(rsinfo, pack, rows[i]);
 		MemoryContextReset(rowcxt);
 	}
 	MemoryContextSwitchTo(old);
@@ -229,7 +229,13 @@ l4_unpack(PG_FUNCTION_ARGS)
 	}
 	for (int i = 0; i < Min(PG_NARGS(), 2); i++)
 		if (!PG_ARGISNULL(i))
-			put_rows(rsinfo, PG_GETARG_BYTEA_PP(i), colno, ids, nids);
+		{
+			int		   *rows;
+			int			nrows;
+			L4Pack	   *pack = l4_open_rows(rsinfo, PG_GETARG_BYTEA_PP(i), colno, ids, nids, &rows, &nrows);
+
+			l4_put_rows(rsinfo, pack, rows, nrows);
+		}
 	return (Datum) 0;
 }
 
@@ -274,19 +280,18 @@ l4_iteration_metrics(PG_FUNCTION_ARGS)
 typedef struct OpenGroup
 {
 	MemoryContext member_cxt;
-	char	   *opened;
-	int			len;
+	L4OpenGroup group;
 	int			number;			/* of the member, -1 none */
 	bytea	   *member;
-} OpenGroup;
+} SeenGroup;
 
 static void *
 make_group(struct varlena *value, MemoryContext cxt)
 {
-	OpenGroup  *group = MemoryContextAllocZero(cxt, sizeof(OpenGroup));
+	SeenGroup  *group = MemoryContextAllocZero(cxt, sizeof(SeenGroup));
 
 	group->member_cxt = AllocSetContextCreate(cxt, "l4 member", ALLOCSET_SMALL_SIZES);
-	group->opened = l4_group_open((bytea *) pg_detoast_datum_packed(value), &group->len, cxt);
+	group->group = l4_group_open((bytea *) pg_detoast_datum_packed(value), cxt);
 	group->number = -1;
 	return group;
 }
@@ -295,7 +300,7 @@ make_group(struct varlena *value, MemoryContext cxt)
 Datum
 l4_member(PG_FUNCTION_ARGS)
 {
-	OpenGroup  *group;
+	SeenGroup  *group;
 	MemoryContext old;
 
 	if (PG_ARGISNULL(0))
@@ -308,7 +313,7 @@ l4_member(PG_FUNCTION_ARGS)
 		group->number = -1;
 		MemoryContextReset(group->member_cxt);
 		old = MemoryContextSwitchTo(group->member_cxt);
-		group->member = l4_group_member(group->opened, group->len, PG_GETARG_INT32(1));
+		group->member = l4_group_member(&group->group, PG_GETARG_INT32(1));
 		MemoryContextSwitchTo(old);
 		group->number = PG_GETARG_INT32(1);
 	}

@@ -28,7 +28,6 @@ PG_FUNCTION_INFO_V1(l4_iteration_times);
 /* Columns of packed lines and iterations that are asked for here */
 #define LINE_TS			2
 #define LINE_EVENT		4
-#define LINE_COLUMNS	8
 #define ITER_EPOCH		0
 #define ITER_NUMBER		1
 #define ITER_ENDED		2
@@ -67,41 +66,25 @@ l4_lines_between(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Window		window = get_window(fcinfo, 2);
-	MemoryContext rowcxt;
-	MemoryContext old;
+	const int32 *ids = NULL;
+	int			nids = 0;
 	L4Pack	   *pack;
-	int		   *rows = NULL;
+	int		   *rows;
 	int			nrows;
+	int			kept = 0;
 
 	l4_init_materialized_srf(fcinfo);
 	if (PG_ARGISNULL(0))
 		return (Datum) 0;
-	pack = l4_pack_open(PG_GETARG_BYTEA_PP(0), CurrentMemoryContext);
-	l4_check_columns(pack, rsinfo->setDesc);
-	nrows = pack->nrows;
 	if (!PG_ARGISNULL(1))
-	{
-		int			nids;
-		const int32 *ids = l4_sorted_ids(PG_GETARG_ARRAYTYPE_P(1), &nids);
-
-		rows = l4_choose_rows(pack, LINE_EVENT + 1, ids, nids, &nrows);
-	}
-	rowcxt = AllocSetContextCreate(CurrentMemoryContext, "l4 line", ALLOCSET_SMALL_SIZES);
-	for (int i = 0; i < nrows; i++)
-	{
-		int			row = rows == NULL ? i : rows[i];
-
-		CHECK_FOR_INTERRUPTS();
+		ids = l4_sorted_ids(PG_GETARG_ARRAYTYPE_P(1), &nids);
+	pack = l4_open_rows(rsinfo, PG_GETARG_BYTEA_PP(0), LINE_EVENT + 1, ids, nids, &rows, &nrows);
+	if (nrows > 0)
 		l4_pack_need(pack, LINE_TS);
-		if (!in_window(&window, !l4_pack_is_null(pack, LINE_TS, row), pack->cols[LINE_TS].ints[row]))
-			continue;
-		for (int c = 0; c < LINE_COLUMNS; c++)
-			l4_pack_need(pack, c);
-		old = MemoryContextSwitchTo(rowcxt);
-		l4_put_row(rsinfo, pack, row);
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(rowcxt);
-	}
+	for (int i = 0; i < nrows; i++)
+		if (in_window(&window, !l4_pack_is_null(pack, LINE_TS, rows[i]), pack->cols[LINE_TS].ints[rows[i]]))
+			rows[kept++] = rows[i];
+	l4_put_rows(rsinfo, pack, rows, kept);
 	return (Datum) 0;
 }
 
