@@ -14,7 +14,6 @@
 
 #include "ingest/write_set.h"
 #include "l4_compat.h"
-#include "packed/group.h"
 
 static const char stream_sql[] =
 "SELECT s.job_id, s.node, s.source, s.next_chunk_no, s.tail_lines, s.pack_id, s.member FROM l4._stream s WHERE s.stream_id = $1";
@@ -104,15 +103,15 @@ l4_stored_value(L4StoredReader *reader, const L4Stored *stored, L4StoredValue wh
 		return NULL;
 	if (stored->member == L4_NO_INT)
 		return DatumGetByteaPCopy(value);
-	if (reader->opened[which] == NULL)
+	if (reader->opened[which].bytes == NULL)
 	{
 		bytea	   *group = DatumGetByteaPP(value);
 
-		reader->opened[which] = l4_group_open(group, &reader->opened_len[which], reader->cxt);
+		reader->opened[which] = l4_group_open(group, reader->cxt);
 		if ((Pointer) group != DatumGetPointer(value))
 			pfree(group);
 	}
-	return l4_group_member(reader->opened[which], reader->opened_len[which], stored->member);
+	return l4_group_member(&reader->opened[which], stored->member);
 }
 
 /* Of a pack of the stream's own: its last part, and how many bytes that has of what grows. */

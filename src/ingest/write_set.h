@@ -12,6 +12,7 @@
 
 #include "ingest/ingest_pack.h"
 #include "ingest/ingest_query.h"
+#include "packed/group.h"
 
 /* ---- ingest_stored.c: what is stored of a stream, to be read on ---- */
 
@@ -44,8 +45,7 @@ typedef struct L4StoredReader
 	SPITupleTable *row;			/* of the pack that was read last */
 	int32		shared_id;		/* its number, where it is shared; 0 none */
 	MemoryContext cxt;			/* of its opened values */
-	char	   *opened[L4_STORED_VALUES];
-	int			opened_len[L4_STORED_VALUES];
+	L4OpenGroup opened[L4_STORED_VALUES];
 } L4StoredReader;
 
 extern void l4_stored_init(L4StoredReader *reader, bool read_only);

@@ -76,29 +76,44 @@ l4_group_encode(bytea **values, int n, L4MemberKind kind)
 	return (bytea *) out.data;
 }
 
-/* What a group holds, in memory of the context. */
-char *
-l4_group_open(const bytea *group, int *len, MemoryContext cxt)
+static L4ByteReader
+read_members(const L4OpenGroup *group, int *n)
+{
+	L4ByteReader reader = {(const unsigned char *) group->bytes, (const unsigned char *) group->bytes + group->len};
+
+	*n = l4_get_count(&reader);
+	if (*n > L4_GROUP_MAX)
+		l4_bytes_corrupted("members");
+	return reader;
+}
+
+/* In memory of the context. */
+L4OpenGroup
+l4_group_open(const bytea *group, MemoryContext cxt)
 {
 	L4ByteReader reader = l4_bytea_reader(group);
+	L4OpenGroup opened;
 
 	if (*l4_get_bytes(&reader, 1) != L4_GROUP_VERSION)
 		l4_bytes_corrupted("version");
-	return l4_decompress((const char *) reader.ptr, (int) (reader.end - reader.ptr), len, cxt);
+	opened.bytes = l4_decompress((const char *) reader.ptr, (int) (reader.end - reader.ptr), &opened.len, cxt);
+	read_members(&opened, &opened.n);
+	return opened;
 }
 
 /* A member, as it was put in; NULL where it was NULL or there is no such one. */
 bytea *
-l4_group_member(const char *opened, int len, int member)
+l4_group_member(const L4OpenGroup *group, int member)
 {
-	L4ByteReader reader = {(const unsigned char *) opened, (const unsigned char *) opened + len};
-	int			n = l4_get_count(&reader);
+	L4ByteReader reader;
+	int			n;
 	int			npieces[L4_GROUP_MAX];
 	int			lengths[L4_GROUP_MAX][MAX_PIECES];
 	StringInfoData out;
 
-	if (n > L4_GROUP_MAX)
-		l4_bytes_corrupted("members");
+	if (group->bytes == NULL)
+		return NULL;
+	reader = read_members(group, &n);
 	for (int i = 0; i < n; i++)
 	{
 		npieces[i] = l4_get_count_or_none(&reader);

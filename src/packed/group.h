@@ -17,7 +17,15 @@ typedef enum L4MemberKind
 } L4MemberKind;
 
 extern bytea *l4_group_encode(bytea **members, int n, L4MemberKind kind);
-extern char *l4_group_open(const bytea *group, int *len, MemoryContext cxt);
-extern bytea *l4_group_member(const char *opened, int len, int member);
+/* What a group holds; all zero: no group. */
+typedef struct L4OpenGroup
+{
+	const char *bytes;
+	int			len;
+	int			n;				/* members */
+} L4OpenGroup;
+
+extern L4OpenGroup l4_group_open(const bytea *group, MemoryContext cxt);
+extern bytea *l4_group_member(const L4OpenGroup *group, int member);
 
 #endif							/* L4_GROUP_H */

@@ -124,24 +124,45 @@ read_events(L4SlotReader *r, int part)
 	}
 }
 
+void
+l4_slot_value(const L4Pack *pack, int row, L4SlotOut *out)
+{
+	const L4PackCol *value = &pack->cols[L4_SLOT_VALUE];
+	const L4PackCol *mask = &pack->cols[L4_SLOT_MASK];
+
+	out->text = value->entry[value->ints[row]];
+	out->len = value->entry_len[value->ints[row]];
+	out->mask = mask->entry[mask->ints[row]];
+	out->mask_len = mask->entry_len[mask->ints[row]];
+	out->occurrences = pack->cols[L4_SLOT_COUNT].ints[row];
+	out->ts = l4_pack_get_ts(pack, L4_SLOT_TS, row);
+	out->line_no = pack->cols[L4_SLOT_LINE].ints[row];
+}
+
+int32
+l4_slot_words_of(const L4SlotOut *value)
+{
+	char		number[12];
+	int			len = Min(value->len, (int) sizeof(number) - 1);
+
+	memcpy(number, value->text, len);
+	number[len] = '\0';
+	return (int32) strtol(number, NULL, 10);
+}
+
 /* Records of an event that have the words of another one. */
 static void
 move_lines(L4SlotReader *r, int part, int32 event, int row)
 {
-	L4Pack	   *pack = r->slots[part];
-	const L4PackCol *value = &pack->cols[L4_SLOT_VALUE];
-	int64		records = pack->cols[L4_SLOT_COUNT].ints[row];
-	char		number[12];
-	int			len = Min(value->entry_len[value->ints[row]], (int) sizeof(number) - 1);
+	L4SlotOut	value;
 	int32		other;
 
-	memcpy(number, value->entry[value->ints[row]], len);
-	number[len] = '\0';
-	other = (int32) strtol(number, NULL, 10);
+	l4_slot_value(r->slots[part], row, &value);
+	other = l4_slot_words_of(&value);
 	if (words_of(r, event) != NULL)
-		add_lines(r, event, -records, l4_pack_get_ts(pack, L4_SLOT_TS, row), pack->cols[L4_SLOT_LINE].ints[row]);
+		add_lines(r, event, -value.occurrences, value.ts, value.line_no);
 	if (words_of(r, other) != NULL)
-		add_lines(r, other, records, l4_pack_get_ts(pack, L4_SLOT_TS, row), pack->cols[L4_SLOT_LINE].ints[row]);
+		add_lines(r, other, value.occurrences, value.ts, value.line_no);
 }
 
 static void
@@ -232,22 +253,6 @@ compare_ranges(const void *a, const void *b)
 	if (x->slot != y->slot)
 		return x->slot < y->slot ? -1 : 1;
 	return 0;
-}
-
-static void
-get_value(const L4SlotReader *r, const L4SlotRange *range, int row, L4SlotOut *out)
-{
-	const L4Pack *pack = r->slots[range->part];
-	const L4PackCol *value = &pack->cols[L4_SLOT_VALUE];
-	const L4PackCol *mask = &pack->cols[L4_SLOT_MASK];
-
-	out->text = value->entry[value->ints[row]];
-	out->len = value->entry_len[value->ints[row]];
-	out->mask = mask->entry[mask->ints[row]];
-	out->mask_len = mask->entry_len[mask->ints[row]];
-	out->occurrences = pack->cols[L4_SLOT_COUNT].ints[row];
-	out->ts = l4_pack_get_ts(pack, L4_SLOT_TS, row);
-	out->line_no = pack->cols[L4_SLOT_LINE].ints[row];
 }
 
 static void
@@ -358,7 +363,7 @@ take_slot(L4SlotReader *r, const L4SlotRange *ranges, int n, L4SlotTake take, vo
 		for (int row = ranges[i].from; row < ranges[i].to; row++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			get_value(r, &ranges[i], row, &out);
+			l4_slot_value(r->slots[ranges[i].part], row, &out);
 			many |= out.occurrences <= 0;
 			/* the values of one range differ */
 			if (i == 0)

@@ -68,6 +68,10 @@ typedef struct L4SlotReader
 extern const int32 *l4_get_ids(FunctionCallInfo fcinfo, int arg, const char *name, int *n);
 extern void l4_get_own_words(FunctionCallInfo fcinfo, int arg, L4OwnWords *words);
 
+/* A row of packed values; where it is of L4_SLOT_WORDS_OF, the event whose words records have. */
+extern void l4_slot_value(const L4Pack *pack, int row, L4SlotOut *out);
+extern int32 l4_slot_words_of(const L4SlotOut *value);
+
 /* All values, of each slot together, in the order in which they came. */
 extern void l4_slot_values_read(L4SlotReader *r, L4SlotTake take, void *to);
 

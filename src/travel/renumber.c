@@ -141,30 +141,20 @@ take_words_of(const L4Renumber *map, const L4Pack *pack, L4StreamCounts *counts)
 
 	for (int row = 0; row < pack->nrows; row++)
 	{
-		const L4PackCol *value = &cols[L4_SLOT_VALUE];
 		char		number[12];
-		int			len;
 		int32		event;
 		int32		other;
 		L4SlotOut	out;
 
 		if (cols[L4_SLOT_PLACE].ints[row] != L4_SLOT_WORDS_OF)
 			continue;
-		len = Min(value->entry_len[value->ints[row]], (int) sizeof(number) - 1);
-		memcpy(number, value->entry[value->ints[row]], len);
-		number[len] = '\0';
+		l4_slot_value(pack, row, &out);
 		event = l4_renumbered(map, (int32) cols[L4_SLOT_EVENT].ints[row]);
-		other = l4_renumbered(map, (int32) strtol(number, NULL, 10));
+		other = l4_renumbered(map, l4_slot_words_of(&out));
 		if (event == other)
 			continue;
-		pg_ltoa(other, number);
+		out.len = pg_ltoa(other, number);
 		out.text = number;
-		out.len = strlen(number);
-		out.mask = cols[L4_SLOT_MASK].entry[cols[L4_SLOT_MASK].ints[row]];
-		out.mask_len = cols[L4_SLOT_MASK].entry_len[cols[L4_SLOT_MASK].ints[row]];
-		out.occurrences = cols[L4_SLOT_COUNT].ints[row];
-		out.ts = l4_pack_get_ts(pack, L4_SLOT_TS, row);
-		out.line_no = cols[L4_SLOT_LINE].ints[row];
 		l4_stream_counts_add_value(counts, event, L4_SLOT_WORDS_OF, &out, out.occurrences > 0);
 	}
 }

@@ -18,50 +18,24 @@
 PG_FUNCTION_INFO_V1(l4_renumber_sql);
 PG_FUNCTION_INFO_V1(l4_keep_members);
 
-/* A value that streams share, opened; n: its members. */
-typedef struct Opened
+static L4OpenGroup
+open_shared(const bytea *value)
 {
-	char	   *bytes;
-	int			len;
-	int			n;
-} Opened;
-
-static void
-open_shared(const bytea *value, Opened *opened)
-{
-	L4ByteReader reader;
-
-	memset(opened, 0, sizeof(*opened));
-	if (value == NULL)
-		return;
-	opened->bytes = l4_group_open(value, &opened->len, CurrentMemoryContext);
-	reader = (L4ByteReader) {(const unsigned char *) opened->bytes, (const unsigned char *) opened->bytes + opened->len};
-	opened->n = l4_get_count(&reader);
-	if (opened->n > L4_GROUP_MAX)
-		l4_bytes_corrupted("members");
-}
-
-static bytea *
-member_of(const Opened *opened, int member)
-{
-	return opened->bytes == NULL ? NULL : l4_group_member(opened->bytes, opened->len, member);
+	return value == NULL ? (L4OpenGroup) {0} : l4_group_open(value, CurrentMemoryContext);
 }
 
 static bytea *
 renumber_shared(const L4Renumber *map, L4RenumberKind kind, const bytea *value, const bytea *events)
 {
 	bytea	   *members[L4_GROUP_MAX];
-	Opened		values;
-	Opened		counts;
-	int			n;
+	L4OpenGroup values = open_shared(value);
+	L4OpenGroup counts = open_shared(kind == L4_RENUMBER_SLOTS ? events : NULL);
+	int			n = Max(values.n, counts.n);
 
-	open_shared(value, &values);
-	open_shared(kind == L4_RENUMBER_SLOTS ? events : NULL, &counts);
-	n = Max(values.n, counts.n);
 	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		members[i] = l4_renumber(map, kind, member_of(&values, i), member_of(&counts, i));
+		members[i] = l4_renumber(map, kind, l4_group_member(&values, i), l4_group_member(&counts, i));
 	}
 	return n == 0 ? NULL : l4_group_encode(members, n, kind == L4_RENUMBER_PACK_STATE ? L4_MEMBER_BYTES : L4_MEMBER_PACK);
 }
@@ -123,19 +97,18 @@ Datum
 l4_keep_members(PG_FUNCTION_ARGS)
 {
 	bytea	   *members[L4_GROUP_MAX] = {NULL};
-	Opened		opened;
+	L4OpenGroup opened = l4_group_open(PG_GETARG_BYTEA_PP(0), CurrentMemoryContext);
 	int			n;
 	const int32 *kept = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "members", &n);
 	bytea	   *result;
 
-	open_shared(PG_GETARG_BYTEA_PP(0), &opened);
 	for (int i = 0; i < n; i++)
 	{
 		if (kept[i] < 0 || kept[i] >= opened.n)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("the value has no member %d", kept[i])));
-		members[kept[i]] = member_of(&opened, kept[i]);
+		members[kept[i]] = l4_group_member(&opened, kept[i]);
 	}
 	result = opened.n == 0 ? NULL : l4_group_encode(members, opened.n, PG_GETARG_BOOL(2) ? L4_MEMBER_PACK : L4_MEMBER_BYTES);
 	if (result == NULL)

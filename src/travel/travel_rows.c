@@ -167,7 +167,6 @@ read_row(L4ExportRow *row, bytea *bytes)
 	int			format;
 	uint64		number;
 
-	row->bytes = bytes;
 	if (reader.end - reader.ptr < FRONT_BYTES || memcmp(reader.ptr, MAGIC, MAGIC_BYTES) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),

@@ -36,7 +36,6 @@ extern bytea *l4_export_row(L4ExportWriter *writer, bool last);
 typedef struct L4ExportRow
 {
 	int			number;
-	bytea	   *bytes;
 	bool		last;
 	uint64		checksum;
 	uint64		chain;

@@ -151,16 +151,15 @@ fuzz_chunks(void)
 	group = l4_group_encode(members, MEMBERS, fuzz_random(2) ? L4_MEMBER_PACK : L4_MEMBER_BYTES);
 	for (int i = 0; i < 40; i++)
 	{
-		int			len;
-		char	   *opened;
+		L4OpenGroup opened;
 		bytea	   *damaged = (bytea *) (i % 2 ? fuzz_damage_varlena((struct varlena *) group) : (struct varlena *) group);
 
 		FUZZ_TRY();
-		opened = l4_group_open(damaged, &len, CurrentMemoryContext);
+		opened = l4_group_open(damaged, CurrentMemoryContext);
 		/* what is compressed is mostly refused whole: so damage what comes of it, too */
 		if (i % 2 == 0)
-			opened = fuzz_damage(opened, len, &len);
-		l4_group_member(opened, len, fuzz_random(MEMBERS + 2));
+			opened.bytes = fuzz_damage(opened.bytes, opened.len, &opened.len);
+		l4_group_member(&opened, fuzz_random(MEMBERS + 2));
 		FUZZ_END();
 	}
 }
