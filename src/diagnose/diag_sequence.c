@@ -10,9 +10,9 @@
 
 #include "common/hashfn.h"
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "base/grow.h"
+#include "base/map.h"
 #include "base/order.h"
 #include "diagnose/diagnose.h"
 #include "dtw/dtw.h"
@@ -26,45 +26,6 @@ typedef struct Sequence
 	int32		length;
 	int32	   *events;
 } Sequence;
-
-typedef struct KnownSequence
-{
-	Sequence	sequence;
-	uint32		hash;
-	int32		number;
-	char		status;
-} KnownSequence;
-
-#define SH_PREFIX sequences
-#define SH_ELEMENT_TYPE KnownSequence
-#define SH_KEY_TYPE Sequence
-#define SH_KEY sequence
-#define SH_HASH_KEY(tb, key) hash_bytes((const unsigned char *) (key).events, (key).length * sizeof(int32))
-#define SH_EQUAL(tb, a, b) ((a).length == (b).length && memcmp((a).events, (b).events, (a).length * sizeof(int32)) == 0)
-#define SH_STORE_HASH
-#define SH_GET_HASH(tb, a) (a)->hash
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
-typedef struct Distance
-{
-	uint64		pair;
-	char		status;
-	double		value;
-} Distance;
-
-#define SH_PREFIX distance
-#define SH_ELEMENT_TYPE Distance
-#define SH_KEY_TYPE uint64
-#define SH_KEY pair
-#define SH_HASH_KEY(tb, key) murmurhash32((uint32) ((key) ^ ((key) >> 32) * 0x9e3779b1))
-#define SH_EQUAL(tb, a, b) ((a) == (b))
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
 
 /* An iteration of the stream that is read */
 typedef struct Row
@@ -86,9 +47,12 @@ struct L4Deviations
 	Sequence   *sequences;
 	int			nsequences;
 	int			sequences_size;
-	sequences_hash *numbers;
+	L4Map	   *numbers;		/* of sequences, by hash; of the next one where it is another one's */
 	int64		nevents;
-	distance_hash *distances;
+	double	   *distances;
+	int			ndistances;
+	int			distances_size;
+	L4Map	   *pairs;			/* two sequences to place in distances + 1 */
 	int			stream;
 	Row		   *rows;
 	int			nrows;
@@ -103,9 +67,12 @@ forget_known(L4Deviations *all)
 	all->sequences = NULL;
 	all->sequences_size = 0;
 	all->nsequences = 0;
-	all->numbers = sequences_create(all->known, 256, NULL);
+	all->numbers = l4_map_create(all->known, 256, NULL);
 	all->nevents = 0;
-	all->distances = distance_create(all->known, 1024, NULL);
+	all->distances = NULL;
+	all->distances_size = 0;
+	all->ndistances = 0;
+	all->pairs = l4_map_create(all->known, 1024, NULL);
 }
 
 L4Deviations *
@@ -132,21 +99,28 @@ l4_deviations_create(MemoryContext cxt, const int32 *merged, const int32 *surviv
 static int32
 intern_sequence(L4Deviations *all, int32 *events, int32 n)
 {
-	Sequence	sequence = {n, events};
-	KnownSequence *known;
-	bool		found;
+	Size		bytes = n * sizeof(int32);
 
-	known = sequences_insert(all->numbers, sequence, &found);
-	if (found)
-		return known->number;
-	sequence.events = MemoryContextAlloc(all->known, Max(n, 1) * sizeof(int32));
-	memcpy(sequence.events, events, n * sizeof(int32));
-	known->sequence = sequence;
-	known->number = all->nsequences;
-	L4_GROW(all->sequences, all->nsequences, all->sequences_size, all->known);
-	all->sequences[all->nsequences++] = sequence;
-	all->nevents += n;
-	return known->number;
+	for (uint64 hash = hash_bytes_extended((const unsigned char *) events, bytes, 0);; hash++)
+	{
+		bool		found;
+		int32	   *number = l4_map_put(all->numbers, hash, &found);
+		Sequence   *sequence;
+
+		if (!found)
+		{
+			L4_GROW(all->sequences, all->nsequences, all->sequences_size, all->known);
+			sequence = &all->sequences[all->nsequences];
+			sequence->length = n;
+			sequence->events = memcpy(MemoryContextAlloc(all->known, Max(bytes, 1)), events, bytes);
+			all->nevents += n;
+			*number = all->nsequences++;
+			return *number;
+		}
+		sequence = &all->sequences[*number];
+		if (sequence->length == n && memcmp(sequence->events, events, bytes) == 0)
+			return *number;
+	}
 }
 
 /* The same for events as they were when the lines were read. */
@@ -175,18 +149,19 @@ get_distance(L4Deviations *all, int32 x, int32 y)
 {
 	const Sequence *a = &all->sequences[x];
 	const Sequence *b = &all->sequences[y];
-	Distance   *distance;
-	bool		found;
+	int32	   *place;
 
 	if (x == y)
 		return 0;
-	distance = distance_insert(all->distances, (uint64) Min(x, y) << 32 | (uint64) Max(x, y), &found);
-	if (!found)
+	place = l4_map_put(all->pairs, (uint64) Min(x, y) << 32 | (uint64) Max(x, y), NULL);
+	if (*place == 0)
 	{
-		distance->value = l4_dtw_int(a->events, a->length, b->events, b->length, L4_DTW_NO_BAND);
+		L4_GROW(all->distances, all->ndistances, all->distances_size, all->known);
+		all->distances[all->ndistances++] = l4_dtw_int(a->events, a->length, b->events, b->length, L4_DTW_NO_BAND);
+		*place = all->ndistances;
 		CHECK_FOR_INTERRUPTS();
 	}
-	return distance->value;
+	return all->distances[*place - 1];
 }
 
 static int
@@ -270,7 +245,7 @@ finish_stream(L4Deviations *all)
 		i = end;
 	}
 	all->nrows = 0;
-	if (all->nevents > MAX_EVENTS || all->distances->members > MAX_DISTANCES)
+	if (all->nevents > MAX_EVENTS || all->ndistances > MAX_DISTANCES)
 		forget_known(all);
 }
 

@@ -11,40 +11,16 @@
 #include "common/hashfn.h"
 #include "utils/memutils.h"
 
+#include "base/map.h"
 #include "pcre/pcre.h"
 
 #define CACHE_PATTERNS 2048
 #define CACHE_BYTES (32 * 1024 * 1024)
 
-typedef struct PatternText
-{
-	const char *text;
-	size_t		len;
-} PatternText;
-
-typedef struct CachedRegex
-{
-	PatternText source;			/* of re, once it is compiled */
-	L4Regex    *re;
-	uint32		hash;
-	char		status;
-} CachedRegex;
-
-#define SH_PREFIX regexcache
-#define SH_ELEMENT_TYPE CachedRegex
-#define SH_KEY_TYPE PatternText
-#define SH_KEY source
-#define SH_HASH_KEY(tb, key) hash_bytes((const unsigned char *) (key).text, (key).len)
-#define SH_EQUAL(tb, a, b) ((a).len == (b).len && memcmp((a).text, (b).text, (a).len) == 0)
-#define SH_STORE_HASH
-#define SH_GET_HASH(tb, a) (a)->hash
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
-static MemoryContext cache_cxt = NULL;	/* of the table and the patterns */
-static regexcache_hash *cache = NULL;	/* NULL: empty */
+static MemoryContext cache_cxt = NULL;	/* of the map and the patterns */
+static L4Map *numbers = NULL;	/* of patterns + 1, by hash; of the next one where it is another one's; NULL: empty */
+static L4Regex *patterns[CACHE_PATTERNS];
+static int	npatterns = 0;
 static size_t cache_bytes = 0;
 
 /* Empty the cache, or begin it. */
@@ -54,28 +30,39 @@ reset_cache(void)
 	if (cache_cxt == NULL)
 		cache_cxt = AllocSetContextCreate(TopMemoryContext, "l4 regex cache",
 										  ALLOCSET_DEFAULT_SIZES);
-	cache = NULL;
+	numbers = NULL;
+	npatterns = 0;
 	cache_bytes = 0;
 	MemoryContextReset(cache_cxt);
-	cache = regexcache_create(cache_cxt, 64, NULL);
+	numbers = l4_map_create(cache_cxt, 64, NULL);
 }
 
 L4Regex *
 l4_regex_cached(const char *pattern, size_t len)
 {
-	PatternText key = {pattern, len};
-	CachedRegex *entry = cache == NULL ? NULL : regexcache_lookup(cache, key);
-	L4Regex    *re;
-	bool		found;
-
-	if (entry != NULL)
-		return entry->re;
-	if (cache == NULL || cache->members >= CACHE_PATTERNS || cache_bytes >= CACHE_BYTES)
+	if (numbers == NULL)
 		reset_cache();
-	re = l4_regex_compile(pattern, len, 0, cache_cxt);
-	key.text = l4_regex_source(re, &key.len);
-	entry = regexcache_insert(cache, key, &found);
-	entry->re = re;
-	cache_bytes += l4_regex_memory(re);
-	return re;
+	for (uint64 hash = hash_bytes_extended((const unsigned char *) pattern, len, 0);; hash++)
+	{
+		/* 0 is also what a pattern left that does not compile */
+		int32	   *number = l4_map_put(numbers, hash, NULL);
+		size_t		known_len;
+		const char *known;
+
+		if (*number == 0 && (npatterns >= CACHE_PATTERNS || cache_bytes >= CACHE_BYTES))
+		{
+			reset_cache();
+			return l4_regex_cached(pattern, len);
+		}
+		if (*number == 0)
+		{
+			patterns[npatterns] = l4_regex_compile(pattern, len, 0, cache_cxt);
+			cache_bytes += l4_regex_memory(patterns[npatterns]);
+			*number = ++npatterns;
+			return patterns[npatterns - 1];
+		}
+		known = l4_regex_source(patterns[*number - 1], &known_len);
+		if (known_len == len && memcmp(known, pattern, len) == 0)
+			return patterns[*number - 1];
+	}
 }
