@@ -97,7 +97,7 @@ best_of(const L4Drain *drain, const DrainNode *leaf, int n, int need, bool all)
 	for (int32 c = 0; c < leaf->nclusters; c++)
 	{
 		const DrainSlot *slot = &drain->slots[leaf->slots[c]];
-		const uint32 *tokens = slot->tokens;
+		const uint32 *tokens = slot->cluster.tokens;
 		int			equal = 0;
 		int			params = 0;
 
@@ -200,7 +200,7 @@ create_cluster(L4Drain *drain, const char *text, int n)
 				 errmsg("too many templates for algorithm drain")));
 	slot = l4_drain_slot_new(drain, drain->last_id + 1, n);
 	drain->last_id++;
-	tokens = drain->slots[slot].tokens;
+	tokens = drain->slots[slot].cluster.tokens;
 	for (int i = 0; i < n; i++)
 		tokens[i] = l4_drain_token_intern(drain, text + drain->ranges[i].off,
 										  drain->ranges[i].len);
@@ -221,10 +221,10 @@ generalize(L4Drain *drain, DrainSlot *slot)
 {
 	for (int i = 0; i < slot->cluster.ntokens; i++)
 	{
-		if (slot->tokens[i] == drain->line_tokens[i] || slot->tokens[i] == TOKEN_PARAM)
+		if (slot->cluster.tokens[i] == drain->line_tokens[i] || slot->cluster.tokens[i] == TOKEN_PARAM)
 			continue;
-		l4_drain_token_unref(drain, slot->tokens[i]);
-		slot->tokens[i] = TOKEN_PARAM;
+		l4_drain_token_unref(drain, slot->cluster.tokens[i]);
+		slot->cluster.tokens[i] = TOKEN_PARAM;
 	}
 }
 
@@ -256,7 +256,7 @@ full_search(const L4Drain *drain, int32 node, int n, int *best_params, int32 *be
 		int			params = 0;
 
 		for (int i = 0; i < n; i++)
-			params += (drain->slots[found].tokens[i] == TOKEN_PARAM);
+			params += (drain->slots[found].cluster.tokens[i] == TOKEN_PARAM);
 		if (params > *best_params)
 		{
 			*best_params = params;

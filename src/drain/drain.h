@@ -16,10 +16,10 @@
 
 typedef struct L4DrainOptions
 {
-	int			depth;			/* levels of the tree, root and clusters included; L4_DRAIN_MIN_DEPTH.. */
+	int64		depth;			/* levels of the tree, root and clusters included; L4_DRAIN_MIN_DEPTH.. */
 	double		sim_th;			/* share of equal tokens that a cluster needs, 0..1 */
-	int			max_children;	/* of an inner node; L4_DRAIN_MIN_CHILDREN.. */
-	int			max_clusters;	/* least recently used out beyond; 0 = no limit */
+	int64		max_children;	/* of an inner node; L4_DRAIN_MIN_CHILDREN.. */
+	int64		max_clusters;	/* least recently used out beyond; 0 = no limit */
 	bool		parametrize_numeric_tokens; /* tokens with a digit branch as "<*>" */
 	int			ndelimiters;
 	const char *const *delimiters;	/* each is replaced by a blank, in this order; none is empty */
@@ -32,7 +32,7 @@ typedef struct L4DrainCluster
 	int32		id;				/* 1, 2, 3 … in order of creation; 0 = free slot */
 	int32		ntokens;
 	int64		size;			/* lines learnt */
-	const uint32 *tokens;
+	uint32	   *tokens;
 } L4DrainCluster;
 
 /* A token of a line: byte range in what l4_drain_tokenize returned. */

@@ -43,7 +43,6 @@ typedef struct DrainNode
 typedef struct DrainSlot
 {
 	L4DrainCluster cluster;
-	uint32	   *tokens;			/* what cluster.tokens shows */
 	int32		older;
 	int32		newer;
 } DrainSlot;

@@ -70,7 +70,7 @@ number_tokens(const L4Drain *drain, Numbering *numbering)
 	note_token(numbering, TOKEN_PARAM);
 	for (int32 slot = next_slot(drain, -1); slot >= 0; slot = next_slot(drain, slot))
 		for (int i = 0; i < drain->slots[slot].cluster.ntokens; i++)
-			note_token(numbering, drain->slots[slot].tokens[i]);
+			note_token(numbering, drain->slots[slot].cluster.tokens[i]);
 	note_nodes(drain, 0, numbering);
 }
 
@@ -195,7 +195,7 @@ get_clusters(L4ByteReader *in, L4Drain *drain, uint32 max_token)
 
 			if (token == TOKEN_UNKNOWN)
 				l4_bytes_corrupted("token number");
-			drain->slots[slot].tokens[i] = token;
+			drain->slots[slot].cluster.tokens[i] = token;
 			drain->tokens[token].refs++;
 		}
 	}

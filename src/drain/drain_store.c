@@ -244,8 +244,8 @@ evict(L4Drain *drain)
 	unlink_slot(drain, slot);
 	l4_map_delete(drain->id_map, s->cluster.id);
 	for (int32 i = 0; i < s->cluster.ntokens; i++)
-		l4_drain_token_unref(drain, s->tokens[i]);
-	pfree(s->tokens);
+		l4_drain_token_unref(drain, s->cluster.tokens[i]);
+	pfree(s->cluster.tokens);
 	return slot;
 }
 
@@ -264,11 +264,10 @@ l4_drain_slot_new(L4Drain *drain, int32 id, int32 ntokens)
 		slot = drain->nslots++;
 	}
 	s = &drain->slots[slot];
-	s->tokens = MemoryContextAllocHuge(drain->cxt, sizeof(uint32) * (Size) Max(ntokens, 1));
+	s->cluster.tokens = MemoryContextAllocHuge(drain->cxt, sizeof(uint32) * (Size) Max(ntokens, 1));
 	s->cluster.id = id;
 	s->cluster.ntokens = ntokens;
 	s->cluster.size = 1;
-	s->cluster.tokens = s->tokens;
 	if (drain->options.max_clusters == 0)
 		return slot;
 	*l4_map_put(drain->id_map, id, NULL) = slot + 1;

@@ -65,15 +65,12 @@ typedef struct ForestState
 static void
 parse_options(Jsonb *json, L4ForestOptions *options)
 {
-	L4Option	known[] = {
-		{"trees", L4_OPTION_INT, 1, L4_IFOREST_MAX_TREES, NULL},
-		{"sample_size", L4_OPTION_INT, L4_IFOREST_MIN_SAMPLE, L4_IFOREST_MAX_SAMPLE, NULL},
-		{"seed", L4_OPTION_INT, (double) PG_INT64_MIN, (double) PG_INT64_MAX, NULL}
+	const L4Option known[] = {
+		{"trees", L4_OPTION_INT, 1, L4_IFOREST_MAX_TREES, &options->trees},
+		{"sample_size", L4_OPTION_INT, L4_IFOREST_MIN_SAMPLE, L4_IFOREST_MAX_SAMPLE, &options->sample_size},
+		{"seed", L4_OPTION_INT, (double) PG_INT64_MIN, (double) PG_INT64_MAX, &options->seed}
 	};
 
-	known[0].value = &options->trees;
-	known[1].value = &options->sample_size;
-	known[2].value = &options->seed;
 	options->trees = 100;
 	options->sample_size = 256;
 	options->seed = 0;

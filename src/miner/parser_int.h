@@ -34,8 +34,8 @@ typedef struct L4ParserOptions
 	bool		has_masks;		/* masks was given; if not, the built-in ones apply */
 	int			nmasks;
 	L4MaskOption *masks;
-	int			distinct;		/* algorithm l4: distinct_values */
-	int			max_templates;	/* algorithm l4 */
+	int64		distinct;		/* algorithm l4: distinct_values */
+	int64		max_templates;	/* algorithm l4 */
 	char	   *delimiters;		/* algorithm l4: NULL none */
 	L4DrainOptions drain_options;
 } L4ParserOptions;

@@ -137,34 +137,28 @@ l4_options_read(Jsonb *jb, bool masks_only, L4ParserOptions *o)
 	Jsonb	   *masks = NULL;
 	Jsonb	   *extra_delimiters = NULL;
 	char	   *algorithm;
-	int64		distinct = L4_DEFAULT_DISTINCT;
-	int64		max_templates = L4_DEFAULT_TEMPLATES;
-	int64		depth;
-	int64		max_children;
-	int64		max_clusters;
 	const L4Option ours[] = {
 		{"masks", L4_OPTION_JSONB, 0, 0, &masks},
 		{"algorithm", L4_OPTION_TEXT, 0, 0, &algorithm},
-		{"distinct_values", L4_OPTION_INT, L4_MIN_DISTINCT, L4_MAX_DISTINCT, &distinct},
-		{"max_templates", L4_OPTION_INT, 1, L4_MOST_TEMPLATES, &max_templates},
+		{"distinct_values", L4_OPTION_INT, L4_MIN_DISTINCT, L4_MAX_DISTINCT, &o->distinct},
+		{"max_templates", L4_OPTION_INT, 1, L4_MOST_TEMPLATES, &o->max_templates},
 		{"delimiters", L4_OPTION_TEXT, 0, 0, &o->delimiters}
 	};
 	const L4Option drains[] = {
 		{"masks", L4_OPTION_JSONB, 0, 0, &masks},
 		{"algorithm", L4_OPTION_TEXT, 0, 0, &algorithm},
-		{"depth", L4_OPTION_INT, L4_DRAIN_MIN_DEPTH, L4_DRAIN_MAX_DEPTH, &depth},
+		{"depth", L4_OPTION_INT, L4_DRAIN_MIN_DEPTH, L4_DRAIN_MAX_DEPTH, &d->depth},
 		{"sim_th", L4_OPTION_FLOAT, 0, 1, &d->sim_th},
-		{"max_children", L4_OPTION_INT, L4_DRAIN_MIN_CHILDREN, PG_INT32_MAX, &max_children},
-		{"max_clusters", L4_OPTION_INT, 1, PG_INT32_MAX, &max_clusters},
+		{"max_children", L4_OPTION_INT, L4_DRAIN_MIN_CHILDREN, PG_INT32_MAX, &d->max_children},
+		{"max_clusters", L4_OPTION_INT, 1, PG_INT32_MAX, &d->max_clusters},
 		{"extra_delimiters", L4_OPTION_JSONB, 0, 0, &extra_delimiters},
 		{"parametrize_numeric_tokens", L4_OPTION_BOOL, 0, 0, &d->parametrize_numeric_tokens}
 	};
 
 	memset(o, 0, sizeof(*o));
+	o->distinct = L4_DEFAULT_DISTINCT;
+	o->max_templates = L4_DEFAULT_TEMPLATES;
 	l4_drain_default_options(d);
-	depth = d->depth;
-	max_children = d->max_children;
-	max_clusters = d->max_clusters;
 	if (jb != NULL)
 	{
 		o->drain = !masks_only && is_drain(jb);
@@ -173,11 +167,6 @@ l4_options_read(Jsonb *jb, bool masks_only, L4ParserOptions *o)
 		else
 			l4_check_options(jb, ours, masks_only ? 1 : lengthof(ours), masks_only ? "mask" : "a parser of algorithm l4");
 	}
-	o->distinct = distinct;
-	o->max_templates = max_templates;
-	d->depth = depth;
-	d->max_children = max_children;
-	d->max_clusters = max_clusters;
 	if (masks != NULL)
 		read_masks(masks, o);
 	if (extra_delimiters != NULL)
