@@ -10,6 +10,7 @@
 #include "miscadmin.h"
 
 #include "base/ascii.h"
+#include "base/grow.h"
 #include "diagnose/diagnose.h"
 
 /* More frames than any record keeps. */
@@ -114,11 +115,7 @@ add(Reader *r, L4Text file, int line, L4Text function)
 
 	if (r->n >= MAX_FRAMES)
 		return;
-	if (r->n == r->room)
-	{
-		r->room = Max(r->room * 2, 64);
-		r->frames = r->frames ? repalloc(r->frames, r->room * sizeof(L4Frame)) : palloc(r->room * sizeof(L4Frame));
-	}
+	L4_GROW(r->frames, r->n, r->room, CurrentMemoryContext);
 	f = &r->frames[r->n++];
 	memset(f, 0, sizeof(*f));
 	f->stack = r->order;

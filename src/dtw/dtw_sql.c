@@ -12,14 +12,14 @@ PG_FUNCTION_INFO_V1(l4_dtw_distance);
 PG_FUNCTION_INFO_V1(l4_dtw_distance_numeric);
 PG_FUNCTION_INFO_V1(l4_dtw_path_rows);
 
-/* Argument band, where NULL means none. */
+/* Argument 2, where NULL means no band. */
 static int
-get_band(FunctionCallInfo fcinfo, int argno)
+get_band(FunctionCallInfo fcinfo)
 {
-	if (PG_ARGISNULL(argno))
+	if (PG_ARGISNULL(2))
 		return L4_DTW_NO_BAND;
-	l4_check_range(PG_GETARG_INT32(argno), "band", 0, PG_INT32_MAX);
-	return PG_GETARG_INT32(argno);
+	l4_check_range(PG_GETARG_INT32(2), "band", 0, PG_INT32_MAX);
+	return PG_GETARG_INT32(2);
 }
 
 Datum
@@ -35,7 +35,7 @@ l4_dtw_distance(PG_FUNCTION_ARGS)
 	a = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(0), "a", &n);
 	b = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "b", &m);
 	l4_dtw_check_lengths(n, m);
-	PG_RETURN_FLOAT8(l4_dtw_int(a, n, b, m, get_band(fcinfo, 2)));
+	PG_RETURN_FLOAT8(l4_dtw_int(a, n, b, m, get_band(fcinfo)));
 }
 
 Datum
@@ -51,7 +51,7 @@ l4_dtw_distance_numeric(PG_FUNCTION_ARGS)
 	a = l4_check_float8_array(PG_GETARG_ARRAYTYPE_P(0), "a", &n);
 	b = l4_check_float8_array(PG_GETARG_ARRAYTYPE_P(1), "b", &m);
 	l4_dtw_check_lengths(n, m);
-	PG_RETURN_FLOAT8(l4_dtw_float(a, n, b, m, get_band(fcinfo, 2)));
+	PG_RETURN_FLOAT8(l4_dtw_float(a, n, b, m, get_band(fcinfo)));
 }
 
 #define PATH_COLUMNS	3
@@ -74,7 +74,7 @@ l4_dtw_path_rows(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	a = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(0), "a", &n);
 	b = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "b", &m);
-	steps = l4_dtw_path(a, n, b, m, get_band(fcinfo, 2), &nsteps);
+	steps = l4_dtw_path(a, n, b, m, get_band(fcinfo), &nsteps);
 	for (int s = 0; s < nsteps; s++)
 	{
 		Datum		values[PATH_COLUMNS];
