@@ -124,32 +124,17 @@ l4_check_range(int64 value, const char *name, int64 min, int64 max)
 						(long long) min, (long long) max, (long long) value)));
 }
 
-static const char *
-type_name(L4OptionType type)
-{
-	switch (type)
-	{
-		case L4_OPTION_INT:
-			return "an integer";
-		case L4_OPTION_FLOAT:
-			return "a number";
-		case L4_OPTION_BOOL:
-			return "true or false";
-		case L4_OPTION_TEXT:
-			return "a string";
-		case L4_OPTION_JSONB:
-			break;
-	}
-	return "a value";
-}
-
 static void
 wrong_type(const L4Option *option, const char *function)
 {
+	static const char *const types[] = {
+		[L4_OPTION_INT] = "an integer", [L4_OPTION_FLOAT] = "a number", [L4_OPTION_BOOL] = "true or false", [L4_OPTION_TEXT] = "a string"
+	};
+
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("option \"%s\" of %s must be %s",
-					option->name, function, type_name(option->type))));
+					option->name, function, types[option->type])));
 }
 
 #define TWO_TO_63	9223372036854775808.0
