@@ -145,7 +145,7 @@ DECLARE
 BEGIN
 	PERFORM ('\x' || encode(bytes, 'hex'))::l4.iforest;
 	RETURN 'accepted';
-EXCEPTION WHEN invalid_text_representation THEN
+EXCEPTION WHEN invalid_text_representation OR data_corrupted THEN
 	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
 	RETURN detail;
 END $$;

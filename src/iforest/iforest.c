@@ -14,7 +14,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-#include "base/load.h"
+#include "base/bytes.h"
 #include "base/map.h"
 #include "base/order.h"
 #include "iforest/iforest.h"
@@ -138,58 +138,39 @@ l4_iforest_encode(const L4ForestOptions *options, int sample, int64 rows,
 	return repalloc(result, VARHDRSZ + size);
 }
 
-/* Reads the varints of a forest one after the other; NULL once that failed. */
-typedef struct Cursor
+static uint64
+take(L4ByteReader *in, uint64 min, uint64 max, const char *what)
 {
-	const uint8 *p;
-	const uint8 *end;
-} Cursor;
+	uint64		value = l4_get_number(in, max, what);
 
-static bool
-take(Cursor *cursor, uint64 min, uint64 max, uint64 *value)
-{
-	if (cursor->p != NULL)
-		cursor->p = l4_varint_get(cursor->p, cursor->end, value);
-	return cursor->p != NULL && *value >= min && *value <= max;
+	if (value < min)
+		l4_bytes_corrupted(what);
+	return value;
 }
 
-/* Header and events: false where they are malformed. */
-static bool
-decode_events(L4Forest *forest, Cursor *cursor)
+/* Header and events. */
+static void
+decode_events(L4Forest *forest, L4ByteReader *in)
 {
-	uint64		trees;
-	uint64		sample;
-	uint64		seed;
-	uint64		rows;
-	uint64		nevents;
 	int64		event_id = 0;
 
-	if (!take(cursor, 1, L4_IFOREST_MAX_TREES, &trees) ||
-		!take(cursor, 1, L4_IFOREST_MAX_SAMPLE, &sample) ||
-		!take(cursor, 0, PG_UINT64_MAX, &seed) ||
-		!take(cursor, sample, PG_INT64_MAX, &rows) ||
-		!take(cursor, 0, (uint64) (cursor->end - cursor->p), &nevents))
-		return false;
-	if (trees * sample > L4_IFOREST_MAX_LEAVES)
-		return false;
-	forest->trees = (int64) trees;
-	forest->sample = (int64) sample;
-	forest->seed = l4_unzigzag(seed);
-	forest->rows = (int64) rows;
-	forest->nevents = (int) nevents;
-	forest->events = palloc(Max(nevents, 1) * sizeof(int32));
-	for (uint64 i = 0; i < nevents; i++)
+	forest->trees = take(in, 1, L4_IFOREST_MAX_TREES, "number of trees");
+	forest->sample = take(in, 1, L4_IFOREST_MAX_SAMPLE, "rows of a tree");
+	if (forest->trees * forest->sample > L4_IFOREST_MAX_LEAVES)
+		l4_bytes_corrupted("number of trees");
+	forest->seed = l4_get_int(in);
+	forest->rows = take(in, forest->sample, PG_INT64_MAX, "rows");
+	forest->nevents = l4_get_count(in);
+	forest->events = palloc(Max(forest->nevents, 1) * sizeof(int32));
+	for (int i = 0; i < forest->nevents; i++)
 	{
-		uint64		step;
+		uint64		step = l4_get_number(in, PG_UINT32_MAX, "event");
 
-		if (!take(cursor, 0, PG_UINT32_MAX, &step))
-			return false;
 		event_id = i == 0 ? l4_unzigzag(step) : event_id + (int64) step + 1;
 		if (event_id > PG_INT32_MAX)
-			return false;
+			l4_bytes_corrupted("event");
 		forest->events[i] = (int32) event_id;
 	}
-	return true;
 }
 
 /* The nodes so far in the other form, since a threshold is too large for theirs. */
@@ -226,12 +207,9 @@ put_split(L4Forest *forest, int64 tree, uint32 node, int event, int64 threshold)
 	}
 }
 
-/*
- * One tree: false where it is malformed. rows[] receives the training rows of
- * each node that is a leaf, and 0 for others.
- */
-static bool
-decode_tree(L4Forest *forest, Cursor *cursor, int tree, int64 *rows)
+/* One tree. rows[] receives the training rows of each node that is a leaf, and 0 for others. */
+static void
+decode_tree(L4Forest *forest, L4ByteReader *in, int tree, int64 *rows)
 {
 	struct
 	{
@@ -248,23 +226,18 @@ decode_tree(L4Forest *forest, Cursor *cursor, int tree, int64 *rows)
 	{
 		uint32		node = stack[--waiting].node;
 		int			depth = stack[waiting].depth;
-		uint64		event;
-		uint64		value;
+		int			event = (int) l4_get_number(in, forest->nevents, "event of a node");
 
-		if (!take(cursor, 0, (uint64) forest->nevents, &event))
-			return false;
 		forest->nnodes++;
 		if (event == 0)
 		{
-			if (!take(cursor, 1, (uint64) rows_left, &value))
-				return false;
-			rows_left -= (int64) value;
-			rows[node] = (int64) value;
+			rows[node] = take(in, 1, rows_left, "rows of a leaf");
+			rows_left -= rows[node];
 			continue;
 		}
-		if (depth >= forest->levels || !take(cursor, 0, PG_INT64_MAX - 1, &value))
-			return false;
-		put_split(forest, tree, node, (int) event - 1, (int64) value);
+		if (depth >= forest->levels)
+			l4_bytes_corrupted("depth of a tree");
+		put_split(forest, tree, node, event - 1, l4_get_number(in, PG_INT64_MAX - 1, "threshold"));
 
 		/* the left subtree comes first in the bytes */
 		stack[waiting].node = node * 2 + 1;
@@ -272,7 +245,8 @@ decode_tree(L4Forest *forest, Cursor *cursor, int tree, int64 *rows)
 		stack[waiting].node = node * 2;
 		stack[waiting++].depth = depth + 1;
 	}
-	return rows_left == 0;
+	if (rows_left != 0)
+		l4_bytes_corrupted("rows of a tree");
 }
 
 /*
@@ -325,8 +299,8 @@ alloc_trees(L4Forest *forest)
 		widen(forest, size);
 }
 
-static bool
-decode_trees(L4Forest *forest, Cursor *cursor)
+static void
+decode_trees(L4Forest *forest, L4ByteReader *in)
 {
 	int64	   *rows = palloc(((Size) 2 << forest->levels) * sizeof(int64));
 	double	   *normal = palloc((forest->sample + 1) * sizeof(double));
@@ -336,14 +310,12 @@ decode_trees(L4Forest *forest, Cursor *cursor)
 	forest->normal = normal[forest->sample];
 	for (int t = 0; t < forest->trees; t++)
 	{
-		if (!decode_tree(forest, cursor, t, rows))
-			return false;
+		decode_tree(forest, in, t, rows);
 		measure_paths(forest, t, rows, normal);
 		CHECK_FOR_INTERRUPTS();
 	}
 	pfree(rows);
 	pfree(normal);
-	return true;
 }
 
 /* Which slot each event has. */
@@ -358,38 +330,38 @@ choose_slots(L4Forest *forest)
 	forest->nslots = forest->compact ? n : span;
 }
 
-L4Forest *
-l4_iforest_decode(const struct varlena *bytes, const char **detail)
+static void
+invalid_forest(int sqlstate, const char *detail)
 {
-	const uint8 *start = (const uint8 *) VARDATA_ANY(bytes);
-	Size		size = VARSIZE_ANY_EXHDR(bytes);
-	L4Forest   *forest = palloc0(sizeof(L4Forest));
-	Cursor		cursor;
+	ereport(ERROR,
+			(errcode(sqlstate),
+			 errmsg(sqlstate == ERRCODE_INVALID_TEXT_REPRESENTATION ? "invalid input syntax for type %s" :
+					sqlstate == ERRCODE_INVALID_BINARY_REPRESENTATION ? "invalid binary representation of type %s" :
+					"stored %s is corrupted", "iforest"),
+			 errdetail_internal("%s", detail)));
+}
 
-	*detail = "The version is unknown.";
-	if (size < HEADER_SIZE || start[0] != L4_IFOREST_VERSION)
-		return NULL;
-	cursor.p = start + HEADER_SIZE;
-	cursor.end = start + size;
-	*detail = "The fingerprint does not fit the bytes.";
-	if (l4_load64(start + 1) != fingerprint_of(cursor.p, size - HEADER_SIZE))
-		return NULL;
-	*detail = "The header is malformed.";
-	if (!decode_events(forest, &cursor))
-		return NULL;
+L4Forest *
+l4_iforest_decode(const struct varlena *bytes, int sqlstate)
+{
+	L4ByteReader in = l4_bytea_reader(bytes);
+	Size		size = in.end - in.ptr;
+	L4Forest   *forest = palloc0(sizeof(L4Forest));
+
+	if (size < HEADER_SIZE || *in.ptr++ != L4_IFOREST_VERSION)
+		invalid_forest(sqlstate, "The version is unknown.");
+	if (l4_get_fixed64(&in) != fingerprint_of(in.ptr, size - HEADER_SIZE))
+		invalid_forest(sqlstate, "The fingerprint does not fit the bytes.");
+	decode_events(forest, &in);
 	choose_slots(forest);
 	forest->levels = l4_iforest_depth_limit(forest->sample);
 	alloc_trees(forest);
-	*detail = "A tree is malformed.";
-	if (!decode_trees(forest, &cursor))
-		return NULL;
-	*detail = "There are bytes after the last tree.";
-	if (cursor.p != cursor.end)
-		return NULL;
+	decode_trees(forest, &in);
+	if (in.ptr != in.end)
+		l4_bytes_corrupted("end");
 	if (forest->short_nodes != NULL)
 		forest->short_counts = palloc0((forest->nslots + 1) * sizeof(uint16));
 	else
 		forest->counts = palloc0((forest->nslots + 1) * sizeof(int64));
-	*detail = NULL;
 	return forest;
 }

@@ -128,10 +128,10 @@ l4_forest_size(const L4Forest *forest)
 }
 
 /*
- * Checks every byte; *detail says what is wrong when the result is NULL. The
- * forest is built in the current context.
+ * Checks every byte; where these are no forest at all the error has this code.
+ * The forest is built in the current context.
  */
-extern L4Forest *l4_iforest_decode(const struct varlena *bytes, const char **detail);
+extern L4Forest *l4_iforest_decode(const struct varlena *bytes, int sqlstate);
 
 extern double l4_iforest_score(const L4Forest *forest, const struct varlena *vector);
 

@@ -22,20 +22,13 @@ PG_FUNCTION_INFO_V1(l4_iforest_info);
 
 /* Errors when bytes that came from outside are no forest. */
 static void
-check_forest(const struct varlena *bytes, int code)
+check_forest(const struct varlena *bytes, int sqlstate)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "l4 iforest check",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	const char *detail;
 
-	if (l4_iforest_decode(bytes, &detail) == NULL)
-		ereport(ERROR,
-				(errcode(code),
-				 errmsg(code == ERRCODE_INVALID_TEXT_REPRESENTATION ?
-						"invalid input syntax for type %s" :
-						"invalid binary representation of type %s", "iforest"),
-				 errdetail_internal("%s", detail)));
+	l4_iforest_decode(bytes, sqlstate);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }
@@ -88,17 +81,11 @@ make_forest(struct varlena *value, MemoryContext cxt)
 {
 	MemoryContext old;
 	L4Forest   *forest;
-	const char *detail;
 
 	value = pg_detoast_datum_packed(value);
 	old = MemoryContextSwitchTo(cxt);
-	forest = l4_iforest_decode(value, &detail);
+	forest = l4_iforest_decode(value, ERRCODE_DATA_CORRUPTED);
 	MemoryContextSwitchTo(old);
-	if (forest == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("stored iforest is corrupted"),
-				 errdetail_internal("%s", detail)));
 	return forest;
 }
 
