@@ -134,18 +134,6 @@ typedef struct Placed
 	int32		n;
 } Placed;
 
-/* Text of the database's encoding that is not empty. */
-static const char *
-read_text(L4ByteReader *in, int *len, const char *what)
-{
-	const char *text = l4_get_run(in, len);
-
-	if (*len == 0 || memchr(text, '\0', *len) != NULL ||
-		!pg_verify_mbstr(GetDatabaseEncoding(), text, *len, true))
-		l4_bytes_corrupted(what);
-	return text;
-}
-
 /* Tokens get the numbers that they were written with, and no reference yet. */
 static uint32
 get_tokens(L4ByteReader *in, L4Drain *drain)
@@ -155,10 +143,11 @@ get_tokens(L4ByteReader *in, L4Drain *drain)
 	for (uint32 i = 0; i < count; i++)
 	{
 		int			len;
-		const char *bytes = read_text(in, &len, "token");
+		const char *bytes = l4_get_run(in, &len);
 		uint32		number;
 
-		if (l4_drain_token_find(drain, bytes, len) != TOKEN_UNKNOWN)
+		if (len == 0 || !pg_verifymbstr(bytes, len, true) || memchr(bytes, '\0', len) != NULL ||
+			l4_drain_token_find(drain, bytes, len) != TOKEN_UNKNOWN)
 			l4_bytes_corrupted("token");
 		number = l4_drain_token_intern(drain, bytes, len);	/* may move drain->tokens */
 		drain->tokens[number].refs = 0;

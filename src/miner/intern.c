@@ -84,7 +84,7 @@ l4_is_telling(const char *s, int len)
 static uint8
 string_flags(const char *s, int len)
 {
-	static const char *const who[] = {"user", "username", "logname", "host", "hostname"};
+	static const char *const who[] = {"user", "username", "logname", "host", "hostname", NULL};
 	uint8		flags = len > 0 ? S_PLAIN : 0;
 	char		last = len > 0 ? s[len - 1] : 0;
 	int			joints = 0;
@@ -118,9 +118,8 @@ string_flags(const char *s, int len)
 		last = s[len - 2];
 	if (last == '=' || last == ':' || last == '"' || last == '\'' || last == '(' || last == '[' || last == '{')
 		flags |= S_KEY;
-	for (int i = 0; i < lengthof(who) && len >= 4 && len <= 8; i++)
-		if ((*s | 0x20) == who[i][0] && strlen(who[i]) == len && pg_strncasecmp(who[i], s, len) == 0)
-			flags |= S_WHO;
+	if (len >= 4 && len <= 8 && is_one_of(who, s, len))
+		flags |= S_WHO;
 	if (l4_is_telling(s, len))
 		flags |= S_TELLING;
 	if (has_value(s, len))

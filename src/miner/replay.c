@@ -93,14 +93,6 @@ replay_open(Replay *r, const L4Group *g, const L4Str *cols)
 	return l4_learn_cut(r->to, g->tag, 0);
 }
 
-static int32
-replay_coarse(Replay *r, const L4Group *g, const L4Str *cols)
-{
-	L4Shape		shape = l4_row_shape(r->from, g, cols, &r->text);
-
-	return l4_model_learn_coarse(r->to, g->tag & ~L4_COARSE_TAG, shape.text, shape.len);
-}
-
 static void
 replay_template(Replay *r, int32 template)
 {
@@ -110,7 +102,9 @@ replay_template(Replay *r, int32 template)
 
 	if (g->tag & L4_COARSE_TAG)
 	{
-		note_event(r, template, replay_coarse(r, g, t->cols));
+		L4Shape		shape = l4_row_shape(r->from, g, t->cols, &r->text);
+
+		note_event(r, template, l4_model_learn_coarse(r->to, g->tag & ~L4_COARSE_TAG, shape.text, shape.len));
 		return;
 	}
 	for (int32 i = r->first[template]; i > 0; i = r->refs[i - 1].next)

@@ -38,14 +38,6 @@ damaged(const char *detail)
 	abort();					/* not reached: for compilers that do not know ereport */
 }
 
-void
-l4_export_begin(L4ExportWriter *writer)
-{
-	initStringInfo(&writer->plain);
-	writer->chain = 0;
-	writer->number = 0;
-}
-
 enum
 {
 	BODY_NULL,

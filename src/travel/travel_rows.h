@@ -21,6 +21,7 @@ typedef struct L4ExportEntry
 	bytea	  **bodies;
 } L4ExportEntry;
 
+/* All zero but for plain, which is empty, at first. */
 typedef struct L4ExportWriter
 {
 	StringInfoData plain;		/* entries that are in no row yet */
@@ -29,7 +30,6 @@ typedef struct L4ExportWriter
 } L4ExportWriter;
 
 /* A row, or NULL: there is not enough for one yet; the last row takes what is left. */
-extern void l4_export_begin(L4ExportWriter *writer);
 extern void l4_export_entry(L4ExportWriter *writer, const L4ExportEntry *entry);
 extern bytea *l4_export_row(L4ExportWriter *writer, bool last);
 

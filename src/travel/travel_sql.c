@@ -91,12 +91,12 @@ l4_export_rows(PG_FUNCTION_ARGS)
 	char	   *statement = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	MemoryContext cxt;
 	MemoryContext old;
-	L4ExportWriter writer;
+	L4ExportWriter writer = {.number = 0};
 	SPIPlanPtr	plan;
 	Portal		portal;
 
 	l4_init_materialized_srf(fcinfo);
-	l4_export_begin(&writer);
+	initStringInfo(&writer.plain);
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 export", ALLOCSET_DEFAULT_SIZES);
 	SPI_connect();
 	plan = SPI_prepare(statement, 0, NULL);
