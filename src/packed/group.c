@@ -70,10 +70,9 @@ l4_group_encode(bytea **values, int n, L4MemberKind kind)
 	appendStringInfoChar(&out, L4_GROUP_VERSION);
 	if (!l4_compress(&out, plain.data, plain.len))
 		elog(ERROR, "%d values of %d bytes cannot be shared", n, plain.len);
-	SET_VARSIZE(out.data, out.len);
 	pfree(plain.data);
 	pfree(members);
-	return (bytea *) out.data;
+	return l4_bytea_end(&out);
 }
 
 static L4ByteReader

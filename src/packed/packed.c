@@ -130,17 +130,23 @@ entry_number(L4Pack *pack, L4PackCol *col, const char *data, int len)
 	return *number - 1;
 }
 
-/* A column that was decoded is written on. */
-void
-l4_pack_go_on(L4Pack *pack, int colno)
+/* The same rows again, for writing more of them. */
+L4Pack *
+l4_pack_reopen(bytea *packed, MemoryContext cxt)
 {
-	L4PackCol  *col = &pack->cols[colno];
+	L4Pack	   *pack = l4_pack_decode(packed, cxt);
 
-	if (col->type == L4_PACK_FLOAT)
-		col->ints = MemoryContextAllocZero(pack->cxt, sizeof(int64) * Max(col->size, 1));
-	col->entries_size = col->nentries;
-	for (int i = 0; i < col->nentries; i++)
-		*find_entry(pack, col, col->entry[i], col->entry_len[i]) = i + 1;
+	for (int c = 0; c < pack->ncols; c++)
+	{
+		L4PackCol  *col = &pack->cols[c];
+
+		if (col->type == L4_PACK_FLOAT)
+			col->ints = MemoryContextAllocZero(cxt, sizeof(int64) * Max(col->size, 1));
+		col->entries_size = col->nentries;
+		for (int i = 0; i < col->nentries; i++)
+			*find_entry(pack, col, col->entry[i], col->entry_len[i]) = i + 1;
+	}
+	return pack;
 }
 
 void

@@ -69,7 +69,6 @@ extern void l4_pack_float(L4Pack *pack, int col, float8 value);
 extern void l4_pack_text(L4Pack *pack, int col, const char *value, int len);
 extern void l4_pack_same_entry(L4Pack *pack, int col, int entry);
 extern void l4_pack_ints(L4Pack *pack, int col, const int32 *values, int n);
-extern void l4_pack_go_on(L4Pack *pack, int col);
 extern bytea *l4_pack_encode(L4Pack *pack);
 
 /* The same rows in fewer bytes where that is worth it: for what is stored. */

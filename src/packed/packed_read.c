@@ -65,8 +65,7 @@ get_texts(L4ByteReader *reader, L4PackCol *col)
 {
 	for (int i = 0; i < col->nentries; i++)
 	{
-		col->entry_len[i] = l4_get_count(reader);
-		col->entry[i] = unconstify(char *, l4_get_bytes(reader, col->entry_len[i]));
+		col->entry[i] = unconstify(char *, l4_get_run(reader, &col->entry_len[i]));
 		if (!pg_verifymbstr(col->entry[i], col->entry_len[i], true))
 			l4_bytes_corrupted("entry");
 	}
@@ -77,13 +76,10 @@ get_arrays(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
 {
 	for (int i = 0; i < col->nentries; i++)
 	{
-		uint64		len = l4_get_uint(reader);
-		int32	   *values;
+		int			len = l4_get_count(reader);
+		int32	   *values = MemoryContextAlloc(cxt, sizeof(int32) * Max(len, 1));
 
-		if (len > (uint64) (reader->end - reader->ptr))
-			l4_bytes_corrupted("entry");
-		values = MemoryContextAlloc(cxt, sizeof(int32) * Max(len, 1));
-		for (uint64 k = 0; k < len; k++)
+		for (int k = 0; k < len; k++)
 		{
 			int64		value = l4_get_int(reader);
 
@@ -92,20 +88,16 @@ get_arrays(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
 			values[k] = (int32) value;
 		}
 		col->entry[i] = (char *) values;
-		col->entry_len[i] = (int) len;
+		col->entry_len[i] = len;
 	}
 }
 
 static void
 get_entries(L4ByteReader *reader, L4PackCol *col, MemoryContext cxt)
 {
-	uint64		n = l4_get_uint(reader);
-
-	if (n > (uint64) (reader->end - reader->ptr))
-		l4_bytes_corrupted("entries");
-	col->nentries = (int) n;
-	col->entry = MemoryContextAlloc(cxt, sizeof(char *) * Max(n, 1));
-	col->entry_len = MemoryContextAlloc(cxt, sizeof(int) * Max(n, 1));
+	col->nentries = l4_get_count(reader);
+	col->entry = MemoryContextAlloc(cxt, sizeof(char *) * Max(col->nentries, 1));
+	col->entry_len = MemoryContextAlloc(cxt, sizeof(int) * Max(col->nentries, 1));
 	if (col->type == L4_PACK_TEXT)
 		get_texts(reader, col);
 	else
@@ -155,7 +147,7 @@ static void
 open_column(L4ByteReader *reader, L4PackCol *col)
 {
 	int			type = *(const unsigned char *) l4_get_bytes(reader, 1);
-	uint64		len;
+	int			len;
 
 	col->type = (char) (type & ~L4_COL_HAS_NULLS);
 	col->has_nulls = (type & L4_COL_HAS_NULLS) != 0;
@@ -163,13 +155,13 @@ open_column(L4ByteReader *reader, L4PackCol *col)
 		l4_bytes_corrupted("type");
 	if (col->type == L4_PACK_FLOAT)
 	{
-		len = l4_get_uint(reader);
+		const char *name = l4_get_run(reader, &len);
+
 		if (len >= sizeof(col->name))
 			l4_bytes_corrupted("name");
-		memcpy(col->name, l4_get_bytes(reader, len), len);
+		memcpy(col->name, name, len);
 	}
-	len = l4_get_uint(reader);
-	col->data.ptr = (const unsigned char *) l4_get_bytes(reader, len);
+	col->data.ptr = (const unsigned char *) l4_get_run(reader, &len);
 	col->data.end = col->data.ptr + len;
 }
 
@@ -318,16 +310,5 @@ l4_pack_decode(bytea *packed, MemoryContext cxt)
 
 	for (int i = 0; i < pack->ncols; i++)
 		l4_pack_need(pack, i);
-	return pack;
-}
-
-/* The same rows again, for writing more of them. */
-L4Pack *
-l4_pack_reopen(bytea *packed, MemoryContext cxt)
-{
-	L4Pack	   *pack = l4_pack_decode(packed, cxt);
-
-	for (int c = 0; c < pack->ncols; c++)
-		l4_pack_go_on(pack, c);
 	return pack;
 }
