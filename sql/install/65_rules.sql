@@ -142,37 +142,23 @@ COMMENT ON COLUMN l4.disabled_rule.reason IS 'why, for colleagues';
 COMMENT ON COLUMN l4.disabled_rule.disabled_at IS 'since when';
 
 -- The rules in force, first in rank: not switched off, and of one name the user's.
-CREATE VIEW l4._active_line_format AS
-SELECT r.*, row_number() OVER (ORDER BY r.priority DESC, l4._is_own(r.rule_id) DESC, r.rule_id)::int AS rank
-FROM l4.line_format r
-WHERE NOT EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind = 'line_format' AND d.name = r.name)
-    AND (r.origin <> 'builtin'
-        OR NOT EXISTS (SELECT FROM l4.line_format u WHERE u.name = r.name AND u.origin <> 'builtin'));
-COMMENT ON VIEW l4._active_line_format IS 'private: the line formats in force';
-
-CREATE VIEW l4._active_stage_rule AS
-SELECT r.*, row_number() OVER (ORDER BY r.priority DESC, l4._is_own(r.rule_id) DESC, r.rule_id)::int AS rank
-FROM l4.stage_rule r
-WHERE NOT EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind = 'stage_rule' AND d.name = r.name)
-    AND (r.origin <> 'builtin'
-        OR NOT EXISTS (SELECT FROM l4.stage_rule u WHERE u.name = r.name AND u.origin <> 'builtin'));
-COMMENT ON VIEW l4._active_stage_rule IS 'private: the stage rules in force';
-
-CREATE VIEW l4._active_iteration_rule AS
-SELECT r.*, row_number() OVER (ORDER BY r.priority DESC, l4._is_own(r.rule_id) DESC, r.rule_id)::int AS rank
-FROM l4.iteration_rule r
-WHERE NOT EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind = 'iteration_rule' AND d.name = r.name)
-    AND (r.origin <> 'builtin'
-        OR NOT EXISTS (SELECT FROM l4.iteration_rule u WHERE u.name = r.name AND u.origin <> 'builtin'));
-COMMENT ON VIEW l4._active_iteration_rule IS 'private: the iteration rules in force';
-
-CREATE VIEW l4._active_mask_rule AS
-SELECT r.*, row_number() OVER (ORDER BY r.rule_id)::int AS rank
-FROM l4.mask_rule r
-WHERE NOT EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind = 'mask_rule' AND d.name = r.name)
-    AND (r.origin <> 'builtin'
-        OR NOT EXISTS (SELECT FROM l4.mask_rule u WHERE u.name = r.name AND u.origin <> 'builtin'));
-COMMENT ON VIEW l4._active_mask_rule IS 'private: the masks of users in force';
+DO $$
+DECLARE
+    kind text;
+BEGIN
+    FOREACH kind IN ARRAY ARRAY['line_format', 'stage_rule', 'iteration_rule', 'mask_rule'] LOOP
+        EXECUTE format($view$
+            CREATE VIEW l4._active_%1$s AS
+            SELECT r.*, row_number() OVER (ORDER BY %2$s r.rule_id)::int AS rank
+            FROM l4.%1$s r
+            WHERE NOT EXISTS (SELECT FROM l4.disabled_rule d WHERE d.kind = %1$L AND d.name = r.name)
+                AND (r.origin <> 'builtin'
+                    OR NOT EXISTS (SELECT FROM l4.%1$s u WHERE u.name = r.name AND u.origin <> 'builtin'));
+            COMMENT ON VIEW l4._active_%1$s IS 'private: rows of l4.%1$s in force'$view$,
+            kind, CASE WHEN kind <> 'mask_rule' THEN 'r.priority DESC, l4._is_own(r.rule_id) DESC,' END);
+    END LOOP;
+END;
+$$;
 
 CREATE FUNCTION l4._ruleset() RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp

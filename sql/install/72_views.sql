@@ -27,36 +27,30 @@ COMMENT ON FUNCTION l4._member(bytea, int) IS
 -- The planner may ask a function behind these views about a pack and a stream before it compares their ids: CASE
 -- keeps pairs apart that do not belong together.
 CREATE VIEW l4._summary AS
-SELECT s.stream_id, p.part,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.events, s.member) END AS events,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.slots, s.member) END AS slots,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.durations, s.member) END AS durations,
-       COALESCE(CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.iterations, s.member) END,
-           (SELECT c.iterations FROM l4._counted c
-            WHERE c.stream_id OPERATOR(pg_catalog.=) s.stream_id AND p.part OPERATOR(pg_catalog.=) 0)) AS iterations,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.stages, s.member) END AS stages,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.activity, s.member) END AS activity,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.sequences, s.member) END AS sequences,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_events, s.member) END AS open_events,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_slots, s.member) END AS open_slots,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_durations, s.member) END
-           AS open_durations,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_iterations, s.member) END
-           AS open_iterations,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_stages, s.member) END AS open_stages,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_activity, s.member) END
-           AS open_activity,
-       CASE WHEN p.pack_id OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(p.open_sequences, s.member) END
-           AS open_sequences
+SELECT s.stream_id, p.part, CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.events, s.member) END AS events,
+    CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.slots, s.member) END AS slots,
+    CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.durations, s.member) END AS durations,
+    COALESCE(CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.iterations, s.member) END,
+        (SELECT c.iterations FROM l4._counted c WHERE c.stream_id = s.stream_id AND p.part = 0)) AS iterations,
+    CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.stages, s.member) END AS stages,
+    CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.activity, s.member) END AS activity,
+    CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.sequences, s.member) END AS sequences,
+    CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.open_events, s.member) END AS open_events,
+    CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.open_slots, s.member) END AS open_slots,
+    CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.open_durations, s.member) END AS open_durations,
+    CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.open_iterations, s.member) END AS open_iterations,
+    CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.open_stages, s.member) END AS open_stages,
+    CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.open_activity, s.member) END AS open_activity,
+    CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.open_sequences, s.member) END AS open_sequences
 FROM l4._stream s
-JOIN l4._pack p ON p.pack_id OPERATOR(pg_catalog.=) s.pack_id;
+JOIN l4._pack p ON p.pack_id = s.pack_id;
 COMMENT ON VIEW l4._summary IS 'what diagnosis reads of a stream, packed; most have one part';
 
 CREATE VIEW l4._chunk AS
-SELECT s.stream_id, c.chunk_no, c.first_line_no, c.last_line_no, c.first_ts, c.last_ts, CASE WHEN c.pack_id
-    OPERATOR(pg_catalog.=) s.pack_id THEN l4._member(c.body, s.member) END AS body
+SELECT s.stream_id, c.chunk_no, c.first_line_no, c.last_line_no, c.first_ts, c.last_ts,
+    CASE WHEN c.pack_id = s.pack_id THEN l4._member(c.body, s.member) END AS body
 FROM l4._stream s
-JOIN l4._pack_chunk c ON c.pack_id OPERATOR(pg_catalog.=) s.pack_id;
+JOIN l4._pack_chunk c ON c.pack_id = s.pack_id;
 COMMENT ON VIEW l4._chunk IS
     'packed lines of a stream; of a pack that is shared, the bounds are those of all its streams';
 
@@ -65,9 +59,8 @@ SELECT p.job_id, u.event_id, u.occurrences, u.nodes, u.first_ts, u.last_ts, u.fi
     u.first_line_no, u.example, u.example_ts
 FROM l4._job_pack p
 CROSS JOIN LATERAL l4._unpack(p.events) AS u(event_id int, occurrences bigint, nodes int, first_ts timestamptz,
-    last_ts timestamptz,
-                                             first_node text, first_source text, first_line_no bigint, example text,
-                                                 example_ts timestamptz);
+    last_ts timestamptz, first_node text, first_source text, first_line_no bigint, example text,
+    example_ts timestamptz);
 COMMENT ON VIEW l4._job_event IS 'roll-up of a job: one row an event';
 COMMENT ON COLUMN l4._job_event.job_id IS 'the job';
 COMMENT ON COLUMN l4._job_event.event_id IS 'the event; may have been merged since, see _event.merged_into';
@@ -82,8 +75,7 @@ COMMENT ON COLUMN l4._job_event.example IS 'lines of the first record; of a long
 COMMENT ON COLUMN l4._job_event.example_ts IS 'time of the example';
 
 CREATE FUNCTION l4._unpack_values(slots bytea, open_slots bytea, events bytea, open_events bytea, merged int[],
-    survivors int[], word_events int[],
-                                  word_slots int[], words text[], ids int[], keys bigint[], first bool)
+    survivors int[], word_events int[], word_slots int[], words text[], ids int[], keys bigint[], first bool)
 RETURNS TABLE (event_id int, slot int, mask text, value text, occurrences bigint, first_ts timestamptz,
     first_line_no bigint)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 50 AS 'MODULE_PATHNAME', 'l4_slot_values';
@@ -94,15 +86,14 @@ COMMENT ON FUNCTION l4._unpack_values(bytea, bytea, bytea, bytea, int[], int[], 
     'each slot the first';
 
 CREATE VIEW l4._slot_context AS
-SELECT (SELECT COALESCE(pg_catalog.array_agg(e.event_id ORDER BY e.event_id), '{}') FROM l4._event e
-    WHERE e.merged_into IS NOT NULL) AS merged,
-       (SELECT COALESCE(pg_catalog.array_agg(e.merged_into ORDER BY e.event_id), '{}') FROM l4._event e
-           WHERE e.merged_into IS NOT NULL) AS survivors,
-       (SELECT COALESCE(pg_catalog.array_agg(w.event_id ORDER BY w.event_id, w.slot), '{}') FROM l4._event_word w)
-           AS word_events,
-       (SELECT COALESCE(pg_catalog.array_agg(w.slot ORDER BY w.event_id, w.slot), '{}') FROM l4._event_word w)
-           AS word_slots,
-       (SELECT COALESCE(pg_catalog.array_agg(w.word ORDER BY w.event_id, w.slot), '{}') FROM l4._event_word w) AS words;
+SELECT m.merged, m.survivors, w.word_events, w.word_slots, w.words
+FROM (SELECT COALESCE(array_agg(e.event_id ORDER BY e.event_id), '{}') AS merged,
+        COALESCE(array_agg(e.merged_into ORDER BY e.event_id), '{}') AS survivors
+    FROM l4._event e WHERE e.merged_into IS NOT NULL) AS m
+CROSS JOIN (SELECT COALESCE(array_agg(w.event_id ORDER BY w.event_id, w.slot), '{}') AS word_events,
+        COALESCE(array_agg(w.slot ORDER BY w.event_id, w.slot), '{}') AS word_slots,
+        COALESCE(array_agg(w.word ORDER BY w.event_id, w.slot), '{}') AS words
+    FROM l4._event_word w) AS w;
 COMMENT ON VIEW l4._slot_context IS 'one row: what l4._unpack_values() needs to know besides packed values';
 
 CREATE FUNCTION l4._slot_context(ids int[]) RETURNS SETOF l4._slot_context
@@ -112,13 +103,13 @@ AS $$
 BEGIN
     RETURN QUERY
     SELECT m.merged, m.survivors, w.word_events, w.word_slots, w.words
-    FROM (SELECT COALESCE(pg_catalog.array_agg(e.event_id ORDER BY e.event_id), '{}') AS merged,
-                 COALESCE(pg_catalog.array_agg(e.merged_into ORDER BY e.event_id), '{}') AS survivors
-          FROM l4._event e WHERE e.event_id OPERATOR(pg_catalog.=) ANY (ids) AND e.merged_into IS NOT NULL) AS m
-    CROSS JOIN (SELECT COALESCE(pg_catalog.array_agg(w.event_id ORDER BY w.event_id, w.slot), '{}') AS word_events,
-                       COALESCE(pg_catalog.array_agg(w.slot ORDER BY w.event_id, w.slot), '{}') AS word_slots,
-                       COALESCE(pg_catalog.array_agg(w.word ORDER BY w.event_id, w.slot), '{}') AS words
-                FROM l4._event_word w WHERE w.event_id OPERATOR(pg_catalog.=) ANY (ids)) AS w;
+    FROM (SELECT COALESCE(array_agg(e.event_id ORDER BY e.event_id), '{}') AS merged,
+            COALESCE(array_agg(e.merged_into ORDER BY e.event_id), '{}') AS survivors
+        FROM l4._event e WHERE e.event_id = ANY (ids) AND e.merged_into IS NOT NULL) AS m
+    CROSS JOIN (SELECT COALESCE(array_agg(w.event_id ORDER BY w.event_id, w.slot), '{}') AS word_events,
+            COALESCE(array_agg(w.slot ORDER BY w.event_id, w.slot), '{}') AS word_slots,
+            COALESCE(array_agg(w.word ORDER BY w.event_id, w.slot), '{}') AS words
+        FROM l4._event_word w WHERE w.event_id = ANY (ids)) AS w;
 END
 $$;
 COMMENT ON FUNCTION l4._slot_context(int[]) IS
@@ -142,14 +133,12 @@ COMMENT ON FUNCTION l4._packed_ids(int[]) IS
 
 CREATE VIEW l4.template AS
 SELECT e.event_id, e.template, e.level, COALESCE(c.occurrences, 0) AS occurrences, COALESCE(c.jobs, 0)::int AS jobs,
-       c.first_seen, c.last_seen, e.example, e.merged_into
+    c.first_seen, c.last_seen, e.example, e.merged_into
 FROM l4._event e
-LEFT JOIN (SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, pg_catalog.sum(j.occurrences)::bigint
-    AS occurrences,
-                  pg_catalog.count(DISTINCT j.job_id) AS jobs, pg_catalog.min(j.first_ts) AS first_seen,
-                  pg_catalog.max(j.last_ts) AS last_seen
-           FROM l4._job_event j JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) j.event_id
-           GROUP BY 1) c ON c.event_id OPERATOR(pg_catalog.=) e.event_id;
+LEFT JOIN (SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, sum(j.occurrences)::bigint AS occurrences,
+        count(DISTINCT j.job_id) AS jobs, min(j.first_ts) AS first_seen, max(j.last_ts) AS last_seen
+    FROM l4._job_event j JOIN l4._event e ON e.event_id = j.event_id
+    GROUP BY 1) c ON c.event_id = e.event_id;
 COMMENT ON VIEW l4.template IS 'the events: one row each, with what all jobs count';
 COMMENT ON COLUMN l4.template.event_id IS 'id, never reused';
 COMMENT ON COLUMN l4.template.template IS 'message with its variable parts as <*>';
@@ -162,13 +151,13 @@ COMMENT ON COLUMN l4.template.example IS 'message of the first record; of a long
 COMMENT ON COLUMN l4.template.merged_into IS 'the surviving event where this one was merged into another, else NULL';
 
 CREATE VIEW l4.event_line AS
-SELECT s.job_id, s.node, s.source, u.line_no, u.line_no OPERATOR(pg_catalog.-) u.back AS record_line_no, u.ts, u.rank,
-       e.level, l4._survivor(e.event_id, e.merged_into) AS event_id, u.stage, u.iteration
+SELECT s.job_id, s.node, s.source, u.line_no, u.line_no - u.back AS record_line_no, u.ts, u.rank, e.level,
+    l4._survivor(e.event_id, e.merged_into) AS event_id, u.stage, u.iteration
 FROM l4._stream s
-JOIN l4._chunk c ON c.stream_id OPERATOR(pg_catalog.=) s.stream_id
+JOIN l4._chunk c ON c.stream_id = s.stream_id
 CROSS JOIN LATERAL l4._unpack(c.body) AS u(line_no bigint, back bigint, ts timestamptz, rank int, event_id int,
-                                           stage text, epoch int, iteration int)
-JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id;
+    stage text, epoch int, iteration int)
+JOIN l4._event e ON e.event_id = u.event_id;
 COMMENT ON VIEW l4.event_line IS 'a row for every line; give a job and a node, or use event_lines()';
 COMMENT ON COLUMN l4.event_line.job_id IS 'the job';
 COMMENT ON COLUMN l4.event_line.node IS 'the node';
@@ -184,16 +173,14 @@ COMMENT ON COLUMN l4.event_line.iteration IS
     'iteration in flight at this line; the line that reports an iteration done belongs to it';
 
 CREATE VIEW l4.event_count AS
-SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, pg_catalog.sum(u.occurrences)::bigint
-    AS occurrences,
-       pg_catalog.min(u.first_ts) AS first_ts, pg_catalog.max(u.last_ts) AS last_ts,
-       pg_catalog.min(u.first_line_no) AS first_line_no, pg_catalog.max(u.last_line_no) AS last_line_no
+SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, sum(u.occurrences)::bigint AS occurrences,
+    min(u.first_ts) AS first_ts, max(u.last_ts) AS last_ts, min(u.first_line_no) AS first_line_no,
+    max(u.last_line_no) AS last_line_no
 FROM l4._stream s
-JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.events, m.open_events)
-    AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
-                                             first_line_no bigint, last_line_no bigint)
-JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
+JOIN l4._summary m ON m.stream_id = s.stream_id
+CROSS JOIN LATERAL l4._unpack(m.events, m.open_events) AS u(event_id int, occurrences bigint, first_ts timestamptz,
+    last_ts timestamptz, first_line_no bigint, last_line_no bigint)
+JOIN l4._event e ON e.event_id = u.event_id
 GROUP BY 1, 2, 3;
 COMMENT ON VIEW l4.event_count IS 'records of each event on each node';
 COMMENT ON COLUMN l4.event_count.job_id IS 'the job';
@@ -224,9 +211,8 @@ BEGIN
         min(u.first_line_no), max(u.last_line_no)
     FROM l4._stream AS s
     JOIN l4._summary AS m USING (stream_id)
-    CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, ids)
-        AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
-        first_line_no bigint, last_line_no bigint)
+    CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, ids) AS u(event_id int, occurrences bigint,
+        first_ts timestamptz, last_ts timestamptz, first_line_no bigint, last_line_no bigint)
     JOIN (SELECT x.event_id, l4._survivor(x.event_id, x.merged_into) AS survivor FROM l4._event AS x
         WHERE x.event_id = ANY (ids)) AS e USING (event_id)
     WHERE s.job_id = _event_counts.job_id
@@ -239,38 +225,27 @@ COMMENT ON FUNCTION l4._event_counts(text, int[]) IS 'l4.event_count of some eve
 CREATE FUNCTION l4._event_lines(job_id text, event_id int, node text) RETURNS SETOF l4.event_line
 LANGUAGE sql STABLE PARALLEL SAFE COST 1000 ROWS 1000
 BEGIN ATOMIC
-    WITH wanted AS (
-        SELECT e.event_id, e.level, l4._survivor(e.event_id, e.merged_into) AS survivor
-        FROM l4._event e
-        WHERE e.event_id OPERATOR(pg_catalog.=) _event_lines.event_id
-           OR e.merged_into OPERATOR(pg_catalog.=) (SELECT l4._survivor(t.event_id, t.merged_into) FROM l4._event t
-                                                    WHERE t.event_id OPERATOR(pg_catalog.=) _event_lines.event_id)
-           OR e.event_id OPERATOR(pg_catalog.=) (SELECT t.merged_into FROM l4._event t
-                                                 WHERE t.event_id OPERATOR(pg_catalog.=) _event_lines.event_id)
-    ), ids AS MATERIALIZED (
-        SELECT pg_catalog.array_agg(w.event_id ORDER BY w.event_id) AS ids FROM wanted w
+    WITH ids AS MATERIALIZED (
+        SELECT l4._packed_ids(ARRAY(SELECT l4._survivor(t.event_id, t.merged_into) FROM l4._event t
+            WHERE t.event_id = _event_lines.event_id)) AS ids
     ), streams AS (
-        SELECT s.stream_id, s.node, s.source, pg_catalog.min(u.first_line_no) AS first_line_no
+        SELECT s.stream_id, s.node, s.source, min(u.first_line_no) AS first_line_no
         FROM ids
         CROSS JOIN l4._stream s
-        JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+        JOIN l4._summary m ON m.stream_id = s.stream_id
         CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, ids.ids)
-            AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
-                                                     first_line_no bigint)
-        WHERE s.job_id OPERATOR(pg_catalog.=) _event_lines.job_id
-          AND (_event_lines.node IS NULL OR s.node OPERATOR(pg_catalog.=) _event_lines.node)
+            AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz, first_line_no bigint)
+        WHERE s.job_id = _event_lines.job_id AND (_event_lines.node IS NULL OR s.node = _event_lines.node)
         GROUP BY 1, 2, 3
     )
-    SELECT _event_lines.job_id, s.node, s.source, u.line_no, u.line_no OPERATOR(pg_catalog.-) u.back, u.ts, u.rank,
-           w.level, w.survivor, u.stage, u.iteration
+    SELECT _event_lines.job_id, s.node, s.source, u.line_no, u.line_no - u.back, u.ts, u.rank, e.level,
+        l4._survivor(e.event_id, e.merged_into), u.stage, u.iteration
     FROM streams s
     CROSS JOIN ids
-    JOIN l4._chunk c ON c.stream_id OPERATOR(pg_catalog.=) s.stream_id AND c.last_line_no
-        OPERATOR(pg_catalog.>=) s.first_line_no
-    CROSS JOIN LATERAL l4._unpack(c.body, NULL, ids.ids, 5)
-        AS u(line_no bigint, back bigint, ts timestamptz, rank int, event_id int,
-                                               stage text, epoch int, iteration int)
-    JOIN wanted w ON w.event_id OPERATOR(pg_catalog.=) u.event_id
+    JOIN l4._chunk c ON c.stream_id = s.stream_id AND c.last_line_no >= s.first_line_no
+    CROSS JOIN LATERAL l4._unpack(c.body, NULL, ids.ids, 5) AS u(line_no bigint, back bigint, ts timestamptz, rank int,
+        event_id int, stage text, epoch int, iteration int)
+    JOIN l4._event e ON e.event_id = u.event_id
     ORDER BY s.node, s.source, u.line_no;
 END;
 COMMENT ON FUNCTION l4._event_lines(text, int, text) IS 'the lines of an event in a job, of one node or (NULL) of all';
@@ -296,9 +271,9 @@ COMMENT ON FUNCTION l4._iterations_between(bytea, bytea, timestamptz, timestampt
 
 CREATE VIEW l4.iteration AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.started, u.duration_ms,
-       l4._iteration_metrics(m.iterations, m.open_iterations, u.place) AS metrics
+    l4._iteration_metrics(m.iterations, m.open_iterations, u.place) AS metrics
 FROM l4._stream s
-JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+JOIN l4._summary m ON m.stream_id = s.stream_id
 CROSS JOIN LATERAL l4._iterations_between(m.iterations, m.open_iterations, NULL, NULL) AS u;
 COMMENT ON VIEW l4.iteration IS 'iterations as the streams report them done';
 COMMENT ON COLUMN l4.iteration.job_id IS 'the job';
@@ -314,7 +289,7 @@ COMMENT ON COLUMN l4.iteration.metrics IS 'other numbers of the report: loss, le
 CREATE VIEW l4._iteration AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.ended, u.duration_ms
 FROM l4._stream s
-JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+JOIN l4._summary m ON m.stream_id = s.stream_id
 CROSS JOIN LATERAL l4._unpack(m.iterations, m.open_iterations)
     AS u(epoch int, iteration int, ended timestamptz, duration_ms float8);
 COMMENT ON VIEW l4._iteration IS 'l4.iteration with the time of the report';
@@ -322,9 +297,9 @@ COMMENT ON VIEW l4._iteration IS 'l4.iteration with the time of the report';
 CREATE VIEW l4.stage_span AS
 SELECT s.job_id, s.node, u.stage, u.first_ts, u.last_ts, u.first_line_no, u.last_line_no
 FROM l4._stream s
-JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+JOIN l4._summary m ON m.stream_id = s.stream_id
 CROSS JOIN LATERAL l4._unpack(m.stages, m.open_stages) AS u(stage text, first_ts timestamptz, last_ts timestamptz,
-                                             first_line_no bigint, last_line_no bigint);
+    first_line_no bigint, last_line_no bigint);
 COMMENT ON VIEW l4.stage_span IS 'stages in the order in which each stream went through them';
 COMMENT ON COLUMN l4.stage_span.job_id IS 'the job';
 COMMENT ON COLUMN l4.stage_span.node IS 'the node';
@@ -335,29 +310,25 @@ COMMENT ON COLUMN l4.stage_span.first_line_no IS 'first line';
 COMMENT ON COLUMN l4.stage_span.last_line_no IS 'last line';
 
 CREATE VIEW l4._node AS
-SELECT s.job_id, s.node, pg_catalog.min(s.rank) AS rank, pg_catalog.count(*)::int AS sources,
-    pg_catalog.sum(s.lines OPERATOR(pg_catalog.+) s.tail_lines)::bigint AS lines,
-       pg_catalog.min(s.first_ts) AS first_ts, pg_catalog.max(s.last_ts) AS last_ts,
-       (pg_catalog.array_agg(l4._survivor(e.event_id, e.merged_into) ORDER BY s.last_ts DESC NULLS LAST, s.source))[1]
-           AS last_event_id,
-       pg_catalog.max(s.last_iteration) AS last_iteration, pg_catalog.max(s.max_in_flight) AS max_in_flight,
-       pg_catalog.sum(s.unparsed)::bigint AS unparsed
+SELECT s.job_id, s.node, min(s.rank) AS rank, count(*)::int AS sources, sum(s.lines + s.tail_lines)::bigint AS lines,
+    min(s.first_ts) AS first_ts, max(s.last_ts) AS last_ts,
+    (array_agg(l4._survivor(e.event_id, e.merged_into) ORDER BY s.last_ts DESC NULLS LAST, s.source))[1]
+        AS last_event_id,
+    max(s.last_iteration) AS last_iteration, max(s.max_in_flight) AS max_in_flight, sum(s.unparsed)::bigint AS unparsed
 FROM l4._stream s
-LEFT JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) s.last_event_id
+LEFT JOIN l4._event e ON e.event_id = s.last_event_id
 GROUP BY 1, 2;
 COMMENT ON VIEW l4._node IS 'nodes that wrote lines';
 
 CREATE VIEW l4._slot_value AS
-SELECT s.job_id, s.node, u.event_id, u.slot, pg_catalog.min(u.mask) AS mask, u.value,
-       CASE WHEN NOT pg_catalog.bool_or(u.occurrences IS NULL) THEN pg_catalog.sum(u.occurrences)::bigint END
-           AS occurrences,
-       pg_catalog.min(u.first_ts) AS first_ts
+SELECT s.job_id, s.node, u.event_id, u.slot, min(u.mask) AS mask, u.value,
+    CASE WHEN NOT bool_or(u.occurrences IS NULL) THEN sum(u.occurrences)::bigint END AS occurrences,
+    min(u.first_ts) AS first_ts
 FROM l4._slot_context x
 CROSS JOIN l4._stream s
-JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id AND m.part OPERATOR(pg_catalog.=) 0
+JOIN l4._summary m ON m.stream_id = s.stream_id AND m.part = 0
 CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
-    x.word_events, x.word_slots, x.words,
-                                     NULL, NULL, false) AS u
+    x.word_events, x.word_slots, x.words, NULL, NULL, false) AS u
 GROUP BY 1, 2, 3, 4, 6;
 COMMENT ON VIEW l4._slot_value IS
     'values of the variable parts: the first 32 different ones a stream, event and slot, counted unless there were '
@@ -380,8 +351,7 @@ BEGIN
     CROSS JOIN l4._stream AS s
     JOIN l4._summary AS m ON m.stream_id = s.stream_id AND m.part = 0
     CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
-        x.word_events, x.word_slots, x.words,
-        ids, keys, false) AS u
+        x.word_events, x.word_slots, x.words, ids, keys, false) AS u
     WHERE s.job_id = _slot_values.job_id
     GROUP BY s.node, u.event_id, u.slot, u.value;
 END;
@@ -391,23 +361,21 @@ COMMENT ON FUNCTION l4._slot_values(text, int[], bigint[]) IS
     'them';
 
 CREATE VIEW l4._duration AS
-SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.block,
-    pg_catalog.sum(u.n)::bigint AS n,
-       pg_catalog.sum(u.sum_us)::float8 OPERATOR(pg_catalog./) 1000 AS sum_ms,
-       pg_catalog.max(u.max_us)::float8 OPERATOR(pg_catalog./) 1000 AS max_ms
+SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.block, sum(u.n)::bigint AS n,
+    sum(u.sum_us)::float8 / 1000 AS sum_ms, max(u.max_us)::float8 / 1000 AS max_ms
 FROM l4._stream s
-JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+JOIN l4._summary m ON m.stream_id = s.stream_id
 CROSS JOIN LATERAL l4._unpack(m.durations, m.open_durations)
     AS u(event_id int, slot int, block int, n bigint, sum_us bigint, max_us bigint)
-JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
+JOIN l4._event e ON e.event_id = u.event_id
 GROUP BY 1, 2, 3, 4, 5;
 COMMENT ON VIEW l4._duration IS
     'durations that lines print, summed per block of 10 iterations; block -1 is before the first iteration';
 
 CREATE VIEW l4._activity AS
-SELECT s.job_id, s.node, u.bucket, pg_catalog.sum(u.lines)::bigint AS lines
+SELECT s.job_id, s.node, u.bucket, sum(u.lines)::bigint AS lines
 FROM l4._stream s
-JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+JOIN l4._summary m ON m.stream_id = s.stream_id
 CROSS JOIN LATERAL l4._unpack(m.activity, m.open_activity) AS u(bucket timestamptz, lines bigint)
 GROUP BY 1, 2, 3;
 COMMENT ON VIEW l4._activity IS 'lines per node and second; of long streams per 2, 4, 8 and more seconds';
@@ -415,7 +383,7 @@ COMMENT ON VIEW l4._activity IS 'lines per node and second; of long streams per 
 CREATE VIEW l4._sequence AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.events, u.first_ts, u.last_ts, u.rank
 FROM l4._stream s
-JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+JOIN l4._summary m ON m.stream_id = s.stream_id
 CROSS JOIN LATERAL l4._unpack(m.sequences, m.open_sequences)
     AS u(rank int, epoch int, iteration int, events int[], first_ts timestamptz, last_ts timestamptz);
 COMMENT ON VIEW l4._sequence IS
@@ -425,11 +393,11 @@ CREATE FUNCTION l4.event_parameters(job_id text, event_id int)
 RETURNS TABLE (slot int, mask text, value text, occurrences bigint, nodes text[])
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
-    SELECT pg_catalog.dense_rank() OVER (ORDER BY v.slot)::int, pg_catalog.min(v.mask), v.value,
-           CASE WHEN NOT pg_catalog.bool_or(v.occurrences IS NULL) THEN pg_catalog.sum(v.occurrences)::bigint END,
-           pg_catalog.array_agg(DISTINCT v.node ORDER BY v.node)
+    SELECT dense_rank() OVER (ORDER BY v.slot)::int, min(v.mask), v.value,
+        CASE WHEN NOT bool_or(v.occurrences IS NULL) THEN sum(v.occurrences)::bigint END,
+        array_agg(DISTINCT v.node ORDER BY v.node)
     FROM l4._slot_values(event_parameters.job_id, ARRAY(SELECT l4._survivor(t.event_id, t.merged_into) FROM l4._event t
-        WHERE t.event_id OPERATOR(pg_catalog.=) event_parameters.event_id)) v
+        WHERE t.event_id = event_parameters.event_id)) v
     GROUP BY v.slot, v.value
     ORDER BY 1, 4 DESC NULLS LAST, v.value;
 END;
@@ -438,47 +406,42 @@ COMMENT ON FUNCTION l4.event_parameters(text, int) IS
     'node had more than 32 different values of a slot';
 
 CREATE FUNCTION l4._parse(parser l4.parser, ruleset jsonb, line text, OUT ts timestamptz, OUT level text, OUT rank int,
-    OUT host text,
-                          OUT component text, OUT message text, OUT event_id int)
+    OUT host text, OUT component text, OUT message text, OUT event_id int)
 LANGUAGE c STABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_ingest_parse';
 COMMENT ON FUNCTION l4._parse(l4.parser, jsonb, text) IS 'a line taken apart, and its event';
 
 CREATE FUNCTION l4.parse(line text, OUT ts timestamptz, OUT level text, OUT rank int, OUT host text, OUT component text,
-    OUT message text,
-                         OUT event_id int, OUT template text, OUT stage text, OUT iteration int)
+    OUT message text, OUT event_id int, OUT template text, OUT stage text, OUT iteration int)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 2000
 BEGIN ATOMIC
     SELECT p.ts, p.level, p.rank, p.host, p.component, p.message, p.event_id, e.template,
-           COALESCE(CASE WHEN e.event_id IS NULL THEN (SELECT s.stage FROM l4._stage_of(p.message) s) ELSE e.stage END,
-               CASE i.kind WHEN 'done' THEN 'train' END),
-           CASE WHEN i.iteration OPERATOR(pg_catalog.>) 2147483646 THEN 2147483646 ELSE i.iteration::int END
+        COALESCE(CASE WHEN e.event_id IS NULL THEN (SELECT s.stage FROM l4._stage_of(p.message) s) ELSE e.stage END,
+            CASE i.kind WHEN 'done' THEN 'train' END),
+        CASE WHEN i.iteration > 2147483646 THEN 2147483646 ELSE i.iteration::int END
     FROM (SELECT l4._ruleset() AS ruleset OFFSET 0) r
     CROSS JOIN LATERAL l4._parse((SELECT m.parser FROM l4._model m), r.ruleset, parse.line) p
     CROSS JOIN LATERAL l4._iteration(r.ruleset, p.message) i
-    LEFT JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) p.event_id;
+    LEFT JOIN l4._event e ON e.event_id = p.event_id;
 END;
 COMMENT ON FUNCTION l4.parse(text) IS
     'a line as ingest would read it: head, message, event, the stage that it marks and the iteration that it names; '
     'learns nothing';
 
 CREATE VIEW l4.ingest_progress AS
-SELECT i.logs, i.job_id,
-       CASE WHEN i.ended_at IS NOT NULL THEN 'done'
-            WHEN EXISTS (SELECT FROM pg_catalog.pg_stat_activity a WHERE a.pid OPERATOR(pg_catalog.=) i.pid
-                         AND a.backend_start OPERATOR(pg_catalog.<=) i.started_at) THEN 'running'
-            ELSE 'interrupted' END AS state,
-       i.pid, i.started_at, i.updated_at, i.lines AS lines_done, i.total AS lines_total,
-       i.lines OPERATOR(pg_catalog./) NULLIF(d.seconds, 0) AS lines_per_second,
-       CASE WHEN i.ended_at IS NULL THEN
-            pg_catalog.make_interval(secs => GREATEST(i.total OPERATOR(pg_catalog.-) i.lines, 0)
-                OPERATOR(pg_catalog.*) d.seconds OPERATOR(pg_catalog./) NULLIF(i.lines, 0))
-       END AS time_left,
-       (SELECT pg_catalog.sum(j.occurrences)::bigint FROM l4._job_event j
-        WHERE EXISTS (SELECT FROM l4._event e WHERE e.is_coarse)
-          AND EXISTS (SELECT FROM l4._event e WHERE e.event_id OPERATOR(pg_catalog.=) j.event_id AND e.is_coarse)
-          AND (i.job_id IS NULL OR j.job_id OPERATOR(pg_catalog.=) i.job_id)) AS coarse_records
+SELECT i.logs, i.job_id, CASE WHEN i.ended_at IS NOT NULL THEN 'done'
+        WHEN EXISTS (SELECT FROM pg_stat_activity a WHERE a.pid = i.pid AND a.backend_start <= i.started_at)
+            THEN 'running'
+        ELSE 'interrupted' END AS state,
+    i.pid, i.started_at, i.updated_at, i.lines AS lines_done, i.total AS lines_total,
+    i.lines / NULLIF(d.seconds, 0) AS lines_per_second,
+    CASE WHEN i.ended_at IS NULL
+        THEN make_interval(secs => GREATEST(i.total - i.lines, 0) * d.seconds / NULLIF(i.lines, 0)) END AS time_left,
+    (SELECT sum(j.occurrences)::bigint FROM l4._job_event j
+    WHERE EXISTS (SELECT FROM l4._event e WHERE e.is_coarse)
+        AND EXISTS (SELECT FROM l4._event e WHERE e.event_id = j.event_id AND e.is_coarse)
+        AND (i.job_id IS NULL OR j.job_id = i.job_id)) AS coarse_records
 FROM l4._ingest i
-CROSS JOIN LATERAL (SELECT EXTRACT(epoch FROM i.updated_at OPERATOR(pg_catalog.-) i.started_at)::float8) AS d(seconds);
+CROSS JOIN LATERAL (SELECT EXTRACT(epoch FROM i.updated_at - i.started_at)::float8) AS d(seconds);
 COMMENT ON VIEW l4.ingest_progress IS 'calls of l4.ingest(): the last one of each relation and job';
 COMMENT ON COLUMN l4.ingest_progress.logs IS 'the relation';
 COMMENT ON COLUMN l4.ingest_progress.job_id IS 'the job that the call was limited to; NULL = all';
@@ -521,8 +484,8 @@ BEGIN
     EXECUTE pg_catalog.format('CREATE TABLE %s ('
         'job_id pg_catalog.text NOT NULL, node pg_catalog.text NOT NULL, source pg_catalog.text NOT NULL DEFAULT %L, '
         'rank pg_catalog.int4, line_no pg_catalog.int8 NOT NULL GENERATED BY DEFAULT AS IDENTITY, '
-        'ts pg_catalog.timestamptz, line pg_catalog.text NOT NULL, PRIMARY KEY (job_id, node, source, line_no))', place,
-            '');
+        'ts pg_catalog.timestamptz, line pg_catalog.text NOT NULL, PRIMARY KEY (job_id, node, source, line_no))',
+        place, '');
     EXECUTE pg_catalog.format('COMMENT ON TABLE %s IS %L', place, 'log lines for l4.ingest()');
     RETURN place::pg_catalog.regclass;
 END

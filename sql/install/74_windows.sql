@@ -42,11 +42,11 @@ BEGIN ATOMIC
     SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.started, u.duration_ms,
         l4._iteration_metrics(m.iterations, m.open_iterations, u.place)
     FROM l4._stream s
-    JOIN l4._summary m ON m.stream_id OPERATOR(pg_catalog.=) s.stream_id
+    JOIN l4._summary m ON m.stream_id = s.stream_id
     CROSS JOIN LATERAL l4._iterations_between(m.iterations, m.open_iterations, iterations.from_ts, iterations.to_ts)
         AS u
-    WHERE s.job_id OPERATOR(pg_catalog.=) iterations.job_id
-        AND (iterations.on_node IS NULL OR s.node OPERATOR(pg_catalog.=) iterations.on_node);
+    WHERE s.job_id = iterations.job_id
+        AND (iterations.on_node IS NULL OR s.node = iterations.on_node);
 END;
 COMMENT ON FUNCTION l4.iterations(text, timestamptz, timestamptz, text) IS
     'l4.iteration of a job, of one node or (NULL) of all, started from a time on and before another one (NULL = open)';
@@ -58,22 +58,22 @@ BEGIN ATOMIC
     WITH wanted AS MATERIALIZED (
         SELECT CASE WHEN lines.levels IS NOT NULL THEN ARRAY(
             SELECT j.event_id
-            FROM l4._job_event j JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) j.event_id
-            WHERE j.job_id OPERATOR(pg_catalog.=) lines.job_id
-                AND e.level OPERATOR(pg_catalog.=) ANY (lines.levels)
+            FROM l4._job_event j JOIN l4._event e ON e.event_id = j.event_id
+            WHERE j.job_id = lines.job_id
+                AND e.level = ANY (lines.levels)
             ORDER BY 1) END AS ids
     )
-    SELECT s.job_id, s.node, s.source, u.line_no, u.line_no OPERATOR(pg_catalog.-) u.back, u.ts, u.rank, e.level,
+    SELECT s.job_id, s.node, s.source, u.line_no, u.line_no - u.back, u.ts, u.rank, e.level,
         l4._survivor(e.event_id, e.merged_into), u.stage, u.iteration
     FROM wanted
     CROSS JOIN l4._stream s
-    JOIN l4._chunk c ON c.stream_id OPERATOR(pg_catalog.=) s.stream_id
+    JOIN l4._chunk c ON c.stream_id = s.stream_id
     CROSS JOIN LATERAL l4._lines_between(c.body, wanted.ids, lines.from_ts, lines.to_ts) AS u
-    JOIN l4._event e ON e.event_id OPERATOR(pg_catalog.=) u.event_id
-    WHERE s.job_id OPERATOR(pg_catalog.=) lines.job_id
-        AND (lines.on_node IS NULL OR s.node OPERATOR(pg_catalog.=) lines.on_node)
-        AND (lines.from_ts IS NULL OR c.last_ts OPERATOR(pg_catalog.>=) lines.from_ts)
-        AND (lines.to_ts IS NULL OR c.first_ts OPERATOR(pg_catalog.<) lines.to_ts);
+    JOIN l4._event e ON e.event_id = u.event_id
+    WHERE s.job_id = lines.job_id
+        AND (lines.on_node IS NULL OR s.node = lines.on_node)
+        AND (lines.from_ts IS NULL OR c.last_ts >= lines.from_ts)
+        AND (lines.to_ts IS NULL OR c.first_ts < lines.to_ts);
 END;
 COMMENT ON FUNCTION l4.lines(text, text[], timestamptz, timestamptz, text) IS
     'l4.event_line of a job, of some levels or (NULL) of all, of one node or (NULL) of all, from a time on and before '

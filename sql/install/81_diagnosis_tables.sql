@@ -344,8 +344,8 @@ CREATE TABLE l4._case_edge (
 COMMENT ON TABLE l4._case_edge IS 'case, accusations: who names whom, and in which events; weight 0 = not heard';
 
 CREATE VIEW l4._case_node AS
-SELECT job_id, node, p.rank, p.ranks, p.block, p.place, p.lines, p.first_ts OPERATOR(pg_catalog.-) c.clock AS first_ts,
-    p.last_ts OPERATOR(pg_catalog.-) c.clock AS last_ts, c.clock, g.train_ts, g.progress_ts,
+SELECT job_id, node, p.rank, p.ranks, p.block, p.place, p.lines, p.first_ts - c.clock AS first_ts,
+    p.last_ts - c.clock AS last_ts, c.clock, g.train_ts, g.progress_ts,
     COALESCE(g.iterations, 0) AS iterations, g.last_iteration, p.in_flight, p.unparsed,
     m.new_ts, m.significant_ts, m.terminal_ts,
     COALESCE(m.is_victim, false) AS is_victim, COALESCE(e.ended_well, false) AS ended_well,
@@ -358,12 +358,6 @@ LEFT JOIN l4._case_mark AS m USING (job_id, node)
 LEFT JOIN l4._case_end AS e USING (job_id, node);
 COMMENT ON VIEW l4._case_node IS
     'case: the nodes, all steps together; times are by the clock of most nodes, from which this one differs by clock';
-
-CREATE VIEW l4._case_claim AS
-SELECT e.* FROM l4._case_event AS e
-WHERE e.is_new AND NOT EXISTS (SELECT FROM l4._case_dropped AS d
-    WHERE d.job_id OPERATOR(pg_catalog.=) e.job_id AND d.event_id OPERATOR(pg_catalog.=) e.event_id);
-COMMENT ON VIEW l4._case_claim IS 'case: new events that were not dropped';
 
 -- The planner cannot know how much a case has: the next job is in no statistics. So the case is read through functions
 -- that say how many rows are usual, which are enough to join by hash. They are in PL/pgSQL, which keeps their plans for
@@ -406,12 +400,15 @@ END;
 $$;
 COMMENT ON FUNCTION l4._new_events(text) IS 'new events of a case';
 
-CREATE FUNCTION l4._claims(job_id text) RETURNS SETOF l4._case_claim
+CREATE FUNCTION l4._claims(job_id text) RETURNS SETOF l4._case_event
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 100
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    RETURN QUERY SELECT e.* FROM l4._case_claim AS e WHERE e.job_id = _claims.job_id;
+    RETURN QUERY
+    SELECT e.* FROM l4._case_event AS e
+    WHERE e.job_id = _claims.job_id AND e.is_new AND NOT EXISTS (SELECT FROM l4._case_dropped AS d
+        WHERE d.job_id = e.job_id AND d.event_id = e.event_id);
 END;
 $$;
 COMMENT ON FUNCTION l4._claims(text) IS 'new events of a case that were not dropped';
