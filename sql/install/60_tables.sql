@@ -36,7 +36,6 @@ CREATE TABLE l4.job_node (
     CONSTRAINT job_node_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
 COMMENT ON TABLE l4.job_node IS 'the nodes of a job: from an inventory, else learnt at ingest';
-COMMENT ON COLUMN l4.job_node.job_id IS 'the job';
 COMMENT ON COLUMN l4.job_node.node IS 'name of the node, as in the log table';
 COMMENT ON COLUMN l4.job_node.rank IS 'rank of the node, 0 to 99,999,999; with several ranks on it, the lowest';
 COMMENT ON COLUMN l4.job_node.addresses IS 'addresses and other names by which lines may mean the node';
@@ -91,7 +90,6 @@ CREATE TABLE l4._event_slot (
     CONSTRAINT _event_slot_pkey PRIMARY KEY (event_id, slot)
 );
 COMMENT ON TABLE l4._event_slot IS 'what the variable parts of an event mean';
-COMMENT ON COLUMN l4._event_slot.event_id IS 'the event';
 COMMENT ON COLUMN l4._event_slot.slot IS
     'the variable part: its place among the delimiters of the message, so that it stays the same when a template '
     'grows';
@@ -124,7 +122,6 @@ CREATE TABLE l4._job_budget (
     CONSTRAINT _job_budget_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
 COMMENT ON TABLE l4._job_budget IS 'what a job has taught the parser: no job may fill it';
-COMMENT ON COLUMN l4._job_budget.job_id IS 'the job';
 COMMENT ON COLUMN l4._job_budget.of_errors IS 'of messages of level ERROR and CRITICAL; false: of all others';
 COMMENT ON COLUMN l4._job_budget.generation IS 'of the parser: the row says nothing about another one';
 COMMENT ON COLUMN l4._job_budget.templates IS 'templates that it made, less those that were merged away';
@@ -139,7 +136,6 @@ CREATE TABLE l4._job_pack (
     CONSTRAINT _job_pack_pkey PRIMARY KEY (job_id)
 );
 COMMENT ON TABLE l4._job_pack IS 'roll-up of a job; read it by _job_event';
-COMMENT ON COLUMN l4._job_pack.job_id IS 'the job';
 COMMENT ON COLUMN l4._job_pack.events IS 'rows of _job_event, packed';
 
 CREATE TABLE l4._stream (
@@ -172,8 +168,6 @@ CREATE TABLE l4._stream (
 ) WITH (fillfactor = 40);   -- each batch updates its rows, and no index
 COMMENT ON TABLE l4._stream IS 'a stream of lines: one source of one node of one job, and how far it was read';
 COMMENT ON COLUMN l4._stream.stream_id IS 'id';
-COMMENT ON COLUMN l4._stream.job_id IS 'the job';
-COMMENT ON COLUMN l4._stream.node IS 'the node';
 COMMENT ON COLUMN l4._stream.source IS 'the source on the node; empty where the relation has none';
 COMMENT ON COLUMN l4._stream.rank IS 'rank of its lines; with several, the lowest';
 COMMENT ON COLUMN l4._stream.ranks IS 'ranks that its lines carry in their heads';
@@ -234,7 +228,6 @@ CREATE TABLE l4._counted (
 CREATE INDEX _counted_job_id_idx ON l4._counted (job_id);
 COMMENT ON TABLE l4._counted IS
     'iterations of streams in whose lines no rule reads any: a diagnosis found the event that counts up';
-COMMENT ON COLUMN l4._counted.job_id IS 'the job';
 COMMENT ON COLUMN l4._counted.stream_id IS 'the stream';
 COMMENT ON COLUMN l4._counted.iterations IS 'as in _pack, without metrics';
 

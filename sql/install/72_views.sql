@@ -62,12 +62,9 @@ CROSS JOIN LATERAL l4._unpack(p.events) AS u(event_id int, occurrences bigint, n
     last_ts timestamptz, first_node text, first_source text, first_line_no bigint, example text,
     example_ts timestamptz);
 COMMENT ON VIEW l4._job_event IS 'roll-up of a job: one row an event';
-COMMENT ON COLUMN l4._job_event.job_id IS 'the job';
 COMMENT ON COLUMN l4._job_event.event_id IS 'the event; may have been merged since, see _event.merged_into';
 COMMENT ON COLUMN l4._job_event.occurrences IS 'records of the event in the job';
 COMMENT ON COLUMN l4._job_event.nodes IS 'nodes that have it';
-COMMENT ON COLUMN l4._job_event.first_ts IS 'time of the first record';
-COMMENT ON COLUMN l4._job_event.last_ts IS 'time of the last record';
 COMMENT ON COLUMN l4._job_event.first_node IS 'node of the example';
 COMMENT ON COLUMN l4._job_event.first_source IS 'source of the example';
 COMMENT ON COLUMN l4._job_event.first_line_no IS 'line number of the example';
@@ -159,8 +156,6 @@ CROSS JOIN LATERAL l4._unpack(c.body) AS u(line_no bigint, back bigint, ts times
     stage text, epoch int, iteration int)
 JOIN l4._event e ON e.event_id = u.event_id;
 COMMENT ON VIEW l4.event_line IS 'a row for every line; give a job and a node, or use event_lines()';
-COMMENT ON COLUMN l4.event_line.job_id IS 'the job';
-COMMENT ON COLUMN l4.event_line.node IS 'the node';
 COMMENT ON COLUMN l4.event_line.source IS 'file or stream of the node; empty where the relation has none';
 COMMENT ON COLUMN l4.event_line.line_no IS 'number of the line in its stream';
 COMMENT ON COLUMN l4.event_line.record_line_no IS 'number of the first line of its record';
@@ -183,12 +178,7 @@ CROSS JOIN LATERAL l4._unpack(m.events, m.open_events) AS u(event_id int, occurr
 JOIN l4._event e ON e.event_id = u.event_id
 GROUP BY 1, 2, 3;
 COMMENT ON VIEW l4.event_count IS 'records of each event on each node';
-COMMENT ON COLUMN l4.event_count.job_id IS 'the job';
-COMMENT ON COLUMN l4.event_count.node IS 'the node';
-COMMENT ON COLUMN l4.event_count.event_id IS 'the event';
 COMMENT ON COLUMN l4.event_count.occurrences IS 'records';
-COMMENT ON COLUMN l4.event_count.first_ts IS 'time of the first record';
-COMMENT ON COLUMN l4.event_count.last_ts IS 'time of the last record';
 COMMENT ON COLUMN l4.event_count.first_line_no IS 'line of the first record; of several sources the lowest number';
 COMMENT ON COLUMN l4.event_count.last_line_no IS 'line of the last record';
 
@@ -276,8 +266,6 @@ FROM l4._stream s
 JOIN l4._summary m ON m.stream_id = s.stream_id
 CROSS JOIN LATERAL l4._iterations_between(m.iterations, m.open_iterations, NULL, NULL) AS u;
 COMMENT ON VIEW l4.iteration IS 'iterations as the streams report them done';
-COMMENT ON COLUMN l4.iteration.job_id IS 'the job';
-COMMENT ON COLUMN l4.iteration.node IS 'the node';
 COMMENT ON COLUMN l4.iteration.source IS 'file or stream of the node that reports it';
 COMMENT ON COLUMN l4.iteration.epoch IS 'epoch: as printed, else counted up when the iterations start again';
 COMMENT ON COLUMN l4.iteration.iteration IS 'number of the iteration';
@@ -301,8 +289,6 @@ JOIN l4._summary m ON m.stream_id = s.stream_id
 CROSS JOIN LATERAL l4._unpack(m.stages, m.open_stages) AS u(stage text, first_ts timestamptz, last_ts timestamptz,
     first_line_no bigint, last_line_no bigint);
 COMMENT ON VIEW l4.stage_span IS 'stages in the order in which each stream went through them';
-COMMENT ON COLUMN l4.stage_span.job_id IS 'the job';
-COMMENT ON COLUMN l4.stage_span.node IS 'the node';
 COMMENT ON COLUMN l4.stage_span.stage IS 'init, data, model, checkpoint_load, train, eval, checkpoint_save or shutdown';
 COMMENT ON COLUMN l4.stage_span.first_ts IS 'time of the first line';
 COMMENT ON COLUMN l4.stage_span.last_ts IS 'time of the last line';

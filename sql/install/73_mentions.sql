@@ -66,7 +66,6 @@ WHERE k.kind IS NOT NULL OR n.node IS NOT NULL;
 COMMENT ON VIEW l4.mention IS
     'who names whom: ranks, hosts, addresses, exit statuses, devices and lists of numbers in the variable parts of '
     'events';
-COMMENT ON COLUMN l4.mention.job_id IS 'the job';
 COMMENT ON COLUMN l4.mention.node IS 'the node that writes';
 COMMENT ON COLUMN l4.mention.event_id IS 'the event in which it writes';
 COMMENT ON COLUMN l4.mention.kind IS
@@ -74,4 +73,3 @@ COMMENT ON COLUMN l4.mention.kind IS
 COMMENT ON COLUMN l4.mention.value IS 'as written';
 COMMENT ON COLUMN l4.mention.named_node IS 'the node that is meant, where ranks, names or addresses of the job tell';
 COMMENT ON COLUMN l4.mention.occurrences IS 'records; NULL = not counted, too many different values';
-COMMENT ON COLUMN l4.mention.first_ts IS 'time of the first record';

@@ -45,4 +45,3 @@ COMMENT ON COLUMN l4.marker_rule.signature
        'against dotted names, for framework against packages and folders in a stack';
 COMMENT ON COLUMN l4.marker_rule.example IS 'text that the signature matches';
 COMMENT ON COLUMN l4.marker_rule.source_url IS 'where the text is printed or documented';
-COMMENT ON COLUMN l4.marker_rule.origin IS 'builtin, user or imported';

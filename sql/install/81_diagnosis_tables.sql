@@ -29,7 +29,6 @@ CREATE TABLE l4.diagnosis (
         confidence OPERATOR(pg_catalog.=) ANY (ARRAY['certain', 'likely', 'weak']))
 );
 COMMENT ON TABLE l4.diagnosis IS 'the last diagnosis of each job';
-COMMENT ON COLUMN l4.diagnosis.job_id IS 'the job';
 COMMENT ON COLUMN l4.diagnosis.diagnosed_at IS 'when it was made';
 COMMENT ON COLUMN l4.diagnosis.status IS
     'the first that holds: HEALTHY nothing deviates, PARTIAL input was missing, NO_BASELINE nothing to compare '
@@ -71,9 +70,7 @@ CREATE TABLE l4.suspect_event (
     CONSTRAINT suspect_event_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
 COMMENT ON TABLE l4.suspect_event IS 'events that indicate the failure, best first';
-COMMENT ON COLUMN l4.suspect_event.job_id IS 'the job';
 COMMENT ON COLUMN l4.suspect_event.rank IS '1 = most telling';
-COMMENT ON COLUMN l4.suspect_event.event_id IS 'the event';
 COMMENT ON COLUMN l4.suspect_event.score IS 'how telling, see docs/diagnosis.md';
 COMMENT ON COLUMN l4.suspect_event.reasons IS 'why it is claimed';
 COMMENT ON COLUMN l4.suspect_event.nodes IS 'nodes that have it';
@@ -99,9 +96,7 @@ CREATE TABLE l4.suspect_node (
     CONSTRAINT suspect_node_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
 COMMENT ON TABLE l4.suspect_node IS 'nodes that are worth a look, best first';
-COMMENT ON COLUMN l4.suspect_node.job_id IS 'the job';
 COMMENT ON COLUMN l4.suspect_node.rank IS '1 = most suspect';
-COMMENT ON COLUMN l4.suspect_node.node IS 'the node';
 COMMENT ON COLUMN l4.suspect_node.score IS 'sum of weight times value of its evidence';
 COMMENT ON COLUMN l4.suspect_node.is_suspect IS 'stands out so far that it is accused';
 COMMENT ON COLUMN l4.suspect_node.iforest_score IS
@@ -122,7 +117,6 @@ CREATE TABLE l4.suspect_iteration (
     CONSTRAINT suspect_iteration_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
 COMMENT ON TABLE l4.suspect_iteration IS 'iterations that deviate, best first';
-COMMENT ON COLUMN l4.suspect_iteration.job_id IS 'the job';
 COMMENT ON COLUMN l4.suspect_iteration.rank IS '1 = most telling';
 COMMENT ON COLUMN l4.suspect_iteration.iteration IS 'the iteration';
 COMMENT ON COLUMN l4.suspect_iteration.node IS 'node on which it deviates most; NULL = on all';
@@ -144,8 +138,6 @@ CREATE TABLE l4.evidence (
 );
 COMMENT ON TABLE l4.evidence IS
     'every piece of evidence about every node: the score of a node is the sum of value times weight';
-COMMENT ON COLUMN l4.evidence.job_id IS 'the job';
-COMMENT ON COLUMN l4.evidence.node IS 'the node';
 COMMENT ON COLUMN l4.evidence.kind IS 'kind of evidence, see docs/diagnosis.md';
 COMMENT ON COLUMN l4.evidence.value IS 'strength, 0 to 1 unless docs/diagnosis.md says otherwise';
 COMMENT ON COLUMN l4.evidence.weight IS 'weight of the kind, from diagnosis.parameters';
@@ -458,5 +450,4 @@ CREATE TABLE l4._job_absent (
     CONSTRAINT _job_absent_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
 COMMENT ON TABLE l4._job_absent IS 'servers whose streams of a job are missing since it was last collected';
-COMMENT ON COLUMN l4._job_absent.job_id IS 'the job';
 COMMENT ON COLUMN l4._job_absent.server IS 'the server';

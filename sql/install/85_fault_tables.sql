@@ -240,9 +240,7 @@ CREATE TABLE l4.fault_match (
 );
 CREATE INDEX fault_match_fault_idx ON l4.fault_match (fault_name);
 COMMENT ON TABLE l4.fault_match IS 'known faults seen in a job, best first';
-COMMENT ON COLUMN l4.fault_match.job_id IS 'the job';
 COMMENT ON COLUMN l4.fault_match.rank IS '1 = best';
-COMMENT ON COLUMN l4.fault_match.fault_id IS 'the fault';
 COMMENT ON COLUMN l4.fault_match.node IS 'node of the proof line';
 COMMENT ON COLUMN l4.fault_match.line_no IS 'number of the proof line';
 COMMENT ON COLUMN l4.fault_match.line IS 'the proof line';
@@ -270,8 +268,6 @@ CREATE TABLE l4.fault_given_up (
 CREATE INDEX fault_given_up_job_idx ON l4.fault_given_up (job_id);
 COMMENT ON TABLE l4.fault_given_up
     IS 'lines on which a signature was given up at a limit: whether it matches is not known';
-COMMENT ON COLUMN l4.fault_given_up.job_id IS 'the job';
-COMMENT ON COLUMN l4.fault_given_up.fault_id IS 'the fault';
 COMMENT ON COLUMN l4.fault_given_up.fault_name IS 'its name';
 COMMENT ON COLUMN l4.fault_given_up.node IS 'node of the line';
 COMMENT ON COLUMN l4.fault_given_up.line_no IS 'number of the line';
@@ -316,8 +312,6 @@ GROUP BY m.fault_name, f.fault_id, f.category, f.component, f.severity;
 COMMENT ON VIEW l4.fault_history IS 'each fault that was ever matched: how often, when, where last';
 COMMENT ON COLUMN l4.fault_history.name IS 'the fault';
 COMMENT ON COLUMN l4.fault_history.fault_id IS 'its row that counts today; NULL = gone or switched off';
-COMMENT ON COLUMN l4.fault_history.category IS 'category';
-COMMENT ON COLUMN l4.fault_history.component IS 'component';
 COMMENT ON COLUMN l4.fault_history.severity IS 'severity';
 COMMENT ON COLUMN l4.fault_history.jobs IS 'jobs in which it was matched';
 COMMENT ON COLUMN l4.fault_history.first_ranks IS 'jobs in which it was the best match';
@@ -339,8 +333,6 @@ WHERE NOT m.is_effect
 GROUP BY 1, 2, 3;
 COMMENT ON VIEW l4.fault_trend IS 'matched causes per week (UTC, from Monday), category and component';
 COMMENT ON COLUMN l4.fault_trend.week IS 'Monday 00:00 UTC; NULL = no time known';
-COMMENT ON COLUMN l4.fault_trend.category IS 'category';
-COMMENT ON COLUMN l4.fault_trend.component IS 'component';
 COMMENT ON COLUMN l4.fault_trend.jobs IS 'jobs with such a fault';
 COMMENT ON COLUMN l4.fault_trend.first_ranks IS 'jobs whose best match it is';
 COMMENT ON COLUMN l4.fault_trend.faults IS 'different faults';

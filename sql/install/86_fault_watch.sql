@@ -10,7 +10,6 @@ CREATE TABLE l4._fault_watch (
     CONSTRAINT _fault_watch_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
 COMMENT ON TABLE l4._fault_watch IS 'which events of a job have been matched';
-COMMENT ON COLUMN l4._fault_watch.job_id IS 'the job';
 COMMENT ON COLUMN l4._fault_watch.signatures
     IS 'what they were matched with: a number that changes with the active faults';
 COMMENT ON COLUMN l4._fault_watch.examples IS 'the records that were matched, see _fault_examples()';
@@ -26,11 +25,9 @@ CREATE TABLE l4._fault_hit (
     CONSTRAINT _fault_hit_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4._fault_watch ON DELETE CASCADE
 );
 COMMENT ON TABLE l4._fault_hit IS 'where faults match in the first records of the events of a job';
-COMMENT ON COLUMN l4._fault_hit.job_id IS 'the job';
 COMMENT ON COLUMN l4._fault_hit.event_id IS 'the event; may have been merged since, see _event.merged_into';
 COMMENT ON COLUMN l4._fault_hit.n
     IS 'line of the record; 0 = the record as a whole, -1 = its message, -2 = by its template';
-COMMENT ON COLUMN l4._fault_hit.fault_id IS 'the fault';
 COMMENT ON COLUMN l4._fault_hit.gave_up IS 'whether it matches is not known: given up at a limit';
 
 CREATE FUNCTION l4._fault_examples(job_id text, events int4multirange) RETURNS numeric
@@ -120,11 +117,7 @@ ORDER BY k.job_id, k.fault_id, k.first_ts, k.event_id, k.n <= 0, k.n;
 COMMENT ON VIEW l4.fault_seen
     IS 'known faults in the first records of the events of a job, kept up to date by ingest; match_faults() ranks, '
        'combines and tries other values';
-COMMENT ON COLUMN l4.fault_seen.job_id IS 'the job';
-COMMENT ON COLUMN l4.fault_seen.fault_id IS 'the fault';
 COMMENT ON COLUMN l4.fault_seen.fault_name IS 'its name';
-COMMENT ON COLUMN l4.fault_seen.category IS 'category';
-COMMENT ON COLUMN l4.fault_seen.component IS 'component';
 COMMENT ON COLUMN l4.fault_seen.severity IS 'severity';
 COMMENT ON COLUMN l4.fault_seen.is_effect IS 'the line only shows that something else failed';
 COMMENT ON COLUMN l4.fault_seen.event_id IS 'the event that shows it';

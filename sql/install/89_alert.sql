@@ -9,7 +9,6 @@ CREATE TABLE l4._alert_told (
 );
 COMMENT ON TABLE l4._alert_told IS
     'alerts that were taken and are not over; no foreign key: that a job is forgotten ends its alerts, and is told';
-COMMENT ON COLUMN l4._alert_told.job_id IS 'the job';
 COMMENT ON COLUMN l4._alert_told.node IS 'the suspect node; empty = the job itself';
 COMMENT ON COLUMN l4._alert_told.symptom IS 'symptom of the job at that time';
 COMMENT ON COLUMN l4._alert_told.told_at IS 'when it was taken';
@@ -37,7 +36,6 @@ FROM failing f
 FULL JOIN l4._alert_told t ON t.job_id = f.job_id AND t.node = f.node;
 COMMENT ON VIEW l4.alert IS
     'jobs whose diagnosis says that something is wrong, and their suspect nodes: new, open (told before) or over';
-COMMENT ON COLUMN l4.alert.job_id IS 'the job';
 COMMENT ON COLUMN l4.alert.node IS 'the suspect node; NULL = the job itself';
 COMMENT ON COLUMN l4.alert.symptom IS 'launch, crash, hang or slow: of the job now; where it is over, as it was told';
 COMMENT ON COLUMN l4.alert.state IS

@@ -155,7 +155,6 @@ FROM l4._flow_member AS m
 LEFT JOIN l4.flow_endpoint AS e ON e.address OPERATOR(pg_catalog.=) m.address
 GROUP BY m.flow_job, m.address, e.machine, e.nic;
 COMMENT ON VIEW l4.flow_member IS 'addresses of each job found in network flows';
-COMMENT ON COLUMN l4.flow_member.flow_job IS 'the job';
 COMMENT ON COLUMN l4.flow_member.address IS 'the NIC';
 COMMENT ON COLUMN l4.flow_member.machine IS 'machine, by l4.flow_endpoint';
 COMMENT ON COLUMN l4.flow_member.nic IS 'number in the machine, by l4.flow_endpoint';
@@ -172,7 +171,6 @@ WHERE s.flow_job IS NOT NULL
 WINDOW w AS (PARTITION BY s.flow_job, p.a, p.b)
 ORDER BY s.flow_job, p.a, p.b, p.bytes DESC, p.span;
 COMMENT ON VIEW l4.flow_pair IS 'pairs of addresses of each job, and what they exchange';
-COMMENT ON COLUMN l4.flow_pair.flow_job IS 'the job';
 COMMENT ON COLUMN l4.flow_pair.a IS 'the lesser address';
 COMMENT ON COLUMN l4.flow_pair.b IS 'the greater address';
 COMMENT ON COLUMN l4.flow_pair.kind IS 'dp, pp, ep, cp (data, pipeline, expert, context parallel) or other';
@@ -187,7 +185,6 @@ SELECT s.flow_job, s.step, s.started, s.ended,
     s.dp_ms, s.cover, s.reason
 FROM l4._flow_step AS s;
 COMMENT ON VIEW l4.flow_step IS 'training steps of each job found in network flows';
-COMMENT ON COLUMN l4.flow_step.flow_job IS 'the job';
 COMMENT ON COLUMN l4.flow_step.step IS 'number from 0; goes on where the job is started again';
 COMMENT ON COLUMN l4.flow_step.started IS 'end of the step before; of the first of a run its first record';
 COMMENT ON COLUMN l4.flow_step.ended IS 'end of the last data parallel record';
@@ -205,7 +202,6 @@ JOIN l4._flow_step AS s ON s.span OPERATOR(pg_catalog.=) m.span AND s.stint OPER
 CROSS JOIN LATERAL (SELECT COALESCE(m.pp_ms[s.step OPERATOR(pg_catalog.-) m.first_step OPERATOR(pg_catalog.+) 1], 0)
     ::float8) AS t(pp_ms);
 COMMENT ON VIEW l4.flow_step_nic IS 'training steps of each address of a job';
-COMMENT ON COLUMN l4.flow_step_nic.flow_job IS 'the job';
 COMMENT ON COLUMN l4.flow_step_nic.address IS 'the NIC';
 COMMENT ON COLUMN l4.flow_step_nic.step IS 'number of the step';
 COMMENT ON COLUMN l4.flow_step_nic.started IS 'start of the step';

@@ -30,7 +30,6 @@ CREATE TABLE l4.job_server (
 CREATE INDEX job_server_server_idx ON l4.job_server (server);
 CREATE UNIQUE INDEX job_server_placed_idx ON l4.job_server (job_id) WHERE placed_at IS NOT NULL;
 COMMENT ON TABLE l4.job_server IS 'which job is where, by place() and as ingest_servers() found it';
-COMMENT ON COLUMN l4.job_server.job_id IS 'the job';
 COMMENT ON COLUMN l4.job_server.server IS 'a server that has lines of it, or that it was placed on';
 COMMENT ON COLUMN l4.job_server.placed_at IS 'when place() chose the server; NULL = its lines were found there';
 COMMENT ON COLUMN l4.job_server.lines IS 'lines read there when the server was last asked; NULL = none so far';
