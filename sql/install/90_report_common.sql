@@ -104,13 +104,13 @@ RETURN CASE _how_often.occurrences WHEN 1 THEN 'once' ELSE l4._counted(_how_ofte
     || ' on ' || l4._counted(_how_often.nodes, 'node');
 COMMENT ON FUNCTION l4._how_often(bigint, bigint) IS 'how often and on how many nodes something occurred';
 
-CREATE FUNCTION l4._last_message(line text) RETURNS text
+CREATE FUNCTION l4._last_message(line text, ruleset jsonb) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
     SELECT coalesce(p.message, r.line)
     FROM (SELECT x[cardinality(x)] FROM (SELECT l4._excerpt(_last_message.line)) AS y(x)) AS r(line)
-    LEFT JOIN LATERAL l4._peel(l4._ruleset(), r.line) AS p ON true);
-COMMENT ON FUNCTION l4._last_message(text) IS
+    LEFT JOIN LATERAL l4._peel(ruleset, r.line) AS p ON true);
+COMMENT ON FUNCTION l4._last_message(text, jsonb) IS
     'what a record says, without the prefix of its line: of a stack trace, the exception';
 
 CREATE FUNCTION l4._in_words(reasons text[]) RETURNS text
@@ -177,7 +177,8 @@ BEGIN ATOMIC
         FROM l4._case AS c WHERE c.job_id = _report_moments.job_id AND c.symptom = 'slow'
         UNION ALL
         SELECT e.first_ts, 4, 'event', e.example_node,
-            format('%s: %s%s', e.example_node, l4._printable(l4._last_message(e.example_line), 160),
+            format('%s: %s%s', e.example_node,
+                l4._printable(l4._last_message(e.example_line, (SELECT l4._ruleset())), 160),
                 CASE WHEN e.nodes > 1 THEN format(' (first of %s nodes)', e.nodes) ELSE '' END)
         FROM l4.suspect_event AS e
         WHERE e.job_id = _report_moments.job_id AND e.rank <= 8

@@ -86,7 +86,7 @@ BEGIN ATOMIC
         UNION ALL
         SELECT 7, e.rank, CASE e.rank WHEN 1 THEN 'proof' ELSE '' END,
             format('%s:%s  %s', l4._short_name(e.example_node, 40), e.example_line_no,
-                l4._last_message(e.example_line))
+                l4._last_message(e.example_line, (SELECT l4._ruleset())))
         FROM l4.suspect_event AS e JOIN failed AS d USING (job_id) WHERE e.rank <= 3
         UNION ALL
         SELECT 8, 0, 'seen', format('%s%s%s; %s wrote %s', l4._status_words(d.status),

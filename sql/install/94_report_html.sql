@@ -137,7 +137,8 @@ RETURN (
          FROM (SELECT p.stage, min(p.first_ts) AS ts FROM l4.stage_span AS p
             WHERE p.job_id = w.job AND p.stage IS NOT NULL GROUP BY p.stage) AS s), '</ul>',
         (SELECT '<ol class="marks">' || string_agg(format('<li>%s</li>',
-                l4._html(l4._printable(l4._last_message(e.example_line), 200))), '' ORDER BY e.rank) || '</ol>'
+                l4._html(l4._printable(l4._last_message(e.example_line, (SELECT l4._ruleset())), 200))),
+                '' ORDER BY e.rank) || '</ol>'
          FROM l4.suspect_event AS e WHERE e.job_id = w.job AND e.rank <= 9),
         '<details><summary>The same as a list</summary>', (
             SELECT l4._html_table(ARRAY['time', 'what'], string_agg(l4._html_row(ARRAY['time', 'what'],
