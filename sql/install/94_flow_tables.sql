@@ -392,16 +392,58 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._flow_slow_spans() IS 'since when the steps of jobs found in flows take longer';
 
+-- Slow steps of a run that are as many steps apart, three at least and most of its slow steps, are one issue: an
+-- evaluation, a checkpoint or a stall, which the network does not tell apart. Another slow step may lie between two.
+-- If they take five times the usual duration they are the job's own pauses, and no issue, as where a model generates
+-- what it learns from next.
+CREATE FUNCTION l4._flow_slow_steps()
+RETURNS TABLE (flow_job text, subject text, first_ts timestamptz, last_ts timestamptz, score float8, reason text,
+    evidence jsonb)
+LANGUAGE sql STABLE ROWS 10
+BEGIN ATOMIC
+    WITH slow AS (
+        SELECT s.flow_job, s.run, s.before + i.subject::int AS step, i.first_ts, i.last_ts, i.score, i.reason,
+            i.evidence
+        FROM l4._flow_stint_issue AS i JOIN l4._flow_stint AS s ON s.span = i.span AND s.stint = i.stint
+        WHERE i.kind = 'slow_step' AND NOT s.hidden
+    ), numbered AS (
+        SELECT s.*, row_number() OVER (PARTITION BY s.flow_job, s.run ORDER BY s.step) AS n,
+            count(*) OVER (PARTITION BY s.flow_job, s.run) AS steps
+        FROM slow AS s WHERE NOT s.evidence ? 'cause'
+    ), apart AS (
+        SELECT a.flow_job, a.run, a.step, b.step AS next, b.step - a.step AS every, a.steps
+        FROM numbered AS a
+        JOIN numbered AS b ON b.flow_job = a.flow_job AND b.run = a.run AND b.n IN (a.n + 1, a.n + 2)
+        WHERE b.step - a.step > 2
+    ), regular AS (
+        SELECT a.flow_job, a.run, a.every, array_agg(a.step) || array_agg(a.next) || array_agg(b.next) AS steps
+        FROM apart AS a
+        JOIN apart AS b ON b.flow_job = a.flow_job AND b.run = a.run AND b.step = a.next AND b.every = a.every
+        GROUP BY a.flow_job, a.run, a.every, a.steps HAVING 2 * count(*) >= a.steps - 2
+    ), every AS (
+        SELECT r.flow_job, r.run, u.step, min(r.every) AS every
+        FROM regular AS r CROSS JOIN unnest(r.steps) AS u(step) GROUP BY r.flow_job, r.run, u.step
+    )
+    SELECT s.flow_job, min(s.step)::text, min(s.first_ts), max(s.last_ts), max(s.score),
+        (array_agg(s.reason ORDER BY s.score DESC, s.step))[1] || CASE WHEN e.every IS NULL THEN '' ELSE
+            format('; every %s steps, %s times: an evaluation, a checkpoint or a stall', e.every, count(*)) END,
+        (array_agg(s.evidence))[1]
+    FROM slow AS s
+    LEFT JOIN every AS e ON e.flow_job = s.flow_job AND e.run = s.run AND e.step = s.step
+    GROUP BY s.flow_job, s.run, e.every, CASE WHEN e.every IS NULL THEN s.step END
+    HAVING e.every IS NULL OR avg(s.score) <= 4;
+END;
+COMMENT ON FUNCTION l4._flow_slow_steps() IS 'slow steps of jobs found in flows; regular ones are one';
+
 -- What spans that follow each other found of one subject is one issue.
 CREATE FUNCTION l4._flow_write_issues() RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
     DELETE FROM l4.flow_issue;
     WITH found AS (
-        SELECT s.flow_job, i.kind, i.first_ts, i.last_ts, i.score, i.reason, i.evidence, i.span,
-            CASE i.kind WHEN 'slow_step' THEN (s.before + i.subject::int)::text ELSE i.subject END AS subject
+        SELECT s.flow_job, i.kind, i.subject, i.first_ts, i.last_ts, i.score, i.reason, i.evidence, i.span
         FROM l4._flow_stint_issue AS i LEFT JOIN l4._flow_stint AS s ON s.span = i.span AND s.stint = i.stint
-        WHERE s.hidden IS NOT TRUE
+        WHERE s.hidden IS NOT TRUE AND i.kind <> 'slow_step'
     ), begun AS (
         SELECT f.*, (f.first_ts > max(f.last_ts) OVER (PARTITION BY f.flow_job, f.kind, f.subject
             ORDER BY f.first_ts, f.span ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) IS NOT FALSE AS first
@@ -416,6 +458,9 @@ BEGIN ATOMIC
             (array_agg(x.reason ORDER BY x.score DESC, x.span))[1] AS reason,
             (array_agg(x.evidence ORDER BY x.score DESC, x.span))[1] AS evidence
         FROM numbered AS x GROUP BY x.flow_job, x.kind, x.subject, x.n
+        UNION ALL
+        SELECT s.flow_job, 'slow_step', s.subject, s.first_ts, s.last_ts, s.score, s.reason, s.evidence
+        FROM l4._flow_slow_steps() AS s
         UNION ALL
         SELECT s.flow_job, 'stopped', s.subject, s.first_ts, s.last_ts,
             extract(epoch FROM s.last_ts - s.first_ts)::float8, s.reason, '{}'

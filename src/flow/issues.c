@@ -18,6 +18,7 @@
 #define MOST_SILENCE	(100 * L4_FLOW_SECOND)	/* but no more */
 #define INSIDE_LEAST	0.05	/* of the usual records of a step: less or more is between steps */
 #define INSIDE_MOST		0.95
+#define CUT				0.7		/* of the usual bytes of a group: more may be a step that lost records */
 #define ALL_RECORDS		0.8		/* of the pipeline: the first lie before the parameters are there */
 #define SILENT_FIRST	0.05	/* of a period: earlier than others by this */
 #define EQUALLY_FAR		0.03	/* shares of a part's bytes */
@@ -47,18 +48,32 @@ slow_steps(L4Flows *flows, int s)
 						   psprintf("%.1f ms, where %.1f ms are usual", stint->duration[i] / 1000, stint->usual / 1000));
 }
 
-/* Share of a usual step's records behind the last step of a stint. */
+/*
+ * Share of a usual step's records behind the last step of a stint; where there
+ * are none, as its other groups came to the end, of the bytes of the group
+ * that is left in it.
+ */
 static double
-last_share(const L4FlowStint *stint)
+last_share(const L4Flows *flows, const L4FlowStint *stint)
 {
 	double	   *records = palloc(sizeof(double) * Max(stint->nsteps, 1));
 	double		usual;
+	double		share;
 
 	for (int s = 0; s < stint->nsteps; s++)
 		records[s] = stint->records[s];
 	usual = l4_quantile(records, stint->nsteps, 0.5);
+	share = usual > 0 ? stint->records[stint->nsteps] / usual : 0;
+	for (int g = 0; g < stint->ngroups && share < INSIDE_LEAST; g++)
+	{
+		const L4FlowGroup *group = &flows->groups[stint->groups[g]];
+
+		if (group->open > 0 && group->open < CUT && group->nends > 0
+			&& l4_step_of(stint, group->ends[group->nends - 1] - flows->clusters[group->cluster].offset) == stint->nsteps - 2)
+			share = group->open;
+	}
 	pfree(records);
-	return usual > 0 ? stint->records[stint->nsteps] / usual : 0;
+	return share;
 }
 
 /*
@@ -142,7 +157,7 @@ find_stop(L4Flows *flows, L4FlowStint *last)
 
 	if (flows->last - last->last <= Max(STOP_SILENCE, Min(STOP_PERIODS * last->period, MOST_SILENCE)))
 		return;
-	share = last_share(last);
+	share = last_share(flows, last);
 	if (share < INSIDE_LEAST || share > INSIDE_MOST || ends_together(flows, last))
 		return;
 	last->stopped = share;

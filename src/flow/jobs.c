@@ -18,7 +18,7 @@
 #define SAME_MACHINES	0.8
 #define SAME_PERIOD		0.03
 #define SAME_END		0.05	/* of a period */
-#define ENDS_AGREE		0.5		/* chance alone makes it a tenth; a slow rail of a job is often late */
+#define ENDS_AGREE		0.3		/* chance alone makes it a tenth; a rail is late while it is slow, or its clock was set */
 #define SIGNATURE		0.02	/* tolerance of sizes by which a job that is started again is known */
 
 /* Share of ends that have one of the other cluster nearby. */

@@ -18,8 +18,6 @@
 #define SLOW_SIGMA		(3 * 1.4826)	/* and by so many median deviations of logarithms: steps vary by factors */
 #define CP_BURSTS		2.5		/* times those of the least busy runs of the group */
 #define CP_FILLS		0.6		/* of the step */
-#define LONG_PAUSE		4		/* times the usual duration: a pause before a step, */
-#define FEWEST_PAUSES	3		/* where there are so many */
 #define NEAR_RECORD		0.08	/* of the usual pipeline records of a step, and */
 #define FEW_RECORDS		2		/* so many: counts are off by that, as of messages that are sent in pieces */
 #define AROUND			6		/* steps before one and behind that are looked at */
@@ -385,26 +383,6 @@ end_evaluations(L4Flows *flows, L4FlowStint *stint)
 	pfree(all);
 }
 
-/*
- * Several long pauses belong to the job, as where the trained model generates
- * what is learnt from next: its steps are not slow, nor are those that end
- * with sending its weights there.
- */
-static void
-find_pauses(const L4FlowStint *stint)
-{
-	int			n = 0;
-
-	for (int s = 1; s < stint->nsteps; s++)
-		n += stint->duration[s] > LONG_PAUSE * stint->usual;
-	for (int s = 1; s < stint->nsteps && n >= FEWEST_PAUSES; s++)
-		if (stint->duration[s] > LONG_PAUSE * stint->usual)
-		{
-			stint->reason[s] = psprintf("a pause before it, one of %d", n);
-			stint->reason[s - 1] = psprintf("a pause behind it, one of %d", n);
-		}
-}
-
 /* Usual duration of steps, and which are slow. */
 static void
 find_slow_steps(L4FlowStint *stint)
@@ -422,7 +400,6 @@ find_slow_steps(L4FlowStint *stint)
 	for (int i = 0; i < n; i++)
 		values[i] = fabs(log(values[i] / stint->usual));
 	least = Max(exp(SLOW_SIGMA * l4_quantile(values, n, 0.5)), 1 + SLOW_SHARE);
-	find_pauses(stint);
 	for (int s = 0; s < stint->nsteps; s++)
 	{
 		double		ratio = stint->duration[s] / stint->usual;
