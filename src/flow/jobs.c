@@ -19,6 +19,7 @@
 #define SAME_PERIOD		0.03
 #define SAME_END		0.05	/* of a period */
 #define ENDS_AGREE		0.3		/* chance alone makes it a tenth; a rail is late while it is slow, or its clock was set */
+#define CLOCKS			0.003	/* of a period: offsets of clusters that differ by less do so by chance */
 #define SIGNATURE		0.02	/* tolerance of sizes by which a job that is started again is known */
 
 /* Share of ends that have one of the other cluster nearby. */
@@ -252,6 +253,8 @@ find_steps(L4Flows *flows, L4FlowStint *stint)
 	int64	   *offset = palloc0(sizeof(int64) * Max(stint->ngroups, 1));
 	int			n = 0;
 	int			nends = 0;
+	int64		least = PG_INT64_MAX;
+	int64		most = PG_INT64_MIN;
 
 	for (int g = 0; g < stint->ngroups; g++)
 		if (flows->groups[stint->groups[g]].nends > 0)
@@ -262,14 +265,18 @@ find_steps(L4Flows *flows, L4FlowStint *stint)
 	stint->ends = palloc(sizeof(int64) * Max(nends, 1));
 	stint->cover = palloc(sizeof(float) * Max(nends, 1));
 	stint->nsteps = l4_flows_merge_ends(flows, groups, NULL, n, stint->period, stint->ends, stint->cover);
-	if (stint->nclusters > 1)
+	for (int i = 0; i < stint->nclusters; i++)
 	{
-		for (int i = 0; i < stint->nclusters; i++)
-		{
-			L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
+		L4FlowCluster *cluster = &flows->clusters[stint->clusters[i]];
 
-			cluster->offset = clock_offset(cluster, stint->ends, stint->nsteps, stint->period);
-		}
+		cluster->offset = clock_offset(cluster, stint->ends, stint->nsteps, stint->period);
+		least = Min(least, cluster->offset);
+		most = Max(most, cluster->offset);
+	}
+	for (int i = 0; i < stint->nclusters && most - least < CLOCKS * stint->period; i++)
+		flows->clusters[stint->clusters[i]].offset = 0;
+	if (most - least >= CLOCKS * stint->period)
+	{
 		for (int i = 0; i < n; i++)
 			offset[i] = flows->clusters[flows->groups[groups[i]].cluster].offset;
 		stint->nsteps = l4_flows_merge_ends(flows, groups, offset, n, stint->period, stint->ends, stint->cover);

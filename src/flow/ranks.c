@@ -70,21 +70,20 @@ static void
 measure_step(const L4Flows *flows, int nic, const L4Flow *flow, int n, NicTimes *times, int step, float *pp_ms)
 {
 	double	   *values = palloc(sizeof(double) * Max(n, 1));
-	int64		sent = 0;
 	int64		end = DT_NOBEGIN;
 	int64		busy = 0;
-	int			nsent = 0;
 	int			nvalues = 0;
 
 	for (int i = 0; i < n; i++)
 	{
 		busy += Max(flow[i].end - Max(flow[i].start, end), 0);
 		end = Max(end, flow[i].end);
-		if (!is_sent(flows, &flow[i], nic))
-			continue;
-		if (nsent++ > 0)
-			values[nvalues++] = (double) (flow[i].start - sent);
-		sent = flow[i].start;
+		for (int before = i - 1; before >= 0 && is_sent(flows, &flow[i], nic); before--)
+			if (flow[before].pair == flow[i].pair && flow[before].back == flow[i].back)
+			{
+				values[nvalues++] = (double) (flow[i].start - flow[before].start);
+				break;
+			}
 	}
 	*pp_ms = busy / 1000.0f;
 	times->interval[step] = nvalues < FEW_SENDS ? NAN : (float) l4_quantile(values, nvalues, LOW_INTERVAL);
