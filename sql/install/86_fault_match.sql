@@ -101,6 +101,7 @@ RETURN CASE
 COMMENT ON FUNCTION l4._telling_events(text)
     IS 'events of a job that tell of its failure by its diagnosis; without one, those that no successful job has';
 
+-- Of effects alone that comes first by which the job was told to end before anything else showed.
 CREATE FUNCTION l4.match_faults(job_id text) RETURNS SETOF l4.fault_match
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE ROWS 20
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -141,9 +142,8 @@ BEGIN
     ), reach AS MATERIALIZED (
         SELECT e.* FROM l4._fault_effects((SELECT array_agg(b.name) FROM best AS b)) AS e WHERE e.name <> e.effect
     ), cause AS (
-        -- Of two that lead to each other, the earlier one is the cause. What by nature is an effect causes only what
-        -- comes after it, or other effects, but tells nobody to end before. What shows much later than reports take
-        -- (10 s) causes nothing that was there before, and what does not tell of the failure, nothing that does.
+        -- Of two that lead to each other the earlier is the cause. An effect by nature causes only what comes after it,
+        -- or other effects, but tells nobody to end before. What shows 10 s later, or tells of no failure, does not.
         SELECT b.fault_id, array_agg(DISTINCT c.name ORDER BY c.name) AS names, bool_and(c.is_effect) AS by_effects
         FROM best AS b JOIN reach AS r ON r.effect = b.name JOIN best AS c ON c.name = r.name
         WHERE (NOT EXISTS (SELECT FROM reach AS back WHERE back.name = b.name AND back.effect = c.name)
@@ -163,11 +163,12 @@ BEGIN
     )
     INSERT INTO l4.fault_match SELECT match_faults.job_id,
         row_number() OVER (ORDER BY b.is_suspect DESC, b.follows, b.is_effect OR b.by_effects,
-            b.follows AND NOT b.is_effect, b.weight, b.better DESC, b.on_suspect DESC, b.ts, b.line_no,
-            NOT l4._is_own(b.fault_id), b.name),
+            b.follows AND NOT b.is_effect, (b.is_effect AND b.component = 'scheduler' AND b.is_first) IS TRUE DESC,
+            b.weight, b.better DESC, b.on_suspect DESC, b.ts, b.line_no, NOT l4._is_own(b.fault_id), b.name),
         b.fault_id, b.node, b.line_no, b.line, b.captures, b.name, b.source, b.event_id, b.ts, b.total,
         b.follows, coalesce(b.names, '{}'), b.is_suspect
-    FROM (SELECT f.*, bool_or(f.is_suspect AND NOT f.follows AND NOT f.is_form AND f.place <= 2) OVER () AS stated
+    FROM (SELECT f.*, bool_or(f.is_suspect AND NOT f.follows AND NOT f.is_form AND f.place <= 2) OVER () AS stated,
+            f.first_ts = min(f.first_ts) FILTER (WHERE f.is_suspect) OVER () AS is_first
         FROM (SELECT b.*, c.names, c.by_effects, b.is_effect OR c.names IS NOT NULL AS follows,
                 least(ARRAY[b.place, -b.priority], w.weight) AS weight, w.fault_id IS NOT NULL AS better
             FROM best AS b LEFT JOIN cause AS c USING (fault_id) LEFT JOIN better AS w USING (fault_id)) AS f) AS b
