@@ -22,6 +22,7 @@
 #define SLOW_RATIO		1.12
 #define SLOW_STEPS		4
 #define FEW_SENDS		3
+#define LOOK_BACK		256		/* records: the send before it to the same NIC is as near, or not looked for */
 
 /* What a NIC takes in each step: microseconds, then a ratio to its group; NAN where it is not known. */
 typedef struct NicTimes
@@ -78,7 +79,7 @@ measure_step(const L4Flows *flows, int nic, const L4Flow *flow, int n, NicTimes 
 	{
 		busy += Max(flow[i].end - Max(flow[i].start, end), 0);
 		end = Max(end, flow[i].end);
-		for (int before = i - 1; before >= 0 && is_sent(flows, &flow[i], nic); before--)
+		for (int before = i - 1; before >= Max(i - LOOK_BACK, 0) && is_sent(flows, &flow[i], nic); before--)
 			if (flow[before].pair == flow[i].pair && flow[before].back == flow[i].back)
 			{
 				values[nvalues++] = (double) (flow[i].start - flow[before].start);
