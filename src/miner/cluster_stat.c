@@ -18,7 +18,6 @@
 typedef struct Column
 {
 	int			values;			/* different ones */
-	int			plain;			/* of them plain words */
 	bool		empty;
 	bool		mark;
 	bool		open;
@@ -76,7 +75,6 @@ column_value(const L4Model *m, Column *col, L4Str s)
 	if (found)
 		return;
 	col->values++;
-	col->plain += (flags & S_PLAIN) != 0;
 	col->empty |= s == L4_STR_EMPTY;
 	col->mark |= s == L4_STR_MARK;
 	col->open |= s == L4_STR_OPEN;
@@ -97,7 +95,7 @@ column_value(const L4Model *m, Column *col, L4Str s)
 static bool
 is_variable(const L4Model *m, const L4Group *g, int c, const Column *col, int words, L4Str before)
 {
-	int			need = col->plain * 2 > col->values ? m->distinct : Max(2, m->distinct * 4 / 5);
+	int			need = m->distinct;
 	bool		key = c > 0 && (flags_of(m, g->delims[c - 1]) & S_KEY);
 
 	if (col->telling)
@@ -113,8 +111,6 @@ is_variable(const L4Model *m, const L4Group *g, int c, const Column *col, int wo
 		if (words >= 5)
 			need = Min(need, Max(2, m->distinct / 5));
 	}
-	else if (col->empty)
-		need = Max(need, 8);
 	if (before != L4_STR_UNKNOWN && (flags_of(m, before) & S_WHO))
 		need = 2;
 	return col->values >= need;

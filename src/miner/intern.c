@@ -85,7 +85,7 @@ static uint8
 string_flags(const char *s, int len)
 {
 	static const char *const who[] = {"user", "username", "logname", "host", "hostname", NULL};
-	uint8		flags = len > 0 ? S_PLAIN : 0;
+	uint8		flags = 0;
 	char		last = len > 0 ? s[len - 1] : 0;
 	int			joints = 0;
 
@@ -99,20 +99,12 @@ string_flags(const char *s, int len)
 
 		if (c == L4_MARK || c == L4_USER_MARK)
 		{
-			flags = (flags | S_MARK) & ~S_PLAIN;
+			flags |= S_MARK;
 			if (c == L4_USER_MARK)
 				i++;
 		}
-		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z' && c < 0x80)
-		{
+		else if (l4_ascii_letter(c) || c >= 0x80)
 			flags |= S_LETTER;
-			if (i > 0 && c <= 'Z' && s[i - 1] >= 'a')
-				flags &= ~S_PLAIN;
-		}
-		else if (c >= 0x80)
-			flags |= S_LETTER;
-		else
-			flags &= ~S_PLAIN;
 	}
 	if (last == ' ' && len > 1)
 		last = s[len - 2];
@@ -334,8 +326,8 @@ is_word_byte(char c)
 }
 
 /*
- * Shorten text[0 .. len): marks that touch or that a full stop joins are one,
- * and so is a long run of marks with one same separator. Returns the length.
+ * Shorten text[0 .. len): marks that touch are one, and so is a long run of
+ * marks with one same separator. Returns the length.
  */
 static int
 collapse(char *text, int len)
@@ -346,12 +338,6 @@ collapse(char *text, int len)
 	{
 		if (L4_IS_MARK(text[i]) && w > 0 && L4_IS_MARK(text[w - 1]))
 		{
-			text[w - 1] = Max(text[w - 1], text[i]);
-			continue;
-		}
-		if (L4_IS_MARK(text[i]) && w > 1 && text[w - 1] == '.' && L4_IS_MARK(text[w - 2]))
-		{
-			w--;
 			text[w - 1] = Max(text[w - 1], text[i]);
 			continue;
 		}

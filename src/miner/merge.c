@@ -143,18 +143,6 @@ constant_words(const char *text, int len)
 	return n;
 }
 
-/* Does a word of the text say that something is no number? */
-static bool
-tells(const char *text, int len)
-{
-	for (int i = 0; i + 3 <= len; i++)
-		if ((i == 0 || strchr(" =:-([,", text[i - 1])) &&
-			(pg_strncasecmp(text + i, "nan", 3) == 0 || pg_strncasecmp(text + i, "inf", 3) == 0) &&
-			(i + 3 == len || strchr(" ,;)]|", text[i + 3])))
-			return true;
-	return false;
-}
-
 /* Text with all marks alike, as it is printed. Changes the text. */
 static void
 level_marks(char *text, int len)
@@ -257,14 +245,9 @@ merge_chain(L4Model *m, int32 template, int chain, const char *text, int len)
 		if (!((m->templates[template].takes | m->templates[other].takes) & (1 << chain)))
 			continue;
 		otext = l4_model_pattern(m, other, &olen, CurrentMemoryContext);
-		/* where one has a nan the other must have it */
 		if ((m->templates[template].takes & (1 << chain)) && pattern_fits(text, len, otext, olen))
-		{
-			if (tells(text, len) == tells(otext, olen))
-				l4_event_merge(m, event, oevent, template);
-		}
-		else if ((m->templates[other].takes & (1 << chain)) && pattern_fits(otext, olen, text, len) &&
-				 tells(text, len) == tells(otext, olen))
+			l4_event_merge(m, event, oevent, template);
+		else if ((m->templates[other].takes & (1 << chain)) && pattern_fits(otext, olen, text, len))
 			l4_event_merge(m, event, oevent, m->events[oevent].template);
 		pfree(otext);
 		CHECK_FOR_INTERRUPTS();

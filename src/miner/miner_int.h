@@ -15,7 +15,6 @@
 
 /* Flags of a string. */
 #define S_LETTER	0x01		/* has a letter: a word */
-#define S_PLAIN		0x02		/* letters only, no capital after a small letter */
 #define S_MARK		0x04		/* has a mark */
 #define S_KEY		0x08		/* delimiter after which a value stands: ends in = or :, or opens a quote or a bracket */
 #define S_WHO		0x10		/* user, username, logname, host, hostname */
