@@ -287,21 +287,6 @@ END;
 COMMENT ON FUNCTION l4._records(text, int) IS
     'lines and times (-infinity: none) of the records of an event in a job, whatever label is in front';
 
-CREATE FUNCTION l4._counts_alike(k l4._case, job_id text, event_id int, slot int, step bigint) RETURNS bool
-LANGUAGE sql STABLE PARALLEL SAFE COST 10000
-BEGIN ATOMIC
-    SELECT coalesce(avg(a.even::int) >= (k.t).nearly_all, false)
-    FROM (
-        SELECT coalesce(avg((n.step IN (_counts_alike.step, 2 * _counts_alike.step))::int) >= (k.t).nearly_all, true)
-            AS even
-        FROM l4._first_numbers(ARRAY(SELECT s.stream_id FROM l4._stream AS s WHERE s.job_id = _counts_alike.job_id),
-            ARRAY[_counts_alike.event_id]) AS n
-        WHERE n.slot = _counts_alike.slot AND n.number IS NOT NULL
-        GROUP BY n.stream_id) AS a;
-END;
-COMMENT ON FUNCTION l4._counts_alike(l4._case, text, int, int, bigint) IS
-    'does a number grow by the same step in nearly all streams of a job that have it; one in between may be missing';
-
 -- The counter of a job: what counts up in its first, last or longest stream. It begins anew where its numbers come
 -- more often than there are of them, or more reports than are to be; a number that several ranks of a stream report is
 -- one.
@@ -321,8 +306,7 @@ DECLARE
 BEGIN
     FOR stream IN SELECT l4._outer_streams(_counter_of_job.job_id) LOOP
         SELECT * INTO c FROM l4._counter_of_stream(k, stream, events);
-        CONTINUE WHEN c.event_id IS NULL OR c.slot IS NOT NULL
-            AND NOT l4._counts_alike(k, _counter_of_job.job_id, c.event_id, c.slot, c.step);
+        CONTINUE WHEN c.event_id IS NULL;
         IF c.slot IS NULL THEN
             uncounted.event_id := coalesce(uncounted.event_id, c.event_id);
             CONTINUE;
@@ -394,20 +378,17 @@ BEGIN
         SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
             array_agg(n.number ORDER BY n.first_line_no) AS numbers
         FROM number AS n WHERE n.slot = c.epoch_slot GROUP BY n.stream_id
-    ), total AS (
-        SELECT max(n.number) AS total FROM number AS n WHERE n.slot = c.total_slot
     )
     SELECT k.job_id, r.stream_id, l4._count_records(r.lines, r.times, coalesce(z.lines, '{}'),
         coalesce(z.numbers, '{}'), coalesce(e.lines, '{}'), coalesce(e.numbers, '{}'), coalesce(abs(c.step), 1),
         coalesce(CASE WHEN c.step < 0 THEN -c.step ELSE c.low END, 1),
-        CASE WHEN c.high IS NOT NULL THEN coalesce(t.total, c.high) END)
+        c.high)
     FROM (SELECT z.stream_id, z.lines[f.first:] AS lines, z.times[f.first:] AS times
         FROM l4._records(k.job_id, c.event_id) AS z
         CROSS JOIN (SELECT CASE WHEN c.cycle IS NULL THEN 1 ELSE 2 END AS first) AS f
         WHERE cardinality(z.lines) >= f.first) AS r
     LEFT JOIN known AS z USING (stream_id)
     LEFT JOIN epoch AS e USING (stream_id)
-    CROSS JOIN total AS t
     WHERE c.slot IS NULL OR (SELECT avg(a.even::int) FROM known AS a) >= (k.t).nearly_all;
     c.uneven := NOT FOUND AND c.cycle IS NULL AND EXISTS (SELECT FROM l4._job_event AS j
         WHERE j.job_id = k.job_id AND j.event_id = ANY (l4._packed_ids(ARRAY(SELECT z.event_id

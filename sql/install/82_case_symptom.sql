@@ -225,9 +225,6 @@ BEGIN ATOMIC
     ), last_ones AS MATERIALIZED (
         SELECT coalesce(array_agg(DISTINCT o.last_event_id), '{}') AS ids
         FROM l4._node AS o WHERE o.job_id = ANY (k.baseline)
-    ), seen AS (
-        SELECT c.node, max(c.last_ts) AS ts FROM l4._event_counts(k.job_id, (SELECT l.ids FROM last_ones AS l)) AS c
-        GROUP BY c.node
     ), shutdown AS (
         SELECT s.node, max(s.first_ts) AS ts FROM l4.stage_span AS s
         WHERE s.job_id = k.job_id AND s.stage = 'shutdown' GROUP BY s.node
@@ -242,10 +239,7 @@ BEGIN ATOMIC
                 AND NOT (r.reports AND coalesce(z.last_iteration <= k.total - k.step, false))
                 -- and it says the same
                 AND NOT EXISTS (SELECT FROM l4._case_event AS y
-                    WHERE y.job_id = k.job_id AND y.event_id = v.last_event_id AND y.is_new)
-                -- or it came, and what was shown of the progress after it
-                OR r.reports AND coalesce(z.last_iteration > k.total - k.step
-                    AND w.ts >= z.progress_ts - l4._patience(k), false) AS said,
+                    WHERE y.job_id = k.job_id AND y.event_id = v.last_event_id AND y.is_new) AS said,
             z.terminal_ts IS NULL AND coalesce(h.ts - z.clock >= z.progress_ts, false) AS by_stage,
             j.first_ts > k.last_ts - (k.t).last_part::float8 * (k.last_ts - k.first_ts) AS at_end,
             coalesce(x.last, false) AS crashed
@@ -258,7 +252,6 @@ BEGIN ATOMIC
             OR v.last_event_id IN (SELECT c.event_id FROM counter AS c) AS reports) AS r
         LEFT JOIN l4._job_event AS j ON j.job_id = z.job_id AND j.event_id = v.last_event_id
         LEFT JOIN shutdown AS h ON h.node = z.node
-        LEFT JOIN seen AS w ON w.node = z.node
     )
     SELECT k.job_id, e.node, coalesce(y.by_line, false) OR e.by_stage,
         (e.by_stage OR coalesce(y.by_line AND e.at_end, false)) AND coalesce(e.reached, true)

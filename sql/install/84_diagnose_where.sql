@@ -85,26 +85,6 @@ END;
 COMMENT ON FUNCTION l4._called_stage(l4._case, text) IS
     'stage that the calls in the stacks of a node tell, or the file that it failed to read, NULL when they tell none';
 
--- The first line of the start-up of good jobs that the node does not print, where it says that a stage was gone
--- through: the node failed in that stage.
-CREATE FUNCTION l4._missed_stage(k l4._case, node text) RETURNS text
-LANGUAGE sql STABLE
-BEGIN ATOMIC
-    WITH here AS MATERIALIZED (
-        SELECT c.event_id FROM l4._case_count AS c WHERE c.job_id = k.job_id AND c.node = _missed_stage.node
-    ), start AS MATERIALIZED (
-        SELECT s.event_id, s.before, s.event_id IN (SELECT h.event_id FROM here AS h) AS there FROM l4._start_up(k) AS s
-        WHERE s.share >= (k.t).nearly_all
-    )
-    SELECT (SELECT t.stage FROM l4._event AS t
-        WHERE t.event_id = m.event_id AND t.stage IN ('data', 'model', 'checkpoint_load'))
-    FROM start AS m
-    WHERE NOT m.there AND EXISTS (SELECT FROM start AS z WHERE z.there AND z.before < m.before)
-    ORDER BY m.before, m.event_id LIMIT 1;
-END;
-COMMENT ON FUNCTION l4._missed_stage(l4._case, text) IS
-    'stage of the line that good jobs print next after the last one of a node, NULL where it tells none';
-
 -- The files that a node's first crash reports name, read as a module with a function that opens it.
 CREATE FUNCTION l4._path_stage(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -238,7 +218,7 @@ BEGIN
             OR l4._in_step(k, false) OR k.iterations = 0 AND l4._started(k)) THEN
         stage := 'train';
     ELSIF k.symptom = 'launch' AND stage = 'init' THEN
-        RETURN coalesce(l4._called_stage(k, node), l4._missed_stage(k, node), l4._path_stage(k, node), stage);
+        RETURN coalesce(l4._called_stage(k, node), l4._path_stage(k, node), stage);
     END IF;
     IF stage = 'train' AND k.iterations > 0 THEN
         -- functions without a query around them would keep their plans, 5 MB, to the end of the transaction

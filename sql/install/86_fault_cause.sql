@@ -222,7 +222,6 @@ BEGIN
         WHEN fault_id IS NOT NULL THEN 'stopped'
         -- who lost a node says so in many words
         WHEN s.killed AND general.by_first IS NOT TRUE THEN 'killed'
-        WHEN s.is_silent AND NOT general.by_first AND general.nodes >= (k.t).majority * k.nodes THEN 'silent'
         WHEN general.nodes >= (k.t).majority * k.nodes
             THEN concat_ws(' ', 'alike', CASE WHEN general.owner IN ('library', 'framework') THEN general.owner END)
         WHEN general.words IS NOT NULL
