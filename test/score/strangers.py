@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""strangers.py FOLDER OUT CHANGE[:FORM] [SEED]: writes a labelled set in another form that keeps its truth (README.md).
+CHANGE: words, levels, stamps, json, names, prefix, case, cut, half. FORM of stamps, json, names or prefix: by the seed.
+"""
+import collections, csv, datetime, gzip, json, os, random, re, sys, uuid
+
+source, out, change = sys.argv[1:4]
+change, _, form = change.partition(':')
+rnd = random.Random('%s %s %s' % (change, os.path.basename(source.rstrip('/')), (sys.argv[4:] + ['1'])[0]))
+TERMINAL = r'\x1b\[[0-9;?]*[A-Za-z]'
+TIME = (r'(?:(?:\d{4}[-/]\d\d[-/]\d\d|\d\d\.\d\d\.\d{4}|[A-Z][a-z]{2} [ \d]\d)[T _-])?\d\d:\d\d:\d\d(?:[.,]\d+)?'
+        r'(?: ?(?:Z|[+-]\d\d:?\d\d))?')
+STAMP = re.compile(r'@[0-9a-f]{24} |(?<![0-9A-Za-ln-z_.])(?:\w+=)?(?:\[%s\]|%s)(?::(?= ))?[ \t]?|'
+                   r'(?<=[IWEF])20\d{6} \d\d:\d\d:\d\d\.\d+(?= )' % (TIME, TIME))
+LEVEL = re.compile(r'[\[(<| ]*\b(?:INFO|WARN(?:ING)?|ERR(?:OR)?|DEBUG|CRIT(?:ICAL)?|FATAL|NOTICE|TRACE|SEVERE)\b(?!-)'
+                   r'[\])>| ]*:?|\[(?:info|warn(?:ing)?|error|debug|notice|critical)\]|^(?=.{0,12}, \[)[DIWEF], |'
+                   r'[IWEF](?=\d{4,8} )|"level":\d+,', re.A)
+UNITS = set('s ms us ns m min h sec secs it MB GB KB kB MiB GiB KiB B M G k K e E nan inf NaN None True False true '
+            'false INFO WARN WARNING ERROR DEBUG info level time ts msg log stream stdout stderr rank at Z T'.split())
+SHIPPED = {
+    'fluent-bit': lambda t, n, l: {'date': t.timestamp(), 'stream': 'stderr', 'logtag': 'F', 'log': l,
+                                   'kubernetes': {'pod_name': n, 'namespace_name': 'train', 'container_name': 'main'}},
+    'docker': lambda t, n, l: {'log': l + '\n', 'stream': 'stderr', 'time': t.strftime('%Y-%m-%dT%H:%M:%S.%f000Z')},
+    'vector': lambda t, n, l: {'file': '/var/log/train/0.log', 'host': n, 'message': l, 'source_type': 'file',
+                               'timestamp': t.strftime('%Y-%m-%dT%H:%M:%S.%fZ')},
+    'loki': lambda t, n, l: {'labels': {'app': 'train', 'instance': n}, 'line': l,
+                             'timestamp': t.strftime('%Y-%m-%dT%H:%M:%S.%f000Z')}}
+HEAD_OR_WORD = r'(%s|%s|^[\w.-]+ +\||\w+\[\d+\]|[\w.]+:\d+\])|(?<![^\W_])[^\W\d_]+(?![^\W_])'
+EAST, WEST = (datetime.timezone(datetime.timedelta(hours=h)) for h in (2, -5))
+STAMPS = {'epoch': lambda t: '%.3f ' % t.timestamp(), 'syslog': lambda t: t.strftime('%b %e %H:%M:%S '),
+          'local': lambda t: t.astimezone(WEST).strftime('%Y-%m-%d %H:%M:%S,%f')[:23] + ' ',
+          'offset': lambda t: t.astimezone(EAST).isoformat(timespec='milliseconds') + ' ', 'none': lambda t: ''}
+NAMES = {'uuid': lambda i: str(uuid.UUID(int=rnd.getrandbits(128))),
+         'fqdn': lambda i: 'ip-10-31-%d-%d.eu-west-1.compute.internal' % (rnd.randrange(256), rnd.randrange(256)),
+         'pod': lambda i: 'train-7f9c4-%s' % ''.join(rnd.choices('bcdfghjklmnpqrstvwxz2456789', k=5)),
+         'ip': lambda i: '172.20.%d.%d' % (rnd.randrange(256), 1 + rnd.randrange(254))}
+PREFIX = {'bar': '{n} | ', 'angle': '<{n}> ', 'arrow': '{n}> ', 'ray': '(worker pid={p}, host={n}) ',
+          'rank': '[rank{r}]: ', 'number': '{r}: ', 'stdout': '<stdout>({r}) '}
+
+
+def rows(name):
+    with open(os.path.join(source, name), encoding='utf-8', newline='') as f:
+        return list(csv.DictReader(f))
+
+
+def shape(line):   # of words alone: equal for all reports of one kind
+    words = re.findall(r'(?<!\w)[^\W\d]+(?!\w)', re.sub(TERMINAL, ' ', line))
+    return ' '.join(w for w in words if w not in UNITS)
+
+
+lines = []
+for name in sorted(os.listdir(os.path.join(source, 'logs'))):
+    with gzip.open(os.path.join(source, 'logs', name), 'rt', encoding='utf-8', newline='') as f:
+        lines += list(csv.DictReader(f))
+jobs, files = rows('jobs.csv'), {n: rows(n) for n in ('labels.csv', 'context.csv', 'iterations.csv')}
+told = {(r['job_id'], r['node'], r['line_no']) for r in files['labels.csv'] if r['label'] != 'slow_iteration_line'}
+good = {j['job_id'] for j in jobs if j['status'] != 'failed'}
+nodes = sorted({l['node'] for l in lines} | {n for j in jobs for n in j['faulty_nodes'].strip('{}').split(',') if n})
+seen = collections.Counter((l['job_id'], l['node'], shape(l['line'])) for l in lines if l['job_id'] in good)
+bad = {shape(l['line']) for l in lines if (l['job_id'], l['node'], l['line_no']) in told}
+often = {s for (_, _, s), n in seen.items() if n >= 5} - bad
+for kind, forms in (('stamps', STAMPS), ('json', SHIPPED), ('names', NAMES), ('prefix', PREFIX)):
+    if change == kind and not form:
+        form = rnd.choice([f for f in forms if '{r}' not in str(forms[f]) or lines[0]['rank']])
+words, renamed = {}, {n: NAMES[form](i) for i, n in enumerate(nodes)} if change == 'names' else {}
+named = re.compile(r'(?<![\w.-])(?:%s)(?![\w-])' % '|'.join(map(re.escape, sorted(nodes, key=len, reverse=True))))
+length, first = collections.Counter((l['job_id'], l['node']) for l in lines), {}
+for l in lines:
+    if (l['job_id'], l['node'], l['line_no']) in told:
+        first.setdefault((l['job_id'], l['node']), int(l['line_no']))
+
+
+def word(m):   # a made-up word, the same in the whole set
+    w = m.group(0)
+    if m.group(1) or w in UNITS or w in nodes or w in 'JanFebMarAprMayJunJulAugSepOctNovDec':
+        return w
+    while w not in words:
+        new = ''.join(rnd.choice('bdfgklmnprtvz') + rnd.choice('aeiou') for _ in range(max(1, min(4, len(w) // 2))))
+        new = new[0] if len(w) == 1 else new
+        if new not in words.values() and new not in UNITS or len(w) == 1 and len(words) > 20:
+            words[w] = new
+    return words[w].capitalize() if w[0].isupper() else words[w]
+
+
+def rewritten(l):
+    line = json.loads(l['line'])['log'].rstrip('\n') if l['line'].startswith('{"log":') else l['line']
+    at, key = datetime.datetime.fromisoformat(l['ts']), (l['job_id'], l['node'])
+    often_said = shape(line) in often and re.search(r'\d', line)
+    if change == 'words' and often_said:
+        return re.sub(HEAD_OR_WORD % (TERMINAL, named.pattern), word, line)
+    if change == 'levels':
+        return LEVEL.sub(' ', line[:70], count=1) + line[70:]
+    if change == 'stamps' and not line.startswith('{'):
+        l['ts'] = '' if form != 'none' else l['ts']
+        return STAMPS[form](at) + re.sub(STAMP, '', re.sub(STAMP, '', line[:90], count=2)) + line[90:]
+    if change == 'json':
+        return json.dumps(SHIPPED[form](at, l['node'], line), ensure_ascii=False)
+    if change == 'prefix':
+        return PREFIX[form].format(n=l['node'], r=l['rank'], p=4000 + 7 * nodes.index(l['node'])) + line
+    if change == 'cut' and int(l['line_no']) <= min(length[key] // 5, first.get(key, 10 ** 9) - 1):
+        return None
+    if change == 'half' and often_said:   # by ranks, which several may be on a node
+        kind = key, shape(line), tuple(re.findall(r'\brank.?(\d+)|^(\d+): ', line))
+        seen[kind] += 1
+        return line if seen[kind] % 2 else None
+    if change == 'case':
+        parts = re.split(r'(%s|(?<=\d)[TZ](?=[\d ]))' % TERMINAL, line)
+        return ''.join(p if i % 2 else p.lower() for i, p in enumerate(parts))
+    return l['line']
+
+
+def rename(text):
+    return named.sub(lambda m: renamed.get(m.group(0), m.group(0)), text)
+
+
+os.makedirs(os.path.join(out, 'logs'), exist_ok=True)
+kept = set()
+with gzip.open(os.path.join(out, 'logs', 'all.csv.gz'), 'wt', encoding='utf-8', newline='') as f:
+    writer = csv.DictWriter(f, lines[0].keys(), lineterminator='\n')
+    writer.writeheader()
+    for l in lines:
+        l['line'] = rewritten(l)
+        if l['line'] is not None:
+            kept.add((l['job_id'], l['node'], l['line_no']))
+            writer.writerow({k: rename(v) if k in ('node', 'line') else v for k, v in l.items()})
+for name, rs in list(files.items()) + [('jobs.csv', jobs)]:
+    with open(os.path.join(out, name), 'w', encoding='utf-8', newline='') as f:
+        writer = csv.DictWriter(f, open(os.path.join(source, name)).readline().strip().split(','), lineterminator='\n')
+        writer.writeheader()
+        for r in rs:
+            if 'line_no' not in r or (r['job_id'], r['node'], r['line_no']) in kept:
+                writer.writerow({k: rename(v) if k in ('node', 'faulty_nodes') else v for k, v in r.items()})
