@@ -46,6 +46,9 @@ SELECT * FROM pg_temp.peel(
 '{"log": "[rank3]: RuntimeError: boom\n", "stream": "stderr", "time": "2025-02-23T16:24:18.101123456Z"}',
 '{"log": "{\"level\": \"error\", \"message\": \"inner\"}\n", "stream": "stdout", "time": "2025-02-23T16:24:18.101123456Z", "kubernetes": {"pod_name": "worker-3"}}',
 '{"MESSAGE": "Out of memory: Killed process 1204", "PRIORITY": "3", "_HOSTNAME": "gpu07", "SYSLOG_IDENTIFIER": "kernel", "__REALTIME_TIMESTAMP": "1740327858101123"}',
+'{"labels": {"app": "train"}, "line": "2025-02-23 16:24:18,100 [INFO] [rank 12] trainer: building", "timestamp": "2025-02-23T16:24:18.1Z"}',
+'{"file": "/var/log/0.log", "host": "gpu07", "message": "[rank3]: RuntimeError: boom", "timestamp": "2025-02-23T16:24:18.1Z"}',
+'{"timestamp": "2025-02-23T16:24:18.1Z", "message": "[rank3]: step", "loss": 2.31}',
 '{"level": "ERROR", "message": "step failed", "exc_info": "Traceback (most recent call last):\n  File \"a.py\", line 1, in f\nValueError: bad batch"}',
 '{"step": 10, "loss": 2.31, "time": 0.41}',
 '{"levelno": 40, "event": "epoch", "epoch": 3}', '{"level": 30, "msg": "Node.js informs"}', '{"level": 60, "msg": "and fails"}',
@@ -70,6 +73,8 @@ SELECT line, (l4._peel(rules, line)).level
 FROM (SELECT l4._ruleset() AS rules OFFSET 0) r, unnest(ARRAY['ERROR: x', 'error: x', 'Error in x', 'ERROR in x', '[warn] x', 'Warning: x', 'train.py: error: x',
 	'ninja: fatal: x', 'RuntimeError: x', 'torch.OutOfMemoryError: x', 'KeyboardInterrupt', 'a.py:3: UserWarning: x', 'Fatal Python error: Aborted',
 	'Traceback (most recent call last):', 'panic: x', 'information is power', 'Info', 'DEBUG', 'error::Code', 'Timeout: x', 'no error here', 'Warnings: 3', 'E', 'fatal']) line;
+-- behind a stamp a program's "Error:" is the message, as it is without one, not what a logger writes
+SELECT * FROM pg_temp.peel('2025-02-23 16:24:18,100 Error: no such file', '2025-02-23 16:24:18,100 error: no such file');
 -- a rank in brackets behind the level is none of a thread's
 SELECT line, p.rank, p.message FROM unnest(ARRAY['2025-02-23 16:24:18 INFO [rank3] x', '2025-02-23 16:24:18 INFO [Rank 3] x', '2025-02-23 16:24:18 INFO [main] x']) AS line, l4._peel(l4._ruleset(), line) AS p;
 -- and the words that loggers write

@@ -54,6 +54,9 @@ SELECT line_no, level, rank, split_part(event, ' ', 1) AS begins FROM read_node(
 SELECT level, rank, split_part(event, ' ', 1) AS begins
 FROM read_node('n1', ARRAY(SELECT '[7] 2024-05-21 11:58:06,441 - trainer - INFO - shard ' || i FROM generate_series(1, 10) AS i ORDER BY i) || '[7] RuntimeError: boom'::text)
 WHERE line_no IN (1, 10, 11);
+-- nor does the node's name in front of it: a collector's label stands before a launcher's
+SELECT level, rank, split_part(event, ' ', 1) AS begins
+FROM read_node('nid-07', ARRAY(SELECT 'nid-07 | ' || line FROM lines ORDER BY line_no)) WHERE line_no > 64;
 -- dates and times are none, nor are numbers that count, nor words that all lines of one kind have
 CREATE FUNCTION kept(prefix text, kinds text[]) RETURNS boolean LANGUAGE sql AS $$
     SELECT bool_and(cardinality(string_to_array(event, ' ')) = 3) FROM read_node('n1', ARRAY(

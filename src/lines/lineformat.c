@@ -111,7 +111,8 @@ prefix_span(const char *p, int len)
 /* The formats that a line has had so far. */
 typedef struct UsedFormats
 {
-	bool		stream;			/* the stream's own prefix, that no format describes */
+	bool		named;			/* prefixes that no format describes: one with the node's name, */
+	bool		learnt;			/* and one that was learnt */
 	int			n;
 	int			number[L4_MAX_PEEL];
 } UsedFormats;
@@ -268,22 +269,25 @@ learn_prefix(L4LineReader *reader, const char *p, int len, const L4Fields *field
 	reader->learn = false;
 }
 
-/* Peel a prefix that no format describes but the stream's lines have. One that was learnt goes before any format. */
+/*
+ * Peel a prefix that no format describes but the stream's lines have. One that was learnt goes before any format; behind the node's name
+ * there may be one to be learnt.
+ */
 static bool
-peel_stream_prefix(L4LineReader *reader, int span, bool learnt_only, const char **p, int *len, UsedFormats *used, L4Line *out)
+peel_stream_prefix(L4LineReader *reader, int span, bool learnt, const char **p, int *len, UsedFormats *used, L4Line *out)
 {
 	int			rank;
 	int			n;
 
-	if (reader->known == NULL || used->stream || span == 0)
+	if (reader->known == NULL || used->learnt || (used->named && !learnt) || span == 0)
 		return false;
-	n = l4_prefix_length(reader->known, *p, span, learnt_only, &rank);
+	n = l4_prefix_length(reader->known, *p, span, learnt, &rank);
 	if (n == 0)
 		return false;
-	used->stream = true;
-	if (reader->learn && reader->known->learning)
+	*(learnt ? &used->learnt : &used->named) = true;
+	if (learnt && reader->learn && reader->known->learning)
 		l4_prefix_pass(reader->known, false);
-	reader->learn = false;
+	reader->learn &= !learnt;
 	if (rank >= 0)
 		out->rank = rank;
 	add_to_key(out, *p, n);
@@ -467,7 +471,7 @@ peel_layers(L4LineReader *reader, const char **p, int *len, L4Line *out)
 	UsedFormats used;
 
 	used.n = 0;
-	used.stream = false;
+	used.named = used.learnt = false;
 	for (int depth = 0; depth < L4_MAX_PEEL && *len > 0; depth++)
 	{
 		if (!peel_layer(reader, depth, p, len, &used, out))

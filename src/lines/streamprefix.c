@@ -352,15 +352,15 @@ named_prefix(const L4StreamPrefix *known, const char *p, int len)
 }
 
 int
-l4_prefix_length(const L4StreamPrefix *known, const char *p, int len, bool learnt_only, int *rank)
+l4_prefix_length(const L4StreamPrefix *known, const char *p, int len, bool learnt, int *rank)
 {
 	int			n = 0;
 
 	*rank = -1;
-	for (int i = 0; i < known->nprefixes && n == 0; i++)
+	for (int i = 0; i < known->nprefixes && learnt && n == 0; i++)
 		if (starts_with_prefix(&known->prefixes[i], p, len))
 			n = Min(known->prefixes[i].len, len);
-	if (n == 0 && !learnt_only && known->name_len >= 3)
+	if (!learnt && known->name_len >= 3)
 		n = named_prefix(known, p, len);
 	if (n > 0)
 		*rank = prefix_rank(p, n);

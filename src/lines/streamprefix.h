@@ -58,7 +58,7 @@ extern void l4_prefix_learn(L4StreamPrefix *known, const char *p, int len, int n
 /* A line that needs no prefix, or has one that is known. */
 extern void l4_prefix_pass(L4StreamPrefix *known, bool stranger);
 
-/* Bytes of the prefix that a line has, 0 none; the rank that it names, -1 none. */
-extern int	l4_prefix_length(const L4StreamPrefix *known, const char *p, int len, bool learnt_only, int *rank);
+/* Bytes of the prefix that a line has, a learnt one or one with the node's name, 0 none; the rank that it names, -1 none. */
+extern int	l4_prefix_length(const L4StreamPrefix *known, const char *p, int len, bool learnt, int *rank);
 
 #endif							/* L4_STREAMPREFIX_H */

@@ -417,9 +417,27 @@ name_level(const KeyValue *m, L4Span *level)
 	level->len = strlen(level->text);
 }
 
-/* From members to fields. */
+/* A collector says when and where from a line is; a logger also at which level, and what it measures. */
+static bool
+is_collected(const KeyValue *members, int n)
+{
+	bool		ts = false;
+
+	for (int i = 0; i < n; i++)
+	{
+		const KeyValue *m = &members[i];
+
+		if (m->role == L4_FIELD_LEVEL || m->role == ROLE_ERROR ||
+			(m->role == ROLE_REST && !m->string && (l4_ascii_digit(*m->val) || *m->val == '-')))
+			return false;
+		ts |= m->role == L4_FIELD_TS;
+	}
+	return ts;
+}
+
+/* From members to fields; of a collector or a logger. */
 static void
-use_members(KeyValue *members, int n, StringInfo buf, L4Structured *out)
+use_members(KeyValue *members, int n, bool collected, StringInfo buf, L4Structured *out)
 {
 	const KeyValue *best[L4_NFIELDS] = {NULL};
 	const KeyValue *msg;
@@ -451,8 +469,8 @@ use_members(KeyValue *members, int n, StringInfo buf, L4Structured *out)
 	msg = best[L4_FIELD_MESSAGE];
 	if (msg != NULL && is_key(msg, "textPayload"))
 		out->field[L4_FIELD_LEVEL].text = NULL;
-	out->wrapper = msg != NULL && (is_key(msg, "textPayload") || is_key(msg, "log") || is_key(msg, "MESSAGE") ||
-								   best[L4_FIELD_STREAM] != NULL);
+	out->wrapper = msg != NULL && (collected || is_key(msg, "textPayload") || is_key(msg, "log") ||
+								   is_key(msg, "MESSAGE") || best[L4_FIELD_STREAM] != NULL);
 	build_message(members, n, msg, !out->wrapper, buf, out);
 }
 
@@ -472,7 +490,7 @@ l4_json_line(const char *line, int len, StringInfo buf, L4Structured *out)
 	n = json_members(line, end, members);
 	if (n <= 0)
 		return false;
-	use_members(members, n, buf, out);
+	use_members(members, n, is_collected(members, n), buf, out);
 	return true;
 }
 
@@ -536,6 +554,6 @@ l4_logfmt_line(const char *line, int len, StringInfo buf, L4Structured *out)
 	}
 	if (loggers < 2)
 		return false;
-	use_members(members, n, buf, out);
+	use_members(members, n, false, buf, out);
 	return true;
 }
