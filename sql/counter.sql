@@ -12,6 +12,9 @@ CREATE FUNCTION loss(i int) RETURNS text LANGUAGE sql RETURN round(1.5 + 4.0 / (
 CREATE FUNCTION said(form text, i int, n int) RETURNS text
 LANGUAGE sql RETURN CASE form
     WHEN 'bare' THEN format('%s %s 0.0003', i, loss(i))
+    WHEN 'quick' THEN format('%s %s 0.0003', i, loss(i))
+    WHEN 'left' THEN format('%s %s 0.0003', i, loss(i))
+    WHEN 'told' THEN format('step %s loss=%s', i, loss(i))
     WHEN 'tenth' THEN CASE WHEN i % 10 = 0 THEN format('<%s> %s', i, loss(i)) END
     WHEN 'brackets' THEN format('[%s/4][%s/20] %s', (i - 1) / 20 + 1, (i - 1) % 20 + 1, loss(i))
     WHEN 'fifth' THEN CASE WHEN i % 5 = 0 THEN format('[%s/4][%s/40] %s', (i - 1) / 40 + 1, (i - 1) % 40 + 1, loss(i)) END
@@ -65,7 +68,8 @@ SELECT count(make(f.form, f.good, f.failed)) FROM (VALUES
     ('bare', '{60,50}'::int[], 41), ('tenth', '{90,60}', 47), ('brackets', '{80,80}', 53), ('fifth', '{80,120}', 97), ('passes', '{48,36}', 31),
     ('bag', '{60,50}', 44), ('skips', '{92,69}', 57), ('table', '{30,25}', 21), ('torn', '{60,50}', 11), ('pair', '{60,50}', 30),
     ('first', '{60,50}', 35), ('jumps', '{60,50}', 30), ('backwards', '{60,50}', 30), ('repeats', '{60,50}', 30),
-    ('differs', '{60,50}', 30)) AS f(form, good, failed);
+    ('differs', '{60,50}', 30), ('quick', '{60,50}', 41), ('left', '{60,50}', 41), ('told', '{60,50}', 41))
+    AS f(form, good, failed);
 -- of the plain form: before the first iteration, after it, without good jobs, slow from 31 on, cut at the head, cut at the tail, an epoch
 -- that is begun again, and several ranks in a stream
 CALL job('bare-none', 'bare', 0);
@@ -88,6 +92,20 @@ FROM logs AS l, generate_series(0, 2) AS r WHERE l.job_id = 'bare-ranks';
 UPDATE logs SET line_no = r.n + 10000
 FROM (SELECT l.node, l.line_no, row_number() OVER (PARTITION BY l.node ORDER BY l.ts, l.line_no) AS n FROM logs AS l WHERE l.job_id = 'bare-ranks') AS r
 WHERE logs.job_id = 'bare-ranks' AND logs.node = r.node AND logs.line_no = r.line_no;
+-- steps of 0.2 s whose stamps have whole seconds, of a good job, too
+UPDATE logs SET ts = date_trunc('second', '2026-05-01 10:00:00+00'::timestamptz + 0.2 * (ts - '2026-05-01 10:00:00+00'))
+WHERE job_id ~ '^quick';
+INSERT INTO made VALUES ('quick-good-1', 'quick', NULL);
+-- a node that fails before the training of the others, and does not get to what each node of good jobs tells
+UPDATE logs SET line = 'model is built' WHERE job_id ~ '^left' AND line ~ '^graph';
+CALL job('left-alone', 'left', 60, true);
+DELETE FROM logs WHERE job_id = 'left-alone' AND node = 'n2' AND ts > '2026-05-01 10:00:00.9+00';
+UPDATE logs SET line = 'model is built' WHERE job_id = 'left-alone' AND line ~ '^graph';
+INSERT INTO logs (job_id, node, rank, line_no, ts, line)
+VALUES ('left-alone', 'n2', 2, 100, '2026-05-01 10:00:01.5+00', 'RuntimeError: cannot read /data/shard-7.bin');
+INSERT INTO made VALUES ('left-alone', 'left', NULL);
+-- the last words have the form of a report that rules read
+UPDATE logs SET line = 'update 41 has failed: loss=nan' WHERE job_id = 'told-bad' AND line ~ '^RuntimeError';
 -- and one whose numbers count nothing, although those of good jobs do
 CALL job('bare-odd', 'jumps', 30);
 INSERT INTO made VALUES ('bare-odd', 'bare', 31), ('bare-none', 'bare', 1), ('bare-one', 'bare', 2), ('alone', 'alone', 42), ('alone-epochs', 'alone-epochs', 32), ('bare-slow', 'bare', 31),

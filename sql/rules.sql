@@ -45,7 +45,7 @@ FROM unnest(ARRAY[
 	'creating the dataloader', 'building the transformer model', 'number of parameters: 7.1B', 'initializing NCCL', 'initializing tensor model parallel group',
 	'starting training', 'Training finished', 'shutting down', 'epoch 3 starts', 'loss is nan',
 	'Step 100/1000 | loss 2.31 | lr 3e-4 | 412 ms/step', 'iter 100: loss=nan lr=0.1', 'step=100 loss=2.31 time=0.41s', 'step: 100 eval loss 2.3',
-	'global_step 100 grad_norm 0.3 tokens/s 1000', 'iteration 27 still pending after 1.0 s', 'waiting for the loss all-reduce of step 27 for 2.0 s', 'finished step 12 in 412 ms',
+	'worker 3 of 4, batch=100 lr=0.3 hidden=24', 'global_step 100 grad_norm 0.3 tokens/s 1000', 'iteration 27 still pending after 1.0 s', 'waiting for the loss all-reduce of step 27 for 2.0 s', 'finished step 12 in 412 ms',
 	'loaded 12 steps', 'step 100 ms', 'Evaluating step 3', 'stepping 3', '/ckpt/step 5']) m,
 	(SELECT l4._ruleset() AS rules OFFSET 0) r, l4._iteration(r.rules, m) t;
 -- progress bars: those of the training, not those of loading

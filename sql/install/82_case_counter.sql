@@ -178,9 +178,9 @@ BEGIN
             mode() WITHIN GROUP (ORDER BY n.step) AS step,
             CASE WHEN bool_and(n.occurrences IS NOT NULL) THEN sum(n.occurrences) END AS times,
             min(n.first_line_no) AS first_line_no, max(n.first_line_no) AS last_line_no,
-            -- without times nothing speaks against it
-            coalesce((k.t).steady_ratio * percentile_cont(0.5) WITHIN GROUP (ORDER BY n.gap) >= avg(n.gap), true)
-                AS steady
+            -- without times nothing speaks against it; whole seconds that look equal may be one apart
+            coalesce((k.t).steady_ratio * greatest(percentile_cont(0.5) WITHIN GROUP (ORDER BY n.gap),
+                bool_and(n.first_ts = date_trunc('second', n.first_ts))::int) >= avg(n.gap), true) AS steady
         FROM number AS n WHERE n.number IS NOT NULL
         GROUP BY n.event_id, n.slot
     ), even AS MATERIALIZED (

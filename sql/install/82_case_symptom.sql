@@ -29,9 +29,10 @@ BEGIN ATOMIC
     WHERE n.train_ts IS NULL AND k.iterations >= (k.t).min_iterations
         AND CASE WHEN k.baseline = '{}'
             THEN (SELECT count(z.train_ts) > (k.t).half * count(*) FROM l4._nodes(k.job_id) AS z)
-            ELSE (SELECT bool_and(g.reports)
-                FROM (SELECT bool_or(s.last_iteration IS NOT NULL) AS reports FROM l4._stream AS s
-                    WHERE s.job_id = k.baseline[1] GROUP BY s.node) AS g) END;
+            ELSE (SELECT bool_and(g.last_iteration IS NOT NULL OR g.node IN (
+                    SELECT c.node FROM l4._event_counts(k.baseline[1], ARRAY(SELECT l.event_id
+                        FROM l4._labelled(k.baseline[1], ARRAY[(k.counter).event_id]) AS l)) AS c))
+                FROM l4._node AS g WHERE g.job_id = k.baseline[1]) END;
 END;
 COMMENT ON FUNCTION l4._left_out(l4._case) IS 'nodes that did not train although the job did';
 
@@ -155,7 +156,10 @@ BEGIN
         SELECT t.event_id, 6, false, 'has no words' FROM l4._event AS t
         WHERE t.event_id IN (SELECT x.event_id FROM l4._new_events(k.job_id) AS x)
             AND t.example ~ '^[[:punct:][:space:]]*$') AS r USING (event_id)
-    WHERE NOT r.low OR e.level < (k.t).warning_level AND NOT e.terminal
+    WHERE (NOT r.low OR e.level < (k.t).warning_level AND NOT e.terminal)
+        -- a complaint in the words of a report, after which nothing is reported
+        AND NOT (r.place = 3 AND coalesce(e.first_ts > k.reported_ts - l4._seconds((k.t).same_moment), false)
+            AND l4._marked((SELECT t.example FROM l4._event AS t WHERE t.event_id = e.event_id), 'trouble'))
     ORDER BY e.event_id, r.place, r.reason DESC;
     -- a crash that a node outlived by some iterations was none: then its last report counts
     SELECT min(CASE WHEN s.first_ts < third THEN s.last_ts ELSE s.first_ts END) FILTER (WHERE s.terminal),

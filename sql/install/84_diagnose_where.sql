@@ -85,6 +85,28 @@ END;
 COMMENT ON FUNCTION l4._called_stage(l4._case, text) IS
     'stage that the calls in the stacks of a node tell, or the file that it failed to read, NULL when they tell none';
 
+-- The first line of the start-up of good jobs that the node does not print, where it says that a stage was gone
+-- through: the node failed in that stage.
+CREATE FUNCTION l4._missed_stage(k l4._case, node text) RETURNS text
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH usual AS MATERIALIZED (
+        SELECT s.event_id, s.before FROM l4._start_up(k) AS s WHERE s.share >= (k.t).nearly_all
+    ), start AS MATERIALIZED (
+        SELECT u.*, u.event_id IN (
+            SELECT c.event_id FROM l4._event_counts(k.job_id, ARRAY(SELECT z.event_id FROM usual AS z)) AS c
+            WHERE c.node = _missed_stage.node) AS there
+        FROM usual AS u
+    )
+    SELECT (SELECT t.stage FROM l4._event AS t
+        WHERE t.event_id = m.event_id AND t.stage IN ('data', 'model', 'checkpoint_load'))
+    FROM start AS m
+    WHERE NOT m.there AND EXISTS (SELECT FROM start AS z WHERE z.there AND z.before < m.before)
+    ORDER BY m.before, m.event_id LIMIT 1;
+END;
+COMMENT ON FUNCTION l4._missed_stage(l4._case, text) IS
+    'stage of the line that good jobs print next after the last one of a node, NULL where it tells none';
+
 -- The files that a node's first crash reports name, read as a module with a function that opens it.
 CREATE FUNCTION l4._path_stage(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -169,6 +191,14 @@ END;
 COMMENT ON FUNCTION l4._phase_stage(l4._case, timestamptz) IS
     'stage of a phase of good jobs that a job had come to at a time, where no line begins it; NULL: none';
 
+CREATE FUNCTION l4._all_come_to(k l4._case, stage text) RETURNS bool
+LANGUAGE sql STABLE
+RETURN (SELECT count(DISTINCT s.node) >= (k.t).nearly_all * (SELECT count(*) FROM l4._node AS n
+        WHERE n.job_id = k.baseline[1])
+    FROM l4.stage_span AS s WHERE s.job_id = k.baseline[1] AND s.stage = _all_come_to.stage);
+COMMENT ON FUNCTION l4._all_come_to(l4._case, text) IS
+    'do nearly all nodes of a good job tell that they come to a stage; true where there is no good job';
+
 -- A node that leaves the others in training, for a stage to which nearly all nodes of a good job come: the last
 -- checkpoint.
 CREATE FUNCTION l4._left_for(k l4._case, stage text) RETURNS bool
@@ -177,10 +207,7 @@ RETURN k.symptom = 'hang' AND k.iterations > 0 AND _left_for.stage IN ('eval', '
     SELECT count(DISTINCT s.node) < (k.t).half * k.nodes
     FROM l4.stage_span AS s JOIN l4._nodes(k.job_id) AS n USING (node)
     WHERE s.job_id = k.job_id AND s.stage = _left_for.stage
-        AND s.first_ts - n.clock >= coalesce(n.progress_ts, k.progress_ts)) AND (
-    SELECT count(DISTINCT s.node) >= (k.t).nearly_all * (SELECT count(*) FROM l4._node AS n
-        WHERE n.job_id = k.baseline[1])
-    FROM l4.stage_span AS s WHERE s.job_id = k.baseline[1] AND s.stage = _left_for.stage);
+        AND s.first_ts - n.clock >= coalesce(n.progress_ts, k.progress_ts)) AND l4._all_come_to(k, _left_for.stage);
 COMMENT ON FUNCTION l4._left_for(l4._case, text) IS
     'did fewer than half of the nodes of a job that hangs come to a stage after their last iteration';
 
@@ -208,8 +235,14 @@ BEGIN
         RETURN CASE WHEN stage IN ('data', 'model', 'checkpoint_load') AND k.symptom <> 'launch' AND k.iterations > 0
             THEN 'train' ELSE stage END;
     END IF;
-    stage := coalesce(l4._stage_at(k, node, coalesce(n.ts, k.terminal_ts)), l4._stage_at(k, NULL, k.terminal_ts),
-        'init');
+    stage := l4._stage_at(k, node, coalesce(n.ts, k.terminal_ts));
+    IF stage IS NULL THEN
+        stage := l4._stage_at(k, NULL, k.terminal_ts);
+        -- what the others came to says little of a node that would have told so itself
+        stage := CASE WHEN n.absent IS DISTINCT FROM false OR k.symptom <> 'launch' OR k.baseline = '{}'
+            OR NOT l4._all_come_to(k, stage) THEN stage END;
+    END IF;
+    stage := coalesce(stage, 'init');
     -- what is evaluated before the first iteration belongs to the start
     stage := CASE WHEN stage = 'eval' AND k.iterations = 0 THEN 'init' ELSE stage END;
     -- iterations tell of the training, also where no line announced it
@@ -218,7 +251,7 @@ BEGIN
             OR l4._in_step(k, false) OR k.iterations = 0 AND l4._started(k)) THEN
         stage := 'train';
     ELSIF k.symptom = 'launch' AND stage = 'init' THEN
-        RETURN coalesce(l4._called_stage(k, node), l4._path_stage(k, node), stage);
+        RETURN coalesce(l4._called_stage(k, node), l4._missed_stage(k, node), l4._path_stage(k, node), stage);
     END IF;
     IF stage = 'train' AND k.iterations > 0 THEN
         -- functions without a query around them would keep their plans, 5 MB, to the end of the transaction

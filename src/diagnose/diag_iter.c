@@ -254,6 +254,33 @@ reports_shown_once(const L4Pack *pack)
 	return n;
 }
 
+/* Reports of one moment, as whole seconds or a buffer make them, share the time that passed before it. */
+static void
+share_time(L4Pack *pack, int n)
+{
+	int			to;
+
+	for (int from = 0; from < n; from = to)
+	{
+		int64		moment = l4_pack_get_ts(pack, 2, from);
+		double		sum = 0;
+		int			many = 0;
+		int			some = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		for (to = from; to < n && (to == from || (moment != L4_NO_TS && l4_pack_get_ts(pack, 2, to) == moment)); to++)
+			if (!l4_pack_is_null(pack, 3, to))
+			{
+				sum += pack->cols[3].floats[to];
+				some += pack->cols[3].floats[to] > 0;
+				many++;
+			}
+		for (int i = from; i < to && some == 1; i++)
+			if (!l4_pack_is_null(pack, 3, i))
+				pack->cols[3].floats[i] = sum / many;
+	}
+}
+
 void
 l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64 since)
 {
@@ -261,6 +288,7 @@ l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64
 	int			n = reports_shown_once(pack);
 	int			place = -1;
 
+	share_time(pack, n);
 	if (all->nturns == 0 || all->turns[all->nturns - 1] != node)
 	{
 		L4_GROW(all->turns, all->nturns, all->turns_size, all->cxt);
