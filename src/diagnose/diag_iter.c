@@ -254,7 +254,7 @@ reports_shown_once(const L4Pack *pack)
 	return n;
 }
 
-/* Reports of one moment, as whole seconds or a buffer make them, share the time that passed before it. */
+/* Reports of one whole second, which is as much as their stamps tell, share the time that passed before it. */
 static void
 share_time(L4Pack *pack, int n)
 {
@@ -262,20 +262,18 @@ share_time(L4Pack *pack, int n)
 
 	for (int from = 0; from < n; from = to)
 	{
-		int64		moment = l4_pack_get_ts(pack, 2, from);
+		int64		second = l4_pack_get_ts(pack, 2, from);
 		double		sum = 0;
 		int			many = 0;
-		int			some = 0;
 
 		CHECK_FOR_INTERRUPTS();
-		for (to = from; to < n && (to == from || (moment != L4_NO_TS && l4_pack_get_ts(pack, 2, to) == moment)); to++)
+		for (to = from; to < n && (to == from || (second % USECS_PER_SEC == 0 && l4_pack_get_ts(pack, 2, to) == second)); to++)
 			if (!l4_pack_is_null(pack, 3, to))
 			{
 				sum += pack->cols[3].floats[to];
-				some += pack->cols[3].floats[to] > 0;
 				many++;
 			}
-		for (int i = from; i < to && some == 1; i++)
+		for (int i = from; i < to && many > 1; i++)
 			if (!l4_pack_is_null(pack, 3, i))
 				pack->cols[3].floats[i] = sum / many;
 	}
