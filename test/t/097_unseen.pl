@@ -52,7 +52,7 @@ foreach my $set (@sets)
 	my ($f1) = $out =~ /^l4\|\d+\|[\d.]+\|[\d.]+\|[\d.]+\|([\d.]+)\|/m;
 	my ($first) = $out =~ /^l4\|\d+\|([\d.]+)\|[\d.]+\|[\d.]+\|[\d.]+$/m;
 	my ($stage, $symptom, $iteration, $category) =
-		$out =~ /^\d+\|([\d.]+)\|([\d.]+)\|[\d.]*\|([\d.]+)\|[\d.]*\|([\d.]+)\|[\d.]*\|[\d.]*$/m;
+		$out =~ /^\d+\|([\d.]+)\|([\d.]+)\|[\d.-]+\|([\d.]+)\|[\d.]+\|([\d.]+)\|[\d.]+\|[\d.]+$/m;
 	my ($healthy) = $out =~ /^[3-6]\|([\d.]+)\|[\d.]+\|[\d.]+$/m;
 	cmp_ok($f1 // 0, '>=', $least{$set}[0], "$set: events that tell of the failure");
 	cmp_ok($first // 0, '>=', $least{$set}[1], "$set: faulty nodes named first");
