@@ -139,6 +139,8 @@ BEGIN
             FOR s IN 1 .. 20 LOOP
                 CALL say('rate-' || size, n, CASE WHEN size = 6 AND s > 10 THEN 20 * s - 195 ELSE 0.5 * s END, format('fit: %s/20 [%s, cost=0.%s]',
                     5 * s, CASE WHEN size = 6 AND s > 10 THEN '4.0' || s % 7 || 's/it' ELSE '10.' || s % 7 || 'it/s' END, 100 + s * 7));
+                -- what is kept of each of them counts as often, but comes later
+                CALL say('rate-' || size, n, CASE WHEN size = 6 AND s > 10 THEN 20 * s - 195 ELSE 0.5 * s END, format('copy %s kept at cost 0.%s', s, 100 + s * 7));
             END LOOP;
             CALL say('rate-' || size, n, CASE size WHEN 6 THEN 206 ELSE 11 END, 'the mesh is left');
         END LOOP;

@@ -154,13 +154,13 @@ END;
 COMMENT ON FUNCTION l4._events_of_stream(int) IS
     'events of a stream, whatever label is in front: how many records, for how many seconds, and between which lines';
 
--- What counts in a stream: nearly each number is the one before and a step, at steady times, for a good part of the
--- log or beside measured values, but not while the start-up goes on: of the lines that come once before it ends, most
--- come before it begins. Best is an event that prints measured values as well, then one with most records; of their
--- numbers one that grows (one that falls is what is left), the one that changes most often, then the one with most
--- values, then the smallest step, of a range its end. An epoch is a number of the same event that grows by one, and
--- less often. How many there are to be may stand right behind: "12/400". Where nothing counts, an event that prints
--- measured values and recurs like that shows at least that the training goes on.
+-- What counts in a stream: nearly each number is the one before and a step, at steady times, for a good part of the log
+-- or beside measured values, but not while the start-up goes on: of the lines that come once before it ends, most come
+-- before it begins. Best is an event that prints measured values as well, then one with most records, then the first
+-- one, as checkpoints come of steps; of its numbers one that grows (one that falls is what is left), the one that
+-- changes most often, then the one with most values, then the smallest step, of a range its end. An epoch is a number
+-- of the same event that grows by one, and less often. How many there are to be may stand right behind: "12/400". Where
+-- nothing counts, an event that prints measured values and recurs like that shows at least that the training goes on.
 CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[])
 RETURNS TABLE (event_id int, slot int, epoch_slot int, total_slot int, step bigint, numbers bigint, low int, high int,
     total int, times numeric, first_line_no bigint, last_line_no bigint, measures bool)
@@ -191,9 +191,8 @@ BEGIN
     ), event AS MATERIALIZED (
         SELECT z.* FROM l4._events_of_stream(_counter_of_stream.stream_id) AS z
     ), steady AS MATERIALIZED (
-        SELECT e.*, t.template, m.measures
+        SELECT e.*, m.measures
         FROM event AS e
-        JOIN l4._event AS t ON t.event_id = e.event_id
         JOIN l4._stream AS z ON z.stream_id = _counter_of_stream.stream_id
         CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM number AS n
             WHERE n.event_id = e.event_id AND n.has_point)) AS m(measures)
@@ -214,9 +213,8 @@ BEGIN
         WHERE CASE WHEN c.event_id IS NULL THEN e.measures AND e.records >= (k.t).min_past
             -- numbers below that of the nodes may be ranks
             ELSE e.measures OR c.high > k.nodes END
-        ORDER BY c.event_id IS NULL, e.measures DESC, e.records DESC, c.step < 0,
-            (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, e.template COLLATE "C",
-            abs(c.step),
+        ORDER BY c.event_id IS NULL, e.measures DESC, e.records DESC, e.first_line_no, c.step < 0,
+            (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, abs(c.step),
             -- of "[20-40]" the end is what is done
             EXISTS (SELECT FROM even AS o WHERE o.event_id = c.event_id AND o.slot = c.slot + 1
                 AND o.slot / 64 = c.slot / 64 AND o.step = c.step AND o.low = c.low + c.step), c.slot
