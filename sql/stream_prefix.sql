@@ -65,6 +65,7 @@ $$;
 SELECT kept('[7] ', ARRAY['loads', 'saves', 'shuffles', 'evaluates', 'rests']) AS prefix,
     kept('2024.05.21/11:58:06 ', ARRAY['loads', 'saves', 'shuffles', 'evaluates', 'rests']) AS date,
     kept('epoch=1 ', ARRAY['loads', 'saves', 'shuffles', 'evaluates', 'rests']) AS counter,
+    kept('/app/a.py:7: ', ARRAY['loads', 'saves', 'shuffles', 'evaluates', 'rests']) AS place,
     kept('cuda:0 ', ARRAY['holds']) AS words;
 
 -- the same whatever a batch is, and with a stream that grows: what was learnt goes on, and is learnt anew where a record was open

@@ -147,6 +147,20 @@ has_time(const char *p, int len)
 	return false;
 }
 
+/* A place in code, as warnings have it: a path, and a number between colons. It says where, not who. */
+static bool
+has_place(const char *p, int len)
+{
+	const char *number = memchr(p, '/', len) != NULL ? memchr(p, ':', len) : NULL;
+	const char *end = p + len;
+
+	if (number == NULL || ++number == end || !l4_ascii_digit(*number))
+		return false;
+	while (number < end && l4_ascii_digit(*number))
+		number++;
+	return number < end && *number == ':';
+}
+
 /* Can these words tell who wrote? They have a number, which does not stand alone, the last is no level, and they do not count. */
 bool
 l4_prefix_candidate(const char *p, const int *ends, int k)
@@ -161,7 +175,7 @@ l4_prefix_candidate(const char *p, const int *ends, int k)
 		digit |= l4_ascii_digit(p[i]);
 		other |= !l4_ascii_digit(p[i]) && !l4_ascii_blank(p[i]);
 	}
-	if (!digit || !other || counts_something(p, len) || has_time(p, len))
+	if (!digit || !other || counts_something(p, len) || has_time(p, len) || has_place(p, len))
 		return false;
 	while (last_word < len && !l4_ascii_word(p[last_word]))
 		last_word++;
