@@ -127,6 +127,9 @@ CALL say('banner', 0, 23.2, '=   RANK 5 PID 0 RUNNING AT n2');
 CALL say('banner', 0, 23.2, '=   KILLED BY SIGNAL: 11 (Segmentation fault)');
 CALL say('banner', 4, 23.1, 'RuntimeError: the collective was aborted');
 CALL say('banner', 7, 23.1, 'RuntimeError: the collective was aborted');
+-- An address names a node as well.
+CALL job('addressed', upto => 20);
+CALL say('addressed', 0, 23.2, 'the process on 10.9.0.7 (PID 811) exited on signal 9 (Killed).');
 CALL job('exited', upto => 20);
 CALL say('exited', 0, 23.2, 'mpirun noticed that process rank 5 with PID 0 on node n2 exited with exit code 1.');
 CALL say('exited', 6, 23.1, 'ERROR:main:RuntimeError: CUDA error: an illegal memory access was encountered');
@@ -150,7 +153,8 @@ FROM generate_series(0, 3) AS n, generate_series(15, 20) AS i;
 CALL ingest();
 UPDATE l4.job SET settings = regexp_replace(job_id, '[0-9]+$', ''), expected_nodes = 4, status = 'succeeded' WHERE job_id ~ '[0-9]$';
 UPDATE l4.job SET settings = CASE job_id WHEN 'sparse' THEN 'sparse' WHEN 'bare' THEN 'bare' WHEN 'shown' THEN 'shown' ELSE 'g' END, expected_nodes = 4 WHERE settings IS NULL;
-SELECT job_id, answer(job_id) FROM unnest('{quiet,link,barrier,named,bare,world,head,lost,waited,sparse,stop,rhythm,partly,instead,corners,killed,banner,exited,evaled,shown}'::text[]) AS j(job_id);
+UPDATE l4.job_node SET addresses = ARRAY['10.9.0.' || 5 + right(node, 1)::int] WHERE job_id = 'addressed';
+SELECT job_id, answer(job_id) FROM unnest('{quiet,link,barrier,named,bare,world,head,lost,waited,sparse,stop,rhythm,partly,instead,corners,killed,banner,addressed,exited,evaled,shown}'::text[]) AS j(job_id);
 SELECT node, rank, ranks, block FROM l4._case_node WHERE job_id = 'bare' ORDER BY place;
 
 -- Ranks a node: {0}, {3}, {4}, {6} fit four nodes by twos only; a node that tells none has the block that is left.

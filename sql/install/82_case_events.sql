@@ -242,14 +242,16 @@ CREATE FUNCTION l4._names_killed(job_id text, event_id int) RETURNS bool
 LANGUAGE sql STABLE PARALLEL SAFE COST 1000
 BEGIN ATOMIC
     SELECT l4._reports_kill(_names_killed.job_id, j.event_id) AND 1 = (
-        SELECT count(DISTINCT n.node)
+        SELECT coalesce(nullif(count(DISTINCT n.node), 0),
+            count(DISTINCT w.word) FILTER (WHERE l4._ip_number(w.word) IS NOT NULL))
         FROM l4._name_words(j.example) AS w(word)
-        JOIN l4._nodes(_names_killed.job_id) AS n ON split_part(n.node, '.', 1) = split_part(w.word, '.', 1)
-        WHERE NOT EXISTS (SELECT FROM l4._case_count AS c
-            WHERE c.job_id = n.job_id AND c.event_id = _names_killed.event_id AND c.node = n.node))
+        LEFT JOIN l4._nodes(_names_killed.job_id) AS n ON CASE WHEN l4._ip_number(w.word) IS NULL
+                THEN split_part(n.node, '.', 1) = split_part(w.word, '.', 1) ELSE n.node = w.word END
+            AND NOT EXISTS (SELECT FROM l4._case_count AS c
+                WHERE c.job_id = n.job_id AND c.event_id = _names_killed.event_id AND c.node = n.node))
     FROM l4._job_events(ARRAY[_names_killed.job_id]) AS j WHERE j.event_id = _names_killed.event_id;
 END;
-COMMENT ON FUNCTION l4._names_killed(text, int) IS 'does the event name one other node on which a process was killed';
+COMMENT ON FUNCTION l4._names_killed(text, int) IS 'does it name one other node or address where a process was killed';
 
 CREATE FUNCTION l4._accusing(job_id text) RETURNS SETOF int
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20

@@ -129,3 +129,10 @@ BEGIN ATOMIC
     SELECT DISTINCT w.word FROM regexp_split_to_table(line, '[^A-Za-z0-9_.-]+') AS w(word) WHERE w.word <> '';
 END;
 COMMENT ON FUNCTION l4._name_words(text) IS 'words of a line that may be names';
+
+CREATE FUNCTION l4._ip_number(address text) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN CASE WHEN address ~ '^[0-9]{1,3}([.][0-9]{1,3}){3}$'
+    THEN split_part(address, '.', 1)::bigint * 16777216 + split_part(address, '.', 2)::bigint * 65536
+        + split_part(address, '.', 3)::bigint * 256 + split_part(address, '.', 4)::bigint END;
+COMMENT ON FUNCTION l4._ip_number(text) IS 'IPv4 address as a number, NULL for anything else';

@@ -1,12 +1,5 @@
 -- Who names whom: complaints about ranks, hosts and addresses, and where the blame ends up.
 
-CREATE FUNCTION l4._ip_number(address text) RETURNS bigint
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN CASE WHEN address ~ '^[0-9]{1,3}([.][0-9]{1,3}){3}$'
-    THEN split_part(address, '.', 1)::bigint * 16777216 + split_part(address, '.', 2)::bigint * 65536
-        + split_part(address, '.', 3)::bigint * 256 + split_part(address, '.', 4)::bigint END;
-COMMENT ON FUNCTION l4._ip_number(text) IS 'IPv4 address as a number, NULL for anything else';
-
 -- Complaints in which an address, or a host name that is no node's name, stands for a node.
 CREATE FUNCTION l4._named_addresses(job_id text) RETURNS TABLE (node text, address text, number bigint, ts timestamptz)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
