@@ -204,14 +204,31 @@ append_to_file("$growing/slurm-$_.log", "one\n") for 1001, 1002;
 ($status, $out, $err) = l4load('-q', 'job-11', $growing);
 like($err, qr/^l4load: the names of the files speak of several jobs \(slurm-1001 slurm-1002\); all become job "job-11"/, 'the same of names of jobs');
 
+# one file of all nodes
+my $one = PostgreSQL::Test::Utils::tempdir();
+my $labelled = join '', "starting\n", map { my $i = $_; map { " $_: step $i\n" } 0 .. 2 } 1 .. 40;
+append_to_file("$one/slurm-7.out", $labelled . "srun: error: task 2: Killed\n");
+($status, $out, $err) = l4load('-q', 'job-16', "$one/slurm-7.out");
+is($status, 0, 'loads a file of any name');
+is($err, "l4load: the lines of slurm-7.out begin with names, of 3 nodes or ranks; --line-node '^ *([0-9]+): ' would tell them apart\n", 'and says how to tell its nodes apart');
+($status, $out, $err) = l4load('-q', '--line-node', '^ *([0-9]+): ', 'job-17', "$one/slurm-7.out");
+my $by_node = "SELECT node, rank, source, count(*), min(line_no), max(line_no) FROM logs WHERE job_id = 'job-17' GROUP BY 1, 2, 3 ORDER BY 1";
+is($node->safe_psql('postgres', $by_node), join("\n", '0|0|slurm-7.out|40|2|119', '1|1|slurm-7.out|40|3|120', '2|2|slurm-7.out|40|4|121', 'slurm-7||slurm-7.out|2|1|122'),
+	'--line-node takes nodes, and ranks, from lines; what has none is of the file');
+append_to_file("$one/slurm-7.out", " 1: bye\n");
+($status, $out, $err) = l4load('-q', '--update', '--line-node', '^ *([0-9]+): ', '--glob', '*.out', 'job-17', $one);
+is("$status$err", '0', '--update with it');
+like($node->safe_psql('postgres', $by_node), qr/^1\|1\|slurm-7.out\|41\|3\|123$/m, 'takes what came');
+
 foreach my $case (
-	[ [], 1, qr/a job and a folder are needed/ ],
+	[ [], 1, qr/a job and a folder or file are needed/ ],
 	[ [ '--nonsense', 'a', 'b' ], 1, qr/unknown option --nonsense/ ],
 	[ ['--table'], 1, qr/option --table needs a value/ ],
 	[ [ '--status', 'odd', 'a', $folder ], 1, qr/--status must be running, succeeded or failed, not "odd"/ ],
 	[ [ '--first-line', 'x', 'a', $folder ], 1, qr/--first-line must be a number, not "x"/ ],
 	[ [ '--node', 's/(/', 'a', $folder ], 1, qr/sed does not understand "s\/\(\/"/ ],
 	[ [ '--time', '(', 'a', $folder ], 1, qr/perl does not understand "\("/ ],
+	[ [ '--line-node', '[', 'a', $folder ], 1, qr/perl does not understand "\["/ ],
 	[ [ '', $folder ], 1, qr/the name of the job is empty/ ],
 	[ [ 'a', "$folder/none" ], 2, qr/is no folder/ ],
 	[ [ '--glob', '*.nothing', 'a', $folder ], 2, qr/no file named \*\.nothing in \S+; there are \d+ \*\.\w+, .*: name yours by --glob$/ ],
