@@ -157,6 +157,15 @@ UPDATE l4.job_node SET addresses = ARRAY['10.9.0.' || 5 + right(node, 1)::int] W
 SELECT job_id, answer(job_id) FROM unnest('{quiet,link,barrier,named,bare,world,head,lost,waited,sparse,stop,rhythm,partly,instead,corners,killed,banner,addressed,exited,evaled,shown}'::text[]) AS j(job_id);
 SELECT node, rank, ranks, block FROM l4._case_node WHERE job_id = 'bare' ORDER BY place;
 
+-- All ranks of a job write to one stream: eight reports of an iteration do not come eight times as fast.
+CALL job('stream1');
+CALL job('stream2');
+CALL job('stream3');
+UPDATE said SET node = 'n0';
+CALL ingest();
+UPDATE l4.job SET settings = 'stream', status = 'succeeded' WHERE job_id ~ '^stream';
+SELECT answer('stream1');
+
 -- Ranks a node: {0}, {3}, {4}, {6} fit four nodes by twos only; a node that tells none has the block that is left.
 INSERT INTO logs (job_id, node, line_no, ts, line)
 SELECT 'some', 'm' || n.node, i, '2026-05-01 10:00:00+00'::timestamptz + i * interval '1 s', CASE WHEN i < 3 THEN 'INFO:main:starting' ELSE n.line END

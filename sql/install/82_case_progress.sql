@@ -170,18 +170,20 @@ END;
 COMMENT ON FUNCTION l4._first_reports(l4._case, text) IS
     'events in which the first node of a job that reports iterations does so';
 
--- A job that is slow from its start, and on all nodes alike, is so only by what good jobs take.
+-- A job that is slow from its start, and on all nodes alike, is so only by what good jobs take. Where several ranks
+-- report in a stream, reports are compared.
 CREATE FUNCTION l4._pace(k l4._case) RETURNS float8
 LANGUAGE plpgsql STABLE COST 100000 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 BEGIN
     RETURN (
-    SELECT k.step * k.median_ms / 1000 / nullif(max(g.seconds), 0)
-    FROM (SELECT (SELECT extract(epoch FROM max(r.last_ts) - min(r.first_ts))::float8
+    SELECT least(k.step * k.median_ms / 1000, max(g.seconds) FILTER (WHERE g.own))
+        / nullif(max(g.seconds) FILTER (WHERE NOT g.own), 0)
+    FROM (SELECT b.job_id = k.job_id AS own, (SELECT extract(epoch FROM max(r.last_ts) - min(r.first_ts))::float8
                 / nullif(sum(r.occurrences) - 1, 0)::float8 FROM l4._first_reports(k, b.job_id) AS r) AS seconds
-        FROM unnest(k.baseline[1:(k.t).value_jobs::int]) AS b(job_id)) AS g
-    HAVING count(g.seconds) >= (k.t).min_pair);
+        FROM unnest(k.job_id || k.baseline[1:(k.t).value_jobs::int]) AS b(job_id)) AS g
+    HAVING count(g.seconds) FILTER (WHERE NOT g.own) >= (k.t).min_pair);
 END
 $$;
 COMMENT ON FUNCTION l4._pace(l4._case) IS
