@@ -19,6 +19,7 @@ LANGUAGE sql RETURN CASE form
     WHEN 'brackets' THEN format('[%s/4][%s/20] %s', (i - 1) / 20 + 1, (i - 1) % 20 + 1, loss(i))
     WHEN 'fifth' THEN CASE WHEN i % 5 = 0 THEN format('[%s/4][%s/40] %s', (i - 1) / 40 + 1, (i - 1) % 40 + 1, loss(i)) END
     WHEN 'passes' THEN format('p=%s t=%s: %s', (i - 1) / 12, (i - 1) % 12, loss(i))
+    WHEN 'writers' THEN format('w=0 p=%s t=%s: %s', (i - 1) / 12, (i - 1) % 12, loss(i))
     WHEN 'skips' THEN CASE WHEN ((i - 1) % 23 + 1) % 5 = 0 THEN format('p=%s t=%s: %s', (i - 1) / 23, (i - 1) % 23 + 1, loss(i)) END
     WHEN 'bag' THEN format('{"n": %s, "seen": %s, "v": %s}', i - 1, i * 256, loss(i))
     -- one more column in some lines, lines that are torn, and two lines in one moment, values with a decimal comma
@@ -68,10 +69,11 @@ SELECT count(make(f.form, f.good, f.failed)) FROM (VALUES
     ('bare', '{60,50}'::int[], 41), ('tenth', '{90,60}', 47), ('brackets', '{80,80}', 53), ('fifth', '{80,120}', 97), ('passes', '{48,36}', 31),
     ('bag', '{60,50}', 44), ('skips', '{92,69}', 57), ('table', '{30,25}', 21), ('torn', '{60,50}', 11), ('pair', '{60,50}', 30),
     ('first', '{60,50}', 35), ('jumps', '{60,50}', 30), ('backwards', '{60,50}', 30), ('repeats', '{60,50}', 30),
-    ('differs', '{60,50}', 30), ('quick', '{60,50}', 41), ('left', '{60,50}', 41), ('told', '{60,50}', 41))
+    ('differs', '{60,50}', 30), ('quick', '{60,50}', 41), ('left', '{60,50}', 41), ('told', '{60,50}', 41),
+    ('writers', '{48,36}', 31))
     AS f(form, good, failed);
 -- of the plain form: before the first iteration, after it, without good jobs, slow from 31 on, cut at the head, cut at the tail, an epoch
--- that is begun again, and several ranks in a stream
+-- that is begun again, and several ranks in a stream, which may say who they are
 CALL job('bare-none', 'bare', 0);
 CALL job('bare-one', 'bare', 1);
 CALL job('alone', 'bare', 41);
@@ -87,11 +89,12 @@ CALL job('bare-again', 'bare', 30);
 UPDATE logs SET line = said('bare', substring(line FROM '^\d+')::int - 8, 0) WHERE job_id = 'bare-again' AND line ~ '^(2\d|30) ';
 CALL job('bare-ranks', 'bare', 20);
 INSERT INTO logs (job_id, node, rank, line_no, ts, line)
-SELECT l.job_id, l.node, l.rank, 1000 + l.line_no * 4 + r, l.ts + r * interval '1 ms', l.line
-FROM logs AS l, generate_series(0, 2) AS r WHERE l.job_id = 'bare-ranks';
+SELECT l.job_id, l.node, l.rank, 1000 + l.line_no * 4 + r, l.ts + r * interval '1 ms', replace(l.line, 'w=0', 'w=' || r + 1)
+FROM logs AS l, generate_series(0, 2) AS r WHERE l.job_id ~ '^(bare-ranks|writers)';
 UPDATE logs SET line_no = r.n + 10000
-FROM (SELECT l.node, l.line_no, row_number() OVER (PARTITION BY l.node ORDER BY l.ts, l.line_no) AS n FROM logs AS l WHERE l.job_id = 'bare-ranks') AS r
-WHERE logs.job_id = 'bare-ranks' AND logs.node = r.node AND logs.line_no = r.line_no;
+FROM (SELECT l.job_id, l.node, l.line_no, row_number() OVER (PARTITION BY l.job_id, l.node ORDER BY l.ts, l.line_no) AS n
+    FROM logs AS l WHERE l.job_id ~ '^(bare-ranks|writers)') AS r
+WHERE logs.job_id = r.job_id AND logs.node = r.node AND logs.line_no = r.line_no;
 -- steps of 0.2 s whose stamps have whole seconds, of a good job, too
 UPDATE logs SET ts = date_trunc('second', '2026-05-01 10:00:00+00'::timestamptz + 0.2 * (ts - '2026-05-01 10:00:00+00'))
 WHERE job_id ~ '^quick';

@@ -159,8 +159,9 @@ COMMENT ON FUNCTION l4._events_of_stream(int) IS
 -- before it begins. Best is an event that prints measured values as well, then one with most records, then the first
 -- one, as checkpoints come of steps; of its numbers one that grows (one that falls is what is left), the one that
 -- changes most often, then the one with most values, then the smallest step, of a range its end. An epoch is a number
--- of the same event that grows by one, and less often. How many there are to be may stand right behind: "12/400". Where
--- nothing counts, an event that prints measured values and recurs like that shows at least that the training goes on.
+-- of the same event that grows by one, and later: between ranks that report one iteration its number does not change.
+-- How many there are to be may stand right behind: "12/400". Where nothing counts, an event that prints measured values
+-- and recurs like that shows at least that the training goes on.
 CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[])
 RETURNS TABLE (event_id int, slot int, epoch_slot int, total_slot int, step bigint, numbers bigint, low int, high int,
     total int, times numeric, first_line_no bigint, last_line_no bigint, measures bool)
@@ -178,6 +179,9 @@ BEGIN
             mode() WITHIN GROUP (ORDER BY n.step) AS step,
             CASE WHEN bool_and(n.occurrences IS NOT NULL) THEN sum(n.occurrences) END AS times,
             min(n.first_line_no) AS first_line_no, max(n.first_line_no) AS last_line_no,
+            min(n.first_line_no) FILTER (WHERE n.step IS NOT NULL) AS second_line_no,
+            min(n.first_ts) FILTER (WHERE n.step IS NOT NULL) - min(n.first_ts) AS first_lasts,
+            max(n.first_ts) - min(n.first_ts) AS lasts,
             -- without times nothing speaks against it; whole seconds that look equal may be one apart
             coalesce((k.t).steady_ratio * greatest(percentile_cont(0.5) WITHIN GROUP (ORDER BY n.gap),
                 bool_and(n.first_ts = date_trunc('second', n.first_ts))::int) >= avg(n.gap), true) AS steady
@@ -206,10 +210,14 @@ BEGIN
                 FROM event AS o WHERE o.records = 1 AND o.first_line_no < e.last_line_no) <= (k.t).half, true)
     ), best AS (
         SELECT e.event_id, c.slot, c.numbers, c.low, c.high, c.step, c.times, c.first_line_no, c.last_line_no,
-            e.records, e.measures
+            c.second_line_no, e.records, e.measures
         FROM steady AS e
         LEFT JOIN even AS c ON c.event_id = e.event_id AND c.share >= (k.t).nearly_all
             AND c.numbers >= (k.t).min_iterations AND c.steady
+            -- ranks of a stream come in one moment, and again when the next number does
+            AND (c.lasts > l4._seconds((k.t).same_moment) OR NOT EXISTS (SELECT FROM even AS o
+                WHERE o.event_id = c.event_id AND o.share >= (k.t).nearly_all AND o.second_line_no > c.last_line_no
+                    AND o.first_lasts > (k.t).steady_ratio::float8 * c.lasts))
         WHERE CASE WHEN c.event_id IS NULL THEN e.measures AND e.records >= (k.t).min_past
             -- numbers below that of the nodes may be ranks
             ELSE e.measures OR c.high > k.nodes END
@@ -230,8 +238,7 @@ BEGIN
     LEFT JOIN LATERAL (
         SELECT s.slot FROM even AS s
         WHERE s.event_id = b.event_id AND s.slot <> b.slot AND s.step = 1 AND s.share = 1
-            AND s.numbers * (k.t).min_pair <= b.records
-            AND (s.first_line_no, s.last_line_no) IS DISTINCT FROM (b.first_line_no, b.last_line_no)
+            AND s.numbers * (k.t).min_pair <= b.records AND s.second_line_no > b.second_line_no
         ORDER BY s.numbers, s.slot LIMIT 1) AS o ON true;
 END
 $$;
