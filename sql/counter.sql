@@ -113,6 +113,16 @@ UPDATE logs SET line = 'update 41 has failed: loss=nan' WHERE job_id = 'told-bad
 CALL job('bare-odd', 'jumps', 30);
 INSERT INTO made VALUES ('bare-odd', 'bare', 31), ('bare-none', 'bare', 1), ('bare-one', 'bare', 2), ('alone', 'alone', 42), ('alone-epochs', 'alone-epochs', 32), ('bare-slow', 'bare', 31),
     ('bare-head', 'bare', 42), ('bare-tail', 'bare', NULL), ('bare-again', 'bare', 23), ('bare-ranks', 'bare', 21);
+-- good jobs stall in every fifth iteration; so does a job like them, and another one for longer
+CALL job('stalls-good-1', 'bare', 60, true);
+CALL job('stalls-good-2', 'bare', 60, true);
+CALL job('stalls-alike', 'bare', 60, true);
+CALL job('stalls-longer', 'bare', 60, true);
+UPDATE logs AS l SET ts = l.ts + s.stalls * CASE WHEN l.job_id = 'stalls-longer' THEN interval '30 s' ELSE interval '4 s' END
+FROM (SELECT z.job_id, z.node, z.line_no, count(*) FILTER (WHERE z.line ~ CASE WHEN z.job_id = 'stalls-longer' THEN '^[24]2 ' ELSE '^\d*[05] ' END)
+        OVER (PARTITION BY z.job_id, z.node ORDER BY z.line_no) AS stalls
+    FROM logs AS z WHERE z.job_id ~ '^stalls') AS s
+WHERE (l.job_id, l.node, l.line_no) = (s.job_id, s.node, s.line_no);
 CALL l4.ingest('counter.logs');
 UPDATE l4.job SET settings = 'counter ' || coalesce((SELECT m.form FROM made AS m WHERE m.job_id = job.job_id), split_part(job_id, '-', 1)),
     status = CASE WHEN job_id ~ 'good' THEN 'succeeded' ELSE 'failed' END
@@ -127,6 +137,10 @@ SELECT m.job_id, m.iteration AS truth, d.status, d.symptom, d.stage, d.epoch, d.
 FROM made AS m CROSS JOIN LATERAL l4.diagnose(m.job_id) AS d ORDER BY m.job_id COLLATE "C";
 SELECT d.job_id, l."limit" FROM l4.diagnosis AS d JOIN made AS m USING (job_id), jsonb_array_elements_text(d.coverage -> 'limits') AS l("limit")
 ORDER BY d.job_id COLLATE "C", l."limit" COLLATE "C";
+
+-- what good jobs count is read the same, whether they were diagnosed or not
+SELECT d.job_id, d.status, d.symptom, d.iteration FROM unnest('{stalls-alike,stalls-longer,stalls-good-1,stalls-good-2}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d;
+SELECT d.job_id, d.status, d.symptom, d.iteration FROM unnest('{stalls-alike,stalls-longer}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id, options => '{"silent_seconds": 119}') AS d;
 
 -- numbers at the end of what an integer holds, an epoch of one iteration, and records that nothing is known of
 SELECT e.epochs, e.epoch, e.iteration, l4._since_start(e.epochs::l4._epochs, e.epoch, e.iteration), l4._in_epoch(e.epochs::l4._epochs, 2147483647)

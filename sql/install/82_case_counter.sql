@@ -341,7 +341,70 @@ END;
 $$;
 COMMENT ON FUNCTION l4._counter_of_job(l4._case, text) IS 'the event that counts the iterations of a job, NULL: none';
 
--- Good jobs show what counts; without any the job itself. In the job nearly all nodes that print it must count alike.
+-- What the event counts in a job, packed, a row a stream: nearly all nodes that print it must count alike.
+CREATE FUNCTION l4._count(c l4._counter, t l4._thresholds, job_id text) RETURNS TABLE (stream_id int, iterations bytea)
+LANGUAGE plpgsql STABLE COST 10000 ROWS 500 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH number AS MATERIALIZED (
+        SELECT n.* FROM l4._first_numbers(ARRAY(SELECT s.stream_id FROM l4._stream AS s
+            WHERE s.job_id = _count.job_id), ARRAY[c.event_id]) AS n
+        WHERE n.number IS NOT NULL
+    ), known AS (
+        SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
+            array_agg(CASE WHEN c.step < 0 THEN least(2147483647, n.most::bigint - n.number - c.step)::int
+                ELSE n.number END ORDER BY n.first_line_no) AS numbers,
+            coalesce(avg((n.step IN (c.step, 2 * c.step))::int) >= t.nearly_all, true) AS even
+        FROM (SELECT z.stream_id, z.first_line_no, z.step, max(z.number) OVER () AS most,
+                -- an iteration that begins ends the one before
+                CASE WHEN c.cycle IS NOT NULL THEN z.number - c.step ELSE z.number END AS number,
+                c.cycle IS NOT NULL
+                    AND z.first_line_no = min(z.first_line_no) OVER (PARTITION BY z.stream_id) AS is_first
+            FROM number AS z WHERE z.slot = c.slot) AS n
+        WHERE NOT n.is_first
+        GROUP BY n.stream_id
+    ), epoch AS (
+        SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
+            array_agg(n.number ORDER BY n.first_line_no) AS numbers
+        FROM number AS n WHERE n.slot = c.epoch_slot GROUP BY n.stream_id
+    )
+    SELECT r.stream_id, l4._count_records(r.lines, r.times, coalesce(z.lines, '{}'),
+        coalesce(z.numbers, '{}'), coalesce(e.lines, '{}'), coalesce(e.numbers, '{}'), coalesce(abs(c.step), 1),
+        coalesce(CASE WHEN c.step < 0 THEN -c.step ELSE c.low END, 1),
+        c.high)
+    FROM (SELECT z.stream_id, z.lines[f.first:] AS lines, z.times[f.first:] AS times
+        FROM l4._records(_count.job_id, c.event_id) AS z
+        CROSS JOIN (SELECT CASE WHEN c.cycle IS NULL THEN 1 ELSE 2 END AS first) AS f
+        WHERE cardinality(z.lines) >= f.first) AS r
+    LEFT JOIN known AS z USING (stream_id)
+    LEFT JOIN epoch AS e USING (stream_id)
+    WHERE c.slot IS NULL OR (SELECT avg(a.even::int) FROM known AS a) >= t.nearly_all;
+END
+$$;
+COMMENT ON FUNCTION l4._count(l4._counter, l4._thresholds, text) IS
+    'iterations of the streams of a job as an event counts them, packed; none where nodes count differently';
+
+-- Of each good job: what rules read of it, else what the event that counts says; what a diagnosis of the good job
+-- itself found is another thing.
+CREATE FUNCTION l4._good_iterations(k l4._case)
+RETURNS TABLE (job_id text, epoch int, iteration int, duration_ms float8)
+LANGUAGE sql STABLE COST 100000 ROWS 10000
+BEGIN ATOMIC
+    SELECT b.job_id, u.epoch, u.iteration, u.duration_ms
+    FROM unnest(k.baseline[1:(k.t).value_jobs::int]) AS b(job_id)
+    CROSS JOIN LATERAL (
+        SELECT m.iterations, m.open_iterations FROM l4._stream AS s JOIN l4._summary AS m USING (stream_id)
+        WHERE s.job_id = b.job_id AND s.last_iteration IS NOT NULL
+        UNION ALL SELECT c.iterations, NULL FROM l4._count(k.counter, k.t, b.job_id) AS c
+        WHERE (k.counter).event_id IS NOT NULL) AS p
+    CROSS JOIN LATERAL l4._unpack(p.iterations, p.open_iterations)
+        AS u(epoch int, iteration int, ended timestamptz, duration_ms float8);
+END;
+COMMENT ON FUNCTION l4._good_iterations(l4._case) IS 'iterations of good jobs, counted as those of the job are';
+
+-- Good jobs show what counts; without any the job itself.
 CREATE FUNCTION l4._case_counter(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -362,39 +425,7 @@ BEGIN
         RETURN k;
     END IF;
     INSERT INTO l4._counted (job_id, stream_id, iterations)
-    WITH number AS MATERIALIZED (
-        SELECT n.* FROM l4._first_numbers(ARRAY(SELECT s.stream_id FROM l4._stream AS s WHERE s.job_id = k.job_id),
-            ARRAY[c.event_id]) AS n
-        WHERE n.number IS NOT NULL
-    ), known AS (
-        SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
-            array_agg(CASE WHEN c.step < 0 THEN least(2147483647, n.most::bigint - n.number - c.step)::int
-                ELSE n.number END ORDER BY n.first_line_no) AS numbers,
-            coalesce(avg((n.step IN (c.step, 2 * c.step))::int) >= (k.t).nearly_all, true) AS even
-        FROM (SELECT z.stream_id, z.first_line_no, z.step, max(z.number) OVER () AS most,
-                -- an iteration that begins ends the one before
-                CASE WHEN c.cycle IS NOT NULL THEN z.number - c.step ELSE z.number END AS number,
-                c.cycle IS NOT NULL
-                    AND z.first_line_no = min(z.first_line_no) OVER (PARTITION BY z.stream_id) AS is_first
-            FROM number AS z WHERE z.slot = c.slot) AS n
-        WHERE NOT n.is_first
-        GROUP BY n.stream_id
-    ), epoch AS (
-        SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
-            array_agg(n.number ORDER BY n.first_line_no) AS numbers
-        FROM number AS n WHERE n.slot = c.epoch_slot GROUP BY n.stream_id
-    )
-    SELECT k.job_id, r.stream_id, l4._count_records(r.lines, r.times, coalesce(z.lines, '{}'),
-        coalesce(z.numbers, '{}'), coalesce(e.lines, '{}'), coalesce(e.numbers, '{}'), coalesce(abs(c.step), 1),
-        coalesce(CASE WHEN c.step < 0 THEN -c.step ELSE c.low END, 1),
-        c.high)
-    FROM (SELECT z.stream_id, z.lines[f.first:] AS lines, z.times[f.first:] AS times
-        FROM l4._records(k.job_id, c.event_id) AS z
-        CROSS JOIN (SELECT CASE WHEN c.cycle IS NULL THEN 1 ELSE 2 END AS first) AS f
-        WHERE cardinality(z.lines) >= f.first) AS r
-    LEFT JOIN known AS z USING (stream_id)
-    LEFT JOIN epoch AS e USING (stream_id)
-    WHERE c.slot IS NULL OR (SELECT avg(a.even::int) FROM known AS a) >= (k.t).nearly_all;
+    SELECT k.job_id, z.stream_id, z.iterations FROM l4._count(c, k.t, k.job_id) AS z;
     c.uneven := NOT FOUND AND c.cycle IS NULL AND EXISTS (SELECT FROM l4._job_event AS j
         WHERE j.job_id = k.job_id AND j.event_id = ANY (l4._packed_ids(ARRAY(SELECT z.event_id
             FROM l4._labelled(k.job_id, ARRAY[c.event_id]) AS z))));

@@ -95,7 +95,7 @@ COMMENT ON FUNCTION l4._last_attempt(text, text[]) IS
 -- The longest iteration of good jobs: what recurs there, such as a checkpoint, is no stall.
 CREATE FUNCTION l4._usual_stall(k l4._case) RETURNS float8
 LANGUAGE sql STABLE COST 100000
-RETURN (SELECT max(i.duration_ms) FROM l4._iteration AS i WHERE i.job_id = ANY (k.baseline[1:(k.t).value_jobs::int]));
+RETURN (SELECT max(i.duration_ms) FROM l4._good_iterations(k) AS i);
 COMMENT ON FUNCTION l4._usual_stall(l4._case) IS 'how long the longest iteration of good jobs takes, in milliseconds';
 
 -- The first iteration warms up, one stall does not make a slow job, and noise counts half. But what most iterations of
@@ -133,7 +133,7 @@ BEGIN
         FROM (
             SELECT g.epoch, g.iteration, min(g.ms) AS ms
             FROM (SELECT z.epoch, z.iteration, percentile_cont(0.5) WITHIN GROUP (ORDER BY z.duration_ms) AS ms
-                FROM l4._iteration AS z WHERE z.job_id = ANY (k.baseline[1:(k.t).value_jobs::int])
+                FROM l4._good_iterations(k) AS z
                 GROUP BY z.job_id, z.epoch, z.iteration) AS g
             GROUP BY g.epoch, g.iteration
             HAVING count(*) >= (k.t).min_pair AND min(g.ms) > (k.t).slow_ratio * k.median_ms) AS u
