@@ -10,32 +10,8 @@
 
 #include "dtw/dtw.h"
 
-/*
- * Twice the lanes of the SSE2 that every x86-64 has, chosen at run time: the
- * library must run where it was not built.
- */
-#if defined(__x86_64__) && defined(__GNUC__)
-#define L4_DTW_AVX2
-#endif
-
 /* What the loops may read and write past the end. */
 #define PADDING			16
-
-/* Of one diagonal of a strip: three of them and the sequences fit 32 kB. */
-#define STRIP_BYTES		4096
-
-/*
- * Bytes from one diagonal to the next. Processors take a load for one that
- * must wait for a store when both have the same offset in a page of 4 kB, so
- * the three lie a third of that apart, or all three in less than one page.
- */
-static inline int64
-diagonal_bytes(int64 h, int64 cell)
-{
-	int64		bytes = MAXALIGN((h + 2 + PADDING) * cell);
-
-	return bytes <= 1344 ? bytes : TYPEALIGN(4096, bytes) + 1344;
-}
 
 /*
  * How far a path may leave the diagonals through the first and through the
