@@ -32,6 +32,7 @@ CREATE FUNCTION stream(seed int, size int) RETURNS TABLE (line_no bigint, ts tim
     FROM generate_series(1, size) AS i
     JOIN cuts.kinds AS k ON k.kind = abs(hashint8extended(i, seed) % CASE WHEN i % 60 < 45 THEN 30 ELSE 4 END)
 $$;
+\i sql/include/kept.sql
 -- what is kept of each job
 CREATE VIEW kept AS
     SELECT e.job_id, format('line %s < %s %s %s %s %s %s', e.line_no, e.record_line_no, e.ts, e.rank, e.stage, e.iteration, t.template) AS what
@@ -44,9 +45,9 @@ CREATE VIEW kept AS
     UNION ALL
     SELECT s.job_id, format('stage %s %s %s %s %s', s.stage, s.first_ts, s.last_ts, s.first_line_no, s.last_line_no) FROM l4.stage_span AS s
     UNION ALL
-    SELECT s.job_id, format('sequence %s %s %s %s %s %s', s.rank, s.epoch, s.iteration, s.events, s.first_ts, s.last_ts) FROM l4._sequence AS s
+    SELECT s.job_id, format('sequence %s %s %s %s', s.rank, s.epoch, s.iteration, s.events) FROM kept_sequence AS s
     UNION ALL
-    SELECT d.job_id, format('duration %s %s %s %s %s', d.slot, d.block, d.n, d.sum_ms, d.max_ms) FROM l4._duration AS d
+    SELECT d.job_id, format('duration %s %s %s %s', d.slot, d.block, d.n, d.sum_ms) FROM kept_duration AS d
     UNION ALL
     SELECT a.job_id, format('activity %s %s', a.bucket, a.lines) FROM l4._activity AS a
     UNION ALL

@@ -4,6 +4,7 @@ SET client_min_messages = warning;
 SET timezone = 'UTC';
 CREATE SCHEMA ingest_test;
 SET search_path = ingest_test;
+\i sql/include/kept.sql
 SELECT l4.create_log_table('logs');
 -- two nodes of a job: start, six iterations, and on the second node a traceback
 CREATE FUNCTION make(job text, nodes int) RETURNS TABLE (job_id text, node text, line_no bigint, ts timestamptz, line text) LANGUAGE sql AS $$
@@ -33,8 +34,8 @@ SELECT c.node, t.template, c.occurrences, c.first_line_no, c.last_line_no FROM l
 WHERE c.job_id = 'job-1' ORDER BY 1, 4;
 SELECT node, epoch, iteration, started, duration_ms, metrics FROM l4.iteration WHERE job_id = 'job-1' AND iteration IN (1, 6) ORDER BY 1, 3;
 SELECT node, stage, first_line_no, last_line_no FROM l4.stage_span WHERE job_id = 'job-1' ORDER BY 1, 3;
-SELECT node, iteration, cardinality(events) AS events FROM l4._sequence WHERE job_id = 'job-1' ORDER BY 1, 2;
-SELECT d.node, d.block, d.n, d.sum_ms, d.max_ms FROM l4._duration d JOIN l4.template t USING (event_id) WHERE job_id = 'job-1' AND template LIKE 'forward%' ORDER BY 1, 2;
+SELECT node, iteration, cardinality(events) AS events FROM kept_sequence WHERE job_id = 'job-1' ORDER BY 1, 2;
+SELECT d.node, d.block, d.n, d.sum_ms FROM kept_duration d JOIN l4.template t USING (event_id) WHERE job_id = 'job-1' AND template LIKE 'forward%' ORDER BY 1, 2;
 SELECT node, kind, value, named_node, occurrences FROM l4.mention WHERE job_id = 'job-1' ORDER BY 1, 2, 3;
 SELECT p.slot, p.mask, p.value, p.occurrences, p.nodes FROM l4.template t, l4.event_parameters('job-1', t.event_id) p WHERE template LIKE 'connected%' ORDER BY 1, 3;
 -- the lines of an event come with those of their records
@@ -65,7 +66,7 @@ SELECT node, source, line_no, record_line_no, ts, rank, level, event_id, stage, 
 EXCEPT SELECT node, source, line_no, record_line_no, ts, rank, level, event_id, stage, iteration FROM l4.event_line WHERE job_id = 'job-2' ORDER BY 1, 3;
 SELECT node, event_id, occurrences FROM l4.event_count WHERE job_id = 'job-1' EXCEPT SELECT node, event_id, occurrences FROM l4.event_count WHERE job_id = 'job-2';
 SELECT node, iteration, duration_ms, metrics FROM l4.iteration WHERE job_id = 'job-1' EXCEPT SELECT node, iteration, duration_ms, metrics FROM l4.iteration WHERE job_id = 'job-2';
-SELECT node, epoch, iteration, events, first_ts, last_ts FROM l4._sequence WHERE job_id = 'job-1' EXCEPT SELECT node, epoch, iteration, events, first_ts, last_ts FROM l4._sequence WHERE job_id = 'job-2';
+SELECT node, epoch, iteration, events FROM kept_sequence WHERE job_id = 'job-1' EXCEPT SELECT node, epoch, iteration, events FROM kept_sequence WHERE job_id = 'job-2';
 SELECT event_id, occurrences, nodes, first_ts, last_ts, example FROM l4._job_event WHERE job_id = 'job-1' EXCEPT SELECT event_id, occurrences, nodes, first_ts, last_ts, example FROM l4._job_event WHERE job_id = 'job-2';
 -- a traceback without its last lines is shown, and becomes what it is when they come
 INSERT INTO logs (job_id, node, line_no, ts, line) SELECT 'job-3', m.node, m.line_no, m.ts, m.line FROM make('job-3', 2) m WHERE m.line_no <= 18;

@@ -4,6 +4,7 @@ SET timezone = 'UTC';
 CREATE EXTENSION IF NOT EXISTS l4;
 CREATE SCHEMA packed;
 SET search_path = packed;
+\i sql/include/kept.sql
 SELECT l4.create_log_table('packed_log');
 INSERT INTO packed_log (job_id, node, line_no, ts, line)
 SELECT j.job, 'node-' || n, i, timestamptz '2026-01-01 00:00:00Z' + make_interval(secs => i),
@@ -89,7 +90,7 @@ CALL l4.ingest('growing_log', 'packed-7');
 SELECT min(length(l4._member(p.iterations, s.member))) > 8192 AS much, count(s.member) AS sharing FROM l4._stream s JOIN l4._pack p USING (pack_id) WHERE s.job_id = 'packed-7';
 CALL packed.grow('packed-7', 401, 420);
 CALL l4.ingest('growing_log', 'packed-7');
-SELECT i.job_id, count(*) AS iterations, sum((i.metrics ->> 'loss')::numeric) AS metric, (SELECT count(*) FROM l4._sequence q WHERE q.job_id = i.job_id) AS sequences,
+SELECT i.job_id, count(*) AS iterations, sum((i.metrics ->> 'loss')::numeric) AS metric, (SELECT count(*) FROM kept_sequence q WHERE q.job_id = i.job_id) AS sequences,
     (SELECT sum(a.lines) FROM l4._activity a WHERE a.job_id = i.job_id) AS active
 FROM l4.iteration i WHERE i.job_id IN ('packed-6', 'packed-7') GROUP BY 1 ORDER BY 1;
 SELECT count(l4.forget_job(j.job_id)) AS forgotten FROM l4.job j WHERE j.job_id LIKE 'packed%';

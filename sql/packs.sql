@@ -3,6 +3,7 @@ SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE SCHEMA packs;
 SET search_path = packs;
+\i sql/include/kept.sql
 SELECT l4.create_log_table('lines');
 -- six nodes with two ranks each, 60 iterations; n3 is slow from 41 on and says other things now and then
 INSERT INTO l4.job (job_id, expected_nodes) VALUES ('packs-1', 6), ('packs-2', 6);
@@ -44,7 +45,7 @@ SELECT l4._iteration_table(iterations, NULL, 2147483647, 0, NULL) FROM stream;
 SELECT l4._iteration_table(events, NULL, 1, 0, NULL) FROM stream;
 -- sequences: distance to the ten before, three deviations
 WITH sequence AS (
-    SELECT q.*, row_number() OVER w AS place FROM l4._sequence AS q WHERE job_id = 'packs-1' WINDOW w AS (PARTITION BY node, source, rank ORDER BY epoch, iteration)
+    SELECT q.*, row_number() OVER w AS place FROM kept_sequence AS q WHERE job_id = 'packs-1' WINDOW w AS (PARTITION BY node, source, rank ORDER BY epoch, iteration)
 ), distance AS (
     SELECT a.node, a.source, a.rank, a.epoch, a.iteration, a.place, avg(l4.dtw_distance(a.events, b.events)) AS distance
     FROM sequence AS a JOIN sequence AS b ON b.node = a.node AND b.source = a.source AND b.rank IS NOT DISTINCT FROM a.rank AND b.place BETWEEN a.place - 10 AND a.place - 1
@@ -84,7 +85,7 @@ FROM (SELECT s.node, u.event_id, u.slot, sum(u.n_before) AS n0, sum(u.us_before)
     FROM stream AS s CROSS JOIN l4._duration_sums(durations, open_durations, 4) AS u GROUP BY 1, 2, 3) AS d
 FULL JOIN (SELECT node, event_id, slot, coalesce(sum(n) FILTER (WHERE block < 4), 0) AS n0, coalesce(sum(sum_ms::numeric) FILTER (WHERE block < 4), 0.0) AS ms0,
         coalesce(sum(n) FILTER (WHERE block >= 4), 0) AS n1, coalesce(sum(sum_ms::numeric) FILTER (WHERE block >= 4), 0.0) AS ms1
-    FROM l4._duration WHERE job_id = 'packs-1' AND block >= 0 GROUP BY 1, 2, 3) AS v USING (node, event_id, slot, n0, ms0, n1, ms1);
+    FROM kept_duration WHERE job_id = 'packs-1' AND block >= 0 GROUP BY 1, 2, 3) AS v USING (node, event_id, slot, n0, ms0, n1, ms1);
 SELECT count(*) FROM stream CROSS JOIN l4._duration_sums(durations, open_durations, NULL);
 -- activity
 SELECT count(*) FILTER (WHERE l4._wrote_between(activity, open_activity, '2026-03-01 10:00:59+00', '2026-03-01 10:01:05+00')) AS then,

@@ -4,6 +4,7 @@ SET timezone = 'UTC';
 CREATE EXTENSION IF NOT EXISTS l4;
 CREATE SCHEMA read_again;
 SET search_path = read_again;
+\i sql/include/kept.sql
 SELECT l4.create_log_table('logs');
 CREATE FUNCTION load(job text, source text, from_line int, to_line int, skip int DEFAULT 0) RETURNS void LANGUAGE sql
 AS $$
@@ -72,7 +73,7 @@ SELECT 'again-6', 'n1', 'out', i, CASE WHEN i % 20 = 0 THEN format('iteration %s
 FROM generate_series(1, 2000) AS i;
 CALL l4.ingest('logs', job_id => 'again-6');
 CREATE TABLE deviating AS SELECT * FROM l4._deviating_sequences('again-6');
-SELECT count(*) > 0 AS merged FROM l4._sequence AS s CROSS JOIN unnest(s.events) AS event_id JOIN l4._event AS e USING (event_id) WHERE s.job_id = 'again-6' AND e.merged_into IS NOT NULL;
+SELECT count(*) > 0 AS merged FROM kept_sequence AS s CROSS JOIN unnest(s.events) AS event_id JOIN l4._event AS e USING (event_id) WHERE s.job_id = 'again-6' AND e.merged_into IS NOT NULL;
 SELECT l4.forget_job('again-6');
 CALL l4.ingest('logs', job_id => 'again-6');
 SELECT (SELECT count(*) FROM deviating) AS first_time, count(*) AS different

@@ -62,10 +62,6 @@ SELECT * FROM l4._unpack('\x010301690400040204', NULL, '{3,2,-4}') AS u(a int);
 SELECT * FROM l4._unpack('\x010301690400040204', NULL, '{}') AS u(a int);
 SELECT * FROM l4._unpack('\x010301690400040204', NULL, '{{1},{2}}') AS u(a int);
 SELECT * FROM l4._unpack('\x01010173050101780000', NULL, '{1}') AS u(a text);
-SELECT * FROM l4._unpack('\x010301690400040204', NULL, '{2}', 1) AS u(a int);
-SELECT * FROM l4._unpack('\x010301690400040204', NULL, '{2}', NULL) AS u(a int);
-SELECT * FROM l4._unpack('\x010301690400040204', NULL, '{2}', 0) AS u(a int);
-SELECT * FROM l4._unpack('\x010301690400040204', NULL, '{2}', 2) AS u(a int);
 
 -- values of slots: packed rows of other columns are refused, and so are lists that do not belong together
 SELECT * FROM l4._unpack_values('\x010301690400040204', NULL, NULL, NULL, '{}', '{}', '{}', '{}', '{}', NULL, NULL, false);

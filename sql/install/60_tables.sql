@@ -280,11 +280,11 @@ COMMENT ON COLUMN l4._pack.slots IS
     'first one less the number of all records), first_ts; slot -1: records that have the words of another event, '
     'whose number is the value';
 COMMENT ON COLUMN l4._pack.durations IS
-    'event_id, slot, block of 10 iterations, number, sum and maximum in microseconds';
+    'event_id, slot, block of 10 iterations, number, sum in microseconds';
 COMMENT ON COLUMN l4._pack.iterations IS 'epoch, iteration, time of the report, duration in milliseconds, metrics';
 COMMENT ON COLUMN l4._pack.stages IS 'stage, first_ts, last_ts, first_line_no, last_line_no';
 COMMENT ON COLUMN l4._pack.activity IS 'second, lines';
-COMMENT ON COLUMN l4._pack.sequences IS 'rank, epoch, iteration, events, first_ts, last_ts';
+COMMENT ON COLUMN l4._pack.sequences IS 'rank, epoch, iteration, events';
 COMMENT ON COLUMN l4._pack.open_events IS 'the same of the records that were open when the input ended';
 COMMENT ON COLUMN l4._pack.open_slots IS 'the same of the records that were open when the input ended';
 COMMENT ON COLUMN l4._pack.open_durations IS 'the same of the records that were open when the input ended';

@@ -14,11 +14,6 @@ CREATE FUNCTION l4._unpack(packed bytea, open bytea, ids int[]) RETURNS SETOF re
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 20 AS 'MODULE_PATHNAME', 'l4_unpack';
 COMMENT ON FUNCTION l4._unpack(bytea, bytea, int[]) IS 'rows of two packed values whose first column is one of the ids';
 
-CREATE FUNCTION l4._unpack(packed bytea, open bytea, ids int[], place int) RETURNS SETOF record
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 20 AS 'MODULE_PATHNAME', 'l4_unpack';
-COMMENT ON FUNCTION l4._unpack(bytea, bytea, int[], int) IS
-    'rows of two packed values that have one of the ids in the column of that number';
-
 CREATE FUNCTION l4._member(packed bytea, member int) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'l4_member';
 COMMENT ON FUNCTION l4._member(bytea, int) IS
@@ -53,6 +48,12 @@ FROM l4._stream s
 JOIN l4._pack_chunk c ON c.pack_id = s.pack_id;
 COMMENT ON VIEW l4._chunk IS
     'packed lines of a stream; of a pack that is shared, the bounds are those of all its streams';
+
+CREATE FUNCTION l4._lines_between(packed bytea, ids int[], from_ts timestamptz, to_ts timestamptz)
+RETURNS TABLE (line_no bigint, back bigint, ts timestamptz, rank int, event_id int, stage text, iteration int)
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_lines_between';
+COMMENT ON FUNCTION l4._lines_between(bytea, int[], timestamptz, timestamptz) IS
+    'packed lines of some events (NULL = of all), from a time on and before another one (NULL = open)';
 
 CREATE VIEW l4._job_event AS
 SELECT p.job_id, u.event_id, u.occurrences, u.nodes, u.first_ts, u.last_ts, u.first_node, u.first_source,
@@ -153,7 +154,7 @@ SELECT s.job_id, s.node, s.source, u.line_no, u.line_no - u.back AS record_line_
 FROM l4._stream s
 JOIN l4._chunk c ON c.stream_id = s.stream_id
 CROSS JOIN LATERAL l4._unpack(c.body) AS u(line_no bigint, back bigint, ts timestamptz, rank int, event_id int,
-    stage text, epoch int, iteration int)
+    stage text, iteration int)
 JOIN l4._event e ON e.event_id = u.event_id;
 COMMENT ON VIEW l4.event_line IS 'a row for every line; give a job and a node, or use event_lines()';
 COMMENT ON COLUMN l4.event_line.source IS 'file or stream of the node; empty where the relation has none';
@@ -233,8 +234,7 @@ BEGIN ATOMIC
     FROM streams s
     CROSS JOIN ids
     JOIN l4._chunk c ON c.stream_id = s.stream_id AND c.last_line_no >= s.first_line_no
-    CROSS JOIN LATERAL l4._unpack(c.body, NULL, ids.ids, 5) AS u(line_no bigint, back bigint, ts timestamptz, rank int,
-        event_id int, stage text, epoch int, iteration int)
+    CROSS JOIN LATERAL l4._lines_between(c.body, ids.ids, NULL, NULL) AS u
     JOIN l4._event e ON e.event_id = u.event_id
     ORDER BY s.node, s.source, u.line_no;
 END;
@@ -346,18 +346,6 @@ COMMENT ON FUNCTION l4._slot_values(text, int[], bigint[]) IS
     'l4._slot_value of some events of a job; with keys those that may name something, as l4._unpack_values() takes '
     'them';
 
-CREATE VIEW l4._duration AS
-SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, u.slot, u.block, sum(u.n)::bigint AS n,
-    sum(u.sum_us)::float8 / 1000 AS sum_ms, max(u.max_us)::float8 / 1000 AS max_ms
-FROM l4._stream s
-JOIN l4._summary m ON m.stream_id = s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.durations, m.open_durations)
-    AS u(event_id int, slot int, block int, n bigint, sum_us bigint, max_us bigint)
-JOIN l4._event e ON e.event_id = u.event_id
-GROUP BY 1, 2, 3, 4, 5;
-COMMENT ON VIEW l4._duration IS
-    'durations that lines print, summed per block of 10 iterations; block -1 is before the first iteration';
-
 CREATE VIEW l4._activity AS
 SELECT s.job_id, s.node, u.bucket, sum(u.lines)::bigint AS lines
 FROM l4._stream s
@@ -365,15 +353,6 @@ JOIN l4._summary m ON m.stream_id = s.stream_id
 CROSS JOIN LATERAL l4._unpack(m.activity, m.open_activity) AS u(bucket timestamptz, lines bigint)
 GROUP BY 1, 2, 3;
 COMMENT ON VIEW l4._activity IS 'lines per node and second; of long streams per 2, 4, 8 and more seconds';
-
-CREATE VIEW l4._sequence AS
-SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.events, u.first_ts, u.last_ts, u.rank
-FROM l4._stream s
-JOIN l4._summary m ON m.stream_id = s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.sequences, m.open_sequences)
-    AS u(rank int, epoch int, iteration int, events int[], first_ts timestamptz, last_ts timestamptz);
-COMMENT ON VIEW l4._sequence IS
-    'events of each iteration in order, at most 512; ids as they were when the lines were read';
 
 CREATE FUNCTION l4.event_parameters(job_id text, event_id int)
 RETURNS TABLE (slot int, mask text, value text, occurrences bigint, nodes text[])

@@ -1,13 +1,6 @@
 -- Lines and iterations between two times, of some levels, and their numbers by time: what dashboards ask for again
 -- and again. The views have the same rows, but a condition on them is looked at when a row has left its packed value.
 
-CREATE FUNCTION l4._lines_between(packed bytea, ids int[], from_ts timestamptz, to_ts timestamptz)
-RETURNS TABLE (line_no bigint, back bigint, ts timestamptz, rank int, event_id int, stage text, epoch int,
-    iteration int)
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_lines_between';
-COMMENT ON FUNCTION l4._lines_between(bytea, int[], timestamptz, timestamptz) IS
-    'packed lines of some events (NULL = of all), from a time on and before another one (NULL = open)';
-
 CREATE FUNCTION l4._line_counts(packed bytea, width_us bigint, from_ts timestamptz, to_ts timestamptz)
 RETURNS TABLE (started timestamptz, event_id int, lines bigint)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_line_counts';

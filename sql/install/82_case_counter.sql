@@ -284,8 +284,7 @@ BEGIN ATOMIC
             FROM l4._labelled(_records.job_id, ARRAY[_records.event_id]) AS z)) AS ids OFFSET 0) AS i
     CROSS JOIN l4._stream AS s
     JOIN l4._chunk AS c ON c.stream_id = s.stream_id
-    CROSS JOIN LATERAL l4._unpack(c.body, NULL, i.ids, 5) AS u(line_no bigint, back bigint, ts timestamptz, rank int,
-        event_id int)
+    CROSS JOIN LATERAL l4._lines_between(c.body, i.ids, NULL, NULL) AS u
     WHERE s.job_id = _records.job_id AND u.back = 0
     GROUP BY s.stream_id;
 END;

@@ -49,7 +49,7 @@ typedef struct Packer
 
 enum
 {
-	CH_LINE, CH_BACK, CH_TS, CH_RANK, CH_EVENT, CH_STAGE, CH_EPOCH, CH_ITERATION
+	CH_LINE, CH_BACK, CH_TS, CH_RANK, CH_EVENT, CH_STAGE, CH_ITERATION
 };
 
 /* A pack with columns of these types: what was stored, or an empty one. */
@@ -82,11 +82,11 @@ static void
 open_sections(Packer *p, const L4Sections *before)
 {
 	p->counts = l4_stream_counts_create(before->events, before->slots, p->cxt);
-	p->durations = open_pack(before->durations, p->cxt, "iiiiii");
+	p->durations = open_pack(before->durations, p->cxt, "iiiii");
 	p->iterations = open_pack(before->iterations, p->cxt, "iiif");
 	p->stages = open_pack(before->stages, p->cxt, "siiii");
 	p->activity = open_pack(before->activity, p->cxt, "ii");
-	p->sequences = open_pack(before->sequences, p->cxt, "iiiaii");
+	p->sequences = open_pack(before->sequences, p->cxt, "iiia");
 	p->span_stage = -1;
 	p->second = PG_INT64_MIN;
 	p->second_lines = 0;
@@ -185,7 +185,7 @@ static void
 start_chunk(Packer *p, bytea *before)
 {
 	p->chunk_stage = -1;
-	p->chunk = open_pack(before, p->cxt, "iiiiisii");
+	p->chunk = open_pack(before, p->cxt, "iiiiisi");
 	memset(&p->head, 0, sizeof(p->head));
 	p->head.first_ts = p->head.last_ts = L4_NO_TS;
 	for (int row = 0; row < p->chunk->nrows; row++)
@@ -221,7 +221,6 @@ add_line(Packer *p, const L4ResultLine *line, const L4ResultRecord *rec, const R
 		p->chunk_stage = info->stage;
 		p->chunk_stage_entry = (int) col->ints[col->nvalues - 1];
 	}
-	l4_pack_int(chunk, CH_EPOCH, rec->epoch);
 	put_optional(chunk, CH_ITERATION, rec->iteration);
 	out->first_ts = l4_earlier(out->first_ts, line->ts);
 	out->last_ts = Max(out->last_ts, line->ts);
@@ -264,8 +263,6 @@ end_sequence(Packer *p, L4PackRank *rank)
 	l4_pack_int(p->sequences, 1, rank->epoch);
 	l4_pack_int(p->sequences, 2, rank->iteration);
 	l4_pack_ints(p->sequences, 3, rank->events, rank->nevents);
-	l4_pack_ts(p->sequences, 4, rank->first_ts);
-	l4_pack_ts(p->sequences, 5, rank->last_ts);
 	rank->nevents = 0;
 }
 
@@ -281,9 +278,7 @@ add_to_sequence(Packer *p, L4PackRank *rank, const L4ResultRecord *rec, int32 ev
 	{
 		rank->epoch = rec->epoch;
 		rank->iteration = rec->iteration;
-		rank->first_ts = rec->ts;
 	}
-	rank->last_ts = rec->ts;
 	if (rank->nevents < L4_MAX_SEQUENCE)
 		l4_pack_state_event(p->state, rank, event_id);
 }
@@ -361,7 +356,6 @@ add_records(Packer *p, const L4ResultPart *part, RecInfo *info)
 				l4_bytes_corrupted("joinable records");
 			info[i].event_id = record->event_id;
 			info[i].stage = record->stage;
-			part->recs[i].epoch = record->epoch;
 			part->recs[i].iteration = record->iteration;
 			part->recs[i].rank = record->rank;
 			part->recs[i].context = record->context;
@@ -398,7 +392,6 @@ add_values(Packer *p, const L4ResultPart *part)
 				l4_pack_int(p->durations, 2, param->blocks[b].block);
 				l4_pack_int(p->durations, 3, param->blocks[b].n);
 				l4_pack_int(p->durations, 4, param->blocks[b].sum_us);
-				l4_pack_int(p->durations, 5, param->blocks[b].max_us);
 			}
 		}
 	}
@@ -429,7 +422,7 @@ keep_joinable(Packer *p, const L4ResultPart *part, const RecInfo *info)
 			kept[i] = *before;
 		else
 			kept[i] = (L4Joinable) {.line_no = rec->line_no, .event_id = info[rec - part->recs].event_id,
-			.stage = info[rec - part->recs].stage, .rank = rec->rank, .context = rec->context, .epoch = rec->epoch, .iteration = rec->iteration};
+			.stage = info[rec - part->recs].stage, .rank = rec->rank, .context = rec->context, .iteration = rec->iteration};
 	}
 	p->state->joinable = kept;
 	p->state->njoinable = head->njoinable;
@@ -473,7 +466,7 @@ pack_open(Packer *p, L4ResultPart *part)
 	L4Packed   *out = p->out;
 	int			nchunks = out->nchunks;
 
-	p->sequences = open_pack(NULL, p->cxt, "iiiaii");
+	p->sequences = open_pack(NULL, p->cxt, "iiia");
 	if (part->nlines > 0)
 	{
 		open_sections(p, &none);

@@ -112,8 +112,6 @@ typedef struct L4PackRank
 	int			stage;			/* -1 none */
 	int32		epoch;
 	int32		iteration;
-	TimestampTz first_ts;
-	TimestampTz last_ts;
 	int			nevents;
 	int			events_size;
 	int32	   *events;
@@ -127,7 +125,6 @@ typedef struct L4Joinable
 	int			stage;
 	int32		rank;
 	int32		context;
-	int32		epoch;
 	int32		iteration;
 } L4Joinable;
 

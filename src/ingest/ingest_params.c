@@ -284,11 +284,10 @@ count_duration(L4Param *param, int32 block, int64 us, MemoryContext cxt)
 		grown = sizeof(L4Block) * (param->blocks_size - size);
 		found = &param->blocks[param->nblocks++];
 		found->block = block;
-		found->n = found->sum_us = found->max_us = 0;
+		found->n = found->sum_us = 0;
 	}
 	found->n++;
 	found->sum_us += us;
-	found->max_us = Max(found->max_us, us);
 	return grown;
 }
 

@@ -11,7 +11,7 @@
 #include "base/order.h"
 #include "ingest/ingest_pack.h"
 
-#define STATE_VERSION 2
+#define STATE_VERSION 3
 #define STATE_MAX_RANKS 256
 #define STATE_MAX_STAGES 1000
 
@@ -46,7 +46,6 @@ l4_pack_state_rank(L4PackState *pack_state, int32 rank)
 	memset(state, 0, sizeof(*state));
 	state->rank = rank;
 	state->stage = -1;
-	state->first_ts = state->last_ts = L4_NO_TS;
 	return state;
 }
 
@@ -75,8 +74,6 @@ code_rank(L4Codec *codec, const L4PackState *pack_state, L4PackRank *rank)
 		l4_bytes_corrupted("stage");
 	l4_code_int(codec, &rank->epoch);
 	l4_code_int(codec, &rank->iteration);
-	l4_code_int64(codec, &rank->first_ts);
-	l4_code_int64(codec, &rank->last_ts);
 	L4_CODE_ARRAY(codec, rank->events, rank->nevents);
 	if (rank->nevents > L4_MAX_SEQUENCE)
 		l4_bytes_corrupted("sequence");
@@ -91,7 +88,7 @@ static void
 code_joinable(L4Codec *codec, const L4PackState *pack_state, L4Joinable *record, const L4Joinable *before)
 {
 	bool		other = record->stage != before->stage || record->rank != before->rank || record->context != before->context ||
-		record->epoch != before->epoch || record->iteration != before->iteration;
+		record->iteration != before->iteration;
 	int64		step = (int64) ((uint64) record->line_no - (uint64) before->line_no);
 	int32		event_id = record->event_id;
 
@@ -109,7 +106,6 @@ code_joinable(L4Codec *codec, const L4PackState *pack_state, L4Joinable *record,
 		l4_code_int(codec, &record->stage);
 		l4_code_int(codec, &record->rank);
 		l4_code_int(codec, &record->context);
-		l4_code_int(codec, &record->epoch);
 		l4_code_int(codec, &record->iteration);
 	}
 	if (record->stage < -1 || record->stage >= pack_state->nstages)

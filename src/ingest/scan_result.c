@@ -26,7 +26,6 @@ code_block(L4Codec *codec, L4Block *block)
 	l4_code_int(codec, &block->block);
 	l4_code_int64(codec, &block->n);
 	l4_code_int64(codec, &block->sum_us);
-	l4_code_int64(codec, &block->max_us);
 }
 
 static void

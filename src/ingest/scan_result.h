@@ -80,7 +80,6 @@ typedef struct L4Block
 	int32		block;
 	int64		n;
 	int64		sum_us;
-	int64		max_us;
 } L4Block;
 
 /* A variable part of a shape: some of its slots in a row */

@@ -129,7 +129,7 @@ l4_sorted_ids(ArrayType *array, int *n)
 static const int64 *
 key_column(L4Pack *pack, int number)
 {
-	if (number < 1 || number > pack->ncols || pack->cols[number - 1].type != L4_PACK_INT)
+	if (number > pack->ncols || pack->cols[number - 1].type != L4_PACK_INT)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("packed rows have no column %d of type %s", number, "integer")));
@@ -208,7 +208,7 @@ l4_put_rows(ReturnSetInfo *rsinfo, L4Pack *pack, const int *rows, int nrows)
 /*
  * Rows of packed values, as the caller's column definition list names them:
  * the first so many columns. With a third argument, the rows whose first
- * column is one of these ids; with a fourth one, the column of that number.
+ * column is one of these ids.
  */
 Datum
 l4_unpack(PG_FUNCTION_ARGS)
@@ -216,23 +216,20 @@ l4_unpack(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	const int32 *ids = NULL;
 	int			nids = 0;
-	int			colno = 1;
 
 	l4_init_materialized_srf(fcinfo);
 	if (PG_NARGS() > 2)
 	{
-		if (PG_ARGISNULL(2) || (PG_NARGS() > 3 && PG_ARGISNULL(3)))
+		if (PG_ARGISNULL(2))
 			return (Datum) 0;
 		ids = l4_sorted_ids(PG_GETARG_ARRAYTYPE_P(2), &nids);
-		if (PG_NARGS() > 3)
-			colno = PG_GETARG_INT32(3);
 	}
 	for (int i = 0; i < Min(PG_NARGS(), 2); i++)
 		if (!PG_ARGISNULL(i))
 		{
 			int		   *rows;
 			int			nrows;
-			L4Pack	   *pack = l4_open_rows(rsinfo, PG_GETARG_BYTEA_PP(i), colno, ids, nids, &rows, &nrows);
+			L4Pack	   *pack = l4_open_rows(rsinfo, PG_GETARG_BYTEA_PP(i), 1, ids, nids, &rows, &nrows);
 
 			l4_put_rows(rsinfo, pack, rows, nrows);
 		}

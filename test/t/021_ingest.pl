@@ -16,6 +16,7 @@ $node->start;
 
 my $make = q{
 CREATE EXTENSION l4;
+\i sql/include/kept.sql
 SELECT l4.create_log_table('logs');
 INSERT INTO logs (job_id, node, line_no, ts, line)
 SELECT 'job-' || j, 'node-' || n, i, '2026-01-01'::timestamptz + make_interval(secs => i), CASE
@@ -28,11 +29,11 @@ FROM generate_series(1, 3) j, generate_series(1, 6) n, generate_series(1, 4000) 
 };
 # two tables have the ids that events had when a line was read, which depends on what was learnt by then: those that they became are the same
 my @kept = ('SELECT * FROM l4.event_line', 'SELECT * FROM l4.event_count', 'SELECT * FROM l4.iteration',
-	'SELECT * FROM l4._slot_value', 'SELECT * FROM l4._duration', 'SELECT event_id, template, level FROM l4.template', q{
-	SELECT s.job_id, s.node, s.source, s.rank, s.epoch, s.iteration, s.first_ts, s.last_ts,
+	'SELECT * FROM l4._slot_value', 'SELECT * FROM kept_duration', 'SELECT event_id, template, level FROM l4.template', q{
+	SELECT s.job_id, s.node, s.source, s.rank, s.epoch, s.iteration,
 		ARRAY(SELECT l4._survivor(e.event_id, e.merged_into) FROM unnest(s.events) WITH ORDINALITY AS u(id, n)
 			JOIN l4._event e ON e.event_id = u.id ORDER BY u.n)
-	FROM l4._sequence s}, q{
+	FROM kept_sequence s}, q{
 	SELECT j.job_id, l4._survivor(e.event_id, e.merged_into), sum(j.occurrences), min(j.first_ts), max(j.last_ts),
 		(array_agg((j.first_node, j.first_source, j.first_line_no, j.example)::text
 			ORDER BY j.example_ts, j.first_node COLLATE "C", j.first_source COLLATE "C", j.first_line_no))[1]
