@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """strangers.py FOLDER OUT CHANGE[:FORM] [SEED]: writes a labelled set in another form that keeps its truth (README.md).
-CHANGE: words, levels, stamps, json, names, prefix, case, cut, half. FORM of stamps, json, names or prefix: by the seed.
+CHANGE: words, levels, stamps, json, names, prefix, case, cut, half, join. FORM of stamps, json, names or prefix: by the
+seed; of join: how many nodes become one, 2.
 """
-import collections, csv, datetime, gzip, json, os, random, re, sys, uuid
+import collections, csv, datetime, gzip, itertools, json, os, random, re, sys, uuid
 
 source, out, change = sys.argv[1:4]
 change, _, form = change.partition(':')
@@ -112,6 +113,31 @@ def rewritten(l):
 def rename(text):
     return named.sub(lambda m: renamed.get(m.group(0), m.group(0)), text)
 
+
+def join():   # so many neighbours are one node with as many ranks, whose lines stand in one stream by their times
+    of, last, place, ends = {}, {}, {}, collections.Counter()
+    for job, group in itertools.groupby(sorted({(l['job_id'], l['node']) for l in lines}), lambda k: k[0]):
+        names = [node for _, node in group]
+        for i, node in enumerate(names):
+            of[job, node] = names[i - i % int(form or 2)], i
+    for l in lines:
+        last[l['job_id'], l['node']] = l['at'] = l['ts'] or last.get((l['job_id'], l['node']), '')
+    for l in sorted(lines, key=lambda l: (l['job_id'], l.pop('at'))):
+        key = l['job_id'], l['node'], l['line_no']
+        l['node'], l['rank'] = of[key[:2]]
+        ends[key[0], l['node']] += 1
+        place[key] = l['node'], ends[key[0], l['node']]
+        l['line_no'] = place[key][1]
+    for j in jobs:
+        j['nodes'] = len({n for (job, _), (n, _) in of.items() if job == j['job_id']})
+        faulty = [n for n in j['faulty_nodes'].strip('{}').split(',') if n]
+        j['faulty_nodes'] = '{%s}' % ','.join(sorted({of.get((j['job_id'], n), (n,))[0] for n in faulty}))
+    for r in files['labels.csv'] + files['context.csv']:
+        r['node'], r['line_no'] = place.get((r['job_id'], r['node'], r['line_no']), (r['node'], r['line_no']))
+
+
+if change == 'join':
+    join()
 
 os.makedirs(os.path.join(out, 'logs'), exist_ok=True)
 kept = set()
