@@ -334,8 +334,9 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._announced(l4._case) IS 'did a job train that reports no iteration';
 
--- What good jobs print before their first iteration, and on how many nodes: the one that leads the others as well.
-CREATE FUNCTION l4._start_up(k l4._case) RETURNS TABLE (event_id int, before interval, share float8)
+-- What good jobs print before their first iteration, on how many nodes (the one that leads the others as well), and how
+-- often on a node: by each of its ranks.
+CREATE FUNCTION l4._start_up(k l4._case) RETURNS TABLE (event_id int, before interval, share float8, times float8)
 LANGUAGE sql STABLE ROWS 50
 BEGIN ATOMIC
     WITH good AS MATERIALIZED (
@@ -352,12 +353,14 @@ BEGIN ATOMIC
         GROUP BY b.job_id
     ), event AS MATERIALIZED (
         SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, j.job_id, sum(j.nodes) AS nodes,
-            max(j.last_ts) AS last_ts, array_agg(j.event_id) AS events
+            sum(j.occurrences) AS occurrences, max(j.last_ts) AS last_ts, array_agg(j.event_id) AS events
         FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
         WHERE j.job_id = ANY (k.baseline[1:(k.t).min_pair::int])
         GROUP BY 1, 2
     )
-    SELECT e.event_id, max(e.last_ts - g.first_done), min(e.nodes::float8 / g.nodes)
+    SELECT e.event_id, max(e.last_ts - g.first_done), min(e.nodes::float8 / g.nodes),
+        CASE WHEN min(e.occurrences::float8 / g.nodes) = max(e.occurrences::float8 / g.nodes)
+            THEN min(e.occurrences::float8 / g.nodes) END
     FROM good AS g JOIN event AS e USING (job_id)
     WHERE e.last_ts < g.first_done OR e.last_ts = g.first_done AND (
         -- a launcher may show several lines at once: then their order tells
@@ -369,7 +372,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._start_up(l4._case) IS
     'events of the start-up of good jobs, how long before the first iteration the last node prints them, on which '
-    'share of the nodes';
+    'share of the nodes, and how often a node does, where these jobs agree';
 
 -- Was the start-up over? All of it is there, the last of it included: what came next was the first iteration. Of one
 -- that is announced something must be told. The last line of all nodes is enough if it comes near the end, as the one
@@ -378,7 +381,8 @@ CREATE FUNCTION l4._started(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH event AS MATERIALIZED (
-        SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, sum(j.nodes) AS nodes
+        SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, sum(j.nodes) AS nodes,
+            sum(j.occurrences) AS occurrences
         FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
         WHERE j.job_id = k.job_id
         GROUP BY 1
@@ -387,8 +391,9 @@ BEGIN ATOMIC
             s.before = max(s.before) FILTER (WHERE s.share >= (k.t).nearly_all) OVER ()
                 AND s.before >= max(s.before) OVER () + (k.t).last_part * min(s.before) OVER () AS is_last_of_all,
             -- what few print, as the one that leads, may be on any of them
-            coalesce(o.nodes >= CASE WHEN s.share >= (k.t).nearly_all
-                THEN (k.t).nearly_all * s.share * k.nodes ELSE 1 END, false) AS there
+            coalesce(CASE WHEN s.share < (k.t).nearly_all THEN o.nodes >= 1
+                ELSE o.nodes >= (k.t).nearly_all * s.share * k.nodes
+                    AND o.occurrences >= (k.t).nearly_all * coalesce(s.times, 0) * k.nodes END, false) AS there
         FROM l4._start_up(k) AS s LEFT JOIN event AS o USING (event_id)
     )
     SELECT CASE WHEN (k.counter).cycle IS NOT NULL
