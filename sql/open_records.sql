@@ -6,7 +6,7 @@ CREATE EXTENSION IF NOT EXISTS l4;
 CREATE SCHEMA open_records;
 SET search_path = open_records;
 SELECT l4.create_log_table('open_records.logs');
-CREATE TABLE said (job_id text, line_no bigint, line text);
+CREATE TABLE said (job_id text, line_no bigint, line text, rank int);
 -- all that a stream has said is open; two ranks take turns, and the one that began first ends first; the same between settled lines
 INSERT INTO said SELECT 'one', i, l FROM unnest(ARRAY['Traceback (most recent call last):', '  File "a.py", line 1, in f', 'KeyError: y', 'INFO:end:done'])
     WITH ORDINALITY AS u(l, i);
@@ -17,6 +17,10 @@ INSERT INTO said SELECT 'between', i, l FROM unnest(ARRAY['[rank0]: INFO:run:beg
     '[rank1]: Traceback (most recent call last):', '[rank0]:   File "a.py", line 1, in f', '[rank0]: ValueError: x', '[rank0]: Traceback (most recent call last):',
     '[rank1]:   File "b.py", line 1, in g', '[rank1]: KeyError: y', '[rank0]:   File "a.py", line 2, in f', '[rank1]: INFO:end:done', '[rank0]: OSError: z'])
     WITH ORDINALITY AS u(l, i);
+-- a column tells the rank, of each line, or of the first one of a record alone
+INSERT INTO said SELECT 'column', line_no, regexp_replace(line, '^.rank.]: ', ''), substring(line FROM 'rank(.)')::int FROM said WHERE job_id = 'two';
+INSERT INTO said SELECT 'head', i, l, substring(l FROM 'rank (.)')::int FROM unnest(ARRAY['ERROR:rank 0:failed', 'Traceback (most recent call last):',
+    '  File "a.py", line 1, in f', 'ValueError: x', 'INFO:rank 1:done']) WITH ORDINALITY AS u(l, i);
 -- what is kept of a job: each line with its record and event, and how often each event came
 CREATE FUNCTION kept(job text) RETURNS TABLE (what text) LANGUAGE sql AS $$
     SELECT format('%s < %s %s', e.line_no, e.record_line_no, t.template) FROM l4.event_line AS e JOIN l4.template AS t USING (event_id) WHERE e.job_id = job
@@ -24,7 +28,7 @@ CREATE FUNCTION kept(job text) RETURNS TABLE (what text) LANGUAGE sql AS $$
     UNION ALL SELECT format('%s lines', n.lines) FROM l4._node AS n WHERE n.job_id = job
 $$;
 -- read whole
-INSERT INTO logs (job_id, node, line_no, line) SELECT job_id, 'n', line_no, line FROM said;
+INSERT INTO logs (job_id, node, rank, line_no, line) SELECT job_id, 'n', rank, line_no, line FROM said;
 CALL l4.ingest('open_records.logs');
 CREATE TABLE whole AS SELECT j.job_id, k.what FROM (SELECT DISTINCT job_id FROM said) AS j, kept(j.job_id) AS k;
 SELECT job_id, what FROM whole WHERE what ~ 'times|lines' ORDER BY job_id COLLATE "C", what COLLATE "C";
@@ -36,8 +40,8 @@ BEGIN
     PERFORM l4.forget_job(job_id) FROM (SELECT DISTINCT job_id FROM said) AS j;
     TRUNCATE logs;
     FOREACH upto IN ARRAY at LOOP
-        INSERT INTO logs (job_id, node, line_no, line)
-        SELECT s.job_id, 'n', s.line_no, s.line FROM said AS s
+        INSERT INTO logs (job_id, node, rank, line_no, line)
+        SELECT s.job_id, 'n', s.rank, s.line_no, s.line FROM said AS s
         WHERE s.line_no <= upto AND NOT EXISTS (SELECT FROM logs AS l WHERE l.job_id = s.job_id AND l.line_no = s.line_no);
         CALL l4.ingest('open_records.logs', commit => false);
     END LOOP;
@@ -71,5 +75,11 @@ SELECT 'iterations', 'n', i, l FROM unnest(ARRAY['[rank3]: Traceback (most recen
     '[rank0]: step 2 done']) WITH ORDINALITY AS u(l, i);
 CALL l4.ingest('open_records.logs');
 SELECT iteration, metrics ->> 'loss' FROM l4.iteration WHERE job_id = 'iterations';
-SELECT l4.forget_job(job_id) FROM (SELECT DISTINCT job_id FROM said UNION SELECT 'iterations') AS j;
+-- sixteen ranks that end at once
+INSERT INTO logs (job_id, node, rank, line_no, line)
+SELECT 'many', 'n', r, i * 16 + r, l FROM generate_series(0, 15) AS r,
+    unnest(ARRAY['Traceback (most recent call last):', '  File "a.py", line 1, in f', 'KeyError: y']) WITH ORDINALITY AS u(l, i);
+CALL l4.ingest('open_records.logs');
+SELECT what FROM kept('many') WHERE what ~ 'times|lines' ORDER BY what COLLATE "C";
+SELECT l4.forget_job(job_id) FROM (SELECT DISTINCT job_id FROM said UNION SELECT unnest('{iterations,many}'::text[])) AS j;
 DROP TABLE logs, said, whole, differs;

@@ -53,7 +53,7 @@ l4_ingest_parse(PG_FUNCTION_ARGS)
 	lines = l4_line_reader_create(rules, CurrentMemoryContext);
 	l4_line_reader_reference(lines, GetCurrentTransactionStartTimestamp());
 	l4_line_peel(lines, VARDATA_ANY(raw), VARSIZE_ANY_EXHDR(raw), &line);
-	l4_record_feed(records, 1, &line, &place);
+	l4_record_feed(records, 1, -1, &line, &place);
 	record = l4_record_next(records);
 	if (record == NULL)
 	{

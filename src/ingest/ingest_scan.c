@@ -435,7 +435,7 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 	if (ts == L4_NO_TS)
 		ts = peeled.has_ts && l4_plausible_ts(peeled.ts) ? peeled.ts : scan->state->last_ts;
 	scan->state->last_ts = ts;
-	l4_record_feed(scan->records, line_no, &peeled, &place);
+	l4_record_feed(scan->records, line_no, rank, &peeled, &place);
 	keep_line(scan, line_no, ts, rank, &place);
 	if (flaws != 0)
 		flaw_last_line(scan, flaws);

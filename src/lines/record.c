@@ -5,9 +5,9 @@
  * A record is open while its message is still to come (a traceback ends with
  * it) and settled when it is known; settled records may still get lines
  * (frames below an error, the banner below an exception). Each writer, told
- * apart by the key that launcher prefixes give, has records of its own; lines
- * with a logger's prefix in the midst of a traceback without one are somebody
- * else's and stay out of it.
+ * apart by its rank and launcher prefix, has records of its own; lines with a
+ * logger's prefix in the midst of a traceback without one are somebody else's
+ * and stay out of it.
  */
 #include "postgres.h"
 
@@ -223,7 +223,7 @@ start_open(L4RecordReader *r, const L4FedLine *fed, const L4Line *line, L4OpenSt
 	o->rec.text = o->excerpt;
 	o->rec.rank = -1;
 	o->state = state;
-	o->key = line->key;
+	o->key = fed->key;
 	o->part_key = line->part_key;
 	o->logged = line->logged;
 	o->indent = line->indent;
@@ -309,7 +309,7 @@ join_open(L4RecordReader *r, const L4FedLine *fed)
 		{
 			OpenRecord *c = r->open[i];
 
-			if (c != NULL && c->state > OPEN_SETTLED && c->key == line->key && c->rec.record_no < below &&
+			if (c != NULL && c->state > OPEN_SETTLED && c->key == fed->key && c->rec.record_no < below &&
 				(o == NULL || c->rec.record_no > o->rec.record_no))
 				o = c;
 		}
@@ -425,11 +425,15 @@ start_record(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed)
 }
 
 void
-l4_record_feed(L4RecordReader *r, int64 line_no, const L4Line *line, L4RecordPlace *place)
+l4_record_feed(L4RecordReader *r, int64 line_no, int32 rank, const L4Line *line, L4RecordPlace *place)
 {
-	L4FedLine	fed = {line_no, l4_line_kind(line), line, place};
+	L4FedLine	fed = {line_no, 0, l4_line_kind(line), line, place};
 	L4Sub	   *sub;
 
+	/* a collector may tell it from the first line of a traceback alone */
+	if (rank >= 0)
+		r->rank_key = hash_bytes_uint32_extended((uint32) rank, 0) | 1;
+	fed.key = l4_writer_key(r, line->key);
 	r->lines++;
 	release_settled(r);
 	if (r->nopen > 0)
@@ -438,7 +442,9 @@ l4_record_feed(L4RecordReader *r, int64 line_no, const L4Line *line, L4RecordPla
 		if (r->nopen > 0 && (join_cut(r, &fed) || join_open(r, &fed)))
 			return;
 	}
-	sub = l4_record_sub(r, line->key);
+	if (l4_record_join_panic(r, &fed))
+		return;
+	sub = l4_record_sub(r, fed.key);
 	if (!l4_record_join_settled(r, sub, &fed))
 		start_record(r, sub, &fed);
 }

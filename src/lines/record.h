@@ -5,7 +5,7 @@
  * Use: for each line of a stream in order peel it, feed it, take all settled
  * records; at the end of the stream finish and take the rest.
  *
- *		l4_record_feed(reader, line_no, &line, &place);
+ *		l4_record_feed(reader, line_no, rank, &line, &place);
  *		while ((rec = l4_record_next(reader)) != NULL)
  *			... rec->record_no now has its message: scan it, once ...
  *
@@ -70,7 +70,8 @@ typedef struct L4Record
 extern int	l4_record_excerpt(const char *text, int len, char out[L4_RECORD_TEXT]);
 
 extern L4RecordReader *l4_record_reader_create(MemoryContext cxt);
-extern void l4_record_feed(L4RecordReader *reader, int64 line_no, const L4Line *line, L4RecordPlace *place);
+/* rank: what the line came with beside its text, negative: none, it is of the same as the line before. */
+extern void l4_record_feed(L4RecordReader *reader, int64 line_no, int32 rank, const L4Line *line, L4RecordPlace *place);
 extern const L4Record *l4_record_next(L4RecordReader *reader);
 
 /* Settle all open records (end of the stream, or of what there is of it). */

@@ -5,11 +5,13 @@
 #ifndef L4_RECORD_INT_H
 #define L4_RECORD_INT_H
 
+#include "common/hashfn.h"
+
 #include "lines/line_int.h"
 #include "lines/record.h"
 
 /* Places for open records. Half of them may be open, the rest are for those settled by one line. */
-#define L4_RECORD_MAX_OPEN 16
+#define L4_RECORD_MAX_OPEN 64
 
 /* Writers that are remembered at a time. */
 #define L4_RECORD_MAX_SUBS 8192
@@ -50,6 +52,7 @@ typedef enum L4Continuation
 typedef struct L4FedLine
 {
 	int64		no;
+	uint64		key;			/* of its writer: rank and launcher prefix */
 	L4LineKind	kind;
 	const L4Line *line;
 	L4RecordPlace *place;
@@ -100,7 +103,7 @@ typedef struct L4Tail
 /* One writer of the stream. */
 typedef struct L4Sub
 {
-	uint64		key;			/* 0 for the one without launcher prefix */
+	uint64		key;			/* 0 for the one without rank and launcher prefix */
 	char		status;			/* of its place in the hash table */
 	L4Tail		last;			/* the last record */
 	L4Tail		special;		/* the last one with a stack, report or error */
@@ -110,6 +113,7 @@ struct L4RecordReader
 {
 	MemoryContext cxt;
 	int64		lines;			/* fed so far */
+	uint64		rank_key;		/* of the last rank that a line came with; 0 none */
 	int64		records;		/* started so far */
 	int			logged;			/* recent plain records with and without a logger's prefix */
 	int			bare;
@@ -124,11 +128,19 @@ struct L4RecordReader
 	struct l4_subs_hash *subs;	/* the others, by key; NULL while there are none */
 };
 
+/* Key of the writer of a line with such a launcher prefix */
+static inline uint64
+l4_writer_key(const L4RecordReader *r, uint64 label)
+{
+	return r->rank_key == 0 ? label : hash_combine64(r->rank_key, label) | 1;
+}
+
 /* record_state.c; the pointer is valid until the next call */
 extern L4Sub *l4_record_sub(L4RecordReader *r, uint64 key);
 
 /* record_join.c */
 extern L4Feed l4_record_feed_open(OpenRecord *o, const L4FedLine *fed);
+extern bool l4_record_join_panic(L4RecordReader *r, const L4FedLine *fed);
 extern bool l4_record_join_settled(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed);
 extern void l4_record_set_message(OpenRecord *o, int64 line_no, const L4Line *line);
 

@@ -297,6 +297,18 @@ is_free_text(const L4Tail *t, const L4Line *line)
 	return line->level == L4_LEVEL_NONE && !l4_line_is_setting(line->msg, line->msg_len);
 }
 
+/* Does a panic of the same rank take a frame that looks labelled? */
+bool
+l4_record_join_panic(L4RecordReader *r, const L4FedLine *fed)
+{
+	L4Sub	   *bare;
+
+	if (fed->line->key == 0 || !is_rust_frame(fed->line->text, fed->line->text_len))
+		return false;
+	bare = l4_record_sub(r, l4_writer_key(r, 0));
+	return bare->special.cont == CONT_RUST && join(r, &bare->special, fed);
+}
+
 /* Does a settled record of this writer take the line? */
 bool
 l4_record_join_settled(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed)
@@ -307,8 +319,6 @@ l4_record_join_settled(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed)
 	L4Tail	   *special = &sub->special;
 	bool		near = special->record_no > 0 && r->lines - special->seen <= L4_RECORD_MAX_LINES;
 
-	if (sub != &r->unlabelled && r->unlabelled.special.cont == CONT_RUST && is_rust_frame(line->text, line->text_len))
-		return join(r, &r->unlabelled.special, fed);
 	if (last->record_no == 0 && special->record_no == 0)
 		return false;
 	if (kind == L4_LINE_BLANK)
