@@ -8,10 +8,6 @@
  */
 #include "postgres.h"
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -22,8 +18,6 @@
 /* A column for each id where that makes so many cells an event at most, and some more. */
 #define CELLS_PER_EVENT 8
 #define MORE_CELLS		(16 * 1024 * 1024)
-
-#define BIG_PAGE		((Size) 2 * 1024 * 1024)
 
 /* Rows that are looked at before room for a matrix is made: those behind them seldom need a larger one. */
 #define PREVIEW_ROWS	32
@@ -46,26 +40,6 @@ width_of(uint64 count)
 	return count <= PG_UINT16_MAX ? sizeof(uint16) : sizeof(int64);
 }
 
-/*
- * Cells, not set to anything. The first touch of each page is a trap into the
- * system, which takes longer than filling it: many cells begin at a large
- * page, and the system is told that they may use such.
- */
-static void *
-alloc_cells(MemoryContext context, Size size)
-{
-	Size		slack = size < 2 * BIG_PAGE ? 0 : BIG_PAGE;
-	char	   *p = MemoryContextAllocHuge(context, size + slack);
-
-	if (slack == 0)
-		return p;
-	p = (char *) TYPEALIGN(BIG_PAGE, p);
-#ifdef MADV_HUGEPAGE
-	(void) madvise(p, size / BIG_PAGE * BIG_PAGE, MADV_HUGEPAGE);
-#endif
-	return p;
-}
-
 static L4Matrix *
 create_matrix(int nrows, Size ncolumns, Size width)
 {
@@ -76,7 +50,7 @@ create_matrix(int nrows, Size ncolumns, Size width)
 	matrix->context = context;
 	matrix->stride = stride_of(ncolumns);
 	matrix->width = width;
-	matrix->cells = alloc_cells(context, nrows * matrix->stride * width);
+	matrix->cells = MemoryContextAllocHuge(context, nrows * matrix->stride * width);
 	matrix->columns = MemoryContextAllocHuge(context, Max(ncolumns, 1) * sizeof(uint32));
 	matrix->events = MemoryContextAllocHuge(context, Max(ncolumns, 1) * sizeof(int32));
 	return matrix;

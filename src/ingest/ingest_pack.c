@@ -35,8 +35,6 @@ typedef struct Packer
 	L4Pack	   *chunk;
 	L4Chunk		head;
 	int			chunks_size;
-	int			chunk_stage;	/* stage of the line before, and its entry in the chunk */
-	int			chunk_stage_entry;
 	/* last span and last second, not written yet */
 	int			span_stage;		/* -1 none */
 	TimestampTz span_first;
@@ -184,7 +182,6 @@ widen_chunk(L4Chunk *head, int64 line_no, TimestampTz ts, bool first)
 static void
 start_chunk(Packer *p, bytea *before)
 {
-	p->chunk_stage = -1;
 	p->chunk = open_pack(before, p->cxt, "iiiiisi");
 	memset(&p->head, 0, sizeof(p->head));
 	p->head.first_ts = p->head.last_ts = L4_NO_TS;
@@ -211,16 +208,8 @@ add_line(Packer *p, const L4ResultLine *line, const L4ResultRecord *rec, const R
 	l4_pack_int(chunk, CH_EVENT, info->event_id);
 	if (info->stage < 0)
 		l4_pack_null(chunk, CH_STAGE);
-	else if (info->stage == p->chunk_stage)
-		l4_pack_same_entry(chunk, CH_STAGE, p->chunk_stage_entry);
 	else
-	{
-		L4PackCol  *col = &chunk->cols[CH_STAGE];
-
 		l4_pack_text(chunk, CH_STAGE, p->state->stage_names[info->stage], strlen(p->state->stage_names[info->stage]));
-		p->chunk_stage = info->stage;
-		p->chunk_stage_entry = (int) col->ints[col->nvalues - 1];
-	}
 	put_optional(chunk, CH_ITERATION, rec->iteration);
 	out->first_ts = l4_earlier(out->first_ts, line->ts);
 	out->last_ts = Max(out->last_ts, line->ts);

@@ -297,7 +297,8 @@ count_value(L4Param *param, const char *text, int len, TimestampTz ts, int64 lin
 {
 	uint64		hash;
 	L4Value    *value;
-	Size		grown = 0;
+	Size		grown;
+	int			size;
 
 	len = l4_clip(text, len, L4_MAX_VALUE_LEN);
 	hash = hash_bytes_extended((const unsigned char *) text, len, 0);
@@ -316,15 +317,9 @@ count_value(L4Param *param, const char *text, int len, TimestampTz ts, int64 lin
 		param->many = true;
 		return 0;
 	}
-	if (param->nvalues >= param->values_size)
-	{
-		int			size = param->values_size == 0 ? 2 : Min(param->values_size * 4, L4_MAX_VALUES);
-
-		param->values = param->values == NULL ? MemoryContextAlloc(cxt, sizeof(L4Value) * size)
-			: repalloc(param->values, sizeof(L4Value) * size);
-		grown = sizeof(L4Value) * (size - param->values_size);
-		param->values_size = size;
-	}
+	size = param->values_size;
+	L4_GROW_FROM(param->values, param->nvalues, param->values_size, 2, cxt);
+	grown = sizeof(L4Value) * (param->values_size - size);
 	value = &param->values[param->nvalues++];
 	value->hash = hash;
 	value->text = MemoryContextAlloc(cxt, len + 1);

@@ -31,12 +31,6 @@ typedef struct RecordStart
 	L4Iteration *bar;			/* what the bar in front of the message reports, NULL none */
 } RecordStart;
 
-/* A record that waits for an older one. */
-typedef struct Waiting
-{
-	L4Record	record;			/* msg and text are copies */
-} Waiting;
-
 struct L4Scan
 {
 	L4ScanShared *shared;
@@ -69,7 +63,7 @@ struct L4Scan
 	int			inherited_size;
 	/* lines with the number of their record, until the end */
 	int64	   *line_record;
-	Waiting    *waiting;
+	L4Record   *waiting;		/* for an older one; msg and text are copies */
 	int			nwaiting;
 	int			waiting_size;
 	/* Line from which on some record or other has been open all the time, 0 none is; state of the record reader then. */
@@ -235,25 +229,25 @@ count_record(L4Scan *scan, const L4Record *record)
 static void
 wait_for_older(L4Scan *scan, const L4Record *record)
 {
-	Waiting    *waiting;
+	L4Record   *waiting;
 	char	   *copy;
 	int			msg_len = Min(record->msg_len, L4_RECORD_MSG);
 	int			text_len = Min(record->text_len, L4_RECORD_TEXT);
 	int			at;
 
 	L4_GROW(scan->waiting, scan->nwaiting, scan->waiting_size, scan->cxt);
-	for (at = scan->nwaiting; at > 0 && scan->waiting[at - 1].record.record_no > record->record_no; at--)
+	for (at = scan->nwaiting; at > 0 && scan->waiting[at - 1].record_no > record->record_no; at--)
 		scan->waiting[at] = scan->waiting[at - 1];
 	scan->nwaiting++;
 	waiting = &scan->waiting[at];
-	waiting->record = *record;
+	*waiting = *record;
 	copy = MemoryContextAlloc(scan->piece_cxt, msg_len + text_len + 1);
 	memcpy(copy, record->msg, msg_len);
 	memcpy(copy + msg_len, record->text, text_len);
-	waiting->record.msg = copy;
-	waiting->record.msg_len = msg_len;
-	waiting->record.text = copy + msg_len;
-	waiting->record.text_len = text_len;
+	waiting->msg = copy;
+	waiting->msg_len = msg_len;
+	waiting->text = copy + msg_len;
+	waiting->text_len = text_len;
 }
 
 /* Count the records that wait for nothing any more. */
@@ -262,16 +256,16 @@ count_waiting(L4Scan *scan, int64 oldest)
 {
 	int			n = 0;
 
-	while (n < scan->nwaiting && (oldest == 0 || scan->waiting[n].record.line_no < oldest))
+	while (n < scan->nwaiting && (oldest == 0 || scan->waiting[n].line_no < oldest))
 	{
-		count_record(scan, &scan->waiting[n].record);
-		pfree(unconstify(char *, scan->waiting[n].record.msg));
+		count_record(scan, &scan->waiting[n]);
+		pfree(unconstify(char *, scan->waiting[n].msg));
 		n++;
 	}
 	if (n > 0)
 	{
 		scan->nwaiting -= n;
-		memmove(scan->waiting, scan->waiting + n, sizeof(Waiting) * scan->nwaiting);
+		memmove(scan->waiting, scan->waiting + n, sizeof(L4Record) * scan->nwaiting);
 	}
 }
 

@@ -180,41 +180,9 @@ check_numbers(const L4ResultPart *part)
 			l4_bytes_corrupted("record");
 }
 
-/* Iterations mostly have the metrics of the one before: their names are not written again. */
-static void
-code_metrics(L4Codec *codec, L4IterEntry *iter, const L4IterEntry *before)
-{
-	int			names;
-	bool		same;
-
-	if (l4_codec_reads(codec))
-	{
-		names = l4_get_count_or_none(codec->in);
-		same = names < 0;
-		iter->nmetrics = same ? before->nmetrics : names;
-		iter->metrics = MemoryContextAllocZero(codec->cxt, sizeof(L4Metric) * Max(iter->nmetrics, 1));
-	}
-	else
-	{
-		same = l4_same_metrics(iter, before);
-		l4_put_uint(codec->out, same ? 0 : iter->nmetrics + 1);
-	}
-	for (int k = 0; k < iter->nmetrics; k++)
-	{
-		if (same)
-			iter->metrics[k].name = before->metrics[k].name;
-		else
-			l4_code_string(codec, (char **) &iter->metrics[k].name);
-		l4_code_double(codec, &iter->metrics[k].value);
-	}
-}
-
 static void
 code_iterations(L4Codec *codec, L4ResultPart *part)
 {
-	static const L4IterEntry none;
-	const L4IterEntry *before = &none;
-
 	L4_CODE_ARRAY(codec, part->iters, part->niters);
 	for (int i = 0; i < part->niters; i++)
 	{
@@ -224,8 +192,12 @@ code_iterations(L4Codec *codec, L4ResultPart *part)
 		l4_code_int(codec, &iter->iteration);
 		l4_code_int64(codec, &iter->ts);
 		l4_code_double(codec, &iter->duration_ms);
-		code_metrics(codec, iter, before);
-		before = iter;
+		L4_CODE_ARRAY(codec, iter->metrics, iter->nmetrics);
+		for (int k = 0; k < iter->nmetrics; k++)
+		{
+			l4_code_string(codec, (char **) &iter->metrics[k].name);
+			l4_code_double(codec, &iter->metrics[k].value);
+		}
 	}
 }
 

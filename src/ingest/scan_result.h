@@ -144,20 +144,8 @@ typedef struct L4IterEntry
 	TimestampTz ts;
 	double		duration_ms;	/* nan none */
 	int			nmetrics;
-	L4Metric   *metrics;		/* equal names are the same pointer */
+	L4Metric   *metrics;
 } L4IterEntry;
-
-/* Do two iterations have the same metrics? */
-static inline bool
-l4_same_metrics(const L4IterEntry *a, const L4IterEntry *b)
-{
-	if (a->nmetrics != b->nmetrics)
-		return false;
-	for (int k = 0; k < a->nmetrics; k++)
-		if (a->metrics[k].name != b->metrics[k].name)
-			return false;
-	return true;
-}
 
 /* Part of a scan result: the settled records, or those open when the input ended. */
 typedef struct L4ResultPart

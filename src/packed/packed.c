@@ -158,16 +158,6 @@ l4_pack_text(L4Pack *pack, int colno, const char *value, int len)
 	col->nvalues++;
 }
 
-/* A text or array that the column has already, by the number of its entry. */
-void
-l4_pack_same_entry(L4Pack *pack, int colno, int entry)
-{
-	L4PackCol  *col = l4_pack_next(pack, colno, false);
-
-	Assert(entry >= 0 && entry < col->nentries);
-	col->ints[col->nvalues++] = entry;
-}
-
 void
 l4_pack_ints(L4Pack *pack, int colno, const int32 *values, int n)
 {

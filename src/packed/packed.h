@@ -2,9 +2,8 @@
  * packed.h
  *		Packed rows: what ingest keeps, column by column, in few bytes.
  *
- * A packed value holds rows of typed columns. Each column is stored in the
- * smallest of several forms (plain, differences, runs, dictionary), so that
- * whoever writes does not have to know what the data look like.
+ * A packed value holds rows of typed columns: numbers as they are or as
+ * differences, texts by a dictionary. What repeats is left to compression.
  */
 #ifndef L4_PACKED_H
 #define L4_PACKED_H
@@ -20,7 +19,6 @@
 #define L4_PACK_COMPRESSED	2	/* a pack of version 1, less its first byte, compressed */
 #define L4_PACK_MAX_ROWS	(16 * 1024 * 1024)
 #define L4_PACK_MAX_COLS	64
-#define L4_PACK_FREE_VALUES	(4 * 1024 * 1024)	/* a pack may have, however short, and one more for each of its bytes */
 
 /* Types of columns; the letters are stored. */
 #define L4_PACK_INT			'i' /* int64, also int32, bool and dates */
@@ -67,7 +65,6 @@ extern int	l4_pack_add_col(L4Pack *pack, char type, const char *name);
 extern L4PackCol *l4_pack_grow(L4Pack *pack, int col, bool isnull);
 extern void l4_pack_float(L4Pack *pack, int col, float8 value);
 extern void l4_pack_text(L4Pack *pack, int col, const char *value, int len);
-extern void l4_pack_same_entry(L4Pack *pack, int col, int entry);
 extern void l4_pack_ints(L4Pack *pack, int col, const int32 *values, int n);
 extern bytea *l4_pack_encode(L4Pack *pack);
 
@@ -142,13 +139,6 @@ static inline int64
 l4_earlier(int64 a, int64 b)
 {
 	return a == L4_NO_TS ? b : b == L4_NO_TS ? a : Min(a, b);
-}
-
-/* Runs make many values of few bytes: how many, so that stored bytes cannot ask for any amount of memory. */
-static inline bool
-l4_pack_fits(uint64 nrows, uint64 ncols, uint64 bytes)
-{
-	return nrows <= L4_PACK_MAX_ROWS && ncols <= L4_PACK_MAX_COLS && nrows * ncols <= L4_PACK_FREE_VALUES + bytes;
 }
 
 #endif							/* L4_PACKED_H */

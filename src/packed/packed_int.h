@@ -10,14 +10,6 @@
 /* The type of a column, and whether some of its rows are NULL */
 #define L4_COL_HAS_NULLS	0x80
 
-/* A list of integers: flags of its form */
-#define L4_FORM_DIFFERENCES	1	/* each as the difference from the one before */
-#define L4_FORM_RUNS		2	/* each followed by the length of its run */
-#define L4_FORM_COUNT		4
-#define L4_FORM_SCALED		4	/* without the decimal zeros that all end in; their number comes first */
-#define L4_MIN_ZEROS		3
-#define L4_MAX_ZEROS		6
-
 /* What cannot be written as a decimal: exponents that no float8 has */
 #define L4_EXPONENT_NAN			1000
 #define L4_EXPONENT_INF			1001

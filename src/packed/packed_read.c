@@ -227,7 +227,8 @@ l4_pack_open(bytea *packed, MemoryContext cxt)
 	begin_read(packed, &reader, cxt);
 	nrows = l4_get_uint(&reader);
 	ncols = l4_get_uint(&reader);
-	if (!l4_pack_fits(nrows, ncols, reader.end - reader.ptr))
+	/* each value has a byte or more: so no bytes ask for much memory */
+	if (nrows > L4_PACK_MAX_ROWS || ncols > L4_PACK_MAX_COLS || nrows * ncols > (uint64) (reader.end - reader.ptr))
 		l4_bytes_corrupted("size");
 	pack->cxt = cxt;
 	pack->nrows = (int) nrows;

@@ -3,8 +3,8 @@
  *		Packed rows: the writer's side.
  *
  * Layout: version, rows, columns; for each column its type, for floats its
- * name, the length of its data, and the data: the rows that are NULL (as
- * runs), its entries and its numbers. See docs/internals.md.
+ * name, the length of its data, and the data: the rows that are NULL, its
+ * entries and its numbers. See docs/internals.md.
  */
 #include "postgres.h"
 
@@ -192,12 +192,6 @@ l4_pack_encode(L4Pack *pack)
 		l4_put_bytes(&out, data.data, data.len);
 	}
 	pfree(data.data);
-	if (!l4_pack_fits(pack->nrows, pack->ncols, Max(out.len - VARHDRSZ - 3 * L4_VARINT_MAX, 0)))
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("too many rows to pack"),
-				 errdetail("%d rows that are all alike would be packed into one value.", pack->nrows),
-				 errhint("Call l4.ingest() with smaller batch_lines.")));
 	return l4_bytea_end(&out);
 }
 
