@@ -19,9 +19,10 @@ CREATE FUNCTION field(type text, data text) RETURNS text LANGUAGE sql AS $$ SELE
 INSERT INTO l4._job_pack (job_id, events)
 SELECT j, decode('01' || number(count(*)) || '0a'
     || field('69', '00' || string_agg(number(2 * (1000000 + e)), '' ORDER BY e)) || field('69', '00' || string_agg(number(2 * n), '' ORDER BY e))
-    || field('69', '0202' || number(count(*))) || repeat(field('e9', '0202' || number(count(*)) || '00'), 2)
-    || field('73', '01026e300200' || number(count(*))) || field('73', '01000200' || number(count(*)))
-    || field('69', '0202' || number(count(*))) || field('73', '0101780200' || number(count(*))) || field('e9', '0202' || number(count(*)) || '00'), 'hex')
+    || field('69', '00' || repeat('02', count(*)::int)) || repeat(field('e9', '00' || repeat('02', count(*)::int) || '00'), 2)
+    || field('73', '01026e3000' || repeat('00', count(*)::int)) || field('73', '010000' || repeat('00', count(*)::int))
+    || field('69', '00' || repeat('02', count(*)::int)) || field('73', '01017800' || repeat('00', count(*)::int))
+    || field('e9', '00' || repeat('02', count(*)::int) || '00'), 'hex')
 FROM (VALUES ('compare-a', 1, 90), ('compare-a', 7, 10), ('compare-a', 2, 3), ('compare-a', 3, 40), ('compare-a', 4, 2),
     ('compare-b', 1, 100), ('compare-b', 3, 5), ('compare-b', 4, 40), ('compare-b', 5, 10), ('compare-b', 6, 4),
     ('compare-c', 1, 100), ('compare-c', 3, 5), ('compare-c', 4, 40), ('compare-c', 5, 10),
