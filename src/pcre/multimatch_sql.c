@@ -192,41 +192,55 @@ l4_pcre_scan(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* The set that was used last, of the whole session: a library of faults seldom changes from job to job. */
-static struct
+/* The sets that were used last, of the whole session: rules and the library of faults seldom change from job to job. */
+typedef struct KeptSet
 {
 	MemoryContext cxt;
 	ArrayType  *patterns;		/* copy to compare with */
 	L4MultiMatch *mm;
+	uint64		used;			/* when last; 0 = goes first: what it takes is many times its patterns */
 	bool		busy;			/* left over from an error: what it has is not trusted */
-}			kept;
+} KeptSet;
+
+#define MAX_KEPT 8
+#define MAX_LASTING_BYTES (64 * 1024)
 
 /* Larger sets are built for each call. */
 #define MAX_KEPT_BYTES (4 * 1024 * 1024)
 
-static L4MultiMatch *
+/* The set of these patterns; NULL = one that is not kept. */
+static KeptSet *
 kept_set(ArrayType *patterns, int n)
 {
+	static KeptSet kept[MAX_KEPT];
+	static uint64 uses;
+	uint64		used = VARSIZE(patterns) > MAX_LASTING_BYTES ? 0 : ++uses;
+	KeptSet    *set = kept;
 	MemoryContext old;
 
-	if (kept.mm != NULL && !kept.busy && l4_same_value(patterns, kept.patterns))
-	{
-		kept.busy = true;
-		return kept.mm;
-	}
-	kept.mm = NULL;
-	if (kept.cxt != NULL)
-		MemoryContextReset(kept.cxt);
 	if (VARSIZE(patterns) > MAX_KEPT_BYTES)
-		return build(patterns, n, CurrentMemoryContext);
-	if (kept.cxt == NULL)
-		kept.cxt = AllocSetContextCreate(TopMemoryContext, "l4 kept patterns", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(kept.cxt);
-	kept.patterns = l4_keep_value(patterns, kept.cxt);
-	kept.mm = build(kept.patterns, n, kept.cxt);
-	kept.busy = true;
+		return NULL;
+	for (int i = 0; i < MAX_KEPT; i++)
+	{
+		if (kept[i].mm != NULL && !kept[i].busy && l4_same_value(patterns, kept[i].patterns))
+		{
+			kept[i].used = used;
+			return &kept[i];
+		}
+		if (kept[i].used < set->used)
+			set = &kept[i];
+	}
+	set->mm = NULL;
+	set->used = used;
+	if (set->cxt == NULL)
+		set->cxt = AllocSetContextCreate(TopMemoryContext, "l4 kept patterns", ALLOCSET_DEFAULT_SIZES);
+	MemoryContextReset(set->cxt);
+	old = MemoryContextSwitchTo(set->cxt);
+	set->patterns = l4_keep_value(patterns, set->cxt);
+	set->mm = build(set->patterns, n, set->cxt);
+	set->busy = false;
 	MemoryContextSwitchTo(old);
-	return kept.mm;
+	return set;
 }
 
 /* _pcre_multimatch(patterns, lines): every pattern on every line, by their subscripts */
@@ -237,6 +251,7 @@ l4_pcre_multimatch(PG_FUNCTION_ARGS)
 	ArrayType  *patterns = PG_GETARG_ARRAYTYPE_P(0);
 	ArrayType  *lines = PG_GETARG_ARRAYTYPE_P(1);
 	int			n = l4_check_array(patterns, "patterns");
+	KeptSet    *set;
 	L4MultiMatch *mm;
 	ArrayIterator iterator;
 	Datum		value;
@@ -248,7 +263,10 @@ l4_pcre_multimatch(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("array \"%s\" must have one dimension, not %d", "lines", ARR_NDIM(lines))));
-	mm = kept_set(patterns, n);
+	set = kept_set(patterns, n);
+	if (set != NULL)
+		set->busy = true;
+	mm = set != NULL ? set->mm : build(patterns, n, CurrentMemoryContext);
 	iterator = array_create_iterator(lines, 0, NULL);
 	while (array_iterate(iterator, &value, &isnull))
 	{
@@ -267,8 +285,8 @@ l4_pcre_multimatch(PG_FUNCTION_ARGS)
 		if ((Pointer) line != DatumGetPointer(value))
 			pfree(line);
 	}
-	if (mm == kept.mm)
-		kept.busy = false;
+	if (set != NULL)
+		set->busy = false;
 	else
 		l4_multimatch_free(mm);
 	return (Datum) 0;
