@@ -162,7 +162,7 @@ BEGIN ATOMIC
         'exit' = ANY (f.kinds),
         f.is_stack OR f.is_new AND (f.level = 0 OR 'terminal' = ANY (f.kinds)) AND 'stack' = ANY (f.kinds),
         f.is_new AND NOT 'not_named' = ANY (f.kinds),
-        CASE WHEN 'send' = ANY (f.kinds) THEN 'send' WHEN 'receive' = ANY (f.kinds) THEN 'receive' END, NULL::int
+        CASE WHEN 'send' = ANY (f.kinds) THEN 'send' WHEN 'receive' = ANY (f.kinds) THEN 'receive' END, NULL::int, false
     FROM fact AS f
     WHERE f.is_new OR f.level >= (k.t).warning_level;
 END;
@@ -185,7 +185,7 @@ BEGIN
     WHERE coalesce(c.last_ts - n.clock >= k.attempt_ts, true);
 
     INSERT INTO l4._case_event (job_id, event_id, level, is_new, baseline_jobs, occurrences, nodes, first_ts, last_ts,
-        terminal, exit, stack, accuses, waits, alike)
+        terminal, exit, stack, accuses, waits, alike, kills)
     WITH place AS (
         SELECT c.event_id, c.node, e.terminal, e.stack, e.exit, c.first_ts, c.last_ts
         FROM l4._counts(k.job_id) AS c JOIN unnest(candidates) AS e USING (event_id)
@@ -206,8 +206,8 @@ BEGIN
     )
     SELECT k.job_id, e.event_id, e.level, e.is_new, e.baseline_jobs, e.occurrences, coalesce(s.nodes, e.nodes),
         coalesce(s.first_ts, e.first_ts), coalesce(s.last_ts, e.last_ts),
-        -- a part of a stack is no report, and how a process ended accuses nobody: each process reports its own end
-        e.terminal AND NOT x.stack, e.exit, x.stack, e.accuses AND NOT x.stack, e.waits, d.oldest
+        -- a part of a stack is no report
+        e.terminal AND NOT x.stack, e.exit, x.stack, e.accuses AND NOT x.stack, e.waits, d.oldest, false
     FROM unnest(candidates) AS e
     LEFT JOIN alone AS a USING (event_id)
     LEFT JOIN span AS s USING (event_id)
@@ -218,45 +218,50 @@ $$;
 COMMENT ON FUNCTION l4._case_events(l4._case) IS
     'case, events: writes those that are new or of level WARNING and above, and which nodes have them';
 
--- "exited on signal 9 (Killed)", in the line itself, or in one beside it in the same report.
-CREATE FUNCTION l4._reports_kill(job_id text, event_id int) RETURNS bool
-LANGUAGE sql STABLE PARALLEL SAFE COST 1000
-BEGIN ATOMIC
-    SELECT COALESCE(bool_or(l4._marked(j.example, 'killed')), false)
-    FROM l4._case AS k
-    JOIN l4._case_event AS e ON e.job_id = k.job_id AND e.event_id = _reports_kill.event_id
-    JOIN l4._case_event AS o ON o.job_id = k.job_id AND (o.event_id = e.event_id
-        OR e.nodes = 1 AND o.nodes = 1 AND o.is_new
-            AND abs(extract(epoch FROM o.first_ts - e.first_ts)) < (k.t).same_moment
-            AND EXISTS (SELECT FROM l4._case_count AS a JOIN l4._case_count AS b USING (job_id, node)
-                WHERE a.job_id = k.job_id AND a.event_id = e.event_id AND b.event_id = o.event_id
-                    AND abs(a.first_line_no - b.first_line_no) <= (k.t).beside_lines))
-    JOIN l4._job_events(ARRAY[_reports_kill.job_id]) AS j ON j.event_id = o.event_id
-    WHERE k.job_id = _reports_kill.job_id;
+-- Who reports that a process was killed, "exited on signal 9 (Killed)", in the line itself or in one beside it in the
+-- same report. How a process ended accuses nobody, but for one that was killed elsewhere, which cannot report it:
+-- "mpirun noticed that process rank 5 on node gpu07 exited on signal 9 (Killed)".
+CREATE FUNCTION l4._case_kills(k l4._case) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    WITH event AS MATERIALIZED (
+        SELECT e.*, j.example, row_number() OVER ()::int AS place
+        FROM l4._new_events(k.job_id) AS e JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+    ), told AS MATERIALIZED (
+        SELECT e.event_id, e.nodes, e.first_ts
+        FROM l4._marks(ARRAY(SELECT e.example FROM event AS e ORDER BY e.place), '{killed}') AS m
+        JOIN event AS e USING (place)
+    ), telling AS (
+        SELECT t.event_id FROM told AS t
+        UNION
+        SELECT e.event_id
+        FROM told AS t
+        JOIN event AS e ON abs(extract(epoch FROM t.first_ts - e.first_ts)) < (k.t).same_moment
+        JOIN l4._case_count AS a ON a.job_id = k.job_id AND a.event_id = e.event_id
+        JOIN l4._case_count AS b ON b.job_id = k.job_id AND b.event_id = t.event_id AND b.node = a.node
+        WHERE t.nodes = 1 AND e.nodes = 1 AND abs(a.first_line_no - b.first_line_no) <= (k.t).beside_lines
+    )
+    UPDATE l4._case_event AS c SET kills = t.event_id IS NOT NULL,
+        accuses = c.accuses AND (NOT c.exit OR t.event_id IS NOT NULL AND 1 = (
+            SELECT coalesce(nullif(count(DISTINCT n.node), 0),
+                count(DISTINCT w.word) FILTER (WHERE l4._ip_number(w.word) IS NOT NULL))
+            FROM l4._name_words(e.example) AS w(word)
+            LEFT JOIN l4._case_place AS n ON n.job_id = k.job_id
+                AND CASE WHEN l4._ip_number(w.word) IS NULL
+                    THEN split_part(n.node, '.', 1) = split_part(w.word, '.', 1) ELSE n.node = w.word END
+                AND NOT EXISTS (SELECT FROM l4._case_count AS o
+                    WHERE o.job_id = k.job_id AND o.event_id = e.event_id AND o.node = n.node)))
+    FROM event AS e LEFT JOIN telling AS t USING (event_id)
+    WHERE c.job_id = k.job_id AND c.event_id = e.event_id AND (c.exit OR t.event_id IS NOT NULL);
 END;
-COMMENT ON FUNCTION l4._reports_kill(text, int) IS 'does the event, or one beside it, report that a process was killed';
-
--- "mpirun noticed that process rank 5 on node gpu07 exited on signal 9 (Killed)", written elsewhere: who was killed
--- cannot report it.
-CREATE FUNCTION l4._names_killed(job_id text, event_id int) RETURNS bool
-LANGUAGE sql STABLE PARALLEL SAFE COST 1000
-BEGIN ATOMIC
-    SELECT l4._reports_kill(_names_killed.job_id, j.event_id) AND 1 = (
-        SELECT coalesce(nullif(count(DISTINCT n.node), 0),
-            count(DISTINCT w.word) FILTER (WHERE l4._ip_number(w.word) IS NOT NULL))
-        FROM l4._name_words(j.example) AS w(word)
-        LEFT JOIN l4._nodes(_names_killed.job_id) AS n ON CASE WHEN l4._ip_number(w.word) IS NULL
-                THEN split_part(n.node, '.', 1) = split_part(w.word, '.', 1) ELSE n.node = w.word END
-            AND NOT EXISTS (SELECT FROM l4._case_count AS c
-                WHERE c.job_id = n.job_id AND c.event_id = _names_killed.event_id AND c.node = n.node))
-    FROM l4._job_events(ARRAY[_names_killed.job_id]) AS j WHERE j.event_id = _names_killed.event_id;
-END;
-COMMENT ON FUNCTION l4._names_killed(text, int) IS 'does it name one other node or address where a process was killed';
+$$;
+COMMENT ON FUNCTION l4._case_kills(l4._case) IS
+    'case, events: which report that a process was killed, and which of those how one ended name one other node';
 
 CREATE FUNCTION l4._accusing(job_id text) RETURNS SETOF int
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20
 BEGIN ATOMIC
-    SELECT e.event_id FROM l4._claims(_accusing.job_id) AS e
-    WHERE e.accuses AND CASE WHEN e.exit THEN l4._names_killed(_accusing.job_id, e.event_id) ELSE true END;
+    SELECT e.event_id FROM l4._claims(_accusing.job_id) AS e WHERE e.accuses;
 END;
 COMMENT ON FUNCTION l4._accusing(text) IS 'events of a case in which nodes may name others';

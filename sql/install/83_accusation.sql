@@ -363,11 +363,8 @@ BEGIN
     INSERT INTO l4._case_edge (job_id, accuser, accused, first_ts, weight, events)
     WITH complaint AS MATERIALIZED (
         SELECT z.* FROM l4._complaints(k.job_id) AS z
-    ), named_in AS MATERIALIZED (
-        SELECT DISTINCT unnest(c.events) AS event_id FROM complaint AS c
     ), kill AS MATERIALIZED (
-        SELECT coalesce(array_agg(x.event_id), '{}') AS events
-        FROM named_in AS x WHERE l4._reports_kill(k.job_id, x.event_id)
+        SELECT coalesce(array_agg(e.event_id), '{}') AS events FROM l4._new_events(k.job_id) AS e WHERE e.kills
     ), weighed AS (
         -- Complaints about a node that fails like others do are about a victim, once the first failure was reported.
         -- Who was killed is none, whatever the other processes of its node say; but who was killed long after it did

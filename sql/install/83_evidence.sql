@@ -101,18 +101,11 @@ COMMENT ON FUNCTION l4.evidence_unique(text) IS 'evidence: new events that only 
 CREATE FUNCTION l4._killed(job_id text) RETURNS TABLE (node text, accuser text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 1
 BEGIN ATOMIC
-    WITH accused AS MATERIALIZED (
-        SELECT a.accused AS node, a.accuser, x.event_id
-        FROM l4._edges(_killed.job_id) AS a CROSS JOIN LATERAL unnest(a.events) AS x(event_id)
-        WHERE a.weight > 0
-    ), named_in AS MATERIALIZED (
-        SELECT DISTINCT a.event_id FROM accused AS a
-    ), report AS MATERIALIZED (
-        SELECT e.event_id FROM named_in AS e WHERE l4._reports_kill(_killed.job_id, e.event_id)
-    )
-    SELECT min(a.node), min(a.accuser)
-    FROM accused AS a JOIN report AS t USING (event_id)
-    HAVING count(DISTINCT a.node) = 1;
+    SELECT min(a.accused), min(a.accuser)
+    FROM l4._edges(_killed.job_id) AS a
+    WHERE a.weight > 0
+        AND a.events && ARRAY(SELECT e.event_id FROM l4._new_events(_killed.job_id) AS e WHERE e.kills)
+    HAVING count(DISTINCT a.accused) = 1;
 END;
 COMMENT ON FUNCTION l4._killed(text) IS 'the one node on which a process was killed, as others report';
 

@@ -29,6 +29,7 @@ BEGIN
         PERFORM l4._case_lacking(k);
     END IF;
     PERFORM l4._case_events(k);
+    PERFORM l4._case_kills(k);
     k := l4._case_drop(k);
     PERFORM l4._case_marks(k);
     k := l4._case_symptom(k);
