@@ -51,16 +51,15 @@ AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-    SELECT j.job_id, coalesce(e.merged_into, e.event_id), sum(j.occurrences)::bigint, max(j.nodes),
-        min(j.first_ts), max(j.last_ts),
-        (array_agg(j.first_node ORDER BY j.first_ts, j.first_node, j.first_line_no))[1],
-        (array_agg(j.first_source ORDER BY j.first_ts, j.first_node, j.first_line_no))[1],
-        (array_agg(j.first_line_no ORDER BY j.first_ts, j.first_node, j.first_line_no))[1],
-        (array_agg(j.example ORDER BY j.first_ts, j.first_node, j.first_line_no))[1]
+    SELECT DISTINCT ON (e.survivor, j.job_id) j.job_id, e.survivor, (sum(j.occurrences) OVER same)::bigint,
+        max(j.nodes) OVER same, min(j.first_ts) OVER same, max(j.last_ts) OVER same,
+        j.first_node, j.first_source, j.first_line_no, j.example
     FROM l4._job_event AS j
-    JOIN l4._event AS e USING (event_id)
+    JOIN (SELECT x.event_id, l4._survivor(x.event_id, x.merged_into) AS survivor FROM l4._event AS x) AS e
+        USING (event_id)
     WHERE j.job_id = ANY (_job_events.job_ids)
-    GROUP BY 1, 2;
+    WINDOW same AS (PARTITION BY e.survivor, j.job_id)
+    ORDER BY e.survivor, j.job_id, j.first_ts, j.first_node, j.first_line_no;
 END
 $$;
 COMMENT ON FUNCTION l4._job_events(text[]) IS 'roll-up of jobs by surviving event';

@@ -31,19 +31,19 @@ BEGIN
                 j.status = 'succeeded' OR l4._silent(j.job_id, (parameters -> 'silent_seconds')::float8))
             FROM l4.job AS j WHERE j.job_id = _diagnosis_state.job_id),
         ARRAY(SELECT a.server FROM l4._job_absent AS a WHERE a.job_id = _diagnosis_state.job_id ORDER BY 1),
-        (SELECT sum(hashtextextended(ROW(s.stream_id, s.lines, s.tail_lines, s.units, s.last_ts)::text, 0))
+        (SELECT sum(hash_record_extended(ROW(s.stream_id, s.lines, s.tail_lines, s.units, s.last_ts), 0))
             FROM l4._stream AS s WHERE s.job_id = ANY (near)),
-        (SELECT sum(hashtextextended(ROW(e.job_id, e.event_id, e.occurrences, e.nodes, e.first_ts, e.last_ts)::text, 0))
+        (SELECT sum(hash_record_extended(ROW(e.job_id, e.event_id, e.occurrences, e.nodes, e.first_ts, e.last_ts), 0))
             FROM l4._job_event AS e WHERE e.job_id = ANY (near || others)),
-        (SELECT sum(hashtextextended(ROW(n.job_id, n.node, n.rank, n.addresses)::text, 0))
+        (SELECT sum(hash_record_extended(ROW(n.job_id, n.node, n.rank, n.addresses), 0))
             FROM l4.job_node AS n WHERE n.job_id = ANY (near)),
-        (SELECT sum(hashtextextended(ROW(e.event_id, e.merged_into)::text, 0))
+        (SELECT sum(hash_record_extended(ROW(e.event_id, e.merged_into), 0))
             FROM l4._event AS e WHERE e.merged_into IS NOT NULL),
-        (SELECT sum(hashtextextended(r::text, 0)) FROM l4.marker_rule AS r),
-        (SELECT sum(hashtextextended(r::text, 0)) FROM l4.disabled_rule AS r),
+        (SELECT sum(hash_record_extended(r, 0)) FROM l4.marker_rule AS r),
+        (SELECT sum(hash_record_extended(r, 0)) FROM l4.disabled_rule AS r),
         l4._network_state(_diagnosis_state.job_id),
-        (SELECT sum(hashtextextended(f::text, 0)) FROM l4.fault AS f),
-        (SELECT sum(hashtextextended(c::text, 0)) FROM l4.fault_condition AS c))::text);
+        (SELECT sum(hash_record_extended(f, 0)) FROM l4.fault AS f),
+        (SELECT sum(hash_record_extended(c, 0)) FROM l4.fault_condition AS c))::text);
 END;
 $$;
 COMMENT ON FUNCTION l4._diagnosis_state(text, text[], jsonb) IS 'changes with whatever a diagnosis reads';

@@ -275,11 +275,14 @@ COMMENT ON COLUMN l4.fault_given_up.line IS 'the line';
 
 -- Which of the rows count: not switched off, and of one name the one nearest to the user.
 CREATE VIEW l4.active_fault AS
-SELECT DISTINCT ON (f.name) f.*
+SELECT f.*
 FROM l4.fault f
 WHERE NOT EXISTS (
     SELECT FROM l4.disabled_rule d WHERE d.kind = 'fault' AND d.name = f.name)
-ORDER BY f.name, array_position(ARRAY['user', 'confirmed', 'imported', 'builtin'], f.origin);
+    AND NOT EXISTS (
+        SELECT FROM l4.fault n CROSS JOIN (SELECT ARRAY['user', 'confirmed', 'imported', 'builtin'] AS nearest) o
+        WHERE n.name = f.name AND n.origin <> 'builtin'
+            AND array_position(o.nearest, n.origin) < array_position(o.nearest, f.origin));
 COMMENT ON VIEW l4.active_fault
     IS 'the faults that are matched: not in disabled_rule, and of several with one name the user''s, confirmed, '
        'imported, shipped one';

@@ -66,8 +66,7 @@ $$;
 COMMENT ON FUNCTION l4._fault_hits(text)
     IS 'every match of an active fault with an event of the job, after _watch_faults()';
 
--- Everything that a fault leads to, directly or not, over up to 30 steps. Cycles, which two fault files together may
--- make, do no harm.
+-- Everything that a fault leads to, directly or not. Cycles, which two fault files together may make, do no harm.
 CREATE FUNCTION l4._fault_effects(names text[])
 RETURNS TABLE (name text, effect text)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 500 SET search_path = pg_catalog, pg_temp
@@ -77,16 +76,16 @@ BEGIN
     RETURN QUERY
     WITH RECURSIVE edge AS MATERIALIZED (
         SELECT f.name, t.effect FROM l4.active_fault f CROSS JOIN LATERAL unnest(f.leads_to) AS t(effect)
-    ), reach(name, effect, step) AS (
-        SELECT e.name, e.effect, 1 FROM edge e WHERE e.name = ANY (_fault_effects.names)
+    ), reach(name, effect) AS (
+        SELECT e.name, e.effect FROM edge e WHERE e.name = ANY (_fault_effects.names)
         UNION
-        SELECT r.name, e.effect, r.step + 1 FROM reach r JOIN edge e ON e.name = r.effect WHERE r.step < 30
+        SELECT r.name, e.effect FROM reach r JOIN edge e ON e.name = r.effect
     )
-    SELECT DISTINCT r.name, r.effect FROM reach r;
+    SELECT r.name, r.effect FROM reach r;
 END
 $$;
 COMMENT ON FUNCTION l4._fault_effects(text[])
-    IS 'what faults lead to, over up to 30 steps; a fault of a cycle leads to itself';
+    IS 'what faults lead to, directly or not; a fault of a cycle leads to itself';
 
 CREATE FUNCTION l4._telling_events(job_id text) RETURNS int[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
