@@ -21,6 +21,10 @@ LANGUAGE sql RETURN CASE form
     WHEN 'passes' THEN format('p=%s t=%s: %s', (i - 1) / 12, (i - 1) % 12, loss(i))
     WHEN 'writers' THEN format('w=0 p=%s t=%s: %s', (i - 1) / 12, (i - 1) % 12, loss(i))
     WHEN 'skips' THEN CASE WHEN ((i - 1) % 23 + 1) % 5 = 0 THEN format('p=%s t=%s: %s', (i - 1) / 23, (i - 1) % 23 + 1, loss(i)) END
+    WHEN 'ranges' THEN CASE WHEN i % 20 = 0 THEN format('t=[%s-%s]: %s', i - 10, i, loss(i)) END
+    -- every twentieth since the start, by words that rules know
+    WHEN 'across' THEN CASE WHEN i % 20 = 0 THEN format('epoch %s step %s loss=%s', (i - 1) / 110, (i - 1) % 110 + 1, loss(i))
+        WHEN i = 110 THEN 'pass is over' END
     WHEN 'bag' THEN format('{"n": %s, "seen": %s, "v": %s}', i - 1, i * 256, loss(i))
     -- one more column in some lines, lines that are torn, and two lines in one moment, values with a decimal comma
     WHEN 'table' THEN format('%s %s %s%s', (i - 1) / 8, i, CASE WHEN i % 8 = 1 AND i > 1 THEN '0.25 ' END, loss(i))
@@ -67,7 +71,7 @@ END
 $$;
 SELECT count(make(f.form, f.good, f.failed)) FROM (VALUES
     ('bare', '{60,50}'::int[], 41), ('tenth', '{90,60}', 47), ('brackets', '{80,80}', 53), ('fifth', '{80,120}', 97), ('passes', '{48,36}', 31),
-    ('bag', '{60,50}', 44), ('skips', '{92,69}', 57), ('table', '{30,25}', 21), ('torn', '{60,50}', 11), ('pair', '{60,50}', 30),
+    ('bag', '{60,50}', 44), ('skips', '{92,69}', 57), ('ranges', '{400,300}', 255), ('across', '{330,330}', 255), ('table', '{30,25}', 21), ('torn', '{60,50}', 11), ('pair', '{60,50}', 30),
     ('first', '{60,50}', 35), ('jumps', '{60,50}', 30), ('backwards', '{60,50}', 30), ('repeats', '{60,50}', 30),
     ('differs', '{60,50}', 30), ('quick', '{60,50}', 41), ('left', '{60,50}', 41), ('told', '{60,50}', 41),
     ('writers', '{48,36}', 31))

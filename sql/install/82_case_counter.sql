@@ -225,7 +225,7 @@ BEGIN
             (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, abs(c.step),
             -- of "[20-40]" the end is what is done
             EXISTS (SELECT FROM even AS o WHERE o.event_id = c.event_id AND o.slot = c.slot + 1
-                AND o.slot / 64 = c.slot / 64 AND o.step = c.step AND o.low = c.low + c.step), c.slot
+                AND o.slot / 64 = c.slot / 64 AND o.step = c.step AND o.low - c.low BETWEEN 1 AND c.step), c.slot
         LIMIT 1
     )
     SELECT b.event_id, b.slot, o.slot, CASE WHEN r.high IS NOT NULL THEN b.slot + 1 END, b.step, b.numbers, b.low,

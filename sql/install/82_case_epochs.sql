@@ -74,9 +74,10 @@ COMMENT ON FUNCTION l4._rest_of_epoch(l4._case, bytea) IS
     'iterations of the first epoch after its last printed one, by the time that passed; NULL where nothing tells';
 
 -- Iterations begin anew with each epoch when every later epoch begins with the same number, and the first one not
--- before it. A job that goes back to a checkpoint begins elsewhere, and one that starts over does so once, which good
--- jobs do not, and prints no epoch. The length is what the lines say it is, else the number of the last iteration: that
--- of all whole epochs, where every iteration is printed, or the last one although it is none of the printed steps; else
+-- before it, or each within the first printed step: trainers print every so many, counted in the epoch or since the
+-- start. A job that goes back to a checkpoint begins elsewhere, and one that starts over does so once, which good jobs
+-- do not, and prints no epoch. The length is what the lines say it is, else the number of the last iteration: that of
+-- all whole epochs, where every iteration is printed, or the last one although it is none of the printed steps; else
 -- what follows its last printed iteration tells by its time.
 CREATE FUNCTION l4._epochs(k l4._case, packed bytea, step int, total int) RETURNS l4._epochs
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
@@ -88,12 +89,12 @@ DECLARE
     printed bool;
     rest float8;
 BEGIN
-    SELECT count(*) AS epochs, min(e.epoch) AS first, min(e.low) FILTER (WHERE e.place > 1) AS low,
-        count(DISTINCT e.low) FILTER (WHERE e.place > 1) = 1
-            AND min(e.low) FILTER (WHERE e.place = 1) >= min(e.low) FILTER (WHERE e.place > 1)
-            AND bool_and(e.low <= e.before) FILTER (WHERE e.place > 1) AS anew,
+    SELECT count(*) AS epochs, min(e.epoch) AS first, min(e.low) AS low,
+        bool_and(e.low <= e.before) AND max(e.low) FILTER (WHERE e.place > 1) <= greatest(step, min(e.low)) AS anew,
         mode() WITHIN GROUP (ORDER BY e.high) FILTER (WHERE NOT e.is_last) AS high,
-        count(DISTINCT e.high) FILTER (WHERE NOT e.is_last) = 1 AS alike
+        min(e.high) FILTER (WHERE e.place = 1) AS first_high,
+        max(e.high) FILTER (WHERE NOT e.is_last) - min(e.high::bigint) FILTER (WHERE NOT e.is_last) AS differ,
+        bool_and((e.high::bigint - e.low) % step <> 0) FILTER (WHERE NOT e.is_last) AS last_one
     INTO n
     FROM (
         SELECT i.epoch, i.low, i.high, lag(i.high) OVER w AS before, row_number() OVER w AS place,
@@ -119,19 +120,18 @@ BEGIN
         RETURN NULL;
     END IF;
     answer.first := least(n.first, 1, good.first);
-    -- of lines every so many, the first is about the last of so many
-    answer.low := CASE WHEN n.low = step THEN 1 ELSE n.low END;
-    answer.exact := n.alike AND (coalesce(total >= n.high, false)
-        OR (step = 1 OR (n.high - n.low) % step <> 0) AND (printed OR n.epochs > 2 OR good.anew));
+    -- of lines every so many, the first is about one of the first so many
+    answer.low := CASE WHEN n.low <= step THEN least(n.low, 1) ELSE n.low END;
+    answer.exact := n.differ = 0 AND (coalesce(total >= n.high, false)
+        OR (step = 1 OR n.last_one) AND (printed OR n.epochs > 2 OR good.anew));
     answer.length := CASE WHEN total >= n.high THEN greatest(total, 1)
-        WHEN (n.high - n.low) % step <> 0 THEN least(2147483647, n.high::bigint - answer.low + 1)
+        WHEN n.last_one THEN least(2147483647, n.high::bigint - answer.low + 1)
         ELSE least(2147483647, n.high::bigint - n.low + step) END;
-    IF NOT answer.exact AND n.alike THEN
+    IF NOT answer.exact AND n.differ < step THEN
         rest := l4._rest_of_epoch(k, packed);
         IF rest < (k.t).raised_ratio * step THEN
             answer.exact := true;
-            -- the first one is printed when it is done, or when so many are
-            rest := CASE WHEN n.low = step THEN n.high ELSE n.high::bigint - n.low + 1 END + round(rest);
+            rest := n.first_high::bigint - answer.low + 1 + round(rest);
             IF abs(rest - answer.length) > (k.t).uncommon_share * step THEN
                 answer.length := least(2147483647, rest);
             END IF;
