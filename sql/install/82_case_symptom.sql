@@ -376,7 +376,8 @@ COMMENT ON FUNCTION l4._start_up(l4._case) IS
 
 -- Was the start-up over? All of it is there, the last of it included: what came next was the first iteration. Of one
 -- that is announced something must be told. The last line of all nodes is enough if it comes near the end, as the one
--- that leads may fail before it tells more, but not where other things were loaded than in good jobs.
+-- that leads may fail before it tells more, but not where other things were loaded than in good jobs. Of good jobs that
+-- do not count from the first iteration on the heads may lack: then what few print is no start-up.
 CREATE FUNCTION l4._started(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -387,7 +388,7 @@ BEGIN ATOMIC
         WHERE j.job_id = k.job_id
         GROUP BY 1
     ), here AS (
-        SELECT s.event_id, s.before = max(s.before) OVER () AS is_last,
+        SELECT s.event_id, s.share, s.before = max(s.before) OVER () AS is_last,
             s.before = max(s.before) FILTER (WHERE s.share >= (k.t).nearly_all) OVER ()
                 AND s.before >= max(s.before) OVER () + (k.t).last_part * min(s.before) OVER () AS is_last_of_all,
             -- what few print, as the one that leads, may be on any of them
@@ -398,8 +399,10 @@ BEGIN ATOMIC
     )
     SELECT CASE WHEN (k.counter).cycle IS NOT NULL
             THEN EXISTS (SELECT FROM event AS e WHERE e.event_id = ANY ((k.counter).cycle))
-        ELSE coalesce(avg(h.there::int) >= (k.t).nearly_all AND (bool_and(h.there) FILTER (WHERE h.is_last)
-            OR bool_and(h.there) FILTER (WHERE h.is_last_of_all) AND NOT EXISTS (
+        ELSE coalesce(avg(h.there::int) >= (k.t).nearly_all
+            AND (coalesce((k.counter).low <= abs((k.counter).step), true) OR max(h.share) >= (k.t).nearly_all)
+            AND (bool_and(h.there) FILTER (WHERE h.is_last)
+                OR bool_and(h.there) FILTER (WHERE h.is_last_of_all) AND NOT EXISTS (
                 SELECT FROM event AS e JOIN l4._event AS t USING (event_id)
                 WHERE t.stage IN ('data', 'model', 'checkpoint_load')
                     AND e.event_id NOT IN (SELECT z.event_id FROM here AS z))), false) END
