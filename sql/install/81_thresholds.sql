@@ -57,7 +57,6 @@ BEGIN ATOMIC
         -- progress
         ('min_iterations', 3, 'iterations', 1, 1000000, 'so many iterations show that training went on'),
         ('min_past', 10, 'iterations', 1, 1000000, 'so many iterations show what is normal'),
-        ('min_stayed', 20, 'iterations', 1, 1000000, 'so many iterations show that a job stayed slow'),
         ('still_iterations', 2, 'iterations', 0, 1000000, 'a job stands still after the time of so many'),
         ('counter_share', 0.5, 'share', 0, 1,
             'of the time of a log: a number that counts iterations does so for so long'),

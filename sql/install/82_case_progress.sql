@@ -104,11 +104,9 @@ CREATE FUNCTION l4._excess(k l4._case) RETURNS float8
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT greatest(x.stalls, (k.t).noise_weight * x.noise,
-        CASE WHEN x.iterations * k.step >= (k.t).min_stayed AND x.late >= (k.t).stayed_ratio
-            THEN (k.t).noise_weight * (x.late - 1) END)
+        CASE WHEN x.late >= (k.t).stayed_ratio THEN (k.t).noise_weight * (x.late - 1) END)
     FROM (
-        SELECT count(*) AS iterations,
-            sum(CASE WHEN i.longest > 1 AND i.ratio - 1 > (k.t).max_excess
+        SELECT sum(CASE WHEN i.longest > 1 AND i.ratio - 1 > (k.t).max_excess
                     AND i.duration_ms > (k.t).raised_ratio * (SELECT l4._usual_stall(k)) THEN i.ratio - 1
                 ELSE least(i.ratio - 1, (k.t).max_excess) END)
                 FILTER (WHERE i.ratio > (k.t).slow_ratio) / count(*) AS stalls,
