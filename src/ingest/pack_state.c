@@ -11,7 +11,7 @@
 #include "base/order.h"
 #include "ingest/ingest_pack.h"
 
-#define STATE_VERSION 3
+#define STATE_VERSION 4
 #define STATE_MAX_RANKS 256
 #define STATE_MAX_STAGES 1000
 
@@ -83,31 +83,15 @@ code_rank(L4Codec *codec, const L4PackState *pack_state, L4PackRank *rank)
 		l4_code_int(codec, &rank->events[i]);
 }
 
-/* Records are written as differences to the one before: most are of the same rank and iteration. */
 static void
-code_joinable(L4Codec *codec, const L4PackState *pack_state, L4Joinable *record, const L4Joinable *before)
+code_joinable(L4Codec *codec, const L4PackState *pack_state, L4Joinable *record)
 {
-	bool		other = record->stage != before->stage || record->rank != before->rank || record->context != before->context ||
-		record->iteration != before->iteration;
-	int64		step = (int64) ((uint64) record->line_no - (uint64) before->line_no);
-	int32		event_id = record->event_id;
-
-	l4_code_int64(codec, &step);
-	l4_code_int(codec, &event_id);
-	l4_code_bool(codec, &other);
-	if (l4_codec_reads(codec))
-	{
-		*record = *before;
-		record->line_no = (int64) ((uint64) before->line_no + (uint64) step);
-		record->event_id = event_id;
-	}
-	if (other)
-	{
-		l4_code_int(codec, &record->stage);
-		l4_code_int(codec, &record->rank);
-		l4_code_int(codec, &record->context);
-		l4_code_int(codec, &record->iteration);
-	}
+	l4_code_int64(codec, &record->line_no);
+	l4_code_int(codec, &record->event_id);
+	l4_code_int(codec, &record->stage);
+	l4_code_int(codec, &record->rank);
+	l4_code_int(codec, &record->context);
+	l4_code_int(codec, &record->iteration);
 	if (record->stage < -1 || record->stage >= pack_state->nstages)
 		l4_bytes_corrupted("stage");
 }
@@ -115,9 +99,6 @@ code_joinable(L4Codec *codec, const L4PackState *pack_state, L4Joinable *record,
 static void
 code_state(L4Codec *codec, L4PackState *pack_state)
 {
-	static const L4Joinable none;
-	const L4Joinable *before = &none;
-
 	l4_code_count(codec, &pack_state->nstages);
 	if (pack_state->nstages > STATE_MAX_STAGES)
 		l4_bytes_corrupted("stages");
@@ -134,10 +115,9 @@ code_state(L4Codec *codec, L4PackState *pack_state)
 	L4_CODE_ARRAY(codec, pack_state->joinable, pack_state->njoinable);
 	for (int i = 0; i < pack_state->njoinable; i++)
 	{
-		code_joinable(codec, pack_state, &pack_state->joinable[i], before);
-		if (i > 0 && pack_state->joinable[i].line_no <= before->line_no)
+		code_joinable(codec, pack_state, &pack_state->joinable[i]);
+		if (i > 0 && pack_state->joinable[i].line_no <= pack_state->joinable[i - 1].line_no)
 			l4_bytes_corrupted("joinable records");
-		before = &pack_state->joinable[i];
 	}
 }
 

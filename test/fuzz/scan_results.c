@@ -128,7 +128,7 @@ feed(L4RecordReader *reader, int lines)
 		line.rank = -1;
 		line.pid = -1;
 		line.key = fuzz_random(3);
-		l4_record_feed(reader, i + 1, &line, &place);
+		l4_record_feed(reader, i + 1, (int32) fuzz_random(3) - 1, &line, &place);
 		while (l4_record_next(reader) != NULL)
 			 /* all that are settled */ ;
 	}
