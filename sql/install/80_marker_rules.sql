@@ -14,9 +14,9 @@ CREATE TABLE l4.marker_rule (
     CONSTRAINT marker_rule_key UNIQUE (origin, name),
     CONSTRAINT marker_rule_kind_check CHECK (kind OPERATOR(pg_catalog.=) ANY (ARRAY[
         'terminal', 'exit', 'stack', 'config', 'killed', 'not_named', 'trouble', 'self', 'send', 'receive', 'timeout',
-        'lost', 'ring_up', 'send_first', 'step', 'frame', 'module', 'file', 'framework'])),
+        'lost', 'ring_up', 'send_first', 'step', 'frame', 'module', 'call', 'file', 'framework'])),
     CONSTRAINT marker_rule_stage_check CHECK (CASE
-        WHEN kind OPERATOR(pg_catalog.=) ANY (ARRAY['frame', 'module', 'file'])
+        WHEN kind OPERATOR(pg_catalog.=) ANY (ARRAY['frame', 'module', 'call', 'file'])
         THEN stage IS NOT NULL AND stage OPERATOR(pg_catalog.=) ANY (ARRAY[
             'init', 'data', 'model', 'checkpoint_load', 'train', 'eval', 'checkpoint_save', 'shutdown'])
         ELSE stage IS NULL END),
@@ -36,11 +36,12 @@ COMMENT ON COLUMN l4.marker_rule.kind
        'ring_up: the stack is in a collective whose ring passes data to the rank after, not the one before; '
        'send_first: it waits to send before it waits to receive; step: a function of a training step, asked where no '
        'iteration is known; frame: a function whose name tells the stage; module: the module and class of a function '
-       'of the user tell it; file: a message about a file tells it; '
+       'of the user tell it; call: the name of what a line of code in a stack calls tells it; file: a message about a '
+       'file tells it; '
        'framework: a package, or a folder of code, of a training framework';
-COMMENT ON COLUMN l4.marker_rule.stage IS 'for kinds frame, module and file: the stage; else NULL';
+COMMENT ON COLUMN l4.marker_rule.stage IS 'for kinds frame, module, call and file: the stage; else NULL';
 COMMENT ON COLUMN l4.marker_rule.signature
-    IS 'matched against the message; for kinds step and frame against the names of functions in a stack, for '
-       'framework against packages and folders in a stack';
+    IS 'matched against the message; for kinds step and frame against the names of functions in a stack, for call '
+       'against dotted names, for framework against packages and folders in a stack';
 COMMENT ON COLUMN l4.marker_rule.example IS 'text that the signature matches';
 COMMENT ON COLUMN l4.marker_rule.source_url IS 'where the text is printed or documented';

@@ -61,20 +61,29 @@ $$;
 COMMENT ON FUNCTION l4._stage_at(l4._case, text, timestamptz) IS
     'stage of a node (NULL: of the job) at a time (NULL: at its end)';
 
--- A job that fails to start in code that no function tells of: the file that it could not read.
-CREATE FUNCTION l4._file_stage(k l4._case, node text) RETURNS text
+-- A job that fails to start in code that no function tells of: what it called there last, such as the class of a
+-- dataset, or else the file that it could not read.
+CREATE FUNCTION l4._called_stage(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT r.stage
-    FROM l4._shown(k.job_id) AS s
-    JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
-    JOIN l4._marker('file') AS r ON l4.pcre_match(j.example, r.signature)
-    WHERE s.node = _file_stage.node AND s.terminal AND NOT s.exit
-    ORDER BY s.first_ts, s.first_line_no, r.stage
-    LIMIT 1;
+    SELECT coalesce((
+        SELECT r.stage
+        FROM l4._stack_records(k, _called_stage.node) AS s
+        CROSS JOIN LATERAL regexp_matches(s.record, '([A-Za-z_][A-Za-z0-9_.]*)[(]', 'g')
+            WITH ORDINALITY AS f(name, place)
+        JOIN l4._marker('call') AS r ON l4.pcre_match(f.name[1], r.signature)
+        ORDER BY s.event_id DESC, f.place DESC, r.stage
+        LIMIT 1), (
+        SELECT r.stage
+        FROM l4._shown(k.job_id) AS s
+        JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+        JOIN l4._marker('file') AS r ON l4.pcre_match(j.example, r.signature)
+        WHERE s.node = _called_stage.node AND s.terminal AND NOT s.exit
+        ORDER BY s.first_ts, s.first_line_no, r.stage
+        LIMIT 1));
 END;
-COMMENT ON FUNCTION l4._file_stage(l4._case, text) IS
-    'stage of the file that a node failed to read, NULL when it tells none';
+COMMENT ON FUNCTION l4._called_stage(l4._case, text) IS
+    'stage that the calls in the stacks of a node tell, or the file that it failed to read, NULL when they tell none';
 
 -- The first line of the start-up of good jobs that the node does not print, where it says that a stage was gone
 -- through: the node failed in that stage.
@@ -242,7 +251,7 @@ BEGIN
             OR l4._in_step(k, false) OR k.iterations = 0 AND l4._started(k)) THEN
         stage := 'train';
     ELSIF k.symptom = 'launch' AND stage = 'init' THEN
-        RETURN coalesce(l4._file_stage(k, node), l4._missed_stage(k, node), l4._path_stage(k, node), stage);
+        RETURN coalesce(l4._called_stage(k, node), l4._missed_stage(k, node), l4._path_stage(k, node), stage);
     END IF;
     IF stage = 'train' AND k.iterations > 0 THEN
         -- functions without a query around them would keep their plans, 5 MB, to the end of the transaction
