@@ -116,6 +116,7 @@ CREATE TEMP TABLE healthy AS
 		(' > padded vocab (size: 50257) with 47 dummy tokens (new size: 50304)'),
 		('setting random seeds to 1234 ...'),
 		('using torch.float16 for parameters ...'),
+		('[W1120 10:11:12.123456 socket.cpp:207] [c10d] The hostname of the client socket cannot be retrieved. err=-3'),
 		('[rank0]:W1120 10:11:12.123000 1234 torch/_dynamo/convert_frame.py:844] [8/8] torch._dynamo hit config.cache_size_limit (8)'),
 		('[rank0]:[W1120 10:11:12.123456 CUDAAllocatorConfig.h:28] Warning: expandable_segments not supported on this platform (function operator())'),
 		('[rank0]:[W1120 10:11:12.1 ProcessGroupNCCL.cpp:4115] [PG ID 0 PG GUID 0 Rank 0]  using GPU 0 to perform barrier as devices used by this process are currently unknown. This can potentially cause a hang if this rank to GPU mapping is incorrect.'),

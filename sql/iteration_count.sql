@@ -42,6 +42,12 @@ SELECT 'count-5', 'n1', 1000 + e * 5 + i, format('2025-02-23 10:00:0%s,000 INFO 
 FROM generate_series(1, 3) AS e, generate_series(1, 5) AS i;
 CALL l4.ingest('pg_temp.logs', commit => false);
 SELECT epoch, count(*), min(iteration), max(iteration) FROM l4.iteration WHERE job_id = 'count-5' GROUP BY 1 ORDER BY 1;
+-- reports are counted until a bar, painted late, tells the number of the last of them
+INSERT INTO logs (job_id, node, line_no, ts, line)
+SELECT 'count-8', 'n1', i, '2025-02-23 10:00Z'::timestamptz + i * interval '2 s', format('{''loss'': 3.%s, ''learning_rate'': 0.0002, ''epoch'': 0.%s}', i, i) FROM generate_series(1, 6) AS i
+UNION ALL
+SELECT 'count-8', 'n1', 10 + i, '2025-02-23 10:00:12.1Z'::timestamptz + i * interval '4 s', format(' 12%%|#   | %s/100 [00:%s<00:38,  2.50it/s]', 30 + 10 * i, 12 + 4 * i) FROM generate_series(0, 1) AS i;
+CALL l4.ingest('pg_temp.logs', commit => false);
 -- an evaluation that reports as the training does, and the end of the log, shown again; shorter loops that go on
 INSERT INTO logs (job_id, node, line_no, ts, line)
 SELECT 'count-6', 'n1', i, '2025-02-23 10:00Z'::timestamptz + i * interval '1 s', format('step %s - loss: 0.%s - %sms/step', l, i, ms)
@@ -57,6 +63,9 @@ CALL l4.ingest('pg_temp.logs', commit => false);
 SELECT i.job_id, i.epoch, i.iteration, i.duration_ms, i.ended FROM l4._iteration AS i WHERE i.job_id IN ('count-6', 'count-7') ORDER BY 1, i.ended, 2, 3;
 SELECT u.* FROM (SELECT l4._iteration_table(m.iterations, m.open_iterations, 1, 0, NULL) AS packed
 	FROM l4._stream AS s JOIN l4._summary AS m USING (stream_id) WHERE s.job_id = 'count-6') AS t
+CROSS JOIN LATERAL l4._unpack(t.packed[1]) AS u(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8) ORDER BY 1, 2;
+SELECT u.* FROM (SELECT l4._iteration_table(m.iterations, m.open_iterations, 1, 0, NULL) AS packed
+	FROM l4._stream AS s JOIN l4._summary AS m USING (stream_id) WHERE s.job_id = 'count-8') AS t
 CROSS JOIN LATERAL l4._unpack(t.packed[1]) AS u(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8) ORDER BY 1, 2;
 ROLLBACK;
 SELECT kind, iteration, epoch, metrics FROM l4._iteration(l4._ruleset(), '{''loss'': 2.075, ''grad_norm'': nan, ''learning_rate'': 2e-05, ''epoch'': 1.5}');

@@ -148,6 +148,30 @@ BEGIN
 END
 $$;
 UPDATE logs SET job_id = 'rate-slow' WHERE job_id = 'rate-6';
+-- bars of epochs on one node: a checkpoint that fails after an evaluation, whose bar is written when all is over; and a
+-- job that stands still within an epoch
+DO $$
+DECLARE
+    ends text;
+BEGIN
+    FOREACH ends IN ARRAY ARRAY['1', '2', '3', 'flushed', 'still'] LOOP
+        FOR n IN 0 .. 2 LOOP
+            CALL say('lit-' || ends, n, 0, 'joins a mesh of 3');
+        END LOOP;
+        FOR e IN 0 .. CASE WHEN ends = 'still' THEN 0 WHEN ends = 'flushed' THEN 1 ELSE 2 END LOOP
+            CALL say('lit-' || ends, 0, 15 * e + 14, format('Validation DataLoader 0: 100%%|##########| 5/5 [00:01<00:00, 4.0%sit/s]', e));
+            CALL say('lit-' || ends, 0, 15 * e + 15, format('Epoch %s: 100%%|##########| 30/30 [00:14<00:00, 2.0%sit/s]', e, e));
+        END LOOP;
+    END LOOP;
+    CALL say('lit-flushed', 0, 30.2, 'Validation DataLoader 0: 100%|##########| 5/5 [00:01<00:00, 4.00it/s]');
+    CALL say('lit-flushed', 0, 30.5, 'OSError: [Errno 30] Read-only file system: ''/ckpt/epoch-1.pt''');
+    FOR n IN 1 .. 2 LOOP
+        CALL say('lit-flushed', n, 37, 'ConnectionResetError: a peer left the mesh');
+    END LOOP;
+    CALL say('lit-flushed', 0, 37, 'Epoch 1: 100%|##########| 30/30 [00:14<00:00, 2.03it/s]');
+    CALL say('lit-still', 0, 90, 'Epoch 1:  40%|####      | 12/30 [00:05<00:08, 2.03it/s]');
+END
+$$;
 CALL l4.ingest('unknown_trainer.logs');
 UPDATE l4.job SET settings = 'unknown ' || split_part(job_id, '-', 1), status = CASE WHEN job_id ~ '[0-9]$' OR job_id IN ('plain-again', 'range-stalled') THEN 'succeeded' ELSE 'running' END
 WHERE job_id IN (SELECT l.job_id FROM logs AS l);

@@ -42,7 +42,9 @@ CREATE FUNCTION l4._survived(k l4._case) RETURNS TABLE (event_id int)
 LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
     WITH stage AS (
-        SELECT z.node, max(z.first_ts) AS ts FROM l4.stage_span AS z
+        -- training begins once: after an evaluation it goes on
+        SELECT z.node, least(max(z.first_ts), min(z.first_ts) FILTER (WHERE z.stage = 'train')) AS ts
+        FROM l4.stage_span AS z
         WHERE z.job_id = k.job_id AND z.stage IN ('data', 'model', 'checkpoint_load', 'train') GROUP BY z.node
     ), over AS (
         SELECT n.node, CASE WHEN k.iterations >= (k.t).min_iterations
@@ -227,7 +229,8 @@ BEGIN ATOMIC
         SELECT l.event_id FROM l4._labelled(k.job_id, ARRAY[(k.counter).event_id]) AS l
         WHERE (k.counter).event_id IS NOT NULL
     ), last_ones AS MATERIALIZED (
-        SELECT coalesce(array_agg(DISTINCT o.last_event_id), '{}') AS ids
+        SELECT coalesce(array_agg(DISTINCT o.last_event_id), '{}') AS ids,
+            CASE WHEN (k.epochs).length IS NOT NULL THEN min(o.last_iteration) END AS iteration
         FROM l4._node AS o WHERE o.job_id = ANY (k.baseline)
     ), shutdown AS (
         SELECT s.node, max(s.first_ts) AS ts FROM l4.stage_span AS s
@@ -240,7 +243,9 @@ BEGIN ATOMIC
     ), ended AS (
         SELECT z.node, z.last_iteration > k.total - k.step AS reached,
             v.last_event_id = ANY (l.ids)
-                AND NOT (r.reports AND coalesce(z.last_iteration <= k.total - k.step, false))
+                -- nor within an epoch before good jobs do
+                AND NOT (r.reports AND (coalesce(z.last_iteration <= k.total - k.step, false)
+                    OR coalesce((l4._in_epoch(k.epochs, z.last_iteration)).iteration <= l.iteration - k.step, false)))
                 -- and it says the same
                 AND NOT EXISTS (SELECT FROM l4._case_event AS y
                     WHERE y.job_id = k.job_id AND y.event_id = v.last_event_id AND y.is_new) AS said,

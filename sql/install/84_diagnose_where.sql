@@ -253,9 +253,12 @@ BEGIN
     ELSIF k.symptom = 'launch' AND stage = 'init' THEN
         RETURN coalesce(l4._called_stage(k, node), l4._missed_stage(k, node), l4._path_stage(k, node), stage);
     END IF;
-    IF stage = 'train' AND k.iterations > 0 THEN
+    IF stage IN ('train', 'eval') AND k.iterations > 0 THEN
         -- functions without a query around them would keep their plans, 5 MB, to the end of the transaction
-        RETURN coalesce(CASE WHEN (SELECT l4._path_stage(k, node)) LIKE 'checkpoint%' THEN 'checkpoint_save' END,
+        stage := CASE WHEN (SELECT l4._path_stage(k, node)) LIKE 'checkpoint%' THEN 'checkpoint_save' ELSE stage END;
+    END IF;
+    IF stage = 'train' AND k.iterations > 0 THEN
+        RETURN coalesce(
             -- of a hang the time tells nothing
             CASE WHEN k.symptom = 'crash'
                 THEN (SELECT l4._phase_stage(k, coalesce(n.ts, k.terminal_ts, k.last_ts))) END,

@@ -279,6 +279,42 @@ share_time(L4Pack *pack, int n)
 	}
 }
 
+/*
+ * Reports without numbers are counted until a bar tells the first number, less
+ * than a report later: it is that of the last one counted, and as many
+ * iterations lie between any two of them.
+ */
+static void
+number_counted(L4Pack *pack, int n)
+{
+	int64	   *number = pack->cols[1].ints;
+	int64		first;
+	int64		last;
+	int64		bar;
+	int64		stride;
+	int			counted = 0;
+
+	while (counted < n && pack->cols[0].ints[counted] == pack->cols[0].ints[0] && number[counted] == counted + 1)
+	{
+		CHECK_FOR_INTERRUPTS();
+		counted++;
+	}
+	if (counted < 2 || counted == n || pack->cols[0].ints[counted] != pack->cols[0].ints[0] || number[counted] % counted != 0)
+		return;
+	first = l4_pack_get_ts(pack, 2, 0);
+	last = l4_pack_get_ts(pack, 2, counted - 1);
+	bar = l4_pack_get_ts(pack, 2, counted);
+	if (first == L4_NO_TS || last == L4_NO_TS || bar == L4_NO_TS || bar - last >= (last - first) / (counted - 1))
+		return;
+	stride = number[counted] / counted;
+	for (int i = 0; i < counted; i++)
+	{
+		number[i] *= stride;
+		if (!l4_pack_is_null(pack, 3, i))
+			pack->cols[3].floats[i] /= stride;
+	}
+}
+
 void
 l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64 since)
 {
@@ -287,6 +323,7 @@ l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64
 	int			place = -1;
 
 	share_time(pack, n);
+	number_counted(pack, n);
 	if (all->nturns == 0 || all->turns[all->nturns - 1] != node)
 	{
 		L4_GROW(all->turns, all->nturns, all->turns_size, all->cxt);
