@@ -53,6 +53,8 @@ FROM (VALUES
 	('INFO: Unable to initialize backend ''tpu'': libtpu.so: cannot open shared object file: No such file or directory'),
 	('RuntimeError: [write] Unable to write 2809 bytes to file.'), ('RuntimeError: [load] Failed to open file /ckpt/step-9.bin'), ('RuntimeError: invalid offsets (0, 9) exceeding the size of the file.'),
 	('ValueError: Expected shape (192, 64) but received shape (128, 64) for parameter mlp.gate.weight'),
+	('RuntimeError: Train loss contains a NaN.'), ('FloatingPointError: loss is now infinite'), ('ERROR: gradient norm is nan, step skipped'),
+	('[W1127 08:49:11.628 socket.cpp:204] [c10d] The hostname of the client socket cannot be retrieved. err=-3'),
 	('veth3f2a: Link is down'), ('eth0 link state changed: carrier 0 -> 1'), ('ens1f0: Link is Up - 100Gbps')) AS w(line);
 
 -- no signature matches a healthy line: examples of the rules that describe healthy logs, and lines that only sound bad

@@ -42,7 +42,7 @@ FROM unnest(ARRAY[
 	'saving checkpoint at step 100', 'Checkpoint saved to /mnt/x in 2.1 s', 'could not save the checkpoint: disk full', 'save ............................ /ckpt',
 	'restoring the checkpoint of step 100', 'checkpoint restored', 'resuming training from step 100', 'no checkpoint found, starting from scratch',
 	'evaluating ...', 'Running validation', 'eval_interval: 100', 'validation loss: 2.31', 'val_loss=2.31 at step 100', 'the validation dataset has 100 samples',
-	'creating the dataloader', 'building the transformer model', 'number of parameters: 7.1B', 'initializing NCCL', 'initializing tensor model parallel group',
+	'creating the dataloader', 'Building train loader...', 'building the transformer model', 'number of parameters: 7.1B', 'initializing NCCL', 'initializing tensor model parallel group',
 	'starting training', 'Training finished', 'shutting down', 'epoch 3 starts', 'loss is nan',
 	'Step 100/1000 | loss 2.31 | lr 3e-4 | 412 ms/step', 'iter 100: loss=nan lr=0.1', 'step=100 loss=2.31 time=0.41s', 'step: 100 eval loss 2.3',
 	'worker 3 of 4, batch=100 lr=0.3 hidden=24', 'global_step 100 grad_norm 0.3 tokens/s 1000', 'iteration 27 still pending after 1.0 s', 'waiting for the loss all-reduce of step 27 for 2.0 s', 'finished step 12 in 412 ms',
