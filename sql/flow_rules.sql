@@ -143,16 +143,77 @@ SELECT flow_job, count(*) AS steps, percentile_disc(0.5) WITHIN GROUP (ORDER BY 
 FROM l4.flow_step GROUP BY 1 ORDER BY 1;
 SELECT flow_job, kind, subject, round(score::numeric, 2) AS score, reasons FROM l4.flow_issue ORDER BY 1, subject::int;
 
--- an evaluation every eighth step is one issue, the stall between two of them another; what is slow twice is no rule
+-- an evaluation every eighth step is one issue, the stall between two of them another; so is what takes as long at any
+-- distance, as by the clock; what is slow twice is no rule. The picture marks the steps, not what lies between.
 CALL forget_flows();
 CALL made_job(0, 1, 60, dp => 4, stages => 1);
 CALL made_job(6, 1, 40, dp => 4, stages => 1);
+CALL made_job(12, 1, 40, dp => 4, stages => 1);
 UPDATE flows SET timestamp_start = timestamp_start + w.wait, timestamp_end = timestamp_end + w.wait
-FROM (SELECT f.ctid AS row, (CASE WHEN f.ip_src < nic(6, 0) THEN n / 8 * 0.14 + (n >= 29)::int * 0.3 ELSE (n >= 7)::int * 0.4 + (n >= 19)::int * 0.2 END) * interval '1 s' AS wait
+FROM (SELECT f.ctid AS row, (CASE WHEN f.ip_src < nic(6, 0) THEN n / 8 * 0.14 + (n >= 29)::int * 0.3
+             WHEN f.ip_src < nic(12, 0) THEN (n >= 7)::int * 0.4 + (n >= 19)::int * 0.2
+             ELSE (n >= 7)::int * 0.2 + (n >= 17)::int * 0.2 + (n >= 24)::int * 0.2 END) * interval '1 s' AS wait
       FROM flows AS f CROSS JOIN LATERAL (SELECT floor(extract(epoch FROM f.timestamp_start - at(1)) / 0.3)::int AS n) AS x) AS w
 WHERE flows.ctid = w.row;
 CALL l4.trace_flows('flows');
-SELECT flow_job, kind, subject, to_char(first_ts, 'MI:SS') AS first, to_char(last_ts, 'MI:SS') AS last, reasons FROM l4.flow_issue ORDER BY 1, subject::int;
+SELECT flow_job, kind, subject, to_char(first_ts, 'MI:SS') AS first, to_char(last_ts, 'MI:SS') AS last, reasons, evidence FROM l4.flow_issue ORDER BY 1, subject::int;
+SELECT flow_job, count(*) FROM jobs CROSS JOIN LATERAL regexp_matches(l4._svg_flow_steps((flow_job, at(0), at(30), 1160, NULL)::l4._plot), '"slow"', 'g') GROUP BY 1 ORDER BY 1;
+
+-- two jobs of one shape on the same machines, begun fourteen steps apart; one whose rails begin and end together, but are
+-- stamped by clocks that differ by much of a step
+CALL forget_flows();
+CALL made_job(0, 1, 40);
+CALL made_job(6, 8, 40);
+UPDATE flows SET timestamp_start = timestamp_start + w.late, timestamp_end = timestamp_end + w.late
+FROM (VALUES (0, interval '4.2 s'), (6, interval '0.12 s')) AS w(machine, late)
+WHERE exporter = 'leaf-1' AND ip_src >= nic(machine, 0) AND ip_src < nic(machine + 6, 0);
+CALL l4.trace_flows('flows');
+TABLE jobs;
+
+-- shards over two machines, whose replicas are reduced layer by layer: nothing of it is context parallel; what is sent
+-- beside a ring all through the step is
+CALL forget_flows();
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(3 * r + d, 0), nic(3 * r + mod(d + 1, 3), 0), 50100, 6000, 24e6, at(s.t), at(s.t + 0.008), 'leaf-0'
+FROM generate_series(1, 30) AS i, generate_series(0, 2) AS r, generate_series(0, 2) AS d, generate_series(0, 17) AS m, LATERAL (SELECT i + m * 0.05 AS t) AS s
+UNION ALL
+SELECT nic(3 * r + d, 0), nic(mod(3 * r + 3, 9) + d, 0), 50200, 3000, 12e6, at(s.t), at(s.t + 0.008), 'leaf-0'
+FROM generate_series(1, 30) AS i, generate_series(0, 2) AS r, generate_series(0, 2) AS d, generate_series(0, 5) AS m, LATERAL (SELECT i + 0.36 + m * 0.1 AS t) AS s
+UNION ALL
+SELECT nic(10 + d, 0), nic(10 + mod(d + 1, 4), 0), 50100, 12000, 48e6, at(i * 1.1 + 0.8), at(i * 1.1 + 0.82), 'leaf-0'
+FROM generate_series(1, 30) AS i, generate_series(0, 3) AS d
+UNION ALL
+SELECT nic(10 + 2 * r + d, 0), nic(11 + 2 * r - d, 0), 50200, 6000, 24e6, at(s.t), at(s.t + 0.004), 'leaf-0'
+FROM generate_series(1, 30) AS i, generate_series(0, 1) AS r, generate_series(0, 1) AS d, generate_series(0, 9) AS m, LATERAL (SELECT i * 1.1 + m * 0.078 AS t) AS s;
+CALL l4.trace_flows('flows');
+SELECT flow_job, kind, count(*) FROM l4.flow_pair GROUP BY 1, 2 ORDER BY 1, 2;
+
+-- a ring whose pairs carry what is sent to experts behind it, at times that vary less: steps end with the ring
+CALL forget_flows();
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(d, 0), nic((d + 1) % 3, 0), 50100, 6000, 24e6, at(i * 0.7), at(i * 0.7 + 0.015 + i % 3 * 0.001), 'leaf-0'
+FROM generate_series(1, 30) AS i, generate_series(0, 2) AS d
+UNION ALL
+SELECT nic(d, 0), nic((d + 1) % 3, 0), 55000, 500, 5e5 + 2e6 * random_at(i * 10 + d), at(i * 0.7 + 0.1), at(i * 0.7 + 0.102), 'leaf-0'
+FROM generate_series(1, 30) AS i, generate_series(0, 2) AS d;
+CALL l4.trace_flows('flows');
+SELECT mod(extract(epoch FROM ended - at(0)), 0.7) AS last, count(*) FROM l4.flow_step GROUP BY 1 ORDER BY 1;
+
+-- four ranks behind each NIC; those of one replica's first stage are slow; then one packet in sixteen is sampled
+CALL forget_flows();
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(2 * p + d, 0), nic(2 - 2 * p + d, 0), 50000 + 10 * p + r, 6000, 24e6, at(s.t), at(s.t + 0.002), 'leaf-0'
+FROM generate_series(1, 30) AS i, generate_series(0, 1) AS d, generate_series(0, 1) AS p, generate_series(0, 5) AS m, generate_series(0, 3) AS r,
+LATERAL (SELECT i + (m + 1) * CASE WHEN d = 1 AND i BETWEEN 10 AND 20 THEN 0.03 ELSE 0.02 END + p * 0.01 + r * 0.00002 AS t) AS s
+UNION ALL
+SELECT nic(2 * p + d, 0), nic(2 * p + 1 - d, 0), 50100 + r, 12000, 48e6, at(i + 0.25), at(i + 0.27), 'leaf-0'
+FROM generate_series(1, 30) AS i, generate_series(0, 1) AS d, generate_series(0, 1) AS p, generate_series(0, 3) AS r;
+CALL l4.trace_flows('flows');
+TABLE issues;
+SELECT l4.forget_flows();
+UPDATE flows SET packets = packets / 16, bytes = bytes / 16, sampling_rate = 16;
+CALL l4.trace_flows('flows');
+TABLE issues;
 
 -- the clock of one rail is set before half of the steps: it is of the same job. A rank stops while it sends to its ring,
 -- and the other stage comes to the end of the step.

@@ -103,9 +103,13 @@ RETURN (
         SELECT (array_agg(format('step %s: %s', i.subject, array_to_string(i.reasons, '; ')) ORDER BY i.score DESC))[1]
             AS what, count(*) AS steps, min(v.x0) AS x0, max(v.x1) AS x1
         FROM l4.flow_issue AS i
-        CROSS JOIN LATERAL (SELECT l4._plot_x(p, greatest(i.first_ts, (p).from_ts)),
-            l4._plot_x(p, least(i.last_ts, (p).to_ts))) AS v(x0, x1)
-        WHERE i.flow_job = (p).job_id AND i.kind = 'slow_step' AND i.last_ts > (p).from_ts AND i.first_ts < (p).to_ts
+        CROSS JOIN LATERAL (SELECT i.first_ts, i.last_ts WHERE NOT i.evidence ? 'steps'
+            UNION ALL
+            SELECT s.started, s.ended FROM l4._flow_step AS s
+            WHERE s.flow_job = (p).job_id AND i.evidence->'steps' @> to_jsonb(s.step)) AS t(first_ts, last_ts)
+        CROSS JOIN LATERAL (SELECT l4._plot_x(p, greatest(t.first_ts, (p).from_ts)),
+            l4._plot_x(p, least(t.last_ts, (p).to_ts))) AS v(x0, x1)
+        WHERE i.flow_job = (p).job_id AND i.kind = 'slow_step' AND t.last_ts > (p).from_ts AND t.first_ts < (p).to_ts
         GROUP BY floor(v.x0 / 6)
     )
     SELECT concat(l4._svg_text('tick', 'end', l4._plot_left((p).width) - 8, 12, 'step'),

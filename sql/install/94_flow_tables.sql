@@ -392,10 +392,10 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._flow_slow_spans() IS 'since when the steps of jobs found in flows take longer';
 
--- Slow steps of a run that are as many steps apart, three at least and most of its slow steps, are one issue: an
--- evaluation, a checkpoint or a stall, which the network does not tell apart. Another slow step may lie between two.
--- If they take five times the usual duration they are the job's own pauses, and no issue, as where a model generates
--- what it learns from next.
+-- Slow steps of a run that take about as long as each other, three at least, are one issue: an evaluation, a checkpoint
+-- or a stall, which the network does not tell apart. What is longer than five times the usual is alike. If such ones
+-- are as many steps apart they are the job's own pauses, as where a model generates what it learns from next: they, and
+-- what comes with each of them, are no issue.
 CREATE FUNCTION l4._flow_slow_steps()
 RETURNS TABLE (flow_job text, subject text, first_ts timestamptz, last_ts timestamptz, score float8, reason text,
     evidence jsonb)
@@ -403,37 +403,40 @@ LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
     WITH slow AS (
         SELECT s.flow_job, s.run, s.before + i.subject::int AS step, i.first_ts, i.last_ts, i.score, i.reason,
-            i.evidence
+            i.evidence, i.evidence ? 'cause' AS caused
         FROM l4._flow_stint_issue AS i JOIN l4._flow_stint AS s ON s.span = i.span AND s.stint = i.stint
         WHERE i.kind = 'slow_step' AND NOT s.hidden
-    ), numbered AS (
-        SELECT s.*, row_number() OVER (PARTITION BY s.flow_job, s.run ORDER BY s.step) AS n,
-            count(*) OVER (PARTITION BY s.flow_job, s.run) AS steps
-        FROM slow AS s WHERE NOT s.evidence ? 'cause'
-    ), apart AS (
-        SELECT a.flow_job, a.run, a.step, b.step AS next, b.step - a.step AS every, a.steps
-        FROM numbered AS a
-        JOIN numbered AS b ON b.flow_job = a.flow_job AND b.run = a.run AND b.n IN (a.n + 1, a.n + 2)
-        WHERE b.step - a.step > 2
+    ), compared AS (
+        SELECT s.*, least(s.score, 4) <= 1.3 * lag(s.score) OVER (PARTITION BY s.flow_job, s.run, s.caused
+            ORDER BY s.score, s.step) AS alike
+        FROM slow AS s
+    ), grouped AS (
+        SELECT c.*, count(*) FILTER (WHERE c.alike IS NOT TRUE) OVER (PARTITION BY c.flow_job, c.run, c.caused
+            ORDER BY c.score, c.step) AS n
+        FROM compared AS c
+    ), counted AS (
+        SELECT g.*, NOT g.caused AND count(*) OVER w >= 3 AS many,
+            g.step - lag(g.step) OVER (w ORDER BY g.step) AS apart
+        FROM grouped AS g WINDOW w AS (PARTITION BY g.flow_job, g.run, g.caused, g.n)
+    ), issue AS (
+        SELECT c.flow_job, c.run, min(c.step) AS step, min(c.first_ts) AS first_ts, max(c.last_ts) AS last_ts,
+            max(c.score) AS score, (array_agg(c.reason ORDER BY c.score DESC, c.step))[1] AS reason,
+            (array_agg(c.evidence))[1] AS evidence, c.many, array_agg(c.step ORDER BY c.step) AS steps,
+            CASE WHEN c.many THEN mode() WITHIN GROUP (ORDER BY c.apart) END AS every, array_agg(c.apart) AS apart
+        FROM counted AS c
+        GROUP BY c.flow_job, c.run, c.caused, c.n, c.many, CASE WHEN NOT c.many THEN c.step END
     ), regular AS (
-        SELECT a.flow_job, a.run, a.every, array_agg(a.step) || array_agg(a.next) || array_agg(b.next) AS steps
-        FROM apart AS a
-        JOIN apart AS b ON b.flow_job = a.flow_job AND b.run = a.run AND b.step = a.next AND b.every = a.every
-        GROUP BY a.flow_job, a.run, a.every, a.steps HAVING 2 * count(*) >= a.steps - 2
-    ), every AS (
-        SELECT r.flow_job, r.run, u.step, min(r.every) AS every
-        FROM regular AS r CROSS JOIN unnest(r.steps) AS u(step) GROUP BY r.flow_job, r.run, u.step
+        SELECT i.*, 3 * cardinality(array_positions(i.apart, i.every)) >= 2 * (cardinality(i.steps) - 1) AS regular,
+            max(i.score) OVER (PARTITION BY i.flow_job, i.run, i.every) > 4 AS pause
+        FROM issue AS i
     )
-    SELECT s.flow_job, min(s.step)::text, min(s.first_ts), max(s.last_ts), max(s.score),
-        (array_agg(s.reason ORDER BY s.score DESC, s.step))[1] || CASE WHEN e.every IS NULL THEN '' ELSE
-            format('; every %s steps, %s times: an evaluation, a checkpoint or a stall', e.every, count(*)) END,
-        (array_agg(s.evidence))[1]
-    FROM slow AS s
-    LEFT JOIN every AS e ON e.flow_job = s.flow_job AND e.run = s.run AND e.step = s.step
-    GROUP BY s.flow_job, s.run, e.every, CASE WHEN e.every IS NULL THEN s.step END
-    HAVING e.every IS NULL OR avg(s.score) <= 4;
+    SELECT r.flow_job, r.step::text, r.first_ts, r.last_ts, r.score,
+        concat(r.reason, CASE WHEN r.many THEN format('; %s%s times: an evaluation, a checkpoint or a stall',
+            CASE WHEN r.regular THEN format('every %s steps, ', r.every) ELSE '' END, cardinality(r.steps)) END),
+        CASE WHEN r.many THEN r.evidence || jsonb_build_object('steps', r.steps) ELSE r.evidence END
+    FROM regular AS r WHERE NOT (r.many AND r.regular AND r.pause);
 END;
-COMMENT ON FUNCTION l4._flow_slow_steps() IS 'slow steps of jobs found in flows; regular ones are one';
+COMMENT ON FUNCTION l4._flow_slow_steps() IS 'slow steps of jobs found in flows; those that are alike are one';
 
 -- What spans that follow each other found of one subject is one issue.
 CREATE FUNCTION l4._flow_write_issues() RETURNS void

@@ -17,7 +17,6 @@
 #include "l4_compat.h"
 
 #define LEAST_SILENCE	1000	/* microseconds: shorter ones are noise of what starts together */
-#define FINER			0.03	/* cost that a finer division may have more */
 #define NO_COST			1e9		/* of too few parts, or more than is needed */
 #define FEWEST_PARTS	4
 #define NEAR_PARTS		12		/* at least so many lie together */
@@ -400,11 +399,11 @@ l4_divide(const L4Records *records, L4Division *divisions, int *best)
 	for (int i = n - 1; i >= 0; i--)
 	{
 		CHECK_FOR_INTERRUPTS();
-		try_threshold(records, &bursts, &divisions[i], least + FINER);
+		try_threshold(records, &bursts, &divisions[i], least + L4_FINER);
 		least = Min(least, divisions[i].cost);
 	}
 	for (int i = n - 1; i >= 0; i--)
-		if (least < NO_COST && divisions[i].cost <= least + FINER)
+		if (least < NO_COST && divisions[i].cost <= least + L4_FINER)
 			*best = i;
 	pfree(bursts.start);
 	pfree(bursts.end);

@@ -51,10 +51,10 @@ slow_steps(L4Flows *flows, int s)
 /*
  * Share of a usual step's records behind the last step of a stint; where there
  * are none, as its other groups came to the end, of the bytes of the group
- * that is left in it.
+ * that is left in it: then *inside is set.
  */
 static double
-last_share(const L4Flows *flows, const L4FlowStint *stint)
+last_share(const L4Flows *flows, const L4FlowStint *stint, bool *inside)
 {
 	double	   *records = palloc(sizeof(double) * Max(stint->nsteps, 1));
 	double		usual;
@@ -64,13 +64,17 @@ last_share(const L4Flows *flows, const L4FlowStint *stint)
 		records[s] = stint->records[s];
 	usual = l4_quantile(records, stint->nsteps, 0.5);
 	share = usual > 0 ? stint->records[stint->nsteps] / usual : 0;
+	*inside = false;
 	for (int g = 0; g < stint->ngroups && share < INSIDE_LEAST; g++)
 	{
 		const L4FlowGroup *group = &flows->groups[stint->groups[g]];
 
 		if (group->open > 0 && group->open < CUT && group->nends > 0
 			&& l4_step_of(stint, group->ends[group->nends - 1] - flows->clusters[group->cluster].offset) == stint->nsteps - 2)
+		{
 			share = group->open;
+			*inside = true;
+		}
 	}
 	pfree(records);
 	return share;
@@ -154,14 +158,17 @@ static void
 find_stop(L4Flows *flows, L4FlowStint *last)
 {
 	double		share;
+	bool		inside;
 
 	if (flows->last - last->last <= Max(STOP_SILENCE, Min(STOP_PERIODS * last->period, MOST_SILENCE)))
 		return;
-	share = last_share(flows, last);
+	share = last_share(flows, last, &inside);
 	if (share < INSIDE_LEAST || share > INSIDE_MOST || ends_together(flows, last))
 		return;
 	last->stopped = share;
 	last->silent = first_silent(flows, last);
+	/* the last step did not end */
+	last->nsteps -= inside;
 }
 
 /* What explains what: slow links explain slow steps and slow ranks, these explain slow steps. */
@@ -190,8 +197,8 @@ l4_flows_issues(L4Flows *flows)
 {
 	for (int s = 0; s < flows->nstints; s++)
 	{
-		slow_steps(flows, s);
 		find_stop(flows, &flows->stints[s]);
+		slow_steps(flows, s);
 	}
 	find_causes(flows);
 }

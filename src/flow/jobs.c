@@ -42,19 +42,31 @@ ends_agree(const L4FlowCluster *x, const L4FlowCluster *y, int64 from, int64 to)
 	return n == 0 ? 0 : (double) agree / n;
 }
 
+/*
+ * Jobs of one shape on the same machines begin one after the other, and ends
+ * of their steps may lie together by chance. What is seen to begin or to end
+ * tells more: what does both together is one job, whatever the clocks say.
+ */
 static bool
 same_stint(const L4Flows *flows, const L4FlowCluster *x, const L4FlowCluster *y)
 {
 	int64		from = Max(x->first, y->first);
 	int64		to = Min(x->last, y->last);
 	int64		slack = (int64) (x->period / 2);
+	bool		begun = llabs(x->first - y->first) <= x->period;
+	bool		ended = llabs(x->last - y->last) <= x->period;
 
 	if (fabs(x->period / y->period - 1) > SAME_PERIOD || 2 * (to - from) < Min(x->last - x->first, y->last - y->first))
 		return false;
 	if (flows->inventory && l4_jaccard(x->machines, x->nmachines, y->machines, y->nmachines) < SAME_MACHINES)
 		return false;
+	if (!begun && !ended)
+		return false;
 	if (x->coarse && y->coarse)
 		return flows->inventory;
+	if (flows->inventory && begun && ended
+		&& (Min(x->first, y->first) > flows->first + x->period || Max(x->last, y->last) < flows->last - x->period))
+		return true;
 	return ends_agree(x, y, from - slack, to + slack) >= ENDS_AGREE && ends_agree(y, x, from - slack, to + slack) >= ENDS_AGREE;
 }
 

@@ -22,12 +22,15 @@
 #define SLOW_RATIO		1.12
 #define SLOW_STEPS		4
 #define FEW_SENDS		3
-#define LOOK_BACK		256		/* records: the send before it to the same NIC is as near, or not looked for */
+#define AT_ONCE			1000	/* microseconds between sends of ranks that share a NIC */
 
 /* What a NIC takes in each step: microseconds, then a ratio to its group; NAN where it is not known. */
 typedef struct NicTimes
 {
+	int			nic;
 	int			group;
+	int			npairs;			/* of the pipeline */
+	int		   *pairs;			/* ascending */
 	bool		middle;			/* sends to and receives from two stages */
 	bool		answers;		/* receives before it sends: the last stage */
 	float	   *interval;
@@ -68,28 +71,38 @@ answer_time(const L4Flows *flows, int nic, const L4Flow *flow, int n, bool first
 
 /* Records of a NIC's pipeline pairs in one step, in order: its times. */
 static void
-measure_step(const L4Flows *flows, int nic, const L4Flow *flow, int n, NicTimes *times, int step, float *pp_ms)
+measure_step(const L4Flows *flows, NicTimes *times, const L4Flow *flow, int n, int step, float *pp_ms)
 {
 	double	   *values = palloc(sizeof(double) * Max(n, 1));
+	int64	   *before = palloc(sizeof(int64) * times->npairs);	/* last send of each pair */
 	int64		end = DT_NOBEGIN;
 	int64		busy = 0;
 	int			nvalues = 0;
 
+	for (int i = 0; i < times->npairs; i++)
+		before[i] = DT_NOBEGIN;
 	for (int i = 0; i < n; i++)
 	{
+		int			pair;
+		int			at;
+
 		busy += Max(flow[i].end - Max(flow[i].start, end), 0);
 		end = Max(end, flow[i].end);
-		for (int before = i - 1; before >= Max(i - LOOK_BACK, 0) && is_sent(flows, &flow[i], nic); before--)
-			if (flow[before].pair == flow[i].pair && flow[before].back == flow[i].back)
-			{
-				values[nvalues++] = (double) (flow[i].start - flow[before].start);
-				break;
-			}
+		if (!is_sent(flows, &flow[i], times->nic))
+			continue;
+		pair = flow[i].pair;
+		at = (int *) bsearch(&pair, times->pairs, times->npairs, sizeof(int), l4_order_int32) - times->pairs;
+		if (before[at] != DT_NOBEGIN && flow[i].start - before[at] <= AT_ONCE)
+			continue;
+		if (before[at] != DT_NOBEGIN)
+			values[nvalues++] = (double) (flow[i].start - before[at]);
+		before[at] = flow[i].start;
 	}
 	*pp_ms = busy / 1000.0f;
 	times->interval[step] = nvalues < FEW_SENDS ? NAN : (float) l4_quantile(values, nvalues, LOW_INTERVAL);
-	times->answer[step] = answer_time(flows, nic, flow, n, times->answers);
+	times->answer[step] = answer_time(flows, times->nic, flow, n, times->answers);
 	pfree(values);
+	pfree(before);
 }
 
 /* Does a NIC receive before it sends in most steps? */
@@ -114,10 +127,11 @@ answers_first(const L4Flows *flows, const L4FlowStint *stint, int nic, const L4F
 
 /* Times of a NIC in all steps of a stint. */
 static void
-measure_nic(L4Flows *flows, L4FlowStint *stint, const L4FlowCluster *cluster, int nic, NicTimes *times, float *pp_ms)
+measure_nic(L4Flows *flows, L4FlowStint *stint, const L4FlowCluster *cluster, NicTimes *times, float *pp_ms)
 {
 	int		   *pairs = palloc(sizeof(int) * cluster->nruns);
 	int			npairs = 0;
+	int			nic = times->nic;
 	int			n;
 	int			from = 0;
 	const L4Flow *flow;
@@ -132,6 +146,8 @@ measure_nic(L4Flows *flows, L4FlowStint *stint, const L4FlowCluster *cluster, in
 			pairs[npairs++] = run->pair;
 	}
 	npairs = l4_sort_unique(pairs, npairs);
+	times->pairs = pairs;
+	times->npairs = npairs;
 	times->middle = npairs > 1;
 	times->answers = false;
 	for (int s = 0; s < stint->nsteps; s++)
@@ -148,7 +164,7 @@ measure_nic(L4Flows *flows, L4FlowStint *stint, const L4FlowCluster *cluster, in
 			if (i < n && next == step)
 				continue;
 			if (step < stint->nsteps && i > from)
-				measure_step(flows, nic, flow + from, i - from, times, step, &pp_ms[step]);
+				measure_step(flows, times, flow + from, i - from, step, &pp_ms[step]);
 			from = i;
 		}
 		MemoryContextSwitchTo(old);
@@ -271,17 +287,18 @@ rank_cluster(L4Flows *flows, L4FlowStint *stint, const L4FlowCluster *cluster)
 		int		   *at = bsearch(&cluster->nics[i], stint->nics, stint->nnics, sizeof(int), l4_order_int32);
 
 		CHECK_FOR_INTERRUPTS();
+		times[i].nic = cluster->nics[i];
 		times[i].group = l4_flows_group_of(flows, stint, cluster->nics[i]);
 		times[i].interval = palloc(bytes);
 		times[i].answer = palloc(bytes);
 		if (at != NULL)
-			measure_nic(flows, stint, cluster, cluster->nics[i], &times[i], stint->nic_pp_ms[at - stint->nics]);
+			measure_nic(flows, stint, cluster, &times[i], stint->nic_pp_ms[at - stint->nics]);
 		/* a stray, as storage, or a stage of a single replica, which has nothing to be compared with */
 		if (at == NULL || (times[i].group >= 0 && flows->groups[times[i].group].kind != L4_FLOW_DP))
 			times[i].group = -1;
 	}
 	compare_groups(times, cluster->nnics, stint->nsteps);
-	for (int i = 0; i < cluster->nnics && !stint->sampled && !stint->coarse; i++)
+	for (int i = 0; i < cluster->nnics && !stint->coarse; i++)
 		if (times[i].group >= 0)
 			find_slow(flows, stint, &times[i], cluster->nics[i]);
 	for (int i = 0; i < cluster->nnics; i++)

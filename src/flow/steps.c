@@ -17,7 +17,8 @@
 #define SLOW_SHARE		0.04	/* of the median: a slow step is longer by this at least, */
 #define SLOW_SIGMA		(3 * 1.4826)	/* and by so many median deviations of logarithms: steps vary by factors */
 #define CP_BURSTS		2.5		/* times those of the least busy runs of the group */
-#define CP_FILLS		0.6		/* of the step */
+#define CP_FILLS		0.6		/* of the step, */
+#define CP_REST			0.4		/* and at most, of those */
 #define NEAR_RECORD		0.08	/* of the usual pipeline records of a step, and */
 #define FEW_RECORDS		2		/* so many: counts are off by that, as of messages that are sent in pieces */
 #define AROUND			6		/* steps before one and behind that are looked at */
@@ -168,17 +169,27 @@ step_fill(const L4FlowStint *stint, const L4FlowRun *run, const L4Flow *flow, in
 	return result;
 }
 
-/* Context parallel: a run that is busier than the others of its group, and sends its main size all through the step. */
+/*
+ * Context parallel: a run that is busier than the others of its group, and
+ * sends its main size all through the step, as the least busy one does not:
+ * that one may join the replicas of what is sharded. Loads records of others.
+ */
 static bool
-is_context_parallel(const L4Flows *flows, const L4FlowStint *stint, const L4FlowRun *run, const L4Flow *flow, int n)
+is_context_parallel(L4Flows *flows, const L4FlowStint *stint, const L4FlowRun *run, const L4Flow *flow, int n)
 {
 	const L4FlowGroup *group;
+	const L4FlowRun *rest;
 
 	if (run->kind != L4_FLOW_DP || run->group < 0)
 		return false;
 	group = &flows->groups[run->group];
-	return run->bursts >= CP_BURSTS * l4_flows_least_bursts(flows, group->runs, group->nruns)
-		&& step_fill(stint, run, flow, n) >= CP_FILLS;
+	rest = &flows->runs[group->runs[0]];
+	for (int i = 1; i < group->nruns; i++)
+		rest = flows->runs[group->runs[i]].bursts < rest->bursts ? &flows->runs[group->runs[i]] : rest;
+	if (run->bursts < CP_BURSTS * rest->bursts || step_fill(stint, run, flow, n) < CP_FILLS)
+		return false;
+	flow = l4_flows_load(flows, &rest->pair, 1, rest->first, rest->last, &n);
+	return step_fill(stint, rest, flow, n) < CP_REST;
 }
 
 /* NICs and machines of the runs that are left. */

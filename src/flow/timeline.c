@@ -356,9 +356,9 @@ fills_time(const L4Records *records)
 }
 
 /*
- * Divide what divides a group; where that is not nearly all of it all records,
- * if their period is the same and they cost less: then the others are pieces
- * of its messages, not other traffic.
+ * Divide what divides a group; where that is not nearly all of it and its
+ * parts are not alike all records, if their period is the same and they cost
+ * less: then the others are pieces of its messages, not other traffic.
  */
 static int
 load_division(L4Flows *flows, const L4FlowGroup *group, GroupRecords *g, L4Division *divisions, int *best)
@@ -369,7 +369,7 @@ load_division(L4Flows *flows, const L4FlowGroup *group, GroupRecords *g, L4Divis
 	int			best_other;
 	int			nothers;
 
-	if (*best < 0 || left_out < LEFT_OUT)
+	if (*best < 0 || left_out < LEFT_OUT || divisions[*best].cost < L4_FINER)
 		return n;
 	(void) load_group(flows, group, true, g);
 	nothers = l4_divide(&g->records, others, &best_other);
