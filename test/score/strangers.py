@@ -139,20 +139,23 @@ def join():   # so many neighbours are one node with as many ranks, whose lines 
 if change == 'join':
     join()
 
+def put(f, row):   # a row of CSV; Python's writer leaves a lone carriage return without quotes, which COPY refuses
+    f.write(','.join('"%s"' % v.replace('"', '""') if re.search('[,"\r\n]', v) else v for v in map(str, row)) + '\n')
+
+
 os.makedirs(os.path.join(out, 'logs'), exist_ok=True)
 kept = set()
 with gzip.open(os.path.join(out, 'logs', 'all.csv.gz'), 'wt', encoding='utf-8', newline='') as f:
-    writer = csv.DictWriter(f, lines[0].keys(), lineterminator='\n')
-    writer.writeheader()
+    put(f, lines[0])
     for l in lines:
         l['line'] = rewritten(l)
         if l['line'] is not None:
             kept.add((l['job_id'], l['node'], l['line_no']))
-            writer.writerow({k: rename(v) if k in ('node', 'line') else v for k, v in l.items()})
+            put(f, [rename(v) if k in ('node', 'line') else v for k, v in l.items()])
 for name, rs in list(files.items()) + [('jobs.csv', jobs)]:
     with open(os.path.join(out, name), 'w', encoding='utf-8', newline='') as f:
-        writer = csv.DictWriter(f, open(os.path.join(source, name)).readline().strip().split(','), lineterminator='\n')
-        writer.writeheader()
+        fields = open(os.path.join(source, name)).readline().strip().split(',')
+        put(f, fields)
         for r in rs:
             if 'line_no' not in r or (r['job_id'], r['node'], r['line_no']) in kept:
-                writer.writerow({k: rename(v) if k in ('node', 'faulty_nodes') else v for k, v in r.items()})
+                put(f, [rename(r[k]) if k in ('node', 'faulty_nodes') else r[k] for k in fields])
