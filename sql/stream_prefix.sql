@@ -59,7 +59,7 @@ SELECT level, rank, split_part(event, ' ', 1) AS begins
 FROM read_node('nid-07', ARRAY(SELECT 'nid-07 | ' || line FROM lines ORDER BY line_no)) WHERE line_no > 64;
 -- and where no format knows the first one both are learnt as one, although what stands behind the first is always the same
 SELECT level, rank, split_part(event, ' ', 1) AS begins
-FROM read_node('n1', ARRAY(SELECT '(worker pid=71, host=n1) ' || line FROM lines ORDER BY line_no)) WHERE line_no > 64;
+FROM read_node('n1', ARRAY(SELECT '(worker pid=71, host=n1) pod-7 trainer ' || line FROM lines ORDER BY line_no)) WHERE line_no > 64;
 -- dates and times are none, nor are numbers that count, nor words that all lines of one kind have
 CREATE FUNCTION kept(prefix text, kinds text[]) RETURNS boolean LANGUAGE sql AS $$
     SELECT bool_and(cardinality(string_to_array(event, ' ')) = 3) FROM read_node('n1', ARRAY(

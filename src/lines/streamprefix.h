@@ -9,7 +9,7 @@
 #include "base/codec.h"
 
 #define L4_PREFIX_LINES	64		/* lines of a stream that prefixes are learnt from */
-#define L4_PREFIX_WORDS	4		/* words that a prefix may have */
+#define L4_PREFIX_WORDS	6		/* words that a prefix may have */
 #define L4_PREFIX_TEXT	80		/* bytes that it may have */
 #define L4_PREFIX_MAX		32		/* prefixes of a stream: as many as writers */
 
