@@ -7,9 +7,8 @@
 #include "base/order.h"
 #include "lines/record_int.h"
 
-/* First byte of a saved state, and of an older one that is read as well. */
+/* First byte of a saved state. */
 #define L4_RECORD_STATE_VERSION 2
-#define L4_RECORD_STATE_WITHOUT_RANK 1
 
 /* No record or stream has more: what is loaded can still be counted on. */
 #define MAX_LINES (PG_INT32_MAX / 2)
@@ -109,10 +108,9 @@ l4_record_code(L4RecordReader *r, L4Codec *codec)
 	int			n = 0;
 
 	l4_code_byte(codec, &version);
-	if (version != L4_RECORD_STATE_VERSION && version != L4_RECORD_STATE_WITHOUT_RANK)
+	if (version != L4_RECORD_STATE_VERSION)
 		l4_bytes_corrupted("version of the state of records");
-	if (version == L4_RECORD_STATE_VERSION)
-		l4_code_uint64(codec, &r->rank_key);
+	l4_code_uint64(codec, &r->rank_key);
 	l4_code_int64(codec, &r->lines);
 	l4_code_int64(codec, &r->records);
 	l4_code_int(codec, &r->logged);
