@@ -16,7 +16,7 @@ OBJS = \
 	src/diagnose/diag_counter.o \
 	src/diagnose/diag_frame_owner.o \
 	src/diagnose/diag_frames.o \
-	src/diagnose/diag_iter.o src/diagnose/diag_reports.o \
+	src/diagnose/diag_iter.o \
 	src/diagnose/diag_pack_sql.o \
 	src/diagnose/diag_periodic.o \
 	src/diagnose/diag_sequence.o \

@@ -1,7 +1,7 @@
 /*
  * diag_iter.c: iterations of all nodes of a job, put together.
  *
- * A thousand nodes report millions of iterations. They are read once, in place of grouping and sorting them in SQL, and kept in a few bytes each.
+ * A thousand nodes report millions of iterations. They are read once, in place of grouping and sorting them in SQL.
  */
 #include "postgres.h"
 
@@ -29,7 +29,10 @@ typedef struct Iteration
 	int			nodes;
 	int			last_node;
 	int64		done;
-	int			n;				/* reports: durations in milliseconds, or times */
+	int			n;				/* reports */
+	int			size;
+	double	   *values;			/* durations in milliseconds, or times */
+	int		   *turns;			/* with times: whose turn each was, ascending */
 	IterationPart part;
 	double		median;
 } Iteration;
@@ -51,8 +54,6 @@ struct L4Iterations
 	Iteration  *items;			/* in the order in which they are met */
 	int			nitems;
 	int			items_size;
-	L4Reports  *reports;		/* one for each L4_REPORTS_MANY of them */
-	int			reports_size;
 	NodeSum    *nodes;
 	int			nnodes;
 	int			nodes_size;
@@ -102,10 +103,17 @@ get_node(L4Iterations *all, int number)
 }
 
 static void
-keep_value(L4Iterations *all, int place, double value)
+keep_value(L4Iterations *all, Iteration *it, double value)
 {
-	all->items[place].n++;
-	l4_reports_put(&all->reports[place >> L4_REPORTS_BITS], all->cxt, all->nturns - 1, place & (L4_REPORTS_MANY - 1), value);
+	int			size = it->size;
+
+	if (all->late)
+	{
+		L4_GROW_FROM(it->turns, it->n, size, 16, all->cxt);
+		it->turns[it->n] = all->nturns - 1;
+	}
+	L4_GROW_FROM(it->values, it->n, it->size, 16, all->cxt);
+	it->values[it->n++] = value;
 }
 
 /* The median of what is reported of each iteration; of some nothing is. */
@@ -115,53 +123,25 @@ find_medians(L4Iterations *all)
 	double	   *values = NULL;
 	int			size = 0;
 
-	for (int from = 0; from < all->nitems; from += L4_REPORTS_MANY)
+	for (int i = 0; i < all->nitems; i++)
 	{
-		const L4Reports *reports = &all->reports[from >> L4_REPORTS_BITS];
-		Iteration  *items = all->items + from;
-		int			n = Min(L4_REPORTS_MANY, all->nitems - from);
-		int			next[L4_REPORTS_MANY];
-		int			start = 0;
-		L4ReportReader reader;
+		Iteration  *it = &all->items[i];
 
 		CHECK_FOR_INTERRUPTS();
-		if (reports->n > size)
-		{
-			if (values != NULL)
-				pfree(values);
-			size = reports->n;
-			values = MemoryContextAllocHuge(all->cxt, sizeof(double) * size);
-		}
-		for (int i = 0; i < n; i++)
-		{
-			next[i] = start;
-			start += items[i].n;
-		}
-		l4_reports_read(&reader, reports);
-		while (l4_reports_next(&reader))
-			values[next[reader.place]++] = reader.value;
-		for (int i = 0; i < n; i++)
-			if (items[i].n > 0)
-				items[i].median = median_of(values + next[i] - items[i].n, items[i].n);
+		if (it->n == 0)
+			continue;
+		L4_GROW_FROM(values, it->n, size, it->n + 1, CurrentMemoryContext);
+		memcpy(values, it->values, sizeof(double) * it->n);
+		it->median = median_of(values, it->n);
 	}
-	if (values != NULL)
-		pfree(values);
 }
 
 static void
 add_item(L4Iterations *all, int32 epoch, int32 iteration)
 {
 	Iteration  *it;
-	int			kept = all->nitems >> L4_REPORTS_BITS;
 
 	L4_GROW(all->items, all->nitems, all->items_size, all->cxt);
-	L4_GROW_FROM(all->reports, kept, all->reports_size, 4, all->cxt);
-	if (all->nitems % L4_REPORTS_MANY == 0)
-	{
-		memset(&all->reports[kept], 0, sizeof(L4Reports));
-		/* of durations thousandths */
-		all->reports[kept].scale = all->late ? 1 : 1000;
-	}
 	it = &all->items[all->nitems++];
 	memset(it, 0, sizeof(*it));
 	it->epoch = epoch;
@@ -201,9 +181,9 @@ add_report(L4Iterations *all, int place, int64 ended, const double *ms, int numb
 	}
 	it->done = Max(it->done, ended);
 	if (!all->late && ms != NULL)
-		keep_value(all, place, *ms);
+		keep_value(all, it, *ms);
 	else if (all->late && ended != L4_NO_TS)
-		keep_value(all, place, (double) ended);
+		keep_value(all, it, (double) ended);
 	if (node->n++ == 0)
 		node->first = node->last = L4_NO_TS;
 	if (ended != L4_NO_TS)
@@ -440,19 +420,12 @@ L4Pack *
 l4_iterations_late(L4Iterations *all, int place, double min_nodes)
 {
 	L4Pack	   *pack = l4_pack_create("ifff", all->cxt);
-	int			kept = (all->nitems + L4_REPORTS_MANY - 1) >> L4_REPORTS_BITS;
-	L4ReportReader *readers = palloc(sizeof(L4ReportReader) * Max(kept, 1));
-	bool	   *more = palloc(sizeof(bool) * Max(kept, 1));
+	int		   *next = palloc_extended(sizeof(int) * (Size) Max(all->nitems, 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	double	   *before = NULL;
 	int			size = 0;
 
 	find_medians(all);
 	divide_iterations(all, place, min_nodes);
-	for (int k = 0; k < kept; k++)
-	{
-		l4_reports_read(&readers[k], &all->reports[k]);
-		more[k] = l4_reports_next(&readers[k]);
-	}
 	/* node by node, as they came */
 	for (int turn = 0; turn < all->nturns; turn++)
 	{
@@ -461,11 +434,10 @@ l4_iterations_late(L4Iterations *all, int place, double min_nodes)
 		int			nbefore = 0;
 
 		CHECK_FOR_INTERRUPTS();
-		for (int k = 0; k < kept; k++)
-			for (; more[k] && readers[k].turn == (uint32) turn; more[k] = l4_reports_next(&readers[k]))
+		for (int i = 0; i < all->nitems; i++)
+			for (const Iteration *it = &all->items[i]; next[i] < it->n && it->turns[next[i]] == turn; next[i]++)
 			{
-				const Iteration *it = &all->items[(k << L4_REPORTS_BITS) + readers[k].place];
-				double		ms = (readers[k].value - it->median) / 1000;
+				double		ms = (it->values[next[i]] - it->median) / 1000;
 
 				if (it->part == PART_SLOW)
 				{
