@@ -63,12 +63,14 @@ FROM (VALUES ('{1:3}'::l4.event_vector, '{2:4}'::l4.event_vector), ('{1:3, 2:4}'
 SELECT l4.l2_distance('{1:3}', NULL), l4.l1_distance(NULL, '{1:3}'), l4.cosine_distance(NULL, NULL), NULL OPERATOR(l4.+) '{1:3}'::l4.event_vector AS plus;
 
 -- order, equality, hashing
-SELECT v FROM unnest('{"{2:1}","{1:2}","{1:1, 2:1}","{}","{1:1}","{-1:5}","{1:1, 3:1}"}'::l4.event_vector[]) AS v ORDER BY v;
-SELECT count(*) AS pairs, bool_and((x OPERATOR(l4.=) y) = (i = j) AND (x OPERATOR(l4.<>) y) = (i <> j) AND (x OPERATOR(l4.<) y) = (i < j)
-       AND (x OPERATOR(l4.<=) y) = (i <= j) AND (x OPERATOR(l4.>) y) = (i > j) AND (x OPERATOR(l4.>=) y) = (i >= j)
-       AND sign(l4.event_vector_cmp(x, y)) = sign(i - j)) AS consistent
-FROM unnest('{"{}","{-1:5}","{1:1}","{1:1, 2:1}","{1:2}","{2:1}"}'::l4.event_vector[]) WITH ORDINALITY AS a(x, i),
-     unnest('{"{}","{-1:5}","{1:1}","{1:1, 2:1}","{1:2}","{2:1}"}'::l4.event_vector[]) WITH ORDINALITY AS b(y, j);
+WITH v AS (
+    SELECT v, row_number() OVER (ORDER BY v) AS i
+    FROM unnest('{"{2:1}","{1:2}","{1:1, 2:1}","{}","{1:1}","{-1:5}","{1:1, 3:1}"}'::l4.event_vector[]) AS v)
+SELECT count(*) AS pairs, bool_and((x.v OPERATOR(l4.=) y.v) = (x.i = y.i) AND (x.v OPERATOR(l4.<>) y.v) = (x.i <> y.i)
+       AND (x.v OPERATOR(l4.<) y.v) = (x.i < y.i) AND (x.v OPERATOR(l4.<=) y.v) = (x.i <= y.i)
+       AND (x.v OPERATOR(l4.>) y.v) = (x.i > y.i) AND (x.v OPERATOR(l4.>=) y.v) = (x.i >= y.i)
+       AND sign(l4.event_vector_cmp(x.v, y.v)) = sign(x.i - y.i)) AS consistent
+FROM v AS x, v AS y;
 CREATE TEMP TABLE vectors AS SELECT l4.event_vector(ARRAY[i % 10, 100 + i % 3], ARRAY[1, 2]) AS v FROM generate_series(1, 1000) AS i;
 SET enable_sort = off;
 SELECT count(*), count(DISTINCT v) FROM (SELECT v FROM vectors GROUP BY v) AS g;

@@ -90,25 +90,25 @@ CREATE FUNCTION l4.event_vector_ne(l4.event_vector, l4.event_vector) RETURNS boo
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteane';
 COMMENT ON FUNCTION l4.event_vector_ne(l4.event_vector, l4.event_vector) IS 'implementation of <> operator';
 CREATE FUNCTION l4.event_vector_lt(l4.event_vector, l4.event_vector) RETURNS bool
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_lt';
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'bytealt';
 COMMENT ON FUNCTION l4.event_vector_lt(l4.event_vector, l4.event_vector) IS 'implementation of < operator';
 CREATE FUNCTION l4.event_vector_le(l4.event_vector, l4.event_vector) RETURNS bool
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_le';
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteale';
 COMMENT ON FUNCTION l4.event_vector_le(l4.event_vector, l4.event_vector) IS 'implementation of <= operator';
 CREATE FUNCTION l4.event_vector_gt(l4.event_vector, l4.event_vector) RETURNS bool
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_gt';
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteagt';
 COMMENT ON FUNCTION l4.event_vector_gt(l4.event_vector, l4.event_vector) IS 'implementation of > operator';
 CREATE FUNCTION l4.event_vector_ge(l4.event_vector, l4.event_vector) RETURNS bool
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_ge';
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteage';
 COMMENT ON FUNCTION l4.event_vector_ge(l4.event_vector, l4.event_vector) IS 'implementation of >= operator';
 CREATE FUNCTION l4.event_vector_cmp(l4.event_vector, l4.event_vector) RETURNS int
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_cmp';
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteacmp';
 COMMENT ON FUNCTION l4.event_vector_cmp(l4.event_vector, l4.event_vector) IS 'btree less-equal-greater';
 CREATE FUNCTION l4.event_vector_hash(l4.event_vector) RETURNS int
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_hash';
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlena';
 COMMENT ON FUNCTION l4.event_vector_hash(l4.event_vector) IS 'hash';
 CREATE FUNCTION l4.event_vector_hash_extended(l4.event_vector, bigint) RETURNS bigint
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_hash_extended';
+LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlenaextended';
 COMMENT ON FUNCTION l4.event_vector_hash_extended(l4.event_vector, bigint) IS 'hash with seed';
 
 CREATE OPERATOR l4.= (
@@ -125,26 +125,22 @@ CREATE OPERATOR l4.< (
     LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_lt,
     COMMUTATOR = OPERATOR(l4.>), NEGATOR = OPERATOR(l4.>=), RESTRICT = scalarltsel, JOIN = scalarltjoinsel
 );
-COMMENT ON OPERATOR l4.< (l4.event_vector, l4.event_vector) IS
-    'before, comparing (event, count) pairs from the first on';
+COMMENT ON OPERATOR l4.< (l4.event_vector, l4.event_vector) IS 'before, in the order of stored bytes';
 CREATE OPERATOR l4.<= (
     LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_le,
     COMMUTATOR = OPERATOR(l4.>=), NEGATOR = OPERATOR(l4.>), RESTRICT = scalarlesel, JOIN = scalarlejoinsel
 );
-COMMENT ON OPERATOR l4.<= (l4.event_vector, l4.event_vector) IS
-    'before or equal, comparing (event, count) pairs from the first on';
+COMMENT ON OPERATOR l4.<= (l4.event_vector, l4.event_vector) IS 'before or equal, in the order of stored bytes';
 CREATE OPERATOR l4.> (
     LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_gt,
     COMMUTATOR = OPERATOR(l4.<), NEGATOR = OPERATOR(l4.<=), RESTRICT = scalargtsel, JOIN = scalargtjoinsel
 );
-COMMENT ON OPERATOR l4.> (l4.event_vector, l4.event_vector) IS
-    'after, comparing (event, count) pairs from the first on';
+COMMENT ON OPERATOR l4.> (l4.event_vector, l4.event_vector) IS 'after, in the order of stored bytes';
 CREATE OPERATOR l4.>= (
     LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_ge,
     COMMUTATOR = OPERATOR(l4.<=), NEGATOR = OPERATOR(l4.<), RESTRICT = scalargesel, JOIN = scalargejoinsel
 );
-COMMENT ON OPERATOR l4.>= (l4.event_vector, l4.event_vector) IS
-    'after or equal, comparing (event, count) pairs from the first on';
+COMMENT ON OPERATOR l4.>= (l4.event_vector, l4.event_vector) IS 'after or equal, in the order of stored bytes';
 
 CREATE OPERATOR CLASS l4.event_vector_ops DEFAULT FOR TYPE l4.event_vector USING btree AS
     OPERATOR 1 l4.<, OPERATOR 2 l4.<=, OPERATOR 3 l4.=, OPERATOR 4 l4.>=, OPERATOR 5 l4.>,

@@ -10,7 +10,7 @@
  * of a job have small ids that are close together, so most of them take one or
  * two bytes. Order, uniqueness and positive counts hold by construction. Each
  * vector has one encoding, as whoever makes bytes does so by
- * l4_evector_encode(): equality is equality of bytes.
+ * l4_evector_encode(): vectors are compared and hashed as bytes.
  */
 #include "postgres.h"
 
@@ -261,32 +261,6 @@ l4_evector_sum(const struct varlena *a, const struct varlena *b)
 	result = l4_evector_encode(counts, n);
 	pfree(counts);
 	return result;
-}
-
-/*
- * Order for sorting and grouping: like a list of (event, count) pairs, the
- * shorter first where one is the beginning of the other.
- */
-int
-l4_evector_compare(const struct varlena *a, const struct varlena *b)
-{
-	L4EvectorReader x;
-	L4EvectorReader y;
-
-	l4_evector_open(&x, a);
-	l4_evector_open(&y, b);
-	for (;;)
-	{
-		bool		more_x = l4_evector_next(&x);
-		bool		more_y = l4_evector_next(&y);
-
-		if (!more_x || !more_y)
-			return (int) more_x - (int) more_y;
-		if (x.event_id != y.event_id)
-			return x.event_id < y.event_id ? -1 : 1;
-		if (x.count != y.count)
-			return x.count < y.count ? -1 : 1;
-	}
 }
 
 int64

@@ -58,7 +58,6 @@ extern void l4_evector_check_count(int32 event_id, int64 count);
 extern void l4_evector_check_size(int64 n);
 
 extern struct varlena *l4_evector_sum(const struct varlena *a, const struct varlena *b);
-extern int	l4_evector_compare(const struct varlena *a, const struct varlena *b);
 extern int64 l4_evector_get(const struct varlena *vector, int32 event_id);
 
 typedef enum L4Distance

@@ -28,13 +28,6 @@ PG_FUNCTION_INFO_V1(l4_event_vector_to_jsonb);
 PG_FUNCTION_INFO_V1(l4_event_vector_each);
 PG_FUNCTION_INFO_V1(l4_event_vector_get);
 PG_FUNCTION_INFO_V1(l4_event_vector_add);
-PG_FUNCTION_INFO_V1(l4_event_vector_lt);
-PG_FUNCTION_INFO_V1(l4_event_vector_le);
-PG_FUNCTION_INFO_V1(l4_event_vector_gt);
-PG_FUNCTION_INFO_V1(l4_event_vector_ge);
-PG_FUNCTION_INFO_V1(l4_event_vector_cmp);
-PG_FUNCTION_INFO_V1(l4_event_vector_hash);
-PG_FUNCTION_INFO_V1(l4_event_vector_hash_extended);
 PG_FUNCTION_INFO_V1(l4_event_vector_l1_distance);
 PG_FUNCTION_INFO_V1(l4_event_vector_l2_distance);
 PG_FUNCTION_INFO_V1(l4_event_vector_cosine_distance);
@@ -325,56 +318,6 @@ Datum
 l4_event_vector_add(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(l4_evector_sum(L4_GETARG_EVECTOR(0), L4_GETARG_EVECTOR(1)));
-}
-
-static int
-compare_arguments(FunctionCallInfo fcinfo)
-{
-	return l4_evector_compare(L4_GETARG_EVECTOR(0), L4_GETARG_EVECTOR(1));
-}
-
-Datum
-l4_event_vector_lt(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(compare_arguments(fcinfo) < 0);
-}
-
-Datum
-l4_event_vector_le(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(compare_arguments(fcinfo) <= 0);
-}
-
-Datum
-l4_event_vector_gt(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(compare_arguments(fcinfo) > 0);
-}
-
-Datum
-l4_event_vector_ge(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(compare_arguments(fcinfo) >= 0);
-}
-
-Datum
-l4_event_vector_cmp(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_INT32(compare_arguments(fcinfo));
-}
-
-Datum
-l4_event_vector_hash(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_INT32((int32) (uint32) l4_evector_hash(L4_GETARG_EVECTOR(0), 0));
-}
-
-/* With seed 0 its low half must equal the plain hash. */
-Datum
-l4_event_vector_hash_extended(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_INT64((int64) l4_evector_hash(L4_GETARG_EVECTOR(0),
-											(uint64) PG_GETARG_INT64(1)));
 }
 
 static Datum
