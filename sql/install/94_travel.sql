@@ -7,17 +7,9 @@ LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 10000 ROWS 10 AS 'MODULE_PATHNAME'
 COMMENT ON FUNCTION l4._export_rows(text) IS
     'the entries (kind, head, bodies) of a query as rows of at most a megabyte, each with its number and a checksum';
 
-CREATE FUNCTION l4._keep_members(packed bytea, members int[], has_rows bool) RETURNS bytea
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 500 AS 'MODULE_PATHNAME', 'l4_keep_members';
-COMMENT ON FUNCTION l4._keep_members(bytea, int[], bool) IS
-    'a value that streams share without those of other members; has_rows: members are packed rows';
-
-CREATE FUNCTION l4._of_members(packed bytea, members int[], has_rows bool DEFAULT true) RETURNS bytea
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN members IS NULL THEN packed
-    WHEN members OPERATOR(pg_catalog.<>) '{}' THEN l4._keep_members(packed, members, has_rows) END;
-COMMENT ON FUNCTION l4._of_members(bytea, int[], bool) IS
-    'a value of a pack for some members (NULL = for all that it has)';
+CREATE FUNCTION l4._of_members(packed bytea, members int[]) RETURNS bytea
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 AS 'MODULE_PATHNAME', 'l4_of_members';
+COMMENT ON FUNCTION l4._of_members(bytea, int[]) IS 'a value of a pack for some members (NULL = for all that it has)';
 
 CREATE FUNCTION l4._export_head(what text) RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -112,8 +104,8 @@ AS $$
         l4._of_members(p.open_iterations, long_members), l4._of_members(p.open_stages, members),
         CASE WHEN b.full THEN l4._of_members(p.open_activity, members) END,
         l4._of_members(p.open_sequences, long_members),
-        CASE WHEN b.full THEN l4._of_members(p.scan_state, members, false) END,
-        CASE WHEN b.full THEN l4._of_members(p.pack_state, members, false) END]
+        CASE WHEN b.full THEN l4._of_members(p.scan_state, members) END,
+        CASE WHEN b.full THEN l4._of_members(p.pack_state, members) END]
     FROM l4._pack AS p CROSS JOIN LATERAL (SELECT _pack_entries.part <> 'baseline' AS full) AS b
     WHERE p.pack_id = _pack_entries.pack_id
         AND (p.part = 0 OR _pack_entries.part <> 'baseline' OR long_members IS DISTINCT FROM '{}')

@@ -285,7 +285,7 @@ group_sections(const SharedPack *group, bool open, L4Sections *sections)
 	{
 		for (int m = 0; m < group->n; m++)
 			values[m] = *l4_section(open ? &group->set[m]->packed->open : &group->set[m]->packed->settled, i);
-		*l4_section(sections, i) = l4_group_encode(values, group->n, L4_MEMBER_PACK);
+		*l4_section(sections, i) = l4_group_encode(values, group->n);
 	}
 }
 
@@ -312,7 +312,7 @@ store_group_chunk(Store *store, const SharedPack *group, int32 pack_id, bool ope
 	}
 	if (all.lines == 0)
 		return;
-	all.body = l4_group_encode(values, group->n, L4_MEMBER_PACK);
+	all.body = l4_group_encode(values, group->n);
 	store_chunk(store, pack_id, open ? -1 : 0, &all);
 }
 
@@ -355,8 +355,8 @@ store_group(Store *store)
 			pack_states[m] = group->set[m]->packed->pack_state;
 			store_stream(store, &group->piece[m], pack_id, m, group->set[m]);
 		}
-		store_pack(&store->new_pack, pack_id, true, &settled, &open, l4_group_encode(scan_states, group->n, L4_MEMBER_BYTES),
-				   l4_group_encode(pack_states, group->n, L4_MEMBER_BYTES));
+		store_pack(&store->new_pack, pack_id, true, &settled, &open, l4_group_encode(scan_states, group->n),
+				   l4_group_encode(pack_states, group->n));
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(group->cxt);

@@ -2,49 +2,21 @@
  * group.c
  *		Packed values of several streams as one.
  *
- * Layout: version; compressed: number of members; for each the number of its
- * pieces + 1 (0: NULL) and their lengths; then the first pieces of all members, the second ones, and so on.
- * The pieces of packed rows are their head and each column.
+ * Layout: version; compressed: number of members; the length of each + 1 (0: NULL); their bytes, one after the other.
  */
 #include "postgres.h"
 
 #include "utils/memutils.h"
 
+#include "base/bytes.h"
 #include "base/compress.h"
 #include "l4_compat.h"
 #include "packed/group.h"
-#include "packed/packed.h"
-
-#define MAX_PIECES	(L4_PACK_MAX_COLS + 1)
-
-typedef struct GroupMember
-{
-	int			npieces;		/* -1: NULL */
-	const char *piece[MAX_PIECES];
-	int			len[MAX_PIECES];
-} GroupMember;
-
-static void
-find_pieces(bytea *value, L4MemberKind kind, GroupMember *member)
-{
-	member->npieces = -1;
-	if (value == NULL)
-		return;
-	if (kind == L4_MEMBER_PACK)
-		member->npieces = l4_pack_pieces(l4_pack_plain(value), member->piece, member->len);
-	else
-	{
-		member->npieces = 1;
-		member->piece[0] = VARDATA_ANY(value);
-		member->len[0] = VARSIZE_ANY_EXHDR(value);
-	}
-}
 
 /* NULL when all members are. */
 bytea *
-l4_group_encode(bytea **values, int n, L4MemberKind kind)
+l4_group_encode(bytea **values, int n)
 {
-	GroupMember	   *members = (GroupMember *) palloc(sizeof(GroupMember) * n);
 	StringInfoData plain;
 	StringInfoData out;
 	bool		any = false;
@@ -54,24 +26,19 @@ l4_group_encode(bytea **values, int n, L4MemberKind kind)
 	l4_put_uint(&plain, n);
 	for (int i = 0; i < n; i++)
 	{
-		find_pieces(values[i], kind, &members[i]);
 		any |= values[i] != NULL;
-		l4_put_uint(&plain, members[i].npieces + 1);
-		for (int p = 0; p < members[i].npieces; p++)
-			l4_put_uint(&plain, members[i].len[p]);
+		l4_put_uint(&plain, values[i] == NULL ? 0 : VARSIZE_ANY_EXHDR(values[i]) + 1);
 	}
 	if (!any)
 		return NULL;
-	for (int p = 0; p < MAX_PIECES; p++)
-		for (int i = 0; i < n; i++)
-			if (p < members[i].npieces)
-				appendBinaryStringInfo(&plain, members[i].piece[p], members[i].len[p]);
+	for (int i = 0; i < n; i++)
+		if (values[i] != NULL)
+			appendBinaryStringInfo(&plain, VARDATA_ANY(values[i]), VARSIZE_ANY_EXHDR(values[i]));
 	l4_bytea_begin(&out);
 	appendStringInfoChar(&out, L4_GROUP_VERSION);
 	if (!l4_compress(&out, plain.data, plain.len))
 		elog(ERROR, "%d values of %d bytes cannot be shared", n, plain.len);
 	pfree(plain.data);
-	pfree(members);
 	return l4_bytea_end(&out);
 }
 
@@ -106,34 +73,19 @@ l4_group_member(const L4OpenGroup *group, int member)
 {
 	L4ByteReader reader;
 	int			n;
-	int			npieces[L4_GROUP_MAX];
-	int			lengths[L4_GROUP_MAX][MAX_PIECES];
+	int			lengths[L4_GROUP_MAX];
 	StringInfoData out;
 
 	if (group->bytes == NULL)
 		return NULL;
 	reader = read_members(group, &n);
 	for (int i = 0; i < n; i++)
-	{
-		npieces[i] = l4_get_count_or_none(&reader);
-		if (npieces[i] > MAX_PIECES)
-			l4_bytes_corrupted("pieces");
-		for (int p = 0; p < npieces[i]; p++)
-			lengths[i][p] = l4_get_count(&reader);
-	}
-	if (member < 0 || member >= n || npieces[member] < 0)
+		lengths[i] = l4_get_count_or_none(&reader);
+	if (member < 0 || member >= n || lengths[member] < 0)
 		return NULL;
+	for (int i = 0; i < member; i++)
+		l4_get_bytes(&reader, Max(lengths[i], 0));
 	l4_bytea_begin(&out);
-	for (int p = 0; p < npieces[member]; p++)
-		for (int i = 0; i < n; i++)
-		{
-			const char *piece;
-
-			if (p >= npieces[i])
-				continue;
-			piece = l4_get_bytes(&reader, lengths[i][p]);
-			if (i == member)
-				appendBinaryStringInfo(&out, piece, lengths[i][p]);
-		}
+	appendBinaryStringInfo(&out, l4_get_bytes(&reader, lengths[member]), lengths[member]);
 	return l4_bytea_end(&out);
 }

@@ -119,8 +119,6 @@ extern L4Pack *l4_pack_open_as(bytea *packed, const char *types, MemoryContext c
 extern void l4_pack_need(L4Pack *pack, int colno);
 extern L4Pack *l4_pack_decode(bytea *packed, MemoryContext cxt);
 extern L4Pack *l4_pack_reopen(bytea *packed, MemoryContext cxt);
-extern bytea *l4_pack_plain(bytea *packed);
-extern int	l4_pack_pieces(bytea *packed, const char **piece, int *len);
 
 static inline bool
 l4_pack_is_null(const L4Pack *pack, int col, int row)

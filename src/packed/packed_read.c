@@ -258,52 +258,6 @@ l4_pack_open_as(bytea *packed, const char *types, MemoryContext cxt)
 	return pack;
 }
 
-/* The same pack, not compressed. */
-bytea *
-l4_pack_plain(bytea *packed)
-{
-	L4ByteReader reader;
-	bytea	   *plain;
-	int			len;
-
-	begin_read(packed, &reader, CurrentMemoryContext);
-	if (*VARDATA_ANY(packed) == L4_PACK_VERSION)
-		return packed;
-	len = (int) (reader.end - reader.ptr);
-	plain = (bytea *) palloc(VARHDRSZ + 1 + len);
-	SET_VARSIZE(plain, VARHDRSZ + 1 + len);
-	*VARDATA(plain) = L4_PACK_VERSION;
-	memcpy(VARDATA(plain) + 1, reader.ptr, len);
-	return plain;
-}
-
-/* The bytes of a pack in pieces: its head, and each column. */
-int
-l4_pack_pieces(bytea *packed, const char **piece, int *len)
-{
-	L4ByteReader reader;
-	uint64		ncols;
-
-	Assert(*VARDATA_ANY(packed) == L4_PACK_VERSION);
-	begin_read(packed, &reader, CurrentMemoryContext);
-	l4_get_uint(&reader);
-	ncols = l4_get_uint(&reader);
-	if (ncols > L4_PACK_MAX_COLS)
-		l4_bytes_corrupted("size");
-	piece[0] = VARDATA_ANY(packed);
-	for (uint64 c = 0; c <= ncols; c++)
-	{
-		L4PackCol	col;
-
-		len[c] = (int) ((const char *) reader.ptr - piece[c]);
-		if (c == ncols)
-			break;
-		piece[c + 1] = (const char *) reader.ptr;
-		open_column(&reader, &col);
-	}
-	return (int) ncols + 1;
-}
-
 L4Pack *
 l4_pack_decode(bytea *packed, MemoryContext cxt)
 {

@@ -15,8 +15,6 @@
 #include "packed/sections.h"
 #include "travel/renumber.h"
 
-#define MAX_PIECES	(L4_PACK_MAX_COLS + 1)
-
 int32
 l4_renumbered(const L4Renumber *map, int32 event_id)
 {
@@ -30,56 +28,35 @@ l4_renumbered(const L4Renumber *map, int32 event_id)
 	return map->to[found - map->ids];
 }
 
-/* The column of a pack that names events, under the new numbers. */
-static bytea *
-renumber_values(const L4Renumber *map, L4Pack *pack, int colno)
-{
-	L4PackCol  *from = &pack->cols[colno];
-	L4Pack	   *to = l4_pack_create((char[]) {from->type, '\0'}, CurrentMemoryContext);
-
-	l4_pack_need(pack, colno);
-	for (int i = 0; i < from->nentries; i++)
-		for (int k = 0; k < from->entry_len[i]; k++)
-			((int32 *) from->entry[i])[k] = l4_renumbered(map, ((int32 *) from->entry[i])[k]);
-	for (int row = 0; row < pack->nrows; row++)
-	{
-		if ((row & 0xfff) == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (l4_pack_is_null(pack, colno, row))
-			l4_pack_null(to, 0);
-		else if (from->type == L4_PACK_INTS)
-			l4_pack_ints(to, 0, (int32 *) from->entry[from->ints[row]], from->entry_len[from->ints[row]]);
-		else if (row > 0 && !l4_pack_is_null(pack, colno, row - 1) && from->ints[row] == from->ints[row - 1])
-			l4_pack_int(to, 0, to->cols[0].ints[row - 1]);
-		else
-			l4_pack_int(to, 0, l4_renumbered(map, (int32) from->ints[row]));
-	}
-	return l4_pack_encode(to);
-}
-
+/* A pack, with the column that names events under the new numbers. */
 static bytea *
 renumber_column(const L4Renumber *map, bytea *value, int colno, char type)
 {
-	bytea	   *plain = l4_pack_plain(value);
-	L4Pack	   *pack = l4_pack_open(plain, CurrentMemoryContext);
-	const char *piece[MAX_PIECES];
-	int			len[MAX_PIECES];
-	const char *new_piece[MAX_PIECES];
-	int			new_len[MAX_PIECES];
-	StringInfoData out;
-	int			n;
+	L4Pack	   *pack = l4_pack_reopen(value, CurrentMemoryContext);
+	L4PackCol  *col = &pack->cols[colno];
+	int64		before = 0;
 
-	if (colno >= pack->ncols || pack->cols[colno].type != type)
+	if (colno >= pack->ncols || col->type != type)
 		l4_bytes_corrupted("columns");
-	n = l4_pack_pieces(plain, piece, len);
-	l4_pack_pieces(renumber_values(map, pack, colno), new_piece, new_len);
-	l4_bytea_begin(&out);
-	for (int i = 0; i < n; i++)
-		if (i == colno + 1)
-			appendBinaryStringInfo(&out, new_piece[1], new_len[1]);
+	for (int i = 0; i < col->nentries; i++)
+		for (int k = 0; k < col->entry_len[i]; k++)
+			((int32 *) col->entry[i])[k] = l4_renumbered(map, ((int32 *) col->entry[i])[k]);
+	for (int row = 0; type == L4_PACK_INT && row < pack->nrows; row++)
+	{
+		int64		number = col->ints[row];
+
+		if ((row & 0xfff) == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (l4_pack_is_null(pack, colno, row))
+			continue;
+		/* most lines of a stretch have one event */
+		if (row > 0 && number == before && !l4_pack_is_null(pack, colno, row - 1))
+			col->ints[row] = col->ints[row - 1];
 		else
-			appendBinaryStringInfo(&out, piece[i], len[i]);
-	return l4_bytea_end(&out);
+			col->ints[row] = l4_renumbered(map, (int32) number);
+		before = number;
+	}
+	return l4_pack_encode(pack);
 }
 
 /* Counts of stored bytes that nobody made are added up all the same: no sum of a pack's rows may overflow. */

@@ -16,7 +16,7 @@
 #include "travel/renumber.h"
 
 PG_FUNCTION_INFO_V1(l4_renumber_sql);
-PG_FUNCTION_INFO_V1(l4_keep_members);
+PG_FUNCTION_INFO_V1(l4_of_members);
 
 static L4OpenGroup
 open_shared(const bytea *value)
@@ -37,7 +37,7 @@ renumber_shared(const L4Renumber *map, L4RenumberKind kind, const bytea *value, 
 		CHECK_FOR_INTERRUPTS();
 		members[i] = l4_renumber(map, kind, l4_group_member(&values, i), l4_group_member(&counts, i));
 	}
-	return n == 0 ? NULL : l4_group_encode(members, n, kind == L4_RENUMBER_PACK_STATE ? L4_MEMBER_BYTES : L4_MEMBER_PACK);
+	return n == 0 ? NULL : l4_group_encode(members, n);
 }
 
 static void
@@ -92,16 +92,22 @@ l4_renumber_sql(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(result);
 }
 
-/* l4._keep_members(value, members, packed): a value that streams share without the others; packed: it has packed rows */
+/* l4._of_members(value, members): a value that streams share without the others; NULL: all of a value */
 Datum
-l4_keep_members(PG_FUNCTION_ARGS)
+l4_of_members(PG_FUNCTION_ARGS)
 {
 	bytea	   *members[L4_GROUP_MAX] = {NULL};
-	L4OpenGroup opened = l4_group_open(PG_GETARG_BYTEA_PP(0), CurrentMemoryContext);
+	L4OpenGroup opened;
+	const int32 *kept;
 	int			n;
-	const int32 *kept = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "members", &n);
 	bytea	   *result;
 
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(1))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	opened = l4_group_open(PG_GETARG_BYTEA_PP(0), CurrentMemoryContext);
+	kept = l4_check_int4_array(PG_GETARG_ARRAYTYPE_P(1), "members", &n);
 	for (int i = 0; i < n; i++)
 	{
 		if (kept[i] < 0 || kept[i] >= opened.n)
@@ -110,7 +116,7 @@ l4_keep_members(PG_FUNCTION_ARGS)
 					 errmsg("the value has no member %d", kept[i])));
 		members[kept[i]] = l4_group_member(&opened, kept[i]);
 	}
-	result = opened.n == 0 ? NULL : l4_group_encode(members, opened.n, PG_GETARG_BOOL(2) ? L4_MEMBER_PACK : L4_MEMBER_BYTES);
+	result = opened.n == 0 ? NULL : l4_group_encode(members, opened.n);
 	if (result == NULL)
 		PG_RETURN_NULL();
 	PG_RETURN_BYTEA_P(result);
