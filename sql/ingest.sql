@@ -119,10 +119,15 @@ SELECT 'job-9', 'b', i, CASE WHEN i = 1 THEN 'Traceback (most recent call last):
     WHEN i % 2 = 0 THEN format('  File "größe_%s.py", line %s, in läuft', i, i) ELSE '    weiter()' END FROM generate_series(1, 122) i;
 INSERT INTO logs (job_id, node, line_no, line) VALUES ('job-9', 'c', 1, 'start ' || repeat('ü', 3000) || ' RuntimeError: at the end'),
     ('job-9', 'd', 1, 'Traceback (most recent call last):'), ('job-9', 'd', 2, '  File "' || repeat('ö', 3000) || '", line 1, in main'), ('job-9', 'd', 3, 'KeyError: ' || repeat('ß', 3000));
+-- ... nor has it the values that some draw below the code of a frame
+INSERT INTO logs (job_id, node, line_no, line)
+SELECT 'job-9', 'e', i, l FROM unnest(ARRAY['Traceback (most recent call last):', '> File "train.py", line 12, in main', '    run(step, shape)',
+    '    │   │     └ Shape(', '    │   │         8)', '    │   └ 3', '    └ <function run at 0x7f0c>', 'ZeroDivisionError: division by zero']) WITH ORDINALITY AS v(l, i);
 CALL l4.ingest('logs');
+SELECT j.example FROM l4._job_event j WHERE j.job_id = 'job-9' AND j.first_node = 'e';
 SELECT j.first_node, octet_length(j.example) BETWEEN 1500 AND 2048 AS fits, left(j.example, 76) AS start, j.example ~ '\n\[\.\.\.\]\n' AS has_gap,
     right(regexp_replace(split_part(j.example, E'\n[...]\n', 2), 'ü{3,}|ß{3,}', '…', 'g'), 90) AS rest
-FROM l4._job_event j WHERE j.job_id = 'job-9' AND j.first_node > 'a' ORDER BY 1;
+FROM l4._job_event j WHERE j.job_id = 'job-9' AND j.first_node BETWEEN 'b' AND 'd' ORDER BY 1;
 -- what is forgotten comes back when it is read again
 SELECT l4.forget_job('job-1');
 SELECT count(*) FROM l4.event_line WHERE job_id = 'job-1';

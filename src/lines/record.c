@@ -81,6 +81,14 @@ l4_record_excerpt(const char *text, int len, char out[L4_RECORD_TEXT])
 	return head + TEXT_GAP_LEN + len - from;
 }
 
+/* Does a line below a frame tell values of its code, behind a line drawn down from each name? They would crowd out frames. */
+static bool
+draws_values(const L4Line *line)
+{
+	return line->indent > 0 && (l4_starts_with(line->msg, line->msg_len, "\xe2\x94\x82") ||
+								l4_starts_with(line->msg, line->msg_len, "\xe2\x94\x94"));
+}
+
 /* Add a line to the text of an open record; where the text gets long, as much of it as an excerpt has room for behind the gap. */
 static void
 add_text(OpenRecord *o, const L4Line *line)
@@ -91,6 +99,8 @@ add_text(OpenRecord *o, const L4Line *line)
 		len = pg_mbcliplen(line->text, len, L4_RECORD_TEXT / 2);
 	o->bytes += line->text_len;
 	o->rec.lines++;
+	if (draws_values(line))
+		return;
 	if (o->text.len > 0)
 		appendStringInfoChar(&o->text, '\n');
 	appendBinaryStringInfo(&o->text, line->text, len);
