@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
-#include "utils/float.h"
 #include "utils/memutils.h"
 
 #include "base/compress.h"
@@ -13,50 +12,24 @@
 #include "packed/packed.h"
 #include "packed/packed_int.h"
 
-static float8
-join_float(int64 mantissa, int64 exponent)
-{
-	char		text[64];
-
-	switch (exponent)
-	{
-		case L4_EXPONENT_NAN:
-			return get_float8_nan();
-		case L4_EXPONENT_INF:
-			return get_float8_infinity();
-		case L4_EXPONENT_NEG_INF:
-			return -get_float8_infinity();
-		case L4_EXPONENT_NEG_ZERO:
-			return -0.0;
-	}
-	if (exponent < -400 || exponent > 400)
-		l4_bytes_corrupted("exponent");
-	/* exact without reading text: both numbers are exact and one rounding follows */
-	if (mantissa < (INT64CONST(1) << 53) && mantissa > -(INT64CONST(1) << 53) &&
-		exponent <= 0 && exponent >= -22)
-	{
-		float8		power = 1;
-
-		for (int64 i = exponent; i < 0; i++)
-			power *= 10;
-		return (float8) mantissa / power;
-	}
-	snprintf(text, sizeof(text), INT64_FORMAT "e%d", mantissa, (int) exponent);
-	return strtod(text, NULL);
-}
-
 static void
 get_floats(L4ByteReader *reader, float8 *values, int n)
 {
-	int64	   *exponent = (int64 *) palloc(sizeof(int64) * Max(n, 1));
-	int64	   *mantissa = (int64 *) palloc(sizeof(int64) * Max(n, 1));
+	int64	   *whole = (int64 *) palloc(sizeof(int64) * Max(n, 1));
+	int			places = *l4_get_bytes(reader, 1);
+	float8		shift = 1;
 
-	l4_get_ints(reader, exponent, n);
-	l4_get_ints(reader, mantissa, n);
-	for (int i = 0; i < n; i++)
-		values[i] = join_float(mantissa[i], exponent[i]);
-	pfree(exponent);
-	pfree(mantissa);
+	if (places < 0 || places > L4_MAX_PLACES)
+		l4_bytes_corrupted("decimal places");
+	for (int i = 0; i < places; i++)
+		shift *= 10;
+	l4_get_ints(reader, whole, n);
+	if (places == L4_MAX_PLACES)
+		memcpy(values, whole, sizeof(float8) * n);
+	else
+		for (int i = 0; i < n; i++)
+			values[i] = (float8) whole[i] / shift;
+	pfree(whole);
 }
 
 /* Distinct texts stay where they are. */

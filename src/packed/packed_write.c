@@ -10,8 +10,6 @@
 
 #include <math.h>
 
-#include "common/shortest_dec.h"
-
 #include "base/compress.h"
 #include "l4_compat.h"
 #include "packed/packed.h"
@@ -19,77 +17,40 @@
 
 #define MIN_COMPRESSED	64		/* bytes that may be worth it */
 
-/* value = mantissa * 10^exponent, exactly: the shortest decimal that reads back as value. */
-static void
-split_float(float8 value, int64 *mantissa, int64 *exponent)
+/* Are the values whole numbers, this many decimal places shifted? These are then in whole[]. */
+static bool
+are_whole(const float8 *values, int n, float8 shift, int64 *whole)
 {
-	char		text[DOUBLE_SHORTEST_DECIMAL_LEN];
-	char	   *p = text;
-	bool		negative;
-	bool		point = false;
+	for (int i = 0; i < n; i++)
+	{
+		float8		shifted = rint(values[i] * shift);
 
-	*mantissa = 0;
-	*exponent = 0;
-	if (isnan(value) || isinf(value))
-	{
-		*exponent = isnan(value) ? L4_EXPONENT_NAN : value > 0 ? L4_EXPONENT_INF : L4_EXPONENT_NEG_INF;
-		return;
+		/* both are exact, and one rounding follows; there is no whole number -0 */
+		if (!(fabs(shifted) < L4_WHOLE_MAX) || shifted / shift != values[i] || (shifted == 0 && signbit(values[i])))
+			return false;
+		whole[i] = (int64) shifted;
 	}
-	double_to_shortest_decimal_buf(value, text);
-	negative = (*p == '-');
-	if (negative)
-		p++;
-	for (; *p != '\0' && *p != 'e'; p++)
-	{
-		if (*p == '.')
-		{
-			point = true;
-			continue;
-		}
-		if (*mantissa >= INT64CONST(100000000000000000))
-		{
-			/* beyond 18 digits only zeros follow */
-			*exponent += point ? 0 : 1;
-			continue;
-		}
-		*mantissa = *mantissa * 10 + (*p - '0');
-		if (point)
-			(*exponent)--;
-	}
-	if (*p == 'e')
-		*exponent += atoi(p + 1);
-	if (negative)
-		*mantissa = -*mantissa;
-	if (*mantissa == 0)
-		*exponent = signbit(value) ? L4_EXPONENT_NEG_ZERO : 0;
+	return true;
 }
 
-/* Bring the mantissas to one exponent where that is cheap: neighbours then differ little. */
+/* Whole numbers where all are decimals of few places; else the bits. */
 static void
 put_floats(StringInfo buf, const float8 *values, int n)
 {
-	int64	   *mantissa = (int64 *) palloc(sizeof(int64) * Max(n, 1));
-	int64	   *exponent = (int64 *) palloc(sizeof(int64) * Max(n, 1));
-	int64		lowest = 0;
+	int64	   *whole = (int64 *) palloc(sizeof(int64) * Max(n, 1));
+	int			places = 0;
+	float8		shift = 1;
 
-	for (int i = 0; i < n; i++)
+	while (places < L4_MAX_PLACES && !are_whole(values, n, shift, whole))
 	{
-		split_float(values[i], &mantissa[i], &exponent[i]);
-		if (exponent[i] < lowest && exponent[i] >= -9)
-			lowest = exponent[i];
+		places++;
+		shift *= 10;
 	}
-	for (int i = 0; i < n; i++)
-		while (exponent[i] > lowest && exponent[i] <= 0 && mantissa[i] != 0 &&
-			   mantissa[i] < INT64CONST(100000000000000) &&
-			   mantissa[i] > -INT64CONST(100000000000000))
-		{
-			mantissa[i] *= 10;
-			exponent[i]--;
-		}
-	l4_put_ints(buf, exponent, n);
-	l4_put_ints(buf, mantissa, n);
-	pfree(mantissa);
-	pfree(exponent);
+	appendStringInfoChar(buf, (char) places);
+	if (places == L4_MAX_PLACES)
+		memcpy(whole, values, sizeof(int64) * n);
+	l4_put_ints(buf, whole, n);
+	pfree(whole);
 }
 
 static void
