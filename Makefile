@@ -107,7 +107,6 @@ OBJS = \
 	src/miner/replay.o \
 	src/miner/train.o \
 	src/packed/group.o \
-	src/packed/integer_codecs.o \
 	src/packed/packed.o \
 	src/packed/packed_read.o \
 	src/packed/packed_sql.o \

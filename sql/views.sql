@@ -41,27 +41,26 @@ SELECT * FROM l4._unpack('\x0205ff') AS u(a int);
 SELECT * FROM l4._unpack('\x02ffffffff7f00') AS u(a int);
 SELECT * FROM l4._unpack('\x010100') AS u(a int);
 SELECT * FROM l4._unpack('\x01ffffffff7f00') AS u(a int);
-SELECT * FROM l4._unpack('\x010201690300020300') AS u(a int);
-SELECT * FROM l4._unpack('\x010201690400020300') AS u(a int);
-SELECT * FROM l4._unpack('\x0102017803000203') AS u(a int);
-SELECT * FROM l4._unpack('\x0102016903090203') AS u(a int);
-SELECT * FROM l4._unpack('\x010101730401050000') AS u(a text);
+SELECT * FROM l4._unpack('\x0102016902020500') AS u(a int);
+SELECT * FROM l4._unpack('\x0102016903020500') AS u(a int);
+SELECT * FROM l4._unpack('\x01020178020205') AS u(a int);
+SELECT * FROM l4._unpack('\x0101017303010500') AS u(a text);
 -- numbers in their forms: as they are, with decimal zeros
-SELECT * FROM l4._unpack('\x01010173050101780000') AS u(a text);
-SELECT * FROM l4._unpack('\x0102016903000203') AS u(a int);
-SELECT * FROM l4._unpack('\x0102016903000203') AS u(a text);
-SELECT * FROM l4._unpack('\x0102016903000203') AS u(a bigint, b int);
-SELECT l4._unpack('\x0102016903000203');
+SELECT * FROM l4._unpack('\x010101730401017800') AS u(a text);
+SELECT * FROM l4._unpack('\x01020169020205') AS u(a int);
+SELECT * FROM l4._unpack('\x01020169020205') AS u(a text);
+SELECT * FROM l4._unpack('\x01020169020205') AS u(a bigint, b int);
+SELECT l4._unpack('\x01020169020205');
 -- of rows with an id those that are asked for; of values the first
-SELECT * FROM l4._unpack('\x0103016904000402ff', NULL, '{2,1}') AS u(a int);
-SELECT * FROM l4._unpack('\x010301690400040204', NULL, '{3,2,-4}') AS u(a int);
-SELECT * FROM l4._unpack('\x010301690400040204', NULL, '{}') AS u(a int);
-SELECT * FROM l4._unpack('\x010301690400040204', NULL, '{{1},{2}}') AS u(a int);
-SELECT * FROM l4._unpack('\x01010173050101780000', NULL, '{1}') AS u(a text);
+SELECT * FROM l4._unpack('\x01030169030401ff', NULL, '{2,1}') AS u(a int);
+SELECT * FROM l4._unpack('\x0103016903040102', NULL, '{3,2,-4}') AS u(a int);
+SELECT * FROM l4._unpack('\x0103016903040102', NULL, '{}') AS u(a int);
+SELECT * FROM l4._unpack('\x0103016903040102', NULL, '{{1},{2}}') AS u(a int);
+SELECT * FROM l4._unpack('\x010101730401017800', NULL, '{1}') AS u(a text);
 
 -- values of slots: packed rows of other columns are refused, and so are lists that do not belong together
-SELECT * FROM l4._unpack_values('\x010301690400040204', NULL, NULL, NULL, '{}', '{}', '{}', '{}', '{}', NULL, NULL, false);
-SELECT * FROM l4._unpack_values('\x010305690400000204690400020002690400000000730701017800000000730a02023130017800000200', NULL, NULL, NULL, '{}', '{}', '{}', '{}', '{}', NULL, NULL, false);
+SELECT * FROM l4._unpack_values('\x0103016903040102', NULL, NULL, NULL, '{}', '{}', '{}', '{}', '{}', NULL, NULL, false);
+SELECT * FROM l4._unpack_values('\x01030569030002026903020102690300000073060101780000007309020231300178000201', NULL, NULL, NULL, '{}', '{}', '{}', '{}', '{}', NULL, NULL, false);
 SELECT * FROM l4._unpack_values(NULL, NULL, NULL, NULL, '{1}', '{}', '{}', '{}', '{}', NULL, NULL, false);
 SELECT * FROM l4._unpack_values(NULL, NULL, NULL, NULL, '{}', '{}', '{1}', '{1}', '{}', NULL, NULL, false);
 SELECT * FROM l4._unpack_values(NULL, NULL, NULL, NULL, '{}', '{}', '{1}', '{1}', '{a}', NULL, NULL, NULL);

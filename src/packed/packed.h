@@ -2,8 +2,8 @@
  * packed.h
  *		Packed rows: what ingest keeps, column by column, in few bytes.
  *
- * A packed value holds rows of typed columns: numbers as they are or as
- * differences, texts by a dictionary. What repeats is left to compression.
+ * A packed value holds rows of typed columns: numbers as differences, texts
+ * by a dictionary. What repeats is left to compression.
  */
 #ifndef L4_PACKED_H
 #define L4_PACKED_H
@@ -25,6 +25,10 @@
 #define L4_PACK_FLOAT		'f' /* float8, kept exactly; these have names */
 #define L4_PACK_TEXT		's'
 #define L4_PACK_INTS		'a' /* array of int32 */
+#define L4_COL_HAS_NULLS	0x80	/* added to the type: some rows are NULL */
+
+/* Floats are stored as whole numbers of fewer decimal places than that, or else as their bits, with that for places. */
+#define L4_MAX_PLACES		16
 
 typedef struct L4PackCol
 {

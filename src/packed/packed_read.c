@@ -5,12 +5,27 @@
 #include "postgres.h"
 
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "base/compress.h"
 #include "l4_compat.h"
 #include "packed/packed.h"
-#include "packed/packed_int.h"
+
+/* n integers as they were put; bytes that hold none are an error. */
+static void
+get_ints(L4ByteReader *reader, int64 *values, int n)
+{
+	uint64		before = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		if ((i & 0xffff) == 0)
+			CHECK_FOR_INTERRUPTS();
+		before += (uint64) l4_get_int(reader);
+		values[i] = (int64) before;
+	}
+}
 
 static void
 get_floats(L4ByteReader *reader, float8 *values, int n)
@@ -23,7 +38,7 @@ get_floats(L4ByteReader *reader, float8 *values, int n)
 		l4_bytes_corrupted("decimal places");
 	for (int i = 0; i < places; i++)
 		shift *= 10;
-	l4_get_ints(reader, whole, n);
+	get_ints(reader, whole, n);
 	if (places == L4_MAX_PLACES)
 		memcpy(values, whole, sizeof(float8) * n);
 	else
@@ -104,7 +119,7 @@ get_nulls(L4ByteReader *reader, L4PackCol *col, int nrows, MemoryContext cxt)
 	int64	   *flags = (int64 *) palloc(sizeof(int64) * Max(nrows, 1));
 	int			nvalues = nrows;
 
-	l4_get_ints(reader, flags, nrows);
+	get_ints(reader, flags, nrows);
 	col->nulls = MemoryContextAlloc(cxt, Max(nrows, 1));
 	for (int i = 0; i < nrows; i++)
 	{
@@ -161,7 +176,7 @@ l4_pack_need(L4Pack *pack, int colno)
 	else
 	{
 		col->ints = MemoryContextAlloc(pack->cxt, sizeof(int64) * Max(pack->nrows, 1));
-		l4_get_ints(&data, col->ints, nvalues);
+		get_ints(&data, col->ints, nvalues);
 	}
 	if (col->type != L4_PACK_INT && col->type != L4_PACK_FLOAT)
 		for (int i = 0; i < nvalues; i++)

@@ -13,9 +13,28 @@
 #include "base/compress.h"
 #include "l4_compat.h"
 #include "packed/packed.h"
-#include "packed/packed_int.h"
 
 #define MIN_COMPRESSED	64		/* bytes that may be worth it */
+#define WHOLE_MAX		9007199254740992.0	/* up to here a float8 holds every whole number */
+
+/* Integers, each as the difference from the one before. */
+static void
+put_ints(StringInfo buf, const int64 *values, int n)
+{
+	uint64		before = 0;
+	uint8	   *p;
+
+	if (n > MaxAllocSize / L4_VARINT_MAX)
+		elog(ERROR, "too many integers to pack");
+	enlargeStringInfo(buf, n * L4_VARINT_MAX);
+	p = (uint8 *) buf->data + buf->len;
+	for (int i = 0; i < n; i++)
+	{
+		p = l4_varint_put(p, l4_zigzag((int64) ((uint64) values[i] - before)));
+		before = (uint64) values[i];
+	}
+	buf->len = (int) ((char *) p - buf->data);
+}
 
 /* Are the values whole numbers, this many decimal places shifted? These are then in whole[]. */
 static bool
@@ -26,7 +45,7 @@ are_whole(const float8 *values, int n, float8 shift, int64 *whole)
 		float8		shifted = rint(values[i] * shift);
 
 		/* both are exact, and one rounding follows; there is no whole number -0 */
-		if (!(fabs(shifted) < L4_WHOLE_MAX) || shifted / shift != values[i] || (shifted == 0 && signbit(values[i])))
+		if (!(fabs(shifted) < WHOLE_MAX) || shifted / shift != values[i] || (shifted == 0 && signbit(values[i])))
 			return false;
 		whole[i] = (int64) shifted;
 	}
@@ -49,7 +68,7 @@ put_floats(StringInfo buf, const float8 *values, int n)
 	appendStringInfoChar(buf, (char) places);
 	if (places == L4_MAX_PLACES)
 		memcpy(whole, values, sizeof(int64) * n);
-	l4_put_ints(buf, whole, n);
+	put_ints(buf, whole, n);
 	pfree(whole);
 }
 
@@ -78,7 +97,7 @@ put_nulls(StringInfo buf, const bool *nulls, int n)
 
 	for (int i = 0; i < n; i++)
 		flags[i] = nulls[i];
-	l4_put_ints(buf, flags, n);
+	put_ints(buf, flags, n);
 	pfree(flags);
 }
 
@@ -121,7 +140,7 @@ put_values(StringInfo buf, L4PackCol *col)
 	if (col->type == L4_PACK_FLOAT)
 		put_floats(buf, col->floats, n);
 	else
-		l4_put_ints(buf, col->ints, n);
+		put_ints(buf, col->ints, n);
 }
 
 /* The bytes of a pack, which is used up. */
