@@ -106,7 +106,7 @@ FROM generate_series(1, 27) AS i, unnest('{0,7}'::int[]) AS r WHERE r = 7 OR i %
 CALL say('rhythm', 4, 2, 'INFO:train:training starts');
 CALL say('rhythm', 2, 2, 'INFO:train:training starts');
 CALL say('rhythm', 4, 30.5, 'RuntimeError: CUDA error: an illegal memory access was encountered');
--- All ranks but one report that they timed out: the node of that rank is partly silent; what reports something else instead is not.
+-- All ranks but one report that they timed out: that rank is silent; where it reports something else instead, that counts first.
 INSERT INTO said (job_id, node, at, line)
 SELECT j, 'n' || r / 2, 60 + r * 0.001, format('[rank%s]: RuntimeError: %s', r, CASE WHEN r = 1 THEN 'No route to host' ELSE 'watchdog caught a collective that timed out' END)
 FROM unnest('{partly,instead}'::text[]) AS j, generate_series(0, 7) AS r WHERE r <> 1 OR j = 'instead';

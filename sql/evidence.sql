@@ -9,6 +9,11 @@ SELECT l4.create_log_table('evidence.logs');
 
 \i sql/include/made_jobs.sql
 
+-- every two neighbours are one node with two ranks, whose lines stand in one stream
+CREATE PROCEDURE share(name text)
+LANGUAGE sql AS $$
+    UPDATE logs SET node = 'n' || rank / 2 * 2, line_no = 1000 + 2 * line_no + rank % 2 WHERE job_id = name;
+$$;
 CALL job('good-1');
 CALL job('good-2');
 -- accused: the others name it
@@ -25,6 +30,14 @@ CALL say('exit', '{2}', 24, 'ERROR:agent:worker failed (exitcode: -9)');
 -- silent: it does not report what the others report
 CALL job('silent', 20);
 CALL say('silent', '{0,1,3,4,5}', 40, 'ERROR:comm:RuntimeError: Timed out waiting for the barrier');
+-- of two ranks on a node one does not, while the other writes on
+CALL job('shared', 20);
+CALL say('shared', '{0,1,3,4,5}', 40, 'ERROR:comm:RuntimeError: Timed out waiting for the barrier');
+CALL share('shared');
+CALL job('still', 20);
+CALL say('still', '{0,1,3,4,5}', 30, 'INFO:train:training starts');
+CALL say('still', '{0,1,3,4,5}', 60, 'INFO:train:training starts');
+CALL share('still');
 -- lag: its last iteration is behind
 CALL job('lag', 20);
 DELETE FROM logs WHERE job_id = 'lag' AND node = 'n2' AND line ~ 'iteration (19|20)/';
@@ -165,7 +178,7 @@ CALL say('common', '{2}', 23.5, 'Received 15 death signal, shutting down workers
 CALL say('common', '{0,1,3,4,5}', 24, 'ERROR:agent:failed (exitcode: 1) local_rank: 0 (pid: 4711) of binary: /usr/bin/python3');
 
 CALL l4.ingest('evidence.logs');
-UPDATE l4.job SET settings = 'evidence', expected_nodes = 6,
+UPDATE l4.job SET settings = 'evidence', expected_nodes = CASE WHEN job_id IN ('shared', 'still') THEN 3 ELSE 6 END,
     status = CASE WHEN job_id ~ '^(good|saved|warm)-' THEN 'succeeded' ELSE 'failed' END
 WHERE job_id IN (SELECT DISTINCT l.job_id FROM logs AS l);
 
@@ -185,6 +198,8 @@ SELECT m.rank, m.fault_name, m.is_suspect, m.caused_by FROM l4.fault_match AS m 
 SELECT j.job_id, d.status, d.symptom, d.stage, d.iteration, d.summary ~ 'without a word' AS wordless
 FROM unnest('{alone,named,silenced}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d;
 SELECT count(*) AS iterations FROM l4.iteration WHERE job_id = 'named';
+SELECT symptom FROM unnest('{shared,still}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id);
+SELECT job_id, node, reasons FROM l4.suspect_node WHERE job_id IN ('shared', 'still') AND rank = 1 ORDER BY job_id;
 SELECT symptom FROM l4.diagnose('step');
 SELECT node, reasons FROM l4.suspect_node WHERE job_id = 'step' AND rank = 1;
 SELECT symptom FROM l4.diagnose('torn');

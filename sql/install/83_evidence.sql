@@ -149,31 +149,73 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._usual_ranks(text) IS 'ranks that most nodes of a job have';
 
--- What most nodes report, in near-duplicate groups: who waits to send does not miss that others wait to receive. A
--- launcher, which only tells how processes of other nodes ended, has none to report.
-CREATE FUNCTION l4._missing_reports(k l4._case) RETURNS TABLE (node text, share float8)
+-- Who may fall silent: each node that wrote and, where nodes have several ranks, each rank, as what one does not say
+-- another of its node may say. Reports are near-duplicate groups: who waits to send does not miss that others wait to
+-- receive. A launcher, which only tells how processes of other nodes ended, has none to make (NULL).
+CREATE FUNCTION l4._speakers(k l4._case)
+RETURNS TABLE (node text, rank int, reports int[], last_ts timestamptz, wrote bool, before bool)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 500
 BEGIN ATOMIC
-    WITH shown AS MATERIALIZED (
-        SELECT s.node, s.alike, s.event_id, s.exit FROM l4._shown(k.job_id) AS s WHERE NOT s.stack
+    WITH n AS MATERIALIZED (
+        SELECT z.* FROM l4._nodes(k.job_id) AS z WHERE z.lines > 0
+    ), ranked AS MATERIALIZED (
+        SELECT r.node, r.rank, count(*) OVER (PARTITION BY r.node) AS ranks
+        FROM l4._rank_node AS r JOIN n USING (node) WHERE r.job_id = k.job_id
+    ), several AS MATERIALIZED (
+        SELECT max(r.ranks) > 1 AS several FROM ranked AS r
+    ), shown AS MATERIALIZED (
+        SELECT s.node, s.alike, s.event_id, s.exit, s.first_ts FROM l4._shown(k.job_id) AS s WHERE NOT s.stack
     ), told AS (
         SELECT DISTINCT m.node, m.event_id
         FROM l4._mentions(k.job_id, ARRAY(SELECT DISTINCT s.event_id FROM shown AS s WHERE s.exit)) AS m
         WHERE m.kind = 'host' AND m.named_node <> m.node
-    ), launcher AS MATERIALIZED (
+    ), launcher AS (
         SELECT s.node FROM shown AS s LEFT JOIN told AS o USING (node, event_id)
         GROUP BY s.node HAVING bool_and(o.event_id IS NOT NULL)
-    ), common AS MATERIALIZED (
-        SELECT s.alike FROM shown AS s GROUP BY s.alike
-        HAVING count(DISTINCT s.node) >= (k.t).majority * k.nodes
-    ), had AS (
-        SELECT s.node, count(DISTINCT s.alike) AS n FROM shown AS s JOIN common USING (alike) GROUP BY s.node
+    ), stall AS MATERIALIZED (
+        -- between the last iteration and the first crash report, or the end; and in the training before, for as long
+        SELECT x.*, x.to_ts IS NOT NULL AS stalled, least(x.from_ts, (SELECT min(s.first_ts) FROM shown AS s)) AS since
+        FROM (SELECT max(e.ts - l4._seconds((k.t).same_moment)) AS to_ts,
+                greatest(max(k.progress_ts - (e.ts - k.progress_ts)),
+                    CASE WHEN k.iterations >= (k.t).min_iterations THEN k.train_ts END) AS from_ts
+            FROM (SELECT coalesce(k.terminal_ts, k.last_ts) AS ts) AS e
+            WHERE e.ts > k.progress_ts + l4._seconds((k.t).min_stall)) AS x
+    ), stream AS (
+        SELECT s.stream_id, z.node, z.clock, v.several, p.* FROM stall AS p CROSS JOIN several AS v CROSS JOIN n AS z
+        JOIN l4._stream AS s ON s.job_id = k.job_id AND s.node = z.node
+    ), said AS (
+        SELECT s.node, u.rank, l4._survivor(t.event_id, t.merged_into) AS event_id, max(u.ts - s.clock) AS last_ts,
+            bool_or(u.ts - s.clock >= k.progress_ts AND u.ts - s.clock < s.to_ts) AS wrote,
+            bool_or(u.ts - s.clock >= s.from_ts AND u.ts - s.clock < k.progress_ts) AS before
+        FROM stream AS s
+        JOIN l4._chunk AS c ON c.stream_id = s.stream_id AND (c.last_ts < s.since + s.clock) IS NOT TRUE
+        CROSS JOIN LATERAL l4._lines_between(c.body, NULL, s.since + s.clock, NULL) AS u
+        JOIN l4._event AS t ON t.event_id = u.event_id
+        WHERE s.several AND u.rank IS NOT NULL
+        GROUP BY 1, 2, 3
+    ), speech AS (
+        SELECT s.node, NULL::int AS rank, NULL::int AS alike, NULL::timestamptz AS last_ts,
+            l4._wrote_between(m.activity, m.open_activity, k.progress_ts + s.clock, s.to_ts + s.clock) AS wrote,
+            l4._wrote_between(m.activity, m.open_activity, s.from_ts + s.clock, k.progress_ts + s.clock) AS before
+        FROM stream AS s JOIN l4._summary AS m USING (stream_id)
+        UNION ALL
+        SELECT s.node, NULL, s.alike, NULL, false, false FROM shown AS s
+        UNION ALL
+        SELECT l.node, l.rank, s.alike, l.last_ts, l.wrote, l.before
+        FROM said AS l LEFT JOIN shown AS s USING (node, event_id)
+        UNION ALL
+        SELECT r.node, r.rank, NULL, NULL, false, false FROM ranked AS r CROSS JOIN several AS v WHERE v.several
     )
-    SELECT z.node, 1 - coalesce(h.n, 0)::float8 / nullif((SELECT count(*) FROM common), 0)
-    FROM l4._nodes(k.job_id) AS z LEFT JOIN had AS h USING (node)
-    WHERE z.lines > 0 AND z.node NOT IN (SELECT o.node FROM launcher AS o);
+    SELECT z.node, s.rank, CASE WHEN o.node IS NULL
+            THEN coalesce(array_agg(DISTINCT s.alike) FILTER (WHERE s.alike IS NOT NULL), '{}') END,
+        CASE WHEN s.rank IS NULL THEN z.last_ts ELSE max(s.last_ts) END,
+        CASE WHEN p.stalled THEN coalesce(bool_or(s.wrote), false) END, coalesce(bool_or(s.before), false)
+    FROM stall AS p CROSS JOIN n AS z JOIN speech AS s USING (node) LEFT JOIN launcher AS o USING (node)
+    GROUP BY z.node, z.last_ts, s.rank, o.node, p.stalled;
 END;
-COMMENT ON FUNCTION l4._missing_reports(l4._case) IS 'share of what most nodes report that is missing on each node';
+COMMENT ON FUNCTION l4._speakers(l4._case) IS
+    'nodes, and the ranks of nodes that have several: what they report, and whether they wrote during a stall, and '
+    'before it';
 
 -- A silent rank: once or more a rank, on nearly all nodes as often, here less, and nothing else instead.
 CREATE FUNCTION l4._silent_ranks(k l4._case) RETURNS TABLE (node text, records numeric, usual numeric)
@@ -207,26 +249,6 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._silent_ranks(l4._case) IS 'nodes that report less often than others do, by a rank';
 
--- Who wrote between the last iteration and the first crash report, or the end.
-CREATE FUNCTION l4._stalled(k l4._case) RETURNS TABLE (node text, wrote bool, before bool)
-LANGUAGE sql STABLE PARALLEL SAFE ROWS 500
-BEGIN ATOMIC
-    SELECT z.node, coalesce(bool_or(l4._wrote_between(m.activity, m.open_activity, k.progress_ts + z.clock,
-            e.ts + z.clock - l4._seconds((k.t).same_moment))), false),
-        coalesce(bool_or(l4._wrote_between(m.activity, m.open_activity, z.clock + greatest(
-                k.progress_ts - (e.ts - k.progress_ts),
-                CASE WHEN k.iterations >= (k.t).min_iterations THEN k.train_ts END),
-            k.progress_ts + z.clock)), false)
-    FROM l4._nodes(k.job_id) AS z
-    JOIN l4._stream AS s ON s.job_id = k.job_id AND s.node = z.node
-    JOIN l4._summary AS m USING (stream_id)
-    CROSS JOIN LATERAL (SELECT coalesce(k.terminal_ts, k.last_ts) AS ts) AS e
-    WHERE z.lines > 0 AND e.ts > k.progress_ts + l4._seconds((k.t).min_stall)
-    GROUP BY z.node;
-END;
-COMMENT ON FUNCTION l4._stalled(l4._case) IS
-    'which nodes wrote while nothing progressed, and which in the training before, for as long';
-
 CREATE FUNCTION l4._usual_delay(jobs text[]) RETURNS interval
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -247,57 +269,68 @@ BEGIN
         SELECT c AS k FROM l4._case AS c WHERE c.job_id = evidence_silent.job_id AND c.symptom <> 'slow'
     ), k AS MATERIALIZED (
         SELECT (job.k).* FROM job
-    ), n AS MATERIALIZED (
-        SELECT z.* FROM k CROSS JOIN l4._nodes(evidence_silent.job_id) AS z
+    ), absent AS MATERIALIZED (
+        SELECT z.node, count(*) OVER () AS nodes FROM l4._nodes(evidence_silent.job_id) AS z WHERE z.lines = 0
+    ), speaker AS MATERIALIZED (
+        SELECT s.*, CASE WHEN s.rank IS NULL THEN 'node' ELSE 'rank' END AS what
+        FROM job CROSS JOIN LATERAL l4._speakers(job.k) AS s
     ), size AS MATERIALIZED (
-        SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY z.last_ts) FILTER (WHERE z.lines > 0) AS median_ts,
-            count(*) FILTER (WHERE z.lines = 0) AS absent, count(z.new_ts) AS reporting
-        FROM n AS z
-    ), stall AS MATERIALIZED (
-        SELECT s.* FROM job CROSS JOIN LATERAL l4._stalled(job.k) AS s
+        SELECT s.what, 'most ' || s.what || 's' AS most,
+            percentile_disc(0.5) WITHIN GROUP (ORDER BY s.last_ts) AS median_ts, (k.t).majority * count(*) AS majority,
+            count(*) FILTER (WHERE s.reports IS DISTINCT FROM '{}') AS reporting,
+            count(*) FILTER (WHERE s.wrote) AS writing
+        FROM speaker AS s CROSS JOIN k GROUP BY s.what, k.t
+    ), common AS (
+        SELECT e.what, array_agg(e.alike) AS reports
+        FROM (SELECT s.what, a.alike FROM speaker AS s CROSS JOIN LATERAL unnest(s.reports) AS a(alike)
+            JOIN size AS z USING (what) GROUP BY s.what, a.alike, z.majority HAVING count(*) >= z.majority) AS e
+        GROUP BY e.what
     ), missing AS (
-        SELECT m.node, m.share, z.last_ts, e.median_ts,
-            z.last_ts < k.terminal_ts AND z.last_ts < e.median_ts - l4._seconds((k.t).same_moment) AS ends_early
-        FROM job
-        CROSS JOIN LATERAL l4._missing_reports(job.k) AS m
-        JOIN n AS z USING (node)
-        CROSS JOIN k
-        CROSS JOIN size AS e
+        SELECT s.node, s.rank, z.most, z.median_ts - s.last_ts AS early,
+            (SELECT avg((a.alike <> ALL (s.reports))::int) FROM unnest(c.reports) AS a(alike))::float8 AS share,
+            coalesce(s.last_ts < k.terminal_ts AND s.last_ts < z.median_ts - l4._seconds((k.t).same_moment),
+                s.rank IS NOT NULL AND s.last_ts IS NULL AND z.median_ts IS NOT NULL) AS ends_early
+        FROM speaker AS s JOIN size AS z USING (what) JOIN common AS c USING (what) CROSS JOIN k
+        WHERE s.reports IS NOT NULL
     ), rated AS (
         -- where the others trained together it took part, and its log was not collected; nor is it odd before nodes of
         -- good jobs begin to write
-        SELECT z.node,
+        SELECT z.node, NULL::int AS rank,
             CASE WHEN k.symptom = 'launch'
                     AND NOT coalesce(k.last_ts - k.first_ts < l4._usual_delay(k.baseline), false)
                 THEN (k.t).absent_value ELSE (k.t).faint END AS value,
             'expected, but never wrote a line' AS detail
-        FROM n AS z CROSS JOIN k CROSS JOIN size AS e WHERE z.lines = 0 AND e.absent <= k.nodes
+        FROM absent AS z CROSS JOIN k WHERE z.nodes <= k.nodes
         UNION ALL
-        SELECT m.node, m.share * CASE WHEN m.ends_early THEN 1 ELSE (k.t).weak END,
-            round(100 * m.share)::int || ' % of what most nodes report is missing here'
-            || CASE WHEN m.ends_early THEN '; its log ends '
-                || round(extract(epoch FROM m.median_ts - m.last_ts)::numeric, 1) || ' s before the others' ELSE '' END
-        FROM missing AS m CROSS JOIN k
+        SELECT m.node, m.rank, m.share * CASE WHEN m.ends_early THEN 1 ELSE (k.t).weak END,
+            round(100 * m.share)::int || ' % of what ' || m.most || ' report is missing here'
+            || CASE WHEN m.ends_early THEN coalesce('; its log ends '
+                || round(extract(epoch FROM m.early)::numeric, 1) || ' s before the others', '') ELSE '' END
+        FROM missing AS m CROSS JOIN k WHERE m.rank IS NULL OR m.share = 1
         UNION ALL
-        SELECT z.node, 1, 'reports nothing, while most nodes do'
-        FROM n AS z CROSS JOIN k CROSS JOIN size AS e
-        WHERE z.lines > 0 AND z.new_ts IS NULL AND e.reporting >= (k.t).majority * k.nodes
+        SELECT s.node, s.rank, 1, 'reports nothing, while ' || z.most || ' do'
+        FROM speaker AS s JOIN size AS z USING (what)
+        WHERE s.reports = '{}' AND z.reporting >= z.majority
         UNION ALL
-        SELECT u.node, 1, 'reports ' || u.records || CASE WHEN u.records = 1 THEN ' time' ELSE ' times' END
+        SELECT u.node, NULL, 1, 'reports ' || u.records || CASE WHEN u.records = 1 THEN ' time' ELSE ' times' END
             || ' what other nodes report ' || u.usual || ' times: a rank of it is silent'
         FROM job CROSS JOIN LATERAL l4._silent_ranks(job.k) AS u
         UNION ALL
-        SELECT s.node, 1, CASE WHEN k.terminal_ts IS NULL THEN 'wrote nothing since the last iteration'
+        SELECT s.node, s.rank, 1, CASE WHEN k.terminal_ts IS NULL THEN 'wrote nothing since the last iteration'
             ELSE 'wrote nothing between the last iteration and the first error' END
-        FROM stall AS s CROSS JOIN k
-        WHERE NOT s.wrote AND s.before AND (SELECT avg(o.wrote::int) FROM stall AS o) >= (k.t).majority
+        FROM speaker AS s JOIN size AS z USING (what) CROSS JOIN k
+        WHERE NOT s.wrote AND s.before AND z.writing >= z.majority
+    ), summed AS (
+        -- the strongest, and a quarter of what else there is: of two silent nodes the one that is silent in more ways
+        SELECT r.node, r.rank, (1 - (k.t).faint) * max(r.value) + (k.t).faint * sum(r.value ORDER BY r.value) AS value,
+            (array_agg(r.detail ORDER BY r.value DESC, r.detail COLLATE "C"))[1] AS detail
+        FROM rated AS r CROSS JOIN k
+        WHERE r.value > 0
+        GROUP BY r.node, r.rank, k.t
     )
-    -- the strongest, and a quarter of what else there is: of two silent nodes the one that is silent in more ways
-    SELECT r.node, ((1 - (k.t).faint) * max(r.value) + (k.t).faint * sum(r.value ORDER BY r.value))::float8,
-        (array_agg(r.detail ORDER BY r.value DESC, r.detail COLLATE "C"))[1]
-    FROM rated AS r CROSS JOIN k
-    WHERE r.value > 0
-    GROUP BY r.node, k.t;
+    SELECT DISTINCT ON (s.node) s.node, s.value::float8, coalesce('rank ' || s.rank || ': ', '') || s.detail
+    FROM summed AS s
+    ORDER BY s.node, s.value DESC, s.rank NULLS FIRST;
 END
 $$;
 COMMENT ON FUNCTION l4.evidence_silent(text) IS
