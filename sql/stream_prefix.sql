@@ -54,6 +54,11 @@ SELECT line_no, level, rank, split_part(event, ' ', 1) AS begins FROM read_node(
 SELECT level, rank, split_part(event, ' ', 1) AS begins
 FROM read_node('n1', ARRAY(SELECT '[7] 2024-05-21 11:58:06,441 - trainer - INFO - shard ' || i FROM generate_series(1, 10) AS i ORDER BY i) || '[7] RuntimeError: boom'::text)
 WHERE line_no IN (1, 10, 11);
+-- a number alone, where a tab stands behind it, and other things than numbers
+SELECT level, rank, split_part(event, ' ', 1) AS begins
+FROM read_node('n1', ARRAY(SELECT E'7\t' || split_part('loads saves shuffles', ' ', 1 + i % 3) || ' shard ' || i FROM generate_series(1, 12) AS i ORDER BY i) || E'7\tRuntimeError: boom'::text)
+WHERE line_no IN (1, 12, 13);
+SELECT DISTINCT rank FROM read_node('n1', ARRAY(SELECT E'7\t' || i || E'\t0.25' FROM generate_series(1, 40) AS i ORDER BY i));
 -- nor does the node's name in front of it: a collector's label stands before a launcher's
 SELECT level, rank, split_part(event, ' ', 1) AS begins
 FROM read_node('nid-07', ARRAY(SELECT 'nid-07 | ' || line FROM lines ORDER BY line_no)) WHERE line_no > 64;

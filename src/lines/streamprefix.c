@@ -161,7 +161,10 @@ has_place(const char *p, int len)
 	return number < end && *number == ':';
 }
 
-/* Can these words tell who wrote? They have a number, which does not stand alone, the last is no level, and they do not count. */
+/*
+ * Can these words tell who wrote? They have a number, which does not stand alone before a space, the last is no level, and they
+ * do not count.
+ */
 bool
 l4_prefix_candidate(const char *p, const int *ends, int k)
 {
@@ -173,7 +176,7 @@ l4_prefix_candidate(const char *p, const int *ends, int k)
 	for (int i = 0; i < len; i++)
 	{
 		digit |= l4_ascii_digit(p[i]);
-		other |= !l4_ascii_digit(p[i]) && !l4_ascii_blank(p[i]);
+		other |= !l4_ascii_digit(p[i]) && p[i] != ' ';
 	}
 	if (!digit || !other || counts_something(p, len) || has_time(p, len) || has_place(p, len))
 		return false;
