@@ -109,4 +109,10 @@ CALL l4.ingest('logs');
 SELECT t.template, p.slot, p.mask, p.value FROM l4.template t CROSS JOIN LATERAL l4.event_parameters('names', t.event_id) p WHERE t.merged_into IS NULL ORDER BY t.template COLLATE "C", p.slot, p.value COLLATE "C";
 SELECT DISTINCT kind, value, named_node FROM l4.mention WHERE job_id = 'names' AND kind = 'host' ORDER BY 2;
 SELECT l4.forget_job('names');
+-- the status of a call is none of a process
+TRUNCATE logs;
+INSERT INTO logs (job_id, node, source, line_no, line) SELECT 'status', 'n', '', i, format('call %s ends with rpc_status: %s, child with exit_status: %s', i, 13 + i, 20 + i) FROM generate_series(1, 2) i;
+CALL l4.ingest('logs');
+SELECT kind, value FROM l4.mention WHERE job_id = 'status' AND kind = 'exit' ORDER BY 2;
+SELECT l4.forget_job('status');
 DROP SCHEMA event_words CASCADE;

@@ -78,7 +78,8 @@ INSERT INTO l4._mention_rule (rule_id, kind, masks, before, after) VALUES
     (41, 'rank', '{number}', '\mranks[^.;]*(?:\d\s*(?:,|and|or|&)\s*)$', NULL),
     (42, 'rank', '{number}', '\mprocess name:\s*$', NULL),
     (50, 'exit', '{number,hex,word}',
-     '(?:exit|return|status)[ _-]?(?:code|status|value)?\s*(?:[:=(]|is|was|of|with)?\s*\(?$', NULL),
+     -- not that of a call: "grpc_status"
+     '(?:exit|return|(?<![a-z]_)status)[ _-]?(?:code|status|value)?\s*(?:[:=(]|is|was|of|with)?\s*\(?$', NULL),
     (51, 'exit', '{number}',
      '\m(?:exited|exit|terminated|died|failed|killed)\s+(?:with|by|on)\s+'
      '(?:(?:exit|return|error)\s+)?(?:code|status|signal|value)?\s*[:=]?\s*$', NULL),
