@@ -68,6 +68,8 @@ CALL job('range-module', 4, false, 48);
 CALL say('range-module', 3, 7.82, 'Traceback (most recent call last):');
 CALL say('range-module', 3, 7.82, '  File "/app/evaluation.py", line 8, in run');
 CALL say('range-module', 3, 7.82, 'ValueError: 7 is too few');
+-- goes through; then those that end last say that another one has left
+CALL job('range-left', 4, false);
 -- fails alike on all nodes where the line of an evaluation is due
 CALL job('range-eval', 4, false, 42);
 -- fails in the middle of an epoch, in a file of a checkpoint
@@ -75,6 +77,9 @@ CALL job('range-file', 4, false, 34);
 DO $$
 BEGIN
     FOR n IN 0 .. 3 LOOP
+        IF n > 0 THEN
+            CALL say('range-left', n, 17, 'nobody answers on port 7');
+        END IF;
         CALL say('range-eval', n, 7.42, 'ValueError: 7 is too few');
         CALL say('range-file', n, 6.5, 'OSError: no room for /ckpt/weights-' || n);
     END LOOP;

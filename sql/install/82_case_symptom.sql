@@ -230,8 +230,11 @@ BEGIN ATOMIC
         WHERE (k.counter).event_id IS NOT NULL
     ), last_ones AS MATERIALIZED (
         SELECT coalesce(array_agg(DISTINCT o.last_event_id), '{}') AS ids,
+            min(o.last_iteration) AS done,
             CASE WHEN (k.epochs).length IS NOT NULL THEN min(o.last_iteration) END AS iteration
         FROM l4._node AS o WHERE o.job_id = ANY (k.baseline)
+    ), parting AS MATERIALIZED (
+        SELECT c.node, c.event_id, c.last_ts FROM l4._event_counts(k.job_id, (SELECT l.ids FROM last_ones AS l)) AS c
     ), shutdown AS (
         SELECT s.node, max(s.first_ts) AS ts FROM l4.stage_span AS s
         WHERE s.job_id = k.job_id AND s.stage = 'shutdown' GROUP BY s.node
@@ -242,13 +245,13 @@ BEGIN ATOMIC
         FROM l4._nodes(k.job_id) AS z
     ), ended AS (
         SELECT z.node, z.last_iteration > k.total - k.step AS reached,
-            v.last_event_id = ANY (l.ids)
+            t.event_id = ANY (l.ids)
                 -- nor within an epoch before good jobs do
                 AND NOT (r.reports AND (coalesce(z.last_iteration <= k.total - k.step, false)
                     OR coalesce((l4._in_epoch(k.epochs, z.last_iteration)).iteration <= l.iteration - k.step, false)))
                 -- and it says the same
                 AND NOT EXISTS (SELECT FROM l4._case_event AS y
-                    WHERE y.job_id = k.job_id AND y.event_id = v.last_event_id AND y.is_new) AS said,
+                    WHERE y.job_id = k.job_id AND y.event_id = t.event_id AND y.is_new) AS said,
             z.terminal_ts IS NULL AND coalesce(h.ts - z.clock >= z.progress_ts, false) AS by_stage,
             j.first_ts > k.last_ts - (k.t).last_part::float8 * (k.last_ts - k.first_ts) AS at_end,
             coalesce(x.last, false) AS crashed
@@ -256,10 +259,15 @@ BEGIN ATOMIC
         JOIN crash AS x ON x.node = z.node
         CROSS JOIN last_ones AS l
         LEFT JOIN l4._node AS v ON v.job_id = z.job_id AND v.node = z.node
-        LEFT JOIN l4._event AS t ON t.event_id = v.last_event_id
+        -- of a node that did all iterations others may say that it left, and it that they did
+        LEFT JOIN LATERAL (SELECT p.event_id FROM parting AS p
+            WHERE p.node = z.node AND v.last_event_id <> ALL (l.ids)
+                AND z.last_iteration > coalesce(k.total, l.done) - k.step AND p.last_ts - z.clock >= z.progress_ts
+            ORDER BY p.last_ts DESC, p.event_id LIMIT 1) AS p ON true
+        LEFT JOIN l4._event AS t ON t.event_id = coalesce(p.event_id, v.last_event_id)
         CROSS JOIN LATERAL (SELECT t.iteration_rule IS NOT NULL
-            OR v.last_event_id IN (SELECT c.event_id FROM counter AS c) AS reports) AS r
-        LEFT JOIN l4._job_event AS j ON j.job_id = z.job_id AND j.event_id = v.last_event_id
+            OR t.event_id IN (SELECT c.event_id FROM counter AS c) AS reports) AS r
+        LEFT JOIN l4._job_event AS j ON j.job_id = z.job_id AND j.event_id = t.event_id
         LEFT JOIN shutdown AS h ON h.node = z.node
     )
     SELECT k.job_id, e.node, coalesce(y.by_line, false) OR e.by_stage,
