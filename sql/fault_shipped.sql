@@ -53,6 +53,10 @@ FROM (VALUES
 	('INFO: Unable to initialize backend ''tpu'': libtpu.so: cannot open shared object file: No such file or directory'),
 	('RuntimeError: [write] Unable to write 2809 bytes to file.'), ('RuntimeError: [load] Failed to open file /ckpt/step-9.bin'), ('RuntimeError: invalid offsets (0, 9) exceeding the size of the file.'),
 	('ValueError: Expected shape (192, 64) but received shape (128, 64) for parameter mlp.gate.weight'),
+	(E'3\ttensorflow.python.framework.errors_impl.InvalidArgumentError: Graph execution error:'), ('tensorflow.python.framework.errors_impl.UnavailableError: Graph execution error:'),
+	('indices[6,11] = 103 is not in [0, 96)'), ('cannot compute AddV2 as input #1(zero-based) was expected to be a float tensor but is a half tensor'),
+	('RuntimeError: expected target dtype to be Long or Byte, but got Int'),
+	(E'File "/v/site-packages/keras/src/ops.py", line 59, in run\n    except TypeError as e:\nInvalidArgumentError: 7'), (E'File "/v/site-packages/keras/src/ops.py", line 59, in run\n    raise e\nTypeError: 7'),
 	('RuntimeError: Train loss contains a NaN.'), ('FloatingPointError: loss is now infinite'), ('ERROR: gradient norm is nan, step skipped'),
 	('[W1127 08:49:11.628 socket.cpp:204] [c10d] The hostname of the client socket cannot be retrieved. err=-3'),
 	('veth3f2a: Link is down'), ('eth0 link state changed: carrier 0 -> 1'), ('ens1f0: Link is Up - 100Gbps')) AS w(line);
