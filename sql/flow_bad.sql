@@ -100,7 +100,7 @@ SELECT late FROM l4.flow_progress;
 SELECT count(*) FROM l4._flow_span;
 CALL forget_flows();
 -- no such span
-SELECT l4._flow_analyze_span(-9223372036854775808, '2026-03-01', '2026-03-02', 600, 200, '{}');
-SELECT l4._flow_analyze_span(9223372036854775807, '2026-03-01', '2026-03-02', 600, 200, '{}');
+SELECT l4._flow_analyze_span(-9223372036854775808, '2026-03-01', '2026-03-02', 600, 200, 200, '{}');
+SELECT l4._flow_analyze_span(9223372036854775807, '2026-03-01', '2026-03-02', 600, 200, 200, '{}');
 DROP SCHEMA flow_bad CASCADE;
 DELETE FROM l4._flow_exporter;

@@ -282,6 +282,37 @@ CALL l4.trace_flows('flows');
 TABLE jobs;
 SELECT kind, count(*) FROM l4.flow_pair GROUP BY 1 ORDER BY 1;
 
+-- steps of almost five minutes, of which a long span sees too few
+CALL forget_flows();
+CALL made_job(0, 1, 16, period => 290);
+CALL l4.trace_flows('flows');
+TABLE jobs;
+SELECT round(duration_ms) AS ms, count(*) FROM l4.flow_step WHERE reason IS NULL GROUP BY 1;
+
+-- a model on two machines beside it: an all-reduce a token, of as many requests as there are
+CALL forget_flows();
+CALL made_job(0, 1, 30);
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(10 + way, r), nic(11 - way, r), 62000, 40, 80000 * (1 << (4 * random_at(k + 900))::int), at(s.t + i * 0.025 + 0.001 * random_at(k * 40 + i)),
+    at(s.t + i * 0.025 + 0.0012), 'leaf-0'
+FROM (SELECT k, sum(0.4 - ln(random_at(k))) OVER (ORDER BY k) AS t FROM generate_series(1, 16) AS k) AS s,
+    generate_series(1, 12) AS i, generate_series(0, 1) AS r, generate_series(0, 1) AS way;
+CALL l4.trace_flows('flows');
+TABLE jobs;
+
+-- what is sent over links of a job beside its messages is slow by nature: copies of its state now and then, and pieces of any size
+CALL forget_flows();
+CALL made_job(0, 1, 60);
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(d, 0), nic(3 + d, 0), 7100, 20000, 96e6, at(s.t), at(s.t + 0.03), 'leaf-0'
+FROM generate_series(0, 11) AS k, generate_series(0, 12) AS i, generate_series(0, 2) AS d, LATERAL (SELECT 1.3 + 1.5 * k + 0.05 * i AS t) AS s
+UNION ALL
+SELECT nic(d, 1), nic((d + 1) % 3, 1), 7200, 2000, 2e6 + 6e6 * random_at(i * 3 + d), at(1 + i * 0.011), at(1.005 + i * 0.011), 'leaf-1'
+FROM generate_series(1, 1500) AS i, generate_series(0, 2) AS d;
+CALL l4.trace_flows('flows');
+TABLE jobs;
+TABLE issues;
+
 -- a switch that is slow for 0.6 of every 1.5 s; a NIC that is
 CALL forget_flows();
 CALL made_job(0, 1, 60);

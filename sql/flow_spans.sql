@@ -18,8 +18,8 @@ UNION ALL SELECT 'flow_step_nic', to_jsonb(x) FROM l4.flow_step_nic AS x
 UNION ALL SELECT 'flow_issue', to_jsonb(x) FROM l4.flow_issue AS x;
 -- a job over four spans with a slow step and, where two spans meet, a slow NIC; one that starts again in the third span;
 -- one that hangs in the first; one that is slower
--- from 650 s on; one in the second and third, of which a slow job on more machines takes the NICs; a link that is no job's
-CALL made_inventory(26);
+-- from 650 s on; one in the second and third, of which a slow job on more machines takes the NICs; one with steps of minutes; a link that is no job's
+CALL made_inventory(30);
 CALL made_job(0, 130, 380, period => 5, slow_step => 150);
 UPDATE flows SET timestamp_end = timestamp_start + 2.5 * (timestamp_end - timestamp_start)
 WHERE timestamp_start BETWEEN at(1130) AND at(1270) AND (nic(1, 0) IN (ip_src, ip_dst) OR port_src > 50001 AND ip_src IN (nic(0, 0), nic(2, 0)));
@@ -30,6 +30,7 @@ CALL made_job(16, 50, 150, dp => 4, stages => 1, period => 4);
 CALL made_job(16, 650, 235, dp => 4, stages => 1, period => 5.3);
 CALL made_job(20, 10, 260, dp => 4, stages => 1, period => 4.7);
 CALL made_job(20, 1480, 18, dp => 6, stages => 1, mb => 0.7, period => 25);
+CALL made_job(26, 5, 7, dp => 2, period => 290);
 DELETE FROM flows WHERE ip_src BETWEEN nic(10, 0) AND nic(15, 1) AND timestamp_start > at(20 + 70 * 3 + 0.1);
 INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end)
 SELECT nic(15, 0), nic(0, 0), n, 10000, 1000 * exp(('x' || left(md5(n::text), 4))::bit(16)::int / 5000.0), at(n * 7.3), at(n * 7.3 + 0.1) FROM generate_series(1, 250) AS n;

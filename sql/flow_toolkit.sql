@@ -42,6 +42,9 @@ SELECT count(*) FILTER (WHERE u.part <> u.s) AS wrong
 FROM (SELECT array_agg(s ORDER BY md5(start::text)) AS s, l4.divide_steps(array_agg(start ORDER BY md5(start::text)), array_agg(finish ORDER BY md5(start::text)), array_agg(bytes ORDER BY md5(start::text))) AS part FROM r) AS x,
     unnest(x.s, x.part) AS u(s, part);
 SELECT l4.divide_steps(array_agg(start ORDER BY start), array_agg(finish ORDER BY start), array_agg(bytes ORDER BY start), '{"period": 0.04}') FROM r WHERE s < 3;
+-- buckets of long steps are alike, but come unevenly; two steps are longer
+SELECT max(part) + 1 AS steps, count(*) AS buckets FROM (SELECT unnest(l4.divide_steps(array_agg(t), array_agg(t + 0.2), array_agg(9e8))) AS part
+    FROM generate_series(0, 11) AS s, generate_series(0, 2) AS b, LATERAL (SELECT 268 * s + 73 * (s / 4) + 6.0 * b AS t) AS x) AS y;
 SELECT l4.divide_steps('{}', '{}', '{}'), l4.divide_steps('{1}', '{2}', '{3}');
 SELECT l4.divide_steps('{1,2}', '{2}', '{3}');
 SELECT l4.divide_steps('{1,2}', '{2,1}', '{3,3}');

@@ -62,16 +62,18 @@ CREATE INDEX _flow_chunk_time ON l4._flow_chunk (last_ts, first_ts);
 ALTER TABLE l4._flow_chunk ALTER COLUMN body SET STORAGE EXTERNAL;
 
 -- Long spans see all flows. A job whose steps are short needs less time, where it goes on as it was: it is analyzed by
--- short spans, till one of them does not find it as before. Its long span sees what is left.
+-- short spans, till one of them does not find it as before. Its long span sees what is left. What that does not find,
+-- as its steps take minutes, is looked for by a wide one, which sees most of an hour before.
 --
 -- A span's number is four times the minute in which it begins, counted from 2000, and its size. Ten minutes are a
 -- block, which has 40 numbers.
 
 CREATE FUNCTION l4._flow_sizes()
-RETURNS TABLE (size int, seconds int, rim int, period_ms float8)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 3
+RETURNS TABLE (size int, seconds int, before int, behind int, period_ms float8)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 4
 BEGIN ATOMIC
-    VALUES (0, 600, 200, float8 'infinity'), (1, 120, 60, 12000), (2, 60, 30, 6000);
+    VALUES (0, 600, 200, 200, float8 'infinity'), (1, 120, 60, 60, 12000), (2, 60, 30, 30, 6000),
+        (3, 600, 3000, 200, 0);
 END;
 COMMENT ON FUNCTION l4._flow_sizes() IS
     'sizes of spans of flows: their length, what is seen before and behind it, the longest steps';
@@ -120,9 +122,11 @@ LANGUAGE sql VOLATILE
 BEGIN ATOMIC
     INSERT INTO l4._flow_span AS p (span, changed)
     SELECT DISTINCT x.span, true
-    FROM unnest(slices) AS s(slice) CROSS JOIN l4._flow_sizes() AS z CROSS JOIN (VALUES (-1), (1)) AS r(side)
-    CROSS JOIN LATERAL (SELECT l4._flow_span_of('2000-01-01 00:00:00+00'::timestamptz
-        + (10 * s.slice + r.side * z.rim) * interval '1 second', z.size, z.seconds) AS span) AS x
+    FROM unnest(slices) AS s(slice) CROSS JOIN l4._flow_sizes() AS z
+    CROSS JOIN LATERAL (SELECT '2000-01-01 00:00:00+00'::timestamptz + 10 * s.slice * interval '1 second' AS at) AS t
+    CROSS JOIN LATERAL generate_series(
+        l4._flow_span_of(t.at - z.behind * interval '1 second', z.size, z.seconds),
+        l4._flow_span_of(t.at + z.before * interval '1 second', z.size, z.seconds), z.seconds / 15) AS x(span)
     WHERE z.size = 0 OR EXISTS (SELECT FROM l4._flow_span AS b WHERE b.span = x.span)
     ON CONFLICT (span) DO UPDATE SET changed = true WHERE NOT p.changed;
 END;

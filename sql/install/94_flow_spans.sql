@@ -4,7 +4,7 @@
 -- all belongs to it that came since.
 CREATE FUNCTION l4._flow_open_span(size int) RETURNS bigint
 LANGUAGE sql STABLE STRICT
-RETURN (SELECT l4._flow_span_of((SELECT max(s.last_ts) FROM l4._flow_source AS s) - z.rim * interval '1 second',
+RETURN (SELECT l4._flow_span_of((SELECT max(s.last_ts) FROM l4._flow_source AS s) - z.behind * interval '1 second',
             z.size, z.seconds)
         FROM l4._flow_sizes() AS z WHERE z.size = _flow_open_span.size);
 COMMENT ON FUNCTION l4._flow_open_span(int) IS 'the last span of flows of a size';
@@ -24,7 +24,7 @@ BEGIN ATOMIC
     CROSS JOIN (SELECT z.*, l4._flow_open_span(z.size) AS open FROM l4._flow_sizes() AS z) AS z
     JOIN l4._flow_span AS p ON p.span & 3 = z.size AND p.span <= z.open AND p.span BETWEEN least_span AND most_span
     CROSS JOIN LATERAL (
-        SELECT greatest(k.first_ts, l4._flow_span_start(p.span) - z.rim * interval '1 second') AS first_ts,
+        SELECT greatest(k.first_ts, l4._flow_span_start(p.span) - z.before * interval '1 second') AS first_ts,
             CASE WHEN p.span < z.open THEN 'infinity' ELSE k.last_ts END AS last_ts) AS w;
 END;
 COMMENT ON FUNCTION l4._flow_begun(bigint, bigint) IS
@@ -42,7 +42,7 @@ BEGIN ATOMIC
         WHERE s.span >= _flow_settled.block - 40 AND s.span < _flow_settled.block AND NOT s.hidden AND NOT s.coarse
             AND l4._flow_span_end(s.span) = l4._flow_span_start(_flow_settled.block)
             AND s.last_ts >= l4._flow_span_start(_flow_settled.block)
-            AND (s.span & 3 > 0 OR s.steps >= 20 AND s.span < l4._flow_open_span(0))
+            AND (s.span & 3 IN (1, 2) OR s.steps >= 20 AND s.span < l4._flow_open_span(0))
     ), nic AS (
         SELECT s.span, s.stint, s.size, u.address, count(*) OVER (PARTITION BY u.address) AS jobs
         FROM stint AS s CROSS JOIN unnest(s.nics) AS u(address)
@@ -92,8 +92,8 @@ END
 $$;
 COMMENT ON FUNCTION l4._flow_clear(bigint) IS 'deletes what was found in a span of flows';
 
--- Short spans of a block: begun up to the open one, or gone where they have nothing to look at.
-CREATE FUNCTION l4._flow_begin_short(block bigint, size int, nics inet[]) RETURNS void
+-- Spans of a block beside the long one: begun up to the open one, or gone where they have nothing to look at.
+CREATE FUNCTION l4._flow_begin_others(block bigint, size int, nics inet[]) RETURNS void
 LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -104,51 +104,57 @@ BEGIN
         SELECT x.span, true
         FROM l4._flow_sizes() AS z CROSS JOIN generate_series(block + z.size,
             least(block + 39, l4._flow_open_span(z.size)), z.seconds / 15) AS x(span)
-        WHERE z.size = _flow_begin_short.size
+        WHERE z.size = _flow_begin_others.size
         ON CONFLICT DO NOTHING;
         RETURN;
     END IF;
     FOR old IN
         DELETE FROM l4._flow_span AS p
-        WHERE p.span > block AND p.span < block + 40 AND p.span & 3 = _flow_begin_short.size RETURNING p.span
+        WHERE p.span > block AND p.span < block + 40 AND p.span & 3 = _flow_begin_others.size RETURNING p.span
     LOOP
         PERFORM l4._flow_clear(old);
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION l4._flow_begin_short(bigint, int, inet[]) IS 'makes the short spans of a size that a block needs';
+COMMENT ON FUNCTION l4._flow_begin_others(bigint, int, inet[]) IS 'makes the spans of a size that a block needs';
 
--- NICs that the long span of a block leaves out: those of jobs that all its short spans found as they were. What short
--- spans found of others is hidden.
-CREATE FUNCTION l4._flow_left_out(block bigint) RETURNS inet[]
+-- NICs that the long span of a block leaves out: those of jobs that all its short spans found as they were. Or NICs for
+-- its wide span: those that the long one did not find. What the others found of these is hidden.
+CREATE FUNCTION l4._flow_not_found(block bigint, size int) RETURNS inet[]
 LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
+    others constant int[] := CASE size WHEN 0 THEN '{1,2}'::int[] ELSE '{0}' END;
     unsure inet[] := ARRAY(SELECT DISTINCT u.address FROM l4._flow_span AS p CROSS JOIN unnest(p.unsure) AS u(address)
-                           WHERE p.span > block AND p.span < block + 40);
+                           WHERE p.span BETWEEN block AND block + 39 AND p.span & 3 = ANY (others));
     more inet[];
     first bigint;
 BEGIN
     LOOP
         more := ARRAY(SELECT u.address FROM l4._flow_stint AS s CROSS JOIN unnest(s.nics) AS u(address)
-                      WHERE s.span > block AND s.span < block + 40 AND s.nics && unsure
+                      WHERE s.span BETWEEN block AND block + 39 AND s.span & 3 = ANY (others) AND s.nics && unsure
                       EXCEPT SELECT u.address FROM unnest(unsure) AS u(address));
         EXIT WHEN more = '{}';
         unsure := unsure || more;
     END LOOP;
     first := (SELECT min(s.span) FROM l4._flow_stint AS s
-              WHERE s.span > block AND s.span < block + 40 AND s.hidden <> (s.nics && unsure));
+              WHERE s.span BETWEEN block AND block + 39 AND s.span & 3 = ANY (others)
+                AND s.hidden <> (s.nics && unsure));
     IF first IS NOT NULL THEN
         PERFORM l4._flow_unname(first);
-        UPDATE l4._flow_stint AS s SET hidden = s.nics && unsure WHERE s.span >= first AND s.span < block + 40
-            AND s.hidden <> (s.nics && unsure);
+        UPDATE l4._flow_stint AS s SET hidden = s.nics && unsure WHERE s.span BETWEEN first AND block + 39
+            AND s.span & 3 = ANY (others) AND s.hidden <> (s.nics && unsure);
+    END IF;
+    IF size > 0 THEN
+        RETURN ARRAY(SELECT u.address FROM unnest(unsure) AS u(address) ORDER BY 1);
     END IF;
     RETURN ARRAY(SELECT u.address FROM l4._flow_span AS p CROSS JOIN unnest(p.nics) AS u(address)
-                 WHERE p.span > block AND p.span < block + 40
+                 WHERE p.span BETWEEN block AND block + 39 AND p.span & 3 = ANY (others)
                  EXCEPT SELECT u.address FROM unnest(unsure) AS u(address) ORDER BY 1);
 END
 $$;
-COMMENT ON FUNCTION l4._flow_left_out(bigint) IS 'NICs that the long span of a block leaves out to its short ones';
+COMMENT ON FUNCTION l4._flow_not_found(bigint, int) IS
+    'NICs that the long span of a block leaves out to its short ones, or to its wide one';
 
 CREATE FUNCTION l4._flow_due(OUT span bigint, OUT block bigint, OUT first_ts timestamptz, OUT last_ts timestamptz,
     OUT endpoints bigint, OUT nics inet[])
@@ -165,12 +171,11 @@ BEGIN
         UNION SELECT p.span FROM l4._flow_span AS p WHERE NOT p.settled AND p.span & 3 = 0
         ORDER BY 1
     LOOP
-        FOR z IN SELECT s.size FROM l4._flow_sizes() AS s ORDER BY s.size DESC LOOP
+        FOR z IN SELECT s.size FROM l4._flow_sizes() AS s ORDER BY s.before LOOP
+            wanted := CASE WHEN z IN (1, 2) THEN l4._flow_settled(_flow_due.block, z)
+                ELSE l4._flow_not_found(_flow_due.block, z) END;
             IF z > 0 THEN
-                wanted := l4._flow_settled(_flow_due.block, z);
-                PERFORM l4._flow_begin_short(_flow_due.block, z, wanted);
-            ELSE
-                wanted := l4._flow_left_out(_flow_due.block);
+                PERFORM l4._flow_begin_others(_flow_due.block, z, wanted);
             END IF;
             SELECT b.span, b.first_ts, b.last_ts, b.endpoints, wanted INTO span, first_ts, last_ts, endpoints, nics
             FROM l4._flow_begun(_flow_due.block, _flow_due.block + 39) AS b
@@ -186,10 +191,10 @@ END
 $$;
 COMMENT ON FUNCTION l4._flow_due() IS 'the first span of flows whose analysis would find something else now';
 
-CREATE FUNCTION l4._flow_analyze_span(span bigint, first_ts timestamptz, last_ts timestamptz, seconds int, rim int,
-    nics inet[]) RETURNS inet[]
+CREATE FUNCTION l4._flow_analyze_span(span bigint, first_ts timestamptz, last_ts timestamptz, seconds int, before int,
+    behind int, nics inet[]) RETURNS inet[]
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_flow_analyze';
-COMMENT ON FUNCTION l4._flow_analyze_span(bigint, timestamptz, timestamptz, int, int, inet[]) IS
+COMMENT ON FUNCTION l4._flow_analyze_span(bigint, timestamptz, timestamptz, int, int, int, inet[]) IS
     'finds jobs, kinds of pairs, steps and issues in a span of flows; first_ts, last_ts: of all flows. NICs not found';
 
 CREATE FUNCTION l4._flow_analyze() RETURNS bool
@@ -205,7 +210,8 @@ BEGIN
         RETURN false;
     END IF;
     PERFORM l4._flow_clear(due.span);
-    not_found := (SELECT l4._flow_analyze_span(due.span, due.first_ts, due.last_ts, z.seconds, z.rim, due.nics)
+    not_found := (SELECT l4._flow_analyze_span(due.span, due.first_ts, due.last_ts, z.seconds, z.before, z.behind,
+            due.nics)
                   FROM l4._flow_sizes() AS z WHERE z.size = due.span & 3);
     IF EXISTS (SELECT FROM l4._flow_stint AS s WHERE s.span = due.span) THEN
         PERFORM l4._flow_unname(due.span);
@@ -232,7 +238,9 @@ DECLARE
     old bigint;
 BEGIN
     LOCK TABLE l4._flow_chunk IN SHARE ROW EXCLUSIVE MODE;
-    DELETE FROM l4._flow_chunk AS c WHERE c.last_ts < l4._flow_span_start(kept) - interval '200 s';
+    DELETE FROM l4._flow_chunk AS c
+    WHERE c.last_ts < l4._flow_span_start(kept)
+        - (SELECT max(z.before) FROM l4._flow_sizes() AS z) * interval '1 second';
     FOR old IN DELETE FROM l4._flow_span AS p WHERE p.span < kept RETURNING p.span LOOP
         PERFORM l4._flow_clear(old);
     END LOOP;

@@ -55,7 +55,7 @@ CREATE TABLE l4._flow_stint (
 );
 COMMENT ON TABLE l4._flow_stint IS
     'what of a job without an interruption lies in a span of flows; flow_job, run and steps before are known last; '
-    'hidden: the long span of the block has it';
+    'hidden: another span of the block has it';
 CREATE INDEX _flow_stint_job ON l4._flow_stint (flow_job);
 
 CREATE TABLE l4._flow_stint_step (

@@ -100,6 +100,7 @@ typedef struct L4FlowRun
 	int			group;			/* -1 none */
 	int			stint;			/* -1 none */
 	int			nclasses;
+	int			nlarge;			/* of these classes with a good part of the bytes: the first ones */
 	L4FlowClass classes[L4_FLOW_CLASSES];
 } L4FlowRun;
 
@@ -112,6 +113,7 @@ typedef struct L4FlowGroup
 	int			nnics;
 	int		   *nics;
 	double		period;			/* median duration of its parts; 0 not divided */
+	double		cost;			/* of its division: how unlike its parts are */
 	int			nends;
 	int64	   *ends;			/* of its parts */
 	int64	   *busy;			/* time that its records fill of each part */
@@ -241,10 +243,12 @@ typedef struct L4Flows
 	L4FlowIssue *issues;
 } L4Flows;
 
-extern L4Flows *l4_flows_open(MemoryContext cxt, int64 begin, int64 end, int64 rim, int64 first, int64 known, Datum nics, bool only);
+extern L4Flows *l4_flows_open(MemoryContext cxt, int64 begin, int64 end, int64 before, int64 behind, int64 first, int64 known,
+							  Datum nics, bool only);
 extern void l4_flows_keep(L4Flows *flows);
 extern const L4Flow *l4_flows_load(L4Flows *flows, const int *pairs, int npairs, int64 from, int64 to, int *n);
 extern void l4_flows_features(L4Flows *flows);
+extern int	l4_flows_large_class(const L4FlowRun *run, double bytes);
 extern int	l4_flows_least_bursts(const L4Flows *flows, const int *runs, int nruns);
 extern bool l4_flows_small(const L4Flows *flows, const int *runs, int nruns, int least_bursts, double bytes);
 extern void l4_flows_cluster(L4Flows *flows);

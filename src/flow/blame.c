@@ -73,49 +73,65 @@ counts(const L4Flow *flow, bool back)
 	return flow->back == back && flow->end > flow->start && (flow->packets == 0 || flow->packets >= FEW_PACKETS);
 }
 
-/* Bandwidth in each bin of one direction of a run: a quantile of its records', and the lower ones, each against its size. */
+/*
+ * Bandwidth in each bin of one direction of a run: a quantile of its records',
+ * and the lower ones, each against its size. What is sent beside the messages,
+ * as to experts or a copy of the job's state, is slow by nature; but what has
+ * none of their sizes in a bin may be pieces of slow ones.
+ */
 static void
 measure_bins(L4Blame *blame, const L4FlowRun *run, const L4Flow *flow, int n, bool back, float *bandwidth, float *low)
 {
 	double	   *values = palloc(sizeof(double) * Max(n, 1));
+	double	   *beside = palloc(sizeof(double) * Max(n, 1));	/* of records in no large size class */
 	double	   *ratios = palloc(sizeof(double) * Max(n, 1));
 	double	   *lows = palloc(sizeof(double) * blame->nbins);
 	float	   *all = palloc(sizeof(float) * blame->nbins);
 	int			nlows = 0;
-	double		usual;
+	double		usual[L4_FLOW_CLASSES + 1];
 	double		own;
 	int			nvalues = 0;
 	int			nratios = 0;
 	int			bin = 0;
 
-	for (int i = 0; i < n; i++)
-		if (counts(&flow[i], back))
-			values[nvalues++] = flow[i].bytes / (flow[i].end - flow[i].start);
-	usual = l4_quantile(values, nvalues, 0.5);
+	for (int c = 0; c <= run->nlarge; c++)
+	{
+		nvalues = 0;
+		for (int i = 0; i < n; i++)
+			if (counts(&flow[i], back) && (c == run->nlarge || l4_flows_large_class(run, flow[i].bytes) == c))
+				values[nvalues++] = flow[i].bytes / (flow[i].end - flow[i].start);
+		usual[c] = l4_quantile(values, nvalues, 0.5);
+	}
 	nvalues = 0;
 	for (int i = 0; i < blame->nbins; i++)
 		bandwidth[i] = low[i] = all[i] = NAN;
 	for (int i = 0; i <= n; i++)
 	{
+		int			c;
 		int			b = i == n ? -1 : (int) Min((flow[i].start - blame->flows->first) / blame->width, blame->nbins - 1);
 
 		if (b != bin)
 		{
+			double	   *sent = nvalues > 0 ? values : beside;
+
+			nvalues = nvalues > 0 ? nvalues : nratios;
 			if (nvalues > 0)
-				bandwidth[bin] = (float) l4_quantile(values, nvalues, IN_BIN);
-			/* one slow record alone says nothing */
-			if (nratios > 0)
 			{
+				bandwidth[bin] = (float) l4_quantile(sent, nvalues, IN_BIN);
+				/* one slow record alone says nothing */
 				low[bin] = (float) l4_quantile(ratios, nratios, Max(LOW_IN_BIN, 1.5 / nratios));
-				lows[nlows++] = all[bin] = (float) l4_quantile(values, nvalues, Max(LOW_IN_BIN, 1.5 / nvalues));
+				lows[nlows++] = all[bin] = (float) l4_quantile(sent, nvalues, Max(LOW_IN_BIN, 1.5 / nvalues));
 			}
 			nvalues = nratios = 0;
 			bin = b;
 		}
 		if (i == n || !counts(&flow[i], back))
 			continue;
-		values[nvalues++] = flow[i].bytes / (flow[i].end - flow[i].start);
-		ratios[nratios++] = values[nvalues - 1] / usual;
+		c = l4_flows_large_class(run, flow[i].bytes);
+		/* the next place of both, of which one keeps it */
+		beside[nratios - nvalues] = values[nvalues] = flow[i].bytes / (flow[i].end - flow[i].start);
+		ratios[nratios++] = values[nvalues] / usual[c];
+		nvalues += c < run->nlarge;
 	}
 	own = l4_quantile(lows, nlows, OWN_USUAL);
 	for (int i = 0; i < blame->nbins; i++)
@@ -123,6 +139,7 @@ measure_bins(L4Blame *blame, const L4FlowRun *run, const L4Flow *flow, int n, bo
 	pfree(lows);
 	pfree(all);
 	pfree(values);
+	pfree(beside);
 	pfree(ratios);
 }
 

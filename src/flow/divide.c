@@ -18,12 +18,14 @@
 
 #define LEAST_SILENCE	1000	/* microseconds: shorter ones are noise of what starts together */
 #define NO_COST			1e9		/* of too few parts, or more than is needed */
+#define MOST_COST		0.85		/* parts that are less alike are no steps */
 #define FEWEST_PARTS	4
 #define NEAR_PARTS		12		/* at least so many lie together */
 #define PAUSE			1.5		/* of the usual length: a part that is longer has a pause before it, */
 #define MOST_PAUSES		0.4		/* if no more of them do, */
 #define PAUSE_BYTES		1.5		/* and it has not more than so many times the usual bytes */
 #define PAUSE_COST		0.12		/* of pauses between parts that are sent at once, as a bucket is */
+#define UNEVEN			0.25	/* parts that differ more from the next are no steps; requests at random times: 0.5 */
 #define PERIOD			0.25	/* quantile of the lengths of parts: what ends so close is of one step, also where most are longer */
 
 #define ST_SORT sort_doubles
@@ -315,8 +317,9 @@ try_threshold(const L4Records *records, const Bursts *bursts, L4Division *divisi
 				lengths[n++] = ratios[p - 1];
 		cost = length_cost(ratios, nparts - 1, limit);
 		without = kept == 0 ? NO_COST : length_cost(lengths, n, limit) + (at_once ? PAUSE_COST : 0);
-		if (Min(cost, without) <= limit)
-			division->uneven = at_once || kept == 0 ? unevenness(ratios, nparts - 1) : unevenness(lengths, n);
+		if (Min(cost, without) <= limit
+			&& (at_once || kept == 0 ? unevenness(ratios, nparts - 1) : unevenness(lengths, n)) > UNEVEN)
+			cost = without = NO_COST;
 		if (without < cost)
 		{
 			cost = without;
@@ -383,14 +386,14 @@ find_thresholds(const Bursts *bursts, L4Division *divisions)
 
 /*
  * Try all thresholds: at most L4_DIVISIONS, finest first. *best is the finest
- * one whose cost is near the least, -1 when there are too few parts for any.
+ * one whose cost is near the least, -1 when parts of all are too few or unlike.
  */
 int
 l4_divide(const L4Records *records, L4Division *divisions, int *best)
 {
 	Bursts		bursts;
 	int			n;
-	double		least = NO_COST;
+	double		least = MOST_COST;
 
 	find_bursts(records, &bursts);
 	n = find_thresholds(&bursts, divisions);
@@ -403,7 +406,7 @@ l4_divide(const L4Records *records, L4Division *divisions, int *best)
 		least = Min(least, divisions[i].cost);
 	}
 	for (int i = n - 1; i >= 0; i--)
-		if (least < NO_COST && divisions[i].cost <= least + L4_FINER)
+		if (divisions[i].cost <= least + L4_FINER)
 			*best = i;
 	pfree(bursts.start);
 	pfree(bursts.end);

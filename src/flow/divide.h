@@ -24,7 +24,6 @@ typedef struct L4Division
 	double		threshold;		/* silences that are longer divide */
 	double		cost;			/* of those that may be the best */
 	double		period;			/* between the ends of parts, a low quantile */
-	double		uneven;			/* median difference of two that follow each other, of their sum */
 } L4Division;
 
 extern int	l4_divide(const L4Records *records, L4Division *divisions, int *best);

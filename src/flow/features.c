@@ -18,7 +18,7 @@
 #define SIZE_TOLERANCE	0.02
 #define SMALL_SHARE		0.02	/* size classes with fewer bytes say nothing about steps */
 #define MOST_TOLERANCE	0.5
-#define LARGE_CLASS		0.1		/* byte share of a size class whose direction counts */
+#define LARGE_CLASS		0.1		/* byte share of a size class whose direction and bandwidth count */
 #define SAME_TIME		150		/* microseconds between records that start together */
 #define BUSIER			1.5		/* times the bursts of the least busy run of a group */
 #define LEAST_BUSY		0.05	/* byte share of the least busy runs */
@@ -99,6 +99,8 @@ measure_sizes(L4FlowRun *run, const L4Flow *flow)
 	qsort(classes, n, sizeof(L4FlowClass), most_bytes);
 	run->nclasses = Min(n, L4_FLOW_CLASSES);
 	memcpy(run->classes, classes, sizeof(L4FlowClass) * run->nclasses);
+	while (run->nlarge < run->nclasses && classes[run->nlarge].bytes >= LARGE_CLASS * run->bytes)
+		run->nlarge++;
 	run->main_size = classes[0].bytes / run->bytes;
 	run->regular = recurs && often >= 0.5 * run->bytes;
 	pfree(sizes);
@@ -190,6 +192,17 @@ simultaneous_share(const L4FlowRun *run, const L4Flow *flow)
 	return bytes / run->bytes;
 }
 
+/* Large size class in which a record lies, or their number. */
+int
+l4_flows_large_class(const L4FlowRun *run, double bytes)
+{
+	int			c = 0;
+
+	while (c < run->nlarge && (bytes < run->classes[c].size || bytes > run->classes[c].top))
+		c++;
+	return c;
+}
+
 /*
  * Share of the greater direction: of all the bytes of large size classes, and
  * of those of each class. What varies in size comes beside it, as of experts.
@@ -200,19 +213,10 @@ measure_directions(L4FlowRun *run, const L4Flow *flow)
 	double		bytes[L4_FLOW_CLASSES + 1][2] = {0};
 	double		sum[2] = {0};
 	double		sized = 0;
-	int			large = 0;
 
-	while (large < run->nclasses && run->classes[large].bytes >= LARGE_CLASS * run->bytes)
-		large++;
 	for (int i = 0; i < run->n; i++)
-	{
-		int			c = 0;
-
-		while (c < large && (flow[i].bytes < run->classes[c].size || flow[i].bytes > run->classes[c].top))
-			c++;
-		bytes[c][flow[i].back] += flow[i].bytes;
-	}
-	for (int c = 0; c < Max(large, 1); c++)
+		bytes[l4_flows_large_class(run, flow[i].bytes)][flow[i].back] += flow[i].bytes;
+	for (int c = 0; c < Max(run->nlarge, 1); c++)
 	{
 		sum[0] += bytes[c][0];
 		sum[1] += bytes[c][1];

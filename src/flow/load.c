@@ -113,13 +113,13 @@ open_switches(L4Flows *flows)
 }
 
 /*
- * Flows of a span, seen with a rim before and behind it. known is the end of
+ * Flows of a span, seen with some time before and behind it. known is the end of
  * all flows; the last span is open: it has all that came since. Looks at the
  * pairs of some addresses only, or at all but those. The context is the
  * current one and lives as long as the analysis; SPI is connected.
  */
 L4Flows *
-l4_flows_open(MemoryContext cxt, int64 begin, int64 end, int64 rim, int64 first, int64 known, Datum nics, bool only)
+l4_flows_open(MemoryContext cxt, int64 begin, int64 end, int64 before, int64 behind, int64 first, int64 known, Datum nics, bool only)
 {
 	L4Flows    *flows = palloc0(sizeof(L4Flows));
 
@@ -129,8 +129,8 @@ l4_flows_open(MemoryContext cxt, int64 begin, int64 end, int64 rim, int64 first,
 	flows->nics = nics;
 	flows->only = only;
 	flows->begin = begin;
-	flows->from = begin - rim;
-	flows->to = end + rim - 1;
+	flows->from = begin - before;
+	flows->to = end + behind - 1;
 	flows->end = known <= flows->to ? DT_NOEND : end;
 	flows->first = Max(first, flows->from);
 	flows->last = Min(known, flows->to);

@@ -23,6 +23,8 @@ PG_FUNCTION_INFO_V1(l4_flow_analyze);
 
 #define SPAN_NUMBER		(15 * L4_FLOW_SECOND)	/* numbers of spans: four a minute, of which one is for each size */
 #define FEW_STEPS		5		/* of a job that is found as before, at least */
+#define SAME_SIZE		0.02
+#define SURE_COST		0.5		/* of a division that is of steps; those of layers and micro-batches may be less sure */
 
 static const char *const kinds[] = {"other", "dp", "pp", "ep", "cp"};
 static const char *const issue_kinds[] = {"slow_step", "slow_rank", "slow_group", "slow_switch"};
@@ -309,15 +311,28 @@ choose_stints(SpanRows *rows)
 	{
 		const L4FlowStint *stint = &flows->stints[s];
 
-		rows->number[s] = stint->last < flows->begin || stint->first >= flows->end ? -1 : n++;
+		rows->number[s] = stint->nnics == 0 || stint->last < flows->begin || stint->first >= flows->end ? -1 : n++;
 		rows->first[s] = l4_step_of(stint, flows->begin);
 		rows->behind[s] = l4_step_of(stint, flows->end);
 	}
 }
 
 /*
- * Chosen addresses that send as jobs do in the span, but that it does not find
- * in a job of chosen ones alone: something is not as it was before.
+ * Are the steps of a stint found? In a short span they are as they were
+ * before; a long one may see too few, and divide at layers or micro-batches,
+ * which are less alike. What records hide no longer one would see.
+ */
+static bool
+is_sure(const L4Flows *flows, const L4FlowStint *stint)
+{
+	if (stint->coarse)
+		return !flows->only;
+	return stint->nsteps >= FEW_STEPS && (flows->only || flows->groups[stint->groups[0]].cost <= SURE_COST);
+}
+
+/*
+ * Addresses that send as jobs do in the span, but that it does not find in a
+ * job of what it looks at alone.
  */
 static Datum
 not_found(const SpanRows *rows)
@@ -331,10 +346,10 @@ not_found(const SpanRows *rows)
 	for (int s = 0; s < flows->nstints; s++)
 	{
 		const L4FlowStint *stint = &flows->stints[s];
-		bool		all = rows->number[s] >= 0 && stint->nsteps >= FEW_STEPS && !stint->coarse;
+		bool		all = rows->number[s] >= 0 && is_sure(flows, stint);
 
 		for (int i = 0; i < stint->nnics; i++)
-			all = all && flows->addresses[stint->nics[i]].chosen;
+			all = all && flows->addresses[stint->nics[i]].chosen == flows->only;
 		for (int i = 0; i < stint->nnics; i++)
 			found[stint->nics[i]] |= all;
 	}
@@ -342,12 +357,16 @@ not_found(const SpanRows *rows)
 	{
 		const L4FlowRun *run = &flows->runs[r];
 		const L4FlowPair *pair = &flows->pairs[run->pair];
+		const L4FlowRun *before = &flows->runs[Max(r - 1, 0)];
+		bool		again = r > 0 && before->pair == run->pair
+			&& fabs(before->classes[0].size / run->classes[0].size - 1) <= SAME_SIZE;
 
-		if (run->regular && run->last >= flows->begin && run->first < flows->end)
+		/* what is sent again behind a silence may recur in minutes */
+		if ((run->regular || again) && run->last >= flows->begin && (again ? before : run)->first < flows->end)
 			sends[pair->a] = sends[pair->b] = true;
 	}
-	for (int a = 0; a < flows->naddresses && flows->only; a++)
-		if (flows->addresses[a].chosen && sends[a] && !found[a])
+	for (int a = 0; a < flows->naddresses; a++)
+		if (flows->addresses[a].chosen == flows->only && sends[a] && !found[a])
 			values[n++] = flows->addresses[a].address;
 	return PointerGetDatum(construct_array(values, n, INETOID, -1, false, TYPALIGN_INT));
 }
@@ -382,17 +401,19 @@ store_span(SpanRows *rows)
 }
 
 /*
- * (span, begin and end of all flows, its seconds and those seen around it,
- * addresses) -> addresses: the flows of a span are analyzed; of it there are
- * no rows. A short span looks at pairs of the addresses only, and returns
- * those that it does not find as before; a long one looks at all others.
+ * (span, begin and end of all flows, its seconds, those seen before and
+ * behind, addresses) -> addresses: the flows of a span are analyzed; of it
+ * there are no rows. A long span looks at pairs of all but the addresses, the
+ * others at theirs only. Returns those of what it looked at that it does not
+ * find in a job.
  */
 Datum
 l4_flow_analyze(PG_FUNCTION_ARGS)
 {
 	int64		span = PG_GETARG_INT64(0);
 	int64		seconds = PG_GETARG_INT32(3);
-	int64		rim = PG_GETARG_INT32(4);
+	int64		before = PG_GETARG_INT32(4);
+	int64		behind = PG_GETARG_INT32(5);
 	int64		begin;
 	MemoryContext old = CurrentMemoryContext;
 	MemoryContext cxt;
@@ -402,7 +423,7 @@ l4_flow_analyze(PG_FUNCTION_ARGS)
 	Datum		result;
 
 	if (span < MIN_TIMESTAMP / SPAN_NUMBER || span >= END_TIMESTAMP / SPAN_NUMBER || seconds <= 0 || seconds > SECS_PER_DAY
-		|| rim < 0 || rim > SECS_PER_DAY)
+		|| before < 0 || before > SECS_PER_DAY || behind < 0 || behind > SECS_PER_DAY)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 				 errmsg("there is no span %lld of flows", (long long) span),
@@ -411,8 +432,8 @@ l4_flow_analyze(PG_FUNCTION_ARGS)
 	cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 flows", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(cxt);
 	begin = (span >> 2) * 4 * SPAN_NUMBER;
-	flows = l4_flows_open(cxt, begin, begin + seconds * L4_FLOW_SECOND, rim * L4_FLOW_SECOND, PG_GETARG_TIMESTAMPTZ(1),
-						  PG_GETARG_TIMESTAMPTZ(2), PG_GETARG_DATUM(5), (span & 3) != 0);
+	flows = l4_flows_open(cxt, begin, begin + seconds * L4_FLOW_SECOND, before * L4_FLOW_SECOND, behind * L4_FLOW_SECOND,
+						  PG_GETARG_TIMESTAMPTZ(1), PG_GETARG_TIMESTAMPTZ(2), PG_GETARG_DATUM(6), (span & 3) != 0);
 	l4_flows_features(flows);
 	l4_flows_cluster(flows);
 	l4_flows_divide(flows);

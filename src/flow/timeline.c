@@ -25,7 +25,6 @@
 #define MOST_SHARE		0.3		/* and at most */
 #define NEAR_BYTES		0.02	/* of the usual bytes: the end of a step is so near to where it should be */
 #define END_SILENCE		0.25	/* of the silences that divide: one at the end of a step is as long */
-#define UNEVEN			0.25	/* parts that differ more from the next are no steps; requests at random times: 0.5 */
 #define LEFT_OUT		0.02	/* byte share of records that do not divide: more may be pieces */
 #define FILLS			0.5		/* of the time: records that hide the silences between steps */
 #define MOST_PEERS		4		/* of a NIC in the pipeline */
@@ -406,12 +405,13 @@ divide_group(L4Flows *flows, L4FlowGroup *group, double period)
 			return;
 		best = nearest;
 	}
-	if (best < 0 || (period == 0 && divisions[best].uneven > UNEVEN))
+	if (best < 0)
 	{
 		flows->clusters[group->cluster].coarse |= g.records.n > 0 && fills_time(&g.records);
 		return;
 	}
 	group->period = divisions[best].period;
+	group->cost = divisions[best].cost;
 	end_parts(flows, group, &g, divisions[best].threshold);
 }
 
