@@ -22,7 +22,8 @@ COMMENT ON FUNCTION l4._member(bytea, int) IS
 -- The planner may ask a function behind these views about a pack and a stream before it compares their ids: CASE
 -- keeps pairs apart that do not belong together.
 CREATE VIEW l4._summary AS
-SELECT s.stream_id, p.part, CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.events, s.member) END AS events,
+SELECT s.stream_id, s.job_id, s.node, s.source, s.last_iteration, p.part,
+    CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.events, s.member) END AS events,
     CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.slots, s.member) END AS slots,
     CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.durations, s.member) END AS durations,
     COALESCE(CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.iterations, s.member) END,
@@ -42,7 +43,7 @@ JOIN l4._pack p ON p.pack_id = s.pack_id;
 COMMENT ON VIEW l4._summary IS 'what diagnosis reads of a stream, packed; most have one part';
 
 CREATE VIEW l4._chunk AS
-SELECT s.stream_id, c.chunk_no, c.first_line_no, c.last_line_no, c.first_ts, c.last_ts,
+SELECT s.stream_id, s.job_id, s.node, s.source, c.chunk_no, c.first_line_no, c.last_line_no, c.first_ts, c.last_ts,
     CASE WHEN c.pack_id = s.pack_id THEN l4._member(c.body, s.member) END AS body
 FROM l4._stream s
 JOIN l4._pack_chunk c ON c.pack_id = s.pack_id;
@@ -151,9 +152,8 @@ COMMENT ON COLUMN l4.template.merged_into IS 'the surviving event where this one
 CREATE VIEW l4.event_line AS
 SELECT s.job_id, s.node, s.source, u.line_no, u.line_no - u.back AS record_line_no, u.ts, u.rank, e.level,
     l4._survivor(e.event_id, e.merged_into) AS event_id, u.stage, u.iteration
-FROM l4._stream s
-JOIN l4._chunk c ON c.stream_id = s.stream_id
-CROSS JOIN LATERAL l4._unpack(c.body) AS u(line_no bigint, back bigint, ts timestamptz, rank int, event_id int,
+FROM l4._chunk s
+CROSS JOIN LATERAL l4._unpack(s.body) AS u(line_no bigint, back bigint, ts timestamptz, rank int, event_id int,
     stage text, iteration int)
 JOIN l4._event e ON e.event_id = u.event_id;
 COMMENT ON VIEW l4.event_line IS 'a row for every line; give a job and a node, or use event_lines()';
@@ -172,9 +172,8 @@ CREATE VIEW l4.event_count AS
 SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, sum(u.occurrences)::bigint AS occurrences,
     min(u.first_ts) AS first_ts, max(u.last_ts) AS last_ts, min(u.first_line_no) AS first_line_no,
     max(u.last_line_no) AS last_line_no
-FROM l4._stream s
-JOIN l4._summary m ON m.stream_id = s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.events, m.open_events) AS u(event_id int, occurrences bigint, first_ts timestamptz,
+FROM l4._summary s
+CROSS JOIN LATERAL l4._unpack(s.events, s.open_events) AS u(event_id int, occurrences bigint, first_ts timestamptz,
     last_ts timestamptz, first_line_no bigint, last_line_no bigint)
 JOIN l4._event e ON e.event_id = u.event_id
 GROUP BY 1, 2, 3;
@@ -200,9 +199,8 @@ BEGIN
     RETURN QUERY
     SELECT _event_counts.job_id, s.node, e.survivor, sum(u.occurrences)::bigint, min(u.first_ts), max(u.last_ts),
         min(u.first_line_no), max(u.last_line_no)
-    FROM l4._stream AS s
-    JOIN l4._summary AS m USING (stream_id)
-    CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, ids) AS u(event_id int, occurrences bigint,
+    FROM l4._summary AS s
+    CROSS JOIN LATERAL l4._unpack(s.events, s.open_events, ids) AS u(event_id int, occurrences bigint,
         first_ts timestamptz, last_ts timestamptz, first_line_no bigint, last_line_no bigint)
     JOIN (SELECT x.event_id, l4._survivor(x.event_id, x.merged_into) AS survivor FROM l4._event AS x
         WHERE x.event_id = ANY (ids)) AS e USING (event_id)
@@ -222,9 +220,8 @@ BEGIN ATOMIC
     ), streams AS (
         SELECT s.stream_id, s.node, s.source, min(u.first_line_no) AS first_line_no
         FROM ids
-        CROSS JOIN l4._stream s
-        JOIN l4._summary m ON m.stream_id = s.stream_id
-        CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, ids.ids)
+        CROSS JOIN l4._summary s
+        CROSS JOIN LATERAL l4._unpack(s.events, s.open_events, ids.ids)
             AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz, first_line_no bigint)
         WHERE s.job_id = _event_lines.job_id AND (_event_lines.node IS NULL OR s.node = _event_lines.node)
         GROUP BY 1, 2, 3
@@ -261,10 +258,9 @@ COMMENT ON FUNCTION l4._iterations_between(bytea, bytea, timestamptz, timestampt
 
 CREATE VIEW l4.iteration AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.started, u.duration_ms,
-    l4._iteration_metrics(m.iterations, m.open_iterations, u.place) AS metrics
-FROM l4._stream s
-JOIN l4._summary m ON m.stream_id = s.stream_id
-CROSS JOIN LATERAL l4._iterations_between(m.iterations, m.open_iterations, NULL, NULL) AS u;
+    l4._iteration_metrics(s.iterations, s.open_iterations, u.place) AS metrics
+FROM l4._summary s
+CROSS JOIN LATERAL l4._iterations_between(s.iterations, s.open_iterations, NULL, NULL) AS u;
 COMMENT ON VIEW l4.iteration IS 'iterations as the streams report them done';
 COMMENT ON COLUMN l4.iteration.source IS 'file or stream of the node that reports it';
 COMMENT ON COLUMN l4.iteration.epoch IS 'epoch: as printed, else counted up when the iterations start again';
@@ -276,17 +272,15 @@ COMMENT ON COLUMN l4.iteration.metrics IS 'other numbers of the report: loss, le
 
 CREATE VIEW l4._iteration AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.ended, u.duration_ms
-FROM l4._stream s
-JOIN l4._summary m ON m.stream_id = s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.iterations, m.open_iterations)
+FROM l4._summary s
+CROSS JOIN LATERAL l4._unpack(s.iterations, s.open_iterations)
     AS u(epoch int, iteration int, ended timestamptz, duration_ms float8);
 COMMENT ON VIEW l4._iteration IS 'l4.iteration with the time of the report';
 
 CREATE VIEW l4.stage_span AS
 SELECT s.job_id, s.node, u.stage, u.first_ts, u.last_ts, u.first_line_no, u.last_line_no
-FROM l4._stream s
-JOIN l4._summary m ON m.stream_id = s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.stages, m.open_stages) AS u(stage text, first_ts timestamptz, last_ts timestamptz,
+FROM l4._summary s
+CROSS JOIN LATERAL l4._unpack(s.stages, s.open_stages) AS u(stage text, first_ts timestamptz, last_ts timestamptz,
     first_line_no bigint, last_line_no bigint);
 COMMENT ON VIEW l4.stage_span IS 'stages in the order in which each stream went through them';
 COMMENT ON COLUMN l4.stage_span.stage IS 'init, data, model, checkpoint_load, train, eval, checkpoint_save or shutdown';
@@ -311,10 +305,10 @@ SELECT s.job_id, s.node, u.event_id, u.slot, min(u.mask) AS mask, u.value,
     CASE WHEN NOT bool_or(u.occurrences IS NULL) THEN sum(u.occurrences)::bigint END AS occurrences,
     min(u.first_ts) AS first_ts
 FROM l4._slot_context x
-CROSS JOIN l4._stream s
-JOIN l4._summary m ON m.stream_id = s.stream_id AND m.part = 0
-CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
+CROSS JOIN l4._summary s
+CROSS JOIN LATERAL l4._unpack_values(s.slots, s.open_slots, s.events, s.open_events, x.merged, x.survivors,
     x.word_events, x.word_slots, x.words, NULL, NULL, false) AS u
+WHERE s.part = 0
 GROUP BY 1, 2, 3, 4, 6;
 COMMENT ON VIEW l4._slot_value IS
     'values of the variable parts: the first 32 different ones a stream, event and slot, counted unless there were '
@@ -334,11 +328,10 @@ BEGIN
     SELECT _slot_values.job_id, s.node, u.event_id, u.slot, min(u.mask), u.value,
         CASE WHEN NOT bool_or(u.occurrences IS NULL) THEN sum(u.occurrences)::bigint END, min(u.first_ts)
     FROM l4._slot_context(ids) AS x
-    CROSS JOIN l4._stream AS s
-    JOIN l4._summary AS m ON m.stream_id = s.stream_id AND m.part = 0
-    CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
+    CROSS JOIN l4._summary AS s
+    CROSS JOIN LATERAL l4._unpack_values(s.slots, s.open_slots, s.events, s.open_events, x.merged, x.survivors,
         x.word_events, x.word_slots, x.words, ids, keys, false) AS u
-    WHERE s.job_id = _slot_values.job_id
+    WHERE s.job_id = _slot_values.job_id AND s.part = 0
     GROUP BY s.node, u.event_id, u.slot, u.value;
 END;
 $$;
@@ -348,9 +341,8 @@ COMMENT ON FUNCTION l4._slot_values(text, int[], bigint[]) IS
 
 CREATE VIEW l4._activity AS
 SELECT s.job_id, s.node, u.bucket, sum(u.lines)::bigint AS lines
-FROM l4._stream s
-JOIN l4._summary m ON m.stream_id = s.stream_id
-CROSS JOIN LATERAL l4._unpack(m.activity, m.open_activity) AS u(bucket timestamptz, lines bigint)
+FROM l4._summary s
+CROSS JOIN LATERAL l4._unpack(s.activity, s.open_activity) AS u(bucket timestamptz, lines bigint)
 GROUP BY 1, 2, 3;
 COMMENT ON VIEW l4._activity IS 'lines per node and second; of long streams per 2, 4, 8 and more seconds';
 

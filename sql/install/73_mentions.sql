@@ -53,10 +53,10 @@ FROM (SELECT s.job_id, s.node, u.event_id, u.slot, u.value, l4._host_of(u.value)
         CASE WHEN NOT bool_or(u.occurrences IS NULL) THEN sum(u.occurrences)::bigint END AS occurrences,
         min(u.first_ts) AS first_ts
     FROM l4._slot_context x
-    CROSS JOIN l4._stream s
-    JOIN l4._summary m ON m.stream_id = s.stream_id AND m.part = 0
-    CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
+    CROSS JOIN l4._summary s
+    CROSS JOIN LATERAL l4._unpack_values(s.slots, s.open_slots, s.events, s.open_events, x.merged, x.survivors,
         x.word_events, x.word_slots, x.words, NULL, (SELECT k.slots FROM l4._slot_key k), false) AS u
+    WHERE s.part = 0
     GROUP BY 1, 2, 3, 4, 5) v
 LEFT JOIN l4._slot_kind k ON k.event_id = v.event_id AND k.slot = v.slot
 LEFT JOIN l4._node_name n ON n.job_id = v.job_id AND n.name = v.host

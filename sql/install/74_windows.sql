@@ -33,10 +33,9 @@ CREATE FUNCTION l4.iterations(job_id text, from_ts timestamptz DEFAULT NULL, to_
 LANGUAGE sql STABLE PARALLEL SAFE COST 1000 ROWS 1000
 BEGIN ATOMIC
     SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.started, u.duration_ms,
-        l4._iteration_metrics(m.iterations, m.open_iterations, u.place)
-    FROM l4._stream s
-    JOIN l4._summary m ON m.stream_id = s.stream_id
-    CROSS JOIN LATERAL l4._iterations_between(m.iterations, m.open_iterations, iterations.from_ts, iterations.to_ts)
+        l4._iteration_metrics(s.iterations, s.open_iterations, u.place)
+    FROM l4._summary s
+    CROSS JOIN LATERAL l4._iterations_between(s.iterations, s.open_iterations, iterations.from_ts, iterations.to_ts)
         AS u
     WHERE s.job_id = iterations.job_id
         AND (iterations.on_node IS NULL OR s.node = iterations.on_node);
@@ -59,14 +58,13 @@ BEGIN ATOMIC
     SELECT s.job_id, s.node, s.source, u.line_no, u.line_no - u.back, u.ts, u.rank, e.level,
         l4._survivor(e.event_id, e.merged_into), u.stage, u.iteration
     FROM wanted
-    CROSS JOIN l4._stream s
-    JOIN l4._chunk c ON c.stream_id = s.stream_id
-    CROSS JOIN LATERAL l4._lines_between(c.body, wanted.ids, lines.from_ts, lines.to_ts) AS u
+    CROSS JOIN l4._chunk s
+    CROSS JOIN LATERAL l4._lines_between(s.body, wanted.ids, lines.from_ts, lines.to_ts) AS u
     JOIN l4._event e ON e.event_id = u.event_id
     WHERE s.job_id = lines.job_id
         AND (lines.on_node IS NULL OR s.node = lines.on_node)
-        AND (lines.from_ts IS NULL OR c.last_ts >= lines.from_ts)
-        AND (lines.to_ts IS NULL OR c.first_ts < lines.to_ts);
+        AND (lines.from_ts IS NULL OR s.last_ts >= lines.from_ts)
+        AND (lines.to_ts IS NULL OR s.first_ts < lines.to_ts);
 END;
 COMMENT ON FUNCTION l4.lines(text, text[], timestamptz, timestamptz, text) IS
     'l4.event_line of a job, of some levels or (NULL) of all, of one node or (NULL) of all, from a time on and before '
@@ -83,10 +81,9 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT u.started, s.node, sum(u.iterations)::bigint,
-        sum(u.total_ms ORDER BY s.source, m.part) / sum(u.iterations)::float8, max(u.highest_ms)
-    FROM l4._stream AS s
-    JOIN l4._summary AS m USING (stream_id)
-    CROSS JOIN LATERAL l4._iteration_times(m.iterations, m.open_iterations, span, from_ts, to_ts) AS u
+        sum(u.total_ms ORDER BY s.source, s.part) / sum(u.iterations)::float8, max(u.highest_ms)
+    FROM l4._summary AS s
+    CROSS JOIN LATERAL l4._iteration_times(s.iterations, s.open_iterations, span, from_ts, to_ts) AS u
     WHERE s.job_id = iteration_times.job_id AND (on_node IS NULL OR s.node = on_node)
     GROUP BY u.started, s.node
     ORDER BY u.started, s.node;
@@ -107,11 +104,10 @@ BEGIN
     RETURN QUERY
     SELECT u.started, e.level, sum(u.lines)::bigint
     FROM (SELECT x.started, x.event_id, sum(x.lines) AS lines
-        FROM l4._stream AS s
-        JOIN l4._chunk AS c USING (stream_id)
-        CROSS JOIN LATERAL l4._line_counts(c.body, span, from_ts, to_ts) AS x
+        FROM l4._chunk AS s
+        CROSS JOIN LATERAL l4._line_counts(s.body, span, from_ts, to_ts) AS x
         WHERE s.job_id = line_counts.job_id AND (on_node IS NULL OR s.node = on_node)
-            AND (from_ts IS NULL OR c.last_ts >= from_ts) AND (to_ts IS NULL OR c.first_ts < to_ts)
+            AND (from_ts IS NULL OR s.last_ts >= from_ts) AND (to_ts IS NULL OR s.first_ts < to_ts)
         GROUP BY x.started, x.event_id) AS u
     JOIN l4._event AS e USING (event_id)
     GROUP BY u.started, e.level

@@ -282,9 +282,8 @@ BEGIN ATOMIC
         array_agg(coalesce(u.ts, '-infinity') ORDER BY u.line_no)
     FROM (SELECT l4._packed_ids(ARRAY(SELECT z.event_id
             FROM l4._labelled(_records.job_id, ARRAY[_records.event_id]) AS z)) AS ids OFFSET 0) AS i
-    CROSS JOIN l4._stream AS s
-    JOIN l4._chunk AS c ON c.stream_id = s.stream_id
-    CROSS JOIN LATERAL l4._lines_between(c.body, i.ids, NULL, NULL) AS u
+    CROSS JOIN l4._chunk AS s
+    CROSS JOIN LATERAL l4._lines_between(s.body, i.ids, NULL, NULL) AS u
     WHERE s.job_id = _records.job_id AND u.back = 0
     GROUP BY s.stream_id;
 END;
@@ -394,7 +393,7 @@ BEGIN ATOMIC
     SELECT b.job_id, u.epoch, u.iteration, u.duration_ms
     FROM unnest(k.baseline[1:(k.t).value_jobs::int]) AS b(job_id)
     CROSS JOIN LATERAL (
-        SELECT m.iterations, m.open_iterations FROM l4._stream AS s JOIN l4._summary AS m USING (stream_id)
+        SELECT s.iterations, s.open_iterations FROM l4._summary AS s
         WHERE s.job_id = b.job_id AND s.last_iteration IS NOT NULL
         UNION ALL SELECT c.iterations, NULL FROM l4._count(k.counter, k.t, b.job_id) AS c
         WHERE (k.counter).event_id IS NOT NULL) AS p

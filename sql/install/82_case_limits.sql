@@ -5,11 +5,10 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN (
-    SELECT l4._late_nodes(m.iterations, m.open_iterations, n.place, _late_reports.place, _late_reports.min_nodes,
+    SELECT l4._late_nodes(s.iterations, s.open_iterations, n.place, _late_reports.place, _late_reports.min_nodes,
             (extract(epoch FROM n.clock) * 1000000)::bigint, _late_reports.attempt_ts ORDER BY n.place)
     FROM l4._nodes(_late_reports.job_id) AS n
-    JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
-    JOIN l4._summary AS m USING (stream_id)
+    JOIN l4._summary AS s ON s.job_id = _late_reports.job_id AND s.node = n.node
     WHERE n.place > 0);
 END;
 $$;

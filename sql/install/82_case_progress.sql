@@ -162,7 +162,8 @@ BEGIN ATOMIC
             WHERE (k.counter).event_id IS NOT NULL)) AS c
     )
     SELECT r.* FROM report AS r
-    WHERE r.node = (SELECT z.node FROM report AS z JOIN l4._node AS n USING (job_id, node)
+    WHERE r.node = (SELECT z.node FROM report AS z
+        JOIN l4._node AS n ON n.job_id = _first_reports.job_id AND n.node = z.node
         ORDER BY n.rank, z.node COLLATE "C" LIMIT 1);
 END;
 COMMENT ON FUNCTION l4._first_reports(l4._case, text) IS
@@ -239,12 +240,11 @@ DECLARE
     pace float8;
 BEGIN
     k.attempt_ts := l4._last_attempt(k.job_id, k.baseline);
-    SELECT l4._iteration_table(m.iterations, m.open_iterations, n.place,
+    SELECT l4._iteration_table(s.iterations, s.open_iterations, n.place,
         (extract(epoch FROM n.clock) * 1000000)::bigint, k.attempt_ts ORDER BY n.place)
     INTO packed
     FROM l4._nodes(k.job_id) AS n
-    JOIN l4._stream AS s ON s.job_id = n.job_id AND s.node = n.node
-    JOIN l4._summary AS m USING (stream_id)
+    JOIN l4._summary AS s ON s.job_id = k.job_id AND s.node = n.node
     WHERE n.place > 0;
     SELECT least(percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms),
         percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms)

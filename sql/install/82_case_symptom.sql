@@ -258,7 +258,7 @@ BEGIN ATOMIC
         FROM l4._nodes(k.job_id) AS z
         JOIN crash AS x ON x.node = z.node
         CROSS JOIN last_ones AS l
-        LEFT JOIN l4._node AS v ON v.job_id = z.job_id AND v.node = z.node
+        LEFT JOIN l4._node AS v ON v.job_id = k.job_id AND v.node = z.node
         -- of a node that did all iterations others may say that it left, and it that they did
         LEFT JOIN LATERAL (SELECT p.event_id FROM parting AS p
             WHERE p.node = z.node AND v.last_event_id <> ALL (l.ids)
@@ -267,7 +267,7 @@ BEGIN ATOMIC
         LEFT JOIN l4._event AS t ON t.event_id = coalesce(p.event_id, v.last_event_id)
         CROSS JOIN LATERAL (SELECT t.iteration_rule IS NOT NULL
             OR t.event_id IN (SELECT c.event_id FROM counter AS c) AS reports) AS r
-        LEFT JOIN l4._job_event AS j ON j.job_id = z.job_id AND j.event_id = t.event_id
+        LEFT JOIN l4._job_event AS j ON j.job_id = k.job_id AND j.event_id = t.event_id
         LEFT JOIN shutdown AS h ON h.node = z.node
     )
     SELECT k.job_id, e.node, coalesce(y.by_line, false) OR e.by_stage,

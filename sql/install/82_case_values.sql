@@ -42,11 +42,10 @@ BEGIN
     RETURN QUERY
     SELECT DISTINCT ON (s.node, u.event_id, u.slot) s.node, u.event_id, u.slot, u.value, u.mask
     FROM l4._slot_context(ids) AS x
-    CROSS JOIN l4._stream AS s
-    JOIN l4._summary AS m ON m.stream_id = s.stream_id AND m.part = 0
-    CROSS JOIN LATERAL l4._unpack_values(m.slots, m.open_slots, m.events, m.open_events, x.merged, x.survivors,
+    CROSS JOIN l4._summary AS s
+    CROSS JOIN LATERAL l4._unpack_values(s.slots, s.open_slots, s.events, s.open_events, x.merged, x.survivors,
         x.word_events, x.word_slots, x.words, ids, NULL, true) AS u
-    WHERE s.job_id = _first_parameters.job_id
+    WHERE s.job_id = _first_parameters.job_id AND s.part = 0
         AND (_first_parameters.nodes = '{}' OR s.node = ANY (_first_parameters.nodes))
     ORDER BY s.node, u.event_id, u.slot, u.first_ts, s.source, u.first_line_no;
 END;

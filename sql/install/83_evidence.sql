@@ -181,14 +181,13 @@ BEGIN ATOMIC
             FROM (SELECT coalesce(k.terminal_ts, k.last_ts) AS ts) AS e
             WHERE e.ts > k.progress_ts + l4._seconds((k.t).min_stall)) AS x
     ), stream AS (
-        SELECT s.stream_id, z.node, z.clock, v.several, p.* FROM stall AS p CROSS JOIN several AS v CROSS JOIN n AS z
-        JOIN l4._stream AS s ON s.job_id = k.job_id AND s.node = z.node
+        SELECT z.node, z.clock, v.several, p.* FROM stall AS p CROSS JOIN several AS v CROSS JOIN n AS z
     ), said AS (
         SELECT s.node, u.rank, l4._survivor(t.event_id, t.merged_into) AS event_id, max(u.ts - s.clock) AS last_ts,
             bool_or(u.ts - s.clock >= k.progress_ts AND u.ts - s.clock < s.to_ts) AS wrote,
             bool_or(u.ts - s.clock >= s.from_ts AND u.ts - s.clock < k.progress_ts) AS before
         FROM stream AS s
-        JOIN l4._chunk AS c ON c.stream_id = s.stream_id AND (c.last_ts < s.since + s.clock) IS NOT TRUE
+        JOIN l4._chunk AS c ON c.job_id = k.job_id AND c.node = s.node AND (c.last_ts < s.since + s.clock) IS NOT TRUE
         CROSS JOIN LATERAL l4._lines_between(c.body, NULL, s.since + s.clock, NULL) AS u
         JOIN l4._event AS t ON t.event_id = u.event_id
         WHERE s.several AND u.rank IS NOT NULL
@@ -197,7 +196,7 @@ BEGIN ATOMIC
         SELECT s.node, NULL::int AS rank, NULL::int AS alike, NULL::timestamptz AS last_ts,
             l4._wrote_between(m.activity, m.open_activity, k.progress_ts + s.clock, s.to_ts + s.clock) AS wrote,
             l4._wrote_between(m.activity, m.open_activity, s.from_ts + s.clock, k.progress_ts + s.clock) AS before
-        FROM stream AS s JOIN l4._summary AS m USING (stream_id)
+        FROM stream AS s JOIN l4._summary AS m ON m.job_id = k.job_id AND m.node = s.node
         UNION ALL
         SELECT s.node, NULL, s.alike, NULL, false, false FROM shown AS s
         UNION ALL

@@ -83,10 +83,9 @@ BEGIN ATOMIC
         SELECT s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, d.slot,
             sum(d.us_since)::float8 / 1000 / sum(d.n_since)::float8 AS ms,
             sum(d.us_before)::float8 / 1000 / nullif(sum(d.n_before), 0)::float8 AS before_ms
-        FROM l4._stream AS s
-        JOIN l4._summary AS m USING (stream_id)
+        FROM l4._summary AS s
         -- a node that prints no iterations does not tell when a step was
-        CROSS JOIN LATERAL l4._duration_sums(m.durations, m.open_durations,
+        CROSS JOIN LATERAL l4._duration_sums(s.durations, s.open_durations,
             CASE WHEN s.last_iteration IS NULL AND k.onset_block IS NOT NULL THEN -1 ELSE k.onset_block END) AS d
         JOIN l4._event AS e USING (event_id)
         WHERE s.job_id = k.job_id

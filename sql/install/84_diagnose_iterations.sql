@@ -6,11 +6,10 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 500
 BEGIN ATOMIC
     SELECT DISTINCT ON (s.node, u.epoch, u.iteration) s.node, u.epoch, u.iteration, u.distance, u.sigma
     FROM (
-        SELECT l4._deviations(m.sequences, m.open_sequences, z.stream_id, x.merged, x.survivors ORDER BY z.stream_id,
-            m.part) AS packed
+        SELECT l4._deviations(z.sequences, z.open_sequences, z.stream_id, x.merged, x.survivors ORDER BY z.stream_id,
+            z.part) AS packed
         FROM (SELECT c.merged, c.survivors FROM l4._slot_context AS c OFFSET 0) AS x
-        CROSS JOIN l4._stream AS z
-        JOIN l4._summary AS m USING (stream_id)
+        CROSS JOIN l4._summary AS z
         WHERE z.job_id = _deviating_sequences.job_id) AS d
     CROSS JOIN LATERAL l4._unpack(d.packed)
         AS u(stream_id int, epoch int, iteration int, distance float8, sigma float8)

@@ -142,7 +142,7 @@ BEGIN ATOMIC
     ), line AS (
         SELECT o.here, e.event_id, e.line_no, e.ts, e.event_id = ANY (o.reports) AS report
         FROM one AS o
-        JOIN l4.event_line AS e ON e.job_id = o.job_id AND e.node = o.node AND e.line_no = e.record_line_no
+        JOIN l4.event_line AS e ON e.job_id = o.job_id AND e.node = o.node AND e.line_no <= e.record_line_no
         WHERE NOT o.here OR coalesce(e.ts <= _phase_stage.ts + l4._seconds((k.t).same_moment), true)
     ), counted AS MATERIALIZED (
         SELECT l.*, count(*) FILTER (WHERE l.report) OVER w AS reports,
@@ -151,7 +151,7 @@ BEGIN ATOMIC
     ), report AS MATERIALIZED (
         SELECT c.reports, c.ts, lead(c.ts) OVER (ORDER BY c.reports) AS next_ts
         FROM counted AS c WHERE NOT c.here AND c.report
-    ), usual AS (
+    ), usual AS MATERIALIZED (
         SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY r.next_ts - r.ts) AS gap FROM report AS r
     ), ended AS (
         -- The phase begins as much later than a report as the next one comes earlier after it. At the end of an epoch

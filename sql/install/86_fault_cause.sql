@@ -71,7 +71,8 @@ BEGIN ATOMIC
             JOIN l4.fault AS f USING (fault_id)
             JOIN l4._job_events(ARRAY[k.job_id]) AS x USING (event_id)
             WHERE m.job_id = k.job_id AND m.is_suspect AND f.is_effect AND f.component = 'framework'
-                AND x.nodes >= (k.t).majority * k.nodes AND l4._marked(x.example, 'killed')
+                AND x.nodes >= (k.t).majority * k.nodes
+                AND l4._marked(CASE WHEN f.is_effect THEN x.example END, 'killed')
                 -- the status with which each ended is a value of the line
                 AND NOT EXISTS (SELECT FROM l4._claims(k.job_id) AS c WHERE c.event_id = m.event_id AND c.exit)) AS u
         WHERE NOT (k.symptom = 'hang' AND u.nodes >= (k.t).majority * k.nodes)
@@ -207,7 +208,8 @@ BEGIN
         n.evidence #>> '{exit,detail}' LIKE 'was killed%'
             OR l4._marked(n.evidence #>> '{exit,detail}', 'killed') OR EXISTS (
             SELECT FROM l4._shown(k.job_id) AS e JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
-            WHERE e.node = n.node AND e.nodes = 1 AND l4._marked(j.example, 'killed')) AS killed,
+            WHERE e.node = n.node AND e.nodes = 1
+                AND l4._marked(CASE WHEN e.nodes = 1 THEN j.example END, 'killed')) AS killed,
         CASE WHEN NOT l4._has_status(n.evidence #>> '{drift,detail}')
             THEN concat_ws(' ', n.node, n.evidence #>> '{drift,detail}') END AS differs INTO s
     FROM l4.suspect_node AS n JOIN l4._case_node AS z ON z.job_id = n.job_id AND z.node = n.node

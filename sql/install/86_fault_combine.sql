@@ -221,9 +221,8 @@ BEGIN
         SELECT p.node, p.since, p.length, p.since - n.clock AS ts FROM pause AS p JOIN node AS n ON n.node = p.node
     ), stream AS MATERIALIZED (
         -- taken out of its pack once, not once for each pause
-        SELECT s.node, n.clock, m.activity, m.open_activity
-        FROM l4._stream AS s
-        JOIN l4._summary AS m ON m.stream_id = s.stream_id
+        SELECT s.node, n.clock, s.activity, s.open_activity
+        FROM l4._summary AS s
         JOIN node AS n ON n.node = s.node
         WHERE s.job_id = _silences.job_id AND EXISTS (SELECT FROM pause AS p)
     ), others AS (

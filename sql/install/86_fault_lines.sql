@@ -178,9 +178,8 @@ BEGIN
     SELECT l4._survivor(e.event_id, e.merged_into), s.node, sum(u.occurrences)::bigint, min(u.first_ts),
         min(u.first_line_no)
     FROM (SELECT l4._packed_ids(_node_counts.event_ids) AS ids OFFSET 0) AS p
-    CROSS JOIN l4._stream s
-    JOIN l4._summary m ON m.stream_id = s.stream_id
-    CROSS JOIN LATERAL l4._unpack(m.events, m.open_events, p.ids)
+    CROSS JOIN l4._summary s
+    CROSS JOIN LATERAL l4._unpack(s.events, s.open_events, p.ids)
         AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz, first_line_no bigint)
     JOIN l4._event e ON e.event_id = u.event_id
     WHERE s.job_id = _node_counts.job_id

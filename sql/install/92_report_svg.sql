@@ -167,10 +167,9 @@ RETURN (
     WITH span AS (
         SELECT greatest(extract(epoch FROM (p).to_ts - (p).from_ts)::float8 / 198, 1) AS width
     ), packed AS (
-        SELECT l4._activity_columns(m.activity, m.open_activity, r.line, (p).from_ts, (p).to_ts,
+        SELECT l4._activity_columns(z.activity, z.open_activity, r.line, (p).from_ts, (p).to_ts,
             (SELECT s.width FROM span AS s)) AS bins
-        FROM l4._stream AS z
-        JOIN l4._summary AS m ON m.stream_id = z.stream_id
+        FROM l4._summary AS z
         JOIN unnest((p).rows) AS r ON r.node = z.node
         WHERE z.job_id = (p).job_id
     ), box AS (

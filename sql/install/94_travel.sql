@@ -28,8 +28,8 @@ AS $$
         SELECT j.event_id FROM l4._job_event AS j WHERE j.job_id = _events_of_job.job_id
         UNION
         SELECT u.event_id
-        FROM l4._stream AS s JOIN l4._summary AS m USING (stream_id)
-        CROSS JOIN LATERAL l4._unpack(m.slots, m.open_slots) AS u(event_id int)
+        FROM l4._summary AS s
+        CROSS JOIN LATERAL l4._unpack(s.slots, s.open_slots) AS u(event_id int)
         WHERE s.job_id = _events_of_job.job_id
     ), kept AS (
         SELECT DISTINCT l4._survivor(e.event_id, e.merged_into) AS event_id
