@@ -19,8 +19,11 @@ COMMENT ON FUNCTION l4._outer_streams(text) IS
 -- What a launcher puts in front of lines is known only after some of them: until then it is part of the message, and
 -- the same lines are another event. So they are with another number of signs in a bar, or another unit of a rate.
 CREATE FUNCTION l4._labelled(job_id text, events int[]) RETURNS TABLE (event_id int, bare int)
-LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 100
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 ROWS 100 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH event AS MATERIALIZED (
         SELECT DISTINCT t.event_id,
             ltrim(regexp_replace(t.template, '(?:^| )[^[:alnum:]<> ]+(?= |$)|(?<=<\*>)/[a-z]+(?![[:alnum:]/.])', '',
@@ -30,10 +33,11 @@ BEGIN ATOMIC
         JOIN l4._event AS e USING (event_id)
         JOIN l4._event AS t ON t.event_id = l4._survivor(e.event_id, e.merged_into)
     ), cut AS (
-        SELECT e.event_id, c.label[1] AS label, substr(e.template, length(c.label[1]) + 1) AS rest
+        SELECT e.event_id, c.label, substr(e.template, length(c.label) + 1) AS rest
         FROM event AS e
-        CROSS JOIN (VALUES ('^\S+ +'), ('^\S+ +\S+ +'), ('^\S+ +\S+ +\S+ +')) AS w(words)
-        CROSS JOIN LATERAL regexp_match(e.template, '(' || w.words || ')') AS c(label)
+        CROSS JOIN LATERAL regexp_match(e.template, '^(\S+ +)(\S+ +)?(\S+ +)?') AS w(words)
+        CROSS JOIN LATERAL (VALUES (w.words[1]), (w.words[1] || w.words[2]),
+            (w.words[1] || w.words[2] || w.words[3])) AS c(label)
         WHERE c.label IS NOT NULL
     ), same AS MATERIALIZED (
         SELECT e.event_id,
@@ -46,7 +50,8 @@ BEGIN ATOMIC
     )
     SELECT s.event_id, s.bare FROM same AS s
     WHERE events IS NULL OR s.bare IN (SELECT z.bare FROM same AS z WHERE z.event_id = ANY (events));
-END;
+END
+$$;
 COMMENT ON FUNCTION l4._labelled(text, int[]) IS
     'events of a job (NULL: all) and those that are the same with another label or bar, each with the event without';
 

@@ -181,7 +181,7 @@ BEGIN
         / nullif(max(g.seconds) FILTER (WHERE NOT g.own), 0)
     FROM (SELECT b.job_id = k.job_id AS own, (SELECT extract(epoch FROM max(r.last_ts) - min(r.first_ts))::float8
                 / nullif(sum(r.occurrences) - 1, 0)::float8 FROM l4._first_reports(k, b.job_id) AS r) AS seconds
-        FROM unnest(k.job_id || k.baseline[1:(k.t).value_jobs::int]) AS b(job_id)) AS g
+        FROM unnest(k.job_id || k.baseline[1:(k.t).value_jobs::int]) AS b(job_id) OFFSET 0) AS g
     HAVING count(g.seconds) FILTER (WHERE NOT g.own) >= (k.t).min_pair);
 END
 $$;
