@@ -29,7 +29,7 @@ SELECT 'packs-1', node, source, rank, 10000, max(ts) + interval '3.5 s', '[INFO]
 FROM lines WHERE job_id = 'packs-1' AND node < 'n4' GROUP BY node, source, rank;
 CALL l4.ingest('lines');
 CREATE VIEW stream AS
-SELECT m.*, s.node, s.source, substr(s.node, 2)::int AS number FROM l4._stream AS s JOIN l4._summary AS m USING (stream_id) WHERE job_id = 'packs-1';
+SELECT m.*, substr(m.node, 2)::int AS number FROM l4._summary AS m WHERE job_id = 'packs-1';
 -- iterations: number of nodes, last report, median duration
 CREATE TEMP TABLE packed AS SELECT l4._iteration_table(iterations, open_iterations, number, 0, NULL ORDER BY number) AS parts FROM stream;
 SELECT count(*), sum(nodes), max(duration_ms)

@@ -20,6 +20,7 @@ COMMENT ON FUNCTION l4._outer_streams(text) IS
 -- the same lines are another event. So they are with another number of signs in a bar, or another unit of a rate.
 CREATE FUNCTION l4._labelled(job_id text, events int[]) RETURNS TABLE (event_id int, bare int)
 LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 ROWS 100 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 #variable_conflict use_column
 BEGIN
