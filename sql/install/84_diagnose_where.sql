@@ -140,6 +140,7 @@ BEGIN ATOMIC
         FROM job AS j CROSS JOIN LATERAL l4._first_reports(k, j.job_id) AS r
         GROUP BY j.job_id, j.here, r.node
     ), line AS (
+        -- first lines of records: none begins behind its line, and of "=" the planner expects next to none
         SELECT o.here, e.event_id, e.line_no, e.ts, e.event_id = ANY (o.reports) AS report
         FROM one AS o
         JOIN l4.event_line AS e ON e.job_id = o.job_id AND e.node = o.node AND e.line_no <= e.record_line_no

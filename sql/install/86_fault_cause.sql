@@ -72,6 +72,7 @@ BEGIN ATOMIC
             JOIN l4._job_events(ARRAY[k.job_id]) AS x USING (event_id)
             WHERE m.job_id = k.job_id AND m.is_suspect AND f.is_effect AND f.component = 'framework'
                 AND x.nodes >= (k.t).majority * k.nodes
+                -- by CASE only of these the example is read
                 AND l4._marked(CASE WHEN f.is_effect THEN x.example END, 'killed')
                 -- the status with which each ended is a value of the line
                 AND NOT EXISTS (SELECT FROM l4._claims(k.job_id) AS c WHERE c.event_id = m.event_id AND c.exit)) AS u
