@@ -39,6 +39,7 @@ INSERT INTO use VALUES
 ('iterations', 'SELECT l4._late_nodes($1, $1, 1, 2, 1, 0, NULL)'),
 ('activity', 'SELECT l4._activity_columns($1, $1, 1, ''2026-03-01'', ''2026-03-02'', 60)'),
 ('activity', 'SELECT l4._wrote_between($1, $1, ''2026-03-02'', ''2026-03-03'')'),
+('sequences', 'SELECT count(x::text) FROM l4._last_of_ranks($1, $1) AS x'),
 ('sequences', 'SELECT l4._deviations($1, $1, 1, ''{1}'', ''{2}'')');
 CREATE FUNCTION outcome(statement text, bytes bytea) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN

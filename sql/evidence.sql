@@ -38,6 +38,10 @@ CALL job('still', 20);
 CALL say('still', '{0,1,3,4,5}', 30, 'INFO:train:training starts');
 CALL say('still', '{0,1,3,4,5}', 60, 'INFO:train:training starts');
 CALL share('still');
+-- one of two ranks stops, and all others get through
+CALL job('lone');
+DELETE FROM logs WHERE job_id = 'lone' AND node = 'n2' AND ts > '2026-05-01 10:00:24+00';
+CALL share('lone');
 -- lag: its last iteration is behind
 CALL job('lag', 20);
 DELETE FROM logs WHERE job_id = 'lag' AND node = 'n2' AND line ~ 'iteration (19|20)/';
@@ -178,7 +182,7 @@ CALL say('common', '{2}', 23.5, 'Received 15 death signal, shutting down workers
 CALL say('common', '{0,1,3,4,5}', 24, 'ERROR:agent:failed (exitcode: 1) local_rank: 0 (pid: 4711) of binary: /usr/bin/python3');
 
 CALL l4.ingest('evidence.logs');
-UPDATE l4.job SET settings = 'evidence', expected_nodes = CASE WHEN job_id IN ('shared', 'still') THEN 3 ELSE 6 END,
+UPDATE l4.job SET settings = 'evidence', expected_nodes = CASE WHEN job_id IN ('shared', 'still', 'lone') THEN 3 ELSE 6 END,
     status = CASE WHEN job_id ~ '^(good|saved|warm)-' THEN 'succeeded' ELSE 'failed' END
 WHERE job_id IN (SELECT DISTINCT l.job_id FROM logs AS l);
 
@@ -198,6 +202,7 @@ SELECT m.rank, m.fault_name, m.is_suspect, m.caused_by FROM l4.fault_match AS m 
 SELECT j.job_id, d.status, d.symptom, d.stage, d.iteration, d.summary ~ 'without a word' AS wordless
 FROM unnest('{alone,named,silenced}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d;
 SELECT count(*) AS iterations FROM l4.iteration WHERE job_id = 'named';
+SELECT coverage -> 'states' AS states, coverage -> 'limits' AS limits FROM l4.diagnose('lone');
 SELECT symptom FROM unnest('{shared,still}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id);
 SELECT job_id, node, reasons FROM l4.suspect_node WHERE job_id IN ('shared', 'still') AND rank = 1 ORDER BY job_id;
 SELECT symptom FROM l4.diagnose('step');

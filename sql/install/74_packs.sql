@@ -59,6 +59,11 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 10 AS 'MODULE_PATHNAME', 'l4_du
 COMMENT ON FUNCTION l4._duration_sums(bytea, bytea, int) IS
     'packed durations summed before a block of iterations and since; -1: all, those without iterations too';
 
+CREATE FUNCTION l4._last_of_ranks(packed bytea, open bytea) RETURNS TABLE (rank int, at bigint)
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 8 AS 'MODULE_PATHNAME', 'l4_last_of_ranks';
+COMMENT ON FUNCTION l4._last_of_ranks(bytea, bytea) IS
+    'how far each rank of packed sequences got: the greatest of its epochs (upper 32 bits) and iterations';
+
 CREATE FUNCTION l4._wrote_between(packed bytea, open bytea, from_ts timestamptz, to_ts timestamptz) RETURNS bool
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_wrote_between';
 COMMENT ON FUNCTION l4._wrote_between(bytea, bytea, timestamptz, timestamptz) IS

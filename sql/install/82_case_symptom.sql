@@ -217,11 +217,34 @@ RETURN least(1e9, greatest((k.t).hang_seconds,
     * interval '1 second';
 COMMENT ON FUNCTION l4._patience(l4._case) IS 'silence that makes a hang';
 
+-- Where nodes have several ranks: few that got less far than most.
+CREATE FUNCTION l4._ranks_behind(k l4._case) RETURNS TABLE (node text, rank int)
+LANGUAGE sql STABLE ROWS 5
+BEGIN ATOMIC
+    WITH ranked AS MATERIALIZED (
+        SELECT r.node, r.rank, count(*) OVER (PARTITION BY r.node) AS ranks
+        FROM l4._rank_node AS r WHERE r.job_id = k.job_id
+    ), got AS (
+        SELECT s.node, u.rank, u.at
+        FROM l4._summary AS s CROSS JOIN LATERAL l4._last_of_ranks(s.sequences, s.open_sequences) AS u
+        WHERE s.job_id = k.job_id AND (SELECT max(r.ranks) FROM ranked AS r) > 1
+    ), last AS MATERIALIZED (
+        SELECT r.node, r.rank, coalesce(max(g.at), 0) AS at
+        FROM ranked AS r LEFT JOIN got AS g USING (node, rank) GROUP BY r.node, r.rank
+    ), behind AS (
+        SELECT l.node, l.rank, count(*) OVER () AS many
+        FROM last AS l WHERE l.at < (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY z.at) FROM last AS z)
+    )
+    SELECT b.node, b.rank FROM behind AS b
+    WHERE b.many <= greatest(1, (k.t).uncommon_share * (SELECT count(*) FROM last));
+END;
+COMMENT ON FUNCTION l4._ranks_behind(l4._case) IS 'ranks of nodes with several that got less far than most ranks';
+
 -- A node ends well with a line that ends a node of a good job, unless that is an iteration before the last one, or when
 -- it got to the shutdown after its work without a crash. It went through when that line cannot have come earlier: it is
 -- the shutdown, or one that nobody prints before the last part of the job. A node that reported a crash and had no
 -- iteration done after it did not end well, whatever orderly words followed; where few nodes print iterations those of
--- the job count.
+-- the job count. Nor did a node of which a rank is behind, however well its others ended.
 CREATE FUNCTION l4._ends(k l4._case) RETURNS SETOF l4._case_end
 LANGUAGE sql STABLE ROWS 500
 BEGIN ATOMIC
@@ -243,8 +266,10 @@ BEGIN ATOMIC
             CASE WHEN count(z.progress_ts) OVER () < (k.t).half * count(*) OVER () THEN k.reported_ts END,
             '-infinity') AS last
         FROM l4._nodes(k.job_id) AS z
+    ), behind AS MATERIALIZED (
+        SELECT DISTINCT b.node FROM l4._ranks_behind(k) AS b
     ), ended AS (
-        SELECT z.node, z.last_iteration > k.total - k.step AS reached,
+        SELECT z.node, b.node IS NULL AS even, z.last_iteration > k.total - k.step AS reached,
             t.event_id = ANY (l.ids)
                 -- nor within an epoch before good jobs do
                 AND NOT (r.reports AND (coalesce(z.last_iteration <= k.total - k.step, false)
@@ -269,9 +294,10 @@ BEGIN ATOMIC
             OR t.event_id IN (SELECT c.event_id FROM counter AS c) AS reports) AS r
         LEFT JOIN l4._job_event AS j ON j.job_id = k.job_id AND j.event_id = t.event_id
         LEFT JOIN shutdown AS h ON h.node = z.node
+        LEFT JOIN behind AS b ON b.node = z.node
     )
-    SELECT k.job_id, e.node, coalesce(y.by_line, false) OR e.by_stage,
-        (e.by_stage OR coalesce(y.by_line AND e.at_end, false)) AND coalesce(e.reached, true)
+    SELECT k.job_id, e.node, e.even AND (coalesce(y.by_line, false) OR e.by_stage),
+        e.even AND (e.by_stage OR coalesce(y.by_line AND e.at_end, false)) AND coalesce(e.reached, true)
     FROM ended AS e CROSS JOIN LATERAL (SELECT e.said AND NOT e.crashed AS by_line) AS y;
 END;
 COMMENT ON FUNCTION l4._ends(l4._case) IS 'which nodes ended as nodes of good jobs do';

@@ -14,6 +14,7 @@
 
 #include "base/args.h"
 #include "base/grow.h"
+#include "base/map.h"
 #include "diagnose/diagnose.h"
 #include "l4_compat.h"
 #include "packed/slot_values.h"
@@ -26,6 +27,7 @@ PG_FUNCTION_INFO_V1(l4_deviations_accum);
 PG_FUNCTION_INFO_V1(l4_deviations_final);
 PG_FUNCTION_INFO_V1(l4_count_records_sql);
 PG_FUNCTION_INFO_V1(l4_duration_sums);
+PG_FUNCTION_INFO_V1(l4_last_of_ranks);
 PG_FUNCTION_INFO_V1(l4_wrote_between);
 PG_FUNCTION_INFO_V1(l4_activity_accum);
 PG_FUNCTION_INFO_V1(l4_activity_final);
@@ -203,6 +205,57 @@ l4_duration_sums(PG_FUNCTION_ARGS)
 	for (int i = 0; i < 2; i++)
 		if (!PG_ARGISNULL(i) && !PG_ARGISNULL(2))
 			put_duration_sums((ReturnSetInfo *) fcinfo->resultinfo, PG_GETARG_BYTEA_PP(i), PG_GETARG_INT32(2));
+	return (Datum) 0;
+}
+
+/* l4._last_of_ranks(packed, open) -> rank, and the greatest of its epochs (upper 32 bits) and iterations */
+Datum
+l4_last_of_ranks(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo;
+	L4Map	   *places = l4_map_create(CurrentMemoryContext, 16, NULL);
+	int64	   *ranks = NULL;
+	int64	   *last = NULL;
+	int			nranks = 0;
+	int			ranks_size = 0;
+	int			last_size = 0;
+
+	l4_init_materialized_srf(fcinfo);
+	rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	for (int i = 0; i < 2; i++)
+	{
+		L4Pack	   *pack;
+
+		if (PG_ARGISNULL(i))
+			continue;
+		pack = l4_pack_open_as(PG_GETARG_BYTEA_PP(i), "iiia", CurrentMemoryContext);
+		for (int row = 0; row < pack->nrows; row++)
+		{
+			int64		at = (int64) (int32) pack->cols[1].ints[row] * (INT64CONST(1) << 32) + (int32) pack->cols[2].ints[row];
+			int32	   *place;
+
+			CHECK_FOR_INTERRUPTS();
+			if (l4_pack_is_null(pack, 0, row) || l4_pack_is_null(pack, 1, row) || l4_pack_is_null(pack, 2, row))
+				continue;
+			place = l4_map_put(places, (uint64) pack->cols[0].ints[row], NULL);
+			if (*place == 0)
+			{
+				L4_GROW(ranks, nranks, ranks_size, CurrentMemoryContext);
+				L4_GROW(last, nranks, last_size, CurrentMemoryContext);
+				ranks[nranks] = pack->cols[0].ints[row];
+				last[nranks] = at;
+				*place = ++nranks;
+			}
+			last[*place - 1] = Max(last[*place - 1], at);
+		}
+	}
+	for (int k = 0; k < nranks; k++)
+	{
+		Datum		values[2] = {Int32GetDatum((int32) ranks[k]), Int64GetDatum(last[k])};
+		bool		nulls[2] = {false, false};
+
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
 	return (Datum) 0;
 }
 
