@@ -177,6 +177,21 @@ BEGIN
     CALL say('lit-still', 0, 90, 'Epoch 1:  40%|####      | 12/30 [00:05<00:08, 2.03it/s]');
 END
 $$;
+-- steps that a rule reads, every 5th printed; one that fails before the second report
+DO $$
+BEGIN
+    FOR n IN 0 .. 2 LOOP
+        FOR s IN 1 .. 9 LOOP
+            CALL say('fifth-3', n, 2 + s, format('step: %s loss: 2.%s', 5 * s, 10 - s));
+            CALL say('fifth-4', n, 2 + s, format('step: %s loss: 2.%s', 5 * s, 10 - s));
+        END LOOP;
+        CALL say('fifth-3', n, 12, 'unit stopped (rc=0)');
+        CALL say('fifth-4', n, 12, 'unit stopped (rc=0)');
+        CALL say('fifth-once', n, 3, 'step: 5 loss: 2.9');
+        CALL say('fifth-once', n, 3.5, 'ValueError: 7 is too few');
+    END LOOP;
+END
+$$;
 CALL l4.ingest('unknown_trainer.logs');
 UPDATE l4.job SET settings = 'unknown ' || split_part(job_id, '-', 1), status = CASE WHEN job_id ~ '[0-9]$' OR job_id IN ('plain-again', 'range-stalled') THEN 'succeeded' ELSE 'running' END
 WHERE job_id IN (SELECT l.job_id FROM logs AS l);

@@ -227,6 +227,21 @@ END;
 $$;
 COMMENT ON FUNCTION l4._onset(l4._case) IS 'iteration from which on a job is slow';
 
+-- A job that did not come to a second report prints as good ones do.
+CREATE FUNCTION l4._printed_step(k l4._case, packed bytea) RETURNS int
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT coalesce(mode() WITHIN GROUP (ORDER BY d.step), (
+        SELECT mode() WITHIN GROUP (ORDER BY g.step)
+        FROM (SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.job_id, i.epoch ORDER BY i.iteration) AS step
+            FROM l4._good_iterations(k) AS i) AS g
+        WHERE g.step > 0), 1)
+    FROM (SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.iteration) AS step
+        FROM l4._unpack(packed) AS i(epoch int, iteration int)) AS d
+    WHERE d.step > 0;
+END;
+COMMENT ON FUNCTION l4._printed_step(l4._case, bytea) IS 'how many iterations lie between two that are printed';
+
 -- Iterations in order, with the median over nodes of their durations. The normal duration is the lesser of the median
 -- of the first ones and that of all, so that a job that turns slow is measured by its own past.
 CREATE FUNCTION l4._case_progress(k l4._case) RETURNS l4._case
@@ -256,10 +271,7 @@ BEGIN
         FROM l4._unpack(packed[1])
             AS z(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8)) AS i
     WHERE i.duration_ms > 0;
-    SELECT coalesce(mode() WITHIN GROUP (ORDER BY d.step), 1) INTO k.step
-    FROM (SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.iteration) AS step
-        FROM l4._unpack(packed[1]) AS i(epoch int, iteration int)) AS d
-    WHERE d.step > 0;
+    k.step := l4._printed_step(k, packed[1]);
     IF packed IS NOT NULL THEN
         SELECT t.total, t.epochs INTO k.total, epochs FROM l4._counter_totals(k) AS t;
         k.total := coalesce(l4._total_iterations(k.job_id), k.total);
