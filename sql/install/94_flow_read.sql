@@ -124,10 +124,11 @@ BEGIN ATOMIC
     SELECT DISTINCT x.span, true
     FROM unnest(slices) AS s(slice) CROSS JOIN l4._flow_sizes() AS z
     CROSS JOIN LATERAL (SELECT '2000-01-01 00:00:00+00'::timestamptz + 10 * s.slice * interval '1 second' AS at) AS t
-    CROSS JOIN LATERAL generate_series(
-        l4._flow_span_of(t.at - z.behind * interval '1 second', z.size, z.seconds),
-        l4._flow_span_of(t.at + z.before * interval '1 second', z.size, z.seconds), z.seconds / 15) AS x(span)
-    WHERE z.size = 0 OR EXISTS (SELECT FROM l4._flow_span AS b WHERE b.span = x.span)
+    CROSS JOIN generate_series(0, 6) AS n
+    CROSS JOIN LATERAL (SELECT l4._flow_span_of(t.at - z.behind * interval '1 second', z.size, z.seconds)
+        + n * (z.seconds / 15) AS span) AS x
+    WHERE x.span <= l4._flow_span_of(t.at + z.before * interval '1 second', z.size, z.seconds)
+        AND (z.size = 0 OR EXISTS (SELECT FROM l4._flow_span AS b WHERE b.span = x.span))
     ON CONFLICT (span) DO UPDATE SET changed = true WHERE NOT p.changed;
 END;
 COMMENT ON FUNCTION l4._flow_changed(bigint[]) IS 'notes the spans in which flows that are new are seen';

@@ -85,8 +85,10 @@ measure_bins(L4Blame *blame, const L4FlowRun *run, const L4Flow *flow, int n, bo
 	double	   *values = palloc(sizeof(double) * Max(n, 1));
 	double	   *beside = palloc(sizeof(double) * Max(n, 1));	/* of records in no large size class */
 	double	   *ratios = palloc(sizeof(double) * Max(n, 1));
+	int8	   *class = palloc(Max(n, 1));	/* of each record, -1 where it does not count */
 	double	   *lows = palloc(sizeof(double) * blame->nbins);
 	float	   *all = palloc(sizeof(float) * blame->nbins);
+	bool		others = false;
 	int			nlows = 0;
 	double		usual[L4_FLOW_CLASSES + 1];
 	double		own;
@@ -94,11 +96,17 @@ measure_bins(L4Blame *blame, const L4FlowRun *run, const L4Flow *flow, int n, bo
 	int			nratios = 0;
 	int			bin = 0;
 
-	for (int c = 0; c <= run->nlarge; c++)
+	for (int i = 0; i < n; i++)
+	{
+		class[i] = counts(&flow[i], back) ? l4_flows_large_class(run, flow[i].bytes) : -1;
+		others |= class[i] == run->nlarge;
+	}
+	/* records of no large class are compared with all */
+	for (int c = 0; c < run->nlarge + others; c++)
 	{
 		nvalues = 0;
 		for (int i = 0; i < n; i++)
-			if (counts(&flow[i], back) && (c == run->nlarge || l4_flows_large_class(run, flow[i].bytes) == c))
+			if (class[i] == c || (c == run->nlarge && class[i] >= 0))
 				values[nvalues++] = flow[i].bytes / (flow[i].end - flow[i].start);
 		usual[c] = l4_quantile(values, nvalues, 0.5);
 	}
@@ -107,7 +115,6 @@ measure_bins(L4Blame *blame, const L4FlowRun *run, const L4Flow *flow, int n, bo
 		bandwidth[i] = low[i] = all[i] = NAN;
 	for (int i = 0; i <= n; i++)
 	{
-		int			c;
 		int			b = i == n ? -1 : (int) Min((flow[i].start - blame->flows->first) / blame->width, blame->nbins - 1);
 
 		if (b != bin)
@@ -125,13 +132,12 @@ measure_bins(L4Blame *blame, const L4FlowRun *run, const L4Flow *flow, int n, bo
 			nvalues = nratios = 0;
 			bin = b;
 		}
-		if (i == n || !counts(&flow[i], back))
+		if (i == n || class[i] < 0)
 			continue;
-		c = l4_flows_large_class(run, flow[i].bytes);
 		/* the next place of both, of which one keeps it */
 		beside[nratios - nvalues] = values[nvalues] = flow[i].bytes / (flow[i].end - flow[i].start);
-		ratios[nratios++] = values[nvalues] / usual[c];
-		nvalues += c < run->nlarge;
+		ratios[nratios++] = values[nvalues] / usual[class[i]];
+		nvalues += class[i] < run->nlarge;
 	}
 	own = l4_quantile(lows, nlows, OWN_USUAL);
 	for (int i = 0; i < blame->nbins; i++)
@@ -141,6 +147,7 @@ measure_bins(L4Blame *blame, const L4FlowRun *run, const L4Flow *flow, int n, bo
 	pfree(values);
 	pfree(beside);
 	pfree(ratios);
+	pfree(class);
 }
 
 static void
