@@ -225,6 +225,19 @@ CALL ingest();
 UPDATE l4.job SET settings = 'small' WHERE job_id IN ('again', 'twice');
 SELECT answer(j) FROM unnest('{again,twice}'::text[]) AS j;
 
+-- What was ended from outside and started again, into the same files, is judged by what came then: a failure to start,
+-- a crash at an earlier iteration.
+CALL job('restarted', 4, upto => 20);
+CALL job('restarted', 4, upto => 0, begin_at => 60);
+DELETE FROM said WHERE at > 62.1;
+CALL say('restarted', 2, 62.3, 'ERROR:model:FileNotFoundError: no such file: /data/shape-3');
+CALL job('repeated', 4, upto => 20);
+CALL job('repeated', 4, upto => 8, begin_at => 60);
+CALL crash('repeated', 4, 1, 71.5);
+CALL ingest();
+UPDATE l4.job SET settings = 'small' WHERE job_id IN ('restarted', 'repeated');
+SELECT answer(j) FROM unnest('{restarted,repeated}'::text[]) AS j;
+
 -- A baseline job that was a failure in truth is left out, also when it is the only one.
 CALL job('g4', 4, upto => 25);
 CALL crash('g4', 4, 3, 28.5);

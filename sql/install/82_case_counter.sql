@@ -345,8 +345,10 @@ END;
 $$;
 COMMENT ON FUNCTION l4._counter_of_job(l4._case, text) IS 'the event that counts the iterations of a job, NULL: none';
 
--- What the event counts in a job, packed, a row a stream: nearly all nodes that print it must count alike.
-CREATE FUNCTION l4._count(c l4._counter, t l4._thresholds, job_id text) RETURNS TABLE (stream_id int, iterations bytea)
+-- What the event counts in a job, packed, a row a stream: nearly all nodes that print it must count alike. The last
+-- attempt begins with the first number.
+CREATE FUNCTION l4._count(c l4._counter, t l4._thresholds, job_id text, attempt_ts timestamptz)
+RETURNS TABLE (stream_id int, iterations bytea)
 LANGUAGE plpgsql STABLE COST 10000 ROWS 500 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
@@ -356,17 +358,29 @@ BEGIN
         SELECT n.* FROM l4._first_numbers(ARRAY(SELECT s.stream_id FROM l4._stream AS s
             WHERE s.job_id = _count.job_id), ARRAY[c.event_id]) AS n
         WHERE n.number IS NOT NULL
+    ), record AS MATERIALIZED (
+        SELECT z.stream_id, z.lines[f.first:] AS lines, z.times[f.first:] AS times
+        FROM l4._records(_count.job_id, c.event_id) AS z
+        CROSS JOIN (SELECT CASE WHEN c.cycle IS NULL THEN 1 ELSE 2 END AS first) AS f
+        WHERE cardinality(z.lines) >= f.first
     ), known AS (
-        SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
+        SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no, n.step) AS lines,
             array_agg(CASE WHEN c.step < 0 THEN least(2147483647, n.most::bigint - n.number - c.step)::int
-                ELSE n.number END ORDER BY n.first_line_no) AS numbers,
+                ELSE n.number END ORDER BY n.first_line_no, n.step) AS numbers,
             coalesce(avg((n.step IN (c.step, 2 * c.step))::int) >= t.nearly_all, true) AS even
         FROM (SELECT z.stream_id, z.first_line_no, z.step, max(z.number) OVER () AS most,
                 -- an iteration that begins ends the one before
                 CASE WHEN c.cycle IS NOT NULL THEN z.number - c.step ELSE z.number END AS number,
                 c.cycle IS NOT NULL
                     AND z.first_line_no = min(z.first_line_no) OVER (PARTITION BY z.stream_id) AS is_first
-            FROM number AS z WHERE z.slot = c.slot) AS n
+            FROM number AS z WHERE z.slot = c.slot
+            UNION ALL
+            SELECT r.stream_id, min(u.line_no), NULL, 0, CASE WHEN c.step < 0 THEN 0 ELSE c.low END, false
+            FROM record AS r CROSS JOIN LATERAL unnest(r.lines, r.times) AS u(line_no, ts)
+            WHERE u.ts >= _count.attempt_ts
+            GROUP BY r.stream_id
+            HAVING min(u.line_no) NOT IN (SELECT z.first_line_no FROM number AS z
+                WHERE z.stream_id = r.stream_id AND z.slot = c.slot)) AS n
         WHERE NOT n.is_first
         GROUP BY n.stream_id
     ), epoch AS (
@@ -378,16 +392,13 @@ BEGIN
         coalesce(z.numbers, '{}'), coalesce(e.lines, '{}'), coalesce(e.numbers, '{}'), coalesce(abs(c.step), 1),
         coalesce(CASE WHEN c.step < 0 THEN -c.step ELSE c.low END, 1),
         c.high)
-    FROM (SELECT z.stream_id, z.lines[f.first:] AS lines, z.times[f.first:] AS times
-        FROM l4._records(_count.job_id, c.event_id) AS z
-        CROSS JOIN (SELECT CASE WHEN c.cycle IS NULL THEN 1 ELSE 2 END AS first) AS f
-        WHERE cardinality(z.lines) >= f.first) AS r
+    FROM record AS r
     LEFT JOIN known AS z USING (stream_id)
     LEFT JOIN epoch AS e USING (stream_id)
     WHERE c.slot IS NULL OR (SELECT avg(a.even::int) FROM known AS a) >= t.nearly_all;
 END
 $$;
-COMMENT ON FUNCTION l4._count(l4._counter, l4._thresholds, text) IS
+COMMENT ON FUNCTION l4._count(l4._counter, l4._thresholds, text, timestamptz) IS
     'iterations of the streams of a job as an event counts them, packed; none where nodes count differently';
 
 -- Of each good job: what rules read of it, else what the event that counts says; what a diagnosis of the good job
@@ -401,7 +412,7 @@ BEGIN ATOMIC
     CROSS JOIN LATERAL (
         SELECT s.iterations, s.open_iterations FROM l4._summary AS s
         WHERE s.job_id = b.job_id AND s.last_iteration IS NOT NULL
-        UNION ALL SELECT c.iterations, NULL FROM l4._count(k.counter, k.t, b.job_id) AS c
+        UNION ALL SELECT c.iterations, NULL FROM l4._count(k.counter, k.t, b.job_id, NULL) AS c
         WHERE (k.counter).event_id IS NOT NULL) AS p
     CROSS JOIN LATERAL l4._unpack(p.iterations, p.open_iterations)
         AS u(epoch int, iteration int, ended timestamptz, duration_ms float8);
@@ -429,7 +440,7 @@ BEGIN
         RETURN k;
     END IF;
     INSERT INTO l4._counted (job_id, stream_id, iterations)
-    SELECT k.job_id, z.stream_id, z.iterations FROM l4._count(c, k.t, k.job_id) AS z;
+    SELECT k.job_id, z.stream_id, z.iterations FROM l4._count(c, k.t, k.job_id, NULL) AS z;
     c.uneven := NOT FOUND AND c.cycle IS NULL AND EXISTS (SELECT FROM l4._job_event AS j
         WHERE j.job_id = k.job_id AND j.event_id = ANY (l4._packed_ids(ARRAY(SELECT z.event_id
             FROM l4._labelled(k.job_id, ARRAY[c.event_id]) AS z))));

@@ -92,6 +92,75 @@ $$;
 COMMENT ON FUNCTION l4._last_attempt(text, text[]) IS
     'when the last attempt of a job that began anew had its first iteration done, NULL for a job with one attempt';
 
+-- A job that was started again, into the same files: what a stream prints before its first iteration comes again after
+-- it, from the first line on. Where it crashed before it is the launcher that tries again, and the first failure tells.
+CREATE FUNCTION l4._started_again(k l4._case) RETURNS timestamptz
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    stream l4._stream;
+    done timestamptz[];
+    head int;
+    crashes int[];
+    starts timestamptz[];
+BEGIN
+    SELECT s.* INTO stream FROM l4._stream AS s
+    WHERE s.job_id = k.job_id AND (s.last_iteration IS NOT NULL
+        OR EXISTS (SELECT FROM l4._counted AS z WHERE z.stream_id = s.stream_id))
+    ORDER BY s.lines + s.tail_lines DESC, s.rank, s.node COLLATE "C", s.source COLLATE "C" LIMIT 1;
+    done := ARRAY(SELECT i.ended FROM l4._iteration AS i
+        WHERE i.job_id = k.job_id AND i.node = stream.node AND i.source = stream.source AND i.ended IS NOT NULL
+        ORDER BY i.ended);
+    SELECT (array_agg(h.event_id ORDER BY h.place))[1] INTO head
+    FROM (
+        SELECT e.event_id, e.place, count(*) OVER (ORDER BY e.place) AS again
+        FROM (
+            SELECT z.*, row_number() OVER (ORDER BY z.first_line_no) AS place
+            FROM l4._events_of_stream(stream.stream_id) AS z WHERE z.first_ts <= done[1]) AS e
+        WHERE e.first_ts + e.lasts::float8 * interval '1 second' > done[1]) AS h
+    HAVING max(h.place) FILTER (WHERE h.again >= (k.t).nearly_all * h.place) >= (k.t).min_iterations;
+    IF head IS NULL THEN
+        RETURN NULL;
+    END IF;
+    starts := (SELECT r.times FROM l4._records(k.job_id, head) AS r WHERE r.stream_id = stream.stream_id);
+    crashes := ARRAY(
+        SELECT j.event_id FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
+        WHERE j.job_id = k.job_id
+            AND (l4._level(e.level) >= (k.t).error_level OR l4._marked(e.example, 'terminal'))
+            AND NOT EXISTS (SELECT FROM l4._job_event AS g
+                WHERE g.job_id = ANY (k.baseline) AND g.event_id = j.event_id));
+    RETURN (
+    WITH start AS (
+        SELECT s.ts, (SELECT max(p) FROM unnest(starts) AS p
+            WHERE p < (SELECT max(d) FROM unnest(done) AS d WHERE d < s.ts)) AS before
+        FROM unnest(starts) AS s(ts) WHERE s.ts > done[1]
+    ), crash AS MATERIALIZED (
+        SELECT t.ts FROM unnest(crashes) AS c(event_id) CROSS JOIN LATERAL l4._records(k.job_id, c.event_id) AS r
+        CROSS JOIN LATERAL unnest(r.times) AS t(ts)
+    )
+    SELECT max(s.ts) FROM start AS s WHERE NOT EXISTS (
+        SELECT FROM crash AS c WHERE c.ts > s.before AND c.ts <= s.ts));
+END
+$$;
+COMMENT ON FUNCTION l4._started_again(l4._case) IS
+    'when a job was started again that had not crashed, by the stream that reports most';
+
+CREATE FUNCTION l4._case_attempt(k l4._case) RETURNS l4._case
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    k.attempt_ts := greatest(l4._last_attempt(k.job_id, k.baseline), l4._started_again(k));
+    IF k.attempt_ts IS NOT NULL AND (k.counter).event_id IS NOT NULL THEN
+        UPDATE l4._counted AS c SET iterations = z.iterations
+        FROM l4._count(k.counter, k.t, k.job_id, k.attempt_ts) AS z
+        WHERE c.job_id = k.job_id AND c.stream_id = z.stream_id;
+    END IF;
+    RETURN k;
+END;
+$$;
+COMMENT ON FUNCTION l4._case_attempt(l4._case) IS
+    'case, attempt: adds when the last attempt began, from which on what counts up is counted anew';
+
 -- The longest iteration of good jobs: what recurs there, such as a checkpoint, is no stall.
 CREATE FUNCTION l4._usual_stall(k l4._case) RETURNS float8
 LANGUAGE sql STABLE COST 100000
@@ -254,7 +323,7 @@ DECLARE
     took float8;
     pace float8;
 BEGIN
-    k.attempt_ts := l4._last_attempt(k.job_id, k.baseline);
+    k := l4._case_attempt(k);
     SELECT l4._iteration_table(s.iterations, s.open_iterations, n.place,
         (extract(epoch FROM n.clock) * 1000000)::bigint, k.attempt_ts ORDER BY n.place)
     INTO packed

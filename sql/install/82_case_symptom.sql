@@ -36,6 +36,15 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._left_out(l4._case) IS 'nodes that did not train although the job did';
 
+-- What was over when the last attempt began, belongs to earlier ones.
+CREATE FUNCTION l4._stages(k l4._case) RETURNS SETOF l4.stage_span
+LANGUAGE sql STABLE ROWS 100
+BEGIN ATOMIC
+    SELECT s.* FROM l4.stage_span AS s
+    WHERE s.job_id = k.job_id AND coalesce(s.last_ts >= k.attempt_ts, true);
+END;
+COMMENT ON FUNCTION l4._stages(l4._case) IS 'stages of the last attempt of a job';
+
 -- Events that were over, on every node that has them, when the node had its first iteration done and training went on,
 -- or, of a node that did not train, when the node got to a later stage.
 CREATE FUNCTION l4._survived(k l4._case) RETURNS TABLE (event_id int)
@@ -44,8 +53,8 @@ BEGIN ATOMIC
     WITH stage AS (
         -- training begins once: after an evaluation it goes on
         SELECT z.node, least(max(z.first_ts), min(z.first_ts) FILTER (WHERE z.stage = 'train')) AS ts
-        FROM l4.stage_span AS z
-        WHERE z.job_id = k.job_id AND z.stage IN ('data', 'model', 'checkpoint_load', 'train') GROUP BY z.node
+        FROM l4._stages(k) AS z
+        WHERE z.stage IN ('data', 'model', 'checkpoint_load', 'train') GROUP BY z.node
     ), over AS (
         SELECT n.node, CASE WHEN k.iterations >= (k.t).min_iterations
                 AND (n.train_ts IS NULL OR n.iterations >= (k.t).min_iterations)
@@ -259,8 +268,8 @@ BEGIN ATOMIC
     ), parting AS MATERIALIZED (
         SELECT c.node, c.event_id, c.last_ts FROM l4._event_counts(k.job_id, (SELECT l.ids FROM last_ones AS l)) AS c
     ), shutdown AS (
-        SELECT s.node, max(s.first_ts) AS ts FROM l4.stage_span AS s
-        WHERE s.job_id = k.job_id AND s.stage = 'shutdown' GROUP BY s.node
+        SELECT s.node, max(s.first_ts) AS ts FROM l4._stages(k) AS s
+        WHERE s.stage = 'shutdown' GROUP BY s.node
     ), crash AS (
         SELECT z.node, z.terminal_ts >= coalesce(z.progress_ts,
             CASE WHEN count(z.progress_ts) OVER () < (k.t).half * count(*) OVER () THEN k.reported_ts END,
@@ -338,8 +347,8 @@ CREATE FUNCTION l4._failed_before(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH training AS MATERIALIZED (
-        SELECT s.node, min(s.first_ts) AS first_ts FROM l4.stage_span AS s
-        WHERE s.job_id = k.job_id AND s.stage = 'train' GROUP BY s.node
+        SELECT s.node, min(s.first_ts) AS first_ts FROM l4._stages(k) AS s
+        WHERE s.stage = 'train' GROUP BY s.node
     )
     SELECT coalesce((SELECT count(*) >= (k.t).half * k.nodes FROM training AS t) AND (
         SELECT t.first_ts IS NULL OR t.first_ts - n.clock > n.terminal_ts
@@ -357,14 +366,15 @@ CREATE FUNCTION l4._announced(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH job AS (
-        SELECT EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train') AS announced,
-            EXISTS (SELECT FROM l4._nodes(k.job_id) AS x WHERE x.in_flight > 0) AS in_flight,
+        SELECT EXISTS (SELECT FROM l4._stages(k) AS s WHERE s.stage = 'train') AS announced,
+            k.attempt_ts IS NULL AND EXISTS (SELECT FROM l4._nodes(k.job_id) AS x WHERE x.in_flight > 0) AS in_flight,
             EXISTS (SELECT FROM l4._stream AS s
                 WHERE s.job_id = ANY (k.baseline) AND s.last_iteration IS NOT NULL)
                 OR (k.counter).event_id IS NOT NULL AS good_jobs_print,
             (SELECT count(DISTINCT c.node) FROM l4._event_counts(k.job_id, ARRAY(
                 SELECT j.event_id FROM l4._job_event AS j JOIN l4._event AS t USING (event_id)
-                WHERE j.job_id = k.job_id AND t.stage = 'train')) AS c) AS announcing
+                WHERE j.job_id = k.job_id AND t.stage = 'train')) AS c
+                WHERE coalesce(c.last_ts >= k.attempt_ts, true)) AS announcing
     )
     SELECT a.announced AND NOT l4._failed_before(k)
             AND (a.in_flight OR NOT a.good_jobs_print OR a.announcing >= (k.t).half * k.nodes)
@@ -423,8 +433,13 @@ BEGIN ATOMIC
     WITH event AS MATERIALIZED (
         SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, sum(j.nodes) AS nodes,
             sum(j.occurrences) AS occurrences
-        FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
-        WHERE j.job_id = k.job_id
+        FROM (SELECT x.event_id, x.nodes, x.occurrences FROM l4._job_event AS x
+            WHERE x.job_id = k.job_id AND k.attempt_ts IS NULL
+            UNION ALL
+            SELECT c.event_id, 1, c.occurrences
+            FROM l4._event_counts(k.job_id, CASE WHEN k.attempt_ts IS NULL THEN '{}'::int[] END) AS c
+            WHERE c.last_ts >= k.attempt_ts) AS j
+        JOIN l4._event AS e USING (event_id)
         GROUP BY 1
     ), here AS (
         SELECT s.event_id, s.share, s.before = max(s.before) OVER () AS is_last,

@@ -33,9 +33,9 @@ BEGIN
     WITH last AS (
         SELECT z.node, z.stage, z.last_ts, z.last_ts - coalesce(n.clock, '0') AS ended,
             z.first_ts - coalesce(n.clock, '0') AS began
-        FROM l4.stage_span AS z
+        FROM l4._stages(k) AS z
         LEFT JOIN l4._case_clock AS n ON n.job_id = z.job_id AND n.node = z.node
-        WHERE z.job_id = k.job_id AND (z.node = _stage_at.node OR _stage_at.node IS NULL) AND z.stage <> 'shutdown'
+        WHERE (z.node = _stage_at.node OR _stage_at.node IS NULL) AND z.stage <> 'shutdown'
             AND (z.first_ts - coalesce(n.clock, '0') <= _stage_at.ts OR _stage_at.ts IS NULL)
             -- a job that did not get to train failed before, whatever was announced
             AND (z.stage NOT IN ('train', 'eval', 'checkpoint_save') OR k.symptom <> 'launch')

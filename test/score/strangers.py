@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """strangers.py FOLDER OUT CHANGE[:FORM] [SEED]: writes a labelled set in another form that keeps its truth (README.md).
-CHANGE: words, levels, stamps, json, names, prefix, case, cut, half, join. FORM of stamps, json, names or prefix: by the
-seed; of join: how many nodes become one, 2.
+CHANGE: words, levels, stamps, json, names, prefix, case, cut, half, join, again, noise, skew, shorter, files. FORM of
+stamps, json, names or prefix: by the seed; of join: how many nodes become one, 2; of again: failed; of skew: seconds,
+0.3; of files: one.
 """
 import collections, csv, datetime, gzip, itertools, json, os, random, re, sys, uuid
+from foreign import foreign_lines, shifted
 
 source, out, change = sys.argv[1:4]
 change, _, form = change.partition(':')
@@ -53,9 +55,10 @@ lines = []
 for name in sorted(os.listdir(os.path.join(source, 'logs'))):
     with gzip.open(os.path.join(source, 'logs', name), 'rt', encoding='utf-8', newline='') as f:
         lines += list(csv.DictReader(f))
-jobs, files = rows('jobs.csv'), {n: rows(n) for n in ('labels.csv', 'context.csv', 'iterations.csv')}
-told = {(r['job_id'], r['node'], r['line_no']) for r in files['labels.csv'] if r['label'] != 'slow_iteration_line'}
+jobs, files_read = rows('jobs.csv'), {n: rows(n) for n in ('labels.csv', 'context.csv', 'iterations.csv')}
+told = {(r['job_id'], r['node'], r['line_no']) for r in files_read['labels.csv'] if r['label'] != 'slow_iteration_line'}
 good = {j['job_id'] for j in jobs if j['status'] != 'failed'}
+of_job = {j: list(ls) for j, ls in itertools.groupby(lines, lambda l: l['job_id'])}
 nodes = sorted({l['node'] for l in lines} | {n for j in jobs for n in j['faulty_nodes'].strip('{}').split(',') if n})
 seen = collections.Counter((l['job_id'], l['node'], shape(l['line'])) for l in lines if l['job_id'] in good)
 bad = {shape(l['line']) for l in lines if (l['job_id'], l['node'], l['line_no']) in told}
@@ -85,7 +88,7 @@ def word(m):   # a made-up word, the same in the whole set
 
 def rewritten(l):
     line = json.loads(l['line'])['log'].rstrip('\n') if l['line'].startswith('{"log":') else l['line']
-    at, key = datetime.datetime.fromisoformat(l['ts']), (l['job_id'], l['node'])
+    at, key = l['at'], (l['job_id'], l['node'])
     often_said = shape(line) in often and re.search(r'\d', line)
     if change == 'words' and often_said:
         return re.sub(HEAD_OR_WORD % (TERMINAL, named.pattern), word, line)
@@ -115,29 +118,125 @@ def rename(text):
 
 
 def join():   # so many neighbours are one node with as many ranks, whose lines stand in one stream by their times
-    of, last, place, ends = {}, {}, {}, collections.Counter()
+    of = {}
     for job, group in itertools.groupby(sorted({(l['job_id'], l['node']) for l in lines}), lambda k: k[0]):
         names = [node for _, node in group]
         for i, node in enumerate(names):
             of[job, node] = names[i - i % int(form or 2)], i
     for l in lines:
-        last[l['job_id'], l['node']] = l['at'] = l['ts'] or last.get((l['job_id'], l['node']), '')
-    for l in sorted(lines, key=lambda l: (l['job_id'], l.pop('at'))):
-        key = l['job_id'], l['node'], l['line_no']
-        l['node'], l['rank'] = of[key[:2]]
-        ends[key[0], l['node']] += 1
-        place[key] = l['node'], ends[key[0], l['node']]
-        l['line_no'] = place[key][1]
+        l['node'], l['rank'] = of[l['job_id'], l['node']]
     for j in jobs:
         j['nodes'] = len({n for (job, _), (n, _) in of.items() if job == j['job_id']})
         faulty = [n for n in j['faulty_nodes'].strip('{}').split(',') if n]
         j['faulty_nodes'] = '{%s}' % ','.join(sorted({of.get((j['job_id'], n), (n,))[0] for n in faulty}))
-    for r in files['labels.csv'] + files['context.csv']:
-        r['node'], r['line_no'] = place.get((r['job_id'], r['node'], r['line_no']), (r['node'], r['line_no']))
+    return sorted(lines, key=lambda l: (l['job_id'], l['at']))
 
 
-if change == 'join':
-    join()
+def moved(l, seconds, **columns):
+    columns['ts'] = l['ts'] and (l['at'] + datetime.timedelta(seconds=seconds)).isoformat()
+    return {**l, 'line': shifted(l['line'], l['at'], seconds), **columns}
+
+
+def reports(job):   # its most frequent lines of good jobs, those at least half as frequent too
+    found = [(l, shape(l['line'])) for l in of_job[job] if re.search(r'\d', l['line'])]
+    number = collections.Counter(s for _, s in found if s in often)
+    return [l for l, s in found if number[s] and 2 * number[s] >= max(number.values())]
+
+
+def again():   # before each job stands a good one of its settings that was cut while it trained
+    new = []
+    for j in jobs:
+        job = j['job_id']
+        here = sorted({l['node'] for l in of_job[job]} | set(filter(None, j['faulty_nodes'].strip('{}').split(','))))
+        others = [o['job_id'] for o in jobs if o['job_id'] in good - {job} and o['settings'] == j['settings']]
+        large = [o for o in others if len({l['node'] for l in of_job[o]}) >= len(here)]
+        if form != 'failed' or job not in good:
+            other = rnd.choice(large or others)
+            to = dict(zip(sorted({l['node'] for l in of_job[other]}), here))
+            name = re.compile(r'(?<![\w.-])(?:%s)(?![\w-])' % '|'.join(map(re.escape, to)))
+            trained = [l['at'] for l in reports(other)]
+            end = min(trained) + rnd.random() * (max(trained) - min(trained))
+            gap = rnd.uniform(15, 90)
+            by = (min(l['at'] for l in of_job[job]) - end).total_seconds() - gap
+            for l in of_job[other]:
+                if l['node'] in to and l['at'] <= end:
+                    line = name.sub(lambda m: to[m.group(0)], l['line'])
+                    new.append(moved({**l, 'line': line}, by, job_id=job, node=to[l['node']], key=None))
+            said = rnd.choice(['', '', '[launcher] worker group is gone, restarting: attempt 1 of 3',
+                               'systemd[1]: trainer.service: Scheduled restart job, restart counter is at 1.'])
+            if said:
+                new.append({**new[-1], 'node': here[0], 'line': said,
+                            'ts': (end + datetime.timedelta(seconds=by + gap / 2)).isoformat()})
+        new += of_job[job]
+    return new
+
+
+def noise():   # every fifth line is another program's; of these each job has another choice
+    new = []
+    for job in of_job:
+        made = foreign_lines(rnd)
+        for _, group in itertools.groupby(of_job[job], lambda l: l['node']):
+            own = list(group)
+            first, last = own[0]['at'], own[-1]['at']
+            times = sorted(first + rnd.random() * (last - first) for _ in range(round(len(own) / 4)))
+            for l in own:
+                while times and times[0] < l['at']:
+                    at = times.pop(0)
+                    new.append({**l, 'line': made(at, l['node']), 'ts': at.isoformat(), 'key': None})
+                    if l['line'].startswith('{"log":'):
+                        new[-1]['line'] = json.dumps(SHIPPED['docker'](at, l['node'], new[-1]['line']))
+                new.append(l)
+    return new
+
+
+def skew():
+    off = collections.defaultdict(lambda: round(rnd.gauss(0, float(form or 0.3)), 3))
+    return [moved(l, off[l['job_id'], l['node']]) for l in lines]
+
+
+def shorter():   # good jobs stop after a third of their training
+    new = []
+    for job in of_job:
+        trained = reports(job) if job in good else []
+        if trained:
+            first, last = min(l['at'] for l in trained), max(l['at'] for l in trained)
+            until = {l['node']: l['at'] for l in trained}
+            stop, gone = first + (last - first) / 3, (last - first).total_seconds() * 2 / 3
+        for l in of_job[job]:
+            if not trained or l['at'] <= stop:
+                new.append(l)
+            elif l['at'] > until.get(l['node'], min(until.values())):
+                new.append(moved(l, -gone))
+    return new
+
+
+def files():   # what goes to stderr stands in a file of its own, and what has no stamp has no time
+    side = {(r['job_id'], r['node'], r['line_no']) for n in ('labels.csv', 'context.csv') for r in files_read[n]}
+    for l in lines:
+        severe = LEVEL.search(l['line'][:70])
+        err = l['key'] in told | side or severe and re.search('WARN|ERR|CRIT|FATAL|SEVERE|[WEF]', severe.group(0))
+        l['source'] = 'stderr' if err else 'stdout'
+        l['ts'] = l['ts'] if STAMP.search(l['line'][:90]) or l['line'].startswith('{') else ''
+    fresh = sorted(lines, key=lambda l: (l['job_id'], l['node'], l['source'] == 'stderr'))
+    return [{k: v for k, v in l.items() if k != 'source' or form != 'one'} for l in fresh]
+
+
+for job_lines in of_job.values():   # a line without a time has that of the one before
+    for a, b in zip([None] + job_lines, job_lines):
+        b['key'] = b['job_id'], b['node'], b['line_no']
+        b['at'] = datetime.datetime.fromisoformat(b['ts']) if b['ts'] else a['at']
+WHOLE = {f.__name__: f for f in (join, again, noise, skew, shorter, files)}
+place = {}
+if change in WHOLE:
+    ends, lines = collections.Counter(), WHOLE[change]()
+    for l in lines:
+        ends[l['job_id'], l['node']] += 1
+        l['line_no'] = ends[l['job_id'], l['node']]
+        place[l['key']] = l['node'], l['line_no']
+    for name in ('labels.csv', 'context.csv'):
+        for r in files_read[name]:
+            r['node'], r['line_no'] = place.get((r['job_id'], r['node'], r['line_no']), (None, None))
+
 
 def put(f, row):   # a row of CSV; Python's writer leaves a lone carriage return without quotes, which COPY refuses
     f.write(','.join('"%s"' % v.replace('"', '""') if re.search('[,"\r\n]', v) else v for v in map(str, row)) + '\n')
@@ -146,13 +245,13 @@ def put(f, row):   # a row of CSV; Python's writer leaves a lone carriage return
 os.makedirs(os.path.join(out, 'logs'), exist_ok=True)
 kept = set()
 with gzip.open(os.path.join(out, 'logs', 'all.csv.gz'), 'wt', encoding='utf-8', newline='') as f:
-    put(f, lines[0])
+    put(f, [k for k in lines[0] if k not in ('at', 'key')])
     for l in lines:
         l['line'] = rewritten(l)
         if l['line'] is not None:
             kept.add((l['job_id'], l['node'], l['line_no']))
-            put(f, [rename(v) if k in ('node', 'line') else v for k, v in l.items()])
-for name, rs in list(files.items()) + [('jobs.csv', jobs)]:
+            put(f, [rename(v) if k in ('node', 'line') else v for k, v in l.items() if k not in ('at', 'key')])
+for name, rs in list(files_read.items()) + [('jobs.csv', jobs)]:
     with open(os.path.join(out, name), 'w', encoding='utf-8', newline='') as f:
         fields = open(os.path.join(source, name)).readline().strip().split(',')
         put(f, fields)
