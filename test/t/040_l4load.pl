@@ -220,6 +220,23 @@ append_to_file("$one/slurm-7.out", " 1: bye\n");
 is("$status$err", '0', '--update with it');
 like($node->safe_psql('postgres', $by_node), qr/^1\|1\|slurm-7.out\|41\|3\|123$/m, 'takes what came');
 
+# folders as launchers and containers write them: a rotated file, pods, attempts; and what is no log
+my $tree = PostgreSQL::Test::Utils::tempdir();
+my $pod = 'ml_train-0_3f2a9c1e-0a0b-4c0d-8e0f-000000000001';
+foreach my $path ('w1.log', 'w1.log.1', "$pod/main/0.log", 'n1/run_x/attempt_0/3/stdout.log', 'n1/run_x/attempt_1/3/stderr.log')
+{
+	system('mkdir', '-p', "$tree/" . ($path =~ s/[^\/]*$//r));
+	append_to_file("$tree/$path", $text);
+}
+($status, $out, $err) = l4load('-q', 'job-18', $tree);
+like($err, qr/^l4load: there are files of several attempts \(attempt_0 attempt_1\); load the last one alone/, 'names attempts');
+is($node->safe_psql('postgres', "SELECT node, source, rank FROM logs WHERE job_id = 'job-18' AND line_no = 1 ORDER BY 2"),
+	join("\n", 'train-0|' . "$pod/main/0.log|", 'n1|n1/run_x/attempt_0/3/stdout.log|3', 'n1|n1/run_x/attempt_1/3/stderr.log|3', 'w1|w1.log|', 'w1|w1.log.1|'),
+	'nodes of pods and of rotated files, ranks of attempts');
+append_to_file("$tree/export.csv", "timestamp,message\n1,hello\n");
+($status, $out, $err) = l4load('-q', 'job-19', "$tree/export.csv");
+like($err, qr/^l4load: export.csv looks like a table or a document, not like lines of a log/, 'a table is no log');
+
 foreach my $case (
 	[ [], 1, qr/a job and a folder or file are needed/ ],
 	[ [ '--nonsense', 'a', 'b' ], 1, qr/unknown option --nonsense/ ],
@@ -232,7 +249,7 @@ foreach my $case (
 	[ [ '', $folder ], 1, qr/the name of the job is empty/ ],
 	[ [ 'a', "$folder/none" ], 2, qr/is no folder/ ],
 	[ [ '--glob', '*.nothing', 'a', $folder ], 2, qr/no file named \*\.nothing in \S+; there are \d+ \*\.\w+, .*: name yours by --glob$/ ],
-	[ [ 'a', PostgreSQL::Test::Utils::tempdir() ], 2, qr/no file named \*\.log \*\.log\.gz \*\.log\.zst in \S+$/ ],
+	[ [ 'a', PostgreSQL::Test::Utils::tempdir() ], 2, qr/no file named \*\.log \*\.log\.gz \*\.log\.zst \*\.log\.\[0-9\]\* in \S+$/ ],
 	[ [ '--append', '--update', 'a', $folder ], 1, qr/--append and --update exclude each other/ ],
 	[ [ '-q', '-d', 'host=/nowhere', 'a', $folder ], 3, qr/connection to server/ ],
 	[ [ '-q', '-d', 'dbname=template1', 'a', $folder ], 3, qr/the database has no l4: run CREATE EXTENSION l4 in it/ ],
