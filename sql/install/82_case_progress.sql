@@ -126,7 +126,8 @@ BEGIN
     crashes := ARRAY(
         SELECT j.event_id FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
         WHERE j.job_id = k.job_id
-            AND (l4._level(e.level) >= (k.t).error_level OR l4._marked(e.example, 'terminal'))
+            AND (l4._level(e.level) >= (k.t).error_level OR l4._marked(e.example, 'terminal')
+                OR l4._marked(e.example, 'exit'))
             AND NOT EXISTS (SELECT FROM l4._job_event AS g
                 WHERE g.job_id = ANY (k.baseline) AND g.event_id = j.event_id));
     RETURN (

@@ -388,34 +388,35 @@ COMMENT ON FUNCTION l4._announced(l4._case) IS 'did a job train that reports no 
 CREATE FUNCTION l4._start_up(k l4._case) RETURNS TABLE (event_id int, before interval, share float8, times float8)
 LANGUAGE sql STABLE ROWS 50
 BEGIN ATOMIC
-    WITH good AS MATERIALIZED (
-        SELECT b.job_id, min(i.ended) AS first_done,
-            (SELECT count(*) FROM l4._node AS n WHERE n.job_id = b.job_id) AS nodes
+    WITH place AS MATERIALIZED (
+        SELECT b.job_id, c.node, l4._survivor(e.event_id, e.merged_into) AS event_id, c.occurrences, c.last_ts,
+            c.first_ts, c.first_line_no, c.last_line_no,
+            r.rule_id IS NOT NULL OR l.event_id IS NOT NULL AS reports
         FROM unnest(k.baseline[1:(k.t).min_pair::int]) AS b(job_id)
-        CROSS JOIN LATERAL (
-            SELECT min(z.first_ts) AS ended FROM l4._job_event AS z
-            JOIN l4._event AS t USING (event_id)
-            LEFT JOIN l4.iteration_rule AS r ON r.rule_id = t.iteration_rule AND r.kind = 'done'
-            WHERE z.job_id = b.job_id AND (r.rule_id IS NOT NULL
-                OR l4._survivor(t.event_id, t.merged_into) IN (SELECT l.event_id
-                    FROM l4._labelled(b.job_id, ARRAY[(k.counter).event_id]) AS l))) AS i
-        GROUP BY b.job_id
-    ), event AS MATERIALIZED (
-        SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, j.job_id, sum(j.nodes) AS nodes,
-            sum(j.occurrences) AS occurrences, max(j.last_ts) AS last_ts, array_agg(j.event_id) AS events
-        FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
-        WHERE j.job_id = ANY (k.baseline[1:(k.t).min_pair::int])
-        GROUP BY 1, 2
+        CROSS JOIN LATERAL l4._event_counts(b.job_id, NULL) AS c
+        JOIN l4._event AS e USING (event_id)
+        LEFT JOIN l4.iteration_rule AS r ON r.rule_id = e.iteration_rule AND r.kind = 'done'
+        LEFT JOIN l4._labelled(b.job_id, ARRAY[(k.counter).event_id]) AS l
+            ON l.event_id = l4._survivor(e.event_id, e.merged_into)
+    ), done AS MATERIALIZED (
+        SELECT p.job_id, p.node, min(p.first_ts) AS ts, min(p.first_line_no) AS line_no
+        FROM place AS p WHERE p.reports GROUP BY p.job_id, p.node
+    ), event AS (
+        -- each node by its own clock; a launcher may show several lines at once: then their order tells
+        SELECT p.event_id, p.job_id, count(DISTINCT p.node)::float8 AS nodes, sum(p.occurrences)::float8 AS occurrences,
+            max(p.last_ts - coalesce(d.ts, o.ts)) AS before,
+            bool_and(p.last_ts < coalesce(d.ts, o.ts) OR p.last_ts = d.ts AND p.last_line_no < d.line_no) AS is_before
+        FROM place AS p
+        LEFT JOIN done AS d USING (job_id, node)
+        JOIN (SELECT z.job_id, min(z.ts) AS ts FROM done AS z GROUP BY z.job_id) AS o USING (job_id)
+        GROUP BY p.event_id, p.job_id
+    ), good AS MATERIALIZED (
+        SELECT p.job_id, count(DISTINCT p.node)::float8 AS nodes FROM place AS p GROUP BY p.job_id
     )
-    SELECT e.event_id, max(e.last_ts - g.first_done), min(e.nodes::float8 / g.nodes),
-        CASE WHEN min(e.occurrences::float8 / g.nodes) = max(e.occurrences::float8 / g.nodes)
-            THEN min(e.occurrences::float8 / g.nodes) END
-    FROM good AS g JOIN event AS e USING (job_id)
-    WHERE e.last_ts < g.first_done OR e.last_ts = g.first_done AND (
-        -- a launcher may show several lines at once: then their order tells
-        SELECT bool_and(c.last_line_no < r.first_line_no)
-        FROM l4._first_reports(k, g.job_id) AS r
-        JOIN l4._event_counts(g.job_id, e.events) AS c ON c.node = r.node)
+    SELECT e.event_id, max(e.before), min(e.nodes / g.nodes),
+        CASE WHEN min(e.occurrences / g.nodes) = max(e.occurrences / g.nodes) THEN min(e.occurrences / g.nodes) END
+    FROM event AS e JOIN good AS g USING (job_id)
+    WHERE e.is_before
     GROUP BY e.event_id
     HAVING count(*) = (SELECT count(*) FROM good AS x);
 END;
