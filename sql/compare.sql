@@ -16,13 +16,17 @@ CREATE FUNCTION number(n bigint) RETURNS text LANGUAGE sql AS $$
     SELECT CASE WHEN n < 128 THEN lpad(to_hex(n), 2, '0') ELSE lpad(to_hex(n % 128 + 128), 2, '0') || number(n / 128) END
 $$;
 CREATE FUNCTION field(type text, data text) RETURNS text LANGUAGE sql AS $$ SELECT type || number(length(data) / 2) || data $$;
+CREATE FUNCTION list(numbers bigint[]) RETURNS text LANGUAGE sql AS $$
+    SELECT string_agg(number(CASE WHEN d < 0 THEN -2 * d - 1 ELSE 2 * d END), '' ORDER BY i)
+    FROM (SELECT i, n - lag(n, 1, 0::bigint) OVER (ORDER BY i) AS d FROM unnest(numbers) WITH ORDINALITY AS u(n, i)) AS x
+$$;
 INSERT INTO l4._job_pack (job_id, events)
 SELECT j, decode('01' || number(count(*)) || '0a'
-    || field('69', '00' || string_agg(number(2 * (1000000 + e)), '' ORDER BY e)) || field('69', '00' || string_agg(number(2 * n), '' ORDER BY e))
-    || field('69', '00' || repeat('02', count(*)::int)) || repeat(field('e9', '00' || repeat('02', count(*)::int) || '00'), 2)
-    || field('73', '01026e3000' || repeat('00', count(*)::int)) || field('73', '010000' || repeat('00', count(*)::int))
-    || field('69', '00' || repeat('02', count(*)::int)) || field('73', '01017800' || repeat('00', count(*)::int))
-    || field('e9', '00' || repeat('02', count(*)::int) || '00'), 'hex')
+    || field('69', list(array_agg(1000000 + e ORDER BY e))) || field('69', list(array_agg(n ORDER BY e)))
+    || field('69', list(array_agg(1))) || repeat(field('e9', list(array_agg(1))), 2)
+    || field('73', '01026e30' || list(array_agg(0))) || field('73', '0100' || list(array_agg(0)))
+    || field('69', list(array_agg(1))) || field('73', '010178' || list(array_agg(0)))
+    || field('e9', list(array_agg(1))), 'hex')
 FROM (VALUES ('compare-a', 1, 90), ('compare-a', 7, 10), ('compare-a', 2, 3), ('compare-a', 3, 40), ('compare-a', 4, 2),
     ('compare-b', 1, 100), ('compare-b', 3, 5), ('compare-b', 4, 40), ('compare-b', 5, 10), ('compare-b', 6, 4),
     ('compare-c', 1, 100), ('compare-c', 3, 5), ('compare-c', 4, 40), ('compare-c', 5, 10),
