@@ -88,6 +88,7 @@ BEGIN ATOMIC
         ('first_moment', 0.01, 's', 0, 1000000, 'events so soon after the first one are first as well'),
         ('routine_lead', 0.05, 's', 0, 1000000,
             'lines below a warning that come so long before the trouble are routine'),
+        ('along_parts', 3, 'parts', 2, 1000, 'of the time before the trouble: a line that came in each came all along'),
         ('late_seconds', 2, 's', 0, 1000000,
             'what a node shows this long after the first crash report counts a quarter'),
         ('flush_seconds', 2, 's', 0, 1000000,

@@ -218,6 +218,48 @@ $$;
 COMMENT ON FUNCTION l4._case_events(l4._case) IS
     'case, events: writes those that are new or of level WARNING and above, and which nodes have them';
 
+-- What other programs of the machine write, or the job itself since it began: it came in each part of the time until
+-- the trouble, on all nodes that have it, and since then no more often than when it came most.
+CREATE FUNCTION l4._all_along(k l4._case) RETURNS SETOF int
+LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    began constant timestamptz := greatest(k.first_ts, k.attempt_ts);
+    until constant timestamptz := least(k.onset_ts, k.reported_ts);
+    part constant float8 := extract(epoch FROM until - began) / (k.t).along_parts::float8;
+    ids constant int[] := ARRAY(
+        SELECT e.event_id FROM l4._new_events(k.job_id) AS e JOIN l4._counts(k.job_id) AS c USING (event_id)
+        WHERE NOT e.stack AND NOT e.terminal AND NOT e.exit GROUP BY e.event_id
+        HAVING sum(c.occurrences) >= (k.t).along_parts AND bool_and(coalesce(c.first_ts < until, false)
+            AND c.node NOT IN (SELECT o FROM l4._left_out(k) AS o)));
+BEGIN
+    IF ids = '{}' OR part <= 0 THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH record AS (
+        SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, u.ts - n.clock AS ts
+        FROM l4._nodes(k.job_id) AS n
+        JOIN l4._chunk AS c ON c.job_id = k.job_id AND c.node = n.node
+        CROSS JOIN LATERAL l4._lines_between(c.body, l4._packed_ids(ids), began + n.clock, NULL) AS u
+        JOIN l4._event AS e ON e.event_id = u.event_id
+        WHERE u.back = 0
+    ), counted AS (
+        SELECT r.event_id, count(*) AS records,
+            CASE WHEN r.ts < until THEN floor(extract(epoch FROM r.ts - began)::float8 / part) END AS place
+        FROM record AS r GROUP BY 1, 3
+    )
+    SELECT c.event_id FROM counted AS c GROUP BY c.event_id
+    HAVING count(c.place) >= (k.t).along_parts
+        AND coalesce(max(c.records) FILTER (WHERE c.place IS NULL), 0) * part
+            <= max(c.records) FILTER (WHERE c.place >= 0)
+                * greatest(part, extract(epoch FROM k.last_ts - until)::float8);
+END
+$$;
+COMMENT ON FUNCTION l4._all_along(l4._case) IS
+    'new events that came all along, and no more often since the trouble began';
+
 -- Who reports that a process was killed, "exited on signal 9 (Killed)", in the line itself or in one beside it in the
 -- same report. How a process ended accuses nobody, but for one that was killed elsewhere, which cannot report it:
 -- "mpirun noticed that process rank 5 on node gpu07 exited on signal 9 (Killed)".

@@ -102,7 +102,6 @@ DECLARE
     done timestamptz[];
     head int;
     crashes int[];
-    starts timestamptz[];
 BEGIN
     SELECT s.* INTO stream FROM l4._stream AS s
     WHERE s.job_id = k.job_id AND (s.last_iteration IS NOT NULL
@@ -122,7 +121,6 @@ BEGIN
     IF head IS NULL THEN
         RETURN NULL;
     END IF;
-    starts := (SELECT r.times FROM l4._records(k.job_id, head) AS r WHERE r.stream_id = stream.stream_id);
     crashes := ARRAY(
         SELECT j.event_id FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
         WHERE j.job_id = k.job_id
@@ -131,16 +129,21 @@ BEGIN
             AND NOT EXISTS (SELECT FROM l4._job_event AS g
                 WHERE g.job_id = ANY (k.baseline) AND g.event_id = j.event_id));
     RETURN (
-    WITH start AS (
-        SELECT s.ts, (SELECT max(p) FROM unnest(starts) AS p
-            WHERE p < (SELECT max(d) FROM unnest(done) AS d WHERE d < s.ts)) AS before
-        FROM unnest(starts) AS s(ts) WHERE s.ts > done[1]
+    WITH start AS MATERIALIZED (
+        -- after how many iterations, and when it began last before those
+        SELECT z.*, max(z.ts) OVER (ORDER BY z.after RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+        FROM (SELECT s.ts, width_bucket(s.ts, done) AS after
+            FROM l4._records(k.job_id, head) AS r CROSS JOIN LATERAL unnest(r.times) AS s(ts)
+            WHERE r.stream_id = stream.stream_id) AS z
     ), crash AS MATERIALIZED (
         SELECT t.ts FROM unnest(crashes) AS c(event_id) CROSS JOIN LATERAL l4._records(k.job_id, c.event_id) AS r
         CROSS JOIN LATERAL unnest(r.times) AS t(ts)
     )
-    SELECT max(s.ts) FROM start AS s WHERE NOT EXISTS (
-        SELECT FROM crash AS c WHERE c.ts > s.before AND c.ts <= s.ts));
+    SELECT max(s.ts) FROM start AS s
+    WHERE s.after > 0 AND NOT EXISTS (SELECT FROM crash AS c WHERE c.ts > s.before AND c.ts <= s.ts)
+    -- what comes again every few iterations begins none
+    HAVING (SELECT count(DISTINCT x.after) FILTER (WHERE x.after > 0) FROM start AS x) * (k.t).min_iterations
+        <= cardinality(done));
 END
 $$;
 COMMENT ON FUNCTION l4._started_again(l4._case) IS

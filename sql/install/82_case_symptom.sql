@@ -163,8 +163,10 @@ BEGIN
         UNION ALL
         SELECT p.event_id, 5, false, p.reason FROM l4._own_past(k) AS p
         UNION ALL
+        SELECT a, 6, false, 'came all along' FROM l4._all_along(k) AS a
+        UNION ALL
         -- the rest of a line or report that was cut: ">", "====", "})"
-        SELECT t.event_id, 6, false, 'has no words' FROM l4._event AS t
+        SELECT t.event_id, 7, false, 'has no words' FROM l4._event AS t
         WHERE t.event_id IN (SELECT x.event_id FROM l4._new_events(k.job_id) AS x)
             AND t.example ~ '^[[:punct:][:space:]]*$') AS r USING (event_id)
     WHERE (NOT r.low OR e.level < (k.t).warning_level AND NOT e.terminal)

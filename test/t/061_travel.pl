@@ -86,7 +86,12 @@ sub read_lines
 	return;
 }
 
-sub diagnosed { my ($database) = @_; $node->safe_psql($database, "SELECT FROM l4.diagnose('bad')"); return $database; }
+sub diagnosed
+{
+	my ($database, $options) = (@_, '{}');
+	$node->safe_psql($database, "SELECT FROM l4.diagnose('bad', options => '$options')");
+	return $database;
+}
 
 database($_) foreach qw(whole one two three home apart late);
 read_lines('whole', 'true');
@@ -143,8 +148,11 @@ database('three');
 is((split /\|/, take_job('whole', 'three', "'$_', 'baseline'"))[1], 12, "$_ as a baseline") foreach 'good', 'bad';
 is((split /\|/, take_job('whole', 'three', "'bad', 'summary'"))[1], 12, 'a summary takes its place');
 is($node->safe_psql('three', 'SELECT count(*) FROM l4.event_line'), '0', 'without lines');
-same_rows([ $node, diagnosed('three') ], [ $node, 'whole' ], 'the diagnosis is the same',
+# of lines alone: what came all along
+my $without = '{"along_parts": 1000}';
+same_rows([ $node, diagnosed('three', $without) ], [ $node, diagnosed('whole', $without) ], 'the diagnosis is the same',
 	map { "SELECT x.* FROM ($_) AS x WHERE job_id = 'bad'" } @rows[ 0, 1, 3, 7, 8, 9 ]);
+diagnosed('whole');
 is((split /\|/, take_job('whole', 'three', "'bad', 'baseline'"))[2], 12, 'a baseline takes the place of nothing else');
 is((split /\|/, take_job('whole', 'three', "'bad'"))[1], 12, 'all takes the place of a summary');
 
