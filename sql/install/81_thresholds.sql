@@ -89,6 +89,7 @@ BEGIN ATOMIC
         ('routine_lead', 0.05, 's', 0, 1000000,
             'lines below a warning that come so long before the trouble are routine'),
         ('along_parts', 3, 'parts', 2, 1000, 'of the time before the trouble: a line that came in each came all along'),
+        ('along_records', 100, 'records', 1, 1000000, 'so many, of the nodes that have the most, tell whether it did'),
         ('late_seconds', 2, 's', 0, 1000000,
             'what a node shows this long after the first crash report counts a quarter'),
         ('flush_seconds', 2, 's', 0, 1000000,

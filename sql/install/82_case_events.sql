@@ -238,11 +238,20 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    WITH record AS (
+    WITH node AS (
+        -- those with the most records tell: nodes may be thousands
+        SELECT c.node, l4._packed_ids(array_agg(c.event_id)) AS ids
+        FROM (SELECT z.event_id, z.node, sum(z.occurrences) OVER (PARTITION BY z.event_id
+                ORDER BY z.occurrences DESC, z.node COLLATE "C" ROWS UNBOUNDED PRECEDING) - z.occurrences AS more
+            FROM l4._counts(k.job_id) AS z WHERE z.event_id = ANY (ids)) AS c
+        WHERE c.more < (k.t).along_records
+        GROUP BY c.node
+    ), record AS (
         SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, u.ts - n.clock AS ts
-        FROM l4._nodes(k.job_id) AS n
-        JOIN l4._chunk AS c ON c.job_id = k.job_id AND c.node = n.node
-        CROSS JOIN LATERAL l4._lines_between(c.body, l4._packed_ids(ids), began + n.clock, NULL) AS u
+        FROM node AS w
+        JOIN l4._nodes(k.job_id) AS n USING (node)
+        JOIN l4._chunk AS c ON c.job_id = k.job_id AND c.node = w.node
+        CROSS JOIN LATERAL l4._lines_between(c.body, w.ids, began + n.clock, NULL) AS u
         JOIN l4._event AS e ON e.event_id = u.event_id
         WHERE u.back = 0
     ), counted AS (
