@@ -1,5 +1,5 @@
 #!/bin/bash
-# Flow records of three real training jobs, with their truth: what docs/accuracy.md calls real traffic.
+# Flow records of three real training jobs, with their truth: what docs/accuracy_flows.md calls real traffic.
 #   test/bench/flows.sh FOLDER [normal|trouble|exporters] [STEPS]     then: make score FLOWS=FOLDER
 # Needs root (network namespaces), ip, tc, tcpdump, xz and a Python with PyTorch (PYTHON, else python3). Takes three
 # minutes with 90 steps, the default. FOLDER needs score.sql and score.py, see test/score/README.md.
