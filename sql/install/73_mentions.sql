@@ -23,6 +23,17 @@ HAVING COALESCE(NULLIF(count(DISTINCT r.node) FILTER (WHERE NOT r.listed), 0), c
 COMMENT ON VIEW l4._rank_node IS
     'the node of a rank, where it is one node: by the heads of lines, else by the inventory';
 
+CREATE FUNCTION l4._several_ranks(job_id text) RETURNS TABLE (node text, rank int)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 500
+BEGIN ATOMIC
+    SELECT m.node, m.rank
+    FROM (SELECT c.node, c.rank, max(c.ranks) OVER () AS most
+        FROM (SELECT r.node, r.rank, count(*) OVER (PARTITION BY r.node) AS ranks
+            FROM l4._rank_node AS r WHERE r.job_id = _several_ranks.job_id) AS c) AS m
+    WHERE m.most > 1;
+END;
+COMMENT ON FUNCTION l4._several_ranks(text) IS 'the ranks of a job and their nodes, none where no node has several';
+
 CREATE VIEW l4._node_name AS
 SELECT n.job_id, n.name, min(n.node) AS node
 FROM (SELECT j.job_id, j.node, j.node AS name FROM l4.job_node j

@@ -233,12 +233,11 @@ CREATE FUNCTION l4._ranks_behind(k l4._case) RETURNS TABLE (node text, rank int)
 LANGUAGE sql STABLE ROWS 5
 BEGIN ATOMIC
     WITH ranked AS MATERIALIZED (
-        SELECT r.node, r.rank, count(*) OVER (PARTITION BY r.node) AS ranks
-        FROM l4._rank_node AS r WHERE r.job_id = k.job_id
+        SELECT r.* FROM l4._several_ranks(k.job_id) AS r
     ), got AS (
         SELECT s.node, u.rank, u.at
         FROM l4._summary AS s CROSS JOIN LATERAL l4._last_of_ranks(s.sequences, s.open_sequences) AS u
-        WHERE s.job_id = k.job_id AND (SELECT max(r.ranks) FROM ranked AS r) > 1
+        WHERE s.job_id = k.job_id AND EXISTS (SELECT FROM ranked)
     ), last AS MATERIALIZED (
         SELECT r.node, r.rank, coalesce(max(g.at), 0) AS at
         FROM ranked AS r LEFT JOIN got AS g USING (node, rank) GROUP BY r.node, r.rank
@@ -416,8 +415,8 @@ BEGIN ATOMIC
         SELECT p.job_id, count(DISTINCT p.node)::float8 AS nodes FROM place AS p GROUP BY p.job_id
     )
     SELECT e.event_id, max(e.before), min(e.nodes / g.nodes),
-        CASE WHEN min(e.occurrences / g.nodes) = max(e.occurrences / g.nodes) THEN min(e.occurrences / g.nodes) END
-    FROM event AS e JOIN good AS g USING (job_id)
+        CASE WHEN min(t.times) = max(t.times) THEN min(t.times) END
+    FROM event AS e JOIN good AS g USING (job_id) CROSS JOIN LATERAL (SELECT e.occurrences / g.nodes AS times) AS t
     WHERE e.is_before
     GROUP BY e.event_id
     HAVING count(*) = (SELECT count(*) FROM good AS x);

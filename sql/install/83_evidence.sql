@@ -159,10 +159,7 @@ BEGIN ATOMIC
     WITH n AS MATERIALIZED (
         SELECT z.* FROM l4._nodes(k.job_id) AS z WHERE z.lines > 0
     ), ranked AS MATERIALIZED (
-        SELECT r.node, r.rank, count(*) OVER (PARTITION BY r.node) AS ranks
-        FROM l4._rank_node AS r JOIN n USING (node) WHERE r.job_id = k.job_id
-    ), several AS MATERIALIZED (
-        SELECT max(r.ranks) > 1 AS several FROM ranked AS r
+        SELECT r.* FROM l4._several_ranks(k.job_id) AS r JOIN n USING (node)
     ), shown AS MATERIALIZED (
         SELECT s.node, s.alike, s.event_id, s.exit, s.first_ts FROM l4._shown(k.job_id) AS s WHERE NOT s.stack
     ), told AS (
@@ -181,7 +178,7 @@ BEGIN ATOMIC
             FROM (SELECT coalesce(k.terminal_ts, k.last_ts) AS ts) AS e
             WHERE e.ts > k.progress_ts + l4._seconds((k.t).min_stall)) AS x
     ), stream AS (
-        SELECT z.node, z.clock, v.several, p.* FROM stall AS p CROSS JOIN several AS v CROSS JOIN n AS z
+        SELECT z.node, z.clock, p.* FROM stall AS p CROSS JOIN n AS z
     ), said AS (
         SELECT s.node, u.rank, l4._survivor(t.event_id, t.merged_into) AS event_id, max(u.ts - s.clock) AS last_ts,
             bool_or(u.ts - s.clock >= k.progress_ts AND u.ts - s.clock < s.to_ts) AS wrote,
@@ -190,7 +187,7 @@ BEGIN ATOMIC
         JOIN l4._chunk AS c ON c.job_id = k.job_id AND c.node = s.node AND (c.last_ts < s.since + s.clock) IS NOT TRUE
         CROSS JOIN LATERAL l4._lines_between(c.body, NULL, s.since + s.clock, NULL) AS u
         JOIN l4._event AS t ON t.event_id = u.event_id
-        WHERE s.several AND u.rank IS NOT NULL
+        WHERE u.rank IS NOT NULL AND EXISTS (SELECT FROM ranked)
         GROUP BY 1, 2, 3
     ), speech AS (
         SELECT s.node, NULL::int AS rank, NULL::int AS alike, NULL::timestamptz AS last_ts,
@@ -203,7 +200,7 @@ BEGIN ATOMIC
         SELECT l.node, l.rank, s.alike, l.last_ts, l.wrote, l.before
         FROM said AS l LEFT JOIN shown AS s USING (node, event_id)
         UNION ALL
-        SELECT r.node, r.rank, NULL, NULL, false, false FROM ranked AS r CROSS JOIN several AS v WHERE v.several
+        SELECT r.node, r.rank, NULL, NULL, false, false FROM ranked AS r
     )
     SELECT z.node, s.rank, CASE WHEN o.node IS NULL
             THEN coalesce(array_agg(DISTINCT s.alike) FILTER (WHERE s.alike IS NOT NULL), '{}') END,

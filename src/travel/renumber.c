@@ -15,8 +15,8 @@
 #include "packed/sections.h"
 #include "travel/renumber.h"
 
-int32
-l4_renumbered(const L4Renumber *map, int32 event_id)
+static int32
+renumbered(const L4Renumber *map, int32 event_id)
 {
 	const int32 *found = bsearch(&event_id, map->ids, map->n, sizeof(int32), l4_order_int32);
 
@@ -40,7 +40,7 @@ renumber_column(const L4Renumber *map, bytea *value, int colno, char type)
 		l4_bytes_corrupted("columns");
 	for (int i = 0; i < col->nentries; i++)
 		for (int k = 0; k < col->entry_len[i]; k++)
-			((int32 *) col->entry[i])[k] = l4_renumbered(map, ((int32 *) col->entry[i])[k]);
+			((int32 *) col->entry[i])[k] = renumbered(map, ((int32 *) col->entry[i])[k]);
 	for (int row = 0; type == L4_PACK_INT && row < pack->nrows; row++)
 	{
 		int64		number = col->ints[row];
@@ -53,7 +53,7 @@ renumber_column(const L4Renumber *map, bytea *value, int colno, char type)
 		if (row > 0 && number == before && !l4_pack_is_null(pack, colno, row - 1))
 			col->ints[row] = col->ints[row - 1];
 		else
-			col->ints[row] = l4_renumbered(map, (int32) number);
+			col->ints[row] = renumbered(map, (int32) number);
 		before = number;
 	}
 	return l4_pack_encode(pack);
@@ -88,7 +88,7 @@ renumber_events(const L4Renumber *map, bytea *value)
 	for (int row = 0; row < pack->nrows; row++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		l4_stream_counts_add_event(counts, l4_renumbered(map, (int32) pack->cols[L4_EVENT_ID].ints[row]),
+		l4_stream_counts_add_event(counts, renumbered(map, (int32) pack->cols[L4_EVENT_ID].ints[row]),
 								   pack->cols[L4_EVENT_OCCURRENCES].ints[row], l4_pack_get_ts(pack, L4_EVENT_FIRST_TS, row),
 								   l4_pack_get_ts(pack, L4_EVENT_LAST_TS, row), pack->cols[L4_EVENT_FIRST_LINE].ints[row],
 								   pack->cols[L4_EVENT_LAST_LINE].ints[row]);
@@ -107,7 +107,7 @@ take_value(void *to, int32 event, int32 slot, const L4SlotOut *value, bool count
 {
 	SlotsTaken *taken = (SlotsTaken *) to;
 
-	l4_stream_counts_add_value(taken->counts, l4_renumbered(taken->map, event), slot, value, counted);
+	l4_stream_counts_add_value(taken->counts, renumbered(taken->map, event), slot, value, counted);
 }
 
 /* How many records of events have the words of another one. */
@@ -126,8 +126,8 @@ take_words_of(const L4Renumber *map, const L4Pack *pack, L4StreamCounts *counts)
 		if (cols[L4_SLOT_PLACE].ints[row] != L4_SLOT_WORDS_OF)
 			continue;
 		l4_slot_value(pack, row, &out);
-		event = l4_renumbered(map, (int32) cols[L4_SLOT_EVENT].ints[row]);
-		other = l4_renumbered(map, l4_slot_words_of(&out));
+		event = renumbered(map, (int32) cols[L4_SLOT_EVENT].ints[row]);
+		other = renumbered(map, l4_slot_words_of(&out));
 		if (event == other)
 			continue;
 		out.len = pg_ltoa(other, number);
@@ -164,9 +164,9 @@ renumber_pack_state(const L4Renumber *map, bytea *value)
 
 	for (int i = 0; i < state->nranks; i++)
 		for (int k = 0; k < state->ranks[i].nevents; k++)
-			state->ranks[i].events[k] = l4_renumbered(map, state->ranks[i].events[k]);
+			state->ranks[i].events[k] = renumbered(map, state->ranks[i].events[k]);
 	for (int i = 0; i < state->njoinable; i++)
-		state->joinable[i].event_id = l4_renumbered(map, state->joinable[i].event_id);
+		state->joinable[i].event_id = renumbered(map, state->joinable[i].event_id);
 	return l4_pack_state_write(state, CurrentMemoryContext);
 }
 

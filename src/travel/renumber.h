@@ -28,8 +28,6 @@ typedef enum L4RenumberKind
 	L4_RENUMBER_PACK_STATE
 } L4RenumberKind;
 
-extern int32 l4_renumbered(const L4Renumber *map, int32 event_id);
-
 /* A value of one stream; events: those of the same stream, for slots. All in the current context. */
 extern bytea *l4_renumber(const L4Renumber *map, L4RenumberKind kind, bytea *value, bytea *events);
 
