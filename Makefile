@@ -211,7 +211,7 @@ FRAGMENTS = \
 	sql/install/94_server_calls.sql \
 	sql/install/94_server_directory.sql \
 	sql/install/94_server_jobs.sql \
-	sql/install/95_columns.sql \
+	sql/install/95_comments.sql \
 	sql/install/95_rights.sql
 
 # Shipped rules and faults: sql/data/rows.pl makes sql/install/87_rows.sql of these.

@@ -3,19 +3,14 @@ CREATE TYPE l4.pcre;
 
 CREATE FUNCTION l4.pcre_in(cstring) RETURNS l4.pcre
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_pcre_in';
-COMMENT ON FUNCTION l4.pcre_in(cstring) IS 'text input of pcre; checks that the pattern compiles';
 
 CREATE FUNCTION l4.pcre_out(l4.pcre) RETURNS cstring
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'textout';
-COMMENT ON FUNCTION l4.pcre_out(l4.pcre) IS 'text output of pcre';
-
 CREATE FUNCTION l4.pcre_recv(internal) RETURNS l4.pcre
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_pcre_recv';
-COMMENT ON FUNCTION l4.pcre_recv(internal) IS 'binary input of pcre; checks that the pattern compiles';
 
 CREATE FUNCTION l4.pcre_send(l4.pcre) RETURNS bytea
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'textsend';
-COMMENT ON FUNCTION l4.pcre_send(l4.pcre) IS 'binary output of pcre';
 
 -- STORAGE main: a library's rows are wide, and a signature that was moved out of line is fetched for every match.
 CREATE TYPE l4.pcre (
@@ -48,7 +43,6 @@ COMMENT ON FUNCTION l4.pcre_match(text, l4.pcre, boolean) IS
 
 CREATE FUNCTION l4._pcre_match(line text, pattern l4.pcre) RETURNS boolean
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'l4_pcre_match';
-COMMENT ON FUNCTION l4._pcre_match(text, l4.pcre) IS 'implementation of the operator =~';
 
 CREATE OPERATOR l4.=~ (
     LEFTARG = text, RIGHTARG = l4.pcre, FUNCTION = l4._pcre_match,
@@ -64,39 +58,22 @@ COMMENT ON FUNCTION l4.pcre_captures(text, l4.pcre) IS
 -- comparison, bytewise: a pcre has the bytes of its text, and bytea is compared as is wanted here
 CREATE FUNCTION l4._pcre_cmp(l4.pcre, l4.pcre) RETURNS integer
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteacmp';
-COMMENT ON FUNCTION l4._pcre_cmp(l4.pcre, l4.pcre) IS 'bytewise comparison for the btree operator class';
-
 CREATE FUNCTION l4._pcre_eq(l4.pcre, l4.pcre) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'byteaeq';
-COMMENT ON FUNCTION l4._pcre_eq(l4.pcre, l4.pcre) IS 'implementation of the operator =';
-
 CREATE FUNCTION l4._pcre_ne(l4.pcre, l4.pcre) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'byteane';
-COMMENT ON FUNCTION l4._pcre_ne(l4.pcre, l4.pcre) IS 'implementation of the operator <>';
-
 CREATE FUNCTION l4._pcre_lt(l4.pcre, l4.pcre) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'bytealt';
-COMMENT ON FUNCTION l4._pcre_lt(l4.pcre, l4.pcre) IS 'implementation of the operator <';
-
 CREATE FUNCTION l4._pcre_le(l4.pcre, l4.pcre) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'byteale';
-COMMENT ON FUNCTION l4._pcre_le(l4.pcre, l4.pcre) IS 'implementation of the operator <=';
-
 CREATE FUNCTION l4._pcre_gt(l4.pcre, l4.pcre) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'byteagt';
-COMMENT ON FUNCTION l4._pcre_gt(l4.pcre, l4.pcre) IS 'implementation of the operator >';
-
 CREATE FUNCTION l4._pcre_ge(l4.pcre, l4.pcre) RETURNS boolean
 LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'byteage';
-COMMENT ON FUNCTION l4._pcre_ge(l4.pcre, l4.pcre) IS 'implementation of the operator >=';
-
 CREATE FUNCTION l4._pcre_hash(l4.pcre) RETURNS integer
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlena';
-COMMENT ON FUNCTION l4._pcre_hash(l4.pcre) IS 'hash for the hash operator class';
-
 CREATE FUNCTION l4._pcre_hash_extended(l4.pcre, bigint) RETURNS bigint
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlenaextended';
-COMMENT ON FUNCTION l4._pcre_hash_extended(l4.pcre, bigint) IS 'seeded hash for the hash operator class';
 
 CREATE OPERATOR l4.= (
     LEFTARG = l4.pcre, RIGHTARG = l4.pcre, FUNCTION = l4._pcre_eq,

@@ -3,19 +3,15 @@ CREATE TYPE l4.parser;
 
 CREATE FUNCTION l4.parser_in(cstring) RETURNS l4.parser
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_parser_in';
-COMMENT ON FUNCTION l4.parser_in(cstring) IS 'text input of parser; checks the value';
 
 CREATE FUNCTION l4.parser_out(l4.parser) RETURNS cstring
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_parser_out';
-COMMENT ON FUNCTION l4.parser_out(l4.parser) IS 'text output of parser';
 
 CREATE FUNCTION l4.parser_recv(internal) RETURNS l4.parser
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_parser_recv';
-COMMENT ON FUNCTION l4.parser_recv(internal) IS 'binary input of parser; checks the value';
 
 CREATE FUNCTION l4.parser_send(l4.parser) RETURNS bytea
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteasend';
-COMMENT ON FUNCTION l4.parser_send(l4.parser) IS 'binary output of parser';
 
 CREATE TYPE l4.parser (
     INPUT = l4.parser_in,
@@ -30,19 +26,15 @@ COMMENT ON TYPE l4.parser IS 'a trained template miner: options, templates and w
 
 CREATE FUNCTION l4._parser_train_trans(bytea, text) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train_trans';
-COMMENT ON FUNCTION l4._parser_train_trans(bytea, text) IS 'transition of parser_train';
 
 CREATE FUNCTION l4._parser_train_trans(bytea, text, jsonb) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train_trans';
-COMMENT ON FUNCTION l4._parser_train_trans(bytea, text, jsonb) IS 'transition of parser_train with options';
 
 CREATE FUNCTION l4._parser_train_combine(bytea, bytea) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train_combine';
-COMMENT ON FUNCTION l4._parser_train_combine(bytea, bytea) IS 'combines what was learnt from parts of the rows';
 
 CREATE FUNCTION l4._parser_train_final(bytea) RETURNS l4.parser
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train_final';
-COMMENT ON FUNCTION l4._parser_train_final(bytea) IS 'result of parser_train';
 
 -- What is learnt depends on the order of the rows and on how they are cut into parts. An engine whose parts are
 -- fixed, as shards are, may combine them. Parallel workers take whatever rows come next: it is not parallel safe.

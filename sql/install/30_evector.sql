@@ -4,16 +4,12 @@ CREATE TYPE l4.event_vector;
 
 CREATE FUNCTION l4.event_vector_in(cstring) RETURNS l4.event_vector
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_in';
-COMMENT ON FUNCTION l4.event_vector_in(cstring) IS 'I/O';
 CREATE FUNCTION l4.event_vector_out(l4.event_vector) RETURNS cstring
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_out';
-COMMENT ON FUNCTION l4.event_vector_out(l4.event_vector) IS 'I/O';
 CREATE FUNCTION l4.event_vector_recv(internal) RETURNS l4.event_vector
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_recv';
-COMMENT ON FUNCTION l4.event_vector_recv(internal) IS 'I/O';
 CREATE FUNCTION l4.event_vector_send(l4.event_vector) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_send';
-COMMENT ON FUNCTION l4.event_vector_send(l4.event_vector) IS 'I/O';
 
 -- Vectors are read whole and often: up to a page they stay in the row, where reading them costs half.
 CREATE TYPE l4.event_vector (
@@ -50,7 +46,6 @@ COMMENT ON FUNCTION l4.event_vector_get(l4.event_vector, int) IS
 
 CREATE FUNCTION l4.event_vector_add(l4.event_vector, l4.event_vector) RETURNS l4.event_vector
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_add';
-COMMENT ON FUNCTION l4.event_vector_add(l4.event_vector, l4.event_vector) IS 'implementation of + operator';
 CREATE OPERATOR l4.+ (
     LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_add, COMMUTATOR = OPERATOR(l4.+)
 );
@@ -85,31 +80,22 @@ COMMENT ON OPERATOR l4.<=> (l4.event_vector, l4.event_vector) IS 'cosine distanc
 -- each vector has one encoding, so equality is that of bytes
 CREATE FUNCTION l4.event_vector_eq(l4.event_vector, l4.event_vector) RETURNS bool
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteaeq';
-COMMENT ON FUNCTION l4.event_vector_eq(l4.event_vector, l4.event_vector) IS 'implementation of = operator';
 CREATE FUNCTION l4.event_vector_ne(l4.event_vector, l4.event_vector) RETURNS bool
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteane';
-COMMENT ON FUNCTION l4.event_vector_ne(l4.event_vector, l4.event_vector) IS 'implementation of <> operator';
 CREATE FUNCTION l4.event_vector_lt(l4.event_vector, l4.event_vector) RETURNS bool
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'bytealt';
-COMMENT ON FUNCTION l4.event_vector_lt(l4.event_vector, l4.event_vector) IS 'implementation of < operator';
 CREATE FUNCTION l4.event_vector_le(l4.event_vector, l4.event_vector) RETURNS bool
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteale';
-COMMENT ON FUNCTION l4.event_vector_le(l4.event_vector, l4.event_vector) IS 'implementation of <= operator';
 CREATE FUNCTION l4.event_vector_gt(l4.event_vector, l4.event_vector) RETURNS bool
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteagt';
-COMMENT ON FUNCTION l4.event_vector_gt(l4.event_vector, l4.event_vector) IS 'implementation of > operator';
 CREATE FUNCTION l4.event_vector_ge(l4.event_vector, l4.event_vector) RETURNS bool
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteage';
-COMMENT ON FUNCTION l4.event_vector_ge(l4.event_vector, l4.event_vector) IS 'implementation of >= operator';
 CREATE FUNCTION l4.event_vector_cmp(l4.event_vector, l4.event_vector) RETURNS int
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteacmp';
-COMMENT ON FUNCTION l4.event_vector_cmp(l4.event_vector, l4.event_vector) IS 'btree less-equal-greater';
 CREATE FUNCTION l4.event_vector_hash(l4.event_vector) RETURNS int
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlena';
-COMMENT ON FUNCTION l4.event_vector_hash(l4.event_vector) IS 'hash';
 CREATE FUNCTION l4.event_vector_hash_extended(l4.event_vector, bigint) RETURNS bigint
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'hashvarlenaextended';
-COMMENT ON FUNCTION l4.event_vector_hash_extended(l4.event_vector, bigint) IS 'hash with seed';
 
 CREATE OPERATOR l4.= (
     LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.event_vector_eq,
@@ -156,17 +142,12 @@ COMMENT ON OPERATOR CLASS l4.event_vector_ops USING hash IS 'hashing of event ve
 
 CREATE FUNCTION l4._event_vector_accum(l4.event_vector, int) RETURNS l4.event_vector
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_accum';
-COMMENT ON FUNCTION l4._event_vector_accum(l4.event_vector, int) IS 'transition of event_vector_agg';
 CREATE FUNCTION l4._event_vector_accum(l4.event_vector, int, bigint) RETURNS l4.event_vector
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_accum';
-COMMENT ON FUNCTION l4._event_vector_accum(l4.event_vector, int, bigint) IS 'transition of event_vector_agg';
 CREATE FUNCTION l4._event_vector_combine(l4.event_vector, l4.event_vector) RETURNS l4.event_vector
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_combine';
-COMMENT ON FUNCTION l4._event_vector_combine(l4.event_vector, l4.event_vector) IS
-    'transition of event_vector_sum, and combines partial event vectors';
 CREATE FUNCTION l4._event_vector_final(l4.event_vector) RETURNS l4.event_vector
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_final';
-COMMENT ON FUNCTION l4._event_vector_final(l4.event_vector) IS 'result of the aggregates that make event vectors';
 
 CREATE AGGREGATE l4.event_vector_agg(event_id int) (
     SFUNC = l4._event_vector_accum, STYPE = l4.event_vector, SSPACE = 3000,

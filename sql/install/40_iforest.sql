@@ -4,16 +4,12 @@ CREATE TYPE l4.iforest;
 
 CREATE FUNCTION l4.iforest_in(cstring) RETURNS l4.iforest
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_in';
-COMMENT ON FUNCTION l4.iforest_in(cstring) IS 'I/O';
 CREATE FUNCTION l4.iforest_out(l4.iforest) RETURNS cstring
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_out';
-COMMENT ON FUNCTION l4.iforest_out(l4.iforest) IS 'I/O';
 CREATE FUNCTION l4.iforest_recv(internal) RETURNS l4.iforest
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_recv';
-COMMENT ON FUNCTION l4.iforest_recv(internal) IS 'I/O';
 CREATE FUNCTION l4.iforest_send(l4.iforest) RETURNS bytea
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteasend';
-COMMENT ON FUNCTION l4.iforest_send(l4.iforest) IS 'I/O';
 
 CREATE TYPE l4.iforest (
     INPUT = l4.iforest_in, OUTPUT = l4.iforest_out, RECEIVE = l4.iforest_recv, SEND = l4.iforest_send,
@@ -42,22 +38,16 @@ COMMENT ON FUNCTION l4.iforest_info(l4.iforest) IS 'trees, sample_size, seed, ro
 
 CREATE FUNCTION l4._iforest_accum(internal, l4.event_vector) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_accum';
-COMMENT ON FUNCTION l4._iforest_accum(internal, l4.event_vector) IS 'transition of iforest_train';
 CREATE FUNCTION l4._iforest_accum(internal, l4.event_vector, jsonb) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_accum';
-COMMENT ON FUNCTION l4._iforest_accum(internal, l4.event_vector, jsonb) IS 'transition of iforest_train';
 CREATE FUNCTION l4._iforest_combine(internal, internal) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_combine';
-COMMENT ON FUNCTION l4._iforest_combine(internal, internal) IS 'combines partial training sets';
 CREATE FUNCTION l4._iforest_serialize(internal) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_serialize';
-COMMENT ON FUNCTION l4._iforest_serialize(internal) IS 'partial training set to bytes';
 CREATE FUNCTION l4._iforest_deserialize(bytea, internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_deserialize';
-COMMENT ON FUNCTION l4._iforest_deserialize(bytea, internal) IS 'partial training set from bytes';
 CREATE FUNCTION l4._iforest_final(internal) RETURNS l4.iforest
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_final';
-COMMENT ON FUNCTION l4._iforest_final(internal) IS 'grows the forest of iforest_train';
 
 CREATE AGGREGATE l4.iforest_train(vector l4.event_vector) (
     SFUNC = l4._iforest_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._iforest_final,

@@ -49,7 +49,6 @@ CREATE TABLE l4._model (
     CONSTRAINT _model_id_check CHECK (id)
 );
 COMMENT ON TABLE l4._model IS 'the parser of the workflow: one row, locked by whoever learns';
-COMMENT ON COLUMN l4._model.id IS 'true';
 COMMENT ON COLUMN l4._model.parser IS 'what was learnt so far';
 COMMENT ON COLUMN l4._model.generation IS
     'how often templates were forgotten: what was read before is not stored after';
@@ -106,7 +105,6 @@ CREATE TABLE l4._event_word (
 COMMENT ON TABLE l4._event_word IS
     'words of the message that made an event, in places that are variable by now: records of the event whose word '
     'was not counted have them';
-COMMENT ON COLUMN l4._event_word.event_id IS 'the event, as it was learnt';
 COMMENT ON COLUMN l4._event_word.slot IS 'the place, as in _event_slot';
 COMMENT ON COLUMN l4._event_word.word IS 'the word';
 
@@ -167,7 +165,6 @@ CREATE TABLE l4._stream (
     CONSTRAINT _stream_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 ) WITH (fillfactor = 40);   -- each batch updates its rows, and no index
 COMMENT ON TABLE l4._stream IS 'a stream of lines: one source of one node of one job, and how far it was read';
-COMMENT ON COLUMN l4._stream.stream_id IS 'id';
 COMMENT ON COLUMN l4._stream.source IS 'the source on the node; empty where the relation has none';
 COMMENT ON COLUMN l4._stream.rank IS 'rank of its lines; with several, the lowest';
 COMMENT ON COLUMN l4._stream.ranks IS 'ranks that its lines carry in their heads';
@@ -186,8 +183,6 @@ COMMENT ON COLUMN l4._stream.pack_id IS
     'the pack that holds what is stored of it: one of its own, with the number of the stream, or one that it shares; '
     'NULL before its first lines';
 COMMENT ON COLUMN l4._stream.member IS 'number in the pack that it shares; NULL = the pack is its own';
-COMMENT ON COLUMN l4._stream.first_ts IS 'earliest time';
-COMMENT ON COLUMN l4._stream.last_ts IS 'latest time';
 COMMENT ON COLUMN l4._stream.last_event_id IS 'event of the last record';
 COMMENT ON COLUMN l4._stream.last_iteration IS 'last iteration that was reported done';
 COMMENT ON COLUMN l4._stream.max_in_flight IS 'highest iteration that was mentioned';
@@ -208,13 +203,10 @@ CREATE TABLE l4._pack_chunk (
 COMMENT ON TABLE l4._pack_chunk IS
     'packed lines, up to 16,384 a row; chunk -1 holds the records that were open when the input ended; read it by '
     '_chunk';
-COMMENT ON COLUMN l4._pack_chunk.pack_id IS 'the pack';
 COMMENT ON COLUMN l4._pack_chunk.chunk_no IS 'order of reading';
 COMMENT ON COLUMN l4._pack_chunk.lines IS 'number of lines';
 COMMENT ON COLUMN l4._pack_chunk.first_line_no IS 'lowest line number';
 COMMENT ON COLUMN l4._pack_chunk.last_line_no IS 'highest line number';
-COMMENT ON COLUMN l4._pack_chunk.first_ts IS 'earliest time';
-COMMENT ON COLUMN l4._pack_chunk.last_ts IS 'latest time';
 COMMENT ON COLUMN l4._pack_chunk.body IS
     'line_no, distance to the first line of the record, ts, rank, event_id, stage, epoch, iteration';
 
@@ -228,7 +220,6 @@ CREATE TABLE l4._counted (
 CREATE INDEX _counted_job_id_idx ON l4._counted (job_id);
 COMMENT ON TABLE l4._counted IS
     'iterations of streams in whose lines no rule reads any: a diagnosis found the event that counts up';
-COMMENT ON COLUMN l4._counted.stream_id IS 'the stream';
 COMMENT ON COLUMN l4._counted.iterations IS 'as in _pack, without metrics';
 
 CREATE TABLE l4._pack (
@@ -269,8 +260,8 @@ END
 $$;
 COMMENT ON TABLE l4._pack IS
     'what diagnosis reads of streams, and what reading goes on with; most packs have one row, further parts hold '
-    'more of what grows with time; read it by _summary';
-COMMENT ON COLUMN l4._pack.pack_id IS 'the pack';
+    'more of what grows with time; read it by _summary. open_...: of records that were open when the input ended, of '
+    'sequences also iterations that are going on';
 COMMENT ON COLUMN l4._pack.part IS
     '0 has the counts, what is open, and the beginning of what grows with time (durations, iterations, activity, '
     'sequences)';
@@ -285,14 +276,6 @@ COMMENT ON COLUMN l4._pack.iterations IS 'epoch, iteration, time of the report, 
 COMMENT ON COLUMN l4._pack.stages IS 'stage, first_ts, last_ts, first_line_no, last_line_no';
 COMMENT ON COLUMN l4._pack.activity IS 'second, lines';
 COMMENT ON COLUMN l4._pack.sequences IS 'rank, epoch, iteration, events';
-COMMENT ON COLUMN l4._pack.open_events IS 'the same of the records that were open when the input ended';
-COMMENT ON COLUMN l4._pack.open_slots IS 'the same of the records that were open when the input ended';
-COMMENT ON COLUMN l4._pack.open_durations IS 'the same of the records that were open when the input ended';
-COMMENT ON COLUMN l4._pack.open_iterations IS 'the same of the records that were open when the input ended';
-COMMENT ON COLUMN l4._pack.open_stages IS 'the same of the records that were open when the input ended';
-COMMENT ON COLUMN l4._pack.open_activity IS 'the same of the records that were open when the input ended';
-COMMENT ON COLUMN l4._pack.open_sequences IS
-    'the same of the records that were open when the input ended, and of iterations that are going on';
 COMMENT ON COLUMN l4._pack.scan_state IS 'state of the reader at next_line_no';
 COMMENT ON COLUMN l4._pack.pack_state IS
     'state of the packing at next_line_no: stage, iteration that is going on, records that lines may join';
@@ -310,7 +293,6 @@ CREATE TABLE l4._ingest (
     CONSTRAINT _ingest_pkey PRIMARY KEY (ingest_id)
 );
 COMMENT ON TABLE l4._ingest IS 'calls of l4.ingest(): the running ones and the last one of each relation and job';
-COMMENT ON COLUMN l4._ingest.ingest_id IS 'id';
 COMMENT ON COLUMN l4._ingest.logs IS 'the relation';
 COMMENT ON COLUMN l4._ingest.job_id IS 'the job it was limited to; NULL = all';
 COMMENT ON COLUMN l4._ingest.pid IS 'process of the session';

@@ -139,15 +139,10 @@ LEFT JOIN (SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, sum(j.occ
     FROM l4._job_event j JOIN l4._event e ON e.event_id = j.event_id
     GROUP BY 1) c ON c.event_id = e.event_id;
 COMMENT ON VIEW l4.template IS 'the events: one row each, with what all jobs count';
-COMMENT ON COLUMN l4.template.event_id IS 'id, never reused';
-COMMENT ON COLUMN l4.template.template IS 'message with its variable parts as <*>';
-COMMENT ON COLUMN l4.template.level IS 'DEBUG, INFO, WARNING, ERROR or CRITICAL; NULL where lines carry none';
 COMMENT ON COLUMN l4.template.occurrences IS 'records of the event in all jobs';
 COMMENT ON COLUMN l4.template.jobs IS 'jobs that have the event';
 COMMENT ON COLUMN l4.template.first_seen IS 'time of the first record';
 COMMENT ON COLUMN l4.template.last_seen IS 'time of the last record';
-COMMENT ON COLUMN l4.template.example IS 'message of the first record; of a long one 2 kB of beginning and end';
-COMMENT ON COLUMN l4.template.merged_into IS 'the surviving event where this one was merged into another, else NULL';
 
 CREATE VIEW l4.event_line AS
 SELECT s.job_id, s.node, s.source, u.line_no, u.line_no - u.back AS record_line_no, u.ts, u.rank, e.level,
@@ -157,13 +152,10 @@ CROSS JOIN LATERAL l4._unpack(s.body) AS u(line_no bigint, back bigint, ts times
     stage text, iteration int)
 JOIN l4._event e ON e.event_id = u.event_id;
 COMMENT ON VIEW l4.event_line IS 'a row for every line; give a job and a node, or use event_lines()';
-COMMENT ON COLUMN l4.event_line.source IS 'file or stream of the node; empty where the relation has none';
 COMMENT ON COLUMN l4.event_line.line_no IS 'number of the line in its stream';
 COMMENT ON COLUMN l4.event_line.record_line_no IS 'number of the first line of its record';
 COMMENT ON COLUMN l4.event_line.ts IS 'time: the relation''s, else the line''s own';
 COMMENT ON COLUMN l4.event_line.rank IS 'rank in the head of the line, else the relation''s';
-COMMENT ON COLUMN l4.event_line.level IS 'level of the event';
-COMMENT ON COLUMN l4.event_line.event_id IS 'event of the record';
 COMMENT ON COLUMN l4.event_line.stage IS 'stage of the job on this stream at this line';
 COMMENT ON COLUMN l4.event_line.iteration IS
     'iteration in flight at this line; the line that reports an iteration done belongs to it';
@@ -262,7 +254,6 @@ SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.started, u.duration_m
 FROM l4._summary s
 CROSS JOIN LATERAL l4._iterations_between(s.iterations, s.open_iterations, NULL, NULL) AS u;
 COMMENT ON VIEW l4.iteration IS 'iterations as the streams report them done';
-COMMENT ON COLUMN l4.iteration.source IS 'file or stream of the node that reports it';
 COMMENT ON COLUMN l4.iteration.epoch IS 'epoch: as printed, else counted up when the iterations start again';
 COMMENT ON COLUMN l4.iteration.iteration IS 'number of the iteration';
 COMMENT ON COLUMN l4.iteration.started IS 'time of the report less the duration, where it is known';
@@ -284,8 +275,6 @@ CROSS JOIN LATERAL l4._unpack(s.stages, s.open_stages) AS u(stage text, first_ts
     first_line_no bigint, last_line_no bigint);
 COMMENT ON VIEW l4.stage_span IS 'stages in the order in which each stream went through them';
 COMMENT ON COLUMN l4.stage_span.stage IS 'init, data, model, checkpoint_load, train, eval, checkpoint_save or shutdown';
-COMMENT ON COLUMN l4.stage_span.first_ts IS 'time of the first line';
-COMMENT ON COLUMN l4.stage_span.last_ts IS 'time of the last line';
 COMMENT ON COLUMN l4.stage_span.first_line_no IS 'first line';
 COMMENT ON COLUMN l4.stage_span.last_line_no IS 'last line';
 
@@ -400,13 +389,9 @@ SELECT i.logs, i.job_id, CASE WHEN i.ended_at IS NOT NULL THEN 'done'
 FROM l4._ingest i
 CROSS JOIN LATERAL (SELECT EXTRACT(epoch FROM i.updated_at - i.started_at)::float8) AS d(seconds);
 COMMENT ON VIEW l4.ingest_progress IS 'calls of l4.ingest(): the last one of each relation and job';
-COMMENT ON COLUMN l4.ingest_progress.logs IS 'the relation';
 COMMENT ON COLUMN l4.ingest_progress.job_id IS 'the job that the call was limited to; NULL = all';
 COMMENT ON COLUMN l4.ingest_progress.state IS
     'running, done, or interrupted by an error, a cancel or a crash: the next call goes on';
-COMMENT ON COLUMN l4.ingest_progress.pid IS 'process of the session';
-COMMENT ON COLUMN l4.ingest_progress.started_at IS 'start of the call';
-COMMENT ON COLUMN l4.ingest_progress.updated_at IS 'end of its last batch';
 COMMENT ON COLUMN l4.ingest_progress.lines_done IS 'new lines read';
 COMMENT ON COLUMN l4.ingest_progress.lines_total IS 'new lines to read, estimated from line numbers; NULL = not known';
 COMMENT ON COLUMN l4.ingest_progress.lines_per_second IS 'rate';

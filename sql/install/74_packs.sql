@@ -3,11 +3,8 @@
 
 CREATE FUNCTION l4._iterations_accum(internal, bytea, bytea, int, bigint, timestamptz) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_iterations_accum';
-COMMENT ON FUNCTION l4._iterations_accum(internal, bytea, bytea, int, bigint, timestamptz) IS
-    'transition of _iteration_table';
 CREATE FUNCTION l4._iterations_final(internal) RETURNS bytea[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iterations_final';
-COMMENT ON FUNCTION l4._iterations_final(internal) IS 'result of _iteration_table';
 CREATE AGGREGATE l4._iteration_table(packed bytea, open bytea, node int, clock bigint, since timestamptz) (
     SFUNC = l4._iterations_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._iterations_final, PARALLEL = SAFE
 );
@@ -25,11 +22,8 @@ COMMENT ON FUNCTION l4._count_records(bigint[], timestamptz[], bigint[], int[], 
 
 CREATE FUNCTION l4._late_accum(internal, bytea, bytea, int, int, float8, bigint, timestamptz) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_late_accum';
-COMMENT ON FUNCTION l4._late_accum(internal, bytea, bytea, int, int, float8, bigint, timestamptz) IS
-    'transition of _late_nodes';
 CREATE FUNCTION l4._late_final(internal) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_late_final';
-COMMENT ON FUNCTION l4._late_final(internal) IS 'result of _late_nodes';
 CREATE AGGREGATE l4._late_nodes(packed bytea, open bytea, node int, place int, min_nodes float8, clock bigint,
     since timestamptz) (
     SFUNC = l4._late_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._late_final, PARALLEL = SAFE
@@ -41,10 +35,8 @@ COMMENT ON AGGREGATE l4._late_nodes(bytea, bytea, int, int, float8, bigint, time
 
 CREATE FUNCTION l4._deviations_accum(internal, bytea, bytea, int, int[], int[]) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_deviations_accum';
-COMMENT ON FUNCTION l4._deviations_accum(internal, bytea, bytea, int, int[], int[]) IS 'transition of _deviations';
 CREATE FUNCTION l4._deviations_final(internal) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_deviations_final';
-COMMENT ON FUNCTION l4._deviations_final(internal) IS 'result of _deviations';
 CREATE AGGREGATE l4._deviations(packed bytea, open bytea, stream int, merged int[], survivors int[]) (
     SFUNC = l4._deviations_accum, STYPE = internal, SSPACE = 1000000, FINALFUNC = l4._deviations_final, PARALLEL = SAFE
 );
@@ -71,11 +63,8 @@ COMMENT ON FUNCTION l4._wrote_between(bytea, bytea, timestamptz, timestamptz) IS
 
 CREATE FUNCTION l4._activity_accum(internal, bytea, bytea, int, timestamptz, timestamptz, float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 200 AS 'MODULE_PATHNAME', 'l4_activity_accum';
-COMMENT ON FUNCTION l4._activity_accum(internal, bytea, bytea, int, timestamptz, timestamptz, float8) IS
-    'transition of _activity_columns';
 CREATE FUNCTION l4._activity_final(internal) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_activity_final';
-COMMENT ON FUNCTION l4._activity_final(internal) IS 'result of _activity_columns';
 CREATE AGGREGATE l4._activity_columns(packed bytea, open bytea, line int, from_ts timestamptz, to_ts timestamptz,
     width float8) (
     SFUNC = l4._activity_accum, STYPE = internal, SSPACE = 200000, FINALFUNC = l4._activity_final, PARALLEL = SAFE

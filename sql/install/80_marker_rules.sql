@@ -24,9 +24,6 @@ CREATE TABLE l4.marker_rule (
 );
 COMMENT ON TABLE l4.marker_rule
     IS 'words that diagnosis looks for in the example of an event; shipped rows have ids below 1,000,000';
-COMMENT ON COLUMN l4.marker_rule.rule_id IS 'id';
-COMMENT ON COLUMN l4.marker_rule.name
-    IS 'name, unique within its origin; l4.disabled_rule switches it off by kind marker_rule and this name';
 COMMENT ON COLUMN l4.marker_rule.kind
     IS 'terminal: a crash is reported; exit: how a process ended is reported; killed: by a signal that leaves it no '
        'time to speak; stack: code, no message; config: a setting is echoed (group key); not_named: ranks and hosts in '
@@ -43,5 +40,3 @@ COMMENT ON COLUMN l4.marker_rule.stage IS 'for kinds frame, module, call and fil
 COMMENT ON COLUMN l4.marker_rule.signature
     IS 'matched against the message; for kinds step and frame against the names of functions in a stack, for call '
        'against dotted names, for framework against packages and folders in a stack';
-COMMENT ON COLUMN l4.marker_rule.example IS 'text that the signature matches';
-COMMENT ON COLUMN l4.marker_rule.source_url IS 'where the text is printed or documented';

@@ -286,18 +286,6 @@ WHERE NOT EXISTS (
 COMMENT ON VIEW l4.active_fault
     IS 'the faults that are matched: not in disabled_rule, and of several with one name the user''s, confirmed, '
        'imported, shipped one';
-DO $$
-DECLARE
-    c record;
-BEGIN
-    FOR c IN
-        SELECT a.attname, col_description(a.attrelid, a.attnum) AS text FROM pg_attribute a
-        WHERE a.attrelid = 'l4.fault'::regclass AND a.attnum > 0
-    LOOP
-        EXECUTE format('COMMENT ON COLUMN l4.active_fault.%I IS %L', c.attname, c.text);
-    END LOOP;
-END
-$$;
 
 CREATE VIEW l4.fault_history AS
 SELECT m.fault_name AS name, f.fault_id, f.category, f.component, f.severity,
@@ -315,7 +303,6 @@ GROUP BY m.fault_name, f.fault_id, f.category, f.component, f.severity;
 COMMENT ON VIEW l4.fault_history IS 'each fault that was ever matched: how often, when, where last';
 COMMENT ON COLUMN l4.fault_history.name IS 'the fault';
 COMMENT ON COLUMN l4.fault_history.fault_id IS 'its row that counts today; NULL = gone or switched off';
-COMMENT ON COLUMN l4.fault_history.severity IS 'severity';
 COMMENT ON COLUMN l4.fault_history.jobs IS 'jobs in which it was matched';
 COMMENT ON COLUMN l4.fault_history.first_ranks IS 'jobs in which it was the best match';
 COMMENT ON COLUMN l4.fault_history.as_effect IS 'jobs in which it was an effect';

@@ -118,8 +118,6 @@ COMMENT ON VIEW l4.fault_seen
     IS 'known faults in the first records of the events of a job, kept up to date by ingest; match_faults() ranks, '
        'combines and tries other values';
 COMMENT ON COLUMN l4.fault_seen.fault_name IS 'its name';
-COMMENT ON COLUMN l4.fault_seen.severity IS 'severity';
-COMMENT ON COLUMN l4.fault_seen.is_effect IS 'the line only shows that something else failed';
 COMMENT ON COLUMN l4.fault_seen.event_id IS 'the event that shows it';
 COMMENT ON COLUMN l4.fault_seen.node IS 'node of the event''s first record';
 COMMENT ON COLUMN l4.fault_seen.source IS 'its source';

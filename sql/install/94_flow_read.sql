@@ -328,6 +328,4 @@ COMMENT ON COLUMN l4.flow_progress.impossible IS 'of these: end before start, no
 COMMENT ON COLUMN l4.flow_progress.unknown IS 'of these: not between two machines of l4.flow_endpoint';
 COMMENT ON COLUMN l4.flow_progress.no_end IS 'rows without timestamp_end: not read';
 COMMENT ON COLUMN l4.flow_progress.future IS 'rows that end more than a day ahead of the clock: not read';
-COMMENT ON COLUMN l4.flow_progress.first_ts IS 'start of the first record';
-COMMENT ON COLUMN l4.flow_progress.last_ts IS 'end of the last record';
 COMMENT ON COLUMN l4.flow_progress.updated_at IS 'end of the last window that was read';

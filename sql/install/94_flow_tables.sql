@@ -16,8 +16,6 @@ CREATE TABLE l4.flow_job (
 );
 COMMENT ON TABLE l4.flow_job IS 'training jobs found in network flows';
 COMMENT ON COLUMN l4.flow_job.flow_job IS 'name: when its first run began, in UTC, and its least address';
-COMMENT ON COLUMN l4.flow_job.first_ts IS 'start of its first record';
-COMMENT ON COLUMN l4.flow_job.last_ts IS 'end of its last record';
 COMMENT ON COLUMN l4.flow_job.runs IS 'times that it was started';
 COMMENT ON COLUMN l4.flow_job.nics IS 'addresses that took part';
 COMMENT ON COLUMN l4.flow_job.machines IS 'machines that took part; NULL without an inventory';
@@ -155,9 +153,6 @@ FROM l4._flow_member AS m
 LEFT JOIN l4.flow_endpoint AS e ON e.address OPERATOR(pg_catalog.=) m.address
 GROUP BY m.flow_job, m.address, e.machine, e.nic;
 COMMENT ON VIEW l4.flow_member IS 'addresses of each job found in network flows';
-COMMENT ON COLUMN l4.flow_member.address IS 'the NIC';
-COMMENT ON COLUMN l4.flow_member.machine IS 'machine, by l4.flow_endpoint';
-COMMENT ON COLUMN l4.flow_member.nic IS 'number in the machine, by l4.flow_endpoint';
 COMMENT ON COLUMN l4.flow_member.dp_group IS 'number of its data parallel group; 0 = none';
 COMMENT ON COLUMN l4.flow_member.first_ts IS 'begin of the first run that it is in';
 COMMENT ON COLUMN l4.flow_member.last_ts IS 'end of the last run that it is in';

@@ -2,19 +2,14 @@
 
 CREATE FUNCTION l4._component_add(state internal, a text, b text) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_component_add';
-COMMENT ON FUNCTION l4._component_add(internal, text, text) IS 'adds an edge to components';
 CREATE FUNCTION l4._component_combine(state internal, other internal) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_component_combine';
-COMMENT ON FUNCTION l4._component_combine(internal, internal) IS 'adds components of another process';
 CREATE FUNCTION l4._component_serialize(state internal) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_component_serialize';
-COMMENT ON FUNCTION l4._component_serialize(internal) IS 'components as bytes';
 CREATE FUNCTION l4._component_deserialize(bytes bytea, state internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_component_deserialize';
-COMMENT ON FUNCTION l4._component_deserialize(bytea, internal) IS 'components of bytes';
 CREATE FUNCTION l4._component_final(state internal) RETURNS jsonb
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_component_final';
-COMMENT ON FUNCTION l4._component_final(internal) IS 'least member of the component of each member';
 CREATE AGGREGATE l4.component_agg(a text, b text) (
     SFUNC = l4._component_add, STYPE = internal, COMBINEFUNC = l4._component_combine,
     SERIALFUNC = l4._component_serialize, DESERIALFUNC = l4._component_deserialize, FINALFUNC = l4._component_final,
@@ -24,13 +19,10 @@ COMMENT ON AGGREGATE l4.component_agg(text, text) IS
 
 CREATE FUNCTION l4._change_points_add(state internal, value float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_change_points_add';
-COMMENT ON FUNCTION l4._change_points_add(internal, float8) IS 'adds a value to a series';
 CREATE FUNCTION l4._change_points_add(state internal, value float8, options jsonb) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_change_points_add';
-COMMENT ON FUNCTION l4._change_points_add(internal, float8, jsonb) IS 'adds a value to a series';
 CREATE FUNCTION l4._change_points_final(state internal) RETURNS float8[]
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_change_points_final';
-COMMENT ON FUNCTION l4._change_points_final(internal) IS 'probabilities of changes in a series';
 CREATE AGGREGATE l4.change_points(value float8) (
     SFUNC = l4._change_points_add, STYPE = internal, FINALFUNC = l4._change_points_final, PARALLEL = SAFE);
 COMMENT ON AGGREGATE l4.change_points(float8) IS

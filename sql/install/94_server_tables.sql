@@ -46,7 +46,6 @@ COMMENT ON FUNCTION l4._server_tables(text) IS 'the foreign tables of a server';
 DO $$
 DECLARE
     t record;
-    c record;
 BEGIN
     FOR t IN SELECT * FROM l4._server_tables('') LOOP
         EXECUTE pg_catalog.format('CREATE TABLE %s (LIKE l4.%s)', t.parent, t.kind);
@@ -61,13 +60,6 @@ BEGIN
             pg_catalog.format('l4.%s of all servers; an error names the one that does not answer', t.kind));
         EXECUTE pg_catalog.format('COMMENT ON COLUMN l4.fleet_%s.server IS %L', t.kind,
             'the server; NULL = this database, where it is none of them');
-        FOR c IN
-            SELECT a.attname, pg_catalog.col_description(a.attrelid, a.attnum) AS text FROM pg_catalog.pg_attribute a
-            WHERE a.attrelid OPERATOR(pg_catalog.=) ('l4.' OPERATOR(pg_catalog.||) t.kind)::pg_catalog.regclass
-                AND a.attnum OPERATOR(pg_catalog.>) 0
-        LOOP
-            EXECUTE pg_catalog.format('COMMENT ON COLUMN l4.fleet_%s.%I IS %L', t.kind, c.attname, c.text);
-        END LOOP;
     END LOOP;
 END
 $$;
