@@ -51,7 +51,7 @@ CREATE VIEW kept AS
     UNION ALL
     SELECT a.job_id, format('activity %s %s', a.bucket, a.lines) FROM l4._activity AS a
     UNION ALL
-    SELECT v.job_id, format('value %s %s %s %s', v.slot, v.mask, v.value, v.occurrences) FROM l4._slot_value AS v
+    SELECT j.job_id, format('value %s %s %s %s', v.slot, v.mask, v.value, v.occurrences) FROM l4.job AS j, l4._slot_values(j.job_id, NULL) AS v
     UNION ALL
     SELECT n.job_id, format('node %s %s %s %s', n.lines, n.last_iteration, n.max_in_flight, n.unparsed) FROM l4._node AS n;
 -- read whole, at once

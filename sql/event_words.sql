@@ -57,7 +57,7 @@ BEGIN
     INSERT INTO event_words.first_value SELECT run.run, f.node, event_words.event_of(t.template), f.slot_values
     FROM l4._values('words', ARRAY(SELECT t.event_id FROM l4.template t)) f JOIN l4.template t USING (event_id);
     INSERT INTO event_words.counted SELECT run.run, v.node, event_words.event_of(t.template), dense_rank() OVER (PARTITION BY v.event_id ORDER BY v.slot), v.value, v.occurrences, v.first_ts
-    FROM l4._slot_value v JOIN l4.template t USING (event_id) WHERE v.job_id = 'words';
+    FROM l4._slot_values('words', NULL) v JOIN l4.template t USING (event_id);
     INSERT INTO event_words.events SELECT run.run, t.template, count(*) FROM l4.template t WHERE t.merged_into IS NULL GROUP BY 1, 2;
 END
 $$;

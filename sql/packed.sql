@@ -29,8 +29,8 @@ SELECT t.template, p.slot, p.mask, count(*) AS shown, bool_or(p.occurrences IS N
 FROM l4.template t CROSS JOIN LATERAL l4.event_parameters('packed-1', t.event_id) p
 WHERE EXISTS (SELECT FROM l4.event_count c WHERE c.job_id = 'packed-1' AND c.event_id = t.event_id) GROUP BY 1, 2, 3 ORDER BY t.template COLLATE "C", 2;
 SELECT count(*) AS different FROM (
-    SELECT node, event_id, slot, mask, value, occurrences, first_ts FROM l4._slot_value WHERE job_id = 'packed-1'
-    EXCEPT SELECT node, event_id, slot, mask, value, occurrences, first_ts FROM l4._slot_value WHERE job_id = 'packed-3') x;
+    SELECT node, event_id, slot, mask, value, occurrences, first_ts FROM l4._slot_values('packed-1', NULL)
+    EXCEPT SELECT node, event_id, slot, mask, value, occurrences, first_ts FROM l4._slot_values('packed-3', NULL)) x;
 SELECT j.job_id, count(*) AS lines,
     (SELECT count(*) FROM (SELECT node, line_no, ts, event_id, iteration, stage FROM l4.event_line l WHERE l.job_id = j.job_id
         EXCEPT SELECT node, line_no, ts, event_id, iteration, stage FROM l4.event_line l WHERE l.job_id = 'packed-1') x) AS different
@@ -71,8 +71,8 @@ SELECT v.view, v.rows, v.different FROM (
     FROM l4.event_count a WHERE a.job_id = 'packed-5'
     UNION ALL SELECT 2, 'event_line', count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM l4.event_line b WHERE b.job_id = 'packed-4' AND (b.node, b.line_no, b.ts, b.event_id) = (a.node, a.line_no, a.ts, a.event_id)))
     FROM l4.event_line a WHERE a.job_id = 'packed-5'
-    UNION ALL SELECT 3, '_slot_value', count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM l4._slot_value b WHERE b.job_id = 'packed-4' AND (b.node, b.event_id, b.slot, b.value, b.first_ts) = (a.node, a.event_id, a.slot, a.value, a.first_ts)))
-    FROM l4._slot_value a WHERE a.job_id = 'packed-5'
+    UNION ALL SELECT 3, '_slot_values', count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM l4._slot_values('packed-4', NULL) b WHERE (b.node, b.event_id, b.slot, b.value, b.first_ts) = (a.node, a.event_id, a.slot, a.value, a.first_ts)))
+    FROM l4._slot_values('packed-5', NULL) a
     UNION ALL SELECT 4, '_job_event', count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT FROM l4._job_event b WHERE b.job_id = 'packed-4' AND (b.event_id, b.occurrences, b.nodes, b.first_ts, b.last_ts, b.first_node, b.first_line_no, b.example) = (a.event_id, a.occurrences, a.nodes, a.first_ts, a.last_ts, a.first_node, a.first_line_no, a.example)))
     FROM l4._job_event a WHERE a.job_id = 'packed-5') AS v(o, view, rows, different) ORDER BY v.o;
 -- short streams with metrics have more of what grows than a row of a pack of their own takes: all of it stays when they go on

@@ -92,6 +92,26 @@ INSERT INTO l4._mention_rule (rule_id, kind, masks, before, after) VALUES
      '\m(?:host|hosts|hostname|node|nodes|nodename|machine|server|peer|pod|endpoint|worker[ _-]?node|agent)'
      '(?:[ _-]?(?:name|id|addr|address))?[\s:=("''\[]{0,3}$', NULL);
 
+CREATE FUNCTION l4._source_name(source regclass) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    c record;
+BEGIN
+    SELECT format('%I.%I', n.nspname, t.relname) AS name, t.relkind INTO c
+    FROM pg_class AS t JOIN pg_namespace AS n ON n.oid = t.relnamespace WHERE t.oid = source;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'relation with OID % does not exist', source::oid USING ERRCODE = 'undefined_table';
+    ELSIF c.relkind NOT IN ('r', 'p', 'v', 'm', 'f') THEN
+        RAISE EXCEPTION 'cannot read rows from "%"', source USING ERRCODE = 'wrong_object_type',
+            DETAIL = 'It is not a table, view or foreign table.';
+    END IF;
+    RETURN c.name;
+END
+$$;
+COMMENT ON FUNCTION l4._source_name(regclass) IS
+    'qualified name of a relation to be read, for a statement; an error unless it has rows';
+
 -- Which columns a relation has, and whether an index leads with the key.
 CREATE FUNCTION l4._ingest_source(logs regclass, job_id text,
     OUT has_job bool, OUT has_source bool, OUT has_rank bool, OUT has_line_no bool, OUT has_ts bool, OUT indexed bool,
@@ -100,19 +120,11 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     missing text;
-    kind "char";
+    kind "char" := (SELECT c.relkind FROM pg_class AS c WHERE c.oid = logs);
     types jsonb;
     wrong text;
     key text[];
 BEGIN
-    SELECT c.relkind INTO kind FROM pg_class c WHERE c.oid = logs;
-    IF kind IS NULL THEN
-        RAISE EXCEPTION 'relation with OID % does not exist', logs::oid USING ERRCODE = 'undefined_table';
-    END IF;
-    IF kind NOT IN ('r', 'p', 'v', 'm', 'f') THEN
-        RAISE EXCEPTION 'cannot ingest from "%"', logs USING ERRCODE = 'wrong_object_type',
-            DETAIL = 'It is not a table, view or foreign table.';
-    END IF;
     types := (SELECT coalesce(jsonb_object_agg(a.attname, a.atttypid::regtype), '{}') FROM pg_attribute a
         WHERE a.attrelid = logs AND a.attnum > 0 AND NOT a.attisdropped);
     has_job := types ? 'job_id';

@@ -466,10 +466,8 @@ BEGIN
         COMMIT;
         SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     END IF;
-    SELECT * INTO src FROM l4._ingest_source(logs, job_id);
-    SELECT pg_catalog.format('%I.%I', n.nspname, c.relname) INTO relation
-    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-    WHERE c.oid OPERATOR(pg_catalog.=) logs;
+    relation := l4._source_name(logs);
+    src := l4._ingest_source(logs, job_id);
     call_id := l4._ingest_note(relation, job_id);
     IF NOT src.indexed THEN
         PERFORM l4._ingest_copy(relation, src, job_id);

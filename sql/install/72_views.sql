@@ -84,35 +84,30 @@ COMMENT ON FUNCTION l4._unpack_values(bytea, bytea, bytea, bytea, int[], int[], 
     'that may name something (of the slots keys, event_id << 32 | slot, or more than a number; NULL = any), or of '
     'each slot the first';
 
-CREATE VIEW l4._slot_context AS
-SELECT m.merged, m.survivors, w.word_events, w.word_slots, w.words
-FROM (SELECT COALESCE(array_agg(e.event_id ORDER BY e.event_id), '{}') AS merged,
-        COALESCE(array_agg(e.merged_into ORDER BY e.event_id), '{}') AS survivors
-    FROM l4._event e WHERE e.merged_into IS NOT NULL) AS m
-CROSS JOIN (SELECT COALESCE(array_agg(w.event_id ORDER BY w.event_id, w.slot), '{}') AS word_events,
-        COALESCE(array_agg(w.slot ORDER BY w.event_id, w.slot), '{}') AS word_slots,
-        COALESCE(array_agg(w.word ORDER BY w.event_id, w.slot), '{}') AS words
-    FROM l4._event_word w) AS w;
-COMMENT ON VIEW l4._slot_context IS 'one row: what l4._unpack_values() needs to know besides packed values';
-
-CREATE FUNCTION l4._slot_context(ids int[]) RETURNS SETOF l4._slot_context
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 1
+-- A database of many jobs has many more events than one job.
+CREATE FUNCTION l4._slot_context(ids int[] DEFAULT NULL)
+RETURNS TABLE (merged int[], survivors int[], word_events int[], word_slots int[], words text[])
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1
 SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
+    IF ids IS NULL THEN
+        ids := ARRAY(SELECT e.event_id FROM l4._event AS e WHERE e.merged_into IS NOT NULL
+            UNION SELECT w.event_id FROM l4._event_word AS w);
+    END IF;
     RETURN QUERY
-    SELECT m.merged, m.survivors, w.word_events, w.word_slots, w.words
-    FROM (SELECT COALESCE(array_agg(e.event_id ORDER BY e.event_id), '{}') AS merged,
-            COALESCE(array_agg(e.merged_into ORDER BY e.event_id), '{}') AS survivors
-        FROM l4._event e WHERE e.event_id = ANY (ids) AND e.merged_into IS NOT NULL) AS m
-    CROSS JOIN (SELECT COALESCE(array_agg(w.event_id ORDER BY w.event_id, w.slot), '{}') AS word_events,
-            COALESCE(array_agg(w.slot ORDER BY w.event_id, w.slot), '{}') AS word_slots,
-            COALESCE(array_agg(w.word ORDER BY w.event_id, w.slot), '{}') AS words
-        FROM l4._event_word w WHERE w.event_id = ANY (ids)) AS w;
+    SELECT m.*, w.*
+    FROM (SELECT coalesce(array_agg(e.event_id ORDER BY e.event_id), '{}'),
+            coalesce(array_agg(e.merged_into ORDER BY e.event_id), '{}')
+        FROM l4._event AS e WHERE e.event_id = ANY (ids) AND e.merged_into IS NOT NULL) AS m
+    CROSS JOIN (SELECT coalesce(array_agg(w.event_id ORDER BY w.event_id, w.slot), '{}'),
+            coalesce(array_agg(w.slot ORDER BY w.event_id, w.slot), '{}'),
+            coalesce(array_agg(w.word ORDER BY w.event_id, w.slot), '{}')
+        FROM l4._event_word AS w WHERE w.event_id = ANY (ids)) AS w;
 END
 $$;
 COMMENT ON FUNCTION l4._slot_context(int[]) IS
-    'l4._slot_context of some events as packed: a database of many jobs knows many more';
+    'one row: what l4._unpack_values() needs to know, besides packed values, of some events as packed (NULL = of all)';
 
 CREATE FUNCTION l4._survivor(event_id int, merged_into int) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -289,32 +284,19 @@ LEFT JOIN l4._event e ON e.event_id = s.last_event_id
 GROUP BY 1, 2;
 COMMENT ON VIEW l4._node IS 'nodes that wrote lines';
 
-CREATE VIEW l4._slot_value AS
-SELECT s.job_id, s.node, u.event_id, u.slot, min(u.mask) AS mask, u.value,
-    CASE WHEN NOT bool_or(u.occurrences IS NULL) THEN sum(u.occurrences)::bigint END AS occurrences,
-    min(u.first_ts) AS first_ts
-FROM l4._slot_context x
-CROSS JOIN l4._summary s
-CROSS JOIN LATERAL l4._unpack_values(s.slots, s.open_slots, s.events, s.open_events, x.merged, x.survivors,
-    x.word_events, x.word_slots, x.words, NULL, NULL, false) AS u
-WHERE s.part = 0
-GROUP BY 1, 2, 3, 4, 6;
-COMMENT ON VIEW l4._slot_value IS
-    'values of the variable parts: the first 32 different ones a stream, event and slot, counted unless there were '
-    'more';
-
-CREATE FUNCTION l4._slot_values(job_id text, event_ids int[], keys bigint[] DEFAULT NULL) RETURNS SETOF l4._slot_value
+CREATE FUNCTION l4._slot_values(job_id text, event_ids int[], keys bigint[] DEFAULT NULL)
+RETURNS TABLE (node text, event_id int, slot int, mask text, value text, occurrences bigint, first_ts timestamptz)
 LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     ids constant int[] := l4._packed_ids(event_ids);
 BEGIN
-    IF coalesce(cardinality(ids), 0) = 0 THEN
+    IF cardinality(ids) = 0 THEN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT _slot_values.job_id, s.node, u.event_id, u.slot, min(u.mask), u.value,
+    SELECT s.node, u.event_id, u.slot, min(u.mask), u.value,
         CASE WHEN NOT bool_or(u.occurrences IS NULL) THEN sum(u.occurrences)::bigint END, min(u.first_ts)
     FROM l4._slot_context(ids) AS x
     CROSS JOIN l4._summary AS s
@@ -325,7 +307,8 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION l4._slot_values(text, int[], bigint[]) IS
-    'l4._slot_value of some events of a job; with keys those that may name something, as l4._unpack_values() takes '
+    'values of the variable parts of some events of a job (NULL = of all): the first 32 different ones a stream, event '
+    'and slot, counted unless there were more; with keys those that may name something, as l4._unpack_values() takes '
     'them';
 
 CREATE VIEW l4._activity AS

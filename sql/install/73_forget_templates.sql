@@ -32,6 +32,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     kept int[];
+    gone int[];
     freed int;
 BEGIN
     -- with one snapshot for the whole transaction, what others stored since would be freed under them
@@ -59,18 +60,12 @@ BEGIN
                 coalesce(l4._parser_options(m.parser), '{}') || jsonb_build_object('max_templates', max_templates)) END,
         generation = m.generation + 1;
     DELETE FROM l4._job_budget;
-    DELETE FROM l4._event_word w USING l4._event e
-    WHERE e.event_id = w.event_id
-      AND NOT EXISTS (SELECT FROM unnest(kept) AS k(id) WHERE k.id = l4._survivor(e.event_id, e.merged_into));
-    DELETE FROM l4._event_slot s USING l4._event e
-    WHERE e.event_id = s.event_id
-      AND NOT EXISTS (SELECT FROM unnest(kept) AS k(id) WHERE k.id = l4._survivor(e.event_id, e.merged_into));
-    WITH gone AS (
-        DELETE FROM l4._event e
-        WHERE NOT EXISTS (SELECT FROM unnest(kept) AS k(id) WHERE k.id = l4._survivor(e.event_id, e.merged_into))
-        RETURNING e.merged_into
-    )
-    SELECT count(*) INTO freed FROM gone g WHERE g.merged_into IS NULL;
+    gone := ARRAY(SELECT e.event_id FROM l4._event e
+        WHERE NOT EXISTS (SELECT FROM unnest(kept) AS k(id) WHERE k.id = l4._survivor(e.event_id, e.merged_into)));
+    freed := (SELECT count(*) FROM l4._event e WHERE e.event_id = ANY (gone) AND e.merged_into IS NULL);
+    DELETE FROM l4._event_word w WHERE w.event_id = ANY (gone);
+    DELETE FROM l4._event_slot s WHERE s.event_id = ANY (gone);
+    DELETE FROM l4._event e WHERE e.event_id = ANY (gone);
     RETURN freed;
 END
 $$;

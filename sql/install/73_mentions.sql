@@ -51,10 +51,6 @@ WHERE k.kind IS NOT NULL
 ORDER BY 1, 2, k.event_id;
 COMMENT ON VIEW l4._slot_kind IS 'what the variable parts of the surviving events mean';
 
-CREATE VIEW l4._slot_key AS
-SELECT COALESCE(array_agg(k.event_id::bigint << 32 | k.slot::bigint), '{}') AS slots FROM l4._slot_kind k;
-COMMENT ON VIEW l4._slot_key IS 'one row: the variable parts that mean something, as l4._unpack_values() takes them';
-
 CREATE VIEW l4.mention AS
 SELECT v.job_id, v.node, v.event_id, COALESCE(k.kind, 'host') AS kind, v.value,
     CASE WHEN k.kind = 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind IN ('host', 'address') THEN n.node END
@@ -63,10 +59,11 @@ SELECT v.job_id, v.node, v.event_id, COALESCE(k.kind, 'host') AS kind, v.value,
 FROM (SELECT s.job_id, s.node, u.event_id, u.slot, u.value, l4._host_of(u.value) AS host,
         CASE WHEN NOT bool_or(u.occurrences IS NULL) THEN sum(u.occurrences)::bigint END AS occurrences,
         min(u.first_ts) AS first_ts
-    FROM l4._slot_context x
+    FROM l4._slot_context() x
     CROSS JOIN l4._summary s
     CROSS JOIN LATERAL l4._unpack_values(s.slots, s.open_slots, s.events, s.open_events, x.merged, x.survivors,
-        x.word_events, x.word_slots, x.words, NULL, (SELECT k.slots FROM l4._slot_key k), false) AS u
+        x.word_events, x.word_slots, x.words, NULL,
+        ARRAY(SELECT k.event_id::bigint << 32 | k.slot::bigint FROM l4._slot_kind k), false) AS u
     WHERE s.part = 0
     GROUP BY 1, 2, 3, 4, 5) v
 LEFT JOIN l4._slot_kind k ON k.event_id = v.event_id AND k.slot = v.slot

@@ -64,7 +64,7 @@ BEGIN
         WHERE e.event_id = ANY (known) AND l4._has_status(p.words || '<*>')
     ), value AS (
         SELECT x.event_id, x.value, x.job_id <> _new_status.job_id AS good
-        FROM (SELECT v.job_id, v.event_id, v.value,
+        FROM (SELECT g.job_id, v.event_id, v.value,
                 dense_rank() OVER (PARTITION BY v.event_id ORDER BY v.slot) AS place
             FROM unnest(_new_status.job_id || good_jobs) AS g(job_id)
             CROSS JOIN LATERAL l4._slot_values(g.job_id, known) AS v) AS x

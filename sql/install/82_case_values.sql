@@ -13,7 +13,7 @@ BEGIN
         WHERE z.event_id = ANY (l4._packed_ids(events)) AND z.kind IS NOT NULL
         ORDER BY survivor, z.slot, z.event_id
     )
-    SELECT v.job_id, v.node, v.event_id, coalesce(k.kind, 'host'), v.value,
+    SELECT _mentions.job_id, v.node, v.event_id, coalesce(k.kind, 'host'), v.value,
         CASE WHEN k.kind = 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind IN ('host', 'address') THEN n.node END,
         v.occurrences, v.first_ts
     FROM l4._slot_values(_mentions.job_id, events, ARRAY(SELECT z.survivor::bigint << 32 | z.slot FROM kind AS z)) AS v

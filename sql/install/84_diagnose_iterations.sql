@@ -8,7 +8,7 @@ BEGIN ATOMIC
     FROM (
         SELECT l4._deviations(z.sequences, z.open_sequences, z.stream_id, x.merged, x.survivors ORDER BY z.stream_id,
             z.part) AS packed
-        FROM (SELECT c.merged, c.survivors FROM l4._slot_context AS c OFFSET 0) AS x
+        FROM l4._slot_context() AS x
         CROSS JOIN l4._summary AS z
         WHERE z.job_id = _deviating_sequences.job_id) AS d
     CROSS JOIN LATERAL l4._unpack(d.packed)

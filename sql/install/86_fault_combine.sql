@@ -187,7 +187,7 @@ CREATE FUNCTION l4._event_nodes(job_id text, events jsonb, min_occurrences bigin
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN ARRAY(
     SELECT k.node
-    FROM l4._node_counts(_event_nodes.job_id,
+    FROM l4._event_counts(_event_nodes.job_id,
         ARRAY(SELECT e.id::int FROM jsonb_object_keys(_event_nodes.events) AS e(id))) AS k
     CROSS JOIN LATERAL (SELECT _event_nodes.events -> k.event_id::text AS nodes) AS e
     WHERE jsonb_typeof(e.nodes) = 'null' OR e.nodes ? k.node
@@ -358,7 +358,7 @@ BEGIN
         SELECT k.event_id, k.node, coalesce(t.source, j.first_source), coalesce(t.line_no, k.first_line_no), e.line,
             CASE WHEN e.nodes IS NULL THEN k.first_ts ELSE e.ts END, k.occurrences
         FROM event AS e
-        CROSS JOIN LATERAL l4._node_counts(_fault_combinations.job_id, ARRAY[e.event_id]) AS k
+        CROSS JOIN LATERAL l4._event_counts(_fault_combinations.job_id, ARRAY[e.event_id]) AS k
         JOIN l4._job_event AS j ON j.job_id = _fault_combinations.job_id AND j.event_id = k.event_id
         LEFT JOIN LATERAL (
             SELECT l.source, l.line_no FROM l4._event_lines(_fault_combinations.job_id, e.event_id, k.node) AS l

@@ -166,24 +166,3 @@ $$;
 COMMENT ON FUNCTION l4._line_variants(text, int[])
     IS 'the example line of each event with one parameter at a time replaced by each of its values in the job, where '
        'it stands, and the nodes that have it';
-
--- Only the events asked for are unpacked; l4.event_count would unpack all.
-CREATE FUNCTION l4._node_counts(job_id text, event_ids int[])
-RETURNS TABLE (event_id int, node text, occurrences bigint, first_ts timestamptz, first_line_no bigint)
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 50
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-    RETURN QUERY
-    SELECT l4._survivor(e.event_id, e.merged_into), s.node, sum(u.occurrences)::bigint, min(u.first_ts),
-        min(u.first_line_no)
-    FROM (SELECT l4._packed_ids(_node_counts.event_ids) AS ids OFFSET 0) AS p
-    CROSS JOIN l4._summary s
-    CROSS JOIN LATERAL l4._unpack(s.events, s.open_events, p.ids)
-        AS u(event_id int, occurrences bigint, first_ts timestamptz, last_ts timestamptz, first_line_no bigint)
-    JOIN l4._event e ON e.event_id = u.event_id
-    WHERE s.job_id = _node_counts.job_id
-    GROUP BY 1, 2;
-END
-$$;
-COMMENT ON FUNCTION l4._node_counts(text, int[]) IS 'where some events of a job occur: rows of l4.event_count';

@@ -114,10 +114,9 @@ BEGIN ATOMIC
         FROM (SELECT c.event_id, c.node FROM l4._case_count AS c WHERE c.job_id = _cause_events.job_id
             UNION ALL
             SELECT c.event_id, c.node
-            FROM (SELECT array_agg(e.event_id) FROM l4.suspect_event AS e
+            FROM l4._event_counts(_cause_events.job_id, ARRAY(SELECT e.event_id FROM l4.suspect_event AS e
                 WHERE e.job_id = _cause_events.job_id AND NOT EXISTS (
-                    SELECT FROM l4._case_count AS c WHERE c.job_id = e.job_id AND c.event_id = e.event_id)) AS i(ids)
-            CROSS JOIN LATERAL l4._node_counts(_cause_events.job_id, i.ids) AS c) AS k
+                    SELECT FROM l4._case_count AS c WHERE c.job_id = e.job_id AND c.event_id = e.event_id))) AS c) AS k
         GROUP BY k.event_id
     ), known AS MATERIALIZED (
         SELECT k.event_id, bool_and(k.is_effect) AS is_effect, max(k.priority) AS priority, min(k.rank) AS rank

@@ -163,16 +163,10 @@ CREATE FUNCTION l4._flow_query(flows regclass) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    kind "char" := (SELECT c.relkind FROM pg_class AS c WHERE c.oid = flows);
+    source constant text := l4._source_name(flows);
     missing text;
     columns text;
 BEGIN
-    IF kind IS NULL THEN
-        RAISE EXCEPTION 'relation with OID % does not exist', flows::oid USING ERRCODE = 'undefined_table';
-    ELSIF kind NOT IN ('r', 'p', 'v', 'm', 'f') THEN
-        RAISE EXCEPTION 'cannot read flows from "%"', flows USING ERRCODE = 'wrong_object_type',
-            DETAIL = 'It is not a table, view or foreign table.';
-    END IF;
     SELECT string_agg(format('"%s"', w.name), ', ' ORDER BY w.n) FILTER (WHERE a.attname IS NULL AND w.needed),
         string_agg(CASE WHEN a.attname IS NULL THEN format('NULL::%s', w.type)
             -- whose negative values the reader takes as unknown, too
@@ -191,8 +185,7 @@ BEGIN
         RAISE EXCEPTION 'relation "%" has no column %', flows, missing USING ERRCODE = 'undefined_column',
             HINT = 'l4.trace_flows() reads the columns of l4.create_flow_table(); a view can name them so.';
     END IF;
-    RETURN (SELECT format('SELECT %s FROM %I.%I AS f', columns, n.nspname, c.relname)
-            FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = flows);
+    RETURN format('SELECT %s FROM %s AS f', columns, source);
 END
 $$;
 COMMENT ON FUNCTION l4._flow_query(regclass) IS 'statement that reads flows from a relation, to be limited by WHERE';
@@ -211,8 +204,7 @@ DECLARE
     ahead bigint;
 BEGIN
     query := l4._flow_query(flows);
-    source := (SELECT format('%I.%I', n.nspname, c.relname)
-               FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = flows);
+    source := l4._source_name(flows);
     INSERT INTO l4._flow_source AS s (source) VALUES (_flow_begin.source) ON CONFLICT DO NOTHING;
     from_ts := coalesce(from_ts, (SELECT s.read_to - late_s * interval '1 second' FROM l4._flow_source AS s
                                   WHERE s.source = _flow_begin.source));

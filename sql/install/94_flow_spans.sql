@@ -76,28 +76,27 @@ END
 $$;
 COMMENT ON FUNCTION l4._flow_unname(bigint) IS 'takes the jobs from the stints of a span of flows and of later ones';
 
-CREATE FUNCTION l4._flow_clear(span bigint) RETURNS void
+CREATE FUNCTION l4._flow_clear(spans bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF EXISTS (SELECT FROM l4._flow_stint AS x WHERE x.span = _flow_clear.span) THEN
-        PERFORM l4._flow_unname(span);
-    END IF;
-    DELETE FROM l4._flow_stint AS x WHERE x.span = _flow_clear.span;
-    DELETE FROM l4._flow_stint_step AS x WHERE x.span = _flow_clear.span;
-    DELETE FROM l4._flow_stint_nic AS x WHERE x.span = _flow_clear.span;
-    DELETE FROM l4._flow_stint_pair AS x WHERE x.span = _flow_clear.span;
-    DELETE FROM l4._flow_stint_issue AS x WHERE x.span = _flow_clear.span;
+    PERFORM l4._flow_unname(min(x.span)) FROM l4._flow_stint AS x WHERE x.span = ANY (spans);
+    DELETE FROM l4._flow_stint AS x WHERE x.span = ANY (spans);
+    DELETE FROM l4._flow_stint_step AS x WHERE x.span = ANY (spans);
+    DELETE FROM l4._flow_stint_nic AS x WHERE x.span = ANY (spans);
+    DELETE FROM l4._flow_stint_pair AS x WHERE x.span = ANY (spans);
+    DELETE FROM l4._flow_stint_issue AS x WHERE x.span = ANY (spans);
 END
 $$;
-COMMENT ON FUNCTION l4._flow_clear(bigint) IS 'deletes what was found in a span of flows';
+COMMENT ON FUNCTION l4._flow_clear(bigint[]) IS 'deletes what was found in spans of flows';
 
 -- Spans of a block beside the long one: begun up to the open one, or gone where they have nothing to look at.
 CREATE FUNCTION l4._flow_begin_others(block bigint, size int, nics inet[]) RETURNS void
 LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    old bigint;
+    old constant bigint[] := ARRAY(SELECT p.span FROM l4._flow_span AS p
+        WHERE p.span > block AND p.span < block + 40 AND p.span & 3 = size);
 BEGIN
     IF nics <> '{}' THEN
         INSERT INTO l4._flow_span (span, changed)
@@ -108,12 +107,8 @@ BEGIN
         ON CONFLICT DO NOTHING;
         RETURN;
     END IF;
-    FOR old IN
-        DELETE FROM l4._flow_span AS p
-        WHERE p.span > block AND p.span < block + 40 AND p.span & 3 = _flow_begin_others.size RETURNING p.span
-    LOOP
-        PERFORM l4._flow_clear(old);
-    END LOOP;
+    PERFORM l4._flow_clear(old);
+    DELETE FROM l4._flow_span AS p WHERE p.span = ANY (old);
 END
 $$;
 COMMENT ON FUNCTION l4._flow_begin_others(bigint, int, inet[]) IS 'makes the spans of a size that a block needs';
@@ -209,7 +204,7 @@ BEGIN
     IF due.span IS NULL THEN
         RETURN false;
     END IF;
-    PERFORM l4._flow_clear(due.span);
+    PERFORM l4._flow_clear(ARRAY[due.span]);
     not_found := (SELECT l4._flow_analyze_span(due.span, due.first_ts, due.last_ts, z.seconds, z.before, z.behind,
             due.nics)
                   FROM l4._flow_sizes() AS z WHERE z.size = due.span & 3);
@@ -235,15 +230,14 @@ DECLARE
     kept bigint := (SELECT least(l4._flow_open_span(0),
                         l4._flow_span_of(max(s.last_ts) - keep_s * interval '1 second', 0, 600))
                     FROM l4._flow_source AS s);
-    old bigint;
+    old constant bigint[] := ARRAY(SELECT p.span FROM l4._flow_span AS p WHERE p.span < kept);
 BEGIN
     LOCK TABLE l4._flow_chunk IN SHARE ROW EXCLUSIVE MODE;
     DELETE FROM l4._flow_chunk AS c
     WHERE c.last_ts < l4._flow_span_start(kept)
         - (SELECT max(z.before) FROM l4._flow_sizes() AS z) * interval '1 second';
-    FOR old IN DELETE FROM l4._flow_span AS p WHERE p.span < kept RETURNING p.span LOOP
-        PERFORM l4._flow_clear(old);
-    END LOOP;
+    PERFORM l4._flow_clear(old);
+    DELETE FROM l4._flow_span AS p WHERE p.span = ANY (old);
 END
 $$;
 COMMENT ON FUNCTION l4._flow_forget(float8) IS 'deletes flows that are older than so many seconds before the last';

@@ -512,7 +512,7 @@ BEGIN
     WHILE l4._flow_analyze() LOOP
     END LOOP;
     IF NOT EXISTS (SELECT FROM l4._flow_chunk) THEN
-        PERFORM l4._flow_clear(p.span) FROM l4._flow_span AS p;
+        PERFORM l4._flow_clear(ARRAY(SELECT p.span FROM l4._flow_span AS p));
         DELETE FROM l4._flow_span;
         DELETE FROM l4._flow_exporter;
         DELETE FROM l4._flow_source;

@@ -29,7 +29,7 @@ FROM generate_series(1, 3) j, generate_series(1, 6) n, generate_series(1, 4000) 
 };
 # two tables have the ids that events had when a line was read, which depends on what was learnt by then: those that they became are the same
 my @kept = ('SELECT * FROM l4.event_line', 'SELECT * FROM l4.event_count', 'SELECT * FROM l4.iteration',
-	'SELECT * FROM l4._slot_value', 'SELECT * FROM kept_duration', 'SELECT event_id, template, level FROM l4.template', q{
+	'SELECT * FROM l4.job, l4._slot_values(job_id, NULL)', 'SELECT * FROM kept_duration', 'SELECT event_id, template, level FROM l4.template', q{
 	SELECT s.job_id, s.node, s.source, s.rank, s.epoch, s.iteration,
 		ARRAY(SELECT l4._survivor(e.event_id, e.merged_into) FROM unnest(s.events) WITH ORDINALITY AS u(id, n)
 			JOIN l4._event e ON e.event_id = u.id ORDER BY u.n)

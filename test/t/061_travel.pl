@@ -20,7 +20,7 @@ my @rows = (
 		FROM l4._job_event j JOIN l4._event e USING (event_id)},
 	q{SELECT l.job_id, l.node, l.source, l.line_no, l.record_line_no, l.ts, l.rank, l.level, e.template, l.stage, l.iteration
 		FROM l4.event_line l JOIN l4._event e USING (event_id)},
-	q{SELECT v.job_id, v.node, e.template, v.slot, v.mask, v.value, v.occurrences FROM l4._slot_value v JOIN l4._event e USING (event_id)},
+	q{SELECT j.job_id, v.node, e.template, v.slot, v.mask, v.value, v.occurrences FROM l4.job j, l4._slot_values(j.job_id, NULL) v JOIN l4._event e USING (event_id)},
 	q{SELECT job_id, node, rank, addresses FROM l4.job_node},
 	q{SELECT job_id, settings, status, expected_nodes FROM l4.job},
 	q{SELECT job_id, node, source, lines, tail_lines, seen, tail, next_line_no, ranks, first_ts, last_ts, last_iteration FROM l4._stream},
