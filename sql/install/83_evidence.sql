@@ -272,10 +272,11 @@ BEGIN
         FROM job CROSS JOIN LATERAL l4._speakers(job.k) AS s
     ), size AS MATERIALIZED (
         SELECT s.what, 'most ' || s.what || 's' AS most,
-            percentile_disc(0.5) WITHIN GROUP (ORDER BY s.last_ts) AS median_ts, (k.t).majority * count(*) AS majority,
+            min((k.t).majority) * count(*) AS majority,
+            percentile_disc(0.5) WITHIN GROUP (ORDER BY s.last_ts) AS median_ts,
             count(*) FILTER (WHERE s.reports IS DISTINCT FROM '{}') AS reporting,
             count(*) FILTER (WHERE s.wrote) AS writing
-        FROM speaker AS s CROSS JOIN k GROUP BY s.what, k.t
+        FROM speaker AS s CROSS JOIN k GROUP BY s.what
     ), common AS (
         SELECT e.what, array_agg(e.alike) AS reports
         FROM (SELECT s.what, a.alike FROM speaker AS s CROSS JOIN LATERAL unnest(s.reports) AS a(alike)
@@ -318,11 +319,12 @@ BEGIN
         WHERE NOT s.wrote AND s.before AND z.writing >= z.majority
     ), summed AS (
         -- the strongest, and a quarter of what else there is: of two silent nodes the one that is silent in more ways
-        SELECT r.node, r.rank, (1 - (k.t).faint) * max(r.value) + (k.t).faint * sum(r.value ORDER BY r.value) AS value,
+        SELECT r.node, r.rank,
+            (1 - min((k.t).faint)) * max(r.value) + min((k.t).faint) * sum(r.value ORDER BY r.value) AS value,
             (array_agg(r.detail ORDER BY r.value DESC, r.detail COLLATE "C"))[1] AS detail
         FROM rated AS r CROSS JOIN k
         WHERE r.value > 0
-        GROUP BY r.node, r.rank, k.t
+        GROUP BY r.node, r.rank
     )
     SELECT DISTINCT ON (s.node) s.node, s.value::float8, coalesce('rank ' || s.rank || ': ', '') || s.detail
     FROM summed AS s
@@ -352,8 +354,8 @@ BEGIN ATOMIC
             max(c.occurrences) AS usual
         FROM k CROSS JOIN LATERAL l4._event_counts(k.job_id, NULL) AS c
         WHERE k.symptom = 'hang'
-        GROUP BY c.event_id, k.t, k.nodes
-        HAVING count(*) >= greatest((k.t).min_nodes, (k.t).majority * k.nodes)
+        GROUP BY c.event_id
+        HAVING count(*) >= greatest(min((k.t).min_nodes), min((k.t).majority * k.nodes))
             AND min(c.occurrences) < max(c.occurrences)
             AND sum(c.occurrences) = max(c.occurrences) * (count(*) - 1) + min(c.occurrences)
     ), even AS (

@@ -37,8 +37,8 @@ BEGIN
     FROM hit AS h
     CROSS JOIN LATERAL l4.pcre_captures(h.line, h.signature) AS c(captures)
     -- the line in which the match ends: of a stack the exception
-    CROSS JOIN LATERAL (SELECT coalesce(length(regexp_replace(left(h.line, strpos(h.line, c.captures ->> '0')
-        + length(c.captures ->> '0') - 1), '[^\n]', '', 'g')), 0)) AS p(n)
+    CROSS JOIN LATERAL (SELECT greatest(cardinality(string_to_array(left(h.line, strpos(h.line, c.captures ->> '0')
+        + length(c.captures ->> '0') - 1), E'\n')) - 1, 0)) AS p(n)
     -- a line by itself is a shorter proof than the record
     WHERE NOT h.is_record OR NOT EXISTS (
         SELECT FROM hit AS l WHERE NOT l.is_record AND l.fault_id = h.fault_id AND l.event_id = h.event_id)
@@ -74,12 +74,11 @@ AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-    WITH RECURSIVE edge AS MATERIALIZED (
-        SELECT f.name, t.effect FROM l4.active_fault f CROSS JOIN LATERAL unnest(f.leads_to) AS t(effect)
-    ), reach(name, effect) AS (
-        SELECT e.name, e.effect FROM edge e WHERE e.name = ANY (_fault_effects.names)
+    WITH RECURSIVE reach(name, effect) AS (
+        SELECT n.name, n.name FROM unnest(names) AS n(name)
         UNION
-        SELECT r.name, e.effect FROM reach r JOIN edge e ON e.name = r.effect
+        SELECT r.name, t.effect FROM reach AS r JOIN l4.active_fault AS f ON f.name = r.effect
+        CROSS JOIN LATERAL unnest(f.leads_to) AS t(effect)
     )
     SELECT r.name, r.effect FROM reach r;
 END
