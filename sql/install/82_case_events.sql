@@ -46,35 +46,39 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN template ~* '\m(?:exit(?:ed|[ _-]?(?:code|status|value))?|code|status|rc|returncode)[ =:(\[]*<\*>';
 COMMENT ON FUNCTION l4._has_status(text) IS 'is a value of the template the status with which a process ended';
 
--- A line with a status behind a word for it that is 0 in good jobs, if there are any, and not here: "stopped (rc=-9)".
-CREATE FUNCTION l4._new_status(job_id text, good_jobs text[]) RETURNS SETOF int
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
-AS $$
-DECLARE
-    known constant int[] := ARRAY(
-        SELECT DISTINCT l4._survivor(e.event_id, e.merged_into)
-        FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
-        WHERE j.job_id = _new_status.job_id AND l4._has_status(e.template));
-BEGIN
-    RETURN QUERY
-    WITH status AS (
-        SELECT e.event_id, p.place
+CREATE FUNCTION l4._statuses(job_id text, events int[]) RETURNS TABLE (event_id int, value text)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
+BEGIN ATOMIC
+    SELECT DISTINCT x.event_id, x.value
+    FROM (SELECT v.event_id, v.value, dense_rank() OVER (PARTITION BY v.event_id ORDER BY v.slot) AS place
+        FROM l4._slot_values(_statuses.job_id, _statuses.events) AS v) AS x
+    JOIN (SELECT e.event_id, p.place
         FROM l4._event AS e
         CROSS JOIN LATERAL unnest(string_to_array(e.template, '<*>')) WITH ORDINALITY AS p(words, place)
-        WHERE e.event_id = ANY (known) AND l4._has_status(p.words || '<*>')
-    ), value AS (
-        SELECT x.event_id, x.value, x.job_id <> _new_status.job_id AS good
-        FROM (SELECT g.job_id, v.event_id, v.value,
-                dense_rank() OVER (PARTITION BY v.event_id ORDER BY v.slot) AS place
-            FROM unnest(_new_status.job_id || good_jobs) AS g(job_id)
-            CROSS JOIN LATERAL l4._slot_values(g.job_id, known) AS v) AS x
-        JOIN status USING (event_id, place)
-    )
-    SELECT v.event_id FROM value AS v
-    WHERE v.value ~ '^-?[0-9]+$'
-    GROUP BY v.event_id
-    HAVING (good_jobs = '{}' OR bool_and(v.value = '0') FILTER (WHERE v.good))
-        AND bool_or(v.value <> '0') FILTER (WHERE NOT v.good);
+        WHERE e.event_id = ANY (_statuses.events) AND l4._has_status(p.words || '<*>')) AS s USING (event_id, place)
+    WHERE x.value ~ '^-?[0-9]+$';
+END;
+COMMENT ON FUNCTION l4._statuses(text, int[]) IS 'with what status processes ended by some events of a job';
+
+-- A line with a status behind a word for it that is 0 in good jobs, if there are any, and not here: "stopped (rc=-9)".
+CREATE FUNCTION l4._new_status(job_id text, good_jobs text[]) RETURNS SETOF int
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    here constant int[] := ARRAY(
+        SELECT DISTINCT v.event_id
+        FROM l4._statuses(_new_status.job_id, ARRAY(SELECT l4._survivor(e.event_id, e.merged_into)
+            FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
+            WHERE j.job_id = _new_status.job_id AND l4._has_status(e.template))) AS v
+        WHERE v.value <> '0');
+BEGIN
+    IF good_jobs = '{}' THEN
+        RETURN QUERY SELECT unnest(here);
+    ELSIF here <> '{}' THEN
+        RETURN QUERY
+        SELECT v.event_id FROM unnest(good_jobs) AS g(job_id) CROSS JOIN LATERAL l4._statuses(g.job_id, here) AS v
+        GROUP BY v.event_id HAVING bool_and(v.value = '0');
+    END IF;
 END;
 $$;
 COMMENT ON FUNCTION l4._new_status(text, text[]) IS

@@ -127,34 +127,31 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     RETURN (
-    WITH done AS (
-        SELECT b.job_id, coalesce(max(n.last_iteration), 0) AS iteration
-        FROM unnest(_doubtful.jobs) AS b(job_id) JOIN l4._stream AS n ON n.job_id = b.job_id
-        GROUP BY b.job_id
-    ), short AS (
-        SELECT r.job_id, r.iteration < coalesce(_doubtful.reached * l4._total_iterations(r.job_id) - 1,
+    WITH event AS MATERIALIZED (
+        SELECT e.event_id, e.example, row_number() OVER ()::int AS place
+        FROM l4._event AS e
+        WHERE e.merged_into IS NULL AND NOT e.is_stack AND (l4._level(e.level) = 0 OR l4._level(e.level) >= error_level)
+            AND e.event_id IN (SELECT x.event_id FROM l4._job_event AS x WHERE x.job_id = ANY (jobs))
+    ), crash AS MATERIALIZED (
+        SELECT j.job_id, j.event_id, j.first_ts
+        FROM l4._marks(ARRAY(SELECT e.example FROM event AS e ORDER BY e.place), '{terminal}') AS m
+        JOIN event AS e USING (place) JOIN l4._job_event AS j ON j.event_id = e.event_id AND j.job_id = ANY (jobs)
+    ), done AS MATERIALIZED (
+        SELECT n.job_id, coalesce(max(n.last_iteration), 0) AS iteration
+        FROM l4._stream AS n WHERE n.job_id = ANY (jobs) GROUP BY n.job_id
+    ), short AS MATERIALIZED (
+        SELECT d.job_id, d.iteration < coalesce(reached * l4._total_iterations(d.job_id) - 1,
             (SELECT max(o.iteration) FROM done AS o)) AS short
-        FROM done AS r
-    ), crash AS (
-        SELECT j.job_id, min(j.first_ts) AS ts
-        -- a database of many jobs knows many more events: only these are looked at
-        FROM (
-            SELECT e.* FROM l4._event AS e
-            WHERE e.merged_into IS NULL AND NOT e.is_stack
-                AND e.event_id IN (SELECT x.event_id FROM l4._job_event AS x
-                    WHERE x.job_id = ANY (_doubtful.jobs)
-                    GROUP BY x.event_id HAVING count(*) = 1 OR bool_and(x.job_id IN (
-                        SELECT s.job_id FROM short AS s WHERE s.short)))
-            OFFSET 0) AS e
-        JOIN l4._job_event AS j ON j.event_id = e.event_id AND j.job_id = ANY (_doubtful.jobs)
-        WHERE (l4._level(e.level) = 0 OR l4._level(e.level) >= _doubtful.error_level)
-            AND l4._marked(e.example, 'terminal')
-        GROUP BY j.job_id
+        FROM done AS d WHERE d.job_id IN (SELECT c.job_id FROM crash AS c)
     )
-    SELECT coalesce(array_agg(s.job_id ORDER BY s.job_id COLLATE "C"), '{}')
-    FROM short AS s JOIN crash AS c USING (job_id)
+    SELECT coalesce(array_agg(z.job_id ORDER BY z.job_id COLLATE "C"), '{}')
+    FROM (
+        SELECT x.job_id, x.short, min(x.first_ts) AS ts
+        FROM (SELECT c.job_id, c.first_ts, s.short, bool_and(s.short) OVER same OR count(*) OVER same = 1 AS odd
+            FROM crash AS c JOIN short AS s USING (job_id) WINDOW same AS (PARTITION BY c.event_id)) AS x
+        WHERE x.odd GROUP BY x.job_id, x.short) AS z
     -- a part of what it had printed is its start-up
-    WHERE s.short OR l4._began_anew(s.job_id, c.ts, _doubtful.jobs, 0.2) IS NOT NULL);
+    WHERE z.short OR l4._began_anew(z.job_id, z.ts, jobs, 0.2) IS NOT NULL);
 END;
 $$;
 COMMENT ON FUNCTION l4._doubtful(text[], numeric, numeric) IS
