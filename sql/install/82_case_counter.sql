@@ -24,10 +24,13 @@ SET standard_conforming_strings = on
 AS $$
 #variable_conflict use_column
 BEGIN
+    IF array_remove(events, NULL) = '{}' THEN
+        RETURN;
+    END IF;
     RETURN QUERY
     WITH event AS MATERIALIZED (
         SELECT DISTINCT t.event_id,
-            ltrim(regexp_replace(t.template, '(?:^| )[^[:alnum:]<> ]+(?= |$)|(?<=<\*>)/[a-z]+(?![[:alnum:]/.])', '',
+            ltrim(regexp_replace(t.template, '(?:^| )[^[:alnum:]<> ]+(?= |$)|(<\*>)/[a-z]+(?![[:alnum:]/.])', '\1',
                 'g')) AS template
         FROM (SELECT j.event_id FROM l4._job_event AS j WHERE j.job_id = _labelled.job_id
             UNION SELECT unnest(events)) AS j
@@ -36,10 +39,9 @@ BEGIN
     ), cut AS (
         SELECT e.event_id, c.label, substr(e.template, length(c.label) + 1) AS rest
         FROM event AS e
-        CROSS JOIN LATERAL regexp_match(e.template, '^(\S+ +)(\S+ +)?(\S+ +)?') AS w(words)
-        CROSS JOIN LATERAL (VALUES (w.words[1]), (w.words[1] || w.words[2]),
-            (w.words[1] || w.words[2] || w.words[3])) AS c(label)
-        WHERE c.label IS NOT NULL
+        CROSS JOIN LATERAL (VALUES (substring(e.template FROM '^\S+ +')), (substring(e.template FROM '^(?:\S+ +){2}')),
+            (substring(e.template FROM '^(?:\S+ +){3}'))) AS c(label)
+        WHERE substring(e.template FROM '^(?:\S+ +){1,3}') ~ '[0-9]|<\*>' AND c.label IS NOT NULL
     ), same AS MATERIALIZED (
         SELECT e.event_id,
             min(coalesce(b.event_id, e.event_id)) OVER (PARTITION BY coalesce(b.rest, e.template)) AS bare
@@ -65,6 +67,9 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 ROWS 500 SET search_path = pg_c
 AS $$
 #variable_conflict use_column
 BEGIN
+    IF array_remove(events, NULL) = '{}' THEN
+        RETURN;
+    END IF;
     RETURN QUERY
     SELECT u.stream_id, u.bare, u.slot, u.number, u.occurrences::bigint, u.first_ts, u.first_line_no,
         u.number::bigint - lag(u.number) OVER w, u.value ~ '^[0-9]+[.][0-9]+([^0-9.]|$)'
@@ -461,7 +466,6 @@ BEGIN ATOMIC
     FROM (
         SELECT n.slot, max(n.number) AS number
         FROM l4._first_numbers(ARRAY(SELECT z FROM l4._outer_streams(k.job_id) AS z), ARRAY[(k.counter).event_id]) AS n
-        WHERE (k.counter).event_id IS NOT NULL
         GROUP BY n.slot
         HAVING min(n.number) = max(n.number)) AS s;
 END;

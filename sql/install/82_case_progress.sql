@@ -13,7 +13,7 @@ BEGIN
         FROM l4._event_counts(_total_iterations.job_id, ARRAY(SELECT t.event_id FROM l4._event AS t
             JOIN l4._job_event AS j ON j.event_id = t.event_id AND j.job_id = _total_iterations.job_id
             JOIN l4.iteration_rule AS r ON r.rule_id = t.iteration_rule AND r.kind = 'done'
-                AND r.signature::text ~ '<total>')) AS c
+                AND strpos(r.signature::text, '<total>') > 0)) AS c
         GROUP BY c.event_id
     )
     -- least() would make a number of none
@@ -25,7 +25,7 @@ BEGIN
             ARRAY(SELECT DISTINCT z.node FROM line AS z)) AS v ON v.event_id = s.event_id AND v.node = s.node
         JOIN l4._event AS e ON e.event_id = v.event_id
         JOIN l4.iteration_rule AS r ON r.rule_id = e.iteration_rule AND r.kind = 'done'
-            AND r.signature::text ~ '<total>') AS t);
+            AND strpos(r.signature::text, '<total>') > 0) AS t);
 END
 $$;
 COMMENT ON FUNCTION l4._total_iterations(text) IS 'iterations that a job was to do, NULL where no line says so';
@@ -231,8 +231,7 @@ BEGIN ATOMIC
             JOIN l4._event AS t ON t.event_id = l4._survivor(e.event_id, e.merged_into)
             JOIN l4.iteration_rule AS i ON i.rule_id = t.iteration_rule AND i.kind = 'done'
             WHERE j.job_id = _first_reports.job_id
-            UNION SELECT l.event_id FROM l4._labelled(_first_reports.job_id, ARRAY[(k.counter).event_id]) AS l
-            WHERE (k.counter).event_id IS NOT NULL)) AS c
+            UNION SELECT l.event_id FROM l4._labelled(_first_reports.job_id, ARRAY[(k.counter).event_id]) AS l)) AS c
     )
     SELECT r.* FROM report AS r
     WHERE r.node = (SELECT z.node FROM report AS z
