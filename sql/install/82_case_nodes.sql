@@ -234,11 +234,11 @@ CREATE FUNCTION l4._said_nodes(k l4._case, wrote int) RETURNS int
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT max(p.counts[2]::int / (p.counts[1]::int / wrote))
-    FROM l4._job_events(ARRAY[k.job_id]) AS j
+    FROM l4._job_event AS j
     CROSS JOIN LATERAL regexp_matches(j.example, '\m([0-9]{1,6}) ?(?:/|(?:out )?of) ?([0-9]{1,6}) '
         '(?:clients?|workers?|nodes?|ranks?|process(?:es)?|peers?|tasks?|members?) (?:have |has )?'
         '(?:joined|arrived|connected|registered)', 'g') AS p(counts)
-    WHERE p.counts[1]::int BETWEEN greatest(1, _said_nodes.wrote) AND p.counts[2]::int - 1
+    WHERE j.job_id = k.job_id AND p.counts[1]::int BETWEEN greatest(1, _said_nodes.wrote) AND p.counts[2]::int - 1
         AND p.counts[1]::int % wrote = 0;
 END;
 COMMENT ON FUNCTION l4._said_nodes(l4._case, int) IS 'nodes that a job waited for, as a line counts who joined';
@@ -295,10 +295,12 @@ BEGIN
             -row_number() OVER (ORDER BY i.rank, i.node COLLATE "C"), 0, NULL, NULL, NULL, 0)::l4._case_place
         FROM l4.job_node AS i
         WHERE i.job_id = k.job_id AND i.node NOT IN (SELECT z.node FROM unnest(n) AS z));
-    n := n || ARRAY(SELECT m::l4._case_place FROM l4._missing_ranks(k, n, per, expected) AS m
-        WHERE m.node NOT IN (SELECT z.node FROM unnest(n) AS z));
-    n := n || ARRAY(SELECT m::l4._case_place FROM l4._missing_names(k, n, expected) AS m
-        WHERE m.node NOT IN (SELECT z.node FROM unnest(n) AS z));
+    IF greatest(expected, (SELECT max(z.rank / per) + 1 FROM unnest(n) AS z)) > cardinality(n) THEN
+        n := n || ARRAY(SELECT m::l4._case_place FROM l4._missing_ranks(k, n, per, expected) AS m
+            WHERE m.node NOT IN (SELECT z.node FROM unnest(n) AS z));
+        n := n || ARRAY(SELECT m::l4._case_place FROM l4._missing_names(k, n, expected) AS m
+            WHERE m.node NOT IN (SELECT z.node FROM unnest(n) AS z));
+    END IF;
     INSERT INTO l4._case_place (job_id, node, rank, ranks, block, place, lines, first_ts, last_ts, in_flight, unparsed)
     SELECT z.job_id, z.node, z.rank,
         -- the whole block of ranks is the node's, also those of it that write nothing

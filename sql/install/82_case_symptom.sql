@@ -152,12 +152,11 @@ BEGIN
         FROM l4._event AS t JOIN l4.iteration_rule AS i ON i.rule_id = t.iteration_rule AND i.kind = 'done'
         UNION ALL
         SELECT b.event_id, 3, true, 'reports progress'
-        FROM (SELECT array_remove(array_agg(j.event_id) || (k.counter).event_id, NULL) AS bars
+        FROM (SELECT array_agg(j.event_id) || (k.counter).event_id AS bars
             FROM l4._job_event AS j JOIN l4._event AS t USING (event_id)
             WHERE j.job_id = ANY (k.baseline[1:(k.t).word_jobs::int])
                 AND t.template ~ '[^[:alnum:][:space:]<>*]{4}') AS g
         CROSS JOIN LATERAL l4._labelled(k.job_id, g.bars) AS b
-        WHERE g.bars <> '{}'
         UNION ALL
         SELECT s.event_id, 4, false, 'over before training began' FROM l4._survived(k) AS s
         UNION ALL
@@ -260,7 +259,6 @@ LANGUAGE sql STABLE ROWS 500
 BEGIN ATOMIC
     WITH counter AS MATERIALIZED (
         SELECT l.event_id FROM l4._labelled(k.job_id, ARRAY[(k.counter).event_id]) AS l
-        WHERE (k.counter).event_id IS NOT NULL
     ), last_ones AS MATERIALIZED (
         SELECT coalesce(array_agg(DISTINCT o.last_event_id), '{}') AS ids,
             min(o.last_iteration) AS done,
@@ -531,9 +529,11 @@ BEGIN
     -- without times a crash report is all that there is to tell by
     k.crashed := k.terminal_ts IS NOT NULL
         OR NOT k.timed AND EXISTS (SELECT FROM l4._claims(k.job_id) AS e WHERE e.terminal);
-    -- before any iteration nothing is left to do with a checkpoint but to load it
-    k.trained := k.iterations > 0 OR l4._announced(k)
-        OR l4._started(k) AND l4._path_stage(k, NULL) IS DISTINCT FROM 'checkpoint_load';
+    k.trained := k.iterations > 0;
+    IF NOT k.trained THEN
+        -- before any iteration nothing is left to do with a checkpoint but to load it
+        k.trained := l4._announced(k) OR l4._started(k) AND l4._path_stage(k, NULL) IS DISTINCT FROM 'checkpoint_load';
+    END IF;
     -- where half of the nodes that print iterations went through, and none reports a crash, the others' logs were cut
     -- off, or end with whatever came last
     SELECT bool_and(x.ended_well) OR NOT k.crashed AND count(*)

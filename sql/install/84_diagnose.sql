@@ -63,21 +63,31 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._case_forget(text) IS 'drops the case and the answer of an earlier diagnosis';
 
--- Every kind of evidence about every node; one statement each, so that only one at a time takes memory.
+-- Every kind of evidence about every node; one statement each, so that only one at a time takes memory, and none is
+-- planned for nothing.
 CREATE FUNCTION l4.node_evidence(job_id text) RETURNS TABLE (node text, kind text, value float8, detail text)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 100000 ROWS 500 SET search_path = pg_catalog, pg_temp
 AS $$
+#variable_conflict use_variable
 BEGIN
-    RETURN QUERY SELECT e.node, 'accused', e.value, e.detail FROM l4.evidence_accused(node_evidence.job_id) AS e;
-    RETURN QUERY SELECT e.node, 'unique', e.value, e.detail FROM l4.evidence_unique(node_evidence.job_id) AS e;
-    RETURN QUERY SELECT e.node, 'exit', e.value, e.detail FROM l4.evidence_exit(node_evidence.job_id) AS e;
-    RETURN QUERY SELECT e.node, 'silent', e.value, e.detail FROM l4.evidence_silent(node_evidence.job_id) AS e;
-    RETURN QUERY SELECT e.node, 'lag', e.value, e.detail FROM l4.evidence_lag(node_evidence.job_id) AS e;
-    RETURN QUERY SELECT e.node, 'edge', e.value, e.detail FROM l4.evidence_edge(node_evidence.job_id) AS e;
-    RETURN QUERY SELECT e.node, 'drift', e.value, e.detail FROM l4.evidence_drift(node_evidence.job_id) AS e;
-    RETURN QUERY SELECT e.node, 'step_time', e.value, e.detail FROM l4.evidence_step_time(node_evidence.job_id) AS e;
-    RETURN QUERY SELECT e.node, 'late', e.value, e.detail FROM l4.evidence_late(node_evidence.job_id) AS e;
-    RETURN QUERY SELECT e.node, 'network', e.value, e.detail FROM l4.evidence_network(node_evidence.job_id) AS e;
+    IF EXISTS (SELECT FROM l4._edges(job_id)) THEN
+        RETURN QUERY SELECT e.node, 'accused', e.value, e.detail FROM l4.evidence_accused(job_id) AS e;
+    END IF;
+    RETURN QUERY SELECT e.node, 'unique', e.value, e.detail FROM l4.evidence_unique(job_id) AS e;
+    RETURN QUERY SELECT e.node, 'exit', e.value, e.detail FROM l4.evidence_exit(job_id) AS e;
+    RETURN QUERY SELECT e.node, 'silent', e.value, e.detail FROM l4.evidence_silent(job_id) AS e;
+    RETURN QUERY SELECT e.node, 'lag', e.value, e.detail FROM l4.evidence_lag(job_id) AS e;
+    IF EXISTS (SELECT FROM l4._claims(job_id) AS c WHERE c.waits IS NOT NULL) THEN
+        RETURN QUERY SELECT e.node, 'edge', e.value, e.detail FROM l4.evidence_edge(job_id) AS e;
+    END IF;
+    RETURN QUERY SELECT e.node, 'drift', e.value, e.detail FROM l4.evidence_drift(job_id) AS e;
+    IF EXISTS (SELECT FROM l4._case AS k WHERE k.job_id = node_evidence.job_id AND k.symptom = 'slow') THEN
+        RETURN QUERY SELECT e.node, 'step_time', e.value, e.detail FROM l4.evidence_step_time(job_id) AS e;
+        RETURN QUERY SELECT e.node, 'late', e.value, e.detail FROM l4.evidence_late(job_id) AS e;
+    END IF;
+    IF EXISTS (SELECT FROM l4.flow_issue) THEN
+        RETURN QUERY SELECT e.node, 'network', e.value, e.detail FROM l4.evidence_network(job_id) AS e;
+    END IF;
 END;
 $$;
 COMMENT ON FUNCTION l4.node_evidence(text) IS 'all evidence about the nodes of a job that was diagnosed';
@@ -205,10 +215,10 @@ BEGIN
     LEFT JOIN LATERAL (
         SELECT c.node, c.first_line_no, l4._fill(s.template, v.slot_values) AS line
         FROM l4._case_count AS c LEFT JOIN l4._values(k.job_id, ARRAY[s.event_id]) AS v ON v.node = c.node
-        WHERE c.job_id = k.job_id AND c.event_id = s.event_id
-        ORDER BY c.first_ts, c.node COLLATE "C" LIMIT 1) AS a
-        ON k.attempt_ts IS NOT NULL AND NOT EXISTS (SELECT FROM l4._case_count AS z
-            WHERE z.job_id = k.job_id AND z.event_id = s.event_id AND z.node = j.first_node);
+        WHERE k.attempt_ts IS NOT NULL AND c.job_id = k.job_id AND c.event_id = s.event_id
+            AND NOT EXISTS (SELECT FROM l4._case_count AS z
+                WHERE z.job_id = k.job_id AND z.event_id = s.event_id AND z.node = j.first_node)
+        ORDER BY c.first_ts, c.node COLLATE "C" LIMIT 1) AS a ON true;
 END;
 $$;
 COMMENT ON FUNCTION l4._rank_events(l4._case) IS 'stores the events that indicate the failure';
