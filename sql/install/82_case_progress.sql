@@ -197,7 +197,7 @@ CREATE FUNCTION l4._case_excess(k l4._case) RETURNS float8
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    excess float8 := l4._excess(k);
+    excess float8 := (SELECT l4._excess(k));
 BEGIN
     IF excess >= (k.t).slow_excess THEN
         UPDATE l4._case_iteration AS i SET ratio = i.duration_ms / u.ms
@@ -343,7 +343,7 @@ BEGIN
         FROM l4._unpack(packed[1])
             AS z(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8)) AS i
     WHERE i.duration_ms > 0;
-    k.step := l4._printed_step(k, packed[1]);
+    k.step := (SELECT l4._printed_step(k, packed[1]));
     IF packed IS NOT NULL THEN
         SELECT t.total, t.epochs INTO k.total, epochs FROM l4._counter_totals(k) AS t;
         k.total := coalesce(l4._total_iterations(k.job_id), k.total);

@@ -2,19 +2,11 @@
 
 -- The pipeline of a diagnosis: each step writes its own tables of the case and adds what it found about the job as a
 -- whole.
-CREATE FUNCTION l4._case_open(job_id text, baseline text[], parameters jsonb, state text) RETURNS l4._case
+CREATE FUNCTION l4._case_open(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    k l4._case;
 BEGIN
-    PERFORM l4._case_forget(_case_open.job_id);
-    k.job_id := _case_open.job_id;
-    k.state := _case_open.state;
-    k.parameters := parameters;
-    k.t := jsonb_populate_record(NULL::l4._thresholds, parameters);
-    k.baseline := l4._baseline(k.job_id, _case_open.baseline, (k.t).max_baseline::int);
-    k.elsewhere := l4._elsewhere(k.job_id, _case_open.baseline, k.baseline, parameters);
+    PERFORM l4._case_forget(k.job_id);
     k.left_out := l4._doubtful(k.baseline, (k.t).reached, (k.t).error_level);
     k.baseline := ARRAY(SELECT b.job_id FROM unnest(k.baseline) WITH ORDINALITY AS b(job_id, place)
         WHERE b.job_id <> ALL (k.left_out) ORDER BY b.place);
@@ -22,7 +14,7 @@ BEGIN
     PERFORM l4._case_places(k);
     k := l4._case_counter(k);
     PERFORM l4._case_clocks(k);
-    SELECT min(n.first_ts), greatest(max(n.last_ts), (parameters ->> 'as_of')::timestamptz) INTO k.first_ts, k.last_ts
+    SELECT min(n.first_ts), greatest(max(n.last_ts), (k.parameters ->> 'as_of')::timestamptz) INTO k.first_ts, k.last_ts
     FROM l4._nodes(k.job_id) AS n;
     k := l4._case_progress(k);
     IF k.iterations = 0 THEN
@@ -38,7 +30,7 @@ BEGIN
     RETURN k;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_open(text, text[], jsonb, text) IS 'builds the case of a diagnosis';
+COMMENT ON FUNCTION l4._case_open(l4._case) IS 'builds the case of a diagnosis';
 
 CREATE FUNCTION l4._case_forget(job_id text) RETURNS void
 LANGUAGE sql VOLATILE

@@ -233,8 +233,6 @@ DECLARE
     k l4._case;
     d l4.diagnosis;
     top text;
-    asked jsonb;
-    present text;
 BEGIN
     IF method IS NULL OR method NOT IN ('l4', 'paper') THEN
         RAISE EXCEPTION 'method must be "l4" or "paper"' USING ERRCODE = 'invalid_parameter_value';
@@ -248,18 +246,17 @@ BEGIN
     IF NOT FOUND THEN
         RAISE EXCEPTION 'job "%" was forgotten by another session', diagnose.job_id USING ERRCODE = 'undefined_object';
     END IF;
-    asked := l4._diagnose_parameters(coalesce(options, '{}'));
-    present := l4._diagnosis_state(diagnose.job_id, diagnose.baseline,
-        asked || jsonb_build_object('method', method, 'top_k', top_k));
+    k := l4._case_asked(diagnose.job_id, diagnose.baseline, l4._diagnose_parameters(coalesce(options, '{}')),
+        jsonb_build_object('method', method, 'top_k', top_k));
     UPDATE l4.diagnosis AS x SET diagnosed_at = now()
     FROM l4._case AS c
-    WHERE x.job_id = diagnose.job_id AND c.job_id = diagnose.job_id AND c.state = present
+    WHERE x.job_id = diagnose.job_id AND c.job_id = diagnose.job_id AND c.state = k.state
     RETURNING x.* INTO d;
     IF FOUND THEN
         RETURN d;
     END IF;
     DELETE FROM l4.fault_match AS x WHERE x.job_id = diagnose.job_id;
-    k := l4._case_open(diagnose.job_id, diagnose.baseline, asked, present);
+    k := l4._case_open(k);
     d.coverage := l4._coverage(k);
     d.status := d.coverage -> 'states' ->> 0;
     IF method = 'paper' THEN
@@ -281,7 +278,7 @@ BEGIN
         top := (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = k.job_id AND s.rank = 1 AND s.is_suspect);
         d.stage := l4._stage_of_failure(k, top);
         IF k.symptom IN ('crash', 'hang') AND coalesce(k.last_iteration, 0) <= 0
-            AND l4._frame_stage(k, top) IN ('init', 'data', 'model', 'checkpoint_load') THEN
+            AND (SELECT l4._frame_stage(k, top)) IN ('init', 'data', 'model', 'checkpoint_load') THEN
             -- training was announced, but what failed belongs to the start
             k.symptom := 'launch';
             PERFORM l4._drop_startup(k);

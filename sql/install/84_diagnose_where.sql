@@ -224,12 +224,13 @@ BEGIN
     END IF;
     SELECT z.lines = 0 AS absent, least(z.terminal_ts, k.terminal_ts) AS ts INTO n
     FROM l4._case_node AS z WHERE z.job_id = k.job_id AND z.node = _stage_of_failure.node;
-    stage := l4._frame_stage(k, node);
-    IF node IS NOT NULL AND l4._left_for(k, coalesce(stage, l4._stage_at(k, node, n.ts))) THEN
+    -- functions without a query around them would keep their plans, up to 5 MB, to the end of the transaction
+    stage := (SELECT l4._frame_stage(k, node));
+    IF node IS NOT NULL AND (SELECT l4._left_for(k, coalesce(stage, l4._stage_at(k, node, n.ts)))) THEN
         RETURN 'train';
     ELSIF stage IS NULL AND n.absent THEN
         -- a node that never wrote: what the first of the others waited in
-        stage := l4._frame_stage(k, NULL);
+        stage := (SELECT l4._frame_stage(k, NULL));
     END IF;
     IF stage IS NOT NULL THEN
         -- a batch that cannot be read is part of the step that wants it
@@ -255,7 +256,6 @@ BEGIN
         RETURN coalesce(l4._called_stage(k, node), l4._missed_stage(k, node), l4._path_stage(k, node), stage);
     END IF;
     IF stage IN ('train', 'eval') AND k.iterations > 0 THEN
-        -- functions without a query around them would keep their plans, 5 MB, to the end of the transaction
         stage := CASE WHEN (SELECT l4._path_stage(k, node)) LIKE 'checkpoint%' THEN 'checkpoint_save' ELSE stage END;
     END IF;
     IF stage = 'train' AND k.iterations > 0 THEN

@@ -21,14 +21,14 @@ BEGIN
         SELECT row_number() OVER () AS n, v.*
         FROM l4._line_variants(_fault_hits.job_id, (SELECT array_agg(DISTINCT h.event_id) FROM hit AS h)) AS v
         WHERE NOT v.is_first
+    ), matched AS MATERIALIZED (
+        SELECT a.ids[s.pattern] AS fault_id, s.line AS n, s.matched IS NULL AS gave_up
+        FROM l4._fault_library() AS a
+        CROSS JOIN LATERAL l4._pcre_multimatch(a.signatures, ARRAY(SELECT v.line FROM variant AS v ORDER BY v.n)) AS s
     ), variant_hit AS MATERIALIZED (
         -- a proof line is looked up of those that are left
-        SELECT f.fault_id, s.matched IS NULL AS gave_up, f.signature, v.*
-        FROM l4._fault_library() AS a
-        CROSS JOIN LATERAL l4._pcre_multimatch(a.signatures,
-            ARRAY(SELECT v.line FROM variant AS v ORDER BY v.n)) AS s
-        JOIN variant AS v ON v.n = s.line
-        JOIN l4.fault AS f ON f.fault_id = a.ids[s.pattern]
+        SELECT f.fault_id, m.gave_up, f.signature, v.*
+        FROM matched AS m JOIN variant AS v USING (n) JOIN l4.fault AS f USING (fault_id)
         WHERE NOT EXISTS (SELECT FROM hit AS h WHERE h.fault_id = f.fault_id AND h.event_id = v.event_id)
     )
     SELECT h.fault_id, h.event_id, h.node, h.source, h.line_no + p.n,
