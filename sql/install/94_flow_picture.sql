@@ -105,8 +105,8 @@ RETURN (
         FROM l4.flow_issue AS i
         CROSS JOIN LATERAL (SELECT i.first_ts, i.last_ts WHERE NOT i.evidence ? 'steps'
             UNION ALL
-            SELECT s.started, s.ended FROM l4._flow_step AS s
-            WHERE s.flow_job = (p).job_id AND i.evidence->'steps' @> to_jsonb(s.step)) AS t(first_ts, last_ts)
+            SELECT s.started, s.ended FROM jsonb_array_elements(i.evidence->'steps') AS e(step)
+            JOIN l4._flow_step AS s ON s.flow_job = (p).job_id AND s.step = e.step::int) AS t(first_ts, last_ts)
         CROSS JOIN LATERAL (SELECT l4._plot_x(p, greatest(t.first_ts, (p).from_ts)),
             l4._plot_x(p, least(t.last_ts, (p).to_ts))) AS v(x0, x1)
         WHERE i.flow_job = (p).job_id AND i.kind = 'slow_step' AND t.last_ts > (p).from_ts AND t.first_ts < (p).to_ts

@@ -14,6 +14,9 @@ CREATE FUNCTION l4._flow_begun(least_span bigint, most_span bigint, OUT span big
 RETURNS SETOF record
 LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
+    WITH size AS MATERIALIZED (
+        SELECT z.*, l4._flow_open_span(z.size) AS open FROM l4._flow_sizes() AS z
+    )
     SELECT p.span, l4._flow_block(p.span), w.first_ts, w.last_ts, k.endpoints, p.nics, p.changed
         OR p.first_ts IS DISTINCT FROM w.first_ts OR p.last_ts IS DISTINCT FROM w.last_ts
         OR p.endpoints IS DISTINCT FROM k.endpoints
@@ -21,7 +24,7 @@ BEGIN ATOMIC
             (SELECT coalesce(sum(hashtext(concat(e.address, '|', e.machine, '|', e.switch))::bigint), 0)::bigint
              FROM l4.flow_endpoint AS e) AS endpoints
         FROM l4._flow_source AS s) AS k
-    CROSS JOIN (SELECT z.*, l4._flow_open_span(z.size) AS open FROM l4._flow_sizes() AS z) AS z
+    CROSS JOIN size AS z
     JOIN l4._flow_span AS p ON p.span & 3 = z.size AND p.span <= z.open AND p.span BETWEEN least_span AND most_span
     CROSS JOIN LATERAL (
         SELECT greatest(k.first_ts, l4._flow_span_start(p.span) - z.before * interval '1 second') AS first_ts,
@@ -42,7 +45,7 @@ BEGIN ATOMIC
         WHERE s.span >= _flow_settled.block - 40 AND s.span < _flow_settled.block AND NOT s.hidden AND NOT s.coarse
             AND l4._flow_span_end(s.span) = l4._flow_span_start(_flow_settled.block)
             AND s.last_ts >= l4._flow_span_start(_flow_settled.block)
-            AND (s.span & 3 IN (1, 2) OR s.steps >= 20 AND s.span < l4._flow_open_span(0))
+            AND (s.span & 3 IN (1, 2) OR s.steps >= 20 AND s.span < (SELECT l4._flow_open_span(0)))
     ), nic AS (
         SELECT s.span, s.stint, s.size, u.address, count(*) OVER (PARTITION BY u.address) AS jobs
         FROM stint AS s CROSS JOIN unnest(s.nics) AS u(address)
