@@ -45,16 +45,6 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._wrap(text, int) IS 'text broken into lines of a width (at most 250), at blanks where possible';
 
-CREATE FUNCTION l4._block(value text, width int, first text, rest text) RETURNS SETOF text
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 5
-BEGIN ATOMIC
-    SELECT CASE WHEN w.n = 1 THEN _block.first ELSE _block.rest END || w.line
-    FROM l4._wrap(_block.value, _block.width - length(_block.rest)) WITH ORDINALITY AS w(line, n)
-    ORDER BY w.n;
-END;
-COMMENT ON FUNCTION l4._block(text, int, text, text) IS
-    'wrapped text with one prefix for its first line and one for the others';
-
 CREATE FUNCTION l4._plain(line text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN regexp_replace(regexp_replace(_plain.line, '^.*\r(?=\s*\S)', ''), '([-=_*#~+.|])\1{7,}', '\1\1\1', 'g');

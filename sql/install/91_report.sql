@@ -339,12 +339,12 @@ BEGIN ATOMIC
         WHERE cardinality(_section.paragraphs) > 0 AND t.line IS NOT NULL
         UNION ALL
         -- statements and addresses stay whole, so that they can be copied
-        SELECT p.n, w.m, rtrim(coalesce(w.line, p.first))
+        SELECT p.n, w.m, rtrim(coalesce(CASE WHEN w.m = 1 THEN s.first ELSE s.rest END || w.line, p.first))
         FROM unnest(_section.paragraphs) WITH ORDINALITY AS p(first, rest, words, n)
-        CROSS JOIN LATERAL (SELECT substring(p.first FROM '^ *')) AS s(indent)
-        LEFT JOIN LATERAL l4._block(coalesce(p.words, p.first), _section.width,
-            CASE WHEN p.words IS NULL THEN s.indent ELSE p.first END,
-            coalesce(p.rest, CASE WHEN p.words IS NULL THEN s.indent || '    ' END, repeat(' ', length(p.first))))
+        CROSS JOIN LATERAL (SELECT substring(p.first FROM '^ *')) AS i(indent)
+        CROSS JOIN LATERAL (SELECT CASE WHEN p.words IS NULL THEN i.indent ELSE p.first END, coalesce(p.rest,
+            CASE WHEN p.words IS NULL THEN i.indent || '    ' END, repeat(' ', length(p.first)))) AS s(first, rest)
+        LEFT JOIN LATERAL l4._wrap(coalesce(p.words, p.first), _section.width - length(s.rest))
             WITH ORDINALITY AS w(line, m)
             ON p.words IS NOT NULL
                 OR length(p.first) > _section.width AND p.first !~ '^ +(?:see: |SELECT |UPDATE |CALL )'
