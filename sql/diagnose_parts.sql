@@ -18,7 +18,7 @@ SELECT line, l4._marked(line, 'terminal') AS terminal, l4._marked(line, 'exit') 
 FROM unnest(ARRAY['RuntimeError: Connection closed by peer [10.0.0.7]:4711', 'torch.distributed.DistBackendError: NCCL error', 'java.lang.OutOfMemoryError',
     'Fatal Python error: Segmentation fault', 'process 12 exited with code 1', 'shutting down, exit code 0', 'node02: error: task 3: Killed',
     'no heartbeat from rank 5 for 4.0 s', 'still waiting for 3 ranks', 'error rate 0.1', 'terminate called after throwing an instance of ''x''',
-    'slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01 ***', 'upload failed after 4 attempts']) AS line;
+    'slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01 ***', 'rank 3 died from signal 15', 'launcher ended with 1', 'upload failed after 4 attempts']) AS line;
 -- a user's rule of the same name replaces the shipped one; switched off is switched off
 BEGIN;
 INSERT INTO l4.marker_rule (name, kind, signature) VALUES ('signal', 'terminal', '^PLEASE DIE$') RETURNING rule_id >= 1000000 AS own_id, origin;
@@ -48,7 +48,7 @@ SELECT a, l4._ip_number(a) FROM unnest('{10.0.0.1,255.255.255.255,fe80::1,node07
 SELECT array_agg(l4._level(l)) FROM unnest('{DEBUG,INFO,WARNING,ERROR,CRITICAL,FATAL,NULL}'::text[]) AS l;
 -- functions that tell a stage, and two that hold several
 SELECT f, (SELECT string_agg(r.stage, ', ') FROM l4._marker('frame') AS r WHERE l4.pcre_match(f, r.signature)) AS stage
-FROM unnest('{evaluate,run_validation,test_step,_maybe_log_save_evaluate,train_and_evaluate,save_checkpoint,load_state_dict}'::text[]) AS f;
+FROM unnest('{evaluate,run_validation,test_step,_maybe_log_save_evaluate,train_and_evaluate,save_checkpoint,load_state_dict,savez,heldout}'::text[]) AS f;
 -- blame: a chain ends where nobody else is named; the edge that would close a cycle is left out
 SELECT l4._blame('{}', '{}', '{1,0}');
 SELECT l4._blame('{1,2}', '{2,3}', '{1,1,0}');

@@ -109,14 +109,43 @@ CALL say('native', 1, 10.2, 'Traceback (most recent call last):');
 CALL say('native', 1, 10.2, '  File "/app/fit.py", line 9, in fit');
 CALL say('native', 1, 10.2, '    store.save_weights(path)');
 CALL say('native', 1, 10.2, 'RuntimeError: [write] Unable to write 2809 bytes to file.');
+-- one text for all ends: who was killed, and who was told to end for it
+CALL job('signals', 9, 16);
+CALL say('signals', 2, 10.2, 'rank 2 died from signal 9');
+CALL say('signals', 3, 10.6, 'rank 3 died from signal 15');
+CALL say('signals', 0, 10.6, 'launcher ended with 137');
+-- the scheduler ends a job that was slow, or that stood still
+CALL job('limit', 9);
+DO $$ BEGIN FOR n IN 0 .. 3 LOOP FOR i IN 10 .. 15 LOOP
+    CALL say('limit', n, 10 + 6 * (i - 9), format('INFO iteration %s/20 loss 2.1', i));
+END LOOP; END LOOP; END $$;
+CALL say('limit', 0, 48, '=>> PBS: job killed: walltime 48 exceeded limit 45');
+CALL say('limit', 1, 48.1, 'rank 1 died from signal 15');
+CALL job('still-limit', 9);
+DO $$ BEGIN FOR n IN 0 .. 3 LOOP CALL say('still-limit', n, 40, 'WARNING the ring of gradients is open'); END LOOP; END $$;
+CALL say('still-limit', 0, 100, '=>> PBS: job killed: walltime 100 exceeded limit 97');
+-- good jobs whose start-up tells no stage: all but one get through it, one never came, and a line names it
+INSERT INTO said (job_id, node, at, line)
+SELECT replace(s.job_id, 'good', 'good-mute'), 'x' || right(s.node, 1) || 'c7n3', s.at,
+    replace(s.line, 'training starts', 'the ring is closed')
+FROM said AS s WHERE s.job_id IN ('good-1', 'good-2') ORDER BY s.place;
+INSERT INTO said (job_id, node, at, line)
+SELECT j, s.node, s.at, s.line
+FROM said AS s CROSS JOIN unnest('{mute-port,mute-absent}'::text[]) AS j
+WHERE s.job_id = 'good-mute-1' AND s.at < 2 AND NOT (s.node = 'x2c7n3' AND (j = 'mute-absent' OR s.at > 1)) ORDER BY s.place;
+INSERT INTO said (job_id, node, at, line) VALUES
+    ('mute-port', 'x2c7n3', 0.5, 'OSError: [Errno 98] Address already in use'),
+    ('mute-port', 'x0c7n3', 3, 'launcher ended with 1'),
+    ('mute-absent', 'x1c7n3', 3, 'cannot forward the start to x2c7n3.cluster.example: no answer'),
+    ('mute-absent', 'x0c7n3', 3.1, 'ERROR gave up: 3/4 workers joined');
 INSERT INTO logs (job_id, node, source, line_no, ts, line)
 SELECT s.job_id, s.node, '', row_number() OVER (PARTITION BY s.job_id, s.node ORDER BY s.at, s.place),
     '2026-05-01 10:00:00+00'::timestamptz + s.at * interval '1 s', s.line
 FROM said AS s;
 CALL l4.ingest('launcher_words.logs');
-UPDATE l4.job SET settings = 'launcher_words', status = CASE WHEN job_id LIKE 'good%' THEN 'succeeded' ELSE 'failed' END
+UPDATE l4.job SET settings = CASE WHEN job_id ~ 'mute' THEN 'mute' ELSE 'launcher_words' END, status = CASE WHEN job_id LIKE 'good%' THEN 'succeeded' ELSE 'failed' END
 WHERE job_id IN (SELECT s.job_id FROM said AS s);
-SELECT l4.diagnose(j) IS NULL FROM unnest('{stopped,told,untold,killed,late,report,status,crashed,path,checkpoint,lost,moved,words,still,joined,unmet,told-by,after,native}'::text[]) AS j;
+SELECT l4.diagnose(j) IS NULL FROM unnest('{stopped,told,untold,killed,late,report,status,crashed,path,checkpoint,lost,moved,words,still,joined,unmet,told-by,after,native,signals,limit,still-limit,mute-port,mute-absent}'::text[]) AS j;
 SELECT d.job_id, d.symptom, d.stage, d.category, d.component, d.cause,
     (SELECT string_agg(n.node || ' ' || round(n.score::numeric, 2), ', ' ORDER BY n.rank) FROM l4.suspect_node AS n
      WHERE n.job_id = d.job_id AND n.score > 0)

@@ -124,8 +124,32 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN stem || lpad(digits::text, greatest(width, length(digits::text)), '0');
 COMMENT ON FUNCTION l4._count_name(text, int, int) IS 'a name made of such parts';
 
+-- Hosts that lines name and that never wrote, with names of the form that those of all nodes have, numbers apart.
+CREATE FUNCTION l4._told_hosts(k l4._case, places l4._case_place[], wanted int) RETURNS text[]
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH node AS MATERIALIZED (
+        SELECT s.name, regexp_replace(s.name, '[0-9]+', '0', 'g') AS form, n.node LIKE '%.%' AS whole
+        FROM unnest(places) AS n CROSS JOIN LATERAL split_part(n.node, '.', 1) AS s(name) WHERE n.lines > 0
+    ), host AS (
+        SELECT DISTINCT CASE WHEN f.whole THEN h.host ELSE h.name END AS node
+        FROM (SELECT min(n.form) AS form, bool_and(n.whole) AS whole FROM node AS n
+            HAVING min(n.form) = max(n.form) AND min(n.form) ~ '[[:alpha:]].*0') AS f
+        CROSS JOIN LATERAL (SELECT l4._host_of(v.value) AS host, split_part(l4._host_of(v.value), '.', 1) AS name
+            FROM l4._slot_values(k.job_id, ARRAY(SELECT l4._survivor(e.event_id, e.merged_into)
+                FROM l4._job_event AS j JOIN l4._event_slot AS z USING (event_id) JOIN l4._event AS e USING (event_id)
+                WHERE j.job_id = k.job_id AND z.kind = 'host')) AS v
+            JOIN l4._slot_kind AS s USING (event_id, slot)
+            WHERE s.kind = 'host') AS h
+        WHERE regexp_replace(h.name, '[0-9]+', '0', 'g') = f.form AND h.name NOT IN (SELECT n.name FROM node AS n)
+    )
+    SELECT array_agg(h.node ORDER BY h.node COLLATE "C") FROM host AS h HAVING count(*) = wanted;
+END;
+COMMENT ON FUNCTION l4._told_hosts(l4._case, l4._case_place[], int) IS
+    'hosts that lines of a job name and that are called as its nodes are, but wrote nothing, if they are so many';
+
 -- Nodes that were expected and never wrote, by their ranks: names that count up with the ranks (node05, node07) name
--- the gap, else the node of this rank in a baseline job that ran on the same nodes does.
+-- the gap, else the node of this rank in a baseline job that ran on the same nodes does, else what lines name.
 CREATE FUNCTION l4._missing_ranks(k l4._case, places l4._case_place[], per int, expected int)
     RETURNS SETOF l4._case_place
 LANGUAGE sql STABLE
@@ -154,10 +178,12 @@ BEGIN ATOMIC
         FROM l4.job_node AS b JOIN alike USING (job_id)
         WHERE b.node NOT IN (SELECT s.node FROM seen AS s)
         GROUP BY b.rank
+    ), told AS MATERIALIZED (
+        SELECT l4._told_hosts(k, places, (e.nodes - e.known)::int) AS hosts FROM expect AS e
     )
     SELECT k.job_id,
         coalesce(CASE WHEN e.affine THEN l4._count_name(e.stem, r.place + e.shift, e.width) END, b.node,
-            'rank ' || r.place * per),
+            ((SELECT t.hosts FROM told AS t))[row_number() OVER (ORDER BY r.place)], 'rank ' || r.place * per),
         r.place * per, int4multirange(int4range(r.place * per, (r.place + 1) * per)), NULL::int,
         -1000000 - r.place * per, 0::bigint, NULL::timestamptz, NULL::timestamptz, NULL::int, 0::bigint
     FROM expect AS e
@@ -205,10 +231,13 @@ BEGIN ATOMIC
                 AND (max(s.digits) - min(s.digits) + 1 = expected - max(s.known) + count(*)
                     OR min(s.digits) = 0 AND max(s.digits) < expected - max(s.known) + count(*)) AS counts
         FROM seen AS s WHERE s.alike = (SELECT max(z.alike) FROM seen AS z)
+    ), told AS MATERIALIZED (
+        SELECT l4._told_hosts(k, places, (expected - s.known)::int) AS hosts FROM span AS s
     )
     SELECT k.job_id,
         CASE WHEN l.nodes IS NOT NULL THEN l.nodes[x.place]
-            WHEN s.counts THEN l4._count_name(s.stem, x.digits, s.width) ELSE 'missing node ' || x.place END,
+            WHEN s.counts THEN l4._count_name(s.stem, x.digits, s.width)
+            ELSE coalesce(((SELECT t.hosts FROM told AS t))[x.place], 'missing node ' || x.place) END,
         NULL::int, '{}'::int4multirange, NULL::int, (-2000000 - x.place)::int, 0::bigint, NULL::timestamptz,
         NULL::timestamptz, NULL::int, 0::bigint
     FROM span AS s

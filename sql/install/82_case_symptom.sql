@@ -341,47 +341,6 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._waited(l4._case) IS 'do the first crash reports say that something was waited for too long';
 
--- Others may announce the training and wait in vain for a node that failed before.
-CREATE FUNCTION l4._failed_before(k l4._case) RETURNS bool
-LANGUAGE sql STABLE
-BEGIN ATOMIC
-    WITH training AS MATERIALIZED (
-        SELECT s.node, min(s.first_ts) AS first_ts FROM l4._stages(k) AS s
-        WHERE s.stage = 'train' GROUP BY s.node
-    )
-    SELECT coalesce((SELECT count(*) >= (k.t).half * k.nodes FROM training AS t) AND (
-        SELECT t.first_ts IS NULL OR t.first_ts - n.clock > n.terminal_ts
-        FROM l4._nodes(k.job_id) AS n LEFT JOIN training AS t USING (node)
-        WHERE n.terminal_ts IS NOT NULL
-        ORDER BY n.terminal_ts, n.place LIMIT 1), false);
-END;
-COMMENT ON FUNCTION l4._failed_before(l4._case) IS
-    'did the first node that reports a crash not announce the training, as half of the nodes did';
-
--- Did a job without iterations train? A stage that is announced is not enough where good jobs report iterations and no
--- line here is about one: half of the nodes must announce it, or the first crash be in a step of the training. One node
--- may say that it begins while others still load.
-CREATE FUNCTION l4._announced(k l4._case) RETURNS bool
-LANGUAGE sql STABLE
-BEGIN ATOMIC
-    WITH job AS (
-        SELECT EXISTS (SELECT FROM l4._stages(k) AS s WHERE s.stage = 'train') AS announced,
-            k.attempt_ts IS NULL AND EXISTS (SELECT FROM l4._nodes(k.job_id) AS x WHERE x.in_flight > 0) AS in_flight,
-            EXISTS (SELECT FROM l4._stream AS s
-                WHERE s.job_id = ANY (k.baseline) AND s.last_iteration IS NOT NULL)
-                OR (k.counter).event_id IS NOT NULL AS good_jobs_print,
-            (SELECT count(DISTINCT c.node) FROM l4._event_counts(k.job_id, ARRAY(
-                SELECT j.event_id FROM l4._job_event AS j JOIN l4._event AS t USING (event_id)
-                WHERE j.job_id = k.job_id AND t.stage = 'train')) AS c
-                WHERE coalesce(c.last_ts >= k.attempt_ts, true)) AS announcing
-    )
-    SELECT a.announced AND NOT l4._failed_before(k)
-            AND (a.in_flight OR NOT a.good_jobs_print OR a.announcing >= (k.t).half * k.nodes)
-        OR l4._in_step(k, a.announced)
-    FROM job AS a;
-END;
-COMMENT ON FUNCTION l4._announced(l4._case) IS 'did a job train that reports no iteration';
-
 -- What good jobs print before their first iteration, on how many nodes (the one that leads the others as well), and how
 -- often on a node: by each of its ranks.
 CREATE FUNCTION l4._start_up(k l4._case) RETURNS TABLE (event_id int, before interval, share float8, times float8)
@@ -422,6 +381,54 @@ END;
 COMMENT ON FUNCTION l4._start_up(l4._case) IS
     'events of the start-up of good jobs, how long before the first iteration the last node prints them, on which '
     'share of the nodes, and how often a node does, where these jobs agree';
+
+-- Others may announce the training and wait in vain for a node that failed before, or never wrote.
+CREATE FUNCTION l4._failed_before(k l4._case) RETURNS bool
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH training AS MATERIALIZED (
+        SELECT x.node, min(x.first_ts) AS first_ts
+        FROM (SELECT s.node, s.first_ts FROM l4._stages(k) AS s WHERE s.stage = 'train'
+            UNION ALL
+            -- or what each node prints last before its first iteration
+            SELECT c.node, c.first_ts
+            FROM l4._event_counts(k.job_id, ARRAY(SELECT s.event_id FROM l4._start_up(k) AS s
+                WHERE s.share = 1 ORDER BY s.before DESC, s.event_id LIMIT 1)) AS c) AS x
+        GROUP BY x.node
+    )
+    SELECT coalesce((SELECT count(*) >= (k.t).half * k.nodes FROM training AS t) AND (
+        SELECT t.first_ts IS NULL OR t.first_ts - n.clock > n.terminal_ts
+        FROM l4._nodes(k.job_id) AS n LEFT JOIN training AS t USING (node)
+        WHERE n.terminal_ts IS NOT NULL
+        ORDER BY n.terminal_ts, n.place LIMIT 1), false)
+        OR EXISTS (SELECT FROM l4._nodes(k.job_id) AS n WHERE n.lines = 0);
+END;
+COMMENT ON FUNCTION l4._failed_before(l4._case) IS
+    'did the first node that reports a crash not announce the training, as half of the nodes did, or one never write';
+
+-- Did a job without iterations train? A stage that is announced is not enough where good jobs report iterations and no
+-- line here is about one: half of the nodes must announce it, or the first crash be in a step of the training. One node
+-- may say that it begins while others still load.
+CREATE FUNCTION l4._announced(k l4._case) RETURNS bool
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH job AS (
+        SELECT EXISTS (SELECT FROM l4._stages(k) AS s WHERE s.stage = 'train') AS announced,
+            k.attempt_ts IS NULL AND EXISTS (SELECT FROM l4._nodes(k.job_id) AS x WHERE x.in_flight > 0) AS in_flight,
+            EXISTS (SELECT FROM l4._stream AS s
+                WHERE s.job_id = ANY (k.baseline) AND s.last_iteration IS NOT NULL)
+                OR (k.counter).event_id IS NOT NULL AS good_jobs_print,
+            (SELECT count(DISTINCT c.node) FROM l4._event_counts(k.job_id, ARRAY(
+                SELECT j.event_id FROM l4._job_event AS j JOIN l4._event AS t USING (event_id)
+                WHERE j.job_id = k.job_id AND t.stage = 'train')) AS c
+                WHERE coalesce(c.last_ts >= k.attempt_ts, true)) AS announcing
+    )
+    SELECT a.announced AND NOT l4._failed_before(k)
+            AND (a.in_flight OR NOT a.good_jobs_print OR a.announcing >= (k.t).half * k.nodes)
+        OR l4._in_step(k, a.announced)
+    FROM job AS a;
+END;
+COMMENT ON FUNCTION l4._announced(l4._case) IS 'did a job train that reports no iteration';
 
 -- Was the start-up over? All of it is there, the last of it included: what came next was the first iteration. Of one
 -- that is announced something must be told. The last line of all nodes is enough if it comes near the end, as the one
@@ -532,7 +539,8 @@ BEGIN
     k.trained := k.iterations > 0;
     IF NOT k.trained THEN
         -- before any iteration nothing is left to do with a checkpoint but to load it
-        k.trained := l4._announced(k) OR l4._started(k) AND l4._path_stage(k, NULL) IS DISTINCT FROM 'checkpoint_load';
+        k.trained := l4._announced(k) OR NOT l4._failed_before(k) AND l4._started(k)
+            AND l4._path_stage(k, NULL) IS DISTINCT FROM 'checkpoint_load';
     END IF;
     -- where half of the nodes that print iterations went through, and none reports a crash, the others' logs were cut
     -- off, or end with whatever came last
@@ -561,7 +569,7 @@ BEGIN
     outlived := coalesce(k.terminal_ts <= k.progress_ts, k.terminal_ts IS NULL);
     k.symptom := CASE
         WHEN k.finished AND k.ended_well AND outlived AND NOT slow THEN 'none'
-        WHEN (k.finished OR NOT k.crashed) AND slow AND outlived THEN 'slow'
+        WHEN slow AND ((k.finished OR NOT k.crashed) AND outlived OR l4._only_told(k)) THEN 'slow'
         WHEN NOT k.trained THEN CASE WHEN k.nodes > 0 AND (k.crashed OR coalesce(n.deviates, false) OR l4._stopped(k))
             THEN 'launch' ELSE 'none' END
         -- that others trained without it is no progress

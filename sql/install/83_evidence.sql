@@ -19,6 +19,21 @@ END;
 COMMENT ON FUNCTION l4._ends_told(text) IS
     'new events that tell how a process ended, or that somebody was lost; killed: it had no time to speak';
 
+-- One text has many statuses: "died from signal 9", of one, and "died from signal 15".
+CREATE FUNCTION l4._not_killed(job_id text, events int[]) RETURNS TABLE (node text, event_id int)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10
+BEGIN ATOMIC
+    SELECT m.node, m.event_id
+    FROM (SELECT array_agg(s.node) AS nodes, array_agg(s.event_id) AS events
+        FROM l4._case AS k CROSS JOIN l4._shown(_not_killed.job_id) AS s
+        WHERE k.job_id = _not_killed.job_id AND s.event_id = ANY (_not_killed.events)
+            AND s.nodes BETWEEN 2 AND (k.t).uncommon_nodes) AS x
+    CROSS JOIN LATERAL l4._messages(_not_killed.job_id, x.nodes, x.events) AS m
+    WHERE NOT l4._marked(m.message, 'killed');
+END;
+COMMENT ON FUNCTION l4._not_killed(text, int[]) IS
+    'who of several says it of another end, of events that tell that a process was killed';
+
 CREATE FUNCTION l4.evidence_unique(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -47,6 +62,9 @@ BEGIN
         FROM l4._edges(evidence_unique.job_id) AS a CROSS JOIN LATERAL unnest(a.events) AS x(event_id)
     ), report AS MATERIALIZED (
         SELECT r.* FROM l4._ends_told(evidence_unique.job_id) AS r
+    ), told AS MATERIALIZED (
+        SELECT o.* FROM l4._not_killed(evidence_unique.job_id,
+            ARRAY(SELECT r.event_id FROM report AS r WHERE r.killed)) AS o
     ), mentioned AS MATERIALIZED (
         SELECT m.* FROM l4._mentions(evidence_unique.job_id,
             ARRAY(SELECT r.event_id FROM report AS r WHERE r.ended)) AS m
@@ -72,11 +90,12 @@ BEGIN
             * CASE WHEN s.first_ts > k.terminal_ts + l4._seconds((k.t).late_seconds) THEN (k.t).faint ELSE 1 END
             * CASE WHEN s.significant THEN 1 ELSE (k.t).weak END * CASE WHEN s.outlived THEN (k.t).weak ELSE 1 END
             -- that processes ended is no news, and who lost somebody is not who was lost
-            * CASE WHEN r.ended AND NOT r.killed OR r.lost THEN (k.t).faint ELSE 1 END AS value
+            * CASE WHEN r.ended AND NOT (r.killed AND o.node IS NULL) OR r.lost THEN (k.t).faint ELSE 1 END AS value
         FROM shown AS s
         JOIN alike AS f ON f.alike = s.alike
         CROSS JOIN k
         LEFT JOIN report AS r ON r.event_id = s.event_id
+        LEFT JOIN told AS o ON o.node = s.node AND o.event_id = s.event_id
         LEFT JOIN naming AS a ON a.node = s.node AND a.event_id = s.event_id
         WHERE a.node IS NULL
     ), first AS MATERIALIZED (

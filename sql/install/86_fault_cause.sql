@@ -191,6 +191,19 @@ END;
 COMMENT ON FUNCTION l4._told_to_end(l4._case, text)
     IS 'fault whose line says that the job was told to end, before anything failed; NULL: none';
 
+-- Nobody reports a crash before the scheduler's words, nor later anything but how processes ended.
+CREATE FUNCTION l4._only_told(k l4._case) RETURNS bool
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT coalesce(bool_and(e.exit OR t.told) AND min(e.first_ts) FILTER (WHERE t.told) = min(e.first_ts), false)
+    FROM l4._claims(k.job_id) AS e
+    JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+    CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM l4.active_fault AS f
+        WHERE f.is_effect AND f.component = 'scheduler' AND l4.pcre_match(j.example, f.signature)) AS told) AS t
+    WHERE e.terminal;
+END;
+COMMENT ON FUNCTION l4._only_told(l4._case) IS 'was a job told to end, and nothing else reported';
+
 CREATE FUNCTION l4._failure_kind(k l4._case, stage text, OUT kind text, OUT about text, OUT fault_id int)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
