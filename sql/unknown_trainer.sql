@@ -211,6 +211,29 @@ BEGIN
     END LOOP;
 END
 $$;
+-- a node that fails long before the others write has a good clock
+DO $$
+DECLARE
+    n int;
+BEGIN
+    CALL say('range-early', 1, 19, 'ValueError: 7 is too few');
+    FOREACH n IN ARRAY '{0,2,3}'::int[] LOOP
+        CALL say('range-early', n, 29.9, format('Peer[%s] joins a mesh of 4', n));
+        CALL say('range-early', n, 30, 'TimeoutError: the mesh is not complete');
+    END LOOP;
+END
+$$;
+-- one log is cut; one node fails before it prints what the others do
+CALL job('range-cut', 4, false);
+DELETE FROM logs WHERE job_id = 'range-cut' AND node = 'box-3' AND line !~ 'Peer';
+CALL job('range-alone', 4, false, 22);
+DELETE FROM logs WHERE job_id = 'range-alone' AND node = 'box-2' AND line ~ 'pass|held';
+CALL say('range-alone', 2, 5.1, 'ValueError: 7 is too few');
+-- the same where all clocks are off, in a good job that began anew as well
+INSERT INTO logs (job_id, node, line_no, ts, line)
+SELECT l.job_id || '-skewed', l.node, l.line_no, l.ts, l.line FROM logs AS l WHERE l.job_id ~ '^range-[a-z]';
+UPDATE logs SET ts = ts + ('{40,0,-25,70}'::int[])[right(node, 1)::int + 1] * interval '1 s'
+WHERE job_id ~ '-skewed$' OR job_id = 'plain-again';
 CALL l4.ingest('unknown_trainer.logs');
 UPDATE l4.job SET settings = 'unknown ' || split_part(job_id, '-', 1), status = CASE WHEN job_id ~ '[0-9]$' OR job_id IN ('plain-again', 'range-stalled') THEN 'succeeded' ELSE 'running' END
 WHERE job_id IN (SELECT l.job_id FROM logs AS l);
@@ -220,6 +243,7 @@ SELECT a.job_id, a.status, a.symptom, a.stage, a.epoch, a.iteration, a.coverage 
     (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = a.job_id AND s.rank = 1 AND s.is_suspect) AS suspect
 FROM answer AS a ORDER BY a.job_id;
 SELECT a.job_id, s.example_line FROM answer AS a JOIN l4.suspect_event AS s USING (job_id) ORDER BY a.job_id, s.rank;
-SELECT a.job_id, a.summary FROM answer AS a WHERE a.job_id IN ('bar-silent', 'plain-again', 'plain-reset') ORDER BY a.job_id;
+SELECT a.job_id, a.summary FROM answer AS a WHERE a.job_id IN ('bar-silent', 'plain-again', 'plain-reset', 'range-early', 'range-alone-skewed',
+    'range-missing-skewed') ORDER BY a.job_id;
 SELECT count(l4.forget_job(job_id)) AS forgotten FROM answer;
 DROP SCHEMA unknown_trainer CASCADE;

@@ -39,7 +39,7 @@ BEGIN ATOMIC
         -- clocks
         ('min_clock', 0.1, 's', 0, 1000000, 'a clock is off by that much, where iterations tell'),
         ('min_line_clock', 0.5, 's', 0, 1000000, 'a clock is off by that much, where lines that all nodes print tell'),
-        ('min_log_clock', 60, 's', 0, 1000000, 'a clock is off by that much, where only the ends of the logs tell'),
+        ('min_log_clock', 5, 's', 0, 1000000, 'a clock is off by that much, where only the ends of the logs tell'),
         ('clock_spread', 0.2, 'share', 0, 1, 'of the shift: the median deviation from it is at most that'),
         ('clock_agreement', 0.8, 'share', 0.01, 1,
             'two measures of a shift agree when one is at least that much of the other'),

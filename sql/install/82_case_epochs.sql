@@ -64,10 +64,11 @@ BEGIN ATOMIC
             percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms) FILTER (WHERE i.place = 1) AS ms
         FROM iteration AS i
     )
-    SELECT greatest(0, extract(epoch FROM min(j.first_ts) - e.done_ts) * 1000 / e.ms)
-    FROM epoch AS e JOIN l4._job_event AS j
-        ON j.job_id = k.job_id AND j.first_ts >= e.done_ts - e.ms * interval '1 ms' AND j.first_ts < e.next_ts
-    WHERE e.ms > 0
+    SELECT greatest(0, extract(epoch FROM min(f.ts) - e.done_ts) * 1000 / e.ms)
+    FROM epoch AS e
+    CROSS JOIN (SELECT j.first_ts - n.clock AS ts FROM l4._job_event AS j
+        JOIN l4._nodes(k.job_id) AS n ON n.node = j.first_node WHERE j.job_id = k.job_id) AS f
+    WHERE e.ms > 0 AND f.ts >= e.done_ts - e.ms * interval '1 ms' AND f.ts < e.next_ts
     GROUP BY e.done_ts, e.ms;
 END;
 COMMENT ON FUNCTION l4._rest_of_epoch(l4._case, bytea) IS

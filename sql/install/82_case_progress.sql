@@ -32,8 +32,8 @@ COMMENT ON FUNCTION l4._total_iterations(text) IS 'iterations that a job was to 
 
 -- What a job printed before a time, once a node as in other jobs, it printed again after it; and then what they print
 -- once and it had not, with all its nodes: it began anew and got on. Of attempts that all fail the first one tells as
--- much as the last.
-CREATE FUNCTION l4._began_anew(job_id text, ts timestamptz, others text[], share float8) RETURNS timestamptz
+-- much as the last. One node and its clock tell when.
+CREATE FUNCTION l4._began_anew(job_id text, node text, ts timestamptz, others text[], share float8) RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE COST 100000
 BEGIN ATOMIC
     WITH other AS MATERIALIZED (
@@ -43,22 +43,23 @@ BEGIN ATOMIC
         GROUP BY o.event_id
         HAVING bool_and(o.occurrences = o.nodes)
     ), once AS MATERIALIZED (
-        SELECT x.first_ts, x.last_ts, x.occurrences, x.nodes
+        SELECT c.first_ts, c.last_ts, c.occurrences, x.occurrences >= 2 * x.nodes AS twice, x.nodes
         FROM l4._job_event AS x JOIN other AS o USING (event_id)
-        WHERE x.job_id = _began_anew.job_id
+        JOIN l4.event_count AS c ON c.job_id = x.job_id AND c.event_id = x.event_id
+        WHERE x.job_id = _began_anew.job_id AND c.node = _began_anew.node
     ), start_up AS (
         SELECT max(j.last_ts) FILTER (WHERE j.again) AS again_ts
-        FROM (SELECT o.last_ts, o.last_ts > _began_anew.ts AND o.occurrences >= 2 * o.nodes AS again
+        FROM (SELECT o.last_ts, o.last_ts > _began_anew.ts AND o.twice AS again
             FROM once AS o WHERE o.first_ts < _began_anew.ts) AS j
         HAVING count(*) FILTER (WHERE j.again) >= greatest(2, _began_anew.share * count(*))
     )
     SELECT s.again_ts FROM start_up AS s
-    WHERE (SELECT bool_and(o.occurrences = o.nodes AND o.nodes = (SELECT max(x.nodes) FROM once AS x))
+    WHERE (SELECT bool_and(o.occurrences = 1 AND o.nodes = (SELECT max(x.nodes) FROM once AS x))
         FROM once AS o WHERE o.first_ts > s.again_ts);
 END;
-COMMENT ON FUNCTION l4._began_anew(text, timestamptz, text[], float8) IS
-    'when a job went through its start-up again after a time and got on, as these other jobs do not: at least that '
-    'share of what it had printed';
+COMMENT ON FUNCTION l4._began_anew(text, text, timestamptz, text[], float8) IS
+    'when a node of a job went through its start-up again after a time and got on, as these other jobs do not: at '
+    'least that share of what it had printed';
 
 -- A counter that starts over, as one epoch follows another, is a new attempt if the node went through its start-up in
 -- between, also where the counter goes on from a checkpoint. One stream of the node with the lowest rank tells, since
@@ -82,8 +83,8 @@ BEGIN
     )
     SELECT greatest(max(e.began - e.clock), (
         SELECT min(i.ended - o.clock) FROM one AS o JOIN l4._iteration AS i ON o.node = i.node AND o.source = i.source
-        WHERE i.job_id = _last_attempt.job_id AND i.ended - o.clock > (SELECT l4._began_anew(_last_attempt.job_id,
-            (SELECT min(z.began - z.clock) FROM epoch AS z), _last_attempt.good_jobs, 0.5))))
+        WHERE i.job_id = _last_attempt.job_id AND i.ended > (SELECT l4._began_anew(_last_attempt.job_id,
+            (SELECT z.node FROM one AS z), (SELECT min(z.began) FROM epoch AS z), _last_attempt.good_jobs, 0.5))))
     FROM epoch AS e
     WHERE EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = _last_attempt.job_id AND s.node = e.node
         AND s.stage IN ('init', 'model') AND s.first_ts > e.before AND s.first_ts < e.began));

@@ -286,7 +286,8 @@ BEGIN ATOMIC
                 AND NOT EXISTS (SELECT FROM l4._case_event AS y
                     WHERE y.job_id = k.job_id AND y.event_id = t.event_id AND y.is_new) AS said,
             z.terminal_ts IS NULL AND coalesce(h.ts - z.clock >= z.progress_ts, false) AS by_stage,
-            j.first_ts > k.last_ts - (k.t).last_part::float8 * (k.last_ts - k.first_ts) AS at_end,
+            j.first_ts - coalesce(f.clock, '0')
+                > k.last_ts - (k.t).last_part::float8 * (k.last_ts - k.first_ts) AS at_end,
             coalesce(x.last, false) AS crashed
         FROM l4._nodes(k.job_id) AS z
         JOIN crash AS x ON x.node = z.node
@@ -301,6 +302,7 @@ BEGIN ATOMIC
         CROSS JOIN LATERAL (SELECT t.iteration_rule IS NOT NULL
             OR t.event_id IN (SELECT c.event_id FROM counter AS c) AS reports) AS r
         LEFT JOIN l4._job_event AS j ON j.job_id = k.job_id AND j.event_id = t.event_id
+        LEFT JOIN l4._case_clock AS f ON f.job_id = k.job_id AND f.node = j.first_node
         LEFT JOIN shutdown AS h ON h.node = z.node
         LEFT JOIN behind AS b ON b.node = z.node
     )

@@ -141,10 +141,12 @@ BEGIN ATOMIC
         GROUP BY j.job_id, j.here, r.node
     ), line AS (
         -- first lines of records: none begins behind its line, and of "=" the planner expects next to none
-        SELECT o.here, e.event_id, e.line_no, e.ts, e.event_id = ANY (o.reports) AS report
+        SELECT o.here, e.event_id, e.line_no, t.ts, e.event_id = ANY (o.reports) AS report
         FROM one AS o
         JOIN l4.event_line AS e ON e.job_id = o.job_id AND e.node = o.node AND e.line_no <= e.record_line_no
-        WHERE NOT o.here OR coalesce(e.ts <= _phase_stage.ts + l4._seconds((k.t).same_moment), true)
+        LEFT JOIN l4._case_clock AS n ON n.job_id = o.job_id AND n.node = o.node
+        CROSS JOIN LATERAL (SELECT e.ts - coalesce(n.clock, '0') AS ts) AS t
+        WHERE NOT o.here OR coalesce(t.ts <= _phase_stage.ts + l4._seconds((k.t).same_moment), true)
     ), counted AS MATERIALIZED (
         SELECT l.*, count(*) FILTER (WHERE l.report) OVER w AS reports,
             max(l.ts) FILTER (WHERE l.report) OVER w AS report_ts
