@@ -125,8 +125,12 @@ BEGIN ATOMIC
         FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
         WHERE j.job_id = ANY (k.baseline || k.elsewhere)
         GROUP BY 1
+    ), labelled AS MATERIALIZED (
+        -- known, although what a launcher puts in front was not yet taken off here, or there
+        SELECT l.event_id FROM l4._labelled(k.job_id, ARRAY(SELECT b.event_id FROM known AS b WHERE b.jobs > 0)) AS l
     ), candidate AS MATERIALIZED (
-        SELECT j.*, l4._level(e.level) AS level, e.is_stack, e.example AS text, e.example_record AS record, b.jobs,
+        SELECT j.*, l4._level(e.level) AS level, e.is_stack, e.example AS text, e.example_record AS record,
+            CASE WHEN l.event_id IS NULL THEN b.jobs ELSE coalesce(b.jobs, 1) END AS jobs,
             w.words IS NOT NULL OR s.event_id IS NOT NULL AS new_words,
             e.example ~* 'exit' AND j.example <> e.example AND NOT r.before AS other_exit,
             row_number() OVER ()::int AS place
@@ -135,6 +139,7 @@ BEGIN ATOMIC
         -- the status that it had first is an earlier attempt's
         CROSS JOIN LATERAL (SELECT coalesce(j.first_ts < k.attempt_ts, false) AS before) AS r
         LEFT JOIN known AS b USING (event_id)
+        LEFT JOIN labelled AS l USING (event_id)
         LEFT JOIN l4._new_words(k.job_id, (k.baseline || k.elsewhere)[1:(k.t).word_jobs::int]) AS w USING (event_id)
         LEFT JOIN l4._new_status(k.job_id, k.baseline[1:(k.t).word_jobs::int]) AS s(event_id)
             ON s.event_id = j.event_id AND NOT r.before AND k.baseline <> '{}'
