@@ -296,6 +296,7 @@ REGRESS = \
 	evidence \
 	thresholds \
 	unknown_trainer \
+	log_files \
 	first_job \
 	launcher_words \
 	bounded \

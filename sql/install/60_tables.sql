@@ -160,6 +160,7 @@ CREATE TABLE l4._stream (
     last_event_id int,
     last_iteration int,
     max_in_flight int,
+    timed_line_no bigint,
     CONSTRAINT _stream_pkey PRIMARY KEY (stream_id),
     CONSTRAINT _stream_key UNIQUE (job_id, node, source),
     CONSTRAINT _stream_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
@@ -186,6 +187,8 @@ COMMENT ON COLUMN l4._stream.member IS 'number in the pack that it shares; NULL 
 COMMENT ON COLUMN l4._stream.last_event_id IS 'event of the last record';
 COMMENT ON COLUMN l4._stream.last_iteration IS 'last iteration that was reported done';
 COMMENT ON COLUMN l4._stream.max_in_flight IS 'highest iteration that was mentioned';
+COMMENT ON COLUMN l4._stream.timed_line_no IS
+    'last line that has a time, its own or that of the column: those behind it have that time; NULL = none has';
 
 -- A pack holds a stream, or several short ones of a job: its values are read by l4._member(). Numbers of packs that
 -- are shared are taken from those of streams.

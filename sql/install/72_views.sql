@@ -22,7 +22,7 @@ COMMENT ON FUNCTION l4._member(bytea, int) IS
 -- The planner may ask a function behind these views about a pack and a stream before it compares their ids: CASE
 -- keeps pairs apart that do not belong together.
 CREATE VIEW l4._summary AS
-SELECT s.stream_id, s.job_id, s.node, s.source, s.last_iteration, p.part,
+SELECT s.stream_id, s.job_id, s.node, s.source, s.last_iteration, s.timed_line_no, p.part,
     CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.events, s.member) END AS events,
     CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.slots, s.member) END AS slots,
     CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.durations, s.member) END AS durations,
@@ -169,8 +169,19 @@ COMMENT ON COLUMN l4.event_count.occurrences IS 'records';
 COMMENT ON COLUMN l4.event_count.first_line_no IS 'line of the first record; of several sources the lowest number';
 COMMENT ON COLUMN l4.event_count.last_line_no IS 'line of the last record';
 
+-- What stands behind the last time of its file, as a traceback in one of stderr, came after all that its node has times
+-- for, and in the order of its lines: where a node writes several files, the last time of this one may be long past.
+CREATE FUNCTION l4._time_of(ts timestamptz, line_no bigint, timed_line_no bigint, node_ts timestamptz)
+RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN line_no <= timed_line_no OR node_ts IS NULL THEN ts
+    ELSE node_ts + (line_no - coalesce(timed_line_no, -1)) * interval '1 microsecond' END;
+COMMENT ON FUNCTION l4._time_of(timestamptz, bigint, bigint, timestamptz) IS
+    'time of a record: behind the last line of its stream with a time just after the last one of its node';
+
 -- With the ids in hand only their rows are unpacked: of a thousand nodes some thousand rows instead of half a million.
-CREATE FUNCTION l4._event_counts(job_id text, event_ids int[]) RETURNS SETOF l4.event_count
+CREATE FUNCTION l4._event_counts(job_id text, event_ids int[], last_words bool DEFAULT false)
+RETURNS SETOF l4.event_count
 LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -184,9 +195,13 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT _event_counts.job_id, s.node, e.survivor, sum(u.occurrences)::bigint, min(u.first_ts), max(u.last_ts),
+    SELECT _event_counts.job_id, s.node, e.survivor, sum(u.occurrences)::bigint,
+        min(l4._time_of(u.first_ts, u.first_line_no, s.timed_line_no, t.ts)),
+        max(l4._time_of(u.last_ts, u.last_line_no, s.timed_line_no, t.ts)),
         min(u.first_line_no), max(u.last_line_no)
     FROM l4._summary AS s
+    CROSS JOIN LATERAL (SELECT max(z.last_ts) AS ts FROM l4._stream AS z
+        WHERE last_words AND z.job_id = s.job_id AND z.node = s.node) AS t
     CROSS JOIN LATERAL l4._unpack(s.events, s.open_events, ids) AS u(event_id int, occurrences bigint,
         first_ts timestamptz, last_ts timestamptz, first_line_no bigint, last_line_no bigint)
     JOIN (SELECT x.event_id, l4._survivor(x.event_id, x.merged_into) AS survivor FROM l4._event AS x
@@ -195,7 +210,8 @@ BEGIN
     GROUP BY s.node, e.survivor;
 END;
 $$;
-COMMENT ON FUNCTION l4._event_counts(text, int[]) IS 'l4.event_count of some events of a job; NULL = of all';
+COMMENT ON FUNCTION l4._event_counts(text, int[], bool) IS
+    'l4.event_count of some events of a job; NULL = of all; last_words = what has no time is taken for a node''s last';
 
 -- Of the lines of a job only those wanted leave the packed values.
 CREATE FUNCTION l4._event_lines(job_id text, event_id int, node text) RETURNS SETOF l4.event_line

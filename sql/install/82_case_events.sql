@@ -189,7 +189,7 @@ BEGIN
     SELECT k.job_id, c.event_id, c.node, c.occurrences,
         CASE WHEN c.first_ts - n.clock < k.attempt_ts THEN c.last_ts ELSE c.first_ts END - n.clock, c.last_ts - n.clock,
         c.first_line_no
-    FROM l4._event_counts(k.job_id, ARRAY(SELECT e.event_id FROM unnest(candidates) AS e)) AS c
+    FROM l4._event_counts(k.job_id, ARRAY(SELECT e.event_id FROM unnest(candidates) AS e), true) AS c
     JOIN l4._nodes(k.job_id) AS n USING (node)
     WHERE coalesce(c.last_ts - n.clock >= k.attempt_ts, true);
 

@@ -173,12 +173,14 @@ BEGIN
         AND NOT (r.place = 3 AND coalesce(e.first_ts > k.reported_ts - l4._seconds((k.t).same_moment), false)
             AND l4._marked((SELECT t.example FROM l4._event AS t WHERE t.event_id = e.event_id), 'trouble'))
     ORDER BY e.event_id, r.place, r.reason DESC;
-    -- a crash that a node outlived by some iterations was none: then its last report counts
-    SELECT min(CASE WHEN s.first_ts < third THEN s.last_ts ELSE s.first_ts END) FILTER (WHERE s.terminal),
+    -- a crash that a node outlived by some iterations was none: then its last report counts; one without a time comes
+    -- with the first that has one
+    SELECT coalesce(min(r.ts) FILTER (WHERE s.terminal AND r.ts <= n.last_ts), min(r.ts) FILTER (WHERE s.terminal)),
         least(k.reported_ts, k.onset_ts, min(s.first_ts)
             FILTER (WHERE NOT s.stack AND (s.level >= (k.t).warning_level OR s.terminal)))
     INTO k.terminal_ts, k.trouble_ts
-    FROM l4._shown(k.job_id) AS s;
+    FROM l4._shown(k.job_id) AS s JOIN l4._nodes(k.job_id) AS n USING (node)
+    CROSS JOIN LATERAL (SELECT CASE WHEN s.first_ts < third THEN s.last_ts ELSE s.first_ts END AS ts) AS r;
     k.trouble_ts := least(k.terminal_ts, k.trouble_ts);
     INSERT INTO l4._case_dropped (job_id, event_id, reason)
     SELECT k.job_id, e.event_id, 'routine before the trouble'
@@ -321,7 +323,7 @@ BEGIN ATOMIC
         SELECT DISTINCT ON (s.node) s.node, s.event_id, s.alike
         FROM l4._shown(k.job_id) AS s
         WHERE s.terminal AND NOT s.exit
-            AND coalesce(s.first_ts <= k.terminal_ts + l4._seconds((k.t).same_moment), NOT k.timed)
+            AND (NOT k.timed OR s.first_ts <= k.terminal_ts + l4._seconds((k.t).same_moment))
         ORDER BY s.node, s.first_ts, s.first_line_no
     ), reason AS (
         -- an error that a runtime logs just before the exception of which it is the reason
@@ -533,6 +535,7 @@ DECLARE
     n record;
     patience interval := l4._patience(k);
     all_well bool := false;
+    asked l4._case;
     outlived bool;
 BEGIN
     -- without times a crash report is all that there is to tell by
@@ -553,9 +556,11 @@ BEGIN
         bool_and(x.last_iteration IS NULL OR coalesce(x.last_iteration > k.total - k.step, false))
             AND (k.epochs IS NULL OR (k.epochs).epochs IS NOT NULL) AS reached,
         count(x.last_iteration) AS printing, bool_or(x.significant_ts >= k.reported_ts) AS trouble,
-        bool_or(x.significant_ts IS NOT NULL OR x.lines = 0) AS deviates
+        bool_or(x.significant_ts IS NOT NULL OR x.lines = 0) AS deviates,
+        -- behind the last time of each node that reports one
+        bool_and(x.terminal_ts > x.last_ts) AS undated
     INTO n
-    FROM (SELECT z.significant_ts, z.last_iteration, z.lines, e.ended_well, e.went_through,
+    FROM (SELECT z.significant_ts, z.terminal_ts, z.last_ts, z.last_iteration, z.lines, e.ended_well, e.went_through,
             z.last_iteration IS NOT NULL OR bool_and(z.last_iteration IS NULL) OVER () AS prints
         FROM l4._nodes(k.job_id) AS z JOIN unnest(ends) AS e USING (node)) AS x;
     -- with nothing to compare with: all iterations done, and neither trouble nor a long silence after the last one
@@ -569,6 +574,9 @@ BEGIN
     k.progress_ts := CASE WHEN k.finished THEN k.reported_ts ELSE l4._progress_before_flush(k) END;
     -- where no progress is known a crash was not outlived
     outlived := coalesce(k.terminal_ts <= k.progress_ts, k.terminal_ts IS NULL);
+    -- how long the silence before a crash report was that has no time is not known
+    asked := k;
+    asked.timed := k.timed AND NOT coalesce(n.undated, false);
     k.symptom := CASE
         WHEN k.finished AND k.ended_well AND outlived AND NOT slow THEN 'none'
         WHEN slow AND ((k.finished OR NOT k.crashed) AND outlived OR l4._only_told(k)) THEN 'slow'
@@ -579,11 +587,11 @@ BEGIN
             WHERE z.terminal_ts < k.train_ts) THEN 'launch'
         -- who lost a peer may take its time to say so
         WHEN coalesce(k.terminal_ts, k.last_ts) - k.progress_ts > CASE WHEN k.terminal_ts IS NULL THEN patience
-            WHEN NOT l4._waited(k) THEN (k.t).unexplained_patience::float8 * patience
+            WHEN NOT l4._waited(asked) THEN (k.t).unexplained_patience::float8 * patience
             -- they say so themselves
             ELSE least(patience, greatest(l4._seconds((k.t).hang_seconds),
                 (k.t).hang_reports::float8 * k.step * coalesce(k.median_ms, 0) * interval '1 ms')) END
-            OR (NOT k.timed OR k.progress_ts IS NULL) AND l4._waited(k) THEN 'hang'
+            OR (NOT asked.timed OR k.progress_ts IS NULL) AND l4._waited(asked) THEN 'hang'
         WHEN k.crashed THEN 'crash'
         WHEN NOT k.finished AND l4._stopped(k) THEN 'hang'
         ELSE 'none' END;

@@ -44,7 +44,7 @@ BEGIN
         SELECT c.* FROM l4._case AS c WHERE c.job_id = evidence_unique.job_id
     ), shown AS MATERIALIZED (
         SELECT s.alike, s.event_id, s.node, s.first_ts,
-            s.level >= (k.t).warning_level OR s.terminal OR s.exit AS significant,
+            s.level >= (k.t).warning_level OR s.terminal OR s.exit AS significant, s.first_ts <= n.last_ts AS dated,
             -- nobody knows whether good jobs show it, and this one went on
             cardinality(k.baseline || k.elsewhere) = 0 AND s.level < (k.t).error_level AND NOT s.terminal AND NOT s.exit
                 AND coalesce(s.last_ts < n.progress_ts, false) AS outlived
@@ -87,7 +87,8 @@ BEGIN
         SELECT s.node, s.event_id, s.first_ts, f.nodes,
             CASE WHEN f.nodes <= greatest(1, least((k.t).rare_share * k.nodes, (k.t).rare_nodes)) THEN 1.0
                 WHEN f.nodes <= least((k.t).uncommon_share * k.nodes, (k.t).uncommon_nodes) THEN (k.t).weak END
-            * CASE WHEN s.first_ts > k.terminal_ts + l4._seconds((k.t).late_seconds) THEN (k.t).faint ELSE 1 END
+            * CASE WHEN s.dated AND s.first_ts > k.terminal_ts + l4._seconds((k.t).late_seconds) THEN (k.t).faint
+                ELSE 1 END
             * CASE WHEN s.significant THEN 1 ELSE (k.t).weak END * CASE WHEN s.outlived THEN (k.t).weak ELSE 1 END
             -- that processes ended is no news, and who lost somebody is not who was lost
             * CASE WHEN r.ended AND NOT (r.killed AND o.node IS NULL) OR r.lost THEN (k.t).faint ELSE 1 END AS value

@@ -238,10 +238,10 @@ BEGIN
     INSERT INTO l4._stream SELECT s.*
     ON CONFLICT ON CONSTRAINT _stream_key DO UPDATE SET (rank, ranks, lines, unparsed, seen, tail, next_line_no, step,
         sparse, next_chunk_no, tail_lines, units, pack_id, member, first_ts, last_ts, last_event_id, last_iteration,
-        max_in_flight) = ROW (excluded.rank, excluded.ranks, excluded.lines, excluded.unparsed, excluded.seen,
-        excluded.tail, excluded.next_line_no, excluded.step, excluded.sparse, excluded.next_chunk_no,
+        max_in_flight, timed_line_no) = ROW (excluded.rank, excluded.ranks, excluded.lines, excluded.unparsed,
+        excluded.seen, excluded.tail, excluded.next_line_no, excluded.step, excluded.sparse, excluded.next_chunk_no,
         excluded.tail_lines, excluded.units, NULL, excluded.member, excluded.first_ts, excluded.last_ts,
-        excluded.last_event_id, excluded.last_iteration, excluded.max_in_flight);
+        excluded.last_event_id, excluded.last_iteration, excluded.max_in_flight, excluded.timed_line_no);
     IF old.pack_id IS NOT NULL THEN
         PERFORM l4._drop_pack(s.job_id, old.pack_id);
         DELETE FROM l4._counted AS c WHERE c.stream_id = s.stream_id;

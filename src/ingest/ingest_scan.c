@@ -48,6 +48,7 @@ struct L4Scan
 	bool		settle_all;		/* nothing follows: what is open is settled too */
 	int64		end_line_no;	/* where an ended piece stops; 0 goes on */
 	int64		previous;		/* last line fed */
+	int64		timed_line_no;	/* last one with a time; -1 none */
 	int64		unparsed;
 	bool		any;
 	bool		full;
@@ -123,6 +124,7 @@ l4_scan_begin(L4Scan *scan, const char *node, const uint32 *vocabulary, const ch
 	scan->settle_all = settle_all;
 	scan->end_line_no = scan->previous = scan->unparsed = 0;
 	scan->any = scan->full = scan->flawed = false;
+	scan->timed_line_no = -1;
 	scan->open_from = 0;
 	scan->head_before.learning = false;
 	scan->nstarts = scan->ninherited = scan->nwaiting = 0;
@@ -426,8 +428,12 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 			scan->head_before.learning = false;
 	}
 	l4_line_peel(scan->lines, line == NULL ? "" : line, len, &peeled);
+	if (ts == L4_NO_TS && peeled.has_ts && l4_plausible_ts(peeled.ts))
+		ts = peeled.ts;
 	if (ts == L4_NO_TS)
-		ts = peeled.has_ts && l4_plausible_ts(peeled.ts) ? peeled.ts : scan->state->last_ts;
+		ts = scan->state->last_ts;
+	else
+		scan->timed_line_no = line_no;
 	scan->state->last_ts = ts;
 	l4_record_feed(scan->records, line_no, rank, &peeled, &place);
 	keep_line(scan, line_no, ts, rank, &place);
@@ -553,6 +559,7 @@ l4_scan_finish(L4Scan *scan, L4ScanResult *scanned)
 	finish_state(scan, &scanned->head, oldest);
 	scanned->head.full = scan->full;
 	scanned->head.unparsed = scan->unparsed;
+	scanned->head.timed_line_no = scan->timed_line_no;
 	if (oldest != 0)
 	{
 		/* from here on it is a trial: these records will be read again when the next lines come */

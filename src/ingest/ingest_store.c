@@ -108,16 +108,17 @@ static const char stream_sql[] =
 "first_ts = least(s.first_ts, u.first_ts), last_ts = greatest(s.last_ts, u.last_ts), "
 "last_event_id = CASE WHEN u.late THEN coalesce(s.last_event_id, u.last_event_id) ELSE coalesce(u.last_event_id, s.last_event_id) END, "
 "last_iteration = CASE WHEN u.late THEN s.last_iteration ELSE u.last_iteration END, max_in_flight = greatest(s.max_in_flight, u.max_in_flight), "
+"timed_line_no = greatest(s.timed_line_no, u.timed_line_no), "
 "ranks = s.ranks + u.ranks, rank = least(s.rank, u.rank) "
 "FROM (SELECT t.stream_id, t.late, t.lines, t.unparsed, t.next_chunk_no, t.seen::int8multirange, t.tail::int8multirange, t.tail_lines, t.is_full, "
 "t.to_line, t.next_line_no, t.pack_id, t.member, t.first_ts, t.last_ts, t.last_event_id, t.last_iteration, t.max_in_flight, "
-"t.ranks::int4multirange, t.rank "
-"FROM (VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)) "
+"t.timed_line_no, t.ranks::int4multirange, t.rank "
+"FROM (VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)) "
 "AS t(stream_id, late, lines, unparsed, next_chunk_no, seen, tail, tail_lines, is_full, to_line, next_line_no, pack_id, member, "
-"first_ts, last_ts, last_event_id, last_iteration, max_in_flight, ranks, rank) OFFSET 0) u "
+"first_ts, last_ts, last_event_id, last_iteration, max_in_flight, timed_line_no, ranks, rank) OFFSET 0) u "
 "WHERE s.stream_id = u.stream_id RETURNING " L4_PLACE_COLUMNS;
 static const Oid stream_types[] = {INT4OID, BOOLOID, INT8OID, INT8OID, INT4OID, TEXTOID, TEXTOID, INT4OID, BOOLOID, INT8OID, INT8OID,
-INT4OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT4OID, INT4OID, INT4OID, TEXTOID, INT4OID};
+INT4OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT4OID, INT4OID, INT4OID, INT8OID, TEXTOID, INT4OID};
 
 static const char node_rank_sql[] =
 "UPDATE l4.job_node n SET rank = (SELECT min(s.rank) FROM l4._stream s WHERE s.job_id = n.job_id AND s.node = n.node) "
@@ -208,6 +209,7 @@ store_stream(Store *store, const L4Piece *piece, int32 pack_id, int member, cons
 	l4_query_put(rows, Int32GetDatum(packed->last_event_id), packed->last_event_id == 0);
 	l4_query_put_int(rows, head->last_done);
 	l4_query_put_int(rows, head->max_in_flight);
+	l4_query_put(rows, Int64GetDatum(head->timed_line_no), head->timed_line_no < 0);
 	l4_query_put(rows, ranks, false);
 	l4_query_put_int(rows, lowest);
 	if (l4_query_run(rows) != 1)

@@ -127,6 +127,7 @@ l4_code_result_head(L4Codec *codec, L4ResultHead *head)
 	code_flaws(codec, &head->flaws);
 	code_flaws(codec, &head->open_flaws);
 	l4_code_int64(codec, &head->next_line_no);
+	l4_code_int64(codec, &head->timed_line_no);
 	l4_code_int(codec, &head->last_done);
 	l4_code_int(codec, &head->max_in_flight);
 	L4_CODE_ARRAY(codec, head->ranks, head->nranks);

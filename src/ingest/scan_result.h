@@ -175,6 +175,7 @@ typedef struct L4ResultHead
 	L4Flaws		flaws;			/* of settled lines */
 	L4Flaws		open_flaws;
 	int64		next_line_no;	/* where reading goes on */
+	int64		timed_line_no;	/* last line with a time; -1 none */
 	int32		last_done;		/* L4_NO_INT none */
 	int32		max_in_flight;	/* L4_NO_INT none */
 	int			nranks;			/* ranks seen so far */
