@@ -297,6 +297,7 @@ REGRESS = \
 	thresholds \
 	unknown_trainer \
 	log_files \
+	attempts \
 	first_job \
 	launcher_words \
 	bounded \

@@ -172,6 +172,7 @@ CREATE TABLE l4._case (
     first_ts timestamptz,
     last_ts timestamptz,
     attempt_ts timestamptz,
+    good_since timestamptz[],
     iterations int NOT NULL,
     timed bool NOT NULL,
     total int,

@@ -172,7 +172,9 @@ COMMENT ON FUNCTION l4._events_of_stream(int) IS
 -- changes most often, then the one with most values, then the smallest step, of a range its end. An epoch is a number
 -- of the same event that grows by one, and later: between ranks that report one iteration its number does not change.
 -- How many there are to be may stand right behind: "12/400". Where nothing counts, an event that prints measured values
--- and recurs like that shows at least that the training goes on.
+-- and recurs like that shows at least that the training goes on. Without times nothing speaks against steady ones, and
+-- whole seconds that look equal may be one apart; where the first line of the stream came again the job was started
+-- again, and there is no gap. Numbers below that of the nodes may be ranks.
 CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[])
 RETURNS TABLE (event_id int, slot int, epoch_slot int, total_slot int, step bigint, numbers bigint, low int, high int,
     total int, times numeric, first_line_no bigint, last_line_no bigint, measures bool)
@@ -181,10 +183,14 @@ AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-    WITH number AS MATERIALIZED (
-        SELECT n.*, extract(epoch FROM n.first_ts - lag(n.first_ts)
-            OVER (PARTITION BY n.event_id, n.slot ORDER BY n.first_line_no))::float8 AS gap
+    WITH event AS MATERIALIZED (
+        SELECT z.* FROM l4._events_of_stream(_counter_of_stream.stream_id) AS z
+    ), number AS MATERIALIZED (
+        SELECT n.*, CASE WHEN f.last_line_no NOT BETWEEN lag(n.first_line_no) OVER w AND n.first_line_no
+            THEN extract(epoch FROM n.first_ts - lag(n.first_ts) OVER w)::float8 END AS gap
         FROM l4._first_numbers(ARRAY[_counter_of_stream.stream_id], events) AS n
+        CROSS JOIN (SELECT e.last_line_no FROM event AS e ORDER BY e.first_line_no LIMIT 1) AS f
+        WINDOW w AS (PARTITION BY n.event_id, n.slot ORDER BY n.first_line_no)
     ), series AS MATERIALIZED (
         SELECT n.event_id, n.slot, count(*) AS numbers, min(n.number) AS low, max(n.number) AS high,
             mode() WITHIN GROUP (ORDER BY n.step) AS step,
@@ -193,7 +199,6 @@ BEGIN
             min(n.first_line_no) FILTER (WHERE n.step IS NOT NULL) AS second_line_no,
             min(n.first_ts) FILTER (WHERE n.step IS NOT NULL) - min(n.first_ts) AS first_lasts,
             max(n.first_ts) - min(n.first_ts) AS lasts,
-            -- without times nothing speaks against it; whole seconds that look equal may be one apart
             coalesce((k.t).steady_ratio * greatest(percentile_cont(0.5) WITHIN GROUP (ORDER BY n.gap),
                 bool_and(n.first_ts = date_trunc('second', n.first_ts))::int) >= avg(n.gap), true) AS steady
         FROM number AS n WHERE n.number IS NOT NULL
@@ -203,8 +208,6 @@ BEGIN
             WHERE n.event_id = s.event_id AND n.slot = s.slot AND n.step IS NOT NULL) AS share
         FROM series AS s
         WHERE s.numbers >= (k.t).min_pair AND s.step <> 0
-    ), event AS MATERIALIZED (
-        SELECT z.* FROM l4._events_of_stream(_counter_of_stream.stream_id) AS z
     ), steady AS MATERIALIZED (
         SELECT e.*, m.measures
         FROM event AS e
@@ -230,7 +233,6 @@ BEGIN
                 WHERE o.event_id = c.event_id AND o.share >= (k.t).nearly_all AND o.second_line_no > c.last_line_no
                     AND o.first_lasts > (k.t).steady_ratio::float8 * c.lasts))
         WHERE CASE WHEN c.event_id IS NULL THEN e.measures AND e.records >= (k.t).min_past
-            -- numbers below that of the nodes may be ranks
             ELSE e.measures OR c.high > k.nodes END
         ORDER BY c.event_id IS NULL, e.measures DESC, e.records DESC, e.first_line_no, c.step < 0,
             (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, abs(c.step),
@@ -351,7 +353,7 @@ $$;
 COMMENT ON FUNCTION l4._counter_of_job(l4._case, text) IS 'the event that counts the iterations of a job, NULL: none';
 
 -- What the event counts in a job, packed, a row a stream: nearly all nodes that print it must count alike. The last
--- attempt begins with the first number.
+-- attempt begins with the first number and the first epoch.
 CREATE FUNCTION l4._count(c l4._counter, t l4._thresholds, job_id text, attempt_ts timestamptz)
 RETURNS TABLE (stream_id int, iterations bytea)
 LANGUAGE plpgsql STABLE COST 10000 ROWS 500 SET search_path = pg_catalog, pg_temp
@@ -368,6 +370,11 @@ BEGIN
         FROM l4._records(_count.job_id, c.event_id) AS z
         CROSS JOIN (SELECT CASE WHEN c.cycle IS NULL THEN 1 ELSE 2 END AS first) AS f
         WHERE cardinality(z.lines) >= f.first
+    ), attempt AS MATERIALIZED (
+        SELECT r.stream_id, min(u.line_no) AS line_no
+        FROM record AS r CROSS JOIN LATERAL unnest(r.lines, r.times) AS u(line_no, ts)
+        WHERE u.ts >= _count.attempt_ts
+        GROUP BY r.stream_id
     ), known AS (
         SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no, n.step) AS lines,
             array_agg(CASE WHEN c.step < 0 THEN least(2147483647, n.most::bigint - n.number - c.step)::int
@@ -380,18 +387,23 @@ BEGIN
                     AND z.first_line_no = min(z.first_line_no) OVER (PARTITION BY z.stream_id) AS is_first
             FROM number AS z WHERE z.slot = c.slot
             UNION ALL
-            SELECT r.stream_id, min(u.line_no), NULL, 0, CASE WHEN c.step < 0 THEN 0 ELSE c.low END, false
-            FROM record AS r CROSS JOIN LATERAL unnest(r.lines, r.times) AS u(line_no, ts)
-            WHERE u.ts >= _count.attempt_ts
-            GROUP BY r.stream_id
-            HAVING min(u.line_no) NOT IN (SELECT z.first_line_no FROM number AS z
-                WHERE z.stream_id = r.stream_id AND z.slot = c.slot)) AS n
+            SELECT a.stream_id, a.line_no, NULL, 0, CASE WHEN c.step < 0 THEN 0 ELSE c.low END, false
+            FROM attempt AS a
+            WHERE c.slot IS NOT NULL AND a.line_no NOT IN (SELECT z.first_line_no FROM number AS z
+                WHERE z.stream_id = a.stream_id AND z.slot = c.slot)) AS n
         WHERE NOT n.is_first
         GROUP BY n.stream_id
     ), epoch AS (
         SELECT n.stream_id, array_agg(n.first_line_no ORDER BY n.first_line_no) AS lines,
             array_agg(n.number ORDER BY n.first_line_no) AS numbers
-        FROM number AS n WHERE n.slot = c.epoch_slot GROUP BY n.stream_id
+        FROM (SELECT z.stream_id, z.first_line_no, z.number FROM number AS z WHERE z.slot = c.epoch_slot
+            UNION ALL
+            SELECT a.stream_id, a.line_no, min(z.number)
+            FROM attempt AS a JOIN number AS z USING (stream_id)
+            WHERE z.slot = c.epoch_slot
+            GROUP BY a.stream_id, a.line_no
+            HAVING NOT bool_or(z.first_line_no = a.line_no)) AS n
+        GROUP BY n.stream_id
     )
     SELECT r.stream_id, l4._count_records(r.lines, r.times, coalesce(z.lines, '{}'),
         coalesce(z.numbers, '{}'), coalesce(e.lines, '{}'), coalesce(e.numbers, '{}'), coalesce(abs(c.step), 1),
@@ -413,14 +425,15 @@ RETURNS TABLE (job_id text, epoch int, iteration int, duration_ms float8)
 LANGUAGE sql STABLE COST 100000 ROWS 10000
 BEGIN ATOMIC
     SELECT b.job_id, u.epoch, u.iteration, u.duration_ms
-    FROM unnest(k.baseline[1:(k.t).value_jobs::int]) AS b(job_id)
+    FROM unnest(k.baseline[1:(k.t).value_jobs::int], k.good_since) AS b(job_id, since)
     CROSS JOIN LATERAL (
         SELECT s.iterations, s.open_iterations FROM l4._summary AS s
         WHERE s.job_id = b.job_id AND s.last_iteration IS NOT NULL
-        UNION ALL SELECT c.iterations, NULL FROM l4._count(k.counter, k.t, b.job_id, NULL) AS c
+        UNION ALL SELECT c.iterations, NULL FROM l4._count(k.counter, k.t, b.job_id, b.since) AS c
         WHERE (k.counter).event_id IS NOT NULL) AS p
     CROSS JOIN LATERAL l4._unpack(p.iterations, p.open_iterations)
-        AS u(epoch int, iteration int, ended timestamptz, duration_ms float8);
+        AS u(epoch int, iteration int, ended timestamptz, duration_ms float8)
+    WHERE coalesce(u.ended >= b.since, true);
 END;
 COMMENT ON FUNCTION l4._good_iterations(l4._case) IS 'iterations of good jobs, counted as those of the job are';
 

@@ -93,15 +93,48 @@ $$;
 COMMENT ON FUNCTION l4._last_attempt(text, text[]) IS
     'when the last attempt of a job that began anew had its first iteration done, NULL for a job with one attempt';
 
+-- What the first node of a job that reports iterations says about them.
+CREATE FUNCTION l4._first_reports(k l4._case, job_id text) RETURNS SETOF l4.event_count
+LANGUAGE sql STABLE COST 10000 ROWS 2
+BEGIN ATOMIC
+    WITH report AS MATERIALIZED (
+        SELECT c.* FROM l4._event_counts(_first_reports.job_id, ARRAY(
+            SELECT j.event_id FROM l4._job_event AS j
+            JOIN l4._event AS e USING (event_id)
+            JOIN l4._event AS t ON t.event_id = l4._survivor(e.event_id, e.merged_into)
+            JOIN l4.iteration_rule AS i ON i.rule_id = t.iteration_rule AND i.kind = 'done'
+            WHERE j.job_id = _first_reports.job_id
+            UNION SELECT l.event_id FROM l4._labelled(_first_reports.job_id, ARRAY[(k.counter).event_id]) AS l)) AS c
+    )
+    SELECT r.* FROM report AS r
+    WHERE r.node = (SELECT z.node FROM report AS z
+        JOIN l4._node AS n ON n.job_id = _first_reports.job_id AND n.node = z.node
+        ORDER BY n.rank, z.node COLLATE "C" LIMIT 1);
+END;
+COMMENT ON FUNCTION l4._first_reports(l4._case, text) IS
+    'events in which the first node of a job that reports iterations does so';
+
+-- Without good jobs nothing tells whether it ends one.
+CREATE FUNCTION l4._ends_with(k l4._case, event_id int) RETURNS bool
+LANGUAGE sql STABLE COST 100000
+RETURN (SELECT coalesce(bool_or(e.last_ts > (SELECT max(r.last_ts) FROM l4._first_reports(k, b.job_id) AS r)), true)
+    FROM unnest(k.baseline[1:(k.t).value_jobs::int]) AS b(job_id)
+    CROSS JOIN LATERAL l4._labelled(b.job_id, ARRAY[_ends_with.event_id]) AS l
+    JOIN l4._job_event AS e ON e.job_id = b.job_id AND e.event_id = l.event_id);
+COMMENT ON FUNCTION l4._ends_with(l4._case, int) IS
+    'do good jobs print an event after their last iteration, or is none known that prints it';
+
 -- A job that was started again, into the same files: what a stream prints before its first iteration comes again after
--- it, from the first line on. Where it crashed before it is the launcher that tries again, and the first failure tells.
+-- it, from the first line on; or where no iteration follows the first line alone, on nearly all nodes. Where it crashed
+-- before it is the launcher that tries again, and the first failure tells; that it restarts something is no crash.
 CREATE FUNCTION l4._started_again(k l4._case) RETURNS timestamptz
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
     stream l4._stream;
     done timestamptz[];
     head int;
+    alike bigint;
     crashes int[];
 BEGIN
     SELECT s.* INTO stream FROM l4._stream AS s
@@ -111,49 +144,80 @@ BEGIN
     done := ARRAY(SELECT i.ended FROM l4._iteration AS i
         WHERE i.job_id = k.job_id AND i.node = stream.node AND i.source = stream.source AND i.ended IS NOT NULL
         ORDER BY i.ended);
-    SELECT (array_agg(h.event_id ORDER BY h.place))[1] INTO head
+    SELECT (array_agg(h.event_id ORDER BY h.place))[1],
+        max(h.place) FILTER (WHERE h.again >= (k.t).nearly_all * h.place)
+    INTO head, alike
     FROM (
         SELECT e.event_id, e.place, count(*) OVER (ORDER BY e.place) AS again
         FROM (
             SELECT z.*, row_number() OVER (ORDER BY z.first_line_no) AS place
             FROM l4._events_of_stream(stream.stream_id) AS z WHERE z.first_ts <= done[1]) AS e
-        WHERE e.first_ts + e.lasts::float8 * interval '1 second' > done[1]) AS h
-    HAVING max(h.place) FILTER (WHERE h.again >= (k.t).nearly_all * h.place) >= (k.t).min_iterations;
-    IF head IS NULL THEN
+        WHERE e.first_ts + e.lasts::float8 * interval '1 second' > done[1]) AS h;
+    IF alike IS NULL THEN
         RETURN NULL;
     END IF;
     crashes := ARRAY(
         SELECT j.event_id FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
         WHERE j.job_id = k.job_id
             AND (l4._level(e.level) >= (k.t).error_level OR l4._marked(e.example, 'terminal')
-                OR l4._marked(e.example, 'exit'))
+                OR l4._marked(e.example, 'exit') AND e.example !~* '\mrestart')
             AND NOT EXISTS (SELECT FROM l4._job_event AS g
                 WHERE g.job_id = ANY (k.baseline) AND g.event_id = j.event_id));
     RETURN (
     WITH start AS MATERIALIZED (
-        -- after how many iterations, and when it began last before those
-        SELECT z.*, max(z.ts) OVER (ORDER BY z.after RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
-        FROM (SELECT s.ts, width_bucket(s.ts, done) AS after
-            FROM l4._records(k.job_id, head) AS r CROSS JOIN LATERAL unnest(r.times) AS s(ts)
-            WHERE r.stream_id = stream.stream_id) AS z
+        -- after how many iterations it came, and first on any node
+        SELECT z.after, min(z.ts) AS ts, count(DISTINCT z.stream_id) AS streams,
+            bool_or(z.stream_id = stream.stream_id) AS own
+        FROM (SELECT r.stream_id, s.ts, width_bucket(s.ts, done) AS after
+            FROM l4._records(k.job_id, head) AS r CROSS JOIN LATERAL unnest(r.times) AS s(ts)) AS z
+        GROUP BY z.after
     ), crash AS MATERIALIZED (
-        SELECT t.ts FROM unnest(crashes) AS c(event_id) CROSS JOIN LATERAL l4._records(k.job_id, c.event_id) AS r
+        SELECT min(t.ts) AS ts
+        FROM unnest(crashes) AS c(event_id) CROSS JOIN LATERAL l4._records(k.job_id, c.event_id) AS r
         CROSS JOIN LATERAL unnest(r.times) AS t(ts)
     )
-    SELECT max(s.ts) FROM start AS s
-    WHERE s.after > 0 AND NOT EXISTS (SELECT FROM crash AS c WHERE c.ts > s.before AND c.ts <= s.ts)
+    SELECT max(s.ts) FROM start AS s CROSS JOIN crash AS c
+    WHERE s.own AND s.after > 0 AND coalesce(s.ts < c.ts, true)
+        AND (alike >= (k.t).min_iterations OR s.after = cardinality(done)
+            AND s.streams >= (k.t).nearly_all * (SELECT z.streams FROM start AS z WHERE z.after = 0)
+            AND NOT l4._ends_with(k, head))
     -- what comes again every few iterations begins none
-    HAVING (SELECT count(DISTINCT x.after) FILTER (WHERE x.after > 0) FROM start AS x) * (k.t).min_iterations
-        <= cardinality(done));
+    HAVING (SELECT count(*) FROM start AS x WHERE x.own AND x.after > 0) * (k.t).min_iterations <= cardinality(done));
 END
 $$;
 COMMENT ON FUNCTION l4._started_again(l4._case) IS
     'when a job was started again that had not crashed, by the stream that reports most';
 
+CREATE FUNCTION l4._good_since(k l4._case, good_job text) RETURNS timestamptz
+LANGUAGE sql STABLE COST 100000
+BEGIN ATOMIC
+    SELECT e.first_ts + e.lasts::float8 * interval '1 second'
+    FROM (SELECT r.node, min(r.first_ts) AS first_ts, max(r.last_ts) AS last_ts, sum(r.occurrences) AS reports
+        FROM l4._first_reports(k, _good_since.good_job) AS r GROUP BY r.node) AS o
+    CROSS JOIN LATERAL (SELECT z.* FROM (
+            SELECT s.stream_id FROM l4._stream AS s WHERE s.job_id = _good_since.good_job AND s.node = o.node
+            ORDER BY s.lines + s.tail_lines DESC, s.source COLLATE "C" LIMIT 1) AS s
+        CROSS JOIN LATERAL l4._events_of_stream(s.stream_id) AS z
+        ORDER BY z.first_line_no LIMIT 1) AS e
+    WHERE e.first_ts + e.lasts::float8 * interval '1 second' BETWEEN o.first_ts AND o.last_ts
+        -- what comes again every few iterations begins none
+        AND e.records * (k.t).min_iterations <= o.reports;
+END;
+COMMENT ON FUNCTION l4._good_since(l4._case, text) IS
+    'when the first line of a good job came again between its iterations, by the first node that reports any';
+
 CREATE FUNCTION l4._case_attempt(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    jobs int;
 BEGIN
+    -- where the first ones were not started again no others are looked at
+    FOREACH jobs IN ARRAY ARRAY[(k.t).min_pair, (k.t).value_jobs]::int[] LOOP
+        k.good_since := ARRAY(SELECT l4._good_since(k, b.job_id)
+            FROM unnest(k.baseline[1:jobs]) WITH ORDINALITY AS b(job_id, place) ORDER BY b.place);
+        EXIT WHEN array_remove(k.good_since, NULL) = '{}';
+    END LOOP;
     k.attempt_ts := greatest(l4._last_attempt(k.job_id, k.baseline), l4._started_again(k));
     IF k.attempt_ts IS NOT NULL AND (k.counter).event_id IS NOT NULL THEN
         UPDATE l4._counted AS c SET iterations = z.iterations
@@ -164,7 +228,8 @@ BEGIN
 END;
 $$;
 COMMENT ON FUNCTION l4._case_attempt(l4._case) IS
-    'case, attempt: adds when the last attempt began, from which on what counts up is counted anew';
+    'case, attempt: adds when the last attempt began, from which on what counts up is counted anew, and those of good '
+    'jobs';
 
 -- The longest iteration of good jobs: what recurs there, such as a checkpoint, is no stall.
 CREATE FUNCTION l4._usual_stall(k l4._case) RETURNS float8
@@ -220,27 +285,6 @@ END;
 $$;
 COMMENT ON FUNCTION l4._case_excess(l4._case) IS
     'case: the excess, stalls of good jobs left out; writes how slow those iterations are';
-
--- What the first node of a job that reports iterations says about them.
-CREATE FUNCTION l4._first_reports(k l4._case, job_id text) RETURNS SETOF l4.event_count
-LANGUAGE sql STABLE COST 10000 ROWS 2
-BEGIN ATOMIC
-    WITH report AS MATERIALIZED (
-        SELECT c.* FROM l4._event_counts(_first_reports.job_id, ARRAY(
-            SELECT j.event_id FROM l4._job_event AS j
-            JOIN l4._event AS e USING (event_id)
-            JOIN l4._event AS t ON t.event_id = l4._survivor(e.event_id, e.merged_into)
-            JOIN l4.iteration_rule AS i ON i.rule_id = t.iteration_rule AND i.kind = 'done'
-            WHERE j.job_id = _first_reports.job_id
-            UNION SELECT l.event_id FROM l4._labelled(_first_reports.job_id, ARRAY[(k.counter).event_id]) AS l)) AS c
-    )
-    SELECT r.* FROM report AS r
-    WHERE r.node = (SELECT z.node FROM report AS z
-        JOIN l4._node AS n ON n.job_id = _first_reports.job_id AND n.node = z.node
-        ORDER BY n.rank, z.node COLLATE "C" LIMIT 1);
-END;
-COMMENT ON FUNCTION l4._first_reports(l4._case, text) IS
-    'events in which the first node of a job that reports iterations does so';
 
 -- A job that is slow from its start, and on all nodes alike, is so only by what good jobs take. Where several ranks
 -- report in a stream, reports are compared.
@@ -315,6 +359,18 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._printed_step(l4._case, bytea) IS 'how many iterations lie between two that are printed';
 
+CREATE FUNCTION l4._job_iterations(job_id text, since timestamptz) RETURNS bytea[]
+LANGUAGE sql STABLE COST 100000
+BEGIN ATOMIC
+    SELECT l4._iteration_table(s.iterations, s.open_iterations, n.place,
+        (extract(epoch FROM n.clock) * 1000000)::bigint, _job_iterations.since ORDER BY n.place)
+    FROM l4._nodes(_job_iterations.job_id) AS n
+    JOIN l4._summary AS s ON s.job_id = _job_iterations.job_id AND s.node = n.node
+    WHERE n.place > 0;
+END;
+COMMENT ON FUNCTION l4._job_iterations(text, timestamptz) IS
+    'iterations of a job since a time (NULL: of the first attempt), and who reported them, as l4._iteration_table()';
+
 -- Iterations in order, with the median over nodes of their durations. The normal duration is the lesser of the median
 -- of the first ones and that of all, so that a job that turns slow is measured by its own past.
 CREATE FUNCTION l4._case_progress(k l4._case) RETURNS l4._case
@@ -323,17 +379,13 @@ AS $$
 DECLARE
     packed bytea[];
     onset l4._case_iteration;
+    before l4._epochs;
     epochs int;
     took float8;
     pace float8;
 BEGIN
     k := l4._case_attempt(k);
-    SELECT l4._iteration_table(s.iterations, s.open_iterations, n.place,
-        (extract(epoch FROM n.clock) * 1000000)::bigint, k.attempt_ts ORDER BY n.place)
-    INTO packed
-    FROM l4._nodes(k.job_id) AS n
-    JOIN l4._summary AS s ON s.job_id = k.job_id AND s.node = n.node
-    WHERE n.place > 0;
+    packed := l4._job_iterations(k.job_id, k.attempt_ts);
     SELECT least(percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms),
         percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms)
             FILTER (WHERE i.place <= greatest(least((k.t).min_past, ceil((k.t).half * i.places)),
@@ -349,6 +401,11 @@ BEGIN
         SELECT t.total, t.epochs INTO k.total, epochs FROM l4._counter_totals(k) AS t;
         k.total := coalesce(l4._total_iterations(k.job_id), k.total);
         k.epochs := l4._epochs(k, packed[1], k.step, k.total);
+        IF k.attempt_ts IS NOT NULL AND (k.epochs).exact IS DISTINCT FROM true THEN
+            -- the attempt before may have shown it
+            before := l4._epochs(k, (l4._job_iterations(k.job_id, NULL))[1], k.step, k.total);
+            k.epochs := CASE WHEN before.exact THEN before ELSE k.epochs END;
+        END IF;
         k.epochs.epochs := CASE WHEN k.epochs IS NOT NULL THEN epochs END;
     END IF;
     INSERT INTO l4._case_progress (job_id, node, train_ts, progress_ts, iterations, last_iteration)

@@ -351,11 +351,15 @@ CREATE FUNCTION l4._start_up(k l4._case) RETURNS TABLE (event_id int, before int
 LANGUAGE sql STABLE ROWS 50
 BEGIN ATOMIC
     WITH place AS MATERIALIZED (
-        SELECT b.job_id, c.node, l4._survivor(e.event_id, e.merged_into) AS event_id, c.occurrences, c.last_ts,
-            c.first_ts, c.first_line_no, c.last_line_no,
+        -- what came again when a job was started again is known by the first time
+        SELECT b.job_id, c.node, l4._survivor(e.event_id, e.merged_into) AS event_id, c.first_ts, c.first_line_no,
+            CASE WHEN a.once THEN c.last_ts ELSE c.first_ts END AS last_ts,
+            CASE WHEN a.once THEN c.last_line_no ELSE c.first_line_no END AS last_line_no,
+            CASE WHEN a.once THEN c.occurrences END AS occurrences,
             r.rule_id IS NOT NULL OR l.event_id IS NOT NULL AS reports
-        FROM unnest(k.baseline[1:(k.t).min_pair::int]) AS b(job_id)
+        FROM unnest(k.baseline[1:(k.t).min_pair::int], k.good_since[1:(k.t).min_pair::int]) AS b(job_id, since)
         CROSS JOIN LATERAL l4._event_counts(b.job_id, NULL) AS c
+        CROSS JOIN LATERAL (SELECT coalesce(c.last_ts < b.since, true) AS once) AS a
         JOIN l4._event AS e USING (event_id)
         LEFT JOIN l4.iteration_rule AS r ON r.rule_id = e.iteration_rule AND r.kind = 'done'
         LEFT JOIN l4._labelled(b.job_id, ARRAY[(k.counter).event_id]) AS l

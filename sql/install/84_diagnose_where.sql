@@ -134,11 +134,12 @@ CREATE FUNCTION l4._phase_stage(k l4._case, ts timestamptz) RETURNS text
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH job AS (
-        SELECT k.job_id, true AS here UNION ALL SELECT k.baseline[1], false WHERE cardinality(k.baseline) > 0
+        SELECT k.job_id, true AS here, k.attempt_ts AS since
+        UNION ALL SELECT k.baseline[1], false, k.good_since[1] WHERE cardinality(k.baseline) > 0
     ), one AS MATERIALIZED (
-        SELECT j.job_id, j.here, r.node, array_agg(r.event_id) AS reports
+        SELECT j.job_id, j.here, j.since, r.node, array_agg(r.event_id) AS reports
         FROM job AS j CROSS JOIN LATERAL l4._first_reports(k, j.job_id) AS r
-        GROUP BY j.job_id, j.here, r.node
+        GROUP BY j.job_id, j.here, j.since, r.node
     ), line AS (
         -- first lines of records: none begins behind its line, and of "=" the planner expects next to none
         SELECT o.here, e.event_id, e.line_no, t.ts, e.event_id = ANY (o.reports) AS report
@@ -146,7 +147,8 @@ BEGIN ATOMIC
         JOIN l4.event_line AS e ON e.job_id = o.job_id AND e.node = o.node AND e.line_no <= e.record_line_no
         LEFT JOIN l4._case_clock AS n ON n.job_id = o.job_id AND n.node = o.node
         CROSS JOIN LATERAL (SELECT e.ts - coalesce(n.clock, '0') AS ts) AS t
-        WHERE NOT o.here OR coalesce(t.ts <= _phase_stage.ts + l4._seconds((k.t).same_moment), true)
+        WHERE coalesce(t.ts >= o.since, true)
+            AND (NOT o.here OR coalesce(t.ts <= _phase_stage.ts + l4._seconds((k.t).same_moment), true))
     ), counted AS MATERIALIZED (
         SELECT l.*, count(*) FILTER (WHERE l.report) OVER w AS reports,
             max(l.ts) FILTER (WHERE l.report) OVER w AS report_ts

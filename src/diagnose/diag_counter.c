@@ -99,6 +99,7 @@ count_up(Report *reports, int n, const int64 *lines, const L4KnownNumbers *known
 	int			at = 0;
 	int			epoch = 0;
 	int			last_known = -1;
+	bool		fell = false;	/* epochs began anew with an attempt: known are those that none had come to */
 
 	for (int i = 0; i < n; i++)
 	{
@@ -109,6 +110,7 @@ count_up(Report *reports, int n, const int64 *lines, const L4KnownNumbers *known
 		for (; epoch < epochs->n && epochs->lines[epoch] <= lines[i]; epoch++)
 		{
 			count.any &= !rule->begins_anew;
+			fell |= epochs->numbers[epoch] < count.epoch;
 			count.epoch = epochs->numbers[epoch];
 		}
 		while (at < known->n && known->lines[at] < lines[i])
@@ -120,7 +122,7 @@ count_up(Report *reports, int n, const int64 *lines, const L4KnownNumbers *known
 			count.copies++;
 			continue;
 		}
-		next = next_number(&count, epochs->n > 0);
+		next = next_number(&count, epochs->n > 0 && !fell);
 		reports[i].number = is_known ? known->numbers[at] : next;
 		reports[i].epoch = count.epoch;
 		if (is_known && !rule->begins_anew)

@@ -295,12 +295,23 @@ number_counted(L4Pack *pack, int n)
 	}
 }
 
+/* Is a report one of a later attempt, which gets no further than the latest one? Two of one iteration follow each other. */
+static bool
+is_earlier(const L4Pack *pack, int i, int latest)
+{
+	int64		epochs = pack->cols[0].ints[i] - pack->cols[0].ints[latest];
+	int64		iterations = pack->cols[1].ints[i] - pack->cols[1].ints[latest];
+
+	return epochs < 0 || (epochs == 0 && (iterations < 0 || (iterations == 0 && i > latest + 1)));
+}
+
 void
 l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64 since)
 {
 	L4Pack	   *pack = l4_pack_open_as(packed, "iiif", CurrentMemoryContext);
 	int			n = reports_shown_once(pack);
 	int			place = -1;
+	int			latest = -1;
 
 	share_time(pack, n);
 	number_counted(pack, n);
@@ -315,8 +326,9 @@ l4_iterations_add(L4Iterations *all, bytea *packed, int node, int64 clock, int64
 
 		if (!l4_pack_is_null(pack, 2, i) && pg_sub_s64_overflow(pack->cols[2].ints[i], clock, &ended))
 			l4_bytes_corrupted("iterations");
-		if (ended < since)
+		if (ended < since || (latest >= 0 && is_earlier(pack, i, latest)))
 			continue;
+		latest = i;
 		place = get_place(all, (int32) pack->cols[0].ints[i], (int32) pack->cols[1].ints[i], place);
 		add_report(all, place, ended, l4_pack_is_null(pack, 3, i) ? NULL : &pack->cols[3].floats[i], node);
 	}

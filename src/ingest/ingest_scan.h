@@ -82,6 +82,9 @@ typedef struct L4ScanState
 	TimestampTz last_ts;
 	int32		stored_epoch;	/* last iteration that was kept */
 	int32		stored_iteration;
+	int32		first_epoch;	/* first one that was kept */
+	int32		first_iteration;
+	int32		kept;			/* how many were, since the stream began or began anew */
 	int32		max_in_flight;
 	int32		last_rank;		/* L4_NO_INT none yet */
 	int			nranks;

@@ -16,6 +16,9 @@
 /* Bars count whole seconds, and lines take a while: a line that comes so much later than its bar says is not late. */
 #define L4_BAR_SLACK 2
 
+/* Ranks that write to one stream are at most so many reports apart: who reports the first one again later began anew. */
+#define L4_RANKS_APART 10
+
 static void
 state_init(L4ScanState *scan_state)
 {
@@ -54,6 +57,9 @@ code_state(L4Codec *codec, L4ScanState *scan_state)
 	l4_code_int64(codec, &scan_state->last_ts);
 	l4_code_int(codec, &scan_state->stored_epoch);
 	l4_code_int(codec, &scan_state->stored_iteration);
+	l4_code_int(codec, &scan_state->first_epoch);
+	l4_code_int(codec, &scan_state->first_iteration);
+	l4_code_int(codec, &scan_state->kept);
 	l4_code_int(codec, &scan_state->max_in_flight);
 	l4_code_int(codec, &scan_state->last_rank);
 	l4_code_count(codec, &scan_state->nranks);
@@ -198,13 +204,20 @@ comes_again(const L4RankState *state, const L4Iteration *found, TimestampTz own_
 	return own_ts < state->own_ts;
 }
 
+static bool
+is_later(int32 epoch, int32 iter, int32 than_epoch, int32 than_iter)
+{
+	return epoch > than_epoch || (epoch == than_epoch && iter > than_iter);
+}
+
 /*
  * A line that names an iteration: the record belongs to it, and the rank goes
  * on from there. A number that is lower than one already done starts a new
  * epoch, but only where a line reports it as done: evaluation and checkpoints
  * name the iteration that has just ended. True when the iteration is to be
- * kept: the first report of it in the stream. Reports without numbers are
- * counted, unless others give numbers: then they belong to what is going on.
+ * kept: the first report of it in the stream, or in it since it began anew.
+ * Reports without numbers are counted, unless others give numbers: then they
+ * belong to what is going on.
  */
 bool
 l4_scan_state_iteration(L4ScanState *scan_state, L4RankState *state, const L4Iteration *found,
@@ -257,9 +270,20 @@ l4_scan_state_iteration(L4ScanState *scan_state, L4RankState *state, const L4Ite
 	if (isnan(*duration_ms) && before != L4_NO_INT && iter > before && ts != L4_NO_TS &&
 		before_ts != L4_NO_TS && ts >= before_ts)
 		*duration_ms = (double) (ts - before_ts) / 1000.0 / (iter - before);
-	if (state->epoch < scan_state->stored_epoch ||
-		(state->epoch == scan_state->stored_epoch && iter <= scan_state->stored_iteration))
-		return false;
+	if (!is_later(state->epoch, iter, scan_state->stored_epoch, scan_state->stored_iteration))
+	{
+		if (scan_state->kept < L4_RANKS_APART ||
+			is_later(state->epoch, iter, scan_state->first_epoch, scan_state->first_iteration))
+			return false;
+		scan_state->kept = 0;
+	}
+	if (scan_state->stored_epoch < 0)
+	{
+		scan_state->first_epoch = state->epoch;
+		scan_state->first_iteration = iter;
+		scan_state->kept = 0;
+	}
+	scan_state->kept = Min(scan_state->kept, L4_RANKS_APART - 1) + 1;
 	scan_state->stored_epoch = state->epoch;
 	scan_state->stored_iteration = iter;
 	return true;
