@@ -169,6 +169,7 @@ FRAGMENTS = \
 	sql/install/82_case_limits.sql \
 	sql/install/82_case_events.sql \
 	sql/install/82_case_frames.sql \
+	sql/install/82_case_drop.sql \
 	sql/install/82_case_symptom.sql \
 	sql/install/83_evidence.sql \
 	sql/install/83_evidence_values.sql \
