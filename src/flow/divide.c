@@ -26,6 +26,10 @@
 #define PAUSE_BYTES		1.5		/* and it has not more than so many times the usual bytes */
 #define PAUSE_COST		0.12		/* of pauses between parts that are sent at once, as a bucket is */
 #define UNEVEN			0.25	/* parts that differ more from the next are no steps; requests at random times: 0.5 */
+#define FEW_BEATS		0.5		/* of the pipeline's records that come on a part: less are before a bucket, */
+#define MOST_BEATS		0.6		/* and so many before a step */
+#define WHOLE_FINER		0.4		/* cost that a division into steps may have more than one into several of them */
+#define FORWARD			0.25	/* of the time that a step goes backward, at least */
 #define PERIOD			0.25	/* quantile of the lengths of parts: what ends so close is of one step, also where most are longer */
 
 #define ST_SORT sort_doubles
@@ -202,25 +206,31 @@ unevenness(const double *values, int n)
 
 /*
  * Are most parts sent at once, with much less of the pipeline before them than
- * before others? They may be buckets.
+ * before others? They may be buckets. Or does it send as much before all but
+ * the first? Then all are steps, some with an evaluation before them.
  */
-static bool
-sent_at_once(const L4Records *records, const Bursts *bursts, const int *part, int nparts)
+static void
+look_before_parts(const L4Records *records, const Bursts *bursts, const int *part, int nparts, bool *at_once, bool *whole)
 {
-	int			n = 0;
+	int			few = 0;
+	int			most = 0;
 	int			beat = 0;
 
 	for (int i = 0; i < bursts->n; i++)
 	{
 		int			first = beat;
+		double		share;
 
 		if (i + 1 < bursts->n && part[i + 1] == part[i])
 			continue;
 		while (beat < records->nbeats && records->beats[beat] <= bursts->end[i])
 			beat++;
-		n += bursts->at_once[i] && (i == 0 || part[i - 1] != part[i]) && 2 * nparts * (beat - first) <= records->nbeats;
+		share = (double) nparts * (beat - first) / Max(records->nbeats, 1);
+		few += bursts->at_once[i] && (i == 0 || part[i - 1] != part[i]) && share <= FEW_BEATS;
+		most += part[i] > 0 && share >= MOST_BEATS;
 	}
-	return 2 * n > nparts;
+	*at_once = 2 * few > nparts;
+	*whole = most == nparts - 1;
 }
 
 /* What lengths of parts cost, as ratios to the usual one; of a cost above the limit a part. */
@@ -248,15 +258,18 @@ length_cost(const double *ratios, int n, double limit)
  * of what the trained model generates, before them or behind: others may have
  * less in them or a little more, and are -1. Returns how many are left, 0
  * where that does not look like pauses. Where bytes take the time it is none.
+ * Before the buckets of a step, which come backward, there is the forward
+ * pass: parts with pauses that are shorter are not sent at_once as these are.
  */
 static int
-leave_out_pauses(int nparts, const double *bytes, const double *ratios, int *number)
+leave_out_pauses(int nparts, const double *bytes, const double *ratios, int *number, bool micro, bool *at_once)
 {
 	double	   *values = palloc(sizeof(double) * nparts);
 	bool	   *pause = palloc0(nparts + 1);	/* before each part, and behind the last */
 	double		usual;
 	int			pauses = 0;
 	int			kept = 0;
+	double		sum = 0;
 
 	memcpy(values, bytes, sizeof(double) * nparts);
 	usual = l4_quantile(values, nparts, 0.5);
@@ -264,7 +277,9 @@ leave_out_pauses(int nparts, const double *bytes, const double *ratios, int *num
 	{
 		pause[p] = ratios[p - 1] > PAUSE && bytes[p] <= PAUSE_BYTES * usual;
 		pauses += pause[p];
+		sum += pause[p] ? ratios[p - 1] - 1 : 0;
 	}
+	*at_once &= micro || sum >= FORWARD * nparts;
 	pause[0] = pause[nparts] = true;
 	for (int p = 0; p < nparts; p++)
 		number[p] = pause[p] || pause[p + 1] ? -1 : kept++;
@@ -275,7 +290,7 @@ leave_out_pauses(int nparts, const double *bytes, const double *ratios, int *num
 
 /*
  * What a threshold costs: parts of a period that varies, or that are unlike.
- * A cost above the limit is not needed, nor found out.
+ * A cost that is above the limit, and would not be for a finer one, is not found out.
  */
 static void
 try_threshold(const L4Records *records, const Bursts *bursts, L4Division *division, double limit)
@@ -290,6 +305,7 @@ try_threshold(const L4Records *records, const Bursts *bursts, L4Division *divisi
 
 	division->cost = NO_COST;
 	division->period = 0;
+	division->whole = false;
 	for (int i = 0; i < bursts->n; i++)
 	{
 		nparts += i == 0 || bursts->start[i] - bursts->end[i - 1] > division->threshold;
@@ -306,12 +322,15 @@ try_threshold(const L4Records *records, const Bursts *bursts, L4Division *divisi
 	}
 	if (nparts >= FEWEST_PARTS && division->period > 0)
 	{
-		bool		at_once = sent_at_once(records, bursts, part, nparts);
-		int			kept = leave_out_pauses(nparts, bytes, ratios, number);
+		bool		at_once;
+		int			kept;
 		int			n = 0;
 		double		cost;
 		double		without;
 
+		look_before_parts(records, bursts, part, nparts, &at_once, &division->whole);
+		kept = leave_out_pauses(nparts, bytes, ratios, number, records->micro, &at_once);
+		limit += division->whole ? WHOLE_FINER : L4_FINER;
 		for (int p = 1; p < nparts; p++)
 			if (number[p] >= 0)
 				lengths[n++] = ratios[p - 1];
@@ -402,11 +421,11 @@ l4_divide(const L4Records *records, L4Division *divisions, int *best)
 	for (int i = n - 1; i >= 0; i--)
 	{
 		CHECK_FOR_INTERRUPTS();
-		try_threshold(records, &bursts, &divisions[i], least + L4_FINER);
+		try_threshold(records, &bursts, &divisions[i], least);
 		least = Min(least, divisions[i].cost);
 	}
 	for (int i = n - 1; i >= 0; i--)
-		if (divisions[i].cost <= least + L4_FINER)
+		if (divisions[i].cost <= least + (divisions[i].whole ? WHOLE_FINER : L4_FINER))
 			*best = i;
 	pfree(bursts.start);
 	pfree(bursts.end);

@@ -15,6 +15,7 @@ typedef struct L4Records
 	const int64 *start;
 	const int64 *end;
 	const double *bytes;
+	bool		micro;			/* they are of a pipeline: parts may be micro-batches, not buckets */
 	int			nbeats;
 	const int64 *beats;			/* starts of the pipeline's records of one of the NICs, in order */
 } L4Records;
@@ -24,6 +25,7 @@ typedef struct L4Division
 	double		threshold;		/* silences that are longer divide */
 	double		cost;			/* of those that may be the best */
 	double		period;			/* between the ends of parts, a low quantile */
+	bool		whole;			/* the pipeline sends about as much before each part */
 } L4Division;
 
 extern int	l4_divide(const L4Records *records, L4Division *divisions, int *best);

@@ -118,6 +118,7 @@ load_group(L4Flows *flows, const L4FlowGroup *group, bool all, GroupRecords *out
 		bytes += flow[i].bytes;
 	}
 	out->records.beats = memcpy(palloc(sizeof(int64) * Max(out->records.nbeats, 1)), beats, sizeof(int64) * out->records.nbeats);
+	out->records.micro = group->kind == L4_FLOW_PP;
 	out->records.start = out->start;
 	out->records.end = out->end;
 	out->records.bytes = out->bytes;
