@@ -7,7 +7,7 @@ CREATE TABLE l4.flow_job (
     runs int NOT NULL,
     nics int NOT NULL,
     machines int,
-    period_ms float8 NOT NULL,
+    period_ms float8,
     dp int NOT NULL,
     pp int NOT NULL,
     status text NOT NULL,
@@ -19,7 +19,7 @@ COMMENT ON COLUMN l4.flow_job.flow_job IS 'name: when its first run began, in UT
 COMMENT ON COLUMN l4.flow_job.runs IS 'times that it was started';
 COMMENT ON COLUMN l4.flow_job.nics IS 'addresses that took part';
 COMMENT ON COLUMN l4.flow_job.machines IS 'machines that took part; NULL without an inventory';
-COMMENT ON COLUMN l4.flow_job.period_ms IS 'usual duration of a step';
+COMMENT ON COLUMN l4.flow_job.period_ms IS 'usual duration of a step; NULL where none was found';
 COMMENT ON COLUMN l4.flow_job.dp IS 'addresses of the largest data parallel group';
 COMMENT ON COLUMN l4.flow_job.pp IS 'data parallel groups that pipeline pairs connect: stages';
 COMMENT ON COLUMN l4.flow_job.status IS 'SAMPLED, COARSE, PARTIAL, UNSETTLED or OK: the first that holds';
@@ -303,7 +303,8 @@ BEGIN ATOMIC
     WHERE s.span = p.span AND s.stint = p.stint AND s.before IS DISTINCT FROM p.before;
     INSERT INTO l4.flow_job (flow_job, first_ts, last_ts, runs, nics, machines, period_ms, dp, pp, status, coverage)
     SELECT s.flow_job, min(s.first_ts), max(s.last_ts), count(DISTINCT s.run), n.nics, n.machines,
-        (array_agg(s.usual_ms ORDER BY s.span DESC, s.first_ts DESC, s.stint DESC))[1], max(s.dp), max(s.pp),
+        (array_agg(s.usual_ms ORDER BY s.span DESC, s.first_ts DESC, s.stint DESC) FILTER (WHERE s.steps > 0))[1],
+        max(s.dp), max(s.pp),
         CASE WHEN bool_or(s.sampled) THEN 'SAMPLED' WHEN bool_or(s.coarse) THEN 'COARSE'
             WHEN bool_or(s.gaps) THEN 'PARTIAL' WHEN sum(s.steps) < 5 THEN 'UNSETTLED' ELSE 'OK' END,
         jsonb_build_object('steps', sum(s.steps), 'inventory', n.machines IS NOT NULL, 'hubs', max(s.hubs))

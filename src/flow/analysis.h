@@ -137,7 +137,8 @@ typedef struct L4FlowCluster
 	int			nends;
 	int64	   *ends;
 	bool		pipeline;		/* has pipeline pairs */
-	bool		coarse;			/* records hide its steps; its period says nothing */
+	bool		coarse;			/* records hide its steps; its period says nothing, */
+	bool		together;		/* nor does it here: its members send together, but their steps are not found */
 	int64		offset;			/* of its clocks against the job's */
 	int			stint;
 } L4FlowCluster;

@@ -321,10 +321,12 @@ l4_flows_links(L4Blame *blame, int s)
 	int			first = blame->nunits;
 
 	/* of a record that has silences in it no bandwidth is known */
-	for (int r = 0; r < stint->nruns && !stint->coarse; r++)
+	if (stint->coarse || stint->nsteps == 0)
+		return;
+	for (int r = 0; r < stint->nruns; r++)
 		if (flows->runs[stint->runs[r]].kind == L4_FLOW_PP)
 			pipeline_units(blame, s, &flows->runs[stint->runs[r]]);
-	for (int g = 0; g < stint->ngroups && !stint->coarse; g++)
+	for (int g = 0; g < stint->ngroups; g++)
 		if (flows->groups[stint->groups[g]].kind == L4_FLOW_DP)
 			group_unit(blame, s, &flows->groups[stint->groups[g]]);
 	find_slow_units(blame, first, false);

@@ -62,7 +62,7 @@ same_stint(const L4Flows *flows, const L4FlowCluster *x, const L4FlowCluster *y)
 		return false;
 	if (!begun && !ended)
 		return false;
-	if (x->coarse && y->coarse)
+	if (x->nends == 0 && y->nends == 0)
 		return flows->inventory;
 	if (flows->inventory && begun && ended
 		&& (Min(x->first, y->first) > flows->first + x->period || Max(x->last, y->last) < flows->last - x->period))

@@ -275,11 +275,14 @@ measure_durations(L4Flows *flows, L4FlowStint *stint)
 static bool
 is_coarse(const L4Flows *flows, const L4FlowStint *stint)
 {
+	for (int c = 0; c < stint->nclusters; c++)
+		if (flows->clusters[stint->clusters[c]].coarse)
+			return true;
 	for (int r = 0; r < stint->nruns; r++)
 	{
 		const L4FlowRun *run = &flows->runs[stint->runs[r]];
 
-		if (stint->nsteps == 0 || run->duration > (run->kind == L4_FLOW_PP ? COARSE : HIDDEN) * stint->period)
+		if (run->duration > (run->kind == L4_FLOW_PP ? COARSE : HIDDEN) * stint->period)
 			return true;
 	}
 	return false;

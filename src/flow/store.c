@@ -107,7 +107,7 @@ store_stint(const SpanRows *rows, L4Query *query, int s)
 	int			n = Max(stint->nnics, Max(stint->nsizes, 1));
 	Datum	   *values = palloc(sizeof(Datum) * n);
 	int			pp = 0;
-	bool		gaps = false;
+	bool		gaps = stint->nsteps == 0;
 
 	begin_row(rows, query, s);
 	l4_query_put_ts(query, stint->first);

@@ -27,6 +27,9 @@
 #define END_SILENCE		0.25	/* of the silences that divide: one at the end of a step is as long */
 #define LEFT_OUT		0.02	/* byte share of records that do not divide: more may be pieces */
 #define FILLS			0.5		/* of the time: records that hide the silences between steps */
+#define FILLS_LITTLE	0.02	/* of it: less is what a served model sends, */
+#define FEWEST_LINKS	3		/* and fewer say nothing about */
+#define TOGETHER		1.25	/* times the bursts of a link: all of them have no more, if they send together */
 #define MOST_PEERS		4		/* of a NIC in the pipeline */
 #define OTHER_PERIOD	0.1		/* a group's period that differs more from the cluster's is wrong */
 
@@ -340,19 +343,30 @@ end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
 	}
 }
 
-/* Do the records of a group fill most of the time? */
-static bool
-fills_time(const L4Records *records)
+/*
+ * Of a group whose steps are not seen: do its records fill most of the time,
+ * and hide them? Or do all its members send together, for a good part of it?
+ * It trains then, though its parts are unlike.
+ */
+static void
+look_at_undivided(const L4Flows *flows, const L4FlowGroup *group, const L4Records *records, L4FlowCluster *cluster)
 {
 	int64		end = records->start[0];
 	int64		busy = 0;
+	int			bursts = 0;
+	double		each = 0;
 
 	for (int i = 0; i < records->n; i++)
 	{
+		bursts += records->start[i] > end;
 		busy += Max(records->end[i] - Max(records->start[i], end), 0);
 		end = Max(end, records->end[i]);
 	}
-	return busy >= FILLS * (end - records->start[0]);
+	for (int r = 0; r < group->nruns; r++)
+		each += flows->runs[group->runs[r]].bursts;
+	cluster->coarse |= busy >= FILLS * (end - records->start[0]);
+	cluster->together |= group->nruns >= FEWEST_LINKS && busy >= FILLS_LITTLE * (end - records->start[0])
+		&& bursts * group->nruns <= TOGETHER * each;
 }
 
 /*
@@ -408,7 +422,8 @@ divide_group(L4Flows *flows, L4FlowGroup *group, double period)
 	}
 	if (best < 0)
 	{
-		flows->clusters[group->cluster].coarse |= g.records.n > 0 && fills_time(&g.records);
+		if (g.records.n > 0)
+			look_at_undivided(flows, group, &g.records, &flows->clusters[group->cluster]);
 		return;
 	}
 	group->period = divisions[best].period;
@@ -496,6 +511,7 @@ divide_cluster(L4Flows *flows, L4FlowCluster *cluster)
 	cluster->period = l4_quantile(periods, n, 0.5);
 	/* training whose steps cannot be seen; what sends now and then is none */
 	cluster->coarse &= n == 0;
+	cluster->together &= n == 0;
 	n = 0;
 	for (int g = cluster->first_group; cluster->period > 0 && g < cluster->first_group + cluster->ngroups; g++)
 	{
@@ -511,7 +527,7 @@ divide_cluster(L4Flows *flows, L4FlowCluster *cluster)
 		numbers[n++] = g;
 		nends += group->nends;
 	}
-	if (cluster->coarse)
+	if (cluster->coarse || cluster->together)
 		cluster->period = L4_FLOW_SECOND;
 	cluster->ends = palloc(sizeof(int64) * Max(nends, 1));
 	cluster->nends = l4_flows_merge_ends(flows, numbers, NULL, n, cluster->period, cluster->ends, NULL);
