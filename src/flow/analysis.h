@@ -32,7 +32,10 @@ typedef struct L4FlowAddress
 	const char *text;
 	int			machine;		/* of its own where there is no inventory */
 	int			leaf;			/* switch, -1 not known */
-	int			peers;			/* in regular pairs */
+	int			peers;			/* in regular pairs, */
+	bool		sends;			/* where it sends, */
+	bool		receives;		/* or receives */
+	bool		hub;			/* translated, or a server: no member of a job */
 	bool		chosen;			/* the span looks at its pairs, or leaves them out */
 } L4FlowAddress;
 

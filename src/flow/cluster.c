@@ -16,6 +16,7 @@
 #include "l4_compat.h"
 
 #define HUB_PEERS		64		/* an address with more peers is translated, or no NIC */
+#define SERVED			3		/* peers of an address that only sends, or only receives, and is no member */
 #define SIMULTANEOUS	0.9
 #define VARIED			0.3		/* main size of experts' traffic is less; of simultaneous traffic: */
 #define VARIED_BOTH		0.12
@@ -72,7 +73,11 @@ l4_jaccard(const int *a, int na, const int *b, int nb)
 	return na + nb == common ? 0 : (double) common / (na + nb - common);
 }
 
-/* Count the regular peers of each address; runs of hubs are left out. */
+/*
+ * Count the regular peers of each address; runs of hubs are left out. So are
+ * those of servers: storage, caches, balancers only send to several, or only
+ * receive, where members of a ring do both.
+ */
 static void
 leave_out_hubs(L4Flows *flows)
 {
@@ -80,21 +85,32 @@ leave_out_hubs(L4Flows *flows)
 
 	for (int i = 0; i < flows->nruns; i++)
 	{
-		L4FlowPair *pair = &flows->pairs[flows->runs[i].pair];
+		const L4FlowRun *run = &flows->runs[i];
+		L4FlowAddress *a = &flows->addresses[flows->pairs[run->pair].a];
+		L4FlowAddress *b = &flows->addresses[flows->pairs[run->pair].b];
 
-		if (!flows->runs[i].regular || flows->runs[i].pair == before)
+		if (!run->regular)
 			continue;
-		before = flows->runs[i].pair;
-		flows->addresses[pair->a].peers++;
-		flows->addresses[pair->b].peers++;
+		a->peers += run->pair != before;
+		b->peers += run->pair != before;
+		before = run->pair;
+		a->sends |= run->one_way < L4_ONE_WAY || !run->back;
+		a->receives |= run->one_way < L4_ONE_WAY || run->back;
+		b->sends |= run->one_way < L4_ONE_WAY || run->back;
+		b->receives |= run->one_way < L4_ONE_WAY || !run->back;
 	}
 	for (int i = 0; i < flows->naddresses; i++)
-		flows->hubs += flows->addresses[i].peers > HUB_PEERS;
+	{
+		L4FlowAddress *address = &flows->addresses[i];
+
+		address->hub = address->peers > HUB_PEERS || (address->peers >= SERVED && !(address->sends && address->receives));
+		flows->hubs += address->hub;
+	}
 	for (int i = 0; i < flows->nruns; i++)
 	{
 		L4FlowPair *pair = &flows->pairs[flows->runs[i].pair];
 
-		if (flows->addresses[pair->a].peers > HUB_PEERS || flows->addresses[pair->b].peers > HUB_PEERS)
+		if (flows->addresses[pair->a].hub || flows->addresses[pair->b].hub)
 			flows->runs[i].regular = false;
 	}
 }
