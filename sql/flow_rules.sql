@@ -310,6 +310,45 @@ CALL l4.trace_flows('flows');
 TABLE jobs;
 TABLE issues;
 
+-- an evaluation before every fourth step sends forward only; one of a job without a pipeline before every sixth is
+-- shorter than a forward pass before six buckets: steps are not taken together
+CALL forget_flows();
+CALL made_job(0, 1, 60);
+CALL made_job(6, 1, 60, dp => 4, stages => 1);
+UPDATE flows SET timestamp_start = timestamp_start + w.wait, timestamp_end = timestamp_end + w.wait
+FROM (SELECT f.ctid AS row, CASE WHEN f.ip_src < nic(6, 0) THEN n / 4 * 0.12 ELSE n / 6 * 0.36 END * interval '1 s' AS wait
+      FROM flows AS f CROSS JOIN LATERAL (SELECT floor(extract(epoch FROM f.timestamp_start - at(1)) / 0.3)::int AS n) AS x) AS w
+WHERE flows.ctid = w.row;
+INSERT INTO flows SELECT ip_src, ip_dst, port_src, port_dst, ip_proto, packets, bytes, timestamp_start - interval '0.12 s', timestamp_end - interval '0.12 s', exporter
+FROM flows WHERE port_src = 50000 AND mod(extract(epoch FROM timestamp_start - at(0.88)), 1.32) < 0.18;
+CALL l4.trace_flows('flows');
+TABLE jobs;
+
+-- a ring whose parts are unlike is a job of unknown steps; what is copied in turn around three others is none
+CALL forget_flows();
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(d, 0), nic((d + 1) % 3, 0), 50100, 6000, 24e6 * (1 + i % 2), at(s.t), at(s.t + 0.02), 'leaf-0'
+FROM (SELECT i, sum(0.1 - 0.3 * ln(random_at(i))) OVER (ORDER BY i) AS t FROM generate_series(1, 90) AS i) AS s CROSS JOIN generate_series(0, 2) AS d
+UNION ALL
+SELECT nic(4 + d, 0), nic(4 + (d + 1) % 3, 0), 7000, 6000, 24e6 * (1 + i % 2), at(s.t), at(s.t + 0.02), 'leaf-0'
+FROM generate_series(0, 2) AS d CROSS JOIN LATERAL (SELECT i, sum(0.1 - 0.3 * ln(random_at(1000 * d + i))) OVER (ORDER BY i) AS t FROM generate_series(100, 190) AS i) AS s;
+CALL l4.trace_flows('flows');
+SELECT j.*, f.period_ms FROM jobs AS j JOIN l4.flow_job AS f USING (flow_job);
+SELECT kind, count(*) FROM l4.flow_pair GROUP BY 1;
+SELECT l4.flow_report(flow_job) FROM jobs;
+
+-- objects that a balancer's address hands to both rails of a job, without an inventory
+CALL forget_flows();
+CREATE TEMP TABLE known AS TABLE l4.flow_endpoint;
+DELETE FROM l4.flow_endpoint;
+CALL made_job(0, 1, 60);
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT '10.90.0.1', nic(m, r), 443, 16000, 64e6, at(s.t), at(s.t + 0.01), 'leaf-0'
+FROM generate_series(0, 5) AS m, generate_series(0, 1) AS r, generate_series(1, 17) AS i, LATERAL (SELECT i + 0.13 * m + 0.07 * r AS t) AS s;
+CALL l4.trace_flows('flows');
+TABLE jobs;
+INSERT INTO l4.flow_endpoint TABLE known;
+
 -- a switch that is slow for 0.6 of every 1.5 s; a NIC that is
 CALL forget_flows();
 CALL made_job(0, 1, 60);

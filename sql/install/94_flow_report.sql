@@ -22,9 +22,10 @@ BEGIN
         FROM (SELECT p.kind, count(*) AS pairs, sum(p.bytes) AS bytes FROM l4.flow_pair AS p
               WHERE p.flow_job = j.flow_job GROUP BY p.kind) AS p
         ORDER BY p.bytes DESC, p.kind;
-    RETURN QUERY SELECT format('  %s steps, usually %s ms; the longest %s ms', count(*),
-            round(j.period_ms::numeric, 1), round((max(s.duration_ms) FILTER (WHERE s.step > 0))::numeric, 1))
-        FROM l4.flow_step AS s WHERE s.flow_job = j.flow_job HAVING count(*) > 0;
+    RETURN QUERY SELECT CASE count(*) WHEN 0 THEN '  no steps found' ELSE format(
+            '  %s steps, usually %s ms; the longest %s ms', count(*), round(j.period_ms::numeric, 1),
+            round((max(s.duration_ms) FILTER (WHERE s.step > 0))::numeric, 1)) END
+        FROM l4.flow_step AS s WHERE s.flow_job = j.flow_job;
     RETURN QUERY SELECT format('  the same as job %s of the logs (%s of %s NICs)', m.job_id, m.shared, j.nics)
         FROM l4.flow_job_match AS m WHERE m.flow_job = j.flow_job ORDER BY m.shared DESC, m.job_id;
     issues := (SELECT count(*) FROM l4.flow_issue AS i WHERE i.flow_job = j.flow_job);
