@@ -311,18 +311,21 @@ TABLE jobs;
 TABLE issues;
 
 -- an evaluation before every fourth step sends forward only; one of a job without a pipeline before every sixth is
--- shorter than a forward pass before six buckets: steps are not taken together
+-- shorter than a forward pass before six buckets: steps are not taken together. The last evaluation is no stop.
 CALL forget_flows();
 CALL made_job(0, 1, 60);
-CALL made_job(6, 1, 60, dp => 4, stages => 1);
+CALL made_job(6, 1, 80, dp => 4, stages => 1);
 UPDATE flows SET timestamp_start = timestamp_start + w.wait, timestamp_end = timestamp_end + w.wait
 FROM (SELECT f.ctid AS row, CASE WHEN f.ip_src < nic(6, 0) THEN n / 4 * 0.12 ELSE n / 6 * 0.36 END * interval '1 s' AS wait
       FROM flows AS f CROSS JOIN LATERAL (SELECT floor(extract(epoch FROM f.timestamp_start - at(1)) / 0.3)::int AS n) AS x) AS w
 WHERE flows.ctid = w.row;
 INSERT INTO flows SELECT ip_src, ip_dst, port_src, port_dst, ip_proto, packets, bytes, timestamp_start - interval '0.12 s', timestamp_end - interval '0.12 s', exporter
 FROM flows WHERE port_src = 50000 AND mod(extract(epoch FROM timestamp_start - at(0.88)), 1.32) < 0.18;
+INSERT INTO flows SELECT ip_src, ip_dst, port_src, port_dst, ip_proto, packets, bytes, timestamp_start + interval '1.32 s', timestamp_end + interval '1.32 s', exporter
+FROM flows WHERE port_src = 50000 AND timestamp_start BETWEEN at(19.35) AND at(19.47);
 CALL l4.trace_flows('flows');
 TABLE jobs;
+TABLE issues;
 
 -- a ring whose parts are unlike is a job of unknown steps; what is copied in turn around three others is none
 CALL forget_flows();

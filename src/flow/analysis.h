@@ -255,6 +255,7 @@ extern void l4_flows_features(L4Flows *flows);
 extern int	l4_flows_large_class(const L4FlowRun *run, double bytes);
 extern int	l4_flows_least_bursts(const L4Flows *flows, const int *runs, int nruns);
 extern bool l4_flows_small(const L4Flows *flows, const int *runs, int nruns, int least_bursts, double bytes);
+extern bool l4_flows_again(const L4Flows *flows, int run);
 extern void l4_flows_cluster(L4Flows *flows);
 extern L4FlowKind l4_flows_kind(const L4FlowRun *run);
 extern void l4_flows_divide(L4Flows *flows);
@@ -262,6 +263,7 @@ extern int	l4_flows_merge_ends(L4Flows *flows, const int *groups, const int64 *o
 								float *cover);
 extern void l4_flows_jobs(L4Flows *flows);
 extern void l4_flows_steps(L4Flows *flows, L4FlowStint *stint);
+extern bool l4_flows_ends_evaluating(const L4FlowStint *stint);
 extern void l4_flows_ranks(L4Flows *flows, L4FlowStint *stint);
 extern void l4_flows_join_ranks(L4Flows *flows);
 extern void l4_flows_issues(L4Flows *flows);

@@ -290,10 +290,10 @@ leave_out_pauses(int nparts, const double *bytes, const double *ratios, int *num
 
 /*
  * What a threshold costs: parts of a period that varies, or that are unlike.
- * A cost that is above the limit, and would not be for a finer one, is not found out.
+ * A cost is not needed, nor found out, that is too far above the least so far.
  */
 static void
-try_threshold(const L4Records *records, const Bursts *bursts, L4Division *division, double limit)
+try_threshold(const L4Records *records, const Bursts *bursts, L4Division *division, double least)
 {
 	int		   *part = palloc(sizeof(int) * bursts->n);
 	double	   *bytes = palloc0(sizeof(double) * bursts->n);
@@ -327,10 +327,11 @@ try_threshold(const L4Records *records, const Bursts *bursts, L4Division *divisi
 		int			n = 0;
 		double		cost;
 		double		without;
+		double		limit;
 
 		look_before_parts(records, bursts, part, nparts, &at_once, &division->whole);
 		kept = leave_out_pauses(nparts, bytes, ratios, number, records->micro, &at_once);
-		limit += division->whole ? WHOLE_FINER : L4_FINER;
+		limit = least + (division->whole ? WHOLE_FINER : L4_FINER);
 		for (int p = 1; p < nparts; p++)
 			if (number[p] >= 0)
 				lengths[n++] = ratios[p - 1];
@@ -425,7 +426,7 @@ l4_divide(const L4Records *records, L4Division *divisions, int *best)
 		least = Min(least, divisions[i].cost);
 	}
 	for (int i = n - 1; i >= 0; i--)
-		if (divisions[i].cost <= least + (divisions[i].whole ? WHOLE_FINER : L4_FINER))
+		if (divisions[i].cost <= Min(least + (divisions[i].whole ? WHOLE_FINER : L4_FINER), MOST_COST + L4_FINER))
 			*best = i;
 	pfree(bursts.start);
 	pfree(bursts.end);

@@ -165,6 +165,16 @@ l4_flows_small(const L4Flows *flows, const int *runs, int nruns, int least_burst
 	return same < SMALL_SHARE * total;
 }
 
+/* Does a run send what the one before it of its pair did? It may recur in minutes. */
+bool
+l4_flows_again(const L4Flows *flows, int run)
+{
+	const L4FlowRun *this = &flows->runs[run];
+
+	return run > 0 && run < flows->nruns && this[-1].pair == this->pair
+		&& fabs(this[-1].classes[0].size / this->classes[0].size - 1) <= SIZE_TOLERANCE;
+}
+
 /* Byte share of records that start with one of the other direction. */
 static double
 simultaneous_share(const L4FlowRun *run, const L4Flow *flow)

@@ -163,7 +163,7 @@ find_stop(L4Flows *flows, L4FlowStint *last)
 	if (flows->last - last->last <= Max(STOP_SILENCE, Min(STOP_PERIODS * last->period, MOST_SILENCE)))
 		return;
 	share = last_share(flows, last, &inside);
-	if (share < INSIDE_LEAST || share > INSIDE_MOST || ends_together(flows, last))
+	if (share < INSIDE_LEAST || share > INSIDE_MOST || ends_together(flows, last) || l4_flows_ends_evaluating(last))
 		return;
 	last->stopped = share;
 	last->silent = first_silent(flows, last);

@@ -144,6 +144,17 @@ has_evaluation(const L4FlowStint *stint, int step)
 	return stint->pp_usual[step] > 0 && stint->pp_records[step] - stint->pp_usual[step] > record_slack(stint, step);
 }
 
+/* Does the pipeline send as much behind the last step as an evaluation of a step before did? A job often ends with one. */
+bool
+l4_flows_ends_evaluating(const L4FlowStint *stint)
+{
+	for (int s = 0; s < stint->nsteps; s++)
+		if (has_evaluation(stint, s)
+			&& abs(stint->pp_records[s] - stint->pp_usual[s] - stint->pp_records[stint->nsteps]) <= record_slack(stint, s))
+			return true;
+	return false;
+}
+
 /* Part of a step from the first to the last record of the run's main size, in the median. */
 static double
 step_fill(const L4FlowStint *stint, const L4FlowRun *run, const L4Flow *flow, int n)

@@ -23,7 +23,6 @@ PG_FUNCTION_INFO_V1(l4_flow_analyze);
 
 #define SPAN_NUMBER		(15 * L4_FLOW_SECOND)	/* numbers of spans: four a minute, of which one is for each size */
 #define FEW_STEPS		5		/* of a job that is found as before, at least */
-#define SAME_SIZE		0.02
 #define SURE_COST		0.5		/* of a division that is of steps; those of layers and micro-batches may be less sure */
 
 static const char *const kinds[] = {"other", "dp", "pp", "ep", "cp"};
@@ -357,12 +356,10 @@ not_found(const SpanRows *rows)
 	{
 		const L4FlowRun *run = &flows->runs[r];
 		const L4FlowPair *pair = &flows->pairs[run->pair];
-		const L4FlowRun *before = &flows->runs[Max(r - 1, 0)];
-		bool		again = r > 0 && before->pair == run->pair
-			&& fabs(before->classes[0].size / run->classes[0].size - 1) <= SAME_SIZE;
+		bool		again = l4_flows_again(flows, r);
 
 		/* what is sent again behind a silence may recur in minutes */
-		if ((run->regular || again) && run->last >= flows->begin && (again ? before : run)->first < flows->end)
+		if ((run->regular || again) && run->last >= flows->begin && flows->runs[again ? r - 1 : r].first < flows->end)
 			sends[pair->a] = sends[pair->b] = true;
 	}
 	for (int a = 0; a < flows->naddresses; a++)

@@ -346,7 +346,8 @@ end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
 /*
  * Of a group whose steps are not seen: do its records fill most of the time,
  * and hide them? Or do all its members send together, for a good part of it?
- * It trains then, though its parts are unlike.
+ * It trains then, though its parts are unlike, if these are not the parts of
+ * steps of minutes.
  */
 static void
 look_at_undivided(const L4Flows *flows, const L4FlowGroup *group, const L4Records *records, L4FlowCluster *cluster)
@@ -355,6 +356,7 @@ look_at_undivided(const L4Flows *flows, const L4FlowGroup *group, const L4Record
 	int64		busy = 0;
 	int			bursts = 0;
 	double		each = 0;
+	bool		again = false;
 
 	for (int i = 0; i < records->n; i++)
 	{
@@ -363,9 +365,12 @@ look_at_undivided(const L4Flows *flows, const L4FlowGroup *group, const L4Record
 		end = Max(end, records->end[i]);
 	}
 	for (int r = 0; r < group->nruns; r++)
+	{
 		each += flows->runs[group->runs[r]].bursts;
+		again |= l4_flows_again(flows, group->runs[r]) || l4_flows_again(flows, group->runs[r] + 1);
+	}
 	cluster->coarse |= busy >= FILLS * (end - records->start[0]);
-	cluster->together |= group->nruns >= FEWEST_LINKS && busy >= FILLS_LITTLE * (end - records->start[0])
+	cluster->together |= !again && group->nruns >= FEWEST_LINKS && busy >= FILLS_LITTLE * (end - records->start[0])
 		&& bursts * group->nruns <= TOGETHER * each;
 }
 
