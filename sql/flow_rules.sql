@@ -340,6 +340,14 @@ SELECT j.*, f.period_ms FROM jobs AS j JOIN l4.flow_job AS f USING (flow_job);
 SELECT kind, count(*) FROM l4.flow_pair GROUP BY 1;
 SELECT l4.flow_report(flow_job) FROM jobs;
 
+-- micro-batches of one replica, with pauses between steps that are shorter than a forward pass before buckets
+CALL forget_flows();
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(way, 0), nic(1 - way, 0), 50000 + way, 6000, 24e6, at(s.t), at(s.t + 0.004), 'leaf-0'
+FROM generate_series(1, 30) AS i, generate_series(0, 7) AS m, generate_series(0, 1) AS way, LATERAL (SELECT i * 0.95 + m * 0.1 + way * 0.05 AS t) AS s;
+CALL l4.trace_flows('flows');
+TABLE jobs;
+
 -- objects that a balancer's address hands to both rails of a job, without an inventory
 CALL forget_flows();
 CREATE TEMP TABLE known AS TABLE l4.flow_endpoint;
