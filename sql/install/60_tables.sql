@@ -65,6 +65,8 @@ CREATE TABLE l4._event (
     iteration_rule int,
     is_stack bool NOT NULL DEFAULT false,
     is_coarse bool NOT NULL DEFAULT false,
+    plain text GENERATED ALWAYS AS (ltrim(regexp_replace(template,
+        '(?:^| )[^[:alnum:]<> ]+(?= |$)|(<\*>)/[a-z]+(?![[:alnum:]/.])', '\1', 'g'))) STORED,
     CONSTRAINT _event_pkey PRIMARY KEY (event_id)
 );
 CREATE INDEX _event_merged_into_idx ON l4._event (merged_into) WHERE merged_into IS NOT NULL;
@@ -80,6 +82,7 @@ COMMENT ON COLUMN l4._event.then_stage IS 'stage of the lines that follow, where
 COMMENT ON COLUMN l4._event.iteration_rule IS 'iteration_rule that reads the event; NULL = none';
 COMMENT ON COLUMN l4._event.is_stack IS 'lines of a stack that stand alone: no message of their own';
 COMMENT ON COLUMN l4._event.is_coarse IS 'a coarse template, of lines beyond the bounds of the parser';
+COMMENT ON COLUMN l4._event.plain IS 'template without bars and units of rates';
 
 CREATE TABLE l4._event_slot (
     event_id int NOT NULL,

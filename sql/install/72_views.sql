@@ -200,8 +200,8 @@ BEGIN
         max(l4._time_of(u.last_ts, u.last_line_no, s.timed_line_no, t.ts)),
         min(u.first_line_no), max(u.last_line_no)
     FROM l4._summary AS s
-    CROSS JOIN LATERAL (SELECT max(z.last_ts) AS ts FROM l4._stream AS z
-        WHERE last_words AND z.job_id = s.job_id AND z.node = s.node) AS t
+    LEFT JOIN (SELECT z.node, max(z.last_ts) AS ts FROM l4._stream AS z
+        WHERE last_words AND z.job_id = _event_counts.job_id GROUP BY z.node) AS t USING (node)
     CROSS JOIN LATERAL l4._unpack(s.events, s.open_events, ids) AS u(event_id int, occurrences bigint,
         first_ts timestamptz, last_ts timestamptz, first_line_no bigint, last_line_no bigint)
     JOIN (SELECT x.event_id, l4._survivor(x.event_id, x.merged_into) AS survivor FROM l4._event AS x

@@ -29,26 +29,23 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH event AS MATERIALIZED (
-        SELECT DISTINCT t.event_id,
-            ltrim(regexp_replace(t.template, '(?:^| )[^[:alnum:]<> ]+(?= |$)|(<\*>)/[a-z]+(?![[:alnum:]/.])', '\1',
-                'g')) AS template
-        FROM (SELECT j.event_id FROM l4._job_event AS j WHERE j.job_id = _labelled.job_id
-            UNION SELECT unnest(events)) AS j
-        JOIN l4._event AS e USING (event_id)
-        JOIN l4._event AS t ON t.event_id = l4._survivor(e.event_id, e.merged_into)
+        SELECT t.event_id, t.plain
+        FROM l4._event AS t
+        WHERE t.event_id IN (SELECT l4._survivor(e.event_id, e.merged_into)
+            FROM (SELECT j.event_id FROM l4._job_event AS j WHERE j.job_id = _labelled.job_id
+                UNION SELECT unnest(events)) AS j
+            JOIN l4._event AS e USING (event_id))
     ), cut AS (
-        SELECT e.event_id, c.label, substr(e.template, length(c.label) + 1) AS rest
-        FROM event AS e
-        CROSS JOIN LATERAL (VALUES (substring(e.template FROM '^\S+ +')), (substring(e.template FROM '^(?:\S+ +){2}')),
-            (substring(e.template FROM '^(?:\S+ +){3}'))) AS c(label)
-        WHERE substring(e.template FROM '^(?:\S+ +){1,3}') ~ '[0-9]|<\*>' AND c.label IS NOT NULL
+        SELECT e.event_id, substr(e.plain, length(c.label) + 1) AS rest
+        FROM (SELECT z.* FROM event AS z WHERE z.plain ~ '^(?:\S+ +){0,2}\S*(?:[0-9]|<\*>)\S* ' OFFSET 0) AS e
+        CROSS JOIN LATERAL (VALUES (substring(e.plain FROM '^\S+ +')), (substring(e.plain FROM '^(?:\S+ +){2}')),
+            (substring(e.plain FROM '^(?:\S+ +){3}'))) AS c(label)
+        WHERE c.label ~ '[0-9]|<\*>' AND c.label !~* 'epoch|step|iter|batch|round|update'
     ), same AS MATERIALIZED (
-        SELECT e.event_id,
-            min(coalesce(b.event_id, e.event_id)) OVER (PARTITION BY coalesce(b.rest, e.template)) AS bare
+        SELECT e.event_id, min(coalesce(b.event_id, e.event_id)) OVER (PARTITION BY coalesce(b.rest, e.plain)) AS bare
         FROM event AS e
         LEFT JOIN (SELECT c.event_id, min(o.event_id) AS bare, min(c.rest) AS rest
-            FROM cut AS c JOIN event AS o ON o.template = c.rest
-            WHERE c.label ~ '[0-9]|<\*>' AND c.label !~* 'epoch|step|iter|batch|round|update'
+            FROM cut AS c JOIN event AS o ON o.plain = c.rest
             GROUP BY c.event_id) AS b(labelled, event_id, rest) ON b.labelled = e.event_id
     )
     SELECT s.event_id, s.bare FROM same AS s

@@ -189,8 +189,10 @@ COMMENT ON FUNCTION l4._started_again(l4._case) IS
     'when a job was started again that had not crashed, by the stream that reports most';
 
 CREATE FUNCTION l4._good_since(k l4._case, good_job text) RETURNS timestamptz
-LANGUAGE sql STABLE COST 100000
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
     SELECT e.first_ts + e.lasts::float8 * interval '1 second'
     FROM (SELECT r.node, min(r.first_ts) AS first_ts, max(r.last_ts) AS last_ts, sum(r.occurrences) AS reports
         FROM l4._first_reports(k, _good_since.good_job) AS r GROUP BY r.node) AS o
@@ -201,8 +203,9 @@ BEGIN ATOMIC
         ORDER BY z.first_line_no LIMIT 1) AS e
     WHERE e.first_ts + e.lasts::float8 * interval '1 second' BETWEEN o.first_ts AND o.last_ts
         -- what comes again every few iterations begins none
-        AND e.records * (k.t).min_iterations <= o.reports;
+        AND e.records * (k.t).min_iterations <= o.reports);
 END;
+$$;
 COMMENT ON FUNCTION l4._good_since(l4._case, text) IS
     'when the first line of a good job came again between its iterations, by the first node that reports any';
 

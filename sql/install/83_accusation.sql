@@ -199,7 +199,7 @@ BEGIN ATOMIC
             FROM l4._first_parameters(k.job_id, ARRAY(SELECT a.event_id FROM asked AS a)) AS f) AS v
         JOIN asked AS a USING (event_id, place)
         WHERE v.value ~ '^[0-9]{1,9}$'
-    ), own AS (
+    ), own AS MATERIALIZED (
         SELECT s.word
         FROM said AS s JOIN l4._ranks(k.job_id) AS r ON r.node = s.node AND r.rank = s.rank
         WHERE NOT s.accuses
