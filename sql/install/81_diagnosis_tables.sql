@@ -286,12 +286,14 @@ CREATE TABLE l4._case_event (
     waits text,
     alike int,
     kills bool NOT NULL,
+    example text NOT NULL,
     CONSTRAINT _case_event_pkey PRIMARY KEY (job_id, event_id),
     CONSTRAINT _case_event_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
 COMMENT ON TABLE l4._case_event IS
     'case, events: those that are new, or of level WARNING and above; alike = oldest event of its near-duplicate '
-    'group; kills = it, or one beside it in the same report, tells that a process was killed';
+    'group; kills = it, or one beside it in the same report, tells that a process was killed; example = as in '
+    '_job_event';
 
 CREATE TABLE l4._case_dropped (
     job_id text NOT NULL,

@@ -87,7 +87,7 @@ CREATE FUNCTION l4._own_past(k l4._case) RETURNS TABLE (event_id int, reason tex
 LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
     WITH event AS MATERIALIZED (
-        SELECT e.*, t.stage, t.example, row_number() OVER ()::int AS place
+        SELECT e.*, t.stage, t.example AS text, row_number() OVER ()::int AS place
         FROM l4._new_events(k.job_id) AS e JOIN l4._event AS t USING (event_id)
         WHERE cardinality(k.baseline || k.elsewhere) < (k.t).min_baseline
     ), went_on AS MATERIALIZED (
@@ -110,7 +110,7 @@ BEGIN ATOMIC
     SELECT e.event_id, 'says nothing bad'
     FROM event AS e
     CROSS JOIN still AS s
-    LEFT JOIN l4._marks(ARRAY(SELECT z.example FROM event AS z ORDER BY z.place), '{trouble}') AS m ON m.place = e.place
+    LEFT JOIN l4._marks(ARRAY(SELECT z.text FROM event AS z ORDER BY z.place), '{trouble}') AS m ON m.place = e.place
     WHERE cardinality(k.baseline || k.elsewhere) = 0 AND e.level < (k.t).warning_level AND NOT e.terminal
         AND NOT e.stack
         AND m.place IS NULL

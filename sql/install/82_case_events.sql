@@ -171,7 +171,8 @@ BEGIN ATOMIC
         'exit' = ANY (f.kinds),
         f.is_stack OR f.is_new AND (f.level = 0 OR 'terminal' = ANY (f.kinds)) AND 'stack' = ANY (f.kinds),
         f.is_new AND NOT 'not_named' = ANY (f.kinds),
-        CASE WHEN 'send' = ANY (f.kinds) THEN 'send' WHEN 'receive' = ANY (f.kinds) THEN 'receive' END, NULL::int, false
+        CASE WHEN 'send' = ANY (f.kinds) THEN 'send' WHEN 'receive' = ANY (f.kinds) THEN 'receive' END,
+        NULL::int, false, f.example
     FROM fact AS f
     WHERE f.is_new OR f.level >= (k.t).warning_level;
 END;
@@ -194,7 +195,7 @@ BEGIN
     WHERE coalesce(c.last_ts - n.clock >= k.attempt_ts, true);
 
     INSERT INTO l4._case_event (job_id, event_id, level, is_new, baseline_jobs, occurrences, nodes, first_ts, last_ts,
-        terminal, exit, stack, accuses, waits, alike, kills)
+        terminal, exit, stack, accuses, waits, alike, kills, example)
     WITH place AS (
         SELECT c.event_id, c.node, e.terminal, e.stack, e.exit, c.first_ts, c.last_ts
         FROM l4._counts(k.job_id) AS c JOIN unnest(candidates) AS e USING (event_id)
@@ -216,7 +217,8 @@ BEGIN
     SELECT k.job_id, e.event_id, e.level, e.is_new, e.baseline_jobs, e.occurrences, coalesce(s.nodes, e.nodes),
         coalesce(s.first_ts, e.first_ts), coalesce(s.last_ts, e.last_ts),
         -- a part of a stack is no report
-        e.terminal AND NOT x.stack, e.exit, x.stack, e.accuses AND NOT x.stack, e.waits, d.oldest, false
+        e.terminal AND NOT x.stack, e.exit, x.stack, e.accuses AND NOT x.stack, e.waits, d.oldest,
+        false, e.example
     FROM unnest(candidates) AS e
     LEFT JOIN alone AS a USING (event_id)
     LEFT JOIN span AS s USING (event_id)
@@ -286,8 +288,7 @@ LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     WITH event AS MATERIALIZED (
-        SELECT e.*, j.example, row_number() OVER ()::int AS place
-        FROM l4._new_events(k.job_id) AS e JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+        SELECT e.*, row_number() OVER ()::int AS place FROM l4._new_events(k.job_id) AS e
     ), told AS MATERIALIZED (
         SELECT e.event_id, e.nodes, e.first_ts
         FROM l4._marks(ARRAY(SELECT e.example FROM event AS e ORDER BY e.place), '{killed}') AS m

@@ -52,7 +52,7 @@ BEGIN ATOMIC
                 AND NOT coalesce(s.first_ts > n.terminal_ts + l4._seconds((k.t).retry_seconds), false))
         ORDER BY s.stack, s.nodes, s.first_ts, s.first_line_no
         LIMIT CASE WHEN _stack_records.node IS NULL THEN 1 ELSE (k.t).max_reports::bigint END) AS s
-    JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id);
+    JOIN l4._claims(k.job_id) AS j USING (event_id);
 END;
 COMMENT ON FUNCTION l4._stack_records(l4._case, text) IS
     'records with a stack of a node, NULL: the first one of the job';
@@ -70,8 +70,7 @@ BEGIN ATOMIC
         SELECT FROM (
             SELECT s.record, announced AS any_step FROM l4._stack_records(k, NULL) AS s
             UNION ALL
-            SELECT j.example, false
-            FROM l4._claims(k.job_id) AS e JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+            SELECT e.example, false FROM l4._claims(k.job_id) AS e
             WHERE e.terminal AND NOT e.exit AND e.nodes >= (k.t).half * greatest(k.nodes, (k.t).min_pair)) AS s
         CROSS JOIN LATERAL l4._stack_frames(s.record) AS f
         JOIN l4._marker('step') AS r ON l4.pcre_match(l4._function(f.function), r.signature)

@@ -5,9 +5,8 @@ CREATE FUNCTION l4._ends_told(job_id text) RETURNS TABLE (event_id int, ended bo
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
     WITH asked AS MATERIALIZED (
-        SELECT e.event_id, e.exit, j.example, row_number() OVER ()::int AS place
+        SELECT e.event_id, e.exit, e.example, row_number() OVER ()::int AS place
         FROM l4._new_events(_ends_told.job_id) AS e
-        JOIN l4._job_events(ARRAY[_ends_told.job_id]) AS j USING (event_id)
     ), marked AS (
         SELECT m.place, bool_or(m.kind = 'killed') AS killed, bool_or(m.kind = 'lost') AS lost
         FROM l4._marks(ARRAY(SELECT z.example FROM asked AS z ORDER BY z.place), '{killed,lost}') AS m GROUP BY m.place

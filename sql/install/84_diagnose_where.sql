@@ -76,7 +76,7 @@ BEGIN ATOMIC
         LIMIT 1), (
         SELECT r.stage
         FROM l4._shown(k.job_id) AS s
-        JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+        JOIN l4._claims(k.job_id) AS j USING (event_id)
         JOIN l4._marker('file') AS r ON l4.pcre_match(j.example, r.signature)
         WHERE s.node = _called_stage.node AND s.terminal AND NOT s.exit
         ORDER BY s.first_ts, s.first_line_no, r.stage
@@ -113,7 +113,7 @@ LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT r.stage
     FROM l4._shown(k.job_id) AS s
-    JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+    JOIN l4._claims(k.job_id) AS j USING (event_id)
     -- places of code are none
     CROSS JOIN LATERAL regexp_replace(j.example, 'File "[^"]*"', '', 'g') AS x(text)
     CROSS JOIN LATERAL regexp_matches(x.text, '(?:^|[[:space:]''"(=:,])/([[:alnum:]_.@+/-]+)', 'g') AS p(path)

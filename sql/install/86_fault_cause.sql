@@ -32,7 +32,7 @@ RETURN EXISTS (
     WHERE s.event_id = _last_words.event_id AND NOT s.exit
       AND x.first_line_no - s.first_line_no BETWEEN 1 AND (k.t).beside_lines
       -- what a crash handler prints tells less than the signal
-      AND NOT EXISTS (SELECT FROM l4._shown(k.job_id) AS z JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+      AND NOT EXISTS (SELECT FROM l4._shown(k.job_id) AS z JOIN l4._claims(k.job_id) AS j USING (event_id)
         WHERE z.node = s.node AND NOT z.exit AND l4._marked(j.example, 'killed')))
     -- or, where nobody reports a crash in words that are known, it is the last that a node writes
     OR k.terminal_ts IS NULL AND k.symptom IN ('crash', 'launch') AND EXISTS (
@@ -197,9 +197,8 @@ LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT coalesce(bool_and(e.exit OR t.told) AND min(e.first_ts) FILTER (WHERE t.told) = min(e.first_ts), false)
     FROM l4._claims(k.job_id) AS e
-    JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
     CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM l4.active_fault AS f
-        WHERE f.is_effect AND f.component = 'scheduler' AND l4.pcre_match(j.example, f.signature)) AS told) AS t
+        WHERE f.is_effect AND f.component = 'scheduler' AND l4.pcre_match(e.example, f.signature)) AS told) AS t
     WHERE e.terminal;
 END;
 COMMENT ON FUNCTION l4._only_told(l4._case) IS 'was a job told to end, and nothing else reported';
@@ -221,7 +220,7 @@ BEGIN
     SELECT n.node, n.evidence ?| ARRAY['silent', 'lag'] AS is_silent, z.went_through,
         n.evidence #>> '{exit,detail}' LIKE 'was killed%'
             OR l4._marked(n.evidence #>> '{exit,detail}', 'killed') OR EXISTS (
-            SELECT FROM l4._shown(k.job_id) AS e JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
+            SELECT FROM l4._shown(k.job_id) AS e JOIN l4._claims(k.job_id) AS j USING (event_id)
             WHERE e.node = n.node AND e.nodes = 1
                 AND l4._marked(CASE WHEN e.nodes = 1 THEN j.example END, 'killed')) AS killed,
         CASE WHEN NOT l4._has_status(n.evidence #>> '{drift,detail}')
