@@ -34,8 +34,10 @@ COMMENT ON FUNCTION l4._total_iterations(text) IS 'iterations that a job was to 
 -- once and it had not, with all its nodes: it began anew and got on. Of attempts that all fail the first one tells as
 -- much as the last. One node and its clock tell when.
 CREATE FUNCTION l4._began_anew(job_id text, node text, ts timestamptz, others text[], share float8) RETURNS timestamptz
-LANGUAGE sql STABLE PARALLEL SAFE COST 100000
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE PARALLEL SAFE COST 100000 SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
     WITH other AS MATERIALIZED (
         SELECT o.event_id
         FROM l4._job_event AS o
@@ -55,8 +57,9 @@ BEGIN ATOMIC
     )
     SELECT s.again_ts FROM start_up AS s
     WHERE (SELECT bool_and(o.occurrences = 1 AND o.nodes = (SELECT max(x.nodes) FROM once AS x))
-        FROM once AS o WHERE o.first_ts > s.again_ts);
+        FROM once AS o WHERE o.first_ts > s.again_ts));
 END;
+$$;
 COMMENT ON FUNCTION l4._began_anew(text, text, timestamptz, text[], float8) IS
     'when a node of a job went through its start-up again after a time and got on, as these other jobs do not: at '
     'least that share of what it had printed';
@@ -348,19 +351,15 @@ $$;
 COMMENT ON FUNCTION l4._onset(l4._case) IS 'iteration from which on a job is slow';
 
 -- A job that did not come to a second report prints as good ones do.
-CREATE FUNCTION l4._printed_step(k l4._case, packed bytea) RETURNS int
+CREATE FUNCTION l4._good_step(k l4._case) RETURNS int
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT coalesce(mode() WITHIN GROUP (ORDER BY d.step), (
-        SELECT mode() WITHIN GROUP (ORDER BY g.step)
-        FROM (SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.job_id, i.epoch ORDER BY i.iteration) AS step
-            FROM l4._good_iterations(k) AS i) AS g
-        WHERE g.step > 0), 1)
-    FROM (SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.iteration) AS step
-        FROM l4._unpack(packed) AS i(epoch int, iteration int)) AS d
-    WHERE d.step > 0;
+    SELECT mode() WITHIN GROUP (ORDER BY g.step)
+    FROM (SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.job_id, i.epoch ORDER BY i.iteration) AS step
+        FROM l4._good_iterations(k) AS i) AS g
+    WHERE g.step > 0;
 END;
-COMMENT ON FUNCTION l4._printed_step(l4._case, bytea) IS 'how many iterations lie between two that are printed';
+COMMENT ON FUNCTION l4._good_step(l4._case) IS 'how many iterations lie between two that good jobs print';
 
 CREATE FUNCTION l4._job_iterations(job_id text, since timestamptz) RETURNS bytea[]
 LANGUAGE sql STABLE COST 100000
@@ -399,7 +398,10 @@ BEGIN
         FROM l4._unpack(packed[1])
             AS z(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8)) AS i
     WHERE i.duration_ms > 0;
-    k.step := (SELECT l4._printed_step(k, packed[1]));
+    k.step := coalesce((SELECT mode() WITHIN GROUP (ORDER BY d.step)
+        FROM (SELECT i.iteration - lag(i.iteration) OVER (PARTITION BY i.epoch ORDER BY i.iteration) AS step
+            FROM l4._unpack(packed[1]) AS i(epoch int, iteration int)) AS d
+        WHERE d.step > 0), (SELECT l4._good_step(k)), 1);
     IF packed IS NOT NULL THEN
         SELECT t.total, t.epochs INTO k.total, epochs FROM l4._counter_totals(k) AS t;
         k.total := coalesce(l4._total_iterations(k.job_id), k.total);

@@ -25,6 +25,7 @@ BEGIN
         SELECT a.ids[s.pattern] AS fault_id, s.line AS n, s.matched IS NULL AS gave_up
         FROM l4._fault_library() AS a
         CROSS JOIN LATERAL l4._pcre_multimatch(a.signatures, ARRAY(SELECT v.line FROM variant AS v ORDER BY v.n)) AS s
+        WHERE EXISTS (SELECT FROM variant)
     ), variant_hit AS MATERIALIZED (
         -- a proof line is looked up of those that are left
         SELECT f.fault_id, m.gave_up, f.signature, v.*
