@@ -80,6 +80,9 @@ WHERE job_id = 'step_time' AND line ~ 'iteration';
 UPDATE logs SET ts = ts + 4 * (line_no / 2 - 17) * interval '1 s',
     line = CASE node WHEN 'n2' THEN 'DEBUG:train:forward step took 4300 ms' ELSE line END
 WHERE job_id = 'step_time' AND line ~ 'forward' AND line_no > 34;
+-- what takes no part of an iteration does not make it slow
+UPDATE logs SET line = line || CASE node WHEN 'n1' THEN ', cleared in 0.7 ms' ELSE ', cleared in 0.1 ms' END
+WHERE job_id = 'step_time' AND line ~ 'forward';
 -- late: the same, and it reports each iteration after the others
 CALL job('late', 30);
 UPDATE logs SET ts = ts + (4 * greatest(0, substring(line FROM 'iteration (\d+)')::int - 15)

@@ -116,12 +116,15 @@ COMMENT ON FUNCTION l4._slow_steps(l4._case) IS
 CREATE FUNCTION l4.evidence_step_time(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
-    SELECT DISTINCT ON (s.node) s.node, least(s.sigmas / (k.t).step_sigmas, (k.t).step_cap),
+    SELECT DISTINCT ON (s.node) s.node, v.value,
         round(s.ms::numeric, 1) || ' ms where the median node takes ' || round(s.median::numeric, 1) || ' ms: '
             || left(t.template, 120)
     FROM l4._case AS k CROSS JOIN LATERAL l4._slow_steps(k) AS s JOIN l4._event AS t USING (event_id)
+    -- less than a tenth of an iteration makes none slow
+    CROSS JOIN LATERAL (SELECT least(s.sigmas / (k.t).step_sigmas, (k.t).step_cap)
+        * least(1, (s.ms - s.median) / ((k.t).min_spread * nullif(k.median_ms, 0))) AS value) AS v
     WHERE k.job_id = evidence_step_time.job_id AND k.symptom = 'slow' AND k.nodes >= (k.t).min_nodes AND s.sigmas > 1
-    ORDER BY s.node, s.sigmas DESC, t.template COLLATE "C", s.slot;
+    ORDER BY s.node, v.value DESC, t.template COLLATE "C", s.slot;
 END;
 COMMENT ON FUNCTION l4.evidence_step_time(text) IS
     'evidence (slow jobs): steps take longer on this node than on the others, in deviations';
