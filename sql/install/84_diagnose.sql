@@ -110,12 +110,19 @@ BEGIN
     ), named AS (
         SELECT a.accused AS node, min(a.first_ts) AS first_ts FROM l4._edges(k.job_id) AS a WHERE a.weight > 0
         GROUP BY a.accused
+    ), leader AS (
+        -- who speaks for all: when it wrote says less about it than about the others
+        SELECT j.first_node AS node
+        FROM l4._job_events(ARRAY[k.job_id]) AS j LEFT JOIN l4._claims(k.job_id) AS e USING (event_id)
+        WHERE j.nodes = 1 AND e.event_id IS NULL
+        GROUP BY j.first_node ORDER BY count(*) DESC FETCH FIRST ROW WITH TIES
     ), ranked AS (
         SELECT n.node, coalesce(s.score, 0) AS score, coalesce(s.reasons, '{}') AS reasons,
             coalesce(s.evidence, '{}') AS evidence, max(s.score) OVER () AS best,
-            row_number() OVER (ORDER BY coalesce(s.score, 0) DESC, a.first_ts, n.new_ts, n.last_ts,
-                n.node COLLATE "C") AS rank
+            row_number() OVER (ORDER BY coalesce(s.score, 0) DESC, a.first_ts, n.new_ts, d.node IS NOT NULL,
+                n.last_ts, n.node COLLATE "C") AS rank
         FROM l4._nodes(k.job_id) AS n LEFT JOIN scored AS s ON s.node = n.node LEFT JOIN named AS a ON a.node = n.node
+        LEFT JOIN leader AS d ON d.node = n.node
     )
     SELECT k.job_id, r.rank, r.node, r.score,
         k.symptom <> 'none' AND r.score >= (k.t).suspect_score AND r.score >= (k.t).suspect_share * r.best,
