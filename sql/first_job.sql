@@ -39,6 +39,15 @@ CALL say('words', '{0,1,3}', 44.4, 'lien ferme par un pair');
 CALL job('start', 0);
 CALL say('start', '{2}', 4.2, 'trois colonnes au lieu de dix');
 CALL say('start', '{0,1,3}', 4.3, 'lien ferme par un pair');
+-- box-2 never comes: each of the others says which one it is, of how many
+DO $$ BEGIN
+    FOR n IN 0 .. 3 LOOP
+        CALL say('counted', array_remove(ARRAY[n], 2), 0, format('poste %s/4', n));
+        CALL say('counted-world', array_remove(ARRAY[n], 2), 0, format('poste=%s, world_size=4', n));
+    END LOOP;
+END $$;
+CALL say('counted', '{0,1,3}', 30, 'RuntimeError: le maillage a un trou');
+CALL say('counted-world', '{0,1,3}', 30, 'RuntimeError: le maillage a un trou');
 -- all fall silent, for long
 CALL job('silent', 62);
 CALL say('silent', '{0,1,2,3}', 900, 'INFO: signal 15 recu');

@@ -272,6 +272,40 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION l4._said_nodes(l4._case, int) IS 'nodes that a job waited for, as a line counts who joined';
 
+-- "worker 2 of 8", "rank=2 world=8", said by each of itself: no number on two nodes, and equally many a node.
+CREATE FUNCTION l4._counted_nodes(k l4._case, wrote int) RETURNS int
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH part AS MATERIALIZED (
+        SELECT e.event_id, p.place
+        FROM l4._job_events(ARRAY[k.job_id]) AS j
+        JOIN l4._event AS e USING (event_id)
+        CROSS JOIN LATERAL unnest(string_to_array(e.template, '<*>')) WITH ORDINALITY AS p(words, place)
+        WHERE j.nodes = wrote AND j.occurrences <= (k.t).max_ranks * wrote AND p.place > 1
+            AND p.words ~* '^[ ,;]*(/|(out )?of|world([ _]?size)?[ =:]*) ?$'
+    ), said AS MATERIALIZED (
+        SELECT v.event_id, v.node, v.value::int AS number, v.place
+        FROM (SELECT z.*, dense_rank() OVER (PARTITION BY z.event_id ORDER BY z.slot) AS place
+            FROM l4._slot_values(k.job_id, ARRAY(SELECT p.event_id FROM part AS p)) AS z) AS v
+        WHERE v.value ~ '^[0-9]{1,6}$'
+    ), number AS (
+        SELECT p.event_id, p.place, count(*) / wrote AS ranks
+        FROM part AS p JOIN said AS s ON s.event_id = p.event_id AND s.place = p.place - 1
+        GROUP BY p.event_id, p.place
+        HAVING count(*) = count(DISTINCT s.number) AND count(DISTINCT s.node) = wrote AND count(*) % wrote = 0
+    )
+    SELECT max(t.nodes)
+    FROM (
+        SELECT min(s.number) / n.ranks AS nodes
+        FROM number AS n JOIN said AS s USING (event_id, place)
+        GROUP BY n.event_id, n.place, n.ranks
+        HAVING min(s.number) = max(s.number) AND min(s.number) % n.ranks = 0) AS t
+    WHERE wrote >= (k.t).min_pair
+        AND t.nodes BETWEEN wrote + 1 AND wrote + greatest(1, floor((k.t).gap_share * wrote));
+END;
+COMMENT ON FUNCTION l4._counted_nodes(l4._case, int) IS
+    'nodes that a job has, as each that wrote says which one of how many it is';
+
 CREATE FUNCTION l4._case_places(k l4._case) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -297,7 +331,7 @@ BEGIN
             WHERE x.job_id = k.job_id) AS z);
     wrote := cardinality(n);
     expected := coalesce((SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id), l4._told_nodes(k),
-        l4._said_nodes(k, wrote));
+        l4._said_nodes(k, wrote), CASE WHEN k.baseline = '{}' THEN l4._counted_nodes(k, wrote) END);
     per := l4._ranks_a_node(k.t, n,
         coalesce(expected, wrote + greatest(1, floor((k.t).gap_share * wrote)))::bigint);
     blocks := greatest(expected, wrote, (SELECT max(upper(z.ranks) - 1) / per + 1 FROM unnest(n) AS z));
