@@ -115,4 +115,10 @@ INSERT INTO logs (job_id, node, source, line_no, line) SELECT 'status', 'n', '',
 CALL l4.ingest('logs');
 SELECT kind, value FROM l4.mention WHERE job_id = 'status' AND kind = 'exit' ORDER BY 2;
 SELECT l4.forget_job('status');
+-- of one rank or several
+TRUNCATE logs;
+INSERT INTO logs (job_id, node, source, line_no, line) SELECT 'ranks', 'n', '', i, format('no gradients from rank(s) [%s] for %s s, nor from rank(s) %s, %s', i, 10 + i, i + 3, i + 5) FROM generate_series(1, 2) i;
+CALL l4.ingest('logs');
+SELECT kind, value FROM l4.mention WHERE job_id = 'ranks' ORDER BY 1, 2;
+SELECT l4.forget_job('ranks');
 DROP SCHEMA event_words CASCADE;

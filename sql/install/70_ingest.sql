@@ -71,11 +71,11 @@ INSERT INTO l4._mention_rule (rule_id, kind, masks, before, after) VALUES
     (20, 'address', '{ip}', NULL, NULL),
     (30, 'none', '{number,id,word}',
      '(?:local|node|group|tensor|pipeline|data|expert|context|virtual|tp|pp|dp|ep|cp|vpp)[ _-]?'
-     '(?:parallel[ _-]?)?ranks?\W{0,3}$', NULL),
+     '(?:parallel[ _-]?)?rank(?:s|\(s\))?\W{0,3}$', NULL),
     (40, 'rank', '{number,id,word}',
      '\m(?:global[ _-]?|world[ _-]?|peer[ _-]?|src[ _-]?|dst[ _-]?|source[ _-]?|target[ _-]?|remote[ _-]?)?'
-     'ranks?(?:[ _-]?(?:id|no|num|number))?[\s:=#("''\[]{0,3}$', NULL),
-    (41, 'rank', '{number}', '\mranks[^.;]*(?:\d\s*(?:,|and|or|&)\s*)$', NULL),
+     'rank(?:s|\(s\))?(?:[ _-]?(?:id|no|num|number))?[\s:=#("''\[]{0,3}$', NULL),
+    (41, 'rank', '{number}', '\mrank(?:s|\(s\))[^.;]*(?:\d\s*(?:,|and|or|&)\s*)$', NULL),
     (42, 'rank', '{number}', '\mprocess name:\s*$', NULL),
     (50, 'exit', '{number,hex,word}',
      -- not that of a call: "grpc_status"
