@@ -262,7 +262,7 @@ BEGIN
     WHERE p.shared >= 0.6 * least(cardinality(p.nics), cardinality((s).nics))
         AND NOT EXISTS (SELECT FROM l4._flow_stint AS q
             WHERE q.span = (s).span AND q.flow_job = p.flow_job AND q.run = p.run)
-    ORDER BY p.shared DESC, p.span, p.stint LIMIT 1;
+    ORDER BY p.shared DESC, p.last_ts DESC, p.span, p.stint LIMIT 1;
     IF FOUND THEN
         RETURN;
     END IF;
@@ -328,7 +328,8 @@ LANGUAGE sql STABLE ROWS 10
 BEGIN ATOMIC
     WITH run AS (
         SELECT s.flow_job, max(s.last_ts) AS ended,
-            lead(min(s.first_ts)) OVER (PARTITION BY s.flow_job ORDER BY s.run) AS next
+            -- a wide span may also see the runs before
+            lead((array_agg(s.first_ts ORDER BY s.span))[1]) OVER (PARTITION BY s.flow_job ORDER BY s.run) AS next
         FROM l4._flow_stint AS s WHERE NOT s.hidden GROUP BY s.flow_job, s.run
     ), last AS (
         SELECT DISTINCT ON (s.flow_job) s.flow_job, s.last_ts, s.period_ms, s.before + s.steps AS steps, s.stopped,
