@@ -253,7 +253,7 @@ extern void l4_flows_keep(L4Flows *flows);
 extern const L4Flow *l4_flows_load(L4Flows *flows, const int *pairs, int npairs, int64 from, int64 to, int *n);
 extern void l4_flows_features(L4Flows *flows);
 extern int	l4_flows_large_class(const L4FlowRun *run, double bytes);
-extern int	l4_flows_least_bursts(const L4Flows *flows, const int *runs, int nruns);
+extern const L4FlowRun *l4_flows_least_busy(const L4Flows *flows, const int *runs, int nruns);
 extern bool l4_flows_small(const L4Flows *flows, const int *runs, int nruns, int least_bursts, double bytes);
 extern bool l4_flows_again(const L4Flows *flows, int run);
 extern void l4_flows_cluster(L4Flows *flows);

@@ -119,14 +119,14 @@ fewer_bursts(const void *a, const void *b, void *arg)
 	return x - y;
 }
 
-/* Bursts of the least busy runs; those with few bytes in all do not count. */
-int
-l4_flows_least_bursts(const L4Flows *flows, const int *runs, int nruns)
+/* The least busy run; those with few bytes in all do not count. */
+const L4FlowRun *
+l4_flows_least_busy(const L4Flows *flows, const int *runs, int nruns)
 {
 	int		   *order = palloc(sizeof(int) * nruns);
 	double		total = 0;
 	double		sum = 0;
-	int			least = 0;
+	const L4FlowRun *least = NULL;
 
 	memcpy(order, runs, sizeof(int) * nruns);
 	qsort_arg(order, nruns, sizeof(int), fewer_bursts, flows->runs);
@@ -134,8 +134,8 @@ l4_flows_least_bursts(const L4Flows *flows, const int *runs, int nruns)
 		total += flows->runs[runs[i]].bytes;
 	for (int i = 0; i < nruns && sum < LEAST_BUSY * total; i++)
 	{
-		sum += flows->runs[order[i]].bytes;
-		least = flows->runs[order[i]].bursts;
+		least = &flows->runs[order[i]];
+		sum += least->bytes;
 	}
 	pfree(order);
 	return least;

@@ -194,9 +194,7 @@ is_context_parallel(L4Flows *flows, const L4FlowStint *stint, const L4FlowRun *r
 	if (run->kind != L4_FLOW_DP || run->group < 0)
 		return false;
 	group = &flows->groups[run->group];
-	rest = &flows->runs[group->runs[0]];
-	for (int i = 1; i < group->nruns; i++)
-		rest = flows->runs[group->runs[i]].bursts < rest->bursts ? &flows->runs[group->runs[i]] : rest;
+	rest = l4_flows_least_busy(flows, group->runs, group->nruns);
 	if (run->bursts < CP_BURSTS * rest->bursts || step_fill(stint, run, flow, n) < CP_FILLS)
 		return false;
 	flow = l4_flows_load(flows, &rest->pair, 1, rest->first, rest->last, &n);

@@ -81,7 +81,7 @@ load_group(L4Flows *flows, const L4FlowGroup *group, bool all, GroupRecords *out
 	int64		last = DT_NOBEGIN;
 	double		bytes = 0;
 	double		small_bytes = 0;
-	int			least = l4_flows_least_bursts(flows, group->runs, group->nruns);
+	int			least = l4_flows_least_busy(flows, group->runs, group->nruns)->bursts;
 	L4Map	   *small;			/* 2 for a size that does not divide, else 1 */
 	const L4Flow *flow;
 	int64	   *beats;
