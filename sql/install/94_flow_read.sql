@@ -194,7 +194,7 @@ COMMENT ON FUNCTION l4._flow_query(regclass) IS 'statement that reads flows from
 -- late_s seconds earlier: rows that were read before are known again by their values.
 CREATE FUNCTION l4._flow_begin(flows regclass, from_ts timestamptz, to_ts timestamptz, late_s float8, window_s float8,
     OUT source text, OUT query text, OUT lo timestamptz, OUT hi timestamptz)
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
     horizon constant timestamptz := now() + interval '1 day';
@@ -231,7 +231,7 @@ COMMENT ON FUNCTION l4._flow_begin(regclass, timestamptz, timestamptz, float8, f
     'what l4.trace_flows() has to read';
 
 CREATE FUNCTION l4._flow_window(source text, query text, lo timestamptz, hi timestamptz) RETURNS void
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
     known timestamptz;

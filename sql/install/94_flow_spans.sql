@@ -196,7 +196,7 @@ COMMENT ON FUNCTION l4._flow_analyze_span(bigint, timestamptz, timestamptz, int,
     'finds jobs, kinds of pairs, steps and issues in a span of flows; first_ts, last_ts: of all flows. NICs not found';
 
 CREATE FUNCTION l4._flow_analyze() RETURNS bool
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
     due record;

@@ -479,7 +479,7 @@ END;
 COMMENT ON FUNCTION l4._flow_write_issues() IS 'puts the issues of all spans together';
 
 CREATE FUNCTION l4._flow_find_jobs() RETURNS void
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
 DECLARE
     s l4._flow_stint;
