@@ -103,7 +103,7 @@ CALL made_job(0, 4.09, 10);
 INSERT INTO flows SELECT ip_src, ip_dst, port_src, port_dst, ip_proto, packets, bytes, timestamp_start + interval '2.99 s', timestamp_end + interval '2.99 s', exporter
 FROM flows WHERE port_src = 50000 AND timestamp_start < at(1.2);
 CALL l4.trace_flows('flows');
-SELECT step, round(duration_ms) AS duration_ms FROM l4.flow_step WHERE step BETWEEN 8 AND 11;
+SELECT step, round(duration_ms) AS duration_ms FROM l4.flow_step WHERE step BETWEEN 8 AND 11 ORDER BY step;
 SELECT kind, subject FROM l4.flow_issue;
 
 -- an evaluation of a pipeline with few records, a message in two pieces, which is none, and steps of which most lost
@@ -391,6 +391,13 @@ TABLE issues;
 CALL forget_flows();
 CALL made_job(0, 1, 60, dp => 4, stages => 1);
 CALL slow(4, $$exporter = 'leaf-0' AND timestamp_start BETWEEN at(5) AND at(14)$$);
+CALL l4.trace_flows('flows');
+TABLE issues;
+-- a slow switch, where it is not known behind which one a NIC is
+CALL forget_flows();
+UPDATE l4.flow_endpoint SET switch = NULL;
+CALL made_job(0, 1, 60);
+CALL slow(3, $$exporter = 'leaf-0' AND timestamp_start BETWEEN at(5) AND at(14)$$);
 CALL l4.trace_flows('flows');
 TABLE issues;
 -- a slow switch that exports nothing: the rings behind it are not seen, those behind its neighbour are as fast as ever

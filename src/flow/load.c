@@ -35,13 +35,14 @@ static const Oid load_types[] = {INT4ARRAYOID, TIMESTAMPTZOID, TIMESTAMPTZOID};
 "WHERE (k.a IN (SELECT chosen.address FROM chosen) OR k.b IN (SELECT chosen.address FROM chosen)) = $4), " \
 "a AS MATERIALIZED (SELECT x.address, (row_number() OVER (ORDER BY x.address))::int - 1 AS number " \
 "FROM (SELECT l.a AS address FROM l UNION SELECT l.b FROM l) x) "
-#define SWITCHES "w AS MATERIALIZED (SELECT x.name COLLATE \"C\" AS name FROM l4._flow_exporter x " \
-"UNION SELECT e.switch FROM l4.flow_endpoint e WHERE e.switch IS NOT NULL) "
+#define SWITCHES "w AS MATERIALIZED (SELECT s.name, (row_number() OVER (ORDER BY s.name))::int - 1 AS number " \
+"FROM (SELECT x.name COLLATE \"C\" AS name FROM l4._flow_exporter x " \
+"UNION SELECT e.switch FROM l4.flow_endpoint e WHERE e.switch IS NOT NULL) s) "
 
 static const char address_sql[] = LINKS ", " SWITCHES
 "SELECT a.address, host(a.address), dense_rank() OVER (ORDER BY e.machine, CASE WHEN e.machine IS NULL THEN a.address END)::int - 1, "
-"(SELECT count(*)::int FROM w WHERE w.name < e.switch COLLATE \"C\"), a.address IN (SELECT chosen.address FROM chosen) "
-"FROM a LEFT JOIN l4.flow_endpoint e ON e.address = a.address ORDER BY a.address";
+"w.number, a.address IN (SELECT chosen.address FROM chosen) "
+"FROM a LEFT JOIN l4.flow_endpoint e ON e.address = a.address LEFT JOIN w ON w.name = e.switch ORDER BY a.address";
 static const char pair_sql[] = LINKS
 /* of a NIC that has several addresses, as of IPv4 and of IPv6, the least one stands for it */
 ", n AS MATERIALIZED (SELECT a.address, CASE WHEN e.nic IS NULL THEN a.number ELSE min(a.number) OVER (PARTITION BY e.machine, e.nic) END AS number "
@@ -101,12 +102,12 @@ open_switches(L4Flows *flows)
 {
 	bool		isnull;
 
-	flows->nswitches = (int) select_rows(flows, "WITH " SWITCHES "SELECT w.name FROM w ORDER BY w.name");
+	flows->nswitches = (int) select_rows(flows, "WITH " SWITCHES "SELECT w.name FROM w ORDER BY w.number");
 	flows->switches = palloc(sizeof(char *) * Max(flows->nswitches, 1));
 	for (int i = 0; i < flows->nswitches; i++)
 		flows->switches[i] = TextDatumGetCString(l4_query_value(SPI_tuptable, i, 1, &isnull));
-	flows->nexporters = (int) select_rows(flows, "WITH " SWITCHES "SELECT (SELECT count(*)::int FROM w WHERE w.name < x.name COLLATE \"C\") "
-										  "FROM l4._flow_exporter x ORDER BY x.exporter_id");
+	flows->nexporters = (int) select_rows(flows, "WITH " SWITCHES "SELECT w.number FROM l4._flow_exporter x JOIN w ON w.name = x.name "
+										  "ORDER BY x.exporter_id");
 	flows->exporter_switch = palloc(sizeof(int) * Max(flows->nexporters, 1));
 	for (int i = 0; i < flows->nexporters; i++)
 		flows->exporter_switch[i] = int_of(i, 1, 0);
