@@ -50,7 +50,6 @@ OBJS = \
 	src/iforest/iforest.o \
 	src/iforest/iforest_agg.o \
 	src/iforest/iforest_build.o \
-	src/iforest/iforest_matrix.o \
 	src/iforest/iforest_score.o \
 	src/iforest/iforest_sql.o \
 	src/ingest/batch.o \
@@ -391,5 +390,5 @@ sql/install/87_rows.sql: sql/data/rows.pl $(DATA_FILES)
 	mv $@.new $@
 $(OBJS): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h) l4.control
 # Their loops are written for the vectorizer, which GCC leaves out at -O2.
-src/dtw/dtw.o src/evector/evector.o src/iforest/iforest_matrix.o src/iforest/iforest_score.o: override CFLAGS += -O3
+src/dtw/dtw.o src/evector/evector.o: override CFLAGS += -O3
 endif

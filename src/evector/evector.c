@@ -95,7 +95,7 @@ start_run(L4EvectorReader *reader)
 }
 
 bool
-l4_evector_next(L4EvectorReader *reader)
+l4_evector_next_checked(L4EvectorReader *reader)
 {
 	uint64		count;
 	const uint8 *p;

@@ -40,8 +40,23 @@ typedef struct L4EvectorReader
 /* Both raise DATA_CORRUPTED where the bytes are no vector. */
 extern void l4_evector_open(L4EvectorReader *reader, const struct varlena *vector);
 
+extern bool l4_evector_next_checked(L4EvectorReader *reader);
+
 /* Step to the next event: false at the end. */
-extern bool l4_evector_next(L4EvectorReader *reader);
+static inline bool
+l4_evector_next(L4EvectorReader *reader)
+{
+	/* within a run, where the count takes one byte: most events of vectors that have many */
+	if (reader->run > 0 && reader->left > 1 && reader->p < reader->end && *reader->p < 0x80)
+	{
+		reader->count = (int64) *reader->p++ + 1;
+		reader->event_id++;
+		reader->run--;
+		reader->left--;
+		return true;
+	}
+	return l4_evector_next_checked(reader);
+}
 
 /* The vector of events in ascending order of id, all counts positive. */
 extern struct varlena *l4_evector_encode(const L4EventCount *counts, int32 n);

@@ -22,9 +22,6 @@
  */
 #define L4_IFOREST_MAX_POOL			(64 * 1024 * 1024)
 
-/* Most cells (sampled rows times their events) of the matrix of one tree. */
-#define L4_IFOREST_MAX_CELLS		(64 * 1024 * 1024)
-
 typedef struct L4ForestOptions
 {
 	int64		trees;
@@ -47,41 +44,20 @@ extern int	l4_iforest_compare_rows(const void *a, const void *b);
 extern struct varlena *l4_iforest_train(const L4ForestOptions *options,
 										const L4ForestRow *rows, int nrows);
 
-/*
- * A tree node during training, in preorder: an inner node and then its left
- * and its right subtree, or a leaf.
- */
-typedef struct L4ForestSplit
-{
-	int64		value;			/* threshold (left: <=), or rows in the leaf */
-	int32		event_id;
-	bool		leaf;
-} L4ForestSplit;
-
-/* The bytes of a forest, from splits of all its trees one after the other. */
-extern struct varlena *l4_iforest_encode(const L4ForestOptions *options,
-										 int sample, int64 rows,
-										 const L4ForestSplit *splits, int64 nsplits);
-
-/*
- * A forest ready for scoring. Each tree has a node for every possible path:
- * node 1 is the root, 2n and 2n + 1 are the children of n, so that children
- * need no pointers. Eight trees stand abreast: node n of the first of them, of the
- * second …; their number is rounded up by trees that make no difference.
- *
- * A node is four bytes, threshold and slot, where counts may be limited to 16
- * bits, since no threshold is larger, and slots are few enough.
- */
-#define L4_FOREST_ABREAST	8
-#define L4_SHORT_SLOTS		65536
-#define L4_SHORT_NEVER		0xffff	/* as a threshold: no count is greater */
-
+/* A node of a tree; trees are in preorder: an inner node and then its left and its right subtree, or a leaf. */
 typedef struct L4ForestNode
 {
-	int64		threshold;		/* left: <=; PG_INT64_MAX below leaves */
-	uint32		slot;			/* of the event that is tested */
+	int64		value;			/* threshold (left: <=), or rows in the leaf */
+	int32		event;			/* position of the event that is tested */
+	int32		right;			/* nodes from here to the right subtree; 0: a leaf */
+	double		expected;		/* mean path still to go over the training rows; see explain */
 } L4ForestNode;
 
+/* The bytes of a forest, from the nodes of all its trees one after the other, which test events of ids[]. */
+extern struct varlena *l4_iforest_encode(const L4ForestOptions *options, int sample, int64 rows,
+										 const int32 *ids, int nids, const L4ForestNode *nodes, int64 nnodes);
+
+/* A forest ready for scoring. */
 typedef struct L4Forest
 {
 	int64		trees;
@@ -90,42 +66,12 @@ typedef struct L4Forest
 	int64		rows;			/* of the training set */
 	int			nevents;
 	int32	   *events;			/* that some split tests, ascending */
+	int64	   *counts;			/* by event: of the vector scored last */
 	int64		nnodes;
-	int			levels;			/* of inner nodes: the length of a path */
-	uint32	   *short_nodes;	/* slot * 65536 + threshold; NULL: nodes instead */
 	L4ForestNode *nodes;
-	double	   *path;			/* by end of a path: depth + c(rows) - normal */
-	double	   *expected;		/* by tree and node: mean path still to go; see explain */
+	L4ForestNode **roots;		/* by tree */
 	double		normal;			/* c(sample): the path of an unsuspicious row */
-
-	/*
-	 * Slots: where the ids lie close together, each id of the range has one,
-	 * from first_id on. Else (compact) only the tested events have, in order.
-	 */
-	bool		compact;
-	int64		first_id;
-	int64		nslots;
-
-	/* the vector scored last */
-	uint16	   *short_counts;	/* by slot, with short_nodes */
-	int64	   *counts;			/* else */
 } L4Forest;
-
-/* Where a node of a tree stands; the end of a path stands where its number less that of the first end would. */
-static inline Size
-l4_forest_position(const L4Forest *forest, int64 tree, uint32 node)
-{
-	Size		group = (Size) (tree / L4_FOREST_ABREAST) << forest->levels;
-
-	return (group + node) * L4_FOREST_ABREAST + tree % L4_FOREST_ABREAST;
-}
-
-/* Nodes of all trees, and ends of paths. */
-static inline Size
-l4_forest_size(const L4Forest *forest)
-{
-	return l4_forest_position(forest, (forest->trees + L4_FOREST_ABREAST - 1) / L4_FOREST_ABREAST * L4_FOREST_ABREAST, 0);
-}
 
 /*
  * Checks every byte; where these are no forest at all the error has this code.

@@ -2,22 +2,22 @@
  * iforest_agg.c
  *		Aggregate iforest_train.
  *
- * The state is the set of distinct vectors, each with its number of rows. A
- * set has no order, so neither row order nor the way partial states were
- * combined can show in the result. Beyond L4_IFOREST_MAX_POOL only the
- * vectors with the smallest hashes stay: as many, from the smallest hash on,
- * as fit. Which those are depends on the whole set alone, and a vector that
- * was left out once can never come back in, so nothing needs to be kept of
- * it: memory is bounded whatever the number of rows.
+ * The state is a list of vectors, sorted from time to time and then each kept
+ * once, with its number of rows. A set has no order, so neither row order nor the
+ * way partial states were combined can show in the result. Beyond
+ * L4_IFOREST_MAX_POOL only the vectors with the smallest hashes stay: as many,
+ * from the smallest hash on, as fit. Which those are depends on the whole set
+ * alone, and a vector that was left out once can never come back in, so
+ * nothing needs to be kept of it: memory is bounded whatever the number of
+ * rows.
  */
 #include "postgres.h"
 
-#include "common/int.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "base/args.h"
+#include "base/grow.h"
 #include "base/seen.h"
 #include "iforest/iforest.h"
 #include "l4_compat.h"
@@ -28,36 +28,18 @@ PG_FUNCTION_INFO_V1(l4_iforest_serialize);
 PG_FUNCTION_INFO_V1(l4_iforest_deserialize);
 PG_FUNCTION_INFO_V1(l4_iforest_final);
 
-#define STATE_VERSION	1
-
 /* What an entry counts beside its bytes. */
 #define ENTRY_SIZE		64
-
-typedef struct PoolEntry
-{
-	L4ForestRow row;
-	char		status;
-} PoolEntry;
-
-#define SH_PREFIX pool
-#define SH_ELEMENT_TYPE PoolEntry
-#define SH_KEY_TYPE L4ForestRow
-#define SH_KEY row
-#define SH_HASH_KEY(table, key) ((uint32) (key).hash)
-#define SH_EQUAL(table, a, b) ((a).hash == (b).hash && l4_iforest_compare_rows(&(a), &(b)) == 0)
-#define SH_SCOPE static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
 
 typedef struct ForestState
 {
 	MemoryContext context;
 	L4ForestOptions options;
 	Jsonb	   *given;			/* the options as given; NULL: none or unknown */
-	pool_hash  *pool;
+	L4ForestRow *rows;
+	int			nrows;
+	int			size;
 	int64		bytes;			/* of its vectors */
-	int64		total;			/* rows seen */
 	bool		cut;			/* vectors from cutoff on are left out */
 	uint64		cutoff;
 } ForestState;
@@ -94,7 +76,7 @@ create_state(MemoryContext parent, const L4ForestOptions *options)
 
 	state->context = context;
 	state->options = *options;
-	state->pool = pool_create(context, 16, NULL);
+	L4_GROW(state->rows, state->nrows, state->size, context);
 	return state;
 }
 
@@ -105,97 +87,86 @@ row_size(const L4ForestRow *row)
 	return (int64) VARSIZE_ANY_EXHDR(row->vector) + ENTRY_SIZE;
 }
 
-/*
- * How many of the sorted rows stay. Rows of one hash stay or go together, so
- * that a hash is enough to tell what was left out.
- */
-static int
-rows_that_fit(const ForestState *state, const L4ForestRow *rows, int n)
+/* Sort the rows and make one of those with equal vectors. */
+static void
+merge_rows(ForestState *state)
 {
-	int64		bytes = 0;
-	int			fit = 0;
+	int			n = 0;
 
-	while (fit < n && !(state->cut && rows[fit].hash >= state->cutoff))
+	qsort(state->rows, state->nrows, sizeof(L4ForestRow), l4_iforest_compare_rows);
+	for (int i = 0; i < state->nrows; i++)
 	{
+		L4ForestRow *row = &state->rows[i];
+
+		if (n > 0 && l4_iforest_compare_rows(row, &state->rows[n - 1]) == 0)
+		{
+			state->rows[n - 1].rows += row->rows;
+			state->bytes -= row_size(row);
+			pfree(row->vector);
+		}
+		else
+			state->rows[n++] = *row;
+	}
+	state->nrows = n;
+}
+
+/*
+ * Sort the rows and leave out those that do not fit. Rows of one hash stay or
+ * go together, so that a hash is enough to tell what was left out.
+ */
+static void
+sort_rows(ForestState *state)
+{
+	int			fit = 0;
+	int64		bytes = 0;
+
+	merge_rows(state);
+	while (fit < state->nrows)
+	{
+		uint64		hash = state->rows[fit].hash;
 		int			next = fit;
 
-		do
-			bytes += row_size(&rows[next++]);
-		while (next < n && rows[next].hash == rows[fit].hash);
-		if (bytes > L4_IFOREST_MAX_POOL)
+		if (state->cut && hash >= state->cutoff)
 			break;
+		for (; next < state->nrows && state->rows[next].hash == hash; next++)
+			bytes += row_size(&state->rows[next]);
+		if (bytes > L4_IFOREST_MAX_POOL)
+		{
+			state->cut = true;
+			state->cutoff = hash;
+			break;
+		}
 		fit = next;
 	}
-	return fit;
-}
-
-/* The rows in order, in the current context; *fit of them stay. */
-static L4ForestRow *
-sorted_rows(const ForestState *state, int *fit)
-{
-	int			n = (int) state->pool->members;
-	L4ForestRow *rows = palloc_extended(Max(n, 1) * sizeof(L4ForestRow), MCXT_ALLOC_HUGE);
-	pool_iterator it;
-	PoolEntry  *entry;
-	int			i = 0;
-
-	pool_start_iterate(state->pool, &it);
-	while ((entry = pool_iterate(state->pool, &it)) != NULL)
-		rows[i++] = entry->row;
-	qsort(rows, n, sizeof(L4ForestRow), l4_iforest_compare_rows);
-	*fit = rows_that_fit(state, rows, n);
-	return rows;
-}
-
-static void
-trim(ForestState *state)
-{
-	int			n = (int) state->pool->members;
-	int			fit;
-	L4ForestRow *rows = sorted_rows(state, &fit);
-
-	if (fit < n)
+	while (state->nrows > fit)
 	{
-		state->cut = true;
-		state->cutoff = rows[fit].hash;
+		L4ForestRow *row = &state->rows[--state->nrows];
+
+		state->bytes -= row_size(row);
+		pfree(row->vector);
 	}
-	for (int i = fit; i < n; i++)
-	{
-		state->bytes -= row_size(&rows[i]);
-		pool_delete(state->pool, rows[i]);
-		pfree(rows[i].vector);
-	}
-	pfree(rows);
 }
 
-/* Add rows of one vector; its bytes are copied where they are new. */
+/* Add rows of one vector; its bytes are copied. */
 static void
 add_rows(ForestState *state, struct varlena *vector, int64 rows)
 {
-	L4ForestRow row;
-	PoolEntry  *entry;
-	bool		found;
+	uint64		hash = l4_evector_hash(vector, (uint64) state->options.seed);
+	L4ForestRow *row;
 
-	if (pg_add_s64_overflow(state->total, rows, &state->total))
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("too many rows for an isolation forest")));
-	row.hash = l4_evector_hash(vector, (uint64) state->options.seed);
-	row.rows = rows;
-	row.vector = vector;
-	if (state->cut && row.hash >= state->cutoff)
+	if (state->cut && hash >= state->cutoff)
 		return;
-	entry = pool_insert(state->pool, row, &found);
-	if (found)
+	if (state->nrows == state->size || state->bytes > L4_IFOREST_MAX_POOL + L4_IFOREST_MAX_POOL / 4)
 	{
-		entry->row.rows += rows;
-		return;
+		/* at least half of the room is free then, so that it is seldom done */
+		sort_rows(state);
+		L4_GROW(state->rows, state->nrows * 2, state->size, state->context);
 	}
-	entry->row.rows = rows;
-	entry->row.vector = l4_keep_value(vector, state->context);
-	state->bytes += row_size(&entry->row);
-	if (state->bytes > L4_IFOREST_MAX_POOL + L4_IFOREST_MAX_POOL / 4)
-		trim(state);
+	row = &state->rows[state->nrows++];
+	row->hash = hash;
+	row->rows = rows;
+	row->vector = l4_keep_value(vector, state->context);
+	state->bytes += row_size(row);
 }
 
 static void
@@ -249,8 +220,6 @@ l4_iforest_combine(PG_FUNCTION_ARGS)
 	MemoryContext parent = l4_aggregate_context(fcinfo);
 	ForestState *state = STATE_ARGUMENT(0);
 	ForestState *other = STATE_ARGUMENT(1);
-	pool_iterator it;
-	PoolEntry  *entry;
 
 	if (other == NULL)
 	{
@@ -266,12 +235,10 @@ l4_iforest_combine(PG_FUNCTION_ARGS)
 	{
 		state->cut = true;
 		state->cutoff = other->cutoff;
-		trim(state);
 	}
-	pool_start_iterate(other->pool, &it);
-	while ((entry = pool_iterate(other->pool, &it)) != NULL)
+	for (int i = 0; i < other->nrows; i++)
 	{
-		add_rows(state, entry->row.vector, entry->row.rows);
+		add_rows(state, other->rows[i].vector, other->rows[i].rows);
 		CHECK_FOR_INTERRUPTS();
 	}
 	PG_RETURN_POINTER(state);
@@ -281,39 +248,29 @@ Datum
 l4_iforest_serialize(PG_FUNCTION_ARGS)
 {
 	ForestState *state = STATE_ARGUMENT(0);
-	pool_iterator it;
-	PoolEntry  *entry;
 	StringInfoData buf;
 
 	l4_aggregate_context(fcinfo);
+	sort_rows(state);
 	pq_begintypsend(&buf);
-	pq_sendbyte(&buf, STATE_VERSION);
 	pq_sendint64(&buf, state->options.trees);
 	pq_sendint64(&buf, state->options.sample_size);
 	pq_sendint64(&buf, state->options.seed);
 	pq_sendbyte(&buf, state->cut);
 	pq_sendint64(&buf, (int64) state->cutoff);
-	pq_sendint32(&buf, state->pool->members);
-	pool_start_iterate(state->pool, &it);
-	while ((entry = pool_iterate(state->pool, &it)) != NULL)
+	pq_sendint32(&buf, state->nrows);
+	for (int i = 0; i < state->nrows; i++)
 	{
-		struct varlena *vector = entry->row.vector;
+		struct varlena *vector = state->rows[i].vector;
 
-		pq_sendint64(&buf, entry->row.rows);
+		pq_sendint64(&buf, state->rows[i].rows);
 		pq_sendint32(&buf, (uint32) VARSIZE_ANY_EXHDR(vector));
 		pq_sendbytes(&buf, VARDATA_ANY(vector), VARSIZE_ANY_EXHDR(vector));
 	}
 	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
 }
 
-static void
-bad_state(void)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("state of iforest_train is corrupted")));
-}
-
+/* Only l4_iforest_serialize makes such bytes: the server passes no others to an aggregate. */
 Datum
 l4_iforest_deserialize(PG_FUNCTION_ARGS)
 {
@@ -321,38 +278,25 @@ l4_iforest_deserialize(PG_FUNCTION_ARGS)
 	StringInfoData buf;
 	L4ForestOptions options;
 	ForestState *state;
-	bool		cut;
-	uint64		cutoff;
 	int			n;
 
 	l4_aggregate_context(fcinfo);
 	buf.data = VARDATA_ANY(bytes);
 	buf.len = buf.maxlen = VARSIZE_ANY_EXHDR(bytes);
 	buf.cursor = 0;
-	if (pq_getmsgbyte(&buf) != STATE_VERSION)
-		bad_state();
 	options.trees = pq_getmsgint64(&buf);
 	options.sample_size = pq_getmsgint64(&buf);
 	options.seed = pq_getmsgint64(&buf);
-	if (options.trees < 1 || options.trees > L4_IFOREST_MAX_TREES ||
-		options.sample_size < L4_IFOREST_MIN_SAMPLE ||
-		options.sample_size > L4_IFOREST_MAX_SAMPLE ||
-		options.trees * options.sample_size > L4_IFOREST_MAX_LEAVES)
-		bad_state();
-	cut = pq_getmsgbyte(&buf) != 0;
-	cutoff = (uint64) pq_getmsgint64(&buf);
-	n = (int) pq_getmsgint(&buf, 4);
-
 	state = create_state(CurrentMemoryContext, &options);
+	state->cut = pq_getmsgbyte(&buf) != 0;
+	state->cutoff = (uint64) pq_getmsgint64(&buf);
+	n = (int) pq_getmsgint(&buf, 4);
 	for (int i = 0; i < n; i++)
 	{
 		int64		rows = pq_getmsgint64(&buf);
 		int			size = (int) pq_getmsgint(&buf, 4);
-		struct varlena *vector;
+		struct varlena *vector = palloc(VARHDRSZ + size);
 
-		if (rows < 1 || size < 0 || size > L4_EVECTOR_MAX_BYTES(L4_EVECTOR_MAX_EVENTS))
-			bad_state();
-		vector = palloc(VARHDRSZ + size);
 		SET_VARSIZE(vector, VARHDRSZ + size);
 		pq_copymsgbytes(&buf, VARDATA(vector), size);
 		add_rows(state, vector, rows);
@@ -360,31 +304,27 @@ l4_iforest_deserialize(PG_FUNCTION_ARGS)
 		CHECK_FOR_INTERRUPTS();
 	}
 	pq_getmsgend(&buf);
-	state->cut = cut;
-	state->cutoff = cutoff;
 	PG_RETURN_POINTER(state);
 }
 
-/* Trains on a sorted copy of the set; the state stays as it is. */
+/* A window frame goes on with the state: sorting it changes nothing in what it means. */
 Datum
 l4_iforest_final(PG_FUNCTION_ARGS)
 {
 	ForestState *state = STATE_ARGUMENT(0);
 	MemoryContext context;
 	MemoryContext old;
-	L4ForestRow *rows;
-	int			nrows;
 	struct varlena *trained;
 	struct varlena *result;
 
 	l4_aggregate_context(fcinfo);
 	if (state == NULL)
 		PG_RETURN_NULL();
+	sort_rows(state);
 	context = AllocSetContextCreate(CurrentMemoryContext, "l4 iforest training",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
-	rows = sorted_rows(state, &nrows);
-	trained = l4_iforest_train(&state->options, rows, nrows);
+	trained = l4_iforest_train(&state->options, state->rows, state->nrows);
 	MemoryContextSwitchTo(old);
 	result = palloc(VARSIZE(trained));
 	memcpy(result, trained, VARSIZE(trained));

@@ -12,26 +12,34 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
+#include "base/grow.h"
 #include "base/map.h"
+#include "base/order.h"
 #include "base/rng.h"
-#include "iforest/iforest_matrix.h"
+#include "iforest/iforest.h"
 #include "l4_compat.h"
 
-/* Cells of a matrix for all trees; above, each tree makes its own. */
-#define MAX_SHARED_CELLS	(32 * 1024 * 1024)
+/* The events of a vector, ascending. */
+typedef struct Counts
+{
+	int32		n;
+	L4EventCount *events;		/* NULL: the row is in no sample */
+} Counts;
 
 typedef struct Builder
 {
 	L4Rng		rng;
-	L4Matrix   *matrix;
 	int			depth_limit;
-	uint32	   *rows;			/* of the matrix, permuted by the splits */
+	Counts	   *counts;			/* by row of the training set */
+	int32	   *ids;			/* of all their events, ascending */
+	int			nids;
+	int			ids_size;
+	uint32	   *rows;			/* of the tree, permuted by the splits */
 	int64	   *values;			/* by position in rows: counts of one event */
-	uint32	   *candidates;		/* columns, those that may differ first */
-	L4ForestSplit *splits;
-	int64		nsplits;
+	int32	   *candidates;		/* positions of events, those that may differ first */
+	L4ForestNode *nodes;
+	int64		nnodes;
 } Builder;
 
 int
@@ -53,50 +61,37 @@ l4_iforest_compare_rows(const void *a, const void *b)
 	return (x_size > y_size) - (x_size < y_size);
 }
 
-static pg_attribute_always_inline int64
-cell(const void *cells, Size width, Size i)
+/* The count of an event, 0 where the row has none. */
+static inline int64
+count_of(const Counts *row, int32 id)
 {
-	return width == sizeof(uint8) ? ((const uint8 *) cells)[i] :
-		width == sizeof(uint16) ? ((const uint16 *) cells)[i] : ((const int64 *) cells)[i];
-}
+	const L4EventCount *events = row->events;
+	int32		first = 0;
+	int32		last;
 
-/* The counts of one event in the node's rows; true when they differ. */
-static pg_attribute_always_inline bool
-fetch_width(const Builder *b, int first, int n, uint32 column, Size width, int64 *min, int64 *max)
-{
-	const uint32 *rows = b->rows + first;
-	int64	   *values = b->values + first;
-	Size		stride = b->matrix->stride;
-	int64		least;
-	int64		most;
+	if (row->n == 0 || id < events[0].event_id)
+		return 0;
 
-	for (int i = 0; i < n; i++)
-		values[i] = cell(b->matrix->cells, width, rows[i] * stride + column);
-	least = most = values[0];
-	for (int i = 1; i < n; i++)
+	/* ids ascend, so it stands no later than it does where none is missing before it: there, in vectors of all events */
+	last = (int32) Min((int64) id - events[0].event_id, row->n - 1);
+	if (events[last].event_id == id)
+		return events[last].count;
+	while (first < last)
 	{
-		least = Min(least, values[i]);
-		most = Max(most, values[i]);
-	}
-	*min = least;
-	*max = most;
-	return least < most;
-}
+		int32		middle = (first + last) / 2;
 
-static bool
-fetch_values(const Builder *b, int first, int n, uint32 column, int64 *min, int64 *max)
-{
-	if (b->matrix->width == sizeof(uint8))
-		return fetch_width(b, first, n, column, sizeof(uint8), min, max);
-	if (b->matrix->width == sizeof(uint16))
-		return fetch_width(b, first, n, column, sizeof(uint16), min, max);
-	return fetch_width(b, first, n, column, sizeof(int64), min, max);
+		if (events[middle].event_id < id)
+			first = middle + 1;
+		else
+			last = middle;
+	}
+	return events[first].event_id == id ? events[first].count : 0;
 }
 
 /*
  * Draw an event that differs between the node's rows, uniformly. What is
- * found not to differ leaves the candidates, here and below. Returns the
- * column, or -1 when all rows are the same.
+ * found not to differ leaves the candidates, here and below. Returns its
+ * position, or -1 when all rows are the same.
  */
 static int
 draw_event(Builder *b, int first, int n, int *ncandidates, int64 *min, int64 *max)
@@ -104,13 +99,23 @@ draw_event(Builder *b, int first, int n, int *ncandidates, int64 *min, int64 *ma
 	while (*ncandidates > 0)
 	{
 		int			c = (int) l4_rng_below(&b->rng, *ncandidates);
-		uint32		column = b->candidates[c];
+		int32		event = b->candidates[c];
 
 		CHECK_FOR_INTERRUPTS();
-		if (fetch_values(b, first, n, column, min, max))
-			return (int) column;
+		*min = PG_INT64_MAX;
+		*max = 0;
+		for (int i = first; i < first + n; i++)
+		{
+			int64		count = count_of(&b->counts[b->rows[i]], b->ids[event]);
+
+			b->values[i] = count;
+			*min = Min(*min, count);
+			*max = Max(*max, count);
+		}
+		if (*min < *max)
+			return event;
 		b->candidates[c] = b->candidates[*ncandidates - 1];
-		b->candidates[--*ncandidates] = column;
+		b->candidates[--*ncandidates] = event;
 	}
 	return -1;
 }
@@ -119,29 +124,26 @@ draw_event(Builder *b, int first, int n, int *ncandidates, int64 *min, int64 *ma
 static void
 grow_tree(Builder *b, int first, int n, int ncandidates, int depth)
 {
-	L4ForestSplit *split = &b->splits[b->nsplits++];
-	int			column = -1;
+	L4ForestNode *node = &b->nodes[b->nnodes++];
 	int			left = 0;
 	int64		min;
 	int64		max;
 
 	CHECK_FOR_INTERRUPTS();
+	node->event = -1;
 	if (n > 1 && depth < b->depth_limit)
-		column = draw_event(b, first, n, &ncandidates, &min, &max);
-	if (column < 0)
+		node->event = draw_event(b, first, n, &ncandidates, &min, &max);
+	if (node->event < 0)
 	{
-		split->leaf = true;
-		split->event_id = 0;
-		split->value = n;
+		node->right = 0;
+		node->value = n;
 		return;
 	}
 
-	split->leaf = false;
-	split->event_id = b->matrix->events[column];
-	split->value = min + (int64) l4_rng_below(&b->rng, (uint64) (max - min));
+	node->value = min + (int64) l4_rng_below(&b->rng, (uint64) (max - min));
 	for (int i = 0; i < n; i++)
 	{
-		if (b->values[first + i] <= split->value)
+		if (b->values[first + i] <= node->value)
 		{
 			uint32		row = b->rows[first + i];
 
@@ -154,6 +156,7 @@ grow_tree(Builder *b, int first, int n, int ncandidates, int depth)
 	}
 	Assert(left > 0 && left < n);
 	grow_tree(b, first, left, ncandidates, depth + 1);
+	node->right = (int32) (&b->nodes[b->nnodes] - node);
 	grow_tree(b, first + left, n - left, ncandidates, depth + 1);
 }
 
@@ -182,8 +185,6 @@ draw_sample(L4Rng *rng, const int64 *upto, int ndistinct, int sample, L4Map *dra
 			row = (uint64) last;	/* which cannot have been drawn */
 			(void) l4_map_put(drawn, row, NULL);
 		}
-		if (total == ndistinct)
-			lo = hi = (int) row;
 		while (lo < hi)
 		{
 			int			middle = lo + (hi - lo) / 2;
@@ -221,112 +222,86 @@ draw_samples(const L4ForestOptions *options, int nrows, int sample,
 	return samples;
 }
 
-/* Grow tree t from the rows of b->rows. */
+/* The events of a row; those that no row before had go to ids[]. */
 static void
-grow(Builder *b, const L4ForestOptions *options, int t, int sample)
+read_counts(Builder *b, L4Map *known, const struct varlena *vector, Counts *row, const Counts *before)
 {
-	int			ncolumns = b->matrix->ncolumns;
+	L4EvectorReader reader;
 
-	memcpy(b->candidates, b->matrix->columns, ncolumns * sizeof(uint32));
-	l4_rng_seed(&b->rng, (uint64) options->seed, (uint64) t * 2);
-	grow_tree(b, 0, sample, ncolumns, 0);
-}
-
-/* Grow from a matrix; the candidates belong to it. */
-static void
-set_matrix(Builder *b, L4Matrix *matrix)
-{
-	b->matrix = matrix;
-	b->candidates = MemoryContextAllocHuge(matrix->context, matrix->stride * sizeof(uint32));
-}
-
-/*
- * Number the distinct rows that some sample has, in order. Returns how many;
- * samples then hold these numbers, and used[] the row of each.
- */
-static int
-renumber(uint32 *samples, Size nsamples, int nrows, uint32 *used)
-{
-	uint32	   *number = palloc0(nrows * sizeof(uint32));
-	int			n = 0;
-
-	for (Size i = 0; i < nsamples; i++)
-		number[samples[i]] = 1;
-	for (int r = 0; r < nrows; r++)
+	l4_evector_open(&reader, vector);
+	row->events = palloc_extended(Max(reader.n, 1) * sizeof(L4EventCount), MCXT_ALLOC_HUGE);
+	while (l4_evector_next(&reader))
 	{
-		if (number[r] != 0)
+		int32		at = row->n++;
+		bool		found;
+
+		row->events[at].event_id = (int32) reader.event_id;
+		row->events[at].count = reader.count;
+
+		/* many rows have the same events */
+		if (at < before->n && before->events[at].event_id == reader.event_id)
+			continue;
+		(void) l4_map_put(known, (uint32) reader.event_id, &found);
+		if (!found)
 		{
-			used[n] = r;
-			number[r] = n++;
+			L4_GROW(b->ids, b->nids, b->ids_size, CurrentMemoryContext);
+			b->ids[b->nids++] = (int32) reader.event_id;
 		}
 	}
-	for (Size i = 0; i < nsamples; i++)
-		samples[i] = number[samples[i]];
-	pfree(number);
-	return n;
 }
 
-/* A matrix of the rows of one tree alone; its rows become 0, 1, 2 … */
-static L4Matrix *
-matrix_of_tree(const L4ForestRow *rows, const uint32 *used, const uint32 *sample, int n)
+/* The rows that are in some sample. */
+static void
+read_rows(Builder *b, const L4ForestRow *rows, int nrows, const uint32 *samples, Size nsamples)
 {
-	uint32	   *which = palloc(n * sizeof(uint32));
-	L4Matrix   *matrix;
+	L4Map	   *known = l4_map_create(CurrentMemoryContext, 1024, NULL);
+	Counts		none = {0};
+	const Counts *before = &none;
 
-	for (int i = 0; i < n; i++)
-		which[i] = used[sample[i]];
-	matrix = l4_matrix_make(rows, which, n, L4_IFOREST_MAX_CELLS);
-	if (matrix == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("vectors have too many events for an isolation forest"),
-				 errdetail("The sample of a tree, %d rows times their events, may have %d cells at most.",
-						   n, L4_IFOREST_MAX_CELLS),
-				 errhint("Leave out events that do not matter, or make \"sample_size\" smaller.")));
-	pfree(which);
-	return matrix;
+	b->counts = palloc_extended(nrows * sizeof(Counts), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (Size i = 0; i < nsamples; i++)
+	{
+		Counts	   *row = &b->counts[samples[i]];
+
+		if (row->events != NULL)
+			continue;
+		read_counts(b, known, rows[samples[i]].vector, row, before);
+		before = row;
+		CHECK_FOR_INTERRUPTS();
+	}
+	l4_map_destroy(known);
+	if (b->nids > 1)
+		qsort(b->ids, b->nids, sizeof(int32), l4_order_int32);
 }
 
 struct varlena *
 l4_iforest_train(const L4ForestOptions *options, const L4ForestRow *rows, int nrows)
 {
 	Builder		b = {{{0}}};
-	int64	   *upto = palloc(nrows * sizeof(int64));
+	int64	   *upto = palloc_extended(nrows * sizeof(int64), MCXT_ALLOC_HUGE);
 	int64		total = 0;
 	int			sample;
 	uint32	   *samples;
-	uint32	   *used = palloc(nrows * sizeof(uint32));
-	int			nused;
-	L4Matrix   *shared;
 
 	for (int r = 0; r < nrows; r++)
 		upto[r] = total = total + rows[r].rows;
 	sample = (int) Min(options->sample_size, total);
 	samples = draw_samples(options, nrows, sample, upto);
-	nused = renumber(samples, (Size) options->trees * sample, nrows, used);
+	read_rows(&b, rows, nrows, samples, (Size) options->trees * sample);
 
 	b.depth_limit = l4_iforest_depth_limit(sample);
-	b.rows = palloc(sample * sizeof(uint32));
+	b.rows = samples;
 	b.values = palloc(sample * sizeof(int64));
-	b.splits = palloc_extended((Size) options->trees * (2 * sample - 1) * sizeof(L4ForestSplit),
-							   MCXT_ALLOC_HUGE);
-	shared = l4_matrix_make(rows, used, nused, MAX_SHARED_CELLS);
-	if (shared != NULL)
-		set_matrix(&b, shared);
+	b.candidates = palloc_extended(Max(b.nids, 1) * sizeof(int32), MCXT_ALLOC_HUGE);
+	b.nodes = palloc_extended((Size) options->trees * (2 * sample - 1) * sizeof(L4ForestNode), MCXT_ALLOC_HUGE);
 	for (int t = 0; t < options->trees; t++)
 	{
-		const uint32 *mine = samples + (Size) t * sample;
-
-		for (int i = 0; i < sample; i++)
-			b.rows[i] = shared != NULL ? mine[i] : i;
-		if (shared == NULL)
-			set_matrix(&b, matrix_of_tree(rows, used, mine, sample));
-		grow(&b, options, t, sample);
-		if (shared == NULL)
-			MemoryContextDelete(b.matrix->context);
+		for (int i = 0; i < b.nids; i++)
+			b.candidates[i] = i;
+		l4_rng_seed(&b.rng, (uint64) options->seed, (uint64) t * 2);
+		grow_tree(&b, 0, sample, b.nids, 0);
+		b.rows += sample;
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (shared != NULL)
-		MemoryContextDelete(shared->context);
-	return l4_iforest_encode(options, sample, total, b.splits, b.nsplits);
+	return l4_iforest_encode(options, sample, total, b.ids, b.nids, b.nodes, b.nnodes);
 }
