@@ -53,7 +53,6 @@ SELECT overlay(t placing CASE substr(t, 60, 1) WHEN '0' THEN '1' ELSE '0' END fr
 DROP TABLE parser_good;
 -- states of parser_train that are none, or not of one parser
 SELECT l4._parser_train_final('');
-SELECT l4._parser_train_final('\x03');
 SELECT l4._parser_train_final('\x02');
 SELECT l4._parser_train_final('\x0105');
 SELECT l4._parser_train_final('\x0100');

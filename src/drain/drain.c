@@ -268,14 +268,14 @@ full_search(const L4Drain *drain, int32 node, int n, int *best_params, int32 *be
 }
 
 int32
-l4_drain_match(L4Drain *drain, const char *line, int len, bool fallback)
+l4_drain_match(L4Drain *drain, const char *line, int len)
 {
 	const char *text;
 	int			n = read_line(drain, line, len, &text);
 	int32		slot = tree_search(drain, n, 1.0, true);
 	int32		first = l4_drain_node_child(drain, 0, n);
 
-	if (slot < 0 && fallback && n > 0 && first >= 0)
+	if (slot < 0 && n > 0 && first >= 0)
 	{
 		int			params = -1;
 
@@ -335,7 +335,7 @@ l4_drain_template(const L4Drain *drain, const L4DrainCluster *cluster, int *len)
 int32
 l4_drain_learn_cluster(L4Drain *drain, const char *line, int len, int64 size)
 {
-	int32		id = l4_drain_match(drain, line, len, true);
+	int32		id = l4_drain_match(drain, line, len);
 	L4DrainCluster *cluster;
 
 	if (id == 0)

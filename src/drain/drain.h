@@ -56,10 +56,10 @@ extern int32 l4_drain_learn_cluster(L4Drain *drain, const char *line, int len, i
 
 /*
  * The cluster whose template fits the line in every token, 0 when none does.
- * Changes nothing. Searches along the tree as Drain3's match() does by default
- * ("never"), with fallback then among all clusters of as many tokens.
+ * Changes nothing. Searches along the tree, then among all clusters of as many
+ * tokens, as Drain3's match() does with "fallback".
  */
-extern int32 l4_drain_match(L4Drain *drain, const char *line, int len, bool fallback);
+extern int32 l4_drain_match(L4Drain *drain, const char *line, int len);
 
 extern int32 l4_drain_last_id(const L4Drain *drain);
 

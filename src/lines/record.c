@@ -239,7 +239,7 @@ start_open(L4RecordReader *r, const L4FedLine *fed, const L4Line *line, L4OpenSt
 	o->indent = line->indent;
 	o->started = r->lines;
 	o->rule = line->msg_len > 0 ? *line->msg : '\0';
-	l4_record_set_message(o, fed->no, line);
+	l4_record_set_message(o, line);
 	add_text(o, line);
 	r->nopen++;
 	*fed->place = (L4RecordPlace) {o->rec.record_no, fed->no, true};
@@ -256,7 +256,6 @@ start_plain(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed, L4RecordKind ki
 
 	rec->record_no = ++r->records;
 	rec->line_no = fed->no;
-	rec->message_line_no = fed->no;
 	rec->lines = 1;
 	rec->kind = kind;
 	rec->msg = line->msg;

@@ -52,7 +52,6 @@ typedef struct L4Record
 {
 	int64		record_no;
 	int64		line_no;		/* first line */
-	int64		message_line_no;
 	int			lines;			/* so far */
 	L4RecordKind kind;
 	const char *msg;

@@ -142,6 +142,6 @@ extern L4Sub *l4_record_sub(L4RecordReader *r, uint64 key);
 extern L4Feed l4_record_feed_open(OpenRecord *o, const L4FedLine *fed);
 extern bool l4_record_join_panic(L4RecordReader *r, const L4FedLine *fed);
 extern bool l4_record_join_settled(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed);
-extern void l4_record_set_message(OpenRecord *o, int64 line_no, const L4Line *line);
+extern void l4_record_set_message(OpenRecord *o, const L4Line *line);
 
 #endif							/* L4_RECORD_INT_H */

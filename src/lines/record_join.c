@@ -11,11 +11,10 @@
 
 /* Make the line the message of an open record. */
 void
-l4_record_set_message(OpenRecord *o, int64 line_no, const L4Line *line)
+l4_record_set_message(OpenRecord *o, const L4Line *line)
 {
 	o->rec.msg_len = pg_mbcliplen(line->msg, line->msg_len, L4_RECORD_MSG);
 	memcpy(o->msg, line->msg, o->rec.msg_len);
-	o->rec.message_line_no = line_no;
 	if (line->has_ts)
 	{
 		o->rec.has_ts = true;
@@ -32,7 +31,7 @@ l4_record_set_message(OpenRecord *o, int64 line_no, const L4Line *line)
 static L4Feed
 take_message(OpenRecord *o, const L4FedLine *fed, int level)
 {
-	l4_record_set_message(o, fed->no, fed->line);
+	l4_record_set_message(o, fed->line);
 	o->rec.level = Max(o->rec.level, level);
 	return FEED_TAKE_END;
 }
@@ -78,7 +77,7 @@ feed_group(OpenRecord *o, const L4FedLine *fed)
 		!l4_line_is_exception(line->msg + 2, line->msg_len - 2))
 		return FEED_TAKE;
 	/* without the bar */
-	l4_record_set_message(o, fed->no, line);
+	l4_record_set_message(o, line);
 	o->rec.msg_len -= 2;
 	memmove(o->msg, o->msg + 2, o->rec.msg_len);
 	return FEED_TAKE_END;

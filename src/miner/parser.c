@@ -291,7 +291,7 @@ l4_parser_match(L4Parser *parser, int tag, const char *msg, int len)
 		 */
 		if (id != 0 && l4_drain_cluster(parser->drain, id) != NULL)
 			return id;
-		return l4_drain_match(parser->drain, line, n, true);
+		return l4_drain_match(parser->drain, line, n);
 	}
 	return l4_model_match(&parser->model, tag, scan_message(parser, msg, len, &parser->shape));
 }

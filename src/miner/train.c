@@ -8,18 +8,16 @@
  * length and then by their bytes. Which part came first, and how they were
  * combined on their way, makes no difference.
  *
- * Bytes: 1, then the parts, each behind its length; or 2 and a zstd frame of these.
+ * Bytes: 1, then the parts, each behind its length.
  */
 #include "postgres.h"
 
 #include "miscadmin.h"
 
-#include "base/compress.h"
 #include "base/grow.h"
 #include "miner/parser_int.h"
 
-#define TRAIN_PLAIN		1
-#define TRAIN_PACKED	2
+#define TRAIN_VERSION	1
 
 static void
 add_part(L4Train *train, const char *bytes, int len)
@@ -37,19 +35,13 @@ l4_train_read(L4Train *train, const struct varlena *stored)
 	L4ByteReader r;
 	char	   *copy;
 
-	if (len < 1 || (bytes[0] != TRAIN_PLAIN && bytes[0] != TRAIN_PACKED))
+	if (len < 1 || bytes[0] != TRAIN_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("invalid state of parser_train")));
-	if (bytes[0] == TRAIN_PACKED)
-		copy = l4_decompress(bytes + 1, len - 1, &len, train->cxt);
-	else
-	{
-		len--;
-		copy = memcpy(MemoryContextAllocHuge(train->cxt, len), bytes + 1, len);
-	}
-	r.ptr = (const uint8 *) copy;
-	r.end = r.ptr + len;
+	copy = memcpy(MemoryContextAllocHuge(train->cxt, len), bytes, len);
+	r.ptr = (const uint8 *) copy + 1;
+	r.end = (const uint8 *) copy + len;
 	while (r.ptr < r.end)
 	{
 		int			part_len;
@@ -63,27 +55,19 @@ l4_train_read(L4Train *train, const struct varlena *stored)
 struct varlena *
 l4_train_write(const L4Train *train)
 {
-	StringInfoData plain;
 	StringInfoData out;
 
-	initStringInfo(&plain);
+	l4_bytea_begin(&out);
+	appendStringInfoChar(&out, TRAIN_VERSION);
 	for (int i = 0; i < train->nparts; i++)
-		l4_put_bytes(&plain, train->parts[i].bytes, train->parts[i].len);
+		l4_put_bytes(&out, train->parts[i].bytes, train->parts[i].len);
 	if (train->parser != NULL)
 	{
 		struct varlena *own = l4_parser_encode(train->parser);
 
-		l4_put_bytes(&plain, VARDATA(own), VARSIZE(own) - VARHDRSZ);
+		l4_put_bytes(&out, VARDATA(own), VARSIZE(own) - VARHDRSZ);
 		pfree(own);
 	}
-	l4_bytea_begin(&out);
-	appendStringInfoChar(&out, TRAIN_PACKED);
-	if (!l4_compress(&out, plain.data, plain.len))
-	{
-		out.data[VARHDRSZ] = TRAIN_PLAIN;
-		appendBinaryStringInfo(&out, plain.data, plain.len);
-	}
-	pfree(plain.data);
 	return l4_bytea_end(&out);
 }
 

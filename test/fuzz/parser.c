@@ -140,7 +140,7 @@ fuzz_drain(void)
 		len = fuzz_line(line, LINE_SIZE);
 		FUZZ_TRY();
 		drain = l4_drain_deserialize(&reader, &options, CurrentMemoryContext);
-		l4_drain_match(drain, line, len, fuzz_random(2));
+		l4_drain_match(drain, line, len);
 		l4_drain_learn(drain, line, len);
 		for (int32 id = 1; id <= Min(l4_drain_last_id(drain), 1000); id++)
 		{
