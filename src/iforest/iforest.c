@@ -17,9 +17,6 @@
 #include "iforest/iforest.h"
 #include "l4_compat.h"
 
-/* Bytes before the hashed part: version and fingerprint. */
-#define HEADER_SIZE		(1 + (int) sizeof(uint64))
-
 #define EULER_GAMMA		0.57721566490153286061
 
 int
@@ -42,8 +39,8 @@ normal_path(int64 n)
 	return 2 * (log((double) (n - 1)) + EULER_GAMMA) - 2.0 * (double) (n - 1) / (double) n;
 }
 
-static uint64
-fingerprint_of(const uint8 *p, Size size)
+uint64
+l4_iforest_fingerprint(const uint8 *p, Size size)
 {
 	uint64		h = size;
 
@@ -89,7 +86,7 @@ l4_iforest_encode(const L4ForestOptions *options, int sample, int64 rows,
 {
 	int32	   *positions = palloc0(Max(nids, 1) * sizeof(int32));
 	int			nevents = number_events(nodes, nnodes, positions, nids);
-	Size		room = HEADER_SIZE + (5 + (Size) nevents + 2 * (Size) nnodes) * L4_VARINT_MAX;
+	Size		room = L4_IFOREST_HEADER + (5 + (Size) nevents + 2 * (Size) nnodes) * L4_VARINT_MAX;
 	struct varlena *result;
 	uint8	   *start;
 	uint8	   *p;
@@ -99,7 +96,7 @@ l4_iforest_encode(const L4ForestOptions *options, int sample, int64 rows,
 	result = palloc_extended(VARHDRSZ + room, MCXT_ALLOC_HUGE);
 	start = (uint8 *) VARDATA(result);
 	start[0] = L4_IFOREST_VERSION;
-	p = start + HEADER_SIZE;
+	p = start + L4_IFOREST_HEADER;
 	p = l4_varint_put(p, (uint64) options->trees);
 	p = l4_varint_put(p, (uint64) sample);
 	p = l4_varint_put(p, l4_zigzag(options->seed));
@@ -118,7 +115,7 @@ l4_iforest_encode(const L4ForestOptions *options, int sample, int64 rows,
 		p = l4_varint_put(p, (uint64) nodes[i].value);
 	}
 	size = p - start;
-	l4_store64(start + 1, fingerprint_of(start + HEADER_SIZE, size - HEADER_SIZE));
+	l4_store64(start + 1, l4_iforest_fingerprint(start + L4_IFOREST_HEADER, size - L4_IFOREST_HEADER));
 	pfree(positions);
 
 	/* what was not needed is given back: the value may live long */
@@ -229,9 +226,9 @@ l4_iforest_decode(const struct varlena *bytes, int sqlstate)
 	Size		size = in.end - in.ptr;
 	L4Forest   *forest = palloc0(sizeof(L4Forest));
 
-	if (size < HEADER_SIZE || *in.ptr++ != L4_IFOREST_VERSION)
+	if (size < L4_IFOREST_HEADER || *in.ptr++ != L4_IFOREST_VERSION)
 		invalid_forest(sqlstate, "The version is unknown.");
-	if (l4_get_fixed64(&in) != fingerprint_of(in.ptr, size - HEADER_SIZE))
+	if (l4_get_fixed64(&in) != l4_iforest_fingerprint(in.ptr, size - L4_IFOREST_HEADER))
 		invalid_forest(sqlstate, "The fingerprint does not fit the bytes.");
 	decode_events(forest, &in);
 	forest->normal = normal_path(forest->sample);

@@ -9,6 +9,9 @@
 
 #define L4_IFOREST_VERSION			1
 
+/* Bytes before the hashed part: version and fingerprint. */
+#define L4_IFOREST_HEADER			(1 + (int) sizeof(uint64))
+
 #define L4_IFOREST_MAX_TREES		10000
 #define L4_IFOREST_MIN_SAMPLE		2
 #define L4_IFOREST_MAX_SAMPLE		65536
@@ -56,6 +59,8 @@ typedef struct L4ForestNode
 /* The bytes of a forest, from the nodes of all its trees one after the other, which test events of ids[]. */
 extern struct varlena *l4_iforest_encode(const L4ForestOptions *options, int sample, int64 rows,
 										 const int32 *ids, int nids, const L4ForestNode *nodes, int64 nnodes);
+
+extern uint64 l4_iforest_fingerprint(const uint8 *p, Size size);
 
 /* A forest ready for scoring. */
 typedef struct L4Forest

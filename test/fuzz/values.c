@@ -4,6 +4,7 @@
  */
 #include "fuzz.h"
 
+#include "base/bytes.h"
 #include "evector/evector.h"
 #include "iforest/iforest.h"
 
@@ -45,6 +46,19 @@ fuzz_vectors(struct varlena **vectors)
 	}
 }
 
+/* Give a damaged forest the fingerprint of its bytes, so that they are read. */
+static void
+refit(struct varlena *forest)
+{
+	uint8	   *bytes = (uint8 *) VARDATA_ANY(forest);
+	Size		size = VARSIZE_ANY_EXHDR(forest);
+
+	if (size < L4_IFOREST_HEADER || fuzz_random(8) == 0)
+		return;
+	bytes[0] = L4_IFOREST_VERSION;
+	l4_store64(bytes + 1, l4_iforest_fingerprint(bytes + L4_IFOREST_HEADER, size - L4_IFOREST_HEADER));
+}
+
 static void
 fuzz_forest(struct varlena **vectors)
 {
@@ -67,6 +81,7 @@ fuzz_forest(struct varlena **vectors)
 		struct varlena *damaged = fuzz_damage_varlena(forest);
 		int			n;
 
+		refit(damaged);
 		FUZZ_TRY();
 		{
 			L4Forest   *read = l4_iforest_decode(damaged, ERRCODE_DATA_CORRUPTED);
