@@ -18,7 +18,6 @@
 
 #include "common/int.h"
 
-#include "base/load.h"
 #include "base/order.h"
 #include "evector/evector.h"
 #include "l4_compat.h"
@@ -276,6 +275,65 @@ l4_evector_get(const struct varlena *vector, int32 event_id)
 			count = reader.count;
 	}
 	return count;
+}
+
+static pg_attribute_always_inline void
+store_run(void *cells, bool narrow, int at, const uint16 *restrict counts, int n)
+{
+	/* indexes are as wide as addresses: with -fwrapv GCC vectorizes no others */
+	for (Size i = 0; i < (Size) n; i++)
+	{
+		if (narrow)
+			((uint16 *restrict) cells + at)[i] = counts[i];
+		else
+			((int64 *restrict) cells + at)[i] = counts[i];
+	}
+}
+
+static pg_attribute_always_inline void
+spread(L4EvectorReader *reader, const int32 *ids, int n, void *cells, bool narrow)
+{
+	int			at = 0;
+
+	while (l4_evector_next(reader) && (at = l4_evector_seek(ids, n, at, reader->event_id)) < n)
+	{
+		int64		id = reader->event_id + 1;
+		uint16		counts[L4_EVECTOR_RUN];
+		int			run;
+		int			k;
+
+		if (ids[at] == reader->event_id && narrow)
+			((uint16 *) cells)[at] = (uint16) reader->count;
+		else if (ids[at] == reader->event_id)
+			((int64 *) cells)[at] = reader->count;
+		run = l4_evector_next_run(reader, counts);
+		/* as many at a time as are known without a gap */
+		for (int i = 0; i < run; i += k)
+		{
+			at = l4_evector_seek(ids, n, at, id + i);
+			if (at == n)
+				return;
+			k = (int) Min(ids[at] - (id + i), run);
+			if (k > 0)
+				continue;
+			for (k = Min(run - i, n - at); ids[at + k - 1] != id + i + k - 1;)
+				k /= 2;
+			store_run(cells, narrow, at, counts + i, k);
+		}
+	}
+}
+
+void
+l4_evector_spread(const struct varlena *vector, const int32 *ids, int n, void *cells, bool narrow)
+{
+	L4EvectorReader reader;
+
+	memset(cells, 0, n * (narrow ? sizeof(uint16) : sizeof(int64)));
+	l4_evector_open(&reader, vector);
+	if (narrow)
+		spread(&reader, ids, n, cells, true);
+	else
+		spread(&reader, ids, n, cells, false);
 }
 
 /*

@@ -163,18 +163,19 @@ decode_events(L4Forest *forest, L4ByteReader *in)
 static int64
 decode_subtree(L4Forest *forest, L4ByteReader *in, int levels, int64 rows)
 {
-	L4ForestNode *node = &forest->nodes[forest->nnodes++];
-	const L4ForestNode *right;
+	int64		at = forest->nnodes++;
+	L4ForestNode *node = &forest->nodes[at];
 	int			event = (int) l4_get_number(in, forest->nevents, "event of a node");
 	int64		nleft;
 	int64		nright;
 
 	if (event == 0)
 	{
-		node->value = take(in, 1, rows, "rows of a leaf");
-		node->right = 0;
-		node->expected = normal_path(node->value);
-		return node->value;
+		nleft = take(in, 1, rows, "rows of a leaf");
+		node->value = l4_iforest_depth_limit(forest->sample) - levels;
+		node->event = node->right = 0;
+		forest->expected[at] = normal_path(nleft);
+		return nleft;
 	}
 	if (levels == 0)
 		l4_bytes_corrupted("depth of a tree");
@@ -184,10 +185,10 @@ decode_subtree(L4Forest *forest, L4ByteReader *in, int levels, int64 rows)
 	node->event = event - 1;
 	node->value = l4_get_number(in, PG_INT64_MAX - 1, "threshold");
 	nleft = decode_subtree(forest, in, levels - 1, rows - 1);
-	right = &forest->nodes[forest->nnodes];
-	node->right = (int32) (right - node);
+	node->right = (int32) (forest->nnodes - at);
 	nright = decode_subtree(forest, in, levels - 1, rows - nleft);
-	node->expected = 1 + ((double) nleft * node[1].expected + (double) nright * right->expected) / (double) (nleft + nright);
+	forest->expected[at] = 1 + ((double) nleft * forest->expected[at + 1] +
+								(double) nright * forest->expected[at + node->right]) / (double) (nleft + nright);
 	return nleft + nright;
 }
 
@@ -198,6 +199,7 @@ decode_trees(L4Forest *forest, L4ByteReader *in)
 	Size		room = Min(forest->trees * (2 * forest->sample - 1), (in->end - in->ptr) / 2 + 1);
 
 	forest->nodes = palloc_extended(room * sizeof(L4ForestNode), MCXT_ALLOC_HUGE);
+	forest->expected = palloc_extended(room * sizeof(double), MCXT_ALLOC_HUGE);
 	forest->roots = palloc(forest->trees * sizeof(L4ForestNode *));
 	for (int t = 0; t < forest->trees; t++)
 	{

@@ -50,10 +50,9 @@ extern struct varlena *l4_iforest_train(const L4ForestOptions *options,
 /* A node of a tree; trees are in preorder: an inner node and then its left and its right subtree, or a leaf. */
 typedef struct L4ForestNode
 {
-	int64		value;			/* threshold (left: <=), or rows in the leaf */
-	int32		event;			/* position of the event that is tested */
+	int64		value;			/* threshold (left: <=); of a leaf its rows, and once decoded its depth */
+	int32		event;			/* position of the event that is tested; 0 in a leaf */
 	int32		right;			/* nodes from here to the right subtree; 0: a leaf */
-	double		expected;		/* mean path still to go over the training rows; see explain */
 } L4ForestNode;
 
 /* The bytes of a forest, from the nodes of all its trees one after the other, which test events of ids[]. */
@@ -74,6 +73,7 @@ typedef struct L4Forest
 	int64	   *counts;			/* by event: of the vector scored last */
 	int64		nnodes;
 	L4ForestNode *nodes;
+	double	   *expected;		/* by node: mean path still to go over the training rows; see explain */
 	L4ForestNode **roots;		/* by tree */
 	double		normal;			/* c(sample): the path of an unsuspicious row */
 } L4Forest;

@@ -20,22 +20,23 @@
 #include "iforest/iforest.h"
 #include "l4_compat.h"
 
-/* The events of a vector, ascending. */
-typedef struct Counts
-{
-	int32		n;
-	L4EventCount *events;		/* NULL: the row is in no sample */
-} Counts;
+/* Most bytes of counts that are spread over a matrix; beyond it they are read from the vectors. */
+#define MAX_MATRIX		(256 * 1024 * 1024)
 
 typedef struct Builder
 {
 	L4Rng		rng;
 	int			depth_limit;
-	Counts	   *counts;			/* by row of the training set */
-	int32	   *ids;			/* of all their events, ascending */
+	const struct varlena **vectors; /* that are in some sample */
+	int			nvectors;
+	int32	   *ids;			/* of all their events, ascending; behind them those to be sorted in */
 	int			nids;
+	int			nids_all;
 	int			ids_size;
-	uint32	   *rows;			/* of the tree, permuted by the splits */
+	int64		bits;			/* that are set in some count */
+	void	   *cells;			/* counts, by vector and position of the event; NULL: too many */
+	bool		narrow;			/* cells are uint16, else int64 */
+	uint32	   *rows;			/* vectors of the tree, permuted by the splits */
 	int64	   *values;			/* by position in rows: counts of one event */
 	int32	   *candidates;		/* positions of events, those that may differ first */
 	L4ForestNode *nodes;
@@ -61,31 +62,15 @@ l4_iforest_compare_rows(const void *a, const void *b)
 	return (x_size > y_size) - (x_size < y_size);
 }
 
-/* The count of an event, 0 where the row has none. */
+/* The count of the event at this position. */
 static inline int64
-count_of(const Counts *row, int32 id)
+count_of(const Builder *b, uint32 row, int32 event)
 {
-	const L4EventCount *events = row->events;
-	int32		first = 0;
-	int32		last;
+	Size		cell = (Size) row * b->nids + event;
 
-	if (row->n == 0 || id < events[0].event_id)
-		return 0;
-
-	/* ids ascend, so it stands no later than it does where none is missing before it: there, in vectors of all events */
-	last = (int32) Min((int64) id - events[0].event_id, row->n - 1);
-	if (events[last].event_id == id)
-		return events[last].count;
-	while (first < last)
-	{
-		int32		middle = (first + last) / 2;
-
-		if (events[middle].event_id < id)
-			first = middle + 1;
-		else
-			last = middle;
-	}
-	return events[first].event_id == id ? events[first].count : 0;
+	if (b->cells == NULL)
+		return l4_evector_get(b->vectors[row], b->ids[event]);
+	return b->narrow ? ((uint16 *) b->cells)[cell] : ((int64 *) b->cells)[cell];
 }
 
 /*
@@ -106,7 +91,7 @@ draw_event(Builder *b, int first, int n, int *ncandidates, int64 *min, int64 *ma
 		*max = 0;
 		for (int i = first; i < first + n; i++)
 		{
-			int64		count = count_of(&b->counts[b->rows[i]], b->ids[event]);
+			int64		count = count_of(b, b->rows[i], event);
 
 			b->values[i] = count;
 			*min = Min(*min, count);
@@ -222,56 +207,87 @@ draw_samples(const L4ForestOptions *options, int nrows, int sample,
 	return samples;
 }
 
-/* The events of a row; those that no row before had go to ids[]. */
+/* Sort the new ids in among those that are known. */
 static void
-read_counts(Builder *b, L4Map *known, const struct varlena *vector, Counts *row, const Counts *before)
+sort_ids(Builder *b)
 {
-	L4EvectorReader reader;
-
-	l4_evector_open(&reader, vector);
-	row->events = palloc_extended(Max(reader.n, 1) * sizeof(L4EventCount), MCXT_ALLOC_HUGE);
-	while (l4_evector_next(&reader))
+	if (b->nids_all > 1)
+		qsort(b->ids, b->nids_all, sizeof(int32), l4_order_int32);
+	b->nids = 0;
+	for (int i = 0; i < b->nids_all; i++)
 	{
-		int32		at = row->n++;
-		bool		found;
-
-		row->events[at].event_id = (int32) reader.event_id;
-		row->events[at].count = reader.count;
-
-		/* many rows have the same events */
-		if (at < before->n && before->events[at].event_id == reader.event_id)
-			continue;
-		(void) l4_map_put(known, (uint32) reader.event_id, &found);
-		if (!found)
-		{
-			L4_GROW(b->ids, b->nids, b->ids_size, CurrentMemoryContext);
-			b->ids[b->nids++] = (int32) reader.event_id;
-		}
+		if (b->nids == 0 || b->ids[b->nids - 1] != b->ids[i])
+			b->ids[b->nids++] = b->ids[i];
 	}
+	b->nids_all = b->nids;
 }
 
-/* The rows that are in some sample. */
+/* Note the events of a vector. */
 static void
-read_rows(Builder *b, const L4ForestRow *rows, int nrows, const uint32 *samples, Size nsamples)
+note_events(Builder *b, const struct varlena *vector)
 {
-	L4Map	   *known = l4_map_create(CurrentMemoryContext, 1024, NULL);
-	Counts		none = {0};
-	const Counts *before = &none;
+	L4EvectorReader reader;
+	uint16		counts[L4_EVECTOR_RUN];
+	int			at = 0;
 
-	b->counts = palloc_extended(nrows * sizeof(Counts), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	l4_evector_open(&reader, vector);
+	while (l4_evector_next(&reader))
+	{
+		int64		id = reader.event_id;
+		int			run;
+
+		b->bits |= reader.count;
+		run = l4_evector_next_run(&reader, counts);
+		for (int i = 0; i < run; i++)
+			b->bits |= counts[i];
+		for (int i = 0; i <= run; i++)
+		{
+			at = l4_evector_seek(b->ids, b->nids, at, id + i);
+			if (at < b->nids - (run - i) && b->ids[at] == id + i && b->ids[at + run - i] == id + run)
+				break;
+			if (at < b->nids && b->ids[at] == id + i)
+				continue;
+			L4_GROW(b->ids, b->nids_all, b->ids_size, CurrentMemoryContext);
+			b->ids[b->nids_all++] = (int32) (id + i);
+		}
+	}
+	/* known ids double each time, so that they are seldom sorted */
+	if (b->nids_all > 2 * b->nids)
+		sort_ids(b);
+}
+
+/* The vectors that are in some sample, of which samples then hold the numbers, and their counts. */
+static void
+read_vectors(Builder *b, const L4ForestRow *rows, int nrows, uint32 *samples, Size nsamples)
+{
+	uint32	   *number = palloc_extended(nrows * sizeof(uint32), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);	/* from 1 */
+	Size		width;
+
+	b->vectors = palloc_extended(nrows * sizeof(struct varlena *), MCXT_ALLOC_HUGE);
 	for (Size i = 0; i < nsamples; i++)
 	{
-		Counts	   *row = &b->counts[samples[i]];
+		uint32		row = samples[i];
 
-		if (row->events != NULL)
-			continue;
-		read_counts(b, known, rows[samples[i]].vector, row, before);
-		before = row;
+		if (number[row] == 0)
+		{
+			b->vectors[b->nvectors] = rows[row].vector;
+			note_events(b, rows[row].vector);
+			number[row] = ++b->nvectors;
+			CHECK_FOR_INTERRUPTS();
+		}
+		samples[i] = number[row] - 1;
+	}
+	sort_ids(b);
+	b->narrow = b->bits <= PG_UINT16_MAX;
+	width = b->narrow ? sizeof(uint16) : sizeof(int64);
+	if ((int64) b->nvectors * b->nids * width > MAX_MATRIX)
+		return;
+	b->cells = palloc((Size) b->nvectors * b->nids * width);
+	for (int i = 0; i < b->nvectors; i++)
+	{
+		l4_evector_spread(b->vectors[i], b->ids, b->nids, (char *) b->cells + i * b->nids * width, b->narrow);
 		CHECK_FOR_INTERRUPTS();
 	}
-	l4_map_destroy(known);
-	if (b->nids > 1)
-		qsort(b->ids, b->nids, sizeof(int32), l4_order_int32);
 }
 
 struct varlena *
@@ -287,7 +303,7 @@ l4_iforest_train(const L4ForestOptions *options, const L4ForestRow *rows, int nr
 		upto[r] = total = total + rows[r].rows;
 	sample = (int) Min(options->sample_size, total);
 	samples = draw_samples(options, nrows, sample, upto);
-	read_rows(&b, rows, nrows, samples, (Size) options->trees * sample);
+	read_vectors(&b, rows, nrows, samples, (Size) options->trees * sample);
 
 	b.depth_limit = l4_iforest_depth_limit(sample);
 	b.rows = samples;

@@ -13,28 +13,23 @@
 
 #include "iforest/iforest.h"
 
-/* The counts of a vector by event; events that no split tests do not matter. */
+/* Trees that are followed together, which hides the waiting for memory. */
+#define ABREAST		8
+
+/* Events that no split tests do not matter. */
 static void
 spread(const L4Forest *forest, const struct varlena *vector)
 {
-	L4EvectorReader reader;
-	bool		more;
-
-	l4_evector_open(&reader, vector);
-	more = l4_evector_next(&reader);
-	for (int i = 0; i < forest->nevents; i++)
-	{
-		while (more && reader.event_id < forest->events[i])
-			more = l4_evector_next(&reader);
-		forest->counts[i] = more && reader.event_id == forest->events[i] ? reader.count : 0;
-	}
+	l4_evector_spread(vector, forest->events, forest->nevents, forest->counts, false);
 }
 
-/* Where the vector goes from an inner node. */
+/* Where the vector goes from a node, without a branch, which nobody could predict: a leaf leads to itself. */
 static inline const L4ForestNode *
 next_node(const L4Forest *forest, const L4ForestNode *node)
 {
-	return node + (forest->counts[node->event] > node->value ? node->right : 1);
+	bool		right = forest->counts[node->event] > node->value;
+
+	return node + ((node->right & -(int32) right) | ((node->right != 0) & !right));
 }
 
 double
@@ -46,14 +41,19 @@ l4_iforest_score(const L4Forest *forest, const struct varlena *vector)
 	if (forest->normal == 0)
 		return 0.5;
 	spread(forest, vector);
-	for (int64 t = 0; t < forest->trees; t++)
+	for (int64 t = 0; t < forest->trees; t += ABREAST)
 	{
-		const L4ForestNode *node = forest->roots[t];
-		int			depth = 0;
+		const L4ForestNode *node[ABREAST];
+		int			n = (int) Min(ABREAST, forest->trees - t);
 
-		for (; node->right != 0; depth++)
-			node = next_node(forest, node);
-		sum += depth + node->expected - forest->normal;
+		memcpy(node, forest->roots + t, n * sizeof(L4ForestNode *));
+		for (int level = l4_iforest_depth_limit(forest->sample); level > 0; level--)
+		{
+			for (int k = 0; k < n; k++)
+				node[k] = next_node(forest, node[k]);
+		}
+		for (int k = 0; k < n; k++)
+			sum += (double) node[k]->value + forest->expected[node[k] - forest->nodes] - forest->normal;
 	}
 	return exp2(-(1 + sum / (double) forest->trees / forest->normal));
 }
@@ -66,7 +66,7 @@ l4_iforest_base(const L4Forest *forest)
 	if (forest->normal == 0)
 		return -1;
 	for (int64 t = 0; t < forest->trees; t++)
-		sum += forest->roots[t]->expected - forest->normal;
+		sum += forest->expected[forest->roots[t] - forest->nodes] - forest->normal;
 	return -(1 + sum / (double) forest->trees / forest->normal);
 }
 
@@ -105,7 +105,7 @@ l4_iforest_explain(const L4Forest *forest, const struct varlena *vector, int *n)
 		{
 			const L4ForestNode *next = next_node(forest, node);
 
-			change[node->event] += 1 + next->expected - node->expected;
+			change[node->event] += 1 + forest->expected[next - forest->nodes] - forest->expected[node - forest->nodes];
 			tested[node->event] = true;
 			node = next;
 		}
