@@ -33,7 +33,7 @@ text_or_null(const char *text, int len, bool *isnull)
 Datum
 l4_ingest_parse(PG_FUNCTION_ARGS)
 {
-	L4Parser   *parser = PG_ARGISNULL(0) ? NULL : l4_parser_cached(fcinfo, 0);
+	L4Parser   *parser = PG_ARGISNULL(0) ? NULL : l4_parser_cached(fcinfo);
 	L4Rules    *rules;
 	L4LineReader *lines;
 	L4RecordReader *records = l4_record_reader_create(CurrentMemoryContext);

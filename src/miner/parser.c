@@ -277,7 +277,7 @@ l4_parser_match_shape(L4Parser *parser, int tag, const L4Shape *shape)
 }
 
 int32
-l4_parser_match(L4Parser *parser, int tag, const char *msg, int len)
+l4_parser_match(L4Parser *parser, const char *msg, int len)
 {
 	if (parser->drain)
 	{
@@ -293,7 +293,7 @@ l4_parser_match(L4Parser *parser, int tag, const char *msg, int len)
 			return id;
 		return l4_drain_match(parser->drain, line, n);
 	}
-	return l4_model_match(&parser->model, tag, scan_message(parser, msg, len, &parser->shape));
+	return l4_model_match(&parser->model, 0, scan_message(parser, msg, len, &parser->shape));
 }
 
 int32

@@ -54,7 +54,7 @@ extern void l4_parser_use_budget(L4Parser *parser, L4Budget *budget);
  * unseen shape. 0 = none. Found answers are cached (bounded).
  */
 extern int32 l4_parser_match_shape(L4Parser *parser, int tag, const L4Shape *shape);
-extern int32 l4_parser_match(L4Parser *parser, int tag, const char *msg, int len);
+extern int32 l4_parser_match(L4Parser *parser, const char *msg, int len);
 
 /* Learn a message seen occurrences times; the event's id. May merge older events. */
 extern int32 l4_parser_learn(L4Parser *parser, int tag, const char *msg, int len, int64 occurrences);
@@ -113,7 +113,7 @@ extern int	l4_parser_words_unlike(L4Parser *parser, const char *msg, int len, co
 /* Name of a kind of parameter, L4Mask or a mask of the user. */
 extern const char *l4_parser_mask_name(const L4Parser *parser, int mask);
 
-/* The parser of an argument of a SQL function, which is not NULL; valid as long as the call site. Takes fn_extra. */
-extern L4Parser *l4_parser_cached(FunctionCallInfo fcinfo, int argno);
+/* The parser that is the first argument of a SQL function, not NULL; valid as long as the call site. Takes fn_extra. */
+extern L4Parser *l4_parser_cached(FunctionCallInfo fcinfo);
 
 #endif							/* L4_PARSER_H */

@@ -38,9 +38,9 @@ make_parser(struct varlena *value, MemoryContext cxt)
 }
 
 L4Parser *
-l4_parser_cached(FunctionCallInfo fcinfo, int argno)
+l4_parser_cached(FunctionCallInfo fcinfo)
 {
-	return l4_seen_argument(fcinfo, argno, true, make_parser);
+	return l4_seen_argument(fcinfo, 0, true, make_parser);
 }
 
 /* Decode, check, and encode again: only the canonical form is ever stored. */
@@ -104,9 +104,9 @@ l4_parser_recv(PG_FUNCTION_ARGS)
 Datum
 l4_parser_match_sql(PG_FUNCTION_ARGS)
 {
-	L4Parser   *parser = l4_parser_cached(fcinfo, 0);
+	L4Parser   *parser = l4_parser_cached(fcinfo);
 	text	   *message = PG_GETARG_TEXT_PP(1);
-	int32		event = l4_parser_match(parser, 0, VARDATA_ANY(message), VARSIZE_ANY_EXHDR(message));
+	int32		event = l4_parser_match(parser, VARDATA_ANY(message), VARSIZE_ANY_EXHDR(message));
 
 	if (event == 0)
 		PG_RETURN_NULL();
@@ -117,11 +117,11 @@ Datum
 l4_parser_parameters_sql(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	L4Parser   *parser = l4_parser_cached(fcinfo, 0);
+	L4Parser   *parser = l4_parser_cached(fcinfo);
 	text	   *message = PG_GETARG_TEXT_PP(1);
 	const char *msg = VARDATA_ANY(message);
 	int			len = VARSIZE_ANY_EXHDR(message);
-	int32		event = l4_parser_match(parser, 0, msg, len);
+	int32		event = l4_parser_match(parser, msg, len);
 	L4Parameter *params;
 	int			n;
 
@@ -145,7 +145,7 @@ Datum
 l4_parser_templates(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	L4Parser   *parser = l4_parser_cached(fcinfo, 0);
+	L4Parser   *parser = l4_parser_cached(fcinfo);
 	int32		n = l4_parser_nevents(parser);
 
 	l4_init_materialized_srf(fcinfo);

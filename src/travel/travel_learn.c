@@ -164,7 +164,7 @@ l4_learn_events(PG_FUNCTION_ARGS)
 Datum
 l4_words_unlike(PG_FUNCTION_ARGS)
 {
-	L4Parser   *parser = l4_parser_cached(fcinfo, 0);
+	L4Parser   *parser = l4_parser_cached(fcinfo);
 	char	   *message = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	char	   *other = text_to_cstring(PG_GETARG_TEXT_PP(2));
 	L4Word	   *words;

@@ -29,7 +29,7 @@ mend_checksum(struct varlena *value)
 static void
 use_parser(L4Parser *parser, const char *line, int len)
 {
-	int32		event = l4_parser_match(parser, 0, line, len);
+	int32		event = l4_parser_match(parser, line, len);
 	L4Parameter *parameters;
 	L4Word	   *words;
 	int			nwords;
