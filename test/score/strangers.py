@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """strangers.py FOLDER OUT CHANGE[:FORM] [SEED]: writes a labelled set in another form that keeps its truth (README.md).
-CHANGE: words, levels, stamps, json, names, prefix, case, cut, half, join, again, noise, skew, shorter, files. FORM of
-stamps, json, names or prefix: by the seed; of join: how many nodes become one, 2; of again: failed; of skew: seconds,
-0.3; of files: one.
+CHANGE: words, levels, stamps, json, names, prefix, case, cut, half, join, again, requeued, noise, skew, shorter, files.
+FORM of stamps, json, names or prefix: by the seed; of join: how many nodes become one, 2; of again and requeued: failed;
+of skew: seconds, 0.3; of files: one.
 """
 import collections, csv, datetime, gzip, itertools, json, os, random, re, sys, uuid
 from foreign import foreign_lines, shifted
@@ -153,6 +153,8 @@ def again():   # before each job stands a good one of its settings that was cut 
         if form != 'failed' or job not in good:
             other = rnd.choice(large or others)
             to = dict(zip(sorted({l['node'] for l in of_job[other]}), here))
+            if change == 'requeued':   # of so many nodes one was another
+                to[rnd.choice(sorted(to))] = re.sub(r'\d*$', str(rnd.randrange(60, 90)), here[-1])
             name = re.compile(r'(?<![\w.-])(?:%s)(?![\w-])' % '|'.join(map(re.escape, to)))
             trained = [l['at'] for l in reports(other)]
             end = min(trained) + rnd.random() * (max(trained) - min(trained))
@@ -165,10 +167,14 @@ def again():   # before each job stands a good one of its settings that was cut 
             said = rnd.choice(['', '', '[launcher] worker group is gone, restarting: attempt 1 of 3',
                                'systemd[1]: trainer.service: Scheduled restart job, restart counter is at 1.'])
             if said:
-                new.append({**new[-1], 'node': here[0], 'line': said,
+                new.append({**new[-1], 'node': to[min(to)], 'line': said,
                             'ts': (end + datetime.timedelta(seconds=by + gap / 2)).isoformat()})
         new += of_job[job]
     return new
+
+
+def requeued():   # the same on other nodes, and each attempt in a file of its own
+    return [{**l, 'source': ('attempt_0' if l['key'] is None else 'attempt_1') + l.get('source', '')} for l in again()]
 
 
 def noise():   # every fifth line is another program's; of these each job has another choice
@@ -225,7 +231,7 @@ for job_lines in of_job.values():   # a line without a time has that of the one 
     for a, b in zip([None] + job_lines, job_lines):
         b['key'] = b['job_id'], b['node'], b['line_no']
         b['at'] = datetime.datetime.fromisoformat(b['ts']) if b['ts'] else a['at']
-WHOLE = {f.__name__: f for f in (join, again, noise, skew, shorter, files)}
+WHOLE = {f.__name__: f for f in (join, again, requeued, noise, skew, shorter, files)}
 place = {}
 if change in WHOLE:
     ends, lines = collections.Counter(), WHOLE[change]()
