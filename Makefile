@@ -161,6 +161,7 @@ FRAGMENTS = \
 	sql/install/81_diagnosis_tables.sql \
 	sql/install/82_case_rules.sql \
 	sql/install/82_case_values.sql \
+	sql/install/82_case_attempts.sql \
 	sql/install/82_case_nodes.sql \
 	sql/install/82_case_counter.sql \
 	sql/install/82_case_epochs.sql \

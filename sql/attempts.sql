@@ -151,6 +151,33 @@ BEGIN
     CALL say('bare-6', 2, 66, 'ValueError: 7 is too few');
 END
 $$;
+-- the same where each attempt has files of its own and the first one ran on another node
+INSERT INTO logs
+SELECT replace(l.job_id, 'peer', 'moved'), CASE WHEN a.first AND l.node = 'box-2' THEN 'box-9' ELSE l.node END,
+    CASE WHEN a.first THEN 'job.out' ELSE 'job.out.1' END, right(l.node, 1)::int, l.line_no, l.ts, l.line
+FROM logs AS l CROSS JOIN LATERAL (SELECT l.ts < '2026-05-01 10:01:00+00' AS first) AS a
+WHERE l.job_id LIKE 'peer-%';
+-- it crashed before: on other nodes the last attempt tells, on the same ones the first
+INSERT INTO logs SELECT z.job_id, 'box-1', 'job.out', 1, 1000, '2026-05-01 10:00:09+00', 'ValueError: 8 is too many'
+FROM (VALUES ('moved-drained'), ('moved-retry')) AS z(job_id);
+INSERT INTO logs
+SELECT z.job_id, CASE z.job_id WHEN 'moved-retry' THEN replace(l.node, '9', '2') ELSE l.node END, l.source, l.rank,
+    l.line_no, l.ts, l.line
+FROM logs AS l CROSS JOIN (VALUES ('moved-drained'), ('moved-retry'), ('moved-hang')) AS z(job_id)
+WHERE l.job_id = 'moved-crash' AND l.line NOT LIKE '%restarting%'
+    AND NOT (z.job_id = 'moved-hang' AND l.line LIKE 'ValueError%');
+-- no attempts: what began later is no start-up, or one node's, or on other nodes alone
+CALL train('moved-stderr', 4, 0, 48);
+CALL train('moved-alone', 4, 0, 48);
+INSERT INTO logs
+SELECT 'moved-stderr', l.node, 'later', NULL, l.line_no, l.ts, 'ValueError: 8 is too many' FROM logs AS l
+WHERE l.job_id = 'peer-crash' AND l.ts >= '2026-05-01 10:01:00+00' AND l.line LIKE '%joins%';
+INSERT INTO logs
+SELECT 'moved-alone', l.node, 'later', NULL, l.line_no, l.ts, l.line
+FROM logs AS l WHERE l.job_id = 'peer-crash' AND l.ts >= '2026-05-01 10:01:00+00' AND l.node = 'box-3';
+INSERT INTO logs
+SELECT 'moved-late', l.node, '', NULL, l.line_no, l.ts - (l.node = 'box-0')::int * interval '9 s', l.line
+FROM logs AS l WHERE l.job_id = 'peer-launch' AND l.ts >= '2026-05-01 10:01:00+00';
 CALL l4.ingest('attempts.logs');
 UPDATE l4.job SET settings = 'attempts ' || split_part(job_id, '-', 1),
     status = CASE WHEN job_id ~ '[345]$' THEN 'succeeded' ELSE 'running' END
@@ -162,5 +189,8 @@ SELECT a.job_id, a.status, a.symptom, a.stage, a.epoch, a.iteration, a.coverage 
     (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = a.job_id AND s.rank = 1 AND s.is_suspect) AS suspect,
     c.attempt_ts - '2026-05-01 10:00:00+00' AS attempt, c.good_since[1] - '2026-05-01 10:00:00+00' AS good
 FROM answer AS a JOIN l4._case AS c USING (job_id) ORDER BY a.job_id;
+SELECT a.job_id, a.coverage -> 'nodes_expected' AS nodes, a.coverage -> 'nodes_silent' AS silent,
+    jsonb_path_query_first(a.coverage, '$.limits[*] ? (@ like_regex "anew")') AS anew
+FROM answer AS a WHERE a.job_id LIKE 'moved-%' ORDER BY a.job_id;
 SELECT count(l4.forget_job(job_id)) AS forgotten FROM answer;
 DROP SCHEMA attempts CASCADE;

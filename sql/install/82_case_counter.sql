@@ -1,19 +1,19 @@
 -- Progress without words: the event that counts up in good jobs tells the iterations of a trainer that no rule knows.
 
 -- Trainers print on the first rank, on the last one, on all, or where the one runs that leads the others.
-CREATE FUNCTION l4._outer_streams(job_id text) RETURNS SETOF int
+CREATE FUNCTION l4._outer_streams(k l4._case, job_id text) RETURNS SETOF int
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 3
 BEGIN ATOMIC
     SELECT x.stream_id
     FROM (SELECT s.stream_id, row_number() OVER w AS place, count(*) OVER () AS streams,
             row_number() OVER (ORDER BY s.lines + s.tail_lines DESC, s.rank, s.node COLLATE "C", s.source COLLATE "C")
                 AS longest
-        FROM l4._stream AS s WHERE s.job_id = _outer_streams.job_id AND s.lines + s.tail_lines > 0
+        FROM l4._streams(k, _outer_streams.job_id) AS s WHERE s.lines + s.tail_lines > 0
         WINDOW w AS (ORDER BY s.rank, s.node COLLATE "C", s.source COLLATE "C")) AS x
     WHERE x.place IN (1, x.streams) OR x.longest = 1
     ORDER BY x.place IN (1, x.streams) DESC, x.place;
 END;
-COMMENT ON FUNCTION l4._outer_streams(text) IS
+COMMENT ON FUNCTION l4._outer_streams(l4._case, text) IS
     'the first and the last stream of a job, by rank and name, and the longest one';
 
 -- What a launcher puts in front of lines is known only after some of them: until then it is part of the message, and
@@ -106,8 +106,9 @@ AS $$
 BEGIN
     RETURN (
     WITH size AS (
-        SELECT s.job_id, count(DISTINCT s.node)::int AS nodes FROM l4._stream AS s
-        WHERE s.job_id = ANY (k.baseline) AND s.lines + s.tail_lines > 0 GROUP BY s.job_id
+        SELECT s.job_id, count(DISTINCT s.node)::int AS nodes
+        FROM unnest(k.baseline) AS b(job_id) CROSS JOIN LATERAL l4._streams(k, b.job_id) AS s
+        WHERE s.lines + s.tail_lines > 0 GROUP BY s.job_id
     ), good AS (
         SELECT z.job_id, z.nodes
         FROM (SELECT s.*, row_number() OVER (ORDER BY s.nodes, s.job_id COLLATE "C") AS up,
@@ -117,7 +118,7 @@ BEGIN
     ), number AS (
         SELECT g.job_id, g.nodes, n.event_id, n.slot, min(n.number) AS number
         FROM good AS g
-        CROSS JOIN LATERAL l4._first_numbers(ARRAY(SELECT o FROM l4._outer_streams(g.job_id) AS o),
+        CROSS JOIN LATERAL l4._first_numbers(ARRAY(SELECT o FROM l4._outer_streams(k, g.job_id) AS o),
             ARRAY(SELECT j.event_id FROM l4._job_event AS j
                 WHERE j.job_id = g.job_id AND j.occurrences <= (k.t).min_pair * j.nodes)) AS n
         GROUP BY g.job_id, g.nodes, n.event_id, n.slot
@@ -129,11 +130,11 @@ BEGIN
             AND min(n.number / n.nodes) <= (k.t).max_ranks
     )
     SELECT CASE WHEN min(n.number / t.ranks) = max(n.number / t.ranks) THEN min(n.number / t.ranks) END
-    FROM l4._first_numbers(ARRAY(SELECT o FROM l4._outer_streams(k.job_id) AS o),
+    FROM l4._first_numbers(ARRAY(SELECT o FROM l4._outer_streams(k, k.job_id) AS o),
         ARRAY(SELECT t.event_id FROM told AS t)) AS n
     JOIN told AS t USING (event_id, slot)
-    HAVING min(n.number / t.ranks) > (SELECT count(DISTINCT s.node) FROM l4._stream AS s
-        WHERE s.job_id = k.job_id AND s.lines + s.tail_lines > 0));
+    HAVING min(n.number / t.ranks) > (SELECT count(DISTINCT s.node) FROM l4._streams(k, k.job_id) AS s
+        WHERE s.lines + s.tail_lines > 0));
 END
 $$;
 COMMENT ON FUNCTION l4._told_nodes(l4._case) IS
@@ -317,7 +318,7 @@ DECLARE
     answer l4._counter;
     uncounted l4._counter;  -- where none of the streams counts
 BEGIN
-    FOR stream IN SELECT l4._outer_streams(_counter_of_job.job_id) LOOP
+    FOR stream IN SELECT l4._outer_streams(k, _counter_of_job.job_id) LOOP
         SELECT * INTO c FROM l4._counter_of_stream(k, stream, events);
         CONTINUE WHEN c.event_id IS NULL;
         IF c.slot IS NULL THEN
@@ -422,7 +423,7 @@ RETURNS TABLE (job_id text, epoch int, iteration int, duration_ms float8)
 LANGUAGE sql STABLE COST 100000 ROWS 10000
 BEGIN ATOMIC
     SELECT b.job_id, u.epoch, u.iteration, u.duration_ms
-    FROM unnest(k.baseline[1:(k.t).value_jobs::int], k.good_since) AS b(job_id, since)
+    FROM unnest(k.baseline[1:(k.t).value_jobs::int], k.good_since[1:(k.t).value_jobs::int]) AS b(job_id, since)
     CROSS JOIN LATERAL (
         SELECT s.iterations, s.open_iterations FROM l4._summary AS s
         WHERE s.job_id = b.job_id AND s.last_iteration IS NOT NULL
@@ -475,7 +476,8 @@ BEGIN ATOMIC
             AND s.slot <> (k.counter).slot)
     FROM (
         SELECT n.slot, max(n.number) AS number
-        FROM l4._first_numbers(ARRAY(SELECT z FROM l4._outer_streams(k.job_id) AS z), ARRAY[(k.counter).event_id]) AS n
+        FROM l4._first_numbers(ARRAY(SELECT z FROM l4._outer_streams(k, k.job_id) AS z),
+            ARRAY[(k.counter).event_id]) AS n
         GROUP BY n.slot
         HAVING min(n.number) = max(n.number)) AS s;
 END;

@@ -66,8 +66,12 @@ BEGIN ATOMIC
     )
     SELECT greatest(0, extract(epoch FROM min(f.ts) - e.done_ts) * 1000 / e.ms)
     FROM epoch AS e
-    CROSS JOIN (SELECT j.first_ts - n.clock AS ts FROM l4._job_event AS j
-        JOIN l4._nodes(k.job_id) AS n ON n.node = j.first_node WHERE j.job_id = k.job_id) AS f
+    CROSS JOIN (SELECT min(u.first_ts - n.clock) AS ts
+        FROM l4._streams(k, k.job_id) AS s JOIN l4._nodes(k.job_id) AS n USING (node)
+        JOIN l4._summary AS m ON m.stream_id = s.stream_id AND m.part = 0
+        CROSS JOIN LATERAL l4._unpack(m.events, m.open_events)
+            AS u(event_id int, occurrences bigint, first_ts timestamptz)
+        GROUP BY u.event_id) AS f
     WHERE e.ms > 0 AND f.ts >= e.done_ts - e.ms * interval '1 ms' AND f.ts < e.next_ts
     GROUP BY e.done_ts, e.ms;
 END;

@@ -15,6 +15,7 @@ BEGIN ATOMIC
         JOIN l4._slot_kind AS s USING (event_id, slot)
         JOIN l4._event AS t USING (event_id)
         WHERE s.kind = 'rank' AND v.value ~ '^[0-9]{1,6}$'
+            AND v.node IN (SELECT z.node FROM l4._streams(k, k.job_id) AS z)
             AND t.template !~* ('\m(?:peer|src|dst|source|target|remote|next|prev|previous|left|right|neighbou?r'
                 || '|to|from|with|for|by)\M')
     ), reported AS (
@@ -24,7 +25,7 @@ BEGIN ATOMIC
         GROUP BY s.event_id, s.slot, s.node
     ), nodes AS (
         SELECT greatest(count(DISTINCT s.node), max(j.expected_nodes)) AS nodes
-        FROM l4._stream AS s JOIN l4.job AS j USING (job_id) WHERE s.job_id = k.job_id
+        FROM l4._streams(k, k.job_id) AS s JOIN l4.job AS j USING (job_id)
     ), plan AS (
         SELECT t.event_id, t.slot, jsonb_object_agg(t.node, t.ranks::text) AS plan
         FROM reported AS t CROSS JOIN nodes AS n
@@ -50,10 +51,9 @@ LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     WITH carried AS (
         SELECT s.node, range_agg(r.run) AS ranks
-        FROM l4._stream AS s
+        FROM l4._streams(k, k.job_id) AS s
         CROSS JOIN LATERAL (SELECT unnest(s.ranks) AS run
             UNION ALL SELECT int4range(s.rank, s.rank, '[]') WHERE s.rank IS NOT NULL) AS r
-        WHERE s.job_id = k.job_id
         GROUP BY s.node
     ), known AS (
         SELECT n.node, CASE WHEN c.ranks <> '{}' THEN c.ranks
@@ -201,7 +201,7 @@ LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH good AS MATERIALIZED (
         SELECT array_agg(n.node) AS nodes
-        FROM l4._node AS n WHERE n.job_id = ANY (k.baseline) AND n.lines > 0 GROUP BY n.job_id
+        FROM l4._good_nodes(k) AS n WHERE n.lines > 0 GROUP BY n.job_id
         HAVING count(*) = _lacking.expected OR _lacking.expected IS NULL
     )
     SELECT array_agg(n.node ORDER BY n.node COLLATE "C")
@@ -322,13 +322,14 @@ BEGIN
             row_number() OVER (ORDER BY z.rank, z.node COLLATE "C"), z.lines, z.first_ts, z.last_ts, z.max_in_flight,
             z.unparsed)::l4._case_place
         FROM (
-            SELECT x.node, x.lines, x.first_ts, x.last_ts, x.max_in_flight, x.unparsed,
+            SELECT x.*,
                 coalesce((SELECT i.rank FROM l4.job_node AS i WHERE i.job_id = k.job_id AND i.node = x.node),
                     lower(r.ranks)) AS rank,
                 coalesce(r.ranks, '{}') AS ranks
-            FROM l4._node AS x
-            LEFT JOIN l4._ranks_of_nodes(k) AS r ON r.node = x.node
-            WHERE x.job_id = k.job_id) AS z);
+            FROM (SELECT s.node, sum(s.lines + s.tail_lines) AS lines, min(s.first_ts) AS first_ts,
+                    max(s.last_ts) AS last_ts, max(s.max_in_flight) AS max_in_flight, sum(s.unparsed) AS unparsed
+                FROM l4._streams(k, k.job_id) AS s GROUP BY s.node) AS x
+            LEFT JOIN l4._ranks_of_nodes(k) AS r USING (node)) AS z);
     wrote := cardinality(n);
     expected := coalesce((SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id), l4._told_nodes(k),
         l4._said_nodes(k, wrote), CASE WHEN k.baseline = '{}' THEN l4._counted_nodes(k, wrote) END);
@@ -357,7 +358,8 @@ BEGIN
             CASE WHEN i.rank IS NULL THEN '{}' ELSE int4multirange(int4range(i.rank, i.rank + per)) END, NULL,
             -row_number() OVER (ORDER BY i.rank, i.node COLLATE "C"), 0, NULL, NULL, NULL, 0)::l4._case_place
         FROM l4.job_node AS i
-        WHERE i.job_id = k.job_id AND i.node NOT IN (SELECT z.node FROM unnest(n) AS z));
+        WHERE i.job_id = k.job_id
+            AND NOT EXISTS (SELECT FROM l4._stream AS s WHERE s.job_id = k.job_id AND s.node = i.node));
     IF greatest(expected, (SELECT max(z.rank / per) + 1 FROM unnest(n) AS z)) > cardinality(n) THEN
         n := n || ARRAY(SELECT m::l4._case_place FROM l4._missing_ranks(k, n, per, expected) AS m
             WHERE m.node NOT IN (SELECT z.node FROM unnest(n) AS z));

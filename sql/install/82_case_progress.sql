@@ -131,17 +131,16 @@ COMMENT ON FUNCTION l4._ends_with(l4._case, int) IS
 -- it, from the first line on; or where no iteration follows the first line alone, on nearly all nodes. Where it crashed
 -- before it is the launcher that tries again, and the first failure tells; that it restarts something is no crash.
 CREATE FUNCTION l4._started_again(k l4._case) RETURNS timestamptz
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     stream l4._stream;
     done timestamptz[];
     head int;
     alike bigint;
-    crashes int[];
 BEGIN
-    SELECT s.* INTO stream FROM l4._stream AS s
-    WHERE s.job_id = k.job_id AND (s.last_iteration IS NOT NULL
+    SELECT s.* INTO stream FROM l4._streams(k, k.job_id) AS s
+    WHERE (s.last_iteration IS NOT NULL
         OR EXISTS (SELECT FROM l4._counted AS z WHERE z.stream_id = s.stream_id))
     ORDER BY s.lines + s.tail_lines DESC, s.rank, s.node COLLATE "C", s.source COLLATE "C" LIMIT 1;
     done := ARRAY(SELECT i.ended FROM l4._iteration AS i
@@ -159,13 +158,6 @@ BEGIN
     IF alike IS NULL THEN
         RETURN NULL;
     END IF;
-    crashes := ARRAY(
-        SELECT j.event_id FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
-        WHERE j.job_id = k.job_id
-            AND (l4._level(e.level) >= (k.t).error_level OR l4._marked(e.example, 'terminal')
-                OR l4._marked(e.example, 'exit') AND e.example !~* '\mrestart')
-            AND NOT EXISTS (SELECT FROM l4._job_event AS g
-                WHERE g.job_id = ANY (k.baseline) AND g.event_id = j.event_id));
     RETURN (
     WITH start AS MATERIALIZED (
         -- after how many iterations it came, and first on any node
@@ -174,12 +166,8 @@ BEGIN
         FROM (SELECT r.stream_id, s.ts, width_bucket(s.ts, done) AS after
             FROM l4._records(k.job_id, head) AS r CROSS JOIN LATERAL unnest(r.times) AS s(ts)) AS z
         GROUP BY z.after
-    ), crash AS MATERIALIZED (
-        SELECT min(t.ts) AS ts
-        FROM unnest(crashes) AS c(event_id) CROSS JOIN LATERAL l4._records(k.job_id, c.event_id) AS r
-        CROSS JOIN LATERAL unnest(r.times) AS t(ts)
     )
-    SELECT max(s.ts) FROM start AS s CROSS JOIN crash AS c
+    SELECT max(s.ts) FROM start AS s CROSS JOIN (SELECT l4._first_crash(k) AS ts OFFSET 0) AS c
     WHERE s.own AND s.after > 0 AND coalesce(s.ts < c.ts, true)
         AND (alike >= (k.t).min_iterations OR s.after = cardinality(done)
             AND s.streams >= (k.t).nearly_all * (SELECT z.streams FROM start AS z WHERE z.after = 0)
@@ -200,7 +188,7 @@ BEGIN
     FROM (SELECT r.node, min(r.first_ts) AS first_ts, max(r.last_ts) AS last_ts, sum(r.occurrences) AS reports
         FROM l4._first_reports(k, _good_since.good_job) AS r GROUP BY r.node) AS o
     CROSS JOIN LATERAL (SELECT z.* FROM (
-            SELECT s.stream_id FROM l4._stream AS s WHERE s.job_id = _good_since.good_job AND s.node = o.node
+            SELECT s.stream_id FROM l4._streams(k, _good_since.good_job) AS s WHERE s.node = o.node
             ORDER BY s.lines + s.tail_lines DESC, s.source COLLATE "C" LIMIT 1) AS s
         CROSS JOIN LATERAL l4._events_of_stream(s.stream_id) AS z
         ORDER BY z.first_line_no LIMIT 1) AS e
@@ -220,11 +208,12 @@ DECLARE
 BEGIN
     -- where the first ones were not started again no others are looked at
     FOREACH jobs IN ARRAY ARRAY[(k.t).min_pair, (k.t).value_jobs]::int[] LOOP
-        k.good_since := ARRAY(SELECT l4._good_since(k, b.job_id)
-            FROM unnest(k.baseline[1:jobs]) WITH ORDINALITY AS b(job_id, place) ORDER BY b.place);
+        k.good_since := ARRAY(
+            SELECT greatest(b.since, CASE WHEN b.place <= jobs THEN l4._good_since(k, b.job_id) END)
+            FROM unnest(k.baseline, k.good_since) WITH ORDINALITY AS b(job_id, since, place) ORDER BY b.place);
         EXIT WHEN array_remove(k.good_since, NULL) = '{}';
     END LOOP;
-    k.attempt_ts := greatest(l4._last_attempt(k.job_id, k.baseline), l4._started_again(k));
+    k.attempt_ts := greatest(k.attempt_ts, l4._last_attempt(k.job_id, k.baseline), l4._started_again(k));
     IF k.attempt_ts IS NOT NULL AND (k.counter).event_id IS NOT NULL THEN
         UPDATE l4._counted AS c SET iterations = z.iterations
         FROM l4._count(k.counter, k.t, k.job_id, k.attempt_ts) AS z

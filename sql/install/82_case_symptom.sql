@@ -43,7 +43,7 @@ BEGIN ATOMIC
         SELECT coalesce(array_agg(DISTINCT o.last_event_id), '{}') AS ids,
             min(o.last_iteration) AS done,
             CASE WHEN (k.epochs).length IS NOT NULL THEN min(o.last_iteration) END AS iteration
-        FROM l4._node AS o WHERE o.job_id = ANY (k.baseline)
+        FROM l4._good_nodes(k) AS o
     ), parting AS MATERIALIZED (
         SELECT c.node, c.event_id, c.last_ts FROM l4._event_counts(k.job_id, (SELECT l.ids FROM last_ones AS l)) AS c
     ), shutdown AS (

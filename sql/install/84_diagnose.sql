@@ -10,7 +10,10 @@ BEGIN
     k.left_out := l4._doubtful(k.baseline, (k.t).reached, (k.t).error_level);
     k.baseline := ARRAY(SELECT b.job_id FROM unnest(k.baseline) WITH ORDINALITY AS b(job_id, place)
         WHERE b.job_id <> ALL (k.left_out) ORDER BY b.place);
-    k.nodes := (SELECT count(*) FROM l4._node AS z WHERE z.job_id = k.job_id);
+    k.attempt_ts := l4._began_files(k, k.job_id);
+    k.good_since := ARRAY(SELECT l4._began_files(k, b.job_id)
+        FROM unnest(k.baseline) WITH ORDINALITY AS b(job_id, place) ORDER BY b.place);
+    k.nodes := (SELECT count(DISTINCT s.node) FROM l4._streams(k, k.job_id) AS s);
     PERFORM l4._case_places(k);
     k := l4._case_counter(k);
     PERFORM l4._case_clocks(k);

@@ -55,7 +55,10 @@ BEGIN ATOMIC
         (SELECT 'logs end early although the job got through: '
             || l4._first_few(array_agg(z.node ORDER BY z.node COLLATE "C"))
          FROM l4._case_end AS z WHERE z.job_id = k.job_id AND k.ended_well AND NOT z.ended_well),
-        CASE WHEN k.attempt_ts IS NOT NULL THEN 'the job began anew: only its last attempt was looked at' END,
+        (SELECT 'the job began anew: only its last attempt was looked at' || coalesce(', without '
+            || l4._first_few(array_agg(z.node ORDER BY z.node COLLATE "C") FILTER (WHERE z.node NOT IN (
+                SELECT n.node FROM l4._case_place AS n WHERE n.job_id = k.job_id))), '')
+         FROM l4._node AS z WHERE z.job_id = k.job_id AND k.attempt_ts IS NOT NULL HAVING count(*) > 0),
         CASE WHEN (k.counter).uneven
             THEN 'the numbers that count iterations in good jobs do not count up here: no iteration is known' END,
         CASE WHEN (k.counter).event_id IS NOT NULL AND (k.counter).slot IS NULL

@@ -154,7 +154,7 @@ def again():   # before each job stands a good one of its settings that was cut 
             other = rnd.choice(large or others)
             to = dict(zip(sorted({l['node'] for l in of_job[other]}), here))
             if change == 'requeued':   # of so many nodes one was another
-                to[rnd.choice(sorted(to))] = re.sub(r'\d*$', str(rnd.randrange(60, 90)), here[-1])
+                to[rnd.choice(sorted(to))] = here[-1].rstrip('0123456789') + str(101 * rnd.randrange(60, 90))
             name = re.compile(r'(?<![\w.-])(?:%s)(?![\w-])' % '|'.join(map(re.escape, to)))
             trained = [l['at'] for l in reports(other)]
             end = min(trained) + rnd.random() * (max(trained) - min(trained))
