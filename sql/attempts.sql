@@ -2,14 +2,7 @@
 \pset format unaligned
 CREATE SCHEMA attempts;
 SET search_path = attempts, public;
-CREATE TABLE logs (job_id text, node text, source text DEFAULT '', rank int, line_no bigint, ts timestamptz, line text);
-CREATE PROCEDURE say(job_id text, node int, at float8, line text)
-LANGUAGE sql AS $$
-    INSERT INTO logs (job_id, node, line_no, ts, line)
-    SELECT say.job_id, 'box-' || say.node,
-        (SELECT count(*) + 1 FROM logs AS x WHERE x.job_id = say.job_id AND x.node = 'box-' || say.node),
-        '2026-05-01 10:00:00+00'::timestamptz + (say.at + say.node * 0.001) * interval '1 s', say.line
-$$;
+\i sql/include/said_by_boxes.sql
 -- a trainer that no rule knows: epochs of 22 steps of 0.1 s, one line every 5 steps, of the last two none
 CREATE PROCEDURE train(job_id text, nodes int, at float8, upto int DEFAULT 66)
 LANGUAGE plpgsql AS $$
@@ -166,6 +159,11 @@ SELECT z.job_id, CASE z.job_id WHEN 'moved-retry' THEN replace(l.node, '9', '2')
 FROM logs AS l CROSS JOIN (VALUES ('moved-drained'), ('moved-retry'), ('moved-hang')) AS z(job_id)
 WHERE l.job_id = 'moved-crash' AND l.line NOT LIKE '%restarting%'
     AND NOT (z.job_id = 'moved-hang' AND l.line LIKE 'ValueError%');
+-- no rank but what nodes say of themselves, and two nodes say the same of two attempts
+INSERT INTO logs
+SELECT 'moved-said', l.node, l.source, NULL, l.line_no, l.ts,
+    CASE WHEN l.line LIKE '%loaded%' THEN 'this unit has rank ' || l.rank ELSE l.line END
+FROM logs AS l WHERE l.job_id = 'moved-crash';
 -- no attempts: what began later is no start-up, or one node's, or on other nodes alone
 CALL train('moved-stderr', 4, 0, 48);
 CALL train('moved-alone', 4, 0, 48);
@@ -192,5 +190,6 @@ FROM answer AS a JOIN l4._case AS c USING (job_id) ORDER BY a.job_id;
 SELECT a.job_id, a.coverage -> 'nodes_expected' AS nodes, a.coverage -> 'nodes_silent' AS silent,
     jsonb_path_query_first(a.coverage, '$.limits[*] ? (@ like_regex "anew")') AS anew
 FROM answer AS a WHERE a.job_id LIKE 'moved-%' ORDER BY a.job_id;
+SELECT p.node, p.rank FROM l4._case_place AS p WHERE p.job_id = 'moved-said' ORDER BY p.node;
 SELECT count(l4.forget_job(job_id)) AS forgotten FROM answer;
 DROP SCHEMA attempts CASCADE;

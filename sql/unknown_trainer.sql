@@ -2,14 +2,7 @@
 \pset format unaligned
 CREATE SCHEMA unknown_trainer;
 SET search_path = unknown_trainer, public;
-CREATE TABLE logs (job_id text, node text, source text DEFAULT '', rank int, line_no bigint, ts timestamptz, line text);
-CREATE PROCEDURE say(job_id text, node int, at float8, line text)
-LANGUAGE sql AS $$
-    INSERT INTO logs (job_id, node, line_no, ts, line)
-    SELECT say.job_id, 'box-' || say.node,
-        (SELECT count(*) + 1 FROM logs AS x WHERE x.job_id = say.job_id AND x.node = 'box-' || say.node),
-        '2026-05-01 10:00:00+00'::timestamptz + (say.at + say.node * 0.001) * interval '1 s', say.line
-$$;
+\i sql/include/said_by_boxes.sql
 -- epochs of 22 steps of 0.1 s, one line every 5 steps, of the last two none; a label that is learnt from a few lines
 CREATE PROCEDURE job(job_id text, nodes int, bars bool, upto int DEFAULT 66)
 LANGUAGE plpgsql AS $$

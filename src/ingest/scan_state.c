@@ -281,7 +281,6 @@ l4_scan_state_iteration(L4ScanState *scan_state, L4RankState *state, const L4Ite
 	{
 		scan_state->first_epoch = state->epoch;
 		scan_state->first_iteration = iter;
-		scan_state->kept = 0;
 	}
 	scan_state->kept = Min(scan_state->kept, L4_RANKS_APART - 1) + 1;
 	scan_state->stored_epoch = state->epoch;
