@@ -229,7 +229,7 @@ foreach my $path ('w1.log', 'w1.log.1', "$pod/main/0.log", 'n1/run_x/attempt_0/3
 	append_to_file("$tree/$path", $text);
 }
 ($status, $out, $err) = l4load('-q', 'job-18', $tree);
-like($err, qr/^l4load: there are files of several attempts \(attempt_0 attempt_1\); load the last one alone/, 'names attempts');
+like($err, qr/^l4load: there are files of several attempts \(attempt_0 attempt_1\); where the same nodes tried again, the first failure tells/, 'names attempts');
 is($node->safe_psql('postgres', "SELECT node, source, rank FROM logs WHERE job_id = 'job-18' AND line_no = 1 ORDER BY 2"),
 	join("\n", 'train-0|' . "$pod/main/0.log|", 'n1|n1/run_x/attempt_0/3/stdout.log|3', 'n1|n1/run_x/attempt_1/3/stderr.log|3', 'w1|w1.log|', 'w1|w1.log.1|'),
 	'nodes of pods and of rotated files, ranks of attempts');
