@@ -133,6 +133,18 @@ FROM (SELECT z.job_id, z.node, z.line_no, count(*) FILTER (WHERE z.line ~ CASE W
         OVER (PARTITION BY z.job_id, z.node ORDER BY z.line_no) AS stalls
     FROM logs AS z WHERE z.job_id ~ '^stalls') AS s
 WHERE (l.job_id, l.node, l.line_no) = (s.job_id, s.node, s.line_no);
+-- every second iteration takes longer, in some good jobs as well
+CALL job('uneven-good-1', 'bare', 60, true);
+CALL job('uneven-good-2', 'bare', 60, true);
+CALL job('uneven', 'bare', 60, true);
+CALL job('rough-good-1', 'bare', 60, true);
+CALL job('rough-good-2', 'bare', 60, true);
+CALL job('rough', 'bare', 60, true);
+UPDATE logs AS l SET ts = l.ts + s.stalls * CASE WHEN l.job_id ~ 'good' THEN 0.8 ELSE 1.8 END * interval '1 s'
+FROM (SELECT z.job_id, z.node, z.line_no, count(*) FILTER (WHERE z.line ~ '^(2[2-8]|[3-6]\d) ' AND z.line ~ '^\d*[02468] ')
+        OVER (PARTITION BY z.job_id, z.node ORDER BY z.line_no) AS stalls
+    FROM logs AS z WHERE z.job_id ~ '^(uneven$|rough)') AS s
+WHERE (l.job_id, l.node, l.line_no) = (s.job_id, s.node, s.line_no);
 CALL l4.ingest('counter.logs');
 UPDATE l4.job SET settings = 'counter ' || coalesce((SELECT m.form FROM made AS m WHERE m.job_id = job.job_id), split_part(job_id, '-', 1)),
     status = CASE WHEN job_id ~ 'good' THEN 'succeeded' ELSE 'failed' END
@@ -151,6 +163,8 @@ ORDER BY d.job_id COLLATE "C", l."limit" COLLATE "C";
 -- what good jobs count is read the same, whether they were diagnosed or not
 SELECT d.job_id, d.status, d.symptom, d.iteration FROM unnest('{stalls-alike,stalls-longer,stalls-good-1,stalls-good-2}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d;
 SELECT d.job_id, d.status, d.symptom, d.iteration FROM unnest('{stalls-alike,stalls-longer}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id, options => '{"silent_seconds": 119}') AS d;
+
+SELECT d.job_id, d.status, d.symptom, d.iteration FROM unnest('{uneven,rough}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d;
 
 -- numbers at the end of what an integer holds, an epoch of one iteration, and records that nothing is known of
 SELECT e.epochs, e.epoch, e.iteration, l4._since_start(e.epochs::l4._epochs, e.epoch, e.iteration), l4._in_epoch(e.epochs::l4._epochs, 2147483647)

@@ -154,7 +154,7 @@ CALL say('baseline', '{2}', 5, 'WARNING:data:a disk is slow');
 CALL say('baseline', '{1}', 23, 'WARNING:data:a shard is slow to come');
 CALL crash('baseline', 23.5);
 CALL l4.ingest('thresholds.logs');
-UPDATE l4.job SET settings = CASE job_id WHEN 'other-1' THEN 'thresholds else' WHEN 'counts' THEN 'thresholds alone' ELSE 'thresholds' END,
+UPDATE l4.job SET settings = CASE job_id WHEN 'other-1' THEN 'thresholds else' WHEN 'counts' THEN 'thresholds alone' WHEN 'stays' THEN 'thresholds alone' ELSE 'thresholds' END,
     expected_nodes = CASE WHEN job_id NOT IN ('wide', 'gap') THEN 6 END,
     status = CASE WHEN job_id ~ '^(good|short|other)-' THEN 'succeeded' WHEN job_id = 'mute' THEN 'running' ELSE 'failed' END
 WHERE job_id IN (SELECT DISTINCT l.job_id FROM logs AS l);

@@ -232,12 +232,38 @@ LANGUAGE sql STABLE COST 100000
 RETURN (SELECT max(i.duration_ms) FROM l4._good_iterations(k) AS i);
 COMMENT ON FUNCTION l4._usual_stall(l4._case) IS 'how long the longest iteration of good jobs takes, in milliseconds';
 
--- The first iteration warms up, one stall does not make a slow job, and noise counts half. But what most iterations of
--- the last part take, has stayed, and stalls after the longest one count in full where good jobs have none so long.
+-- How much longer than usual the iterations of the least even good job take on average.
+CREATE FUNCTION l4._usual_noise(k l4._case) RETURNS float8
+LANGUAGE plpgsql STABLE COST 100000 SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN (
+    WITH took AS MATERIALIZED (
+        SELECT i.job_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY i.duration_ms) AS ms,
+            row_number() OVER (PARTITION BY i.job_id ORDER BY i.epoch, i.iteration) AS place
+        FROM l4._good_iterations(k) AS i GROUP BY i.job_id, i.epoch, i.iteration
+    ), usual AS (
+        SELECT t.job_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY t.ms) AS ms FROM took AS t GROUP BY t.job_id
+    )
+    SELECT max(n.noise)
+    FROM (SELECT avg(least(greatest(0, t.ms / u.ms - 1), (k.t).max_excess)) AS noise
+        FROM took AS t JOIN usual AS u USING (job_id)
+        WHERE t.place > 1 AND u.ms > 0 GROUP BY t.job_id) AS n);
+END
+$$;
+COMMENT ON FUNCTION l4._usual_noise(l4._case) IS
+    'by how much iterations of a good job take longer than its median on average, the most of all good jobs';
+
+-- The first iteration warms up, one stall does not make a slow job, and noise counts half, but where good jobs are far
+-- more even. What most iterations of the last part take, has stayed, and stalls after the longest one count in full
+-- where good jobs have none so long.
 CREATE FUNCTION l4._excess(k l4._case) RETURNS float8
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT greatest(x.stalls, (k.t).noise_weight * x.noise,
+    SELECT greatest(x.stalls,
+        x.noise * CASE WHEN x.noise < (k.t).slow_excess OR x.noise * (k.t).noise_weight >= (k.t).slow_excess
+                OR x.noise <= (k.t).slow_ratio * coalesce(l4._usual_noise(k), x.noise) THEN (k.t).noise_weight
+            ELSE 1 END,
         CASE WHEN x.late >= (k.t).stayed_ratio THEN (k.t).noise_weight * (x.late - 1) END)
     FROM (
         SELECT sum(CASE WHEN i.longest > 1 AND i.ratio - 1 > (k.t).max_excess
