@@ -333,7 +333,7 @@ ISOLATION_OPTS = --inputdir=test/isolation --load-extension=l4 --encoding=UTF8 -
 
 TAP_TESTS = 1
 PROVE_TESTS ?= test/t/*.pl
-EXTRA_CLEAN = sql/l4--*.sql sql/install/87_rows.sql sql/install/87_rows.sql.new
+EXTRA_CLEAN = sql/l4--*.sql sql/l4--*.sql.new sql/install/87_rows.sql sql/install/87_rows.sql.new
 
 # What sets up a machine or a private server runs in a script of its own; none of it needs PGXS.
 SCRIPTED = help check check-all demo score bench growth
@@ -384,8 +384,9 @@ dist: $(DATA_built)
 	git archive --format=zip --output='$(DIST)' --prefix=l4-$(EXTVERSION)/sql/ --add-file=$(DATA_built) \
 		--prefix=l4-$(EXTVERSION)/ HEAD
 
-sql/l4--$(EXTVERSION).sql: $(FRAGMENTS) l4.control
-	cat $(filter %.sql,$^) > $@
+sql/l4--$(EXTVERSION).sql: sql/comments.pl $(FRAGMENTS) l4.control
+	perl $(filter-out %.control,$^) > $@.new
+	mv $@.new $@
 sql/install/87_rows.sql: sql/data/rows.pl $(DATA_FILES)
 	perl $^ > $@.new
 	mv $@.new $@

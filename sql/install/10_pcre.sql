@@ -13,6 +13,7 @@ CREATE FUNCTION l4.pcre_send(l4.pcre) RETURNS bytea
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'textsend';
 
 -- STORAGE main: a library's rows are wide, and a signature that was moved out of line is fetched for every match.
+--: a regular expression (PCRE2), stored as its source
 CREATE TYPE l4.pcre (
     INPUT = l4.pcre_in,
     OUTPUT = l4.pcre_out,
@@ -22,24 +23,22 @@ CREATE TYPE l4.pcre (
     ALIGNMENT = int4,
     STORAGE = main
 );
-COMMENT ON TYPE l4.pcre IS 'a regular expression (PCRE2), stored as its source';
 
+--: pattern of a text; checks that it compiles
 CREATE FUNCTION l4.pcre(text) RETURNS l4.pcre
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_pcre_from_text';
-COMMENT ON FUNCTION l4.pcre(text) IS 'pattern of a text; checks that it compiles';
 
 CREATE CAST (text AS l4.pcre) WITH FUNCTION l4.pcre(text) AS ASSIGNMENT;
 CREATE CAST (l4.pcre AS text) WITHOUT FUNCTION AS ASSIGNMENT;
 
+--: why a text is not a valid pattern, NULL when it is one
 CREATE FUNCTION l4.pcre_error(pattern text) RETURNS text
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_pcre_error';
-COMMENT ON FUNCTION l4.pcre_error(text) IS 'why a text is not a valid pattern, NULL when it is one';
 
 -- match
+--: does the pattern match somewhere in the line; NULL, or with strict an error, when it gave up at a limit
 CREATE FUNCTION l4.pcre_match(line text, pattern l4.pcre, strict boolean DEFAULT false) RETURNS boolean
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'l4_pcre_match';
-COMMENT ON FUNCTION l4.pcre_match(text, l4.pcre, boolean) IS
-    'does the pattern match somewhere in the line; NULL, or with strict an error, when it gave up at a limit';
 
 CREATE FUNCTION l4._pcre_match(line text, pattern l4.pcre) RETURNS boolean
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'l4_pcre_match';
@@ -50,10 +49,9 @@ CREATE OPERATOR l4.=~ (
 );
 COMMENT ON OPERATOR l4.=~ (text, l4.pcre) IS 'matches the regular expression (PCRE2); NULL at a limit';
 
+--: groups of the first match by name, else by number, "0" the whole match; NULL without a match or at a limit
 CREATE FUNCTION l4.pcre_captures(line text, pattern l4.pcre) RETURNS jsonb
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20 AS 'MODULE_PATHNAME', 'l4_pcre_captures';
-COMMENT ON FUNCTION l4.pcre_captures(text, l4.pcre) IS
-    'groups of the first match by name, else by number, "0" the whole match; NULL without a match or at a limit';
 
 -- comparison, bytewise: a pcre has the bytes of its text, and bytea is compared as is wanted here
 CREATE FUNCTION l4._pcre_cmp(l4.pcre, l4.pcre) RETURNS integer
@@ -121,27 +119,23 @@ CREATE OPERATOR CLASS l4.pcre_ops DEFAULT FOR TYPE l4.pcre USING hash AS
     FUNCTION 2 l4._pcre_hash_extended(l4.pcre, bigint);
 
 -- many patterns over a line in one pass
+--: id of the first of the patterns that matches the line, NULL when none does
 CREATE FUNCTION l4.pcre_first(line text, ids integer[], patterns l4.pcre[]) RETURNS integer
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20 AS 'MODULE_PATHNAME', 'l4_pcre_first';
-COMMENT ON FUNCTION l4.pcre_first(text, integer[], l4.pcre[]) IS
-    'id of the first of the patterns that matches the line, NULL when none does';
 
+--: ids of all patterns that match the line, in the order given
 CREATE FUNCTION l4.pcre_all(line text, ids integer[], patterns l4.pcre[]) RETURNS integer[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20 AS 'MODULE_PATHNAME', 'l4_pcre_all';
-COMMENT ON FUNCTION l4.pcre_all(text, integer[], l4.pcre[]) IS
-    'ids of all patterns that match the line, in the order given';
 
+--: the patterns that match the line (matched true) and those that gave up at a limit (matched NULL)
 CREATE FUNCTION l4.pcre_scan(
     line text, ids integer[], patterns l4.pcre[], OUT id integer, OUT matched boolean
 ) RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20 ROWS 1 AS 'MODULE_PATHNAME', 'l4_pcre_scan';
-COMMENT ON FUNCTION l4.pcre_scan(text, integer[], l4.pcre[]) IS
-    'the patterns that match the line (matched true) and those that gave up at a limit (matched NULL)';
 
 -- private functions
+--: subscripts of lines and of the patterns that match them; matched is NULL where a pattern gave up at a limit
 CREATE FUNCTION l4._pcre_multimatch(
     patterns l4.pcre[], lines text[], OUT line integer, OUT pattern integer, OUT matched boolean
 ) RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_pcre_multimatch';
-COMMENT ON FUNCTION l4._pcre_multimatch(l4.pcre[], text[]) IS
-    'subscripts of lines and of the patterns that match them; matched is NULL where a pattern gave up at a limit';

@@ -13,6 +13,7 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_pa
 CREATE FUNCTION l4.parser_send(l4.parser) RETURNS bytea
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'byteasend';
 
+--: a trained template miner: options, templates and what was learnt
 CREATE TYPE l4.parser (
     INPUT = l4.parser_in,
     OUTPUT = l4.parser_out,
@@ -22,7 +23,6 @@ CREATE TYPE l4.parser (
     ALIGNMENT = int4,
     STORAGE = extended
 );
-COMMENT ON TYPE l4.parser IS 'a trained template miner: options, templates and what was learnt';
 
 CREATE FUNCTION l4._parser_train_trans(bytea, text) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train_trans';
@@ -38,6 +38,7 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_train
 
 -- What is learnt depends on the order of the rows and on how they are cut into parts. An engine whose parts are
 -- fixed, as shards are, may combine them. Parallel workers take whatever rows come next: it is not parallel safe.
+--: learns templates from messages; write the order inside: parser_train(message ORDER BY key)
 CREATE AGGREGATE l4.parser_train(message text) (
     SFUNC = l4._parser_train_trans,
     STYPE = bytea,
@@ -46,9 +47,9 @@ CREATE AGGREGATE l4.parser_train(message text) (
     COMBINEFUNC = l4._parser_train_combine,
     PARALLEL = RESTRICTED
 );
-COMMENT ON AGGREGATE l4.parser_train(text) IS
-    'learns templates from messages; write the order inside: parser_train(message ORDER BY key)';
 
+--: learns templates from messages with options; write the order behind them: parser_train(message, options ORDER BY
+--: key)
 CREATE AGGREGATE l4.parser_train(message text, options jsonb) (
     SFUNC = l4._parser_train_trans,
     STYPE = bytea,
@@ -57,45 +58,38 @@ CREATE AGGREGATE l4.parser_train(message text, options jsonb) (
     COMBINEFUNC = l4._parser_train_combine,
     PARALLEL = RESTRICTED
 );
-COMMENT ON AGGREGATE l4.parser_train(text, jsonb) IS
-    'learns templates from messages with options; write the order behind them: '
-    'parser_train(message, options ORDER BY key)';
 
+--: event of a message, NULL if no template fits; learns nothing
 CREATE FUNCTION l4.parser_match(parser l4.parser, message text) RETURNS integer
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 5 AS 'MODULE_PATHNAME', 'l4_parser_match_sql';
-COMMENT ON FUNCTION l4.parser_match(l4.parser, text) IS 'event of a message, NULL if no template fits; learns nothing';
 
+--: the parameters of a message, in the order of its template
 CREATE FUNCTION l4.parser_parameters(parser l4.parser, message text, OUT slot integer, OUT mask text, OUT value text)
 RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 20 ROWS 5 AS 'MODULE_PATHNAME', 'l4_parser_parameters_sql';
-COMMENT ON FUNCTION l4.parser_parameters(l4.parser, text) IS
-    'the parameters of a message, in the order of its template';
 
+--: templates of a parser; events that were merged into others are left out
 CREATE FUNCTION l4.parser_templates(parser l4.parser, OUT event_id integer, OUT template text, OUT occurrences bigint)
 RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_parser_templates';
-COMMENT ON FUNCTION l4.parser_templates(l4.parser) IS
-    'templates of a parser; events that were merged into others are left out';
 
+--: the line with its parameters replaced by <*> or the name of a mask
 CREATE FUNCTION l4.mask(line text, options jsonb DEFAULT NULL) RETURNS text
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 5 AS 'MODULE_PATHNAME', 'l4_mask';
-COMMENT ON FUNCTION l4.mask(text, jsonb) IS 'the line with its parameters replaced by <*> or the name of a mask';
 
 -- private functions
+--: a parser that knows no template yet
 CREATE FUNCTION l4._parser_new(options jsonb DEFAULT NULL) RETURNS l4.parser
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_parser_new';
-COMMENT ON FUNCTION l4._parser_new(jsonb) IS 'a parser that knows no template yet';
 
+--: options that a parser was made with
 CREATE FUNCTION l4._parser_options(parser l4.parser) RETURNS jsonb
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_parser_options';
-COMMENT ON FUNCTION l4._parser_options(l4.parser) IS 'options that a parser was made with';
 
+--: the parser without the templates of all other events; their ids are not given again
 CREATE FUNCTION l4._parser_keep(parser l4.parser, event_ids int[]) RETURNS l4.parser
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'l4_parser_keep_sql';
-COMMENT ON FUNCTION l4._parser_keep(l4.parser, int[]) IS
-    'the parser without the templates of all other events; their ids are not given again';
 
+--: a parser under other masks: it knows what it knew; the names of its masks must be among the new ones
 CREATE FUNCTION l4._parser_masked(parser l4.parser, options jsonb) RETURNS l4.parser
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'l4_parser_masked';
-COMMENT ON FUNCTION l4._parser_masked(l4.parser, jsonb) IS
-    'a parser under other masks: it knows what it knew; the names of its masks must be among the new ones';

@@ -12,35 +12,32 @@ CREATE FUNCTION l4.event_vector_send(l4.event_vector) RETURNS bytea
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_send';
 
 -- Vectors are read whole and often: up to a page they stay in the row, where reading them costs half.
+--: how often each event occurred: {event_id:count, ...}, sparse
 CREATE TYPE l4.event_vector (
     INPUT = l4.event_vector_in, OUTPUT = l4.event_vector_out,
     RECEIVE = l4.event_vector_recv, SEND = l4.event_vector_send,
     INTERNALLENGTH = VARIABLE, ALIGNMENT = int4, STORAGE = main
 );
-COMMENT ON TYPE l4.event_vector IS 'how often each event occurred: {event_id:count, ...}, sparse';
 
+--: event vector of these events and their counts
 CREATE FUNCTION l4.event_vector(event_ids int[], counts bigint[]) RETURNS l4.event_vector
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_from_arrays';
-COMMENT ON FUNCTION l4.event_vector(int[], bigint[]) IS 'event vector of these events and their counts';
 
+--: event vector of a JSON object: event ids as keys, counts as values
 CREATE FUNCTION l4.event_vector(jsonb) RETURNS l4.event_vector
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_from_jsonb';
-COMMENT ON FUNCTION l4.event_vector(jsonb) IS 'event vector of a JSON object: event ids as keys, counts as values';
+--: event vector as a JSON object: event ids as keys, counts as values
 CREATE FUNCTION l4.event_vector_to_jsonb(l4.event_vector) RETURNS jsonb
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_to_jsonb';
-COMMENT ON FUNCTION l4.event_vector_to_jsonb(l4.event_vector) IS
-    'event vector as a JSON object: event ids as keys, counts as values';
 CREATE CAST (jsonb AS l4.event_vector) WITH FUNCTION l4.event_vector(jsonb);
 CREATE CAST (l4.event_vector AS jsonb) WITH FUNCTION l4.event_vector_to_jsonb(l4.event_vector);
 
+--: events of a vector and how often each occurred, by event id
 CREATE FUNCTION l4.event_vector_each(vector l4.event_vector, OUT event_id int, OUT n bigint) RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE ROWS 100 AS 'MODULE_PATHNAME', 'l4_event_vector_each';
-COMMENT ON FUNCTION l4.event_vector_each(l4.event_vector) IS
-    'events of a vector and how often each occurred, by event id';
+--: how often an event occurred, 0 if it is not in the vector
 CREATE FUNCTION l4.event_vector_get(vector l4.event_vector, event_id int) RETURNS bigint
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_get';
-COMMENT ON FUNCTION l4.event_vector_get(l4.event_vector, int) IS
-    'how often an event occurred, 0 if it is not in the vector';
 
 -- Arithmetic and distances.
 
@@ -51,17 +48,15 @@ CREATE OPERATOR l4.+ (
 );
 COMMENT ON OPERATOR l4.+ (l4.event_vector, l4.event_vector) IS 'add the counts of each event';
 
+--: Euclidean distance of two event vectors
 CREATE FUNCTION l4.l2_distance(l4.event_vector, l4.event_vector) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_l2_distance';
-COMMENT ON FUNCTION l4.l2_distance(l4.event_vector, l4.event_vector) IS 'Euclidean distance of two event vectors';
+--: sum of the absolute differences of the counts of two event vectors
 CREATE FUNCTION l4.l1_distance(l4.event_vector, l4.event_vector) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_l1_distance';
-COMMENT ON FUNCTION l4.l1_distance(l4.event_vector, l4.event_vector) IS
-    'sum of the absolute differences of the counts of two event vectors';
+--: one minus the cosine of the angle between two event vectors
 CREATE FUNCTION l4.cosine_distance(l4.event_vector, l4.event_vector) RETURNS float8
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_cosine_distance';
-COMMENT ON FUNCTION l4.cosine_distance(l4.event_vector, l4.event_vector) IS
-    'one minus the cosine of the angle between two event vectors';
 CREATE OPERATOR l4.<-> (
     LEFTARG = l4.event_vector, RIGHTARG = l4.event_vector, FUNCTION = l4.l2_distance, COMMUTATOR = OPERATOR(l4.<->)
 );
@@ -149,18 +144,18 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_combin
 CREATE FUNCTION l4._event_vector_final(l4.event_vector) RETURNS l4.event_vector
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_event_vector_final';
 
+--: counts how often each event occurs
 CREATE AGGREGATE l4.event_vector_agg(event_id int) (
     SFUNC = l4._event_vector_accum, STYPE = l4.event_vector, SSPACE = 3000,
     FINALFUNC = l4._event_vector_final, COMBINEFUNC = l4._event_vector_combine, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4.event_vector_agg(int) IS 'counts how often each event occurs';
+--: adds up the occurrences of each event
 CREATE AGGREGATE l4.event_vector_agg(event_id int, n bigint) (
     SFUNC = l4._event_vector_accum, STYPE = l4.event_vector, SSPACE = 3000,
     FINALFUNC = l4._event_vector_final, COMBINEFUNC = l4._event_vector_combine, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4.event_vector_agg(int, bigint) IS 'adds up the occurrences of each event';
+--: adds up event vectors
 CREATE AGGREGATE l4.event_vector_sum(vector l4.event_vector) (
     SFUNC = l4._event_vector_combine, STYPE = l4.event_vector, SSPACE = 3000,
     FINALFUNC = l4._event_vector_final, COMBINEFUNC = l4._event_vector_combine, PARALLEL = SAFE
 );
-COMMENT ON AGGREGATE l4.event_vector_sum(l4.event_vector) IS 'adds up event vectors';

@@ -1,68 +1,57 @@
 -- Reading logs: what l4.ingest() is made of. SQL checks the source and lists the streams that have lines to read; C
 -- (src/ingest/batch.c) reads them, batch by batch.
 
+--: a call begins: its number, the statements that read lines, the same where sources are NULL, and find gaps, and
+--: whether workers may read whatever the planner says of them
 CREATE FUNCTION l4._ingest_begin(ingest_id int, batch_lines int, read text, read_null text, gaps text,
     by_workers bool DEFAULT false) RETURNS void
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_ingest_begin';
-COMMENT ON FUNCTION l4._ingest_begin(int, int, text, text, text, bool) IS
-    'a call begins: its number, the statements that read lines, the same where sources are NULL, and find gaps, and '
-    'whether workers may read whatever the planner says of them';
 
+--: lines of a stream wait to be read by a call; in the order in which they are read, jobs one after the other
 CREATE FUNCTION l4._ingest_wait(ingest_id int, job_id text, stream_id int, late bool, first_line bigint,
     last_line bigint, has_null bool, known bool, step bigint, lines bigint) RETURNS void
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_ingest_wait';
-COMMENT ON FUNCTION l4._ingest_wait(int, text, int, bool, bigint, bigint, bool, bool, bigint, bigint) IS
-    'lines of a stream wait to be read by a call; in the order in which they are read, jobs one after the other';
 
+--: first half of a batch: reads lines and learns what is new in them; was there anything, NULL when no lines wait
 CREATE FUNCTION l4._ingest_read(ingest_id int) RETURNS bool
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
 AS 'MODULE_PATHNAME', 'l4_ingest_read';
-COMMENT ON FUNCTION l4._ingest_read(int) IS
-    'first half of a batch: reads lines and learns what is new in them; was there anything, NULL when no lines wait';
 
+--: second half of a batch: stores what was read; returns the jobs that got lines, NULL when others were faster
 CREATE FUNCTION l4._ingest_store(ingest_id int) RETURNS text[]
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS 'MODULE_PATHNAME', 'l4_ingest_store';
-COMMENT ON FUNCTION l4._ingest_store(int) IS
-    'second half of a batch: stores what was read; returns the jobs that got lines, NULL when others were faster';
 
+--: what a call has read: lines, streams, and rows that were not taken as they are: whose number another row has, whose
+--: line is NULL, whose time is out of range
 CREATE FUNCTION l4._ingest_sum(ingest_id int,
     OUT lines bigint, OUT streams int[], OUT repeated bigint, OUT no_line bigint, OUT bad_time bigint)
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_ingest_sum';
-COMMENT ON FUNCTION l4._ingest_sum(int) IS
-    'what a call has read: lines, streams, and rows that were not taken as they are: whose number another row has, '
-    'whose line is NULL, whose time is out of range';
 
+--: may the calling procedure commit here
 CREATE FUNCTION l4._can_commit() RETURNS bool
 LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_can_commit';
-COMMENT ON FUNCTION l4._can_commit() IS 'may the calling procedure commit here';
 
+--: number of ranges
 CREATE FUNCTION l4._range_count(ranges anymultirange) RETURNS int
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_range_count';
-COMMENT ON FUNCTION l4._range_count(anymultirange) IS 'number of ranges';
 
 -- unnest() with a truer estimate: few streams have a gap, hardly any has several
+--: the ranges
 CREATE FUNCTION l4._ranges(ranges int8multirange) RETURNS SETOF int8range
 LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE ROWS 1 AS 'multirange_unnest';
-COMMENT ON FUNCTION l4._ranges(int8multirange) IS 'the ranges';
 
+--: what a variable part of a message means, by its mask and the words around it; the lowest id counts
 CREATE TABLE l4._mention_rule (
-    rule_id int NOT NULL,
-    kind text NOT NULL,
-    masks text[],
-    before text,
-    after text,
+    rule_id int NOT NULL, --: order of trial
+    kind text NOT NULL,   --: what it means; none = nothing, whatever later rules say
+    masks text[],         --: masks of the part; NULL = any
+    before text,          --: regular expression on the text before it, caseless; NULL = any
+    after text,           --: regular expression on the text after it, caseless; NULL = any
     CONSTRAINT _mention_rule_pkey PRIMARY KEY (rule_id),
     CONSTRAINT _mention_rule_kind_check CHECK (kind
         OPERATOR(pg_catalog.=) ANY (ARRAY['rank', 'host', 'address', 'own', 'exit', 'device', 'list', 'none']))
 );
-COMMENT ON TABLE l4._mention_rule IS
-    'what a variable part of a message means, by its mask and the words around it; the lowest id counts';
-COMMENT ON COLUMN l4._mention_rule.rule_id IS 'order of trial';
-COMMENT ON COLUMN l4._mention_rule.kind IS 'what it means; none = nothing, whatever later rules say';
-COMMENT ON COLUMN l4._mention_rule.masks IS 'masks of the part; NULL = any';
-COMMENT ON COLUMN l4._mention_rule.before IS 'regular expression on the text before it, caseless; NULL = any';
-COMMENT ON COLUMN l4._mention_rule.after IS 'regular expression on the text after it, caseless; NULL = any';
 INSERT INTO l4._mention_rule (rule_id, kind, masks, before, after) VALUES
     (10, 'list', '{list}', NULL, NULL),
     -- the writer's own end of a connection: "10.0.0.1:80->10.0.0.2:90", "local=... remote=..."
@@ -92,6 +81,7 @@ INSERT INTO l4._mention_rule (rule_id, kind, masks, before, after) VALUES
      '\m(?:host|hosts|hostname|node|nodes|nodename|machine|server|peer|pod|endpoint|worker[ _-]?node|agent)'
      '(?:[ _-]?(?:name|id|addr|address))?[\s:=("''\[]{0,3}$', NULL);
 
+--: qualified name of a relation to be read, for a statement; an error unless it has rows
 CREATE FUNCTION l4._source_name(source regclass) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -109,10 +99,9 @@ BEGIN
     RETURN c.name;
 END
 $$;
-COMMENT ON FUNCTION l4._source_name(regclass) IS
-    'qualified name of a relation to be read, for a statement; an error unless it has rows';
 
 -- Which columns a relation has, and whether an index leads with the key.
+--: the columns of a relation that ingest reads; an error that says which is missing
 CREATE FUNCTION l4._ingest_source(logs regclass, job_id text,
     OUT has_job bool, OUT has_source bool, OUT has_rank bool, OUT has_line_no bool, OUT has_ts bool, OUT indexed bool,
         OUT has_parts bool, OUT is_citus bool, OUT has_lines bool)
@@ -177,5 +166,3 @@ BEGIN
                     FROM generate_series(1, cardinality(key)) AS n) = key);
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_source(regclass, text) IS
-    'the columns of a relation that ingest reads; an error that says which is missing';

@@ -2,11 +2,12 @@
 -- cannot.
 
 -- The column may be of any integer type: what is no rank is none.
+--: expression for the rank of a line
 CREATE FUNCTION l4._ingest_rank() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'CASE WHEN l.rank >= 0 AND l.rank <= 99999999 THEN l.rank::int END';
-COMMENT ON FUNCTION l4._ingest_rank() IS 'expression for the rank of a line';
 
+--: new rows of a relation without a fitting index or without line numbers, as a temporary table that has both
 CREATE FUNCTION l4._ingest_copy(relation text, src record, job_id text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -53,20 +54,19 @@ BEGIN
     ANALYZE pg_temp.l4_ingest_rows;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_copy(text, record, text) IS
-    'new rows of a relation without a fitting index or without line numbers, as a temporary table that has both';
 
 -- Condition on all lines of a stream whose source is not NULL, with the stream's row as "s".
+--: condition on the lines of a stream
 CREATE FUNCTION l4._ingest_key(has_job bool, has_source bool, s text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_catalog.concat(
     CASE WHEN has_job THEN pg_catalog.format('l.job_id = %s.job_id AND ', s) END,
     pg_catalog.format('l.node = %s.node', s),
     CASE WHEN has_source THEN pg_catalog.format(' AND l.source = %s.source', s) END);
-COMMENT ON FUNCTION l4._ingest_key(bool, bool, text) IS 'condition on the lines of a stream';
 
 -- Condition on some lines of a stream: s names its job, node, source, the first line and the last one. NULL and '' are
 -- the same source; where both or NULL occur, has_null is set. Rows that have many lines fit with some of these.
+--: condition on some lines of a stream
 CREATE FUNCTION l4._ingest_range(src record, has_null bool, s text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -77,10 +77,10 @@ BEGIN
         CASE WHEN src.has_lines THEN 'l.last_line_no' ELSE 'l.line_no' END, ' >= ', s[4], ' AND l.line_no <= ', s[5]);
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_range(record, bool, text[]) IS 'condition on some lines of a stream';
 
 -- The statement that reads lines of a stream: $1 job, $2 node, $3 source, $4 first line, $5 last line. Where rows have
 -- many lines, it returns the number of each one's last line.
+--: statement that reads lines of a stream
 CREATE FUNCTION l4._ingest_lines(relation text, src record, has_null bool) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -91,8 +91,8 @@ BEGIN
         ' l WHERE ', l4._ingest_range(src, has_null, '{$1,$2,$3,$4,$5}'), ' ORDER BY l.line_no');
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_lines(text, record, bool) IS 'statement that reads lines of a stream';
 
+--: what a statement finds in a gap of a stream
 CREATE FUNCTION l4._ingest_first(statement text, job_id text, node text, source text, lo bigint, hi bigint)
 RETURNS bigint
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -104,12 +104,11 @@ BEGIN
     RETURN first_line;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_first(text, text, text, text, bigint, bigint) IS
-    'what a statement finds in a gap of a stream';
 
 -- Late lines: gaps (stream_id, job_id, node, source, has_null, lo, hi) of streams, each beginning with its first line
 -- that is there. Gaps without lines are left out. Citus cannot look gaps up in a query: there each is a statement of
 -- its own, which goes to one shard.
+--: query for those gaps that got lines
 CREATE FUNCTION l4._ingest_gaps(relation text, src record, gaps text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -127,15 +126,15 @@ BEGIN
         format(found, first_line || l4._ingest_range(src, false, g)));
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_gaps(text, record, text) IS 'query for those gaps that got lines';
 
 -- Streams of an indexed relation: from key to key by the index, without reading lines.
+--: a stream of a relation
 CREATE TYPE l4._ingest_found AS (
     job_id text, node text, source text, has_null bool, first_line bigint, last_line bigint);
-COMMENT ON TYPE l4._ingest_found IS 'a stream of a relation';
 
 -- A walk over all shards or foreign partitions would take more than a row of each at a step. So each has a walk of its
 -- own; those of the shards of a worker are in one session there. Other servers sort where sorting here is not wanted.
+--: the streams that a statement over %s finds in the shards or partitions of a relation, put together
 CREATE FUNCTION l4._ingest_find_parts(relation text, is_citus bool, statement text) RETURNS l4._ingest_found[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET enable_sort = off
 AS $$
@@ -170,9 +169,8 @@ BEGIN
             FROM unnest(streams) AS f GROUP BY 1, 2, 3) AS m);
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_find_parts(text, bool, text) IS
-    'the streams that a statement over %s finds in the shards or partitions of a relation, put together';
 
+--: the streams of an indexed relation
 CREATE FUNCTION l4._ingest_find(logs text, src record, job_id text, committed bool) RETURNS l4._ingest_found[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -245,9 +243,10 @@ BEGIN
     RETURN streams;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_find(text, record, text, bool) IS 'the streams of an indexed relation';
 
 -- Rows that have no key, as far as they can be found by the index: NULL comes last in it.
+--: rows that have no key, in words: without a job, of known jobs without a node, of known streams without a number;
+--: NULL where there is nothing at all
 CREATE FUNCTION l4._ingest_keyless(relation text, src record, job_id text, streams l4._ingest_found[]) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -277,12 +276,10 @@ BEGIN
     RETURN CASE WHEN streams IS NOT NULL OR result <> '{}' THEN result END;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_keyless(text, record, text, l4._ingest_found[]) IS
-    'rows that have no key, in words: without a job, of known jobs without a node, of known streams without a number; '
-    'NULL where there is nothing at all';
 
 -- The planner gives foreign partitions to no worker, as a transaction has one connection to each server. But what was
 -- committed there a worker sees by a connection of its own.
+--: some partitions of a relation are those of other servers, read by postgres_fdw, and others forbid no workers
 CREATE FUNCTION l4._ingest_by_workers(relation text) RETURNS bool
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -292,10 +289,10 @@ BEGIN ATOMIC
     LEFT JOIN pg_foreign_table AS f ON f.ftrelid = c.oid LEFT JOIN pg_foreign_server AS s ON s.oid = f.ftserver
     LEFT JOIN pg_foreign_data_wrapper AS w ON w.oid = s.srvfdw;
 END;
-COMMENT ON FUNCTION l4._ingest_by_workers(text) IS
-    'some partitions of a relation are those of other servers, read by postgres_fdw, and others forbid no workers';
 
 -- Begin a call: how it reads lines, and which wait, job by job, gaps first, then streams that were read less.
+--: begins a call, and hands it what there is to read: streams with lines beyond those seen, gaps that got lines;
+--: returns what rows cannot be read
 CREATE FUNCTION l4._ingest_open(ingest_id int, relation text, src record, job_id text, batch_lines int,
     committed bool) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off
@@ -363,11 +360,9 @@ BEGIN
     RETURN l4._ingest_keyless(relation, src, job_id, streams);
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_open(int, text, record, text, int, bool) IS
-    'begins a call, and hands it what there is to read: streams with lines beyond those seen, gaps that got lines; '
-    'returns what rows cannot be read';
 
 -- A call's row in _ingest; those of earlier calls for the same relation and job go.
+--: notes that a call begins
 CREATE FUNCTION l4._ingest_note(relation text, job_id text) RETURNS int
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -378,17 +373,17 @@ AS $$
         VALUES (relation, job_id, pg_backend_pid(), clock_timestamp(), clock_timestamp())
     RETURNING ingest_id
 $$;
-COMMENT ON FUNCTION l4._ingest_note(text, text) IS 'notes that a call begins';
 
+--: notes that a call has ended
 CREATE FUNCTION l4._ingest_end(ingest_id int) RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
     UPDATE l4._ingest i SET ended_at = clock_timestamp(), updated_at = clock_timestamp()
         WHERE i.ingest_id = _ingest_end.ingest_id
 $$;
-COMMENT ON FUNCTION l4._ingest_end(int) IS 'notes that a call has ended';
 
 -- What a call has done, for who made it. SET client_min_messages = warning is the way to be spared.
+--: tells what a call has read, and what not and why
 CREATE FUNCTION l4._ingest_say(ingest_id int, logs regclass, job_id text, left_out text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -431,8 +426,8 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION l4._ingest_say(int, regclass, text, text[]) IS 'tells what a call has read, and what not and why';
 
+--: reads the new lines of a relation: job_id, node, line, and where there are any source, rank, line_no, ts
 CREATE PROCEDURE l4.ingest(logs regclass, job_id text DEFAULT NULL, commit bool DEFAULT true,
     batch_lines int DEFAULT 1000000)
 LANGUAGE plpgsql
@@ -499,5 +494,3 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON PROCEDURE l4.ingest(regclass, text, bool, int) IS
-    'reads the new lines of a relation: job_id, node, line, and where there are any source, rank, line_no, ts';

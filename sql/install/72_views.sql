@@ -1,26 +1,25 @@
 -- Views on what ingest keeps. A merged event shows as the one that it was merged into; counts add up.
 -- All start with job_id; a condition on it, and on node, decides which packed values are opened.
 
+--: rows of a packed value
 CREATE FUNCTION l4._unpack(packed bytea) RETURNS SETOF record
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_unpack';
-COMMENT ON FUNCTION l4._unpack(bytea) IS 'rows of a packed value';
 
+--: rows of two packed values: those of what is settled, those of what is open
 CREATE FUNCTION l4._unpack(packed bytea, open bytea) RETURNS SETOF record
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_unpack';
-COMMENT ON FUNCTION l4._unpack(bytea, bytea) IS
-    'rows of two packed values: those of what is settled, those of what is open';
 
+--: rows of two packed values whose first column is one of the ids
 CREATE FUNCTION l4._unpack(packed bytea, open bytea, ids int[]) RETURNS SETOF record
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 20 AS 'MODULE_PATHNAME', 'l4_unpack';
-COMMENT ON FUNCTION l4._unpack(bytea, bytea, int[]) IS 'rows of two packed values whose first column is one of the ids';
 
+--: what a value of a pack holds of a stream, by its number; NULL = the pack is the stream's own
 CREATE FUNCTION l4._member(packed bytea, member int) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'l4_member';
-COMMENT ON FUNCTION l4._member(bytea, int) IS
-    'what a value of a pack holds of a stream, by its number; NULL = the pack is the stream''s own';
 
 -- The planner may ask a function behind these views about a pack and a stream before it compares their ids: CASE
 -- keeps pairs apart that do not belong together.
+--: what diagnosis reads of a stream, packed; most have one part
 CREATE VIEW l4._summary AS
 SELECT s.stream_id, s.job_id, s.node, s.source, s.last_iteration, s.timed_line_no, p.part,
     CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.events, s.member) END AS events,
@@ -40,22 +39,28 @@ SELECT s.stream_id, s.job_id, s.node, s.source, s.last_iteration, s.timed_line_n
     CASE WHEN p.pack_id = s.pack_id THEN l4._member(p.open_sequences, s.member) END AS open_sequences
 FROM l4._stream s
 JOIN l4._pack p ON p.pack_id = s.pack_id;
-COMMENT ON VIEW l4._summary IS 'what diagnosis reads of a stream, packed; most have one part';
 
+--: packed lines of a stream; of a pack that is shared, the bounds are those of all its streams
 CREATE VIEW l4._chunk AS
 SELECT s.stream_id, s.job_id, s.node, s.source, c.chunk_no, c.first_line_no, c.last_line_no, c.first_ts, c.last_ts,
     CASE WHEN c.pack_id = s.pack_id THEN l4._member(c.body, s.member) END AS body
 FROM l4._stream s
 JOIN l4._pack_chunk c ON c.pack_id = s.pack_id;
-COMMENT ON VIEW l4._chunk IS
-    'packed lines of a stream; of a pack that is shared, the bounds are those of all its streams';
 
+--: packed lines of some events (NULL = of all), from a time on and before another one (NULL = open)
 CREATE FUNCTION l4._lines_between(packed bytea, ids int[], from_ts timestamptz, to_ts timestamptz)
 RETURNS TABLE (line_no bigint, back bigint, ts timestamptz, rank int, event_id int, stage text, iteration int)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_lines_between';
-COMMENT ON FUNCTION l4._lines_between(bytea, int[], timestamptz, timestamptz) IS
-    'packed lines of some events (NULL = of all), from a time on and before another one (NULL = open)';
 
+--: roll-up of a job: one row an event
+--.event_id the event; may have been merged since, see _event.merged_into
+--.occurrences records of the event in the job
+--.nodes nodes that have it
+--.first_node node of the example
+--.first_source source of the example
+--.first_line_no line number of the example
+--.example lines of the first record; of a long one 2 kB of beginning and end
+--.example_ts time of the example
 CREATE VIEW l4._job_event AS
 SELECT p.job_id, u.event_id, u.occurrences, u.nodes, u.first_ts, u.last_ts, u.first_node, u.first_source,
     u.first_line_no, u.example, u.example_ts
@@ -63,28 +68,18 @@ FROM l4._job_pack p
 CROSS JOIN LATERAL l4._unpack(p.events) AS u(event_id int, occurrences bigint, nodes int, first_ts timestamptz,
     last_ts timestamptz, first_node text, first_source text, first_line_no bigint, example text,
     example_ts timestamptz);
-COMMENT ON VIEW l4._job_event IS 'roll-up of a job: one row an event';
-COMMENT ON COLUMN l4._job_event.event_id IS 'the event; may have been merged since, see _event.merged_into';
-COMMENT ON COLUMN l4._job_event.occurrences IS 'records of the event in the job';
-COMMENT ON COLUMN l4._job_event.nodes IS 'nodes that have it';
-COMMENT ON COLUMN l4._job_event.first_node IS 'node of the example';
-COMMENT ON COLUMN l4._job_event.first_source IS 'source of the example';
-COMMENT ON COLUMN l4._job_event.first_line_no IS 'line number of the example';
-COMMENT ON COLUMN l4._job_event.example IS 'lines of the first record; of a long one 2 kB of beginning and end';
-COMMENT ON COLUMN l4._job_event.example_ts IS 'time of the example';
 
+--: values of the variable parts of events in a stream, under surviving events: of some ids (NULL = all), of those that
+--: may name something (of the slots keys, event_id << 32 | slot, or more than a number; NULL = any), or of each slot
+--: the first
 CREATE FUNCTION l4._unpack_values(slots bytea, open_slots bytea, events bytea, open_events bytea, merged int[],
     survivors int[], word_events int[], word_slots int[], words text[], ids int[], keys bigint[], first bool)
 RETURNS TABLE (event_id int, slot int, mask text, value text, occurrences bigint, first_ts timestamptz,
     first_line_no bigint)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 ROWS 50 AS 'MODULE_PATHNAME', 'l4_slot_values';
-COMMENT ON FUNCTION l4._unpack_values(bytea, bytea, bytea, bytea, int[], int[], int[], int[], text[], int[], bigint[],
-    bool) IS
-    'values of the variable parts of events in a stream, under surviving events: of some ids (NULL = all), of those '
-    'that may name something (of the slots keys, event_id << 32 | slot, or more than a number; NULL = any), or of '
-    'each slot the first';
 
 -- A database of many jobs has many more events than one job.
+--: one row: what l4._unpack_values() needs to know, besides packed values, of some events as packed (NULL = of all)
 CREATE FUNCTION l4._slot_context(ids int[] DEFAULT NULL)
 RETURNS TABLE (merged int[], survivors int[], word_events int[], word_slots int[], words text[])
 LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1
@@ -106,14 +101,13 @@ BEGIN
         FROM l4._event_word AS w WHERE w.event_id = ANY (ids)) AS w;
 END
 $$;
-COMMENT ON FUNCTION l4._slot_context(int[]) IS
-    'one row: what l4._unpack_values() needs to know, besides packed values, of some events as packed (NULL = of all)';
 
+--: the event that counts: merged_into where there is one
 CREATE FUNCTION l4._survivor(event_id int, merged_into int) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN COALESCE(merged_into, event_id);
-COMMENT ON FUNCTION l4._survivor(int, int) IS 'the event that counts: merged_into where there is one';
 
+--: ids by which packed values may hold some events: their own and those of events merged into them
 CREATE FUNCTION l4._packed_ids(event_ids int[]) RETURNS int[]
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -122,9 +116,12 @@ BEGIN
         UNION ALL SELECT e.event_id FROM l4._event AS e WHERE e.merged_into = ANY (event_ids) ORDER BY 1);
 END
 $$;
-COMMENT ON FUNCTION l4._packed_ids(int[]) IS
-    'ids by which packed values may hold some events: their own and those of events merged into them';
 
+--: the events: one row each, with what all jobs count
+--.occurrences records of the event in all jobs
+--.jobs jobs that have the event
+--.first_seen time of the first record
+--.last_seen time of the last record
 CREATE VIEW l4.template AS
 SELECT e.event_id, e.template, e.level, COALESCE(c.occurrences, 0) AS occurrences, COALESCE(c.jobs, 0)::int AS jobs,
     c.first_seen, c.last_seen, e.example, e.merged_into
@@ -133,12 +130,14 @@ LEFT JOIN (SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, sum(j.occ
         count(DISTINCT j.job_id) AS jobs, min(j.first_ts) AS first_seen, max(j.last_ts) AS last_seen
     FROM l4._job_event j JOIN l4._event e ON e.event_id = j.event_id
     GROUP BY 1) c ON c.event_id = e.event_id;
-COMMENT ON VIEW l4.template IS 'the events: one row each, with what all jobs count';
-COMMENT ON COLUMN l4.template.occurrences IS 'records of the event in all jobs';
-COMMENT ON COLUMN l4.template.jobs IS 'jobs that have the event';
-COMMENT ON COLUMN l4.template.first_seen IS 'time of the first record';
-COMMENT ON COLUMN l4.template.last_seen IS 'time of the last record';
 
+--: a row for every line; give a job and a node, or use event_lines()
+--.line_no number of the line in its stream
+--.record_line_no number of the first line of its record
+--.ts time: the relation's, else the line's own
+--.rank rank in the head of the line, else the relation's
+--.stage stage of the job on this stream at this line
+--.iteration iteration in flight at this line; the line that reports an iteration done belongs to it
 CREATE VIEW l4.event_line AS
 SELECT s.job_id, s.node, s.source, u.line_no, u.line_no - u.back AS record_line_no, u.ts, u.rank, e.level,
     l4._survivor(e.event_id, e.merged_into) AS event_id, u.stage, u.iteration
@@ -146,15 +145,11 @@ FROM l4._chunk s
 CROSS JOIN LATERAL l4._unpack(s.body) AS u(line_no bigint, back bigint, ts timestamptz, rank int, event_id int,
     stage text, iteration int)
 JOIN l4._event e ON e.event_id = u.event_id;
-COMMENT ON VIEW l4.event_line IS 'a row for every line; give a job and a node, or use event_lines()';
-COMMENT ON COLUMN l4.event_line.line_no IS 'number of the line in its stream';
-COMMENT ON COLUMN l4.event_line.record_line_no IS 'number of the first line of its record';
-COMMENT ON COLUMN l4.event_line.ts IS 'time: the relation''s, else the line''s own';
-COMMENT ON COLUMN l4.event_line.rank IS 'rank in the head of the line, else the relation''s';
-COMMENT ON COLUMN l4.event_line.stage IS 'stage of the job on this stream at this line';
-COMMENT ON COLUMN l4.event_line.iteration IS
-    'iteration in flight at this line; the line that reports an iteration done belongs to it';
 
+--: records of each event on each node
+--.occurrences records
+--.first_line_no line of the first record; of several sources the lowest number
+--.last_line_no line of the last record
 CREATE VIEW l4.event_count AS
 SELECT s.job_id, s.node, l4._survivor(e.event_id, e.merged_into) AS event_id, sum(u.occurrences)::bigint AS occurrences,
     min(u.first_ts) AS first_ts, max(u.last_ts) AS last_ts, min(u.first_line_no) AS first_line_no,
@@ -164,22 +159,18 @@ CROSS JOIN LATERAL l4._unpack(s.events, s.open_events) AS u(event_id int, occurr
     last_ts timestamptz, first_line_no bigint, last_line_no bigint)
 JOIN l4._event e ON e.event_id = u.event_id
 GROUP BY 1, 2, 3;
-COMMENT ON VIEW l4.event_count IS 'records of each event on each node';
-COMMENT ON COLUMN l4.event_count.occurrences IS 'records';
-COMMENT ON COLUMN l4.event_count.first_line_no IS 'line of the first record; of several sources the lowest number';
-COMMENT ON COLUMN l4.event_count.last_line_no IS 'line of the last record';
 
 -- What stands behind the last time of its file, as a traceback in one of stderr, came after all that its node has times
 -- for, and in the order of its lines: where a node writes several files, the last time of this one may be long past.
+--: time of a record: behind the last line of its stream with a time just after the last one of its node
 CREATE FUNCTION l4._time_of(ts timestamptz, line_no bigint, timed_line_no bigint, node_ts timestamptz)
 RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN line_no <= timed_line_no OR node_ts IS NULL THEN ts
     ELSE node_ts + (line_no - coalesce(timed_line_no, -1)) * interval '1 microsecond' END;
-COMMENT ON FUNCTION l4._time_of(timestamptz, bigint, bigint, timestamptz) IS
-    'time of a record: behind the last line of its stream with a time just after the last one of its node';
 
 -- With the ids in hand only their rows are unpacked: of a thousand nodes some thousand rows instead of half a million.
+--: l4.event_count of some events of a job; NULL = of all; last_words = what has no time is taken for a node's last
 CREATE FUNCTION l4._event_counts(job_id text, event_ids int[], last_words bool DEFAULT false)
 RETURNS SETOF l4.event_count
 LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
@@ -210,10 +201,9 @@ BEGIN
     GROUP BY s.node, e.survivor;
 END;
 $$;
-COMMENT ON FUNCTION l4._event_counts(text, int[], bool) IS
-    'l4.event_count of some events of a job; NULL = of all; last_words = what has no time is taken for a node''s last';
 
 -- Of the lines of a job only those wanted leave the packed values.
+--: the lines of an event in a job, of one node or (NULL) of all
 CREATE FUNCTION l4._event_lines(job_id text, event_id int, node text) RETURNS SETOF l4.event_line
 LANGUAGE sql STABLE PARALLEL SAFE COST 1000 ROWS 1000
 BEGIN ATOMIC
@@ -238,57 +228,54 @@ BEGIN ATOMIC
     JOIN l4._event e ON e.event_id = u.event_id
     ORDER BY s.node, s.source, u.line_no;
 END;
-COMMENT ON FUNCTION l4._event_lines(text, int, text) IS 'the lines of an event in a job, of one node or (NULL) of all';
 
+--: the lines of an event in a job, with all lines of their records
 CREATE FUNCTION l4.event_lines(job_id text, event_id int) RETURNS SETOF l4.event_line
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000
 BEGIN ATOMIC
     SELECT l.* FROM l4._event_lines(event_lines.job_id, event_lines.event_id, NULL) l;
 END;
-COMMENT ON FUNCTION l4.event_lines(text, int) IS 'the lines of an event in a job, with all lines of their records';
 
+--: metrics of a row of packed iterations, counted from 1: they are made of the rows that a query shows, not of those it
+--: looks at
 CREATE FUNCTION l4._iteration_metrics(packed bytea, open bytea, place bigint) RETURNS jsonb
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'l4_iteration_metrics';
-COMMENT ON FUNCTION l4._iteration_metrics(bytea, bytea, bigint) IS
-    'metrics of a row of packed iterations, counted from 1: they are made of the rows that a query shows, not of '
-    'those it looks at';
 
+--: packed iterations that started from a time on and before another one (NULL = open), and their rows, from 1 on
 CREATE FUNCTION l4._iterations_between(packed bytea, open bytea, from_ts timestamptz, to_ts timestamptz)
 RETURNS TABLE (epoch int, iteration int, started timestamptz, duration_ms float8, place bigint)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_iterations_between';
-COMMENT ON FUNCTION l4._iterations_between(bytea, bytea, timestamptz, timestamptz) IS
-    'packed iterations that started from a time on and before another one (NULL = open), and their rows, from 1 on';
 
+--: iterations as the streams report them done
+--.epoch epoch: as printed, else counted up when the iterations start again
+--.iteration number of the iteration
+--.started time of the report less the duration, where it is known
+--.duration_ms as printed, else the time since the report before, shared by the iterations between
+--.metrics other numbers of the report: loss, learning rate and others
 CREATE VIEW l4.iteration AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.started, u.duration_ms,
     l4._iteration_metrics(s.iterations, s.open_iterations, u.place) AS metrics
 FROM l4._summary s
 CROSS JOIN LATERAL l4._iterations_between(s.iterations, s.open_iterations, NULL, NULL) AS u;
-COMMENT ON VIEW l4.iteration IS 'iterations as the streams report them done';
-COMMENT ON COLUMN l4.iteration.epoch IS 'epoch: as printed, else counted up when the iterations start again';
-COMMENT ON COLUMN l4.iteration.iteration IS 'number of the iteration';
-COMMENT ON COLUMN l4.iteration.started IS 'time of the report less the duration, where it is known';
-COMMENT ON COLUMN l4.iteration.duration_ms IS
-    'as printed, else the time since the report before, shared by the iterations between';
-COMMENT ON COLUMN l4.iteration.metrics IS 'other numbers of the report: loss, learning rate and others';
 
+--: l4.iteration with the time of the report
 CREATE VIEW l4._iteration AS
 SELECT s.job_id, s.node, s.source, u.epoch, u.iteration, u.ended, u.duration_ms
 FROM l4._summary s
 CROSS JOIN LATERAL l4._unpack(s.iterations, s.open_iterations)
     AS u(epoch int, iteration int, ended timestamptz, duration_ms float8);
-COMMENT ON VIEW l4._iteration IS 'l4.iteration with the time of the report';
 
+--: stages in the order in which each stream went through them
+--.stage init, data, model, checkpoint_load, train, eval, checkpoint_save or shutdown
+--.first_line_no first line
+--.last_line_no last line
 CREATE VIEW l4.stage_span AS
 SELECT s.job_id, s.node, u.stage, u.first_ts, u.last_ts, u.first_line_no, u.last_line_no
 FROM l4._summary s
 CROSS JOIN LATERAL l4._unpack(s.stages, s.open_stages) AS u(stage text, first_ts timestamptz, last_ts timestamptz,
     first_line_no bigint, last_line_no bigint);
-COMMENT ON VIEW l4.stage_span IS 'stages in the order in which each stream went through them';
-COMMENT ON COLUMN l4.stage_span.stage IS 'init, data, model, checkpoint_load, train, eval, checkpoint_save or shutdown';
-COMMENT ON COLUMN l4.stage_span.first_line_no IS 'first line';
-COMMENT ON COLUMN l4.stage_span.last_line_no IS 'last line';
 
+--: nodes that wrote lines
 CREATE VIEW l4._node AS
 SELECT s.job_id, s.node, min(s.rank) AS rank, count(*)::int AS sources, sum(s.lines + s.tail_lines)::bigint AS lines,
     min(s.first_ts) AS first_ts, max(s.last_ts) AS last_ts,
@@ -298,8 +285,9 @@ SELECT s.job_id, s.node, min(s.rank) AS rank, count(*)::int AS sources, sum(s.li
 FROM l4._stream s
 LEFT JOIN l4._event e ON e.event_id = s.last_event_id
 GROUP BY 1, 2;
-COMMENT ON VIEW l4._node IS 'nodes that wrote lines';
 
+--: values of the variable parts of some events of a job (NULL = of all): the first 32 different ones a stream, event
+--: and slot, counted unless there were more; with keys those that may name something, as l4._unpack_values() takes them
 CREATE FUNCTION l4._slot_values(job_id text, event_ids int[], keys bigint[] DEFAULT NULL)
 RETURNS TABLE (node text, event_id int, slot int, mask text, value text, occurrences bigint, first_ts timestamptz)
 LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 1000
@@ -322,18 +310,16 @@ BEGIN
     GROUP BY s.node, u.event_id, u.slot, u.value;
 END;
 $$;
-COMMENT ON FUNCTION l4._slot_values(text, int[], bigint[]) IS
-    'values of the variable parts of some events of a job (NULL = of all): the first 32 different ones a stream, event '
-    'and slot, counted unless there were more; with keys those that may name something, as l4._unpack_values() takes '
-    'them';
 
+--: lines per node and second; of long streams per 2, 4, 8 and more seconds
 CREATE VIEW l4._activity AS
 SELECT s.job_id, s.node, u.bucket, sum(u.lines)::bigint AS lines
 FROM l4._summary s
 CROSS JOIN LATERAL l4._unpack(s.activity, s.open_activity) AS u(bucket timestamptz, lines bigint)
 GROUP BY 1, 2, 3;
-COMMENT ON VIEW l4._activity IS 'lines per node and second; of long streams per 2, 4, 8 and more seconds';
 
+--: values of the variable parts of an event in a job, and the nodes that have them; occurrences is NULL where a node
+--: had more than 32 different values of a slot
 CREATE FUNCTION l4.event_parameters(job_id text, event_id int)
 RETURNS TABLE (slot int, mask text, value text, occurrences bigint, nodes text[])
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
@@ -346,15 +332,14 @@ BEGIN ATOMIC
     GROUP BY v.slot, v.value
     ORDER BY 1, 4 DESC NULLS LAST, v.value;
 END;
-COMMENT ON FUNCTION l4.event_parameters(text, int) IS
-    'values of the variable parts of an event in a job, and the nodes that have them; occurrences is NULL where a '
-    'node had more than 32 different values of a slot';
 
+--: a line taken apart, and its event
 CREATE FUNCTION l4._parse(parser l4.parser, ruleset jsonb, line text, OUT ts timestamptz, OUT level text, OUT rank int,
     OUT host text, OUT component text, OUT message text, OUT event_id int)
 LANGUAGE c STABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_ingest_parse';
-COMMENT ON FUNCTION l4._parse(l4.parser, jsonb, text) IS 'a line taken apart, and its event';
 
+--: a line as ingest would read it: head, message, event, the stage that it marks and the iteration that it names;
+--: learns nothing
 CREATE FUNCTION l4.parse(line text, OUT ts timestamptz, OUT level text, OUT rank int, OUT host text, OUT component text,
     OUT message text, OUT event_id int, OUT template text, OUT stage text, OUT iteration int)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 2000
@@ -368,10 +353,16 @@ BEGIN ATOMIC
     CROSS JOIN LATERAL l4._iteration(r.ruleset, p.message) i
     LEFT JOIN l4._event e ON e.event_id = p.event_id;
 END;
-COMMENT ON FUNCTION l4.parse(text) IS
-    'a line as ingest would read it: head, message, event, the stage that it marks and the iteration that it names; '
-    'learns nothing';
 
+--: calls of l4.ingest(): the last one of each relation and job
+--.job_id the job that the call was limited to; NULL = all
+--.state running, done, or interrupted by an error, a cancel or a crash: the next call goes on
+--.lines_done new lines read
+--.lines_total new lines to read, estimated from line numbers; NULL = not known
+--.lines_per_second rate
+--.time_left estimate by rate and total
+--.coarse_records records of the job, or of all jobs, that have a coarse template since the parser learns no more like
+--: them; NULL = none
 CREATE VIEW l4.ingest_progress AS
 SELECT i.logs, i.job_id, CASE WHEN i.ended_at IS NOT NULL THEN 'done'
         WHEN EXISTS (SELECT FROM pg_stat_activity a WHERE a.pid = i.pid AND a.backend_start <= i.started_at)
@@ -387,18 +378,8 @@ SELECT i.logs, i.job_id, CASE WHEN i.ended_at IS NOT NULL THEN 'done'
         AND (i.job_id IS NULL OR j.job_id = i.job_id)) AS coarse_records
 FROM l4._ingest i
 CROSS JOIN LATERAL (SELECT EXTRACT(epoch FROM i.updated_at - i.started_at)::float8) AS d(seconds);
-COMMENT ON VIEW l4.ingest_progress IS 'calls of l4.ingest(): the last one of each relation and job';
-COMMENT ON COLUMN l4.ingest_progress.job_id IS 'the job that the call was limited to; NULL = all';
-COMMENT ON COLUMN l4.ingest_progress.state IS
-    'running, done, or interrupted by an error, a cancel or a crash: the next call goes on';
-COMMENT ON COLUMN l4.ingest_progress.lines_done IS 'new lines read';
-COMMENT ON COLUMN l4.ingest_progress.lines_total IS 'new lines to read, estimated from line numbers; NULL = not known';
-COMMENT ON COLUMN l4.ingest_progress.lines_per_second IS 'rate';
-COMMENT ON COLUMN l4.ingest_progress.time_left IS 'estimate by rate and total';
-COMMENT ON COLUMN l4.ingest_progress.coarse_records IS
-    'records of the job, or of all jobs, that have a coarse template since the parser learns no more like them; '
-    'NULL = none';
 
+--: name of a table that is to be made, for a statement
 CREATE FUNCTION l4._new_table(name text, kind text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -413,8 +394,8 @@ BEGIN
             FROM unnest(parts) WITH ORDINALITY AS p(part, n));
 END
 $$;
-COMMENT ON FUNCTION l4._new_table(text, text) IS 'name of a table that is to be made, for a statement';
 
+--: makes a table for log lines with the key that l4.ingest() reads fastest; line_no counts up where it is not given
 CREATE FUNCTION l4.create_log_table(name text) RETURNS regclass
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 AS $$
@@ -431,6 +412,3 @@ BEGIN
     RETURN place::pg_catalog.regclass;
 END
 $$;
-COMMENT ON FUNCTION l4.create_log_table(text) IS
-    'makes a table for log lines with the key that l4.ingest() reads fastest; line_no counts up where it is not '
-    'given';

@@ -1,6 +1,7 @@
 -- Templates that only forgotten jobs had.
 
 -- Whatever table names an event by id keeps it: results, fault hits, and what is yet to come.
+--: events, merged ones too, that a job or a table of l4 names
 CREATE FUNCTION l4._events_in_use() RETURNS int[]
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -25,8 +26,9 @@ BEGIN
     RETURN ARRAY(SELECT DISTINCT e.event_id FROM l4._event e WHERE e.event_id = ANY (ids));
 END
 $$;
-COMMENT ON FUNCTION l4._events_in_use() IS 'events, merged ones too, that a job or a table of l4 names';
 
+--: frees the templates that no job and no result has any more, and lets the parser learn new words again;
+--: max_templates: how many templates it may have from now on; returns how many were freed
 CREATE FUNCTION l4.forget_templates(max_templates int DEFAULT NULL) RETURNS int
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -69,6 +71,3 @@ BEGIN
     RETURN freed;
 END
 $$;
-COMMENT ON FUNCTION l4.forget_templates(int) IS
-    'frees the templates that no job and no result has any more, and lets the parser learn new words again; '
-    'max_templates: how many templates it may have from now on; returns how many were freed';

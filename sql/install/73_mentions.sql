@@ -1,5 +1,6 @@
 -- Who names whom: values that mean ranks, hosts and addresses, and the nodes that have them.
 
+--: host of an address: without scheme, brackets, port and path
 CREATE FUNCTION l4._host_of(value text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 -- most values are bare: no expression runs
@@ -8,8 +9,8 @@ RETURN CASE WHEN translate(value, ':/@[(', '') = value THEN value
     '^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@]*@)?(?:[[(]([^])]*)[])](?::[0-9]+)?|'
     '([^:/]+)(?::[0-9]+)?|([^/:]*:[^/:]*:[^/]*))(?:/.*)?$',
     '\1\2\3', 'i'), '^::ffff:', '', 'i') END;
-COMMENT ON FUNCTION l4._host_of(text) IS 'host of an address: without scheme, brackets, port and path';
 
+--: the node of a rank, where it is one node: by the heads of lines, else by the inventory
 CREATE VIEW l4._rank_node AS
 SELECT r.job_id, r.rank, COALESCE(min(r.node) FILTER (WHERE NOT r.listed), min(r.node)) AS node
 FROM (SELECT s.job_id, s.node, k.rank, false AS listed
@@ -20,9 +21,8 @@ FROM (SELECT s.job_id, s.node, k.rank, false AS listed
     SELECT n.job_id, n.node, n.rank, true FROM l4.job_node n WHERE n.rank IS NOT NULL) r
 GROUP BY 1, 2
 HAVING COALESCE(NULLIF(count(DISTINCT r.node) FILTER (WHERE NOT r.listed), 0), count(DISTINCT r.node)) = 1;
-COMMENT ON VIEW l4._rank_node IS
-    'the node of a rank, where it is one node: by the heads of lines, else by the inventory';
 
+--: the ranks of a job and their nodes, none where no node has several
 CREATE FUNCTION l4._several_ranks(job_id text) RETURNS TABLE (node text, rank int)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 500
 BEGIN ATOMIC
@@ -32,8 +32,8 @@ BEGIN ATOMIC
             FROM l4._rank_node AS r WHERE r.job_id = _several_ranks.job_id) AS c) AS m
     WHERE m.most > 1;
 END;
-COMMENT ON FUNCTION l4._several_ranks(text) IS 'the ranks of a job and their nodes, none where no node has several';
 
+--: the node of a host name or address, where it is one node
 CREATE VIEW l4._node_name AS
 SELECT n.job_id, n.name, min(n.node) AS node
 FROM (SELECT j.job_id, j.node, j.node AS name FROM l4.job_node j
@@ -41,16 +41,22 @@ FROM (SELECT j.job_id, j.node, j.node AS name FROM l4.job_node j
     SELECT j.job_id, j.node, a.name FROM l4.job_node j CROSS JOIN LATERAL unnest(j.addresses) AS a(name)) n
 GROUP BY 1, 2
 HAVING count(*) = 1;
-COMMENT ON VIEW l4._node_name IS 'the node of a host name or address, where it is one node';
 
+--: what the variable parts of the surviving events mean
 CREATE VIEW l4._slot_kind AS
 SELECT DISTINCT ON (l4._survivor(e.event_id, e.merged_into), k.slot)
     l4._survivor(e.event_id, e.merged_into) AS event_id, k.slot, k.kind
 FROM l4._event_slot k JOIN l4._event e ON e.event_id = k.event_id
 WHERE k.kind IS NOT NULL
 ORDER BY 1, 2, k.event_id;
-COMMENT ON VIEW l4._slot_kind IS 'what the variable parts of the surviving events mean';
 
+--: who names whom: ranks, hosts, addresses, exit statuses, devices and lists of numbers in the variable parts of events
+--.node the node that writes
+--.event_id the event in which it writes
+--.kind rank, host, address, own (an address of the node that writes), exit, device or list
+--.value as written
+--.named_node the node that is meant, where ranks, names or addresses of the job tell
+--.occurrences records; NULL = not counted, too many different values
 CREATE VIEW l4.mention AS
 SELECT v.job_id, v.node, v.event_id, COALESCE(k.kind, 'host') AS kind, v.value,
     CASE WHEN k.kind = 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind IN ('host', 'address') THEN n.node END
@@ -71,13 +77,3 @@ LEFT JOIN l4._node_name n ON n.job_id = v.job_id AND n.name = v.host
 LEFT JOIN l4._rank_node r ON r.job_id = v.job_id
     AND r.rank = CASE WHEN k.kind = 'rank' AND v.value ~ '^[0-9]{1,9}$' THEN v.value::int END
 WHERE k.kind IS NOT NULL OR n.node IS NOT NULL;
-COMMENT ON VIEW l4.mention IS
-    'who names whom: ranks, hosts, addresses, exit statuses, devices and lists of numbers in the variable parts of '
-    'events';
-COMMENT ON COLUMN l4.mention.node IS 'the node that writes';
-COMMENT ON COLUMN l4.mention.event_id IS 'the event in which it writes';
-COMMENT ON COLUMN l4.mention.kind IS
-    'rank, host, address, own (an address of the node that writes), exit, device or list';
-COMMENT ON COLUMN l4.mention.value IS 'as written';
-COMMENT ON COLUMN l4.mention.named_node IS 'the node that is meant, where ranks, names or addresses of the job tell';
-COMMENT ON COLUMN l4.mention.occurrences IS 'records; NULL = not counted, too many different values';

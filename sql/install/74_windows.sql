@@ -1,18 +1,17 @@
 -- Lines and iterations between two times, of some levels, and their numbers by time: what dashboards ask for again
 -- and again. The views have the same rows, but a condition on them is looked at when a row has left its packed value.
 
+--: how many packed lines each event has in each span of so many microseconds
 CREATE FUNCTION l4._line_counts(packed bytea, width_us bigint, from_ts timestamptz, to_ts timestamptz)
 RETURNS TABLE (started timestamptz, event_id int, lines bigint)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_line_counts';
-COMMENT ON FUNCTION l4._line_counts(bytea, bigint, timestamptz, timestamptz) IS
-    'how many packed lines each event has in each span of so many microseconds';
 
+--: packed iterations and their durations, summed over spans of so many microseconds
 CREATE FUNCTION l4._iteration_times(packed bytea, open bytea, width_us bigint, from_ts timestamptz, to_ts timestamptz)
 RETURNS TABLE (started timestamptz, iterations bigint, total_ms float8, highest_ms float8)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_iteration_times';
-COMMENT ON FUNCTION l4._iteration_times(bytea, bytea, bigint, timestamptz, timestamptz) IS
-    'packed iterations and their durations, summed over spans of so many microseconds';
 
+--: length of a span of time; an error for one of months
 CREATE FUNCTION l4._microseconds(width interval) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -25,9 +24,9 @@ BEGIN
     RETURN extract(epoch FROM width) * 1000000;
 END;
 $$;
-COMMENT ON FUNCTION l4._microseconds(interval) IS 'length of a span of time; an error for one of months';
 
 -- Two that are part of the statement that calls them, so that metrics are made only where somebody asks for them.
+--: l4.iteration of a job, of one node or (NULL) of all, started from a time on and before another one (NULL = open)
 CREATE FUNCTION l4.iterations(job_id text, from_ts timestamptz DEFAULT NULL, to_ts timestamptz DEFAULT NULL,
     on_node text DEFAULT NULL) RETURNS SETOF l4.iteration
 LANGUAGE sql STABLE PARALLEL SAFE COST 1000 ROWS 1000
@@ -40,9 +39,9 @@ BEGIN ATOMIC
     WHERE s.job_id = iterations.job_id
         AND (iterations.on_node IS NULL OR s.node = iterations.on_node);
 END;
-COMMENT ON FUNCTION l4.iterations(text, timestamptz, timestamptz, text) IS
-    'l4.iteration of a job, of one node or (NULL) of all, started from a time on and before another one (NULL = open)';
 
+--: l4.event_line of a job, of some levels or (NULL) of all, of one node or (NULL) of all, from a time on and before
+--: another one (NULL = open)
 CREATE FUNCTION l4.lines(job_id text, levels text[] DEFAULT NULL, from_ts timestamptz DEFAULT NULL,
     to_ts timestamptz DEFAULT NULL, on_node text DEFAULT NULL) RETURNS SETOF l4.event_line
 LANGUAGE sql STABLE PARALLEL SAFE COST 1000 ROWS 1000
@@ -66,10 +65,8 @@ BEGIN ATOMIC
         AND (lines.from_ts IS NULL OR s.last_ts >= lines.from_ts)
         AND (lines.to_ts IS NULL OR s.first_ts < lines.to_ts);
 END;
-COMMENT ON FUNCTION l4.lines(text, text[], timestamptz, timestamptz, text) IS
-    'l4.event_line of a job, of some levels or (NULL) of all, of one node or (NULL) of all, from a time on and before '
-    'another one (NULL = open)';
 
+--: how long iterations of a job took on each node, by time: spans of a width, counted from 2000-01-01 UTC
 CREATE FUNCTION l4.iteration_times(job_id text, width interval, from_ts timestamptz DEFAULT NULL,
     to_ts timestamptz DEFAULT NULL, on_node text DEFAULT NULL)
 RETURNS TABLE (started timestamptz, node text, iterations bigint, mean_ms float8, highest_ms float8)
@@ -89,9 +86,8 @@ BEGIN
     ORDER BY u.started, s.node;
 END;
 $$;
-COMMENT ON FUNCTION l4.iteration_times(text, interval, timestamptz, timestamptz, text) IS
-    'how long iterations of a job took on each node, by time: spans of a width, counted from 2000-01-01 UTC';
 
+--: how many lines of each level a job writes, by time: spans of a width, counted from 2000-01-01 UTC
 CREATE FUNCTION l4.line_counts(job_id text, width interval, from_ts timestamptz DEFAULT NULL,
     to_ts timestamptz DEFAULT NULL, on_node text DEFAULT NULL)
 RETURNS TABLE (started timestamptz, level text, lines bigint)
@@ -114,5 +110,3 @@ BEGIN
     ORDER BY u.started, e.level;
 END;
 $$;
-COMMENT ON FUNCTION l4.line_counts(text, interval, timestamptz, timestamptz, text) IS
-    'how many lines of each level a job writes, by time: spans of a width, counted from 2000-01-01 UTC';

@@ -1,5 +1,6 @@
 -- Cross-job comparison: which events of a job are new, more, fewer or gone against jobs that went well.
 
+--: the ingested jobs among those given, else the latest succeeded jobs with the settings of the job
 CREATE FUNCTION l4._baseline(job_id text, baseline text[], at_most int DEFAULT 50) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -22,10 +23,9 @@ BEGIN ATOMIC
             LIMIT at_most) AS g)
     END;
 END;
-COMMENT ON FUNCTION l4._baseline(text, text[], int) IS
-    'the ingested jobs among those given, else the latest succeeded jobs with the settings of the job';
 
 -- Settings are free text: of a mistyped one there is no other job, and nobody sees why.
+--: that a job has no baseline, and why: no settings, or settings that are near to those of jobs that succeeded
 CREATE FUNCTION l4._without_baseline(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -39,9 +39,8 @@ BEGIN ATOMIC
         END) AS n(near)
     WHERE j.job_id = _without_baseline.job_id;
 END;
-COMMENT ON FUNCTION l4._without_baseline(text) IS
-    'that a job has no baseline, and why: no settings, or settings that are near to those of jobs that succeeded';
 
+--: roll-up of jobs by surviving event
 CREATE FUNCTION l4._job_events(job_ids text[])
 RETURNS TABLE (job_id text, event_id int, occurrences bigint, nodes int, first_ts timestamptz, last_ts timestamptz,
     first_node text, first_source text, first_line_no bigint, example text)
@@ -62,8 +61,8 @@ BEGIN
     ORDER BY e.survivor, j.job_id, j.first_ts, j.first_node, j.first_line_no;
 END
 $$;
-COMMENT ON FUNCTION l4._job_events(text[]) IS 'roll-up of jobs by surviving event';
 
+--: events of a job against those of its baseline: new, more, fewer, gone or same
 CREATE FUNCTION l4.compare(job_id text, baseline text[] DEFAULT NULL, min_lift float8 DEFAULT 2, sigma float8 DEFAULT 3)
 RETURNS TABLE (event_id int, template text, occurrences bigint, share float8, baseline_occurrences bigint,
     baseline_share float8,
@@ -125,5 +124,3 @@ BEGIN
         abs(ln((x.occurrences + 1) / (coalesce(x.expectation, 0) + 1))) DESC, e.template COLLATE "C", x.event_id;
 END;
 $$;
-COMMENT ON FUNCTION l4.compare(text, text[], float8, float8) IS
-    'events of a job against those of its baseline: new, more, fewer, gone or same';

@@ -1,21 +1,28 @@
 -- Results of l4.diagnose(), and the case: what it found on the way, a table a step, for each piece of evidence to read.
 
+--: the last diagnosis of each job
 CREATE TABLE l4.diagnosis (
     job_id text NOT NULL,
-    diagnosed_at timestamptz NOT NULL DEFAULT pg_catalog.now(),
+    diagnosed_at timestamptz NOT NULL DEFAULT pg_catalog.now(), --: when it was made
+    --: the first that holds: HEALTHY nothing deviates, PARTIAL input was missing, NO_BASELINE nothing to compare with,
+    --: OK; coverage has all that hold
     status text NOT NULL,
-    symptom text NOT NULL,
-    stage text,
-    epoch int,
+    symptom text NOT NULL,     --: launch, crash, hang, slow or none
+    stage text,                --: where the failure shows; NULL = not known
+    epoch int,                 --: epoch of the iteration; NULL where the job counts none
+    --: iteration in flight when the job was struck, for slow the first slow one; counted since the start, or within the
+    --: epoch where the length of an epoch is not known; NULL outside training
     iteration int,
+    --: where the cause lies: hardware, user, framework or platform; NULL = not known. Never that of an effect
     category text,
-    component text,
-    cause text,
-    confidence text,
-    summary text NOT NULL,
-    baseline text[] NOT NULL,
-    coverage jsonb NOT NULL,
-    parameters jsonb NOT NULL,
+    component text,            --: what of it, see l4.fault.component
+    cause text,          --: the cause that a line states, or that none does and what is seen instead; NULL = no failure
+    confidence text,  --: how sure the category is: certain, likely, weak (no line states it); NULL = category not known
+    summary text NOT NULL,     --: two or three sentences for a ticket
+    baseline text[] NOT NULL,  --: jobs that it was compared with
+    coverage jsonb NOT NULL,   --: what there was to look at: nodes, lines, baseline jobs, what was missing
+    parameters jsonb NOT NULL, --: method, thresholds and weights that were used
+    --: what else fits: other causes that lines state; where none does, what may be and how to check it
     alternatives text[] NOT NULL DEFAULT '{}',
     CONSTRAINT diagnosis_pkey PRIMARY KEY (job_id),
     CONSTRAINT diagnosis_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE,
@@ -28,138 +35,82 @@ CREATE TABLE l4.diagnosis (
     CONSTRAINT diagnosis_confidence_check CHECK (
         confidence OPERATOR(pg_catalog.=) ANY (ARRAY['certain', 'likely', 'weak']))
 );
-COMMENT ON TABLE l4.diagnosis IS 'the last diagnosis of each job';
-COMMENT ON COLUMN l4.diagnosis.diagnosed_at IS 'when it was made';
-COMMENT ON COLUMN l4.diagnosis.status IS
-    'the first that holds: HEALTHY nothing deviates, PARTIAL input was missing, NO_BASELINE nothing to compare '
-    'with, OK; coverage has all that hold';
-COMMENT ON COLUMN l4.diagnosis.symptom IS 'launch, crash, hang, slow or none';
-COMMENT ON COLUMN l4.diagnosis.stage IS 'where the failure shows; NULL = not known';
-COMMENT ON COLUMN l4.diagnosis.epoch IS 'epoch of the iteration; NULL where the job counts none';
-COMMENT ON COLUMN l4.diagnosis.iteration IS
-    'iteration in flight when the job was struck, for slow the first slow one; counted since the start, or within the '
-    'epoch where the length of an epoch is not known; NULL outside training';
-COMMENT ON COLUMN l4.diagnosis.category IS
-    'where the cause lies: hardware, user, framework or platform; NULL = not known. Never that of an effect';
-COMMENT ON COLUMN l4.diagnosis.component IS 'what of it, see l4.fault.component';
-COMMENT ON COLUMN l4.diagnosis.cause IS
-    'the cause that a line states, or that none does and what is seen instead; NULL = no failure';
-COMMENT ON COLUMN l4.diagnosis.confidence IS
-    'how sure the category is: certain, likely, weak (no line states it); NULL = category not known';
-COMMENT ON COLUMN l4.diagnosis.summary IS 'two or three sentences for a ticket';
-COMMENT ON COLUMN l4.diagnosis.baseline IS 'jobs that it was compared with';
-COMMENT ON COLUMN l4.diagnosis.coverage IS 'what there was to look at: nodes, lines, baseline jobs, what was missing';
-COMMENT ON COLUMN l4.diagnosis.parameters IS 'method, thresholds and weights that were used';
-COMMENT ON COLUMN l4.diagnosis.alternatives IS
-    'what else fits: other causes that lines state; where none does, what may be and how to check it';
 
+--: events that indicate the failure, best first
 CREATE TABLE l4.suspect_event (
     job_id text NOT NULL,
-    rank int NOT NULL,
+    rank int NOT NULL,               --: 1 = most telling
     event_id int NOT NULL,
-    score float8 NOT NULL,
-    reasons text[] NOT NULL,
-    nodes int NOT NULL,
-    occurrences bigint NOT NULL,
-    first_ts timestamptz,
-    example_node text NOT NULL,
-    example_line_no bigint NOT NULL,
-    example_line text NOT NULL,
+    score float8 NOT NULL,           --: how telling, see docs/diagnosis.md
+    reasons text[] NOT NULL,         --: why it is claimed
+    nodes int NOT NULL,              --: nodes that have it
+    occurrences bigint NOT NULL,     --: records of it
+    first_ts timestamptz,            --: first time
+    example_node text NOT NULL,      --: node of the example
+    example_line_no bigint NOT NULL, --: line number of the example
+    example_line text NOT NULL,      --: first record of it in the job; of a long one 2 kB of beginning and end
     CONSTRAINT suspect_event_pkey PRIMARY KEY (job_id, rank),
     CONSTRAINT suspect_event_key UNIQUE (job_id, event_id),
     CONSTRAINT suspect_event_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4.suspect_event IS 'events that indicate the failure, best first';
-COMMENT ON COLUMN l4.suspect_event.rank IS '1 = most telling';
-COMMENT ON COLUMN l4.suspect_event.score IS 'how telling, see docs/diagnosis.md';
-COMMENT ON COLUMN l4.suspect_event.reasons IS 'why it is claimed';
-COMMENT ON COLUMN l4.suspect_event.nodes IS 'nodes that have it';
-COMMENT ON COLUMN l4.suspect_event.occurrences IS 'records of it';
-COMMENT ON COLUMN l4.suspect_event.first_ts IS 'first time';
-COMMENT ON COLUMN l4.suspect_event.example_node IS 'node of the example';
-COMMENT ON COLUMN l4.suspect_event.example_line_no IS 'line number of the example';
-COMMENT ON COLUMN l4.suspect_event.example_line IS
-    'first record of it in the job; of a long one 2 kB of beginning and end';
 
+--: nodes that are worth a look, best first
 CREATE TABLE l4.suspect_node (
     job_id text NOT NULL,
-    rank int NOT NULL,
+    rank int NOT NULL,        --: 1 = most suspect
     node text NOT NULL,
-    score float8 NOT NULL,
-    is_suspect bool NOT NULL,
-    iforest_score float8,
-    reasons text[] NOT NULL,
-    evidence jsonb NOT NULL,
-    events int[] NOT NULL,
+    score float8 NOT NULL,    --: sum of weight times value of its evidence
+    is_suspect bool NOT NULL, --: stands out so far that it is accused
+    iforest_score float8,     --: anomaly score of the isolation forest over suspicious events, 0 to 1
+    reasons text[] NOT NULL,  --: the evidence in words, heaviest first
+    evidence jsonb NOT NULL,  --: kind of evidence: value, weight, detail
+    events int[] NOT NULL,    --: its suspect events, those on the fewest nodes first
     CONSTRAINT suspect_node_pkey PRIMARY KEY (job_id, rank),
     CONSTRAINT suspect_node_key UNIQUE (job_id, node),
     CONSTRAINT suspect_node_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4.suspect_node IS 'nodes that are worth a look, best first';
-COMMENT ON COLUMN l4.suspect_node.rank IS '1 = most suspect';
-COMMENT ON COLUMN l4.suspect_node.score IS 'sum of weight times value of its evidence';
-COMMENT ON COLUMN l4.suspect_node.is_suspect IS 'stands out so far that it is accused';
-COMMENT ON COLUMN l4.suspect_node.iforest_score IS
-    'anomaly score of the isolation forest over suspicious events, 0 to 1';
-COMMENT ON COLUMN l4.suspect_node.reasons IS 'the evidence in words, heaviest first';
-COMMENT ON COLUMN l4.suspect_node.evidence IS 'kind of evidence: value, weight, detail';
-COMMENT ON COLUMN l4.suspect_node.events IS 'its suspect events, those on the fewest nodes first';
 
+--: iterations that deviate, best first
 CREATE TABLE l4.suspect_iteration (
     job_id text NOT NULL,
-    rank int NOT NULL,
-    iteration int NOT NULL,
-    node text,
-    distance float8,
-    sigma float8,
-    reasons text[] NOT NULL,
+    rank int NOT NULL,       --: 1 = most telling
+    iteration int NOT NULL,  --: the iteration
+    node text,               --: node on which it deviates most; NULL = on all
+    distance float8,         --: mean DTW distance of its events to those of the ten iterations before, on that node
+    sigma float8,            --: by how many standard deviations the distance exceeds that of the iterations before
+    reasons text[] NOT NULL, --: why it is listed
     CONSTRAINT suspect_iteration_pkey PRIMARY KEY (job_id, rank),
     CONSTRAINT suspect_iteration_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4.suspect_iteration IS 'iterations that deviate, best first';
-COMMENT ON COLUMN l4.suspect_iteration.rank IS '1 = most telling';
-COMMENT ON COLUMN l4.suspect_iteration.iteration IS 'the iteration';
-COMMENT ON COLUMN l4.suspect_iteration.node IS 'node on which it deviates most; NULL = on all';
-COMMENT ON COLUMN l4.suspect_iteration.distance IS
-    'mean DTW distance of its events to those of the ten iterations before, on that node';
-COMMENT ON COLUMN l4.suspect_iteration.sigma IS
-    'by how many standard deviations the distance exceeds that of the iterations before';
-COMMENT ON COLUMN l4.suspect_iteration.reasons IS 'why it is listed';
 
+--: every piece of evidence about every node: the score of a node is the sum of value times weight
 CREATE TABLE l4.evidence (
     job_id text NOT NULL,
     node text NOT NULL,
-    kind text NOT NULL,
-    value float8 NOT NULL,
-    weight float8 NOT NULL,
-    detail text NOT NULL,
+    kind text NOT NULL,     --: kind of evidence, see docs/diagnosis.md
+    value float8 NOT NULL,  --: strength, 0 to 1 unless docs/diagnosis.md says otherwise
+    weight float8 NOT NULL, --: weight of the kind, from diagnosis.parameters
+    detail text NOT NULL,   --: in words
     CONSTRAINT evidence_pkey PRIMARY KEY (job_id, node, kind),
     CONSTRAINT evidence_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4.evidence IS
-    'every piece of evidence about every node: the score of a node is the sum of value times weight';
-COMMENT ON COLUMN l4.evidence.kind IS 'kind of evidence, see docs/diagnosis.md';
-COMMENT ON COLUMN l4.evidence.value IS 'strength, 0 to 1 unless docs/diagnosis.md says otherwise';
-COMMENT ON COLUMN l4.evidence.weight IS 'weight of the kind, from diagnosis.parameters';
-COMMENT ON COLUMN l4.evidence.detail IS 'in words';
 
 -- The case. Each step of l4._case_open() writes its own table, once. Nothing of it is dumped: what a restored database
 -- lacks, the next diagnosis derives again.
 
+--: how iterations that begin anew with each epoch are counted: the first epoch, the first iteration of each, and how
+--: many each has; exact = false where the length is not known and the least possible one stands for it; how many epochs
+--: there are to be, where that is known
 CREATE TYPE l4._epochs AS (first int, low int, length int, exact bool, epochs int);
-COMMENT ON TYPE l4._epochs IS
-    'how iterations that begin anew with each epoch are counted: the first epoch, the first iteration of each, and how '
-    'many each has; exact = false where the length is not known and the least possible one stands for it; how many '
-    'epochs there are to be, where that is known';
 
+--: an event that counts iterations: the slots of the number, of the epoch, of how many there are to be; the step, the
+--: first number, and the last one of an epoch where numbers begin anew; slot NULL = records show the progress, but no
+--: number counts; cycle = events that tell of an iteration, where the number announces it; uneven = in this job they do
+--: not count
 CREATE TYPE l4._counter AS (event_id int, slot int, epoch_slot int, total_slot int, step int, low int, high int,
     cycle int[], uneven bool);
-COMMENT ON TYPE l4._counter IS
-    'an event that counts iterations: the slots of the number, of the epoch, of how many there are to be; the step, '
-    'the first number, and the last one of an epoch where numbers begin anew; slot NULL = records show the progress, '
-    'but no number counts; cycle = events that tell of an iteration, where the number announces it; uneven = in this '
-    'job they do not count';
 
+--: case: what was found about the job as a whole; t = the thresholds; symptom = as its progress tells it
 CREATE TABLE l4._case (
     job_id text NOT NULL,
     state text NOT NULL,
@@ -198,9 +149,9 @@ CREATE TABLE l4._case (
     CONSTRAINT _case_pkey PRIMARY KEY (job_id),
     CONSTRAINT _case_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case IS
-    'case: what was found about the job as a whole; t = the thresholds; symptom = as its progress tells it';
 
+--: case, nodes: their ranks and their order; lines = 0 for nodes that were expected and never wrote; block = number of
+--: the node by its ranks, gaps counted
 CREATE TABLE l4._case_place (
     job_id text NOT NULL,
     node text NOT NULL,
@@ -216,10 +167,8 @@ CREATE TABLE l4._case_place (
     CONSTRAINT _case_place_pkey PRIMARY KEY (job_id, node),
     CONSTRAINT _case_place_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_place IS
-    'case, nodes: their ranks and their order; lines = 0 for nodes that were expected and never wrote; block = '
-    'number of the node by its ranks, gaps counted';
 
+--: case, clocks: of nodes whose clock is off, by how much
 CREATE TABLE l4._case_clock (
     job_id text NOT NULL,
     node text NOT NULL,
@@ -227,8 +176,8 @@ CREATE TABLE l4._case_clock (
     CONSTRAINT _case_clock_pkey PRIMARY KEY (job_id, node),
     CONSTRAINT _case_clock_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_clock IS 'case, clocks: of nodes whose clock is off, by how much';
 
+--: case, progress: what the nodes report of iterations
 CREATE TABLE l4._case_progress (
     job_id text NOT NULL,
     node text NOT NULL,
@@ -239,8 +188,8 @@ CREATE TABLE l4._case_progress (
     CONSTRAINT _case_progress_pkey PRIMARY KEY (job_id, node),
     CONSTRAINT _case_progress_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_progress IS 'case, progress: what the nodes report of iterations';
 
+--: case, progress: iterations in order; duration is the median over nodes, ratio is against the normal duration
 CREATE TABLE l4._case_iteration (
     job_id text NOT NULL,
     place int NOT NULL,
@@ -253,9 +202,8 @@ CREATE TABLE l4._case_iteration (
     CONSTRAINT _case_iteration_pkey PRIMARY KEY (job_id, place),
     CONSTRAINT _case_iteration_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_iteration IS
-    'case, progress: iterations in order; duration is the median over nodes, ratio is against the normal duration';
 
+--: case, events: where the events of _case_event are, in the last attempt
 CREATE TABLE l4._case_count (
     job_id text NOT NULL,
     event_id int NOT NULL,
@@ -267,8 +215,9 @@ CREATE TABLE l4._case_count (
     CONSTRAINT _case_count_pkey PRIMARY KEY (job_id, event_id, node),
     CONSTRAINT _case_count_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_count IS 'case, events: where the events of _case_event are, in the last attempt';
 
+--: case, events: those that are new, or of level WARNING and above; alike = oldest event of its near-duplicate group;
+--: kills = it, or one beside it in the same report, tells that a process was killed; example = as in _job_event
 CREATE TABLE l4._case_event (
     job_id text NOT NULL,
     event_id int NOT NULL,
@@ -290,11 +239,8 @@ CREATE TABLE l4._case_event (
     CONSTRAINT _case_event_pkey PRIMARY KEY (job_id, event_id),
     CONSTRAINT _case_event_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_event IS
-    'case, events: those that are new, or of level WARNING and above; alike = oldest event of its near-duplicate '
-    'group; kills = it, or one beside it in the same report, tells that a process was killed; example = as in '
-    '_job_event';
 
+--: case, dropped: new events that are no sign of the failure, and why
 CREATE TABLE l4._case_dropped (
     job_id text NOT NULL,
     event_id int NOT NULL,
@@ -302,8 +248,8 @@ CREATE TABLE l4._case_dropped (
     CONSTRAINT _case_dropped_pkey PRIMARY KEY (job_id, event_id),
     CONSTRAINT _case_dropped_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_dropped IS 'case, dropped: new events that are no sign of the failure, and why';
 
+--: case, marks: when a node first deviated, was significant and reported a crash, and whether it failed like others
 CREATE TABLE l4._case_mark (
     job_id text NOT NULL,
     node text NOT NULL,
@@ -314,9 +260,8 @@ CREATE TABLE l4._case_mark (
     CONSTRAINT _case_mark_pkey PRIMARY KEY (job_id, node),
     CONSTRAINT _case_mark_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_mark IS
-    'case, marks: when a node first deviated, was significant and reported a crash, and whether it failed like others';
 
+--: case, symptom: which nodes ended as nodes of good jobs do, and which of them cannot have stopped before the end
 CREATE TABLE l4._case_end (
     job_id text NOT NULL,
     node text NOT NULL,
@@ -325,9 +270,8 @@ CREATE TABLE l4._case_end (
     CONSTRAINT _case_end_pkey PRIMARY KEY (job_id, node),
     CONSTRAINT _case_end_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_end IS
-    'case, symptom: which nodes ended as nodes of good jobs do, and which of them cannot have stopped before the end';
 
+--: case, accusations: who names whom, and in which events; weight 0 = not heard
 CREATE TABLE l4._case_edge (
     job_id text NOT NULL,
     accuser text NOT NULL,
@@ -338,8 +282,8 @@ CREATE TABLE l4._case_edge (
     CONSTRAINT _case_edge_pkey PRIMARY KEY (job_id, accuser, accused),
     CONSTRAINT _case_edge_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._case_edge IS 'case, accusations: who names whom, and in which events; weight 0 = not heard';
 
+--: case: the nodes, all steps together; times are by the clock of most nodes, from which this one differs by clock
 CREATE VIEW l4._case_node AS
 SELECT job_id, node, p.rank, p.ranks, p.block, p.place, p.lines, p.first_ts - c.clock AS first_ts,
     p.last_ts - c.clock AS last_ts, c.clock, g.train_ts, g.progress_ts,
@@ -353,12 +297,11 @@ CROSS JOIN LATERAL (SELECT COALESCE(o.clock, '0'::interval) AS clock) AS c
 LEFT JOIN l4._case_progress AS g USING (job_id, node)
 LEFT JOIN l4._case_mark AS m USING (job_id, node)
 LEFT JOIN l4._case_end AS e USING (job_id, node);
-COMMENT ON VIEW l4._case_node IS
-    'case: the nodes, all steps together; times are by the clock of most nodes, from which this one differs by clock';
 
 -- The planner cannot know how much a case has: the next job is in no statistics. So the case is read through functions
 -- that say how many rows are usual, which are enough to join by hash. They are in PL/pgSQL, which keeps their plans for
 -- the session.
+--: nodes of a case
 CREATE FUNCTION l4._nodes(job_id text) RETURNS SETOF l4._case_node
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 500
 SET search_path = pg_catalog, pg_temp SET enable_nestloop = off
@@ -367,15 +310,15 @@ BEGIN
     RETURN QUERY SELECT n.* FROM l4._case_node AS n WHERE n.job_id = _nodes.job_id;
 END;
 $$;
-COMMENT ON FUNCTION l4._nodes(text) IS 'nodes of a case';
 
+--: the single ranks of a node
 CREATE FUNCTION l4._ranks_in(ranks int4multirange) RETURNS SETOF int
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 8
 BEGIN ATOMIC
     SELECT generate_series(lower(s.span), upper(s.span) - 1) FROM unnest(_ranks_in.ranks) AS s(span);
 END;
-COMMENT ON FUNCTION l4._ranks_in(int4multirange) IS 'the single ranks of a node';
 
+--: the node of each rank, where it is one node
 CREATE FUNCTION l4._ranks(job_id text) RETURNS TABLE (rank int, node text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 500
 BEGIN ATOMIC
@@ -385,8 +328,8 @@ BEGIN ATOMIC
     GROUP BY r.rank
     HAVING count(*) = 1;
 END;
-COMMENT ON FUNCTION l4._ranks(text) IS 'the node of each rank, where it is one node';
 
+--: new events of a case
 CREATE FUNCTION l4._new_events(job_id text) RETURNS SETOF l4._case_event
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000
 SET search_path = pg_catalog, pg_temp
@@ -395,8 +338,8 @@ BEGIN
     RETURN QUERY SELECT e.* FROM l4._case_event AS e WHERE e.job_id = _new_events.job_id AND e.is_new;
 END;
 $$;
-COMMENT ON FUNCTION l4._new_events(text) IS 'new events of a case';
 
+--: new events of a case that were not dropped
 CREATE FUNCTION l4._claims(job_id text) RETURNS SETOF l4._case_event
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 100
 SET search_path = pg_catalog, pg_temp
@@ -408,10 +351,10 @@ BEGIN
         WHERE d.job_id = e.job_id AND d.event_id = e.event_id);
 END;
 $$;
-COMMENT ON FUNCTION l4._claims(text) IS 'new events of a case that were not dropped';
 
 -- Joined as functions, whose rows are estimated: the tables are filled anew by each diagnosis, so that what is known of
 -- their size is of another one, and with none known the join is a loop over all counts for each event.
+--: which node shows which of the new events that were not dropped
 CREATE FUNCTION l4._shown(job_id text)
 RETURNS TABLE (event_id int, node text, occurrences bigint, first_ts timestamptz, last_ts timestamptz,
     first_line_no bigint, level int, nodes int, terminal bool, exit bool, stack bool, alike int)
@@ -426,8 +369,8 @@ BEGIN
     JOIN l4._case_count AS c ON c.job_id = _shown.job_id AND c.event_id = e.event_id;
 END
 $$;
-COMMENT ON FUNCTION l4._shown(text) IS 'which node shows which of the new events that were not dropped';
 
+--: where the events of a case are
 CREATE FUNCTION l4._counts(job_id text) RETURNS SETOF l4._case_count
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 2000
 SET search_path = pg_catalog, pg_temp
@@ -436,8 +379,8 @@ BEGIN
     RETURN QUERY SELECT c.* FROM l4._case_count AS c WHERE c.job_id = _counts.job_id;
 END;
 $$;
-COMMENT ON FUNCTION l4._counts(text) IS 'where the events of a case are';
 
+--: who names whom in a case
 CREATE FUNCTION l4._edges(job_id text) RETURNS SETOF l4._case_edge
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 500
 SET search_path = pg_catalog, pg_temp
@@ -446,13 +389,11 @@ BEGIN
     RETURN QUERY SELECT a.* FROM l4._case_edge AS a WHERE a.job_id = _edges.job_id;
 END;
 $$;
-COMMENT ON FUNCTION l4._edges(text) IS 'who names whom in a case';
 
+--: servers whose streams of a job are missing since it was last collected
 CREATE TABLE l4._job_absent (
     job_id text NOT NULL,
-    server text NOT NULL,
+    server text NOT NULL, --: the server
     CONSTRAINT _job_absent_pkey PRIMARY KEY (job_id, server),
     CONSTRAINT _job_absent_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._job_absent IS 'servers whose streams of a job are missing since it was last collected';
-COMMENT ON COLUMN l4._job_absent.server IS 'the server';

@@ -1,9 +1,10 @@
 -- The numbers that decide, each named once. l4.diagnose(options => ...) overrides them for one diagnosis, which stores
 -- what it used.
 
+--: a threshold, its default, and the range in which it may be set
 CREATE TYPE l4._threshold AS (name text, value numeric, unit text, low numeric, high numeric, meaning text);
-COMMENT ON TYPE l4._threshold IS 'a threshold, its default, and the range in which it may be set';
 
+--: thresholds: how many are many, the baseline, and clocks
 CREATE FUNCTION l4._thresholds_compared() RETURNS SETOF l4._threshold
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 30
 BEGIN ATOMIC
@@ -48,8 +49,8 @@ BEGIN ATOMIC
         ('min_shared_lines', 5, 'events', 1, 1000000, 'so many lines that all nodes print make a median')
     ) AS t(name, value, unit, low, high, meaning);
 END;
-COMMENT ON FUNCTION l4._thresholds_compared() IS 'thresholds: how many are many, the baseline, and clocks';
 
+--: thresholds: slowness, hangs, and what belongs together in time
 CREATE FUNCTION l4._thresholds_progress() RETURNS SETOF l4._threshold
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 30
 BEGIN ATOMIC
@@ -110,8 +111,8 @@ BEGIN ATOMIC
         ('unexplained_patience', 2, 'factor', 1, 1000, 'so much longer where crash reports do not speak of waiting')
     ) AS t(name, value, unit, low, high, meaning);
 END;
-COMMENT ON FUNCTION l4._thresholds_progress() IS 'thresholds: slowness, hangs, and what belongs together in time';
 
+--: thresholds: what evidence is worth, and which answer it makes
 CREATE FUNCTION l4._thresholds_evidence() RETURNS SETOF l4._threshold
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 30
 BEGIN ATOMIC
@@ -147,8 +148,8 @@ BEGIN ATOMIC
         ('certain_ratio', 2, 'times', 1, 1000000, 'the score of the next node, if it has that as well')
     ) AS t(name, value, unit, low, high, meaning);
 END;
-COMMENT ON FUNCTION l4._thresholds_evidence() IS 'thresholds: what evidence is worth, and which answer it makes';
 
+--: the numbers that decide in l4.diagnose(): what its argument options may override, and in which range
 CREATE FUNCTION l4.diagnose_thresholds()
 RETURNS TABLE (name text, value numeric, unit text, low numeric, high numeric, meaning text)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 90
@@ -157,8 +158,6 @@ BEGIN ATOMIC
     UNION ALL SELECT t.* FROM l4._thresholds_progress() AS t
     UNION ALL SELECT t.* FROM l4._thresholds_evidence() AS t;
 END;
-COMMENT ON FUNCTION l4.diagnose_thresholds() IS
-    'the numbers that decide in l4.diagnose(): what its argument options may override, and in which range';
 
 -- One row of all thresholds, a column each, so that a name that does not exist is an error when a function is created.
 DO $$
@@ -171,6 +170,7 @@ END;
 $$;
 COMMENT ON TYPE l4._thresholds IS 'l4.diagnose_thresholds() as columns';
 
+--: thresholds and weights of l4.diagnose(): what its argument options may override
 CREATE FUNCTION l4.diagnose_defaults() RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -180,10 +180,9 @@ BEGIN ATOMIC
             "drift": 8, "network": 2}}'
     FROM l4.diagnose_thresholds() AS t;
 END;
-COMMENT ON FUNCTION l4.diagnose_defaults() IS
-    'thresholds and weights of l4.diagnose(): what its argument options may override';
 
 -- The options given, completed and checked.
+--: options of l4.diagnose(), checked and completed by the defaults
 CREATE FUNCTION l4._diagnose_parameters(options jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -228,9 +227,8 @@ BEGIN
     RETURN defaults || options || jsonb_build_object('weights', defaults -> 'weights' || weights);
 END;
 $$;
-COMMENT ON FUNCTION l4._diagnose_parameters(jsonb) IS 'options of l4.diagnose(), checked and completed by the defaults';
 
+--: a threshold in seconds as an interval
 CREATE FUNCTION l4._seconds(seconds numeric) RETURNS interval
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN seconds::float8 * interval '1 second';
-COMMENT ON FUNCTION l4._seconds(numeric) IS 'a threshold in seconds as an interval';

@@ -1,5 +1,6 @@
 -- Attempts that have files of their own, such as of a job that was requeued onto other nodes.
 
+--: when a job first reported a crash: that something is restarted is none
 CREATE FUNCTION l4._first_crash(k l4._case) RETURNS timestamptz
 LANGUAGE plpgsql STABLE COST 100000 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -17,12 +18,11 @@ BEGIN
         CROSS JOIN LATERAL unnest(r.times) AS t(ts));
 END
 $$;
-COMMENT ON FUNCTION l4._first_crash(l4._case) IS
-    'when a job first reported a crash: that something is restarted is none';
 
 -- At a moment all streams are over, and nearly all nodes that go on then, most of them nodes of before, print among
 -- their first lines what one began with before. Where it crashed before and no node is another, a launcher tried again,
 -- and the first failure tells.
+--: when the last attempt of a job began, where each attempt has files of its own
 CREATE FUNCTION l4._began_files(k l4._case, job_id text) RETURNS timestamptz
 LANGUAGE plpgsql STABLE COST 100000 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -66,9 +66,8 @@ BEGIN
         AND (z.again < z.nodes OR _began_files.job_id <> k.job_id OR coalesce(g.ts < l4._first_crash(k), true)));
 END
 $$;
-COMMENT ON FUNCTION l4._began_files(l4._case, text) IS
-    'when the last attempt of a job began, where each attempt has files of its own';
 
+--: streams of a job that went on in its last attempt
 CREATE FUNCTION l4._streams(k l4._case, job_id text) RETURNS SETOF l4._stream
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 500
 BEGIN ATOMIC
@@ -77,8 +76,8 @@ BEGIN ATOMIC
         ELSE k.good_since[array_position(k.baseline, _streams.job_id)] END AS ts OFFSET 0) AS a
     JOIN l4._stream AS s ON s.job_id = _streams.job_id AND coalesce(s.last_ts >= a.ts, true);
 END;
-COMMENT ON FUNCTION l4._streams(l4._case, text) IS 'streams of a job that went on in its last attempt';
 
+--: nodes of good jobs that wrote in their last attempts
 CREATE FUNCTION l4._good_nodes(k l4._case) RETURNS SETOF l4._node
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 1000
 BEGIN ATOMIC
@@ -86,4 +85,3 @@ BEGIN ATOMIC
     WHERE n.job_id = ANY (k.baseline)
         AND coalesce(n.last_ts >= k.good_since[array_position(k.baseline, n.job_id)], true);
 END;
-COMMENT ON FUNCTION l4._good_nodes(l4._case) IS 'nodes of good jobs that wrote in their last attempts';

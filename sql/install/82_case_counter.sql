@@ -1,6 +1,7 @@
 -- Progress without words: the event that counts up in good jobs tells the iterations of a trainer that no rule knows.
 
 -- Trainers print on the first rank, on the last one, on all, or where the one runs that leads the others.
+--: the first and the last stream of a job, by rank and name, and the longest one
 CREATE FUNCTION l4._outer_streams(k l4._case, job_id text) RETURNS SETOF int
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 3
 BEGIN ATOMIC
@@ -13,11 +14,10 @@ BEGIN ATOMIC
     WHERE x.place IN (1, x.streams) OR x.longest = 1
     ORDER BY x.place IN (1, x.streams) DESC, x.place;
 END;
-COMMENT ON FUNCTION l4._outer_streams(l4._case, text) IS
-    'the first and the last stream of a job, by rank and name, and the longest one';
 
 -- What a launcher puts in front of lines is known only after some of them: until then it is part of the message, and
 -- the same lines are another event. So they are with another number of signs in a bar, or another unit of a rate.
+--: events of a job (NULL: all) and those that are the same with another label or bar, each with the event without
 CREATE FUNCTION l4._labelled(job_id text, events int[]) RETURNS TABLE (event_id int, bare int)
 LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 ROWS 100 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
@@ -52,11 +52,10 @@ BEGIN
     WHERE events IS NULL OR s.bare IN (SELECT z.bare FROM same AS z WHERE z.event_id = ANY (events));
 END
 $$;
-COMMENT ON FUNCTION l4._labelled(text, int[]) IS
-    'events of a job (NULL: all) and those that are the same with another label or bar, each with the event without';
 
 -- The first numbers in the variable parts of some events of a job's streams, in the order of their lines, and by how
 -- much each differs from the one before. Slots are counted from the last word, as a label in front shifts them.
+--: first values of the variable parts of events: as numbers, where they are some, and whether they have a point
 CREATE FUNCTION l4._first_numbers(streams int[], events int[])
 RETURNS TABLE (stream_id int, event_id int, slot int, number int, occurrences bigint, first_ts timestamptz,
     first_line_no bigint, step bigint, has_point bool)
@@ -94,11 +93,10 @@ BEGIN
     WINDOW w AS (PARTITION BY u.stream_id, u.bare, u.slot ORDER BY u.first_line_no);
 END
 $$;
-COMMENT ON FUNCTION l4._first_numbers(int[], int[]) IS
-    'first values of the variable parts of events: as numbers, where they are some, and whether they have a point';
 
 -- How many nodes there are to be: a number that two good jobs of different size print, and that is as many times the
 -- nodes in both, as ranks are.
+--: nodes that a job is to have by its own lines, where good jobs show which number tells them
 CREATE FUNCTION l4._told_nodes(k l4._case) RETURNS int
 LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -137,9 +135,8 @@ BEGIN
         WHERE s.lines + s.tail_lines > 0));
 END
 $$;
-COMMENT ON FUNCTION l4._told_nodes(l4._case) IS
-    'nodes that a job is to have by its own lines, where good jobs show which number tells them';
 
+--: events of a stream, whatever label is in front: how many records, for how many seconds, and between which lines
 CREATE FUNCTION l4._events_of_stream(stream_id int)
 RETURNS TABLE (event_id int, records numeric, lasts numeric, first_line_no bigint, last_line_no bigint,
     first_ts timestamptz)
@@ -160,8 +157,6 @@ BEGIN ATOMIC
     WHERE m.stream_id = _events_of_stream.stream_id AND m.part = 0
     GROUP BY l.bare;
 END;
-COMMENT ON FUNCTION l4._events_of_stream(int) IS
-    'events of a stream, whatever label is in front: how many records, for how many seconds, and between which lines';
 
 -- What counts in a stream: nearly each number is the one before and a step, at steady times, for a good part of the log
 -- or beside measured values, but not while the start-up goes on: of the lines that come once before it ends, most come
@@ -173,6 +168,8 @@ COMMENT ON FUNCTION l4._events_of_stream(int) IS
 -- and recurs like that shows at least that the training goes on. Without times nothing speaks against steady ones, and
 -- whole seconds that look equal may be one apart; where the first line of the stream came again the job was started
 -- again, and there is no gap. Numbers below that of the nodes may be ranks.
+--: the event of a stream that counts iterations, and its first numbers; slot NULL: its records show the progress, but
+--: no number counts
 CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[])
 RETURNS TABLE (event_id int, slot int, epoch_slot int, total_slot int, step bigint, numbers bigint, low int, high int,
     total int, times numeric, first_line_no bigint, last_line_no bigint, measures bool)
@@ -253,13 +250,11 @@ BEGIN
         ORDER BY s.numbers, s.slot LIMIT 1) AS o ON true;
 END
 $$;
-COMMENT ON FUNCTION l4._counter_of_stream(l4._case, int, int[]) IS
-    'the event of a stream that counts iterations, and its first numbers; slot NULL: its records show the progress, '
-    'but no number counts';
 
 -- A number announces an iteration, "[ROUND 7]", where other lines come as often or more often, the first of them before
 -- the second number, the last of them after the last one, and none of them ends before it. What it announces takes
 -- time: lines that come with it are the rest of a report.
+--: events of a stream that tell of each iteration which a number announces, NULL where it reports them
 CREATE FUNCTION l4._cycle(k l4._case, stream_id int, counter int, slot int) RETURNS int[]
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000
 BEGIN ATOMIC
@@ -281,10 +276,9 @@ BEGIN ATOMIC
         WHERE c.event_id = _cycle.counter) AS o
     HAVING NOT bool_or(o.before) AND coalesce(bool_or(o.later) FILTER (WHERE o.within), true);
 END;
-COMMENT ON FUNCTION l4._cycle(l4._case, int, int, int) IS
-    'events of a stream that tell of each iteration which a number announces, NULL where it reports them';
 
 -- The lines and times of the records of an event, a row a stream.
+--: lines and times (-infinity: none) of the records of an event in a job, whatever label is in front
 CREATE FUNCTION l4._records(job_id text, event_id int)
 RETURNS TABLE (stream_id int, lines bigint[], times timestamptz[])
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
@@ -298,12 +292,11 @@ BEGIN ATOMIC
     WHERE s.job_id = _records.job_id AND u.back = 0
     GROUP BY s.stream_id;
 END;
-COMMENT ON FUNCTION l4._records(text, int) IS
-    'lines and times (-infinity: none) of the records of an event in a job, whatever label is in front';
 
 -- The counter of a job: what counts up in its first, last or longest stream. It begins anew where its numbers come
 -- more often than there are of them, or more reports than are to be; a number that several ranks of a stream report is
 -- one.
+--: the event that counts the iterations of a job, NULL: none
 CREATE FUNCTION l4._counter_of_job(k l4._case, job_id text) RETURNS l4._counter
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -348,10 +341,10 @@ BEGIN
     RETURN uncounted;
 END;
 $$;
-COMMENT ON FUNCTION l4._counter_of_job(l4._case, text) IS 'the event that counts the iterations of a job, NULL: none';
 
 -- What the event counts in a job, packed, a row a stream: nearly all nodes that print it must count alike. The last
 -- attempt begins with the first number and the first epoch.
+--: iterations of the streams of a job as an event counts them, packed; none where nodes count differently
 CREATE FUNCTION l4._count(c l4._counter, t l4._thresholds, job_id text, attempt_ts timestamptz)
 RETURNS TABLE (stream_id int, iterations bytea)
 LANGUAGE plpgsql STABLE COST 10000 ROWS 500 SET search_path = pg_catalog, pg_temp
@@ -413,11 +406,10 @@ BEGIN
     WHERE c.slot IS NULL OR (SELECT avg(a.even::int) FROM known AS a) >= t.nearly_all;
 END
 $$;
-COMMENT ON FUNCTION l4._count(l4._counter, l4._thresholds, text, timestamptz) IS
-    'iterations of the streams of a job as an event counts them, packed; none where nodes count differently';
 
 -- Of each good job: what rules read of it, else what the event that counts says; what a diagnosis of the good job
 -- itself found is another thing.
+--: iterations of good jobs, counted as those of the job are
 CREATE FUNCTION l4._good_iterations(k l4._case)
 RETURNS TABLE (job_id text, epoch int, iteration int, duration_ms float8)
 LANGUAGE sql STABLE COST 100000 ROWS 10000
@@ -433,9 +425,9 @@ BEGIN ATOMIC
         AS u(epoch int, iteration int, ended timestamptz, duration_ms float8)
     WHERE coalesce(u.ended >= b.since, true);
 END;
-COMMENT ON FUNCTION l4._good_iterations(l4._case) IS 'iterations of good jobs, counted as those of the job are';
 
 -- Good jobs show what counts; without any the job itself.
+--: case, counter: finds the event that counts iterations where no rule reads any, and writes what it counts
 CREATE FUNCTION l4._case_counter(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -464,10 +456,9 @@ BEGIN
     RETURN k;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_counter(l4._case) IS
-    'case, counter: finds the event that counts iterations where no rule reads any, and writes what it counts';
 
 -- How many there are to be stands right behind a number, the same on all records of the first and the last node.
+--: how many iterations an event that counts them says there are to be, of an epoch or in all, and how many epochs
 CREATE FUNCTION l4._counter_totals(k l4._case, OUT total int, OUT epochs int)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -481,5 +472,3 @@ BEGIN ATOMIC
         GROUP BY n.slot
         HAVING min(n.number) = max(n.number)) AS s;
 END;
-COMMENT ON FUNCTION l4._counter_totals(l4._case) IS
-    'how many iterations an event that counts them says there are to be, of an epoch or in all, and how many epochs';

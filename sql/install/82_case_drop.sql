@@ -1,6 +1,7 @@
 -- What is no sign of the failure, although it is new, and when the trouble began.
 
 -- Another value of a setting that good jobs echo too.
+--: events that echo a setting which good jobs echo too
 CREATE FUNCTION l4._settings(k l4._case) RETURNS TABLE (event_id int)
 LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
@@ -18,10 +19,10 @@ BEGIN ATOMIC
     SELECT s.event_id FROM setting AS s
     WHERE s.key IN (SELECT z.key FROM setting AS z JOIN good AS g USING (event_id));
 END;
-COMMENT ON FUNCTION l4._settings(l4._case) IS 'events that echo a setting which good jobs echo too';
 
 -- Where each node of a good job reports iterations, one that reports none did not train with the others; without a good
 -- job, where most nodes of this one do.
+--: nodes that did not train although the job did
 CREATE FUNCTION l4._left_out(k l4._case) RETURNS SETOF text
 LANGUAGE sql STABLE ROWS 1
 BEGIN ATOMIC
@@ -34,19 +35,19 @@ BEGIN ATOMIC
                         FROM l4._labelled(k.baseline[1], ARRAY[(k.counter).event_id]) AS l)) AS c))
                 FROM l4._node AS g WHERE g.job_id = k.baseline[1]) END;
 END;
-COMMENT ON FUNCTION l4._left_out(l4._case) IS 'nodes that did not train although the job did';
 
 -- What was over when the last attempt began, belongs to earlier ones.
+--: stages of the last attempt of a job
 CREATE FUNCTION l4._stages(k l4._case) RETURNS SETOF l4.stage_span
 LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
     SELECT s.* FROM l4.stage_span AS s
     WHERE s.job_id = k.job_id AND coalesce(s.last_ts >= k.attempt_ts, true);
 END;
-COMMENT ON FUNCTION l4._stages(l4._case) IS 'stages of the last attempt of a job';
 
 -- Events that were over, on every node that has them, when the node had its first iteration done and training went on,
 -- or, of a node that did not train, when the node got to a later stage.
+--: events that were over before training began
 CREATE FUNCTION l4._survived(k l4._case) RETURNS TABLE (event_id int)
 LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
@@ -67,22 +68,22 @@ BEGIN ATOMIC
     GROUP BY c.event_id
     HAVING bool_and(coalesce(c.last_ts < o.ts, false));
 END;
-COMMENT ON FUNCTION l4._survived(l4._case) IS 'events that were over before training began';
 
 -- The time of the last iteration but so many.
+--: when the last but so many iterations of a job were done
 CREATE FUNCTION l4._done_before(k l4._case, back numeric) RETURNS timestamptz
 LANGUAGE sql STABLE
 RETURN (SELECT i.done_ts FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.place = k.iterations - back + 1);
-COMMENT ON FUNCTION l4._done_before(l4._case, numeric) IS 'when the last but so many iterations of a job were done';
 
+--: is a job known to have failed
 CREATE FUNCTION l4._has_failed(job_id text) RETURNS bool
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = _has_failed.job_id AND j.status = 'failed');
-COMMENT ON FUNCTION l4._has_failed(text) IS 'is a job known to have failed';
 
 -- With few good jobs the job's own past is what good jobs look like; with none, a line below a warning must say that
 -- something is wrong, come for the first time while the job stands still, or be the last word of a node of a job that
 -- is known to have failed.
+--: events that are no sign of the failure where few good jobs are known
 CREATE FUNCTION l4._own_past(k l4._case) RETURNS TABLE (event_id int, reason text)
 LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
@@ -120,9 +121,9 @@ BEGIN ATOMIC
             AND e.event_id IN (SELECT w.event_id FROM last_word AS w))
         AND e.event_id NOT IN (SELECT x FROM l4._new_status(k.job_id, '{}') AS x);
 END;
-COMMENT ON FUNCTION l4._own_past(l4._case) IS 'events that are no sign of the failure where few good jobs are known';
 
 -- A job that did not start: what its processes say below a warning is the start-up that others get through.
+--: case, dropped: start-up is no sign of a failure to start
 CREATE FUNCTION l4._drop_startup(k l4._case) RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
@@ -130,8 +131,8 @@ BEGIN ATOMIC
     SELECT k.job_id, e.event_id, 'start-up' FROM l4._claims(k.job_id) AS e
     WHERE e.level > 0 AND e.level < (k.t).warning_level AND NOT e.terminal AND NOT e.exit;
 END;
-COMMENT ON FUNCTION l4._drop_startup(l4._case) IS 'case, dropped: start-up is no sign of a failure to start';
 
+--: case, dropped: writes new events that are no sign of the failure, and why; adds when the trouble began
 CREATE FUNCTION l4._case_drop(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -196,9 +197,8 @@ BEGIN
     RETURN k;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_drop(l4._case) IS
-    'case, dropped: writes new events that are no sign of the failure, and why; adds when the trouble began';
 
+--: case, marks: writes when nodes first deviated, were significant and reported a crash, and who failed like others
 CREATE FUNCTION l4._case_marks(k l4._case) RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
@@ -219,5 +219,3 @@ BEGIN ATOMIC
     FROM shown AS s LEFT JOIN failing AS f USING (alike)
     GROUP BY s.node;
 END;
-COMMENT ON FUNCTION l4._case_marks(l4._case) IS
-    'case, marks: writes when nodes first deviated, were significant and reported a crash, and who failed like others';

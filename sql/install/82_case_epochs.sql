@@ -1,42 +1,41 @@
 -- Epochs: iterations that begin anew with each of them, and their number since the start.
 
+--: number since the start of an iteration that is numbered within its epoch, at most its last one: a node with more
+--: counts as the others do; the same number where iterations do not begin anew
 CREATE FUNCTION l4._since_start(epochs l4._epochs, epoch int, iteration int) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (epochs).length IS NULL OR iteration IS NULL THEN iteration
     ELSE least(2147483647, greatest(0, epoch::bigint - (epochs).first) * (epochs).length
         + least(iteration, (epochs).low::bigint + (epochs).length - 1))::int END;
-COMMENT ON FUNCTION l4._since_start(l4._epochs, int, int) IS
-    'number since the start of an iteration that is numbered within its epoch, at most its last one: a node with more '
-    'counts as the others do; the same number where iterations do not begin anew';
 
+--: epoch, and number within it, of an iteration since the start; NULL where iterations do not begin anew
 CREATE FUNCTION l4._in_epoch(epochs l4._epochs, since_start int, OUT epoch int, OUT iteration int)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ROW(CASE WHEN (epochs).length IS NOT NULL THEN least(2147483647,
         (epochs).first::bigint + greatest(0, since_start - (epochs).low) / (epochs).length)::int END,
     CASE WHEN since_start < (epochs).low THEN since_start
         ELSE (epochs).low + (since_start - (epochs).low) % (epochs).length END);
-COMMENT ON FUNCTION l4._in_epoch(l4._epochs, int) IS
-    'epoch, and number within it, of an iteration since the start; NULL where iterations do not begin anew';
 
+--: an iteration since the start, as the job names it
 CREATE FUNCTION l4._iteration_name(epochs l4._epochs, since_start int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT concat('epoch ' || e.epoch || ', ', 'iteration ', coalesce(e.iteration, since_start))
     FROM l4._in_epoch(epochs, since_start) AS e);
-COMMENT ON FUNCTION l4._iteration_name(l4._epochs, int) IS 'an iteration since the start, as the job names it';
 
 -- For reports: what the streams say, counted as the last diagnosis counts.
+--: l4._iteration with iterations counted since the start
 CREATE VIEW l4._reported AS
 SELECT i.job_id, i.node, i.source, i.epoch, l4._since_start(c.epochs, i.epoch, i.iteration) AS iteration, i.ended,
     i.duration_ms
 FROM l4._iteration AS i LEFT JOIN l4._case AS c USING (job_id);
-COMMENT ON VIEW l4._reported IS 'l4._iteration with iterations counted since the start';
 
+--: nodes that wrote, with their last iteration since the start
 CREATE VIEW l4._reporter AS
 SELECT n.job_id, n.node, n.rank, n.first_ts, n.last_ts, COALESCE(g.last_iteration, n.last_iteration) AS last_iteration
 FROM l4._node AS n LEFT JOIN l4._case_progress AS g USING (job_id, node);
-COMMENT ON VIEW l4._reporter IS 'nodes that wrote, with their last iteration since the start';
 
 -- One stream tells: all nodes of a good job count alike.
+--: the first epoch of a job, and whether its iterations begin anew with the next one
 CREATE FUNCTION l4._epochs_of_job(job_id text, OUT first int, OUT begin_anew bool)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000
 BEGIN ATOMIC
@@ -47,11 +46,10 @@ BEGIN ATOMIC
     JOIN l4._summary AS m USING (stream_id)
     CROSS JOIN LATERAL l4._unpack(m.iterations, m.open_iterations) AS i(epoch int, iteration int);
 END;
-COMMENT ON FUNCTION l4._epochs_of_job(text) IS
-    'the first epoch of a job, and whether its iterations begin anew with the next one';
 
 -- What is printed for the first time after the last printed iteration of the first epoch, and before the second one
 -- begins, ends the first one: until then its other iterations were done.
+--: iterations of the first epoch after its last printed one, by the time that passed; NULL where nothing tells
 CREATE FUNCTION l4._rest_of_epoch(k l4._case, packed bytea) RETURNS float8
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -75,8 +73,6 @@ BEGIN ATOMIC
     WHERE e.ms > 0 AND f.ts >= e.done_ts - e.ms * interval '1 ms' AND f.ts < e.next_ts
     GROUP BY e.done_ts, e.ms;
 END;
-COMMENT ON FUNCTION l4._rest_of_epoch(l4._case, bytea) IS
-    'iterations of the first epoch after its last printed one, by the time that passed; NULL where nothing tells';
 
 -- Iterations begin anew with each epoch when every later epoch begins with the same number, and the first one not
 -- before it, or each within the first printed step: trainers print every so many, counted in the epoch or since the
@@ -84,6 +80,7 @@ COMMENT ON FUNCTION l4._rest_of_epoch(l4._case, bytea) IS
 -- do not, and prints no epoch. The length is what the lines say it is, else the number of the last iteration: that of
 -- all whole epochs, where every iteration is printed, or the last one although it is none of the printed steps; else
 -- what follows its last printed iteration tells by its time.
+--: how a job counts iterations that begin anew with each epoch; NULL where they go on
 CREATE FUNCTION l4._epochs(k l4._case, packed bytea, step int, total int) RETURNS l4._epochs
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -145,10 +142,9 @@ BEGIN
     RETURN answer;
 END;
 $$;
-COMMENT ON FUNCTION l4._epochs(l4._case, bytea, int, int) IS
-    'how a job counts iterations that begin anew with each epoch; NULL where they go on';
 
 -- The iteration of the answer, which until here counts since the start.
+--: a diagnosis with its epoch, its iteration since the start or within the epoch, and the printed steps around it
 CREATE FUNCTION l4._count_epochs(k l4._case, d l4.diagnosis, low int, high int) RETURNS l4.diagnosis
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -184,9 +180,8 @@ BEGIN
     RETURN d;
 END;
 $$;
-COMMENT ON FUNCTION l4._count_epochs(l4._case, l4.diagnosis, int, int) IS
-    'a diagnosis with its epoch, its iteration since the start or within the epoch, and the printed steps around it';
 
+--: epoch and iteration of a diagnosis in words, and the printed steps that it lies between
 CREATE FUNCTION l4._iteration_words(d l4.diagnosis) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN d.iteration IS NOT NULL THEN concat('epoch ' || d.epoch || ', ', 'iteration ',
@@ -194,5 +189,3 @@ RETURN CASE WHEN d.iteration IS NOT NULL THEN concat('epoch ' || d.epoch || ', '
         CASE WHEN (d.coverage -> 'iteration_in_epoch')::int <> d.iteration THEN d.iteration || ' since the start' END,
         'between ' || (d.coverage #>> '{iteration_between,0}') || ' and '
             || (d.coverage #>> '{iteration_between,1}')), '') || ')') END;
-COMMENT ON FUNCTION l4._iteration_words(l4.diagnosis) IS
-    'epoch and iteration of a diagnosis in words, and the printed steps that it lies between';

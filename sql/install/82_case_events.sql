@@ -3,6 +3,7 @@
 
 -- A known line with a word of trouble that no good job has in its place: "finished (FAILED)" where all others finished
 -- (SUCCEEDED).
+--: known events with a word of trouble that no good job has there
 CREATE FUNCTION l4._new_words(job_id text, good_jobs text[]) RETURNS TABLE (event_id int, words text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -39,13 +40,13 @@ BEGIN
     GROUP BY b.event_id;
 END;
 $$;
-COMMENT ON FUNCTION l4._new_words(text, text[]) IS 'known events with a word of trouble that no good job has there';
 
+--: is a value of the template the status with which a process ended
 CREATE FUNCTION l4._has_status(template text) RETURNS bool
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN template ~* '\m(?:exit(?:ed|[ _-]?(?:code|status|value))?|code|status|rc|returncode)[ =:(\[]*<\*>';
-COMMENT ON FUNCTION l4._has_status(text) IS 'is a value of the template the status with which a process ended';
 
+--: with what status processes ended by some events of a job
 CREATE FUNCTION l4._statuses(job_id text, events int[]) RETURNS TABLE (event_id int, value text)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
 BEGIN ATOMIC
@@ -58,9 +59,9 @@ BEGIN ATOMIC
         WHERE e.event_id = ANY (_statuses.events) AND l4._has_status(p.words || '<*>')) AS s USING (event_id, place)
     WHERE x.value ~ '^-?[0-9]+$';
 END;
-COMMENT ON FUNCTION l4._statuses(text, int[]) IS 'with what status processes ended by some events of a job';
 
 -- A line with a status behind a word for it that is 0 in good jobs, if there are any, and not here: "stopped (rc=-9)".
+--: known events with a status that is 0 in good jobs, and not in this
 CREATE FUNCTION l4._new_status(job_id text, good_jobs text[]) RETURNS SETOF int
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -81,12 +82,11 @@ BEGIN
     END IF;
 END;
 $$;
-COMMENT ON FUNCTION l4._new_status(text, text[]) IS
-    'known events with a status that is 0 in good jobs, and not in this';
 
 -- Events whose texts are equal but for one word of so many, exception class aside, are near-duplicates: "... for
 -- send" and "... for recv". But "nan" where the other has a number is something else. The oldest near-duplicate of an
 -- event is found by hashing the text with one word left out, so the time grows with the words and not with the pairs.
+--: of each event the oldest one that is equal but for a word
 CREATE FUNCTION l4._near_duplicates(event_ids int[], min_words numeric) RETURNS TABLE (event_id int, oldest int)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1000
 BEGIN ATOMIC
@@ -114,8 +114,8 @@ BEGIN ATOMIC
     )
     SELECT c.event_id, min(c.oldest) FROM candidate AS c GROUP BY c.event_id;
 END;
-COMMENT ON FUNCTION l4._near_duplicates(int[], numeric) IS 'of each event the oldest one that is equal but for a word';
 
+--: events that are new or of level WARNING and above, as rules see them
 CREATE FUNCTION l4._candidates(k l4._case) RETURNS SETOF l4._case_event
 LANGUAGE sql STABLE ROWS 200
 BEGIN ATOMIC
@@ -176,8 +176,8 @@ BEGIN ATOMIC
     FROM fact AS f
     WHERE f.is_new OR f.level >= (k.t).warning_level;
 END;
-COMMENT ON FUNCTION l4._candidates(l4._case) IS 'events that are new or of level WARNING and above, as rules see them';
 
+--: case, events: writes those that are new or of level WARNING and above, and which nodes have them
 CREATE FUNCTION l4._case_events(k l4._case) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -226,11 +226,10 @@ BEGIN
     CROSS JOIN LATERAL (SELECT e.stack AND a.event_id IS NULL AS stack) AS x;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_events(l4._case) IS
-    'case, events: writes those that are new or of level WARNING and above, and which nodes have them';
 
 -- What other programs of the machine write, or the job itself since it began: it came in each part of the time until
 -- the trouble, on all nodes that have it, and since then no more often than when it came most.
+--: new events that came all along, and no more often since the trouble began
 CREATE FUNCTION l4._all_along(k l4._case) RETURNS SETOF int
 LANGUAGE plpgsql STABLE ROWS 20 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -277,12 +276,11 @@ BEGIN
                 * greatest(part, extract(epoch FROM k.last_ts - until)::float8);
 END
 $$;
-COMMENT ON FUNCTION l4._all_along(l4._case) IS
-    'new events that came all along, and no more often since the trouble began';
 
 -- Who reports that a process was killed, "exited on signal 9 (Killed)", in the line itself or in one beside it in the
 -- same report. How a process ended accuses nobody, but for one that was killed elsewhere, which cannot report it:
 -- "mpirun noticed that process rank 5 on node gpu07 exited on signal 9 (Killed)".
+--: case, events: which report that a process was killed, and which of those how one ended name one other node
 CREATE FUNCTION l4._case_kills(k l4._case) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -317,12 +315,10 @@ BEGIN
     WHERE c.job_id = k.job_id AND c.event_id = e.event_id AND (c.exit OR t.event_id IS NOT NULL);
 END;
 $$;
-COMMENT ON FUNCTION l4._case_kills(l4._case) IS
-    'case, events: which report that a process was killed, and which of those how one ended name one other node';
 
+--: events of a case in which nodes may name others
 CREATE FUNCTION l4._accusing(job_id text) RETURNS SETOF int
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20
 BEGIN ATOMIC
     SELECT e.event_id FROM l4._claims(_accusing.job_id) AS e WHERE e.accuses;
 END;
-COMMENT ON FUNCTION l4._accusing(text) IS 'events of a case in which nodes may name others';

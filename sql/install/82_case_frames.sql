@@ -1,10 +1,12 @@
 -- What the stacks of crash reports tell.
 
+--: frames of the stacks in a text, and whose code they are in by its place
 CREATE FUNCTION l4._stack_frames(record text)
 RETURNS TABLE (stack int, place int, owner text, package text, file text, line int, function text)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 ROWS 20 AS 'MODULE_PATHNAME', 'l4_stack_frames';
-COMMENT ON FUNCTION l4._stack_frames(text) IS 'frames of the stacks in a text, and whose code they are in by its place';
 
+--: frames of the stacks in a text, innermost first (place 1), those of the exception that came first in stack 1; owner:
+--: user, framework, library, stdlib or NULL = not known
 CREATE FUNCTION l4.stack_frames(record text)
 RETURNS TABLE (stack int, place int, owner text, package text, file text, line int, function text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20
@@ -15,11 +17,9 @@ BEGIN ATOMIC
         f.package, f.file, f.line, f.function
     FROM l4._stack_frames(record) AS f;
 END;
-COMMENT ON FUNCTION l4.stack_frames(text) IS
-    'frames of the stacks in a text, innermost first (place 1), those of the exception that came first in stack 1; '
-    'owner: user, framework, library, stdlib or NULL = not known';
 
 -- The innermost frame that is neither the language's nor unknown, and if it is not the program's, who called.
+--: whose code an exception came from, and the innermost frame in words
 CREATE FUNCTION l4._origin(record text, OUT owner text, OUT words text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000
 BEGIN ATOMIC
@@ -36,9 +36,9 @@ BEGIN ATOMIC
             WHERE f.stack = i.stack AND f.owner = 'user' ORDER BY f.place LIMIT 1), '') ELSE '' END
     FROM (SELECT * FROM frame AS f ORDER BY f.stack, f.place LIMIT 1) AS i;
 END;
-COMMENT ON FUNCTION l4._origin(text) IS 'whose code an exception came from, and the innermost frame in words';
 
 -- Crash reports and stacks of a node (of the job: the first one).
+--: records with a stack of a node, NULL: the first one of the job
 CREATE FUNCTION l4._stack_records(k l4._case, node text) RETURNS TABLE (event_id int, record text)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 5
 BEGIN ATOMIC
@@ -54,15 +54,14 @@ BEGIN ATOMIC
         LIMIT CASE WHEN _stack_records.node IS NULL THEN 1 ELSE (k.t).max_reports::bigint END) AS s
     JOIN l4._claims(k.job_id) AS j USING (event_id);
 END;
-COMMENT ON FUNCTION l4._stack_records(l4._case, text) IS
-    'records with a stack of a node, NULL: the first one of the job';
 
+--: name of a function without its class or name space
 CREATE FUNCTION l4._function(name text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN regexp_replace(name, '^.*[.:]', '');
-COMMENT ON FUNCTION l4._function(text) IS 'name of a function without its class or name space';
 
 -- Who is struck in a step trains, whatever lines say; forward steps are done elsewhere as well.
+--: is the first crash, or one that half of the nodes report, in a function of a training step
 CREATE FUNCTION l4._in_step(k l4._case, announced bool) RETURNS bool
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000
 BEGIN ATOMIC
@@ -76,5 +75,3 @@ BEGIN ATOMIC
         JOIN l4._marker('step') AS r ON l4.pcre_match(l4._function(f.function), r.signature)
         WHERE s.any_step OR l4._function(f.function) !~* '^_*forward$');
 END;
-COMMENT ON FUNCTION l4._in_step(l4._case, bool) IS
-    'is the first crash, or one that half of the nodes report, in a function of a training step';

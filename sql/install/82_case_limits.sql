@@ -1,5 +1,7 @@
 -- What cannot be taken as it is: clocks that are off, and good jobs that were none.
 
+--: packed (place of the node, ms, before_ms, spread_ms): how late nodes report iterations from the place-th on, and
+--: before
 CREATE FUNCTION l4._late_reports(job_id text, place int, min_nodes float8, attempt_ts timestamptz) RETURNS bytea
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -12,12 +14,11 @@ BEGIN
     WHERE n.place > 0);
 END;
 $$;
-COMMENT ON FUNCTION l4._late_reports(text, int, float8, timestamptz) IS
-    'packed (place of the node, ms, before_ms, spread_ms): how late nodes report iterations from the place-th '
-    'on, and before';
 
 -- By how much a node's lines are later than those of the median node: of those that each node prints once, up to the
 -- first iteration; and of the last of those that all print equally often, in training.
+--: seconds by which a node's lines are later than those of the median node: those printed once, the same where they are
+--: many, and the last of others, with its spread
 CREATE FUNCTION l4._line_shifts(k l4._case)
 RETURNS TABLE (node text, began float8, start_shift float8, train_shift float8, train_spread float8)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 500
@@ -53,15 +54,13 @@ BEGIN ATOMIC
     FROM spread AS s
     GROUP BY s.node;
 END;
-COMMENT ON FUNCTION l4._line_shifts(l4._case) IS
-    'seconds by which a node''s lines are later than those of the median node: those printed once, the same where they '
-    'are many, and the last of others, with its spread';
 
 -- A clock is off when the iterations, which nodes finish together, are earlier or later on a node than on most, and its
 -- first lines are so by about as much. Where most nodes print no iterations: when the first lines and the last of
 -- others in training agree. Where there are neither: when its log begins and ends earlier or later by as much, and what
 -- it prints once as the others do comes so as well. A node that starts late, prints late or falls behind has a good
 -- clock: its shift is not the same throughout.
+--: case, clocks: writes by how much those of some nodes are off
 CREATE FUNCTION l4._case_clocks(k l4._case) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -123,11 +122,11 @@ BEGIN
     SELECT k.job_id, c.node, c.seconds * interval '1 second' FROM clock AS c WHERE c.seconds IS NOT NULL;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_clocks(l4._case) IS 'case, clocks: writes by how much those of some nodes are off';
 
 -- A "succeeded" job that stopped short of the iterations that it was to do (where that is not known, that the others
 -- do), and reports a crash that no job which got through reports, was a failure: as a baseline it would hide the very
 -- lines that matter. So would a job that crashed and began anew.
+--: which of these good jobs look like failures, or crashed and began anew
 CREATE FUNCTION l4._doubtful(jobs text[], reached numeric, error_level numeric) RETURNS text[]
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -161,5 +160,3 @@ BEGIN
     WHERE z.short OR l4._began_anew(z.job_id, z.first_node, z.first_ts, jobs, 0.2) IS NOT NULL);
 END;
 $$;
-COMMENT ON FUNCTION l4._doubtful(text[], numeric, numeric) IS
-    'which of these good jobs look like failures, or crashed and began anew';

@@ -3,6 +3,7 @@
 -- Ranks by what nodes report of themselves ("global rank: 5"): a line that nearly all of them print, all with as many
 -- different ranks, no rank on two nodes, and none beyond what so many nodes can have. Where lines disagree, most must
 -- agree on one; a line about a peer does not count.
+--: ranks of the nodes by lines in which each reports its own
 CREATE FUNCTION l4._ranks_reported(k l4._case) RETURNS TABLE (node text, ranks int4multirange)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -42,10 +43,10 @@ BEGIN ATOMIC
         WHERE v.lines > coalesce((SELECT max(o.lines) FROM vote AS o WHERE o.plan <> v.plan), 0)) AS w
     CROSS JOIN LATERAL jsonb_each_text(w.plan) AS r(node, ranks);
 END;
-COMMENT ON FUNCTION l4._ranks_reported(l4._case) IS 'ranks of the nodes by lines in which each reports its own';
 
 -- The ranks of a node are those that its lines carry, else the inventory's. Where no line carries one and the inventory
 -- has none, they are what nodes report of themselves.
+--: ranks of the nodes of a job, where they are known
 CREATE FUNCTION l4._ranks_of_nodes(k l4._case) RETURNS TABLE (node text, ranks int4multirange)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -65,11 +66,11 @@ BEGIN ATOMIC
     UNION ALL
     SELECT s.node, s.ranks FROM l4._ranks_reported(k) AS s WHERE NOT EXISTS (SELECT FROM known);
 END;
-COMMENT ON FUNCTION l4._ranks_of_nodes(l4._case) IS 'ranks of the nodes of a job, where they are known';
 
 -- How many ranks a node has: the least number by which all ranks of a node fall into one block, different nodes into
 -- different ones, and the blocks are no more than the nodes. Or one of less than twice as much by which each node's
 -- lowest rank begins a block: not every node shows all its ranks.
+--: ranks a node of a job of at most so many nodes; 1 where that cannot be told
 CREATE FUNCTION l4._ranks_a_node(t l4._thresholds, places l4._case_place[], nodes bigint) RETURNS int
 LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
@@ -100,9 +101,8 @@ BEGIN
     RETURN coalesce(least, 1);
 END;
 $$;
-COMMENT ON FUNCTION l4._ranks_a_node(l4._thresholds, l4._case_place[], bigint) IS
-    'ranks a node of a job of at most so many nodes; 1 where that cannot be told';
 
+--: did as many nodes write in each of these jobs as were expected
 CREATE FUNCTION l4._all_wrote(jobs text[]) RETURNS bool
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -110,21 +110,21 @@ BEGIN ATOMIC
         AND (SELECT count(DISTINCT s.node) FROM l4._stream AS s
             WHERE s.job_id = j.job_id AND s.lines + s.tail_lines > 0) < j.expected_nodes);
 END;
-COMMENT ON FUNCTION l4._all_wrote(text[]) IS 'did as many nodes write in each of these jobs as were expected';
 
 -- A name that ends in a number ("node07"): what is before it, the number, and how wide it is written.
+--: parts of a name that ends in a number
 CREATE FUNCTION l4._counted_name(name text, OUT stem text, OUT digits int, OUT width int)
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN ROW(regexp_replace(name, '[0-9]+$', ''), substring(name FROM '[0-9]{1,9}$')::int,
     length(substring(name FROM '[0-9]{1,9}$')));
-COMMENT ON FUNCTION l4._counted_name(text) IS 'parts of a name that ends in a number';
 
+--: a name made of such parts
 CREATE FUNCTION l4._count_name(stem text, digits int, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN stem || lpad(digits::text, greatest(width, length(digits::text)), '0');
-COMMENT ON FUNCTION l4._count_name(text, int, int) IS 'a name made of such parts';
 
 -- Hosts that lines name and that never wrote, with names of the form that those of all nodes have, numbers apart.
+--: hosts that lines of a job name and that are called as its nodes are, but wrote nothing, if they are so many
 CREATE FUNCTION l4._told_hosts(k l4._case, places l4._case_place[], wanted int) RETURNS text[]
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -145,11 +145,10 @@ BEGIN ATOMIC
     )
     SELECT array_agg(h.node ORDER BY h.node COLLATE "C") FROM host AS h HAVING count(*) = wanted;
 END;
-COMMENT ON FUNCTION l4._told_hosts(l4._case, l4._case_place[], int) IS
-    'hosts that lines of a job name and that are called as its nodes are, but wrote nothing, if they are so many';
 
 -- Nodes that were expected and never wrote, by their ranks: names that count up with the ranks (node05, node07) name
 -- the gap, else the node of this rank in a baseline job that ran on the same nodes does, else what lines name.
+--: nodes that never wrote, by their ranks
 CREATE FUNCTION l4._missing_ranks(k l4._case, places l4._case_place[], per int, expected int)
     RETURNS SETOF l4._case_place
 LANGUAGE sql STABLE
@@ -193,9 +192,9 @@ BEGIN ATOMIC
         -- where some nodes write nothing in good jobs either, that is the way of this trainer
         AND l4._all_wrote(k.baseline);
 END;
-COMMENT ON FUNCTION l4._missing_ranks(l4._case, l4._case_place[], int, int) IS 'nodes that never wrote, by their ranks';
 
 -- Of good jobs with that many nodes; NULL: of all.
+--: nodes that all good jobs ran on, beside those that wrote, where these are nodes of good jobs too
 CREATE FUNCTION l4._lacking(k l4._case, wrote text[], expected int) RETURNS text[]
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -210,12 +209,11 @@ BEGIN ATOMIC
         GROUP BY u.node) AS n
     HAVING (SELECT count(*) FROM good) >= (k.t).min_pair AND array_agg(n.node) @> _lacking.wrote;
 END;
-COMMENT ON FUNCTION l4._lacking(l4._case, text[], int)
-    IS 'nodes that all good jobs ran on, beside those that wrote, where these are nodes of good jobs too';
 
 -- Those whose ranks are not known: names that count (worker-0, worker-2) show the gap, if the numbers of those that
 -- wrote begin and end as many expected nodes, or begin with 0. A leader beside them has a name of its own. Else it is
 -- only known that there are such nodes.
+--: nodes that never wrote and whose ranks are not known
 CREATE FUNCTION l4._missing_names(k l4._case, places l4._case_place[], expected int) RETURNS SETOF l4._case_place
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -255,10 +253,9 @@ BEGIN ATOMIC
         -- not where some nodes write nothing in good jobs either
         AND l4._all_wrote(k.baseline);
 END;
-COMMENT ON FUNCTION l4._missing_names(l4._case, l4._case_place[], int) IS
-    'nodes that never wrote and whose ranks are not known';
 
 -- "3/4 clients joined", said by those that waited: as many ranks a node as those that joined have.
+--: nodes that a job waited for, as a line counts who joined
 CREATE FUNCTION l4._said_nodes(k l4._case, wrote int) RETURNS int
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -270,9 +267,9 @@ BEGIN ATOMIC
     WHERE j.job_id = k.job_id AND p.counts[1]::int BETWEEN greatest(1, _said_nodes.wrote) AND p.counts[2]::int - 1
         AND p.counts[1]::int % wrote = 0;
 END;
-COMMENT ON FUNCTION l4._said_nodes(l4._case, int) IS 'nodes that a job waited for, as a line counts who joined';
 
 -- "worker 2 of 8", "rank=2 world=8", said by each of itself: no number on two nodes, and equally many a node.
+--: nodes that a job has, as each that wrote says which one of how many it is
 CREATE FUNCTION l4._counted_nodes(k l4._case, wrote int) RETURNS int
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -303,9 +300,8 @@ BEGIN ATOMIC
     WHERE wrote >= (k.t).min_pair
         AND t.nodes BETWEEN wrote + 1 AND wrote + greatest(1, floor((k.t).gap_share * wrote));
 END;
-COMMENT ON FUNCTION l4._counted_nodes(l4._case, int) IS
-    'nodes that a job has, as each that wrote says which one of how many it is';
 
+--: case, nodes: writes those that wrote, and those that should have
 CREATE FUNCTION l4._case_places(k l4._case) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -376,9 +372,9 @@ BEGIN
     WINDOW same AS (PARTITION BY z.rank / per);
 END;
 $$;
-COMMENT ON FUNCTION l4._case_places(l4._case) IS 'case, nodes: writes those that wrote, and those that should have';
 
 -- A job that never got to train and that nobody expected more nodes of.
+--: case, nodes: adds those that all good jobs ran on, and that never wrote
 CREATE FUNCTION l4._case_lacking(k l4._case) RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
@@ -390,5 +386,3 @@ BEGIN ATOMIC
     SELECT m.* FROM there AS t CROSS JOIN LATERAL l4._missing_names(k, t.places,
         cardinality(t.nodes) + cardinality(l4._lacking(k, t.nodes, NULL))) AS m;
 END;
-COMMENT ON FUNCTION l4._case_lacking(l4._case)
-    IS 'case, nodes: adds those that all good jobs ran on, and that never wrote';

@@ -1,6 +1,7 @@
 -- The progress of a job: its iterations, their durations, and where it turned slow.
 
 -- How many iterations a job was to do, as its first line about an iteration says it ("iteration 3/ 500").
+--: iterations that a job was to do, NULL where no line says so
 CREATE FUNCTION l4._total_iterations(job_id text) RETURNS int
 LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -28,11 +29,12 @@ BEGIN
             AND strpos(r.signature::text, '<total>') > 0) AS t);
 END
 $$;
-COMMENT ON FUNCTION l4._total_iterations(text) IS 'iterations that a job was to do, NULL where no line says so';
 
 -- What a job printed before a time, once a node as in other jobs, it printed again after it; and then what they print
 -- once and it had not, with all its nodes: it began anew and got on. Of attempts that all fail the first one tells as
 -- much as the last. One node and its clock tell when.
+--: when a node of a job went through its start-up again after a time and got on, as these other jobs do not: at least
+--: that share of what it had printed
 CREATE FUNCTION l4._began_anew(job_id text, node text, ts timestamptz, others text[], share float8) RETURNS timestamptz
 LANGUAGE plpgsql STABLE PARALLEL SAFE COST 100000 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -60,13 +62,11 @@ BEGIN
         FROM once AS o WHERE o.first_ts > s.again_ts));
 END;
 $$;
-COMMENT ON FUNCTION l4._began_anew(text, text, timestamptz, text[], float8) IS
-    'when a node of a job went through its start-up again after a time and got on, as these other jobs do not: at '
-    'least that share of what it had printed';
 
 -- A counter that starts over, as one epoch follows another, is a new attempt if the node went through its start-up in
 -- between, also where the counter goes on from a checkpoint. One stream of the node with the lowest rank tells, since
 -- ranks that write to one log do not report in step.
+--: when the last attempt of a job that began anew had its first iteration done, NULL for a job with one attempt
 CREATE FUNCTION l4._last_attempt(job_id text, good_jobs text[]) RETURNS timestamptz
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -93,10 +93,9 @@ BEGIN
         AND s.stage IN ('init', 'model') AND s.first_ts > e.before AND s.first_ts < e.began));
 END;
 $$;
-COMMENT ON FUNCTION l4._last_attempt(text, text[]) IS
-    'when the last attempt of a job that began anew had its first iteration done, NULL for a job with one attempt';
 
 -- What the first node of a job that reports iterations says about them.
+--: events in which the first node of a job that reports iterations does so
 CREATE FUNCTION l4._first_reports(k l4._case, job_id text) RETURNS SETOF l4.event_count
 LANGUAGE sql STABLE COST 10000 ROWS 2
 BEGIN ATOMIC
@@ -114,22 +113,20 @@ BEGIN ATOMIC
         JOIN l4._node AS n ON n.job_id = _first_reports.job_id AND n.node = z.node
         ORDER BY n.rank, z.node COLLATE "C" LIMIT 1);
 END;
-COMMENT ON FUNCTION l4._first_reports(l4._case, text) IS
-    'events in which the first node of a job that reports iterations does so';
 
 -- Without good jobs nothing tells whether it ends one.
+--: do good jobs print an event after their last iteration, or is none known that prints it
 CREATE FUNCTION l4._ends_with(k l4._case, event_id int) RETURNS bool
 LANGUAGE sql STABLE COST 100000
 RETURN (SELECT coalesce(bool_or(e.last_ts > (SELECT max(r.last_ts) FROM l4._first_reports(k, b.job_id) AS r)), true)
     FROM unnest(k.baseline[1:(k.t).value_jobs::int]) AS b(job_id)
     CROSS JOIN LATERAL l4._labelled(b.job_id, ARRAY[_ends_with.event_id]) AS l
     JOIN l4._job_event AS e ON e.job_id = b.job_id AND e.event_id = l.event_id);
-COMMENT ON FUNCTION l4._ends_with(l4._case, int) IS
-    'do good jobs print an event after their last iteration, or is none known that prints it';
 
 -- A job that was started again, into the same files: what a stream prints before its first iteration comes again after
 -- it, from the first line on; or where no iteration follows the first line alone, on nearly all nodes. Where it crashed
 -- before it is the launcher that tries again, and the first failure tells; that it restarts something is no crash.
+--: when a job was started again that had not crashed, by the stream that reports most
 CREATE FUNCTION l4._started_again(k l4._case) RETURNS timestamptz
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -176,9 +173,8 @@ BEGIN
     HAVING (SELECT count(*) FROM start AS x WHERE x.own AND x.after > 0) * (k.t).min_iterations <= cardinality(done));
 END
 $$;
-COMMENT ON FUNCTION l4._started_again(l4._case) IS
-    'when a job was started again that had not crashed, by the stream that reports most';
 
+--: when the first line of a good job came again between its iterations, by the first node that reports any
 CREATE FUNCTION l4._good_since(k l4._case, good_job text) RETURNS timestamptz
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -197,9 +193,9 @@ BEGIN
         AND e.records * (k.t).min_iterations <= o.reports);
 END;
 $$;
-COMMENT ON FUNCTION l4._good_since(l4._case, text) IS
-    'when the first line of a good job came again between its iterations, by the first node that reports any';
 
+--: case, attempt: adds when the last attempt began, from which on what counts up is counted anew, and those of good
+--: jobs
 CREATE FUNCTION l4._case_attempt(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -222,17 +218,14 @@ BEGIN
     RETURN k;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_attempt(l4._case) IS
-    'case, attempt: adds when the last attempt began, from which on what counts up is counted anew, and those of good '
-    'jobs';
 
 -- The longest iteration of good jobs: what recurs there, such as a checkpoint, is no stall.
+--: how long the longest iteration of good jobs takes, in milliseconds
 CREATE FUNCTION l4._usual_stall(k l4._case) RETURNS float8
 LANGUAGE sql STABLE COST 100000
 RETURN (SELECT max(i.duration_ms) FROM l4._good_iterations(k) AS i);
-COMMENT ON FUNCTION l4._usual_stall(l4._case) IS 'how long the longest iteration of good jobs takes, in milliseconds';
 
--- How much longer than usual the iterations of the least even good job take on average.
+--: by how much iterations of a good job take longer than its median on average, the most of all good jobs
 CREATE FUNCTION l4._usual_noise(k l4._case) RETURNS float8
 LANGUAGE plpgsql STABLE COST 100000 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -251,12 +244,11 @@ BEGIN
         WHERE t.place > 1 AND u.ms > 0 GROUP BY t.job_id) AS n);
 END
 $$;
-COMMENT ON FUNCTION l4._usual_noise(l4._case) IS
-    'by how much iterations of a good job take longer than its median on average, the most of all good jobs';
 
 -- The first iteration warms up, one stall does not make a slow job, and noise counts half, but where good jobs are far
 -- more even. What most iterations of the last part take, has stayed, and stalls after the longest one count in full
 -- where good jobs have none so long.
+--: by how much iterations take longer than normal on average
 CREATE FUNCTION l4._excess(k l4._case) RETURNS float8
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -277,9 +269,9 @@ BEGIN ATOMIC
                 row_number() OVER (ORDER BY z.ratio DESC, z.place) AS longest, count(*) OVER () AS places
             FROM l4._case_iteration AS z WHERE z.job_id = k.job_id AND z.place > 1) AS i) AS x;
 END;
-COMMENT ON FUNCTION l4._excess(l4._case) IS 'by how much iterations take longer than normal on average';
 
 -- Where good jobs stall in the same iteration, as for an evaluation that is compiled first, it is measured by theirs.
+--: case: the excess, stalls of good jobs left out; writes how slow those iterations are
 CREATE FUNCTION l4._case_excess(k l4._case) RETURNS float8
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -304,11 +296,10 @@ BEGIN
     RETURN excess;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_excess(l4._case) IS
-    'case: the excess, stalls of good jobs left out; writes how slow those iterations are';
 
 -- A job that is slow from its start, and on all nodes alike, is so only by what good jobs take. Where several ranks
 -- report in a stream, reports are compared.
+--: how many times longer a job takes for an iteration than the slowest good job, NULL where none tells
 CREATE FUNCTION l4._pace(k l4._case) RETURNS float8
 LANGUAGE plpgsql STABLE COST 100000 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -323,12 +314,11 @@ BEGIN
     HAVING count(g.seconds) FILTER (WHERE NOT g.own) >= (k.t).min_pair);
 END
 $$;
-COMMENT ON FUNCTION l4._pace(l4._case) IS
-    'how many times longer a job takes for an iteration than the slowest good job, NULL where none tells';
 
 -- A job turned slow where a slow iteration is followed by another one soon. Where most of what follows is less slow
 -- than that, it turned slow earlier: where most of a few iterations are more than half as slow as the slow ones. A job
 -- that only stalls is slow from its first stall on.
+--: iteration from which on a job is slow
 CREATE FUNCTION l4._onset(k l4._case) RETURNS l4._case_iteration
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -363,9 +353,9 @@ BEGIN
     RETURN answer;
 END;
 $$;
-COMMENT ON FUNCTION l4._onset(l4._case) IS 'iteration from which on a job is slow';
 
 -- A job that did not come to a second report prints as good ones do.
+--: how many iterations lie between two that good jobs print
 CREATE FUNCTION l4._good_step(k l4._case) RETURNS int
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -374,8 +364,8 @@ BEGIN ATOMIC
         FROM l4._good_iterations(k) AS i) AS g
     WHERE g.step > 0;
 END;
-COMMENT ON FUNCTION l4._good_step(l4._case) IS 'how many iterations lie between two that good jobs print';
 
+--: iterations of a job since a time (NULL: of the first attempt), and who reported them, as l4._iteration_table()
 CREATE FUNCTION l4._job_iterations(job_id text, since timestamptz) RETURNS bytea[]
 LANGUAGE sql STABLE COST 100000
 BEGIN ATOMIC
@@ -385,11 +375,10 @@ BEGIN ATOMIC
     JOIN l4._summary AS s ON s.job_id = _job_iterations.job_id AND s.node = n.node
     WHERE n.place > 0;
 END;
-COMMENT ON FUNCTION l4._job_iterations(text, timestamptz) IS
-    'iterations of a job since a time (NULL: of the first attempt), and who reported them, as l4._iteration_table()';
 
 -- Iterations in order, with the median over nodes of their durations. The normal duration is the lesser of the median
 -- of the first ones and that of all, so that a job that turns slow is measured by its own past.
+--: case, progress: writes iterations and who reports them
 CREATE FUNCTION l4._case_progress(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -470,9 +459,8 @@ BEGIN
     RETURN k;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_progress(l4._case) IS 'case, progress: writes iterations and who reports them';
 
+--: iterations of which ingest keeps durations together
 CREATE FUNCTION l4._block_iterations() RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 10;
-COMMENT ON FUNCTION l4._block_iterations() IS 'iterations of which ingest keeps durations together';

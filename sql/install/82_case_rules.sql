@@ -1,11 +1,12 @@
 -- What rules say about texts: levels, and marker rules.
 
+--: level as number: 0 none, 1 DEBUG, 2 INFO, 3 WARNING, 4 ERROR, 5 CRITICAL
 CREATE FUNCTION l4._level(level text) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE level WHEN 'DEBUG' THEN 1 WHEN 'INFO' THEN 2 WHEN 'WARNING' THEN 3 WHEN 'ERROR' THEN 4
     WHEN 'CRITICAL' THEN 5 WHEN 'FATAL' THEN 5 ELSE 0 END;
-COMMENT ON FUNCTION l4._level(text) IS 'level as number: 0 none, 1 DEBUG, 2 INFO, 3 WARNING, 4 ERROR, 5 CRITICAL';
 
+--: marker rules of a kind that are in force
 CREATE FUNCTION l4._marker(kind text) RETURNS SETOF l4.marker_rule
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -19,16 +20,16 @@ BEGIN
     ORDER BY r.rule_id DESC;
 END
 $$;
-COMMENT ON FUNCTION l4._marker(text) IS 'marker rules of a kind that are in force';
 
+--: does a marker rule of the kind match
 CREATE FUNCTION l4._marked(message text, kind text) RETURNS bool
 LANGUAGE sql STABLE PARALLEL SAFE COST 1000
 BEGIN ATOMIC
     SELECT EXISTS (SELECT FROM l4._marker(_marked.kind) AS r WHERE l4.pcre_match(_marked.message, r.signature));
 END;
-COMMENT ON FUNCTION l4._marked(text, text) IS 'does a marker rule of the kind match';
 
 -- Many texts are matched in one pass.
+--: which of the texts, by subscript, marker rules of these kinds match
 CREATE FUNCTION l4._marks(texts text[], kinds text[]) RETURNS TABLE (place int, kind text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
@@ -39,4 +40,3 @@ BEGIN ATOMIC
     CROSS JOIN LATERAL l4._pcre_multimatch(r.signatures, _marks.texts) AS m
     WHERE m.matched;
 END;
-COMMENT ON FUNCTION l4._marks(text[], text[]) IS 'which of the texts, by subscript, marker rules of these kinds match';

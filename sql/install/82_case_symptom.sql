@@ -1,13 +1,14 @@
 -- How the job ended: did it train, and is it a crash, a hang, slowness or nothing.
 
+--: silence that makes a hang
 CREATE FUNCTION l4._patience(k l4._case) RETURNS interval
 LANGUAGE sql IMMUTABLE
 RETURN least(1e9, greatest((k.t).hang_seconds,
         greatest((k.t).hang_iterations, (k.t).hang_reports * k.step) * coalesce(k.median_ms, 0) / 1000))
     * interval '1 second';
-COMMENT ON FUNCTION l4._patience(l4._case) IS 'silence that makes a hang';
 
 -- Where nodes have several ranks: few that got less far than most.
+--: ranks of nodes with several that got less far than most ranks
 CREATE FUNCTION l4._ranks_behind(k l4._case) RETURNS TABLE (node text, rank int)
 LANGUAGE sql STABLE ROWS 5
 BEGIN ATOMIC
@@ -27,13 +28,13 @@ BEGIN ATOMIC
     SELECT b.node, b.rank FROM behind AS b
     WHERE b.many <= greatest(1, (k.t).uncommon_share * (SELECT count(*) FROM last));
 END;
-COMMENT ON FUNCTION l4._ranks_behind(l4._case) IS 'ranks of nodes with several that got less far than most ranks';
 
 -- A node ends well with a line that ends a node of a good job, unless that is an iteration before the last one, or when
 -- it got to the shutdown after its work without a crash. It went through when that line cannot have come earlier: it is
 -- the shutdown, or one that nobody prints before the last part of the job. A node that reported a crash and had no
 -- iteration done after it did not end well, whatever orderly words followed; where few nodes print iterations those of
 -- the job count. Nor did a node of which a rank is behind, however well its others ended.
+--: which nodes ended as nodes of good jobs do
 CREATE FUNCTION l4._ends(k l4._case) RETURNS SETOF l4._case_end
 LANGUAGE sql STABLE ROWS 500
 BEGIN ATOMIC
@@ -90,10 +91,10 @@ BEGIN ATOMIC
         e.even AND (e.by_stage OR coalesce(y.by_line AND e.at_end, false)) AND coalesce(e.reached, true)
     FROM ended AS e CROSS JOIN LATERAL (SELECT e.said AND NOT e.crashed AS by_line) AS y;
 END;
-COMMENT ON FUNCTION l4._ends(l4._case) IS 'which nodes ended as nodes of good jobs do';
 
 -- Do the first crash reports come of waiting? Without times the first of each node count, and none must be another one
 -- that only one node has.
+--: do the first crash reports say that something was waited for too long
 CREATE FUNCTION l4._waited(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -121,10 +122,11 @@ BEGIN ATOMIC
             AND (k.timed OR NOT bool_or(NOT s.waited AND s.nodes = 1)), false)
     FROM reported AS s;
 END;
-COMMENT ON FUNCTION l4._waited(l4._case) IS 'do the first crash reports say that something was waited for too long';
 
 -- What good jobs print before their first iteration, on how many nodes (the one that leads the others as well), and how
 -- often on a node: by each of its ranks.
+--: events of the start-up of good jobs, how long before the first iteration the last node prints them, on which share
+--: of the nodes, and how often a node does, where these jobs agree
 CREATE FUNCTION l4._start_up(k l4._case) RETURNS TABLE (event_id int, before interval, share float8, times float8)
 LANGUAGE sql STABLE ROWS 50
 BEGIN ATOMIC
@@ -164,11 +166,9 @@ BEGIN ATOMIC
     GROUP BY e.event_id
     HAVING count(*) = (SELECT count(*) FROM good AS x);
 END;
-COMMENT ON FUNCTION l4._start_up(l4._case) IS
-    'events of the start-up of good jobs, how long before the first iteration the last node prints them, on which '
-    'share of the nodes, and how often a node does, where these jobs agree';
 
 -- Others may announce the training and wait in vain for a node that failed before, or never wrote.
+--: did the first node that reports a crash not announce the training, as half of the nodes did, or one never write
 CREATE FUNCTION l4._failed_before(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -189,12 +189,11 @@ BEGIN ATOMIC
         ORDER BY n.terminal_ts, n.place LIMIT 1), false)
         OR EXISTS (SELECT FROM l4._nodes(k.job_id) AS n WHERE n.lines = 0);
 END;
-COMMENT ON FUNCTION l4._failed_before(l4._case) IS
-    'did the first node that reports a crash not announce the training, as half of the nodes did, or one never write';
 
 -- Did a job without iterations train? A stage that is announced is not enough where good jobs report iterations and no
 -- line here is about one: half of the nodes must announce it, or the first crash be in a step of the training. One node
 -- may say that it begins while others still load.
+--: did a job train that reports no iteration
 CREATE FUNCTION l4._announced(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -214,12 +213,12 @@ BEGIN ATOMIC
         OR l4._in_step(k, a.announced)
     FROM job AS a;
 END;
-COMMENT ON FUNCTION l4._announced(l4._case) IS 'did a job train that reports no iteration';
 
 -- Was the start-up over? All of it is there, the last of it included: what came next was the first iteration. Of one
 -- that is announced something must be told. The last line of all nodes is enough if it comes near the end, as the one
 -- that leads may fail before it tells more, but not where other things were loaded than in good jobs. Of good jobs that
 -- do not count from the first iteration on the heads may lack: then what few print is no start-up.
+--: did a job without an iteration get through the start-up
 CREATE FUNCTION l4._started(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -255,10 +254,10 @@ BEGIN ATOMIC
                     AND e.event_id NOT IN (SELECT z.event_id FROM here AS z))), false) END
     FROM here AS h;
 END;
-COMMENT ON FUNCTION l4._started(l4._case) IS 'did a job without an iteration get through the start-up';
 
 -- Last iterations that came after a long silence, with nothing behind them, were written when the processes ended:
 -- buffers were flushed.
+--: when the last iteration was done that buffers did not write at the end
 CREATE FUNCTION l4._progress_before_flush(k l4._case) RETURNS timestamptz
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -270,10 +269,9 @@ BEGIN ATOMIC
             AND i.done_ts >= least(k.terminal_ts, k.last_ts) - l4._seconds((k.t).flush_seconds)
         ORDER BY i.place LIMIT 1), k.reported_ts);
 END;
-COMMENT ON FUNCTION l4._progress_before_flush(l4._case) IS
-    'when the last iteration was done that buffers did not write at the end';
 
 -- Where no line is a crash report: half of the nodes wrote a new line, an error or of no level, and nothing after it.
+--: did half of the nodes end with a new error
 CREATE FUNCTION l4._gave_up(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 RETURN (cardinality(k.baseline) > 0
@@ -282,17 +280,17 @@ RETURN (cardinality(k.baseline) > 0
     FROM l4._shown(k.job_id) AS s JOIN l4._nodes(k.job_id) AS n USING (node)
     WHERE (s.level = 0 OR s.level >= (k.t).error_level) AND NOT s.stack
         AND s.last_ts >= n.last_ts - l4._seconds((k.t).same_moment));
-COMMENT ON FUNCTION l4._gave_up(l4._case) IS 'did half of the nodes end with a new error';
 
 -- The clock on the wall is evidence too: nothing came for longer than a time zone can be mistaken.
+--: did a job write nothing for so long until now
 CREATE FUNCTION l4._silent(job_id text, seconds float8) RETURNS bool
 LANGUAGE sql STABLE
 RETURN coalesce(now() - (SELECT max(s.last_ts) FROM l4._stream AS s WHERE s.job_id = _silent.job_id)
     > _silent.seconds * interval '1 s', false);
-COMMENT ON FUNCTION l4._silent(text, float8) IS 'did a job write nothing for so long until now';
 
 -- A job that is known to have failed, or fell silent and is not known to have succeeded, and whose nodes all stop
 -- without a word where good jobs end with some: what ended it left nobody the time to speak, or nobody noticed.
+--: did a job stop without a word that failed or fell silent
 CREATE FUNCTION l4._stopped(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 RETURN NOT k.crashed
@@ -306,8 +304,8 @@ RETURN NOT k.crashed
     -- a node that writes at the start alone ends like those of good jobs whenever it does
     AND (SELECT count(*) FILTER (WHERE e.ended_well AND e.went_through) < (k.t).half * count(*)
         FROM l4._case_end AS e WHERE e.job_id = k.job_id);
-COMMENT ON FUNCTION l4._stopped(l4._case) IS 'did a job stop without a word that failed or fell silent';
 
+--: case, symptom: writes how nodes ended; adds whether the job finished, and what is wrong with it
 CREATE FUNCTION l4._case_symptom(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -380,5 +378,3 @@ BEGIN
     RETURN k;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_symptom(l4._case) IS
-    'case, symptom: writes how nodes ended; adds whether the job finished, and what is wrong with it';

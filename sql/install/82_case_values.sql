@@ -1,6 +1,7 @@
 -- What events of a job say: the values of their variable parts, and lines made of them.
 
 -- The views unpack all events of a job; these, the rows of the events that are asked for.
+--: mentions in some events of a job
 CREATE FUNCTION l4._mentions(job_id text, events int[]) RETURNS SETOF l4.mention
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 500
 SET search_path = pg_catalog, pg_temp
@@ -25,8 +26,8 @@ BEGIN
     WHERE k.kind IS NOT NULL OR n.node IS NOT NULL;
 END;
 $$;
-COMMENT ON FUNCTION l4._mentions(text, int[]) IS 'mentions in some events of a job';
 
+--: each variable part of the first record of some events on each node of a job, or on some of its nodes
 CREATE FUNCTION l4._first_parameters(job_id text, events int[], nodes text[] DEFAULT '{}')
     RETURNS TABLE (node text, event_id int, slot int, value text, mask text)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 2000
@@ -50,9 +51,8 @@ BEGIN
     ORDER BY s.node, u.event_id, u.slot, u.first_ts, s.source, u.first_line_no;
 END;
 $$;
-COMMENT ON FUNCTION l4._first_parameters(text, int[], text[]) IS
-    'each variable part of the first record of some events on each node of a job, or on some of its nodes';
 
+--: the same, as one array a record
 CREATE FUNCTION l4._values(job_id text, events int[], nodes text[] DEFAULT '{}')
     RETURNS TABLE (node text, event_id int, slot_values text[])
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 500
@@ -61,10 +61,10 @@ BEGIN ATOMIC
     FROM l4._first_parameters(_values.job_id, _values.events, _values.nodes) AS f
     GROUP BY f.node, f.event_id;
 END;
-COMMENT ON FUNCTION l4._values(text, int[], text[]) IS 'the same, as one array a record';
 
 -- What ingest kept as one value may have several marks in the template, and words around them: "ip-<*>-<*>-<*>-<*>" of
 -- a name, "[<*>, <*>]" of a list. A value stands for all of it where it looks like it, else for one mark.
+--: the same where names or lists may be one value of several marks
 CREATE FUNCTION l4._fill_joined(template text, slot_values text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -97,9 +97,9 @@ BEGIN
     RETURN answer;
 END;
 $$;
-COMMENT ON FUNCTION l4._fill_joined(text, text[]) IS 'the same where names or lists may be one value of several marks';
 
 -- Text of a template with the values of one occurrence.
+--: a template with values for its variable parts
 CREATE FUNCTION l4._fill(template text, slot_values text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN template ~ '-\S*<\*>|<\*>\S*-|[[(]<\*>,'
@@ -107,9 +107,9 @@ RETURN CASE WHEN template ~ '-\S*<\*>|<\*>\S*-|[[(]<\*>,'
         THEN l4._fill_joined(template, slot_values)
     ELSE (SELECT string_agg(p.part || coalesce(slot_values[p.place], ''), '' ORDER BY p.place)
         FROM unnest(string_to_array(template, '<*>')) WITH ORDINALITY AS p(part, place)) END;
-COMMENT ON FUNCTION l4._fill(text, text[]) IS 'a template with values for its variable parts';
 
 -- Pairs of a node and an event, by place in both arrays.
+--: what the first records of some events said on some nodes
 CREATE FUNCTION l4._messages(job_id text, nodes text[], events int[])
 RETURNS TABLE (node text, event_id int, message text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
@@ -119,19 +119,18 @@ BEGIN ATOMIC
     JOIN l4._event AS t USING (event_id)
     LEFT JOIN l4._values(_messages.job_id, _messages.events, _messages.nodes) AS v USING (node, event_id);
 END;
-COMMENT ON FUNCTION l4._messages(text, text[], int[]) IS 'what the first records of some events said on some nodes';
 
 -- Words of a line as names of nodes are spelled.
+--: words of a line that may be names
 CREATE FUNCTION l4._name_words(line text) RETURNS SETOF text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 20
 BEGIN ATOMIC
     SELECT DISTINCT w.word FROM regexp_split_to_table(line, '[^A-Za-z0-9_.-]+') AS w(word) WHERE w.word <> '';
 END;
-COMMENT ON FUNCTION l4._name_words(text) IS 'words of a line that may be names';
 
+--: IPv4 address as a number, NULL for anything else
 CREATE FUNCTION l4._ip_number(address text) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN address ~ '^[0-9]{1,3}([.][0-9]{1,3}){3}$'
     THEN split_part(address, '.', 1)::bigint * 16777216 + split_part(address, '.', 2)::bigint * 65536
         + split_part(address, '.', 3)::bigint * 256 + split_part(address, '.', 4)::bigint END;
-COMMENT ON FUNCTION l4._ip_number(text) IS 'IPv4 address as a number, NULL for anything else';

@@ -1,6 +1,7 @@
 -- Who names whom: complaints about ranks, hosts and addresses, and where the blame ends up.
 
 -- Complaints in which an address, or a host name that is no node's name, stands for a node.
+--: addresses, and host names that are no node's, in complaints
 CREATE FUNCTION l4._named_addresses(job_id text) RETURNS TABLE (node text, address text, number bigint, ts timestamptz)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
@@ -14,9 +15,9 @@ BEGIN ATOMIC
     WHERE m.kind = 'address' OR m.kind = 'host' AND m.named_node IS NULL
     GROUP BY 1, 2, 3;
 END;
-COMMENT ON FUNCTION l4._named_addresses(text) IS 'addresses, and host names that are no node''s, in complaints';
 
 -- A host name that carries an address (ip-10-0-1-7): four numbers with one character between each two.
+--: addresses that names of nodes spell
 CREATE FUNCTION l4._spelled_addresses(job_id text) RETURNS TABLE (address text, node text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
@@ -35,11 +36,11 @@ BEGIN ATOMIC
     )
     SELECT f.address, f.node FROM four AS f WHERE f.complete;
 END;
-COMMENT ON FUNCTION l4._spelled_addresses(text) IS 'addresses that names of nodes spell';
 
 -- An address that one node alone prints, in a line of the start in which each of several nodes prints another one,
 -- once. It might be its neighbour's: so the line is not believed where a node would complain about itself, nor where
 -- two lines disagree.
+--: addresses that one node alone prints
 CREATE FUNCTION l4._printed_addresses(k l4._case) RETURNS TABLE (address text, node text)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
@@ -72,10 +73,10 @@ BEGIN ATOMIC
     GROUP BY 1
     HAVING count(DISTINCT o.node) = 1;
 END;
-COMMENT ON FUNCTION l4._printed_addresses(l4._case) IS 'addresses that one node alone prints';
 
 -- Addresses that count up with the ranks, from where the complaints fit best: the node named has itself failed or ended
 -- by then, and nobody complains about itself. Not where two assignments fit alike.
+--: addresses that count up with the ranks of the nodes
 CREATE FUNCTION l4._counted_addresses(k l4._case) RETURNS TABLE (address text, node text)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 100
 BEGIN ATOMIC
@@ -127,10 +128,10 @@ BEGIN ATOMIC
     )
     SELECT s.address, n.node FROM address AS s JOIN best AS b ON b.equals = 1 JOIN n ON n.block = s.number - b.shift;
 END;
-COMMENT ON FUNCTION l4._counted_addresses(l4._case) IS 'addresses that count up with the ranks of the nodes';
 
 -- Whose is an address, or a host name that is no node's name? The inventory knows; else what is told first of the
 -- others.
+--: addresses and host names in complaints of a diagnosed job, the nodes they belong to, and how that is known
 CREATE FUNCTION l4.address_book(job_id text) RETURNS TABLE (address text, node text, how text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
@@ -162,11 +163,10 @@ BEGIN ATOMIC
     )
     SELECT DISTINCT ON (u.address) u.address, u.node, u.how FROM known AS u ORDER BY u.address, u.trust, u.node;
 END;
-COMMENT ON FUNCTION l4.address_book(text) IS
-    'addresses and host names in complaints of a diagnosed job, the nodes they belong to, and how that is known';
 
 -- Ranks of a sub-group: the line says "rank 1" of a node whose rank is 5. Of several ranks on a node it cannot be told
 -- which one speaks, unless it says so.
+--: which rank speaks, as the line says; lines that say it only
 CREATE FUNCTION l4._own_ranks(lines text[]) RETURNS TABLE (line text, rank int)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
@@ -177,10 +177,10 @@ BEGIN ATOMIC
     WHERE l4.pcre_match(l.line, r.signature)
     GROUP BY l.line;
 END;
-COMMENT ON FUNCTION l4._own_ranks(text[]) IS 'which rank speaks, as the line says; lines that say it only';
 
 -- Ranks under another name. Where nearly all nodes say "worker 3" of themselves, each with its own rank, "worker 3" in
 -- a complaint is that rank.
+--: ranks in complaints by a word with which the nodes of a job number themselves
 CREATE FUNCTION l4._numbered(k l4._case, accusing int[]) RETURNS TABLE (node text, event_id int, rank bigint)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 10
 BEGIN ATOMIC
@@ -210,11 +210,10 @@ BEGIN ATOMIC
     FROM said AS s LEFT JOIN l4._slot_kind AS z USING (event_id, slot)
     WHERE s.accuses AND s.word IN (SELECT o.word FROM own AS o) AND z.kind IS NULL;
 END;
-COMMENT ON FUNCTION l4._numbered(l4._case, int[]) IS
-    'ranks in complaints by a word with which the nodes of a job number themselves';
 
 -- Mentions in some events, by the clock of most nodes, but for those of an earlier attempt, and for ranks that begin
 -- anew on each node: several nodes speak of ranks of the first node alone, and so does it itself.
+--: mentions in some events of the last attempt of a job
 CREATE FUNCTION l4._reported(k l4._case, events int[])
 RETURNS TABLE (node text, event_id int, kind text, value text, named_node text, first_ts timestamptz)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
@@ -246,9 +245,9 @@ BEGIN ATOMIC
     FROM said AS s
     WHERE s.kind <> 'rank' OR s.event_id NOT IN (SELECT b.event_id FROM by_node AS b);
 END;
-COMMENT ON FUNCTION l4._reported(l4._case, int[]) IS 'mentions in some events of the last attempt of a job';
 
 -- Of a list with one item for each rank those that differ from most.
+--: ranks whose item in a list differs from that of most
 CREATE FUNCTION l4._odd_ranks(list text, ranks bigint, majority numeric) RETURNS TABLE (rank bigint)
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 5
 BEGIN ATOMIC
@@ -263,8 +262,8 @@ BEGIN ATOMIC
     WHERE (SELECT count(*) FROM item) = _odd_ranks.ranks AND c.times >= _odd_ranks.majority * _odd_ranks.ranks
         AND i.item <> c.item;
 END;
-COMMENT ON FUNCTION l4._odd_ranks(text, bigint, numeric) IS 'ranks whose item in a list differs from that of most';
 
+--: who names whom in new lines, and when first; accused is empty where it cannot be told who is meant
 CREATE FUNCTION l4._complaints(job_id text)
 RETURNS TABLE (accuser text, accused text, first_ts timestamptz, events int[])
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 500 SET search_path = pg_catalog, pg_temp
@@ -345,16 +344,14 @@ BEGIN
     GROUP BY d.node, d.accused;
 END
 $$;
-COMMENT ON FUNCTION l4._complaints(text) IS
-    'who names whom in new lines, and when first; accused is empty where it cannot be told who is meant';
 
 -- Blame that flows through the graph: each accuser passes its weight along its edges in equal parts; it stays where no
 -- edge leaves. Edges come in order of time; one that would close a cycle is left out.
+--: blame of each node: edges in order of time by node number from 1; of each node its own weight
 CREATE FUNCTION l4._blame(accusers int[], accused int[], weights float8[]) RETURNS float8[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_blame';
-COMMENT ON FUNCTION l4._blame(int[], int[], float8[]) IS
-    'blame of each node: edges in order of time by node number from 1; of each node its own weight';
 
+--: case, accusations: writes who names whom, and which complaints are heard
 CREATE FUNCTION l4._case_edges(k l4._case) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -411,9 +408,8 @@ BEGIN
     FROM fair AS f LEFT JOIN round AS r ON r.accuser = f.accuser AND r.accused = f.accused;
 END
 $$;
-COMMENT ON FUNCTION l4._case_edges(l4._case) IS
-    'case, accusations: writes who names whom, and which complaints are heard';
 
+--: evidence: the share of the blame that the others' complaints leave with this node
 CREATE FUNCTION l4.evidence_accused(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
@@ -456,5 +452,3 @@ BEGIN ATOMIC
         ARRAY(SELECT f.event_id FROM named AS f ORDER BY f.node)) AS m ON m.node = f.accuser AND m.event_id = f.event_id
     WHERE b.blame > 0;
 END;
-COMMENT ON FUNCTION l4.evidence_accused(text) IS
-    'evidence: the share of the blame that the others'' complaints leave with this node';

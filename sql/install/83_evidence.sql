@@ -1,6 +1,7 @@
 -- Evidence about nodes. Each function is one kind of evidence and reads the case that l4.diagnose() left behind:
 -- (node, value, detail); a node without a row has none of it.
 
+--: new events that tell how a process ended, or that somebody was lost; killed: it had no time to speak
 CREATE FUNCTION l4._ends_told(job_id text) RETURNS TABLE (event_id int, ended bool, killed bool, lost bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
@@ -15,10 +16,9 @@ BEGIN ATOMIC
     FROM asked AS a LEFT JOIN marked AS m USING (place)
     WHERE a.exit OR m.place IS NOT NULL;
 END;
-COMMENT ON FUNCTION l4._ends_told(text) IS
-    'new events that tell how a process ended, or that somebody was lost; killed: it had no time to speak';
 
 -- One text has many statuses: "died from signal 9", of one, and "died from signal 15".
+--: who of several says it of another end, of events that tell that a process was killed
 CREATE FUNCTION l4._not_killed(job_id text, events int[]) RETURNS TABLE (node text, event_id int)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10
 BEGIN ATOMIC
@@ -30,9 +30,8 @@ BEGIN ATOMIC
     CROSS JOIN LATERAL l4._messages(_not_killed.job_id, x.nodes, x.events) AS m
     WHERE NOT l4._marked(m.message, 'killed');
 END;
-COMMENT ON FUNCTION l4._not_killed(text, int[]) IS
-    'who of several says it of another end, of events that tell that a process was killed';
 
+--: evidence: new events that only this node, or few nodes, show
 CREATE FUNCTION l4.evidence_unique(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -113,10 +112,10 @@ BEGIN
         ARRAY(SELECT f.event_id FROM first AS f ORDER BY f.node)) AS m USING (node, event_id);
 END
 $$;
-COMMENT ON FUNCTION l4.evidence_unique(text) IS 'evidence: new events that only this node, or few nodes, show';
 
 -- Who was killed, as exactly one other node's complaint tells. A launcher that ends all when one failed may say so of
 -- each.
+--: the one node on which a process was killed, as others report
 CREATE FUNCTION l4._killed(job_id text) RETURNS TABLE (node text, accuser text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 1
 BEGIN ATOMIC
@@ -126,8 +125,8 @@ BEGIN ATOMIC
         AND a.events && ARRAY(SELECT e.event_id FROM l4._new_events(_killed.job_id) AS e WHERE e.kills)
     HAVING count(DISTINCT a.accused) = 1;
 END;
-COMMENT ON FUNCTION l4._killed(text) IS 'the one node on which a process was killed, as others report';
 
+--: evidence: processes ended with another status than on most nodes, or were killed, as another node says
 CREATE FUNCTION l4.evidence_exit(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
@@ -157,20 +156,20 @@ BEGIN ATOMIC
     -- of several processes on a node one may have ended like those of other nodes
     HAVING bool_and(s.value <> c.value);
 END;
-COMMENT ON FUNCTION l4.evidence_exit(text) IS
-    'evidence: processes ended with another status than on most nodes, or were killed, as another node says';
 
+--: ranks that most nodes of a job have
 CREATE FUNCTION l4._usual_ranks(job_id text) RETURNS bigint
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000
 BEGIN ATOMIC
     SELECT greatest(mode() WITHIN GROUP (ORDER BY r.ranks), 1)
     FROM (SELECT count(*) AS ranks FROM l4._ranks(_usual_ranks.job_id) AS z GROUP BY z.node) AS r;
 END;
-COMMENT ON FUNCTION l4._usual_ranks(text) IS 'ranks that most nodes of a job have';
 
 -- Who may fall silent: each node that wrote and, where nodes have several ranks, each rank, as what one does not say
 -- another of its node may say. Reports are near-duplicate groups: who waits to send does not miss that others wait to
 -- receive. A launcher, which only tells how processes of other nodes ended, has none to make (NULL).
+--: nodes, and the ranks of nodes that have several: what they report, and whether they wrote during a stall, and before
+--: it
 CREATE FUNCTION l4._speakers(k l4._case)
 RETURNS TABLE (node text, rank int, reports int[], last_ts timestamptz, wrote bool, before bool)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 500
@@ -228,11 +227,9 @@ BEGIN ATOMIC
     FROM stall AS p CROSS JOIN n AS z JOIN speech AS s USING (node) LEFT JOIN launcher AS o USING (node)
     GROUP BY z.node, z.last_ts, s.rank, o.node, p.stalled;
 END;
-COMMENT ON FUNCTION l4._speakers(l4._case) IS
-    'nodes, and the ranks of nodes that have several: what they report, and whether they wrote during a stall, and '
-    'before it';
 
 -- A silent rank: once or more a rank, on nearly all nodes as often, here less, and nothing else instead.
+--: nodes that report less often than others do, by a rank
 CREATE FUNCTION l4._silent_ranks(k l4._case) RETURNS TABLE (node text, records numeric, usual numeric)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
 BEGIN ATOMIC
@@ -262,8 +259,8 @@ BEGIN ATOMIC
         AND u.usual - c.records > coalesce(i.records, 0)
     GROUP BY c.node;
 END;
-COMMENT ON FUNCTION l4._silent_ranks(l4._case) IS 'nodes that report less often than others do, by a rank';
 
+--: how long after the first node the median node of these jobs begins to write
 CREATE FUNCTION l4._usual_delay(jobs text[]) RETURNS interval
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -271,9 +268,8 @@ BEGIN ATOMIC
     FROM (SELECT min(s.first_ts) - min(min(s.first_ts)) OVER (PARTITION BY s.job_id) AS delay
         FROM l4._stream AS s WHERE s.job_id = ANY (jobs) GROUP BY s.job_id, s.node) AS d;
 END;
-COMMENT ON FUNCTION l4._usual_delay(text[]) IS
-    'how long after the first node the median node of these jobs begins to write';
 
+--: evidence: a node that does not say what the others say, falls silent first, or never wrote
 CREATE FUNCTION l4.evidence_silent(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -350,9 +346,9 @@ BEGIN
     ORDER BY s.node, s.value DESC, s.rank NULLS FIRST;
 END
 $$;
-COMMENT ON FUNCTION l4.evidence_silent(text) IS
-    'evidence: a node that does not say what the others say, falls silent first, or never wrote';
 
+--: evidence: a node whose last iteration is behind that of most nodes, or, in a hang, a line that others wrote once
+--: more
 CREATE FUNCTION l4.evidence_lag(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 10
 BEGIN ATOMIC
@@ -398,9 +394,6 @@ BEGIN ATOMIC
     FROM short AS s
     WHERE NOT EXISTS (SELECT FROM behind) AND (SELECT count(*) FROM short) = 1;
 END;
-COMMENT ON FUNCTION l4.evidence_lag(text) IS
-    'evidence: a node whose last iteration is behind that of most nodes, or, in a hang, a line that others wrote once '
-    'more';
 
 -- A ring breaks. The ranks that data no longer reaches wait to receive, and those that cannot pass it on wait to send.
 -- The two runs meet twice: at the break, and where they end, on a node between two of its ranks or between two nodes.
@@ -408,13 +401,14 @@ COMMENT ON FUNCTION l4.evidence_lag(text) IS
 -- first, but for the one that gathers, which passes it to the rank after and waits to send first, and the barrier,
 -- which passes it to the rank after and waits to receive first.
 
+--: crash reports of ranks that wait to send or to receive
 CREATE FUNCTION l4._waiting(k l4._case) RETURNS TABLE (event_id int, waits text)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
 BEGIN ATOMIC
     SELECT e.event_id, e.waits FROM l4._claims(k.job_id) AS e WHERE e.terminal AND e.waits IS NOT NULL;
 END;
-COMMENT ON FUNCTION l4._waiting(l4._case) IS 'crash reports of ranks that wait to send or to receive';
 
+--: where nodes that wait to send first meet nodes that wait to receive first, and how many wait
 CREATE FUNCTION l4._ring_breaks(k l4._case)
 RETURNS TABLE (node text, next_node text, below text, above text, waiting bigint)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 2
@@ -433,9 +427,8 @@ BEGIN ATOMIC
     )
     SELECT r.node, r.next_node, r.first, r.next_first, r.waiting FROM ring AS r WHERE r.first <> r.next_first;
 END;
-COMMENT ON FUNCTION l4._ring_breaks(l4._case) IS
-    'where nodes that wait to send first meet nodes that wait to receive first, and how many wait';
 
+--: evidence: the node where ranks that wait to receive meet ranks that wait to send
 CREATE FUNCTION l4.evidence_edge(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10
 BEGIN ATOMIC
@@ -463,5 +456,3 @@ BEGIN ATOMIC
     FROM side AS s CROSS JOIN k
     GROUP BY s.node;
 END;
-COMMENT ON FUNCTION l4.evidence_edge(text) IS
-    'evidence: the node where ranks that wait to receive meet ranks that wait to send';

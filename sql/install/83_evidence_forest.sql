@@ -2,6 +2,7 @@
 -- the claimed events alone, as presence (a line that comes a hundred times is no worse than one that comes once), and
 -- without what names others. It is shown and decides nothing, but for method "paper".
 
+--: event vectors of the nodes for the isolation forest: claimed events as presence, or plain: counts of all new events
 CREATE FUNCTION l4._node_vectors(job_id text, plain bool) RETURNS TABLE (node text, vector l4.event_vector)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 500
 BEGIN ATOMIC
@@ -28,10 +29,9 @@ BEGIN ATOMIC
     SELECT n.node, coalesce(v.vector, '{}'::l4.event_vector)
     FROM l4._nodes(_node_vectors.job_id) AS n LEFT JOIN vector AS v USING (node);
 END;
-COMMENT ON FUNCTION l4._node_vectors(text, bool) IS
-    'event vectors of the nodes for the isolation forest: claimed events as presence, or plain: counts of all '
-    'new events';
 
+--: isolation forest over the nodes of a diagnosed job: score, and what sets the node apart; plain: on counts of all new
+--: events
 CREATE FUNCTION l4.node_forest(job_id text, plain bool DEFAULT false)
 RETURNS TABLE (node text, score float8, events int[])
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -47,6 +47,3 @@ BEGIN ATOMIC
     FROM vector AS v CROSS JOIN forest AS f
     WHERE f.forest IS NOT NULL;
 END;
-COMMENT ON FUNCTION l4.node_forest(text, bool) IS
-    'isolation forest over the nodes of a diagnosed job: score, and what sets the node apart; plain: on counts '
-    'of all new events';

@@ -1,6 +1,8 @@
 -- Evidence of network flows about the nodes of a job. Its tables come later in the install script, so these functions
 -- are in PL/pgSQL. Where no flows were read there is no row, and no diagnosis changes.
 
+--: issues found in network flows that nodes of a case have, up to its failure; covers: it begins before that; caused:
+--: another issue explains it
 CREATE FUNCTION l4._network_issues(job_id text)
 RETURNS TABLE (kind text, subject text, first_ts timestamptz, last_ts timestamptz, score float8, nodes text[],
     covers bool, caused bool)
@@ -39,25 +41,22 @@ BEGIN
         k.last_ts;
 END;
 $$;
-COMMENT ON FUNCTION l4._network_issues(text) IS
-    'issues found in network flows that nodes of a case have, up to its failure; covers: it begins before that; '
-    'caused: another issue explains it';
 
+--: the first five of these, and how many there are more; NULL for none
 CREATE FUNCTION l4._first_few(names text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN cardinality(names) > 5 THEN array_to_string(names[1:5], ', ') || ' and ' || cardinality(names) - 5
     || ' more'
     WHEN cardinality(names) > 0 THEN array_to_string(names, ', ') END;
-COMMENT ON FUNCTION l4._first_few(text[]) IS 'the first five of these, and how many there are more; NULL for none';
 
+--: in words when a link was slow, and how much, by the share of bandwidth that it lacked
 CREATE FUNCTION l4._network_times(first_ts timestamptz, last_ts timestamptz, score float8) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN format('from %s to %s UTC', to_char(first_ts AT TIME ZONE 'UTC', 'HH24:MI:SS'),
     to_char(last_ts AT TIME ZONE 'UTC', 'HH24:MI:SS'))
     || coalesce(format(', %s times', round((1 / nullif(1 - score, 0))::numeric, 1)), '');
-COMMENT ON FUNCTION l4._network_times(timestamptz, timestamptz, float8) IS
-    'in words when a link was slow, and how much, by the share of bandwidth that it lacked';
 
+--: evidence: what network flows say of the node's links, of its ranks, and who sent nothing more first
 CREATE FUNCTION l4.evidence_network(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 5
 BEGIN ATOMIC
@@ -83,10 +82,9 @@ BEGIN ATOMIC
         WHERE k.job_id = evidence_network.job_id) AS r
     ORDER BY r.node, r.value DESC, r.first_ts, r.detail COLLATE "C";
 END;
-COMMENT ON FUNCTION l4.evidence_network(text) IS
-    'evidence: what network flows say of the node''s links, of its ranks, and who sent nothing more first';
 
 -- Nodes that are slow together behind a slow switch are its victims: that they are slow counts little against them.
+--: nodes behind a switch that was slow when the job became so
 CREATE FUNCTION l4._behind_switch(job_id text) RETURNS text[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -94,9 +92,9 @@ BEGIN ATOMIC
     FROM l4._network_issues(_behind_switch.job_id) AS i CROSS JOIN LATERAL unnest(i.nodes) AS n(node)
     WHERE i.kind = 'slow_switch' AND i.covers AND cardinality(i.nodes) > 1;
 END;
-COMMENT ON FUNCTION l4._behind_switch(text) IS 'nodes behind a switch that was slow when the job became so';
 
 -- What network flows give as the cause of a slow job that no line states: a switch before links, links before ranks.
+--: a diagnosis with what network flows show as the cause, where no line states one
 CREATE FUNCTION l4._network_cause(k l4._case, d l4.diagnosis) RETURNS l4.diagnosis
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -131,10 +129,9 @@ BEGIN
     RETURN d;
 END;
 $$;
-COMMENT ON FUNCTION l4._network_cause(l4._case, l4.diagnosis) IS
-    'a diagnosis with what network flows show as the cause, where no line states one';
 
 -- Changes with what network flows say of a job.
+--: number that changes with the issues that network flows show of a job
 CREATE FUNCTION l4._network_state(job_id text) RETURNS bigint
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET DateStyle = ISO
     SET TimeZone = UTC
@@ -149,4 +146,3 @@ BEGIN
         WHERE m.job_id = _network_state.job_id);
 END;
 $$;
-COMMENT ON FUNCTION l4._network_state(text) IS 'number that changes with the issues that network flows show of a job';

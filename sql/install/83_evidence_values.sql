@@ -1,5 +1,6 @@
 -- Evidence about nodes in values and times rather than in words.
 
+--: evidence: a value that is the same on all nodes of good jobs differs on this node
 CREATE FUNCTION l4.evidence_drift(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -70,11 +71,10 @@ BEGIN
     ORDER BY h.node, d.nodes DESC, t.template COLLATE "C", d.slot;
 END
 $$;
-COMMENT ON FUNCTION l4.evidence_drift(text) IS
-    'evidence: a value that is the same on all nodes of good jobs differs on this node';
 
 -- Durations that lines print about every iteration, after the job turned slow. What grew most is what the nodes spend
 -- waiting for each other.
+--: steps inside slow iterations, but for waiting: mean of each node, median over nodes, deviation
 CREATE FUNCTION l4._slow_steps(k l4._case)
 RETURNS TABLE (node text, event_id int, slot int, ms float8, median float8, sigmas float8)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
@@ -110,9 +110,8 @@ BEGIN ATOMIC
     FROM step AS s JOIN spread AS p USING (event_id, slot)
     WHERE p.sigma > 0 AND NOT coalesce(p.waiting, false);
 END;
-COMMENT ON FUNCTION l4._slow_steps(l4._case) IS
-    'steps inside slow iterations, but for waiting: mean of each node, median over nodes, deviation';
 
+--: evidence (slow jobs): steps take longer on this node than on the others, in deviations
 CREATE FUNCTION l4.evidence_step_time(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
@@ -126,11 +125,10 @@ BEGIN ATOMIC
     WHERE k.job_id = evidence_step_time.job_id AND k.symptom = 'slow' AND k.nodes >= (k.t).min_nodes AND s.sigmas > 1
     ORDER BY s.node, v.value DESC, t.template COLLATE "C", s.slot;
 END;
-COMMENT ON FUNCTION l4.evidence_step_time(text) IS
-    'evidence (slow jobs): steps take longer on this node than on the others, in deviations';
 
 -- Where only some nodes print iterations, the last of each of the lines that nearly all nodes have tells who is late,
 -- more coarsely.
+--: how much later than the median node a node has the last of each line
 CREATE FUNCTION l4._late_lines(k l4._case) RETURNS TABLE (node text, ms float8)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 500
 BEGIN ATOMIC
@@ -149,10 +147,10 @@ BEGIN ATOMIC
     FROM last_line AS l JOIN line AS n USING (event_id)
     GROUP BY l.node;
 END;
-COMMENT ON FUNCTION l4._late_lines(l4._case) IS 'how much later than the median node a node has the last of each line';
 
 -- Where nodes wait for each other every iteration ends with the slowest. How much later than the median node a node
 -- reports an iteration, against how much later it did before the job turned slow: clocks that are off cancel out.
+--: slow jobs: how much later than the median node a node is since the job is slow, against before
 CREATE FUNCTION l4._lateness(k l4._case) RETURNS TABLE (node text, ms float8, trust numeric)
 LANGUAGE plpgsql STABLE PARALLEL SAFE COST 10000 ROWS 500 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -172,9 +170,8 @@ BEGIN
     WHERE u.ms IS NOT NULL;
 END;
 $$;
-COMMENT ON FUNCTION l4._lateness(l4._case) IS
-    'slow jobs: how much later than the median node a node is since the job is slow, against before';
 
+--: evidence (slow jobs): the node reports what all report later than the others since the job is slow, 1 = the latest
 CREATE FUNCTION l4.evidence_late(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
@@ -192,6 +189,3 @@ BEGIN ATOMIC
     FROM late AS l CROSS JOIN spread AS s CROSS JOIN k
     WHERE l.ms > (k.t).late_mads * s.mad AND s.most > 0;
 END;
-COMMENT ON FUNCTION l4.evidence_late(text) IS
-    'evidence (slow jobs): the node reports what all report later than the others since the job is slow, 1 = the '
-    'latest';

@@ -2,6 +2,7 @@
 
 -- The pipeline of a diagnosis: each step writes its own tables of the case and adds what it found about the job as a
 -- whole.
+--: builds the case of a diagnosis
 CREATE FUNCTION l4._case_open(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -33,8 +34,8 @@ BEGIN
     RETURN k;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_open(l4._case) IS 'builds the case of a diagnosis';
 
+--: drops the case and the answer of an earlier diagnosis
 CREATE FUNCTION l4._case_forget(job_id text) RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
@@ -56,10 +57,10 @@ BEGIN ATOMIC
     DELETE FROM l4.suspect_iteration AS x WHERE x.job_id = _case_forget.job_id;
     DELETE FROM l4.evidence AS x WHERE x.job_id = _case_forget.job_id;
 END;
-COMMENT ON FUNCTION l4._case_forget(text) IS 'drops the case and the answer of an earlier diagnosis';
 
 -- Every kind of evidence about every node; one statement each, so that only one at a time takes memory, and none is
 -- planned for nothing.
+--: all evidence about the nodes of a job that was diagnosed
 CREATE FUNCTION l4.node_evidence(job_id text) RETURNS TABLE (node text, kind text, value float8, detail text)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 100000 ROWS 500 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -85,8 +86,8 @@ BEGIN
     END IF;
 END;
 $$;
-COMMENT ON FUNCTION l4.node_evidence(text) IS 'all evidence about the nodes of a job that was diagnosed';
 
+--: stores evidence and the nodes worth a look
 CREATE FUNCTION l4._rank_nodes(k l4._case, top_k int) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -137,9 +138,9 @@ BEGIN
     WHERE r.rank <= top_k;
 END;
 $$;
-COMMENT ON FUNCTION l4._rank_nodes(l4._case, int) IS 'stores evidence and the nodes worth a look';
 
 -- Known, but here and now: an event that few good jobs show, mostly on the top suspect, around its failure.
+--: known events that are claimed all the same, and why
 CREATE FUNCTION l4._claim_known(k l4._case) RETURNS TABLE (event_id int, reason text)
 LANGUAGE sql STABLE ROWS 5
 BEGIN ATOMIC
@@ -157,8 +158,8 @@ BEGIN ATOMIC
         AND CASE WHEN k.symptom = 'slow' THEN c.occurrences >= (k.t).known_repeats AND c.last_ts > k.onset_ts
             ELSE c.last_ts BETWEEN f.ts - l4._seconds((k.t).known_lead) AND f.ts + l4._seconds((k.t).same_moment) END;
 END;
-COMMENT ON FUNCTION l4._claim_known(l4._case) IS 'known events that are claimed all the same, and why';
 
+--: stores the events that indicate the failure
 CREATE FUNCTION l4._rank_events(k l4._case) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -223,4 +224,3 @@ BEGIN
         ORDER BY c.first_ts, c.node COLLATE "C" LIMIT 1) AS a ON true;
 END;
 $$;
-COMMENT ON FUNCTION l4._rank_events(l4._case) IS 'stores the events that indicate the failure';

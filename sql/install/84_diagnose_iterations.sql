@@ -1,5 +1,6 @@
 -- Iterations that deviate: in their events (DTW distance to the ten before, three sigma) or in their duration.
 
+--: iterations whose events are more than three standard deviations further from those of the ten before than usual
 CREATE FUNCTION l4._deviating_sequences(job_id text)
 RETURNS TABLE (node text, epoch int, iteration int, distance float8, sigma float8)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 500
@@ -16,13 +17,12 @@ BEGIN ATOMIC
     JOIN l4._stream AS s USING (stream_id)
     ORDER BY s.node, u.epoch, u.iteration, u.distance DESC;
 END;
-COMMENT ON FUNCTION l4._deviating_sequences(text) IS
-    'iterations whose events are more than three standard deviations further from those of the ten before than usual';
 
+--: which iterations come every so many, on about as many nodes
 CREATE FUNCTION l4._periodic(iterations int[], nodes int[]) RETURNS int[]
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_periodic_iterations';
-COMMENT ON FUNCTION l4._periodic(int[], int[]) IS 'which iterations come every so many, on about as many nodes';
 
+--: stores the iterations that deviate
 CREATE FUNCTION l4._rank_iterations(k l4._case, in_flight int, top_k int) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -74,4 +74,3 @@ BEGIN
     WHERE r.rank <= top_k;
 END;
 $$;
-COMMENT ON FUNCTION l4._rank_iterations(l4._case, int, int) IS 'stores the iterations that deviate';

@@ -1,6 +1,7 @@
 -- The entry point, and the words.
 
 -- Known effects of other faults of the job go below their causes.
+--: matches known faults and ranks events that are effects of others lower
 CREATE FUNCTION l4._rank_effects(job_id text, weak float8) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -28,16 +29,15 @@ BEGIN
     END IF;
 END;
 $$;
-COMMENT ON FUNCTION l4._rank_effects(text, float8) IS
-    'matches known faults and ranks events that are effects of others lower';
 
 -- A time in UTC, whatever the session's time zone is.
+--: a time as ISO 8601 in UTC
 CREATE FUNCTION l4._utc(ts timestamptz) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN to_jsonb(ts AT TIME ZONE 'UTC') #>> '{}' || '+00:00';
-COMMENT ON FUNCTION l4._utc(timestamptz) IS 'a time as ISO 8601 in UTC';
 
 -- What could not be used, in words.
+--: what the diagnosis could not use
 CREATE FUNCTION l4._limits(k l4._case) RETURNS text[]
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -72,8 +72,8 @@ BEGIN ATOMIC
          FROM l4._job_event AS j JOIN l4._event AS e USING (event_id) WHERE j.job_id = k.job_id AND e.is_coarse)],
         NULL);
 END;
-COMMENT ON FUNCTION l4._limits(l4._case) IS 'what the diagnosis could not use';
 
+--: what there was to look at, and what was missing
 CREATE FUNCTION l4._coverage(k l4._case) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -108,9 +108,9 @@ BEGIN
             ELSE jsonb_build_object('servers_missing', absent) END;
 END;
 $$;
-COMMENT ON FUNCTION l4._coverage(l4._case) IS 'what there was to look at, and what was missing';
 
 -- The message of a job's own first record of an event on a node: the event's example may be of another job.
+--: message of an event as a node of a job first had it
 CREATE FUNCTION l4._own_message(job_id text, event_id int, node text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE COST 1000
 BEGIN ATOMIC
@@ -118,8 +118,8 @@ BEGIN ATOMIC
         FROM l4._values(_own_message.job_id, ARRAY[t.event_id], ARRAY[_own_message.node]) AS v), t.example)
     FROM l4._event AS t WHERE t.event_id = _own_message.event_id;
 END;
-COMMENT ON FUNCTION l4._own_message(text, int, text) IS 'message of an event as a node of a job first had it';
 
+--: two or three sentences for a ticket
 CREATE FUNCTION l4._summary_text(k l4._case, d l4.diagnosis) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -182,9 +182,9 @@ BEGIN
         FROM jsonb_array_elements_text(d.coverage -> 'limits') WITH ORDINALITY AS l(words, place)));
 END;
 $$;
-COMMENT ON FUNCTION l4._summary_text(l4._case, l4.diagnosis) IS 'two or three sentences for a ticket';
 
 -- Known faults are matched against what the diagnosis claims, so it is stored before and, with what they say, after.
+--: stores a diagnosis with the known faults, cause and summary
 CREATE FUNCTION l4._concluded(k l4._case, d l4.diagnosis) RETURNS l4.diagnosis
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -206,9 +206,8 @@ BEGIN
     RETURN d;
 END;
 $$;
-COMMENT ON FUNCTION l4._concluded(l4._case, l4.diagnosis)
-    IS 'stores a diagnosis with the known faults, cause and summary';
 
+--: a diagnosis with its epoch and iteration; stores the iterations that deviate
 CREATE FUNCTION l4._find_iteration(k l4._case, d l4.diagnosis, node text, top_k int) RETURNS l4.diagnosis
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -222,11 +221,11 @@ BEGIN
     RETURN l4._count_epochs(k, d, low, high);
 END;
 $$;
-COMMENT ON FUNCTION l4._find_iteration(l4._case, l4.diagnosis, text, int) IS
-    'a diagnosis with its epoch and iteration; stores the iterations that deviate';
 
 -- Nothing is known of a case's rows while they are made: the planner's guesses of thousands are no reason to compile,
 -- and plans for each job's own values are no better than those that are kept.
+--: says what happened to a job, where and when, and stores it: see diagnosis, suspect_event, suspect_node,
+--: suspect_iteration, evidence
 CREATE FUNCTION l4.diagnose(job_id text, baseline text[] DEFAULT NULL, method text DEFAULT 'l4', top_k int DEFAULT 8,
     options jsonb DEFAULT '{}') RETURNS l4.diagnosis
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET random_page_cost = 1 SET jit = off
@@ -293,6 +292,3 @@ BEGIN
     RETURN l4._concluded(k, d);
 END;
 $$;
-COMMENT ON FUNCTION l4.diagnose(text, text[], text, int, jsonb) IS
-    'says what happened to a job, where and when, and stores it: see diagnosis, suspect_event, suspect_node, '
-    'suspect_iteration, evidence';

@@ -1,6 +1,7 @@
 -- The paper's steps alone: events that no baseline job shows, isolation forest over their counts on the nodes, DTW over
 -- iterations.
 
+--: stores nodes and events as the paper ranks them
 CREATE FUNCTION l4._rank_by_paper(k l4._case, top_k int) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -31,4 +32,3 @@ BEGIN
     JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id);
 END;
 $$;
-COMMENT ON FUNCTION l4._rank_by_paper(l4._case, int) IS 'stores nodes and events as the paper ranks them';

@@ -1,5 +1,6 @@
 -- Diagnosing again what has not changed costs nothing: a number that changes with whatever a diagnosis reads.
 
+--: succeeded jobs of other settings, the latest hundred; none where the baseline is given
 CREATE FUNCTION l4._elsewhere(job_id text, baseline text[], jobs text[], parameters jsonb) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -13,11 +14,10 @@ BEGIN ATOMIC
             LIMIT (parameters -> 'max_elsewhere')::bigint) AS j)
         ELSE '{}' END;
 END;
-COMMENT ON FUNCTION l4._elsewhere(text, text[], text[], jsonb) IS
-    'succeeded jobs of other settings, the latest hundred; none where the baseline is given';
 
 -- Calls below are queries: a function of SQL without one around it keeps its plan, 0.6 MB, to the end of the
 -- transaction.
+--: case, asked: what to compare with, and a state that changes with whatever a diagnosis reads
 CREATE FUNCTION l4._case_asked(job_id text, baseline text[], parameters jsonb, asked jsonb) RETURNS l4._case
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET DateStyle = ISO SET TimeZone = UTC
 AS $$
@@ -53,5 +53,3 @@ BEGIN
     RETURN k;
 END;
 $$;
-COMMENT ON FUNCTION l4._case_asked(text, text[], jsonb, jsonb) IS
-    'case, asked: what to compare with, and a state that changes with whatever a diagnosis reads';

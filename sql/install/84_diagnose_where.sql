@@ -2,6 +2,7 @@
 
 -- Stage of the functions in a node's stacks, else of the modules and classes that they are in, the user's first: the
 -- one that occurs most often, the outermost on ties.
+--: stage that the functions in the stacks of a node tell
 CREATE FUNCTION l4._frame_stage(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -23,8 +24,8 @@ BEGIN ATOMIC
     ORDER BY n.place, count(DISTINCT (s.event_id, f.stack, f.place)) DESC, max(f.place) DESC, r.stage
     LIMIT 1;
 END;
-COMMENT ON FUNCTION l4._frame_stage(l4._case, text) IS 'stage that the functions in the stacks of a node tell';
 
+--: stage of a node (NULL: of the job) at a time (NULL: at its end)
 CREATE FUNCTION l4._stage_at(k l4._case, node text, ts timestamptz) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -58,11 +59,10 @@ BEGIN
     FROM last AS s);
 END;
 $$;
-COMMENT ON FUNCTION l4._stage_at(l4._case, text, timestamptz) IS
-    'stage of a node (NULL: of the job) at a time (NULL: at its end)';
 
 -- A job that fails to start in code that no function tells of: what it called there last, such as the class of a
 -- dataset, or else the file that it could not read.
+--: stage that the calls in the stacks of a node tell, or the file that it failed to read, NULL when they tell none
 CREATE FUNCTION l4._called_stage(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -82,11 +82,10 @@ BEGIN ATOMIC
         ORDER BY s.first_ts, s.first_line_no, r.stage
         LIMIT 1));
 END;
-COMMENT ON FUNCTION l4._called_stage(l4._case, text) IS
-    'stage that the calls in the stacks of a node tell, or the file that it failed to read, NULL when they tell none';
 
 -- The first line of the start-up of good jobs that the node does not print, where it says that a stage was gone
 -- through: the node failed in that stage.
+--: stage of the line that good jobs print next after the last one of a node, NULL where it tells none
 CREATE FUNCTION l4._missed_stage(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -104,10 +103,9 @@ BEGIN ATOMIC
     WHERE NOT m.there AND EXISTS (SELECT FROM start AS z WHERE z.there AND z.before < m.before)
     ORDER BY m.before, m.event_id LIMIT 1;
 END;
-COMMENT ON FUNCTION l4._missed_stage(l4._case, text) IS
-    'stage of the line that good jobs print next after the last one of a node, NULL where it tells none';
 
 -- The files that a node's first crash reports name, read as a module with a function that opens it.
+--: stage that the files tell which the crash reports of a node name, NULL when they tell none
 CREATE FUNCTION l4._path_stage(k l4._case, node text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -124,12 +122,11 @@ BEGIN ATOMIC
         AND (s.terminal OR s.level = 0 OR s.level >= (k.t).error_level)
     ORDER BY s.first_ts, s.first_line_no, r.stage LIMIT 1;
 END;
-COMMENT ON FUNCTION l4._path_stage(l4._case, text) IS
-    'stage that the files tell which the crash reports of a node name, NULL when they tell none';
 
 -- Lines that a good job prints after every so many reports of iterations end a phase that no line begins: measured
 -- values an evaluation, a file a checkpoint. Where such a line is due, the job was in that phase. The first node that
 -- reports iterations tells.
+--: stage of a phase of good jobs that a job had come to at a time, where no line begins it; NULL: none
 CREATE FUNCTION l4._phase_stage(k l4._case, ts timestamptz) RETURNS text
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -193,19 +190,17 @@ BEGIN ATOMIC
         WHERE NOT c.here AND t.stage IS NOT NULL AND t.then_stage IS NULL)
     ORDER BY d.after LIMIT 1;
 END;
-COMMENT ON FUNCTION l4._phase_stage(l4._case, timestamptz) IS
-    'stage of a phase of good jobs that a job had come to at a time, where no line begins it; NULL: none';
 
+--: do nearly all nodes of a good job tell that they come to a stage; true where there is no good job
 CREATE FUNCTION l4._all_come_to(k l4._case, stage text) RETURNS bool
 LANGUAGE sql STABLE
 RETURN (SELECT count(DISTINCT s.node) >= (k.t).nearly_all * (SELECT count(*) FROM l4._node AS n
         WHERE n.job_id = k.baseline[1])
     FROM l4.stage_span AS s WHERE s.job_id = k.baseline[1] AND s.stage = _all_come_to.stage);
-COMMENT ON FUNCTION l4._all_come_to(l4._case, text) IS
-    'do nearly all nodes of a good job tell that they come to a stage; true where there is no good job';
 
 -- A node that leaves the others in training, for a stage to which nearly all nodes of a good job come: the last
 -- checkpoint.
+--: did fewer than half of the nodes of a job that hangs come to a stage after their last iteration
 CREATE FUNCTION l4._left_for(k l4._case, stage text) RETURNS bool
 LANGUAGE sql STABLE
 RETURN k.symptom = 'hang' AND k.iterations > 0 AND _left_for.stage IN ('eval', 'checkpoint_save', 'shutdown') AND (
@@ -213,9 +208,8 @@ RETURN k.symptom = 'hang' AND k.iterations > 0 AND _left_for.stage IN ('eval', '
     FROM l4.stage_span AS s JOIN l4._nodes(k.job_id) AS n USING (node)
     WHERE s.job_id = k.job_id AND s.stage = _left_for.stage
         AND s.first_ts - n.clock >= coalesce(n.progress_ts, k.progress_ts)) AND l4._all_come_to(k, _left_for.stage);
-COMMENT ON FUNCTION l4._left_for(l4._case, text) IS
-    'did fewer than half of the nodes of a job that hangs come to a stage after their last iteration';
 
+--: stage in which the failure shows
 CREATE FUNCTION l4._stage_of_failure(k l4._case, node text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -275,9 +269,9 @@ BEGIN
     RETURN stage;
 END;
 $$;
-COMMENT ON FUNCTION l4._stage_of_failure(l4._case, text) IS 'stage in which the failure shows';
 
 -- The first report of several iterations that is slower is so by the part of its iterations that are slow.
+--: iteration from which on a job is slow whose lines come every so many, and the printed steps around it
 CREATE FUNCTION l4._slow_from(k l4._case, OUT iteration int, OUT low int, OUT high int)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -292,10 +286,9 @@ BEGIN ATOMIC
         AND i.iteration BETWEEN k.onset_iteration::bigint - k.step AND k.onset_iteration
     ORDER BY i.place LIMIT 1;
 END;
-COMMENT ON FUNCTION l4._slow_from(l4._case) IS
-    'iteration from which on a job is slow whose lines come every so many, and the printed steps around it';
 
 -- What lies between two printed steps, low and high, cannot be told closer than by the time that passed.
+--: iteration since the start that was in flight when the job was struck, and the printed steps around it
 CREATE FUNCTION l4._iteration_of_failure(k l4._case, stage text, node text, OUT iteration int, OUT low int,
     OUT high int)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
@@ -373,5 +366,3 @@ BEGIN
     iteration := least(2147483647, last_done + 1, CASE WHEN k.symptom = 'crash' THEN back END);
 END;
 $$;
-COMMENT ON FUNCTION l4._iteration_of_failure(l4._case, text, text) IS
-    'iteration since the start that was in flight when the job was struck, and the printed steps around it';

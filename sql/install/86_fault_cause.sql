@@ -1,6 +1,9 @@
 -- What kind of failure it was: by the cause that a line states, else by who failed and how.
 
 -- What a line states. A catch-all says that something failed and sets nothing; an effect is no cause.
+--: causes that lines of a job state; is_sure: one text with one meaning, on a suspect if there is one, and on most
+--: nodes unless it is hardware or platform; is_known: no catch-all; is_form: which nodes show it decides; is_few: most
+--: nodes do not show it; by_suspect: NULL where nobody is suspect
 CREATE FUNCTION l4._stated_causes(k l4._case)
 RETURNS TABLE (rank int, event_id int, nodes int, name text, category text, component text, words text, is_sure bool,
     is_known bool, is_form bool, is_few bool, by_suspect bool)
@@ -19,12 +22,9 @@ BEGIN ATOMIC
     WHERE m.job_id = k.job_id AND m.is_suspect AND NOT m.is_effect
       AND NOT (f.severity IN ('info', 'warning') AND (f.combined OR l4._is_catch_all(f.priority)));
 END;
-COMMENT ON FUNCTION l4._stated_causes(l4._case)
-    IS 'causes that lines of a job state; is_sure: one text with one meaning, on a suspect if there is one, and on '
-       'most nodes unless it is hardware or platform; is_known: no catch-all; is_form: which nodes show it decides; '
-       'is_few: most nodes do not show it; by_suspect: NULL where nobody is suspect';
 
 -- The last thing that a process says before it is reported to have ended tells of it, whatever its level.
+--: does the event come right before a report of how a process ended, or end the log of a node that tells none
 CREATE FUNCTION l4._last_words(k l4._case, event_id int) RETURNS bool
 LANGUAGE sql STABLE
 RETURN EXISTS (
@@ -38,11 +38,11 @@ RETURN EXISTS (
     OR k.terminal_ts IS NULL AND k.symptom IN ('crash', 'launch') AND EXISTS (
         SELECT FROM l4._shown(k.job_id) AS s JOIN l4._nodes(k.job_id) AS n ON n.node = s.node AND n.last_ts = s.last_ts
         WHERE s.event_id = _last_words.event_id);
-COMMENT ON FUNCTION l4._last_words(l4._case, int) IS
-    'does the event come right before a report of how a process ended, or end the log of a node that tells none';
 
 -- What says that something failed, but not what kind of failure it is: the best catch-all, else an error in words that
 -- no row knows. What no suspect says are the words of its peers; in a hang, what most say is that they wait.
+--: what tells of a failure without its kind, on how many nodes, whose code it came from, and whether the first suspect
+--: says so; NULL = nothing
 CREATE FUNCTION l4._general_cause(k l4._case, OUT words text, OUT nodes int, OUT owner text, OUT by_first bool)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -86,11 +86,9 @@ BEGIN ATOMIC
     LEFT JOIN l4._job_events(ARRAY[k.job_id]) AS j USING (event_id)
     LEFT JOIN LATERAL l4._origin(j.example) AS o ON true;
 END;
-COMMENT ON FUNCTION l4._general_cause(l4._case)
-    IS 'what tells of a failure without its kind, on how many nodes, whose code it came from, and whether the first '
-       'suspect says so; NULL = nothing';
 
 -- The kinds of failure whose cause no line states. words: %1$s stands for the nodes or the line.
+--: what may be behind a failure whose cause no line states, and how to check it
 CREATE FUNCTION l4._failure_kinds()
 RETURNS TABLE (kind text, category text, component text, words text, alternatives text[])
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 18
@@ -171,11 +169,10 @@ BEGIN ATOMIC
                 'a node that wrote nothing of it: its kernel log'])
     ) AS t(kind, category, component, words, alternatives);
 END;
-COMMENT ON FUNCTION l4._failure_kinds()
-    IS 'what may be behind a failure whose cause no line states, and how to check it';
 
 -- Where a scheduler's words come before any error, they are no consequence. Who is silent without having been told to
 -- end fell silent before.
+--: fault whose line says that the job was told to end, before anything failed; NULL: none
 CREATE FUNCTION l4._told_to_end(k l4._case, silent text) RETURNS int
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -188,10 +185,9 @@ BEGIN ATOMIC
         SELECT FROM l4._counts(k.job_id) AS c WHERE c.event_id = m.event_id AND c.node = silent))
     ORDER BY m.rank LIMIT 1;
 END;
-COMMENT ON FUNCTION l4._told_to_end(l4._case, text)
-    IS 'fault whose line says that the job was told to end, before anything failed; NULL: none';
 
 -- Nobody reports a crash before the scheduler's words, nor later anything but how processes ended.
+--: was a job told to end, and nothing else reported
 CREATE FUNCTION l4._only_told(k l4._case) RETURNS bool
 LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -201,8 +197,8 @@ BEGIN ATOMIC
         WHERE f.is_effect AND f.component = 'scheduler' AND l4.pcre_match(e.example, f.signature)) AS told) AS t
     WHERE e.terminal;
 END;
-COMMENT ON FUNCTION l4._only_told(l4._case) IS 'was a job told to end, and nothing else reported';
 
+--: the first kind of failure that holds, and the nodes or line it is about
 CREATE FUNCTION l4._failure_kind(k l4._case, stage text, OUT kind text, OUT about text, OUT fault_id int)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -264,9 +260,8 @@ BEGIN
             WHERE n.job_id = k.job_id AND n.is_suspect ORDER BY n.rank)) END;
 END;
 $$;
-COMMENT ON FUNCTION l4._failure_kind(l4._case, text)
-    IS 'the first kind of failure that holds, and the nodes or line it is about';
 
+--: a diagnosis with category, component and cause of the failure, how sure that is, and what else fits
 CREATE FUNCTION l4._cause(k l4._case, d l4.diagnosis) RETURNS l4.diagnosis
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -322,5 +317,3 @@ BEGIN
     RETURN d;
 END;
 $$;
-COMMENT ON FUNCTION l4._cause(l4._case, l4.diagnosis)
-    IS 'a diagnosis with category, component and cause of the failure, how sure that is, and what else fits';

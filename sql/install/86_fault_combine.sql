@@ -1,5 +1,6 @@
 -- Faults recognised by several events together: the rows of fault_condition.
 
+--: conditions in the form of a fault file as rows; raises what is wrong with them
 CREATE FUNCTION l4._read_conditions(conditions jsonb, fault_id int) RETURNS SETOF l4.fault_condition
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE ROWS 3
 SET search_path = pg_catalog, pg_temp
@@ -39,12 +40,12 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION l4._read_conditions(jsonb, int)
-    IS 'conditions in the form of a fault file as rows; raises what is wrong with them';
 
 -- Where a parameter decides (an exit code), a step speaks of the nodes that have such a value. Values are tried for the
 -- events that some signature matched: for each group of faults that differ in a value the library has one that
 -- matches any. tried: only for these.
+--: events of which some values fit a step of a combined fault and others do not, and the nodes with values that fit;
+--: NULL = none
 CREATE FUNCTION l4._condition_values(job_id text, conditions l4.fault_condition[], tried int[] DEFAULT NULL)
 RETURNS TABLE (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz)
 LANGUAGE sql STABLE PARALLEL SAFE COST 1000 ROWS 20
@@ -89,14 +90,12 @@ BEGIN ATOMIC
     LEFT JOIN node AS n USING (fault_id, step, event_id, slots)
     GROUP BY s.fault_id, s.step, s.event_id;
 END;
-COMMENT ON FUNCTION l4._condition_values(text, l4.fault_condition[], int[])
-    IS 'events of which some values fit a step of a combined fault and others do not, and the nodes with values that '
-       'fit; NULL = none';
 
+--: an event that a step of a combined fault fits, and on which nodes; NULL = all
 CREATE TYPE l4._condition_event AS (fault_id int, step int, event_id int, nodes text[], line text, ts timestamptz,
     gave_up bool);
-COMMENT ON TYPE l4._condition_event IS 'an event that a step of a combined fault fits, and on which nodes; NULL = all';
 
+--: events of the job that each step of a combined fault speaks of, and on which nodes; NULL = wherever the event occurs
 CREATE FUNCTION l4._condition_events(job_id text, conditions l4.fault_condition[], tried int[] DEFAULT NULL)
 RETURNS SETOF l4._condition_event
 LANGUAGE plpgsql STABLE PARALLEL SAFE COST 1000 ROWS 20
@@ -167,11 +166,9 @@ BEGIN
       AND (w.fault_id, w.step, w.event_id) NOT IN (SELECT d.fault_id, d.step, d.event_id FROM unnest(decided) AS d);
 END
 $$;
-COMMENT ON FUNCTION l4._condition_events(text, l4.fault_condition[], int[])
-    IS 'events of the job that each step of a combined fault speaks of, and on which nodes; NULL = wherever the event '
-       'occurs';
 
 -- events: event id -> null, or the nodes that count.
+--: node and time of every record of some events
 CREATE FUNCTION l4._event_times(job_id text, events jsonb)
 RETURNS TABLE (node text, ts timestamptz)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 1000
@@ -181,8 +178,8 @@ BEGIN ATOMIC
     CROSS JOIN LATERAL l4.event_lines(_event_times.job_id, e.event_id::int) AS t
     WHERE t.line_no = t.record_line_no AND t.ts IS NOT NULL AND (jsonb_typeof(e.nodes) = 'null' OR e.nodes ? t.node);
 END;
-COMMENT ON FUNCTION l4._event_times(text, jsonb) IS 'node and time of every record of some events';
 
+--: nodes with at least so many records of some events
 CREATE FUNCTION l4._event_nodes(job_id text, events jsonb, min_occurrences bigint) RETURNS text[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN ARRAY(
@@ -193,11 +190,11 @@ RETURN ARRAY(
     WHERE jsonb_typeof(e.nodes) = 'null' OR e.nodes ? k.node
     GROUP BY k.node
     HAVING sum(k.occurrences) >= _event_nodes.min_occurrences);
-COMMENT ON FUNCTION l4._event_nodes(text, jsonb, bigint) IS 'nodes with at least so many records of some events';
 
 -- Times at which a node wrote nothing while others went on. One whose log ends is compared with the end of most logs.
 -- Between two lines of its own, at least half of the others must write in the middle half of the time: when all wait,
 -- the last one to write is not quiet. Times are compared by the clock of most nodes.
+--: when nodes wrote nothing for at least that long while most others went on; ended: and nothing after it
 CREATE FUNCTION l4._silences(job_id text, silence interval)
 RETURNS TABLE (node text, since timestamptz, length interval, ended bool)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 10
@@ -242,11 +239,10 @@ BEGIN
     HAVING count(*) FILTER (WHERE o.wrote) * 2 >= count(*);
 END
 $$;
-COMMENT ON FUNCTION l4._silences(text, interval)
-    IS 'when nodes wrote nothing for at least that long while most others went on; ended: and nothing after it';
 
 -- One fault: goes through its steps, keeping the nodes on which all steps so far hold (same_node) and the times of
 -- the last event step that a following step may refer to. NULL when a step does not hold.
+--: nodes on which a combined fault holds and those of each step; NULL when it does not
 CREATE FUNCTION l4._combination_nodes(job_id text, conditions l4.fault_condition[], steps jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -321,9 +317,8 @@ BEGIN
     RETURN jsonb_build_object('nodes', candidates, 'steps', proof);
 END
 $$;
-COMMENT ON FUNCTION l4._combination_nodes(text, l4.fault_condition[], jsonb)
-    IS 'nodes on which a combined fault holds and those of each step; NULL when it does not';
 
+--: combined faults that hold in a job; node and line are those of step 1
 CREATE FUNCTION l4._fault_combinations(job_id text, conditions l4.fault_condition[], tried int[] DEFAULT NULL)
 RETURNS TABLE (fault_id int, event_id int, node text, source text, line_no bigint, line text, ts timestamptz,
     occurrences bigint, captures jsonb, gave_up bool)
@@ -378,5 +373,3 @@ BEGIN
     WHERE e.gave_up;
 END
 $$;
-COMMENT ON FUNCTION l4._fault_combinations(text, l4.fault_condition[], int[])
-    IS 'combined faults that hold in a job; node and line are those of step 1';

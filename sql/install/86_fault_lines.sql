@@ -1,6 +1,8 @@
 -- What signatures are matched against: the first record of every event of a job, line by line. Where an event
 -- matched, also its other values, so that a number at a variable position (an Xid, an exit code) decides correctly.
 
+--: what is matched of each event of a job, but those known: the lines of its first record (n = 1, 2, ...), a record of
+--: several lines as a whole (0), its message if cut off (-1)
 CREATE FUNCTION l4._fault_lines(job_id text, known int4multirange DEFAULT '{}')
 RETURNS TABLE (event_id int, node text, source text, line_no bigint, line text, ts timestamptz, occurrences bigint,
     is_record bool, kept_id int, n int)
@@ -26,10 +28,8 @@ BEGIN
     WHERE j.job_id = _fault_lines.job_id AND r.line <> '' AND NOT _fault_lines.known @> j.event_id;
 END
 $$;
-COMMENT ON FUNCTION l4._fault_lines(text, int4multirange)
-    IS 'what is matched of each event of a job, but those known: the lines of its first record (n = 1, 2, ...), a '
-       'record of several lines as a whole (0), its message if cut off (-1)';
 
+--: the signatures of the active faults, and a number that changes with them or with templates
 CREATE FUNCTION l4._fault_library(OUT version numeric, OUT ids int[], OUT signatures l4.pcre[])
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -40,10 +40,9 @@ BEGIN
     INTO version, ids, signatures FROM l4.active_fault AS a;
 END
 $$;
-COMMENT ON FUNCTION l4._fault_library()
-    IS 'the signatures of the active faults, and a number that changes with them or with templates';
 
 -- A template fits by its pattern, or because it is the event's own: that may have become more general than the example.
+--: which of some events (NULL = all) each template fits; gave_up: not known, given up at a limit
 CREATE FUNCTION l4._template_events(templates text[], patterns l4.pcre[], event_ids int[] DEFAULT NULL)
 RETURNS TABLE (n int, event_id int, gave_up bool)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 20
@@ -63,9 +62,8 @@ BEGIN ATOMIC
         FROM event AS e JOIN unnest(templates) WITH ORDINALITY AS u(template, n) ON u.template = e.template) AS t
     GROUP BY t.n, t.event_id;
 END;
-COMMENT ON FUNCTION l4._template_events(text[], l4.pcre[], int[])
-    IS 'which of some events (NULL = all) each template fits; gave_up: not known, given up at a limit';
 
+--: which active faults have a template that fits which of the events; gave_up: not known, given up at a limit
 CREATE FUNCTION l4._fault_template_scan(event_ids int[])
 RETURNS TABLE (event_id int, fault_id int, gave_up bool)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 100 SET search_path = pg_catalog, pg_temp
@@ -87,11 +85,11 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION l4._fault_template_scan(int[])
-    IS 'which active faults have a template that fits which of the events; gave_up: not known, given up at a limit';
 
 -- The values of the first record are looked for in the example from left to right, so that equal texts are told
 -- apart. All values of the job are read in one pass: they are packed by stream.
+--: the example line of each event with one parameter at a time replaced by each of its values in the job, where it
+--: stands, and the nodes that have it
 CREATE FUNCTION l4._line_variants(job_id text, event_ids int[])
 RETURNS TABLE (event_id int, slot int, node text, line text, ts timestamptz, occurrences bigint, nodes text[],
     is_first bool, value text, place int)
@@ -163,6 +161,3 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION l4._line_variants(text, int[])
-    IS 'the example line of each event with one parameter at a time replaced by each of its values in the job, where '
-       'it stands, and the nodes that have it';

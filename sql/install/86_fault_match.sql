@@ -1,9 +1,10 @@
 -- Which known faults a job shows.
 
+--: a match of a fault with an event, and the line that shows it
 CREATE TYPE l4._fault_found AS (fault_id int, event_id int, node text, source text, line_no bigint, line text,
     ts timestamptz, occurrences bigint, captures jsonb, gave_up bool, variant bigint);
-COMMENT ON TYPE l4._fault_found IS 'a match of a fault with an event, and the line that shows it';
 
+--: every match of an active fault with an event of the job, after _watch_faults()
 CREATE FUNCTION l4._fault_hits(job_id text) RETURNS SETOF l4._fault_found
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -64,10 +65,9 @@ BEGIN
         SELECT d FROM l4.active_fault AS f JOIN l4.fault_condition AS d USING (fault_id) WHERE f.combined)) AS c;
 END;
 $$;
-COMMENT ON FUNCTION l4._fault_hits(text)
-    IS 'every match of an active fault with an event of the job, after _watch_faults()';
 
 -- Everything that a fault leads to, directly or not. Cycles, which two fault files together may make, do no harm.
+--: what faults lead to, directly or not; a fault of a cycle leads to itself
 CREATE FUNCTION l4._fault_effects(names text[])
 RETURNS TABLE (name text, effect text)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 500 SET search_path = pg_catalog, pg_temp
@@ -84,9 +84,8 @@ BEGIN
     SELECT r.name, r.effect FROM reach r;
 END
 $$;
-COMMENT ON FUNCTION l4._fault_effects(text[])
-    IS 'what faults lead to, directly or not; a fault of a cycle leads to itself';
 
+--: events of a job that tell of its failure by its diagnosis; without one, those that no successful job has
 CREATE FUNCTION l4._telling_events(job_id text) RETURNS int[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN CASE
@@ -97,10 +96,10 @@ RETURN CASE
         FROM l4._job_event AS e JOIN l4._event AS t USING (event_id) WHERE e.job_id = _telling_events.job_id
         EXCEPT SELECT e.event_id FROM l4._job_event AS e JOIN l4.job AS j USING (job_id)
         WHERE j.status = 'succeeded' AND j.job_id <> _telling_events.job_id) END;
-COMMENT ON FUNCTION l4._telling_events(text)
-    IS 'events of a job that tell of its failure by its diagnosis; without one, those that no successful job has';
 
 -- Of effects alone that comes first by which the job was told to end before anything else showed.
+--: finds the known faults of a job, stores them in fault_match instead of those found before, and returns them, best
+--: first
 CREATE FUNCTION l4.match_faults(job_id text) RETURNS SETOF l4.fault_match
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE ROWS 20
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -181,6 +180,3 @@ BEGIN
     RETURN QUERY SELECT m.* FROM l4.fault_match m WHERE m.job_id = match_faults.job_id ORDER BY m.rank;
 END
 $$;
-COMMENT ON FUNCTION l4.match_faults(text)
-    IS 'finds the known faults of a job, stores them in fault_match instead of those found before, and returns them, '
-       'best first';

@@ -1,5 +1,7 @@
 -- The memory: try a pattern on past jobs, confirm a diagnosis as a fault, merge duplicates.
 
+--: what a signature or templates would match in the jobs that l4 knows, one line an event, or in which of them
+--: conditions would hold; nothing is stored
 CREATE FUNCTION l4.test_fault(signature l4.pcre DEFAULT NULL, templates text[] DEFAULT NULL,
     job_ids text[] DEFAULT NULL, conditions jsonb DEFAULT NULL)
 RETURNS TABLE (job_id text, status text, node text, line_no bigint, line text, occurrences bigint, captures jsonb,
@@ -59,11 +61,9 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION l4.test_fault(l4.pcre, text[], text[], jsonb)
-    IS 'what a signature or templates would match in the jobs that l4 knows, one line an event, or in which of them '
-       'conditions would hold; nothing is stored';
 
 -- Only what is reached is looked up, name by name, over up to 30 steps: a fault file has many rows to check.
+--: what is wrong with leads_to of a fault, NULL = nothing; is_own_cycle: it leads to itself over own rows alone
 CREATE FUNCTION l4._check_leads_to(name text, leads_to text[], OUT problem text, OUT is_own_cycle bool)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -86,10 +86,10 @@ BEGIN ATOMIC
         coalesce(bool_or(r.is_own), false)
     FROM reach AS r WHERE r.effect = _check_leads_to.name;
 END;
-COMMENT ON FUNCTION l4._check_leads_to(text, text[])
-    IS 'what is wrong with leads_to of a fault, NULL = nothing; is_own_cycle: it leads to itself over own rows alone';
 
 -- What a fault is recognised by, and what speaks against it. Kept as a type, as it is learnt in steps.
+--: what a diagnosis is recognised by; form: the combination that it follows; failed_jobs: other ones that match;
+--: good_lines, other_causes: what must not
 CREATE TYPE l4._pattern AS (
     signature l4.pcre,
     templates text[],
@@ -99,12 +99,10 @@ CREATE TYPE l4._pattern AS (
     failed_jobs text[],
     good_lines text,
     other_causes text);
-COMMENT ON TYPE l4._pattern
-    IS 'what a diagnosis is recognised by; form: the combination that it follows; failed_jobs: other ones that match; '
-       'good_lines, other_causes: what must not';
 
 -- What may be learnt, best first: an event in which a cause is known (narrowed by the combination that it proves), the
 -- combination that is known, an event that only the suspects have, the form of a hang.
+--: what a diagnosis may be recognised by, best first
 CREATE FUNCTION l4._learnable(job_id text) RETURNS SETOF l4._pattern
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 5
 BEGIN ATOMIC
@@ -138,9 +136,10 @@ BEGIN ATOMIC
         FROM l4.fault_condition AS d WHERE d.fault_id = c.fault_id) AS k(conditions)
     ORDER BY c.turn, c.n;
 END;
-COMMENT ON FUNCTION l4._learnable(text) IS 'what a diagnosis may be recognised by, best first';
 
 -- What a caller asks for may match jobs of another cause, with a notice: two causes may well print one line.
+--: the pattern that is asked for, or the first that may be learnt and matches no good job and no job of another
+--: confirmed cause; raises when there is none
 CREATE FUNCTION l4._learn(job_id text, name text, asked l4._pattern) RETURNS l4._pattern
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -212,10 +211,8 @@ BEGIN
     RETURN best;
 END
 $$;
-COMMENT ON FUNCTION l4._learn(text, text, l4._pattern)
-    IS 'the pattern that is asked for, or the first that may be learnt and matches no good job and no job of another '
-       'confirmed cause; raises when there is none';
 
+--: raises what is wrong with the arguments of confirm_fault()
 CREATE FUNCTION l4._check_confirmed(job_id text, name text, root_cause text, remedy text, events int[], leads_to text[])
 RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -249,10 +246,9 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION l4._check_confirmed(text, text, text, text, int[], text[])
-    IS 'raises what is wrong with the arguments of confirm_fault()';
 
 -- What is known of the events stands in for what the caller left out; else the diagnosis, else the best known cause.
+--: category and component of a fault that is confirmed, where not given
 CREATE FUNCTION l4._usual_class(job_id text, events int[], INOUT category text, INOUT component text)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -273,9 +269,8 @@ BEGIN ATOMIC
         ORDER BY u.is_effect, u.priority DESC LIMIT 1) AS k ON true
     CROSS JOIN LATERAL (SELECT coalesce(_usual_class.category, k.category, 'user') AS category) AS c;
 END;
-COMMENT ON FUNCTION l4._usual_class(text, int[], text, text)
-    IS 'category and component of a fault that is confirmed, where not given';
 
+--: stores a fault with its conditions; NULL as its id is a new one
 CREATE FUNCTION l4._store_fault(f l4.fault, conditions jsonb) RETURNS int
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -297,9 +292,8 @@ BEGIN
     RETURN f.fault_id;
 END
 $$;
-COMMENT ON FUNCTION l4._store_fault(l4.fault, jsonb)
-    IS 'stores a fault with its conditions; NULL as its id is a new one';
 
+--: stores a confirmed fault; where an own one has its signature, adds the templates to that
 CREATE FUNCTION l4._store_confirmed(f l4.fault, conditions jsonb) RETURNS int
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -329,9 +323,9 @@ BEGIN
     RETURN f.fault_id;
 END
 $$;
-COMMENT ON FUNCTION l4._store_confirmed(l4.fault, jsonb)
-    IS 'stores a confirmed fault; where an own one has its signature, adds the templates to that';
 
+--: archives what was diagnosed in a job as a fault; learns its pattern unless given, refuses what a healthy job
+--: matches, and says what else it matches
 CREATE FUNCTION l4.confirm_fault(job_id text, name text, root_cause text, remedy text, category text DEFAULT NULL,
     component text DEFAULT NULL, severity text DEFAULT NULL, signature l4.pcre DEFAULT NULL,
     templates text[] DEFAULT NULL, leads_to text[] DEFAULT '{}', events int[] DEFAULT NULL,
@@ -389,11 +383,9 @@ BEGIN
     RETURN l4._store_confirmed(f, p.conditions);
 END
 $$;
-COMMENT ON FUNCTION l4.confirm_fault(text, text, text, text, text, text, text, l4.pcre, text[], text[], int[], text,
-    bool)
-    IS 'archives what was diagnosed in a job as a fault; learns its pattern unless given, refuses what a healthy job '
-       'matches, and says what else it matches';
 
+--: joins two of the user's faults that are the same: the first one then matches what both matched, the second one is
+--: gone
 CREATE FUNCTION l4.merge_faults(keep int, gone int) RETURNS int
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -454,6 +446,3 @@ BEGIN
     RETURN keep;
 END
 $$;
-COMMENT ON FUNCTION l4.merge_faults(int, int)
-    IS 'joins two of the user''s faults that are the same: the first one then matches what both matched, the second '
-       'one is gone';

@@ -2,6 +2,7 @@
 
 -- Text stays, a variable part becomes a run of non-blanks (or, where that does not fit the example, anything), a list
 -- one of any length.
+--: pattern of a template that matches its example; NULL when there is none that says enough
 CREATE FUNCTION l4._propose_signature(template text, example text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (
@@ -21,11 +22,10 @@ RETURN (
     WHERE l4.pcre_error(p.text) IS NULL AND l4._signature_usable(p.text::l4.pcre)
       AND l4.pcre_match(example, p.text::l4.pcre)
     ORDER BY p.n LIMIT 1);
-COMMENT ON FUNCTION l4._propose_signature(text, text)
-    IS 'pattern of a template that matches its example; NULL when there is none that says enough';
 
 -- A template that was seen once may still hold the name of a node, parts of a path, and a list as many parts as it
 -- had then. What several variable parts make up is a name of something, and no word of it is the message's.
+--: a template without the names and addresses of the job's nodes, lists of any length
 CREATE FUNCTION l4._general_template(job_id text, template text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -50,11 +50,10 @@ BEGIN
     RETURN regexp_replace(answer, variable || '(?:, ?' || variable || ')+', '<LIST>', 'g');
 END
 $$;
-COMMENT ON FUNCTION l4._general_template(text, text)
-    IS 'a template without the names and addresses of the job''s nodes, lists of any length';
 
 -- Where a known cause goes by a value of the event (an Xid), the pattern must keep it. A job may know one value only,
 -- so another one with as many digits is tried.
+--: a template with the values by which a known cause is recognised in it
 CREATE FUNCTION l4._decided_template(job_id text, event_id int, template text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -76,9 +75,8 @@ RETURN (
     SELECT string_agg(m.part[1] || coalesce(v.value, m.part[2]), '' ORDER BY m.place)
     FROM regexp_matches(template, '(.*?)(<(?:\*|[A-Z][A-Z0-9_]*)>|$)', 'g') WITH ORDINALITY AS m(part, place)
     LEFT JOIN value AS v ON v.place = m.place AND v.is_first AND v.decides AND m.part[2] <> '');
-COMMENT ON FUNCTION l4._decided_template(text, int, text)
-    IS 'a template with the values by which a known cause is recognised in it';
 
+--: signature that matches any of some events, and their templates
 CREATE FUNCTION l4._event_pattern(job_id text, events int[], OUT signature l4.pcre, OUT templates text[])
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -97,11 +95,12 @@ BEGIN ATOMIC
         WHERE l.event_id = c.id AND NOT l.is_record AND p.signature IS NOT NULL
         ORDER BY l.line_no LIMIT 1)) AS signature) AS s;
 END;
-COMMENT ON FUNCTION l4._event_pattern(text, int[]) IS 'signature that matches any of some events, and their templates';
 
 -- What only the suspects say, or what the library knows as a cause and no catch-all. Never what is known as an effect,
 -- in general or in this job, a report of how a process ended, a line of a stack, nor what the peers of a suspect say:
 -- in a hang that no node caused visibly, all are peers.
+--: suspect events of a job that may say its cause: first those in which a cause is known, of them those of the suspects
+--: alone, then those that the fewest other diagnoses claim
 CREATE FUNCTION l4._cause_events(job_id text)
 RETURNS TABLE (event_id int, is_known bool, nodes int, node text, level int, terminal bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 1000 ROWS 10
@@ -150,12 +149,10 @@ BEGIN ATOMIC
     ORDER BY k.event_id IS NULL, NOT w.by_suspects, k.rank, k.priority DESC, coalesce(o.jobs, 0),
         e.rank;
 END;
-COMMENT ON FUNCTION l4._cause_events(text)
-    IS 'suspect events of a job that may say its cause: first those in which a cause is known, of them those of the '
-       'suspects alone, then those that the fewest other diagnoses claim';
 
 -- A hang in which no line says the cause: others report a lost peer while a suspect is silent. Half of the time that
 -- it took leaves room for other time-outs.
+--: conditions that recognise a hang by who reports and who is silent; NULL when no suspect was silent
 CREATE FUNCTION l4._hang_form(job_id text) RETURNS jsonb
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -179,5 +176,3 @@ BEGIN
         FROM l4._silences(_hang_form.job_id, silence) AS s HAVING silent IS NOT NULL);
 END
 $$;
-COMMENT ON FUNCTION l4._hang_form(text)
-    IS 'conditions that recognise a hang by who reports and who is silent; NULL when no suspect was silent';

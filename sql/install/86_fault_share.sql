@@ -1,5 +1,6 @@
 -- Fault files: faults as jsonb, to share between databases.
 
+--: one fault with its conditions
 CREATE FUNCTION l4._fault_json(fault_id int) RETURNS jsonb
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -7,8 +8,9 @@ RETURN (
         'conditions', (SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(c) - 'fault_id') ORDER BY c.step)
                        FROM l4.fault_condition AS c WHERE c.fault_id = f.fault_id)))
     FROM l4.fault AS f WHERE f.fault_id = _fault_json.fault_id);
-COMMENT ON FUNCTION l4._fault_json(int) IS 'one fault with its conditions';
 
+--: the faults that are not shipped, or some of them by name, as jsonb for l4.import_faults(); of several with one name
+--: the one that counts
 CREATE FUNCTION l4.export_faults(names text[] DEFAULT NULL) RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -30,11 +32,9 @@ BEGIN
         ORDER BY o.name));
 END
 $$;
-COMMENT ON FUNCTION l4.export_faults(text[])
-    IS 'the faults that are not shipped, or some of them by name, as jsonb for l4.import_faults(); of several with one '
-       'name the one that counts';
 
 -- Constraints and types say what is wrong with it.
+--: stores one row of a fault file: new, changed or same; raises what is wrong with it
 CREATE FUNCTION l4._import_fault(row_value jsonb) RETURNS text
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -73,10 +73,9 @@ BEGIN
     RETURN CASE WHEN old IS NULL THEN 'new' WHEN l4._fault_json(id) = old THEN 'same' ELSE 'changed' END;
 END
 $$;
-COMMENT ON FUNCTION l4._import_fault(jsonb)
-    IS 'stores one row of a fault file: new, changed or same; raises what is wrong with it';
 
 -- All imported faults and all healthy jobs in one pass.
+--: which imported faults match lines of successful jobs, with the first such line
 CREATE FUNCTION l4._import_warnings(names text[])
 RETURNS TABLE (name text, warning text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
@@ -119,9 +118,9 @@ BEGIN ATOMIC
     FROM hit AS h
     ORDER BY h.name, h.job_id, h.node, h.line_no, h.line;
 END;
-COMMENT ON FUNCTION l4._import_warnings(text[])
-    IS 'which imported faults match lines of successful jobs, with the first such line';
 
+--: stores a fault file and reports each row: new, changed, same or error; with one error, or with dry_run, nothing is
+--: stored
 CREATE FUNCTION l4.import_faults(file jsonb, dry_run bool DEFAULT false)
 RETURNS TABLE (n int, name text, action text, problem text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 100
@@ -202,6 +201,3 @@ BEGIN
         FROM unnest(names, actions, problems) WITH ORDINALITY AS u(name, action, problem, n) ORDER BY u.n;
 END
 $$;
-COMMENT ON FUNCTION l4.import_faults(jsonb, bool)
-    IS 'stores a fault file and reports each row: new, changed, same or error; with one error, or with dry_run, '
-       'nothing is stored';

@@ -1,35 +1,28 @@
 -- Known faults as soon as they are read: each event of a job is matched once, when it turns up, and again only when
 -- the library has changed. What is kept here is where a signature matches; match_faults() makes its ranking of it.
 
+--: which events of a job have been matched
 CREATE TABLE l4._fault_watch (
     job_id text NOT NULL,
-    signatures numeric NOT NULL,
-    examples numeric NOT NULL,
-    events int4multirange NOT NULL,
+    signatures numeric NOT NULL,    --: what they were matched with: a number that changes with the active faults
+    examples numeric NOT NULL,      --: the records that were matched, see _fault_examples()
+    events int4multirange NOT NULL, --: the events
     CONSTRAINT _fault_watch_pkey PRIMARY KEY (job_id),
     CONSTRAINT _fault_watch_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._fault_watch IS 'which events of a job have been matched';
-COMMENT ON COLUMN l4._fault_watch.signatures
-    IS 'what they were matched with: a number that changes with the active faults';
-COMMENT ON COLUMN l4._fault_watch.examples IS 'the records that were matched, see _fault_examples()';
-COMMENT ON COLUMN l4._fault_watch.events IS 'the events';
 
+--: where faults match in the first records of the events of a job
 CREATE TABLE l4._fault_hit (
     job_id text NOT NULL,
-    event_id int NOT NULL,
-    n int NOT NULL,
+    event_id int NOT NULL, --: the event; may have been merged since, see _event.merged_into
+    n int NOT NULL,        --: line of the record; 0 = the record as a whole, -1 = its message, -2 = by its template
     fault_id int NOT NULL,
-    gave_up bool NOT NULL,
+    gave_up bool NOT NULL, --: whether it matches is not known: given up at a limit
     CONSTRAINT _fault_hit_pkey PRIMARY KEY (job_id, event_id, n, fault_id),
     CONSTRAINT _fault_hit_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4._fault_watch ON DELETE CASCADE
 );
-COMMENT ON TABLE l4._fault_hit IS 'where faults match in the first records of the events of a job';
-COMMENT ON COLUMN l4._fault_hit.event_id IS 'the event; may have been merged since, see _event.merged_into';
-COMMENT ON COLUMN l4._fault_hit.n
-    IS 'line of the record; 0 = the record as a whole, -1 = its message, -2 = by its template';
-COMMENT ON COLUMN l4._fault_hit.gave_up IS 'whether it matches is not known: given up at a limit';
 
+--: a number that changes when the first record of an event of the job does
 CREATE FUNCTION l4._fault_examples(job_id text, events int4multirange) RETURNS numeric
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -37,9 +30,8 @@ RETURN (
         concat_ws(E'\n', e.first_node, e.first_source, e.first_line_no), e.event_id)), 0)
     FROM l4._job_event AS e
     WHERE e.job_id = _fault_examples.job_id AND _fault_examples.events @> e.event_id);
-COMMENT ON FUNCTION l4._fault_examples(text, int4multirange)
-    IS 'a number that changes when the first record of an event of the job does';
 
+--: matches the events of jobs that have turned up since; all of them when the library has changed
 CREATE FUNCTION l4._watch_faults(jobs text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -92,9 +84,17 @@ BEGIN
     WHERE w.job_id = e.job_id;
 END
 $$;
-COMMENT ON FUNCTION l4._watch_faults(text[])
-    IS 'matches the events of jobs that have turned up since; all of them when the library has changed';
 
+--: known faults in the first records of the events of a job, kept up to date by ingest; match_faults() ranks, combines
+--: and tries other values
+--.fault_name its name
+--.event_id the event that shows it
+--.node node of the event's first record
+--.source its source
+--.line_no number of the line
+--.line the line; of a record that matches as a whole its message
+--.ts first time
+--.occurrences records of the event in the job so far
 CREATE VIEW l4.fault_seen AS
 SELECT DISTINCT ON (k.job_id, k.fault_id) k.job_id, k.fault_id, k.name AS fault_name, k.category, k.component,
     k.severity, k.is_effect, k.event_id, k.first_node AS node, k.first_source AS source,
@@ -114,14 +114,3 @@ FROM (SELECT h.job_id, h.fault_id, h.n, f.name, f.category, f.component, f.sever
     WHERE NOT h.gave_up) AS k
 WHERE k.priority = k.top OR k.is_own AND k.priority = k.own_top
 ORDER BY k.job_id, k.fault_id, k.first_ts, k.event_id, k.n <= 0, k.n;
-COMMENT ON VIEW l4.fault_seen
-    IS 'known faults in the first records of the events of a job, kept up to date by ingest; match_faults() ranks, '
-       'combines and tries other values';
-COMMENT ON COLUMN l4.fault_seen.fault_name IS 'its name';
-COMMENT ON COLUMN l4.fault_seen.event_id IS 'the event that shows it';
-COMMENT ON COLUMN l4.fault_seen.node IS 'node of the event''s first record';
-COMMENT ON COLUMN l4.fault_seen.source IS 'its source';
-COMMENT ON COLUMN l4.fault_seen.line_no IS 'number of the line';
-COMMENT ON COLUMN l4.fault_seen.line IS 'the line; of a record that matches as a whole its message';
-COMMENT ON COLUMN l4.fault_seen.ts IS 'first time';
-COMMENT ON COLUMN l4.fault_seen.occurrences IS 'records of the event in the job so far';

@@ -2,6 +2,7 @@
 
 -- A restore must not fail because a newer l4 lacks a name or, together with the user's rows, makes a cycle: such rows
 -- are accepted with a warning and listed in fault_problem. Rows of the user alone must not make a cycle.
+--: trigger: no cycles in leads_to
 CREATE FUNCTION l4._fault_guard() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -19,12 +20,12 @@ BEGIN
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION l4._fault_guard() IS 'trigger: no cycles in leads_to';
 CREATE TRIGGER fault_guard AFTER INSERT OR UPDATE OF name, leads_to ON l4.fault
     FOR EACH ROW WHEN (NEW.leads_to <> '{}'::text[]) EXECUTE FUNCTION l4._fault_guard();
 
 -- Shipped rows are not dumped, and an update replaces them: what somebody changes in them would be lost without a
 -- word. The script of an update switches these triggers off while it replaces rows.
+--: trigger: shipped rows stay as they are
 CREATE FUNCTION l4._shipped_guard() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -38,7 +39,6 @@ BEGIN
                 'a row of l4.disabled_rule switches it off.';
 END
 $$;
-COMMENT ON FUNCTION l4._shipped_guard() IS 'trigger: shipped rows stay as they are';
 
 DO $$
 DECLARE
@@ -63,6 +63,11 @@ BEGIN
 END
 $$;
 
+--: faults that are not as they should be: names in leads_to and disabled_rule, cycles, missing conditions, duplicates
+--.fault_id the fault; NULL = there is none
+--.name its name
+--.origin its origin
+--.problem what is wrong
 CREATE VIEW l4.fault_problem AS
 SELECT f.fault_id, f.name, f.origin, c.problem
 FROM l4.fault f
@@ -93,10 +98,3 @@ UNION ALL
 SELECT NULL, d.name, NULL, 'switched off by disabled_rule, but there is no fault of this name'
 FROM l4.disabled_rule d
 WHERE d.kind = 'fault' AND NOT EXISTS (SELECT FROM l4.fault f WHERE f.name = d.name);
-COMMENT ON VIEW l4.fault_problem
-    IS 'faults that are not as they should be: names in leads_to and disabled_rule, cycles, missing conditions, '
-       'duplicates';
-COMMENT ON COLUMN l4.fault_problem.fault_id IS 'the fault; NULL = there is none';
-COMMENT ON COLUMN l4.fault_problem.name IS 'its name';
-COMMENT ON COLUMN l4.fault_problem.origin IS 'its origin';
-COMMENT ON COLUMN l4.fault_problem.problem IS 'what is wrong';

@@ -1,18 +1,22 @@
 -- Alerts: what diagnoses say now, compared with what somebody was told. Nothing runs in the background.
 
+--: alerts that were taken and are not over; no foreign key: that a job is forgotten ends its alerts, and is told
 CREATE TABLE l4._alert_told (
     job_id text NOT NULL,
-    node text NOT NULL,
-    symptom text NOT NULL,
-    told_at timestamptz NOT NULL,
+    node text NOT NULL,           --: the suspect node; empty = the job itself
+    symptom text NOT NULL,        --: symptom of the job at that time
+    told_at timestamptz NOT NULL, --: when it was taken
     CONSTRAINT _alert_told_pkey PRIMARY KEY (job_id, node)
 );
-COMMENT ON TABLE l4._alert_told IS
-    'alerts that were taken and are not over; no foreign key: that a job is forgotten ends its alerts, and is told';
-COMMENT ON COLUMN l4._alert_told.node IS 'the suspect node; empty = the job itself';
-COMMENT ON COLUMN l4._alert_told.symptom IS 'symptom of the job at that time';
-COMMENT ON COLUMN l4._alert_told.told_at IS 'when it was taken';
 
+--: jobs whose diagnosis says that something is wrong, and their suspect nodes: new, open (told before) or over
+--.node the suspect node; NULL = the job itself
+--.symptom launch, crash, hang or slow: of the job now; where it is over, as it was told
+--.state new: nobody was told, or another symptom of the job; open: told; over: told, and the last diagnosis says so no
+--: more, the job succeeded or was forgotten
+--.what summary of the diagnosis, of a node the reasons; NULL where it is over
+--.diagnosed_at time of the diagnosis; NULL where it is over
+--.told_at when take_alerts() handed it out; NULL = not yet
 CREATE VIEW l4.alert AS
 WITH found AS (
     SELECT d.job_id, '' AS node, d.symptom, d.summary AS what, d.diagnosed_at
@@ -34,17 +38,8 @@ SELECT COALESCE(f.job_id, t.job_id) AS job_id, NULLIF(COALESCE(f.node, t.node), 
     f.what, f.diagnosed_at, t.told_at
 FROM failing f
 FULL JOIN l4._alert_told t ON t.job_id = f.job_id AND t.node = f.node;
-COMMENT ON VIEW l4.alert IS
-    'jobs whose diagnosis says that something is wrong, and their suspect nodes: new, open (told before) or over';
-COMMENT ON COLUMN l4.alert.node IS 'the suspect node; NULL = the job itself';
-COMMENT ON COLUMN l4.alert.symptom IS 'launch, crash, hang or slow: of the job now; where it is over, as it was told';
-COMMENT ON COLUMN l4.alert.state IS
-    'new: nobody was told, or another symptom of the job; open: told; over: told, and the last diagnosis says so no '
-    'more, the job succeeded or was forgotten';
-COMMENT ON COLUMN l4.alert.what IS 'summary of the diagnosis, of a node the reasons; NULL where it is over';
-COMMENT ON COLUMN l4.alert.diagnosed_at IS 'time of the diagnosis; NULL where it is over';
-COMMENT ON COLUMN l4.alert.told_at IS 'when take_alerts() handed it out; NULL = not yet';
 
+--: alerts that are new or over since the call before, each once; after a rollback they come again
 CREATE FUNCTION l4.take_alerts() RETURNS SETOF l4.alert
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10
 SET search_path = pg_catalog, pg_temp
@@ -66,5 +61,3 @@ BEGIN
     SELECT a.* FROM taken AS a ORDER BY a.job_id COLLATE "C", a.node COLLATE "C" NULLS FIRST;
 END;
 $$;
-COMMENT ON FUNCTION l4.take_alerts() IS
-    'alerts that are new or over since the call before, each once; after a rollback they come again';

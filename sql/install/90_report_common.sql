@@ -4,23 +4,23 @@
 -- Beyond ASCII: the second set of control characters, which terminals obey as well, line separators, and marks that
 -- turn the direction of what follows. Code pages of Windows have letters in the place of the first; the encoding of a
 -- database never changes.
+--: characters beyond ASCII that act on what is shown instead of being shown, for a bracket expression
 CREATE FUNCTION l4._unseen() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN getdatabaseencoding() LIKE 'WIN%' THEN ''
     ELSE '\u0080-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff' END;
-COMMENT ON FUNCTION l4._unseen() IS
-    'characters beyond ASCII that act on what is shown instead of being shown, for a bracket expression';
 
+--: one line of text without control characters, cut to a length
 CREATE FUNCTION l4._printable(value text, max_length int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
     SELECT CASE WHEN length(p.line) > _printable.max_length THEN left(p.line, _printable.max_length - 3) || '...'
         ELSE p.line END
     FROM (SELECT regexp_replace(_printable.value, '[\x01-\x1f\x7f' || l4._unseen() || ']+', ' ', 'g')) AS p(line));
-COMMENT ON FUNCTION l4._printable(text, int) IS 'one line of text without control characters, cut to a length';
 
 -- Names of nodes differ at their ends: llama-70b-worker-0, llama-70b-worker-17.
 -- The domain of a host's name goes first: the nodes of a job share it.
+--: a name without control characters, shortened by its domain and in its middle
 CREATE FUNCTION l4._short_name(name text, max_length int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
@@ -32,9 +32,8 @@ RETURN (
             THEN split_part(p.line, '.', 1)
         ELSE p.line END) AS h(line)
     CROSS JOIN (SELECT (_short_name.max_length - 2) / 3) AS m(head));
-COMMENT ON FUNCTION l4._short_name(text, int) IS
-    'a name without control characters, shortened by its domain and in its middle';
 
+--: text broken into lines of a width (at most 250), at blanks where possible
 CREATE FUNCTION l4._wrap(value text, width int) RETURNS SETOF text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 5
 BEGIN ATOMIC
@@ -43,14 +42,13 @@ BEGIN ATOMIC
         format('\S.{0,%s}(?=\s|$)|\S{%s}', _wrap.width - 1, _wrap.width), 'g') WITH ORDINALITY AS m(part, n)
     ORDER BY m.n;
 END;
-COMMENT ON FUNCTION l4._wrap(text, int) IS 'text broken into lines of a width (at most 250), at blanks where possible';
 
+--: a line as a terminal leaves it: of a progress bar the last state; a row of dashes is three
 CREATE FUNCTION l4._plain(line text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN regexp_replace(regexp_replace(_plain.line, '^.*\r(?=\s*\S)', ''), '([-=_*#~+.|])\1{7,}', '\1\1\1', 'g');
-COMMENT ON FUNCTION l4._plain(text) IS
-    'a line as a terminal leaves it: of a progress bar the last state; a row of dashes is three';
 
+--: the lines of a record that are worth showing: all of a short one, first and last of a long one, no rows of dashes
 CREATE FUNCTION l4._excerpt(value text) RETURNS text[]
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 -- a record of many lines says most in its first and its last ones: a stack trace ends in the exception
@@ -61,9 +59,8 @@ RETURN (
         FROM string_to_table(rtrim(_excerpt.value, E' \n\r\t'), E'\n') WITH ORDINALITY AS l(line, n)
         WHERE l.line ~ '[[:alnum:]]') AS r(lines)
     CROSS JOIN LATERAL (SELECT cardinality(r.lines)) AS n(lines));
-COMMENT ON FUNCTION l4._excerpt(text) IS
-    'the lines of a record that are worth showing: all of a short one, first and last of a long one, no rows of dashes';
 
+--: a number of seconds as a person says it
 CREATE FUNCTION l4._elapsed(seconds float8) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (
@@ -74,42 +71,41 @@ RETURN (
         WHEN s < 172800 THEN format('%s h %s min', floor(s / 3600), floor(s / 60)::bigint % 60)
         ELSE format('%s d %s h', floor(s / 86400), floor(s / 3600)::bigint % 24) END
     FROM (SELECT _elapsed.seconds) AS e(s));
-COMMENT ON FUNCTION l4._elapsed(float8) IS 'a number of seconds as a person says it';
 
+--: a number of milliseconds as a person says it
 CREATE FUNCTION l4._milliseconds(value float8) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN _milliseconds.value < 10 THEN trim_scale(round(_milliseconds.value::numeric, 1)) || ' ms'
     WHEN _milliseconds.value < 1000 THEN round(_milliseconds.value::numeric) || ' ms'
     ELSE l4._elapsed(_milliseconds.value / 1000) END;
-COMMENT ON FUNCTION l4._milliseconds(float8) IS 'a number of milliseconds as a person says it';
 
+--: a number and what it counts: 1 node, 2 nodes
 CREATE FUNCTION l4._counted(n bigint, thing text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN to_char(_counted.n, 'FM999,999,999,999') || ' ' || _counted.thing || CASE _counted.n WHEN 1 THEN '' ELSE 's' END;
-COMMENT ON FUNCTION l4._counted(bigint, text) IS 'a number and what it counts: 1 node, 2 nodes';
 
+--: how often and on how many nodes something occurred
 CREATE FUNCTION l4._how_often(occurrences bigint, nodes bigint) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE _how_often.occurrences WHEN 1 THEN 'once' ELSE l4._counted(_how_often.occurrences, 'time') END
     || ' on ' || l4._counted(_how_often.nodes, 'node');
-COMMENT ON FUNCTION l4._how_often(bigint, bigint) IS 'how often and on how many nodes something occurred';
 
+--: what a record says, without the prefix of its line: of a stack trace, the exception
 CREATE FUNCTION l4._last_message(line text, ruleset jsonb) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
     SELECT coalesce(p.message, r.line)
     FROM (SELECT x[cardinality(x)] FROM (SELECT l4._excerpt(_last_message.line)) AS y(x)) AS r(line)
     LEFT JOIN LATERAL l4._peel(ruleset, r.line) AS p ON true);
-COMMENT ON FUNCTION l4._last_message(text, jsonb) IS
-    'what a record says, without the prefix of its line: of a stack trace, the exception';
 
+--: reasons as one sentence; what is left of masks is dots
 CREATE FUNCTION l4._in_words(reasons text[]) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (SELECT string_agg(l4._printable(replace(r.reason, '<*>', '...'), 200), '; ' ORDER BY r.n)
     FROM unnest(_in_words.reasons) WITH ORDINALITY AS r(reason, n));
-COMMENT ON FUNCTION l4._in_words(text[]) IS 'reasons as one sentence; what is left of masks is dots';
 
 -- Which node of the job stands where in a report: suspects first, then the others in the order of their ranks.
+--: nodes of a diagnosed job in the order in which a report shows them
 CREATE FUNCTION l4._report_nodes(job_id text)
 RETURNS TABLE (place int, node text, rank int, is_suspect bool, total int)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 100
@@ -124,12 +120,12 @@ BEGIN ATOMIC
         WHERE z.job_id = _report_nodes.job_id) AS s ON s.node = n.node
     ORDER BY 1;
 END;
-COMMENT ON FUNCTION l4._report_nodes(text) IS 'nodes of a diagnosed job in the order in which a report shows them';
 
+--: when something happened in a job, and what; node: NULL = in the whole job
 CREATE TYPE l4._moment AS (ts timestamptz, kind text, node text, what text);
-COMMENT ON TYPE l4._moment IS 'when something happened in a job, and what; node: NULL = in the whole job';
 
 -- The story of a job in a few moments, for the report and for the picture.
+--: what happened in a job and when: stages, last iteration, first slow one, first telling events, silence, end
 CREATE FUNCTION l4._report_moments(job_id text) RETURNS SETOF l4._moment
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20
 BEGIN ATOMIC
@@ -185,5 +181,3 @@ BEGIN ATOMIC
     WHERE m.ts IS NOT NULL
     ORDER BY m.ts, m.turn, m.what;
 END;
-COMMENT ON FUNCTION l4._report_moments(text) IS
-    'what happened in a job and when: stages, last iteration, first slow one, first telling events, silence, end';

@@ -1,12 +1,13 @@
 -- l4.report(): a diagnosis as text, for a person at a terminal: a first screen in plain words, the rest below.
 -- An empty section is left out.
 
+--: what a status of a diagnosis means
 CREATE FUNCTION l4._status_words(status text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE _status_words.status WHEN 'HEALTHY' THEN 'nothing deviates' WHEN 'PARTIAL' THEN 'some input was missing'
     WHEN 'NO_BASELINE' THEN 'no successful job to compare with' ELSE 'comparison complete' END;
-COMMENT ON FUNCTION l4._status_words(text) IS 'what a status of a diagnosis means';
 
+--: the answer in a line: symptom, and its stage, iteration and suspects
 CREATE FUNCTION l4._verdict(job_id text, OUT head text, OUT rest text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -25,8 +26,8 @@ BEGIN ATOMIC
         WHERE s.job_id = d.job_id AND s.is_suspect) AS s
     WHERE d.job_id = _verdict.job_id;
 END;
-COMMENT ON FUNCTION l4._verdict(text) IS 'the answer in a line: symptom, and its stage, iteration and suspects';
 
+--: first screen of a report: what, where, since when, how sure, the cause, what to do now, proof, what was seen
 CREATE FUNCTION l4._report_brief(job_id text) RETURNS TABLE (label text, value text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 12
 BEGIN ATOMIC
@@ -107,14 +108,13 @@ BEGIN ATOMIC
     ) AS b
     ORDER BY b.turn, b.n;
 END;
-COMMENT ON FUNCTION l4._report_brief(text) IS
-    'first screen of a report: what, where, since when, how sure, the cause, what to do now, proof, what was seen';
 
 -- A paragraph of a section: the prefixes of its first line and of the others (NULL = blanks), and the words, which are
 -- wrapped; without words the first one is a line that stands as it is.
+--: a paragraph of l4.report(): prefix of its first line, of the others, words
 CREATE TYPE l4._paragraph AS (first text, rest text, words text);
-COMMENT ON TYPE l4._paragraph IS 'a paragraph of l4.report(): prefix of its first line, of the others, words';
 
+--: section of l4.report(): what happened, in the order of time
 CREATE FUNCTION l4._report_story(job_id text) RETURNS SETOF l4._paragraph
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -124,8 +124,8 @@ BEGIN ATOMIC
         FROM l4._report_moments(_report_story.job_id) WITH ORDINALITY AS x(ts, kind, node, what, n)) AS m
     ORDER BY m.n;
 END;
-COMMENT ON FUNCTION l4._report_story(text) IS 'section of l4.report(): what happened, in the order of time';
 
+--: section of l4.report(): which nodes, and why
 CREATE FUNCTION l4._report_suspects(job_id text, width int) RETURNS SETOF l4._paragraph
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -164,9 +164,9 @@ BEGIN ATOMIC
     ) AS r
     ORDER BY r.part, r.n, r.m;
 END;
-COMMENT ON FUNCTION l4._report_suspects(text, int) IS 'section of l4.report(): which nodes, and why';
 
 -- One row a fault, at its best rank; what it leads to is the first few names and a count.
+--: known faults of a job as a report shows them
 CREATE FUNCTION l4._report_known(job_id text)
 RETURNS TABLE (place bigint, name text, kind text, root_cause text, remedy text, effects text, source_job text,
     source_url text, node text, line_no bigint, line text, occurrences numeric)
@@ -183,8 +183,8 @@ BEGIN ATOMIC
     JOIN l4.fault AS f USING (fault_id)
     ORDER BY 1;
 END;
-COMMENT ON FUNCTION l4._report_known(text) IS 'known faults of a job as a report shows them';
 
+--: section of l4.report(): known faults whose signature occurs in the job
 CREATE FUNCTION l4._report_faults(job_id text) RETURNS SETOF l4._paragraph
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -210,9 +210,8 @@ BEGIN ATOMIC
     ) AS r
     ORDER BY r.place, r.part;
 END;
-COMMENT ON FUNCTION l4._report_faults(text) IS
-    'section of l4.report(): known faults whose signature occurs in the job';
 
+--: section of l4.report(): the lines that tell the failure, with reasons
 CREATE FUNCTION l4._report_proof(job_id text, width int) RETURNS SETOF l4._paragraph
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -236,9 +235,8 @@ BEGIN ATOMIC
     ) AS r
     ORDER BY r.n, r.part, r.k;
 END;
-COMMENT ON FUNCTION l4._report_proof(text, int) IS
-    'section of l4.report(): the lines that tell the failure, with reasons';
 
+--: section of l4.report(): how far training came, and which iterations deviate
 CREATE FUNCTION l4._report_iterations(job_id text) RETURNS SETOF l4._paragraph
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -262,9 +260,8 @@ BEGIN ATOMIC
     WHERE r.words <> ''
     ORDER BY r.part, r.n;
 END;
-COMMENT ON FUNCTION l4._report_iterations(text) IS
-    'section of l4.report(): how far training came, and which iterations deviate';
 
+--: what the diagnosis could see and what it missed, in words
 CREATE FUNCTION l4._coverage_rows(job_id text) RETURNS TABLE (name text, words text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20
 BEGIN ATOMIC
@@ -282,8 +279,8 @@ BEGIN ATOMIC
     WHERE d.job_id = _coverage_rows.job_id AND v.words <> ''
     ORDER BY c.key;
 END;
-COMMENT ON FUNCTION l4._coverage_rows(text) IS 'what the diagnosis could see and what it missed, in words';
 
+--: quote_literal() without control characters, so that it can be copied
 CREATE FUNCTION l4._literal(value text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN _literal.value = l4._printable(_literal.value, 8000) THEN quote_literal(_literal.value)
@@ -291,8 +288,8 @@ RETURN CASE WHEN _literal.value = l4._printable(_literal.value, 8000) THEN quote
             THEN '\u' || lpad(to_hex(ascii(c.char)), 4, '0') ELSE replace(replace(c.char, '\', '\\'), '''', '''''') END,
             '' ORDER BY c.n))
         FROM regexp_split_to_table(_literal.value, '') WITH ORDINALITY AS c(char, n)) END;
-COMMENT ON FUNCTION l4._literal(text) IS 'quote_literal() without control characters, so that it can be copied';
 
+--: section of l4.report(): statements to go on with
 CREATE FUNCTION l4._report_next(job_id text) RETURNS SETOF text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -315,8 +312,8 @@ BEGIN ATOMIC
     WHERE d.job_id = _report_next.job_id AND q.holds
     ORDER BY q.n;
 END;
-COMMENT ON FUNCTION l4._report_next(text) IS 'section of l4.report(): statements to go on with';
 
+--: raises an error when there is nothing to report on
 CREATE FUNCTION l4._require_diagnosis(job_id text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -328,8 +325,8 @@ BEGIN
     END IF;
 END;
 $$;
-COMMENT ON FUNCTION l4._require_diagnosis(text) IS 'raises an error when there is nothing to report on';
 
+--: paragraphs below a title, wrapped; nothing where there are none
 CREATE FUNCTION l4._section(title text, paragraphs l4._paragraph[], width int) RETURNS SETOF text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -351,9 +348,8 @@ BEGIN ATOMIC
     ) AS s
     ORDER BY s.n, s.m;
 END;
-COMMENT ON FUNCTION l4._section(text, l4._paragraph[], int) IS
-    'paragraphs below a title, wrapped; nothing where there are none';
 
+--: the diagnosis of a job as text for a terminal of the given width
 CREATE FUNCTION l4.report(job_id text, width int DEFAULT 100) RETURNS SETOF text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 100 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -390,4 +386,3 @@ BEGIN
         SELECT (x, NULL, NULL)::l4._paragraph FROM l4._report_next(j) AS x), w);
 END;
 $$;
-COMMENT ON FUNCTION l4.report(text, int) IS 'the diagnosis of a job as text for a terminal of the given width';

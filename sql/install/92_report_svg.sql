@@ -1,50 +1,50 @@
 -- Pictures of l4.report_html(): SVG without script, colours by CSS class, so that the page can be light or dark.
 -- Each picture is drawn twice: 1160 units wide for a screen or paper, 380 for a phone. At most 16 nodes get a row.
 
+--: text that cannot end or begin markup, neither between tags nor in an attribute
 CREATE FUNCTION l4._html(value text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN replace(replace(replace(replace(replace(
     regexp_replace(_html.value, '[\x01-\x08\x0b-\x1f\x7f' || l4._unseen() || ']', ' ', 'g'),
     '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;');
-COMMENT ON FUNCTION l4._html(text) IS 'text that cannot end or begin markup, neither between tags nor in an attribute';
 
+--: a picture with a title and a description for those who do not see it
 CREATE FUNCTION l4._svg(title text, description text, width int, height int, body text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN format(
     '<svg class="%s" viewBox="0 0 %s %s" role="img" aria-label="%s"><title>%4$s</title><desc>%s</desc>%s</svg>',
     CASE WHEN _svg.width > 400 THEN 'wide' ELSE 'narrow' END, _svg.width, _svg.height, l4._html(_svg.title),
     l4._html(_svg.description), _svg.body);
-COMMENT ON FUNCTION l4._svg(text, text, int, int, text) IS
-    'a picture with a title and a description for those who do not see it';
 
+--: a coordinate to a tenth of a unit
 CREATE FUNCTION l4._at(value float8) RETURNS numeric
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN round(_at.value::numeric, 1);
-COMMENT ON FUNCTION l4._at(float8) IS 'a coordinate to a tenth of a unit';
 
+--: a text of a picture
 CREATE FUNCTION l4._svg_text(class text, anchor text, x float8, y float8, value text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN format('<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>', _svg_text.class, _svg_text.anchor,
     l4._at(_svg_text.x), l4._at(_svg_text.y), l4._html(_svg_text.value));
-COMMENT ON FUNCTION l4._svg_text(text, text, float8, float8, text) IS 'a text of a picture';
 
+--: a line of a picture
 CREATE FUNCTION l4._svg_line(class text, x1 float8, y1 float8, x2 float8, y2 float8, title text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN format('<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"%s', _svg_line.class, l4._at(_svg_line.x1),
     l4._at(_svg_line.y1), l4._at(_svg_line.x2), l4._at(_svg_line.y2),
     coalesce('><title>' || l4._html(_svg_line.title) || '</title></line>', '/>'));
-COMMENT ON FUNCTION l4._svg_line(text, float8, float8, float8, float8, text) IS 'a line of a picture';
 
+--: where the plot of a picture begins, right of its labels
 CREATE FUNCTION l4._plot_left(width int) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN _plot_left.width > 400 THEN 150 ELSE 100 END;
-COMMENT ON FUNCTION l4._plot_left(int) IS 'where the plot of a picture begins, right of its labels';
 
+--: a name as it fits beside the plot of a picture
 CREATE FUNCTION l4._label(node text, width int) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN l4._short_name(_label.node, CASE WHEN _label.width > 400 THEN 20 ELSE 13 END);
-COMMENT ON FUNCTION l4._label(text, int) IS 'a name as it fits beside the plot of a picture';
 
+--: distance of the ticks of an axis: 1, 2 or 5 times a power of ten
 CREATE FUNCTION l4._nice_step(span float8, ticks int) RETURNS float8
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (
@@ -52,8 +52,8 @@ RETURN (
         ELSE 10 END
     FROM (SELECT greatest(_nice_step.span, 1e-9) / _nice_step.ticks) AS r(raw),
         LATERAL (SELECT power(10::float8, floor(log(r.raw)))) AS p(unit));
-COMMENT ON FUNCTION l4._nice_step(float8, int) IS 'distance of the ticks of an axis: 1, 2 or 5 times a power of ten';
 
+--: distance of the ticks of an axis of time, in seconds
 CREATE FUNCTION l4._nice_time_step(seconds float8, ticks int) RETURNS float8
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (
@@ -62,15 +62,15 @@ RETURN (
             43200, 86400, 172800]::float8[]) AS s(step)
         WHERE s.step >= w.step), ceil(w.step / 86400) * 86400)
     FROM (SELECT _nice_time_step.seconds / _nice_time_step.ticks) AS w(step));
-COMMENT ON FUNCTION l4._nice_time_step(float8, int) IS 'distance of the ticks of an axis of time, in seconds';
 
 -- Rows of the timeline: 16 nodes, and one for all others where there are more. Found once for all timelines of a page.
+--: the row of a timeline that a node belongs to
 CREATE TYPE l4._plot_row AS (line int, node text, label text, suspect bool, nodes int);
-COMMENT ON TYPE l4._plot_row IS 'the row of a timeline that a node belongs to';
 
+--: what a timeline shows: a job, a span of time, how many units wide it is, its rows
 CREATE TYPE l4._plot AS (job_id text, from_ts timestamptz, to_ts timestamptz, width int, rows l4._plot_row[]);
-COMMENT ON TYPE l4._plot IS 'what a timeline shows: a job, a span of time, how many units wide it is, its rows';
 
+--: the row of a timeline that each node of a job belongs to
 CREATE FUNCTION l4._plot_rows(job_id text) RETURNS l4._plot_row[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN ARRAY(
@@ -78,16 +78,16 @@ RETURN ARRAY(
         n.is_suspect AND NOT m.many, CASE WHEN m.many THEN n.total - 16 ELSE 1 END)::l4._plot_row
     FROM l4._report_nodes(_plot_rows.job_id) AS n
     CROSS JOIN LATERAL (SELECT n.place > 16 AND n.total > 17) AS m(many));
-COMMENT ON FUNCTION l4._plot_rows(text) IS 'the row of a timeline that each node of a job belongs to';
 
+--: where a moment lies on the axis of time
 CREATE FUNCTION l4._plot_x(p l4._plot, ts timestamptz) RETURNS float8
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN l4._plot_left((p).width) + ((p).width - 20 - l4._plot_left((p).width))
     * extract(epoch FROM _plot_x.ts - (p).from_ts)::float8
     / greatest(extract(epoch FROM (p).to_ts - (p).from_ts)::float8, 0.001);
-COMMENT ON FUNCTION l4._plot_x(l4._plot, timestamptz) IS 'where a moment lies on the axis of time';
 
 -- Where the failure shows first is the middle of the closer look, as long as the logs go on after it.
+--: begin and end of a job's logs, and where a closer look begins; NULL where the whole shows it or none failed
 CREATE FUNCTION l4._failure_window(job_id text, moments l4._moment[], OUT first_ts timestamptz,
     OUT last_ts timestamptz, OUT zoom_ts timestamptz)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -101,9 +101,8 @@ BEGIN ATOMIC
         WHERE m.kind IN ('event', 'onset', 'iteration', 'silence')) AS f
     CROSS JOIN LATERAL (SELECT f.ts - greatest(j.last_ts - f.ts, interval '1 second') AS ts) AS z;
 END;
-COMMENT ON FUNCTION l4._failure_window(text, l4._moment[]) IS
-    'begin and end of a job''s logs, and where a closer look begins; NULL where the whole shows it or none failed';
 
+--: axis of time below a timeline
 CREATE FUNCTION l4._svg_time_axis(p l4._plot, bottom float8) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
@@ -125,8 +124,8 @@ RETURN (
                 WHEN t.step < 60 THEN 'HH24:MI:SS' WHEN t.step < 43200 THEN 'HH24:MI'
                 WHEN t.step < 86400 THEN 'MM-DD HH24"h"' ELSE 'MM-DD' END)), '' ORDER BY t.x)
     FROM tick AS t);
-COMMENT ON FUNCTION l4._svg_time_axis(l4._plot, float8) IS 'axis of time below a timeline';
 
+--: numbers of the iterations above a timeline, by the node that came farthest
 CREATE FUNCTION l4._svg_iteration_axis(p l4._plot) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
@@ -158,9 +157,8 @@ RETURN (
             || l4._svg_line('tickmark', n.x, 16, n.x, 22, NULL), '' ORDER BY n.x)
         || l4._svg_text('tick', 'end', l4._plot_left((p).width) - 8, 12, 'iteration done')
     FROM numbered AS n WHERE n.gap > 24 OR n.gap IS NULL);
-COMMENT ON FUNCTION l4._svg_iteration_axis(l4._plot) IS
-    'numbers of the iterations above a timeline, by the node that came farthest';
 
+--: how much each node writes, in four degrees
 CREATE FUNCTION l4._svg_activity(p l4._plot) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
@@ -188,8 +186,8 @@ RETURN (
     FROM (SELECT s.line, s.degree, format('<path class="act%s" d="%s"/>', s.degree, string_agg(format(
             'M%s %sh%sv12h-%3$sz', l4._at(s.x0), 8 + 20 * s.line, l4._at(s.x1 - s.x0)), '' ORDER BY s.x0)) AS path
         FROM shade AS s WHERE s.x1 > s.x0 GROUP BY s.line, s.degree) AS r);
-COMMENT ON FUNCTION l4._svg_activity(l4._plot) IS 'how much each node writes, in four degrees';
 
+--: stripe of the stages of each node
 CREATE FUNCTION l4._svg_stages(p l4._plot) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
@@ -206,8 +204,8 @@ RETURN (
             string_agg(format('M%s %sh%sv4h-%3$sz', b.x0, 21 + 20 * b.line, l4._at(greatest(b.x1 - b.x0, 1.5))), ''
                 ORDER BY b.x0)) AS path
         FROM box AS b GROUP BY b.line, b.stage) AS r);
-COMMENT ON FUNCTION l4._svg_stages(l4._plot) IS 'stripe of the stages of each node';
 
+--: where each suspect event first occurs on each node
 CREATE FUNCTION l4._svg_markers(p l4._plot) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
@@ -237,8 +235,8 @@ RETURN (
         CASE WHEN m.x_last > m.x_free + 8 THEN l4._svg_line('lasts', m.x_free, m.y, m.x_last, m.y, NULL) END,
         l4._at(m.x_free), m.y, m.y + 3.5, m.rank), '' ORDER BY m.line, m.n DESC)
     FROM placed AS m);
-COMMENT ON FUNCTION l4._svg_markers(l4._plot) IS 'where each suspect event first occurs on each node';
 
+--: names of the nodes beside a timeline, and where each fell silent
 CREATE FUNCTION l4._svg_labels(p l4._plot) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
@@ -257,8 +255,8 @@ RETURN (
         FROM unnest((p).rows) AS r
         LEFT JOIN l4._node AS n ON n.job_id = (p).job_id AND n.node = r.node
         GROUP BY r.line) AS l);
-COMMENT ON FUNCTION l4._svg_labels(l4._plot) IS 'names of the nodes beside a timeline, and where each fell silent';
 
+--: picture: nodes x time
 CREATE FUNCTION l4._svg_timeline(p l4._plot, title text, moments l4._moment[]) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
@@ -274,4 +272,3 @@ RETURN (
                 GROUP BY x.kind) AS m), l4._svg_markers(p)))
     FROM (SELECT max(r.line) AS lines, 28 + 20 * max(r.line) AS bottom FROM unnest((p).rows) AS r) AS f
     WHERE f.lines > 0);
-COMMENT ON FUNCTION l4._svg_timeline(l4._plot, text, l4._moment[]) IS 'picture: nodes x time';

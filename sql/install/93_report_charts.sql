@@ -1,5 +1,6 @@
 -- Charts of l4.report_html(): node scores, iteration times, events by nodes, who names whom.
 
+--: what each kind of evidence adds to the score of the first nodes
 CREATE FUNCTION l4._evidence_parts(job_id text)
 RETURNS TABLE (rank int, name text, value float8, color bigint)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 50
@@ -8,8 +9,8 @@ BEGIN ATOMIC
     FROM l4.suspect_node AS s JOIN l4.evidence AS e USING (job_id, node)
     WHERE s.job_id = _evidence_parts.job_id AND s.rank <= 16 AND s.score > 0 AND e.value * e.weight > 0;
 END;
-COMMENT ON FUNCTION l4._evidence_parts(text) IS 'what each kind of evidence adds to the score of the first nodes';
 
+--: picture: score of each suspect node, by kind of evidence
 CREATE FUNCTION l4._svg_scores(job_id text, width int) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -35,13 +36,13 @@ RETURN (
             l4._svg_text('tick', 'start', n.x + n.unit * n.score + 8, n.y - 8, round(n.score::numeric, 2)::text)), ''
             ORDER BY n.rank))
     FROM node AS n LEFT JOIN bar AS b ON b.rank = n.rank HAVING count(*) > 0);
-COMMENT ON FUNCTION l4._svg_scores(text, int) IS 'picture: score of each suspect node, by kind of evidence';
 
+--: the longest iteration of a node in a column of the picture
 CREATE TYPE l4._iteration_column AS (place int, node text, k int, iteration int, ms float8);
-COMMENT ON TYPE l4._iteration_column IS 'the longest iteration of a node in a column of the picture';
 
 -- Durations of the iterations of at most 16 nodes (the most suspect first), in at most 330 columns. Found once for all
 -- pictures of a page.
+--: longest iteration of each node in each column of the picture
 CREATE FUNCTION l4._iteration_columns(job_id text) RETURNS l4._iteration_column[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN ARRAY(
@@ -71,8 +72,8 @@ RETURN ARRAY(
             max(t.ms) AS ms
         FROM chosen AS c JOIN totalled AS t USING (node)
         GROUP BY 1, 2, 3) AS f);
-COMMENT ON FUNCTION l4._iteration_columns(text) IS 'longest iteration of each node in each column of the picture';
 
+--: picture: time of each iteration, all nodes and the most suspect ones
 CREATE FUNCTION l4._svg_iterations(job_id text, width int, columns l4._iteration_column[]) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -146,14 +147,13 @@ RETURN (
             FROM middle AS m WHERE m.iteration <= f.iteration) AS v(x)
          WHERE d.job_id = _svg_iterations.job_id AND v.x IS NOT NULL)))
     FROM scale AS s);
-COMMENT ON FUNCTION l4._svg_iterations(text, int, l4._iteration_column[]) IS
-    'picture: time of each iteration, all nodes and the most suspect ones';
 
 -- A cell of a matrix: n of the row-th label on a node.
+--: a cell of a matrix with one column a node
 CREATE TYPE l4._cell AS (line int, node text, n bigint);
-COMMENT ON TYPE l4._cell IS 'a cell of a matrix with one column a node';
 
 -- Columns of the matrices: 32 nodes (on a phone 12), and one for all others where there are more.
+--: picture: a matrix with one column a node
 CREATE FUNCTION l4._svg_matrix(job_id text, width int, title text, description text, labels text[], cells l4._cell[])
 RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -197,9 +197,8 @@ RETURN (
             ORDER BY s.line, s.place)
          FROM shade AS s JOIN node AS n ON n.place = s.place)))
     FROM grid AS g WHERE cardinality(_svg_matrix.labels) > 0);
-COMMENT ON FUNCTION l4._svg_matrix(text, int, text, text, text[], l4._cell[]) IS
-    'picture: a matrix with one column a node';
 
+--: picture: suspect events x nodes
 CREATE FUNCTION l4._svg_heatmap(job_id text, width int) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -213,8 +212,8 @@ RETURN (
         ARRAY(SELECT (e.line, c.node, c.occurrences)::l4._cell
             FROM l4._event_counts(_svg_heatmap.job_id, ARRAY(SELECT x.event_id FROM event AS x)) AS c
             JOIN event AS e USING (event_id))));
-COMMENT ON FUNCTION l4._svg_heatmap(text, int) IS 'picture: suspect events x nodes';
 
+--: picture: which nodes are named in the suspect events of which
 CREATE FUNCTION l4._svg_mentions(job_id text, width int) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -230,4 +229,3 @@ RETURN (
         'In how many suspect events a node (row) names another one (column).',
         ARRAY(SELECT l4._short_name(w.accuser, 17) FROM who AS w ORDER BY w.line),
         ARRAY(SELECT (w.line, n.accused, n.n)::l4._cell FROM who AS w JOIN named AS n USING (accuser))));
-COMMENT ON FUNCTION l4._svg_mentions(text, int) IS 'picture: which nodes are named in the suspect events of which';

@@ -3,6 +3,7 @@
 -- The clocks differ by a constant, and the report comes a while after the step's last record. Of a periodic job many
 -- constants fit: candidates are the medians where each report belongs to the k-th step before or behind it, from the
 -- last one or the nearest one. Few long steps tell them apart; where none does, the shortest delay is taken.
+--: seconds from the end of a flow step to the report of its iteration, clocks included
 CREATE FUNCTION l4._flow_delay(flow_job text, reports timestamptz[]) RETURNS float8
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 100000
 BEGIN ATOMIC
@@ -35,9 +36,8 @@ BEGIN ATOMIC
         + 0.1 * abs(c.delay / j.period - 0.25), c.delay
     LIMIT 1;
 END;
-COMMENT ON FUNCTION l4._flow_delay(text, timestamptz[]) IS
-    'seconds from the end of a flow step to the report of its iteration, clocks included';
 
+--: which step seen in network flows is which iteration that the job's log reports, and by how much they lie apart
 CREATE FUNCTION l4.flow_iterations(job_id text)
 RETURNS TABLE (flow_job text, step int, epoch int, iteration int, ended timestamptz, reported timestamptz,
     delay_ms float8, apart_ms float8)
@@ -91,5 +91,3 @@ BEGIN
     END LOOP;
 END;
 $$;
-COMMENT ON FUNCTION l4.flow_iterations(text) IS
-    'which step seen in network flows is which iteration that the job''s log reports, and by how much they lie apart';

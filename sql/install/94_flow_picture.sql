@@ -1,6 +1,7 @@
 -- Picture of l4.report_html(): the steps seen in network flows, a row a NIC. At most 16 NICs get a row: those that
 -- issues name, then one of each data parallel group. Many steps share a column, so that the page stays small.
 
+--: when which NIC of a job was slow or stopped first, alone or behind a switch
 CREATE FUNCTION l4._flow_slow(flow_job text)
 RETURNS TABLE (address inet, first_ts timestamptz, last_ts timestamptz, what text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 20
@@ -15,9 +16,8 @@ BEGIN ATOMIC
         AND (host(m.address) = ANY (string_to_array(i.subject, ' ')) OR i.kind = 'slow_switch' AND EXISTS (
             SELECT FROM l4.flow_endpoint AS e WHERE e.address = m.address AND e.switch = i.subject));
 END;
-COMMENT ON FUNCTION l4._flow_slow(text) IS
-    'when which NIC of a job was slow or stopped first, alone or behind a switch';
 
+--: NICs of a job that get a row in its picture
 CREATE FUNCTION l4._flow_rows(flow_job text) RETURNS l4._plot_row[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN ARRAY(
@@ -28,9 +28,9 @@ RETURN ARRAY(
             FROM l4.flow_member AS x WHERE x.flow_job = _flow_rows.flow_job) AS n
         ORDER BY n.slow DESC, place, n.dp_group, n.address LIMIT 16) AS m
     ORDER BY m.dp_group, m.address);
-COMMENT ON FUNCTION l4._flow_rows(text) IS 'NICs of a job that get a row in its picture';
 
 -- Steps side by side while they are few; an array of a NIC's values is unpacked once, not once a step.
+--: columns of the picture of a job's flows: place, steps in it, shares of pipeline and data parallel time
 CREATE FUNCTION l4._flow_columns(p l4._plot)
 RETURNS TABLE (line int, k int, steps bigint, x0 float8, x1 float8, pp float8, dp float8)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1000
@@ -61,11 +61,10 @@ BEGIN ATOMIC
     LEFT JOIN pipeline AS v ON v.line = m.line AND v.step = s.step
     GROUP BY m.line, s.run, s.k;
 END;
-COMMENT ON FUNCTION l4._flow_columns(l4._plot) IS
-    'columns of the picture of a job''s flows: place, steps in it, shares of pipeline and data parallel time';
 
 -- A step with a column of its own is divided from left to right, with a gap where there is room; several from top to
 -- bottom.
+--: bars of computing, pipeline and data parallel time of each NIC
 CREATE FUNCTION l4._svg_flow_bars(p l4._plot) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
@@ -84,8 +83,8 @@ RETURN (
     )
     SELECT string_agg(format('<path class="%s" d="%s"/>', r.class, r.path), '' ORDER BY r.line, r.class)
     FROM part AS r);
-COMMENT ON FUNCTION l4._svg_flow_bars(l4._plot) IS 'bars of computing, pipeline and data parallel time of each NIC';
 
+--: numbers of the steps above a picture, and which of them are slow
 CREATE FUNCTION l4._svg_flow_steps(p l4._plot) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
@@ -119,8 +118,8 @@ RETURN (
         (SELECT string_agg(l4._svg_line('slow', s.x0, 19, greatest(s.x1, s.x0 + 2), 19,
             s.what || coalesce(format(' (and %s more)', nullif(s.steps, 1) - 1), '')), '' ORDER BY s.x0)
          FROM slow AS s)));
-COMMENT ON FUNCTION l4._svg_flow_steps(l4._plot) IS 'numbers of the steps above a picture, and which of them are slow';
 
+--: picture: NICs x time
 CREATE FUNCTION l4._svg_flow(p l4._plot, title text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
@@ -138,9 +137,9 @@ RETURN (
             WHERE s.first_ts < (p).to_ts AND s.last_ts > (p).from_ts)))
     FROM (SELECT max(r.line) AS lines, 28 + 16 * max(r.line) AS bottom FROM unnest((p).rows) AS r) AS f
     WHERE f.lines > 0 AND (p).from_ts IS NOT NULL);
-COMMENT ON FUNCTION l4._svg_flow(l4._plot, text) IS 'picture: NICs x time';
 
 -- Steps around the first issue, else the last ones, of a job that has more than 48.
+--: span of a closer look at the flows of a job; NULL where the whole shows it
 CREATE FUNCTION l4._flow_look(flow_job text, steps int, OUT from_ts timestamptz, OUT to_ts timestamptz, OUT issue bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -154,9 +153,8 @@ BEGIN ATOMIC
     JOIN l4._flow_step AS s ON s.flow_job = _flow_look.flow_job
         AND s.step BETWEEN z.first AND z.first + _flow_look.steps - 1;
 END;
-COMMENT ON FUNCTION l4._flow_look(text, int) IS
-    'span of a closer look at the flows of a job; NULL where the whole shows it';
 
+--: page: pictures of a job found in network flows
 CREATE FUNCTION l4._html_flow(flow_job text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -177,4 +175,3 @@ RETURN (
         FROM l4.flow_job AS j CROSS JOIN l4._flow_look(j.flow_job, 32) AS k
         WHERE j.flow_job = _html_flow.flow_job OFFSET 0) AS w
     CROSS JOIN l4._flow_look(w.flow_job, 12) AS n);
-COMMENT ON FUNCTION l4._html_flow(text) IS 'page: pictures of a job found in network flows';

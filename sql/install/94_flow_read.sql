@@ -1,19 +1,15 @@
 -- Network flows: tables, and reading. C reads rows and packs them by pairs of addresses.
 
+--: the accelerator NICs of a platform; where it has rows, flows of other addresses are left out
 CREATE TABLE l4.flow_endpoint (
-    address inet NOT NULL,
-    machine text NOT NULL,
-    nic int,
-    switch text,
+    address inet NOT NULL, --: address of the NIC
+    machine text NOT NULL, --: machine that it is in
+    nic int,               --: its number in the machine
+    switch text,           --: leaf switch that it is connected to, by its name as exporter
     CONSTRAINT flow_endpoint_pkey PRIMARY KEY (address)
 );
-COMMENT ON TABLE l4.flow_endpoint IS
-    'the accelerator NICs of a platform; where it has rows, flows of other addresses are left out';
-COMMENT ON COLUMN l4.flow_endpoint.address IS 'address of the NIC';
-COMMENT ON COLUMN l4.flow_endpoint.machine IS 'machine that it is in';
-COMMENT ON COLUMN l4.flow_endpoint.nic IS 'its number in the machine';
-COMMENT ON COLUMN l4.flow_endpoint.switch IS 'leaf switch that it is connected to, by its name as exporter';
 
+--: relations that flows were read from
 CREATE TABLE l4._flow_source (
     source text NOT NULL,
     rows_read bigint NOT NULL DEFAULT 0,
@@ -30,23 +26,23 @@ CREATE TABLE l4._flow_source (
     updated_at timestamptz,
     CONSTRAINT _flow_source_pkey PRIMARY KEY (source)
 );
-COMMENT ON TABLE l4._flow_source IS 'relations that flows were read from';
 
+--: numbers of exporters in packed flows
 CREATE TABLE l4._flow_exporter (
     exporter_id int NOT NULL,
     name text NOT NULL,
     CONSTRAINT _flow_exporter_pkey PRIMARY KEY (exporter_id)
 );
-COMMENT ON TABLE l4._flow_exporter IS 'numbers of exporters in packed flows';
 
+--: pairs of addresses that flows were packed of; a < b
 CREATE TABLE l4._flow_link (
     pair_id int NOT NULL,
     a inet NOT NULL,
     b inet NOT NULL,
     CONSTRAINT _flow_link_pkey PRIMARY KEY (pair_id)
 );
-COMMENT ON TABLE l4._flow_link IS 'pairs of addresses that flows were packed of; a < b';
 
+--: packed flows of a pair, by time
 CREATE TABLE l4._flow_chunk (
     chunk_id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
     pair_id int NOT NULL,
@@ -56,7 +52,6 @@ CREATE TABLE l4._flow_chunk (
     body bytea NOT NULL,
     CONSTRAINT _flow_chunk_pkey PRIMARY KEY (chunk_id)
 );
-COMMENT ON TABLE l4._flow_chunk IS 'packed flows of a pair, by time';
 CREATE INDEX _flow_chunk_pair ON l4._flow_chunk (pair_id, last_ts, first_ts);
 CREATE INDEX _flow_chunk_time ON l4._flow_chunk (last_ts, first_ts);
 ALTER TABLE l4._flow_chunk ALTER COLUMN body SET STORAGE EXTERNAL;
@@ -68,6 +63,7 @@ ALTER TABLE l4._flow_chunk ALTER COLUMN body SET STORAGE EXTERNAL;
 -- A span's number is four times the minute in which it begins, counted from 2000, and its size. Ten minutes are a
 -- block, which has 40 numbers.
 
+--: sizes of spans of flows: their length, what is seen before and behind it, the longest steps
 CREATE FUNCTION l4._flow_sizes()
 RETURNS TABLE (size int, seconds int, before int, behind int, period_ms float8)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 4
@@ -75,48 +71,43 @@ BEGIN ATOMIC
     VALUES (0, 600, 200, 200, float8 'infinity'), (1, 120, 60, 60, 12000), (2, 60, 30, 30, 6000),
         (3, 600, 3000, 200, 0);
 END;
-COMMENT ON FUNCTION l4._flow_sizes() IS
-    'sizes of spans of flows: their length, what is seen before and behind it, the longest steps';
 
+--: spans that flows lie in or near; what their analysis depended on: begin and end of all flows, inventory, NICs
 CREATE TABLE l4._flow_span (
     span bigint NOT NULL,
     changed bool NOT NULL,
     first_ts timestamptz,
     last_ts timestamptz,
     endpoints bigint,
-    nics inet[] NOT NULL DEFAULT '{}',
-    unsure inet[] NOT NULL DEFAULT '{}',
-    settled bool NOT NULL DEFAULT false,
+    nics inet[] NOT NULL DEFAULT '{}',   --: whose flows a short span looks at, or a long one does not
+    unsure inet[] NOT NULL DEFAULT '{}', --: of these: not found in a job as before
+    settled bool NOT NULL DEFAULT false, --: of a long one: the spans of its block look at the right NICs
     CONSTRAINT _flow_span_pkey PRIMARY KEY (span)
 );
-COMMENT ON TABLE l4._flow_span IS
-    'spans that flows lie in or near; what their analysis depended on: begin and end of all flows, inventory, NICs';
-COMMENT ON COLUMN l4._flow_span.nics IS 'whose flows a short span looks at, or a long one does not';
-COMMENT ON COLUMN l4._flow_span.unsure IS 'of these: not found in a job as before';
-COMMENT ON COLUMN l4._flow_span.settled IS 'of a long one: the spans of its block look at the right NICs';
 
+--: number of the span of flows in which a time lies
 CREATE FUNCTION l4._flow_span_of(at timestamptz, size int, seconds int) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN floor(extract(epoch FROM at - '2000-01-01 00:00:00+00'::timestamptz) / seconds)::bigint * (seconds / 15) + size;
-COMMENT ON FUNCTION l4._flow_span_of(timestamptz, int, int) IS 'number of the span of flows in which a time lies';
 
+--: when a span of flows begins
 CREATE FUNCTION l4._flow_span_start(span bigint) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN '2000-01-01 00:00:00+00'::timestamptz + (span >> 2) * interval '1 minute';
-COMMENT ON FUNCTION l4._flow_span_start(bigint) IS 'when a span of flows begins';
 
+--: when a span of flows ends
 CREATE FUNCTION l4._flow_span_end(span bigint) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (SELECT l4._flow_span_start(span) + z.seconds * interval '1 second'
         FROM l4._flow_sizes() AS z WHERE z.size = span & 3);
-COMMENT ON FUNCTION l4._flow_span_end(bigint) IS 'when a span of flows ends';
 
+--: the long span in which a span of flows begins
 CREATE FUNCTION l4._flow_block(span bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN l4._flow_span_of(l4._flow_span_start(span), 0, 600);
-COMMENT ON FUNCTION l4._flow_block(bigint) IS 'the long span in which a span of flows begins';
 
 -- Slices of ten seconds divide the lengths of all spans and what is seen around them. Short spans are begun as needed.
+--: notes the spans in which flows that are new are seen
 CREATE FUNCTION l4._flow_changed(slices bigint[]) RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
@@ -131,14 +122,14 @@ BEGIN ATOMIC
         AND (z.size = 0 OR EXISTS (SELECT FROM l4._flow_span AS b WHERE b.span = x.span))
     ON CONFLICT (span) DO UPDATE SET changed = true WHERE NOT p.changed;
 END;
-COMMENT ON FUNCTION l4._flow_changed(bigint[]) IS 'notes the spans in which flows that are new are seen';
 
+--: packs the flows that a statement returns
 CREATE FUNCTION l4._flow_read(query text, known_to timestamptz, OUT rows_read bigint, OUT duplicate bigint,
     OUT control bigint, OUT late bigint, OUT impossible bigint, OUT unknown bigint, OUT first_ts timestamptz,
     OUT last_ts timestamptz)
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_flow_read';
-COMMENT ON FUNCTION l4._flow_read(text, timestamptz) IS 'packs the flows that a statement returns';
 
+--: makes a table for flow records, in columns named as by pmacct
 CREATE FUNCTION l4.create_flow_table(name text) RETURNS regclass
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 AS $$
@@ -156,9 +147,9 @@ BEGIN
     RETURN place::pg_catalog.regclass;
 END
 $$;
-COMMENT ON FUNCTION l4.create_flow_table(text) IS 'makes a table for flow records, in columns named as by pmacct';
 
 -- The columns that a relation lacks are NULL, which the reader takes as unknown.
+--: statement that reads flows from a relation, to be limited by WHERE
 CREATE FUNCTION l4._flow_query(flows regclass) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -188,10 +179,10 @@ BEGIN
     RETURN format('SELECT %s FROM %s AS f', columns, source);
 END
 $$;
-COMMENT ON FUNCTION l4._flow_query(regclass) IS 'statement that reads flows from a relation, to be limited by WHERE';
 
 -- What a call has to read: rows that end from lo to before hi. Without from_ts it goes on where the last call ended,
 -- late_s seconds earlier: rows that were read before are known again by their values.
+--: what l4.trace_flows() has to read
 CREATE FUNCTION l4._flow_begin(flows regclass, from_ts timestamptz, to_ts timestamptz, late_s float8, window_s float8,
     OUT source text, OUT query text, OUT lo timestamptz, OUT hi timestamptz)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET jit = off
@@ -227,9 +218,8 @@ BEGIN
     UPDATE l4._flow_source AS s SET no_end = without_end, future = ahead WHERE s.source = _flow_begin.source;
 END
 $$;
-COMMENT ON FUNCTION l4._flow_begin(regclass, timestamptz, timestamptz, float8, float8) IS
-    'what l4.trace_flows() has to read';
 
+--: reads the rows that end within a window
 CREATE FUNCTION l4._flow_window(source text, query text, lo timestamptz, hi timestamptz) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
@@ -248,12 +238,12 @@ BEGIN
     WHERE s.source = _flow_window.source;
 END
 $$;
-COMMENT ON FUNCTION l4._flow_window(text, text, timestamptz, timestamptz) IS 'reads the rows that end within a window';
 
+--: parameters of l4.trace_flows(), checked
 CREATE FUNCTION l4._flow_parameters(parameters jsonb, OUT late_s float8, OUT window_s float8, OUT keep_s float8)
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_flow_parameters';
-COMMENT ON FUNCTION l4._flow_parameters(jsonb) IS 'parameters of l4.trace_flows(), checked';
 
+--: reads new flow records from a table or view, and finds jobs, kinds of pairs, steps and issues
 CREATE PROCEDURE l4.trace_flows(flows regclass, from_ts timestamptz DEFAULT NULL, to_ts timestamptz DEFAULT NULL,
     commit bool DEFAULT true, parameters jsonb DEFAULT '{}')
 LANGUAGE plpgsql
@@ -303,21 +293,19 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON PROCEDURE l4.trace_flows(regclass, timestamptz, timestamptz, bool, jsonb) IS
-    'reads new flow records from a table or view, and finds jobs, kinds of pairs, steps and issues';
 
+--: what l4.trace_flows() read of each relation
+--.source the relation
+--.rows_read rows read
+--.duplicate of these: equal to another one
+--.control of these: acknowledgements, short messages, too few sampled packets
+--.late of these: end before what an earlier call had read
+--.impossible of these: end before start, no bytes, one address, a NULL
+--.unknown of these: not between two machines of l4.flow_endpoint
+--.no_end rows without timestamp_end: not read
+--.future rows that end more than a day ahead of the clock: not read
+--.updated_at end of the last window that was read
 CREATE VIEW l4.flow_progress AS
 SELECT s.source, s.rows_read, s.duplicate, s.control, s.late, s.impossible, s.unknown, s.no_end, s.future, s.first_ts,
     s.last_ts, s.updated_at
 FROM l4._flow_source AS s;
-COMMENT ON VIEW l4.flow_progress IS 'what l4.trace_flows() read of each relation';
-COMMENT ON COLUMN l4.flow_progress.source IS 'the relation';
-COMMENT ON COLUMN l4.flow_progress.rows_read IS 'rows read';
-COMMENT ON COLUMN l4.flow_progress.duplicate IS 'of these: equal to another one';
-COMMENT ON COLUMN l4.flow_progress.control IS 'of these: acknowledgements, short messages, too few sampled packets';
-COMMENT ON COLUMN l4.flow_progress.late IS 'of these: end before what an earlier call had read';
-COMMENT ON COLUMN l4.flow_progress.impossible IS 'of these: end before start, no bytes, one address, a NULL';
-COMMENT ON COLUMN l4.flow_progress.unknown IS 'of these: not between two machines of l4.flow_endpoint';
-COMMENT ON COLUMN l4.flow_progress.no_end IS 'rows without timestamp_end: not read';
-COMMENT ON COLUMN l4.flow_progress.future IS 'rows that end more than a day ahead of the clock: not read';
-COMMENT ON COLUMN l4.flow_progress.updated_at IS 'end of the last window that was read';

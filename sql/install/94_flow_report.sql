@@ -1,5 +1,6 @@
 -- What a person reads about a job found in network flows.
 
+--: what network flows say about a job, for people
 CREATE FUNCTION l4.flow_report(flow_job text) RETURNS SETOF text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 30 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 AS $$
@@ -44,17 +45,17 @@ BEGIN
         WHERE i.flow_job IS NULL AND i.first_ts <= j.last_ts AND i.last_ts >= j.first_ts ORDER BY i.rank;
 END
 $$;
-COMMENT ON FUNCTION l4.flow_report(text) IS 'what network flows say about a job, for people';
 
 -- Of the jobs found in flows those that ran mostly on the addresses or machines of a job of the logs.
+--: report: the jobs found in network flows that are the job
 CREATE FUNCTION l4._report_flow_jobs(job_id text, OUT flow_job text, OUT place bigint) RETURNS SETOF record
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 1
 BEGIN ATOMIC
     SELECT m.flow_job, row_number() OVER (ORDER BY m.share DESC, m.flow_job)
     FROM l4.flow_job_match AS m WHERE m.job_id = _report_flow_jobs.job_id AND m.share >= 0.5 ORDER BY 2 LIMIT 3;
 END;
-COMMENT ON FUNCTION l4._report_flow_jobs(text) IS 'report: the jobs found in network flows that are the job';
 
+--: report: what network flows say about the job
 CREATE FUNCTION l4._report_network(job_id text) RETURNS SETOF text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 30
 BEGIN ATOMIC
@@ -63,8 +64,8 @@ BEGIN ATOMIC
     CROSS JOIN LATERAL l4.flow_report(x.flow_job) WITH ORDINALITY AS r(line, place)
     ORDER BY x.place, r.place;
 END;
-COMMENT ON FUNCTION l4._report_network(text) IS 'report: what network flows say about the job';
 
+--: page: what network flows say about the job
 CREATE FUNCTION l4._html_network(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -72,4 +73,3 @@ RETURN (
             FROM l4._report_flow_jobs(_html_network.job_id) AS x),
         '<pre>' || string_agg(l4._html(l4._printable(r.line, 500)), E'\n' ORDER BY r.place) || '</pre>')
     FROM l4._report_network(_html_network.job_id) WITH ORDINALITY AS r(line, place));
-COMMENT ON FUNCTION l4._html_network(text) IS 'page: what network flows say about the job';

@@ -2,13 +2,14 @@
 
 -- The next span of a size is begun when all that is seen with the one before it is there. Till then that one is open:
 -- all belongs to it that came since.
+--: the last span of flows of a size
 CREATE FUNCTION l4._flow_open_span(size int) RETURNS bigint
 LANGUAGE sql STABLE STRICT
 RETURN (SELECT l4._flow_span_of((SELECT max(s.last_ts) FROM l4._flow_source AS s) - z.behind * interval '1 second',
             z.size, z.seconds)
         FROM l4._flow_sizes() AS z WHERE z.size = _flow_open_span.size);
-COMMENT ON FUNCTION l4._flow_open_span(int) IS 'the last span of flows of a size';
 
+--: spans of flows, what their analysis depends on, and whether that is new
 CREATE FUNCTION l4._flow_begun(least_span bigint, most_span bigint, OUT span bigint, OUT block bigint,
     OUT first_ts timestamptz, OUT last_ts timestamptz, OUT endpoints bigint, OUT nics inet[], OUT stale bool)
 RETURNS SETOF record
@@ -30,11 +31,10 @@ BEGIN ATOMIC
         SELECT greatest(k.first_ts, l4._flow_span_start(p.span) - z.before * interval '1 second') AS first_ts,
             CASE WHEN p.span < z.open THEN 'infinity' ELSE k.last_ts END AS last_ts) AS w;
 END;
-COMMENT ON FUNCTION l4._flow_begun(bigint, bigint) IS
-    'spans of flows, what their analysis depends on, and whether that is new';
 
 -- NICs that short spans of a size look at in a block: those of jobs that went on when the block before ended. What an
 -- open long span found is not settled: it has what came since, too. Of a block that was forgotten nothing is asked.
+--: NICs that short spans of a size look at in a block
 CREATE FUNCTION l4._flow_settled(block bigint, size int) RETURNS inet[]
 LANGUAGE sql STABLE STRICT
 BEGIN ATOMIC
@@ -65,9 +65,9 @@ BEGIN ATOMIC
             AND p.span < _flow_settled.block + 40 AND p.span & 3 = _flow_settled.size
             ORDER BY p.span LIMIT 1), '{}') END;
 END;
-COMMENT ON FUNCTION l4._flow_settled(bigint, int) IS 'NICs that short spans of a size look at in a block';
 
 -- Names are taken from a span and all later ones, so that a job is named anew by what it began with.
+--: takes the jobs from the stints of a span of flows and of later ones
 CREATE FUNCTION l4._flow_unname(span bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
@@ -77,8 +77,8 @@ BEGIN
     UPDATE l4._flow_stint AS x SET flow_job = NULL WHERE x.span >= _flow_unname.span AND x.flow_job IS NOT NULL;
 END
 $$;
-COMMENT ON FUNCTION l4._flow_unname(bigint) IS 'takes the jobs from the stints of a span of flows and of later ones';
 
+--: deletes what was found in spans of flows
 CREATE FUNCTION l4._flow_clear(spans bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
@@ -91,9 +91,9 @@ BEGIN
     DELETE FROM l4._flow_stint_issue AS x WHERE x.span = ANY (spans);
 END
 $$;
-COMMENT ON FUNCTION l4._flow_clear(bigint[]) IS 'deletes what was found in spans of flows';
 
 -- Spans of a block beside the long one: begun up to the open one, or gone where they have nothing to look at.
+--: makes the spans of a size that a block needs
 CREATE FUNCTION l4._flow_begin_others(block bigint, size int, nics inet[]) RETURNS void
 LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
@@ -114,10 +114,10 @@ BEGIN
     DELETE FROM l4._flow_span AS p WHERE p.span = ANY (old);
 END
 $$;
-COMMENT ON FUNCTION l4._flow_begin_others(bigint, int, inet[]) IS 'makes the spans of a size that a block needs';
 
 -- NICs that the long span of a block leaves out: those of jobs that all its short spans found as they were. Or NICs for
 -- its wide span: those that the long one did not find. What the others found of these is hidden.
+--: NICs that the long span of a block leaves out to its short ones, or to its wide one
 CREATE FUNCTION l4._flow_not_found(block bigint, size int) RETURNS inet[]
 LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
@@ -151,9 +151,8 @@ BEGIN
                  EXCEPT SELECT u.address FROM unnest(unsure) AS u(address) ORDER BY 1);
 END
 $$;
-COMMENT ON FUNCTION l4._flow_not_found(bigint, int) IS
-    'NICs that the long span of a block leaves out to its short ones, or to its wide one';
 
+--: the first span of flows whose analysis would find something else now
 CREATE FUNCTION l4._flow_due(OUT span bigint, OUT block bigint, OUT first_ts timestamptz, OUT last_ts timestamptz,
     OUT endpoints bigint, OUT nics inet[])
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -187,14 +186,13 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION l4._flow_due() IS 'the first span of flows whose analysis would find something else now';
 
+--: finds jobs, kinds of pairs, steps and issues in a span of flows; first_ts, last_ts: of all flows. NICs not found
 CREATE FUNCTION l4._flow_analyze_span(span bigint, first_ts timestamptz, last_ts timestamptz, seconds int, before int,
     behind int, nics inet[]) RETURNS inet[]
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'l4_flow_analyze';
-COMMENT ON FUNCTION l4._flow_analyze_span(bigint, timestamptz, timestamptz, int, int, int, inet[]) IS
-    'finds jobs, kinds of pairs, steps and issues in a span of flows; first_ts, last_ts: of all flows. NICs not found';
 
+--: analyzes the first span of flows that is due; false if there is none
 CREATE FUNCTION l4._flow_analyze() RETURNS bool
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
@@ -223,9 +221,9 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION l4._flow_analyze() IS 'analyzes the first span of flows that is due; false if there is none';
 
 -- Whole blocks go, with what was found in them: of those that are left all flows are there.
+--: deletes flows that are older than so many seconds before the last
 CREATE FUNCTION l4._flow_forget(keep_s float8) RETURNS void
 LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
@@ -243,4 +241,3 @@ BEGIN
     DELETE FROM l4._flow_span AS p WHERE p.span = ANY (old);
 END
 $$;
-COMMENT ON FUNCTION l4._flow_forget(float8) IS 'deletes flows that are older than so many seconds before the last';

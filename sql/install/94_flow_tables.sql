@@ -1,30 +1,23 @@
 -- Network flows: what their analysis finds, span by span, and what SQL makes of all spans.
 
+--: training jobs found in network flows
 CREATE TABLE l4.flow_job (
-    flow_job text NOT NULL,
+    flow_job text NOT NULL,  --: name: when its first run began, in UTC, and its least address
     first_ts timestamptz NOT NULL,
     last_ts timestamptz NOT NULL,
-    runs int NOT NULL,
-    nics int NOT NULL,
-    machines int,
-    period_ms float8,
-    dp int NOT NULL,
-    pp int NOT NULL,
-    status text NOT NULL,
-    coverage jsonb NOT NULL,
+    runs int NOT NULL,       --: times that it was started
+    nics int NOT NULL,       --: addresses that took part
+    machines int,            --: machines that took part; NULL without an inventory
+    period_ms float8,        --: usual duration of a step; NULL where none was found
+    dp int NOT NULL,         --: addresses of the largest data parallel group
+    pp int NOT NULL,         --: data parallel groups that pipeline pairs connect: stages
+    status text NOT NULL,    --: SAMPLED, COARSE, PARTIAL, UNSETTLED or OK: the first that holds
+    coverage jsonb NOT NULL, --: steps found, whether there is an inventory, addresses left out as hubs
     CONSTRAINT flow_job_pkey PRIMARY KEY (flow_job)
 );
-COMMENT ON TABLE l4.flow_job IS 'training jobs found in network flows';
-COMMENT ON COLUMN l4.flow_job.flow_job IS 'name: when its first run began, in UTC, and its least address';
-COMMENT ON COLUMN l4.flow_job.runs IS 'times that it was started';
-COMMENT ON COLUMN l4.flow_job.nics IS 'addresses that took part';
-COMMENT ON COLUMN l4.flow_job.machines IS 'machines that took part; NULL without an inventory';
-COMMENT ON COLUMN l4.flow_job.period_ms IS 'usual duration of a step; NULL where none was found';
-COMMENT ON COLUMN l4.flow_job.dp IS 'addresses of the largest data parallel group';
-COMMENT ON COLUMN l4.flow_job.pp IS 'data parallel groups that pipeline pairs connect: stages';
-COMMENT ON COLUMN l4.flow_job.status IS 'SAMPLED, COARSE, PARTIAL, UNSETTLED or OK: the first that holds';
-COMMENT ON COLUMN l4.flow_job.coverage IS 'steps found, whether there is an inventory, addresses left out as hubs';
 
+--: what of a job without an interruption lies in a span of flows; flow_job, run and steps before are known last;
+--: hidden: another span of the block has it
 CREATE TABLE l4._flow_stint (
     span bigint NOT NULL,
     stint int NOT NULL,
@@ -51,11 +44,9 @@ CREATE TABLE l4._flow_stint (
     before int,
     CONSTRAINT _flow_stint_pkey PRIMARY KEY (span, stint)
 );
-COMMENT ON TABLE l4._flow_stint IS
-    'what of a job without an interruption lies in a span of flows; flow_job, run and steps before are known last; '
-    'hidden: another span of the block has it';
 CREATE INDEX _flow_stint_job ON l4._flow_stint (flow_job);
 
+--: steps that end in a span of flows
 CREATE TABLE l4._flow_stint_step (
     span bigint NOT NULL,
     stint int NOT NULL,
@@ -67,8 +58,8 @@ CREATE TABLE l4._flow_stint_step (
     reason text,
     CONSTRAINT _flow_stint_step_pkey PRIMARY KEY (span, stint, n)
 );
-COMMENT ON TABLE l4._flow_stint_step IS 'steps that end in a span of flows';
 
+--: addresses of stints; pp_ms: of each step
 CREATE TABLE l4._flow_stint_nic (
     span bigint NOT NULL,
     stint int NOT NULL,
@@ -77,8 +68,8 @@ CREATE TABLE l4._flow_stint_nic (
     pp_ms float4[] NOT NULL,
     CONSTRAINT _flow_stint_nic_pkey PRIMARY KEY (span, stint, address)
 );
-COMMENT ON TABLE l4._flow_stint_nic IS 'addresses of stints; pp_ms: of each step';
 
+--: pairs of addresses of stints
 CREATE TABLE l4._flow_stint_pair (
     span bigint NOT NULL,
     stint int NOT NULL,
@@ -91,8 +82,8 @@ CREATE TABLE l4._flow_stint_pair (
     evidence jsonb NOT NULL,
     CONSTRAINT _flow_stint_pair_pkey PRIMARY KEY (span, stint, a, b)
 );
-COMMENT ON TABLE l4._flow_stint_pair IS 'pairs of addresses of stints';
 
+--: what was slow in a span of flows; stint NULL: of several jobs; subject of a slow step: its n
 CREATE TABLE l4._flow_stint_issue (
     span bigint NOT NULL,
     stint int,
@@ -104,59 +95,55 @@ CREATE TABLE l4._flow_stint_issue (
     reason text NOT NULL,
     evidence jsonb NOT NULL
 );
-COMMENT ON TABLE l4._flow_stint_issue IS
-    'what was slow in a span of flows; stint NULL: of several jobs; subject of a slow step: its n';
 CREATE INDEX _flow_stint_issue_span ON l4._flow_stint_issue (span);
 
+--: what was slow or stopped, by network flows
 CREATE TABLE l4.flow_issue (
-    flow_job text,
-    rank int NOT NULL,
-    kind text NOT NULL,
-    subject text NOT NULL,
-    first_ts timestamptz NOT NULL,
-    last_ts timestamptz NOT NULL,
-    score float8 NOT NULL,
-    reasons text[] NOT NULL,
-    evidence jsonb NOT NULL
+    flow_job text,                 --: the job; NULL where several are hit
+    rank int NOT NULL,             --: order in the job: causes first
+    kind text NOT NULL,            --: slow_step, slow_rank, slow_group, slow_switch or stopped
+    subject text NOT NULL,         --: the step, the addresses, the switch; of stopped: who sent nothing more first
+    first_ts timestamptz NOT NULL, --: begin
+    last_ts timestamptz NOT NULL,  --: end
+    score float8 NOT NULL,         --: how much slower than usual, as a share; of stopped: seconds
+    reasons text[] NOT NULL,       --: why
+    evidence jsonb NOT NULL        --: cause and subject: kind and subject of the issue that explains this one
 );
-COMMENT ON TABLE l4.flow_issue IS 'what was slow or stopped, by network flows';
-COMMENT ON COLUMN l4.flow_issue.flow_job IS 'the job; NULL where several are hit';
-COMMENT ON COLUMN l4.flow_issue.rank IS 'order in the job: causes first';
-COMMENT ON COLUMN l4.flow_issue.kind IS 'slow_step, slow_rank, slow_group, slow_switch or stopped';
-COMMENT ON COLUMN l4.flow_issue.subject IS
-    'the step, the addresses, the switch; of stopped: who sent nothing more first';
-COMMENT ON COLUMN l4.flow_issue.first_ts IS 'begin';
-COMMENT ON COLUMN l4.flow_issue.last_ts IS 'end';
-COMMENT ON COLUMN l4.flow_issue.score IS 'how much slower than usual, as a share; of stopped: seconds';
-COMMENT ON COLUMN l4.flow_issue.reasons IS 'why';
-COMMENT ON COLUMN l4.flow_issue.evidence IS 'cause and subject: kind and subject of the issue that explains this one';
 
+--: steps of the jobs found in network flows
 CREATE VIEW l4._flow_step AS
 SELECT s.flow_job, s.run, s.span, s.stint, s.before OPERATOR(pg_catalog.+) t.n AS step, t.started, t.ended, t.dp_ms,
     t.cover, t.reason
 FROM l4._flow_stint AS s
 JOIN l4._flow_stint_step AS t ON t.span OPERATOR(pg_catalog.=) s.span AND t.stint OPERATOR(pg_catalog.=) s.stint
 WHERE s.flow_job IS NOT NULL;
-COMMENT ON VIEW l4._flow_step IS 'steps of the jobs found in network flows';
 
+--: addresses of the jobs found in network flows, of each span a row
 CREATE VIEW l4._flow_member AS
 SELECT s.flow_job, s.run, s.span, s.stint, n.address, n.dp_group, s.first_ts, s.last_ts, s.before AS first_step, n.pp_ms
 FROM l4._flow_stint AS s
 JOIN l4._flow_stint_nic AS n ON n.span OPERATOR(pg_catalog.=) s.span AND n.stint OPERATOR(pg_catalog.=) s.stint
 WHERE s.flow_job IS NOT NULL;
-COMMENT ON VIEW l4._flow_member IS 'addresses of the jobs found in network flows, of each span a row';
 
+--: addresses of each job found in network flows
+--.dp_group number of its data parallel group; 0 = none
+--.first_ts begin of the first run that it is in
+--.last_ts end of the last run that it is in
 CREATE VIEW l4.flow_member AS
 SELECT m.flow_job, m.address, e.machine, e.nic, (pg_catalog.array_agg(m.dp_group ORDER BY m.first_step, m.span))[1]
     AS dp_group, pg_catalog.min(m.first_ts) AS first_ts, pg_catalog.max(m.last_ts) AS last_ts
 FROM l4._flow_member AS m
 LEFT JOIN l4.flow_endpoint AS e ON e.address OPERATOR(pg_catalog.=) m.address
 GROUP BY m.flow_job, m.address, e.machine, e.nic;
-COMMENT ON VIEW l4.flow_member IS 'addresses of each job found in network flows';
-COMMENT ON COLUMN l4.flow_member.dp_group IS 'number of its data parallel group; 0 = none';
-COMMENT ON COLUMN l4.flow_member.first_ts IS 'begin of the first run that it is in';
-COMMENT ON COLUMN l4.flow_member.last_ts IS 'end of the last run that it is in';
 
+--: pairs of addresses of each job, and what they exchange
+--.a the lesser address
+--.b the greater address
+--.kind dp, pp, ep, cp (data, pipeline, expert, context parallel) or other
+--.records flow records
+--.bytes bytes, with sampling multiplied
+--.sizes sizes of its records: up to eight, those with most bytes first
+--.evidence shares: greater direction, simultaneous, main size; records a step
 CREATE VIEW l4.flow_pair AS
 SELECT DISTINCT ON (s.flow_job, p.a, p.b) s.flow_job, p.a, p.b, p.kind,
     (pg_catalog.sum(p.records) OVER w)::bigint AS records, pg_catalog.sum(p.bytes) OVER w AS bytes, p.sizes, p.evidence
@@ -165,29 +152,29 @@ JOIN l4._flow_stint_pair AS p ON p.span OPERATOR(pg_catalog.=) s.span AND p.stin
 WHERE s.flow_job IS NOT NULL
 WINDOW w AS (PARTITION BY s.flow_job, p.a, p.b)
 ORDER BY s.flow_job, p.a, p.b, p.bytes DESC, p.span;
-COMMENT ON VIEW l4.flow_pair IS 'pairs of addresses of each job, and what they exchange';
-COMMENT ON COLUMN l4.flow_pair.a IS 'the lesser address';
-COMMENT ON COLUMN l4.flow_pair.b IS 'the greater address';
-COMMENT ON COLUMN l4.flow_pair.kind IS 'dp, pp, ep, cp (data, pipeline, expert, context parallel) or other';
-COMMENT ON COLUMN l4.flow_pair.records IS 'flow records';
-COMMENT ON COLUMN l4.flow_pair.bytes IS 'bytes, with sampling multiplied';
-COMMENT ON COLUMN l4.flow_pair.sizes IS 'sizes of its records: up to eight, those with most bytes first';
-COMMENT ON COLUMN l4.flow_pair.evidence IS 'shares: greater direction, simultaneous, main size; records a step';
 
+--: training steps of each job found in network flows
+--.step number from 0; goes on where the job is started again
+--.started end of the step before; of the first of a run its first record
+--.ended end of the last data parallel record
+--.duration_ms duration
+--.dp_ms time with data parallel records, of the group that had most
+--.cover share of the data parallel groups whose end was seen
+--.reason what is unusual; NULL = nothing
 CREATE VIEW l4.flow_step AS
 SELECT s.flow_job, s.step, s.started, s.ended,
     (EXTRACT(epoch FROM s.ended OPERATOR(pg_catalog.-) s.started) OPERATOR(pg_catalog.*) 1000)::float8 AS duration_ms,
     s.dp_ms, s.cover, s.reason
 FROM l4._flow_step AS s;
-COMMENT ON VIEW l4.flow_step IS 'training steps of each job found in network flows';
-COMMENT ON COLUMN l4.flow_step.step IS 'number from 0; goes on where the job is started again';
-COMMENT ON COLUMN l4.flow_step.started IS 'end of the step before; of the first of a run its first record';
-COMMENT ON COLUMN l4.flow_step.ended IS 'end of the last data parallel record';
-COMMENT ON COLUMN l4.flow_step.duration_ms IS 'duration';
-COMMENT ON COLUMN l4.flow_step.dp_ms IS 'time with data parallel records, of the group that had most';
-COMMENT ON COLUMN l4.flow_step.cover IS 'share of the data parallel groups whose end was seen';
-COMMENT ON COLUMN l4.flow_step.reason IS 'what is unusual; NULL = nothing';
 
+--: training steps of each address of a job
+--.address the NIC
+--.step number of the step
+--.started start of the step
+--.ended end of the step
+--.pp_ms time with pipeline records of this NIC
+--.dp_ms time with data parallel records, of the group of the job that had most
+--.compute_ms the rest of the step
 CREATE VIEW l4.flow_step_nic AS
 SELECT m.flow_job, m.address, s.step, s.started, s.ended, t.pp_ms, s.dp_ms,
     GREATEST((EXTRACT(epoch FROM s.ended OPERATOR(pg_catalog.-) s.started) OPERATOR(pg_catalog.*) 1000)::float8
@@ -196,16 +183,13 @@ FROM l4._flow_member AS m
 JOIN l4._flow_step AS s ON s.span OPERATOR(pg_catalog.=) m.span AND s.stint OPERATOR(pg_catalog.=) m.stint
 CROSS JOIN LATERAL (SELECT COALESCE(m.pp_ms[s.step OPERATOR(pg_catalog.-) m.first_step OPERATOR(pg_catalog.+) 1], 0)
     ::float8) AS t(pp_ms);
-COMMENT ON VIEW l4.flow_step_nic IS 'training steps of each address of a job';
-COMMENT ON COLUMN l4.flow_step_nic.address IS 'the NIC';
-COMMENT ON COLUMN l4.flow_step_nic.step IS 'number of the step';
-COMMENT ON COLUMN l4.flow_step_nic.started IS 'start of the step';
-COMMENT ON COLUMN l4.flow_step_nic.ended IS 'end of the step';
-COMMENT ON COLUMN l4.flow_step_nic.pp_ms IS 'time with pipeline records of this NIC';
-COMMENT ON COLUMN l4.flow_step_nic.dp_ms IS 'time with data parallel records, of the group of the job that had most';
-COMMENT ON COLUMN l4.flow_step_nic.compute_ms IS 'the rest of the step';
 
 -- A job whose times are not known may be any that its nodes took part in.
+--: jobs of l4.job that ran on the addresses or machines of a job found in flows
+--.flow_job the job found in flows
+--.job_id the job that logs know
+--.shared addresses of the former that job_node gives the latter
+--.share the same as a share of all addresses of the former
 CREATE VIEW l4.flow_job_match AS
 WITH known AS (
     SELECT n.job_id, u.address FROM l4.job_node AS n CROSS JOIN LATERAL pg_catalog.unnest(n.addresses) AS u(address)
@@ -224,27 +208,22 @@ JOIN l4.job AS j ON j.job_id OPERATOR(pg_catalog.=) x.job_id
 WHERE COALESCE(j.started_at OPERATOR(pg_catalog.<=) f.last_ts, true)
     AND COALESCE(j.ended_at OPERATOR(pg_catalog.>=) f.first_ts, true)
 GROUP BY f.flow_job, f.nics, x.job_id;
-COMMENT ON VIEW l4.flow_job_match IS 'jobs of l4.job that ran on the addresses or machines of a job found in flows';
-COMMENT ON COLUMN l4.flow_job_match.flow_job IS 'the job found in flows';
-COMMENT ON COLUMN l4.flow_job_match.job_id IS 'the job that logs know';
-COMMENT ON COLUMN l4.flow_job_match.shared IS 'addresses of the former that job_node gives the latter';
-COMMENT ON COLUMN l4.flow_job_match.share IS 'the same as a share of all addresses of the former';
 
+--: how many addresses two sets have in common
 CREATE FUNCTION l4._flow_shared(a inet[], b inet[]) RETURNS int
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (SELECT count(*) FROM (SELECT FROM unnest(a || b) AS u(address) GROUP BY u.address HAVING count(*) = 2) AS x);
-COMMENT ON FUNCTION l4._flow_shared(inet[], inet[]) IS 'how many addresses two sets have in common';
 
+--: byte share of sizes that others have, too
 CREATE FUNCTION l4._flow_sizes_shared(sizes float8[], weights float8[], others float8[]) RETURNS float8
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (SELECT coalesce(sum(x.weight) FILTER (WHERE EXISTS (SELECT FROM unnest(others) AS o(size)
             WHERE abs(x.size / o.size - 1) <= 0.04)), 0) / sum(x.weight)
         FROM unnest(sizes, weights) AS x(size, weight));
-COMMENT ON FUNCTION l4._flow_sizes_shared(float8[], float8[], float8[]) IS
-    'byte share of sizes that others have, too';
 
 -- A stint goes on with one of a span that ends where its own begins, and that it overlaps, on most NICs of the smaller
 -- one; else its job started again, where there was one like it.
+--: job of a stint, which may be a new one, and its run
 CREATE FUNCTION l4._flow_name_stint(s l4._flow_stint, OUT flow_job text, OUT run int)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -286,8 +265,8 @@ BEGIN
     run := 1;
 END
 $$;
-COMMENT ON FUNCTION l4._flow_name_stint(l4._flow_stint) IS 'job of a stint, which may be a new one, and its run';
 
+--: numbers the steps of jobs that have no row of their own, and writes it
 CREATE FUNCTION l4._flow_write_jobs() RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
@@ -319,9 +298,9 @@ BEGIN ATOMIC
     WHERE NOT s.hidden AND NOT EXISTS (SELECT FROM l4.flow_job AS j WHERE j.flow_job = s.flow_job)
     GROUP BY s.flow_job, n.nics, n.machines;
 END;
-COMMENT ON FUNCTION l4._flow_write_jobs() IS 'numbers the steps of jobs that have no row of their own, and writes it';
 
 -- A job stopped where it was started again later, ended inside a step while others went on, or is said to run.
+--: where jobs found in flows stopped
 CREATE FUNCTION l4._flow_stops()
 RETURNS TABLE (flow_job text, subject text, first_ts timestamptz, last_ts timestamptz, reason text)
 LANGUAGE sql STABLE ROWS 10
@@ -349,10 +328,10 @@ BEGIN ATOMIC
     WHERE l.stopped IS NOT NULL OR l.flow_job IN (SELECT m.flow_job FROM l4.flow_job_match AS m
         JOIN l4.job AS j ON j.job_id = m.job_id WHERE j.status = 'running');
 END;
-COMMENT ON FUNCTION l4._flow_stops() IS 'where jobs found in flows stopped';
 
 -- A slowdown that lasts becomes the usual duration of a span: then the steps of whole spans are compared with the
 -- fastest block of the job till then. More traffic a step is more work, not a slowdown.
+--: since when the steps of jobs found in flows take longer
 CREATE FUNCTION l4._flow_slow_spans()
 RETURNS TABLE (flow_job text, subject text, first_ts timestamptz, last_ts timestamptz, score float8, reason text)
 LANGUAGE sql STABLE ROWS 10
@@ -387,12 +366,12 @@ BEGIN ATOMIC
     WHERE n.slow AND 1000 * extract(epoch FROM t.ended - t.started)::float8 > (n.usual_ms + n.fastest) / 2
     GROUP BY n.flow_job, n.n;
 END;
-COMMENT ON FUNCTION l4._flow_slow_spans() IS 'since when the steps of jobs found in flows take longer';
 
 -- Slow steps of a run that take about as long as each other, three at least, are one issue: an evaluation, a checkpoint
 -- or a stall, which the network does not tell apart. What is longer than five times the usual is alike. If such ones
 -- are as many steps apart they are the job's own pauses, as where a model generates what it learns from next: they, and
 -- what comes with each of them, are no issue.
+--: slow steps of jobs found in flows; those that are alike are one
 CREATE FUNCTION l4._flow_slow_steps()
 RETURNS TABLE (flow_job text, subject text, first_ts timestamptz, last_ts timestamptz, score float8, reason text,
     evidence jsonb)
@@ -433,9 +412,9 @@ BEGIN ATOMIC
         CASE WHEN r.many THEN r.evidence || jsonb_build_object('steps', r.steps) ELSE r.evidence END
     FROM regular AS r WHERE NOT (r.many AND r.regular AND r.pause);
 END;
-COMMENT ON FUNCTION l4._flow_slow_steps() IS 'slow steps of jobs found in flows; those that are alike are one';
 
 -- What spans that follow each other found of one subject is one issue.
+--: puts the issues of all spans together
 CREATE FUNCTION l4._flow_write_issues() RETURNS void
 LANGUAGE sql VOLATILE
 BEGIN ATOMIC
@@ -476,8 +455,8 @@ BEGIN ATOMIC
         i.kind, i.subject, i.first_ts, i.last_ts, i.score, ARRAY[i.reason], i.evidence
     FROM issue AS i;
 END;
-COMMENT ON FUNCTION l4._flow_write_issues() IS 'puts the issues of all spans together';
 
+--: puts stints into jobs, and what was found in all spans together
 CREATE FUNCTION l4._flow_find_jobs() RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET jit = off
 AS $$
@@ -498,8 +477,8 @@ BEGIN
     PERFORM l4._flow_write_issues();
 END
 $$;
-COMMENT ON FUNCTION l4._flow_find_jobs() IS 'puts stints into jobs, and what was found in all spans together';
 
+--: drops flow records that were read, packs of them that start before a time, and what was found in them
 CREATE FUNCTION l4.forget_flows(before timestamptz DEFAULT 'infinity') RETURNS bigint
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -523,5 +502,3 @@ BEGIN
     RETURN gone;
 END;
 $$;
-COMMENT ON FUNCTION l4.forget_flows(timestamptz) IS
-    'drops flow records that were read, packs of them that start before a time, and what was found in them';

@@ -1,5 +1,6 @@
 -- l4.report_html(): one page that needs nothing else. No script at all, and a policy that forbids loading anything.
 
+--: style sheet of l4.report_html()
 CREATE FUNCTION l4._html_style() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN '
@@ -67,14 +68,14 @@ tr{border-bottom:1px solid var(--rule);padding:6px 0}td.short{display:inline;mar
 td[data-name]::before{content:attr(data-name) " ";color:var(--soft);font-size:12px}}
 @media print{nav,details{display:none}main{padding:0}.verdict,article,figure,ol,tr{break-inside:avoid}
 h2{break-after:avoid}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}';
-COMMENT ON FUNCTION l4._html_style() IS 'style sheet of l4.report_html()';
 
+--: a picture for wide screens, the same for narrow ones
 CREATE FUNCTION l4._html_figure(caption text, wide text, narrow text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN format('<figure><figcaption>%s</figcaption>%s%s</figure>', _html_figure.caption, _html_figure.wide,
     _html_figure.narrow);
-COMMENT ON FUNCTION l4._html_figure(text, text, text) IS 'a picture for wide screens, the same for narrow ones';
 
+--: a row of a table; on a narrow screen each cell shows its column
 CREATE FUNCTION l4._html_row(columns text[], cells text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
@@ -82,24 +83,24 @@ RETURN (
         CASE WHEN length(c.cell) < 30 THEN ' class="short"' END, _html_row.columns[c.n], l4._html(c.cell)), ''
         ORDER BY c.n) || '</tr>'
     FROM unnest(_html_row.cells) WITH ORDINALITY AS c(cell, n));
-COMMENT ON FUNCTION l4._html_row(text[], text[]) IS 'a row of a table; on a narrow screen each cell shows its column';
 
+--: a table; NULL without rows
 CREATE FUNCTION l4._html_table(columns text[], body text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (
     SELECT '<table><thead><tr>' || string_agg(format('<th scope="col">%s</th>', c.name), '' ORDER BY c.n)
         || '</tr></thead><tbody>' || _html_table.body || '</tbody></table>'
     FROM unnest(_html_table.columns) WITH ORDINALITY AS c(name, n));
-COMMENT ON FUNCTION l4._html_table(text[], text) IS 'a table; NULL without rows';
 
+--: what a colour or a kind of line means
 CREATE FUNCTION l4._html_key(class text, label text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN _html_key.class ~ '^(part|stage|act)'
     THEN format('<li><span class="key %s"></span>%s</li>', l4._html(_html_key.class), l4._html(_html_key.label))
     ELSE format('<li><svg class="sample" viewBox="0 0 24 8" aria-hidden="true">%s</svg>%s</li>',
         l4._svg_line(_html_key.class, 0, 4, 24, 4, NULL), l4._html(_html_key.label)) END;
-COMMENT ON FUNCTION l4._html_key(text, text) IS 'what a colour or a kind of line means';
 
+--: part of l4.report_html(): the answer, first
 CREATE FUNCTION l4._html_verdict(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -117,8 +118,8 @@ RETURN (
         to_char(d.diagnosed_at, 'YYYY-MM-DD HH24:MI:SS TZ'))
     FROM l4.diagnosis AS d
     WHERE d.job_id = _html_verdict.job_id);
-COMMENT ON FUNCTION l4._html_verdict(text) IS 'part of l4.report_html(): the answer, first';
 
+--: part of l4.report_html(): nodes x time
 CREATE FUNCTION l4._html_timeline(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -147,8 +148,8 @@ RETURN (
     FROM (SELECT _html_timeline.job_id AS job, f.*, m.moments, l4._plot_rows(_html_timeline.job_id) AS rows
         FROM (SELECT ARRAY(SELECT m FROM l4._report_moments(_html_timeline.job_id) AS m) AS moments OFFSET 0) AS m
         CROSS JOIN LATERAL l4._failure_window(_html_timeline.job_id, m.moments) AS f OFFSET 0) AS w);
-COMMENT ON FUNCTION l4._html_timeline(text) IS 'part of l4.report_html(): nodes x time';
 
+--: part of l4.report_html(): which nodes
 CREATE FUNCTION l4._html_nodes(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -169,8 +170,8 @@ RETURN (
     CROSS JOIN (SELECT ARRAY['#', 'node', 'rank', 'score', 'isolation forest', 'why']) AS c(columns)
     WHERE s.job_id = _html_nodes.job_id AND s.rank <= 12 AND (s.score > 0 OR s.is_suspect)
     GROUP BY c.columns);
-COMMENT ON FUNCTION l4._html_nodes(text) IS 'part of l4.report_html(): which nodes';
 
+--: part of l4.report_html(): known faults
 CREATE FUNCTION l4._html_faults(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -188,8 +189,8 @@ RETURN (
         format('<details><summary>%s more</summary>', nullif(count(*) FILTER (WHERE f.place > 3), 0))
             || string_agg(f.part, '' ORDER BY f.place) FILTER (WHERE f.place > 3) || '</details>')
     FROM fault AS f);
-COMMENT ON FUNCTION l4._html_faults(text) IS 'part of l4.report_html(): known faults';
 
+--: part of l4.report_html(): the lines that tell the failure
 CREATE FUNCTION l4._html_proof(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -201,8 +202,8 @@ RETURN (
             round(e.score::numeric, 2), l4._html(left(e.example_line, 2000)),
             l4._html(l4._in_words(e.reasons))), '' ORDER BY e.rank)
     FROM l4.suspect_event AS e WHERE e.job_id = _html_proof.job_id AND e.rank <= 20);
-COMMENT ON FUNCTION l4._html_proof(text) IS 'part of l4.report_html(): the lines that tell the failure';
 
+--: part of l4.report_html(): iteration times and deviant iterations
 CREATE FUNCTION l4._html_iterations(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -223,8 +224,8 @@ RETURN (
     WHERE EXISTS (SELECT FROM l4._reporter AS n
         WHERE n.job_id = _html_iterations.job_id AND n.last_iteration IS NOT NULL)
         OR EXISTS (SELECT FROM l4.suspect_iteration AS s WHERE s.job_id = _html_iterations.job_id));
-COMMENT ON FUNCTION l4._html_iterations(text) IS 'part of l4.report_html(): iteration times and deviant iterations';
 
+--: part of l4.report_html(): events by nodes, names by nodes
 CREATE FUNCTION l4._html_events(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN concat(
@@ -232,8 +233,8 @@ RETURN concat(
         l4._svg_heatmap(_html_events.job_id, 1160), l4._svg_heatmap(_html_events.job_id, 380)),
     l4._html_figure('Who names whom: in how many suspect events the row names the column',
         l4._svg_mentions(_html_events.job_id, 1160), l4._svg_mentions(_html_events.job_id, 380)));
-COMMENT ON FUNCTION l4._html_events(text) IS 'part of l4.report_html(): events by nodes, names by nodes';
 
+--: part of l4.report_html(): what the diagnosis saw and missed
 CREATE FUNCTION l4._html_coverage(job_id text) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
@@ -245,8 +246,8 @@ RETURN (
         '<details><summary>Statements to go on with</summary><pre>',
         l4._html(array_to_string(ARRAY(SELECT btrim(l4._report_next(d.job_id))), E'\n')), '</pre></details>')
     FROM l4.diagnosis AS d WHERE d.job_id = _html_coverage.job_id);
-COMMENT ON FUNCTION l4._html_coverage(text) IS 'part of l4.report_html(): what the diagnosis saw and missed';
 
+--: the diagnosis of a job as one HTML page with pictures: no script, no other files
 CREATE FUNCTION l4.report_html(job_id text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -274,5 +275,3 @@ BEGIN
         '<nav aria-label="Sections"><ul>', menu, '</ul></nav>', body, '</main></body></html>');
 END;
 $$;
-COMMENT ON FUNCTION l4.report_html(text) IS
-    'the diagnosis of a job as one HTML page with pictures: no script, no other files';

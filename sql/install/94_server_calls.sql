@@ -1,6 +1,7 @@
 -- Calls of functions on other servers, by dblink over the foreign servers of postgres_fdw: all servers work at once,
 -- and one that fails or does not answer is a row with its problem. A server that is NULL is this database.
 
+--: schema of dblink, quoted; an error where what calls need is missing
 CREATE FUNCTION l4._server_dblink() RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -17,8 +18,8 @@ BEGIN
         WHERE e.extname = 'dblink');
 END
 $$;
-COMMENT ON FUNCTION l4._server_dblink() IS 'schema of dblink, quoted; an error where what calls need is missing';
 
+--: closes the connections to servers
 CREATE FUNCTION l4._server_close(servers text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -27,9 +28,9 @@ BEGIN
         'JOIN unnest($1) AS s(name) ON c.name = ''l4 '' || s.name', l4._server_dblink()) USING servers;
 END
 $$;
-COMMENT ON FUNCTION l4._server_close(text[]) IS 'closes the connections to servers';
 
 -- A server that lost its client stops at the next look, where the platform can tell.
+--: sends each server its statement, the last one to all the rest; why one could not, or NULL
 CREATE FUNCTION l4._server_send(servers text[], questions text[]) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -59,9 +60,8 @@ EXCEPTION WHEN query_canceled THEN
     RAISE;
 END
 $$;
-COMMENT ON FUNCTION l4._server_send(text[], text[]) IS
-    'sends each server its statement, the last one to all the rest; why one could not, or NULL';
 
+--: those of the servers that took a statement and have not answered yet
 CREATE FUNCTION l4._server_busy(servers text[], problems text[]) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -74,9 +74,8 @@ BEGIN
     RETURN coalesce(result, '{}');
 END
 $$;
-COMMENT ON FUNCTION l4._server_busy(text[], text[]) IS
-    'those of the servers that took a statement and have not answered yet';
 
+--: waits for the answers to what was sent, a text a row, NULL = as long as it takes; or why there is none
 CREATE FUNCTION l4._server_answers(servers text[], problems text[], patience interval)
 RETURNS TABLE (server text, answers text[], problem text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
@@ -114,17 +113,16 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
     RAISE;
 END
 $$;
-COMMENT ON FUNCTION l4._server_answers(text[], text[], interval) IS
-    'waits for the answers to what was sent, a text a row, NULL = as long as it takes; or why there is none';
 
+--: sends servers statements and waits for the answers
 CREATE FUNCTION l4._server_ask(servers text[], questions text[], patience interval DEFAULT '5 s')
 RETURNS TABLE (server text, answers text[], problem text)
 LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
     SELECT a.* FROM l4._server_answers(servers, l4._server_send(servers, questions), patience) AS a;
 END;
-COMMENT ON FUNCTION l4._server_ask(text[], text[], interval) IS 'sends servers statements and waits for the answers';
 
+--: runs a query on a server, for as long as it takes
 CREATE FUNCTION l4._server_tell(target text, question text, OUT answers text[], OUT problem text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -137,4 +135,3 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION l4._server_tell(text, text) IS 'runs a query on a server, for as long as it takes';

@@ -1,6 +1,7 @@
 -- The directory: servers are added, kept alike and given jobs.
 
 -- key=value pairs as libpq reads them
+--: the pairs of a connection string
 CREATE FUNCTION l4._server_options(conninfo text) RETURNS TABLE (key text, value text)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT ROWS 10
 SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -17,8 +18,8 @@ BEGIN
         FROM regexp_matches(conninfo, pair, 'g') AS m;
 END
 $$;
-COMMENT ON FUNCTION l4._server_options(text) IS 'the pairs of a connection string';
 
+--: tables of rules that servers have in common; which rows were not shipped
 CREATE FUNCTION l4._server_rules(OUT kind text, OUT own text) RETURNS SETOF record
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 6
 BEGIN ATOMIC
@@ -26,10 +27,10 @@ BEGIN ATOMIC
     FROM unnest(ARRAY['disabled_rule', 'line_format', 'stage_rule', 'iteration_rule', 'mask_rule', 'marker_rule'])
         WITH ORDINALITY AS k(kind, n) ORDER BY k.n;
 END;
-COMMENT ON FUNCTION l4._server_rules() IS 'tables of rules that servers have in common; which rows were not shipped';
 
 -- What servers must have in common, or have of some jobs. Rules keep their ids, which events name; faults are known by
 -- their names. Of the rules that were shipped, and of shipped faults, a digest is enough.
+--: the shipped or own rules, faults that are not shipped, rows of l4.job, or the model (NULL = none)
 CREATE FUNCTION l4._server_part(part text, job_ids text[] DEFAULT '{}') RETURNS jsonb
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET bytea_output = hex
@@ -57,9 +58,8 @@ BEGIN
         0)) FROM l4.fault AS f WHERE f.fault_id < 1000000)) ELSE '{}' END;
 END
 $$;
-COMMENT ON FUNCTION l4._server_part(text, text[]) IS
-    'the shipped or own rules, faults that are not shipped, rows of l4.job, or the model (NULL = none)';
 
+--: what a server has, to compare with another one; of what was shipped and of jobs a digest
 CREATE FUNCTION l4._server_state(job_ids text[] DEFAULT '{}') RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -73,10 +73,10 @@ BEGIN ATOMIC
         'all_jobs', (SELECT count(DISTINCT s.job_id) FROM l4._stream AS s))
     FROM pg_extension AS x WHERE x.extname = 'l4';
 END;
-COMMENT ON FUNCTION l4._server_state(text[]) IS
-    'what a server has, to compare with another one; of what was shipped and of jobs a digest';
 
 -- Rules first: they are applied to what is learnt.
+--: takes over what another server sends: rules, faults, jobs, model; which servers were absent when a job was
+--: collected; what there was of it
 CREATE FUNCTION l4._server_take(parts jsonb) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -118,10 +118,8 @@ BEGIN
         WHERE parts ? w.part ORDER BY w.n);
 END
 $$;
-COMMENT ON FUNCTION l4._server_take(jsonb) IS
-    'takes over what another server sends: rules, faults, jobs, model; which servers were absent when a job was '
-    'collected; what there was of it';
 
+--: state of a server, or an error that says why it cannot be added
 CREATE FUNCTION l4._server_check(name text) RETURNS jsonb
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -156,8 +154,8 @@ BEGIN
     RETURN b.state;
 END
 $$;
-COMMENT ON FUNCTION l4._server_check(text) IS 'state of a server, or an error that says why it cannot be added';
 
+--: adds a server with an l4 of its own: its foreign server, user mapping and foreign tables
 CREATE FUNCTION l4.add_server(name text, conninfo text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
@@ -196,9 +194,8 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION l4.add_server(text, text) IS
-    'adds a server with an l4 of its own: its foreign server, user mapping and foreign tables';
 
+--: false: leave a server out of calls and fleet views, until it is back; true: take it in again
 CREATE FUNCTION l4.use_server(name text, active bool) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
@@ -220,9 +217,8 @@ BEGIN
     UPDATE l4.server AS x SET active = use_server.active WHERE x.name = name;
 END
 $$;
-COMMENT ON FUNCTION l4.use_server(text, bool) IS
-    'false: leave a server out of calls and fleet views, until it is back; true: take it in again';
 
+--: takes a server out of the directory; what it has stays there
 CREATE FUNCTION l4.drop_server(name text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
@@ -239,9 +235,9 @@ BEGIN
     DELETE FROM l4.server AS x WHERE x.name = name;
 END
 $$;
-COMMENT ON FUNCTION l4.drop_server(text) IS 'takes a server out of the directory; what it has stays there';
 REVOKE EXECUTE ON FUNCTION l4.add_server(text, text), l4.use_server(text, bool), l4.drop_server(text) FROM PUBLIC;
 
+--: the servers that are asked: those that a job is on; all where that is not known
 CREATE FUNCTION l4._server_asked(job_id text DEFAULT NULL) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
@@ -250,9 +246,8 @@ RETURN (
     FROM l4.server AS s
     LEFT JOIN l4.job_server AS j ON j.server = s.name AND j.job_id = _server_asked.job_id
     WHERE s.active);
-COMMENT ON FUNCTION l4._server_asked(text) IS
-    'the servers that are asked: those that a job is on; all where that is not known';
 
+--: what the servers have, or why they do not say
 CREATE FUNCTION l4._server_states() RETURNS TABLE (server text, state jsonb, problem text)
 LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 10
 BEGIN ATOMIC
@@ -265,8 +260,8 @@ BEGIN ATOMIC
     RIGHT JOIN l4.server AS s ON s.name = a.server
     ORDER BY s.name COLLATE "C";
 END;
-COMMENT ON FUNCTION l4._server_states() IS 'what the servers have, or why they do not say';
 
+--: whether each server answers, has the rules and faults of this database, and how much it holds
 CREATE FUNCTION l4.fleet_status()
 RETURNS TABLE (server text, answers bool, in_step bool, jobs bigint, lines bigint, events bigint, problem text)
 LANGUAGE sql VOLATILE PARALLEL UNSAFE ROWS 10
@@ -276,11 +271,11 @@ BEGIN ATOMIC
         (a.state -> 'lines')::bigint, (a.state -> 'events')::bigint, a.problem
     FROM l4._server_states() AS a CROSS JOIN l4._server_state() AS o(own);
 END;
-COMMENT ON FUNCTION l4.fleet_status() IS
-    'whether each server answers, has the rules and faults of this database, and how much it holds';
 
 -- Faults of other servers, confirmed where a job was diagnosed, come here first. The templates of this database, or of
 -- the server that has most, go to those that have none.
+--: makes rules, faults and rows of l4.job of the servers those of this database, and gives templates to servers that
+--: have none; what was sent, or the problem
 CREATE FUNCTION l4.sync() RETURNS TABLE (server text, sent text[], problem text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -334,6 +329,3 @@ BEGIN
     FROM plan AS p LEFT JOIN answer AS a ON a.server = p.name ORDER BY p.name COLLATE "C";
 END
 $$;
-COMMENT ON FUNCTION l4.sync() IS
-    'makes rules, faults and rows of l4.job of the servers those of this database, and gives templates to servers that '
-    'have none; what was sent, or the problem';

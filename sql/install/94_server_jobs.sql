@@ -1,6 +1,7 @@
 -- Jobs of the directory: where they go, who reads them, and how the parts of one job come together.
 
 -- Where the parts are large they go some 32 MB at a time.
+--: has a server import jobs, a text of bytea[] each; how many streams were new or longer
 CREATE FUNCTION l4._server_give(target text, jobs text[]) RETURNS int
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -27,10 +28,9 @@ BEGIN
     RETURN streams;
 END
 $$;
-COMMENT ON FUNCTION l4._server_give(text, text[]) IS
-    'has a server import jobs, a text of bytea[] each; how many streams were new or longer';
 
 -- Jobs of the same settings that got through and lie elsewhere: their digests go to a server that lacks them.
+--: gives a server the digests of baseline jobs that it lacks, as far as their servers answer
 CREATE FUNCTION l4._server_baselines(job_id text, target text, absent text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -67,11 +67,10 @@ BEGIN
         jsonb_build_object('jobs', l4._server_part('jobs', wanted)))) WHERE target IS NOT NULL;
 END
 $$;
-COMMENT ON FUNCTION l4._server_baselines(text, text, text[]) IS
-    'gives a server the digests of baseline jobs that it lacks, as far as their servers answer';
 
 -- A job stays where it was put, or where its lines are already. Its lines are not known yet: it counts like the others
 -- of its settings.
+--: the server that a job's lines should go to: where jobs of its settings are, unless it carries too much
 CREATE FUNCTION l4.place(job_id text, settings text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -109,9 +108,9 @@ BEGIN
     RETURN chosen;
 END
 $$;
-COMMENT ON FUNCTION l4.place(text, text) IS
-    'the server that a job''s lines should go to: where jobs of its settings are, unless it carries too much';
 
+--: the server with most of the latest succeeded jobs of these settings that stays within 1.5 times the mean of lines,
+--: else the one with the fewest
 CREATE FUNCTION l4._server_choice(settings text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -142,10 +141,8 @@ BEGIN ATOMIC
         l.lines, l.name COLLATE "C"
     LIMIT 1;
 END;
-COMMENT ON FUNCTION l4._server_choice(text) IS
-    'the server with most of the latest succeeded jobs of these settings that stays within 1.5 times the mean '
-    'of lines, else the one with the fewest';
 
+--: has each server read its own relation of this name, all at once; a warning names those that did not
 CREATE PROCEDURE l4.ingest_servers(logs text, job_id text DEFAULT NULL)
 LANGUAGE plpgsql
 AS $$
@@ -172,10 +169,9 @@ BEGIN
     PERFORM l4._server_finish(servers, problems);
 END
 $$;
-COMMENT ON PROCEDURE l4.ingest_servers(text, text) IS
-    'has each server read its own relation of this name, all at once; a warning names those that did not';
 
 -- Digests of baselines have no chunks: their lines are elsewhere.
+--: takes the answers of servers that read, warns of failures, and notes which lines are where
 CREATE FUNCTION l4._server_finish(servers text[], problems text[]) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -202,9 +198,8 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION l4._server_finish(text[], text[]) IS
-    'takes the answers of servers that read, warns of failures, and notes which lines are where';
 
+--: the streams of a job wherever they are, without digests; without a node, why a server does not say
 CREATE FUNCTION l4._server_streams(job_id text)
 RETURNS TABLE (server text, node text, source text, lines bigint, problem text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 100 SET search_path = pg_catalog, pg_temp
@@ -226,10 +221,9 @@ BEGIN
     WHERE NOT s.active AND p.job_id = _server_streams.job_id;
 END
 $$;
-COMMENT ON FUNCTION l4._server_streams(text) IS
-    'the streams of a job wherever they are, without digests; without a node, why a server does not say';
 
 -- Of a stream that several servers have the longest counts. Nodes travel by some eight million lines at a time.
+--: brings the streams of a job and its row to one server, and notes there which servers are missing
 CREATE FUNCTION l4._server_gather(job_id text, target text, streams jsonb)
 RETURNS TABLE (server text, streams_imported int, problem text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
@@ -276,9 +270,8 @@ BEGIN
         WHERE s ->> 'problem' <> '';
 END
 $$;
-COMMENT ON FUNCTION l4._server_gather(text, text, jsonb) IS
-    'brings the streams of a job and its row to one server, and notes there which servers are missing';
 
+--: brings all streams of a job here that other servers have read further; what came from where, and who does not answer
 CREATE FUNCTION l4.collect(job_id text) RETURNS TABLE (server text, streams int, problem text)
 LANGUAGE sql VOLATILE PARALLEL UNSAFE STRICT ROWS 10
 BEGIN ATOMIC
@@ -286,10 +279,8 @@ BEGIN ATOMIC
     FROM (SELECT coalesce(jsonb_agg(s), '[]') AS streams FROM l4._server_streams(job_id) AS s) AS f
     CROSS JOIN LATERAL l4._server_gather(job_id, NULL, f.streams) AS g;
 END;
-COMMENT ON FUNCTION l4.collect(text) IS
-    'brings all streams of a job here that other servers have read further; what came from where, and who does not '
-    'answer';
 
+--: collects a job where it is, with digests of its baselines, and diagnoses it there
 CREATE FUNCTION l4.diagnose_at(job_id text) RETURNS l4.diagnosis
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
@@ -324,5 +315,3 @@ BEGIN
     RETURN jsonb_populate_record(NULL::l4.diagnosis, told.answers[1]::jsonb);
 END
 $$;
-COMMENT ON FUNCTION l4.diagnose_at(text) IS
-    'collects a job where it is, with digests of its baselines, and diagnoses it there';

@@ -2,15 +2,15 @@
 -- An export is a run of entries: h header, j job, n node, e event, s stream, p part of a pack, c chunk, r roll-up;
 -- of a model also m parser, v slot, w word.
 
+--: the entries (kind, head, bodies) of a query as rows of at most a megabyte, each with its number and a checksum
 CREATE FUNCTION l4._export_rows(entries text) RETURNS SETOF bytea
 LANGUAGE c STABLE STRICT PARALLEL UNSAFE COST 10000 ROWS 10 AS 'MODULE_PATHNAME', 'l4_export_rows';
-COMMENT ON FUNCTION l4._export_rows(text) IS
-    'the entries (kind, head, bodies) of a query as rows of at most a megabyte, each with its number and a checksum';
 
+--: a value of a pack for some members (NULL = for all that it has)
 CREATE FUNCTION l4._of_members(packed bytea, members int[]) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 500 AS 'MODULE_PATHNAME', 'l4_of_members';
-COMMENT ON FUNCTION l4._of_members(bytea, int[]) IS 'a value of a pack for some members (NULL = for all that it has)';
 
+--: what every export begins with
 CREATE FUNCTION l4._export_head(what text) RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -18,9 +18,9 @@ AS $$
         'options', coalesce(l4._parser_options(m.parser), '{}') - 'max_templates')
     FROM pg_extension AS x LEFT JOIN l4._model AS m ON true WHERE x.extname = 'l4'
 $$;
-COMMENT ON FUNCTION l4._export_head(text) IS 'what every export begins with';
 
 -- With an event go all that were merged into it: together they make its template.
+--: events that stored values of a job name, and those that are one with them
 CREATE FUNCTION l4._events_of_job(job_id text) RETURNS int[]
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -38,9 +38,8 @@ AS $$
     SELECT coalesce(array_agg(e.event_id ORDER BY e.event_id), '{}')
     FROM l4._event AS e JOIN kept AS k ON k.event_id = l4._survivor(e.event_id, e.merged_into)
 $$;
-COMMENT ON FUNCTION l4._events_of_job(text) IS
-    'events that stored values of a job name, and those that are one with them';
 
+--: what is exported of an event
 CREATE FUNCTION l4._event_head(e l4._event) RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -49,9 +48,9 @@ AS $$
         'is_coarse', nullif(e.is_coarse, false), 'template', CASE WHEN e.is_coarse THEN e.template END,
         'rule', (SELECT r.name FROM l4.iteration_rule AS r WHERE r.rule_id = e.iteration_rule)))
 $$;
-COMMENT ON FUNCTION l4._event_head(l4._event) IS 'what is exported of an event';
 
 -- The packs of a job with the streams that are wanted of each; whole: of what grows with time, too.
+--: packs of a job, and members to export (NULL = all): of what is always there, and of iterations and sequences
 CREATE FUNCTION l4._export_packs(job_id text, part text, nodes text[])
 RETURNS TABLE (pack_id int, members int[], long_members int[], streams int[])
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -77,9 +76,8 @@ AS $$
     WHERE p.streams IS NOT NULL
     ORDER BY p.pack_id
 $$;
-COMMENT ON FUNCTION l4._export_packs(text, text, text[]) IS
-    'packs of a job, and members to export (NULL = all): of what is always there, and of iterations and sequences';
 
+--: entries of streams
 CREATE FUNCTION l4._stream_heads(streams int[]) RETURNS TABLE (kind text, head jsonb, bodies bytea[])
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -88,8 +86,8 @@ AS $$
     LEFT JOIN l4._counted AS c USING (stream_id)
     ORDER BY u.place
 $$;
-COMMENT ON FUNCTION l4._stream_heads(int[]) IS 'entries of streams';
 
+--: entries of a pack without its lines
 CREATE FUNCTION l4._pack_entries(pack_id int, part text, members int[], long_members int[])
 RETURNS TABLE (kind text, head jsonb, bodies bytea[])
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -111,8 +109,8 @@ AS $$
         AND (p.part = 0 OR _pack_entries.part <> 'baseline' OR long_members IS DISTINCT FROM '{}')
     ORDER BY p.part
 $$;
-COMMENT ON FUNCTION l4._pack_entries(int, text, int[], int[]) IS 'entries of a pack without its lines';
 
+--: entries of the export of a job
 CREATE FUNCTION l4._job_entries(job_id text, part text, nodes text[])
 RETURNS TABLE (kind text, head jsonb, bodies bytea[])
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -144,8 +142,9 @@ BEGIN
     RETURN QUERY SELECT 'r', NULL::jsonb, ARRAY[p.events] FROM l4._job_pack AS p WHERE p.job_id = _job_entries.job_id;
 END;
 $$;
-COMMENT ON FUNCTION l4._job_entries(text, text, text[]) IS 'entries of the export of a job';
 
+--: what l4 keeps of a job, as rows of bytes for l4.import_job(): all, summary (without the positions of lines) or
+--: baseline (what other jobs compare with), of all nodes or some
 CREATE FUNCTION l4.export_job(job_id text, part text DEFAULT 'all', nodes text[] DEFAULT NULL) RETURNS SETOF bytea
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -169,10 +168,8 @@ BEGIN
         format('SELECT * FROM l4._job_entries(%L, %L, %L::text[])', job_id, part, nodes)) AS r;
 END;
 $$;
-COMMENT ON FUNCTION l4.export_job(text, text, text[]) IS
-    'what l4 keeps of a job, as rows of bytes for l4.import_job(): all, summary (without the positions of lines) or '
-    'baseline (what other jobs compare with), of all nodes or some';
 
+--: entries of the export of what was learnt
 CREATE FUNCTION l4._model_entries() RETURNS TABLE (kind text, head jsonb, bodies bytea[])
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -187,13 +184,11 @@ BEGIN
     RETURN QUERY SELECT 'w', to_jsonb(w), NULL::bytea[] FROM l4._event_word AS w ORDER BY w.event_id, w.slot;
 END;
 $$;
-COMMENT ON FUNCTION l4._model_entries() IS 'entries of the export of what was learnt';
 
+--: the events and what the parser has learnt, as rows of bytes for l4.import_model(): servers that begin with the same
+--: events number them alike
 CREATE FUNCTION l4.export_model() RETURNS SETOF bytea
 LANGUAGE sql STABLE PARALLEL UNSAFE ROWS 1 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT r FROM l4._export_rows('SELECT * FROM l4._model_entries()') AS r
 $$;
-COMMENT ON FUNCTION l4.export_model() IS
-    'the events and what the parser has learnt, as rows of bytes for l4.import_model(): servers that begin with the '
-    'same events number them alike';

@@ -1,52 +1,48 @@
 -- Taking in what another server has exported.
 
+--: the entries of an export, whose rows may come in any order; an error unless they are all there, and whole
 CREATE FUNCTION l4._import_entries(parts bytea[]) RETURNS TABLE (kind text, head jsonb, bodies bytea[])
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_import_entries';
-COMMENT ON FUNCTION l4._import_entries(bytea[]) IS
-    'the entries of an export, whose rows may come in any order; an error unless they are all there, and whole';
 
+--: learns messages that made events on another server, in their order; of coarse events the templates, else NULL; the
+--: events under which their values are kept here
 CREATE FUNCTION l4._learn_events(levels text[], examples text[], records text[], rules int[], stacks bool[],
     coarse text[]) RETURNS int[]
 LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE COST 10000 SET search_path = pg_catalog, pg_temp
 AS 'MODULE_PATHNAME', 'l4_learn_events';
-COMMENT ON FUNCTION l4._learn_events(text[], text[], text[], int[], bool[], text[]) IS
-    'learns messages that made events on another server, in their order; of coarse events the templates, else NULL; '
-    'the events under which their values are kept here';
 
+--: the words of a message in slots where another message of the same delimiters has something else
 CREATE FUNCTION l4._words_unlike(parser l4.parser, message text, other text, OUT slots int[], OUT words text[])
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_words_unlike';
-COMMENT ON FUNCTION l4._words_unlike(l4.parser, text, text) IS
-    'the words of a message in slots where another message of the same delimiters has something else';
 
+--: rolls a job up from its streams; first records are the earliest of those stored and these
 CREATE FUNCTION l4._count_job(job_id text, event_ids int[], nodes text[], sources text[], lines bigint[],
     times timestamptz[], records text[]) RETURNS void
 LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000 SET search_path = pg_catalog, pg_temp
 AS 'MODULE_PATHNAME', 'l4_count_job';
-COMMENT ON FUNCTION l4._count_job(text, int[], text[], text[], bigint[], timestamptz[], text[]) IS
-    'rolls a job up from its streams; first records are the earliest of those stored and these';
 
+--: a value of a pack (events, slots, durations, sequences, lines, pack_state) under other numbers of events; of slots,
+--: which come with the events of the same streams, some words are counted that went without saying
 CREATE FUNCTION l4._renumber(kind text, packed bytea, events bytea, shared bool, ids int[], new_ids int[],
     word_events int[], word_slots int[], words text[]) RETURNS bytea
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_renumber_sql';
-COMMENT ON FUNCTION l4._renumber(text, bytea, bytea, bool, int[], int[], int[], int[], text[]) IS
-    'a value of a pack (events, slots, durations, sequences, lines, pack_state) under other numbers of events; of '
-    'slots, which come with the events of the same streams, some words are counted that went without saying';
 
+--: which events of an export are which here; ids NULL: all have the same number
 CREATE TYPE l4._event_map AS (
     ids int[], new_ids int[], word_events int[], word_slots int[], words text[], events_new int);
-COMMENT ON TYPE l4._event_map IS 'which events of an export are which here; ids NULL: all have the same number';
 
+--: a value of a pack under other numbers
 CREATE FUNCTION l4._renumber(kind text, packed bytea, events bytea, shared bool, map l4._event_map) RETURNS bytea
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN map.ids IS NULL THEN packed ELSE l4._renumber(kind, packed, events, shared, map.ids, map.new_ids,
     map.word_events, map.word_slots, map.words) END;
-COMMENT ON FUNCTION l4._renumber(text, bytea, bytea, bool, l4._event_map) IS 'a value of a pack under other numbers';
 
+--: the numbers of a version, to compare
 CREATE FUNCTION l4._version(version text) RETURNS int[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pg_catalog.string_to_array(pg_catalog.substring(version, '^\d{1,4}(?:\.\d{1,4})*'), '.')::int[];
-COMMENT ON FUNCTION l4._version(text) IS 'the numbers of a version, to compare';
 
+--: may an export with this header be taken in
 CREATE FUNCTION l4._check_import(head jsonb, what text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -73,9 +69,9 @@ BEGIN
     END IF;
 END;
 $$;
-COMMENT ON FUNCTION l4._check_import(jsonb, text) IS 'may an export with this header be taken in';
 
 -- What is set here stays; what the export knows in addition is taken.
+--: adds what an export says of a job to what is known here
 CREATE FUNCTION l4._import_job_row(head jsonb) RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -91,8 +87,8 @@ AS $$
         OR j.ended_at IS NULL AND excluded.ended_at IS NOT NULL
         OR j.attributes IS NULL AND excluded.attributes IS NOT NULL
 $$;
-COMMENT ON FUNCTION l4._import_job_row(jsonb) IS 'adds what an export says of a job to what is known here';
 
+--: adds what an export says of a node to what is known here
 CREATE FUNCTION l4._import_node(job_id text, head jsonb) RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -103,8 +99,8 @@ AS $$
     WHERE n.rank IS NULL AND excluded.rank IS NOT NULL OR n.addresses IS NULL AND excluded.addresses IS NOT NULL
         OR n.attributes IS NULL AND excluded.attributes IS NOT NULL
 $$;
-COMMENT ON FUNCTION l4._import_node(text, jsonb) IS 'adds what an export says of a node to what is known here';
 
+--: number here of the iteration rule of a name; 0 for NULL
 CREATE FUNCTION l4._rule_of(name text) RETURNS int
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -120,10 +116,10 @@ BEGIN
     RETURN coalesce(rule, 0);
 END;
 $$;
-COMMENT ON FUNCTION l4._rule_of(text) IS 'number here of the iteration rule of a name; 0 for NULL';
 
 -- An event keeps its number where the same message made the event of that number here. The others are learnt, in their
 -- order, as if their messages were read here.
+--: which events of an export are which here; unknown ones are learnt
 CREATE FUNCTION l4._import_events(events jsonb[]) RETURNS l4._event_map
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -163,8 +159,8 @@ BEGIN
     RETURN map;
 END;
 $$;
-COMMENT ON FUNCTION l4._import_events(jsonb[]) IS 'which events of an export are which here; unknown ones are learnt';
 
+--: events of an export
 CREATE FUNCTION l4._exported_events(events jsonb[])
 RETURNS TABLE (event_id int, level text, example text, example_record text, is_stack bool, is_coarse bool,
     template text, rule text, merged_into int, stage text, then_stage text)
@@ -176,8 +172,8 @@ AS $$
     CROSS JOIN LATERAL jsonb_to_record(e.head) AS r(event_id int, level text, example text, example_record text,
         is_stack bool, is_coarse bool, template text, rule text, merged_into int, stage text, then_stage text)
 $$;
-COMMENT ON FUNCTION l4._exported_events(jsonb[]) IS 'events of an export';
 
+--: events of an export whose number another event has here, or none: an event is the message that made it
 CREATE FUNCTION l4._unlike_events(events jsonb[]) RETURNS int[]
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -186,18 +182,17 @@ AS $$
         AND x.level IS NOT DISTINCT FROM e.level
         AND CASE WHEN e.is_coarse THEN x.template = e.template ELSE x.example = e.example END)
 $$;
-COMMENT ON FUNCTION l4._unlike_events(jsonb[]) IS
-    'events of an export whose number another event has here, or none: an event is the message that made it';
 
 -- How much is kept of a stream: 0 nothing, 1 what a baseline needs, 2 all but the positions of lines, 3 all.
+--: how much a pack holds: 0 to 3
 CREATE FUNCTION l4._detail(pack_id int) RETURNS int
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 RETURN CASE WHEN _detail.pack_id IS NULL THEN 0
     WHEN EXISTS (SELECT FROM l4._pack_chunk AS c WHERE c.pack_id = _detail.pack_id) THEN 3
     WHEN EXISTS (SELECT FROM l4._pack AS p
         WHERE p.pack_id = _detail.pack_id AND p.part = 0 AND p.pack_state IS NOT NULL) THEN 2 ELSE 1 END;
-COMMENT ON FUNCTION l4._detail(int) IS 'how much a pack holds: 0 to 3';
 
+--: a pack goes with the last stream that leaves it
 CREATE FUNCTION l4._drop_pack(job_id text, pack_id int) RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -209,10 +204,10 @@ AS $$
     )
     DELETE FROM l4._pack AS p USING gone WHERE p.pack_id = gone.pack_id
 $$;
-COMMENT ON FUNCTION l4._drop_pack(text, int) IS 'a pack goes with the last stream that leaves it';
 
 -- A stream that was read further takes the place of the one that is there, as far with more detail, and whatever is
 -- more than a baseline that of a baseline. Its lines are then in no pack yet.
+--: takes in a stream of an export unless the one here is as good; its number, NULL: it is
 CREATE FUNCTION l4._import_stream(job_id text, head jsonb, detail int, counted bytea) RETURNS int
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -252,9 +247,8 @@ BEGIN
     RETURN s.stream_id;
 END;
 $$;
-COMMENT ON FUNCTION l4._import_stream(text, jsonb, int, bytea) IS
-    'takes in a stream of an export unless the one here is as good; its number, NULL: it is';
 
+--: stores a part of a pack of an export
 CREATE FUNCTION l4._import_pack(pack_id int, shared bool, head jsonb, v bytea[], map l4._event_map) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -273,8 +267,8 @@ BEGIN
         l4._renumber('pack_state', v[16], NULL, shared, map));
 END;
 $$;
-COMMENT ON FUNCTION l4._import_pack(int, bool, jsonb, bytea[], l4._event_map) IS 'stores a part of a pack of an export';
 
+--: stores packed lines of an export
 CREATE FUNCTION l4._import_chunk(pack_id int, shared bool, head jsonb, body bytea, map l4._event_map) RETURNS void
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -283,9 +277,9 @@ AS $$
         l4._renumber('lines', _import_chunk.body, NULL, shared, map)
     FROM jsonb_populate_record(NULL::l4._pack_chunk, head) AS c
 $$;
-COMMENT ON FUNCTION l4._import_chunk(int, bool, jsonb, bytea, l4._event_map) IS 'stores packed lines of an export';
 
 -- First records of streams that stayed as they are were compared before; a text of theirs may be longer here.
+--: counts a job of which streams were taken in, with first records of the export
 CREATE FUNCTION l4._import_roll_up(job_id text, packed bytea, taken int[], map l4._event_map) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -307,9 +301,9 @@ BEGIN
         SELECT FROM l4._job_event AS e WHERE e.job_id = _import_roll_up.job_id AND e.event_id = r.new_id);
 END;
 $$;
-COMMENT ON FUNCTION l4._import_roll_up(text, bytea, int[], l4._event_map) IS
-    'counts a job of which streams were taken in, with first records of the export';
 
+--: takes in the rows of l4.export_job(), in any order: streams that are new or were read further take the place of
+--: those that are here; what was done
 CREATE FUNCTION l4.import_job(parts bytea[])
 RETURNS TABLE (job_id text, streams_imported int, streams_kept int, events_new int)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 1 SET search_path = pg_catalog, pg_temp
@@ -381,12 +375,10 @@ BEGIN
     RETURN NEXT;
 END;
 $$;
-COMMENT ON FUNCTION l4.import_job(bytea[]) IS
-    'takes in the rows of l4.export_job(), in any order: streams that are new or were read further take the place of '
-    'those that are here; what was done';
 
 -- Where each event that is known here has its number there, too, the server takes over what the other one has learnt;
 -- else it learns what it does not know, under numbers of its own.
+--: takes over what another server has learnt, with its numbers; how many events are new
 CREATE FUNCTION l4._adopt_model(parser l4.parser, events jsonb[], slots jsonb[], words jsonb[]) RETURNS int
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -412,9 +404,9 @@ BEGIN
     RETURN (SELECT count(*) FROM l4._event) - known;
 END;
 $$;
-COMMENT ON FUNCTION l4._adopt_model(l4.parser, jsonb[], jsonb[], jsonb[]) IS
-    'takes over what another server has learnt, with its numbers; how many events are new';
 
+--: takes in the rows of l4.export_model(), in any order: with its numbers where all events known here have the same
+--: ones there; how many events are new
 CREATE FUNCTION l4.import_model(parts bytea[]) RETURNS int
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -454,6 +446,3 @@ BEGIN
     RETURN l4._adopt_model(parser, events, slots, words);
 END;
 $$;
-COMMENT ON FUNCTION l4.import_model(bytea[]) IS
-    'takes in the rows of l4.export_model(), in any order: with its numbers where all events known here have the same '
-    'ones there; how many events are new';

@@ -3,6 +3,7 @@ GRANT USAGE ON SCHEMA l4 TO PUBLIC;
 GRANT ALL ON SCHEMA l4 TO @extowner@ WITH GRANT OPTION;
 
 -- Private functions that write, or that one step of ingest calls for the next one, are not for PUBLIC.
+--: private: routines that only an ingester or a curator may call
 CREATE FUNCTION l4._writing_routines() RETURNS SETOF regprocedure
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 50
 BEGIN ATOMIC
@@ -12,7 +13,6 @@ BEGIN ATOMIC
         AND (p.provolatile = 'v' OR p.proname LIKE '\_ingest\_%')
     ORDER BY p.proname COLLATE "C", p.oid;
 END;
-COMMENT ON FUNCTION l4._writing_routines() IS 'private: routines that only an ingester or a curator may call';
 
 DO $$
 DECLARE
@@ -44,6 +44,7 @@ BEGIN
 END;
 $$;
 
+--: let a role work with jobs: as reader, as ingester (of jobs) or as curator (of faults and rules)
 CREATE FUNCTION l4.grant_access(grantee name, access text) RETURNS void
 LANGUAGE plpgsql STRICT SET search_path = pg_catalog, pg_temp
 AS $$
@@ -82,6 +83,4 @@ BEGIN
     END LOOP;
 END;
 $$;
-COMMENT ON FUNCTION l4.grant_access(name, text) IS
-    'let a role work with jobs: as reader, as ingester (of jobs) or as curator (of faults and rules)';
 REVOKE EXECUTE ON FUNCTION l4.grant_access(name, text) FROM PUBLIC;
