@@ -73,6 +73,27 @@ copy_server() {
 		die "the PostgreSQL of $pg_config cannot be copied; name another one by PG_CONFIG"
 }
 
+# initdb takes a second, and each TAP test has a server of its own: the same options get a copy of the same folder.
+keep_initdb() {
+	mv "$bin/initdb" "$bin/initdb.plain"
+	cat >"$bin/initdb" <<'END'
+#!/bin/sh
+# initdb -D FOLDER OPTION...
+set -e
+[ "$1" = -D ] || exec "$0.plain" "$@"
+folder=$2
+shift 2
+kept=$0.$(echo "$@" | cksum | tr ' ' .)
+if [ ! -d "$kept" ]; then
+	"$0.plain" -D "$kept.$$" "$@"
+	mv -T "$kept.$$" "$kept" || rm -r "$kept.$$"
+fi
+mkdir -m 700 "$folder"
+cp -Rp "$kept/." "$folder"
+END
+	chmod 755 "$bin/initdb"
+}
+
 sandbox_make() {
 	local base=${L4_TMP:-${TMPDIR:-/tmp}}
 	user=$(sandbox_user)
@@ -88,6 +109,7 @@ sandbox_make() {
 	fi
 	copy_tree
 	copy_server
+	keep_initdb
 	chmod 755 "$box"
 	if [ -n "$user" ]; then
 		chown -R "$user" "$box"
