@@ -3,44 +3,39 @@
 
 --: the jobs; jobs that may serve each other as baseline share settings
 CREATE TABLE l4.job (
-    job_id text NOT NULL,   --: name of the job, as in the log table
-    settings text,          --: what jobs must share to be compared: trainer, model, size; NULL = like no other job
+    job_id text PRIMARY KEY, --: name of the job, as in the log table
+    settings text,           --: what jobs must share to be compared: trainer, model, size; NULL = like no other job
     --: running, succeeded or failed; chooses baselines, is never evidence about the job itself
-    status text NOT NULL DEFAULT 'running',
-    expected_nodes int,     --: number of nodes that should write logs, where known; at most a million
-    started_at timestamptz, --: start of the job, where known
-    ended_at timestamptz,   --: end of the job, where known
-    attributes jsonb,       --: anything else the user wants to keep
-    CONSTRAINT job_pkey PRIMARY KEY (job_id),
-    CONSTRAINT job_status_check CHECK (status = ANY (ARRAY['running', 'succeeded', 'failed'])),
+    status text NOT NULL DEFAULT 'running' CHECK (status = ANY (ARRAY['running', 'succeeded', 'failed'])),
+    expected_nodes int,      --: number of nodes that should write logs, where known; at most a million
+    started_at timestamptz,  --: start of the job, where known
+    ended_at timestamptz,    --: end of the job, where known
+    attributes jsonb,        --: anything else the user wants to keep
     CONSTRAINT job_expected_nodes_check CHECK (expected_nodes > 0 AND expected_nodes <= 1000000)
 );
 CREATE INDEX job_settings_idx ON l4.job (settings, status);
 
 --: the nodes of a job: from an inventory, else learnt at ingest
 CREATE TABLE l4.job_node (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     node text NOT NULL, --: name of the node, as in the log table
     rank int,           --: rank of the node, 0 to 99,999,999; with several ranks on it, the lowest
     addresses text[],   --: addresses and other names by which lines may mean the node
     attributes jsonb,   --: anything else the user wants to keep
     CONSTRAINT job_node_pkey PRIMARY KEY (job_id, node),
-    CONSTRAINT job_node_rank_check CHECK (rank >= 0 AND rank <= 99999999),
-    CONSTRAINT job_node_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT job_node_rank_check CHECK (rank >= 0 AND rank <= 99999999)
 );
 
 --: the parser of the workflow: one row, locked by whoever learns
 CREATE TABLE l4._model (
-    id bool NOT NULL DEFAULT true,
-    parser l4.parser NOT NULL,         --: what was learnt so far
-    generation int NOT NULL DEFAULT 0, --: how often templates were forgotten: what was read before is not stored after
-    CONSTRAINT _model_pkey PRIMARY KEY (id),
-    CONSTRAINT _model_id_check CHECK (id)
+    id bool PRIMARY KEY DEFAULT true CHECK (id),
+    parser l4.parser NOT NULL,        --: what was learnt so far
+    generation int NOT NULL DEFAULT 0 --: how often templates were forgotten: what was read before is not stored after
 );
 
 --: the events: a template under a level. Rules are applied once, when an event is learnt
 CREATE TABLE l4._event (
-    event_id int NOT NULL,                 --: id, never reused
+    event_id int PRIMARY KEY,              --: id, never reused
     merged_into int,                       --: the surviving event where this one was merged into another, else NULL
     level text,                            --: DEBUG, INFO, WARNING, ERROR or CRITICAL; NULL where lines carry none
     template text NOT NULL,                --: message with its variable parts as <*>
@@ -53,8 +48,7 @@ CREATE TABLE l4._event (
     is_coarse bool NOT NULL DEFAULT false, --: a coarse template, of lines beyond the bounds of the parser
     --: template without bars and units of rates
     plain text GENERATED ALWAYS AS (ltrim(regexp_replace(template,
-        '(?:^| )[^[:alnum:]<> ]+(?= |$)|(<\*>)/[a-z]+(?![[:alnum:]/.])', '\1', 'g'))) STORED,
-    CONSTRAINT _event_pkey PRIMARY KEY (event_id)
+        '(?:^| )[^[:alnum:]<> ]+(?= |$)|(<\*>)/[a-z]+(?![[:alnum:]/.])', '\1', 'g'))) STORED
 );
 CREATE INDEX _event_merged_into_idx ON l4._event (merged_into) WHERE merged_into IS NOT NULL;
 
@@ -80,28 +74,26 @@ CREATE TABLE l4._event_word (
 
 --: what a job has taught the parser: no job may fill it
 CREATE TABLE l4._job_budget (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     of_errors bool NOT NULL, --: of messages of level ERROR and CRITICAL; false: of all others
     generation int NOT NULL, --: of the parser: the row says nothing about another one
     templates int NOT NULL,  --: templates that it made, less those that were merged away
     ordinary int NOT NULL,   --: messages that it taught and that were not strange
     strange int NOT NULL,    --: spent on strange ones
     vocabulary int NOT NULL, --: how many words the parser knew when the budget was closed; 0: it is open
-    CONSTRAINT _job_budget_pkey PRIMARY KEY (job_id, of_errors),
-    CONSTRAINT _job_budget_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT _job_budget_pkey PRIMARY KEY (job_id, of_errors)
 );
 
 --: roll-up of a job; read it by _job_event
 CREATE TABLE l4._job_pack (
-    job_id text NOT NULL,
-    events bytea NOT NULL, --: rows of _job_event, packed
-    CONSTRAINT _job_pack_pkey PRIMARY KEY (job_id)
+    job_id text PRIMARY KEY,
+    events bytea NOT NULL --: rows of _job_event, packed
 );
 
 --: a stream of lines: one source of one node of one job, and how far it was read
 CREATE TABLE l4._stream (
-    stream_id int GENERATED BY DEFAULT AS IDENTITY NOT NULL,
-    job_id text NOT NULL,
+    stream_id int GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     node text NOT NULL,
     source text NOT NULL,                 --: the source on the node; empty where the relation has none
     rank int,                             --: rank of its lines; with several, the lowest
@@ -128,9 +120,7 @@ CREATE TABLE l4._stream (
     max_in_flight int,                    --: highest iteration that was mentioned
     --: last line that has a time, its own or that of the column: those behind it have that time; NULL = none has
     timed_line_no bigint,
-    CONSTRAINT _stream_pkey PRIMARY KEY (stream_id),
-    CONSTRAINT _stream_key UNIQUE (job_id, node, source),
-    CONSTRAINT _stream_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT _stream_key UNIQUE (job_id, node, source)
 ) WITH (fillfactor = 40);   -- each batch updates its rows, and no index
 
 -- A pack holds a stream, or several short ones of a job: its values are read by l4._member(). Numbers of packs that
@@ -151,11 +141,9 @@ CREATE TABLE l4._pack_chunk (
 
 --: iterations of streams in whose lines no rule reads any: a diagnosis found the event that counts up
 CREATE TABLE l4._counted (
-    job_id text NOT NULL,
-    stream_id int NOT NULL,
-    iterations bytea NOT NULL, --: as in _pack, without metrics
-    CONSTRAINT _counted_pkey PRIMARY KEY (stream_id),
-    CONSTRAINT _counted_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
+    stream_id int PRIMARY KEY,
+    iterations bytea NOT NULL --: as in _pack, without metrics
 );
 CREATE INDEX _counted_job_id_idx ON l4._counted (job_id);
 
@@ -166,7 +154,7 @@ CREATE TABLE l4._pack (
     pack_id int NOT NULL,
     --: 0 has the counts, what is open, and the beginning of what grows with time (durations, iterations, activity,
     --: sequences)
-    part int NOT NULL,
+    part int NOT NULL CHECK (part >= 0),
     events bytea,     --: event_id, occurrences, first_ts, last_ts, first_line_no, last_line_no
     --: event_id, slot, first_line_no, mask, value, occurrences (0: too many different values, not counted; of the first
     --: one less the number of all records), first_ts; slot -1: records that have the words of another event, whose
@@ -187,8 +175,7 @@ CREATE TABLE l4._pack (
     scan_state bytea, --: state of the reader at next_line_no
     --: state of the packing at next_line_no: stage, iteration that is going on, records that lines may join
     pack_state bytea,
-    CONSTRAINT _pack_pkey PRIMARY KEY (pack_id, part),
-    CONSTRAINT _pack_part_check CHECK (part >= 0)
+    CONSTRAINT _pack_pkey PRIMARY KEY (pack_id, part)
 );
 -- packed and compressed where they are made
 DO $$
@@ -207,7 +194,7 @@ $$;
 
 --: calls of l4.ingest(): the running ones and the last one of each relation and job
 CREATE TABLE l4._ingest (
-    ingest_id int GENERATED BY DEFAULT AS IDENTITY NOT NULL,
+    ingest_id int GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
     logs text NOT NULL,              --: the relation
     job_id text,                     --: the job it was limited to; NULL = all
     pid int NOT NULL,                --: process of the session
@@ -215,8 +202,7 @@ CREATE TABLE l4._ingest (
     updated_at timestamptz NOT NULL, --: end of the last batch
     ended_at timestamptz,            --: end of the call; NULL while it runs, and after a crash
     lines bigint NOT NULL DEFAULT 0, --: lines read so far
-    total bigint,                    --: lines to read, estimated; NULL = not known
-    CONSTRAINT _ingest_pkey PRIMARY KEY (ingest_id)
+    total bigint                     --: lines to read, estimated; NULL = not known
 );
 
 -- No foreign keys from these tables: to check one costs more than to insert a row. A job's row is locked while its

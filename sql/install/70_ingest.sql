@@ -43,12 +43,11 @@ LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE ROWS 1 AS 'multirange_unnest';
 
 --: what a variable part of a message means, by its mask and the words around it; the lowest id counts
 CREATE TABLE l4._mention_rule (
-    rule_id int NOT NULL, --: order of trial
-    kind text NOT NULL,   --: what it means; none = nothing, whatever later rules say
-    masks text[],         --: masks of the part; NULL = any
-    before text,          --: regular expression on the text before it, caseless; NULL = any
-    after text,           --: regular expression on the text after it, caseless; NULL = any
-    CONSTRAINT _mention_rule_pkey PRIMARY KEY (rule_id),
+    rule_id int PRIMARY KEY, --: order of trial
+    kind text NOT NULL,      --: what it means; none = nothing, whatever later rules say
+    masks text[],            --: masks of the part; NULL = any
+    before text,             --: regular expression on the text before it, caseless; NULL = any
+    after text,              --: regular expression on the text after it, caseless; NULL = any
     CONSTRAINT _mention_rule_kind_check CHECK (kind
         OPERATOR(pg_catalog.=) ANY (ARRAY['rank', 'host', 'address', 'own', 'exit', 'device', 'list', 'none']))
 );

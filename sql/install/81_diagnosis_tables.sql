@@ -2,7 +2,7 @@
 
 --: the last diagnosis of each job
 CREATE TABLE l4.diagnosis (
-    job_id text NOT NULL,
+    job_id text PRIMARY KEY REFERENCES l4.job ON DELETE CASCADE,
     diagnosed_at timestamptz NOT NULL DEFAULT pg_catalog.now(), --: when it was made
     --: the first that holds: HEALTHY nothing deviates, PARTIAL input was missing, NO_BASELINE nothing to compare with,
     --: OK; coverage has all that hold
@@ -24,8 +24,6 @@ CREATE TABLE l4.diagnosis (
     parameters jsonb NOT NULL, --: method, thresholds and weights that were used
     --: what else fits: other causes that lines state; where none does, what may be and how to check it
     alternatives text[] NOT NULL DEFAULT '{}',
-    CONSTRAINT diagnosis_pkey PRIMARY KEY (job_id),
-    CONSTRAINT diagnosis_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE,
     CONSTRAINT diagnosis_status_check CHECK (
         status OPERATOR(pg_catalog.=) ANY (ARRAY['HEALTHY', 'PARTIAL', 'NO_BASELINE', 'OK'])),
     CONSTRAINT diagnosis_symptom_check CHECK (
@@ -38,7 +36,7 @@ CREATE TABLE l4.diagnosis (
 
 --: events that indicate the failure, best first
 CREATE TABLE l4.suspect_event (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     rank int NOT NULL,               --: 1 = most telling
     event_id int NOT NULL,
     score float8 NOT NULL,           --: how telling, see docs/diagnosis.md
@@ -50,13 +48,12 @@ CREATE TABLE l4.suspect_event (
     example_line_no bigint NOT NULL, --: line number of the example
     example_line text NOT NULL,      --: first record of it in the job; of a long one 2 kB of beginning and end
     CONSTRAINT suspect_event_pkey PRIMARY KEY (job_id, rank),
-    CONSTRAINT suspect_event_key UNIQUE (job_id, event_id),
-    CONSTRAINT suspect_event_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT suspect_event_key UNIQUE (job_id, event_id)
 );
 
 --: nodes that are worth a look, best first
 CREATE TABLE l4.suspect_node (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     rank int NOT NULL,        --: 1 = most suspect
     node text NOT NULL,
     score float8 NOT NULL,    --: sum of weight times value of its evidence
@@ -66,33 +63,30 @@ CREATE TABLE l4.suspect_node (
     evidence jsonb NOT NULL,  --: kind of evidence: value, weight, detail
     events int[] NOT NULL,    --: its suspect events, those on the fewest nodes first
     CONSTRAINT suspect_node_pkey PRIMARY KEY (job_id, rank),
-    CONSTRAINT suspect_node_key UNIQUE (job_id, node),
-    CONSTRAINT suspect_node_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT suspect_node_key UNIQUE (job_id, node)
 );
 
 --: iterations that deviate, best first
 CREATE TABLE l4.suspect_iteration (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     rank int NOT NULL,       --: 1 = most telling
     iteration int NOT NULL,  --: the iteration
     node text,               --: node on which it deviates most; NULL = on all
     distance float8,         --: mean DTW distance of its events to those of the ten iterations before, on that node
     sigma float8,            --: by how many standard deviations the distance exceeds that of the iterations before
     reasons text[] NOT NULL, --: why it is listed
-    CONSTRAINT suspect_iteration_pkey PRIMARY KEY (job_id, rank),
-    CONSTRAINT suspect_iteration_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT suspect_iteration_pkey PRIMARY KEY (job_id, rank)
 );
 
 --: every piece of evidence about every node: the score of a node is the sum of value times weight
 CREATE TABLE l4.evidence (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     node text NOT NULL,
     kind text NOT NULL,     --: kind of evidence, see docs/diagnosis.md
     value float8 NOT NULL,  --: strength, 0 to 1 unless docs/diagnosis.md says otherwise
     weight float8 NOT NULL, --: weight of the kind, from diagnosis.parameters
     detail text NOT NULL,   --: in words
-    CONSTRAINT evidence_pkey PRIMARY KEY (job_id, node, kind),
-    CONSTRAINT evidence_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT evidence_pkey PRIMARY KEY (job_id, node, kind)
 );
 
 -- The case. Each step of l4._case_open() writes its own table, once. Nothing of it is dumped: what a restored database
@@ -112,7 +106,7 @@ CREATE TYPE l4._counter AS (event_id int, slot int, epoch_slot int, total_slot i
 
 --: case: what was found about the job as a whole; t = the thresholds; symptom = as its progress tells it
 CREATE TABLE l4._case (
-    job_id text NOT NULL,
+    job_id text PRIMARY KEY REFERENCES l4.job ON DELETE CASCADE,
     state text NOT NULL,
     t l4._thresholds NOT NULL,
     parameters jsonb NOT NULL,
@@ -145,15 +139,13 @@ CREATE TABLE l4._case (
     ended_well bool NOT NULL,
     finished bool NOT NULL,
     progress_ts timestamptz,
-    symptom text NOT NULL,
-    CONSTRAINT _case_pkey PRIMARY KEY (job_id),
-    CONSTRAINT _case_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    symptom text NOT NULL
 );
 
 --: case, nodes: their ranks and their order; lines = 0 for nodes that were expected and never wrote; block = number of
 --: the node by its ranks, gaps counted
 CREATE TABLE l4._case_place (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     node text NOT NULL,
     rank int,
     ranks int4multirange NOT NULL,
@@ -164,34 +156,31 @@ CREATE TABLE l4._case_place (
     last_ts timestamptz,
     in_flight int,
     unparsed bigint NOT NULL,
-    CONSTRAINT _case_place_pkey PRIMARY KEY (job_id, node),
-    CONSTRAINT _case_place_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT _case_place_pkey PRIMARY KEY (job_id, node)
 );
 
 --: case, clocks: of nodes whose clock is off, by how much
 CREATE TABLE l4._case_clock (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     node text NOT NULL,
     clock interval NOT NULL,
-    CONSTRAINT _case_clock_pkey PRIMARY KEY (job_id, node),
-    CONSTRAINT _case_clock_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT _case_clock_pkey PRIMARY KEY (job_id, node)
 );
 
 --: case, progress: what the nodes report of iterations
 CREATE TABLE l4._case_progress (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     node text NOT NULL,
     train_ts timestamptz,
     progress_ts timestamptz,
     iterations int NOT NULL,
     last_iteration int,
-    CONSTRAINT _case_progress_pkey PRIMARY KEY (job_id, node),
-    CONSTRAINT _case_progress_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT _case_progress_pkey PRIMARY KEY (job_id, node)
 );
 
 --: case, progress: iterations in order; duration is the median over nodes, ratio is against the normal duration
 CREATE TABLE l4._case_iteration (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     place int NOT NULL,
     epoch int,
     iteration int NOT NULL,
@@ -199,27 +188,25 @@ CREATE TABLE l4._case_iteration (
     done_ts timestamptz,
     duration_ms float8,
     ratio float8,
-    CONSTRAINT _case_iteration_pkey PRIMARY KEY (job_id, place),
-    CONSTRAINT _case_iteration_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT _case_iteration_pkey PRIMARY KEY (job_id, place)
 );
 
 --: case, events: where the events of _case_event are, in the last attempt
 CREATE TABLE l4._case_count (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     event_id int NOT NULL,
     node text NOT NULL,
     occurrences bigint NOT NULL,
     first_ts timestamptz,
     last_ts timestamptz,
     first_line_no bigint NOT NULL,
-    CONSTRAINT _case_count_pkey PRIMARY KEY (job_id, event_id, node),
-    CONSTRAINT _case_count_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT _case_count_pkey PRIMARY KEY (job_id, event_id, node)
 );
 
 --: case, events: those that are new, or of level WARNING and above; alike = oldest event of its near-duplicate group;
 --: kills = it, or one beside it in the same report, tells that a process was killed; example = as in _job_event
 CREATE TABLE l4._case_event (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     event_id int NOT NULL,
     level int NOT NULL,
     is_new bool NOT NULL,
@@ -236,51 +223,46 @@ CREATE TABLE l4._case_event (
     alike int,
     kills bool NOT NULL,
     example text NOT NULL,
-    CONSTRAINT _case_event_pkey PRIMARY KEY (job_id, event_id),
-    CONSTRAINT _case_event_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT _case_event_pkey PRIMARY KEY (job_id, event_id)
 );
 
 --: case, dropped: new events that are no sign of the failure, and why
 CREATE TABLE l4._case_dropped (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     event_id int NOT NULL,
     reason text NOT NULL,
-    CONSTRAINT _case_dropped_pkey PRIMARY KEY (job_id, event_id),
-    CONSTRAINT _case_dropped_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT _case_dropped_pkey PRIMARY KEY (job_id, event_id)
 );
 
 --: case, marks: when a node first deviated, was significant and reported a crash, and whether it failed like others
 CREATE TABLE l4._case_mark (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     node text NOT NULL,
     new_ts timestamptz,
     significant_ts timestamptz,
     terminal_ts timestamptz,
     is_victim bool NOT NULL,
-    CONSTRAINT _case_mark_pkey PRIMARY KEY (job_id, node),
-    CONSTRAINT _case_mark_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT _case_mark_pkey PRIMARY KEY (job_id, node)
 );
 
 --: case, symptom: which nodes ended as nodes of good jobs do, and which of them cannot have stopped before the end
 CREATE TABLE l4._case_end (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     node text NOT NULL,
     ended_well bool NOT NULL,
     went_through bool NOT NULL,
-    CONSTRAINT _case_end_pkey PRIMARY KEY (job_id, node),
-    CONSTRAINT _case_end_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT _case_end_pkey PRIMARY KEY (job_id, node)
 );
 
 --: case, accusations: who names whom, and in which events; weight 0 = not heard
 CREATE TABLE l4._case_edge (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     accuser text NOT NULL,
     accused text NOT NULL,
     first_ts timestamptz,
     weight float8 NOT NULL,
     events int[] NOT NULL,
-    CONSTRAINT _case_edge_pkey PRIMARY KEY (job_id, accuser, accused),
-    CONSTRAINT _case_edge_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT _case_edge_pkey PRIMARY KEY (job_id, accuser, accused)
 );
 
 --: case: the nodes, all steps together; times are by the clock of most nodes, from which this one differs by clock
@@ -392,8 +374,7 @@ $$;
 
 --: servers whose streams of a job are missing since it was last collected
 CREATE TABLE l4._job_absent (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     server text NOT NULL, --: the server
-    CONSTRAINT _job_absent_pkey PRIMARY KEY (job_id, server),
-    CONSTRAINT _job_absent_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT _job_absent_pkey PRIMARY KEY (job_id, server)
 );

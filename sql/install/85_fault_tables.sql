@@ -42,7 +42,7 @@ RETURN priority < 13;
 CREATE SEQUENCE l4.fault_fault_id_seq AS int MINVALUE 1000000 START 1000000;
 --: the fault library: known failures, how to recognise them, why they happen and what to do
 CREATE TABLE l4.fault (
-    fault_id int NOT NULL DEFAULT nextval('l4.fault_fault_id_seq'), --: id; shipped rows are below 1000000
+    fault_id int PRIMARY KEY DEFAULT nextval('l4.fault_fault_id_seq'), --: id; shipped rows are below 1000000
     name text NOT NULL,                    --: short name; of a user's and a shipped row with one name the user's counts
     category text NOT NULL,                 --: where the cause lies: hardware, user, framework or platform
     component text NOT NULL,                --: what of it; one of the list in docs/reference/faults.md
@@ -64,7 +64,6 @@ CREATE TABLE l4.fault (
     combined bool NOT NULL DEFAULT false,   --: the rows of fault_condition decide, not one line
     --: the patterns that templates stand for; made from them
     template_patterns l4.pcre[] GENERATED ALWAYS AS (l4._template_patterns(templates)) STORED,
-    CONSTRAINT fault_pkey PRIMARY KEY (fault_id),
     CONSTRAINT fault_origin_name_key UNIQUE (origin, name)
 );
 ALTER SEQUENCE l4.fault_fault_id_seq OWNED BY l4.fault.fault_id;
@@ -123,7 +122,7 @@ ALTER TABLE l4.fault ADD CONSTRAINT fault_check CHECK (l4._check_fault(fault));
 
 --: faults recognised by several events together: all steps must hold
 CREATE TABLE l4.fault_condition (
-    fault_id int NOT NULL,                 --: the fault, whose column combined is true
+    fault_id int NOT NULL REFERENCES l4.fault ON DELETE CASCADE, --: the fault, whose column combined is true
     step int NOT NULL,                     --: 1, 2, 3 and so on; step 1 gives the proof line
     --: event: occurs; absent: does not occur; silence: occurs, then not for some time; effect: a report of a lost peer;
     --: quiet: a node writes nothing for some time while others go on; ends: its log ends so long before the others
@@ -138,8 +137,7 @@ CREATE TABLE l4.fault_condition (
     --: longest time between two occurrences, or from the last one to the end of the job's log, is at least this; of a
     --: node that is quiet, between two lines
     silence interval,
-    CONSTRAINT fault_condition_pkey PRIMARY KEY (fault_id, step),
-    CONSTRAINT fault_condition_fault_id_fkey FOREIGN KEY (fault_id) REFERENCES l4.fault ON DELETE CASCADE
+    CONSTRAINT fault_condition_pkey PRIMARY KEY (fault_id, step)
 );
 
 --: true, or an error that says what is wrong with a condition
@@ -184,7 +182,7 @@ ALTER TABLE l4.fault_condition ADD CONSTRAINT fault_condition_check CHECK (l4._c
 -- A fault that is matched here may be gone tomorrow (another l4), so the name is kept and nothing refers to l4.fault.
 --: known faults seen in a job, best first
 CREATE TABLE l4.fault_match (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     rank int NOT NULL,           --: 1 = best
     fault_id int NOT NULL,
     node text NOT NULL,          --: node of the proof line
@@ -200,20 +198,18 @@ CREATE TABLE l4.fault_match (
     caused_by text[] NOT NULL,   --: faults matched in the job that lead to this one
     --: its event indicates the failure by the diagnosis; without one, it is in no successful job
     is_suspect bool NOT NULL,
-    CONSTRAINT fault_match_pkey PRIMARY KEY (job_id, rank),
-    CONSTRAINT fault_match_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    CONSTRAINT fault_match_pkey PRIMARY KEY (job_id, rank)
 );
 CREATE INDEX fault_match_fault_idx ON l4.fault_match (fault_name);
 
 --: lines on which a signature was given up at a limit: whether it matches is not known
 CREATE TABLE l4.fault_given_up (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
     fault_id int NOT NULL,
     fault_name text NOT NULL, --: its name
     node text NOT NULL,       --: node of the line
     line_no bigint NOT NULL,  --: number of the line
-    line text NOT NULL,       --: the line
-    CONSTRAINT fault_given_up_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    line text NOT NULL        --: the line
 );
 CREATE INDEX fault_given_up_job_idx ON l4.fault_given_up (job_id);
 

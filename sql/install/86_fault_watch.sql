@@ -3,23 +3,20 @@
 
 --: which events of a job have been matched
 CREATE TABLE l4._fault_watch (
-    job_id text NOT NULL,
-    signatures numeric NOT NULL,    --: what they were matched with: a number that changes with the active faults
-    examples numeric NOT NULL,      --: the records that were matched, see _fault_examples()
-    events int4multirange NOT NULL, --: the events
-    CONSTRAINT _fault_watch_pkey PRIMARY KEY (job_id),
-    CONSTRAINT _fault_watch_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4.job ON DELETE CASCADE
+    job_id text PRIMARY KEY REFERENCES l4.job ON DELETE CASCADE,
+    signatures numeric NOT NULL,   --: what they were matched with: a number that changes with the active faults
+    examples numeric NOT NULL,     --: the records that were matched, see _fault_examples()
+    events int4multirange NOT NULL --: the events
 );
 
 --: where faults match in the first records of the events of a job
 CREATE TABLE l4._fault_hit (
-    job_id text NOT NULL,
+    job_id text NOT NULL REFERENCES l4._fault_watch ON DELETE CASCADE,
     event_id int NOT NULL, --: the event; may have been merged since, see _event.merged_into
     n int NOT NULL,        --: line of the record; 0 = the record as a whole, -1 = its message, -2 = by its template
     fault_id int NOT NULL,
     gave_up bool NOT NULL, --: whether it matches is not known: given up at a limit
-    CONSTRAINT _fault_hit_pkey PRIMARY KEY (job_id, event_id, n, fault_id),
-    CONSTRAINT _fault_hit_job_id_fkey FOREIGN KEY (job_id) REFERENCES l4._fault_watch ON DELETE CASCADE
+    CONSTRAINT _fault_hit_pkey PRIMARY KEY (job_id, event_id, n, fault_id)
 );
 
 --: a number that changes when the first record of an event of the job does

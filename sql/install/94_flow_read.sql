@@ -2,16 +2,15 @@
 
 --: the accelerator NICs of a platform; where it has rows, flows of other addresses are left out
 CREATE TABLE l4.flow_endpoint (
-    address inet NOT NULL, --: address of the NIC
-    machine text NOT NULL, --: machine that it is in
-    nic int,               --: its number in the machine
-    switch text,           --: leaf switch that it is connected to, by its name as exporter
-    CONSTRAINT flow_endpoint_pkey PRIMARY KEY (address)
+    address inet PRIMARY KEY, --: address of the NIC
+    machine text NOT NULL,    --: machine that it is in
+    nic int,                  --: its number in the machine
+    switch text               --: leaf switch that it is connected to, by its name as exporter
 );
 
 --: relations that flows were read from
 CREATE TABLE l4._flow_source (
-    source text NOT NULL,
+    source text PRIMARY KEY,
     rows_read bigint NOT NULL DEFAULT 0,
     duplicate bigint NOT NULL DEFAULT 0,
     control bigint NOT NULL DEFAULT 0,
@@ -23,34 +22,30 @@ CREATE TABLE l4._flow_source (
     first_ts timestamptz,
     last_ts timestamptz,
     read_to timestamptz NOT NULL DEFAULT '-infinity',
-    updated_at timestamptz,
-    CONSTRAINT _flow_source_pkey PRIMARY KEY (source)
+    updated_at timestamptz
 );
 
 --: numbers of exporters in packed flows
 CREATE TABLE l4._flow_exporter (
-    exporter_id int NOT NULL,
-    name text NOT NULL,
-    CONSTRAINT _flow_exporter_pkey PRIMARY KEY (exporter_id)
+    exporter_id int PRIMARY KEY,
+    name text NOT NULL
 );
 
 --: pairs of addresses that flows were packed of; a < b
 CREATE TABLE l4._flow_link (
-    pair_id int NOT NULL,
+    pair_id int PRIMARY KEY,
     a inet NOT NULL,
-    b inet NOT NULL,
-    CONSTRAINT _flow_link_pkey PRIMARY KEY (pair_id)
+    b inet NOT NULL
 );
 
 --: packed flows of a pair, by time
 CREATE TABLE l4._flow_chunk (
-    chunk_id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    chunk_id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     pair_id int NOT NULL,
     records int NOT NULL,
     first_ts timestamptz NOT NULL,
     last_ts timestamptz NOT NULL,
-    body bytea NOT NULL,
-    CONSTRAINT _flow_chunk_pkey PRIMARY KEY (chunk_id)
+    body bytea NOT NULL
 );
 CREATE INDEX _flow_chunk_pair ON l4._flow_chunk (pair_id, last_ts, first_ts);
 CREATE INDEX _flow_chunk_time ON l4._flow_chunk (last_ts, first_ts);
@@ -74,15 +69,14 @@ END;
 
 --: spans that flows lie in or near; what their analysis depended on: begin and end of all flows, inventory, NICs
 CREATE TABLE l4._flow_span (
-    span bigint NOT NULL,
+    span bigint PRIMARY KEY,
     changed bool NOT NULL,
     first_ts timestamptz,
     last_ts timestamptz,
     endpoints bigint,
     nics inet[] NOT NULL DEFAULT '{}',   --: whose flows a short span looks at, or a long one does not
     unsure inet[] NOT NULL DEFAULT '{}', --: of these: not found in a job as before
-    settled bool NOT NULL DEFAULT false, --: of a long one: the spans of its block look at the right NICs
-    CONSTRAINT _flow_span_pkey PRIMARY KEY (span)
+    settled bool NOT NULL DEFAULT false  --: of a long one: the spans of its block look at the right NICs
 );
 
 --: number of the span of flows in which a time lies

@@ -2,18 +2,17 @@
 
 --: training jobs found in network flows
 CREATE TABLE l4.flow_job (
-    flow_job text NOT NULL,  --: name: when its first run began, in UTC, and its least address
+    flow_job text PRIMARY KEY, --: name: when its first run began, in UTC, and its least address
     first_ts timestamptz NOT NULL,
     last_ts timestamptz NOT NULL,
-    runs int NOT NULL,       --: times that it was started
-    nics int NOT NULL,       --: addresses that took part
-    machines int,            --: machines that took part; NULL without an inventory
-    period_ms float8,        --: usual duration of a step; NULL where none was found
-    dp int NOT NULL,         --: addresses of the largest data parallel group
-    pp int NOT NULL,         --: data parallel groups that pipeline pairs connect: stages
-    status text NOT NULL,    --: SAMPLED, COARSE, PARTIAL, UNSETTLED or OK: the first that holds
-    coverage jsonb NOT NULL, --: steps found, whether there is an inventory, addresses left out as hubs
-    CONSTRAINT flow_job_pkey PRIMARY KEY (flow_job)
+    runs int NOT NULL,         --: times that it was started
+    nics int NOT NULL,         --: addresses that took part
+    machines int,              --: machines that took part; NULL without an inventory
+    period_ms float8,          --: usual duration of a step; NULL where none was found
+    dp int NOT NULL,           --: addresses of the largest data parallel group
+    pp int NOT NULL,           --: data parallel groups that pipeline pairs connect: stages
+    status text NOT NULL,      --: SAMPLED, COARSE, PARTIAL, UNSETTLED or OK: the first that holds
+    coverage jsonb NOT NULL    --: steps found, whether there is an inventory, addresses left out as hubs
 );
 
 --: what of a job without an interruption lies in a span of flows; flow_job, run and steps before are known last;

@@ -3,12 +3,11 @@
 
 --: the servers of the directory; add_server() and drop_server() write it
 CREATE TABLE l4.server (
-    name text NOT NULL,                --: name of the server and of its foreign server, up to 40 bytes
+    name text PRIMARY KEY,             --: name of the server and of its foreign server, up to 40 bytes
     here bool NOT NULL DEFAULT false,  --: it is this database
     active bool NOT NULL DEFAULT true, --: it is asked; see use_server()
     rules text,                        --: digest of its own rules when they were last the same as here
     added_at timestamptz NOT NULL DEFAULT pg_catalog.now(), --: when it was added
-    CONSTRAINT server_pkey PRIMARY KEY (name),
     CONSTRAINT server_name_check CHECK (pg_catalog.octet_length(name) OPERATOR(pg_catalog.>) 0
         AND pg_catalog.octet_length(name) OPERATOR(pg_catalog.<=) 40)
 );
