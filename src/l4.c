@@ -4,22 +4,19 @@
  */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "utils/builtins.h"
 
+#include "base/args.h"
 #include "l4_compat.h"
 
 L4_MODULE_MAGIC;
-
-PG_FUNCTION_INFO_V1(l4_version);
 
 /*
  * Version of the loaded library, the one that the control file named when it
  * was built: a difference from pg_extension.extversion means that the
  * library was replaced and ALTER EXTENSION l4 UPDATE is due.
  */
-Datum
-l4_version(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_version)
 {
 	PG_RETURN_TEXT_P(cstring_to_text(L4_VERSION));
 }

@@ -44,7 +44,7 @@ LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_seri
 CREATE FUNCTION l4._iforest_deserialize(bytea, internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_deserialize';
 CREATE FUNCTION l4._iforest_final(internal) RETURNS l4.iforest
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_final';
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iforest_final';
 
 --: trains an isolation forest: 100 trees, samples of 256, seed 0
 CREATE AGGREGATE l4.iforest_train(vector l4.event_vector) (

@@ -4,7 +4,7 @@
 CREATE FUNCTION l4._iterations_accum(internal, bytea, bytea, int, bigint, timestamptz) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_iterations_accum';
 CREATE FUNCTION l4._iterations_final(internal) RETURNS bytea[]
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iterations_final';
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_iterations_final';
 --: packed iterations of numbered nodes, ordered by node, whose times are too late by that many microseconds, since a
 --: time, as two packed values: (epoch, iteration, nodes, done_ts, duration_ms: median) and (node, train_ts,
 --: progress_ts, iterations, last_iteration, last_epoch)
@@ -21,7 +21,7 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_count_rec
 CREATE FUNCTION l4._late_accum(internal, bytea, bytea, int, int, float8, bigint, timestamptz) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_late_accum';
 CREATE FUNCTION l4._late_final(internal) RETURNS bytea
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_late_final';
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_late_final';
 --: packed (node, ms, before_ms, spread_ms): how much later than the median node a node reports iterations on average
 --: from that place on, less its median before; that median, and the median deviation from it; of iterations that so
 --: many nodes report
@@ -33,7 +33,7 @@ CREATE AGGREGATE l4._late_nodes(packed bytea, open bytea, node int, place int, m
 CREATE FUNCTION l4._deviations_accum(internal, bytea, bytea, int, int[], int[]) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'l4_deviations_accum';
 CREATE FUNCTION l4._deviations_final(internal) RETURNS bytea
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_deviations_final';
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_deviations_final';
 --: packed sequences, ordered by stream, of events some of which were merged into others since, to packed (stream,
 --: epoch, iteration, distance, sigma): the iterations whose mean DTW distance to the ten before exceeds that of the
 --: iterations before by three standard deviations
@@ -57,7 +57,7 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'l4_wrote_betw
 CREATE FUNCTION l4._activity_accum(internal, bytea, bytea, int, timestamptz, timestamptz, float8) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 200 AS 'MODULE_PATHNAME', 'l4_activity_accum';
 CREATE FUNCTION l4._activity_final(internal) RETURNS bytea
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_activity_final';
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_activity_final';
 --: packed activity of streams that share lines of a picture, to packed (line, column, lines): columns are so many
 --: seconds wide, at most 1,023 from a second before from_ts on
 CREATE AGGREGATE l4._activity_columns(packed bytea, open bytea, line int, from_ts timestamptz, to_ts timestamptz,

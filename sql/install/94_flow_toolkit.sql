@@ -21,7 +21,7 @@ LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_change_points_add';
 CREATE FUNCTION l4._change_points_add(state internal, value float8, options jsonb) RETURNS internal
 LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_change_points_add';
 CREATE FUNCTION l4._change_points_final(state internal) RETURNS float8[]
-LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_change_points_final';
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_change_points_final';
 --: of each value the probability that the series changes before it (Bayesian online change points); give ORDER BY
 CREATE AGGREGATE l4.change_points(value float8) (
     SFUNC = l4._change_points_add, STYPE = internal, FINALFUNC = l4._change_points_final, PARALLEL = SAFE);

@@ -12,6 +12,7 @@
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
 #include "utils/numeric.h"
 
 #include "base/args.h"
@@ -85,13 +86,24 @@ l4_check_same_length(int n, const char *name, int other, const char *other_name)
 }
 
 Datum
+l4_array(Datum *elements, int n, Oid type)
+{
+	int16		len;
+	bool		byval;
+	char		align;
+
+	get_typlenbyvalalign(type, &len, &byval, &align);
+	return PointerGetDatum(construct_array(elements, n, type, len, byval, align));
+}
+
+Datum
 l4_int4_array(const int32 *values, int n)
 {
 	Datum	   *elements = (Datum *) palloc(sizeof(Datum) * Max(n, 1));
 
 	for (int i = 0; i < n; i++)
 		elements[i] = Int32GetDatum(values[i]);
-	return PointerGetDatum(construct_array(elements, n, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	return l4_array(elements, n, INT4OID);
 }
 
 Datum

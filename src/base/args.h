@@ -1,6 +1,6 @@
 /*
  * args.h
- *		Checks of arguments that every entry of the library shares, so that the
+ *		Entries of the library: checks of arguments that all share, so that the
  *		same fault always reads the same, and the making of results.
  */
 #ifndef L4_ARGS_H
@@ -9,6 +9,12 @@
 #include "fmgr.h"
 #include "utils/array.h"
 #include "utils/jsonb.h"
+
+/* A function that SQL calls. */
+#define L4_FUNCTION(name) \
+	PG_FUNCTION_INFO_V1(name); \
+	Datum \
+	name(PG_FUNCTION_ARGS)
 
 /* An array must be one-dimensional (or empty), without NULL; its length. name is the argument as the user knows it. */
 extern int	l4_check_array(ArrayType *array, const char *name);
@@ -23,7 +29,8 @@ extern const float8 *l4_check_float8_array(ArrayType *array, const char *name, i
 /* Arrays that go together. */
 extern void l4_check_same_length(int n, const char *name, int other, const char *other_name);
 
-/* Results: an array of integers; a row of the type that the function returns. */
+/* Results: an array of a type, of integers; a row of the type that the function returns. */
+extern Datum l4_array(Datum *elements, int n, Oid type);
 extern Datum l4_int4_array(const int32 *values, int n);
 extern Datum l4_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 

@@ -28,24 +28,21 @@ l4_codec_reads(const L4Codec *codec)
 	return codec->out == NULL;
 }
 
-static inline void
-l4_code_uint64(L4Codec *codec, uint64 *value)
-{
-	if (l4_codec_reads(codec))
-		*value = l4_get_uint(codec->in);
-	else
-		l4_put_uint(codec->out, *value);
+/* A number; uint64 and those that are not negative are shorter without a sign. */
+#define L4_CODE_NUMBER(name, type, stored) \
+static inline void \
+name(L4Codec *codec, type *value) \
+{ \
+	if (l4_codec_reads(codec)) \
+		*value = (type) l4_get_##stored(codec->in); \
+	else \
+		l4_put_##stored(codec->out, *value); \
 }
-
-/* Of numbers that are not negative: shorter than with a sign. */
-static inline void
-l4_code_uint(L4Codec *codec, int32 *value)
-{
-	if (l4_codec_reads(codec))
-		*value = (int32) l4_get_uint(codec->in);
-	else
-		l4_put_uint(codec->out, *value);
-}
+L4_CODE_NUMBER(l4_code_uint64, uint64, uint)
+L4_CODE_NUMBER(l4_code_uint, int32, uint)
+L4_CODE_NUMBER(l4_code_bool, bool, uint)
+L4_CODE_NUMBER(l4_code_int64, int64, int)
+L4_CODE_NUMBER(l4_code_int, int32, int)
 
 static inline void
 l4_code_byte(L4Codec *codec, uint8 *value)
@@ -54,33 +51,6 @@ l4_code_byte(L4Codec *codec, uint8 *value)
 		*value = *(const uint8 *) l4_get_bytes(codec->in, 1);
 	else
 		appendStringInfoCharMacro(codec->out, (char) *value);
-}
-
-static inline void
-l4_code_bool(L4Codec *codec, bool *value)
-{
-	if (l4_codec_reads(codec))
-		*value = l4_get_uint(codec->in) != 0;
-	else
-		l4_put_uint(codec->out, *value);
-}
-
-static inline void
-l4_code_int64(L4Codec *codec, int64 *value)
-{
-	if (l4_codec_reads(codec))
-		*value = l4_get_int(codec->in);
-	else
-		l4_put_int(codec->out, *value);
-}
-
-static inline void
-l4_code_int(L4Codec *codec, int32 *value)
-{
-	if (l4_codec_reads(codec))
-		*value = (int32) l4_get_int(codec->in);
-	else
-		l4_put_int(codec->out, *value);
 }
 
 static inline void

@@ -4,20 +4,17 @@
  */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "utils/varlena.h"
 
+#include "base/args.h"
 #include "base/clip.h"
 #include "l4_compat.h"
 
 /* What the server compares at most, in bytes: beyond it names are told apart by their beginnings. */
 #define NAME_MAX_BYTES	255
 
-PG_FUNCTION_INFO_V1(l4_edit_distance);
-
 /* _edit_distance(a text, b text) -> int: insertions, deletions and substitutions of characters between two names */
-Datum
-l4_edit_distance(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_edit_distance)
 {
 	text	   *a = PG_GETARG_TEXT_PP(0);
 	text	   *b = PG_GETARG_TEXT_PP(1);

@@ -11,6 +11,7 @@
 
 #include "base/ascii.h"
 #include "base/grow.h"
+#include "base/order.h"
 #include "diagnose/diagnose.h"
 
 /* More frames than any record keeps. */
@@ -354,14 +355,7 @@ read_address(Reader *r, L4Text line)
 	return true;
 }
 
-static int
-compare(const void *a, const void *b)
-{
-	const L4Frame *f = a;
-	const L4Frame *g = b;
-
-	return f->stack != g->stack ? (f->stack < g->stack ? -1 : 1) : (f->place > g->place) - (f->place < g->place);
-}
+L4_COMPARE(compare, L4Frame, L4_UP(stack) L4_UP(place))
 
 /* The name space of Java's classes in which a stack begins is the program's own, but of a foundation's launchers. */
 static void

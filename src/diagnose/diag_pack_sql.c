@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -18,19 +17,6 @@
 #include "diagnose/diagnose.h"
 #include "l4_compat.h"
 #include "packed/slot_values.h"
-
-PG_FUNCTION_INFO_V1(l4_iterations_accum);
-PG_FUNCTION_INFO_V1(l4_iterations_final);
-PG_FUNCTION_INFO_V1(l4_late_accum);
-PG_FUNCTION_INFO_V1(l4_late_final);
-PG_FUNCTION_INFO_V1(l4_deviations_accum);
-PG_FUNCTION_INFO_V1(l4_deviations_final);
-PG_FUNCTION_INFO_V1(l4_count_records_sql);
-PG_FUNCTION_INFO_V1(l4_duration_sums);
-PG_FUNCTION_INFO_V1(l4_last_of_ranks);
-PG_FUNCTION_INFO_V1(l4_wrote_between);
-PG_FUNCTION_INFO_V1(l4_activity_accum);
-PG_FUNCTION_INFO_V1(l4_activity_final);
 
 typedef struct LateState
 {
@@ -68,8 +54,7 @@ add_iterations(FunctionCallInfo fcinfo, L4Iterations *all, int more)
 }
 
 /* l4._iteration_table(packed, open, node, clock, since) */
-Datum
-l4_iterations_accum(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iterations_accum)
 {
 	MemoryContext cxt = l4_aggregate_context(fcinfo);
 	L4Iterations *all = PG_ARGISNULL(0) ? l4_iterations_create(cxt, false) : (L4Iterations *) PG_GETARG_POINTER(0);
@@ -79,24 +64,18 @@ l4_iterations_accum(PG_FUNCTION_ARGS)
 }
 
 /* Two packed values: iterations, nodes */
-Datum
-l4_iterations_final(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iterations_final)
 {
-	L4Iterations *all;
+	L4Iterations *all = (L4Iterations *) PG_GETARG_POINTER(0);
 	Datum		parts[2];
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	l4_aggregate_context(fcinfo);
-	all = (L4Iterations *) PG_GETARG_POINTER(0);
 	parts[0] = PointerGetDatum(l4_pack_encode(l4_iterations_table(all)));
 	parts[1] = PointerGetDatum(l4_pack_encode(l4_iterations_nodes(all)));
-	PG_RETURN_ARRAYTYPE_P(construct_array(parts, 2, BYTEAOID, -1, false, TYPALIGN_INT));
+	PG_RETURN_DATUM(l4_array(parts, 2, BYTEAOID));
 }
 
 /* l4._late_nodes(packed, open, node, place, min_nodes, clock, since) */
-Datum
-l4_late_accum(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_late_accum)
 {
 	MemoryContext cxt = l4_aggregate_context(fcinfo);
 	LateState  *state = PG_ARGISNULL(0) ? NULL : (LateState *) PG_GETARG_POINTER(0);
@@ -114,15 +93,10 @@ l4_late_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-Datum
-l4_late_final(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_late_final)
 {
-	LateState  *state;
+	LateState  *state = (LateState *) PG_GETARG_POINTER(0);
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	l4_aggregate_context(fcinfo);
-	state = (LateState *) PG_GETARG_POINTER(0);
 	PG_RETURN_BYTEA_P(l4_pack_encode(l4_iterations_late(state->all, state->place, state->min_nodes)));
 }
 
@@ -139,8 +113,7 @@ create_deviations(FunctionCallInfo fcinfo, MemoryContext cxt)
 }
 
 /* l4._deviations(packed, open, stream, merged, survivors): the arrays of the first row count */
-Datum
-l4_deviations_accum(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_deviations_accum)
 {
 	MemoryContext cxt = l4_aggregate_context(fcinfo);
 	L4Deviations *all = PG_ARGISNULL(0) ? create_deviations(fcinfo, cxt) : (L4Deviations *) PG_GETARG_POINTER(0);
@@ -151,12 +124,8 @@ l4_deviations_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(all);
 }
 
-Datum
-l4_deviations_final(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_deviations_final)
 {
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	l4_aggregate_context(fcinfo);
 	PG_RETURN_BYTEA_P(l4_pack_encode(l4_deviations_result((L4Deviations *) PG_GETARG_POINTER(0))));
 }
 
@@ -198,8 +167,7 @@ put_duration_sums(ReturnSetInfo *rsinfo, bytea *packed, int block)
 }
 
 /* l4._duration_sums(packed, open, block) -> event_id, slot, number and microseconds before the block and since */
-Datum
-l4_duration_sums(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_duration_sums)
 {
 	l4_init_materialized_srf(fcinfo);
 	for (int i = 0; i < 2; i++)
@@ -209,8 +177,7 @@ l4_duration_sums(PG_FUNCTION_ARGS)
 }
 
 /* l4._last_of_ranks(packed, open) -> rank, and the greatest of its epochs (upper 32 bits) and iterations */
-Datum
-l4_last_of_ranks(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_last_of_ranks)
 {
 	ReturnSetInfo *rsinfo;
 	L4Map	   *places = l4_map_create(CurrentMemoryContext, 16, NULL);
@@ -260,8 +227,7 @@ l4_last_of_ranks(PG_FUNCTION_ARGS)
 }
 
 /* l4._wrote_between(packed, open, from_ts, to_ts): packed activity has a second in [from_ts, to_ts) */
-Datum
-l4_wrote_between(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_wrote_between)
 {
 	for (int i = 0; i < 2; i++)
 	{
@@ -278,8 +244,7 @@ l4_wrote_between(PG_FUNCTION_ARGS)
 }
 
 /* l4._activity_columns(packed, open, row, from_ts, to_ts, width): width is in seconds */
-Datum
-l4_activity_accum(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_activity_accum)
 {
 	MemoryContext cxt = l4_aggregate_context(fcinfo);
 	ActivityState *state = PG_ARGISNULL(0) ? MemoryContextAllocZero(cxt, sizeof(ActivityState)) : (ActivityState *) PG_GETARG_POINTER(0);
@@ -319,17 +284,11 @@ l4_activity_accum(PG_FUNCTION_ARGS)
 }
 
 /* Packed (row, column, lines) */
-Datum
-l4_activity_final(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_activity_final)
 {
-	ActivityState *state;
-	L4Pack	   *pack;
+	ActivityState *state = (ActivityState *) PG_GETARG_POINTER(0);
+	L4Pack	   *pack = l4_pack_create("iii", CurrentMemoryContext);
 
-	l4_aggregate_context(fcinfo);
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	state = (ActivityState *) PG_GETARG_POINTER(0);
-	pack = l4_pack_create("iii", CurrentMemoryContext);
 	for (int row = 0; row < state->nrows; row++)
 		for (int k = 0; k < ACTIVITY_COLUMNS; k++)
 		{
@@ -367,8 +326,7 @@ known_numbers(FunctionCallInfo fcinfo, int first, const char *lines, const char 
  * step int, low int, high int) -> bytea; strict but for high: NULL where numbers do not begin anew, the greatest integer where they do but not
  * known when. Of lines and times, one each for every record, -infinity stands for no time.
  */
-Datum
-l4_count_records_sql(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_count_records_sql)
 {
 	int			n;
 	const int64 *lines;

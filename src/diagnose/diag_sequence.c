@@ -164,20 +164,7 @@ get_distance(L4Deviations *all, int32 x, int32 y)
 	return all->distances[*place - 1];
 }
 
-static int
-compare_rows(const void *a, const void *b)
-{
-	const Row  *x = a;
-	const Row  *y = b;
-
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->epoch != y->epoch)
-		return x->epoch < y->epoch ? -1 : 1;
-	if (x->iteration != y->iteration)
-		return x->iteration < y->iteration ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
-}
+L4_COMPARE(compare_rows, Row, L4_UP(rank) L4_UP(epoch) L4_UP(iteration) L4_UP(place))
 
 static void
 put_deviation(L4Deviations *all, const Row *row, double distance, double sigma)

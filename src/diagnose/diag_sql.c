@@ -4,7 +4,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "storage/shmem.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -14,13 +13,8 @@
 #include "diagnose/diagnose.h"
 #include "l4_compat.h"
 
-PG_FUNCTION_INFO_V1(l4_blame);
-PG_FUNCTION_INFO_V1(l4_periodic_iterations);
-PG_FUNCTION_INFO_V1(l4_stack_frames);
-
 /* l4._blame(accusers int[], accused int[], weights float8[]) -> float8[] */
-Datum
-l4_blame(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_blame)
 {
 	int			nfrom;
 	int			nto;
@@ -48,12 +42,11 @@ l4_blame(PG_FUNCTION_ARGS)
 	result = palloc(add_size(mul_size(sizeof(Datum), nnodes), 1));
 	for (int i = 0; i < nnodes; i++)
 		result[i] = Float8GetDatum(blame[i]);
-	PG_RETURN_ARRAYTYPE_P(construct_array(result, nnodes, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	PG_RETURN_DATUM(l4_array(result, nnodes, FLOAT8OID));
 }
 
 /* l4._periodic(iterations int[], nodes int[]) -> int[] */
-Datum
-l4_periodic_iterations(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_periodic_iterations)
 {
 	int			n;
 	int			nnodes;
@@ -87,8 +80,7 @@ set_text(Datum *value, bool *isnull, L4Text text)
 }
 
 /* l4._stack_frames(record text) -> setof (stack, place, owner, package, file, line, function) */
-Datum
-l4_stack_frames(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_stack_frames)
 {
 	static const char *const owners[] = {NULL, "user", "library", "stdlib"};
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;

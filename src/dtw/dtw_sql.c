@@ -8,10 +8,6 @@
 #include "dtw/dtw.h"
 #include "l4_compat.h"
 
-PG_FUNCTION_INFO_V1(l4_dtw_distance);
-PG_FUNCTION_INFO_V1(l4_dtw_distance_numeric);
-PG_FUNCTION_INFO_V1(l4_dtw_path_rows);
-
 /* Argument 2, where NULL means no band. */
 static int
 get_band(FunctionCallInfo fcinfo)
@@ -22,8 +18,7 @@ get_band(FunctionCallInfo fcinfo)
 	return PG_GETARG_INT32(2);
 }
 
-Datum
-l4_dtw_distance(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_dtw_distance)
 {
 	const int32 *a;
 	const int32 *b;
@@ -38,8 +33,7 @@ l4_dtw_distance(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(l4_dtw_int(a, n, b, m, get_band(fcinfo)));
 }
 
-Datum
-l4_dtw_distance_numeric(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_dtw_distance_numeric)
 {
 	const float8 *a;
 	const float8 *b;
@@ -57,8 +51,7 @@ l4_dtw_distance_numeric(PG_FUNCTION_ARGS)
 #define PATH_COLUMNS	3
 
 /* Set of (i, j, cost), positions from 1 as in SQL arrays. */
-Datum
-l4_dtw_path_rows(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_dtw_path_rows)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	const int32 *a;

@@ -10,12 +10,9 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 
+#include "base/args.h"
 #include "base/expanded.h"
 #include "evector/evector.h"
-
-PG_FUNCTION_INFO_V1(l4_event_vector_accum);
-PG_FUNCTION_INFO_V1(l4_event_vector_combine);
-PG_FUNCTION_INFO_V1(l4_event_vector_final);
 
 typedef struct CountEntry
 {
@@ -123,8 +120,7 @@ return_unchanged(FunctionCallInfo fcinfo)
 }
 
 /* Aggregates event_vector_agg(event_id): one more of it; event_vector_agg(event_id, n): n more. */
-Datum
-l4_event_vector_accum(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_accum)
 {
 	ExpandedVector *vector;
 	int64		n = 1;
@@ -140,8 +136,7 @@ l4_event_vector_accum(PG_FUNCTION_ARGS)
 }
 
 /* A vector more: event_vector_sum, and the combine function of all three. */
-Datum
-l4_event_vector_combine(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_combine)
 {
 	ExpandedVector *vector;
 
@@ -156,8 +151,7 @@ l4_event_vector_combine(PG_FUNCTION_ARGS)
  * A flat copy: the state goes on counting in a window frame or for another
  * aggregate that shares it.
  */
-Datum
-l4_event_vector_final(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_final)
 {
 	L4Expanded *state = l4_expanded_state(PG_GETARG_DATUM(0), flatten);
 

@@ -18,20 +18,6 @@
 #include "evector/evector.h"
 #include "l4_compat.h"
 
-PG_FUNCTION_INFO_V1(l4_event_vector_in);
-PG_FUNCTION_INFO_V1(l4_event_vector_out);
-PG_FUNCTION_INFO_V1(l4_event_vector_recv);
-PG_FUNCTION_INFO_V1(l4_event_vector_send);
-PG_FUNCTION_INFO_V1(l4_event_vector_from_arrays);
-PG_FUNCTION_INFO_V1(l4_event_vector_from_jsonb);
-PG_FUNCTION_INFO_V1(l4_event_vector_to_jsonb);
-PG_FUNCTION_INFO_V1(l4_event_vector_each);
-PG_FUNCTION_INFO_V1(l4_event_vector_get);
-PG_FUNCTION_INFO_V1(l4_event_vector_add);
-PG_FUNCTION_INFO_V1(l4_event_vector_l1_distance);
-PG_FUNCTION_INFO_V1(l4_event_vector_l2_distance);
-PG_FUNCTION_INFO_V1(l4_event_vector_cosine_distance);
-
 /* A growing list of counts while a value is read. */
 typedef struct CountList
 {
@@ -91,8 +77,7 @@ bad_text(const char *text, const char *detail)
  * Reads {3:1, 17:42}: event ids and counts in any order; a count of 0 is the
  * same as none.
  */
-Datum
-l4_event_vector_in(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_in)
 {
 	char	   *text = PG_GETARG_CSTRING(0);
 	const char *p = skip_space(text);
@@ -145,8 +130,7 @@ vector_text(const struct varlena *vector, const char *quote, const char *between
 	return out.data;
 }
 
-Datum
-l4_event_vector_out(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_out)
 {
 	PG_RETURN_CSTRING(vector_text(L4_GETARG_EVECTOR(0), "", ", "));
 }
@@ -161,8 +145,7 @@ bad_binary(const char *detail)
 }
 
 /* The wire carries version, number of events, then id and count of each. */
-Datum
-l4_event_vector_recv(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_recv)
 {
 	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
 	int64		n;
@@ -189,8 +172,7 @@ l4_event_vector_recv(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(l4_evector_encode(counts, (int32) n));
 }
 
-Datum
-l4_event_vector_send(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_send)
 {
 	L4EvectorReader reader;
 	StringInfoData buf;
@@ -207,8 +189,7 @@ l4_event_vector_send(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&buf));
 }
 
-Datum
-l4_event_vector_from_arrays(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_from_arrays)
 {
 	int			nids;
 	int			ncounts;
@@ -237,8 +218,7 @@ bad_json(const char *detail, const char *value)
 			 errhint("Write event ids as keys and counts as integers: {\"17\": 42}.")));
 }
 
-Datum
-l4_event_vector_from_jsonb(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_from_jsonb)
 {
 	Jsonb	   *json = PG_GETARG_JSONB_P(0);
 	JsonbIterator *it = JsonbIteratorInit(&json->root);
@@ -277,8 +257,7 @@ l4_event_vector_from_jsonb(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(l4_evector_from_counts(list.items, list.n));
 }
 
-Datum
-l4_event_vector_to_jsonb(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_to_jsonb)
 {
 	/* through the text: building jsonb by hand differs between servers */
 	PG_RETURN_DATUM(DirectFunctionCall1(jsonb_in, CStringGetDatum(vector_text(L4_GETARG_EVECTOR(0), "\"", ","))));
@@ -286,8 +265,7 @@ l4_event_vector_to_jsonb(PG_FUNCTION_ARGS)
 
 #define EACH_COLUMNS	2
 
-Datum
-l4_event_vector_each(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_each)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4EvectorReader reader;
@@ -308,14 +286,12 @@ l4_event_vector_each(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-Datum
-l4_event_vector_get(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_get)
 {
 	PG_RETURN_INT64(l4_evector_get(L4_GETARG_EVECTOR(0), PG_GETARG_INT32(1)));
 }
 
-Datum
-l4_event_vector_add(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_add)
 {
 	PG_RETURN_POINTER(l4_evector_sum(L4_GETARG_EVECTOR(0), L4_GETARG_EVECTOR(1)));
 }
@@ -327,20 +303,17 @@ distance_of_arguments(FunctionCallInfo fcinfo, L4Distance kind)
 											  L4_GETARG_EVECTOR(1), kind));
 }
 
-Datum
-l4_event_vector_l1_distance(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_l1_distance)
 {
 	return distance_of_arguments(fcinfo, L4_DISTANCE_L1);
 }
 
-Datum
-l4_event_vector_l2_distance(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_l2_distance)
 {
 	return distance_of_arguments(fcinfo, L4_DISTANCE_L2);
 }
 
-Datum
-l4_event_vector_cosine_distance(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_event_vector_cosine_distance)
 {
 	return distance_of_arguments(fcinfo, L4_DISTANCE_COSINE);
 }

@@ -10,17 +10,12 @@
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 
+#include "base/args.h"
 #include "base/bytes.h"
 #include "base/grow.h"
 #include "base/names.h"
 #include "flow/analysis.h"
 #include "l4_compat.h"
-
-PG_FUNCTION_INFO_V1(l4_component_add);
-PG_FUNCTION_INFO_V1(l4_component_combine);
-PG_FUNCTION_INFO_V1(l4_component_serialize);
-PG_FUNCTION_INFO_V1(l4_component_deserialize);
-PG_FUNCTION_INFO_V1(l4_component_final);
 
 typedef struct Components
 {
@@ -55,21 +50,10 @@ member_number(Components *c, const char *name, int len)
 	return number;
 }
 
-static MemoryContext
-aggregate_context(FunctionCallInfo fcinfo)
-{
-	MemoryContext cxt;
-
-	if (!AggCheckCallContext(fcinfo, &cxt))
-		elog(ERROR, "component_agg called in non-aggregate context");
-	return cxt;
-}
-
 /* (state, a, b) -> state; an edge with a NULL end is left out */
-Datum
-l4_component_add(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_component_add)
 {
-	MemoryContext cxt = aggregate_context(fcinfo);
+	MemoryContext cxt = l4_aggregate_context(fcinfo);
 	Components *c = PG_ARGISNULL(0) ? create_components(cxt) : (Components *) PG_GETARG_POINTER(0);
 
 	if (!PG_ARGISNULL(1) && !PG_ARGISNULL(2))
@@ -84,10 +68,9 @@ l4_component_add(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(c);
 }
 
-Datum
-l4_component_combine(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_component_combine)
 {
-	MemoryContext cxt = aggregate_context(fcinfo);
+	MemoryContext cxt = l4_aggregate_context(fcinfo);
 	Components *c = PG_ARGISNULL(0) ? create_components(cxt) : (Components *) PG_GETARG_POINTER(0);
 	Components *other = PG_ARGISNULL(1) ? NULL : (Components *) PG_GETARG_POINTER(1);
 
@@ -102,13 +85,11 @@ l4_component_combine(PG_FUNCTION_ARGS)
 }
 
 /* state -> bytea: number of members, then of each its name and its root's number */
-Datum
-l4_component_serialize(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_component_serialize)
 {
 	Components *c = (Components *) PG_GETARG_POINTER(0);
 	StringInfoData buf;
 
-	(void) aggregate_context(fcinfo);
 	l4_bytea_begin(&buf);
 	l4_put_uint(&buf, c->n);
 	for (int i = 0; i < c->n; i++)
@@ -119,16 +100,12 @@ l4_component_serialize(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(l4_bytea_end(&buf));
 }
 
-Datum
-l4_component_deserialize(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_component_deserialize)
 {
 	L4ByteReader reader = l4_bytea_reader(PG_GETARG_BYTEA_PP(0));
-	Components *c;
-	int			n;
+	Components *c = create_components(CurrentMemoryContext);
+	int			n = l4_get_count(&reader);
 
-	(void) aggregate_context(fcinfo);
-	c = create_components(CurrentMemoryContext);
-	n = l4_get_count(&reader);
 	for (int i = 0; i < n; i++)
 	{
 		int			len = l4_get_count(&reader);
@@ -143,15 +120,13 @@ l4_component_deserialize(PG_FUNCTION_ARGS)
 }
 
 /* state -> jsonb: each member with the least member of its component; {} without edges */
-Datum
-l4_component_final(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_component_final)
 {
 	Components *c = PG_ARGISNULL(0) ? NULL : (Components *) PG_GETARG_POINTER(0);
 	int			n = c == NULL ? 0 : c->n;
 	int		   *least = palloc(sizeof(int) * Max(n, 1));
 	JsonbParseState *state = NULL;
 
-	(void) aggregate_context(fcinfo);
 	for (int i = 0; i < n; i++)
 		least[i] = i;
 	for (int i = 0; i < n; i++)

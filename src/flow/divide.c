@@ -13,6 +13,7 @@
 
 #include "miscadmin.h"
 
+#include "base/order.h"
 #include "flow/analysis.h"
 #include "l4_compat.h"
 
@@ -365,16 +366,7 @@ typedef struct Jump
 	double		threshold;
 } Jump;
 
-static int
-greater_jump(const void *a, const void *b)
-{
-	const Jump *x = a;
-	const Jump *y = b;
-
-	if (x->ratio != y->ratio)
-		return x->ratio > y->ratio ? -1 : 1;
-	return (x->threshold > y->threshold) - (x->threshold < y->threshold);
-}
+L4_COMPARE(greater_jump, Jump, L4_DOWN(ratio) L4_UP(threshold))
 
 /* Thresholds where the sorted silences jump, ascending; the first is below all. */
 static int

@@ -10,6 +10,7 @@
 #include "utils/memutils.h"
 
 #include "base/grow.h"
+#include "base/order.h"
 #include "flow/analysis.h"
 #include "l4_compat.h"
 
@@ -41,16 +42,7 @@ typedef struct MessageSize
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-static int
-most_bytes(const void *a, const void *b)
-{
-	const L4FlowClass *x = a;
-	const L4FlowClass *y = b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return (x->size > y->size) - (x->size < y->size);
-}
+L4_COMPARE(most_bytes, L4FlowClass, L4_DOWN(bytes) L4_UP(size))
 
 /* Sizes that are the same for a run: sampled ones vary by what is drawn. */
 static double
@@ -107,17 +99,7 @@ measure_sizes(L4FlowRun *run, const L4Flow *flow)
 	pfree(classes);
 }
 
-static int
-fewer_bursts(const void *a, const void *b, void *arg)
-{
-	const L4FlowRun *runs = arg;
-	int			x = *(const int *) a;
-	int			y = *(const int *) b;
-
-	if (runs[x].bursts != runs[y].bursts)
-		return runs[x].bursts - runs[y].bursts;
-	return x - y;
-}
+L4_COMPARE_NUMBERS(fewer_bursts, L4FlowRun, .bursts)
 
 /* The least busy run; those with few bytes in all do not count. */
 const L4FlowRun *

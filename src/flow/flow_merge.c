@@ -12,9 +12,10 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "utils/array.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "base/args.h"
 #include "flow/flow.h"
 #include "ingest/ingest_query.h"
 #include "l4_compat.h"
@@ -53,16 +54,6 @@ typedef struct FlowMerge
 	Datum		added[NADDED][BATCH];
 } FlowMerge;
 
-static Datum
-array_of(Datum *values, int n, Oid type)
-{
-	if (type == INT4ARRAYOID)
-		return PointerGetDatum(construct_array(values, n, INT4OID, 4, true, TYPALIGN_INT));
-	if (type == BYTEAARRAYOID)
-		return PointerGetDatum(construct_array(values, n, BYTEAOID, -1, false, TYPALIGN_INT));
-	return PointerGetDatum(construct_array(values, n, TIMESTAMPTZOID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-}
-
 /* Write the chunks that were put in order. */
 static void
 add_chunks(FlowMerge *merge)
@@ -72,7 +63,7 @@ add_chunks(FlowMerge *merge)
 	if (merge->nadded > 0)
 	{
 		for (int i = 0; i < NADDED; i++)
-			l4_query_put(&merge->add, array_of(merge->added[i], merge->nadded, add_types[i]), false);
+			l4_query_put(&merge->add, l4_array(merge->added[i], merge->nadded, get_element_type(add_types[i])), false);
 		l4_query_run(&merge->add);
 		merge->nadded = 0;
 	}
@@ -161,8 +152,8 @@ merge_batch(FlowMerge *merge, L4FlowOpen **open, int n, int64 known_to)
 	}
 	if (nstored > 0)
 	{
-		l4_query_put(&merge->take, array_of(pair_ids, n, INT4ARRAYOID), false);
-		l4_query_put(&merge->take, array_of(firsts, n, TIMESTAMPTZARRAYOID), false);
+		l4_query_put(&merge->take, l4_array(pair_ids, n, INT4OID), false);
+		l4_query_put(&merge->take, l4_array(firsts, n, TIMESTAMPTZOID), false);
 		l4_query_put_int(&merge->take, SHORT_CHUNK);
 		nrows = l4_query_run(&merge->take);
 		rows = SPI_tuptable;

@@ -8,7 +8,6 @@
 
 #include <sys/socket.h>
 
-#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -17,13 +16,12 @@
 #include "utils/inet.h"
 #include "utils/memutils.h"
 
+#include "base/args.h"
 #include "base/grow.h"
 #include "base/names.h"
 #include "flow/flow.h"
 #include "ingest/ingest_query.h"
 #include "l4_compat.h"
-
-PG_FUNCTION_INFO_V1(l4_flow_read);
 
 #define CONTROL_BYTES	16384	/* less is control traffic */
 #define CONTROL_PACKET	200		/* bytes a packet: less are acknowledgements */
@@ -247,7 +245,7 @@ store_slices(FlowReader *r)
 	l4_map_start_iterate(r->slices, &i);
 	for (L4MapEntry *entry; (entry = l4_map_iterate(r->slices, &i)) != NULL;)
 		values[n++] = Int64GetDatum((int64) entry->key);
-	l4_query_put(&r->change, PointerGetDatum(construct_array(values, n, INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)), false);
+	l4_query_put(&r->change, l4_array(values, n, INT8OID), false);
 	l4_query_run(&r->change);
 	pfree(values);
 }
@@ -525,20 +523,15 @@ reader_create(int64 known_to)
  * rows packed). The statement returns the columns of a flow table; a NULL end
  * may not be among them. Times are NULL when no row was kept.
  */
-Datum
-l4_flow_read(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_flow_read)
 {
 	char	   *query = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	FlowReader *r;
 	SPIExecuteOptions options = {0};
 	SPIPlanPtr	plan;
-	TupleDesc	desc;
 	Datum		values[NCOUNTS + 2];
 	bool		nulls[NCOUNTS + 2] = {false};
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	desc = BlessTupleDesc(desc);
 	SPI_connect();
 	r = reader_create(PG_GETARG_TIMESTAMPTZ(1));
 	plan = SPI_prepare(query, 0, NULL);
@@ -563,5 +556,5 @@ l4_flow_read(PG_FUNCTION_ARGS)
 	values[NCOUNTS + 1] = TimestampTzGetDatum(r->last);
 	nulls[NCOUNTS] = nulls[NCOUNTS + 1] = r->first > r->last;
 	SPI_finish();
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(desc, values, nulls)));
+	PG_RETURN_DATUM(l4_row(fcinfo, values, nulls));
 }

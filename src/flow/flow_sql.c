@@ -6,24 +6,18 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 
 #include "base/args.h"
 #include "base/grow.h"
+#include "base/order.h"
 #include "flow/divide.h"
 #include "l4_compat.h"
 
-PG_FUNCTION_INFO_V1(l4_flow_parameters);
-PG_FUNCTION_INFO_V1(l4_change_points_add);
-PG_FUNCTION_INFO_V1(l4_change_points_final);
-PG_FUNCTION_INFO_V1(l4_divide_steps);
-
 /* parameters jsonb -> (late_s, window_s, keep_s), seconds; an unknown name or a value out of range is an error */
-Datum
-l4_flow_parameters(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_flow_parameters)
 {
 	double		late = 60;
 	double		window = 3600;
@@ -35,15 +29,12 @@ l4_flow_parameters(PG_FUNCTION_ARGS)
 	};
 	Datum		values[3];
 	bool		nulls[3] = {false, false, false};
-	TupleDesc	desc;
 
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	l4_check_options(PG_GETARG_JSONB_P(0), options, lengthof(options), "l4.trace_flows()");
 	values[0] = Float8GetDatum(late);
 	values[1] = Float8GetDatum(window);
 	values[2] = Float8GetDatum(keep);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+	PG_RETURN_DATUM(l4_row(fcinfo, values, nulls));
 }
 
 /* What change_points collects. */
@@ -58,14 +49,11 @@ typedef struct SeriesState
 } SeriesState;
 
 /* (state, value [, options]) -> state; options are those of the first row; a NULL value is left out */
-Datum
-l4_change_points_add(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_change_points_add)
 {
-	MemoryContext cxt;
+	MemoryContext cxt = l4_aggregate_context(fcinfo);
 	SeriesState *state;
 
-	if (!AggCheckCallContext(fcinfo, &cxt))
-		elog(ERROR, "l4_change_points_add called in non-aggregate context");
 	if (PG_ARGISNULL(0))
 	{
 		state = MemoryContextAllocZero(cxt, sizeof(SeriesState));
@@ -99,34 +87,23 @@ l4_change_points_add(PG_FUNCTION_ARGS)
 }
 
 /* state -> float8[]: of each value the probability that a change lies before it; NULL without values */
-Datum
-l4_change_points_final(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_change_points_final)
 {
-	SeriesState *state = PG_ARGISNULL(0) ? NULL : (SeriesState *) PG_GETARG_POINTER(0);
+	SeriesState *state = (SeriesState *) PG_GETARG_POINTER(0);
 	double	   *probability;
 	Datum	   *result;
 
-	if (state == NULL || state->n == 0)
+	if (state->n == 0)
 		PG_RETURN_NULL();
 	probability = palloc(sizeof(double) * state->n);
 	l4_change_points(state->values, state->n, state->length, (int) state->lag, probability);
 	result = palloc(sizeof(Datum) * state->n);
 	for (int i = 0; i < state->n; i++)
 		result[i] = Float8GetDatum(probability[i]);
-	PG_RETURN_ARRAYTYPE_P(construct_array(result, state->n, FLOAT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	PG_RETURN_DATUM(l4_array(result, state->n, FLOAT8OID));
 }
 
-static int
-order_indices(const void *a, const void *b, void *arg)
-{
-	const float8 *start = arg;
-	int			x = *(const int *) a;
-	int			y = *(const int *) b;
-
-	if (start[x] != start[y])
-		return start[x] < start[y] ? -1 : 1;
-	return x - y;
-}
+L4_COMPARE_NUMBERS(order_indices, float8,)
 
 #define MICROSECONDS(seconds) ((int64) llrint((seconds) * 1e6))
 
@@ -163,7 +140,7 @@ divide(const float8 *start, const float8 *finish, const float8 *bytes, int n, do
 		l4_divide_parts(&records, divisions[best].threshold, part);
 	for (int i = 0; i < n; i++)
 		result[order[i]] = Int32GetDatum(part[i]);
-	return PointerGetDatum(construct_array(result, n, INT4OID, 4, true, TYPALIGN_INT));
+	return l4_array(result, n, INT4OID);
 }
 
 /*
@@ -171,8 +148,7 @@ divide(const float8 *start, const float8 *finish, const float8 *bytes, int n, do
  * any order; the part of each, from 0. All are 0 where there are too few for
  * a division.
  */
-Datum
-l4_divide_steps(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_divide_steps)
 {
 	int			n[3];
 	const float8 *start = l4_check_float8_array(PG_GETARG_ARRAYTYPE_P(0), "start", &n[0]);

@@ -70,17 +70,7 @@ same_stint(const L4Flows *flows, const L4FlowCluster *x, const L4FlowCluster *y)
 	return ends_agree(x, y, from - slack, to + slack) >= ENDS_AGREE && ends_agree(y, x, from - slack, to + slack) >= ENDS_AGREE;
 }
 
-static int
-order_periods(const void *a, const void *b, void *arg)
-{
-	const L4FlowCluster *clusters = arg;
-	int			x = *(const int *) a;
-	int			y = *(const int *) b;
-
-	if (clusters[x].period != clusters[y].period)
-		return clusters[x].period < clusters[y].period ? -1 : 1;
-	return x - y;
-}
+L4_COMPARE_NUMBERS(order_periods, L4FlowCluster, .period)
 
 /* Join clusters of one stint: parent is a set of clusters. Only those of near periods are compared. */
 static void
@@ -151,14 +141,7 @@ sends_round(L4Flows *flows, int *parent, int root)
 	return 2 * both > n;
 }
 
-static int
-order_classes(const void *a, const void *b)
-{
-	const L4FlowClass *x = a;
-	const L4FlowClass *y = b;
-
-	return (x->size > y->size) - (x->size < y->size);
-}
+L4_COMPARE(order_classes, L4FlowClass, L4_UP(size))
 
 /* Sizes of a stint: classes of all its runs, near ones put together. */
 static void
@@ -297,16 +280,7 @@ find_steps(L4Flows *flows, L4FlowStint *stint)
 	pfree(offset);
 }
 
-static int
-order_stints(const void *a, const void *b)
-{
-	const L4FlowStint *x = a;
-	const L4FlowStint *y = b;
-
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
-	return x->nics[0] - y->nics[0];
-}
+L4_COMPARE(order_stints, L4FlowStint, L4_UP(first) L4_UP(nics[0]))
 
 /* Put stints in the order of time. */
 static void

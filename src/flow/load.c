@@ -8,12 +8,13 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/memutils.h"
 
+#include "base/args.h"
 #include "base/grow.h"
+#include "base/order.h"
 #include "flow/analysis.h"
 #include "l4_compat.h"
 
@@ -154,20 +155,7 @@ typedef struct RouteCount
 } RouteCount;
 
 /* Routes of a 5-tuple together, the one that stands for it first. */
-static int
-order_routes(const void *a, const void *b)
-{
-	const RouteCount *x = a;
-	const RouteCount *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	if (x->of_exporter != y->of_exporter)
-		return x->of_exporter > y->of_exporter ? -1 : 1;
-	return x->exporter - y->exporter;
-}
+L4_COMPARE(order_routes, RouteCount, L4_UP(key) L4_DOWN(count) L4_DOWN(of_exporter) L4_UP(exporter))
 
 /* Which routes stand for their 5-tuples: those with most records. Exporters seen become the pair's switches. */
 static bool *
@@ -231,7 +219,7 @@ fetch_chunks(L4Flows *flows, int p)
 	for (int i = 0; i < fetched->npairs; i++)
 		pair_ids[i] = Int32GetDatum(flows->pairs[p + i].pair_id);
 	SPI_freetuptable(fetched->rows);
-	l4_query_put(&flows->load, PointerGetDatum(construct_array(pair_ids, fetched->npairs, INT4OID, 4, true, TYPALIGN_INT)), false);
+	l4_query_put(&flows->load, l4_array(pair_ids, fetched->npairs, INT4OID), false);
 	l4_query_put_ts(&flows->load, flows->from);
 	l4_query_put_ts(&flows->load, flows->to);
 	fetched->nrows = l4_query_run(&flows->load);

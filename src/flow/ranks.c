@@ -172,17 +172,7 @@ measure_nic(L4Flows *flows, L4FlowStint *stint, const L4FlowCluster *cluster, Ni
 	pfree(pairs);
 }
 
-static int
-order_groups(const void *a, const void *b, void *arg)
-{
-	const NicTimes *times = arg;
-	int			x = *(const int *) a;
-	int			y = *(const int *) b;
-
-	if (times[x].group != times[y].group)
-		return times[x].group - times[y].group;
-	return x - y;
-}
+L4_COMPARE_NUMBERS(order_groups, NicTimes, .group)
 
 /* Times become ratios to the lower median of the group in the step; NAN where there is nothing to compare with. */
 static void

@@ -11,6 +11,7 @@
 #include "utils/memutils.h"
 
 #include "base/grow.h"
+#include "base/order.h"
 #include "flow/analysis.h"
 #include "l4_compat.h"
 
@@ -317,16 +318,7 @@ typedef struct PipelineRecord
 	int64		end;
 } PipelineRecord;
 
-static int
-order_records(const void *a, const void *b)
-{
-	const PipelineRecord *x = a;
-	const PipelineRecord *y = b;
-
-	if (x->step != y->step)
-		return x->step - y->step;
-	return (x->start > y->start) - (x->start < y->start);
-}
+L4_COMPARE(order_records, PipelineRecord, L4_UP(step) L4_UP(start))
 
 /* Records of the pipeline in order: all those of steps with an evaluation, of others the first one. */
 static PipelineRecord *

@@ -15,11 +15,10 @@
 #include "utils/datum.h"
 #include "utils/json.h"
 
+#include "base/args.h"
 #include "base/order.h"
 #include "flow/analysis.h"
 #include "l4_compat.h"
-
-PG_FUNCTION_INFO_V1(l4_flow_analyze);
 
 #define SPAN_NUMBER		(15 * L4_FLOW_SECOND)	/* numbers of spans: four a minute, of which one is for each size */
 #define FEW_STEPS		5		/* of a job that is found as before, at least */
@@ -74,10 +73,7 @@ put_float(L4Query *query, double value)
 static void
 put_array(L4Query *query, Datum *values, int n, Oid type)
 {
-	int			len = type == INETOID ? -1 : type == FLOAT8OID ? 8 : 4;
-
-	l4_query_put(query, PointerGetDatum(construct_array(values, n, type, len, len == 4 || (len == 8 && FLOAT8PASSBYVAL),
-														len == 8 ? TYPALIGN_DOUBLE : TYPALIGN_INT)), false);
+	l4_query_put(query, l4_array(values, n, type), false);
 }
 
 /* NICs of the largest data parallel group, without those that are no members, such as a storage. */
@@ -365,7 +361,7 @@ not_found(const SpanRows *rows)
 	for (int a = 0; a < flows->naddresses; a++)
 		if (flows->addresses[a].chosen == flows->only && sends[a] && !found[a])
 			values[n++] = flows->addresses[a].address;
-	return PointerGetDatum(construct_array(values, n, INETOID, -1, false, TYPALIGN_INT));
+	return l4_array(values, n, INETOID);
 }
 
 static void
@@ -404,8 +400,7 @@ store_span(SpanRows *rows)
  * others at theirs only. Returns those of what it looked at that it does not
  * find in a job.
  */
-Datum
-l4_flow_analyze(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_flow_analyze)
 {
 	int64		span = PG_GETARG_INT64(0);
 	int64		seconds = PG_GETARG_INT32(3);

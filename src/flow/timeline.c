@@ -442,16 +442,7 @@ typedef struct End
 	int			group;
 } End;
 
-static int
-order_ends(const void *a, const void *b)
-{
-	const End  *x = a;
-	const End  *y = b;
-
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->group - y->group;
-}
+L4_COMPARE(order_ends, End, L4_UP(at) L4_UP(group))
 
 /*
  * Steps of several groups: ends that lie within a part of the period belong

@@ -22,12 +22,6 @@
 #include "iforest/iforest.h"
 #include "l4_compat.h"
 
-PG_FUNCTION_INFO_V1(l4_iforest_accum);
-PG_FUNCTION_INFO_V1(l4_iforest_combine);
-PG_FUNCTION_INFO_V1(l4_iforest_serialize);
-PG_FUNCTION_INFO_V1(l4_iforest_deserialize);
-PG_FUNCTION_INFO_V1(l4_iforest_final);
-
 /* What an entry counts beside its bytes. */
 #define ENTRY_SIZE		64
 
@@ -180,8 +174,7 @@ check_same_options(const ForestState *state, const L4ForestOptions *options)
 
 #define STATE_ARGUMENT(n)	(PG_ARGISNULL(n) ? NULL : (ForestState *) PG_GETARG_POINTER(n))
 
-Datum
-l4_iforest_accum(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iforest_accum)
 {
 	MemoryContext parent = l4_aggregate_context(fcinfo);
 	ForestState *state = STATE_ARGUMENT(0);
@@ -214,8 +207,7 @@ l4_iforest_accum(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-Datum
-l4_iforest_combine(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iforest_combine)
 {
 	MemoryContext parent = l4_aggregate_context(fcinfo);
 	ForestState *state = STATE_ARGUMENT(0);
@@ -244,13 +236,11 @@ l4_iforest_combine(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
-Datum
-l4_iforest_serialize(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iforest_serialize)
 {
 	ForestState *state = STATE_ARGUMENT(0);
 	StringInfoData buf;
 
-	l4_aggregate_context(fcinfo);
 	sort_rows(state);
 	pq_begintypsend(&buf);
 	pq_sendint64(&buf, state->options.trees);
@@ -271,8 +261,7 @@ l4_iforest_serialize(PG_FUNCTION_ARGS)
 }
 
 /* Only l4_iforest_serialize makes such bytes: the server passes no others to an aggregate. */
-Datum
-l4_iforest_deserialize(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iforest_deserialize)
 {
 	bytea	   *bytes = PG_GETARG_BYTEA_PP(0);
 	StringInfoData buf;
@@ -280,7 +269,6 @@ l4_iforest_deserialize(PG_FUNCTION_ARGS)
 	ForestState *state;
 	int			n;
 
-	l4_aggregate_context(fcinfo);
 	buf.data = VARDATA_ANY(bytes);
 	buf.len = buf.maxlen = VARSIZE_ANY_EXHDR(bytes);
 	buf.cursor = 0;
@@ -308,8 +296,7 @@ l4_iforest_deserialize(PG_FUNCTION_ARGS)
 }
 
 /* A window frame goes on with the state: sorting it changes nothing in what it means. */
-Datum
-l4_iforest_final(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iforest_final)
 {
 	ForestState *state = STATE_ARGUMENT(0);
 	MemoryContext context;
@@ -317,9 +304,6 @@ l4_iforest_final(PG_FUNCTION_ARGS)
 	struct varlena *trained;
 	struct varlena *result;
 
-	l4_aggregate_context(fcinfo);
-	if (state == NULL)
-		PG_RETURN_NULL();
 	sort_rows(state);
 	context = AllocSetContextCreate(CurrentMemoryContext, "l4 iforest training",
 									ALLOCSET_DEFAULT_SIZES);

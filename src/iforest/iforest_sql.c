@@ -8,17 +8,10 @@
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 
+#include "base/args.h"
 #include "base/seen.h"
 #include "iforest/iforest.h"
 #include "l4_compat.h"
-
-PG_FUNCTION_INFO_V1(l4_iforest_in);
-PG_FUNCTION_INFO_V1(l4_iforest_out);
-PG_FUNCTION_INFO_V1(l4_iforest_recv);
-PG_FUNCTION_INFO_V1(l4_iforest_score_sql);
-PG_FUNCTION_INFO_V1(l4_iforest_explain_rows);
-PG_FUNCTION_INFO_V1(l4_iforest_base_sql);
-PG_FUNCTION_INFO_V1(l4_iforest_info);
 
 /* Errors when bytes that came from outside are no forest. */
 static void
@@ -34,8 +27,7 @@ check_forest(const struct varlena *bytes, int sqlstate)
 }
 
 /* The text form is that of bytea: \x and hexadecimal digits. */
-Datum
-l4_iforest_in(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iforest_in)
 {
 	const char *text = PG_GETARG_CSTRING(0);
 	struct varlena *bytes;
@@ -53,8 +45,7 @@ l4_iforest_in(PG_FUNCTION_ARGS)
 }
 
 /* Not byteaout: that follows the setting bytea_output. */
-Datum
-l4_iforest_out(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iforest_out)
 {
 	struct varlena *bytes = PG_GETARG_VARLENA_PP(0);
 	Size		size = VARSIZE_ANY_EXHDR(bytes);
@@ -67,8 +58,7 @@ l4_iforest_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(text);
 }
 
-Datum
-l4_iforest_recv(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iforest_recv)
 {
 	struct varlena *bytes = (struct varlena *) DatumGetPointer(DirectFunctionCall1(bytearecv, PG_GETARG_DATUM(0)));
 
@@ -96,8 +86,7 @@ get_forest(FunctionCallInfo fcinfo)
 	return l4_seen_argument(fcinfo, 0, true, make_forest);
 }
 
-Datum
-l4_iforest_score_sql(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iforest_score_sql)
 {
 	L4Forest   *forest = get_forest(fcinfo);
 
@@ -106,8 +95,7 @@ l4_iforest_score_sql(PG_FUNCTION_ARGS)
 
 #define EXPLAIN_COLUMNS 2
 
-Datum
-l4_iforest_explain_rows(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iforest_explain_rows)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4Forest   *forest = get_forest(fcinfo);
@@ -129,14 +117,12 @@ l4_iforest_explain_rows(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-Datum
-l4_iforest_base_sql(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iforest_base_sql)
 {
 	PG_RETURN_FLOAT8(l4_iforest_base(get_forest(fcinfo)));
 }
 
-Datum
-l4_iforest_info(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iforest_info)
 {
 	L4Forest   *forest = get_forest(fcinfo);
 	char	   *json = psprintf("{\"trees\":" INT64_FORMAT ",\"sample_size\":" INT64_FORMAT

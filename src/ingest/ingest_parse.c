@@ -6,7 +6,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "fmgr.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -20,8 +19,6 @@
 #include "lines/record.h"
 #include "miner/parser.h"
 
-PG_FUNCTION_INFO_V1(l4_ingest_parse);
-
 static Datum
 text_or_null(const char *text, int len, bool *isnull)
 {
@@ -30,8 +27,7 @@ text_or_null(const char *text, int len, bool *isnull)
 }
 
 /* (parser, ruleset, line) -> (ts, level, rank, host, component, message, event_id) */
-Datum
-l4_ingest_parse(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_ingest_parse)
 {
 	L4Parser   *parser = PG_ARGISNULL(0) ? NULL : l4_parser_cached(fcinfo);
 	L4Rules    *rules;

@@ -10,7 +10,6 @@
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "fmgr.h"
 #include "funcapi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -20,14 +19,6 @@
 #include "base/args.h"
 #include "base/grow.h"
 #include "ingest/batch.h"
-
-PG_FUNCTION_INFO_V1(l4_ingest_begin);
-PG_FUNCTION_INFO_V1(l4_ingest_wait);
-PG_FUNCTION_INFO_V1(l4_ingest_read);
-PG_FUNCTION_INFO_V1(l4_ingest_store);
-PG_FUNCTION_INFO_V1(l4_ingest_sum);
-PG_FUNCTION_INFO_V1(l4_can_commit);
-PG_FUNCTION_INFO_V1(l4_range_count);
 
 /* Calls that are running in this session: one may read logs while another does. */
 static L4Batch **calls = NULL;
@@ -57,8 +48,7 @@ find_call(int32 ingest_id)
  * (call, batch_lines, statement that reads lines, the same where sources are
  * NULL, statement that finds gaps, workers may read whatever the planner says)
  */
-Datum
-l4_ingest_begin(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_ingest_begin)
 {
 	MemoryContext cxt = AllocSetContextCreate(PortalContext != NULL ? PortalContext : TopTransactionContext,
 											  "l4 ingest", ALLOCSET_DEFAULT_SIZES);
@@ -85,8 +75,7 @@ l4_ingest_begin(PG_FUNCTION_ARGS)
  * (call, job, stream, late, first and last line, source is NULL in some rows,
  * whether the stream was read before, its step and lines): these lines wait
  */
-Datum
-l4_ingest_wait(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_ingest_wait)
 {
 	L4Waiting	lines = {.stream_id = PG_GETARG_INT32(2), .late = PG_GETARG_BOOL(3), .from_line = PG_GETARG_INT64(4),
 	.to_line = PG_GETARG_INT64(5), .has_null = PG_GETARG_BOOL(6), .step = PG_GETARG_INT64(8), .lines = PG_GETARG_INT64(9)};
@@ -96,8 +85,7 @@ l4_ingest_wait(PG_FUNCTION_ARGS)
 }
 
 /* (call) -> something was learnt, NULL: nothing waits */
-Datum
-l4_ingest_read(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_ingest_read)
 {
 	L4Batch    *batch = find_call(PG_GETARG_INT32(0));
 	bool		any;
@@ -111,8 +99,7 @@ l4_ingest_read(PG_FUNCTION_ARGS)
 }
 
 /* (call) -> the jobs that got lines, NULL: what was read is dropped */
-Datum
-l4_ingest_store(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_ingest_store)
 {
 	L4Batch    *batch = find_call(PG_GETARG_INT32(0));
 	Datum	   *names;
@@ -126,12 +113,11 @@ l4_ingest_store(PG_FUNCTION_ARGS)
 	names = (Datum *) palloc(sizeof(Datum) * Max(batch->nlocked, 1));
 	for (int i = 0; i < batch->nlocked; i++)
 		names[i] = CStringGetTextDatum(batch->jobs[batch->locked[i]]);
-	PG_RETURN_ARRAYTYPE_P(construct_array(names, batch->nlocked, TEXTOID, -1, false, TYPALIGN_INT));
+	PG_RETURN_DATUM(l4_array(names, batch->nlocked, TEXTOID));
 }
 
 /* (call) -> what it has read: lines, streams, and rows that were not taken as they are */
-Datum
-l4_ingest_sum(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_ingest_sum)
 {
 	L4Batch    *batch = find_call(PG_GETARG_INT32(0));
 	Datum		values[5];
@@ -146,15 +132,13 @@ l4_ingest_sum(PG_FUNCTION_ARGS)
 }
 
 /* May the procedure that asks commit: not in a transaction block, not below a function. */
-Datum
-l4_can_commit(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_can_commit)
 {
 	PG_RETURN_BOOL(!IsTransactionBlock() && SPI_inside_nonatomic_context());
 }
 
 /* Number of ranges of a multirange. */
-Datum
-l4_range_count(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_range_count)
 {
 	PG_RETURN_INT32(PG_GETARG_MULTIRANGE_P(0)->rangeCount);
 }

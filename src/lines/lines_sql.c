@@ -16,10 +16,6 @@
 #include "lines/iterrule.h"
 #include "lines/lineformat.h"
 
-PG_FUNCTION_INFO_V1(l4_peel);
-PG_FUNCTION_INFO_V1(l4_iteration);
-PG_FUNCTION_INFO_V1(l4_check_ts_format);
-
 static Datum
 text_datum(const char *p, int len)
 {
@@ -27,8 +23,7 @@ text_datum(const char *p, int len)
 }
 
 /* _peel(ruleset jsonb, line text, reference timestamptz) */
-Datum
-l4_peel(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_peel)
 {
 	text	   *line;
 	L4LineReader *reader;
@@ -74,8 +69,7 @@ metrics_to_jsonb(const L4Iteration *it)
 }
 
 /* _iteration(ruleset jsonb, message text) */
-Datum
-l4_iteration(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iteration)
 {
 	Jsonb	   *ruleset = PG_GETARG_JSONB_P(0);
 	text	   *msg = PG_GETARG_TEXT_PP(1);
@@ -101,8 +95,7 @@ l4_iteration(PG_FUNCTION_ARGS)
 }
 
 /* _check_ts_format(text): true, or the error that says what is wrong */
-Datum
-l4_check_ts_format(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_check_ts_format)
 {
 	text	   *format = PG_GETARG_TEXT_PP(0);
 

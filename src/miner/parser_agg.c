@@ -6,13 +6,10 @@
  */
 #include "postgres.h"
 
+#include "base/args.h"
 #include "base/expanded.h"
 #include "base/seen.h"
 #include "miner/parser_int.h"
-
-PG_FUNCTION_INFO_V1(l4_parser_train_trans);
-PG_FUNCTION_INFO_V1(l4_parser_train_combine);
-PG_FUNCTION_INFO_V1(l4_parser_train_final);
 
 typedef struct ExpandedTrain
 {
@@ -41,8 +38,7 @@ get_state(FunctionCallInfo fcinfo)
 }
 
 /* parser_train(message [, options]) */
-Datum
-l4_parser_train_trans(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_parser_train_trans)
 {
 	ExpandedTrain *state;
 	Jsonb	   *options = NULL;
@@ -71,8 +67,7 @@ l4_parser_train_trans(PG_FUNCTION_ARGS)
 }
 
 /* What was learnt apart is kept beside what was learnt here. */
-Datum
-l4_parser_train_combine(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_parser_train_combine)
 {
 	ExpandedTrain *state;
 
@@ -88,8 +83,7 @@ l4_parser_train_combine(PG_FUNCTION_ARGS)
 }
 
 /* The state stays as it is: it goes on learning in a window frame or for another aggregate that shares it. */
-Datum
-l4_parser_train_final(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_parser_train_final)
 {
 	ExpandedTrain *state = (ExpandedTrain *) l4_expanded_state(PG_GETARG_DATUM(0), flatten);
 	L4Train		read = {.cxt = CurrentMemoryContext};

@@ -6,7 +6,6 @@
 
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -17,19 +16,6 @@
 #include "base/seen.h"
 #include "l4_compat.h"
 #include "miner/parser_int.h"
-
-PG_FUNCTION_INFO_V1(l4_parser_in);
-PG_FUNCTION_INFO_V1(l4_parser_out);
-PG_FUNCTION_INFO_V1(l4_parser_recv);
-PG_FUNCTION_INFO_V1(l4_parser_match_sql);
-PG_FUNCTION_INFO_V1(l4_parser_parameters_sql);
-PG_FUNCTION_INFO_V1(l4_parser_templates);
-PG_FUNCTION_INFO_V1(l4_mask);
-PG_FUNCTION_INFO_V1(l4_parser_new);
-PG_FUNCTION_INFO_V1(l4_parser_learn_sql);
-PG_FUNCTION_INFO_V1(l4_parser_options);
-PG_FUNCTION_INFO_V1(l4_parser_masked);
-PG_FUNCTION_INFO_V1(l4_parser_keep_sql);
 
 static void *
 make_parser(struct varlena *value, MemoryContext cxt)
@@ -55,8 +41,7 @@ canonical(const char *bytes, Size len, int sqlstate)
 }
 
 /* Text form: l4:hex digits of the bytes. */
-Datum
-l4_parser_in(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_parser_in)
 {
 	char	   *text = PG_GETARG_CSTRING(0);
 	Size		len = strlen(text);
@@ -73,8 +58,7 @@ l4_parser_in(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(canonical(bytes, (len - 3) / 2, ERRCODE_INVALID_TEXT_REPRESENTATION));
 }
 
-Datum
-l4_parser_out(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_parser_out)
 {
 	struct varlena *value = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
 	Size		len = VARSIZE_ANY_EXHDR(value);
@@ -92,8 +76,7 @@ l4_parser_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(text);
 }
 
-Datum
-l4_parser_recv(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_parser_recv)
 {
 	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
 	Size		len = buf->len - buf->cursor;
@@ -101,8 +84,7 @@ l4_parser_recv(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(canonical(pq_getmsgbytes(buf, len), len, ERRCODE_INVALID_BINARY_REPRESENTATION));
 }
 
-Datum
-l4_parser_match_sql(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_parser_match_sql)
 {
 	L4Parser   *parser = l4_parser_cached(fcinfo);
 	text	   *message = PG_GETARG_TEXT_PP(1);
@@ -113,8 +95,7 @@ l4_parser_match_sql(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(event);
 }
 
-Datum
-l4_parser_parameters_sql(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_parser_parameters_sql)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4Parser   *parser = l4_parser_cached(fcinfo);
@@ -141,8 +122,7 @@ l4_parser_parameters_sql(PG_FUNCTION_ARGS)
 }
 
 /* The events that survive, as rows. */
-Datum
-l4_parser_templates(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_parser_templates)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	L4Parser   *parser = l4_parser_cached(fcinfo);
@@ -181,8 +161,7 @@ make_masks(struct varlena *value, MemoryContext cxt)
 	return parser;
 }
 
-Datum
-l4_mask(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_mask)
 {
 	L4Parser   *parser;
 	text	   *line;
@@ -200,8 +179,7 @@ l4_mask(PG_FUNCTION_ARGS)
 }
 
 /* An empty parser. */
-Datum
-l4_parser_new(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_parser_new)
 {
 	Jsonb	   *options = PG_ARGISNULL(0) ? NULL : PG_GETARG_JSONB_P(0);
 
@@ -209,8 +187,7 @@ l4_parser_new(PG_FUNCTION_ARGS)
 }
 
 /* Options of a parser, NULL where it was given none. */
-Datum
-l4_parser_options(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_parser_options)
 {
 	Jsonb	   *options = l4_parser_read_options(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0)));
 
@@ -220,8 +197,7 @@ l4_parser_options(PG_FUNCTION_ARGS)
 }
 
 /* What a parser has learnt, under other masks. */
-Datum
-l4_parser_masked(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_parser_masked)
 {
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 parser", ALLOCSET_DEFAULT_SIZES);
 	struct varlena *result;
@@ -232,8 +208,7 @@ l4_parser_masked(PG_FUNCTION_ARGS)
 }
 
 /* (parser, events) -> the parser without the templates of other events */
-Datum
-l4_parser_keep_sql(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_parser_keep_sql)
 {
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "l4 parser", ALLOCSET_DEFAULT_SIZES);
 	int			n;
@@ -245,8 +220,7 @@ l4_parser_keep_sql(PG_FUNCTION_ARGS)
 }
 
 /* Learn messages[i] with tags[i], seen counts[i] times, in order. Tests alone declare it: nothing is checked. */
-Datum
-l4_parser_learn_sql(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_parser_learn_sql)
 {
 	L4Parser   *parser = l4_parser_decode(PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0)), CurrentMemoryContext);
 	Datum	   *tags;

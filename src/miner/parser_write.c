@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "base/order.h"
 #include "miner/parser_int.h"
 
 static void
@@ -13,14 +14,7 @@ put_cols(StringInfo out, const L4Str *cols, int ncols)
 		l4_put_uint(out, cols[c]);
 }
 
-static int
-compare_keys(const void *a, const void *b)
-{
-	uint64		x = ((const L4MapEntry *) a)->key;
-	uint64		y = ((const L4MapEntry *) b)->key;
-
-	return x < y ? -1 : x > y;
-}
+L4_COMPARE(compare_keys, L4MapEntry, L4_UP(key))
 
 /*
  * Remembered hashes and their events, in order of hash, the lowest ones: the

@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -21,10 +20,6 @@
 #include "packed/group.h"
 #include "packed/packed.h"
 #include "packed/packed_rows.h"
-
-PG_FUNCTION_INFO_V1(l4_unpack);
-PG_FUNCTION_INFO_V1(l4_iteration_metrics);
-PG_FUNCTION_INFO_V1(l4_member);
 
 /* Metrics are the columns behind epoch, iteration, time and duration. */
 #define FIRST_METRIC	4
@@ -210,8 +205,7 @@ l4_put_rows(ReturnSetInfo *rsinfo, L4Pack *pack, const int *rows, int nrows)
  * the first so many columns. With a third argument, the rows whose first
  * column is one of these ids.
  */
-Datum
-l4_unpack(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_unpack)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	const int32 *ids = NULL;
@@ -247,8 +241,7 @@ make_pack(struct varlena *value, MemoryContext cxt)
 }
 
 /* l4._iteration_metrics(packed, open, place): metrics of the place-th row, of both values from 1 on; only for rows that are shown */
-Datum
-l4_iteration_metrics(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iteration_metrics)
 {
 	int64		row = PG_ARGISNULL(2) || PG_GETARG_INT64(2) < 1 ? -1 : PG_GETARG_INT64(2) - 1;
 
@@ -294,8 +287,7 @@ make_group(struct varlena *value, MemoryContext cxt)
 }
 
 /* l4._member(packed, member): what a value of a pack holds of a stream */
-Datum
-l4_member(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_member)
 {
 	SeenGroup  *group;
 	MemoryContext old;

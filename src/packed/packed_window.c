@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/float.h"
@@ -16,14 +15,10 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/args.h"
 #include "l4_compat.h"
 #include "packed/packed.h"
 #include "packed/packed_rows.h"
-
-PG_FUNCTION_INFO_V1(l4_lines_between);
-PG_FUNCTION_INFO_V1(l4_iterations_between);
-PG_FUNCTION_INFO_V1(l4_line_counts);
-PG_FUNCTION_INFO_V1(l4_iteration_times);
 
 /* Columns of packed lines and iterations that are asked for here */
 #define LINE_TS			2
@@ -61,8 +56,7 @@ in_window(const Window *window, bool known, TimestampTz ts)
  * l4._lines_between(packed, ids, from_ts, to_ts): the packed lines of some
  * events (NULL = of all) from a time on and before another one (NULL = open).
  */
-Datum
-l4_lines_between(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_lines_between)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Window		window = get_window(fcinfo, 2);
@@ -108,8 +102,7 @@ iteration_started(L4Pack *pack, int row, TimestampTz *started)
  * time on and before another one (NULL = open). Places count the rows of both
  * values from 1 on.
  */
-Datum
-l4_iterations_between(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iterations_between)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Window		window = get_window(fcinfo, 2);
@@ -242,8 +235,7 @@ put_sums(ReturnSetInfo *rsinfo, Sums *sums, bool lines)
  * l4._line_counts(packed, width_us, from_ts, to_ts): begin, event_id and lines
  * of the packed lines between two times (NULL = open).
  */
-Datum
-l4_line_counts(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_line_counts)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Window		window = get_window(fcinfo, 2);
@@ -273,8 +265,7 @@ l4_line_counts(PG_FUNCTION_ARGS)
  * iterations, total_ms and highest_ms of the packed iterations with a duration
  * that started between two times (NULL = open).
  */
-Datum
-l4_iteration_times(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_iteration_times)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Window		window = get_window(fcinfo, 3);

@@ -242,18 +242,7 @@ add_words(L4SlotReader *r)
 	}
 }
 
-static int
-compare_ranges(const void *a, const void *b)
-{
-	const L4SlotRange *x = (const L4SlotRange *) a;
-	const L4SlotRange *y = (const L4SlotRange *) b;
-
-	if (x->event != y->event)
-		return x->event < y->event ? -1 : 1;
-	if (x->slot != y->slot)
-		return x->slot < y->slot ? -1 : 1;
-	return 0;
-}
+L4_COMPARE(compare_ranges, L4SlotRange, L4_UP(event) L4_UP(slot))
 
 static void
 get_word(const L4SlotReader *r, const L4SlotRange *range, L4SlotOut *out)

@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -17,8 +16,6 @@
 #include "packed/packed.h"
 #include "packed/sections.h"
 #include "packed/slot_values.h"
-
-PG_FUNCTION_INFO_V1(l4_slot_values);
 
 enum
 {
@@ -111,8 +108,7 @@ l4_get_own_words(FunctionCallInfo fcinfo, int arg, L4OwnWords *words)
  * survivors, own words by event and slot, ids, keys, first) -> rows of values,
  * see L4SlotReader; keys in any order.
  */
-Datum
-l4_slot_values(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_slot_values)
 {
 	L4SlotReader r;
 	MemoryContext old;

@@ -7,7 +7,6 @@
 
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -18,11 +17,6 @@
 #include "base/seen.h"
 #include "l4_compat.h"
 #include "pcre/multimatch.h"
-
-PG_FUNCTION_INFO_V1(l4_pcre_first);
-PG_FUNCTION_INFO_V1(l4_pcre_all);
-PG_FUNCTION_INFO_V1(l4_pcre_scan);
-PG_FUNCTION_INFO_V1(l4_pcre_multimatch);
 
 static L4MultiMatch *
 build(ArrayType *array, int n, MemoryContext cxt)
@@ -120,8 +114,7 @@ next_match(CallState *state)
 }
 
 /* pcre_first(line, ids, patterns): id of the first pattern that matches */
-Datum
-l4_pcre_first(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_pcre_first)
 {
 	CallState  *state = get_state(fcinfo);
 	text	   *line = PG_GETARG_TEXT_PP(0);
@@ -136,8 +129,7 @@ l4_pcre_first(PG_FUNCTION_ARGS)
 }
 
 /* pcre_all(line, ids, patterns): ids of all patterns that match */
-Datum
-l4_pcre_all(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_pcre_all)
 {
 	CallState  *state = get_state(fcinfo);
 	text	   *line = PG_GETARG_TEXT_PP(0);
@@ -168,8 +160,7 @@ put_row(ReturnSetInfo *rsinfo, int ncolumns, int32 first, int32 second, bool gav
 }
 
 /* pcre_scan(line, ids, patterns): all patterns that match, and those that gave up */
-Datum
-l4_pcre_scan(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_pcre_scan)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	CallState  *state = get_state(fcinfo);
@@ -244,8 +235,7 @@ kept_set(ArrayType *patterns, int n)
 }
 
 /* _pcre_multimatch(patterns, lines): every pattern on every line, by their subscripts */
-Datum
-l4_pcre_multimatch(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_pcre_multimatch)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	ArrayType  *patterns = PG_GETARG_ARRAYTYPE_P(0);

@@ -7,21 +7,14 @@
  */
 #include "postgres.h"
 
-#include "fmgr.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 
+#include "base/args.h"
 #include "base/json.h"
 #include "l4_compat.h"
 #include "pcre/pcre.h"
-
-PG_FUNCTION_INFO_V1(l4_pcre_in);
-PG_FUNCTION_INFO_V1(l4_pcre_recv);
-PG_FUNCTION_INFO_V1(l4_pcre_from_text);
-PG_FUNCTION_INFO_V1(l4_pcre_error);
-PG_FUNCTION_INFO_V1(l4_pcre_match);
-PG_FUNCTION_INFO_V1(l4_pcre_captures);
 
 /* Compile once to see whether it compiles; the error shows where not. */
 static void
@@ -30,8 +23,7 @@ check_pattern(const char *pattern, size_t len)
 	l4_regex_free(l4_regex_compile(pattern, len, 0, CurrentMemoryContext));
 }
 
-Datum
-l4_pcre_in(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_pcre_in)
 {
 	char	   *pattern = PG_GETARG_CSTRING(0);
 	size_t		len = strlen(pattern);
@@ -40,8 +32,7 @@ l4_pcre_in(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(pattern, len));
 }
 
-Datum
-l4_pcre_recv(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_pcre_recv)
 {
 	StringInfo	buf = (StringInfo) PG_GETARG_POINTER(0);
 	int			len;
@@ -51,8 +42,7 @@ l4_pcre_recv(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(pattern, len));
 }
 
-Datum
-l4_pcre_from_text(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_pcre_from_text)
 {
 	text	   *pattern = PG_GETARG_TEXT_PP(0);
 
@@ -61,8 +51,7 @@ l4_pcre_from_text(PG_FUNCTION_ARGS)
 }
 
 /* Why a text is no valid pattern; NULL when it is one. */
-Datum
-l4_pcre_error(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_pcre_error)
 {
 	text	   *pattern = PG_GETARG_TEXT_PP(0);
 	char	   *reason;
@@ -94,8 +83,7 @@ match_args(FunctionCallInfo fcinfo, L4Regex **re, text **line)
 }
 
 /* pcre_match(line, pattern [, strict]) and the operator =~ */
-Datum
-l4_pcre_match(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_pcre_match)
 {
 	bool		strict = PG_NARGS() > 2 && PG_GETARG_BOOL(2);
 	text	   *line;
@@ -146,8 +134,7 @@ push_group(JsonbParseState **state, const char *line, const size_t *pair)
  * The groups of the first match: "0" is the whole match, a named group has
  * its name as key, another its number. NULL without a match and at a limit.
  */
-Datum
-l4_pcre_captures(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_pcre_captures)
 {
 	text	   *line;
 	L4Regex    *re;

@@ -6,7 +6,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -14,9 +13,6 @@
 #include "base/args.h"
 #include "packed/group.h"
 #include "travel/renumber.h"
-
-PG_FUNCTION_INFO_V1(l4_renumber_sql);
-PG_FUNCTION_INFO_V1(l4_of_members);
 
 static L4OpenGroup
 open_shared(const bytea *value)
@@ -66,8 +62,7 @@ get_kind(const text *name)
 }
 
 /* l4._renumber(kind, value, events, shared, ids, new ids, events, slots and texts of words that change) */
-Datum
-l4_renumber_sql(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_renumber_sql)
 {
 	L4RenumberKind kind;
 	L4Renumber	map;
@@ -93,8 +88,7 @@ l4_renumber_sql(PG_FUNCTION_ARGS)
 }
 
 /* l4._of_members(value, members): a value that streams share without the others; NULL: all of a value */
-Datum
-l4_of_members(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_of_members)
 {
 	bytea	   *members[L4_GROUP_MAX] = {NULL};
 	L4OpenGroup opened;

@@ -7,7 +7,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -22,10 +21,6 @@
 #include "l4_compat.h"
 #include "lines/lineformat.h"
 #include "miner/parser.h"
-
-PG_FUNCTION_INFO_V1(l4_learn_events);
-PG_FUNCTION_INFO_V1(l4_words_unlike);
-PG_FUNCTION_INFO_V1(l4_count_job);
 
 /* An argument that is an array, as its elements. */
 typedef struct Elements
@@ -112,8 +107,7 @@ make_local(L4Parser *parser, L4Shape *shape, const char *level, char *message, c
  * order where they are not known; those under which values of the messages are
  * kept (see l4_parser_words)
  */
-Datum
-l4_learn_events(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_learn_events)
 {
 	Elements	messages = array_argument(fcinfo, 1, TEXTOID, -1);
 	int			n = messages.n;
@@ -161,8 +155,7 @@ l4_learn_events(PG_FUNCTION_ARGS)
 }
 
 /* l4._words_unlike(parser, message, other): slots and words of a message where the other one has something else */
-Datum
-l4_words_unlike(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_words_unlike)
 {
 	L4Parser   *parser = l4_parser_cached(fcinfo);
 	char	   *message = text_to_cstring(PG_GETARG_TEXT_PP(1));
@@ -188,7 +181,7 @@ l4_words_unlike(PG_FUNCTION_ARGS)
 		texts[i] = PointerGetDatum(cstring_to_text_with_len(word, l4_clip(word, words[i].len, L4_MAX_VALUE_LEN)));
 	}
 	values[0] = l4_int4_array(slots, n);
-	values[1] = PointerGetDatum(construct_array(texts, n, TEXTOID, -1, false, TYPALIGN_INT));
+	values[1] = l4_array(texts, n, TEXTOID);
 	return l4_row(fcinfo, values, nulls);
 }
 
@@ -196,8 +189,7 @@ l4_words_unlike(PG_FUNCTION_ARGS)
  * l4._count_job(job, events, nodes, sources, lines, times, texts): counts of a
  * job from its streams, and its first records from those stored and these
  */
-Datum
-l4_count_job(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_count_job)
 {
 	char	   *job_id = PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0));
 	Elements	events = array_argument(fcinfo, 1, INT4OID, -1);

@@ -6,7 +6,6 @@
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "fmgr.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -17,9 +16,6 @@
 #include "base/args.h"
 #include "l4_compat.h"
 #include "travel/travel_rows.h"
-
-PG_FUNCTION_INFO_V1(l4_export_rows);
-PG_FUNCTION_INFO_V1(l4_import_entries);
 
 #define ENTRIES_AT_ONCE 16
 
@@ -84,8 +80,7 @@ check_entries(TupleDesc desc)
 }
 
 /* l4._export_rows(statement): the rows that its entries make; the statement runs with the rights of the caller */
-Datum
-l4_export_rows(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_export_rows)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	char	   *statement = text_to_cstring(PG_GETARG_TEXT_PP(0));
@@ -159,8 +154,7 @@ bodies_value(const L4ExportEntry *entry)
 }
 
 /* l4._import_entries(rows): the entries of an export, in their order */
-Datum
-l4_import_entries(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_import_entries)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
