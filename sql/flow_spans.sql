@@ -71,10 +71,10 @@ $$;
 SELECT * FROM in_pieces('1');
 SELECT * FROM in_pieces('1', '{"window_s": 100}');
 SELECT * FROM in_pieces('n % 3');
-SELECT * FROM in_pieces('extract(epoch FROM timestamp_end - at(0)) / 197', '{"late_s": 1}');
-SELECT * FROM in_pieces('extract(epoch FROM timestamp_end - at(0)) / 250 + CASE WHEN n % 20 = 0 THEN 2 ELSE 0 END');
+SELECT * FROM in_pieces('extract(epoch FROM timestamp_end - at(0)) / 397', '{"late_s": 1}');
+SELECT * FROM in_pieces('extract(epoch FROM timestamp_end - at(0)) / 430 + CASE WHEN n % 20 = 0 THEN 2 ELSE 0 END');
 SELECT * FROM in_pieces('CASE WHEN timestamp_end < at(1399) THEN 0 WHEN timestamp_end < at(1411) THEN extract(epoch FROM timestamp_end - at(1399)) / 2 ELSE 99 END', '{"late_s": 1}');
-SELECT * FROM in_pieces('CASE WHEN n % 2 = 0 THEN -extract(epoch FROM timestamp_end - at(0)) / 300 ELSE 1 END');
+SELECT * FROM in_pieces('CASE WHEN n % 2 = 0 THEN -extract(epoch FROM timestamp_end - at(0)) / 450 ELSE 1 END');
 -- spans that did not change are not looked at again, but a late row opens its own
 CREATE TABLE looked AS SELECT span, xmin::text AS row FROM l4._flow_stint;
 INSERT INTO flows SELECT ip_src, ip_dst, port_src, port_dst, ip_proto, packets, bytes, timestamp_start + interval '1 s', timestamp_end + interval '1 s'
