@@ -104,6 +104,23 @@ CALL job('lost', 20);
 CALL say('lost', '{4}', 23.4, 'RuntimeError: Connection reset by peer');
 CALL say('lost', '{2}', 23.5, 'WARNING:train:the bracket is loose');
 CALL say('lost', '{0,1,3,5}', 24, 'ERROR:comm:RuntimeError: the step was given up');
+-- n2 fails first, below a heading that all print, and three lose it; n4 and n5 do not get to say so
+CALL job('heading', 20);
+CALL say('heading', '{2}', 23.2, 'ERROR:root:Uncaught exception');
+CALL say('heading', '{2}', 23.2, 'KeyError: 120');
+CALL say('heading', '{0,1,3}', 24.5, 'ERROR:root:Uncaught exception');
+CALL say('heading', '{0,1,3}', 24.5, 'RuntimeError: Connection closed by rank 2');
+-- all wait in vain, and n0 alone says for whom
+CALL job('asked', 20);
+CALL say('asked', '{0}', 40, 'TimeoutError: rank 2 gave no gradients');
+CALL say('asked', '{1,2,3,4,5}', 40, 'TimeoutError: timed out');
+-- a name with dots that is no host's
+CALL job('shape', 0);
+CALL say('shape', '{2}', 3, 'ValueError: received shape (128, 64) for parameter model.layers.0.mlp.gate_proj.weight');
+CALL say('shape', '{4}', 4, 'RuntimeError: Connection reset by peer');
+-- the others got through
+CALL job('early');
+DELETE FROM logs WHERE job_id = 'early' AND node = 'n2' AND ts > '2026-05-01 10:00:24+00';
 -- n2 falls silent; n4 never wrote in training
 CALL job('mute', 20);
 DELETE FROM logs WHERE job_id = 'mute' AND node = 'n4' AND line ~ 'forward|iteration';
@@ -213,7 +230,7 @@ SELECT node, reasons FROM l4.suspect_node WHERE job_id = 'step' AND rank = 1;
 SELECT symptom FROM l4.diagnose('torn');
 SELECT node FROM l4.evidence_lag('torn');
 CREATE TABLE other AS SELECT j.job_id, d.symptom, d.stage
-FROM unnest('{unnumbered,lost,mute,local,ends,numbered,leaving}'::text[]) AS j(job_id)
+FROM unnest('{unnumbered,lost,heading,asked,shape,early,mute,local,ends,numbered,leaving}'::text[]) AS j(job_id)
 CROSS JOIN LATERAL l4.diagnose(j.job_id, CASE WHEN j.job_id IN ('numbered', 'leaving') THEN '{saved-1,saved-2}' END::text[]) AS d;
 SELECT o.*, s.node, s.reasons FROM other AS o JOIN l4.suspect_node AS s USING (job_id) WHERE s.rank = 1;
 SELECT symptom FROM l4.diagnose('warm', '{warm-1,warm-2}');

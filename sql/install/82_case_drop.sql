@@ -214,7 +214,7 @@ BEGIN ATOMIC
     SELECT k.job_id, s.node, min(s.first_ts),
         min(s.first_ts) FILTER (WHERE s.level >= (k.t).warning_level OR s.terminal OR s.exit),
         min(s.first_ts) FILTER (WHERE s.terminal AND NOT s.exit),
-        coalesce((array_agg(f.nodes ORDER BY s.first_ts, s.first_line_no)
+        coalesce((array_agg(f.nodes ORDER BY s.first_ts, f.nodes)
             FILTER (WHERE s.terminal AND NOT s.exit))[1] > 1, false)
     FROM shown AS s LEFT JOIN failing AS f USING (alike)
     GROUP BY s.node;

@@ -243,7 +243,9 @@ BEGIN ATOMIC
     )
     SELECT s.node, s.event_id, s.kind, s.value, s.named_node, s.first_ts
     FROM said AS s
-    WHERE s.kind <> 'rank' OR s.event_id NOT IN (SELECT b.event_id FROM by_node AS b);
+    WHERE (s.kind <> 'rank' OR s.event_id NOT IN (SELECT b.event_id FROM by_node AS b))
+        -- a part of a program, not of a network: layers.0.weight
+        AND (s.named_node IS NOT NULL OR s.value !~ '^[[:alpha:]].*[.][0-9]+[.][[:alpha:]]');
 END;
 
 -- Of a list with one item for each rank those that differ from most.

@@ -318,7 +318,10 @@ BEGIN
             round(100 * m.share)::int || ' % of what ' || m.most || ' report is missing here'
             || CASE WHEN m.ends_early THEN coalesce('; its log ends '
                 || round(extract(epoch FROM m.early)::numeric, 1) || ' s before the others', '') ELSE '' END
-        FROM missing AS m CROSS JOIN k WHERE m.rank IS NULL OR m.share = 1
+        FROM missing AS m CROSS JOIN k
+        -- who names another has better to say
+        WHERE CASE WHEN m.rank IS NULL THEN m.ends_early OR m.node NOT IN (SELECT a.accuser
+            FROM l4._edges(evidence_silent.job_id) AS a WHERE a.weight > 0) ELSE m.share = 1 END
         UNION ALL
         SELECT s.node, s.rank, 1, 'reports nothing, while ' || z.most || ' do'
         FROM speaker AS s JOIN size AS z USING (what)

@@ -269,12 +269,8 @@ BEGIN
             (SELECT n.significant_ts FROM l4._case_mark AS n WHERE n.job_id = k.job_id AND n.node = top));
         d.iteration := (SELECT i.iteration FROM l4.suspect_iteration AS i WHERE i.job_id = k.job_id AND i.rank = 1);
     ELSIF d.status = 'HEALTHY' THEN
+        PERFORM l4._rank_nodes(k, top_k);
         PERFORM l4._rank_iterations(k, NULL, top_k);
-        INSERT INTO l4.suspect_node (job_id, rank, node, score, is_suspect, iforest_score, reasons, evidence, events)
-        SELECT k.job_id, f.rank, f.node, 0, false, f.score, '{}', '{}', '{}'
-        FROM (SELECT z.*, row_number() OVER (ORDER BY z.score DESC, z.node COLLATE "C") AS rank
-            FROM l4.node_forest(k.job_id) AS z) AS f
-        WHERE f.rank <= top_k;
     ELSE
         PERFORM l4._rank_nodes(k, top_k);
         top := (SELECT s.node FROM l4.suspect_node AS s WHERE s.job_id = k.job_id AND s.rank = 1 AND s.is_suspect);
