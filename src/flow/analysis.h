@@ -39,9 +39,17 @@ typedef struct L4FlowAddress
 	bool		chosen;			/* the span looks at its pairs, or leaves them out */
 } L4FlowAddress;
 
-typedef struct L4FlowPair
+/* Two addresses that send to each other. */
+typedef struct L4FlowLink
 {
 	int32		pair_id;
+	bool		turned;			/* its pair has its NICs the other way round */
+} L4FlowLink;
+
+typedef struct L4FlowPair
+{
+	int			link;			/* the first one; NICs may have several addresses */
+	int			nlinks;
 	int			a;
 	int			b;
 	int			nswitches[2];	/* exporters seen there (a to b) and back */
@@ -62,6 +70,7 @@ typedef struct L4FlowFetched
 {
 	int			pair;
 	int			npairs;
+	int			link;			/* the first one of these pairs */
 	struct SPITupleTable *rows;
 	uint64		nrows;
 	uint64		next;			/* row behind those that were read last */
@@ -120,7 +129,6 @@ typedef struct L4FlowGroup
 	int			nends;
 	int64	   *ends;			/* of its parts */
 	int64	   *busy;			/* time that its records fill of each part */
-	double		usual;			/* bytes of a part */
 	double		open;			/* share of the usual bytes of a last part that is not whole; it is not among them */
 } L4FlowGroup;
 
@@ -227,6 +235,7 @@ typedef struct L4Flows
 	char	  **switches;		/* names, ascending */
 	int			nexporters;
 	int		   *exporter_switch;	/* switch of each exporter */
+	L4FlowLink *links;
 	int			npairs;
 	L4FlowPair *pairs;
 	int			nruns;

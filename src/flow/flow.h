@@ -90,7 +90,7 @@ extern void l4_flow_chunk_put(L4FlowChunk *chunk, const L4FlowRecord *record);
 extern bytea *l4_flow_chunk_pack(const L4FlowChunk *chunk);
 extern void l4_flow_records_init(L4FlowRecords *records, MemoryContext cxt);
 extern void l4_flow_records_add(L4FlowRecords *records, const L4FlowChunk *chunk);
-extern void l4_flow_records_unpack(L4FlowRecords *records, const bytea *body);
+extern void l4_flow_records_unpack(L4FlowRecords *records, const bytea *body, bool turned);
 extern int	l4_flow_records_sort(L4FlowRecords *records, int known, int64 known_to, int *late);
 extern int64 l4_flow_merge(L4FlowOpen *open, int n, int64 known_to);
 

@@ -194,7 +194,7 @@ l4_flow_records_add(L4FlowRecords *records, const L4FlowChunk *chunk)
 
 /* Add the records of a stored chunk. ERRCODE_DATA_CORRUPTED for bytes that are none. */
 void
-l4_flow_records_unpack(L4FlowRecords *records, const bytea *body)
+l4_flow_records_unpack(L4FlowRecords *records, const bytea *body, bool turned)
 {
 	L4ByteReader reader = l4_bytea_reader(body);
 	char	   *plain = NULL;
@@ -223,7 +223,7 @@ l4_flow_records_unpack(L4FlowRecords *records, const bytea *body)
 		int32		head = get_int32(&reader, 511);
 
 		route->proto = (uint8) (head >> 1);
-		route->back = (head & 1) != 0;
+		route->back = ((head & 1) != 0) != turned;
 		route->port_src = (uint16) get_int32(&reader, 65535);
 		route->port_dst = (uint16) get_int32(&reader, 65535);
 		route->exporter = get_int32(&reader, PG_INT32_MAX);

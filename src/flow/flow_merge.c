@@ -118,7 +118,7 @@ merge_pair(FlowMerge *merge, L4FlowOpen *open, int n, const SPITupleTable *rows,
 	l4_flow_records_init(&records, CurrentMemoryContext);
 	for (; *row < nrows && DatumGetInt32(l4_query_value(rows, *row, 1, &isnull)) == n; (*row)++)
 	{
-		l4_flow_records_unpack(&records, DatumGetByteaPP(l4_query_value(rows, *row, 3, &isnull)));
+		l4_flow_records_unpack(&records, DatumGetByteaPP(l4_query_value(rows, *row, 3, &isnull)), false);
 		if (DatumGetBool(l4_query_value(rows, *row, 2, &isnull)))
 			known = records.n;
 	}

@@ -48,7 +48,8 @@ static const char pair_sql[] = LINKS
 /* of a NIC that has several addresses, as of IPv4 and of IPv6, the least one stands for it */
 ", n AS MATERIALIZED (SELECT a.address, CASE WHEN e.nic IS NULL THEN a.number ELSE min(a.number) OVER (PARTITION BY e.machine, e.nic) END AS number "
 "FROM a LEFT JOIN l4.flow_endpoint e ON e.address = a.address) "
-"SELECT l.pair_id, x.number, y.number FROM l JOIN n x ON x.address = l.a JOIN n y ON y.address = l.b ORDER BY x.number, y.number";
+"SELECT l.pair_id, LEAST(x.number, y.number), GREATEST(x.number, y.number), (x.number > y.number)::int "
+"FROM l JOIN n x ON x.address = l.a JOIN n y ON y.address = l.b ORDER BY 2, 3, 1";
 
 static uint64
 select_rows(const L4Flows *flows, const char *sql)
@@ -92,10 +93,20 @@ open_addresses(L4Flows *flows)
 static void
 open_pairs(L4Flows *flows)
 {
-	flows->npairs = (int) select_rows(flows, pair_sql);
-	flows->pairs = MemoryContextAllocHuge(flows->cxt, sizeof(L4FlowPair) * Max(flows->npairs, 1));
-	for (int i = 0; i < flows->npairs; i++)
-		flows->pairs[i] = (L4FlowPair) {.pair_id = int_of(i, 1, 0), .a = int_of(i, 2, 0), .b = int_of(i, 3, 0)};
+	int			n = (int) select_rows(flows, pair_sql);
+
+	flows->links = MemoryContextAllocHuge(flows->cxt, sizeof(L4FlowLink) * Max(n, 1));
+	flows->pairs = MemoryContextAllocHuge(flows->cxt, sizeof(L4FlowPair) * Max(n, 1));
+	for (int i = 0; i < n; i++)
+	{
+		int			a = int_of(i, 2, 0);
+		int			b = int_of(i, 3, 0);
+
+		flows->links[i] = (L4FlowLink) {int_of(i, 1, 0), int_of(i, 4, 0) != 0};
+		if (flows->npairs == 0 || flows->pairs[flows->npairs - 1].a != a || flows->pairs[flows->npairs - 1].b != b)
+			flows->pairs[flows->npairs++] = (L4FlowPair) {.link = i, .a = a, .b = b};
+		flows->pairs[flows->npairs - 1].nlinks++;
+	}
 }
 
 static void
@@ -210,16 +221,22 @@ static void
 fetch_chunks(L4Flows *flows, int p)
 {
 	L4FlowFetched *fetched = &flows->fetched;
-	Datum		pair_ids[BATCH];
+	const L4FlowPair *last;
+	Datum	   *pair_ids;
+	int			n;
 
 	if (p >= fetched->pair && p < fetched->pair + fetched->npairs)
 		return;
 	fetched->npairs = p == fetched->pair + fetched->npairs ? Min(BATCH, flows->npairs - p) : 1;
 	fetched->pair = p;
-	for (int i = 0; i < fetched->npairs; i++)
-		pair_ids[i] = Int32GetDatum(flows->pairs[p + i].pair_id);
+	fetched->link = flows->pairs[p].link;
+	last = &flows->pairs[p + fetched->npairs - 1];
+	n = last->link + last->nlinks - fetched->link;
+	pair_ids = palloc(sizeof(Datum) * n);
+	for (int i = 0; i < n; i++)
+		pair_ids[i] = Int32GetDatum(flows->links[fetched->link + i].pair_id);
 	SPI_freetuptable(fetched->rows);
-	l4_query_put(&flows->load, l4_array(pair_ids, fetched->npairs, INT4OID), false);
+	l4_query_put(&flows->load, l4_array(pair_ids, n, INT4OID), false);
 	l4_query_put_ts(&flows->load, flows->from);
 	l4_query_put_ts(&flows->load, flows->to);
 	fetched->nrows = l4_query_run(&flows->load);
@@ -232,21 +249,24 @@ static void
 load_records(L4Flows *flows, int p, L4FlowRecords *records)
 {
 	L4FlowFetched *fetched = &flows->fetched;
-	int			n;
+	int			first;
+	int			last;
 
 	fetch_chunks(flows, p);
-	n = p - fetched->pair + 1;
+	first = flows->pairs[p].link - fetched->link + 1;
+	last = first + flows->pairs[p].nlinks - 1;
 	l4_flow_records_init(records, CurrentMemoryContext);
 	SPI_tuptable = fetched->rows;
 	/* the same pair again, or one behind it */
-	while (fetched->next > 0 && int_of(fetched->next - 1, 1, 0) >= n)
+	while (fetched->next > 0 && int_of(fetched->next - 1, 1, 0) >= first)
 		fetched->next--;
-	for (; fetched->next < fetched->nrows && int_of(fetched->next, 1, 0) <= n; fetched->next++)
+	for (int n; fetched->next < fetched->nrows && (n = int_of(fetched->next, 1, 0)) <= last; fetched->next++)
 	{
 		bool		isnull;
 
-		if (int_of(fetched->next, 1, 0) == n)
-			l4_flow_records_unpack(records, DatumGetByteaPP(l4_query_value(fetched->rows, fetched->next, 2, &isnull)));
+		if (n >= first)
+			l4_flow_records_unpack(records, DatumGetByteaPP(l4_query_value(fetched->rows, fetched->next, 2, &isnull)),
+								   flows->links[fetched->link + n - 1].turned);
 	}
 }
 
