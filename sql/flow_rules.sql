@@ -409,6 +409,21 @@ UPDATE flows SET exporter = 'core';
 CALL slow(3, $$port_src < 50100 AND timestamp_start BETWEEN at(5) AND at(14)$$);
 CALL l4.trace_flows('flows');
 TABLE issues;
+-- a job that goes on with five replicas for three, whose rings send 4 / 5 of what is reduced for 2 / 3
+CALL forget_flows();
+CALL made_job(0, 1, 20);
+CALL made_job(0, 16, 20, dp => 5);
+UPDATE flows SET bytes = 1.2 * bytes WHERE port_src > 50001 AND timestamp_start > at(15);
+CALL l4.trace_flows('flows');
+SELECT runs, nics, dp, pp FROM l4.flow_job;
+SELECT kind, count(*) FROM l4.flow_issue GROUP BY 1;
+-- another job on the same machines: three replicas of two stages for six of one
+CALL forget_flows();
+CALL made_job(0, 1, 20, dp => 6, stages => 1);
+CALL made_job(0, 16, 20);
+UPDATE flows SET bytes = 0.8 * bytes WHERE port_src > 50001 AND timestamp_start > at(15);
+CALL l4.trace_flows('flows');
+SELECT runs, nics, dp, pp FROM l4.flow_job ORDER BY dp;
 CALL forget_flows();
 DROP SCHEMA flow_rules CASCADE;
 DELETE FROM l4.flow_endpoint;

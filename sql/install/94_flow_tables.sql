@@ -213,12 +213,22 @@ CREATE FUNCTION l4._flow_shared(a inet[], b inet[]) RETURNS int
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (SELECT count(*) FROM (SELECT FROM unnest(a || b) AS u(address) GROUP BY u.address HAVING count(*) = 2) AS x);
 
---: byte share of sizes that others have, too
-CREATE FUNCTION l4._flow_sizes_shared(sizes float8[], weights float8[], others float8[]) RETURNS float8
+-- A job that grows or shrinks has more or fewer replicas of the same stages.
+--: do two stints differ in their replicas only?
+CREATE FUNCTION l4._flow_same_shape(a l4._flow_stint, b l4._flow_stint) RETURNS boolean
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (SELECT coalesce(sum(x.weight) FILTER (WHERE EXISTS (SELECT FROM unnest(others) AS o(size)
-            WHERE abs(x.size / o.size - 1) <= 0.04)), 0) / sum(x.weight)
-        FROM unnest(sizes, weights) AS x(size, weight));
+RETURN (a).pp = (b).pp AND (a).dp::bigint * cardinality((b).nics) = (b).dp::bigint * cardinality((a).nics);
+
+-- A link of a ring of n carries (n - 1) / n of what is reduced.
+--: byte share of sizes of a stint that another has, too, as they are or of rings of its length
+CREATE FUNCTION l4._flow_sizes_shared(a l4._flow_stint, b l4._flow_stint) RETURNS float8
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (SELECT coalesce(sum(x.weight) FILTER (WHERE EXISTS (
+            SELECT FROM unnest((b).sizes) AS o(size)
+            CROSS JOIN (VALUES (1), (CASE WHEN l4._flow_same_shape(a, b)
+                THEN (1 - 1 / (b).dp::float8) / nullif(1 - 1 / (a).dp::float8, 0) END)) AS r(ring)
+            WHERE abs(x.size * r.ring / o.size - 1) <= 0.04)), 0) / sum(x.weight)
+        FROM unnest((a).sizes, (a).weights) AS x(size, weight));
 
 -- A stint goes on with one of a span that ends where its own begins, and that it overlaps, on most NICs of the smaller
 -- one; else its job started again, where there was one like it.
@@ -250,9 +260,10 @@ BEGIN
         AND p.nics[1] <= most_nic AND p.nics[cardinality(p.nics)] >= least_nic
         AND NOT EXISTS (SELECT FROM l4._flow_stint AS q WHERE q.flow_job = p.flow_job
             AND (q.span, q.first_ts, q.stint) > (p.span, p.first_ts, p.stint))
-        AND l4._flow_shared(p.nics, (s).nics) >= 0.375 * (cardinality(p.nics) + cardinality((s).nics))
-        AND l4._flow_sizes_shared(p.sizes, p.weights, (s).sizes) >= 0.5
-        AND l4._flow_sizes_shared((s).sizes, (s).weights, p.sizes) >= 0.5
+        AND l4._flow_shared(p.nics, (s).nics) >= CASE WHEN l4._flow_same_shape(p, s)
+            THEN 0.75 * least(cardinality(p.nics), cardinality((s).nics))
+            ELSE 0.375 * (cardinality(p.nics) + cardinality((s).nics)) END
+        AND l4._flow_sizes_shared(p, s) >= 0.5 AND l4._flow_sizes_shared(s, p) >= 0.5
     ORDER BY p.last_ts DESC, p.flow_job COLLATE "C" LIMIT 1;
     IF FOUND THEN
         RETURN;
