@@ -252,6 +252,25 @@ CALL l4.trace_flows('flows');
 SELECT count(*) AS steps, percentile_disc(0.5) WITHIN GROUP (ORDER BY round(duration_ms)) AS usual, max(round(duration_ms)) FROM l4.flow_step WHERE step > 0;
 SELECT kind, subject, round(score::numeric, 2) AS score FROM l4.flow_issue;
 
+-- a sharded job gathers three times, then reduces, in each micro-batch: of one, then two, then three a step
+CALL forget_flows();
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(d, 0), nic((d + 1) % 4, 0), 50100, 6000, CASE l WHEN 3 THEN 72e6 ELSE 24e6 END, at(s.t + 0.28 * m + 0.07 * l), at(s.t + 0.28 * m + 0.07 * l + 0.05), 'leaf-0'
+FROM (SELECT (i - 1) / 14 AS more, sum(0.5 + 0.28 * ((i - 1) / 14)) OVER (ORDER BY i) - 0.28 * ((i - 1) / 14) AS t FROM generate_series(1, 40) AS i) AS s
+CROSS JOIN generate_series(0, 3) AS d CROSS JOIN generate_series(0, 3) AS l CROSS JOIN LATERAL generate_series(0, more) AS m;
+CALL l4.trace_flows('flows');
+SELECT round(duration_ms) AS ms, count(*) FROM l4.flow_step WHERE step > 0 GROUP BY 1 ORDER BY 1;
+
+-- micro-batches of 200 to 260 ms, two a step of which the first is 60 ms later, and once no silence between two
+CALL forget_flows();
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(d, 0), nic((d + 1) % 4, 0), 50100, 6000, 24e6, at(s.t), at(CASE i WHEN 41 THEN s.next ELSE s.t + 0.05 END), 'leaf-0'
+FROM (SELECT i, x.t, lead(x.t, 1, x.t + 0.05) OVER (ORDER BY i) AS next
+      FROM (SELECT i, sum(0.2 + 0.06 * random_at(i) + CASE i % 2 WHEN 1 THEN 0.06 ELSE 0 END) OVER (ORDER BY i) AS t FROM generate_series(1, 80) AS i) AS x) AS s
+CROSS JOIN generate_series(0, 3) AS d;
+CALL l4.trace_flows('flows');
+SELECT count(*) AS steps, min(round(duration_ms)), max(round(duration_ms)) FROM l4.flow_step WHERE step > 0;
+
 -- twice as many micro-batches from step 25 on are no evaluations
 CALL forget_flows();
 CALL made_job(0, 1, 40);

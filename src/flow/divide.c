@@ -21,7 +21,7 @@
 #define NO_COST			1e9		/* of too few parts, or more than is needed */
 #define MOST_COST		0.85		/* parts that are less alike are no steps */
 #define FEWEST_PARTS	4
-#define NEAR_PARTS		12		/* at least so many lie together */
+#define MOST_PHASES		8		/* of a job, each with another number of micro-batches */
 #define PAUSE			1.5		/* of the usual length: a part that is longer has a pause before it, */
 #define MOST_PAUSES		0.4		/* if no more of them do, */
 #define PAUSE_BYTES		1.5		/* and it has not more than so many times the usual bytes */
@@ -149,46 +149,46 @@ find_bursts(const L4Records *records, Bursts *bursts)
 	bursts->n = at + 1;
 }
 
-/* Byte share of parts with about the usual bytes. */
-static double
-alikeness(const double *bytes, int nparts)
-{
-	double	   *values = palloc(sizeof(double) * nparts);
-	double		total = 0;
-	double		usual;
-	double		near = 0;
-
-	memcpy(values, bytes, sizeof(double) * nparts);
-	usual = median(values, nparts);
-	for (int p = 0; p < nparts; p++)
-	{
-		total += bytes[p];
-		if (fabs(bytes[p] - usual) <= 0.1 * usual)
-			near += bytes[p];
-	}
-	pfree(values);
-	return near / total;
-}
-
 /*
- * Lengths of parts as ratios to the median of a few that lie together, as
- * micro-batches in a step may become more or less.
+ * Values of parts as ratios to the median of so many that lie together, at
+ * least, as micro-batches in a step may become more or less.
  */
 static void
-compare_near(const double *lengths, int n, double *ratios)
+compare_near(const double *values, int n, int near, double *ratios)
 {
-	double		values[2 * NEAR_PARTS];
+	double	   *some = palloc(sizeof(double) * 2 * near);
 
 	for (int from = 0, to; from < n; from = to)
 	{
 		double		usual;
 
-		to = n - from < 2 * NEAR_PARTS ? n : from + NEAR_PARTS;
-		memcpy(values, lengths + from, sizeof(double) * (to - from));
-		usual = median(values, to - from);
+		to = n - from < 2 * near ? n : from + near;
+		memcpy(some, values + from, sizeof(double) * (to - from));
+		usual = median(some, to - from);
 		for (int i = from; i < to; i++)
-			ratios[i] = usual > 0 ? lengths[i] / usual : 1;
+			ratios[i] = usual > 0 ? values[i] / usual : 1;
 	}
+	pfree(some);
+}
+
+/* Byte share of parts with about the bytes that are usual near them. */
+static double
+alikeness(const double *bytes, int nparts)
+{
+	double	   *ratios = palloc(sizeof(double) * nparts);
+	double		total = 0;
+	double		near = 0;
+
+	/* what is served is alike within a request */
+	compare_near(bytes, nparts, Max(L4_NEAR_PARTS, nparts / MOST_PHASES), ratios);
+	for (int p = 0; p < nparts; p++)
+	{
+		total += bytes[p];
+		if (fabs(ratios[p] - 1) <= 0.1)
+			near += bytes[p];
+	}
+	pfree(ratios);
+	return near / total;
 }
 
 /* Median difference of two values that follow each other, of their sum. */
@@ -318,7 +318,7 @@ try_threshold(const L4Records *records, const Bursts *bursts, L4Division *divisi
 		lengths[p - 1] = (double) (ends[p] - ends[p - 1]);
 	if (nparts >= 2)
 	{
-		compare_near(lengths, nparts - 1, ratios);
+		compare_near(lengths, nparts - 1, L4_NEAR_PARTS, ratios);
 		division->period = l4_quantile(lengths, nparts - 1, PERIOD);
 	}
 	if (nparts >= FEWEST_PARTS && division->period > 0)

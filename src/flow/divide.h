@@ -6,6 +6,7 @@
 #define L4_FLOW_DIVIDE_H
 
 #define L4_DIVISIONS	15		/* thresholds that are tried */
+#define L4_NEAR_PARTS	12		/* so many parts that lie together tell what is usual */
 #define L4_FINER		0.03	/* cost that a finer division may have more */
 
 /* Records in order of their start; times in microseconds. */

@@ -138,8 +138,23 @@ typedef struct Parts
 	double	   *bytes;
 	int64	   *ends;
 	int64	   *busy;
-	double		usual;
+	double	   *usual;			/* bytes of parts near each, */
+	double		all_usual;		/* and of all */
 } Parts;
+
+/* Lesser median of the parts before one and of those behind, as micro-batches in a step may become more or less. */
+static double
+usual_bytes(const double *bytes, int n, int part)
+{
+	double		few[L4_NEAR_PARTS];
+	int			nfew = Min(L4_NEAR_PARTS, n);
+	double		before;
+
+	memcpy(few, bytes + Min(Max(part - nfew, 0), n - nfew), sizeof(double) * nfew);
+	before = l4_quantile(few, nfew, 0.5);
+	memcpy(few, bytes + Min(part + 1, n - nfew), sizeof(double) * nfew);
+	return Min(before, l4_quantile(few, nfew, 0.5));
+}
 
 static void
 measure_parts(const GroupRecords *g, Parts *parts, int n)
@@ -151,6 +166,7 @@ measure_parts(const GroupRecords *g, Parts *parts, int n)
 	parts->bytes = palloc0(sizeof(double) * Max(n, 1));
 	parts->ends = palloc0(sizeof(int64) * Max(n, 1));
 	parts->busy = palloc0(sizeof(int64) * Max(n, 1));
+	parts->usual = palloc(sizeof(double) * Max(n, 1));
 	for (int i = 0; i < g->records.n; i++)
 	{
 		int			p = g->part[i];
@@ -160,8 +176,10 @@ measure_parts(const GroupRecords *g, Parts *parts, int n)
 		parts->busy[p] += Max(g->end[i] - Max(g->start[i], end), 0);
 		end = Max(end, g->end[i]);
 	}
+	for (int p = 0; p < n; p++)
+		parts->usual[p] = usual_bytes(parts->bytes, n, p);
 	memcpy(sorted, parts->bytes, sizeof(double) * n);
-	parts->usual = l4_quantile(sorted, n, 0.5);
+	parts->all_usual = l4_quantile(sorted, n, 0.5);
 	pfree(sorted);
 }
 
@@ -180,9 +198,10 @@ join_parts(GroupRecords *g, const Parts *parts)
 		double		bytes = parts->bytes[p];
 		int			last = p;
 
-		while (bytes < WHOLE * parts->usual && last + 1 < parts->n && parts->bytes[last + 1] < WHOLE * parts->usual)
+		while (bytes < WHOLE * parts->usual[p] && last + 1 < parts->n
+			   && parts->bytes[last + 1] < WHOLE * parts->usual[last + 1])
 			bytes += parts->bytes[++last];
-		if (fabs(bytes / parts->usual - 1) > 1 - WHOLE)
+		if (fabs(bytes / parts->usual[p] - 1) > 1 - WHOLE)
 			last = p;
 		while (p <= last)
 			number[p++] = n;
@@ -197,12 +216,15 @@ join_parts(GroupRecords *g, const Parts *parts)
  * How many parts make a step, and which is the first one: 1 where all are
  * alike. Micro-batches of a sharded job follow each other as steps do, but
  * the first of a step comes later, by the time that the optimizer takes.
+ * place is the last micro-batch of each part: one may have several.
  */
 static int
-parts_in_turn(const Parts *parts, double period, int *first)
+parts_in_turn(const Parts *parts, double period, int *place, int *first)
 {
 	double	   *lengths = palloc(sizeof(double) * parts->n);
 
+	for (int i = 0; i < parts->n; i++)
+		place[i] = (i == 0 ? -1 : place[i - 1]) + Max(1, (int) rint(Min(parts->bytes[i] / parts->usual[i], MOST_TURNS)));
 	for (int k = 2; k <= MOST_TURNS && parts->n > 3 * k; k++)
 	{
 		double		turn[MOST_TURNS];
@@ -214,15 +236,16 @@ parts_in_turn(const Parts *parts, double period, int *first)
 		{
 			int			n = 0;
 
-			for (int i = r == 0 ? k : r; i < parts->n; i += k)
-				lengths[n++] = (double) (parts->ends[i] - parts->ends[i - 1]);
+			for (int i = 1; i < parts->n; i++)
+				if (place[i] % k == r && place[i] == place[i - 1] + 1)
+					lengths[n++] = (double) (parts->ends[i] - parts->ends[i - 1]);
 			turn[r] = l4_quantile(lengths, n, 0.5);
 			spread = Max(spread, l4_quantile(lengths, n, 0.8) - l4_quantile(lengths, n, 0.2));
 			longest = turn[r] > turn[longest] ? r : longest;
 		}
 		for (int r = 0; r < k; r++)
 			next = r == longest ? next : Max(next, turn[r]);
-		if (turn[longest] - next > Max(TURN_SHARE * period, 2 * spread) && turn[longest] - next < MOST_SHARE * period)
+		if (turn[longest] - next > Max(TURN_SHARE * period, spread) && turn[longest] - next < MOST_SHARE * period)
 		{
 			*first = longest;
 			pfree(lengths);
@@ -264,7 +287,7 @@ shift_parts(GroupRecords *g, Parts *parts, double q)
 
 			end = Max(end, g->end[i]);
 			bytes = p == g->part[i - 1] ? bytes + g->bytes[i - 1] : 0;
-			place = bytes / parts->usual - (1 - q);
+			place = bytes / parts->all_usual - (1 - q);
 			if (pass == 0 && p != g->part[i - 1])
 				between[p] = silence;
 			if (pass == 0 && (p != g->part[i - 1] || place <= -NEAR_BYTES))
@@ -289,7 +312,7 @@ shift_parts(GroupRecords *g, Parts *parts, double q)
 	if (usual < END_SILENCE * l4_quantile(between + 1, n, 0.5))
 		return;
 	/* the last part may be no more than the end of a step */
-	if (parts->bytes[n] < (1 - q + NEAR_BYTES) * parts->usual)
+	if (parts->bytes[n] < (1 - q + NEAR_BYTES) * parts->all_usual)
 		last[n] = g->records.n - 1;
 	for (int i = 0; i < g->records.n; i++)
 		if (g->part[i] > 0 && i <= last[g->part[i]])
@@ -304,6 +327,7 @@ end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
 	MemoryContext old = MemoryContextSwitchTo(flows->load_cxt);
 	int			n = l4_divide_parts(&g->records, threshold, g->part);
 	Parts		parts;
+	int		   *place;
 	int			turns;
 	int			first;
 	double		q;
@@ -311,20 +335,20 @@ end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
 	measure_parts(g, &parts, n);
 	n = join_parts(g, &parts);
 	measure_parts(g, &parts, n);
-	turns = flows->clusters[group->cluster].pipeline ? 1 : parts_in_turn(&parts, group->period, &first);
+	place = palloc(sizeof(int) * Max(n, 1));
+	turns = flows->clusters[group->cluster].pipeline ? 1 : parts_in_turn(&parts, group->period, place, &first);
 	if (turns > 1)
 	{
 		for (int i = 0; i < g->records.n; i++)
-			g->part[i] = (g->part[i] + turns - first) / turns - (first == 0);
+			g->part[i] = (place[g->part[i]] + turns - first) / turns - (first == 0);
 		n = g->part[g->records.n - 1] + 1;
 		group->period *= turns;
 		measure_parts(g, &parts, n);
 	}
-	q = parts.bytes[0] / parts.usual;
+	q = parts.bytes[0] / parts.all_usual;
 	if (n > 2 && q > 0.1 && q < 0.9 && g->start[0] - flows->first > group->period / 2)
 		shift_parts(g, &parts, q);
 	MemoryContextSwitchTo(old);
-	group->usual = parts.usual;
 	group->ends = palloc(sizeof(int64) * Max(parts.n, 1));
 	group->busy = palloc(sizeof(int64) * Max(parts.n, 1));
 	group->nends = 0;
@@ -333,9 +357,9 @@ end_parts(L4Flows *flows, L4FlowGroup *group, GroupRecords *g, double threshold)
 		/* all its records lie before the end that was moved */
 		if (parts.bytes[i] == 0)
 			continue;
-		if ((i == 0 || i == parts.n - 1) && parts.bytes[i] < WHOLE * parts.usual)
+		if ((i == 0 || i == parts.n - 1) && parts.bytes[i] < WHOLE * parts.usual[i])
 		{
-			group->open = i > 0 ? parts.bytes[i] / parts.usual : 0;
+			group->open = i > 0 ? parts.bytes[i] / parts.usual[i] : 0;
 			continue;
 		}
 		group->busy[group->nends] = parts.busy[i];
