@@ -241,5 +241,15 @@ SELECT * FROM l4.address_book('ends');
 SELECT status FROM l4.diagnose('good-2');
 SELECT kind, node FROM l4.evidence WHERE job_id = 'good-2' AND value > 0 AND kind IN (SELECT k.kind FROM kind AS k);
 
+-- a case goes with its job
+SELECT string_agg(format('SELECT %1$L AS left_behind FROM l4.%1$I WHERE job_id NOT IN (SELECT job_id FROM l4.job)',
+    c.relname), ' UNION ') AS left_behind
+FROM pg_class AS c WHERE c.relnamespace = 'l4'::regnamespace AND c.relkind = 'r' AND c.relname ~ '^_(case|counted)' \gset
+BEGIN;
+SET LOCAL client_min_messages = warning;
+TRUNCATE l4.job CASCADE;
+:left_behind;
+ROLLBACK;
 SELECT count(l4.forget_job(job_id)) AS forgotten FROM l4.job WHERE settings = 'evidence';
+:left_behind;
 DROP SCHEMA evidence CASCADE;

@@ -141,7 +141,7 @@ CREATE TABLE l4._pack_chunk (
 
 --: iterations of streams in whose lines no rule reads any: a diagnosis found the event that counts up
 CREATE TABLE l4._counted (
-    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
+    job_id text NOT NULL,
     stream_id int PRIMARY KEY,
     iterations bytea NOT NULL --: as in _pack, without metrics
 );
@@ -205,17 +205,20 @@ CREATE TABLE l4._ingest (
     total bigint                     --: lines to read, estimated; NULL = not known
 );
 
--- No foreign keys from these tables: to check one costs more than to insert a row. A job's row is locked while its
--- rows are written, and what is deleted takes them along, all in one statement.
---: trigger: what is packed of jobs or streams goes with them, all at once
+-- No foreign keys from these tables and those of a case: to check one costs more than to insert a row. A job's row is
+-- locked while its rows are written, and what is deleted takes them along, all in one statement.
+--: trigger: what is packed of jobs or streams, and a case, goes with them, all at once
 CREATE FUNCTION l4._delete_packs() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
     IF TG_OP = 'TRUNCATE' THEN
-        TRUNCATE l4._job_pack, l4._pack_chunk, l4._pack;
+        TRUNCATE l4._job_pack, l4._pack_chunk, l4._pack, l4._counted, l4._case, l4._case_place, l4._case_clock,
+            l4._case_progress, l4._case_iteration, l4._case_count, l4._case_event, l4._case_dropped, l4._case_mark,
+            l4._case_end, l4._case_edge;
     ELSIF TG_TABLE_NAME = 'job' THEN
         DELETE FROM l4._job_pack e USING gone g WHERE e.job_id = g.job_id;
+        PERFORM l4._case_forget(g.job_id) FROM gone g;
     ELSE
         DELETE FROM l4._pack_chunk c USING gone g WHERE c.pack_id = g.pack_id;
         DELETE FROM l4._pack p USING gone g WHERE p.pack_id = g.pack_id;

@@ -106,7 +106,7 @@ CREATE TYPE l4._counter AS (event_id int, slot int, epoch_slot int, total_slot i
 
 --: case: what was found about the job as a whole; t = the thresholds; symptom = as its progress tells it
 CREATE TABLE l4._case (
-    job_id text PRIMARY KEY REFERENCES l4.job ON DELETE CASCADE,
+    job_id text PRIMARY KEY,
     state text NOT NULL,
     t l4._thresholds NOT NULL,
     parameters jsonb NOT NULL,
@@ -145,7 +145,7 @@ CREATE TABLE l4._case (
 --: case, nodes: their ranks and their order; lines = 0 for nodes that were expected and never wrote; block = number of
 --: the node by its ranks, gaps counted
 CREATE TABLE l4._case_place (
-    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
+    job_id text NOT NULL,
     node text NOT NULL,
     rank int,
     ranks int4multirange NOT NULL,
@@ -161,7 +161,7 @@ CREATE TABLE l4._case_place (
 
 --: case, clocks: of nodes whose clock is off, by how much
 CREATE TABLE l4._case_clock (
-    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
+    job_id text NOT NULL,
     node text NOT NULL,
     clock interval NOT NULL,
     CONSTRAINT _case_clock_pkey PRIMARY KEY (job_id, node)
@@ -169,7 +169,7 @@ CREATE TABLE l4._case_clock (
 
 --: case, progress: what the nodes report of iterations
 CREATE TABLE l4._case_progress (
-    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
+    job_id text NOT NULL,
     node text NOT NULL,
     train_ts timestamptz,
     progress_ts timestamptz,
@@ -180,7 +180,7 @@ CREATE TABLE l4._case_progress (
 
 --: case, progress: iterations in order; duration is the median over nodes, ratio is against the normal duration
 CREATE TABLE l4._case_iteration (
-    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
+    job_id text NOT NULL,
     place int NOT NULL,
     epoch int,
     iteration int NOT NULL,
@@ -193,7 +193,7 @@ CREATE TABLE l4._case_iteration (
 
 --: case, events: where the events of _case_event are, in the last attempt
 CREATE TABLE l4._case_count (
-    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
+    job_id text NOT NULL,
     event_id int NOT NULL,
     node text NOT NULL,
     occurrences bigint NOT NULL,
@@ -206,7 +206,7 @@ CREATE TABLE l4._case_count (
 --: case, events: those that are new, or of level WARNING and above; alike = oldest event of its near-duplicate group;
 --: kills = it, or one beside it in the same report, tells that a process was killed; example = as in _job_event
 CREATE TABLE l4._case_event (
-    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
+    job_id text NOT NULL,
     event_id int NOT NULL,
     level int NOT NULL,
     is_new bool NOT NULL,
@@ -228,7 +228,7 @@ CREATE TABLE l4._case_event (
 
 --: case, dropped: new events that are no sign of the failure, and why
 CREATE TABLE l4._case_dropped (
-    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
+    job_id text NOT NULL,
     event_id int NOT NULL,
     reason text NOT NULL,
     CONSTRAINT _case_dropped_pkey PRIMARY KEY (job_id, event_id)
@@ -236,7 +236,7 @@ CREATE TABLE l4._case_dropped (
 
 --: case, marks: when a node first deviated, was significant and reported a crash, and whether it failed like others
 CREATE TABLE l4._case_mark (
-    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
+    job_id text NOT NULL,
     node text NOT NULL,
     new_ts timestamptz,
     significant_ts timestamptz,
@@ -247,7 +247,7 @@ CREATE TABLE l4._case_mark (
 
 --: case, symptom: which nodes ended as nodes of good jobs do, and which of them cannot have stopped before the end
 CREATE TABLE l4._case_end (
-    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
+    job_id text NOT NULL,
     node text NOT NULL,
     ended_well bool NOT NULL,
     went_through bool NOT NULL,
@@ -256,7 +256,7 @@ CREATE TABLE l4._case_end (
 
 --: case, accusations: who names whom, and in which events; weight 0 = not heard
 CREATE TABLE l4._case_edge (
-    job_id text NOT NULL REFERENCES l4.job ON DELETE CASCADE,
+    job_id text NOT NULL,
     accuser text NOT NULL,
     accused text NOT NULL,
     first_ts timestamptz,
