@@ -56,7 +56,7 @@ BEGIN ATOMIC
         SELECT z.node, least(max(z.first_ts), min(z.first_ts) FILTER (WHERE z.stage = 'train')) AS ts
         FROM l4._stages(k) AS z
         WHERE z.stage IN ('data', 'model', 'checkpoint_load', 'train') GROUP BY z.node
-    ), over AS (
+    ), over AS MATERIALIZED (
         SELECT n.node, CASE WHEN k.iterations >= (k.t).min_iterations
                 AND (n.train_ts IS NULL OR n.iterations >= (k.t).min_iterations)
                 AND n.node NOT IN (SELECT o FROM l4._left_out(k) AS o)

@@ -63,7 +63,7 @@ END;
 -- A line with a status behind a word for it that is 0 in good jobs, if there are any, and not here: "stopped (rc=-9)".
 --: known events with a status that is 0 in good jobs, and not in this
 CREATE FUNCTION l4._new_status(job_id text, good_jobs text[]) RETURNS SETOF int
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     here constant int[] := ARRAY(
@@ -141,8 +141,8 @@ BEGIN ATOMIC
         LEFT JOIN known AS b USING (event_id)
         LEFT JOIN labelled AS l USING (event_id)
         LEFT JOIN l4._new_words(k.job_id, (k.baseline || k.elsewhere)[1:(k.t).word_jobs::int]) AS w USING (event_id)
-        LEFT JOIN l4._new_status(k.job_id, k.baseline[1:(k.t).word_jobs::int]) AS s(event_id)
-            ON s.event_id = j.event_id AND NOT r.before AND k.baseline <> '{}'
+        LEFT JOIN l4._new_status(k.job_id, nullif(k.baseline[1:(k.t).word_jobs::int], '{}')) AS s(event_id)
+            ON s.event_id = j.event_id AND NOT r.before
         WHERE b.event_id IS NULL OR w.words IS NOT NULL OR s.event_id IS NOT NULL
             OR l4._level(e.level) >= (k.t).warning_level
             OR e.example ~* 'exit' AND j.example <> e.example

@@ -280,6 +280,9 @@ BEGIN ATOMIC
         CROSS JOIN LATERAL unnest(string_to_array(e.template, '<*>')) WITH ORDINALITY AS p(words, place)
         WHERE j.nodes = wrote AND j.occurrences <= (k.t).max_ranks * wrote AND p.place > 1
             AND p.words ~* '^[ ,;]*(/|(out )?of|world([ _]?size)?[ =:]*) ?$'
+            -- values of a thousand nodes are not read where the first record has no such number
+            AND wrote < (SELECT max(m.numbers[1]::int) FROM regexp_matches(j.example, '[0-9][\s,;]*'
+                '(?:/|(?:out )?of|world(?:[ _]?size)?[ =:]*)\s*([0-9]{1,6})(?![0-9])', 'gi') AS m(numbers))
     ), said AS MATERIALIZED (
         SELECT v.event_id, v.node, v.value::int AS number, v.place
         FROM (SELECT z.*, dense_rank() OVER (PARTITION BY z.event_id ORDER BY z.slot) AS place

@@ -67,20 +67,19 @@ BEGIN ATOMIC
             (SELECT array_agg(v.line ORDER BY v.n) FROM variant AS v)) AS m
         WHERE m.matched
     ), deciding AS MATERIALIZED (
-        -- slots of which some values match and others do not
-        SELECT v.*
-        FROM (SELECT c.fault_id, c.step, v.event_id, v.slot, v.nodes, v.line, v.ts, m.line IS NOT NULL AS yes,
-                bool_or(m.line IS NOT NULL) OVER w AND NOT bool_and(m.line IS NOT NULL) OVER w AS decides
-            FROM variant AS v
-            CROSS JOIN condition AS c
-            LEFT JOIN match AS m ON m.line = v.n AND m.pattern = c.place
-            WINDOW w AS (PARTITION BY c.fault_id, c.step, v.event_id, v.slot)) AS v
-        WHERE v.decides
+        -- values that match, in slots of which others do not
+        SELECT d.*
+        FROM (SELECT c.fault_id, c.step, v.event_id, v.slot, v.nodes, v.line, v.ts, v.all_values,
+                count(*) OVER (PARTITION BY c.place, v.event_id, v.slot) AS values
+            FROM match AS m
+            JOIN condition AS c ON c.place = m.pattern
+            JOIN (SELECT z.*, count(*) OVER (PARTITION BY z.event_id, z.slot) AS all_values FROM variant AS z) AS v
+                ON v.n = m.line) AS d
+        WHERE d.values < d.all_values
     ), node AS (
         SELECT d.fault_id, d.step, d.event_id, t.node, (array_agg(d.line ORDER BY d.ts, d.line))[1] AS line,
             min(d.ts) AS ts, count(DISTINCT d.slot) AS slots
         FROM deciding AS d CROSS JOIN LATERAL unnest(d.nodes) AS t(node)
-        WHERE d.yes
         GROUP BY d.fault_id, d.step, d.event_id, t.node
     )
     SELECT s.fault_id, s.step, s.event_id, array_agg(n.node ORDER BY n.node) FILTER (WHERE n.node IS NOT NULL),

@@ -34,7 +34,7 @@ CREATE FUNCTION l4._fault_library(OUT version numeric, OUT ids int[], OUT signat
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    SELECT coalesce(sum(hashtextextended(concat_ws(E'\n', a.fault_id, a.signature, a.templates), 0)), 0),
+    SELECT coalesce(sum(hash_record_extended(ROW(a.fault_id, a.signature, a.templates), 0)), 0),
         array_agg(a.fault_id ORDER BY a.fault_id) FILTER (WHERE a.signature IS NOT NULL),
         array_agg(a.signature ORDER BY a.fault_id) FILTER (WHERE a.signature IS NOT NULL)
     INTO version, ids, signatures FROM l4.active_fault AS a;
@@ -105,8 +105,8 @@ DECLARE
 BEGIN
     FOR r IN
         WITH used AS MATERIALIZED (
-            SELECT v.event_id, v.slot, v.value, array_agg(DISTINCT v.node) AS nodes, min(v.first_ts) AS ts,
-                coalesce(sum(v.occurrences), 1)::bigint AS n
+            SELECT v.event_id, v.slot, v.value, min(v.node) AS node, array_agg(DISTINCT v.node) AS nodes,
+                min(v.first_ts) AS ts, coalesce(sum(v.occurrences), 1)::bigint AS n
             FROM l4._slot_values(_line_variants.job_id, event_ids) v
             GROUP BY v.event_id, v.slot, v.value
         ), example AS MATERIALIZED (
@@ -125,7 +125,7 @@ BEGIN
                 count(*) OVER (PARTITION BY d.event_id) AS slots
             FROM (SELECT DISTINCT u.event_id, u.slot FROM used u) AS d
         )
-        SELECT e.id, e.line, e.message, f.slot_values[s.n] AS first, v.slot, v.value, v.nodes, v.ts, v.n
+        SELECT e.id, e.line, e.message, f.slot_values[s.n] AS first, v.slot, v.value, v.node, v.nodes, v.ts, v.n
         FROM example e
         JOIN l4._values(_line_variants.job_id, event_ids, ARRAY(SELECT DISTINCT x.first_node FROM example x)) f
             ON f.node = e.first_node AND f.event_id = e.id
@@ -149,7 +149,7 @@ BEGIN
         CONTINUE WHEN part = 0;
         event_id := r.id;
         slot := r.slot;
-        node := (SELECT min(t.node) FROM unnest(r.nodes) AS t(node));
+        node := r.node;
         line := overlay(r.line PLACING r.value FROM part FOR length(r.first));
         ts := r.ts;
         occurrences := r.n;
