@@ -35,6 +35,9 @@ BEGIN
             FROM (SELECT j.event_id FROM l4._job_event AS j WHERE j.job_id = _labelled.job_id
                 UNION SELECT unnest(events)) AS j
             JOIN l4._event AS e USING (event_id))
+            -- what is the same ends alike
+            AND (events IS NULL OR split_part(t.plain, ' ', -1) IN (
+                SELECT split_part(w.plain, ' ', -1) FROM l4._event AS w WHERE w.event_id = ANY (events)))
     ), cut AS (
         SELECT e.event_id, substr(e.plain, length(c.label) + 1) AS rest
         FROM (SELECT z.* FROM event AS z WHERE z.plain ~ '^(?:\S+ +){0,2}\S*(?:[0-9]|<\*>)\S* ' OFFSET 0) AS e

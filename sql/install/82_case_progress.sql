@@ -200,14 +200,16 @@ CREATE FUNCTION l4._case_attempt(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    jobs int;
+    low int := 1;
+    high int;
 BEGIN
     -- where the first ones were not started again no others are looked at
-    FOREACH jobs IN ARRAY ARRAY[(k.t).min_pair, (k.t).value_jobs]::int[] LOOP
+    FOREACH high IN ARRAY ARRAY[(k.t).min_pair, (k.t).value_jobs]::int[] LOOP
         k.good_since := ARRAY(
-            SELECT greatest(b.since, CASE WHEN b.place <= jobs THEN l4._good_since(k, b.job_id) END)
+            SELECT greatest(b.since, CASE WHEN b.place BETWEEN low AND high THEN l4._good_since(k, b.job_id) END)
             FROM unnest(k.baseline, k.good_since) WITH ORDINALITY AS b(job_id, since, place) ORDER BY b.place);
         EXIT WHEN array_remove(k.good_since, NULL) = '{}';
+        low := high + 1;
     END LOOP;
     k.attempt_ts := greatest(k.attempt_ts, l4._last_attempt(k.job_id, k.baseline), l4._started_again(k));
     IF k.attempt_ts IS NOT NULL AND (k.counter).event_id IS NOT NULL THEN

@@ -39,8 +39,7 @@ BEGIN
         ARRAY(SELECT a.server FROM l4._job_absent AS a WHERE a.job_id = k.job_id ORDER BY 1),
         (SELECT sum(hash_record_extended(ROW(s.stream_id, s.lines, s.tail_lines, s.units, s.last_ts), 0))
             FROM l4._stream AS s WHERE s.job_id = ANY (near)),
-        (SELECT sum(hash_record_extended(ROW(e.job_id, e.event_id, e.occurrences, e.nodes, e.first_ts, e.last_ts), 0))
-            FROM l4._job_event AS e WHERE e.job_id = ANY (near || k.elsewhere)),
+        (SELECT sum(hash_record_extended(p, 0)) FROM l4._job_pack AS p WHERE p.job_id = ANY (near || k.elsewhere)),
         (SELECT sum(hash_record_extended(ROW(n.job_id, n.node, n.rank, n.addresses), 0))
             FROM l4.job_node AS n WHERE n.job_id = ANY (near)),
         (SELECT sum(hash_record_extended(ROW(e.event_id, e.merged_into), 0))
