@@ -107,6 +107,7 @@ OBJS = \
 	src/miner/train.o \
 	src/packed/group.o \
 	src/packed/packed.o \
+	src/packed/packed_plan.o \
 	src/packed/packed_read.o \
 	src/packed/packed_sql.o \
 	src/packed/packed_window.o \

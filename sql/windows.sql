@@ -22,6 +22,10 @@ CALL l4.ingest('lines');
 CREATE TABLE span (from_ts timestamptz, to_ts timestamptz);
 INSERT INTO span VALUES (NULL, NULL), ('2026-03-01 10:01:10.001', '2026-03-01 10:01:24.001'), (NULL, '2026-03-01 10:00:10'),
     ('2026-03-01 10:11:00', NULL), ('2026-03-01 12:00:00', '2026-03-01 13:00:00'), ('infinity', '-infinity');
+CREATE SCHEMA fenced
+    CREATE VIEW event_line AS SELECT * FROM l4.event_line OFFSET 0
+    CREATE VIEW iteration AS SELECT * FROM l4.iteration OFFSET 0
+    CREATE VIEW event_count AS SELECT * FROM l4.event_count;
 -- rows that one has and the other has not: none
 CREATE FUNCTION unlike(a text, b text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -53,6 +57,40 @@ SELECT s.from_ts, s.to_ts, v.width,
             FROM l4.iterations(%L, %L, %L) WHERE duration_ms IS NOT NULL AND started IS NOT NULL GROUP BY 1, 2', v.width,
             '2000-01-01 00:00:00+00', 'windows-1', s.from_ts, s.to_ts)) AS times_unlike
 FROM span AS s, (VALUES (interval '10 seconds'), (interval '7 hours')) AS v(width) ORDER BY s.from_ts, s.to_ts, v.width;
+-- conditions on the views are looked at while rows are unpacked: what a query has is what it would have afterwards
+CREATE FUNCTION reads(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    calls text[];
+BEGIN
+    FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS off) ' || query LOOP
+        IF line LIKE '%Function Call: l4.\_%between%' THEN
+            calls := calls || concat_ws(', ', CASE WHEN line ~ '10:0\d:' THEN 'times' END,
+                CASE WHEN line ~ ' END, (\$|\(InitPlan)' THEN 'events' END, 'columns ' || (regexp_match(line, '(-?\d+)\)$'))[1]);
+        END IF;
+    END LOOP;
+    RETURN (SELECT string_agg(c, '; ' ORDER BY c COLLATE "C") FROM unnest(calls) AS c);
+END $$;
+SELECT v.query, reads(q.query), unlike(q.query, replace(q.query, 'l4.', 'fenced.')) AS unlike
+FROM (VALUES ($$l.* FROM l4.event_line AS l WHERE ts >= timestamptz '2026-03-01 10:01:10+00'$$),
+    ($$line_no, ts FROM l4.event_line WHERE ts BETWEEN '2026-03-01 10:01:10+00' AND '2026-03-01 10:01:24+00'$$),
+    ($$line_no FROM l4.event_line WHERE ts = '2026-03-01 10:01:10+00'$$),
+    ($$count(*) FROM l4.event_line WHERE '2026-03-01 10:01:10+00' > ts AND ts >= '2026-03-01 10:00:40+00'$$),
+    ($$ts FROM l4.event_line WHERE ts < timestamptz '2026-03-01 10:01:10+00' + random() * interval '0'$$),
+    ($$node, stage FROM l4.event_line WHERE level = 'ERROR' AND iteration IS NOT NULL$$),
+    ($$* FROM l4.event_line WHERE level IN ('ERROR', 'WARNING') AND node = 'n1'$$),
+    ($$* FROM l4.event_line WHERE level IS NULL$$),
+    ($$event_id FROM l4.event_line WHERE event_id = (SELECT min(event_id) FROM l4.event_count WHERE job_id = 'windows-1')$$),
+    ($$l.line_no FROM span AS s JOIN l4.event_line AS l ON l.ts = s.from_ts$$),
+    ($$l.line_no FROM span AS s LEFT JOIN l4.event_line AS l ON l.ts = s.from_ts AND l.level = 'ERROR'$$),
+    ($$a.line_no, b.ts FROM l4.event_line AS a JOIN l4.event_line AS b USING (node, source, line_no)
+        WHERE a.level = 'ERROR' AND b.ts < '2026-03-01 10:05:00+00'$$),
+    ($$node, (SELECT count(*) FROM span WHERE from_ts <= l.ts) FROM l4.event_line AS l WHERE source = 's1'$$),
+    ($$metrics FROM l4.iteration WHERE started >= '2026-03-01 10:01:10+00' AND started <= '2026-03-01 10:01:24+00'$$),
+    ($$x.* FROM l4.event_line AS l, LATERAL (SELECT l.stage OFFSET 0) AS x WHERE l.line_no < 5$$),
+    ($$rank, count(*) FROM l4.event_line AS l GROUP BY rank HAVING max(line_no) > 0$$),
+    ($$metrics FROM l4.iteration WHERE started > '2026-03-01 10:01:10+00'$$))
+    AS v(query), LATERAL (SELECT 'SELECT ' || v.query) AS q(query);
 SELECT * FROM l4.iteration_times('windows-1', '5 min', on_node => 'n1');
 SELECT * FROM l4.line_counts('windows-1', '5 min', '2026-03-01 10:05', on_node => 'n1');
 -- when an iteration began: its report less how long it took
@@ -76,4 +114,4 @@ SELECT l4._lines_between('\x01020169020205', NULL, NULL, NULL);
 SELECT l4._iterations_between('\x01020169020205', NULL, NULL, NULL);
 SELECT l4._iteration_times('\x01', NULL, 1, NULL, NULL);
 SELECT l4.forget_job(job_id) FROM l4.job WHERE job_id LIKE 'windows-%';
-DROP SCHEMA windows CASCADE;
+DROP SCHEMA fenced, windows CASCADE;

@@ -70,6 +70,13 @@ l4_init_materialized_srf(FunctionCallInfo fcinfo)
 #define l4_shm_mq_sendv(queue, parts, n) shm_mq_sendv(queue, parts, n, false, true)
 #endif
 
+/* A relation of a query that nobody's rights are looked at for, since the query has it already. */
+#if PG_VERSION_NUM < 160000
+#define L4_RTE_WITHOUT_RIGHTS(rte) ((rte)->requiredPerms = 0)
+#else
+#define L4_RTE_WITHOUT_RIGHTS(rte) ((rte)->perminfoindex = 0)
+#endif
+
 /* A function that does not return; stands in front of its declaration. */
 #if PG_VERSION_NUM >= 180000
 #define L4_NORETURN pg_noreturn

@@ -47,10 +47,17 @@ SELECT s.stream_id, s.job_id, s.node, s.source, c.chunk_no, c.first_line_no, c.l
 FROM l4._stream s
 JOIN l4._pack_chunk c ON c.pack_id = s.pack_id;
 
---: packed lines of some events (NULL = of all), from a time on and before another one (NULL = open)
-CREATE FUNCTION l4._lines_between(packed bytea, ids int[], from_ts timestamptz, to_ts timestamptz)
+--: planner support: conditions on packed lines and iterations become arguments
+CREATE FUNCTION l4._window_support(internal) RETURNS internal
+LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_window_support';
+
+--: packed lines of some events (NULL = of all), from a time on and up to another one (NULL = open); first_ts, last_ts:
+--: none is before, after it (NULL = not known); columns: of a bit each, the others are NULL
+CREATE FUNCTION l4._lines_between(packed bytea, ids int[], from_ts timestamptz, to_ts timestamptz,
+    first_ts timestamptz DEFAULT NULL, last_ts timestamptz DEFAULT NULL, columns int DEFAULT -1)
 RETURNS TABLE (line_no bigint, back bigint, ts timestamptz, rank int, event_id int, stage text, iteration int)
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 100 AS 'MODULE_PATHNAME', 'l4_lines_between';
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 100 SUPPORT l4._window_support
+AS 'MODULE_PATHNAME', 'l4_lines_between';
 
 --: roll-up of a job: one row an event
 --.event_id the event; may have been merged since, see _event.merged_into
@@ -131,7 +138,7 @@ LEFT JOIN (SELECT l4._survivor(e.event_id, e.merged_into) AS event_id, sum(j.occ
     FROM l4._job_event j JOIN l4._event e ON e.event_id = j.event_id
     GROUP BY 1) c ON c.event_id = e.event_id;
 
---: a row for every line; give a job and a node, or use event_lines()
+--: a row for every line; give a job, and a node, level, event or time
 --.line_no number of the line in its stream
 --.record_line_no number of the first line of its record
 --.ts time: the relation's, else the line's own
@@ -142,8 +149,7 @@ CREATE VIEW l4.event_line AS
 SELECT s.job_id, s.node, s.source, u.line_no, u.line_no - u.back AS record_line_no, u.ts, u.rank, e.level,
     l4._survivor(e.event_id, e.merged_into) AS event_id, u.stage, u.iteration
 FROM l4._chunk s
-CROSS JOIN LATERAL l4._unpack(s.body) AS u(line_no bigint, back bigint, ts timestamptz, rank int, event_id int,
-    stage text, iteration int)
+CROSS JOIN LATERAL l4._lines_between(s.body, NULL, NULL, NULL, s.first_ts, s.last_ts) AS u
 JOIN l4._event e ON e.event_id = u.event_id;
 
 --: records of each event on each node
@@ -241,10 +247,11 @@ END;
 CREATE FUNCTION l4._iteration_metrics(packed bytea, open bytea, place bigint) RETURNS jsonb
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'l4_iteration_metrics';
 
---: packed iterations that started from a time on and before another one (NULL = open), and their rows, from 1 on
+--: packed iterations that started from a time on and up to another one (NULL = open), and their rows, from 1 on
 CREATE FUNCTION l4._iterations_between(packed bytea, open bytea, from_ts timestamptz, to_ts timestamptz)
 RETURNS TABLE (epoch int, iteration int, started timestamptz, duration_ms float8, place bigint)
-LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 1000 AS 'MODULE_PATHNAME', 'l4_iterations_between';
+LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 1000 SUPPORT l4._window_support
+AS 'MODULE_PATHNAME', 'l4_iterations_between';
 
 --: iterations as the streams report them done
 --.epoch epoch: as printed, else counted up when the iterations start again

@@ -1,5 +1,6 @@
 -- Lines and iterations between two times, of some levels, and their numbers by time: what dashboards ask for again
--- and again. The views have the same rows, but a condition on them is looked at when a row has left its packed value.
+-- and again. The views have the same rows, and of most queries the same conditions (see _window_support); sums by time
+-- make no rows here.
 
 --: how many packed lines each event has in each span of so many microseconds
 CREATE FUNCTION l4._line_counts(packed bytea, width_us bigint, from_ts timestamptz, to_ts timestamptz)
@@ -37,7 +38,8 @@ BEGIN ATOMIC
     CROSS JOIN LATERAL l4._iterations_between(s.iterations, s.open_iterations, iterations.from_ts, iterations.to_ts)
         AS u
     WHERE s.job_id = iterations.job_id
-        AND (iterations.on_node IS NULL OR s.node = iterations.on_node);
+        AND (iterations.on_node IS NULL OR s.node = iterations.on_node)
+        AND (iterations.to_ts IS NULL OR u.started < iterations.to_ts);
 END;
 
 --: l4.event_line of a job, of some levels or (NULL) of all, of one node or (NULL) of all, from a time on and before
@@ -58,12 +60,11 @@ BEGIN ATOMIC
         l4._survivor(e.event_id, e.merged_into), u.stage, u.iteration
     FROM wanted
     CROSS JOIN l4._chunk s
-    CROSS JOIN LATERAL l4._lines_between(s.body, wanted.ids, lines.from_ts, lines.to_ts) AS u
+    CROSS JOIN LATERAL l4._lines_between(s.body, wanted.ids, lines.from_ts, lines.to_ts, s.first_ts, s.last_ts) AS u
     JOIN l4._event e ON e.event_id = u.event_id
     WHERE s.job_id = lines.job_id
         AND (lines.on_node IS NULL OR s.node = lines.on_node)
-        AND (lines.from_ts IS NULL OR s.last_ts >= lines.from_ts)
-        AND (lines.to_ts IS NULL OR s.first_ts < lines.to_ts);
+        AND (lines.to_ts IS NULL OR u.ts < lines.to_ts);
 END;
 
 --: how long iterations of a job took on each node, by time: spans of a width, counted from 2000-01-01 UTC

@@ -12,18 +12,29 @@
 #include "l4_compat.h"
 #include "packed/packed.h"
 
-/* n integers as they were put; bytes that hold none are an error. */
+/* n integers as they were put, most of them in a byte each; bytes that hold none are an error. */
 static void
 get_ints(L4ByteReader *reader, int64 *values, int n)
 {
 	uint64		before = 0;
+	int			i = 0;
 
-	for (int i = 0; i < n; i++)
+	while (i < n)
 	{
-		if ((i & 0xffff) == 0)
+		if ((i & 0xffff) < 8)
 			CHECK_FOR_INTERRUPTS();
-		before += (uint64) l4_get_int(reader);
-		values[i] = (int64) before;
+		if (n - i >= 8 && reader->end - reader->ptr >= 8 &&
+			(l4_load64(reader->ptr) & UINT64CONST(0x8080808080808080)) == 0)
+			for (int k = 0; k < 8; k++)
+			{
+				before += (uint64) l4_unzigzag(*reader->ptr++);
+				values[i++] = (int64) before;
+			}
+		else
+		{
+			before += (uint64) l4_get_int(reader);
+			values[i++] = (int64) before;
+		}
 	}
 }
 

@@ -162,8 +162,15 @@ l4_open_rows(ReturnSetInfo *rsinfo, bytea *packed, int colno, const int32 *ids, 
 	return pack;
 }
 
+/* Is a column asked for? A bit each; of many columns all are. */
+static bool
+is_asked(uint32 asked, int c)
+{
+	return c >= 32 || (asked >> c & 1) != 0;
+}
+
 static void
-put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row)
+put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row, uint32 asked)
 {
 	TupleDesc	desc = rsinfo->setDesc;
 	Datum		values[L4_PACK_MAX_COLS];
@@ -173,27 +180,28 @@ put_row(ReturnSetInfo *rsinfo, L4Pack *pack, int row)
 	{
 		Oid			sqltype = TupleDescAttr(desc, c)->atttypid;
 
-		nulls[c] = l4_pack_is_null(pack, c, row);
+		nulls[c] = !is_asked(asked, c) || l4_pack_is_null(pack, c, row);
 		if (!nulls[c])
 			values[c] = column_value(pack, c, row, sqltype);
 	}
 	tuplestore_putvalues(rsinfo->setResult, desc, values, nulls);
 }
 
-/* Add rows of a packed value to the result. What nobody asks for is not decoded. */
+/* Add rows of a packed value to the result. Columns that nobody asks for are not decoded, and NULL. */
 void
-l4_put_rows(ReturnSetInfo *rsinfo, L4Pack *pack, const int *rows, int nrows)
+l4_put_rows(ReturnSetInfo *rsinfo, L4Pack *pack, const int *rows, int nrows, uint32 asked)
 {
 	MemoryContext rowcxt = AllocSetContextCreate(CurrentMemoryContext, "l4 unpacked row", ALLOCSET_SMALL_SIZES);
 	MemoryContext old;
 
 	for (int c = 0; c < rsinfo->setDesc->natts && nrows > 0; c++)
-		l4_pack_need(pack, c);
+		if (is_asked(asked, c))
+			l4_pack_need(pack, c);
 	old = MemoryContextSwitchTo(rowcxt);
 	for (int i = 0; i < nrows; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		put_row(rsinfo, pack, rows[i]);
+		put_row(rsinfo, pack, rows[i], asked);
 		MemoryContextReset(rowcxt);
 	}
 	MemoryContextSwitchTo(old);
@@ -225,7 +233,7 @@ L4_FUNCTION(l4_unpack)
 			int			nrows;
 			L4Pack	   *pack = l4_open_rows(rsinfo, PG_GETARG_BYTEA_PP(i), 1, ids, nids, &rows, &nrows);
 
-			l4_put_rows(rsinfo, pack, rows, nrows);
+			l4_put_rows(rsinfo, pack, rows, nrows, L4_ALL_COLUMNS);
 		}
 	return (Datum) 0;
 }

@@ -31,7 +31,7 @@
 typedef struct Window
 {
 	TimestampTz from;			/* on or after it */
-	TimestampTz to;				/* and before it */
+	TimestampTz to;				/* and on or before it */
 	bool		bounded;		/* what has no time is outside */
 } Window;
 
@@ -49,12 +49,22 @@ get_window(FunctionCallInfo fcinfo, int argno)
 static inline bool
 in_window(const Window *window, bool known, TimestampTz ts)
 {
-	return known ? ts >= window->from && ts < window->to : !window->bounded;
+	return known ? ts >= window->from && ts <= window->to : !window->bounded;
+}
+
+/* The same for what is summed, without the last time. */
+static inline bool
+is_summed(const Window *window, bool known, TimestampTz ts)
+{
+	return in_window(window, known, ts) && (!known || ts < window->to);
 }
 
 /*
- * l4._lines_between(packed, ids, from_ts, to_ts): the packed lines of some
- * events (NULL = of all) from a time on and before another one (NULL = open).
+ * l4._lines_between(packed, ids, from_ts, to_ts, first_ts, last_ts, columns):
+ * the packed lines of some events (NULL = of all) from a time on and up to
+ * another one (NULL = open). With the first and the last time of all of them
+ * they need not be unpacked where none is wanted; columns without their bit
+ * are NULL.
  */
 L4_FUNCTION(l4_lines_between)
 {
@@ -68,7 +78,8 @@ L4_FUNCTION(l4_lines_between)
 	int			kept = 0;
 
 	l4_init_materialized_srf(fcinfo);
-	if (PG_ARGISNULL(0))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(6) || (!PG_ARGISNULL(4) && PG_GETARG_TIMESTAMPTZ(4) > window.to) ||
+		(!PG_ARGISNULL(5) && PG_GETARG_TIMESTAMPTZ(5) < window.from))
 		return (Datum) 0;
 	if (!PG_ARGISNULL(1))
 		ids = l4_sorted_ids(PG_GETARG_ARRAYTYPE_P(1), &nids);
@@ -78,7 +89,7 @@ L4_FUNCTION(l4_lines_between)
 	for (int i = 0; i < nrows; i++)
 		if (in_window(&window, !l4_pack_is_null(pack, LINE_TS, rows[i]), pack->cols[LINE_TS].ints[rows[i]]))
 			rows[kept++] = rows[i];
-	l4_put_rows(rsinfo, pack, rows, kept);
+	l4_put_rows(rsinfo, pack, rows, kept, (uint32) PG_GETARG_INT32(6));
 	return (Datum) 0;
 }
 
@@ -99,7 +110,7 @@ iteration_started(L4Pack *pack, int row, TimestampTz *started)
 /*
  * l4._iterations_between(packed, open, from_ts, to_ts): epoch, iteration,
  * started, duration_ms, place of those packed iterations that started from a
- * time on and before another one (NULL = open). Places count the rows of both
+ * time on and up to another one (NULL = open). Places count the rows of both
  * values from 1 on.
  */
 L4_FUNCTION(l4_iterations_between)
@@ -253,7 +264,7 @@ L4_FUNCTION(l4_line_counts)
 		TimestampTz ts = pack->cols[LINE_TS].ints[row];
 
 		CHECK_FOR_INTERRUPTS();
-		if (in_window(&window, known, ts))
+		if (is_summed(&window, known, ts))
 			sum_of(&sums, known, ts, pack->cols[LINE_EVENT].ints[row])->n++;
 	}
 	put_sums(rsinfo, &sums, true);
@@ -287,7 +298,7 @@ L4_FUNCTION(l4_iteration_times)
 
 			CHECK_FOR_INTERRUPTS();
 			if (l4_pack_is_null(pack, ITER_MS, row) || !iteration_started(pack, row, &started) ||
-				!in_window(&window, true, started))
+				!is_summed(&window, true, started))
 				continue;
 			sum = sum_of(&sums, true, started, 0);
 			sum->n++;
