@@ -171,6 +171,7 @@ typedef struct Sum
 typedef struct Sums
 {
 	int64		width;			/* in microseconds */
+	TimestampTz begin;			/* of the span of the time before */
 	HTAB	   *table;
 	Sum		   *recent[RECENT_SUMS];	/* by event: lines of a moment follow each other */
 } Sums;
@@ -199,9 +200,13 @@ sum_of(Sums *sums, bool known, TimestampTz ts, int64 event_id)
 
 	if (known && IS_VALID_TIMESTAMP(ts))
 	{
-		int64		rest = ts % sums->width;
+		if ((uint64) ts - (uint64) sums->begin >= (uint64) sums->width)
+		{
+			int64		rest = ts % sums->width;
 
-		key.begin = ts - (rest < 0 ? rest + sums->width : rest);
+			sums->begin = ts - (rest < 0 ? rest + sums->width : rest);
+		}
+		key.begin = sums->begin;
 	}
 	if (*recent == NULL || (*recent)->key.begin != key.begin || (*recent)->key.event_id != event_id)
 	{
