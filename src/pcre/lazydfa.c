@@ -18,6 +18,7 @@
 
 #include "common/hashfn.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
 #include "base/ascii.h"
@@ -176,9 +177,14 @@ index_starts(L4Dfa *dfa)
 				dfa->stack[depth++] = code->b;
 			if (code->op == L4_OP_SPLIT || code->op == L4_OP_ASSERT)
 				dfa->stack[depth++] = code->a;
-			for (int class = 0; class < dfa->nclasses && code->op == L4_OP_SET; class++)
-				if (l4_byte_set_has(&dfa->sets[code->set], dfa->example[class]))
+			for (int k = 0; k < 4 && code->op == L4_OP_SET; k++)
+				for (uint64 bits = dfa->sets[code->set].bits[k]; bits != 0; bits &= bits - 1)
 				{
+					int			c = 64 * k + pg_rightmost_one_pos64(bits);
+					int			class = dfa->class_of[c];
+
+					if (c != dfa->example[class])
+						continue;
 					L4_GROW(starts[class].items, starts[class].n, dfa->starts_size[class], dfa->cxt);
 					starts[class].items[starts[class].n++] = nfa->starts[s];
 				}

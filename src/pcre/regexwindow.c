@@ -45,17 +45,15 @@ typedef struct Finder
 
 static void find_window(L4RegexNode *node, int nesting, RegexWindow *best);
 
-/* How rare a byte is in logs: bits, roughly. */
+/* How rare a byte is in logs: bits, roughly. Blanks are everywhere, then come signs, digits and common letters. */
 static int
 byte_weight(unsigned char c)
 {
-	if (c >= 'a' && c <= 'z')
-		return strchr("etainorsl", c) != NULL ? 4 : 5;
-	if (c >= '0' && c <= '9')
-		return 4;
-	if (c == ' ')
-		return 2;
-	return c != '\0' && strchr(":,.=-_/[]()\"'", c) != NULL ? 3 : 6;
+	static const char weights[] =
+	"6666666666666666666666666666666626366663336633334444444444366366"
+	"6666666666666666666666666663636364555455545545445544455555566666";
+
+	return c < 0x80 ? weights[c] - '0' : 6;
 }
 
 /* How rare a character of a set is; 0: it may be nearly anything. */
