@@ -15,6 +15,10 @@ SELECT started, node, mean_ms FROM l4.iteration_times(:'job', '1 min');
 \echo lines of level ERROR and CRITICAL: view, function
 SELECT node, line_no, ts, event_id FROM l4.event_line WHERE job_id = :'job' AND level IN ('ERROR', 'CRITICAL');
 SELECT node, line_no, ts, event_id FROM l4.lines(:'job', '{ERROR,CRITICAL}');
+\echo lines of a minute, of the event that is suspected first: view
+SELECT node, line_no, ts, event_id FROM l4.event_line WHERE job_id = :'job' AND ts >= :'from_ts' AND ts < :'to_ts';
+SELECT node, line_no, ts FROM l4.event_line
+WHERE job_id = :'job' AND event_id = (SELECT s.event_id FROM l4.suspect_event AS s WHERE s.job_id = :'job' AND s.rank = 1);
 \echo lines a minute by level: view, function
 SELECT date_trunc('minute', ts), level, count(*) FROM l4.event_line WHERE job_id = :'job' GROUP BY 1, 2;
 SELECT started, level, lines FROM l4.line_counts(:'job', '1 min');
