@@ -20,9 +20,8 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/fmgroids.h"
 
+#include "base/args.h"
 #include "l4_compat.h"
-
-PG_FUNCTION_INFO_V1(l4_window_support);
 
 /* Arguments of both functions, and columns of their rows: those of lines alone have ids of events. */
 #define ARG_IDS		1
@@ -165,7 +164,7 @@ wanted_events(PlannerInfo *root, List *conditions, int relation)
 			!contain_volatile_functions(lfirst(lc)) && !contain_subplans(lfirst(lc)))
 			own = lappend(own, copyObject(lfirst(lc)));
 	}
-	if (own == NIL || rte->securityQuals != NIL)
+	if (own == NIL || rte->securityQuals != NIL || rte->tablesample != NULL)
 		return NULL;
 	ChangeVarNodes((Node *) own, relation, 1, 0);
 	L4_RTE_WITHOUT_RIGHTS(rte);
@@ -210,8 +209,7 @@ ask_columns(Node *node, void *context)
 }
 
 /* Support of l4._lines_between() and l4._iterations_between() */
-Datum
-l4_window_support(PG_FUNCTION_ARGS)
+L4_FUNCTION(l4_window_support)
 {
 	SupportRequestSimplify *request = (SupportRequestSimplify *) PG_GETARG_POINTER(0);
 	FuncExpr   *call;
@@ -248,6 +246,7 @@ l4_window_support(PG_FUNCTION_ARGS)
 		Asked		asked = {.relation = relation};
 
 		query_tree_walker(request->root->parse, ask_columns, &asked, QTW_IGNORE_JOINALIASES);
+		ask_columns((Node *) request->root->append_rel_list, &asked);
 		lfirst(list_nth_cell(call->args, ARG_COLUMNS)) = makeConst(INT4OID, -1, InvalidOid, sizeof(int32),
 																   Int32GetDatum((int32) asked.columns), false, true);
 	}
