@@ -121,6 +121,9 @@ CALL say('shape', '{4}', 4, 'RuntimeError: Connection reset by peer');
 -- the others got through
 CALL job('early');
 DELETE FROM logs WHERE job_id = 'early' AND node = 'n2' AND ts > '2026-05-01 10:00:24+00';
+-- nothing is new, and n2 ends last
+CALL job('tail');
+CALL say('tail', '{2}', 50, 'INFO:train:shutting down');
 -- n2 falls silent; n4 never wrote in training
 CALL job('mute', 20);
 DELETE FROM logs WHERE job_id = 'mute' AND node = 'n4' AND line ~ 'forward|iteration';
@@ -230,7 +233,7 @@ SELECT node, reasons FROM l4.suspect_node WHERE job_id = 'step' AND rank = 1;
 SELECT symptom FROM l4.diagnose('torn');
 SELECT node FROM l4.evidence_lag('torn');
 CREATE TABLE other AS SELECT j.job_id, d.symptom, d.stage
-FROM unnest('{unnumbered,lost,heading,asked,shape,early,mute,local,ends,numbered,leaving}'::text[]) AS j(job_id)
+FROM unnest('{unnumbered,lost,heading,asked,shape,early,tail,mute,local,ends,numbered,leaving}'::text[]) AS j(job_id)
 CROSS JOIN LATERAL l4.diagnose(j.job_id, CASE WHEN j.job_id IN ('numbered', 'leaving') THEN '{saved-1,saved-2}' END::text[]) AS d;
 SELECT o.*, s.node, s.reasons FROM other AS o JOIN l4.suspect_node AS s USING (job_id) WHERE s.rank = 1;
 SELECT symptom FROM l4.diagnose('warm', '{warm-1,warm-2}');

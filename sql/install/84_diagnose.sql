@@ -123,8 +123,9 @@ BEGIN
     ), ranked AS (
         SELECT n.node, coalesce(s.score, 0) AS score, coalesce(s.reasons, '{}') AS reasons,
             coalesce(s.evidence, '{}') AS evidence, max(s.score) OVER () AS best,
+            -- who is behind ends last where all get through
             row_number() OVER (ORDER BY coalesce(s.score, 0) DESC, a.first_ts, n.new_ts, d.node IS NOT NULL,
-                n.last_ts, n.node COLLATE "C") AS rank
+                CASE WHEN k.symptom = 'none' THEN n.last_ts END DESC NULLS LAST, n.last_ts, n.node COLLATE "C") AS rank
         FROM l4._nodes(k.job_id) AS n LEFT JOIN scored AS s ON s.node = n.node LEFT JOIN named AS a ON a.node = n.node
         LEFT JOIN leader AS d ON d.node = n.node
     )
