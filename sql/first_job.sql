@@ -66,6 +66,26 @@ CALL say('left', '{0,1,3}', 46.4, 'unite: arret');
 CALL job('slow', 80);
 UPDATE logs SET ts = ts + 9 * (ts - '2026-05-01 10:00:44+00') WHERE job_id = 'slow' AND ts > '2026-05-01 10:00:44.1+00';
 CALL say('slow', '{0,1,2,3}', 85, 'tout est fini');
+CALL job('slow-told', 80);
+UPDATE logs SET ts = ts + 9 * (ts - '2026-05-01 10:00:44+00')
+WHERE job_id = 'slow-told' AND ts > '2026-05-01 10:00:44.1+00';
+CALL say('slow-told', '{0,1,2,3}', 85, 'unite: exited with code [0] via signal [SIGINT]');
+CALL say('slow-told', '{0,1,2,3}', 85.2, 'unite: sending SIGTERM to la sonde');
+-- in the first step: a frame tells, or a word of the error; not where one node fails before the others come to it
+CALL job('first-frame', 0);
+CALL say('first-frame', '{0,1,2,3}', 4.2, 'java.lang.IllegalStateException: largeur 34');
+CALL say('first-frame', '{0,1,2,3}', 4.2, E'\tat org.acme.Reseau.gradient(Reseau.java:14)');
+CALL say('first-frame', '{0,1,2,3}', 4.2, E'\tat org.acme.Main.main(Main.java:3)');
+CALL job('first-word', 0);
+CALL say('first-word', '{0}', 4.2, 'RuntimeError: gradient of rank 3 has 4800 bytes, expected 3200');
+CALL job('before', 0);
+CALL say('before', '{2}', 4.2, 'RuntimeError: trois colonnes au lieu de dix');
+CALL say('before', '{0,1,3}', 4.4, 'RuntimeError: gradient of rank 2 did not come');
+-- two reports
+CALL job('two', 0);
+CALL say('two', '{0,1,2,3}', 45, 'pas 50, perte 0.9');
+CALL say('two', '{0,1,2,3}', 50, 'pas 100, perte 0.7');
+CALL say('two', '{2}', 51.2, 'RuntimeError: trois colonnes au lieu de dix');
 SET client_min_messages = warning;
 CALL l4.ingest('first_job.logs');
 CREATE VIEW job AS SELECT j.* FROM l4.job AS j WHERE j.job_id IN (SELECT l.job_id FROM logs AS l);

@@ -7,19 +7,33 @@ SET search_path = record;
 SELECT l4.create_log_table('record.logs');
 -- the lines of one stream, read so many at a time, each with its record, and how the record's message begins: the rest of its
 -- template depends on other tests
-CREATE FUNCTION read_lines(lines text[], step int)
-RETURNS TABLE (line_no bigint, record bigint, level text, rank int, message text) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE ingest_lines(lines text[], step int) LANGUAGE plpgsql AS $$
 BEGIN
     FOR i IN 1..cardinality(lines) BY step LOOP
         INSERT INTO record.logs (job_id, node, line_no, line)
         SELECT 'record', 'n', n, coalesce(lines[n], '') FROM generate_series(i, least(i + step - 1, cardinality(lines))) AS n;
         CALL l4.ingest('record.logs', commit => false);
     END LOOP;
+END
+$$;
+CREATE FUNCTION read_lines(lines text[], step int)
+RETURNS TABLE (line_no bigint, record bigint, level text, rank int, message text) LANGUAGE plpgsql AS $$
+BEGIN
+    CALL record.ingest_lines(lines, step);
     RETURN QUERY
     SELECT e.line_no, e.record_line_no, e.level, e.rank, CASE WHEN e.line_no = e.record_line_no THEN split_part(t.template, ' ', 1) END
     FROM l4.event_line AS e
     LEFT JOIN l4.template AS t USING (event_id)
     WHERE e.job_id = 'record';
+    PERFORM l4.forget_job('record');
+    TRUNCATE record.logs;
+END
+$$;
+-- the texts of records that are kept as examples
+CREATE FUNCTION texts(lines text[], step int) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+    CALL record.ingest_lines(lines, step);
+    RETURN QUERY SELECT j.example FROM l4._job_event AS j WHERE j.job_id = 'record' ORDER BY j.first_line_no;
     PERFORM l4.forget_job('record');
     TRUNCATE record.logs;
 END
@@ -178,6 +192,16 @@ SELECT * FROM records(
 '	/src/main.go:12 +0x1d',
 'exit status 2',
 'step 12 done');
+
+-- frames below an error are part of its text, but for those that come with a later reading
+SELECT s.step, t.text
+FROM (VALUES (6), (100)) AS s(step)
+CROSS JOIN LATERAL texts(ARRAY['epoch 1 begins', 'java.io.IOException: no leader', '	at a.Net.open(Net.java:99)',
+'	at a.Main.main(Main.java:5)', 'KeyError: 5', 'TypeError: no rows', '    at Model.backward (/app/model.js:24:27)',
+'panic: index out of range', '', 'goroutine 1 [running]:', 'main.step(0x1)', '	/app/net.go:49 +0x1b0',
+'*** Aborted at 1699999999 (unix time) ***', 'PC: @ 0x0 (unknown)', '*** SIGSEGV (@0x0) received by PID 5 ***',
+'    @ 0x7f2b00001234 Trainer::Step()', 'epoch 2 begins'], s.step) AS t(text)
+ORDER BY s.step, t.text COLLATE "C";
 
 -- usage text ends with the error
 SELECT * FROM records(

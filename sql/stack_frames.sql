@@ -108,12 +108,20 @@ Caused by: java.lang.OutOfMemoryError
 	at java.base/java.util.Arrays.copyOf(Native Method)
 	at com.example.Loader.read(Unknown Source)$$);
 
+-- Go behind a prefix.
+SELECT * FROM pg_temp.frames($$May 01 box trainer[12]: panic: index out of range [6] with length 6
+May 01 box trainer[12]: goroutine 1 [running]:
+May 01 box trainer[12]: main.(*net).gradient(0x18, {0x1, 0x2}, 0x3)
+May 01 box trainer[12]: 	/app/net.go:49 +0x1b0
+May 01 box trainer[12]: runtime.main()
+May 01 box trainer[12]: 	/usr/local/go/src/runtime/proc.go:267 +0x1$$);
+
 -- What looks like frames and is none, and damage.
 SELECT t, f.frame FROM (VALUES
     (''), (E'\n\n'), ('File "x", line'), ('File "x", line y'), ('looked at foo.bar(x) and found nothing'),
     ('see issue #3 in repo at x'), ('#'), ('# 3 in f'), ('frame #'), ('frame #1'), ('frame #x: y'), ('user@0x12 came'),
     ('@'), ('@ 0x'), ('[0x'), (')[0x'), ('()[0x'), ('Caused by: '), ('at '), ('at a.b('), ('at a.b'), ('at .'),
-    ('/train.py:12 in main'), ('Traceback (most recent call last)')) AS v(t)
+    ('/train.py:12 in main'), ('x.go:'), ('/x.go:1'), ('Traceback (most recent call last)')) AS v(t)
 CROSS JOIN LATERAL pg_temp.frames(t) AS f;
 SELECT * FROM pg_temp.frames('File "", line 99999999999999999999, in ');
 SELECT * FROM pg_temp.frames(E'#0 <<<<(((((\n#1 0x1 in >>>)))\nframe #0: \n @ 0x1 ::\n @ 0x1 _ZN99999999999999x\n @ 0x1 _ZN\nFile "/", line 1, in x\nFile "site-packages", line 1\nFile "a/site-packages/", line 1\nFile "a/site-packages/x", line 1');

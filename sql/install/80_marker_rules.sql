@@ -11,14 +11,14 @@ CREATE TABLE l4.marker_rule (
     --: to compare with; self: the line says which rank speaks (group rank); send, receive: what the line waited for;
     --: timeout: a crash report that comes of waiting too long; lost: one that comes of a lost connection; ring_up: the
     --: stack is in a collective whose ring passes data to the rank after, not the one before; send_first: it waits to
-    --: send before it waits to receive; step: a function of a training step, asked where no iteration is known; frame:
-    --: a function whose name tells the stage; module: the module and class of a function of the user tell it; call: the
-    --: name of what a line of code in a stack calls tells it; file: a message about a file tells it; framework: a
-    --: package, or a folder of code, of a training framework
+    --: send before it waits to receive; step: a function of a training step, or words about one, asked where no
+    --: iteration is known; frame: a function whose name tells the stage; module: the module and class of a function of
+    --: the user tell it; call: the name of what a line of code in a stack calls tells it; file: a message about a file
+    --: tells it; framework: a package, or a folder of code, of a training framework
     kind text NOT NULL,
     stage text, --: for kinds frame, module, call and file: the stage; else NULL
-    --: matched against the message; for kinds step and frame against the names of functions in a stack, for call
-    --: against dotted names, for framework against packages and folders in a stack
+    --: matched against the message; for kind frame against the names of functions in a stack, for step against both,
+    --: for call against dotted names, for framework against packages and folders in a stack
     signature l4.pcre NOT NULL,
     example text,
     source_url text,

@@ -163,14 +163,15 @@ END;
 
 -- What counts in a stream: nearly each number is the one before and a step, at steady times, for a good part of the log
 -- or beside measured values, but not while the start-up goes on: of the lines that come once before it ends, most come
--- before it begins. Best is an event that prints measured values as well, then one with most records, then the first
--- one, as checkpoints come of steps; of its numbers one that grows (one that falls is what is left), the one that
--- changes most often, then the one with most values, then the smallest step, of a range its end. An epoch is a number
--- of the same event that grows by one, and later: between ranks that report one iteration its number does not change.
--- How many there are to be may stand right behind: "12/400". Where nothing counts, an event that prints measured values
--- and recurs like that shows at least that the training goes on. Without times nothing speaks against steady ones, and
--- whole seconds that look equal may be one apart; where the first line of the stream came again the job was started
--- again, and there is no gap. Numbers below that of the nodes may be ranks.
+-- before it begins. Two numbers are enough beside measured values if the first one is the step. Best is an event that
+-- prints measured values as well, then one with most records, then the first one, as checkpoints come of steps; of its
+-- numbers one that grows (one that falls is what is left), the one that changes most often, then the one with most
+-- values, then the smallest step, of a range its end. An epoch is a number of the same event that grows by one, and
+-- later: between ranks that report one iteration its number does not change. How many there are to be may stand right
+-- behind: "12/400". Where nothing counts, an event that prints measured values and recurs like that shows at least that
+-- the training goes on. Without times nothing speaks against steady ones, and whole seconds that look equal may be one
+-- apart; where the first line of the stream came again the job was started again, and there is no gap. Numbers below
+-- that of the nodes may be ranks.
 --: the event of a stream that counts iterations, and its first numbers; slot NULL: its records show the progress, but
 --: no number counts
 CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[])
@@ -225,7 +226,7 @@ BEGIN
             c.second_line_no, e.records, e.measures
         FROM steady AS e
         LEFT JOIN even AS c ON c.event_id = e.event_id AND c.share >= (k.t).nearly_all
-            AND c.numbers >= (k.t).min_iterations AND c.steady
+            AND (c.numbers >= (k.t).min_iterations OR e.measures AND c.low = c.step) AND c.steady
             -- ranks of a stream come in one moment, and again when the next number does
             AND (c.lasts > l4._seconds((k.t).same_moment) OR NOT EXISTS (SELECT FROM even AS o
                 WHERE o.event_id = c.event_id AND o.share >= (k.t).nearly_all AND o.second_line_no > c.last_line_no
@@ -306,7 +307,7 @@ AS $$
 DECLARE
     events constant int[] := ARRAY(SELECT DISTINCT l4._survivor(e.event_id, e.merged_into)
         FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
-        WHERE j.job_id = _counter_of_job.job_id AND j.occurrences >= (k.t).min_iterations);
+        WHERE j.job_id = _counter_of_job.job_id AND j.occurrences >= (k.t).min_pair);
     stream int;
     c record;
     reports numeric;

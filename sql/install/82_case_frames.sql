@@ -37,7 +37,7 @@ BEGIN ATOMIC
     FROM (SELECT * FROM frame AS f ORDER BY f.stack, f.place LIMIT 1) AS i;
 END;
 
--- Crash reports and stacks of a node (of the job: the first one).
+-- Crash reports and stacks of a node (of the job: the first one, if there is any one with functions).
 --: records with a stack of a node, NULL: the first one of the job
 CREATE FUNCTION l4._stack_records(k l4._case, node text) RETURNS TABLE (event_id int, record text)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 5
@@ -50,7 +50,9 @@ BEGIN ATOMIC
             AND (_stack_records.node IS NULL OR s.node = _stack_records.node
                 -- what an attempt to begin anew fails in says little
                 AND NOT coalesce(s.first_ts > n.terminal_ts + l4._seconds((k.t).retry_seconds), false))
-        ORDER BY s.stack, s.nodes, s.first_ts, s.first_line_no
+        ORDER BY _stack_records.node IS NULL AND NOT EXISTS (SELECT FROM l4._claims(k.job_id) AS j
+                CROSS JOIN LATERAL l4._stack_frames(j.example) AS f WHERE j.event_id = s.event_id AND f.function <> ''),
+            s.stack, s.nodes, s.first_ts, s.first_line_no
         LIMIT CASE WHEN _stack_records.node IS NULL THEN 1 ELSE (k.t).max_reports::bigint END) AS s
     JOIN l4._claims(k.job_id) AS j USING (event_id);
 END;
@@ -60,18 +62,23 @@ CREATE FUNCTION l4._function(name text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN regexp_replace(name, '^.*[.:]', '');
 
--- Who is struck in a step trains, whatever lines say; forward steps are done elsewhere as well.
---: is the first crash, or one that half of the nodes report, in a function of a training step
+-- Who is struck in a step trains, whatever lines say; forward steps are done elsewhere as well. Peers wait in a step
+-- for one that fails before: what half of the nodes report tells where nobody reported a crash earlier.
+--: is the first crash, or one that half of the nodes report first, in a function of a training step, or does it speak
+--: of one
 CREATE FUNCTION l4._in_step(k l4._case, announced bool) RETURNS bool
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000
 BEGIN ATOMIC
     SELECT EXISTS (
         SELECT FROM (
-            SELECT s.record, announced AS any_step FROM l4._stack_records(k, NULL) AS s
+            SELECT s.event_id, s.record, announced AS any_step FROM l4._stack_records(k, NULL) AS s
             UNION ALL
-            SELECT e.example, false FROM l4._claims(k.job_id) AS e
-            WHERE e.terminal AND NOT e.exit AND e.nodes >= (k.t).half * greatest(k.nodes, (k.t).min_pair)) AS s
-        CROSS JOIN LATERAL l4._stack_frames(s.record) AS f
-        JOIN l4._marker('step') AS r ON l4.pcre_match(l4._function(f.function), r.signature)
-        WHERE s.any_step OR l4._function(f.function) !~* '^_*forward$');
+            SELECT e.event_id, e.example, false FROM l4._claims(k.job_id) AS e
+            WHERE e.terminal AND NOT e.exit AND e.nodes >= (k.t).half * greatest(k.nodes, (k.t).min_pair)
+                AND coalesce(e.first_ts <= k.terminal_ts, true)) AS s
+        JOIN l4._event AS t USING (event_id)
+        CROSS JOIN LATERAL (SELECT t.example UNION ALL
+            SELECT l4._function(f.function) FROM l4._stack_frames(s.record) AS f) AS n(name)
+        JOIN l4._marker('step') AS r ON l4.pcre_match(n.name, r.signature)
+        WHERE s.any_step OR n.name !~* '^_*forward$');
 END;

@@ -325,8 +325,7 @@ BEGIN
     IF last_done IS NULL AND coalesce(flight, 0) <= 0
         AND ((k.counter).event_id IS NULL OR (k.counter).uneven)
         AND NOT EXISTS (SELECT FROM l4._stream AS s WHERE s.job_id = ANY (k.baseline) AND s.last_iteration IS NOT NULL)
-        AND (cardinality(k.baseline) > 0
-            OR NOT EXISTS (SELECT FROM l4.stage_span AS s WHERE s.job_id = k.job_id AND s.stage = 'train')) THEN
+        AND cardinality(k.baseline) > 0 THEN
         RETURN;
     END IF;
     last_done := coalesce(last_done, 0);

@@ -114,11 +114,15 @@ owner_by_name(L4Frame *frame, L4Text name, L4Text directory)
 static void
 owner_by_path(L4Frame *frame)
 {
+	static const char *const language[] = {"<frozen ", "node:", "/usr/local/go/src/", "/usr/lib/go-"};
 	L4Text		name;
 	L4Text		before = {"", 0};
 	int			at = 0;
 
-	frame->owner = begins(frame->file, "<frozen ") || begins(frame->file, "node:") ? L4_FRAME_STDLIB : L4_FRAME_USER;
+	frame->owner = L4_FRAME_USER;
+	for (int i = 0; i < lengthof(language); i++)
+		if (begins(frame->file, language[i]))
+			frame->owner = L4_FRAME_STDLIB;
 	while (next_component(frame->file, &at, &name))
 	{
 		if (is_text(before, "site-packages") || is_text(before, "dist-packages") || is_text(before, "node_modules"))

@@ -355,6 +355,30 @@ read_address(Reader *r, L4Text line)
 	return true;
 }
 
+/* main.(*net).step(0x18, {0x1, 0x2}) of Go, and below it /app/net.go:49 +0x1b0 */
+static bool
+read_go(Reader *r, L4Text line, L4Text before)
+{
+	int			end = find(line, 0, ".go:") + 3;
+	int			file = end;
+	int			at = end + 1;
+	int			name;
+	int			open = before.len;
+
+	while (file > 0 && !l4_ascii_blank(line.data[file - 1]))
+		file--;
+	if (end < 3 || !begins_at(line, file) || !l4_ascii_digit(line.data[Min(at, line.len - 1)]))
+		return false;
+	while (open > 0 && before.data[open - 1] != '(')
+		open--;
+	for (name = open; name > 0 && !l4_ascii_blank(before.data[name - 1]);)
+		name--;
+	if (r->outer_first || r->java)
+		begin_stack(r, false, false);
+	add(r, part(line, file, end), number(line, &at), part(before, name, Max(open - 1, name)));
+	return true;
+}
+
 L4_COMPARE(compare, L4Frame, L4_UP(stack) L4_UP(place))
 
 /* The name space of Java's classes in which a stack begins is the program's own, but of a foundation's launchers. */
@@ -388,6 +412,7 @@ l4_frames(const char *text, int len, int *n)
 	int			order = 0;
 	int			stack = 0;
 	int			place = 0;
+	L4Text		before = {text, 0};
 
 	for (int at = 0; at < len;)
 	{
@@ -396,8 +421,10 @@ l4_frames(const char *text, int len, int *n)
 
 		CHECK_FOR_INTERRUPTS();
 		read_head(&r, line);
-		if (!read_python(&r, line) && !read_boxed(&r, line) && !read_java(&r, line) && !read_numbered(&r, line))
+		if (!read_python(&r, line) && !read_boxed(&r, line) && !read_java(&r, line) && !read_numbered(&r, line) &&
+			!read_go(&r, line, before))
 			read_address(&r, line);
+		before = line;
 		at += line.len + 1;
 	}
 	if (r.n > 0)

@@ -73,6 +73,7 @@ struct L4Scan
 	int			njoinable_before;
 	int64	   *joinable_before;	/* records that lines may join from there on */
 	L4StreamPrefix head_before;
+	L4StreamPrefix head_of_line;	/* before the line that is fed */
 };
 
 L4Scan *
@@ -363,11 +364,14 @@ static void
 follow_open(L4Scan *scan)
 {
 	int64		oldest = l4_record_oldest_open(scan->records);
-	bool		opens = oldest != 0 && scan->open_from == 0;
+	/* one that this line began, as it ended the others */
+	bool		opens = oldest != 0 && (scan->open_from == 0 || oldest == scan->previous);
 	MemoryContext old;
 
 	if (oldest == 0 || opens)
 		scan->open_from = oldest;
+	if (opens)
+		scan->head_before = scan->head_of_line;
 	take_records(scan, false);
 	if (opens)
 	{
@@ -403,7 +407,7 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 	CHECK_FOR_INTERRUPTS();
 	if (scan->any && line_no < scan->previous)
 		elog(ERROR, "lines are not in order");
-	if (scan->dict.memory > L4_RESULT_MEMORY && scan->open_from == 0)
+	if (scan->dict.memory > (scan->open_from == 0 ? 1 : 2) * (int64) L4_RESULT_MEMORY)
 		scan->full = true;
 	if (scan->full || (line_no > scan->last_line_no &&
 					   (scan->open_from == 0 ||
@@ -420,13 +424,10 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 		flaws |= L4_FLAW_TIME;
 	if (!l4_plausible_ts(ts))
 		ts = L4_NO_TS;
-	if (scan->open_from == 0)
-	{
-		if (scan->state->head.learning)
-			scan->head_before = scan->state->head;
-		else
-			scan->head_before.learning = false;
-	}
+	if (scan->state->head.learning)
+		scan->head_of_line = scan->state->head;
+	else
+		scan->head_of_line.learning = false;
 	l4_line_peel(scan->lines, line == NULL ? "" : line, len, &peeled);
 	if (ts == L4_NO_TS && peeled.has_ts && l4_plausible_ts(peeled.ts))
 		ts = peeled.ts;
@@ -547,7 +548,8 @@ l4_scan_finish(L4Scan *scan, L4ScanResult *scanned)
 	MemoryContext old = MemoryContextSwitchTo(scan->piece_cxt);
 	int64		oldest;
 
-	if (scan->end_line_no != 0 || scan->settle_all)
+	/* frames that are still to be written are none of it */
+	if (scan->end_line_no != 0 || scan->settle_all || l4_record_only_stacks(scan->records))
 	{
 		l4_record_finish(scan->records);
 		take_records(scan, true);

@@ -90,12 +90,12 @@ draws_values(const L4Line *line)
 }
 
 /* Add a line to the text of an open record; where the text gets long, as much of it as an excerpt has room for behind the gap. */
-static void
-add_text(OpenRecord *o, const L4Line *line)
+void
+l4_record_add_text(OpenRecord *o, const L4Line *line)
 {
 	int			len = line->text_len;
 
-	if (o->text.len + 1 + (int64) len > L4_RECORD_TEXT)
+	if (o->text.len > 0 && o->text.len + 1 + (int64) len > L4_RECORD_TEXT)
 		len = pg_mbcliplen(line->text, len, L4_RECORD_TEXT / 2);
 	o->bytes += line->text_len;
 	o->rec.lines++;
@@ -119,13 +119,66 @@ start_tail(L4Tail *tail, const L4Record *rec, int64 lines, bool logged, L4Contin
 	tail->cont = cont;
 }
 
-/* An open record's message is final: hand it out, and let later lines join it as cont says. */
+/* From now on lines may join a record of one line. */
+static void
+start_plain_tail(L4RecordReader *r, L4Sub *sub, const L4Record *rec, bool logged, bool opens, L4Continuation cont)
+{
+	start_tail(&sub->last, rec, r->lines, logged, cont);
+	sub->last.opens = opens;
+	if (cont != CONT_NONE || rec->level >= L4_LEVEL_ERROR)
+		sub->special = sub->last;
+	if (logged)
+		r->logged++;
+	else
+		r->bare++;
+	if (r->logged + r->bare >= 512)
+	{
+		r->logged /= 2;
+		r->bare /= 2;
+	}
+}
+
+/* What a reader carries on begins anew with the first line of an open record: only then lines may join a stack. */
+static void
+start_stack_tail(L4RecordReader *r, OpenRecord *o)
+{
+	if (o->state == OPEN_STACK && o->fresh)
+		start_plain_tail(r, l4_record_sub(r, o->key), &o->rec, o->logged, o->opens, o->cont);
+	o->fresh = false;
+}
+
+static void
+hand_out(L4RecordReader *r, OpenRecord *o)
+{
+	start_stack_tail(r, o);
+	o->state = OPEN_SETTLED;
+	o->rec.text_len = l4_record_excerpt(o->text.data, o->text.len, o->excerpt);
+	r->ready[r->nready++] = &o->rec;
+	r->nopen--;
+}
+
+/* A line of their writer ends all stacks but that of the record that it joined. */
+static void
+end_stacks(L4RecordReader *r, uint64 key, int64 but)
+{
+	for (int i = 0; r->nopen > 0 && i < L4_RECORD_MAX_OPEN; i++)
+		if (r->open[i] != NULL && r->open[i]->state == OPEN_STACK && r->open[i]->key == key &&
+			r->open[i]->rec.record_no != but)
+			hand_out(r, r->open[i]);
+}
+
+/* An open record's message is final: hand it out, unless frames may follow, and let later lines join it as cont says. */
 static void
 settle(L4RecordReader *r, OpenRecord *o, L4Continuation cont)
 {
 	L4Sub	   *sub = l4_record_sub(r, o->key);
 	L4Record   *rec = &o->rec;
 
+	if (o->state == OPEN_STACK)
+	{
+		hand_out(r, o);
+		return;
+	}
 	if (o->state == OPEN_CUT)
 	{
 		while (rec->msg_len > 0 && l4_ascii_blank(o->msg[rec->msg_len - 1]))
@@ -133,13 +186,9 @@ settle(L4RecordReader *r, OpenRecord *o, L4Continuation cont)
 		if (rec->level == L4_LEVEL_NONE)
 			rec->level = l4_level_guess(o->msg, rec->msg_len);
 	}
-	o->state = OPEN_SETTLED;
 	if (!o->logged)
 		rec->level = Max(rec->level, rec->kind == L4_RECORD_FAULT ? L4_LEVEL_CRITICAL :
 						 rec->kind == L4_RECORD_PYTHON ? L4_LEVEL_ERROR : L4_LEVEL_NONE);
-	rec->text_len = l4_record_excerpt(o->text.data, o->text.len, o->excerpt);
-	r->ready[r->nready++] = rec;
-	r->nopen--;
 
 	/* a record that began after this one stays the last */
 	if (sub->last.record_no < rec->record_no)
@@ -148,6 +197,13 @@ settle(L4RecordReader *r, OpenRecord *o, L4Continuation cont)
 	{
 		start_tail(&sub->special, rec, r->lines, o->logged, cont);
 		sub->special.rule = o->rule;
+	}
+	if (rec->kind != L4_RECORD_FAULT)
+		hand_out(r, o);
+	else
+	{
+		o->state = OPEN_STACK;
+		end_stacks(r, o->key, rec->record_no);
 	}
 }
 
@@ -198,7 +254,7 @@ oldest_open(const L4RecordReader *r)
 static OpenRecord *
 new_open(L4RecordReader *r)
 {
-	if (r->nopen >= L4_RECORD_MAX_OPEN / 2)
+	while (r->nopen >= L4_RECORD_MAX_OPEN / 2)
 		settle(r, oldest_open(r), CONT_NONE);
 	for (int i = 0; i < L4_RECORD_MAX_OPEN; i++)
 	{
@@ -219,7 +275,7 @@ new_open(L4RecordReader *r)
 	return NULL;
 }
 
-static void
+static OpenRecord *
 start_open(L4RecordReader *r, const L4FedLine *fed, const L4Line *line, L4OpenState state, L4RecordKind kind)
 {
 	OpenRecord *o = new_open(r);
@@ -240,19 +296,17 @@ start_open(L4RecordReader *r, const L4FedLine *fed, const L4Line *line, L4OpenSt
 	o->started = r->lines;
 	o->rule = line->msg_len > 0 ? *line->msg : '\0';
 	l4_record_set_message(o, line);
-	add_text(o, line);
+	l4_record_add_text(o, line);
 	r->nopen++;
 	*fed->place = (L4RecordPlace) {o->rec.record_no, fed->no, true};
+	return o;
 }
 
-/* A line that is a record by itself, and how others may join it. */
-static void
-start_plain(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed, L4RecordKind kind, L4Continuation cont)
+static L4Record *
+start_ready(L4RecordReader *r, const L4FedLine *fed, L4RecordKind kind)
 {
 	const L4Line *line = fed->line;
 	L4Record   *rec = &r->plain;
-	L4Tail	   *last = &sub->last;
-	char		end = line->msg_len > 0 ? line->msg[line->msg_len - 1] : '\0';
 
 	rec->record_no = ++r->records;
 	rec->line_no = fed->no;
@@ -273,28 +327,41 @@ start_plain(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed, L4RecordKind ki
 	rec->rank = line->rank;
 	rec->format_id = line->format_id;
 	r->ready[r->nready++] = rec;
-
-	start_tail(last, rec, r->lines, line->logged, cont);
-	last->opens = end == ':' || end == ',' || end == '(' || end == '{' || end == '[';
-	if (cont != CONT_NONE || line->level >= L4_LEVEL_ERROR)
-		sub->special = *last;
-	if (line->logged)
-		r->logged++;
-	else
-		r->bare++;
-	if (r->logged + r->bare >= 512)
-	{
-		r->logged /= 2;
-		r->bare /= 2;
-	}
 	*fed->place = (L4RecordPlace) {rec->record_no, fed->no, true};
+	return rec;
+}
+
+/* Does a message announce more? */
+static bool
+announces(const L4Line *line)
+{
+	return line->msg_len > 0 && strchr(":,({[", line->msg[line->msg_len - 1]) != NULL;
+}
+
+/* A line that is a record by itself, but for the frames that may follow an error, and how others may join it. */
+static void
+start_plain(L4RecordReader *r, L4Sub *sub, const L4FedLine *fed, L4RecordKind kind, L4Continuation cont)
+{
+	const L4Line *line = fed->line;
+
+	if (cont != CONT_NONE || line->level >= L4_LEVEL_CRITICAL ||
+		(line->level == L4_LEVEL_ERROR && l4_line_names_error(line->msg, line->msg_len)))
+	{
+		OpenRecord *o = start_open(r, fed, line, OPEN_STACK, kind);
+
+		o->fresh = true;
+		o->opens = announces(line);
+		o->cont = cont;
+	}
+	else
+		start_plain_tail(r, sub, start_ready(r, fed, kind), line->logged, announces(line), cont);
 }
 
 /* An open record gets one more line. */
 static void
 take(OpenRecord *o, const L4FedLine *fed)
 {
-	add_text(o, fed->line);
+	l4_record_add_text(o, fed->line);
 	*fed->place = (L4RecordPlace) {o->rec.record_no, o->rec.line_no, false};
 }
 
@@ -318,7 +385,7 @@ join_open(L4RecordReader *r, const L4FedLine *fed)
 		{
 			OpenRecord *c = r->open[i];
 
-			if (c != NULL && c->state > OPEN_SETTLED && c->key == fed->key && c->rec.record_no < below &&
+			if (c != NULL && c->state > OPEN_STACK && c->key == fed->key && c->rec.record_no < below &&
 				(o == NULL || c->rec.record_no > o->rec.record_no))
 				o = c;
 		}
@@ -443,6 +510,9 @@ l4_record_feed(L4RecordReader *r, int64 line_no, int32 rank, const L4Line *line,
 	if (rank >= 0)
 		r->rank_key = hash_bytes_uint32_extended((uint32) rank, 0) | 1;
 	fed.key = l4_writer_key(r, line->key);
+	for (int i = 0; r->nopen > 0 && i < L4_RECORD_MAX_OPEN; i++)
+		if (r->open[i] != NULL)
+			start_stack_tail(r, r->open[i]);
 	r->lines++;
 	release_settled(r);
 	if (r->nopen > 0)
@@ -454,8 +524,13 @@ l4_record_feed(L4RecordReader *r, int64 line_no, int32 rank, const L4Line *line,
 	if (l4_record_join_panic(r, &fed))
 		return;
 	sub = l4_record_sub(r, fed.key);
-	if (!l4_record_join_settled(r, sub, &fed))
+	if (l4_record_join_settled(r, sub, &fed))
+		end_stacks(r, fed.key, place->record_no);
+	else
+	{
+		end_stacks(r, fed.key, 0);
 		start_record(r, sub, &fed);
+	}
 }
 
 const L4Record *
@@ -471,6 +546,15 @@ l4_record_finish(L4RecordReader *r)
 
 	while ((o = oldest_open(r)) != NULL)
 		settle(r, o, CONT_NONE);
+}
+
+bool
+l4_record_only_stacks(const L4RecordReader *r)
+{
+	for (int i = 0; r->nopen > 0 && i < L4_RECORD_MAX_OPEN; i++)
+		if (r->open[i] != NULL && r->open[i]->state > OPEN_STACK)
+			return false;
+	return true;
 }
 
 int64

@@ -76,6 +76,9 @@ extern const L4Record *l4_record_next(L4RecordReader *reader);
 /* Settle all open records (end of the stream, or of what there is of it). */
 extern void l4_record_finish(L4RecordReader *reader);
 
+/* Do those that wait have their messages, and lack frames at most? */
+extern bool l4_record_only_stacks(const L4RecordReader *reader);
+
 /*
  * First line of the oldest record that waits, 0 when none does. A batch ends
  * where none does, which takes at most L4_RECORD_MAX_LINES more lines (but for

@@ -24,6 +24,7 @@ typedef enum L4OpenState
 {
 	OPEN_FREE,
 	OPEN_SETTLED,				/* handed out, free with the next line */
+	OPEN_STACK,					/* frames below its message: any other line of the writer ends it */
 	OPEN_TRACEBACK,				/* the exception */
 	OPEN_GROUP,					/* the exception of a group */
 	OPEN_CHAIN,					/* the traceback that "During handling of …" announces */
@@ -79,6 +80,9 @@ typedef struct OpenRecord
 	int			bytes;
 	int			foreign;		/* lines of others since */
 	char		rule;			/* character of a banner's rules */
+	bool		fresh;			/* its stack: lines may join it from the next one on */
+	bool		opens;			/* its message announces more */
+	L4Continuation cont;		/* of a stack */
 	StringInfoData text;		/* its lines, of long ones the beginnings */
 	char		msg[L4_RECORD_MSG];
 	char		excerpt[L4_RECORD_TEXT];	/* of the text, made when the record is settled */
@@ -137,6 +141,9 @@ l4_writer_key(const L4RecordReader *r, uint64 label)
 
 /* record_state.c; the pointer is valid until the next call */
 extern L4Sub *l4_record_sub(L4RecordReader *r, uint64 key);
+
+/* record.c */
+extern void l4_record_add_text(OpenRecord *o, const L4Line *line);
 
 /* record_join.c */
 extern L4Feed l4_record_feed_open(OpenRecord *o, const L4FedLine *fed);

@@ -165,10 +165,13 @@ l4_record_feed_open(OpenRecord *o, const L4FedLine *fed)
 	}
 }
 
-/* Join a settled record. */
+/* Join a settled record, or one that waits for its frames. */
 static bool
 join(L4RecordReader *r, L4Tail *tail, const L4FedLine *fed)
 {
+	for (int i = 0; r->nopen > 0 && fed->kind != L4_LINE_BLANK && i < L4_RECORD_MAX_OPEN; i++)
+		if (r->open[i] != NULL && r->open[i]->state == OPEN_STACK && r->open[i]->rec.record_no == tail->record_no)
+			l4_record_add_text(r->open[i], fed->line);
 	tail->seen = r->lines;
 	tail->joined++;
 	tail->blank = fed->kind == L4_LINE_BLANK;
