@@ -157,12 +157,16 @@ hand_out(L4RecordReader *r, OpenRecord *o)
 	r->nopen--;
 }
 
-/* A line of their writer ends all stacks but that of the record that it joined. */
+/*
+ * A line of their writer ends all stacks but that of the record that it
+ * joined. So does, of any writer (NULL), a record that waits for its message:
+ * where none does, the stacks are handed out at the end of the rows.
+ */
 static void
-end_stacks(L4RecordReader *r, uint64 key, int64 but)
+end_stacks(L4RecordReader *r, const uint64 *key, int64 but)
 {
 	for (int i = 0; r->nopen > 0 && i < L4_RECORD_MAX_OPEN; i++)
-		if (r->open[i] != NULL && r->open[i]->state == OPEN_STACK && r->open[i]->key == key &&
+		if (r->open[i] != NULL && r->open[i]->state == OPEN_STACK && (key == NULL || r->open[i]->key == *key) &&
 			r->open[i]->rec.record_no != but)
 			hand_out(r, r->open[i]);
 }
@@ -203,7 +207,7 @@ settle(L4RecordReader *r, OpenRecord *o, L4Continuation cont)
 	else
 	{
 		o->state = OPEN_STACK;
-		end_stacks(r, o->key, rec->record_no);
+		end_stacks(r, &o->key, rec->record_no);
 	}
 }
 
@@ -278,7 +282,11 @@ new_open(L4RecordReader *r)
 static OpenRecord *
 start_open(L4RecordReader *r, const L4FedLine *fed, const L4Line *line, L4OpenState state, L4RecordKind kind)
 {
-	OpenRecord *o = new_open(r);
+	OpenRecord *o;
+
+	if (state != OPEN_STACK)
+		end_stacks(r, NULL, 0);
+	o = new_open(r);
 
 	memset(o, 0, offsetof(OpenRecord, text));
 	resetStringInfo(&o->text);
@@ -525,10 +533,10 @@ l4_record_feed(L4RecordReader *r, int64 line_no, int32 rank, const L4Line *line,
 		return;
 	sub = l4_record_sub(r, fed.key);
 	if (l4_record_join_settled(r, sub, &fed))
-		end_stacks(r, fed.key, place->record_no);
+		end_stacks(r, &fed.key, place->record_no);
 	else
 	{
-		end_stacks(r, fed.key, 0);
+		end_stacks(r, &fed.key, 0);
 		start_record(r, sub, &fed);
 	}
 }
