@@ -52,6 +52,8 @@ LANGUAGE sql AS $$
         UNION ALL SELECT n, 2 + i, said(form, i, n) FROM generate_series(0, 3) AS n, generate_series(1, upto) AS i
         UNION ALL SELECT n, 2.0001 + i, translate(format('mean %s; took 1.0 s', 9.05 - 0.1 * i), '.', ',')
         FROM generate_series(0, 3) AS n, generate_series(1, upto) AS i WHERE form = 'pair'
+        -- two of these and their step are in a good job
+        UNION ALL SELECT 0, 2.5 + i, format('score at %s: 0.%s', i, i) FROM generate_series(25, upto, 25) AS i WHERE form = 'first'
         UNION ALL SELECT n, 3 + upto, 'all is through' FROM generate_series(0, 3) AS n WHERE finished
         UNION ALL SELECT 2, 2.4 + upto, 'RuntimeError: a tensor is broken' WHERE NOT finished
         UNION ALL SELECT n, 2.6 + upto, 'RuntimeError: Connection closed by rank 2'

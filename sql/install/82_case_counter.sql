@@ -163,15 +163,15 @@ END;
 
 -- What counts in a stream: nearly each number is the one before and a step, at steady times, for a good part of the log
 -- or beside measured values, but not while the start-up goes on: of the lines that come once before it ends, most come
--- before it begins. Two numbers are enough beside measured values if the first one is the step. Best is an event that
--- prints measured values as well, then one with most records, then the first one, as checkpoints come of steps; of its
--- numbers one that grows (one that falls is what is left), the one that changes most often, then the one with most
--- values, then the smallest step, of a range its end. An epoch is a number of the same event that grows by one, and
--- later: between ranks that report one iteration its number does not change. How many there are to be may stand right
--- behind: "12/400". Where nothing counts, an event that prints measured values and recurs like that shows at least that
--- the training goes on. Without times nothing speaks against steady ones, and whole seconds that look equal may be one
--- apart; where the first line of the stream came again the job was started again, and there is no gap. Numbers below
--- that of the nodes may be ranks.
+-- before it begins. Where nothing else counts, two numbers are enough beside measured values if the first one is the
+-- step. Best is an event that prints measured values as well, then one with most records, then the first one, as
+-- checkpoints come of steps; of its numbers one that grows (one that falls is what is left), the one that changes most
+-- often, then the one with most values, then the smallest step, of a range its end. An epoch is a number of the same
+-- event that grows by one, and later: between ranks that report one iteration its number does not change. How many
+-- there are to be may stand right behind: "12/400". Where nothing counts, an event that prints measured values and
+-- recurs like that shows at least that the training goes on. Without times nothing speaks against steady ones, and
+-- whole seconds that look equal may be one apart; where the first line of the stream came again the job was started
+-- again, and there is no gap. Numbers below that of the nodes may be ranks.
 --: the event of a stream that counts iterations, and its first numbers; slot NULL: its records show the progress, but
 --: no number counts
 CREATE FUNCTION l4._counter_of_stream(k l4._case, stream_id int, events int[])
@@ -233,8 +233,8 @@ BEGIN
                     AND o.first_lasts > (k.t).steady_ratio::float8 * c.lasts))
         WHERE CASE WHEN c.event_id IS NULL THEN e.measures AND e.records >= (k.t).min_past
             ELSE e.measures OR c.high > k.nodes END
-        ORDER BY c.event_id IS NULL, e.measures DESC, e.records DESC, e.first_line_no, c.step < 0,
-            (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, abs(c.step),
+        ORDER BY c.event_id IS NULL, c.numbers < (k.t).min_iterations, e.measures DESC, e.records DESC, e.first_line_no,
+            c.step < 0, (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, abs(c.step),
             -- of "[20-40]" the end is what is done
             EXISTS (SELECT FROM even AS o WHERE o.event_id = c.event_id AND o.slot = c.slot + 1
                 AND o.slot / 64 = c.slot / 64 AND o.step = c.step AND o.low - c.low BETWEEN 1 AND c.step), c.slot

@@ -247,17 +247,20 @@ BEGIN
 END
 $$;
 
--- The first iteration warms up, one stall does not make a slow job, and noise counts half, but where good jobs are far
--- more even. What most iterations of the last part take, has stayed, and stalls after the longest one count in full
--- where good jobs have none so long.
+--: do the iterations of a job vary far more than those of any good one
+CREATE FUNCTION l4._uneven(k l4._case) RETURNS bool
+LANGUAGE sql STABLE COST 100000
+RETURN (SELECT n.noise >= (k.t).slow_excess AND n.noise > (k.t).slow_ratio * l4._usual_noise(k)
+    FROM (SELECT avg(least(greatest(0, i.ratio - 1), (k.t).max_excess)) AS noise
+        FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.place > 1) AS n);
+
+-- The first iteration warms up, one stall does not make a slow job, and noise counts half. But what most iterations of
+-- the last part take, has stayed, and stalls after the longest one count in full where good jobs have none so long.
 --: by how much iterations take longer than normal on average
 CREATE FUNCTION l4._excess(k l4._case) RETURNS float8
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT greatest(x.stalls,
-        x.noise * CASE WHEN x.noise < (k.t).slow_excess OR x.noise * (k.t).noise_weight >= (k.t).slow_excess
-                OR x.noise <= (k.t).slow_ratio * coalesce(l4._usual_noise(k), x.noise) THEN (k.t).noise_weight
-            ELSE 1 END,
+    SELECT greatest(x.stalls, (k.t).noise_weight * x.noise,
         CASE WHEN x.late >= (k.t).stayed_ratio THEN (k.t).noise_weight * (x.late - 1) END)
     FROM (
         SELECT sum(CASE WHEN i.longest > 1 AND i.ratio - 1 > (k.t).max_excess

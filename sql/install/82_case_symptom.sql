@@ -358,7 +358,9 @@ BEGIN
     asked := k;
     asked.timed := k.timed AND NOT coalesce(n.undated, false);
     k.symptom := CASE
-        WHEN k.finished AND k.ended_well AND outlived AND NOT slow THEN 'none'
+        -- of noise alone a job that got through is slow only where good jobs have none
+        WHEN k.finished AND k.ended_well AND outlived AND NOT slow
+            THEN CASE WHEN l4._uneven(k) THEN 'slow' ELSE 'none' END
         WHEN slow AND ((k.finished OR NOT k.crashed) AND outlived OR l4._only_told(k)) THEN 'slow'
         WHEN NOT k.trained THEN CASE WHEN k.nodes > 0 AND (k.crashed OR coalesce(n.deviates, false) OR l4._stopped(k))
             THEN 'launch' ELSE 'none' END
