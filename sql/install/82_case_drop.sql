@@ -24,8 +24,11 @@ END;
 -- job, where most nodes of this one do.
 --: nodes that did not train although the job did
 CREATE FUNCTION l4._left_out(k l4._case) RETURNS SETOF text
-LANGUAGE sql STABLE ROWS 1
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE ROWS 1 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     SELECT n.node FROM l4._nodes(k.job_id) AS n
     WHERE n.train_ts IS NULL AND k.iterations >= (k.t).min_iterations
         AND CASE WHEN k.baseline = '{}'
@@ -35,6 +38,7 @@ BEGIN ATOMIC
                         FROM l4._labelled(k.baseline[1], ARRAY[(k.counter).event_id]) AS l)) AS c))
                 FROM l4._node AS g WHERE g.job_id = k.baseline[1]) END;
 END;
+$$;
 
 -- What was over when the last attempt began, belongs to earlier ones.
 --: stages of the last attempt of a job
@@ -85,12 +89,17 @@ RETURN EXISTS (SELECT FROM l4.job AS j WHERE j.job_id = _has_failed.job_id AND j
 -- is known to have failed.
 --: events that are no sign of the failure where few good jobs are known
 CREATE FUNCTION l4._own_past(k l4._case) RETURNS TABLE (event_id int, reason text)
-LANGUAGE sql STABLE ROWS 100
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE ROWS 100 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    IF cardinality(k.baseline || k.elsewhere) >= (k.t).min_baseline THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
     WITH event AS MATERIALIZED (
         SELECT e.*, t.stage, t.example AS text, row_number() OVER ()::int AS place
         FROM l4._new_events(k.job_id) AS e JOIN l4._event AS t USING (event_id)
-        WHERE cardinality(k.baseline || k.elsewhere) < (k.t).min_baseline
     ), went_on AS MATERIALIZED (
         SELECT least(k.onset_ts, (SELECT i.done_ts FROM l4._case_iteration AS i
             WHERE i.job_id = k.job_id
@@ -121,6 +130,7 @@ BEGIN ATOMIC
             AND e.event_id IN (SELECT w.event_id FROM last_word AS w))
         AND e.event_id NOT IN (SELECT x FROM l4._new_status(k.job_id, '{}') AS x);
 END;
+$$;
 
 -- A job that did not start: what its processes say below a warning is the start-up that others get through.
 --: case, dropped: start-up is no sign of a failure to start

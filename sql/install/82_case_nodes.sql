@@ -5,8 +5,11 @@
 -- agree on one; a line about a peer does not count.
 --: ranks of the nodes by lines in which each reports its own
 CREATE FUNCTION l4._ranks_reported(k l4._case) RETURNS TABLE (node text, ranks int4multirange)
-LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     WITH line AS (
         SELECT v.event_id, v.slot, v.node, v.value::int AS rank
         FROM l4._slot_values(k.job_id, ARRAY(
@@ -43,6 +46,7 @@ BEGIN ATOMIC
         WHERE v.lines > coalesce((SELECT max(o.lines) FROM vote AS o WHERE o.plan <> v.plan), 0)) AS w
     CROSS JOIN LATERAL jsonb_each_text(w.plan) AS r(node, ranks);
 END;
+$$;
 
 -- The ranks of a node are those that its lines carry, else the inventory's. Where no line carries one and the inventory
 -- has none, they are what nodes report of themselves.

@@ -10,14 +10,20 @@ RETURN least(1e9, greatest((k.t).hang_seconds,
 -- Where nodes have several ranks: few that got less far than most.
 --: ranks of nodes with several that got less far than most ranks
 CREATE FUNCTION l4._ranks_behind(k l4._case) RETURNS TABLE (node text, rank int)
-LANGUAGE sql STABLE ROWS 5
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE ROWS 5 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    IF NOT EXISTS (SELECT FROM l4._several_ranks(k.job_id)) THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
     WITH ranked AS MATERIALIZED (
         SELECT r.* FROM l4._several_ranks(k.job_id) AS r
     ), got AS (
         SELECT s.node, u.rank, u.at
         FROM l4._summary AS s CROSS JOIN LATERAL l4._last_of_ranks(s.sequences, s.open_sequences) AS u
-        WHERE s.job_id = k.job_id AND EXISTS (SELECT FROM ranked)
+        WHERE s.job_id = k.job_id
     ), last AS MATERIALIZED (
         SELECT r.node, r.rank, coalesce(max(g.at), 0) AS at
         FROM ranked AS r LEFT JOIN got AS g USING (node, rank) GROUP BY r.node, r.rank
@@ -28,6 +34,7 @@ BEGIN ATOMIC
     SELECT b.node, b.rank FROM behind AS b
     WHERE b.many <= greatest(1, (k.t).uncommon_share * (SELECT count(*) FROM last));
 END;
+$$;
 
 -- A node ends well with a line that ends a node of a good job, unless that is an iteration before the last one, or when
 -- it got to the shutdown after its work without a crash. It went through when that line cannot have come earlier: it is

@@ -231,8 +231,16 @@ END;
 -- A silent rank: once or more a rank, on nearly all nodes as often, here less, and nothing else instead.
 --: nodes that report less often than others do, by a rank
 CREATE FUNCTION l4._silent_ranks(k l4._case) RETURNS TABLE (node text, records numeric, usual numeric)
-LANGUAGE sql STABLE PARALLEL SAFE ROWS 10
-BEGIN ATOMIC
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    ranks constant bigint := (SELECT l4._usual_ranks(k.job_id));
+BEGIN
+    IF ranks = 1 THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
     WITH counted AS MATERIALIZED (
         SELECT s.node, s.alike, sum(s.occurrences) AS records, bool_or(s.terminal) AS terminal
         FROM l4._shown(k.job_id) AS s
@@ -253,12 +261,12 @@ BEGIN ATOMIC
     JOIN usual AS u USING (alike)
     LEFT JOIN off AS o USING (alike)
     LEFT JOIN instead AS i ON i.node = c.node
-    CROSS JOIN (SELECT l4._usual_ranks(k.job_id) AS ranks) AS p
-    WHERE c.records < u.usual AND p.ranks > 1 AND u.usual % p.ranks = 0 AND u.nodes >= (k.t).majority * k.nodes
+    WHERE c.records < u.usual AND u.usual % ranks = 0 AND u.nodes >= (k.t).majority * k.nodes
         AND u.nodes >= (k.t).min_nodes AND coalesce(o.nodes, 0) <= greatest(1, floor((k.t).rare_share * k.nodes))
         AND u.usual - c.records > coalesce(i.records, 0)
     GROUP BY c.node;
 END;
+$$;
 
 --: how long after the first node the median node of these jobs begins to write
 CREATE FUNCTION l4._usual_delay(jobs text[]) RETURNS interval
