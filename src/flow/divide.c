@@ -40,7 +40,10 @@
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* The value that would be at a place if values were in order. They are partly put in order. */
+/*
+ * The value that would be at a place if values were in order. They are partly
+ * put in order, without a branch that depends on a value: none could be foreseen.
+ */
 static double
 select_value(double *values, int n, int place)
 {
@@ -50,29 +53,34 @@ select_value(double *values, int n, int place)
 	while (low < high)
 	{
 		double		middle = values[low + (high - low) / 2];
-		int			i = low;
-		int			j = high;
+		int			less = low;
+		int			same;
 
-		while (i <= j)
+		for (int i = low; i <= high; i++)
 		{
-			while (values[i] < middle)
-				i++;
-			while (values[j] > middle)
-				j--;
-			if (i <= j)
-			{
-				double		value = values[i];
+			double		value = values[i];
 
-				values[i++] = values[j];
-				values[j--] = value;
-			}
+			values[i] = values[less];
+			values[less] = value;
+			less += value < middle;
 		}
-		if (place <= j)
-			high = j;
-		else if (place >= i)
-			low = i;
-		else
+		if (place < less)
+		{
+			high = less - 1;
+			continue;
+		}
+		same = less;
+		for (int i = less; i <= high; i++)
+		{
+			double		value = values[i];
+
+			values[i] = values[same];
+			values[same] = value;
+			same += !(value > middle);
+		}
+		if (place < same)
 			break;
+		low = same;
 	}
 	return values[place];
 }
