@@ -60,9 +60,7 @@ BEGIN ATOMIC
             SELECT NULL, c.nodes, c.event_id, c.node, false, 2, c.n
             FROM l4._cause_events(k.job_id) WITH ORDINALITY AS c(event_id, is_known, nodes, node, level, terminal, n)
             WHERE NOT c.is_known AND (c.terminal OR c.level >= (k.t).error_level
-                OR c.level = 0 AND l4._last_words(k, c.event_id)) AND NOT EXISTS (SELECT FROM l4._marks(ARRAY(
-                SELECT x.example FROM l4._job_events(ARRAY[k.job_id]) AS x WHERE x.event_id = c.event_id),
-                '{killed,timeout,lost}'))
+                OR c.level = 0 AND l4._last_words(k, c.event_id))
             UNION ALL
             -- native code that crashes on most nodes alike is no effect of the others' end
             SELECT format('%s: %s', m.fault_name, rtrim(f.root_cause, ' .')), x.nodes, m.event_id, NULL, false, 3,
@@ -77,6 +75,10 @@ BEGIN ATOMIC
                 -- the status with which each ended is a value of the line
                 AND NOT EXISTS (SELECT FROM l4._claims(k.job_id) AS c WHERE c.event_id = m.event_id AND c.exit)) AS u
         WHERE NOT (k.symptom = 'hang' AND u.nodes >= (k.t).majority * k.nodes)
+          -- who waited, or lost a peer, says nothing of the cause
+          AND (u.turn = 3 OR NOT EXISTS (SELECT FROM l4._marks(ARRAY(
+            SELECT x.example FROM l4._job_events(ARRAY[k.job_id]) AS x WHERE x.event_id = u.event_id),
+            '{killed,timeout,lost}')))
           AND EXISTS (SELECT FROM l4._counts(k.job_id) AS c
             LEFT JOIN l4.suspect_node AS n ON n.job_id = c.job_id AND n.node = c.node AND n.is_suspect
             WHERE c.event_id = u.event_id AND (n.node IS NOT NULL
