@@ -30,6 +30,7 @@ LANGUAGE sql RETURN CASE form
     WHEN 'table' THEN format('%s %s %s%s', (i - 1) / 8, i, CASE WHEN i % 8 = 1 AND i > 1 THEN '0.25 ' END, loss(i))
     WHEN 'torn' THEN CASE WHEN i % 3 = 0 AND i < 10 THEN 'torn' ELSE format('%s %s 0.0003', i, loss(i)) END
     WHEN 'pair' THEN format('turn %s is over, %s to come', i, 100 - i)
+    WHEN 'rows' THEN format('turn | %s |', i)
     WHEN 'first' THEN CASE WHEN n = 0 THEN format('round %s is through', i) END
     -- numbers that count nothing
     WHEN 'jumps' THEN format('%s %s 0.0003', 1 + i * i * 7919 % 1009, loss(i))
@@ -48,12 +49,17 @@ LANGUAGE sql AS $$
         UNION ALL SELECT n, 1, 'graph of 4096 cells is built' FROM generate_series(0, 3) AS n
         -- what beats as steadily measures nothing
         UNION ALL SELECT n, 0.1 + i * 0.5, format('alive %s', i)
-        FROM generate_series(0, 3) AS n, generate_series(1, 2 + 2 * upto) AS i WHERE form <> 'pair'
+        FROM generate_series(0, 3) AS n, generate_series(1, 2 + 2 * upto) AS i WHERE form NOT IN ('pair', 'rows')
         UNION ALL SELECT n, 2 + i, said(form, i, n) FROM generate_series(0, 3) AS n, generate_series(1, upto) AS i
         UNION ALL SELECT n, 2.0001 + i, translate(format('mean %s; took 1.0 s', 9.05 - 0.1 * i), '.', ',')
         FROM generate_series(0, 3) AS n, generate_series(1, upto) AS i WHERE form = 'pair'
         -- two of these and their step are in a good job
         UNION ALL SELECT 0, 2.5 + i, format('score at %s: 0.%s', i, i) FROM generate_series(25, upto, 25) AS i WHERE form = 'first'
+        -- what counts in larger steps comes a few times more often
+        UNION ALL SELECT n, 2.0002 + i, format('seen | %s |', 16 * i)
+        FROM generate_series(0, 3) AS n, generate_series(1, upto) AS i WHERE form = 'rows'
+        UNION ALL SELECT n, 2.0003 + i, format('seen | %s |', 16 * i)
+        FROM generate_series(0, 3) AS n, generate_series(1, upto) AS i WHERE form = 'rows' AND i % 20 = 0
         UNION ALL SELECT n, 3 + upto, 'all is through' FROM generate_series(0, 3) AS n WHERE finished
         UNION ALL SELECT 2, 2.4 + upto, 'RuntimeError: a tensor is broken' WHERE NOT finished
         UNION ALL SELECT n, 2.6 + upto, 'RuntimeError: Connection closed by rank 2'
@@ -76,7 +82,7 @@ SELECT count(make(f.form, f.good, f.failed)) FROM (VALUES
     ('bag', '{60,50}', 44), ('skips', '{92,69}', 57), ('ranges', '{400,300}', 255), ('across', '{330,330}', 255), ('table', '{30,25}', 21), ('torn', '{60,50}', 11), ('pair', '{60,50}', 30),
     ('first', '{60,50}', 35), ('jumps', '{60,50}', 30), ('backwards', '{60,50}', 30), ('repeats', '{60,50}', 30),
     ('differs', '{60,50}', 30), ('quick', '{60,50}', 41), ('left', '{60,50}', 41), ('told', '{60,50}', 41),
-    ('writers', '{48,36}', 31))
+    ('writers', '{48,36}', 31), ('rows', '{60,50}', 41))
     AS f(form, good, failed);
 -- of the plain form: before the first iteration, after it, without good jobs, slow from 31 on, cut at the head, cut at the tail, an epoch
 -- that is begun again, and several ranks in a stream, which may say who they are

@@ -89,6 +89,8 @@ CALL job('lost', upto => 20);
 CALL say('lost', 5, 45.5, 'RuntimeError: [gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.7]:2411');
 CALL job('waited', upto => 20);
 CALL say('waited', 5, 45.5, 'RuntimeError: Timed out waiting 20000ms for the other ranks');
+CALL job('heard', upto => 20);
+CALL say('heard', 5, 45.5, 'RuntimeError: nothing of rank 2 for 20s');
 -- Iterations are reported every five: four such lines must be due.
 CALL job('sparse', upto => 20, every => 5);
 CALL say('sparse', 5, 44.5, 'RuntimeError: Timed out waiting 20000ms for the other ranks');
@@ -154,7 +156,7 @@ CALL ingest();
 UPDATE l4.job SET settings = regexp_replace(job_id, '[0-9]+$', ''), expected_nodes = 4, status = 'succeeded' WHERE job_id ~ '[0-9]$';
 UPDATE l4.job SET settings = CASE job_id WHEN 'sparse' THEN 'sparse' WHEN 'bare' THEN 'bare' WHEN 'shown' THEN 'shown' ELSE 'g' END, expected_nodes = 4 WHERE settings IS NULL;
 UPDATE l4.job_node SET addresses = ARRAY['10.9.0.' || 5 + right(node, 1)::int] WHERE job_id = 'addressed';
-SELECT job_id, answer(job_id) FROM unnest('{quiet,link,barrier,named,bare,world,head,lost,waited,sparse,stop,rhythm,partly,instead,corners,killed,banner,addressed,exited,evaled,shown}'::text[]) AS j(job_id);
+SELECT job_id, answer(job_id) FROM unnest('{quiet,link,barrier,named,bare,world,head,lost,waited,heard,sparse,stop,rhythm,partly,instead,corners,killed,banner,addressed,exited,evaled,shown}'::text[]) AS j(job_id);
 SELECT node, rank, ranks, block FROM l4._case_node WHERE job_id = 'bare' ORDER BY place;
 
 -- All ranks of a job write to one stream: eight reports of an iteration do not come eight times as fast.

@@ -23,10 +23,11 @@ CALL say('accused', '{0,1,3,4,5}', 24, 'ERROR:comm:RuntimeError: Connection clos
 CALL job('unique', 20);
 CALL say('unique', '{2}', 23.5, 'ERROR:train:RuntimeError: a tensor is broken');
 CALL say('unique', '{0,1,3,4,5}', 24, 'ERROR:comm:RuntimeError: Connection closed by peer');
--- exit: its process ends with another status
+-- exit: one of its processes ends with another status
 CALL job('exit', 20);
 CALL say('exit', '{0,1,3,4,5}', 24, 'ERROR:agent:worker failed (exitcode: 1)');
 CALL say('exit', '{2}', 24, 'ERROR:agent:worker failed (exitcode: -9)');
+CALL say('exit', '{2}', 24, 'ERROR:agent:worker failed (exitcode: 1)');
 -- silent: it does not report what the others report
 CALL job('silent', 20);
 CALL say('silent', '{0,1,3,4,5}', 40, 'ERROR:comm:RuntimeError: Timed out waiting for the barrier');

@@ -96,6 +96,10 @@ DO $$ BEGIN FOR n IN 0 .. 3 LOOP
     CALL say('told-by', n, 10.2, 'ERROR ValueError: 7 is too few');
     CALL say('told-by', 9, 10.3 + n * 0.1, format('launcher: box-%s: exited with error code 1', n));
 END LOOP; END $$;
+-- nor does it where it says nothing of them
+CALL job('apart', 9);
+CALL say('apart', 9, 0, 'INFO the queue has given 4 hosts');
+DO $$ BEGIN FOR n IN 0 .. 3 LOOP CALL say('apart', n, 10.2, 'ERROR ValueError: 7 is too few'); END LOOP; END $$;
 -- nothing is left to train; a function that is not written in Python has no frame, and a bar that
 -- differs by its signs is no news
 CALL job('after', 20);
@@ -138,14 +142,22 @@ INSERT INTO said (job_id, node, at, line) VALUES
     ('mute-port', 'x0c7n3', 3, 'launcher ended with 1'),
     ('mute-absent', 'x1c7n3', 3, 'cannot forward the start to x2c7n3.cluster.example: no answer'),
     ('mute-absent', 'x0c7n3', 3.1, 'ERROR gave up: 3/4 workers joined');
+-- a job on as many nodes as good ones had lacks none, although they all had one that it has not
+INSERT INTO said (job_id, node, at, line)
+SELECT replace(s.job_id, 'good', 'good-mute-other'), translate(s.node, CASE s.job_id WHEN 'good-2' THEN '3' ELSE '' END, '4'), s.at,
+    replace(s.line, 'training starts', 'the ring is closed')
+FROM said AS s WHERE s.job_id IN ('good-1', 'good-2') ORDER BY s.place;
+INSERT INTO said (job_id, node, at, line)
+SELECT 'mute-other', 'box-' || n, 0, 'INFO joining' FROM generate_series(1, 4) AS n;
+CALL say('mute-other', 2, 0.5, 'OSError: [Errno 98] Address already in use');
 INSERT INTO logs (job_id, node, source, line_no, ts, line)
 SELECT s.job_id, s.node, '', row_number() OVER (PARTITION BY s.job_id, s.node ORDER BY s.at, s.place),
     '2026-05-01 10:00:00+00'::timestamptz + s.at * interval '1 s', s.line
 FROM said AS s;
 CALL l4.ingest('launcher_words.logs');
-UPDATE l4.job SET settings = CASE WHEN job_id ~ 'mute' THEN 'mute' ELSE 'launcher_words' END, status = CASE WHEN job_id LIKE 'good%' THEN 'succeeded' ELSE 'failed' END
+UPDATE l4.job SET settings = CASE WHEN job_id ~ 'other' THEN 'other' WHEN job_id ~ 'mute' THEN 'mute' ELSE 'launcher_words' END, status = CASE WHEN job_id LIKE 'good%' THEN 'succeeded' ELSE 'failed' END
 WHERE job_id IN (SELECT s.job_id FROM said AS s);
-SELECT l4.diagnose(j) IS NULL FROM unnest('{stopped,told,untold,killed,late,report,status,crashed,path,checkpoint,lost,moved,words,still,joined,unmet,told-by,after,native,signals,limit,still-limit,mute-port,mute-absent}'::text[]) AS j;
+SELECT l4.diagnose(j) IS NULL FROM unnest('{stopped,told,untold,killed,late,report,status,crashed,path,checkpoint,lost,moved,words,still,joined,unmet,told-by,apart,after,native,signals,limit,still-limit,mute-port,mute-absent,mute-other}'::text[]) AS j;
 SELECT d.job_id, d.symptom, d.stage, d.category, d.component, d.cause,
     (SELECT string_agg(n.node || ' ' || round(n.score::numeric, 2), ', ' ORDER BY n.rank) FROM l4.suspect_node AS n
      WHERE n.job_id = d.job_id AND n.score > 0)

@@ -164,10 +164,10 @@ END;
 -- What counts in a stream: nearly each number is the one before and a step, at steady times, for a good part of the log
 -- or beside measured values, but not while the start-up goes on: of the lines that come once before it ends, most come
 -- before it begins. Where nothing else counts, two numbers are enough beside measured values if the first one is the
--- step. Best is an event that prints measured values as well, then one with most records, then the first one, as
--- checkpoints come of steps; of its numbers one that grows (one that falls is what is left), the one that changes most
--- often, then the one with most values, then the smallest step, of a range its end. An epoch is a number of the same
--- event that grows by one, and later: between ranks that report one iteration its number does not change. How many
+-- step. Best is an event that prints measured values as well, then the first one of those with nearly the most records,
+-- as checkpoints come of steps; of its numbers one that grows (one that falls is what is left), the one that changes
+-- most often, then the one with most values, then the smallest step, of a range its end. An epoch is a number of the
+-- same event that grows by one, and later: between ranks that report one iteration its number does not change. How many
 -- there are to be may stand right behind: "12/400". Where nothing counts, an event that prints measured values and
 -- recurs like that shows at least that the training goes on. Without times nothing speaks against steady ones, and
 -- whole seconds that look equal may be one apart; where the first line of the stream came again the job was started
@@ -233,20 +233,20 @@ BEGIN
                     AND o.first_lasts > (k.t).steady_ratio::float8 * c.lasts))
         WHERE CASE WHEN c.event_id IS NULL THEN e.measures AND e.records >= (k.t).min_past
             ELSE e.measures OR c.high > k.nodes END
-        ORDER BY c.event_id IS NULL, c.numbers < (k.t).min_iterations, e.measures DESC, e.records DESC, e.first_line_no,
-            c.step < 0, (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1), c.numbers DESC, abs(c.step),
+        ORDER BY c.event_id IS NULL, c.numbers < (k.t).min_iterations, e.measures DESC,
+            e.records < (k.t).nearly_all
+                * max(e.records) OVER (PARTITION BY c.numbers < (k.t).min_iterations, e.measures),
+            e.first_line_no, c.step < 0, (c.last_line_no - c.first_line_no) / greatest(c.numbers - 1, 1),
             -- of "[20-40]" the end is what is done
-            EXISTS (SELECT FROM even AS o WHERE o.event_id = c.event_id AND o.slot = c.slot + 1
-                AND o.slot / 64 = c.slot / 64 AND o.step = c.step AND o.low - c.low BETWEEN 1 AND c.step), c.slot
-        LIMIT 1
+            c.numbers DESC, abs(c.step), EXISTS (SELECT FROM even AS o WHERE o.event_id = c.event_id
+                AND o.slot = c.slot + 1 AND o.slot / 64 = c.slot / 64 AND o.step = c.step
+                AND o.low - c.low BETWEEN 1 AND c.step), c.slot LIMIT 1
     )
     SELECT b.event_id, b.slot, o.slot, CASE WHEN r.high IS NOT NULL THEN b.slot + 1 END, b.step, b.numbers, b.low,
         b.high, r.high, b.times, b.first_line_no, b.last_line_no, b.measures
     FROM best AS b
-    LEFT JOIN LATERAL (
-        SELECT s.high FROM series AS s
-        WHERE s.event_id = b.event_id AND s.slot = b.slot + 1 AND s.slot / 64 = b.slot / 64 AND s.numbers = 1
-            AND s.high >= b.high) AS r ON true
+    LEFT JOIN series AS r ON r.event_id = b.event_id AND r.slot = b.slot + 1 AND r.slot / 64 = b.slot / 64
+        AND r.numbers = 1 AND r.high >= b.high
     LEFT JOIN LATERAL (
         SELECT s.slot FROM even AS s
         WHERE s.event_id = b.event_id AND s.slot <> b.slot AND s.step = 1 AND s.share = 1

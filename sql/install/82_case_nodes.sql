@@ -211,7 +211,8 @@ BEGIN ATOMIC
         FILTER (WHERE n.jobs = (SELECT count(*) FROM good) AND n.node <> ALL (_lacking.wrote))
     FROM (SELECT u.node, count(*) AS jobs FROM good AS g CROSS JOIN LATERAL unnest(g.nodes) AS u(node)
         GROUP BY u.node) AS n
-    HAVING (SELECT count(*) FROM good) >= (k.t).min_pair AND array_agg(n.node) @> _lacking.wrote;
+    HAVING (SELECT count(*) FROM good) >= (k.t).min_pair AND array_agg(n.node) @> _lacking.wrote
+        AND cardinality(_lacking.wrote) < (SELECT max(cardinality(g.nodes)) FROM good AS g);
 END;
 
 -- Those whose ranks are not known: names that count (worker-0, worker-2) show the gap, if the numbers of those that

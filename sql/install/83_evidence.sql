@@ -148,13 +148,14 @@ BEGIN ATOMIC
     SELECT z.node, 1::float8, 'was killed, as ' || z.accuser || ' says' FROM killed AS z
     UNION ALL
     SELECT s.node, 1, format('exit status %s (%s on most nodes)',
-        string_agg(s.value, ', ' ORDER BY s.value COLLATE "C"), min(c.value))
+        string_agg(s.value, ', ' ORDER BY s.value COLLATE "C") FILTER (WHERE s.value <> c.value), min(c.value))
     FROM k CROSS JOIN common AS c CROSS JOIN status AS s
     WHERE c.reporting >= (k.t).min_nodes AND c.nodes >= (k.t).majority * c.reporting
         AND s.node NOT IN (SELECT z.node FROM killed AS z)
     GROUP BY s.node
-    -- of several processes on a node one may have ended like those of other nodes
-    HAVING bool_and(s.value <> c.value);
+    -- of several processes on a node one may have ended like those of other nodes, but for the only node that differs
+    HAVING bool_and(s.value <> c.value) OR bool_or(s.value <> c.value)
+        AND (SELECT count(DISTINCT z.node) FROM status AS z WHERE z.value <> (SELECT o.value FROM common AS o)) = 1;
 END;
 
 --: ranks that most nodes of a job have
@@ -167,7 +168,8 @@ END;
 
 -- Who may fall silent: each node that wrote and, where nodes have several ranks, each rank, as what one does not say
 -- another of its node may say. Reports are near-duplicate groups: who waits to send does not miss that others wait to
--- receive. A launcher, which only tells how processes of other nodes ended, has none to make (NULL).
+-- receive. A launcher, which only tells how processes of other nodes ended, or the one node that shares no line with
+-- most and reports nothing, has none to make (NULL).
 --: nodes, and the ranks of nodes that have several: what they report, and whether they wrote during a stall, and before
 --: it
 CREATE FUNCTION l4._speakers(k l4._case)
@@ -184,9 +186,20 @@ BEGIN ATOMIC
         SELECT DISTINCT m.node, m.event_id
         FROM l4._mentions(k.job_id, ARRAY(SELECT DISTINCT s.event_id FROM shown AS s WHERE s.exit)) AS m
         WHERE m.kind = 'host' AND m.named_node <> m.node
+    ), usual AS (
+        SELECT array_agg(j.event_id) AS events FROM l4._job_event AS j
+        WHERE j.job_id = k.job_id AND j.nodes >= (k.t).majority * k.nodes
     ), launcher AS (
         SELECT s.node FROM shown AS s LEFT JOIN told AS o USING (node, event_id)
         GROUP BY s.node HAVING bool_and(o.event_id IS NOT NULL)
+        UNION ALL
+        -- counts are read only where somebody reports nothing
+        SELECT min(n.node) FROM n
+        WHERE CASE WHEN (SELECT u.events FROM usual AS u) IS NULL OR n.node IN (SELECT s.node FROM shown AS s)
+            THEN false
+            ELSE n.node NOT IN (SELECT c.node
+                FROM usual AS u CROSS JOIN LATERAL l4._event_counts(k.job_id, u.events) AS c) END
+        HAVING count(*) = 1
     ), stall AS MATERIALIZED (
         -- between the last iteration and the first crash report, or the end; and in the training before, for as long
         SELECT x.*, x.to_ts IS NOT NULL AS stalled, least(x.from_ts, (SELECT min(s.first_ts) FROM shown AS s)) AS since
