@@ -19,7 +19,7 @@ FROM unnest(ARRAY['RuntimeError: Connection closed by peer [10.0.0.7]:4711', 'to
     'Fatal Python error: Segmentation fault', 'process 12 exited with code 1', 'shutting down, exit code 0', 'node02: error: task 3: Killed',
     'no heartbeat from rank 5 for 4.0 s', 'still waiting for 3 ranks', 'error rate 0.1', 'terminate called after throwing an instance of ''x''',
     'slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-01-01 ***', 'rank 3 died from signal 15', 'launcher ended with 1', 'upload failed after 4 attempts',
-    'a worker that gets SIGTERM will be waited for']) AS line;
+    'a worker that gets SIGTERM will be waited for', 'worker ended: code [0], SIGINT', 'worker ended: code [0], SIGKILL']) AS line;
 -- a user's rule of the same name replaces the shipped one; switched off is switched off
 BEGIN;
 INSERT INTO l4.marker_rule (name, kind, signature) VALUES ('signal', 'terminal', '^PLEASE DIE$') RETURNING rule_id >= 1000000 AS own_id, origin;

@@ -365,9 +365,11 @@ read_go(Reader *r, L4Text line, L4Text before)
 	int			name;
 	int			open = before.len;
 
+	if (end < 3)
+		return false;
 	while (file > 0 && !l4_ascii_blank(line.data[file - 1]))
 		file--;
-	if (end < 3 || !begins_at(line, file) || !l4_ascii_digit(line.data[Min(at, line.len - 1)]))
+	if (!begins_at(line, file) || !l4_ascii_digit(line.data[Min(at, line.len - 1)]))
 		return false;
 	while (open > 0 && before.data[open - 1] != '(')
 		open--;
