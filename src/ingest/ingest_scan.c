@@ -359,16 +359,18 @@ flaw_last_line(L4Scan *scan, uint32 flaw)
  * Take what is complete. While any record is open, what began since waits:
  * reading goes on where the first of them began, when the next lines come, and
  * a record of another writer that ended in between would be counted again.
+ * Where all that are open lack frames at most, nothing is read again.
  */
 static void
 follow_open(L4Scan *scan)
 {
 	int64		oldest = l4_record_oldest_open(scan->records);
-	/* one that this line began, as it ended the others */
-	bool		opens = oldest != 0 && (scan->open_from == 0 || oldest == scan->previous);
+	bool		only_stacks = l4_record_only_stacks(scan->records);
+	/* or this line began the first one, as it ended the others */
+	bool		opens = !only_stacks && (scan->open_from == 0 || oldest == scan->previous);
 	MemoryContext old;
 
-	if (oldest == 0 || opens)
+	if (only_stacks || opens)
 		scan->open_from = oldest;
 	if (opens)
 		scan->head_before = scan->head_of_line;
