@@ -5,7 +5,7 @@
 -- agree on one; a line about a peer does not count.
 --: ranks of the nodes by lines in which each reports its own
 CREATE FUNCTION l4._ranks_reported(k l4._case) RETURNS TABLE (node text, ranks int4multirange)
-LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict use_column
 BEGIN
