@@ -52,7 +52,7 @@ fuzz_flow_chunks(void)
 	l4_flow_records_init(&records, CurrentMemoryContext);
 	l4_flow_records_add(&records, chunk);
 	l4_flow_records_init(&again, CurrentMemoryContext);
-	l4_flow_records_unpack(&again, bytes);
+	l4_flow_records_unpack(&again, bytes, false);
 	if (records.n != chunk->n || again.n != chunk->n || records.nroutes != again.nroutes
 		|| memcmp(records.rec, again.rec, sizeof(L4FlowRecord) * records.n) != 0)
 		fuzz_wrong("%d records became %d and %d", chunk->n, records.n, again.n);
@@ -62,7 +62,7 @@ fuzz_flow_chunks(void)
 			fuzz_wrong("record %d of %d is not in order", i, again.n);
 	/* what is known already goes */
 	known = again.n;
-	l4_flow_records_unpack(&again, bytes);
+	l4_flow_records_unpack(&again, bytes, false);
 	l4_flow_records_sort(&again, known, 0, NULL);
 	if (again.n != known)
 		fuzz_wrong("%d records became %d with those that are known", known, again.n);
@@ -70,7 +70,7 @@ fuzz_flow_chunks(void)
 	{
 		FUZZ_TRY();
 		l4_flow_records_init(&again, CurrentMemoryContext);
-		l4_flow_records_unpack(&again, (bytea *) fuzz_damage_varlena((struct varlena *) bytes));
+		l4_flow_records_unpack(&again, (bytea *) fuzz_damage_varlena((struct varlena *) bytes), false);
 		l4_flow_records_sort(&again, 0, 0, NULL);
 		FUZZ_END();
 	}

@@ -24,7 +24,7 @@ COMMENT ON COLUMN l4.job.owner IS 'made up';
 };
 my $remedy = 'Exchange the cable.';
 my $fault = qr/^\('\d+', 'nic_link_state_down',/m;
-$script =~ s/^(CREATE TABLE l4\.job \(.*?\n    attributes jsonb,\n)/$1    owner text,\n/ms or die;
+$script =~ s/^(CREATE TABLE l4\.job \(.*?\n    attributes jsonb,[^\n]*\n)/$1    owner text,\n/ms or die;
 $script =~ s/"network": 2\}/"network": 3}/ or die;
 $script =~ s/($fault.*?')Look at the port and its counters[^']*'/$1$remedy'/ or die;
 $script =~ s/^\('\d+', 'pcie_aer_any',.*\n//m or die;
