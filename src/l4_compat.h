@@ -72,9 +72,11 @@ l4_init_materialized_srf(FunctionCallInfo fcinfo)
 
 /* A relation of a query that nobody's rights are looked at for, since the query has it already. */
 #if PG_VERSION_NUM < 160000
-#define L4_RTE_WITHOUT_RIGHTS(rte) ((rte)->requiredPerms = 0)
+#define L4_RTE_WITHOUT_RIGHTS(query, rte) ((rte)->requiredPerms = 0)
 #else
-#define L4_RTE_WITHOUT_RIGHTS(rte) ((rte)->perminfoindex = 0)
+#include "parser/parse_relation.h"
+#define L4_RTE_WITHOUT_RIGHTS(query, rte) \
+	((rte)->perminfoindex = 0, (void) addRTEPermissionInfo(&(query)->rteperminfos, rte))
 #endif
 
 /* A function that does not return; stands in front of its declaration. */

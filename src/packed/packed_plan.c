@@ -167,7 +167,7 @@ wanted_events(PlannerInfo *root, List *conditions, int relation)
 	if (own == NIL || rte->securityQuals != NIL || rte->tablesample != NULL)
 		return NULL;
 	ChangeVarNodes((Node *) own, relation, 1, 0);
-	L4_RTE_WITHOUT_RIGHTS(rte);
+	L4_RTE_WITHOUT_RIGHTS(query, rte);
 	ref->rtindex = 1;
 	query->commandType = CMD_SELECT;
 	query->canSetTag = true;
