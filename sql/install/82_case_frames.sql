@@ -42,19 +42,21 @@ END;
 CREATE FUNCTION l4._stack_records(k l4._case, node text) RETURNS TABLE (event_id int, record text)
 LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 5
 BEGIN ATOMIC
-    SELECT s.event_id, j.example
-    FROM (
-        SELECT s.event_id
-        FROM l4._shown(k.job_id) AS s LEFT JOIN l4._case_mark AS n ON n.job_id = k.job_id AND n.node = s.node
-        WHERE NOT s.exit AND (s.terminal OR s.stack)
-            AND (_stack_records.node IS NULL OR s.node = _stack_records.node
-                -- what an attempt to begin anew fails in says little
-                AND NOT coalesce(s.first_ts > n.terminal_ts + l4._seconds((k.t).retry_seconds), false))
-        ORDER BY _stack_records.node IS NULL AND NOT EXISTS (SELECT FROM l4._claims(k.job_id) AS j
-                CROSS JOIN LATERAL l4._stack_frames(j.example) AS f WHERE j.event_id = s.event_id AND f.function <> ''),
-            s.stack, s.nodes, s.first_ts, s.first_line_no
-        LIMIT CASE WHEN _stack_records.node IS NULL THEN 1 ELSE (k.t).max_reports::bigint END) AS s
-    JOIN l4._claims(k.job_id) AS j USING (event_id);
+    WITH claim AS MATERIALIZED (
+        SELECT c.event_id, c.example, _stack_records.node IS NULL AND NOT EXISTS (
+            SELECT FROM l4._stack_frames(c.example) AS f WHERE f.function <> '') AS bare
+        FROM l4._claims(k.job_id) AS c
+        WHERE NOT c.exit AND (c.terminal OR c.stack)
+    )
+    SELECT c.event_id, c.example
+    FROM l4._shown(k.job_id) AS s
+    JOIN claim AS c USING (event_id)
+    LEFT JOIN l4._case_mark AS n ON n.job_id = k.job_id AND n.node = s.node
+    WHERE _stack_records.node IS NULL OR s.node = _stack_records.node
+        -- what an attempt to begin anew fails in says little
+        AND NOT coalesce(s.first_ts > n.terminal_ts + l4._seconds((k.t).retry_seconds), false)
+    ORDER BY c.bare, s.stack, s.nodes, s.first_ts, s.first_line_no
+    LIMIT CASE WHEN _stack_records.node IS NULL THEN 1 ELSE (k.t).max_reports::bigint END;
 END;
 
 --: name of a function without its class or name space

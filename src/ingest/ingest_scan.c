@@ -409,6 +409,7 @@ l4_scan_line(L4Scan *scan, int64 line_no, TimestampTz ts, int32 rank, const char
 	CHECK_FOR_INTERRUPTS();
 	if (scan->any && line_no < scan->previous)
 		elog(ERROR, "lines are not in order");
+	/* with records open, too, or a chain of them could take all memory */
 	if (scan->dict.memory > (scan->open_from == 0 ? 1 : 2) * (int64) L4_RESULT_MEMORY)
 		scan->full = true;
 	if (scan->full || (line_no > scan->last_line_no &&

@@ -513,6 +513,7 @@ l4_record_feed(L4RecordReader *r, int64 line_no, int32 rank, const L4Line *line,
 {
 	L4FedLine	fed = {line_no, 0, l4_line_kind(line), line, place};
 	L4Sub	   *sub;
+	bool		joined;
 
 	/* a collector may tell it from the first line of a traceback alone */
 	if (rank >= 0)
@@ -532,13 +533,10 @@ l4_record_feed(L4RecordReader *r, int64 line_no, int32 rank, const L4Line *line,
 	if (l4_record_join_panic(r, &fed))
 		return;
 	sub = l4_record_sub(r, fed.key);
-	if (l4_record_join_settled(r, sub, &fed))
-		end_stacks(r, &fed.key, place->record_no);
-	else
-	{
-		end_stacks(r, &fed.key, 0);
+	joined = l4_record_join_settled(r, sub, &fed);
+	end_stacks(r, &fed.key, joined ? place->record_no : 0);
+	if (!joined)
 		start_record(r, sub, &fed);
-	}
 }
 
 const L4Record *

@@ -96,24 +96,14 @@ is_fixed(PlannerInfo *root, Node *node)
 
 /* Put the bounds that a condition sets on the time into the call, where none is yet. */
 static void
-take_bound(PlannerInfo *root, Node *condition, int relation, FuncExpr *call)
+take_bound(PlannerInfo *root, OpExpr *op, int relation, FuncExpr *call)
 {
-	OpExpr	   *op = (OpExpr *) condition;
-	Node	   *value;
-	bool		swapped;
-	bool		lower;
-	bool		upper;
+	bool		swapped = is_column(lsecond(op->args), relation, COL_TIME);
+	Node	   *value = swapped ? linitial(op->args) : lsecond(op->args);
+	bool		lower = op->opfuncid == F_TIMESTAMPTZ_GE || op->opfuncid == F_TIMESTAMPTZ_GT;
+	bool		upper = op->opfuncid == F_TIMESTAMPTZ_LE || op->opfuncid == F_TIMESTAMPTZ_LT;
 
-	if (!IsA(op, OpExpr) || list_length(op->args) != 2)
-		return;
-	swapped = is_column(lsecond(op->args), relation, COL_TIME);
-	if (!swapped && !is_column(linitial(op->args), relation, COL_TIME))
-		return;
-	value = swapped ? linitial(op->args) : lsecond(op->args);
-	set_opfuncid(op);
-	lower = op->opfuncid == F_TIMESTAMPTZ_GE || op->opfuncid == F_TIMESTAMPTZ_GT;
-	upper = op->opfuncid == F_TIMESTAMPTZ_LE || op->opfuncid == F_TIMESTAMPTZ_LT;
-	if (!is_fixed(root, value))
+	if (!(swapped || is_column(linitial(op->args), relation, COL_TIME)) || !is_fixed(root, value))
 		return;
 	for (int arg = ARG_FROM; arg <= ARG_TO; arg++)
 		if (op->opfuncid == F_TIMESTAMPTZ_EQ || ((arg == ARG_FROM) != swapped ? lower : upper))
@@ -127,13 +117,8 @@ take_bound(PlannerInfo *root, Node *condition, int relation, FuncExpr *call)
 
 /* The table whose first column is joined with the event of a line, by a condition; 0: it is no such. */
 static int
-joined_events(PlannerInfo *root, Node *condition, int relation)
+joined_events(PlannerInfo *root, const OpExpr *op, int relation)
 {
-	OpExpr	   *op = (OpExpr *) condition;
-
-	if (!IsA(op, OpExpr) || list_length(op->args) != 2)
-		return 0;
-	set_opfuncid(op);
 	for (int i = 0; i < 2 && op->opfuncid == F_INT4EQ; i++)
 	{
 		Var		   *var = list_nth(op->args, 1 - i);
@@ -226,13 +211,17 @@ L4_FUNCTION(l4_window_support)
 	all = conditions((Node *) request->root->parse->jointree, NIL);
 	foreach(lc, all)
 	{
+		OpExpr	   *op = lfirst(lc);
 		Const	   *ids = list_nth(call->args, ARG_IDS);
 		int			events;
 
-		take_bound(request->root, lfirst(lc), relation, call);
+		if (!IsA(op, OpExpr) || list_length(op->args) != 2)
+			continue;
+		set_opfuncid(op);
+		take_bound(request->root, op, relation, call);
 		if (!IsA(ids, Const) || !ids->constisnull || ids->consttype != INT4ARRAYOID)
 			continue;
-		events = joined_events(request->root, lfirst(lc), relation);
+		events = joined_events(request->root, op, relation);
 		if (events != 0)
 		{
 			Node	   *wanted = wanted_events(request->root, all, events);
