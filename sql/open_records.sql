@@ -81,5 +81,19 @@ SELECT 'many', 'n', r, i * 16 + r, l FROM generate_series(0, 15) AS r,
     unnest(ARRAY['Traceback (most recent call last):', '  File "a.py", line 1, in f', 'KeyError: y']) WITH ORDINALITY AS u(l, i);
 CALL l4.ingest('open_records.logs');
 SELECT what FROM kept('many') WHERE what ~ 'times|lines' ORDER BY what COLLATE "C";
-SELECT l4.forget_job(job_id) FROM (SELECT DISTINCT job_id FROM said UNION SELECT unnest('{iterations,many}'::text[])) AS j;
-DROP TABLE logs, said, whole, differs;
+-- a line of an open record that turns up when those behind it were read, and none follows: of an indexed table, of another
+CREATE TABLE unindexed (job_id text, node text, line_no bigint, line text);
+CREATE TEMP TABLE report AS
+SELECT * FROM unnest(ARRAY['INFO:run:begin', 'Traceback (most recent call last):', '  File "a.py", line 1, in f', '  File "b.py", line 2, in g',
+    '  File "c.py", line 3, in h']) WITH ORDINALITY AS u(line, line_no);
+INSERT INTO logs (job_id, node, line_no, line) SELECT 'gap', 'n', line_no, line FROM report WHERE line_no NOT IN (1, 4);
+INSERT INTO unindexed SELECT 'gap without index', 'n', line_no, line FROM report WHERE line_no NOT IN (1, 4);
+CALL l4.ingest('open_records.logs');
+CALL l4.ingest('open_records.unindexed');
+INSERT INTO logs (job_id, node, line_no, line) SELECT 'gap', 'n', line_no, line FROM report WHERE line_no IN (1, 4);
+INSERT INTO unindexed SELECT 'gap without index', 'n', line_no, line FROM report WHERE line_no IN (1, 4);
+CALL l4.ingest('open_records.logs');
+CALL l4.ingest('open_records.unindexed');
+SELECT j, k.what FROM unnest(ARRAY['gap', 'gap without index']) AS j, kept(j) AS k ORDER BY j, k.what COLLATE "C";
+SELECT l4.forget_job(job_id) FROM (SELECT DISTINCT job_id FROM said UNION SELECT unnest('{iterations,many,gap,gap without index}'::text[])) AS j;
+DROP TABLE logs, said, whole, differs, unindexed;

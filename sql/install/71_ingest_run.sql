@@ -339,8 +339,12 @@ BEGIN
                 'SELECT s.stream_id, s.job_id, s.node, s.source, f.has_null, lower(u.r) AS lo, upper(u.r) - 1 AS hi '
                 'FROM unnest($1) AS f '
                 'JOIN l4._stream s ON s.job_id = f.job_id AND s.node = f.node AND s.source = f.source '
-                'CROSS JOIN LATERAL l4._ranges(int8multirange(int8range(least(f.first_line, s.next_line_no), '
-                's.next_line_no)) - s.seen) AS u(r) WHERE s.next_line_no IS NOT NULL AND NOT s.sparse'))
+                'CROSS JOIN LATERAL (SELECT r FROM l4._ranges(int8multirange(int8range('
+                'least(f.first_line, s.next_line_no), s.next_line_no)) - s.seen) AS r '
+                -- of the open records, which are read again
+                'UNION ALL SELECT r FROM l4._ranges(int8multirange(int8range(s.next_line_no, '
+                'greatest(upper(s.tail), s.next_line_no))) - s.tail) AS r) AS u '
+                'WHERE s.next_line_no IS NOT NULL AND NOT s.sparse'))
         INTO late_streams, late_lines USING streams;
     END IF;
     PERFORM l4._ingest_wait(_ingest_open.ingest_id, w.job_id, w.stream_id, w.late, w.lo, w.hi, w.has_null,
@@ -350,12 +354,15 @@ BEGIN
             SELECT s.job_id, s.stream_id, s.node, s.source, s.units, s.next_line_no, s.step, s.lines, s.seen, s.tail,
                 f.has_null, f.first_line, f.last_line
             FROM unnest(streams) AS f
-            JOIN l4._stream s ON s.job_id = f.job_id AND s.node = f.node AND s.source = f.source)
+            JOIN l4._stream s ON s.job_id = f.job_id AND s.node = f.node AND s.source = f.source
+        ), g AS (
+            SELECT g.stream_id, g.lines, lower(g.lines) >= s.next_line_no AS open
+            FROM unnest(late_streams, late_lines) AS g(stream_id, lines) JOIN s ON s.stream_id = g.stream_id)
         SELECT s.*, false AS late, coalesce(s.next_line_no, s.first_line) AS lo, s.last_line AS hi FROM s
         WHERE s.next_line_no IS NULL OR s.last_line >= greatest(upper(s.seen), upper(s.tail), s.next_line_no)
+            OR s.stream_id IN (SELECT g.stream_id FROM g WHERE g.open)
         UNION ALL
-        SELECT s.*, true, lower(g.lines), upper(g.lines) - 1
-        FROM unnest(late_streams, late_lines) AS g(stream_id, lines) JOIN s ON s.stream_id = g.stream_id
+        SELECT s.*, true, lower(g.lines), upper(g.lines) - 1 FROM g JOIN s ON s.stream_id = g.stream_id WHERE NOT g.open
         ORDER BY job_id, late DESC, units, node, source, lo) AS w;
     RETURN l4._ingest_keyless(relation, src, job_id, streams);
 END
