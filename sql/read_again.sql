@@ -67,6 +67,27 @@ SELECT * FROM read_lines;
 SELECT count(l4.forget_job(j.job_id)) AS forgotten FROM l4.job j WHERE j.job_id LIKE 'again-%';
 RESET enable_hashjoin;
 RESET enable_mergejoin;
+-- an event that was merged after a good job had it is known of that job, and counts where only it is stored
+INSERT INTO logs (job_id, node, source, line_no, ts, line)
+SELECT j, 'n' || n, 'out', i, timestamptz '2026-03-01' + i * interval '1 s', CASE WHEN i < 3 THEN 'ERROR:root:cell ' || w || ' of this shelf went quiet'
+    ELSE 'iteration ' || i || '/ 9 | lm loss: 2.5 in ' || w END
+FROM (VALUES ('again-good', 'alpha'), ('again-bad', 'bravo')) AS v(j, w), generate_series(1, 3) AS n, generate_series(1, 9) AS i;
+CALL l4.ingest('logs', job_id => 'again-good');
+CALL l4.ingest('logs', job_id => 'again-bad');
+UPDATE l4.job SET settings = 'again', status = CASE job_id WHEN 'again-good' THEN 'succeeded' ELSE 'failed' END WHERE job_id IN ('again-good', 'again-bad');
+BEGIN;
+UPDATE l4._event AS e SET merged_into = b.event_id FROM l4._event AS b
+WHERE e.template ~ '^(cell|iter).*alpha' AND b.template = replace(e.template, 'alpha', 'bravo');
+SELECT l4._telling_events('again-bad') AS telling;
+-- by the number that is stored, as by the one that counts
+SELECT j.job_id, e.merged_into IS NOT NULL AS merged, c.node, c.occurrences FROM l4._job_event AS j JOIN l4._event AS e USING (event_id)
+CROSS JOIN LATERAL l4._event_counts(j.job_id, ARRAY[j.event_id]) AS c WHERE e.template ~ '^cell' AND j.job_id = 'again-good' ORDER BY 3;
+SELECT job_id, status, node, line_no FROM l4.test_fault(job_ids => '{again-good,again-bad}', conditions => '[{"step": 1, "signature": "cell .* went quiet"}]') ORDER BY 1;
+SELECT (l4.diagnose('again-bad')).symptom;
+SELECT l4._first_crash(k) AS crash, l4._ends_with(k, (SELECT e.event_id FROM l4._event AS e WHERE e.template ~ '^cell.*bravo')) AS ends_with
+FROM l4._case AS k WHERE k.job_id = 'again-bad';
+ROLLBACK;
+SELECT count(l4.forget_job(j)) AS forgotten FROM unnest(ARRAY['again-good', 'again-bad']) AS j;
 -- events that were merged while a job was read are one event to its iterations, as when it is read with all of them known
 INSERT INTO logs (job_id, node, source, line_no, line)
 SELECT 'again-6', 'n1', 'out', i, CASE WHEN i % 20 = 0 THEN format('iteration %s/ 100 | lm loss: 2.5', i / 20) WHEN i BETWEEN 1501 AND 1510 THEN 'the helper restarts its cache' ELSE format('piece %s of heap h%s took %s us', i, i % 40, i % 13) END

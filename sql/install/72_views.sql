@@ -114,13 +114,16 @@ CREATE FUNCTION l4._survivor(event_id int, merged_into int) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN COALESCE(merged_into, event_id);
 
---: ids by which packed values may hold some events: their own and those of events merged into them
+--: ids by which packed values may hold some events: of the surviving ones and of those merged into them
 CREATE FUNCTION l4._packed_ids(event_ids int[]) RETURNS int[]
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    survivors constant int[] := ARRAY(SELECT DISTINCT l4._survivor(e.event_id, e.merged_into)
+        FROM l4._event AS e WHERE e.event_id = ANY (event_ids));
 BEGIN
-    RETURN ARRAY(SELECT e.event_id FROM l4._event AS e WHERE e.event_id = ANY (event_ids) AND e.merged_into IS NULL
-        UNION ALL SELECT e.event_id FROM l4._event AS e WHERE e.merged_into = ANY (event_ids) ORDER BY 1);
+    RETURN ARRAY(SELECT s FROM unnest(survivors) AS s
+        UNION ALL SELECT e.event_id FROM l4._event AS e WHERE e.merged_into = ANY (survivors) ORDER BY 1);
 END
 $$;
 

@@ -10,8 +10,8 @@ DECLARE
         WHERE j.job_id = k.job_id
             AND (l4._level(e.level) >= (k.t).error_level OR l4._marked(e.example, 'terminal')
                 OR l4._marked(e.example, 'exit') AND e.example !~* '\mrestart')
-            AND NOT EXISTS (SELECT FROM l4._job_event AS g
-                WHERE g.job_id = ANY (k.baseline) AND g.event_id = j.event_id));
+            AND l4._survivor(e.event_id, e.merged_into) NOT IN (
+                SELECT g.event_id FROM l4._job_events(k.baseline) AS g));
 BEGIN
     RETURN (SELECT min(t.ts)
         FROM unnest(crashes) AS c(event_id) CROSS JOIN LATERAL l4._records(k.job_id, c.event_id) AS r

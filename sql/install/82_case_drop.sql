@@ -6,7 +6,8 @@ CREATE FUNCTION l4._settings(k l4._case) RETURNS TABLE (event_id int)
 LANGUAGE sql STABLE ROWS 100
 BEGIN ATOMIC
     WITH good AS MATERIALIZED (
-        SELECT DISTINCT j.event_id FROM l4._job_event AS j WHERE j.job_id = ANY (k.baseline || k.elsewhere)
+        SELECT DISTINCT l4._survivor(e.event_id, e.merged_into) AS event_id
+        FROM l4._job_event AS j JOIN l4._event AS e USING (event_id) WHERE j.job_id = ANY (k.baseline || k.elsewhere)
     ), setting AS MATERIALIZED (
         SELECT DISTINCT ON (t.event_id) t.event_id, l4.pcre_captures(t.example, r.signature) ->> 'key' AS key
         FROM l4._event AS t

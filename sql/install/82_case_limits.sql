@@ -136,11 +136,11 @@ BEGIN
         SELECT e.event_id, e.example, row_number() OVER ()::int AS place
         FROM l4._event AS e
         WHERE e.merged_into IS NULL AND NOT e.is_stack AND (l4._level(e.level) = 0 OR l4._level(e.level) >= error_level)
-            AND e.event_id IN (SELECT x.event_id FROM l4._job_event AS x WHERE x.job_id = ANY (jobs))
+            AND e.event_id IN (SELECT x.event_id FROM l4._job_events(jobs) AS x)
     ), crash AS MATERIALIZED (
         SELECT j.job_id, j.event_id, j.first_node, j.first_ts
         FROM l4._marks(ARRAY(SELECT e.example FROM event AS e ORDER BY e.place), '{terminal}') AS m
-        JOIN event AS e USING (place) JOIN l4._job_event AS j ON j.event_id = e.event_id AND j.job_id = ANY (jobs)
+        JOIN event AS e USING (place) JOIN l4._job_events(jobs) AS j ON j.event_id = e.event_id
     ), done AS MATERIALIZED (
         SELECT n.job_id, coalesce(max(n.last_iteration), 0) AS iteration
         FROM l4._stream AS n WHERE n.job_id = ANY (jobs) GROUP BY n.job_id

@@ -41,16 +41,16 @@ AS $$
 BEGIN
     RETURN (
     WITH other AS MATERIALIZED (
-        SELECT o.event_id
-        FROM l4._job_event AS o
+        SELECT l4._survivor(e.event_id, e.merged_into) AS event_id
+        FROM l4._job_event AS o JOIN l4._event AS e USING (event_id)
         WHERE o.job_id = ANY (_began_anew.others) AND o.job_id <> _began_anew.job_id
-        GROUP BY o.event_id
+        GROUP BY 1
         HAVING bool_and(o.occurrences = o.nodes)
     ), once AS MATERIALIZED (
         SELECT c.first_ts, c.last_ts, c.occurrences, x.occurrences >= 2 * x.nodes AS twice, x.nodes
-        FROM l4._job_event AS x JOIN other AS o USING (event_id)
+        FROM l4._job_events(ARRAY[_began_anew.job_id]) AS x JOIN other AS o USING (event_id)
         JOIN l4.event_count AS c ON c.job_id = x.job_id AND c.event_id = x.event_id
-        WHERE x.job_id = _began_anew.job_id AND c.node = _began_anew.node
+        WHERE c.job_id = _began_anew.job_id AND c.node = _began_anew.node
     ), start_up AS (
         SELECT max(j.last_ts) FILTER (WHERE j.again) AS again_ts
         FROM (SELECT o.last_ts, o.last_ts > _began_anew.ts AND o.twice AS again
@@ -121,7 +121,7 @@ LANGUAGE sql STABLE COST 100000
 RETURN (SELECT coalesce(bool_or(e.last_ts > (SELECT max(r.last_ts) FROM l4._first_reports(k, b.job_id) AS r)), true)
     FROM unnest(k.baseline[1:(k.t).value_jobs::int]) AS b(job_id)
     CROSS JOIN LATERAL l4._labelled(b.job_id, ARRAY[_ends_with.event_id]) AS l
-    JOIN l4._job_event AS e ON e.job_id = b.job_id AND e.event_id = l.event_id);
+    JOIN l4._job_events(k.baseline[1:(k.t).value_jobs::int]) AS e ON e.job_id = b.job_id AND e.event_id = l.event_id);
 
 -- A job that was started again, into the same files: what a stream prints before its first iteration comes again after
 -- it, from the first line on; or where no iteration follows the first line alone, on nearly all nodes. Where it crashed

@@ -461,8 +461,8 @@ BEGIN ATOMIC
     ), direction AS (
         SELECT bool_and(l4._marked(j.example, 'ring_up')) AS upwards,
             bool_and(l4._marked(j.example, 'send_first')) AS send_first
-        FROM k CROSS JOIN LATERAL l4._waiting(k.k) AS w JOIN l4._job_event AS j USING (event_id)
-        WHERE j.job_id = evidence_edge.job_id
+        FROM k CROSS JOIN LATERAL l4._waiting(k.k) AS w
+        JOIN l4._job_events(ARRAY[evidence_edge.job_id]) AS j USING (event_id)
     ), ring_break AS MATERIALIZED (
         SELECT b.* FROM k CROSS JOIN LATERAL l4._ring_breaks(k.k) AS b
     ), gap AS (

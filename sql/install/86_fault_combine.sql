@@ -353,7 +353,7 @@ BEGIN
             CASE WHEN e.nodes IS NULL THEN k.first_ts ELSE e.ts END, k.occurrences
         FROM event AS e
         CROSS JOIN LATERAL l4._event_counts(_fault_combinations.job_id, ARRAY[e.event_id]) AS k
-        JOIN l4._job_event AS j ON j.job_id = _fault_combinations.job_id AND j.event_id = k.event_id
+        JOIN l4._job_events(ARRAY[_fault_combinations.job_id]) AS j ON j.event_id = k.event_id
         LEFT JOIN LATERAL (
             SELECT l.source, l.line_no FROM l4._event_lines(_fault_combinations.job_id, e.event_id, k.node) AS l
             WHERE l.line_no = l.record_line_no

@@ -94,7 +94,8 @@ RETURN CASE
     ELSE ARRAY(
         SELECT l4._survivor(e.event_id, t.merged_into)
         FROM l4._job_event AS e JOIN l4._event AS t USING (event_id) WHERE e.job_id = _telling_events.job_id
-        EXCEPT SELECT e.event_id FROM l4._job_event AS e JOIN l4.job AS j USING (job_id)
+        EXCEPT SELECT l4._survivor(e.event_id, t.merged_into)
+        FROM l4._job_event AS e JOIN l4._event AS t USING (event_id) JOIN l4.job AS j USING (job_id)
         WHERE j.status = 'succeeded' AND j.job_id <> _telling_events.job_id) END;
 
 -- Of effects alone that comes first by which the job was told to end before anything else showed.
