@@ -89,12 +89,10 @@ add_cases(L4RegexNode *set)
 		}
 }
 
-/* One byte of ASCII that stands for itself. */
-L4RegexNode *
-l4_regex_byte(L4RegexReader *r, unsigned char c)
+static void
+make_plain(L4RegexReader *r, L4RegexNode *node, unsigned char c)
 {
-	L4RegexNode *node = l4_regex_node(L4_NODE_SET);
-
+	node->kind = L4_NODE_SET;
 	add_byte(node, c);
 	node->listed = true;
 	node->plain = true;
@@ -105,6 +103,15 @@ l4_regex_byte(L4RegexReader *r, unsigned char c)
 		add_byte(node, c ^ 0x20);
 		node->wide = ((c | 0x20) == 'k' || (c | 0x20) == 's');
 	}
+}
+
+/* One byte of ASCII that stands for itself. */
+L4RegexNode *
+l4_regex_byte(L4RegexReader *r, unsigned char c)
+{
+	L4RegexNode *node = l4_regex_node(L4_NODE_SET);
+
+	make_plain(r, node, c);
 	return node;
 }
 
@@ -133,6 +140,56 @@ l4_regex_run(L4RegexReader *r)
 	for (const unsigned char *p = start; p < r->at; p++)
 		l4_regex_add(run, l4_regex_byte(r, *p));
 	return run;
+}
+
+/* Outside of classes, without (?x). */
+static bool
+stands_for_itself(unsigned char c)
+{
+	switch (c)
+	{
+		case '\\':
+		case '^':
+		case '$':
+		case '.':
+		case '[':
+		case '(':
+		case ')':
+		case '|':
+		case '*':
+		case '+':
+		case '?':
+		case '{':
+			return false;
+		default:
+			return c < 0x80;
+	}
+}
+
+/*
+ * Most of a pattern is bytes that stand for themselves, many in a row: add
+ * those that no quantifier can follow to the sequence, made all at once.
+ */
+void
+l4_regex_plain(L4RegexReader *r, L4RegexNode *sequence)
+{
+	const unsigned char *end = r->at;
+	L4RegexNode *nodes;
+
+	if (r->quoted || r->flags.extended)
+		return;
+	while (end < r->end && stands_for_itself(*end))
+		end++;
+	if (end < r->end)
+		end--;
+	if (end <= r->at)
+		return;
+	nodes = palloc0(sizeof(L4RegexNode) * (end - r->at));
+	for (; r->at < end; r->at++)
+	{
+		make_plain(r, nodes, *r->at);
+		l4_regex_add(sequence, nodes++);
+	}
 }
 
 /* Skip to just behind a closing byte. */

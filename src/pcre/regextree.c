@@ -297,6 +297,7 @@ read_sequence(L4RegexReader *r)
 	{
 		CHECK_FOR_INTERRUPTS();
 		skip_ignored(r);
+		l4_regex_plain(r, sequence);
 		if (!l4_regex_more(r) || (!r->quoted && (*r->at == '|' || *r->at == ')')))
 			return sequence;
 		l4_regex_add(sequence, read_item(r));

@@ -119,6 +119,7 @@ extern L4RegexNode *l4_regex_node(L4RegexNodeKind kind);
 extern L4RegexNode *l4_regex_assert(L4Assert assertion);
 extern void l4_regex_add(L4RegexNode *parent, L4RegexNode *child);
 extern void l4_regex_fill(L4RegexNode *set); /* any character */
+extern void l4_regex_plain(L4RegexReader *r, L4RegexNode *sequence);
 
 /* Each is called behind the first byte of what it reads. */
 extern L4RegexNode *l4_regex_byte(L4RegexReader *r, unsigned char c);

@@ -182,7 +182,10 @@ read_node(Finder *f, L4RegexNode *node)
 			break;
 		case L4_NODE_SEQUENCE:
 			for (L4RegexNode *child = node->first; child != NULL; child = child->next)
-				read_node(f, child);
+				if (child->kind == L4_NODE_SET)
+					add_set(f, child);
+				else
+					read_node(f, child);
 			break;
 		case L4_NODE_ALTERNATIVES:
 			end_run(f);
