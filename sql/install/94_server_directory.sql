@@ -167,6 +167,7 @@ DECLARE
     user_options text;
     state jsonb;
     is_here bool;
+    known text;
     t record;
 BEGIN
     PERFORM l4._server_dblink();
@@ -187,6 +188,14 @@ BEGIN
         '');
     state := l4._server_check(name);
     is_here := state -> 'database' = l4._server_state() -> 'database';
+    -- what it has would be counted twice
+    SELECT a.server INTO known FROM l4._server_ask(ARRAY(SELECT s.name FROM l4.server AS s WHERE NOT s.here),
+        ARRAY['SELECT l4._server_state() -> ''database''']) AS a
+    WHERE a.answers[1]::jsonb = state -> 'database' LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'server "%" is the database of server "%"', name, known USING ERRCODE = 'duplicate_object',
+            HINT = 'Each server is added once.';
+    END IF;
     INSERT INTO l4.server (name, here, rules) VALUES (name, is_here, md5(state ->> 'rules'));
     FOR t IN SELECT * FROM l4._server_tables(name) WHERE NOT is_here LOOP
         EXECUTE format('CREATE FOREIGN TABLE %s () INHERITS (%s) SERVER %I OPTIONS (schema_name ''l4'', table_name %L)',

@@ -52,9 +52,16 @@ $node->safe_psql('other', "UPDATE pg_extension SET extversion = '0.0.9' WHERE ex
 fails('home', "SELECT l4.add_server('x', '$reach dbname=other')", qr/server "x" has version 0.0.9 of l4/, 'another version');
 $node->safe_psql('other', "UPDATE pg_extension SET extversion = '0.1.0'; INSERT INTO l4.stage_rule (name, stage, signature) VALUES ('mine', 'eval', '^mine')");
 fails('home', "SELECT l4.add_server('x', '$reach dbname=other')", qr/server "x" has rules of its own/, 'other rules');
+$node->safe_psql('other', "DELETE FROM l4.stage_rule WHERE name = 'mine'; ALTER TABLE l4.fault DISABLE TRIGGER USER;
+	UPDATE l4.fault SET remedy = 'another build' WHERE fault_id = (SELECT min(fault_id) FROM l4.fault)");
+fails('home', "SELECT l4.add_server('x', '$reach dbname=other')", qr/server "x" has other rules and faults that came with l4/, 'another build');
+$node->safe_psql('other', 'CREATE ROLE stranger LOGIN');
+fails('home', "SELECT l4.add_server('x', '$reach dbname=other user=stranger')", qr/server "x" does not say what it has.*permission denied/s, 'a user without rights there');
+fails('home', "SELECT l4.add_server('$_', '$reach dbname=db_a')", qr/the name of a server has 1 to 40 bytes, not \d/, 'a name of ' . length($_) . ' bytes') foreach '', 'x' x 41;
 is(sql('home', "SELECT count(*) FROM pg_foreign_server"), '0', 'nothing is left of them');
 
 sql('home', sprintf("SELECT l4.add_server(%s, '$reach dbname=%s password=''it\\''s secret''')", quoted($_), $database{$_})) foreach @servers;
+fails('home', "SELECT l4.add_server('y', '$reach dbname=db_c')", qr/server "y" is the database of server "c"/, 'one database under two names');
 is(sql('home', "SELECT count(*) FROM pg_foreign_server WHERE srvoptions::text LIKE '%secret%'"), '0', 'passwords are in user mappings');
 is(sql('home', q{SELECT string_agg(DISTINCT m.umoptions::text, '') FROM pg_user_mappings AS m}), q({"password=it's secret"}), 'as they were given');
 
@@ -137,6 +144,24 @@ is(sql('home', "SELECT server, streams, problem FROM l4.collect('bad-2')"), 'c||
 sql('c', "UPDATE pg_extension SET extversion = '0.1.0' WHERE extname = 'l4'");
 is(sql('home', "SELECT server, streams, problem FROM l4.collect('bad-2')"), 'c|1|', 'but once it is as here');
 is(sql('home', $counts), sql('one', $counts), 'the job is whole');
+
+# a server that is stopped while it reads is named, the others have read, and the next call reads the rest
+foreach ([ 'a', 'n3', 42 ], [ 'c', 'n2', 44 ])
+{
+	my ($place, $stream, $number) = @$_;
+	sql($_, "INSERT INTO logs (job_id, node, source, rank, line_no, line) VALUES ('bad-2', '$stream', '', 3, $number, 'ERROR: gave up')") foreach $place, 'one';
+}
+sql('one', "CALL l4.ingest('logs')");
+my @halves = map { IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr($_->[0]), '-c', $_->[1] ], '<', \undef, '>', \my $told, '2>', $_->[2]) }
+	([ 'db_c', 'DO $$ BEGIN LOCK TABLE l4._stream; PERFORM pg_sleep(120); END $$', \my $lock_err ], [ 'home', "CALL l4.ingest_servers('logs')", \my $call_err ]);
+$node->poll_query_until('db_c', "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = 'db_c' AND query LIKE 'CALL l4.ingest%' AND wait_event_type = 'Lock'");
+$node->safe_psql('db_c', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'db_c' AND query LIKE 'CALL l4.ingest%'");
+IPC::Run::finish($halves[1]);
+like($call_err, qr/server "c" did not read all.*terminating connection/s, 'a server that was stopped is named');
+$node->safe_psql('db_c', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'db_c' AND query LIKE 'DO %'");
+IPC::Run::finish($halves[0]);
+sql('home', "CALL l4.ingest_servers('logs'); SELECT l4.collect('bad-2')");
+is(sql('home', $counts), sql('one', $counts), 'nothing is lost or counted twice');
 
 # a server that does not answer is named, and the others go on
 sql('home', "ALTER SERVER c OPTIONS (SET port '1')");
