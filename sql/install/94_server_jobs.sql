@@ -166,18 +166,21 @@ BEGIN
         EXIT WHEN pg_catalog.cardinality(l4._server_busy(servers, problems)) OPERATOR(pg_catalog.=) 0;
         PERFORM pg_catalog.pg_sleep(0.02);
     END LOOP;
-    PERFORM l4._server_finish(servers, problems);
+    PERFORM l4._server_finish(servers, problems, job_id);
 END
 $$;
 
 -- Digests of baselines have no chunks: their lines are elsewhere.
---: takes the answers of servers that read, warns of failures, and notes which lines are where
-CREATE FUNCTION l4._server_finish(servers text[], problems text[]) RETURNS void
+--: takes the answers of servers that read, warns of failures and of a job that nobody has, and notes which lines are
+--: where
+CREATE FUNCTION l4._server_finish(servers text[], problems text[], job_id text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     a record;
     jobs jsonb;
+    added bigint;
+    found bool := job_id IS NULL;
 BEGIN
     FOR a IN SELECT * FROM l4._server_answers(servers, problems, NULL) AS r WHERE r.problem IS NOT NULL LOOP
         RAISE WARNING 'server "%" %', a.server, CASE WHEN problems[array_position(servers, a.server)] IS NULL
@@ -190,12 +193,22 @@ BEGIN
         WHERE w.problem IS NULL
     LOOP
         jobs := a.answers[1];
+        found := found OR jobs ? _server_finish.job_id;
+        SELECT sum(greatest(j.value::bigint - coalesce(p.lines, 0), 0)) INTO added
+        FROM jsonb_each_text(jobs) AS j LEFT JOIN l4.job_server AS p ON p.server = a.server AND p.job_id = j.key;
+        RAISE NOTICE 'server "%" has %', a.server, coalesce(l4._counted(nullif(added, 0), 'new line'), 'no new lines');
         DELETE FROM l4.job_server AS p
         WHERE p.server = a.server AND NOT jobs ? p.job_id AND (p.placed_at IS NULL OR p.lines IS NOT NULL);
         INSERT INTO l4.job_server AS p (job_id, server, lines)
         SELECT j.key, a.server, j.value::bigint FROM jsonb_each_text(jobs) AS j ORDER BY j.key
-        ON CONFLICT (job_id, server) DO UPDATE SET lines = excluded.lines WHERE p.lines IS DISTINCT FROM excluded.lines;
+        ON CONFLICT ON CONSTRAINT job_server_pkey DO UPDATE SET lines = excluded.lines
+        WHERE p.lines IS DISTINCT FROM excluded.lines;
     END LOOP;
+    IF NOT found THEN
+        RAISE WARNING 'no server that answers has lines of job "%"', job_id
+            USING HINT = coalesce('Did you mean "' || nullif(l4._near_job(job_id), job_id) || '"?',
+                'The column job_id must have this value, letter for letter.');
+    END IF;
 END
 $$;
 

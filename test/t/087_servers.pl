@@ -81,7 +81,8 @@ sql('a', sprintf("SELECT l4._server_take(%s)", quoted(sql('home', q{SELECT jsonb
 sql('home', "SELECT l4.place('good-1', 's')");
 my %at = (sql('home', 'SELECT string_agg(job_id || chr(9) || server, chr(9)) FROM l4.job_server') =~ /([^\t]+)\t([^\t]+)/g);
 sql($at{'good-1'}, "INSERT INTO logs (job_id, node, source, rank, line_no, ts, line) SELECT * FROM ($lines) AS x WHERE job_id = 'good-1'");
-sql('home', q{CALL l4.ingest_servers('logs')});
+like(($node->psql('home', q{CALL l4.ingest_servers('logs')}))[2], qr/NOTICE:  server "\Q$at{'good-1'}\E" has 240 new lines/, 'what is new is told');
+like(($node->psql('home', q{CALL l4.ingest_servers('logs', 'god-1')}))[2], qr/no server that answers has lines of job "god-1"\nHINT:  Did you mean "good-1"/, 'a job of which nobody has lines');
 is(sql('home', "SELECT server || lines FROM l4.job_server"), "$at{'good-1'}240", 'each server reads its own');
 like(sql('home', q{SELECT string_agg(concat_ws(' ', server, sent, problem), ' ') FROM l4.sync()}), qr/\{model\}/, 'servers without templates get them');
 foreach my $job ('good-2', 'bad-1')
