@@ -11,6 +11,8 @@ SELECT name FROM l4.fault WHERE name ~ '^error_line_|^python_(value|type|key|ind
 -- what changes or resets something is not the first thing to do
 SELECT name, remedy FROM l4.fault WHERE remedy ~* '^(reset|reboot|drain|power-cycle|replace|delete|kill|remove|raise|disable|clear|increase|restart|update|upgrade|downgrade|install|reinstall|reload|remount|recreate|isolate|free|end|retry)\M';
 
+-- each row passes the check of users' rows, which the install script skips
+SELECT name FROM l4.fault WHERE NOT l4._check_fault(fault);
 -- complete: example, cause, remedy, source; an effect or a warning need not lead anywhere
 SELECT name FROM l4.fault
 WHERE (NOT combined AND (signature IS NULL OR example IS NULL)) OR length(root_cause) < 15 OR length(remedy) < 10 OR source_url !~ '^https?://[^/ ]+\.[^/ ]+';

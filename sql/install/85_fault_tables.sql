@@ -118,7 +118,6 @@ BEGIN
     RETURN true;
 END
 $$;
-ALTER TABLE l4.fault ADD CONSTRAINT fault_check CHECK (l4._check_fault(fault));
 
 --: faults recognised by several events together: all steps must hold
 CREATE TABLE l4.fault_condition (

@@ -32,7 +32,7 @@ my ($row) = $script =~ /^(\('\d+', 'sym_c10d_timeout_text',.*\n)/m or die;
 $script =~ s/\Q$row\E/$row . $row =~ s{^\('\d+', '\w+'}{('999', 'made_up_fault'}r/e or die;
 # what names all columns of the table that gets one more is made anew, beside what changed
 my @functions = map { $script =~ /^CREATE (FUNCTION l4\.$_\(.*?^END;\n)/ms or die; "CREATE OR REPLACE $1" } qw(diagnose_defaults);
-my ($rows) = $script =~ /^(-- Shipped rules and faults, made by.*?)^-- What a CHECK cannot see/ms or die;
+my ($rows) = $script =~ /^(-- Shipped rules and faults, made by.*?)^-- What guards the rows of users/ms or die;
 my @shipped = qw(fault line_format stage_rule iteration_rule mask_rule marker_rule);
 my $update = join '', "ALTER TABLE l4.job ADD COLUMN owner text;\n", @functions, $added;
 $update .= "ALTER TABLE l4.$_ DISABLE TRIGGER USER;\n" foreach @shipped, 'fault_condition';
