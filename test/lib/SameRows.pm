@@ -11,13 +11,14 @@ our @EXPORT = ('same_rows', 'same_text');
 sub same_rows
 {
 	my ($got, $expected, $name, @statements) = @_;
+	my $digests = join ";\n", 'SET jit = off', map { "SELECT count(*), sum(hashtextextended(x::text, 0)::numeric) FROM ($_) AS x" } @statements;
+	my ($got_digest, $expected_digest) = map { [ split /\n/, $_->[0]->safe_psql($_->[1], $digests) ] } $got, $expected;
 	my @lines;
-	foreach my $statement (@statements)
+	foreach my $n (0 .. $#statements)
 	{
-		my $digest = "SET jit = off; SELECT count(*), sum(hashtextextended(x::text, 0)::numeric) FROM ($statement) AS x";
-		next if $got->[0]->safe_psql($got->[1], $digest) eq $expected->[0]->safe_psql($expected->[1], $digest);
-		my ($here, $there) = map { rows($_, $statement) } $got, $expected;
-		push @lines, "of: $statement", first_rows('too much: ', $here, $there), first_rows('missing:  ', $there, $here);
+		next if $got_digest->[$n] eq $expected_digest->[$n];
+		my ($here, $there) = map { rows($_, $statements[$n]) } $got, $expected;
+		push @lines, "of: $statements[$n]", first_rows('too much: ', $here, $there), first_rows('missing:  ', $there, $here);
 	}
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	ok(!@lines, $name) or diag(join "\n", @lines);

@@ -45,10 +45,7 @@ my @tables = split /\n/, $node->safe_psql('first', q{
 	SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'l4'::regnamespace AND c.relkind = 'r'
 		AND c.relname !~ '^_case' ORDER BY 1});
 cmp_ok(scalar(@tables), '>', 20, 'there are tables to compare');
-foreach my $table (@tables)
-{
-	same_rows([ $node, $_ ], [ $node, 'first' ], "rows of $table in $_", "SELECT * FROM l4.$table") foreach 'second', 'third';
-}
+same_rows([ $node, $_ ], [ $node, 'first' ], "rows of all tables in $_", map { "SELECT * FROM l4.$_" } @tables) foreach 'second', 'third';
 
 my $answer = q{SELECT string_agg(r, E'\n') FROM l4.report('job-17') AS r WHERE r NOT LIKE 'diagnosed %'};
 is($node->safe_psql('second', $answer), $node->safe_psql('first', $answer), 'the report is the same');
