@@ -57,12 +57,12 @@ sub expand
 sub run_query
 {
 	my ($sql) = @_;
-	my ($result, $text, $error) = psql("SET default_transaction_read_only = on;\n$sql\\gdesc\n", '-U', 'dashboard');
+	my ($result, $text, $error) = psql("SET default_transaction_read_only = on;\n$sql\\gdesc\nSELECT count(*) FROM ($sql) AS x;\n",
+		'-U', 'dashboard');
 	return (undef, {}, $error) if $result;
-	my %type = map { split /\|/, $_, 2 } split /\n/, $text;
-	($result, $text, $error) = psql("SET default_transaction_read_only = on;\nSELECT count(*) FROM ($sql) AS x;\n", '-U', 'dashboard');
-	chomp $text;
-	return ($result ? undef : $text, \%type, $error);
+	my @lines = split /\n/, $text;
+	my $rows = pop @lines;
+	return ($rows, { map { split /\|/, $_, 2 } @lines }, $error);
 }
 
 my (@queries, %ids);
