@@ -10,9 +10,6 @@
 #include "base/compress.h"
 #include "l4_compat.h"
 
-#define LEVEL		3		/* of what is stored */
-#define LEVEL_SENT	15		/* of what travels: ten times the time */
-
 /* What zstd works with, once a backend: to make it takes longer than to compress a short pack. */
 static ZSTD_CCtx *compressor = NULL;
 static ZSTD_DCtx *decompressor = NULL;
@@ -35,8 +32,9 @@ may_become(uint64 plain, uint64 len)
 	return plain <= Max((uint64) L4_COMPRESS_FREE, len * L4_COMPRESS_MAX_RATIO);
 }
 
-static bool
-compress_at(int level, StringInfo out, const char *bytes, int len)
+/* Append the bytes compressed; false, and nothing is appended, where they would become too few to be read again. */
+bool
+l4_compress(StringInfo out, const char *bytes, int len, int level)
 {
 	size_t		room = ZSTD_compressBound(len);
 	size_t		result;
@@ -53,20 +51,6 @@ compress_at(int level, StringInfo out, const char *bytes, int len)
 		return false;
 	out->len += (int) result;
 	return true;
-}
-
-/* Append the bytes compressed; false, and nothing is appended, where they would become too few to be read again. */
-bool
-l4_compress(StringInfo out, const char *bytes, int len)
-{
-	return compress_at(LEVEL, out, bytes, len);
-}
-
-/* The same in fewer bytes and more time. */
-bool
-l4_compress_to_send(StringInfo out, const char *bytes, int len)
-{
-	return compress_at(LEVEL_SENT, out, bytes, len);
 }
 
 /* Are these the bytes of one compressed piece? */

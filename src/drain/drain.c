@@ -298,19 +298,13 @@ l4_drain_cluster(const L4Drain *drain, int32 id)
 	return slot < 0 ? NULL : &drain->slots[slot].cluster;
 }
 
-bool
-l4_drain_is_param(const L4DrainCluster *cluster, int i)
-{
-	return cluster->tokens[i] == TOKEN_PARAM;
-}
-
 const char *
 l4_drain_token(const L4Drain *drain, const L4DrainCluster *cluster, int i, int *len)
 {
 	const DrainToken *token = &drain->tokens[cluster->tokens[i]];
 
 	*len = token->len;
-	return token->text;
+	return cluster->tokens[i] == TOKEN_PARAM ? NULL : token->text;
 }
 
 char *

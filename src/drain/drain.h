@@ -67,7 +67,8 @@ extern const L4DrainCluster *l4_drain_cluster(const L4Drain *drain, int32 id);	/
 
 /* Template text: tokens joined by one blank, palloc'd in the current context. */
 extern char *l4_drain_template(const L4Drain *drain, const L4DrainCluster *cluster, int *len);
-extern bool l4_drain_is_param(const L4DrainCluster *cluster, int i);
+
+/* A token of a template; NULL: a variable. */
 extern const char *l4_drain_token(const L4Drain *drain, const L4DrainCluster *cluster, int i, int *len);
 
 /*

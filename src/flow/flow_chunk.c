@@ -96,7 +96,7 @@ l4_flow_chunk_pack(const L4FlowChunk *chunk)
 	appendBinaryStringInfo(&plain, chunk->records.data, chunk->records.len);
 	l4_bytea_begin(&out);
 	appendStringInfoCharMacro(&out, FORM_ZSTD);
-	if (!l4_compress(&out, plain.data, plain.len) || out.len >= plain.len)
+	if (!l4_compress(&out, plain.data, plain.len, L4_COMPRESS_STORED) || out.len >= plain.len)
 	{
 		out.len = VARHDRSZ;
 		appendStringInfoCharMacro(&out, FORM_PLAIN);

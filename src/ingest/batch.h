@@ -67,12 +67,11 @@ typedef struct L4Budgets
 	L4Query		write;
 	const char *job_id;			/* whose are at hand; NULL none */
 	L4Budget	before[2];		/* as they are stored */
-	L4Budget	of[2];
+	L4Budget	of[2];			/* of its messages, of its errors */
 } L4Budgets;
 
 extern void l4_budgets_prepare(L4Budgets *budgets, int generation);
 extern void l4_budgets_of(L4Budgets *budgets, const char *job_id);
-extern L4Budget *l4_budget_of_level(L4Budgets *budgets, int level);
 extern void l4_budgets_keep(L4Budgets *budgets);
 
 /* ---- batch.c, batch_scan.c, ingest_learn.c, ingest_store.c ---- */

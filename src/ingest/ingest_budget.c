@@ -8,7 +8,6 @@
 #include "catalog/pg_type.h"
 
 #include "ingest/batch.h"
-#include "lines/lineformat.h"
 
 /* A budget of an older generation belongs to a parser that was thinned out since. */
 static const char read_sql[] =
@@ -62,12 +61,6 @@ l4_budgets_of(L4Budgets *budgets, const char *job_id)
 	}
 	SPI_freetuptable(SPI_tuptable);
 	memcpy(budgets->before, budgets->of, sizeof(budgets->of));
-}
-
-L4Budget *
-l4_budget_of_level(L4Budgets *budgets, int level)
-{
-	return budgets->job_id == NULL ? NULL : &budgets->of[level >= L4_LEVEL_ERROR];
 }
 
 /* Keep what the job at hand has spent; it is at hand no longer. */

@@ -91,7 +91,7 @@ learn_part(Learning *learning, L4ResultPart *part, MemoryContext cxt)
 		CHECK_FOR_INTERRUPTS();
 		if (local->event_id != 0)
 			continue;
-		l4_parser_use_budget(parser, l4_budget_of_level(&learning->budgets, local->tag));
+		l4_parser_use_budget(parser, learning->budgets.job_id == NULL ? NULL : &learning->budgets.of[local->tag >= L4_LEVEL_ERROR]);
 		/* a shape that many streams have is learnt for the first of them */
 		l4_parser_scan(parser, local->msg, local->msg_len, &learning->shape);
 		local->event_id = local->coarse != NULL ? l4_parser_learn_coarse(parser, local->tag, local->coarse)

@@ -353,7 +353,7 @@ add_records(Packer *p, const L4ResultPart *part, RecInfo *info)
 		local = part->locals[rec->local];
 		info[i].event_id = local->event_id;
 		info[i].stage = p->in->late ? -1 : place_in_stages(p, rank, marks[rec->local]);
-		l4_stream_counts_add_record(p->counts, local->event_id, rec);
+		l4_stream_counts_add_event(p->counts, local->event_id, 1, rec->ts, rec->ts, rec->line_no, rec->line_no);
 		if (!p->in->late && !local->is_stack)
 			add_to_sequence(p, rank, rec, local->event_id);
 		p->out->last_event_id = local->event_id;

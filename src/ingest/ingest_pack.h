@@ -154,7 +154,6 @@ extern const L4Joinable *l4_pack_state_joinable(const L4PackState *pack_state, i
 typedef struct L4StreamCounts L4StreamCounts;
 
 extern L4StreamCounts *l4_stream_counts_create(bytea *events, bytea *slots, MemoryContext cxt);
-extern void l4_stream_counts_add_record(L4StreamCounts *counts, int32 event_id, const L4ResultRecord *rec);
 extern bool l4_stream_counts_may_be_first(L4StreamCounts *counts, int32 event_id, TimestampTz ts, int64 line_no);
 extern void l4_stream_counts_add_shape(L4StreamCounts *counts, const L4Local *local);
 extern void l4_stream_counts_add_event(L4StreamCounts *counts, int32 event_id, int64 occurrences, TimestampTz first_ts,

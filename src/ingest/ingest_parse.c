@@ -5,7 +5,6 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -46,8 +45,7 @@ L4_FUNCTION(l4_ingest_parse)
 		PG_RETURN_NULL();
 	rules = l4_rules_get(PG_GETARG_JSONB_P(1), CurrentMemoryContext);
 	raw = PG_GETARG_TEXT_PP(2);
-	lines = l4_line_reader_create(rules, CurrentMemoryContext);
-	l4_line_reader_reference(lines, GetCurrentTransactionStartTimestamp());
+	lines = l4_line_reader_create(rules, NULL, CurrentMemoryContext);
 	l4_line_peel(lines, VARDATA_ANY(raw), VARSIZE_ANY_EXHDR(raw), &line);
 	l4_record_feed(records, 1, -1, &line, &place);
 	record = l4_record_next(records);

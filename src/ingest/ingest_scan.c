@@ -132,13 +132,12 @@ l4_scan_begin(L4Scan *scan, const char *node, const uint32 *vocabulary, const ch
 	scan->joinable_before = NULL;
 
 	old = MemoryContextSwitchTo(scan->piece_cxt);
-	scan->lines = l4_line_reader_create(scan->shared->rules, scan->piece_cxt);
 	scan->records = l4_record_reader_create(scan->piece_cxt);
 	scan->state = palloc(sizeof(L4ScanState));
 	l4_scan_state_read(scan->state, scan_state, state_len);
 	scan->state->head.name = pstrdup(node);
 	scan->state->head.name_len = strlen(node);
-	l4_line_reader_prefixes(scan->lines, &scan->state->head);
+	scan->lines = l4_line_reader_create(scan->shared->rules, &scan->state->head, scan->piece_cxt);
 	initStringInfo(&scan->state_before);
 	if (scan->state->record_state.len > 0)
 	{

@@ -239,7 +239,7 @@ write_set_of(Store *store, const L4BatchPiece *piece)
 {
 	if (piece->scanned == NULL)
 		return l4_write_set_decode(piece->result);
-	if (!l4_packing_open(&store->packing, piece->piece.stream_id))
+	if (!l4_stored_read(&store->packing.reader, piece->piece.stream_id, &store->packing.stored))
 		l4_batch_job_removed();
 	return l4_packing_pack(&store->packing, piece->piece.stream_id, piece->piece.late, piece->scanned);
 }

@@ -257,7 +257,7 @@ begin_piece(L4PieceReader *reader, const L4Piece *piece)
 	const L4Stored *stored = &reader->packing.stored;
 	bytea	   *state = NULL;
 
-	if (!l4_packing_open(&reader->packing, piece->stream_id))
+	if (!l4_stored_read(&reader->packing.reader, piece->stream_id, &reader->packing.stored))
 		return false;
 	params[0].value = CStringGetTextDatum(stored->job_id);
 	params[1].value = CStringGetTextDatum(stored->node);
@@ -269,7 +269,7 @@ begin_piece(L4PieceReader *reader, const L4Piece *piece)
 	reader->receiver.from_line = piece->from_line;
 	reader->receiver.to_line = DatumGetInt64(params[4].value);
 	if (!piece->late)
-		state = l4_packing_scan_state(&reader->packing);
+		state = l4_stored_value(&reader->packing.reader, stored, L4_STORED_SCAN_STATE);
 	l4_scan_begin(reader->scan, stored->node, piece->vocabulary, state == NULL ? NULL : VARDATA_ANY(state),
 				  state == NULL ? 0 : VARSIZE_ANY_EXHDR(state), piece->to_line, piece->late);
 	return true;

@@ -239,12 +239,6 @@ l4_stream_counts_add_value(L4StreamCounts *counts, int32 event_id, int32 pos, co
 	slot->more |= !counted;
 }
 
-void
-l4_stream_counts_add_record(L4StreamCounts *counts, int32 event_id, const L4ResultRecord *rec)
-{
-	l4_stream_counts_add_event(counts, event_id, 1, rec->ts, rec->ts, rec->line_no, rec->line_no);
-}
-
 /* May a record of this time and line be the first one of its event in the stream? By time, those without one last, then by line. */
 bool
 l4_stream_counts_may_be_first(L4StreamCounts *counts, int32 event_id, TimestampTz ts, int64 line_no)

@@ -186,18 +186,6 @@ l4_write_set_compress(L4WriteSet *set)
 		packed->open_chunk->body = compress_or_null(packed->open_chunk->body);
 }
 
-bool
-l4_packing_open(L4Packing *packing, int32 stream_id)
-{
-	return l4_stored_read(&packing->reader, stream_id, &packing->stored);
-}
-
-bytea *
-l4_packing_scan_state(L4Packing *packing)
-{
-	return l4_stored_value(&packing->reader, &packing->stored, L4_STORED_SCAN_STATE);
-}
-
 L4WriteSet *
 l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4ScanResult *scanned)
 {

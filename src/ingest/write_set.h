@@ -92,16 +92,14 @@ l4_write_set_lines(const L4WriteSet *set)
 typedef struct L4Packing
 {
 	L4StoredReader reader;
-	L4Stored	stored;			/* of the stream that was opened */
+	L4Stored	stored;			/* of the stream that is packed */
 	L4Query		read_end;
 	L4Stages	stages;
 } L4Packing;
 
 extern void l4_packing_init(L4Packing *packing, bool read_only);
 
-/* A stream, all in the current context: false when it is gone; what its reader carries over; a scan result onto it, which must know all its events. */
-extern bool l4_packing_open(L4Packing *packing, int32 stream_id);
-extern bytea *l4_packing_scan_state(L4Packing *packing);
+/* A scan result onto a stream that was read into stored, all in the current context; the result must know all its events. */
 extern L4WriteSet *l4_packing_pack(L4Packing *packing, int32 stream_id, bool late, L4ScanResult *scanned);
 
 extern void l4_write_set_compress(L4WriteSet *set);

@@ -42,15 +42,16 @@ struct L4LineReader
 };
 
 L4LineReader *
-l4_line_reader_create(L4Rules *rules, MemoryContext cxt)
+l4_line_reader_create(L4Rules *rules, L4StreamPrefix *known, MemoryContext cxt)
 {
 	L4LineReader *reader = MemoryContextAllocZero(cxt, sizeof(L4LineReader));
 	MemoryContext old;
 
 	reader->rules = rules;
+	reader->known = known;
 	reader->iso = l4_ts_compile("ISO8601", 7, cxt);
 	reader->epoch = l4_ts_compile("EPOCH", 5, cxt);
-	l4_ts_cache_init(&reader->ts_cache, GetCurrentTransactionStartTimestamp());
+	reader->ts_cache = (L4TsCache) {.day = -1, .hour = -1, .reference = GetCurrentTransactionStartTimestamp()};
 	old = MemoryContextSwitchTo(cxt);
 	initStringInfo(&reader->plain);
 	initStringInfo(&reader->condensed);
@@ -58,12 +59,6 @@ l4_line_reader_create(L4Rules *rules, MemoryContext cxt)
 		initStringInfo(&reader->nested[i]);
 	MemoryContextSwitchTo(old);
 	return reader;
-}
-
-void
-l4_line_reader_prefixes(L4LineReader *reader, L4StreamPrefix *known)
-{
-	reader->known = known;
 }
 
 void

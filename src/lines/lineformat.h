@@ -67,9 +67,11 @@ typedef struct L4Line
 	bool		cut;			/* the rest of the line is in the next one of part_key */
 } L4Line;
 
-/* A reader for one stream at a time; prefixes are learnt on the way; reference gives the year to time stamps without one. */
-extern L4LineReader *l4_line_reader_create(L4Rules *rules, MemoryContext cxt);
-extern void l4_line_reader_prefixes(L4LineReader *reader, struct L4StreamPrefix *known);
+/*
+ * A reader for one stream at a time, whose prefixes are learnt on the way (known; NULL: a line without a stream);
+ * reference, at first now, gives the year to time stamps without one.
+ */
+extern L4LineReader *l4_line_reader_create(L4Rules *rules, struct L4StreamPrefix *known, MemoryContext cxt);
 extern void l4_line_reader_reference(L4LineReader *reader, TimestampTz reference);
 
 /* The result depends on the rules, the reference, the prefixes of the stream and this line alone. */

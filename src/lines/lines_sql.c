@@ -34,7 +34,7 @@ L4_FUNCTION(l4_peel)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	line = PG_GETARG_TEXT_PP(1);
-	reader = l4_line_reader_create(l4_rules_get(PG_GETARG_JSONB_P(0), CurrentMemoryContext), CurrentMemoryContext);
+	reader = l4_line_reader_create(l4_rules_get(PG_GETARG_JSONB_P(0), CurrentMemoryContext), NULL, CurrentMemoryContext);
 	if (!PG_ARGISNULL(2))
 		l4_line_reader_reference(reader, PG_GETARG_TIMESTAMPTZ(2));
 	l4_line_peel(reader, VARDATA_ANY(line), VARSIZE_ANY_EXHDR(line), &out);

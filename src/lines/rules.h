@@ -20,7 +20,7 @@
 
 typedef struct L4TsFormat L4TsFormat;
 
-/* What the last time stamp was, so that the next one costs a comparison; one for each stream. */
+/* What the last time stamp was, so that the next one costs a comparison; one for each stream. Day and hour are -1 at first. */
 typedef struct L4TsCache
 {
 	int			day;			/* Julian day of the last local date */
@@ -38,8 +38,6 @@ extern L4TsFormat *l4_ts_compile(const char *format, int len, MemoryContext cxt)
  */
 extern bool l4_ts_parse(const L4TsFormat *format, L4TsCache *cache,
 						const char *text, int len, TimestampTz *ts);
-
-extern void l4_ts_cache_init(L4TsCache *cache, TimestampTz reference);
 
 /* ---- rules.c ---- */
 

@@ -179,15 +179,6 @@ l4_ts_compile(const char *format, int len, MemoryContext cxt)
 	return f;
 }
 
-void
-l4_ts_cache_init(L4TsCache *cache, TimestampTz reference)
-{
-	cache->day = -1;
-	cache->hour = -1;
-	cache->base = 0;
-	cache->reference = reference;
-}
-
 /* Read a number of at most max digits; -1 when there is none. */
 static inline int
 read_number(const char **p, const char *end, int max)

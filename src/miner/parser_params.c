@@ -126,7 +126,7 @@ drain_parameters(L4Parser *parser, int32 event_id, const char *msg, int len, L4P
 		L4Parameter *param = &(*out)[nout];
 		int			tlen;
 		const char *t = l4_drain_token(parser->drain, cluster, i, &tlen);
-		bool		open = l4_drain_is_param(cluster, i);
+		bool		open = t == NULL;
 
 		if (!open && (line == msg || memchr(t, '<', tlen) == NULL || memchr(t, '>', tlen) == NULL))
 			continue;

@@ -36,7 +36,7 @@ l4_group_encode(bytea **values, int n)
 			appendBinaryStringInfo(&plain, VARDATA_ANY(values[i]), VARSIZE_ANY_EXHDR(values[i]));
 	l4_bytea_begin(&out);
 	appendStringInfoChar(&out, L4_GROUP_VERSION);
-	if (!l4_compress(&out, plain.data, plain.len))
+	if (!l4_compress(&out, plain.data, plain.len, L4_COMPRESS_STORED))
 		elog(ERROR, "%d values of %d bytes cannot be shared", n, plain.len);
 	pfree(plain.data);
 	return l4_bytea_end(&out);

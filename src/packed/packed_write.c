@@ -190,7 +190,7 @@ l4_pack_compress(bytea *packed)
 	l4_bytea_begin(&out);
 	appendStringInfoChar(&out, L4_PACK_COMPRESSED);
 	/* a tenth less at least: readers have to undo it */
-	if (!l4_compress(&out, VARDATA_ANY(packed) + 1, len) || out.len - VARHDRSZ > len - len / 10)
+	if (!l4_compress(&out, VARDATA_ANY(packed) + 1, len, L4_COMPRESS_STORED) || out.len - VARHDRSZ > len - len / 10)
 	{
 		pfree(out.data);
 		return packed;

@@ -84,7 +84,7 @@ read_body(L4Codec *codec)
 	l4_code_bytes(codec, &bytes, &len);
 	if (form == BODY_AS_STORED)
 		appendBinaryStringInfo(&out, bytes, len);
-	else if (!l4_compress(&out, bytes, len))
+	else if (!l4_compress(&out, bytes, len, L4_COMPRESS_STORED))
 		l4_bytes_corrupted("size");
 	return l4_bytea_end(&out);
 }
@@ -141,7 +141,7 @@ l4_export_row(L4ExportWriter *writer, bool last)
 	l4_put_fixed64(&out, writer->chain);
 	l4_put_uint(&out, ++writer->number);
 	appendStringInfoChar(&out, last);
-	if (!l4_compress_to_send(&out, writer->plain.data, len))
+	if (!l4_compress(&out, writer->plain.data, len, L4_COMPRESS_SENT))
 		elog(ERROR, "%d bytes of an export cannot be compressed", len);
 	memmove(writer->plain.data, writer->plain.data + len, writer->plain.len - len);
 	writer->plain.len -= len;

@@ -36,7 +36,7 @@ lines_cost(PG_FUNCTION_ARGS)
 	int			loops = PG_GETARG_INT32(2);
 	bool		records = PG_GETARG_BOOL(3);
 	L4Rules    *rules = l4_rules_get(PG_GETARG_JSONB_P(0), CurrentMemoryContext);
-	L4LineReader *reader = l4_line_reader_create(rules, CurrentMemoryContext);
+	L4LineReader *reader = l4_line_reader_create(rules, NULL, CurrentMemoryContext);
 	L4RecordReader *r = l4_record_reader_create(CurrentMemoryContext);
 	Datum	   *lines;
 	int			n;
