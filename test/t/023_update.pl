@@ -91,7 +91,7 @@ my %objects = (
 	(map { ("rows of $_" => "SELECT * FROM l4.$_") } @shipped));
 $objects{'rows of fault'} = "SELECT to_jsonb(f) - 'confirmed_at' FROM l4.fault AS f";
 $objects{'rows of fault_condition'} = 'SELECT to_jsonb(c) - \'condition_id\' FROM l4.fault_condition AS c';
-same_rows($updated, $fresh, "$_ as freshly installed", $objects{$_}) foreach sort keys %objects;
+same_rows($updated, $fresh, 'objects, rights and shipped rows as freshly installed', @objects{ sort keys %objects });
 
 # answers: a diagnosis of the rows of before, and one after more lines came
 my @answers = ("SELECT r FROM l4.report('job-17') AS r WHERE r NOT LIKE 'diagnosed %'", "SELECT length(l4.report_html('job-17'))",
