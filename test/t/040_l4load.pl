@@ -59,9 +59,9 @@ is($node->safe_psql('postgres', "SELECT max(line_no), max(line_no) FILTER (WHERE
 
 # what Slurm writes: two files of a node are two sources of it
 my $slurm = PostgreSQL::Test::Utils::tempdir();
-append_to_file("$slurm/$_", "step 1\n") for 'gpu-5.out', 'gpu-5.err', 'a.b';
-($status) = l4load('-q', '--glob', '*.out', '--glob', '*.err', '--glob', '*.b', 'slurm', $slurm);
-is($node->safe_psql('postgres', "SELECT node, source FROM logs WHERE job_id = 'slurm' ORDER BY 1, 2"), "a.b|a.b\ngpu-5|gpu-5.err\ngpu-5|gpu-5.out", 'names of nodes have no ending of a log');
+append_to_file("$slurm/$_", "step 1\n") for 'gpu-5.out', 'gpu-5.err', 'a.b.log';
+($status) = l4load('-q', 'slurm', $slurm);
+is($node->safe_psql('postgres', "SELECT node, source FROM logs WHERE job_id = 'slurm' ORDER BY 1, 2"), "a.b|a.b.log\ngpu-5|gpu-5.err\ngpu-5|gpu-5.out", 'names of nodes have no ending of a log');
 
 ($status) = l4load('-q', '-t', 'other', '--first-line', '100', '--glob', '*.txt', '--node', 's/.*/fixed/', '--rank', 's/.*/7/',
 	'--settings', 'big', '--status', 'failed', 'job-2', $folder);
@@ -210,13 +210,16 @@ my $labelled = join '', "starting\n", map { my $i = $_; map { " $_: step $i\n" }
 append_to_file("$one/slurm-7.out", $labelled . "srun: error: task 2: Killed\n");
 ($status, $out, $err) = l4load('-q', 'job-16', "$one/slurm-7.out");
 is($status, 0, 'loads a file of any name');
-is($err, "l4load: the lines of slurm-7.out begin with names, of 3 nodes or ranks; --line-node '^ *([0-9]+): ' would tell them apart\n", 'and says how to tell its nodes apart');
+is($err, "l4load: the lines of slurm-7.out begin with names, of 3 nodes or ranks: --line-node '^ *([0-9]+): ' is taken; --line-node '' takes all for one node\n", 'and says how it tells its nodes apart');
+is($node->safe_psql('postgres', "SELECT count(DISTINCT node) FROM logs WHERE job_id = 'job-16'"), '4', 'does so');
+($status, $out, $err) = l4load('-q', '--line-node', '', 'job-16b', "$one/slurm-7.out");
+is($err . $node->safe_psql('postgres', "SELECT DISTINCT node FROM logs WHERE job_id = 'job-16b'"), 'slurm-7', 'but for an empty --line-node');
 ($status, $out, $err) = l4load('-q', '--line-node', '^ *([0-9]+): ', 'job-17', "$one/slurm-7.out");
 my $by_node = "SELECT node, rank, source, count(*), min(line_no), max(line_no) FROM logs WHERE job_id = 'job-17' GROUP BY 1, 2, 3 ORDER BY 1";
 is($node->safe_psql('postgres', $by_node), join("\n", '0|0|slurm-7.out|40|2|119', '1|1|slurm-7.out|40|3|120', '2|2|slurm-7.out|40|4|121', 'slurm-7||slurm-7.out|2|1|122'),
 	'--line-node takes nodes, and ranks, from lines; what has none is of the file');
 append_to_file("$one/slurm-7.out", " 1: bye\n");
-($status, $out, $err) = l4load('-q', '--update', '--line-node', '^ *([0-9]+): ', '--glob', '*.out', 'job-17', $one);
+($status, $out, $err) = l4load('-q', '--update', '--line-node', '^ *([0-9]+): ', 'job-17', $one);
 is("$status$err", '0', '--update with it');
 like($node->safe_psql('postgres', $by_node), qr/^1\|1\|slurm-7.out\|41\|3\|123$/m, 'takes what came');
 
@@ -249,7 +252,7 @@ foreach my $case (
 	[ [ '', $folder ], 1, qr/the name of the job is empty/ ],
 	[ [ 'a', "$folder/none" ], 2, qr/is no folder/ ],
 	[ [ '--glob', '*.nothing', 'a', $folder ], 2, qr/no file named \*\.nothing in \S+; there are \d+ \*\.\w+, .*: name yours by --glob$/ ],
-	[ [ 'a', PostgreSQL::Test::Utils::tempdir() ], 2, qr/no file named \*\.log \*\.log\.gz \*\.log\.zst \*\.log\.\[0-9\]\* in \S+$/ ],
+	[ [ 'a', PostgreSQL::Test::Utils::tempdir() ], 2, qr/no file named \*\.log \*\.log\.gz \*\.log\.zst \*\.log\.\[0-9\]\* \*\.out .* in \S+$/ ],
 	[ [ '--append', '--update', 'a', $folder ], 1, qr/--append and --update exclude each other/ ],
 	[ [ '-q', '-d', 'host=/nowhere', 'a', $folder ], 3, qr/connection to server/ ],
 	[ [ '-q', '-d', 'dbname=template1', 'a', $folder ], 3, qr/the database has no l4: run CREATE EXTENSION l4 in it/ ],
