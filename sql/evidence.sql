@@ -205,6 +205,11 @@ CALL say('common', '{2}', 0.5, 'fatal: chdir to /opt/csrc - No such file or dire
 CALL say('common', '{2}', 23.5, 'Received 15 death signal, shutting down workers');
 CALL say('common', '{0,1,3,4,5}', 24, 'ERROR:agent:failed (exitcode: 1) local_rank: 0 (pid: 4711) of binary: /usr/bin/python3');
 
+-- nodes named by their ranks, as srun --label does: numbers in a line do not name them, words for ranks do
+CALL job('digits', 20);
+CALL say('digits', '{0,1,3,4,5}', 24, 'ERROR:launch:restarting: train.py --workers 3 --shards 4');
+CALL say('digits', '{0,1,3,4,5}', 24.5, 'ERROR:comm:RuntimeError: Connection closed by rank 2');
+UPDATE logs SET node = rank WHERE job_id = 'digits';
 CALL l4.ingest('evidence.logs');
 UPDATE l4.job SET settings = 'evidence', expected_nodes = CASE WHEN job_id IN ('shared', 'still', 'lone') THEN 3 ELSE 6 END,
     status = CASE WHEN job_id ~ '^(good|saved|warm)-' THEN 'succeeded' ELSE 'failed' END
@@ -240,6 +245,8 @@ SELECT o.*, s.node, s.reasons FROM other AS o JOIN l4.suspect_node AS s USING (j
 SELECT symptom FROM l4.diagnose('warm', '{warm-1,warm-2}');
 SELECT node FROM l4.evidence_silent('mute');
 SELECT accuser, accused FROM l4._case_edge WHERE job_id = 'local';
+SELECT symptom FROM l4.diagnose('digits');
+SELECT accused, count(*) FROM l4._case_edge WHERE job_id = 'digits' GROUP BY accused;
 SELECT * FROM l4.address_book('ends');
 -- none of them says anything of a good job
 SELECT status FROM l4.diagnose('good-2');

@@ -316,12 +316,12 @@ BEGIN
         FROM reported AS s JOIN n AS a ON split_part(a.node, '.', 1) = split_part(s.value, '.', 1)
         WHERE s.kind = 'host'
         UNION ALL
-        -- names of nodes that are more than one parameter: job-7f3a-worker-12
+        -- names of nodes that are more than one parameter: job-7f3a-worker-12; a mere number may count anything
         SELECT f.node, a.node, c.first_ts, f.event_id
         FROM spoken AS f
         JOIN l4._case_count AS c ON c.job_id = _complaints.job_id AND c.event_id = f.event_id AND c.node = f.node
         CROSS JOIN LATERAL l4._name_words(f.line) AS w(word)
-        JOIN n AS a ON a.node = rtrim(w.word, '.-')
+        JOIN n AS a ON a.node = rtrim(w.word, '.-') AND a.node !~ '^[0-9]+$'
         UNION ALL
         SELECT s.node, b.node, s.first_ts, s.event_id
         FROM reported AS s JOIN l4.address_book(_complaints.job_id) AS b ON b.address = l4._host_of(s.value)
