@@ -162,6 +162,9 @@ SELECT d.job_id, d.symptom, d.stage, d.category, d.component, d.cause,
     (SELECT string_agg(n.node || ' ' || round(n.score::numeric, 2), ', ' ORDER BY n.rank) FROM l4.suspect_node AS n
      WHERE n.job_id = d.job_id AND n.score > 0)
 FROM l4.diagnosis AS d WHERE d.job_id IN (SELECT s.job_id FROM said AS s) ORDER BY d.job_id;
+-- the remedy is that of the cause; where none is stated, what may be behind it
+SELECT d.job_id, b.value FROM l4.diagnosis AS d CROSS JOIN LATERAL l4._report_brief(d.job_id) AS b
+WHERE d.job_id IN ('crashed', 'path') AND b.label = 'do now' ORDER BY 1;
 SELECT l4.forget_job(j) IS NULL FROM (SELECT DISTINCT s.job_id FROM said AS s ORDER BY 1) AS s(j);
 SET client_min_messages = warning;
 DROP SCHEMA launcher_words CASCADE;

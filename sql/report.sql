@@ -48,10 +48,16 @@ INSERT INTO wide (job_id, node, rank, line_no, ts, line)
 SELECT 'r-slow', 'n' || n, n, i, '2026-03-01 10:00:00+00'::timestamptz + (i + greatest(0, i - 70) * 5) * interval '1 second',
     format('iteration %s/90 | elapsed time per iteration (ms): %s.0 | lm loss: 2.5E+00', i, CASE WHEN i > 70 THEN 6000 ELSE 1000 END)
 FROM generate_series(0, 2) AS n, generate_series(1, 85) AS i;
+-- a trace that begins with its message, on all nodes at the same moment
+INSERT INTO wide (job_id, node, rank, line_no, ts, line)
+SELECT 'r-panic', 'n' || n, n, i, '2026-03-01 10:00:00+00'::timestamptz + least(i, 21) * interval '1 second', CASE WHEN i > 20
+    THEN (ARRAY['panic: runtime error: index out of range [600] with length 600', 'goroutine 1 [running]:', 'main.main()', E'\t/app/main.go:171 +0xcd'])[i - 20]
+    ELSE format('iteration %s/60 | elapsed time per iteration (ms): 1000.0 | lm loss: 2.5E+00', i) END
+FROM generate_series(0, 2) AS n, generate_series(1, 24) AS i;
 -- no times: nothing to draw on an axis of time
 INSERT INTO wide (job_id, node, rank, line_no, line) SELECT 'r-timeless', 'n' || n, n, i, 'step ' || i FROM generate_series(0, 2) AS n, generate_series(1, 20) AS i;
 CALL l4.ingest('wide');
-SELECT symptom FROM unnest(ARRAY['r-wide', 'r-far', 'r-slow', 'r-timeless']) AS j(job), l4.diagnose(j.job);
+SELECT symptom FROM unnest(ARRAY['r-wide', 'r-far', 'r-slow', 'r-timeless', 'r-panic']) AS j(job), l4.diagnose(j.job);
 SELECT r FROM (SELECT r, n, min(n) FILTER (WHERE r = 'NODES') OVER () AS a,
         min(n) FILTER (WHERE r = 'KNOWN FAULTS') OVER () AS b
     FROM l4.report('r-wide', width => 60) WITH ORDINALITY AS l(r, n)) AS x
@@ -76,6 +82,7 @@ CROSS JOIN LATERAL (SELECT r, n, min(n) FILTER (WHERE r ~ '^W') OVER () AS first
     FROM l4.report(j) WITH ORDINALITY AS x(r, n)) AS b
 WHERE b.n > 2 AND b.n < b.first_n GROUP BY j ORDER BY j;
 SELECT label, value FROM l4._report_brief('r-wide');
+SELECT label, value FROM l4._report_brief('r-panic') WHERE label IN ('since', 'how sure', 'cause', 'proof');
 -- reasons in words: the job's own line where it names the node, dots elsewhere
 SELECT l4._in_words(ARRAY['a <*> of nothing', e'ends\x1b[2J\nhere']) AS in_words;
 SELECT l4._in_words(reasons) FROM l4.suspect_node WHERE job_id = 'r-bad<b>' AND rank = 1;
@@ -139,7 +146,12 @@ SELECT l4.report(NULL), l4.report_html(NULL) IS NULL AS is_null;
 -- helpers
 SELECT l4._plain(E'10%|#   |\r 20%|##  | 2/10'), l4._plain('a --------------- b'), l4._excerpt(E'one\n======\n\ntwo');
 SELECT l4._counted(n, 'node'), l4._how_often(n, 2) FROM unnest(ARRAY[1, 2, 1200]) AS n;
-SELECT s, l4._status_words(s) FROM unnest(ARRAY['HEALTHY', 'PARTIAL', 'NO_BASELINE', 'OK']) AS s;
+SELECT s, l4._status_words(jsonb_populate_record(NULL::l4.diagnosis, jsonb_build_object('status', s, 'symptom', 'hang',
+    'coverage', '{"lines": 9, "nodes_expected": 4, "nodes_seen": 3, "nodes_silent": ["n3"], "timed": true,
+        "truncated": true}'::jsonb || c)))
+FROM (VALUES ('HEALTHY', '{}'::jsonb), ('PARTIAL', '{}'), ('PARTIAL', '{"nodes_silent": [], "timed": false}'),
+    ('PARTIAL', '{"lines": 0}'), ('PARTIAL', '{"nodes_seen": 4, "nodes_silent": [], "servers_missing": ["db2"]}'),
+    ('NO_BASELINE', '{}'), ('OK', '{}')) AS t(s, c);
 SELECT l4._wrap('one two three four five six', 10);
 SELECT l4._wrap('averyveryverylongword short', 10);
 SELECT l4._elapsed(s) FROM unnest(ARRAY[0.34, 42, 119.4, 600, 7100, 8000, 200000]) AS s;

@@ -140,8 +140,8 @@ BEGIN
     WHERE x.job_id = k.job_id AND x.rank = 1 AND x.is_suspect AND NOT x.is_effect;
     what := CASE k.symptom
         WHEN 'none' THEN CASE WHEN k.nodes = 0 THEN format('Job %s has no log lines.', k.job_id)
-            WHEN k.ended_well THEN format('Job %s looks healthy: %s nodes, %s iterations, nothing deviates.', k.job_id,
-                k.nodes, k.iterations)
+            WHEN k.ended_well THEN format('Job %s looks healthy: %s, %s, nothing deviates.', k.job_id,
+                l4._counted(k.nodes, 'node'), l4._counted(k.iterations, 'iteration'))
             ELSE format('Job %s shows no failure so far: the log ends %s and reports no crash.', k.job_id,
                 coalesce('after iteration ' || k.last_iteration, 'before training')) END
         WHEN 'launch' THEN format('Job %s failed to start: it got as far as stage %s.', k.job_id, d.stage)

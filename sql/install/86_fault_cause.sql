@@ -47,7 +47,7 @@ CREATE FUNCTION l4._general_cause(k l4._case, OUT words text, OUT nodes int, OUT
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     -- a value that is refused comes from who calls
-    SELECT concat_ws('; ', coalesce(g.words, format('in words that no row of the library knows, "%s"',
+    SELECT concat_ws('; ', coalesce(g.words, format('an error that no known fault explains, "%s"',
             rtrim(left(split_part(l4._own_message(k.job_id, g.event_id, g.node), E'\n', 1), 160)))), o.words),
         g.nodes, CASE WHEN g.refused THEN 'user' ELSE o.owner END,
         EXISTS (SELECT FROM l4._counts(k.job_id) AS c JOIN l4.suspect_node AS n USING (job_id, node)
@@ -104,7 +104,7 @@ BEGIN ATOMIC
             ARRAY['its processor or accelerator runs slower: clocks, temperature, other processes there',
                 'its network: error counters and retransmissions of its port', 'its storage: latency of its mounts']),
         ('slow alike', 'hardware', NULL,
-            'no cause is stated: the nodes became slow alike, as they do when one of them, a link or the storage is',
+            'no cause is stated: the nodes became slow alike, as when one of them, a link or the storage is slow',
             ARRAY['a processor or accelerator runs slower: clocks, temperature, other processes on each node',
                 'the network: error counters and retransmissions of the ports', 'the storage: latency of the mounts']),
         ('differs', 'user', 'configuration', 'no cause is stated: %1$s',
@@ -222,7 +222,7 @@ BEGIN
             WHERE e.node = n.node AND e.nodes = 1
                 AND l4._marked(CASE WHEN e.nodes = 1 THEN j.example END, 'killed')) AS killed,
         CASE WHEN NOT l4._has_status(n.evidence #>> '{drift,detail}')
-            THEN concat_ws(' ', n.node, n.evidence #>> '{drift,detail}') END AS differs INTO s
+            THEN concat_ws(' ', n.node, replace(n.evidence #>> '{drift,detail}', '<*>', '...')) END AS differs INTO s
     FROM l4.suspect_node AS n JOIN l4._case_node AS z ON z.job_id = n.job_id AND z.node = n.node
     WHERE n.job_id = k.job_id AND n.rank = 1 AND n.is_suspect;
     fault_id := CASE WHEN k.symptom <> 'hang' THEN l4._told_to_end(k, CASE WHEN s.is_silent THEN s.node END) END;

@@ -90,13 +90,14 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE _how_often.occurrences WHEN 1 THEN 'once' ELSE l4._counted(_how_often.occurrences, 'time') END
     || ' on ' || l4._counted(_how_often.nodes, 'node');
 
---: what a record says, without the prefix of its line: of a stack trace, the exception
-CREATE FUNCTION l4._last_message(line text, ruleset jsonb) RETURNS text
-LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN (
-    SELECT coalesce(p.message, r.line)
-    FROM (SELECT x[cardinality(x)] FROM (SELECT l4._excerpt(_last_message.line)) AS y(x)) AS r(line)
-    LEFT JOIN LATERAL l4._peel(ruleset, r.line) AS p ON true);
+-- The line of a record that its event is known by is the exception, wherever a stack trace has it; what a launcher or a
+-- collector writes in front of all lines of a stream is gone from it.
+--: what a suspect event says, in a line
+CREATE FUNCTION l4._suspect_words(e l4.suspect_event) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN coalesce(nullif(l4._plain(coalesce(
+    btrim(split_part(l4._own_message(e.job_id, e.event_id, e.example_node), E'\n', 1)),
+    (l4._excerpt(e.example_line))[1])), ''), '(an empty line)');
 
 --: reasons as one sentence; what is left of masks is dots
 CREATE FUNCTION l4._in_words(reasons text[]) RETURNS text
@@ -139,16 +140,16 @@ BEGIN ATOMIC
     )
     SELECT m.ts, m.kind, m.node, m.what
     FROM (
-        SELECT j.first_ts AS ts, 1 AS turn, 'start' AS kind, NULL::text AS node,
+        SELECT j.first_ts AS ts, 1 AS turn, 0 AS n, 'start' AS kind, NULL::text AS node,
             format('first line of the job, %s; %s', to_char(j.first_ts, 'YYYY-MM-DD TZ'),
                 CASE j.nodes WHEN 1 THEN '1 node writes' ELSE j.nodes || ' nodes write' END) AS what
         FROM job AS j
         UNION ALL
-        SELECT min(s.first_ts), 2, 'stage', NULL, format('stage %s begins', s.stage)
+        SELECT min(s.first_ts), 2, 0, 'stage', NULL, format('stage %s begins', s.stage)
         FROM l4.stage_span AS s WHERE s.job_id = _report_moments.job_id GROUP BY s.stage
         UNION ALL
         SELECT (SELECT max(t.ended) FROM l4._reported AS t WHERE t.job_id = _report_moments.job_id
-                AND t.node = i.node AND t.iteration = i.iteration), 3, 'iteration', NULL,
+                AND t.node = i.node AND t.iteration = i.iteration), 3, 0, 'iteration', NULL,
             format('%s is the last one reported (%s of %s)', l4._iteration_name((SELECT c.epochs
                 FROM l4._case AS c WHERE c.job_id = _report_moments.job_id), i.iteration), i.nodes,
                 l4._counted(i.of_nodes, 'node'))
@@ -158,26 +159,28 @@ BEGIN ATOMIC
             FROM job AS j CROSS JOIN named AS n GROUP BY j.last_iteration) AS i
         WHERE i.iteration IS NOT NULL
         UNION ALL
-        SELECT c.onset_ts, 4, 'onset', NULL,
-            l4._iteration_name(c.epochs, c.onset_iteration) || ' begins; the job is slow from here on'
-        FROM l4._case AS c WHERE c.job_id = _report_moments.job_id AND c.symptom = 'slow'
+        SELECT c.onset_ts, 4, 0, 'onset', NULL, l4._iteration_words(d) || ': the job is slow from here on'
+        FROM l4._case AS c JOIN l4.diagnosis AS d USING (job_id)
+        WHERE c.job_id = _report_moments.job_id AND c.symptom = 'slow'
         UNION ALL
-        SELECT e.first_ts, 4, 'event', e.example_node,
-            format('%s: %s%s', e.example_node,
-                l4._printable(l4._last_message(e.example_line, (SELECT l4._ruleset())), 160),
+        SELECT e.first_ts, 4, e.rank, 'event', e.example_node,
+            format('%s: %s%s', e.example_node, l4._printable(l4._suspect_words(e), 160),
                 CASE WHEN e.nodes > 1 THEN format(' (first of %s nodes)', e.nodes) ELSE '' END)
         FROM l4.suspect_event AS e
         WHERE e.job_id = _report_moments.job_id AND e.rank <= 8
         UNION ALL
-        SELECT n.last_ts, 5, 'silence', n.node, format('%s: its last line, %s before the job''s last one', n.node,
-            l4._elapsed(extract(epoch FROM j.last_ts - n.last_ts)::float8))
+        SELECT n.last_ts, 5, s.rank, 'silence', n.node,
+            format('%s: its last line, %s before the job''s last one', n.node,
+                l4._elapsed(extract(epoch FROM j.last_ts - n.last_ts)::float8))
         FROM l4.suspect_node AS s
         JOIN named AS n ON n.node = s.node
         CROSS JOIN job AS j
-        WHERE s.job_id = _report_moments.job_id AND s.rank <= 3 AND n.last_ts < j.last_ts - interval '2 seconds'
+        -- who mostly says little is not silent
+        WHERE s.job_id = _report_moments.job_id AND s.rank <= 3 AND s.evidence ?| '{silent,lag}'
+            AND n.last_ts < j.last_ts - interval '2 seconds'
         UNION ALL
-        SELECT j.last_ts, 6, 'end', NULL, 'last line of the job' FROM job AS j
+        SELECT j.last_ts, 6, 0, 'end', NULL, 'last line of the job' FROM job AS j
     ) AS m
     WHERE m.ts IS NOT NULL
-    ORDER BY m.ts, m.turn, m.what;
+    ORDER BY m.ts, m.turn, m.n, m.what;
 END;

@@ -1,11 +1,24 @@
 -- l4.report(): a diagnosis as text, for a person at a terminal: a first screen in plain words, the rest below.
 -- An empty section is left out.
 
---: what a status of a diagnosis means
-CREATE FUNCTION l4._status_words(status text) RETURNS text
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN CASE _status_words.status WHEN 'HEALTHY' THEN 'nothing deviates' WHEN 'PARTIAL' THEN 'some input was missing'
-    WHEN 'NO_BASELINE' THEN 'no successful job to compare with' ELSE 'comparison complete' END;
+--: what a status of a diagnosis means; of PARTIAL, what was missing
+CREATE FUNCTION l4._status_words(d l4.diagnosis) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (
+    SELECT CASE d.status WHEN 'HEALTHY' THEN 'nothing deviates'
+        WHEN 'NO_BASELINE' THEN 'no successful job to compare with'
+        WHEN 'PARTIAL' THEN 'some input was missing: ' || CASE WHEN (d.coverage -> 'lines')::bigint = 0 THEN 'all lines'
+            ELSE concat_ws(', ', CASE WHEN cardinality(m.nodes) > 0 THEN 'lines of ' || l4._first_few(m.nodes)
+                WHEN m.unseen > 0 THEN format('lines of %s of %s', m.unseen,
+                    l4._counted((d.coverage ->> 'nodes_expected')::bigint, 'node')) END,
+                'what lies on ' || l4._first_few(m.servers),
+                CASE WHEN NOT (d.coverage ->> 'timed')::bool THEN 'times of lines' END,
+                CASE WHEN (d.coverage ->> 'truncated')::bool THEN 'how the job ended'
+                    WHEN d.symptom = 'none' THEN 'the end of some logs' END) END
+        ELSE 'comparison complete' END
+    FROM (SELECT ARRAY(SELECT jsonb_array_elements_text(d.coverage -> 'nodes_silent')),
+            ARRAY(SELECT jsonb_array_elements_text(d.coverage -> 'servers_missing')),
+            (d.coverage -> 'nodes_expected')::int - (d.coverage -> 'nodes_seen')::int) AS m(nodes, servers, unseen));
 
 --: the answer in a line: symptom, and its stage, iteration and suspects
 CREATE FUNCTION l4._verdict(job_id text, OUT head text, OUT rest text)
@@ -27,16 +40,29 @@ BEGIN ATOMIC
     WHERE d.job_id = _verdict.job_id;
 END;
 
+-- What the program or all nodes did may be plain although no node stands out.
+--: how sure a diagnosis is: of the first suspect, else of the cause
+CREATE FUNCTION l4._how_sure(d l4.diagnosis) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN coalesce((
+    SELECT format('%s: %s scores %s%s', CASE
+            WHEN s.score >= t.certain_score AND s.score >= t.certain_ratio * coalesce(n.score, 0) THEN 'certain'
+            WHEN s.score >= t.likely_score THEN 'likely' ELSE 'weak' END,
+        l4._short_name(s.node, 40), round(s.score::numeric, 1),
+        coalesce(', the next node ' || round(n.score::numeric, 1), ' and is the only node'))
+    FROM l4.suspect_node AS s
+    CROSS JOIN LATERAL jsonb_populate_record(NULL::l4._thresholds, l4.diagnose_defaults() || d.parameters) AS t
+    LEFT JOIN l4.suspect_node AS n ON n.job_id = s.job_id AND n.rank = 2
+    WHERE s.job_id = d.job_id AND s.rank = 1 AND s.is_suspect),
+    CASE WHEN d.confidence IN ('certain', 'likely') THEN d.confidence || ' of the cause; no node stands out' END,
+    'weak: no node stands out');
+
 --: first screen of a report: what, where, since when, how sure, the cause, what to do now, proof, what was seen
 CREATE FUNCTION l4._report_brief(job_id text) RETURNS TABLE (label text, value text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE ROWS 12
 BEGIN ATOMIC
     WITH failed AS (
         SELECT d.* FROM l4.diagnosis AS d WHERE d.job_id = _report_brief.job_id AND d.symptom <> 'none'
-    ), fault AS (
-        SELECT f.remedy
-        FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
-        WHERE m.job_id = _report_brief.job_id AND m.rank = 1 AND m.is_suspect AND NOT m.is_effect
     ), suspect AS (
         SELECT s.rank, s.node, s.reasons FROM l4.suspect_node AS s JOIN failed AS d USING (job_id)
         WHERE s.rank <= 3 AND (s.is_suspect OR s.rank = 1 AND s.score > 0)
@@ -61,36 +87,27 @@ BEGIN ATOMIC
             'not known' || CASE WHEN (d.coverage ->> 'timed')::bool THEN '' ELSE ': the lines carry no times' END)
         FROM failed AS d
         UNION ALL
-        SELECT 4, 0, 'how sure', coalesce((
-            SELECT CASE WHEN NOT s.is_suspect THEN 'weak: no node stands out'
-                ELSE format('%s: %s scores %s%s', CASE
-                    WHEN s.score >= t.certain_score AND s.score >= t.certain_ratio * coalesce(n.score, 0)
-                        THEN 'certain'
-                    WHEN s.score >= t.likely_score THEN 'likely' ELSE 'weak' END,
-                    l4._short_name(s.node, 40), round(s.score::numeric, 1),
-                    coalesce(', the next node ' || round(n.score::numeric, 1), ' and is the only node')) END
-            FROM l4.suspect_node AS s
-            CROSS JOIN LATERAL jsonb_populate_record(NULL::l4._thresholds, l4.diagnose_defaults() || d.parameters) AS t
-            CROSS JOIN LATERAL (SELECT max(x.score) AS score FROM l4.suspect_node AS x
-                WHERE x.job_id = s.job_id AND x.rank = 2) AS n
-            WHERE s.job_id = d.job_id AND s.rank = 1), 'weak: no node stands out')
+        SELECT 4, 0, 'how sure', l4._how_sure(d)
         FROM failed AS d
         UNION ALL
         SELECT 5, 0, 'cause', format('%s (%s)', d.cause,
             coalesce(nullif(concat_ws(', ', d.category, d.component, d.confidence), ''), 'category not known'))
         FROM failed AS d WHERE d.cause IS NOT NULL
         UNION ALL
-        SELECT 6, 0, 'do now', coalesce((SELECT f.remedy FROM fault AS f),
-            'Check ' || nullif(array_to_string(d.alternatives, '; '), ''),
+        -- the remedy of the fault that the cause names: another one, of what only says that something failed, is vague
+        SELECT 6, 0, 'do now', coalesce((SELECT f.remedy FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
+                WHERE m.job_id = d.job_id AND starts_with(d.cause, f.name || ': ') ORDER BY m.rank LIMIT 1),
+            (SELECT 'Rule out: ' || string_agg(format('(%s) %s', a.n, a.words), '; ' ORDER BY a.n)
+                FROM unnest(d.alternatives) WITH ORDINALITY AS a(words, n)),
             'Read the lines below: they are in none of the jobs that went well.')
         FROM failed AS d
         UNION ALL
         SELECT 7, e.rank, CASE e.rank WHEN 1 THEN 'proof' ELSE '' END,
             format('%s:%s  %s', l4._short_name(e.example_node, 40), e.example_line_no,
-                l4._last_message(e.example_line, (SELECT l4._ruleset())))
+                l4._suspect_words(e))
         FROM l4.suspect_event AS e JOIN failed AS d USING (job_id) WHERE e.rank <= 3
         UNION ALL
-        SELECT 8, 0, 'seen', format('%s%s%s; %s wrote %s', l4._status_words(d.status),
+        SELECT 8, 0, 'seen', format('%s%s%s; %s wrote %s', l4._status_words(d),
             CASE WHEN d.status = 'NO_BASELINE' THEN '' WHEN cardinality(d.baseline) = 0
                 THEN '; compared with no other job'
                 ELSE '; compared with ' || l4._counted(cardinality(d.baseline), 'successful job') END,

@@ -37,7 +37,7 @@ RETURN format('<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"%s', _svg_line.cl
 --: where the plot of a picture begins, right of its labels
 CREATE FUNCTION l4._plot_left(width int) RETURNS int
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN _plot_left.width > 400 THEN 150 ELSE 100 END;
+RETURN CASE WHEN _plot_left.width > 400 THEN 162 ELSE 110 END;
 
 --: a name as it fits beside the plot of a picture
 CREATE FUNCTION l4._label(node text, width int) RETURNS text

@@ -204,7 +204,7 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (
     WITH event AS (
         SELECT e.event_id, row_number() OVER (ORDER BY e.rank)::int AS line,
-            format('%s  %s', e.rank, l4._last_message(e.example_line, (SELECT l4._ruleset()))) AS label
+            format('%s  %s', e.rank, l4._suspect_words(e)) AS label
         FROM l4.suspect_event AS e WHERE e.job_id = _svg_heatmap.job_id AND e.rank <= 20
     )
     SELECT l4._svg_matrix(_svg_heatmap.job_id, _svg_heatmap.width, 'Suspect events by nodes',

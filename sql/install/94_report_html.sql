@@ -138,7 +138,7 @@ RETURN (
          FROM (SELECT p.stage, min(p.first_ts) AS ts FROM l4.stage_span AS p
             WHERE p.job_id = w.job AND p.stage IS NOT NULL GROUP BY p.stage) AS s), '</ul>',
         (SELECT '<ol class="marks">' || string_agg(format('<li>%s</li>',
-                l4._html(l4._printable(l4._last_message(e.example_line, (SELECT l4._ruleset())), 200))),
+                l4._html(l4._printable(l4._suspect_words(e), 200))),
                 '' ORDER BY e.rank) || '</ol>'
          FROM l4.suspect_event AS e WHERE e.job_id = w.job AND e.rank <= 9),
         '<details><summary>The same as a list</summary>', (
