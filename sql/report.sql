@@ -54,10 +54,16 @@ SELECT 'r-panic', 'n' || n, n, i, '2026-03-01 10:00:00+00'::timestamptz + least(
     THEN (ARRAY['panic: runtime error: index out of range [600] with length 600', 'goroutine 1 [running]:', 'main.main()', E'\t/app/main.go:171 +0xcd'])[i - 20]
     ELSE format('iteration %s/60 | elapsed time per iteration (ms): 1000.0 | lm loss: 2.5E+00', i) END
 FROM generate_series(0, 2) AS n, generate_series(1, 24) AS i;
+-- in one second two nodes lose the third, and it says why, a little later by its clock
+INSERT INTO wide (job_id, node, rank, line_no, ts, line)
+SELECT 'r-second', 'n' || n, n, i, '2026-03-01 10:00:00+00'::timestamptz + (i + n % 2 * 0.1) * interval '1 second', CASE WHEN i < 21
+    THEN format('iteration %s/60 | elapsed time per iteration (ms): 1000.0 | lm loss: 2.5E+00', i)
+    WHEN n = 1 THEN 'RuntimeError: CUDA error: an illegal memory access was encountered' ELSE 'RuntimeError: Connection closed by peer' END
+FROM generate_series(0, 2) AS n, generate_series(1, 21) AS i;
 -- no times: nothing to draw on an axis of time
 INSERT INTO wide (job_id, node, rank, line_no, line) SELECT 'r-timeless', 'n' || n, n, i, 'step ' || i FROM generate_series(0, 2) AS n, generate_series(1, 20) AS i;
 CALL l4.ingest('wide');
-SELECT symptom FROM unnest(ARRAY['r-wide', 'r-far', 'r-slow', 'r-timeless', 'r-panic']) AS j(job), l4.diagnose(j.job);
+SELECT symptom FROM unnest(ARRAY['r-wide', 'r-far', 'r-slow', 'r-timeless', 'r-panic', 'r-second']) AS j(job), l4.diagnose(j.job);
 SELECT r FROM (SELECT r, n, min(n) FILTER (WHERE r = 'NODES') OVER () AS a,
         min(n) FILTER (WHERE r = 'KNOWN FAULTS') OVER () AS b
     FROM l4.report('r-wide', width => 60) WITH ORDINALITY AS l(r, n)) AS x
@@ -82,6 +88,7 @@ CROSS JOIN LATERAL (SELECT r, n, min(n) FILTER (WHERE r ~ '^W') OVER () AS first
     FROM l4.report(j) WITH ORDINALITY AS x(r, n)) AS b
 WHERE b.n > 2 AND b.n < b.first_n GROUP BY j ORDER BY j;
 SELECT label, value FROM l4._report_brief('r-wide');
+SELECT value FROM l4._report_brief('r-second') WHERE label = 'since';
 SELECT label, value FROM l4._report_brief('r-panic') WHERE label IN ('since', 'how sure', 'cause', 'proof');
 -- reasons in words: the job's own line where it names the node, dots elsewhere
 SELECT l4._in_words(ARRAY['a <*> of nothing', e'ends\x1b[2J\nhere']) AS in_words;

@@ -122,8 +122,8 @@ BEGIN ATOMIC
     ORDER BY 1;
 END;
 
---: when something happened in a job, and what; node: NULL = in the whole job
-CREATE TYPE l4._moment AS (ts timestamptz, kind text, node text, what text);
+--: when something happened in a job, and what; node: NULL = in the whole job; rank: that of a suspect event or node
+CREATE TYPE l4._moment AS (ts timestamptz, kind text, node text, what text, rank int);
 
 -- The story of a job in a few moments, for the report and for the picture.
 --: what happened in a job and when: stages, last iteration, first slow one, first telling events, silence, end
@@ -138,9 +138,9 @@ BEGIN ATOMIC
             max(n.last_iteration) AS last_iteration
         FROM named AS n HAVING count(*) > 0
     )
-    SELECT m.ts, m.kind, m.node, m.what
+    SELECT m.ts, m.kind, m.node, m.what, m.rank
     FROM (
-        SELECT j.first_ts AS ts, 1 AS turn, 0 AS n, 'start' AS kind, NULL::text AS node,
+        SELECT j.first_ts AS ts, 1 AS turn, 0 AS rank, 'start' AS kind, NULL::text AS node,
             format('first line of the job, %s; %s', to_char(j.first_ts, 'YYYY-MM-DD TZ'),
                 CASE j.nodes WHEN 1 THEN '1 node writes' ELSE j.nodes || ' nodes write' END) AS what
         FROM job AS j
@@ -182,5 +182,5 @@ BEGIN ATOMIC
         SELECT j.last_ts, 6, 0, 'end', NULL, 'last line of the job' FROM job AS j
     ) AS m
     WHERE m.ts IS NOT NULL
-    ORDER BY m.ts, m.turn, m.n, m.what;
+    ORDER BY m.ts, m.turn, m.rank, m.what;
 END;

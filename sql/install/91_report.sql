@@ -78,12 +78,14 @@ BEGIN ATOMIC
         SELECT 2, 0, 'where', 'no node stands out' FROM failed WHERE NOT EXISTS (SELECT FROM suspect)
         UNION ALL
         SELECT 3, 0, 'since', coalesce((SELECT to_char(m.ts, 'YYYY-MM-DD HH24:MI:SS TZ, ') || m.what
-            FROM l4._report_moments(_report_brief.job_id) WITH ORDINALITY AS m(ts, kind, node, what, n)
+            FROM l4._report_moments(_report_brief.job_id) WITH ORDINALITY AS m(ts, kind, node, what, place, n)
             LEFT JOIN suspect AS s USING (node) LEFT JOIN l4._case AS k ON k.job_id = d.job_id
             -- with nothing to compare with, what the job went on after may be usual
             WHERE m.kind IN ('event', 'onset', 'silence', 'iteration')
             ORDER BY m.kind = 'iteration', cardinality(d.baseline) = 0
-                AND d.symptom <> 'slow' AND m.ts < k.progress_ts, m.ts, s.rank, m.n LIMIT 1),
+                AND d.symptom <> 'slow' AND m.ts < k.progress_ts,
+                -- of one second the most telling: it is all that is shown
+                date_trunc('second', m.ts), s.rank, m.place, m.n LIMIT 1),
             'not known' || CASE WHEN (d.coverage ->> 'timed')::bool THEN '' ELSE ': the lines carry no times' END)
         FROM failed AS d
         UNION ALL
@@ -138,7 +140,7 @@ BEGIN ATOMIC
     SELECT '  ' || to_char(m.ts, CASE WHEN m.days THEN 'MM-DD HH24:MI:SS' ELSE 'HH24:MI:SS.MS' END) || '  ', NULL,
         m.what
     FROM (SELECT x.ts, x.what, x.n, max(x.ts) OVER () - min(x.ts) OVER () > interval '20 hours' AS days
-        FROM l4._report_moments(_report_story.job_id) WITH ORDINALITY AS x(ts, kind, node, what, n)) AS m
+        FROM l4._report_moments(_report_story.job_id) WITH ORDINALITY AS x(ts, kind, node, what, place, n)) AS m
     ORDER BY m.n;
 END;
 

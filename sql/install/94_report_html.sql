@@ -144,7 +144,7 @@ RETURN (
         '<details><summary>The same as a list</summary>', (
             SELECT l4._html_table(ARRAY['time', 'what'], string_agg(l4._html_row(ARRAY['time', 'what'],
                 ARRAY[to_char(m.ts, 'MM-DD HH24:MI:SS.MS'), l4._printable(m.what, 600)]), '' ORDER BY m.n))
-            FROM unnest(w.moments) WITH ORDINALITY AS m(ts, kind, node, what, n)), '</details>') END
+            FROM unnest(w.moments) WITH ORDINALITY AS m(ts, kind, node, what, place, n)), '</details>') END
     FROM (SELECT _html_timeline.job_id AS job, f.*, m.moments, l4._plot_rows(_html_timeline.job_id) AS rows
         FROM (SELECT ARRAY(SELECT m FROM l4._report_moments(_html_timeline.job_id) AS m) AS moments OFFSET 0) AS m
         CROSS JOIN LATERAL l4._failure_window(_html_timeline.job_id, m.moments) AS f OFFSET 0) AS w);
