@@ -443,6 +443,16 @@ CALL made_job(0, 16, 20);
 UPDATE flows SET bytes = 0.8 * bytes WHERE port_src > 50001 AND timestamp_start > at(15);
 CALL l4.trace_flows('flows');
 SELECT runs, nics, dp, pp FROM l4.flow_job ORDER BY dp;
+-- a rail that is so slow for twenty steps that the other one is done by two thirds of a usual step before it, for which all wait
+CALL forget_flows();
+CALL made_job(0, 1, 60, dp => 4, stages => 1);
+UPDATE flows SET timestamp_start = timestamp_start + w.wait,
+    timestamp_end = timestamp_end + w.wait + CASE WHEN exporter = 'leaf-1' AND w.n BETWEEN 20 AND 39 THEN interval '0.2 s' ELSE '0' END
+FROM (SELECT f.ctid AS row, x.n, least(greatest(x.n - 20, 0), 20) * interval '0.2 s' AS wait
+      FROM flows AS f CROSS JOIN LATERAL (SELECT floor(extract(epoch FROM f.timestamp_start - at(1)) / 0.3)::int AS n) AS x) AS w
+WHERE flows.ctid = w.row;
+CALL l4.trace_flows('flows');
+TABLE jobs;
 CALL forget_flows();
 DROP SCHEMA flow_rules CASCADE;
 DELETE FROM l4.flow_endpoint;

@@ -464,14 +464,16 @@ typedef struct End
 {
 	int64		at;
 	int			group;
+	int64		same;			/* ends of other groups up to here may be of its step */
 } End;
 
 L4_COMPARE(order_ends, End, L4_UP(at) L4_UP(group))
 
 /*
  * Steps of several groups: ends that lie within a part of the period belong
- * together, and the latest is the end of the step. cover, if wanted, is the
- * share of groups whose end was seen.
+ * together, and the latest is the end of the step. All wait for a rail that is
+ * slow: so much later as their steps are longer its end may be. cover, if
+ * wanted, is the share of groups whose end was seen.
  */
 int
 l4_flows_merge_ends(L4Flows *flows, const int *groups, const int64 *offset, int ngroups, double period, int64 *ends, float *cover)
@@ -491,15 +493,21 @@ l4_flows_merge_ends(L4Flows *flows, const int *groups, const int64 *offset, int 
 
 		seen[g] = -1;
 		for (int i = 0; i < group->nends; i++)
-			all[n++] = (End) {group->ends[i] - (offset == NULL ? 0 : offset[g]), g};
+		{
+			int64		at = group->ends[i] - (offset == NULL ? 0 : offset[g]);
+			double		length = i + 1 == group->nends ? period : Min((double) (group->ends[i + 1] - group->ends[i]), 2 * period);
+
+			all[n++] = (End) {at, g, at + (int64) (L4_SAME_STEP * Max(length, period))};
+		}
 	}
 	qsort(all, n, sizeof(End), order_ends);
 	for (int i = 0; i < n;)
 	{
 		int64		first = all[i].at;
+		int64		same = all[i].same;
 		int			members = 0;
 
-		for (; i < n && all[i].at - first <= L4_SAME_STEP * period; i++)
+		for (; i < n && (all[i].at - first <= L4_SAME_STEP * period || (all[i].at <= same && seen[all[i].group] != nsteps)); i++)
 		{
 			members += seen[all[i].group] != nsteps;
 			seen[all[i].group] = nsteps;
