@@ -453,6 +453,15 @@ FROM (SELECT f.ctid AS row, x.n, least(greatest(x.n - 20, 0), 20) * interval '0.
 WHERE flows.ctid = w.row;
 CALL l4.trace_flows('flows');
 TABLE jobs;
+-- a sharded job that is silent for longest between gathering forward and gathering backward, four times as long as at the end
+CALL forget_flows();
+CALL made_job(10, 1, 60, dp => 4, stages => 1);
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(m, 0), nic((m + 1) % 4, 0), 50100, 4000, CASE WHEN k >= 8 AND k % 2 = 1 THEN 32e6 ELSE 16e6 END, at(s.t), at(s.t + 0.02), 'leaf-0'
+FROM generate_series(0, 9) AS i, generate_series(0, 3) AS m, generate_series(0, 23) AS k, LATERAL (
+    SELECT 5 + i * 1.555 + CASE WHEN k < 8 THEN 0.05 * k ELSE 0.105 + 0.06 * k END AS t) AS s;
+CALL l4.trace_flows('flows');
+SELECT step, to_char(ended, 'SS.MS') AS ended FROM l4.flow_step WHERE flow_job IN (SELECT flow_job FROM l4.flow_job WHERE nics = 4) ORDER BY step;
 CALL forget_flows();
 DROP SCHEMA flow_rules CASCADE;
 DELETE FROM l4.flow_endpoint;

@@ -24,7 +24,7 @@
 #define TURN_SHARE		0.02	/* of a part: the first of a step is longer by this at least, */
 #define MOST_SHARE		0.3		/* and at most */
 #define NEAR_BYTES		0.02	/* of the usual bytes: the end of a step is so near to where it should be */
-#define END_SILENCE		0.25	/* of the silences that divide: one at the end of a step is as long */
+#define END_SILENCE		0.15	/* of the silences that divide: one at the end of a step is as long */
 #define LEFT_OUT		0.02	/* byte share of records that do not divide: more may be pieces */
 #define FILLS			0.5		/* of the time: records that hide the silences between steps */
 #define FILLS_LITTLE	0.02	/* of it: less is what a served model sends, */
