@@ -453,6 +453,18 @@ FROM (SELECT f.ctid AS row, x.n, least(greatest(x.n - 20, 0), 20) * interval '0.
 WHERE flows.ctid = w.row;
 CALL l4.trace_flows('flows');
 TABLE jobs;
+-- two jobs of one shape on two rails of the same machines, begun half a step apart: their steps vary, but not together
+CALL forget_flows();
+CALL made_job(10, 0, 70, dp => 4, stages => 1);
+CALL made_job(0, 1, 60);
+UPDATE flows SET timestamp_start = timestamp_start + w.wait, timestamp_end = timestamp_end + w.wait
+FROM (SELECT f.ctid AS row, (0.15 * y.r + (SELECT sum(k * (7 - 2 * y.r) % 11 - 5) FROM generate_series(0, x.n) AS k) * 0.002) * interval '1 s' AS wait
+      FROM flows AS f CROSS JOIN LATERAL (SELECT floor(extract(epoch FROM f.timestamp_start - at(1)) / 0.3)::int AS n) AS x
+          CROSS JOIN LATERAL (SELECT right(f.exporter, 1)::int AS r) AS y
+      WHERE f.ip_src < nic(10, 0)) AS w
+WHERE flows.ctid = w.row;
+CALL l4.trace_flows('flows');
+TABLE jobs;
 -- a sharded job that is silent for longest between gathering forward and gathering backward, four times as long as at the end
 CALL forget_flows();
 CALL made_job(10, 1, 60, dp => 4, stages => 1);

@@ -19,7 +19,10 @@
 #define SAME_PERIOD		0.03
 #define SAME_END		0.05	/* of a period */
 #define ENDS_AGREE		0.3		/* chance alone makes it a tenth; a rail is late while it is slow, or its clock was set */
-#define CLOCKS			0.003	/* of a period: offsets of clusters that differ by less do so by chance */
+#define CLOCKS			0.003	/* of a period: offsets of clusters that differ by less do so by chance, */
+#define UNUSUAL			0.004	/* and lengths of steps from the usual one */
+#define FEWEST_UNUSUAL	8		/* steps: fewer tell nothing, */
+#define RISE_AGREE		0.7		/* nor does it that half of them, as chance makes, are longer in both clusters or shorter */
 #define SIGNATURE		0.02	/* tolerance of sizes by which a job that is started again is known */
 
 /* Share of ends that have one of the other cluster nearby. */
@@ -42,10 +45,56 @@ ends_agree(const L4FlowCluster *x, const L4FlowCluster *y, int64 from, int64 to)
 	return n == 0 ? 0 : (double) agree / n;
 }
 
+static void
+step_lengths(const L4FlowCluster *cluster, int from, int n, double *lengths, double *usual)
+{
+	double	   *values = palloc(sizeof(double) * n);
+
+	for (int i = 0; i < n; i++)
+		values[i] = lengths[i] = (double) (cluster->ends[from + i + 1] - cluster->ends[from + i]);
+	*usual = l4_quantile(values, n, 0.5);
+	pfree(values);
+}
+
+/* Are the same steps longer than usual in both clusters, counted from the first one or from the last? */
+static bool
+rise_together(const L4FlowCluster *x, const L4FlowCluster *y)
+{
+	int			n = Min(x->nends, y->nends) - 1;
+	double	   *lengths[2];
+	bool		agree = n < FEWEST_UNUSUAL;
+
+	lengths[0] = palloc(sizeof(double) * Max(n, 1));
+	lengths[1] = palloc(sizeof(double) * Max(n, 1));
+	for (int behind = 0; behind < 2 && !agree; behind++)
+	{
+		int			unusual = 0;
+		int			same = 0;
+		double		usual[2];
+
+		step_lengths(x, behind ? x->nends - 1 - n : 0, n, lengths[0], &usual[0]);
+		step_lengths(y, behind ? y->nends - 1 - n : 0, n, lengths[1], &usual[1]);
+		for (int i = 0; i < n; i++)
+		{
+			double		more[2] = {lengths[0][i] / usual[0] - 1, lengths[1][i] / usual[1] - 1};
+
+			if (Max(fabs(more[0]), fabs(more[1])) < UNUSUAL)
+				continue;
+			unusual++;
+			same += more[0] * more[1] > 0;
+		}
+		agree = unusual < FEWEST_UNUSUAL || same >= RISE_AGREE * unusual;
+	}
+	pfree(lengths[0]);
+	pfree(lengths[1]);
+	return agree;
+}
+
 /*
  * Jobs of one shape on the same machines begin one after the other, and ends
  * of their steps may lie together by chance. What is seen to begin or to end
- * tells more: what does both together is one job, whatever the clocks say.
+ * tells more: what does both together, and takes longer in the same steps, is
+ * one job, whatever the clocks say.
  */
 static bool
 same_stint(const L4Flows *flows, const L4FlowCluster *x, const L4FlowCluster *y)
@@ -65,7 +114,8 @@ same_stint(const L4Flows *flows, const L4FlowCluster *x, const L4FlowCluster *y)
 	if (x->nends == 0 && y->nends == 0)
 		return flows->inventory;
 	if (flows->inventory && begun && ended
-		&& (Min(x->first, y->first) > flows->first + x->period || Max(x->last, y->last) < flows->last - x->period))
+		&& (Min(x->first, y->first) > flows->first + x->period || Max(x->last, y->last) < flows->last - x->period)
+		&& rise_together(x, y))
 		return true;
 	return ends_agree(x, y, from - slack, to + slack) >= ENDS_AGREE && ends_agree(y, x, from - slack, to + slack) >= ENDS_AGREE;
 }
