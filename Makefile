@@ -44,6 +44,7 @@ OBJS = \
 	src/flow/jobs.o \
 	src/flow/load.o \
 	src/flow/ranks.o \
+	src/flow/spurs.o \
 	src/flow/steps.o \
 	src/flow/store.o \
 	src/flow/timeline.o \

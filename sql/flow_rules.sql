@@ -443,6 +443,14 @@ CALL made_job(0, 16, 20);
 UPDATE flows SET bytes = 0.8 * bytes WHERE port_src > 50001 AND timestamp_start > at(15);
 CALL l4.trace_flows('flows');
 SELECT runs, nics, dp, pp FROM l4.flow_job ORDER BY dp;
+-- weights are pushed to machines that hand them on, every third step: these are no members, and a step is none of three
+CALL forget_flows();
+CALL made_job(0, 1, 60, dp => 4, stages => 1);
+INSERT INTO flows (ip_src, ip_dst, port_src, packets, bytes, timestamp_start, timestamp_end, exporter)
+SELECT nic(m, r), nic(CASE m WHEN 0 THEN 6 ELSE m + 1 END, r), 50900, 50000, 200e6, at(s.t), at(s.t + 0.01), 'leaf-' || r
+FROM generate_series(0, 19) AS i, generate_series(0, 1) AS r, unnest('{0,6,7,8,9,10}'::int[]) AS m, LATERAL (SELECT 1.24 + i * 0.9 + m * 0.001 AS t) AS s;
+CALL l4.trace_flows('flows');
+TABLE jobs;
 -- a rail that is so slow for twenty steps that the other one is done by two thirds of a usual step before it, for which all wait
 CALL forget_flows();
 CALL made_job(0, 1, 60, dp => 4, stages => 1);

@@ -265,6 +265,7 @@ extern int	l4_flows_large_class(const L4FlowRun *run, double bytes);
 extern const L4FlowRun *l4_flows_least_busy(const L4Flows *flows, const int *runs, int nruns);
 extern bool l4_flows_small(const L4Flows *flows, const int *runs, int nruns, int least_bursts, double bytes);
 extern bool l4_flows_again(const L4Flows *flows, int run);
+extern void l4_flows_leave_out_spurs(L4Flows *flows);
 extern void l4_flows_cluster(L4Flows *flows);
 extern L4FlowKind l4_flows_kind(const L4FlowRun *run);
 extern void l4_flows_divide(L4Flows *flows);

@@ -326,6 +326,7 @@ l4_flows_cluster(L4Flows *flows)
 	int		   *parent = palloc(sizeof(int) * Max(Max(flows->nruns, flows->naddresses), 1));
 
 	leave_out_hubs(flows);
+	l4_flows_leave_out_spurs(flows);
 	for (int i = 0; i < flows->nruns; i++)
 		parent[i] = i;
 	join_runs(flows, parent);
