@@ -28,6 +28,11 @@ CALL job('exit', 20);
 CALL say('exit', '{0,1,3,4,5}', 24, 'ERROR:agent:worker failed (exitcode: 1)');
 CALL say('exit', '{2}', 24, 'ERROR:agent:worker failed (exitcode: -9)');
 CALL say('exit', '{2}', 24, 'ERROR:agent:worker failed (exitcode: 1)');
+-- it was killed first, a peer lost it, and a launcher then killed the others
+CALL job('struck', 20);
+CALL say('struck', '{2}', 23, 'ERROR:agent:worker failed (exitcode: -9)');
+CALL say('struck', '{4}', 24.5, 'ERROR:agent:worker failed (exitcode: 1)');
+CALL say('struck', '{0,1,3,5}', 27, 'ERROR:agent:worker failed (exitcode: -9)');
 -- silent: it does not report what the others report
 CALL job('silent', 20);
 CALL say('silent', '{0,1,3,4,5}', 40, 'ERROR:comm:RuntimeError: Timed out waiting for the barrier');
@@ -239,7 +244,7 @@ SELECT node, reasons FROM l4.suspect_node WHERE job_id = 'step' AND rank = 1;
 SELECT symptom FROM l4.diagnose('torn');
 SELECT node FROM l4.evidence_lag('torn');
 CREATE TABLE other AS SELECT j.job_id, d.symptom, d.stage
-FROM unnest('{unnumbered,lost,heading,asked,shape,early,tail,mute,local,ends,numbered,leaving}'::text[]) AS j(job_id)
+FROM unnest('{unnumbered,lost,heading,asked,shape,early,tail,mute,local,ends,numbered,leaving,struck}'::text[]) AS j(job_id)
 CROSS JOIN LATERAL l4.diagnose(j.job_id, CASE WHEN j.job_id IN ('numbered', 'leaving') THEN '{saved-1,saved-2}' END::text[]) AS d;
 SELECT o.*, s.node, s.reasons FROM other AS o JOIN l4.suspect_node AS s USING (job_id) WHERE s.rank = 1;
 SELECT symptom FROM l4.diagnose('warm', '{warm-1,warm-2}');

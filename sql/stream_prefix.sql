@@ -36,6 +36,9 @@ SELECT * FROM read_named(
 'nid-070 | loading shard 3',
 'other-07 | loading shard 3');
 
+-- a double bar between labels and message belongs to neither; a single one may be a table's
+SELECT * FROM read_named('[nid-07] [rank=3] || RuntimeError: boom', '[nid-07] [rank=3] | epoch | loss |');
+
 -- what a collector puts in front of time and host is no prefix to be learnt
 SELECT DISTINCT r.event FROM read_node('nid-07', VARIADIC ARRAY(SELECT
     format('<14>1 2024-05-21T11:58:%s.441Z nid-07 trainer 4711 - - shard %s is open', 10 + i, i) FROM generate_series(1, 12) AS i)) AS r;
@@ -54,6 +57,10 @@ SELECT line_no, level, rank, split_part(event, ' ', 1) AS begins FROM read_node(
 SELECT level, rank, split_part(event, ' ', 1) AS begins
 FROM read_node('n1', ARRAY(SELECT '[7] 2024-05-21 11:58:06,441 - trainer - INFO - shard ' || i FROM generate_series(1, 10) AS i ORDER BY i) || '[7] RuntimeError: boom'::text)
 WHERE line_no IN (1, 10, 11);
+-- an identifier of digits is no rank
+SELECT DISTINCT rank
+FROM read_node('n1', ARRAY(SELECT '[21740773] ' || split_part('loads saves shuffles', ' ', 1 + i % 3) || ' shard ' || i FROM generate_series(1, 12) AS i ORDER BY i))
+WHERE line_no > 9;
 -- a number alone, where a tab stands behind it, and other things than numbers
 SELECT level, rank, split_part(event, ' ', 1) AS begins
 FROM read_node('n1', ARRAY(SELECT E'7\t' || split_part('loads saves shuffles', ' ', 1 + i % 3) || ' shard ' || i FROM generate_series(1, 12) AS i ORDER BY i) || E'7\tRuntimeError: boom'::text)

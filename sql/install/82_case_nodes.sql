@@ -150,6 +150,17 @@ BEGIN ATOMIC
     SELECT array_agg(h.node ORDER BY h.node COLLATE "C") FROM host AS h HAVING count(*) = wanted;
 END;
 
+--: nodes that have no rank in good jobs, in which others have: launchers and masters
+CREATE FUNCTION l4._outside(k l4._case) RETURNS SETOF text
+LANGUAGE sql STABLE PARALLEL SAFE COST 1000 ROWS 1
+BEGIN ATOMIC
+    SELECT i.node
+    FROM (SELECT z.node, z.rank, count(z.rank) OVER (PARTITION BY z.job_id) AS ranks
+        FROM l4.job_node AS z WHERE z.job_id = ANY (k.baseline)) AS i
+    GROUP BY i.node
+    HAVING count(i.rank) = 0 AND min(i.ranks) >= (k.t).min_nodes AND count(*) >= (k.t).min_pair;
+END;
+
 -- Nodes that were expected and never wrote, by their ranks: names that count up with the ranks (node05, node07) name
 -- the gap, else the node of this rank in a baseline job that ran on the same nodes does, else what lines name.
 --: nodes that never wrote, by their ranks
@@ -197,7 +208,8 @@ BEGIN ATOMIC
         AND l4._all_wrote(k.baseline);
 END;
 
--- Of good jobs with that many nodes; NULL: of all.
+-- Of good jobs with that many nodes; NULL: of all. A smaller one ran on nodes of the larger ones: where a scheduler
+-- chose others each time, nothing is known.
 --: nodes that all good jobs ran on, beside those that wrote, where these are nodes of good jobs too
 CREATE FUNCTION l4._lacking(k l4._case, wrote text[], expected int) RETURNS text[]
 LANGUAGE sql STABLE
@@ -212,6 +224,7 @@ BEGIN ATOMIC
     FROM (SELECT u.node, count(*) AS jobs FROM good AS g CROSS JOIN LATERAL unnest(g.nodes) AS u(node)
         GROUP BY u.node) AS n
     HAVING (SELECT count(*) FROM good) >= (k.t).min_pair AND array_agg(n.node) @> _lacking.wrote
+        AND NOT EXISTS (SELECT FROM good AS a JOIN good AS b ON NOT (a.nodes @> b.nodes OR a.nodes <@ b.nodes))
         AND cardinality(_lacking.wrote) < (SELECT max(cardinality(g.nodes)) FROM good AS g);
 END;
 
@@ -315,6 +328,7 @@ LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     expected int;
+    outside text[];
     n l4._case_place[];
     wrote int;
     per int;
@@ -335,13 +349,15 @@ BEGIN
                 FROM l4._streams(k, k.job_id) AS s GROUP BY s.node) AS x
             LEFT JOIN l4._ranks_of_nodes(k) AS r USING (node)) AS z);
     wrote := cardinality(n);
+    outside := ARRAY(SELECT o.node FROM l4._outside(k) AS o(node));
     expected := coalesce((SELECT j.expected_nodes FROM l4.job AS j WHERE j.job_id = k.job_id), l4._told_nodes(k),
         l4._said_nodes(k, wrote), CASE WHEN k.baseline = '{}' THEN l4._counted_nodes(k, wrote) END);
     per := l4._ranks_a_node(k.t, n,
         coalesce(expected, wrote + greatest(1, floor((k.t).gap_share * wrote)))::bigint);
     blocks := greatest(expected, wrote, (SELECT max(upper(z.ranks) - 1) / per + 1 FROM unnest(n) AS z));
     -- one node that tells no rank, and one block of ranks that no node has
-    IF wrote >= (k.t).min_nodes AND (SELECT count(*) FROM unnest(n) AS z WHERE z.rank IS NULL) = 1 THEN
+    IF wrote >= (k.t).min_nodes AND (SELECT count(*) FROM unnest(n) AS z WHERE z.rank IS NULL) = 1
+        AND NOT EXISTS (SELECT FROM unnest(n) AS z WHERE z.rank IS NULL AND z.node = ANY (outside)) THEN
         -- of more blocks than nodes and one several are empty
         SELECT min(g.block) INTO gap
         FROM generate_series(0, least(blocks, wrote + 1) - 1) AS g(block)
@@ -364,8 +380,11 @@ BEGIN
         FROM l4.job_node AS i
         WHERE i.job_id = k.job_id
             AND NOT EXISTS (SELECT FROM l4._stream AS s WHERE s.job_id = k.job_id AND s.node = i.node));
-    IF greatest(expected, (SELECT max(z.rank / per) + 1 FROM unnest(n) AS z)) > cardinality(n) THEN
-        n := n || ARRAY(SELECT m::l4._case_place FROM l4._missing_ranks(k, n, per, expected) AS m
+    IF greatest(expected, (SELECT max(z.rank / per) + 1 FROM unnest(n) AS z))
+        > (SELECT count(*) FROM unnest(n) AS z WHERE z.node <> ALL (outside)) THEN
+        n := n || ARRAY(SELECT m::l4._case_place
+            FROM l4._missing_ranks(k, ARRAY(SELECT z FROM unnest(n) AS z WHERE z.node <> ALL (outside)), per,
+                expected) AS m
             WHERE m.node NOT IN (SELECT z.node FROM unnest(n) AS z));
         n := n || ARRAY(SELECT m::l4._case_place FROM l4._missing_names(k, n, expected) AS m
             WHERE m.node NOT IN (SELECT z.node FROM unnest(n) AS z));

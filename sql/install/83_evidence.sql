@@ -31,6 +31,38 @@ BEGIN ATOMIC
     WHERE NOT l4._marked(m.message, 'killed');
 END;
 
+-- A launcher only tells how processes of other nodes ended: each such line names one. Or it is the one node that shares
+-- no line with most and reports nothing, or one that has no rank in good jobs, where others have.
+--: nodes that are no part of the training, but tell how it ended
+CREATE FUNCTION l4._launchers(k l4._case) RETURNS TABLE (node text)
+LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 1
+BEGIN ATOMIC
+    WITH n AS MATERIALIZED (
+        SELECT z.node FROM l4._nodes(k.job_id) AS z WHERE z.lines > 0
+    ), shown AS MATERIALIZED (
+        SELECT s.node, s.event_id, s.exit FROM l4._shown(k.job_id) AS s WHERE NOT s.stack
+    ), told AS (
+        SELECT DISTINCT m.node, m.event_id
+        FROM l4._mentions(k.job_id, ARRAY(SELECT DISTINCT s.event_id FROM shown AS s WHERE s.exit)) AS m
+        WHERE m.kind = 'host' AND m.named_node <> m.node
+    ), usual AS (
+        SELECT array_agg(j.event_id) AS events FROM l4._job_event AS j
+        WHERE j.job_id = k.job_id AND j.nodes >= (k.t).majority * k.nodes
+    )
+    SELECT s.node FROM shown AS s LEFT JOIN told AS o USING (node, event_id)
+    GROUP BY s.node HAVING bool_and(o.event_id IS NOT NULL)
+    UNION
+    -- counts are read only where somebody reports nothing
+    SELECT min(n.node) FROM n
+    WHERE CASE WHEN (SELECT u.events FROM usual AS u) IS NULL OR n.node IN (SELECT s.node FROM shown AS s)
+        THEN false
+        ELSE n.node NOT IN (SELECT c.node
+            FROM usual AS u CROSS JOIN LATERAL l4._event_counts(k.job_id, u.events) AS c) END
+    HAVING count(*) = 1
+    UNION
+    SELECT o.node FROM l4._outside(k) AS o(node);
+END;
+
 --: evidence: new events that only this node, or few nodes, show
 CREATE FUNCTION l4.evidence_unique(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100 SET search_path = pg_catalog, pg_temp
@@ -52,9 +84,9 @@ BEGIN
         JOIN l4._event AS t USING (event_id)
         -- a progress report sets nobody apart, whatever is glued to it
         LEFT JOIN l4.iteration_rule AS r ON r.rule_id = t.iteration_rule AND r.kind = 'done'
-        WHERE NOT s.stack AND r.rule_id IS NULL
-    ), alike AS (
-        SELECT s.alike, count(DISTINCT s.node) AS nodes FROM shown AS s GROUP BY s.alike
+        WHERE NOT s.stack AND r.rule_id IS NULL AND s.node NOT IN (SELECT l.node
+            FROM l4._case AS c CROSS JOIN LATERAL l4._launchers(c) AS l WHERE c.job_id = evidence_unique.job_id)
+    ), alike AS (SELECT s.alike, count(DISTINCT s.node) AS nodes FROM shown AS s GROUP BY s.alike
     ), named AS MATERIALIZED (
         SELECT a.accuser AS node, x.event_id, a.first_ts, a.weight
         FROM l4._edges(evidence_unique.job_id) AS a CROSS JOIN LATERAL unnest(a.events) AS x(event_id)
@@ -126,6 +158,34 @@ BEGIN ATOMIC
     HAVING count(DISTINCT a.accused) = 1;
 END;
 
+-- Who died by a signal that leaves no time, before any other node ended or reported a crash. A launcher that kills all
+-- that is left does so at one time, and later.
+--: the node that was killed first, of those that report how they ended
+CREATE FUNCTION l4._struck(job_id text, reporting text[]) RETURNS TABLE (node text)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 1
+BEGIN ATOMIC
+    WITH k AS (
+        SELECT c.* FROM l4._case AS c WHERE c.job_id = _struck.job_id
+    ), ending AS MATERIALIZED (
+        SELECT DISTINCT ON (s.node) s.node, s.event_id, s.first_ts
+        FROM l4._shown(_struck.job_id) AS s
+        WHERE s.exit AND s.node = ANY (_struck.reporting)
+        ORDER BY s.node, s.first_ts, s.event_id
+    ), early AS MATERIALIZED (
+        SELECT e.*, e.first_ts = min(e.first_ts) OVER () AS is_first
+        FROM ending AS e CROSS JOIN k
+        WHERE e.first_ts < (SELECT min(z.first_ts) FROM ending AS z) + l4._seconds((k.t).same_moment)
+        ORDER BY e.first_ts, e.node COLLATE "C" LIMIT (SELECT (k.t).uncommon_nodes FROM k)
+    )
+    SELECT min(e.node)
+    FROM early AS e
+    JOIN l4._messages(_struck.job_id, ARRAY(SELECT z.node FROM early AS z ORDER BY z.node),
+        ARRAY(SELECT z.event_id FROM early AS z ORDER BY z.node)) AS m USING (node, event_id)
+    CROSS JOIN k
+    WHERE l4._marked(m.message, 'killed')
+    HAVING count(*) = 1 AND bool_and(e.is_first AND e.first_ts <= k.terminal_ts) AND (SELECT count(*) FROM ending) > 1;
+END;
+
 --: evidence: processes ended with another status than on most nodes, or were killed, as another node says
 CREATE FUNCTION l4.evidence_exit(job_id text) RETURNS TABLE (node text, value float8, detail text)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
@@ -138,20 +198,27 @@ BEGIN ATOMIC
             WHERE e.job_id = evidence_exit.job_id AND e.is_new AND EXISTS (SELECT FROM l4._slot_kind AS z
                 WHERE z.event_id = e.event_id AND z.kind = 'exit'))) AS v
         JOIN l4._slot_kind AS z USING (event_id, slot)
-        WHERE z.kind = 'exit'
+        WHERE z.kind = 'exit' AND v.node NOT IN (SELECT l.node
+            FROM l4._case AS c CROSS JOIN LATERAL l4._launchers(c) AS l WHERE c.job_id = evidence_exit.job_id)
     ), common AS MATERIALIZED (
         SELECT s.value, count(*) AS nodes, (SELECT count(DISTINCT z.node) FROM status AS z) AS reporting
         FROM status AS s GROUP BY s.value ORDER BY 2 DESC, s.value COLLATE "C" LIMIT 1
     ), killed AS MATERIALIZED (
         SELECT z.* FROM l4._killed(evidence_exit.job_id) AS z
+    ), struck AS MATERIALIZED (
+        -- whatever another status says is then a consequence
+        SELECT r.node FROM l4._struck(evidence_exit.job_id, ARRAY(SELECT z.node FROM status AS z)) AS r
     )
+    SELECT r.node, 1::float8, 'was killed before any other node ended' FROM struck AS r
+    WHERE r.node NOT IN (SELECT z.node FROM killed AS z)
+    UNION ALL
     SELECT z.node, 1::float8, 'was killed, as ' || z.accuser || ' says' FROM killed AS z
     UNION ALL
     SELECT s.node, 1, format('exit status %s (%s on most nodes)',
         string_agg(s.value, ', ' ORDER BY s.value COLLATE "C") FILTER (WHERE s.value <> c.value), min(c.value))
     FROM k CROSS JOIN common AS c CROSS JOIN status AS s
     WHERE c.reporting >= (k.t).min_nodes AND c.nodes >= (k.t).majority * c.reporting
-        AND s.node NOT IN (SELECT z.node FROM killed AS z)
+        AND s.node NOT IN (SELECT z.node FROM killed AS z) AND NOT EXISTS (SELECT FROM struck)
     GROUP BY s.node
     -- of several processes on a node one may have ended like those of other nodes, but for the only node that differs
     HAVING bool_and(s.value <> c.value) OR bool_or(s.value <> c.value)
@@ -182,24 +249,8 @@ BEGIN ATOMIC
         SELECT r.* FROM l4._several_ranks(k.job_id) AS r JOIN n USING (node)
     ), shown AS MATERIALIZED (
         SELECT s.node, s.alike, s.event_id, s.exit, s.first_ts FROM l4._shown(k.job_id) AS s WHERE NOT s.stack
-    ), told AS (
-        SELECT DISTINCT m.node, m.event_id
-        FROM l4._mentions(k.job_id, ARRAY(SELECT DISTINCT s.event_id FROM shown AS s WHERE s.exit)) AS m
-        WHERE m.kind = 'host' AND m.named_node <> m.node
-    ), usual AS (
-        SELECT array_agg(j.event_id) AS events FROM l4._job_event AS j
-        WHERE j.job_id = k.job_id AND j.nodes >= (k.t).majority * k.nodes
     ), launcher AS (
-        SELECT s.node FROM shown AS s LEFT JOIN told AS o USING (node, event_id)
-        GROUP BY s.node HAVING bool_and(o.event_id IS NOT NULL)
-        UNION ALL
-        -- counts are read only where somebody reports nothing
-        SELECT min(n.node) FROM n
-        WHERE CASE WHEN (SELECT u.events FROM usual AS u) IS NULL OR n.node IN (SELECT s.node FROM shown AS s)
-            THEN false
-            ELSE n.node NOT IN (SELECT c.node
-                FROM usual AS u CROSS JOIN LATERAL l4._event_counts(k.job_id, u.events) AS c) END
-        HAVING count(*) = 1
+        SELECT l.node FROM l4._launchers(k) AS l
     ), stall AS MATERIALIZED (
         -- between the last iteration and the first crash report, or the end; and in the training before, for as long
         SELECT x.*, x.to_ts IS NOT NULL AS stalled, least(x.from_ts, (SELECT min(s.first_ts) FROM shown AS s)) AS since

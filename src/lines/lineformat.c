@@ -460,6 +460,16 @@ clear_line(L4Line *out)
 	out->pid = -1;
 }
 
+/* A double bar between a label and what was labelled belongs to neither: "[host] [rank=3] || message". */
+static void
+skip_double_bar(const char **p, int *len)
+{
+	if (*len < 2 || (*p)[0] != '|' || (*p)[1] != '|' || (*len > 2 && (*p)[2] != ' '))
+		return;
+	*p += Min(*len, 3);
+	*len -= Min(*len, 3);
+}
+
 static void
 peel_layers(L4LineReader *reader, const char **p, int *len, L4Line *out)
 {
@@ -471,6 +481,7 @@ peel_layers(L4LineReader *reader, const char **p, int *len, L4Line *out)
 	{
 		if (!peel_layer(reader, depth, p, len, &used, out))
 			break;
+		skip_double_bar(p, len);
 	}
 }
 

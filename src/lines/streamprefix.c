@@ -329,7 +329,8 @@ prefix_rank(const char *p, int len)
 	for (; i < len && digits > 0; i++)
 		if (l4_ascii_word(p[i]))
 			return -1;
-	return digits > 0 ? rank : -1;
+	/* longer numbers are identifiers */
+	return digits > 0 && digits < 7 ? rank : -1;
 }
 
 /* Is the word only punctuation, or a number with punctuation behind it? */
