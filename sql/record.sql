@@ -322,6 +322,17 @@ SELECT * FROM records(
 '    raise skipped from exception_cause(skipped)',
 'ValueError: no shard 3',
 'Error(s): none');
+-- a collector that takes indentation off: a line of code stands right below its frame, and who writes between is another
+SELECT * FROM records(
+'{app="train", pod="worker-3"} Traceback (most recent call last):',
+'{app="train", pod="worker-3"} File "/w/train.py", line 3, in main',
+'{app="train", pod="worker-3"} step(batch)',
+'{app="train", pod="worker-3"} ^^^^^^^^^^^',
+'{app="train", pod="worker-3"} File "/w/train.py", line 9, in step',
+'{app="train", pod="worker-3"} return a[b]',
+'{app="train", pod="worker-3"} still here',
+'{app="train", pod="worker-3"} KeyError: 3',
+'{app="train", pod="worker-3"} saved nothing');
 -- a collector's time in front of each line, without level: indentation and empty lines are those of the text
 SELECT * FROM records(
 '2024-05-21T11:58:06.441Z Traceback (most recent call last):',

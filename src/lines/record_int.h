@@ -81,7 +81,7 @@ typedef struct OpenRecord
 	int			foreign;		/* lines of others since */
 	char		rule;			/* character of a banner's rules */
 	bool		fresh;			/* its stack: lines may join it from the next one on */
-	bool		opens;			/* its message announces more */
+	bool		opens;			/* its message, or its last frame, announces more */
 	L4Continuation cont;		/* of a stack */
 	StringInfoData text;		/* its lines, of long ones the beginnings */
 	char		msg[L4_RECORD_MSG];

@@ -36,12 +36,14 @@ take_message(OpenRecord *o, const L4FedLine *fed, int level)
 	return FEED_TAKE_END;
 }
 
-/* In a traceback: frames, then the exception. */
+/* In a traceback: frames, then the exception. Collectors that trim lines leave its code where its frames are. */
 static L4Feed
 feed_traceback(OpenRecord *o, const L4FedLine *fed)
 {
 	const L4Line *line = fed->line;
+	bool		code = o->opens && !line->logged;
 
+	o->opens = fed->kind == L4_LINE_FILE && line->indent <= o->indent;
 	switch (fed->kind)
 	{
 		case L4_LINE_BLANK:
@@ -62,6 +64,8 @@ feed_traceback(OpenRecord *o, const L4FedLine *fed)
 		return FEED_END;
 	if (l4_line_is_exception(line->msg, line->msg_len))
 		return take_message(o, fed, L4_LEVEL_NONE);
+	if (code)
+		return FEED_TAKE;
 	return ++o->foreign > L4_RECORD_FOREIGN ? FEED_END : FEED_PASS;
 }
 
