@@ -172,6 +172,14 @@ INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
 SELECT j.job_id, 'n' || n, '', n, 1000, '2026-05-01 10:00:00.5+00', format('INFO:dist:worker %s of 6 is ready', n)
 FROM unnest('{saved-1,saved-2,numbered}'::text[]) AS j(job_id), generate_series(0, 5) AS n;
 
+-- passes over the data of an iteration are no epochs
+CALL job('passes', 0);
+INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
+SELECT 'passes', 'n' || n, '', n, 1000 + 2 * i + e, '2026-05-01 10:00:03+00'::timestamptz + (i + 0.3 * e) * interval '1 s',
+    format('INFO:train:update %s epoch %s: loss 0.5%s', i, e, i)
+FROM generate_series(0, 5) AS n, generate_series(1, 20) AS i, generate_series(1, 2) AS e;
+CALL say('passes', '{2}', 24, 'ERROR:train:RuntimeError: a tensor is broken');
+
 -- no node's: all refuse a value before the first iteration and end as good jobs do
 CALL job('refused', 0);
 CALL say('refused', '{0,1,2,3,4,5}', 3, 'ValueError: no such optimizer');
@@ -247,6 +255,7 @@ CREATE TABLE other AS SELECT j.job_id, d.symptom, d.stage
 FROM unnest('{unnumbered,lost,heading,asked,shape,early,tail,mute,local,ends,numbered,leaving,struck}'::text[]) AS j(job_id)
 CROSS JOIN LATERAL l4.diagnose(j.job_id, CASE WHEN j.job_id IN ('numbered', 'leaving') THEN '{saved-1,saved-2}' END::text[]) AS d;
 SELECT o.*, s.node, s.reasons FROM other AS o JOIN l4.suspect_node AS s USING (job_id) WHERE s.rank = 1;
+SELECT symptom, epoch, iteration FROM l4.diagnose('passes', '{}');
 SELECT symptom FROM l4.diagnose('warm', '{warm-1,warm-2}');
 SELECT node FROM l4.evidence_silent('mute');
 SELECT accuser, accused FROM l4._case_edge WHERE job_id = 'local';

@@ -96,6 +96,7 @@ BEGIN
         mode() WITHIN GROUP (ORDER BY e.high) FILTER (WHERE NOT e.is_last) AS high,
         min(e.high) FILTER (WHERE e.place = 1) AS first_high,
         max(e.high) FILTER (WHERE NOT e.is_last) - min(e.high::bigint) FILTER (WHERE NOT e.is_last) AS differ,
+        max(e.high) AS most,
         bool_and((e.high::bigint - e.low) % step <> 0) FILTER (WHERE NOT e.is_last) AS last_one
     INTO n
     FROM (
@@ -108,7 +109,8 @@ BEGIN
             WHERE u.nodes >= (k.t).half * u.most
             GROUP BY u.epoch) AS i
         WINDOW w AS (ORDER BY i.epoch)) AS e;
-    IF n.epochs < 2 OR NOT n.anew OR total > n.high::bigint + step THEN
+    -- passes over the data of an iteration are called epochs as well: all but the last one have one report
+    IF n.epochs < 2 OR NOT n.anew OR total > n.high::bigint + step OR n.high = n.low AND n.most > n.high + step THEN
         RETURN NULL;
     END IF;
     SELECT count(*) AS jobs, coalesce(bool_or(o.begin_anew), (k.counter).high IS NOT NULL) AS anew,
