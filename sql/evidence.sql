@@ -172,6 +172,11 @@ INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
 SELECT j.job_id, 'n' || n, '', n, 1000, '2026-05-01 10:00:00.5+00', format('INFO:dist:worker %s of 6 is ready', n)
 FROM unnest('{saved-1,saved-2,numbered}'::text[]) AS j(job_id), generate_series(0, 5) AS n;
 
+-- n2 was waited for, and does not end as the others do when they are told to
+CALL job('unended', 20);
+CALL say('unended', '{0}', 40, 'ERROR:main:TimeoutError: timed out');
+CALL say('unended', '{0,1,3,4,5}', 50, 'INFO:train:shutting down');
+
 -- passes over the data of an iteration are no epochs
 CALL job('passes', 0);
 INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
@@ -252,7 +257,7 @@ SELECT node, reasons FROM l4.suspect_node WHERE job_id = 'step' AND rank = 1;
 SELECT symptom FROM l4.diagnose('torn');
 SELECT node FROM l4.evidence_lag('torn');
 CREATE TABLE other AS SELECT j.job_id, d.symptom, d.stage
-FROM unnest('{unnumbered,lost,heading,asked,shape,early,tail,mute,local,ends,numbered,leaving,struck}'::text[]) AS j(job_id)
+FROM unnest('{unnumbered,lost,heading,asked,shape,early,tail,mute,local,ends,numbered,leaving,struck,unended}'::text[]) AS j(job_id)
 CROSS JOIN LATERAL l4.diagnose(j.job_id, CASE WHEN j.job_id IN ('numbered', 'leaving') THEN '{saved-1,saved-2}' END::text[]) AS d;
 SELECT o.*, s.node, s.reasons FROM other AS o JOIN l4.suspect_node AS s USING (job_id) WHERE s.rank = 1;
 SELECT symptom, epoch, iteration FROM l4.diagnose('passes', '{}');

@@ -1,7 +1,7 @@
 -- Evidence about nodes. Each function is one kind of evidence and reads the case that l4.diagnose() left behind:
 -- (node, value, detail); a node without a row has none of it.
 
---: new events that tell how a process ended, or that somebody was lost; killed: it had no time to speak
+--: new events that tell how a process ended, or that somebody was lost or waited for; killed: it had no time to speak
 CREATE FUNCTION l4._ends_told(job_id text) RETURNS TABLE (event_id int, ended bool, killed bool, lost bool)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE COST 10000 ROWS 100
 BEGIN ATOMIC
@@ -9,8 +9,9 @@ BEGIN ATOMIC
         SELECT e.event_id, e.exit, e.example, row_number() OVER ()::int AS place
         FROM l4._new_events(_ends_told.job_id) AS e
     ), marked AS (
-        SELECT m.place, bool_or(m.kind = 'killed') AS killed, bool_or(m.kind = 'lost') AS lost
-        FROM l4._marks(ARRAY(SELECT z.example FROM asked AS z ORDER BY z.place), '{killed,lost}') AS m GROUP BY m.place
+        SELECT m.place, bool_or(m.kind = 'killed') AS killed, bool_or(m.kind <> 'killed') AS lost
+        FROM l4._marks(ARRAY(SELECT z.example FROM asked AS z ORDER BY z.place), '{killed,lost,timeout}') AS m
+        GROUP BY m.place
     )
     SELECT a.event_id, a.exit OR coalesce(m.killed, false), coalesce(m.killed, false), coalesce(m.lost, false)
     FROM asked AS a LEFT JOIN marked AS m USING (place)
@@ -120,7 +121,7 @@ BEGIN
             * CASE WHEN s.dated AND s.first_ts > k.terminal_ts + l4._seconds((k.t).late_seconds) THEN (k.t).faint
                 ELSE 1 END
             * CASE WHEN s.significant THEN 1 ELSE (k.t).weak END * CASE WHEN s.outlived THEN (k.t).weak ELSE 1 END
-            -- that processes ended is no news, and who lost somebody is not who was lost
+            -- that processes ended is no news, and who lost somebody, or waited for it, is not who was lost
             * CASE WHEN r.ended AND NOT (r.killed AND o.node IS NULL) OR r.lost THEN (k.t).faint ELSE 1 END AS value
         FROM shown AS s
         JOIN alike AS f ON f.alike = s.alike
@@ -294,7 +295,7 @@ END;
 
 -- A silent rank: once or more a rank, on nearly all nodes as often, here less, and nothing else instead.
 --: nodes that report less often than others do, by a rank
-CREATE FUNCTION l4._silent_ranks(k l4._case) RETURNS TABLE (node text, records numeric, usual numeric)
+CREATE FUNCTION l4._silent_ranks(k l4._case) RETURNS TABLE (node text, detail text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
@@ -320,7 +321,8 @@ BEGIN
         SELECT c.node, sum(c.records) AS records FROM counted AS c JOIN usual AS u USING (alike)
         WHERE c.terminal AND u.nodes < (k.t).majority * k.nodes GROUP BY c.node
     )
-    SELECT c.node, min(c.records), max(u.usual)
+    SELECT c.node, 'reports ' || min(c.records) || CASE WHEN min(c.records) = 1 THEN ' time' ELSE ' times' END
+        || ' what other nodes report ' || max(u.usual) || ' times: a rank of it is silent'
     FROM counted AS c
     JOIN usual AS u USING (alike)
     LEFT JOIN off AS o USING (alike)
@@ -330,6 +332,52 @@ BEGIN
         AND u.usual - c.records > coalesce(i.records, 0)
     GROUP BY c.node;
 END;
+$$;
+
+-- Nodes of one role print the same lines, whatever they are called: in good jobs all that have a line of the role have
+-- one of the end as well. Who has the former here and not the latter, while as many have both, did not get to its end.
+--: nodes without a crash report that lack a line with which nodes of their role end, told after the failure
+CREATE FUNCTION l4._unsaid(k l4._case) RETURNS TABLE (node text, detail text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    good constant text[] := k.baseline[1:(k.t).value_jobs::int];
+BEGIN
+    IF cardinality(good) < (k.t).min_pair THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH here AS MATERIALIZED (
+        SELECT c.event_id, c.node, min(c.first_ts - n.clock) OVER (PARTITION BY c.event_id) AS first_ts,
+            count(*) OVER (PARTITION BY c.event_id) AS nodes
+        FROM l4._event_counts(k.job_id, NULL) AS c JOIN l4._nodes(k.job_id) AS n USING (node)
+    ), pair AS MATERIALIZED (
+        SELECT w.event_id, a.event_id AS beside, count(*) AS others
+        FROM here AS w JOIN here AS a ON a.node = w.node AND a.first_ts < w.first_ts
+        WHERE w.first_ts > coalesce(k.terminal_ts, k.progress_ts)
+        GROUP BY w.event_id, a.event_id, a.nodes
+        HAVING count(*) < a.nodes AND count(*) >= (k.t).half * a.nodes
+    ), there AS MATERIALIZED (
+        SELECT b.job_id, c.event_id, c.node, c.occurrences
+        FROM unnest(good) AS b(job_id)
+        CROSS JOIN LATERAL l4._event_counts(b.job_id,
+            ARRAY(SELECT p.event_id FROM pair AS p UNION SELECT p.beside FROM pair AS p)) AS c
+    ), role AS (
+        SELECT p.event_id, p.beside, p.others
+        FROM pair AS p
+        JOIN there AS a ON a.event_id = p.beside
+        LEFT JOIN there AS w ON w.event_id = p.event_id AND w.job_id = a.job_id AND w.node = a.node
+        GROUP BY p.event_id, p.beside, p.others
+        HAVING count(DISTINCT a.job_id) = cardinality(good) AND bool_and(coalesce(w.occurrences = 1, false))
+    )
+    SELECT DISTINCT ON (h.node) h.node,
+        'lacks what others of its role said last: ' || left(t.template, 120)
+    FROM role AS r JOIN here AS h ON h.event_id = r.beside JOIN l4._event AS t ON t.event_id = r.event_id
+    WHERE NOT EXISTS (SELECT FROM here AS w WHERE w.event_id = r.event_id AND w.node = h.node)
+        AND h.node NOT IN (SELECT s.node FROM l4._shown(k.job_id) AS s WHERE s.terminal)
+    ORDER BY h.node, r.others DESC, t.template COLLATE "C";
+END
 $$;
 
 --: how long after the first node the median node of these jobs begins to write
@@ -399,9 +447,9 @@ BEGIN
         FROM speaker AS s JOIN size AS z USING (what)
         WHERE s.reports = '{}' AND z.reporting >= z.majority
         UNION ALL
-        SELECT u.node, NULL, 1, 'reports ' || u.records || CASE WHEN u.records = 1 THEN ' time' ELSE ' times' END
-            || ' what other nodes report ' || u.usual || ' times: a rank of it is silent'
-        FROM job CROSS JOIN LATERAL l4._silent_ranks(job.k) AS u
+        SELECT u.node, NULL, 1, u.detail FROM job CROSS JOIN LATERAL l4._silent_ranks(job.k) AS u
+        UNION ALL
+        SELECT u.node, NULL, 1, u.detail FROM job CROSS JOIN LATERAL l4._unsaid(job.k) AS u
         UNION ALL
         SELECT s.node, s.rank, 1, CASE WHEN k.terminal_ts IS NULL THEN 'wrote nothing since the last iteration'
             ELSE 'wrote nothing between the last iteration and the first error' END

@@ -246,7 +246,7 @@ BEGIN
         WHEN EXISTS (SELECT FROM l4.fault_match AS m JOIN l4.fault AS f USING (fault_id)
             WHERE m.job_id = k.job_id AND m.is_suspect AND f.is_effect
               AND f.component IN ('network', 'collective', 'node'))
-            OR k.symptom = 'hang' AND k.crashed THEN 'lost'
+            OR k.symptom = 'hang' AND k.crashed OR k.crashed AND (SELECT l4._waited(k)) THEN 'lost'
         WHEN k.symptom = 'hang' THEN 'still'
         WHEN ended IS NOT NULL THEN 'ended'
         WHEN k.symptom = 'launch' THEN 'unmet'
