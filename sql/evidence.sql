@@ -177,6 +177,14 @@ CALL job('unended', 20);
 CALL say('unended', '{0}', 40, 'ERROR:main:TimeoutError: timed out');
 CALL say('unended', '{0,1,3,4,5}', 50, 'INFO:train:shutting down');
 
+-- n2 cannot connect, which is no waiting for n0; a heartbeat that it could not send is none either
+CALL job('unconnected', 20);
+CALL say('unconnected', '{2}', 39, 'WARNING:dist:the addresses of (n0, 29500) cannot be retrieved');
+CALL say('unconnected', '{2}', 40, 'ERROR:main:TimeoutError: the client timed out while trying to connect to (n0, 29500)');
+CALL job('beatless', 20);
+CALL say('beatless', '{2}', 40, 'ERROR:dist:could not send heartbeat: Operation not permitted');
+CALL say('beatless', '{0,1,3,4,5}', 50, 'ERROR:main:RuntimeError: Connection closed by peer');
+
 -- passes over the data of an iteration are no epochs
 CALL job('passes', 0);
 INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
@@ -257,12 +265,13 @@ SELECT node, reasons FROM l4.suspect_node WHERE job_id = 'step' AND rank = 1;
 SELECT symptom FROM l4.diagnose('torn');
 SELECT node FROM l4.evidence_lag('torn');
 CREATE TABLE other AS SELECT j.job_id, d.symptom, d.stage
-FROM unnest('{unnumbered,lost,heading,asked,shape,early,tail,mute,local,ends,numbered,leaving,struck,unended}'::text[]) AS j(job_id)
+FROM unnest('{unnumbered,lost,heading,asked,shape,early,tail,mute,local,ends,numbered,leaving,struck,unended,unconnected,beatless}'::text[]) AS j(job_id)
 CROSS JOIN LATERAL l4.diagnose(j.job_id, CASE WHEN j.job_id IN ('numbered', 'leaving') THEN '{saved-1,saved-2}' END::text[]) AS d;
 SELECT o.*, s.node, s.reasons FROM other AS o JOIN l4.suspect_node AS s USING (job_id) WHERE s.rank = 1;
 SELECT symptom, epoch, iteration FROM l4.diagnose('passes', '{}');
 SELECT symptom FROM l4.diagnose('warm', '{warm-1,warm-2}');
 SELECT node FROM l4.evidence_silent('mute');
+SELECT job_id, node, value FROM l4.evidence WHERE job_id IN ('unconnected', 'beatless') AND node = 'n2' AND kind = 'unique' ORDER BY job_id;
 SELECT accuser, accused FROM l4._case_edge WHERE job_id = 'local';
 SELECT symptom FROM l4.diagnose('digits');
 SELECT accused, count(*) FROM l4._case_edge WHERE job_id = 'digits' GROUP BY accused;

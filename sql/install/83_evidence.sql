@@ -9,11 +9,15 @@ BEGIN ATOMIC
         SELECT e.event_id, e.exit, e.example, row_number() OVER ()::int AS place
         FROM l4._new_events(_ends_told.job_id) AS e
     ), marked AS (
-        SELECT m.place, bool_or(m.kind = 'killed') AS killed, bool_or(m.kind <> 'killed') AS lost
-        FROM l4._marks(ARRAY(SELECT z.example FROM asked AS z ORDER BY z.place), '{killed,lost,timeout}') AS m
+        SELECT m.place, bool_or(m.kind = 'killed') AS killed, bool_or(m.kind = 'lost') AS lost,
+            -- who cannot connect was not left waiting by anybody
+            bool_or(m.kind = 'timeout') AND NOT bool_or(m.kind = 'not_named') AS waited
+        FROM l4._marks(ARRAY(SELECT z.example FROM asked AS z ORDER BY z.place),
+            '{killed,lost,timeout,not_named}') AS m
         GROUP BY m.place
     )
-    SELECT a.event_id, a.exit OR coalesce(m.killed, false), coalesce(m.killed, false), coalesce(m.lost, false)
+    SELECT a.event_id, a.exit OR coalesce(m.killed, false), coalesce(m.killed, false),
+        coalesce(m.lost OR m.waited, false)
     FROM asked AS a LEFT JOIN marked AS m USING (place)
     WHERE a.exit OR m.place IS NOT NULL;
 END;
