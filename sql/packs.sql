@@ -136,6 +136,10 @@ SELECT again('baseline', '{"late_seconds": 3}', '{packs-2}');
 SELECT again('nothing', '{"late_seconds": 3}', '{packs-2}');
 INSERT INTO l4.marker_rule (name, kind, signature) VALUES ('packs', 'exit', 'zzz');
 SELECT again('rule', '{"late_seconds": 3}', '{packs-2}');
+INSERT INTO l4.iteration_rule (name, signature) VALUES ('packs', 'zzz (?<iter>\d+)');
+SELECT again('iteration rule', '{"late_seconds": 3}', '{packs-2}');
+UPDATE l4.iteration_rule SET kind = 'in_flight' WHERE name = 'packs';
+SELECT again('kind of the iteration rule', '{"late_seconds": 3}', '{packs-2}');
 INSERT INTO l4.fault (name, category, component, signature, root_cause, remedy) VALUES ('packs_fault', 'user', 'program', 'nobody says this', 'c', 'r');
 SELECT again('fault', '{"late_seconds": 3}', '{packs-2}');
 UPDATE l4.fault SET priority = priority WHERE name = 'packs_fault';
@@ -155,6 +159,7 @@ SELECT again('nothing', '{"late_seconds": 3}', '{packs-2}');
 SELECT diagnosed_at = now() AS dated FROM l4.diagnosis WHERE job_id = 'packs-1';
 COMMIT;
 DELETE FROM l4.marker_rule WHERE name = 'packs';
+DELETE FROM l4.iteration_rule WHERE name = 'packs';
 DELETE FROM l4.fault WHERE name = 'packs_fault';
 -- times of values follow from the numbers of their lines, whether these are close together or far apart
 INSERT INTO lines (job_id, node, source, line_no, ts, line)

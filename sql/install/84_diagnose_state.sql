@@ -45,6 +45,7 @@ BEGIN
         (SELECT sum(hash_record_extended(ROW(e.event_id, e.merged_into), 0))
             FROM l4._event AS e WHERE e.merged_into IS NOT NULL),
         (SELECT sum(hash_record_extended(r, 0)) FROM l4.marker_rule AS r),
+        (SELECT sum(hash_record_extended(ROW(r.rule_id, r.kind), 0)) FROM l4.iteration_rule AS r),
         (SELECT sum(hash_record_extended(r, 0)) FROM l4.disabled_rule AS r),
         l4._network_state(k.job_id),
         (SELECT sum(hash_record_extended(f, 0)) FROM l4.fault AS f),
