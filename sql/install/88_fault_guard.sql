@@ -77,7 +77,11 @@ SELECT f.fault_id, f.name, f.origin, c.problem
 FROM l4.fault f
 CROSS JOIN LATERAL unnest(f.leads_to) AS t(effect)
 CROSS JOIN LATERAL l4._check_leads_to(f.name, ARRAY[t.effect]) AS c
-WHERE c.problem IS NOT NULL
+WHERE (t.effect NOT IN (SELECT k.name FROM l4.fault k)
+        -- what nobody names, and what leads nowhere, is in no cycle
+        OR f.name IN (SELECT unnest(k.leads_to) FROM l4.fault k)
+            AND t.effect IN (SELECT k.name FROM l4.fault k WHERE k.leads_to <> '{}'))
+    AND c.problem IS NOT NULL
 UNION ALL
 SELECT f.fault_id, f.name, f.origin, p.problem
 FROM l4.fault f
