@@ -66,7 +66,8 @@ BEGIN
     FOR line IN EXECUTE 'EXPLAIN (VERBOSE, COSTS off) ' || query LOOP
         IF line LIKE '%Function Call: l4.\_%between%' THEN
             calls := calls || concat_ws(', ', CASE WHEN line ~ '10:0\d:' THEN 'times' END,
-                CASE WHEN line ~ ' END, (\$|\(InitPlan)' THEN 'events' END, 'columns ' || (regexp_match(line, '(-?\d+)\)$'))[1]);
+                CASE WHEN line ~ ' END, (\$|\(InitPlan)' THEN 'events' END, CASE WHEN line ~ ', (\d+, (\d+|NULL::integer)|NULL::integer, \d+)[,)]' THEN 'iterations' END,
+                CASE WHEN line ~ '''\w+''::text' THEN 'stage' END, 'columns ' || (regexp_match(line, '_lines_between.* (-?\d+)\)$'))[1]);
         END IF;
     END LOOP;
     RETURN (SELECT string_agg(c, '; ' ORDER BY c COLLATE "C") FROM unnest(calls) AS c);
@@ -89,6 +90,14 @@ FROM (VALUES ($$l.* FROM l4.event_line AS l WHERE ts >= timestamptz '2026-03-01 
     ($$metrics FROM l4.iteration WHERE started >= '2026-03-01 10:01:10+00' AND started <= '2026-03-01 10:01:24+00'$$),
     ($$x.* FROM l4.event_line AS l, LATERAL (SELECT l.stage OFFSET 0) AS x WHERE l.line_no < 5$$),
     ($$rank, count(*) FROM l4.event_line AS l GROUP BY rank HAVING max(line_no) > 0$$),
+    ($$line_no, level FROM l4.event_line WHERE iteration = 7 AND level IS NULL$$),
+    ($$count(*) FROM l4.event_line WHERE iteration BETWEEN 7 AND 9 AND ts >= '2026-03-01 10:00:40+00'$$),
+    ($$* FROM l4.event_line WHERE 7 >= iteration AND stage = 'train'$$),
+    ($$line_no FROM l4.event_line WHERE stage = 'none'$$),
+    ($$line_no FROM l4.event_line WHERE stage = 'train' COLLATE "C"$$),
+    ($$line_no FROM l4.event_line WHERE iteration = rank$$),
+    ($$* FROM l4.iteration WHERE iteration = 7$$),
+    ($$iteration FROM l4.iteration WHERE iteration < 7 AND started >= '2026-03-01 10:00:10+00'$$),
     ($$metrics FROM l4.iteration WHERE started > '2026-03-01 10:01:10+00'$$))
     AS v(query), LATERAL (SELECT 'SELECT ' || v.query) AS q(query);
 SELECT * FROM l4.iteration_times('windows-1', '5 min', on_node => 'n1');

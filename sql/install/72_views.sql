@@ -51,10 +51,12 @@ JOIN l4._pack_chunk c ON c.pack_id = s.pack_id;
 CREATE FUNCTION l4._window_support(internal) RETURNS internal
 LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'l4_window_support';
 
---: packed lines of some events (NULL = of all), from a time on and up to another one (NULL = open); first_ts, last_ts:
---: none is before, after it (NULL = not known); columns: of a bit each, the others are NULL
+--: packed lines of some events (NULL = of all), from a time and an iteration on and up to another one (NULL = open), of
+--: a stage (NULL = of any); first_ts, last_ts: none is before, after it (NULL = not known); columns: of a bit each, the
+--: others are NULL
 CREATE FUNCTION l4._lines_between(packed bytea, ids int[], from_ts timestamptz, to_ts timestamptz,
-    first_ts timestamptz DEFAULT NULL, last_ts timestamptz DEFAULT NULL, columns int DEFAULT -1)
+    first_ts timestamptz DEFAULT NULL, last_ts timestamptz DEFAULT NULL, from_iteration int DEFAULT NULL,
+    to_iteration int DEFAULT NULL, of_stage text DEFAULT NULL, columns int DEFAULT -1)
 RETURNS TABLE (line_no bigint, back bigint, ts timestamptz, rank int, event_id int, stage text, iteration int)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 100 SUPPORT l4._window_support
 AS 'MODULE_PATHNAME', 'l4_lines_between';
@@ -250,8 +252,10 @@ END;
 CREATE FUNCTION l4._iteration_metrics(packed bytea, open bytea, place bigint) RETURNS jsonb
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 50 AS 'MODULE_PATHNAME', 'l4_iteration_metrics';
 
---: packed iterations that started from a time on and up to another one (NULL = open), and their rows, from 1 on
-CREATE FUNCTION l4._iterations_between(packed bytea, open bytea, from_ts timestamptz, to_ts timestamptz)
+--: packed iterations that started from a time on and up to another one, from a number on and up to another one (NULL =
+--: open), and their rows, from 1 on
+CREATE FUNCTION l4._iterations_between(packed bytea, open bytea, from_ts timestamptz, to_ts timestamptz,
+    from_iteration int DEFAULT NULL, to_iteration int DEFAULT NULL)
 RETURNS TABLE (epoch int, iteration int, started timestamptz, duration_ms float8, place bigint)
 LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1000 ROWS 1000 SUPPORT l4._window_support
 AS 'MODULE_PATHNAME', 'l4_iterations_between';

@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -23,13 +24,30 @@
 #include "base/args.h"
 #include "l4_compat.h"
 
-/* Arguments of both functions, and columns of their rows: those of lines alone have ids of events. */
+/* Arguments of both functions, and columns of their rows: those of lines alone have ids of events, and these last ones. */
 #define ARG_IDS		1
 #define ARG_FROM	2
-#define ARG_TO		3
-#define ARG_COLUMNS	6
-#define COL_TIME	3
+#define ARG_COLUMNS	9
 #define COL_EVENT	5
+
+/* What bounds a column, and the arguments that take its bounds: the lower one, then the upper one */
+typedef struct Bounds
+{
+	AttrNumber	column;
+	int			arg;
+	int			nargs;
+	Oid			lower[2];
+	Oid			upper[2];
+	Oid			equal;
+} Bounds;
+
+#define TIME_BOUNDS {3, ARG_FROM, 2, {F_TIMESTAMPTZ_GE, F_TIMESTAMPTZ_GT}, {F_TIMESTAMPTZ_LE, F_TIMESTAMPTZ_LT}, F_TIMESTAMPTZ_EQ}
+#define ITERATION_BOUNDS(column, arg) {column, arg, 2, {F_INT4GE, F_INT4GT}, {F_INT4LE, F_INT4LT}, F_INT4EQ}
+
+static const Bounds line_bounds[] = {
+	TIME_BOUNDS, ITERATION_BOUNDS(7, 6), {6, 8, 1, {InvalidOid}, {InvalidOid}, F_TEXTEQ}
+};
+static const Bounds iteration_bounds[] = {TIME_BOUNDS, ITERATION_BOUNDS(2, 4)};
 
 /* Conditions that each row of a query meets: not those of outer joins, nor below them. */
 static List *
@@ -94,21 +112,23 @@ is_fixed(PlannerInfo *root, Node *node)
 	return bms_is_empty(pull_varnos(root, node)) && !contain_volatile_functions(node) && !contain_subplans(node);
 }
 
-/* Put the bounds that a condition sets on the time into the call, where none is yet. */
+/* Put the bounds that a condition sets on a column into the call, where none is yet. */
 static void
-take_bound(PlannerInfo *root, OpExpr *op, int relation, FuncExpr *call)
+take_bound(PlannerInfo *root, OpExpr *op, int relation, FuncExpr *call, const Bounds *bounds)
 {
-	bool		swapped = is_column(lsecond(op->args), relation, COL_TIME);
+	bool		swapped = is_column(lsecond(op->args), relation, bounds->column);
 	Node	   *value = swapped ? linitial(op->args) : lsecond(op->args);
-	bool		lower = op->opfuncid == F_TIMESTAMPTZ_GE || op->opfuncid == F_TIMESTAMPTZ_GT;
-	bool		upper = op->opfuncid == F_TIMESTAMPTZ_LE || op->opfuncid == F_TIMESTAMPTZ_LT;
+	bool		lower = op->opfuncid == bounds->lower[0] || op->opfuncid == bounds->lower[1];
+	bool		upper = op->opfuncid == bounds->upper[0] || op->opfuncid == bounds->upper[1];
 
-	if (!(swapped || is_column(linitial(op->args), relation, COL_TIME)) || !is_fixed(root, value))
+	/* texts are compared as bytes, which another collation may not do */
+	if (!(swapped || is_column(linitial(op->args), relation, bounds->column)) || !is_fixed(root, value) ||
+		(OidIsValid(op->inputcollid) && op->inputcollid != DEFAULT_COLLATION_OID))
 		return;
-	for (int arg = ARG_FROM; arg <= ARG_TO; arg++)
-		if (op->opfuncid == F_TIMESTAMPTZ_EQ || ((arg == ARG_FROM) != swapped ? lower : upper))
+	for (int i = 0; i < bounds->nargs; i++)
+		if (op->opfuncid == bounds->equal || ((i == 0) != swapped ? lower : upper))
 		{
-			ListCell   *cell = list_nth_cell(call->args, arg);
+			ListCell   *cell = list_nth_cell(call->args, bounds->arg + i);
 
 			if (IsA(lfirst(cell), Const) && ((Const *) lfirst(cell))->constisnull)
 				lfirst(cell) = copyObject(value);
@@ -200,6 +220,9 @@ L4_FUNCTION(l4_window_support)
 	FuncExpr   *call;
 	List	   *all;
 	ListCell   *lc;
+	const Bounds *bounds;
+	int			nbounds;
+	bool		of_lines;
 	int			relation;
 
 	if (!IsA(request, SupportRequestSimplify) || request->root == NULL)
@@ -208,6 +231,9 @@ L4_FUNCTION(l4_window_support)
 	if (relation == 0)
 		PG_RETURN_POINTER(NULL);
 	call = copyObject(request->fcall);
+	of_lines = list_length(call->args) > ARG_COLUMNS;
+	bounds = of_lines ? line_bounds : iteration_bounds;
+	nbounds = of_lines ? lengthof(line_bounds) : lengthof(iteration_bounds);
 	all = conditions((Node *) request->root->parse->jointree, NIL);
 	foreach(lc, all)
 	{
@@ -218,7 +244,8 @@ L4_FUNCTION(l4_window_support)
 		if (!IsA(op, OpExpr) || list_length(op->args) != 2)
 			continue;
 		set_opfuncid(op);
-		take_bound(request->root, op, relation, call);
+		for (int i = 0; i < nbounds; i++)
+			take_bound(request->root, op, relation, call, &bounds[i]);
 		if (!IsA(ids, Const) || !ids->constisnull || ids->consttype != INT4ARRAYOID)
 			continue;
 		events = joined_events(request->root, op, relation);
@@ -230,7 +257,7 @@ L4_FUNCTION(l4_window_support)
 				lfirst(list_nth_cell(call->args, ARG_IDS)) = wanted;
 		}
 	}
-	if (list_length(call->args) > ARG_COLUMNS)
+	if (of_lines)
 	{
 		Asked		asked = {.relation = relation};
 

@@ -23,15 +23,18 @@
 /* Columns of packed lines and iterations that are asked for here */
 #define LINE_TS			2
 #define LINE_EVENT		4
+#define LINE_STAGE		5
+#define LINE_ITERATION	6
 #define ITER_EPOCH		0
 #define ITER_NUMBER		1
 #define ITER_ENDED		2
 #define ITER_MS			3
 
+/* Times, or numbers */
 typedef struct Window
 {
-	TimestampTz from;			/* on or after it */
-	TimestampTz to;				/* and on or before it */
+	int64		from;			/* on or after it */
+	int64		to;				/* and on or before it */
 	bool		bounded;		/* what has no time is outside */
 } Window;
 
@@ -46,10 +49,51 @@ get_window(FunctionCallInfo fcinfo, int argno)
 	return window;
 }
 
-static inline bool
-in_window(const Window *window, bool known, TimestampTz ts)
+static Window
+get_numbers(FunctionCallInfo fcinfo, int argno)
 {
-	return known ? ts >= window->from && ts <= window->to : !window->bounded;
+	Window		window;
+
+	window.bounded = !PG_ARGISNULL(argno) || !PG_ARGISNULL(argno + 1);
+	window.from = PG_ARGISNULL(argno) ? PG_INT64_MIN : PG_GETARG_INT32(argno);
+	window.to = PG_ARGISNULL(argno + 1) ? PG_INT64_MAX : PG_GETARG_INT32(argno + 1);
+	return window;
+}
+
+static inline bool
+in_window(const Window *window, bool known, int64 value)
+{
+	return known ? value >= window->from && value <= window->to : !window->bounded;
+}
+
+/* Those of the rows whose value of a column is in the window; returns their number. */
+static int
+keep_rows(L4Pack *pack, int colno, const Window *window, int *rows, int nrows)
+{
+	int			kept = 0;
+
+	if (!window->bounded || nrows == 0)
+		return nrows;
+	l4_pack_need(pack, colno);
+	for (int i = 0; i < nrows; i++)
+		if (in_window(window, !l4_pack_is_null(pack, colno, rows[i]), pack->cols[colno].ints[rows[i]]))
+			rows[kept++] = rows[i];
+	return kept;
+}
+
+/* The number that stands for a text in a column, if any does */
+static Window
+number_of_text(L4Pack *pack, int colno, const text *value)
+{
+	L4PackCol  *col = &pack->cols[colno];
+	int			len = VARSIZE_ANY_EXHDR(value);
+	Window		window = {.from = -1,.to = -1,.bounded = true};
+
+	l4_pack_need(pack, colno);
+	for (int i = 0; i < col->nentries; i++)
+		if (col->entry_len[i] == len && memcmp(col->entry[i], VARDATA_ANY(value), len) == 0)
+			window.from = window.to = i;
+	return window;
 }
 
 /* The same for what is summed, without the last time. */
@@ -60,36 +104,40 @@ is_summed(const Window *window, bool known, TimestampTz ts)
 }
 
 /*
- * l4._lines_between(packed, ids, from_ts, to_ts, first_ts, last_ts, columns):
- * the packed lines of some events (NULL = of all) from a time on and up to
- * another one (NULL = open). With the first and the last time of all of them
- * they need not be unpacked where none is wanted; columns without their bit
- * are NULL.
+ * l4._lines_between(packed, ids, from_ts, to_ts, first_ts, last_ts,
+ * from_iteration, to_iteration, of_stage, columns): the packed lines of some
+ * events (NULL = of all) from a time and an iteration on and up to another one
+ * (NULL = open), of a stage (NULL = of any). With the first and the last time
+ * of all of them they need not be unpacked where none is wanted; columns
+ * without their bit are NULL.
  */
 L4_FUNCTION(l4_lines_between)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Window		window = get_window(fcinfo, 2);
+	Window		iterations = get_numbers(fcinfo, 6);
 	const int32 *ids = NULL;
 	int			nids = 0;
 	L4Pack	   *pack;
 	int		   *rows;
 	int			nrows;
-	int			kept = 0;
 
 	l4_init_materialized_srf(fcinfo);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(6) || (!PG_ARGISNULL(4) && PG_GETARG_TIMESTAMPTZ(4) > window.to) ||
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(9) || (!PG_ARGISNULL(4) && PG_GETARG_TIMESTAMPTZ(4) > window.to) ||
 		(!PG_ARGISNULL(5) && PG_GETARG_TIMESTAMPTZ(5) < window.from))
 		return (Datum) 0;
 	if (!PG_ARGISNULL(1))
 		ids = l4_sorted_ids(PG_GETARG_ARRAYTYPE_P(1), &nids);
 	pack = l4_open_rows(rsinfo, PG_GETARG_BYTEA_PP(0), LINE_EVENT + 1, ids, nids, &rows, &nrows);
-	if (nrows > 0)
-		l4_pack_need(pack, LINE_TS);
-	for (int i = 0; i < nrows; i++)
-		if (in_window(&window, !l4_pack_is_null(pack, LINE_TS, rows[i]), pack->cols[LINE_TS].ints[rows[i]]))
-			rows[kept++] = rows[i];
-	l4_put_rows(rsinfo, pack, rows, kept, (uint32) PG_GETARG_INT32(6));
+	nrows = keep_rows(pack, LINE_TS, &window, rows, nrows);
+	nrows = keep_rows(pack, LINE_ITERATION, &iterations, rows, nrows);
+	if (!PG_ARGISNULL(8) && nrows > 0)
+	{
+		Window		stage = number_of_text(pack, LINE_STAGE, PG_GETARG_TEXT_PP(8));
+
+		nrows = keep_rows(pack, LINE_STAGE, &stage, rows, nrows);
+	}
+	l4_put_rows(rsinfo, pack, rows, nrows, (uint32) PG_GETARG_INT32(9));
 	return (Datum) 0;
 }
 
@@ -108,15 +156,17 @@ iteration_started(L4Pack *pack, int row, TimestampTz *started)
 }
 
 /*
- * l4._iterations_between(packed, open, from_ts, to_ts): epoch, iteration,
- * started, duration_ms, place of those packed iterations that started from a
- * time on and up to another one (NULL = open). Places count the rows of both
- * values from 1 on.
+ * l4._iterations_between(packed, open, from_ts, to_ts, from_iteration,
+ * to_iteration): epoch, iteration, started, duration_ms, place of those packed
+ * iterations that started from a time on and up to another one, from a number
+ * on and up to another one (NULL = open). Places count the rows of both values
+ * from 1 on.
  */
 L4_FUNCTION(l4_iterations_between)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Window		window = get_window(fcinfo, 2);
+	Window		numbers = get_numbers(fcinfo, 4);
 	int64		place = 0;
 
 	l4_init_materialized_srf(fcinfo);
@@ -132,13 +182,15 @@ L4_FUNCTION(l4_iterations_between)
 
 			CHECK_FOR_INTERRUPTS();
 			place++;
+			nulls[1] = l4_pack_is_null(pack, ITER_NUMBER, row);
+			if (!in_window(&numbers, !nulls[1], pack->cols[ITER_NUMBER].ints[row]))
+				continue;
 			nulls[2] = !iteration_started(pack, row, &started);
 			if (!in_window(&window, !nulls[2], started))
 				continue;
 			values[0] = Int32GetDatum((int32) pack->cols[ITER_EPOCH].ints[row]);
 			nulls[0] = l4_pack_is_null(pack, ITER_EPOCH, row);
 			values[1] = Int32GetDatum((int32) pack->cols[ITER_NUMBER].ints[row]);
-			nulls[1] = l4_pack_is_null(pack, ITER_NUMBER, row);
 			values[2] = TimestampTzGetDatum(started);
 			values[3] = Float8GetDatum(pack->cols[ITER_MS].floats[row]);
 			nulls[3] = l4_pack_is_null(pack, ITER_MS, row);
