@@ -1,10 +1,11 @@
 -- Who names whom: values that mean ranks, hosts and addresses, and the nodes that have them.
 
+-- not STRICT: that would keep it from becoming a part of the query that calls it
 --: host of an address: without scheme, brackets, port and path
 CREATE FUNCTION l4._host_of(value text) RETURNS text
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
--- most values are bare: no expression runs
-RETURN CASE WHEN translate(value, ':/@[(', '') = value THEN value
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+-- most values are bare, or paths, which have no host: no expression runs
+RETURN CASE WHEN translate(value, ':/@[(', '') = value OR starts_with(value, '/') THEN value
     ELSE regexp_replace(regexp_replace(value,
     '^(?:[a-z][a-z0-9+.-]*://)?(?:[^/@]*@)?(?:[[(]([^])]*)[])](?::[0-9]+)?|'
     '([^:/]+)(?::[0-9]+)?|([^/:]*:[^/:]*:[^/]*))(?:/.*)?$',
@@ -61,19 +62,19 @@ CREATE VIEW l4.mention AS
 SELECT v.job_id, v.node, v.event_id, COALESCE(k.kind, 'host') AS kind, v.value,
     CASE WHEN k.kind = 'rank' THEN r.node WHEN k.kind IS NULL OR k.kind IN ('host', 'address') THEN n.node END
         AS named_node,
-    v.occurrences, v.first_ts
-FROM (SELECT s.job_id, s.node, u.event_id, u.slot, u.value, l4._host_of(u.value) AS host,
-        CASE WHEN NOT bool_or(u.occurrences IS NULL) THEN sum(u.occurrences)::bigint END AS occurrences,
-        min(u.first_ts) AS first_ts
+    CASE WHEN NOT bool_or(v.occurrences IS NULL) THEN sum(v.occurrences)::bigint END AS occurrences,
+    min(v.first_ts) AS first_ts
+FROM (SELECT s.job_id, s.node, u.event_id, u.slot, u.value, l4._host_of(u.value) AS host, u.occurrences, u.first_ts
     FROM l4._slot_context() x
     CROSS JOIN l4._summary s
     CROSS JOIN LATERAL l4._unpack_values(s.slots, s.open_slots, s.events, s.open_events, x.merged, x.survivors,
         x.word_events, x.word_slots, x.words, NULL,
         ARRAY(SELECT k.event_id::bigint << 32 | k.slot::bigint FROM l4._slot_kind k), false) AS u
-    WHERE s.part = 0
-    GROUP BY 1, 2, 3, 4, 5) v
+    WHERE s.part = 0) v
 LEFT JOIN l4._slot_kind k ON k.event_id = v.event_id AND k.slot = v.slot
 LEFT JOIN l4._node_name n ON n.job_id = v.job_id AND n.name = v.host
 LEFT JOIN l4._rank_node r ON r.job_id = v.job_id
     AND r.rank = CASE WHEN k.kind = 'rank' AND v.value ~ '^[0-9]{1,9}$' THEN v.value::int END
-WHERE k.kind IS NOT NULL OR n.node IS NOT NULL;
+WHERE k.kind IS NOT NULL OR n.node IS NOT NULL
+-- few values name something: what does not is not grouped
+GROUP BY v.job_id, v.node, v.event_id, v.slot, v.value, k.kind, n.node, r.node;
