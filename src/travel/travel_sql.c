@@ -34,6 +34,16 @@ bytea_elements(ArrayType *array, int *n)
 	return values;
 }
 
+/*
+ * Heads travel as UTF-8, but between databases of SQL_ASCII as the bytes that they are: there a kept text is of no
+ * encoding, and nothing else takes such an export in.
+ */
+static int
+head_encoding(void)
+{
+	return GetDatabaseEncoding() == PG_SQL_ASCII ? PG_SQL_ASCII : PG_UTF8;
+}
+
 /* An entry of a row of the statement: kind, head, bodies. */
 static void
 read_entry(HeapTuple row, TupleDesc desc, L4ExportEntry *entry)
@@ -44,7 +54,7 @@ read_entry(HeapTuple row, TupleDesc desc, L4ExportEntry *entry)
 	Datum		bodies = SPI_getbinval(row, desc, 3, &no_bodies);
 
 	entry->kind = kind == NULL ? ' ' : kind[0];
-	entry->head = head == NULL ? "null" : (const char *) pg_server_to_any(head, strlen(head), PG_UTF8);
+	entry->head = head == NULL ? "null" : (const char *) pg_server_to_any(head, strlen(head), head_encoding());
 	entry->head_len = strlen(entry->head);
 	entry->nbodies = 0;
 	entry->bodies = NULL;
@@ -132,7 +142,7 @@ head_value(const L4ExportEntry *entry)
 {
 	char	   *text = pnstrdup(entry->head, entry->head_len);
 
-	return DirectFunctionCall1(jsonb_in, CStringGetDatum(pg_any_to_server(text, strlen(text), PG_UTF8)));
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(pg_any_to_server(text, strlen(text), head_encoding())));
 }
 
 static Datum

@@ -205,6 +205,10 @@ for my $encoding ('SQL_ASCII', 'LATIN1')
 		INSERT INTO logs (job_id, node, line_no, line) SELECT 'j', 'n', i, 'byte ' || chr(128 + i % 120) || repeat(chr(200), i * 37) || ' end ' || i FROM generate_series(1, 300) i;
 		CALL l4.ingest('logs')});
 	is($node->safe_psql($db, 'SELECT count(*) FROM l4.event_line'), '300', "lines of a $encoding database");
+	my $examples = q{SELECT string_agg(encode(convert_to(example, getdatabaseencoding()), 'hex'), ' ' ORDER BY first_line_no) FROM l4._job_event WHERE job_id = 'j'};
+	my $before = $node->safe_psql($db, $examples);
+	$node->safe_psql($db, q{CREATE TABLE part AS SELECT l4.export_job('j') AS part; SELECT l4.forget_job('j'); SELECT l4.import_job((SELECT array_agg(part) FROM part))});
+	is($node->safe_psql($db, $examples), $before, "a job of a $encoding database travels");
 }
 $node->stop;
 done_testing();
