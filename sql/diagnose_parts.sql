@@ -1,4 +1,4 @@
--- Parts of diagnosis that need no logs: rules, options, helpers, and what is refused.
+-- Parts of diagnosis that need no logs, or few: rules, options, helpers, the forest, and what is refused.
 SET client_min_messages = warning;
 \set SHOW_CONTEXT never
 CREATE SCHEMA diagnose_parts;
@@ -132,3 +132,26 @@ ROLLBACK;
 SET extra_float_digits = -15;
 SELECT round(100 * 1.0::float8)::int || ' %' AS share, l4._utc('2026-01-02 03:04:05+01') AS utc;
 RESET extra_float_digits;
+-- the forest of a job is the same whatever was learnt before
+SELECT l4.create_log_table('diagnose_parts.woods');
+INSERT INTO woods (job_id, node, source, line_no, ts, line)
+SELECT j.job_id, 'n' || n, '', i, '2026-05-01 10:00:00+00'::timestamptz + i * interval '1 s',
+    'ERROR: ' || (ARRAY['root of tree is broken', 'bark peels', 'no leaf is left', 'a branch fell upon the shed', 'crown lost', 'flowers did not open in spring',
+        'stem split by lightning', 'seeds eaten'])[CASE j.job_id WHEN 'woods' THEN i ELSE 9 - i END]
+FROM (VALUES ('woods'), ('before')) AS j(job_id), generate_series(1, 8) AS n, generate_series(1, 8) AS i
+WHERE (hashint4(n * 8 + i) & 3) > 0 OR j.job_id = 'before';
+BEGIN;
+CALL l4.ingest('woods', job_id => 'before', commit => false);
+CALL l4.ingest('woods', job_id => 'woods', commit => false);
+SELECT count(l4.diagnose('woods', '{}'));
+SELECT string_agg(f::text, ' ' ORDER BY f.node) AS after_others FROM (
+    SELECT f.node, f.score, ARRAY(SELECT t.template FROM unnest(f.events) WITH ORDINALITY AS e(event_id, place)
+        JOIN l4.template AS t USING (event_id) ORDER BY e.place) AS events
+    FROM l4.node_forest('woods') AS f) AS f \gset
+ROLLBACK;
+CALL l4.ingest('woods', job_id => 'woods');
+SELECT count(l4.diagnose('woods', '{}'));
+SELECT string_agg(f::text, ' ' ORDER BY f.node) = :'after_others' AS same, count(DISTINCT f.score) > 1 AS scored FROM (
+    SELECT f.node, f.score, ARRAY(SELECT t.template FROM unnest(f.events) WITH ORDINALITY AS e(event_id, place)
+        JOIN l4.template AS t USING (event_id) ORDER BY e.place) AS events
+    FROM l4.node_forest('woods') AS f) AS f;
