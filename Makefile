@@ -175,6 +175,7 @@ FRAGMENTS = \
 	sql/install/82_case_symptom.sql \
 	sql/install/83_evidence.sql \
 	sql/install/83_evidence_values.sql \
+	sql/install/83_evidence_roles.sql \
 	sql/install/83_accusation.sql \
 	sql/install/83_evidence_forest.sql \
 	sql/install/83_evidence_network.sql \

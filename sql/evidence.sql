@@ -184,6 +184,15 @@ CALL say('unconnected', '{2}', 40, 'ERROR:main:TimeoutError: the client timed ou
 CALL job('beatless', 20);
 CALL say('beatless', '{2}', 40, 'ERROR:dist:could not send heartbeat: Operation not permitted');
 CALL say('beatless', '{0,1,3,4,5}', 50, 'ERROR:main:RuntimeError: Connection closed by peer');
+-- n4 and n5 have a role of their own, in which nobody has anything to do until the others go on, or to report
+CALL job('served-1');
+CALL job('served-2');
+CALL job('waiting', 20);
+INSERT INTO logs (job_id, node, source, rank, line_no, ts, line)
+SELECT j.job_id, 'n' || n, '', n, 1000, '2026-05-01 10:00:00.5+00', 'INFO:http:ready to serve'
+FROM unnest('{served-1,served-2,waiting}'::text[]) AS j(job_id), generate_series(4, 5) AS n;
+CALL say('waiting', '{0,1,2,3}', 30, 'INFO:io:buffers were flushed');
+CALL say('waiting', '{0,1,2,3}', 40, 'ERROR:main:RuntimeError: the batch is gone');
 
 -- passes over the data of an iteration are no epochs
 CALL job('passes', 0);
@@ -238,7 +247,7 @@ CALL say('digits', '{0,1,3,4,5}', 24.5, 'ERROR:comm:RuntimeError: Connection clo
 UPDATE logs SET node = rank WHERE job_id = 'digits';
 CALL l4.ingest('evidence.logs');
 UPDATE l4.job SET settings = 'evidence', expected_nodes = CASE WHEN job_id IN ('shared', 'still', 'lone') THEN 3 ELSE 6 END,
-    status = CASE WHEN job_id ~ '^(good|saved|warm)-' THEN 'succeeded' ELSE 'failed' END
+    status = CASE WHEN job_id ~ '^(good|saved|served|warm)-' THEN 'succeeded' ELSE 'failed' END
 WHERE job_id IN (SELECT DISTINCT l.job_id FROM logs AS l);
 
 CREATE TABLE kind AS SELECT k.kind, d.symptom
@@ -272,6 +281,8 @@ SELECT symptom, epoch, iteration FROM l4.diagnose('passes', '{}');
 SELECT symptom FROM l4.diagnose('warm', '{warm-1,warm-2}');
 SELECT node FROM l4.evidence_silent('mute');
 SELECT job_id, node, value FROM l4.evidence WHERE job_id IN ('unconnected', 'beatless') AND node = 'n2' AND kind = 'unique' ORDER BY job_id;
+SELECT symptom FROM l4.diagnose('waiting', '{served-1,served-2}');
+SELECT node, value, detail FROM l4.evidence_silent('waiting');
 SELECT accuser, accused FROM l4._case_edge WHERE job_id = 'local';
 SELECT symptom FROM l4.diagnose('digits');
 SELECT accused, count(*) FROM l4._case_edge WHERE job_id = 'digits' GROUP BY accused;

@@ -338,52 +338,6 @@ BEGIN
 END;
 $$;
 
--- Nodes of one role print the same lines, whatever they are called: in good jobs all that have a line of the role have
--- one of the end as well. Who has the former here and not the latter, while as many have both, did not get to its end.
---: nodes without a crash report that lack a line with which nodes of their role end, told after the failure
-CREATE FUNCTION l4._unsaid(k l4._case) RETURNS TABLE (node text, detail text)
-LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 10 SET search_path = pg_catalog, pg_temp
-AS $$
-#variable_conflict use_column
-DECLARE
-    good constant text[] := k.baseline[1:(k.t).value_jobs::int];
-BEGIN
-    IF cardinality(good) < (k.t).min_pair THEN
-        RETURN;
-    END IF;
-    RETURN QUERY
-    WITH here AS MATERIALIZED (
-        SELECT c.event_id, c.node, min(c.first_ts - n.clock) OVER (PARTITION BY c.event_id) AS first_ts,
-            count(*) OVER (PARTITION BY c.event_id) AS nodes
-        FROM l4._event_counts(k.job_id, NULL) AS c JOIN l4._nodes(k.job_id) AS n USING (node)
-    ), pair AS MATERIALIZED (
-        SELECT w.event_id, a.event_id AS beside, count(*) AS others
-        FROM here AS w JOIN here AS a ON a.node = w.node AND a.first_ts < w.first_ts
-        WHERE w.first_ts > coalesce(k.terminal_ts, k.progress_ts)
-        GROUP BY w.event_id, a.event_id, a.nodes
-        HAVING count(*) < a.nodes AND count(*) >= (k.t).half * a.nodes
-    ), there AS MATERIALIZED (
-        SELECT b.job_id, c.event_id, c.node, c.occurrences
-        FROM unnest(good) AS b(job_id)
-        CROSS JOIN LATERAL l4._event_counts(b.job_id,
-            ARRAY(SELECT p.event_id FROM pair AS p UNION SELECT p.beside FROM pair AS p)) AS c
-    ), role AS (
-        SELECT p.event_id, p.beside, p.others
-        FROM pair AS p
-        JOIN there AS a ON a.event_id = p.beside
-        LEFT JOIN there AS w ON w.event_id = p.event_id AND w.job_id = a.job_id AND w.node = a.node
-        GROUP BY p.event_id, p.beside, p.others
-        HAVING count(DISTINCT a.job_id) = cardinality(good) AND bool_and(coalesce(w.occurrences = 1, false))
-    )
-    SELECT DISTINCT ON (h.node) h.node,
-        'lacks what others of its role said last: ' || left(t.template, 120)
-    FROM role AS r JOIN here AS h ON h.event_id = r.beside JOIN l4._event AS t ON t.event_id = r.event_id
-    WHERE NOT EXISTS (SELECT FROM here AS w WHERE w.event_id = r.event_id AND w.node = h.node)
-        AND h.node NOT IN (SELECT s.node FROM l4._shown(k.job_id) AS s WHERE s.terminal)
-    ORDER BY h.node, r.others DESC, t.template COLLATE "C";
-END
-$$;
-
 --: how long after the first node the median node of these jobs begins to write
 CREATE FUNCTION l4._usual_delay(jobs text[]) RETURNS interval
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -407,8 +361,7 @@ BEGIN
     ), absent AS MATERIALIZED (
         SELECT z.node, count(*) OVER () AS nodes FROM l4._nodes(evidence_silent.job_id) AS z WHERE z.lines = 0
     ), speaker AS MATERIALIZED (
-        SELECT s.*, CASE WHEN s.rank IS NULL THEN 'node' ELSE 'rank' END AS what
-        FROM job CROSS JOIN LATERAL l4._speakers(job.k) AS s
+        SELECT s.* FROM job CROSS JOIN LATERAL l4._quiet(job.k) AS s
     ), size AS MATERIALIZED (
         SELECT s.what, 'most ' || s.what || 's' AS most,
             min((k.t).majority) * count(*) AS majority,
@@ -427,7 +380,7 @@ BEGIN
             coalesce(s.last_ts < k.terminal_ts AND s.last_ts < z.median_ts - l4._seconds((k.t).same_moment),
                 s.rank IS NOT NULL AND s.last_ts IS NULL AND z.median_ts IS NOT NULL) AS ends_early
         FROM speaker AS s JOIN size AS z USING (what) JOIN common AS c USING (what) CROSS JOIN k
-        WHERE s.reports IS NOT NULL
+        WHERE s.mute OR s.reports <> '{}'
     ), rated AS (
         -- where the others trained together it took part, and its log was not collected; nor is it odd before nodes of
         -- good jobs begin to write
@@ -449,7 +402,7 @@ BEGIN
         UNION ALL
         SELECT s.node, s.rank, 1, 'reports nothing, while ' || z.most || ' do'
         FROM speaker AS s JOIN size AS z USING (what)
-        WHERE s.reports = '{}' AND z.reporting >= z.majority
+        WHERE s.mute AND z.reporting >= z.majority
         UNION ALL
         SELECT u.node, NULL, 1, u.detail FROM job CROSS JOIN LATERAL l4._silent_ranks(job.k) AS u
         UNION ALL
@@ -458,7 +411,7 @@ BEGIN
         SELECT s.node, s.rank, 1, CASE WHEN k.terminal_ts IS NULL THEN 'wrote nothing since the last iteration'
             ELSE 'wrote nothing between the last iteration and the first error' END
         FROM speaker AS s JOIN size AS z USING (what) CROSS JOIN k
-        WHERE NOT s.wrote AND s.before AND z.writing >= z.majority
+        WHERE s.idle AND z.writing >= z.majority
     ), summed AS (
         -- the strongest, and a quarter of what else there is: of two silent nodes the one that is silent in more ways
         SELECT r.node, r.rank,
