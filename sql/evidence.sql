@@ -232,6 +232,12 @@ CALL say('mislaid', '{0,1,3,4,5}', 24, 'ERROR:comm:RuntimeError: Connection clos
 CALL job('cut', 20);
 CALL say('cut', '{2}', 23.5, 'OSError: [Errno 101] Network is unreachable');
 CALL say('cut', '{0,1,3,4,5}', 24, 'ERROR:comm:RuntimeError: Connection closed by peer');
+-- what its client says of a service tells of the node that serves; of a service that no suspect serves it is the cause
+CALL job('asked_of', 20);
+CALL say('asked_of', '{2}', 23.5, 'ERROR:http:IndexError: list index out of range');
+CALL say('asked_of', '{0}', 24, 'ERROR:main:httpx.RemoteProtocolError: Server disconnected without sending a response.');
+CALL job('outside', 20);
+CALL say('outside', '{0}', 24, 'ERROR:main:httpx.RemoteProtocolError: Server disconnected without sending a response.');
 -- a cause that good jobs state as well causes nothing here
 CALL say('good-1', '{0,1,2,3,4,5}', 0.5, 'fatal: chdir to /opt/csrc - No such file or directory');
 CALL say('good-2', '{0,1,2,3,4,5}', 0.5, 'fatal: chdir to /opt/csrc - No such file or directory');
@@ -259,7 +265,7 @@ SELECT k.kind, k.symptom, (SELECT e.node FROM l4.evidence AS e WHERE e.job_id = 
 FROM kind AS k ORDER BY k.kind;
 -- what is behind a failure of which no line states the cause
 SELECT j.job_id, d.symptom, d.stage, d.category, d.component, d.confidence
-FROM unnest('{refused,files,drift,absent,mislaid,cut,common}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d;
+FROM unnest('{refused,files,drift,absent,mislaid,cut,common,asked_of,outside}'::text[]) AS j(job_id) CROSS JOIN LATERAL l4.diagnose(j.job_id) AS d;
 SELECT cause FROM l4.diagnosis WHERE job_id = 'drift';
 SELECT m.rank, m.fault_name, m.is_suspect, m.caused_by FROM l4.fault_match AS m WHERE m.job_id = 'common' ORDER BY m.rank;
 -- orderly last words make no failed job healthy

@@ -193,7 +193,7 @@ CREATE TABLE l4.fault_match (
     event_id int NOT NULL,       --: event of the proof line
     ts timestamptz,              --: first time
     occurrences bigint NOT NULL, --: records of all events that show the fault in the job
-    is_effect bool NOT NULL,     --: a consequence: by nature, or of another fault that was matched
+    is_effect bool NOT NULL,     --: a consequence: by nature, of another fault that was matched, or of a suspect
     caused_by text[] NOT NULL,   --: faults matched in the job that lead to this one
     --: its event indicates the failure by the diagnosis; without one, it is in no successful job
     is_suspect bool NOT NULL,

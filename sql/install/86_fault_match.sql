@@ -99,12 +99,12 @@ RETURN CASE
         WHERE j.status = 'succeeded' AND j.job_id <> _telling_events.job_id) END;
 
 -- Of effects alone that comes first by which the job was told to end before anything else showed.
+-- What others say of a service tells of the suspects.
 --: finds the known faults of a job, stores them in fault_match instead of those found before, and returns them, best
 --: first
 CREATE FUNCTION l4.match_faults(job_id text) RETURNS SETOF l4.fault_match
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE ROWS 20
-SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
-AS $$
+SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
     found l4._fault_found[];  -- read first: one statement within the other would take the memory of both
     unclear bigint;
@@ -122,8 +122,8 @@ BEGIN
             f.combined AND NOT EXISTS (SELECT FROM l4.fault_condition AS c
                 WHERE c.fault_id = f.fault_id AND num_nonnulls(c.signature, c.template) > 0) AS is_form,
             array_position(ARRAY['fatal', 'error', 'warning', 'info'], f.severity) AS place,
-            h.node IN (SELECT n.node FROM l4.suspect_node n
-                       WHERE n.job_id = match_faults.job_id AND n.is_suspect) AS on_suspect,
+            h.node = ANY (nullif(ARRAY(SELECT n.node FROM l4.suspect_node AS n
+                WHERE n.job_id = match_faults.job_id AND n.is_suspect), '{}')) AS on_suspect,  -- NULL: there is none
             h.event_id = ANY ((SELECT l4._telling_events(match_faults.job_id))::int[]) AS is_suspect
         FROM unnest(found) AS h JOIN l4.fault AS f ON f.fault_id = h.fault_id
     ), given_up AS (
@@ -168,7 +168,8 @@ BEGIN
         b.follows, coalesce(b.names, '{}'), b.is_suspect
     FROM (SELECT f.*, bool_or(f.is_suspect AND NOT f.follows AND NOT f.is_form AND f.place <= 2) OVER () AS stated,
             f.first_ts = min(f.first_ts) FILTER (WHERE f.is_suspect) OVER () AS is_first
-        FROM (SELECT b.*, c.names, c.by_effects, b.is_effect OR c.names IS NOT NULL AS follows,
+        FROM (SELECT b.*, c.names, c.by_effects, b.is_effect OR c.names IS NOT NULL OR b.on_suspect IS FALSE
+                AND b.component = 'platform_config' AND NOT l4._is_catch_all(b.priority) AS follows,
                 least(ARRAY[b.place, -b.priority], w.weight) AS weight, w.fault_id IS NOT NULL AS better
             FROM best AS b LEFT JOIN cause AS c USING (fault_id) LEFT JOIN better AS w USING (fault_id)) AS f) AS b
     -- a fault without words of its own is for jobs in which no line states a cause
