@@ -6,44 +6,37 @@
  */
 #include "postgres.h"
 
-#include <sys/socket.h>
-
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/inet.h"
 #include "utils/memutils.h"
 
 #include "base/args.h"
 #include "base/grow.h"
 #include "base/names.h"
 #include "flow/flow.h"
+#include "flow/flow_ip.h"
 #include "ingest/ingest_query.h"
 #include "l4_compat.h"
 
 #define CONTROL_BYTES	16384	/* less is control traffic */
 #define CONTROL_PACKET	200		/* bytes a packet: less are acknowledgements */
 #define SAMPLED_PACKETS	3		/* fewer say nothing */
-
-typedef struct FlowIp
-{
-	uint8		family;
-	uint8		bytes[16];
-} FlowIp;
+#define BATCH			64		/* records that are put at a time */
 
 typedef struct FlowAddress
 {
-	FlowIp		ip;
+	L4FlowIp		ip;
 	int32		machine;		/* -1 not in the inventory */
 } FlowAddress;
 
 /* What tells routes apart, compared as bytes: there is no padding. */
 typedef struct FlowTuple
 {
-	FlowIp		src;
-	FlowIp		dst;
+	L4FlowIp		src;
+	L4FlowIp		dst;
 	uint16		port_src;
 	uint16		port_dst;
 	uint8		proto;
@@ -58,7 +51,17 @@ typedef struct FlowRoute
 	FlowTuple	tuple;
 	int32		pair;
 	int32		route;			/* of the chunk */
+	L4FlowChunk *chunk;			/* of the pair */
 } FlowRoute;
+
+/* A record that is not in its chunk yet. */
+typedef struct FlowPending
+{
+	FlowTuple	tuple;
+	L4FlowRecord record;
+	uint64		hash;			/* of the tuple */
+	int			number;			/* of the route, from 1, 0 it had none when the batch began */
+} FlowPending;
 
 /* What a row is counted as. */
 enum
@@ -91,6 +94,8 @@ typedef struct FlowReader
 	int			routes_size;
 	FlowRoute  *routes;			/* in open_cxt */
 	L4Map	   *route_map;		/* by the hash of the tuple, or the next one where it is another's */
+	int			npending;
+	FlowPending pending[BATCH];
 	int			last_pair_id;
 	int64		slice;			/* of the record before */
 	L4Map	   *slices;			/* that records start in */
@@ -115,25 +120,9 @@ run_between(L4Query *query)
 	SPI_finish();
 }
 
-static inline FlowIp
-ip_of(Datum datum)
-{
-	inet	   *address = (inet *) PG_DETOAST_DATUM_PACKED(datum);
-	FlowIp		ip = {.family = ip_family(address)};
-
-	memcpy(ip.bytes, ip_addr(address), ip_addrsize(address));
-	return ip;
-}
-
-static int
-order_ips(const FlowIp *a, const FlowIp *b)
-{
-	return a->family != b->family ? (int) a->family - (int) b->family : memcmp(a->bytes, b->bytes, sizeof(a->bytes));
-}
-
 /* Number of an address, which is made when it is new. */
 static int
-address_number(FlowReader *r, FlowIp ip)
+address_number(FlowReader *r, L4FlowIp ip)
 {
 	uint64		low;
 	uint64		high;
@@ -153,7 +142,7 @@ address_number(FlowReader *r, FlowIp ip)
 			r->addresses[r->naddresses++] = (FlowAddress) {ip, -1};
 			return *number;
 		}
-		if (order_ips(&r->addresses[*number].ip, &ip) == 0)
+		if (l4_flow_order_ips(&r->addresses[*number].ip, &ip) == 0)
 			return *number;
 	}
 }
@@ -256,18 +245,6 @@ enum
 };
 static const Oid column_types[] = {INETOID, INETOID, INT4OID, INT4OID, INT4OID, INT8OID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID, INT4OID};
 
-static Datum
-inet_of(const FlowIp *ip)
-{
-	inet	   *result = palloc0(sizeof(inet));
-
-	ip_family(result) = ip->family;
-	ip_bits(result) = ip_maxbits(result);
-	memcpy(ip_addr(result), ip->bytes, ip_addrsize(result));
-	SET_INET_VARSIZE(result);
-	return InetPGetDatum(result);
-}
-
 /* A route of which no chunk is open: what its row is counted as, or -1 when it becomes a record. */
 static int
 add_route(FlowReader *r, const FlowTuple *tuple, uint64 hash)
@@ -285,7 +262,7 @@ add_route(FlowReader *r, const FlowTuple *tuple, uint64 hash)
 		return ROWS_IMPOSSIBLE;
 	if (r->inventory && (x < 0 || y < 0 || x == y))
 		return ROWS_UNKNOWN;
-	route.back = order_ips(&tuple->src, &tuple->dst) > 0;
+	route.back = l4_flow_order_ips(&tuple->src, &tuple->dst) > 0;
 	route.key = l4_flow_route_key(&route);
 	number = route.back ? pair_number(r, b, a) : pair_number(r, a, b);
 	pair = &r->pairs[number];
@@ -293,8 +270,8 @@ add_route(FlowReader *r, const FlowTuple *tuple, uint64 hash)
 	{
 		pair->pair_id = ++r->last_pair_id;
 		l4_query_put_int(&r->new_pair, pair->pair_id);
-		l4_query_put(&r->new_pair, inet_of(route.back ? &tuple->dst : &tuple->src), false);
-		l4_query_put(&r->new_pair, inet_of(route.back ? &tuple->src : &tuple->dst), false);
+		l4_query_put(&r->new_pair, l4_flow_inet_of(route.back ? &tuple->dst : &tuple->src), false);
+		l4_query_put(&r->new_pair, l4_flow_inet_of(route.back ? &tuple->src : &tuple->dst), false);
 		run_between(&r->new_pair);
 	}
 	if (pair->chunk == NULL)
@@ -303,44 +280,93 @@ add_route(FlowReader *r, const FlowTuple *tuple, uint64 hash)
 		l4_flow_chunk_init(pair->chunk, r->open_cxt);
 	}
 	L4_GROW(r->routes, r->nroutes, r->routes_size, r->open_cxt);
-	r->routes[r->nroutes++] = (FlowRoute) {*tuple, number, l4_flow_chunk_route(pair->chunk, &route, r->open_cxt)};
+	r->routes[r->nroutes++] = (FlowRoute) {*tuple, number, l4_flow_chunk_route(pair->chunk, &route, r->open_cxt), pair->chunk};
 	*l4_map_put(r->route_map, hash, NULL) = r->nroutes;
 	return -1;
 }
 
-/* Append a record to the open chunk of its pair: what its row is counted as, or -1. */
+/* Number of the route of a record, from 1, and 0 when it is new. */
 static int
-add_record(FlowReader *r, const FlowTuple *tuple, L4FlowRecord *record)
+find_route(FlowReader *r, FlowPending *pending)
 {
-	uint64		hash = 0;
-	uint64		word;
 	int			number;
-	int			counted;
-	L4FlowOpen *pair;
 
-	for (size_t i = 0; i < sizeof(FlowTuple); i += sizeof(word))
+	while ((number = l4_map_get(r->route_map, pending->hash)) > 0
+		   && memcmp(&r->routes[number - 1].tuple, &pending->tuple, sizeof(FlowTuple)) != 0)
+		pending->hash++;
+	return number;
+}
+
+/* Append a record to the open chunk of its pair. */
+static void
+put_record(FlowReader *r, FlowPending *pending)
+{
+	L4FlowRecord *record = &pending->record;
+	FlowRoute  *route;
+
+	if (pending->number == 0 && (pending->number = find_route(r, pending)) == 0)
 	{
-		memcpy(&word, (const char *) tuple + i, sizeof(word));
-		hash = l4_flow_mix(hash ^ word);
+		int			counted = add_route(r, &pending->tuple, pending->hash);
+
+		if (counted >= 0)
+		{
+			r->counts[counted] += record->end > r->known_to;
+			return;
+		}
+		pending->number = r->nroutes;
 	}
-	while ((number = l4_map_get(r->route_map, hash)) > 0 && memcmp(&r->routes[number - 1].tuple, tuple, sizeof(FlowTuple)) != 0)
-		hash++;
-	if (number == 0)
-	{
-		if ((counted = add_route(r, tuple, hash)) >= 0)
-			return counted;
-		number = r->nroutes;
-	}
-	pair = &r->pairs[r->routes[number - 1].pair];
-	record->route = r->routes[number - 1].route;
-	l4_flow_chunk_put(pair->chunk, record);
+	route = &r->routes[pending->number - 1];
+	record->route = route->route;
+	l4_flow_chunk_put(route->chunk, record);
 	if (record->end > r->known_to)
 		change_slice(r, record->start);
 	else
-		pair->late++;
+		r->pairs[route->pair].late++;
+}
+
+/*
+ * Append records to the open chunks. Of thousands of pairs, little of the next
+ * one is in the processor's cache: what records need is asked for ahead.
+ */
+static void
+put_records(FlowReader *r)
+{
+	for (int i = 0; i < r->npending; i++)
+	{
+		FlowPending *pending = &r->pending[i];
+
+		if ((pending->number = find_route(r, pending)) > 0)
+			__builtin_prefetch(r->routes[pending->number - 1].chunk);
+	}
+	for (int i = 0; i < r->npending; i++)
+		if (r->pending[i].number > 0)
+		{
+			const FlowRoute *route = &r->routes[r->pending[i].number - 1];
+
+			__builtin_prefetch(&route->chunk->routes[route->route].last);
+			__builtin_prefetch(route->chunk->records.data + route->chunk->records.len);
+		}
+	for (int i = 0; i < r->npending; i++)
+		put_record(r, &r->pending[i]);
+	r->npending = 0;
 	if (MemoryContextMemAllocated(r->open_cxt, false) > (Size) maintenance_work_mem * 1024)
 		flush_pairs(r);
-	return -1;
+}
+
+static void
+add_record(FlowReader *r, const FlowTuple *tuple, const L4FlowRecord *record)
+{
+	FlowPending *pending = &r->pending[r->npending++];
+	uint64		word;
+
+	*pending = (FlowPending) {*tuple, *record};
+	for (size_t i = 0; i < sizeof(FlowTuple); i += sizeof(word))
+	{
+		memcpy(&word, (const char *) tuple + i, sizeof(word));
+		pending->hash = l4_flow_mix(pending->hash ^ word);
+	}
+	if (r->npending == BATCH)
+		put_records(r);
 }
 
 static inline int64
@@ -355,13 +381,13 @@ number_of(TupleTableSlot *slot, int column)
 	return slot->tts_isnull[column] ? 0 : Max(DatumGetInt32(slot->tts_values[column]), 0);
 }
 
-/* A row: what it is counted as, or -1 when it becomes a record. */
+/* A row: what it is counted as, or -1 when it becomes a record, if its addresses are such of a pair. */
 static int
 take_row(FlowReader *r, TupleTableSlot *slot)
 {
 	FlowTuple	tuple = {.rate = Max(number_of(slot, COL_RATE), 1)};
-	L4FlowRecord record;
 	int64		packets = count_of(slot, COL_PACKETS);
+	L4FlowRecord record = {.packets = (int32) Min(packets, PG_INT32_MAX)};
 	int64		bytes = count_of(slot, COL_BYTES);
 
 	if (slot->tts_isnull[COL_SRC] || slot->tts_isnull[COL_DST] || slot->tts_isnull[COL_START] || bytes <= 0 || packets < 0)
@@ -371,13 +397,12 @@ take_row(FlowReader *r, TupleTableSlot *slot)
 	if (record.end < record.start || TIMESTAMP_NOT_FINITE(record.start) || bytes > PG_INT64_MAX / 1024 / tuple.rate)
 		return ROWS_IMPOSSIBLE;
 	record.bytes = bytes * tuple.rate;
-	record.packets = (int32) Min(packets, PG_INT32_MAX);
 	r->last = Max(r->last, record.end);
 	r->first = Min(r->first, record.start);
 	if (record.bytes < CONTROL_BYTES || (packets > 0 && bytes / packets < CONTROL_PACKET) || (tuple.rate > 1 && packets < SAMPLED_PACKETS))
 		return ROWS_CONTROL;
-	tuple.src = ip_of(slot->tts_values[COL_SRC]);
-	tuple.dst = ip_of(slot->tts_values[COL_DST]);
+	tuple.src = l4_flow_ip_of(slot->tts_values[COL_SRC]);
+	tuple.dst = l4_flow_ip_of(slot->tts_values[COL_DST]);
 	tuple.port_src = (uint16) number_of(slot, COL_PORT_SRC);
 	tuple.port_dst = (uint16) number_of(slot, COL_PORT_DST);
 	tuple.proto = (uint8) number_of(slot, COL_PROTO);
@@ -389,7 +414,8 @@ take_row(FlowReader *r, TupleTableSlot *slot)
 
 		tuple.exporter = l4_names_number(&r->exporters, VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
 	}
-	return add_record(r, &tuple, &record);
+	add_record(r, &tuple, &record);
+	return -1;
 }
 
 static bool
@@ -450,8 +476,8 @@ read_pairs(FlowReader *r)
 	{
 		for (uint64 i = 0; i < SPI_processed; i++)
 		{
-			int			a = address_number(r, ip_of(l4_query_value(SPI_tuptable, i, 1, &isnull)));
-			int			b = address_number(r, ip_of(l4_query_value(SPI_tuptable, i, 2, &isnull)));
+			int			a = address_number(r, l4_flow_ip_of(l4_query_value(SPI_tuptable, i, 1, &isnull)));
+			int			b = address_number(r, l4_flow_ip_of(l4_query_value(SPI_tuptable, i, 2, &isnull)));
 			int			number = pair_number(r, a, b);	/* may move the pairs */
 			L4FlowOpen *pair = &r->pairs[number];
 
@@ -474,7 +500,7 @@ read_known(FlowReader *r)
 	r->inventory = n > 0;
 	for (uint64 i = 0; i < n; i++)
 	{
-		int			address = address_number(r, ip_of(l4_query_value(SPI_tuptable, i, 1, &isnull)));
+		int			address = address_number(r, l4_flow_ip_of(l4_query_value(SPI_tuptable, i, 1, &isnull)));
 
 		r->addresses[address].machine = DatumGetInt32(l4_query_value(SPI_tuptable, i, 2, &isnull));
 	}
@@ -541,6 +567,7 @@ L4_FUNCTION(l4_flow_read)
 	options.dest = &r->pub;
 	if (SPI_execute_plan_extended(plan, &options) != SPI_OK_SELECT)
 		elog(ERROR, "the statement that reads flows is no query");
+	put_records(r);
 	flush_pairs(r);
 	store_slices(r);
 	for (int i = r->exporters_stored; i < r->exporters.n; i++)
