@@ -67,6 +67,20 @@ CROSS JOIN LATERAL l4._unpack(t.packed[1]) AS u(epoch int, iteration int, nodes 
 SELECT u.* FROM (SELECT l4._iteration_table(m.iterations, m.open_iterations, 1, 0, NULL) AS packed
 	FROM l4._stream AS s JOIN l4._summary AS m USING (stream_id) WHERE s.job_id = 'count-8') AS t
 CROSS JOIN LATERAL l4._unpack(t.packed[1]) AS u(epoch int, iteration int, nodes int, done_ts timestamptz, duration_ms float8) ORDER BY 1, 2;
+-- a bar of an epoch, shown by itself and again behind the epoch and the number since the start, in its own line and in the next
+INSERT INTO logs (job_id, node, line_no, ts, line)
+SELECT 'count-9', 'n' || n, 4 * i + z.k, '2025-02-23 10:00Z'::timestamptz + i * interval '2 s',
+	CASE z.k WHEN 1 THEN bar || CASE WHEN i < 8 THEN named ELSE '' END WHEN 2 THEN named
+	ELSE CASE WHEN n = 1 THEN 'Traceback (most recent call last):' ELSE 'RuntimeError: Connection reset by peer' END END
+FROM generate_series(1, 2) AS n, generate_series(1, 12) AS i,
+	LATERAL (SELECT format(' 12%%|#   | %s/8 [00:%s<00:38,  2.00s/it]', (i - 1) % 8 + 1, to_char(((i - 1) % 8 + 1) * 2, 'FM00'))) AS b(bar),
+	LATERAL (SELECT format('%s|%s|Loss: 2.%s:', (i - 1) / 8 + 1, i, i) || bar) AS d(named),
+	LATERAL (SELECT 1 AS k UNION ALL SELECT 2 WHERE i >= 8 UNION ALL SELECT 3 WHERE i = 12) AS z;
+INSERT INTO logs (job_id, node, line_no, ts, line)
+SELECT 'count-9', 'n1', 60 + i, '2025-02-23 10:00:25Z', l FROM unnest(ARRAY['  File "train.py", line 1, in <module>', 'RuntimeError: boom']) WITH ORDINALITY AS u(l, i);
+CALL l4.ingest('pg_temp.logs', commit => false, batch_lines => 5);
+SELECT node, epoch, count(*), min(iteration), max(iteration) FROM l4.iteration WHERE job_id = 'count-9' GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT symptom, stage, iteration FROM l4.diagnose('count-9', baseline => '{}');
 ROLLBACK;
 SELECT kind, iteration, epoch, metrics FROM l4._iteration(l4._ruleset(), '{''loss'': 2.075, ''grad_norm'': nan, ''learning_rate'': 2e-05, ''epoch'': 1.5}');
 -- rows of a table, whatever their columns are called; a sentence about a step is no report, nor is a step of something else

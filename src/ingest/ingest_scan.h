@@ -67,6 +67,7 @@ typedef struct L4RankState
 	int32		done;			/* last one reported, L4_NO_INT none */
 	TimestampTz done_ts;
 	bool		numbered;		/* some report gave its number */
+	bool		named;			/* did the last report name its epoch */
 	int32		total;			/* of the reports that give numbers, 0 not known */
 	int32		reports;		/* with that total, since others came last */
 	int32		others;			/* with less than that total, since then */

@@ -41,6 +41,7 @@ code_rank(L4Codec *codec, L4RankState *rank)
 	l4_code_int(codec, &rank->done);
 	l4_code_int64(codec, &rank->done_ts);
 	l4_code_bool(codec, &rank->numbered);
+	l4_code_bool(codec, &rank->named);
 	l4_code_int(codec, &rank->total);
 	l4_code_int(codec, &rank->reports);
 	l4_code_int(codec, &rank->others);
@@ -123,6 +124,7 @@ l4_scan_state_rank(L4ScanState *scan_state, int32 rank)
 	state->done = L4_NO_INT;
 	state->done_ts = L4_NO_TS;
 	state->numbered = false;
+	state->named = false;
 	state->total = 0;
 	state->reports = 0;
 	state->others = 0;
@@ -204,6 +206,21 @@ comes_again(const L4RankState *state, const L4Iteration *found, TimestampTz own_
 	return own_ts < state->own_ts;
 }
 
+/*
+ * A bar shows its own count, from one anew each epoch, and then once more with
+ * the epoch and the number since the start in front of it: a lesser number
+ * without an epoch, right behind one with it, says nothing. A second one does.
+ */
+static bool
+is_bare_count(L4RankState *state, const L4Iteration *found)
+{
+	bool		after_named = state->named;
+
+	if (found->done)
+		state->named = found->epoch >= 0;
+	return found->done && found->epoch < 0 && found->iter != L4_ITER_NEXT && after_named && found->iter < state->done;
+}
+
 static bool
 is_later(int32 epoch, int32 iter, int32 than_epoch, int32 than_iter)
 {
@@ -224,7 +241,8 @@ l4_scan_state_iteration(L4ScanState *scan_state, L4RankState *state, const L4Ite
 				   TimestampTz ts, TimestampTz own_ts, L4ResultRecord *rec, double *duration_ms)
 {
 	bool		next = found->iter == L4_ITER_NEXT;
-	bool		other = comes_again(state, found, own_ts) || of_other_loop(scan_state, state, found);
+	bool		other = is_bare_count(state, found) || comes_again(state, found, own_ts) ||
+		of_other_loop(scan_state, state, found);
 	int32		before = state->done;
 	int32		iter = (int32) Min(Max(found->iter, 0), PG_INT32_MAX - 1);
 	TimestampTz before_ts = state->done_ts;
