@@ -383,7 +383,7 @@ END;
 
 -- Iterations in order, with the median over nodes of their durations. The normal duration is the lesser of the median
 -- of the first ones and that of all, so that a job that turns slow is measured by its own past. Where numbers go on
--- past what a bar counts to, it counts an epoch, and how many there are to be is not known.
+-- past what a bar counts to, it counts an epoch: they may end with a whole one, else how many are to be is not known.
 --: case, progress: writes iterations and who reports them
 CREATE FUNCTION l4._case_progress(k l4._case) RETURNS l4._case
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -440,9 +440,9 @@ BEGIN
         RETURN k;
     END IF;
     SELECT min(n.train_ts), max(n.progress_ts) INTO k.train_ts, k.reported_ts FROM l4._nodes(k.job_id) AS n;
-    SELECT i.iteration, coalesce(
-        l4._since_start(k.epochs, (k.epochs).first + (k.epochs).epochs - 1, (k.epochs).length),
-        l4._since_start(k.epochs, i.epoch, CASE WHEN NOT k.epochs IS NULL OR i.iteration <= k.total THEN k.total END))
+    SELECT i.iteration, coalesce(l4._since_start(k.epochs, (k.epochs).first + (k.epochs).epochs - 1, (k.epochs).length),
+        l4._since_start(k.epochs, i.epoch, CASE WHEN NOT k.epochs IS NULL OR i.iteration <= k.total THEN k.total
+            WHEN i.iteration % nullif(k.total, 0) = 0 THEN i.iteration END))
     INTO k.last_iteration, k.total FROM l4._case_iteration AS i WHERE i.job_id = k.job_id AND i.place = k.iterations;
     k.excess := l4._case_excess(k);
     IF k.iterations >= (k.t).min_past AND k.excess < (k.t).slow_excess THEN
