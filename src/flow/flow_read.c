@@ -28,15 +28,15 @@
 
 typedef struct FlowAddress
 {
-	L4FlowIp		ip;
+	L4FlowIp	ip;
 	int32		machine;		/* -1 not in the inventory */
 } FlowAddress;
 
 /* What tells routes apart, compared as bytes: there is no padding. */
 typedef struct FlowTuple
 {
-	L4FlowIp		src;
-	L4FlowIp		dst;
+	L4FlowIp	src;
+	L4FlowIp	dst;
 	uint16		port_src;
 	uint16		port_dst;
 	uint8		proto;
